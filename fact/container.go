@@ -1,0 +1,139 @@
+package fact
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// ImagePulling says that a pull began.
+type ImagePulling struct {
+	Image string `json:"image"`
+}
+
+// ImageReady says that the image of a container is on the node.
+type ImageReady struct {
+	Image string `json:"image"`
+	// Present is set when it was there already and nothing was pulled.
+	Present bool          `json:"present,omitempty"`
+	Took    time.Duration `json:"took,omitempty"`
+	// Waited includes the time spent behind other pulls.
+	Waited time.Duration `json:"waited,omitempty"`
+	Bytes  int64         `json:"bytes,omitempty"`
+}
+
+// ImageFailed says why there is no image.
+type ImageFailed struct {
+	Image string `json:"image"`
+	// Reason is the waiting reason of Kubernetes: ErrImagePull, ErrImageNeverPull,
+	// InvalidImageName, ImageInspectError, RegistryUnavailable…
+	Reason string `json:"reason"`
+	// Message has the registry's or the runtime's own words.
+	Message string `json:"message"`
+}
+
+// Created says that the runtime made the container; it does not run yet.
+type Created struct {
+	ContainerID string `json:"containerID"` // with the runtime's scheme: containerd://…
+	Image       string `json:"image,omitempty"`
+	ImageID     string `json:"imageID,omitempty"`
+}
+
+// Started says that the main process runs. Fact.At is the runtime's start time.
+type Started struct {
+	ContainerID string `json:"containerID"`
+	// PID is the main process on the host, 0 where the runtime does not say.
+	PID          int                      `json:"pid,omitempty"`
+	Image        string                   `json:"image,omitempty"`
+	ImageID      string                   `json:"imageID,omitempty"`
+	Resources    *v1.ResourceRequirements `json:"resources,omitempty"`
+	User         *v1.ContainerUser        `json:"user,omitempty"`
+	VolumeMounts []v1.VolumeMountStatus   `json:"volumeMounts,omitempty"`
+	StopSignal   *v1.Signal               `json:"stopSignal,omitempty"`
+	// Adopted is set when an earlier agent started it, and this one found it running.
+	Adopted bool `json:"adopted,omitempty"`
+}
+
+// StartFailed says that the container could not be made or started.
+type StartFailed struct {
+	// Reason is the waiting reason of Kubernetes: CreateContainerConfigError,
+	// CreateContainerError, RunContainerError, PreCreateHookError…
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+	// ContainerID is set when it was created but did not start; ExitCode and
+	// Exited are set when the runtime left an ended container behind (128, 127…).
+	ContainerID string `json:"containerID,omitempty"`
+	Exited      bool   `json:"exited,omitempty"`
+	ExitCode    int32  `json:"exitCode,omitempty"`
+}
+
+// Exited says that the main process ended. Fact.At is the runtime's finish time.
+type Exited struct {
+	ContainerID string    `json:"containerID"`
+	ExitCode    int32     `json:"exitCode"`
+	Signal      int32     `json:"signal,omitempty"` // only when the kernel told; never derived from 128+n
+	StartedAt   time.Time `json:"startedAt,omitzero"`
+	// RuntimeReason is the runtime's own word (Completed, Error, OOMKilled,
+	// ContainerStatusUnknown). It is evidence, not truth: see law 5.
+	RuntimeReason string `json:"runtimeReason,omitempty"`
+	// Message is what the container wrote to its termination log.
+	Message string `json:"message,omitempty"`
+	// OOMKills counts the kernel's OOM kills in the container's cgroup while it
+	// ran; MainOOMKilled is set when the main process was among the victims.
+	// OOMKnown is false where nobody could look.
+	OOMKnown      bool  `json:"oomKnown,omitempty"`
+	OOMKills      int64 `json:"oomKills,omitempty"`
+	MainOOMKilled bool  `json:"mainOOMKilled,omitempty"`
+	// Vanished is set when the container is gone without a trace, so that no exit
+	// code is known (kubelet reports 137, ContainerStatusUnknown).
+	Vanished bool `json:"vanished,omitempty"`
+}
+
+// HookKind is a lifecycle hook.
+type HookKind string
+
+// The lifecycle hooks of Kubernetes.
+const (
+	PostStart HookKind = "PostStart"
+	PreStop   HookKind = "PreStop"
+)
+
+// HookRan says how a lifecycle hook went. Error is empty when it succeeded.
+type HookRan struct {
+	Hook    HookKind      `json:"hook"`
+	Took    time.Duration `json:"took"`
+	Error   string        `json:"error,omitempty"`
+	Timeout bool          `json:"timeout,omitempty"`
+}
+
+// KillFailed says that the runtime could not end a container; it is asked again.
+type KillFailed struct {
+	Message string `json:"message"`
+}
+
+// Removed says that a dead container was removed from the runtime.
+type Removed struct {
+	ContainerID string `json:"containerID"`
+}
+
+func (ImagePulling) Kind() Kind { return "ImagePulling" }
+func (ImageReady) Kind() Kind   { return "ImageReady" }
+func (ImageFailed) Kind() Kind  { return "ImageFailed" }
+func (Created) Kind() Kind      { return "Created" }
+func (Started) Kind() Kind      { return "Started" }
+func (StartFailed) Kind() Kind  { return "StartFailed" }
+func (Exited) Kind() Kind       { return "Exited" }
+func (HookRan) Kind() Kind      { return "HookRan" }
+func (KillFailed) Kind() Kind   { return "KillFailed" }
+func (Removed) Kind() Kind      { return "Removed" }
+
+func (ImagePulling) observed() {}
+func (ImageReady) observed()   {}
+func (ImageFailed) observed()  {}
+func (Created) observed()      {}
+func (Started) observed()      {}
+func (StartFailed) observed()  {}
+func (Exited) observed()       {}
+func (HookRan) observed()      {}
+func (KillFailed) observed()   {}
+func (Removed) observed()      {}

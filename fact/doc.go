@@ -1,0 +1,22 @@
+// Package fact holds the facts: everything that was observed of a pod or a
+// node, and everything that was decided about it.
+//
+// A fact has an envelope ([Fact]: who, when, and because of what) and a body,
+// one Go type a kind. Bodies are either observed ([Observed]: the world told
+// us) or decided ([Decided]: package health concluded it). A decided fact names
+// the observed facts it rests on: it can only be made from a [Decision], and a
+// Decision can only be made by [Decide], which demands at least one id.
+//
+// Files:
+//
+//	fact.go      the envelope, ids, and what a Decision is
+//	wire.go      the wire form (one JSON object a fact) and its strict decoding
+//	pod.go       observed: the pod's spec, its deletion, its admission
+//	container.go observed: sandbox, image, container and hook facts
+//	probe.go     observed: probe attempts and their evidence
+//	machine.go   observed: kernel, cgroup, node and agent facts
+//	decided.go   what package health decides
+//
+// The package has no logic beyond encoding. It imports Kubernetes' API types,
+// because a fact speaks Kubernetes' own terms, and nothing that does IO.
+package fact

@@ -1,0 +1,149 @@
+package fact
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// AgentStarted says that this node's agent began (again) to look.
+type AgentStarted struct {
+	Version string `json:"version"`
+	PID     int    `json:"pid"`
+	// Previous is how the agent's last run ended: "clean", "killed", "reboot", "first".
+	Previous string `json:"previous"`
+	// LastSeen is the newest fact of that run.
+	LastSeen time.Time `json:"lastSeen,omitzero"`
+}
+
+// AgentStopped says that the agent was asked to end.
+type AgentStopped struct {
+	Signal string `json:"signal,omitempty"`
+}
+
+// OOMKilled is a kernel OOM kill, from the kernel log and the cgroup's counters.
+// The envelope names pod and container where the cgroup could be mapped.
+type OOMKilled struct {
+	PID         int    `json:"pid"`
+	Command     string `json:"command"`
+	Main        bool   `json:"main,omitempty"`
+	AnonRSS     int64  `json:"anonRSS,omitempty"`  // bytes
+	FileRSS     int64  `json:"fileRSS,omitempty"`  // bytes
+	ShmemRSS    int64  `json:"shmemRSS,omitempty"` // bytes
+	Constraint  string `json:"constraint,omitempty"`
+	TaskCgroup  string `json:"taskCgroup,omitempty"`
+	OOMCgroup   string `json:"oomCgroup,omitempty"` // whose limit was hit
+	Limit       int64  `json:"limit,omitempty"`     // bytes
+	Usage       int64  `json:"usage,omitempty"`     // bytes
+	OOMScoreAdj int    `json:"oomScoreAdj,omitempty"`
+	Invoker     string `json:"invoker,omitempty"`
+	// Tasks is the process table the kernel printed, largest first, bounded.
+	Tasks []OOMTask `json:"tasks,omitempty"`
+}
+
+// OOMTask is one row of the kernel's table of candidates.
+type OOMTask struct {
+	PID         int    `json:"pid"`
+	Command     string `json:"command"`
+	RSS         int64  `json:"rss"` // bytes
+	OOMScoreAdj int    `json:"oomScoreAdj"`
+}
+
+// Sampled is a look at a container's cgroup, taken rarely when calm and densely
+// around trouble. Values are cumulative counters or gauges as the kernel has them.
+type Sampled struct {
+	MemoryCurrent int64 `json:"memoryCurrent,omitempty"` // bytes
+	MemoryPeak    int64 `json:"memoryPeak,omitempty"`    // bytes
+	MemoryLimit   int64 `json:"memoryLimit,omitempty"`   // bytes, 0: none
+	MemoryFile    int64 `json:"memoryFile,omitempty"`    // page cache, bytes
+	MemoryShmem   int64 `json:"memoryShmem,omitempty"`   // tmpfs and shm, bytes
+	WorkingSet    int64 `json:"workingSet,omitempty"`    // bytes
+	OOMKills      int64 `json:"oomKills,omitempty"`
+
+	CPUUsage         time.Duration `json:"cpuUsage,omitempty"`
+	Periods          int64         `json:"periods,omitempty"`
+	ThrottledPeriods int64         `json:"throttledPeriods,omitempty"`
+	ThrottledTime    time.Duration `json:"throttledTime,omitempty"`
+
+	PIDs     int64 `json:"pids,omitempty"`
+	PIDLimit int64 `json:"pidLimit,omitempty"`
+
+	// Pressure totals: time in which some (or all) tasks stalled.
+	CPUSome    time.Duration `json:"cpuSome,omitempty"`
+	MemorySome time.Duration `json:"memorySome,omitempty"`
+	MemoryFull time.Duration `json:"memoryFull,omitempty"`
+	IOSome     time.Duration `json:"ioSome,omitempty"`
+}
+
+// Looked is a look into the container when a probe began to fail: its main
+// process and what listens in its network namespace.
+type Looked struct {
+	PID       int           `json:"pid"`
+	State     string        `json:"state,omitempty"` // as in /proc/PID/stat: R S D T t Z
+	Processes int           `json:"processes,omitempty"`
+	CPUUsed   time.Duration `json:"cpuUsed,omitempty"` // since the last look
+	Over      time.Duration `json:"over,omitempty"`    // the time between the two looks
+	Listeners []Listener    `json:"listeners,omitempty"`
+	Error     string        `json:"error,omitempty"` // a look that failed is a fact too
+}
+
+// Listener is a listening socket in the pod's network namespace.
+type Listener struct {
+	Address string `json:"address"` // host:port; host may be 127.0.0.1, ::, 0.0.0.0…
+	PID     int    `json:"pid,omitempty"`
+	Command string `json:"command,omitempty"`
+	// Backlog is the number of connections that wait to be accepted.
+	Backlog int `json:"backlog,omitempty"`
+}
+
+// NodeSignals is a look at the node as a whole.
+type NodeSignals struct {
+	MemoryAvailable int64 `json:"memoryAvailable"` // bytes
+	MemoryCapacity  int64 `json:"memoryCapacity"`  // bytes
+	NodeFSAvailable int64 `json:"nodeFSAvailable"` // bytes
+	NodeFSCapacity  int64 `json:"nodeFSCapacity"`  // bytes
+	NodeFSInodes    int64 `json:"nodeFSInodes"`    // free
+	PIDsAvailable   int64 `json:"pidsAvailable"`
+
+	Conditions []string `json:"conditions,omitempty"` // those that are True beside Ready
+}
+
+// ClockStepped says that the wall clock was set while the agent ran.
+type ClockStepped struct {
+	By time.Duration `json:"by"`
+}
+
+// Lost is a gap in what the agent could see: the API server, the runtime or the
+// kernel log did not answer, or records were overrun.
+type Lost struct {
+	Source string    `json:"source"` // api, runtime, kmsg, journal
+	Reason string    `json:"reason"`
+	From   time.Time `json:"from,omitzero"`
+	Until  time.Time `json:"until,omitzero"`
+	Count  int64     `json:"count,omitempty"`
+}
+
+// Checkpoint is the whole health state of the pod after the facts before it, so
+// that older ones can be dropped and a restart need not replay them all.
+type Checkpoint struct {
+	State json.RawMessage `json:"state"`
+}
+
+func (AgentStarted) Kind() Kind { return "AgentStarted" }
+func (AgentStopped) Kind() Kind { return "AgentStopped" }
+func (OOMKilled) Kind() Kind    { return "OOMKilled" }
+func (Sampled) Kind() Kind      { return "Sampled" }
+func (Looked) Kind() Kind       { return "Looked" }
+func (NodeSignals) Kind() Kind  { return "NodeSignals" }
+func (ClockStepped) Kind() Kind { return "ClockStepped" }
+func (Lost) Kind() Kind         { return "Lost" }
+func (Checkpoint) Kind() Kind   { return "Checkpoint" }
+
+func (AgentStarted) observed() {}
+func (AgentStopped) observed() {}
+func (OOMKilled) observed()    {}
+func (Sampled) observed()      {}
+func (Looked) observed()       {}
+func (NodeSignals) observed()  {}
+func (ClockStepped) observed() {}
+func (Lost) observed()         {}
+func (Checkpoint) observed()   {}

@@ -1,0 +1,145 @@
+package fact
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// SpecSeen says how the pod looks to the API server (or in its static file):
+// written when the pod is first seen, and whenever its spec, its deletion or
+// the parts of its metadata that matter change.
+type SpecSeen struct {
+	// Object is the pod without status and without managed fields.
+	Object *v1.Pod `json:"object"`
+	// By is the field manager that made the change, where managed fields say so.
+	By string `json:"by,omitempty"`
+	// Source is "api" or "file" (a static pod).
+	Source string `json:"source"`
+}
+
+// ConditionsSeen carries the conditions that somebody other than this node set
+// on the pod: readiness gates, DisruptionTarget, PodScheduled.
+type ConditionsSeen struct {
+	Conditions []v1.PodCondition `json:"conditions"`
+}
+
+// DeletionSeen says that the pod is to go: it was deleted through the API, its
+// static file vanished, or the API server no longer knows it.
+type DeletionSeen struct {
+	// GraceSeconds is how long its containers may take to end.
+	GraceSeconds int64 `json:"graceSeconds"`
+	// By is who deleted it, where managed fields or the audit say so.
+	By string `json:"by,omitempty"`
+	// Gone is set when the object no longer exists: there is no status to report to.
+	Gone bool `json:"gone,omitempty"`
+	// Reason is set when something other than a person or controller asks for the
+	// end: "Preempted", "TaintManager"…
+	Reason string `json:"reason,omitempty"`
+}
+
+// Admitted says that the node took the pod in, Refused that it did not.
+type Admitted struct{}
+
+// Refused carries the words of the admission check, which become the status of
+// the pod (phase Failed).
+type Refused struct {
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// AdoptedStatus is what the API server knew of the pod when an agent without
+// journal met it: the only memory left, and used only then.
+type AdoptedStatus struct {
+	Status v1.PodStatus `json:"status"`
+}
+
+// SetUpDone says that volumes, cgroup and sandbox stand, and containers can start.
+type SetUpDone struct {
+	SandboxID string   `json:"sandboxID"`
+	IPs       []string `json:"ips,omitempty"`
+	HostIPs   []string `json:"hostIPs,omitempty"`
+	// Attempt counts the sandboxes of the pod, from 0.
+	Attempt uint32        `json:"attempt"`
+	Took    time.Duration `json:"took"`
+}
+
+// SetUpFailed says which step failed; the agent tries again when health says so.
+type SetUpFailed struct {
+	// Stage is "volumes", "cgroup", "sandbox" or "config".
+	Stage string `json:"stage"`
+	// Reason is the reason kubelet gives the event: FailedMount, FailedCreatePodSandBox…
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// SandboxLost says that the sandbox ended or vanished without having been told to.
+type SandboxLost struct {
+	SandboxID string `json:"sandboxID"`
+	Message   string `json:"message,omitempty"`
+}
+
+// TornDown says that sandbox, volumes and cgroup of the pod are gone.
+type TornDown struct{}
+
+// ObjectGone says that the API object was removed: the pod's last fact.
+type ObjectGone struct{}
+
+// Resized says that new resources of a running container took effect.
+type Resized struct {
+	Resources v1.ResourceRequirements `json:"resources"`
+}
+
+// ResizeFailed says why they did not.
+type ResizeFailed struct {
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// EvictionNeeded says that the pod must go for a reason found outside it: node
+// pressure, or a local storage limit of its own. Message is kubelet's wording.
+type EvictionNeeded struct {
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+	// Signal is the node signal (memory.available…) or the pod's own limit
+	// (emptydir, ephemeral-storage…).
+	Signal string `json:"signal"`
+	// GraceSeconds overrides the pod's grace period when not negative.
+	GraceSeconds int64 `json:"graceSeconds"`
+}
+
+// TimePassed is the tick of the pod's clock: written only when it led to a
+// decision, so that a replay sees the same time pass.
+type TimePassed struct{}
+
+func (SpecSeen) Kind() Kind       { return "SpecSeen" }
+func (ConditionsSeen) Kind() Kind { return "ConditionsSeen" }
+func (DeletionSeen) Kind() Kind   { return "DeletionSeen" }
+func (Admitted) Kind() Kind       { return "Admitted" }
+func (Refused) Kind() Kind        { return "Refused" }
+func (AdoptedStatus) Kind() Kind  { return "AdoptedStatus" }
+func (SetUpDone) Kind() Kind      { return "SetUpDone" }
+func (SetUpFailed) Kind() Kind    { return "SetUpFailed" }
+func (SandboxLost) Kind() Kind    { return "SandboxLost" }
+func (TornDown) Kind() Kind       { return "TornDown" }
+func (ObjectGone) Kind() Kind     { return "ObjectGone" }
+func (Resized) Kind() Kind        { return "Resized" }
+func (ResizeFailed) Kind() Kind   { return "ResizeFailed" }
+func (EvictionNeeded) Kind() Kind { return "EvictionNeeded" }
+func (TimePassed) Kind() Kind     { return "TimePassed" }
+
+func (SpecSeen) observed()       {}
+func (ConditionsSeen) observed() {}
+func (DeletionSeen) observed()   {}
+func (Admitted) observed()       {}
+func (Refused) observed()        {}
+func (AdoptedStatus) observed()  {}
+func (SetUpDone) observed()      {}
+func (SetUpFailed) observed()    {}
+func (SandboxLost) observed()    {}
+func (TornDown) observed()       {}
+func (ObjectGone) observed()     {}
+func (Resized) observed()        {}
+func (ResizeFailed) observed()   {}
+func (EvictionNeeded) observed() {}
+func (TimePassed) observed()     {}

@@ -1,0 +1,73 @@
+package fact
+
+import "time"
+
+// ProbeKind is one of Kubernetes' three probes.
+type ProbeKind string
+
+// The probes of Kubernetes.
+const (
+	Liveness  ProbeKind = "Liveness"
+	Readiness ProbeKind = "Readiness"
+	Startup   ProbeKind = "Startup"
+)
+
+// Verdict is what one attempt says about the container.
+type Verdict string
+
+// Verdicts. A Warning (an HTTP redirect away from the host) counts as success,
+// as in kubelet; Unknown means that the attempt itself could not be made, and
+// counts as neither.
+const (
+	Success Verdict = "Success"
+	Warning Verdict = "Warning"
+	Failure Verdict = "Failure"
+	Unknown Verdict = "Unknown"
+)
+
+// Probed is one probe attempt, or a run of equal successes folded into one.
+// Fact.At is when the attempt began.
+type Probed struct {
+	Probe   ProbeKind `json:"probe"`
+	Verdict Verdict   `json:"verdict"`
+	// Message is worded as kubelet words it in events.
+	Message  string        `json:"message,omitempty"`
+	Took     time.Duration `json:"took"`
+	Evidence *Evidence     `json:"evidence,omitempty"`
+	// Late is how long after its due time the attempt began.
+	Late time.Duration `json:"late,omitempty"`
+	// Count is the number of attempts folded into this fact (0 and 1: just this
+	// one), Until the beginning of the last, Latency their histogram.
+	Count   int64     `json:"count,omitempty"`
+	Until   time.Time `json:"until,omitzero"`
+	Latency []int64   `json:"latency,omitempty"`
+}
+
+// Evidence is what an attempt saw on its way: where the time went and who
+// answered. A zero duration means that the phase was not reached.
+type Evidence struct {
+	Handler string `json:"handler"` // httpGet, tcpSocket, exec, grpc
+	Target  string `json:"target"`  // the URL, address or command
+	Local   string `json:"local,omitempty"`
+	Remote  string `json:"remote,omitempty"`
+
+	Connect   time.Duration `json:"connect,omitempty"`
+	TLS       time.Duration `json:"tls,omitempty"`
+	Sent      time.Duration `json:"sent,omitempty"`
+	FirstByte time.Duration `json:"firstByte,omitempty"`
+	Body      time.Duration `json:"body,omitempty"`
+
+	Status int               `json:"status,omitempty"` // HTTP status
+	Proto  string            `json:"proto,omitempty"`
+	Header map[string]string `json:"header,omitempty"` // Server, Via, Content-Type, Location
+	// Output is the first KiB of the body, of the command's output, or the gRPC status.
+	Output   string `json:"output,omitempty"`
+	ExitCode *int   `json:"exitCode,omitempty"`
+	Timeout  bool   `json:"timeout,omitempty"`
+	// Error is the exact error, Errno its system error where there is one (ECONNREFUSED…).
+	Error string `json:"error,omitempty"`
+	Errno string `json:"errno,omitempty"`
+}
+
+func (Probed) Kind() Kind { return "Probed" }
+func (Probed) observed()  {}

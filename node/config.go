@@ -1,0 +1,61 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// Config is all that a node needs to know before it starts.
+type Config struct {
+	// Name is the node's name in the API; IP its address, reported as InternalIP.
+	Name string
+	IP   string
+	// DataDir is the node's directory: journal/, pods/, logs/, images… below it.
+	// PodLogsDir is where container logs go (kubectl logs reads them there).
+	DataDir    string
+	PodLogsDir string
+	// API says how to reach the API server, with the node's own credentials
+	// (system:node:NAME, group system:nodes).
+	API *rest.Config
+	// RuntimeEndpoint is the CRI socket, unix:///….
+	RuntimeEndpoint string
+	// CgroupRoot is the cgroup under which kubepods is made, "/" or "/whylet-…".
+	CgroupRoot string
+	// Memory is how much memory the node says it has, in bytes; 0: all the machine
+	// has. Allocatable is enforced by a cgroup in either case.
+	Memory int64
+	// SystemReservedMemory is kept back from the pods, in bytes.
+	SystemReservedMemory int64
+	MaxPods              int
+
+	// ClusterDNS and ClusterDomain go into the pods' resolv.conf.
+	ClusterDNS    []string
+	ClusterDomain string
+
+	// StaticPodDir is where static pods are read from; empty: none.
+	StaticPodDir string
+
+	// ListenAddress and Port are where the node's HTTPS API listens.
+	ListenAddress string
+	Port          int
+	// ServingCert, ServingKey and ClientCA are PEM files for it.
+	ServingCert, ServingKey, ClientCA string
+
+	// BackOffInitial and BackOffMax bound the crash back-off (10 s and 300 s in
+	// Kubernetes); BackOffReset is how long a container must have run for it to
+	// start over (10 min).
+	BackOffInitial, BackOffMax, BackOffReset time.Duration
+
+	// Version is Whylet's own version.
+	Version string
+	// Progress is told, in a few words, what the start is waiting for. May be nil.
+	Progress func(string)
+}
+
+// Run runs the node until ctx ends. Containers keep running after it returns.
+func Run(ctx context.Context, c Config) error {
+	return errors.New("not there yet")
+}
