@@ -1,0 +1,73 @@
+// Command images makes the container images that tests and examples use, from
+// Debian packages: no registry is asked. It writes one archive an image, which
+// `whylet image load` takes.
+//
+//	go run ./test/images -out bin/images            # all of them
+//	go run ./test/images -out bin/images nginx stress
+//
+// The packages are fetched by apt-get, with its own configuration and checks,
+// and kept in -cache. It must run as root, because apt-get and ownership need it.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+func main() {
+	out := flag.String("out", "bin/images", "folder to write the archives to")
+	cache := flag.String("cache", filepath.Join(os.TempDir(), "whylet-debs"), "folder to keep downloaded packages in")
+	force := flag.Bool("force", false, "make images again that exist already")
+	flag.Usage = func() {
+		fmt.Fprintf(flag.CommandLine.Output(), "usage: images [-out DIR] [-cache DIR] [-force] [NAME…]\n\nNames: %s\n\n", strings.Join(names(), " "))
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, *out, *cache, *force, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "images:", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, out, cache string, force bool, wanted []string) error {
+	if len(wanted) == 0 {
+		wanted = names()
+	}
+	for _, dir := range []string{out, cache} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	for _, name := range wanted {
+		i := slices.IndexFunc(recipes, func(r recipe) bool { return r.name == name })
+		if i < 0 {
+			return fmt.Errorf("no image named %q; there are: %s", name, strings.Join(names(), " "))
+		}
+		file := filepath.Join(out, name+".tar")
+		if _, err := os.Stat(file); err == nil && !force {
+			continue
+		}
+		fmt.Fprintf(os.Stderr, "making image %s\n", recipes[i].tag)
+		if err := recipes[i].build(ctx, cache, file); err != nil {
+			return fmt.Errorf("image %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func names() []string {
+	all := make([]string, len(recipes))
+	for i, r := range recipes {
+		all[i] = r.name
+	}
+	return all
+}

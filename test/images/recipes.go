@@ -1,0 +1,123 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+)
+
+// recipe says what an image is made of.
+type recipe struct {
+	name, tag string
+	// packages are Debian packages, taken with the libraries they depend on.
+	packages []string
+	// files are written on top: path → content. A path that ends in "/" is a folder.
+	files  map[string]string
+	config v1.Config
+}
+
+const path = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// accounts are what programs look up when they drop privileges.
+var accounts = map[string]string{
+	"etc/passwd": "root:x:0:0:root:/root:/bin/sh\nwww-data:x:33:33:www-data:/var/www:/bin/false\nnobody:x:65534:65534:nobody:/nonexistent:/bin/false\n",
+	"etc/group":  "root:x:0:\nwww-data:x:33:\nnogroup:x:65534:\n",
+	"root/":      "",
+	"tmp/":       "",
+	"var/tmp/":   "",
+}
+
+var recipes = []recipe{
+	{
+		// A shell with the usual small tools, and an httpd.
+		name: "busybox", tag: "busybox:1",
+		packages: []string{"busybox-static"},
+		config:   v1.Config{Env: []string{path}, Cmd: []string{"sh"}},
+	},
+	{
+		// A shell that speaks HTTP, HTTPS and DNS.
+		name: "shell", tag: "shell:1",
+		packages: []string{"busybox-static", "curl", "bind9-dnsutils", "ca-certificates"},
+		config:   v1.Config{Env: []string{path}, Cmd: []string{"sleep", "infinity"}},
+	},
+	{
+		name: "stress", tag: "stress:1",
+		packages: []string{"busybox-static", "stress"},
+		config:   v1.Config{Env: []string{path}, Entrypoint: []string{"/usr/bin/stress"}},
+	},
+	{
+		name: "nginx", tag: "nginx:1",
+		packages: []string{"busybox-static", "nginx", "nginx-common"},
+		files: map[string]string{
+			"etc/nginx/nginx.conf": "daemon off;\nuser www-data;\nworker_processes 1;\nerror_log /dev/stderr notice;\npid /run/nginx.pid;\n" +
+				"events { worker_connections 256; }\n" +
+				"http {\n  include /etc/nginx/mime.types;\n  access_log /dev/stdout;\n" +
+				"  server {\n    listen 80;\n    root /usr/share/nginx/html;\n    index index.html;\n  }\n}\n",
+			"usr/share/nginx/html/index.html": "Welcome to nginx\n",
+			"run/":                            "",
+			"var/log/nginx/":                  "",
+			"var/lib/nginx/":                  "",
+		},
+		config: v1.Config{
+			Env: []string{path}, Entrypoint: []string{"/usr/sbin/nginx"}, StopSignal: "SIGQUIT",
+			ExposedPorts: map[string]struct{}{"80/tcp": {}},
+		},
+	},
+	{
+		// Apache as the first seed runs it: HTTP/2 in plain text on 8082, stopped by SIGWINCH.
+		name: "httpd", tag: "httpd:1",
+		packages: []string{"busybox-static", "apache2-bin", "apache2"},
+		files: map[string]string{
+			"etc/apache2/httpd.conf": "ServerRoot /etc/apache2\nListen 8082\nServerName localhost\nPidFile /run/httpd.pid\n" +
+				"LoadModule mpm_event_module /usr/lib/apache2/modules/mod_mpm_event.so\n" +
+				"LoadModule http2_module /usr/lib/apache2/modules/mod_http2.so\n" +
+				"LoadModule authz_core_module /usr/lib/apache2/modules/mod_authz_core.so\n" +
+				"LoadModule dir_module /usr/lib/apache2/modules/mod_dir.so\n" +
+				"LoadModule mime_module /usr/lib/apache2/modules/mod_mime.so\n" +
+				"LoadModule alias_module /usr/lib/apache2/modules/mod_alias.so\n" +
+				"LoadModule cgid_module /usr/lib/apache2/modules/mod_cgid.so\n" +
+				"User www-data\nGroup www-data\nProtocols h2c http/1.1\nErrorLog /dev/stderr\n" +
+				"LogFormat \"%h %l %u %t \\\"%r\\\" %>s %b\" common\nCustomLog /dev/stdout common\n" +
+				"TypesConfig /etc/mime.types\nDocumentRoot /var/www/html\nDirectoryIndex index.html\n" +
+				"ScriptSock /run/cgisock\nScriptAlias /cgi-bin/ /usr/lib/cgi-bin/\n" +
+				"<Directory /var/www/html>\n  Require all granted\n</Directory>\n" +
+				"<Directory /usr/lib/cgi-bin>\n  Require all granted\n</Directory>\n",
+			"etc/mime.types":          "text/html html\n",
+			"var/www/html/index.html": "It works\n",
+			"usr/lib/cgi-bin/":        "",
+			"run/":                    "",
+			"var/log/apache2/":        "",
+		},
+		config: v1.Config{
+			Env: []string{path}, Entrypoint: []string{"/usr/sbin/apache2", "-f", "/etc/apache2/httpd.conf", "-DFOREGROUND"},
+			StopSignal: "SIGWINCH", ExposedPorts: map[string]struct{}{"8082/tcp": {}},
+		},
+	},
+}
+
+// write puts the recipe's own files on top of the packages'.
+func (r recipe) write(root string) error {
+	for _, set := range []map[string]string{accounts, r.files} {
+		for name, content := range set {
+			if err := writeFile(root, name, content); err != nil {
+				return err
+			}
+		}
+	}
+	return os.Chmod(filepath.Join(root, "tmp"), 0o1777|os.ModeSticky)
+}
+
+func writeFile(root, name, content string) error {
+	target := filepath.Join(root, name)
+	if name[len(name)-1] == '/' {
+		return os.MkdirAll(target, 0o755)
+	}
+	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+		return err
+	}
+	if err := os.Remove(target); err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	return os.WriteFile(target, []byte(content), 0o644)
+}
