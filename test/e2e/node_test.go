@@ -1,0 +1,160 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// node is a running Whylet node in a network namespace.
+type node struct {
+	netns, dir, kubeconfig string
+}
+
+// shared is the node that most tests use.
+var shared *node
+
+func TestMain(m *testing.M) {
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	if os.Geteuid() != 0 {
+		fmt.Println("SKIP: the end-to-end tests run real containers and need root: sudo make test-e2e")
+		return 0
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	n, err := newNode(ctx, "e2e")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2e: the node did not start:", err)
+		return 1
+	}
+	shared = n
+	code := m.Run()
+	if os.Getenv("WHYLET_E2E_KEEP") != "" {
+		fmt.Printf("the node is kept: nsenter --net=/run/netns/%s env KUBECONFIG=%s %s get pods -A\n", n.netns, n.kubeconfig, bin("kubectl"))
+		return code
+	}
+	if err := n.purge(); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e: clean-up:", err)
+		return 1
+	}
+	return code
+}
+
+// bin is the path of a built program.
+func bin(name string) string {
+	path, err := filepath.Abs(filepath.Join("..", "..", "bin", name))
+	if err != nil {
+		panic(err)
+	}
+	return path
+}
+
+// newNode makes a namespace, starts a node in it and loads the test images.
+func newNode(ctx context.Context, name string, flags ...string) (*node, error) {
+	dir, err := os.MkdirTemp("", "whylet-"+name+"-")
+	if err != nil {
+		return nil, err
+	}
+	n := &node{netns: filepath.Base(dir), dir: dir, kubeconfig: filepath.Join(dir, "kubeconfig")}
+	for _, args := range [][]string{{"netns", "add", n.netns}, {"-n", n.netns, "link", "set", "lo", "up"}} {
+		if out, err := exec.CommandContext(ctx, "ip", args...).CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("ip %s: %w: %s", strings.Join(args, " "), err, out)
+		}
+	}
+	if err := n.up(ctx, flags...); err != nil {
+		return nil, errors.Join(err, n.purge())
+	}
+	images, err := filepath.Glob(bin("images/*.tar"))
+	if err != nil || len(images) == 0 {
+		return nil, errors.Join(fmt.Errorf("no images in %s: run 'make images'", bin("images")), n.purge())
+	}
+	args := append([]string{"image", "load", "--data-dir", n.data()}, images...)
+	if out, err := n.command(ctx, bin("whylet"), args...).CombinedOutput(); err != nil {
+		return nil, errors.Join(fmt.Errorf("whylet image load: %w: %s", err, out), n.purge())
+	}
+	return n, nil
+}
+
+// startNode gives a test a node of its own.
+func startNode(t *testing.T, flags ...string) *node {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	n, err := newNode(ctx, "test", flags...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("node log:\n%s", n.logTail())
+		}
+		if err := n.purge(); err != nil {
+			t.Errorf("clean-up: %v", err)
+		}
+	})
+	return n
+}
+
+func (n *node) data() string { return filepath.Join(n.dir, "data") }
+
+// up starts the node and waits until it is Ready.
+func (n *node) up(ctx context.Context, flags ...string) error {
+	args := append([]string{"up", "--detach", "--data-dir", n.data(), "--kubeconfig", n.kubeconfig}, flags...)
+	if out, err := n.command(ctx, bin("whylet"), args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("whylet up: %w\n%s\n%s", err, out, n.logTail())
+	}
+	return nil
+}
+
+// purge takes everything away, and says what was left over.
+func (n *node) purge() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	var errs []error
+	if out, err := n.command(ctx, bin("whylet"), "down", "--purge", "--data-dir", n.data()).CombinedOutput(); err != nil {
+		errs = append(errs, fmt.Errorf("whylet down --purge: %w: %s", err, out))
+	}
+	mounts, err := os.ReadFile("/proc/mounts")
+	if err == nil && bytes.Contains(mounts, []byte(n.dir)) {
+		errs = append(errs, fmt.Errorf("mounts below %s are left over", n.dir))
+	}
+	if out, err := exec.CommandContext(ctx, "ip", "netns", "del", n.netns).CombinedOutput(); err != nil {
+		errs = append(errs, fmt.Errorf("ip netns del: %w: %s", err, out))
+	}
+	return errors.Join(append(errs, os.RemoveAll(n.dir))...)
+}
+
+// command runs a program in the node's network namespace. (`ip netns exec` would
+// also hide /sys/fs/cgroup.)
+func (n *node) command(ctx context.Context, program string, args ...string) *exec.Cmd {
+	all := append([]string{"--net=/run/netns/" + n.netns, program}, args...)
+	cmd := exec.CommandContext(ctx, "nsenter", all...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+n.kubeconfig)
+	return cmd
+}
+
+func (n *node) logTail() string {
+	var all strings.Builder
+	files, _ := filepath.Glob(filepath.Join(n.data(), "logs", "*.log"))
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		if len(data) > 4000 {
+			data = data[len(data)-4000:]
+		}
+		fmt.Fprintf(&all, "--- %s\n%s\n", file, data)
+	}
+	return all.String()
+}
