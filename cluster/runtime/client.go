@@ -1,0 +1,81 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials/insecure"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// maxMessage is kubelet's limit for CRI answers (pkg/kubelet/cri/remote).
+const maxMessage = 16 << 20
+
+// dial makes a connection to a CRI endpoint. Only unix sockets are CRI endpoints
+// on Linux. Nothing is sent yet.
+func dial(endpoint string) (*grpc.ClientConn, error) {
+	path, ok := strings.CutPrefix(endpoint, "unix://")
+	if !ok || !strings.HasPrefix(path, "/") {
+		return nil, fmt.Errorf("%w: runtime endpoint %q is not of the form unix:///path/to/socket", ErrConfig, endpoint)
+	}
+	conn, err := grpc.NewClient("unix://"+path,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1.2, MaxDelay: 100 * time.Millisecond},
+			MinConnectTimeout: time.Second,
+		}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)))
+	if err != nil {
+		return nil, fmt.Errorf("connecting to %s: %w", endpoint, err)
+	}
+	return conn, nil
+}
+
+// answers returns nil when the runtime behind conn says that it is ready.
+func answers(ctx context.Context, conn *grpc.ClientConn) error {
+	status, err := cri.NewRuntimeServiceClient(conn).Status(ctx, &cri.StatusRequest{}, grpc.WaitForReady(true))
+	if err != nil {
+		return err
+	}
+	for _, condition := range status.GetStatus().GetConditions() {
+		if condition.Type == cri.RuntimeReady && !condition.Status {
+			return fmt.Errorf("runtime is not ready: %s: %s", condition.Reason, condition.Message)
+		}
+	}
+	return nil
+}
+
+// waitReady waits until the runtime answers, or until gone is closed or the
+// timeout is over.
+func waitReady(ctx context.Context, endpoint string, gone <-chan struct{}, timeout time.Duration) error {
+	conn, err := dial(endpoint)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		// A call that waits is cut short so that the end of the process is noticed.
+		attempt, done := context.WithTimeout(ctx, 500*time.Millisecond)
+		err := answers(attempt, conn)
+		done()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-gone:
+			return errors.New("it ended while starting")
+		case <-ctx.Done():
+			return fmt.Errorf("no answer at %s after %s: %w", endpoint, timeout, err)
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,24 @@
+// Package runtime runs the container runtime and the pods' network.
+//
+// The runtime is containerd, started as a child process of the same binary:
+// the command re-executes itself with the hidden subcommand "containerd", which
+// calls [Main]. A process of its own, and not a goroutine, because containerd
+// has to outlive the node agent: when the agent is killed, containerd and the
+// containers' shims go on, and the next [Start] adopts them.
+//
+// Everything containerd owns lies below the data directory:
+//
+//	containerd/        images, snapshots, metadata (kept)
+//	containerd.toml    its configuration, written anew at every start
+//	run/               socket, pid file, bundles, network namespaces (gone at reboot)
+//	cni/               the network's configuration and its address leases
+//	certs.d/           registry mirrors and certificates, for the user to fill
+//	logs/containerd.log
+//
+// What has to be elsewhere is named after the data directory, so that [Purge]
+// can tell what is ours: the bridge, one nftables table, the CNI result cache
+// in /var/lib/cni/results, and the cgroup root.
+//
+// The helper programs (runc, the shim, pause and the CNI plugins) are looked
+// for in libexec/ beside the running binary.
+package runtime
