@@ -1,0 +1,37 @@
+// Package cri is everything that speaks the container runtime interface (CRI)
+// about pods: it turns a pod into what a runtime understands, makes the calls,
+// and turns what the runtime says back into our own terms.
+//
+// The package decides nothing about health and keeps no state beyond what is
+// needed to tell changes from repetitions. It has three layers.
+//
+// Pure builders. The same input gives the same output, nothing is read:
+//
+//	sandbox.go    SandboxConfig: a pod's sandbox, hostname, ports, namespaces
+//	container.go  ContainerConfig: a container's image, command, mounts, user
+//	security.go   users, capabilities, seccomp, AppArmor, runAsNonRoot
+//	resources.go  shares, quota, limits, OOM score, huge pages, swap
+//	env.go        Environment: env, envFrom, service variables
+//	labels.go     the labels and annotations that kubelet writes and reads
+//	paths.go      where logs lie
+//	view.go       ContainerView and SandboxView: a runtime's answer in our terms
+//
+// Calls. Each makes as few round trips as it can, because the time between a
+// crash and the next start is made of them:
+//
+//	client.go     Dial, version, readiness of the runtime
+//	runner.go     run, stop, remove, status, exec, resources
+//	snapshot.go   everything the runtime has, in one look
+//	hooks.go      lifecycle hooks
+//	stats.go      usage
+//
+// What runs by itself:
+//
+//	watch.go      Watch: the runtime's event stream with a slow look as safety net
+//	rotate.go     container log rotation
+//	gc.go         dead containers, dead sandboxes and log folders nobody wants
+//
+// The rules are those of kubelet v1.36 (pkg/kubelet/kuberuntime and
+// pkg/kubelet/kubelet_pods.go). A test runs kubelet's own runtime manager beside
+// the builders and compares what both send to the runtime.
+package cri

@@ -1,0 +1,48 @@
+package cri
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/opencontainers/cgroups"
+)
+
+// Machine is what the builders must know of the machine they build for.
+type Machine struct {
+	// MemoryCapacity is what the node says it has, in bytes: OOM scores are
+	// relative to it.
+	MemoryCapacity int64
+	// CgroupV2 is set where the controllers are in the unified hierarchy.
+	CgroupV2 bool
+	// SwapAccounting is set where the kernel can limit swap per cgroup.
+	SwapAccounting bool
+	// HugePageSizes are the page sizes the kernel offers, as cgroups name them (2MB, 1GB).
+	HugePageSizes []string
+}
+
+// DetectMachine looks at the kernel. Memory is the node's capacity in bytes,
+// which may be less than the machine's.
+func DetectMachine(memory int64) Machine {
+	v2 := cgroups.IsCgroup2UnifiedMode()
+	return Machine{
+		MemoryCapacity: memory,
+		CgroupV2:       v2,
+		SwapAccounting: swapAccounting(v2),
+		HugePageSizes:  cgroups.HugePageSizes(),
+	}
+}
+
+// swapAccounting looks for the file that would hold the limit. The root of the
+// unified hierarchy has none, so there it is our own cgroup's that counts.
+func swapAccounting(v2 bool) bool {
+	file := "/sys/fs/cgroup/memory/memory.memsw.limit_in_bytes"
+	if v2 {
+		own, err := cgroups.ParseCgroupFile("/proc/self/cgroup")
+		if err != nil {
+			return false
+		}
+		file = filepath.Join("/sys/fs/cgroup", own[""], "memory.swap.max")
+	}
+	_, err := os.Stat(file)
+	return err == nil
+}

@@ -1,0 +1,35 @@
+package cri
+
+import (
+	"fmt"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// stopSignal is the signal that the container asks to be ended with; none asked
+// leaves it to the image and the runtime.
+func stopSignal(c *v1.Container) (runtimeapi.Signal, error) {
+	if c.Lifecycle == nil || c.Lifecycle.StopSignal == nil {
+		return runtimeapi.Signal_RUNTIME_DEFAULT, nil
+	}
+	name := string(*c.Lifecycle.StopSignal)
+	// CRI spells SIGRTMIN+1 as SIGRTMINPLUS1 and SIGRTMAX-1 as SIGRTMAXMINUS1.
+	spelled := strings.NewReplacer("+", "PLUS", "-", "MINUS").Replace(name)
+	signal, ok := runtimeapi.Signal_value[spelled]
+	if !ok {
+		return 0, fmt.Errorf("container %s: lifecycle.stopSignal %q is no signal that the runtime knows", c.Name, name)
+	}
+	return runtimeapi.Signal(signal), nil
+}
+
+// signalName is the way back; nil where the runtime does not say.
+func signalName(s runtimeapi.Signal) *v1.Signal {
+	name, ok := runtimeapi.Signal_name[int32(s)]
+	if !ok || s == runtimeapi.Signal_RUNTIME_DEFAULT {
+		return nil
+	}
+	named := v1.Signal(strings.NewReplacer("PLUS", "+", "MINUS", "-").Replace(name))
+	return &named
+}

@@ -1,0 +1,89 @@
+package cri
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	v1 "k8s.io/api/core/v1"
+	logs "k8s.io/cri-client/pkg/logs"
+	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
+	"k8s.io/kubernetes/pkg/util/tail"
+)
+
+// finish completes the message of an exited container to what a pod's status
+// shows: the runtime's, then what the container left in its termination message
+// file, or under FallbackToLogsOnError the end of its log when it failed without
+// a word. The file counts up to 4096 bytes, the log up to 80 lines and 2048
+// bytes, both from the end (kubelet: pkg/kubelet/container/runtime.go).
+func finish(v *ContainerView) {
+	if v.State != Exited {
+		return
+	}
+	own := ownMessage(*v)
+	switch {
+	case own == "":
+	case v.Message == "":
+		v.Message = own
+	default:
+		v.Message += ": " + own
+	}
+}
+
+func ownMessage(v ContainerView) string {
+	// What never ran has no log to fall back to.
+	fallback := v.Recorded.MessagePolicy == v1.TerminationMessageFallbackToLogsOnError &&
+		v.ExitCode != 0 && v.Reason != "ContainerCannotRun"
+	if file := messageFile(v); file != "" {
+		text, _, err := tail.ReadAtMost(file, kubecontainer.MaxContainerTerminationMessageLength)
+		switch {
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			return fmt.Sprintf("Error on reading termination log %s: %v", file, err)
+		case len(text) > 0:
+			return string(text)
+		}
+	}
+	if !fallback {
+		return ""
+	}
+	return logTail(v.LogPath)
+}
+
+// messageFile is the host's side of the mount at the recorded path.
+func messageFile(v ContainerView) string {
+	if v.Recorded.MessagePath == "" {
+		return ""
+	}
+	inside := messagePath(v.Recorded.MessagePath)
+	for _, m := range v.Mounts {
+		if m.ContainerPath == inside {
+			return m.HostPath
+		}
+	}
+	return ""
+}
+
+func logTail(path string) string {
+	lines := int64(kubecontainer.MaxContainerTerminationMessageLogLines)
+	var text lastBytes
+	err := logs.ReadLogs(quiet(context.Background()), path, "", &logs.LogOptions{TailLines: &lines}, nil, &text, &text)
+	if err != nil {
+		return fmt.Sprintf("Error on reading termination message from logs: %v", err)
+	}
+	return text.String()
+}
+
+// lastBytes keeps the end of what is written to it.
+type lastBytes struct{ buf bytes.Buffer }
+
+func (l *lastBytes) Write(p []byte) (int, error) {
+	l.buf.Write(p)
+	if over := l.buf.Len() - kubecontainer.MaxContainerTerminationMessageLogLength; over > 0 {
+		l.buf.Next(over)
+	}
+	return len(p), nil
+}
+
+func (l *lastBytes) String() string { return l.buf.String() }
