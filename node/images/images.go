@@ -1,0 +1,83 @@
+package images
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	internalapi "k8s.io/cri-api/pkg/apis"
+	"k8s.io/kubernetes/pkg/credentialprovider"
+	"k8s.io/kubernetes/pkg/kubelet/images/pullmanager"
+
+	"whylet.dev/whylet/node/cri"
+)
+
+// Options say how images are pulled and kept; zero values mean the defaults.
+type Options struct {
+	// DataDir is where it is remembered who pulled what (image_manager/ below it),
+	// and the first place to look for the node's own registry credentials (config.json).
+	DataDir string
+	// Parallel is how many pulls run at once (4). kubelet's default is one after the
+	// other, where a slow registry holds up every pod of the node.
+	Parallel int
+	// Policy is when unused images are removed ([DefaultPolicy]).
+	Policy GCPolicy
+	Log    *slog.Logger
+}
+
+// Manager pulls, lists and removes images. It is safe for concurrent use.
+type Manager struct {
+	client  *cri.Client
+	service internalapi.ImageManagerService
+	node    credentialprovider.DockerKeyring
+	access  *pullmanager.PullManager
+	slots   chan struct{}
+	policy  GCPolicy
+	log     *slog.Logger
+
+	collecting sync.Mutex
+	records    map[string]record // guarded by collecting
+}
+
+// New makes a manager of the runtime's images. It fails when DataDir cannot be
+// written.
+func New(ctx context.Context, client *cri.Client, o Options) (*Manager, error) {
+	if o.Parallel < 1 {
+		o.Parallel = 4
+	}
+	if o.Policy == (GCPolicy{}) {
+		o.Policy = DefaultPolicy
+	}
+	if err := o.Policy.check(); err != nil {
+		return nil, err
+	}
+	if o.Log == nil {
+		return nil, errors.New("images: no logger given")
+	}
+	m := &Manager{
+		client: client, service: client.Images(),
+		node:   nodeKeyring(o.DataDir),
+		slots:  make(chan struct{}, o.Parallel),
+		policy: o.Policy, log: o.Log,
+		records: map[string]record{},
+	}
+	var err error
+	if m.access, err = newAccess(ctx, o.DataDir, m.service); err != nil {
+		return nil, fmt.Errorf("remember who pulled what below %s: %w", o.DataDir, err)
+	}
+	return m, nil
+}
+
+// slot waits until a pull may run. It says how long that took.
+func (m *Manager) slot(ctx context.Context) (done func(), waited time.Duration, err error) {
+	began := time.Now()
+	select {
+	case m.slots <- struct{}{}:
+		return func() { <-m.slots }, time.Since(began), nil
+	case <-ctx.Done():
+		return nil, time.Since(began), ctx.Err()
+	}
+}
