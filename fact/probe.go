@@ -25,8 +25,18 @@ const (
 	Unknown Verdict = "Unknown"
 )
 
+// LatencyBounds are the upper bounds (inclusive) of the buckets of
+// [Probed.Latency]; a last bucket holds whatever took longer.
+var LatencyBounds = []time.Duration{
+	time.Millisecond, 2 * time.Millisecond, 5 * time.Millisecond,
+	10 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond,
+	100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond,
+	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second,
+}
+
 // Probed is one probe attempt, or a run of equal successes folded into one.
-// Fact.At is when the attempt began.
+// Fact.At is when the attempt began; of a run, when its first did, while the
+// rest of the envelope is that of its last.
 type Probed struct {
 	Probe   ProbeKind `json:"probe"`
 	Verdict Verdict   `json:"verdict"`
@@ -37,7 +47,10 @@ type Probed struct {
 	// Late is how long after its due time the attempt began.
 	Late time.Duration `json:"late,omitempty"`
 	// Count is the number of attempts folded into this fact (0 and 1: just this
-	// one), Until the beginning of the last, Latency their histogram.
+	// one), Until the beginning of the last, Latency their histogram by
+	// [LatencyBounds], without the empty buckets at its end. Took and Late are
+	// then the longest, and Evidence has what the attempts have in common: no
+	// timings and no output.
 	Count   int64     `json:"count,omitempty"`
 	Until   time.Time `json:"until,omitzero"`
 	Latency []int64   `json:"latency,omitempty"`

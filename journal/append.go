@@ -1,0 +1,289 @@
+package journal
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"whylet.dev/whylet/fact"
+)
+
+// group is what several Appends write together.
+type group struct {
+	frames []byte
+	at     []entry
+	done   bool
+	err    error
+}
+
+// trouble is why facts are in memory, and since when.
+type trouble struct {
+	err   error
+	since time.Time
+	lost  int64 // facts that memory had no room for
+}
+
+// Append writes facts, whose ids come from [Journal.Next]. When it returns, the
+// operating system has them, so they survive the death of the process; a loss
+// of power, as [Options.Sync] says. The facts of one call are found together or
+// not at all, so an observation and the decisions that follow from it belong in
+// one call.
+//
+// A lone probe success may be folded into the run it continues: see
+// [FoldOptions]. A success that led to a decision comes in one call with it, or
+// through [Journal.AppendNow], and is kept whole.
+//
+// The error is never about the disk, but about the facts: no id, no body, a
+// decision without a reason. Nothing is written then.
+func (j *Journal) Append(facts ...fact.Fact) error {
+	if len(facts) == 1 && j.fold.takes(facts[0]) {
+		return j.fold.add(facts[0])
+	}
+	return j.AppendNow(facts...)
+}
+
+// AppendNow is Append without folding. Open runs of the pods concerned are
+// written first, so that a pod's facts are in order.
+func (j *Journal) AppendNow(facts ...fact.Fact) error {
+	if len(facts) == 0 {
+		return nil
+	}
+	if j.closed.Load() {
+		return ErrClosed
+	}
+	return j.fold.closeBefore(facts, func(runs []fact.Fact) error {
+		if len(runs) > 0 {
+			facts = append(runs, facts...)
+		}
+		return j.append(facts)
+	})
+}
+
+// scratch is what an Append needs until its group is written.
+type scratch struct {
+	b  []byte
+	at []entry
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+// append writes facts as one frame.
+func (j *Journal) append(facts []fact.Fact) error {
+	s, _ := scratches.Get().(*scratch)
+	defer scratches.Put(s)
+	var err error
+	s.b, s.at, err = appendFrame(s.b[:0], s.at[:0], facts)
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	return j.write(s.b, s.at)
+}
+
+// appendFrame adds one frame with the facts to b, and their places to at.
+func appendFrame(b []byte, at []entry, facts []fact.Fact) ([]byte, []entry, error) {
+	start := len(b)
+	b = beginFrame(b, frameFacts)
+	var record []byte
+	for _, f := range facts {
+		var h head
+		var err error
+		if record, h, err = appendRecord(record[:0], f); err != nil {
+			return b[:start], at, fmt.Errorf("%s %d of pod %s: %w", kindOf(f), f.ID, f.Pod, err)
+		}
+		b = binary.AppendUvarint(b, uint64(len(record)))
+		at = append(at, entry{head: h, off: int64(len(b)), n: int32(len(record))})
+		b = append(b, record...)
+	}
+	if len(b)-start > maxFrame {
+		return b[:start], at, fmt.Errorf("facts of %d bytes in one Append; at most %d", len(b)-start, maxFrame)
+	}
+	endFrame(b, start)
+	return b, at, nil
+}
+
+func kindOf(f fact.Fact) fact.Kind {
+	if f.Body == nil {
+		return "fact"
+	}
+	return f.Body.Kind()
+}
+
+// write hands a frame to the next group. Whoever gets hold of commit first
+// writes the group for all; the others find it done.
+func (j *Journal) write(frame []byte, at []entry) error {
+	j.pendingMu.Lock()
+	g := j.pending
+	if g == nil {
+		g = &group{}
+		j.pending = g
+	}
+	base := int64(len(g.frames))
+	g.frames = append(g.frames, frame...)
+	for _, e := range at {
+		e.off += base
+		g.at = append(g.at, e)
+	}
+	j.pendingMu.Unlock()
+
+	j.commit.Lock()
+	defer j.commit.Unlock()
+	if !g.done {
+		j.pendingMu.Lock()
+		j.pending = nil
+		j.pendingMu.Unlock()
+		j.writeGroup(g)
+		g.done = true
+	}
+	return g.err
+}
+
+// writeGroup writes to the disk or, failing that, to memory.
+// The caller holds commit.
+func (j *Journal) writeGroup(g *group) {
+	l := j.current()
+	err := l.write(g.frames, g.at)
+	if err == nil && j.o.Sync == SyncAlways {
+		if err := l.sync(); err != nil {
+			j.degrade(err)
+		}
+	}
+	if err != nil {
+		j.degrade(err)
+		g.err = j.current().write(g.frames, g.at)
+	}
+	if j.trouble.Load() != nil {
+		j.bound()
+	} else if l.bytes() >= j.o.SegmentBytes {
+		if err := j.beginLog(); err != nil {
+			j.degrade(err)
+		}
+		j.wakeKeeper()
+	}
+	j.wakeFollowers()
+}
+
+// degrade makes memory take the facts. The caller holds commit.
+func (j *Journal) degrade(err error) {
+	if j.trouble.Load() != nil {
+		return
+	}
+	j.o.Log.Error("journal: cannot write, keeping facts in memory", "dir", j.dir, "err", err)
+	j.trouble.Store(&trouble{err: err, since: j.o.Clock()})
+	j.replaceLog(&log{data: &memory{}})
+}
+
+// bound keeps the memory within its limit. The caller holds commit.
+func (j *Journal) bound() {
+	n := j.current().shrink(j.o.MemoryBytes)
+	if n == 0 {
+		return
+	}
+	t := *j.trouble.Load()
+	if t.lost == 0 {
+		j.o.Log.Error("journal: memory is full too, dropping the oldest facts", "limit", j.o.MemoryBytes)
+	}
+	t.lost += int64(n)
+	j.trouble.Store(&t)
+}
+
+// recover moves the facts from memory to the disk, if it can be written again.
+// The caller holds commit.
+func (j *Journal) recover() {
+	t := j.trouble.Load()
+	if t == nil {
+		return
+	}
+	if err := j.moveToDisk(); err != nil {
+		if err.Error() != t.err.Error() {
+			again := *t
+			again.err = err
+			j.trouble.Store(&again)
+		}
+		return
+	}
+	now := j.o.Clock()
+	j.trouble.Store(nil)
+	j.o.Log.Info("journal: the disk can be written again", "dir", j.dir, "after", now.Sub(t.since), "lost", t.lost)
+	if t.lost > 0 {
+		j.lost(t.err.Error(), t.since, now, t.lost)
+	}
+	j.wakeKeeper()
+}
+
+func (j *Journal) moveToDisk() error {
+	if !j.loaded {
+		if err := j.load(); err != nil {
+			return err
+		}
+	}
+	l := j.current()
+	m, ok := l.data.(*memory)
+	if !ok {
+		return errors.New("the log in memory is gone")
+	}
+	file, err := j.createLog(m.frames)
+	if err != nil {
+		return err
+	}
+	l.moveTo(file)
+	return nil
+}
+
+// lost writes down that facts are missing. The caller holds commit.
+func (j *Journal) lost(reason string, from, until time.Time, count int64) {
+	now := j.o.Clock()
+	f := fact.Fact{ID: j.Next(1), At: now, Seen: now, Body: fact.Lost{
+		Source: "journal", Reason: reason, From: from, Until: until, Count: count,
+	}}
+	frame, at, err := appendFrame(nil, nil, []fact.Fact{f})
+	if err != nil {
+		j.o.Log.Error("journal: cannot note a gap", "err", err)
+		return
+	}
+	j.writeGroup(&group{frames: frame, at: at})
+}
+
+// Degraded says why facts are kept in memory only; empty while all is well.
+func (j *Journal) Degraded() string {
+	t := j.trouble.Load()
+	if t == nil {
+		if err := j.fold.slots.trouble(); err != nil {
+			return fmt.Sprintf("the latest probe successes are kept in memory: %v", err)
+		}
+		return ""
+	}
+	s := fmt.Sprintf("facts are kept in memory since %s: %v", t.since.UTC().Format(time.RFC3339), t.err)
+	if t.lost > 0 {
+		s += fmt.Sprintf("; %d of them are lost", t.lost)
+	}
+	return s
+}
+
+// syncer makes facts durable and tries a failed disk again.
+func (j *Journal) syncer() {
+	tick := time.NewTicker(min(j.o.SyncEvery, retryEvery))
+	defer tick.Stop()
+	var tried time.Time
+	for {
+		select {
+		case <-j.stop:
+			return
+		case now := <-tick.C:
+			if j.trouble.Load() != nil && now.Sub(tried) >= retryEvery {
+				tried = now
+				j.commit.Lock()
+				j.recover()
+				j.commit.Unlock()
+				j.fold.adopt()
+			}
+		}
+		if err := j.Sync(); err != nil && !errors.Is(err, os.ErrClosed) {
+			j.commit.Lock()
+			j.degrade(err)
+			j.commit.Unlock()
+		}
+	}
+}

@@ -1,0 +1,200 @@
+package journal
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"whylet.dev/whylet/fact"
+)
+
+// The file "open" keeps the open runs, each in a slot of its own that is
+// overwritten with every success. A slot has two halves, which are written in
+// turn, so that one of them is whole whatever happens to the writer. The half
+// with the larger last id is the newer one.
+const slotBytes = 8 << 10 // of a half
+
+// slot is a run's place in the file. The zero value has none yet.
+type slot struct {
+	no   int // from 1
+	half int // the one to be written next
+}
+
+func (s slot) offset(half int) int64 {
+	return int64(s.no-1)*2*slotBytes + int64(half)*slotBytes
+}
+
+// leftRun is a run that an earlier process left open.
+type leftRun struct {
+	slot  slot
+	facts []fact.Fact
+}
+
+type slots struct {
+	mu    sync.Mutex
+	f     *os.File
+	n     int   // slots in the file
+	free  []int // of these, the unused ones
+	left  []leftRun
+	dirty bool
+	err   error // why the latest save failed, nil if it did not
+}
+
+// load opens the file and reads what was left in it. It gives the largest id.
+func (s *slots) load(dir string) (fact.ID, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f, err := os.OpenFile(filepath.Join(dir, slotsFile), os.O_CREATE|os.O_RDWR, fileMode)
+	if err != nil {
+		s.err = err
+		return 0, err
+	}
+	left, n, err := readSlots(f)
+	if err != nil {
+		f.Close()
+		s.err = err
+		return 0, err
+	}
+	s.f, s.n, s.left = f, n, left
+	var last fact.ID
+	taken := map[int]bool{}
+	for _, l := range left {
+		taken[l.slot.no] = true
+		for _, f := range l.facts {
+			last = max(last, f.ID)
+		}
+	}
+	for no := range n {
+		if !taken[no+1] {
+			s.free = append(s.free, no+1)
+		}
+	}
+	return last, nil
+}
+
+// readSlots gives the newer half of every slot in use, and the number of slots.
+func readSlots(f io.ReaderAt) (left []leftRun, n int, err error) {
+	data, err := io.ReadAll(io.NewSectionReader(f, 0, 1<<62))
+	if err != nil {
+		return nil, 0, err
+	}
+	n = (len(data) + 2*slotBytes - 1) / (2 * slotBytes)
+	data = append(data, make([]byte, n*2*slotBytes-len(data))...)
+	for no := 1; no <= n; no++ {
+		a, b := slot{no: no, half: 1}, slot{no: no, half: 0}
+		first, second := readHalf(data[a.offset(0):]), readHalf(data[a.offset(1):])
+		switch {
+		case len(first) == 0 && len(second) == 0:
+			continue
+		case lastID(first) > lastID(second):
+			left = append(left, leftRun{a, first})
+		default:
+			left = append(left, leftRun{b, second})
+		}
+	}
+	return left, n, nil
+}
+
+func readHalf(b []byte) []fact.Fact {
+	body, _, state := readFrame(b[:slotBytes])
+	if state != frameGood || body[0] != frameFacts {
+		return nil
+	}
+	var fs []fact.Fact
+	var bad error
+	err := eachRecord(body[1:], newNames(), func(_, _ int, r record) {
+		f, err := r.fact()
+		fs, bad = append(fs, f), errors.Join(bad, err)
+	})
+	if err != nil || bad != nil {
+		return nil
+	}
+	return fs
+}
+
+func lastID(fs []fact.Fact) fact.ID {
+	if len(fs) == 0 {
+		return 0
+	}
+	return fs[len(fs)-1].ID
+}
+
+// save writes a run's image. Where it cannot, the run is in memory only until
+// its next success; see [Journal.Degraded].
+func (s *slots) save(at *slot, image []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.f == nil {
+		return
+	}
+	if at.no == 0 {
+		at.no = s.take()
+	}
+	if _, err := s.f.WriteAt(image, at.offset(at.half)); err != nil {
+		s.err = err
+		return
+	}
+	s.err = nil
+	s.dirty = true
+	at.half = 1 - at.half
+}
+
+func (s *slots) take() int {
+	if n := len(s.free); n > 0 {
+		no := s.free[n-1]
+		s.free = s.free[:n-1]
+		return no
+	}
+	s.n++
+	return s.n
+}
+
+// clear frees a slot, the older half first: what is left if the process dies in
+// between is the newer one, whose facts are all in the log.
+func (s *slots) clear(at *slot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.f == nil || at.no == 0 {
+		return
+	}
+	var zero [frameHeader]byte
+	if _, err := s.f.WriteAt(zero[:], at.offset(at.half)); err != nil {
+		s.err = err
+	}
+	if _, err := s.f.WriteAt(zero[:], at.offset(1-at.half)); err != nil {
+		s.err = err
+	}
+	s.dirty = true
+	s.free = append(s.free, at.no)
+	*at = slot{}
+}
+
+func (s *slots) takeLeft() []leftRun {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	left := s.left
+	s.left = nil
+	return slices.Clone(left)
+}
+
+func (s *slots) sync() error {
+	s.mu.Lock()
+	f, dirty := s.f, s.dirty
+	s.dirty = false
+	s.mu.Unlock()
+	if f == nil || !dirty {
+		return nil
+	}
+	return unix.Fdatasync(int(f.Fd()))
+}
+
+func (s *slots) trouble() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
