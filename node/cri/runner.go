@@ -134,9 +134,7 @@ func (c *Client) status(ctx context.Context, id string, verbose bool) (Container
 	if r.GetStatus() == nil {
 		return ContainerView{}, 0, fmt.Errorf("status of container %s: the runtime sent none", id)
 	}
-	v := c.containerView(r.Status)
-	finish(&v)
-	return v, pidOf(r.Info), nil
+	return c.containerView(r.Status), pidOf(r.Info), nil
 }
 
 // IsNotFound tells that a container or sandbox does not exist.

@@ -13,23 +13,25 @@ import (
 	"k8s.io/kubernetes/pkg/util/tail"
 )
 
-// finish completes the message of an exited container to what a pod's status
-// shows: the runtime's, then what the container left in its termination message
-// file, or under FallbackToLogsOnError the end of its log when it failed without
-// a word. The file counts up to 4096 bytes, the log up to 80 lines and 2048
-// bytes, both from the end (kubelet: pkg/kubelet/container/runtime.go).
-func finish(v *ContainerView) {
+// TerminationMessage gives what a pod's status shows as the message of an exited
+// container: the runtime's, then what the container left in its termination
+// message file, or under FallbackToLogsOnError the end of its log when it failed
+// without a word. The file counts up to 4096 bytes, the log up to 80 lines and
+// 2048 bytes, both from the end (kubelet: pkg/kubelet/container/runtime.go).
+//
+// It reads the file now: the view must not be much older than the container's end.
+func TerminationMessage(v ContainerView) string {
 	if v.State != Exited {
-		return
+		return ""
 	}
-	own := ownMessage(*v)
+	own := ownMessage(v)
 	switch {
 	case own == "":
+		return v.Message
 	case v.Message == "":
-		v.Message = own
-	default:
-		v.Message += ": " + own
+		return own
 	}
+	return v.Message + ": " + own
 }
 
 func ownMessage(v ContainerView) string {

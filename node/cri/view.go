@@ -58,9 +58,9 @@ type ContainerView struct {
 	CreatedAt, StartedAt, FinishedAt time.Time
 
 	ExitCode int32
-	// Reason and Message are of an exited container only. The reason is the runtime's
-	// own word: evidence, not truth, see [fact.Exited]. The message is the runtime's
-	// and the container's own termination message.
+	// Reason and Message are the runtime's own words, of an exited container only. The
+	// reason is evidence, not truth: see [fact.Exited]. What the container itself had
+	// to say is in [TerminationMessage].
 	Reason, Message string
 
 	// Image is the image's name, ImageID what a pod's status shows as imageID (a

@@ -159,7 +159,7 @@ func (w *watcher) hear(ctx context.Context, h heard, timer *time.Timer) {
 	case h.lost != nil:
 		w.lose(h.lost)
 	case w.synced:
-		w.tell(w.known.event(w.client, h.event, time.Now()))
+		w.queue = append(w.queue, w.known.event(w.client, h.event, time.Now())...)
 	default:
 		w.held = append(w.held, h.event)
 	}
@@ -197,7 +197,7 @@ func (w *watcher) lookDone(ctx context.Context, l look, timer *time.Timer) {
 		timer.Reset(retryLook)
 		return
 	}
-	w.tell(w.known.looked(w.client, l.snapshot, time.Now()))
+	w.queue = append(w.queue, w.known.looked(w.client, l.snapshot, time.Now())...)
 	if w.again {
 		w.again = false
 		w.startLook(ctx)
@@ -225,20 +225,11 @@ func (w *watcher) sync() {
 	w.synced = true
 	now := time.Now()
 	for _, e := range w.held {
-		w.tell(w.known.event(w.client, e, now))
+		w.queue = append(w.queue, w.known.event(w.client, e, now)...)
 	}
 	w.held = nil
 	w.queue = append(w.queue, Event{Kind: Synced, At: now, Looked: true, Err: w.gap.Err, From: w.gap.At})
 	w.gap = Event{}
-}
-
-func (w *watcher) tell(events []Event) {
-	for _, e := range events {
-		if e.Kind == ContainerChanged && !e.Looked {
-			finish(e.Container) // a look has read the message already
-		}
-		w.queue = append(w.queue, e)
-	}
 }
 
 // listen keeps the runtime's stream open and passes on what it says.

@@ -3,6 +3,7 @@ package images
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 
 	"github.com/go-logr/logr"
@@ -30,19 +31,43 @@ func nodeKeyring(dir string) credentialprovider.DockerKeyring {
 
 // credentials looks up what fits the image: the pod's pull secrets before the
 // node's own. They are looked up once, and only when first asked for.
-func (m *Manager) credentials(image string, pull []v1.Secret) func() ([]credential, error) {
+func (m *Manager) credentials(image string, pod *v1.Pod) func() ([]credential, error) {
 	return sync.OnceValues(func() ([]credential, error) {
 		repository, _, _, err := parsers.ParseImageName(image)
 		if err != nil {
 			return nil, err
 		}
-		keyring, err := secrets.MakeDockerKeyring(pull, m.node)
+		keyring, err := secrets.MakeDockerKeyring(m.pullSecrets(pod), m.node)
 		if err != nil {
 			return nil, err
 		}
 		found, _ := keyring.Lookup(repository)
 		return found, nil
 	})
+}
+
+// pullSecrets reads the pod's imagePullSecrets. One that cannot be read is told and
+// left out: the pull may work without it.
+func (m *Manager) pullSecrets(pod *v1.Pod) []v1.Secret {
+	var all []v1.Secret
+	var missing []string
+	for _, ref := range pod.Spec.ImagePullSecrets {
+		if ref.Name == "" || m.options.Secrets == nil {
+			continue
+		}
+		s, err := m.options.Secrets.GetSecret(pod.Namespace, ref.Name)
+		if err != nil {
+			m.options.Log.Warn("image pull secret not readable", "pod", pod.Namespace+"/"+pod.Name, "secret", ref.Name, "error", err)
+			missing = append(missing, ref.Name)
+			continue
+		}
+		all = append(all, *s)
+	}
+	if len(missing) > 0 && m.options.Recorder != nil {
+		m.options.Recorder.Eventf(pod, v1.EventTypeWarning, "FailedToRetrieveImagePullSecret",
+			"Unable to retrieve some image pull secrets (%s); attempting to pull the image may not succeed.", strings.Join(missing, ", "))
+	}
+	return all
 }
 
 // authOf is the credential in the runtime's form.

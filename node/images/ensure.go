@@ -10,147 +10,133 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	"k8s.io/klog/v2"
 
+	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/node/cri"
 )
 
-// Request asks for the image of a container.
-type Request struct {
-	// Image is the name as the pod has it, Policy from [Policy].
-	Image  string
-	Policy v1.PullPolicy
-	// Secrets are the pod's imagePullSecrets, as far as they could be read.
-	Secrets []v1.Secret
-	// Annotations are the pod's: a runtime may choose how to pull by them.
-	Annotations map[string]string
-	// Sandbox is the configuration of the pod's sandbox, for runtimes that pull into it.
-	Sandbox *runtimeapi.PodSandboxConfig
-	// Pulling is called when a pull is about to begin, before it waits its turn. May be nil.
-	Pulling func()
-}
-
-// Result is an image that is on the node.
-type Result struct {
+// Image is an image that is on the node and that the pod may use.
+type Image struct {
 	// Ref is what containers are created from: the image's id on the node.
 	Ref string
 	// User is whom the image wants to run as.
 	User cri.ImageUser
-	// Present is set when nothing had to be pulled.
-	Present bool
-	// Took is how long the pull took, Waited the same with the time it waited for
-	// other pulls.
-	Took, Waited time.Duration
-	// Bytes is the image's size.
+	// Bytes is its size on disk.
 	Bytes int64
 }
 
-// Ensure makes one attempt to have an image, as its policy says. It returns a
-// [*Failure] when there is none.
-func (m *Manager) Ensure(ctx context.Context, r Request) (Result, error) {
+// Ensure makes one attempt to have a container's image, as its pull policy says,
+// and tells on the way what happens: ImagePulling when a pull is about to begin
+// (it may wait its turn then), ImageReady in the end. The error is a [*Failure]
+// and has been told to nobody.
+func (m *Manager) Ensure(ctx context.Context, pod *v1.Pod, c *v1.Container, say func(fact.Observed)) (Image, error) {
 	ctx = klog.NewContext(ctx, logr.Discard()) // all that is logged is returned, too
-	name, err := withTag(r.Image)
+	name, err := withTag(c.Image)
 	if err != nil {
-		return Result{}, &Failure{Reason: ReasonName, Message: fmt.Sprintf("Failed to apply default image tag %q: %v", r.Image, err), Err: err}
+		return Image{}, &Failure{
+			Image: c.Image, Reason: ReasonName,
+			Message: fmt.Sprintf("Failed to apply default image tag %q: %v", c.Image, err), Err: err,
+		}
 	}
 	a := attempt{
-		m: m, request: r,
-		spec:   &runtimeapi.ImageSpec{Image: name, Annotations: r.Annotations},
-		lookup: m.credentials(name, r.Secrets),
+		m: m, image: c.Image, policy: Policy(c), say: say,
+		spec:   &runtimeapi.ImageSpec{Image: name, Annotations: pod.Annotations},
+		lookup: m.credentials(name, pod),
 	}
-	if found, err := a.present(ctx); err != nil || found.Present {
-		return found, err
+	if found, err := a.present(ctx); err != nil || found != nil {
+		return a.ready(found, err, fact.ImageReady{Present: true})
 	}
-	if r.Policy == v1.PullNever {
-		return Result{}, neverPull(r.Image)
+	if a.policy == v1.PullNever {
+		return Image{}, neverPull(c.Image)
 	}
 	return a.pull(ctx)
 }
 
 // attempt is one call of Ensure.
 type attempt struct {
-	m       *Manager
-	request Request
-	spec    *runtimeapi.ImageSpec
-	lookup  func() ([]credential, error)
+	m      *Manager
+	image  string // as the pod has it
+	policy v1.PullPolicy
+	spec   *runtimeapi.ImageSpec
+	lookup func() ([]credential, error)
+	say    func(fact.Observed)
+}
+
+// ready ends an attempt, and tells so if it has an image.
+func (a attempt) ready(i *runtimeapi.Image, err error, ready fact.ImageReady) (Image, error) {
+	if err != nil {
+		return Image{}, pullError(a.image, err)
+	}
+	ready.Image, ready.Bytes = a.image, int64(i.Size)
+	a.say(ready)
+	return imageOf(i), nil
 }
 
 // present gives the image if it is there and the pod may use it without asking
 // the registry. To a pod that may not, it does not exist.
-func (a attempt) present(ctx context.Context) (Result, error) {
-	if a.request.Policy == v1.PullAlways {
-		return Result{}, nil
+func (a attempt) present(ctx context.Context) (*runtimeapi.Image, error) {
+	if a.policy == v1.PullAlways {
+		return nil, nil
 	}
 	image, err := a.inspect(ctx)
 	if err != nil {
-		return Result{}, &Failure{Reason: ReasonInspect, Message: fmt.Sprintf("Failed to inspect image %q: %v", a.request.Image, err), Err: err}
+		return nil, &Failure{
+			Image: a.image, Reason: ReasonInspect,
+			Message: fmt.Sprintf("Failed to inspect image %q: %v", a.image, err), Err: err,
+		}
 	}
 	if image == nil {
-		return Result{}, nil
+		return nil, nil
 	}
-	ok, err := a.m.mayUse(ctx, a.request.Image, image.Id, a.lookup)
-	if err != nil {
-		return Result{}, pullError(a.request.Image, err)
+	ok, err := a.m.mayUse(ctx, a.image, image.Id, a.lookup)
+	if err != nil || !ok {
+		return nil, err
 	}
-	result := resultOf(image)
-	result.Present = ok
-	return result, nil
+	return image, nil
 }
 
 // pull waits its turn and pulls. If somebody else pulled the same image
 // meanwhile, there is nothing left to do.
-func (a attempt) pull(ctx context.Context) (Result, error) {
-	if a.request.Pulling != nil {
-		a.request.Pulling()
-	}
+func (a attempt) pull(ctx context.Context) (Image, error) {
+	a.say(fact.ImagePulling{Image: a.image})
 	done, waited, err := a.m.slot(ctx)
 	if err != nil {
-		return Result{}, pullError(a.request.Image, err)
+		return Image{}, pullError(a.image, err)
 	}
 	defer done()
 	if waited > time.Millisecond {
-		if found, err := a.present(ctx); err != nil || found.Present {
-			found.Present, found.Waited = false, waited
-			return found, err
+		if found, err := a.present(ctx); err != nil || found != nil {
+			return a.ready(found, err, fact.ImageReady{Waited: waited})
 		}
 	}
 	began := time.Now()
-	result, err := a.pullNow(ctx)
-	if err != nil {
-		return Result{}, pullError(a.request.Image, err)
-	}
-	result.Took = time.Since(began)
-	result.Waited = waited + result.Took
-	return result, nil
+	image, err := a.pullNow(ctx)
+	took := time.Since(began)
+	return a.ready(image, err, fact.ImageReady{Took: took, Waited: waited + took})
 }
 
 // pullNow pulls and writes down with whose secret it worked. The intent is
 // written first, so that a crash in between leaves no image that anybody may use.
-func (a attempt) pullNow(ctx context.Context) (Result, error) {
+func (a attempt) pullNow(ctx context.Context) (*runtimeapi.Image, error) {
 	all, err := a.lookup()
 	if err != nil {
-		return Result{}, err
+		return nil, err
 	}
-	image := a.request.Image
-	if err := a.m.access.RecordPullIntent(logr.Discard(), image); err != nil {
-		return Result{}, fmt.Errorf("Failed to record image pull intent for container image %q: %w", image, err)
+	if err := a.m.access.RecordPullIntent(logr.Discard(), a.image); err != nil {
+		return nil, fmt.Errorf("Failed to record image pull intent for container image %q: %w", a.image, err)
 	}
 	ref, used, err := tryEach(all, func(auth *runtimeapi.AuthConfig) (string, error) {
-		return a.m.service.PullImage(ctx, a.spec, auth, a.request.Sandbox)
+		return a.m.service.PullImage(ctx, a.spec, auth, nil)
 	})
 	if err != nil {
-		a.m.access.RecordImagePullFailed(ctx, image)
-		return Result{}, err
+		a.m.access.RecordImagePullFailed(ctx, a.image)
+		return nil, err
 	}
-	a.m.access.RecordImagePulled(ctx, image, ref, accessOf(used))
-	found, err := a.inspect(ctx)
-	if err != nil {
-		return Result{}, err
+	a.m.access.RecordImagePulled(ctx, a.image, ref, accessOf(used))
+	image, err := a.inspect(ctx)
+	if err == nil && image == nil {
+		err = fmt.Errorf("image %q was pulled, and removed again by somebody else", a.image)
 	}
-	if found == nil {
-		return Result{}, fmt.Errorf("image %q was pulled, and removed again by somebody else", image)
-	}
-	result := resultOf(found)
-	result.Ref = ref
-	return result, nil
+	return image, err
 }
 
 // inspect asks the runtime once for all that is needed of an image; nil when it
@@ -160,10 +146,10 @@ func (a attempt) inspect(ctx context.Context) (*runtimeapi.Image, error) {
 	return r.GetImage(), err
 }
 
-func resultOf(i *runtimeapi.Image) Result {
-	r := Result{Ref: i.Id, Bytes: int64(i.Size), User: cri.ImageUser{Name: i.Username}}
+func imageOf(i *runtimeapi.Image) Image {
+	user := cri.ImageUser{Name: i.Username}
 	if i.Uid != nil {
-		r.User = cri.ImageUser{UID: &i.Uid.Value}
+		user = cri.ImageUser{UID: &i.Uid.Value}
 	}
-	return r
+	return Image{Ref: i.Id, User: user, Bytes: int64(i.Size)}
 }

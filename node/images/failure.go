@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	crierrors "k8s.io/cri-api/pkg/errors"
+
+	"whylet.dev/whylet/fact"
 )
 
 // Reasons of a container that waits for its image, as Kubernetes shows them.
@@ -20,6 +22,8 @@ const (
 
 // Failure says why there is no image.
 type Failure struct {
+	// Image is the name as the pod has it.
+	Image string
 	// Reason is one of the reasons above.
 	Reason string
 	// Message is what a status shows beside it: the registry's or runtime's own
@@ -27,6 +31,11 @@ type Failure struct {
 	Message string
 	// Err is the cause, where there is one.
 	Err error
+}
+
+// Fact gives the failure as a fact.
+func (f *Failure) Fact() fact.ImageFailed {
+	return fact.ImageFailed{Image: f.Image, Reason: f.Reason, Message: f.Message}
 }
 
 // Error gives reason and message.
@@ -38,7 +47,7 @@ func (f *Failure) Unwrap() error { return f.Err }
 // pullFailure classes what the runtime said. CRI has no codes for these classes;
 // the agreed sign is the name at the beginning of the text (cri-api/pkg/errors).
 func pullFailure(image string, err error) *Failure {
-	f := &Failure{Reason: ReasonPull, Message: err.Error(), Err: err}
+	f := &Failure{Image: image, Reason: ReasonPull, Message: err.Error(), Err: err}
 	if rest, ok := strings.CutPrefix(err.Error(), crierrors.ErrRegistryUnavailable.Error()); ok {
 		f.Reason = ReasonUnavailable
 		f.Message = fmt.Sprintf("image pull failed for %s because the registry is unavailable%s", image, rest)
@@ -52,7 +61,7 @@ func pullFailure(image string, err error) *Failure {
 
 func neverPull(image string) *Failure {
 	return &Failure{
-		Reason:  ReasonNeverPull,
+		Image: image, Reason: ReasonNeverPull,
 		Message: fmt.Sprintf("Container image %q is not present with pull policy of Never", image),
 	}
 }

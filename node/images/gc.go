@@ -34,7 +34,7 @@ func (e *FullError) Error() string {
 // Collect removes unused images if the disk they lie on is fuller than the policy
 // allows, and returns those it removed. It has to be called now and then in any
 // case: an image's age counts from when Collect first saw it.
-func (m *Manager) Collect(ctx context.Context) ([]Image, error) {
+func (m *Manager) Collect(ctx context.Context) ([]Stored, error) {
 	m.collecting.Lock()
 	defer m.collecting.Unlock()
 	unused, err := m.unused(ctx)
@@ -45,7 +45,7 @@ func (m *Manager) Collect(ctx context.Context) ([]Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	need := m.policy.toFree(capacity, available)
+	need := m.options.Policy.toFree(capacity, available)
 	if need <= 0 {
 		return nil, nil
 	}
@@ -58,7 +58,7 @@ func (m *Manager) Collect(ctx context.Context) ([]Image, error) {
 
 // CollectAll removes every unused image that is old enough, however full the disk
 // is: the answer to disk pressure.
-func (m *Manager) CollectAll(ctx context.Context) ([]Image, error) {
+func (m *Manager) CollectAll(ctx context.Context) ([]Stored, error) {
 	m.collecting.Lock()
 	defer m.collecting.Unlock()
 	unused, err := m.unused(ctx)
@@ -72,7 +72,7 @@ func (m *Manager) CollectAll(ctx context.Context) ([]Image, error) {
 // unused looks at images and containers and gives what can go, first to go first.
 // The containers are looked at after the images, so that an image that came
 // between the two is not taken for unused.
-func (m *Manager) unused(ctx context.Context) ([]Image, error) {
+func (m *Manager) unused(ctx context.Context) ([]Stored, error) {
 	present, err := m.List(ctx)
 	if err != nil {
 		return nil, err
@@ -90,12 +90,12 @@ func (m *Manager) unused(ctx context.Context) ([]Image, error) {
 	}
 	now := time.Now()
 	m.records = remember(m.records, present, inUse, now)
-	return victims(m.records, present, inUse, m.policy.MinAge, now), nil
+	return victims(m.records, present, inUse, m.options.Policy.MinAge, now), nil
 }
 
 // free removes images until enough bytes are free. One that cannot be removed
 // keeps no other from being removed.
-func (m *Manager) free(ctx context.Context, unused []Image, need int64) (removed []Image, freed int64, err error) {
+func (m *Manager) free(ctx context.Context, unused []Stored, need int64) (removed []Stored, freed int64, err error) {
 	ctx = klog.NewContext(ctx, logr.Discard())
 	var errs []error
 	for _, image := range unused {
@@ -106,7 +106,7 @@ func (m *Manager) free(ctx context.Context, unused []Image, need int64) (removed
 			errs = append(errs, fmt.Errorf("remove image %s: %w", image.ID, err))
 			continue
 		}
-		m.log.Info("removed unused image", "image", image.ID, "names", image.Tags, "bytes", image.Bytes)
+		m.options.Log.Info("removed unused image", "image", image.ID, "names", image.Tags, "bytes", image.Bytes)
 		delete(m.records, image.ID)
 		removed = append(removed, image)
 		freed += image.Bytes

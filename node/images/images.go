@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/client-go/tools/record"
 	internalapi "k8s.io/cri-api/pkg/apis"
 	"k8s.io/kubernetes/pkg/credentialprovider"
 	"k8s.io/kubernetes/pkg/kubelet/images/pullmanager"
@@ -23,6 +24,10 @@ type Options struct {
 	// Parallel is how many pulls run at once (4). kubelet's default is one after the
 	// other, where a slow registry holds up every pod of the node.
 	Parallel int
+	// Secrets reads the pods' imagePullSecrets. Nil: there are none.
+	Secrets cri.Secrets
+	// Recorder takes the event about pull secrets that could not be read. May be nil.
+	Recorder record.EventRecorder
 	// Policy is when unused images are removed ([DefaultPolicy]).
 	Policy GCPolicy
 	Log    *slog.Logger
@@ -32,14 +37,13 @@ type Options struct {
 type Manager struct {
 	client  *cri.Client
 	service internalapi.ImageManagerService
+	options Options
 	node    credentialprovider.DockerKeyring
 	access  *pullmanager.PullManager
 	slots   chan struct{}
-	policy  GCPolicy
-	log     *slog.Logger
 
 	collecting sync.Mutex
-	records    map[string]record // guarded by collecting
+	records    map[string]sighting // guarded by collecting
 }
 
 // New makes a manager of the runtime's images. It fails when DataDir cannot be
@@ -58,11 +62,10 @@ func New(ctx context.Context, client *cri.Client, o Options) (*Manager, error) {
 		return nil, errors.New("images: no logger given")
 	}
 	m := &Manager{
-		client: client, service: client.Images(),
-		node:   nodeKeyring(o.DataDir),
-		slots:  make(chan struct{}, o.Parallel),
-		policy: o.Policy, log: o.Log,
-		records: map[string]record{},
+		client: client, service: client.Images(), options: o,
+		node:    nodeKeyring(o.DataDir),
+		slots:   make(chan struct{}, o.Parallel),
+		records: map[string]sighting{},
 	}
 	var err error
 	if m.access, err = newAccess(ctx, o.DataDir, m.service); err != nil {

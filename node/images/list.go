@@ -10,8 +10,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Image is an image on the node.
-type Image struct {
+// Stored is an image on the node.
+type Stored struct {
 	ID string
 	// Tags and Digests are the names by which it can be asked for.
 	Tags, Digests []string
@@ -22,19 +22,19 @@ type Image struct {
 }
 
 // List gives the images on the node, largest first, as a node's status wants them.
-func (m *Manager) List(ctx context.Context) ([]Image, error) {
+func (m *Manager) List(ctx context.Context) ([]Stored, error) {
 	all, err := m.service.ListImages(klog.NewContext(ctx, logr.Discard()), nil)
 	if err != nil {
 		return nil, fmt.Errorf("list images: %w", err)
 	}
-	images := make([]Image, len(all))
+	images := make([]Stored, len(all))
 	for i, image := range all {
-		images[i] = Image{
+		images[i] = Stored{
 			ID: image.Id, Tags: image.RepoTags, Digests: image.RepoDigests,
 			Bytes: int64(image.Size), Pinned: image.Pinned,
 		}
 	}
-	slices.SortFunc(images, func(a, b Image) int {
+	slices.SortFunc(images, func(a, b Stored) int {
 		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.ID, b.ID))
 	})
 	return images, nil

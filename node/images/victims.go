@@ -36,16 +36,16 @@ func (p GCPolicy) toFree(capacity, available int64) int64 {
 	return capacity*int64(100-p.Low)/100 - available
 }
 
-// record is what is remembered of an image: since when it is known, and when it
+// sighting is what is remembered of an image: since when it is known, and when it
 // was last seen in use (zero: never).
-type record struct {
+type sighting struct {
 	since, used time.Time
 }
 
 // remember brings the records up to date with what is there now and what of it is
 // in use, by image id.
-func remember(records map[string]record, present []Image, inUse map[string]bool, now time.Time) map[string]record {
-	updated := make(map[string]record, len(present))
+func remember(records map[string]sighting, present []Stored, inUse map[string]bool, now time.Time) map[string]sighting {
+	updated := make(map[string]sighting, len(present))
 	for _, image := range present {
 		r, ok := records[image.ID]
 		if !ok {
@@ -61,14 +61,14 @@ func remember(records map[string]record, present []Image, inUse map[string]bool,
 
 // victims are the images that can go, in the order in which they should: longest
 // unused first, and of those never used the longest known.
-func victims(records map[string]record, present []Image, inUse map[string]bool, minAge time.Duration, now time.Time) []Image {
-	var out []Image
+func victims(records map[string]sighting, present []Stored, inUse map[string]bool, minAge time.Duration, now time.Time) []Stored {
+	var out []Stored
 	for _, image := range present {
 		if !image.Pinned && !inUse[image.ID] && now.Sub(records[image.ID].since) >= minAge {
 			out = append(out, image)
 		}
 	}
-	slices.SortFunc(out, func(a, b Image) int {
+	slices.SortFunc(out, func(a, b Stored) int {
 		ra, rb := records[a.ID], records[b.ID]
 		return cmp.Or(ra.used.Compare(rb.used), ra.since.Compare(rb.since), cmp.Compare(a.ID, b.ID))
 	})
