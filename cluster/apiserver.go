@@ -1,0 +1,151 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	aggregator "k8s.io/kube-aggregator/pkg/apiserver"
+	"k8s.io/kubernetes/cmd/kube-apiserver/app"
+	"k8s.io/kubernetes/cmd/kube-apiserver/app/options"
+
+	"whylet.dev/whylet/cluster/metricsapi"
+	"whylet.dev/whylet/cluster/pki"
+)
+
+// apiServer is a kube-apiserver that is built but does not serve yet.
+type apiServer struct {
+	chain *aggregator.APIAggregator
+	// loopback reaches the server with every right, over its own certificate.
+	loopback *rest.Config
+}
+
+// newAPIServer builds the server chain: aggregator, Kubernetes' own groups with
+// metrics.k8s.io added, and custom resources. It blocks until etcd answers.
+func newAPIServer(ctx context.Context, c Config, p paths, certs *pki.Set, listener net.Listener) (*apiServer, error) {
+	opts := options.NewServerRunOptions()
+	if err := parseFlags("kube-apiserver", opts.Flags(), apiServerFlags(c, p, certs)); err != nil {
+		return nil, err
+	}
+	if err := opts.GenericServerRunOptions.ComponentGlobalsRegistry.Set(); err != nil {
+		return nil, fmt.Errorf("set feature gates: %w", err)
+	}
+	opts.SecureServing.Listener = listener
+	completed, err := opts.Complete(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("complete API server options: %w", err)
+	}
+	if errs := completed.Validate(); len(errs) > 0 {
+		return nil, fmt.Errorf("API server options: %w", errs[0])
+	}
+	config, err := app.NewConfig(completed)
+	if err != nil {
+		return nil, fmt.Errorf("configure API server: %w", err)
+	}
+	chainConfig, err := config.Complete()
+	if err != nil {
+		return nil, fmt.Errorf("complete API server configuration: %w", err)
+	}
+	chain, err := app.CreateServerChain(chainConfig)
+	if err != nil {
+		return nil, fmt.Errorf("build API server: %w", err)
+	}
+	s := &apiServer{chain: chain, loopback: chain.GenericAPIServer.LoopbackClientConfig}
+	return s, s.installMetrics()
+}
+
+// installMetrics adds metrics.k8s.io to the server behind the aggregator, which
+// is the one whose groups are served from this process.
+func (s *apiServer) installMetrics() error {
+	behind, ok := s.chain.GenericAPIServer.NextDelegate().(*genericapiserver.GenericAPIServer)
+	if !ok {
+		return fmt.Errorf("install metrics API: unexpected server behind the aggregator (%T)", s.chain.GenericAPIServer.NextDelegate())
+	}
+	client, err := kubernetes.NewForConfig(s.loopback)
+	if err != nil {
+		return fmt.Errorf("client for the metrics API: %w", err)
+	}
+	if err := metricsapi.Install(behind, client); err != nil {
+		return fmt.Errorf("install metrics API: %w", err)
+	}
+	return nil
+}
+
+// run serves until ctx ends.
+func (s *apiServer) run(ctx context.Context) error {
+	prepared, err := s.chain.PrepareRun()
+	if err != nil {
+		return fmt.Errorf("prepare API server: %w", err)
+	}
+	return prepared.Run(ctx)
+}
+
+// waitReady returns when /readyz says ok: all groups served, RBAC's default
+// roles in place. The last answer is in the error.
+func (s *apiServer) waitReady(ctx context.Context) error {
+	client, err := kubernetes.NewForConfig(s.loopback)
+	if err != nil {
+		return fmt.Errorf("client for readiness: %w", err)
+	}
+	var last error
+	err = wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		var code int
+		last = client.RESTClient().Get().AbsPath("/readyz").Do(ctx).StatusCode(&code).Error()
+		return code == http.StatusOK, nil
+	})
+	if err != nil {
+		return fmt.Errorf("API server did not become ready: %w (last answer: %w)", context.Cause(ctx), last)
+	}
+	return nil
+}
+
+// apiServerFlags differs from a kubeadm cluster's in this: etcd behind a unix
+// socket, one fixed endpoint for the kubernetes Service instead of a lease that
+// is written every ten seconds, and none of what only serves several API servers
+// or an operator's profiling.
+func apiServerFlags(c Config, p paths, certs *pki.Set) []string {
+	return []string{
+		"--etcd-servers=unix://" + p.etcdSocket(),
+		"--etcd-db-metric-poll-interval=0",
+
+		"--secure-port=" + strconv.Itoa(c.APIPort),
+		"--bind-address=" + c.APIAddress,
+		"--advertise-address=" + c.HostAddress,
+		"--endpoint-reconciler-type=master-count",
+		"--service-cluster-ip-range=" + c.ServiceCIDR,
+
+		"--tls-cert-file=" + certs.APIServer.CertFile,
+		"--tls-private-key-file=" + certs.APIServer.KeyFile,
+		"--client-ca-file=" + certs.CA.CertFile,
+		"--service-account-issuer=" + c.issuer(),
+		"--service-account-key-file=" + certs.SigningPub,
+		"--service-account-signing-key-file=" + certs.SigningKey,
+		"--authorization-mode=Node,RBAC",
+		"--enable-admission-plugins=NodeRestriction",
+		"--allow-privileged=true",
+
+		"--kubelet-client-certificate=" + certs.KubeletClient.CertFile,
+		"--kubelet-client-key=" + certs.KubeletClient.KeyFile,
+		"--kubelet-certificate-authority=" + certs.CA.CertFile,
+		"--kubelet-preferred-address-types=InternalIP,Hostname",
+
+		"--requestheader-client-ca-file=" + certs.FrontProxyCA.CertFile,
+		"--requestheader-allowed-names=" + pki.FrontProxyUser,
+		"--requestheader-username-headers=X-Remote-User",
+		"--requestheader-group-headers=X-Remote-Group",
+		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
+		"--proxy-client-cert-file=" + certs.FrontProxy.CertFile,
+		"--proxy-client-key-file=" + certs.FrontProxy.KeyFile,
+
+		"--profiling=false",
+		"--enable-priority-and-fairness=false",
+		"--feature-gates=APIServerIdentity=false,UnknownVersionInteroperabilityProxy=false",
+	}
+}

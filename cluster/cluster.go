@@ -1,0 +1,320 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/server/v3/embed"
+	"gopkg.in/natefinch/lumberjack.v2"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"whylet.dev/whylet/cluster/pki"
+)
+
+// Log rotation: at most three files of this size.
+const (
+	logMegabytes = 10
+	logBackups   = 2
+)
+
+// stopTimeout bounds the stop that the end of Start's context brings about.
+const stopTimeout = 10 * time.Second
+
+// Cluster is a running control plane. Its methods are safe for concurrent use.
+type Cluster struct {
+	config Config
+	paths  paths
+	certs  *pki.Set
+	log    *slog.Logger
+
+	lock   *os.File
+	file   *lumberjack.Logger
+	etcd   *embed.Etcd
+	server *apiServer
+
+	// clients are the components that need the API; they stop before it does.
+	clients, api group
+	dns          chan struct{}
+
+	ended    chan struct{}
+	endOnce  sync.Once
+	err      error
+	stopOnce sync.Once
+	stopErr  error
+}
+
+// group is components that stop together.
+type group struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+}
+
+// Start starts a control plane and returns when its API is ready: /readyz says
+// ok, and the Services kubernetes and kube-dns are on their way. The other
+// components come up meanwhile. When ctx ends, the control plane stops. Errors
+// are of type *PortTakenError, *InUseError or *ForeignDataDirError where a caller
+// may want to tell them apart. A process can start one control plane in its life.
+func Start(ctx context.Context, config Config) (*Cluster, error) {
+	if err := config.Validate(); err != nil {
+		return nil, fmt.Errorf("control plane: %w", err)
+	}
+	config = config.withDefaults()
+	c := &Cluster{
+		config: config, paths: config.paths(), log: config.Log,
+		ended: make(chan struct{}), dns: make(chan struct{}),
+	}
+	life := context.WithoutCancel(ctx)
+	c.clients.ctx, c.clients.cancel = context.WithCancel(life)
+	c.api.ctx, c.api.cancel = context.WithCancel(life)
+
+	if err := c.start(ctx); err != nil {
+		stopping, cancel := context.WithTimeout(life, stopTimeout)
+		defer cancel()
+		return nil, errors.Join(err, c.Stop(stopping))
+	}
+	context.AfterFunc(ctx, func() {
+		stopping, cancel := context.WithTimeout(life, stopTimeout)
+		defer cancel()
+		if err := c.Stop(stopping); err != nil {
+			c.log.Error("The control plane did not stop cleanly", "error", err)
+		}
+	})
+	return c, nil
+}
+
+func (c *Cluster) start(ctx context.Context) error {
+	began := time.Now()
+	// A component that ends while others start ends the start.
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(c.api.ctx, func() { cancel(c.err) })()
+
+	listener, err := c.prepare(ctx)
+	if err != nil {
+		return err
+	}
+	c.config.Progress("starting etcd and the API server")
+	if err := c.startAPI(ctx, listener); err != nil {
+		return err
+	}
+	c.log.Info("API server is ready", "after", time.Since(began).Round(time.Millisecond), "url", c.config.server())
+	c.startClients()
+	c.config.Progress("API server is ready")
+	return nil
+}
+
+// prepare makes everything that can be had without a running component.
+func (c *Cluster) prepare(ctx context.Context) (net.Listener, error) {
+	var err error
+	if c.lock, err = openDataDir(c.config); err != nil {
+		return nil, err
+	}
+	c.file = &lumberjack.Logger{Filename: c.paths.log(), MaxSize: logMegabytes, MaxBackups: logBackups}
+	if err := takeProcess(c.file, c.log, c.end); err != nil {
+		return nil, err
+	}
+	if err := c.issue(time.Now()); err != nil {
+		return nil, err
+	}
+	if err := ensureHostLink(c.config); err != nil {
+		return nil, err
+	}
+	return listenAPI(ctx, c.config)
+}
+
+// startAPI starts etcd and builds the API server beside it, since building takes
+// longer than etcd does, then serves and waits for readiness.
+func (c *Cluster) startAPI(ctx context.Context, listener net.Listener) error {
+	database := make(chan error, 1)
+	go func() {
+		var err error
+		c.etcd, err = startEtcd(ctx, c.paths, c.file)
+		if err == nil {
+			go c.watchEtcd()
+		}
+		database <- err
+	}()
+	server, buildErr := newAPIServer(c.api.ctx, c.config, c.paths, c.certs, listener)
+	if err := errors.Join(<-database, buildErr); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	c.server = server
+	c.run(&c.api, "API server", server.run)
+	return server.waitReady(ctx)
+}
+
+func (c *Cluster) watchEtcd() {
+	select {
+	case err := <-c.etcd.Err():
+		c.end(fmt.Errorf("etcd ended: %w", err))
+	case <-c.api.ctx.Done():
+	}
+}
+
+// startClients starts everything that lives on the API.
+func (c *Cluster) startClients() {
+	c.run(&c.clients, "controller manager", func(ctx context.Context) error {
+		return runControllers(ctx, c.config, c.paths, c.certs)
+	})
+	c.run(&c.clients, "scheduler", func(ctx context.Context) error { return runScheduler(ctx, c.paths) })
+	c.run(&c.clients, "kube-proxy", func(ctx context.Context) error {
+		return runProxy(ctx, c.config, c.clientConfig(c.certs.Proxy))
+	})
+	c.run(&c.clients, "objects and DNS", func(ctx context.Context) error {
+		// CoreDNS may read the API only once its role is bound.
+		if err := applyObjects(ctx, c.config, c.server.loopback); err != nil {
+			return err
+		}
+		return runDNS(ctx, c.config, c.paths, func() { close(c.dns) })
+	})
+	c.run(&c.clients, "certificate renewal", c.renew)
+}
+
+// run runs one component in its group. A component that returns or panics before
+// its group is stopped ends the control plane.
+func (c *Cluster) run(g *group, name string, component func(context.Context) error) {
+	g.wg.Go(func() {
+		defer func() {
+			if panicked := recover(); panicked != nil {
+				c.end(fmt.Errorf("%s panicked: %v\n%s", name, panicked, debug.Stack()))
+			}
+		}()
+		err := component(g.ctx)
+		if g.ctx.Err() != nil {
+			return
+		}
+		if err == nil {
+			err = errors.New("it returned without an error")
+		}
+		c.end(fmt.Errorf("%s ended: %w", name, err))
+	})
+}
+
+// end records why the control plane cannot go on, and lets Wait return. The first
+// reason counts.
+func (c *Cluster) end(err error) {
+	c.endOnce.Do(func() {
+		c.err = err
+		if err != nil {
+			c.log.Error("The control plane ends", "error", err)
+		}
+		close(c.ended)
+		c.clients.cancel()
+		c.api.cancel()
+	})
+}
+
+// Wait returns when the control plane has ended: nil after Stop, otherwise the
+// reason. The caller should end the process then; pods keep running.
+func (c *Cluster) Wait() error {
+	<-c.ended
+	return c.err
+}
+
+// WaitDNS returns when cluster DNS answers, or ctx or the control plane ends.
+func (c *Cluster) WaitDNS(ctx context.Context) error {
+	select {
+	case <-c.dns:
+		return nil
+	case <-c.ended:
+		return errors.Join(errors.New("the control plane ended before DNS answered"), c.err)
+	case <-ctx.Done():
+		return fmt.Errorf("DNS does not answer yet: %w", context.Cause(ctx))
+	}
+}
+
+// Stop stops everything in order, clients first, the database last, and returns
+// when that is done or ctx ends, with what did not stop in time. Pods, nftables
+// rules and the interface stay; Purge removes the latter two.
+func (c *Cluster) Stop(ctx context.Context) error {
+	c.stopOnce.Do(func() {
+		c.clients.cancel()
+		errs := []error{c.clients.wait(ctx, "controllers, scheduler, proxy and DNS")}
+		c.api.cancel()
+		errs = append(errs, c.api.wait(ctx, "API server"))
+		if c.etcd != nil {
+			c.etcd.Close()
+		}
+		c.end(nil)
+		if c.lock != nil {
+			errs = append(errs, c.lock.Close())
+		}
+		c.stopErr = errors.Join(errs...)
+	})
+	return c.stopErr
+}
+
+func (g *group) wait(ctx context.Context, what string) error {
+	done := make(chan struct{})
+	go func() {
+		g.wg.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%s did not stop in time: %w", what, context.Cause(ctx))
+	}
+}
+
+// clientConfig is how a user of the API reaches it from this machine. Requests
+// are not throttled on the client's side: the server's own limits hold.
+func (c *Cluster) clientConfig(user pki.Pair) *rest.Config {
+	return &rest.Config{
+		Host: c.config.server(),
+		TLSClientConfig: rest.TLSClientConfig{
+			CAFile: c.certs.CA.CertFile, CertFile: user.CertFile, KeyFile: user.KeyFile,
+		},
+		ContentConfig: rest.ContentConfig{ContentType: runtime.ContentTypeProtobuf},
+		QPS:           -1,
+	}
+}
+
+// NodeREST is how the node agent reaches the API, as system:node:NODENAME. The
+// certificate is read from files again when it is renewed.
+func (c *Cluster) NodeREST() *rest.Config { return c.clientConfig(c.certs.Node) }
+
+// AdminREST is how the administrator reaches the API.
+func (c *Cluster) AdminREST() *rest.Config { return c.clientConfig(c.certs.Admin) }
+
+// AdminKubeconfig is the administrator's kubeconfig file, mode 0600.
+func (c *Cluster) AdminKubeconfig() string { return c.paths.kubeconfig("admin") }
+
+// AdminConfig is the content of AdminKubeconfig as a client configuration.
+func (c *Cluster) AdminConfig() clientcmd.ClientConfig {
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
+		&clientcmd.ClientConfigLoadingRules{ExplicitPath: c.AdminKubeconfig()}, nil)
+}
+
+// NodeTLS is what the node's HTTPS API serves with: PEM files of its certificate,
+// key, and of the authority that its clients' certificates must come from.
+func (c *Cluster) NodeTLS() (certFile, keyFile, clientCAFile string) {
+	return c.certs.NodeServing.CertFile, c.certs.NodeServing.KeyFile, c.certs.CA.CertFile
+}
+
+// ClusterDNS are the name servers for pods' resolv.conf.
+func (c *Cluster) ClusterDNS() []string { return []string{c.config.serviceIP(dnsIndex).String()} }
+
+// ClusterDomain is the DNS domain of Services.
+func (c *Cluster) ClusterDomain() string { return c.config.ClusterDomain }
+
+// PodCIDR is the range that pods' addresses come from.
+func (c *Cluster) PodCIDR() netip.Prefix { return netip.MustParsePrefix(c.config.PodCIDR) }
+
+// URL is where the API is reached from this machine.
+func (c *Cluster) URL() string { return c.config.server() }
+
+// LogFile is where the components log to.
+func (c *Cluster) LogFile() string { return c.paths.log() }

@@ -1,0 +1,38 @@
+// Package cluster is a Kubernetes control plane in one process: etcd, the API
+// server, the controllers, the scheduler, kube-proxy and CoreDNS, all borrowed,
+// each in goroutines of its own. The package wires them to each other and holds
+// no logic beyond that.
+//
+//	c, err := cluster.Start(ctx, cluster.Config{DataDir: "/var/lib/whylet", NodeName: "n1", NodeIP: "192.0.2.7"})
+//	…
+//	node.Run(ctx, node.Config{API: c.NodeREST(), …})
+//	…
+//	err = c.Stop(ctx)
+//
+// # Who talks to whom
+//
+// etcd listens on a unix socket in a directory that only root can enter. The API
+// server listens on loopback for people and for the components in this process,
+// and on HostAddress for pods. HostAddress lies on an interface of ours and nowhere
+// else: the `kubernetes` Service and the DNS Service need an endpoint that
+// a pod can reach, Kubernetes forbids loopback and link-local addresses there, and
+// the node's own address would open the API to the machine's network and would
+// change with every DHCP lease. The interface also carries the route for
+// the service range, so that Services work from a host without a default route.
+//
+// # What is global
+//
+// The borrowed programs expect a process of their own. What they share in one
+// process (log sinks, feature gates, exit and panic handlers, the configz and
+// informer-name registries) is set up once, in global.go. A process can start one
+// control plane in its life; Start says so when it is called again.
+//
+// # Files
+//
+//	DataDir/cluster.json   whose directory this is, and what cannot change later
+//	DataDir/cluster.lock   held while a control plane runs
+//	DataDir/etcd           the database
+//	DataDir/pki            certificates and keys (package pki)
+//	DataDir/kubeconfig     one kubeconfig for each component, and admin.conf
+//	DataDir/logs           control-plane.log, rotated by size
+package cluster
