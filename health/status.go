@@ -1,0 +1,144 @@
+package health
+
+import (
+	"cmp"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// status is what kubelet_pods.go, generateAPIPodStatus, makes of the same
+// facts, normalized as the status manager does.
+func (p *pod) status() v1.PodStatus {
+	if p.Object == nil {
+		return v1.PodStatus{}
+	}
+	s := v1.PodStatus{
+		ObservedGeneration: p.Object.Generation,
+		QOSClass:           p.Object.Status.QOSClass,
+		Phase:              p.Phase, Reason: p.Reason, Message: p.Message,
+	}
+	if s.QOSClass == "" {
+		s.QOSClass = qos(&p.Object.Spec)
+	}
+	if !p.settled() {
+		s.Phase = v1.PodPending
+		return s
+	}
+	if at := apiTime(p.StartTime); !at.IsZero() {
+		s.StartTime = &at
+	}
+	p.addresses(&s)
+	for i := range p.Foreign {
+		if !ownCondition(p.Foreign[i].Type) && findCondition(p.Conditions, p.Foreign[i].Type) == nil {
+			s.Conditions = append(s.Conditions, p.Foreign[i])
+		}
+	}
+	s.Conditions = append(s.Conditions, p.Conditions...)
+	p.containerStatuses(&s)
+	return s
+}
+
+func (p *pod) addresses(s *v1.PodStatus) {
+	for _, ip := range p.Sandbox.HostIPs {
+		s.HostIPs = append(s.HostIPs, v1.HostIP{IP: ip})
+	}
+	for _, ip := range p.Sandbox.IPs {
+		s.PodIPs = append(s.PodIPs, v1.PodIP{IP: ip})
+	}
+	if len(s.HostIPs) > 0 {
+		s.HostIP = s.HostIPs[0].IP
+	}
+	if len(s.PodIPs) > 0 {
+		s.PodIP = s.PodIPs[0].IP
+	}
+}
+
+// containerStatuses fills in the three lists: init containers in the order of
+// the spec, the others by name.
+func (p *pod) containerStatuses(s *v1.PodStatus) {
+	for i := range p.Containers {
+		c := &p.Containers[i]
+		status := p.containerStatus(c)
+		switch c.Role {
+		case initial, sidecar:
+			s.InitContainerStatuses = append(s.InitContainerStatuses, status)
+		case ephemeral:
+			s.EphemeralContainerStatuses = append(s.EphemeralContainerStatuses, status)
+		default:
+			s.ContainerStatuses = append(s.ContainerStatuses, status)
+		}
+	}
+	byName := func(a, b v1.ContainerStatus) int { return cmp.Compare(a.Name, b.Name) }
+	slices.SortFunc(s.ContainerStatuses, byName)
+	slices.SortFunc(s.EphemeralContainerStatuses, byName)
+}
+
+func (p *pod) containerStatus(c *container) v1.ContainerStatus {
+	spec := p.spec(c)
+	s := v1.ContainerStatus{
+		Name: c.Name, Image: spec.Image, VolumeMounts: c.Run.VolumeMounts,
+		Ready: c.Ready, RestartCount: c.Attempt, ContainerID: c.Run.ID, ImageID: c.Run.ImageID,
+		User: c.Run.User, StopSignal: c.Run.StopSignal,
+	}
+	if c.Run.Image != "" {
+		s.Image = c.Run.Image
+	}
+	if c.Role != ephemeral {
+		started := c.Started
+		s.Started = &started
+	}
+	if s.VolumeMounts == nil {
+		s.VolumeMounts = mountStatuses(spec)
+	}
+	if c.Run.ID != "" {
+		s.AllocatedResources = spec.Resources.Requests
+		s.Resources = c.Run.Resources
+		if s.Resources == nil || c.Stage != running {
+			s.Resources = spec.Resources.DeepCopy()
+		}
+	}
+	s.State, s.LastTerminationState = p.containerState(c)
+	return s
+}
+
+// containerState is what a container does now and how it ended before
+// (kubelet_pods.go, convertToAPIContainerStatuses). One that is to be started
+// again shows the end of its last run until there is another reason to wait.
+func (p *pod) containerState(c *container) (state, last v1.ContainerState) {
+	last.Terminated = c.Last
+	switch {
+	case c.Stage == running:
+		state.Running = &v1.ContainerStateRunning{StartedAt: apiTime(c.Run.StartedAt)}
+		return state, last
+	case c.Run.Ended != nil && (c.Wait.Reason == "" || c.Stage == ended && !p.again(c)):
+		state.Terminated = c.Run.Ended
+		return state, last
+	}
+	if c.Run.Ended != nil {
+		last.Terminated = c.Run.Ended
+	}
+	state.Waiting = &v1.ContainerStateWaiting{Reason: c.Wait.Reason, Message: c.Wait.Message}
+	if c.Wait.Reason == "" {
+		state.Waiting.Reason = "ContainerCreating"
+		if len(p.Object.Spec.InitContainers) > 0 {
+			state.Waiting.Reason = "PodInitializing"
+		}
+	}
+	return state, last
+}
+
+// mountStatuses is what the spec alone says about mounts, until the runtime
+// tells which of them are read-only all the way down.
+func mountStatuses(spec *v1.Container) []v1.VolumeMountStatus {
+	var all []v1.VolumeMountStatus
+	for _, m := range spec.VolumeMounts {
+		s := v1.VolumeMountStatus{Name: m.Name, MountPath: m.MountPath, ReadOnly: m.ReadOnly}
+		if m.ReadOnly {
+			mode := v1.RecursiveReadOnlyDisabled
+			s.RecursiveReadOnly = &mode
+		}
+		all = append(all, s)
+	}
+	return all
+}
