@@ -63,3 +63,8 @@ func AttemptFromLogs(podLogDir, container string) (int32, error) {
 	}
 	return next, nil
 }
+
+// LogFile is the log of one run of a container below the folder of all pods' logs.
+func LogFile(root string, pod *v1.Pod, container string, attempt int32) string {
+	return filepath.Join(PodLogDir(root, pod), logPath(container, attempt))
+}
