@@ -126,6 +126,9 @@ type Lost struct {
 // that older ones can be dropped and a restart need not replay them all.
 type Checkpoint struct {
 	State json.RawMessage `json:"state"`
+	// Node is what the agent's loop keeps of the pod beside its health: the object
+	// and the names of sandbox and containers.
+	Node json.RawMessage `json:"node,omitempty"`
 }
 
 func (AgentStarted) Kind() Kind { return "AgentStarted" }

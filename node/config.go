@@ -1,8 +1,7 @@
 package node
 
 import (
-	"context"
-	"errors"
+	"log/slog"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -51,11 +50,7 @@ type Config struct {
 
 	// Version is Whylet's own version.
 	Version string
+	Log     *slog.Logger
 	// Progress is told, in a few words, what the start is waiting for. May be nil.
 	Progress func(string)
-}
-
-// Run runs the node until ctx ends. Containers keep running after it returns.
-func Run(ctx context.Context, c Config) error {
-	return errors.New("not there yet")
 }

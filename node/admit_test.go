@@ -1,0 +1,88 @@
+package node
+
+import (
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"whylet.dev/whylet/fact"
+)
+
+func nodeWith(cpu, memory, pods string) *v1.Node {
+	return &v1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: "n1", Labels: map[string]string{"disk": "ssd"}},
+		Status: v1.NodeStatus{Allocatable: v1.ResourceList{
+			v1.ResourceCPU: resource.MustParse(cpu), v1.ResourceMemory: resource.MustParse(memory), v1.ResourcePods: resource.MustParse(pods),
+		}},
+	}
+}
+
+func podWith(change func(*v1.Pod)) *v1.Pod {
+	p := &v1.Pod{Spec: v1.PodSpec{NodeName: "n1", Containers: []v1.Container{{
+		Name:  "c",
+		Ports: []v1.ContainerPort{{ContainerPort: 80, Protocol: v1.ProtocolTCP}},
+		Resources: v1.ResourceRequirements{Requests: v1.ResourceList{
+			v1.ResourceCPU: resource.MustParse("500m"), v1.ResourceMemory: resource.MustParse("100Mi"),
+		}},
+	}}}}
+	if change != nil {
+		change(p)
+	}
+	return p
+}
+
+func TestAdmit(t *testing.T) {
+	hostPort := func(p *v1.Pod) { p.Spec.Containers[0].Ports[0].HostPort = 8080 }
+	cases := []struct {
+		name    string
+		node    *v1.Node
+		others  []*v1.Pod
+		pod     *v1.Pod
+		reason  string
+		message string
+	}{
+		{name: "fits", node: nodeWith("1", "1Gi", "10"), others: []*v1.Pod{podWith(nil)}, pod: podWith(nil)},
+		{
+			name: "no CPU left", node: nodeWith("800m", "1Gi", "10"), others: []*v1.Pod{podWith(nil)}, pod: podWith(nil),
+			reason: "OutOfcpu", message: "Node didn't have enough resource: cpu, requested: 500, used: 500, capacity: 800",
+		},
+		{
+			name: "no memory left", node: nodeWith("4", "150Mi", "10"), others: []*v1.Pod{podWith(nil)}, pod: podWith(nil),
+			reason: "OutOfmemory", message: "Node didn't have enough resource: memory, requested: 104857600, used: 104857600, capacity: 157286400",
+		},
+		{
+			name: "too many pods", node: nodeWith("4", "4Gi", "1"), others: []*v1.Pod{podWith(nil)}, pod: podWith(nil),
+			reason: "OutOfpods", message: "Node didn't have enough resource: pods, requested: 1, used: 1, capacity: 1",
+		},
+		{
+			name: "wrong label", node: nodeWith("4", "4Gi", "9"),
+			pod:    podWith(func(p *v1.Pod) { p.Spec.NodeSelector = map[string]string{"disk": "tape"} }),
+			reason: "NodeAffinity", message: "Predicate NodeAffinity failed",
+		},
+		{
+			name: "host port held", node: nodeWith("4", "4Gi", "9"), others: []*v1.Pod{podWith(hostPort)}, pod: podWith(hostPort),
+			reason: "NodePorts", message: "Predicate NodePorts failed",
+		},
+		{
+			name: "unsafe sysctl", node: nodeWith("4", "4Gi", "9"),
+			pod: podWith(func(p *v1.Pod) {
+				p.Spec.SecurityContext = &v1.PodSecurityContext{Sysctls: []v1.Sysctl{{Name: "kernel.msgmax", Value: "1"}}}
+			}),
+			reason: "SysctlForbidden", message: `forbidden sysctl: "kernel.msgmax" not allowlisted`,
+		},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			got := admit(c.node, c.others, c.pod)
+			want := fact.Observed(fact.Admitted{})
+			if c.reason != "" {
+				want = fact.Refused{Reason: c.reason, Message: c.message}
+			}
+			if got != want {
+				t.Errorf("got %+v, want %+v", got, want)
+			}
+		})
+	}
+}

@@ -1,0 +1,64 @@
+package node
+
+import (
+	"context"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/node/cri"
+)
+
+// remove drops a dead container from the runtime.
+func (e *effects) remove(ctx context.Context, p view, d fact.Fact, want fact.Remove) {
+	if want.ContainerID == "" {
+		return
+	}
+	dead, err := e.runtime.Status(ctx, want.ContainerID)
+	if err == nil {
+		err = e.runtime.Remove(ctx, dead, true)
+	}
+	if err != nil && !cri.IsNotFound(err) {
+		e.log.Warn("dead container not removed; garbage collection will", "container", want.ContainerID, "pod", p.key.String(), "error", err)
+		return
+	}
+	e.say(d, fact.Removed(want))
+}
+
+// tearDown ends the pod's sandbox, volumes and cgroup. Its containers have ended.
+func (e *effects) tearDown(ctx context.Context, p view, d fact.Fact) {
+	if p.Sandbox.ID != "" {
+		retry(ctx, func() error {
+			if err := e.runtime.StopSandbox(ctx, p.Sandbox.ID); err != nil && !cri.IsNotFound(err) {
+				return err
+			}
+			return nil
+		}, func(err error) {
+			e.log.Warn("sandbox not stopped, will be tried again", "pod", p.key.String(), "error", err)
+		})
+	}
+	for _, step := range []func() error{
+		func() error { return e.volumes.TearDown(ctx, p.key.UID) },
+		func() error { return e.cgroups.Remove(p.key.UID) },
+	} {
+		retry(ctx, step, func(err error) {
+			e.log.Warn("pod not torn down, will be tried again", "pod", p.key.String(), "error", err)
+		})
+	}
+	if ctx.Err() == nil {
+		e.say(d, fact.TornDown{})
+	}
+}
+
+// letGo has the API server drop the object. A static pod has none of its own.
+func (e *effects) letGo(ctx context.Context, p view, d fact.Fact) {
+	if p.Source != "file" {
+		retry(ctx, func() error { return e.release(ctx, p.key) }, func(err error) {
+			e.log.Warn("pod not released, will be tried again", "pod", p.key.String(), "error", err)
+		})
+	}
+	if p.Sandbox.ID != "" {
+		e.dropSandbox(ctx, p.Sandbox.ID)
+	}
+	if ctx.Err() == nil {
+		e.say(d, fact.ObjectGone{})
+	}
+}

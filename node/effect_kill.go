@@ -1,0 +1,51 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/node/cri"
+)
+
+// kill ends a container: its preStop hook first, within the grace period, then
+// its stop signal, then SIGKILL. At least two seconds are left for the signal,
+// as kubelet leaves them (kuberuntime_container.go, minimumGracePeriodInSeconds).
+func (e *effects) kill(ctx context.Context, p view, d fact.Fact, want fact.Kill) {
+	const least = 2 * time.Second
+	running := p.Containers[d.Container]
+	if running.ID == "" {
+		return // its start was called off, and says so itself
+	}
+	grace := time.Duration(want.GraceSeconds) * time.Second
+	if spec, ok := p.spec(d.Container); ok && !want.SkipHook && grace > 0 &&
+		spec.Lifecycle != nil && spec.Lifecycle.PreStop != nil {
+		took := e.preStop(ctx, p, d, running.ID, grace)
+		grace = max(grace-took, least)
+	}
+	retry(ctx, func() error {
+		err := e.runtime.Stop(ctx, running.ID, grace)
+		if cri.IsNotFound(err) {
+			e.say(d, fact.Exited{ContainerID: running.ID, Vanished: true})
+			return nil
+		}
+		return err
+	}, func(err error) {
+		if !errors.Is(err, context.Canceled) {
+			e.say(d, fact.KillFailed{Message: cri.Words(err)})
+		}
+	})
+}
+
+// preStop runs the hook, at most for the grace period, and says how long it took.
+func (e *effects) preStop(ctx context.Context, p view, d fact.Fact, id string, grace time.Duration) time.Duration {
+	spec, _ := p.spec(d.Container)
+	ctx, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
+	ran := e.runtime.RunHook(ctx, cri.Hook{
+		Kind: fact.PreStop, Pod: p.Object, Container: spec, ContainerID: id, PodIPs: p.Sandbox.IPs,
+	})
+	e.say(d, ran)
+	return ran.Took
+}

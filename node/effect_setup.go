@@ -1,0 +1,144 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/node/cri"
+	"whylet.dev/whylet/node/volumes"
+)
+
+// setUp makes a pod's volumes, cgroup and sandbox.
+func (e *effects) setUp(ctx context.Context, p view, d fact.Fact, want fact.SetUp) {
+	began := time.Now()
+	if p.Sandbox.ID != "" && p.Sandbox.Attempt != want.Attempt {
+		e.dropSandbox(ctx, p.Sandbox.ID)
+	}
+	if err := e.volumes.SetUp(ctx, p.Object); err != nil {
+		e.setUpFailed(d, err)
+		return
+	}
+	box, err := e.runSandbox(ctx, p.Object, want.Attempt)
+	if err != nil {
+		e.setUpFailed(d, err)
+		return
+	}
+	ips := box.IPs
+	if p.Object.Spec.HostNetwork {
+		ips = []string{e.config.IP}
+	}
+	e.sayAt(d, time.Time{}, fact.SetUpDone{
+		SandboxID: box.ID, IPs: ips, HostIPs: []string{e.config.IP}, Attempt: want.Attempt, Took: time.Since(began),
+	})
+}
+
+// setUpFailed says which stage failed, each volume in a fact of its own.
+func (e *effects) setUpFailed(d fact.Fact, err error) {
+	if errors.Is(err, context.Canceled) {
+		return // the agent ends; the next one sets up again
+	}
+	var failed *stageError
+	if errors.As(err, &failed) {
+		e.say(d, fact.SetUpFailed{Stage: failed.stage, Reason: failed.reason, Message: failed.Error()})
+		return
+	}
+	var volume *volumes.Error
+	if errors.As(err, &volume) {
+		e.say(d, fact.SetUpFailed{Stage: volumes.Stage, Reason: volume.Reason, Message: err.Error()})
+		return
+	}
+	e.say(d, fact.SetUpFailed{Stage: volumes.Stage, Reason: "FailedMount", Message: err.Error()})
+}
+
+// stageError is a failure of a stage of the set-up, with the reason that kubelet
+// gives its event.
+type stageError struct {
+	stage, reason, words string
+	err                  error
+}
+
+func (e *stageError) Error() string { return e.words + cri.Words(e.err) }
+func (e *stageError) Unwrap() error { return e.err }
+
+// found gives the sandbox that an agent made and died before it could say so. Any
+// other left-over of the pod is taken away.
+func (e *effects) found(ctx context.Context, pod *v1.Pod, attempt uint32) (cri.SandboxView, bool) {
+	e.mu.Lock()
+	left := e.left[pod.UID]
+	delete(e.left, pod.UID)
+	e.mu.Unlock()
+	var found cri.SandboxView
+	for _, b := range left {
+		if b.Ready && b.Attempt == attempt {
+			found = b
+		} else {
+			e.dropSandbox(ctx, b.ID)
+		}
+	}
+	return found, found.ID != ""
+}
+
+func (e *effects) runSandbox(ctx context.Context, pod *v1.Pod, attempt uint32) (cri.SandboxView, error) {
+	parent, err := e.cgroups.Ensure(pod)
+	if err != nil {
+		return cri.SandboxView{}, &stageError{"cgroup", "FailedCreatePodContainer", "unable to ensure pod container exists: ", err}
+	}
+	if box, ok := e.found(ctx, pod, attempt); ok {
+		return box, nil
+	}
+	config, err := e.sandboxConfig(pod, attempt, parent)
+	if err != nil {
+		return cri.SandboxView{}, &stageError{"config", "FailedCreatePodSandBox", "Failed to create pod sandbox: ", err}
+	}
+	box, err := e.runtime.RunSandbox(ctx, config, "")
+	if err != nil {
+		return cri.SandboxView{}, &stageError{"sandbox", "FailedCreatePodSandBox", "Failed to create pod sandbox: ", err}
+	}
+	return box, nil
+}
+
+func (e *effects) sandboxConfig(pod *v1.Pod, attempt uint32, parent string) (*runtimeapi.PodSandboxConfig, error) {
+	resolv, warnings, err := e.dns.For(pod)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range warnings {
+		e.recorder.Event(reference(pod, ""), v1.EventTypeWarning, w.Reason, w.Message)
+	}
+	return cri.SandboxConfig(cri.SandboxInput{
+		Pod: pod, Attempt: attempt, PodLogsDir: e.config.PodLogsDir, CgroupParent: parent,
+		ClusterDomain: e.config.ClusterDomain, DNS: resolv, ExtraGroups: e.volumes.ExtraGroups(pod), Machine: e.machine,
+	})
+}
+
+// dropSandbox takes away a sandbox that is replaced or no longer wanted.
+func (e *effects) dropSandbox(ctx context.Context, id string) {
+	retry(ctx, func() error {
+		if err := e.runtime.StopSandbox(ctx, id); err != nil && !cri.IsNotFound(err) {
+			return err
+		}
+		if err := e.runtime.RemoveSandbox(ctx, id); err != nil && !cri.IsNotFound(err) {
+			return err
+		}
+		return nil
+	}, func(err error) {
+		e.log.Warn("sandbox not removed, will be tried again", "sandbox", id, "error", err)
+	})
+}
+
+// parseIPs leaves out what is no address.
+func parseIPs(texts []string) []net.IP {
+	var ips []net.IP
+	for _, t := range texts {
+		if ip := net.ParseIP(t); ip != nil {
+			ips = append(ips, ip)
+		}
+	}
+	return ips
+}

@@ -1,0 +1,209 @@
+package node
+
+import (
+	"context"
+	"errors"
+
+	v1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/node/cri"
+	"whylet.dev/whylet/node/images"
+	"whylet.dev/whylet/node/volumes"
+)
+
+// start brings a container to life: image, configuration, create, start, and
+// its postStart hook. Each step is a fact of its own.
+func (e *effects) start(ctx context.Context, p view, d fact.Fact) {
+	spec, target := cri.FindContainer(p.Object, d.Container)
+	if spec == nil {
+		e.say(d, fact.StartFailed{Reason: cri.ReasonConfig, Message: "the pod has no container of that name"})
+		return
+	}
+	made := p.Containers[d.Container]
+	if made.ID != "" && made.Attempt == d.Attempt { // by an agent that died before it could say more
+		e.launch(p, d, spec, made.ID, made.Running)
+		return
+	}
+	image, ok := e.pull(ctx, p, d, spec)
+	if !ok {
+		return
+	}
+	id, err := e.create(ctx, p, d, spec, target, image)
+	if err != nil {
+		e.startFailed(ctx, d, err)
+		return
+	}
+	e.say(d, fact.Created{ContainerID: id, Image: spec.Image})
+	e.launch(p, d, spec, id, false)
+}
+
+// launch starts a created container and runs its postStart hook. A hook may run
+// twice, as Kubernetes says of hooks, when an agent died while it ran.
+func (e *effects) launch(p view, d fact.Fact, spec *v1.Container, id string, running bool) {
+	// From here on a kill finds the container and ends it as it ends any other.
+	if !running {
+		if err := e.runtime.Start(e.ctx, id); err != nil {
+			e.didNotRun(d, id, err)
+			return
+		}
+		e.started(d, id)
+	}
+	if spec.Lifecycle != nil && spec.Lifecycle.PostStart != nil {
+		e.postStart(p, d, spec, id)
+	}
+}
+
+// pull makes sure that the image is there, by one attempt.
+func (e *effects) pull(ctx context.Context, p view, d fact.Fact, spec *v1.Container) (images.Image, bool) {
+	image, err := e.images.Ensure(ctx, p.Object, spec, func(b fact.Observed) { e.say(d, b) })
+	if err == nil {
+		return image, true
+	}
+	var failed *images.Failure
+	switch {
+	case ctx.Err() != nil:
+		e.calledOff(d)
+	case errors.As(err, &failed):
+		e.say(d, failed.Fact())
+	default:
+		e.say(d, fact.ImageFailed{Image: spec.Image, Reason: images.ReasonPull, Message: err.Error()})
+	}
+	return images.Image{}, false
+}
+
+// create configures and creates the container.
+func (e *effects) create(ctx context.Context, p view, d fact.Fact, spec *v1.Container, target string, image images.Image) (string, error) {
+	env, err := cri.Environment(e.envInput(p, spec))
+	if err != nil {
+		return "", cri.ConfigFailure(err)
+	}
+	mounts, done, err := e.mounts(p, d, spec, env)
+	defer done()
+	if err != nil {
+		return "", cri.ConfigFailure(err)
+	}
+	config, err := cri.ContainerConfig(cri.ContainerInput{
+		Pod: p.Object, Container: spec, Attempt: d.Attempt, ImageRef: image.Ref, ImageUser: image.User, Env: env,
+		TargetID: p.Containers[target].ID, ExtraGroups: e.volumes.ExtraGroups(p.Object), Machine: e.machine,
+	})
+	if err != nil {
+		return "", cri.ConfigFailure(err)
+	}
+	config.Mounts = append(config.Mounts, mounts...)
+	parent, err := e.cgroups.Ensure(p.Object)
+	if err != nil {
+		return "", err
+	}
+	sandbox, err := e.sandboxConfig(p.Object, p.Sandbox.Attempt, parent)
+	if err != nil {
+		return "", cri.ConfigFailure(err)
+	}
+	return e.runtime.Create(ctx, p.Sandbox.ID, config, sandbox)
+}
+
+func (e *effects) envInput(p view, spec *v1.Container) cri.EnvInput {
+	node := e.node()
+	var allocatable v1.ResourceList
+	if node != nil {
+		allocatable = node.Status.Allocatable
+	}
+	return cri.EnvInput{
+		Pod: p.Object, Container: spec, PodIPs: p.Sandbox.IPs, HostIPs: p.Sandbox.HostIPs, Allocatable: allocatable,
+		ConfigMaps: configMaps(e.volumes.ConfigMapGetter()), Secrets: secrets(e.volumes.SecretGetter()), Services: e.services,
+	}
+}
+
+func (e *effects) mounts(p view, d fact.Fact, spec *v1.Container, env []kubecontainer.EnvVar) ([]*runtimeapi.Mount, func(), error) {
+	if d.Attempt == 0 && isEphemeral(p.Object, spec.Name) {
+		if err := e.volumes.SetUp(e.ctx, p.Object); err != nil {
+			return nil, func() {}, err
+		}
+	}
+	host, domain, err := cri.Hostname(p.Object, e.config.ClusterDomain)
+	if err != nil {
+		return nil, func() {}, err
+	}
+	return e.volumes.Mounts(p.Object, spec, volumes.MountOptions{
+		PodIPs: p.Sandbox.IPs, HostName: host, HostDomain: domain, Env: env, Attempt: d.Attempt,
+	})
+}
+
+func isEphemeral(pod *v1.Pod, name string) bool {
+	for i := range pod.Spec.EphemeralContainers {
+		if pod.Spec.EphemeralContainers[i].Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// startFailed says why a container could not be created.
+func (e *effects) startFailed(ctx context.Context, d fact.Fact, err error) {
+	if ctx.Err() != nil {
+		e.calledOff(d)
+		return
+	}
+	var failed *cri.Failure
+	if errors.As(err, &failed) {
+		e.say(d, fact.StartFailed{Reason: failed.Reason, Message: failed.Message()})
+		return
+	}
+	e.say(d, fact.StartFailed{Reason: cri.ReasonCreate, Message: cri.Words(err)})
+}
+
+// calledOff answers a start that was ended before it had created a container.
+// When the whole agent ends it says nothing: the next one starts it again.
+func (e *effects) calledOff(d fact.Fact) {
+	if e.ctx.Err() == nil {
+		e.say(d, fact.StartFailed{Reason: "Canceled", Message: "the start was called off before there was a container"})
+	}
+}
+
+// didNotRun says why a created container did not start. The runtime leaves it
+// behind as ended, with an exit code of its own choice.
+func (e *effects) didNotRun(d fact.Fact, id string, err error) {
+	failed := fact.StartFailed{Reason: cri.ReasonStart, Message: cri.Words(err), ContainerID: id}
+	if v, statusErr := e.runtime.Status(e.ctx, id); statusErr == nil && v.State == cri.Exited {
+		failed.Exited, failed.ExitCode = true, v.ExitCode
+	}
+	e.say(d, failed)
+}
+
+// started tells the start with what the runtime knows of it. When the look fails
+// the start is still a fact, just with less in it.
+func (e *effects) started(d fact.Fact, id string) {
+	v, pid, err := e.runtime.Inspect(e.ctx, id)
+	if err != nil {
+		e.say(d, fact.Started{ContainerID: id})
+		return
+	}
+	e.sayAt(d, v.StartedAt, startedBody(v, pid))
+}
+
+func startedBody(v cri.ContainerView, pid int) fact.Started {
+	return fact.Started{
+		ContainerID: v.ID, PID: pid, Image: v.Image, ImageID: v.ImageID,
+		Resources: v.Resources, User: v.User, StopSignal: v.StopSignal,
+	}
+}
+
+// postStart runs the hook to its end: the next container of the pod waits for it.
+func (e *effects) postStart(p view, d fact.Fact, spec *v1.Container, id string) {
+	e.say(d, e.runtime.RunHook(e.ctx, cri.Hook{
+		Kind: fact.PostStart, Pod: p.Object, Container: spec, ContainerID: id, PodIPs: p.Sandbox.IPs,
+	}))
+}
+
+// configMaps and secrets let plain functions serve as getters.
+type (
+	configMaps func(namespace, name string) (*v1.ConfigMap, error)
+	secrets    func(namespace, name string) (*v1.Secret, error)
+)
+
+func (f configMaps) GetConfigMap(namespace, name string) (*v1.ConfigMap, error) {
+	return f(namespace, name)
+}
+func (f secrets) GetSecret(namespace, name string) (*v1.Secret, error) { return f(namespace, name) }

@@ -1,0 +1,129 @@
+package node
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/node/cgroup"
+	"whylet.dev/whylet/node/cri"
+	"whylet.dev/whylet/node/images"
+	"whylet.dev/whylet/node/volumes"
+)
+
+// effects attempts what was decided. What comes of it goes back to the loop as
+// facts, which name the decision as their reason. Everything here can be asked
+// for twice: after a restart of the agent, what was decided and never came back
+// is attempted again.
+//
+// A pod's set-up, starts and tear-down happen one after the other on one lane,
+// as kubelet's pod worker does them: a container's postStart hook delays the
+// next container. Kills have a lane for each container, so that all grace
+// periods run at once.
+type effects struct {
+	ctx     context.Context
+	lanes   *lanes
+	runtime *cri.Client
+	images  *images.Manager
+	volumes *volumes.Manager
+	cgroups *cgroup.Manager
+	config  Config
+	machine cri.Machine
+	dns     cri.DNS
+	node    func() *v1.Node
+	// services lists all Services, for the environment.
+	services func() ([]*v1.Service, error)
+	release  func(ctx context.Context, pod fact.Pod) error
+	recorder record.EventRecorder
+	submit   func(fact.Fact)
+	log      *slog.Logger
+
+	mu sync.Mutex
+	// starting cancels the start that is under way, by pod and container.
+	starting map[startKey]context.CancelFunc
+	// left are the sandboxes that the runtime had when the agent started.
+	left map[types.UID][]cri.SandboxView
+}
+
+type startKey struct {
+	pod       types.UID
+	container string
+}
+
+// act queues the effect of a decision.
+func (e *effects) act(p view, d fact.Fact) {
+	uid := string(p.key.UID)
+	switch body := d.Body.(type) {
+	case fact.SetUp:
+		e.lanes.do(uid, func(ctx context.Context) { e.setUp(ctx, p, d, body) })
+	case fact.Start:
+		key := startKey{p.key.UID, d.Container}
+		start, cancel := context.WithCancel(e.ctx)
+		e.mu.Lock()
+		e.starting[key] = cancel
+		e.mu.Unlock()
+		e.lanes.do(uid, func(context.Context) {
+			e.start(start, p, d)
+			e.endStart(key)
+		})
+	case fact.Kill:
+		e.endStart(startKey{p.key.UID, d.Container})
+		e.lanes.do(uid+"/"+d.Container, func(ctx context.Context) { e.kill(ctx, p, d, body) })
+	case fact.Resize:
+		e.lanes.do(uid+"/"+d.Container, func(ctx context.Context) { e.resize(ctx, p, d, body) })
+	case fact.Remove:
+		e.lanes.do(uid+"/"+d.Container, func(ctx context.Context) { e.remove(ctx, p, d, body) })
+	case fact.TearDown:
+		e.lanes.do(uid, func(ctx context.Context) { e.tearDown(ctx, p, d) })
+	case fact.Release:
+		e.lanes.do(uid, func(ctx context.Context) { e.letGo(ctx, p, d) })
+	}
+}
+
+// endStart ends a start that has not yet created its container.
+func (e *effects) endStart(key startKey) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if cancel, ok := e.starting[key]; ok {
+		cancel()
+		delete(e.starting, key)
+	}
+}
+
+// say submits what came of a decision.
+func (e *effects) say(d fact.Fact, body fact.Observed) {
+	e.sayAt(d, time.Time{}, body)
+}
+
+// sayAt is say for what happened at a known time.
+func (e *effects) sayAt(d fact.Fact, at time.Time, body fact.Observed) {
+	e.submit(fact.Fact{
+		At: at, Pod: d.Pod, Container: d.Container, Attempt: d.Attempt, Because: []fact.ID{d.ID}, Body: body,
+	})
+}
+
+// retry runs try until it succeeds or ctx ends, with a growing pause.
+func retry(ctx context.Context, try func() error, failed func(error)) {
+	pause := 100 * time.Millisecond
+	for {
+		err := try()
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		failed(err)
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+		pause = min(2*pause, 10*time.Second)
+	}
+}

@@ -1,0 +1,197 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
+	utilclock "k8s.io/utils/clock"
+
+	"whylet.dev/whylet/journal"
+	"whylet.dev/whylet/node/cgroup"
+	"whylet.dev/whylet/node/cri"
+	"whylet.dev/whylet/node/images"
+	"whylet.dev/whylet/node/object"
+	"whylet.dev/whylet/node/server"
+	"whylet.dev/whylet/node/volumes"
+)
+
+// face is how the node looks from outside: its Node object and its HTTPS API.
+type face struct {
+	config   Config
+	runtime  *cri.Client
+	journal  *journal.Journal
+	log      *slog.Logger
+	machine  object.Machine
+	reserve  object.Reserve
+	reporter *object.Reporter
+	server   *server.Server
+
+	mu sync.Mutex
+	// runtimeErr is why the runtime does not answer; nil while it does.
+	runtimeErr error
+	health     cri.Health
+}
+
+func newFace(n *node) (*face, error) {
+	f := &face{config: n.config, runtime: n.runtime, journal: n.journal, log: n.log}
+	var err error
+	if f.machine, err = object.ReadMachine("/", n.config.DataDir); err != nil {
+		return nil, err
+	}
+	f.reserve = object.Reserve{
+		Memory: n.config.Memory, SystemMemory: n.config.SystemReservedMemory,
+		EvictionMemory: object.DefaultEvictionMemory, EvictionDisk: object.DefaultEvictionDisk, MaxPods: n.config.MaxPods,
+	}
+	return f, nil
+}
+
+// allocatable is what all pods together may have.
+func (f *face) allocatable() v1.ResourceList {
+	_, allocatable := object.Resources(f.machine, f.reserve)
+	return allocatable
+}
+
+// memory is how much the node says it has, in bytes.
+func (f *face) memory() int64 {
+	capacity, _ := object.Resources(f.machine, f.reserve)
+	return capacity.Memory().Value()
+}
+
+// object is the Node object as last seen, nil before it is known.
+func (f *face) object() *v1.Node { return f.reporter.Node() }
+
+// known is object for those who need one.
+func (f *face) known() (*v1.Node, error) {
+	if node := f.reporter.Node(); node != nil {
+		return node, nil
+	}
+	return nil, fmt.Errorf("node %s is not registered yet", f.config.Name)
+}
+
+// Get finds the node for mirror pods, which it owns.
+func (f *face) Get(string) (*v1.Node, error) { return f.known() }
+
+// connect makes the object's reporter and takes the port of the API.
+func (f *face) connect(n *node, vols *volumes.Manager, imgs *images.Manager, groups *cgroup.Manager) error {
+	f.reporter = object.New(object.Config{
+		Name: f.config.Name, IP: f.config.IP, Port: int32(f.config.Port), Version: f.config.Version, Reserve: f.reserve,
+		Machine: func() (object.Machine, error) { return object.ReadMachine("/", f.config.DataDir) },
+		Client:  n.client, State: f.state, Images: func(ctx context.Context) ([]v1.ContainerImage, error) { return nodeImages(ctx, imgs) },
+		Event: func(e object.Event) { nodeEvent(n.world.recorder, f.config.Name, e) },
+		Clock: utilclock.RealClock{}, Log: n.log,
+	})
+	h := &host{loop: n.loop, runtime: n.runtime}
+	var err error
+	f.server, err = server.Listen(server.Config{
+		NodeName: f.config.Name, Address: f.config.ListenAddress, Port: f.config.Port,
+		ServingCert: f.config.ServingCert, ServingKey: f.config.ServingKey, ClientCA: f.config.ClientCA,
+		Client: n.client, Host: h, Runtime: n.runtime.Runtime(),
+		Metrics: server.NewRegistry(), Extra: map[string]http.Handler{},
+		LogsDir: f.config.PodLogsDir, Log: n.log,
+	})
+	return err
+}
+
+func (f *face) run(ctx context.Context) error {
+	var wg sync.WaitGroup
+	wg.Go(func() { f.watchRuntime(ctx) })
+	f.reporter.Run(ctx)
+	wg.Wait()
+	return nil
+}
+
+func (f *face) serve(ctx context.Context) error { return f.server.Serve(ctx) }
+
+// healthEvery is how often the runtime is asked whether it can start pods
+// (kubelet: runtimeStateUpdatePeriod in kubelet.go is 5 s).
+const healthEvery = 5 * time.Second
+
+func (f *face) watchRuntime(ctx context.Context) {
+	tick := time.NewTicker(healthEvery)
+	defer tick.Stop()
+	for {
+		health, err := f.runtime.Health(ctx)
+		f.mu.Lock()
+		changed := fmt.Sprint(f.health, f.runtimeErr) != fmt.Sprint(health, err)
+		f.health, f.runtimeErr = health, err
+		f.mu.Unlock()
+		if changed {
+			f.reporter.Changed()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// runtimeLost hears at once that the runtime does not answer, or answers again.
+func (f *face) runtimeLost(err error) {
+	f.mu.Lock()
+	f.runtimeErr = err
+	f.mu.Unlock()
+	f.reporter.Changed()
+}
+
+// state is what the node's condition says.
+func (f *face) state() object.State {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := object.State{Runtime: f.runtime.Name() + "://" + f.runtime.Version()}
+	switch {
+	case f.runtimeErr != nil:
+		s.Problems = append(s.Problems, object.RuntimeDown(f.runtimeErr))
+	case !f.health.RuntimeReady:
+		s.Problems = append(s.Problems, object.RuntimeDown(fmt.Errorf("%s", f.health.RuntimeReason)))
+	case !f.health.NetworkReady:
+		s.Problems = append(s.Problems, object.NetworkNotReady("NetworkPluginNotReady", f.health.NetworkReason))
+	}
+	s.Conditions = append(s.Conditions, f.journalCondition())
+	for _, h := range f.health.Handlers {
+		rro, userns := h.RecursiveReadOnly, h.UserNamespaces
+		s.Handlers = append(s.Handlers, v1.NodeRuntimeHandler{
+			Name: h.Name, Features: &v1.NodeRuntimeHandlerFeatures{RecursiveReadOnlyMounts: &rro, UserNamespaces: &userns},
+		})
+	}
+	return s
+}
+
+// journalCondition says whether the node can remember.
+func (f *face) journalCondition() v1.NodeCondition {
+	c := v1.NodeCondition{
+		Type: "JournalDegraded", Status: v1.ConditionFalse,
+		Reason: "JournalWritten", Message: "what happens is written to disk",
+	}
+	if why := f.journal.Degraded(); why != "" {
+		c.Status, c.Reason = v1.ConditionTrue, "JournalInMemory"
+		c.Message = "what happens is kept in memory only: " + why
+	}
+	return c
+}
+
+func nodeImages(ctx context.Context, imgs *images.Manager) ([]v1.ContainerImage, error) {
+	stored, err := imgs.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]v1.ContainerImage, len(stored))
+	for i, s := range stored {
+		all[i] = v1.ContainerImage{Names: append(append([]string{}, s.Digests...), s.Tags...), SizeBytes: s.Bytes}
+	}
+	return all, nil
+}
+
+// nodeEvent records an event about the node. Its UID is the node's name, because
+// that is what kubectl describe looks for.
+func nodeEvent(recorder record.EventRecorder, name string, e object.Event) {
+	ref := &v1.ObjectReference{Kind: "Node", APIVersion: "v1", Name: name, UID: types.UID(name)}
+	recorder.Event(ref, e.Type, e.Reason, e.Message)
+}

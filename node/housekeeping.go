@@ -1,0 +1,133 @@
+package node
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/node/cgroup"
+	"whylet.dev/whylet/node/cri"
+	"whylet.dev/whylet/node/images"
+	"whylet.dev/whylet/node/volumes"
+)
+
+// housekeeping does what has to be done now and then, whatever happens: logs
+// are rotated, dead containers and unused images removed, local storage limits
+// enforced. Its periods are kubelet's.
+type housekeeping struct {
+	loop    *loop
+	runtime *cri.Client
+	images  *images.Manager
+	volumes *volumes.Manager
+	cgroups *cgroup.Manager
+	logs    string
+	log     *slog.Logger
+}
+
+func (h *housekeeping) run(ctx context.Context) {
+	var wg sync.WaitGroup
+	for _, job := range []struct {
+		every time.Duration
+		name  string
+		do    func(context.Context) error
+	}{
+		{10 * time.Second, "log rotation", h.rotate},
+		{10 * time.Second, "local storage limits", h.limits},
+		{time.Minute, "garbage collection of containers", h.collect},
+		{5 * time.Minute, "garbage collection of images", h.collectImages},
+		{time.Minute, "clean-up after pods that are gone", h.orphans},
+	} {
+		wg.Go(func() {
+			tick := time.NewTicker(job.every)
+			defer tick.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-tick.C:
+				}
+				if err := job.do(ctx); err != nil && ctx.Err() == nil {
+					h.log.Warn(job.name+" failed, will be tried again", "error", err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// rotate looks at the logs of running containers. Their paths follow from their
+// names, so that the runtime is not asked.
+func (h *housekeeping) rotate(ctx context.Context) error {
+	return h.runtime.RotateLogs(ctx, cri.DefaultRotation, h.loop.running(h.logs))
+}
+
+func (h *housekeeping) collect(ctx context.Context) error {
+	_, err := h.runtime.Collect(ctx, h.logs, h.loop.knows)
+	return err
+}
+
+func (h *housekeeping) collectImages(ctx context.Context) error {
+	removed, err := h.images.Collect(ctx)
+	for _, image := range removed {
+		h.log.Info("unused image removed to make room", "image", image.ID, "names", image.Tags)
+	}
+	return err
+}
+
+// orphans removes what pods left behind that ended while no agent looked.
+func (h *housekeeping) orphans(ctx context.Context) error {
+	live := h.loop.live()
+	left, err := h.volumes.Orphans(live)
+	if err != nil {
+		return err
+	}
+	for _, uid := range left {
+		if err := h.volumes.TearDown(ctx, uid); err != nil {
+			return err
+		}
+	}
+	empty, err := h.cgroups.Orphans(live)
+	if err != nil {
+		return err
+	}
+	for _, uid := range empty {
+		if err := h.cgroups.Remove(uid); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// usageAge is how old a measurement of disk use may be for the limits.
+const usageAge = 10 * time.Second
+
+// limits finds pods that use more local storage than they may.
+func (h *housekeeping) limits(context.Context) error {
+	for _, p := range h.loop.views() {
+		if p.Object == nil || !p.limitsStorage() {
+			continue
+		}
+		over := volumes.OverLimit(p.Object, h.volumes.Usage(p.key.UID, usageAge), nil)
+		if over != nil {
+			h.loop.submit(fact.Fact{Pod: p.key, Body: *over})
+		}
+	}
+	return nil
+}
+
+// limitsStorage says whether anything of the pod's local storage is bounded.
+func (v view) limitsStorage() bool {
+	for i := range v.Object.Spec.Volumes {
+		if d := v.Object.Spec.Volumes[i].EmptyDir; d != nil && d.SizeLimit != nil {
+			return true
+		}
+	}
+	for i := range v.Object.Spec.Containers {
+		if !v.Object.Spec.Containers[i].Resources.Limits.StorageEphemeral().IsZero() {
+			return true
+		}
+	}
+	return false
+}

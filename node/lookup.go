@@ -1,0 +1,90 @@
+package node
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/node/cri"
+)
+
+// What others may ask of the loop, from any goroutine.
+
+// view copies a pod.
+func (l *loop) view(uid types.UID) (view, bool) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	p := l.pods[uid]
+	if p == nil {
+		return view{}, false
+	}
+	return p.view(), true
+}
+
+// container finds the newest run of a container.
+func (l *loop) container(pod fact.Pod, name string) (container, bool) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	p := l.pods[pod.UID]
+	if p == nil {
+		return container{}, false
+	}
+	c, ok := p.Containers[name]
+	return c, ok
+}
+
+// missingFrom lists the API server's pods of which has says that it does not
+// know them any more.
+func (l *loop) missingFrom(has func(fact.Pod) bool) []fact.Pod {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	var missing []fact.Pod
+	for _, p := range l.pods {
+		if p.Source == "api" && !has(p.key) {
+			missing = append(missing, p.key)
+		}
+	}
+	return missing
+}
+
+// views copies all pods.
+func (l *loop) views() []view {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	all := make([]view, 0, len(l.pods))
+	for _, p := range l.pods {
+		all = append(all, p.view())
+	}
+	return all
+}
+
+// knows says whether a pod has business here.
+func (l *loop) knows(uid types.UID) bool {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.pods[uid] != nil
+}
+
+func (l *loop) live() sets.Set[types.UID] {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return sets.KeySet(l.pods)
+}
+
+// running lists the containers that run, with where their logs are.
+func (l *loop) running(logsDir string) []cri.ContainerView {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	var all []cri.ContainerView
+	for _, p := range l.pods {
+		for name, c := range p.Containers {
+			if c.Running && p.Object != nil {
+				all = append(all, cri.ContainerView{
+					ID: c.ID, Pod: p.key, Name: name, Attempt: c.Attempt, State: cri.Running,
+					LogPath: cri.LogFile(logsDir, p.Object, name, c.Attempt),
+				})
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,310 @@
+package node
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/health"
+)
+
+// memory is what the loop needs of the journal.
+type memory interface {
+	// Next reserves n consecutive ids.
+	Next(n int) fact.ID
+	// Append writes facts before it returns; a disk that fails is the journal's to
+	// handle, and never stops pods.
+	Append(facts ...fact.Fact) error
+}
+
+// world is everything outside the loop that a turn touches, always after the
+// turn's facts are in the journal, and never waiting.
+type world interface {
+	// act attempts the effect of a decision; what comes of it is submitted as facts.
+	act(p view, decision fact.Fact)
+	// publish shows the pod's status to the API server.
+	publish(pod fact.Pod, status v1.PodStatus)
+	// probe makes the given set the probes that run for the pod.
+	probe(p view, wanted []health.Probe)
+	// record posts the Kubernetes events of a fact.
+	record(pod *v1.Pod, f fact.Fact)
+	// gone says that nothing of the pod is left.
+	gone(p view)
+	// greet says what follows from meeting a pod for the first time: whether it is
+	// admitted beside the others, or what of it runs already.
+	greet(pod *v1.Pod, others []*v1.Pod) []fact.Fact
+}
+
+// loop is the one place where facts become decisions. It alone changes pods;
+// everybody else reads them through view and the locked getters.
+type loop struct {
+	memory memory
+	world  world
+	policy health.Policy
+	clock  clock
+	log    *slog.Logger
+
+	facts chan fact.Fact
+	done  chan struct{} // closed when run has returned
+	// busy is when the turn under way began, in Unix nanoseconds; 0 between turns.
+	busy atomic.Int64
+
+	mu   sync.RWMutex
+	pods map[types.UID]*pod
+}
+
+func newLoop(m memory, w world, policy health.Policy, c clock, log *slog.Logger) *loop {
+	return &loop{
+		memory: m, world: w, policy: policy, clock: c, log: log,
+		facts: make(chan fact.Fact, 1024), done: make(chan struct{}), pods: map[types.UID]*pod{},
+	}
+}
+
+// submit hands a fact to the loop. It blocks when the loop is far behind (back
+// pressure, not loss), and must not be called from the loop itself.
+func (l *loop) submit(f fact.Fact) {
+	l.clock.stamp(&f)
+	select {
+	case l.facts <- f:
+	case <-l.done:
+	}
+}
+
+// take takes one fact at once, in place of the loop: only before it runs, or
+// after it ended.
+func (l *loop) take(f fact.Fact) {
+	l.clock.stamp(&f)
+	l.turn([]fact.Fact{f})
+}
+
+// finish takes what the last effects said, after run has returned and nobody
+// submits any more, and tells that the agent ends.
+func (l *loop) finish() {
+	for _, f := range l.waiting() {
+		l.turn([]fact.Fact{f})
+	}
+	l.take(fact.Fact{Body: fact.AgentStopped{}})
+}
+
+// run takes facts until ctx ends.
+func (l *loop) run(ctx context.Context) {
+	defer close(l.done)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case f := <-l.facts:
+			l.turn(append([]fact.Fact{f}, l.waiting()...))
+		}
+	}
+}
+
+// waiting drains what has come meanwhile, so that one write serves many facts.
+func (l *loop) waiting() []fact.Fact {
+	var more []fact.Fact
+	for len(more) < 255 {
+		select {
+		case f := <-l.facts:
+			more = append(more, f)
+		default:
+			return more
+		}
+	}
+	return more
+}
+
+// busySince is when the turn under way began; zero between turns.
+func (l *loop) busySince() time.Time {
+	if at := l.busy.Load(); at != 0 {
+		return time.Unix(0, at)
+	}
+	return time.Time{}
+}
+
+// effect is a decision that was made, with the pod as it was then.
+type effect struct {
+	pod      view
+	decision fact.Fact
+}
+
+// turn is law 1 in one function: facts and decisions go into the journal, and
+// only then the world hears of them.
+func (l *loop) turn(batch []fact.Fact) {
+	l.busy.Store(time.Now().UnixNano())
+	defer l.busy.Store(0)
+	var written []fact.Fact
+	var effects []effect
+	touched := map[types.UID]*pod{}
+	l.mu.Lock()
+	for len(batch) > 0 {
+		f := batch[0]
+		batch = batch[1:]
+		f.ID = l.memory.Next(1)
+		facts, p, follow := l.step(f)
+		batch = append(follow, batch...)
+		written = append(written, facts...)
+		if p == nil {
+			continue
+		}
+		touched[p.key.UID] = p
+		for _, d := range facts {
+			if fact.IsDecided(d.Body) {
+				effects = append(effects, effect{p.view(), d})
+			}
+		}
+	}
+	l.mu.Unlock()
+
+	if len(written) > 0 {
+		if err := l.memory.Append(written...); err != nil {
+			l.log.Error("facts not kept on disk", "count", len(written), "error", err)
+		}
+	}
+	for _, f := range written {
+		if p := touched[f.Pod.UID]; p != nil && p.Object != nil {
+			l.world.record(p.Object, f)
+		}
+	}
+	for _, e := range effects {
+		l.world.act(e.pod, e.decision)
+	}
+	for _, p := range touched {
+		l.show(p)
+	}
+}
+
+// step takes one fact through health. It returns what has to be written: the
+// fact itself unless it is a tick that changed nothing, then the decisions.
+// What follows are facts about a pod met for the first time, to be taken next.
+func (l *loop) step(f fact.Fact) (written []fact.Fact, p *pod, follow []fact.Fact) {
+	if f.Pod.UID == "" {
+		return []fact.Fact{f}, nil, nil
+	}
+	p = l.pods[f.Pod.UID]
+	if p == nil {
+		spec, first := f.Body.(fact.SpecSeen)
+		if !first {
+			return nil, nil, nil // a late word about a pod that is gone
+		}
+		follow = l.meet(spec.Object, f)
+		p = newPod(f.Pod, l.policy)
+		l.pods[f.Pod.UID] = p
+	}
+	p.note(&f)
+	next, decisions := health.Step(p.state, f)
+	p.state = next
+	if quiet(f) && len(decisions) == 0 {
+		if _, tick := f.Body.(fact.TimePassed); tick {
+			return nil, p, nil
+		}
+		return []fact.Fact{f}, nil, nil
+	}
+	written = []fact.Fact{f}
+	if len(decisions) > 0 {
+		first := l.memory.Next(len(decisions))
+		for i, d := range decisions {
+			decision := d.Fact(first+fact.ID(i), f)
+			p.note(&decision)
+			written = append(written, decision)
+		}
+	}
+	if c, due := l.checkpoint(p, f, len(written)); due {
+		written = append(written, c)
+	}
+	return written, p, follow
+}
+
+// meet asks what follows from meeting a pod, with the clocks of the fact that
+// brought it.
+func (l *loop) meet(object *v1.Pod, f fact.Fact) []fact.Fact {
+	var others []*v1.Pod
+	for _, p := range l.pods {
+		if p.Object != nil && p.status.Phase != v1.PodSucceeded && p.status.Phase != v1.PodFailed {
+			others = append(others, p.Object)
+		}
+	}
+	follow := l.world.greet(object, others)
+	for i := range follow {
+		follow[i].Pod, follow[i].Seen, follow[i].Mono, follow[i].Boot = f.Pod, f.Seen, f.Mono, f.Boot
+	}
+	return follow
+}
+
+// quiet tells facts that come again and again and mostly change nothing.
+func quiet(f fact.Fact) bool {
+	switch f.Body.(type) {
+	case fact.TimePassed, fact.Probed, fact.Sampled:
+		return true
+	}
+	return false
+}
+
+// checkpointEvery bounds what a restart replays of one pod.
+const checkpointEvery = 200
+
+func (l *loop) checkpoint(p *pod, cause fact.Fact, written int) (fact.Fact, bool) {
+	p.since += written
+	if p.since < checkpointEvery {
+		return fact.Fact{}, false
+	}
+	body, err := p.checkpoint()
+	if err != nil {
+		l.log.Error("no checkpoint of the pod's health", "pod", p.key.String(), "error", err)
+		return fact.Fact{}, false
+	}
+	p.since = 0
+	c := fact.Fact{ID: l.memory.Next(1), Pod: p.key, Body: body}
+	c.Seen, c.Mono, c.Boot = cause.Seen, cause.Mono, cause.Boot
+	return c, true
+}
+
+// show lets the world see what a turn changed: status, probes, the next wake-up.
+func (l *loop) show(p *pod) {
+	l.mu.Lock()
+	status := health.Status(p.state)
+	changed := !apiequality.Semantic.DeepEqual(p.status, status)
+	p.status = status
+	v, probes, deadline, gone := p.view(), health.Probes(p.state), health.Deadline(p.state), p.gone
+	if gone {
+		delete(l.pods, p.key.UID)
+	}
+	l.mu.Unlock()
+
+	if gone {
+		l.setWake(p, time.Time{})
+		l.world.probe(v, nil)
+		l.world.gone(v)
+		return
+	}
+	if changed {
+		l.world.publish(p.key, status)
+	}
+	l.world.probe(v, probes)
+	l.setWake(p, deadline)
+}
+
+// setWake keeps the pod's only timer at its deadline. Only the loop calls it.
+func (l *loop) setWake(p *pod, at time.Time) {
+	if at.Equal(p.wakeAt) {
+		return
+	}
+	p.wakeAt = at
+	if p.wake != nil {
+		p.wake.Stop()
+		p.wake = nil
+	}
+	if at.IsZero() {
+		return
+	}
+	key := p.key
+	p.wake = time.AfterFunc(time.Until(at), func() {
+		l.submit(fact.Fact{Pod: key, Body: fact.TimePassed{}})
+	})
+}

@@ -1,0 +1,92 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/health"
+	"whylet.dev/whylet/node/cri"
+	"whylet.dev/whylet/probe"
+)
+
+// probes makes the scheduler run what health wants to be probed, and turns what
+// comes of it into facts.
+type probes struct {
+	scheduler *probe.Scheduler
+	submit    func(fact.Fact)
+
+	mu sync.Mutex
+	// set are the probes that run, with whom they probe.
+	set map[types.UID]map[probe.Key]target
+	// names are the pods behind the UIDs.
+	names map[types.UID]fact.Pod
+}
+
+// target is what a probe of one run depends on; the specification of a running
+// container does not change.
+type target struct {
+	container, ip string
+}
+
+func (p *probes) want(v view, wanted []health.Probe) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	had := p.set[v.key.UID]
+	if len(had) == 0 && len(wanted) == 0 {
+		return
+	}
+	now := make(map[probe.Key]target, len(wanted))
+	for _, w := range wanted {
+		key := probe.Key{Pod: v.key.UID, Container: w.Key.Container, Kind: w.Key.Kind, Attempt: w.Key.Attempt}
+		now[key] = target{w.ContainerID, w.Host}
+		if had[key] == now[key] {
+			continue
+		}
+		p.scheduler.Set(key, probe.Target{
+			Kind: w.Key.Kind, Spec: w.Spec, Container: w.Container, ContainerID: w.ContainerID, PodIP: w.Host, StartedAt: w.StartedAt,
+		})
+	}
+	for key := range had {
+		if _, stays := now[key]; !stays {
+			p.scheduler.Remove(key)
+		}
+	}
+	p.set[v.key.UID], p.names[v.key.UID] = now, v.key
+	if len(now) == 0 {
+		delete(p.set, v.key.UID)
+		delete(p.names, v.key.UID)
+	}
+}
+
+// result turns an attempt into a fact.
+func (p *probes) result(key probe.Key, began time.Time, probed fact.Probed) {
+	p.mu.Lock()
+	pod, ok := p.names[key.Pod]
+	p.mu.Unlock()
+	if ok {
+		p.submit(fact.Fact{At: began.UTC(), Pod: pod, Container: key.Container, Attempt: key.Attempt, Body: probed})
+	}
+}
+
+// execOutputLimit is how much of an exec probe's output is kept, per stream: more
+// than any message shows (kubelet: prober/prober.go, maxRespBodyLength).
+const execOutputLimit = 10 << 10
+
+// execProbe runs an exec probe's command through the runtime.
+func execProbe(runtime *cri.Client) probe.ExecFunc {
+	return func(ctx context.Context, id string, cmd []string, timeout time.Duration) ([]byte, int, error) {
+		r, err := runtime.Exec(ctx, id, cmd, timeout, execOutputLimit)
+		if err != nil {
+			return nil, 0, err
+		}
+		if r.TimedOut {
+			return nil, 0, errors.Join(probe.ErrExecTimeout, errors.New(r.Message))
+		}
+		return append(r.Stdout, r.Stderr...), r.ExitCode, nil
+	}
+}

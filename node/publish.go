@@ -1,0 +1,241 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/util/workqueue"
+	kubelettypes "k8s.io/kubernetes/pkg/kubelet/types"
+	utilpod "k8s.io/kubernetes/pkg/util/pod"
+
+	"whylet.dev/whylet/fact"
+)
+
+// publisher writes pod statuses to the API server: always the newest one of a
+// pod, one request at a time a pod, again until it succeeds. A lost API server
+// costs nothing but delay.
+type publisher struct {
+	client kubernetes.Interface
+	// uid is the UID that the API server knows a pod by; not ok: it has none yet.
+	uid func(fact.Pod) (types.UID, bool)
+	log *slog.Logger
+
+	mu     sync.Mutex
+	wanted map[fact.Pod]v1.PodStatus // not yet known to the API server
+	known  map[fact.Pod]v1.PodStatus // as the API server last confirmed it
+	done   map[fact.Pod]chan struct{}
+	queue  workqueue.TypedRateLimitingInterface[fact.Pod]
+}
+
+const publishWorkers = 8
+
+func newPublisher(client kubernetes.Interface, uid func(fact.Pod) (types.UID, bool), log *slog.Logger) *publisher {
+	return &publisher{
+		client: client, uid: uid, log: log,
+		wanted: map[fact.Pod]v1.PodStatus{}, known: map[fact.Pod]v1.PodStatus{}, done: map[fact.Pod]chan struct{}{},
+		queue: workqueue.NewTypedRateLimitingQueue(
+			workqueue.NewTypedItemExponentialFailureRateLimiter[fact.Pod](50*time.Millisecond, 10*time.Second)),
+	}
+}
+
+// publish asks for a status to be written. It does not wait.
+func (p *publisher) publish(pod fact.Pod, status v1.PodStatus) {
+	p.mu.Lock()
+	p.wanted[pod] = status
+	p.mu.Unlock()
+	p.queue.Add(pod)
+}
+
+// again asks for the newest status of a pod to be compared with what the API
+// server has: its object was made anew.
+func (p *publisher) again(pod fact.Pod, status v1.PodStatus) {
+	p.forgetKnown(pod)
+	p.publish(pod, status)
+}
+
+// flush waits until what was published for a pod is known to the API server, or
+// the pod is.
+func (p *publisher) flush(ctx context.Context, pod fact.Pod) error {
+	p.mu.Lock()
+	if _, pending := p.wanted[pod]; !pending {
+		p.mu.Unlock()
+		return nil
+	}
+	done, ok := p.done[pod]
+	if !ok {
+		done = make(chan struct{})
+		p.done[pod] = done
+	}
+	p.mu.Unlock()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// forget drops what is remembered of a pod that is gone.
+func (p *publisher) forget(pod fact.Pod) {
+	p.mu.Lock()
+	delete(p.wanted, pod)
+	delete(p.known, pod)
+	p.finish(pod)
+	p.mu.Unlock()
+	p.queue.Forget(pod)
+}
+
+// seen tells what the API server has, so that a restart does not write it again.
+func (p *publisher) seen(pod fact.Pod, status v1.PodStatus) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, ok := p.known[pod]; !ok {
+		p.known[pod] = status
+	}
+}
+
+func (p *publisher) run(ctx context.Context) {
+	var wg sync.WaitGroup
+	for range publishWorkers {
+		wg.Go(func() {
+			for p.next(ctx) {
+			}
+		})
+	}
+	<-ctx.Done()
+	p.queue.ShutDown()
+	wg.Wait()
+}
+
+func (p *publisher) next(ctx context.Context) bool {
+	pod, shutdown := p.queue.Get()
+	if shutdown {
+		return false
+	}
+	defer p.queue.Done(pod)
+	if err := p.write(ctx, pod); err != nil && ctx.Err() == nil {
+		p.log.Warn("pod status not written, will be tried again", "pod", pod.String(), "error", err)
+		p.queue.AddRateLimited(pod)
+		return true
+	}
+	p.queue.Forget(pod)
+	return true
+}
+
+// write patches the status subresource. Kubelet's own patch helper is used, with
+// the same precondition on the UID.
+func (p *publisher) write(ctx context.Context, pod fact.Pod) error {
+	p.mu.Lock()
+	status, ok := p.wanted[pod]
+	old, knows := p.known[pod]
+	p.mu.Unlock()
+	uid, exists := p.uid(pod)
+	if !ok || !exists {
+		return nil
+	}
+	if !knows {
+		object, err := p.client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) || (err == nil && object.UID != uid) {
+			p.forget(pod)
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read pod %s: %w", pod, err)
+		}
+		old = object.Status
+	}
+	merged := mergeForeign(old, status)
+	object, _, _, err := utilpod.PatchPodStatus(ctx, p.client, pod.Namespace, pod.Name, uid, old, merged)
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		p.forget(pod) // gone, or another pod of the same name
+		return nil
+	}
+	if err != nil {
+		p.forgetKnown(pod)
+		return fmt.Errorf("patch status of pod %s: %w", pod, err)
+	}
+	p.confirmed(pod, status, object)
+	return nil
+}
+
+func (p *publisher) forgetKnown(pod fact.Pod) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.known, pod)
+}
+
+func (p *publisher) confirmed(pod fact.Pod, status v1.PodStatus, object *v1.Pod) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if object != nil {
+		p.known[pod] = object.Status
+	}
+	if latest, ok := p.wanted[pod]; ok && apiequality.Semantic.DeepEqual(latest, status) {
+		delete(p.wanted, pod)
+		p.finish(pod)
+		return
+	}
+	p.queue.Add(pod)
+}
+
+// finish wakes who waits in flush. The caller holds mu.
+func (p *publisher) finish(pod fact.Pod) {
+	if done, ok := p.done[pod]; ok {
+		close(done)
+		delete(p.done, pod)
+	}
+}
+
+// mergeForeign keeps what others own in a status: their conditions and the
+// claim statuses (kubelet: status/status_manager.go, mergePodStatus).
+func mergeForeign(old, status v1.PodStatus) v1.PodStatus {
+	merged := *status.DeepCopy()
+	var conditions []v1.PodCondition
+	for _, c := range old.Conditions {
+		if !kubelettypes.PodConditionByKubelet(c.Type) && !hasCondition(merged.Conditions, c.Type) {
+			conditions = append(conditions, c)
+		}
+	}
+	merged.Conditions = append(conditions, merged.Conditions...)
+	merged.ResourceClaimStatuses = old.ResourceClaimStatuses
+	merged.ExtendedResourceClaimStatus = old.ExtendedResourceClaimStatus
+	merged.NodeAllocatableResourceClaimStatuses = old.NodeAllocatableResourceClaimStatuses
+	merged.NominatedNodeName = old.NominatedNodeName
+	return merged
+}
+
+func hasCondition(conditions []v1.PodCondition, kind v1.PodConditionType) bool {
+	for i := range conditions {
+		if conditions[i].Type == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// release asks the API server to drop the object, after its last status is
+// known there (kubelet: status/status_manager.go, syncPod).
+func (p *publisher) release(ctx context.Context, pod fact.Pod) error {
+	if err := p.flush(ctx, pod); err != nil {
+		return err
+	}
+	uid := types.UID(pod.UID)
+	none := int64(0)
+	err := p.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
+		GracePeriodSeconds: &none, Preconditions: &metav1.Preconditions{UID: &uid},
+	})
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return fmt.Errorf("delete pod %s: %w", pod, err)
+	}
+	p.forget(pod)
+	return nil
+}

@@ -1,0 +1,233 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/health"
+	"whylet.dev/whylet/node/cri"
+)
+
+// recall rebuilds the pods from what the journal kept of them, oldest fact
+// first. Law 2 makes it sound: the same facts lead to the same state.
+func (l *loop) recall(facts iter.Seq2[fact.Fact, error]) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for f, err := range facts {
+		if err != nil {
+			return fmt.Errorf("recall the pods from the journal: %w", err)
+		}
+		if f.Pod.UID != "" {
+			l.recallOne(f)
+		}
+	}
+	for uid, p := range l.pods {
+		if p.gone || p.Object == nil {
+			delete(l.pods, uid)
+			continue
+		}
+		p.status = health.Status(p.state)
+	}
+	return nil
+}
+
+func (l *loop) recallOne(f fact.Fact) {
+	p := l.pods[f.Pod.UID]
+	if p == nil {
+		switch f.Body.(type) {
+		case fact.SpecSeen, fact.Checkpoint:
+			p = newPod(f.Pod, l.policy)
+			l.pods[f.Pod.UID] = p
+		default:
+			return // the beginning of its history is no longer kept
+		}
+	}
+	if c, ok := f.Body.(fact.Checkpoint); ok {
+		if err := p.restore(c); err != nil {
+			l.log.Error("checkpoint not readable; going on without it", "pod", p.key.String(), "fact", f.ID, "error", err)
+		}
+		return
+	}
+	p.note(&f)
+	if !fact.IsDecided(f.Body) {
+		p.state, _ = health.Step(p.state, f)
+	}
+}
+
+// reconcile compares what the journal remembers with what the runtime has, and
+// says the differences as facts: what ended, vanished or began unseen.
+func (l *loop) reconcile(s cri.Snapshot) []fact.Fact {
+	containers := map[string]cri.ContainerView{}
+	for _, c := range s.Containers {
+		containers[c.ID] = c
+	}
+	ready := map[string]bool{}
+	for _, b := range s.Sandboxes {
+		ready[b.ID] = b.Ready
+	}
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	var facts []fact.Fact
+	for _, p := range l.pods {
+		facts = append(facts, p.missed(containers)...)
+		if p.Sandbox.ID != "" && !ready[p.Sandbox.ID] {
+			facts = append(facts, fact.Fact{Pod: p.key, Body: fact.SandboxLost{SandboxID: p.Sandbox.ID, Message: "it was gone when the agent came back"}})
+		}
+	}
+	return append(facts, l.unseen(s)...)
+}
+
+// resume asks again for what was decided and never came back. Effects can be
+// asked for twice.
+func (l *loop) resume() {
+	l.mu.RLock()
+	var again []effect
+	var all []*pod
+	for _, p := range l.pods {
+		all = append(all, p)
+		for _, d := range p.Asked {
+			again = append(again, effect{p.view(), d})
+		}
+	}
+	l.mu.RUnlock()
+	for _, e := range again {
+		l.world.act(e.pod, e.decision)
+	}
+	for _, p := range all {
+		l.world.publish(p.key, p.status)
+		l.show(p)
+	}
+}
+
+// missed lists what became of the pod's containers while nobody looked.
+func (p *pod) missed(have map[string]cri.ContainerView) []fact.Fact {
+	var facts []fact.Fact
+	for name, c := range p.Containers {
+		if !c.Running {
+			continue
+		}
+		f := fact.Fact{Pod: p.key, Container: name, Attempt: c.Attempt}
+		v, ok := have[c.ID]
+		switch {
+		case !ok:
+			f.Body = fact.Exited{ContainerID: c.ID, Vanished: true}
+		case v.State == cri.Exited:
+			f.At, f.Body = v.FinishedAt, exitedBody(v)
+		default:
+			continue
+		}
+		facts = append(facts, f)
+	}
+	return facts
+}
+
+// unseen lists containers of known pods that were started by an agent that died
+// before it could say so.
+func (l *loop) unseen(s cri.Snapshot) []fact.Fact {
+	var facts []fact.Fact
+	for _, v := range s.Containers {
+		p := l.pods[v.Pod.UID]
+		if p == nil {
+			continue
+		}
+		known, ok := p.Containers[v.Name]
+		newer := !ok || v.Attempt > known.Attempt || (v.ID == known.ID && !known.Running && v.State == cri.Running)
+		if !newer || v.State == cri.Created {
+			continue
+		}
+		facts = append(facts, adopted(v)...)
+	}
+	return facts
+}
+
+// adopted tells of a container that another agent started.
+func adopted(v cri.ContainerView) []fact.Fact {
+	envelope := func(body fact.Observed) fact.Fact {
+		return fact.Fact{Pod: v.Pod, Container: v.Name, Attempt: v.Attempt, Body: body}
+	}
+	created := envelope(fact.Created{ContainerID: v.ID, Image: v.Image, ImageID: v.ImageID})
+	created.At = v.CreatedAt
+	body := startedBody(v, 0)
+	body.Adopted = true
+	started := envelope(body)
+	started.At = v.StartedAt
+	facts := []fact.Fact{created, started}
+	if v.State == cri.Exited {
+		exited := envelope(exitedBody(v))
+		exited.At = v.FinishedAt
+		facts = append(facts, exited)
+	}
+	return facts
+}
+
+// adopt tells what of a pod runs already although the journal knows nothing of
+// it: the journal was lost, and the runtime's labels and the API server's status
+// are all the memory there is.
+func adopt(pod *v1.Pod, s cri.Snapshot) []fact.Fact {
+	var box *cri.SandboxView
+	for i := range s.Sandboxes {
+		b := &s.Sandboxes[i]
+		if b.Pod.UID == pod.UID && b.Ready && (box == nil || b.Attempt > box.Attempt) {
+			box = b
+		}
+	}
+	if box == nil {
+		return nil
+	}
+	facts := []fact.Fact{
+		podFact(pod, fact.Admitted{}),
+		podFact(pod, fact.AdoptedStatus{Status: pod.Status}),
+		podFact(pod, fact.SetUpDone{SandboxID: box.ID, IPs: box.IPs, HostIPs: hostIPs(pod), Attempt: box.Attempt}),
+	}
+	for _, v := range newest(s.Containers, pod.UID) {
+		facts = append(facts, adopted(v)...)
+	}
+	return facts
+}
+
+func hostIPs(pod *v1.Pod) []string {
+	var ips []string
+	for _, h := range pod.Status.HostIPs {
+		ips = append(ips, h.IP)
+	}
+	return ips
+}
+
+// newest is the last run of each of a pod's containers.
+func newest(all []cri.ContainerView, uid types.UID) map[string]cri.ContainerView {
+	last := map[string]cri.ContainerView{}
+	for _, v := range all {
+		if old, ok := last[v.Name]; v.Pod.UID == uid && v.State != cri.Created && (!ok || v.Attempt > old.Attempt) {
+			last[v.Name] = v
+		}
+	}
+	return last
+}
+
+// orphans lists the sandboxes of pods that nobody knows any more.
+func (l *loop) orphans(s cri.Snapshot) []cri.SandboxView {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	var found []cri.SandboxView
+	for _, b := range s.Sandboxes {
+		if l.pods[b.Pod.UID] == nil {
+			found = append(found, b)
+		}
+	}
+	return found
+}
+
+// sweep stops and removes the sandboxes of unknown pods, with all that is in
+// them. It must not run before the API server and the static files have said
+// which pods there are.
+func (e *effects) sweep(ctx context.Context, orphans []cri.SandboxView) {
+	for _, b := range orphans {
+		e.log.Info("removing a sandbox that belongs to no pod", "pod", b.Pod.String(), "sandbox", b.ID)
+		e.dropSandbox(ctx, b.ID)
+	}
+}

@@ -1,0 +1,204 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/health"
+	"whylet.dev/whylet/journal"
+	"whylet.dev/whylet/node/cri"
+)
+
+// Run runs the node until ctx ends. Containers keep running after it returns,
+// and the next Run on the same DataDir goes on where this one was.
+func Run(ctx context.Context, c Config) error {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Progress == nil {
+		c.Progress = func(string) {}
+	}
+	n, err := newNode(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer n.close()
+	return n.run(ctx)
+}
+
+// node is all parts of a running node.
+type node struct {
+	config  Config
+	log     *slog.Logger
+	clock   clock
+	journal *journal.Journal
+	runtime *cri.Client
+	client  kubernetes.Interface
+	loop    *loop
+	world   *outside
+	closers []func()
+	// first is what the runtime had when the agent started.
+	first cri.Snapshot
+}
+
+func newNode(ctx context.Context, c Config) (n *node, err error) {
+	n = &node{config: c, log: c.Log}
+	defer func() {
+		if err != nil {
+			n.close()
+		}
+	}()
+	if n.clock, err = newClock(); err != nil {
+		return nil, err
+	}
+	for _, dir := range []string{c.DataDir, c.PodLogsDir} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, fmt.Errorf("make the node's directory: %w", err)
+		}
+	}
+	c.Progress("opening the journal")
+	if n.journal, err = journal.Open(filepath.Join(c.DataDir, "journal"), journal.Options{Log: c.Log}); err != nil {
+		return nil, err
+	}
+	n.onClose(func() { n.warn("journal", n.journal.Close()) })
+	c.Progress("reaching the container runtime")
+	if n.runtime, err = cri.Dial(ctx, c.RuntimeEndpoint, c.Log); err != nil {
+		return nil, err
+	}
+	n.onClose(func() { n.warn("runtime", n.runtime.Close()) })
+	if n.client, err = kubernetes.NewForConfig(clientConfig(c.API)); err != nil {
+		return nil, fmt.Errorf("client of the API server: %w", err)
+	}
+	if err := n.assemble(ctx); err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+// clientConfig lets a whole node's worth of pods start at once.
+func clientConfig(c *rest.Config) *rest.Config {
+	c = rest.CopyConfig(c)
+	c.QPS, c.Burst = 200, 400
+	c.ContentType = "application/vnd.kubernetes.protobuf"
+	c.AcceptContentTypes = c.ContentType + ",application/json"
+	return c
+}
+
+// assemble makes the loop and the world around it, and lets the loop remember.
+func (n *node) assemble(ctx context.Context) error {
+	policy := health.Policy{
+		BackOffInitial: n.config.BackOffInitial, BackOffMax: n.config.BackOffMax, BackOffReset: n.config.BackOffReset,
+	}
+	n.world = &outside{}
+	n.loop = newLoop(n.journal, n.world, policy, n.clock, n.log)
+	n.journal.SetLive(n.loop.knows)
+	if err := n.loop.recall(n.journal.Query(journal.Query{})); err != nil {
+		return err
+	}
+	return n.world.connect(ctx, n)
+}
+
+func (n *node) onClose(f func()) { n.closers = append(n.closers, f) }
+
+func (n *node) close() {
+	for i := len(n.closers) - 1; i >= 0; i-- {
+		n.closers[i]()
+	}
+}
+
+func (n *node) warn(what string, err error) {
+	if err != nil {
+		n.log.Warn("closing the "+what, "error", err)
+	}
+}
+
+// run starts all sources and servers, and waits for the end.
+func (n *node) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if err := n.takeUp(ctx); err != nil {
+		return err
+	}
+	var wg sync.WaitGroup
+	spawn := func(name string, f func(context.Context) error) {
+		wg.Go(func() {
+			if err := f(ctx); err != nil && ctx.Err() == nil {
+				cancel(fmt.Errorf("%s: %w", name, err))
+			}
+		})
+	}
+	n.world.start(spawn)
+	spawn("loop", func(ctx context.Context) error { n.loop.run(ctx); return nil })
+	<-ctx.Done()
+	wg.Wait()
+	n.world.lanes.wait()
+	n.loop.finish()
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return nil
+}
+
+// takeUp compares memory and runtime, and asks again for what was decided and
+// never came back. It runs before the loop does, in the loop's place.
+func (n *node) takeUp(ctx context.Context) error {
+	n.config.Progress("looking at what runs already")
+	var err error
+	if n.first, err = n.runtime.Snapshot(ctx); err != nil {
+		return err
+	}
+	n.loop.take(fact.Fact{Body: n.agentStarted()})
+	for _, f := range n.loop.reconcile(n.first) {
+		n.loop.take(f)
+	}
+	n.loop.resume()
+	return nil
+}
+
+// agentStarted tells how the last run of the agent ended.
+func (n *node) agentStarted() fact.AgentStarted {
+	started := fact.AgentStarted{Version: n.config.Version, PID: os.Getpid(), Previous: "first"}
+	for f, err := range n.journal.Query(journal.Query{Reverse: true, Limit: 1}) {
+		if err != nil {
+			break
+		}
+		started.LastSeen = f.Seen
+		switch _, clean := f.Body.(fact.AgentStopped); {
+		case clean:
+			started.Previous = "clean"
+		case f.Boot != n.clock.boot:
+			started.Previous = "reboot"
+		default:
+			started.Previous = "killed"
+		}
+	}
+	return started
+}
+
+// component is the source of the events. It is kubelet's name, because that is
+// what people's queries and alerts look for.
+const component = "kubelet"
+
+// recorder posts events as kubelet does, but without its limit of 25 in a row a
+// pod: an event that is dropped is a question that nobody can answer.
+func (n *node) recorder(ctx context.Context) record.EventRecorderLogger {
+	broadcaster := record.NewBroadcaster(record.WithContext(ctx), record.WithCorrelatorOptions(record.CorrelatorOptions{
+		BurstSize: 1000, QPS: 10, MaxEvents: 1000,
+	}))
+	broadcaster.StartRecordingToSink(&typedv1.EventSinkImpl{Interface: n.client.CoreV1().Events("")})
+	n.onClose(broadcaster.Shutdown)
+	return broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: component, Host: n.config.Name})
+}

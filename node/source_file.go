@@ -1,0 +1,185 @@
+package node
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/kubelet/config"
+	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
+	kubeletpod "k8s.io/kubernetes/pkg/kubelet/pod"
+	kubelettypes "k8s.io/kubernetes/pkg/kubelet/types"
+
+	"whylet.dev/whylet/fact"
+)
+
+// staticPods runs the pods of a directory, and shows each to the API server as
+// a mirror pod. Reading, defaulting and validating the files is kubelet's own
+// file source.
+type staticPods struct {
+	dir    string
+	node   string
+	mirror kubeletpod.MirrorClient
+	submit func(fact.Fact)
+	events record.EventRecorderLogger
+	log    *slog.Logger
+
+	mu      sync.Mutex
+	running map[string]*v1.Pod   // by namespace/name, until its last fact
+	next    map[string]*v1.Pod   // waits for the running one of that name to end
+	mirrors map[string]types.UID // the mirror pod's UID, once the API server has one
+}
+
+func newStaticPods(dir, node string, mirror kubeletpod.MirrorClient, submit func(fact.Fact), events record.EventRecorderLogger, log *slog.Logger) *staticPods {
+	return &staticPods{
+		dir: dir, node: node, mirror: mirror, submit: submit, events: events, log: log,
+		running: map[string]*v1.Pod{}, next: map[string]*v1.Pod{}, mirrors: map[string]types.UID{},
+	}
+}
+
+// fileCheck is how often the directory is read again beside being watched, and
+// how often missing mirror pods are made.
+const fileCheck = 20 * time.Second
+
+func (s *staticPods) run(ctx context.Context) {
+	ctx = klog.NewContext(ctx, klog.Background())
+	source := config.NewPodConfig(s.events, noLatency{})
+	config.NewSourceFile(klog.FromContext(ctx), s.dir, types.NodeName(s.node), fileCheck, source.Channel(ctx, kubelettypes.FileSource))
+	check := time.NewTicker(fileCheck)
+	defer check.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case update := <-source.Updates():
+			s.take(update)
+			s.ensureMirrors(ctx)
+		case <-check.C:
+			s.ensureMirrors(ctx)
+		}
+	}
+}
+
+func (s *staticPods) take(update kubelettypes.PodUpdate) {
+	for _, pod := range update.Pods {
+		switch update.Op {
+		case kubelettypes.ADD, kubelettypes.UPDATE:
+			s.add(pod)
+		case kubelettypes.REMOVE, kubelettypes.DELETE:
+			s.remove(pod)
+		}
+	}
+}
+
+// add starts a static pod, once no other of its name is left: a changed file is
+// another pod of the same name.
+func (s *staticPods) add(pod *v1.Pod) {
+	name := nameOf(pod)
+	s.mu.Lock()
+	old := s.running[name]
+	if old != nil && old.UID != pod.UID {
+		s.next[name] = pod
+		s.mu.Unlock()
+		return
+	}
+	s.running[name] = pod
+	s.mu.Unlock()
+	s.submit(podFact(pod, fact.SpecSeen{Object: trimmed(pod), By: s.dir, Source: "file"}))
+}
+
+func (s *staticPods) remove(pod *v1.Pod) {
+	s.mu.Lock()
+	if next := s.next[nameOf(pod)]; next != nil && next.UID == pod.UID {
+		delete(s.next, nameOf(pod))
+		s.mu.Unlock()
+		return
+	}
+	s.mu.Unlock()
+	s.submit(podFact(pod, fact.DeletionSeen{GraceSeconds: graceOf(pod), Gone: true, By: s.dir}))
+}
+
+// gone hears that nothing of a static pod is left, and lets the next one start.
+func (s *staticPods) gone(ctx context.Context, pod fact.Pod) {
+	name := pod.String()
+	s.mu.Lock()
+	old := s.running[name]
+	if old == nil || old.UID != pod.UID {
+		s.mu.Unlock()
+		return
+	}
+	delete(s.running, name)
+	next := s.next[name]
+	delete(s.next, name)
+	s.mu.Unlock()
+	if _, err := s.mirror.DeleteMirrorPod(ctx, kubecontainer.GetPodFullName(old), nil); err != nil {
+		s.log.Warn("mirror pod not deleted", "pod", name, "error", err)
+	}
+	if next != nil {
+		s.add(next)
+	}
+}
+
+// ensureMirrors makes a mirror pod for each static pod that has none.
+func (s *staticPods) ensureMirrors(ctx context.Context) {
+	s.mu.Lock()
+	var missing []*v1.Pod
+	for name, pod := range s.running {
+		if _, ok := s.mirrors[name]; !ok {
+			missing = append(missing, pod)
+		}
+	}
+	s.mu.Unlock()
+	for _, pod := range missing {
+		if err := s.mirror.CreateMirrorPod(ctx, pod); err != nil {
+			s.log.Warn("mirror pod not created, will be tried again", "pod", nameOf(pod), "error", err)
+		}
+	}
+}
+
+// mirrored hears of a mirror pod in the API server; gone is set when it vanished.
+// It says which static pod stands behind it.
+func (s *staticPods) mirrored(ctx context.Context, mirror *v1.Pod, gone bool) (fact.Pod, bool) {
+	name := nameOf(mirror)
+	s.mu.Lock()
+	pod := s.running[name]
+	if gone {
+		delete(s.mirrors, name)
+	} else {
+		s.mirrors[name] = mirror.UID
+	}
+	s.mu.Unlock()
+	if pod == nil {
+		if !gone { // left over from a file that is no longer there
+			if _, err := s.mirror.DeleteMirrorPod(ctx, kubecontainer.GetPodFullName(mirror), &mirror.UID); err != nil {
+				s.log.Warn("mirror pod not deleted", "pod", name, "error", err)
+			}
+		}
+		return fact.Pod{}, false
+	}
+	return keyOf(pod), true
+}
+
+// uid is the UID under which the API server knows a pod: a static pod's mirror
+// has one of its own. Not ok means that it does not know the pod (yet).
+func (s *staticPods) uid(pod fact.Pod) (types.UID, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	running := s.running[pod.String()]
+	if running == nil || running.UID != pod.UID {
+		return pod.UID, true
+	}
+	uid, ok := s.mirrors[pod.String()]
+	return uid, ok
+}
+
+func nameOf(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }
+
+// noLatency is the start-up latency observer that kubelet's source wants.
+type noLatency struct{}
+
+func (noLatency) ObservedPodOnWatch(*v1.Pod, time.Time) {}

@@ -1,0 +1,71 @@
+package node
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/node/cri"
+)
+
+// runtimeSource turns the runtime's events into facts about containers that
+// ended and sandboxes that are gone. Starts are told by the effect that made
+// them; a container that runs without one was started by an agent that died
+// before it could say so.
+type runtimeSource struct {
+	client *cri.Client
+	submit func(fact.Fact)
+	// known finds the container by its id among those that the loop knows.
+	known func(pod fact.Pod, name string) (container, bool)
+	// lost hears whether the runtime answers, for the node's condition.
+	lost func(error)
+	log  *slog.Logger
+}
+
+func (s *runtimeSource) run(ctx context.Context, since *cri.Snapshot) {
+	var from time.Time
+	for e := range s.client.Watch(ctx, since, cri.WatchOptions{}) {
+		switch e.Kind {
+		case cri.ContainerChanged:
+			if e.Container.State == cri.Exited {
+				s.exited(*e.Container)
+			}
+		case cri.ContainerGone:
+			s.vanished(*e.Container)
+		case cri.SandboxChanged, cri.SandboxGone:
+			if e.Kind == cri.SandboxGone || !e.Sandbox.Ready {
+				s.submit(fact.Fact{Pod: e.Sandbox.Pod, Body: fact.SandboxLost{SandboxID: e.Sandbox.ID}})
+			}
+		case cri.Lost:
+			from = e.At
+			s.lost(e.Err)
+			s.log.Warn("the container runtime does not answer", "error", e.Err)
+		case cri.Synced:
+			if !from.IsZero() {
+				s.submit(fact.Fact{Body: fact.Lost{Source: "runtime", Reason: e.Err.Error(), From: e.From, Until: e.At}})
+				from = time.Time{}
+			}
+			s.lost(nil)
+		}
+	}
+}
+
+func (s *runtimeSource) exited(v cri.ContainerView) {
+	s.submit(fact.Fact{At: v.FinishedAt, Pod: v.Pod, Container: v.Name, Attempt: v.Attempt, Body: exitedBody(v)})
+}
+
+// vanished tells of a container that was removed while the loop believed that it
+// runs. One that the node removed itself is known to have ended.
+func (s *runtimeSource) vanished(v cri.ContainerView) {
+	if c, ok := s.known(v.Pod, v.Name); ok && c.ID == v.ID && c.Running {
+		s.submit(fact.Fact{Pod: v.Pod, Container: v.Name, Attempt: v.Attempt, Body: fact.Exited{ContainerID: v.ID, Vanished: true}})
+	}
+}
+
+func exitedBody(v cri.ContainerView) fact.Exited {
+	return fact.Exited{
+		ContainerID: v.ID, ExitCode: v.ExitCode, StartedAt: v.StartedAt,
+		RuntimeReason: v.Reason, Message: cri.TerminationMessage(v),
+	}
+}

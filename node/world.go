@@ -1,0 +1,205 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
+	kubeletpod "k8s.io/kubernetes/pkg/kubelet/pod"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/health"
+	"whylet.dev/whylet/node/cgroup"
+	"whylet.dev/whylet/node/cri"
+	"whylet.dev/whylet/node/images"
+	"whylet.dev/whylet/node/volumes"
+	"whylet.dev/whylet/probe"
+)
+
+// outside is the world as the loop sees it: everything that happens because of
+// a turn, and nothing that waits.
+type outside struct {
+	node  *node
+	log   *slog.Logger
+	lanes *lanes
+
+	effects   *effects
+	publisher *publisher
+	probes    *probes
+	static    *staticPods
+	recorder  record.EventRecorderLogger
+	services  *services
+	house     *housekeeping
+	face      *face
+}
+
+func (o *outside) act(p view, d fact.Fact)             { o.effects.act(p, d) }
+func (o *outside) publish(p fact.Pod, s v1.PodStatus)  { o.publisher.publish(p, s) }
+func (o *outside) probe(p view, wanted []health.Probe) { o.probes.want(p, wanted) }
+func (o *outside) record(pod *v1.Pod, f fact.Fact)     { recordEvents(o.recorder, pod, f) }
+
+// gone forgets a pod of which nothing is left.
+func (o *outside) gone(p view) {
+	o.publisher.forget(p.key)
+	if p.Source == "file" {
+		go o.static.gone(o.lanes.ctx, p.key)
+	}
+}
+
+// greet says what follows from meeting a pod for the first time.
+func (o *outside) greet(pod *v1.Pod, others []*v1.Pod) []fact.Fact {
+	if running := adopt(pod, o.node.first); running != nil {
+		return running
+	}
+	node := o.face.object()
+	if node == nil {
+		return []fact.Fact{podFact(pod, fact.Admitted{})} // the object is not known yet: nothing to compare with
+	}
+	return []fact.Fact{podFact(pod, admit(node, others, pod))}
+}
+
+// connect makes every part of the world.
+func (o *outside) connect(ctx context.Context, n *node) error {
+	o.node, o.log = n, n.log
+	// Effects outlive the request to end for as long as they need to say how they went.
+	o.lanes = newLanes(ctx)
+	o.recorder = n.recorder(context.WithoutCancel(ctx))
+	o.services = newServices(n.client)
+	var err error
+	if o.face, err = newFace(n); err != nil {
+		return err
+	}
+	mirror := kubeletpod.NewBasicMirrorClient(n.client, n.config.Name, o.face)
+	o.static = newStaticPods(n.config.StaticPodDir, n.config.Name, mirror, n.loop.submit, o.recorder, n.log)
+	o.publisher = newPublisher(n.client, o.static.uid, n.log)
+	if err := o.connectProbes(n); err != nil {
+		return err
+	}
+	return o.connectEffects(ctx, n)
+}
+
+func (o *outside) connectProbes(n *node) error {
+	o.probes = &probes{
+		submit: n.loop.submit, set: map[types.UID]map[probe.Key]target{}, names: map[types.UID]fact.Pod{},
+	}
+	scheduler, err := probe.NewScheduler(probe.Options{Exec: execProbe(n.runtime), Result: o.probes.result, Log: n.log})
+	if err != nil {
+		return fmt.Errorf("start the prober: %w", err)
+	}
+	n.onClose(scheduler.Close)
+	o.probes.scheduler = scheduler
+	return nil
+}
+
+func (o *outside) connectEffects(ctx context.Context, n *node) error {
+	c := n.config
+	vols, err := volumes.New(volumes.Config{
+		DataDir: c.DataDir, NodeName: c.Name, Client: n.client, Node: o.face.known,
+		Event: func(object runtime.Object, kind, reason, message string) {
+			o.recorder.Event(object, kind, reason, message)
+		},
+		Failed: func(pod *v1.Pod, err error) {
+			o.recorder.Event(reference(pod, ""), v1.EventTypeWarning, "FailedMount", err.Error())
+		},
+		Log: n.log,
+	})
+	if err != nil {
+		return err
+	}
+	n.onClose(vols.Close)
+	imgs, err := images.New(ctx, n.runtime, images.Options{
+		DataDir: c.DataDir, Secrets: secrets(vols.SecretGetter()), Recorder: o.recorder, Log: n.log,
+	})
+	if err != nil {
+		return err
+	}
+	groups, err := cgroup.New(cgroup.Config{Root: c.CgroupRoot, Allocatable: o.face.allocatable(), Log: n.log})
+	if err != nil {
+		return err
+	}
+	o.effects = &effects{
+		ctx: ctx, lanes: o.lanes, runtime: n.runtime, images: imgs, volumes: vols, cgroups: groups, config: c,
+		machine: cri.DetectMachine(o.face.memory()),
+		dns: cri.DNS{
+			Servers: parseIPs(c.ClusterDNS), Domain: c.ClusterDomain, ResolvConf: cri.HostResolvConf(), NodeIPs: parseIPs([]string{c.IP}),
+		},
+		node: o.face.object, services: o.services.list, release: o.publisher.release, recorder: o.recorder,
+		submit: n.loop.submit, log: n.log,
+		starting: map[startKey]context.CancelFunc{}, left: map[types.UID][]cri.SandboxView{},
+	}
+	o.house = &housekeeping{
+		loop: n.loop, runtime: n.runtime, images: imgs, volumes: vols, cgroups: groups, logs: c.PodLogsDir, log: n.log,
+	}
+	return o.face.connect(n, vols, imgs, groups)
+}
+
+// start runs the sources and everything else that goes on by itself.
+func (o *outside) start(spawn func(string, func(context.Context) error)) {
+	n := o.node
+	quiet := func(f func(context.Context)) func(context.Context) error {
+		return func(ctx context.Context) error { f(ctx); return nil }
+	}
+	api := &apiSource{
+		client: n.client, node: n.config.Name, submit: n.loop.submit, log: n.log,
+		mirror: o.mirrored, known: func(pod *v1.Pod) { o.publisher.seen(keyOf(pod), pod.Status) },
+	}
+	rt := &runtimeSource{
+		client: n.runtime, submit: n.loop.submit, known: n.loop.container, lost: o.face.runtimeLost, log: n.log,
+	}
+	spawn("publisher", quiet(o.publisher.run))
+	spawn("services", quiet(o.services.run))
+	spawn("runtime events", quiet(func(ctx context.Context) { rt.run(ctx, &n.first) }))
+	spawn("pods of the API server", func(ctx context.Context) error { return o.watchPods(ctx, api) })
+	if n.config.StaticPodDir != "" {
+		spawn("static pods", quiet(o.static.run))
+	}
+	spawn("node object", o.face.run)
+	spawn("node API", o.face.serve)
+	spawn("housekeeping", quiet(o.house.run))
+}
+
+// staticSettle is how long the directory of static pods may take to be read
+// before sandboxes that nobody claims count as left over.
+const staticSettle = 30 * time.Second
+
+// watchPods watches the API server's pods. Once its first list is in, pods that
+// vanished while no agent looked are ended, and so are sandboxes of no pod.
+func (o *outside) watchPods(ctx context.Context, api *apiSource) error {
+	synced := make(chan struct{})
+	go func() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-synced:
+		}
+		for _, gone := range o.node.loop.missingFrom(api.has) {
+			o.node.loop.submit(fact.Fact{Pod: gone, Body: fact.DeletionSeen{Gone: true}})
+		}
+		settle := time.NewTimer(staticSettle)
+		defer settle.Stop()
+		select {
+		case <-ctx.Done():
+		case <-settle.C:
+			o.effects.sweep(ctx, o.node.loop.orphans(o.node.first))
+		}
+	}()
+	api.run(ctx, synced)
+	return nil
+}
+
+// mirrored hears of a mirror pod: its static pod's status belongs there.
+func (o *outside) mirrored(mirror *v1.Pod, gone bool) {
+	ctx := o.lanes.ctx
+	pod, ok := o.static.mirrored(ctx, mirror, gone)
+	if !ok || gone {
+		return
+	}
+	if p, known := o.node.loop.view(pod.UID); known {
+		o.publisher.again(pod, p.status)
+	}
+}

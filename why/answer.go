@@ -1,0 +1,142 @@
+package why
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"whylet.dev/whylet/fact"
+)
+
+// APIVersion and Kind of an answer in JSON and YAML.
+const (
+	APIVersion = "why.whylet.dev/v1alpha1"
+	Kind       = "Answer"
+)
+
+// Answer is what `kubectl why` returns. Its JSON form is an interface: scripts
+// read it. Fields are added, never renamed.
+type Answer struct {
+	APIVersion string    `json:"apiVersion"`
+	Kind       string    `json:"kind"`
+	Subject    Subject   `json:"subject"`
+	AsOf       time.Time `json:"asOf"`
+	Journal    Coverage  `json:"journal"`
+	Symptoms   []Symptom `json:"symptoms"`
+	Verdicts   []Verdict `json:"verdicts"`
+}
+
+// Subject is what was asked about.
+type Subject struct {
+	Kind      string    `json:"kind"`
+	Namespace string    `json:"namespace,omitempty"`
+	Name      string    `json:"name"`
+	UID       types.UID `json:"uid,omitempty"`
+}
+
+// Coverage says from when on the journal knows, and what it missed.
+type Coverage struct {
+	From     time.Time `json:"from,omitzero"`
+	Complete bool      `json:"complete"`
+	Gaps     []Gap     `json:"gaps,omitempty"`
+}
+
+// Gap is a time in which something could not be seen.
+type Gap struct {
+	From   time.Time `json:"from,omitzero"`
+	To     time.Time `json:"to,omitzero"`
+	Reason string    `json:"reason"`
+}
+
+// SymptomKind is what a user sees and asks about.
+type SymptomKind string
+
+// The symptoms.
+const (
+	Restarted   SymptomKind = "Restarted"
+	NotStarting SymptomKind = "NotStarting"
+	Pending     SymptomKind = "Pending"
+	NotReady    SymptomKind = "NotReady"
+	NotServing  SymptomKind = "NotServing"
+	Completed   SymptomKind = "Completed"
+	Failed      SymptomKind = "Failed"
+	Evicted     SymptomKind = "Evicted"
+	Terminating SymptomKind = "Terminating"
+	Disappeared SymptomKind = "Disappeared"
+	UnknownNode SymptomKind = "Unknown"
+	Healthy     SymptomKind = "Healthy"
+)
+
+// Symptom is something to be explained.
+type Symptom struct {
+	ID        string      `json:"id"`
+	Kind      SymptomKind `json:"kind"`
+	Container string      `json:"container,omitempty"`
+	Count     int         `json:"count,omitempty"`
+	First     time.Time   `json:"first,omitzero"`
+	Last      time.Time   `json:"last,omitzero"`
+	Text      string      `json:"text"`
+}
+
+// Certainty says how a verdict is known.
+type Certainty string
+
+// How a verdict is known: the node did it itself and kept why; a named rule
+// concluded it from evidence; or there is not enough to say.
+const (
+	Recorded Certainty = "recorded"
+	Inferred Certainty = "inferred"
+	Unknown  Certainty = "unknown"
+)
+
+// Verdict explains one symptom by its root cause: the earliest link that a
+// person can change.
+type Verdict struct {
+	Symptom   string    `json:"symptom"`
+	Cause     Cause     `json:"cause"`
+	Certainty Certainty `json:"certainty"`
+	// Rule is the rule that inferred it; empty when recorded.
+	Rule string `json:"rule,omitempty"`
+	// Container is the one that is to blame, which need not be the one that suffers.
+	Container    string `json:"container,omitempty"`
+	Text         string `json:"text"`
+	Chain        []Link `json:"chain"`
+	Contributing []Note `json:"contributing,omitempty"`
+	RuledOut     []Note `json:"ruledOut,omitempty"`
+	Fixes        []Fix  `json:"fixes,omitempty"`
+}
+
+// Link is one step of the chain from symptom to root cause.
+type Link struct {
+	Fact     fact.ID        `json:"fact"`
+	At       time.Time      `json:"at"`
+	Kind     fact.Kind      `json:"kind"`
+	Text     string         `json:"text"`
+	Evidence map[string]any `json:"evidence,omitempty"`
+}
+
+// Note is a cause that contributed, or that was looked at and ruled out.
+type Note struct {
+	Cause Cause     `json:"cause"`
+	Text  string    `json:"text"`
+	Facts []fact.ID `json:"facts,omitempty"`
+}
+
+// Risk says what a fix does to what runs.
+type Risk string
+
+// Risks of a fix.
+const (
+	Inspect     Risk = "inspect"
+	Safe        Risk = "safe"
+	Restarts    Risk = "restarts"
+	Limits      Risk = "changes-limits"
+	Destructive Risk = "destructive"
+)
+
+// Fix is something to do, with the command where there is one.
+type Fix struct {
+	Text    string `json:"text"`
+	Command string `json:"command,omitempty"`
+	Risk    Risk   `json:"risk"`
+}

@@ -1,0 +1,206 @@
+package why
+
+import (
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
+)
+
+// History is what the journal knows of one pod, ordered for questions. It is
+// read-only once made.
+type History struct {
+	Pod fact.Pod
+	// Object is the pod's newest spec, nil when its beginning is not kept.
+	Object *v1.Pod
+	// Facts are all facts of the pod, by id.
+	Facts []fact.Fact
+	// Node are the facts about the node itself in the same time.
+	Node []fact.Fact
+	// Neighbours are the probe failures, evictions and OOM kills of other pods of
+	// the node in the same time.
+	Neighbours []fact.Fact
+
+	runs map[string][]*Run
+	byID map[fact.ID]int
+}
+
+// Run is one life of a container: an attempt, from its start decision on.
+type Run struct {
+	Container string
+	Attempt   int32
+	// Each is nil when the journal has no such fact. Kill is the decision that
+	// asked for its end.
+	Start, Created, Started, Failed, Kill, Exit *fact.Fact
+	Probes                                      []*fact.Fact
+	OOMKills                                    []*fact.Fact
+	Samples                                     []*fact.Fact
+	Looks                                       []*fact.Fact
+	Hooks                                       []*fact.Fact
+	Images                                      []*fact.Fact
+	BackOffs                                    []*fact.Fact
+	Marks                                       []*fact.Fact
+}
+
+// NewHistory orders the facts of one pod. The slices are not kept.
+func NewHistory(pod fact.Pod, facts, node, neighbours []fact.Fact) *History {
+	h := &History{
+		Pod: pod, Facts: slices.Clone(facts), Node: slices.Clone(node), Neighbours: slices.Clone(neighbours),
+		runs: map[string][]*Run{}, byID: map[fact.ID]int{},
+	}
+	slices.SortStableFunc(h.Facts, func(a, b fact.Fact) int { return int(int64(a.ID) - int64(b.ID)) })
+	for i := range h.Facts {
+		f := &h.Facts[i]
+		h.byID[f.ID] = i
+		if spec, ok := f.Body.(fact.SpecSeen); ok {
+			h.Object = spec.Object
+		}
+		if f.Container != "" {
+			h.run(f.Container, f.Attempt).note(f)
+		}
+	}
+	return h
+}
+
+// run finds or begins a run.
+func (h *History) run(container string, attempt int32) *Run {
+	runs := h.runs[container]
+	i, found := slices.BinarySearchFunc(runs, attempt, func(r *Run, n int32) int { return int(r.Attempt - n) })
+	if !found {
+		runs = slices.Insert(runs, i, &Run{Container: container, Attempt: attempt})
+		h.runs[container] = runs
+	}
+	return runs[i]
+}
+
+func (r *Run) note(f *fact.Fact) {
+	switch f.Body.(type) {
+	case fact.Start:
+		r.Start = f
+	case fact.Created:
+		r.Created = f
+	case fact.Started:
+		r.Started = f
+	case fact.StartFailed:
+		r.Failed = f
+	case fact.Kill:
+		if r.Kill == nil {
+			r.Kill = f
+		}
+	case fact.Exited:
+		if r.Exit == nil {
+			r.Exit = f
+		}
+	case fact.Probed:
+		r.Probes = append(r.Probes, f)
+	case fact.OOMKilled:
+		r.OOMKills = append(r.OOMKills, f)
+	case fact.Sampled:
+		r.Samples = append(r.Samples, f)
+	case fact.Looked:
+		r.Looks = append(r.Looks, f)
+	case fact.HookRan:
+		r.Hooks = append(r.Hooks, f)
+	case fact.ImagePulling, fact.ImageReady, fact.ImageFailed:
+		r.Images = append(r.Images, f)
+	case fact.BackOff:
+		r.BackOffs = append(r.BackOffs, f)
+	case fact.Marked:
+		r.Marks = append(r.Marks, f)
+	}
+}
+
+// Fact finds a fact of the pod by its id.
+func (h *History) Fact(id fact.ID) (*fact.Fact, bool) {
+	i, ok := h.byID[id]
+	if !ok {
+		return nil, false
+	}
+	return &h.Facts[i], true
+}
+
+// Containers lists the containers with a history, in the order of the spec:
+// init containers, containers, ephemeral ones; then what the spec does not name.
+func (h *History) Containers() []string {
+	var names []string
+	if h.Object != nil {
+		s := &h.Object.Spec
+		for i := range s.InitContainers {
+			names = append(names, s.InitContainers[i].Name)
+		}
+		for i := range s.Containers {
+			names = append(names, s.Containers[i].Name)
+		}
+		for i := range s.EphemeralContainers {
+			names = append(names, s.EphemeralContainers[i].Name)
+		}
+	}
+	var rest []string
+	for name := range h.runs {
+		if !slices.Contains(names, name) {
+			rest = append(rest, name)
+		}
+	}
+	slices.Sort(rest)
+	return append(names, rest...)
+}
+
+// Runs are the container's lives, oldest first.
+func (h *History) Runs(container string) []*Run { return h.runs[container] }
+
+// Last is the container's newest run, nil when it never had one.
+func (h *History) Last(container string) *Run {
+	runs := h.runs[container]
+	if len(runs) == 0 {
+		return nil
+	}
+	return runs[len(runs)-1]
+}
+
+// Spec finds a container's spec by name; nil when there is none.
+func (h *History) Spec(container string) *v1.Container {
+	if h.Object == nil {
+		return nil
+	}
+	s := &h.Object.Spec
+	for _, set := range [][]v1.Container{s.Containers, s.InitContainers} {
+		for i := range set {
+			if set[i].Name == container {
+				return &set[i]
+			}
+		}
+	}
+	for i := range s.EphemeralContainers {
+		if s.EphemeralContainers[i].Name == container {
+			c := v1.Container(s.EphemeralContainers[i].EphemeralContainerCommon)
+			return &c
+		}
+	}
+	return nil
+}
+
+// Latest is the newest fact of the pod with a body of type B before the given
+// time (zero: any time).
+func Latest[B fact.Body](h *History, before time.Time) (*fact.Fact, B, bool) {
+	for i := len(h.Facts) - 1; i >= 0; i-- {
+		f := &h.Facts[i]
+		if body, ok := f.Body.(B); ok && (before.IsZero() || f.Seen.Before(before)) {
+			return f, body, true
+		}
+	}
+	var none B
+	return nil, none, false
+}
+
+// All lists the facts with a body of type B, oldest first.
+func All[B fact.Body](facts []fact.Fact) []*fact.Fact {
+	var found []*fact.Fact
+	for i := range facts {
+		if _, ok := facts[i].Body.(B); ok {
+			found = append(found, &facts[i])
+		}
+	}
+	return found
+}
