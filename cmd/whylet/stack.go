@@ -1,0 +1,308 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"gopkg.in/natefinch/lumberjack.v2"
+	"k8s.io/client-go/rest"
+
+	"whylet.dev/whylet/cluster"
+	"whylet.dev/whylet/cluster/runtime"
+	"whylet.dev/whylet/node"
+)
+
+// nodePort is where the node's HTTPS API listens, as kubelet's does.
+const nodePort = 10250
+
+// stopTimeout bounds an orderly stop of each part.
+const stopTimeout = 20 * time.Second
+
+// stack is a running node with what it stands on: the container runtime and, for
+// up, the control plane.
+type stack struct {
+	dataDir  string
+	clientCA string
+	instance instance
+	report   report
+	log      *slog.Logger
+
+	runtime     *runtime.Runtime
+	cluster     *cluster.Cluster
+	stopControl context.CancelFunc
+}
+
+// control is the control plane's configuration.
+func (s *stack) control() cluster.Config {
+	set := s.instance.Settings
+	ip := s.instance.NodeIP
+	if ip == "" {
+		ip = cluster.DefaultHostAddress // Not known yet: to check the rest.
+	}
+	return cluster.Config{
+		DataDir:     s.dataDir,
+		NodeName:    set.NodeName,
+		NodeIP:      ip,
+		APIAddress:  set.APIAddress,
+		APIPort:     set.APIPort,
+		PodCIDR:     set.PodCIDR,
+		ServiceCIDR: set.ServiceCIDR,
+		Kubeconfig:  set.Kubeconfig,
+		Progress:    s.report.step,
+		Log:         s.log,
+	}
+}
+
+// runtimeConfig is the configuration of the data directory's own containerd.
+func runtimeConfig(dataDir string, set settings, log *slog.Logger) (runtime.Config, error) {
+	c := runtime.Config{DataDir: dataDir, CgroupRoot: cgroupRoot(dataDir), Log: log}
+	if set.PodCIDR == "" {
+		return c, nil
+	}
+	cidr, err := netip.ParsePrefix(set.PodCIDR)
+	if err != nil {
+		return c, usageError("--pod-cidr: %w", err)
+	}
+	c.PodCIDR = cidr
+	return c, nil
+}
+
+// run starts everything, reports when the node is Ready, and stops everything
+// again in order when ctx ends or a part fails.
+func (s *stack) run(ctx context.Context, previous instance) error {
+	s.report.step("checking the machine")
+	if err := s.checkMachine(ctx); err != nil {
+		return err
+	}
+	if err := s.prepare(previous); err != nil {
+		return err
+	}
+	log, closeLog := openLog(s.dataDir)
+	defer closeLog.Close()
+	s.log = log
+	s.log.Info("starting", "command", s.instance.Command, "version", version, "settings", s.instance.Settings)
+
+	err := s.start(ctx)
+	if err == nil {
+		err = s.runNode(ctx)
+	}
+	if err != nil && ctx.Err() == nil {
+		s.log.Error("the node ends", "err", err)
+	} else {
+		err = nil // Being told to stop is no failure.
+	}
+	return errors.Join(err, s.stop())
+}
+
+// prepare writes down who runs the node, before anything is started.
+func (s *stack) prepare(previous instance) error {
+	if err := s.instance.self(); err != nil {
+		return err
+	}
+	if previous.BootID != "" && previous.BootID != s.instance.BootID {
+		if err := runtime.AfterReboot(s.dataDir); err != nil {
+			return err
+		}
+	}
+	address, found, err := defaultRouteAddress()
+	if err != nil {
+		return err
+	}
+	s.instance.NodeIP = address.String()
+	if !found {
+		// A bare network namespace: the address that the control plane makes for
+		// itself, or the pods' gateway where there is no control plane of ours.
+		s.instance.NodeIP = cluster.DefaultHostAddress
+		if s.instance.Command == "node" {
+			cidr, err := netip.ParsePrefix(s.instance.Settings.PodCIDR)
+			if err != nil {
+				return usageError("--pod-cidr: %w", err)
+			}
+			s.instance.NodeIP = runtime.Gateway(cidr).String()
+		}
+	}
+	s.instance.Endpoint = s.instance.Settings.RuntimeEndpoint
+	if s.instance.Endpoint == "" {
+		s.instance.Endpoint = runtime.Endpoint(s.dataDir)
+	}
+	return s.instance.write(s.dataDir)
+}
+
+// start starts the control plane and the runtime side by side.
+func (s *stack) start(ctx context.Context) error {
+	g, starting := errgroup.WithContext(ctx)
+	if s.instance.Command == "up" {
+		g.Go(func() error { return s.startControl(starting) })
+	}
+	if s.instance.Settings.RuntimeEndpoint == "" {
+		g.Go(func() error { return s.startRuntime(starting) })
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	return s.instance.write(s.dataDir)
+}
+
+// startControl starts the control plane. The end of ctx breaks off the start, but
+// not what has started: that stops after the node, in stop.
+func (s *stack) startControl(ctx context.Context) error {
+	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	keep := context.AfterFunc(ctx, cancel)
+	c, err := cluster.Start(life, s.control())
+	if err != nil {
+		cancel()
+		return err
+	}
+	s.stopControl = cancel
+	keep()
+	s.cluster = c
+	s.instance.Kubeconfig = c.AdminKubeconfig()
+	if s.instance.Settings.Kubeconfig != "" {
+		s.instance.Kubeconfig = s.instance.Settings.Kubeconfig
+	}
+	return nil
+}
+
+func (s *stack) startRuntime(ctx context.Context) error {
+	c, err := runtimeConfig(s.dataDir, s.instance.Settings, s.log)
+	if err != nil {
+		return err
+	}
+	r, err := runtime.Start(ctx, c)
+	if err != nil {
+		return err
+	}
+	s.runtime = r
+	s.instance.Degraded = r.Degraded()
+	return nil
+}
+
+// runNode runs the node until ctx ends or it or the control plane fails, and
+// reports when it is Ready.
+func (s *stack) runNode(ctx context.Context) error {
+	c, api, err := s.nodeConfig()
+	if err != nil {
+		return err
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		if err := node.Run(ctx, c); err != nil {
+			return fmt.Errorf("node: %w", err)
+		}
+		if ctx.Err() == nil {
+			return errors.New("node: it ended without being told to")
+		}
+		return nil
+	})
+	if s.cluster != nil {
+		g.Go(func() error {
+			ended := make(chan error, 1)
+			go func() { ended <- s.cluster.Wait() }()
+			select {
+			case err := <-ended:
+				return fmt.Errorf("control plane: %w", err)
+			case <-ctx.Done():
+				return nil
+			}
+		})
+	}
+	g.Go(func() error {
+		s.report.step("waiting for the node to be Ready")
+		if err := waitNodeReady(ctx, api, c.Name, s.report.step); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+		now := time.Now().Truncate(time.Millisecond)
+		s.instance.ReadyAt = &now
+		if err := s.instance.write(s.dataDir); err != nil {
+			return err
+		}
+		s.log.Info("node is Ready")
+		s.report.ready(s.instance)
+		return nil
+	})
+	return g.Wait()
+}
+
+// nodeConfig is the node's configuration and the way to the API by which its
+// readiness is watched.
+func (s *stack) nodeConfig() (node.Config, *rest.Config, error) {
+	set := s.instance.Settings
+	memory, err := set.memory()
+	if err != nil {
+		return node.Config{}, nil, err
+	}
+	c := node.Config{
+		Name:            set.NodeName,
+		IP:              s.instance.NodeIP,
+		DataDir:         filepath.Join(s.dataDir, "node"),
+		PodLogsDir:      filepath.Join(s.dataDir, "pod-logs"),
+		RuntimeEndpoint: s.instance.Endpoint,
+		CgroupRoot:      cgroupRoot(s.dataDir),
+		Memory:          memory,
+		MaxPods:         maxPods,
+		StaticPodDir:    filepath.Join(s.dataDir, "manifests"),
+		ListenAddress:   s.instance.NodeIP,
+		Port:            nodePort,
+		BackOffInitial:  10 * time.Second,
+		BackOffMax:      5 * time.Minute,
+		BackOffReset:    10 * time.Minute,
+		Version:         version,
+		Log:             s.log,
+		Progress:        s.report.step,
+	}
+	for _, dir := range []string{c.DataDir, c.PodLogsDir, c.StaticPodDir} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return c, nil, fmt.Errorf("making %s: %w", dir, err)
+		}
+	}
+	if s.cluster == nil {
+		err := s.joinExisting(&c)
+		return c, c.API, err
+	}
+	c.API = s.cluster.NodeREST()
+	c.ServingCert, c.ServingKey, c.ClientCA = s.cluster.NodeTLS()
+	c.ClusterDNS, c.ClusterDomain = s.cluster.ClusterDNS(), s.cluster.ClusterDomain()
+	return c, s.cluster.AdminREST(), nil
+}
+
+// maxPods is more than kubelet's 110: on one machine there is no second node to
+// take the rest.
+const maxPods = 250
+
+// stop ends what was started, the control plane last. Containers keep running.
+func (s *stack) stop() error {
+	s.report.step("stopping")
+	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancel()
+	var errs []error
+	if s.runtime != nil {
+		errs = append(errs, s.runtime.Stop(ctx))
+	}
+	if s.cluster != nil {
+		errs = append(errs, s.cluster.Stop(ctx))
+		s.stopControl()
+	}
+	s.report.step("")
+	s.log.Info("stopped", "errors", errors.Join(errs...))
+	return errors.Join(errs...)
+}
+
+// openLog is the node's log, logs/whylet.log below the data directory, at most
+// three files of ten megabytes.
+func openLog(dataDir string) (*slog.Logger, io.Closer) {
+	file := &lumberjack.Logger{Filename: filepath.Join(dataDir, "logs", "whylet.log"), MaxSize: 10, MaxBackups: 2}
+	log := slog.New(slog.NewTextHandler(file, nil))
+	slog.SetDefault(log)
+	return log, file
+}
