@@ -79,3 +79,17 @@ func waitReady(ctx context.Context, endpoint string, gone <-chan struct{}, timeo
 		}
 	}
 }
+
+// Version asks a CRI runtime for its name and version, as in "containerd 2.3.7".
+func Version(ctx context.Context, endpoint string) (string, error) {
+	conn, err := dial(endpoint)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	answer, err := cri.NewRuntimeServiceClient(conn).Version(ctx, &cri.VersionRequest{})
+	if err != nil {
+		return "", fmt.Errorf("asking %s for its version: %w", endpoint, err)
+	}
+	return answer.RuntimeName + " " + answer.RuntimeVersion, nil
+}

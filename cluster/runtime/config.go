@@ -13,7 +13,7 @@ import (
 )
 
 // DefaultBridge is the name of the pods' bridge when none is given.
-const DefaultBridge = "whylet0"
+const DefaultBridge = "whylet-pods"
 
 // maxRunDir is how long the run directory's path may be, in bytes. containerd
 // puts one socket per shim below it, allows 42 bytes for their directory

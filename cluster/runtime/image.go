@@ -38,13 +38,14 @@ var (
 // Image is an image that the runtime holds.
 type Image struct {
 	// ID is the digest of the image's configuration.
-	ID string
+	ID string `json:"id"`
 	// Names are its tags, Digests its names by digest.
-	Names, Digests []string
+	Names   []string `json:"names,omitempty"`
+	Digests []string `json:"digests,omitempty"`
 	// Size is in bytes, as the runtime counts it.
-	Size uint64
+	Size uint64 `json:"size"`
 	// Pinned images are not removed by the node's garbage collection.
-	Pinned bool
+	Pinned bool `json:"pinned,omitempty"`
 }
 
 // LoadImage loads an OCI or docker archive, plain or compressed, into the

@@ -215,3 +215,19 @@ func staleReason(c Config, pid int, configChanged bool) string {
 	}
 	return ""
 }
+
+// InNamespace is the pid of a containerd or shim of the data directory that is in
+// the given network namespace (as readlink shows it), 0 when there is none.
+func InNamespace(dataDir, netns string) int {
+	c := Config{DataDir: dataDir}
+	pids, err := findProcesses(func(args []string) bool { return c.isContainerd(args) || c.isShim(args) })
+	if err != nil {
+		return 0
+	}
+	for _, pid := range pids {
+		if ns, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid)); err == nil && ns == netns {
+			return pid
+		}
+	}
+	return 0
+}

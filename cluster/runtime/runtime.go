@@ -199,14 +199,7 @@ func (r *Runtime) Degraded() []string { return r.degraded }
 func (r *Runtime) Stop(ctx context.Context) error {
 	r.stopOnce.Do(func() { close(r.stop) })
 	<-r.done
-	pids, err := findProcesses(r.config.isContainerd)
-	if err != nil {
-		return err
-	}
-	for _, pid := range pids {
-		err = errors.Join(err, endProcess(ctx, pid, r.config.isContainerd))
-	}
-	return err
+	return Halt(ctx, r.config.DataDir)
 }
 
 // endProcess ends a process that still matches.
@@ -220,4 +213,28 @@ func endProcess(ctx context.Context, pid int, match func([]string) bool) error {
 	}
 	proc.close()
 	return nil
+}
+
+// AfterReboot removes what a reboot has ended: sockets, bundles and mount points
+// of containers that are gone. Call it before Start in the first start after one.
+func AfterReboot(dataDir string) error {
+	run := RunDir(dataDir)
+	if err := unmountBelow(run); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(run); err != nil {
+		return fmt.Errorf("removing what the reboot ended: %w", err)
+	}
+	return nil
+}
+
+// Halt ends the containerd of a data directory whose agent is gone. Containers
+// keep running. No containerd is no error.
+func Halt(ctx context.Context, dataDir string) error {
+	c := Config{DataDir: dataDir}
+	pids, err := findProcesses(c.isContainerd)
+	for _, pid := range pids {
+		err = errors.Join(err, endProcess(ctx, pid, c.isContainerd))
+	}
+	return err
 }

@@ -1,0 +1,116 @@
+# Whylet's build, tests and checks. `make help` lists the targets.
+#
+# All of them work on a fresh clone on Debian or Ubuntu, as root.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.ONESHELL:
+.DEFAULT_GOAL := help
+
+GO ?= go
+BIN := bin
+LIBEXEC := $(BIN)/libexec
+DATA_DIR ?= /var/lib/whylet
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+# The version that the API server reports; clients parse it.
+KUBERNETES := $(shell awk '$$1 == "k8s.io/kubernetes" {print $$2}' go.mod)
+KUBERNETES_MINOR := $(word 2,$(subst ., ,$(KUBERNETES)))
+CONTAINERD := $(patsubst v%,%,$(shell awk '$$1 == "github.com/containerd/containerd/v2" {print $$2}' go.mod))
+
+STRIP := -s -w
+LDFLAGS := $(STRIP) \
+	-X main.version=$(VERSION) \
+	-X k8s.io/component-base/version.gitVersion=$(KUBERNETES) \
+	-X k8s.io/component-base/version.gitMajor=1 \
+	-X k8s.io/component-base/version.gitMinor=$(KUBERNETES_MINOR) \
+	-X github.com/containerd/containerd/v2/version.Version=$(CONTAINERD)
+# no_btrfs: the btrfs snapshotter needs headers that few have, and nobody its pods.
+TAGS := no_btrfs
+
+.PHONY: help
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+## Building
+
+.PHONY: deps
+deps: ## Install what the system lacks (apt-get; needs root only when something is missing)
+	@./tools/deps
+
+.PHONY: build
+build: deps ## Build bin/whylet, bin/kubectl-why, bin/kubectl and their helper programs
+	@$(MAKE) --no-print-directory binaries
+
+.PHONY: binaries
+binaries: libexec
+	@./tools/gobuild $(BIN)/whylet -tags $(TAGS) -ldflags "$(LDFLAGS)" ./cmd/whylet
+	./tools/gobuild $(BIN)/kubectl -ldflags "$(LDFLAGS)" k8s.io/kubernetes/cmd/kubectl
+	ln -sfn whylet $(BIN)/kubectl-why
+	echo "built $(BIN)/whylet $(VERSION) with Kubernetes $(KUBERNETES)"
+
+# The programs that the container runtime starts: runc (its seccomp needs cgo and
+# libseccomp), the shim, the pause program of every pod, and the CNI plugins.
+.PHONY: libexec
+libexec:
+	@mkdir -p $(LIBEXEC)/cni
+	CGO_ENABLED=1 ./tools/gobuild $(LIBEXEC)/runc -tags seccomp -ldflags "$(STRIP)" github.com/opencontainers/runc
+	./tools/gobuild $(LIBEXEC)/containerd-shim-runc-v2 -ldflags "$(STRIP)" github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2
+	for plugin in main/bridge ipam/host-local meta/portmap; do
+		./tools/gobuild $(LIBEXEC)/cni/$$(basename $$plugin) -ldflags "$(STRIP)" github.com/containernetworking/plugins/plugins/$$plugin
+	done
+	if [ ! -e $(LIBEXEC)/pause ] || [ cluster/runtime/pause/pause.c -nt $(LIBEXEC)/pause ]; then
+		gcc -Os -static -s -Wall -Wextra -Werror -o $(LIBEXEC)/pause cluster/runtime/pause/pause.c
+	fi
+
+.PHONY: images
+images: ## Make the images that tests and examples use, from Debian packages
+	@$(GO) run ./test/images -out $(BIN)/images
+
+.PHONY: clean
+clean: ## Remove what was built
+	rm -rf $(BIN)
+
+## Running
+
+.PHONY: up
+up: build ## Build, start a node in the background, and say what to type next
+	@$(BIN)/whylet up --detach --data-dir $(DATA_DIR)
+	echo
+	echo "bin/kubectl is there if kubectl is not installed: export PATH=$(CURDIR)/$(BIN):\$$PATH"
+	echo "make down stops the node; make purge also removes all that it made."
+
+.PHONY: down
+down: ## Stop the node; its containers keep running
+	@$(BIN)/whylet down --data-dir $(DATA_DIR)
+
+.PHONY: purge
+purge: ## Stop the node and remove all that it made, data included
+	@$(BIN)/whylet down --purge --data-dir $(DATA_DIR)
+
+## Testing
+
+# Race detection needs minutes where the control plane is linked in; the packages
+# that hold the concurrency of our own do not link it.
+UNIT := $$($(GO) list ./... | grep -v /test/e2e)
+
+.PHONY: test
+test: test-unit test-e2e ## Run all tests
+
+.PHONY: test-unit
+test-unit: deps libexec ## Run the tests that need no built node (as root also those with real containers)
+	@$(GO) test -tags $(TAGS) $(UNIT)
+
+.PHONY: test-e2e
+test-e2e: build images ## Run a whole node and talk to it with kubectl (needs root)
+	@$(GO) test -count=1 -timeout 30m ./test/e2e/...
+
+.PHONY: bench
+bench: build images ## Measure start, memory, pod latency and density
+	@$(GO) test -run '^$$' -bench . -benchtime 1x -timeout 60m ./test/bench/...
+
+## Checking
+
+.PHONY: lint
+lint: deps ## Check format, go vet, staticcheck and known vulnerabilities
+	@./tools/lint $(TAGS)

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// whylet runs the program in this process.
+func whylet(t *testing.T, args ...string) (code int, out, errOut string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	code = run(t.Context(), args, streams{in: strings.NewReader(""), out: &o, err: &e})
+	return code, o.String(), e.String()
+}
+
+func TestExitCodesAndStreams(t *testing.T) {
+	empty := t.TempDir()
+	foreign := t.TempDir()
+	if err := os.WriteFile(filepath.Join(foreign, "somebody"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name string
+		args []string
+		code int
+		out  string // must be in stdout
+		err  string // must be in stderr
+	}{
+		{"help", []string{"--help"}, exitOK, "whylet up --detach", ""},
+		{"no command", nil, exitOK, "Available Commands", ""},
+		{"version", []string{"version"}, exitOK, "Whylet      devel", ""},
+		{"version as yaml", []string{"version", "-o", "yaml"}, exitOK, "whylet: devel", ""},
+		{"unknown format", []string{"version", "-o", "xml"}, exitUsage, "", "-o xml is not known"},
+		{"unknown command", []string{"stat"}, exitUsage, "", "status"},
+		{"unknown flag", []string{"up", "--foo"}, exitUsage, "", "unknown flag: --foo; see whylet up --help"},
+		{"surplus argument", []string{"up", "now"}, exitUsage, "", "whylet up --help"},
+		{"image load without a file", []string{"image", "load"}, exitUsage, "", "whylet image load --help"},
+		{"one name for two files", []string{"image", "load", "--name", "a:1", "x", "y"}, exitUsage, "", "--name is for one file"},
+		{"image list of no node", []string{"image", "list", "--data-dir", empty}, exitNotRunning, "", "whylet up --data-dir"},
+		{"status of no node", []string{"status", "--data-dir", empty}, exitNotRunning, "none was ever started", ""},
+		{"down of no node", []string{"down", "--data-dir", empty}, exitOK, "", "nothing to do"},
+		{"foreign data dir", []string{"up", "--data-dir", foreign}, exitFailed, "", "holds somebody but no whylet.json"},
+		{"foreign data dir, detached", []string{"up", "-d", "--data-dir", foreign}, exitFailed, "", "holds somebody but no whylet.json"},
+		{"bad settings", []string{"up", "--data-dir", empty, "--pod-cidr", "10.0.0.1/8", "--node-memory", "lots", "--node-name", "A_b", "--runtime-endpoint", "tcp://x"}, exitUsage, "", "--node-memory \"lots\""},
+		{"bad api port", []string{"up", "--data-dir", empty, "--api-port", "99999"}, exitUsage, "", "99999"},
+		{"node without kubeconfig", []string{"node", "--data-dir", empty}, exitUsage, "", "--kubeconfig is needed"},
+		{"completion", []string{"completion", "bash"}, exitOK, "__start_whylet", ""},
+		{"exit codes", []string{"exit-codes"}, exitOK, "the machine lacks something", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			code, out, errOut := whylet(t, tt.args...)
+			if code != tt.code {
+				t.Errorf("exit code %d, want %d; stderr: %s", code, tt.code, errOut)
+			}
+			if !strings.Contains(out, tt.out) {
+				t.Errorf("stdout %q does not contain %q", out, tt.out)
+			}
+			if !strings.Contains(errOut, tt.err) {
+				t.Errorf("stderr %q does not contain %q", errOut, tt.err)
+			}
+			if code != exitOK && code != exitNotRunning && out != "" {
+				t.Errorf("stdout of a failure: %q", out)
+			}
+			if strings.Contains(out+errOut, "\x1b") {
+				t.Error("escape codes although the streams are no terminals")
+			}
+		})
+	}
+	if _, err := os.Stat(filepath.Join(foreign, "logs")); !errors.Is(err, os.ErrNotExist) {
+		t.Error("something was written into the foreign data directory")
+	}
+}
+
+// Every command has a short text and, unless it only groups others, examples that
+// start with the program's name; one that talks to a node takes --data-dir.
+func TestEveryCommandIsExplained(t *testing.T) {
+	var walk func(cmd *cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+		if !cmd.Runnable() || cmd.Name() == "help" || cmd.Parent() != nil && cmd.Parent().Name() == "completion" {
+			return
+		}
+		if cmd.Short == "" || !strings.Contains(cmd.Example, "  whylet "+cmd.Name()) && !strings.Contains(cmd.Example, cmd.CommandPath()) {
+			t.Errorf("%s lacks a short text or an example", cmd.CommandPath())
+		}
+		if cmd.Name() != "version" && cmd.Flags().Lookup("data-dir") == nil {
+			t.Errorf("%s does not take --data-dir", cmd.CommandPath())
+		}
+	}
+	walk(newRootCommand(streams{}))
+}
+
+func TestVersionAsJSON(t *testing.T) {
+	_, out, _ := whylet(t, "version", "-o", "json")
+	var v versions
+	if err := json.Unmarshal([]byte(out), &v); err != nil {
+		t.Fatalf("%v in %s", err, out)
+	}
+	if v.Whylet != version || v.Go == "" || v.Platform == "" {
+		t.Errorf("versions: %+v", v)
+	}
+}
+
+func TestFindingsAreShownWithTheirMend(t *testing.T) {
+	var out bytes.Buffer
+	findings := []finding{
+		{Name: "root", Verdict: found},
+		{"CAP_SYS_RESOURCE", degraded, "worse", "docker run …"},
+		{"program nft", missing, "not in PATH", "apt-get install -y nftables"},
+	}
+	printFindings(streams{out: &out}, findings)
+	want := `ok        root
+degraded  CAP_SYS_RESOURCE: worse
+          mend: docker run …
+missing   program nft: not in PATH
+          mend: apt-get install -y nftables
+`
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+	if err := verdictError(findings); exitCode(err) != exitMachine {
+		t.Errorf("error %v has exit code %d", err, exitCode(err))
+	}
+	if err := verdictError(findings[:2]); err != nil {
+		t.Errorf("degraded alone gives %v", err)
+	}
+}
+
+// The doctor runs on any machine and finds the same things to look at.
+func TestDoctorHere(t *testing.T) {
+	findings := examine(context.Background(), need{dataDir: t.TempDir(), ownRuntime: true, listen: []string{"127.0.0.1:0"}})
+	names := map[string]verdict{}
+	for _, f := range findings {
+		names[f.Name] = f.Verdict
+		if f.Verdict != found && f.Detail == "" {
+			t.Errorf("%s is %s without a word why", f.Name, f.Verdict)
+		}
+	}
+	for _, want := range []string{"root", "program nft", "helper programs", "cgroup controllers", "overlayfs", "disk space", "port 127.0.0.1:0", "kernel log"} {
+		if names[want] == "" {
+			t.Errorf("the doctor does not look at %s", want)
+		}
+	}
+	if names["port 127.0.0.1:0"] != found {
+		t.Error("a free port is not found free")
+	}
+}
+
+func TestTakenPortIsMissing(t *testing.T) {
+	l := listen(t)
+	findings := checkPorts([]string{l})
+	if findings[0].Verdict != missing || !strings.Contains(findings[0].Fix, "ss -ltnp") {
+		t.Errorf("finding: %+v", findings[0])
+	}
+}
+
+func TestExitCodeOfWrappedErrors(t *testing.T) {
+	if code := exitCode(fmt.Errorf("up: %w", usageError("no"))); code != exitUsage {
+		t.Errorf("exit code %d", code)
+	}
+	if code := exitCode(errors.New("no")); code != exitFailed {
+		t.Errorf("exit code %d", code)
+	}
+}

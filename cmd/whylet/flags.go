@@ -1,0 +1,127 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// nodeFlags adds the flags that up and node share. Their defaults are filled in
+// later, because what an earlier start was told comes before them.
+func nodeFlags(f *pflag.FlagSet, s *settings) {
+	f.StringVar(&s.NodeName, "node-name", "", "the node's name (default: the host name)")
+	f.StringVar(&s.PodCIDR, "pod-cidr", "", "range of the pods' addresses (default "+defaultPodCIDR+")")
+	f.StringVar(&s.NodeMemory, "node-memory", "", "make the node this large, for instance 2Gi; pods together never get more (default: all memory)")
+	f.StringVar(&s.RuntimeEndpoint, "runtime-endpoint", "", "use this CRI runtime, for instance unix:///run/crio/crio.sock (default: a containerd of its own)")
+}
+
+const defaultPodCIDR = "10.42.0.0/16"
+
+// merge returns what holds for this start: flags that were given, then what an
+// earlier start was told, then defaults.
+func merge(given settings, changed func(flag string) bool, stored settings) settings {
+	merged := stored
+	fields := map[string]struct{ from, to *string }{
+		"node-name":        {&given.NodeName, &merged.NodeName},
+		"pod-cidr":         {&given.PodCIDR, &merged.PodCIDR},
+		"service-cidr":     {&given.ServiceCIDR, &merged.ServiceCIDR},
+		"node-memory":      {&given.NodeMemory, &merged.NodeMemory},
+		"runtime-endpoint": {&given.RuntimeEndpoint, &merged.RuntimeEndpoint},
+		"api-address":      {&given.APIAddress, &merged.APIAddress},
+		"kubeconfig":       {&given.Kubeconfig, &merged.Kubeconfig},
+	}
+	for flag, field := range fields {
+		if changed(flag) {
+			*field.to = *field.from
+		}
+	}
+	if changed("api-port") {
+		merged.APIPort = given.APIPort
+	}
+	if merged.PodCIDR == "" {
+		merged.PodCIDR = defaultPodCIDR
+	}
+	if merged.NodeName == "" {
+		merged.NodeName = hostNodeName()
+	}
+	return merged
+}
+
+// check returns all that is wrong with the settings, as errors of usage.
+func (s settings) check() error {
+	var errs []error
+	if why := validation.IsDNS1123Subdomain(s.NodeName); len(why) > 0 {
+		errs = append(errs, fmt.Errorf("--node-name %q: %s", s.NodeName, strings.Join(why, "; ")))
+	}
+	if cidr, err := netip.ParsePrefix(s.PodCIDR); err != nil || cidr != cidr.Masked() || !cidr.Addr().Is4() {
+		errs = append(errs, fmt.Errorf("--pod-cidr %q is not an IPv4 network such as %s", s.PodCIDR, defaultPodCIDR))
+	}
+	if _, err := s.memory(); err != nil {
+		errs = append(errs, err)
+	}
+	if s.RuntimeEndpoint != "" && !strings.HasPrefix(s.RuntimeEndpoint, "unix:///") {
+		errs = append(errs, fmt.Errorf("--runtime-endpoint %q is not of the form unix:///path/to/socket", s.RuntimeEndpoint))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return &exitError{exitUsage, err}
+	}
+	return nil
+}
+
+// leastMemory is the smallest node that is of any use, in bytes.
+const leastMemory = 64 << 20
+
+// memory is the node's size in bytes, 0 for all of the machine's.
+func (s settings) memory() (int64, error) {
+	if s.NodeMemory == "" {
+		return 0, nil
+	}
+	q, err := resource.ParseQuantity(s.NodeMemory)
+	if err != nil || q.Value() < leastMemory {
+		return 0, fmt.Errorf("--node-memory %q is not an amount of memory of at least 64Mi, such as 2Gi", s.NodeMemory)
+	}
+	return q.Value(), nil
+}
+
+// hostNodeName is the host's name, made fit to be a node's.
+func hostNodeName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		return "whylet"
+	}
+	return sanitiseNodeName(host)
+}
+
+// sanitiseNodeName makes a DNS subdomain (RFC 1123) of name: lower case, with a
+// hyphen for what may not be in one; "whylet" when nothing is left.
+func sanitiseNodeName(name string) string {
+	valid := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '-', r == '.':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r - 'A' + 'a'
+		}
+		return '-'
+	}, name)
+	var labels []string
+	for label := range strings.SplitSeq(valid, ".") {
+		if label = strings.Trim(label, "-"); label != "" {
+			labels = append(labels, label)
+		}
+	}
+	valid = strings.Join(labels, ".")
+	if len(valid) > validation.DNS1123SubdomainMaxLength {
+		valid = strings.Trim(valid[:validation.DNS1123SubdomainMaxLength], "-.")
+	}
+	if valid == "" {
+		return "whylet"
+	}
+	return valid
+}

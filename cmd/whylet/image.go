@@ -1,0 +1,109 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"whylet.dev/whylet/cluster/runtime"
+)
+
+func newImageCommand(s streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "image",
+		Short: "Load and list the node's images",
+		Args:  positional(cobra.NoArgs),
+	}
+	cmd.AddCommand(newImageLoadCommand(s), newImageListCommand(s))
+	return cmd
+}
+
+func newImageLoadCommand(s streams) *cobra.Command {
+	var dataDir, name string
+	cmd := &cobra.Command{
+		Use:   "load FILE…",
+		Short: "Load images from archives, without a registry",
+		Long: `Load images from archives into the node's containerd, under the names that the
+archives say. An archive is the output of docker save, podman save or skopeo copy,
+or a tarred OCI layout, plain or compressed. A manifest finds such an image when
+its imagePullPolicy is IfNotPresent or Never.
+
+The names that were loaded are printed, one a line. When one file cannot be
+loaded, the others are; the exit code is 1 then.`,
+		Example: `  docker save myapp:1 -o myapp.tar && whylet image load myapp.tar
+  whylet image load build/*.tar
+  whylet image load --name myapp:dev layout.tar.gz   # an archive without a name`,
+		Args: positional(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, files []string) error {
+			if name != "" && len(files) > 1 {
+				return usageError("--name is for one file, and there are %d", len(files))
+			}
+			node, err := localNode(dataDir)
+			if err != nil {
+				return err
+			}
+			var errs []error
+			for _, file := range files {
+				names, err := runtime.LoadImage(cmd.Context(), node.Endpoint, file, name)
+				if err != nil {
+					errs = append(errs, err)
+				}
+				for _, n := range names {
+					fmt.Fprintln(s.out, n)
+				}
+			}
+			return errors.Join(errs...)
+		},
+	}
+	addDataDirFlag(cmd, &dataDir)
+	cmd.Flags().StringVar(&name, "name", "", "the image's name, for an archive that says none")
+	return cmd
+}
+
+func newImageListCommand(s streams) *cobra.Command {
+	var dataDir, output string
+	cmd := &cobra.Command{
+		Use:     "list",
+		Aliases: []string{"ls"},
+		Short:   "List the images that the node holds",
+		Example: `  whylet image list
+  whylet image list -o json | jq -r '.[].names[]'`,
+		Args: positional(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			node, err := localNode(dataDir)
+			if err != nil {
+				return err
+			}
+			images, err := runtime.ListImages(cmd.Context(), node.Endpoint)
+			if err != nil {
+				return err
+			}
+			if output != "" {
+				return encode(s.out, output, images)
+			}
+			return printImages(s, images)
+		},
+	}
+	addDataDirFlag(cmd, &dataDir)
+	addOutputFlag(cmd, &output)
+	return cmd
+}
+
+func printImages(s streams, images []runtime.Image) error {
+	w := tabwriter.NewWriter(s.out, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tID\tSIZE")
+	for _, i := range images {
+		names := i.Names
+		if len(names) == 0 {
+			names = []string{"<none>"}
+		}
+		id := strings.TrimPrefix(i.ID, "sha256:")
+		for _, n := range names {
+			fmt.Fprintf(w, "%s\t%.12s\t%.1fMB\n", n, id, float64(i.Size)/1e6)
+		}
+	}
+	return w.Flush()
+}

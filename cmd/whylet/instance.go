@@ -1,0 +1,220 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"whylet.dev/whylet/cluster/runtime"
+)
+
+// settings are the choices that a node keeps from one start to the next: up
+// without flags goes on with what up was told before.
+type settings struct {
+	NodeName    string `json:"nodeName"`
+	PodCIDR     string `json:"podCIDR"`
+	ServiceCIDR string `json:"serviceCIDR,omitempty"`
+	// NodeMemory is a Kubernetes quantity; empty: all of the machine's.
+	NodeMemory string `json:"nodeMemory,omitempty"`
+	// RuntimeEndpoint is a CRI endpoint that the user named; empty: our own containerd.
+	RuntimeEndpoint string `json:"runtimeEndpoint,omitempty"`
+	APIAddress      string `json:"apiAddress,omitempty"`
+	APIPort         int    `json:"apiPort,omitempty"`
+	// Kubeconfig is the user's file; empty: admin.conf in the data directory.
+	Kubeconfig string `json:"kubeconfig,omitempty"`
+}
+
+// instance is what whylet.json says about a node: who runs it, and how.
+type instance struct {
+	// Command is "up" or "node".
+	Command  string   `json:"command"`
+	Settings settings `json:"settings"`
+	// PID and StartTicks (proc_pid_stat(5), field 22) name the process that runs
+	// or last ran the node; StartedAt is the same for people.
+	PID        int       `json:"pid"`
+	StartTicks uint64    `json:"startTicks"`
+	StartedAt  time.Time `json:"startedAt"`
+	// BootID is the kernel's, to know after a reboot that nothing runs any more.
+	BootID string `json:"bootID"`
+	// NetNS is the network namespace it runs in, as readlink shows it.
+	NetNS string `json:"netns"`
+	// NodeIP is the node's address, Endpoint the CRI endpoint in use, Kubeconfig
+	// the file for kubectl.
+	NodeIP     string `json:"nodeIP"`
+	Endpoint   string `json:"runtimeEndpoint"`
+	Kubeconfig string `json:"kubeconfig"`
+	// ReadyAt is when the node was Ready for the first time in this run.
+	ReadyAt *time.Time `json:"readyAt,omitempty"`
+	// Degraded says in sentences what the machine does not allow.
+	Degraded []string `json:"degraded,omitempty"`
+}
+
+// errForeign: the data directory is somebody else's.
+var errForeign = errors.New("the data directory is not Whylet's")
+
+// errRunning: a node runs on the data directory already.
+var errRunning = errors.New("already running")
+
+func instanceFile(dataDir string) string { return filepath.Join(dataDir, "whylet.json") }
+
+// readInstance reads whylet.json; fs.ErrNotExist when no node was ever started here.
+func readInstance(dataDir string) (instance, error) {
+	var i instance
+	raw, err := os.ReadFile(instanceFile(dataDir))
+	if err != nil {
+		return i, fmt.Errorf("reading the node's state: %w", err)
+	}
+	if err := json.Unmarshal(raw, &i); err != nil {
+		return i, fmt.Errorf("%s is damaged (%w); remove it, then whylet up", instanceFile(dataDir), err)
+	}
+	return i, nil
+}
+
+// write replaces whylet.json as a whole.
+func (i instance) write(dataDir string) error {
+	raw, err := json.MarshalIndent(i, "", "  ")
+	if err != nil {
+		return fmt.Errorf("writing the node's state: %w", err)
+	}
+	next := instanceFile(dataDir) + ".new"
+	if err := os.WriteFile(next, append(raw, '\n'), 0o600); err != nil {
+		return fmt.Errorf("writing the node's state: %w", err)
+	}
+	if err := os.Rename(next, instanceFile(dataDir)); err != nil {
+		return fmt.Errorf("writing the node's state: %w", err)
+	}
+	return nil
+}
+
+// running reports whether the process that the file names is alive.
+func (i instance) running() bool {
+	if i.PID == 0 || i.BootID != bootID() {
+		return false
+	}
+	ticks, err := startTicks(i.PID)
+	return err == nil && ticks == i.StartTicks
+}
+
+// claim makes the data directory ours and locks it for as long as the returned
+// file is open. errRunning comes with the instance that holds it; errForeign when
+// the directory has files and no whylet.json.
+func claim(dataDir string) (*os.File, instance, error) {
+	i, err := readInstance(dataDir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, i, err
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := refuseForeign(dataDir); err != nil {
+			return nil, i, err
+		}
+	}
+	if err := os.MkdirAll(dataDir, 0o755); err != nil {
+		return nil, i, fmt.Errorf("making the data directory: %w", err)
+	}
+	lock, err := os.OpenFile(filepath.Join(dataDir, "whylet.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, i, fmt.Errorf("opening the lock: %w", err)
+	}
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		lock.Close()
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, i, errRunning
+		}
+		return nil, i, fmt.Errorf("locking %s: %w", dataDir, err)
+	}
+	return lock, i, nil
+}
+
+// refuseForeign refuses a directory that holds something which is not ours. What
+// a first start left behind before whylet.json was written counts as ours.
+func refuseForeign(dataDir string) error {
+	entries, err := os.ReadDir(dataDir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("reading the data directory: %w", err)
+	}
+	for _, e := range entries {
+		if e.Name() != "whylet.lock" && e.Name() != "lost+found" && e.Name() != "logs" {
+			return fmt.Errorf("%w: %s holds %s but no whylet.json; choose an empty or new directory with --data-dir", errForeign, dataDir, e.Name())
+		}
+	}
+	return nil
+}
+
+// self fills in what names the running process.
+func (i *instance) self() error {
+	ticks, err := startTicks(os.Getpid())
+	if err != nil {
+		return err
+	}
+	netns, err := os.Readlink("/proc/self/ns/net")
+	if err != nil {
+		return fmt.Errorf("reading the network namespace: %w", err)
+	}
+	i.PID, i.StartTicks, i.StartedAt = os.Getpid(), ticks, time.Now().Truncate(time.Second)
+	i.BootID, i.NetNS = bootID(), netns
+	return nil
+}
+
+// startTicks is when a process started, in clock ticks since boot. With the pid
+// and the boot id it names a process for good.
+func startTicks(pid int) (uint64, error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, fmt.Errorf("reading the start of process %d: %w", pid, err)
+	}
+	// The command, field 2, is in parentheses and may hold anything.
+	_, rest, ok := strings.Cut(string(raw[strings.LastIndexByte(string(raw), ')')+1:]), " ")
+	fields := strings.Fields(rest)
+	if !ok || len(fields) < 20 {
+		return 0, fmt.Errorf("/proc/%d/stat has %d fields after the command, want at least 20", pid, len(fields))
+	}
+	ticks, err := strconv.ParseUint(fields[19], 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("reading the start of process %d: %w", pid, err)
+	}
+	return ticks, nil
+}
+
+// bootID names this boot of the kernel; empty where the kernel does not say.
+func bootID() string {
+	raw, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return strings.TrimSpace(string(raw))
+}
+
+// absDataDir is the data directory as an absolute path without links, so that one
+// directory has one name.
+func absDataDir(dataDir string) (string, error) {
+	abs, err := filepath.Abs(dataDir)
+	if err != nil {
+		return "", usageError("--data-dir %q: %w", dataDir, err)
+	}
+	if real, err := filepath.EvalSymlinks(abs); err == nil {
+		return real, nil
+	}
+	return abs, nil
+}
+
+// localNode reads the state of the node in dataDir for a command that talks to
+// it, and the CRI endpoint that it uses.
+func localNode(dataDir string) (instance, error) {
+	abs, err := absDataDir(dataDir)
+	if err != nil {
+		return instance{}, err
+	}
+	i, err := readInstance(abs)
+	if errors.Is(err, fs.ErrNotExist) {
+		return i, &exitError{exitNotRunning, fmt.Errorf("no node was started in %s: whylet up --data-dir %s", abs, abs)}
+	}
+	if err == nil && i.Endpoint == "" {
+		i.Endpoint = runtime.Endpoint(abs)
+	}
+	return i, err
+}

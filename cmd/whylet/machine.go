@@ -1,0 +1,370 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"whylet.dev/whylet/cluster"
+	"whylet.dev/whylet/cluster/runtime"
+)
+
+// verdict is how one thing that the node needs was found.
+type verdict string
+
+const (
+	found    verdict = "ok"
+	degraded verdict = "degraded" // the node runs without it, but worse
+	missing  verdict = "missing"  // the node cannot run
+)
+
+// finding is the result of one check.
+type finding struct {
+	Name    string  `json:"name"`
+	Verdict verdict `json:"verdict"`
+	// Detail says what was found, or what is worse without it.
+	Detail string `json:"detail,omitempty"`
+	// Fix is the command that mends it; empty where no command does.
+	Fix string `json:"fix,omitempty"`
+}
+
+// need is what a node on this machine would use.
+type need struct {
+	dataDir string
+	// listen are the host:port pairs to be free; none while the node runs.
+	listen []string
+	// ownRuntime: containerd is ours, so its helper programs must be there.
+	ownRuntime bool
+}
+
+// examine makes all checks, in the order in which they are shown.
+func examine(ctx context.Context, n need) []finding {
+	checks := []func() []finding{
+		checkRoot,
+		checkPrograms,
+		func() []finding { return checkHelpers(n) },
+		func() []finding { return checkNetwork(ctx) },
+		checkForwarding,
+		checkCgroups,
+		func() []finding { return checkStorage(n.dataDir) },
+		func() []finding { return checkPorts(n.listen) },
+		checkEvidence,
+	}
+	results := make([][]finding, len(checks))
+	var wg sync.WaitGroup
+	for i, check := range checks {
+		wg.Go(func() { results[i] = check() })
+	}
+	wg.Wait()
+	return slices.Concat(results...)
+}
+
+func checkRoot() []finding {
+	if os.Geteuid() != 0 {
+		return []finding{{"root", missing, "containers, cgroups and the network need root", "sudo whylet up"}}
+	}
+	return []finding{{Name: "root", Verdict: found}}
+}
+
+// programs are called by what is linked in: nft by kube-proxy and the CNI
+// plugins, mount by the volume plugins.
+var programs = []struct{ name, apt string }{{"nft", "nftables"}, {"mount", "mount"}}
+
+func checkPrograms() []finding {
+	var list []finding
+	for _, p := range programs {
+		f := finding{Name: "program " + p.name, Verdict: found}
+		path, err := exec.LookPath(p.name)
+		f.Detail = path
+		if err != nil {
+			f.Verdict, f.Detail, f.Fix = missing, "not in PATH", "apt-get install -y "+p.apt
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+func checkHelpers(n need) []finding {
+	if !n.ownRuntime {
+		return nil
+	}
+	f := finding{Name: "helper programs", Verdict: found, Detail: "runc, shim, pause and CNI plugins in libexec"}
+	absent, err := runtime.MissingHelpers("")
+	switch {
+	case err != nil:
+		f.Verdict, f.Detail = missing, err.Error()
+	case len(absent) > 0:
+		f.Verdict, f.Detail, f.Fix = missing, strings.Join(absent, ", "), "make build"
+	}
+	return []finding{f}
+}
+
+// checkNetwork tries in a network namespace of its own, which ends with it, what
+// pods need of the kernel: a namespace, a bridge, a veth pair, and nftables
+// with NAT and the fib expression that kube-proxy uses.
+func checkNetwork(ctx context.Context) []finding {
+	if os.Geteuid() != 0 {
+		return []finding{{"kernel network features", missing, "can only be tried as root", "sudo whylet doctor"}}
+	}
+	var list []finding
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		// The thread keeps the namespace and is thrown away with the goroutine.
+		list = tryNetwork(ctx)
+	}()
+	<-done
+	return list
+}
+
+func tryNetwork(ctx context.Context) []finding {
+	lockThread()
+	f := finding{Name: "network namespaces", Verdict: found}
+	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+		f.Verdict, f.Detail = missing, err.Error()
+		f.Fix = "run on a kernel with CONFIG_NET_NS, or in a container with CAP_SYS_ADMIN"
+		return []finding{f}
+	}
+	list := []finding{f}
+	attrs := func(name string) netlink.LinkAttrs {
+		a := netlink.NewLinkAttrs()
+		a.Name = name
+		return a
+	}
+	for _, l := range []struct {
+		what, module string
+		link         netlink.Link
+	}{
+		{"bridge", "bridge", &netlink.Bridge{LinkAttrs: attrs("b0")}},
+		{"veth pair", "veth", &netlink.Veth{LinkAttrs: attrs("v0"), PeerName: "v1"}},
+	} {
+		f := finding{Name: l.what, Verdict: found}
+		if err := netlink.LinkAdd(l.link); err != nil {
+			f.Verdict, f.Detail, f.Fix = missing, err.Error(), "modprobe "+l.module
+		}
+		list = append(list, f)
+	}
+	return append(list, tryNFTables(ctx))
+}
+
+// nftProbe uses what kube-proxy, portmap and the masquerade rule use.
+const nftProbe = `table inet whylet-doctor {
+	chain nat { type nat hook postrouting priority srcnat; ip saddr 192.0.2.0/24 masquerade; }
+	chain pre { type nat hook prerouting priority dstnat; fib daddr type local tcp dport 1 redirect to :2; }
+	chain filter { type filter hook forward priority filter; ct state new meta mark set 1; }
+}
+`
+
+func tryNFTables(ctx context.Context) finding {
+	f := finding{Name: "nf_tables with NAT", Verdict: found}
+	cmd := exec.CommandContext(ctx, "nft", "-f", "-")
+	cmd.Stdin = strings.NewReader(nftProbe)
+	out, err := cmd.CombinedOutput()
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		f.Verdict, f.Detail, f.Fix = missing, "cannot be tried without nft", "apt-get install -y nftables"
+	case err != nil:
+		first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+		f.Verdict, f.Detail, f.Fix = missing, first, "modprobe nf_tables nft_chain_nat nft_masq nft_fib_inet nf_nat"
+	}
+	return f
+}
+
+// checkForwarding looks at the two switches that up turns on.
+func checkForwarding() []finding {
+	forward := finding{Name: "net.ipv4.ip_forward", Verdict: found, Detail: "whylet up turns it on"}
+	if _, err := os.Stat("/proc/sys/net/ipv4/ip_forward"); err != nil {
+		forward.Verdict, forward.Detail = missing, err.Error()
+	}
+	bridge := finding{Name: "bridge-nf-call-iptables", Verdict: found, Detail: "whylet up turns it on"}
+	if _, err := os.Stat("/proc/sys/net/bridge/bridge-nf-call-iptables"); err != nil {
+		bridge.Verdict = degraded
+		bridge.Detail = "Services do not answer between two pods of this node"
+		bridge.Fix = "modprobe br_netfilter && echo br_netfilter > /etc/modules-load.d/whylet.conf"
+	}
+	return []finding{forward, bridge}
+}
+
+// neededControllers are the cgroup controllers without which limits do nothing.
+var neededControllers = []string{"cpu", "memory", "pids"}
+
+func checkCgroups() []finding {
+	f := finding{Name: "cgroup controllers", Verdict: found}
+	have, version := cgroupControllers()
+	var absent []string
+	for _, c := range neededControllers {
+		if !slices.Contains(have, c) {
+			absent = append(absent, c)
+		}
+	}
+	f.Detail = fmt.Sprintf("v%d: %s", version, strings.Join(have, " "))
+	if len(absent) > 0 {
+		f.Verdict = missing
+		f.Detail = fmt.Sprintf("v%d lacks %s", version, strings.Join(absent, ", "))
+		f.Fix = "boot with cgroup_enable=memory on the kernel command line, or mount the controllers"
+	}
+	return []finding{f}
+}
+
+// cgroupControllers lists the controllers of the hierarchy that containers use.
+func cgroupControllers() (controllers []string, version int) {
+	if raw, err := os.ReadFile("/sys/fs/cgroup/cgroup.controllers"); err == nil {
+		return strings.Fields(string(raw)), 2
+	}
+	raw, err := os.ReadFile("/proc/cgroups")
+	if err != nil {
+		return nil, 1
+	}
+	for line := range strings.Lines(string(raw)) {
+		fields := strings.Fields(line)
+		if len(fields) != 4 || strings.HasPrefix(line, "#") || fields[3] != "1" {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join("/sys/fs/cgroup", fields[0])); err == nil {
+			controllers = append(controllers, fields[0])
+		}
+	}
+	return controllers, 1
+}
+
+const (
+	// leastDisk is what a start needs; goodDisk is what a few images need. Bytes.
+	leastDisk = 500 << 20
+	goodDisk  = 4 << 30
+)
+
+func checkStorage(dataDir string) []finding {
+	dir := existingParent(dataDir)
+	space := finding{Name: "disk space", Verdict: found}
+	var fs unix.Statfs_t
+	if err := unix.Statfs(dir, &fs); err != nil {
+		space.Verdict, space.Detail = missing, fmt.Sprintf("%s: %v", dir, err)
+	} else {
+		free := fs.Bavail * uint64(fs.Bsize)
+		space.Detail = fmt.Sprintf("%.1f GiB free in %s", float64(free)/(1<<30), dir)
+		if free < goodDisk {
+			space.Verdict, space.Fix = degraded, "free some, or choose another --data-dir"
+		}
+		if free < leastDisk {
+			space.Verdict = missing
+		}
+	}
+	overlay := finding{Name: "overlayfs", Verdict: found}
+	if os.Geteuid() != 0 {
+		overlay.Verdict, overlay.Detail = degraded, "can only be tried as root"
+	} else if err := runtime.OverlayWorks(dir); err != nil {
+		overlay.Verdict = degraded
+		overlay.Detail = fmt.Sprintf("%v: images are copied for each container", err)
+		overlay.Fix = "modprobe overlay, or choose a --data-dir on ext4 or xfs"
+	}
+	return []finding{space, overlay}
+}
+
+// existingParent is the nearest directory on the way to dir that exists.
+func existingParent(dir string) string {
+	for {
+		if _, err := os.Stat(dir); err == nil || dir == "/" {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+func checkPorts(listen []string) []finding {
+	var list []finding
+	for _, address := range listen {
+		f := finding{Name: "port " + address, Verdict: found, Detail: "free"}
+		l, err := net.Listen("tcp", address)
+		switch {
+		case err == nil:
+			l.Close()
+		case errors.Is(err, syscall.EADDRNOTAVAIL):
+			f.Detail = "its address comes with whylet up"
+		default:
+			f.Verdict, f.Detail = missing, err.Error()
+			_, port, _ := net.SplitHostPort(address)
+			f.Fix = "ss -ltnp 'sport = :" + port + "' shows who has it; whylet up --api-port chooses another for the API server"
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// checkEvidence looks at what makes answers better and is never required.
+func checkEvidence() []finding {
+	oom := finding{Name: "CAP_SYS_RESOURCE", Verdict: found}
+	if lower, err := runtime.CanLowerOOMScore(); err != nil || !lower {
+		oom.Verdict = degraded
+		oom.Detail = "containers cannot be protected from the OOM killer below the agent's own oom_score_adj"
+		oom.Fix = "start whylet with the capability (docker: --cap-add SYS_RESOURCE)"
+	}
+	list := []finding{oom}
+	for _, e := range []struct{ name, path, without, fix string }{
+		{"kernel log", "/dev/kmsg", "which process an OOM kill chose stays unknown", "mknod -m 600 /dev/kmsg c 1 11"},
+		{"pressure stall information", "/proc/pressure/memory", "pressure is not recorded", "boot with psi=1"},
+	} {
+		f := finding{Name: e.name, Verdict: found}
+		if file, err := os.Open(e.path); err != nil {
+			f.Verdict, f.Detail, f.Fix = degraded, e.without, e.fix
+		} else {
+			file.Close()
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// checkMachine stops the start when something is missing.
+func (s *stack) checkMachine(ctx context.Context) error {
+	var errs []error
+	for _, f := range examine(ctx, s.need()) {
+		if f.Verdict != missing {
+			continue
+		}
+		err := fmt.Errorf("%s: %s", f.Name, f.Detail)
+		if f.Fix != "" {
+			err = fmt.Errorf("%w\n       mend it with: %s", err, f.Fix)
+		}
+		errs = append(errs, err)
+	}
+	if len(errs) > 0 {
+		return &exitError{exitMachine, errors.Join(errs...)}
+	}
+	return nil
+}
+
+// need is what this node uses of the machine.
+func (s *stack) need() need {
+	n := need{dataDir: s.dataDir, ownRuntime: s.instance.Settings.RuntimeEndpoint == ""}
+	ip := cluster.DefaultHostAddress
+	if address, ok, err := defaultRouteAddress(); err == nil && ok {
+		ip = address.String()
+	}
+	n.listen = append(n.listen, net.JoinHostPort(ip, strconv.Itoa(nodePort)))
+	if s.instance.Command == "up" {
+		address, port := s.instance.Settings.APIAddress, s.instance.Settings.APIPort
+		if address == "" {
+			address = cluster.DefaultAPIAddress
+		}
+		if port == 0 {
+			port = cluster.DefaultAPIPort
+		}
+		if _, err := netip.ParseAddr(address); err == nil {
+			n.listen = append(n.listen, net.JoinHostPort(address, strconv.Itoa(port)))
+		}
+	}
+	return n
+}

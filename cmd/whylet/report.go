@@ -1,0 +1,88 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// report is what a starting node tells: each step, and at the end that it is
+// Ready. Failure is told by the command's error.
+type report interface {
+	step(text string)
+	ready(i instance)
+}
+
+// terminalReport is for a node in the foreground.
+type terminalReport struct {
+	streams
+	*progress
+}
+
+func (r terminalReport) ready(i instance) {
+	r.step("")
+	announce(r.streams, i, time.Since(r.began))
+	fmt.Fprintln(r.err, "Press Ctrl-C to stop the node; containers keep running then.")
+}
+
+// announce says that the node is Ready and what to type next. The line for the
+// shell is the data of the command.
+func announce(s streams, i instance, after time.Duration) {
+	fmt.Fprintf(s.err, "%s node %s is Ready after %.1f s\n\n", paint(s.err, green, "done:"), i.Settings.NodeName, after.Seconds())
+	for _, d := range i.Degraded {
+		fmt.Fprintf(s.err, "%s %s\n", paint(s.err, yellow, "note:"), d)
+	}
+	if i.Kubeconfig == "" {
+		return
+	}
+	fmt.Fprintln(s.err, "Type next:")
+	fmt.Fprintf(s.out, "export KUBECONFIG=%s\n", i.Kubeconfig)
+	fmt.Fprintln(s.err, "kubectl get nodes")
+}
+
+// message is one line from a detached node to the command that started it.
+type message struct {
+	Step  string    `json:"step,omitempty"`
+	Ready *instance `json:"ready,omitempty"`
+	Error string    `json:"error,omitempty"`
+	Code  int       `json:"code,omitempty"`
+}
+
+// reportFD is the descriptor on which a detached node finds the pipe.
+const reportFD = 3
+
+// pipeReport is for a detached node. What is said after the reader is gone is lost.
+type pipeReport struct{ out io.WriteCloser }
+
+// openPipeReport takes the inherited pipe and keeps it from the node's children.
+func openPipeReport() pipeReport {
+	unix.CloseOnExec(reportFD)
+	return pipeReport{os.NewFile(reportFD, "report")}
+}
+
+func (r pipeReport) send(m message) {
+	raw, err := json.Marshal(m)
+	if err == nil {
+		_, _ = r.out.Write(append(raw, '\n'))
+	}
+}
+
+func (r pipeReport) step(text string) {
+	if text != "" {
+		r.send(message{Step: text})
+	}
+}
+
+func (r pipeReport) ready(i instance) {
+	r.send(message{Ready: &i})
+	r.out.Close()
+}
+
+func (r pipeReport) failed(err error) {
+	r.send(message{Error: err.Error(), Code: exitCode(err)})
+	r.out.Close()
+}

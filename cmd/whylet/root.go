@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"whylet.dev/whylet/cluster/runtime"
+)
+
+// defaultDataDir is where a node's state is when nothing else is said.
+const defaultDataDir = "/var/lib/whylet"
+
+// run is the whole program but for the process around it: it parses args, runs
+// the command, prints its error, and returns the exit code.
+func run(ctx context.Context, args []string, s streams) int {
+	root := newRootCommand(s)
+	root.SetArgs(args)
+	err := unknownCommand(root, args)
+	if err == nil {
+		err = root.ExecuteContext(ctx)
+	}
+	if err != nil && err.Error() != "" {
+		fmt.Fprintf(s.err, "%s %v\n", paint(s.err, red, "error:"), err)
+	}
+	return exitCode(err)
+}
+
+// newRootCommand puts all commands together. A command that is added gets a file
+// of its own and a line here.
+func newRootCommand(s streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "whylet",
+		Short: "A Kubernetes node that remembers why",
+		Long: `Whylet is a Kubernetes node that remembers why.
+
+It runs pods on one machine, with a control plane of its own or with that of an
+existing cluster, and keeps every fact it decides from.`,
+		Example: `  whylet up --detach                  # start, and wait until the node is Ready
+  export KUBECONFIG=/var/lib/whylet/kubeconfig/admin.conf
+  kubectl get nodes
+  whylet down                         # stop; pods' containers keep running
+  whylet down --purge                 # stop, and leave nothing behind`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.SetIn(s.in)
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError("%w; see %s --help", err, cmd.CommandPath())
+	})
+	root.AddCommand(
+		newUpCommand(s),
+		newDownCommand(s),
+		newStatusCommand(s),
+		newNodeCommand(s),
+		newImageCommand(s),
+		newDoctorCommand(s),
+		newVersionCommand(s),
+		&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitHelp},
+	)
+	return root
+}
+
+// unknownCommand gives a mistyped command its own exit code.
+func unknownCommand(root *cobra.Command, args []string) error {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd(args...)
+	if _, _, err := root.Find(args); err != nil {
+		return usageError("%s", strings.TrimSpace(err.Error()))
+	}
+	return nil
+}
+
+// positional wraps a check of the arguments so that its error is one of usage.
+func positional(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return usageError("%w; see %s --help", err, cmd.CommandPath())
+		}
+		return nil
+	}
+}
+
+// addDataDirFlag adds the flag that every command that talks to a local node has.
+func addDataDirFlag(cmd *cobra.Command, dataDir *string) {
+	cmd.Flags().StringVar(dataDir, "data-dir", defaultDataDir, "directory of the node's state")
+	_ = cmd.MarkFlagDirname("data-dir")
+}
+
+// cgroupRoot is the cgroup below which a node's pods are: /whylet for the node in
+// the default place, a name of its own for every other.
+func cgroupRoot(dataDir string) string {
+	if dataDir == defaultDataDir {
+		return "/whylet"
+	}
+	return "/whylet-" + runtime.ID(dataDir)
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"whylet.dev/whylet/cluster"
+)
+
+func newUpCommand(s streams) *cobra.Command {
+	o := nodeOptions{command: "up"}
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Start a node with a control plane of its own",
+		Long: `Start a node with a control plane of its own, and stay with it.
+
+The state is in one directory. What up is told once (the ranges, the port, the
+node's name and size) holds for the next starts as well, until it is told
+otherwise. When the node was stopped, killed or cut off by a reboot, up goes on
+where it was: containers that still run are adopted, none is started twice.
+
+With --detach the node goes into the background, and up returns when it is Ready.`,
+		Example: `  whylet up                                  # in the foreground; Ctrl-C stops the node
+  whylet up --detach                         # in the background; returns when Ready
+  whylet up --detach --node-memory 2Gi       # a small node, to try node pressure
+  whylet up --data-dir ~/w2 --api-port 7443  # another node, in another network namespace
+  whylet up --runtime-endpoint unix:///run/crio/crio.sock`,
+		Args: positional(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, s) },
+	}
+	o.addFlags(cmd)
+	f := cmd.Flags()
+	f.StringVar(&o.given.Kubeconfig, "kubeconfig", "", "also add an entry named whylet to this kubeconfig file")
+	f.StringVar(&o.given.ServiceCIDR, "service-cidr", "", "range of the Services' addresses (default "+cluster.DefaultServiceCIDR+")")
+	f.StringVar(&o.given.APIAddress, "api-address", "", "address that the API server listens on (default "+cluster.DefaultAPIAddress+")")
+	f.IntVar(&o.given.APIPort, "api-port", 0, fmt.Sprintf("port that the API server listens on (default %d)", cluster.DefaultAPIPort))
+	return cmd
+}
+
+// nodeOptions are the flags of up and node.
+type nodeOptions struct {
+	command  string
+	dataDir  string
+	given    settings
+	detach   bool
+	detached bool
+	clientCA string
+}
+
+func (o *nodeOptions) addFlags(cmd *cobra.Command) {
+	addDataDirFlag(cmd, &o.dataDir)
+	nodeFlags(cmd.Flags(), &o.given)
+	cmd.Flags().BoolVarP(&o.detach, "detach", "d", false, "run in the background; return when the node is Ready")
+	cmd.Flags().BoolVar(&o.detached, detachedFlag, false, "")
+	_ = cmd.Flags().MarkHidden(detachedFlag)
+}
+
+// run starts the node, in this process or in a detached one.
+func (o *nodeOptions) run(cmd *cobra.Command, s streams) error {
+	dir, err := absDataDir(o.dataDir)
+	if err != nil {
+		return err
+	}
+	o.dataDir = dir
+	if cmd.Flags().Changed("data-dir") {
+		if err := cmd.Flags().Set("data-dir", dir); err != nil {
+			return usageError("--data-dir: %w", err)
+		}
+	}
+	if cmd.Flags().Changed("kubeconfig") && o.given.Kubeconfig != "" {
+		abs, err := filepath.Abs(o.given.Kubeconfig)
+		if err != nil {
+			return usageError("--kubeconfig: %w", err)
+		}
+		if err := cmd.Flags().Set("kubeconfig", abs); err != nil {
+			return usageError("--kubeconfig: %w", err)
+		}
+	}
+	if o.detach {
+		return detach(cmd.Context(), cmd, s, dir)
+	}
+	if !o.detached {
+		r := terminalReport{s, newProgress(s.err)}
+		err := o.serve(cmd.Context(), cmd.Flags().Changed, r)
+		r.step("")
+		return sayRunning(s, dir, err)
+	}
+	r := openPipeReport()
+	err = o.serve(cmd.Context(), cmd.Flags().Changed, r)
+	if errors.Is(err, errRunning) {
+		if i, readErr := readInstance(dir); readErr == nil {
+			r.step(fmt.Sprintf("the node runs already, as process %d", i.PID))
+			r.ready(i)
+			return nil
+		}
+	}
+	if err != nil {
+		r.failed(err)
+	}
+	return err
+}
+
+// sayRunning turns the error of a second up into what the user needs to know.
+func sayRunning(s streams, dataDir string, err error) error {
+	if !errors.Is(err, errRunning) {
+		return err
+	}
+	i, readErr := readInstance(dataDir)
+	if readErr != nil {
+		return fmt.Errorf("a node is starting in %s; look again in a moment: whylet status --data-dir %s", dataDir, dataDir)
+	}
+	fmt.Fprintf(s.err, "The node %s runs already, as process %d since %s.\n", i.Settings.NodeName, i.PID, i.StartedAt.Format("2006-01-02 15:04:05"))
+	if i.Kubeconfig != "" {
+		fmt.Fprintf(s.out, "export KUBECONFIG=%s\n", i.Kubeconfig)
+	}
+	return nil
+}
+
+// serve takes the data directory, checks the machine, and runs the node until ctx
+// ends or a part of it fails.
+func (o *nodeOptions) serve(ctx context.Context, changed func(string) bool, r report) error {
+	lock, previous, err := claim(o.dataDir)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if previous.Command != "" && previous.Command != o.command {
+		return usageError("%s is the data directory of a node started by whylet %s; choose another --data-dir", o.dataDir, previous.Command)
+	}
+	st := &stack{
+		dataDir:  o.dataDir,
+		clientCA: o.clientCA,
+		instance: instance{Command: o.command, Settings: merge(o.given, changed, previous.Settings)},
+		report:   r,
+	}
+	if err := st.instance.Settings.check(); err != nil {
+		return err
+	}
+	switch {
+	case o.command == "up":
+		if err := st.control().Validate(); err != nil {
+			return &exitError{exitUsage, err}
+		}
+	case st.instance.Settings.Kubeconfig == "":
+		return usageError("--kubeconfig is needed: it says which API server to join")
+	}
+	return st.run(ctx, previous)
+}
