@@ -45,7 +45,7 @@ import (
 type FoldOptions struct {
 	// Off keeps every success whole.
 	Off bool
-	// Every is how long a run may get; 0: 6 hours.
+	// Every is how long a run may get; 0: 8 hours.
 	Every time.Duration
 	// Keep is how many of the latest successes are held whole; 0: 3.
 	Keep int
@@ -53,7 +53,7 @@ type FoldOptions struct {
 
 func (o FoldOptions) withDefaults() FoldOptions {
 	if o.Every <= 0 {
-		o.Every = 6 * time.Hour
+		o.Every = 8 * time.Hour
 	}
 	if o.Keep <= 0 {
 		o.Keep = 3

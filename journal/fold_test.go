@@ -1,0 +1,189 @@
+package journal
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"whylet.dev/whylet/fact"
+)
+
+// successes counts the attempts behind facts.
+func successes(fs []fact.Fact) (n int) {
+	for _, f := range fs {
+		if p, ok := f.Body.(fact.Probed); ok && p.Verdict == fact.Success {
+			n += int(max(p.Count, 1))
+		}
+	}
+	return n
+}
+
+func TestFoldKeepsWhatIsAroundAFailure(t *testing.T) {
+	j := open(t, t.TempDir(), Options{})
+	for i := range 10 {
+		must(t, j.Append(success(j.Next(1), testPod(1), i)))
+	}
+	before := collect(t, j.Query(Query{}))
+	if !slices.Equal(ids(before), []fact.ID{7, 8, 9, 10}) {
+		t.Fatalf("while the run is open: %v", ids(before))
+	}
+	must(t, j.Append(failure(j.Next(1), testPod(1), 10)))
+	must(t, j.Append(success(j.Next(1), testPod(1), 11)))
+	got := collect(t, j.Query(Query{}))
+	if !slices.Equal(ids(got), []fact.ID{7, 8, 9, 10, 11, 12}) {
+		t.Fatalf("after a failure: %v", ids(got))
+	}
+	run := got[0]
+	p, _ := run.Body.(fact.Probed)
+	if p.Count != 7 || !run.At.Equal(day) || !p.Until.Equal(day.Add(6*time.Second)) || p.Took != 7*time.Millisecond ||
+		!run.Seen.Equal(day.Add(6*time.Second+3*time.Millisecond)) {
+		t.Errorf("the run: %s", wire(t, run))
+	}
+	// 1 to 7 ms: one up to 1 ms, one up to 2, three up to 5, two up to 10.
+	if !slices.Equal(p.Latency, []int64{1, 1, 3, 2}) {
+		t.Errorf("latency %v", p.Latency)
+	}
+	if e := p.Evidence; e.Output != "" || e.Local != "" || e.Connect != 0 || e.Status != 200 || e.Header["Server"] != "nginx" {
+		t.Errorf("evidence %+v", e)
+	}
+	for i, f := range got[1:4] {
+		if wire(t, f) != wire(t, success(fact.ID(8+i), testPod(1), 7+i)) {
+			t.Errorf("a success before the failure is not whole: %s", wire(t, f))
+		}
+	}
+}
+
+func TestFoldTellsRunsApart(t *testing.T) {
+	j := open(t, t.TempDir(), Options{Fold: FoldOptions{Keep: 1}})
+	for i := range 40 {
+		f := success(j.Next(1), testPod(i%2), i)
+		p, _ := f.Body.(fact.Probed)
+		if i%4 < 2 {
+			p.Probe = fact.Readiness
+		}
+		f.Body = p
+		must(t, j.Append(f))
+	}
+	got := collect(t, j.Query(Query{}))
+	if len(got) != 8 || successes(got) != 40 {
+		t.Fatalf("%d facts for %d successes", len(got), successes(got))
+	}
+	// Another pod's failure ends no run of this one.
+	must(t, j.Append(failure(j.Next(1), testPod(1), 41)))
+	if s := j.Stats(); s.OpenRuns != 4 {
+		t.Errorf("%d facts are still folded", s.OpenRuns)
+	}
+	// A sample ends none either; an answer that differs does.
+	must(t, j.Append(fact.Fact{ID: j.Next(1), Seen: day.Add(time.Minute), Pod: testPod(0), Container: "app", Body: fact.Sampled{}}))
+	if s := j.Stats(); s.OpenRuns != 4 {
+		t.Errorf("after a sample %d facts are folded", s.OpenRuns)
+	}
+	other := success(j.Next(1), testPod(0), 70)
+	p, _ := other.Body.(fact.Probed)
+	p.Evidence.Status = 204
+	must(t, j.Append(other))
+	got = collect(t, j.Query(Query{UID: testPod(0).UID}))
+	last := ids(got)
+	if !slices.IsSorted(last) || got[len(got)-1].ID != other.ID || successes(got) != 21 {
+		t.Errorf("facts %v with %d successes", last, successes(got))
+	}
+}
+
+func TestSuccessThatDecidesIsWhole(t *testing.T) {
+	j := open(t, t.TempDir(), Options{})
+	decide := func(second int) []fact.Fact {
+		id := j.Next(2)
+		f := success(id, testPod(1), second)
+		d := fact.Decide("app", 0, fact.Marked{Ready: true}, id).Fact(id+1, f)
+		return []fact.Fact{f, d}
+	}
+	for i := range 5 {
+		must(t, j.Append(success(j.Next(1), testPod(1), i)))
+	}
+	both := decide(5)
+	must(t, j.Append(both...))
+	got := collect(t, j.Query(Query{}))
+	if !slices.Equal(ids(got), []fact.ID{2, 3, 4, 5, 6, 7}) || wire(t, got[4]) != wire(t, both[0]) {
+		t.Errorf("%v", ids(got))
+	}
+	if s := j.Stats(); s.OpenRuns != 0 {
+		t.Errorf("%d facts are still folded", s.OpenRuns)
+	}
+}
+
+func TestLongRunsAreWritten(t *testing.T) {
+	j := open(t, t.TempDir(), Options{Fold: FoldOptions{Every: time.Hour}})
+	for i := range 5 * 360 { // every ten seconds for five hours
+		must(t, j.Append(success(j.Next(1), testPod(1), 10*i)))
+	}
+	got := collect(t, j.Query(Query{}))
+	if len(got) != 4+1+3 || successes(got) != 1800 {
+		t.Errorf("%d facts for %d successes", len(got), successes(got))
+	}
+	// A question about the middle of a run finds it.
+	at := day.Add(90 * time.Minute)
+	mid := collect(t, j.Query(Query{From: at, To: at.Add(time.Minute)}))
+	if len(mid) != 1 {
+		t.Errorf("the run around %s: %v", at, ids(mid))
+	}
+}
+
+func TestLargeAnswersAreNotFolded(t *testing.T) {
+	j := open(t, t.TempDir(), Options{})
+	for i := range 20 {
+		f := success(j.Next(1), testPod(1), i)
+		p, _ := f.Body.(fact.Probed)
+		p.Evidence.Output = string(make([]byte, 3000)) // six bytes each in JSON
+		must(t, j.Append(f))
+	}
+	if got := collect(t, j.Query(Query{})); len(got) != 20 {
+		t.Errorf("%d facts", len(got))
+	}
+}
+
+func TestOpenRunsSurviveTheProcess(t *testing.T) {
+	dir := t.TempDir()
+	for round := range 5 {
+		j := open(t, dir, Options{})
+		for i := range 10 {
+			must(t, j.Append(success(j.Next(1), testPod(i%2), 100*round+i)))
+		}
+		r, err := OpenReader(dir)
+		must(t, err)
+		if n := successes(collect(t, r.Query(Query{}))); n != 10*(round+1) {
+			t.Errorf("another process sees %d successes in round %d", n, round)
+		}
+		must(t, r.Close())
+		crash(j)
+	}
+	j := open(t, dir, Options{})
+	if got := collect(t, j.Query(Query{})); successes(got) != 50 {
+		t.Errorf("%d successes in %d facts", successes(got), len(got))
+	}
+	must(t, j.Close())
+	j = open(t, dir, Options{})
+	if got := collect(t, j.Query(Query{})); successes(got) != 50 {
+		t.Errorf("after a clean end %d successes in %d facts", successes(got), len(got))
+	}
+}
+
+// TestRunWrittenButNotCleared has the process die between writing a run and
+// clearing its slot: the run is not written twice.
+func TestRunWrittenButNotCleared(t *testing.T) {
+	dir := t.TempDir()
+	j := open(t, dir, Options{})
+	for i := range 10 {
+		must(t, j.Append(success(j.Next(1), testPod(1), i)))
+	}
+	must(t, j.append(j.fold.open(anyPod)))
+	must(t, j.append([]fact.Fact{failure(j.Next(1), testPod(1), 10)}))
+	crash(j)
+	j = open(t, dir, Options{})
+	got := collect(t, j.Query(Query{}))
+	if !slices.Equal(ids(got), []fact.ID{7, 8, 9, 10, 11}) || successes(got) != 10 {
+		t.Errorf("%v, %d successes", ids(got), successes(got))
+	}
+	if n := len(j.current().view().entries); n != 5 {
+		t.Errorf("the log has %d records", n)
+	}
+}
