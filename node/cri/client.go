@@ -10,6 +10,7 @@ import (
 	internalapi "k8s.io/cri-api/pkg/apis"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	remote "k8s.io/cri-client/pkg"
+	criutil "k8s.io/cri-client/pkg/util"
 )
 
 // callTimeout bounds every call that the runtime answers from its own doing;
@@ -31,6 +32,9 @@ type Client struct {
 // caller.
 func Dial(ctx context.Context, endpoint string, log *slog.Logger) (*Client, error) {
 	ctx = quiet(ctx)
+	if err := knock(ctx, endpoint); err != nil {
+		return nil, err
+	}
 	r, err := remote.NewRemoteRuntimeService(ctx, endpoint, callTimeout, nil, false)
 	if err != nil {
 		return nil, fmt.Errorf("container runtime at %s does not answer: %w", endpoint, err)
@@ -46,6 +50,20 @@ func Dial(ctx context.Context, endpoint string, log *slog.Logger) (*Client, erro
 	}
 	c.name, c.version, c.api = v.RuntimeName, v.RuntimeVersion, v.RuntimeApiVersion
 	return c, nil
+}
+
+// knock tries the socket. Without it every failed attempt would leave behind a
+// connection that goes on trying for ever: the borrowed client never closes it.
+func knock(ctx context.Context, endpoint string) error {
+	address, dial, err := criutil.GetAddressAndDialer(endpoint)
+	if err != nil {
+		return fmt.Errorf("container runtime endpoint %s: %w", endpoint, err)
+	}
+	conn, err := dial(ctx, address)
+	if err != nil {
+		return fmt.Errorf("container runtime at %s does not answer: %w", endpoint, err)
+	}
+	return conn.Close()
 }
 
 // Close ends the connection. What runs goes on running.
