@@ -25,7 +25,7 @@ import (
 )
 
 // newManager works in a root of its own, which is gone after the test.
-func newManager(t *testing.T, edit ...func(*Config)) *Manager {
+func newManager(t testing.TB, edit ...func(*Config)) *Manager {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("cgroups need root")
@@ -58,7 +58,7 @@ func newManager(t *testing.T, edit ...func(*Config)) *Manager {
 }
 
 // open is an agent that comes up.
-func open(t *testing.T, cfg Config) *Manager {
+func open(t testing.TB, cfg Config) *Manager {
 	t.Helper()
 	m, err := New(cfg)
 	if err != nil {

@@ -27,7 +27,7 @@ import (
 // node is a manager with real directories and mounts, and a fake API server.
 type node struct {
 	*Manager
-	t      *testing.T
+	t      testing.TB
 	dir    string
 	client *fake.Clientset
 
@@ -39,7 +39,7 @@ type node struct {
 	life atomic.Int64
 }
 
-func newNode(t *testing.T, objects ...runtime.Object) *node {
+func newNode(t testing.TB, objects ...runtime.Object) *node {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("mounting needs root")
@@ -144,7 +144,7 @@ func (n *node) read(pod *v1.Pod, name, file string) string {
 	return string(b)
 }
 
-func mountsBelow(t *testing.T, dir string) []string {
+func mountsBelow(t testing.TB, dir string) []string {
 	t.Helper()
 	points, err := mount.New("").List()
 	if err != nil {
@@ -159,7 +159,7 @@ func mountsBelow(t *testing.T, dir string) []string {
 	return below
 }
 
-func unmountBelow(t *testing.T, dir string) {
+func unmountBelow(t testing.TB, dir string) {
 	t.Helper()
 	for range 3 { // mounts can lie over one another
 		for _, path := range mountsBelow(t, dir) {
