@@ -61,9 +61,10 @@ func TestContainerLife(t *testing.T) {
 	if v.Pod.UID != p.UID || v.Pod.Name != p.Name || v.StartedAt.IsZero() || !v.FinishedAt.IsZero() {
 		t.Errorf("running container %+v", v)
 	}
-	if line, err := os.ReadFile("/proc/" + itoa(pid) + "/cmdline"); err != nil || !strings.Contains(string(line), "trap") {
-		t.Errorf("pid %d is not the container's: %q, %v", pid, line, err)
-	}
+	critest.Eventually(t, "the pid is the container's process", func() bool {
+		line, err := os.ReadFile("/proc/" + itoa(pid) + "/cmdline")
+		return err == nil && strings.Contains(string(line), "trap")
+	})
 	want := filepath.Join(n.Logs, "default_"+p.Name+"_"+string(p.UID), "main", "2.log")
 	if v.LogPath != want {
 		t.Errorf("log at %s, want %s", v.LogPath, want)

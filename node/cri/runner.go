@@ -121,7 +121,7 @@ func (c *Client) Status(ctx context.Context, id string) (ContainerView, error) {
 }
 
 // Inspect is Status with the main process's pid on the host, 0 where the runtime
-// does not say. It costs the runtime several times as much as Status.
+// does not say.
 func (c *Client) Inspect(ctx context.Context, id string) (v ContainerView, pid int, err error) {
 	return c.status(ctx, id, true)
 }

@@ -13,7 +13,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/netip"
 	"os"
@@ -25,6 +24,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/vishvananda/netlink"
 	"k8s.io/klog/v2"
 
@@ -51,8 +51,7 @@ func Main(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "bringing lo up:", err)
 		return 1
 	}
-	klog.LogToStderr(false) // borrowed code logs what it also returns
-	klog.SetOutput(io.Discard)
+	klog.SetLogger(logr.Discard()) // borrowed code logs what it also returns
 	code := m.Run()
 	if err := stopShared(); err != nil {
 		fmt.Fprintln(os.Stderr, "clean up:", err)
