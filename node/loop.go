@@ -141,6 +141,7 @@ func (l *loop) turn(batch []fact.Fact) {
 	defer l.busy.Store(0)
 	var written []fact.Fact
 	var effects []effect
+	about := map[types.UID]*v1.Pod{}
 	touched := map[types.UID]*pod{}
 	l.mu.Lock()
 	for len(batch) > 0 {
@@ -151,6 +152,10 @@ func (l *loop) turn(batch []fact.Fact) {
 		batch = append(follow, batch...)
 		written = append(written, facts...)
 		if p == nil {
+			continue
+		}
+		about[p.key.UID] = p.Object
+		if quiet(f) && len(facts) < 2 {
 			continue
 		}
 		touched[p.key.UID] = p
@@ -168,8 +173,8 @@ func (l *loop) turn(batch []fact.Fact) {
 		}
 	}
 	for _, f := range written {
-		if p := touched[f.Pod.UID]; p != nil && p.Object != nil {
-			l.world.record(p.Object, f)
+		if object := about[f.Pod.UID]; object != nil {
+			l.world.record(object, f)
 		}
 	}
 	for _, e := range effects {
@@ -204,7 +209,7 @@ func (l *loop) step(f fact.Fact) (written []fact.Fact, p *pod, follow []fact.Fac
 		if _, tick := f.Body.(fact.TimePassed); tick {
 			return nil, p, nil
 		}
-		return []fact.Fact{f}, nil, nil
+		return []fact.Fact{f}, p, nil
 	}
 	written = []fact.Fact{f}
 	if len(decisions) > 0 {
