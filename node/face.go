@@ -8,9 +8,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
+	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 	utilclock "k8s.io/utils/clock"
 
 	"whylet.dev/whylet/journal"
@@ -19,6 +21,7 @@ import (
 	"whylet.dev/whylet/node/images"
 	"whylet.dev/whylet/node/object"
 	"whylet.dev/whylet/node/server"
+	"whylet.dev/whylet/node/stats"
 	"whylet.dev/whylet/node/volumes"
 )
 
@@ -88,12 +91,25 @@ func (f *face) connect(n *node, vols *volumes.Manager, imgs *images.Manager, gro
 		Clock: utilclock.RealClock{}, Log: n.log,
 	})
 	h := &host{loop: n.loop, runtime: n.runtime}
+	collector := stats.New(stats.Config{
+		NodeName: f.config.Name, Pods: h.Pods, Group: groups.Path, All: groups.Node(), NetworkPID: n.loop.insider,
+		Volumes: func(uid types.UID) (ephemeral, persistent []statsapi.VolumeStats) {
+			usage := vols.Usage(uid, time.Minute)
+			return usage.Ephemeral, usage.Persistent
+		},
+		LogsDir: f.config.PodLogsDir, NodeDir: f.config.DataDir, ImageDir: f.config.DataDir, Memory: f.config.Memory,
+		Proc: "/proc", Clock: utilclock.RealClock{}, Log: n.log,
+	})
+	resources := prometheus.NewRegistry()
+	if err := resources.Register(stats.NewResources(collector)); err != nil {
+		return fmt.Errorf("register the resource metrics: %w", err)
+	}
 	var err error
 	f.server, err = server.Listen(server.Config{
 		NodeName: f.config.Name, Address: f.config.ListenAddress, Port: f.config.Port,
 		ServingCert: f.config.ServingCert, ServingKey: f.config.ServingKey, ClientCA: f.config.ClientCA,
-		Client: n.client, Host: h, Runtime: n.runtime.Runtime(),
-		Metrics: server.NewRegistry(), Extra: map[string]http.Handler{},
+		Client: n.client, Host: h, Runtime: n.runtime.Runtime(), Stats: collector,
+		Metrics: server.NewRegistry(), Resources: resources, Extra: map[string]http.Handler{},
 		LogsDir: f.config.PodLogsDir, Log: n.log,
 	})
 	return err

@@ -33,6 +33,23 @@ func (l *loop) container(pod fact.Pod, name string) (container, bool) {
 	return c, ok
 }
 
+// insider is a process in the pod's network namespace, 0 when there is none of
+// its own.
+func (l *loop) insider(uid types.UID) int {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	p := l.pods[uid]
+	if p == nil || p.Object == nil || p.Object.Spec.HostNetwork {
+		return 0
+	}
+	for _, c := range p.Containers {
+		if c.Running && c.PID != 0 {
+			return c.PID
+		}
+	}
+	return 0
+}
+
 // missingFrom lists the API server's pods of which has says that it does not
 // know them any more.
 func (l *loop) missingFrom(has func(fact.Pod) bool) []fact.Pod {

@@ -46,7 +46,9 @@ func routes(c Config) http.Handler {
 	get("/configz", a.showConfig)
 	get("/containerLogs/{namespace}/{pod}/{container}", a.containerLogs)
 	for _, method := range []string{"GET", "POST"} {
-		mux.HandleFunc(method+" /stats/summary", a.summary)
+		if c.Stats != nil {
+			mux.HandleFunc(method+" /stats/summary", a.summary)
+		}
 		mux.HandleFunc(method+" /exec/{namespace}/{pod}/{container}", a.exec)
 		mux.HandleFunc(method+" /exec/{namespace}/{pod}/{uid}/{container}", a.exec)
 		mux.HandleFunc(method+" /attach/{namespace}/{pod}/{container}", a.attach)

@@ -42,7 +42,8 @@ type Config struct {
 
 	Host    Host
 	Runtime Runtime
-	Stats   Stats
+	// Stats may be nil: there is no /stats/summary then.
+	Stats Stats
 
 	// Metrics, Resources and Probes are served at /metrics, /metrics/resource
 	// and /metrics/probes. Each may be nil: the path is not there then.

@@ -146,7 +146,7 @@ func (n *node) read(pod *v1.Pod, name, file string) string {
 
 func mountsBelow(t testing.TB, dir string) []string {
 	t.Helper()
-	points, err := mount.New("").List()
+	points, err := mount.ListProcMounts("/proc/self/mounts")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func unmountBelow(t testing.TB, dir string) {
 	t.Helper()
 	for range 3 { // mounts can lie over one another
 		for _, path := range mountsBelow(t, dir) {
-			_ = newMounter().Unmount(path)
+			_ = mounter{}.Unmount(path)
 		}
 	}
 }
