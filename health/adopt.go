@@ -20,7 +20,7 @@ func (t *turn) beginAt(at time.Time) {
 // take back (prober/worker.go and prober_manager.go: what happens on a kubelet
 // restart). What runs is told by facts of its own.
 func (t *turn) adoptedStatus(s v1.PodStatus) {
-	if t.Object == nil || t.Admission != "" {
+	if t.Object == nil || t.Admission == rejected {
 		return
 	}
 	if s.StartTime != nil {
@@ -65,10 +65,22 @@ func (t *turn) adopt(c *container, s *v1.ContainerStatus) {
 	}
 }
 
+// giveUpUnseen ends the memory of runs that the API server told of and the
+// runtime did not: they are gone, and nobody saw how (kubelet_pods.go,
+// convertToAPIContainerStatuses).
+func (t *turn) giveUpUnseen() {
+	for i := range t.Containers {
+		if c := &t.Containers[i]; c.Stage == idle && c.Run.ID != "" {
+			t.endRun(c, fact.Exited{ContainerID: c.Run.ID, Vanished: true})
+			c.Begun = t.Sandbox.Stage == sandboxUp
+		}
+	}
+}
+
 // adoptRun notes a container that an earlier agent left running.
 func (t *turn) adoptRun(c *container, b fact.Started) {
 	wasReady, wasStarted := c.Ready, c.Started
-	c.begin(t.fact.Attempt, b, t.spec(c).Image, t.when(), t.fact.ID)
+	c.begin(t.fact.Attempt, b, t.spec(c), t.when(), t.fact.ID)
 	c.Stage, c.Begun = running, true
 	if wasStarted {
 		c.Startup.Result = fact.Success

@@ -115,14 +115,13 @@ func (t *turn) mayStart(c *container) bool {
 // first run. RestartAllContainers removes the containers, and with them the
 // reason to wait.
 func (c *container) since() (at time.Time, counts bool) {
-	k := c.Run.Killed
-	switch {
-	case k == nil || !k.Restart:
-		return c.Run.FinishedAt, true
-	case k.Reason == fact.KillRestart:
+	switch k := c.Run.Killed; {
+	case c.Run.Anew:
 		return time.Time{}, false
+	case k != nil && k.Restart:
+		return c.Before, !c.Before.IsZero()
 	}
-	return c.Before, !c.Before.IsZero()
+	return c.Run.FinishedAt, true
 }
 
 // backOffAfter looks at the newest end and makes the next start wait if a

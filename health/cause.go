@@ -39,6 +39,9 @@ func (t *turn) oomKilled(c *container, b fact.OOMKilled) {
 	c.Run.OOMs = append(append([]oomVictim(nil), kept...), oomVictim{
 		PID: b.PID, Command: b.Command, Main: b.Main, Limit: b.Limit, At: t.when(), Fact: t.fact.ID,
 	})
+	if c.Run.Ended != nil {
+		c.Run.Ended = t.terminated(c, c.Run.Exit) // the kernel's record came after the runtime's
+	}
 }
 
 // endReason is the reason of an end as Kubernetes knows it. Law 5: the runtime
@@ -67,7 +70,7 @@ func (c *container) endedByOOM() bool {
 	if v == nil {
 		return false
 	}
-	return v.Main || c.Run.Killed == nil && c.Run.FinishedAt.Sub(v.At) <= followed
+	return v.Main || c.Run.Killed == nil && c.Run.FinishedAt.Sub(v.At).Abs() <= followed
 }
 
 func (c *container) lastVictim() *oomVictim {

@@ -27,11 +27,19 @@ func (t *turn) moveConditions() {
 	now := t.conditions()
 	for i := range now {
 		c := &now[i]
-		c.ObservedGeneration = t.Object.Generation
 		old := findCondition(before, c.Type)
-		c.LastTransitionTime = t.transition(c, old)
+		if c.LastTransitionTime.IsZero() {
+			c.ObservedGeneration = t.Object.Generation
+			c.LastTransitionTime = t.transition(c, old)
+		}
 		if old == nil || old.Status != c.Status || old.Reason != c.Reason || old.Message != c.Message {
 			t.decide("", 0, fact.SetCondition{Condition: *c}, t.conditionFacts(c.Type)...)
+		}
+	}
+	for i := range before {
+		if c := before[i]; findCondition(now, c.Type) == nil {
+			c.Status, c.Reason, c.Message, c.LastTransitionTime = v1.ConditionFalse, "", "", apiTime(t.now)
+			t.decide("", 0, fact.SetCondition{Condition: c}, t.SpecFact)
 		}
 	}
 	t.Conditions = now

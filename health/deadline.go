@@ -1,53 +1,65 @@
 package health
 
-import "time"
+import (
+	"slices"
+	"time"
 
-// deadline is the earliest moment that something waits for.
+	"whylet.dev/whylet/fact"
+)
+
+// deadline is the earliest moment at which something follows from nothing but
+// the passing of time. What waits is listed first; then each moment is tried,
+// because what waits may have to wait for something else too (a back-off in a
+// pod whose sandbox is being made anew). So a tick at the deadline always
+// leads to a decision, and nobody is woken in vain.
 func (p *pod) deadline() time.Time {
 	if !p.settled() || p.Gone {
 		return time.Time{}
 	}
-	var next time.Time
-	add := func(at time.Time) {
-		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
-			next = at
+	moments := p.moments()
+	slices.SortFunc(moments, time.Time.Compare)
+	for i, at := range moments {
+		if (i == 0 || !at.Equal(moments[i-1])) && p.actsAt(at) {
+			return at
+		}
+	}
+	return time.Time{}
+}
+
+// actsAt says whether a tick at that time would lead to a decision.
+func (p *pod) actsAt(at time.Time) bool {
+	t := turn{pod: p.clone(), fact: fact.Fact{Seen: at, Body: fact.TimePassed{}}, now: at}
+	t.plan()
+	t.report()
+	return len(t.decisions) > 0
+}
+
+// moments lists the times that anything waits for.
+func (p *pod) moments() []time.Time {
+	var all []time.Time
+	add := func(times ...time.Time) {
+		for _, at := range times {
+			if !at.IsZero() {
+				all = append(all, at)
+			}
 		}
 	}
 	for i := range p.Containers {
-		p.Containers[i].deadlines(add)
-	}
-	if p.Ending == nil {
-		add(p.activeUntil())
-		if p.Sandbox.Stage == sandboxNone {
-			add(p.Sandbox.RetryAt)
+		c := &p.Containers[i]
+		if c.Kill != nil {
+			add(c.Kill.RetryAt)
 		}
-		p.resizeDeadlines(add)
+		if c.Pause != nil {
+			add(c.Pause.Turn, c.Pause.Until)
+		}
 	}
-	if p.sidecarsWait() {
+	if p.Ending != nil {
 		add(p.Ending.Until)
+		return all
 	}
-	return next
-}
-
-func (c *container) deadlines(add func(time.Time)) {
-	if c.alive() && c.Kill != nil {
-		add(c.Kill.RetryAt)
+	add(p.activeUntil(), p.Sandbox.RetryAt)
+	if p.Resize != nil {
+		add(p.Resize.RetryAt)
 	}
-	if c.Pause != nil && !c.alive() {
-		add(c.Pause.Turn)
-		add(c.Pause.Until)
-	}
-}
-
-// sidecarsWait says whether a sidecar waits for its turn to end.
-func (p *pod) sidecarsWait() bool {
-	if p.Ending == nil {
-		return false
-	}
-	for _, c := range p.each(sidecar) {
-		if c.alive() && c.Kill == nil {
-			return true
-		}
-	}
-	return false
+	return all
 }

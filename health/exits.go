@@ -21,9 +21,9 @@ func (t *turn) exited(c *container, b fact.Exited) {
 	case c.Last != nil && c.Last.ContainerID == b.ContainerID:
 		return
 	case t.underWay(c) && !c.Hooking && (c.Made == "" || c.Made == b.ContainerID):
-		t.drop(c, c.begin(c.Try, fact.Started{ContainerID: b.ContainerID}, t.spec(c).Image, b.StartedAt.Round(0), t.fact.ID))
+		t.drop(c, c.begin(c.Try, fact.Started{ContainerID: b.ContainerID}, t.spec(c), b.StartedAt.Round(0), t.fact.ID))
 	case !c.alive() && (c.Run.ID == "" || t.fact.Attempt > c.Attempt):
-		c.begin(t.fact.Attempt, fact.Started{ContainerID: b.ContainerID}, t.spec(c).Image, b.StartedAt.Round(0), t.fact.ID)
+		c.begin(t.fact.Attempt, fact.Started{ContainerID: b.ContainerID}, t.spec(c), b.StartedAt.Round(0), t.fact.ID)
 	default:
 		return
 	}
@@ -46,8 +46,11 @@ func (t *turn) endRun(c *container, b fact.Exited) {
 		r.StartedAt = b.StartedAt.Round(0)
 	}
 	r.FinishedAt, r.End = t.when(), t.fact.ID
-	r.Killed, r.Told = c.Kill, b.Message != ""
-	c.Kill, c.Pause, c.Hooking, c.Made = nil, nil, false, ""
+	r.Killed, r.Exit = c.Kill, b
+	if k := c.Kill; k != nil && !t.fact.At.IsZero() && r.FinishedAt.Before(k.At) {
+		r.Killed = nil // it had ended before it was to be
+	}
+	c.Kill, c.Pause, c.Hooking, c.Made, c.Resizing = nil, nil, false, "", false
 	c.Stage, c.Begun = ended, true
 	r.Ended = t.terminated(c, b)
 }
@@ -62,9 +65,7 @@ func (t *turn) terminated(c *container, b fact.Exited) *v1.ContainerStateTermina
 		// Nobody saw how it ended. The API has no word for an unknown exit code; these
 		// are Kubernetes' own for it (kubelet_pods.go, convertToAPIContainerStatuses).
 		end.Reason, end.ExitCode = "ContainerStatusUnknown", 137
-		if t.fact.At.IsZero() {
-			end.FinishedAt = metav1.Time{}
-		}
+		end.FinishedAt = metav1.Time{}
 		if end.Message == "" {
 			end.Message = "The container could not be located when the pod was terminated"
 		}

@@ -59,8 +59,10 @@ func (t *turn) killAgain(c *container) {
 		return
 	}
 	k := *c.Kill
-	k.RetryAt = time.Time{}
+	k.RetryAt, k.SkipHook = time.Time{}, true
+	at := k.At
 	t.kill(c, k)
+	c.Kill.At = at // it counts from the first attempt
 }
 
 // leastGrace is what a pod without any wish gets (kuberuntime_container.go,
@@ -105,6 +107,9 @@ func (t *turn) planKills() {
 			t.kill(c, t.restartKill(c, fact.KillLiveness, "failed liveness probe", c.Liveness.cause(fact.Liveness), c.Liveness.Facts))
 		case c.Startup.Result == fact.Failure:
 			t.kill(c, t.restartKill(c, fact.KillStartup, "failed startup probe", c.Startup.cause(fact.Startup), c.Startup.Facts))
+		case t.needsRestart(c):
+			t.granted()
+			t.kill(c, t.restartKill(c, fact.KillResize, "resize requires restart", "its new resources need a restart", []fact.ID{t.SpecFact}))
 		}
 	}
 }
@@ -112,11 +117,14 @@ func (t *turn) planKills() {
 // restartKill words the end of one container whose pod goes on.
 func (t *turn) restartKill(c *container, reason fact.KillReason, what, cause string, facts []fact.ID) kill {
 	k := kill{Reason: reason, Grace: t.grace(c, reason), Restart: true, Cause: cause, Facts: facts}
-	if c.Role == sidecar {
-		k.Message = fmt.Sprintf("Init container %s %s", c.Name, what)
+	k.Message = fmt.Sprintf("Container %s %s", c.Name, what)
+	switch {
+	case reason == fact.KillResize:
+		return k
+	case c.Role == sidecar:
+		k.Message = "Init c" + k.Message[1:]
 		return k
 	}
-	k.Message = fmt.Sprintf("Container %s %s", c.Name, what)
 	if reason == fact.KillLiveness || reason == fact.KillStartup {
 		k.Restart = t.restartsAfterKill(c)
 	}

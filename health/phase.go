@@ -72,7 +72,7 @@ func (p *pod) tally() tally {
 	var n tally
 	for i := range p.Containers {
 		c := &p.Containers[i]
-		ran := c.Run.Ended != nil || c.Stage == running
+		ran := c.Run.Ended != nil || c.Stage == running || c.Last != nil
 		switch {
 		case c.Role == initial && (c.Stage == running || !ran):
 			n.pendingInit++

@@ -20,7 +20,7 @@ func (p *pod) again(c *container) bool {
 	switch {
 	case c.Role == sidecar:
 		return true
-	case c.Run.Killed != nil && c.Run.Killed.Restart:
+	case c.Run.Anew, c.Run.Killed != nil && c.Run.Killed.Restart:
 		return true
 	case c.Role == initial && code == 0:
 		return false // it has done its work

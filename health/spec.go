@@ -86,6 +86,7 @@ func (t *turn) admitted() {
 	}
 	t.Admission, t.Admitting = taken, t.fact.ID
 	t.beginAt(t.now)
+	t.giveUpUnseen()
 }
 
 func (t *turn) refused(b fact.Refused) {

@@ -3,6 +3,8 @@ package health
 import (
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"whylet.dev/whylet/fact"
 )
 
@@ -98,7 +100,7 @@ func (t *turn) started(c *container, b fact.Started) {
 	case !t.underWay(c):
 		return
 	}
-	t.drop(c, c.begin(t.fact.Attempt, b, t.spec(c).Image, t.when(), t.fact.ID))
+	t.drop(c, c.begin(t.fact.Attempt, b, t.spec(c), t.when(), t.fact.ID))
 	if l := t.spec(c).Lifecycle; l != nil && l.PostStart != nil {
 		c.Hooking = true
 		return
@@ -118,7 +120,7 @@ func (t *turn) running(c *container) {
 // begin makes a new run the newest one, and forgets what probes said of the
 // old. It gives the container of the run before the last, which is no longer
 // needed: one dead container is kept (kubelet's MaxPerPodContainerCount).
-func (c *container) begin(attempt int32, b fact.Started, wanted string, at time.Time, id fact.ID) (gone string) {
+func (c *container) begin(attempt int32, b fact.Started, spec *v1.Container, at time.Time, id fact.ID) (gone string) {
 	if c.Run.Ended != nil {
 		if c.Last != nil {
 			gone = c.Last.ContainerID
@@ -127,10 +129,11 @@ func (c *container) begin(attempt int32, b fact.Started, wanted string, at time.
 	}
 	c.Attempt, c.Made = attempt, ""
 	c.Run = run{
-		ID: b.ContainerID, Image: b.Image, ImageID: b.ImageID, Wanted: wanted,
+		ID: b.ContainerID, Image: b.Image, ImageID: b.ImageID, Wanted: spec.Image,
 		StartedAt: at, Begin: id,
 		Resources: b.Resources, User: b.User, VolumeMounts: b.VolumeMounts, StopSignal: b.StopSignal,
 	}
+	c.Set, c.Resizing = spec.Resources, false
 	c.Startup, c.Readiness, c.Liveness = probing{}, probing{}, probing{}
 	return gone
 }
@@ -168,7 +171,7 @@ func (t *turn) startFailed(c *container, b fact.StartFailed) {
 	t.startOver(c, wait{b.Reason, b.Message})
 	c.Made = made
 	if b.Exited && b.ContainerID != "" {
-		c.begin(c.Try, fact.Started{ContainerID: b.ContainerID}, t.spec(c).Image, time.Time{}, t.fact.ID)
+		c.begin(c.Try, fact.Started{ContainerID: b.ContainerID}, t.spec(c), time.Time{}, t.fact.ID)
 		t.endRun(c, fact.Exited{ContainerID: b.ContainerID, ExitCode: b.ExitCode, RuntimeReason: "StartError", Message: b.Message})
 		c.Pause = nil
 	}
@@ -181,6 +184,11 @@ func (t *turn) startOver(c *container, w wait) {
 	if c.Run.Ended != nil {
 		c.Stage = ended
 	}
-	c.Tried, c.Wait, c.Kill = true, w, nil
+	c.Tried = true
+	if c.Kill != nil {
+		c.Kill = nil // it was called off, which is no reason of its own
+		return
+	}
+	c.Wait = w
 	c.Pause = &pause{Until: t.now.Add(t.Policy.Retry), Facts: []fact.ID{t.fact.ID}}
 }

@@ -150,6 +150,11 @@ type container struct {
 
 	Kill *kill `json:"kill,omitempty"`
 
+	// Set are the resources that the newest run was given, Resizing is set while it
+	// is given others.
+	Set      v1.ResourceRequirements `json:"set,omitzero"`
+	Resizing bool                    `json:"resizing,omitempty"`
+
 	Startup   probing `json:"startup"`
 	Readiness probing `json:"readiness"`
 	Liveness  probing `json:"liveness"`
@@ -195,10 +200,11 @@ type run struct {
 	Ended      *v1.ContainerStateTerminated `json:"ended,omitempty"`
 	FinishedAt time.Time                    `json:"finishedAt,omitzero"`
 	End        fact.ID                      `json:"end,omitempty"` // the fact that told of its end
-	// Told is set when the container wrote a termination message, Counted when the
-	// back-off took this end into account.
-	Told    bool `json:"told,omitempty"`
-	Counted bool `json:"counted,omitempty"`
+	// Exit is what was told of its end. Counted is set when the back-off took it
+	// into account, Anew when it is to run again because the whole pod does.
+	Exit    fact.Exited `json:"exit,omitzero"`
+	Counted bool        `json:"counted,omitempty"`
+	Anew    bool        `json:"anew,omitempty"`
 	// Killed is the kill that it ended after, if the node had asked for its end.
 	Killed *kill       `json:"killed,omitempty"`
 	OOMs   []oomVictim `json:"ooms,omitempty"`

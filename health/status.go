@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	resourcehelper "k8s.io/component-helpers/resource"
 )
 
 // status is what kubelet_pods.go, generateAPIPodStatus, makes of the same
@@ -29,6 +30,7 @@ func (p *pod) status() v1.PodStatus {
 		s.StartTime = &at
 	}
 	p.addresses(&s)
+	p.podResources(&s)
 	for i := range p.Foreign {
 		if !ownCondition(p.Foreign[i].Type) && findCondition(p.Conditions, p.Foreign[i].Type) == nil {
 			s.Conditions = append(s.Conditions, p.Foreign[i])
@@ -51,6 +53,29 @@ func (p *pod) addresses(s *v1.PodStatus) {
 	}
 	if len(s.PodIPs) > 0 {
 		s.PodIP = s.PodIPs[0].IP
+	}
+}
+
+// podResources are what the pod as a whole is given (kubelet_pods.go,
+// getEffectiveAllocatedResources).
+func (p *pod) podResources(s *v1.PodStatus) {
+	given := *p.Object
+	given.Spec.Containers = slices.Clone(given.Spec.Containers)
+	given.Spec.InitContainers = slices.Clone(given.Spec.InitContainers)
+	for _, list := range [][]v1.Container{given.Spec.InitContainers, given.Spec.Containers} {
+		for i := range list {
+			if c := p.find(list[i].Name); c != nil {
+				list[i].Resources = p.allocated(c)
+			}
+		}
+	}
+	s.AllocatedResources = resourcehelper.PodRequests(&given, resourcehelper.PodResourcesOptions{})
+	s.Resources = &v1.ResourceRequirements{
+		Requests: s.AllocatedResources,
+		Limits:   resourcehelper.PodLimits(&given, resourcehelper.PodResourcesOptions{}),
+	}
+	if spec := p.Object.Spec.Resources; spec != nil {
+		s.Resources.Claims = spec.Claims
 	}
 }
 
@@ -92,10 +117,10 @@ func (p *pod) containerStatus(c *container) v1.ContainerStatus {
 		s.VolumeMounts = mountStatuses(spec)
 	}
 	if c.Run.ID != "" {
-		s.AllocatedResources = spec.Resources.Requests
-		s.Resources = c.Run.Resources
-		if s.Resources == nil || c.Stage != running {
-			s.Resources = spec.Resources.DeepCopy()
+		given := p.allocated(c)
+		s.AllocatedResources, s.Resources = given.Requests, &given
+		if c.Run.Resources != nil && c.Stage == running {
+			s.Resources = c.Run.Resources
 		}
 	}
 	s.State, s.LastTerminationState = p.containerState(c)
@@ -114,6 +139,10 @@ func (p *pod) containerState(c *container) (state, last v1.ContainerState) {
 	case c.Run.Ended != nil && (c.Wait.Reason == "" || c.Stage == ended && !p.again(c)):
 		state.Terminated = c.Run.Ended
 		return state, last
+	case c.Run.Ended == nil && c.Last != nil && c.Wait.Reason == "":
+		// Its postStart hook runs, or nobody knows yet whether it does.
+		state.Terminated = c.Last
+		return state, v1.ContainerState{}
 	}
 	if c.Run.Ended != nil {
 		last.Terminated = c.Run.Ended

@@ -3,7 +3,6 @@ package health
 import (
 	"fmt"
 	"slices"
-	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -16,7 +15,7 @@ import (
 // decisions as pod workers and a runtime would, and lets time pass from one
 // deadline to the next.
 type world struct {
-	t     testing.TB
+	t     tb
 	key   fact.Pod
 	state State
 	now   time.Time
@@ -27,14 +26,26 @@ type world struct {
 	// The containers that the runtime runs, by name.
 	runs map[string]*process
 	made int
+	// ticks counts the TimePassed.
+	ticks int
 	// behave says how a container answers SIGTERM; the default is to exit with 143.
 	behave map[string]behaviour
-	// refuse makes the next starts of a container come to nothing, in order.
+	// refuse makes the next starts of a container come to nothing, in order; hooks
+	// are the errors of its next postStart hooks.
 	refuse map[string][]fact.Body
+	hooks  map[string][]string
+	// stubborn counts the kills that fail before one succeeds.
+	stubborn int
 	// setUps are answers to the next SetUps, in order; then they succeed.
 	setUps []fact.Body
 	// onStep sees every step.
 	onStep func(step)
+}
+
+// tb is what a world needs of a test, be it testing's or rapid's.
+type tb interface {
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
 }
 
 // step is a fact and what was decided from it.
@@ -67,11 +78,11 @@ type behaviour struct {
 // epoch is when every world begins.
 var epoch = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 
-func newWorld(t testing.TB, policy Policy) *world {
+func newWorld(t tb, policy Policy) *world {
 	return &world{
 		t: t, state: New(policy), now: epoch, begun: epoch,
 		key:  fact.Pod{Namespace: "default", Name: "web", UID: "uid-1"},
-		runs: map[string]*process{}, behave: map[string]behaviour{}, refuse: map[string][]fact.Body{},
+		runs: map[string]*process{}, behave: map[string]behaviour{}, refuse: map[string][]fact.Body{}, hooks: map[string][]string{},
 	}
 }
 
@@ -94,6 +105,9 @@ func (w *world) feed(container string, attempt int32, body fact.Body) []fact.Dec
 
 func (w *world) step(f fact.Fact) []fact.Decision {
 	f.ID, f.Pod, f.Seen = w.nextID(), w.key, w.now
+	if f.Body == (fact.TimePassed{}) {
+		w.ticks++
+	}
 	before := w.state
 	next, decisions := Step(w.state, f)
 	w.state = next
@@ -161,13 +175,22 @@ func (w *world) answerStart(d fact.Fact, come func(time.Duration, fact.Body)) {
 	come(0, fact.Created{ContainerID: id})
 	come(0, fact.Started{ContainerID: id, PID: 100 + w.made, Image: "docker.io/library/img:1", ImageID: "sha256:1"})
 	if l := w.specOf(d.Container).Lifecycle; l != nil && l.PostStart != nil {
-		come(0, fact.HookRan{Hook: fact.PostStart})
+		hook := fact.HookRan{Hook: fact.PostStart}
+		if errs := w.hooks[d.Container]; len(errs) > 0 {
+			hook.Error, w.hooks[d.Container] = errs[0], errs[1:]
+		}
+		come(0, hook)
 	}
 }
 
 func (w *world) answerKill(name string, k fact.Kill, come func(time.Duration, fact.Body)) {
 	p := w.runs[name]
 	if p == nil {
+		return
+	}
+	if w.stubborn > 0 {
+		w.stubborn--
+		come(0, fact.KillFailed{Message: "context deadline exceeded"})
 		return
 	}
 	b, ok := w.behave[name]
