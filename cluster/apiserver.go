@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -19,6 +20,9 @@ import (
 	"whylet.dev/whylet/cluster/metricsapi"
 	"whylet.dev/whylet/cluster/pki"
 )
+
+// readyPoll is how often a starting API server is asked whether it is ready.
+const readyPoll = 20 * time.Millisecond
 
 // apiServer is a kube-apiserver that is built but does not serve yet.
 type apiServer struct {
@@ -88,22 +92,43 @@ func (s *apiServer) run(ctx context.Context) error {
 }
 
 // waitReady returns when /readyz says ok: all groups served, RBAC's default
-// roles in place. The last answer is in the error.
+// roles in place. Otherwise the error says which checks were not met.
 func (s *apiServer) waitReady(ctx context.Context) error {
 	client, err := kubernetes.NewForConfig(s.loopback)
 	if err != nil {
 		return fmt.Errorf("client for readiness: %w", err)
 	}
-	var last error
-	err = wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+	unmet := "no answer"
+	err = wait.PollUntilContextCancel(ctx, readyPoll, true, func(ctx context.Context) (bool, error) {
 		var code int
-		last = client.RESTClient().Get().AbsPath("/readyz").Do(ctx).StatusCode(&code).Error()
-		return code == http.StatusOK, nil
+		body, err := client.RESTClient().Get().AbsPath("/readyz").Do(ctx).StatusCode(&code).Raw()
+		if code == http.StatusOK {
+			return true, nil
+		}
+		if checks := failedChecks(body); checks != "" {
+			unmet = checks
+		} else if err != nil {
+			unmet = err.Error()
+		}
+		return false, nil
 	})
 	if err != nil {
-		return fmt.Errorf("API server did not become ready: %w (last answer: %w)", context.Cause(ctx), last)
+		return fmt.Errorf("API server did not become ready: %w; not met: %s", context.Cause(ctx), unmet)
 	}
 	return nil
+}
+
+// failedChecks picks the names of failed checks from the body of /readyz, where
+// each is on a line such as "[-]etcd failed: reason withheld".
+func failedChecks(body []byte) string {
+	var names []string
+	for line := range strings.Lines(string(body)) {
+		if rest, ok := strings.CutPrefix(line, "[-]"); ok {
+			name, _, _ := strings.Cut(rest, " ")
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // apiServerFlags differs from a kubeadm cluster's in this: etcd behind a unix

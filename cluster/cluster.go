@@ -95,6 +95,7 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 
 func (c *Cluster) start(ctx context.Context) error {
 	began := time.Now()
+	relaxCollector()
 	// A component that ends while others start ends the start.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -136,11 +137,13 @@ func (c *Cluster) prepare(ctx context.Context) (net.Listener, error) {
 // startAPI starts etcd and builds the API server beside it, since building takes
 // longer than etcd does, then serves and waits for readiness.
 func (c *Cluster) startAPI(ctx context.Context, listener net.Listener) error {
+	began := time.Now()
 	database := make(chan error, 1)
 	go func() {
 		var err error
 		c.etcd, err = startEtcd(ctx, c.paths, c.file)
 		if err == nil {
+			c.log.Debug("etcd is ready", "after", time.Since(began))
 			go c.watchEtcd()
 		}
 		database <- err
@@ -149,6 +152,7 @@ func (c *Cluster) startAPI(ctx context.Context, listener net.Listener) error {
 	if err := errors.Join(<-database, buildErr); err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	c.log.Debug("API server is built", "after", time.Since(began))
 	c.server = server
 	c.run(&c.api, "API server", server.run)
 	return server.waitReady(ctx)
@@ -179,6 +183,7 @@ func (c *Cluster) startClients() {
 		return runDNS(ctx, c.config, c.paths, func() { close(c.dns) })
 	})
 	c.run(&c.clients, "certificate renewal", c.renew)
+	c.run(&c.clients, "memory", settle)
 }
 
 // run runs one component in its group. A component that returns or panics before

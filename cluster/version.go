@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"runtime/debug"
+	"strconv"
 	"strings"
 	_ "unsafe" // for go:linkname
 
@@ -13,7 +14,8 @@ import (
 // would call itself v0.0.0-master+$Format:%H$, which kubectl and Helm cannot
 // parse, and which SetDynamicVersion may not move away from 0.0.0. So they are
 // reached by name, and filled from what is certain: the version of the module
-// that is linked in. Values that -ldflags did set are left alone.
+// that is linked in, or, in a test binary, which does not say, the minor version
+// that the code itself states. Values that -ldflags did set are left alone.
 //
 //go:linkname gitVersion k8s.io/component-base/version.gitVersion
 //go:linkname gitMajor k8s.io/component-base/version.gitMajor
@@ -21,18 +23,19 @@ import (
 var gitVersion, gitMajor, gitMinor string
 
 func init() {
-	linked := moduleVersion("k8s.io/kubernetes")
-	if !strings.HasPrefix(gitVersion, "v0.0.0-") || linked == "" {
+	if !strings.HasPrefix(gitVersion, "v0.0.0-") {
 		return
 	}
+	linked := moduleVersion("k8s.io/kubernetes")
 	parsed, err := utilversion.ParseSemantic(linked)
 	if err != nil {
-		return
+		linked = "v" + version.DefaultKubeBinaryVersion + ".0"
+		parsed = utilversion.MustParseSemantic(linked)
 	}
 	gitVersion = linked
-	gitMajor, gitMinor, _ = strings.Cut(parsed.WithPatch(0).String(), ".")
-	gitMinor, _, _ = strings.Cut(gitMinor, ".")
-	// The package copied the placeholder before this function ran.
+	gitMajor, gitMinor = strconv.FormatUint(uint64(parsed.Major()), 10), strconv.FormatUint(uint64(parsed.Minor()), 10)
+	// The package copied the placeholder before this function ran. What it is told
+	// now is what it would have copied, so it has no ground to refuse.
 	_ = version.SetDynamicVersion(linked)
 }
 
