@@ -32,34 +32,26 @@ type trouble struct {
 // not at all, so an observation and the decisions that follow from it belong in
 // one call.
 //
-// A lone probe success may be folded into the run it continues: see
-// [FoldOptions]. A success that led to a decision comes in one call with it, or
-// through [Journal.AppendNow], and is kept whole.
+// Probe successes from which nothing followed are folded into the runs they
+// continue: see [FoldOptions]. A success that led to a decision comes in one call
+// with it, and is kept whole.
 //
 // The error is never about the disk, but about the facts: no id, no body, a
 // decision without a reason. Nothing is written then.
-func (j *Journal) Append(facts ...fact.Fact) error {
-	if len(facts) == 1 && j.fold.takes(facts[0]) {
-		return j.fold.add(facts[0])
-	}
-	return j.AppendNow(facts...)
-}
+func (j *Journal) Append(facts ...fact.Fact) error { return j.appendOrFold(facts, true) }
 
 // AppendNow is Append without folding. Open runs of the pods concerned are
 // written first, so that a pod's facts are in order.
-func (j *Journal) AppendNow(facts ...fact.Fact) error {
+func (j *Journal) AppendNow(facts ...fact.Fact) error { return j.appendOrFold(facts, false) }
+
+func (j *Journal) appendOrFold(facts []fact.Fact, mayFold bool) error {
 	if len(facts) == 0 {
 		return nil
 	}
 	if j.closed.Load() {
 		return ErrClosed
 	}
-	return j.fold.closeBefore(facts, func(runs []fact.Fact) error {
-		if len(runs) > 0 {
-			facts = append(runs, facts...)
-		}
-		return j.append(facts)
-	})
+	return j.fold.append(facts, mayFold)
 }
 
 // scratch is what an Append needs until its group is written.
@@ -266,7 +258,7 @@ func (j *Journal) Degraded() string {
 func (j *Journal) syncer() {
 	tick := time.NewTicker(min(j.o.SyncEvery, retryEvery))
 	defer tick.Stop()
-	var tried time.Time
+	var tried, slotsSynced time.Time
 	for {
 		select {
 		case <-j.stop:
@@ -280,10 +272,24 @@ func (j *Journal) syncer() {
 				j.fold.adopt()
 			}
 		}
-		if err := j.Sync(); err != nil && !errors.Is(err, os.ErrClosed) {
+		if err := j.syncDue(&slotsSynced); err != nil && !errors.Is(err, os.ErrClosed) {
 			j.commit.Lock()
 			j.degrade(err)
 			j.commit.Unlock()
 		}
 	}
+}
+
+// syncSlotsEvery is longer than SyncEvery because the same blocks are written
+// again with every success.
+const syncSlotsEvery = 30 * time.Second
+
+func (j *Journal) syncDue(slotsSynced *time.Time) error {
+	if now := time.Now(); now.Sub(*slotsSynced) >= syncSlotsEvery {
+		*slotsSynced = now
+		if err := j.fold.sync(); err != nil {
+			return err
+		}
+	}
+	return j.syncLogs()
 }

@@ -3,7 +3,7 @@ package journal
 import (
 	"cmp"
 	"encoding/binary"
-	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -28,20 +28,22 @@ import (
 // A run ends, and is written, right before the next fact about its pod that is
 // not itself such a success: a failure, an exit, a decision, a checkpoint, any
 // fact at all but fact.Sampled, which comes often and of which nothing follows.
-// So every fact from which something could follow stands where it stood, with
-// the successes around it whole. Every so often a long run is written and goes
-// on as a new one, so that history has some resolution.
+// A success that a fact of the same Append names in Because is kept whole, too.
+// So every fact from which something followed stands where it stood, with the
+// successes before it whole. Every so often a long run is written and goes on
+// as a new one, so that history has some resolution.
 //
-// What a replay sees: successes that changed nothing, later by at most the run
-// and never later than the next fact that could change something. This gives
-// the same decisions provided that counting Count successes at once comes to
-// the same as counting them one by one. The id of an attempt that was folded is
-// not found any more, so a decision must not name one; it does not if it came
-// in one Append with the last success that it rests on, and names, besides, at
-// most the Keep before it.
+// What a replay sees: successes that changed nothing, up to a run later and
+// never later than the next fact that could change something. That gives the
+// same decisions, byte for byte, provided that counting Count successes at once
+// comes to the same as counting them one by one, and that no decision names an
+// attempt that was folded (its id is not found any more). Package health names
+// at most ten attempts of a row, when the row reaches its threshold: therefore
+// a run that is still young holds nine successes whole.
 //
 // Open runs are in the answers, and in a file of their own (slots.go), so they
-// survive the process as every other fact does.
+// survive the process as every other fact does; a loss of power they survive
+// within half a minute.
 type FoldOptions struct {
 	// Off keeps every success whole.
 	Off bool
@@ -50,6 +52,13 @@ type FoldOptions struct {
 	// Keep is how many of the latest successes are held whole; 0: 3.
 	Keep int
 }
+
+const (
+	// youngRun is the number of successes up to which a run is young, so it must
+	// not be below any successThreshold in use; youngKeep is what it holds whole.
+	youngRun  = 64
+	youngKeep = 9
+)
 
 func (o FoldOptions) withDefaults() FoldOptions {
 	if o.Every <= 0 {
@@ -61,11 +70,17 @@ func (o FoldOptions) withDefaults() FoldOptions {
 	return o
 }
 
-// runKey tells the probes of one pod apart.
+// runKey tells runs apart.
 type runKey struct {
+	pod       types.UID
 	container string
 	attempt   int32
 	probe     fact.ProbeKind
+}
+
+func keyOf(f fact.Fact) runKey {
+	p, _ := f.Body.(fact.Probed)
+	return runKey{f.Pod.UID, f.Container, f.Attempt, p.Probe}
 }
 
 // run is an open run: what is folded, and the latest successes, oldest first.
@@ -73,6 +88,7 @@ type run struct {
 	folded *fact.Fact
 	whole  []kept
 	since  time.Time // Seen of the first success of it
+	count  int       // successes since it began, written ones too
 	slot   slot
 }
 
@@ -81,6 +97,8 @@ type kept struct {
 	fact   fact.Fact
 	record []byte
 }
+
+func (r *run) last() fact.Fact { return r.whole[len(r.whole)-1].fact }
 
 func (r *run) facts() []fact.Fact {
 	var fs []fact.Fact
@@ -91,6 +109,20 @@ func (r *run) facts() []fact.Fact {
 		fs = append(fs, k.fact)
 	}
 	return fs
+}
+
+// with is the run after one more success. The run itself stays as it is.
+func (r *run) with(k kept, keep int) *run {
+	next := *r
+	next.whole = append(slices.Clone(r.whole), k)
+	next.count++
+	if next.count <= youngRun {
+		keep = max(keep, youngKeep)
+	}
+	for len(next.whole) > keep {
+		next.absorb()
+	}
+	return &next
 }
 
 // folder holds the open runs of a journal.
@@ -112,61 +144,134 @@ func (d *folder) takes(f fact.Fact) bool {
 	return ok && !d.j.o.Fold.Off && p.Verdict == fact.Success && p.Count <= 1 && f.Pod.UID != "" && f.ID != 0
 }
 
-// add folds one success into the run it continues.
-func (d *folder) add(f fact.Fact) error {
-	if d.j.closed.Load() {
-		return ErrClosed
+// append writes facts and folds, of those that may be folded, the ones that
+// none of the others names.
+func (d *folder) append(facts []fact.Fact, mayFold bool) error {
+	d.mu.Lock()
+	named := map[fact.ID]bool{}
+	touched := false
+	for _, f := range facts {
+		touched = touched || mayFold && d.takes(f) || d.runs[f.Pod.UID] != nil
+		for _, id := range f.Because {
+			named[id] = true
+		}
 	}
+	if !touched {
+		d.mu.Unlock()
+		return d.j.append(facts)
+	}
+	defer d.mu.Unlock()
+	c := change{d: d, runs: map[types.UID]map[runKey]*run{}}
+	for _, f := range facts {
+		_, sample := f.Body.(fact.Sampled)
+		switch {
+		case mayFold && d.takes(f) && !named[f.ID]:
+			if err := c.fold(f); err != nil {
+				return err
+			}
+			continue
+		case !sample:
+			c.end(f.Pod.UID)
+		}
+		c.out = append(c.out, f)
+	}
+	return c.apply()
+}
+
+// change is what an Append does to the runs, done only once all is written.
+type change struct {
+	d    *folder
+	runs map[types.UID]map[runKey]*run // of the pods that are touched
+	out  []fact.Fact                   // what goes to the log, in order
+}
+
+// of gives the runs of a pod as they will be.
+func (c *change) of(pod types.UID) map[runKey]*run {
+	if c.runs[pod] == nil {
+		c.runs[pod] = maps.Clone(c.d.runs[pod])
+	}
+	if c.runs[pod] == nil {
+		c.runs[pod] = map[runKey]*run{}
+	}
+	return c.runs[pod]
+}
+
+// fold puts a success into the run it continues.
+func (c *change) fold(f fact.Fact) error {
 	record, _, err := appendRecord(nil, f)
 	if err != nil {
-		return err
+		return fmt.Errorf("journal: %s %d of pod %s: %w", kindOf(f), f.ID, f.Pod, err)
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	p, _ := f.Body.(fact.Probed)
-	key := runKey{f.Container, f.Attempt, p.Probe}
-	r := d.runs[f.Pod.UID][key]
-	if r != nil && !equalSuccess(r.whole[len(r.whole)-1].fact, f) {
-		if err := d.closePods(nil, f.Pod.UID); err != nil {
-			return err
-		}
+	key := keyOf(f)
+	r := c.of(f.Pod.UID)[key]
+	if r != nil && !equalSuccess(r.last(), f) {
+		c.end(f.Pod.UID)
 		r = nil
 	}
 	if r == nil {
 		r = &run{since: f.Seen}
-		if d.runs[f.Pod.UID] == nil {
-			d.runs[f.Pod.UID] = map[runKey]*run{}
-		}
-		d.runs[f.Pod.UID][key] = r
 	}
-	r.whole = append(r.whole, kept{f, record})
-	for len(r.whole) > d.j.o.Fold.Keep {
-		r.absorb()
+	if r.folded != nil && f.Seen.Sub(r.since) >= c.d.j.o.Fold.Every {
+		// Before the success comes in: what is written is then what the slot has.
+		c.out = append(c.out, *r.folded)
+		again := *r
+		again.folded, again.since = nil, f.Seen
+		r = &again
 	}
-	if r.folded != nil && f.Seen.Sub(r.since) >= d.j.o.Fold.Every {
-		if err := d.j.append([]fact.Fact{*r.folded}); err != nil {
-			return err
-		}
-		r.folded, r.since = nil, f.Seen
-	}
-	return d.save(f.Pod.UID, key, r)
+	c.of(f.Pod.UID)[key] = r.with(kept{f, record}, c.d.j.o.Fold.Keep)
+	return nil
 }
 
-// save puts the run into its slot. What does not fit a slot is not folded.
-func (d *folder) save(pod types.UID, key runKey, r *run) error {
-	image, err := r.image()
-	for err == nil && len(image) > slotBytes && len(r.whole) > 1 {
-		r.absorb()
-		image, err = r.image()
+// end has a pod's runs written.
+func (c *change) end(pod types.UID) {
+	var fs []fact.Fact
+	for _, r := range c.of(pod) {
+		fs = append(fs, r.facts()...)
 	}
+	slices.SortFunc(fs, func(a, b fact.Fact) int { return cmp.Compare(a.ID, b.ID) })
+	c.out = append(c.out, fs...)
+	c.runs[pod] = map[runKey]*run{}
+}
+
+func (c *change) apply() error {
+	if len(c.out) > 0 {
+		if err := c.d.j.append(c.out); err != nil {
+			return err
+		}
+	}
+	for pod, after := range c.runs {
+		for key, r := range c.d.runs[pod] {
+			if after[key] == nil || after[key].slot.no != r.slot.no {
+				c.d.slots.clear(&r.slot)
+			}
+		}
+		for key, r := range after {
+			if err := c.d.save(key, r, after); err != nil {
+				return err
+			}
+		}
+		if c.d.runs[pod] = after; len(after) == 0 {
+			delete(c.d.runs, pod)
+		}
+	}
+	return nil
+}
+
+// save puts a run that changed into its slot. What does not fit is not folded.
+func (d *folder) save(key runKey, r *run, runs map[runKey]*run) error {
+	if before := d.runs[key.pod][key]; before == r {
+		return nil
+	}
+	image, err := r.image()
 	if err != nil {
 		return err
 	}
 	if len(image) > slotBytes {
-		return d.closePods(nil, pod)
+		delete(runs, key)
+		d.slots.clear(&r.slot)
+		return d.j.append(r.facts())
 	}
 	d.slots.save(&r.slot, image)
-	d.runs[pod][key] = r
 	return nil
 }
 
@@ -253,58 +358,15 @@ func inCommon(e *fact.Evidence) *fact.Evidence {
 	}
 }
 
-// closeBefore ends the runs of the pods that facts are about, and has write
-// write them together with the facts.
-func (d *folder) closeBefore(facts []fact.Fact, write func(runs []fact.Fact) error) error {
-	d.mu.Lock()
-	var pods []types.UID
-	for _, f := range facts {
-		if _, sampled := f.Body.(fact.Sampled); !sampled && d.runs[f.Pod.UID] != nil && !slices.Contains(pods, f.Pod.UID) {
-			pods = append(pods, f.Pod.UID)
-		}
-	}
-	if len(pods) == 0 {
-		d.mu.Unlock()
-		return write(nil)
-	}
-	defer d.mu.Unlock()
-	return d.closePods(write, pods...)
-}
-
-// closePods ends the runs of pods and has write (nil: a plain append) write
-// them. The caller holds mu, so that no success comes in between.
-func (d *folder) closePods(write func(runs []fact.Fact) error, pods ...types.UID) error {
-	if write == nil {
-		write = d.j.append
-	}
-	var runs []fact.Fact
-	for _, pod := range pods {
-		for _, r := range d.runs[pod] {
-			runs = append(runs, r.facts()...)
-		}
-	}
-	slices.SortFunc(runs, func(a, b fact.Fact) int { return cmp.Compare(a.ID, b.ID) })
-	if err := write(runs); err != nil {
-		return err
-	}
-	for _, pod := range pods {
-		for _, r := range d.runs[pod] {
-			d.slots.clear(&r.slot)
-		}
-		delete(d.runs, pod)
-	}
-	return nil
-}
-
 // closeAll ends every run.
 func (d *folder) closeAll() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var errs []error
+	c := change{d: d, runs: map[types.UID]map[runKey]*run{}}
 	for _, pod := range slices.Sorted(maps.Keys(d.runs)) {
-		errs = append(errs, d.closePods(nil, pod))
+		c.end(pod)
 	}
-	return errors.Join(errs...)
+	return c.apply()
 }
 
 // open gives the facts of the open runs of those pods that match.
@@ -314,7 +376,7 @@ func (d *folder) open(match func(fact.Pod) bool) []fact.Fact {
 	var fs []fact.Fact
 	for _, runs := range d.runs {
 		for _, r := range runs {
-			if match(r.whole[len(r.whole)-1].fact.Pod) {
+			if match(r.last().Pod) {
 				fs = append(fs, r.facts()...)
 			}
 		}
@@ -334,20 +396,37 @@ func (d *folder) load() fact.ID {
 
 func (d *folder) adopt() {
 	for _, left := range d.slots.takeLeft() {
-		var missing []fact.Fact
-		for _, f := range left.facts {
-			if _, found, err := d.j.find(f.Pod, f.ID); err == nil && !found {
-				missing = append(missing, f)
-			}
+		missing, err := d.missing(left.facts)
+		if err == nil && len(missing) > 0 {
+			err = d.j.append(missing)
 		}
-		if len(missing) > 0 {
-			if err := d.j.append(missing); err != nil {
-				d.j.o.Log.Error("journal: cannot write a run that was left open", "err", err)
-				continue
-			}
+		if err != nil {
+			d.j.o.Log.Error("journal: cannot write a run that was left open", "err", err)
+			continue
 		}
 		d.slots.clear(&left.slot)
 	}
+}
+
+// missing gives those facts of a run that did not reach the log. Where a success
+// of the same probe that is as new as its newest did, the whole run had: it is
+// written before what follows it.
+func (d *folder) missing(run []fact.Fact) ([]fact.Fact, error) {
+	newest := run[len(run)-1]
+	there := map[fact.ID]bool{}
+	v := d.j.view(func(fact.Pod) bool { return false })
+	var failed error
+	v.each(Query{UID: newest.Pod.UID, Kinds: []fact.Kind{newest.Body.Kind()}, FromID: run[0].ID}, func(f fact.Fact, err error) bool {
+		if failed = err; err != nil {
+			return false
+		}
+		there[f.ID] = true
+		if f.ID >= newest.ID && keyOf(f) == keyOf(newest) {
+			run = nil
+		}
+		return run != nil
+	})
+	return slices.DeleteFunc(slices.Clone(run), func(f fact.Fact) bool { return there[f.ID] }), failed
 }
 
 func (d *folder) sync() error { return d.slots.sync() }

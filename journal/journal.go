@@ -389,13 +389,18 @@ func (j *Journal) current() *log {
 // Sync makes everything that was appended survive a loss of power. It fails
 // while facts are in memory only.
 func (j *Journal) Sync() error {
+	err := errors.Join(j.fold.sync(), j.syncLogs())
+	if t := j.trouble.Load(); t != nil {
+		err = errors.Join(err, t.err)
+	}
+	return err
+}
+
+func (j *Journal) syncLogs() error {
 	j.mu.RLock()
 	logs := j.logs
 	j.mu.RUnlock()
-	errs := []error{j.fold.sync()}
-	if t := j.trouble.Load(); t != nil {
-		errs = append(errs, t.err)
-	}
+	var errs []error
 	for _, l := range logs {
 		errs = append(errs, l.sync())
 	}

@@ -65,19 +65,6 @@ func getFrom(s Source, id fact.ID) (fact.Fact, bool, error) {
 	return fact.Fact{}, false, nil
 }
 
-// find looks for a fact among those of one pod.
-func (j *Journal) find(pod fact.Pod, id fact.ID) (fact.Fact, bool, error) {
-	v := j.view(func(fact.Pod) bool { return false })
-	var found fact.Fact
-	var ok bool
-	var err error
-	v.each(Query{UID: pod.UID, FromID: id, ToID: id + 1}, func(f fact.Fact, e error) bool {
-		found, ok, err = f, e == nil, e
-		return false
-	})
-	return found, ok, err
-}
-
 // view is what a question is put to: everything there is at one moment.
 type view struct {
 	segs   []*segment

@@ -17,7 +17,9 @@ import (
 // overwritten with every success. A slot has two halves, which are written in
 // turn, so that one of them is whole whatever happens to the writer. The half
 // with the larger last id is the newer one.
-const slotBytes = 8 << 10 // of a half
+//
+// The file is sparse: of a half, the blocks that were written take space.
+const slotBytes = 32 << 10 // of a half
 
 // slot is a run's place in the file. The zero value has none yet.
 type slot struct {
