@@ -15,7 +15,7 @@ func (x *trouble) check(s step) {
 	x.checkDecisions(s)
 	x.checkPhase(s)
 	x.checkStatus(s)
-	if len(x.steps)%16 == 0 {
+	if len(x.steps)%64 == 0 {
 		x.checkPurity(s)
 	}
 }
@@ -153,10 +153,11 @@ func (x *trouble) addsWork(s step) bool { return s.after.p.couldRestartAll() || 
 // the containers (law 6), restart counts with the runs that were seen, and
 // transition times with the conditions before.
 func (x *trouble) checkStatus(s step) {
-	status, old := Status(s.after), Status(s.before)
 	if !s.after.p.settled() {
 		return
 	}
+	status, old := Status(s.after), x.shown
+	x.shown = status
 	ready := findCondition(status.Conditions, v1.PodReady).Status == v1.ConditionTrue
 	all := !terminal(status.Phase)
 	for i := range s.after.p.Containers {

@@ -34,6 +34,8 @@ type world struct {
 	// are the errors of its next postStart hooks.
 	refuse map[string][]fact.Body
 	hooks  map[string][]string
+	// hookTakes is how long postStart hooks run.
+	hookTakes time.Duration
 	// stubborn counts the kills that fail before one succeeds.
 	stubborn int
 	// setUps are answers to the next SetUps, in order; then they succeed.
@@ -179,7 +181,7 @@ func (w *world) answerStart(d fact.Fact, come func(time.Duration, fact.Body)) {
 		if errs := w.hooks[d.Container]; len(errs) > 0 {
 			hook.Error, w.hooks[d.Container] = errs[0], errs[1:]
 		}
-		come(0, hook)
+		come(w.hookTakes, hook)
 	}
 }
 
