@@ -123,7 +123,7 @@ func claim(dataDir string) (*os.File, instance, error) {
 	if err != nil {
 		return nil, i, fmt.Errorf("opening the lock: %w", err)
 	}
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := lockUnlessRunning(lock, i); err != nil {
 		lock.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
 			return nil, i, errRunning
@@ -131,6 +131,23 @@ func claim(dataDir string) (*os.File, instance, error) {
 		return nil, i, fmt.Errorf("locking %s: %w", dataDir, err)
 	}
 	return lock, i, nil
+}
+
+// dying is how long a killed process may take to let go of its files: the kernel
+// first gives back its memory.
+const dying = 10 * time.Second
+
+// lockUnlessRunning takes the lock. While the process that holds it is already
+// dead but not yet gone, it waits.
+func lockUnlessRunning(lock *os.File, holder instance) error {
+	deadline := time.Now().Add(dying)
+	for {
+		err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if !errors.Is(err, unix.EWOULDBLOCK) || holder.PID == 0 || holder.running() || time.Now().After(deadline) {
+			return err
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
 }
 
 // refuseForeign refuses a directory that holds something which is not ours. What
@@ -175,6 +192,9 @@ func startTicks(pid int) (uint64, error) {
 	fields := strings.Fields(rest)
 	if !ok || len(fields) < 20 {
 		return 0, fmt.Errorf("/proc/%d/stat has %d fields after the command, want at least 20", pid, len(fields))
+	}
+	if fields[0] == "Z" || fields[0] == "X" {
+		return 0, fmt.Errorf("process %d is dead", pid)
 	}
 	ticks, err := strconv.ParseUint(fields[19], 10, 64)
 	if err != nil {
