@@ -311,6 +311,9 @@ func sleeper(t *testing.T, m *Manager, parent, name string) *exec.Cmd {
 	})
 	for _, root := range m.layout.Roots() {
 		dir := filepath.Join(root, parent, name)
+		if m.layout.V2 {
+			write(t, filepath.Dir(dir), "cgroup.subtree_control", "+cpu +memory +pids")
+		}
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}

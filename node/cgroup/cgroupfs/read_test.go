@@ -83,14 +83,17 @@ func TestParsersRoundTrip(t *testing.T) {
 
 // Whatever a file holds, reading it neither panics nor gives a negative number.
 func FuzzFiles(f *testing.F) {
-	for _, file := range []string{"memory.stat", "cpu.stat", "memory.events", "memory.pressure", "memory.max"} {
-		for _, dir := range []string{"v1", "v2"} {
-			matches, _ := filepath.Glob(filepath.Join("testdata", dir, "*", file))
-			for _, m := range matches {
-				if b, err := os.ReadFile(m); err == nil {
-					f.Add(b)
-				}
+	for _, tree := range []string{"testdata/v1/*/ctr/*", "testdata/v2/ctr/*"} {
+		recorded, err := filepath.Glob(tree)
+		if err != nil || len(recorded) == 0 {
+			f.Fatalf("nothing recorded at %s: %v", tree, err)
+		}
+		for _, path := range recorded {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				f.Fatal(err)
 			}
+			f.Add(text)
 		}
 	}
 	f.Add([]byte("some avg10=1..2 avg60= total=-5\nfull"))
