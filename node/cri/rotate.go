@@ -65,6 +65,9 @@ func (c *Client) rotateIfLarge(ctx context.Context, r Rotation, v ContainerView)
 		return err
 	}
 	rotated := v.LogPath + "." + time.Now().Format(rotatedStamp)
+	if taken(rotated) || taken(rotated+zipped) {
+		return nil // rotated in this very second; the next look is soon enough
+	}
 	if err := os.Rename(v.LogPath, rotated); err != nil {
 		return err
 	}
@@ -73,6 +76,11 @@ func (c *Client) rotateIfLarge(ctx context.Context, r Rotation, v ContainerView)
 		return errors.Join(err, os.Rename(rotated, v.LogPath))
 	}
 	return nil
+}
+
+func taken(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // tidyRotated makes room for one more rotated log: it removes what an

@@ -1,0 +1,113 @@
+package cri
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	v1 "k8s.io/api/core/v1"
+	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
+)
+
+func exited(dir string, code int32, policy v1.TerminationMessagePolicy) ContainerView {
+	return ContainerView{
+		State: Exited, ExitCode: code, Reason: "Error", LogPath: filepath.Join(dir, "0.log"),
+		Recorded: Recorded{MessagePath: "/dev/termination-log", MessagePolicy: policy},
+		Mounts:   []Mount{{HostPath: filepath.Join(dir, "message"), ContainerPath: "/dev/termination-log"}},
+	}
+}
+
+func write(t testing.TB, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const stamp = "2026-01-02T03:04:05.678901234Z stdout F "
+
+func TestTerminationMessage(t *testing.T) {
+	fallback := v1.TerminationMessageFallbackToLogsOnError
+	for name, test := range map[string]struct {
+		message, log string
+		change       func(*ContainerView)
+		want         string
+	}{
+		"file":                          {message: "why\n", log: stamp + "log\n", want: "why\n"},
+		"nothing said":                  {log: stamp + "log\n", want: ""},
+		"empty file, log on error":      {log: stamp + "log\n", change: func(v *ContainerView) { v.Recorded.MessagePolicy = fallback }, want: "log\n"},
+		"file wins over log":            {message: "why", log: stamp + "log\n", change: func(v *ContainerView) { v.Recorded.MessagePolicy = fallback }, want: "why"},
+		"no log on success":             {log: stamp + "log\n", change: func(v *ContainerView) { v.Recorded.MessagePolicy, v.ExitCode = fallback, 0 }},
+		"no log of what cannot run":     {log: stamp + "log\n", change: func(v *ContainerView) { v.Recorded.MessagePolicy, v.Reason = fallback, "ContainerCannotRun" }},
+		"runtime's message first":       {message: "why", change: func(v *ContainerView) { v.Message = "runtime" }, want: "runtime: why"},
+		"runtime's message alone":       {change: func(v *ContainerView) { v.Message = "runtime" }, want: "runtime"},
+		"no path":                       {message: "why", change: func(v *ContainerView) { v.Recorded.MessagePath = "" }},
+		"relative path":                 {message: "why", change: func(v *ContainerView) { v.Recorded.MessagePath = "dev/termination-log" }, want: "why"},
+		"not mounted":                   {message: "why", change: func(v *ContainerView) { v.Mounts = nil }},
+		"still running":                 {message: "why", change: func(v *ContainerView) { v.State = Running }},
+		"the end of a long file":        {message: strings.Repeat("a", 5000) + "end", want: strings.Repeat("a", 4093) + "end"},
+		"log missing":                   {change: func(v *ContainerView) { v.Recorded.MessagePolicy, v.LogPath = fallback, "/none" }, want: "Error on reading termination message from logs: "},
+		"no path, but the log on error": {log: stamp + "log\n", change: func(v *ContainerView) { v.Recorded = Recorded{MessagePolicy: fallback} }, want: "log\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, "message", test.message)
+			write(t, dir, "0.log", test.log)
+			v := exited(dir, 1, v1.TerminationMessageReadFile)
+			if test.change != nil {
+				test.change(&v)
+			}
+			got := TerminationMessage(v)
+			if got != test.want && !(strings.HasPrefix(test.want, "Error on") && strings.HasPrefix(got, test.want)) {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// FuzzTerminationMessage feeds files and logs as a hostile container could write
+// them. The message stays within its bounds, and nothing breaks.
+func FuzzTerminationMessage(f *testing.F) {
+	f.Add([]byte("message"), []byte(stamp+"a\n"))
+	f.Add([]byte{}, []byte(stamp+"a\n2026-01-02T03:04:05Z stderr P half"))
+	f.Add([]byte{}, []byte("\n\n \x00\n"+stamp))
+	f.Add([]byte{}, []byte(`{"log":"x\n","stream":"stdout","time":"2016-10-20T18:39:20.57606443Z"}`+"\n"))
+	f.Add([]byte{}, []byte(strings.Repeat(stamp+strings.Repeat("x", 100)+"\n", 100)))
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, message, log []byte) {
+		write(t, dir, "message", string(message))
+		write(t, dir, "0.log", string(log))
+		got := TerminationMessage(exited(dir, 1, v1.TerminationMessageFallbackToLogsOnError))
+		switch {
+		case len(message) > 0:
+			end := string(message[max(0, len(message)-kubecontainer.MaxContainerTerminationMessageLength):])
+			if got != end {
+				t.Errorf("%d bytes of a message of %d", len(got), len(message))
+			}
+		case strings.HasPrefix(got, "Error on reading termination message from logs: "):
+			// The log is not one that a runtime writes; the error quotes it.
+		case len(got) > kubecontainer.MaxContainerTerminationMessageLogLength:
+			t.Errorf("%d bytes from the log", len(got))
+		case strings.Count(got, "\n") > kubecontainer.MaxContainerTerminationMessageLogLines:
+			t.Errorf("%d lines from the log", strings.Count(got, "\n"))
+		case utf8.Valid(log) && len(got) < kubecontainer.MaxContainerTerminationMessageLogLength && !utf8.ValidString(got) && !strings.Contains(string(log), "\\"):
+			t.Errorf("text was cut within a character: %q", got)
+		}
+	})
+}
+
+// FuzzLabels feeds annotations of containers that somebody else made.
+func FuzzLabels(f *testing.F) {
+	f.Add("1f", "3", "30", `{"exec":{"command":["x"]}}`, `[{"containerPort":80}]`)
+	f.Add("", "", "", "", "")
+	f.Add("zz", "99999999999", "-1", "{", "null")
+	f.Fuzz(func(t *testing.T, hash, count, grace, hook, ports string) {
+		a := map[string]string{
+			annotationHash: hash, annotationRestartCount: count, annotationGrace: grace, annotationPreStop: hook, annotationPorts: ports,
+		}
+		recordedOf(a)
+		attemptOf(a, 7)
+	})
+}
