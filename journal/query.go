@@ -32,10 +32,16 @@ type Query struct {
 	// FromID and ToID bound the ids: FromID is inside, ToID is not.
 	FromID, ToID fact.ID
 
+	// SinceCheckpoint leaves out, of each pod, what comes before its latest
+	// fact.Checkpoint: what a restart needs.
+	SinceCheckpoint bool
+
 	// Limit ends the answer after so many facts; 0: no limit.
 	Limit int
 	// Reverse gives the newest first.
 	Reverse bool
+
+	checkpoints map[types.UID]fact.ID // for SinceCheckpoint
 }
 
 // Source is what answers questions: a [Journal], a [Reader] or a [File].
@@ -97,7 +103,7 @@ func (q *Query) wants(h head) bool {
 	return q.wantsSpan(h.id, h.id, h.at, h.end) &&
 		(q.Container == "" || q.Container == h.ctr) &&
 		(len(q.Kinds) == 0 || slices.Contains(q.Kinds, h.kin)) &&
-		q.wantsPod(*h.pod)
+		q.wantsPod(*h.pod) && h.id >= q.checkpoints[h.pod.UID]
 }
 
 func (q *Query) wantsSpan(minID, maxID fact.ID, from, to int64) bool {
@@ -132,11 +138,31 @@ func (v view) chunks(q *Query) []chunk {
 	return all
 }
 
+// checkpoints gives the id of each pod's latest checkpoint.
+func (v view) checkpoints() map[types.UID]fact.ID {
+	latest := map[types.UID]fact.ID{}
+	for _, s := range v.segs {
+		for i := range s.blocks {
+			b := &s.blocks[i]
+			latest[b.pod.UID] = max(latest[b.pod.UID], b.checkpoint)
+		}
+	}
+	for _, l := range v.logs {
+		for i := range l.entries {
+			if e := &l.entries[i]; e.kin == checkpointKind {
+				latest[e.pod.UID] = max(latest[e.pod.UID], e.id)
+			}
+		}
+	}
+	return latest
+}
+
 func (v view) blocks(s *segment, q *Query) []chunk {
 	kinds := s.kindsOf(q.Kinds)
 	var all []chunk
 	for _, b := range s.blocks {
-		if b.kinds&kinds == 0 || !q.wantsSpan(b.minID, b.maxID, b.from, b.to) || !q.wantsPod(b.pod) || s.isBad(b) {
+		if b.kinds&kinds == 0 || !q.wantsSpan(b.minID, b.maxID, b.from, b.to) || !q.wantsPod(b.pod) ||
+			b.maxID < q.checkpoints[b.pod.UID] || s.isBad(b) {
 			continue
 		}
 		all = append(all, chunk{b.minID, b.maxID, func(q *Query) ([]record, error) { return v.readBlock(s, b, q) }})
@@ -232,6 +258,9 @@ func (l logView) read(found []entry) ([]record, error) {
 // when its first id is due, so what is in memory is what overlaps.
 func (v view) each(q Query, yield func(fact.Fact, error) bool) {
 	m := merge{reverse: q.Reverse}
+	if q.SinceCheckpoint {
+		q.checkpoints = v.checkpoints()
+	}
 	chunks := v.chunks(&q)
 	slices.SortFunc(chunks, func(a, b chunk) int { return m.order(m.begin(a), m.begin(b)) })
 

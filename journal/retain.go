@@ -122,7 +122,7 @@ func fit(shares []*share, limit, floor int64, cut func(*share, int)) {
 func (j *Journal) shares(segs []*segment) []*share {
 	live := *j.live.Load()
 	byPod := map[types.UID]*share{}
-	checkpoints := j.checkpoints(segs)
+	checkpoints := j.view(func(fact.Pod) bool { return false }).checkpoints()
 	var all []*share
 	for _, seg := range segs {
 		for _, b := range seg.blocks {
@@ -143,27 +143,4 @@ func (j *Journal) shares(segs []*segment) []*share {
 		}
 	}
 	return all
-}
-
-// checkpoints gives the id of each pod's latest checkpoint.
-func (j *Journal) checkpoints(segs []*segment) map[types.UID]fact.ID {
-	latest := map[types.UID]fact.ID{}
-	for _, seg := range segs {
-		for _, b := range seg.blocks {
-			if b.checkpoint > latest[b.pod.UID] {
-				latest[b.pod.UID] = b.checkpoint
-			}
-		}
-	}
-	j.mu.RLock()
-	logs := j.logs
-	j.mu.RUnlock()
-	for _, l := range logs {
-		for _, e := range l.view().entries {
-			if e.kin == checkpointKind && e.id > latest[e.pod.UID] {
-				latest[e.pod.UID] = e.id
-			}
-		}
-	}
-	return latest
 }

@@ -164,3 +164,26 @@ func TestMergingKeepsFewFiles(t *testing.T) {
 		t.Errorf("%d facts", len(got))
 	}
 }
+
+func TestSinceCheckpoint(t *testing.T) {
+	j := open(t, t.TempDir(), Options{})
+	for i := range 30 {
+		must(t, j.Append(failure(j.Next(1), testPod(i%3), i)))
+		if i == 10 || i == 20 {
+			must(t, j.Append(checkpoint(j.Next(1), testPod(i%3), i)))
+		}
+		if i == 25 {
+			must(t, j.commitAndSeal())
+		}
+	}
+	// Pod 0 has no checkpoint, pod 1 one behind its fact 11, pod 2 one behind 22.
+	want := []fact.ID{1, 4, 7, 10, 12, 14, 15, 17, 18, 20, 21, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32}
+	want = slices.DeleteFunc(want, func(id fact.ID) bool {
+		f, _, err := j.Get(id)
+		must(t, err)
+		return f.Pod == testPod(1) && id < 12 || f.Pod == testPod(2) && id < 23
+	})
+	if got := ids(collect(t, j.Query(Query{SinceCheckpoint: true}))); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
