@@ -23,6 +23,7 @@ func (t *turn) adoptedStatus(s v1.PodStatus) {
 	if t.Object == nil || t.Admission == rejected {
 		return
 	}
+	t.AdoptedAt = t.now
 	if s.StartTime != nil {
 		t.beginAt(s.StartTime.Time)
 	}
@@ -65,12 +66,16 @@ func (t *turn) adopt(c *container, s *v1.ContainerStatus) {
 	}
 }
 
-// giveUpUnseen ends the memory of runs that the API server told of and the
-// runtime did not: they are gone, and nobody saw how (kubelet_pods.go,
-// convertToAPIContainerStatuses).
+// unseen says that only the API server told of a run so far: whether it goes on
+// is for the runtime to say.
+func (c *container) unseen() bool { return c.Stage == idle && c.Run.ID != "" }
+
+// giveUpUnseen ends the memory of runs that the runtime says nothing about, once
+// the pod is admitted or some time later: they are gone, and nobody saw how
+// (kubelet_pods.go, convertToAPIContainerStatuses).
 func (t *turn) giveUpUnseen() {
 	for i := range t.Containers {
-		if c := &t.Containers[i]; c.Stage == idle && c.Run.ID != "" {
+		if c := &t.Containers[i]; c.unseen() {
 			t.endRun(c, fact.Exited{ContainerID: c.Run.ID, Vanished: true})
 			c.Begun = t.Sandbox.Stage == sandboxUp
 		}

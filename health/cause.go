@@ -92,7 +92,7 @@ func (c *container) endCause(b fact.Exited) string {
 	case c.Run.Killed != nil:
 		return c.killCause(b)
 	case v != nil:
-		return fmt.Sprintf("A child process (%s) was OOM-killed%s %s before; the main process then exited with code %d.",
+		return fmt.Sprintf("A child process (%s) was OOM-killed%s %s; the main process then exited with code %d.",
 			v.name(), v.at(), ago(c.Run.FinishedAt.Sub(v.At)), b.ExitCode)
 	case b.Signal != 0:
 		return fmt.Sprintf("The main process was ended by signal %d.", b.Signal)
@@ -109,7 +109,7 @@ func (c *container) killCause(b fact.Exited) string {
 	}
 	text := fmt.Sprintf("Ended by the node: %s; the process then exited with code %d.", k.Cause, b.ExitCode)
 	if v := c.lastVictim(); v != nil {
-		text += fmt.Sprintf(" A child process (%s) had been OOM-killed%s %s before.", v.name(), v.at(), ago(c.Run.FinishedAt.Sub(v.At)))
+		text += fmt.Sprintf(" A child process (%s) had been OOM-killed%s %s.", v.name(), v.at(), ago(c.Run.FinishedAt.Sub(v.At)))
 	}
 	return text
 }
@@ -128,14 +128,15 @@ func (v *oomVictim) at() string {
 	return fmt.Sprintf(" at its %s limit", resource.NewQuantity(v.Limit, resource.BinarySI))
 }
 
-// ago words a duration as a person would.
+// ago words a time before as a person would.
 func ago(d time.Duration) string {
-	d = max(d, 0)
 	switch {
+	case d < 100*time.Millisecond:
+		return "right before"
 	case d < 10*time.Second:
-		return fmt.Sprintf("%.1f s", d.Seconds())
+		return fmt.Sprintf("%.1f s before", d.Seconds())
 	case d < 2*time.Minute:
-		return fmt.Sprintf("%d s", int(d.Seconds()))
+		return fmt.Sprintf("%d s before", int(d.Seconds()))
 	}
-	return d.Round(time.Second).String()
+	return d.Round(time.Second).String() + " before"
 }

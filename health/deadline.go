@@ -53,6 +53,9 @@ func (p *pod) moments() []time.Time {
 			add(c.Pause.Turn, c.Pause.Until)
 		}
 	}
+	if !p.AdoptedAt.IsZero() {
+		add(p.AdoptedAt.Add(p.Policy.Retry))
+	}
 	if p.Ending != nil {
 		add(p.Ending.Until)
 		return all

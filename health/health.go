@@ -141,6 +141,9 @@ func (t *turn) plan() {
 	if !t.settled() || t.Gone {
 		return
 	}
+	if !t.AdoptedAt.IsZero() && !t.now.Before(t.AdoptedAt.Add(t.Policy.Retry)) {
+		t.giveUpUnseen()
+	}
 	t.endIfDue()
 	switch {
 	case t.Ending != nil:

@@ -91,7 +91,9 @@ var ends = []anEnd{
 		name: "OOM of main",
 		happen: func(w *world) {
 			w.oom("app", fact.OOMKilled{PID: 101, Command: "hog", Main: true, Limit: 32 << 20})
-			w.exit("app", 137, func(e *fact.Exited) { e.OOMKnown, e.OOMKills, e.MainOOMKilled, e.RuntimeReason = true, 1, true, "OOMKilled" })
+			w.exit("app", 137, func(e *fact.Exited) {
+				e.OOMKnown, e.OOMKills, e.MainOOMKilled, e.RuntimeReason = true, 1, true, "OOMKilled"
+			})
 		},
 		code: 137, reason: "OOMKilled", onFailure: true, message: "The main process (pid 101, hog) was OOM-killed at its 32Mi limit.",
 	},

@@ -147,7 +147,9 @@ func (x *trouble) checkPhase(s step) {
 
 // addsWork says that a step may take a pod back to Pending: init containers run
 // anew.
-func (x *trouble) addsWork(s step) bool { return s.after.p.couldRestartAll() || s.after.p.Sandbox.Attempt > 0 }
+func (x *trouble) addsWork(s step) bool {
+	return s.after.p.couldRestartAll() || s.after.p.Sandbox.Attempt > 0
+}
 
 // checkStatus compares the status with naive folds: readiness with the states of
 // the containers (law 6), restart counts with the runs that were seen, and

@@ -10,7 +10,7 @@ import (
 func (t *turn) markContainers() {
 	for i := range t.Containers {
 		c := &t.Containers[i]
-		if !t.statusKnown(c) {
+		if c.unseen() {
 			continue
 		}
 		ready, started := t.isReady(c), t.hasStarted(c)
@@ -28,10 +28,6 @@ func (t *turn) markContainers() {
 		t.decide(c.Name, c.Attempt, fact.Marked{Ready: ready, Started: started}, because...)
 	}
 }
-
-// statusKnown is false for a container that an earlier agent left, until the
-// runtime has told what became of it.
-func (t *turn) statusKnown(c *container) bool { return c.Stage != idle || c.Run.ID == "" }
 
 // movePhase reports another phase. Succeeded and Failed are final, and are only
 // said when no container runs any more (status/status_manager.go, mergePodStatus).

@@ -87,10 +87,35 @@ func kubectl(s v1.PodStatus, spec *v1.PodSpec, deleted bool) string {
 }
 
 func statusWord(s v1.PodStatus, spec *v1.PodSpec, deleted bool) string {
-	word := string(s.Phase)
+	if deleted {
+		return "Terminating"
+	}
+	if c := findCondition(s.Conditions, v1.PodInitialized); c == nil || c.Status != v1.ConditionTrue {
+		if word := initWord(s, spec); word != "" {
+			return word
+		}
+	}
+	word, runs := string(s.Phase), false
 	if s.Reason != "" {
 		word = s.Reason
 	}
+	for _, c := range slices.Backward(s.ContainerStatuses) {
+		switch {
+		case c.State.Waiting != nil && c.State.Waiting.Reason != "":
+			word = c.State.Waiting.Reason
+		case c.State.Terminated != nil && c.State.Terminated.Reason != "":
+			word = c.State.Terminated.Reason
+		case c.Ready && c.State.Running != nil:
+			runs = true
+		}
+	}
+	if word == "Completed" && runs {
+		return "NotReady"
+	}
+	return word
+}
+
+func initWord(s v1.PodStatus, spec *v1.PodSpec) string {
 	for i, c := range s.InitContainerStatuses {
 		if isSidecar(&spec.InitContainers[i]) && c.Started != nil && *c.Started {
 			continue
@@ -105,16 +130,5 @@ func statusWord(s v1.PodStatus, spec *v1.PodSpec, deleted bool) string {
 		}
 		return fmt.Sprintf("Init:%d/%d", i, len(spec.InitContainers))
 	}
-	for _, c := range slices.Backward(s.ContainerStatuses) {
-		switch {
-		case c.State.Waiting != nil && c.State.Waiting.Reason != "":
-			word = c.State.Waiting.Reason
-		case c.State.Terminated != nil && c.State.Terminated.Reason != "":
-			word = c.State.Terminated.Reason
-		}
-	}
-	if deleted {
-		return "Terminating"
-	}
-	return word
+	return ""
 }

@@ -33,9 +33,10 @@ const deferredRetry = 3 * time.Minute
 // must be restarted for it are ended by planKills.
 func (t *turn) planResizes() {
 	var grow []*container
-	for _, c := range t.resizable() {
+	behind := t.outdated()
+	for _, c := range behind {
 		switch {
-		case c.Resizing || !t.mayResize():
+		case c.Kill != nil || c.Resizing || !t.mayResize():
 		case shrinks(c.Set, t.spec(c).Resources):
 			t.resize(c)
 		default:
@@ -45,17 +46,17 @@ func (t *turn) planResizes() {
 	for _, c := range grow {
 		t.resize(c)
 	}
-	if t.Resize != nil && len(t.resizable()) == 0 {
+	if len(behind) == 0 {
 		t.Resize = nil
 	}
 }
 
-// resizable lists the running containers whose resources are not what the spec
+// outdated lists the running containers whose resources are not what the spec
 // wants.
-func (p *pod) resizable() []*container {
+func (p *pod) outdated() []*container {
 	var found []*container
 	for _, c := range p.each(initial, sidecar, regular) {
-		if c.Stage == running && c.Kill == nil && !sameResources(c.Set, p.spec(c).Resources) {
+		if c.Stage == running && !sameResources(c.Set, p.spec(c).Resources) {
 			found = append(found, c)
 		}
 	}

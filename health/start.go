@@ -47,7 +47,7 @@ func (t *turn) wants(c *container) bool {
 
 // startIf asks for a container that is wanted, unless it has to wait.
 func (t *turn) startIf(c *container, wanted bool) {
-	if !wanted || c.alive() || !t.mayStart(c) {
+	if !wanted || c.alive() || c.unseen() || !t.mayStart(c) {
 		return
 	}
 	var because []fact.ID

@@ -80,6 +80,8 @@ type pod struct {
 	Admission admission `json:"admission,omitempty"`
 	Admitting fact.ID   `json:"admitting,omitempty"` // the fact that told
 	StartTime time.Time `json:"startTime,omitzero"`
+	// AdoptedAt is when the API server's memory was taken over.
+	AdoptedAt time.Time `json:"adoptedAt,omitzero"`
 
 	Sandbox    sandbox     `json:"sandbox"`
 	Containers []container `json:"containers,omitempty"`

@@ -38,6 +38,11 @@ type world struct {
 	hookTakes time.Duration
 	// stubborn counts the kills that fail before one succeeds.
 	stubborn int
+	// habits are what a container does by itself some time after each start.
+	habits map[string]habit
+	// answers are what a container says to its probes, tried when they are due.
+	answers map[ProbeKey]answer // the attempt is left out
+	tried   map[ProbeKey]time.Time
 	// setUps are answers to the next SetUps, in order; then they succeed.
 	setUps []fact.Body
 	// onStep sees every step.
@@ -77,6 +82,21 @@ type behaviour struct {
 	ignores bool // it needs SIGKILL
 }
 
+// habit is an end of its own accord.
+type habit struct {
+	after time.Duration
+	exit  fact.Exited
+	// oom is told some time before the end.
+	oom    *fact.OOMKilled
+	before time.Duration
+}
+
+// answer is what a probe gets.
+type answer struct {
+	verdict fact.Verdict
+	message string
+}
+
 // epoch is when every world begins.
 var epoch = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 
@@ -85,6 +105,7 @@ func newWorld(t tb, policy Policy) *world {
 		t: t, state: New(policy), now: epoch, begun: epoch,
 		key:  fact.Pod{Namespace: "default", Name: "web", UID: "uid-1"},
 		runs: map[string]*process{}, behave: map[string]behaviour{}, refuse: map[string][]fact.Body{}, hooks: map[string][]string{},
+		habits: map[string]habit{}, answers: map[ProbeKey]answer{}, tried: map[ProbeKey]time.Time{},
 	}
 }
 
@@ -155,9 +176,9 @@ func (w *world) answer(d fact.Fact) {
 	case fact.Kill:
 		w.answerKill(d.Container, b, come)
 	case fact.Resize:
-		come(0, fact.Resized{Resources: b.Resources})
+		come(0, fact.Resized(b))
 	case fact.Remove:
-		come(0, fact.Removed{ContainerID: b.ContainerID})
+		come(0, fact.Removed(b))
 	case fact.TearDown:
 		come(0, fact.TornDown{})
 	case fact.Release:
@@ -182,6 +203,14 @@ func (w *world) answerStart(d fact.Fact, come func(time.Duration, fact.Body)) {
 			hook.Error, w.hooks[d.Container] = errs[0], errs[1:]
 		}
 		come(w.hookTakes, hook)
+	}
+	if h, ok := w.habits[d.Container]; ok {
+		if h.oom != nil {
+			come(h.after-h.before, *h.oom)
+		}
+		end := h.exit
+		end.ContainerID, end.StartedAt = id, w.now
+		come(h.after, end)
 	}
 }
 
@@ -233,6 +262,9 @@ func (w *world) deliver() bool {
 	for i, l := range w.pending {
 		if !l.at.After(w.now) {
 			w.pending = slices.Delete(w.pending, i, i+1)
+			if l.fact.At.IsZero() {
+				l.fact.At = l.at
+			}
 			if e, ok := l.fact.Body.(fact.Exited); ok {
 				w.forget(e.ContainerID)
 			}
@@ -262,6 +294,9 @@ func (w *world) advance(d time.Duration) {
 				next = l.at
 			}
 		}
+		if at := w.nextProbe(); !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
 		if next.IsZero() || next.After(end) {
 			break
 		}
@@ -269,6 +304,7 @@ func (w *world) advance(d time.Duration) {
 			w.now = next
 		}
 		w.settle()
+		w.tryProbes()
 		if at := Deadline(w.state); !at.IsZero() && !at.After(w.now) {
 			w.feed("", 0, fact.TimePassed{})
 			if again := Deadline(w.state); !again.IsZero() && !again.After(w.now) {
@@ -280,6 +316,46 @@ func (w *world) advance(d time.Duration) {
 		}
 	}
 	w.now = end
+}
+
+// dueProbes gives the probes that have an answer, with when they are due next.
+func (w *world) dueProbes() map[ProbeKey]time.Time {
+	due := map[ProbeKey]time.Time{}
+	for _, p := range Probes(w.state) {
+		if _, ok := w.answers[ProbeKey{Container: p.Key.Container, Kind: p.Key.Kind}]; !ok {
+			continue
+		}
+		at := p.StartedAt.Add(time.Duration(p.Spec.InitialDelaySeconds) * time.Second)
+		if last, ok := w.tried[p.Key]; ok {
+			at = last.Add(time.Duration(p.Spec.PeriodSeconds) * time.Second)
+		}
+		due[p.Key] = at
+	}
+	return due
+}
+
+func (w *world) nextProbe() (next time.Time) {
+	for _, at := range w.dueProbes() {
+		if next.IsZero() || at.Before(next) {
+			next = at
+		}
+	}
+	return next
+}
+
+// tryProbes makes the attempts that are due, in a fixed order.
+func (w *world) tryProbes() {
+	due := w.dueProbes()
+	for _, p := range Probes(w.state) {
+		at, ok := due[p.Key]
+		if !ok || at.After(w.now) {
+			continue
+		}
+		w.tried[p.Key] = w.now
+		a := w.answers[ProbeKey{Container: p.Key.Container, Kind: p.Key.Kind}]
+		w.feed(p.Key.Container, p.Key.Attempt, fact.Probed{Probe: p.Key.Kind, Verdict: a.verdict, Message: a.message})
+	}
+	w.settle()
 }
 
 // exit ends a process by itself.

@@ -1,0 +1,132 @@
+package whylet_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// room is a package and what it may know. The rooms and their order are the
+// architecture; this test is what keeps them so.
+type room struct {
+	dir string
+	// imports are the modules and rooms that it may import beside the standard
+	// library. A path stands for itself and for what is below it.
+	imports []string
+	// pure rooms compute and do nothing else: no clock, no goroutine, no input or
+	// output, no logging, no chance.
+	pure bool
+}
+
+const module = "whylet.dev/whylet/"
+
+var rooms = []room{
+	{dir: "fact", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery"}},
+	{dir: "health", pure: true, imports: []string{
+		"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers", "k8s.io/utils", module + "fact",
+	}},
+}
+
+// impureImports are the parts of the standard library that reach outside.
+var impureImports = []string{
+	"log", "os", "io", "net", "syscall", "context", "sync", "math/rand", "crypto", "database", "testing", "unsafe", "runtime",
+}
+
+// impureCalls are functions of otherwise pure packages that do.
+var impureCalls = map[string][]string{
+	"time": {"Now", "Since", "Until", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick", "Sleep"},
+	"fmt":  {"Print", "Printf", "Println", "Scan", "Scanf", "Scanln"},
+}
+
+func TestRooms(t *testing.T) {
+	for _, r := range rooms {
+		t.Run(r.dir, func(t *testing.T) {
+			for _, file := range goFiles(t, r.dir) {
+				r.check(t, file)
+			}
+		})
+	}
+}
+
+// goFiles lists the files of a room that are built, those of its inner rooms
+// included.
+func goFiles(t *testing.T, dir string) []string {
+	var files []string
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no Go files in %s: %v", dir, err)
+	}
+	return files
+}
+
+func (r room) check(t *testing.T, path string) {
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, spec := range file.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !r.mayImport(imported) {
+			t.Errorf("%s: %s may not import %s", set.Position(spec.Pos()), r.dir, imported)
+		}
+	}
+	if !r.pure {
+		return
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if what := impure(n); what != "" {
+			t.Errorf("%s: %s may not use %s", set.Position(n.Pos()), r.dir, what)
+		}
+		return true
+	})
+}
+
+func (r room) mayImport(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	if !strings.Contains(first, ".") {
+		return !r.pure || !below(path, impureImports)
+	}
+	return below(path, append(r.imports, module+r.dir))
+}
+
+func below(path string, roots []string) bool {
+	for _, root := range roots {
+		if path == root || strings.HasPrefix(path, root+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// impure names what a piece of code does that a pure room must not.
+func impure(n ast.Node) string {
+	switch n := n.(type) {
+	case *ast.GoStmt:
+		return "a goroutine"
+	case *ast.SelectorExpr:
+		pkg, ok := n.X.(*ast.Ident)
+		if !ok {
+			return ""
+		}
+		for _, name := range impureCalls[pkg.Name] {
+			if n.Sel.Name == name {
+				return pkg.Name + "." + name
+			}
+		}
+	}
+	return ""
+}
