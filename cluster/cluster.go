@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/netip"
 	"os"
 	"runtime/debug"
 	"sync"
@@ -16,7 +15,6 @@ import (
 	"gopkg.in/natefinch/lumberjack.v2"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"whylet.dev/whylet/cluster/pki"
 )
@@ -115,14 +113,11 @@ func (c *Cluster) start(ctx context.Context) error {
 	return nil
 }
 
-// prepare makes everything that can be had without a running component.
+// prepare makes everything that can be had without a running component, and takes
+// the process last, so that whatever is refused here can be tried again.
 func (c *Cluster) prepare(ctx context.Context) (net.Listener, error) {
 	var err error
 	if c.lock, err = openDataDir(c.config); err != nil {
-		return nil, err
-	}
-	c.file = &lumberjack.Logger{Filename: c.paths.log(), MaxSize: logMegabytes, MaxBackups: logBackups}
-	if err := takeProcess(c.file, c.log, c.end); err != nil {
 		return nil, err
 	}
 	if err := c.issue(time.Now()); err != nil {
@@ -131,31 +126,49 @@ func (c *Cluster) prepare(ctx context.Context) (net.Listener, error) {
 	if err := ensureHostLink(c.config); err != nil {
 		return nil, err
 	}
-	return listenAPI(ctx, c.config)
+	listener, err := listenAPI(ctx, c.config)
+	if err != nil {
+		return nil, err
+	}
+	c.file = &lumberjack.Logger{Filename: c.paths.log(), MaxSize: logMegabytes, MaxBackups: logBackups}
+	if err := takeProcess(c.file, c.log, c.end); err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	return listener, nil
 }
 
-// startAPI starts etcd and builds the API server beside it, since building takes
-// longer than etcd does, then serves and waits for readiness.
+// startAPI starts etcd and builds the API server beside it, then serves and waits
+// for readiness.
 func (c *Cluster) startAPI(ctx context.Context, listener net.Listener) error {
 	began := time.Now()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	database := make(chan error, 1)
 	go func() {
 		var err error
-		c.etcd, err = startEtcd(ctx, c.paths, c.file)
-		if err == nil {
+		if c.etcd, err = startEtcd(ctx, c.paths, c.file); err != nil {
+			cancel(err)
+		} else {
 			c.log.Debug("etcd is ready", "after", time.Since(began))
-			go c.watchEtcd()
 		}
 		database <- err
 	}()
-	server, buildErr := newAPIServer(c.api.ctx, c.config, c.paths, c.certs, listener)
-	if err := errors.Join(<-database, buildErr); err != nil {
+	server, err := c.buildAPI(ctx, listener)
+	if err = errors.Join(err, <-database); err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	c.log.Debug("API server is built", "after", time.Since(began))
 	c.server = server
+	go c.watchEtcd()
 	c.run(&c.api, "API server", server.run)
 	return server.waitReady(ctx)
+}
+
+func (c *Cluster) buildAPI(ctx context.Context, listener net.Listener) (*apiServer, error) {
+	if err := waitSocket(ctx, c.paths.etcdSocket()); err != nil {
+		return nil, err
+	}
+	return newAPIServer(c.api.ctx, c.config, c.paths, c.certs, listener)
 }
 
 func (c *Cluster) watchEtcd() {
@@ -221,7 +234,7 @@ func (c *Cluster) end(err error) {
 }
 
 // Wait returns when the control plane has ended: nil after Stop, otherwise the
-// reason. The caller should end the process then; pods keep running.
+// reason. The caller should call Stop and end the process then; pods keep running.
 func (c *Cluster) Wait() error {
 	<-c.ended
 	return c.err
@@ -297,12 +310,6 @@ func (c *Cluster) AdminREST() *rest.Config { return c.clientConfig(c.certs.Admin
 // AdminKubeconfig is the administrator's kubeconfig file, mode 0600.
 func (c *Cluster) AdminKubeconfig() string { return c.paths.kubeconfig("admin") }
 
-// AdminConfig is the content of AdminKubeconfig as a client configuration.
-func (c *Cluster) AdminConfig() clientcmd.ClientConfig {
-	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
-		&clientcmd.ClientConfigLoadingRules{ExplicitPath: c.AdminKubeconfig()}, nil)
-}
-
 // NodeTLS is what the node's HTTPS API serves with: PEM files of its certificate,
 // key, and of the authority that its clients' certificates must come from.
 func (c *Cluster) NodeTLS() (certFile, keyFile, clientCAFile string) {
@@ -314,9 +321,6 @@ func (c *Cluster) ClusterDNS() []string { return []string{c.config.serviceIP(dns
 
 // ClusterDomain is the DNS domain of Services.
 func (c *Cluster) ClusterDomain() string { return c.config.ClusterDomain }
-
-// PodCIDR is the range that pods' addresses come from.
-func (c *Cluster) PodCIDR() netip.Prefix { return netip.MustParsePrefix(c.config.PodCIDR) }
 
 // URL is where the API is reached from this machine.
 func (c *Cluster) URL() string { return c.config.server() }

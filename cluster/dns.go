@@ -32,11 +32,14 @@ const (
 )
 
 // corefile is what CoreDNS's own Kubernetes deployment uses, without what serves
-// several replicas or a metrics scraper. Without an upstream, names outside the
+// several replicas or a metrics scraper. Errors, such as an upstream that does not
+// answer, are logged once in five minutes. Without an upstream, names outside the
 // cluster are refused at once instead of timing out.
 var corefile = template.Must(template.New("Corefile").Parse(`.:{{.Port}} {
 	bind {{.Address}}
-	errors
+	errors {
+		consolidate 5m ".*" error show_first
+	}
 	kubernetes {{.Domain}} in-addr.arpa ip6.arpa {
 		kubeconfig "{{.Kubeconfig}}"
 		pods insecure

@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/url"
+	"time"
 
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // etcd's settings for a single member.
@@ -20,7 +23,15 @@ const (
 	etcdCatchUpEntries  = 100
 	etcdQuotaBytes      = 2 << 30
 	etcdMaxRequestBytes = 1536 * 1024 // the default, and what the API server expects
+	// A member that is alone elects itself one to two election timeouts after it
+	// started from a log without a snapshot: up to two seconds with the defaults,
+	// which leave time for peers to answer over a network.
+	etcdTickMillis     = 20
+	etcdElectionMillis = 100
 )
+
+// socketPoll is how often a starting database is looked for.
+const socketPoll = 2 * time.Millisecond
 
 // startEtcd starts the database and returns when it serves. It listens on a unix
 // socket only: the directory's mode decides who may connect. It syncs each write
@@ -42,6 +53,23 @@ func startEtcd(ctx context.Context, p paths, log io.Writer) (*embed.Etcd, error)
 	}
 }
 
+// waitSocket returns when something listens on the database's socket, which is
+// well before the database serves. Clients that connect from then on wait for it;
+// one that came earlier would fail, and try again only after a second.
+func waitSocket(ctx context.Context, socket string) error {
+	err := wait.PollUntilContextCancel(ctx, socketPoll, true, func(ctx context.Context) (bool, error) {
+		conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
+		if err != nil {
+			return false, nil
+		}
+		return true, conn.Close()
+	})
+	if err != nil {
+		return fmt.Errorf("wait for etcd's socket %s: %w", socket, err)
+	}
+	return nil
+}
+
 func etcdConfig(p paths, log io.Writer) *embed.Config {
 	c := embed.NewConfig()
 	c.Name = "whylet"
@@ -53,6 +81,7 @@ func etcdConfig(p paths, log io.Writer) *embed.Config {
 	local := []url.URL{{Scheme: "http", Host: "localhost:2380"}}
 	c.AdvertisePeerUrls, c.AdvertiseClientUrls = local, local
 	c.InitialCluster = c.Name + "=" + local[0].String()
+	c.TickMs, c.ElectionMs = etcdTickMillis, etcdElectionMillis
 	c.SnapshotCount = etcdSnapshotCount
 	c.SnapshotCatchUpEntries = etcdCatchUpEntries
 	c.QuotaBackendBytes = etcdQuotaBytes
