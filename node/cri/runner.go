@@ -22,7 +22,7 @@ const MinimumGrace = 2 * time.Second
 func (c *Client) RunSandbox(ctx context.Context, config *runtimeapi.PodSandboxConfig, handler string) (SandboxView, error) {
 	pod := fmt.Sprintf("%s_%s(%s)", config.Metadata.Name, config.Metadata.Namespace, config.Metadata.Uid)
 	if err := os.MkdirAll(config.LogDirectory, 0o755); err != nil {
-		return SandboxView{}, failure(ReasonSandbox, fmt.Errorf("Failed to create log directory for pod %q: %w", pod, err))
+		return SandboxView{}, failure(ReasonSandbox, fmt.Errorf("failed to create log directory for pod %q: %w", pod, err))
 	}
 	id, err := c.runtime.RunPodSandbox(quiet(ctx), config, handler)
 	if err != nil {

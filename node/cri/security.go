@@ -87,7 +87,7 @@ func addProfiles(s *runtimeapi.LinuxContainerSecurityContext, in ContainerInput)
 	if s.Seccomp, err = seccomp(in); err != nil {
 		return err
 	}
-	s.Apparmor, s.ApparmorProfile, err = appArmor(in.Pod, in.Container)
+	s.Apparmor, err = appArmor(in.Pod, in.Container)
 	return err
 }
 
@@ -105,7 +105,7 @@ func seccomp(in ContainerInput) (*runtimeapi.SecurityProfile, error) {
 		return &runtimeapi.SecurityProfile{ProfileType: runtimeapi.SecurityProfile_RuntimeDefault}, nil
 	case p != nil && p.Type == v1.SeccompProfileTypeLocalhost:
 		if p.LocalhostProfile == nil || *p.LocalhostProfile == "" {
-			return nil, errors.New("localhostProfile must be set if seccompProfile type is Localhost.")
+			return nil, errors.New("localhostProfile must be set if seccompProfile type is Localhost")
 		}
 		return &runtimeapi.SecurityProfile{
 			ProfileType:  runtimeapi.SecurityProfile_Localhost,
@@ -115,29 +115,24 @@ func seccomp(in ContainerInput) (*runtimeapi.SecurityProfile, error) {
 	return &runtimeapi.SecurityProfile{ProfileType: runtimeapi.SecurityProfile_Unconfined}, nil
 }
 
-// appArmor gives the profile in today's form and in the string form that older
-// runtimes read.
-func appArmor(pod *v1.Pod, c *v1.Container) (*runtimeapi.SecurityProfile, string, error) {
+// appArmor gives the profile in the form that runtimes read since CRI v1.
+func appArmor(pod *v1.Pod, c *v1.Container) (*runtimeapi.SecurityProfile, error) {
 	p := apparmor.GetProfile(pod, c)
 	if p == nil {
-		return nil, "", nil
+		return nil, nil
 	}
 	switch p.Type {
 	case v1.AppArmorProfileTypeRuntimeDefault:
-		return &runtimeapi.SecurityProfile{ProfileType: runtimeapi.SecurityProfile_RuntimeDefault},
-			v1.DeprecatedAppArmorBetaProfileRuntimeDefault, nil
+		return &runtimeapi.SecurityProfile{ProfileType: runtimeapi.SecurityProfile_RuntimeDefault}, nil
 	case v1.AppArmorProfileTypeUnconfined:
-		return &runtimeapi.SecurityProfile{ProfileType: runtimeapi.SecurityProfile_Unconfined},
-			v1.DeprecatedAppArmorBetaProfileNameUnconfined, nil
+		return &runtimeapi.SecurityProfile{ProfileType: runtimeapi.SecurityProfile_Unconfined}, nil
 	case v1.AppArmorProfileTypeLocalhost:
 		if p.LocalhostProfile == nil {
-			return nil, "", errors.New("missing localhost apparmor profile name")
+			return nil, errors.New("missing localhost apparmor profile name")
 		}
-		return &runtimeapi.SecurityProfile{
-			ProfileType: runtimeapi.SecurityProfile_Localhost, LocalhostRef: *p.LocalhostProfile,
-		}, v1.DeprecatedAppArmorBetaProfileNamePrefix + *p.LocalhostProfile, nil
+		return &runtimeapi.SecurityProfile{ProfileType: runtimeapi.SecurityProfile_Localhost, LocalhostRef: *p.LocalhostProfile}, nil
 	}
-	return nil, "", fmt.Errorf("unknown apparmor profile type: %q", p.Type)
+	return nil, fmt.Errorf("unknown apparmor profile type: %q", p.Type)
 }
 
 // checkNonRoot refuses to run as root what must not. Only numbers can be judged:

@@ -122,7 +122,7 @@ func (a attempt) pullNow(ctx context.Context) (*runtimeapi.Image, error) {
 		return nil, err
 	}
 	if err := a.m.access.RecordPullIntent(logr.Discard(), a.image); err != nil {
-		return nil, fmt.Errorf("Failed to record image pull intent for container image %q: %w", a.image, err)
+		return nil, fmt.Errorf("failed to record image pull intent for container image %q: %w", a.image, err)
 	}
 	ref, used, err := tryEach(all, func(auth *runtimeapi.AuthConfig) (string, error) {
 		return a.m.service.PullImage(ctx, a.spec, auth, nil)
