@@ -18,11 +18,12 @@
 //
 //	host.go       what the server asks of the node and of the runtime
 //	server.go     listening, serving, ending
+//	conns.go      the open connections
 //	tls.go        certificates, reloaded when their files change
 //	auth.go       who asks, and may they
 //	routes.go     which path is answered by whom
 //	logs.go       container logs; logsource.go which container's, and where
-//	streams.go    exec, attach and port-forward, handed on to the runtime
+//	streams.go    exec, attach and port-forward, handed on to the runtime; run
 //	pods.go       lists of pods, and what is small
 //
 // The kubelet's own server package would bring cadvisor with it (54 packages,

@@ -61,12 +61,11 @@ type Config struct {
 
 // Server is the node's HTTPS API, listening but not yet serving.
 type Server struct {
-	listener net.Listener
+	listener *listener
 	http     *http.Server
 	// reloaders follow the certificate files until their context ends.
 	reloaders []func(context.Context)
 	log       *slog.Logger
-	taken     takenConns
 }
 
 // Listen takes the port and reads the certificates, so that whatever is wrong
@@ -81,21 +80,20 @@ func Listen(c Config) (*Server, error) {
 		return nil, err
 	}
 	address := net.JoinHostPort(c.Address, strconv.Itoa(c.Port))
-	listener, err := net.Listen("tcp", address)
+	tcp, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf("the node's API cannot listen on %s, another program does: stop it or choose another port: %w", address, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the node's API cannot listen on %s: %w", address, err)
 	}
-	s := &Server{listener: listener, reloaders: certs.reloaders, log: c.Log}
+	s := &Server{listener: &listener{Listener: tcp}, reloaders: certs.reloaders, log: c.Log}
 	s.http = &http.Server{
 		Handler:           guard.protect(routes(c)),
 		TLSConfig:         certs.config,
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    1 << 20,
-		ConnState:         s.taken.follow,
 		ErrorLog:          slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug),
 	}
 	return s, nil
@@ -135,33 +133,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		s.log.Debug("requests were cut off", "err", err)
 		_ = s.http.Close()
 	}
-	s.taken.close()
+	s.listener.closeConns()
 	<-ended
 	return nil
-}
-
-// takenConns are the connections that a handler took over from the HTTP server
-// (exec, attach, port-forward). The HTTP server no longer ends them; this does.
-type takenConns struct {
-	mu    sync.Mutex
-	conns []net.Conn
-}
-
-// follow is the HTTP server's hook: it is told of each connection's states.
-func (t *takenConns) follow(conn net.Conn, state http.ConnState) {
-	if state != http.StateHijacked {
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.conns = append(t.conns, conn)
-}
-
-func (t *takenConns) close() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, conn := range t.conns {
-		_ = conn.Close()
-	}
-	t.conns = nil
 }

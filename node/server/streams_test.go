@@ -301,6 +301,26 @@ func TestExecSessionEndsWithTheServer(t *testing.T) {
 	}
 }
 
+func TestNothingIsKeptOfStreamsThatEnded(t *testing.T) {
+	n := streamingNode(t)
+	for name, transport := range transports {
+		executor, err := transport(n, "/exec/default/web/app?command=ls&output=1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), deadline)
+		defer cancel()
+		if err := executor.StreamWithContext(ctx, client.StreamOptions{Stdout: io.Discard}); err != nil {
+			t.Fatal(name, err)
+		}
+	}
+	for end := time.Now().Add(deadline); len(n.server.listener.conns()) > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d connections are still held", len(n.server.listener.conns()))
+		}
+	}
+}
+
 // lineSeen tells of each write.
 type lineSeen chan struct{}
 
