@@ -38,6 +38,22 @@ func (e *effects) setUp(ctx context.Context, p view, d fact.Fact, want fact.SetU
 	})
 }
 
+// takeOver makes the volumes and the cgroup of a pod that an earlier agent set up
+// known to this one. Nothing of the pod changes.
+func (e *effects) takeOver(p view) {
+	if p.Sandbox.ID == "" || p.Object == nil {
+		return
+	}
+	e.lanes.do(string(p.key.UID), func(ctx context.Context) {
+		if err := e.volumes.SetUp(ctx, p.Object); err != nil {
+			e.log.Warn("volumes of a running pod not taken over; they stay as they are", "pod", p.key.String(), "error", err)
+		}
+		if _, err := e.cgroups.Ensure(p.Object); err != nil {
+			e.log.Warn("cgroup of a running pod not taken over", "pod", p.key.String(), "error", err)
+		}
+	})
+}
+
 // setUpFailed says which stage failed, each volume in a fact of its own.
 func (e *effects) setUpFailed(d fact.Fact, err error) {
 	if errors.Is(err, context.Canceled) {

@@ -38,6 +38,9 @@ func eventsOf(pod *v1.Pod, f fact.Fact) []event {
 			found = []event{normal(events.StartedContainer, "Container started")}
 		}
 	case fact.StartFailed:
+		if b.Reason == reasonCalledOff {
+			return nil
+		}
 		found = []event{warning(events.FailedToCreateContainer, "Error: %s", b.Message)}
 	case fact.HookRan:
 		if b.Error != "" {

@@ -82,16 +82,31 @@ func (l *loop) reconcile(s cri.Snapshot) []fact.Fact {
 	return append(facts, l.unseen(s)...)
 }
 
-// resume asks again for what was decided and never came back. Effects can be
-// asked for twice.
-func (l *loop) resume() {
+// unanswered lists what was decided and never came back, of all pods.
+func (l *loop) unanswered() map[fact.ID]bool {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	ids := map[fact.ID]bool{}
+	for _, p := range l.pods {
+		for _, d := range p.Asked {
+			ids[d.ID] = true
+		}
+	}
+	return ids
+}
+
+// resume takes over the pods that an earlier agent ran, and asks again for what
+// it decided, if that is still unanswered. Effects can be asked for twice.
+func (l *loop) resume(before map[fact.ID]bool) {
 	l.mu.RLock()
 	var again []effect
 	var all []*pod
 	for _, p := range l.pods {
 		all = append(all, p)
 		for _, d := range p.Asked {
-			again = append(again, effect{p.view(), d})
+			if before[d.ID] {
+				again = append(again, effect{p.view(), d})
+			}
 		}
 	}
 	l.mu.RUnlock()

@@ -161,10 +161,14 @@ func (n *node) takeUp(ctx context.Context) error {
 		return err
 	}
 	n.loop.take(fact.Fact{Body: n.agentStarted()})
+	for _, p := range n.loop.views() {
+		n.world.effects.takeOver(p)
+	}
+	unanswered := n.loop.unanswered()
 	for _, f := range n.loop.reconcile(n.first) {
 		n.loop.take(f)
 	}
-	n.loop.resume()
+	n.loop.resume(unanswered)
 	return nil
 }
 

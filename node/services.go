@@ -2,12 +2,14 @@ package node
 
 import (
 	"context"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
 
 	"whylet.dev/whylet/node/cri"
 )
@@ -32,9 +34,17 @@ func (s *services) run(ctx context.Context) {
 	s.factory.Shutdown()
 }
 
+// firstList is how long a start waits for the first list of Services, rather
+// than fail and be tried again later.
+const firstList = 5 * time.Second
+
 func (s *services) list() ([]*v1.Service, error) {
 	if !s.synced() {
-		return nil, cri.ErrServicesUnread
+		ctx, cancel := context.WithTimeout(context.Background(), firstList)
+		defer cancel()
+		if !cache.WaitForCacheSync(ctx.Done(), s.synced) {
+			return nil, cri.ErrServicesUnread
+		}
 	}
 	return s.lister.List(labels.Everything())
 }

@@ -22,6 +22,8 @@ var errBlock = errors.New("volumeMode Block is not offered by this node; use a c
 type source struct {
 	spec *volume.Spec
 	gid  string // v1's pv.beta.kubernetes.io/gid annotation
+	// recalled is set when an earlier set-up of the pod found it out.
+	recalled bool
 }
 
 // resolve finds the volume meant: itself, or what its claim is bound to. The
@@ -32,16 +34,20 @@ func (m *Manager) resolve(ctx context.Context, pod *v1.Pod, v *v1.Volume) (sourc
 	if claim == nil {
 		return source{spec: volume.NewSpecFromVolume(v.DeepCopy())}, nil
 	}
-	pv, err := m.boundTo(ctx, pod, v, claim.ClaimName)
-	if err != nil {
-		return source{}, fmt.Errorf("error processing PVC %s/%s: %w", pod.Namespace, claim.ClaimName, err)
+	pv, recalled := m.recall(pod.UID, v.Name)
+	if !recalled {
+		var err error
+		if pv, err = m.boundTo(ctx, pod, v, claim.ClaimName); err != nil {
+			return source{}, fmt.Errorf("error processing PVC %s/%s: %w", pod.Namespace, claim.ClaimName, err)
+		}
 	}
 	if pv.Spec.VolumeMode != nil && *pv.Spec.VolumeMode == v1.PersistentVolumeBlock {
 		return source{}, fmt.Errorf("error processing PVC %s/%s: %w", pod.Namespace, claim.ClaimName, errBlock)
 	}
 	return source{
-		spec: volume.NewSpecFromPersistentVolume(pv, claim.ReadOnly),
-		gid:  pv.Annotations[util.VolumeGidAnnotationKey],
+		spec:     volume.NewSpecFromPersistentVolume(pv, claim.ReadOnly),
+		gid:      pv.Annotations[util.VolumeGidAnnotationKey],
+		recalled: recalled,
 	}, nil
 }
 

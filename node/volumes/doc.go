@@ -45,13 +45,14 @@
 //	pods/UID/plugins/PLUGIN/NAME            a plugin's marks
 //	pods/UID/containers/CTR/ATTEMPT         a termination message file
 //	pods/UID/etc-hosts                      the managed hosts file
+//	pods/UID/claims.json                    what the pod's claims are bound to (ours)
 //	plugins/PLUGIN/...                      shared by pods: block devices of local volumes
 //
 // Files:
 //
 //	volumes.go   Config, Manager, and the state kept of a pod
 //	setup.go     SetUp: from the pod to mounted volumes
-//	claims.go    from a claim to the volume behind it
+//	claims.go    from a claim to the volume behind it; record.go: remembers it
 //	errors.go    failures in kubelet's words
 //	objects.go   the watched ConfigMaps and Secrets
 //	refresh.go   contents follow their objects

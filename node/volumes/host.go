@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"golang.org/x/sys/unix"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -71,12 +73,20 @@ func (h host) GetNodeLabels() (map[string]string, error) {
 	return node.Labels, nil
 }
 
+// GetNodeAllocatable bounds memory backed volumes. While the node is not known
+// (pods are taken over before it is registered) the machine's memory does; the
+// cgroup of all pods bounds them in any case.
 func (h host) GetNodeAllocatable() (v1.ResourceList, error) {
 	node, err := h.m.cfg.Node()
-	if err != nil {
+	if err == nil {
+		return node.Status.Allocatable, nil
+	}
+	var machine unix.Sysinfo_t
+	if unix.Sysinfo(&machine) != nil {
 		return nil, fmt.Errorf("error retrieving node: %w", err)
 	}
-	return node.Status.Allocatable, nil
+	total := int64(machine.Totalram) * int64(machine.Unit)
+	return v1.ResourceList{v1.ResourceMemory: *resource.NewQuantity(total, resource.BinarySI)}, nil
 }
 
 func (h host) GetSecretFunc() func(namespace, name string) (*v1.Secret, error) {

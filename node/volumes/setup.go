@@ -28,6 +28,10 @@ var errGone = errors.New("the pod's volumes were torn down")
 //
 // The error, if there is one, is a [Failures]; the volumes that did not fail are
 // ready. Waiting between attempts is the caller's; see Config.Changed.
+//
+// Taking over does not need the API server: what a claim is bound to was written
+// down, and contents that cannot be refreshed stay as they are. Those volumes are
+// ready then, and refreshed later, although there is an error.
 func (m *Manager) SetUp(ctx context.Context, pod *v1.Pod) error {
 	p := m.of(pod.UID)
 	p.work.Lock()
@@ -40,12 +44,11 @@ func (m *Manager) SetUp(ctx context.Context, pod *v1.Pod) error {
 			return Failures{{Reason: "FailedToMakePodDataDirectories", Message: fmt.Sprintf("error making pod data directories: %v", err), Err: err}}
 		}
 	}
-	if err := m.mountAll(ctx, p, pod); err != nil {
-		return err
+	err := m.mountAll(ctx, p, pod)
+	if p.ready = len(p.missing(usedVolumes(pod))) == 0; p.ready {
+		m.schedule(pod, err)
 	}
-	p.ready = true
-	m.schedule(pod, nil)
-	return nil
+	return err
 }
 
 // register makes pod the newest known state of the pod, and watches what it
@@ -142,23 +145,49 @@ func (m *Manager) mountOne(ctx context.Context, p *podVolumes, pod *v1.Pod, v *v
 	if again && !plugin.RequiresRemount(src.spec) {
 		return nil
 	}
-	mounter, err := m.mountWith(plugin, pod, v.Name, src.spec, again)
-	if err != nil {
+	mounter, err := m.mountWith(plugin, pod, v.Name, src, again)
+	if err != nil && !again {
+		mounter = leftover(plugin, pod, src.spec)
+	}
+	if mounter == nil {
 		return err
+	}
+	if src.spec.PersistentVolume != nil && !src.recalled {
+		m.record(p, pod.UID, v.Name, src.spec.PersistentVolume)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.mounted[v.Name] = mounted{mounter: mounter, specName: src.spec.Name(), gid: src.gid}
-	return nil
+	return err
+}
+
+// leftover gives a volume with contents that an earlier agent wrote and that
+// cannot be written now, for want of the API server or of the object: a
+// container that starts again finds what the others in the pod have. It is nil
+// when there are no such contents.
+func leftover(plugin volume.VolumePlugin, pod *v1.Pod, spec *volume.Spec) volume.Mounter {
+	if !plugin.RequiresRemount(spec) {
+		return nil
+	}
+	mounter, err := plugin.NewMounter(spec, pod)
+	if err != nil {
+		return nil
+	}
+	// The atomic writer's link to the newest contents, its last act.
+	if _, err := os.Stat(filepath.Join(mounter.GetPath(), "..data")); err != nil {
+		return nil
+	}
+	return mounter
 }
 
 // mountWith goes through the steps of kubelet's GenerateMountVolumeFunc, which
 // also gives the errors their words.
-func (m *Manager) mountWith(plugin volume.VolumePlugin, pod *v1.Pod, name string, spec *volume.Spec, again bool) (volume.Mounter, error) {
+func (m *Manager) mountWith(plugin volume.VolumePlugin, pod *v1.Pod, name string, src source, again bool) (volume.Mounter, error) {
+	spec := src.spec
 	fail := func(step string, err error) (volume.Mounter, error) {
 		return nil, mountError(name, spec.Name(), step, err)
 	}
-	if err := m.nodeHas(spec); err != nil {
+	if err := m.nodeHas(src); err != nil {
 		return fail("MountVolume.NodeAffinity check failed", err)
 	}
 	mounter, err := plugin.NewMounter(spec, pod)
@@ -187,16 +216,17 @@ func (m *Manager) mountWith(plugin volume.VolumePlugin, pod *v1.Pod, name string
 	return mounter, nil
 }
 
-// nodeHas tells whether a persistent volume is meant to be used on this node.
-func (m *Manager) nodeHas(spec *volume.Spec) error {
-	if spec.PersistentVolume == nil {
+// nodeHas tells whether a persistent volume is meant to be used on this node. One
+// that the pod uses already is.
+func (m *Manager) nodeHas(src source) error {
+	if src.spec.PersistentVolume == nil || src.recalled {
 		return nil
 	}
 	labels, err := host{m}.GetNodeLabels()
 	if err != nil {
 		return err
 	}
-	return storagehelpers.CheckNodeAffinity(spec.PersistentVolume, labels)
+	return storagehelpers.CheckNodeAffinity(src.spec.PersistentVolume, labels)
 }
 
 // claim notes that the pod uses a persistent volume, and refuses that if the

@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/mount-utils"
@@ -34,7 +35,10 @@ type node struct {
 	mu      sync.Mutex
 	failed  []error
 	changed []types.UID
+	watched []string
 	tokens  atomic.Int64
+	// nodeUnknown makes the node's object unknown.
+	nodeUnknown atomic.Bool
 	// life is the life of the tokens that are handed out.
 	life atomic.Int64
 }
@@ -47,6 +51,7 @@ func newNode(t testing.TB, objects ...runtime.Object) *node {
 	n := &node{t: t, dir: t.TempDir(), client: fake.NewClientset(objects...)}
 	n.life.Store(3600)
 	n.client.PrependReactor("create", "serviceaccounts", n.token)
+	n.client.PrependWatchReactor("*", n.watch)
 	t.Cleanup(func() { unmountBelow(t, n.dir) })
 	n.start()
 	t.Cleanup(func() { n.Close() })
@@ -59,6 +64,9 @@ func (n *node) start() {
 	m, err := New(Config{
 		DataDir: n.dir, NodeName: "n1", Client: n.client, Log: slog.New(slog.DiscardHandler),
 		Node: func() (*v1.Node, error) {
+			if n.nodeUnknown.Load() {
+				return nil, errors.New("node n1 is not registered yet")
+			}
 			return &v1.Node{
 				ObjectMeta: metav1.ObjectMeta{Name: "n1", Labels: map[string]string{v1.LabelHostname: "n1"}},
 				Status:     v1.NodeStatus{Allocatable: v1.ResourceList{v1.ResourceMemory: resource.MustParse("1Gi")}},
@@ -227,13 +235,23 @@ func emptyDir(name string, medium v1.StorageMedium, limit string) v1.Volume {
 	return v1.Volume{Name: name, VolumeSource: v1.VolumeSource{EmptyDir: dir}}
 }
 
-// watches counts the watches that the fake API server serves: an object that
-// changes before its watch is there would go unnoticed, as the fake has no
-// resource versions.
+// watch serves a watch, and counts it once it is there: an object that changes
+// before would go unnoticed, as the fake API server has no resource versions.
+func (n *node) watch(action clienttesting.Action) (bool, watch.Interface, error) {
+	w, err := n.client.Tracker().Watch(action.GetResource(), action.GetNamespace())
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.watched = append(n.watched, action.GetResource().Resource)
+	return true, w, err
+}
+
+// watches counts the watches that were begun on a kind of object.
 func (n *node) watches(resourceName string) int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	count := 0
-	for _, a := range n.client.Actions() {
-		if a.GetVerb() == "watch" && a.GetResource().Resource == resourceName {
+	for _, r := range n.watched {
+		if r == resourceName {
 			count++
 		}
 	}
