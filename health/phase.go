@@ -18,10 +18,11 @@ func (t *turn) markContainers() {
 			continue
 		}
 		c.Ready, c.Started = ready, started
-		because := c.Readiness.Facts
+		// What its probe said is a reason only while the container runs.
+		var because []fact.ID
 		switch c.Stage {
 		case running:
-			because = append([]fact.ID{c.Run.Begin}, because...)
+			because = append([]fact.ID{c.Run.Begin}, c.Readiness.Facts...)
 		case ended:
 			because = []fact.ID{c.Run.End}
 		}
