@@ -46,7 +46,10 @@ func (e *effects) takeOver(p view) {
 	}
 	e.lanes.do(string(p.key.UID), func(ctx context.Context) {
 		if err := e.volumes.SetUp(ctx, p.Object); err != nil {
-			e.log.Warn("volumes of a running pod not taken over; they stay as they are", "pod", p.key.String(), "error", err)
+			e.log.Warn("volumes of a running pod not taken over; its next start tries again", "pod", p.key.String(), "error", err)
+			e.mu.Lock()
+			e.untaken[p.key.UID] = true
+			e.mu.Unlock()
 		}
 		if _, err := e.cgroups.Ensure(p.Object); err != nil {
 			e.log.Warn("cgroup of a running pod not taken over", "pod", p.key.String(), "error", err)

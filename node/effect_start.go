@@ -117,8 +117,15 @@ func (e *effects) envInput(p view, spec *v1.Container) cri.EnvInput {
 }
 
 func (e *effects) mounts(p view, d fact.Fact, spec *v1.Container, env []kubecontainer.EnvVar) ([]*runtimeapi.Mount, func(), error) {
-	if d.Attempt == 0 && isEphemeral(p.Object, spec.Name) {
+	e.mu.Lock()
+	untaken := e.untaken[p.key.UID]
+	delete(e.untaken, p.key.UID)
+	e.mu.Unlock()
+	if untaken || isEphemeral(p.Object, spec.Name) {
 		if err := e.volumes.SetUp(e.ctx, p.Object); err != nil {
+			e.mu.Lock()
+			e.untaken[p.key.UID] = true
+			e.mu.Unlock()
 			return nil, func() {}, err
 		}
 	}

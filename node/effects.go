@@ -49,6 +49,9 @@ type effects struct {
 	starting map[startKey]context.CancelFunc
 	// left are the sandboxes that the runtime had when the agent started.
 	left map[types.UID][]cri.SandboxView
+	// untaken are pods whose volumes an earlier agent set up and this one could not
+	// yet take over.
+	untaken map[types.UID]bool
 }
 
 type startKey struct {

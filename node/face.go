@@ -35,6 +35,9 @@ type face struct {
 	reserve  object.Reserve
 	reporter *object.Reporter
 	server   *server.Server
+	// registered is closed once the Node object is known.
+	registered   chan struct{}
+	registerOnce sync.Once
 
 	mu sync.Mutex
 	// runtimeErr is why the runtime does not answer; nil while it does.
@@ -43,7 +46,7 @@ type face struct {
 }
 
 func newFace(n *node) (*face, error) {
-	f := &face{config: n.config, runtime: n.runtime, journal: n.journal, log: n.log}
+	f := &face{config: n.config, runtime: n.runtime, journal: n.journal, log: n.log, registered: make(chan struct{})}
 	var err error
 	if f.machine, err = object.ReadMachine("/", n.config.DataDir); err != nil {
 		return nil, err
@@ -70,12 +73,19 @@ func (f *face) memory() int64 {
 // object is the Node object as last seen, nil before it is known.
 func (f *face) object() *v1.Node { return f.reporter.Node() }
 
-// known is object for those who need one.
+// registration is how long those who need the Node object wait for it.
+const registration = 10 * time.Second
+
+// known is object for those who need one; it waits for the node to be registered.
 func (f *face) known() (*v1.Node, error) {
-	if node := f.reporter.Node(); node != nil {
-		return node, nil
+	timeout := time.NewTimer(registration)
+	defer timeout.Stop()
+	select {
+	case <-f.registered:
+		return f.reporter.Node(), nil
+	case <-timeout.C:
+		return nil, fmt.Errorf("node %s is not registered yet", f.config.Name)
 	}
-	return nil, fmt.Errorf("node %s is not registered yet", f.config.Name)
 }
 
 // Get finds the node for mirror pods, which it owns.
@@ -87,8 +97,9 @@ func (f *face) connect(n *node, vols *volumes.Manager, imgs *images.Manager, gro
 		Name: f.config.Name, IP: f.config.IP, Port: int32(f.config.Port), Version: f.config.Version, Reserve: f.reserve,
 		Machine: func() (object.Machine, error) { return object.ReadMachine("/", f.config.DataDir) },
 		Client:  n.client, State: f.state, Images: func(ctx context.Context) ([]v1.ContainerImage, error) { return nodeImages(ctx, imgs) },
-		Event: func(e object.Event) { nodeEvent(n.world.recorder, f.config.Name, e) },
-		Clock: utilclock.RealClock{}, Log: n.log,
+		Updated: func(*v1.Node) { f.registerOnce.Do(func() { close(f.registered) }) },
+		Event:   func(e object.Event) { nodeEvent(n.world.recorder, f.config.Name, e) },
+		Clock:   utilclock.RealClock{}, Log: n.log,
 	})
 	h := &host{loop: n.loop, runtime: n.runtime}
 	collector := stats.New(stats.Config{

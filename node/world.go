@@ -130,7 +130,7 @@ func (o *outside) connectEffects(ctx context.Context, n *node) error {
 		},
 		node: o.face.object, services: o.services.list, release: o.publisher.release, recorder: o.recorder,
 		submit: n.loop.submit, log: n.log,
-		starting: map[startKey]context.CancelFunc{}, left: map[types.UID][]cri.SandboxView{},
+		starting: map[startKey]context.CancelFunc{}, left: map[types.UID][]cri.SandboxView{}, untaken: map[types.UID]bool{},
 	}
 	o.house = &housekeeping{
 		loop: n.loop, runtime: n.runtime, images: imgs, volumes: vols, cgroups: groups, logs: c.PodLogsDir, log: n.log,
