@@ -154,7 +154,7 @@ func (t *turn) finished() bool {
 	if t.RestartAll != nil {
 		return false
 	}
-	if t.failedForGood() {
+	if t.failedForGood() != nil {
 		return !t.anyAlive(regular)
 	}
 	mains := t.each(regular)
@@ -166,9 +166,13 @@ func (t *turn) finished() bool {
 	return len(mains) > 0
 }
 
+// lastEnds are the ends for which the pod is finished.
 func (t *turn) lastEnds() []fact.ID {
+	if c := t.failedForGood(); c != nil {
+		return []fact.ID{c.Run.End}
+	}
 	var ids []fact.ID
-	for _, c := range t.each(initial, regular) {
+	for _, c := range t.each(regular) {
 		ids = append(ids, c.Run.End)
 	}
 	return ids

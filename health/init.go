@@ -57,13 +57,13 @@ func (t *turn) passed(c *container) bool {
 	return c.Begun && c.Stage == ended && c.Run.Ended.ExitCode == 0
 }
 
-// failedForGood says that an init container failed and will not be tried again:
-// the pod fails with it.
-func (t *turn) failedForGood() bool {
+// failedForGood gives an init container that failed and will not be tried
+// again, nil if there is none: the pod fails with it.
+func (t *turn) failedForGood() *container {
 	for _, c := range t.each(initial) {
 		if c.Begun && c.Stage == ended && c.Run.Ended.ExitCode != 0 && !t.again(c) {
-			return true
+			return c
 		}
 	}
-	return false
+	return nil
 }

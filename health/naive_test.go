@@ -133,7 +133,9 @@ func (x *trouble) checkPhase(s step) {
 		x.failf("phase %s while %v run", after, liveNames(x.alive))
 	}
 	e := s.after.p.Ending
-	if s.before.p.Ending != nil || e == nil || e.Kill != fact.KillPodDone {
+	t := turn{pod: s.after.p.clone()}
+	t.Ending = nil
+	if s.before.p.Ending != nil || e == nil || e.Kill != fact.KillPodDone || t.failedForGood() != nil {
 		return
 	}
 	for i := range s.after.p.Containers {

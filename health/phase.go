@@ -109,13 +109,13 @@ func (t *turn) phase() v1.PodPhase {
 	n := t.tally()
 	over := t.Ending != nil && !t.anyAlive()
 	switch {
-	case over && n.stopped > 0 && n.waiting == 0 && n.pendingInit == 0 && n.stopped == n.succeeded && !t.failedForGood():
+	case over && n.stopped > 0 && n.waiting == 0 && n.pendingInit == 0 && n.stopped == n.succeeded && t.failedForGood() == nil:
 		return v1.PodSucceeded
 	case over && (!t.Static || t.finishedStatic(n)):
 		// What had to be ended before it had done its work has failed
 		// (status_manager.go, TerminatePod).
 		return v1.PodFailed
-	case t.failedForGood() && !t.anyAlive():
+	case t.failedForGood() != nil && !t.anyAlive():
 		return v1.PodFailed
 	case n.pendingInit > 0, n.pendingSidecar > 0 && !t.anyMainRan(), n.waiting > 0:
 		return v1.PodPending

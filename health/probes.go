@@ -45,11 +45,13 @@ type probing struct {
 	// Held is set when no attempt is wanted before the container is started anew.
 	Held bool `json:"held,omitempty"`
 
-	// The last attempts in a row with the same verdict.
+	// The last attempts in a row with the same verdict, and what the last failure
+	// said.
 	Last   fact.Verdict `json:"last,omitempty"`
 	Streak int64        `json:"streak,omitempty"`
 	Text   string       `json:"text,omitempty"`
-	// Facts are the newest attempts of the row, bounded.
+	// Facts are the newest attempts up to the one at which the row was long enough,
+	// bounded. What comes after it changes nothing, and may be folded in a journal.
 	Facts []fact.ID `json:"facts,omitempty"`
 }
 
@@ -93,13 +95,13 @@ func (t *turn) probed(c *container, b fact.Probed) {
 	if verdict != fact.Success && verdict != fact.Failure {
 		return
 	}
-	p := c.probing(b.Probe)
-	p.count(verdict, b, t.fact.ID)
-	threshold := spec.SuccessThreshold
+	threshold := int64(spec.SuccessThreshold)
 	if verdict == fact.Failure {
-		threshold = spec.FailureThreshold
+		threshold = int64(spec.FailureThreshold)
 	}
-	if p.Streak < int64(threshold) {
+	p := c.probing(b.Probe)
+	p.count(verdict, b, threshold, t.fact.ID)
+	if p.Streak < threshold {
 		return
 	}
 	p.Result = verdict
@@ -108,12 +110,18 @@ func (t *turn) probed(c *container, b fact.Probed) {
 	}
 }
 
-func (p *probing) count(verdict fact.Verdict, b fact.Probed, id fact.ID) {
+func (p *probing) count(verdict fact.Verdict, b fact.Probed, threshold int64, id fact.ID) {
 	if p.Last != verdict {
-		p.Last, p.Streak, p.Facts = verdict, 0, nil
+		p.Last, p.Streak, p.Text, p.Facts = verdict, 0, "", nil
 	}
+	reached := p.Streak >= threshold
 	p.Streak += max(1, b.Count)
-	p.Text = b.Message
+	if reached {
+		return
+	}
+	if verdict == fact.Failure {
+		p.Text = b.Message
+	}
 	kept := p.Facts
 	if len(kept) >= keptFacts {
 		kept = kept[1:]

@@ -1,0 +1,565 @@
+package health
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"whylet.dev/whylet/fact"
+)
+
+// count tells how many decisions of a kind there were, about any container.
+func (w *world) count(kind fact.Kind) int {
+	n := 0
+	for _, s := range w.steps {
+		for _, d := range s.decisions {
+			if d.Body().Kind() == kind {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func (w *world) condition(kind v1.PodConditionType) v1.PodCondition {
+	if c := findCondition(Status(w.state).Conditions, kind); c != nil {
+		return *c
+	}
+	return v1.PodCondition{}
+}
+
+func TestNothingBeforeAdmission(t *testing.T) {
+	w := newWorld(t, Policy{})
+	w.see(podOf(v1.RestartPolicyAlways, v1.Container{Name: "app"}))
+	if s := Status(w.state); s.Phase != v1.PodPending || len(s.Conditions) > 0 || w.count("SetUp") != 0 || !Deadline(w.state).IsZero() {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	w := newWorld(t, Policy{})
+	w.see(podOf(v1.RestartPolicyAlways, v1.Container{Name: "app"}))
+	w.feed("", 0, fact.Refused{Reason: "OutOfcpu", Message: "Node didn't have enough resource: cpu"})
+	w.settle()
+	s := Status(w.state)
+	if s.Phase != v1.PodFailed || s.Reason != "OutOfcpu" || s.Message != "Pod was rejected: Node didn't have enough resource: cpu" {
+		t.Errorf("%+v", s)
+	}
+	if w.count("SetUp")+w.count("TearDown")+w.count("Release") != 0 {
+		t.Error("there was nothing to make or to take away")
+	}
+	w.delete(0)
+	if !w.state.p.Gone || w.count("TearDown") != 0 {
+		t.Error("it should be released")
+	}
+}
+
+func TestFactsOfOthersChangeNothing(t *testing.T) {
+	w := newWorld(t, Policy{})
+	w.meet(podOf(v1.RestartPolicyAlways, v1.Container{Name: "app"}))
+	before := mustJSON(w.state)
+	f := fact.Fact{ID: 99, Seen: w.now, Pod: fact.Pod{UID: "another"}, Body: fact.DeletionSeen{}}
+	after, decisions := Step(w.state, f)
+	if string(mustJSON(after)) != string(before) || len(decisions) > 0 {
+		t.Error("a fact about another pod had an effect")
+	}
+	f.Pod, f.Body, f.Because = w.key, fact.Start{}, []fact.ID{1}
+	if after, _ := Step(w.state, f); string(mustJSON(after)) != string(before) {
+		t.Error("a decision had an effect on the state")
+	}
+}
+
+func TestActiveDeadline(t *testing.T) {
+	w := newWorld(t, Policy{})
+	pod := podOf(v1.RestartPolicyAlways, v1.Container{Name: "app"})
+	seconds := int64(90)
+	pod.Spec.ActiveDeadlineSeconds = &seconds
+	w.behave["app"] = behaviour{ignores: true}
+	w.meet(pod)
+	w.advance(90 * time.Second)
+	if s := Status(w.state); s.Phase != v1.PodRunning {
+		t.Errorf("while containers run the pod is not %s", s.Phase)
+	}
+	w.advance(30 * time.Second)
+	s := Status(w.state)
+	if s.Phase != v1.PodFailed || s.Reason != "DeadlineExceeded" || s.Message != "Pod was active on the node longer than the specified deadline" {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestReadinessGates(t *testing.T) {
+	w := newWorld(t, Policy{})
+	pod := podOf(v1.RestartPolicyAlways, v1.Container{Name: "app"})
+	pod.Spec.ReadinessGates = []v1.PodReadinessGate{{ConditionType: "a.example/x"}, {ConditionType: "b.example/y"}}
+	w.meet(pod)
+	w.feed("", 0, fact.ConditionsSeen{Conditions: []v1.PodCondition{{Type: "b.example/y", Status: v1.ConditionFalse}}})
+	got := w.condition(v1.PodReady)
+	want := `corresponding condition of pod readiness gate "a.example/x" does not exist., the status of pod readiness gate "b.example/y" is not "True", but False`
+	if got.Status != v1.ConditionFalse || got.Reason != "ReadinessGatesNotReady" || got.Message != want {
+		t.Errorf("%+v", got)
+	}
+	if w.condition(v1.ContainersReady).Status != v1.ConditionTrue {
+		t.Error("the containers are ready nevertheless")
+	}
+	w.advance(time.Minute)
+	w.feed("", 0, fact.ConditionsSeen{Conditions: []v1.PodCondition{
+		{Type: "a.example/x", Status: v1.ConditionTrue}, {Type: "b.example/y", Status: v1.ConditionTrue},
+	}})
+	if got := w.condition(v1.PodReady); got.Status != v1.ConditionTrue || !got.LastTransitionTime.Time.Equal(w.now) {
+		t.Errorf("%+v", got)
+	}
+	if w.condition("a.example/x").Status != v1.ConditionTrue {
+		t.Error("foreign conditions are kept")
+	}
+}
+
+func TestObservedGeneration(t *testing.T) {
+	w := newWorld(t, Policy{})
+	w.meet(podOf(v1.RestartPolicyAlways, v1.Container{Name: "app"}))
+	w.advance(time.Minute)
+	pod := w.state.p.Object.DeepCopy()
+	pod.Generation = 7
+	w.see(pod)
+	s := Status(w.state)
+	if s.ObservedGeneration != 7 {
+		t.Error(s.ObservedGeneration)
+	}
+	for _, c := range s.Conditions {
+		if c.ObservedGeneration != 7 || !c.LastTransitionTime.Time.Equal(epoch) {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+func TestScheduledSince(t *testing.T) {
+	w := newWorld(t, Policy{})
+	w.see(podOf(v1.RestartPolicyAlways, v1.Container{Name: "app"}))
+	since := metav1.NewTime(epoch.Add(-time.Hour))
+	w.feed("", 0, fact.ConditionsSeen{Conditions: []v1.PodCondition{{Type: v1.PodScheduled, Status: v1.ConditionTrue, LastTransitionTime: since}}})
+	w.feed("", 0, fact.Admitted{})
+	if got := w.condition(v1.PodScheduled); !got.LastTransitionTime.Equal(&since) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A second container starts when the postStart hook of the first has run: there
+// are pods that hold the application back until a proxy is up.
+func TestPostStartHoldsTheNextContainer(t *testing.T) {
+	w := newWorld(t, Policy{})
+	w.hookTakes = 20 * time.Second
+	w.meet(podOf(v1.RestartPolicyAlways,
+		v1.Container{Name: "proxy", Lifecycle: &v1.Lifecycle{PostStart: &v1.LifecycleHandler{}}, ReadinessProbe: probeSpec(1)},
+		v1.Container{Name: "app"}))
+	if w.runs["app"] != nil || w.container("proxy").State.Waiting == nil || len(Probes(w.state)) > 0 {
+		t.Errorf("%s", mustJSON(Status(w.state)))
+	}
+	w.advance(20 * time.Second)
+	if w.runs["app"] == nil || w.container("proxy").State.Running == nil || len(Probes(w.state)) != 1 {
+		t.Errorf("%s", mustJSON(Status(w.state)))
+	}
+}
+
+func TestStartupGatesTheOthers(t *testing.T) {
+	w := newWorld(t, Policy{})
+	w.meet(podOf(v1.RestartPolicyAlways, v1.Container{
+		Name: "app", StartupProbe: probeSpec(3), LivenessProbe: probeSpec(1), ReadinessProbe: probeSpec(1),
+	}))
+	kinds := func() (all []string) {
+		for _, p := range Probes(w.state) {
+			all = append(all, string(p.Key.Kind))
+		}
+		return all
+	}
+	if got := strings.Join(kinds(), " "); got != "Startup" {
+		t.Error(got)
+	}
+	w.probe("app", fact.Liveness, fact.Failure, "too early to count")
+	w.probe("app", fact.Startup, fact.Failure, "")
+	w.probe("app", fact.Startup, fact.Unknown, "neither")
+	w.probe("app", fact.Startup, fact.Failure, "")
+	w.probe("app", fact.Startup, fact.Success, "")
+	if got := strings.Join(kinds(), " "); got != "Liveness Readiness" {
+		t.Error(got)
+	}
+	if c := w.container("app"); c.Ready || !*c.Started {
+		t.Errorf("%+v", c)
+	}
+	w.delete(30)
+	if got := strings.Join(kinds(), " "); got != "" {
+		t.Errorf("probes of an ended container: %s", got)
+	}
+}
+
+func TestOnlyReadinessIsProbedInAnEndingPod(t *testing.T) {
+	w := newWorld(t, Policy{})
+	w.behave["app"] = behaviour{ignores: true}
+	w.meet(podOf(v1.RestartPolicyAlways, v1.Container{Name: "app", LivenessProbe: probeSpec(1), ReadinessProbe: probeSpec(1)}))
+	w.probe("app", fact.Readiness, fact.Success, "")
+	w.delete(30)
+	if p := Probes(w.state); len(p) != 1 || p[0].Key.Kind != fact.Readiness {
+		t.Errorf("%+v", p)
+	}
+	if w.condition(v1.PodReady).Status != v1.ConditionTrue {
+		t.Error("it serves as long as it is ready")
+	}
+	w.probe("app", fact.Readiness, fact.Failure, "")
+	if w.condition(v1.PodReady).Status != v1.ConditionFalse {
+		t.Error("and no longer")
+	}
+}
+
+func TestProbePorts(t *testing.T) {
+	for _, c := range []struct {
+		port    intstr.IntOrString
+		want    int32
+		problem string
+	}{
+		{intstr.FromInt32(80), 80, ""},
+		{intstr.FromString("http"), 8080, ""},
+		{intstr.FromString("9090"), 9090, ""},
+		{intstr.FromString("nosuch"), 0, `couldn't find port: nosuch in container "app", which declares no port of that name`},
+		{intstr.FromInt32(70000), 70000, "invalid port number: 70000"},
+	} {
+		probe := probeSpec(1)
+		probe.ProbeHandler = v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Port: c.port}}
+		w := newWorld(t, Policy{})
+		w.meet(podOf(v1.RestartPolicyAlways, v1.Container{
+			Name: "app", LivenessProbe: probe, Ports: []v1.ContainerPort{{Name: "http", ContainerPort: 8080}},
+		}))
+		got := Probes(w.state)[0]
+		if got.Spec.HTTPGet.Port.IntVal != c.want || got.Problem != c.problem || got.Host != "10.0.0.7" || got.ContainerID == "" || !got.StartedAt.Equal(epoch) {
+			t.Errorf("port %s: %+v", c.port.String(), got)
+		}
+		if probe.HTTPGet.Port != c.port {
+			t.Error("the pod's specification was changed")
+		}
+	}
+}
+
+func TestProbeGrace(t *testing.T) {
+	own := int64(7)
+	probe := probeSpec(1)
+	probe.TerminationGracePeriodSeconds = &own
+	w := newWorld(t, Policy{})
+	w.meet(podOf(v1.RestartPolicyAlways, v1.Container{Name: "app", LivenessProbe: probe}))
+	w.probe("app", fact.Liveness, fact.Failure, "")
+	for _, s := range w.steps {
+		for _, d := range s.decisions {
+			if k, ok := d.Body().(fact.Kill); ok && k.GraceSeconds != own {
+				t.Errorf("%+v", k)
+			}
+		}
+	}
+}
+
+func TestKillIsAskedAgain(t *testing.T) {
+	w := newWorld(t, Policy{})
+	w.meet(podOf(v1.RestartPolicyAlways, v1.Container{Name: "app", LivenessProbe: probeSpec(1)}))
+	w.stubborn = 2
+	w.probe("app", fact.Liveness, fact.Failure, "")
+	w.advance(25 * time.Second)
+	if w.count("Kill") != 3 || w.container("app").RestartCount != 1 {
+		t.Errorf("%d kills, %s", w.count("Kill"), mustJSON(w.container("app")))
+	}
+}
+
+// Two sidecars end in reverse order, and the first of them not before the grace
+// period is over if the main container holds on.
+func TestSidecarsEndInReverse(t *testing.T) {
+	always := v1.ContainerRestartPolicyAlways
+	pod := podOf(v1.RestartPolicyAlways, v1.Container{Name: "app"})
+	for _, name := range []string{"first", "second"} {
+		pod.Spec.InitContainers = append(pod.Spec.InitContainers, v1.Container{Name: name, Image: "img:1", RestartPolicy: &always})
+	}
+	w := newWorld(t, Policy{})
+	w.meet(pod)
+	var order []string
+	w.onStep = func(s step) {
+		for _, d := range s.decisions {
+			if _, ok := d.Body().(fact.Kill); ok {
+				order = append(order, d.Container())
+			}
+		}
+	}
+	w.delete(30)
+	w.advance(time.Minute)
+	if got := strings.Join(order, " "); got != "app second first" {
+		t.Error(got)
+	}
+}
+
+func TestSidecarsDoNotWaitForever(t *testing.T) {
+	always := v1.ContainerRestartPolicyAlways
+	pod := podOf(v1.RestartPolicyAlways, v1.Container{Name: "app"})
+	pod.Spec.InitContainers = []v1.Container{{Name: "side", Image: "img:1", RestartPolicy: &always}}
+	w := newWorld(t, Policy{})
+	w.behave["app"] = behaviour{takes: time.Hour}
+	w.meet(pod)
+	w.delete(30)
+	w.advance(29 * time.Second)
+	if w.runs["side"] == nil {
+		t.Error("the sidecar ended before its turn")
+	}
+	w.advance(2 * time.Second)
+	if w.runs["side"] != nil {
+		t.Error("the sidecar waits for longer than the grace period")
+	}
+}
+
+func TestEphemeralContainers(t *testing.T) {
+	w := newWorld(t, Policy{})
+	w.meet(podOf(v1.RestartPolicyAlways, v1.Container{Name: "app"}))
+	pod := w.state.p.Object.DeepCopy()
+	pod.Spec.EphemeralContainers = []v1.EphemeralContainer{{EphemeralContainerCommon: v1.EphemeralContainerCommon{Name: "debug", Image: "busybox"}}}
+	w.see(pod)
+	w.settle()
+	if w.runs["debug"] == nil || w.condition(v1.PodReady).Status != v1.ConditionTrue {
+		t.Error("it should run, and the pod stay ready")
+	}
+	w.exit("debug", 1)
+	w.advance(10 * time.Minute)
+	if w.runs["debug"] != nil || w.container("debug").State.Terminated == nil {
+		t.Error("it runs only once")
+	}
+}
+
+func TestImageChangeRestarts(t *testing.T) {
+	w := newWorld(t, Policy{})
+	w.meet(podOf(v1.RestartPolicyNever, v1.Container{Name: "app"}))
+	pod := w.state.p.Object.DeepCopy()
+	pod.Spec.Containers[0].Image = "img:2"
+	w.see(pod)
+	w.settle()
+	c := w.container("app")
+	if c.RestartCount != 1 || c.State.Running == nil {
+		t.Errorf("%+v", c)
+	}
+	if got := c.LastTerminationState.Terminated.Message; !strings.HasPrefix(got, "Ended by the node: its image was changed") {
+		t.Error(got)
+	}
+}
+
+func TestRestartAllContainers(t *testing.T) {
+	never := v1.ContainerRestartPolicyNever
+	pod := podOf(v1.RestartPolicyNever, v1.Container{Name: "other"}, v1.Container{
+		Name: "app", RestartPolicy: &never, RestartPolicyRules: []v1.ContainerRestartRule{{
+			Action:    v1.ContainerRestartRuleActionRestartAllContainers,
+			ExitCodes: &v1.ContainerRestartRuleOnExitCodes{Operator: v1.ContainerRestartRuleOnExitCodesOpIn, Values: []int32{42}},
+		}},
+	})
+	pod.Spec.InitContainers = []v1.Container{{Name: "prepare", Image: "img:1"}}
+	w := newWorld(t, Policy{})
+	w.behave["other"] = behaviour{code: 0, takes: time.Second}
+	w.meet(pod)
+	w.exit("prepare", 0)
+	if w.condition(v1.AllContainersRestarting).Status != v1.ConditionFalse {
+		t.Error("the condition should be there and false")
+	}
+	w.exit("app", 42)
+	if w.condition(v1.AllContainersRestarting).Status != v1.ConditionTrue {
+		t.Error("the pod restarts")
+	}
+	w.advance(2 * time.Second)
+	if w.runs["prepare"] == nil || w.runs["app"] != nil {
+		t.Error("the init container runs first")
+	}
+	w.exit("prepare", 0)
+	for _, name := range []string{"prepare", "app", "other"} {
+		if got := w.container(name).RestartCount; got != 1 {
+			t.Errorf("%s has restarted %d times", name, got)
+		}
+	}
+	if s := Status(w.state); s.Phase != v1.PodRunning || w.condition(v1.AllContainersRestarting).Status != v1.ConditionFalse {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestRestartRules(t *testing.T) {
+	always, never, onFailure := v1.ContainerRestartPolicyAlways, v1.ContainerRestartPolicyNever, v1.ContainerRestartPolicyOnFailure
+	rule := func(op v1.ContainerRestartRuleOnExitCodesOperator, values ...int32) []v1.ContainerRestartRule {
+		return []v1.ContainerRestartRule{{
+			Action:    v1.ContainerRestartRuleActionRestart,
+			ExitCodes: &v1.ContainerRestartRuleOnExitCodes{Operator: op, Values: values},
+		}}
+	}
+	for _, c := range []struct {
+		pod   v1.RestartPolicy
+		own   *v1.ContainerRestartPolicy
+		rules []v1.ContainerRestartRule
+		code  int32
+		want  bool
+	}{
+		{pod: "Always", code: 0, want: true},
+		{pod: "OnFailure", code: 0, want: false},
+		{pod: "OnFailure", code: 1, want: true},
+		{pod: "Never", code: 1, want: false},
+		{pod: "Never", own: &always, code: 0, want: true},
+		{pod: "Always", own: &never, code: 1, want: false},
+		{pod: "Always", own: &onFailure, code: 0, want: false},
+		{pod: "Never", own: &never, rules: rule("In", 42), code: 42, want: true},
+		{pod: "Never", own: &never, rules: rule("In", 42), code: 1, want: false},
+		{pod: "Never", own: &never, rules: rule("NotIn", 0), code: 1, want: true},
+	} {
+		if got := restarts(&v1.Container{RestartPolicy: c.own, RestartPolicyRules: c.rules}, c.pod, c.code); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
+func TestResizeThatDoesNotFit(t *testing.T) {
+	w := newWorld(t, Policy{})
+	w.meet(podOf(v1.RestartPolicyAlways, v1.Container{Name: "app"}))
+	pod := w.state.p.Object.DeepCopy()
+	pod.Generation = 2
+	pod.Spec.Containers[0].Resources.Requests = v1.ResourceList{v1.ResourceCPU: resource.MustParse("2")}
+	w.see(pod)
+	w.pending = nil
+	w.feed("app", 0, fact.ResizeFailed{Reason: v1.PodReasonDeferred, Message: "Node didn't have enough resource: cpu"})
+	got := w.condition(v1.PodResizePending)
+	if got.Reason != v1.PodReasonDeferred || got.Status != v1.ConditionTrue || got.ObservedGeneration != 2 {
+		t.Errorf("%+v", got)
+	}
+	if c := w.container("app"); len(c.AllocatedResources) > 0 {
+		t.Errorf("nothing was granted: %+v", c.AllocatedResources)
+	}
+	w.advance(3 * time.Minute)
+	if w.condition(v1.PodResizePending).Type != "" || w.condition(v1.PodResizeInProgress).Type != "" {
+		t.Error("it was granted at the second try")
+	}
+	if cpu := w.container("app").AllocatedResources[v1.ResourceCPU]; cpu.Value() != 2 {
+		t.Error(cpu)
+	}
+}
+
+// After the journal was lost, what the API server and the runtime remember is
+// enough to go on without a restart.
+func TestAdoption(t *testing.T) {
+	started := true
+	s := v1.PodStatus{
+		Phase: v1.PodRunning, StartTime: &metav1.Time{Time: epoch.Add(-time.Hour)},
+		Conditions: []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue, LastTransitionTime: metav1.NewTime(epoch.Add(-50 * time.Minute))}},
+		ContainerStatuses: []v1.ContainerStatus{
+			{Name: "app", Ready: true, Started: &started, RestartCount: 3, ContainerID: "containerd://a3", State: v1.ContainerState{Running: &v1.ContainerStateRunning{}}},
+			{Name: "lost", RestartCount: 1, ContainerID: "containerd://l1", State: v1.ContainerState{Running: &v1.ContainerStateRunning{}}},
+		},
+	}
+	w := newWorld(t, Policy{})
+	w.see(podOf(v1.RestartPolicyAlways, v1.Container{Name: "app", ReadinessProbe: probeSpec(1), StartupProbe: probeSpec(1)}, v1.Container{Name: "lost"}))
+	w.feed("", 0, fact.AdoptedStatus{Status: s})
+	w.feed("", 0, fact.SetUpDone{SandboxID: "sb", IPs: []string{"10.0.0.9"}})
+	w.runs["app"] = &process{id: "containerd://a3", attempt: 3}
+	w.feed("app", 3, fact.Started{ContainerID: "containerd://a3", Adopted: true})
+	w.feed("", 0, fact.Admitted{})
+	w.settle()
+	if c := w.container("app"); !c.Ready || c.RestartCount != 3 || c.State.Running == nil {
+		t.Errorf("%+v", c)
+	}
+	lost := w.container("lost")
+	if lost.RestartCount != 2 || lost.LastTerminationState.Terminated.Reason != "ContainerStatusUnknown" {
+		t.Errorf("%+v", lost)
+	}
+	if w.count("SetUp") != 0 || w.count("Start") != 1 {
+		t.Errorf("%d set-ups and %d starts", w.count("SetUp"), w.count("Start"))
+	}
+	if !Status(w.state).StartTime.Time.Equal(epoch.Add(-time.Hour)) {
+		t.Error("the pod's start is forgotten")
+	}
+}
+
+func TestFinishedPodStaysFinishedAfterAdoption(t *testing.T) {
+	w := newWorld(t, Policy{})
+	w.see(podOf(v1.RestartPolicyNever, v1.Container{Name: "app"}))
+	w.feed("", 0, fact.AdoptedStatus{Status: v1.PodStatus{
+		Phase: v1.PodSucceeded,
+		ContainerStatuses: []v1.ContainerStatus{{
+			Name: "app", ContainerID: "containerd://x", State: v1.ContainerState{Terminated: &v1.ContainerStateTerminated{ExitCode: 0, Reason: "Completed"}},
+		}},
+	}})
+	w.feed("", 0, fact.Admitted{})
+	w.settle()
+	if w.count("Start")+w.count("SetUp") != 0 || Status(w.state).Phase != v1.PodSucceeded {
+		t.Errorf("%s", mustJSON(Status(w.state)))
+	}
+}
+
+// A container that had ended by itself before the node asked for its end was not
+// ended by the node.
+func TestEndBeforeTheKill(t *testing.T) {
+	w := newWorld(t, Policy{})
+	w.meet(podOf(v1.RestartPolicyOnFailure, v1.Container{Name: "app", LivenessProbe: probeSpec(1)}))
+	w.advance(time.Minute)
+	w.behave["app"] = behaviour{takes: time.Hour}
+	w.probe("app", fact.Liveness, fact.Failure, "connection refused")
+	w.step(fact.Fact{At: w.now.Add(-time.Second), Container: "app", Body: fact.Exited{ContainerID: w.runs["app"].id, ExitCode: 0}})
+	if s := Status(w.state); s.Phase != v1.PodSucceeded || s.ContainerStatuses[0].State.Terminated.Message != "" {
+		t.Errorf("%s", mustJSON(s))
+	}
+}
+
+// The kernel's record of an OOM kill may be read after the runtime's event.
+func TestLateOOMRecord(t *testing.T) {
+	w := newWorld(t, Policy{})
+	w.meet(podOf(v1.RestartPolicyNever, v1.Container{Name: "app"}))
+	w.exit("app", 137)
+	w.feed("app", 0, fact.OOMKilled{PID: 5, Command: "app", Main: true, Limit: 64 << 20})
+	if got := w.container("app").State.Terminated; got.Reason != "OOMKilled" || !strings.Contains(got.Message, "64Mi") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestQOS(t *testing.T) {
+	list := func(cpu, memory string) v1.ResourceList {
+		l := v1.ResourceList{}
+		if cpu != "" {
+			l[v1.ResourceCPU] = resource.MustParse(cpu)
+		}
+		if memory != "" {
+			l[v1.ResourceMemory] = resource.MustParse(memory)
+		}
+		return l
+	}
+	for _, c := range []struct {
+		requests, limits v1.ResourceList
+		want             v1.PodQOSClass
+	}{
+		{nil, nil, v1.PodQOSBestEffort},
+		{list("1", "1Gi"), list("1", "1Gi"), v1.PodQOSGuaranteed},
+		{list("1", "1Gi"), list("1", "2Gi"), v1.PodQOSBurstable},
+		{list("1", ""), nil, v1.PodQOSBurstable},
+		{list("", "1Gi"), list("", "1Gi"), v1.PodQOSBurstable},
+	} {
+		spec := v1.PodSpec{Containers: []v1.Container{{Resources: v1.ResourceRequirements{Requests: c.requests, Limits: c.limits}}}}
+		if got := qos(&spec); got != c.want {
+			t.Errorf("%v, %v: %s", c.requests, c.limits, got)
+		}
+	}
+}
+
+// A deleted pod that never ran fails, and nothing is invented about containers
+// that never were (law 7).
+func TestDeletedBeforeItRan(t *testing.T) {
+	w := newWorld(t, Policy{})
+	w.setUps = []fact.Body{fact.SetUpFailed{Stage: "volumes", Reason: "FailedMount", Message: "configmap not found"}}
+	w.meet(podOf(v1.RestartPolicyAlways, v1.Container{Name: "app"}))
+	w.delete(30)
+	s := Status(w.state)
+	if s.Phase != v1.PodFailed || s.ContainerStatuses[0].State.Waiting == nil || !w.state.p.Gone {
+		t.Errorf("%s", mustJSON(s))
+	}
+}
+
+func TestSetUpIsTriedAgain(t *testing.T) {
+	w := newWorld(t, Policy{})
+	failed := fact.SetUpFailed{Stage: "sandbox", Reason: "FailedCreatePodSandBox", Message: "no network"}
+	w.setUps = []fact.Body{failed, failed, failed}
+	w.meet(podOf(v1.RestartPolicyAlways, v1.Container{Name: "app"}))
+	w.advance(7 * time.Second) // 1 + 2 + 4
+	if w.runs["app"] == nil || w.count("SetUp") != 4 {
+		t.Errorf("%d tries", w.count("SetUp"))
+	}
+}
