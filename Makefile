@@ -55,7 +55,7 @@ binaries: libexec
 libexec:
 	@mkdir -p $(LIBEXEC)/cni
 	CGO_ENABLED=1 ./tools/gobuild $(LIBEXEC)/runc -tags seccomp -ldflags "$(STRIP)" github.com/opencontainers/runc
-	./tools/gobuild $(LIBEXEC)/containerd-shim-runc-v2 -ldflags "$(STRIP)" github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2
+	./tools/gobuild $(LIBEXEC)/containerd-shim-runc-v2 -ldflags "$(STRIP)" ./cluster/runtime/shim
 	for plugin in main/bridge ipam/host-local meta/portmap; do
 		./tools/gobuild $(LIBEXEC)/cni/$$(basename $$plugin) -ldflags "$(STRIP)" github.com/containernetworking/plugins/plugins/$$plugin
 	done

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -79,7 +80,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 }
 
 // boxImage is an image with busybox and its shell.
-func boxImage(t *testing.T) v1.Image {
+func boxImage(t testing.TB) v1.Image {
 	t.Helper()
 	program, err := os.ReadFile(busybox)
 	if err != nil {
@@ -133,7 +134,7 @@ func boxImage(t *testing.T) v1.Image {
 }
 
 // boxArchive writes the image as a docker archive, gzipped when the name says so.
-func boxArchive(t *testing.T, file string) string {
+func boxArchive(t testing.TB, file string) string {
 	t.Helper()
 	ref, err := name.NewTag(testImage)
 	if err != nil {
@@ -167,7 +168,7 @@ type services struct {
 	image   cri.ImageServiceClient
 }
 
-func connect(t *testing.T, endpoint string) services {
+func connect(t testing.TB, endpoint string) services {
 	t.Helper()
 	conn, err := dial(endpoint)
 	if err != nil {
@@ -177,10 +178,18 @@ func connect(t *testing.T, endpoint string) services {
 	return services{cri.NewRuntimeServiceClient(conn), cri.NewImageServiceClient(conn)}
 }
 
-// runPod starts a pod whose container runs the command, below the test's cgroup root.
-func runPod(t *testing.T, s services, c Config, podName string, ports []*cri.PortMapping, command ...string) pod {
+// runPod is startPod for the goroutine of the test.
+func runPod(t testing.TB, s services, c Config, podName string, ports []*cri.PortMapping, command ...string) pod {
 	t.Helper()
-	ctx := t.Context()
+	p, err := startPod(t.Context(), s, c, podName, ports, command...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// startPod starts a pod whose container runs the command, below the test's cgroup root.
+func startPod(ctx context.Context, s services, c Config, podName string, ports []*cri.PortMapping, command ...string) (pod, error) {
 	sandboxConfig := &cri.PodSandboxConfig{
 		Metadata:     &cri.PodSandboxMetadata{Name: podName, Namespace: "test", Uid: podName},
 		Hostname:     podName,
@@ -190,11 +199,11 @@ func runPod(t *testing.T, s services, c Config, podName string, ports []*cri.Por
 	}
 	sandbox, err := s.runtime.RunPodSandbox(ctx, &cri.RunPodSandboxRequest{Config: sandboxConfig})
 	if err != nil {
-		t.Fatalf("sandbox: %v", err)
+		return pod{}, fmt.Errorf("sandbox: %w", err)
 	}
 	status, err := s.runtime.PodSandboxStatus(ctx, &cri.PodSandboxStatusRequest{PodSandboxId: sandbox.PodSandboxId})
 	if err != nil {
-		t.Fatalf("sandbox status: %v", err)
+		return pod{}, fmt.Errorf("sandbox status: %w", err)
 	}
 	created, err := s.runtime.CreateContainer(ctx, &cri.CreateContainerRequest{
 		PodSandboxId: sandbox.PodSandboxId,
@@ -208,12 +217,12 @@ func runPod(t *testing.T, s services, c Config, podName string, ports []*cri.Por
 		SandboxConfig: sandboxConfig,
 	})
 	if err != nil {
-		t.Fatalf("create: %v", err)
+		return pod{}, fmt.Errorf("create: %w", err)
 	}
 	if _, err := s.runtime.StartContainer(ctx, &cri.StartContainerRequest{ContainerId: created.ContainerId}); err != nil {
-		t.Fatalf("start: %v", err)
+		return pod{}, fmt.Errorf("start: %w", err)
 	}
-	return pod{sandbox: sandbox.PodSandboxId, container: created.ContainerId, ip: status.Status.Network.GetIp()}
+	return pod{sandbox: sandbox.PodSandboxId, container: created.ContainerId, ip: status.Status.Network.GetIp()}, nil
 }
 
 // containerState asks CRI for the container's state; -1: CRI does not answer.

@@ -137,6 +137,59 @@ func TestAgentKilledAndAdopted(t *testing.T) {
 	}
 }
 
+// Pods come and go at once, faster than their shims could start and end for each,
+// and none is lost to a shim that ends because another pod left it.
+func TestPodsComeAndGoInSharedShims(t *testing.T) {
+	needRuntime(t)
+	dir := dataDir(t)
+	c := testConfig(dir)
+	r, err := Start(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := LoadImage(t.Context(), r.Endpoint(), boxArchive(t, "box.tar"), ""); err != nil {
+		t.Fatal(err)
+	}
+	s := connect(t, r.Endpoint())
+	const rounds, atOnce = 12, 4
+	each(rounds, atOnce, func(i int) {
+		p, err := startPod(t.Context(), s, c, fmt.Sprintf("p%d", i), nil, "/bin/busybox", "sleep", "3600")
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if state, _ := containerState(t.Context(), s, p.container); state != cri.ContainerState_CONTAINER_RUNNING {
+			t.Errorf("pod %d is %v", i, state)
+		}
+		if _, err := s.runtime.StopPodSandbox(t.Context(), &cri.StopPodSandboxRequest{PodSandboxId: p.sandbox}); err != nil {
+			t.Error(err)
+		}
+		if _, err := s.runtime.RemovePodSandbox(t.Context(), &cri.RemovePodSandboxRequest{PodSandboxId: p.sandbox}); err != nil {
+			t.Error(err)
+		}
+	})
+
+	// When a shim dies, its pods end, and are seen to; the next pod finds a new one.
+	p := runPod(t, s, c, "victim", nil, "/bin/busybox", "sleep", "3600")
+	shims, err := findProcesses(c.isShim)
+	if err != nil || len(shims) == 0 || len(shims) > 4 {
+		t.Fatalf("shims %v, error %v; want one to four", shims, err)
+	}
+	for _, pid := range shims {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "the container of a dead shim has ended", func() bool {
+		state, _ := containerState(t.Context(), s, p.container)
+		return state == cri.ContainerState_CONTAINER_EXITED
+	})
+	runPod(t, s, c, "next", nil, "/bin/busybox", "sleep", "3600")
+	if err := r.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // startAgent starts an agent process and returns it with its containerd's pid.
 func startAgent(t *testing.T, dir string) (*exec.Cmd, int) {
 	t.Helper()

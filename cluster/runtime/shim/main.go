@@ -1,0 +1,30 @@
+// Command shim holds containers for containerd, many pods to a process.
+//
+// containerd's own runc shim is one process a pod: with a hundred pods a hundred
+// Go runtimes, half a gigabyte, each of which collects garbage twice a minute
+// for the rest of its life. The task service inside has always been able to hold
+// many containers. So this is the same service, with another rule about who
+// shares a process: a pod belongs to one of a few groups by its sandbox id, and
+// the first pod of a group starts the group's shim. If one shim should die, its
+// pods die with it, a fraction of the node's, and the node starts them again.
+//
+// A process that several pods share may not end when one of them does. Upstream
+// ends when a deletion finds no container left, which would race with a pod that
+// is just being created; see [lingering].
+package main
+
+import (
+	"context"
+
+	"github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2/manager"
+	"github.com/containerd/containerd/v2/pkg/shim"
+	"github.com/containerd/log"
+)
+
+func main() {
+	// Its log is a file of its own; see start.
+	_ = log.SetLevel("warn")
+	shim.RunShim(context.Background(),
+		grouped{manager.NewShimManager("io.containerd.runc.v2")},
+		func(c *shim.Config) { c.NoSetupLogger = true })
+}
