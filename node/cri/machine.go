@@ -1,6 +1,7 @@
 package cri
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 
@@ -30,6 +31,15 @@ func DetectMachine(memory int64) Machine {
 		SwapAccounting: swapAccounting(v2),
 		HugePageSizes:  cgroups.HugePageSizes(),
 	}
+}
+
+// memory is the capacity to divide by; a node that does not know its own has
+// endless memory.
+func (m Machine) memory() int64 {
+	if m.MemoryCapacity <= 0 {
+		return math.MaxInt64
+	}
+	return m.MemoryCapacity
 }
 
 // swapAccounting looks for the file that would hold the limit. The root of the

@@ -43,7 +43,7 @@ func TestDialSaysWhoDoesNotAnswer(t *testing.T) {
 // TestContainerLife follows one run of a container from creation to removal.
 func TestContainerLife(t *testing.T) {
 	n := critest.Start(t)
-	c := critest.Sh("main", `echo hello; echo last words >/dev/termination-log; trap "exit 3" TERM; while :; do sleep 0.05; done`)
+	c := critest.Sh("main", `trap "exit 3" TERM; echo last words >/dev/termination-log; echo hello; while :; do sleep 0.05; done`)
 	c.TerminationMessagePath = "/dev/termination-log"
 	p := n.RunPod(t, nil, c)
 	if len(p.Sandbox.IPs) != 1 || !strings.HasPrefix(p.Sandbox.IPs[0], "10.88.0.") || !p.Sandbox.Ready {

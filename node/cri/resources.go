@@ -19,7 +19,7 @@ func ContainerResources(pod *v1.Pod, c *v1.Container, m Machine) *runtimeapi.Lin
 		cpuRequest = &q
 	}
 	r := linuxResources(cpuRequest, limitOf(pod, c, v1.ResourceCPU), limitOf(pod, c, v1.ResourceMemory), m)
-	r.OomScoreAdj = int64(qos.GetContainerOOMScoreAdjust(pod, c, m.MemoryCapacity))
+	r.OomScoreAdj = int64(qos.GetContainerOOMScoreAdjust(pod, c, m.memory()))
 	r.HugepageLimits = hugePages(pod, c, m)
 	forbidSwap(r, m)
 	return r

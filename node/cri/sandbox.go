@@ -71,7 +71,7 @@ func SandboxConfig(in SandboxInput) (*runtimeapi.PodSandboxConfig, error) {
 // rather than running it as the host's root.
 func checkUsers(pod *v1.Pod, users *runtimeapi.UserNamespace) error {
 	wants := pod.Spec.HostUsers != nil && !*pod.Spec.HostUsers
-	if wants && users.GetMode() != runtimeapi.NamespaceMode_POD {
+	if wants && (users == nil || users.Mode != runtimeapi.NamespaceMode_POD) {
 		return errors.New("can't set `spec.hostUsers: false`, runtime does not support user namespaces")
 	}
 	return nil

@@ -1,7 +1,6 @@
 package cri
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -23,7 +22,7 @@ type Users struct{ manager *userns.UsernsManager }
 
 // NewUsers takes the folder of all pods' folders (named by UID), how many pods the
 // node can have, and a way to ask what a runtime handler can do.
-func NewUsers(podsDir string, maxPods int, health func(context.Context) (Health, error)) (*Users, error) {
+func NewUsers(podsDir string, maxPods int, health func() (Health, error)) (*Users, error) {
 	m, err := userns.MakeUserNsManager(logr.Discard(), usersNode{podsDir, maxPods, health}, nil)
 	if err != nil {
 		return nil, err
@@ -44,11 +43,11 @@ func (u *Users) Release(uid types.UID) { u.manager.Release(logr.Discard(), uid) 
 type usersNode struct {
 	podsDir string
 	maxPods int
-	health  func(context.Context) (Health, error)
+	health  func() (Health, error)
 }
 
 func (n usersNode) HandlerSupportsUserNamespaces(handler string) (bool, error) {
-	h, err := n.health(context.Background())
+	h, err := n.health()
 	return h.Handler(handler).UserNamespaces, err
 }
 

@@ -29,16 +29,25 @@ type Image struct {
 // (it may wait its turn then), ImageReady in the end. The error is a [*Failure]
 // and has been told to nobody.
 func (m *Manager) Ensure(ctx context.Context, pod *v1.Pod, c *v1.Container, say func(fact.Observed)) (Image, error) {
+	return m.ensure(ctx, pod, c.Image, Policy(c), say)
+}
+
+// EnsureVolume does the same for an image that is mounted as a volume.
+func (m *Manager) EnsureVolume(ctx context.Context, pod *v1.Pod, v *v1.ImageVolumeSource, say func(fact.Observed)) (Image, error) {
+	return m.ensure(ctx, pod, v.Reference, policy(v.Reference, v.PullPolicy), say)
+}
+
+func (m *Manager) ensure(ctx context.Context, pod *v1.Pod, image string, policy v1.PullPolicy, say func(fact.Observed)) (Image, error) {
 	ctx = klog.NewContext(ctx, logr.Discard()) // all that is logged is returned, too
-	name, err := withTag(c.Image)
+	name, err := withTag(image)
 	if err != nil {
 		return Image{}, &Failure{
-			Image: c.Image, Reason: ReasonName,
-			Message: fmt.Sprintf("Failed to apply default image tag %q: %v", c.Image, err), Err: err,
+			Image: image, Reason: ReasonName,
+			Message: fmt.Sprintf("Failed to apply default image tag %q: %v", image, err), Err: err,
 		}
 	}
 	a := attempt{
-		m: m, image: c.Image, policy: Policy(c), say: say,
+		m: m, image: image, policy: policy, say: say,
 		spec:   &runtimeapi.ImageSpec{Image: name, Annotations: pod.Annotations},
 		lookup: m.credentials(name, pod),
 	}
@@ -46,7 +55,7 @@ func (m *Manager) Ensure(ctx context.Context, pod *v1.Pod, c *v1.Container, say 
 		return a.ready(found, err, fact.ImageReady{Present: true})
 	}
 	if a.policy == v1.PullNever {
-		return Image{}, neverPull(c.Image)
+		return Image{}, neverPull(image)
 	}
 	return a.pull(ctx)
 }

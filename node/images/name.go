@@ -23,11 +23,13 @@ func withTag(image string) (string, error) {
 
 // Policy gives a container's pull policy, with the API server's default where
 // none is written: Always for the tag latest, else IfNotPresent.
-func Policy(c *v1.Container) v1.PullPolicy {
-	if c.ImagePullPolicy != "" {
-		return c.ImagePullPolicy
+func Policy(c *v1.Container) v1.PullPolicy { return policy(c.Image, c.ImagePullPolicy) }
+
+func policy(image string, written v1.PullPolicy) v1.PullPolicy {
+	if written != "" {
+		return written
 	}
-	if _, tag, _, err := parsers.ParseImageName(c.Image); err == nil && tag == "latest" {
+	if _, tag, _, err := parsers.ParseImageName(image); err == nil && tag == "latest" {
 		return v1.PullAlways
 	}
 	return v1.PullIfNotPresent
