@@ -3,6 +3,7 @@ package cgroup
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -408,6 +409,43 @@ func TestOOMKillIsCounted(t *testing.T) {
 	}
 	if err := m.Remove("oom"); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A node that comes back smaller than what its pods use: version 1 refuses the
+// limit until they use less.
+func TestEnforcementIsTriedAgain(t *testing.T) {
+	m := newManager(t)
+	if m.layout.V2 {
+		t.Skip("version 2 takes any limit")
+	}
+	parent, err := m.Ensure(podOf("big", "", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	holder := exec.Command("sh", "-c",
+		`echo $$ > $0/cgroup.procs; x=$(head -c 16000000 /dev/zero | tr '\0' a); echo ready; exec 1>&-; sleep 600; echo $x`,
+		m.layout.At(parent).Memory)
+	out, err := holder.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := holder.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = holder.Wait() })
+	if text, err := io.ReadAll(out); err != nil || string(text) != "ready\n" {
+		t.Fatalf("%q %v", text, err)
+	}
+	m.Enforce(v1.ResourceList{v1.ResourceMemory: resource.MustParse("4Mi")})
+	if m.unenforced == nil {
+		t.Error("the kernel took a limit below what is used")
+	}
+	if err := m.Remove("big"); err != nil {
+		t.Fatal(err)
+	}
+	if got := sample(t, m.Node()).MemoryLimit; got != 4<<20 || m.unenforced != nil {
+		t.Errorf("limit %d after the pod went", got)
 	}
 }
 
