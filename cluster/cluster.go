@@ -93,7 +93,6 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 
 func (c *Cluster) start(ctx context.Context) error {
 	began := time.Now()
-	relaxCollector()
 	// A component that ends while others start ends the start.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

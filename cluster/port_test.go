@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -30,6 +31,43 @@ func TestPortTakenNamesPortOwnerAndFix(t *testing.T) {
 			t.Errorf("error %q does not name %q", err, want)
 		}
 	}
+}
+
+func TestListensForPeopleAndForPods(t *testing.T) {
+	for _, tc := range []struct {
+		api  string
+		want []string
+	}{
+		{"127.0.0.1", []string{"127.0.0.1", "127.0.0.2"}},
+		{"0.0.0.0", []string{"::"}}, // how a dual-stack socket names every address
+		{"127.0.0.2", []string{"127.0.0.2"}},
+	} {
+		c := valid("/d").withDefaults()
+		// Any address of this machine does for the pods' side.
+		c.APIAddress, c.HostAddress, c.APIPort = tc.api, "127.0.0.2", freePort(t)
+		listener, err := listenAPI(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer listener.Close()
+		var got []string
+		for _, address := range listener.(interface{ Addrs() []net.Addr }).Addrs() {
+			got = append(got, address.(*net.TCPAddr).AddrPort().Addr().Unmap().String())
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("for %s it listens on %v, want %v", tc.api, got, tc.want)
+		}
+	}
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	listener, err := net.Listen("tcp", "0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().(*net.TCPAddr).Port
 }
 
 func TestFailedChecks(t *testing.T) {
