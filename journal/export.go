@@ -47,6 +47,10 @@ var (
 	ErrCutShort = errors.New("exported journal is cut short")
 )
 
+// flushEvery is after how many facts what was written can be unpacked, should
+// the rest be missing.
+const flushEvery = 1000
+
 // Export writes facts as a portable file and gives their number.
 func Export(w io.Writer, h Header, facts iter.Seq2[fact.Fact, error]) (int64, error) {
 	z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
@@ -71,7 +75,11 @@ func Export(w io.Writer, h Header, facts iter.Seq2[fact.Fact, error]) (int64, er
 		if _, err := z.Write(append(line, '\n')); err != nil {
 			return n, err
 		}
-		n++
+		if n++; n%flushEvery == 0 {
+			if err := z.Flush(); err != nil {
+				return n, err
+			}
+		}
 	}
 	return n, errors.Join(lines.Encode(Trailer{Facts: n}), z.Close())
 }
@@ -109,10 +117,14 @@ func readLines(lines *bufio.Scanner, yield func(fact.Fact, error) bool) {
 		var f fact.Fact
 		if err := f.UnmarshalJSON(lines.Bytes()); err != nil {
 			var t Trailer
-			if json.Unmarshal(lines.Bytes(), &t) == nil && t.Facts == n && !lines.Scan() && lines.Err() == nil {
-				return
+			trailer := json.Unmarshal(lines.Bytes(), &t) == nil && t.Facts == n
+			switch last := !lines.Scan(); {
+			case trailer && last && lines.Err() == nil:
+			case last:
+				yield(fact.Fact{}, errors.Join(ErrCutShort, lines.Err()))
+			default:
+				yield(fact.Fact{}, fmt.Errorf("line %d: %w", n+2, err))
 			}
-			yield(fact.Fact{}, fmt.Errorf("line %d: %w", n+2, err))
 			return
 		}
 		if n++; !yield(f, nil) {

@@ -348,3 +348,7 @@ func (m *merge) Pop() any {
 	m.lists = m.lists[:n]
 	return x
 }
+
+// Chooses says whether a fact is among those that are asked for. It does not
+// look at Limit and SinceCheckpoint.
+func (q Query) Chooses(f fact.Fact) bool { return q.wants(headOf(f)) }

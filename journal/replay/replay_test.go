@@ -205,7 +205,7 @@ func TestWhatWasForgedIsFound(t *testing.T) {
 	for name, change := range map[string]func([]fact.Fact) []fact.Fact{
 		"something else follows now": func(fs []fact.Fact) []fact.Fact { fs[at].Because = []fact.ID{1}; return fs },
 		"did not then":               func(fs []fact.Fact) []fact.Fact { return append(fs[:at], fs[at+1:]...) },
-		"does not now": func(fs []fact.Fact) []fact.Fact { return append(fs, fs[at]) },
+		"does not now":               func(fs []fact.Fact) []fact.Fact { return append(fs, fs[at]) },
 	} {
 		r := forge(change)
 		if len(r.Differences) != 1 || r.Differences[0].Pod != key {

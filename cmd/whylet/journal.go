@@ -1,0 +1,25 @@
+package main
+
+import (
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"whylet.dev/whylet/journal/command"
+)
+
+// newJournalCommand mounts `whylet journal`.
+func newJournalCommand(s streams) *cobra.Command {
+	return command.New(command.Env{
+		Out: s.out, Err: s.err, DataDir: defaultDataDir,
+		Dir: func(dataDir string) string { return filepath.Join(dataDir, "node", "journal") },
+		Node: func(dataDir string) string {
+			i, err := readInstance(dataDir)
+			if err != nil {
+				return "" // a journal without a node beside it
+			}
+			return i.Settings.NodeName
+		},
+		Usage: func(err error) error { return &exitError{exitUsage, err} },
+	})
+}

@@ -1,0 +1,150 @@
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"whylet.dev/whylet/fact"
+)
+
+// timeFormat shows milliseconds: what follows from what is often faster.
+const timeFormat = "2006-01-02T15:04:05.000Z"
+
+// maxSummary bounds what a line says of a fact's body, in bytes.
+const maxSummary = 140
+
+// printLine writes a fact as one line.
+func printLine(w io.Writer, f fact.Fact) error {
+	where := "node"
+	if f.Pod.UID != "" {
+		where = f.Pod.String()
+	}
+	if f.Container != "" {
+		where += " " + f.Container
+		if f.Attempt > 0 {
+			where += fmt.Sprintf("#%d", f.Attempt)
+		}
+	}
+	arrow := " "
+	if fact.IsDecided(f.Body) {
+		arrow = "→"
+	}
+	_, err := fmt.Fprintf(w, "%s %6d %s %s %s%s%s\n", f.When().UTC().Format(timeFormat), f.ID, where, arrow, f.Body.Kind(), summary(f.Body), because(f))
+	return err
+}
+
+func because(f fact.Fact) string {
+	if len(f.Because) == 0 {
+		return ""
+	}
+	var ids []string
+	for _, id := range f.Because {
+		ids = append(ids, fmt.Sprint(id))
+	}
+	if len(ids) > 6 {
+		ids = append(ids[:6], fmt.Sprintf("and %d more", len(ids)-6))
+	}
+	return " ← " + strings.Join(ids, " ")
+}
+
+// summary shows what a body has at its top, and one level below.
+func summary(b fact.Body) string {
+	data, err := json.Marshal(b)
+	if err != nil {
+		return ""
+	}
+	if p, ok := b.(fact.SpecSeen); ok && p.Object != nil {
+		return fmt.Sprintf(" generation=%d by=%q source=%s", p.Object.Generation, p.By, p.Source)
+	}
+	if _, ok := b.(fact.Checkpoint); ok {
+		return fmt.Sprintf(" bytes=%d", len(data))
+	}
+	var fields map[string]any
+	if json.Unmarshal(data, &fields) != nil {
+		return ""
+	}
+	var s strings.Builder
+	describe(&s, fields, 0)
+	text := s.String()
+	if len(text) > maxSummary {
+		text = strings.ToValidUTF8(text[:maxSummary], "") + "…"
+	}
+	return text
+}
+
+func describe(s *strings.Builder, fields map[string]any, depth int) {
+	keys := make([]string, 0, len(fields))
+	for k := range fields {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	for _, k := range keys {
+		switch v := fields[k].(type) {
+		case map[string]any:
+			if depth == 0 {
+				describe(s, v, 1)
+			}
+		case []any:
+			fmt.Fprintf(s, " %s=[%d]", k, len(v))
+		case string:
+			if v != "" {
+				fmt.Fprintf(s, " %s=%s", k, quoted(v))
+			}
+		case float64:
+			fmt.Fprintf(s, " %s=%s", k, number(k, v))
+		case bool:
+			fmt.Fprintf(s, " %s=%v", k, v)
+		}
+	}
+}
+
+// quoted shows a text on one line, without escape codes that came from a pod.
+func quoted(v string) string {
+	if strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r == '"' || r == 0x7f }) {
+		return fmt.Sprintf("%q", v)
+	}
+	return v
+}
+
+// durations are the fields that are nanoseconds on the wire.
+var durations = []string{"took", "late", "delay", "waited", "connect", "tls", "sent", "firstByte", "body", "by", "cpuUsage", "throttledTime"}
+
+func number(key string, v float64) string {
+	if slices.Contains(durations, key) {
+		return time.Duration(v).Round(time.Microsecond).String()
+	}
+	return fmt.Sprintf("%.0f", v)
+}
+
+// printJSON writes a fact as one JSON object a line.
+func printJSON(w io.Writer, f fact.Fact) error {
+	line, err := f.MarshalJSON()
+	if err == nil {
+		_, err = w.Write(append(line, '\n'))
+	}
+	return err
+}
+
+// format are the ways in which facts can be written.
+type format struct {
+	env  Env
+	name string
+}
+
+func (f *format) write(x fact.Fact) error {
+	if f.name == "json" {
+		return printJSON(f.env.Out, x)
+	}
+	return printLine(f.env.Out, x)
+}
+
+func (f *format) check() error {
+	if f.name != "" && f.name != "json" && f.name != "text" {
+		return f.env.usagef("-o %s is not known; text and json are", f.name)
+	}
+	return nil
+}
