@@ -101,6 +101,10 @@ test: test-unit test-e2e ## Run all tests
 test-unit: deps libexec ## Run the tests that need no built node (as root also those with real containers)
 	@$(GO) test -tags $(TAGS) $(UNIT)
 
+.PHONY: test-laws
+test-laws: ## Check the laws of pod health over a million random steps (a minute)
+	@$(GO) test ./health -count=1 -v -run '^TestLaws$$' -rapid.checks=16000
+
 .PHONY: test-e2e
 test-e2e: build images ## Run a whole node and talk to it with kubectl (needs root)
 	@$(GO) test -count=1 -timeout 30m ./test/e2e/...

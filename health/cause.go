@@ -95,9 +95,15 @@ func (c *container) endCause(b fact.Exited) string {
 		return fmt.Sprintf("A child process (%s) was OOM-killed%s %s; the main process then exited with code %d.",
 			v.name(), v.at(), ago(c.Run.FinishedAt.Sub(v.At)), b.ExitCode)
 	case b.Signal != 0:
-		return fmt.Sprintf("The main process was ended by signal %d.", b.Signal)
+		return fmt.Sprintf("The main process was ended by signal %d%s.", b.Signal, signalNames[b.Signal])
 	}
 	return ""
+}
+
+// signalNames are those that end processes often (signal(7)).
+var signalNames = map[int32]string{
+	1: " (SIGHUP)", 2: " (SIGINT)", 3: " (SIGQUIT)", 4: " (SIGILL)", 6: " (SIGABRT)", 7: " (SIGBUS)",
+	8: " (SIGFPE)", 9: " (SIGKILL)", 11: " (SIGSEGV)", 13: " (SIGPIPE)", 15: " (SIGTERM)",
 }
 
 // killCause says on whose account the node ended the container, and how it went.

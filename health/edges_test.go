@@ -563,3 +563,29 @@ func TestSetUpIsTriedAgain(t *testing.T) {
 		t.Errorf("%d tries", w.count("SetUp"))
 	}
 }
+
+func BenchmarkStep(b *testing.B) {
+	w := newWorld(b, Policy{})
+	w.meet(podOf(v1.RestartPolicyAlways, v1.Container{Name: "app", LivenessProbe: probeSpec(3), ReadinessProbe: probeSpec(3)}, v1.Container{Name: "other"}))
+	w.probe("app", fact.Readiness, fact.Success, "")
+	for _, c := range []struct {
+		name string
+		body fact.Body
+	}{
+		{"probe that changes nothing", fact.Probed{Probe: fact.Liveness, Verdict: fact.Success}},
+		{"probe that makes unready", fact.Probed{Probe: fact.Readiness, Verdict: fact.Failure, Count: 3}},
+		{"exit and restart", fact.Exited{ContainerID: w.runs["app"].id, ExitCode: 1}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			f := fact.Fact{ID: 1000, Seen: w.now, Pod: w.key, Container: "app", Body: c.body}
+			for b.Loop() {
+				Step(w.state, f)
+			}
+		})
+	}
+	b.Run("status", func(b *testing.B) {
+		for b.Loop() {
+			Status(w.state)
+		}
+	})
+}

@@ -58,7 +58,7 @@ func (t *turn) endRun(c *container, b fact.Exited) {
 // terminated is the end as the API tells it.
 func (t *turn) terminated(c *container, b fact.Exited) *v1.ContainerStateTerminated {
 	end := &v1.ContainerStateTerminated{
-		ExitCode: b.ExitCode, Signal: b.Signal, Message: b.Message, ContainerID: b.ContainerID,
+		ExitCode: b.ExitCode, Signal: b.Signal, Message: t.bounded(b.Message), ContainerID: b.ContainerID,
 		StartedAt: apiTime(c.Run.StartedAt), FinishedAt: apiTime(c.Run.FinishedAt),
 	}
 	if b.Vanished {
@@ -76,6 +76,13 @@ func (t *turn) terminated(c *container, b fact.Exited) *v1.ContainerStateTermina
 		end.Message = c.endCause(b)
 	}
 	return end
+}
+
+// bounded cuts a termination message: the containers of a pod share 12 KiB
+// (status/status_manager.go, normalizeStatus).
+func (t *turn) bounded(message string) string {
+	most := 12 << 10 / max(1, len(t.Containers))
+	return message[:min(len(message), most)]
 }
 
 // apiTime cuts a time to what the API keeps of it: whole seconds.

@@ -18,7 +18,12 @@ func Step(s State, f fact.Fact) (State, []fact.Decision) {
 		return s, nil
 	}
 	t := turn{pod: s.p.clone(), fact: f, now: f.Seen.Round(0)}
-	t.observe()
+	switch t.observe() {
+	case nothing:
+		return s, nil
+	case aCount:
+		return State{t.pod}, nil
+	}
 	t.plan()
 	t.report()
 	if _, tick := f.Body.(fact.TimePassed); tick && len(t.decisions) == 0 {
@@ -71,9 +76,18 @@ func (t *turn) earlier(ids []fact.ID) []fact.ID {
 	return kept
 }
 
+// news is what a fact amounts to.
+type news int
+
+const (
+	nothing news = iota // health has no use for it
+	aCount              // one more of what is known: nothing can follow from it
+	aChange
+)
+
 // observe folds the fact into the pod: what the world is like now. What should
 // be done about it is planned afterwards, from the whole picture.
-func (t *turn) observe() {
+func (t *turn) observe() news {
 	switch b := t.fact.Body.(type) {
 	case fact.SpecSeen:
 		t.specSeen(b)
@@ -99,16 +113,19 @@ func (t *turn) observe() {
 		t.tornDown()
 	case fact.ObjectGone:
 		t.Gone = true
+	case fact.TimePassed:
 	default:
 		if c := t.find(t.fact.Container); c != nil {
-			t.observeContainer(c)
+			return t.observeContainer(c)
 		}
+		return nothing
 	}
+	return aChange
 }
 
 // observeContainer folds a fact about one container into it. Facts about
 // another run than the one at hand are late or repeated, and ignored.
-func (t *turn) observeContainer(c *container) {
+func (t *turn) observeContainer(c *container) news {
 	switch b := t.fact.Body.(type) {
 	case fact.ImageFailed:
 		t.imageFailed(c, b)
@@ -125,14 +142,17 @@ func (t *turn) observeContainer(c *container) {
 	case fact.KillFailed:
 		t.killFailed(c)
 	case fact.Probed:
-		t.probed(c, b)
+		return t.probed(c, b)
 	case fact.OOMKilled:
 		t.oomKilled(c, b)
 	case fact.Resized:
 		t.resized(c, b)
 	case fact.ResizeFailed:
 		t.resizeFailed(c, b)
+	default:
+		return nothing
 	}
+	return aChange
 }
 
 // plan decides what should be done, from the picture as it is now. It is run

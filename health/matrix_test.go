@@ -119,7 +119,7 @@ var ends = []anEnd{
 	{
 		name:   "external SIGKILL",
 		happen: exits(137, func(e *fact.Exited) { e.Signal, e.OOMKnown, e.RuntimeReason = 9, true, "Error" }),
-		code:   137, reason: "Error", onFailure: true, message: "ended by signal 9",
+		code:   137, reason: "Error", onFailure: true, message: "ended by signal 9 (SIGKILL).",
 	},
 	{
 		name: "hook failure",

@@ -82,18 +82,19 @@ func probeOf(c *v1.Container, kind fact.ProbeKind) *v1.Probe {
 
 // probed counts an attempt. What could not be attempted counts as nothing
 // (doProbe throws a prober's error away), and neither does an answer to a probe
-// that should not have been running.
-func (t *turn) probed(c *container, b fact.Probed) {
+// that should not have been running. Most attempts only add to a row that is
+// long enough, or not long enough yet.
+func (t *turn) probed(c *container, b fact.Probed) news {
 	spec := probeOf(t.spec(c), b.Probe)
 	if spec == nil || t.fact.Attempt != c.Attempt || !t.wantsProbe(c, b.Probe) {
-		return
+		return nothing
 	}
 	verdict := b.Verdict
 	if verdict == fact.Warning {
 		verdict = fact.Success
 	}
 	if verdict != fact.Success && verdict != fact.Failure {
-		return
+		return nothing
 	}
 	threshold := int64(spec.SuccessThreshold)
 	if verdict == fact.Failure {
@@ -101,13 +102,12 @@ func (t *turn) probed(c *container, b fact.Probed) {
 	}
 	p := c.probing(b.Probe)
 	p.count(verdict, b, threshold, t.fact.ID)
-	if p.Streak < threshold {
-		return
+	if p.Streak < threshold || p.Result == verdict {
+		return aCount
 	}
 	p.Result = verdict
-	if b.Probe == fact.Startup || b.Probe == fact.Liveness && verdict == fact.Failure {
-		p.Held = true
-	}
+	p.Held = b.Probe == fact.Startup || b.Probe == fact.Liveness && verdict == fact.Failure
+	return aChange
 }
 
 func (p *probing) count(verdict fact.Verdict, b fact.Probed, threshold int64, id fact.ID) {
