@@ -21,6 +21,7 @@
 //
 //	object.go      Config, State, and what runs
 //	register.go    creating the object or taking it over
+//	patch.go       writing what differs
 //	lease.go       the heartbeat
 //	status.go      what the status should be
 //	conditions.go  the conditions, and the events of their changes

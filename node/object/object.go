@@ -11,9 +11,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
-	nodeutil "k8s.io/component-helpers/node/util"
 	"k8s.io/utils/clock"
 )
 
@@ -184,7 +182,7 @@ func (r *Reporter) update(ctx context.Context) {
 	if !differs(old, node) && s.now.Sub(r.reported) < reportEvery {
 		return
 	}
-	updated, _, err := nodeutil.PatchNodeStatus(r.c.Client.CoreV1(), types.NodeName(r.c.Name), old, node)
+	updated, err := r.patch(ctx, old, node)
 	if err != nil {
 		r.failed(fmt.Errorf("status of the node could not be written: %w", err))
 		return

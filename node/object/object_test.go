@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,7 +17,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
 	clienttesting "k8s.io/client-go/testing"
 	clocktesting "k8s.io/utils/clock/testing"
 )
@@ -210,22 +215,70 @@ func TestExistingNodeIsTakenOver(t *testing.T) {
 }
 
 func TestRegistrationIsTriedAgain(t *testing.T) {
-	failures := 3
+	var refused atomic.Int32
 	c := start(t, func(client *fake.Clientset) {
 		client.PrependReactor("create", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
-			failures--
-			return failures >= 0, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "nodes"}, "n1", errors.New("not yet"))
+			if refused.Load() == 3 {
+				return false, nil, nil
+			}
+			refused.Add(1)
+			return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "nodes"}, "n1", errors.New("not yet"))
 		})
 	})
-	for pause := firstPause; failures >= 0; pause *= 2 {
-		eventually(t, "pause", c.clock.HasWaiters)
-		c.clock.Step(pause)
-		eventually(t, "next attempt", func() bool { return c.clock.HasWaiters() || c.node() != nil })
+	pause := firstPause
+	for n := range int32(3) {
+		eventually(t, "pause", func() bool { return refused.Load() == n+1 && c.clock.HasWaiters() })
 		if c.node() != nil {
-			break
+			t.Fatal("registered against the API server's will")
 		}
+		c.clock.Step(pause)
+		pause *= 2
 	}
 	c.says(v1.NodeReady, v1.ConditionTrue, "KubeletReady")
+}
+
+// An API server that takes the request and never answers must not keep the node
+// from ending.
+func TestEndDoesNotWaitForTheAPIServer(t *testing.T) {
+	asked := make(chan struct{}, 16)
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		<-r.Context().Done()
+	}))
+	defer silent.Close()
+	client, err := kubernetes.NewForConfig(&rest.Config{Host: silent.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := testConfig()
+	config.Machine = func() (Machine, error) { return Machine{Memory: 1}, nil }
+	config.State = func() State { return State{} }
+	config.Client, config.Clock, config.Log = client, clocktesting.NewFakeClock(day.Time), slog.New(slog.DiscardHandler)
+	r := New(config)
+	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
+	r.saw(node)
+	for name, call := range map[string]func(context.Context){
+		"run":    func(ctx context.Context) { r.Run(ctx) },
+		"update": func(ctx context.Context) { r.update(ctx) },
+	} {
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan struct{})
+		go func() {
+			call(ctx)
+			close(ended)
+		}()
+		select {
+		case <-asked:
+		case <-time.After(deadline):
+			t.Fatalf("%s: nothing was asked", name)
+		}
+		cancel()
+		select {
+		case <-ended:
+		case <-time.After(deadline / 4):
+			t.Errorf("%s waits for an answer", name)
+		}
+	}
 }
 
 func TestLease(t *testing.T) {

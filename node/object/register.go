@@ -45,6 +45,8 @@ func (r *Reporter) register(ctx context.Context) bool {
 }
 
 func (r *Reporter) tryRegister(ctx context.Context) (*v1.Node, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
 	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: r.c.Name}}
 	s := r.look(ctx)
 	events := r.c.fill(node, s)
