@@ -3,6 +3,7 @@ package object
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -242,6 +243,8 @@ func TestRegistrationIsTriedAgain(t *testing.T) {
 func TestEndDoesNotWaitForTheAPIServer(t *testing.T) {
 	asked := make(chan struct{}, 16)
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		// Until the body is read, the server does not look whether the client is there.
+		_, _ = io.Copy(io.Discard, r.Body)
 		asked <- struct{}{}
 		<-r.Context().Done()
 	}))
