@@ -52,6 +52,7 @@ type Scheduler struct {
 	begin  func(*plan, doneFunc)
 	stop   func()
 	result func(Key, time.Time, fact.Probed)
+	epoch  time.Time
 	wg     sync.WaitGroup
 
 	mu      sync.Mutex
@@ -96,7 +97,7 @@ func NewScheduler(o Options) (*Scheduler, error) {
 
 func newScheduler(result func(Key, time.Time, fact.Probed), begin func(*plan, doneFunc), stop func()) *Scheduler {
 	s := &Scheduler{
-		begin: begin, stop: stop, result: result,
+		begin: begin, stop: stop, result: result, epoch: time.Now(),
 		entries: map[Key]*entry{},
 		wake:    make(chan struct{}, 1), deliver: make(chan struct{}, 1),
 	}
@@ -315,7 +316,7 @@ func (s *Scheduler) goOn(e *entry, life int) {
 			e.parted = true
 			due = due.Add(parting(e.plan.period, e.key.share()))
 		}
-		s.schedule(e, due)
+		s.schedule(e, onTick(s.epoch, due))
 	}
 }
 
