@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -294,8 +293,9 @@ func TestNextAgentTakesCgroupsOver(t *testing.T) {
 }
 
 // sleeper starts a process and puts it into a container's cgroup, as a runtime
-// does: in every hierarchy, the empty one of a hybrid machine too.
-func sleeper(t *testing.T, m *Manager, parent, name string) *exec.Cmd {
+// does: in every hierarchy, the empty one of a hybrid machine too. The channel is
+// closed when the process is gone.
+func sleeper(t *testing.T, m *Manager, parent, name string) <-chan struct{} {
 	t.Helper()
 	cmd := exec.Command("sleep", "600")
 	if err := cmd.Start(); err != nil {
@@ -325,7 +325,7 @@ func sleeper(t *testing.T, m *Manager, parent, name string) *exec.Cmd {
 		}
 		write(t, dir, "cgroup.procs", strconv.Itoa(cmd.Process.Pid))
 	}
-	return cmd
+	return exited
 }
 
 func write(t *testing.T, dir, name, text string) {
@@ -333,10 +333,6 @@ func write(t *testing.T, dir, name, text string) {
 	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func running(cmd *exec.Cmd) bool {
-	return unix.Kill(cmd.Process.Pid, 0) == nil
 }
 
 func TestRemoveKillsWhatIsInsideOnly(t *testing.T) {
@@ -360,11 +356,15 @@ func TestRemoveKillsWhatIsInsideOnly(t *testing.T) {
 	if err := m.Remove("p"); err != nil {
 		t.Fatal(err)
 	}
-	if running(inside) {
+	select {
+	case <-inside:
+	case <-time.After(10 * time.Second):
 		t.Error("what was inside lives")
 	}
-	if !running(outside) {
+	select {
+	case <-outside:
 		t.Error("what was outside was killed")
+	default:
 	}
 	for _, root := range m.layout.Roots() {
 		if _, err := os.Stat(filepath.Join(root, parent)); !errors.Is(err, fs.ErrNotExist) {
