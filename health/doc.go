@@ -41,7 +41,8 @@
 //	idle ── Start ── starting ── Started, postStart hook ── running ── Exited ── ended
 //	                     └── ImageFailed, StartFailed ─────────────────┘
 //
-// Every Start is answered, in the end, by one of Started, ImageFailed,
+// Every SetUp is answered by SetUpDone or SetUpFailed; a pod that is to end waits
+// for it. Every Start is answered, in the end, by one of Started, ImageFailed,
 // StartFailed or Exited, and by HookRan if the container has a postStart hook.
 // Until that hook has run a container counts as starting. Every Kill is
 // answered by Exited, or by KillFailed and then asked again. A Kill for a

@@ -187,8 +187,8 @@ func (t *turn) planEnding() {
 			t.kill(c, t.endingKill(c))
 		}
 	}
-	if t.anyAlive() {
-		return
+	if t.anyAlive() || t.Sandbox.Stage == sandboxMaking {
+		return // what is being made has to be there before it can be taken away
 	}
 	if t.Admission == rejected && t.Sandbox.Stage == sandboxNone {
 		t.Sandbox.Stage = sandboxRemoved // it never had one

@@ -32,12 +32,13 @@ func TestLaws(t *testing.T) {
 // live is the life of one pod, in steps.
 func live(r *rapid.T) int64 {
 	x := newTrouble(r)
-	x.meet(drawPod(r))
+	x.see(drawPod(r))
+	x.feed("", 0, fact.Admitted{})
 	for range rapid.IntRange(5, 60).Draw(r, "ops") {
 		x.once()
 	}
 	x.comeToRest()
-	x.replay(rapid.IntRange(0, 3).Draw(r, "from disk") == 0)
+	x.replay(rapid.IntRange(0, 7).Draw(r, "from disk") == 0)
 	return int64(len(x.steps))
 }
 

@@ -71,6 +71,9 @@ func (x *trouble) checkDecisions(s step) {
 				x.failf("%s is killed and does not run", name)
 			}
 		case fact.TearDown:
+			if s.before.p.Sandbox.Stage == sandboxMaking && s.after.p.Sandbox.Fact == s.before.p.Sandbox.Fact {
+				x.failf("torn down before it was known what was made")
+			}
 			if len(liveNames(x.alive)) > 0 || x.tornDown {
 				x.failf("torn down while %v run (for the second time: %v)", liveNames(x.alive), x.tornDown)
 			}
