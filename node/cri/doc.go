@@ -7,7 +7,8 @@
 //
 // Pure builders. The same input gives the same output, nothing is read:
 //
-//	sandbox.go    SandboxConfig: a pod's sandbox, hostname, ports, namespaces
+//	sandbox.go    SandboxConfig: a pod's sandbox, ports, sysctls, namespaces
+//	hostname.go   a pod's hostname and domain
 //	container.go  ContainerConfig: a container's image, command, mounts, user
 //	security.go   users, capabilities, seccomp, AppArmor, runAsNonRoot
 //	resources.go  shares, quota, limits, OOM score, huge pages, swap
@@ -15,12 +16,20 @@
 //	labels.go     the labels and annotations that kubelet writes and reads
 //	paths.go      where logs lie
 //	view.go       ContainerView and SandboxView: a runtime's answer in our terms
+//	known.go      what was told already: the pure part of Watch
+//	gc.go         FindGarbage: which dead containers and sandboxes nobody wants
+//
+// Looks at the host, which the builders are given the result of: machine.go,
+// dns.go, users.go (user namespaces).
 //
 // Calls. Each makes as few round trips as it can, because the time between a
 // crash and the next start is made of them:
 //
 //	client.go     Dial, version, readiness of the runtime
-//	runner.go     run, stop, remove, status, exec, resources
+//	runner.go     run, stop, remove, status, resources
+//	exec.go       commands in containers
+//	termination.go  what a container left as its last words
+//	failure.go    errors with Kubernetes' reasons
 //	snapshot.go   everything the runtime has, in one look
 //	hooks.go      lifecycle hooks
 //	stats.go      usage
@@ -29,7 +38,7 @@
 //
 //	watch.go      Watch: the runtime's event stream with a slow look as safety net
 //	rotate.go     container log rotation
-//	gc.go         dead containers, dead sandboxes and log folders nobody wants
+//	gc.go         Collect: removes the garbage, and log folders of pods that are gone
 //
 // The rules are those of kubelet v1.36 (pkg/kubelet/kuberuntime and
 // pkg/kubelet/kubelet_pods.go). A test runs kubelet's own runtime manager beside

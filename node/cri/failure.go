@@ -15,12 +15,10 @@ const (
 	ReasonStart  = "RunContainerError"
 )
 
-// Reasons of events about sandboxes and hooks (kubelet: pkg/kubelet/events).
+// Reasons of events about sandboxes (kubelet: pkg/kubelet/events).
 const (
 	ReasonSandbox     = "FailedCreatePodSandBox"
 	ReasonKillSandbox = "FailedKillPod"
-	ReasonPostStart   = "FailedPostStartHook"
-	ReasonPreStop     = "FailedPreStopHook"
 )
 
 // Failure is an error with the reason that Kubernetes has for it.
