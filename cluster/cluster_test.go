@@ -51,7 +51,7 @@ func TestControlPlane(t *testing.T) {
 	step("a Service gets endpoints and a name", e.service)
 	step("a pod reaches the API and DNS", e.fromPod)
 	step("metrics come from the node", e.metrics)
-	step("a second start is refused", e.secondStart)
+	step("a second start and a purge are refused", e.secondStart)
 	step("after kill -9, also amid a start, everything is still there", e.killAndRestart)
 	step("it stops within seconds", e.stop)
 	step("purge leaves nothing", e.purge)
@@ -259,6 +259,8 @@ func (e *endToEnd) secondStart(t *testing.T) {
 	if said := same.expect("error InUse"); !strings.Contains(said, "whylet down") {
 		t.Errorf("on the same directory: %s", said)
 	}
+	purging := startChild(t, childPurge, e.config)
+	purging.expect("error InUse")
 	other := e.config
 	other.DataDir = filepath.Join(t.TempDir(), "other")
 	elsewhere := startChild(t, childServe, other)

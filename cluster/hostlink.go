@@ -29,6 +29,9 @@ func ensureHostLink(c Config) error {
 	if err != nil {
 		return err
 	}
+	if err := netlink.LinkSetAlias(link, linkAlias); err != nil {
+		return fmt.Errorf("mark interface %s as ours: %w", linkName, err)
+	}
 	address := netip.MustParseAddr(c.HostAddress)
 	err = netlink.AddrReplace(link, &netlink.Addr{IPNet: netIPNet(netip.PrefixFrom(address, 32))})
 	if err != nil {
@@ -52,7 +55,7 @@ func ensureHostLink(c Config) error {
 
 func addLink() (netlink.Link, error) {
 	attrs := netlink.NewLinkAttrs()
-	attrs.Name, attrs.Alias = linkName, linkAlias
+	attrs.Name = linkName
 	err := netlink.LinkAdd(&netlink.Bridge{LinkAttrs: attrs})
 	if errors.Is(err, unix.EOPNOTSUPP) {
 		return nil, fmt.Errorf("make interface %s: the kernel has no bridge device, which pods need too; load it with: modprobe bridge", linkName)
@@ -64,7 +67,7 @@ func addLink() (netlink.Link, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find interface %s: %w", linkName, err)
 	}
-	return link, netlink.LinkSetAlias(link, linkAlias)
+	return link, nil
 }
 
 // ourLink returns the interface; netlink.LinkNotFoundError if there is none, and
