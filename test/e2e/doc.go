@@ -7,5 +7,6 @@
 // starve the node start one for themselves with [startNode].
 //
 // Environment: WHYLET_E2E_KEEP=1 leaves the node running for a look at it (the
-// command to enter it is printed).
+// command to enter it is printed). WHYLET_E2E_BIN is the folder with the built
+// programs, bin/ by default.
 package e2e

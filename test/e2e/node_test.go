@@ -52,7 +52,11 @@ func run(m *testing.M) int {
 
 // bin is the path of a built program.
 func bin(name string) string {
-	path, err := filepath.Abs(filepath.Join("..", "..", "bin", name))
+	dir := os.Getenv("WHYLET_E2E_BIN")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "bin")
+	}
+	path, err := filepath.Abs(filepath.Join(dir, name))
 	if err != nil {
 		panic(err)
 	}

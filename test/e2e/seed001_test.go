@@ -92,14 +92,25 @@ func checkUnreadyPod(t *testing.T, pod *v1.Pod) {
 
 func checkUnreadyEvents(s *space, pod string) {
 	s.t.Helper()
-	out := s.mustKubectl("describe", "pod", pod)
-	contains(s.t, out, "Successfully assigned", `Container image "nginx:1" already present on machine`,
-		"Container created", "Container started", "Container worker failed liveness probe, will be restarted",
-		"Back-off restarting failed container worker in pod "+pod)
 	unhealthy := regexp.MustCompile(`Unhealthy +\S+ \(x\d+ over \S+\) .*Liveness probe failed: dial tcp [0-9.]+:8080: connect: connection refused`)
-	if !unhealthy.MatchString(out) {
-		s.t.Errorf("no counted Unhealthy event in:\n%s", out)
-	}
+	s.eventually(60*time.Second, "the events of a failing sibling", func() error {
+		out, err := s.kubectl("describe", "pod", pod)
+		if err != nil {
+			return err
+		}
+		for _, part := range []string{
+			"Successfully assigned", `Container image "nginx:1" already present on machine`, "Container created", "Container started",
+			"Container worker failed liveness probe, will be restarted", "Back-off restarting failed container worker in pod " + pod,
+		} {
+			if !strings.Contains(out, part) {
+				return fmt.Errorf("%q is not in:\n%s", part, out)
+			}
+		}
+		if !unhealthy.MatchString(out) {
+			return fmt.Errorf("no counted Unhealthy event in:\n%s", out)
+		}
+		return nil
+	})
 }
 
 func TestOOMKilledSibling(t *testing.T) {
