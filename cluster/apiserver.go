@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/kubernetes"
@@ -91,17 +93,32 @@ func (s *apiServer) run(ctx context.Context) error {
 	return prepared.Run(ctx)
 }
 
-// waitReady returns when /readyz says ok: all groups served, RBAC's default
-// roles in place. Otherwise the error says which checks were not met.
-func (s *apiServer) waitReady(ctx context.Context) error {
+// waitServing returns when every group is served and requests are answered. Two
+// checks are left to waitReady: the hooks that write RBAC's default roles and the
+// system's priority classes begin with a second of sleep, although on a second
+// start there is nothing to write. Administrators and nodes need neither.
+func (s *apiServer) waitServing(ctx context.Context) error {
+	return s.waitChecks(ctx, "poststarthook/rbac/bootstrap-roles", "poststarthook/scheduling/bootstrap-system-priority-classes")
+}
+
+// waitReady returns when /readyz says ok.
+func (s *apiServer) waitReady(ctx context.Context) error { return s.waitChecks(ctx) }
+
+// waitChecks returns when all checks of /readyz but the excepted ones are met.
+// Otherwise the error names those that are not.
+func (s *apiServer) waitChecks(ctx context.Context, except ...string) error {
 	client, err := kubernetes.NewForConfig(s.loopback)
 	if err != nil {
 		return fmt.Errorf("client for readiness: %w", err)
 	}
 	unmet := "no answer"
 	err = wait.PollUntilContextCancel(ctx, readyPoll, true, func(ctx context.Context) (bool, error) {
+		request := client.RESTClient().Get().AbsPath("/readyz")
+		for _, check := range except {
+			request.Param("exclude", check)
+		}
 		var code int
-		body, err := client.RESTClient().Get().AbsPath("/readyz").Do(ctx).StatusCode(&code).Raw()
+		body, err := request.Do(ctx).StatusCode(&code).Raw()
 		if code == http.StatusOK {
 			return true, nil
 		}
@@ -114,6 +131,28 @@ func (s *apiServer) waitReady(ctx context.Context) error {
 	})
 	if err != nil {
 		return fmt.Errorf("API server did not become ready: %w; not met: %s", context.Cause(ctx), unmet)
+	}
+	return nil
+}
+
+// waitAllowed returns when a user may do what all of the accesses describe, which
+// is when its role and binding are written and the authorizer has seen them.
+func (s *apiServer) waitAllowed(ctx context.Context, user string, accesses ...authorizationv1.ResourceAttributes) error {
+	client, err := kubernetes.NewForConfig(s.loopback)
+	if err != nil {
+		return fmt.Errorf("client for access reviews: %w", err)
+	}
+	for _, access := range accesses {
+		review := &authorizationv1.SubjectAccessReview{
+			Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &access},
+		}
+		err := wait.PollUntilContextCancel(ctx, readyPoll, true, func(ctx context.Context) (bool, error) {
+			answer, err := client.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+			return err == nil && answer.Status.Allowed, nil
+		})
+		if err != nil {
+			return fmt.Errorf("%s was not allowed to %s %s: %w", user, access.Verb, access.Resource, context.Cause(ctx))
+		}
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"go.etcd.io/etcd/server/v3/embed"
 	"gopkg.in/natefinch/lumberjack.v2"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 
@@ -58,9 +59,10 @@ type group struct {
 	wg     sync.WaitGroup
 }
 
-// Start starts a control plane and returns when its API is ready: /readyz says
-// ok, and the Services kubernetes and kube-dns are on their way. The other
-// components come up meanwhile. When ctx ends, the control plane stops. Errors
+// Start starts a control plane and returns when its API serves the administrator
+// and the node. The rest comes up meanwhile: on the first start of a directory,
+// RBAC's default roles and all that waits for them take a second more; WaitReady
+// waits for them. When ctx ends, the control plane stops. Errors
 // are of type *PortTakenError, *InUseError or *ForeignDataDirError where a caller
 // may want to tell them apart. A process can start one control plane in its life.
 func Start(ctx context.Context, config Config) (*Cluster, error) {
@@ -106,9 +108,9 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := c.startAPI(ctx, listener); err != nil {
 		return err
 	}
-	c.log.Info("API server is ready", "after", time.Since(began).Round(time.Millisecond), "url", c.config.server())
+	c.log.Info("API server serves", "after", time.Since(began).Round(time.Millisecond), "url", c.config.server())
 	c.startClients()
-	c.config.Progress("API server is ready")
+	c.config.Progress("API server serves")
 	return nil
 }
 
@@ -160,7 +162,7 @@ func (c *Cluster) startAPI(ctx context.Context, listener net.Listener) error {
 	c.server = server
 	go c.watchEtcd()
 	c.run(&c.api, "API server", server.run)
-	return server.waitReady(ctx)
+	return server.waitServing(ctx)
 }
 
 func (c *Cluster) buildAPI(ctx context.Context, listener net.Listener) (*apiServer, error) {
@@ -178,18 +180,38 @@ func (c *Cluster) watchEtcd() {
 	}
 }
 
-// startClients starts everything that lives on the API.
+// startClients starts everything that lives on the API, each as soon as the API
+// lets it.
 func (c *Cluster) startClients() {
 	c.run(&c.clients, "controller manager", func(ctx context.Context) error {
+		// It looks at the server's health itself, but only once a second.
+		if err := c.server.waitReady(ctx); err != nil {
+			return err
+		}
 		return runControllers(ctx, c.config, c.paths, c.certs)
 	})
-	c.run(&c.clients, "scheduler", func(ctx context.Context) error { return runScheduler(ctx, c.paths) })
+	c.run(&c.clients, "scheduler", func(ctx context.Context) error {
+		err := c.server.waitAllowed(ctx, pki.SchedulerUser,
+			authorizationv1.ResourceAttributes{Verb: "create", Resource: "bindings"},
+			authorizationv1.ResourceAttributes{Verb: "patch", Resource: "persistentvolumes"}) // a role of its own
+		if err != nil {
+			return err
+		}
+		return runScheduler(ctx, c.paths)
+	})
 	c.run(&c.clients, "kube-proxy", func(ctx context.Context) error {
+		err := c.server.waitAllowed(ctx, pki.ProxyUser, authorizationv1.ResourceAttributes{Verb: "watch", Resource: "services"})
+		if err != nil {
+			return err
+		}
 		return runProxy(ctx, c.config, c.clientConfig(c.certs.Proxy))
 	})
 	c.run(&c.clients, "objects and DNS", func(ctx context.Context) error {
-		// CoreDNS may read the API only once its role is bound.
 		if err := applyObjects(ctx, c.config, c.server.loopback); err != nil {
+			return err
+		}
+		err := c.server.waitAllowed(ctx, pki.DNSUser, authorizationv1.ResourceAttributes{Verb: "watch", Resource: "services"})
+		if err != nil {
 			return err
 		}
 		return runDNS(ctx, c.config, c.paths, func() { close(c.dns) })
@@ -238,6 +260,9 @@ func (c *Cluster) Wait() error {
 	<-c.ended
 	return c.err
 }
+
+// WaitReady returns when the API server is ready for everybody: /readyz says ok.
+func (c *Cluster) WaitReady(ctx context.Context) error { return c.server.waitReady(ctx) }
 
 // WaitDNS returns when cluster DNS answers, or ctx or the control plane ends.
 func (c *Cluster) WaitDNS(ctx context.Context) error {

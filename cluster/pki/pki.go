@@ -105,16 +105,19 @@ func (s *Set) wanted(hosts Hosts) []wanted {
 		frontProxy,
 		client("admin", "whylet-admin", &s.Admin, "system:masters"),
 		client("controller-manager", "system:kube-controller-manager", &s.Controllers, "system:masters"),
-		client("scheduler", "system:kube-scheduler", &s.Scheduler),
-		client("kube-proxy", "system:kube-proxy", &s.Proxy),
+		client("scheduler", SchedulerUser, &s.Scheduler),
+		client("kube-proxy", ProxyUser, &s.Proxy),
 		client("coredns", DNSUser, &s.DNS),
 		client("node", node, &s.Node, "system:nodes"),
 		server("node-serving", node, &s.NodeServing, []string{hosts.NodeName}, hosts.NodeIPs, "system:nodes"),
 	}
 }
 
-// Users that the caller has to bind to roles, or to trust by name.
+// Users that the caller has to bind to roles, to trust by name, or to wait for.
 const (
+	// SchedulerUser and ProxyUser are bound by Kubernetes' bootstrap policy.
+	SchedulerUser = "system:kube-scheduler"
+	ProxyUser     = "system:kube-proxy"
 	// KubeletClientUser is who the API server is towards nodes.
 	KubeletClientUser = "kube-apiserver-kubelet-client"
 	// FrontProxyUser is who the aggregation layer is towards API servers.
