@@ -49,7 +49,7 @@ func (e *effects) launch(p view, d fact.Fact, spec *v1.Container, id string, run
 			e.didNotRun(d, id, err)
 			return
 		}
-		e.started(d, id)
+		e.started(d, spec, id)
 	}
 	if spec.Lifecycle != nil && spec.Lifecycle.PostStart != nil {
 		e.postStart(p, d, spec, id)
@@ -184,13 +184,15 @@ func (e *effects) didNotRun(d fact.Fact, id string, err error) {
 
 // started tells the start with what the runtime knows of it. When the look fails
 // the start is still a fact, just with less in it.
-func (e *effects) started(d fact.Fact, id string) {
+func (e *effects) started(d fact.Fact, spec *v1.Container, id string) {
 	v, pid, err := e.runtime.Inspect(e.ctx, id)
 	if err != nil {
 		e.say(d, fact.Started{ContainerID: id})
 		return
 	}
-	e.sayAt(d, v.StartedAt, startedBody(v, pid))
+	body := startedBody(v, pid)
+	body.VolumeMounts = cri.VolumeMounts(spec, false)
+	e.sayAt(d, v.StartedAt, body)
 }
 
 func startedBody(v cri.ContainerView, pid int) fact.Started {

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -39,6 +40,8 @@ type effects struct {
 	node    func() *v1.Node
 	// services lists all Services, for the environment.
 	services func() ([]*v1.Service, error)
+	// others are the pods that share the node with one.
+	others   func(types.UID) []*v1.Pod
 	release  func(ctx context.Context, pod fact.Pod) error
 	recorder record.EventRecorder
 	submit   func(fact.Fact)
@@ -77,7 +80,8 @@ func (e *effects) act(p view, d fact.Fact) {
 		})
 	case fact.Kill:
 		e.endStart(startKey{p.key.UID, d.Container})
-		e.lanes.do(uid+"/"+d.Container, func(ctx context.Context) { e.kill(ctx, p, d, body) })
+		// A kill with a shorter grace period must not wait for the first one.
+		e.lanes.do(fmt.Sprintf("%s/%s/kill/%d", uid, d.Container, d.ID), func(ctx context.Context) { e.kill(ctx, p, d, body) })
 	case fact.Resize:
 		e.lanes.do(uid+"/"+d.Container, func(ctx context.Context) { e.resize(ctx, p, d, body) })
 	case fact.Remove:

@@ -107,11 +107,19 @@ func backOffEvents(pod *v1.Pod, container string, b fact.BackOff) []event {
 			container, pod.Name, pod.Namespace, pod.UID)}
 	case "image":
 		return []event{
-			normal(events.BackOffPullImage, "%s", b.Message),
+			normal(events.BackOffPullImage, "Back-off pulling image %q", imageOf(pod, container)),
 			warning(events.FailedToCreateContainer, "Error: ImagePullBackOff"),
 		}
 	}
 	return nil
+}
+
+func imageOf(pod *v1.Pod, container string) string {
+	spec, _ := view{remembered: remembered{Object: pod}}.spec(container)
+	if spec == nil {
+		return ""
+	}
+	return spec.Image
 }
 
 func podEvents(f fact.Fact) []event {

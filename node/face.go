@@ -91,12 +91,17 @@ func (f *face) known() (*v1.Node, error) {
 // Get finds the node for mirror pods, which it owns.
 func (f *face) Get(string) (*v1.Node, error) { return f.known() }
 
+// declared are the optional features that the scheduler looks for on a node
+// (KEP-5328, k8s.io/component-helpers/nodedeclaredfeatures).
+var declared = []string{"ExtendWebSocketsToKubelet", "RestartAllContainersOnContainerExits"}
+
 // connect makes the object's reporter and takes the port of the API.
 func (f *face) connect(n *node, vols *volumes.Manager, imgs *images.Manager, groups *cgroup.Manager) error {
 	f.reporter = object.New(object.Config{
 		Name: f.config.Name, IP: f.config.IP, Port: int32(f.config.Port), Version: f.config.Version, Reserve: f.reserve,
-		Machine: func() (object.Machine, error) { return object.ReadMachine("/", f.config.DataDir) },
-		Client:  n.client, State: f.state, Images: func(ctx context.Context) ([]v1.ContainerImage, error) { return nodeImages(ctx, imgs) },
+		Declares: declared,
+		Machine:  func() (object.Machine, error) { return object.ReadMachine("/", f.config.DataDir) },
+		Client:   n.client, State: f.state, Images: func(ctx context.Context) ([]v1.ContainerImage, error) { return nodeImages(ctx, imgs) },
 		Updated: func(*v1.Node) { f.registerOnce.Do(func() { close(f.registered) }) },
 		Event:   func(e object.Event) { nodeEvent(n.world.recorder, f.config.Name, e) },
 		Clock:   utilclock.RealClock{}, Log: n.log,
@@ -121,7 +126,7 @@ func (f *face) connect(n *node, vols *volumes.Manager, imgs *images.Manager, gro
 		ServingCert: f.config.ServingCert, ServingKey: f.config.ServingKey, ClientCA: f.config.ClientCA,
 		Client: n.client, Host: h, Runtime: n.runtime.Runtime(), Stats: collector,
 		Metrics: server.NewRegistry(), Resources: resources, Extra: map[string]http.Handler{},
-		LogsDir: f.config.PodLogsDir, Log: n.log,
+		LogsDir: "/var/log", Log: n.log,
 	})
 	return err
 }

@@ -1,6 +1,7 @@
 package node
 
 import (
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -48,6 +49,24 @@ func (l *loop) insider(uid types.UID) int {
 		}
 	}
 	return 0
+}
+
+// others are the pods that hold resources of the node beside the given one.
+func (l *loop) others(uid types.UID) []*v1.Pod {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.holders(uid)
+}
+
+// holders is others for who holds the lock.
+func (l *loop) holders(but types.UID) []*v1.Pod {
+	var pods []*v1.Pod
+	for uid, p := range l.pods {
+		if uid != but && p.Object != nil && p.status.Phase != v1.PodSucceeded && p.status.Phase != v1.PodFailed {
+			pods = append(pods, p.Object)
+		}
+	}
+	return pods
 }
 
 // missingFrom lists the API server's pods of which has says that it does not

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -20,7 +21,8 @@ type memory interface {
 	// Next reserves n consecutive ids.
 	Next(n int) fact.ID
 	// Append writes facts before it returns; a disk that fails is the journal's to
-	// handle, and never stops pods.
+	// handle, and never stops pods. A fact that comes alone may be folded into the
+	// run of equal ones before it.
 	Append(facts ...fact.Fact) error
 }
 
@@ -120,6 +122,21 @@ func (l *loop) waiting() []fact.Fact {
 	return more
 }
 
+// keep writes what led to something in one call, and each fact that led to
+// nothing in one of its own, so that it can be folded.
+func (l *loop) keep(written, lone []fact.Fact) {
+	var errs []error
+	if len(written) > 0 {
+		errs = append(errs, l.memory.Append(written...))
+	}
+	for _, f := range lone {
+		errs = append(errs, l.memory.Append(f))
+	}
+	if err := errors.Join(errs...); err != nil {
+		l.log.Error("facts not kept", "count", len(written)+len(lone), "error", err)
+	}
+}
+
 // busySince is when the turn under way began; zero between turns.
 func (l *loop) busySince() time.Time {
 	if at := l.busy.Load(); at != 0 {
@@ -139,7 +156,7 @@ type effect struct {
 func (l *loop) turn(batch []fact.Fact) {
 	l.busy.Store(time.Now().UnixNano())
 	defer l.busy.Store(0)
-	var written []fact.Fact
+	var written, lone []fact.Fact
 	var effects []effect
 	about := map[types.UID]*v1.Pod{}
 	touched := map[types.UID]*pod{}
@@ -150,12 +167,18 @@ func (l *loop) turn(batch []fact.Fact) {
 		f.ID = l.memory.Next(1)
 		facts, p, follow := l.step(f)
 		batch = append(follow, batch...)
-		written = append(written, facts...)
+		if len(facts) == 1 && quiet(f) {
+			lone = append(lone, f)
+		} else {
+			written = append(written, facts...)
+		}
 		if p == nil {
 			continue
 		}
 		about[p.key.UID] = p.Object
-		if quiet(f) && len(facts) < 2 {
+		if _, tick := f.Body.(fact.TimePassed); tick {
+			p.wakeAt = time.Time{} // its timer is spent
+		} else if quiet(f) && len(facts) < 2 {
 			continue
 		}
 		touched[p.key.UID] = p
@@ -167,12 +190,8 @@ func (l *loop) turn(batch []fact.Fact) {
 	}
 	l.mu.Unlock()
 
-	if len(written) > 0 {
-		if err := l.memory.Append(written...); err != nil {
-			l.log.Error("facts not kept on disk", "count", len(written), "error", err)
-		}
-	}
-	for _, f := range written {
+	l.keep(written, lone)
+	for _, f := range append(written, lone...) {
 		if object := about[f.Pod.UID]; object != nil {
 			l.world.record(object, f)
 		}
@@ -229,13 +248,7 @@ func (l *loop) step(f fact.Fact) (written []fact.Fact, p *pod, follow []fact.Fac
 // meet asks what follows from meeting a pod, with the clocks of the fact that
 // brought it.
 func (l *loop) meet(object *v1.Pod, f fact.Fact) []fact.Fact {
-	var others []*v1.Pod
-	for _, p := range l.pods {
-		if p.Object != nil && p.status.Phase != v1.PodSucceeded && p.status.Phase != v1.PodFailed {
-			others = append(others, p.Object)
-		}
-	}
-	follow := l.world.greet(object, others)
+	follow := l.world.greet(object, l.holders(f.Pod.UID))
 	for i := range follow {
 		follow[i].Pod, follow[i].Seen, follow[i].Mono, follow[i].Boot = f.Pod, f.Seen, f.Mono, f.Boot
 	}
@@ -295,6 +308,9 @@ func (l *loop) show(p *pod) {
 	l.setWake(p, deadline)
 }
 
+// soonest keeps a clock that is stepped back and forth from turning the loop hot.
+const soonest = 5 * time.Millisecond
+
 // setWake keeps the pod's only timer at its deadline. Only the loop calls it.
 func (l *loop) setWake(p *pod, at time.Time) {
 	if at.Equal(p.wakeAt) {
@@ -309,7 +325,7 @@ func (l *loop) setWake(p *pod, at time.Time) {
 		return
 	}
 	key := p.key
-	p.wake = time.AfterFunc(time.Until(at), func() {
+	p.wake = time.AfterFunc(max(time.Until(at), soonest), func() {
 		l.submit(fact.Fact{Pod: key, Body: fact.TimePassed{}})
 	})
 }

@@ -144,7 +144,8 @@ func (p *publisher) write(ctx context.Context, pod fact.Pod) error {
 	}
 	if !knows {
 		object, err := p.client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) || (err == nil && object.UID != uid) {
+		// The node authorizer answers Forbidden about a pod that is not there.
+		if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || (err == nil && object.UID != uid) {
 			p.forget(pod)
 			return nil
 		}
@@ -155,7 +156,7 @@ func (p *publisher) write(ctx context.Context, pod fact.Pod) error {
 	}
 	merged := mergeForeign(old, status)
 	object, _, _, err := utilpod.PatchPodStatus(ctx, p.client, pod.Namespace, pod.Name, uid, old, merged)
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsConflict(err) {
 		p.forget(pod) // gone, or another pod of the same name
 		return nil
 	}

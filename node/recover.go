@@ -74,10 +74,10 @@ func (l *loop) reconcile(s cri.Snapshot) []fact.Fact {
 	defer l.mu.RUnlock()
 	var facts []fact.Fact
 	for _, p := range l.pods {
-		facts = append(facts, p.missed(containers)...)
 		if p.Sandbox.ID != "" && !ready[p.Sandbox.ID] {
 			facts = append(facts, fact.Fact{Pod: p.key, Body: fact.SandboxLost{SandboxID: p.Sandbox.ID, Message: "it was gone when the agent came back"}})
 		}
+		facts = append(facts, p.missed(containers)...)
 	}
 	return append(facts, l.unseen(s)...)
 }
@@ -180,10 +180,15 @@ func adopted(v cri.ContainerView) []fact.Fact {
 	return facts
 }
 
-// adopt tells what of a pod runs already although the journal knows nothing of
-// it: the journal was lost, and the runtime's labels and the API server's status
-// are all the memory there is.
+// adopt tells what is known of a pod although the journal knows nothing of it:
+// the journal was lost, and the runtime's labels and the API server's status are
+// all the memory there is. Nil means that the pod is new. Admission comes last,
+// so that nothing is decided before all of it is known.
 func adopt(pod *v1.Pod, s cri.Snapshot) []fact.Fact {
+	if pod.Status.StartTime == nil {
+		return nil
+	}
+	facts := []fact.Fact{podFact(pod, fact.AdoptedStatus{Status: pod.Status})}
 	var box *cri.SandboxView
 	for i := range s.Sandboxes {
 		b := &s.Sandboxes[i]
@@ -191,18 +196,15 @@ func adopt(pod *v1.Pod, s cri.Snapshot) []fact.Fact {
 			box = b
 		}
 	}
-	if box == nil {
-		return nil
+	if box != nil {
+		facts = append(facts, podFact(pod, fact.SetUpDone{
+			SandboxID: box.ID, IPs: box.IPs, HostIPs: hostIPs(pod), Attempt: box.Attempt,
+		}))
+		for _, v := range newest(s.Containers, pod.UID) {
+			facts = append(facts, adopted(v)...)
+		}
 	}
-	facts := []fact.Fact{
-		podFact(pod, fact.Admitted{}),
-		podFact(pod, fact.AdoptedStatus{Status: pod.Status}),
-		podFact(pod, fact.SetUpDone{SandboxID: box.ID, IPs: box.IPs, HostIPs: hostIPs(pod), Attempt: box.Attempt}),
-	}
-	for _, v := range newest(s.Containers, pod.UID) {
-		facts = append(facts, adopted(v)...)
-	}
-	return facts
+	return append(facts, podFact(pod, fact.Admitted{}))
 }
 
 func hostIPs(pod *v1.Pod) []string {

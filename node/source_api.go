@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"log/slog"
 	"reflect"
 
 	v1 "k8s.io/api/core/v1"
@@ -24,30 +23,18 @@ type apiSource struct {
 	mirror func(pod *v1.Pod, gone bool)
 	// known hears of the status that the API server has.
 	known func(pod *v1.Pod)
-	log   *slog.Logger
 
-	store cache.Store
+	store      cache.Store
+	controller cache.Controller
 }
 
-// has says whether the API server knows a pod. It is only to be asked once the
-// first list is in.
-func (s *apiSource) has(pod fact.Pod) bool {
-	o, ok, err := s.store.GetByKey(pod.String())
-	if err != nil || !ok {
-		return false
-	}
-	object, isPod := o.(*v1.Pod)
-	return isPod && object.UID == pod.UID
-}
-
-// run watches until ctx ends. synced is closed once the first list is in.
-// The watch resumes by itself after a lost connection; objects that vanished
-// meanwhile come as deletions.
-func (s *apiSource) run(ctx context.Context, synced chan<- struct{}) {
-	selector := fields.OneTermEqualSelector("spec.nodeName", s.node).String()
-	watch := cache.NewFilteredListWatchFromClient(s.client.CoreV1().RESTClient(), "pods", metav1.NamespaceAll,
+// newAPISource makes a source that has seen nothing yet.
+func newAPISource(client kubernetes.Interface, node string, submit func(fact.Fact)) *apiSource {
+	s := &apiSource{client: client, node: node, submit: submit}
+	selector := fields.OneTermEqualSelector("spec.nodeName", node).String()
+	watch := cache.NewFilteredListWatchFromClient(client.CoreV1().RESTClient(), "pods", metav1.NamespaceAll,
 		func(o *metav1.ListOptions) { o.FieldSelector = selector })
-	store, controller := cache.NewInformerWithOptions(cache.InformerOptions{
+	s.store, s.controller = cache.NewInformerWithOptions(cache.InformerOptions{
 		ListerWatcher: watch,
 		ObjectType:    &v1.Pod{},
 		Handler: cache.ResourceEventHandlerFuncs{
@@ -56,13 +43,36 @@ func (s *apiSource) run(ctx context.Context, synced chan<- struct{}) {
 			DeleteFunc: s.deleted,
 		},
 	})
-	s.store = store
+	return s
+}
+
+// get finds a pod as the API server last had it.
+func (s *apiSource) get(pod fact.Pod) (*v1.Pod, bool) {
+	o, ok, err := s.store.GetByKey(pod.String())
+	if err != nil || !ok {
+		return nil, false
+	}
+	object, isPod := o.(*v1.Pod)
+	return object, isPod && object.UID == pod.UID
+}
+
+// has says whether the API server knows a pod. It is only to be asked once the
+// first list is in.
+func (s *apiSource) has(pod fact.Pod) bool {
+	_, ok := s.get(pod)
+	return ok
+}
+
+// run watches until ctx ends. synced is closed once the first list is in.
+// The watch resumes by itself after a lost connection; objects that vanished
+// meanwhile come as deletions.
+func (s *apiSource) run(ctx context.Context, synced chan<- struct{}) {
 	go func() {
-		if cache.WaitForCacheSync(ctx.Done(), controller.HasSynced) {
+		if cache.WaitForCacheSync(ctx.Done(), s.controller.HasSynced) {
 			close(synced)
 		}
 	}()
-	controller.RunWithContext(ctx)
+	s.controller.RunWithContext(ctx)
 }
 
 func (s *apiSource) changed(old, pod *v1.Pod) {

@@ -63,7 +63,13 @@ func (s *runtimeSource) vanished(v cri.ContainerView) {
 	}
 }
 
+// exitedBody says how a container ended. The runtime makes up exit code 255 with
+// reason Unknown for one that ended while it was not running itself: then nobody
+// knows (containerd: internal/cri/server, cleanupUnknownContainer).
 func exitedBody(v cri.ContainerView) fact.Exited {
+	if v.ExitCode == 255 && v.Reason == "Unknown" {
+		return fact.Exited{ContainerID: v.ID, StartedAt: v.StartedAt, Vanished: true}
+	}
 	return fact.Exited{
 		ContainerID: v.ID, ExitCode: v.ExitCode, StartedAt: v.StartedAt,
 		RuntimeReason: v.Reason, Message: cri.TerminationMessage(v),

@@ -28,6 +28,7 @@ type outside struct {
 	log   *slog.Logger
 	lanes *lanes
 
+	api       *apiSource
 	effects   *effects
 	publisher *publisher
 	probes    *probes
@@ -53,8 +54,10 @@ func (o *outside) gone(p view) {
 
 // greet says what follows from meeting a pod for the first time.
 func (o *outside) greet(pod *v1.Pod, others []*v1.Pod) []fact.Fact {
-	if running := adopt(pod, o.node.first); running != nil {
-		return running
+	if full, ok := o.api.get(keyOf(pod)); ok {
+		if before := adopt(full, o.node.first); before != nil {
+			return before
+		}
 	}
 	node := o.face.object()
 	if node == nil {
@@ -70,6 +73,9 @@ func (o *outside) connect(ctx context.Context, n *node) error {
 	o.lanes = newLanes(ctx)
 	o.recorder = n.recorder(context.WithoutCancel(ctx))
 	o.services = newServices(n.client)
+	o.api = newAPISource(n.client, n.config.Name, n.loop.submit)
+	o.api.mirror = o.mirrored
+	o.api.known = func(pod *v1.Pod) { o.publisher.seen(keyOf(pod), pod.Status) }
 	var err error
 	if o.face, err = newFace(n); err != nil {
 		return err
@@ -128,7 +134,7 @@ func (o *outside) connectEffects(ctx context.Context, n *node) error {
 		dns: cri.DNS{
 			Servers: parseIPs(c.ClusterDNS), Domain: c.ClusterDomain, ResolvConf: cri.HostResolvConf(), NodeIPs: parseIPs([]string{c.IP}),
 		},
-		node: o.face.object, services: o.services.list, release: o.publisher.release, recorder: o.recorder,
+		node: o.face.object, services: o.services.list, others: n.loop.others, release: o.publisher.release, recorder: o.recorder,
 		submit: n.loop.submit, log: n.log,
 		starting: map[startKey]context.CancelFunc{}, left: map[types.UID][]cri.SandboxView{}, untaken: map[types.UID]bool{},
 	}
@@ -144,17 +150,13 @@ func (o *outside) start(spawn func(string, func(context.Context) error)) {
 	quiet := func(f func(context.Context)) func(context.Context) error {
 		return func(ctx context.Context) error { f(ctx); return nil }
 	}
-	api := &apiSource{
-		client: n.client, node: n.config.Name, submit: n.loop.submit, log: n.log,
-		mirror: o.mirrored, known: func(pod *v1.Pod) { o.publisher.seen(keyOf(pod), pod.Status) },
-	}
 	rt := &runtimeSource{
 		client: n.runtime, submit: n.loop.submit, known: n.loop.container, lost: o.face.runtimeLost, log: n.log,
 	}
 	spawn("publisher", quiet(o.publisher.run))
 	spawn("services", quiet(o.services.run))
 	spawn("runtime events", quiet(func(ctx context.Context) { rt.run(ctx, &n.first) }))
-	spawn("pods of the API server", func(ctx context.Context) error { return o.watchPods(ctx, api) })
+	spawn("pods of the API server", func(ctx context.Context) error { return o.watchPods(ctx) })
 	if n.config.StaticPodDir != "" {
 		spawn("static pods", quiet(o.static.run))
 	}
@@ -169,7 +171,7 @@ const staticSettle = 30 * time.Second
 
 // watchPods watches the API server's pods. Once its first list is in, pods that
 // vanished while no agent looked are ended, and so are sandboxes of no pod.
-func (o *outside) watchPods(ctx context.Context, api *apiSource) error {
+func (o *outside) watchPods(ctx context.Context) error {
 	synced := make(chan struct{})
 	go func() {
 		select {
@@ -177,7 +179,7 @@ func (o *outside) watchPods(ctx context.Context, api *apiSource) error {
 			return
 		case <-synced:
 		}
-		for _, gone := range o.node.loop.missingFrom(api.has) {
+		for _, gone := range o.node.loop.missingFrom(o.api.has) {
 			o.node.loop.submit(fact.Fact{Pod: gone, Body: fact.DeletionSeen{Gone: true}})
 		}
 		settle := time.NewTimer(staticSettle)
@@ -188,7 +190,7 @@ func (o *outside) watchPods(ctx context.Context, api *apiSource) error {
 			o.effects.sweep(ctx, o.node.loop.orphans(o.node.first))
 		}
 	}()
-	api.run(ctx, synced)
+	o.api.run(ctx, synced)
 	return nil
 }
 
