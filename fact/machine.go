@@ -36,6 +36,9 @@ type OOMKilled struct {
 	Usage       int64  `json:"usage,omitempty"`     // bytes
 	OOMScoreAdj int    `json:"oomScoreAdj,omitempty"`
 	Invoker     string `json:"invoker,omitempty"`
+	// Group is set for those that died with the victim because memory.oom.group is
+	// set on their cgroup.
+	Group bool `json:"group,omitempty"`
 	// Tasks is the process table the kernel printed, largest first, bounded.
 	Tasks []OOMTask `json:"tasks,omitempty"`
 }

@@ -108,38 +108,45 @@ type EvictionNeeded struct {
 	GraceSeconds int64 `json:"graceSeconds"`
 }
 
+// ReferenceChanged says that an object which the pod refers to (a ConfigMap, a
+// Secret, a claim) appeared, changed or went: what failed for want of it is worth
+// another attempt.
+type ReferenceChanged struct{}
+
 // TimePassed is the tick of the pod's clock: written only when it led to a
 // decision, so that a replay sees the same time pass.
 type TimePassed struct{}
 
-func (SpecSeen) Kind() Kind       { return "SpecSeen" }
-func (ConditionsSeen) Kind() Kind { return "ConditionsSeen" }
-func (DeletionSeen) Kind() Kind   { return "DeletionSeen" }
-func (Admitted) Kind() Kind       { return "Admitted" }
-func (Refused) Kind() Kind        { return "Refused" }
-func (AdoptedStatus) Kind() Kind  { return "AdoptedStatus" }
-func (SetUpDone) Kind() Kind      { return "SetUpDone" }
-func (SetUpFailed) Kind() Kind    { return "SetUpFailed" }
-func (SandboxLost) Kind() Kind    { return "SandboxLost" }
-func (TornDown) Kind() Kind       { return "TornDown" }
-func (ObjectGone) Kind() Kind     { return "ObjectGone" }
-func (Resized) Kind() Kind        { return "Resized" }
-func (ResizeFailed) Kind() Kind   { return "ResizeFailed" }
-func (EvictionNeeded) Kind() Kind { return "EvictionNeeded" }
-func (TimePassed) Kind() Kind     { return "TimePassed" }
+func (SpecSeen) Kind() Kind         { return "SpecSeen" }
+func (ConditionsSeen) Kind() Kind   { return "ConditionsSeen" }
+func (DeletionSeen) Kind() Kind     { return "DeletionSeen" }
+func (Admitted) Kind() Kind         { return "Admitted" }
+func (Refused) Kind() Kind          { return "Refused" }
+func (AdoptedStatus) Kind() Kind    { return "AdoptedStatus" }
+func (SetUpDone) Kind() Kind        { return "SetUpDone" }
+func (SetUpFailed) Kind() Kind      { return "SetUpFailed" }
+func (SandboxLost) Kind() Kind      { return "SandboxLost" }
+func (TornDown) Kind() Kind         { return "TornDown" }
+func (ObjectGone) Kind() Kind       { return "ObjectGone" }
+func (Resized) Kind() Kind          { return "Resized" }
+func (ResizeFailed) Kind() Kind     { return "ResizeFailed" }
+func (EvictionNeeded) Kind() Kind   { return "EvictionNeeded" }
+func (TimePassed) Kind() Kind       { return "TimePassed" }
+func (ReferenceChanged) Kind() Kind { return "ReferenceChanged" }
 
-func (SpecSeen) observed()       {}
-func (ConditionsSeen) observed() {}
-func (DeletionSeen) observed()   {}
-func (Admitted) observed()       {}
-func (Refused) observed()        {}
-func (AdoptedStatus) observed()  {}
-func (SetUpDone) observed()      {}
-func (SetUpFailed) observed()    {}
-func (SandboxLost) observed()    {}
-func (TornDown) observed()       {}
-func (ObjectGone) observed()     {}
-func (Resized) observed()        {}
-func (ResizeFailed) observed()   {}
-func (EvictionNeeded) observed() {}
-func (TimePassed) observed()     {}
+func (SpecSeen) observed()         {}
+func (ConditionsSeen) observed()   {}
+func (DeletionSeen) observed()     {}
+func (Admitted) observed()         {}
+func (Refused) observed()          {}
+func (AdoptedStatus) observed()    {}
+func (SetUpDone) observed()        {}
+func (SetUpFailed) observed()      {}
+func (SandboxLost) observed()      {}
+func (TornDown) observed()         {}
+func (ObjectGone) observed()       {}
+func (Resized) observed()          {}
+func (ResizeFailed) observed()     {}
+func (EvictionNeeded) observed()   {}
+func (TimePassed) observed()       {}
+func (ReferenceChanged) observed() {}

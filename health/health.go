@@ -103,6 +103,8 @@ func (t *turn) observe() news {
 		t.deletionSeen(b)
 	case fact.EvictionNeeded:
 		t.evictionNeeded(b)
+	case fact.ReferenceChanged:
+		t.referenceChanged()
 	case fact.SetUpDone:
 		t.setUpDone(b)
 	case fact.SetUpFailed:

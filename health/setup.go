@@ -59,6 +59,18 @@ func (t *turn) setUpFailed(b fact.SetUpFailed) {
 	}
 }
 
+// referenceChanged lets what failed be tried again at once: a set-up, and starts
+// that wait for no back-off but only for something to change (kubelet finds out
+// at its next sync, up to 10 s later).
+func (t *turn) referenceChanged() {
+	t.Sandbox.RetryAt = time.Time{}
+	for i := range t.Containers {
+		if c := &t.Containers[i]; c.Pause != nil && c.Pause.What == "" {
+			c.Pause = nil
+		}
+	}
+}
+
 // sandboxLost begins what kubelet calls "Pod sandbox changed": every container
 // of it is ended, and all begins again, init containers first
 // (kuberuntime/kuberuntime_manager.go, computePodActions with createPodSandbox).

@@ -37,6 +37,8 @@ type world interface {
 	probe(p view, wanted []health.Probe)
 	// record posts the Kubernetes events of a fact.
 	record(pod *v1.Pod, f fact.Fact)
+	// changed hears of a pod whose object is another than before.
+	changed(p view)
 	// gone says that nothing of the pod is left.
 	gone(p view)
 	// greet says what follows from meeting a pod for the first time: whether it is
@@ -194,6 +196,11 @@ func (l *loop) turn(batch []fact.Fact) {
 	for _, f := range append(written, lone...) {
 		if object := about[f.Pod.UID]; object != nil {
 			l.world.record(object, f)
+		}
+	}
+	for _, f := range written {
+		if p := touched[f.Pod.UID]; p != nil && isOne[fact.SpecSeen](f) {
+			l.world.changed(p.view())
 		}
 	}
 	for _, e := range effects {

@@ -44,6 +44,13 @@ func (o *outside) publish(p fact.Pod, s v1.PodStatus)  { o.publisher.publish(p, 
 func (o *outside) probe(p view, wanted []health.Probe) { o.probes.want(p, wanted) }
 func (o *outside) record(pod *v1.Pod, f fact.Fact)     { recordEvents(o.recorder, pod, f) }
 
+// changed lets what is written into running pods follow their labels.
+func (o *outside) changed(p view) {
+	if p.Sandbox.ID != "" {
+		o.effects.volumes.Update(p.Object)
+	}
+}
+
 // gone forgets a pod of which nothing is left.
 func (o *outside) gone(p view) {
 	o.publisher.forget(p.key)
@@ -109,6 +116,9 @@ func (o *outside) connectEffects(ctx context.Context, n *node) error {
 		Event: func(object runtime.Object, kind, reason, message string) {
 			o.recorder.Event(object, kind, reason, message)
 		},
+		Changed: func(uid types.UID) {
+			o.lanes.do("changed/"+string(uid), func(context.Context) { o.referenceChanged(uid) })
+		},
 		Failed: func(pod *v1.Pod, err error) {
 			o.recorder.Event(reference(pod, ""), v1.EventTypeWarning, "FailedMount", err.Error())
 		},
@@ -142,6 +152,26 @@ func (o *outside) connectEffects(ctx context.Context, n *node) error {
 		loop: n.loop, runtime: n.runtime, images: imgs, volumes: vols, cgroups: groups, logs: c.PodLogsDir, log: n.log,
 	}
 	return o.face.connect(n, vols, imgs, groups)
+}
+
+// referenceChanged tells a pod that waits that there is news of what it refers to.
+// A pod that lacks nothing is not told: its volumes follow by themselves.
+func (o *outside) referenceChanged(uid types.UID) {
+	p, ok := o.node.loop.view(uid)
+	if ok && (p.Sandbox.ID == "" || anyWaiting(p.status)) {
+		o.node.loop.submit(fact.Fact{Pod: p.key, Body: fact.ReferenceChanged{}})
+	}
+}
+
+func anyWaiting(s v1.PodStatus) bool {
+	for _, set := range [][]v1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses, s.EphemeralContainerStatuses} {
+		for i := range set {
+			if set[i].State.Waiting != nil {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // start runs the sources and everything else that goes on by itself.
