@@ -3,7 +3,6 @@ package runtime
 import (
 	"fmt"
 	"io"
-	"os"
 	"runtime/debug"
 
 	"github.com/containerd/containerd/v2/cmd/containerd/command"
@@ -21,9 +20,7 @@ const childGCPercent = 40
 // Main is containerd: it runs until SIGTERM and returns the exit code. args are
 // what follows Subcommand on the command line. Errors go to stderr.
 func Main(args []string, stderr io.Writer) int {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(childGCPercent)
-	}
+	debug.SetGCPercent(childGCPercent)
 	if err := command.App().Run(append([]string{Subcommand}, args...)); err != nil {
 		fmt.Fprintf(stderr, "containerd: %v\n", err)
 		return 1

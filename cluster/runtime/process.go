@@ -66,7 +66,8 @@ func spawn(c Config) (*process, error) {
 // childEnv is env with what containerd needs and without what was meant for the
 // agent. In PATH it looks for the shim, when it finds containers again after a
 // restart, and its CNI plugins look for nft. A service manager's socket would be
-// told that the agent is ready when containerd is.
+// told that the agent is ready when containerd is, and the agent's garbage
+// collector is not set for a daemon of a tenth of its size.
 func childEnv(env []string, libexec string) []string {
 	path := libexec
 	var kept []string
@@ -75,7 +76,7 @@ func childEnv(env []string, libexec string) []string {
 		switch name {
 		case "PATH":
 			path += ":" + value
-		case "NOTIFY_SOCKET", "LISTEN_FDS", "LISTEN_PID":
+		case "NOTIFY_SOCKET", "LISTEN_FDS", "LISTEN_PID", "GOGC", "GOMEMLIMIT", "GOMAXPROCS":
 		default:
 			kept = append(kept, kv)
 		}

@@ -20,6 +20,10 @@ import (
 // detached one and that a pipe is open for its report.
 const detachedFlag = "detached"
 
+// readyTimeout is how long up --detach waits for the node to be Ready. A start
+// takes seconds; after a crash of the machine etcd may need longer.
+const readyTimeout = 3 * time.Minute
+
 // detach runs the same command again in a session of its own, relays what it
 // reports, and returns when the node is Ready or has failed. When ctx ends first
 // the node is told to stop.
@@ -53,10 +57,19 @@ func detach(ctx context.Context, cmd *cobra.Command, s streams, dataDir string) 
 
 	p := newProgress(s.err)
 	defer p.step("")
+	// A pipe takes deadlines: a node that never gets Ready is not waited for.
+	if err := reader.SetReadDeadline(began.Add(readyTimeout)); err != nil {
+		return fmt.Errorf("a deadline for the node's report: %w", err)
+	}
 	decoder := json.NewDecoder(reader)
 	for {
 		var m message
-		if err := decoder.Decode(&m); err != nil {
+		err := decoder.Decode(&m)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return &exitError{exitNotRunning, fmt.Errorf("the node runs, but is not Ready after %s; whylet status and %s say more, whylet down stops it",
+				readyTimeout, filepath.Join(dataDir, "logs", "whylet.log"))}
+		}
+		if err != nil {
 			return lost(ctx, child, err, output.Name())
 		}
 		switch {
@@ -66,6 +79,10 @@ func detach(ctx context.Context, cmd *cobra.Command, s streams, dataDir string) 
 			p.step("")
 			announce(s, *m.Ready, time.Since(began))
 			return child.Process.Release()
+		case m.Running != nil:
+			p.step("")
+			announceRunning(s, *m.Running)
+			return child.Wait()
 		case m.Error != "":
 			_ = child.Wait()
 			return &exitError{m.Code, errors.New(m.Error)}

@@ -44,12 +44,26 @@ func announce(s streams, i instance, after time.Duration) {
 	fmt.Fprintln(s.err, "kubectl get nodes")
 }
 
+// announceRunning says that there is nothing to start.
+func announceRunning(s streams, i instance) {
+	state := "is not Ready yet: whylet status says more"
+	if i.ReadyAt != nil {
+		state = "is Ready since " + i.ReadyAt.Format("2006-01-02 15:04:05")
+	}
+	fmt.Fprintf(s.err, "The node %s runs already, as process %d, and %s.\n", i.Settings.NodeName, i.PID, state)
+	if i.Kubeconfig != "" {
+		fmt.Fprintf(s.out, "export KUBECONFIG=%s\n", i.Kubeconfig)
+	}
+}
+
 // message is one line from a detached node to the command that started it.
 type message struct {
-	Step  string    `json:"step,omitempty"`
-	Ready *instance `json:"ready,omitempty"`
-	Error string    `json:"error,omitempty"`
-	Code  int       `json:"code,omitempty"`
+	Step string `json:"step,omitempty"`
+	// Ready is the node that is Ready now, Running one that another process runs.
+	Ready   *instance `json:"ready,omitempty"`
+	Running *instance `json:"running,omitempty"`
+	Error   string    `json:"error,omitempty"`
+	Code    int       `json:"code,omitempty"`
 }
 
 // reportFD is the descriptor on which a detached node finds the pipe.
@@ -79,6 +93,11 @@ func (r pipeReport) step(text string) {
 
 func (r pipeReport) ready(i instance) {
 	r.send(message{Ready: &i})
+	r.out.Close()
+}
+
+func (r pipeReport) running(i instance) {
+	r.send(message{Running: &i})
 	r.out.Close()
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -25,6 +26,12 @@ const nodePort = 10250
 
 // stopTimeout bounds an orderly stop of each part.
 const stopTimeout = 20 * time.Second
+
+// gcPercent makes the garbage collector run earlier than by default, as most of
+// the heap is the API server's schemas and caches, which hardly change: measured
+// at idle it saves 24 MB and costs no CPU time that could be told from noise.
+// Set GOGC to choose otherwise.
+const gcPercent = 50
 
 // stack is a running node with what it stands on: the container runtime and, for
 // up, the control plane.
@@ -78,6 +85,9 @@ func runtimeConfig(dataDir string, set settings, log *slog.Logger) (runtime.Conf
 // run starts everything, reports when the node is Ready, and stops everything
 // again in order when ctx ends or a part fails.
 func (s *stack) run(ctx context.Context, previous instance) error {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	s.report.step("checking the machine")
 	if err := s.checkMachine(ctx); err != nil {
 		return err
@@ -286,15 +296,17 @@ func (s *stack) stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
 	var errs []error
+	began := time.Now()
 	if s.runtime != nil {
 		errs = append(errs, s.runtime.Stop(ctx))
 	}
+	runtimeStopped := time.Now()
 	if s.cluster != nil {
 		errs = append(errs, s.cluster.Stop(ctx))
 		s.stopControl()
 	}
 	s.report.step("")
-	s.log.Info("stopped", "errors", errors.Join(errs...))
+	s.log.Info("stopped", "runtime", runtimeStopped.Sub(began), "control plane", time.Since(runtimeStopped), "errors", errors.Join(errs...))
 	return errors.Join(errs...)
 }
 

@@ -93,8 +93,7 @@ func (o *nodeOptions) run(cmd *cobra.Command, s streams) error {
 	err = o.serve(cmd.Context(), cmd.Flags().Changed, r)
 	if errors.Is(err, errRunning) {
 		if i, readErr := readInstance(dir); readErr == nil {
-			r.step(fmt.Sprintf("the node runs already, as process %d", i.PID))
-			r.ready(i)
+			r.running(i)
 			return nil
 		}
 	}
@@ -113,10 +112,7 @@ func sayRunning(s streams, dataDir string, err error) error {
 	if readErr != nil {
 		return fmt.Errorf("a node is starting in %s; look again in a moment: whylet status --data-dir %s", dataDir, dataDir)
 	}
-	fmt.Fprintf(s.err, "The node %s runs already, as process %d since %s.\n", i.Settings.NodeName, i.PID, i.StartedAt.Format("2006-01-02 15:04:05"))
-	if i.Kubeconfig != "" {
-		fmt.Fprintf(s.out, "export KUBECONFIG=%s\n", i.Kubeconfig)
-	}
+	announceRunning(s, i)
 	return nil
 }
 
