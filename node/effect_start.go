@@ -88,6 +88,7 @@ func (e *effects) create(ctx context.Context, p view, d fact.Fact, spec *v1.Cont
 	config, err := cri.ContainerConfig(cri.ContainerInput{
 		Pod: p.Object, Container: spec, Attempt: d.Attempt, ImageRef: image.Ref, ImageUser: image.User, Env: env,
 		TargetID: p.Containers[target].ID, ExtraGroups: e.volumes.ExtraGroups(p.Object), Machine: e.machine,
+		SeccompRoot: filepath.Join(e.config.DataDir, "seccomp"),
 	})
 	if err != nil {
 		return "", cri.ConfigFailure(err)

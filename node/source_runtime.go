@@ -18,6 +18,8 @@ type runtimeSource struct {
 	submit func(fact.Fact)
 	// known finds the container by its id among those that the loop knows.
 	known func(pod fact.Pod, name string) (container, bool)
+	// complete adds to an exit what the kernel told.
+	complete func(*fact.Exited)
 	// lost hears whether the runtime answers, for the node's condition.
 	lost func(error)
 	log  *slog.Logger
@@ -52,7 +54,9 @@ func (s *runtimeSource) run(ctx context.Context, since *cri.Snapshot) {
 }
 
 func (s *runtimeSource) exited(v cri.ContainerView) {
-	s.submit(fact.Fact{At: v.FinishedAt, Pod: v.Pod, Container: v.Name, Attempt: v.Attempt, Body: exitedBody(v)})
+	body := exitedBody(v)
+	s.complete(&body)
+	s.submit(fact.Fact{At: v.FinishedAt, Pod: v.Pod, Container: v.Name, Attempt: v.Attempt, Body: body})
 }
 
 // vanished tells of a container that was removed while the loop believed that it

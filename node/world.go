@@ -37,12 +37,21 @@ type outside struct {
 	services  *services
 	house     *housekeeping
 	face      *face
+	kernel    *kernel
+	looks     *looks
 }
 
 func (o *outside) act(p view, d fact.Fact)             { o.effects.act(p, d) }
 func (o *outside) publish(p fact.Pod, s v1.PodStatus)  { o.publisher.publish(p, s) }
 func (o *outside) probe(p view, wanted []health.Probe) { o.probes.want(p, wanted) }
-func (o *outside) record(pod *v1.Pod, f fact.Fact)     { recordEvents(o.recorder, pod, f) }
+
+// record posts a fact's events, and has a failing container looked into.
+func (o *outside) record(pod *v1.Pod, f fact.Fact) {
+	recordEvents(o.recorder, pod, f)
+	if b, ok := f.Body.(fact.Probed); ok && b.Verdict == fact.Failure {
+		o.looks.failed(f)
+	}
+}
 
 // changed lets what is written into running pods follow their labels.
 func (o *outside) changed(p view) {
@@ -87,6 +96,7 @@ func (o *outside) connect(ctx context.Context, n *node) error {
 	if o.face, err = newFace(n); err != nil {
 		return err
 	}
+	o.kernel = &kernel{loop: n.loop, journal: n.journal, boot: n.clock.boot, log: n.log, kills: map[string]killed{}}
 	mirror := kubeletpod.NewBasicMirrorClient(n.client, n.config.Name, o.face)
 	o.static = newStaticPods(n.config.StaticPodDir, n.config.Name, mirror, n.loop.submit, o.recorder, n.log)
 	o.publisher = newPublisher(n.client, o.static.uid, n.log)
@@ -148,6 +158,7 @@ func (o *outside) connectEffects(ctx context.Context, n *node) error {
 		submit: n.loop.submit, log: n.log,
 		starting: map[startKey]context.CancelFunc{}, left: map[types.UID][]cri.SandboxView{}, untaken: map[types.UID]bool{},
 	}
+	o.looks = &looks{loop: n.loop, lanes: o.lanes, cgroups: groups, seen: map[string]*attention{}}
 	o.house = &housekeeping{
 		loop: n.loop, runtime: n.runtime, images: imgs, volumes: vols, cgroups: groups, logs: c.PodLogsDir, log: n.log,
 	}
@@ -181,7 +192,7 @@ func (o *outside) start(spawn func(string, func(context.Context) error)) {
 		return func(ctx context.Context) error { f(ctx); return nil }
 	}
 	rt := &runtimeSource{
-		client: n.runtime, submit: n.loop.submit, known: n.loop.container, lost: o.face.runtimeLost, log: n.log,
+		client: n.runtime, submit: n.loop.submit, known: n.loop.container, complete: o.kernel.complete, lost: o.face.runtimeLost, log: n.log,
 	}
 	spawn("publisher", quiet(o.publisher.run))
 	spawn("services", quiet(o.services.run))
@@ -192,6 +203,8 @@ func (o *outside) start(spawn func(string, func(context.Context) error)) {
 	}
 	spawn("node object", o.face.run)
 	spawn("node API", o.face.serve)
+	spawn("OOM kills", o.kernel.run)
+	spawn("samples", quiet(o.looks.run))
 	spawn("housekeeping", quiet(o.house.run))
 }
 

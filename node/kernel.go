@@ -1,0 +1,139 @@
+package node
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"whylet.dev/whylet/evidence"
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/journal"
+)
+
+// kernel follows the kernel's OOM kills: each is a fact, and completes the exit
+// of the container that it ended.
+type kernel struct {
+	loop    *loop
+	journal *journal.Journal
+	boot    string
+	log     *slog.Logger
+	// follows is set while the kernel's log is read: what was not told then did
+	// not happen.
+	follows atomic.Bool
+
+	mu sync.Mutex
+	// kills counts by container id, with when the container was last heard of.
+	kills map[string]killed
+}
+
+type killed struct {
+	count int64
+	main  bool
+	at    time.Time
+}
+
+// remembered is how long a container's kills are kept after the last of them.
+const rememberKills = 10 * time.Minute
+
+// run reads the kernel's log until ctx ends. A log that cannot be read makes the
+// node see less, and is said once; it is no reason to end.
+func (k *kernel) run(ctx context.Context) error {
+	k.follows.Store(true)
+	defer k.follows.Store(false)
+	source := evidence.Kernel{Containers: k, Reported: evidence.Reported(k.earlier()), Log: k.log}
+	if err := source.Run(ctx, k.emit); err != nil {
+		k.follows.Store(false)
+		k.log.Warn("OOM kills are only seen by the runtime", "error", err)
+		k.loop.submit(fact.Fact{Body: fact.Lost{Source: "kmsg", Reason: err.Error(), From: time.Now().UTC()}})
+		<-ctx.Done()
+	}
+	return nil
+}
+
+// earlier are the kills that an agent of this boot has told already.
+func (k *kernel) earlier() []fact.Fact {
+	var kills []fact.Fact
+	for f, err := range k.journal.Query(journal.Query{Kinds: []fact.Kind{fact.OOMKilled{}.Kind()}}) {
+		if err == nil && f.Boot == k.boot {
+			kills = append(kills, f)
+		}
+	}
+	return kills
+}
+
+func (k *kernel) emit(f fact.Fact) {
+	if b, ok := f.Body.(fact.OOMKilled); ok {
+		k.count(f, b)
+		if f.Pod.UID == "" {
+			return // a container of somebody else's
+		}
+	}
+	k.loop.submit(f)
+}
+
+func (k *kernel) count(f fact.Fact, b fact.OOMKilled) {
+	id := evidence.ParseCgroup(b.TaskCgroup).Container
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	c := k.kills[id]
+	c.count, c.main, c.at = c.count+1, c.main || b.Main, f.When()
+	k.kills[id] = c
+	for old, c := range k.kills {
+		if time.Since(c.at) > rememberKills {
+			delete(k.kills, old)
+		}
+	}
+}
+
+// complete adds to an exit what the kernel told of the container.
+func (k *kernel) complete(e *fact.Exited) {
+	if !k.follows.Load() || e.Vanished {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	c := k.kills[bareID(e.ContainerID)]
+	e.OOMKnown, e.OOMKills, e.MainOOMKilled = true, c.count, c.main
+}
+
+// Container and Pod tell the kernel's reader whose cgroup it met.
+func (k *kernel) Container(id string) (evidence.Container, bool) {
+	k.loop.mu.RLock()
+	defer k.loop.mu.RUnlock()
+	for _, p := range k.loop.pods {
+		for name, c := range p.Containers {
+			if bareID(c.ID) == id || bareID(c.Previous) == id {
+				found := evidence.Container{Pod: p.key, Name: name, Attempt: c.Attempt, PID: c.PID}
+				if bareID(c.ID) != id {
+					found.Attempt, found.PID = c.Attempt-1, 0
+				}
+				return found, true
+			}
+		}
+	}
+	return evidence.Container{}, false
+}
+
+// Pod finds a pod by its UID.
+func (k *kernel) Pod(uid types.UID) (fact.Pod, bool) {
+	k.loop.mu.RLock()
+	defer k.loop.mu.RUnlock()
+	p := k.loop.pods[uid]
+	if p == nil {
+		return fact.Pod{}, false
+	}
+	return p.key, true
+}
+
+// bareID is a container's id without the runtime's scheme.
+func bareID(id string) string {
+	if _, bare, ok := strings.Cut(id, "://"); ok {
+		return bare
+	}
+	return id
+}
