@@ -1,0 +1,18 @@
+// Package evidence turns what the kernel knows about containers into facts: who
+// was killed for want of memory, what listens in a pod's network namespace, and
+// what a main process is doing.
+//
+// It observes and does not judge. A look that failed is a fact of its own, and
+// what could not be seen stays empty.
+//
+//	kmsg.go    records of the kernel's log (/dev/kmsg)
+//	oom.go     OOM kills from such records, kernels 4.19 and newer
+//	cgroup.go  which pod and container a cgroup path belongs to
+//	kernel.go  the source: follows /dev/kmsg and emits facts
+//	sockets.go what /proc/PID/net/tcp says
+//	stat.go    what /proc/PID/stat says
+//	look.go    the source: one look into a container
+//
+// The parsers are pure: they take bytes and give values, so that they can be
+// tested with records of kernels that are not at hand, and fuzzed.
+package evidence

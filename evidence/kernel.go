@@ -1,0 +1,257 @@
+package evidence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"k8s.io/apimachinery/pkg/types"
+
+	"whylet.dev/whylet/fact"
+)
+
+// Container is a container that is running, or ended lately.
+type Container struct {
+	Pod     fact.Pod
+	Name    string
+	Attempt int32
+	// PID is its main process on the host; 0 where that is not known.
+	PID int
+}
+
+// Containers knows the pods of the node. It is asked from one goroutine.
+type Containers interface {
+	// Container finds a container by the runtime's id, without a scheme. It must
+	// remember those that ended a little while ago: the kernel's word may come
+	// after the runtime's.
+	Container(id string) (Container, bool)
+	// Pod finds a pod by its UID.
+	Pod(uid types.UID) (fact.Pod, bool)
+}
+
+// Kernel follows the kernel's log and tells of OOM kills.
+type Kernel struct {
+	Containers Containers
+	// Reported says whether an OOM kill of before the start was told by an earlier
+	// agent of this boot: see [Reported]. Nil: none was.
+	Reported func(pid int, at time.Time) bool
+	Log      *slog.Logger
+
+	// Path is the log, /dev/kmsg if empty; Proc is /proc if empty.
+	Path, Proc string
+}
+
+const (
+	// recordBytes is more than the kernel gives in one read (CONSOLE_EXT_LOG_MAX).
+	recordBytes = 16 << 10
+	// unknownFor is how long a container that nobody knows yet is waited for.
+	unknownFor = 2 * time.Second
+)
+
+// Run emits facts until ctx ends: fact.OOMKilled for each kill, with pod and
+// container where the victim's cgroup is a container's, and fact.Lost where the
+// kernel overwrote records before they were read. It begins with what the log
+// still holds of this boot. emit is called from one goroutine; the facts have At,
+// Pod, Container, Attempt and Body.
+//
+// It fails where the log cannot be read; kills are then seen by the cgroups'
+// counters only.
+func (k Kernel) Run(ctx context.Context, emit func(fact.Fact)) error {
+	f, err := os.OpenFile(k.path(), os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return fmt.Errorf("reading the kernel's log: %w", err)
+	}
+	defer f.Close()
+	stop := context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	r := kernelReader{Kernel: k, emit: emit, clock: startClock()}
+	buf := make([]byte, recordBytes)
+	for {
+		n, err := f.Read(buf)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, unix.EPIPE):
+			r.parser.Forget() // the next record says how many are gone
+		case err != nil:
+			return fmt.Errorf("reading the kernel's log: %w", err)
+		default:
+			r.take(ctx, buf[:n])
+		}
+	}
+}
+
+func (k Kernel) path() string {
+	if k.Path == "" {
+		return "/dev/kmsg"
+	}
+	return k.Path
+}
+
+// kernelReader is one Run.
+type kernelReader struct {
+	Kernel
+	emit   func(fact.Fact)
+	clock  kernelClock
+	parser OOMParser
+	next   uint64 // the sequence number that is due; 0 before the first
+	lastAt time.Time
+}
+
+func (r *kernelReader) take(ctx context.Context, b []byte) {
+	rec, err := ParseRecord(b)
+	if err != nil {
+		r.Log.Debug("kernel log: skipping a record", "err", err)
+		return
+	}
+	at, backlog := r.clock.wall(rec.At)
+	if r.next != 0 && rec.Seq > r.next {
+		r.parser.Forget()
+		r.emit(fact.Fact{At: at, Body: fact.Lost{
+			Source: "kmsg", Reason: "the kernel overwrote records of its log before they were read",
+			From: r.lastAt, Until: at, Count: int64(rec.Seq - r.next),
+		}})
+	}
+	r.next, r.lastAt = rec.Seq+1, at
+	for _, k := range r.parser.Take(rec) {
+		if backlog && r.Reported != nil && r.Reported(k.PID, at) {
+			continue
+		}
+		r.emit(r.fact(ctx, k, at, backlog))
+	}
+}
+
+// fact says whose process it was.
+func (r *kernelReader) fact(ctx context.Context, k OOM, at time.Time, backlog bool) fact.Fact {
+	if k.TaskCgroup == "" && !backlog {
+		k.TaskCgroup = r.cgroupOf(k.PID)
+	}
+	f := fact.Fact{At: at}
+	whose := ParseCgroup(k.TaskCgroup)
+	if whose.Pod == "" {
+		f.Body = k.OOMKilled
+		return f
+	}
+	if c, ok := r.find(ctx, whose.Container, backlog); ok && c.Pod.UID == whose.Pod {
+		f.Pod, f.Container, f.Attempt = c.Pod, c.Name, c.Attempt
+		k.Main = c.PID != 0 && (c.PID == k.PID || c.PID == k.TGID)
+	} else if pod, ok := r.Containers.Pod(whose.Pod); ok {
+		f.Pod = pod
+	} else {
+		f.Pod = fact.Pod{UID: whose.Pod}
+	}
+	f.Body = k.OOMKilled
+	return f
+}
+
+// find waits a little for a container that has just been made: the kernel may
+// be faster than the runtime's word of it.
+func (r *kernelReader) find(ctx context.Context, id string, backlog bool) (Container, bool) {
+	if id == "" {
+		return Container{}, false
+	}
+	deadline := time.Now().Add(unknownFor)
+	for {
+		c, ok := r.Containers.Container(id)
+		if ok || backlog || time.Now().After(deadline) {
+			return c, ok
+		}
+		select {
+		case <-ctx.Done():
+			return c, false
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// cgroupOf asks for the cgroup of a process that dies, where the kernel has not
+// printed it. It may be gone already.
+func (r *kernelReader) cgroupOf(pid int) string {
+	proc := r.Proc
+	if proc == "" {
+		proc = "/proc"
+	}
+	b, err := os.ReadFile(filepath.Join(proc, fmt.Sprint(pid), "cgroup"))
+	if err != nil {
+		return ""
+	}
+	return memoryCgroup(string(b))
+}
+
+// memoryCgroup picks, of /proc/PID/cgroup, the memory controller's path or, on
+// v2, the only one.
+func memoryCgroup(text string) string {
+	unified := ""
+	for line := range strings.Lines(text) {
+		parts := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
+		if len(parts) < 3 {
+			continue
+		}
+		for c := range strings.SplitSeq(parts[1], ",") {
+			if c == "memory" {
+				return parts[2]
+			}
+		}
+		if parts[0] == "0" {
+			unified = parts[2]
+		}
+	}
+	return unified
+}
+
+// kernelClock makes wall times of the log's times. These are of a clock that
+// runs beside CLOCK_MONOTONIC and is not disciplined: over weeks they part by
+// seconds. A record that is read as it comes cannot be younger than now, so the
+// least difference seen is how far they are apart.
+type kernelClock struct {
+	began time.Duration // by CLOCK_MONOTONIC
+	apart time.Duration
+	known bool
+}
+
+func startClock() kernelClock { return kernelClock{began: monotonic()} }
+
+// wall gives the time of a record, and whether it is from before the start.
+func (c *kernelClock) wall(at time.Duration) (t time.Time, backlog bool) {
+	mono, now := monotonic(), time.Now().UTC()
+	age := mono - at
+	backlog = at < c.began
+	if !backlog && (!c.known || age < c.apart) {
+		c.apart, c.known = age, true
+	}
+	return now.Add(-max(age-c.apart, 0)), backlog
+}
+
+func monotonic() time.Duration {
+	var ts unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
+		return 0
+	}
+	return time.Duration(ts.Nano())
+}
+
+// Reported makes [Kernel.Reported] of the OOM kills that the journal has of this
+// boot. The same record gets slightly different wall times from two readers.
+func Reported(kills []fact.Fact) func(pid int, at time.Time) bool {
+	const close = 5 * time.Second
+	times := map[int][]time.Time{}
+	for _, f := range kills {
+		if k, ok := f.Body.(fact.OOMKilled); ok {
+			times[k.PID] = append(times[k.PID], f.When())
+		}
+	}
+	return func(pid int, at time.Time) bool {
+		for _, t := range times[pid] {
+			if at.Sub(t).Abs() < close {
+				return true
+			}
+		}
+		return false
+	}
+}

@@ -1,0 +1,225 @@
+package evidence
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"whylet.dev/whylet/fact"
+)
+
+// node knows the containers of a test.
+type node map[string]Container
+
+func (n node) Container(id string) (Container, bool) { c, ok := n[id]; return c, ok }
+
+func (n node) Pod(uid types.UID) (fact.Pod, bool) {
+	for _, c := range n {
+		if c.Pod.UID == uid {
+			return c.Pod, true
+		}
+	}
+	return fact.Pod{}, false
+}
+
+const memoryRoot = "/sys/fs/cgroup/memory"
+
+// limited makes the cgroup of a container with a memory limit of its own.
+func limited(t *testing.T, uid, id string, bytes int) (dir string) {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(memoryRoot, "memory.limit_in_bytes")); err != nil {
+		t.Skipf("no memory controller of cgroup v1: %v", err)
+	}
+	top := filepath.Join(memoryRoot, fmt.Sprintf("whylet-evidence-%d-%d", os.Getpid(), time.Now().UnixNano()))
+	dir = filepath.Join(top, "kubepods", "burstable", "pod"+uid, id)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Skipf("cannot make a cgroup: %v", err)
+	}
+	t.Cleanup(func() {
+		for d := dir; strings.HasPrefix(d, top); d = filepath.Dir(d) {
+			if err := os.Remove(d); err != nil {
+				t.Errorf("removing the cgroup: %v", err)
+			}
+		}
+	})
+	if err := os.WriteFile(filepath.Join(dir, "memory.limit_in_bytes"), []byte(fmt.Sprint(bytes)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// follow runs a Kernel and hands on the facts about a pod.
+func follow(t *testing.T, k Kernel, uid types.UID) <-chan fact.Fact {
+	t.Helper()
+	if _, err := os.ReadFile("/proc/self/stat"); err != nil {
+		t.Skip(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	facts := make(chan fact.Fact, 100)
+	done := make(chan error, 1)
+	k.Log = slog.New(slog.DiscardHandler)
+	go func() {
+		done <- k.Run(ctx, func(f fact.Fact) {
+			if f.Pod.UID == uid {
+				facts <- f
+			}
+		})
+	}()
+	t.Cleanup(func() {
+		cancel()
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Errorf("at its end: %v", err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Error("it does not end")
+		}
+	})
+	return facts
+}
+
+// TestRealOOM has the kernel kill a process of a container for its memory
+// limit: once the main process, once a child of one that lives on.
+func TestRealOOM(t *testing.T) {
+	if f, err := os.Open("/dev/kmsg"); err != nil {
+		t.Skipf("the kernel's log cannot be read: %v", err)
+	} else {
+		f.Close()
+	}
+	for i, tt := range []struct {
+		name   string
+		script string
+		main   bool
+	}{
+		{"main", `echo $$ > "$0"; exec dd if=/dev/zero of=/dev/null bs=100M count=1`, true},
+		{"child", `echo $$ > "$0"; dd if=/dev/zero of=/dev/null bs=100M count=1; exit 0`, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			uid := fmt.Sprintf("5eed%04d-0000-4000-8000-%012d", i, os.Getpid())
+			id := strings.Repeat(fmt.Sprintf("%07x%d", os.Getpid(), i), 8)
+			dir := limited(t, uid, id, 8<<20)
+			pod := fact.Pod{Namespace: "shop", Name: "web", UID: types.UID(uid)}
+			known := node{id: {Pod: pod, Name: "app", Attempt: 3}}
+			cmd := exec.Command("/bin/sh", "-c", tt.script, filepath.Join(dir, "cgroup.procs"))
+			begun := time.Now()
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			c := known[id]
+			c.PID = cmd.Process.Pid
+			known[id] = c
+			facts := follow(t, Kernel{Containers: known}, pod.UID)
+			err := cmd.Wait()
+			if killed := cmd.ProcessState.Sys(); (err != nil) != tt.main {
+				t.Fatalf("the main process ended with %v (%v)", err, killed)
+			}
+			select {
+			case f := <-facts:
+				k, _ := f.Body.(fact.OOMKilled)
+				if k.Main != tt.main || k.Command != "dd" || k.Limit != 8<<20 || k.AnonRSS == 0 || k.Constraint != "CONSTRAINT_MEMCG" ||
+					k.TaskCgroup != k.OOMCgroup || !strings.HasSuffix(k.TaskCgroup, uid+"/"+id) || len(k.Tasks) == 0 || k.Usage == 0 {
+					t.Errorf("%+v", k)
+				}
+				if tt.main != (k.PID == cmd.Process.Pid) {
+					t.Errorf("killed was %d, the main process is %d", k.PID, cmd.Process.Pid)
+				}
+				if f.Pod != pod || f.Container != "app" || f.Attempt != 3 {
+					t.Errorf("whose: %+v %s#%d", f.Pod, f.Container, f.Attempt)
+				}
+				if f.At.Before(begun.Add(-time.Second)) || f.At.After(time.Now().Add(time.Second)) {
+					t.Errorf("at %s, it began at %s", f.At, begun)
+				}
+			case <-time.After(20 * time.Second):
+				t.Fatal("nothing was told")
+			}
+			// Another agent of this boot tells it again, unless it knows.
+			again := follow(t, Kernel{Containers: known}, pod.UID)
+			select {
+			case f := <-again:
+				kills := []fact.Fact{f}
+				for range 3 {
+					if !Reported(kills)(f.Body.(fact.OOMKilled).PID, f.At.Add(time.Second)) {
+						t.Error("it does not know its own fact again")
+					}
+				}
+				if Reported(kills)(f.Body.(fact.OOMKilled).PID, f.At.Add(time.Hour)) {
+					t.Error("it takes a later kill for one it knows")
+				}
+			case <-time.After(20 * time.Second):
+				t.Fatal("the log of before the start is not told")
+			}
+		})
+	}
+}
+
+// TestGapIsTold: records that were overwritten are counted, and what was half
+// read is dropped.
+func TestGapIsTold(t *testing.T) {
+	var facts []fact.Fact
+	r := kernelReader{
+		Kernel: Kernel{Containers: node{}, Log: slog.New(slog.DiscardHandler)}, clock: startClock(),
+		emit: func(f fact.Fact) { facts = append(facts, f) },
+	}
+	seq := 10
+	say := func(text string) {
+		r.take(t.Context(), []byte(fmt.Sprintf("4,%d,%d,-;%s\n", seq, time.Duration(seq)/time.Microsecond, text)))
+		seq++
+	}
+	say("dd invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0")
+	say("memory: usage 8192kB, limit 8192kB, failcnt 119")
+	seq += 7
+	say("Memory cgroup out of memory: Killed process 6541 (dd) total-vm:1kB, anon-rss:1kB, file-rss:1kB, shmem-rss:0kB")
+	if len(facts) != 2 {
+		t.Fatalf("%+v", facts)
+	}
+	if l, _ := facts[0].Body.(fact.Lost); l.Source != "kmsg" || l.Count != 7 {
+		t.Errorf("%+v", l)
+	}
+	if k, _ := facts[1].Body.(fact.OOMKilled); k.PID != 6541 || k.Limit != 0 || k.Invoker != "" {
+		t.Errorf("%+v", k)
+	}
+}
+
+func TestKernelClock(t *testing.T) {
+	c := startClock()
+	if at, backlog := c.wall(c.began - time.Hour); !backlog || time.Since(at) < 59*time.Minute || time.Since(at) > 61*time.Minute {
+		t.Errorf("an hour ago is %s, backlog %v", at, backlog)
+	}
+	// The log's clock is two seconds behind: what is read as it comes is now.
+	c.began -= 10 * time.Second
+	if at, backlog := c.wall(monotonic() - 2*time.Second); backlog || time.Since(at) > 100*time.Millisecond {
+		t.Errorf("a record that comes is from %s, backlog %v", at, backlog)
+	}
+	if at, _ := c.wall(monotonic() - 5*time.Second); time.Since(at) < 2900*time.Millisecond {
+		t.Errorf("one that was read late is from %s", at)
+	}
+}
+
+func TestMemoryCgroup(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "",
+		"12:pids:/p\n4:cpu,memory:/kubepods/x\n0::/u\n": "/kubepods/x",
+		"1:name=systemd:/s\n0::/kubepods.slice/a:b\n":   "/kubepods.slice/a:b",
+	} {
+		if got := memoryCgroup(text); got != want {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+}
+
+// TestLogCannotBeRead: the source fails, and says why.
+func TestLogCannotBeRead(t *testing.T) {
+	err := Kernel{Path: "/nonexistent"}.Run(t.Context(), nil)
+	if err == nil || !strings.Contains(err.Error(), "kernel's log") {
+		t.Error(err)
+	}
+}

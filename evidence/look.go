@@ -1,0 +1,249 @@
+package evidence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"whylet.dev/whylet/fact"
+)
+
+// Looker looks into containers when a probe begins to fail. It may be used from
+// many goroutines.
+type Looker struct {
+	// Proc is /proc if empty.
+	Proc string
+	// Apart is how far apart the two looks at the CPU time are, where there was no
+	// look lately; 0: 250 ms.
+	Apart time.Duration
+
+	mu   sync.Mutex
+	seen map[int]look
+}
+
+// look is a process as it was at one time.
+type look struct {
+	at  time.Time
+	cpu time.Duration
+	// began tells it from a later process of the same number.
+	began uint64
+}
+
+const (
+	// lately is how old an earlier look may be to be compared with.
+	lately = time.Minute
+	// maxListeners bounds the answer.
+	maxListeners = 64
+)
+
+// Look sees what the main process of a container is doing and what listens in
+// its network namespace. It takes a quarter of a second where there was no look
+// at this process lately, since CPU use needs two. What could not be seen is
+// said in Error; the rest is there.
+func (l *Looker) Look(ctx context.Context, pid int) fact.Looked {
+	looked := fact.Looked{PID: pid}
+	p, err := l.process(pid)
+	if err != nil {
+		looked.Error = fmt.Sprintf("process %d cannot be looked at: %v", pid, err)
+		return looked
+	}
+	before, ok := l.earlier(pid, p.Began)
+	if !ok {
+		before = look{at: time.Now(), cpu: p.CPU, began: p.Began}
+		if p, err = l.wait(ctx, pid, p); err != nil {
+			looked.Error = fmt.Sprintf("process %d ended while it was looked at: %v", pid, err)
+			return looked
+		}
+	}
+	now := look{at: time.Now(), cpu: p.CPU, began: p.Began}
+	l.remember(pid, now)
+	looked.State = p.State
+	looked.CPUUsed, looked.Over = now.cpu-before.cpu, now.at.Sub(before.at).Round(time.Millisecond)
+
+	looked.Processes, looked.Listeners, err = l.around(pid)
+	if err != nil {
+		looked.Error = err.Error()
+	}
+	return looked
+}
+
+// wait lets a little time pass, and looks at the process again.
+func (l *Looker) wait(ctx context.Context, pid int, first Process) (Process, error) {
+	apart := l.Apart
+	if apart <= 0 {
+		apart = 250 * time.Millisecond
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(apart):
+	}
+	p, err := l.process(pid)
+	if err == nil && p.Began != first.Began {
+		err = errors.New("its number has gone to another process")
+	}
+	return p, err
+}
+
+func (l *Looker) earlier(pid int, began uint64) (look, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before, ok := l.seen[pid]
+	return before, ok && before.began == began && time.Since(before.at) < lately
+}
+
+func (l *Looker) remember(pid int, now look) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.seen == nil {
+		l.seen = map[int]look{}
+	}
+	for pid, old := range l.seen {
+		if now.at.Sub(old.at) > lately {
+			delete(l.seen, pid)
+		}
+	}
+	l.seen[pid] = now
+}
+
+// around looks at the processes around one: how many share its cgroup, and what
+// those of its network namespace listen on. The container's own come first.
+func (l *Looker) around(pid int) (processes int, listeners []fact.Listener, err error) {
+	sockets, err := l.sockets(pid)
+	netns, err2 := os.Readlink(l.path(pid, "ns/net"))
+	cgroup, err3 := l.cgroup(pid)
+	if err := errors.Join(err, err2, err3); err != nil {
+		return 0, nil, fmt.Errorf("what is around process %d cannot be seen: %w", pid, err)
+	}
+	names, err := os.ReadDir(l.proc())
+	if err != nil {
+		return 0, nil, err
+	}
+	owners := map[uint64]owner{}
+	for _, n := range names {
+		other, err := strconv.Atoi(n.Name())
+		if err != nil {
+			continue
+		}
+		// Processes come and go meanwhile: one that cannot be read is passed over.
+		path, err := l.cgroup(other)
+		own := err == nil && (path == cgroup || strings.HasPrefix(path, cgroup+"/"))
+		if own {
+			processes++
+		}
+		if ns, err := os.Readlink(l.path(other, "ns/net")); err == nil && ns == netns && len(sockets) > 0 {
+			l.owns(other, own, owners)
+		}
+	}
+	return processes, listed(sockets, owners), nil
+}
+
+// owner is who has a socket open, and whether it is in the container.
+type owner struct {
+	pid     int
+	command string
+	inside  bool
+}
+
+// owns notes the sockets that a process has open. Of several that share one, a
+// process of the container counts, or else the one with the least number.
+func (l *Looker) owns(pid int, inside bool, owners map[uint64]owner) {
+	dir := l.path(pid, "fd")
+	fds, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	command := ""
+	for _, fd := range fds {
+		link, err := os.Readlink(filepath.Join(dir, fd.Name()))
+		if err != nil {
+			continue
+		}
+		inner, ok := strings.CutPrefix(link, "socket:[")
+		if !ok {
+			continue
+		}
+		inode, err := strconv.ParseUint(strings.TrimSuffix(inner, "]"), 10, 64)
+		if err != nil {
+			continue
+		}
+		if have, ok := owners[inode]; ok && (have.inside || !inside) && have.pid < pid {
+			continue
+		}
+		if command == "" {
+			if p, err := l.process(pid); err == nil {
+				command = p.Command
+			}
+		}
+		owners[inode] = owner{pid, command, inside}
+	}
+}
+
+// listed words the sockets, the container's own first, bounded.
+func listed(sockets []Socket, owners map[uint64]owner) []fact.Listener {
+	slices.SortStableFunc(sockets, func(a, b Socket) int {
+		if in, other := owners[a.Inode].inside, owners[b.Inode].inside; in != other {
+			if in {
+				return -1
+			}
+			return 1
+		}
+		return a.Address.Compare(b.Address)
+	})
+	var all []fact.Listener
+	for _, s := range sockets[:min(len(sockets), maxListeners)] {
+		o := owners[s.Inode]
+		all = append(all, fact.Listener{Address: s.Address.String(), PID: o.pid, Command: o.command, Backlog: s.Waiting})
+	}
+	return all
+}
+
+// sockets are the listening ones of the process's network namespace.
+func (l *Looker) sockets(pid int) ([]Socket, error) {
+	var all []Socket
+	for _, name := range []string{"net/tcp", "net/tcp6"} {
+		table, err := os.ReadFile(l.path(pid, name))
+		if errors.Is(err, os.ErrNotExist) && name == "net/tcp6" {
+			continue // a kernel without IPv6
+		}
+		if err != nil {
+			return all, err
+		}
+		some, err := ParseListeners(string(table))
+		if err != nil {
+			return all, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
+func (l *Looker) process(pid int) (Process, error) {
+	b, err := os.ReadFile(l.path(pid, "stat"))
+	if err != nil {
+		return Process{}, err
+	}
+	return ParseStat(string(b))
+}
+
+func (l *Looker) cgroup(pid int) (string, error) {
+	b, err := os.ReadFile(l.path(pid, "cgroup"))
+	return memoryCgroup(string(b)), err
+}
+
+func (l *Looker) proc() string {
+	if l.Proc == "" {
+		return "/proc"
+	}
+	return l.Proc
+}
+
+func (l *Looker) path(pid int, name string) string {
+	return filepath.Join(l.proc(), strconv.Itoa(pid), name)
+}

@@ -1,0 +1,191 @@
+package evidence
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"whylet.dev/whylet/fact"
+)
+
+// TestLookAtListeners looks at a process that listens on both loopbacks, and
+// lets connections wait on one of them.
+func TestLookAtListeners(t *testing.T) {
+	var want []string
+	for _, address := range []string{"127.0.0.1:0", "[::1]:0", "0.0.0.0:0"} {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Skip(err)
+		}
+		defer l.Close()
+		want = append(want, l.Addr().(*net.TCPAddr).AddrPort().String())
+	}
+	for range 3 {
+		c, err := net.Dial("tcp", want[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+	}
+	l := Looker{Apart: 20 * time.Millisecond}
+	looked := l.Look(t.Context(), os.Getpid())
+	if looked.Error != "" || looked.PID != os.Getpid() || looked.Processes < 1 || looked.Over < 20*time.Millisecond {
+		t.Fatalf("%+v", looked)
+	}
+	for i, address := range want {
+		at := slices.IndexFunc(looked.Listeners, func(x fact.Listener) bool { return strings.TrimPrefix(x.Address, "[::ffff:") == address })
+		if i == 2 { // Go listens on all addresses by one socket of IPv6
+			at = slices.IndexFunc(looked.Listeners, func(x fact.Listener) bool {
+				return strings.HasSuffix(x.Address, address[strings.LastIndex(address, ":"):])
+			})
+		}
+		if at < 0 {
+			t.Errorf("%s is not among %+v", address, looked.Listeners)
+			continue
+		}
+		x := looked.Listeners[at]
+		if x.PID != os.Getpid() || x.Command == "" {
+			t.Errorf("%s is of process %d (%s)", address, x.PID, x.Command)
+		}
+		if i == 0 && x.Backlog != 3 {
+			t.Errorf("%d connections wait at %s", x.Backlog, address)
+		}
+	}
+}
+
+// TestLookAtAProcess tells one that sleeps, one that is stopped, one that is
+// busy and one that is gone.
+func TestLookAtAProcess(t *testing.T) {
+	var l Looker
+	sleeping := start(t, "sleep", "60")
+	waitFor(t, sleeping, "S")
+	if looked := l.Look(t.Context(), sleeping); looked.State != "S" || looked.CPUUsed != 0 || looked.Over < 200*time.Millisecond || looked.Error != "" {
+		t.Errorf("asleep: %+v", looked)
+	}
+	if err := syscall.Kill(sleeping, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, sleeping, "T")
+	if looked := l.Look(t.Context(), sleeping); looked.State != "T" {
+		t.Errorf("stopped: %+v", looked)
+	}
+	busy := start(t, "sh", "-c", "while :; do :; done")
+	first := l.Look(t.Context(), busy)
+	again := l.Look(t.Context(), busy)
+	if first.CPUUsed == 0 && again.CPUUsed == 0 {
+		t.Errorf("busy: %+v, then %+v", first, again)
+	}
+	if err := syscall.Kill(busy, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, busy, "Z")
+	if looked := l.Look(t.Context(), busy); looked.State != "Z" {
+		t.Errorf("a zombie: %+v", looked)
+	}
+	const nobody = 1 << 22
+	if looked := l.Look(t.Context(), nobody); looked.Error == "" || looked.State != "" {
+		t.Errorf("nobody: %+v", looked)
+	}
+}
+
+func TestLookEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	l := Looker{Apart: time.Hour}
+	if looked := l.Look(ctx, os.Getpid()); looked.State == "" {
+		t.Errorf("%+v", looked)
+	}
+}
+
+// start starts a process that ends with the test.
+func start(t *testing.T, name string, args ...string) int {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return cmd.Process.Pid
+}
+
+func waitFor(t *testing.T, pid int, state string) {
+	t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		p, err2 := ParseStat(string(b))
+		if err == nil && err2 == nil && p.State == state && p.Command != "exe" {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("process %d is %+v, not %s", pid, p, state)
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+const tcpTable = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 0100007F:1F90 00000000:0000 0A 00000000:00000081 00:00000000 00000000     0        0 21733 1 0000000000000000 100 0 0 10 0
+   1: 0100007F:1F90 0100007F:D2F0 01 00000000:00000000 00:00000000 00000000     0        0 21734 1 0000000000000000 20 4 30 10 -1
+   2: 00000000:0016 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 99 1 0000000000000000 100 0 0 10 0
+`
+
+const tcp6Table = `  sl  local_address                         remote_address                        st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 00000000000000000000000001000000:0050 00000000000000000000000000000000:0000 0A 00000000:00000002 00:00000000 00000000  1000        0 7 1 0000000000000000 100 0 0 10 0
+`
+
+func TestParseListeners(t *testing.T) {
+	got, err := ParseListeners(tcpTable)
+	if err != nil || len(got) != 2 || got[0].Address.String() != "127.0.0.1:8080" || got[0].Waiting != 0x81 || got[0].Inode != 21733 || got[1].Address.String() != "0.0.0.0:22" {
+		t.Errorf("%+v %v", got, err)
+	}
+	got, err = ParseListeners(tcp6Table)
+	if err != nil || len(got) != 1 || got[0].Address.String() != "[::1]:80" || got[0].Waiting != 2 {
+		t.Errorf("%+v %v", got, err)
+	}
+	for _, bad := range []string{"", "x", "sl local_address\n 0: 1\n", strings.Replace(tcpTable, "0100007F:1F90 00000000", "01007F:1F90 00000000", 1)} {
+		if got, err := ParseListeners(bad); err == nil {
+			t.Errorf("%q is taken for %+v", bad, got)
+		}
+	}
+}
+
+func TestParseStat(t *testing.T) {
+	const text = "4711 (a) (b c) S 1 4711 4711 0 -1 4194304 100 0 0 0 150 50 9 9 20 0 3 0 88888 1000 200 18446744073709551615 1\n"
+	p, err := ParseStat(text)
+	if err != nil || p.Command != "a) (b c" || p.State != "S" || p.CPU != 2*time.Second || p.Began != 88888 {
+		t.Errorf("%+v %v", p, err)
+	}
+	for _, bad := range []string{"", "1 (x", "1 (x) S 1", strings.Replace(text, "150", "x", 1)} {
+		if p, err := ParseStat(bad); err == nil {
+			t.Errorf("%q is taken for %+v", bad, p)
+		}
+	}
+}
+
+func FuzzProc(f *testing.F) {
+	f.Add(tcpTable)
+	f.Add(tcp6Table)
+	f.Add("1 (x) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20")
+	f.Fuzz(func(t *testing.T, text string) {
+		sockets, _ := ParseListeners(text)
+		for _, s := range sockets {
+			if !s.Address.IsValid() || s.Waiting < 0 {
+				t.Fatalf("%+v", s)
+			}
+		}
+		if p, err := ParseStat(text); err == nil && p.CPU < 0 {
+			t.Fatalf("%+v", p)
+		}
+	})
+}

@@ -1,0 +1,198 @@
+package evidence
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// TestOOMRecords reads the records of kernels from 4.19 on. 6.18-v1 was taken
+// from a running kernel whole; the others are put together from the kernels'
+// sources and from records that their users published.
+func TestOOMRecords(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.kmsg")
+	if err != nil || len(files) < 10 {
+		t.Fatal(len(files), err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".kmsg"), func(t *testing.T) {
+			var p OOMParser
+			type kill struct {
+				OOM
+				Whose Cgroup
+			}
+			kills := []kill{}
+			for _, r := range records(t, file) {
+				for _, k := range p.Take(r) {
+					kills = append(kills, kill{k, ParseCgroup(k.TaskCgroup)})
+				}
+			}
+			got, err := json.MarshalIndent(kills, "", "  ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden := strings.TrimSuffix(file, ".kmsg") + ".json"
+			if *update {
+				if err := os.WriteFile(golden, append(got, '\n'), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil || string(want) != string(got)+"\n" {
+				t.Errorf("%v; -update shows the difference:\n%s", err, got)
+			}
+		})
+	}
+}
+
+// records splits a file as reads of /dev/kmsg would.
+func records(t testing.TB, file string) []Record {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []Record
+	for _, one := range splitRecords(data) {
+		r, err := ParseRecord(one)
+		if err != nil {
+			t.Fatalf("%s: %v: %q", file, err, one)
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// splitRecords: a line that begins with a space belongs to the one before.
+func splitRecords(data []byte) [][]byte {
+	var all [][]byte
+	for _, line := range bytes.SplitAfter(data, []byte("\n")) {
+		switch {
+		case len(line) == 0:
+		case line[0] == ' ' && len(all) > 0:
+			all[len(all)-1] = append(all[len(all)-1], line...)
+		default:
+			all = append(all, bytes.Clone(line))
+		}
+	}
+	return all
+}
+
+// TestAnyLineMayBeMissing drops each record in turn: what is left never says of
+// a kill what another one's records said.
+func TestAnyLineMayBeMissing(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.kmsg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		all := records(t, file)
+		var whole OOMParser
+		var want []OOM
+		for _, r := range all {
+			want = append(want, whole.Take(r)...)
+		}
+		for drop := range all {
+			var p OOMParser
+			for i, r := range all {
+				if i == drop {
+					continue
+				}
+				for _, k := range p.Take(r) {
+					if !among(k, want) {
+						t.Errorf("%s without record %d tells of %+v", file, drop, k.OOMKilled)
+					}
+				}
+			}
+		}
+	}
+}
+
+// among: every part of the kill that is said is what was said of it before.
+func among(k OOM, want []OOM) bool {
+	for _, w := range want {
+		same := func(a, b string) bool { return a == "" || a == b }
+		if k.PID == w.PID && same(k.TaskCgroup, w.TaskCgroup) && same(k.OOMCgroup, w.OOMCgroup) &&
+			(k.Limit == 0 || k.Limit == w.Limit) && same(k.Invoker, w.Invoker) {
+			return true
+		}
+	}
+	return false
+}
+
+func FuzzOOM(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.kmsg")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var p OOMParser
+		for _, one := range splitRecords(data) {
+			r, err := ParseRecord(one)
+			if err != nil {
+				continue
+			}
+			for _, k := range p.Take(r) {
+				if len(k.Tasks) > maxOOMTasks || k.AnonRSS < 0 || k.Limit < 0 || k.PID < 0 {
+					t.Fatalf("%+v", k)
+				}
+				ParseCgroup(k.TaskCgroup)
+			}
+		}
+	})
+}
+
+func TestParseRecord(t *testing.T) {
+	for text, want := range map[string]string{
+		"6,339,5140900,-;NET: Registered protocol family 10\n":                   "NET: Registered protocol family 10",
+		"30,340,5690716,-;udevd[80]: starting version 181\n":                     "udevd[80]: starting version 181",
+		"6,341,1,-,caller=T7,x=y;a\\x0ab \\xzz\\\n SUBSYSTEM=acpi\n DEVICE=+x\n": "a\nb \\xzz\\",
+		"6,1,2;no flags": "no flags",
+		"6,1,2,c;":       "",
+	} {
+		r, err := ParseRecord([]byte(text))
+		if err != nil || r.Text != want {
+			t.Errorf("%q: %q %v", text, r.Text, err)
+		}
+	}
+	for _, text := range []string{"", ";", "x", "6,1;x", "a,1,2,-;x", "6,-1,2,-;x", "6,1,99999999999999999999,-;x"} {
+		if r, err := ParseRecord([]byte(text)); err == nil {
+			t.Errorf("%q is taken for %+v", text, r)
+		}
+	}
+}
+
+func TestParseCgroup(t *testing.T) {
+	id := strings.Repeat("0f", 32)
+	for path, want := range map[string]Cgroup{
+		"":                                   {},
+		"/":                                  {},
+		"/system.slice":                      {},
+		"/kubepods":                          {},
+		"/kubepods/burstable/podabc/":        {Pod: "abc"},
+		"/kubepods/podabc-1":                 {Pod: "abc-1"},
+		"/kubepods/burstable/podabc-1/" + id: {Pod: "abc-1", Container: id},
+		"/whylet/kubepods/besteffort/podabc-1/" + id + "/init":                                                       {Pod: "abc-1", Container: id},
+		"/kubepods.slice/kubepods-poda_1.slice/crio-" + id + ".scope":                                                {Pod: "a-1", Container: id},
+		"/kubelet.slice/kubelet-kubepods.slice":                                                                      {},
+		"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-poda_1.slice/cri-containerd-" + id + ".scope/x": {Pod: "a-1", Container: id},
+		"/podabc/" + id: {},
+	} {
+		if got := ParseCgroup(path); got != want {
+			t.Errorf("%s: %+v, want %+v", path, got, want)
+		}
+	}
+}

@@ -1,0 +1,45 @@
+package evidence
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Process is what /proc/PID/stat says of a process.
+type Process struct {
+	Command string
+	State   string // one letter: R S D T t Z I X
+	// CPU is the time it ran, with all its threads, without its children.
+	CPU time.Duration
+	// Began is when it started, in ticks since boot: with the PID it names a process.
+	Began uint64
+}
+
+var errStat = errors.New("not a process's stat")
+
+// tick is the unit of times in /proc. It is a hundredth of a second on every
+// architecture that Kubernetes runs on (sysconf(_SC_CLK_TCK)).
+const tick = 10 * time.Millisecond
+
+// ParseStat reads /proc/PID/stat (proc_pid_stat(5)).
+func ParseStat(text string) (Process, error) {
+	// The command is in parentheses and may hold anything, so the last one counts.
+	open, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
+	if open < 0 || end < open {
+		return Process{}, errStat
+	}
+	f := strings.Fields(text[end+1:])
+	if len(f) < 20 {
+		return Process{}, errStat
+	}
+	// The fields count from 3, the state.
+	user, err1 := strconv.ParseUint(f[14-3], 10, 48)
+	system, err2 := strconv.ParseUint(f[15-3], 10, 48)
+	began, err3 := strconv.ParseUint(f[22-3], 10, 64)
+	if errors.Join(err1, err2, err3) != nil {
+		return Process{}, errStat
+	}
+	return Process{Command: text[open+1 : end], State: f[0], CPU: time.Duration(user+system) * tick, Began: began}, nil
+}
