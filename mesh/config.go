@@ -62,8 +62,8 @@ type Route struct {
 type SidecarConfig struct {
 	Form   Form    `json:"form"`
 	Routes []Route `json:"routes,omitempty"`
-	// TCPPorts are the ports of tcpSocket probes: the only ones that the
-	// health-check server connects to.
+	// TCPPorts are the ports of tcpSocket probes, which the health-check server
+	// answers.
 	TCPPorts []int32 `json:"tcpPorts,omitempty"`
 }
 

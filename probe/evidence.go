@@ -25,10 +25,11 @@ const (
 const AnsweredBy = "X-Whylet-Answered-By"
 
 // keptHeaders tell who answered, and where a redirect leads. The last ones are
-// marks of the sidecars of Istio, osm-edge and Linkerd.
+// marks of the sidecars of Istio, osm-edge, Linkerd and Whylet.
 var keptHeaders = []string{
 	"Server", "Via", "Content-Type", "Location", AnsweredBy,
 	"X-Envoy-Upstream-Service-Time", "X-Pipy-Upstream-Service-Time", "L5d-Proxy-Error",
+	"X-Whylet-Upstream-Service-Time",
 }
 
 var keptLower = func() []string {
