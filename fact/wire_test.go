@@ -1,0 +1,146 @@
+package fact
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// every gives one body of each kind, with every field that JSON can carry set.
+func every(t *testing.T) []Body {
+	t.Helper()
+	all := make([]Body, 0, len(bodies))
+	for _, kind := range Kinds() {
+		v := reflect.New(bodies[kind]).Elem()
+		fill(v, 0)
+		body, ok := v.Interface().(Body)
+		if !ok {
+			t.Fatalf("%s is not a body", kind)
+		}
+		all = append(all, body)
+	}
+	return all
+}
+
+// fill sets fields to something that is not zero, a few levels deep.
+func fill(v reflect.Value, depth int) {
+	if depth > 3 || !v.CanSet() {
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString("x")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		v.SetInt(7)
+	case reflect.Uint8, reflect.Uint32, reflect.Uint64:
+		v.SetUint(7)
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			v.Set(reflect.ValueOf(time.Date(2026, 11, 21, 3, 50, 0, 5, time.UTC)))
+			return
+		}
+		if !strings.HasPrefix(v.Type().PkgPath(), "whylet.dev/") {
+			return // Kubernetes' own types have tests of their own
+		}
+		for i := range v.NumField() {
+			fill(v.Field(i), depth+1)
+		}
+	case reflect.Slice:
+		if v.Type() == reflect.TypeFor[json.RawMessage]() {
+			v.SetBytes([]byte(`{"a":1}`))
+			return
+		}
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0), depth+1)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), depth+1)
+	}
+}
+
+func TestEveryKindSurvivesTheWire(t *testing.T) {
+	for _, body := range every(t) {
+		t.Run(string(body.Kind()), func(t *testing.T) {
+			f := Fact{
+				ID: 9, At: time.Unix(1, 2).UTC(), Seen: time.Unix(3, 4).UTC(), Mono: 5, Boot: "b",
+				Pod: Pod{"ns", "name", "uid"}, Container: "c", Attempt: 2, Because: []ID{4}, Body: body,
+			}
+			data, err := json.Marshal(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var back Fact
+			if err := json.Unmarshal(data, &back); err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(f, back) {
+				t.Errorf("was %+v\nis  %+v", f, back)
+			}
+		})
+	}
+}
+
+func TestDecisionsNeedAReason(t *testing.T) {
+	f := Fact{ID: 1, Seen: time.Unix(1, 0).UTC(), Body: Kill{Reason: KillLiveness}}
+	if _, err := json.Marshal(f); err == nil {
+		t.Error("a decision without reason was written")
+	}
+	var back Fact
+	if err := json.Unmarshal([]byte(`{"id":1,"seen":"2026-11-21T03:50:00Z","kind":"Kill"}`), &back); err == nil {
+		t.Error("a decision without reason was read")
+	}
+}
+
+func TestUnknownKindIsKept(t *testing.T) {
+	const line = `{"id":1,"seen":"2026-11-21T03:50:00Z","kind":"FromTheFuture","body":{"x":[1,2]}}`
+	var f Fact
+	if err := json.Unmarshal([]byte(line), &f); err != nil {
+		t.Fatal(err)
+	}
+	foreign, ok := f.Body.(Foreign)
+	if !ok || foreign.Kind() != "FromTheFuture" || string(foreign.Raw) != `{"x":[1,2]}` {
+		t.Errorf("read %+v", f.Body)
+	}
+}
+
+func TestDecisionBecomesFact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ids := rapid.SliceOfN(rapid.Map(rapid.Uint64Min(1), func(n uint64) ID { return ID(n) }), 1, 5).Draw(t, "because")
+		d := Decide("c", 3, Start{}, ids[0], ids[1:]...)
+		cause := Fact{ID: 5, Seen: time.Unix(8, 0).UTC(), Mono: 6, Boot: "b", Pod: Pod{UID: "u"}}
+		f := d.Fact(7, cause)
+		if f.ID != 7 || !slices.Equal(f.Because, ids) || f.Pod != cause.Pod || f.Seen != cause.Seen || f.Container != "c" || f.Attempt != 3 {
+			t.Fatalf("became %+v", f)
+		}
+	})
+}
+
+func FuzzUnmarshal(f *testing.F) {
+	f.Add([]byte(`{"id":1,"seen":"2026-11-21T03:50:00Z","kind":"Probed","body":{"probe":"Liveness","verdict":"Failure","took":1}}`))
+	f.Add([]byte(`{"id":2,"kind":"Kill","because":[1],"body":{"reason":"LivenessProbe","message":"m","graceSeconds":-1}}`))
+	f.Add([]byte(`{"kind":"Exited","body":null}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var fact Fact
+		if json.Unmarshal(data, &fact) != nil {
+			return
+		}
+		again, err := json.Marshal(fact)
+		if _, foreign := fact.Body.(Foreign); err != nil {
+			if foreign {
+				return // a kind that this version must not write
+			}
+			t.Fatalf("was read, but cannot be written: %v", err)
+		}
+		var back Fact
+		if err := json.Unmarshal(again, &back); err != nil {
+			t.Fatalf("was written, but cannot be read: %v: %s", err, again)
+		}
+	})
+}
