@@ -110,8 +110,9 @@ test-e2e: build images ## Run a whole node and talk to it with kubectl (needs ro
 	@$(GO) test -count=1 -timeout 30m ./test/e2e/...
 
 .PHONY: bench
-bench: build images ## Measure start, memory, pod latency and density
-	@$(GO) test -run '^$$' -bench . -benchtime 1x -timeout 60m ./test/bench/...
+bench: build images ## Measure start, memory, pod latency and density (needs root)
+	@$(GO) test -tags $(TAGS) -run '^$$' -bench . -benchtime 1x -timeout 60m \
+		./cluster/runtime $(if $(wildcard test/bench),./test/bench/...)
 
 ## Checking
 

@@ -45,6 +45,7 @@ func BenchmarkPods(b *testing.B) {
 	idle := pss(b, []int{r.PID()}) / 1024
 	for b.Loop() {
 		b.ReportMetric(idle, "containerd-idle-MiB")
+		before := cpu(b, withShims(b, c, r.PID()), true)
 		began := time.Now()
 		made := make([]pod, pods)
 		each(pods, atOnce, func(i int) {
@@ -56,17 +57,16 @@ func BenchmarkPods(b *testing.B) {
 		})
 		b.ReportMetric(time.Since(began).Seconds(), "create-s")
 
-		shims, err := findProcesses(c.isShim)
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.ReportMetric(float64(len(shims)), "shims")
-		b.ReportMetric(pss(b, shims)/1024, "shims-MiB")
-		b.ReportMetric(pss(b, []int{r.PID()})/1024, "containerd-MiB")
-		before := cpu(b, append(shims, r.PID()))
+		all := withShims(b, c, r.PID())
+		b.ReportMetric(1000*(cpu(b, all, true)-before)/pods, "create-cpu-ms/pod")
+		b.ReportMetric(float64(len(all)-1), "shims")
+		b.ReportMetric(pss(b, all[1:])/1024, "shims-MiB")
+		b.ReportMetric(pss(b, all[:1])/1024, "containerd-MiB")
+		before = cpu(b, all, false)
 		time.Sleep(10 * time.Second)
-		b.ReportMetric(6*(cpu(b, append(shims, r.PID()))-before), "idle-cpu-s/min")
+		b.ReportMetric(6*(cpu(b, all, false)-before), "idle-cpu-s/min")
 
+		before = cpu(b, all, true)
 		began = time.Now()
 		each(pods, atOnce, func(i int) {
 			if _, err := s.runtime.StopPodSandbox(b.Context(), &cri.StopPodSandboxRequest{PodSandboxId: made[i].sandbox}); err != nil {
@@ -77,7 +77,18 @@ func BenchmarkPods(b *testing.B) {
 			}
 		})
 		b.ReportMetric(time.Since(began).Seconds(), "delete-s")
+		b.ReportMetric(1000*(cpu(b, withShims(b, c, r.PID()), true)-before)/pods, "delete-cpu-ms/pod")
 	}
+}
+
+// withShims are the pids of containerd and the shims.
+func withShims(b *testing.B, c Config, containerd int) []int {
+	b.Helper()
+	shims, err := findProcesses(c.isShim)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return append([]int{containerd}, shims...)
 }
 
 // each calls f for 0 to n-1, so many at once.
@@ -116,10 +127,14 @@ func pss(b *testing.B, pids []int) float64 {
 	return sum
 }
 
-// cpu is the processes' CPU time together, in seconds (proc_pid_stat(5), in
-// ticks of a hundredth).
-func cpu(b *testing.B, pids []int) float64 {
+// cpu is the processes' CPU time together, in seconds, with that of their ended
+// children if told so (proc_pid_stat(5), in ticks of a hundredth).
+func cpu(b *testing.B, pids []int, children bool) float64 {
 	b.Helper()
+	last := 13
+	if children {
+		last = 15
+	}
 	sum := 0.0
 	for _, pid := range pids {
 		raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -127,7 +142,7 @@ func cpu(b *testing.B, pids []int) float64 {
 			b.Fatal(err)
 		}
 		fields := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
-		for _, field := range fields[11:13] {
+		for _, field := range fields[11:last] {
 			ticks, err := strconv.ParseFloat(field, 64)
 			if err != nil {
 				b.Fatal(err)

@@ -35,6 +35,9 @@ func merge(given settings, changed func(flag string) bool, stored settings) sett
 		"runtime-endpoint": {&given.RuntimeEndpoint, &merged.RuntimeEndpoint},
 		"api-address":      {&given.APIAddress, &merged.APIAddress},
 		"kubeconfig":       {&given.Kubeconfig, &merged.Kubeconfig},
+		"client-ca":        {&given.ClientCA, &merged.ClientCA},
+		"serving-cert":     {&given.ServingCert, &merged.ServingCert},
+		"serving-key":      {&given.ServingKey, &merged.ServingKey},
 	}
 	for flag, field := range fields {
 		if changed(flag) {
@@ -67,6 +70,9 @@ func (s settings) check() error {
 	}
 	if s.RuntimeEndpoint != "" && !strings.HasPrefix(s.RuntimeEndpoint, "unix:///") {
 		errs = append(errs, fmt.Errorf("--runtime-endpoint %q is not of the form unix:///path/to/socket", s.RuntimeEndpoint))
+	}
+	if (s.ServingCert == "") != (s.ServingKey == "") {
+		errs = append(errs, errors.New("--serving-cert and --serving-key belong together; one of them is missing"))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return &exitError{exitUsage, err}

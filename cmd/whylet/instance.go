@@ -30,6 +30,11 @@ type settings struct {
 	APIPort         int    `json:"apiPort,omitempty"`
 	// Kubeconfig is the user's file; empty: admin.conf in the data directory.
 	Kubeconfig string `json:"kubeconfig,omitempty"`
+	// ClientCA, ServingCert and ServingKey are PEM files for the HTTPS API of a node
+	// that joins an existing API server; empty: from the kubeconfig, and self-signed.
+	ClientCA    string `json:"clientCA,omitempty"`
+	ServingCert string `json:"servingCert,omitempty"`
+	ServingKey  string `json:"servingKey,omitempty"`
 }
 
 // instance is what whylet.json says about a node: who runs it, and how.

@@ -24,7 +24,9 @@ func newNodeCommand(s streams) *cobra.Command {
 names. Its user should be system:node:NAME in the group system:nodes, where NAME is
 the node's name: that is what NodeRestriction and the Node authorizer expect.
 
-Nothing of a control plane starts: Services and DNS are the cluster's own affair.`,
+Nothing of a control plane starts: Services and DNS are the cluster's own affair.
+An API server that checks its kubelets' certificates (kubectl logs says "unknown
+authority" then) wants --serving-cert and --serving-key from its own authority.`,
 		Example: `  whylet node --kubeconfig /etc/kubernetes/kubelet.conf --detach
   whylet node --kubeconfig node.conf --node-name edge-1 --runtime-endpoint unix:///run/containerd/containerd.sock`,
 		Args: positional(cobra.NoArgs),
@@ -34,7 +36,10 @@ Nothing of a control plane starts: Services and DNS are the cluster's own affair
 	}
 	o.addFlags(cmd)
 	cmd.Flags().StringVar(&o.given.Kubeconfig, "kubeconfig", "", "kubeconfig of the API server, with the node's own credentials; needed for the first start")
-	cmd.Flags().StringVar(&o.clientCA, "client-ca", "", "authority of those who may talk to the node's HTTPS API (default: the one in the kubeconfig)")
+	f := cmd.Flags()
+	f.StringVar(&o.given.ClientCA, "client-ca", "", "authority of those who may talk to the node's HTTPS API (default: the one in the kubeconfig)")
+	f.StringVar(&o.given.ServingCert, "serving-cert", "", "certificate of the node's HTTPS API, for an API server that checks it (default: self-signed)")
+	f.StringVar(&o.given.ServingKey, "serving-key", "", "key of --serving-cert")
 	return cmd
 }
 
@@ -57,6 +62,20 @@ func (s *stack) joinExisting(c *node.Config) error {
 	if c.ClientCA, err = s.clientCAFile(config, pki); err != nil {
 		return err
 	}
+	if err := s.servingCert(c, pki); err != nil {
+		return err
+	}
+	return s.instance.write(s.dataDir)
+}
+
+// servingCert gives the node's HTTPS API its certificate: the user's, or one made
+// anew at each start.
+func (s *stack) servingCert(c *node.Config, pki string) error {
+	set := s.instance.Settings
+	if set.ServingCert != "" || set.ServingKey != "" {
+		c.ServingCert, c.ServingKey = set.ServingCert, set.ServingKey
+		return nil
+	}
 	certificate, key, err := cert.GenerateSelfSignedCertKey(c.Name, []net.IP{net.ParseIP(c.IP)}, nil)
 	if err != nil {
 		return fmt.Errorf("making the node's serving certificate: %w", err)
@@ -68,15 +87,15 @@ func (s *stack) joinExisting(c *node.Config) error {
 	if err := os.WriteFile(c.ServingKey, key, 0o600); err != nil {
 		return fmt.Errorf("writing the node's serving key: %w", err)
 	}
-	return s.instance.write(s.dataDir)
+	return nil
 }
 
 // clientCAFile is the file with the authority for clients of the node's HTTPS
 // API: the user's, or the API server's from the kubeconfig.
 func (s *stack) clientCAFile(config *rest.Config, dir string) (string, error) {
 	switch {
-	case s.clientCA != "":
-		return filepath.Abs(s.clientCA)
+	case s.instance.Settings.ClientCA != "":
+		return s.instance.Settings.ClientCA, nil
 	case config.CAFile != "":
 		return config.CAFile, nil
 	case len(config.CAData) > 0:

@@ -37,7 +37,6 @@ const gcPercent = 50
 // up, the control plane.
 type stack struct {
 	dataDir  string
-	clientCA string
 	instance instance
 	report   report
 	log      *slog.Logger

@@ -48,7 +48,6 @@ type nodeOptions struct {
 	given    settings
 	detach   bool
 	detached bool
-	clientCA string
 }
 
 func (o *nodeOptions) addFlags(cmd *cobra.Command) {
@@ -71,14 +70,8 @@ func (o *nodeOptions) run(cmd *cobra.Command, s streams) error {
 			return usageError("--data-dir: %w", err)
 		}
 	}
-	if cmd.Flags().Changed("kubeconfig") && o.given.Kubeconfig != "" {
-		abs, err := filepath.Abs(o.given.Kubeconfig)
-		if err != nil {
-			return usageError("--kubeconfig: %w", err)
-		}
-		if err := cmd.Flags().Set("kubeconfig", abs); err != nil {
-			return usageError("--kubeconfig: %w", err)
-		}
+	if err := absoluteFlags(cmd, "kubeconfig", "client-ca", "serving-cert", "serving-key"); err != nil {
+		return err
 	}
 	if o.detach {
 		return detach(cmd.Context(), cmd, s, dir)
@@ -101,6 +94,25 @@ func (o *nodeOptions) run(cmd *cobra.Command, s streams) error {
 		r.failed(err)
 	}
 	return err
+}
+
+// absoluteFlags makes the files that were given independent of the working
+// directory, which a detached node and a later start do not share.
+func absoluteFlags(cmd *cobra.Command, names ...string) error {
+	for _, name := range names {
+		f := cmd.Flags().Lookup(name)
+		if f == nil || !f.Changed || f.Value.String() == "" {
+			continue
+		}
+		abs, err := filepath.Abs(f.Value.String())
+		if err == nil {
+			err = f.Value.Set(abs)
+		}
+		if err != nil {
+			return usageError("--%s: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // sayRunning turns the error of a second up into what the user needs to know.
@@ -129,7 +141,6 @@ func (o *nodeOptions) serve(ctx context.Context, changed func(string) bool, r re
 	}
 	st := &stack{
 		dataDir:  o.dataDir,
-		clientCA: o.clientCA,
 		instance: instance{Command: o.command, Settings: merge(o.given, changed, previous.Settings)},
 		report:   r,
 	}
