@@ -116,16 +116,19 @@ func (f *face) connect(n *node, vols *volumes.Manager, imgs *images.Manager, gro
 		LogsDir: f.config.PodLogsDir, NodeDir: f.config.DataDir, ImageDir: f.config.DataDir, Memory: f.config.Memory,
 		Proc: "/proc", Clock: utilclock.RealClock{}, Log: n.log,
 	})
-	resources := prometheus.NewRegistry()
+	own, resources := server.NewRegistry(), prometheus.NewRegistry()
+	var err error
+	if n.world.metrics, err = newMetrics(own, n.world.probes.scheduler.Stats, n.loop.count); err != nil {
+		return fmt.Errorf("register the node's metrics: %w", err)
+	}
 	if err := resources.Register(stats.NewResources(collector)); err != nil {
 		return fmt.Errorf("register the resource metrics: %w", err)
 	}
-	var err error
 	f.server, err = server.Listen(server.Config{
 		NodeName: f.config.Name, Address: f.config.ListenAddress, Port: f.config.Port,
 		ServingCert: f.config.ServingCert, ServingKey: f.config.ServingKey, ClientCA: f.config.ClientCA,
 		Client: n.client, Host: h, Runtime: n.runtime.Runtime(), Stats: collector,
-		Metrics: server.NewRegistry(), Resources: resources, Extra: map[string]http.Handler{},
+		Metrics: own, Resources: resources, Extra: map[string]http.Handler{},
 		LogsDir: "/var/log", Log: n.log,
 	})
 	return err

@@ -34,6 +34,29 @@ func (l *loop) container(pod fact.Pod, name string) (container, bool) {
 	return c, ok
 }
 
+// count is how many pods there are.
+func (l *loop) count() int {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return len(l.pods)
+}
+
+// killedFor is why the node asked for the end that an exit tells of; empty when
+// it did not ask.
+func (l *loop) killedFor(f fact.Fact) fact.KillReason {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	p := l.pods[f.Pod.UID]
+	if p == nil || len(f.Because) == 0 {
+		return ""
+	}
+	c := p.Containers[f.Container]
+	if c.Kill != f.Because[0] {
+		return ""
+	}
+	return c.KilledFor
+}
+
 // insider is a process in the pod's network namespace, 0 when there is none of
 // its own.
 func (l *loop) insider(uid types.UID) int {

@@ -55,7 +55,8 @@ type container struct {
 	// Previous is the run before it.
 	Previous string `json:"previous,omitempty"`
 	// Kill is the decision that asked for its end, which its exit names.
-	Kill fact.ID `json:"kill,omitempty"`
+	Kill      fact.ID         `json:"kill,omitempty"`
+	KilledFor fact.KillReason `json:"killedFor,omitempty"`
 }
 
 // view is a copy of a pod that effects may keep.
@@ -116,7 +117,7 @@ func (p *pod) note(f *fact.Fact) {
 		c.Attempt, c.PID, c.Running = f.Attempt, b.PID, true
 		p.Containers[f.Container] = c
 	case fact.Kill:
-		c.Kill = f.ID
+		c.Kill, c.KilledFor = f.ID, b.Reason
 		p.Containers[f.Container] = c
 	case fact.Exited:
 		if c.ID == b.ContainerID {

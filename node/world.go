@@ -38,6 +38,7 @@ type outside struct {
 	house     *housekeeping
 	face      *face
 	kernel    *kernel
+	metrics   *metrics
 	looks     *looks
 }
 
@@ -48,6 +49,7 @@ func (o *outside) probe(p view, wanted []health.Probe) { o.probes.want(p, wanted
 // record posts a fact's events, and has a failing container looked into.
 func (o *outside) record(pod *v1.Pod, f fact.Fact) {
 	recordEvents(o.recorder, pod, f)
+	o.metrics.count(f, o.node.loop.killedFor(f))
 	if b, ok := f.Body.(fact.Probed); ok && b.Verdict == fact.Failure {
 		o.looks.failed(f)
 	}
@@ -63,8 +65,9 @@ func (o *outside) changed(p view) {
 // gone forgets a pod of which nothing is left.
 func (o *outside) gone(p view) {
 	o.publisher.forget(p.key)
+	o.metrics.forget(p.key)
 	if p.Source == "file" {
-		go o.static.gone(o.lanes.ctx, p.key)
+		go o.static.gone(p.key)
 	}
 }
 
@@ -239,9 +242,8 @@ func (o *outside) watchPods(ctx context.Context) error {
 
 // mirrored hears of a mirror pod: its static pod's status belongs there.
 func (o *outside) mirrored(mirror *v1.Pod, gone bool) {
-	ctx := o.lanes.ctx
-	pod, ok := o.static.mirrored(ctx, mirror, gone)
-	if !ok || gone {
+	pod, ok := o.static.mirrored(mirror, gone)
+	if !ok {
 		return
 	}
 	if p, known := o.node.loop.view(pod.UID); known {
