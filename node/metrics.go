@@ -1,0 +1,102 @@
+package node
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/probe"
+)
+
+// metrics are the node's own numbers for Prometheus, at /metrics: what kubelet
+// does not count is why containers end.
+type metrics struct {
+	ends     *prometheus.CounterVec
+	ooms     *prometheus.CounterVec
+	probes   *prometheus.HistogramVec
+	failures *prometheus.CounterVec
+	backOffs *prometheus.CounterVec
+}
+
+func newMetrics(registry prometheus.Registerer, scheduler func() probe.Stats, pods func() int) (*metrics, error) {
+	pod := []string{"namespace", "pod", "container"}
+	m := &metrics{
+		ends: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "whylet_container_ends_total",
+			Help: "Ends of containers, by what ended them: a kill of the node by its reason, OOMKilled, Exited or Vanished.",
+		}, append(pod[:3:3], "cause")),
+		ooms: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "whylet_oom_kills_total",
+			Help: "OOM kills of the kernel in containers; victim is main or child.",
+		}, append(pod[:3:3], "victim")),
+		probes: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "whylet_probe_duration_seconds",
+			Help:    "How long probe attempts took.",
+			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+		}, []string{"probe", "verdict"}),
+		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "whylet_probe_failures_total",
+			Help: "Failed probe attempts, acted on or not.",
+		}, append(pod[:3:3], "probe")),
+		backOffs: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "whylet_back_offs_total",
+			Help: "Back-offs before a restart, an image pull or a set-up.",
+		}, append(pod[:3:3], "what")),
+	}
+	gauges := []prometheus.Collector{
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "whylet_pods", Help: "Pods that the node knows."},
+			func() float64 { return float64(pods()) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "whylet_probes", Help: "Probes that are scheduled."},
+			func() float64 { return float64(scheduler().Probes) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "whylet_probes_late_total", Help: "Probe attempts that began more than 100 ms after they were due.",
+		}, func() float64 { return float64(scheduler().Late) }),
+	}
+	for _, c := range append(gauges, m.ends, m.ooms, m.probes, m.failures, m.backOffs) {
+		if err := registry.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// count takes a fact into account.
+func (m *metrics) count(f fact.Fact, killedFor fact.KillReason) {
+	labels := []string{f.Pod.Namespace, f.Pod.Name, f.Container}
+	switch b := f.Body.(type) {
+	case fact.Exited:
+		m.ends.WithLabelValues(append(labels, endCause(b, killedFor))...).Inc()
+	case fact.OOMKilled:
+		victim := "child"
+		if b.Main {
+			victim = "main"
+		}
+		m.ooms.WithLabelValues(append(labels, victim)...).Inc()
+	case fact.Probed:
+		m.probes.WithLabelValues(string(b.Probe), string(b.Verdict)).Observe(b.Took.Seconds())
+		if b.Verdict == fact.Failure {
+			m.failures.WithLabelValues(append(labels, string(b.Probe))...).Inc()
+		}
+	case fact.BackOff:
+		m.backOffs.WithLabelValues(append(labels, b.What)...).Inc()
+	}
+}
+
+func endCause(b fact.Exited, killedFor fact.KillReason) string {
+	switch {
+	case killedFor != "":
+		return string(killedFor)
+	case b.MainOOMKilled:
+		return "OOMKilled"
+	case b.Vanished:
+		return "Vanished"
+	}
+	return "Exited"
+}
+
+// forget drops the series of a pod that is gone.
+func (m *metrics) forget(pod fact.Pod) {
+	labels := prometheus.Labels{"namespace": pod.Namespace, "pod": pod.Name}
+	for _, v := range []*prometheus.CounterVec{m.ends, m.ooms, m.failures, m.backOffs} {
+		v.DeletePartialMatch(labels)
+	}
+}
