@@ -17,10 +17,12 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 KUBERNETES := $(shell awk '$$1 == "k8s.io/kubernetes" {print $$2}' go.mod)
 KUBERNETES_MINOR := $(word 2,$(subst ., ,$(KUBERNETES)))
 CONTAINERD := $(patsubst v%,%,$(shell awk '$$1 == "github.com/containerd/containerd/v2" {print $$2}' go.mod))
+RUNC := $(shell awk '$$1 == "github.com/opencontainers/runc" {print $$2}' go.mod)
 
 STRIP := -s -w
 LDFLAGS := $(STRIP) \
 	-X main.version=$(VERSION) \
+	-X main.runcVersion=$(RUNC) \
 	-X k8s.io/component-base/version.gitVersion=$(KUBERNETES) \
 	-X k8s.io/component-base/version.gitMajor=1 \
 	-X k8s.io/component-base/version.gitMinor=$(KUBERNETES_MINOR) \

@@ -11,8 +11,12 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// version is Whylet's own version, set by the Makefile from git describe.
-var version = "devel"
+// Set by the Makefile: Whylet's own version, from git describe, and that of runc,
+// which is a program of its own.
+var (
+	version     = "devel"
+	runcVersion = ""
+)
 
 // versions is what whylet version prints.
 type versions struct {
@@ -28,7 +32,7 @@ type versions struct {
 
 // builtVersions reads the versions of what was linked in from the binary itself.
 func builtVersions() versions {
-	v := versions{Whylet: version, Go: goruntime.Version(), Platform: goruntime.GOOS + "/" + goruntime.GOARCH}
+	v := versions{Whylet: version, Runc: runcVersion, Go: goruntime.Version(), Platform: goruntime.GOOS + "/" + goruntime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return v
@@ -38,7 +42,6 @@ func builtVersions() versions {
 		"go.etcd.io/etcd/server/v3":           &v.Etcd,
 		"github.com/coredns/coredns":          &v.CoreDNS,
 		"github.com/containerd/containerd/v2": &v.Containerd,
-		"github.com/opencontainers/runc":      &v.Runc,
 	}
 	for _, dep := range info.Deps {
 		if field := fields[dep.Path]; field != nil {
