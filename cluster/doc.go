@@ -17,7 +17,9 @@
 // else: the `kubernetes` Service and the DNS Service need an endpoint that
 // a pod can reach, Kubernetes forbids loopback and link-local addresses there, and
 // the node's own address would open the API to the machine's network and would
-// change with every DHCP lease. The interface also carries the route for
+// change with every DHCP lease. A neighbour on the same link that sends packets for
+// HostAddress to this machine does reach the server there; TLS, authentication and
+// RBAC guard it as they guard everything else. The interface also carries the route for
 // the service range, so that Services work from a host without a default route.
 //
 // # What is global
