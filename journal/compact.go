@@ -196,6 +196,26 @@ type place struct {
 	block
 }
 
+// facts gives the ids of the facts that a block has, from the segment's ids or, where they are
+// lost, from the block itself.
+func (p place) facts(known map[*segment]map[int64][]fact.ID) ([]fact.ID, error) {
+	byBlock, ok := known[p.seg]
+	if !ok {
+		byBlock = p.seg.idsByBlock()
+		known[p.seg] = byBlock
+	}
+	if byBlock != nil {
+		return byBlock[p.off], nil
+	}
+	raw, err := p.seg.unpack(p.block)
+	if err != nil {
+		return nil, err
+	}
+	var ids []fact.ID
+	err = eachRecord(raw, newNames(), func(_, _ int, r record) { ids = append(ids, r.id) })
+	return ids, err
+}
+
 // rewrite makes one segment of those given, of the blocks that are to be kept.
 // A block that cannot be read is reported and left out; the segment that it was
 // in is set aside before.
@@ -227,8 +247,12 @@ func (j *Journal) rewrite(name segmentName, in []*segment, keep func(*segment, b
 }
 
 func (j *Journal) joinAll(w *segmentWriter, places []place) error {
+	known := map[*segment]map[int64][]fact.ID{}
 	for _, p := range places {
-		err := w.join(p.seg, p.block)
+		ids, err := p.facts(known)
+		if err == nil {
+			err = w.join(p.seg, p.block, ids)
+		}
 		var corrupt *CorruptError
 		if errors.As(err, &corrupt) {
 			if p.seg.markBad(p.block) {

@@ -33,6 +33,7 @@
 //	record.go    the form of a record and of a frame
 //	log.go       the log that is written, and its recovery
 //	segment.go   sealed logs: blocks by pod, and their index
+//	ids.go       which block has which fact
 //	compact.go   sealing and merging
 //	retain.go    what may be dropped, fairly between pods
 //	fold.go      runs of equal probe successes

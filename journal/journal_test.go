@@ -89,6 +89,11 @@ func TestQueriesChoose(t *testing.T) {
 		}
 	}
 	all := collect(t, j.Query(Query{}))
+	for _, f := range all {
+		if got, ok, err := j.Get(f.ID); !ok || err != nil || wire(t, got) != wire(t, f) {
+			t.Errorf("get %d: %v %v", f.ID, ok, err)
+		}
+	}
 	for name, q := range map[string]Query{
 		"uid":       {UID: testPod(1).UID},
 		"name":      {Namespace: "shop", Name: "web-2"},

@@ -159,8 +159,12 @@ func (v view) checkpoints() map[types.UID]fact.ID {
 
 func (v view) blocks(s *segment, q *Query) []chunk {
 	kinds := s.kindsOf(q.Kinds)
+	blocks := s.blocks
+	if q.ToID == q.FromID+1 && q.UID == "" {
+		blocks = s.blocksWith(q.FromID)
+	}
 	var all []chunk
-	for _, b := range s.blocks {
+	for _, b := range blocks {
 		if b.kinds&kinds == 0 || !q.wantsSpan(b.minID, b.maxID, b.from, b.to) || !q.wantsPod(b.pod) ||
 			b.maxID < q.checkpoints[b.pod.UID] || s.isBad(b) {
 			continue

@@ -21,15 +21,16 @@ import (
 
 // A segment holds the records of one or more full logs, sorted by pod:
 //
-//	magic, blocks, index, trailer
+//	magic, blocks, ids, index, trailer
 //
 // A block is compressed records of one pod. It begins with a header of its own,
 // so that a lost index can be made again from the blocks:
 //
 //	u32 "WBLK", u32 compressed length, u32 CRC of the compressed bytes
 //
-// The index says of each block whose it is, where, and which ids, times and
-// kinds are in it. The trailer finds the index:
+// The ids say which block has which fact (ids.go). The index says of each block
+// whose it is, where, and which ids, times and kinds are in it. The trailer finds
+// the index:
 //
 //	u32 length of the index, u32 its CRC, "WEND"
 const (
@@ -69,6 +70,7 @@ type segment struct {
 	size   int64
 	kinds  []fact.Kind
 	blocks []block // by pod, then by first id
+	ids    section // of no size if it is lost
 
 	mu  sync.Mutex
 	bad map[int64]bool // offsets of blocks that could not be read
@@ -100,6 +102,7 @@ type segmentWriter struct {
 	kinds  []fact.Kind
 	kindNo map[fact.Kind]int
 	blocks []block
+	ids    []idPlace
 
 	open    block // the block that is being filled
 	pending []byte
@@ -149,6 +152,7 @@ func (w *segmentWriter) add(h head, raw []byte) error {
 	w.pending = append(w.pending, raw...)
 	b.raw = int64(len(w.pending) - before)
 	w.open = w.open.join(b)
+	w.ids = append(w.ids, idPlace{h.id, len(w.blocks)})
 	return nil
 }
 
@@ -166,9 +170,10 @@ func (b block) join(c block) block {
 	return b
 }
 
-// join takes over a block of another segment: small ones are packed together
-// with their neighbours, large ones are copied as they are.
-func (w *segmentWriter) join(from *segment, b block) error {
+// join takes over a block of another segment, which has the given facts: small
+// ones are packed together with their neighbours, large ones are copied as they
+// are.
+func (w *segmentWriter) join(from *segment, b block, ids []fact.ID) error {
 	if w.open.count > 0 && (w.open.pod != b.pod || w.open.raw+b.raw > blockBytes) {
 		if err := w.flush(); err != nil {
 			return err
@@ -179,15 +184,24 @@ func (w *segmentWriter) join(from *segment, b block) error {
 		if err != nil {
 			return err
 		}
+		w.has(ids)
 		return w.put(w.translate(from, b), packed)
 	}
 	raw, err := from.unpack(b)
 	if err != nil {
 		return err
 	}
+	w.has(ids)
 	w.pending = append(w.pending, raw...)
 	w.open = w.open.join(w.translate(from, b))
 	return nil
+}
+
+// has notes the facts of the block that is written next.
+func (w *segmentWriter) has(ids []fact.ID) {
+	for _, id := range ids {
+		w.ids = append(w.ids, idPlace{id, len(w.blocks)})
+	}
 }
 
 // translate gives a block the kind numbers of this segment.
@@ -234,7 +248,12 @@ func (w *segmentWriter) finish() error {
 	if err := w.flush(); err != nil {
 		return err
 	}
-	if err := w.write(appendIndex(nil, w.kinds, w.blocks)); err != nil {
+	packed, err := packIDs(w.ids)
+	if err != nil {
+		return err
+	}
+	ids := section{off: w.off, size: int64(len(packed)), crc: crc32.Checksum(packed, castagnoli)}
+	if err := errors.Join(w.write(packed), w.write(appendIndex(nil, w.kinds, w.blocks, ids))); err != nil {
 		return err
 	}
 	if err := errors.Join(w.f.Sync(), w.f.Close()); err != nil {
@@ -252,8 +271,11 @@ func (w *segmentWriter) abandon() {
 	os.Remove(w.path + tmpSuffix)
 }
 
-func appendIndex(b []byte, kinds []fact.Kind, blocks []block) []byte {
+func appendIndex(b []byte, kinds []fact.Kind, blocks []block, ids section) []byte {
 	start := len(b)
+	b = binary.AppendUvarint(b, uint64(ids.off))
+	b = binary.AppendUvarint(b, uint64(ids.size))
+	b = binary.AppendUvarint(b, uint64(ids.crc))
 	b = binary.AppendUvarint(b, uint64(len(kinds)))
 	for _, k := range kinds {
 		b = appendString(b, string(k))
@@ -275,11 +297,15 @@ func appendIndex(b []byte, kinds []fact.Kind, blocks []block) []byte {
 	return binary.LittleEndian.AppendUint32(b, trailerMagic)
 }
 
-func parseIndex(index []byte, limit int64) ([]fact.Kind, []block, error) {
+func parseIndex(index []byte, limit int64) ([]fact.Kind, []block, section, error) {
 	d := decoder{b: index}
+	ids := section{off: int64(d.uvarint()), size: int64(d.uvarint()), crc: uint32(d.uvarint())}
+	if !within(ids.off, ids.size, limit) {
+		return nil, nil, section{}, errors.New("its ids lie outside the file")
+	}
 	nkinds := d.uvarint()
 	if nkinds > uint64(len(d.b)) {
-		return nil, nil, errShort
+		return nil, nil, section{}, errShort
 	}
 	kinds := make([]fact.Kind, nkinds)
 	for i := range kinds {
@@ -287,7 +313,7 @@ func parseIndex(index []byte, limit int64) ([]fact.Kind, []block, error) {
 	}
 	nblocks := d.uvarint()
 	if nblocks > uint64(len(d.b)) {
-		return nil, nil, errShort
+		return nil, nil, section{}, errShort
 	}
 	blocks := make([]block, nblocks)
 	n := newNames()
@@ -302,14 +328,18 @@ func parseIndex(index []byte, limit int64) ([]fact.Kind, []block, error) {
 		span := int64(d.uvarint())
 		b.from = d.varint()
 		b.to = b.from + span
-		if b.size < blockHeader || b.size > limit || b.off < 0 || b.off > limit-b.size {
-			return nil, nil, fmt.Errorf("block %d lies outside the file", i)
+		if b.size < blockHeader || !within(b.off, b.size, limit) || b.raw < 0 || b.raw > maxFrame*2 {
+			return nil, nil, section{}, fmt.Errorf("block %d lies outside the file", i)
 		}
 	}
 	if d.bad || len(d.b) > 0 {
-		return nil, nil, errShort
+		return nil, nil, section{}, errShort
 	}
-	return kinds, blocks, nil
+	return kinds, blocks, ids, nil
+}
+
+func within(off, size, limit int64) bool {
+	return off >= 0 && size >= 0 && size <= limit && off <= limit-size
 }
 
 // openSegment reads a segment's index, or makes it again from the blocks where
@@ -353,7 +383,7 @@ func (s *segment) readIndex() error {
 		return errors.New("its index has a wrong checksum")
 	}
 	var err error
-	s.kinds, s.blocks, err = parseIndex(index, s.size)
+	s.kinds, s.blocks, s.ids, err = parseIndex(index, s.size)
 	return err
 }
 
@@ -363,7 +393,7 @@ func (s *segment) rebuild() {
 	if err != nil {
 		return
 	}
-	s.kinds, s.blocks = nil, nil
+	s.kinds, s.blocks, s.ids = nil, nil, section{}
 	w := segmentWriter{kindNo: map[fact.Kind]int{}}
 	n := newNames()
 	magic := binary.LittleEndian.AppendUint32(nil, blockMagic)
