@@ -77,7 +77,7 @@ func (s *apiSource) run(ctx context.Context, synced chan<- struct{}) {
 
 func (s *apiSource) changed(old, pod *v1.Pod) {
 	if isMirror(pod) {
-		if old == nil || old.UID != pod.UID {
+		if old == nil || old.UID != pod.UID || pod.DeletionTimestamp != nil && old.DeletionTimestamp == nil {
 			s.mirror(pod, false)
 		}
 		return

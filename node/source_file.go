@@ -29,21 +29,26 @@ type staticPods struct {
 	events record.EventRecorderLogger
 	log    *slog.Logger
 
+	// wake says that mirrors and static pods may not match.
+	wake chan struct{}
+
 	mu      sync.Mutex
-	running map[string]*v1.Pod   // by namespace/name, until its last fact
-	next    map[string]*v1.Pod   // waits for the running one of that name to end
-	mirrors map[string]types.UID // the mirror pod's UID, once the API server has one
+	read    bool               // the directory was read once
+	running map[string]*v1.Pod // by namespace/name, until its last fact
+	next    map[string]*v1.Pod // waits for the running one of that name to end
+	mirrors map[string]*v1.Pod // what the API server has under that name
 }
 
 func newStaticPods(dir, node string, mirror kubeletpod.MirrorClient, submit func(fact.Fact), events record.EventRecorderLogger, log *slog.Logger) *staticPods {
 	return &staticPods{
 		dir: dir, node: node, mirror: mirror, submit: submit, events: events, log: log,
-		running: map[string]*v1.Pod{}, next: map[string]*v1.Pod{}, mirrors: map[string]types.UID{},
+		wake:    make(chan struct{}, 1),
+		running: map[string]*v1.Pod{}, next: map[string]*v1.Pod{}, mirrors: map[string]*v1.Pod{},
 	}
 }
 
 // fileCheck is how often the directory is read again beside being watched, and
-// how often missing mirror pods are made.
+// how often the mirrors are compared beside being watched.
 const fileCheck = 20 * time.Second
 
 func (s *staticPods) run(ctx context.Context) {
@@ -58,14 +63,18 @@ func (s *staticPods) run(ctx context.Context) {
 			return
 		case update := <-source.Updates():
 			s.take(update)
-			s.ensureMirrors(ctx)
+		case <-s.wake:
 		case <-check.C:
-			s.ensureMirrors(ctx)
 		}
+		s.mirrorAll(ctx)
 	}
 }
 
 func (s *staticPods) take(update kubelettypes.PodUpdate) {
+	// The first update comes even when there is no file.
+	s.mu.Lock()
+	s.read = true
+	s.mu.Unlock()
 	for _, pod := range update.Pods {
 		switch update.Op {
 		case kubelettypes.ADD, kubelettypes.UPDATE:
@@ -104,7 +113,7 @@ func (s *staticPods) remove(pod *v1.Pod) {
 }
 
 // gone hears that nothing of a static pod is left, and lets the next one start.
-func (s *staticPods) gone(ctx context.Context, pod fact.Pod) {
+func (s *staticPods) gone(pod fact.Pod) {
 	name := pod.String()
 	s.mu.Lock()
 	old := s.running[name]
@@ -116,24 +125,43 @@ func (s *staticPods) gone(ctx context.Context, pod fact.Pod) {
 	next := s.next[name]
 	delete(s.next, name)
 	s.mu.Unlock()
-	if _, err := s.mirror.DeleteMirrorPod(ctx, kubecontainer.GetPodFullName(old), nil); err != nil {
-		s.log.Warn("mirror pod not deleted", "pod", name, "error", err)
-	}
+	s.look()
 	if next != nil {
 		s.add(next)
 	}
 }
 
-// ensureMirrors makes a mirror pod for each static pod that has none.
-func (s *staticPods) ensureMirrors(ctx context.Context) {
+// look has the mirrors compared soon.
+func (s *staticPods) look() {
+	select {
+	case s.wake <- struct{}{}:
+	default: // It is due already.
+	}
+}
+
+// mirrorAll makes the mirrors that are missing and deletes those that mirror
+// nothing, another content of their file, or that somebody asked to delete. Until
+// the directory was read nothing is known of any of them.
+func (s *staticPods) mirrorAll(ctx context.Context) {
 	s.mu.Lock()
-	var missing []*v1.Pod
+	var missing, stale []*v1.Pod
 	for name, pod := range s.running {
-		if _, ok := s.mirrors[name]; !ok {
+		if s.mirrors[name] == nil {
 			missing = append(missing, pod)
 		}
 	}
+	for name, mirror := range s.mirrors {
+		pod := s.running[name]
+		if s.read && (pod == nil || mirror.DeletionTimestamp != nil || !kubeletpod.IsMirrorPodOf(mirror, pod)) {
+			stale = append(stale, mirror)
+		}
+	}
 	s.mu.Unlock()
+	for _, pod := range stale {
+		if _, err := s.mirror.DeleteMirrorPod(ctx, kubecontainer.GetPodFullName(pod), &pod.UID); err != nil {
+			s.log.Warn("mirror pod not deleted, will be tried again", "pod", nameOf(pod), "error", err)
+		}
+	}
 	for _, pod := range missing {
 		if err := s.mirror.CreateMirrorPod(ctx, pod); err != nil {
 			s.log.Warn("mirror pod not created, will be tried again", "pod", nameOf(pod), "error", err)
@@ -143,22 +171,18 @@ func (s *staticPods) ensureMirrors(ctx context.Context) {
 
 // mirrored hears of a mirror pod in the API server; gone is set when it vanished.
 // It says which static pod stands behind it.
-func (s *staticPods) mirrored(ctx context.Context, mirror *v1.Pod, gone bool) (fact.Pod, bool) {
+func (s *staticPods) mirrored(mirror *v1.Pod, gone bool) (fact.Pod, bool) {
+	defer s.look()
 	name := nameOf(mirror)
 	s.mu.Lock()
-	pod := s.running[name]
+	defer s.mu.Unlock()
 	if gone {
 		delete(s.mirrors, name)
-	} else {
-		s.mirrors[name] = mirror.UID
+		return fact.Pod{}, false
 	}
-	s.mu.Unlock()
-	if pod == nil {
-		if !gone { // left over from a file that is no longer there
-			if _, err := s.mirror.DeleteMirrorPod(ctx, kubecontainer.GetPodFullName(mirror), &mirror.UID); err != nil {
-				s.log.Warn("mirror pod not deleted", "pod", name, "error", err)
-			}
-		}
+	s.mirrors[name] = mirror
+	pod := s.running[name]
+	if pod == nil || !kubeletpod.IsMirrorPodOf(mirror, pod) {
 		return fact.Pod{}, false
 	}
 	return keyOf(pod), true
@@ -173,8 +197,11 @@ func (s *staticPods) uid(pod fact.Pod) (types.UID, bool) {
 	if running == nil || running.UID != pod.UID {
 		return pod.UID, true
 	}
-	uid, ok := s.mirrors[pod.String()]
-	return uid, ok
+	mirror := s.mirrors[pod.String()]
+	if mirror == nil || !kubeletpod.IsMirrorPodOf(mirror, running) {
+		return "", false
+	}
+	return mirror.UID, true
 }
 
 func nameOf(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }

@@ -1,0 +1,193 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// What a container writes to a hostPath is on the machine, and a path that has to
+// be there and is not keeps the pod waiting, with the reason.
+func TestHostPath(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t, shared)
+	dir := t.TempDir()
+	s.apply(fmt.Sprintf(`
+apiVersion: v1
+kind: Pod
+metadata: {name: host}
+spec:
+  restartPolicy: Never
+  containers:
+  - name: c
+    image: busybox:1
+    command: [sh, -c, "echo written > /made/file; cat /single"]
+    volumeMounts:
+    - {name: made, mountPath: /made}
+    - {name: single, mountPath: /single, readOnly: true}
+  volumes:
+  - {name: made, hostPath: {path: %[1]s/new, type: DirectoryOrCreate}}
+  - {name: single, hostPath: {path: %[1]s/single, type: File}}
+`, dir))
+	s.eventually(30*time.Second, "an event says what is missing", func() error {
+		out, err := s.kubectl("describe", "pod", "host")
+		if err == nil && !strings.Contains(out, "hostPath type check failed: "+dir+"/single is not a file") {
+			err = fmt.Errorf("it says:\n%s", out)
+		}
+		return err
+	})
+	if err := os.WriteFile(filepath.Join(dir, "single"), []byte("of the machine\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.waitPod("host", 60*time.Second, "Succeeded", func(p *v1.Pod) bool { return p.Status.Phase == v1.PodSucceeded })
+	if out := s.mustKubectl("logs", "host"); out != "of the machine\n" {
+		t.Errorf("the container read %q", out)
+	}
+	if data, err := os.ReadFile(filepath.Join(dir, "new", "file")); err != nil || string(data) != "written\n" {
+		t.Errorf("the machine reads %q, %v", data, err)
+	}
+}
+
+// A claim is bound once a pod asks for it, its data outlives the pod, and two
+// pods see different parts of it.
+func TestPersistentVolumes(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t, shared)
+	dir := t.TempDir()
+	for _, d := range []string{"local", "host"} {
+		if err := os.Mkdir(filepath.Join(dir, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	node := strings.TrimSpace(s.mustKubectl("get", "nodes", "-o", "jsonpath={.items[0].metadata.name}"))
+	s.apply(fmt.Sprintf(`
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: %[1]s}
+provisioner: kubernetes.io/no-provisioner
+volumeBindingMode: WaitForFirstConsumer
+---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: %[1]s-local}
+spec:
+  capacity: {storage: 1Gi}
+  accessModes: [ReadWriteOnce]
+  persistentVolumeReclaimPolicy: Retain
+  storageClassName: %[1]s
+  local: {path: %[2]s/local}
+  nodeAffinity:
+    required:
+      nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: ["%[3]s"]}]}]
+---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: %[1]s-host}
+spec:
+  capacity: {storage: 1Gi}
+  accessModes: [ReadWriteMany]
+  persistentVolumeReclaimPolicy: Retain
+  storageClassName: %[1]s-now
+  hostPath: {path: %[2]s/host}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: later}
+spec: {accessModes: [ReadWriteOnce], storageClassName: %[1]s, resources: {requests: {storage: 1Gi}}}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: now}
+spec: {accessModes: [ReadWriteMany], storageClassName: %[1]s-now, resources: {requests: {storage: 1Gi}}}
+`, s.name, dir, node))
+	t.Cleanup(func() {
+		for _, args := range [][]string{{"storageclass", s.name}, {"pv", s.name + "-local"}, {"pv", s.name + "-host"}} {
+			_, _ = s.kubectlIn(t.Context(), "", append([]string{"delete", "--wait=false"}, args...)...)
+		}
+	})
+	s.mustKubectl("wait", "pvc/now", "--for=jsonpath={.status.phase}=Bound", "--timeout=40s")
+	if out := s.mustKubectl("get", "pvc", "later", "-o", "jsonpath={.status.phase}"); out != "Pending" {
+		t.Errorf("the claim that waits for its first consumer is %s", out)
+	}
+	const pod = `
+apiVersion: v1
+kind: Pod
+metadata: {name: %s}
+spec:
+  terminationGracePeriodSeconds: 1
+  containers:
+  - name: c
+    image: busybox:1
+    command: [sh, -c, "%s; sleep infinity"]
+    volumeMounts:
+    - {name: later, mountPath: /later, subPathExpr: $(PART)}
+    - {name: now, mountPath: /now}
+    env: [{name: PART, value: part-%s}]
+  volumes:
+  - {name: later, persistentVolumeClaim: {claimName: later}}
+  - {name: now, persistentVolumeClaim: {claimName: now}}
+`
+	s.apply(fmt.Sprintf(pod, "writer", "echo w > /later/file; echo n > /now/file", "a"))
+	s.waitReady("writer")
+	s.mustKubectl("delete", "pod", "writer")
+	s.apply(fmt.Sprintf(pod, "reader", "true", "b"))
+	s.waitReady("reader")
+	out, err := s.exec("reader", "sh", "-c", "cat /now/file; ls /later")
+	if err != nil || out != "n\n" {
+		t.Errorf("the second pod reads %q, %v", out, err)
+	}
+	if data, err := os.ReadFile(filepath.Join(dir, "local", "part-a", "file")); err != nil || string(data) != "w\n" {
+		t.Errorf("the local volume holds %q, %v", data, err)
+	}
+}
+
+// Labels and annotations reach a running container.
+func TestDownwardAPIFollows(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t, shared)
+	s.apply(`
+apiVersion: v1
+kind: Pod
+metadata: {name: p, labels: {stage: one}, annotations: {note: hello}}
+spec:
+  terminationGracePeriodSeconds: 1
+  containers:
+  - name: c
+    image: busybox:1
+    command: [sleep, infinity]
+    resources: {requests: {cpu: 20m}, limits: {memory: 32Mi}}
+    volumeMounts: [{name: about, mountPath: /about}]
+  volumes:
+  - name: about
+    downwardAPI:
+      items:
+      - {path: labels, fieldRef: {fieldPath: metadata.labels}}
+      - {path: note, fieldRef: {fieldPath: "metadata.annotations['note']"}}
+      - {path: memory, resourceFieldRef: {containerName: c, resource: limits.memory, divisor: 1Mi}}
+      - {path: cpu, resourceFieldRef: {containerName: c, resource: requests.cpu, divisor: 1m}}
+`)
+	s.waitReady("p")
+	read := func() string {
+		out, err := s.exec("p", "sh", "-c", "cd /about; for f in labels note memory cpu; do cat $f; echo; done")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	if out := read(); out != "stage=\"one\"\nhello\n32\n20\n" {
+		t.Errorf("at first it reads %q", out)
+	}
+	s.mustKubectl("label", "pod", "p", "--overwrite", "stage=two")
+	s.mustKubectl("annotate", "pod", "p", "--overwrite", "note=goodbye")
+	s.eventually(60*time.Second, "the new labels and annotations in the volume", func() error {
+		if out := read(); out != "stage=\"two\"\ngoodbye\n32\n20\n" {
+			return fmt.Errorf("it reads %q", out)
+		}
+		return nil
+	})
+}
