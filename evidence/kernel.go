@@ -138,28 +138,27 @@ func (r *kernelReader) fact(ctx context.Context, k OOM, at time.Time, backlog bo
 		f.Body = k.OOMKilled
 		return f
 	}
-	if c, ok := r.find(ctx, whose.Container, backlog); ok && c.Pod.UID == whose.Pod {
+	f.Pod = fact.Pod{UID: whose.Pod}
+	pod, ours := r.Containers.Pod(whose.Pod)
+	if ours {
+		f.Pod = pod
+	}
+	// The kernel may be faster than the runtime's word of a container of ours.
+	wait := ours && !backlog && whose.Container != ""
+	if c, ok := r.find(ctx, whose.Container, wait); ok && c.Pod.UID == whose.Pod {
 		f.Pod, f.Container, f.Attempt = c.Pod, c.Name, c.Attempt
 		k.Main = c.PID != 0 && (c.PID == k.PID || c.PID == k.TGID)
-	} else if pod, ok := r.Containers.Pod(whose.Pod); ok {
-		f.Pod = pod
-	} else {
-		f.Pod = fact.Pod{UID: whose.Pod}
 	}
 	f.Body = k.OOMKilled
 	return f
 }
 
-// find waits a little for a container that has just been made: the kernel may
-// be faster than the runtime's word of it.
-func (r *kernelReader) find(ctx context.Context, id string, backlog bool) (Container, bool) {
-	if id == "" {
-		return Container{}, false
-	}
+// find asks for a container, and may wait a little for it.
+func (r *kernelReader) find(ctx context.Context, id string, wait bool) (Container, bool) {
 	deadline := time.Now().Add(unknownFor)
 	for {
 		c, ok := r.Containers.Container(id)
-		if ok || backlog || time.Now().After(deadline) {
+		if ok || !wait || time.Now().After(deadline) {
 			return c, ok
 		}
 		select {
