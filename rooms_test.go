@@ -30,6 +30,10 @@ var rooms = []room{
 	{dir: "health", pure: true, imports: []string{
 		"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers", "k8s.io/utils", module + "fact",
 	}},
+	{dir: "evidence", imports: []string{"golang.org/x/sys", "k8s.io/apimachinery", module + "fact"}},
+	{dir: "probe", imports: []string{
+		"golang.org/x", "google.golang.org/grpc", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils", module + "fact",
+	}},
 }
 
 // impureImports are the parts of the standard library that reach outside.
@@ -129,4 +133,42 @@ func impure(n ast.Node) string {
 		}
 	}
 	return ""
+}
+
+// heavy is what only the rooms that wire a control plane or a container runtime
+// may import: it takes minutes to build, and nobody else has business with it.
+var heavy = []string{
+	"k8s.io/kubernetes/cmd", "k8s.io/kubernetes/pkg/controlplane", "k8s.io/kubernetes/pkg/controller", "k8s.io/kubernetes/pkg/scheduler",
+	"k8s.io/kubernetes/pkg/proxy", "go.etcd.io/etcd/server", "github.com/coredns", "github.com/containerd/containerd",
+}
+
+// mayBeHeavy are those rooms, and what gives tests a real runtime or the real
+// stack to compare with.
+var mayBeHeavy = []string{"cluster", "cmd/whylet", "node/cri/critest", "test"}
+
+func TestOnlyWiringImportsTheControlPlane(t *testing.T) {
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (path == "bin" || path == ".git" || path == "tools" || below(path, mayBeHeavy)):
+			return filepath.SkipDir
+		case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, spec := range file.Imports {
+			if imported, _ := strconv.Unquote(spec.Path.Value); below(imported, heavy) {
+				t.Errorf("%s: only %s may import %s", set.Position(spec.Pos()), strings.Join(mayBeHeavy, ", "), imported)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
