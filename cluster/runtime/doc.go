@@ -19,6 +19,8 @@
 // can tell what is ours: the bridge, one nftables table, the CNI result cache
 // in /var/lib/cni/results, and the cgroup root.
 //
+// Pods share a few shims (package shim says why); they write to run/shims.log.
+//
 // The helper programs (runc, the shim, pause and the CNI plugins) are looked
 // for in libexec/ beside the running binary.
 package runtime

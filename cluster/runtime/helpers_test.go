@@ -193,7 +193,7 @@ func startPod(ctx context.Context, s services, c Config, podName string, ports [
 	sandboxConfig := &cri.PodSandboxConfig{
 		Metadata:     &cri.PodSandboxMetadata{Name: podName, Namespace: "test", Uid: podName},
 		Hostname:     podName,
-		LogDirectory: filepath.Join(c.DataDir, "podlogs"),
+		LogDirectory: filepath.Join(c.DataDir, "podlogs", podName),
 		PortMappings: ports,
 		Linux:        &cri.LinuxPodSandboxConfig{CgroupParent: c.CgroupRoot + "/" + podName},
 	}

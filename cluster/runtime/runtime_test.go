@@ -138,7 +138,8 @@ func TestAgentKilledAndAdopted(t *testing.T) {
 }
 
 // Pods come and go at once, faster than their shims could start and end for each,
-// and none is lost to a shim that ends because another pod left it.
+// and none is lost to a shim that ends because another pod left it. Then pods are
+// taken away from outside, and by the death of their shim.
 func TestPodsComeAndGoInSharedShims(t *testing.T) {
 	needRuntime(t)
 	dir := dataDir(t)
@@ -168,6 +169,15 @@ func TestPodsComeAndGoInSharedShims(t *testing.T) {
 			t.Error(err)
 		}
 	})
+
+	// Taking a node's pods out of a runtime leaves those of others.
+	runPod(t, s, c, "ours", nil, "/bin/busybox", "sleep", "3600")
+	if n, err := RemovePods(t.Context(), r.Endpoint(), "/somebody/else"); n != 0 || err != nil {
+		t.Errorf("%d pods of somebody else removed, error %v", n, err)
+	}
+	if n, err := RemovePods(t.Context(), r.Endpoint(), filepath.Join(dir, "podlogs")); n != 1 || err != nil {
+		t.Errorf("%d of our pods removed, error %v; want 1", n, err)
+	}
 
 	// When a shim dies, its pods end, and are seen to; the next pod finds a new one.
 	p := runPod(t, s, c, "victim", nil, "/bin/busybox", "sleep", "3600")

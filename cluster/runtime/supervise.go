@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -78,6 +79,7 @@ func (r *Runtime) watch(ctx context.Context, proc *process) error {
 		case <-tick.C:
 		}
 		limitLog(r.config.paths().log)
+		limitLog(filepath.Join(r.config.paths().run, "shims.log"))
 		if err := checkOnce(ctx, conn); err == nil {
 			misses = 0
 			continue

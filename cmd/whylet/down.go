@@ -83,7 +83,7 @@ func down(ctx context.Context, s streams, dataDir string, purge bool) error {
 		return nil
 	}
 	p.step("removing everything below " + dataDir + " and what it made elsewhere")
-	return purgeNode(ctx, s, dataDir, i)
+	return purgeNode(ctx, dataDir, i)
 }
 
 // stopProcess asks the node's process to stop, and kills it when it does not.
@@ -123,7 +123,7 @@ func awaitPidfd(ctx context.Context, pidfd int) bool {
 }
 
 // purgeNode removes all that the node made, in this network namespace and on disk.
-func purgeNode(ctx context.Context, s streams, dataDir string, i instance) error {
+func purgeNode(ctx context.Context, dataDir string, i instance) error {
 	if err := sameNamespace(dataDir, i); err != nil {
 		return err
 	}
@@ -131,9 +131,10 @@ func purgeNode(ctx context.Context, s streams, dataDir string, i instance) error
 	if err != nil {
 		return err
 	}
-	if i.Settings.RuntimeEndpoint != "" {
-		fmt.Fprintf(s.err, "%s pods in the runtime at %s are not removed: crictl --runtime-endpoint %s rmp -fa\n",
-			paint(s.err, yellow, "note:"), i.Settings.RuntimeEndpoint, i.Settings.RuntimeEndpoint)
+	if endpoint := i.Settings.RuntimeEndpoint; endpoint != "" {
+		if _, err := runtime.RemovePods(ctx, endpoint, podLogsDir(dataDir)); err != nil {
+			return fmt.Errorf("%w\n       start that runtime, then run whylet down --purge again", err)
+		}
 	}
 	err = errors.Join(
 		runtime.Purge(ctx, c),

@@ -255,7 +255,7 @@ func (s *stack) nodeConfig() (node.Config, *rest.Config, error) {
 		Name:            set.NodeName,
 		IP:              s.instance.NodeIP,
 		DataDir:         filepath.Join(s.dataDir, "node"),
-		PodLogsDir:      filepath.Join(s.dataDir, "pod-logs"),
+		PodLogsDir:      podLogsDir(s.dataDir),
 		RuntimeEndpoint: s.instance.Endpoint,
 		CgroupRoot:      cgroupRoot(s.dataDir),
 		Memory:          memory,
@@ -284,6 +284,10 @@ func (s *stack) nodeConfig() (node.Config, *rest.Config, error) {
 	c.ClusterDNS, c.ClusterDomain = s.cluster.ClusterDNS(), s.cluster.ClusterDomain()
 	return c, s.cluster.AdminREST(), nil
 }
+
+// podLogsDir is where container logs go. Purge knows a node's pods by it in a
+// runtime that is not its own.
+func podLogsDir(dataDir string) string { return filepath.Join(dataDir, "pod-logs") }
 
 // maxPods is more than kubelet's 110: on one machine there is no second node to
 // take the rest.
