@@ -257,3 +257,7 @@ const Audience = "mesh.whylet.dev"
 func fieldEnv(name, path string) v1.EnvVar {
 	return v1.EnvVar{Name: name, ValueFrom: &v1.EnvVarSource{FieldRef: &v1.ObjectFieldSelector{APIVersion: "v1", FieldPath: path}}}
 }
+
+// HasRedirect says whether a pod's traffic goes through a sidecar of ours, so
+// that it speaks mutual TLS.
+func HasRedirect(pod *v1.Pod) bool { return hasContainer(pod.Spec.InitContainers, InitName) }
