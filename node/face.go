@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"sync"
 	"time"
 
@@ -128,7 +127,7 @@ func (f *face) connect(n *node, vols *volumes.Manager, imgs *images.Manager, gro
 		NodeName: f.config.Name, Address: f.config.ListenAddress, Port: f.config.Port,
 		ServingCert: f.config.ServingCert, ServingKey: f.config.ServingKey, ClientCA: f.config.ClientCA,
 		Client: n.client, Host: h, Runtime: n.runtime.Runtime(), Stats: collector,
-		Metrics: own, Resources: resources, Extra: map[string]http.Handler{},
+		Metrics: own, Resources: resources, Extra: f.questions(),
 		LogsDir: "/var/log", Log: n.log,
 	})
 	return err

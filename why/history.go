@@ -1,12 +1,14 @@
 package why
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/health"
 )
 
 // History is what the journal knows of one pod, ordered for questions. It is
@@ -25,6 +27,10 @@ type History struct {
 
 	runs map[string][]*Run
 	byID map[fact.ID]int
+
+	// Of the question at hand.
+	now    time.Time
+	policy health.Policy
 }
 
 // Run is one life of a container: an attempt, from its start decision on.
@@ -50,12 +56,17 @@ func NewHistory(pod fact.Pod, facts, node, neighbours []fact.Fact) *History {
 		Pod: pod, Facts: slices.Clone(facts), Node: slices.Clone(node), Neighbours: slices.Clone(neighbours),
 		runs: map[string][]*Run{}, byID: map[fact.ID]int{},
 	}
-	slices.SortStableFunc(h.Facts, func(a, b fact.Fact) int { return int(int64(a.ID) - int64(b.ID)) })
+	slices.SortStableFunc(h.Facts, func(a, b fact.Fact) int { return cmp.Compare(a.ID, b.ID) })
 	for i := range h.Facts {
 		f := &h.Facts[i]
 		h.byID[f.ID] = i
-		if spec, ok := f.Body.(fact.SpecSeen); ok {
-			h.Object = spec.Object
+		switch b := f.Body.(type) {
+		case fact.SpecSeen:
+			h.Object = b.Object
+		case fact.Checkpoint:
+			if h.Object == nil {
+				h.Object = objectIn(b)
+			}
 		}
 		if f.Container != "" {
 			h.run(f.Container, f.Attempt).note(f)
@@ -67,7 +78,7 @@ func NewHistory(pod fact.Pod, facts, node, neighbours []fact.Fact) *History {
 // run finds or begins a run.
 func (h *History) run(container string, attempt int32) *Run {
 	runs := h.runs[container]
-	i, found := slices.BinarySearchFunc(runs, attempt, func(r *Run, n int32) int { return int(r.Attempt - n) })
+	i, found := slices.BinarySearchFunc(runs, attempt, func(r *Run, n int32) int { return cmp.Compare(r.Attempt, n) })
 	if !found {
 		runs = slices.Insert(runs, i, &Run{Container: container, Attempt: attempt})
 		h.runs[container] = runs

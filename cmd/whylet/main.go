@@ -22,7 +22,7 @@ import (
 
 // aliases are the names under which the binary is one command of itself, and the
 // arguments that this puts first.
-var aliases = map[string][]string{}
+var aliases = map[string][]string{"kubectl-why": {"why"}}
 
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == runtime.Subcommand {

@@ -1,0 +1,261 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"whylet.dev/whylet/journal"
+	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/serve"
+)
+
+// whyOptions are the flags of why.
+type whyOptions struct {
+	kubeconfig, context, namespace string
+	container, output              string
+	file, dataDir                  string
+	since                          time.Duration
+	all, everywhere                bool
+}
+
+func newWhyCommand(s streams) *cobra.Command {
+	o := whyOptions{}
+	cmd := &cobra.Command{
+		Use:   "why [KIND/]NAME",
+		Short: "Say why a pod is as it is",
+		Long: `Say why a pod was restarted, does not start, is not ready, was evicted or is gone:
+the cause in one sentence, then what led to it with times, what contributed, what
+looks guilty and is not, and what to do.
+
+The question goes through the API server to the node that remembers, so Kubernetes
+RBAC decides who may ask (get on nodes/proxy). --data-dir asks a node's memory on
+this machine instead, also when nothing runs; --file an exported history.
+
+Exit codes: 0 all is well or explained, 2 a cause is not known, 1 the question failed.`,
+		Example: `  kubectl why web-1
+  kubectl why pod/web-1 -n shop -c app --since 2h
+  kubectl why --all -A                     # everything unhealthy, worst first
+  kubectl why web-1 -o json | jq .verdicts
+  whylet why web-1 --file web-1.facts      # an exported history, without a cluster`,
+		Args: positional(cobra.MaximumNArgs(2)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.fromDisk(cmd)
+			return o.run(cmd.Context(), s, args)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig to use (default: $KUBECONFIG, or ~/.kube/config)")
+	f.StringVar(&o.context, "context", "", "context of the kubeconfig")
+	f.StringVarP(&o.namespace, "namespace", "n", "", "namespace (default: that of the context)")
+	f.StringVarP(&o.container, "container", "c", "", "only this container")
+	f.StringVarP(&o.output, "output", "o", "text", "text, wide, json or yaml")
+	f.DurationVar(&o.since, "since", 0, "leave out what was over longer ago, such as 2h")
+	f.BoolVar(&o.all, "all", false, "everything that is unhealthy, worst first")
+	f.BoolVarP(&o.everywhere, "all-namespaces", "A", false, "with --all: in every namespace")
+	f.StringVar(&o.file, "file", "", "an exported history, instead of a cluster")
+	f.StringVar(&o.dataDir, "data-dir", "", "a node's state on this machine, instead of a cluster")
+	_ = cmd.MarkFlagDirname("data-dir")
+	_ = cmd.MarkFlagFilename("file")
+	return cmd
+}
+
+// fromDisk makes a default data directory of a bare --data-dir.
+func (o *whyOptions) fromDisk(cmd *cobra.Command) {
+	if cmd.Flags().Changed("data-dir") && o.dataDir == "" {
+		o.dataDir = defaultDataDir
+	}
+}
+
+// target is what is asked about.
+type target struct{ kind, name string }
+
+// kinds are the names that kubectl knows them by.
+var kinds = map[string]string{
+	"pod": "pod", "pods": "pod", "po": "pod",
+	"deployment": "deployment", "deployments": "deployment", "deploy": "deployment",
+	"replicaset": "replicaset", "replicasets": "replicaset", "rs": "replicaset",
+	"statefulset": "statefulset", "statefulsets": "statefulset", "sts": "statefulset",
+	"daemonset": "daemonset", "daemonsets": "daemonset", "ds": "daemonset",
+	"job": "job", "jobs": "job",
+	"service": "service", "services": "service", "svc": "service",
+	"node": "node", "nodes": "node", "no": "node",
+}
+
+// parseTarget reads NAME, KIND/NAME or KIND NAME.
+func parseTarget(args []string) (target, error) {
+	t := target{kind: "pod"}
+	kind := ""
+	switch len(args) {
+	case 0:
+		return t, nil
+	case 1:
+		var found bool
+		if kind, t.name, found = strings.Cut(args[0], "/"); !found {
+			kind, t.name = "pod", args[0]
+		}
+	default:
+		kind, t.name = args[0], args[1]
+	}
+	known, ok := kinds[strings.ToLower(kind)]
+	if !ok {
+		return t, usageError("%q is not a kind that why knows: pod, deployment, replicaset, statefulset, daemonset, job, service, node", kind)
+	}
+	if t.name == "" {
+		return t, usageError("a name is missing after %s", kind)
+	}
+	t.kind = known
+	return t, nil
+}
+
+// asked is where questions go: a cluster, or a journal at hand.
+type asked interface {
+	answer(ctx context.Context, t target) ([]why.Answer, error)
+	all(ctx context.Context) ([]why.Answer, error)
+}
+
+func (o *whyOptions) run(ctx context.Context, s streams, args []string) error {
+	t, err := parseTarget(args)
+	if err != nil {
+		return err
+	}
+	if (t.name == "") != o.all {
+		return usageError("name a pod, or ask about --all; see %s --help", "why")
+	}
+	switch o.output {
+	case "text", "wide", "json", "yaml":
+	default:
+		return usageError("-o %s is not known; text, wide, json and yaml are", o.output)
+	}
+	from, err := o.source()
+	if err != nil {
+		return err
+	}
+	var answers []why.Answer
+	if o.all {
+		answers, err = from.all(ctx)
+	} else {
+		answers, err = from.answer(ctx, t)
+	}
+	if err != nil && len(answers) == 0 {
+		return err
+	}
+	if written := o.write(s, answers); written != nil {
+		return written
+	}
+	if err != nil {
+		return err // of those that could not be asked
+	}
+	for i := range answers {
+		if !answers[i].Explained() {
+			return &exitError{exitUnknown, errors.New("")}
+		}
+	}
+	return nil
+}
+
+// exitUnknown is the exit code of why when a symptom's cause is not known.
+const exitUnknown = 2
+
+// write prints the answers: one of them as an Answer, several as a list.
+func (o *whyOptions) write(s streams, answers []why.Answer) error {
+	if o.output == "text" || o.output == "wide" {
+		return o.writeText(s, answers)
+	}
+	var body any = serve.NewList(answers)
+	if len(answers) == 1 && !o.all {
+		body = answers[0]
+	}
+	text, err := json.MarshalIndent(body, "", "  ")
+	if err != nil {
+		return fmt.Errorf("writing the answer: %w", err)
+	}
+	if o.output == "yaml" {
+		if text, err = yaml.JSONToYAML(text); err != nil {
+			return fmt.Errorf("writing the answer: %w", err)
+		}
+	}
+	_, err = fmt.Fprintln(s.out, strings.TrimRight(string(text), "\n"))
+	return err
+}
+
+func (o *whyOptions) writeText(s streams, answers []why.Answer) error {
+	style := why.Style{Wide: o.output == "wide", Zone: time.Local}
+	codes := map[string]string{"bad": red, "good": green, "cause": "1", "dim": "2"}
+	style.Paint = func(what, text string) string { return paint(s.out, codes[what], text) }
+	if o.all {
+		_, err := fmt.Fprint(s.out, why.Overview(answers, style))
+		return err
+	}
+	for i := range answers {
+		if i > 0 {
+			fmt.Fprintln(s.out)
+		}
+		if _, err := fmt.Fprint(s.out, answers[i].Text(style)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// source finds what is asked: a file, a directory, or the cluster.
+func (o *whyOptions) source() (asked, error) {
+	switch {
+	case o.file != "" && o.dataDir != "":
+		return nil, usageError("--file and --data-dir exclude each other")
+	case o.file != "":
+		f, err := journal.OpenFile(o.file)
+		if err != nil && !errors.Is(err, journal.ErrCutShort) {
+			return nil, err
+		}
+		return &memory{source: f, options: o}, nil
+	case o.dataDir != "":
+		r, err := journal.OpenReader(filepath.Join(o.dataDir, "node", "journal"))
+		if err != nil {
+			return nil, err
+		}
+		return &memory{source: r, options: o}, nil
+	}
+	return o.cluster()
+}
+
+// memory answers from a journal at hand.
+type memory struct {
+	source  journal.Source
+	options *whyOptions
+}
+
+func (m *memory) question(name string) serve.Question {
+	q := serve.Question{Namespace: m.options.namespace, Name: name}
+	q.Now = time.Now().UTC()
+	if m.options.file != "" {
+		q.Now = m.source.Stats().Last // as it was when it was exported
+	}
+	if m.options.since > 0 {
+		q.Since = q.Now.Add(-m.options.since)
+	}
+	q.Container = m.options.container
+	return q
+}
+
+func (m *memory) answer(_ context.Context, t target) ([]why.Answer, error) {
+	if t.kind != "pod" {
+		return nil, usageError("a journal knows pods only; ask the cluster about a %s", t.kind)
+	}
+	a, err := serve.One(m.source, m.question(t.name))
+	if err != nil {
+		return nil, err
+	}
+	return []why.Answer{a}, nil
+}
+
+func (m *memory) all(context.Context) ([]why.Answer, error) {
+	return serve.All(m.source, m.question(""))
+}

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/serve"
+)
+
+// api asks the nodes through the API server.
+type api struct {
+	client  kubernetes.Interface
+	options *whyOptions
+	space   string // "" for every namespace
+}
+
+// cluster finds the API server as kubectl does; where nothing is said at all, it
+// takes the local node's own kubeconfig.
+func (o *whyOptions) cluster() (asked, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = o.kubeconfig
+	local := filepath.Join(defaultDataDir, "kubeconfig", "admin.conf")
+	if o.kubeconfig == "" && os.Getenv("KUBECONFIG") == "" && !exists(clientcmd.RecommendedHomeFile) && exists(local) {
+		rules.ExplicitPath = local
+	}
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: o.context})
+	config, err := loader.ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("no cluster to ask: %w; say --kubeconfig, or --data-dir for the memory of a node on this machine", err)
+	}
+	config.UserAgent = "kubectl-why/" + version
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("connecting to the cluster: %w", err)
+	}
+	c := &api{client: client, options: o, space: o.namespace}
+	if c.space == "" && !o.everywhere {
+		if c.space, _, err = loader.Namespace(); err != nil {
+			return nil, fmt.Errorf("finding the namespace: %w", err)
+		}
+	}
+	return c, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// asking bounds one question to one node.
+const asking = 20 * time.Second
+
+func (c *api) answer(ctx context.Context, t target) ([]why.Answer, error) {
+	if t.kind != "pod" {
+		return c.workload(ctx, t)
+	}
+	pod, err := c.client.CoreV1().Pods(c.space).Get(ctx, t.name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return c.departed(ctx, t.name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading pod %s/%s: %w", c.space, t.name, err)
+	}
+	a, err := c.pod(ctx, pod)
+	if err != nil {
+		return nil, err
+	}
+	return []why.Answer{a}, nil
+}
+
+// pod asks about a pod that exists: its node, or the scheduler's condition.
+func (c *api) pod(ctx context.Context, pod *v1.Pod) (why.Answer, error) {
+	if pod.Spec.NodeName == "" {
+		return why.Unscheduled(pod, time.Now().UTC()), nil
+	}
+	var a why.Answer
+	err := c.ask(ctx, pod.Spec.NodeName, pod.Name, string(pod.UID), &a)
+	if err != nil {
+		node, nodeErr := c.client.CoreV1().Nodes().Get(ctx, pod.Spec.NodeName, metav1.GetOptions{})
+		if nodeErr == nil || apierrors.IsNotFound(nodeErr) {
+			if lost, ok := why.NodeLostAnswer(pod, node, time.Now().UTC()); ok {
+				return lost, nil
+			}
+		}
+		return a, fmt.Errorf("asking node %s about pod %s/%s: %w", pod.Spec.NodeName, pod.Namespace, pod.Name, err)
+	}
+	return a, nil
+}
+
+// departed asks all nodes about a pod that does not exist any more.
+func (c *api) departed(ctx context.Context, name string) ([]why.Answer, error) {
+	nodes, err := c.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("listing nodes: %w", err)
+	}
+	var found []why.Answer
+	var errs []error
+	for _, n := range nodes.Items {
+		var a why.Answer
+		switch err := c.ask(ctx, n.Name, name, "", &a); {
+		case err == nil:
+			found = append(found, a)
+		case !apierrors.IsNotFound(err):
+			errs = append(errs, fmt.Errorf("asking node %s: %w", n.Name, err))
+		}
+	}
+	if len(found) > 0 {
+		newest := slices.MaxFunc(found, func(a, b why.Answer) int { return a.Journal.From.Compare(b.Journal.From) })
+		return []why.Answer{newest}, nil
+	}
+	return nil, errors.Join(append(errs, c.notKnown(ctx, name))...)
+}
+
+// notKnown names pods with names like it.
+func (c *api) notKnown(ctx context.Context, name string) error {
+	e := &serve.NotKnownError{Namespace: c.space, Name: name}
+	pods, err := c.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{Limit: 5000})
+	if err != nil {
+		return e
+	}
+	for _, p := range pods.Items {
+		if len(e.Near) < 5 && (p.Name == name || p.Namespace == c.space && serve.Alike(p.Name, name)) {
+			e.Near = append(e.Near, p.Namespace+"/"+p.Name)
+		}
+	}
+	return e
+}
+
+// ask puts a question to a node, through the API server; its RBAC decides.
+func (c *api) ask(ctx context.Context, node, name, uid string, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, asking)
+	defer cancel()
+	r := c.client.CoreV1().RESTClient().Get().Resource("nodes").Name(node).SubResource("proxy").Suffix("why").
+		Param("namespace", c.space).Param("name", name).Param("uid", uid).Param("container", c.options.container)
+	if c.options.since > 0 {
+		r = r.Param("since", c.options.since.String())
+	}
+	raw, err := r.Do(ctx).Raw()
+	if err != nil {
+		return said(err, raw)
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		return fmt.Errorf("the answer of node %s is not understood: %w", node, err)
+	}
+	return nil
+}
+
+// said puts a node's own words into the error that the client made of them.
+func said(err error, raw []byte) error {
+	if text := strings.TrimSpace(string(raw)); text != "" && len(text) < 500 {
+		return fmt.Errorf("%w: %s", err, text)
+	}
+	return err
+}
+
+// all asks every node about all its pods, and adds those without a node.
+func (c *api) all(ctx context.Context) ([]why.Answer, error) {
+	if c.options.everywhere {
+		c.space = ""
+	}
+	pods, err := c.client.CoreV1().Pods(c.space).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("listing pods: %w", err)
+	}
+	now := time.Now().UTC()
+	var all []why.Answer
+	nodes := map[string]bool{}
+	for i := range pods.Items {
+		p := &pods.Items[i]
+		if p.Spec.NodeName == "" {
+			all = append(all, why.Unscheduled(p, now))
+		} else {
+			nodes[p.Spec.NodeName] = true
+		}
+	}
+	var errs []error
+	for n := range nodes {
+		var list serve.List
+		if err := c.ask(ctx, n, "", "", &list); err != nil {
+			errs = append(errs, fmt.Errorf("asking node %s: %w", n, err))
+			continue
+		}
+		all = append(all, list.Items...)
+	}
+	why.WorstFirst(all)
+	return all, errors.Join(errs...)
+}
+
+// workload asks about the pods of what is not a pod itself.
+func (c *api) workload(_ context.Context, t target) ([]why.Answer, error) {
+	return nil, usageError("why does not know a %s yet", t.kind)
+}

@@ -1,0 +1,42 @@
+// Package why answers why a pod is as it is: from facts to symptoms, from
+// symptoms to root causes, with the evidence.
+//
+// It is pure: facts and API objects go in, an [Answer] comes out. There is no
+// clock (the caller says what time it is), no client and no journal here, so
+// the same history gives the same answer on any machine.
+//
+// # How an answer is made
+//
+//	facts ── NewHistory ──► History ── symptoms ──► []Symptom
+//	                          │                        │ one decisive fact each:
+//	                          ▼                        ▼ an end, a failing probe, a failed start…
+//	                    what else is known ──► rules ──► findings ── judge ──► Verdict
+//
+// What the node decided itself is followed along Because: an end, the Kill that
+// ordered it, the probe attempts on which that rests. Such a verdict is
+// [Recorded]. Where the links end, named rules conclude from evidence
+// (rule_*.go, one subject each): every rule says what it needs to see, what
+// speaks against it, and what to do. The best supported finding becomes the
+// verdict ([Inferred]), what was looked at and refuted is shown as ruled out,
+// and if nothing is supported well enough, or two causes equally well, the
+// answer is [Unknown] and says what is missing and how to get it.
+//
+// # Where things are
+//
+//	answer.go    the answer, an interface for scripts
+//	cause.go     the closed list of causes
+//	history.go   one pod's facts, ordered by container and run
+//	state.go     the pod's status as health computes it
+//	symptoms.go  what needs an explanation
+//	explain.go   Explain: symptoms to verdicts
+//	finding.go   what a rule says, and how the judge chooses
+//	exit.go      why a run ended; rule_exit_*.go, rule_oom.go
+//	probing.go   why a probe fails; rule_probe_*.go
+//	start.go     why a container or a pod does not start
+//	pod.go       deletion, eviction, readiness, completion
+//	pending.go   why a pod has no node yet
+//	links.go     facts as links of a chain, in words
+//	fixes.go     what to do
+//	text.go      the answer for people
+//	words.go     times, sizes, signals in words
+package why

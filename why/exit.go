@@ -1,0 +1,274 @@
+package why
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
+)
+
+// ending is the case of a run that ended: why?
+type ending struct {
+	h    *History
+	run  *Run
+	exit fact.Exited
+	at   time.Time
+	spec *v1.Container // nil when it is not known
+}
+
+func newEnding(h *History, run *Run) ending {
+	return ending{h: h, run: run, exit: of[fact.Exited](run.Exit), at: run.Exit.When(), spec: h.Spec(run.Container)}
+}
+
+// ordered says whether the end is the effect of a kill that the node decided.
+func (e ending) ordered() bool {
+	if e.run.Kill == nil {
+		return false
+	}
+	if len(e.run.Exit.Because) > 0 {
+		return slices.Contains(e.run.Exit.Because, e.run.Kill.ID)
+	}
+	return !e.at.Before(e.run.Kill.Seen)
+}
+
+// lasted is how long the run took; 0 when its start is not known.
+func (e ending) lasted() time.Duration {
+	start := e.exit.StartedAt
+	if start.IsZero() && e.run.Started != nil {
+		start = e.run.Started.When()
+	}
+	if start.IsZero() {
+		return 0
+	}
+	return max(e.at.Sub(start), 0)
+}
+
+// after words how long the run took.
+func (e ending) after() string {
+	if d := e.lasted(); d > 0 {
+		return " after " + span(d)
+	}
+	return ""
+}
+
+// chain is the run's end, after what led to it.
+func (e ending) chain(before ...*fact.Fact) []Link {
+	return links(append(before, e.run.Exit)...)
+}
+
+// limit is the container's memory limit in bytes, 0 without one.
+func (e ending) limit() int64 {
+	if e.spec == nil {
+		return 0
+	}
+	return e.spec.Resources.Limits.Memory().Value()
+}
+
+// exitRules say why a run ended that the node did not end.
+var exitRules = []rule[ending]{
+	{"vanished", vanished},
+	{"oom-main", oomMain},
+	{"oom-child-then-exit", oomChildThenExit},
+	{"oom-not-this", oomNotThis},
+	{"crash-signal", crashSignal},
+	{"killed-from-outside", killedFromOutside},
+	{"command-not-runnable", commandNotRunnable},
+	{"disk-full-said", diskFullSaid},
+	{"own-exit", ownExit},
+	{"own-success", ownSuccess},
+}
+
+// explainExit says why a run ended.
+func explainExit(h *History, run *Run, symptom string) Verdict {
+	e := newEnding(h, run)
+	if e.ordered() {
+		return e.explainKill(symptom)
+	}
+	best, rest := judge(exitRules, e)
+	if best != nil {
+		return best.verdict(symptom, run.Container, rest)
+	}
+	what := fmt.Sprintf("Container %s ended with exit code %d%s, and the node did not end it.", run.Container, e.exit.ExitCode, e.after())
+	missing := "The evidence does not tell these apart."
+	if !e.exit.OOMKnown {
+		missing = "Whether the kernel's OOM killer took a process of it could not be seen (the container's cgroup was gone, or the kernel log not readable)."
+		if e.exit.RuntimeReason == "OOMKilled" {
+			missing = "The container runtime says OOMKilled, which it also says when a child or a sibling was the victim; the kernel's own record was not seen."
+		}
+	}
+	return undecided(symptom, run.Container, what, e.chain(), rest, missing, append(h.logsFix(run), h.kernelFix())...)
+}
+
+// explainKill follows a kill that the node decided to what it rests on.
+func (e ending) explainKill(symptom string) Verdict {
+	kill := of[fact.Kill](e.run.Kill)
+	var v Verdict
+	switch kill.Reason {
+	case fact.KillLiveness, fact.KillStartup:
+		v = e.probeKill(symptom, kill)
+	case fact.KillHook:
+		v = e.hookKill(symptom)
+	case fact.KillSandbox:
+		v = e.sandboxKill(symptom)
+	default:
+		f := e.podKill(kill)
+		v = f.verdict(symptom, e.run.Container, nil)
+	}
+	e.howItWent(&v, kill)
+	return v
+}
+
+// howItWent adds what the end itself shows beside the reason it was ordered for.
+func (e ending) howItWent(v *Verdict, kill fact.Kill) {
+	took := e.at.Sub(e.run.Kill.Seen)
+	if e.exit.ExitCode == 137 && !e.exit.MainOOMKilled && took >= time.Duration(kill.GraceSeconds)*time.Second-100*time.Millisecond {
+		v.Contributing = append(v.Contributing, Note{
+			Cause: AppIgnoredSIGTERM, Facts: []fact.ID{e.run.Kill.ID, e.run.Exit.ID},
+			Text: fmt.Sprintf("it did not end on its stop signal within %d s, so the node killed it: exit code 137 comes from that", kill.GraceSeconds),
+		})
+	}
+	if v.Cause == MemoryLimit || v.Cause == MemoryLimitChild {
+		return
+	}
+	if note, ok := e.notMemory(); ok && !slices.ContainsFunc(v.RuledOut, func(n Note) bool { return n.Cause == note.Cause }) {
+		v.RuledOut = append(v.RuledOut, note)
+	}
+}
+
+// notMemory rules memory out of an end that others would call OOMKilled.
+func (e ending) notMemory() (Note, bool) {
+	suspicious := e.exit.ExitCode == 137 || e.exit.RuntimeReason == "OOMKilled" || len(e.run.OOMKills) > 0
+	if !suspicious || e.exit.MainOOMKilled {
+		return Note{}, false
+	}
+	n := Note{Cause: MemoryLimit, Facts: []fact.ID{e.run.Exit.ID}}
+	switch {
+	case len(e.run.OOMKills) > 0:
+		last := e.run.OOMKills[len(e.run.OOMKills)-1]
+		n.Facts = append(n.Facts, last.ID)
+		n.Text = fmt.Sprintf("%s was OOM-killed %s before; the container lived on, and ended for the reason above", brief(of[fact.OOMKilled](last).Command, 40), span(e.at.Sub(last.When())))
+	case e.exit.OOMKnown && e.exit.OOMKills == 0:
+		n.Text = "no process of the container was OOM-killed (its oom_kill counter is 0)"
+	case e.ordered():
+		n.Text = "the node ended it and knows why; exit code 137 alone says nothing about memory"
+	default:
+		return Note{}, false
+	}
+	return n, true
+}
+
+// probeKill explains a kill by the probe that failed.
+func (e ending) probeKill(symptom string, kill fact.Kill) Verdict {
+	kind := fact.Liveness
+	if kill.Reason == fact.KillStartup {
+		kind = fact.Startup
+	}
+	p := newProbing(e.h, e.run, kind, e.run.Kill.Because)
+	v := p.explain(symptom)
+	v.Chain = inOrder(append(v.Chain, links(e.run.Kill, e.run.Exit)...))
+	then := fmt.Sprintf(" So its %s probe failed%s, and the node ended the container", kindWord(kind), inARow(len(p.failed)))
+	if e.exit.ExitCode != 0 {
+		then += fmt.Sprintf(" (exit code %d)", e.exit.ExitCode)
+	}
+	v.Text += then + "."
+	return v
+}
+
+func inARow(n int) string {
+	if n < 2 {
+		return ""
+	}
+	return " " + times(n) + " in a row"
+}
+
+// hookKill explains a kill by the postStart hook that failed.
+func (e ending) hookKill(symptom string) Verdict {
+	var hook *fact.Fact
+	for _, f := range e.run.Hooks {
+		if slices.Contains(e.run.Kill.Because, f.ID) {
+			hook = f
+		}
+	}
+	said := brief(of[fact.HookRan](hook).Error, kept)
+	f := finding{
+		cause: HookFailed, certainty: Recorded, weight: certain, chain: e.chain(e.run.Start, hook, e.run.Kill),
+		text:  fmt.Sprintf("The postStart hook of container %s failed, so the node ended it and starts it again: %s.", e.run.Container, cmp.Or(said, "it said nothing")),
+		fixes: append(e.h.logsFix(e.run), e.h.specFix("mend the postStart hook, or have the main process do its work")),
+	}
+	return f.verdict(symptom, e.run.Container, nil)
+}
+
+// sandboxKill explains the end of a container whose sandbox ended.
+func (e ending) sandboxKill(symptom string) Verdict {
+	var lost *fact.Fact
+	for _, id := range e.run.Kill.Because {
+		if f, ok := e.h.Fact(id); ok && f.Body.Kind() == (fact.SandboxLost{}).Kind() {
+			lost = f
+		}
+	}
+	f := finding{
+		cause: SandboxFailed, certainty: Recorded, weight: certain, chain: e.chain(lost, e.run.Kill),
+		text:  fmt.Sprintf("The pod's sandbox ended without having been told to, so all its containers were ended and started in a new one%s.", colon(of[fact.SandboxLost](lost).Message)),
+		fixes: []Fix{e.h.inspect("see what happened on the node then", "whylet journal list --node --since 1h")},
+	}
+	if boot := e.h.rebootBefore(e.run.Exit); boot != nil {
+		f.cause, f.certainty = NodeRestarted, Inferred
+		f.rule = "reboot"
+		f.text = "The machine was restarted; all containers ended with it, and the node started them again."
+		f.chain = append(f.chain, link(boot))
+	}
+	return f.verdict(symptom, e.run.Container, nil)
+}
+
+func colon(text string) string {
+	if text == "" {
+		return ""
+	}
+	return ": " + brief(text, kept)
+}
+
+// podKill explains a kill on the account of the whole pod.
+func (e ending) podKill(kill fact.Kill) finding {
+	f := finding{certainty: Recorded, weight: certain, chain: e.chain(e.because(e.run.Kill)...)}
+	f.chain = append(f.chain, link(e.run.Kill))
+	switch kill.Reason {
+	case fact.KillDeletion:
+		d := e.h.deletionFinding()
+		d.chain = append(d.chain, f.chain...)
+		return d
+	case fact.KillEviction:
+		d := e.h.evictionFinding()
+		d.chain = append(d.chain, f.chain...)
+		return d
+	case fact.KillDeadline:
+		d := e.h.deadlineFinding()
+		d.chain = append(d.chain, f.chain...)
+		return d
+	case fact.KillSpec, fact.KillResize:
+		f.cause = SpecChanged
+		f.text = fmt.Sprintf("The pod's own spec was changed%s, and that restarts container %s.", byWhom(e.h.changedBy()), e.run.Container)
+		f.fixes = []Fix{e.h.inspect("see what changed", "whylet journal list "+e.h.Pod.Name+" --kind SpecSeen -o json")}
+	case fact.KillPreempted:
+		f.cause, f.text = Preempted, "The pod had to go for a pod of higher priority."
+	case fact.KillPodDone:
+		f.cause, f.text = None, "The pod's main containers had ended, so the node ended this one too."
+	default:
+		f.cause, f.text = RestartPolicy, fmt.Sprintf("A restart rule of the pod asks for a restart of all its containers, so %s was ended too.", e.run.Container)
+	}
+	return f
+}
+
+// because are the facts of this pod that a decision rests on.
+func (e ending) because(f *fact.Fact) []*fact.Fact {
+	var all []*fact.Fact
+	for _, id := range f.Because {
+		if b, ok := e.h.Fact(id); ok {
+			all = append(all, b)
+		}
+	}
+	return all
+}

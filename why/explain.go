@@ -1,0 +1,196 @@
+package why
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/health"
+)
+
+// Options say what is asked.
+type Options struct {
+	// Now is when it is asked, in UTC; the answer's AsOf.
+	Now time.Time
+	// Since leaves out symptoms that were over before; zero: none.
+	Since time.Time
+	// Container asks about one container; empty: all.
+	Container string
+	// Policy is the node's, for a history without a checkpoint.
+	Policy health.Policy
+	// Journal says what the history covers.
+	Journal Coverage
+}
+
+// Explain answers why a pod is as it is. Each symptom has one verdict; a pod
+// without symptoms is Healthy.
+func Explain(h *History, o Options) Answer {
+	a := Answer{
+		APIVersion: APIVersion, Kind: Kind, AsOf: o.Now, Journal: o.Journal,
+		Subject: Subject{Kind: "Pod", Namespace: h.Pod.Namespace, Name: h.Pod.Name, UID: h.Pod.UID},
+	}
+	a.Journal.Gaps = append(a.Journal.Gaps, h.gaps()...)
+	h.now, h.policy = o.Now, o.Policy
+	for _, t := range h.troubles() {
+		if !o.wants(t.Symptom) {
+			continue
+		}
+		t.ID = fmt.Sprintf("s%d", len(a.Symptoms)+1)
+		v := t.explain(t.ID)
+		v.Symptom = t.ID
+		a.Symptoms = append(a.Symptoms, t.Symptom)
+		a.Verdicts = append(a.Verdicts, v)
+	}
+	if len(a.Symptoms) == 0 {
+		t := h.wellness(o.Container)
+		t.ID = "s1"
+		v := t.explain(t.ID)
+		a.Symptoms, a.Verdicts = []Symptom{t.Symptom}, []Verdict{v}
+	}
+	return a
+}
+
+func (o Options) wants(s Symptom) bool {
+	return (o.Container == "" || s.Container == "" || s.Container == o.Container) &&
+		(o.Since.IsZero() || s.Last.IsZero() || !s.Last.Before(o.Since))
+}
+
+// Explained says whether every symptom has a known cause.
+func (a *Answer) Explained() bool {
+	return !slices.ContainsFunc(a.Verdicts, func(v Verdict) bool { return v.Cause == CauseUnknown })
+}
+
+// gaps are the times in which the node could not see something.
+func (h *History) gaps() []Gap {
+	var gaps []Gap
+	for _, set := range [][]fact.Fact{h.Facts, h.Node} {
+		for _, f := range All[fact.Lost](set) {
+			b := of[fact.Lost](f)
+			gaps = append(gaps, Gap{From: b.From, To: b.Until, Reason: b.Source + ": " + brief(b.Reason, kept)})
+		}
+	}
+	for _, f := range All[fact.AgentStarted](h.Node) {
+		b := of[fact.AgentStarted](f)
+		if b.Previous != "first" && len(h.Facts) > 0 && h.Facts[0].Seen.Before(b.LastSeen) {
+			gaps = append(gaps, Gap{From: b.LastSeen, To: f.Seen, Reason: "the node's agent did not run (" + b.Previous + ")"})
+		}
+	}
+	return gaps
+}
+
+// wellness is the trouble of a pod that has none.
+func (h *History) wellness(container string) trouble {
+	t := trouble{Symptom: Symptom{Kind: Healthy, Container: container, Text: "it runs as it should"}}
+	t.explain = func(id string) Verdict { return h.explainHealthy(id, container) }
+	if _, known := h.status(h.policy); !known {
+		t.Text = "the journal does not know how it is"
+		t.Kind = UnknownNode
+		t.explain = func(id string) Verdict {
+			return undecided(id, container, "The beginning of this pod's history is not kept here, so its state is not known.", nil, nil, "")
+		}
+	}
+	return t
+}
+
+// explainHealthy looks for what goes on unseen in a pod that looks well.
+func (h *History) explainHealthy(symptom, container string) Verdict {
+	var all []finding
+	for _, name := range h.Containers() {
+		run := h.Last(name)
+		if run == nil || run.Exit != nil || container != "" && container != name {
+			continue
+		}
+		all = append(all, h.unseen(run)...)
+	}
+	slices.SortStableFunc(all, func(a, b finding) int { return int(b.weight) - int(a.weight) })
+	if len(all) > 0 && all[0].weight >= fair {
+		return all[0].verdict(symptom, container, all[1:])
+	}
+	f := finding{cause: None, certainty: Inferred, rule: "no-symptom", weight: fair, text: "Nothing is wrong: all containers run and are ready, and nothing was killed or evicted."}
+	if ready, spell := h.readySince(); spell != nil {
+		f.text = fmt.Sprintf("Nothing is wrong: it has been ready since %s.", ready.Format(time.TimeOnly))
+		f.chain = links(spell)
+	}
+	return f.verdict(symptom, container, all)
+}
+
+// readySince is when the pod became ready for the last time.
+func (h *History) readySince() (time.Time, *fact.Fact) {
+	for i := len(h.Facts) - 1; i >= 0; i-- {
+		if b, ok := h.Facts[i].Body.(fact.SetCondition); ok && b.Condition.Type == v1.PodReady && b.Condition.Status == v1.ConditionTrue {
+			return h.Facts[i].Seen, &h.Facts[i]
+		}
+	}
+	return time.Time{}, nil
+}
+
+// unseen finds what no status shows: children that are OOM-killed while the
+// container lives, probes that have never been made, page cache that looks like
+// a leak.
+func (h *History) unseen(run *Run) []finding {
+	var all []finding
+	if n := len(run.OOMKills); n > 0 {
+		f := finding{rule: "silent-child-oom", weight: strong}
+		last := oomRecord(of[fact.OOMKilled](run.OOMKills[n-1]))
+		h.blameOOM(&f, run.Container, last)
+		f.chain = links(run.OOMKills[max(0, n-5):]...)
+		f.text = fmt.Sprintf("It looks well, and is not: processes of container %s were OOM-killed %s while the container lived on (last %s, pid %d), at its limit%s.",
+			run.Container, times(n), brief(last.Command, 40), last.PID, ofSize(last.Limit))
+		f.container = run.Container
+		if f.cause == MemoryLimitChild {
+			f.fixes = append(f.fixes, h.memoryFixes(run, last)...)
+		}
+		all = append(all, f)
+	}
+	for _, kind := range []fact.ProbeKind{fact.Liveness, fact.Startup} {
+		p := newProbing(h, run, kind, nil)
+		if len(p.failed) > 0 && p.mode == impossible {
+			if f := probeImpossible(p); f != nil {
+				f.rule, f.container = "probe-impossible", run.Container
+				f.text = "It looks well only because nobody can ask it. " + f.text
+				all = append(all, *f)
+			}
+		}
+	}
+	if f := h.cacheAtLimit(run); f != nil {
+		all = append(all, *f)
+	}
+	return all
+}
+
+// cacheAtLimit rules memory out where usage touches the limit with what the
+// kernel gives back: page cache.
+func (h *History) cacheAtLimit(run *Run) *finding {
+	for _, s := range slices.Backward(run.Samples) {
+		b := of[fact.Sampled](s)
+		if b.MemoryLimit == 0 || b.MemoryCurrent < b.MemoryLimit*9/10 {
+			continue
+		}
+		if b.OOMKills > 0 || b.MemoryFile-b.MemoryShmem < b.MemoryCurrent/2 {
+			return nil
+		}
+		return &finding{
+			cause: MemoryLimit, weight: refuted, rule: "cache-at-limit", chain: links(s),
+			text: fmt.Sprintf("container %s uses %s of its %s, and %s of that is page cache, which the kernel gives back; nothing was OOM-killed",
+				run.Container, size(b.MemoryCurrent), size(b.MemoryLimit), size(b.MemoryFile-b.MemoryShmem)),
+		}
+	}
+	return nil
+}
+
+// WorstFirst orders answers by how much they need a person.
+func WorstFirst(all []Answer) {
+	rank := func(a Answer) int {
+		if len(a.Symptoms) == 0 {
+			return urgency[Healthy]
+		}
+		return urgency[a.Symptoms[0].Kind]
+	}
+	slices.SortStableFunc(all, func(a, b Answer) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Subject.Namespace, b.Subject.Namespace), cmp.Compare(a.Subject.Name, b.Subject.Name))
+	})
+}

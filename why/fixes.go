@@ -1,0 +1,102 @@
+package why
+
+import (
+	"fmt"
+	"time"
+
+	"whylet.dev/whylet/fact"
+)
+
+// kubectl is a command line about the pod's namespace.
+func (h *History) kubectl(format string, args ...any) string {
+	space := ""
+	if h.Pod.Namespace != "" && h.Pod.Namespace != "default" {
+		space = "-n " + h.Pod.Namespace + " "
+	}
+	return "kubectl " + space + fmt.Sprintf(format, args...)
+}
+
+// exec runs something in a container.
+func (h *History) exec(container, command string) string {
+	return h.kubectl("exec %s -c %s -- %s", h.Pod.Name, container, command)
+}
+
+// why asks about this pod again.
+func (h *History) why(flags string) string { return h.kubectl("why pod/%s %s", h.Pod.Name, flags) }
+
+func (h *History) inspect(text, command string) Fix {
+	return Fix{Text: text, Command: command, Risk: Inspect}
+}
+
+// specFix is a change of the pod's template, which makes new pods.
+func (h *History) specFix(text string) Fix {
+	f := Fix{Text: text, Risk: Restarts}
+	if h.Object == nil {
+		return f
+	}
+	for _, owner := range h.Object.OwnerReferences {
+		if owner.Controller == nil || !*owner.Controller {
+			continue
+		}
+		switch owner.Kind {
+		case "ReplicaSet":
+			f.Command = h.kubectl("edit deployment  # the one behind %s", owner.Name)
+		case "StatefulSet", "DaemonSet", "Job":
+			f.Command = h.kubectl("edit %s %s", owner.Kind, owner.Name)
+		}
+	}
+	return f
+}
+
+func (h *History) limitsFix(text string) Fix {
+	f := h.specFix(text)
+	f.Risk = Limits
+	return f
+}
+
+// logsFix shows a run's last words.
+func (h *History) logsFix(run *Run) []Fix {
+	previous := ""
+	if run.Exit != nil {
+		previous = " -p"
+	}
+	if last := h.Last(run.Container); last == run {
+		previous = ""
+	}
+	return []Fix{h.inspect("read its last words", h.kubectl("logs %s -c %s%s --tail=20", h.Pod.Name, run.Container, previous))}
+}
+
+func (h *History) describeFix() Fix {
+	return h.inspect("see what Kubernetes shows", h.kubectl("describe pod %s", h.Pod.Name))
+}
+
+// kernelFix looks for the kernel's own record of an OOM kill.
+func (h *History) kernelFix() Fix {
+	return h.inspect("look for the kernel's own record on the node", "dmesg -T | grep -iE 'oom|killed process' | tail")
+}
+
+// probeFixes are what can be done about a probe that is too strict.
+func (h *History) probeFixes(p *probing) []Fix {
+	fixes := []Fix{}
+	if ev := p.last.Evidence; ev != nil && ev.Handler == "httpGet" {
+		fixes = append(fixes, h.inspect("ask the same from inside", h.exec(p.run.Container, "wget -S -O- "+brief(ev.Target, 100))))
+	}
+	if p.mode == silent && p.timeout() < 5*time.Second {
+		fixes = append(fixes, h.specFix(fmt.Sprintf("give the probe more than %s (timeoutSeconds), if its answers are good and late", span(p.timeout()))))
+	}
+	return fixes
+}
+
+// memoryFixes weigh raising a limit against finding out what eats it.
+func (h *History) memoryFixes(run *Run, o oomRecord) []Fix {
+	fixes := []Fix{h.inspect("see how its memory grows", h.kubectl("top pod %s --containers", h.Pod.Name))}
+	var peak int64
+	for _, s := range run.Samples {
+		peak = max(peak, of[fact.Sampled](s).MemoryPeak)
+	}
+	text := "raise the memory limit if it needs that much; if its use only ever grows, find the leak: a higher limit puts the next kill off"
+	if o.Limit > 0 && peak >= o.Limit {
+		text = fmt.Sprintf("raise the memory limit above %s if it needs that much; a leak will reach any limit", size(o.Limit))
+	}
+	return append(fixes, h.limitsFix(text))
+}

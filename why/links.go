@@ -1,0 +1,263 @@
+package why
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+
+	"whylet.dev/whylet/fact"
+)
+
+// of reads the body of a fact whose type is known; zero for another.
+func of[B fact.Body](f *fact.Fact) B {
+	if f == nil {
+		var none B
+		return none
+	}
+	b, _ := f.Body.(B)
+	return b
+}
+
+// link makes a fact a link of a chain, worded from what is in it.
+func link(f *fact.Fact) Link {
+	text, evidence := describe(f.Body)
+	if f.Container != "" && f.Attempt > 0 {
+		if evidence == nil {
+			evidence = map[string]any{}
+		}
+		evidence["attempt"] = f.Attempt
+	}
+	return Link{Fact: f.ID, At: f.When(), Kind: f.Body.Kind(), Text: text, Evidence: evidence}
+}
+
+// links are the links of several facts; nil ones are left out.
+func links(facts ...*fact.Fact) []Link {
+	var all []Link
+	for _, f := range facts {
+		if f != nil {
+			all = append(all, link(f))
+		}
+	}
+	return all
+}
+
+// say is a link in other words than its fact's own.
+func say(f *fact.Fact, format string, args ...any) Link {
+	l := link(f)
+	l.Text = fmt.Sprintf(format, args...)
+	return l
+}
+
+// kept bounds words that come from outside.
+const kept = 160
+
+// describe words a body and gives its raw values, without what is empty.
+func describe(b fact.Body) (string, map[string]any) {
+	switch b := b.(type) {
+	case fact.Probed:
+		return describeProbe(b)
+	case fact.Exited:
+		return describeExit(b)
+	case fact.OOMKilled:
+		return describeOOM(b)
+	case fact.Kill:
+		return fmt.Sprintf("the node ends it (%s), grace period %d s", killWords[b.Reason], b.GraceSeconds),
+			values("reason", b.Reason, "message", b.Message, "graceSeconds", b.GraceSeconds)
+	case fact.StartFailed:
+		return "it does not start: " + brief(b.Message, kept), values("reason", b.Reason, "message", b.Message, "exitCode", b.ExitCode)
+	case fact.ImageFailed:
+		return "no image: " + brief(b.Message, kept), values("image", b.Image, "reason", b.Reason, "message", b.Message)
+	case fact.SetUpFailed:
+		return fmt.Sprintf("the pod's %s cannot be set up: %s", b.Stage, brief(b.Message, kept)), values("stage", b.Stage, "reason", b.Reason, "message", b.Message)
+	case fact.HookRan:
+		if b.Error == "" {
+			return fmt.Sprintf("%s hook ran, %s", b.Hook, span(b.Took)), values("took", b.Took)
+		}
+		return fmt.Sprintf("%s hook failed after %s: %s", b.Hook, span(b.Took), brief(b.Error, kept)), values("took", b.Took, "error", b.Error, "timeout", b.Timeout)
+	case fact.Marked:
+		return marked(b), values("ready", b.Ready, "started", b.Started)
+	case fact.BackOff:
+		return fmt.Sprintf("waits %s before the next attempt", span(b.Delay)), values("what", b.What, "delay", b.Delay.String(), "until", b.Until)
+	case fact.EvictionNeeded:
+		return brief(b.Message, kept), values("signal", b.Signal, "message", b.Message)
+	case fact.Evict:
+		return "the node evicts the pod: " + brief(b.Message, kept), values("signal", b.Signal, "ranking", b.Ranking)
+	case fact.Looked:
+		return describeLook(b)
+	case fact.Sampled:
+		return describeSample(b)
+	default:
+		return describePlain(b)
+	}
+}
+
+func describePlain(b fact.Body) (string, map[string]any) {
+	switch b := b.(type) {
+	case fact.SpecSeen:
+		return "the pod's spec was seen" + byWhom(b.By), values("by", b.By, "source", b.Source)
+	case fact.DeletionSeen:
+		return deletionWords(b), values("by", b.By, "graceSeconds", b.GraceSeconds, "gone", b.Gone, "reason", b.Reason)
+	case fact.Refused:
+		return "the node refused the pod: " + brief(b.Message, kept), values("reason", b.Reason, "message", b.Message)
+	case fact.SandboxLost:
+		return "the pod's sandbox ended: " + brief(b.Message, kept), values("sandboxID", b.SandboxID, "message", b.Message)
+	case fact.Started:
+		return "it started", values("pid", b.PID)
+	case fact.Start:
+		return "the node starts it", nil
+	case fact.SetUp:
+		return "the node sets the pod up", nil
+	case fact.TimePassed:
+		return "the time had come", nil
+	case fact.SetPhase:
+		return "the pod is " + string(b.Phase), values("reason", b.Reason, "message", b.Message)
+	case fact.SetCondition:
+		c := b.Condition
+		return strings.TrimSuffix(fmt.Sprintf("%s is %s: %s", c.Type, c.Status, brief(c.Message, kept)), ": "), values("reason", c.Reason, "message", c.Message)
+	case fact.AgentStarted:
+		return "the node's agent started; its last run ended " + b.Previous, values("previous", b.Previous, "lastSeen", b.LastSeen)
+	case fact.ObjectGone:
+		return "the object is gone from the API server", nil
+	}
+	return string(b.Kind()), nil
+}
+
+func byWhom(who string) string {
+	if who == "" {
+		return ""
+	}
+	return " (" + who + ")"
+}
+
+func deletionWords(b fact.DeletionSeen) string {
+	if b.Gone {
+		return "the object is gone from the API server" + byWhom(b.By)
+	}
+	return fmt.Sprintf("it was deleted%s, grace period %d s", byWhom(b.By), b.GraceSeconds)
+}
+
+func marked(b fact.Marked) string {
+	switch {
+	case b.Ready:
+		return "it is ready"
+	case b.Started:
+		return "it is not ready"
+	}
+	return "it is not ready, and not started"
+}
+
+// killWords are the reasons of a kill for people.
+var killWords = map[fact.KillReason]string{
+	fact.KillLiveness: "failed liveness probe", fact.KillStartup: "failed startup probe", fact.KillHook: "failed postStart hook",
+	fact.KillDeletion: "the pod was deleted", fact.KillEviction: "the pod is evicted", fact.KillDeadline: "activeDeadlineSeconds ran out",
+	fact.KillSpec: "its definition changed", fact.KillResize: "a resize needs a restart", fact.KillPodDone: "the main containers ended",
+	fact.KillSandbox: "its sandbox ended", fact.KillRestart: "the whole pod is restarted", fact.KillPreempted: "preempted",
+}
+
+func describeExit(b fact.Exited) (string, map[string]any) {
+	text := fmt.Sprintf("it ended with exit code %d", b.ExitCode)
+	switch {
+	case b.Vanished:
+		text = "it is gone without a trace; no exit code is known"
+	case b.Signal != 0:
+		text = fmt.Sprintf("it was ended by %s (exit code %d)", signalName(b.Signal), b.ExitCode)
+	case b.ExitCode == 0:
+		text = "it ended by itself with exit code 0"
+	}
+	if b.Message != "" {
+		text += ", saying: " + brief(b.Message, kept)
+	}
+	v := values("exitCode", b.ExitCode, "signal", b.Signal, "runtimeReason", b.RuntimeReason, "message", b.Message)
+	v["exitCode"] = b.ExitCode
+	if b.OOMKnown {
+		v["oomKills"], v["mainOOMKilled"] = b.OOMKills, b.MainOOMKilled
+	}
+	return text, v
+}
+
+func describeOOM(b fact.OOMKilled) (string, map[string]any) {
+	who := "a child process"
+	if b.Main {
+		who = "the main process"
+	}
+	text := fmt.Sprintf("the kernel OOM-killed %s: %s (pid %d)", who, brief(b.Command, 40), b.PID)
+	if rss := b.AnonRSS + b.FileRSS + b.ShmemRSS; rss > 0 {
+		text += ", which held " + size(rss)
+	}
+	if b.Limit > 0 {
+		text += ", at a limit of " + size(b.Limit)
+	}
+	return text, values("pid", b.PID, "command", b.Command, "main", b.Main, "anonRSS", b.AnonRSS, "fileRSS", b.FileRSS, "shmemRSS", b.ShmemRSS,
+		"constraint", b.Constraint, "taskCgroup", b.TaskCgroup, "oomCgroup", b.OOMCgroup, "limit", b.Limit, "usage", b.Usage, "tasks", b.Tasks)
+}
+
+func describeLook(b fact.Looked) (string, map[string]any) {
+	if b.Error != "" {
+		return "looking into it failed: " + brief(b.Error, kept), values("error", b.Error)
+	}
+	var parts []string
+	if b.State != "" {
+		parts = append(parts, "main process "+stateWords(b.State))
+	}
+	if b.Over > 0 {
+		parts = append(parts, fmt.Sprintf("used %s CPU in %s", span(b.CPUUsed), span(b.Over)))
+	}
+	if len(b.Listeners) == 0 {
+		parts = append(parts, "nothing listens")
+	} else {
+		parts = append(parts, "listens on "+listening(b.Listeners))
+	}
+	return strings.Join(parts, "; "), values("pid", b.PID, "state", b.State, "processes", b.Processes, "cpuUsed", b.CPUUsed.String(), "over", b.Over.String(), "listeners", b.Listeners)
+}
+
+func stateWords(s string) string {
+	words := map[string]string{"R": "runs", "S": "sleeps", "D": "waits for a disk", "T": "is stopped", "t": "is traced", "Z": "is a zombie"}
+	if w, ok := words[s]; ok {
+		return w
+	}
+	return "is in state " + s
+}
+
+func listening(all []fact.Listener) string {
+	var words []string
+	for _, l := range all {
+		w := l.Address
+		if l.Command != "" {
+			w += " (" + brief(l.Command, 20) + ")"
+		}
+		if l.Backlog > 0 {
+			w += fmt.Sprintf(" with %d waiting", l.Backlog)
+		}
+		words = append(words, w)
+	}
+	return strings.Join(words, ", ")
+}
+
+func describeSample(b fact.Sampled) (string, map[string]any) {
+	var parts []string
+	if b.MemoryCurrent > 0 {
+		parts = append(parts, "memory "+size(b.MemoryCurrent))
+	}
+	if b.Periods > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d CPU periods throttled so far", b.ThrottledPeriods, b.Periods))
+	}
+	return strings.Join(parts, ", "), values("memoryCurrent", b.MemoryCurrent, "memoryPeak", b.MemoryPeak, "memoryLimit", b.MemoryLimit,
+		"memoryFile", b.MemoryFile, "memoryShmem", b.MemoryShmem, "periods", b.Periods, "throttledPeriods", b.ThrottledPeriods,
+		"oomKills", b.OOMKills, "pids", b.PIDs, "pidLimit", b.PIDLimit)
+}
+
+// values makes a map of pairs, without empty values.
+func values(pairs ...any) map[string]any {
+	m := map[string]any{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		m[fmt.Sprint(pairs[i])] = pairs[i+1]
+	}
+	maps.DeleteFunc(m, func(_ string, v any) bool {
+		switch fmt.Sprint(v) {
+		case "", "0", "false", "[]", "0s", "0001-01-01 00:00:00 +0000 UTC":
+			return true
+		}
+		return false
+	})
+	return m
+}

@@ -1,0 +1,68 @@
+package why
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// Overview writes many answers for people: a line for each symptom of what is
+// not well, in the given order, and how many are.
+func Overview(all []Answer, s Style) string {
+	var w strings.Builder
+	well := 0
+	for _, a := range all {
+		if len(a.Symptoms) == 0 || a.Symptoms[0].Kind == Healthy && a.Verdicts[0].Cause == None {
+			well++
+			continue
+		}
+		for i, v := range a.Verdicts {
+			name := a.Subject.Namespace + "/" + a.Subject.Name
+			if i > 0 {
+				name = ""
+			}
+			sym := a.symptom(v.Symptom)
+			fmt.Fprintf(&w, "%-40s %-12s %-28s %s\n", name, s.paint("bad", string(sym.Kind)), v.Cause, brief(v.Text, 110))
+		}
+	}
+	switch {
+	case len(all) == 0:
+		w.WriteString("There are no pods.\n")
+	case w.Len() == 0:
+		fmt.Fprintf(&w, "All %s are well.\n", plural(well, "pod"))
+	case well > 0:
+		fmt.Fprintf(&w, "%s\n", s.paint("dim", plural(well, "other pod")+" well."))
+	}
+	return w.String()
+}
+
+// NodeLostAnswer answers for a pod whose node does not answer: ok is false when
+// the node is there and Ready, and the question failed for another reason.
+func NodeLostAnswer(pod *v1.Pod, node *v1.Node, now time.Time) (a Answer, ok bool) {
+	a = Answer{
+		APIVersion: APIVersion, Kind: Kind, AsOf: now,
+		Subject: Subject{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
+	}
+	text := fmt.Sprintf("Node %s does not exist any more.", pod.Spec.NodeName)
+	s := Symptom{ID: "s1", Kind: UnknownNode, Count: 1, Last: now, Text: "nobody knows how it is"}
+	if node != nil && node.Name != "" {
+		for _, c := range node.Status.Conditions {
+			if c.Type != v1.NodeReady {
+				continue
+			}
+			if c.Status == v1.ConditionTrue {
+				return a, false
+			}
+			s.First = c.LastTransitionTime.Time
+			text = fmt.Sprintf("Node %s stopped reporting %s ago (last heard %s): %s", node.Name, span(now.Sub(s.First)), c.LastHeartbeatTime.Format(time.TimeOnly), brief(c.Message, kept))
+		}
+	}
+	f := finding{
+		cause: NodeLost, rule: "node-not-ready", weight: strong, text: text,
+		fixes: []Fix{{Text: "see whether the machine lives", Command: "kubectl describe node " + pod.Spec.NodeName, Risk: Inspect}},
+	}
+	a.Symptoms, a.Verdicts = []Symptom{s}, []Verdict{f.verdict("s1", "", nil)}
+	return a, true
+}

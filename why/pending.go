@@ -1,0 +1,63 @@
+package why
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
+)
+
+// Unscheduled answers for a pod that no node has been chosen for: no node has
+// facts about it, and all there is to know is the scheduler's own condition.
+func Unscheduled(pod *v1.Pod, now time.Time) Answer {
+	h := NewHistory(fact.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, nil, nil, nil)
+	h.Object, h.now = pod, now
+	a := Answer{
+		APIVersion: APIVersion, Kind: Kind, AsOf: now, Journal: Coverage{Complete: true},
+		Subject: Subject{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
+	}
+	since := pod.CreationTimestamp.Time
+	s := Symptom{ID: "s1", Kind: Pending, Count: 1, First: since, Last: now, Text: "it has no node, since " + span(max(now.Sub(since), 0))}
+	a.Symptoms = []Symptom{s}
+	a.Verdicts = []Verdict{h.pending(conditionOf(pod.Status.Conditions, v1.PodScheduled))}
+	return a
+}
+
+// pending reads the scheduler's message: "0/3 nodes are available: 1 Insufficient
+// cpu, 2 node(s) didn't match Pod's node affinity/selector." It is made for
+// people, and there is nothing else (scheduler framework, types.go, FitError).
+func (h *History) pending(c *v1.PodCondition) Verdict {
+	if c == nil || c.Message == "" {
+		return undecided("s1", "", "The pod has no node, and the scheduler has not said why.", nil, nil, "Is the scheduler running?", h.inspect("see whether it runs", "kubectl get events -A --field-selector source=default-scheduler"))
+	}
+	message := brief(c.Message, 240)
+	says := func(parts ...string) bool {
+		for _, p := range parts {
+			if strings.Contains(message, p) {
+				return true
+			}
+		}
+		return false
+	}
+	f := finding{rule: "scheduler-message", weight: strong, text: fmt.Sprintf("No node can take the pod: %s", message)}
+	f.fixes = []Fix{h.describeFix()}
+	switch {
+	case c.Reason == v1.PodReasonSchedulingGated:
+		f.cause, f.text = ReadinessGate, "The pod has a scheduling gate that nobody has removed: "+message
+	case says("persistentvolumeclaim", "unbound immediate", "volume node affinity", "didn't find available persistent volumes", "StorageClass"):
+		f.cause, f.text = VolumeUnbound, "A volume claim of the pod is missing or not bound, so it gets no node: "+message
+		f.fixes = []Fix{h.inspect("see the claims", h.kubectl("get pvc,pv")), {Text: "create the claim, or a volume that fits it", Risk: Safe}}
+	case says("Insufficient", "Too many pods"):
+		f.cause, f.text = InsufficientResources, "No node has room for what the pod requests: "+message
+		f.fixes = []Fix{h.inspect("see what is left", "kubectl describe nodes | grep -A8 'Allocated resources'"), h.specFix("request less, or add a node")}
+	case says("affinity", "selector", "taint", "unschedulable", "didn't match", "topology spread", "ports"):
+		f.cause, f.text = NoMatchingNode, "No node matches what the pod asks for: "+message
+		f.fixes = []Fix{h.inspect("compare labels and taints", "kubectl get nodes --show-labels"), h.specFix("correct nodeSelector, affinity or tolerations, or label a node")}
+	default:
+		return undecided("s1", "", f.text, nil, nil, "The scheduler's words fit no cause that is known here.", h.describeFix())
+	}
+	return f.verdict("s1", "", nil)
+}

@@ -1,0 +1,364 @@
+package why
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
+)
+
+// unreadyTroubles are the times in which a container ran and was not ready
+// because of a probe: the last one, also when it is over.
+func (h *History) unreadyTroubles(name string) []trouble {
+	run := h.Last(name)
+	if run == nil || run.Started == nil {
+		return nil
+	}
+	for _, r := range slices.Backward(h.Runs(name)) {
+		if t, ok := h.unreadySpell(r, r == run); ok {
+			return []trouble{t}
+		}
+	}
+	return nil
+}
+
+// unreadySpell is the last time in which a run was not ready.
+func (h *History) unreadySpell(run *Run, newest bool) (trouble, bool) {
+	var began, over, good *fact.Fact
+	for _, m := range run.Marks {
+		b := of[fact.Marked](m)
+		switch {
+		case !b.Ready && (run.Exit == nil || m.ID < run.Exit.ID):
+			began, over = m, nil
+		case b.Ready:
+			good = m
+			if began != nil {
+				over = m
+			}
+		}
+	}
+	if began == nil {
+		return trouble{}, false
+	}
+	kind := fact.Readiness
+	if p := newProbing(h, run, fact.Startup, nil); good == nil && len(p.failed) > 0 {
+		kind = fact.Startup
+	}
+	var decisive []fact.ID
+	if of[fact.Marked](began).Started && len(began.Because) > 0 {
+		decisive = began.Because
+	}
+	p := newProbing(h, run, kind, decisive)
+	still := over == nil && newest && run.Exit == nil
+	if !still && !(over != nil && countsAfterwards(began, run, p)) {
+		return trouble{}, false
+	}
+	s := Symptom{Kind: NotReady, Container: run.Container, Count: 1, First: began.Seen, Last: h.now}
+	s.Text = fmt.Sprintf("container %s runs and is not ready, since %s", run.Container, span(max(h.now.Sub(began.Seen), 0)))
+	if over != nil {
+		s.Last = over.Seen
+		s.Text = fmt.Sprintf("container %s was not ready for %s, until %s", run.Container, span(over.Seen.Sub(began.Seen)), over.Seen.Format(time.TimeOnly))
+	}
+	return trouble{s, func(id string) Verdict { return h.explainUnready(p, began, id) }}, true
+}
+
+// countsAfterwards says whether a time without readiness that is over deserves a
+// word: one that followed readiness, or in which the application itself said no.
+// A container that refused connections until it was up only started.
+func countsAfterwards(began *fact.Fact, run *Run, p *probing) bool {
+	if len(p.failed) == 0 {
+		return false
+	}
+	first := run.Marks[0] == began
+	return !first || p.mode == answered || p.mode == exitCode || p.mode == silent
+}
+
+// explainUnready says why a container that runs is not ready.
+func (h *History) explainUnready(p *probing, began *fact.Fact, id string) Verdict {
+	if len(p.failed) == 0 {
+		f := finding{cause: None, rule: "not-asked-yet", weight: fair, chain: links(p.run.Started, began), text: fmt.Sprintf("Container %s has just started, and its %s probe has not been asked yet.", p.run.Container, kindWord(p.kind))}
+		return f.verdict(id, p.run.Container, nil)
+	}
+	v := p.explain(id)
+	v.Chain = inOrder(append(v.Chain, link(began)))
+	v.Text += fmt.Sprintf(" So container %s gets no traffic.", p.run.Container)
+	return v
+}
+
+// readyTroubles are those of the pod's readiness: gates, and containers that keep
+// others out of service.
+func (h *History) readyTroubles(status v1.PodStatus, found []trouble) []trouble {
+	ready := conditionOf(status.Conditions, v1.PodReady)
+	if ready == nil || ready.Status == v1.ConditionTrue || status.Phase != v1.PodRunning {
+		return nil
+	}
+	since := ready.LastTransitionTime.Time
+	s := Symptom{Kind: NotReady, Count: 1, First: since, Last: h.now, Text: "the pod is not ready, and gets no traffic"}
+	condition := h.conditionFact(v1.PodReady)
+	if ready.Reason == "ReadinessGatesNotReady" {
+		return []trouble{{s, func(id string) Verdict { v := h.gate(ready, condition); return v.verdict(id, "", nil) }}}
+	}
+	var fine, guilty []string
+	for _, c := range status.ContainerStatuses {
+		if c.Ready {
+			fine = append(fine, c.Name)
+		} else {
+			guilty = append(guilty, c.Name)
+		}
+	}
+	if len(fine) == 0 || len(guilty) == 0 {
+		return nil
+	}
+	return []trouble{{s, func(id string) Verdict {
+		f := finding{
+			cause: SiblingNotReady, certainty: Recorded, weight: certain, container: guilty[0], chain: links(condition),
+			text: fmt.Sprintf("The pod is out of service because of container %s; %s fine.", strings.Join(guilty, ", "), areFine(fine)),
+		}
+		for _, t := range found {
+			if slices.Contains(guilty, t.Container) {
+				why := t.explain(id)
+				f.chain = append(f.chain, why.Chain...)
+				f.notes = append(f.notes, Note{Cause: why.Cause, Text: why.Text, Facts: idsOf(why.Chain)})
+				f.fixes = append(f.fixes, why.Fixes...)
+			}
+		}
+		v := f.verdict(id, guilty[0], nil)
+		return v
+	}}}
+}
+
+func areFine(names []string) string {
+	if len(names) == 1 {
+		return "container " + names[0] + " is"
+	}
+	return "containers " + strings.Join(names, ", ") + " are"
+}
+
+func conditionOf(all []v1.PodCondition, kind v1.PodConditionType) *v1.PodCondition {
+	for i := range all {
+		if all[i].Type == kind {
+			return &all[i]
+		}
+	}
+	return nil
+}
+
+// conditionFact is the newest decision about a condition.
+func (h *History) conditionFact(kind v1.PodConditionType) *fact.Fact {
+	for i := len(h.Facts) - 1; i >= 0; i-- {
+		if b, ok := h.Facts[i].Body.(fact.SetCondition); ok && b.Condition.Type == kind {
+			return &h.Facts[i]
+		}
+	}
+	return nil
+}
+
+func (h *History) gate(ready *v1.PodCondition, decided *fact.Fact) finding {
+	return finding{
+		cause: ReadinessGate, certainty: Recorded, weight: certain, chain: append(links(decided), h.firstLinks(decided)...),
+		text:  fmt.Sprintf("All containers are ready; the pod waits for a readiness gate that nobody has set: %s", strings.TrimSuffix(ready.Message, ".")+"."),
+		fixes: []Fix{h.inspect("see which gates it has", h.kubectl("get pod %s -o jsonpath='{.spec.readinessGates}'", h.Pod.Name)), {Text: "find the controller that should set the condition, or remove the gate from the pod's template", Risk: Restarts}},
+	}
+}
+
+// firstLinks are the facts that a decision rests on.
+func (h *History) firstLinks(f *fact.Fact) []Link {
+	if f == nil {
+		return nil
+	}
+	var all []Link
+	for _, id := range f.Because {
+		if b, ok := h.Fact(id); ok {
+			all = append(all, link(b))
+		}
+	}
+	return all
+}
+
+// explainDone says why a container that ended well is not started again.
+func (h *History) explainDone(last *Run, id string) Verdict {
+	e := newEnding(h, last)
+	f := finding{
+		cause: RestartPolicy, rule: "done", weight: strong, chain: e.chain(last.Started),
+		text: fmt.Sprintf("Container %s did its work and ended by itself with exit code 0%s; restartPolicy %s does not start it again.", last.Container, e.after(), h.policyWord()),
+	}
+	v := f.verdict(id, last.Container, nil)
+	if note, ok := noise(last); ok {
+		v.RuledOut = append(v.RuledOut, note)
+	}
+	return v
+}
+
+// endOfPod is the pod's deletion, under way or done.
+func (h *History) endOfPod() []trouble {
+	del, b, ok := h.deletion()
+	if !ok {
+		return nil
+	}
+	s := Symptom{Kind: Terminating, Count: 1, First: del.Seen, Last: h.now, Text: "the pod is being deleted"}
+	gone, _, isGone := Latest[fact.ObjectGone](h, time.Time{})
+	if isGone || b.Gone {
+		s.Kind, s.Text, s.Last = Disappeared, "the pod is gone", del.Seen
+		if isGone {
+			s.Last = gone.Seen
+		}
+	}
+	return []trouble{{s, func(id string) Verdict {
+		f := h.deletionFinding()
+		v := f.verdict(id, "", nil)
+		h.slowEnd(&v)
+		return v
+	}}}
+}
+
+// deletion is the fact that the pod is to go: the first that says so, and by whom.
+func (h *History) deletion() (*fact.Fact, fact.DeletionSeen, bool) {
+	all := All[fact.DeletionSeen](h.Facts)
+	if len(all) == 0 {
+		return nil, fact.DeletionSeen{}, false
+	}
+	b := of[fact.DeletionSeen](all[0])
+	for _, f := range all[1:] {
+		o := of[fact.DeletionSeen](f)
+		b.By, b.Reason, b.Gone = cmp.Or(b.By, o.By), cmp.Or(b.Reason, o.Reason), b.Gone || o.Gone
+	}
+	return all[0], b, true
+}
+
+// deletionFinding says who wanted the pod gone.
+func (h *History) deletionFinding() finding {
+	f := finding{cause: Deleted, rule: "deletion", weight: strong, text: "The pod was deleted; by whom is not known: deletions leave no trace in the object."}
+	at, b, ok := h.deletion()
+	if !ok {
+		return f
+	}
+	f.chain = links(at)
+	target := conditionOf(h.foreign(), v1.DisruptionTarget)
+	switch {
+	case b.Reason == "Preempted" || target != nil && target.Reason == v1.PodReasonPreemptionByScheduler:
+		f.cause, f.text = Preempted, "The scheduler deleted the pod to make room for one of higher priority."
+	case target != nil && target.Reason == "DeletionByTaintManager":
+		f.cause, f.text = NodeLost, "The pod was deleted because its node had a taint that it does not tolerate: "+brief(target.Message, kept)
+	case target != nil:
+		f.text = "The pod was deleted to disturb it on purpose: " + brief(target.Message, kept)
+	case b.By != "":
+		f.text = fmt.Sprintf("The pod was deleted; the last to change its object was %s.", b.By)
+	}
+	f.fixes = []Fix{h.inspect("see what its controller did", h.kubectl("get events --sort-by=.lastTimestamp"))}
+	return f
+}
+
+// foreign are the newest conditions that others set.
+func (h *History) foreign() []v1.PodCondition {
+	_, b, _ := Latest[fact.ConditionsSeen](h, time.Time{})
+	return b.Conditions
+}
+
+// slowEnd says which containers used up their grace period.
+func (h *History) slowEnd(v *Verdict) {
+	for _, name := range h.Containers() {
+		run := h.Last(name)
+		if run == nil || run.Kill == nil || run.Exit == nil {
+			continue
+		}
+		e := newEnding(h, run)
+		if !e.ordered() {
+			continue
+		}
+		e.howItWent(v, of[fact.Kill](run.Kill))
+		for _, hook := range run.Hooks {
+			if b := of[fact.HookRan](hook); b.Hook == fact.PreStop && (b.Error != "" || b.Timeout) {
+				v.Contributing = append(v.Contributing, Note{Cause: HookFailed, Text: fmt.Sprintf("the preStop hook of container %s failed after %s", name, span(b.Took)), Facts: []fact.ID{hook.ID}})
+			}
+		}
+	}
+}
+
+// changedBy is who changed the spec last.
+func (h *History) changedBy() string {
+	_, b, _ := Latest[fact.SpecSeen](h, time.Time{})
+	return b.By
+}
+
+// deadlineFinding is about activeDeadlineSeconds.
+func (h *History) deadlineFinding() finding {
+	f := finding{cause: ActiveDeadline, certainty: Recorded, weight: certain}
+	allowed := ""
+	if h.Object != nil && h.Object.Spec.ActiveDeadlineSeconds != nil {
+		allowed = fmt.Sprintf(" (%d s)", *h.Object.Spec.ActiveDeadlineSeconds)
+	}
+	f.text = fmt.Sprintf("The pod was active for longer than its activeDeadlineSeconds%s allow, so the node ended it.", allowed)
+	for _, k := range All[fact.Kill](h.Facts) {
+		if of[fact.Kill](k).Reason == fact.KillDeadline {
+			f.chain = append(f.chain, link(k))
+			f.chain = append(f.chain, h.firstLinks(k)...)
+			break
+		}
+	}
+	f.fixes = []Fix{h.specFix("raise activeDeadlineSeconds, or make the work shorter")}
+	return f
+}
+
+// evictionFinding says what made the node evict the pod, and by which rank.
+func (h *History) evictionFinding() finding {
+	at, b, ok := Latest[fact.Evict](h, time.Time{})
+	f := finding{cause: CauseUnknown, certainty: Recorded, weight: certain, chain: append(links(at), h.firstLinks(at)...)}
+	if !ok {
+		f.certainty = Unknown
+		f.text = "The pod was evicted; the decision is not kept."
+		return f
+	}
+	message := strings.TrimSpace(brief(b.Message, 200))
+	switch signal := b.Signal; {
+	case strings.HasPrefix(signal, "memory"):
+		f.cause = EvictedMemory
+	case strings.HasPrefix(signal, "pid"):
+		f.cause = EvictedPIDs
+	default:
+		f.cause = EvictedDisk
+	}
+	f.text = fmt.Sprintf("The node evicted the pod for its own storage limit: %s", message)
+	f.fixes = []Fix{h.specFix("raise the limit of the volume or of ephemeral-storage, or write less"), h.inspect("see what fills it", h.kubectl("describe pod %s", h.Pod.Name))}
+	if len(b.Ranking) > 0 || strings.HasSuffix(b.Signal, ".available") || strings.HasSuffix(b.Signal, "inodesFree") {
+		f.text = fmt.Sprintf("The node ran short (%s), and this pod was first in the order of eviction: %s", b.Signal, message)
+		f.fixes = []Fix{h.inspect("see how the node is", "kubectl describe nodes | grep -A12 Conditions"), h.specFix("set requests to what the pod really uses: pods above their requests go first")}
+		if worst, ok := heaviest(b.Ranking, h.Pod); ok {
+			f.notes = []Note{{Cause: f.cause, Text: fmt.Sprintf("pod %s used most: %s", worst.Pod, size(worst.Usage)), Facts: []fact.ID{at.ID}}}
+		}
+	}
+	return f
+}
+
+// heaviest is the pod of a ranking that used most, if it is not the one at hand.
+func heaviest(ranking []fact.Ranked, but fact.Pod) (fact.Ranked, bool) {
+	var worst fact.Ranked
+	for _, r := range ranking {
+		if r.Usage > worst.Usage {
+			worst = r
+		}
+	}
+	return worst, worst.Usage > 0 && worst.Pod.UID != but.UID
+}
+
+// refusal says why the node did not take the pod in.
+func (h *History) refusal(at *fact.Fact, b fact.Refused) finding {
+	f := finding{certainty: Recorded, weight: certain, chain: append(links(at, h.conditionFact(v1.PodReady)), h.firstLinks(at)...)}
+	f.text = fmt.Sprintf("The node refused the pod: %s", brief(b.Message, 200))
+	switch {
+	case strings.HasPrefix(b.Reason, "OutOf"):
+		f.cause = InsufficientResources
+	case b.Reason == "NodeAffinity", b.Reason == "PodOSSelectorNodeLabelDoesNotMatch", b.Reason == "PodOSNotSupported", b.Reason == "Taint":
+		f.cause = NoMatchingNode
+	case strings.Contains(b.Reason, "AppArmor"), strings.Contains(b.Reason, "Sysctl"), strings.Contains(b.Reason, "Security"):
+		f.cause = SecurityRefused
+	default:
+		f.cause, f.certainty = CauseUnknown, Unknown
+	}
+	f.fixes = []Fix{h.describeFix()}
+	return f
+}

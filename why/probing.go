@@ -1,0 +1,370 @@
+package why
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
+)
+
+// mode is how a probe attempt failed, as far as its evidence shows.
+type mode string
+
+const (
+	refused     mode = "refused"     // nothing listens, or something rejects
+	silent      mode = "silent"      // connected, and no answer in time
+	unreachable mode = "unreachable" // no connection, and no refusal
+	broken      mode = "broken"      // the connection broke off before an answer
+	answered    mode = "answered"    // an HTTP status that counts as failure
+	mismatch    mode = "mismatch"    // what came back is another protocol
+	exitCode    mode = "exit code"   // the command ran and said no
+	commandLate mode = "command late"
+	notServing  mode = "not serving" // a gRPC health service said so
+	impossible  mode = "impossible"  // the attempt itself could not be made
+	unclear     mode = "unclear"
+)
+
+// probing is the case of a probe that failed: why?
+type probing struct {
+	h    *History
+	run  *Run
+	kind fact.ProbeKind
+	spec *v1.Probe     // nil when it is not known
+	of   *v1.Container // nil when it is not known
+
+	// failed are the attempts to explain, oldest first; mode is how most of them
+	// failed, and last is the newest of those.
+	failed []*fact.Fact
+	mode   mode
+	last   fact.Probed
+	// before are the successes of this run before them, ever those of any run.
+	before, ever []*fact.Fact
+	from, until  time.Time
+}
+
+// newProbing makes the case of the failed attempts that a decision names; of the
+// newest ones in a row where it names none that are kept.
+func newProbing(h *History, run *Run, kind fact.ProbeKind, decisive []fact.ID) *probing {
+	p := &probing{h: h, run: run, kind: kind, of: h.Spec(run.Container)}
+	p.spec = probeSpec(p.of, kind)
+	for _, f := range run.Probes {
+		b := of[fact.Probed](f)
+		if b.Probe == kind && bad(b) && slices.Contains(decisive, f.ID) {
+			p.failed = append(p.failed, f)
+		}
+	}
+	if len(p.failed) == 0 {
+		p.failed = lastFailures(run, kind)
+	}
+	if len(p.failed) > 0 {
+		p.from, p.until = p.failed[0].When(), p.failed[len(p.failed)-1].Seen
+	}
+	for _, r := range h.Runs(run.Container) {
+		for _, f := range r.Probes {
+			b := of[fact.Probed](f)
+			if b.Probe != kind || !(b.Verdict == fact.Success || b.Verdict == fact.Warning) || f.When().After(p.until) {
+				continue
+			}
+			p.ever = append(p.ever, f)
+			if r == run && f.When().Before(p.from) {
+				p.before = append(p.before, f)
+			}
+		}
+	}
+	p.mode, p.last = commonMode(p.failed)
+	return p
+}
+
+func probeSpec(c *v1.Container, kind fact.ProbeKind) *v1.Probe {
+	if c == nil {
+		return nil
+	}
+	return map[fact.ProbeKind]*v1.Probe{fact.Liveness: c.LivenessProbe, fact.Readiness: c.ReadinessProbe, fact.Startup: c.StartupProbe}[kind]
+}
+
+// lastFailures are the newest attempts in a row that did not succeed.
+func lastFailures(run *Run, kind fact.ProbeKind) []*fact.Fact {
+	var row []*fact.Fact
+	for _, f := range run.Probes {
+		b := of[fact.Probed](f)
+		switch {
+		case b.Probe != kind:
+		case b.Verdict == fact.Failure || b.Verdict == fact.Unknown:
+			row = append(row, f)
+		default:
+			row = nil
+		}
+	}
+	if len(row) > 10 {
+		row = row[len(row)-10:]
+	}
+	return row
+}
+
+// commonMode is how most attempts failed, and the newest of those; of two that
+// are as common, the newer one.
+func commonMode(failed []*fact.Fact) (mode, fact.Probed) {
+	count := map[mode]int{}
+	newest := map[mode]fact.Probed{}
+	best := unclear
+	for _, f := range failed {
+		b := of[fact.Probed](f)
+		m := modeOf(b)
+		count[m]++
+		newest[m] = b
+		if count[m] >= count[best] {
+			best = m
+		}
+	}
+	return best, newest[best]
+}
+
+// modeOf reads the evidence of one attempt.
+func modeOf(b fact.Probed) mode {
+	ev := b.Evidence
+	if ev == nil {
+		if b.Verdict == fact.Unknown {
+			return impossible
+		}
+		return unclear
+	}
+	switch {
+	case ev.Handler == "exec":
+		return execMode(b, ev)
+	case b.Verdict == fact.Unknown:
+		return impossible
+	case ev.Errno == "ECONNREFUSED":
+		return refused
+	case ev.Status >= 400:
+		return answered
+	case ev.Errno == "ECONNRESET", ev.Errno == "EPIPE":
+		return broken
+	case ev.Errno == "EHOSTUNREACH", ev.Errno == "ENETUNREACH", ev.Errno == "EPERM", ev.Errno == "EACCES":
+		return unreachable
+	case ev.Timeout && ev.Connect == 0:
+		return unreachable
+	case ev.Timeout:
+		return silent
+	case ev.Handler == "grpc" && ev.Connect > 0:
+		return notServing
+	case otherProtocol(ev.Error):
+		return mismatch
+	case strings.Contains(ev.Error, "EOF"):
+		return broken
+	}
+	return unclear
+}
+
+func execMode(b fact.Probed, ev *fact.Evidence) mode {
+	switch {
+	case ev.Timeout:
+		return commandLate
+	case ev.ExitCode != nil && *ev.ExitCode != 126 && *ev.ExitCode != 127:
+		return exitCode
+	case ev.ExitCode != nil, b.Verdict == fact.Unknown:
+		return impossible
+	}
+	return unclear
+}
+
+// otherProtocol: Go's HTTP client has no types for these.
+func otherProtocol(text string) bool {
+	for _, sign := range []string{"HTTP response to HTTPS client", "malformed HTTP", "first record does not look like a TLS handshake", "tls: ", "http2: "} {
+		if strings.Contains(text, sign) {
+			return true
+		}
+	}
+	return false
+}
+
+// port is where the probe goes, 0 when that is not known.
+func (p *probing) port() int {
+	if p.last.Evidence == nil {
+		return 0
+	}
+	target := p.last.Evidence.Remote
+	if target == "" {
+		target = strings.TrimPrefix(strings.TrimPrefix(p.last.Evidence.Target, "http://"), "https://")
+		target, _, _ = strings.Cut(target, "/")
+	}
+	_, port, err := net.SplitHostPort(target)
+	if err != nil {
+		return 0
+	}
+	n, err := strconv.Atoi(port)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// timeout is the probe's own.
+func (p *probing) timeout() time.Duration {
+	if p.spec == nil || p.spec.TimeoutSeconds == 0 {
+		return time.Second
+	}
+	return time.Duration(p.spec.TimeoutSeconds) * time.Second
+}
+
+func (p *probing) period() time.Duration {
+	if p.spec == nil || p.spec.PeriodSeconds == 0 {
+		return 10 * time.Second
+	}
+	return time.Duration(p.spec.PeriodSeconds) * time.Second
+}
+
+// look is the newest look into the container while the attempts failed, or
+// shortly after; ok is false without one that succeeded.
+func (p *probing) look() (*fact.Fact, fact.Looked, bool) {
+	for _, f := range slices.Backward(p.run.Looks) {
+		b := of[fact.Looked](f)
+		if b.Error == "" && !f.Seen.Before(p.from) && !f.Seen.After(p.until.Add(p.period()+p.timeout())) {
+			return f, b, true
+		}
+	}
+	return nil, fact.Looked{}, false
+}
+
+// listeners are those of the look that are about the probed port.
+func (p *probing) listeners(look fact.Looked) (here, elsewhere []fact.Listener) {
+	for _, l := range look.Listeners {
+		host, port, err := net.SplitHostPort(l.Address)
+		if err != nil {
+			continue
+		}
+		if port == strconv.Itoa(p.port()) && !loopback(host) {
+			here = append(here, l)
+		} else {
+			elsewhere = append(elsewhere, l)
+		}
+	}
+	return here, elsewhere
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// what names the probe for people.
+func (p *probing) what() string {
+	ev := p.last.Evidence
+	if ev == nil {
+		return fmt.Sprintf("the %s probe of container %s", kindWord(p.kind), p.run.Container)
+	}
+	return fmt.Sprintf("the %s probe of container %s (%s)", kindWord(p.kind), p.run.Container, brief(cmp.Or(ev.Target, ev.Handler), 80))
+}
+
+func kindWord(k fact.ProbeKind) string { return strings.ToLower(string(k)) }
+
+// chain is the last success before, and the attempts that failed: the first and
+// the last of them.
+func (p *probing) chain(more ...*fact.Fact) []Link {
+	var all []Link
+	if n := len(p.before); n > 0 {
+		all = links(p.before[n-1])
+	}
+	if n := len(p.failed); n > 0 {
+		first := link(p.failed[0])
+		if n > 1 {
+			all = append(all, first)
+			last := link(p.failed[n-1])
+			if n > 2 {
+				last.Text += fmt.Sprintf(" (attempt %d in a row)", n)
+			}
+			first = last
+		}
+		all = append(all, first)
+	}
+	return append(all, links(more...)...)
+}
+
+// explain says why the probe fails.
+func (p *probing) explain(symptom string) Verdict {
+	best, rest := judge(probeRules, p)
+	if best != nil {
+		return best.verdict(symptom, p.run.Container, rest)
+	}
+	what := upper(p.what()) + " failed: " + cmp.Or(p.how(), "how is not known") + "."
+	return undecided(symptom, p.run.Container, what, p.chain(), rest, p.missing(), append(p.h.probeFixes(p), p.h.logsFix(p.run)...)...)
+}
+
+// how words the way in which the attempts failed.
+func (p *probing) how() string {
+	ev := p.last.Evidence
+	switch p.mode {
+	case refused:
+		return fmt.Sprintf("the connection to port %d is refused", p.port())
+	case silent:
+		return fmt.Sprintf("it connects after %s and gets no answer within %s", span(ev.Connect), span(p.timeout()))
+	case unreachable:
+		return "no connection comes about" + colon(ev.Errno)
+	case broken:
+		return "the connection breaks off before an answer"
+	case answered:
+		return fmt.Sprintf("the answer is %d", ev.Status)
+	case exitCode:
+		return fmt.Sprintf("its command exits with %d", *ev.ExitCode)
+	case commandLate:
+		return fmt.Sprintf("its command does not end within %s", span(p.timeout()))
+	}
+	return brief(p.last.Message, kept)
+}
+
+// missing says what would settle it.
+func (p *probing) missing() string {
+	if _, _, ok := p.look(); !ok && (p.mode == refused || p.mode == silent || p.mode == unreachable) {
+		return "Nobody looked into the container while it failed (its sockets, its main process, its CPU): ask again while it fails."
+	}
+	if p.mode == silent {
+		return "Whether the answer would have come later is not known: a request with a longer timeout tells."
+	}
+	return ""
+}
+
+// bad says whether an attempt counts against the container, or could not be made.
+func bad(b fact.Probed) bool { return b.Verdict == fact.Failure || b.Verdict == fact.Unknown }
+
+// describeProbe words one attempt, or a run of successes.
+func describeProbe(b fact.Probed) (string, map[string]any) {
+	kind := kindWord(b.Probe)
+	v := values("probe", b.Probe, "verdict", b.Verdict, "took", b.Took.String(), "count", b.Count, "message", b.Message)
+	if ev := b.Evidence; ev != nil {
+		for k, x := range values("handler", ev.Handler, "target", ev.Target, "remote", ev.Remote, "connect", ev.Connect.String(),
+			"firstByte", ev.FirstByte.String(), "status", ev.Status, "output", brief(ev.Output, kept), "errno", ev.Errno, "timeout", ev.Timeout) {
+			v[k] = x
+		}
+		if ev.ExitCode != nil {
+			v["exitCode"] = *ev.ExitCode
+		}
+		if s := ev.Header["Server"]; s != "" {
+			v["server"] = s
+		}
+	}
+	if !bad(b) {
+		text := fmt.Sprintf("%s probe succeeds", kind)
+		if b.Count > 1 {
+			text += fmt.Sprintf(", %d times since", b.Count)
+		}
+		return text + fmt.Sprintf(" (at most %s)", span(b.Took)), v
+	}
+	p := probing{last: b, kind: b.Probe, mode: modeOf(b)}
+	text := fmt.Sprintf("%s probe failed: %s", kind, cmp.Or(p.how(), "no message"))
+	if p.mode == silent || p.mode == commandLate {
+		text = fmt.Sprintf("%s probe failed: no answer after %s", kind, span(b.Took))
+	}
+	if p.mode == impossible {
+		text = fmt.Sprintf("%s probe could not be made: %s", kind, brief(b.Message, kept))
+	}
+	if p.mode == answered && b.Evidence.Output != "" {
+		text += ", saying: " + brief(b.Evidence.Output, 60)
+	}
+	return text, v
+}

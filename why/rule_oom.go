@@ -1,0 +1,186 @@
+package why
+
+import (
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"whylet.dev/whylet/fact"
+)
+
+// follows is how soon after the OOM kill of a child the end of its container is
+// taken for its consequence: a parent that waits ends within milliseconds, the
+// rest is for a slow machine. package health uses the same.
+const follows = 2 * time.Second
+
+// oomMain: the OOM killer took the main process. Needs: the kernel's record or
+// the cgroup's counter with the main process as the victim.
+func oomMain(e ending) *finding {
+	var record *fact.Fact
+	for _, f := range e.run.OOMKills {
+		if of[fact.OOMKilled](f).Main {
+			record = f
+		}
+	}
+	if record == nil && !e.exit.MainOOMKilled {
+		return nil
+	}
+	f := e.oom(record)
+	f.weight = certain
+	return f
+}
+
+// oomChildThenExit: a child was OOM-killed and the main process, which waited
+// for it, ended at once with an error: a shell hands on 137, stress says 1.
+func oomChildThenExit(e ending) *finding {
+	if e.exit.MainOOMKilled || e.exit.ExitCode == 0 {
+		return nil
+	}
+	var record *fact.Fact
+	for _, f := range e.run.OOMKills {
+		if !of[fact.OOMKilled](f).Main && e.at.Sub(f.When()).Abs() <= follows {
+			record = f
+		}
+	}
+	if record == nil {
+		return nil
+	}
+	f := e.oom(record)
+	f.weight = strong
+	if f.cause == MemoryLimit {
+		f.cause = MemoryLimitChild
+	}
+	how := "the main process ended because of it"
+	if e.exit.ExitCode == 137 {
+		f.weight = certain
+		how = "the main process itself was not killed: it handed on the child's exit code 137"
+	}
+	f.text = strings.TrimSuffix(f.text, ".") + fmt.Sprintf("; %s, with exit code %d.", how, e.exit.ExitCode)
+	return f
+}
+
+// oomNotThis rules out memory where an OOM kill is in sight and is not what
+// ended the run: an earlier one of a child, or one of a sibling for which the
+// runtime marks this container too (cgroup v1 wakes the notifiers of all below
+// the cgroup whose limit was hit).
+func oomNotThis(e ending) *finding {
+	if e.exit.MainOOMKilled {
+		return nil
+	}
+	for _, f := range e.run.OOMKills {
+		if of[fact.OOMKilled](f).Main || e.exit.ExitCode != 0 && e.at.Sub(f.When()).Abs() <= follows {
+			return nil
+		}
+	}
+	note, ok := e.notMemory()
+	if !ok {
+		return nil
+	}
+	f := &finding{cause: note.Cause, weight: refuted, text: note.Text, chain: e.chain(e.run.OOMKills...)}
+	if e.exit.RuntimeReason == "OOMKilled" {
+		f.text += "; the runtime's word OOMKilled is not true of this end"
+	}
+	return f
+}
+
+// oom words an OOM kill in this container, and whose limit it was. record is nil
+// where only the counter tells.
+func (e ending) oom(record *fact.Fact) *finding {
+	f := &finding{chain: e.chain(record)}
+	o := oomRecord(of[fact.OOMKilled](record))
+	if record == nil {
+		o.Main, o.Limit = true, e.limit()
+	}
+	e.h.blameOOM(f, e.run.Container, o)
+	if f.cause == MemoryLimit || f.cause == MemoryLimitChild {
+		f.fixes = append(f.fixes, e.h.memoryFixes(e.run, o)...)
+	}
+	return f
+}
+
+// blameOOM says whose limit an OOM kill was about, and in whose memory it was.
+func (h *History) blameOOM(f *finding, container string, o oomRecord) {
+	victim := fmt.Sprintf("a child process of container %s", container)
+	f.cause = MemoryLimitChild
+	if o.Main {
+		victim = fmt.Sprintf("the main process of container %s", container)
+		f.cause = MemoryLimit
+	}
+	if o.Command != "" {
+		victim += fmt.Sprintf(" (%s, pid %d)", brief(o.Command, 40), o.PID)
+	}
+	switch {
+	case o.machineWide():
+		f.cause = NodeOutOfMemory
+		f.text = fmt.Sprintf("The machine ran out of memory, and the kernel's global OOM killer chose %s; the container's own limit was not the reason.", victim)
+		f.fixes = []Fix{h.inspect("see what uses the node's memory", "kubectl top pods -A --sort-by=memory"), h.specFix("give memory-hungry pods requests and limits that fit the node")}
+	case o.atPod(string(h.Pod.UID)):
+		f.cause = PodMemoryLimit
+		f.text = fmt.Sprintf("The pod as a whole hit its memory limit%s, and the kernel chose %s; the container's own limit was not the reason.", ofSize(o.Limit), victim)
+		f.fixes = []Fix{h.inspect("see which container uses most", h.kubectl("top pod %s --containers", h.Pod.Name)), h.limitsFix("raise the pod's memory limit, or bound its containers one by one")}
+	case o.above():
+		f.cause = NodeOvercommitted
+		f.text = fmt.Sprintf("All pods of the node together hit what pods may have%s, and the kernel chose %s.", ofSize(o.Limit), victim)
+		f.fixes = []Fix{h.inspect("see how much was promised", "kubectl describe nodes | grep -A8 'Allocated resources'")}
+	case o.inFiles():
+		f.cause = MemoryBackedVolume
+		f.text = fmt.Sprintf("Files in memory (a tmpfs volume or /dev/shm) ate the memory limit%s of container %s; the kernel then killed %s, which held only %s itself.",
+			ofSize(o.Limit), container, victim, size(o.held()))
+		f.fixes = []Fix{h.inspect("see what lies in memory", h.exec(container, "df -h -t tmpfs")), h.specFix("give the memory-backed volume a sizeLimit well below the memory limit, or write to disk")}
+	default:
+		f.text = fmt.Sprintf("%s was OOM-killed: container %s hit its memory limit%s.", upper(victim), container, ofSize(o.Limit))
+	}
+}
+
+func ofSize(bytes int64) string {
+	if bytes == 0 {
+		return ""
+	}
+	return " of " + size(bytes)
+}
+
+// oomRecord is the kernel's record of an OOM kill, with what follows from it.
+type oomRecord fact.OOMKilled
+
+// machineWide says whether the machine as a whole had no memory left
+// (mm/oom_kill.c: CONSTRAINT_MEMCG is the only one that is about a cgroup).
+func (o oomRecord) machineWide() bool {
+	return o.Constraint != "" && !strings.Contains(o.Constraint, "MEMCG")
+}
+
+// above says whether the limit that was hit is that of a cgroup around the container's.
+func (o oomRecord) above() bool {
+	return o.OOMCgroup != "" && o.TaskCgroup != "" && o.OOMCgroup != o.TaskCgroup &&
+		strings.HasPrefix(o.TaskCgroup, strings.TrimSuffix(o.OOMCgroup, "/")+"/")
+}
+
+// atPod says whether that is the pod's own cgroup, which has its UID in the name
+// (systemd's driver writes underscores).
+func (o oomRecord) atPod(uid string) bool {
+	if uid == "" || !o.above() {
+		return false
+	}
+	base := path.Base(o.OOMCgroup)
+	return strings.Contains(base, uid) || strings.Contains(base, strings.ReplaceAll(uid, "-", "_"))
+}
+
+// held is what the processes of the kernel's table held together; of the victim
+// alone where there is no table.
+func (o oomRecord) held() int64 {
+	var sum int64
+	for _, t := range o.Tasks {
+		sum += t.RSS
+	}
+	if sum == 0 {
+		sum = o.AnonRSS + o.FileRSS + o.ShmemRSS
+	}
+	return sum
+}
+
+// inFiles says whether most of the limit was taken by what no process maps.
+// Page cache would have been given back first, so those are files in memory.
+// The table counts shared memory once a process: it can only look too large.
+func (o oomRecord) inFiles() bool {
+	return o.Limit > 0 && len(o.Tasks) > 0 && o.held() < o.Limit/2
+}

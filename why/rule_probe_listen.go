@@ -1,0 +1,199 @@
+package why
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
+)
+
+type portSpec = v1.ContainerPort
+
+// declares says whether a container's spec names the port.
+func declares(c *v1.Container, port int) bool {
+	return slices.ContainsFunc(c.Ports, func(p v1.ContainerPort) bool { return int(p.ContainerPort) == port })
+}
+
+// refusedAndLooked is what the rules about listeners need: a refused connection,
+// and a look at what listens meanwhile.
+func (p *probing) refusedAndLooked() (at *fact.Fact, look fact.Looked, ok bool) {
+	if p.mode != refused {
+		return nil, look, false
+	}
+	return p.look()
+}
+
+// probeListenerGone: the port was served and is not any more, while the main
+// process lives. Needs: successes before, and a look that finds nobody on the
+// port. Who served it tells a worker that ended from a main process that let go.
+func probeListenerGone(p *probing) *finding {
+	at, look, ok := p.refusedAndLooked()
+	if !ok || len(p.before) == 0 {
+		return nil
+	}
+	if here, _ := p.listeners(look); len(here) > 0 || look.State == "Z" {
+		return nil
+	}
+	f := &finding{cause: AppNotListening, weight: fair, chain: p.chain(at)}
+	f.text = fmt.Sprintf("Nothing listens on port %d of container %s any more, after %s had succeeded %s; its main process lives.",
+		p.port(), p.run.Container, p.what(), times(int(succeededTimes(p.before))))
+	f.fixes = append([]Fix{p.h.inspect("see which processes are left", p.h.exec(p.run.Container, "ps"))}, p.h.logsFix(p.run)...)
+	if earlier, who, ok := p.servedBy(); ok && who.PID != 0 && look.PID != 0 {
+		f.chain = append(f.chain, link(earlier))
+		if who.PID != look.PID {
+			f.cause, f.weight = ChildProcessEnded, strong
+			f.text = fmt.Sprintf("The process that served port %d of container %s ended by itself (%s, pid %d); the main process lives on without it.", p.port(), p.run.Container, brief(who.Command, 30), who.PID)
+			return f
+		}
+		f.weight = strong
+		f.text = fmt.Sprintf("The main process of container %s closed port %d, and lives.", p.run.Container, p.port())
+		return f
+	}
+	if p.fewerProcesses(look) {
+		f.cause, f.weight = ChildProcessEnded, strong
+		f.text = fmt.Sprintf("A process of container %s ended by itself, and with it the listener on port %d; the main process lives.", p.run.Container, p.port())
+	}
+	return f
+}
+
+// servedBy finds who listened on the port in an earlier look of this run.
+func (p *probing) servedBy() (*fact.Fact, fact.Listener, bool) {
+	for _, f := range slices.Backward(p.run.Looks) {
+		if f.Seen.After(p.from) {
+			continue
+		}
+		if here, _ := p.listeners(of[fact.Looked](f)); len(here) > 0 {
+			return f, here[0], true
+		}
+	}
+	return nil, fact.Listener{}, false
+}
+
+// fewerProcesses says whether the container has fewer processes than it had
+// while the probe succeeded.
+func (p *probing) fewerProcesses(look fact.Looked) bool {
+	for _, f := range p.run.Looks {
+		if b := of[fact.Looked](f); f.Seen.Before(p.from) && b.Processes > look.Processes && look.Processes > 0 {
+			return true
+		}
+	}
+	var first, last int64
+	for _, f := range p.run.Samples {
+		if n := of[fact.Sampled](f).PIDs; n > 0 {
+			if f.Seen.Before(p.from) {
+				first = max(first, n)
+			} else {
+				last = n
+			}
+		}
+	}
+	return last > 0 && first > last
+}
+
+// probeNeverListened: alive, and nothing listens anywhere in the pod.
+func probeNeverListened(p *probing) *finding {
+	at, look, ok := p.refusedAndLooked()
+	if !ok || len(p.before) > 0 || len(look.Listeners) > 0 {
+		return nil
+	}
+	f := &finding{cause: AppNotListening, weight: fair, chain: p.chain(at)}
+	f.text = fmt.Sprintf("Container %s runs and listens on no port at all, so %s is refused.", p.run.Container, p.what())
+	if p.worked() {
+		f.weight = weak // it did in an earlier run: it may be starting
+	}
+	if share(look) >= busyShare {
+		f.weight = weak
+	}
+	f.fixes = append(p.h.logsFix(p.run), p.h.inspect("see what it does", p.h.exec(p.run.Container, "ps")))
+	return f
+}
+
+// probeListensElsewhere: it listens, and not where the probe asks: only on
+// loopback, on another port than the one that its spec declares, or the probe
+// has the wrong number.
+func probeListensElsewhere(p *probing) *finding {
+	at, look, ok := p.refusedAndLooked()
+	if !ok || p.worked() {
+		return nil
+	}
+	here, elsewhere := p.listeners(look)
+	mine := slices.DeleteFunc(elsewhere, func(l fact.Listener) bool {
+		owner := p.h.owner(l.PID)
+		return owner != "" && owner != p.run.Container
+	})
+	if len(here) > 0 || len(mine) == 0 {
+		return nil
+	}
+	f := &finding{cause: ProbeWrongPort, weight: strong, chain: p.chain(at)}
+	onLoopback := slices.ContainsFunc(mine, func(l fact.Listener) bool {
+		host, port, err := net.SplitHostPort(l.Address)
+		return err == nil && loopback(host) && port == fmt.Sprint(p.port())
+	})
+	switch {
+	case onLoopback:
+		f.cause, f.weight = AppListensElse, certain
+		f.text = fmt.Sprintf("Container %s listens on port %d only on loopback (%s); probes and Services come from outside and are refused.", p.run.Container, p.port(), listening(mine))
+		f.fixes = []Fix{p.h.specFix("have the application listen on all addresses (0.0.0.0 or ::)")}
+	case p.of != nil && declares(p.of, p.port()):
+		f.cause = AppListensElse
+		f.text = fmt.Sprintf("Container %s declares port %d and listens elsewhere: %s. %s has never succeeded.", p.run.Container, p.port(), listening(mine), upper(p.what()))
+		f.fixes = []Fix{p.h.specFix("make the application's port and the declared one the same")}
+	default:
+		f.text = fmt.Sprintf("The %s probe asks on port %d, where container %s has never listened; it listens on %s.", kindWord(p.kind), p.port(), p.run.Container, listening(mine))
+		f.fixes = []Fix{p.h.specFix("give the probe the port that the application listens on")}
+	}
+	return f
+}
+
+// together is how close the first failures of several pods lie when one thing
+// made them fail.
+const together = 1 // periods
+
+// probeDependency: the probe tests something else, which is down: pods that have
+// the same probe and had been well began to fail at the same time and in the same way.
+func probeDependency(p *probing) *finding {
+	ev := p.last.Evidence
+	if ev == nil || len(p.before) == 0 || p.mode != answered && p.mode != exitCode && p.mode != commandLate {
+		return nil
+	}
+	pods := map[fact.Pod]*fact.Fact{}
+	for i := range p.h.Neighbours {
+		f := &p.h.Neighbours[i]
+		b := of[fact.Probed](f)
+		if !bad(b) || b.Evidence == nil || modeOf(b) != p.mode || b.Evidence.Status != ev.Status || pathOf(b.Evidence.Target) != pathOf(ev.Target) || b.Evidence.Output != ev.Output {
+			continue
+		}
+		if f.When().Sub(p.from).Abs() > together*p.period() {
+			continue
+		}
+		pods[f.Pod] = f
+	}
+	if len(pods) == 0 {
+		return nil
+	}
+	f := &finding{cause: DependencyDown, weight: fair, chain: p.chain()}
+	var names []string
+	for pod := range pods {
+		names = append(names, pod.String())
+	}
+	slices.Sort(names)
+	if len(pods) > 1 {
+		f.weight = strong
+	}
+	f.text = fmt.Sprintf("What %s depends on is down: %s began to fail in the same way at the same time (%s).", p.what(), plural(len(pods), "other pod"), brief(strings.Join(names, ", "), 120))
+	f.fixes = []Fix{p.h.specFix("probe only the container itself, so that an outage elsewhere does not restart or remove it"), p.h.inspect("see what the pods have in common", "kubectl get pods -A -o wide")}
+	return f
+}
+
+// pathOf is a probe's target without the address of its pod.
+func pathOf(target string) string {
+	if _, rest, ok := strings.Cut(target, "://"); ok {
+		_, path, _ := strings.Cut(rest, "/")
+		return "/" + path
+	}
+	return target
+}

@@ -1,0 +1,245 @@
+package why
+
+import (
+	"fmt"
+	"time"
+
+	"whylet.dev/whylet/fact"
+)
+
+// throttled is the share of CPU periods from which on a quota counts as what
+// stalled the container.
+const throttledShare = 0.5
+
+// busyShare is the CPU use from which on a process counts as at work, idleShare
+// that up to which it counts as idle.
+const (
+	busyShare = 0.5
+	idleShare = 0.02
+)
+
+func share(look fact.Looked) float64 {
+	if look.Over <= 0 {
+		return -1
+	}
+	return float64(look.CPUUsed) / float64(look.Over)
+}
+
+// around are the first and the last sample taken around the failed attempts, nil
+// without two of them.
+func (p *probing) around() (first, last *fact.Fact) {
+	margin := 2*p.period() + 5*time.Second
+	for _, f := range p.run.Samples {
+		switch {
+		case f.Seen.Before(p.from.Add(-margin)), f.Seen.After(p.until.Add(margin)):
+		case first == nil:
+			first = f
+		default:
+			last = f
+		}
+	}
+	if last == nil {
+		return nil, nil
+	}
+	return first, last
+}
+
+// late says whether the attempts failed by being slow.
+func (p *probing) late() bool { return p.mode == silent || p.mode == commandLate }
+
+// probeThrottled: its own CPU limit stalled it. Needs: two samples between which
+// at least half of the CPU periods were throttled.
+func probeThrottled(p *probing) *finding {
+	if !p.late() {
+		return nil
+	}
+	a, b := p.around()
+	if a == nil {
+		return nil
+	}
+	before, after := of[fact.Sampled](a), of[fact.Sampled](b)
+	periods, stalled := after.Periods-before.Periods, after.ThrottledPeriods-before.ThrottledPeriods
+	f := &finding{cause: CPUThrottled, weight: refuted, chain: links(b)}
+	if periods <= 0 {
+		if after.Periods == 0 {
+			f.text = "it has no CPU limit that could have stalled it"
+			return f
+		}
+		return nil
+	}
+	part := float64(stalled) / float64(periods)
+	if part < throttledShare {
+		f.text = fmt.Sprintf("only %d of %d CPU periods were throttled meanwhile", stalled, periods)
+		return f
+	}
+	f.weight = strong
+	if part >= 0.8 {
+		f.weight = certain
+	}
+	f.chain = p.chain(a, b)
+	f.text = fmt.Sprintf("Container %s was stalled by its own CPU limit%s: %d of %d CPU periods were throttled while %s timed out.",
+		p.run.Container, p.cpuLimit(), stalled, periods, p.what())
+	f.fixes = []Fix{p.h.limitsFix("raise or remove the CPU limit of container " + p.run.Container), p.h.specFix("or raise the probe's timeoutSeconds")}
+	return f
+}
+
+func (p *probing) cpuLimit() string {
+	if p.of == nil || p.of.Resources.Limits.Cpu().IsZero() {
+		return ""
+	}
+	return " of " + p.of.Resources.Limits.Cpu().String() + " CPU"
+}
+
+// probeNodeCPU: it wanted to run and was not let, without a quota of its own.
+func probeNodeCPU(p *probing) *finding {
+	if !p.late() {
+		return nil
+	}
+	a, b := p.around()
+	if a == nil {
+		return nil
+	}
+	before, after := of[fact.Sampled](a), of[fact.Sampled](b)
+	over := b.Seen.Sub(a.Seen)
+	waited, throttledFor := after.CPUSome-before.CPUSome, after.ThrottledTime-before.ThrottledTime
+	if over <= 0 || waited-throttledFor < over/2 {
+		return nil
+	}
+	return &finding{
+		cause: NodeCPUSaturated, weight: strong, chain: p.chain(a, b),
+		text: fmt.Sprintf("The node had no CPU left: processes of container %s waited for a CPU for %s of %s, without any limit of their own, while %s timed out.",
+			p.run.Container, span(waited-throttledFor), span(over), p.what()),
+		fixes: []Fix{p.h.inspect("see who uses the CPU", "kubectl top pods -A --sort-by=cpu"), p.h.specFix("give the container a CPU request, so that it gets its share")},
+	}
+}
+
+// probeOverloaded: it is busy and answers too late.
+func probeOverloaded(p *probing) *finding {
+	if !p.late() || p.last.Evidence == nil || p.last.Evidence.Handler == "exec" {
+		return nil
+	}
+	at, look, ok := p.look()
+	if !ok || share(look) < 0 {
+		return nil
+	}
+	f := &finding{cause: AppOverloaded, weight: refuted, chain: links(at)}
+	if share(look) < busyShare {
+		if share(look) <= idleShare {
+			f.text = fmt.Sprintf("its main process used only %s CPU in %s", span(look.CPUUsed), span(look.Over))
+			return f
+		}
+		return nil
+	}
+	f.weight, f.chain = strong, p.chain(at)
+	f.text = fmt.Sprintf("Container %s is busy (%s CPU in %s) and does not answer %s within its timeout of %s.", p.run.Container, span(look.CPUUsed), span(look.Over), p.what(), span(p.timeout()))
+	f.fixes = append([]Fix{p.h.inspect("see what it is busy with", p.h.exec(p.run.Container, "top -b -n 1"))}, p.h.probeFixes(p)...)
+	return f
+}
+
+// probeAnswersLate: answers do come, after the timeout. Needs: successes close to
+// the timeout between or before the failures, or a first byte that was seen late.
+func probeAnswersLate(p *probing) *finding {
+	if !p.late() {
+		return nil
+	}
+	late := p.last.Evidence != nil && p.last.Evidence.FirstByte > p.timeout()
+	slow, quick := p.slowSuccesses()
+	f := &finding{cause: ProbeTimeoutTooShort, weight: fair, chain: p.chain()}
+	f.fixes = []Fix{p.h.specFix(fmt.Sprintf("raise the probe's timeoutSeconds above %s", span(p.timeout()))), p.h.inspect("let the history propose one", p.h.why("--suggest"))}
+	switch {
+	case late && quick > 0, slow > 0 && quick > 2*slow:
+		f.cause = AppOverloaded
+		f.text = fmt.Sprintf("The application became slow: it answered %s within %s before, and now later than the timeout of %s.", p.what(), span(p.timeout()/5), span(p.timeout()))
+		if late {
+			f.weight = strong
+			f.text = fmt.Sprintf("The application became slow: it connects at once (%s) and its first byte comes after %s, later than the timeout of %s.",
+				span(p.last.Evidence.Connect), span(p.last.Evidence.FirstByte), span(p.timeout()))
+		}
+	case late:
+		f.weight = strong
+		f.text = fmt.Sprintf("The answers to %s come, and later than its timeout: the first byte after %s, where %s are allowed.", p.what(), span(p.last.Evidence.FirstByte), span(p.timeout()))
+	case slow > 0:
+		f.weight = strong
+		f.text = fmt.Sprintf("The answers to %s are good, and often later than its timeout of %s: %s took more than half of it, the others were too late.",
+			p.what(), span(p.timeout()), plural(int(slow), "good answer"))
+	default:
+		return nil
+	}
+	return f
+}
+
+// slowSuccesses counts good answers that took more than half of the timeout, and
+// those that took less than a fifth.
+func (p *probing) slowSuccesses() (slow, quick int64) {
+	for _, f := range p.ever {
+		b := of[fact.Probed](f)
+		if len(b.Latency) == 0 {
+			switch {
+			case b.Took > p.timeout()/2:
+				slow++
+			case b.Took < p.timeout()/5:
+				quick++
+			}
+			continue
+		}
+		for i, n := range b.Latency {
+			var least, most time.Duration
+			if i > 0 {
+				least = fact.LatencyBounds[i-1]
+			}
+			most = 1 << 62
+			if i < len(fact.LatencyBounds) {
+				most = fact.LatencyBounds[i]
+			}
+			switch {
+			case least >= p.timeout()/2:
+				slow += n
+			case most <= p.timeout()/5:
+				quick += n
+			}
+		}
+	}
+	return slow, quick
+}
+
+// probeHang: it holds the port, uses no CPU and takes no connection. Needs:
+// connections that wait to be accepted, and an idle process that is not stopped.
+// An application that accepts and then says nothing may only be slow: without a
+// late answer to show for it that stays open.
+func probeHang(p *probing) *finding {
+	if p.mode != silent && p.mode != unreachable {
+		return nil
+	}
+	at, look, ok := p.look()
+	if !ok || share(look) > idleShare || look.State == "T" || look.State == "t" {
+		return nil
+	}
+	here, _ := p.listeners(look)
+	f := &finding{cause: AppHang, weight: weak, chain: p.chain(at)}
+	f.fixes = append([]Fix{p.h.inspect("see where it waits", fmt.Sprintf("cat /proc/%d/wchan /proc/%d/stack   # on the node", look.PID, look.PID))}, p.h.logsFix(p.run)...)
+	waiting := 0
+	for _, l := range here {
+		waiting += l.Backlog
+	}
+	switch {
+	case waiting > 0:
+		f.weight = strong
+		f.text = fmt.Sprintf("Container %s hangs: it holds port %d, its main process %s, and %s to be accepted.",
+			p.run.Container, p.port(), idleWords(look), plural(waiting, "connection")+" wait")
+	case look.State == "D":
+		f.weight = strong
+		f.text = fmt.Sprintf("Container %s hangs: its main process waits for a disk that does not answer.", p.run.Container)
+	case len(here) > 0:
+		f.text = "it holds its port, idles and does not answer in time"
+	default:
+		return nil
+	}
+	return f
+}
+
+func idleWords(look fact.Looked) string {
+	if look.Over > 0 {
+		return "used " + span(look.CPUUsed) + " CPU in " + span(look.Over)
+	}
+	return stateWords(look.State)
+}

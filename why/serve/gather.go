@@ -1,0 +1,175 @@
+package serve
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/journal"
+	"whylet.dev/whylet/why"
+)
+
+// Question is what somebody wants to know.
+type Question struct {
+	Namespace string
+	// Name of the pod; empty: all pods that are not gone.
+	Name string
+	// UID tells pods of one name apart; empty: the newest.
+	UID types.UID
+	why.Options
+}
+
+// NotKnownError says that a journal has nothing about a pod.
+type NotKnownError struct {
+	Namespace, Name string
+	// Near are pods with names like it, as namespace/name.
+	Near []string
+}
+
+func (e *NotKnownError) Error() string {
+	text := fmt.Sprintf("nothing is known of a pod %s", strings.TrimPrefix(e.Namespace+"/"+e.Name, "/"))
+	if len(e.Near) > 0 {
+		text += "; there is " + strings.Join(e.Near, ", ")
+	}
+	return text
+}
+
+// One answers about one pod. The error is a *[NotKnownError] when the journal has
+// nothing about it, or the journal's own.
+func One(s journal.Source, q Question) (why.Answer, error) {
+	spans := s.Pods()
+	span, ok := newest(spans, q)
+	if !ok {
+		return why.Answer{}, &NotKnownError{Namespace: q.Namespace, Name: q.Name, Near: near(spans, q)}
+	}
+	return answer(s, span, q.Options)
+}
+
+// All answers about every pod of the namespace (empty: of all) that is not gone,
+// worst first.
+func All(s journal.Source, q Question) ([]why.Answer, error) {
+	var all []why.Answer
+	for _, span := range s.Pods() {
+		if span.Pod.Name == "" || q.Namespace != "" && span.Pod.Namespace != q.Namespace {
+			continue
+		}
+		a, err := answer(s, span, q.Options)
+		if err != nil {
+			return all, err
+		}
+		if !gone(a) {
+			all = append(all, a)
+		}
+	}
+	why.WorstFirst(all)
+	return all, nil
+}
+
+func gone(a why.Answer) bool {
+	return slices.ContainsFunc(a.Symptoms, func(s why.Symptom) bool { return s.Kind == why.Disappeared })
+}
+
+// newest is the pod of that name that was heard of last.
+func newest(spans []journal.PodSpan, q Question) (journal.PodSpan, bool) {
+	var best journal.PodSpan
+	for _, p := range spans {
+		if p.Pod.Name == "" || p.Pod.Name != q.Name || q.Namespace != "" && p.Pod.Namespace != q.Namespace || q.UID != "" && p.Pod.UID != q.UID {
+			continue
+		}
+		if best.Pod.Name == "" || p.First.After(best.First) {
+			best = p
+		}
+	}
+	return best, best.Pod.Name != ""
+}
+
+// near lists pods with names like the one asked for.
+func near(spans []journal.PodSpan, q Question) []string {
+	var names []string
+	for _, p := range spans {
+		if p.Pod.Name != "" && (q.Namespace == "" || p.Pod.Namespace == q.Namespace || p.Pod.Name == q.Name) && Alike(p.Pod.Name, q.Name) {
+			names = append(names, p.Pod.String())
+		}
+	}
+	slices.Sort(names)
+	return names[:min(len(names), 5)]
+}
+
+// Alike says whether two names look like each other: one name has the other's beginning in it.
+func Alike(a, b string) bool {
+	stem := b[:min(len(b), max(3, len(b)/2))]
+	return stem != "" && strings.Contains(a, stem)
+}
+
+func answer(s journal.Source, span journal.PodSpan, o why.Options) (why.Answer, error) {
+	facts, err := collect(s, journal.Query{UID: span.Pod.UID})
+	if err != nil {
+		return why.Answer{}, err
+	}
+	node, err := collect(s, journal.Query{Node: true, From: span.First.Add(-time.Minute)})
+	if err != nil {
+		return why.Answer{}, err
+	}
+	neighbours, err := neighbours(s, span.Pod, facts)
+	if err != nil {
+		return why.Answer{}, err
+	}
+	o.Journal.From = span.First
+	o.Journal.Complete = len(facts) > 0 && facts[0].Body.Kind() == (fact.SpecSeen{}).Kind()
+	return why.Explain(why.NewHistory(span.Pod, facts, node, neighbours), o), nil
+}
+
+func collect(s journal.Source, q journal.Query) ([]fact.Fact, error) {
+	var facts []fact.Fact
+	for f, err := range s.Query(q) {
+		if err != nil {
+			return nil, fmt.Errorf("reading the journal: %w", err)
+		}
+		facts = append(facts, f)
+	}
+	return facts, nil
+}
+
+// aside is how far around the beginning of a failure other pods are looked at.
+const aside = 30 * time.Second
+
+// neighbours are failed probe attempts of other pods around the time at which
+// this pod's newest failures began: whether one thing made several fail.
+func neighbours(s journal.Source, pod fact.Pod, facts []fact.Fact) ([]fact.Fact, error) {
+	began := onset(facts)
+	if began.IsZero() {
+		return nil, nil
+	}
+	all, err := collect(s, journal.Query{Kinds: []fact.Kind{fact.Probed{}.Kind()}, From: began.Add(-aside), To: began.Add(aside)})
+	return slices.DeleteFunc(all, func(f fact.Fact) bool {
+		b, ok := f.Body.(fact.Probed)
+		return f.Pod.UID == pod.UID || !ok || b.Verdict != fact.Failure
+	}), err
+}
+
+// onset is when the newest row of failures began that followed a success; zero
+// when there was none.
+func onset(facts []fact.Fact) time.Time {
+	type row struct {
+		container string
+		probe     fact.ProbeKind
+	}
+	worked := map[row]bool{}
+	var began time.Time
+	for _, f := range facts {
+		b, ok := f.Body.(fact.Probed)
+		if !ok {
+			continue
+		}
+		key := row{f.Container, b.Probe}
+		if b.Verdict == fact.Failure && worked[key] {
+			began = f.When()
+		}
+		worked[key] = b.Verdict == fact.Success || b.Verdict == fact.Warning
+	}
+	return began
+}

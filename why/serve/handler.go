@@ -1,0 +1,87 @@
+package serve
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"whylet.dev/whylet/health"
+	"whylet.dev/whylet/journal"
+	"whylet.dev/whylet/why"
+)
+
+// List is several answers, worst first.
+type List struct {
+	APIVersion string       `json:"apiVersion"`
+	Kind       string       `json:"kind"`
+	Items      []why.Answer `json:"items"`
+}
+
+// ListKind is the kind of a [List].
+const ListKind = "AnswerList"
+
+// NewList makes a list of answers.
+func NewList(items []why.Answer) List {
+	if items == nil {
+		items = []why.Answer{}
+	}
+	return List{APIVersion: why.APIVersion, Kind: ListKind, Items: items}
+}
+
+// Handler answers GET ?namespace=&name=&container=&since= from a journal: with an
+// Answer about the pod, with an AnswerList when no name is given, with 404 when
+// nothing is known of it, and with 400 when the question makes no sense. Who may
+// ask is for the server around it. It may be used from many goroutines.
+func Handler(s journal.Source, policy health.Policy) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			http.Error(w, "only GET is answered", http.StatusMethodNotAllowed)
+			return
+		}
+		q, err := question(r)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		q.Policy = policy
+		var body any
+		if q.Name == "" {
+			var all []why.Answer
+			all, err = All(s, q)
+			body = NewList(all)
+		} else {
+			body, err = One(s, q)
+		}
+		var unknown *NotKnownError
+		switch {
+		case errors.As(err, &unknown):
+			http.Error(w, err.Error(), http.StatusNotFound)
+		case err != nil:
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		default:
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(body)
+		}
+	})
+}
+
+func question(r *http.Request) (Question, error) {
+	v := r.URL.Query()
+	q := Question{Namespace: v.Get("namespace"), Name: v.Get("name"), UID: types.UID(v.Get("uid"))}
+	if kind := v.Get("kind"); kind != "" && kind != "pod" {
+		return q, errors.New("a node answers about pods only; kubectl why finds the pods of other kinds")
+	}
+	q.Now = time.Now().UTC()
+	q.Container = v.Get("container")
+	if since := v.Get("since"); since != "" {
+		d, err := time.ParseDuration(since)
+		if err != nil || d < 0 {
+			return q, errors.New("since is not a duration such as 2h: " + since)
+		}
+		q.Since = q.Now.Add(-d)
+	}
+	return q, nil
+}

@@ -1,0 +1,325 @@
+package why
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
+)
+
+// notStarted is the case of a container that cannot be started: why?
+type notStarted struct {
+	h    *History
+	run  *Run
+	fact *fact.Fact
+	// reason and message are those that Kubernetes shows.
+	reason, message string
+}
+
+// startTrouble says whether the newest run of a container could not be started.
+func (h *History) startTrouble(name string, runs []*Run) (trouble, bool) {
+	last := runs[len(runs)-1]
+	if last.Started != nil {
+		return trouble{}, false
+	}
+	newest := func(r *Run) *fact.Fact {
+		if r.Failed != nil {
+			return r.Failed
+		}
+		for i := len(r.Images) - 1; i >= 0; i-- {
+			if _, ok := r.Images[i].Body.(fact.ImageFailed); ok {
+				return r.Images[i]
+			}
+			if _, ok := r.Images[i].Body.(fact.ImageReady); ok {
+				return nil
+			}
+		}
+		return nil
+	}
+	f := newest(last)
+	for i := len(runs) - 2; f == nil && i >= 0 && runs[i].Started == nil; i-- {
+		f = newest(runs[i])
+	}
+	if f == nil {
+		return trouble{}, false
+	}
+	first, count := f, 0
+	for i := range h.Facts {
+		switch h.Facts[i].Body.(type) {
+		case fact.StartFailed, fact.ImageFailed:
+			if h.Facts[i].Container == name {
+				count++
+				first = earlier(first, &h.Facts[i])
+			}
+		}
+	}
+	return trouble{
+		Symptom{Kind: NotStarting, Container: name, Count: count, First: first.When(), Last: f.When(), Text: fmt.Sprintf("container %s does not start", name)},
+		func(id string) Verdict { return h.explainStart(last, f, id) },
+	}, true
+}
+
+func earlier(a, b *fact.Fact) *fact.Fact {
+	if b.When().Before(a.When()) {
+		return b
+	}
+	return a
+}
+
+// explainStart says why a container could not be started.
+func (h *History) explainStart(run *Run, failed *fact.Fact, id string) Verdict {
+	c := notStarted{h: h, run: run, fact: failed}
+	rules := startRules
+	switch b := failed.Body.(type) {
+	case fact.StartFailed:
+		c.reason, c.message = b.Reason, b.Message
+	case fact.ImageFailed:
+		c.reason, c.message = b.Reason, b.Message
+		rules = imageRules
+	}
+	best, rest := judge(rules, c)
+	if best != nil {
+		return best.verdict(id, run.Container, rest)
+	}
+	return undecided(id, run.Container, fmt.Sprintf("Container %s does not start (%s): %s.", run.Container, c.reason, brief(c.message, kept)), c.chain(), rest,
+		"The words of the runtime fit no cause that is known here.", h.describeFix())
+}
+
+// chain is the decision to start, and what came of it.
+func (c notStarted) chain() []Link {
+	var start *fact.Fact
+	for _, id := range c.fact.Because {
+		if f, ok := c.h.Fact(id); ok {
+			start = f
+		}
+	}
+	return links(start, c.fact)
+}
+
+func (c notStarted) says(parts ...string) bool {
+	text := strings.ToLower(c.message)
+	for _, p := range parts {
+		if strings.Contains(text, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// startRules class why the runtime or the node could not make or start a
+// container. CRI has no codes for these: the class is in the words of the node
+// itself, of runc and of the kernel.
+var startRules = []rule[notStarted]{
+	{"config-missing", func(c notStarted) *finding {
+		if c.reason != "CreateContainerConfigError" || !c.says("couldn't find key", "not found") {
+			return nil
+		}
+		what := brief(c.message, kept)
+		text := fmt.Sprintf("Container %s needs something that does not exist: %s.", c.run.Container, what)
+		if c.says("couldn't find key") {
+			text = fmt.Sprintf("Container %s needs a key that its ConfigMap or Secret does not have: %s.", c.run.Container, what)
+		}
+		kind, name, _ := c.h.missingObject(c.message)
+		return &finding{
+			cause: ConfigMissing, weight: certain, certainty: Recorded, chain: c.chain(), text: text,
+			fixes: []Fix{c.h.inspect("see what is there", c.h.kubectl("get %s %s -o yaml", kind, name)), {Text: "create it, or add the key: the container starts by itself then", Risk: Safe}},
+		}
+	}},
+	{"security-refused", func(c notStarted) *finding {
+		if !c.says("runasnonroot", "run as root", "non-root", "seccomp", "apparmor", "capabilit", "operation not permitted", "permission denied") {
+			return nil
+		}
+		f := &finding{cause: SecurityRefused, weight: certain, certainty: Recorded, chain: c.chain()}
+		f.text = fmt.Sprintf("The security settings of container %s do not let it start: %s.", c.run.Container, brief(c.message, kept))
+		if !c.says("runasnonroot", "run as root", "non-root") {
+			f.weight, f.certainty = strong, Inferred
+		}
+		if c.says("permission denied") && c.says("exec") && !c.says("seccomp", "apparmor") {
+			f.weight = weak // a file that is not executable says the same
+		}
+		f.fixes = []Fix{c.h.specFix("set runAsUser to a user that the image knows, or change the securityContext")}
+		return f
+	}},
+	{"command-not-found", func(c notStarted) *finding {
+		if !c.says("no such file or directory", "executable file not found", "exec format error", "permission denied", "is a directory") || !c.says("exec") {
+			return nil
+		}
+		f := &finding{cause: AppStartFailed, weight: strong, chain: c.chain()}
+		parts := strings.Split(c.message, "exec: ")
+		f.text = fmt.Sprintf("The command of container %s cannot be run: %s.", c.run.Container, brief(parts[len(parts)-1], 120))
+		if c.says("exec format error") {
+			f.text = fmt.Sprintf("The program of container %s is made for another kind of machine (exec format error).", c.run.Container)
+		}
+		f.fixes = []Fix{c.h.specFix("correct command and args, or use an image that has the program"), c.h.inspect("see what it should run", c.h.kubectl("get pod %s -o jsonpath='{.spec.containers[*].command}'", c.h.Pod.Name))}
+		return f
+	}},
+	{"volume-mount", func(c notStarted) *finding {
+		if !c.says("mount", "subpath") || c.says("exec: ") {
+			return nil
+		}
+		return &finding{
+			cause: VolumeFailed, weight: fair, chain: c.chain(),
+			text:  fmt.Sprintf("A volume could not be mounted into container %s: %s.", c.run.Container, brief(c.message, kept)),
+			fixes: []Fix{c.h.describeFix()},
+		}
+	}},
+	{"hook-before-start", func(c notStarted) *finding {
+		if !strings.Contains(c.reason, "Hook") {
+			return nil
+		}
+		return &finding{cause: HookFailed, weight: certain, certainty: Recorded, chain: c.chain(), text: fmt.Sprintf("A hook of container %s failed before it could start: %s.", c.run.Container, brief(c.message, kept)), fixes: []Fix{c.h.describeFix()}}
+	}},
+	{"runtime-away", func(c notStarted) *finding {
+		if !c.says("connection refused", "transport is closing", "unavailable", "deadline exceeded", "containerd.sock") || c.says("exec: ") {
+			return nil
+		}
+		return &finding{
+			cause: RuntimeFailed, weight: fair, chain: c.chain(), text: fmt.Sprintf("The container runtime did not do its work for container %s: %s.", c.run.Container, brief(c.message, kept)),
+			fixes: []Fix{c.h.inspect("see how the node is", "whylet status")},
+		}
+	}},
+}
+
+// imageRules say why there is no image, in the words of registries and of
+// containerd (docker/resolver, reference/docker).
+var imageRules = []rule[notStarted]{
+	{"image-policy-never", func(c notStarted) *finding {
+		if c.reason != "ErrImageNeverPull" {
+			return nil
+		}
+		return c.image(ImagePolicyNever, certain, Recorded, "is not on the node, and imagePullPolicy is Never",
+			Fix{Text: "load it onto the node", Command: "whylet image load IMAGE.tar", Risk: Safe}, c.h.specFix("set imagePullPolicy to IfNotPresent"))
+	}},
+	{"image-not-found", func(c notStarted) *finding {
+		switch {
+		case c.reason == "InvalidImageName":
+			return c.image(ImageNotFound, certain, Recorded, "is not a valid name of an image", c.h.specFix("correct the image's name"))
+		case c.says("not found", "manifest unknown", "name unknown", "does not exist") && !c.says("no such host", "lookup"):
+			return c.image(ImageNotFound, strong, Inferred, "does not exist in its registry", c.h.specFix("correct the image's name or tag"))
+		}
+		return nil
+	}},
+	{"image-unauthorized", func(c notStarted) *finding {
+		if !c.says("unauthorized", "authorization failed", "access denied", "403 forbidden", "401", "insufficient_scope", "authentication required") {
+			return nil
+		}
+		return c.image(ImageUnauthorized, strong, Inferred, "may not be pulled with the credentials that the pod has (a registry also says this of names that do not exist)",
+			c.h.inspect("see which pull secrets it has", c.h.kubectl("get pod %s -o jsonpath='{.spec.imagePullSecrets}'", c.h.Pod.Name)), c.h.specFix("add an imagePullSecret for the registry"))
+	}},
+	{"image-registry-unreachable", func(c notStarted) *finding {
+		if c.reason != "RegistryUnavailable" && !c.says("no such host", "connection refused", "i/o timeout", "network is unreachable", "no route to host", "tls handshake", "server misbehaving", "connection reset", "x509", "503 service", "502 bad", "500 internal", "context deadline exceeded") {
+			return nil
+		}
+		return c.image(ImageRegistryUnreachable, strong, Inferred, "cannot be pulled: its registry does not answer",
+			c.h.inspect("ask the registry from the node", "curl -sI https://REGISTRY/v2/"), Fix{Text: "or load it onto the node", Command: "whylet image load IMAGE.tar", Risk: Safe})
+	}},
+}
+
+func (c notStarted) image(cause Cause, w weight, certainty Certainty, what string, fixes ...Fix) *finding {
+	name := of[fact.ImageFailed](c.fact).Image
+	f := &finding{cause: cause, weight: w, certainty: certainty, chain: c.chain(), fixes: fixes}
+	f.text = fmt.Sprintf("The image %s of container %s %s.", name, c.run.Container, what)
+	return f
+}
+
+// missingObject guesses from the pod's spec which object a message is about, for
+// a command to look at it.
+func (h *History) missingObject(message string) (kind, name string, ok bool) {
+	words := strings.FieldsFunc(message, func(r rune) bool { return r == ' ' || r == '"' || r == '/' || r == ':' })
+	for i, w := range words {
+		k := strings.ToLower(w)
+		if k != "configmap" && k != "secret" || i+1 >= len(words) {
+			continue
+		}
+		name := words[i+1]
+		if name == h.Pod.Namespace && i+2 < len(words) {
+			name = words[i+2]
+		}
+		return k, name, true
+	}
+	return "configmaps,secrets", "", false
+}
+
+// explainSetUp says why the pod's volumes, cgroup or sandbox cannot be made.
+func (h *History) explainSetUp(failed *fact.Fact, id string) Verdict {
+	b := of[fact.SetUpFailed](failed)
+	f := finding{weight: strong, certainty: Recorded, chain: notStarted{h: h, fact: failed}.chain()}
+	message := brief(b.Message, 200)
+	switch {
+	case b.Stage == "sandbox":
+		f.cause, f.text = SandboxFailed, fmt.Sprintf("The pod's sandbox or network could not be made: %s.", message)
+		f.fixes = []Fix{h.inspect("see how the node is", "whylet status")}
+	case b.Stage == "cgroup":
+		f.cause, f.text = RuntimeFailed, fmt.Sprintf("The pod's cgroup could not be made: %s.", message)
+	case h.objectIsMissing(b.Message):
+		kind, name, _ := h.missingObject(b.Message)
+		f.cause, f.text = ConfigMissing, fmt.Sprintf("A volume of the pod needs something that does not exist: %s.", message)
+		f.fixes = []Fix{h.inspect("see what is there", h.kubectl("get %s %s", kind, name)), {Text: "create it: the pod starts by itself then", Risk: Safe}}
+	default:
+		f.cause, f.text = VolumeFailed, fmt.Sprintf("A volume of the pod cannot be set up: %s.", message)
+		f.fixes = []Fix{h.describeFix()}
+	}
+	return f.verdict(id, "", nil)
+}
+
+func (h *History) objectIsMissing(message string) bool {
+	m := strings.ToLower(message)
+	return (strings.Contains(m, "configmap") || strings.Contains(m, "secret") || strings.Contains(m, "references non-existent")) &&
+		(strings.Contains(m, "not found") || strings.Contains(m, "non-existent"))
+}
+
+// initTroubles are those of a container that has to end before others start.
+func (h *History) initTroubles(name string, ends []*Run, status v1.PodStatus) []trouble {
+	if run := h.Last(name); run.Started != nil && run.Exit == nil && !final(status.Phase) {
+		since := run.Started.When()
+		text := fmt.Sprintf("the pod waits for init container %s, since %s", name, span(max(h.now.Sub(since), 0)))
+		return []trouble{{
+			Symptom{Kind: NotStarting, Container: name, Count: 1, First: since, Last: h.now, Text: text},
+			func(id string) Verdict { v := h.initWaiting(run); return v.verdict(id, name, nil) },
+		}}
+	}
+	bad := 0
+	for _, r := range ends {
+		if of[fact.Exited](r.Exit).ExitCode != 0 {
+			bad++
+		}
+	}
+	if bad == 0 {
+		return nil
+	}
+	last := ends[len(ends)-1]
+	if of[fact.Exited](last.Exit).ExitCode == 0 {
+		return nil // it came through in the end
+	}
+	return []trouble{{
+		Symptom{Kind: NotStarting, Container: name, Count: bad, First: ends[0].Exit.When(), Last: last.Exit.When(), Text: fmt.Sprintf("init container %s failed %s, and the others wait for it", name, times(bad))},
+		func(id string) Verdict { return h.initFailed(last, id) },
+	}}
+}
+
+// initFailed is the verdict on the end of an init container: why it ended stays
+// in the text and among what contributed.
+func (h *History) initFailed(last *Run, id string) Verdict {
+	v := explainExit(h, last, id)
+	v.Contributing = append([]Note{{Cause: v.Cause, Text: v.Text, Facts: idsOf(v.Chain)}}, v.Contributing...)
+	v.Text = fmt.Sprintf("Init container %s fails, so the pod's containers never start. %s", last.Container, v.Text)
+	v.Cause = InitFailed
+	if v.Certainty == Unknown {
+		v.Certainty, v.Rule = Inferred, "init-ended"
+	}
+	return v
+}
+
+// initWaiting is the finding on an init container that goes on.
+func (h *History) initWaiting(run *Run) finding {
+	f := finding{cause: InitWaiting, weight: strong, rule: "init-still-runs", chain: links(run.Start, run.Started)}
+	f.text = fmt.Sprintf("Init container %s has been running for %s and has not ended; the pod's containers start only after it.", run.Container, span(max(h.now.Sub(run.Started.When()), time.Second)))
+	f.fixes = []Fix{
+		h.inspect("see what it waits for", h.kubectl("logs %s -c %s", h.Pod.Name, run.Container)),
+		h.inspect("and what runs in it", h.exec(run.Container, "ps")),
+	}
+	return f
+}

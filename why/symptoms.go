@@ -1,0 +1,263 @@
+package why
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
+)
+
+// trouble is a symptom together with how to explain it.
+type trouble struct {
+	Symptom
+	explain func(symptom string) Verdict
+}
+
+// urgency orders symptoms: what needs a person first comes first.
+var urgency = map[SymptomKind]int{
+	UnknownNode: 1, Evicted: 2, Failed: 3, NotStarting: 4, Pending: 4, Restarted: 5, NotReady: 6, NotServing: 6,
+	Completed: 7, Terminating: 8, Disappeared: 9, Healthy: 10,
+}
+
+// troubles lists what needs an explanation, worst first: what is so now, and
+// what happened as far back as the history goes.
+func (h *History) troubles() []trouble {
+	var all []trouble
+	status, _ := h.status(h.policy)
+	all = append(all, h.podTroubles(status)...)
+	for _, name := range h.Containers() {
+		if h.isEphemeral(name) {
+			continue
+		}
+		all = append(all, h.containerTroubles(name, status)...)
+	}
+	all = append(all, h.readyTroubles(status, all)...)
+	all = append(all, h.endOfPod()...)
+	slices.SortStableFunc(all, func(a, b trouble) int { return cmp.Compare(urgency[a.Kind], urgency[b.Kind]) })
+	if status.Phase == v1.PodSucceeded {
+		slices.SortStableFunc(all, func(a, b trouble) int { return cmp.Compare(done(a), done(b)) })
+	}
+	return all
+}
+
+func done(t trouble) int {
+	if t.Kind == Completed {
+		return 0
+	}
+	return 1
+}
+
+func (h *History) isEphemeral(name string) bool {
+	return h.Object != nil && slices.ContainsFunc(h.Object.Spec.EphemeralContainers, func(c v1.EphemeralContainer) bool { return c.Name == name })
+}
+
+// isInit says whether a container is an init container that is to end.
+func (h *History) isInit(name string) bool {
+	return h.Object != nil && slices.ContainsFunc(h.Object.Spec.InitContainers, func(c v1.Container) bool {
+		return c.Name == name && (c.RestartPolicy == nil || *c.RestartPolicy != v1.ContainerRestartPolicyAlways)
+	})
+}
+
+// podTroubles are those of the pod as a whole: eviction, refusal, set-up.
+func (h *History) podTroubles(status v1.PodStatus) []trouble {
+	var all []trouble
+	if f, _, ok := Latest[fact.Evict](h, time.Time{}); ok {
+		all = append(all, trouble{
+			Symptom{Kind: Evicted, First: f.Seen, Last: f.Seen, Count: 1, Text: "the pod was evicted from its node"},
+			func(id string) Verdict { v := h.evictionFinding(); return v.verdict(id, "", nil) },
+		})
+	}
+	if f, b, ok := Latest[fact.Refused](h, time.Time{}); ok {
+		all = append(all, trouble{
+			Symptom{Kind: Failed, First: f.Seen, Last: f.Seen, Count: 1, Text: "the node refused the pod"},
+			func(id string) Verdict { v := h.refusal(f, b); return v.verdict(id, "", nil) },
+		})
+	}
+	if status.Phase == v1.PodFailed && status.Reason == "DeadlineExceeded" {
+		v := h.deadlineFinding()
+		last := h.lastSeen()
+		all = append(all, trouble{
+			Symptom{Kind: Failed, First: last, Last: last, Count: 1, Text: "the pod failed: it was active for too long"},
+			func(id string) Verdict { return v.verdict(id, "", nil) },
+		})
+	}
+	if failed := h.setUpFailures(); len(failed) > 0 {
+		last := failed[len(failed)-1]
+		all = append(all, trouble{
+			Symptom{Kind: NotStarting, First: failed[0].Seen, Last: last.Seen, Count: len(failed), Text: "the pod cannot be set up"},
+			func(id string) Verdict { return h.explainSetUp(last, id) },
+		})
+	}
+	return all
+}
+
+func (h *History) lastSeen() time.Time {
+	if len(h.Facts) == 0 {
+		return time.Time{}
+	}
+	return h.Facts[len(h.Facts)-1].Seen
+}
+
+// setUpFailures are those since the last time it succeeded.
+func (h *History) setUpFailures() []*fact.Fact {
+	var row []*fact.Fact
+	for i := range h.Facts {
+		switch h.Facts[i].Body.(type) {
+		case fact.SetUpFailed:
+			row = append(row, &h.Facts[i])
+		case fact.SetUpDone:
+			row = nil
+		}
+	}
+	return row
+}
+
+// containerTroubles are those of one container.
+func (h *History) containerTroubles(name string, status v1.PodStatus) []trouble {
+	runs := h.Runs(name)
+	if len(runs) == 0 {
+		return nil
+	}
+	var all []trouble
+	if t, ok := h.startTrouble(name, runs); ok {
+		all = append(all, t)
+	}
+	var ends []*Run
+	for _, r := range runs {
+		if r.Exit != nil && r.Failed == nil {
+			ends = append(ends, r)
+		}
+	}
+	if h.isInit(name) {
+		return append(all, h.initTroubles(name, ends, status)...)
+	}
+	return append(append(all, h.endTroubles(name, ends, status)...), h.unreadyTroubles(name)...)
+}
+
+// endTroubles are the ends of a container: as a part of the pod's own end, or
+// followed by another start.
+func (h *History) endTroubles(name string, ends []*Run, status v1.PodStatus) []trouble {
+	var all []trouble
+	if n := len(ends); n > 0 && final(status.Phase) && status.Reason == "" {
+		last := ends[n-1]
+		if t, ok := h.finalTrouble(name, last, status); ok {
+			all = append(all, t)
+			ends = ends[:n-1]
+		}
+	}
+	ends = slices.DeleteFunc(slices.Clone(ends), h.endsWithPod)
+	if len(ends) == 0 {
+		return all
+	}
+	last := ends[len(ends)-1]
+	text := fmt.Sprintf("container %s was restarted %s", name, times(len(ends)))
+	if r := h.Last(name); r == last && !final(status.Phase) {
+		text = fmt.Sprintf("container %s ended, and is to be started again", name)
+		if len(ends) > 1 {
+			text = fmt.Sprintf("container %s ends again and again (%s)", name, times(len(ends)))
+		}
+	}
+	return append(all, trouble{
+		Symptom{Kind: Restarted, Container: name, Count: len(ends), First: ends[0].Exit.When(), Last: last.Exit.When(), Text: text},
+		func(id string) Verdict { return h.explainEnds(ends, id) },
+	})
+}
+
+func final(p v1.PodPhase) bool { return p == v1.PodFailed || p == v1.PodSucceeded }
+
+// endsWithPod says whether a run was ended because the whole pod had to go.
+func (h *History) endsWithPod(r *Run) bool {
+	if r.Kill == nil || !newEnding(h, r).ordered() {
+		return false
+	}
+	switch of[fact.Kill](r.Kill).Reason {
+	case fact.KillDeletion, fact.KillEviction, fact.KillDeadline, fact.KillPreempted, fact.KillPodDone:
+		return true
+	}
+	return false
+}
+
+// finalTrouble is the end of a container in a pod that ended with it.
+func (h *History) finalTrouble(name string, last *Run, status v1.PodStatus) (trouble, bool) {
+	at := last.Exit.When()
+	code := of[fact.Exited](last.Exit).ExitCode
+	if h.endsWithPod(last) {
+		return trouble{}, false
+	}
+	if code == 0 && status.Phase == v1.PodSucceeded {
+		return trouble{
+			Symptom{Kind: Completed, Container: name, Count: 1, First: at, Last: at, Text: fmt.Sprintf("container %s is done", name)},
+			func(id string) Verdict { return h.explainDone(last, id) },
+		}, true
+	}
+	if code == 0 {
+		return trouble{}, false
+	}
+	return trouble{
+		Symptom{Kind: Failed, Container: name, Count: 1, First: at, Last: at, Text: fmt.Sprintf("container %s failed, and nothing starts it again", name)},
+		func(id string) Verdict {
+			v := explainExit(h, last, id)
+			v.Contributing = append(v.Contributing, Note{Cause: RestartPolicy, Text: fmt.Sprintf("restartPolicy %s starts nothing again here", h.policyWord()), Facts: []fact.ID{last.Exit.ID}})
+			return v
+		},
+	}, true
+}
+
+func (h *History) policyWord() string {
+	if h.Object == nil {
+		return ""
+	}
+	return string(h.Object.Spec.RestartPolicy)
+}
+
+// explainEnds explains the last of several ends, and says where earlier ones had
+// other causes.
+func (h *History) explainEnds(ends []*Run, id string) Verdict {
+	v := explainExit(h, ends[len(ends)-1], id)
+	other := map[Cause]*Note{}
+	var order []Cause
+	for _, r := range slices.Backward(ends[max(0, len(ends)-20) : len(ends)-1]) {
+		e := explainExit(h, r, id)
+		if e.Cause == v.Cause || e.Cause == CauseUnknown {
+			continue
+		}
+		if other[e.Cause] == nil {
+			other[e.Cause] = &Note{Cause: e.Cause, Text: "an earlier end had another cause: " + e.Text}
+			order = append(order, e.Cause)
+		}
+		other[e.Cause].Facts = append(other[e.Cause].Facts, r.Exit.ID)
+	}
+	for _, c := range order {
+		v.Contributing = append(v.Contributing, *other[c])
+	}
+	if note, ok := noise(ends[len(ends)-1]); ok && v.Cause != CauseUnknown {
+		v.RuledOut = append(v.RuledOut, note)
+	}
+	return v
+}
+
+// noise are failed probe attempts that never reached their threshold: loud in
+// events, and without any effect on the end.
+func noise(r *Run) (Note, bool) {
+	if r.Kill != nil {
+		return Note{}, false
+	}
+	n := Note{Cause: AppUnhealthy}
+	for _, f := range r.Probes {
+		if bad(of[fact.Probed](f)) {
+			n.Facts = append(n.Facts, f.ID)
+		}
+	}
+	if len(n.Facts) == 0 {
+		return n, false
+	}
+	n.Text = fmt.Sprintf("%s failed meanwhile; the node ended nothing because of them", plural(len(n.Facts), "probe attempt"))
+	if len(n.Facts) > 5 {
+		n.Facts = n.Facts[:5]
+	}
+	return n, true
+}

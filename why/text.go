@@ -1,0 +1,187 @@
+package why
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Style says how an answer is written for people.
+type Style struct {
+	// Wide shows every link with its fact's number, and every note with its facts.
+	Wide bool
+	// Paint colours text, if it is set: what is "cause", "good", "bad" or "dim".
+	Paint func(what, text string) string
+	// Zone is the time zone of the reader; nil: UTC.
+	Zone *time.Location
+}
+
+// shownLinks is how many links of a chain fit beside the rest on one screen.
+const shownLinks = 7
+
+// Text writes the answer for people: for each symptom the one-sentence cause
+// first, then the chain with times, what contributed, what was ruled out, and
+// what to do.
+func (a *Answer) Text(s Style) string {
+	var w strings.Builder
+	for i, v := range a.Verdicts {
+		if i > 0 {
+			w.WriteString("\n")
+		}
+		s.verdict(&w, a, a.symptom(v.Symptom), v)
+	}
+	for _, g := range a.Journal.Gaps {
+		fmt.Fprintf(&w, "\n%s", s.paint("dim", fmt.Sprintf("not seen: %s to %s: %s", s.clock(g.From), s.clock(g.To), g.Reason)))
+	}
+	if len(a.Journal.Gaps) > 0 {
+		w.WriteString("\n")
+	}
+	return w.String()
+}
+
+func (a *Answer) symptom(id string) Symptom {
+	for _, s := range a.Symptoms {
+		if s.ID == id {
+			return s
+		}
+	}
+	return Symptom{}
+}
+
+func (s Style) paint(what, text string) string {
+	if s.Paint == nil {
+		return text
+	}
+	return s.Paint(what, text)
+}
+
+func (s Style) clock(t time.Time) string {
+	if t.IsZero() {
+		return "?"
+	}
+	if s.Zone != nil {
+		t = t.In(s.Zone)
+	}
+	return t.Format("15:04:05.000")
+}
+
+func (s Style) verdict(w *strings.Builder, a *Answer, sym Symptom, v Verdict) {
+	name := a.Subject.Name
+	if a.Subject.Namespace != "" {
+		name = a.Subject.Namespace + "/" + name
+	}
+	mood := "bad"
+	if sym.Kind == Healthy || sym.Kind == Completed {
+		mood = "good"
+	}
+	fmt.Fprintf(w, "%s %s · %s", strings.ToLower(a.Subject.Kind), name, s.paint(mood, string(sym.Kind)))
+	if sym.Text != "" {
+		fmt.Fprintf(w, " · %s%s", sym.Text, s.ago(a.AsOf, sym))
+	}
+	w.WriteString("\n")
+	for _, line := range wrap(v.Text, 96) {
+		fmt.Fprintf(w, "  %s\n", s.paint("cause", line))
+	}
+	fmt.Fprintf(w, "  %s\n", s.paint("dim", "cause: "+string(v.Cause)+", "+howKnown(v)))
+	s.chain(w, v.Chain)
+	s.notes(w, "contributed", v.Contributing)
+	s.notes(w, "ruled out", v.RuledOut)
+	s.fixes(w, v.Fixes)
+}
+
+// ago says how long the symptom is over, or that it goes on.
+func (s Style) ago(now time.Time, sym Symptom) string {
+	if sym.Last.IsZero() || sym.Kind == Healthy || now.Sub(sym.Last) < time.Second {
+		return ""
+	}
+	return ", last " + span(now.Sub(sym.Last)) + " ago"
+}
+
+func howKnown(v Verdict) string {
+	switch v.Certainty {
+	case Recorded:
+		return "recorded: the node saw and decided it itself"
+	case Inferred:
+		return "inferred (rule " + v.Rule + ")"
+	}
+	return "not enough evidence"
+}
+
+func (s Style) chain(w *strings.Builder, chain []Link) {
+	if len(chain) == 0 {
+		return
+	}
+	shown := chain
+	if !s.Wide && len(chain) > shownLinks {
+		shown = chain[len(chain)-shownLinks:]
+	}
+	w.WriteString("\n")
+	if n := len(chain) - len(shown); n > 0 {
+		fmt.Fprintf(w, "  %s\n", s.paint("dim", fmt.Sprintf("(%d earlier; -o wide shows all)", n)))
+	}
+	for _, l := range shown {
+		if s.Wide {
+			fmt.Fprintf(w, "  %s  %s %s\n", s.clock(l.At), l.Text, s.paint("dim", fmt.Sprintf("[%s #%d]", l.Kind, l.Fact)))
+			continue
+		}
+		fmt.Fprintf(w, "  %s  %s\n", s.clock(l.At), brief(l.Text, 110))
+	}
+}
+
+func (s Style) notes(w *strings.Builder, title string, notes []Note) {
+	for i, n := range notes {
+		if i == 0 {
+			w.WriteString("\n")
+		}
+		text := fmt.Sprintf("%s: %s", n.Cause, n.Text)
+		if s.Wide && len(n.Facts) > 0 {
+			text += fmt.Sprintf(" %v", n.Facts)
+		}
+		for j, line := range wrap(text, 84) {
+			if j > 0 {
+				title = ""
+			}
+			fmt.Fprintf(w, "  %-12s%s\n", title, line)
+		}
+		title = ""
+	}
+}
+
+func (s Style) fixes(w *strings.Builder, fixes []Fix) {
+	var seen []string
+	for _, f := range fixes {
+		if slices.Contains(seen, f.Text) {
+			continue
+		}
+		if len(seen) == 0 {
+			w.WriteString("\n")
+		}
+		seen = append(seen, f.Text)
+		tag := "[" + string(f.Risk) + "]"
+		fmt.Fprintf(w, "  %-12s%s %s\n", map[bool]string{true: "do"}[len(seen) == 1], s.paint("dim", tag), f.Text)
+		if f.Command != "" {
+			fmt.Fprintf(w, "  %-12s  %s\n", "", f.Command)
+		}
+	}
+}
+
+// wrap breaks text into lines of at most so many characters, between words.
+func wrap(text string, most int) []string {
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && len([]rune(line))+1+len([]rune(word)) > most {
+			lines = append(lines, line)
+			line = ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
+}

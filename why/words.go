@@ -1,0 +1,103 @@
+package why
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// span words a duration as a person would: two significant parts at most.
+func span(d time.Duration) string {
+	switch d = d.Abs(); {
+	case d < 10*time.Millisecond:
+		return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000)
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < 10*time.Second:
+		return strings.Replace(fmt.Sprintf("%.1f s", d.Seconds()), ".0 s", " s", 1)
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d days", int(d.Hours()/24))
+}
+
+// size words bytes as manifests do.
+func size(bytes int64) string {
+	unit := int64(1)
+	for bytes/unit >= 10_000 {
+		unit *= 1024
+	}
+	return resource.NewQuantity(bytes/unit*unit, resource.BinarySI).String()
+}
+
+// times words a count.
+func times(n int) string {
+	switch n {
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// plural is n things.
+func plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	if strings.HasSuffix(thing, "s") {
+		return fmt.Sprintf("%d %ses", n, thing)
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// brief is text on one line, at most so many characters, without what a
+// terminal could take for a command: it comes from applications.
+func brief(text string, most int) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return ' '
+		}
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, text)
+	text = strings.Join(strings.Fields(text), " ")
+	if r := []rune(text); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return text
+}
+
+// signals are those that end processes (signal(7)).
+var signals = map[int32]string{
+	1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE",
+	9: "SIGKILL", 10: "SIGUSR1", 11: "SIGSEGV", 12: "SIGUSR2", 13: "SIGPIPE", 14: "SIGALRM", 15: "SIGTERM",
+	24: "SIGXCPU", 25: "SIGXFSZ", 31: "SIGSYS",
+}
+
+func signalName(n int32) string {
+	if name, ok := signals[n]; ok {
+		return name
+	}
+	return fmt.Sprintf("signal %d", n)
+}
+
+// upper makes a sentence of a clause.
+func upper(s string) string {
+	if s == "" {
+		return s
+	}
+	r := []rune(s)
+	r[0] = unicode.ToUpper(r[0])
+	return string(r)
+}
