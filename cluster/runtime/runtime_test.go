@@ -25,7 +25,7 @@ func TestPodsOutliveContainerdAndPurgeLeavesNothing(t *testing.T) {
 	needRuntime(t)
 	dir := dataDir(t)
 	c := testConfig(dir)
-	before := listing(t)
+	before := listing(t, c)
 	var events []Event
 	c.OnEvent = func(e Event) { events = append(events, e) }
 	r, err := Start(t.Context(), c)
@@ -60,10 +60,16 @@ func TestPodsOutliveContainerdAndPurgeLeavesNothing(t *testing.T) {
 	if got := get("http://" + web.ip + "/"); got != "ok" {
 		t.Errorf("after Stop the pod answers %q", got)
 	}
+	during := listing(t, c)
+	for _, what := range []string{"processes", "mounts", "files and cgroups", "network interfaces", "nftables rules"} {
+		if len(newLines(before[what], during[what])) == 0 {
+			t.Errorf("no %s are seen while the pod runs, so their absence would show nothing", what)
+		}
+	}
 	if err := Purge(t.Context(), testConfig(dir)); err != nil {
 		t.Fatal(err)
 	}
-	for what, lines := range listing(t) {
+	for what, lines := range listing(t, c) {
 		if left := newLines(before[what], lines); len(left) > 0 {
 			t.Errorf("%s left behind:\n%s", what, strings.Join(left, "\n"))
 		}
@@ -240,8 +246,10 @@ func get(url string) string {
 	return string(body)
 }
 
-// listing is all that a node could leave on the machine, by sort.
-func listing(t *testing.T) map[string][]string {
+// listing is all that a node with this configuration could leave on the machine,
+// by sort. Other nodes may come and go meanwhile: what bears the name of another
+// is not listed, and interfaces and rules are those of the test's own namespace.
+func listing(t *testing.T, c Config) map[string][]string {
 	t.Helper()
 	all := map[string][]string{}
 	links, err := netlink.LinkList()
@@ -251,36 +259,40 @@ func listing(t *testing.T) map[string][]string {
 	for _, l := range links {
 		all["network interfaces"] = append(all["network interfaces"], l.Attrs().Name)
 	}
-	points, err := mountPoints(func(string) bool { return true })
+	all["mounts"], err = mountPoints(func(point string) bool { return strings.HasPrefix(point, c.DataDir) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	all["mounts"] = points
 	rules, err := exec.Command("nft", "list", "ruleset").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	all["nftables rules"] = strings.Split(string(rules), "\n")
-	pids, err := findProcesses(func(args []string) bool {
-		command := strings.Join(args, " ")
-		return strings.Contains(command, "/tmp/wrt") || strings.Contains(command, "httpd -f") || command == "/pause"
-	})
+	named, err := findProcesses(func(args []string) bool { return strings.Contains(strings.Join(args, " "), c.DataDir) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, pid := range pids {
+	contained, err := containerProcesses(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range append(named, contained...) {
 		all["processes"] = append(all["processes"], fmt.Sprint(pid, commandLine(pid)))
 	}
 	mounts, err := cgroupMounts()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range append(mounts, "/var/lib/cni/results", "/run", "/opt", "/var/lib", "/etc/cni") {
+	for _, m := range append(mounts, cniResults, "/run", "/opt", "/etc/cni") {
 		matches, err := filepath.Glob(filepath.Join(m, "*"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		all["files and cgroups"] = append(all["files and cgroups"], matches...)
+		for _, path := range matches {
+			if !strings.HasPrefix(filepath.Base(path), "whylet") || strings.Contains(path, ID(c.DataDir)) {
+				all["files and cgroups"] = append(all["files and cgroups"], path)
+			}
+		}
 	}
 	return all
 }
