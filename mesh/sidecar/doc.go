@@ -7,6 +7,9 @@
 //	healthcheck.go  the server on 15904: is a TCP port open, behind a proxy that
 //	                accepts every connection
 //	passthrough.go  HTTPS probes in osm-edge's form, whose bytes are passed on
+//	proxy.go        the pod's connections: in with mutual TLS only, out with it
+//	                where the other end is of the mesh
+//	redirect.go     the packet rules that lead them here
 //	serve.go        all of it together, until told to stop
 //
 // An answer says whose it is, in the header X-Whylet-Answered-By: the

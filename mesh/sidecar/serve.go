@@ -15,6 +15,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/mesh"
+	"whylet.dev/whylet/mesh/identity"
 	"whylet.dev/whylet/probe"
 )
 
@@ -25,14 +26,17 @@ type Options struct {
 	Listen func(port int32) (net.Listener, error)
 	// Probes and Healthcheck say which of the servers to run.
 	Probes, Healthcheck bool
-	Log                 *slog.Logger
+	// Member is the pod's place in the mesh. With it the pod's connections are
+	// carried; without it only probes are answered.
+	Member *identity.Member
+	Log    *slog.Logger
 }
 
 // shutdownLimit bounds how long answers may take that are under way at the end.
 const shutdownLimit = 2 * time.Second
 
-// Serve answers probes until ctx ends. The error says which port could not be
-// opened, or which server broke.
+// Serve answers probes, and carries connections, until ctx ends. The error says
+// which port could not be opened, or which server broke.
 func Serve(ctx context.Context, o Options) error {
 	if o.Listen == nil {
 		o.Listen = func(port int32) (net.Listener, error) {
@@ -44,7 +48,18 @@ func Serve(ctx context.Context, o Options) error {
 		return err
 	}
 	defer prober.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	group, ctx := errgroup.WithContext(ctx)
+	if err := start(ctx, group, o, prober); err != nil {
+		cancel()
+		return errors.Join(err, group.Wait())
+	}
+	return group.Wait()
+}
+
+// start opens the ports and starts what serves them.
+func start(ctx context.Context, group *errgroup.Group, o Options, prober *probe.Prober) error {
 	if o.Probes {
 		for _, kind := range mesh.Kinds {
 			l, err := o.Listen(mesh.Port(kind))
@@ -67,7 +82,23 @@ func Serve(ctx context.Context, o Options) error {
 		mux.HandleFunc(mesh.HealthcheckPath, healthcheck)
 		group.Go(func() error { return serve(ctx, l, mux) })
 	}
-	return group.Wait()
+	if o.Member == nil {
+		return nil
+	}
+	for port, p := range map[int32]*proxy{
+		mesh.InboundPort: inbound(o.Member, o.Log), mesh.OutboundPort: outbound(o.Member, o.Log),
+	} {
+		l, err := o.Listen(port)
+		if err != nil {
+			return fmt.Errorf("open the port of the redirect: %w", err)
+		}
+		group.Go(func() error { return p.serve(ctx, l) })
+	}
+	group.Go(func() error {
+		o.Member.Run(ctx)
+		return nil
+	})
+	return nil
 }
 
 // httpsPort is where TLS connections for probes of a kind belong: to the last
