@@ -1,0 +1,16 @@
+// Package peer starts the cluster that Whylet is compared with, and Whylet
+// itself in the same way, so that a test or a measurement can treat the two
+// alike: a [Stack] is a one-node cluster in a network namespace of its own, with
+// its state in a folder of its own.
+//
+// The real stack is etcd, kube-apiserver, kube-controller-manager,
+// kube-scheduler, kubelet, containerd and runc, built by `make peer` from this
+// module's go.mod, so that both sides are of the same versions. kube-proxy and
+// CoreDNS are not part of it: nothing that is compared needs them. Its processes
+// live in a process and a mount namespace of their own as well. What ends them
+// is the end of that namespace's first process, and with them go their mounts,
+// also when something fails half way. Only cgroups are the machine's; the
+// real kubelet gets a root of its own there, so that it never meets Whylet's.
+//
+// To look around in a real stack by hand: `go run ./test/peer/up`.
+package peer

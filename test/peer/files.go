@@ -1,0 +1,157 @@
+package peer
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+)
+
+// pauseName is the name of the real stack's sandbox image.
+const pauseName = "peer.local/pause:1"
+
+// writeFiles writes the configuration of the real stack's programs.
+func (r *real) writeFiles(context.Context) error {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		return err
+	}
+	secret := make([]byte, 16)
+	if _, err := rand.Read(secret); err != nil {
+		return err
+	}
+	token := hex.EncodeToString(secret)
+	pemKey := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
+	files := map[string]string{
+		"sa.key":               string(pemKey),
+		"tokens.csv":           token + ",admin,admin,\"system:masters\"\n",
+		"kubeconfig":           fmt.Sprintf(kubeconfig, token),
+		"containerd.toml":      fmt.Sprintf(containerdConfig, r.Dir, pauseName, filepath.Join(r.bin.Whylet, "libexec"), filepath.Join(r.bin.Peer, "containerd-shim-runc-v2"), r.bin.Peer),
+		"cni/10-peer.conflist": fmt.Sprintf(network, r.Dir),
+		"kubelet.yaml":         fmt.Sprintf(kubeletConfig, r.Dir, r.root),
+	}
+	for file, content := range files {
+		path := filepath.Join(r.Dir, file)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const kubeconfig = `
+apiVersion: v1
+kind: Config
+clusters: [{name: peer, cluster: {server: "https://127.0.0.1:6443", insecure-skip-tls-verify: true}}]
+users: [{name: admin, user: {token: "%s"}}]
+contexts: [{name: peer, context: {cluster: peer, user: admin}}]
+current-context: peer
+`
+
+const containerdConfig = `
+version = 3
+root = "%[1]s/containerd/root"
+state = "%[1]s/containerd/state"
+[grpc]
+  address = "%[1]s/containerd.sock"
+[plugins.'io.containerd.cri.v1.images'.pinned_images]
+  sandbox = "%[2]s"
+[plugins.'io.containerd.cri.v1.runtime']
+  restrict_oom_score_adj = true
+[plugins.'io.containerd.cri.v1.runtime'.cni]
+  bin_dirs = ["%[3]s/cni", "%[5]s/cni"]
+  conf_dir = "%[1]s/cni"
+[plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc]
+  runtime_type = "io.containerd.runc.v2"
+  runtime_path = "%[4]s"
+[plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc.options]
+  BinaryName = "%[3]s/runc"
+`
+
+const network = `{"cniVersion": "1.0.0", "name": "peer", "plugins": [
+  {"type": "bridge", "bridge": "cni0", "isGateway": true, "ipMasq": false, "ipam": {"type": "host-local",
+   "dataDir": "%s/own/cni-addresses", "ranges": [[{"subnet": "10.86.0.0/16"}]], "routes": [{"dst": "0.0.0.0/0"}]}},
+  {"type": "portmap", "capabilities": {"portMappings": true}}
+]}
+`
+
+// kubeletConfig differs from the defaults where this machine needs it, and where
+// neighbours must not be met. Eviction is bounded as Whylet bounds it in tests.
+const kubeletConfig = `
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+failCgroupV1: false
+cgroupDriver: cgroupfs
+cgroupRoot: /%[2]s
+containerRuntimeEndpoint: unix://%[1]s/containerd.sock
+podLogsDir: %[1]s/pod-logs
+authentication: {anonymous: {enabled: true}, webhook: {enabled: false}}
+authorization: {mode: AlwaysAllow}
+clusterDNS: [10.97.0.10]
+clusterDomain: cluster.local
+failSwapOn: false
+maxPods: 250
+evictionHard: {memory.available: "100Mi"}
+`
+
+// writePauseImage writes an image that holds nothing but the pause program.
+func writePauseImage(program, file string) error {
+	content, err := os.ReadFile(program)
+	if err != nil {
+		return err
+	}
+	var layerTar bytes.Buffer
+	w := tar.NewWriter(&layerTar)
+	if err := w.WriteHeader(&tar.Header{Name: "pause", Mode: 0o755, Size: int64(len(content)), Typeflag: tar.TypeReg}); err != nil {
+		return err
+	}
+	if _, err := w.Write(content); err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(layerTar.Bytes())), nil
+	})
+	if err != nil {
+		return err
+	}
+	image, err := mutate.AppendLayers(empty.Image, layer)
+	if err != nil {
+		return err
+	}
+	config, err := image.ConfigFile()
+	if err != nil {
+		return err
+	}
+	config = config.DeepCopy()
+	config.OS, config.Architecture = "linux", runtime.GOARCH
+	config.Config = v1.Config{Entrypoint: []string{"/pause"}, User: "65535:65535"}
+	if image, err = mutate.ConfigFile(image, config); err != nil {
+		return err
+	}
+	tag, err := name.NewTag(pauseName)
+	if err != nil {
+		return err
+	}
+	return tarball.WriteToFile(file, tag, image)
+}

@@ -1,0 +1,238 @@
+package peer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// nodeAddress is the real node's address, on a bridge of its network namespace.
+const nodeAddress = "198.18.7.1"
+
+// real is the real stack while it starts.
+type real struct {
+	*Stack
+	bin  Binaries
+	init int // the first process of its process namespace, as this process sees it
+	root string
+	// running holds the programs that were started and have not ended.
+	running sync.WaitGroup
+}
+
+// StartKubelet starts the real stack and loads the test images into it.
+func StartKubelet(ctx context.Context, bin Binaries) (*Stack, error) {
+	s, err := newStack(ctx, "kubelet")
+	if err != nil {
+		return nil, err
+	}
+	r := &real{Stack: s, bin: bin, root: filepath.Base(s.Dir)}
+	for _, step := range []func(context.Context) error{r.makeRoom, r.writeFiles, r.startAll, r.loadImages} {
+		if err := step(ctx); err != nil {
+			return nil, errors.Join(err, errors.New(s.Logs()), s.Stop())
+		}
+	}
+	return s, nil
+}
+
+// makeRoom makes the cgroup root, the node's address and the namespaces.
+func (r *real) makeRoom(ctx context.Context) error {
+	r.onStop(func() error { return removeCgroups(r.root) })
+	if err := makeCgroups(r.root); err != nil {
+		return err
+	}
+	name := filepath.Base(r.Netns)
+	for _, args := range [][]string{
+		{"link", "add", "node0", "type", "bridge"},
+		{"addr", "add", nodeAddress + "/24", "dev", "node0"},
+		{"link", "set", "node0", "up"},
+	} {
+		if err := run(ctx, "ip", append([]string{"-n", name}, args...)...); err != nil {
+			return err
+		}
+	}
+	return r.startInit()
+}
+
+// ownPlaces are folders that the stack's programs use wherever their
+// configuration points; in its mount namespace they are its own.
+var ownPlaces = []string{"/var/lib/cni", "/var/lib/kubelet", "/var/log", "/run/containerd", "/run/netns"}
+
+// startInit starts the first process of a process and a mount namespace: it
+// lays the stack's own folders over the machine's, and then only reaps.
+func (r *real) startInit() error {
+	script := []string{"set -e"}
+	for _, place := range ownPlaces {
+		own := filepath.Join(r.Dir, "own", strings.ReplaceAll(place, "/", "_"))
+		for _, dir := range []string{own, place} {
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				return err
+			}
+		}
+		script = append(script, "mount --bind "+own+" "+place)
+	}
+	ready := filepath.Join(r.Dir, "init-ready")
+	script = append(script, "touch "+ready, "exec "+filepath.Join(r.bin.Whylet, "libexec", "pause"))
+	cmd := exec.Command("nsenter", "--net="+r.Netns,
+		"unshare", "--pid", "--fork", "--kill-child", "--mount", "--mount-proc", "sh", "-c", strings.Join(script, "\n"))
+	if err := r.launch("init", cmd); err != nil {
+		return err
+	}
+	r.onStop(func() error { return r.endInit(cmd) })
+	return waitFor(10*time.Second, "the namespaces", func() error {
+		if _, err := os.Stat(ready); err != nil {
+			return err
+		}
+		children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", cmd.Process.Pid, cmd.Process.Pid))
+		if err != nil {
+			return err
+		}
+		r.init, err = strconv.Atoi(strings.TrimSpace(string(children)))
+		return err
+	})
+}
+
+// endInit kills the namespace's first process, and with it all the others.
+func (r *real) endInit(unshare *exec.Cmd) error {
+	if err := unshare.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	r.running.Wait()
+	return waitFor(30*time.Second, "the end of the real stack's processes", func() error {
+		left, err := r.Processes()
+		if err == nil && len(left) > 0 {
+			err = fmt.Errorf("%d are left, one is %s", len(left), left[0].Name)
+		}
+		return err
+	})
+}
+
+// start runs one of the stack's programs in its namespaces.
+func (r *real) start(name string, args ...string) error {
+	enter := []string{
+		"--target", strconv.Itoa(r.init), "--net", "--mount", "--pid",
+		filepath.Join(r.bin.Peer, name),
+	}
+	cmd := exec.Command("nsenter", append(enter, args...)...)
+	cmd.Env = append(os.Environ(), "PATH="+filepath.Join(r.bin.Whylet, "libexec")+":"+os.Getenv("PATH"))
+	return r.launch(name, cmd)
+}
+
+// launch starts a process with its output in the stack's logs and reaps it.
+func (r *real) launch(name string, cmd *exec.Cmd) error {
+	file, err := os.Create(filepath.Join(r.Dir, "logs", name+".log"))
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	cmd.Stdout, cmd.Stderr = file, file
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", name, err)
+	}
+	r.running.Go(func() {
+		// Every end is that of the namespace; an earlier one shows as a stack that
+		// does not become Ready, with the program's log.
+		_ = cmd.Wait()
+	})
+	return nil
+}
+
+// startAll starts the programs in the order of their needs.
+func (r *real) startAll(ctx context.Context) error {
+	began := time.Now()
+	in := func(file string) string { return filepath.Join(r.Dir, file) }
+	if err := errors.Join(
+		r.start("etcd", "-data-dir", in("etcd"), "-unsafe-no-fsync"),
+		r.start("containerd", "--config", in("containerd.toml")),
+		r.start("kube-apiserver", "--etcd-servers=http://127.0.0.1:2379", "--bind-address=127.0.0.1", "--secure-port=6443",
+			"--cert-dir="+in("certs"), "--token-auth-file="+in("tokens.csv"), "--authorization-mode=Node,RBAC", "--allow-privileged",
+			"--service-cluster-ip-range=10.97.0.0/16", "--service-account-issuer=https://kubernetes.default.svc",
+			"--service-account-key-file="+in("sa.key"), "--service-account-signing-key-file="+in("sa.key"),
+			"--advertise-address="+nodeAddress),
+		r.connect(),
+	); err != nil {
+		return err
+	}
+	if err := r.waitAPI(ctx); err != nil {
+		return err
+	}
+	if err := errors.Join(
+		r.start("kube-controller-manager", "--kubeconfig="+r.Kubeconfig, "--leader-elect=false",
+			"--service-account-private-key-file="+in("sa.key"), "--use-service-account-credentials=false"),
+		r.start("kube-scheduler", "--kubeconfig="+r.Kubeconfig, "--leader-elect=false"),
+		r.start("kubelet", "--config="+in("kubelet.yaml"), "--kubeconfig="+r.Kubeconfig, "--root-dir="+in("kubelet"),
+			"--cert-dir="+in("kubelet-certs"), "--hostname-override=peer", "--node-ip="+nodeAddress),
+	); err != nil {
+		return err
+	}
+	if err := r.waitReady(ctx); err != nil {
+		return err
+	}
+	r.ToReady = time.Since(began)
+	return nil
+}
+
+func (r *real) waitAPI(ctx context.Context) error {
+	err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+		_, err := r.Client.CoreV1().Namespaces().Get(ctx, metav1.NamespaceDefault, metav1.GetOptions{})
+		return err == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("the API server of the real stack does not answer: %w", err)
+	}
+	return nil
+}
+
+// loadImages waits for containerd and loads the test images.
+func (r *real) loadImages(ctx context.Context) error {
+	images, err := imageArchives(r.bin)
+	if err != nil {
+		return err
+	}
+	pause := filepath.Join(r.Dir, "pause.tar")
+	if err := writePauseImage(filepath.Join(r.bin.Whylet, "libexec", "pause"), pause); err != nil {
+		return err
+	}
+	socket := filepath.Join(r.Dir, "containerd.sock")
+	if err := waitFor(20*time.Second, "containerd", func() error {
+		conn, err := net.Dial("unix", socket)
+		if err == nil {
+			err = conn.Close()
+		}
+		return err
+	}); err != nil {
+		return err
+	}
+	for _, image := range append(images, pause) {
+		if err := run(ctx, "nsenter", "--target", strconv.Itoa(r.init), "--mount", filepath.Join(r.bin.Peer, "ctr"),
+			"--address", socket, "--namespace", "k8s.io", "images", "import", "--local", image); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// waitFor asks until check agrees; the last error says what was missing.
+func waitFor(within time.Duration, what string, check func() error) error {
+	deadline := time.Now().Add(within)
+	for {
+		err := check()
+		if err == nil {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%s: not within %v: %w", what, within, err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}

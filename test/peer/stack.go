@@ -1,0 +1,194 @@
+package peer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// Binaries says where the built programs are.
+type Binaries struct {
+	// Whylet is the folder of `make build` and `make images`: whylet, libexec, images.
+	Whylet string
+	// Peer is the folder of `make peer`: kubelet, kube-apiserver and so on.
+	Peer string
+}
+
+// FindBinaries reads WHYLET_E2E_BIN and WHYLET_PEER_BIN, by default bin and
+// bin/peer below root, the module's folder.
+func FindBinaries(root string) (Binaries, error) {
+	find := func(variable, fallback, need, target string) (string, error) {
+		dir := os.Getenv(variable)
+		if dir == "" {
+			dir = filepath.Join(root, fallback)
+		}
+		dir, err := filepath.Abs(dir)
+		if err != nil {
+			return "", err
+		}
+		if _, err := os.Stat(filepath.Join(dir, need)); err != nil {
+			return "", fmt.Errorf("%w: run '%s', or say in %s where it is", err, target, variable)
+		}
+		return dir, nil
+	}
+	ours, err := find("WHYLET_E2E_BIN", "bin", "whylet", "make build images")
+	if err != nil {
+		return Binaries{}, err
+	}
+	real, err := find("WHYLET_PEER_BIN", filepath.Join("bin", "peer"), "kubelet", "make peer")
+	return Binaries{Whylet: ours, Peer: real}, err
+}
+
+// Stack is a running cluster of one node.
+type Stack struct {
+	// Kind is "kubelet" for the real stack and "whylet" for ours.
+	Kind string
+	// Node is the name of its one node.
+	Node string
+	// Dir holds all of its state; Stop removes it.
+	Dir string
+	// Netns is the path of its network namespace.
+	Netns string
+	// Kubeconfig works inside of the namespace, as a cluster administrator.
+	Kubeconfig string
+	// Config and Client work from this process: they dial inside the namespace.
+	Config *rest.Config
+	Client kubernetes.Interface
+	// ToReady is the time from the first process to the node's Ready condition.
+	ToReady time.Duration
+
+	closers []func() error
+}
+
+// newStack makes the folder and the network namespace.
+func newStack(ctx context.Context, kind string) (*Stack, error) {
+	dir, err := os.MkdirTemp("", "peer-"+kind+"-")
+	if err != nil {
+		return nil, err
+	}
+	name := filepath.Base(dir)
+	s := &Stack{Kind: kind, Dir: dir, Netns: "/run/netns/" + name, Kubeconfig: filepath.Join(dir, "kubeconfig")}
+	s.onStop(func() error { return os.RemoveAll(dir) })
+	if err := os.Mkdir(filepath.Join(dir, "logs"), 0o755); err != nil {
+		return nil, errors.Join(err, s.Stop())
+	}
+	if err := run(ctx, "ip", "netns", "add", name); err != nil {
+		return nil, errors.Join(err, s.Stop())
+	}
+	s.onStop(func() error { return run(context.Background(), "ip", "netns", "del", name) })
+	if err := run(ctx, "ip", "-n", name, "link", "set", "lo", "up"); err != nil {
+		return nil, errors.Join(err, s.Stop())
+	}
+	return s, nil
+}
+
+// onStop adds a part of the clean-up; the parts run in reverse order.
+func (s *Stack) onStop(f func() error) { s.closers = append(s.closers, f) }
+
+// Stop ends the stack and takes away everything that it made. It goes on after
+// errors and returns all of them. A second call does nothing.
+func (s *Stack) Stop() error {
+	var errs []error
+	for _, f := range slices.Backward(s.closers) {
+		errs = append(errs, f())
+	}
+	s.closers = nil
+	if left, err := os.ReadFile("/proc/mounts"); err == nil && strings.Contains(string(left), s.Dir+"/") {
+		errs = append(errs, fmt.Errorf("mounts below %s are left over", s.Dir))
+	}
+	return errors.Join(errs...)
+}
+
+// connect makes the client from the kubeconfig.
+func (s *Stack) connect() error {
+	config, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig)
+	if err != nil {
+		return err
+	}
+	config.Dial = dialer{netns: s.Netns}.dial
+	config.QPS, config.Burst = 500, 1000
+	s.Config = config
+	s.Client, err = kubernetes.NewForConfig(config)
+	return err
+}
+
+// waitReady waits until the node is Ready, and sets its name.
+func (s *Stack) waitReady(ctx context.Context) error {
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+		nodes, err := s.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+		if err != nil || len(nodes.Items) == 0 {
+			last = err
+			return false, nil
+		}
+		s.Node = nodes.Items[0].Name
+		for _, c := range nodes.Items[0].Status.Conditions {
+			if c.Type == v1.NodeReady {
+				last = errors.New(c.Message)
+				return c.Status == v1.ConditionTrue, nil
+			}
+		}
+		return false, nil
+	})
+	if err != nil {
+		return fmt.Errorf("the node of %s is not Ready: %w: %w", s.Kind, err, last)
+	}
+	return nil
+}
+
+// Namespace makes a namespace and waits for its default service account,
+// without which no pod is let in.
+func (s *Stack) Namespace(ctx context.Context, name string) error {
+	namespace := &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if _, err := s.Client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		_, err := s.Client.CoreV1().ServiceAccounts(name).Get(ctx, "default", metav1.GetOptions{})
+		return err == nil, nil
+	})
+}
+
+// Command prepares a program that runs in the stack's network namespace. (`ip
+// netns exec` would also hide /sys/fs/cgroup.)
+func (s *Stack) Command(ctx context.Context, program string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "nsenter", append([]string{"--net=" + s.Netns, program}, args...)...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+s.Kubeconfig)
+	return cmd
+}
+
+// Logs is the end of each of the stack's log files.
+func (s *Stack) Logs() string {
+	var all strings.Builder
+	for _, pattern := range []string{"logs/*.log", "data/logs/*.log"} {
+		files, _ := filepath.Glob(filepath.Join(s.Dir, pattern))
+		for _, file := range files {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				continue
+			}
+			fmt.Fprintf(&all, "--- %s\n%s\n", file, data[max(0, len(data)-4000):])
+		}
+	}
+	return all.String()
+}
+
+func run(ctx context.Context, program string, args ...string) error {
+	if out, err := exec.CommandContext(ctx, program, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s %s: %w: %s", program, strings.Join(args, " "), err, out)
+	}
+	return nil
+}

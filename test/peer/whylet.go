@@ -1,0 +1,64 @@
+package peer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+)
+
+// StartWhylet starts a Whylet node as a user would (whylet up --detach) and loads
+// the test images into it. flags go to whylet up.
+func StartWhylet(ctx context.Context, bin Binaries, flags ...string) (*Stack, error) {
+	s, err := newStack(ctx, "whylet")
+	if err != nil {
+		return nil, err
+	}
+	if err := s.startWhylet(ctx, bin, flags); err != nil {
+		return nil, errors.Join(err, errors.New(s.Logs()), s.Stop())
+	}
+	return s, nil
+}
+
+func (s *Stack) startWhylet(ctx context.Context, bin Binaries, flags []string) error {
+	whylet, data := filepath.Join(bin.Whylet, "whylet"), filepath.Join(s.Dir, "data")
+	s.onStop(func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+		defer cancel()
+		if out, err := s.Command(ctx, whylet, "down", "--purge", "--data-dir", data).CombinedOutput(); err != nil {
+			return fmt.Errorf("whylet down --purge: %w: %s", err, out)
+		}
+		return nil
+	})
+	began := time.Now()
+	args := append([]string{"up", "--detach", "--data-dir", data, "--kubeconfig", s.Kubeconfig}, flags...)
+	if out, err := s.Command(ctx, whylet, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("whylet up: %w: %s", err, out)
+	}
+	s.ToReady = time.Since(began)
+	if err := s.connect(); err != nil {
+		return err
+	}
+	if err := s.waitReady(ctx); err != nil {
+		return err
+	}
+	images, err := imageArchives(bin)
+	if err != nil {
+		return err
+	}
+	load := append([]string{"image", "load", "--data-dir", data}, images...)
+	if out, err := s.Command(ctx, whylet, load...).CombinedOutput(); err != nil {
+		return fmt.Errorf("whylet image load: %w: %s", err, out)
+	}
+	return nil
+}
+
+// imageArchives are the test images, made by `make images`.
+func imageArchives(bin Binaries) ([]string, error) {
+	images, err := filepath.Glob(filepath.Join(bin.Whylet, "images", "*.tar"))
+	if err == nil && len(images) == 0 {
+		err = fmt.Errorf("no images in %s/images: run 'make images'", bin.Whylet)
+	}
+	return images, err
+}
