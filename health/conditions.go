@@ -48,7 +48,7 @@ func (t *turn) moveConditions() {
 // conditions are in kubelet's order (kubelet_pods.go, generateAPIPodStatus).
 func (t *turn) conditions() []v1.PodCondition {
 	all := t.resizeConditions()
-	if t.Eviction != nil && terminal(t.Phase) {
+	if t.Eviction != nil && t.Eviction.Disrupted && terminal(t.Phase) {
 		all = append(all, v1.PodCondition{
 			Type: v1.DisruptionTarget, Status: v1.ConditionTrue,
 			Reason: v1.PodReasonTerminationByKubelet, Message: t.Eviction.Message,

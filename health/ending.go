@@ -2,6 +2,7 @@ package health
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -38,6 +39,9 @@ type deletion struct {
 // eviction is why the pod had to go, for its condition.
 type eviction struct {
 	Message string `json:"message"`
+	// Disrupted is false for a pod that exceeded a limit of its own: that is not
+	// the node's doing (eviction_manager.go, localStorageEviction).
+	Disrupted bool `json:"disrupted,omitempty"`
 }
 
 // end begins the pod's end, or hastens one that has begun: grace can only get
@@ -112,8 +116,8 @@ func (t *turn) evictionNeeded(b fact.EvictionNeeded) {
 	if b.GraceSeconds >= 0 {
 		grace = min(grace, b.GraceSeconds)
 	}
-	t.Eviction = &eviction{Message: b.Message}
-	t.decide("", 0, fact.Evict{Reason: reason, Message: b.Message, Signal: b.Signal})
+	t.Eviction = &eviction{Message: b.Message, Disrupted: !strings.HasSuffix(b.Signal, ".limit")}
+	t.decide("", 0, fact.Evict{Reason: reason, Message: b.Message, Signal: b.Signal, Ranking: b.Ranking})
 	t.end(ending{
 		Kill: fact.KillEviction, Cause: "the pod was evicted (" + b.Message + ")",
 		Fails: true, Reason: reason, Message: b.Message,

@@ -165,6 +165,7 @@ func (x *trouble) checkStatus(s step) {
 	}
 	status, old := Status(s.after), x.shown
 	x.shown = status
+	x.checkLeft(&s.after.p, old.ContainerStatuses, status.ContainerStatuses)
 	ready := findCondition(status.Conditions, v1.PodReady).Status == v1.ConditionTrue
 	all := !terminal(status.Phase)
 	for i := range s.after.p.Containers {
@@ -184,6 +185,21 @@ func (x *trouble) checkStatus(s step) {
 		was := findCondition(old.Conditions, c.Type)
 		if was != nil && was.Status == c.Status && was.Reason == c.Reason && !was.LastTransitionTime.Equal(&c.LastTransitionTime) && c.Type != v1.PodScheduled {
 			x.failf("%s has another transition time and the same status: %v, %v", c.Type, was, c)
+		}
+	}
+}
+
+// checkLeft: no main container leaves a terminated state that the API server
+// keeps it in, because then no status would be taken any more
+// (apis/core/validation, ValidateContainerStateTransition).
+func (x *trouble) checkLeft(p *pod, old, now []v1.ContainerStatus) {
+	for i, was := range old {
+		if was.State.Terminated == nil || i >= len(now) || now[i].State.Terminated != nil || p.couldRestartAll() {
+			continue
+		}
+		spec := p.spec(p.find(was.Name))
+		if !restarts(spec, p.Object.Spec.RestartPolicy, was.State.Terminated.ExitCode) {
+			x.failf("%s was shown as ended with %d and may not leave that", was.Name, was.State.Terminated.ExitCode)
 		}
 	}
 }

@@ -136,10 +136,10 @@ func (p *pod) containerState(c *container) (state, last v1.ContainerState) {
 	case c.Stage == running:
 		state.Running = &v1.ContainerStateRunning{StartedAt: apiTime(c.Run.StartedAt)}
 		return state, last
-	case c.Run.Ended != nil && (c.Wait.Reason == "" || c.Stage == ended && !p.again(c)):
+	case c.Run.Ended != nil && (c.Stage == ended && !p.again(c) || c.Wait.Reason == "" && p.mayLeave(c, c.Run.Ended)):
 		state.Terminated = c.Run.Ended
 		return state, last
-	case c.Run.Ended == nil && c.Last != nil && c.Wait.Reason == "":
+	case c.Run.Ended == nil && c.Last != nil && c.Wait.Reason == "" && p.mayLeave(c, c.Last):
 		// Its postStart hook runs, or nobody knows yet whether it does.
 		state.Terminated = c.Last
 		return state, v1.ContainerState{}
@@ -147,14 +147,26 @@ func (p *pod) containerState(c *container) (state, last v1.ContainerState) {
 	if c.Run.Ended != nil {
 		last.Terminated = c.Run.Ended
 	}
-	state.Waiting = &v1.ContainerStateWaiting{Reason: c.Wait.Reason, Message: c.Wait.Message}
-	if c.Wait.Reason == "" {
+	shown := c.Wait
+	if shown.Reason == "" && c.Pause != nil {
+		shown = c.Pause.Shown
+	}
+	state.Waiting = &v1.ContainerStateWaiting{Reason: shown.Reason, Message: shown.Message}
+	if shown.Reason == "" {
 		state.Waiting.Reason = "ContainerCreating"
 		if len(p.Object.Spec.InitContainers) > 0 {
 			state.Waiting.Reason = "PodInitializing"
 		}
 	}
 	return state, last
+}
+
+// mayLeave says whether the API server lets a container out of a state that
+// shows this end. It goes by policy and exit code and does not know law 4, so
+// what will run again in spite of them is never shown as terminated
+// (apis/core/validation, ValidateContainerStateTransition).
+func (p *pod) mayLeave(c *container, end *v1.ContainerStateTerminated) bool {
+	return p.couldRestartAll() || restarts(p.spec(c), p.Object.Spec.RestartPolicy, end.ExitCode)
 }
 
 // mountStatuses is what the spec alone says about mounts, until the runtime

@@ -128,8 +128,11 @@ func podEvents(f fact.Fact) []event {
 		return []event{warning(b.Reason, "%s", b.Message)}
 	case fact.Refused:
 		return []event{warning(b.Reason, "%s", b.Message)}
-	case fact.SandboxLost:
-		return []event{normal(events.SandboxChanged, "Pod sandbox changed, it will be killed and re-created.")}
+	case fact.SetUp:
+		// Not at its loss: every sandbox is lost in the end, when the node takes it away.
+		if b.Attempt > 0 {
+			return []event{normal(events.SandboxChanged, "Pod sandbox changed, it will be killed and re-created.")}
+		}
 	case fact.KillFailed:
 		return []event{warning(events.FailedToKillPod, "error killing pod: %s", b.Message)}
 	case fact.Evict:

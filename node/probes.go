@@ -82,6 +82,10 @@ func execProbe(runtime *cri.Client) probe.ExecFunc {
 	return func(ctx context.Context, id string, cmd []string, timeout time.Duration) ([]byte, int, error) {
 		r, err := runtime.Exec(ctx, id, cmd, timeout, execOutputLimit)
 		if err != nil {
+			// As the runtime words it, like kubelet's event: which container is known.
+			if cause := errors.Unwrap(err); cause != nil {
+				err = cause
+			}
 			return nil, 0, err
 		}
 		if r.TimedOut {
