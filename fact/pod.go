@@ -106,6 +106,9 @@ type EvictionNeeded struct {
 	Signal string `json:"signal"`
 	// GraceSeconds overrides the pod's grace period when not negative.
 	GraceSeconds int64 `json:"graceSeconds"`
+	// Ranking is the order that chose the pod for node pressure, worst first,
+	// bounded; empty for a limit of the pod's own.
+	Ranking []Ranked `json:"ranking,omitempty"`
 }
 
 // ReferenceChanged says that an object which the pod refers to (a ConfigMap, a

@@ -95,6 +95,7 @@
 //	phase.go      Marked and the phase
 //	conditions.go the conditions; transition.go: since when they hold
 //	status.go     the status; qos.go its class
+//	evict.go      whose turn it is to go when the node runs short
 //	deadline.go   the next moment at which something follows from time alone
 //
 // Rules are Kubernetes v1.36.3's; comments name the file of its kubelet that a

@@ -103,9 +103,10 @@ func (t *turn) deletionSeen(b fact.DeletionSeen) {
 }
 
 // evictionNeeded ends the pod for the node's sake (eviction/eviction_manager.go,
-// evictPod; its reason is always the same word).
+// evictPod; its reason is always the same word). One that is on its way out has
+// to go faster.
 func (t *turn) evictionNeeded(b fact.EvictionNeeded) {
-	if t.Object == nil || t.Ending != nil {
+	if t.Object == nil || t.Eviction != nil || terminal(t.Phase) {
 		return
 	}
 	reason := b.Reason
