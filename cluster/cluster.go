@@ -183,6 +183,10 @@ func (c *Cluster) watchEtcd() {
 // startClients starts everything that lives on the API, each as soon as the API
 // lets it.
 func (c *Cluster) startClients() {
+	c.run(&c.clients, "disk reserve", func(ctx context.Context) error {
+		keepReserve(ctx, c.paths, c.log)
+		return nil
+	})
 	c.run(&c.clients, "controller manager", func(ctx context.Context) error {
 		// It looks at the server's health itself, but only once a second.
 		if err := c.server.waitReady(ctx); err != nil {
