@@ -63,8 +63,8 @@ func bin(name string) string {
 	return path
 }
 
-// newNode makes a namespace, starts a node in it and loads the test images.
-func newNode(ctx context.Context, name string, flags ...string) (*node, error) {
+// newSite makes a network namespace and a folder, and starts nothing in them.
+func newSite(ctx context.Context, name string) (*node, error) {
 	dir, err := os.MkdirTemp("", "whylet-"+name+"-")
 	if err != nil {
 		return nil, err
@@ -75,18 +75,61 @@ func newNode(ctx context.Context, name string, flags ...string) (*node, error) {
 			return nil, fmt.Errorf("ip %s: %w: %s", strings.Join(args, " "), err, out)
 		}
 	}
+	return n, nil
+}
+
+// newNode starts a node in a namespace of its own and loads the test images.
+func newNode(ctx context.Context, name string, flags ...string) (*node, error) {
+	n, err := newSite(ctx, name)
+	if err != nil {
+		return nil, err
+	}
 	if err := n.up(ctx, flags...); err != nil {
 		return nil, errors.Join(err, n.purge())
 	}
+	if err := n.loadImages(ctx); err != nil {
+		return nil, errors.Join(err, n.purge())
+	}
+	return n, nil
+}
+
+func (n *node) loadImages(ctx context.Context) error {
 	images, err := filepath.Glob(bin("images/*.tar"))
 	if err != nil || len(images) == 0 {
-		return nil, errors.Join(fmt.Errorf("no images in %s: run 'make images'", bin("images")), n.purge())
+		return fmt.Errorf("no images in %s: run 'make images'", bin("images"))
 	}
 	args := append([]string{"image", "load", "--data-dir", n.data()}, images...)
 	if out, err := n.command(ctx, bin("whylet"), args...).CombinedOutput(); err != nil {
-		return nil, errors.Join(fmt.Errorf("whylet image load: %w: %s", err, out), n.purge())
+		return fmt.Errorf("whylet image load: %w: %s", err, out)
 	}
-	return n, nil
+	return nil
+}
+
+// bareNode gives a test the place for a node, and takes away what it started there.
+func bareNode(t *testing.T) *node {
+	t.Helper()
+	n, err := newSite(t.Context(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := n.purge(); err != nil {
+			t.Errorf("clean-up: %v", err)
+		}
+	})
+	return n
+}
+
+// whylet runs the command and returns all that it printed, and its exit code.
+func (n *node) whylet(t *testing.T, args ...string) (string, int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	out, err := n.command(ctx, bin("whylet"), args...).CombinedOutput()
+	if err == nil {
+		return string(out), 0
+	}
+	return string(out), exitCode(err)
 }
 
 // startNode gives a test a node of its own.
