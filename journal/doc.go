@@ -33,8 +33,10 @@
 //	record.go    the form of a record and of a frame
 //	log.go       the log that is written, and its recovery
 //	segment.go   sealed logs: blocks by pod, and their index
+//	segment_write.go writes them
 //	ids.go       which block has which fact
 //	compact.go   sealing and merging
+//	damage.go    what cannot be read is set aside
 //	retain.go    what may be dropped, fairly between pods
 //	fold.go      runs of equal probe successes
 //	slots.go     the file that keeps open runs
