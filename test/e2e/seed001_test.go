@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -336,14 +335,4 @@ func (s *space) forwarded(target string, port int, use func(local string)) {
 		s.t.Fatalf("port-forward %s said %q", target, buffer[:n])
 	}
 	use(string(match[1]))
-}
-
-// jsonOf decodes what kubectl -o json printed.
-func jsonOf[T any](t *testing.T, text string) T {
-	t.Helper()
-	var v T
-	if err := json.Unmarshal([]byte(text), &v); err != nil {
-		t.Fatalf("%v in %s", err, text)
-	}
-	return v
 }
