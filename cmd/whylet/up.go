@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -60,6 +61,9 @@ func (o *nodeOptions) addFlags(cmd *cobra.Command) {
 
 // run starts the node, in this process or in a detached one.
 func (o *nodeOptions) run(cmd *cobra.Command, s streams) error {
+	if os.Geteuid() != 0 {
+		return &exitError{exitMachine, fmt.Errorf("containers, cgroups and the network need root: sudo %s", cmd.CommandPath())}
+	}
 	dir, err := absDataDir(o.dataDir)
 	if err != nil {
 		return err
