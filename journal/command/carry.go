@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"time"
@@ -24,8 +25,9 @@ func newExportCommand(env Env) *cobra.Command {
 		Use:   "export [POD] --to FILE",
 		Short: "Write a pod's or the node's history to one file",
 		Long: `Write a pod's or the node's history to one file, which every journal command
-reads with --file, on any machine. It is zstd-compressed JSON, one fact a line:
-zstdcat shows it. It has what pods answered to probes and their specifications:
+reads with --file, on any machine. With a pod's history come the facts about the
+node itself, such as its restarts and gaps. It is zstd-compressed JSON, one fact a
+line: zstdcat shows it. It has what pods answered to probes and their specifications:
 give it to people who may see these.`,
 		Example: `  whylet journal export web-1 --to web-1.facts
   whylet journal export --since 2h --to node.facts
@@ -81,19 +83,48 @@ func chosen(s journal.Source, q journal.Query) []fact.Pod {
 
 // export writes the file as a whole, or not at all, and for its owner only.
 func export(env Env, to string, h journal.Header, s journal.Source, q journal.Query) (int64, error) {
+	facts := withNode(s, q)
 	if to == "-" {
-		return journal.Export(env.Out, h, s.Query(q))
+		return journal.Export(env.Out, h, facts)
 	}
 	f, err := os.CreateTemp(filepath.Dir(to), "."+filepath.Base(to)+".*")
 	if err != nil {
 		return 0, err
 	}
 	defer os.Remove(f.Name())
-	n, err := journal.Export(f, h, s.Query(q))
+	n, err := journal.Export(f, h, facts)
 	if err := errors.Join(err, f.Close()); err != nil {
 		return n, fmt.Errorf("writing %s: %w", to, err)
 	}
 	return n, os.Rename(f.Name(), to)
+}
+
+// withNode adds to the facts of pods those about the node, in order.
+func withNode(s journal.Source, q journal.Query) iter.Seq2[fact.Fact, error] {
+	if q.Node || len(q.Kinds) > 0 || q.Container != "" || q.Name == "" && q.UID == "" && q.Namespace == "" {
+		return s.Query(q)
+	}
+	node := journal.Query{Node: true, From: q.From, To: q.To}
+	return func(yield func(fact.Fact, error) bool) {
+		next, stop := iter.Pull2(s.Query(node))
+		defer stop()
+		n, err, more := next()
+		for f, failed := range s.Query(q) {
+			for ; more && (err != nil || n.ID < f.ID); n, err, more = next() {
+				if !yield(n, err) {
+					return
+				}
+			}
+			if !yield(f, failed) {
+				return
+			}
+		}
+		for ; more; n, err, more = next() {
+			if !yield(n, err) {
+				return
+			}
+		}
+	}
 }
 
 func newImportCommand(env Env) *cobra.Command {

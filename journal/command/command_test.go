@@ -98,7 +98,7 @@ func TestCommands(t *testing.T) {
 		not  []string // none may be there
 		err  string   // "": none
 	}{
-		{"list web-1 --data-dir D", []string{"shop/web-1 app   Exited", "exitCode=3", "→ SetPhase", "SpecSeen"}, []string{"data/db-0", "node", "\x1b"}, ""},
+		{"list web-1 --data-dir D", []string{"shop/web-1 app   Exited containerID=containerd://1 exitCode=3", "→ SetPhase", "SpecSeen"}, []string{"data/db-0", "node", "\x1b"}, ""},
 		{"list pod/db-0 --data-dir D --kind exited", []string{"data/db-0 app   Exited"}, []string{"Started"}, ""},
 		{"list shop/web-1 --data-dir D --last 1", []string{"shop/web-1"}, []string{"SpecSeen"}, ""},
 		{"list --node --data-dir D", []string{"node   AgentStarted", "previous=first"}, []string{"shop"}, ""},
@@ -119,7 +119,7 @@ func TestCommands(t *testing.T) {
 		{"show 3 --data-dir D", []string{`"kind": "SetUp"`, "rests on", "SpecSeen"}, nil, ""},
 		{"export web-1 --data-dir D", nil, nil, "usage"},
 		{"export web-1 --data-dir D --to F", nil, nil, ""},
-		{"list --file F", []string{"shop/web-1 app   Exited"}, []string{"db-0"}, ""},
+		{"list --file F", []string{"shop/web-1 app   Exited", "node   AgentStarted"}, []string{"db-0"}, ""},
 		{"show 3 --file F", []string{`"kind": "SetUp"`}, nil, ""},
 		{"stats --file F", []string{"of 1 pods"}, nil, ""},
 		{"tail --file F", nil, nil, "usage"},

@@ -1,10 +1,12 @@
 package command
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -63,12 +65,8 @@ func summary(b fact.Body) string {
 	if _, ok := b.(fact.Checkpoint); ok {
 		return fmt.Sprintf(" bytes=%d", len(data))
 	}
-	var fields map[string]any
-	if json.Unmarshal(data, &fields) != nil {
-		return ""
-	}
 	var s strings.Builder
-	describe(&s, fields, 0)
+	describe(&s, data, 0)
 	text := s.String()
 	if len(text) > maxSummary {
 		text = strings.ToValidUTF8(text[:maxSummary], "") + "…"
@@ -76,28 +74,37 @@ func summary(b fact.Body) string {
 	return text
 }
 
-func describe(s *strings.Builder, fields map[string]any, depth int) {
-	keys := make([]string, 0, len(fields))
-	for k := range fields {
-		keys = append(keys, k)
+// describe writes the fields of an object in their order, which has what matters
+// most first, and those of objects in it; deeper ones are left out.
+func describe(s *strings.Builder, object json.RawMessage, depth int) {
+	in := json.NewDecoder(bytes.NewReader(object))
+	if t, err := in.Token(); err != nil || t != json.Delim('{') {
+		return
 	}
-	slices.Sort(keys)
-	for _, k := range keys {
-		switch v := fields[k].(type) {
-		case map[string]any:
+	for in.More() {
+		key, err := in.Token()
+		var value json.RawMessage
+		if err != nil || in.Decode(&value) != nil {
+			return
+		}
+		name := fmt.Sprint(key)
+		switch value[0] {
+		case '{':
 			if depth == 0 {
-				describe(s, v, 1)
+				describe(s, value, 1)
 			}
-		case []any:
-			fmt.Fprintf(s, " %s=[%d]", k, len(v))
-		case string:
-			if v != "" {
-				fmt.Fprintf(s, " %s=%s", k, quoted(v))
+		case '[':
+			var list []json.RawMessage
+			_ = json.Unmarshal(value, &list)
+			fmt.Fprintf(s, " %s=[%d]", name, len(list))
+		case '"':
+			var v string
+			if json.Unmarshal(value, &v) == nil && v != "" {
+				fmt.Fprintf(s, " %s=%s", name, quoted(v))
 			}
-		case float64:
-			fmt.Fprintf(s, " %s=%s", k, number(k, v))
-		case bool:
-			fmt.Fprintf(s, " %s=%v", k, v)
+		case 'n':
+		default:
+			fmt.Fprintf(s, " %s=%s", name, number(name, string(value)))
 		}
 	}
 }
@@ -111,13 +118,13 @@ func quoted(v string) string {
 }
 
 // durations are the fields that are nanoseconds on the wire.
-var durations = []string{"took", "late", "delay", "waited", "connect", "tls", "sent", "firstByte", "body", "by", "cpuUsage", "throttledTime"}
+var durations = []string{"took", "late", "delay", "waited", "connect", "tls", "sent", "firstByte", "body", "by", "cpuUsage", "throttledTime", "cpuUsed", "over"}
 
-func number(key string, v float64) string {
-	if slices.Contains(durations, key) {
-		return time.Duration(v).Round(time.Microsecond).String()
+func number(key, text string) string {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil && slices.Contains(durations, key) {
+		return time.Duration(n).Round(time.Microsecond).String()
 	}
-	return fmt.Sprintf("%.0f", v)
+	return text
 }
 
 // printJSON writes a fact as one JSON object a line.
