@@ -148,6 +148,7 @@ func (l *Looker) around(pid int) (processes int, listeners []fact.Listener, err 
 type owner struct {
 	pid     int
 	command string
+	state   string
 	inside  bool
 }
 
@@ -159,7 +160,7 @@ func (l *Looker) owns(pid int, inside bool, owners map[uint64]owner) {
 	if err != nil {
 		return
 	}
-	command := ""
+	command, state := "", ""
 	for _, fd := range fds {
 		link, err := os.Readlink(filepath.Join(dir, fd.Name()))
 		if err != nil {
@@ -178,10 +179,10 @@ func (l *Looker) owns(pid int, inside bool, owners map[uint64]owner) {
 		}
 		if command == "" {
 			if p, err := l.process(pid); err == nil {
-				command = p.Command
+				command, state = p.Command, p.State
 			}
 		}
-		owners[inode] = owner{pid, command, inside}
+		owners[inode] = owner{pid, command, state, inside}
 	}
 }
 
@@ -199,7 +200,7 @@ func listed(sockets []Socket, owners map[uint64]owner) []fact.Listener {
 	var all []fact.Listener
 	for _, s := range sockets[:min(len(sockets), maxListeners)] {
 		o := owners[s.Inode]
-		all = append(all, fact.Listener{Address: s.Address.String(), PID: o.pid, Command: o.command, Backlog: s.Waiting})
+		all = append(all, fact.Listener{Address: s.Address.String(), PID: o.pid, Command: o.command, State: o.state, Other: o.pid != 0 && !o.inside, Backlog: s.Waiting})
 	}
 	return all
 }

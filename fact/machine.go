@@ -94,6 +94,10 @@ type Listener struct {
 	Address string `json:"address"` // host:port; host may be 127.0.0.1, ::, 0.0.0.0…
 	PID     int    `json:"pid,omitempty"`
 	Command string `json:"command,omitempty"`
+	// State is that process's, as in [Looked.State].
+	State string `json:"state,omitempty"`
+	// Other is set when the process belongs to another container of the pod.
+	Other bool `json:"other,omitempty"`
 	// Backlog is the number of connections that wait to be accepted.
 	Backlog int `json:"backlog,omitempty"`
 }

@@ -104,6 +104,9 @@ type Verdict struct {
 	Contributing []Note `json:"contributing,omitempty"`
 	RuledOut     []Note `json:"ruledOut,omitempty"`
 	Fixes        []Fix  `json:"fixes,omitempty"`
+
+	// missing is what an unknown verdict lacks, until it becomes the end of Text.
+	missing string
 }
 
 // Link is one step of the chain from symptom to root cause.

@@ -74,6 +74,7 @@ const (
 	InsufficientResources Cause = "insufficient-resources"
 	NoMatchingNode        Cause = "no-matching-node"
 	VolumeUnbound         Cause = "volume-unbound"
+	SchedulingGate        Cause = "scheduling-gate"
 	EvictedMemory         Cause = "evicted-memory"
 	EvictedDisk           Cause = "evicted-disk"
 	EvictedPIDs           Cause = "evicted-pids"
@@ -90,3 +91,19 @@ const (
 	None                  Cause = "none"
 	CauseUnknown          Cause = "unknown"
 )
+
+// Causes is the closed list.
+var Causes = []Cause{
+	AppExitError, AppExitSuccess, AppCrashSignal, AppStartFailed, AppSlowStart, AppHang, AppOverloaded, AppUnhealthy,
+	AppNotListening, AppListensElse, ChildProcessEnded, ProcessStopped, KilledByOther, AppIgnoredSIGTERM,
+	MemoryLimit, MemoryLimitChild, PodMemoryLimit, MemoryBackedVolume, NodeOutOfMemory, NodeOvercommitted,
+	CPUThrottled, NodeCPUSaturated, DiskFull, NetworkBlocked, ProcessLimit,
+	ProbeWrongPort, ProbeWrongPath, ProbeWrongScheme, ProbeTimeoutTooShort, ProbeCommandFailed, ProbePortNameUnknown,
+	ProbeProtocol, DependencyDown, MeshNotRewritten, MeshSidecarAnswered, MeshSidecarNotReady,
+	SiblingNotReady, ReadinessGate, InitFailed, InitWaiting, HookFailed, RestartPolicy, ActiveDeadline,
+	ImageNotFound, ImageUnauthorized, ImageRegistryUnreachable, ImagePolicyNever, ConfigMissing, ConfigChanged,
+	VolumeFailed, SecurityRefused, SelectorMismatch, ServicePortMismatch,
+	InsufficientResources, NoMatchingNode, VolumeUnbound, SchedulingGate, EvictedMemory, EvictedDisk, EvictedPIDs, Preempted,
+	NodeLost, NodeRestarted, RuntimeFailed, SandboxFailed, RemovedByOther, Deleted, RolledOut, ScaledDown, SpecChanged,
+	None, CauseUnknown,
+}

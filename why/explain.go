@@ -34,14 +34,14 @@ func Explain(h *History, o Options) Answer {
 		Subject: Subject{Kind: "Pod", Namespace: h.Pod.Namespace, Name: h.Pod.Name, UID: h.Pod.UID},
 	}
 	a.Journal.Gaps = append(a.Journal.Gaps, h.gaps()...)
-	h.now, h.policy = o.Now, o.Policy
+	h.now, h.asked, h.policy = o.Now, o.Container, o.Policy
 	for _, t := range h.troubles() {
 		if !o.wants(t.Symptom) {
 			continue
 		}
 		t.ID = fmt.Sprintf("s%d", len(a.Symptoms)+1)
 		v := t.explain(t.ID)
-		v.Symptom = t.ID
+		v.Text, v.Symptom = v.Text+v.missing, t.ID
 		a.Symptoms = append(a.Symptoms, t.Symptom)
 		a.Verdicts = append(a.Verdicts, v)
 	}
@@ -49,6 +49,7 @@ func Explain(h *History, o Options) Answer {
 		t := h.wellness(o.Container)
 		t.ID = "s1"
 		v := t.explain(t.ID)
+		v.Text += v.missing
 		a.Symptoms, a.Verdicts = []Symptom{t.Symptom}, []Verdict{v}
 	}
 	return a

@@ -114,10 +114,10 @@ func undecided(symptom, container, what string, chain []Link, rest []finding, mi
 		}
 	}
 	if len(possible) > 0 {
-		v.Text += " What is known fits " + strings.Join(possible, " and ") + "."
+		v.missing = " What is known fits " + strings.Join(possible, " and ") + "."
 	}
 	if missing != "" {
-		v.Text += " " + missing
+		v.missing += " " + missing
 	}
 	return v
 }

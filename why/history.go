@@ -30,6 +30,7 @@ type History struct {
 
 	// Of the question at hand.
 	now    time.Time
+	asked  string // the container
 	policy health.Policy
 }
 

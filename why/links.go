@@ -41,13 +41,6 @@ func links(facts ...*fact.Fact) []Link {
 	return all
 }
 
-// say is a link in other words than its fact's own.
-func say(f *fact.Fact, format string, args ...any) Link {
-	l := link(f)
-	l.Text = fmt.Sprintf(format, args...)
-	return l
-}
-
 // kept bounds words that come from outside.
 const kept = 160
 

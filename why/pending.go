@@ -22,7 +22,9 @@ func Unscheduled(pod *v1.Pod, now time.Time) Answer {
 	since := pod.CreationTimestamp.Time
 	s := Symptom{ID: "s1", Kind: Pending, Count: 1, First: since, Last: now, Text: "it has no node, since " + span(max(now.Sub(since), 0))}
 	a.Symptoms = []Symptom{s}
-	a.Verdicts = []Verdict{h.pending(conditionOf(pod.Status.Conditions, v1.PodScheduled))}
+	v := h.pending(conditionOf(pod.Status.Conditions, v1.PodScheduled))
+	v.Text += v.missing
+	a.Verdicts = []Verdict{v}
 	return a
 }
 
@@ -46,7 +48,7 @@ func (h *History) pending(c *v1.PodCondition) Verdict {
 	f.fixes = []Fix{h.describeFix()}
 	switch {
 	case c.Reason == v1.PodReasonSchedulingGated:
-		f.cause, f.text = ReadinessGate, "The pod has a scheduling gate that nobody has removed: "+message
+		f.cause, f.text = SchedulingGate, "The pod has a scheduling gate that nobody has removed: "+message
 	case says("persistentvolumeclaim", "unbound immediate", "volume node affinity", "didn't find available persistent volumes", "StorageClass"):
 		f.cause, f.text = VolumeUnbound, "A volume claim of the pod is missing or not bound, so it gets no node: "+message
 		f.fixes = []Fix{h.inspect("see the claims", h.kubectl("get pvc,pv")), {Text: "create the claim, or a volume that fits it", Risk: Safe}}

@@ -49,13 +49,13 @@ func (h *History) unreadySpell(run *Run, newest bool) (trouble, bool) {
 	if p := newProbing(h, run, fact.Startup, nil); good == nil && len(p.failed) > 0 {
 		kind = fact.Startup
 	}
-	var decisive []fact.ID
-	if of[fact.Marked](began).Started && len(began.Because) > 0 {
-		decisive = began.Because
+	decisive := h.attempts(began.Because)
+	if over != nil && len(decisive) == 0 {
+		decisive = failuresBetween(run, kind, began, over)
 	}
 	p := newProbing(h, run, kind, decisive)
 	still := over == nil && newest && run.Exit == nil
-	if !still && !(over != nil && countsAfterwards(began, run, p)) {
+	if !still && !(over != nil && countsAfterwards(began, over, run, p)) {
 		return trouble{}, false
 	}
 	s := Symptom{Kind: NotReady, Container: run.Container, Count: 1, First: began.Seen, Last: h.now}
@@ -67,15 +67,35 @@ func (h *History) unreadySpell(run *Run, newest bool) (trouble, bool) {
 	return trouble{s, func(id string) Verdict { return h.explainUnready(p, began, id) }}, true
 }
 
-// countsAfterwards says whether a time without readiness that is over deserves a
-// word: one that followed readiness, or in which the application itself said no.
-// A container that refused connections until it was up only started.
-func countsAfterwards(began *fact.Fact, run *Run, p *probing) bool {
-	if len(p.failed) == 0 {
-		return false
+// attempts are those of the given facts that are probe attempts.
+func (h *History) attempts(all []fact.ID) []fact.ID {
+	return slices.DeleteFunc(slices.Clone(all), func(id fact.ID) bool {
+		f, ok := h.Fact(id)
+		return !ok || f.Body.Kind() != fact.Probed{}.Kind()
+	})
+}
+
+// failuresBetween are the failed attempts from one fact to another.
+func failuresBetween(run *Run, kind fact.ProbeKind, from, to *fact.Fact) []fact.ID {
+	var all []fact.ID
+	for _, f := range run.Probes {
+		if b := of[fact.Probed](f); b.Probe == kind && bad(b) && f.ID > from.ID && f.ID < to.ID {
+			all = append(all, f.ID)
+		}
 	}
-	first := run.Marks[0] == began
-	return !first || p.mode == answered || p.mode == exitCode || p.mode == silent
+	return all
+}
+
+// countsAfterwards says whether a time without readiness that is over deserves a
+// word: one that followed readiness, or in which the application itself said no
+// as often as its threshold. A container that refused connections until it was up
+// only started.
+func countsAfterwards(began, over *fact.Fact, run *Run, p *probing) bool {
+	if run.Marks[0] != began {
+		return len(p.failed) > 0
+	}
+	said := failuresBetween(run, p.kind, began, over)
+	return p.spec != nil && len(said) >= int(p.spec.FailureThreshold) && (p.mode == answered || p.mode == exitCode || p.mode == silent)
 }
 
 // explainUnready says why a container that runs is not ready.
@@ -111,7 +131,8 @@ func (h *History) readyTroubles(status v1.PodStatus, found []trouble) []trouble 
 			guilty = append(guilty, c.Name)
 		}
 	}
-	if len(fine) == 0 || len(guilty) == 0 {
+	toldAlready := slices.ContainsFunc(found, func(t trouble) bool { return t.Kind == NotReady && slices.Contains(guilty, t.Container) })
+	if len(fine) == 0 || len(guilty) == 0 || toldAlready && h.asked == "" {
 		return nil
 	}
 	return []trouble{{s, func(id string) Verdict {

@@ -115,11 +115,11 @@ func (h *History) blameOOM(f *finding, container string, o oomRecord) {
 		f.cause = NodeOutOfMemory
 		f.text = fmt.Sprintf("The machine ran out of memory, and the kernel's global OOM killer chose %s; the container's own limit was not the reason.", victim)
 		f.fixes = []Fix{h.inspect("see what uses the node's memory", "kubectl top pods -A --sort-by=memory"), h.specFix("give memory-hungry pods requests and limits that fit the node")}
-	case o.atPod(string(h.Pod.UID)):
+	case o.atPod(string(h.Pod.UID)) && h.podLimited():
 		f.cause = PodMemoryLimit
 		f.text = fmt.Sprintf("The pod as a whole hit its memory limit%s, and the kernel chose %s; the container's own limit was not the reason.", ofSize(o.Limit), victim)
 		f.fixes = []Fix{h.inspect("see which container uses most", h.kubectl("top pod %s --containers", h.Pod.Name)), h.limitsFix("raise the pod's memory limit, or bound its containers one by one")}
-	case o.above():
+	case o.above() && !o.atPod(string(h.Pod.UID)):
 		f.cause = NodeOvercommitted
 		f.text = fmt.Sprintf("All pods of the node together hit what pods may have%s, and the kernel chose %s.", ofSize(o.Limit), victim)
 		f.fixes = []Fix{h.inspect("see how much was promised", "kubectl describe nodes | grep -A8 'Allocated resources'")}
@@ -131,6 +131,13 @@ func (h *History) blameOOM(f *finding, container string, o oomRecord) {
 	default:
 		f.text = fmt.Sprintf("%s was OOM-killed: container %s hit its memory limit%s.", upper(victim), container, ofSize(o.Limit))
 	}
+}
+
+// podLimited says whether the pod has a memory limit of its own. Without one the
+// limit of its cgroup is the sum of its containers', and what hits the sum is
+// a container at its limit: the kernel only found the pod's the first to be full.
+func (h *History) podLimited() bool {
+	return h.Object == nil || h.Object.Spec.Resources != nil && !h.Object.Spec.Resources.Limits.Memory().IsZero()
 }
 
 func ofSize(bytes int64) string {

@@ -19,6 +19,7 @@ var probeRules = []rule[*probing]{
 	{"probe-node-cpu", probeNodeCPU},
 	{"probe-overloaded", probeOverloaded},
 	{"probe-answers-late", probeAnswersLate},
+	{"probe-finishes-late", probeFinishesLate},
 	{"probe-hang", probeHang},
 	{"probe-blocked", probeBlocked},
 	{"probe-listener-gone", probeListenerGone},
@@ -82,21 +83,34 @@ func probeChildOOM(p *probing) *finding {
 	return f
 }
 
-// probeProcessStopped: the main process is stopped or traced.
+// probeProcessStopped: the process that should answer is stopped or traced: the
+// main one, or the one that holds the probed port.
 func probeProcessStopped(p *probing) *finding {
 	at, look, ok := p.look()
-	if !ok || look.State != "T" && look.State != "t" {
+	if !ok {
+		return nil
+	}
+	who, pid, state := "The main process", look.PID, look.State
+	here, _ := p.listeners(look)
+	for _, l := range here {
+		if stopped(l.State) {
+			who, pid, state = fmt.Sprintf("The process that holds port %d (%s)", p.port(), brief(l.Command, 30)), l.PID, l.State
+		}
+	}
+	if !stopped(state) {
 		return nil
 	}
 	return &finding{
 		cause: ProcessStopped, weight: certain, chain: p.chain(at),
-		text: fmt.Sprintf("The main process of container %s (pid %d) %s: it is alive and never runs, so it cannot answer.", p.run.Container, look.PID, stateWords(look.State)),
+		text: fmt.Sprintf("%s of container %s (pid %d on the node) %s: it is alive and never runs, so it cannot answer.", who, p.run.Container, pid, stateWords(state)),
 		fixes: []Fix{
-			p.h.inspect("see whether a debugger holds it, or somebody sent SIGSTOP", fmt.Sprintf("grep -E 'State|TracerPid' /proc/%d/status", look.PID)),
-			{Text: "let it go on", Command: fmt.Sprintf("kill -CONT %d   # on the node", look.PID), Risk: Safe},
+			p.h.inspect("see whether a debugger holds it, or somebody sent SIGSTOP", fmt.Sprintf("grep -E 'State|TracerPid' /proc/%d/status   # on the node", pid)),
+			{Text: "let it go on", Command: fmt.Sprintf("kill -CONT %d   # on the node", pid), Risk: Safe},
 		},
 	}
 }
+
+func stopped(state string) bool { return state == "T" || state == "t" }
 
 // probeSlowStart: killed before it ever was healthy, and still starting. Needs:
 // no success in this run, while an earlier run did become healthy later than
@@ -388,11 +402,13 @@ func (p *probing) otherListener() (container, how string) {
 	if _, look, ok := p.look(); ok {
 		here, _ := p.listeners(look)
 		for _, l := range here {
-			if owner := p.h.owner(l.PID); owner != "" && owner != p.run.Container {
-				return "container " + owner, "its process listens there"
-			}
-			if owner := p.h.owner(l.PID); owner == p.run.Container {
+			switch owner := p.h.owner(l.PID); {
+			case owner == p.run.Container:
 				return "", ""
+			case owner != "":
+				return "container " + owner, "its process listens there"
+			case l.Other:
+				return "another container of the pod", "its process " + brief(l.Command, 20) + " listens there"
 			}
 		}
 	}

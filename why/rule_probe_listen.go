@@ -123,7 +123,7 @@ func probeListensElsewhere(p *probing) *finding {
 	here, elsewhere := p.listeners(look)
 	mine := slices.DeleteFunc(elsewhere, func(l fact.Listener) bool {
 		owner := p.h.owner(l.PID)
-		return owner != "" && owner != p.run.Container
+		return l.Other || owner != "" && owner != p.run.Container
 	})
 	if len(here) > 0 || len(mine) == 0 {
 		return nil

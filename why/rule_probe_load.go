@@ -122,15 +122,10 @@ func probeOverloaded(p *probing) *finding {
 	if !ok || share(look) < 0 {
 		return nil
 	}
-	f := &finding{cause: AppOverloaded, weight: refuted, chain: links(at)}
 	if share(look) < busyShare {
-		if share(look) <= idleShare {
-			f.text = fmt.Sprintf("its main process used only %s CPU in %s", span(look.CPUUsed), span(look.Over))
-			return f
-		}
 		return nil
 	}
-	f.weight, f.chain = strong, p.chain(at)
+	f := &finding{cause: AppOverloaded, weight: strong, chain: p.chain(at)}
 	f.text = fmt.Sprintf("Container %s is busy (%s CPU in %s) and does not answer %s within its timeout of %s.", p.run.Container, span(look.CPUUsed), span(look.Over), p.what(), span(p.timeout()))
 	f.fixes = append([]Fix{p.h.inspect("see what it is busy with", p.h.exec(p.run.Container, "top -b -n 1"))}, p.h.probeFixes(p)...)
 	return f
@@ -202,6 +197,44 @@ func (p *probing) slowSuccesses() (slow, quick int64) {
 	return slow, quick
 }
 
+// probeFinishesLate: requests are taken up and finished, only after the probe has
+// gone. Needs: the listener's queue is empty, the container has more tasks than
+// while it was well, and some of them end again between the failed attempts. A
+// handler that hangs never ends, so there they only become more.
+func probeFinishesLate(p *probing) *finding {
+	at, look, ok := p.look()
+	if p.mode != silent || !ok || len(p.before) == 0 {
+		return nil
+	}
+	here, _ := p.listeners(look)
+	if len(here) == 0 || here[0].Backlog > 0 {
+		return nil
+	}
+	var calm, peak int64
+	var ended *fact.Fact
+	for _, f := range p.run.Samples {
+		n := of[fact.Sampled](f).PIDs
+		switch {
+		case n == 0 || f.Seen.After(p.until.Add(p.period())):
+		case f.Seen.Before(p.from):
+			calm = n
+		case n < peak && peak > calm:
+			ended = f
+		default:
+			peak = max(peak, n)
+		}
+	}
+	if calm == 0 || ended == nil {
+		return nil
+	}
+	return &finding{
+		cause: AppOverloaded, weight: strong, chain: p.chain(at, ended),
+		text: fmt.Sprintf("The application became slow: it connects at once (%s), takes each request up (%d tasks instead of %d) and finishes it, but later than the timeout of %s.",
+			span(p.last.Evidence.Connect), peak, calm, span(p.timeout())),
+		fixes: append(p.h.probeFixes(p), p.h.logsFix(p.run)...),
+	}
+}
+
 // probeHang: it holds the port, uses no CPU and takes no connection. Needs:
 // connections that wait to be accepted, and an idle process that is not stopped.
 // An application that accepts and then says nothing may only be slow: without a
@@ -211,7 +244,7 @@ func probeHang(p *probing) *finding {
 		return nil
 	}
 	at, look, ok := p.look()
-	if !ok || share(look) > idleShare || look.State == "T" || look.State == "t" {
+	if !ok || share(look) > idleShare || stopped(look.State) {
 		return nil
 	}
 	here, _ := p.listeners(look)

@@ -197,7 +197,7 @@ var imageRules = []rule[notStarted]{
 		switch {
 		case c.reason == "InvalidImageName":
 			return c.image(ImageNotFound, certain, Recorded, "is not a valid name of an image", c.h.specFix("correct the image's name"))
-		case c.says("not found", "manifest unknown", "name unknown", "does not exist") && !c.says("no such host", "lookup"):
+		case c.says("not found", "manifest unknown", "name unknown", "does not exist") && !c.says("no such host", "lookup", "authorization", "access denied", "unauthorized"):
 			return c.image(ImageNotFound, strong, Inferred, "does not exist in its registry", c.h.specFix("correct the image's name or tag"))
 		}
 		return nil

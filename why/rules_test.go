@@ -1,0 +1,426 @@
+package why
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
+)
+
+// case of a table: what happened, and what the first verdict must and must not say.
+type question struct {
+	name string
+	pod  *v1.Pod
+	// set prepares the world before the pod starts.
+	set  func(*tale)
+	tale func(*tale)
+
+	symptom      SymptomKind
+	cause        Cause
+	certainty    Certainty
+	ruledOut     []Cause
+	contributing []Cause
+	says         string
+}
+
+func (q question) run(t *testing.T) {
+	s := tell(t, q.pod, func(s *tale) {
+		if q.set != nil {
+			q.set(s)
+		}
+	})
+	if q.tale != nil {
+		q.tale(s)
+	}
+	a := s.ask()
+	check(t, a)
+	v := a.Verdicts[0]
+	if a.Symptoms[0].Kind != q.symptom || v.Cause != q.cause || q.certainty != "" && v.Certainty != q.certainty {
+		t.Fatalf("%s: %s (%s), want %s: %s (%s)\n%s", a.Symptoms[0].Kind, v.Cause, v.Certainty, q.symptom, q.cause, q.certainty, a.Text(Style{Wide: true}))
+	}
+	for _, c := range q.ruledOut {
+		if !slices.ContainsFunc(v.RuledOut, func(n Note) bool { return n.Cause == c }) {
+			t.Errorf("%s is not ruled out:\n%s", c, a.Text(Style{Wide: true}))
+		}
+	}
+	for _, c := range q.contributing {
+		if !slices.ContainsFunc(v.Contributing, func(n Note) bool { return n.Cause == c }) {
+			t.Errorf("%s is not said to contribute:\n%s", c, a.Text(Style{Wide: true}))
+		}
+	}
+	if !strings.Contains(v.Text, q.says) {
+		t.Errorf("%q does not say %q", v.Text, q.says)
+	}
+}
+
+var (
+	oomOfMain  = fact.OOMKilled{PID: 100, Command: "app", Main: true, AnonRSS: 23 << 20, Limit: 24 << 20, Constraint: "CONSTRAINT_MEMCG", TaskCgroup: "/pods/podu1/c", OOMCgroup: "/pods/podu1/c"}
+	oomOfChild = fact.OOMKilled{PID: 117, Command: "worker", AnonRSS: 23 << 20, Limit: 24 << 20, Constraint: "CONSTRAINT_MEMCG", TaskCgroup: "/pods/podu1/c", OOMCgroup: "/pods/podu1/c"}
+)
+
+func at(cgroup string, o fact.OOMKilled) fact.OOMKilled { o.OOMCgroup = cgroup; return o }
+
+func TestEnds(t *testing.T) {
+	for _, q := range []question{
+		{
+			name: "oom of the main process", pod: web(silentProbe), symptom: Restarted, cause: MemoryLimit, certainty: Inferred,
+			tale: func(s *tale) {
+				s.in("app", oomOfMain)
+				s.exit("app", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 1, MainOOMKilled: true, RuntimeReason: "OOMKilled"})
+			},
+		},
+		{
+			name: "137 after the grace period is not memory", pod: web(), symptom: Restarted, cause: AppUnhealthy, certainty: Recorded,
+			set:      func(s *tale) { s.code = 137 },
+			tale:     func(s *tale) { s.probe("app", 3, command(fact.Liveness, 1)) },
+			ruledOut: []Cause{MemoryLimit}, contributing: []Cause{AppIgnoredSIGTERM},
+		},
+		{
+			name: "a shell hands on 137 of an oom-killed child", pod: web(silentProbe), symptom: Restarted, cause: MemoryLimitChild,
+			tale: func(s *tale) {
+				s.in("app", oomOfChild)
+				s.exit("app", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 1, RuntimeReason: "OOMKilled"})
+			},
+			says: "handed on",
+		},
+		{
+			name: "files in memory", pod: web(silentProbe), symptom: Restarted, cause: MemoryBackedVolume,
+			tale: func(s *tale) {
+				o := oomOfMain
+				o.AnonRSS, o.Limit = 12<<20, 32<<20
+				o.Tasks = []fact.OOMTask{{PID: 100, Command: "app", RSS: 12 << 20}, {PID: 117, Command: "dd", RSS: 1 << 20}}
+				s.in("app", o)
+				s.exit("app", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 1, MainOOMKilled: true})
+			},
+		},
+		{
+			name: "sticky: an old oom kill of a child", pod: web(silentProbe), symptom: Restarted, cause: AppExitError,
+			tale: func(s *tale) {
+				s.in("app", oomOfChild)
+				s.wait(time.Minute)
+				s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true, OOMKills: 1, RuntimeReason: "OOMKilled"})
+			},
+			ruledOut: []Cause{MemoryLimit},
+		},
+		{
+			name: "bystander: the runtime says OOMKilled, the counter is 0", pod: web(silentProbe), symptom: Restarted, cause: AppExitError,
+			tale: func(s *tale) {
+				s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true, RuntimeReason: "OOMKilled"})
+			},
+			ruledOut: []Cause{MemoryLimit},
+		},
+		{
+			name: "137 and nobody looked", pod: web(silentProbe), symptom: Restarted, cause: CauseUnknown, certainty: Unknown,
+			tale: func(s *tale) { s.exit("app", fact.Exited{ExitCode: 137, RuntimeReason: "OOMKilled"}) },
+			says: "the kernel's own record was not seen",
+		},
+		{
+			name: "SIGKILL from elsewhere", pod: web(silentProbe), symptom: Restarted, cause: KilledByOther,
+			tale: func(s *tale) { s.exit("app", fact.Exited{ExitCode: 137, Signal: 9, OOMKnown: true}) },
+		},
+		{
+			name: "143 may be its own", pod: web(silentProbe), symptom: Restarted, cause: CauseUnknown,
+			tale: func(s *tale) { s.exit("app", fact.Exited{ExitCode: 143, OOMKnown: true}) },
+		},
+		{
+			name: "crash", pod: web(silentProbe), symptom: Restarted, cause: AppCrashSignal, says: "SIGSEGV",
+			tale: func(s *tale) { s.exit("app", fact.Exited{ExitCode: 139, OOMKnown: true}) },
+		},
+		{
+			name: "the pod's limit", pod: podLimit(web(silentProbe)), symptom: Restarted, cause: PodMemoryLimit,
+			tale: func(s *tale) {
+				s.in("app", at("/pods/podu1", oomOfMain))
+				s.exit("app", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 1, MainOOMKilled: true})
+			},
+		},
+		{
+			name: "the sum of the containers' limits is not a pod's limit", pod: web(silentProbe), symptom: Restarted, cause: MemoryLimit,
+			tale: func(s *tale) {
+				s.in("app", at("/pods/podu1", oomOfMain))
+				s.exit("app", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 1, MainOOMKilled: true})
+			},
+		},
+		{
+			name: "the machine", pod: web(silentProbe), symptom: Restarted, cause: NodeOutOfMemory,
+			tale: func(s *tale) {
+				o := oomOfMain
+				o.Constraint = "CONSTRAINT_NONE"
+				s.in("app", o)
+				s.exit("app", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 1, MainOOMKilled: true})
+			},
+		},
+		{
+			name: "exit 0 where it should go on", pod: web(silentProbe), symptom: Restarted, cause: AppExitSuccess,
+			tale: func(s *tale) { s.exit("app", fact.Exited{OOMKnown: true}) },
+		},
+		{
+			name: "shell without the command", pod: web(silentProbe), symptom: Restarted, cause: AppStartFailed,
+			tale: func(s *tale) { s.exit("app", fact.Exited{ExitCode: 127, OOMKnown: true}) },
+		},
+		{
+			name: "no space", pod: web(silentProbe), symptom: Restarted, cause: DiskFull,
+			tale: func(s *tale) {
+				s.exit("app", fact.Exited{ExitCode: 2, OOMKnown: true, Message: "write /data/x: no space left on device"})
+			},
+		},
+		{
+			name: "noise, then a crash", pod: web(), symptom: Restarted, cause: AppExitError, ruledOut: []Cause{AppUnhealthy},
+			tale: func(s *tale) {
+				for range 5 {
+					s.probe("app", 1, status(fact.Liveness, 500, ""))
+					s.probe("app", 2, good(fact.Liveness, time.Millisecond))
+				}
+				s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true})
+			},
+		},
+		{
+			name: "threshold, then exit 1", pod: web(), symptom: Restarted, cause: AppUnhealthy, certainty: Recorded,
+			set:  func(s *tale) { s.code = 1 },
+			tale: func(s *tale) { s.probe("app", 3, command(fact.Liveness, 1)) },
+		},
+		{
+			name: "done", pod: policy(v1.RestartPolicyOnFailure), symptom: Completed, cause: RestartPolicy,
+			tale: func(s *tale) { s.exit("app", fact.Exited{OOMKnown: true}) },
+		},
+		{
+			name: "failed for good", pod: policy(v1.RestartPolicyNever), symptom: Failed, cause: AppExitError, contributing: []Cause{RestartPolicy},
+			tale: func(s *tale) { s.exit("app", fact.Exited{ExitCode: 3, OOMKnown: true}) },
+		},
+	} {
+		t.Run(q.name, q.run)
+	}
+}
+
+func policy(p v1.RestartPolicy) *v1.Pod {
+	pod := web(silentProbe)
+	pod.Spec.RestartPolicy = p
+	return pod
+}
+
+func TestProbes(t *testing.T) {
+	calm := fact.Looked{PID: 100, State: "S", Processes: 1, Over: time.Second, Listeners: []fact.Listener{{Address: "0.0.0.0:8080", PID: 100, Command: "app"}}}
+	look := func(change func(*fact.Looked)) fact.Looked {
+		l := calm
+		l.Listeners = slices.Clone(calm.Listeners)
+		change(&l)
+		return l
+	}
+	worked := func(s *tale) { s.probe("app", 3, good(fact.Liveness, time.Millisecond)) }
+	// fail lets the probe fail until the container is ended, and looks meanwhile.
+	fail := func(s *tale, b fact.Probed, bodies ...fact.Body) {
+		s.probe("app", 1, b)
+		for _, body := range bodies {
+			s.in("app", body)
+		}
+		s.probe("app", 2, b)
+	}
+	sample := func(periods, throttled, pids int64) fact.Sampled {
+		return fact.Sampled{Periods: periods, ThrottledPeriods: throttled, PIDs: pids}
+	}
+	for _, q := range []question{
+		{name: "wrong port", cause: ProbeWrongPort, tale: func(s *tale) {
+			fail(s, connectionRefused(fact.Liveness), look(func(l *fact.Looked) { l.Listeners[0].Address = "0.0.0.0:9090" }))
+		}},
+		{name: "declared port, listens elsewhere", cause: AppListensElse, pod: web(func(c *v1.Container) { c.Ports = []v1.ContainerPort{{ContainerPort: 8080}} }), tale: func(s *tale) {
+			fail(s, connectionRefused(fact.Liveness), look(func(l *fact.Looked) { l.Listeners[0].Address = "0.0.0.0:9090" }))
+		}},
+		{name: "only loopback", cause: AppListensElse, tale: func(s *tale) {
+			fail(s, connectionRefused(fact.Liveness), look(func(l *fact.Looked) { l.Listeners[0].Address = "127.0.0.1:8080" }))
+		}},
+		{name: "the listener ended", cause: ChildProcessEnded, tale: func(s *tale) {
+			s.in("app", sample(0, 0, 2))
+			worked(s)
+			fail(s, connectionRefused(fact.Liveness), look(func(l *fact.Looked) { l.Listeners[0].Address = "0.0.0.0:9090" }), sample(0, 0, 1))
+		}},
+		{name: "the main process closed its port", cause: AppNotListening, tale: func(s *tale) {
+			s.in("app", calm)
+			worked(s)
+			fail(s, connectionRefused(fact.Liveness), look(func(l *fact.Looked) { l.Listeners = nil }))
+		}},
+		{name: "nobody looked", cause: CauseUnknown, says: "Nobody looked", tale: func(s *tale) { fail(s, connectionRefused(fact.Liveness)) }},
+		{name: "still starting", cause: AppSlowStart, tale: func(s *tale) {
+			fail(s, connectionRefused(fact.Liveness), look(func(l *fact.Looked) { l.Listeners, l.CPUUsed = nil, 900*time.Millisecond }))
+		}},
+		{name: "never listens", cause: AppNotListening, tale: func(s *tale) {
+			fail(s, connectionRefused(fact.Liveness), look(func(l *fact.Looked) { l.Listeners = nil }))
+		}},
+		{name: "throttled", cause: CPUThrottled, tale: func(s *tale) {
+			worked(s)
+			s.in("app", sample(100, 10, 5))
+			fail(s, noAnswer(fact.Liveness), calm, sample(140, 49, 5))
+		}},
+		{name: "node busy", cause: NodeCPUSaturated, tale: func(s *tale) {
+			worked(s)
+			s.in("app", fact.Sampled{MemoryCurrent: 1})
+			fail(s, noAnswer(fact.Liveness), fact.Sampled{MemoryCurrent: 1, CPUSome: 4 * time.Second})
+		}},
+		{name: "hang", cause: AppHang, tale: func(s *tale) {
+			worked(s)
+			fail(s, noAnswer(fact.Liveness), look(func(l *fact.Looked) { l.Listeners[0].Backlog = 3 }))
+		}},
+		{name: "slow or hung: not told apart", cause: CauseUnknown, tale: func(s *tale) {
+			worked(s)
+			fail(s, noAnswer(fact.Liveness), calm)
+		}},
+		{name: "slow: handlers finish", cause: AppOverloaded, tale: func(s *tale) {
+			s.in("app", sample(0, 0, 1))
+			worked(s)
+			fail(s, noAnswer(fact.Liveness), calm, sample(0, 0, 4), sample(0, 0, 2))
+		}},
+		{name: "busy", cause: AppOverloaded, tale: func(s *tale) {
+			worked(s)
+			fail(s, noAnswer(fact.Liveness), look(func(l *fact.Looked) { l.CPUUsed = time.Second }))
+		}},
+		{name: "good and late", cause: ProbeTimeoutTooShort, tale: func(s *tale) {
+			s.probe("app", 4, good(fact.Liveness, 900*time.Millisecond))
+			fail(s, noAnswer(fact.Liveness), calm)
+		}},
+		{name: "stopped", cause: ProcessStopped, tale: func(s *tale) {
+			worked(s)
+			fail(s, noAnswer(fact.Liveness), look(func(l *fact.Looked) { l.State = "T"; l.Listeners[0].Backlog = 2 }))
+		}},
+		{name: "workers oom-killed, then 503", cause: MemoryLimitChild, tale: func(s *tale) {
+			worked(s)
+			s.in("app", oomOfChild)
+			fail(s, status(fact.Liveness, 503, ""))
+		}},
+		{name: "503 of its own, long after an oom kill", cause: AppUnhealthy, ruledOut: []Cause{MemoryLimit}, tale: func(s *tale) {
+			worked(s)
+			s.in("app", oomOfChild)
+			s.probe("app", 30, good(fact.Liveness, time.Millisecond))
+			fail(s, status(fact.Liveness, 503, ""))
+		}},
+		{name: "503", cause: AppUnhealthy, certainty: Recorded, tale: func(s *tale) { fail(s, status(fact.Liveness, 503, "no database")) }, says: "no database"},
+		{name: "404 from the start", cause: ProbeWrongPath, tale: func(s *tale) { fail(s, status(fact.Liveness, 404, "")) }},
+		{name: "404 after it was well", cause: AppUnhealthy, ruledOut: []Cause{ProbeWrongPath}, tale: func(s *tale) { worked(s); fail(s, status(fact.Liveness, 404, "")) }},
+		{name: "https to http", cause: ProbeWrongScheme, tale: func(s *tale) {
+			fail(s, attempt(fact.Liveness, fact.Evidence{Error: "http: server gave HTTP response to HTTPS client", Connect: time.Millisecond}))
+		}},
+		{name: "http to https", cause: ProbeWrongScheme, tale: func(s *tale) {
+			fail(s, status(fact.Liveness, 400, "Client sent an HTTP request to an HTTPS server."))
+		}},
+		{name: "h2c only", cause: ProbeProtocol, tale: func(s *tale) {
+			fail(s, attempt(fact.Liveness, fact.Evidence{Error: `malformed HTTP response "\x00\x00\x06\x04"`, Connect: time.Millisecond}))
+		}},
+		{name: "dropped", cause: NetworkBlocked, tale: func(s *tale) {
+			worked(s)
+			b := attempt(fact.Liveness, fact.Evidence{Timeout: true})
+			fail(s, b, calm)
+		}},
+		{
+			name: "a proxy answered for an application that is away", cause: AppNotListening, contributing: []Cause{MeshSidecarAnswered},
+			pod: with("proxy")(web(func(c *v1.Container) { c.Ports = []v1.ContainerPort{{ContainerPort: 9090}} })),
+			tale: func(s *tale) {
+				fail(s, status(fact.Liveness, 503, ""), fact.Looked{PID: 100, State: "S", Listeners: []fact.Listener{{Address: "[::]:8080", PID: 777, Other: true}}})
+			},
+		},
+		{name: "several pods at once", cause: DependencyDown, tale: func(s *tale) {
+			worked(s)
+			for _, n := range []string{"a", "b"} {
+				b := status(fact.Liveness, 500, "db down")
+				s.near = append(s.near, fact.Fact{ID: 1, Seen: s.now, At: s.now, Pod: fact.Pod{Name: n, UID: "x"}, Body: b})
+			}
+			s.near[1].Pod.UID = "y"
+			fail(s, status(fact.Liveness, 500, "db down"))
+		}},
+	} {
+		q.symptom = Restarted
+		if q.pod == nil {
+			q.pod = web()
+		}
+		t.Run(q.name, q.run)
+	}
+}
+
+func TestStarts(t *testing.T) {
+	failed := func(reason, message string) func(*tale) {
+		return func(s *tale) { s.fails = fact.StartFailed{Reason: reason, Message: message} }
+	}
+	image := func(reason, message string) func(*tale) {
+		return func(s *tale) { s.fails = fact.ImageFailed{Image: "app:1", Reason: reason, Message: message} }
+	}
+	for _, q := range []question{
+		{name: "key", cause: ConfigMissing, certainty: Recorded, set: failed("CreateContainerConfigError", "couldn't find key nokey in ConfigMap shop/settings")},
+		{name: "configmap", cause: ConfigMissing, set: failed("CreateContainerConfigError", `configmap "none" not found`)},
+		{name: "nonroot", cause: SecurityRefused, set: failed("CreateContainerConfigError", "container has runAsNonRoot and image will run as root (pod: x, container: app)")},
+		{name: "no command", cause: AppStartFailed, set: failed("RunContainerError", `runc create failed: unable to start container process: exec: "/nosuch": stat /nosuch: no such file or directory`)},
+		{name: "not executable", cause: AppStartFailed, set: failed("RunContainerError", `runc create failed: unable to start container process: exec: "/etc/passwd": permission denied`)},
+		{name: "architecture", cause: AppStartFailed, set: failed("RunContainerError", `exec /app: exec format error`)},
+		{name: "something else", cause: CauseUnknown, set: failed("CreateContainerError", "quux")},
+		{name: "never", cause: ImagePolicyNever, set: image("ErrImageNeverPull", "not present")},
+		{name: "not found", cause: ImageNotFound, set: image("ErrImagePull", "failed to resolve reference: app:1: not found")},
+		{name: "unauthorized", cause: ImageUnauthorized, set: image("ErrImagePull", "pull access denied, repository does not exist or may require authorization: authorization failed")},
+		{name: "unreachable", cause: ImageRegistryUnreachable, set: image("ErrImagePull", "dial tcp: lookup r on 10.0.0.1:53: no such host")},
+	} {
+		q.symptom, q.pod = NotStarting, web()
+		t.Run(q.name, q.run)
+	}
+}
+
+func TestUnready(t *testing.T) {
+	s := tell(t, web(ready))
+	s.probe("app", 5, status(fact.Readiness, 503, "warming up"))
+	a := s.ask()
+	check(t, a)
+	if a.Symptoms[0].Kind != NotReady || a.Verdicts[0].Cause != AppUnhealthy {
+		t.Fatal(a.Text(Style{}))
+	}
+	s.probe("app", 2, good(fact.Readiness, time.Millisecond))
+	if a = s.ask(); a.Symptoms[0].Kind != NotReady || a.Verdicts[0].Cause != AppUnhealthy || !strings.Contains(a.Symptoms[0].Text, "until") {
+		t.Fatalf("after recovery: %s", a.Text(Style{}))
+	}
+	if a = Explain(NewHistory(s.key, s.facts, nil, nil), Options{Now: s.now, Since: s.now}); a.Symptoms[0].Kind != Healthy {
+		t.Fatalf("since now: %s", a.Text(Style{}))
+	}
+}
+
+func TestDeletion(t *testing.T) {
+	s := tell(t, web(silentProbe))
+	s.code = 137
+	s.see("", 0, fact.DeletionSeen{GraceSeconds: 2, By: "kubectl"})
+	a := s.ask()
+	check(t, a)
+	if a.Symptoms[0].Kind != Disappeared || a.Verdicts[0].Cause != Deleted || !a.Explained() {
+		t.Fatal(a.Text(Style{}))
+	}
+}
+
+func TestGateAndSibling(t *testing.T) {
+	pod := with("side")(web(ready))
+	pod.Spec.ReadinessGates = []v1.PodReadinessGate{{ConditionType: "example.com/gate"}}
+	s := tell(t, pod)
+	s.probe("app", 2, good(fact.Readiness, time.Millisecond))
+	if a := s.ask(); a.Verdicts[0].Cause != ReadinessGate || a.Verdicts[0].Certainty != Recorded {
+		t.Fatal(a.Text(Style{}))
+	}
+	s.in("side", oomOfMain)
+	s.exit("side", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 1, MainOOMKilled: true})
+	s.in("side", oomOfMain)
+	s.exit("side", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 1, MainOOMKilled: true})
+	a := s.ask()
+	check(t, a)
+	i := slices.IndexFunc(a.Verdicts, func(v Verdict) bool { return v.Cause == SiblingNotReady })
+	if i < 0 || a.Verdicts[i].Container != "side" {
+		t.Fatal(a.Text(Style{}))
+	}
+}
+
+func TestUnseenByStatus(t *testing.T) {
+	s := tell(t, web(silentProbe))
+	for range 3 {
+		s.in("app", oomOfChild)
+		s.wait(20 * time.Second)
+	}
+	if a := s.ask(); a.Symptoms[0].Kind != Healthy || a.Verdicts[0].Cause != MemoryLimitChild {
+		t.Fatal(a.Text(Style{}))
+	}
+	s = tell(t, web(silentProbe))
+	s.in("app", fact.Sampled{MemoryCurrent: 31 << 20, MemoryLimit: 32 << 20, MemoryFile: 30 << 20})
+	if a := s.ask(); a.Verdicts[0].Cause != None || len(a.Verdicts[0].RuledOut) == 0 {
+		t.Fatal(a.Text(Style{}))
+	}
+}
