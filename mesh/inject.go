@@ -21,6 +21,10 @@ const (
 	IdentityDir = "/var/run/whylet-mesh"
 	// ConfigEnv names the variable that holds the sidecar's configuration.
 	ConfigEnv = "WHYLET_MESH_CONFIG"
+	// CAURLEnv says where the mesh's control plane is, and CAEnv (PEM) by which
+	// authority it is known.
+	CAURLEnv = "WHYLET_MESH_CA_URL"
+	CAEnv    = "WHYLET_MESH_CA"
 )
 
 // Labels and annotations by which namespaces and pods opt in and out. A pod's
@@ -207,7 +211,7 @@ func sidecarContainer(in Injection, config SidecarConfig) (v1.Container, error) 
 		},
 	}
 	if in.CAURL != "" {
-		c.Env = append(c.Env, v1.EnvVar{Name: "WHYLET_MESH_CA_URL", Value: in.CAURL}, v1.EnvVar{Name: "WHYLET_MESH_CA", Value: in.CABundle})
+		c.Env = append(c.Env, v1.EnvVar{Name: CAURLEnv, Value: in.CAURL}, v1.EnvVar{Name: CAEnv, Value: in.CABundle})
 		c.VolumeMounts = []v1.VolumeMount{{Name: IdentityVolume, MountPath: IdentityDir, ReadOnly: true}}
 	}
 	return c, nil

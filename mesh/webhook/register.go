@@ -18,6 +18,10 @@ import (
 // of its fields.
 const ConfigurationName = "whylet-mesh"
 
+// ServicePort is the port of the Service in front of the webhook, and of the
+// webhook behind it.
+const ServicePort = 8443
+
 // timeoutSeconds bounds how long the creation of a pod waits for the webhook.
 const timeoutSeconds = 5
 
@@ -82,7 +86,8 @@ func (r Registration) webhook(name, path string) *applyadmission.MutatingWebhook
 	if r.URL != "" {
 		client = client.WithURL(r.URL + path)
 	} else {
-		client = client.WithService(applyadmission.ServiceReference().WithName(r.Service).WithNamespace(r.Namespace).WithPath(path))
+		client = client.WithService(applyadmission.ServiceReference().
+			WithName(r.Service).WithNamespace(r.Namespace).WithPort(ServicePort).WithPath(path))
 	}
 	policy := admissionregistration.Ignore
 	if r.Strict {
