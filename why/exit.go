@@ -125,10 +125,11 @@ func (e ending) explainKill(symptom string) Verdict {
 // howItWent adds what the end itself shows beside the reason it was ordered for.
 func (e ending) howItWent(v *Verdict, kill fact.Kill) {
 	took := e.at.Sub(e.run.Kill.Seen)
-	if e.exit.ExitCode == 137 && !e.exit.MainOOMKilled && took >= time.Duration(kill.GraceSeconds)*time.Second-100*time.Millisecond {
+	known := slices.ContainsFunc(v.Contributing, func(n Note) bool { return n.Cause == AppIgnoredSIGTERM })
+	if !known && e.exit.ExitCode == 137 && !e.exit.MainOOMKilled && took >= time.Duration(kill.GraceSeconds)*time.Second-100*time.Millisecond {
 		v.Contributing = append(v.Contributing, Note{
 			Cause: AppIgnoredSIGTERM, Facts: []fact.ID{e.run.Kill.ID, e.run.Exit.ID},
-			Text: fmt.Sprintf("it did not end on its stop signal within %d s, so the node killed it: exit code 137 comes from that", kill.GraceSeconds),
+			Text: fmt.Sprintf("container %s did not end on its stop signal within %d s, so the node killed it: exit code 137 comes from that", e.run.Container, kill.GraceSeconds),
 		})
 	}
 	if v.Cause == MemoryLimit || v.Cause == MemoryLimitChild {

@@ -91,7 +91,7 @@ func (v *Verdict) take(r finding) {
 		if !slices.ContainsFunc(v.RuledOut, known) {
 			v.RuledOut = append(v.RuledOut, note)
 		}
-	case r.weight >= fair:
+	case r.weight >= strong:
 		if !slices.ContainsFunc(v.Contributing, known) {
 			v.Contributing = append(v.Contributing, note)
 		}

@@ -26,6 +26,41 @@ var urgency = map[SymptomKind]int{
 // troubles lists what needs an explanation, worst first: what is so now, and
 // what happened as far back as the history goes.
 func (h *History) troubles() []trouble {
+	alive := h.untilDeletion()
+	all := alive.living()
+	if alive != h {
+		all = slices.DeleteFunc(all, func(t trouble) bool { return t.explain("").Cause == None })
+	}
+	all = append(all, h.endOfPod()...)
+	slices.SortStableFunc(all, func(a, b trouble) int { return cmp.Compare(urgency[a.Kind], urgency[b.Kind]) })
+	if len(all) > 0 && alive.succeeded() {
+		slices.SortStableFunc(all, func(a, b trouble) int { return cmp.Compare(done(a), done(b)) })
+	}
+	return all
+}
+
+// untilDeletion is the history up to the pod's deletion: what it suffered from
+// until then stays to be explained when it is gone. It is h itself where nobody
+// deleted it.
+func (h *History) untilDeletion() *History {
+	for i := range h.Facts {
+		if _, ok := h.Facts[i].Body.(fact.DeletionSeen); !ok {
+			continue
+		}
+		before := NewHistory(h.Pod, h.Facts[:i], h.Node, h.Neighbours)
+		before.now, before.asked, before.policy = h.Facts[i].Seen, h.asked, h.policy
+		return before
+	}
+	return h
+}
+
+func (h *History) succeeded() bool {
+	status, _ := h.status(h.policy)
+	return status.Phase == v1.PodSucceeded
+}
+
+// living are the troubles of the pod while it was wanted.
+func (h *History) living() []trouble {
 	var all []trouble
 	status, _ := h.status(h.policy)
 	all = append(all, h.podTroubles(status)...)
@@ -35,13 +70,7 @@ func (h *History) troubles() []trouble {
 		}
 		all = append(all, h.containerTroubles(name, status)...)
 	}
-	all = append(all, h.readyTroubles(status, all)...)
-	all = append(all, h.endOfPod()...)
-	slices.SortStableFunc(all, func(a, b trouble) int { return cmp.Compare(urgency[a.Kind], urgency[b.Kind]) })
-	if status.Phase == v1.PodSucceeded {
-		slices.SortStableFunc(all, func(a, b trouble) int { return cmp.Compare(done(a), done(b)) })
-	}
-	return all
+	return append(all, h.readyTroubles(status, all)...)
 }
 
 func done(t trouble) int {
