@@ -1,0 +1,81 @@
+package whylet_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"whylet.dev/whylet/why"
+)
+
+// documents are the pages whose words are held to the code.
+func documents(t *testing.T) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob("docs/*.md")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no docs/*.md:", err)
+	}
+	pages := map[string]string{}
+	for _, file := range append(files, "README.md", "CONTRIBUTING.md") {
+		pages[file] = read(t, file)
+	}
+	return pages
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// Every cause has its line.
+func TestCausesAreDocumented(t *testing.T) {
+	page := read(t, "docs/causes.md")
+	for _, c := range why.Causes {
+		if !strings.Contains(page, "`"+string(c)+"`") {
+			t.Errorf("docs/causes.md does not explain %s", c)
+		}
+	}
+}
+
+// Every direct requirement has its reason.
+func TestDependenciesAreDocumented(t *testing.T) {
+	page := read(t, "docs/dependencies.md")
+	direct, _, _ := strings.Cut(read(t, "go.mod"), "\n)")
+	for _, match := range regexp.MustCompile(`(?m)^\t(\S+) v\S+$`).FindAllStringSubmatch(direct, -1) {
+		name := regexp.MustCompile(`/v\d+$`).ReplaceAllString(match[1], "")
+		if !strings.Contains(page, name) && !strings.Contains(page, filepath.Base(name)) {
+			t.Errorf("docs/dependencies.md does not say why %s", match[1])
+		}
+	}
+}
+
+// Every `make TARGET` that a page tells the reader to type is there.
+func TestMakeTargetsExist(t *testing.T) {
+	makefile := read(t, "Makefile")
+	command := regexp.MustCompile("(?m)(?:^    |`)make ([a-z0-9-]+)")
+	for file, text := range documents(t) {
+		for _, match := range command.FindAllStringSubmatch(text, -1) {
+			if !strings.Contains(makefile, "\n"+match[1]+":") {
+				t.Errorf("%s: there is no make %s", file, match[1])
+			}
+		}
+	}
+}
+
+// Every link to a file leads to one.
+func TestLinksLead(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#:]+)\)`)
+	for file, text := range documents(t) {
+		for _, match := range link.FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(file), match[1])); err != nil {
+				t.Errorf("%s: %v", file, err)
+			}
+		}
+	}
+}
