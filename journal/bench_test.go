@@ -158,11 +158,11 @@ func BenchmarkSucceedingProbe(b *testing.B) {
 func succeedingProbes(b *testing.B, pods int, total time.Duration) {
 	b.Helper()
 	dir := b.TempDir()
-	now := day
-	j := open(b, dir, Options{MaxBytes: 1 << 40, MaxAge: 1 << 60, Clock: func() time.Time { return now }})
+	var now testClock
+	j := open(b, dir, Options{MaxBytes: 1 << 40, MaxAge: 1 << 60, Clock: now.now})
 	attempts, settled := 0, int64(0)
 	for second := 0; time.Duration(second)*time.Second < total; second += 10 {
-		now = day.Add(time.Duration(second) * time.Second)
+		now.since.Store(int64(second) * int64(time.Second))
 		for p := range pods {
 			for _, probe := range []fact.ProbeKind{fact.Liveness, fact.Readiness} {
 				f := success(j.Next(1), testPod(p), second)

@@ -3,6 +3,7 @@ package journal
 import (
 	"fmt"
 	"iter"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -65,6 +66,12 @@ func open(t testing.TB, dir string, o Options) *Journal {
 	})
 	return j
 }
+
+// testClock is a clock that a test sets, while the journal's goroutines read it.
+type testClock struct{ since atomic.Int64 }
+
+func (c *testClock) now() time.Time          { return day.Add(time.Duration(c.since.Load())) }
+func (c *testClock) advance(d time.Duration) { c.since.Add(int64(d)) }
 
 // inTest has the journal live on the test's day, so that nothing is too old.
 func (o Options) inTest() Options {

@@ -22,7 +22,7 @@ type model struct {
 	j    *Journal
 	o    Options
 	all  []fact.Fact // everything that was appended
-	now  time.Time
+	now  testClock
 	live map[types.UID]bool
 	cut  bool // retention may have dropped something
 }
@@ -36,11 +36,11 @@ func TestModel(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer os.RemoveAll(dir)
-		m := &model{t: t, dir: dir, now: day, live: map[types.UID]bool{}}
+		m := &model{t: t, dir: dir, live: map[types.UID]bool{}}
 		m.o = Options{
 			SegmentBytes: 4 << 10, MaxBytes: 1 << 30, MaxAge: 1000 * time.Hour,
 			Fold:  FoldOptions{Every: 10 * time.Minute, Keep: rapid.IntRange(1, 4).Draw(t, "keep")},
-			Clock: func() time.Time { return m.now },
+			Clock: m.now.now,
 			Live:  func(uid types.UID) bool { return m.live[uid] },
 		}
 		if rapid.Bool().Draw(t, "small") {
@@ -77,8 +77,8 @@ func (m *model) open() {
 }
 
 func (m *model) next(t *rapid.T) (fact.ID, fact.Pod, int) {
-	m.now = m.now.Add(time.Duration(rapid.IntRange(1, 120).Draw(t, "seconds")) * time.Second)
-	return m.j.Next(1), testPod(rapid.IntRange(0, 3).Draw(t, "pod")), int(m.now.Sub(day) / time.Second)
+	m.now.advance(time.Duration(rapid.IntRange(1, 120).Draw(t, "seconds")) * time.Second)
+	return m.j.Next(1), testPod(rapid.IntRange(0, 3).Draw(t, "pod")), int(m.now.now().Sub(day) / time.Second)
 }
 
 func (m *model) append(fs ...fact.Fact) {

@@ -115,11 +115,11 @@ func TestPodsThatAreGoneGoFirst(t *testing.T) {
 }
 
 func TestLivePodKeepsItsCheckpoint(t *testing.T) {
-	now := day
+	var now testClock
 	j := open(t, t.TempDir(), Options{
 		MaxBytes: 256 << 10, SegmentBytes: 32 << 10, MaxAge: time.Hour,
 		Live:  func(uid types.UID) bool { return uid == testPod(1).UID || uid == testPod(2).UID },
-		Clock: func() time.Time { return now },
+		Clock: now.now,
 	})
 	// Pod 1 has a checkpoint, pod 2 has none, pod 3 is gone; then pod 4 is noisy.
 	var point fact.ID
@@ -133,7 +133,7 @@ func TestLivePodKeepsItsCheckpoint(t *testing.T) {
 	for i := range 3000 {
 		must(t, j.Append(noise(j.Next(1), testPod(4), 1000+i)))
 	}
-	now = day.Add(3 * time.Hour)
+	now.advance(3 * time.Hour)
 	settle(t, j)
 	one := ids(collect(t, j.Query(Query{UID: testPod(1).UID})))
 	if at := slices.Index(one, point); at < 0 || len(one)-at != 100 {
