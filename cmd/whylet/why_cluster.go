@@ -199,8 +199,3 @@ func (c *api) all(ctx context.Context) ([]why.Answer, error) {
 	why.WorstFirst(all)
 	return all, errors.Join(errs...)
 }
-
-// workload asks about the pods of what is not a pod itself.
-func (c *api) workload(_ context.Context, t target) ([]why.Answer, error) {
-	return nil, usageError("why does not know a %s yet", t.kind)
-}

@@ -1,0 +1,84 @@
+package why
+
+import (
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"whylet.dev/whylet/fact"
+)
+
+func TestService(t *testing.T) {
+	pod := v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1", Labels: map[string]string{"app": "web"}},
+		Spec:       v1.PodSpec{Containers: []v1.Container{{Name: "c", Ports: []v1.ContainerPort{{Name: "http", ContainerPort: 8080}}}}},
+	}
+	service := func(app string, target intstr.IntOrString) *v1.Service {
+		return &v1.Service{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
+			Spec:       v1.ServiceSpec{Selector: map[string]string{"app": app}, Ports: []v1.ServicePort{{Port: 80, TargetPort: target}}},
+		}
+	}
+	bare := pod
+	bare.Spec.Containers = []v1.Container{{Name: "c"}}
+	for _, c := range []struct {
+		name    string
+		service *v1.Service
+		pod     v1.Pod
+		cause   Cause
+	}{
+		{"well", service("web", intstr.FromInt32(8080)), pod, None},
+		{"by name", service("web", intstr.FromString("http")), pod, None},
+		{"nothing declared", service("web", intstr.FromInt32(9090)), bare, None},
+		{"selector", service("wbe", intstr.FromInt32(8080)), pod, SelectorMismatch},
+		{"port", service("web", intstr.FromInt32(9090)), pod, ServicePortMismatch},
+		{"port name", service("web", intstr.FromString("https")), bare, ServicePortMismatch},
+		{"default port", service("web", intstr.IntOrString{}), pod, ServicePortMismatch},
+	} {
+		a := ServiceAnswer(c.service, []v1.Pod{c.pod}, nil, dawn)
+		check(t, a)
+		if a.Verdicts[0].Cause != c.cause {
+			t.Errorf("%s: %s", c.name, a.Text(Style{}))
+		}
+	}
+}
+
+func TestGroup(t *testing.T) {
+	bad := tell(t, web(silentProbe))
+	bad.exit("app", fact.Exited{ExitCode: 7, OOMKnown: true})
+	good := tell(t, web(silentProbe))
+	subject := Subject{Kind: "Deployment", Namespace: "shop", Name: "web"}
+	a := Group(subject, 2, []Answer{bad.ask(), good.ask()}, dawn)
+	check(t, a)
+	if len(a.Symptoms) != 1 || a.Verdicts[0].Cause != AppExitError {
+		t.Error(a.Text(Style{}))
+	}
+	if a = Group(subject, 1, []Answer{good.ask()}, dawn); a.Verdicts[0].Cause != None {
+		t.Error(a.Text(Style{}))
+	}
+	if a = Group(subject, 2, []Answer{good.ask()}, dawn); a.Symptoms[0].Kind != NotServing || a.Explained() {
+		t.Error(a.Text(Style{}))
+	}
+}
+
+func TestPending(t *testing.T) {
+	for message, want := range map[string]Cause{
+		"0/1 nodes are available: 1 Insufficient cpu.":                                  InsufficientResources,
+		"0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector.": NoMatchingNode,
+		"0/1 nodes are available: 1 node(s) had untolerated taint {a: b}.":              NoMatchingNode,
+		`0/1 nodes are available: persistentvolumeclaim "data" not found.`:              VolumeUnbound,
+		"0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims.":    VolumeUnbound,
+		"something new": CauseUnknown,
+		"":              CauseUnknown,
+	} {
+		pod := web()
+		pod.Status.Conditions = []v1.PodCondition{{Type: v1.PodScheduled, Status: v1.ConditionFalse, Reason: v1.PodReasonUnschedulable, Message: message}}
+		a := Unscheduled(pod, dawn)
+		check(t, a)
+		if a.Verdicts[0].Cause != want || a.Symptoms[0].Kind != Pending {
+			t.Errorf("%q: %s", message, a.Text(Style{}))
+		}
+	}
+}
