@@ -82,7 +82,10 @@ func TestExitCodesAndStreams(t *testing.T) {
 }
 
 // nodeless are the commands that talk to no node.
-var nodeless = map[string]bool{"whylet version": true, "whylet journal import": true}
+var nodeless = map[string]bool{
+	"whylet version": true, "whylet journal import": true,
+	"whylet mesh render": true, "whylet mesh image": true, "whylet mesh sidecar": true,
+}
 
 // Every command has a short text and, unless it only groups others, examples that
 // start with the program's name; one that talks to a node takes --data-dir.
