@@ -65,6 +65,21 @@ libexec:
 		gcc -Os -static -s -Wall -Wextra -Werror -o $(LIBEXEC)/pause cluster/runtime/pause/pause.c
 	fi
 
+# The real stack that tests compare with, from the same modules as ours. Most of it
+# is compiled already after `make build`; what is left is linking.
+PEER := $(BIN)/peer
+.PHONY: peer
+peer: deps ## Build the real kubelet, control plane and containerd to compare with
+	@mkdir -p $(PEER)/cni
+	for command in kube-apiserver kube-controller-manager kube-scheduler kubelet; do
+		./tools/gobuild $(PEER)/$$command -ldflags "$(LDFLAGS)" k8s.io/kubernetes/cmd/$$command
+	done
+	for command in containerd containerd-shim-runc-v2 ctr; do
+		./tools/gobuild $(PEER)/$$command -tags $(TAGS) -ldflags "$(LDFLAGS)" github.com/containerd/containerd/v2/cmd/$$command
+	done
+	./tools/gobuild $(PEER)/etcd -ldflags "$(STRIP)" ./test/peer/etcd
+	./tools/gobuild $(PEER)/cni/loopback -ldflags "$(STRIP)" github.com/containernetworking/plugins/plugins/main/loopback
+
 .PHONY: images
 images: ## Make the images that tests and examples use, from Debian packages
 	@$(GO) run ./test/images -out $(BIN)/images
@@ -94,10 +109,10 @@ purge: ## Stop the node and remove all that it made, data included
 
 # Race detection needs minutes where the control plane is linked in; the packages
 # that hold the concurrency of our own do not link it.
-UNIT := $$($(GO) list ./... | grep -v /test/e2e)
+UNIT := $$($(GO) list ./... | grep -vE '/test/(e2e|differential)$$')
 
 .PHONY: test
-test: test-unit test-e2e ## Run all tests
+test: test-unit test-race test-laws test-e2e ## Run all tests
 
 .PHONY: test-unit
 test-unit: deps libexec ## Run the tests that need no built node (as root also those with real containers)
@@ -107,9 +122,29 @@ test-unit: deps libexec ## Run the tests that need no built node (as root also t
 test-laws: ## Check the laws of pod health over a million random steps (a minute)
 	@$(GO) test ./health -count=1 -v -run '^TestLaws$$' -rapid.checks=16000
 
+# The packages whose concurrency is our own and that link neither the control
+# plane nor kubelet's packages: with those, race detection costs minutes.
+RACE := ./fact ./health ./journal ./journal/replay ./probe ./evidence ./why/... ./mesh ./mesh/identity ./mesh/sidecar
+.PHONY: test-race
+test-race: deps ## Run the tests of our own concurrency under the race detector
+	@$(GO) test -race $(RACE)
+
 .PHONY: test-e2e
 test-e2e: build images ## Run a whole node and talk to it with kubectl (needs root)
 	@$(GO) test -count=1 -timeout 30m ./test/e2e/...
+
+.PHONY: test-differential
+test-differential: build peer images ## Compare 150 pods' lives on Whylet and on a real kubelet (5 minutes, needs root)
+	@$(GO) test -count=1 -timeout 20m ./test/differential/...
+
+.PHONY: test-differential-short
+test-differential-short: build peer images ## The third of them on which most turns (2 minutes)
+	@$(GO) test -count=1 -short -timeout 20m ./test/differential
+
+# Both stacks in turn, twelve minutes in all; make bench-stacks STACKS="-parts crash,liveness" for some of it.
+.PHONY: bench-stacks
+bench-stacks: build peer images ## Measure Whylet and a real kubelet in one run, with ratios (needs root)
+	@$(GO) run ./test/bench/stacks $(STACKS)
 
 .PHONY: bench
 bench: build images ## Measure start, memory, pod latency and density (needs root)

@@ -14,8 +14,9 @@ import (
 // Process is what the kernel says of one process of a stack.
 type Process struct {
 	PID int
-	// Name is the program's file name.
+	// Name is the program's file name, Args its command line.
 	Name string
+	Args []string
 	// RSS and PSS are in bytes; PSS shares out what several processes map.
 	RSS, PSS int64
 	// CPU is the processor time that it and the children it waited for used.
@@ -61,7 +62,11 @@ func readProcess(dir string) (Process, error) {
 	if err != nil {
 		return Process{}, err
 	}
-	p := Process{PID: pid, Name: filepath.Base(exe)}
+	args, err := os.ReadFile(filepath.Join(dir, "cmdline"))
+	if err != nil {
+		return Process{}, err
+	}
+	p := Process{PID: pid, Name: filepath.Base(exe), Args: strings.Split(strings.TrimRight(string(args), "\x00"), "\x00")}
 	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
 	if err != nil {
 		return Process{}, err
