@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/registry"
 	imagev1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	v1 "k8s.io/api/core/v1"
@@ -28,6 +29,16 @@ func privateRegistry(t *testing.T, n *node) string {
 	store := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
 	image, err := tarball.ImageFromPath(bin("images/busybox.tar"), nil)
 	if err != nil {
+		t.Fatal(err)
+	}
+	// An image of its own: one that was pulled with a secret is not given to pods
+	// without it, under whatever name, and everybody uses busybox.
+	config, err := image.ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Config.Labels = map[string]string{"owner": "team"}
+	if image, err = mutate.ConfigFile(image, config); err != nil {
 		t.Fatal(err)
 	}
 	fill(t, store, "/v2/team/box", image)
