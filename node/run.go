@@ -105,7 +105,7 @@ func (n *node) assemble(ctx context.Context) error {
 	n.world = &outside{}
 	n.loop = newLoop(n.journal, n.world, policy, n.clock, n.log)
 	n.journal.SetLive(n.loop.knows)
-	if err := n.loop.recall(n.journal.Query(journal.Query{})); err != nil {
+	if err := n.loop.recall(n.journal.Query(journal.Query{SinceCheckpoint: true})); err != nil {
 		return err
 	}
 	return n.world.connect(ctx, n)
