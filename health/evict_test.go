@@ -53,7 +53,8 @@ func TestRank(t *testing.T) {
 		},
 		{
 			"who could not be measured goes first", v1.ResourceEphemeralStorage,
-			[]Candidate{candidate("hungry", 0, 1 << 40, 0), unknown}, []string{"unknown", "hungry"},
+			[]Candidate{candidate("hungry", 0, 1<<40, 0), unknown},
+			[]string{"unknown", "hungry"},
 		},
 		{
 			"processes: priority alone, then number", ResourcePIDs,
@@ -62,11 +63,13 @@ func TestRank(t *testing.T) {
 		},
 		{
 			"critical pods never go", v1.ResourceMemory,
-			[]Candidate{critical, candidate("other", 0, 1, 2)}, []string{"other"},
+			[]Candidate{critical, candidate("other", 0, 1, 2)},
+			[]string{"other"},
 		},
 		{
 			"equals go by name", ResourceInodes,
-			[]Candidate{candidate("b", 0, 5, 0), candidate("a", 0, 5, 0)}, []string{"a", "b"},
+			[]Candidate{candidate("b", 0, 5, 0), candidate("a", 0, 5, 0)},
+			[]string{"a", "b"},
 		},
 	}
 	for _, c := range cases {

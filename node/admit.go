@@ -8,9 +8,13 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+	"k8s.io/klog/v2"
+	v1qos "k8s.io/kubernetes/pkg/apis/core/v1/helper/qos"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/health"
 )
 
 // admit decides whether the node takes a pod in beside the others it runs. The
@@ -42,6 +46,25 @@ func admit(node *v1.Node, others []*v1.Pod, pod *v1.Pod) fact.Observed {
 
 func predicateFailed(name string) fact.Refused {
 	return fact.Refused{Reason: name, Message: fmt.Sprintf("Predicate %s failed", name)}
+}
+
+// refusesUnder says whether a node under such pressures takes a pod in: critical
+// ones always; under memory pressure alone those that asked for something, or
+// tolerate it (kubelet: eviction/eviction_manager.go, Admit).
+func refusesUnder(conditions []v1.NodeConditionType, pod *v1.Pod, static bool) (fact.Refused, bool) {
+	if len(conditions) == 0 || health.Critical(pod, static) {
+		return fact.Refused{}, false
+	}
+	if slices.Equal(conditions, []v1.NodeConditionType{v1.NodeMemoryPressure}) && toleratesMemoryPressure(pod) {
+		return fact.Refused{}, false
+	}
+	return fact.Refused{Reason: "Evicted", Message: fmt.Sprintf("The node had condition: %v. ", conditions)}, true
+}
+
+func toleratesMemoryPressure(pod *v1.Pod) bool {
+	taint := &v1.Taint{Key: v1.TaintNodeMemoryPressure, Effect: v1.TaintEffectNoSchedule}
+	return v1qos.GetPodQOS(pod) != v1.PodQOSBestEffort ||
+		corev1helpers.TolerationsTolerateTaint(klog.Background(), pod.Spec.Tolerations, taint, false)
 }
 
 // outOf compares what is requested with what the node has.

@@ -86,3 +86,34 @@ func TestAdmit(t *testing.T) {
 		})
 	}
 }
+
+func TestRefusesUnderPressure(t *testing.T) {
+	memory, disk := v1.NodeMemoryPressure, v1.NodeDiskPressure
+	system := int32(2000000000)
+	bestEffort := func(p *v1.Pod) { p.Spec.Containers[0].Resources = v1.ResourceRequirements{} }
+	tolerant := func(p *v1.Pod) {
+		bestEffort(p)
+		p.Spec.Tolerations = []v1.Toleration{{Key: v1.TaintNodeMemoryPressure, Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoSchedule}}
+	}
+	for _, c := range []struct {
+		name       string
+		conditions []v1.NodeConditionType
+		change     func(*v1.Pod)
+		static     bool
+		want       string
+	}{
+		{"calm", nil, bestEffort, false, ""},
+		{"asked for memory", []v1.NodeConditionType{memory}, nil, false, ""},
+		{"best effort", []v1.NodeConditionType{memory}, bestEffort, false, "The node had condition: [MemoryPressure]. "},
+		{"tolerates it", []v1.NodeConditionType{memory}, tolerant, false, ""},
+		{"disk", []v1.NodeConditionType{disk}, nil, false, "The node had condition: [DiskPressure]. "},
+		{"both", []v1.NodeConditionType{disk, memory}, tolerant, false, "The node had condition: [DiskPressure MemoryPressure]. "},
+		{"critical", []v1.NodeConditionType{disk, memory}, func(p *v1.Pod) { p.Spec.Priority = &system }, false, ""},
+		{"static", []v1.NodeConditionType{disk}, bestEffort, true, ""},
+	} {
+		refused, no := refusesUnder(c.conditions, podWith(c.change), c.static)
+		if no != (c.want != "") || refused.Message != c.want || (no && refused.Reason != "Evicted") {
+			t.Errorf("%s: %v %+v", c.name, no, refused)
+		}
+	}
+}

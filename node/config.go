@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+
+	"whylet.dev/whylet/node/pressure"
 )
 
 // Config is all that a node needs to know before it starts.
@@ -29,6 +31,16 @@ type Config struct {
 	// SystemReservedMemory is kept back from the pods, in bytes.
 	SystemReservedMemory int64
 	MaxPods              int
+	// PodPIDs bounds the processes and threads of each pod; 0: no bound.
+	PodPIDs int64
+
+	// Eviction says how much of the node's memory, disk and process ids should be
+	// left; nil: pressure.Defaults. A pod has at most EvictionSoftGraceSeconds to
+	// end for a threshold with a grace period. PressureTransition is how long a
+	// pressure goes on after it was last seen; 0: 5 min.
+	Eviction                 []pressure.Threshold
+	EvictionSoftGraceSeconds int64
+	PressureTransition       time.Duration
 
 	// ClusterDNS and ClusterDomain go into the pods' resolv.conf.
 	ClusterDNS    []string

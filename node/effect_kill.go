@@ -49,3 +49,11 @@ func (e *effects) preStop(ctx context.Context, p view, d fact.Fact, id string, g
 	e.say(d, ran)
 	return ran.Took
 }
+
+// holdBack keeps an evicted pod from using up, while it ends, the memory that its
+// neighbours need. Without it the eviction takes its course all the same.
+func (e *effects) holdBack(p view) {
+	if err := e.cgroups.HoldBack(p.key.UID); err != nil {
+		e.log.Warn("a pod that has to go for its memory is not held back", "pod", p.key.String(), "error", err)
+	}
+}

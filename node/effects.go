@@ -15,6 +15,7 @@ import (
 	"whylet.dev/whylet/node/cgroup"
 	"whylet.dev/whylet/node/cri"
 	"whylet.dev/whylet/node/images"
+	"whylet.dev/whylet/node/pressure"
 	"whylet.dev/whylet/node/volumes"
 )
 
@@ -82,6 +83,10 @@ func (e *effects) act(p view, d fact.Fact) {
 		e.endStart(startKey{p.key.UID, d.Container})
 		// A kill with a shorter grace period must not wait for the first one.
 		e.lanes.do(fmt.Sprintf("%s/%s/kill/%d", uid, d.Container, d.ID), func(ctx context.Context) { e.kill(ctx, p, d, body) })
+	case fact.Evict:
+		if pressure.Signal(body.Signal).Memory() {
+			e.lanes.do(uid+"/hold", func(context.Context) { e.holdBack(p) })
+		}
 	case fact.Resize:
 		e.lanes.do(uid+"/"+d.Container, func(ctx context.Context) { e.resize(ctx, p, d, body) })
 	case fact.Remove:

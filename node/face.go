@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"whylet.dev/whylet/node/cri"
 	"whylet.dev/whylet/node/images"
 	"whylet.dev/whylet/node/object"
+	"whylet.dev/whylet/node/pressure"
 	"whylet.dev/whylet/node/server"
 	"whylet.dev/whylet/node/stats"
 	"whylet.dev/whylet/node/volumes"
@@ -38,6 +40,9 @@ type face struct {
 	registered   chan struct{}
 	registerOnce sync.Once
 
+	// pressures are those that the node is under.
+	pressures func() []v1.NodeConditionType
+
 	mu sync.Mutex
 	// runtimeErr is why the runtime does not answer; nil while it does.
 	runtimeErr error
@@ -50,9 +55,13 @@ func newFace(n *node) (*face, error) {
 	if f.machine, err = object.ReadMachine("/", n.config.DataDir); err != nil {
 		return nil, err
 	}
-	f.reserve = object.Reserve{
-		Memory: n.config.Memory, SystemMemory: n.config.SystemReservedMemory,
-		EvictionMemory: object.DefaultEvictionMemory, EvictionDisk: object.DefaultEvictionDisk, MaxPods: n.config.MaxPods,
+	f.reserve = object.Reserve{Memory: n.config.Memory, SystemMemory: n.config.SystemReservedMemory, MaxPods: n.config.MaxPods}
+	thresholds := n.config.thresholds()
+	if t, ok := pressure.Of(thresholds, pressure.MemoryAvailable); ok {
+		f.reserve.EvictionMemory = t.Amount(f.memory()).Value()
+	}
+	if t, ok := pressure.Of(thresholds, pressure.NodeFSAvailable); ok && f.machine.Disk > 0 {
+		f.reserve.EvictionDisk = float64(t.Amount(f.machine.Disk).Value()) / float64(f.machine.Disk)
 	}
 	return f, nil
 }
@@ -95,7 +104,7 @@ func (f *face) Get(string) (*v1.Node, error) { return f.known() }
 var declared = []string{"ExtendWebSocketsToKubelet", "RestartAllContainersOnContainerExits"}
 
 // connect makes the object's reporter and takes the port of the API.
-func (f *face) connect(n *node, vols *volumes.Manager, imgs *images.Manager, groups *cgroup.Manager) error {
+func (f *face) connect(ctx context.Context, n *node, vols *volumes.Manager, imgs *images.Manager, groups *cgroup.Manager, d *disks) error {
 	f.reporter = object.New(object.Config{
 		Name: f.config.Name, IP: f.config.IP, Port: int32(f.config.Port), Version: f.config.Version, Reserve: f.reserve,
 		Declares: declared,
@@ -111,6 +120,10 @@ func (f *face) connect(n *node, vols *volumes.Manager, imgs *images.Manager, gro
 		Volumes: func(uid types.UID) (ephemeral, persistent []statsapi.VolumeStats) {
 			usage := vols.Usage(uid, time.Minute)
 			return usage.Ephemeral, usage.Persistent
+		},
+		Layer: func(id string) (used, inodes uint64, ok bool) {
+			layer, ok := d.layer(ctx, id)
+			return uint64(layer.bytes), uint64(layer.inodes), ok
 		},
 		LogsDir: f.config.PodLogsDir, NodeDir: f.config.DataDir, ImageDir: f.config.DataDir, Memory: f.config.Memory,
 		Proc: "/proc", Clock: utilclock.RealClock{}, Log: n.log,
@@ -189,6 +202,10 @@ func (f *face) state() object.State {
 		s.Problems = append(s.Problems, object.NetworkNotReady("NetworkPluginNotReady", f.health.NetworkReason))
 	}
 	s.Conditions = append(s.Conditions, f.journalCondition())
+	pressures := f.pressures()
+	s.MemoryPressure = slices.Contains(pressures, v1.NodeMemoryPressure)
+	s.DiskPressure = slices.Contains(pressures, v1.NodeDiskPressure)
+	s.PIDPressure = slices.Contains(pressures, v1.NodePIDPressure)
 	for _, h := range f.health.Handlers {
 		rro, userns := h.RecursiveReadOnly, h.UserNamespaces
 		s.Handlers = append(s.Handlers, v1.NodeRuntimeHandler{

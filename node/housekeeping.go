@@ -22,6 +22,7 @@ type housekeeping struct {
 	images  *images.Manager
 	volumes *volumes.Manager
 	cgroups *cgroup.Manager
+	disks   *disks
 	logs    string
 	log     *slog.Logger
 }
@@ -104,12 +105,16 @@ func (h *housekeeping) orphans(ctx context.Context) error {
 const usageAge = 10 * time.Second
 
 // limits finds pods that use more local storage than they may.
-func (h *housekeeping) limits(context.Context) error {
+func (h *housekeeping) limits(ctx context.Context) error {
 	for _, p := range h.loop.views() {
 		if p.Object == nil || !p.limitsStorage() {
 			continue
 		}
-		over := volumes.OverLimit(p.Object, h.volumes.Usage(p.key.UID, usageAge), nil)
+		var onDisk []volumes.ContainerDisk
+		if p.limitsEphemeral() {
+			onDisk = h.disks.of(ctx, p)
+		}
+		over := volumes.OverLimit(p.Object, h.volumes.Usage(p.key.UID, usageAge), onDisk)
 		if over != nil {
 			h.loop.submit(fact.Fact{Pod: p.key, Body: *over})
 		}
@@ -124,6 +129,11 @@ func (v view) limitsStorage() bool {
 			return true
 		}
 	}
+	return v.limitsEphemeral()
+}
+
+// limitsEphemeral says whether layers and logs of the pod's containers count.
+func (v view) limitsEphemeral() bool {
 	for i := range v.Object.Spec.Containers {
 		if !v.Object.Spec.Containers[i].Resources.Limits.StorageEphemeral().IsZero() {
 			return true

@@ -11,12 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 	kubeletpod "k8s.io/kubernetes/pkg/kubelet/pod"
+	kubelettypes "k8s.io/kubernetes/pkg/kubelet/types"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/health"
 	"whylet.dev/whylet/node/cgroup"
 	"whylet.dev/whylet/node/cri"
 	"whylet.dev/whylet/node/images"
+	"whylet.dev/whylet/node/pressure"
 	"whylet.dev/whylet/node/volumes"
 	"whylet.dev/whylet/probe"
 )
@@ -40,6 +42,7 @@ type outside struct {
 	kernel    *kernel
 	metrics   *metrics
 	looks     *looks
+	pressure  *pressure.Manager
 }
 
 func (o *outside) act(p view, d fact.Fact)             { o.effects.act(p, d) }
@@ -77,6 +80,9 @@ func (o *outside) greet(pod *v1.Pod, others []*v1.Pod) []fact.Fact {
 		if before := adopt(full, o.node.first); before != nil {
 			return before
 		}
+	}
+	if refused, no := refusesUnder(o.pressure.Conditions(), pod, kubelettypes.IsStaticPod(pod)); no {
+		return []fact.Fact{podFact(pod, refused)}
 	}
 	node := o.face.object()
 	if node == nil {
@@ -147,7 +153,7 @@ func (o *outside) connectEffects(ctx context.Context, n *node) error {
 	if err != nil {
 		return err
 	}
-	groups, err := cgroup.New(cgroup.Config{Root: c.CgroupRoot, Allocatable: o.face.allocatable(), Log: n.log})
+	groups, err := cgroup.New(cgroup.Config{Root: c.CgroupRoot, Allocatable: o.face.allocatable(), PodPIDs: c.PodPIDs, Log: n.log})
 	if err != nil {
 		return err
 	}
@@ -162,10 +168,13 @@ func (o *outside) connectEffects(ctx context.Context, n *node) error {
 		starting: map[startKey]context.CancelFunc{}, left: map[types.UID][]cri.SandboxView{}, untaken: map[types.UID]bool{},
 	}
 	o.looks = &looks{loop: n.loop, lanes: o.lanes, cgroups: groups, seen: map[string]*attention{}}
+	d := newDisks(n.runtime, c.PodLogsDir)
 	o.house = &housekeeping{
-		loop: n.loop, runtime: n.runtime, images: imgs, volumes: vols, cgroups: groups, logs: c.PodLogsDir, log: n.log,
+		loop: n.loop, runtime: n.runtime, images: imgs, volumes: vols, cgroups: groups, disks: d, logs: c.PodLogsDir, log: n.log,
 	}
-	return o.face.connect(n, vols, imgs, groups)
+	o.pressure = o.newPressure(ctx, n, d, groups)
+	o.face.pressures = o.pressure.Conditions
+	return o.face.connect(ctx, n, vols, imgs, groups, d)
 }
 
 // referenceChanged tells a pod that waits that there is news of what it refers to.
@@ -209,6 +218,7 @@ func (o *outside) start(spawn func(string, func(context.Context) error)) {
 	spawn("OOM kills", o.kernel.run)
 	spawn("samples", quiet(o.looks.run))
 	spawn("housekeeping", quiet(o.house.run))
+	spawn("node pressure", quiet(o.pressure.Run))
 }
 
 // staticSettle is how long the directory of static pods may take to be read

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"whylet.dev/whylet/node/pressure"
 )
 
 // nodeFlags adds the flags that up and node share. Their defaults are filled in
@@ -18,6 +20,8 @@ func nodeFlags(f *pflag.FlagSet, s *settings) {
 	f.StringVar(&s.NodeName, "node-name", "", "the node's name (default: the host name)")
 	f.StringVar(&s.PodCIDR, "pod-cidr", "", "range of the pods' addresses (default "+defaultPodCIDR+")")
 	f.StringVar(&s.NodeMemory, "node-memory", "", "make the node this large, for instance 2Gi; pods together never get more (default: all memory)")
+	f.StringVar(&s.EvictionHard, "eviction-hard", "", "how much should be left on the node before pods are evicted (default "+pressure.Default+")")
+	f.Int64Var(&s.PodMaxPIDs, "pod-max-pids", 0, "how many processes and threads a pod may have (default: no bound)")
 	f.StringVar(&s.RuntimeEndpoint, "runtime-endpoint", "", "use this CRI runtime, for instance unix:///run/crio/crio.sock (default: a containerd of its own)")
 }
 
@@ -32,6 +36,7 @@ func merge(given settings, changed func(flag string) bool, stored settings) sett
 		"pod-cidr":         {&given.PodCIDR, &merged.PodCIDR},
 		"service-cidr":     {&given.ServiceCIDR, &merged.ServiceCIDR},
 		"node-memory":      {&given.NodeMemory, &merged.NodeMemory},
+		"eviction-hard":    {&given.EvictionHard, &merged.EvictionHard},
 		"runtime-endpoint": {&given.RuntimeEndpoint, &merged.RuntimeEndpoint},
 		"api-address":      {&given.APIAddress, &merged.APIAddress},
 		"kubeconfig":       {&given.Kubeconfig, &merged.Kubeconfig},
@@ -46,6 +51,9 @@ func merge(given settings, changed func(flag string) bool, stored settings) sett
 	}
 	if changed("api-port") {
 		merged.APIPort = given.APIPort
+	}
+	if changed("pod-max-pids") {
+		merged.PodMaxPIDs = given.PodMaxPIDs
 	}
 	if merged.PodCIDR == "" {
 		merged.PodCIDR = defaultPodCIDR
@@ -67,6 +75,12 @@ func (s settings) check() error {
 	}
 	if _, err := s.memory(); err != nil {
 		errs = append(errs, err)
+	}
+	if _, err := s.eviction(); err != nil {
+		errs = append(errs, err)
+	}
+	if s.PodMaxPIDs < 0 {
+		errs = append(errs, fmt.Errorf("--pod-max-pids %d is less than nothing; 0 means no bound", s.PodMaxPIDs))
 	}
 	if s.RuntimeEndpoint != "" && !strings.HasPrefix(s.RuntimeEndpoint, "unix:///") {
 		errs = append(errs, fmt.Errorf("--runtime-endpoint %q is not of the form unix:///path/to/socket", s.RuntimeEndpoint))
@@ -93,6 +107,18 @@ func (s settings) memory() (int64, error) {
 		return 0, fmt.Errorf("--node-memory %q is not an amount of memory of at least 64Mi, such as 2Gi", s.NodeMemory)
 	}
 	return q.Value(), nil
+}
+
+// eviction says how much should be left on the node; nil: as the node thinks.
+func (s settings) eviction() ([]pressure.Threshold, error) {
+	if s.EvictionHard == "" {
+		return nil, nil
+	}
+	thresholds, err := pressure.Parse(s.EvictionHard, 0)
+	if err != nil {
+		return nil, fmt.Errorf("--eviction-hard: %w", err)
+	}
+	return thresholds, nil
 }
 
 // hostNodeName is the host's name, made fit to be a node's.

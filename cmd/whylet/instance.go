@@ -24,6 +24,10 @@ type settings struct {
 	ServiceCIDR string `json:"serviceCIDR,omitempty"`
 	// NodeMemory is a Kubernetes quantity; empty: all of the machine's.
 	NodeMemory string `json:"nodeMemory,omitempty"`
+	// EvictionHard is in the form of pressure.Parse; empty: its default.
+	EvictionHard string `json:"evictionHard,omitempty"`
+	// PodMaxPIDs bounds the processes and threads of each pod; 0: not.
+	PodMaxPIDs int64 `json:"podMaxPIDs,omitempty"`
 	// RuntimeEndpoint is a CRI endpoint that the user named; empty: our own containerd.
 	RuntimeEndpoint string `json:"runtimeEndpoint,omitempty"`
 	APIAddress      string `json:"apiAddress,omitempty"`

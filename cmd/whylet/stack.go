@@ -251,7 +251,13 @@ func (s *stack) nodeConfig() (node.Config, *rest.Config, error) {
 	if err != nil {
 		return node.Config{}, nil, err
 	}
+	eviction, err := set.eviction()
+	if err != nil {
+		return node.Config{}, nil, err
+	}
 	c := node.Config{
+		Eviction:        eviction,
+		PodPIDs:         set.PodMaxPIDs,
 		Name:            set.NodeName,
 		IP:              s.instance.NodeIP,
 		DataDir:         filepath.Join(s.dataDir, "node"),

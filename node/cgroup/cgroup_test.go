@@ -414,6 +414,30 @@ func TestOOMKillIsCounted(t *testing.T) {
 
 // A node that comes back smaller than what its pods use: version 1 refuses the
 // limit until they use less.
+// A pod that is held back cannot take what is left to its neighbours, and one
+// that has less already keeps its limit.
+func TestHoldBack(t *testing.T) {
+	m := newManager(t)
+	hungry, small := podOf("hungry", "- 1Mi", ""), podOf("small", "", "- 8Mi")
+	group, bounded := ensure(t, m, hungry), ensure(t, m, small)
+	before := sample(t, bounded).MemoryLimit
+	for _, uid := range []types.UID{"hungry", "small", "nobody"} {
+		if err := m.HoldBack(uid); err != nil {
+			t.Fatal(err)
+		}
+	}
+	name := "memory.limit_in_bytes"
+	if group.V2 {
+		name = "memory.high"
+	}
+	if got := readNumber(t, group.Main(), name); got <= 0 || got > mostMore+1<<20 {
+		t.Errorf("the pod may still use %d bytes", got)
+	}
+	if got := sample(t, bounded).MemoryLimit; got != before {
+		t.Errorf("a limit of %d became %d", before, got)
+	}
+}
+
 func TestEnforcementIsTriedAgain(t *testing.T) {
 	m := newManager(t)
 	if m.layout.V2 {

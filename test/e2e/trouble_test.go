@@ -75,7 +75,8 @@ func TestFullDisk(t *testing.T) {
 	n.kubeconfig = filepath.Join(n.dir, "kubeconfig")
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	if err := n.up(ctx); err != nil {
+	// A full disk is what this is about; pods would be evicted for it.
+	if err := n.up(ctx, "--eviction-hard", "memory.available<100Mi"); err != nil {
 		t.Fatal(err)
 	}
 	if err := n.loadImages(ctx); err != nil {

@@ -1,0 +1,244 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
+	resourcehelper "k8s.io/component-helpers/resource"
+	"k8s.io/kubernetes/pkg/volume/util"
+	utilclock "k8s.io/utils/clock"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/health"
+	"whylet.dev/whylet/node/cgroup"
+	"whylet.dev/whylet/node/object"
+	"whylet.dev/whylet/node/pressure"
+)
+
+// pressureTransition is how long a pressure goes on after it was last seen
+// (kubelet: evictionPressureTransitionPeriod).
+const pressureTransition = 5 * time.Minute
+
+// shortages measures pods for package pressure, and does what it decides.
+type shortages struct {
+	loop    *loop
+	cgroups *cgroup.Manager
+	disks   *disks
+	house   *housekeeping
+	// separate says that images and writable layers lie on another file system
+	// than the node's other files.
+	separate bool
+}
+
+func (c Config) thresholds() []pressure.Threshold {
+	if c.Eviction == nil {
+		return pressure.Defaults()
+	}
+	return c.Eviction
+}
+
+// newPressure connects the manager of pressure to the node.
+func (o *outside) newPressure(ctx context.Context, n *node, d *disks, groups *cgroup.Manager) *pressure.Manager {
+	reader := pressure.Reader{Pods: groups.Node(), Memory: n.config.Memory, NodeDir: n.config.DataDir, Proc: "/proc"}
+	var err error
+	if reader.ImageDir, err = o.house.images.FSPath(ctx); err != nil {
+		o.log.Warn("where the runtime keeps images is not known; they count as lying beside the node's files", "error", err)
+		reader.ImageDir = n.config.DataDir
+	}
+	s := &shortages{loop: n.loop, cgroups: groups, disks: d, house: o.house, separate: reader.Dedicated()}
+	return pressure.New(pressure.Config{
+		Thresholds: n.config.thresholds(), Transition: cmp.Or(n.config.PressureTransition, pressureTransition),
+		SoftGrace: n.config.EvictionSoftGraceSeconds,
+		Read:      reader.Read, Pods: s.pods, Ended: s.ended, Reclaim: s.reclaim,
+		Evict:   func(pod fact.Pod, needed fact.EvictionNeeded) { n.loop.submit(fact.Fact{Pod: pod, Body: needed}) },
+		Tell:    func(seen fact.NodeSignals) { n.loop.submit(fact.Fact{Body: seen}) },
+		Changed: func() { o.face.reporter.Changed() },
+		Event: func(reason, message string) {
+			nodeEvent(o.recorder, n.config.Name, object.Event{Type: v1.EventTypeWarning, Reason: reason, Message: message})
+		},
+		Clock: utilclock.RealClock{}, Log: n.log,
+	})
+}
+
+// pods measures those that have something running.
+func (s *shortages) pods(ctx context.Context, signal pressure.Signal) []pressure.Pod {
+	var all []pressure.Pod
+	for _, v := range s.loop.views() {
+		if v.Object == nil || !v.anyRunning() {
+			continue
+		}
+		p := pressure.Pod{Object: v.Object, Candidate: health.Candidate{
+			Pod: v.key, QoS: v.status.QOSClass, Critical: health.Critical(v.Object, v.Source == "file"),
+		}}
+		if v.Object.Spec.Priority != nil {
+			p.Priority = *v.Object.Spec.Priority
+		}
+		switch {
+		case signal.Memory():
+			s.memory(v, &p)
+		case signal.Disk():
+			s.disk(ctx, v, signal, &p)
+		default:
+			s.tasks(v, &p)
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+func (v view) anyRunning() bool {
+	for _, c := range v.Containers {
+		if c.Running {
+			return true
+		}
+	}
+	return false
+}
+
+// memory measures working sets.
+func (s *shortages) memory(v view, p *pressure.Pod) {
+	p.Request = requested(v.Object, v1.ResourceMemory)
+	if group, ok := s.cgroups.Path(v.key.UID, ""); ok {
+		if sample, err := group.Read(); err == nil {
+			p.Usage, p.Measured = sample.WorkingSet, true
+		}
+	}
+	if own := v.Object.Spec.Resources; own != nil && p.Measured {
+		if request, ok := own.Requests[v1.ResourceMemory]; ok {
+			p.Whole = &health.ContainerUse{Usage: inBytes(p.Usage), Request: request}
+		}
+	}
+	for _, name := range v.runningNames() {
+		group, ok := s.cgroups.Path(v.key.UID, v.Containers[name].ID)
+		if !ok {
+			continue
+		}
+		if sample, err := group.Read(); err == nil {
+			p.Containers = append(p.Containers, v.use(name, v1.ResourceMemory, sample.WorkingSet))
+		}
+	}
+}
+
+// tasks counts processes and threads.
+func (s *shortages) tasks(v view, p *pressure.Pod) {
+	if group, ok := s.cgroups.Path(v.key.UID, ""); ok {
+		if sample, err := group.Read(); err == nil {
+			p.Usage, p.Measured = sample.PIDs, true
+		}
+	}
+}
+
+// disk measures what of a pod lies on the file system that is short: with one for
+// all, everything; else layers on the images', logs and volumes on the node's
+// (kubelet: eviction/helpers.go, buildSignalToRankFunc).
+func (s *shortages) disk(ctx context.Context, v view, signal pressure.Signal, p *pressure.Pod) {
+	images := signal == pressure.ImageFSAvailable || signal == pressure.ImageFSInodesFree
+	layers, rest := !s.separate || images, !s.separate || !images
+	var sum onDisk
+	add := func(d onDisk) { sum.bytes, sum.inodes = sum.bytes+d.bytes, sum.inodes+d.inodes }
+	for _, name := range v.runningNames() {
+		layer, known := s.disks.layer(ctx, v.Containers[name].ID)
+		logs := s.disks.logsOf(v, name)
+		if layers {
+			add(layer)
+		}
+		if rest {
+			add(logs)
+		}
+		if known && signal.Resource() == v1.ResourceEphemeralStorage {
+			p.Containers = append(p.Containers, v.use(name, v1.ResourceEphemeralStorage, layer.bytes+logs.bytes))
+		}
+	}
+	if rest {
+		add(s.volumes(v))
+	}
+	p.Measured, p.Usage = true, sum.inodes
+	if signal.Resource() == v1.ResourceEphemeralStorage {
+		p.Usage, p.Request = sum.bytes, requested(v.Object, v1.ResourceEphemeralStorage)
+	}
+}
+
+// volumes are those of the pod that are on the node's own disk.
+func (s *shortages) volumes(v view) (sum onDisk) {
+	usage := s.house.volumes.Usage(v.key.UID, usageAge)
+	for i := range v.Object.Spec.Volumes {
+		volume := &v.Object.Spec.Volumes[i]
+		if volume.HostPath == nil && !util.IsLocalEphemeralVolume(*volume) {
+			continue
+		}
+		if stats, ok := usage.Volume(volume.Name); ok {
+			if stats.UsedBytes != nil {
+				sum.bytes += int64(*stats.UsedBytes)
+			}
+			if stats.InodesUsed != nil {
+				sum.inodes += int64(*stats.InodesUsed)
+			}
+		}
+	}
+	return sum
+}
+
+// runningNames are the containers that run: the pod's own in their order, then
+// init containers. Ephemeral ones can request nothing and are not blamed.
+func (v view) runningNames() []string {
+	var names []string
+	for _, containers := range [][]v1.Container{v.Object.Spec.Containers, v.Object.Spec.InitContainers} {
+		for i := range containers {
+			if v.Containers[containers[i].Name].Running {
+				names = append(names, containers[i].Name)
+			}
+		}
+	}
+	return names
+}
+
+func (v view) use(container string, name v1.ResourceName, used int64) health.ContainerUse {
+	use := health.ContainerUse{Name: container, Usage: inBytes(used)}
+	if spec, ok := v.spec(container); ok {
+		use.Request = spec.Resources.Requests[name]
+	}
+	return use
+}
+
+func inBytes(n int64) resource.Quantity { return *resource.NewQuantity(n, resource.BinarySI) }
+
+// requested is what a pod asked for, its overhead included, in bytes.
+func requested(pod *v1.Pod, name v1.ResourceName) int64 {
+	q := resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{})[name]
+	return q.Value()
+}
+
+// ended says whether an evicted pod has given back what it used: memory and
+// processes with its containers, disk with its volumes.
+func (s *shortages) ended(pod fact.Pod, signal pressure.Signal) bool {
+	v, ok := s.loop.view(pod.UID)
+	return !ok || (!v.anyRunning() && (!signal.Disk() || v.Sandbox.ID == ""))
+}
+
+// reclaim removes dead containers and unused images. Where images lie on a file
+// system of their own, that helps only there.
+func (s *shortages) reclaim(ctx context.Context, signal pressure.Signal) error {
+	if s.separate && strings.HasPrefix(string(signal), "nodefs.") {
+		return nil
+	}
+	_, err := s.house.runtime.Collect(ctx, s.house.logs, s.loop.unfinished)
+	removed, imagesErr := s.house.images.CollectAll(ctx)
+	if len(removed) > 0 {
+		s.house.log.Info("unused images removed, because the disk is short", "count", len(removed))
+	}
+	return errors.Join(err, imagesErr)
+}
+
+// unfinished says whether a pod still needs what its dead containers left.
+func (l *loop) unfinished(uid types.UID) bool {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	p := l.pods[uid]
+	return p != nil && p.status.Phase != v1.PodSucceeded && p.status.Phase != v1.PodFailed
+}

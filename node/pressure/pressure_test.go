@@ -1,0 +1,317 @@
+package pressure
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	testclock "k8s.io/utils/clock/testing"
+	"pgregory.net/rapid"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/health"
+)
+
+var day = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+
+func TestParse(t *testing.T) {
+	all, err := Parse("memory.available<100Mi, nodefs.available<10%", time.Minute)
+	if err != nil || len(all) != 2 {
+		t.Fatalf("%v, %v", all, err)
+	}
+	if got := all[0].Amount(1 << 40); got.String() != "100Mi" {
+		t.Errorf("an amount is %s", got)
+	}
+	if got := all[1].Amount(200 << 20); got.String() != "20Mi" || all[1].Hard() {
+		t.Errorf("a part is %s, hard %v", got, all[1].Hard())
+	}
+	if got := len(Defaults()); got != 6 {
+		t.Errorf("%d defaults", got)
+	}
+	for text, want := range map[string]string{
+		"memory":                           "not of the form",
+		"memory.free<1Gi":                  "not an eviction signal",
+		"allocatableMemory.available<1Gi":  "not an eviction signal",
+		"memory.available<lots":            "neither an amount",
+		"memory.available<-1":              "neither an amount",
+		"memory.available<100%":            "not a percentage",
+		"memory.available<NaN%":            "not a percentage",
+		"memory.available<100Mi,":          "not of the form",
+		"nodefs.available<10%,pid.x<1":     "not an eviction signal",
+		"imagefs.inodesFree<5%,memory<1Gi": "not an eviction signal",
+	} {
+		if _, err := Parse(text, 0); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(Default)
+	f.Add("memory.available<1e3,pid.available<5.5%")
+	f.Fuzz(func(t *testing.T, text string) {
+		all, err := Parse(text, 0)
+		for _, threshold := range all {
+			if amount := threshold.Amount(1000); err == nil && amount.Sign() < 0 {
+				t.Fatalf("%q: %s of 1000", text, amount)
+			}
+		}
+	})
+}
+
+func mustParse(t *testing.T, text string, grace time.Duration) []Threshold {
+	t.Helper()
+	all, err := Parse(text, grace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// A soft threshold acts after its grace period only, and starts over when it was
+// not met in between; the condition shows at once and stays for its transition.
+func TestSoftThreshold(t *testing.T) {
+	s := newState(mustParse(t, "memory.available<100", 30*time.Second), 5*time.Minute)
+	for _, step := range []struct {
+		at        time.Duration
+		available int64
+		condition bool
+		due       int
+	}{
+		{0, 100, false, 0},
+		{1 * time.Second, 99, true, 0},
+		{30 * time.Second, 50, true, 0},
+		{31 * time.Second, 50, true, 1},
+		{32 * time.Second, 200, true, 0},
+		{33 * time.Second, 50, true, 0},
+		{62 * time.Second, 50, true, 0},
+		{64 * time.Second, 150, true, 0},
+		{62*time.Second + 5*time.Minute - 1, 150, true, 0},
+		{62*time.Second + 5*time.Minute, 150, false, 0},
+	} {
+		conditions, due := s.observe(day.Add(step.at), Readings{MemoryAvailable: {step.available, 1000}})
+		if (len(conditions) == 1) != step.condition || len(due) != step.due {
+			t.Errorf("at %v with %d: %v, %v", step.at, step.available, conditions, due)
+		}
+	}
+}
+
+// Memory is relieved before disk, what cannot be read changes nothing, and the
+// pods' own limit has the threshold of the node's memory.
+func TestObserve(t *testing.T) {
+	s := newState(Defaults(), time.Minute)
+	_, due := s.observe(day, Readings{
+		NodeFSAvailable: {1, 100}, ImageFSInodesFree: {4, 100}, AllocatableMemory: {99 << 20, 1 << 30}, PIDAvailable: {10, 100},
+	})
+	var got []Signal
+	for _, d := range due {
+		got = append(got, d.Signal)
+	}
+	if !slices.Equal(got, []Signal{AllocatableMemory, NodeFSAvailable, ImageFSInodesFree}) {
+		t.Errorf("due: %v", got)
+	}
+	conditions, due := s.observe(day.Add(time.Second), Readings{})
+	if len(due) != 0 || !slices.Equal(conditions, []v1.NodeConditionType{v1.NodeDiskPressure, v1.NodeMemoryPressure}) {
+		t.Errorf("blind: %v, %v", conditions, due)
+	}
+}
+
+// However memory changes at up to the fastest rate, it is looked at before more
+// than the fastest program's 20 ms are gone below the threshold.
+func TestPauseIsShortEnough(t *testing.T) {
+	s := newState(Defaults(), time.Minute)
+	rapid.Check(t, func(t *rapid.T) {
+		capacity := rapid.Int64Range(256<<20, 1<<42).Draw(t, "capacity")
+		available := rapid.Int64Range(0, capacity).Draw(t, "available")
+		wait := s.pause(Readings{MemoryAvailable: {available, capacity}})
+		if wait < soonest || wait > latest {
+			t.Fatalf("wait %v", wait)
+		}
+		left := available - (100 << 20)
+		if eaten := int64(wait.Seconds() * fastest); wait > soonest && eaten > left+1<<20 {
+			t.Fatalf("in %v a program can use %d, %d are left", wait, eaten, left)
+		}
+	})
+	if wait := s.pause(Readings{}); wait != latest {
+		t.Errorf("blind: %v", wait)
+	}
+}
+
+func TestRead(t *testing.T) {
+	proc := t.TempDir()
+	for name, text := range map[string]string{
+		"meminfo":                "MemTotal: 1000 kB\nMemFree: 200 kB\nInactive: 7 kB\nInactive(file): 50 kB\n",
+		"loadavg":                "0.1 0.2 0.3 2/345 999\n",
+		"sys/kernel/pid_max":     "32768\n",
+		"sys/kernel/threads-max": "1000\n",
+	} {
+		file := filepath.Join(proc, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := Reader{Proc: proc, NodeDir: proc}
+	got := r.Read()
+	if want := (Reading{250 << 10, 1000 << 10}); got[MemoryAvailable] != want {
+		t.Errorf("memory %v", got[MemoryAvailable])
+	}
+	if want := (Reading{655, 1000}); got[PIDAvailable] != want {
+		t.Errorf("pids %v", got[PIDAvailable])
+	}
+	if d := got[NodeFSAvailable]; d.Available <= 0 || d.Available > d.Capacity {
+		t.Errorf("disk %v", d)
+	}
+	if _, told := got[ImageFSAvailable]; told || r.Dedicated() {
+		t.Error("an image file system that nobody named")
+	}
+	if blind := (Reader{Proc: "/nowhere", NodeDir: "/nowhere"}).Read(); len(blind) != 0 {
+		t.Errorf("nothing to read, but %v", blind)
+	}
+}
+
+// fakeNode has pods that use memory until they are evicted.
+type fakeNode struct {
+	use       map[string]int64
+	capacity  int64
+	unused    int64 // of disk, that reclaiming gives back
+	disk      int64
+	evicted   []string
+	needed    []fact.EvictionNeeded
+	told      []fact.NodeSignals
+	events    []string
+	reclaimed int
+	changed   int
+}
+
+func (f *fakeNode) manager(thresholds []Threshold, c *testclock.FakeClock) *Manager {
+	return New(Config{
+		Thresholds: thresholds, Transition: 5 * time.Minute, SoftGrace: 7,
+		Read: func() Readings {
+			left := f.capacity
+			for _, used := range f.use {
+				left -= used
+			}
+			return Readings{MemoryAvailable: {left, f.capacity}, NodeFSAvailable: {f.disk, 100}}
+		},
+		Pods: func(context.Context, Signal) []Pod {
+			var pods []Pod
+			for name, used := range f.use {
+				pods = append(pods, Pod{
+					Object:     &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}},
+					Candidate:  health.Candidate{Pod: fact.Pod{Name: name}, Measured: true, Usage: used},
+					Containers: []health.ContainerUse{{Name: "c", Usage: *resource.NewQuantity(used, resource.BinarySI)}},
+				})
+			}
+			return pods
+		},
+		Evict: func(p fact.Pod, e fact.EvictionNeeded) {
+			f.evicted = append(f.evicted, p.Name)
+			f.needed = append(f.needed, e)
+			if !strings.HasPrefix(p.Name, "stubborn") {
+				delete(f.use, p.Name)
+			}
+		},
+		Ended:   func(p fact.Pod, _ Signal) bool { _, there := f.use[p.Name]; return !there },
+		Reclaim: func(context.Context, Signal) error { f.reclaimed++; f.disk += f.unused; f.unused = 0; return nil },
+		Changed: func() { f.changed++ },
+		Tell:    func(s fact.NodeSignals) { f.told = append(f.told, s) },
+		Event:   func(reason, message string) { f.events = append(f.events, reason+": "+message) },
+		Clock:   c, Log: slog.New(slog.DiscardHandler),
+	})
+}
+
+// One pod goes at a time, the hungriest first, and none once there is enough.
+func TestOneGoesAfterTheOther(t *testing.T) {
+	f := &fakeNode{use: map[string]int64{"small": 10, "large": 500, "larger": 600}, capacity: 1000, disk: 50}
+	m := f.manager(mustParse(t, "memory.available<450", 0), testclock.NewFakeClock(day))
+	for range 5 {
+		m.round(t.Context())
+	}
+	if !slices.Equal(f.evicted, []string{"larger"}) { // which leaves 490
+		t.Fatalf("evicted: %v", f.evicted)
+	}
+	if got := f.needed[0]; got.Signal != "memory.available" || got.GraceSeconds != 1 || got.Ranking[0].Pod.Name != "larger" || len(got.Ranking) != 3 ||
+		got.Message != "The node was low on resource: memory. Threshold quantity: 450, available: -110. Container c was using 600, request is 0, has larger consumption of memory. " {
+		t.Errorf("%+v", got)
+	}
+	if !slices.Equal(m.Conditions(), []v1.NodeConditionType{v1.NodeMemoryPressure}) || f.changed != 1 {
+		t.Errorf("%v, changed %d times", m.Conditions(), f.changed)
+	}
+	if !slices.Equal(f.events, []string{"EvictionThresholdMet: Attempting to reclaim memory"}) {
+		t.Errorf("events: %v", f.events)
+	}
+	if len(f.told) != 2 || !slices.Equal(f.told[0].Conditions, []string{"MemoryPressure"}) || f.told[0].MemoryAvailable != -110 {
+		t.Errorf("told %+v", f.told)
+	}
+}
+
+// What nobody needs goes before pods do.
+func TestReclaimComesFirst(t *testing.T) {
+	f := &fakeNode{use: map[string]int64{"p": 1}, capacity: 1000, disk: 5, unused: 20}
+	m := f.manager(mustParse(t, "nodefs.available<10%", 0), testclock.NewFakeClock(day))
+	m.round(t.Context())
+	if len(f.evicted) != 0 || f.reclaimed != 1 || len(m.Conditions()) != 1 {
+		t.Fatalf("evicted %v, reclaimed %d, %v", f.evicted, f.reclaimed, m.Conditions())
+	}
+	f.disk = 5
+	m.round(t.Context())
+	if !slices.Equal(f.evicted, []string{"p"}) {
+		t.Errorf("evicted %v", f.evicted)
+	}
+}
+
+// A pod that does not end is waited for, and then not asked again: it is the
+// next one's turn, and when there is none, nobody's.
+func TestStubbornPod(t *testing.T) {
+	f := &fakeNode{use: map[string]int64{"stubborn": 900, "other": 50}, capacity: 1000, disk: 50}
+	clock := testclock.NewFakeClock(day)
+	m := f.manager(mustParse(t, "memory.available<200", 0), clock)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range 3 {
+			m.round(t.Context())
+		}
+	}()
+	for {
+		select {
+		case <-done:
+			if got := fmt.Sprint(f.evicted); got != "[stubborn other]" {
+				t.Errorf("evicted %s", got)
+			}
+			return
+		default:
+			if clock.HasWaiters() {
+				clock.Step(goneEvery)
+			}
+		}
+	}
+}
+
+// With a soft threshold a pod has its own time to end, up to a bound.
+func TestSoftGrace(t *testing.T) {
+	soft := Threshold{Signal: MemoryAvailable, Grace: time.Minute}
+	m := New(Config{SoftGrace: 7})
+	for want, own := range map[int64]*int64{7: ptr(30), 3: ptr(3)} {
+		if got := m.grace(soft, &v1.Pod{Spec: v1.PodSpec{TerminationGracePeriodSeconds: own}}); got != want {
+			t.Errorf("own %d: %d, want %d", *own, got, want)
+		}
+	}
+	if got := m.grace(soft, &v1.Pod{}); got != 7 {
+		t.Errorf("none: %d", got)
+	}
+}
+
+func ptr(n int64) *int64 { return &n }
