@@ -52,12 +52,14 @@ binaries: libexec
 	echo "built $(BIN)/whylet $(VERSION) with Kubernetes $(KUBERNETES)"
 
 # The programs that the container runtime starts: runc (its seccomp needs cgo and
-# libseccomp), the shim, the pause program of every pod, and the CNI plugins.
+# libseccomp), the shim, the pause program of every pod, and the CNI plugins. And
+# whylet-mesh, which whylet mesh image makes the image of the mesh's containers of.
 .PHONY: libexec
 libexec:
 	@mkdir -p $(LIBEXEC)/cni
 	CGO_ENABLED=1 ./tools/gobuild $(LIBEXEC)/runc -tags seccomp -ldflags "$(STRIP)" github.com/opencontainers/runc
 	./tools/gobuild $(LIBEXEC)/containerd-shim-runc-v2 -ldflags "$(STRIP)" ./cluster/runtime/shim
+	CGO_ENABLED=0 ./tools/gobuild $(LIBEXEC)/whylet-mesh -ldflags "$(STRIP)" ./cmd/whylet-mesh
 	for plugin in main/bridge ipam/host-local meta/portmap; do
 		./tools/gobuild $(LIBEXEC)/cni/$$(basename $$plugin) -ldflags "$(STRIP)" github.com/containernetworking/plugins/plugins/$$plugin
 	done

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	admissionregistration "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -140,13 +141,22 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// TestEnable installs the control plane, and stands in for it by registering the
-// webhook once the Deployment is there.
+// TestEnable installs the control plane, and stands in for it: once the Deployment
+// is there, the webhook is registered and a replica ready.
 func TestEnable(t *testing.T) {
 	client := fake.NewClientset(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}})
-	client.PrependReactor("patch", "deployments", func(clienttesting.Action) (bool, runtime.Object, error) {
-		return false, nil, client.Tracker().Add(
-			&admissionregistration.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: webhook.ConfigurationName}})
+	client.PrependReactor("get", "mutatingwebhookconfigurations", func(clienttesting.Action) (bool, runtime.Object, error) {
+		deployments := appsv1.SchemeGroupVersion.WithResource("deployments")
+		object, err := client.Tracker().Get(deployments, meshNamespace, serviceName)
+		if err != nil {
+			return false, nil, nil
+		}
+		d := object.(*appsv1.Deployment)
+		d.Status.UpdatedReplicas, d.Status.ReadyReplicas = 1, 1
+		if err := client.Tracker().Update(deployments, d, meshNamespace); err != nil {
+			return true, nil, err
+		}
+		return true, &admissionregistration.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: webhook.ConfigurationName}}, nil
 	})
 	var said bytes.Buffer
 	o := enableOptions{access: access{env: Env{Err: &said}}, image: "mesh:1", wait: 10 * time.Second}

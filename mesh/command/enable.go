@@ -94,7 +94,7 @@ func (o *enableOptions) run(ctx context.Context, client kubernetes.Interface, na
 }
 
 // controlPlane installs it unless a webhook is registered that was started
-// otherwise, and waits until it is.
+// otherwise, and waits until it can be asked.
 func (o *enableOptions) controlPlane(ctx context.Context, client kubernetes.Interface, form mesh.Form) error {
 	registered, err := isRegistered(ctx, client)
 	if err != nil {
@@ -110,20 +110,35 @@ func (o *enableOptions) controlPlane(ctx context.Context, client kubernetes.Inte
 	if err := o.install(ctx, client, form); err != nil {
 		return err
 	}
-	for deadline := time.Now().Add(o.wait); !registered; {
-		if time.Now().After(deadline) {
-			return fmt.Errorf("the mesh's control plane did not register its webhook within %v; kubectl get pods -n %s says more", o.wait, meshNamespace)
+	ctx, cancel := context.WithTimeout(ctx, o.wait)
+	defer cancel()
+	for {
+		up, err := isUp(ctx, client)
+		if err == nil && up {
+			return nil
+		}
+		if err != nil && ctx.Err() == nil {
+			return err
 		}
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return fmt.Errorf("the mesh's control plane was not up after %v; kubectl get pods -n %s says more: %w", o.wait, meshNamespace, ctx.Err())
 		case <-time.After(time.Second):
 		}
-		if registered, err = isRegistered(ctx, client); err != nil {
-			return err
-		}
 	}
-	return nil
+}
+
+// isUp says whether the webhook is registered, and a replica of it ready.
+func isUp(ctx context.Context, client kubernetes.Interface) (bool, error) {
+	registered, err := isRegistered(ctx, client)
+	if err != nil || !registered {
+		return false, err
+	}
+	d, err := client.AppsV1().Deployments(meshNamespace).Get(ctx, serviceName, metav1.GetOptions{})
+	if err != nil {
+		return false, fmt.Errorf("look for the mesh's control plane: %w", err)
+	}
+	return d.Status.ObservedGeneration >= d.Generation && d.Status.UpdatedReplicas > 0 && d.Status.ReadyReplicas > 0, nil
 }
 
 func isRegistered(ctx context.Context, client kubernetes.Interface) (bool, error) {
