@@ -23,7 +23,7 @@ type whyOptions struct {
 	container, output              string
 	file, dataDir                  string
 	since                          time.Duration
-	all, everywhere                bool
+	all, everywhere, watch         bool
 }
 
 func newWhyCommand(s streams) *cobra.Command {
@@ -60,6 +60,7 @@ Exit codes: 0 all is well or explained, 2 a cause is not known, 1 the question f
 	f.DurationVar(&o.since, "since", 0, "leave out what was over longer ago, such as 2h")
 	f.BoolVar(&o.all, "all", false, "everything that is unhealthy, worst first")
 	f.BoolVarP(&o.everywhere, "all-namespaces", "A", false, "with --all: in every namespace")
+	f.BoolVarP(&o.watch, "watch", "w", false, "ask again and again, and print what changes")
 	f.StringVar(&o.file, "file", "", "an exported history, instead of a cluster")
 	f.StringVar(&o.dataDir, "data-dir", "", "a node's state on this machine, instead of a cluster")
 	_ = cmd.MarkFlagDirname("data-dir")
@@ -127,7 +128,7 @@ func (o *whyOptions) run(ctx context.Context, s streams, args []string) error {
 		return err
 	}
 	if (t.name == "") != o.all {
-		return usageError("name a pod, or ask about --all; see %s --help", "why")
+		return usageError("name a pod, or ask about --all; see whylet why --help")
 	}
 	switch o.output {
 	case "text", "wide", "json", "yaml":
@@ -138,12 +139,10 @@ func (o *whyOptions) run(ctx context.Context, s streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	var answers []why.Answer
-	if o.all {
-		answers, err = from.all(ctx)
-	} else {
-		answers, err = from.answer(ctx, t)
+	if o.watch {
+		return o.follow(ctx, s, from, t)
 	}
+	answers, err := o.ask(ctx, from, t)
 	if err != nil && len(answers) == 0 {
 		return err
 	}
@@ -159,6 +158,50 @@ func (o *whyOptions) run(ctx context.Context, s streams, args []string) error {
 		}
 	}
 	return nil
+}
+
+func (o *whyOptions) ask(ctx context.Context, from asked, t target) ([]why.Answer, error) {
+	if o.all {
+		return from.all(ctx)
+	}
+	return from.answer(ctx, t)
+}
+
+// askAgain is how often a question is asked that is followed.
+const askAgain = 2 * time.Second
+
+// follow prints the answer whenever its causes or counts change, until ctx ends.
+// A question that fails in between is told once, and asked again.
+func (o *whyOptions) follow(ctx context.Context, s streams, from asked, t target) error {
+	tick := time.NewTicker(askAgain)
+	defer tick.Stop()
+	before := ""
+	for {
+		answers, err := o.ask(ctx, from, t)
+		now := fmt.Sprint(err)
+		for _, a := range answers {
+			for i, v := range a.Verdicts {
+				now += fmt.Sprint(a.Subject, a.Symptoms[i].Kind, a.Symptoms[i].Count, v.Cause, v.Container)
+			}
+		}
+		if now != before && ctx.Err() == nil {
+			before = now
+			if err != nil {
+				fmt.Fprintf(s.err, "%s %v\n", paint(s.err, red, "error:"), err)
+			}
+			if len(answers) > 0 {
+				fmt.Fprintf(s.out, "--- %s\n", time.Now().Format(time.TimeOnly))
+				if err := o.write(s, answers); err != nil {
+					return err
+				}
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
 }
 
 // exitUnknown is the exit code of why when a symptom's cause is not known.
