@@ -3,7 +3,6 @@ package why
 import (
 	"cmp"
 	"fmt"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -194,8 +193,8 @@ func (p *probing) port() int {
 		target = strings.TrimPrefix(strings.TrimPrefix(p.last.Evidence.Target, "http://"), "https://")
 		target, _, _ = strings.Cut(target, "/")
 	}
-	_, port, err := net.SplitHostPort(target)
-	if err != nil {
+	_, port, ok := splitAddress(target)
+	if !ok {
 		return 0
 	}
 	n, err := strconv.Atoi(port)
@@ -235,8 +234,8 @@ func (p *probing) look() (*fact.Fact, fact.Looked, bool) {
 // listeners are those of the look that are about the probed port.
 func (p *probing) listeners(look fact.Looked) (here, elsewhere []fact.Listener) {
 	for _, l := range look.Listeners {
-		host, port, err := net.SplitHostPort(l.Address)
-		if err != nil {
+		host, port, ok := splitAddress(l.Address)
+		if !ok {
 			continue
 		}
 		if port == strconv.Itoa(p.port()) && !loopback(host) {
@@ -248,9 +247,18 @@ func (p *probing) listeners(look fact.Looked) (here, elsewhere []fact.Listener) 
 	return here, elsewhere
 }
 
+// splitAddress takes host:port apart as package net would, which a pure room does
+// without.
+func splitAddress(address string) (host, port string, ok bool) {
+	i := strings.LastIndexByte(address, ':')
+	if i < 0 || i == len(address)-1 {
+		return "", "", false
+	}
+	return strings.Trim(address[:i], "[]"), address[i+1:], true
+}
+
 func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
+	return strings.HasPrefix(host, "127.") || host == "::1" || strings.HasPrefix(host, "::ffff:127.")
 }
 
 // what names the probe for people.

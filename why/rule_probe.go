@@ -2,7 +2,6 @@ package why
 
 import (
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"time"
@@ -446,8 +445,8 @@ func (p *probing) appSilent(look fact.Looked) bool {
 		return false
 	}
 	for _, l := range look.Listeners {
-		_, port, err := net.SplitHostPort(l.Address)
-		if err == nil && slices.ContainsFunc(p.of.Ports, func(c portSpec) bool { return fmt.Sprint(c.ContainerPort) == port }) {
+		_, port, ok := splitAddress(l.Address)
+		if ok && slices.ContainsFunc(p.of.Ports, func(c portSpec) bool { return fmt.Sprint(c.ContainerPort) == port }) {
 			return false
 		}
 	}

@@ -2,7 +2,6 @@ package why
 
 import (
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 
@@ -130,8 +129,8 @@ func probeListensElsewhere(p *probing) *finding {
 	}
 	f := &finding{cause: ProbeWrongPort, weight: strong, chain: p.chain(at)}
 	onLoopback := slices.ContainsFunc(mine, func(l fact.Listener) bool {
-		host, port, err := net.SplitHostPort(l.Address)
-		return err == nil && loopback(host) && port == fmt.Sprint(p.port())
+		host, port, ok := splitAddress(l.Address)
+		return ok && loopback(host) && port == fmt.Sprint(p.port())
 	})
 	switch {
 	case onLoopback:
