@@ -1,5 +1,7 @@
 package record
 
+import "strings"
+
 // Difference is a line that the two sides do not share. A side that lacks the
 // line has an empty value.
 type Difference struct{ Key, Real, Ours string }
@@ -15,12 +17,13 @@ func Compare(real, ours []Line) []Difference {
 	var found []Difference
 	for _, line := range real {
 		known[line.Key] = true
-		if value := values[line.Key]; value != line.Value {
+		value, ok := values[line.Key]
+		if value != line.Value && (ok || !strings.HasSuffix(line.Key, IfBoth)) {
 			found = append(found, Difference{line.Key, line.Value, value})
 		}
 	}
 	for _, line := range ours {
-		if !known[line.Key] && line.Value != "" {
+		if !known[line.Key] && line.Value != "" && !strings.HasSuffix(line.Key, IfBoth) {
 			found = append(found, Difference{line.Key, "", line.Value})
 		}
 	}

@@ -17,7 +17,7 @@
 //     itself. How the sequences interleave is not compared.
 //   - A container's life by attempts (its restart count): whether it ran, the
 //     values that ready and started took while it did (if it lasted for four
-//     seconds, so that a poll must have seen it), and how it ended. An end
+//     seconds on both sides, so that a poll must have seen it), and how it ended. An end
 //     counts the same whether it was seen as state or, one attempt later, as
 //     last state.
 //   - What lasts: the last state of everything when the recording was stopped, a

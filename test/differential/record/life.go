@@ -55,6 +55,9 @@ func life(versions []*v1.Pod, name string) []Line {
 		}
 		key := fmt.Sprintf("%s #%d", prefix, n)
 		lines = append(lines, Line{key, a.describe()})
+		if readiness := a.readiness(); readiness != "" {
+			lines = append(lines, Line{key + IfBoth, readiness})
+		}
 		if a.end != nil {
 			lines = append(lines, Line{key + " message", normal(last, a.end.Message)})
 		}
@@ -88,26 +91,30 @@ func (a *attempt) ended(t *v1.ContainerStateTerminated) {
 }
 
 func (a *attempt) describe() string {
-	parts := []string{"never ran"}
+	text := "never ran"
 	if a.ran {
-		parts[0] = "ran"
+		text = "ran"
 	}
-	tracks := []track{{"ready", a.ready}, {"started", a.started}}
-	if a.end != nil && a.end.FinishedAt.Sub(a.end.StartedAt.Time) < shortest {
-		tracks = nil
+	if a.end != nil {
+		text += ", ended " + describeEnd(a.end)
 	}
-	for _, track := range tracks {
+	return text
+}
+
+// readiness is what ready and started were, nothing for an attempt that was too short.
+func (a *attempt) readiness() string {
+	if !a.ran || a.end != nil && a.end.FinishedAt.Sub(a.end.StartedAt.Time) < shortest {
+		return ""
+	}
+	var parts []string
+	for _, track := range []track{{"ready", a.ready}, {"started", a.started}} {
 		// False before the first true may be too short to be seen.
 		if len(track.values) > 1 && track.values[0] == "false" {
 			track.values = track.values[1:]
 		}
-
-		if joined := strings.Join(track.values, "→"); joined != "" && joined != "false" {
-			parts = append(parts, track.name+" "+joined)
+		if len(track.values) > 0 {
+			parts = append(parts, track.name+" "+strings.Join(track.values, "→"))
 		}
-	}
-	if a.end != nil {
-		parts = append(parts, "ended "+describeEnd(a.end))
 	}
 	return strings.Join(parts, ", ")
 }

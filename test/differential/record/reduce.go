@@ -8,8 +8,12 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Line is one thing that is compared: what it is about, and its value.
+// Line is one thing that is compared: what it is about, and its value. A key that
+// ends with [IfBoth] is compared only where both sides have it.
 type Line struct{ Key, Value string }
+
+// IfBoth ends the keys of what only a life that lasted long enough shows.
+const IfBoth = " while it ran"
 
 // Reduce makes lines of a pod's history and of the events about it.
 func Reduce(h History, events []v1.Event) []Line {
