@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/yaml"
+
+	"whylet.dev/whylet/test/peer"
+)
+
+const namespace = "bench"
+
+// bench is a stack with what was measured on it.
+type bench struct {
+	*peer.Stack
+	results results
+}
+
+func (b *bench) add(what, unit string, value float64) {
+	b.results = append(b.results, result{what, unit, value})
+}
+
+// addTimes adds the median and the 99th percentile.
+func (b *bench) addTimes(what string, all []time.Duration) {
+	b.add(what+", median", "ms", milliseconds(median(all)))
+	b.add(what+", p99", "ms", milliseconds(quantile(all, 0.99)))
+}
+
+// create makes a pod of a spec in YAML, with a grace period of a second.
+func (b *bench) create(ctx context.Context, name, spec string) error {
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, Labels: map[string]string{"app": name}}}
+	if err := yaml.UnmarshalStrict([]byte(spec), &pod.Spec); err != nil {
+		return fmt.Errorf("%w in %s", err, spec)
+	}
+	second, no := int64(1), false
+	pod.Spec.TerminationGracePeriodSeconds, pod.Spec.AutomountServiceAccountToken = &second, &no
+	_, err := b.Client.CoreV1().Pods(namespace).Create(ctx, pod, metav1.CreateOptions{})
+	return err
+}
+
+// remove deletes all pods and waits until they are gone.
+func (b *bench) remove(ctx context.Context) error {
+	pods := b.Client.CoreV1().Pods(namespace)
+	w, err := pods.Watch(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	defer w.Stop()
+	list, err := pods.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	left := map[string]bool{}
+	for _, pod := range list.Items {
+		left[pod.Name] = true
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	if err := pods.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+		return err
+	}
+	return follow(ctx, w, 2*time.Minute, func(e watch.Event) bool {
+		if pod, ok := e.Object.(*v1.Pod); ok && e.Type == watch.Deleted {
+			delete(left, pod.Name)
+		}
+		return len(left) == 0
+	})
+}
+
+// allReady watches until n pods are Ready.
+func (b *bench) allReady(ctx context.Context, n int) (wait func() error, err error) {
+	w, err := b.Client.CoreV1().Pods(namespace).Watch(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return func() error {
+		defer w.Stop()
+		ready := map[string]bool{}
+		return follow(ctx, w, 3*time.Minute, func(e watch.Event) bool {
+			if pod, ok := e.Object.(*v1.Pod); ok && isReady(pod) {
+				ready[pod.Name] = true
+			}
+			return len(ready) >= n
+		})
+	}, nil
+}
+
+// follow hands events to done until it agrees.
+func follow(ctx context.Context, w watch.Interface, within time.Duration, done func(watch.Event) bool) error {
+	timeout := time.After(within)
+	for {
+		select {
+		case e, ok := <-w.ResultChan():
+			if !ok {
+				return fmt.Errorf("the watch ended")
+			}
+			if done(e) {
+				return nil
+			}
+		case <-timeout:
+			return fmt.Errorf("not within %v", within)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func isReady(pod *v1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c v1.PodCondition) bool {
+		return c.Type == v1.PodReady && c.Status == v1.ConditionTrue
+	})
+}
