@@ -95,10 +95,39 @@ func (k *kernel) complete(e *fact.Exited) {
 	if !k.follows.Load() || e.Vanished {
 		return
 	}
+	c := k.told(e.ContainerID)
+	if c.count == 0 && e.RuntimeReason == "OOMKilled" && e.ExitCode == sigkilled {
+		c = k.wait(e.ContainerID)
+	}
+	e.OOMKnown, e.OOMKills, e.MainOOMKilled = true, c.count, c.main
+}
+
+func (k *kernel) told(container string) killed {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	c := k.kills[bareID(e.ContainerID)]
-	e.OOMKnown, e.OOMKills, e.MainOOMKilled = true, c.count, c.main
+	return k.kills[bareID(container)]
+}
+
+// sigkilled is the exit code of what SIGKILL ended; lateRecord is how long the
+// kernel's record of it may take to be read on a busy machine.
+const (
+	sigkilled  = 137
+	lateRecord = time.Second
+)
+
+// wait gives the kernel's record time to be read, where the runtime heard of an
+// OOM kill and this process has not yet: both are woken by the same kill, and
+// either may come first. Without a record by then the runtime was woken for
+// another cgroup's sake (cgroup v1 tells every descendant).
+func (k *kernel) wait(container string) killed {
+	deadline := time.Now().Add(lateRecord)
+	for {
+		c := k.told(container)
+		if c.count > 0 || time.Now().After(deadline) {
+			return c
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
 }
 
 // Container and Pod tell the kernel's reader whose cgroup it met.
