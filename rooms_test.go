@@ -32,6 +32,7 @@ var rooms = []room{
 		"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers", "k8s.io/utils", module + "fact",
 	}},
 	{dir: "why", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "health"}},
+	{dir: "lint", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers", module + "fact", module + "health"}},
 	{dir: "why/serve", imports: []string{"k8s.io/apimachinery", module + "fact", module + "health", module + "journal", module + "why"}},
 	{dir: "evidence", imports: []string{"golang.org/x/sys", "k8s.io/apimachinery", module + "fact"}},
 	{dir: "probe", imports: []string{

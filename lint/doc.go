@@ -1,0 +1,12 @@
+// Package lint finds in manifests what will hurt later: pods that together may
+// use more than the node has, who could push whom out and in which order, and
+// probes that cannot work or will kill what is well.
+//
+// It is a pure function of the manifests and the node's size. Every finding has a
+// reason and a fix; what cannot be seen without running is left to kubectl why.
+//
+//	read.go     the pods that an object makes
+//	lint.go     what is checked, what is found, how bad it is
+//	memory.go   requests and limits against what the node has, eviction order
+//	probes.go   mistakes in probes
+package lint

@@ -1,0 +1,173 @@
+package lint
+
+import (
+	"fmt"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	resourcehelper "k8s.io/component-helpers/resource"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/health"
+)
+
+// memory checks one workload for itself.
+func memory(w Workload) []Finding {
+	var found []Finding
+	podLimit := w.Pod.Spec.Resources != nil && !w.Pod.Spec.Resources.Limits.Memory().IsZero()
+	for _, c := range w.longLived() {
+		if c.Resources.Limits.Memory().IsZero() && !podLimit {
+			found = append(found, w.about(c.Name, Finding{
+				Rule: "no-memory-limit", Severity: Warning,
+				Text:   "has no memory limit",
+				Reason: "it can use all memory of the node; then pods are evicted that did nothing",
+				Fix:    "set resources.limits.memory to what it needs at most, and requests.memory to what it needs usually",
+			}))
+		}
+		found = append(found, w.memoryVolumes(c)...)
+	}
+	return found
+}
+
+// memoryVolumes finds volumes in memory that can fill a container's limit.
+func (w Workload) memoryVolumes(c *v1.Container) []Finding {
+	limit := c.Resources.Limits.Memory()
+	if limit.IsZero() {
+		return nil
+	}
+	var found []Finding
+	for _, mount := range c.VolumeMounts {
+		for i := range w.Pod.Spec.Volumes {
+			v := &w.Pod.Spec.Volumes[i]
+			if v.Name != mount.Name || v.EmptyDir == nil || v.EmptyDir.Medium != v1.StorageMediumMemory {
+				continue
+			}
+			size := v.EmptyDir.SizeLimit
+			if size != nil && size.Sign() > 0 && size.Cmp(*limit) < 0 {
+				continue
+			}
+			found = append(found, w.about(c.Name, Finding{
+				Rule: "memory-volume-within-limit", Severity: Warning,
+				Text:   fmt.Sprintf("volume %q is in memory and may grow to the container's whole limit of %s", v.Name, limit),
+				Reason: "what is written there counts as the container's memory: a full volume gets its processes OOM-killed",
+				Fix:    "set emptyDir.sizeLimit well below limits.memory, or raise the limit by the size of the volume",
+			}))
+		}
+	}
+	return found
+}
+
+// ask is what one pod of a workload asked for and may use, in bytes.
+type ask struct {
+	request, limit int64
+	unlimited      bool
+}
+
+func (w Workload) ask() ask {
+	pod := &v1.Pod{Spec: w.Pod.Spec}
+	request := resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{})[v1.ResourceMemory]
+	limit := resourcehelper.PodLimits(pod, resourcehelper.PodResourcesOptions{})[v1.ResourceMemory]
+	a := ask{request: request.Value(), limit: limit.Value()}
+	if own := w.Pod.Spec.Resources; own != nil && !own.Limits.Memory().IsZero() {
+		return a
+	}
+	for _, c := range w.longLived() {
+		a.unlimited = a.unlimited || c.Resources.Limits.Memory().IsZero()
+	}
+	return a
+}
+
+// together compares the sums over all pods with the node.
+func together(workloads []Workload, node Node) []Finding {
+	if node.Memory <= 0 {
+		return nil
+	}
+	var requests, limits int64
+	unlimited := 0
+	for _, w := range workloads {
+		a := w.ask()
+		requests += a.request * w.Replicas
+		limits += a.limit * w.Replicas
+		if a.unlimited && w.Replicas > 0 {
+			unlimited++
+		}
+	}
+	var found []Finding
+	if requests > node.Memory {
+		found = append(found, Finding{
+			Rule: "memory-requests-beyond-node", Severity: Error,
+			Text:   fmt.Sprintf("memory requests add up to %s, %d %% of the %s that pods may have", size(requests), percent(requests, node.Memory), size(node.Memory)),
+			Reason: "the scheduler gives away no more than there is: some pods will stay Pending",
+			Fix:    "lower requests to what the pods use, run fewer replicas, or take a larger node",
+		})
+	}
+	if limits > node.Memory || unlimited > 0 {
+		found = append(found, overcommitted(workloads, node, limits, unlimited))
+	}
+	return found
+}
+
+func overcommitted(workloads []Workload, node Node, limits int64, unlimited int) Finding {
+	f := Finding{
+		Rule: "memory-overcommitted", Severity: Warning,
+		Text: fmt.Sprintf("memory limits add up to %s, %d %% of the %s that pods may have", size(limits), percent(limits, node.Memory), size(node.Memory)),
+		Fix:  "set limits whose sum fits, and requests near to the limits of the pods that must not go",
+	}
+	if unlimited > 0 {
+		f.Text += fmt.Sprintf("; %d of %d workloads have no limit at all", unlimited, len(workloads))
+	}
+	f.Reason = "if they all used what they may, pods would be evicted"
+	if order := evictionOrder(workloads, node); len(order) > 0 {
+		f.Reason += ", in this order: " + strings.Join(order, ", ")
+	}
+	if safe := cannotGo(workloads); len(safe) > 0 {
+		f.Reason += "; by using more than they asked for, they push out others, but not " + strings.Join(safe, ", ")
+	}
+	return f
+}
+
+// evictionOrder is who would go first if every pod used all that it may.
+func evictionOrder(workloads []Workload, node Node) []string {
+	var candidates []health.Candidate
+	for _, w := range workloads {
+		a := w.ask()
+		most := a.limit
+		if a.unlimited {
+			most = node.Memory
+		}
+		c := health.Candidate{
+			Pod:      fact.Pod{Namespace: w.Namespace, Name: w.Kind + "/" + w.Name},
+			Measured: true, Usage: most, Request: a.request,
+			Critical: health.Critical(&v1.Pod{ObjectMeta: w.Pod.ObjectMeta, Spec: w.Pod.Spec}, false),
+		}
+		if w.Pod.Spec.Priority != nil {
+			c.Priority = *w.Pod.Spec.Priority
+		}
+		if w.Replicas > 0 {
+			candidates = append(candidates, c)
+		}
+	}
+	var names []string
+	for _, c := range health.Rank(v1.ResourceMemory, candidates) {
+		if c.Usage > c.Request {
+			names = append(names, c.Pod.Name)
+		}
+	}
+	return names
+}
+
+// cannotGo are those that can never use more than they asked for.
+func cannotGo(workloads []Workload) []string {
+	var names []string
+	for _, w := range workloads {
+		if a := w.ask(); !a.unlimited && a.limit <= a.request && w.Replicas > 0 {
+			names = append(names, w.Kind+"/"+w.Name)
+		}
+	}
+	return names
+}
+
+func size(n int64) string { return resource.NewQuantity(n, resource.BinarySI).String() }
+
+func percent(part, whole int64) int64 { return int64(float64(part) / float64(whole) * 100) }

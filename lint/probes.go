@@ -1,0 +1,147 @@
+package lint
+
+import (
+	"fmt"
+	"reflect"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// named is a probe of a container under its name in the spec.
+type named struct {
+	name string
+	*v1.Probe
+}
+
+func probesOf(c *v1.Container) []named {
+	var all []named
+	for _, p := range []named{{"livenessProbe", c.LivenessProbe}, {"readinessProbe", c.ReadinessProbe}, {"startupProbe", c.StartupProbe}} {
+		if p.Probe != nil {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// Defaults of Kubernetes (pkg/apis/core/v1/defaults.go), in seconds and attempts.
+const (
+	defaultPeriod   = 10
+	defaultTimeout  = 1
+	defaultFailures = 3
+)
+
+func orDefault(n, otherwise int32) int32 {
+	if n == 0 {
+		return otherwise
+	}
+	return n
+}
+
+// probes checks the probes of one workload.
+func probes(w Workload) []Finding {
+	var found []Finding
+	for _, c := range w.longLived() {
+		for _, p := range probesOf(c) {
+			found = append(found, w.port(c, p)...)
+			found = append(found, w.timing(c, p)...)
+		}
+		found = append(found, w.liveness(c)...)
+	}
+	return found
+}
+
+// port checks that there is something to ask.
+func (w Workload) port(c *v1.Container, p named) []Finding {
+	var port intstr.IntOrString
+	switch {
+	case p.HTTPGet != nil && p.HTTPGet.Host == "":
+		port = p.HTTPGet.Port
+	case p.TCPSocket != nil && p.TCPSocket.Host == "":
+		port = p.TCPSocket.Port
+	case p.GRPC != nil:
+		port = intstr.FromInt32(p.GRPC.Port)
+	default:
+		return nil
+	}
+	for _, declared := range c.Ports {
+		if (port.Type == intstr.String && declared.Name == port.StrVal) || (port.Type == intstr.Int && declared.ContainerPort == port.IntVal) {
+			return nil
+		}
+	}
+	if port.Type == intstr.String {
+		return []Finding{w.about(c.Name, Finding{
+			Rule: "probe-port-unknown", Severity: Error,
+			Text:   fmt.Sprintf("%s asks port %q, and the container has no port of that name", p.name, port.StrVal),
+			Reason: "such a probe can never succeed: the pod stays unready, or is restarted again and again",
+			Fix:    "name the port in the container's ports, or give the probe a number",
+		})}
+	}
+	if len(c.Ports) == 0 {
+		return nil // who declares no port at all says nothing about this one
+	}
+	return []Finding{w.about(c.Name, Finding{
+		Rule: "probe-port-undeclared", Severity: Warning,
+		Text:   fmt.Sprintf("%s asks port %d, which the container does not declare", p.name, port.IntVal),
+		Reason: "the port may be another than the one that serves; a typing error here looks like an application that is down",
+		Fix:    "correct the number, or declare the port",
+	})}
+}
+
+// timing checks that an attempt is over before the next is due.
+func (w Workload) timing(c *v1.Container, p named) []Finding {
+	timeout, period := orDefault(p.TimeoutSeconds, defaultTimeout), orDefault(p.PeriodSeconds, defaultPeriod)
+	if timeout <= period {
+		return nil
+	}
+	return []Finding{w.about(c.Name, Finding{
+		Rule: "probe-timeout-above-period", Severity: Warning,
+		Text:   fmt.Sprintf("%s has a timeout of %d s and a period of %d s", p.name, timeout, period),
+		Reason: "attempts do not overlap: while one waits the next is late, and a failure is noticed later than the period promises",
+		Fix:    "make timeoutSeconds at most periodSeconds",
+	})}
+}
+
+const (
+	// hasty is the time in seconds within which a liveness probe kills that asks the
+	// same as the readiness probe.
+	hasty = 30
+	// slowStart is how long, in seconds, an application may need to start on a busy
+	// machine.
+	slowStart = 30
+)
+
+// liveness checks who is killed by its probe although it is well.
+func (w Workload) liveness(c *v1.Container) []Finding {
+	p := c.LivenessProbe
+	if p == nil {
+		return nil
+	}
+	var found []Finding
+	patience := orDefault(p.PeriodSeconds, defaultPeriod) * orDefault(p.FailureThreshold, defaultFailures)
+	if r := c.ReadinessProbe; r != nil && reflect.DeepEqual(p.ProbeHandler, r.ProbeHandler) && patience <= hasty {
+		found = append(found, w.about(c.Name, Finding{
+			Rule: "liveness-equals-readiness", Severity: Warning,
+			Text:   fmt.Sprintf("livenessProbe asks the same as readinessProbe, and kills after %d s", patience),
+			Reason: "what should only take traffic away for a while (load, a slow database) restarts the container, which makes it worse",
+			Fix:    "let liveness ask only whether the process is stuck, or raise its failureThreshold well above readiness'",
+		}))
+	}
+	if c.StartupProbe == nil && p.InitialDelaySeconds+patience < slowStart {
+		found = append(found, w.about(c.Name, Finding{
+			Rule: "startup-not-covered", Severity: Warning,
+			Text:   fmt.Sprintf("livenessProbe kills %d s after the start if the application does not answer by then", p.InitialDelaySeconds+patience),
+			Reason: "on a busy machine a start takes longer, and then the container is restarted for ever",
+			Fix:    "add a startupProbe that allows for the slowest start; liveness waits for it",
+		}))
+	}
+	if w.Pod.Spec.RestartPolicy == v1.RestartPolicyOnFailure {
+		found = append(found, w.about(c.Name, Finding{
+			Rule: "onfailure-with-liveness", Severity: Warning,
+			Text:   "livenessProbe with restartPolicy OnFailure",
+			Reason: "kubelet ends such a pod as Completed for good if the process exits with 0 when its liveness probe had it killed, once a back-off is due (Whylet restarts it)",
+			Fix:    "use restartPolicy Always for what should go on, or drop the liveness probe of what should end",
+		}))
+	}
+	return found
+}
