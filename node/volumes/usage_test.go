@@ -2,6 +2,7 @@ package volumes
 
 import (
 	"os"
+	"reflect"
 	"testing"
 	"time"
 
@@ -79,7 +80,7 @@ func TestOverLimit(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := OverLimit(c.pod, c.usage, c.disks)
-			if (got == nil) != (c.want == nil) || (got != nil && *got != *c.want) {
+			if (got == nil) != (c.want == nil) || (got != nil && !reflect.DeepEqual(*got, *c.want)) {
 				t.Errorf("got  %+v\nwant %+v", got, c.want)
 			}
 		})
