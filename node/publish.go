@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/workqueue"
 	kubelettypes "k8s.io/kubernetes/pkg/kubelet/types"
@@ -32,8 +34,10 @@ type publisher struct {
 	mu     sync.Mutex
 	wanted map[fact.Pod]v1.PodStatus // not yet known to the API server
 	known  map[fact.Pod]v1.PodStatus // as the API server last confirmed it
-	done   map[fact.Pod]chan struct{}
-	queue  workqueue.TypedRateLimitingInterface[fact.Pod]
+	// version is the resource version that the last write gave the object.
+	version map[fact.Pod]string
+	done    map[fact.Pod]chan struct{}
+	queue   workqueue.TypedRateLimitingInterface[fact.Pod]
 }
 
 const publishWorkers = 8
@@ -41,7 +45,7 @@ const publishWorkers = 8
 func newPublisher(client kubernetes.Interface, uid func(fact.Pod) (types.UID, bool), log *slog.Logger) *publisher {
 	return &publisher{
 		client: client, uid: uid, log: log,
-		wanted: map[fact.Pod]v1.PodStatus{}, known: map[fact.Pod]v1.PodStatus{}, done: map[fact.Pod]chan struct{}{},
+		wanted: map[fact.Pod]v1.PodStatus{}, known: map[fact.Pod]v1.PodStatus{}, version: map[fact.Pod]string{}, done: map[fact.Pod]chan struct{}{},
 		queue: workqueue.NewTypedRateLimitingQueue(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[fact.Pod](50*time.Millisecond, 10*time.Second)),
 	}
@@ -89,6 +93,7 @@ func (p *publisher) forget(pod fact.Pod) {
 	p.mu.Lock()
 	delete(p.wanted, pod)
 	delete(p.known, pod)
+	delete(p.version, pod)
 	p.finish(pod)
 	p.mu.Unlock()
 	p.queue.Forget(pod)
@@ -101,6 +106,30 @@ func (p *publisher) seen(pod fact.Pod, status v1.PodStatus) {
 	if _, ok := p.known[pod]; !ok {
 		p.known[pod] = status
 	}
+}
+
+// news says whether a version of a pod's object is later than the node's own last
+// write, and not its echo.
+func (p *publisher) news(pod fact.Pod, version string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	own, ok := p.version[pod]
+	if !ok {
+		return true
+	}
+	order, err := resourceversion.CompareResourceVersion(version, own)
+	return err != nil || order > 0
+}
+
+// overwritten says whether a condition that is the node's to set reads otherwise.
+func overwritten(own, seen v1.PodStatus) bool {
+	for _, c := range own.Conditions {
+		i := slices.IndexFunc(seen.Conditions, func(s v1.PodCondition) bool { return s.Type == c.Type })
+		if kubelettypes.PodConditionByKubelet(c.Type) && i >= 0 && seen.Conditions[i].Status != c.Status {
+			return true
+		}
+	}
+	return false
 }
 
 func (p *publisher) run(ctx context.Context) {
@@ -178,7 +207,7 @@ func (p *publisher) confirmed(pod fact.Pod, status v1.PodStatus, object *v1.Pod)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if object != nil {
-		p.known[pod] = object.Status
+		p.known[pod], p.version[pod] = object.Status, object.ResourceVersion
 	}
 	if latest, ok := p.wanted[pod]; ok && apiequality.Semantic.DeepEqual(latest, status) {
 		delete(p.wanted, pod)

@@ -21,8 +21,9 @@ type apiSource struct {
 	submit func(fact.Fact)
 	// mirror hears of mirror pods: the static pods behind them are what runs.
 	mirror func(pod *v1.Pod, gone bool)
-	// known hears of the status that the API server has.
-	known func(pod *v1.Pod)
+	// known hears of the status that the API server has; first is set when the pod
+	// was not seen before.
+	known func(pod *v1.Pod, first bool)
 
 	store      cache.Store
 	controller cache.Controller
@@ -82,9 +83,7 @@ func (s *apiSource) changed(old, pod *v1.Pod) {
 		}
 		return
 	}
-	if old == nil {
-		s.known(pod)
-	}
+	s.known(pod, old == nil)
 	for _, f := range factsOf(old, pod) {
 		s.submit(f)
 	}

@@ -100,7 +100,7 @@ func (o *outside) connect(ctx context.Context, n *node) error {
 	o.services = newServices(n.client)
 	o.api = newAPISource(n.client, n.config.Name, n.loop.submit)
 	o.api.mirror = o.mirrored
-	o.api.known = func(pod *v1.Pod) { o.publisher.seen(keyOf(pod), pod.Status) }
+	o.api.known = o.statusSeen
 	var err error
 	if o.face, err = newFace(n); err != nil {
 		return err
@@ -175,6 +175,20 @@ func (o *outside) connectEffects(ctx context.Context, n *node) error {
 	o.pressure = o.newPressure(ctx, n, d, groups)
 	o.face.pressures = o.pressure.Conditions
 	return o.face.connect(ctx, n, vols, imgs, groups, d)
+}
+
+// statusSeen hears which status of a pod the API server has. Others may have
+// written into what is the node's to say: while a node is missed, the control
+// plane calls its pods unready (kubelet: status/status_manager.go, needsReconcile).
+func (o *outside) statusSeen(pod *v1.Pod, first bool) {
+	if first {
+		o.publisher.seen(keyOf(pod), pod.Status)
+		return
+	}
+	p, ok := o.node.loop.view(pod.UID)
+	if ok && overwritten(p.status, pod.Status) && o.publisher.news(p.key, pod.ResourceVersion) {
+		o.publisher.again(p.key, p.status)
+	}
 }
 
 // referenceChanged tells a pod that waits that there is news of what it refers to.

@@ -166,27 +166,7 @@ func fillDisk(t *testing.T, disk string) string {
 // cannot be reached.
 func TestSecondNodeLosesItsAPI(t *testing.T) {
 	t.Parallel()
-	first, second := bareNode(t), bareNode(t)
-	connect(t, first, second)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	if err := first.up(ctx, "--api-address", "10.99.0.1", "--node-name", "first"); err != nil {
-		t.Fatal(err)
-	}
-	join := admit(t, first, "second")
-	out, code := second.whylet(t, "node", "--detach", "--kubeconfig", filepath.Join(join, "node.conf"),
-		"--serving-cert", filepath.Join(join, "serving.crt"), "--serving-key", filepath.Join(join, "serving.key"), "--node-name", "second", "--pod-cidr", "10.44.0.0/16", "--data-dir", second.data())
-	if code != 0 {
-		t.Fatalf("whylet node: exit code %d: %s\n%s", code, out, second.logTail())
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("log of the second node:\n%s", second.logTail())
-		}
-	})
-	if err := second.loadImages(ctx); err != nil {
-		t.Fatal(err)
-	}
+	first, second := joined(t)
 	s := newSpace(t, first)
 	s.apply(`
 apiVersion: v1
@@ -236,6 +216,34 @@ spec:
 	if after.UID != pod.UID {
 		t.Error("it is another pod")
 	}
+}
+
+// joined starts a node with a control plane, and a second one that joins it over a
+// cable: link takes that down and up.
+func joined(t *testing.T) (first, second *node) {
+	t.Helper()
+	first, second = bareNode(t), bareNode(t)
+	connect(t, first, second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	if err := first.up(ctx, "--api-address", "10.99.0.1", "--node-name", "first"); err != nil {
+		t.Fatal(err)
+	}
+	join := admit(t, first, "second")
+	out, code := second.whylet(t, "node", "--detach", "--kubeconfig", filepath.Join(join, "node.conf"),
+		"--serving-cert", filepath.Join(join, "serving.crt"), "--serving-key", filepath.Join(join, "serving.key"), "--node-name", "second", "--pod-cidr", "10.44.0.0/16", "--data-dir", second.data())
+	if code != 0 {
+		t.Fatalf("whylet node: exit code %d: %s\n%s", code, out, second.logTail())
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("log of the second node:\n%s", second.logTail())
+		}
+	})
+	if err := second.loadImages(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return first, second
 }
 
 // shellIn is the main process of the node's only busybox shell.
