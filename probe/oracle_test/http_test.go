@@ -143,7 +143,7 @@ func compare(t testing.TB, p *probe.Prober, target probe.Target, what script) {
 // raced takes out what depends on whether the request arrived before the server
 // closed: the kernel answers with an end of the stream or with a reset.
 func raced(message string) string {
-	message = strings.Replace(message, broken, "", 1)
+	message = normalise(strings.Replace(message, broken, "", 1))
 	return endOrReset.ReplaceAllString(message, ": end")
 }
 
