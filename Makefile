@@ -133,7 +133,7 @@ test-race: deps ## Run the tests of our own concurrency under the race detector
 
 .PHONY: test-e2e
 test-e2e: build images ## Run a whole node and talk to it with kubectl (needs root)
-	@$(GO) test -count=1 -p 1 -parallel 6 -timeout 30m ./test/e2e/...
+	@$(GO) test -count=1 -p 1 -parallel 4 -timeout 30m ./test/e2e/...
 
 .PHONY: test-differential
 test-differential: build peer images ## Compare 150 pods' lives on Whylet and on a real kubelet (5 minutes, needs root)
