@@ -22,6 +22,8 @@ import (
 // agent is the one header that differs: kubelet's comes from its build flags.
 var agent = regexp.MustCompile(`kube-probe/[0-9.]*`)
 
+var badName = regexp.MustCompile(`invalid header field name ".*"`)
+
 // TestRequestBytes compares what goes over the wire, byte by byte.
 func TestRequestBytes(t *testing.T) {
 	p := newProber(t, nil)
@@ -62,6 +64,9 @@ func compareRequests(t *testing.T, rt *rapid.T, p *probe.Prober, port int, reque
 	wantRequest := drain(requests)
 	got := whylet(t, p, target)
 	gotRequest := drain(requests)
+	// Of several bad names net/http tells the one that its map gives first.
+	want.message = badName.ReplaceAllString(want.message, "bad name")
+	got.message = badName.ReplaceAllString(got.message, "bad name")
 	if difference := sameAs(want, got); difference != "" {
 		rt.Fatalf("%+v\n%s", target.Spec.HTTPGet, difference)
 	}
