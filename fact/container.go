@@ -69,9 +69,12 @@ type StartFailed struct {
 
 // Exited says that the main process ended. Fact.At is the runtime's finish time.
 type Exited struct {
-	ContainerID string    `json:"containerID"`
-	ExitCode    int32     `json:"exitCode"`
-	Signal      int32     `json:"signal,omitempty"` // only when the kernel told; never derived from 128+n
+	ContainerID string `json:"containerID"`
+	ExitCode    int32  `json:"exitCode"`
+	Signal      int32  `json:"signal,omitempty"` // only when the kernel told; never derived from 128+n
+	// StatusKnown is set when the kernel's own wait status of the main process was
+	// seen: without Signal, ExitCode is then what it gave exit(2), 137 and 143 too.
+	StatusKnown bool      `json:"statusKnown,omitempty"`
 	StartedAt   time.Time `json:"startedAt,omitzero"`
 	// RuntimeReason is the runtime's own word (Completed, Error, OOMKilled,
 	// ContainerStatusUnknown). It is evidence, not truth: see law 5.

@@ -14,6 +14,7 @@
 //	pod.go       observed: the pod's spec, its deletion, its admission
 //	container.go observed: sandbox, image, container and hook facts
 //	probe.go     observed: probe attempts and their evidence
+//	process.go   observed: ends of processes, and who sent them signals
 //	machine.go   observed: kernel, cgroup, node and agent facts
 //	decided.go   what package health decides
 //

@@ -77,8 +77,8 @@ type Sampled struct {
 	IOSome     time.Duration `json:"ioSome,omitempty"`
 }
 
-// Looked is a look into the container when a probe began to fail: its main
-// process and what listens in its network namespace.
+// Looked is a look into the container, mostly when a probe began to fail: its
+// main process and what listens in its network namespace.
 type Looked struct {
 	PID       int           `json:"pid"`
 	State     string        `json:"state,omitempty"` // as in /proc/PID/stat: R S D T t Z
@@ -86,7 +86,13 @@ type Looked struct {
 	CPUUsed   time.Duration `json:"cpuUsed,omitempty"` // since the last look
 	Over      time.Duration `json:"over,omitempty"`    // the time between the two looks
 	Listeners []Listener    `json:"listeners,omitempty"`
-	Error     string        `json:"error,omitempty"` // a look that failed is a fact too
+	// CPUTotal is what the process used since it began, Age how long ago that was.
+	CPUTotal time.Duration `json:"cpuTotal,omitempty"`
+	Age      time.Duration `json:"age,omitempty"`
+	// Calm is set for a look that no failing probe asked for: one is taken a little
+	// after the container became ready, to compare later ones with.
+	Calm  bool   `json:"calm,omitempty"`
+	Error string `json:"error,omitempty"` // a look that failed is a fact too
 }
 
 // Listener is a listening socket in the pod's network namespace.
@@ -122,7 +128,7 @@ type ClockStepped struct {
 // Lost is a gap in what the agent could see: the API server, the runtime or the
 // kernel log did not answer, or records were overrun.
 type Lost struct {
-	Source string    `json:"source"` // api, runtime, kmsg, journal
+	Source string    `json:"source"` // api, runtime, kmsg, connector, signals, journal
 	Reason string    `json:"reason"`
 	From   time.Time `json:"from,omitzero"`
 	Until  time.Time `json:"until,omitzero"`

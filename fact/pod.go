@@ -14,6 +14,9 @@ type SpecSeen struct {
 	Object *v1.Pod `json:"object"`
 	// By is the field manager that made the change, where managed fields say so.
 	By string `json:"by,omitempty"`
+	// Changed are the fields that differ from the spec seen before, as paths
+	// (spec.containers[web].image), bounded; empty when it was seen first.
+	Changed []string `json:"changed,omitempty"`
 	// Source is "api" or "file" (a static pod).
 	Source string `json:"source"`
 }

@@ -82,5 +82,28 @@ type Evidence struct {
 	Errno string `json:"errno,omitempty"`
 }
 
-func (Probed) Kind() Kind { return "Probed" }
-func (Probed) observed()  {}
+// AskedAgain is one more request, made with patience after a probe attempt had
+// timed out: it tells an application that answers late from one that answers
+// nothing at all. It is evidence only and counts for no threshold. The envelope's
+// Because names the attempt; Fact.At is when the request began.
+type AskedAgain struct {
+	Probe ProbeKind `json:"probe"`
+	// Patience is how long the answer was waited for; Timeout is the probe's own.
+	Patience time.Duration `json:"patience"`
+	Timeout  time.Duration `json:"timeout"`
+	// Verdict and Message are what a probe with that patience would have said: a
+	// Failure whose evidence has Timeout set means that no answer came.
+	Verdict  Verdict       `json:"verdict"`
+	Message  string        `json:"message,omitempty"`
+	Took     time.Duration `json:"took"`
+	Evidence *Evidence     `json:"evidence,omitempty"`
+	// Cut is set when the container ended, or the node did, before an answer came:
+	// Took is then how long it had been waited for, and nothing is known.
+	Cut bool `json:"cut,omitempty"`
+}
+
+func (Probed) Kind() Kind     { return "Probed" }
+func (AskedAgain) Kind() Kind { return "AskedAgain" }
+
+func (Probed) observed()     {}
+func (AskedAgain) observed() {}

@@ -17,7 +17,7 @@ var bodies = index(
 	EvictionNeeded{}, ReferenceChanged{}, TimePassed{},
 	ImagePulling{}, ImageReady{}, ImageFailed{}, Created{}, Started{}, StartFailed{}, Exited{},
 	HookRan{}, KillFailed{}, Removed{},
-	Probed{},
+	Probed{}, AskedAgain{}, ProcessEnded{}, Signalled{},
 	AgentStarted{}, AgentStopped{}, OOMKilled{}, Sampled{}, Looked{}, NodeSignals{}, ClockStepped{}, Lost{}, Checkpoint{},
 	SetUp{}, Start{}, Kill{}, BackOff{}, Marked{}, SetPhase{}, SetCondition{}, Evict{}, Resize{},
 	Remove{}, TearDown{}, Release{},
