@@ -126,7 +126,8 @@ func TestObserve(t *testing.T) {
 }
 
 // However memory changes at up to the fastest rate, it is looked at before more
-// than the fastest program's 20 ms are gone below the threshold.
+// than the fastest program's 20 ms are gone below the threshold; and not much
+// earlier than that, for a look at a node with room to spare is wasted.
 func TestPauseIsShortEnough(t *testing.T) {
 	s := newState(Defaults(), time.Minute)
 	rapid.Check(t, func(t *rapid.T) {
@@ -140,7 +141,15 @@ func TestPauseIsShortEnough(t *testing.T) {
 		if eaten := int64(wait.Seconds() * fastest); wait > soonest && eaten > left+1<<20 {
 			t.Fatalf("in %v a program can use %d, %d are left", wait, eaten, left)
 		}
+		if eaten := int64((wait + time.Millisecond).Seconds() * fastest); wait < latest && eaten < left-1<<20 {
+			t.Fatalf("it looks after %v, when a program can have used %d of the %d that are left", wait, eaten, left)
+		}
 	})
+	for gib, want := range map[int64]time.Duration{9: 4500 * time.Millisecond, 10: 5 * time.Second, 19: 9500 * time.Millisecond, 20: latest, 4096: latest} {
+		if wait := s.pause(Readings{MemoryAvailable: {gib<<30 + 100<<20, 1 << 42}}); wait != want {
+			t.Errorf("with %d GiB to spare it looks again after %v, want %v", gib, wait, want)
+		}
+	}
 	if wait := s.pause(Readings{}); wait != latest {
 		t.Errorf("blind: %v", wait)
 	}

@@ -92,7 +92,8 @@ func (s *state) pause(readings Readings) time.Duration {
 		}
 		left := r.Available - t.Amount(r.Capacity).Value()
 		if left < fastest*int64(latest/time.Second) {
-			wait = min(wait, time.Duration(left)*time.Second/fastest)
+			// In milliseconds: in nanoseconds what is left overflows from 9 GiB on.
+			wait = min(wait, time.Duration(left*1000/fastest)*time.Millisecond)
 		}
 	}
 	return max(wait, soonest)
