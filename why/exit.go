@@ -69,18 +69,7 @@ func (e ending) limit() int64 {
 }
 
 // exitRules say why a run ended that the node did not end.
-var exitRules = []rule[ending]{
-	{"vanished", vanished},
-	{"oom-main", oomMain},
-	{"oom-child-then-exit", oomChildThenExit},
-	{"oom-not-this", oomNotThis},
-	{"crash-signal", crashSignal},
-	{"killed-from-outside", killedFromOutside},
-	{"command-not-runnable", commandNotRunnable},
-	{"disk-full-said", diskFullSaid},
-	{"own-exit", ownExit},
-	{"own-success", ownSuccess},
-}
+var exitRules = slices.Concat(oomRules, killedRules, roomRules, ownEndRules)
 
 // explainExit says why a run ended.
 func explainExit(h *History, run *Run, symptom string) Verdict {

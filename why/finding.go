@@ -37,11 +37,14 @@ type finding struct {
 	fixes     []Fix
 }
 
-// rule is a named conclusion about cases of one type. It returns nil where it
-// has nothing to say.
+// rule is a named conclusion about cases of one type: which causes it may find,
+// what it needs to see for that, and what speaks against it. judge returns nil
+// where it has nothing to say.
 type rule[C any] struct {
-	name  string
-	judge func(C) *finding
+	name           string
+	causes         []Cause
+	needs, against string
+	judge          func(C) *finding
 }
 
 // judge lets all rules speak, and takes the best supported finding; the others

@@ -31,6 +31,10 @@ func check(t *testing.T, a Answer) {
 		if v.Certainty == Inferred && v.Rule == "" {
 			t.Errorf("%s is inferred by no rule", v.Cause)
 		}
+		if v.Rule != "" && !slices.ContainsFunc(Rules(), func(r Rule) bool { return r.Name == v.Rule && slices.Contains(r.Causes, v.Cause) }) &&
+			(v.Cause != InitFailed || v.Rule == "") {
+			t.Errorf("rule %s is not said to find %s", v.Rule, v.Cause)
+		}
 		if v.Certainty == Recorded && len(v.Chain) == 0 {
 			t.Errorf("%s is recorded by no fact", v.Cause)
 		}

@@ -3,13 +3,38 @@ package why
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-
-	"whylet.dev/whylet/fact"
 )
+
+// ownEndRules are about ends that the process brought about itself.
+var ownEndRules = []rule[ending]{
+	{
+		name: "crash-signal", causes: []Cause{AppCrashSignal},
+		needs:   "the kernel's word that SIGSEGV, SIGABRT or the like ended it, or exit code 128 + such a signal",
+		against: "a kill that the node ordered",
+		judge:   crashSignal,
+	},
+	{
+		name: "command-not-runnable", causes: []Cause{AppStartFailed},
+		needs:   "exit code 126 or 127 within 3 s of the start",
+		against: "a run that lasted longer",
+		judge:   commandNotRunnable,
+	},
+	{
+		name: "own-exit", causes: []Cause{AppExitError},
+		needs:   "an exit code other than 0 of its own, and no kill by the node",
+		against: "an OOM kill right before; a signal; the runtime's word OOMKilled where nobody could look",
+		judge:   ownExit,
+	},
+	{
+		name: "own-success", causes: []Cause{AppExitSuccess},
+		needs:   "exit code 0 and no kill by the node",
+		against: "a container that vanished",
+		judge:   ownSuccess,
+	},
+}
 
 // crashes are the signals that a process brings upon itself.
 var crashes = []int32{4, 5, 6, 7, 8, 11, 31}
@@ -35,32 +60,6 @@ func crashSignal(e ending) *finding {
 	return f
 }
 
-// killedFromOutside: somebody who is not the node sent the signal. Needs: a kill
-// signal, no kill by the node, and the knowledge that it was not the OOM killer.
-func killedFromOutside(e ending) *finding {
-	n, seen := e.exit.Signal, true
-	if n == 0 {
-		n, seen = e.exit.ExitCode-128, false
-	}
-	if !slices.Contains([]int32{1, 2, 3, 9, 15}, n) || e.exit.MainOOMKilled || e.exit.Vanished {
-		return nil
-	}
-	f := &finding{cause: KilledByOther, weight: weak, chain: e.chain()}
-	if n == 9 && (!e.exit.OOMKnown || e.exit.OOMKills > 0) {
-		return f // the OOM killer is not out of the question
-	}
-	f.text = fmt.Sprintf("Something that is not the node ended container %s%s with %s; no kill was ordered here, and no OOM kill was seen in it.", e.run.Container, e.after(), signalName(n))
-	f.fixes = append(e.h.logsFix(e.run), e.h.inspect("look for who did it on the node", "journalctl --since -1h | grep -iE 'kill|oom'"))
-	switch {
-	case seen:
-		f.weight = strong
-	case n == 9:
-		f.weight = fair
-		f.text = fmt.Sprintf("Container %s ended%s with exit code 137 (128 + SIGKILL). The node did not end it, and none of its processes was OOM-killed: something else killed it, or it handed on the 137 of a child that was killed.", e.run.Container, e.after())
-	}
-	return f
-}
-
 // quickly is how soon a command that cannot be run has ended.
 const quickly = 3 * time.Second
 
@@ -75,18 +74,6 @@ func commandNotRunnable(e ending) *finding {
 		cause: AppStartFailed, weight: strong, chain: e.chain(),
 		text:  fmt.Sprintf("Container %s ended at once with exit code %d: its shell %s.", e.run.Container, code, what),
 		fixes: append(e.h.logsFix(e.run), e.h.specFix("correct command and args, or use an image that has the program")),
-	}
-}
-
-// diskFullSaid: the application's last words are ENOSPC's.
-func diskFullSaid(e ending) *finding {
-	if e.exit.ExitCode == 0 || !strings.Contains(strings.ToLower(e.exit.Message), "no space left on device") {
-		return nil
-	}
-	return &finding{
-		cause: DiskFull, weight: strong, chain: e.chain(),
-		text:  fmt.Sprintf("Container %s ended%s because it could not write: %s.", e.run.Container, e.after(), brief(e.exit.Message, kept)),
-		fixes: []Fix{e.h.inspect("see what fills its file systems", e.h.exec(e.run.Container, "df -h"))},
 	}
 }
 
@@ -125,35 +112,4 @@ func ownSuccess(e ending) *finding {
 		f.fixes = append(f.fixes, e.h.specFix("if it is meant to end, run it as a Job (restartPolicy OnFailure); if not, keep its main process in the foreground"))
 	}
 	return f
-}
-
-// vanished: the container is gone without a trace, and nobody saw it end.
-func vanished(e ending) *finding {
-	if !e.exit.Vanished {
-		return nil
-	}
-	if boot := e.h.rebootBefore(e.run.Exit); boot != nil {
-		return &finding{
-			cause: NodeRestarted, weight: strong, chain: append(e.chain(), link(boot)),
-			text:  fmt.Sprintf("The machine was restarted; container %s ended with it, and its exit code is not known.", e.run.Container),
-			fixes: []Fix{e.h.inspect("see why the machine restarted", "journalctl -b -1 -e")},
-		}
-	}
-	return &finding{
-		cause: RemovedByOther, weight: strong, chain: e.chain(),
-		text:  fmt.Sprintf("Container %s was removed from the container runtime behind the node's back; how it ended is not known.", e.run.Container),
-		fixes: []Fix{e.h.inspect("look for who talks to the runtime besides the node", "journalctl -u containerd --since -1h")},
-	}
-}
-
-// rebootBefore is the start of an agent after a reboot, in the time of a run's
-// end; nil when there was none.
-func (h *History) rebootBefore(exit *fact.Fact) *fact.Fact {
-	for _, f := range All[fact.AgentStarted](h.Node) {
-		b := of[fact.AgentStarted](f)
-		if b.Previous == "reboot" && !f.Seen.After(exit.Seen.Add(time.Minute)) && !b.LastSeen.IsZero() && exit.Seen.After(b.LastSeen) {
-			return f
-		}
-	}
-	return nil
 }

@@ -3,12 +3,33 @@ package why
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
 )
+
+// probeListenRules are about refused connections, and who listens instead.
+var probeListenRules = []rule[*probing]{
+	{
+		name: "probe-listener-gone", causes: []Cause{AppNotListening, ChildProcessEnded},
+		needs:   "successes before, and a look that finds nobody on the port; who served it in an earlier look tells a worker from the main process",
+		against: "somebody listening on the port",
+		judge:   probeListenerGone,
+	},
+	{
+		name: "probe-never-listened", causes: []Cause{AppNotListening},
+		needs:   "no success, and a look that finds no listener in the whole pod",
+		against: "CPU use of a process that is starting; an earlier run that listened",
+		judge:   probeNeverListened,
+	},
+	{
+		name: "probe-listens-elsewhere", causes: []Cause{ProbeWrongPort, AppListensElse},
+		needs:   "no success in any run, and a look that finds the container listening on another port, or only on loopback",
+		against: "a listener on the probed port; one of another container",
+		judge:   probeListensElsewhere,
+	},
+}
 
 type portSpec = v1.ContainerPort
 
@@ -146,53 +167,4 @@ func probeListensElsewhere(p *probing) *finding {
 		f.fixes = []Fix{p.h.specFix("give the probe the port that the application listens on")}
 	}
 	return f
-}
-
-// together is how close the first failures of several pods lie when one thing
-// made them fail.
-const together = 1 // periods
-
-// probeDependency: the probe tests something else, which is down: pods that have
-// the same probe and had been well began to fail at the same time and in the same way.
-func probeDependency(p *probing) *finding {
-	ev := p.last.Evidence
-	if ev == nil || len(p.before) == 0 || p.mode != answered && p.mode != exitCode && p.mode != commandLate {
-		return nil
-	}
-	pods := map[fact.Pod]*fact.Fact{}
-	for i := range p.h.Neighbours {
-		f := &p.h.Neighbours[i]
-		b := of[fact.Probed](f)
-		if !bad(b) || b.Evidence == nil || modeOf(b) != p.mode || b.Evidence.Status != ev.Status || pathOf(b.Evidence.Target) != pathOf(ev.Target) || b.Evidence.Output != ev.Output {
-			continue
-		}
-		if f.When().Sub(p.from).Abs() > together*p.period() {
-			continue
-		}
-		pods[f.Pod] = f
-	}
-	if len(pods) == 0 {
-		return nil
-	}
-	f := &finding{cause: DependencyDown, weight: fair, chain: p.chain()}
-	var names []string
-	for pod := range pods {
-		names = append(names, pod.String())
-	}
-	slices.Sort(names)
-	if len(pods) > 1 {
-		f.weight = strong
-	}
-	f.text = fmt.Sprintf("What %s depends on is down: %s began to fail in the same way at the same time (%s).", p.what(), plural(len(pods), "other pod"), brief(strings.Join(names, ", "), 120))
-	f.fixes = []Fix{p.h.specFix("probe only the container itself, so that an outage elsewhere does not restart or remove it"), p.h.inspect("see what the pods have in common", "kubectl get pods -A -o wide")}
-	return f
-}
-
-// pathOf is a probe's target without the address of its pod.
-func pathOf(target string) string {
-	if _, rest, ok := strings.Cut(target, "://"); ok {
-		_, path, _ := strings.Cut(rest, "/")
-		return "/" + path
-	}
-	return target
 }

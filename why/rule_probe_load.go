@@ -7,6 +7,46 @@ import (
 	"whylet.dev/whylet/fact"
 )
 
+// probeLoadRules are about answers that come too late, or never.
+var probeLoadRules = []rule[*probing]{
+	{
+		name: "probe-throttled", causes: []Cause{CPUThrottled},
+		needs:   "two samples around the attempts between which at least half of the CPU periods were throttled",
+		against: "no CPU limit, or few throttled periods",
+		judge:   probeThrottled,
+	},
+	{
+		name: "probe-node-cpu", causes: []Cause{NodeCPUSaturated},
+		needs:   "two samples between which its tasks waited for a CPU for half of the time, less what its own limit took",
+		against: "throttling",
+		judge:   probeNodeCPU,
+	},
+	{
+		name: "probe-overloaded", causes: []Cause{AppOverloaded},
+		needs:   "a look that finds it using at least half a CPU while answers are late",
+		against: "an idle process",
+		judge:   probeOverloaded,
+	},
+	{
+		name: "probe-answers-late", causes: []Cause{ProbeTimeoutTooShort, AppOverloaded},
+		needs:   "good answers that took more than half of the timeout, or a first byte that came after it; quick answers before make it app-overloaded",
+		against: "",
+		judge:   probeAnswersLate,
+	},
+	{
+		name: "probe-finishes-late", causes: []Cause{AppOverloaded},
+		needs:   "an empty queue, more tasks than while it was well, and some that end again between the failed attempts",
+		against: "tasks that only become more",
+		judge:   probeFinishesLate,
+	},
+	{
+		name: "probe-hang", causes: []Cause{AppHang},
+		needs:   "connections that wait to be accepted and an idle main process, or one that waits for a disk",
+		against: "CPU use; a stopped process; answers that do come",
+		judge:   probeHang,
+	},
+}
+
 // throttled is the share of CPU periods from which on a quota counts as what
 // stalled the container.
 const throttledShare = 0.5

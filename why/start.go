@@ -113,7 +113,7 @@ func (c notStarted) says(parts ...string) bool {
 // container. CRI has no codes for these: the class is in the words of the node
 // itself, of runc and of the kernel.
 var startRules = []rule[notStarted]{
-	{"config-missing", func(c notStarted) *finding {
+	{name: "config-missing", causes: []Cause{ConfigMissing}, needs: "CreateContainerConfigError with the node's own words about an object or a key that does not exist", against: "", judge: func(c notStarted) *finding {
 		if c.reason != "CreateContainerConfigError" || !c.says("couldn't find key", "not found") {
 			return nil
 		}
@@ -128,7 +128,7 @@ var startRules = []rule[notStarted]{
 			fixes: []Fix{c.h.inspect("see what is there", c.h.kubectl("get %s %s -o yaml", kind, name)), {Text: "create it, or add the key: the container starts by itself then", Risk: Safe}},
 		}
 	}},
-	{"security-refused", func(c notStarted) *finding {
+	{name: "security-refused", causes: []Cause{SecurityRefused}, needs: "the node's or the kernel's words about runAsNonRoot, seccomp, AppArmor or capabilities", against: "a file that is not executable says permission denied too", judge: func(c notStarted) *finding {
 		if !c.says("runasnonroot", "run as root", "non-root", "seccomp", "apparmor", "capabilit", "operation not permitted", "permission denied") {
 			return nil
 		}
@@ -143,7 +143,7 @@ var startRules = []rule[notStarted]{
 		f.fixes = []Fix{c.h.specFix("set runAsUser to a user that the image knows, or change the securityContext")}
 		return f
 	}},
-	{"command-not-found", func(c notStarted) *finding {
+	{name: "command-not-found", causes: []Cause{AppStartFailed}, needs: "the runtime's words that exec found no file, or nothing that it can execute", against: "", judge: func(c notStarted) *finding {
 		if !c.says("no such file or directory", "executable file not found", "exec format error", "permission denied", "is a directory") || !c.says("exec") {
 			return nil
 		}
@@ -156,7 +156,7 @@ var startRules = []rule[notStarted]{
 		f.fixes = []Fix{c.h.specFix("correct command and args, or use an image that has the program"), c.h.inspect("see what it should run", c.h.kubectl("get pod %s -o jsonpath='{.spec.containers[*].command}'", c.h.Pod.Name))}
 		return f
 	}},
-	{"volume-mount", func(c notStarted) *finding {
+	{name: "volume-mount", causes: []Cause{VolumeFailed}, needs: "the runtime's words about a mount", against: "words about exec", judge: func(c notStarted) *finding {
 		if !c.says("mount", "subpath") || c.says("exec: ") {
 			return nil
 		}
@@ -166,13 +166,13 @@ var startRules = []rule[notStarted]{
 			fixes: []Fix{c.h.describeFix()},
 		}
 	}},
-	{"hook-before-start", func(c notStarted) *finding {
+	{name: "hook-before-start", causes: []Cause{HookFailed}, needs: "a waiting reason of a hook", against: "", judge: func(c notStarted) *finding {
 		if !strings.Contains(c.reason, "Hook") {
 			return nil
 		}
 		return &finding{cause: HookFailed, weight: certain, certainty: Recorded, chain: c.chain(), text: fmt.Sprintf("A hook of container %s failed before it could start: %s.", c.run.Container, brief(c.message, kept)), fixes: []Fix{c.h.describeFix()}}
 	}},
-	{"runtime-away", func(c notStarted) *finding {
+	{name: "runtime-away", causes: []Cause{RuntimeFailed}, needs: "the runtime's socket refused or did not answer in time", against: "words about exec", judge: func(c notStarted) *finding {
 		if !c.says("connection refused", "transport is closing", "unavailable", "deadline exceeded", "containerd.sock") || c.says("exec: ") {
 			return nil
 		}
@@ -186,14 +186,14 @@ var startRules = []rule[notStarted]{
 // imageRules say why there is no image, in the words of registries and of
 // containerd (docker/resolver, reference/docker).
 var imageRules = []rule[notStarted]{
-	{"image-policy-never", func(c notStarted) *finding {
+	{name: "image-policy-never", causes: []Cause{ImagePolicyNever}, needs: "ErrImageNeverPull", against: "", judge: func(c notStarted) *finding {
 		if c.reason != "ErrImageNeverPull" {
 			return nil
 		}
 		return c.image(ImagePolicyNever, certain, Recorded, "is not on the node, and imagePullPolicy is Never",
 			Fix{Text: "load it onto the node", Command: "whylet image load IMAGE.tar", Risk: Safe}, c.h.specFix("set imagePullPolicy to IfNotPresent"))
 	}},
-	{"image-not-found", func(c notStarted) *finding {
+	{name: "image-not-found", causes: []Cause{ImageNotFound}, needs: "the registry's words that there is no such image, or a name that is none", against: "words about credentials or name resolution", judge: func(c notStarted) *finding {
 		switch {
 		case c.reason == "InvalidImageName":
 			return c.image(ImageNotFound, certain, Recorded, "is not a valid name of an image", c.h.specFix("correct the image's name"))
@@ -202,14 +202,14 @@ var imageRules = []rule[notStarted]{
 		}
 		return nil
 	}},
-	{"image-unauthorized", func(c notStarted) *finding {
+	{name: "image-unauthorized", causes: []Cause{ImageUnauthorized}, needs: "401 or 403 of the registry", against: "", judge: func(c notStarted) *finding {
 		if !c.says("unauthorized", "authorization failed", "access denied", "403 forbidden", "401", "insufficient_scope", "authentication required") {
 			return nil
 		}
 		return c.image(ImageUnauthorized, strong, Inferred, "may not be pulled with the credentials that the pod has (a registry also says this of names that do not exist)",
 			c.h.inspect("see which pull secrets it has", c.h.kubectl("get pod %s -o jsonpath='{.spec.imagePullSecrets}'", c.h.Pod.Name)), c.h.specFix("add an imagePullSecret for the registry"))
 	}},
-	{"image-registry-unreachable", func(c notStarted) *finding {
+	{name: "image-registry-unreachable", causes: []Cause{ImageRegistryUnreachable}, needs: "no connection, no answer or a server error of the registry", against: "", judge: func(c notStarted) *finding {
 		if c.reason != "RegistryUnavailable" && !c.says("no such host", "connection refused", "i/o timeout", "network is unreachable", "no route to host", "tls handshake", "server misbehaving", "connection reset", "x509", "503 service", "502 bad", "500 internal", "context deadline exceeded") {
 			return nil
 		}

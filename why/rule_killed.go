@@ -1,0 +1,82 @@
+package why
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"whylet.dev/whylet/fact"
+)
+
+// killedRules are about ends that somebody else brought about.
+var killedRules = []rule[ending]{
+	{
+		name: "killed-from-outside", causes: []Cause{KilledByOther},
+		needs:   "SIGKILL, SIGTERM or the like from the kernel's word or the exit code, no kill by the node, and an oom_kill counter of 0",
+		against: "an OOM kill in the container, or nobody having looked for one",
+		judge:   killedFromOutside,
+	},
+	{
+		name: "vanished", causes: []Cause{RemovedByOther, NodeRestarted},
+		needs:   "the runtime no longer knows the container, and nobody saw it end; the start of an agent after a reboot makes it node-restarted",
+		against: "an exit that was seen",
+		judge:   vanished,
+	},
+}
+
+// killedFromOutside: somebody who is not the node sent the signal. Needs: a kill
+// signal, no kill by the node, and the knowledge that it was not the OOM killer.
+func killedFromOutside(e ending) *finding {
+	n, seen := e.exit.Signal, true
+	if n == 0 {
+		n, seen = e.exit.ExitCode-128, false
+	}
+	if !slices.Contains([]int32{1, 2, 3, 9, 15}, n) || e.exit.MainOOMKilled || e.exit.Vanished {
+		return nil
+	}
+	f := &finding{cause: KilledByOther, weight: weak, chain: e.chain()}
+	if n == 9 && (!e.exit.OOMKnown || e.exit.OOMKills > 0) {
+		return f // the OOM killer is not out of the question
+	}
+	f.text = fmt.Sprintf("Something that is not the node ended container %s%s with %s; no kill was ordered here, and no OOM kill was seen in it.", e.run.Container, e.after(), signalName(n))
+	f.fixes = append(e.h.logsFix(e.run), e.h.inspect("look for who did it on the node", "journalctl --since -1h | grep -iE 'kill|oom'"))
+	switch {
+	case seen:
+		f.weight = strong
+	case n == 9:
+		f.weight = fair
+		f.text = fmt.Sprintf("Container %s ended%s with exit code 137 (128 + SIGKILL). The node did not end it, and none of its processes was OOM-killed: something else killed it, or it handed on the 137 of a child that was killed.", e.run.Container, e.after())
+	}
+	return f
+}
+
+// vanished: the container is gone without a trace, and nobody saw it end.
+func vanished(e ending) *finding {
+	if !e.exit.Vanished {
+		return nil
+	}
+	if boot := e.h.rebootBefore(e.run.Exit); boot != nil {
+		return &finding{
+			cause: NodeRestarted, weight: strong, chain: append(e.chain(), link(boot)),
+			text:  fmt.Sprintf("The machine was restarted; container %s ended with it, and its exit code is not known.", e.run.Container),
+			fixes: []Fix{e.h.inspect("see why the machine restarted", "journalctl -b -1 -e")},
+		}
+	}
+	return &finding{
+		cause: RemovedByOther, weight: strong, chain: e.chain(),
+		text:  fmt.Sprintf("Container %s was removed from the container runtime behind the node's back; how it ended is not known.", e.run.Container),
+		fixes: []Fix{e.h.inspect("look for who talks to the runtime besides the node", "journalctl -u containerd --since -1h")},
+	}
+}
+
+// rebootBefore is the start of an agent after a reboot, in the time of a run's
+// end; nil when there was none.
+func (h *History) rebootBefore(exit *fact.Fact) *fact.Fact {
+	for _, f := range All[fact.AgentStarted](h.Node) {
+		b := of[fact.AgentStarted](f)
+		if b.Previous == "reboot" && !f.Seen.After(exit.Seen.Add(time.Minute)) && !b.LastSeen.IsZero() && exit.Seen.After(b.LastSeen) {
+			return f
+		}
+	}
+	return nil
+}

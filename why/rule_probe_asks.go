@@ -1,0 +1,150 @@
+package why
+
+import (
+	"fmt"
+	"strings"
+
+	"whylet.dev/whylet/fact"
+)
+
+// probeAskRules are about probes that ask in a way that cannot be answered.
+var probeAskRules = []rule[*probing]{
+	{
+		name: "probe-impossible", causes: []Cause{ProbeCommandFailed, ProbePortNameUnknown},
+		needs:   "an attempt that could not be made: no such command in the image, or a port name that the container does not declare",
+		against: "an attempt that was made",
+		judge:   probeImpossible,
+	},
+	{
+		name: "probe-command-late", causes: []Cause{ProbeCommandFailed},
+		needs:   "an exec probe whose command does not end within the timeout",
+		against: "throttling, a busy node or a stopped process",
+		judge:   probeCommandLate,
+	},
+	{
+		name: "probe-path", causes: []Cause{ProbeWrongPath},
+		needs:   "404, 405 or 410 in every attempt of every run",
+		against: "a good answer at the same path, ever",
+		judge:   probePath,
+	},
+	{
+		name: "probe-protocol", causes: []Cause{ProbeProtocol, ProbeWrongScheme},
+		needs:   "what came back is of another protocol, and no attempt ever succeeded",
+		against: "a success, ever",
+		judge:   probeWrongProtocol,
+	},
+}
+
+// probeImpossible: the attempt itself cannot be made.
+func probeImpossible(p *probing) *finding {
+	if p.mode != impossible {
+		return nil
+	}
+	ev := p.last.Evidence
+	f := &finding{cause: ProbeCommandFailed, weight: certain, certainty: Inferred, chain: p.chain()}
+	if ev != nil && ev.Handler == "exec" {
+		f.text = fmt.Sprintf("The command of the %s probe (%s) cannot be run in container %s: %s.", kindWord(p.kind), brief(ev.Target, 80), p.run.Container, lastClause(p.last.Message, ev))
+		f.fixes = []Fix{p.h.inspect("see what the image has", p.h.exec(p.run.Container, "ls /bin /usr/bin")), p.h.specFix("correct the probe's command")}
+		return f
+	}
+	if name, ok := p.namedPort(); ok {
+		f.cause = ProbePortNameUnknown
+		f.text = fmt.Sprintf("The %s probe names port %q, which container %s does not declare, so it has never been asked.", kindWord(p.kind), name, p.run.Container)
+		f.fixes = []Fix{p.h.specFix("declare the port under that name, or give the probe its number")}
+		return f
+	}
+	return nil
+}
+
+// namedPort is the port's name, if the probe uses one that its container lacks.
+func (p *probing) namedPort() (string, bool) {
+	if p.spec == nil || p.of == nil {
+		return "", false
+	}
+	name := ""
+	switch {
+	case p.spec.HTTPGet != nil:
+		name = p.spec.HTTPGet.Port.StrVal
+	case p.spec.TCPSocket != nil:
+		name = p.spec.TCPSocket.Port.StrVal
+	}
+	for _, port := range p.of.Ports {
+		if port.Name == name {
+			return "", false
+		}
+	}
+	return name, name != ""
+}
+
+// lastClause is the end of a wrapped error, where the reason stands.
+func lastClause(message string, ev *fact.Evidence) string {
+	if ev.ExitCode != nil {
+		return fmt.Sprintf("exit code %d", *ev.ExitCode)
+	}
+	parts := strings.Split(message, "exec: ")
+	return brief(parts[len(parts)-1], 100)
+}
+
+// probeCommandLate: the exec probe's own command does not end in time.
+func probeCommandLate(p *probing) *finding {
+	if p.mode != commandLate {
+		return nil
+	}
+	return &finding{
+		cause: ProbeCommandFailed, weight: fair, chain: p.chain(),
+		text:  fmt.Sprintf("The command of %s does not end within its timeout of %s.", p.what(), span(p.timeout())),
+		fixes: []Fix{p.h.inspect("see how long it takes", p.h.exec(p.run.Container, "time "+brief(p.last.Evidence.Target, 80))), p.h.specFix("make it quicker, or raise timeoutSeconds")},
+	}
+}
+
+// probePath: the application answers 404 where it never answered anything else.
+func probePath(p *probing) *finding {
+	if p.mode != answered || p.last.Evidence.Status != 404 && p.last.Evidence.Status != 405 && p.last.Evidence.Status != 410 {
+		return nil
+	}
+	f := &finding{cause: ProbeWrongPath, weight: strong, chain: p.chain()}
+	if p.worked() {
+		f.weight = refuted
+		f.text = fmt.Sprintf("the same path was answered well %s before", times(int(succeededTimes(p.ever))))
+		return f
+	}
+	f.text = fmt.Sprintf("The %s probe asks for a path that container %s does not have: %s has been answered with %d ever since, and never otherwise.",
+		kindWord(p.kind), p.run.Container, brief(p.last.Evidence.Target, 80), p.last.Evidence.Status)
+	f.fixes = []Fix{p.h.specFix("give the probe a path that the application serves"), p.h.inspect("try it", p.h.exec(p.run.Container, "wget -S -O- "+p.last.Evidence.Target))}
+	return f
+}
+
+// probeWrongProtocol: what comes back is another protocol.
+func probeWrongProtocol(p *probing) *finding {
+	ev := p.last.Evidence
+	if ev == nil || p.worked() {
+		return nil
+	}
+	f := &finding{cause: ProbeProtocol, weight: strong, chain: p.chain()}
+	f.fixes = []Fix{p.h.specFix("have the probe speak what the port speaks, or use tcpSocket")}
+	switch {
+	case strings.Contains(ev.Error, "HTTP response to HTTPS client"), strings.Contains(ev.Error, "first record does not look like a TLS handshake"):
+		f.cause = ProbeWrongScheme
+		f.text = fmt.Sprintf("%s uses HTTPS, and the application speaks plain HTTP there.", upper(p.what()))
+		f.fixes = []Fix{p.h.specFix("set the probe's scheme to HTTP")}
+	case p.mode == answered && ev.Status == 400 && saysHTTPS(ev.Output):
+		f.cause = ProbeWrongScheme
+		f.text = fmt.Sprintf("%s uses plain HTTP, and the application wants HTTPS there%s.", upper(p.what()), saying(ev.Output))
+		f.fixes = []Fix{p.h.specFix("set the probe's scheme to HTTPS")}
+	case p.mode == mismatch:
+		f.text = fmt.Sprintf("What answers %s does not speak its protocol: %s.", p.what(), brief(ev.Error, 100))
+	case ev.Handler == "grpc" && p.mode == notServing && strings.Contains(p.last.Message, "does not implement the grpc health protocol"):
+		f.text = fmt.Sprintf("The gRPC server of container %s has no health service, which %s asks.", p.run.Container, p.what())
+	case ev.Handler == "grpc" && ev.Timeout && ev.Connect > 0:
+		f.weight = fair
+		f.text = fmt.Sprintf("Port %d accepts connections within %s and never speaks gRPC on them, so %s fails.", p.port(), span(ev.Connect), p.what())
+	default:
+		return nil
+	}
+	return f
+}
+
+func saysHTTPS(body string) bool {
+	body = strings.ToLower(body)
+	return strings.Contains(body, "https") || strings.Contains(body, "ssl") || strings.Contains(body, "tls")
+}

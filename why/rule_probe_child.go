@@ -1,0 +1,89 @@
+package why
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"whylet.dev/whylet/fact"
+)
+
+// probeChildRules are about the processes that should have answered.
+var probeChildRules = []rule[*probing]{
+	{
+		name: "probe-child-oom", causes: oomCauses,
+		needs:   "the kernel's record of a child's OOM kill at most 15 s before the first failure, and a probe that had worked",
+		against: "an answer that memory does not explain, such as 404",
+		judge:   probeChildOOM,
+	},
+	{
+		name: "probe-process-stopped", causes: []Cause{ProcessStopped},
+		needs:   "a look that finds the main process, or the one that holds the port, stopped or traced",
+		against: "a process that runs or sleeps",
+		judge:   probeProcessStopped,
+	},
+}
+
+// oomBefore is how long before the first failed attempt the OOM kill of a worker
+// may lie to be taken for its reason.
+const oomBefore = 15 * time.Second
+
+// probeChildOOM: a worker was OOM-killed, the container lived on, and the probe
+// failed. Needs: the kernel's record shortly before or between the attempts, and
+// a probe that had worked. Against it: an answer that memory does not explain.
+func probeChildOOM(p *probing) *finding {
+	var kills []*fact.Fact
+	for _, f := range p.run.OOMKills {
+		if at := f.When(); !of[fact.OOMKilled](f).Main && at.After(p.from.Add(-oomBefore)) && !at.After(p.until) {
+			kills = append(kills, f)
+		}
+	}
+	if len(kills) == 0 || len(p.failed) == 0 {
+		return nil
+	}
+	f := &finding{weight: strong, chain: p.chain(kills...)}
+	last := oomRecord(of[fact.OOMKilled](kills[len(kills)-1]))
+	p.h.blameOOM(f, p.run.Container, last)
+	switch {
+	case p.mode == answered && p.last.Evidence.Status < 500, p.mode == impossible, p.mode == mismatch:
+		return nil
+	case p.mode == exitCode, !p.worked():
+		f.weight = fair
+	}
+	if f.cause == MemoryLimitChild {
+		f.text = fmt.Sprintf("Container %s hit its memory limit%s: the kernel OOM-killed %s (%s, last pid %d) and the container lived on, maimed.",
+			p.run.Container, ofSize(last.Limit), plural(len(kills), "child process"), brief(last.Command, 40), last.PID)
+		f.fixes = append(f.fixes, p.h.memoryFixes(p.run, last)...)
+	}
+	f.text = strings.TrimSuffix(f.text, ".") + "; then " + p.what() + " failed: " + p.how() + "."
+	return f
+}
+
+// probeProcessStopped: the process that should answer is stopped or traced: the
+// main one, or the one that holds the probed port.
+func probeProcessStopped(p *probing) *finding {
+	at, look, ok := p.look()
+	if !ok {
+		return nil
+	}
+	who, pid, state := "The main process", look.PID, look.State
+	here, _ := p.listeners(look)
+	for _, l := range here {
+		if stopped(l.State) {
+			who, pid, state = fmt.Sprintf("The process that holds port %d (%s)", p.port(), brief(l.Command, 30)), l.PID, l.State
+		}
+	}
+	if !stopped(state) {
+		return nil
+	}
+	return &finding{
+		cause: ProcessStopped, weight: certain, chain: p.chain(at),
+		text: fmt.Sprintf("%s of container %s (pid %d on the node) %s: it is alive and never runs, so it cannot answer.", who, p.run.Container, pid, stateWords(state)),
+		fixes: []Fix{
+			p.h.inspect("see whether a debugger holds it, or somebody sent SIGSTOP", fmt.Sprintf("grep -E 'State|TracerPid' /proc/%d/status   # on the node", pid)),
+			{Text: "let it go on", Command: fmt.Sprintf("kill -CONT %d   # on the node", pid), Risk: Safe},
+		},
+	}
+}
+
+func stopped(state string) bool { return state == "T" || state == "t" }

@@ -1,0 +1,47 @@
+package why
+
+import (
+	"fmt"
+)
+
+// probeNetRules are about the way to the container.
+var probeNetRules = []rule[*probing]{
+	{
+		name: "probe-blocked", causes: []Cause{NetworkBlocked},
+		needs:   "no connection, while a look finds somebody who listens on the port and has room, or the kernel's word EPERM",
+		against: "nobody listening, or a full queue",
+		judge:   probeBlocked,
+	},
+}
+
+// probeBlocked: packets are dropped or rejected on the way. Needs: no connection
+// while the container listens on that port with room for more, or the kernel's
+// word that it may not be reached.
+func probeBlocked(p *probing) *finding {
+	if p.mode != unreachable && p.mode != refused || p.last.Evidence == nil {
+		return nil
+	}
+	f := &finding{cause: NetworkBlocked, weight: weak, chain: p.chain()}
+	f.text = fmt.Sprintf("Nothing comes back from port %d of the pod: %s.", p.port(), p.how())
+	f.fixes = []Fix{
+		p.h.inspect("see which rules drop it", "nft list ruleset | grep -iE 'drop|reject'; iptables-save | grep -iE 'drop|reject'"),
+		p.h.inspect("ask from inside, past the network", p.h.exec(p.run.Container, fmt.Sprintf("wget -qO- -T 5 http://127.0.0.1:%d/", p.port()))),
+	}
+	if errno := p.last.Evidence.Errno; errno == "EPERM" || errno == "EACCES" {
+		f.weight = strong
+	}
+	if at, look, ok := p.look(); ok {
+		here, _ := p.listeners(look)
+		switch {
+		case len(here) > 0 && here[0].Backlog == 0:
+			f.weight = strong
+			f.chain = append(f.chain, link(at))
+			f.text = fmt.Sprintf("Packets to port %d of the pod are dropped or refused on the way: %s listens there and has no connection waiting, yet %s.", p.port(), here[0].Address, p.how())
+		case p.mode == refused:
+			return nil
+		}
+	} else if p.mode == refused {
+		return nil
+	}
+	return f
+}

@@ -1,0 +1,70 @@
+package why
+
+import (
+	"fmt"
+	"strings"
+)
+
+// probeSaidRules are about answers.
+var probeSaidRules = []rule[*probing]{
+	{
+		name: "probe-said-no", causes: []Cause{AppUnhealthy},
+		needs:   "an HTTP status, an exit code or a gRPC status of the application",
+		against: "another process on the port, a path that never worked",
+		judge:   probeSaidNo,
+	},
+	{
+		name: "probe-died-meanwhile", causes: []Cause{AppUnhealthy},
+		needs:   "a connection that was taken and broken off; never enough for a verdict",
+		against: "",
+		judge:   probeBrokeOff,
+	},
+}
+
+// probeSaidNo: the application itself answers failure. Needs: an answer that is
+// the application's: a status, an exit code, a gRPC status. Against it: the path
+// never worked, or somebody else answered.
+func probeSaidNo(p *probing) *finding {
+	ev := p.last.Evidence
+	f := &finding{cause: AppUnhealthy, weight: fair, certainty: Recorded, chain: p.chain()}
+	switch {
+	case p.mode == exitCode:
+		f.text = fmt.Sprintf("The application says that it is unhealthy: the command of %s exits with %d%s.", p.what(), *ev.ExitCode, saying(ev.Output))
+	case p.mode == answered:
+		f.text = fmt.Sprintf("The application itself answers %s with %d%s%s.", p.what(), ev.Status, saying(ev.Output), p.sinceWhen())
+	case p.mode == notServing && strings.Contains(p.last.Message, "NOT_SERVING"):
+		f.text = fmt.Sprintf("The application answers %s with NOT_SERVING%s.", p.what(), p.sinceWhen())
+	default:
+		return nil
+	}
+	f.fixes = append(p.h.probeFixes(p), p.h.logsFix(p.run)...)
+	return f
+}
+
+func saying(output string) string {
+	if output == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (%q)", brief(output, 80))
+}
+
+// sinceWhen says how long it had been well.
+func (p *probing) sinceWhen() string {
+	switch n := succeededTimes(p.before); {
+	case n > 0:
+		return fmt.Sprintf(", after it had answered well %s", times(int(n)))
+	case p.worked():
+		return ", which it did not in an earlier run"
+	}
+	return "; it has never answered well"
+}
+
+// probeBrokeOff: the connection broke off in the middle.
+func probeBrokeOff(p *probing) *finding {
+	if p.mode != broken {
+		return nil
+	}
+	f := &finding{cause: AppUnhealthy, weight: weak, chain: p.chain()}
+	f.text = fmt.Sprintf("The application took the connection of %s and broke it off without an answer.", p.what())
+	return f
+}

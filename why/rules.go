@@ -1,0 +1,67 @@
+package why
+
+// Rule describes one conclusion: which causes it may find, what it needs to see
+// for that, and what speaks against it.
+type Rule struct {
+	// Name stands behind an inferred verdict. Where the node decided something
+	// itself and kept why, there is no rule, and the name is empty.
+	Name           string
+	Causes         []Cause
+	Needs, Against string
+}
+
+// Rules lists every way to a cause. docs/causes.md shows it, and a test holds the
+// page to it.
+func Rules() []Rule {
+	all := append(rulesOf(exitRules), rulesOf(probeRules)...)
+	all = append(all, rulesOf(startRules)...)
+	all = append(all, rulesOf(imageRules)...)
+	return append(append(all, plainRules...), decided...)
+}
+
+func rulesOf[C any](rules []rule[C]) []Rule {
+	var all []Rule
+	for _, r := range rules {
+		all = append(all, Rule{r.name, r.causes, r.needs, r.against})
+	}
+	return all
+}
+
+// plainRules are those that compete with no other: what they look at has one meaning.
+var plainRules = []Rule{
+	{"silent-child-oom", oomCauses, "OOM kills in a container that lives on and looks well", "a limit that nobody hit"},
+	{"cache-at-limit", []Cause{MemoryLimit}, "memory use at the limit that is mostly page cache, and no OOM kill: this rule only rules out", ""},
+	{"reboot", []Cause{NodeRestarted}, "a sandbox that was gone when an agent came back, and the kernel's boot id was another", ""},
+	{"no-symptom", []Cause{None}, "all containers run and are ready, and nothing was killed or evicted", "a probe that could never be asked"},
+	{"no-selector", []Cause{None}, "a Service without a selector", ""},
+	{"not-asked-yet", []Cause{None}, "a container that is not ready, and a probe without any attempt in this run", ""},
+	{"done", []Cause{RestartPolicy}, "exit code 0 of its own in a pod that Succeeded", "a kill by the node"},
+	{"deletion", []Cause{Deleted, Preempted, NodeLost}, "the deletion of the object; the DisruptionTarget condition says preemption or a taint", ""},
+	{"init-ended", []Cause{InitFailed}, "an init container that ended with an error, for a reason that is not known", ""},
+	{"init-still-runs", []Cause{InitWaiting}, "an init container that was started and has not ended", ""},
+	{"scheduler-message", []Cause{SchedulingGate, VolumeUnbound, InsufficientResources, NoMatchingNode}, "the scheduler's own words in the condition PodScheduled", "words that are not known here"},
+	{"node-not-ready", []Cause{NodeLost}, "a node object that is not Ready, or that is gone", "a node that is Ready"},
+	{"selector", []Cause{SelectorMismatch}, "a Service whose selector fits no pod of its namespace", ""},
+	{"target-port", []Cause{ServicePortMismatch}, "a target port that none of the selected pods declares, while they declare others", ""},
+}
+
+// decided are the causes that the node itself knows, because it decided what
+// follows from them and kept why.
+var decided = []Rule{
+	{"", []Cause{HookFailed}, "the hook's failure, on which the kill rests", ""},
+	{"", []Cause{SandboxFailed}, "the sandbox's loss, on which the kill rests, or its set-up that failed", "a reboot"},
+	{"", []Cause{VolumeFailed, ConfigMissing, RuntimeFailed}, "the set-up of the pod that failed, and its stage", ""},
+	{"", []Cause{SiblingNotReady}, "the pod's condition Ready, and containers that are ready while another is not", ""},
+	{"", []Cause{ReadinessGate}, "the pod's condition Ready with all containers ready", ""},
+	{"", []Cause{RestartPolicy}, "a kill that a restart rule of the pod asked for", ""},
+	{"", []Cause{ActiveDeadline}, "the kill for activeDeadlineSeconds", ""},
+	{"", []Cause{EvictedMemory, EvictedDisk, EvictedPIDs}, "the eviction, its signal and the ranking that chose the pod", ""},
+	{"", []Cause{InsufficientResources, NoMatchingNode, SecurityRefused}, "the node's refusal to take the pod in, and its reason", ""},
+	{"", []Cause{SpecChanged}, "a kill because the pod's own spec changed", ""},
+	{"", []Cause{Deleted, Preempted}, "a kill because the pod has to go", ""},
+	{"", []Cause{None}, "a kill because the pod's main containers had ended", ""},
+	{"", []Cause{AppIgnoredSIGTERM}, "a kill by the node, exit code 137, and the whole grace period in between: it contributes", "an OOM kill of the main process"},
+}
+
+// oomCauses are those that an OOM kill can have: whose limit it was.
+var oomCauses = []Cause{MemoryLimit, MemoryLimitChild, PodMemoryLimit, MemoryBackedVolume, NodeOutOfMemory, NodeOvercommitted}
