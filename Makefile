@@ -116,9 +116,15 @@ UNIT := $$($(GO) list ./... | grep -vE '/test/(e2e|differential)(/|$$)')
 .PHONY: test
 test: test-unit test-race test-laws test-e2e ## Run all tests
 
+# Tests with real containers, clocks and kernels run on machines that do other things
+# too: what fails is run once more, and if it then passes it is told at the end as a
+# bug of ours (bin/flaky.txt), not hidden. Few failures only: many are no accident.
+TWICE := $(GO) tool -modfile=tools/go.mod gotestsum --rerun-fails=1 \
+	--rerun-fails-max-failures=8 --rerun-fails-report=$(BIN)/flaky.txt
+
 .PHONY: test-unit
 test-unit: deps libexec ## Run the tests that need no built node (as root also those with real containers)
-	@$(GO) test -tags $(TAGS) $(UNIT)
+	@$(TWICE) --format pkgname --packages "$(UNIT)" -- -tags $(TAGS)
 
 .PHONY: test-laws
 test-laws: ## Check the laws of pod health over a million random steps (a minute)
@@ -133,7 +139,8 @@ test-race: deps ## Run the tests of our own concurrency under the race detector
 
 .PHONY: test-e2e
 test-e2e: build images ## Run a whole node and talk to it with kubectl (needs root)
-	@$(GO) test -count=1 -p 1 -parallel 4 -timeout 30m ./test/e2e/...
+	@$(TWICE) --format testname --rerun-fails-run-root-test --packages ./test/e2e -- -count=1 -parallel 4 -timeout 40m
+	$(TWICE) --format testname --packages ./test/e2e/scenarios -- -count=1 -timeout 40m
 
 .PHONY: test-differential
 test-differential: build peer images ## Compare 150 pods' lives on Whylet and on a real kubelet (5 minutes, needs root)
