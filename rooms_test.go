@@ -31,7 +31,14 @@ var rooms = []room{
 	{dir: "health", pure: true, imports: []string{
 		"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers", "k8s.io/utils", module + "fact",
 	}},
-	{dir: "why", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "health"}},
+	{dir: "mesh", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact"}},
+	{dir: "mesh/identity"},
+	{dir: "mesh/sidecar", imports: []string{"github.com/google/nftables", "golang.org/x", "k8s.io/api", module + "fact", module + "mesh", module + "probe"}},
+	{dir: "mesh/webhook", imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", module + "mesh"}},
+	{dir: "mesh/command", imports: []string{
+		"github.com/google/go-containerregistry", "github.com/spf13/cobra", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "sigs.k8s.io/yaml", module + "mesh",
+	}},
+	{dir: "why", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "health", module + "mesh"}},
 	{dir: "lint", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers", module + "fact", module + "health"}},
 	{dir: "why/serve", imports: []string{"k8s.io/apimachinery", module + "fact", module + "health", module + "journal", module + "why"}},
 	{dir: "evidence", imports: []string{"golang.org/x/sys", "k8s.io/apimachinery", module + "fact"}},

@@ -83,7 +83,7 @@ func checkProbe(pod *v1.Pod, p Probe) []Finding {
 		return []Finding{{ID: CheckRewritten, OK: true, About: about, Text: "Linkerd needs no rewriting: its proxy lets probes through"}}
 	case current.Exec != nil:
 		return []Finding{{ID: CheckRewritten, OK: true, About: about, Text: "runs in the container, past the sidecar"}}
-	case current.HTTPGet != nil && current.HTTPGet.Host != "" || current.TCPSocket != nil && current.TCPSocket.Host != "":
+	case PastSidecar(current):
 		return []Finding{{ID: CheckRewritten, OK: true, About: about, Text: "asks another host, past the sidecar"}}
 	}
 	f := Finding{
@@ -94,9 +94,13 @@ func checkProbe(pod *v1.Pod, p Probe) []Finding {
 	switch {
 	case current.TCPSocket != nil:
 		f.Text = "not rewritten: the sidecar accepts every connection, so it succeeds whether the port is open or not"
-	case current.GRPC != nil && p.Mesh == Whylet:
+	case current.GRPC != nil && p.Mesh == Whylet && Form(pod.Annotations[FormAnnotation]) == OSMEdge:
 		f.Text = "not rewritten: osm-edge's form leaves gRPC probes alone, and the sidecar refuses them"
 		f.Fix = "use the default form, or an exec probe"
+	}
+	switch {
+	case p.Mesh == Whylet && rewritingOff(pod):
+		f.Fix = "remove the annotation " + RewriteKey + ", and create the pod again"
 	case p.Mesh == Istio && pod.Annotations[istioRewriteAnnot] == "false":
 		f.Fix = "remove the annotation " + istioRewriteAnnot + "=false, and create the pod again"
 	}
@@ -155,8 +159,6 @@ func checkConfig(pod *v1.Pod, p Probe, about string) Finding {
 	}
 	return Finding{ID: CheckConfig, OK: true, About: about, Text: "the sidecar's configuration has it"}
 }
-
-var sidecarNames = map[Name]string{Whylet: SidecarName, OSM: "pipy", Istio: "istio-proxy", Linkerd: "linkerd-proxy"}
 
 func checkSidecar(pod *v1.Pod, in Name) []Finding {
 	var findings []Finding

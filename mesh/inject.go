@@ -35,6 +35,11 @@ const (
 	Disabled  = "disabled"
 )
 
+// RewriteKey is the annotation that, set to disabled or false, leaves a pod's
+// probes as they are. Those that ask over the network then fail in the mesh, and
+// tcpSocket ones succeed always.
+const RewriteKey = "mesh.whylet.dev/rewrite-probes"
+
 // ProxyUID is the user of the sidecar: what it sends is not redirected again.
 const ProxyUID int64 = 15900
 
@@ -69,6 +74,12 @@ func Wants(namespace map[string]string, pod *v1.Pod) bool {
 	return false
 }
 
+// rewritingOff says whether the pod's probes are to stay as they are.
+func rewritingOff(pod *v1.Pod) bool {
+	said := pod.Annotations[RewriteKey]
+	return said == Disabled || said == "false"
+}
+
 // ErrNotInjectable says that a pod cannot be put into the mesh, for the reason
 // that wraps it. It is to be admitted as it is.
 var ErrNotInjectable = errors.New("the pod cannot be in the mesh")
@@ -94,9 +105,12 @@ func Inject(pod *v1.Pod, in Injection) (*v1.Pod, error) {
 	if port := taken(pod); port != 0 {
 		return nil, fmt.Errorf("%w: a container of it uses port %d, which is the sidecar's", ErrNotInjectable, port)
 	}
-	out, err := Rewrite(pod, in.Form)
-	if err != nil {
-		return nil, err
+	out := pod.DeepCopy()
+	if !rewritingOff(pod) {
+		var err error
+		if out, err = Rewrite(pod, in.Form); err != nil {
+			return nil, err
+		}
 	}
 	if out.Annotations == nil {
 		out.Annotations = map[string]string{}

@@ -157,6 +157,17 @@ func istioOriginal(pod *v1.Pod, current *v1.Probe) *v1.Probe {
 	return nil
 }
 
+// SidecarOf names the container that is a mesh's sidecar; "" outside of one.
+func SidecarOf(in Name) string { return sidecarNames[in] }
+
+var sidecarNames = map[Name]string{Whylet: SidecarName, OSM: "pipy", Istio: "istio-proxy", Linkerd: "linkerd-proxy"}
+
+// PastSidecar says whether a probe does not go through the pod's sidecar: a
+// command in the container, or another host.
+func PastSidecar(p *v1.Probe) bool {
+	return p.Exec != nil || p.HTTPGet != nil && p.HTTPGet.Host != "" || p.TCPSocket != nil && p.TCPSocket.Host != ""
+}
+
 // String says what a probe asks, as its author meant it:
 // "liveness GET /liveness:14001, through the mesh".
 func (p Probe) String() string {

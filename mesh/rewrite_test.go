@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -269,6 +270,23 @@ func TestCheck(t *testing.T) {
 				t.Errorf("found %v, want %q", bad, tt.want)
 			}
 		})
+	}
+}
+
+// TestRewritingOff: the annotation leaves the probes alone, and the checks say so.
+func TestRewritingOff(t *testing.T) {
+	pod := podOf(v1.Container{Name: "app", LivenessProbe: live("/x", 80)})
+	pod.Annotations = map[string]string{RewriteKey: Disabled}
+	out, err := Inject(pod, Injection{Form: Default, Image: "whylet"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(out.Spec.Containers, pod.Spec.Containers) || !hasContainer(out.Spec.InitContainers, SidecarName) {
+		t.Errorf("got %+v", out.Spec)
+	}
+	i := slices.IndexFunc(Check(out), func(f Finding) bool { return f.ID == CheckRewritten })
+	if f := Check(out)[i]; f.OK || !strings.Contains(f.Fix, RewriteKey) {
+		t.Errorf("the check says %+v", f)
 	}
 }
 

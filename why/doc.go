@@ -32,7 +32,7 @@
 //	finding.go   what a rule says, and how the judge chooses
 //	rules.go     all rules by name: what each finds, needs, and is refuted by
 //	exit.go      why a run ended; rule_exit.go, rule_killed.go, rule_oom.go, rule_room.go
-//	probing.go   why a probe fails; rule_probe*.go, one file a family
+//	probing.go   why a probe fails; rule_probe*.go and rule_mesh.go, one file a family
 //	start.go     why a container or a pod does not start
 //	pod.go       deletion, eviction, readiness, completion
 //	pending.go   why a pod has no node yet

@@ -131,6 +131,11 @@ func (h *History) readyTroubles(status v1.PodStatus, found []trouble) []trouble 
 			guilty = append(guilty, c.Name)
 		}
 	}
+	for _, c := range status.InitContainerStatuses {
+		if !c.Ready && h.isSidecar(c.Name) {
+			guilty = append(guilty, c.Name)
+		}
+	}
 	toldAlready := slices.ContainsFunc(found, func(t trouble) bool { return t.Kind == NotReady && slices.Contains(guilty, t.Container) })
 	if len(fine) == 0 || len(guilty) == 0 || toldAlready && h.asked == "" {
 		return nil
@@ -139,6 +144,10 @@ func (h *History) readyTroubles(status v1.PodStatus, found []trouble) []trouble 
 		f := finding{
 			cause: SiblingNotReady, certainty: Recorded, weight: certain, container: guilty[0], chain: links(condition),
 			text: fmt.Sprintf("The pod is out of service because of container %s; %s fine.", strings.Join(guilty, ", "), areFine(fine)),
+		}
+		if h.isSidecar(guilty[0]) {
+			f.cause = MeshSidecarNotReady
+			f.text = fmt.Sprintf("The pod is out of service because the mesh's sidecar %s does not run; %s fine.", guilty[0], areFine(fine))
 		}
 		for _, t := range found {
 			if slices.Contains(guilty, t.Container) {

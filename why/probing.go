@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/mesh"
 )
 
 // mode is how a probe attempt failed, as far as its evidence shows.
@@ -37,6 +38,7 @@ type probing struct {
 	kind fact.ProbeKind
 	spec *v1.Probe     // nil when it is not known
 	of   *v1.Container // nil when it is not known
+	mesh mesh.Probe    // the probe as a mesh has it, empty outside of one
 
 	// failed are the attempts to explain, oldest first; mode is how most of them
 	// failed, and last is the newest of those.
@@ -77,7 +79,8 @@ func newProbing(h *History, run *Run, kind fact.ProbeKind, decisive []fact.ID) *
 			}
 		}
 	}
-	p.mode, p.last = commonMode(p.failed)
+	p.mesh = p.meshed()
+	p.mode, p.last = p.commonMode()
 	return p
 }
 
@@ -109,13 +112,12 @@ func lastFailures(run *Run, kind fact.ProbeKind) []*fact.Fact {
 
 // commonMode is how most attempts failed, and the newest of those; of two that
 // are as common, the newer one.
-func commonMode(failed []*fact.Fact) (mode, fact.Probed) {
+func (p *probing) commonMode() (mode, fact.Probed) {
 	count := map[mode]int{}
 	newest := map[mode]fact.Probed{}
 	best := unclear
-	for _, f := range failed {
-		b := of[fact.Probed](f)
-		m := modeOf(b)
+	for _, f := range p.failed {
+		b, m := p.read(of[fact.Probed](f))
 		count[m]++
 		newest[m] = b
 		if count[m] >= count[best] {
@@ -190,8 +192,7 @@ func (p *probing) port() int {
 	}
 	target := p.last.Evidence.Remote
 	if target == "" {
-		target = strings.TrimPrefix(strings.TrimPrefix(p.last.Evidence.Target, "http://"), "https://")
-		target, _, _ = strings.Cut(target, "/")
+		target = addressOf(p.last.Evidence.Target)
 	}
 	_, port, ok := splitAddress(target)
 	if !ok {
@@ -264,6 +265,9 @@ func loopback(host string) bool {
 // what names the probe for people.
 func (p *probing) what() string {
 	ev := p.last.Evidence
+	if p.mesh.Rewritten {
+		return fmt.Sprintf("the probe of container %s (%s)", p.run.Container, brief(p.mesh.String(), 120))
+	}
 	if ev == nil {
 		return fmt.Sprintf("the %s probe of container %s", kindWord(p.kind), p.run.Container)
 	}
@@ -297,8 +301,16 @@ func (p *probing) chain(more ...*fact.Fact) []Link {
 // explain says why the probe fails.
 func (p *probing) explain(symptom string) Verdict {
 	best, rest := judge(probeRules, p)
+	report, reported := p.sidecarReport()
+	if best == nil && reported {
+		best = &finding{cause: MeshSidecarAnswered, rule: "sidecar-report", chain: p.chain(), text: upper(p.what()) + " failed: " + report.Text + ".", fixes: append(p.h.probeFixes(p), p.h.logsFix(p.run)...)}
+	}
 	if best != nil {
-		return best.verdict(symptom, p.run.Container, rest)
+		v := best.verdict(symptom, p.run.Container, rest)
+		if reported && best.cause != MeshSidecarAnswered {
+			v.Contributing = append(v.Contributing, report)
+		}
+		return v
 	}
 	what := upper(p.what()) + " failed: " + cmp.Or(p.how(), "how is not known") + "."
 	return undecided(symptom, p.run.Container, what, p.chain(), rest, p.missing(), append(p.h.probeFixes(p), p.h.logsFix(p.run)...)...)
@@ -310,6 +322,8 @@ func (p *probing) how() string {
 	switch p.mode {
 	case refused:
 		return fmt.Sprintf("the connection to port %d is refused", p.port())
+	case noSidecar:
+		return fmt.Sprintf("the sidecar %s does not answer", mesh.SidecarOf(p.mesh.Mesh))
 	case silent:
 		return fmt.Sprintf("it connects after %s and gets no answer within %s", span(ev.Connect), span(p.timeout()))
 	case unreachable:
@@ -317,13 +331,21 @@ func (p *probing) how() string {
 	case broken:
 		return "the connection breaks off before an answer"
 	case answered:
-		return fmt.Sprintf("the answer is %d", ev.Status)
+		return fmt.Sprintf("the answer is %d%s", ev.Status, answeredBy(ev))
 	case exitCode:
 		return fmt.Sprintf("its command exits with %d", *ev.ExitCode)
 	case commandLate:
 		return fmt.Sprintf("its command does not end within %s", span(p.timeout()))
 	}
 	return brief(p.last.Message, kept)
+}
+
+// answeredBy says whose answer it is, where a sidecar of ours marked it.
+func answeredBy(ev *fact.Evidence) string {
+	if by := ev.Header[mesh.AnsweredBy]; by == mesh.Sidecar || by == mesh.Application {
+		return ", of the " + by
+	}
+	return ""
 }
 
 // missing says what would settle it.
@@ -354,6 +376,9 @@ func describeProbe(b fact.Probed) (string, map[string]any) {
 		}
 		if s := ev.Header["Server"]; s != "" {
 			v["server"] = s
+		}
+		if by := ev.Header[mesh.AnsweredBy]; by != "" {
+			v["answeredBy"] = by
 		}
 	}
 	if !bad(b) {

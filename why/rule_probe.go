@@ -12,7 +12,7 @@ import (
 // what was seen in the container meanwhile.
 var probeRules = slices.Concat(
 	probeChildRules, probeLoadRules, probeNetRules, probeListenRules, probeStartRules, probeAskRules,
-	probeSidecarRules, probeSaidRules, probeTogetherRules,
+	probeSidecarRules, probeMeshRules, probeSaidRules, probeTogetherRules,
 )
 
 // worked says whether this probe ever succeeded: in this run, or in an earlier one.

@@ -63,7 +63,7 @@ func probeChildOOM(p *probing) *finding {
 // main one, or the one that holds the probed port.
 func probeProcessStopped(p *probing) *finding {
 	at, look, ok := p.look()
-	if !ok {
+	if !ok || p.mode == noSidecar { // the application was not asked
 		return nil
 	}
 	who, pid, state := "The main process", look.PID, look.State

@@ -31,6 +31,7 @@ func rulesOf[C any](rules []rule[C]) []Rule {
 var plainRules = []Rule{
 	{"silent-child-oom", oomCauses, "OOM kills in a container that lives on and looks well", "a limit that nobody hit"},
 	{"cache-at-limit", []Cause{MemoryLimit}, "memory use at the limit that is mostly page cache, and no OOM kill: this rule only rules out", ""},
+	{"sidecar-report", []Cause{MeshSidecarAnswered}, "the sidecar's mark on the answer, which says that it could not reach the application, and nothing that says why", "a rule about the application that knows why"},
 	{"reboot", []Cause{NodeRestarted}, "a sandbox that was gone when an agent came back, and the kernel's boot id was another", ""},
 	{"no-symptom", []Cause{None}, "all containers run and are ready, and nothing was killed or evicted", "a probe that could never be asked"},
 	{"no-selector", []Cause{None}, "a Service without a selector", ""},
@@ -51,7 +52,7 @@ var decided = []Rule{
 	{"", []Cause{HookFailed}, "the hook's failure, on which the kill rests", ""},
 	{"", []Cause{SandboxFailed}, "the sandbox's loss, on which the kill rests, or its set-up that failed", "a reboot"},
 	{"", []Cause{VolumeFailed, ConfigMissing, RuntimeFailed}, "the set-up of the pod that failed, and its stage", ""},
-	{"", []Cause{SiblingNotReady}, "the pod's condition Ready, and containers that are ready while another is not", ""},
+	{"", []Cause{SiblingNotReady, MeshSidecarNotReady}, "the pod's condition Ready, and containers that are ready while another, or the mesh's sidecar, is not", ""},
 	{"", []Cause{ReadinessGate}, "the pod's condition Ready with all containers ready", ""},
 	{"", []Cause{RestartPolicy}, "a kill that a restart rule of the pod asked for", ""},
 	{"", []Cause{ActiveDeadline}, "the kill for activeDeadlineSeconds", ""},

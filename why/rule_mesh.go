@@ -1,0 +1,273 @@
+package why
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/mesh"
+)
+
+// probeMeshRules are about probes of pods in a mesh.
+var probeMeshRules = []rule[*probing]{
+	{
+		name: "probe-not-rewritten", causes: []Cause{MeshNotRewritten},
+		needs:   "a pod behind a sidecar that demands mutual TLS, a probe that still goes through it, and no answer in the probe's own protocol",
+		against: "a success of this probe at any time",
+		judge:   probeNotRewritten,
+	},
+	{
+		name: "probe-no-sidecar", causes: []Cause{MeshSidecarNotReady},
+		needs:   "a rewritten probe whose attempts end at the sidecar's own port; the end of its container, or a look that finds it stopped, makes it certain",
+		against: "any answer",
+		judge:   probeNoSidecar,
+	},
+	{
+		name: "probe-sidecar-said", causes: []Cause{MeshSidecarAnswered},
+		needs:   "the sidecar's mark on the answer, and a text that is not a report of the application",
+		against: "the application's mark",
+		judge:   probeSidecarSaid,
+	},
+}
+
+// noSidecar is how an attempt failed that was to go through a mesh's sidecar and
+// got no answer from it.
+const noSidecar mode = "no sidecar"
+
+// meshed is the probe's place in a mesh. Its Mesh is empty outside of one.
+func (p *probing) meshed() mesh.Probe {
+	if p.h.Object == nil {
+		return mesh.Probe{}
+	}
+	probe, _ := mesh.Original(p.h.Object, p.run.Container, p.kind)
+	return probe
+}
+
+// read gives an attempt as the rules should see it. One that went through a
+// sidecar is told as if the application had been asked itself: at its own port,
+// with what the sidecar reports of it.
+func (p *probing) read(b fact.Probed) (fact.Probed, mode) {
+	if !p.mesh.Rewritten || b.Evidence == nil || b.Evidence.Handler == "exec" {
+		return b, modeOf(b)
+	}
+	if b.Evidence.Status == 0 && !b.Evidence.Timeout {
+		return b, noSidecar
+	}
+	if b.Evidence.Status == 0 && p.sidecarStopped() {
+		return b, noSidecar
+	}
+	b = told(b, p.mesh.Original)
+	return b, modeOf(b)
+}
+
+// told moves an attempt's evidence from the sidecar's port to the one of the
+// original probe, and takes the sidecar's report of the application for what was seen.
+func told(b fact.Probed, original *v1.Probe) fact.Probed {
+	ev := *b.Evidence
+	b.Evidence = &ev
+	if original != nil {
+		move(&ev, original)
+	}
+	by := ev.Header[mesh.AnsweredBy]
+	if original != nil && original.GRPC != nil && by == mesh.Application {
+		b.Message, ev.Error, ev.Status = ev.Output, ev.Output, 0
+		return b
+	}
+	if original != nil && original.TCPSocket != nil && ev.Status == 404 {
+		by = mesh.Sidecar // osm-edge's health-check server leaves no mark
+	}
+	if by != mesh.Sidecar {
+		return b
+	}
+	seen := ev
+	seen.Status, seen.Error = 0, ev.Output
+	switch report := ev.Output; {
+	case strings.Contains(report, "connection refused"):
+		seen.Errno = "ECONNREFUSED"
+	case strings.Contains(report, "connection reset"), strings.Contains(report, "broken pipe"):
+		seen.Errno = "ECONNRESET"
+	case strings.Contains(report, "no route to host"):
+		seen.Errno = "EHOSTUNREACH"
+	case ev.Status == 504:
+		seen.Timeout = true
+	case otherProtocol(report), strings.Contains(report, "EOF"):
+	case original != nil && original.TCPSocket != nil && ev.Status == 404:
+		seen.Errno = "ECONNREFUSED" // all that a bare 404 of the health-check server says
+	default:
+		return b // it speaks of itself
+	}
+	*b.Evidence = seen
+	return b
+}
+
+// move puts the original probe's address into the evidence.
+func move(ev *fact.Evidence, original *v1.Probe) {
+	host, _, _ := splitAddress(cmp.Or(ev.Remote, addressOf(ev.Target)))
+	at := func(port string) string {
+		if strings.Contains(host, ":") {
+			return "[" + host + "]:" + port
+		}
+		return host + ":" + port
+	}
+	switch {
+	case original.HTTPGet != nil:
+		get := original.HTTPGet
+		scheme := strings.ToLower(string(cmp.Or(get.Scheme, v1.URISchemeHTTP)))
+		ev.Remote = at(get.Port.String())
+		ev.Target = scheme + "://" + ev.Remote + "/" + strings.TrimPrefix(get.Path, "/")
+	case original.TCPSocket != nil:
+		ev.Handler, ev.Remote = "tcpSocket", at(original.TCPSocket.Port.String())
+		ev.Target = ev.Remote
+	case original.GRPC != nil:
+		ev.Handler, ev.Remote = "grpc", at(strconv.Itoa(int(original.GRPC.Port)))
+		ev.Target = ev.Remote
+	}
+}
+
+// addressOf is the host and port of a URL or an address.
+func addressOf(target string) string {
+	if _, rest, ok := strings.Cut(target, "://"); ok {
+		target = rest
+	}
+	target, _, _ = strings.Cut(target, "/")
+	return target
+}
+
+// sidecarStopped says whether a look shows that what holds the probed port, the
+// sidecar's, is stopped.
+func (p *probing) sidecarStopped() bool {
+	if p.mesh.Current == nil || p.mesh.Current.HTTPGet == nil {
+		return false
+	}
+	_, look, ok := p.look()
+	port := p.mesh.Current.HTTPGet.Port.String()
+	for _, l := range look.Listeners {
+		if _, at, split := splitAddress(l.Address); ok && split && at == port && stopped(l.State) {
+			return true
+		}
+	}
+	return false
+}
+
+// probeNotRewritten: the probe goes to the application's port in a pod whose
+// sidecar demands mutual TLS. Needs: a pod of such a mesh, a probe that is as its
+// author wrote it and has never succeeded, and no answer in its own protocol.
+func probeNotRewritten(p *probing) *finding {
+	in := p.mesh.Mesh
+	if in == mesh.None || in == mesh.Linkerd || p.mesh.Rewritten || p.worked() || in == mesh.Whylet && !mesh.HasRedirect(p.h.Object) {
+		return nil
+	}
+	if mesh.PastSidecar(p.mesh.Current) || p.mode != broken && p.mode != mismatch && p.mode != unclear && p.mode != notServing && p.mode != silent {
+		return nil
+	}
+	return &finding{
+		cause: MeshNotRewritten, weight: certain, chain: p.chain(),
+		text: fmt.Sprintf("The probe of container %s (%s) is not rewritten: it goes through the sidecar %s, which demands mutual TLS, and the node has no identity in the mesh.",
+			p.run.Container, p.mesh, mesh.SidecarOf(in)),
+		fixes: []Fix{
+			p.h.inspect("go through the checks of the mesh", fmt.Sprintf("whylet mesh check pod/%s -n %s", p.h.Pod.Name, p.h.Pod.Namespace)),
+			{Text: "create the pod again while the mesh's webhook runs, and without an annotation that turns rewriting off", Risk: Restarts},
+		},
+	}
+}
+
+// probeNoSidecar: the sidecar through which the probe goes gives no answer. Needs:
+// a rewritten probe whose attempts end at the sidecar's own port; what became of
+// the sidecar's container makes it certain.
+func probeNoSidecar(p *probing) *finding {
+	if p.mode != noSidecar {
+		return nil
+	}
+	name := mesh.SidecarOf(p.mesh.Mesh)
+	if get := p.mesh.Current.HTTPGet; get != nil && get.Port.IntVal == mesh.HealthcheckPort && p.h.Spec(mesh.HealthcheckName) != nil {
+		name = mesh.HealthcheckName
+	}
+	f := &finding{cause: MeshSidecarNotReady, weight: strong, chain: p.chain()}
+	state, facts := p.h.stateOf(name, p)
+	if len(facts) > 0 {
+		f.weight = certain
+	}
+	if p.sidecarStopped() {
+		at, _, _ := p.look()
+		f.weight, state, facts = certain, "is stopped: it is alive and never runs", []*fact.Fact{at}
+	}
+	f.chain = p.chain(facts...)
+	f.text = fmt.Sprintf("The probe of container %s (%s) got no answer because the sidecar %s %s; the application was not asked.",
+		p.run.Container, p.mesh, name, cmp.Or(state, "does not answer on its port"))
+	f.fixes = []Fix{
+		p.h.inspect("see what the sidecar says", p.h.kubectl("logs %s -c %s --previous", p.h.Pod.Name, name)),
+		p.h.inspect("go through the checks of the mesh", fmt.Sprintf("whylet mesh check pod/%s -n %s", p.h.Pod.Name, p.h.Pod.Namespace)),
+	}
+	return f
+}
+
+// stateOf words how a container was while the attempts failed, where that
+// explains why it did not answer.
+func (h *History) stateOf(name string, p *probing) (string, []*fact.Fact) {
+	last := h.Last(name)
+	if last == nil {
+		if h.Object != nil && h.Spec(name) == nil {
+			return "is not in the pod", nil
+		}
+		return "has never been started", nil
+	}
+	for _, r := range h.Runs(name) {
+		if r.Exit != nil && !r.Exit.When().After(p.until) && !r.Exit.When().Before(p.from.Add(-p.period()-p.timeout())) {
+			text, _ := describe(r.Exit.Body)
+			return "did not run: " + text, []*fact.Fact{r.Exit}
+		}
+	}
+	switch {
+	case last.Exit != nil:
+		text, _ := describe(last.Exit.Body)
+		return "did not run: " + text, []*fact.Fact{last.Exit}
+	case last.Failed != nil:
+		text, _ := describe(last.Failed.Body)
+		return "did not start: " + text, []*fact.Fact{last.Failed}
+	case last.Started == nil:
+		return "was not started yet", nil
+	case last.Started.When().After(p.from):
+		return "had not been started yet", []*fact.Fact{last.Started}
+	}
+	return "", nil
+}
+
+// probeSidecarSaid: the sidecar answered of itself. Needs: its mark on the answer,
+// and a text that is not a report of the application.
+func probeSidecarSaid(p *probing) *finding {
+	if p.mode != answered || p.last.Evidence.Header[mesh.AnsweredBy] != mesh.Sidecar {
+		return nil
+	}
+	ev := p.last.Evidence
+	return &finding{
+		cause: MeshSidecarAnswered, weight: certain, certainty: Recorded, chain: p.chain(),
+		text: fmt.Sprintf("The %d was not the application's: the sidecar %s answered the probe of container %s (%s) itself%s.",
+			ev.Status, mesh.SidecarOf(p.mesh.Mesh), p.run.Container, p.mesh, saying(ev.Output)),
+		fixes: []Fix{p.h.inspect("go through the checks of the mesh", fmt.Sprintf("whylet mesh check pod/%s -n %s", p.h.Pod.Name, p.h.Pod.Namespace))},
+	}
+}
+
+// sidecarReport is what the newest attempt's answer says of itself, where it is
+// the sidecar's report of an application that gave none.
+func (p *probing) sidecarReport() (Note, bool) {
+	for i := len(p.failed) - 1; i >= 0; i-- {
+		ev := of[fact.Probed](p.failed[i]).Evidence
+		if ev == nil || ev.Header[mesh.AnsweredBy] != mesh.Sidecar || p.mode == answered {
+			continue
+		}
+		return Note{
+			Cause: MeshSidecarAnswered, Facts: []fact.ID{p.failed[i].ID},
+			Text: fmt.Sprintf("the %d was the answer of the sidecar %s, which got none from the application%s", ev.Status, mesh.SidecarOf(p.mesh.Mesh), saying(ev.Output)),
+		}, true
+	}
+	return Note{}, false
+}
+
+// isSidecar says whether a container of the pod is its mesh's sidecar.
+func (h *History) isSidecar(name string) bool {
+	return h.Object != nil && name != "" && name == mesh.SidecarOf(mesh.Of(h.Object))
+}
