@@ -176,8 +176,15 @@ func TestPodsComeAndGoInSharedShims(t *testing.T) {
 		}
 	})
 
+	if left := leftOfContainers(t, c); len(left) > 0 {
+		t.Errorf("the pods are gone, and there is still:\n%s", strings.Join(left, "\n"))
+	}
+
 	// Taking a node's pods out of a runtime leaves those of others.
 	runPod(t, s, c, "ours", nil, "/bin/busybox", "sleep", "3600")
+	if left := leftOfContainers(t, c); len(left) < 4 {
+		t.Errorf("a pod runs, and all that is seen of it is %q, so that the absence of others shows little", left)
+	}
 	if n, err := RemovePods(t.Context(), r.Endpoint(), "/somebody/else"); n != 0 || err != nil {
 		t.Errorf("%d pods of somebody else removed, error %v", n, err)
 	}
@@ -204,6 +211,40 @@ func TestPodsComeAndGoInSharedShims(t *testing.T) {
 	if err := r.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// leftOfContainers is what runc makes for a container and removes with it: its
+// state, its cgroups, its mounts and its processes.
+func leftOfContainers(t *testing.T, c Config) []string {
+	t.Helper()
+	p := c.paths()
+	patterns := []string{filepath.Join(p.state, "runc", "*", "*")}
+	cgroups, err := cgroupMounts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range cgroups {
+		patterns = append(patterns, filepath.Join(m, c.CgroupRoot, "*", strings.Repeat("[0-9a-f]", 64)))
+	}
+	left, err := mountPoints(func(point string) bool { return strings.HasPrefix(point, p.state+"/") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pattern := range patterns {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		left = append(left, found...)
+	}
+	pids, err := containerProcesses(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range pids {
+		left = append(left, fmt.Sprint("process ", pid, commandLine(pid)))
+	}
+	return left
 }
 
 // startAgent starts an agent process and returns it with its containerd's pid.

@@ -13,6 +13,7 @@ import (
 	"github.com/containerd/containerd/v2/plugins"
 	"github.com/containerd/errdefs"
 	"github.com/containerd/errdefs/pkg/errgrpc"
+	runc "github.com/containerd/go-runc"
 	"github.com/containerd/plugin"
 	"github.com/containerd/plugin/registry"
 	"github.com/containerd/ttrpc"
@@ -154,6 +155,7 @@ func init() {
 			if err != nil {
 				return nil, err
 			}
+			runc.Monitor = inProcess{runc.Monitor} // which the task service has just set
 			return newLingering(inner, sd.(shutdown.Service).Shutdown), nil
 		},
 	})

@@ -11,6 +11,9 @@
 // A process that several pods share may not end when one of them does. Upstream
 // ends when a deletion finds no container left, which would race with a pod that
 // is just being created; see [lingering].
+//
+// And what runc does with a container that exists, starting, signalling and
+// deleting it, is done here with runc's library, without a process; see [inProcess].
 package main
 
 import (
