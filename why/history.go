@@ -49,6 +49,9 @@ type Run struct {
 	Images                                      []*fact.Fact
 	BackOffs                                    []*fact.Fact
 	Marks                                       []*fact.Fact
+	// Again are the patient requests after attempts that timed out; Ended the ends
+	// of processes, Signals what was sent to them, where the kernel told.
+	Again, Ended, Signals []*fact.Fact
 }
 
 // NewHistory orders the facts of one pod. The slices are not kept.
@@ -121,6 +124,12 @@ func (r *Run) note(f *fact.Fact) {
 		r.BackOffs = append(r.BackOffs, f)
 	case fact.Marked:
 		r.Marks = append(r.Marks, f)
+	case fact.AskedAgain:
+		r.Again = append(r.Again, f)
+	case fact.ProcessEnded:
+		r.Ended = append(r.Ended, f)
+	case fact.Signalled:
+		r.Signals = append(r.Signals, f)
 	}
 }
 

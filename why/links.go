@@ -75,6 +75,12 @@ func describe(b fact.Body) (string, map[string]any) {
 		return brief(b.Message, kept), values("signal", b.Signal, "message", b.Message)
 	case fact.Evict:
 		return "the node evicts the pod: " + brief(b.Message, kept), values("signal", b.Signal, "ranking", b.Ranking)
+	case fact.AskedAgain:
+		return describeAgain(b)
+	case fact.ProcessEnded:
+		return describeEnded(b)
+	case fact.Signalled:
+		return describeSignal(b)
 	case fact.Looked:
 		return describeLook(b)
 	case fact.Sampled:
@@ -237,6 +243,65 @@ func describeSample(b fact.Sampled) (string, map[string]any) {
 	return strings.Join(parts, ", "), values("memoryCurrent", b.MemoryCurrent, "memoryPeak", b.MemoryPeak, "memoryLimit", b.MemoryLimit,
 		"memoryFile", b.MemoryFile, "memoryShmem", b.MemoryShmem, "periods", b.Periods, "throttledPeriods", b.ThrottledPeriods,
 		"oomKills", b.OOMKills, "pids", b.PIDs, "pidLimit", b.PIDLimit)
+}
+
+// describeAgain words a request that was made with patience.
+func describeAgain(b fact.AskedAgain) (string, map[string]any) {
+	text := fmt.Sprintf("asked once more: no answer within %s", span(b.Patience))
+	switch {
+	case b.Cut:
+		text = fmt.Sprintf("asked once more: the container ended while the answer was waited for, after %s", span(b.Took))
+	case answerCame(b):
+		text = fmt.Sprintf("asked once more, with patience: the answer came after %s", span(b.Took))
+	}
+	return text, values("probe", b.Probe, "verdict", b.Verdict, "took", b.Took.String(), "patience", b.Patience.String(), "timeout", b.Timeout.String(), "cut", b.Cut, "message", b.Message)
+}
+
+// describeEnded words the end of one process.
+func describeEnded(b fact.ProcessEnded) (string, map[string]any) {
+	who := "a child process"
+	if b.Main {
+		who = "the main process"
+	}
+	how := fmt.Sprintf("ended by itself with exit code %d", b.ExitCode)
+	if b.Signal != 0 {
+		how = "was ended by " + signalName(b.Signal)
+	}
+	text := fmt.Sprintf("%s (%s, pid %d) %s", who, brief(b.Command, 40), b.PID, how)
+	if b.Lived > 0 {
+		text += " after " + span(b.Lived)
+	}
+	v := values("pid", b.PID, "parent", b.Parent, "command", b.Command, "main", b.Main, "signal", b.Signal, "lived", b.Lived.String(), "alike", b.Alike)
+	v["exitCode"] = b.ExitCode
+	return text, v
+}
+
+// describeSignal words a signal by its sender.
+func describeSignal(b fact.Signalled) (string, map[string]any) {
+	text := fmt.Sprintf("%s sent %s to pid %d", senderWords(b), signalName(b.Signal), b.PID)
+	return text, values("signal", b.Signal, "pid", b.PID, "command", b.Command, "main", b.Main, "origin", b.Origin,
+		"senderPID", b.SenderPID, "senderCommand", b.SenderCommand, "senderPod", b.SenderPod, "senderContainer", b.SenderContainer)
+}
+
+// senderWords name who sent a signal.
+func senderWords(b fact.Signalled) string {
+	who := strings.Join(strings.Fields(fmt.Sprintf("process %s (pid %d)", brief(b.SenderCommand, 40), b.SenderPID)), " ")
+	switch b.Origin {
+	case fact.FromNode:
+		return "the container runtime"
+	case fact.FromKernel:
+		return "the kernel"
+	case fact.FromContainer:
+		where := " in another container"
+		if b.SenderContainer != "" {
+			where = " in container " + b.SenderContainer
+		}
+		if b.SenderPod != nil {
+			where += " of pod " + b.SenderPod.String()
+		}
+		return who + where
+	}
+	return who + " on the node"
 }
 
 // values makes a map of pairs, without empty values.

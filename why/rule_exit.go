@@ -47,8 +47,8 @@ func crashSignal(e ending) *finding {
 	if n == 0 {
 		n, seen = e.exit.ExitCode-128, false
 	}
-	if !slices.Contains(crashes, n) {
-		return nil
+	if !slices.Contains(crashes, n) || !seen && e.exit.StatusKnown {
+		return nil // a code that was given to exit(2), as far as the kernel saw
 	}
 	f := &finding{cause: AppCrashSignal, weight: certain, chain: e.chain(), fixes: e.h.logsFix(e.run)}
 	f.text = fmt.Sprintf("The main process of container %s crashed%s: it died of %s.", e.run.Container, e.after(), signalName(n))
@@ -90,7 +90,7 @@ func ownExit(e ending) *finding {
 	if e.exit.Message != "" {
 		f.text = fmt.Sprintf("The main process of container %s ended by itself%s with exit code %d, saying: %s", e.run.Container, e.after(), code, brief(e.exit.Message, kept))
 	}
-	if code > 128 && signals[code-128] != "" {
+	if code > 128 && signals[code-128] != "" && !e.exit.StatusKnown || e.childKilled() {
 		f.weight = weak // as likely a signal's
 	}
 	if e.exit.RuntimeReason == "OOMKilled" && !e.exit.OOMKnown && len(e.run.OOMKills) == 0 {

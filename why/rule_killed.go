@@ -31,7 +31,7 @@ func killedFromOutside(e ending) *finding {
 	if n == 0 {
 		n, seen = e.exit.ExitCode-128, false
 	}
-	if !slices.Contains([]int32{1, 2, 3, 9, 15}, n) || e.exit.MainOOMKilled || e.exit.Vanished {
+	if !slices.Contains([]int32{1, 2, 3, 9, 15}, n) || e.exit.MainOOMKilled || e.exit.Vanished || !seen && e.exit.StatusKnown {
 		return nil
 	}
 	f := &finding{cause: KilledByOther, weight: weak, chain: e.chain()}

@@ -12,15 +12,15 @@ import (
 // probeListenRules are about refused connections, and who listens instead.
 var probeListenRules = []rule[*probing]{
 	{
-		name: "probe-listener-gone", causes: []Cause{AppNotListening, ChildProcessEnded},
-		needs:   "successes before, and a look that finds nobody on the port; who served it in an earlier look tells a worker from the main process",
+		name: "probe-listener-gone", causes: []Cause{AppNotListening, ChildProcessEnded, KilledByOther},
+		needs:   "successes before, and a look that finds nobody on the port; the kernel's word that a child ended makes it certain, who served the port in an earlier look tells a worker from the main process, fewer processes than before only suggest it",
 		against: "somebody listening on the port",
 		judge:   probeListenerGone,
 	},
 	{
 		name: "probe-never-listened", causes: []Cause{AppNotListening},
 		needs:   "no success, and a look that finds no listener in the whole pod",
-		against: "CPU use of a process that is starting; an earlier run that listened",
+		against: "CPU use of a process that is starting; another run that came up",
 		judge:   probeNeverListened,
 	},
 	{
@@ -62,22 +62,70 @@ func probeListenerGone(p *probing) *finding {
 	f.text = fmt.Sprintf("Nothing listens on port %d of container %s any more, after %s had succeeded %s; its main process lives.",
 		p.port(), p.run.Container, p.what(), times(int(succeededTimes(p.before))))
 	f.fixes = append([]Fix{p.h.inspect("see which processes are left", p.h.exec(p.run.Container, "ps"))}, p.h.logsFix(p.run)...)
-	if earlier, who, ok := p.servedBy(); ok && who.PID != 0 && look.PID != 0 {
+	earlier, who, known := p.servedBy()
+	known = known && who.PID != 0 && look.PID != 0
+	if known {
 		f.chain = append(f.chain, link(earlier))
-		if who.PID != look.PID {
-			f.cause, f.weight = ChildProcessEnded, strong
-			f.text = fmt.Sprintf("The process that served port %d of container %s ended by itself (%s, pid %d); the main process lives on without it.", p.port(), p.run.Container, brief(who.Command, 30), who.PID)
-			return f
-		}
+	}
+	if known && who.PID == look.PID {
 		f.weight = strong
 		f.text = fmt.Sprintf("The main process of container %s closed port %d, and lives.", p.run.Container, p.port())
 		return f
 	}
-	if p.fewerProcesses(look) {
+	if ended, b := p.childEnded(who.PID); ended != nil {
+		p.childGone(f, ended, b)
+		return f
+	}
+	switch {
+	case known:
 		f.cause, f.weight = ChildProcessEnded, strong
-		f.text = fmt.Sprintf("A process of container %s ended by itself, and with it the listener on port %d; the main process lives.", p.run.Container, p.port())
+		f.text = fmt.Sprintf("The process that served port %d of container %s ended (%s, pid %d); the main process lives on without it.", p.port(), p.run.Container, brief(who.Command, 30), who.PID)
+	case p.fewerProcesses(look):
+		f.cause = ChildProcessEnded
+		f.text = fmt.Sprintf("A process of container %s ended, and with it the listener on port %d, as far as the number of its processes tells; the main process lives.", p.run.Container, p.port())
 	}
 	return f
+}
+
+// childEnded is the end of the process with that pid, as the kernel told it; of
+// any child that ended between the last success and the first failure where the
+// pid is not known.
+func (p *probing) childEnded(pid int) (*fact.Fact, fact.ProcessEnded) {
+	since := p.run.Started
+	if n := len(p.before); n > 0 {
+		since = p.before[n-1]
+	}
+	for _, f := range slices.Backward(p.run.Ended) {
+		b := of[fact.ProcessEnded](f)
+		if b.Main || f.When().After(p.until) {
+			continue
+		}
+		if pid != 0 && b.PID == pid || pid == 0 && since != nil && !f.When().Before(since.Seen.Add(-p.period())) && !f.When().After(p.from) {
+			return f, b
+		}
+	}
+	return nil, fact.ProcessEnded{}
+}
+
+// childGone words the end of a worker by the kernel's word, and by who killed it
+// where that is known.
+func (p *probing) childGone(f *finding, ended *fact.Fact, b fact.ProcessEnded) {
+	f.cause, f.weight = ChildProcessEnded, certain
+	f.chain = append(f.chain, link(ended))
+	how := fmt.Sprintf("ended by itself with exit code %d", b.ExitCode)
+	if b.Signal != 0 {
+		how = "died of " + signalName(b.Signal)
+	}
+	f.text = fmt.Sprintf("The process that served port %d of container %s %s (%s, pid %d); the main process lives on without it.", p.port(), p.run.Container, how, brief(b.Command, 30), b.PID)
+	for _, at := range p.run.Signals {
+		s := of[fact.Signalled](at)
+		if s.PID == b.PID && s.Signal == b.Signal && s.Origin != fact.FromKernel && s.SenderContainer != p.run.Container {
+			f.cause = KilledByOther
+			f.chain = append(f.chain, link(at))
+			f.text = fmt.Sprintf("%s sent %s to the process that served port %d of container %s (%s, pid %d); the main process lives on without it.",
+				upper(senderWords(s)), signalName(s.Signal), p.port(), p.run.Container, brief(b.Command, 30), b.PID)
+		}
+	}
 }
 
 // servedBy finds who listened on the port in an earlier look of this run.
@@ -114,7 +162,8 @@ func (p *probing) fewerProcesses(look fact.Looked) bool {
 	return last > 0 && first > last
 }
 
-// probeNeverListened: alive, and nothing listens anywhere in the pod.
+// probeNeverListened: alive, and nothing listens anywhere in the pod. Against it:
+// a process at work may be starting, and so may one of which another run came up.
 func probeNeverListened(p *probing) *finding {
 	at, look, ok := p.refusedAndLooked()
 	if !ok || len(p.before) > 0 || len(look.Listeners) > 0 {
@@ -122,10 +171,10 @@ func probeNeverListened(p *probing) *finding {
 	}
 	f := &finding{cause: AppNotListening, weight: fair, chain: p.chain(at)}
 	f.text = fmt.Sprintf("Container %s runs and listens on no port at all, so %s is refused.", p.run.Container, p.what())
-	if p.worked() {
-		f.weight = weak // it did in an earlier run: it may be starting
+	if look.Over > 0 {
+		f.text = fmt.Sprintf("Container %s runs and listens on no port at all (its main process %s), so %s is refused.", p.run.Container, idleWords(look), p.what())
 	}
-	if share(look) >= busyShare {
+	if p.cameUpElsewhen() || p.atWork(look) {
 		f.weight = weak
 	}
 	f.fixes = append(p.h.logsFix(p.run), p.h.inspect("see what it does", p.h.exec(p.run.Container, "ps")))

@@ -162,8 +162,8 @@ func probeOverloaded(p *probing) *finding {
 	if !ok || share(look) < 0 {
 		return nil
 	}
-	if share(look) < busyShare {
-		return nil
+	if share(look) < busyShare || len(p.before) == 0 && p.kind != fact.Readiness {
+		return nil // before its first success it may be starting
 	}
 	f := &finding{cause: AppOverloaded, weight: strong, chain: p.chain(at)}
 	f.text = fmt.Sprintf("Container %s is busy (%s CPU in %s) and does not answer %s within its timeout of %s.", p.run.Container, span(look.CPUUsed), span(look.Over), p.what(), span(p.timeout()))

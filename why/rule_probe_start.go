@@ -2,6 +2,7 @@ package why
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"whylet.dev/whylet/fact"
@@ -11,15 +12,15 @@ import (
 var probeStartRules = []rule[*probing]{
 	{
 		name: "probe-slow-start", causes: []Cause{AppSlowStart},
-		needs:   "no success in this run, and a longer start of another run, or CPU use of at least half a CPU while it was asked",
-		against: "a success before",
+		needs:   "no success in this run of a liveness or startup probe, and another run that came up, or CPU use of at least half a CPU while it was asked",
+		against: "a success before; a container that listens already, on another port",
 		judge:   probeSlowStart,
 	},
 }
 
 // probeSlowStart: killed before it ever was healthy, and still starting. Needs:
-// no success in this run, while an earlier run did become healthy later than
-// this one was given, or it was busy while it was asked.
+// no success in this run, while another run did become healthy, or CPU use that
+// shows it at work. Against it: it listens already, only elsewhere.
 func probeSlowStart(p *probing) *finding {
 	if p.kind == fact.Readiness || len(p.before) > 0 || p.run.Started == nil || len(p.failed) == 0 || p.mode != refused && p.mode != silent && p.mode != exitCode && p.mode != answered {
 		return nil
@@ -33,19 +34,65 @@ func probeSlowStart(p *probing) *finding {
 			p.h.inspect("see how far it came", p.h.kubectl("logs %s -c %s -p", p.h.Pod.Name, p.run.Container)),
 		},
 	}
+	at, look, ok := p.look()
+	if ok && p.up(look) {
+		return f
+	}
 	if took := p.h.timeToHealth(p.run.Container, p.kind); took > given {
 		f.weight = strong
 		f.text += fmt.Sprintf(" Another run needed %s.", span(took))
+	} else if p.mode == refused && p.cameUpElsewhen() {
+		f.weight = fair
+		f.text += " Another run did come up."
 	}
-	if at, look, ok := p.look(); ok && share(look) >= busyShare {
+	if ok && p.atWork(look) && p.mode != exitCode && p.mode != answered {
 		f.weight = strong
 		f.chain = append(f.chain, link(at))
-		f.text += fmt.Sprintf(" It was at work: %s CPU in %s.", span(look.CPUUsed), span(look.Over))
-	}
-	if p.kind == fact.Startup && p.mode == refused && f.weight == weak {
-		f.weight = fair
+		f.text += fmt.Sprintf(" It was at work: %s.", workWords(look))
 	}
 	return f
+}
+
+// up says whether the container listens already, on whatever port.
+func (p *probing) up(look fact.Looked) bool {
+	return slices.ContainsFunc(look.Listeners, func(l fact.Listener) bool { return !l.Other && (l.PID == 0 || p.h.owner(l.PID) != "" || !p.shared()) })
+}
+
+// shared says whether other containers run beside this one.
+func (p *probing) shared() bool { return p.h.Object == nil || len(p.h.Object.Spec.Containers) > 1 }
+
+// leastLook and leastWork bound what counts as being at work: the kernel counts
+// CPU time in ticks, and in a short look one tick is much.
+const (
+	leastLook = 200 * time.Millisecond
+	leastWork = 100 * time.Millisecond
+)
+
+// atWork says whether a look shows CPU use: at least half a CPU while it lasted,
+// or a quarter of one on average since the process began. The state R alone is
+// no such sign: on a busy machine an idle process waits in it for its turn.
+func (p *probing) atWork(look fact.Looked) bool {
+	return look.Over >= leastLook && look.CPUUsed >= leastWork && share(look) >= busyShare ||
+		look.Age >= time.Second && look.CPUTotal >= look.Age/4
+}
+
+func workWords(look fact.Looked) string {
+	if look.Over >= leastLook && share(look) >= busyShare {
+		return fmt.Sprintf("%s CPU in %s", span(look.CPUUsed), span(look.Over))
+	}
+	return fmt.Sprintf("%s CPU since its start %s before", span(look.CPUTotal), span(look.Age))
+}
+
+// cameUpElsewhen says whether the probe succeeded in any other run, earlier or later.
+func (p *probing) cameUpElsewhen() bool {
+	for _, r := range p.h.Runs(p.run.Container) {
+		for _, f := range r.Probes {
+			if b := of[fact.Probed](f); r != p.run && b.Probe == p.kind && !bad(b) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // timeToHealth is the longest time that a run took from its start to the first

@@ -28,6 +28,9 @@ func span(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours()/24))
 }
 
+// seconds is a duration in whole seconds, rounded up.
+func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
+
 // size words bytes as manifests do.
 func size(bytes int64) string {
 	unit := int64(1)

@@ -1,0 +1,78 @@
+package why
+
+import (
+	"fmt"
+	"slices"
+
+	"whylet.dev/whylet/fact"
+)
+
+// handedOnRules are about main processes that end because a child did, and pass
+// its status on, as a shell does.
+var handedOnRules = []rule[ending]{
+	{
+		name: "child-crash-handed-on", causes: []Cause{AppCrashSignal},
+		needs:   "the kernel's wait status of a child that died of SIGSEGV or the like at most 2 s before the end, and an exit code of 128 + that signal",
+		against: "an OOM kill",
+		judge:   childCrashHandedOn,
+	},
+	{
+		name: "child-kill-handed-on", causes: []Cause{KilledByOther},
+		needs:   "the kernel's word of who killed a child at most 2 s before the end, and an exit code of 128 + that signal",
+		against: "an OOM kill; a sender in the same container",
+		judge:   childKillHandedOn,
+	},
+}
+
+// handedOn is the end of a child whose status the main process passed on.
+func (e ending) handedOn() (*fact.Fact, fact.ProcessEnded) {
+	if e.exit.Signal != 0 || e.exit.MainOOMKilled {
+		return nil, fact.ProcessEnded{}
+	}
+	for _, f := range slices.Backward(e.run.Ended) {
+		b := of[fact.ProcessEnded](f)
+		if !b.Main && b.Signal != 0 && e.exit.ExitCode == 128+b.Signal && e.at.Sub(f.When()).Abs() <= follows {
+			return f, b
+		}
+	}
+	return nil, fact.ProcessEnded{}
+}
+
+func childCrashHandedOn(e ending) *finding {
+	at, b := e.handedOn()
+	if at == nil || !slices.Contains(crashes, b.Signal) {
+		return nil
+	}
+	return &finding{
+		cause: AppCrashSignal, weight: certain, chain: e.chain(at), fixes: e.h.logsFix(e.run),
+		text: fmt.Sprintf("A child process of container %s (%s, pid %d) crashed%s: it died of %s. The main process was not hit: it handed on exit code %d.",
+			e.run.Container, brief(b.Command, 40), b.PID, e.after(), signalName(b.Signal), e.exit.ExitCode),
+	}
+}
+
+func childKillHandedOn(e ending) *finding {
+	at, b := e.handedOn()
+	if at == nil {
+		return nil
+	}
+	for _, f := range e.run.Signals {
+		s := of[fact.Signalled](f)
+		if s.PID != b.PID || s.Signal != b.Signal || s.Origin != fact.FromHost && (s.Origin != fact.FromContainer || s.SenderContainer == e.run.Container && (s.SenderPod == nil || s.SenderPod.UID == e.h.Pod.UID)) {
+			continue
+		}
+		return &finding{
+			cause: KilledByOther, weight: certain, chain: e.chain(f, at), fixes: e.h.logsFix(e.run),
+			text: fmt.Sprintf("%s sent %s to a child process of container %s (%s, pid %d); the main process handed on its exit code %d.",
+				upper(senderWords(s)), signalName(s.Signal), e.run.Container, brief(b.Command, 40), b.PID, e.exit.ExitCode),
+		}
+	}
+	return nil
+}
+
+// childKilled says whether the main process handed on that a child was killed,
+// and nobody knows by whom.
+func (e ending) childKilled() bool {
+	at, b := e.handedOn()
+	return at != nil && !slices.Contains(crashes, b.Signal) &&
+		!slices.ContainsFunc(e.run.Signals, func(f *fact.Fact) bool { return of[fact.Signalled](f).PID == b.PID })
+}

@@ -1,0 +1,128 @@
+package why
+
+import (
+	"fmt"
+	"slices"
+
+	"whylet.dev/whylet/fact"
+)
+
+// probeAgainRules are about the request that was made once more, with patience,
+// after an attempt had timed out: it tells late answers from none.
+var probeAgainRules = []rule[*probing]{
+	{
+		name: "probe-answers-after-timeout", causes: []Cause{ProbeTimeoutTooShort, AppOverloaded, AppUnhealthy},
+		needs:   "a patient request after a timeout, which was answered later than the timeout; quick answers before make it app-overloaded, an answer that is a failure app-unhealthy",
+		against: "throttling, a busy node, an OOM kill of a child or a stopped process, which explain why",
+		judge:   probeAnswersAfterTimeout,
+	},
+	{
+		name: "probe-never-answers", causes: []Cause{AppHang},
+		needs:   "a patient request after a timeout, which was not answered at all, and a main process that is not at work",
+		against: "CPU use, throttling, a busy node, an OOM kill of a child, a stopped process, or an attempt that was answered meanwhile",
+		judge:   probeNeverAnswers,
+	},
+}
+
+// again are the newest patient requests after one of the failed attempts: the one
+// that was answered, and the one that was not.
+func (p *probing) again() (came, silent *fact.Fact) {
+	for _, f := range slices.Backward(p.run.Again) {
+		b := of[fact.AskedAgain](f)
+		if b.Probe != p.kind || b.Cut || !p.about(f) {
+			continue
+		}
+		if answerCame(b) {
+			came = newer(came, f)
+		} else if b.Evidence != nil && b.Evidence.Timeout {
+			silent = newer(silent, f)
+		}
+	}
+	return came, silent
+}
+
+// about says whether a patient request was made after one of the attempts at hand.
+func (p *probing) about(f *fact.Fact) bool {
+	for _, attempt := range p.failed {
+		if slices.Contains(f.Because, attempt.ID) {
+			return true
+		}
+	}
+	return len(f.Because) == 0 && !f.When().Before(p.from) && !f.When().After(p.until.Add(p.period()))
+}
+
+func newer(a, b *fact.Fact) *fact.Fact {
+	if a == nil {
+		return b
+	}
+	return a
+}
+
+// answerCame says whether the application answered, well or not.
+func answerCame(b fact.AskedAgain) bool {
+	return !b.Cut && (b.Verdict == fact.Success || b.Verdict == fact.Warning || b.Evidence != nil && b.Evidence.Status > 0)
+}
+
+// explainedOtherwise says whether it is known what keeps the application from
+// answering in time, so that late answers are an effect of that.
+func (p *probing) explainedOtherwise() bool {
+	for _, judge := range []func(*probing) *finding{probeThrottled, probeNodeCPU, probeChildOOM, probeProcessStopped} {
+		if f := judge(p); f != nil && f.weight >= strong {
+			return true
+		}
+	}
+	return false
+}
+
+// probeAnswersAfterTimeout: the answer comes, only later than the probe waits.
+func probeAnswersAfterTimeout(p *probing) *finding {
+	at, _ := p.again()
+	if p.mode != silent || at == nil || p.explainedOtherwise() {
+		return nil
+	}
+	b := of[fact.AskedAgain](at)
+	f := &finding{cause: ProbeTimeoutTooShort, weight: strong, chain: p.chain(at)}
+	f.fixes = []Fix{
+		p.h.inspect("see what makes it slow", p.h.exec(p.run.Container, "top -b -n 1")),
+		p.h.specFix(fmt.Sprintf("if answers may take that long, raise timeoutSeconds above %s", span(b.Took))),
+		p.h.inspect("see what that would have changed", p.h.why(fmt.Sprintf("--what-if %sProbe.timeoutSeconds=%d", kindWord(p.kind), seconds(b.Took)+1))),
+	}
+	slow, quick := p.slowSuccesses()
+	switch {
+	case b.Took <= p.timeout():
+		f.weight = weak
+		f.text = "asked once more it answered in time"
+	case b.Verdict != fact.Success && b.Verdict != fact.Warning:
+		f.cause = AppUnhealthy
+		f.text = fmt.Sprintf("The application answers %s late, and then with %d: asked with patience, it took %s.", p.what(), b.Evidence.Status, span(b.Took))
+	case quick > 0 && quick > 2*slow:
+		f.cause = AppOverloaded
+		f.text = fmt.Sprintf("The application became slow: it had answered %s within %s, and now takes %s, where %s are allowed (asked once more, with patience).", p.what(), span(p.timeout()/5), span(b.Took), span(p.timeout()))
+	default:
+		f.text = fmt.Sprintf("The answers to %s are good and late: asked once more, with patience, it answered after %s, where %s are allowed.", p.what(), span(b.Took), span(p.timeout()))
+	}
+	return f
+}
+
+// probeNeverAnswers: not even a patient request is answered.
+func probeNeverAnswers(p *probing) *finding {
+	came, at := p.again()
+	if p.mode != silent && p.mode != unreachable || at == nil || came != nil || p.explainedOtherwise() {
+		return nil
+	}
+	b := of[fact.AskedAgain](at)
+	f := &finding{cause: AppHang, weight: strong, chain: p.chain(at)}
+	idle := ""
+	if seen, look, ok := p.look(); ok {
+		if share(look) >= busyShare {
+			return nil
+		}
+		f.chain = append(f.chain, link(seen))
+		if look.Over > 0 {
+			idle = ", and its main process " + idleWords(look)
+		}
+	}
+	f.text = fmt.Sprintf("Container %s hangs: it takes the connection of %s and answers nothing, not even within %s%s.", p.run.Container, p.what(), span(b.Patience), idle)
+	f.fixes = append([]Fix{p.h.inspect("see what its threads wait for", p.h.exec(p.run.Container, "cat /proc/1/wchan /proc/1/status"))}, p.h.logsFix(p.run)...)
+	return f
+}

@@ -1,0 +1,67 @@
+package why
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"whylet.dev/whylet/fact"
+)
+
+// senderRules are about ends for which the kernel named the sender of the signal.
+var senderRules = []rule[ending]{
+	{
+		name: "sender-seen", causes: []Cause{KilledByOther, AppCrashSignal},
+		needs:   "the kernel's word of who sent SIGKILL or SIGTERM to the main process (a trace of signal:signal_generate) right before its end",
+		against: "a kill that the node ordered; a signal of the kernel itself, which is the OOM killer's",
+		judge:   senderSeen,
+	},
+}
+
+// heeds is how long after a SIGTERM an end is taken for its consequence: the
+// longest grace period that is common. SIGKILL works at once.
+const heeds = 30 * time.Second
+
+// senderSeen: the kernel told who sent the signal that ended the main process.
+func senderSeen(e ending) *finding {
+	at, b := e.lastSignal()
+	if at == nil || b.Origin == fact.FromKernel {
+		return nil
+	}
+	f := &finding{cause: KilledByOther, weight: certain, chain: e.chain(at), fixes: e.h.logsFix(e.run)}
+	how := fmt.Sprintf("with %s", signalName(b.Signal))
+	if b.Signal == 15 && e.exit.Signal != 15 && e.exit.ExitCode != 143 {
+		how = fmt.Sprintf("on its SIGTERM (exit code %d)", e.exit.ExitCode)
+	}
+	switch {
+	case b.SenderPID == b.PID && b.PID != 0:
+		f.cause = AppCrashSignal
+		f.text = fmt.Sprintf("The main process of container %s ended itself%s: it sent %s to itself.", e.run.Container, e.after(), signalName(b.Signal))
+		return f
+	case b.Origin == fact.FromNode:
+		f.text = fmt.Sprintf("Container %s was ended%s %s through the container runtime, and not on the node agent's order: somebody else told the runtime to.", e.run.Container, e.after(), how)
+		f.fixes = append(f.fixes, e.h.inspect("look for who talks to the runtime besides the node", "journalctl -u containerd --since -1h"))
+		return f
+	}
+	f.text = fmt.Sprintf("%s sent %s to the main process of container %s%s; it ended %s. The node did not order it.", upper(senderWords(b)), signalName(b.Signal), e.run.Container, e.after(), how)
+	f.fixes = append(f.fixes, e.h.inspect("see what that process is, if it still runs", fmt.Sprintf("ps -o pid,ppid,user,lstart,args -p %d   # on the node", b.SenderPID)))
+	return f
+}
+
+// lastSignal is the newest signal to the main process that its end follows from.
+func (e ending) lastSignal() (*fact.Fact, fact.Signalled) {
+	for _, f := range slices.Backward(e.run.Signals) {
+		b := of[fact.Signalled](f)
+		gap := e.at.Sub(f.When())
+		if !b.Main || gap < -follows {
+			continue
+		}
+		if b.Signal == 9 && gap <= follows && (e.exit.Signal == 9 || e.exit.ExitCode == 137) {
+			return f, b
+		}
+		if b.Signal == 15 && gap <= heeds && e.exit.Signal != 9 && !slices.Contains(crashes, e.exit.Signal) {
+			return f, b
+		}
+	}
+	return nil, fact.Signalled{}
+}
