@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "whylet.dev/whylet/test/fixedseed"
 )
 
 func valid(dir string) Config {

@@ -589,3 +589,72 @@ func BenchmarkStep(b *testing.B) {
 		}
 	})
 }
+
+// An end that is told a second time is no occasion to plan: what time alone
+// brought about meanwhile waits for its own tick. (A random story of TestLaws:
+// the pod's time was over while the kill of its container, which had failed,
+// waited to be asked for again.)
+func TestLateEndOfAnEarlierAttempt(t *testing.T) {
+	w := newWorld(t, Policy{})
+	pod := podOf(v1.RestartPolicyAlways, v1.Container{
+		Name: "main0", Lifecycle: &v1.Lifecycle{PostStart: &v1.LifecycleHandler{}},
+	})
+	seconds := int64(5)
+	pod.Spec.ActiveDeadlineSeconds = &seconds
+	w.hooks["main0"], w.stubborn = []string{"", "exit status 1"}, 1
+	w.meet(pod)
+	first := w.runs["main0"].id
+	w.exit("main0", 0, func(e *fact.Exited) { e.Vanished = true })
+	w.advance(7 * time.Second)
+	before := mustJSON(w.state)
+	if decisions := w.feed("main0", 0, fact.Exited{ContainerID: first, Vanished: true}); len(decisions) > 0 {
+		t.Errorf("a late end led to %v", decisions)
+	}
+	if after := mustJSON(w.state); string(before) != string(after) {
+		t.Errorf("a late end changed the state:\n%s\n%s", before, after)
+	}
+	w.advance(time.Minute)
+	if len(w.runs) > 0 || w.count("Kill") != 2 || Status(w.state).Phase != v1.PodFailed {
+		t.Errorf("the kill was not asked for again: %v", Status(w.state).Phase)
+	}
+}
+
+// A set-up that is told again does not bring back a sandbox that was lost
+// meanwhile (another story of TestLaws: main containers were started in it).
+func TestLateSetUpOfALostSandbox(t *testing.T) {
+	w := newWorld(t, Policy{})
+	w.meet(podOf(v1.RestartPolicyAlways, v1.Container{Name: "app"}))
+	var setUp fact.Body
+	for _, s := range w.steps {
+		if b, ok := s.fact.Body.(fact.SetUpDone); ok {
+			setUp = b
+		}
+	}
+	w.stubborn = 1
+	w.feed("", 0, fact.SandboxLost{SandboxID: "sb0"})
+	w.settle()
+	w.feed("", 0, setUp)
+	if w.state.p.Sandbox.Stage != sandboxLost {
+		t.Errorf("the sandbox is %s", w.state.p.Sandbox.Stage)
+	}
+	w.advance(time.Minute)
+	if s := w.state.p.Sandbox; s.ID != "sb1" || w.container("app").RestartCount != 1 || w.container("app").State.Running == nil {
+		t.Errorf("%+v\n%+v", s, w.container("app"))
+	}
+}
+
+// A deletion shortens the time of a container that the node was ending already.
+func TestDeletionHastensAKillUnderWay(t *testing.T) {
+	w := newWorld(t, Policy{})
+	app := v1.Container{Name: "app", LivenessProbe: probeSpec(1)}
+	grace := int64(600)
+	app.LivenessProbe.TerminationGracePeriodSeconds = &grace
+	w.behave["app"] = behaviour{ignores: true}
+	w.meet(podOf(v1.RestartPolicyAlways, app))
+	w.probe("app", fact.Liveness, fact.Failure, "no")
+	w.delete(5)
+	w.advance(6 * time.Second)
+	if len(w.runs) > 0 || !w.state.p.Gone {
+		t.Error("the pod still runs after its grace period")
+	}
+}

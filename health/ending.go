@@ -52,6 +52,7 @@ func (t *turn) end(e ending, grace int64) {
 	if t.Ending == nil {
 		e.Grace, e.Until = grace, t.now.Add(time.Duration(grace)*time.Second)
 		t.Ending = &e
+		t.hasten() // those that were ended for reasons of their own
 		return
 	}
 	now := *t.Ending
@@ -69,8 +70,9 @@ func (t *turn) end(e ending, grace int64) {
 	}
 }
 
-// hasten tells the containers that are ending already that they have less time.
-// Their preStop hooks were run before.
+// hasten tells the containers that are ending already that they have less time
+// (pod_workers.go, UpdatePod, cancels the sync that waits for them). Their
+// preStop hooks were run before.
 func (t *turn) hasten() {
 	for i := range t.Containers {
 		c := &t.Containers[i]

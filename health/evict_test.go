@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"whylet.dev/whylet/fact"
+	_ "whylet.dev/whylet/test/fixedseed"
 )
 
 func candidate(name string, priority int32, usage, request int64) Candidate {

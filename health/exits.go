@@ -12,25 +12,26 @@ import (
 // exited notes the end of a run. The runtime may tell of an end before anybody
 // told of the start, tell it twice, or tell of a container that only it
 // remembers.
-func (t *turn) exited(c *container, b fact.Exited) {
+func (t *turn) exited(c *container, b fact.Exited) news {
 	switch {
 	case b.ContainerID == c.Run.ID && c.Run.ID != "":
 		if c.Run.Ended != nil {
-			return
+			return nothing
 		}
 	case c.Last != nil && c.Last.ContainerID == b.ContainerID:
-		return
+		return nothing
 	case t.underWay(c) && !c.Hooking && (c.Made == "" || c.Made == b.ContainerID):
 		t.drop(c, c.begin(c.Try, fact.Started{ContainerID: b.ContainerID}, t.spec(c), b.StartedAt.Round(0), t.fact.ID))
 	case !c.alive() && (c.Run.ID == "" || t.fact.Attempt > c.Attempt):
 		c.begin(t.fact.Attempt, fact.Started{ContainerID: b.ContainerID}, t.spec(c), b.StartedAt.Round(0), t.fact.ID)
 	default:
-		return
+		return nothing
 	}
 	if c.Kill == nil || c.Kill.Reason != fact.KillHook {
 		c.Wait = wait{}
 	}
 	t.endRun(c, b)
+	return aChange
 }
 
 // drop asks for the removal of a container that is no longer needed.

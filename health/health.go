@@ -106,7 +106,7 @@ func (t *turn) observe() news {
 	case fact.ReferenceChanged:
 		t.referenceChanged()
 	case fact.SetUpDone:
-		t.setUpDone(b)
+		return t.setUpDone(b)
 	case fact.SetUpFailed:
 		t.setUpFailed(b)
 	case fact.SandboxLost:
@@ -132,17 +132,17 @@ func (t *turn) observeContainer(c *container) news {
 	case fact.ImageFailed:
 		t.imageFailed(c, b)
 	case fact.Created:
-		t.created(c, b)
+		return t.created(c, b)
 	case fact.Started:
-		t.started(c, b)
+		return t.started(c, b)
 	case fact.StartFailed:
 		t.startFailed(c, b)
 	case fact.HookRan:
 		t.hookRan(c, b)
 	case fact.Exited:
-		t.exited(c, b)
+		return t.exited(c, b)
 	case fact.KillFailed:
-		t.killFailed(c)
+		return t.killFailed(c)
 	case fact.Probed:
 		return t.probed(c, b)
 	case fact.OOMKilled:

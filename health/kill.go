@@ -44,13 +44,14 @@ func (c *container) current() int32 {
 	return c.Attempt
 }
 
-func (t *turn) killFailed(c *container) {
-	if c.Kill == nil || !c.alive() {
-		return
+func (t *turn) killFailed(c *container) news {
+	if c.Kill == nil || !c.alive() || t.fact.Attempt != c.current() {
+		return nothing
 	}
 	k := *c.Kill
 	k.RetryAt = t.now.Add(t.Policy.Retry)
 	c.Kill = &k
+	return aChange
 }
 
 // killAgain asks once more after a kill that failed.

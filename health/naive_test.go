@@ -13,6 +13,7 @@ import (
 // check is what must hold after every step.
 func (x *trouble) check(s step) {
 	x.checkDecisions(s)
+	x.checkKillFailed(s)
 	x.checkPhase(s)
 	x.checkStatus(s)
 	if len(x.steps)%64 == 0 {
@@ -84,6 +85,19 @@ func (x *trouble) checkDecisions(s step) {
 			}
 			x.released = true
 		}
+	}
+}
+
+// checkKillFailed: what could not be ended is asked to end again, and soon.
+func (x *trouble) checkKillFailed(s step) {
+	c := s.before.p.find(s.fact.Container)
+	if _, failed := s.fact.Body.(fact.KillFailed); !failed || !c.alive() || c.Kill == nil || s.fact.Attempt != c.current() {
+		return
+	}
+	asked := slices.ContainsFunc(s.decisions, func(d fact.Decision) bool { return d.Body().Kind() == "Kill" })
+	by := Deadline(s.after)
+	if !asked && (by.IsZero() || by.After(x.now.Add(defaults.Retry))) {
+		x.failf("%s could not be ended, and would be told again at %v", s.fact.Container, by)
 	}
 }
 

@@ -34,14 +34,17 @@ const (
 // late, and nothing is started in it.
 func (s *sandbox) leaving() bool { return s.Stage == sandboxEnding || s.Stage == sandboxRemoved }
 
-func (t *turn) setUpDone(b fact.SetUpDone) {
-	if t.Sandbox.leaving() || b.Attempt < t.Sandbox.Attempt {
-		return
+// setUpDone takes a sandbox in. One that is known has nothing new to say, least
+// of all when it was lost meanwhile.
+func (t *turn) setUpDone(b fact.SetUpDone) news {
+	if t.Sandbox.leaving() || b.Attempt < t.Sandbox.Attempt || b.SandboxID != "" && b.SandboxID == t.Sandbox.ID {
+		return nothing
 	}
 	t.Sandbox = sandbox{
 		Stage: sandboxUp, ID: b.SandboxID, Attempt: b.Attempt,
 		IPs: b.IPs, HostIPs: b.HostIPs, Fact: t.fact.ID,
 	}
+	return aChange
 }
 
 // setupWait grows from one second to the policy's Retry: most failures here are

@@ -81,31 +81,34 @@ func (t *turn) underWay(c *container) bool {
 	return c.Stage == starting && t.fact.Attempt == c.Try
 }
 
-func (t *turn) created(c *container, b fact.Created) {
-	if t.underWay(c) && !c.Hooking {
-		c.Made = b.ContainerID
+func (t *turn) created(c *container, b fact.Created) news {
+	if !t.underWay(c) || c.Hooking {
+		return nothing
 	}
+	c.Made = b.ContainerID
+	return aChange
 }
 
 // started notes that the main process runs. As long as the postStart hook runs
 // too, the container still counts as starting: its status says so, and it is
 // not probed (startContainer runs the hook before SyncPod goes on).
-func (t *turn) started(c *container, b fact.Started) {
+func (t *turn) started(c *container, b fact.Started) news {
 	switch {
 	case b.ContainerID == c.Run.ID && (c.Stage == running || c.Hooking || c.Run.Ended != nil):
-		return
+		return nothing
 	case b.Adopted && c.Stage != running && t.fact.Attempt >= c.Attempt:
 		t.adoptRun(c, b)
-		return
+		return aChange
 	case !t.underWay(c):
-		return
+		return nothing
 	}
 	t.drop(c, c.begin(t.fact.Attempt, b, t.spec(c), t.when(), t.fact.ID))
 	if l := t.spec(c).Lifecycle; l != nil && l.PostStart != nil {
 		c.Hooking = true
-		return
+		return aChange
 	}
 	t.running(c)
+	return aChange
 }
 
 func (t *turn) running(c *container) {

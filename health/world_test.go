@@ -192,6 +192,9 @@ func (w *world) answerStart(d fact.Fact, come func(time.Duration, fact.Body)) {
 		come(0, refusals[0])
 		return
 	}
+	if p := w.runs[d.Container]; p != nil {
+		w.t.Fatalf("%s#%d is started while #%d runs", d.Container, d.Attempt, p.attempt)
+	}
 	w.made++
 	id := fmt.Sprintf("containerd://c%d", w.made)
 	w.runs[d.Container] = &process{id: id, attempt: d.Attempt, started: w.now}

@@ -75,8 +75,9 @@ func TestKilledAtAnyInstant(t *testing.T) {
 	dir := t.TempDir()
 	acked := map[fact.ID]fact.Verdict{}
 	succeeded := map[string]int64{}
+	instants := rand.New(rand.NewPCG(1, 2))
 	for round := range rounds {
-		runAndKill(t, dir, time.Duration(rand.IntN(25_000))*time.Microsecond, acked, succeeded)
+		runAndKill(t, dir, time.Duration(instants.IntN(25_000))*time.Microsecond, acked, succeeded)
 		if round%10 == 9 || round == rounds-1 {
 			checkAcknowledged(t, dir, acked, succeeded)
 		}

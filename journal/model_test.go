@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"whylet.dev/whylet/fact"
+	_ "whylet.dev/whylet/test/fixedseed"
 )
 
 // model is a journal as a plain slice. It knows folding only by its promises.

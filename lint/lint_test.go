@@ -8,6 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"pgregory.net/rapid"
+
+	_ "whylet.dev/whylet/test/fixedseed"
 )
 
 const gib = 1 << 30

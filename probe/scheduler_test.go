@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"whylet.dev/whylet/fact"
+	_ "whylet.dev/whylet/test/fixedseed"
 )
 
 // stage is a scheduler whose attempts last as long as the test says, in a

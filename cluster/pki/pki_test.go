@@ -17,6 +17,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/cert"
 	"pgregory.net/rapid"
+
+	_ "whylet.dev/whylet/test/fixedseed"
 )
 
 var testHosts = Hosts{

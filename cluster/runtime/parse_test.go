@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "whylet.dev/whylet/test/fixedseed"
 )
 
 func TestAttachedContainer(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/health"
 	"whylet.dev/whylet/journal"
+	_ "whylet.dev/whylet/test/fixedseed"
 )
 
 var key = fact.Pod{Namespace: "shop", Name: "web", UID: "00000000-0000-4000-8000-000000000001"}

@@ -19,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"whylet.dev/whylet/mesh"
+	_ "whylet.dev/whylet/test/fixedseed"
 )
 
 // validate applies the API server's defaults, and its checks of a new pod.

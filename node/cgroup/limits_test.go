@@ -5,6 +5,8 @@ import (
 
 	"k8s.io/kubernetes/pkg/kubelet/cm"
 	"pgregory.net/rapid"
+
+	_ "whylet.dev/whylet/test/fixedseed"
 )
 
 // A pod that is widened can do what it could before and what it shall, and

@@ -19,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"whylet.dev/whylet/node/cri"
+	_ "whylet.dev/whylet/test/fixedseed"
 )
 
 // TestSameAsKubelet draws pods with every field that the builders read, and

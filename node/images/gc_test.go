@@ -11,6 +11,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/node/cri/critest"
+	_ "whylet.dev/whylet/test/fixedseed"
 )
 
 func TestToFree(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/health"
+	_ "whylet.dev/whylet/test/fixedseed"
 )
 
 var day = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)

@@ -11,6 +11,8 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
 	"pgregory.net/rapid"
+
+	_ "whylet.dev/whylet/test/fixedseed"
 )
 
 // mountsOf asks for the mounts of the pod's first container.

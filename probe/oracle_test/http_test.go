@@ -15,6 +15,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/probe"
+	_ "whylet.dev/whylet/test/fixedseed"
 )
 
 // script is how a server behaves on each connection.

@@ -8,6 +8,8 @@ import (
 
 	taskapi "github.com/containerd/containerd/api/runtime/task/v3"
 	"pgregory.net/rapid"
+
+	_ "whylet.dev/whylet/test/fixedseed"
 )
 
 // fakeTasks is a task service that always does as told, or fails.
