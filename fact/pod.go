@@ -119,6 +119,17 @@ type EvictionNeeded struct {
 // another attempt.
 type ReferenceChanged struct{}
 
+// ConfigChanged says that a ConfigMap or Secret which the pod refers to has other
+// contents than before. Its values are not kept.
+type ConfigChanged struct {
+	Object string `json:"object"` // ConfigMap or Secret
+	Name   string `json:"name"`
+	// By is the field manager that made the change, where managed fields say so.
+	By string `json:"by,omitempty"`
+	// Keys are those that were added, changed or removed, sorted, bounded.
+	Keys []string `json:"keys,omitempty"`
+}
+
 // TimePassed is the tick of the pod's clock: written only when it led to a
 // decision, so that a replay sees the same time pass.
 type TimePassed struct{}
@@ -156,3 +167,6 @@ func (ResizeFailed) observed()     {}
 func (EvictionNeeded) observed()   {}
 func (TimePassed) observed()       {}
 func (ReferenceChanged) observed() {}
+
+func (ConfigChanged) Kind() Kind { return "ConfigChanged" }
+func (ConfigChanged) observed()  {}

@@ -14,7 +14,7 @@ import (
 var bodies = index(
 	SpecSeen{}, ConditionsSeen{}, DeletionSeen{}, Admitted{}, Refused{}, AdoptedStatus{},
 	SetUpDone{}, SetUpFailed{}, SandboxLost{}, TornDown{}, ObjectGone{}, Resized{}, ResizeFailed{},
-	EvictionNeeded{}, ReferenceChanged{}, TimePassed{},
+	EvictionNeeded{}, ReferenceChanged{}, ConfigChanged{}, TimePassed{},
 	ImagePulling{}, ImageReady{}, ImageFailed{}, Created{}, Started{}, StartFailed{}, Exited{},
 	HookRan{}, KillFailed{}, Removed{},
 	Probed{}, AskedAgain{}, ProcessEnded{}, Signalled{},

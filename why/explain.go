@@ -20,6 +20,9 @@ type Options struct {
 	Since time.Time
 	// Container asks about one container; empty: all.
 	Container string
+	// Alone is set when the cluster has no other node: what this one did not see of
+	// other pods did not happen.
+	Alone bool
 	// Policy is the node's, for a history without a checkpoint.
 	Policy health.Policy
 	// Journal says what the history covers.
@@ -34,7 +37,7 @@ func Explain(h *History, o Options) Answer {
 		Subject: Subject{Kind: "Pod", Namespace: h.Pod.Namespace, Name: h.Pod.Name, UID: h.Pod.UID},
 	}
 	a.Journal.Gaps = append(a.Journal.Gaps, h.gaps()...)
-	h.now, h.asked, h.policy = o.Now, o.Container, o.Policy
+	h.now, h.asked, h.policy, h.alone = o.Now, o.Container, o.Policy, o.Alone
 	for _, t := range h.troubles() {
 		if !o.wants(t.Symptom) {
 			continue

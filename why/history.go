@@ -25,12 +25,17 @@ type History struct {
 	// the node in the same time.
 	Neighbours []fact.Fact
 
+	// Kin are the SpecSeen facts of other pods of the same namespace around this
+	// one's deletion: who came in its place.
+	Kin []fact.Fact
+
 	runs map[string][]*Run
 	byID map[fact.ID]int
 
 	// Of the question at hand.
 	now    time.Time
 	asked  string // the container
+	alone  bool   // there is no other node
 	policy health.Policy
 }
 

@@ -94,6 +94,8 @@ func describePlain(b fact.Body) (string, map[string]any) {
 	switch b := b.(type) {
 	case fact.SpecSeen:
 		return "the pod's spec was seen" + byWhom(b.By), values("by", b.By, "source", b.Source)
+	case fact.ConfigChanged:
+		return fmt.Sprintf("%s %s was changed", b.Object, b.Name) + byWhom(b.By), values("object", b.Object, "name", b.Name, "by", b.By, "keys", b.Keys)
 	case fact.DeletionSeen:
 		return deletionWords(b), values("by", b.By, "graceSeconds", b.GraceSeconds, "gone", b.Gone, "reason", b.Reason)
 	case fact.Refused:

@@ -55,7 +55,7 @@ func (h *History) unreadySpell(run *Run, newest bool) (trouble, bool) {
 	}
 	p := newProbing(h, run, kind, decisive)
 	still := over == nil && newest && run.Exit == nil
-	if !still && !(over != nil && countsAfterwards(began, over, run, p)) {
+	if !still && !(over != nil && countsAfterwards(began, over, run, p) && !passed(run, began, over)) {
 		return trouble{}, false
 	}
 	s := Symptom{Kind: NotReady, Container: run.Container, Count: 1, First: began.Seen, Last: h.now}
@@ -96,6 +96,16 @@ func countsAfterwards(began, over *fact.Fact, run *Run, p *probing) bool {
 	}
 	said := failuresBetween(run, p.kind, began, over)
 	return p.spec != nil && len(said) >= int(p.spec.FailureThreshold) && (p.mode == answered || p.mode == exitCode || p.mode == silent)
+}
+
+// briefly is how long a container may have been unready without a word, once the
+// run that it was in has ended: the end is what matters then.
+const briefly = time.Minute
+
+// passed says whether a time without readiness went by in a run that ended later
+// for another reason.
+func passed(run *Run, began, over *fact.Fact) bool {
+	return run.Exit != nil && over.Seen.Sub(began.Seen) < briefly
 }
 
 // explainUnready says why a container that runs is not ready.
@@ -258,29 +268,6 @@ func (h *History) deletion() (*fact.Fact, fact.DeletionSeen, bool) {
 		b.By, b.Reason, b.Gone = cmp.Or(b.By, o.By), cmp.Or(b.Reason, o.Reason), b.Gone || o.Gone
 	}
 	return all[0], b, true
-}
-
-// deletionFinding says who wanted the pod gone.
-func (h *History) deletionFinding() finding {
-	f := finding{cause: Deleted, rule: "deletion", weight: strong, text: "The pod was deleted; by whom is not known: deletions leave no trace in the object."}
-	at, b, ok := h.deletion()
-	if !ok {
-		return f
-	}
-	f.chain = links(at)
-	target := conditionOf(h.foreign(), v1.DisruptionTarget)
-	switch {
-	case b.Reason == "Preempted" || target != nil && target.Reason == v1.PodReasonPreemptionByScheduler:
-		f.cause, f.text = Preempted, "The scheduler deleted the pod to make room for one of higher priority."
-	case target != nil && target.Reason == "DeletionByTaintManager":
-		f.cause, f.text = NodeLost, "The pod was deleted because its node had a taint that it does not tolerate: "+brief(target.Message, kept)
-	case target != nil:
-		f.text = "The pod was deleted to disturb it on purpose: " + brief(target.Message, kept)
-	case b.By != "":
-		f.text = fmt.Sprintf("The pod was deleted; the last to change its object was %s.", b.By)
-	}
-	f.fixes = []Fix{h.inspect("see what its controller did", h.kubectl("get events --sort-by=.lastTimestamp"))}
-	return f
 }
 
 // foreign are the newest conditions that others set.

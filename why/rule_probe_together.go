@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"whylet.dev/whylet/fact"
 )
@@ -12,8 +13,8 @@ import (
 var probeTogetherRules = []rule[*probing]{
 	{
 		name: "probe-dependency", causes: []Cause{DependencyDown},
-		needs:   "pods with the same probe that had been well and began to fail within a period, in the same way",
-		against: "",
+		needs:   "two other pods with the same probe, started at another time than this one, that began to fail within a period and in the same way",
+		against: "one such pod, or pods of the same age: an application that fails a while after its start does so in all replicas, so the evidence cannot tell",
 		judge:   probeDependency,
 	},
 }
@@ -22,6 +23,9 @@ var probeTogetherRules = []rule[*probing]{
 // made them fail.
 const together = 1 // periods
 
+// sameAge is how close the starts of pods lie that count as started together.
+const sameAge = 15 * time.Second
+
 // probeDependency: the probe tests something else, which is down: pods that have
 // the same probe and had been well began to fail at the same time and in the same way.
 func probeDependency(p *probing) *finding {
@@ -29,33 +33,61 @@ func probeDependency(p *probing) *finding {
 	if ev == nil || len(p.before) == 0 || p.mode != answered && p.mode != exitCode && p.mode != commandLate {
 		return nil
 	}
-	pods := map[fact.Pod]*fact.Fact{}
+	first := p.h.neighboursFailures()
+	var names []string
+	independent := 0
 	for i := range p.h.Neighbours {
 		f := &p.h.Neighbours[i]
 		b := of[fact.Probed](f)
-		if !bad(b) || b.Evidence == nil || modeOf(b) != p.mode || b.Evidence.Status != ev.Status || pathOf(b.Evidence.Target) != pathOf(ev.Target) || b.Evidence.Output != ev.Output {
+		if first[f.Pod] != f || b.Evidence == nil || modeOf(b) != p.mode || b.Evidence.Status != ev.Status || pathOf(b.Evidence.Target) != pathOf(ev.Target) || b.Evidence.Output != ev.Output {
 			continue
 		}
 		if f.When().Sub(p.from).Abs() > together*p.period() {
 			continue
 		}
-		pods[f.Pod] = f
+		names = append(names, f.Pod.String())
+		if p.otherAge(f) {
+			independent++
+		}
 	}
-	if len(pods) == 0 {
+	if len(names) == 0 {
 		return nil
 	}
 	f := &finding{cause: DependencyDown, weight: fair, chain: p.chain()}
-	var names []string
-	for pod := range pods {
-		names = append(names, pod.String())
-	}
 	slices.Sort(names)
-	if len(pods) > 1 {
+	if independent > 1 {
 		f.weight = strong
 	}
-	f.text = fmt.Sprintf("What %s depends on is down: %s began to fail in the same way at the same time (%s).", p.what(), plural(len(pods), "other pod"), brief(strings.Join(names, ", "), 120))
+	f.text = fmt.Sprintf("What %s depends on is down: %s began to fail in the same way at the same time (%s).", p.what(), plural(len(names), "other pod"), brief(strings.Join(names, ", "), 120))
 	f.fixes = []Fix{p.h.specFix("probe only the container itself, so that an outage elsewhere does not restart or remove it"), p.h.inspect("see what the pods have in common", "kubectl get pods -A -o wide")}
 	return f
+}
+
+// neighboursFailures are the first failed attempts that are known of other pods.
+func (h *History) neighboursFailures() map[fact.Pod]*fact.Fact {
+	first := map[fact.Pod]*fact.Fact{}
+	for i := range h.Neighbours {
+		f := &h.Neighbours[i]
+		if b, ok := f.Body.(fact.Probed); ok && bad(b) && (first[f.Pod] == nil || f.When().Before(first[f.Pod].When())) {
+			first[f.Pod] = f
+		}
+	}
+	return first
+}
+
+// otherAge says whether a neighbour is known to have started at another time.
+func (p *probing) otherAge(failed *fact.Fact) bool {
+	if p.run.Started == nil {
+		return false
+	}
+	var start time.Time
+	for i := range p.h.Neighbours {
+		f := &p.h.Neighbours[i]
+		if _, ok := f.Body.(fact.Started); ok && f.Pod == failed.Pod && f.Container == failed.Container && f.When().Before(failed.When()) && f.When().After(start) {
+			start = f.When()
+		}
+	}
+	return !start.IsZero() && start.Sub(p.run.Started.When()).Abs() > sameAge
 }
 
 // pathOf is a probe's target without the address of its pod.

@@ -2,27 +2,184 @@ package why
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"time"
+
+	"whylet.dev/whylet/fact"
 )
 
-// roomRules are about what there was no room for.
+// roomRules are about what there was no room for: on a disk, or for processes.
 var roomRules = []rule[ending]{
 	{
 		name: "disk-full-said", causes: []Cause{DiskFull},
-		needs:   "\"no space left on device\" among the last words of a process that ended with an error",
+		needs:   "ENOSPC or EDQUOT among the last words of a process that ended with an error",
 		against: "exit code 0",
 		judge:   diskFullSaid,
 	},
+	{
+		name: "process-limit-hit", causes: []Cause{ProcessLimit},
+		needs:   "a process that could not fork, by its last words, or an end with an error while the number of tasks was at the pids limit",
+		against: "exit code 0; a number of tasks below the limit",
+		judge:   processLimitHit,
+	},
+}
+
+// probeRoomRules are the same for probes.
+var probeRoomRules = []rule[*probing]{
+	{
+		name: "probe-disk-full", causes: []Cause{DiskFull},
+		needs:   "ENOSPC or EDQUOT in what the application or the probe's command answered",
+		against: "",
+		judge:   probeDiskFull,
+	},
+	{
+		name: "probe-process-limit", causes: []Cause{ProcessLimit},
+		needs:   "EAGAIN of a fork in what the probe's command or the runtime said, or tasks at the pids limit while the attempts failed",
+		against: "a number of tasks below the limit",
+		judge:   probeProcessLimit,
+	},
+}
+
+// startRoomRules are the same for containers that do not start.
+var startRoomRules = []rule[notStarted]{
+	{
+		name: "start-disk-full", causes: []Cause{DiskFull},
+		needs:   "ENOSPC or EDQUOT in the words of the runtime",
+		against: "",
+		judge: func(c notStarted) *finding {
+			if !noSpace(c.message) {
+				return nil
+			}
+			return &finding{
+				cause: DiskFull, weight: certain, chain: c.chain(),
+				text:  fmt.Sprintf("Container %s does not start because a disk of the node is full: %s.", c.run.Container, brief(c.message, kept)),
+				fixes: []Fix{c.h.inspect("see what fills the node's disks", "df -h; df -i   # on the node")},
+			}
+		},
+	},
+	{
+		name: "start-process-limit", causes: []Cause{ProcessLimit},
+		needs:   "EAGAIN of a fork in the words of the runtime",
+		against: "",
+		judge: func(c notStarted) *finding {
+			if !noFork(c.message) {
+				return nil
+			}
+			return &finding{
+				cause: ProcessLimit, weight: certain, chain: c.chain(),
+				text:  fmt.Sprintf("Container %s does not start because no more processes are allowed: %s.", c.run.Container, brief(c.message, kept)),
+				fixes: []Fix{c.h.inspect("see how many there are", "cat /proc/loadavg; sysctl kernel.pid_max kernel.threads-max   # on the node")},
+			}
+		},
+	},
+}
+
+// noSpace: the C library's words for ENOSPC and EDQUOT (strerror(3)); Go and Java
+// pass them on.
+func noSpace(text string) bool {
+	text = strings.ToLower(text)
+	return strings.Contains(text, "no space left on device") || strings.Contains(text, "disk quota exceeded")
+}
+
+// noFork: what shells, the C library, Java and Go say when fork or clone gave EAGAIN.
+func noFork(text string) bool {
+	text = strings.ToLower(text)
+	for _, words := range []string{"can't fork", "cannot fork", "fork failed", "failed to create new os thread", "unable to create native thread", "unable to create new native thread"} {
+		if strings.Contains(text, words) {
+			return true
+		}
+	}
+	return strings.Contains(text, "resource temporarily unavailable") &&
+		(strings.Contains(text, "fork") || strings.Contains(text, "clone") || strings.Contains(text, "thread") || strings.Contains(text, "exec"))
 }
 
 // diskFullSaid: the application's last words are ENOSPC's.
 func diskFullSaid(e ending) *finding {
-	if e.exit.ExitCode == 0 || !strings.Contains(strings.ToLower(e.exit.Message), "no space left on device") {
+	if e.exit.ExitCode == 0 || !noSpace(e.exit.Message) {
 		return nil
 	}
 	return &finding{
 		cause: DiskFull, weight: strong, chain: e.chain(),
 		text:  fmt.Sprintf("Container %s ended%s because it could not write: %s.", e.run.Container, e.after(), brief(e.exit.Message, kept)),
-		fixes: []Fix{e.h.inspect("see what fills its file systems", e.h.exec(e.run.Container, "df -h"))},
+		fixes: []Fix{e.h.inspect("see what fills its file systems", e.h.exec(e.run.Container, "df -h")), e.h.specFix("write less, clean up, or give the volume more room")},
 	}
+}
+
+// processLimitHit: it could not fork, and ended.
+func processLimitHit(e ending) *finding {
+	if e.exit.ExitCode == 0 || e.exit.Vanished || e.exit.Signal == 9 || e.exit.MainOOMKilled {
+		return nil
+	}
+	full := e.run.atPIDLimit(e.at.Add(-time.Minute), e.at)
+	if full == nil && !noFork(e.exit.Message) {
+		return nil
+	}
+	f := &finding{cause: ProcessLimit, weight: strong, chain: e.chain(full), fixes: e.h.pidFixes(e.run)}
+	f.text = fmt.Sprintf("Container %s ended%s with exit code %d because it could not start another process%s%s.", e.run.Container, e.after(), e.exit.ExitCode, pidWords(full), colon(e.exit.Message))
+	return f
+}
+
+// atPIDLimit is the newest sample of that time with as many tasks as are allowed.
+func (r *Run) atPIDLimit(from, until time.Time) *fact.Fact {
+	for _, f := range slices.Backward(r.Samples) {
+		b := of[fact.Sampled](f)
+		if b.PIDLimit > 0 && b.PIDs >= b.PIDLimit && !f.Seen.Before(from) && !f.Seen.After(until) {
+			return f
+		}
+	}
+	return nil
+}
+
+func pidWords(sample *fact.Fact) string {
+	if sample == nil {
+		return ""
+	}
+	b := of[fact.Sampled](sample)
+	return fmt.Sprintf(": it had %d of the %d tasks that it may have", b.PIDs, b.PIDLimit)
+}
+
+func (h *History) pidFixes(run *Run) []Fix {
+	return []Fix{
+		h.inspect("see which processes it has, and whether they pile up", h.exec(run.Container, "ps")),
+		h.specFix("have the application reap its children and bound its threads; the node's pids limit is the same for all pods"),
+	}
+}
+
+// probeDiskFull: the answer says that a disk is full.
+func probeDiskFull(p *probing) *finding {
+	ev := p.last.Evidence
+	if ev == nil || !noSpace(ev.Output) && !noSpace(p.last.Message) {
+		return nil
+	}
+	return &finding{
+		cause: DiskFull, weight: strong, chain: p.chain(),
+		text:  fmt.Sprintf("Container %s cannot write: %s failed, saying %q.", p.run.Container, p.what(), brief(firstOf(ev.Output, p.last.Message), 100)),
+		fixes: []Fix{p.h.inspect("see what fills its file systems", p.h.exec(p.run.Container, "df -h")), p.h.specFix("write less, clean up, or give the volume more room")},
+	}
+}
+
+// probeProcessLimit: no process could be started any more.
+func probeProcessLimit(p *probing) *finding {
+	ev := p.last.Evidence
+	full := p.run.atPIDLimit(p.from.Add(-p.period()), p.until.Add(p.period()))
+	said := noFork(p.last.Message) || ev != nil && noFork(ev.Output)
+	if full == nil && !said || p.mode == refused && len(p.before) == 0 {
+		return nil
+	}
+	f := &finding{cause: ProcessLimit, weight: strong, chain: p.chain(full), fixes: p.h.pidFixes(p.run)}
+	if full != nil && said {
+		f.weight = certain
+	}
+	f.text = fmt.Sprintf("Container %s cannot start another process%s; so %s fails.", p.run.Container, pidWords(full), p.what())
+	return f
+}
+
+func firstOf(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
 }

@@ -16,6 +16,8 @@ func Rules() []Rule {
 	all := append(rulesOf(exitRules), rulesOf(probeRules)...)
 	all = append(all, rulesOf(startRules)...)
 	all = append(all, rulesOf(imageRules)...)
+	all = append(all, rulesOf(startRoomRules)...)
+	all = append(all, rulesOf(deletedRules)...)
 	return append(append(all, plainRules...), decided...)
 }
 
@@ -37,7 +39,6 @@ var plainRules = []Rule{
 	{"no-selector", []Cause{None}, "a Service without a selector", ""},
 	{"not-asked-yet", []Cause{None}, "a container that is not ready, and a probe without any attempt in this run", ""},
 	{"done", []Cause{RestartPolicy}, "exit code 0 of its own in a pod that Succeeded", "a kill by the node"},
-	{"deletion", []Cause{Deleted, Preempted, NodeLost}, "the deletion of the object; the DisruptionTarget condition says preemption or a taint", ""},
 	{"init-ended", []Cause{InitFailed}, "an init container that ended with an error, for a reason that is not known", ""},
 	{"init-still-runs", []Cause{InitWaiting}, "an init container that was started and has not ended", ""},
 	{"scheduler-message", []Cause{SchedulingGate, VolumeUnbound, InsufficientResources, NoMatchingNode}, "the scheduler's own words in the condition PodScheduled", "words that are not known here"},
@@ -51,7 +52,7 @@ var plainRules = []Rule{
 var decided = []Rule{
 	{"", []Cause{HookFailed}, "the hook's failure, on which the kill rests", ""},
 	{"", []Cause{SandboxFailed}, "the sandbox's loss, on which the kill rests, or its set-up that failed", "a reboot"},
-	{"", []Cause{VolumeFailed, ConfigMissing, RuntimeFailed}, "the set-up of the pod that failed, and its stage", ""},
+	{"", []Cause{VolumeFailed, ConfigMissing, RuntimeFailed, DiskFull}, "the set-up of the pod that failed, and its stage", ""},
 	{"", []Cause{SiblingNotReady, MeshSidecarNotReady}, "the pod's condition Ready, and containers that are ready while another, or the mesh's sidecar, is not", ""},
 	{"", []Cause{ReadinessGate}, "the pod's condition Ready with all containers ready", ""},
 	{"", []Cause{RestartPolicy}, "a kill that a restart rule of the pod asked for", ""},

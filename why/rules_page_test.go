@@ -60,11 +60,6 @@ func ruleTable() string {
 	return w.String()
 }
 
-// withoutRule are the causes that nothing finds yet.
-var withoutRule = []Cause{
-	ProcessLimit, ConfigChanged, RolledOut, ScaledDown, MeshNotRewritten, MeshSidecarNotReady,
-}
-
 // Every cause has a rule, and every rule says what it needs.
 func TestEveryCauseHasARule(t *testing.T) {
 	seen := map[string]bool{}
@@ -76,7 +71,7 @@ func TestEveryCauseHasARule(t *testing.T) {
 	}
 	for _, c := range Causes {
 		has := slices.ContainsFunc(Rules(), func(r Rule) bool { return slices.Contains(r.Causes, c) })
-		if !has && c != CauseUnknown && !slices.Contains(withoutRule, c) {
+		if !has && c != CauseUnknown {
 			t.Errorf("no rule finds %s", c)
 		}
 	}

@@ -320,11 +320,22 @@ func TestProbes(t *testing.T) {
 		},
 		{name: "several pods at once", cause: DependencyDown, tale: func(s *tale) {
 			worked(s)
-			for _, n := range []string{"a", "b"} {
-				b := status(fact.Liveness, 500, "db down")
-				s.near = append(s.near, fact.Fact{ID: 1, Seen: s.now, At: s.now, Pod: fact.Pod{Name: n, UID: "x"}, Body: b})
-			}
-			s.near[1].Pod.UID = "y"
+			s.neighbours(status(fact.Liveness, 500, "db down"), time.Hour, 2*time.Hour)
+			fail(s, status(fact.Liveness, 500, "db down"))
+		}},
+		{name: "replicas of the same age: a fault of all, or of what they need", cause: CauseUnknown, says: "dependency-down", tale: func(s *tale) {
+			worked(s)
+			s.neighbours(status(fact.Liveness, 500, "db down"), 6*time.Second, 6*time.Second)
+			fail(s, status(fact.Liveness, 500, "db down"))
+		}},
+		{name: "one other pod: not told apart", cause: CauseUnknown, tale: func(s *tale) {
+			worked(s)
+			s.neighbours(status(fact.Liveness, 500, "db down"), time.Hour)
+			fail(s, status(fact.Liveness, 500, "db down"))
+		}},
+		{name: "another pod fails otherwise", cause: AppUnhealthy, tale: func(s *tale) {
+			worked(s)
+			s.neighbours(status(fact.Liveness, 404, ""), time.Hour, 2*time.Hour)
 			fail(s, status(fact.Liveness, 500, "db down"))
 		}},
 	} {

@@ -2,6 +2,7 @@ package why
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,7 +81,7 @@ func (h *History) explainStart(run *Run, failed *fact.Fact, id string) Verdict {
 		c.reason, c.message = b.Reason, b.Message
 		rules = imageRules
 	}
-	best, rest := judge(rules, c)
+	best, rest := judge(slices.Concat(rules, startRoomRules), c)
 	if best != nil {
 		return best.verdict(id, run.Container, rest)
 	}
@@ -249,6 +250,9 @@ func (h *History) explainSetUp(failed *fact.Fact, id string) Verdict {
 	f := finding{weight: strong, certainty: Recorded, chain: notStarted{h: h, fact: failed}.chain()}
 	message := brief(b.Message, 200)
 	switch {
+	case noSpace(b.Message):
+		f.cause, f.text = DiskFull, fmt.Sprintf("The pod cannot be set up because a disk of the node is full: %s.", message)
+		f.fixes = []Fix{h.inspect("see what fills the node's disks", "df -h; df -i   # on the node")}
 	case b.Stage == "sandbox":
 		f.cause, f.text = SandboxFailed, fmt.Sprintf("The pod's sandbox or network could not be made: %s.", message)
 		f.fixes = []Fix{h.inspect("see how the node is", "whylet status")}
@@ -273,7 +277,7 @@ func (h *History) objectIsMissing(message string) bool {
 
 // initTroubles are those of a container that has to end before others start.
 func (h *History) initTroubles(name string, ends []*Run, status v1.PodStatus) []trouble {
-	if run := h.Last(name); run.Started != nil && run.Exit == nil && !final(status.Phase) {
+	if run := h.Last(name); run.Started != nil && run.Exit == nil && !final(status.Phase) && !h.triesAgain(run, ends) {
 		since := run.Started.When()
 		text := fmt.Sprintf("the pod waits for init container %s, since %s", name, span(max(h.now.Sub(since), 0)))
 		return []trouble{{
@@ -298,6 +302,19 @@ func (h *History) initTroubles(name string, ends []*Run, status v1.PodStatus) []
 		Symptom{Kind: NotStarting, Container: name, Count: bad, First: ends[0].Exit.When(), Last: last.Exit.When(), Text: fmt.Sprintf("init container %s failed %s, and the others wait for it", name, times(bad))},
 		func(id string) Verdict { return h.initFailed(last, id) },
 	}}
+}
+
+// triesAgain says whether an init container that runs has failed before and has
+// not run for longer than then: it is about to fail once more, as far as anyone
+// can tell.
+func (h *History) triesAgain(run *Run, ends []*Run) bool {
+	var longest time.Duration
+	for _, r := range ends {
+		if e := newEnding(h, r); e.exit.ExitCode != 0 {
+			longest = max(longest, e.lasted(), time.Second)
+		}
+	}
+	return h.now.Sub(run.Started.When()) <= 2*longest
 }
 
 // initFailed is the verdict on the end of an init container: why it ended stays

@@ -251,7 +251,7 @@ func (h *History) explainEnds(ends []*Run, id string) Verdict {
 	var order []Cause
 	for _, r := range slices.Backward(ends[max(0, len(ends)-20) : len(ends)-1]) {
 		e := explainExit(h, r, id)
-		if e.Cause == v.Cause || e.Cause == CauseUnknown {
+		if e.Cause == v.Cause || e.Cause == CauseUnknown || sameFamily(e.Cause, v.Cause) {
 			continue
 		}
 		if other[e.Cause] == nil {
@@ -267,6 +267,13 @@ func (h *History) explainEnds(ends []*Run, id string) Verdict {
 		v.RuledOut = append(v.RuledOut, note)
 	}
 	return v
+}
+
+// sameFamily says whether two causes differ only in how much was seen: an OOM
+// kill whose table of processes was lost reads as the container's limit, where the
+// next one shows what filled it.
+func sameFamily(a, b Cause) bool {
+	return slices.Contains(oomCauses, a) && slices.Contains(oomCauses, b)
 }
 
 // noise are failed probe attempts that never reached their threshold: loud in

@@ -26,6 +26,7 @@ type api struct {
 	client  kubernetes.Interface
 	options *whyOptions
 	space   string // "" for every namespace
+	nodes   *int   // how many there are, once somebody asked; 0: not known
 }
 
 // cluster finds the API server as kubectl does; where nothing is said at all, it
@@ -146,6 +147,9 @@ func (c *api) ask(ctx context.Context, node, name, uid string, into any) error {
 	defer cancel()
 	r := c.client.CoreV1().RESTClient().Get().Resource("nodes").Name(node).SubResource("proxy").Suffix("why").
 		Param("namespace", c.space).Param("name", name).Param("uid", uid).Param("container", c.options.container)
+	if c.alone(ctx) {
+		r = r.Param("alone", "true")
+	}
 	if c.options.since > 0 {
 		r = r.Param("since", c.options.since.String())
 	}
@@ -157,6 +161,17 @@ func (c *api) ask(ctx context.Context, node, name, uid string, into any) error {
 		return fmt.Errorf("the answer of node %s is not understood: %w", node, err)
 	}
 	return nil
+}
+
+// alone says whether the cluster has one node only; false where that is not told.
+func (c *api) alone(ctx context.Context) bool {
+	if c.nodes == nil {
+		c.nodes = new(int)
+		if list, err := c.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{Limit: 2}); err == nil {
+			*c.nodes = len(list.Items)
+		}
+	}
+	return *c.nodes == 1
 }
 
 // said puts a node's own words into the error that the client made of them.

@@ -118,9 +118,15 @@ func answer(s journal.Source, span journal.PodSpan, o why.Options) (why.Answer, 
 	if err != nil {
 		return why.Answer{}, err
 	}
+	kin, err := kin(s, span.Pod, facts)
+	if err != nil {
+		return why.Answer{}, err
+	}
 	o.Journal.From = span.First
 	o.Journal.Complete = len(facts) > 0 && facts[0].Body.Kind() == (fact.SpecSeen{}).Kind()
-	return why.Explain(why.NewHistory(span.Pod, facts, node, neighbours), o), nil
+	h := why.NewHistory(span.Pod, facts, node, neighbours)
+	h.Kin = kin
+	return why.Explain(h, o), nil
 }
 
 func collect(s journal.Source, q journal.Query) ([]fact.Fact, error) {
@@ -145,9 +151,50 @@ func neighbours(s journal.Source, pod fact.Pod, facts []fact.Fact) ([]fact.Fact,
 		return nil, nil
 	}
 	all, err := collect(s, journal.Query{Kinds: []fact.Kind{fact.Probed{}.Kind()}, From: began.Add(-aside), To: began.Add(aside)})
-	return slices.DeleteFunc(all, func(f fact.Fact) bool {
+	if err != nil {
+		return nil, err
+	}
+	failed := slices.DeleteFunc(all, func(f fact.Fact) bool {
 		b, ok := f.Body.(fact.Probed)
 		return f.Pod.UID == pod.UID || !ok || b.Verdict != fact.Failure
+	})
+	seen := map[fact.Pod]bool{}
+	near := slices.Clone(failed)
+	for _, f := range failed {
+		if seen[f.Pod] || len(seen) == mostNeighbours {
+			continue
+		}
+		seen[f.Pod] = true
+		starts, err := collect(s, journal.Query{UID: f.Pod.UID, Kinds: []fact.Kind{fact.Started{}.Kind()}})
+		if err != nil {
+			return nil, err
+		}
+		near = append(near, starts...)
+	}
+	return near, nil
+}
+
+// mostNeighbours is how many other pods are asked how old they are.
+const mostNeighbours = 8
+
+// before and after are how long around a pod's deletion the pods that came are looked
+// at, for one that took its place.
+const before, after = 15 * time.Minute, 2 * time.Minute
+
+// kin are the first sights of other pods of the namespace around this one's
+// deletion; nil where it was not deleted.
+func kin(s journal.Source, pod fact.Pod, facts []fact.Fact) ([]fact.Fact, error) {
+	i := slices.IndexFunc(facts, func(f fact.Fact) bool { _, ok := f.Body.(fact.DeletionSeen); return ok })
+	if i < 0 {
+		return nil, nil
+	}
+	at := facts[i].Seen
+	all, err := collect(s, journal.Query{Kinds: []fact.Kind{fact.SpecSeen{}.Kind()}, From: at.Add(-before), To: at.Add(after)})
+	first := map[fact.Pod]bool{}
+	return slices.DeleteFunc(all, func(f fact.Fact) bool {
+		known := first[f.Pod]
+		first[f.Pod] = true
+		return known || f.Pod.Namespace != pod.Namespace || f.Pod.UID == pod.UID
 	}), err
 }
 

@@ -31,7 +31,8 @@ func NewList(items []why.Answer) List {
 	return List{APIVersion: why.APIVersion, Kind: ListKind, Items: items}
 }
 
-// Handler answers GET ?namespace=&name=&container=&since= from a journal: with an
+// Handler answers GET ?namespace=&name=&container=&since=&alone= from a journal (alone
+// says that the cluster has no other node): with an
 // Answer about the pod, with an AnswerList when no name is given, with 404 when
 // nothing is known of it, and with 400 when the question makes no sense. Who may
 // ask is for the server around it. It may be used from many goroutines.
@@ -76,6 +77,7 @@ func question(r *http.Request) (Question, error) {
 	}
 	q.Now = time.Now().UTC()
 	q.Container = v.Get("container")
+	q.Alone = v.Get("alone") == "true"
 	if since := v.Get("since"); since != "" {
 		d, err := time.ParseDuration(since)
 		if err != nil || d < 0 {

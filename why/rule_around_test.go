@@ -1,0 +1,226 @@
+package why
+
+import (
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"whylet.dev/whylet/fact"
+)
+
+// What there was no room for.
+func TestRoom(t *testing.T) {
+	full := fact.Sampled{PIDs: 64, PIDLimit: 64}
+	code := 1
+	for _, q := range []question{
+		{name: "a full disk, by its last words", cause: DiskFull, tale: func(s *tale) {
+			s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true, Message: "write /data/wal: No space left on device"})
+		}},
+		{name: "a quota, by the probe's answer", pod: web(), cause: DiskFull, tale: func(s *tale) {
+			s.probe("app", 3, good(fact.Liveness, time.Millisecond))
+			s.probe("app", 3, status(fact.Liveness, 500, "cannot store session: disk quota exceeded"))
+		}},
+		{name: "it could not fork, by its last words", cause: ProcessLimit, tale: func(s *tale) {
+			s.exit("app", fact.Exited{ExitCode: 2, OOMKnown: true, Message: "sh: can't fork: Resource temporarily unavailable"})
+		}},
+		{name: "at its pids limit", cause: ProcessLimit, says: "64 of the 64", tale: func(s *tale) {
+			s.in("app", full)
+			s.exit("app", fact.Exited{ExitCode: 2, OOMKnown: true})
+		}},
+		{name: "at its pids limit long ago", cause: AppExitError, tale: func(s *tale) {
+			s.in("app", full)
+			s.wait(time.Hour)
+			s.exit("app", fact.Exited{ExitCode: 2, OOMKnown: true})
+		}},
+		{name: "the probe's command could not be started", pod: web(), cause: ProcessLimit, tale: func(s *tale) {
+			s.probe("app", 3, good(fact.Liveness, time.Millisecond))
+			s.in("app", full)
+			s.probe("app", 3, attempt(fact.Liveness, fact.Evidence{Handler: "exec", Target: "check", ExitCode: &code, Output: "sh: can't fork: Resource temporarily unavailable"}))
+		}},
+		{name: "resources of another kind", cause: AppExitError, tale: func(s *tale) {
+			s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true, Message: "recv: Resource temporarily unavailable"})
+		}},
+	} {
+		q.symptom = Restarted
+		if q.pod == nil {
+			q.pod = web(silentProbe)
+		}
+		t.Run(q.name, q.run)
+	}
+}
+
+// What was changed before it failed.
+func TestConfigChanged(t *testing.T) {
+	settings := fact.ConfigChanged{Object: "ConfigMap", Name: "settings", By: "kubectl-edit", Keys: []string{"app.conf"}}
+	crash := fact.Exited{ExitCode: 1, OOMKnown: true}
+	for _, q := range []question{
+		{name: "it ended soon after", cause: ConfigChanged, says: "ConfigMap settings was changed (app.conf) (kubectl-edit)", contributing: []Cause{AppExitError}, tale: func(s *tale) {
+			s.wait(10 * time.Minute)
+			s.see("", 0, settings)
+			s.wait(time.Minute)
+			s.exit("app", crash)
+		}},
+		{name: "and again and again since", cause: ConfigChanged, tale: func(s *tale) {
+			s.wait(10 * time.Minute)
+			s.see("", 0, settings)
+			s.wait(time.Minute)
+			for range 3 {
+				s.exit("app", crash)
+				s.wait(45 * time.Second)
+			}
+			s.exit("app", crash)
+		}},
+		{name: "it ended long after", cause: AppExitError, tale: func(s *tale) {
+			s.wait(10 * time.Minute)
+			s.see("", 0, settings)
+			s.wait(time.Hour)
+			s.exit("app", crash)
+		}},
+		{name: "it had ended before, too", cause: AppExitError, tale: func(s *tale) {
+			s.exit("app", crash)
+			s.wait(10 * time.Second)
+			s.see("", 0, settings)
+			s.wait(10 * time.Second)
+			s.exit("app", crash)
+		}},
+		{name: "memory explains it better", cause: MemoryLimit, tale: func(s *tale) {
+			s.wait(10 * time.Minute)
+			s.see("", 0, settings)
+			s.in("app", oomOfMain)
+			s.exit("app", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 1, MainOOMKilled: true})
+		}},
+		{name: "the application says no since then", pod: web(), cause: ConfigChanged, tale: func(s *tale) {
+			s.probe("app", 60, good(fact.Liveness, time.Millisecond))
+			s.see("", 0, settings)
+			s.probe("app", 20, good(fact.Liveness, time.Millisecond))
+			s.probe("app", 3, status(fact.Liveness, 500, "bad config"))
+		}},
+		{name: "it had said no before", pod: web(), cause: AppUnhealthy, tale: func(s *tale) {
+			s.probe("app", 60, good(fact.Liveness, time.Millisecond))
+			s.probe("app", 2, status(fact.Liveness, 500, "bad"))
+			s.probe("app", 2, good(fact.Liveness, time.Millisecond))
+			s.see("", 0, settings)
+			s.probe("app", 3, status(fact.Liveness, 500, "bad"))
+		}},
+	} {
+		q.symptom = Restarted
+		if q.pod == nil {
+			q.pod = web(silentProbe)
+		}
+		t.Run(q.name, q.run)
+	}
+}
+
+// owned is a pod of a Deployment's ReplicaSet.
+func owned(hash string) *v1.Pod {
+	p := web(silentProbe)
+	yes := true
+	p.Labels = map[string]string{"app": "web", "pod-template-hash": hash}
+	p.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "web-" + hash, Controller: &yes}}
+	return p
+}
+
+func TestWhoWantedItGone(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		pod   *v1.Pod
+		heir  *v1.Pod
+		after time.Duration // when the heir came
+		alone bool
+		cause Cause
+	}{
+		{"a newer revision", owned("a1"), owned("b2"), -5 * time.Second, false, RolledOut},
+		{"a newer revision, recreated", owned("a1"), owned("b2"), 5 * time.Second, false, RolledOut},
+		{"the same revision: somebody deleted it", owned("a1"), owned("a1"), 100 * time.Millisecond, true, Deleted},
+		{"nobody came", owned("a1"), nil, 0, true, ScaledDown},
+		{"nobody came, on this node", owned("a1"), nil, 0, false, Deleted},
+		{"it had no controller", web(silentProbe), nil, 0, true, Deleted},
+		{"another workload was rolled out", owned("a1"), func() *v1.Pod { p := owned("b2"); p.OwnerReferences[0].Name = "db-b2"; return p }(), 0, true, ScaledDown},
+	} {
+		s := tell(t, c.pod)
+		s.wait(time.Hour)
+		s.see("", 0, fact.DeletionSeen{GraceSeconds: 2})
+		at := s.now
+		s.wait(time.Minute)
+		h := NewHistory(s.key, s.facts, nil, nil)
+		if c.heir != nil {
+			c.heir.Namespace, c.heir.Name = "shop", "web-2"
+			h.Kin = []fact.Fact{{ID: 999, Seen: at.Add(c.after), Pod: fact.Pod{Namespace: "shop", Name: "web-2", UID: "u2"}, Body: fact.SpecSeen{Object: c.heir}}}
+		}
+		a := Explain(h, Options{Now: s.now, Alone: c.alone})
+		check(t, a)
+		if a.Symptoms[0].Kind != Disappeared || a.Verdicts[0].Cause != c.cause {
+			t.Errorf("%s: %s", c.name, a.Text(Style{Wide: true}))
+		}
+	}
+}
+
+// Wrong second verdicts that a busy machine brought about.
+func TestBusyMachine(t *testing.T) {
+	late := attempt(fact.Liveness, fact.Evidence{Handler: "exec", Target: "check", Timeout: true})
+	t.Run("an exec probe that said no, and was late in between", question{
+		pod: web(), symptom: Restarted, cause: AppUnhealthy,
+		tale: func(s *tale) {
+			s.in("app", fact.Sampled{MemoryCurrent: 1})
+			s.probe("app", 1, command(fact.Liveness, 1))
+			s.probe("app", 2, late)
+		},
+	}.run)
+	t.Run("unready for a moment, in a run that ended by itself later", func(t *testing.T) {
+		s := tell(t, web(ready))
+		s.probe("app", 3, good(fact.Readiness, time.Millisecond))
+		s.probe("app", 3, attempt(fact.Readiness, fact.Evidence{Handler: "exec", Target: "check", Timeout: true}))
+		s.probe("app", 3, good(fact.Readiness, time.Millisecond))
+		s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true})
+		s.wait(time.Minute)
+		s.probe("app", 3, good(fact.Readiness, time.Millisecond))
+		a := s.ask()
+		check(t, a)
+		if len(a.Verdicts) != 1 || a.Verdicts[0].Cause != AppExitError {
+			t.Error(a.Text(Style{Wide: true}))
+		}
+	})
+	t.Run("an earlier OOM kill of which less was seen", func(t *testing.T) {
+		s := tell(t, web(silentProbe))
+		s.in("app", oomOfMain)
+		s.exit("app", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 1, MainOOMKilled: true})
+		s.wait(time.Minute)
+		o := oomOfMain
+		o.AnonRSS, o.Limit, o.Tasks = 12<<20, 32<<20, []fact.OOMTask{{PID: 100, RSS: 12 << 20}}
+		s.in("app", o)
+		s.exit("app", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 1, MainOOMKilled: true})
+		a := s.ask()
+		check(t, a)
+		if v := a.Verdicts[0]; v.Cause != MemoryBackedVolume || len(v.Contributing) > 0 {
+			t.Error(a.Text(Style{Wide: true}))
+		}
+	})
+}
+
+// An init container that fails and is tried again fails; one that goes on waits.
+func TestInit(t *testing.T) {
+	pod := web(silentProbe)
+	pod.Spec.InitContainers = []v1.Container{{Name: "prepare", Image: "app:1"}}
+	s := tell(t, pod)
+	s.wait(5 * time.Second)
+	if a := s.ask(); a.Verdicts[0].Cause != InitWaiting {
+		t.Error(a.Text(Style{}))
+	}
+	for range 2 {
+		s.exit("prepare", fact.Exited{ExitCode: 1, OOMKnown: true})
+		s.wait(30 * time.Second)
+	}
+	s.exit("prepare", fact.Exited{ExitCode: 1, OOMKnown: true})
+	s.wait(41 * time.Second)
+	a := s.ask()
+	check(t, a)
+	if a.Verdicts[0].Cause != InitFailed {
+		t.Error(a.Text(Style{Wide: true}))
+	}
+	s.wait(10 * time.Minute)
+	if a = s.ask(); a.Verdicts[0].Cause != InitWaiting {
+		t.Error(a.Text(Style{}))
+	}
+}

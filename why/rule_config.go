@@ -1,0 +1,147 @@
+package why
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"whylet.dev/whylet/fact"
+)
+
+// configRules are about containers that fail since something they read was changed.
+var configRules = []rule[ending]{
+	{
+		name: "config-changed-then-exit", causes: []Cause{ConfigChanged},
+		needs:   "a change of the pod's spec, or of a ConfigMap or Secret that it refers to; a run before it that lasted at least a minute; and ends with an error that began within 3 minutes of it or at the next start",
+		against: "an OOM kill, a crash, a kill from outside; ends of the same kind before the change; a run that came up after it",
+		judge:   configThenExit,
+	},
+}
+
+// probeConfigRules are the same for probes.
+var probeConfigRules = []rule[*probing]{
+	{
+		name: "config-changed-then-no", causes: []Cause{ConfigChanged},
+		needs:   "such a change at most 3 minutes before the first failure of a probe that had been well for at least a minute, and an application that says no",
+		against: "a success after the change and before the failure that was seen for longer than a minute; failures before the change",
+		judge:   configThenNo,
+	},
+}
+
+const (
+	// settles is how long a changed ConfigMap takes at most to be felt: its volume
+	// is written again within 90 s, and applications look once a minute or so.
+	settles = 3 * time.Minute
+	// proven is how long something must have been well to count as such.
+	proven = time.Minute
+)
+
+// change is a change of what a pod reads, from the outside.
+type change struct {
+	at   *fact.Fact
+	text string
+}
+
+// changeBefore is the newest change in a span of time.
+func (h *History) changeBefore(from, until time.Time) (change, bool) {
+	for i := len(h.Facts) - 1; i >= 0; i-- {
+		f := &h.Facts[i]
+		if f.Seen.Before(from) || f.Seen.After(until) {
+			continue
+		}
+		switch b := f.Body.(type) {
+		case fact.ConfigChanged:
+			text := fmt.Sprintf("%s %s was changed", b.Object, b.Name)
+			if len(b.Keys) > 0 {
+				text += " (" + brief(strings.Join(b.Keys, ", "), 60) + ")"
+			}
+			return change{f, text + byWhom(b.By)}, true
+		case fact.SpecSeen:
+			if len(b.Changed) > 0 && slices.ContainsFunc(b.Changed, func(path string) bool { return strings.HasPrefix(path, "spec") }) {
+				return change{f, fmt.Sprintf("the pod's own spec was changed (%s)", brief(strings.Join(b.Changed, ", "), 80)) + byWhom(b.By)}, true
+			}
+		}
+	}
+	return change{}, false
+}
+
+// configThenExit: the first end with an error came with a change. What the change
+// broke is not said by any fact: only that all was well before, and nothing since.
+func configThenExit(e ending) *finding {
+	if e.exit.ExitCode == 0 || e.exit.ExitCode > 128 || e.exit.Signal != 0 || e.exit.Vanished || e.exit.MainOOMKilled || noSpace(e.exit.Message) || noFork(e.exit.Message) {
+		return nil
+	}
+	first := e // the first of the ends in a row that are like this one
+	var before *ending
+	for _, r := range slices.Backward(e.h.Runs(e.run.Container)) {
+		if r.Attempt >= e.run.Attempt || r.Exit == nil {
+			continue
+		}
+		o := newEnding(e.h, r)
+		if o.ordered() || o.exit.ExitCode != e.exit.ExitCode || o.lasted() >= proven {
+			before = &o
+			break
+		}
+		first = o
+	}
+	began := first.at.Add(-first.lasted())
+	from, ranWell := first.at.Add(-settles), first.lasted() >= proven
+	if first.lasted() < proven {
+		// It fails from its start on, so the change came before it, and the run
+		// before that one knew nothing of it.
+		if before == nil || before.lasted() < proven {
+			return nil
+		}
+		from, ranWell = before.at.Add(-before.lasted()), true
+		if before.exit.ExitCode == e.exit.ExitCode && !before.ordered() {
+			from = before.at.Add(-settles)
+		}
+	}
+	c, ok := e.h.changeBefore(from, first.at)
+	if !ok || !ranWell || c.at.Seen.Sub(began) > 0 && first.lasted() < proven {
+		return nil
+	}
+	return &finding{
+		cause: ConfigChanged, weight: strong, chain: e.chain(c.at, first.run.Exit),
+		notes: []Note{{Cause: AppExitError, Text: fmt.Sprintf("it ends by itself with exit code %d%s", e.exit.ExitCode, colon(e.exit.Message)), Facts: idsOf(e.chain())}},
+		text: fmt.Sprintf("Container %s ends with exit code %d since %s, %s before its first such end; it had run well until then.",
+			e.run.Container, e.exit.ExitCode, c.text, span(first.at.Sub(c.at.Seen))),
+		fixes: append(e.h.changeFixes(c), e.h.logsFix(e.run)...),
+	}
+}
+
+// configThenNo: the application says no since a change.
+func configThenNo(p *probing) *finding {
+	if p.mode != answered && p.mode != exitCode && p.mode != notServing || len(p.before) == 0 {
+		return nil
+	}
+	good := p.before[0].When()
+	c, ok := p.h.changeBefore(p.from.Add(-settles), p.from)
+	if !ok || c.at.Seen.Sub(good) < proven {
+		return nil
+	}
+	// It had failed without any change, too: then this one is not its reason.
+	for _, f := range p.run.Probes {
+		if b := of[fact.Probed](f); b.Probe == p.kind && bad(b) && f.When().Before(c.at.Seen) && c.at.Seen.Sub(f.When()) < 10*settles {
+			return nil
+		}
+	}
+	return &finding{
+		cause: ConfigChanged, weight: strong, chain: append(p.chain(), link(c.at)),
+		notes: []Note{{Cause: AppUnhealthy, Text: "since then " + p.how(), Facts: idsOf(p.chain())}},
+		text:  fmt.Sprintf("%s fails since %s, %s before; it had been well for %s until then.", upper(p.what()), c.text, span(p.from.Sub(c.at.Seen)), span(c.at.Seen.Sub(good))),
+		fixes: append(p.h.changeFixes(c), p.h.logsFix(p.run)...),
+	}
+}
+
+func (h *History) changeFixes(c change) []Fix {
+	if b := of[fact.ConfigChanged](c.at); b.Name != "" {
+		object := strings.ToLower(b.Object) + " " + b.Name
+		return []Fix{
+			h.inspect("see what it is now", h.kubectl("get %s -o yaml", object)),
+			{Text: "put back what was there before, if the change was not meant", Command: h.kubectl("edit %s", object), Risk: Restarts},
+		}
+	}
+	return []Fix{h.inspect("see what changed", "whylet journal list "+h.Pod.Name+" --kind SpecSeen -o json"), h.specFix("take the change back, if it was not meant")}
+}

@@ -1,0 +1,203 @@
+package why
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"whylet.dev/whylet/fact"
+)
+
+// deletedRules say who wanted a pod gone. A deletion leaves no trace in the
+// object, so what happened around it is all there is.
+var deletedRules = []rule[*History]{
+	{
+		name: "deletion", causes: []Cause{Deleted, Preempted, NodeLost},
+		needs:   "the deletion of the object; the DisruptionTarget condition says preemption or a taint",
+		against: "",
+		judge:   deletion,
+	},
+	{
+		name: "replaced-by-revision", causes: []Cause{RolledOut},
+		needs:   "a pod of the same controller with another pod-template-hash or controller-revision-hash, first seen at most 15 minutes before the deletion or 2 minutes after it",
+		against: "a pod without a controller; the DisruptionTarget condition",
+		judge:   replacedByRevision,
+	},
+	{
+		name: "not-replaced", causes: []Cause{ScaledDown},
+		needs:   "a pod of a ReplicaSet or StatefulSet on a cluster of one node, and no pod of the same revision within 10 s after the deletion",
+		against: "a pod that took its place: its controller still wanted it, so somebody else deleted it",
+		judge:   notReplaced,
+	},
+}
+
+const (
+	rolloutBefore = 15 * time.Minute
+	rolloutAfter  = 2 * time.Minute
+	// replaces is how soon a controller makes up for a pod that somebody deleted.
+	replaces = 10 * time.Second
+)
+
+// deletionFinding says who wanted the pod gone.
+func (h *History) deletionFinding() finding {
+	best, rest := judge(deletedRules, h)
+	if best == nil {
+		return rest[0]
+	}
+	return *best
+}
+
+// deletion takes the object's own word.
+func deletion(h *History) *finding {
+	f := &finding{cause: Deleted, weight: fair, text: "The pod was deleted; by whom is not known: deletions leave no trace in the object."}
+	at, b, ok := h.deletion()
+	if !ok {
+		return f
+	}
+	f.chain = links(at)
+	target := conditionOf(h.foreign(), v1.DisruptionTarget)
+	switch {
+	case b.Reason == "Preempted" || target != nil && target.Reason == v1.PodReasonPreemptionByScheduler:
+		f.cause, f.weight, f.text = Preempted, certain, "The scheduler deleted the pod to make room for one of higher priority."
+	case target != nil && target.Reason == "DeletionByTaintManager":
+		f.cause, f.weight, f.text = NodeLost, certain, "The pod was deleted because its node had a taint that it does not tolerate: "+brief(target.Message, kept)
+	case target != nil:
+		f.weight, f.text = certain, "The pod was deleted to disturb it on purpose: "+brief(target.Message, kept)
+	case b.By != "":
+		f.text = fmt.Sprintf("The pod was deleted; the last to change its object was %s.", b.By)
+	}
+	if heir := h.heir(); heir != nil && target == nil {
+		f.chain = append(f.chain, kinLink(heir))
+		f.text = fmt.Sprintf("The pod was deleted by somebody else than its controller, which made %s in its place.", of[fact.SpecSeen](heir).Object.Name)
+	}
+	f.fixes = []Fix{h.inspect("see what its controller did", h.kubectl("get events --sort-by=.lastTimestamp"))}
+	return f
+}
+
+// replacedByRevision: a newer revision of its controller's template took its place.
+func replacedByRevision(h *History) *finding {
+	at, _, ok := h.deletion()
+	if !ok || conditionOf(h.foreign(), v1.DisruptionTarget) != nil {
+		return nil
+	}
+	var newest *fact.Fact
+	for i := range h.Kin {
+		k := &h.Kin[i]
+		o := of[fact.SpecSeen](k).Object
+		if o != nil && k.Pod.UID != h.Pod.UID && related(h.Object, o) && revision(o) != revision(h.Object) && !k.Seen.Before(h.firstSeen()) &&
+			k.Seen.After(at.Seen.Add(-rolloutBefore)) && k.Seen.Before(at.Seen.Add(rolloutAfter)) {
+			newest = k
+		}
+	}
+	if newest == nil {
+		return nil
+	}
+	kind, name := h.controller()
+	return &finding{
+		cause: RolledOut, weight: strong, chain: append(links(at), kinLink(newest)),
+		text:  fmt.Sprintf("Its controller replaced the pod by one of another revision: %s came (revision %s instead of %s).", of[fact.SpecSeen](newest).Object.Name, revision(of[fact.SpecSeen](newest).Object), revision(h.Object)),
+		fixes: []Fix{h.inspect("see what changed between the revisions", h.kubectl("rollout history %s", rolloutOf(kind, name)))},
+	}
+}
+
+// notReplaced: its controller did not want it any more.
+func notReplaced(h *History) *finding {
+	at, _, ok := h.deletion()
+	kind, name := h.controller()
+	if !ok || !h.alone || kind != "ReplicaSet" && kind != "StatefulSet" || h.heir() != nil || h.now.Sub(at.Seen) < replaces || conditionOf(h.foreign(), v1.DisruptionTarget) != nil || replacedByRevision(h) != nil {
+		return nil
+	}
+	return &finding{
+		cause: ScaledDown, weight: strong, chain: links(at),
+		text:  fmt.Sprintf("%s %s did not want the pod any more: it was deleted, and none came in its place. It was scaled down, or removed itself.", kind, name),
+		fixes: []Fix{h.inspect("see how many are wanted now, and who changed that", h.kubectl("get %s --show-managed-fields -o yaml", rolloutOf(kind, name)))},
+	}
+}
+
+// heir is the first pod of the same revision that came right after the deletion.
+func (h *History) heir() *fact.Fact {
+	at, _, ok := h.deletion()
+	if kind, _ := h.controller(); !ok || kind == "" || kind == "Job" {
+		return nil
+	}
+	for i := range h.Kin {
+		k := &h.Kin[i]
+		o := of[fact.SpecSeen](k).Object
+		if o != nil && k.Pod.UID != h.Pod.UID && related(h.Object, o) && revision(o) == revision(h.Object) &&
+			k.Seen.After(at.Seen.Add(-time.Second)) && k.Seen.Before(at.Seen.Add(replaces+h.graceful())) && k.Seen.After(h.firstSeen()) {
+			return k
+		}
+	}
+	return nil
+}
+
+// graceful is how long a StatefulSet's next pod waits for this one to be gone.
+func (h *History) graceful() time.Duration {
+	if kind, _ := h.controller(); kind != "StatefulSet" || h.Object.Spec.TerminationGracePeriodSeconds == nil {
+		return 0
+	}
+	return time.Duration(*h.Object.Spec.TerminationGracePeriodSeconds) * time.Second
+}
+
+func (h *History) firstSeen() time.Time {
+	if len(h.Facts) == 0 {
+		return time.Time{}
+	}
+	return h.Facts[0].Seen
+}
+
+// controller is what the pod was made by.
+func (h *History) controller() (kind, name string) {
+	if h.Object == nil {
+		return "", ""
+	}
+	if o := metav1.GetControllerOf(h.Object); o != nil {
+		return o.Kind, o.Name
+	}
+	return "", ""
+}
+
+// related says whether two pods come from one workload: their controllers are of
+// one kind, and of one name without the hash of the template.
+func related(a, b *v1.Pod) bool {
+	if a == nil || b == nil || a.Namespace != b.Namespace {
+		return false
+	}
+	x, y := metav1.GetControllerOf(a), metav1.GetControllerOf(b)
+	return x != nil && y != nil && x.Kind == y.Kind && stem(a, x.Name) == stem(b, y.Name)
+}
+
+// stem is the name of the workload behind a controller. The deployment controller
+// appends the hash of the template to the names of its ReplicaSets.
+func stem(pod *v1.Pod, owner string) string {
+	return strings.TrimSuffix(owner, "-"+pod.Labels["pod-template-hash"])
+}
+
+// revision tells the templates of a workload apart.
+func revision(pod *v1.Pod) string {
+	if pod == nil {
+		return ""
+	}
+	if hash := pod.Labels["pod-template-hash"]; hash != "" {
+		return hash
+	}
+	return pod.Labels["controller-revision-hash"]
+}
+
+func kinLink(f *fact.Fact) Link {
+	l := link(f)
+	l.Text = fmt.Sprintf("pod %s was seen first (revision %s)", of[fact.SpecSeen](f).Object.Name, revision(of[fact.SpecSeen](f).Object))
+	return l
+}
+
+func rolloutOf(kind, name string) string {
+	if kind == "ReplicaSet" {
+		if i := strings.LastIndexByte(name, '-'); i > 0 {
+			return "deployment/" + name[:i]
+		}
+	}
+	return strings.ToLower(kind) + "/" + name
+}
