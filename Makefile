@@ -52,7 +52,7 @@ binaries: libexec
 	echo "built $(BIN)/whylet $(VERSION) with Kubernetes $(KUBERNETES)"
 
 # The programs that the container runtime starts: runc (its seccomp needs cgo and
-# libseccomp), the shim, the pause program of every pod, and the CNI plugins. And
+# libseccomp), the shim, the pause program of every pod, and the CNI plugin. And
 # whylet-mesh, which whylet mesh image makes the image of the mesh's containers of.
 .PHONY: libexec
 libexec:
@@ -60,9 +60,7 @@ libexec:
 	CGO_ENABLED=1 ./tools/gobuild $(LIBEXEC)/runc -tags seccomp -ldflags "$(STRIP)" github.com/opencontainers/runc
 	./tools/gobuild $(LIBEXEC)/containerd-shim-runc-v2 -ldflags "$(STRIP)" ./cluster/runtime/shim
 	CGO_ENABLED=0 ./tools/gobuild $(LIBEXEC)/whylet-mesh -ldflags "$(STRIP)" ./cmd/whylet-mesh
-	for plugin in main/bridge ipam/host-local meta/portmap; do
-		./tools/gobuild $(LIBEXEC)/cni/$$(basename $$plugin) -ldflags "$(STRIP)" github.com/containernetworking/plugins/plugins/$$plugin
-	done
+	CGO_ENABLED=0 ./tools/gobuild $(LIBEXEC)/cni/podnet -ldflags "$(STRIP)" ./cluster/runtime/podnet
 	if [ ! -e $(LIBEXEC)/pause ] || [ cluster/runtime/pause/pause.c -nt $(LIBEXEC)/pause ]; then
 		gcc -Os -static -s -Wall -Wextra -Werror -o $(LIBEXEC)/pause cluster/runtime/pause/pause.c
 	fi
@@ -80,7 +78,9 @@ peer: deps ## Build the real kubelet, control plane and containerd to compare wi
 		./tools/gobuild $(PEER)/$$command -tags $(TAGS) -ldflags "$(LDFLAGS)" github.com/containerd/containerd/v2/cmd/$$command
 	done
 	./tools/gobuild $(PEER)/etcd -ldflags "$(STRIP)" ./test/peer/etcd
-	./tools/gobuild $(PEER)/cni/loopback -ldflags "$(STRIP)" github.com/containernetworking/plugins/plugins/main/loopback
+	for plugin in main/bridge main/loopback ipam/host-local meta/portmap; do
+		./tools/gobuild $(PEER)/cni/$$(basename $$plugin) -ldflags "$(STRIP)" github.com/containernetworking/plugins/plugins/$$plugin
+	done
 
 .PHONY: images
 images: ## Make the images that tests and examples use, from Debian packages

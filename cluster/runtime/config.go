@@ -133,7 +133,7 @@ func (c Config) paths() paths {
 func (c Config) networkName() string { return "whylet-" + ID(c.DataDir) }
 
 // helpers are the programs that must be in Libexec.
-var helpers = []string{"runc", "containerd-shim-runc-v2", "pause", "cni/bridge", "cni/host-local", "cni/portmap"}
+var helpers = []string{"runc", "containerd-shim-runc-v2", "pause", "cni/podnet"}
 
 // MissingHelpers lists the programs that are not in libexec, with their full
 // paths. libexec is the directory beside the binary; empty: beside the running one.

@@ -21,6 +21,6 @@
 //
 // Pods share a few shims (package shim says why); they write to run/shims.log.
 //
-// The helper programs (runc, the shim, pause and the CNI plugins) are looked
-// for in libexec/ beside the running binary.
+// The helper programs (runc, the shim, pause and the CNI plugin, package podnet)
+// are looked for in libexec/ beside the running binary.
 package runtime

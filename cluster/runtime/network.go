@@ -5,86 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
 
-	"github.com/vishvananda/netlink"
 	"sigs.k8s.io/knftables"
+
+	"whylet.dev/whylet/cluster/runtime/bridge"
 )
 
 // Gateway is the address of the pods' bridge: the first of podCIDR.
-func Gateway(podCIDR netip.Prefix) netip.Addr { return podCIDR.Masked().Addr().Next() }
-
-// EnsureBridge makes the pods' bridge in the current network namespace, gives it
-// the first address of podCIDR and brings it up, and returns that address. It
-// may be called again at any time; an address of an earlier CIDR is removed.
-//
-// The CNI bridge plugin would make it with the first pod. Making it at the start
-// gives the node an address to listen on where there is no other network.
-func EnsureBridge(name string, podCIDR netip.Prefix) (netip.Addr, error) {
-	if !podCIDR.IsValid() || podCIDR.Bits() > podCIDR.Addr().BitLen()-2 {
-		return netip.Addr{}, fmt.Errorf("%w: pod CIDR %q is not a network with room for pods (10.42.0.0/16 is one)", ErrConfig, podCIDR)
-	}
-	gateway := Gateway(podCIDR)
-	link, err := bridgeLink(name, gateway)
-	if err != nil {
-		return netip.Addr{}, err
-	}
-	want := &netlink.Addr{IPNet: &net.IPNet{
-		IP:   gateway.AsSlice(),
-		Mask: net.CIDRMask(podCIDR.Bits(), gateway.BitLen()),
-	}}
-	have, err := netlink.AddrList(link, netlink.FAMILY_V4)
-	if err != nil {
-		return netip.Addr{}, fmt.Errorf("reading the addresses of %s: %w", name, err)
-	}
-	for _, a := range have {
-		if a.IPNet.String() == want.IPNet.String() {
-			continue
-		}
-		if err := netlink.AddrDel(link, &a); err != nil {
-			return netip.Addr{}, fmt.Errorf("removing the former address %s from %s: %w", a.IPNet, name, err)
-		}
-	}
-	if err := netlink.AddrReplace(link, want); err != nil {
-		return netip.Addr{}, fmt.Errorf("giving %s the address %s: %w", name, want.IPNet, err)
-	}
-	if err := netlink.LinkSetUp(link); err != nil {
-		return netip.Addr{}, fmt.Errorf("bringing %s up: %w", name, err)
-	}
-	return gateway, nil
-}
-
-// bridgeLink finds or makes the bridge. Its MAC is fixed, because a bridge
-// without one takes the lowest of its ports and would change with the pods,
-// which breaks the neighbours' caches.
-func bridgeLink(name string, gateway netip.Addr) (netlink.Link, error) {
-	link, err := netlink.LinkByName(name)
-	if err == nil {
-		if link.Type() != "bridge" {
-			return nil, fmt.Errorf("network interface %s exists and is a %s, not a bridge: remove it (ip link del %s) or name another bridge", name, link.Type(), name)
-		}
-		return link, nil
-	}
-	if !errors.As(err, &netlink.LinkNotFoundError{}) {
-		return nil, fmt.Errorf("looking for the bridge %s: %w", name, err)
-	}
-	attrs := netlink.NewLinkAttrs()
-	attrs.Name = name
-	if gateway.Is4() {
-		attrs.HardwareAddr = append(net.HardwareAddr{0x0a, 0x58}, gateway.AsSlice()...)
-	}
-	if err := netlink.LinkAdd(&netlink.Bridge{LinkAttrs: attrs}); err != nil {
-		return nil, fmt.Errorf("making the bridge %s: %w", name, err)
-	}
-	link, err = netlink.LinkByName(name)
-	if err != nil {
-		return nil, fmt.Errorf("looking for the bridge %s that was just made: %w", name, err)
-	}
-	return link, nil
-}
+func Gateway(podCIDR netip.Prefix) netip.Addr { return bridge.Gateway(podCIDR) }
 
 // networkSysctls let the node route for its pods and let Service addresses work
 // between two pods of one bridge (their replies must pass conntrack). In the
@@ -108,9 +39,10 @@ func setNetworkSysctls() error {
 	return nil
 }
 
-// writeNetworkConfig writes the CNI configuration: a bridge, addresses from the
-// pod CIDR, and host ports. Masquerading is not the plugin's job but one rule of
-// ensureMasquerade: the plugin would add a rule per pod.
+// writeNetworkConfig writes the CNI configuration for our plugin (command podnet).
+// Masquerading is not its job but one rule of ensureMasquerade, which serves all
+// pods. The version is not 1.1.0, because from there on containerd asks the plugin
+// for its status, in a process, whenever somebody asks containerd for its own.
 func writeNetworkConfig(c Config) error {
 	p := c.paths()
 	type object = map[string]any
@@ -119,22 +51,15 @@ func writeNetworkConfig(c Config) error {
 		"name":       c.networkName(),
 		"plugins": []object{
 			{
-				"type":        "bridge",
-				"bridge":      c.Bridge,
-				"isGateway":   true,
-				"hairpinMode": true,
+				"type":         "podnet",
+				"bridge":       c.Bridge,
+				"capabilities": object{"portMappings": true},
 				"ipam": object{
 					"type":    "host-local",
 					"dataDir": p.cniLeases,
 					"ranges":  [][]object{{{"subnet": c.PodCIDR.Masked().String()}}},
 					"routes":  []object{{"dst": "0.0.0.0/0"}},
 				},
-			},
-			{
-				"type":         "portmap",
-				"backend":      "nftables",
-				"snat":         true,
-				"capabilities": object{"portMappings": true},
 			},
 		},
 	}, "", "  ")

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"whylet.dev/whylet/cluster/runtime/bridge"
 	_ "whylet.dev/whylet/test/fixedseed"
 )
 
@@ -79,8 +80,10 @@ func TestConfigIsChecked(t *testing.T) {
 			t.Errorf("%+v is accepted", c)
 		}
 	}
-	if _, err := EnsureBridge("whylet-x", netip.MustParsePrefix("10.0.0.0/31")); err == nil {
-		t.Error("a pod CIDR without room is accepted")
+	for _, cidr := range []string{"10.0.0.0/31", "fd00::/64"} {
+		if err := bridge.Ensure("whylet-x", netip.MustParsePrefix(cidr)); err == nil {
+			t.Errorf("pod CIDR %s is accepted", cidr)
+		}
 	}
 }
 

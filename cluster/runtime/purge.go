@@ -207,7 +207,7 @@ func attachedContainer(file, network string) (id string, ok bool) {
 	return rest[:i], true
 }
 
-// removeHostPorts deletes the rules that the portmap plugin made for the
+// removeHostPorts deletes the rules that the CNI plugin made for the
 // sandboxes; it marks each with the sandbox's id as comment. Its table is shared
 // with other users of CNI, and goes when no rule is left in it.
 func removeHostPorts(ctx context.Context, sandboxes []string) error {

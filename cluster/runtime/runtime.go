@@ -8,6 +8,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"whylet.dev/whylet/cluster/runtime/bridge"
 )
 
 // stopGrace is how long containerd has to end after SIGTERM. It has nothing to
@@ -82,7 +84,7 @@ func Start(ctx context.Context, config Config) (*Runtime, error) {
 // prepareNetwork makes what pods' addresses need. What is missing but not fatal
 // is returned as a sentence.
 func prepareNetwork(ctx context.Context, c Config) (missed []string, err error) {
-	if _, err := EnsureBridge(c.Bridge, c.PodCIDR); err != nil {
+	if err := bridge.Ensure(c.Bridge, c.PodCIDR); err != nil {
 		return nil, err
 	}
 	if err := ensureMasquerade(ctx, c); err != nil {

@@ -80,7 +80,7 @@ func checkRoot() []finding {
 }
 
 // programs are called by what is linked in: nft by kube-proxy and the CNI
-// plugins, mount by the volume plugins.
+// plugin, mount by the volume plugins.
 var programs = []struct{ name, apt string }{{"nft", "nftables"}, {"mount", "mount"}}
 
 func checkPrograms() []finding {
@@ -101,7 +101,7 @@ func checkHelpers(n need) []finding {
 	if !n.ownRuntime {
 		return nil
 	}
-	f := finding{Name: "helper programs", Verdict: found, Detail: "runc, shim, pause and CNI plugins in libexec"}
+	f := finding{Name: "helper programs", Verdict: found, Detail: "runc, shim, pause and CNI plugin in libexec"}
 	absent, err := runtime.MissingHelpers("")
 	switch {
 	case err != nil:
@@ -160,7 +160,7 @@ func tryNetwork(ctx context.Context) []finding {
 	return append(list, tryNFTables(ctx))
 }
 
-// nftProbe uses what kube-proxy, portmap and the masquerade rule use.
+// nftProbe uses what kube-proxy, podnet and the masquerade rule use.
 const nftProbe = `table inet whylet-doctor {
 	chain nat { type nat hook postrouting priority srcnat; ip saddr 192.0.2.0/24 masquerade; }
 	chain pre { type nat hook prerouting priority dstnat; fib daddr type local tcp dport 1 redirect to :2; }

@@ -77,7 +77,7 @@ state = "%[1]s/containerd/state"
 [plugins.'io.containerd.cri.v1.runtime']
   restrict_oom_score_adj = true
 [plugins.'io.containerd.cri.v1.runtime'.cni]
-  bin_dirs = ["%[3]s/cni", "%[5]s/cni"]
+  bin_dirs = ["%[5]s/cni"]
   conf_dir = "%[1]s/cni"
 [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc]
   runtime_type = "io.containerd.runc.v2"
