@@ -49,7 +49,7 @@ application and says in each answer whose it is.`,
 		Args: env.args(cobra.NoArgs),
 	}
 	cmd.AddCommand(
-		newRenderCommand(env), newImageCommand(env), newEnableCommand(env), newCheckCommand(env),
+		newRenderCommand(env), newImageCommand(env), newEnableCommand(env), newCheckCommand(env), newUninstallCommand(env),
 		newWebhookCommand(env), newSidecarCommand(env),
 	)
 	return cmd

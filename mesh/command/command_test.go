@@ -13,6 +13,7 @@ import (
 	admissionregistration "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
@@ -180,6 +181,12 @@ func TestEnable(t *testing.T) {
 	o.off = true
 	if err := o.run(t.Context(), client, "shop", mesh.Default); err != nil || label() != mesh.Disabled {
 		t.Errorf("label %q, %v", label(), err)
+	}
+	if err := o.uninstall(t.Context(), client); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.CoreV1().Namespaces().Get(t.Context(), meshNamespace, metav1.GetOptions{}); !apierrors.IsNotFound(err) || !strings.Contains(said.String(), "-n shop") {
+		t.Errorf("after uninstalling: %v; said %q", err, said.String())
 	}
 	o.off = false
 	for _, name := range []string{"kube-system", meshNamespace, "nowhere"} {
