@@ -51,8 +51,9 @@ func TestMain(m *testing.M) {
 
 var roles = map[string]func(dir string) error{
 	"plane": runPlane, "sidecar": runSidecar, "app": runApp,
-	"get":   func(string) error { return runGet(fmt.Sprintf("http://%s:8080/", serverIP)) },
-	"probe": func(string) error { return runProbes() },
+	"get":     func(string) error { return runGet(fmt.Sprintf("http://%s:8080/", serverIP)) },
+	"probe":   func(string) error { return runProbes() },
+	"capture": runCapture, "mark": runMark,
 }
 
 func ready() { fmt.Println("ready") }
@@ -123,7 +124,7 @@ func runApp(string) error {
 }
 
 func runGet(url string) error {
-	client := &http.Client{Timeout: 5 * time.Second}
+	client := &http.Client{Timeout: time.Minute}
 	res, err := client.Get(url)
 	if err != nil {
 		return err
@@ -230,7 +231,7 @@ func startRole(t *testing.T, ns, role, dir string) {
 		if line != "ready\n" {
 			t.Fatalf("%s in %s does not start: %s", role, ns, line)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatalf("%s in %s does not get ready", role, ns)
 	}
 }
@@ -266,12 +267,22 @@ func TestMeshInNamespaces(t *testing.T) {
 	if out, err := runRole(node, "get"); err != nil || !strings.HasPrefix(out, "hello "+nodeIP) {
 		t.Fatalf("the network does not work without the mesh: %s %v", out, err)
 	}
+	startRole(t, node, "capture", dir)
+	seen := 0
+	if out, err := runRole(client, "get"); err != nil || out != "hello "+clientIP {
+		t.Fatalf("the client gets %q, %v", out, err)
+	}
+	streams, raw := wire(t, node, dir, &seen)
+	checkWire(t, streams, raw, false)
 	startRole(t, server, "sidecar", dir)
 	startRole(t, client, "sidecar", dir)
 
+	wire(t, node, dir, &seen) // up to here
 	if out, err := runRole(client, "get"); err != nil || out != "hello "+serverIP {
 		t.Errorf("a member gets %q, %v", out, err)
 	}
+	streams, raw = wire(t, node, dir, &seen)
+	checkWire(t, streams, raw, true)
 	if out, err := runRole(node, "get"); err == nil {
 		t.Errorf("who is no member gets %q", out)
 	}
