@@ -167,7 +167,8 @@ func TestNotAReview(t *testing.T) {
 	}
 }
 
-// FuzzAdmit sends any JSON as a pod: whatever it is, it is admitted.
+// FuzzAdmit sends any JSON as a pod: whatever it is, it is admitted. If it is a
+// pod as an API server writes it, the patch applies, and once is enough.
 func FuzzAdmit(f *testing.F) {
 	for _, pod := range pods {
 		f.Add([]byte(pod))
@@ -178,6 +179,14 @@ func FuzzAdmit(f *testing.F) {
 			t.Skip()
 		}
 		reviewed(t, h, NamespacePath, string(pod))
+		var known v1.Pod
+		if json.Unmarshal(pod, &known) != nil {
+			return
+		}
+		patched, _ := admit(t, h, NamespacePath, normal(t, &known))
+		if again, r := admit(t, h, NamespacePath, patched); r.Patch != nil {
+			t.Fatalf("a second time changes it again: %s\n%s", r.Patch, again)
+		}
 	})
 }
 

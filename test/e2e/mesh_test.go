@@ -265,14 +265,12 @@ func (m *meshTest) enable(s *space) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.apply(fmt.Sprintf(`
-apiVersion: v1
-kind: Namespace
-metadata: {name: whylet-mesh}
----
+	s.mustKubectl("create", "namespace", "whylet-mesh")
+	plane := &space{t: s.t, node: s.node, name: "whylet-mesh"}
+	plane.apply(fmt.Sprintf(`
 apiVersion: v1
 kind: Secret
-metadata: {name: whylet-mesh-ca, namespace: whylet-mesh}
+metadata: {name: whylet-mesh-ca}
 data: {ca.crt: %s, ca.key: %s}
 `, base64.StdEncoding.EncodeToString(ca.Bundle()), base64.StdEncoding.EncodeToString(key)))
 	s.enable(s.name)
@@ -298,6 +296,7 @@ func (s *space) why(pod string, cause why.Cause, parts ...string) {
 		}
 		for _, v := range a.Verdicts {
 			if v.Cause == cause && containsAll(v.Text, parts) {
+				s.t.Logf("whylet why pod/%s\n%s", pod, a.Text(why.Style{}))
 				return nil
 			}
 		}
@@ -354,10 +353,14 @@ func (m *meshTest) rewriting(s *space) {
 	s.ready("web")
 	s.events("plain", "Readiness probe failed: Get \"http://")
 	s.why("plain", why.MeshNotRewritten, "readiness GET /readiness:14001", "no identity in the mesh")
-	if out, code := s.node.whylet(s.t, "mesh", "check", "pod/plain", "-n", s.name, "--data-dir", s.node.data()); code == 0 || !strings.Contains(out, "mesh-probe-not-rewritten") {
-		s.t.Errorf("mesh check of a pod whose probes are not rewritten: %d %s", code, out)
+	out, code := s.node.whylet(s.t, "mesh", "check", "pod/plain", "-n", s.name, "--data-dir", s.node.data())
+	s.t.Logf("whylet mesh check pod/plain\n%s", out)
+	if code == 0 || !strings.Contains(out, "mesh-probe-not-rewritten") {
+		s.t.Errorf("mesh check of a pod whose probes are not rewritten: exit code %d", code)
 	}
-	contains(s.t, s.mesh("check", "pod/web", "-n", s.name, "--data-dir", s.node.data()), "GET /liveness:14001, through the mesh")
+	check := s.mesh("check", "pod/web", "-n", s.name, "--data-dir", s.node.data())
+	s.t.Logf("whylet mesh check pod/web\n%s", check)
+	contains(s.t, check, "GET /liveness:14001, through the mesh")
 	if isReady(s.unready("plain")) {
 		s.t.Error("a probe that was not rewritten succeeded")
 	}
@@ -404,6 +407,7 @@ func (m *meshTest) portForward(s *space, pod, path, body string) {
 		if err != nil {
 			s.t.Errorf("curl: %v", err)
 		}
+		s.t.Logf("curl -i localhost:15901%s\n%s", path, out)
 		contains(s.t, strings.ReplaceAll(string(out), "\r", ""), "HTTP/1.1 200 OK\n", "X-Whylet-Answered-By: application\n", "X-Whylet-Upstream-Service-Time: ", "X-App: ", "\n\n"+body)
 	})
 }
