@@ -202,14 +202,18 @@ func checkLife(pod *v1.Pod) []Finding {
 			})
 		}
 		if t := s.LastTerminationState.Terminated; t != nil && s.RestartCount > 0 {
-			findings = append(findings, Finding{
+			f := Finding{
 				ID: CheckRun, About: about,
 				Text: fmt.Sprintf("restarted %d times, last after exit code %d (%s)", s.RestartCount, t.ExitCode, t.Reason),
 				Fix:  fmt.Sprintf("kubectl logs -n %s %s -c %s --previous", pod.Namespace, pod.Name, s.Name),
-			})
+			}
+			if s.Ready && s.State.Running != nil { // it is over
+				f.OK, f.Text = true, f.Text+"; it is ready, and runs since"+s.State.Running.StartedAt.UTC().Format(" 2006-01-02 15:04:05")
+			}
+			findings = append(findings, f)
 		}
 	}
-	if findings == nil {
+	if !slices.ContainsFunc(findings, func(f Finding) bool { return !f.OK }) {
 		findings = append(findings, Finding{ID: CheckStart, OK: true, Text: "no other error of the pod's start or run is in its status"})
 	}
 	return findings

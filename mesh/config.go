@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -35,17 +36,29 @@ func ProxyConfigOf(pod *v1.Pod) ProxyConfig {
 			if probe == nil || probe.HTTPGet == nil || probe.HTTPGet.Port.IntVal != Port(kind) {
 				continue
 			}
+			told := withDefaults(probe)
 			switch kind {
 			case fact.Readiness:
-				c.Probes.ReadinessProbes = append(c.Probes.ReadinessProbes, *probe.DeepCopy())
+				c.Probes.ReadinessProbes = append(c.Probes.ReadinessProbes, told)
 			case fact.Liveness:
-				c.Probes.LivenessProbes = append(c.Probes.LivenessProbes, *probe.DeepCopy())
+				c.Probes.LivenessProbes = append(c.Probes.LivenessProbes, told)
 			case fact.Startup:
-				c.Probes.StartupProbes = append(c.Probes.StartupProbes, *probe.DeepCopy())
+				c.Probes.StartupProbes = append(c.Probes.StartupProbes, told)
 			}
 		}
 	}
 	return c
+}
+
+// withDefaults fills in what the API server does before a webhook sees a pod
+// (SetDefaults_Probe), so that a manifest that it never saw gives the same.
+func withDefaults(probe *v1.Probe) v1.Probe {
+	p := *probe.DeepCopy()
+	p.TimeoutSeconds = cmp.Or(p.TimeoutSeconds, 1)
+	p.PeriodSeconds = cmp.Or(p.PeriodSeconds, 10)
+	p.SuccessThreshold = cmp.Or(p.SuccessThreshold, 1)
+	p.FailureThreshold = cmp.Or(p.FailureThreshold, 3)
+	return p
 }
 
 // Route is a probe that the sidecar answers: whose it is, and what to ask of the

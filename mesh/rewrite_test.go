@@ -248,7 +248,12 @@ func TestCheck(t *testing.T) {
 		"no image": {func(p *v1.Pod) {
 			p.Status.ContainerStatuses[0].State.Waiting = &v1.ContainerStateWaiting{Reason: "ErrImagePull"}
 		}, CheckStart},
+		"old restarts": {func(p *v1.Pod) {
+			p.Status.ContainerStatuses[0].RestartCount = 2
+			p.Status.ContainerStatuses[0].LastTerminationState.Terminated = &v1.ContainerStateTerminated{ExitCode: 1}
+		}, ""},
 		"application restarts": {func(p *v1.Pod) {
+			p.Status.ContainerStatuses[0].Ready = false
 			p.Status.ContainerStatuses[0].RestartCount = 2
 			p.Status.ContainerStatuses[0].LastTerminationState.Terminated = &v1.ContainerStateTerminated{ExitCode: 1}
 		}, CheckRun},
