@@ -1,6 +1,8 @@
 package evidence
 
 import (
+	"fmt"
+	"os"
 	"regexp"
 	"strings"
 
@@ -52,6 +54,16 @@ func ParseCgroup(path string) Cgroup {
 		}
 	}
 	return c
+}
+
+// ContainerOf is the runtime's id of the container that a living process is in, by
+// its cgroup; empty for one of no container and for one that is gone.
+func ContainerOf(pid int) string {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
+	if err != nil {
+		return ""
+	}
+	return ParseCgroup(memoryCgroup(string(b))).Container
 }
 
 // containerID takes the runtime's id out of the name of a container's cgroup.

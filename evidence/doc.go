@@ -9,6 +9,12 @@
 //	oom.go     OOM kills from such records, kernels 4.19 and newer
 //	cgroup.go  which pod and container a cgroup path belongs to
 //	kernel.go  the source: follows /dev/kmsg and emits facts
+//	connector.go       the source: every process that is forked, execs or ends
+//	connector_wire.go  its messages
+//	connector_socket.go the subscription, and what the kernel drops early
+//	processes.go       which process belongs to which container
+//	signals.go         the source: who sent SIGKILL and SIGTERM
+//	signals_line.go    the lines of its trace
 //	sockets.go what /proc/PID/net/tcp says
 //	stat.go    what /proc/PID/stat says
 //	look.go    the source: one look into a container

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -41,7 +43,9 @@ type Kernel struct {
 	// Reported says whether an OOM kill of before the start was told by an earlier
 	// agent of this boot: see [Reported]. Nil: none was.
 	Reported func(pid int, at time.Time) bool
-	Log      *slog.Logger
+	// Fence, if not nil, can be passed while Run runs.
+	Fence *Fence
+	Log   *slog.Logger
 
 	// Path is the log, /dev/kmsg if empty; Proc is /proc if empty.
 	Path, Proc string
@@ -70,21 +74,49 @@ func (k Kernel) Run(ctx context.Context, emit func(fact.Fact)) error {
 	defer f.Close()
 	stop := context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
-	r := kernelReader{Kernel: k, emit: emit, clock: startClock()}
-	buf := make([]byte, recordBytes)
-	for {
-		n, err := f.Read(buf)
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case errors.Is(err, unix.EPIPE):
-			r.parser.Forget() // the next record says how many are gone
-		case err != nil:
-			return fmt.Errorf("reading the kernel's log: %w", err)
-		default:
-			r.take(ctx, buf[:n])
-		}
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return fmt.Errorf("reading the kernel's log: %w", err)
 	}
+	r := kernelReader{Kernel: k, emit: emit, clock: startClock(), buf: make([]byte, recordBytes)}
+	if k.Fence != nil {
+		k.Fence.set(func() { _ = raw.Control(func(fd uintptr) { _ = r.drain(ctx, int(fd)) }) })
+		defer k.Fence.set(nil)
+	}
+	var failed error
+	err = raw.Read(func(fd uintptr) bool {
+		failed = r.drain(ctx, int(fd))
+		return failed != nil // else it is called again when there is more
+	})
+	if ctx.Err() != nil {
+		return nil
+	}
+	return fmt.Errorf("reading the kernel's log: %w", errors.Join(failed, err))
+}
+
+// Fence waits until a source has told all that the kernel had to say. It needs no
+// marker in the kernel's log: whoever passes it reads, in the source's place, until
+// there is nothing left to read.
+type Fence struct {
+	mu    sync.Mutex
+	drain func()
+}
+
+// Pass returns when what was in the kernel's log at the time of the call was
+// emitted; at once where nobody reads it.
+func (f *Fence) Pass() {
+	f.mu.Lock()
+	drain := f.drain
+	f.mu.Unlock()
+	if drain != nil {
+		drain()
+	}
+}
+
+func (f *Fence) set(drain func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.drain = drain
 }
 
 func (k Kernel) path() string {
@@ -97,11 +129,36 @@ func (k Kernel) path() string {
 // kernelReader is one Run.
 type kernelReader struct {
 	Kernel
+	mu     sync.Mutex // held while records are read and emitted
+	buf    []byte
 	emit   func(fact.Fact)
 	clock  kernelClock
 	parser OOMParser
 	next   uint64 // the sequence number that is due; 0 before the first
 	lastAt time.Time
+}
+
+// drain reads until there is nothing more.
+func (r *kernelReader) drain(ctx context.Context, fd int) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for ctx.Err() == nil {
+		n, err := unix.Read(fd, r.buf)
+		switch {
+		case err == unix.EAGAIN:
+			return nil
+		case err == unix.EINTR:
+		case err == unix.EPIPE:
+			r.parser.Forget() // the next record says how many are gone
+		case err != nil:
+			return err
+		case n == 0:
+			return io.EOF
+		default:
+			r.take(ctx, r.buf[:n])
+		}
+	}
+	return nil
 }
 
 func (r *kernelReader) take(ctx context.Context, b []byte) {

@@ -13,6 +13,9 @@ type AgentStarted struct {
 	Previous string `json:"previous"`
 	// LastSeen is the newest fact of that run.
 	LastSeen time.Time `json:"lastSeen,omitzero"`
+	// Sources are the optional sources of the kernel that this run has: "connector"
+	// (wait statuses) and "signals" (who sent SIGKILL and SIGTERM).
+	Sources []string `json:"sources,omitempty"`
 }
 
 // AgentStopped says that the agent was asked to end.

@@ -42,6 +42,10 @@ type Config struct {
 	EvictionSoftGraceSeconds int64
 	PressureTransition       time.Duration
 
+	// NoProbeAgain is set when no second, patient request may follow a probe that
+	// timed out.
+	NoProbeAgain bool
+
 	// ClusterDNS and ClusterDomain go into the pods' resolv.conf.
 	ClusterDNS    []string
 	ClusterDomain string

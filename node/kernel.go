@@ -25,6 +25,9 @@ type kernel struct {
 	// follows is set while the kernel's log is read: what was not told then did
 	// not happen.
 	follows atomic.Bool
+	fence   evidence.Fence
+	// processes tells how main processes ended.
+	processes *processes
 
 	mu sync.Mutex
 	// kills counts by container id, with when the container was last heard of.
@@ -45,7 +48,7 @@ const rememberKills = 10 * time.Minute
 func (k *kernel) run(ctx context.Context) error {
 	k.follows.Store(true)
 	defer k.follows.Store(false)
-	source := evidence.Kernel{Containers: k, Reported: evidence.Reported(k.earlier()), Log: k.log}
+	source := evidence.Kernel{Containers: k, Reported: evidence.Reported(k.earlier()), Fence: &k.fence, Log: k.log}
 	if err := source.Run(ctx, k.emit); err != nil {
 		k.follows.Store(false)
 		k.log.Warn("OOM kills are only seen by the runtime", "error", err)
@@ -90,16 +93,29 @@ func (k *kernel) count(f fact.Fact, b fact.OOMKilled) {
 	}
 }
 
-// complete adds to an exit what the kernel told of the container.
+// complete adds to an exit what the kernel told of the container. It first lets
+// every source say what it had to say when the runtime told of the exit, so that
+// the exit is judged with all that came before it.
 func (k *kernel) complete(e *fact.Exited) {
+	if k.processes != nil {
+		k.processes.complete(e)
+	}
 	if !k.follows.Load() || e.Vanished {
 		return
 	}
+	k.fence.Pass()
 	c := k.told(e.ContainerID)
-	if c.count == 0 && e.RuntimeReason == "OOMKilled" && e.ExitCode == sigkilled {
+	if c.count == 0 && e.ExitCode == sigkilled && (e.RuntimeReason == "OOMKilled" || k.byKernel(e.ContainerID)) {
 		c = k.wait(e.ContainerID)
 	}
 	e.OOMKnown, e.OOMKills, e.MainOOMKilled = true, c.count, c.main
+}
+
+// byKernel says whether the kernel itself killed a container's main process: its
+// log then says why, in a moment.
+func (k *kernel) byKernel(container string) bool {
+	c, ok := k.Container(bareID(container))
+	return ok && k.processes != nil && k.processes.killedByKernel(c.PID)
 }
 
 func (k *kernel) told(container string) killed {
@@ -122,6 +138,7 @@ const (
 func (k *kernel) wait(container string) killed {
 	deadline := time.Now().Add(lateRecord)
 	for {
+		k.fence.Pass()
 		c := k.told(container)
 		if c.count > 0 || time.Now().After(deadline) {
 			return c

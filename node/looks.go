@@ -2,6 +2,10 @@ package node
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,6 +23,8 @@ type looks struct {
 	lanes   *lanes
 	cgroups *cgroup.Manager
 	looker  evidence.Looker
+	// join is told which processes a container has.
+	join func(id string, pids []int)
 
 	mu   sync.Mutex
 	seen map[string]*attention // by container id
@@ -80,6 +86,26 @@ func (l *looks) sampleAll(all bool) {
 	}
 }
 
+// processesOf lists the processes of a cgroup itself; nothing where that cannot be
+// read.
+func processesOf(g cgroupfs.Group) []int {
+	dir := g.Memory
+	if g.V2 {
+		dir = g.Unified
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+	if err != nil {
+		return nil
+	}
+	var pids []int
+	for line := range strings.FieldsSeq(string(b)) {
+		if pid, err := strconv.Atoi(line); err == nil && pid > 0 {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
 func (l *looks) troubled(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,6 +122,7 @@ func (l *looks) sample(p view, name string, c container) {
 	if err != nil {
 		return // it ended between the two steps
 	}
+	l.join(c.ID, processesOf(group))
 	if l.worthTelling(c.ID, read) {
 		l.loop.submit(fact.Fact{Pod: p.key, Container: name, Attempt: c.Attempt, Body: read.Sampled})
 	}

@@ -34,6 +34,21 @@ func (l *loop) container(pod fact.Pod, name string) (container, bool) {
 	return c, ok
 }
 
+// whose finds the container of a runtime's id (without scheme) that is the newest
+// run of one, and makes the envelope of a fact about it.
+func (l *loop) whose(id string) (fact.Fact, container, bool) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	for _, p := range l.pods {
+		for name, c := range p.Containers {
+			if bareID(c.ID) == id {
+				return fact.Fact{Pod: p.key, Container: name, Attempt: c.Attempt}, c, true
+			}
+		}
+	}
+	return fact.Fact{}, container{}, false
+}
+
 // count is how many pods there are.
 func (l *loop) count() int {
 	l.mu.RLock()

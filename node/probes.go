@@ -23,6 +23,8 @@ type probes struct {
 	mu sync.Mutex
 	// set are the probes that run, with whom they probe.
 	set map[types.UID]map[probe.Key]target
+	// targets are what they ask.
+	targets map[probe.Key]probe.Target
 	// names are the pods behind the UIDs.
 	names map[types.UID]fact.Pod
 }
@@ -31,6 +33,14 @@ type probes struct {
 // container does not change.
 type target struct {
 	container, ip string
+}
+
+// target finds what a probe that runs asks.
+func (p *probes) target(key probe.Key) (probe.Target, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t, ok := p.targets[key]
+	return t, ok
 }
 
 func (p *probes) want(v view, wanted []health.Probe) {
@@ -47,12 +57,15 @@ func (p *probes) want(v view, wanted []health.Probe) {
 		if had[key] == now[key] {
 			continue
 		}
-		p.scheduler.Set(key, probe.Target{
+		t := probe.Target{
 			Kind: w.Key.Kind, Spec: w.Spec, Container: w.Container, ContainerID: w.ContainerID, PodIP: w.Host, StartedAt: w.StartedAt,
-		})
+		}
+		p.targets[key] = t
+		p.scheduler.Set(key, t)
 	}
 	for key := range had {
 		if _, stays := now[key]; !stays {
+			delete(p.targets, key)
 			p.scheduler.Remove(key)
 		}
 	}

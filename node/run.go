@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
@@ -169,12 +170,19 @@ func (n *node) takeUp(ctx context.Context) error {
 		n.loop.take(f)
 	}
 	n.loop.resume(unanswered)
+	for _, p := range n.loop.views() {
+		for _, c := range p.Containers {
+			if c.Running {
+				n.world.processes.adopt(c.ID, c.PID, time.Time{})
+			}
+		}
+	}
 	return nil
 }
 
 // agentStarted tells how the last run of the agent ended.
 func (n *node) agentStarted() fact.AgentStarted {
-	started := fact.AgentStarted{Version: n.config.Version, PID: os.Getpid(), Previous: "first"}
+	started := fact.AgentStarted{Version: n.config.Version, PID: os.Getpid(), Previous: "first", Sources: n.world.processes.sources()}
 	for f, err := range n.journal.Query(journal.Query{Reverse: true, Limit: 1}) {
 		if err != nil {
 			break

@@ -40,8 +40,10 @@ type outside struct {
 	house     *housekeeping
 	face      *face
 	kernel    *kernel
+	processes *processes
 	metrics   *metrics
 	looks     *looks
+	asks      *asks
 	pressure  *pressure.Manager
 }
 
@@ -53,8 +55,12 @@ func (o *outside) probe(p view, wanted []health.Probe) { o.probes.want(p, wanted
 func (o *outside) record(pod *v1.Pod, f fact.Fact) {
 	recordEvents(o.recorder, pod, f)
 	o.metrics.count(f, o.node.loop.killedFor(f))
+	if b, ok := f.Body.(fact.Started); ok {
+		o.processes.adopt(b.ContainerID, b.PID, f.At)
+	}
 	if b, ok := f.Body.(fact.Probed); ok && b.Verdict == fact.Failure {
 		o.looks.failed(f)
+		o.asks.failed(f)
 	}
 }
 
@@ -105,7 +111,9 @@ func (o *outside) connect(ctx context.Context, n *node) error {
 	if o.face, err = newFace(n); err != nil {
 		return err
 	}
-	o.kernel = &kernel{loop: n.loop, journal: n.journal, boot: n.clock.boot, log: n.log, kills: map[string]killed{}}
+	o.processes = newProcesses(n.loop, n.log)
+	n.onClose(o.processes.close)
+	o.kernel = &kernel{loop: n.loop, journal: n.journal, boot: n.clock.boot, log: n.log, processes: o.processes, kills: map[string]killed{}}
 	mirror := kubeletpod.NewBasicMirrorClient(n.client, n.config.Name, o.face)
 	o.static = newStaticPods(n.config.StaticPodDir, n.config.Name, mirror, n.loop.submit, o.recorder, n.log)
 	o.publisher = newPublisher(n.client, o.static.uid, n.log)
@@ -117,7 +125,7 @@ func (o *outside) connect(ctx context.Context, n *node) error {
 
 func (o *outside) connectProbes(n *node) error {
 	o.probes = &probes{
-		submit: n.loop.submit, set: map[types.UID]map[probe.Key]target{}, names: map[types.UID]fact.Pod{},
+		submit: n.loop.submit, set: map[types.UID]map[probe.Key]target{}, targets: map[probe.Key]probe.Target{}, names: map[types.UID]fact.Pod{},
 	}
 	scheduler, err := probe.NewScheduler(probe.Options{Exec: execProbe(n.runtime), Result: o.probes.result, Log: n.log})
 	if err != nil {
@@ -125,6 +133,20 @@ func (o *outside) connectProbes(n *node) error {
 	}
 	n.onClose(scheduler.Close)
 	o.probes.scheduler = scheduler
+	return o.connectAsks(n)
+}
+
+// connectAsks makes what asks again after a timeout, unless that is not wanted.
+func (o *outside) connectAsks(n *node) error {
+	if n.config.NoProbeAgain {
+		return nil
+	}
+	prober, err := probe.NewProber(nil, n.log)
+	if err != nil {
+		return fmt.Errorf("start the prober that asks again: %w", err)
+	}
+	n.onClose(prober.Close)
+	o.asks = newAsks(prober.Ask, o.probes.target, n.loop.container, n.loop.submit, o.lanes)
 	return nil
 }
 
@@ -167,7 +189,7 @@ func (o *outside) connectEffects(ctx context.Context, n *node) error {
 		submit: n.loop.submit, log: n.log,
 		starting: map[startKey]context.CancelFunc{}, left: map[types.UID][]cri.SandboxView{}, untaken: map[types.UID]bool{},
 	}
-	o.looks = &looks{loop: n.loop, lanes: o.lanes, cgroups: groups, seen: map[string]*attention{}}
+	o.looks = &looks{loop: n.loop, lanes: o.lanes, cgroups: groups, join: o.processes.join, seen: map[string]*attention{}}
 	d := newDisks(n.runtime, c.PodLogsDir)
 	o.house = &housekeeping{
 		loop: n.loop, runtime: n.runtime, images: imgs, volumes: vols, cgroups: groups, disks: d, logs: c.PodLogsDir, log: n.log,
@@ -230,6 +252,7 @@ func (o *outside) start(spawn func(string, func(context.Context) error)) {
 	spawn("node object", o.face.run)
 	spawn("node API", o.face.serve)
 	spawn("OOM kills", o.kernel.run)
+	spawn("processes", quiet(o.processes.run))
 	spawn("samples", quiet(o.looks.run))
 	spawn("housekeeping", quiet(o.house.run))
 	spawn("node pressure", quiet(o.pressure.Run))

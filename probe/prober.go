@@ -2,8 +2,10 @@ package probe
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
 	"sync"
 	"time"
 
@@ -60,6 +62,23 @@ func (p *Prober) Attempt(ctx context.Context, t Target) fact.Probed {
 	}
 }
 
+// Ask makes one try with a timeout of its own in place of the probe's, to learn
+// whether an answer that did not come in time comes at all. It returns within
+// patience, or when ctx ends; asked is false then.
+func (p *Prober) Ask(ctx context.Context, t Target, patience time.Duration) (said fact.Probed, asked bool) {
+	pl := compile(t)
+	pl.timeout, pl.once = patience, true
+	result := make(chan fact.Probed, 1)
+	p.begin(pl, func(_ time.Time, probed fact.Probed) { result <- probed })
+	select {
+	case probed := <-result:
+		return probed, true
+	case <-ctx.Done():
+	case <-p.ctx.Done():
+	}
+	return fact.Probed{Probe: t.Kind, Verdict: fact.Unknown}, false
+}
+
 // doneFunc takes the result of an attempt that began at the given time. It is
 // called once, on any goroutine, and must not block.
 type doneFunc func(began time.Time, probed fact.Probed)
@@ -112,6 +131,9 @@ func (o outcome) probed(kind fact.ProbeKind, took time.Duration) fact.Probed {
 	return p
 }
 
+// errBodyLate says that an answer began and did not end in time.
+var errBodyLate = fmt.Errorf("the body did not end in time: %w", os.ErrDeadlineExceeded)
+
 // maxTries is how often an attempt that errs is made, one try right after the
 // other (maxProbeRetries in kubelet's prober.go).
 const maxTries = 3
@@ -120,7 +142,13 @@ const maxTries = 3
 // A first try may already be under way in the poller.
 func (p *Prober) tries(pl *plan, began time.Time, from *fallback) outcome {
 	left := maxTries
+	if pl.once {
+		left = 1
+	}
 	if from != nil && from.bodyLate {
+		if pl.once {
+			return outcome{err: errBodyLate, evidence: from.evidence}
+		}
 		left, from = left-1, nil
 	}
 	var o outcome

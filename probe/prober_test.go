@@ -209,3 +209,47 @@ func TestManyAtOnce(t *testing.T) {
 		}
 	}
 }
+
+func TestAskWaitsLongerThanTheProbe(t *testing.T) {
+	p := newTestProber(t)
+	begun, go1 := make(chan struct{}, 10), make(chan struct{})
+	port := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begun <- struct{}{}
+		select {
+		case <-go1:
+		case <-r.Context().Done():
+		}
+		_, _ = fmt.Fprint(w, "late")
+	}))
+	target := getOf(port)
+	if first := p.Attempt(t.Context(), target); first.Verdict != fact.Failure || !first.Evidence.Timeout {
+		t.Fatalf("the probe said %+v, want a timeout", first)
+	}
+	<-begun
+	answered := make(chan fact.Probed, 1)
+	go func() {
+		said, _ := p.Ask(t.Context(), target, 5*time.Minute)
+		answered <- said
+	}()
+	<-begun
+	close(go1)
+	if said := <-answered; said.Verdict != fact.Success || said.Evidence.Status != http.StatusOK {
+		t.Errorf("asked again, it said %+v", said)
+	}
+}
+
+func TestAskAsksOnce(t *testing.T) {
+	p := newTestProber(t)
+	var requests atomic.Int32
+	port := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		w.Header().Set("Content-Length", "10")
+		_, _ = fmt.Fprint(w, "half")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}))
+	said, asked := p.Ask(t.Context(), getOf(port), 200*time.Millisecond)
+	if !asked || said.Verdict == fact.Success || said.Evidence == nil || !said.Evidence.Timeout || requests.Load() != 1 {
+		t.Errorf("%d requests; it said %+v (%+v)", requests.Load(), said, said.Evidence)
+	}
+}

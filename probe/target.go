@@ -53,7 +53,9 @@ type plan struct {
 	err     error  // why no attempt can be made
 
 	timeout, period, delay time.Duration
-	startedAt              time.Time
+	// once is set where a try that errs is not made again.
+	once      bool
+	startedAt time.Time
 
 	address string         // host:port
 	addr    netip.AddrPort // the same, when the host is an address: the fast way is open

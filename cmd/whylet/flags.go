@@ -22,6 +22,7 @@ func nodeFlags(f *pflag.FlagSet, s *settings) {
 	f.StringVar(&s.NodeMemory, "node-memory", "", "make the node this large, for instance 2Gi; pods together never get more (default: all memory)")
 	f.StringVar(&s.EvictionHard, "eviction-hard", "", "how much should be left on the node before pods are evicted (default "+pressure.Default+")")
 	f.Int64Var(&s.PodMaxPIDs, "pod-max-pids", 0, "how many processes and threads a pod may have (default: no bound)")
+	f.BoolVar(&s.NoProbeAgain, "no-probe-again", false, "send no second, patient request after a probe that timed out (why then cannot tell slow from hanging)")
 	f.StringVar(&s.RuntimeEndpoint, "runtime-endpoint", "", "use this CRI runtime, for instance unix:///run/crio/crio.sock (default: a containerd of its own)")
 }
 
@@ -54,6 +55,9 @@ func merge(given settings, changed func(flag string) bool, stored settings) sett
 	}
 	if changed("pod-max-pids") {
 		merged.PodMaxPIDs = given.PodMaxPIDs
+	}
+	if changed("no-probe-again") {
+		merged.NoProbeAgain = given.NoProbeAgain
 	}
 	if merged.PodCIDR == "" {
 		merged.PodCIDR = defaultPodCIDR

@@ -20,6 +20,7 @@ import (
 
 	"whylet.dev/whylet/cluster"
 	"whylet.dev/whylet/cluster/runtime"
+	"whylet.dev/whylet/evidence"
 )
 
 // verdict is how one thing that the node needs was found.
@@ -324,7 +325,37 @@ func checkEvidence() []finding {
 		}
 		list = append(list, f)
 	}
-	return list
+	return append(list, checkConnector(), checkSignals())
+}
+
+// checkConnector tries whether the kernel tells how processes end.
+func checkConnector() finding {
+	f := finding{Name: "process connector", Verdict: found}
+	c, err := evidence.OpenConnector(func(evidence.ProcessEvent) {}, func() {})
+	if err != nil {
+		f.Verdict = degraded
+		f.Detail = fmt.Sprintf("a kill and an exit code of 137 cannot be told apart, and children's ends are not seen (%v)", err)
+		f.Fix = "use a kernel with CONFIG_PROC_EVENTS, outside of a container"
+		return f
+	}
+	_ = c.Close()
+	return f
+}
+
+// checkSignals tries whether the kernel tells who sends signals.
+func checkSignals() finding {
+	f := finding{Name: "tracing of signals", Verdict: found}
+	s, err := evidence.OpenSignals(func(evidence.Signal) {}, func(int64) {})
+	if err != nil {
+		f.Verdict = degraded
+		f.Detail = fmt.Sprintf("who killed a container stays unknown (%v)", err)
+		f.Fix = "use a kernel with tracefs, outside of a container"
+		return f
+	}
+	if err := s.Close(); err != nil {
+		f.Verdict, f.Detail = degraded, err.Error()
+	}
+	return f
 }
 
 // checkMachine stops the start when something is missing.

@@ -258,6 +258,7 @@ func (s *stack) nodeConfig() (node.Config, *rest.Config, error) {
 	c := node.Config{
 		Eviction:        eviction,
 		PodPIDs:         set.PodMaxPIDs,
+		NoProbeAgain:    set.NoProbeAgain,
 		Name:            set.NodeName,
 		IP:              s.instance.NodeIP,
 		DataDir:         filepath.Join(s.dataDir, "node"),

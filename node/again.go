@@ -1,0 +1,114 @@
+package node
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/probe"
+)
+
+// asks makes one more request, with patience, after a probe attempt has timed
+// out: whether the answer comes late or never is what tells an application that
+// is slow from one that hangs, and the probe itself never waits to see it. What
+// is learnt is a fact and counts for no threshold.
+type asks struct {
+	ask     func(context.Context, probe.Target, time.Duration) (fact.Probed, bool)
+	target  func(probe.Key) (probe.Target, bool)
+	running func(fact.Pod, string) (container, bool)
+	submit  func(fact.Fact)
+	lanes   *lanes
+
+	mu sync.Mutex
+	// asked is when each probe was last asked again; busy are those under way.
+	asked map[probe.Key]time.Time
+	busy  map[probe.Key]bool
+}
+
+const (
+	// patienceTimes and maxPatience say how much longer than the probe's timeout an
+	// answer is waited for; where that is not at least twice as long, nothing would
+	// be learnt.
+	patienceTimes = 10
+	maxPatience   = 30 * time.Second
+	// askEvery bounds what one failing probe is asked, maxAsks what goes on at once.
+	askEvery = time.Minute
+	maxAsks  = 16
+)
+
+func newAsks(ask func(context.Context, probe.Target, time.Duration) (fact.Probed, bool), target func(probe.Key) (probe.Target, bool),
+	running func(fact.Pod, string) (container, bool), submit func(fact.Fact), lanes *lanes,
+) *asks {
+	return &asks{
+		ask: ask, target: target, running: running, submit: submit, lanes: lanes,
+		asked: map[probe.Key]time.Time{}, busy: map[probe.Key]bool{},
+	}
+}
+
+// failed hears of a failed attempt, and asks again if it timed out. It does not
+// wait, and may be called on a nil asks.
+func (a *asks) failed(f fact.Fact) {
+	b, ok := f.Body.(fact.Probed)
+	if a == nil || !ok || b.Evidence == nil || !b.Evidence.Timeout || b.Evidence.Handler == "exec" {
+		return
+	}
+	key := probe.Key{Pod: f.Pod.UID, Container: f.Container, Kind: b.Probe, Attempt: f.Attempt}
+	t, ok := a.target(key)
+	if !ok || t.Spec == nil {
+		return
+	}
+	timeout := time.Duration(max(t.Spec.TimeoutSeconds, 1)) * time.Second
+	patience := min(patienceTimes*timeout, maxPatience)
+	if patience < 2*timeout || !a.begin(key) {
+		return
+	}
+	a.lanes.do("again/"+string(key.Pod)+"/"+key.Container+"/"+string(key.Kind), func(ctx context.Context) {
+		defer a.end(key)
+		began := time.Now()
+		said, whole := a.ask(ctx, t, patience)
+		again := fact.AskedAgain{
+			Probe: b.Probe, Patience: patience, Timeout: timeout,
+			Verdict: said.Verdict, Message: said.Message, Took: time.Since(began), Evidence: said.Evidence,
+		}
+		again.Cut = !whole || a.disturbed(f, again)
+		a.submit(fact.Fact{
+			At: began.UTC(), Pod: f.Pod, Container: f.Container, Attempt: f.Attempt, Because: []fact.ID{f.ID}, Body: again,
+		})
+	})
+}
+
+// disturbed says whether a request that failed early did so because the container
+// was being ended meanwhile, so that it says nothing about the application.
+func (a *asks) disturbed(f fact.Fact, again fact.AskedAgain) bool {
+	if again.Verdict == fact.Success || again.Verdict == fact.Warning {
+		return false
+	}
+	if e := again.Evidence; e != nil && (e.Timeout || e.Status != 0) {
+		return false
+	}
+	c, ok := a.running(f.Pod, f.Container)
+	return !ok || c.Attempt != f.Attempt || !c.Running || c.Kill != 0
+}
+
+func (a *asks) begin(key probe.Key) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := time.Now()
+	for k, at := range a.asked {
+		if now.Sub(at) >= askEvery {
+			delete(a.asked, k)
+		}
+	}
+	if _, lately := a.asked[key]; lately || a.busy[key] || len(a.busy) >= maxAsks {
+		return false
+	}
+	a.asked[key], a.busy[key] = now, true
+	return true
+}
+
+func (a *asks) end(key probe.Key) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.busy, key)
+}

@@ -1,0 +1,136 @@
+package node
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/probe"
+)
+
+// asked is a prober, a loop and a runtime in one.
+type asked struct {
+	patience chan time.Duration
+	answer   chan fact.Probed
+	facts    chan fact.Fact
+	running  container
+}
+
+func newAsked(t *testing.T, timeout int32) (*asks, *asked) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	l := newLanes(ctx)
+	t.Cleanup(func() { cancel(); l.wait() })
+	w := &asked{
+		patience: make(chan time.Duration, 10), answer: make(chan fact.Probed, 10), facts: make(chan fact.Fact, 10),
+		running: container{Running: true, Attempt: 2},
+	}
+	ask := func(ctx context.Context, _ probe.Target, patience time.Duration) (fact.Probed, bool) {
+		w.patience <- patience
+		select {
+		case p := <-w.answer:
+			return p, true
+		case <-ctx.Done():
+			return fact.Probed{}, false
+		}
+	}
+	target := func(probe.Key) (probe.Target, bool) {
+		return probe.Target{Spec: &v1.Probe{TimeoutSeconds: timeout}}, true
+	}
+	running := func(fact.Pod, string) (container, bool) { return w.running, true }
+	return newAsks(ask, target, running, func(f fact.Fact) { w.facts <- f }, l), w
+}
+
+func timedOut(handler string) fact.Fact {
+	return fact.Fact{
+		ID: 7, Pod: fact.Pod{UID: "u"}, Container: "web", Attempt: 2,
+		Body: fact.Probed{Probe: fact.Liveness, Verdict: fact.Failure, Evidence: &fact.Evidence{Handler: handler, Timeout: true}},
+	}
+}
+
+func TestAsksAgain(t *testing.T) {
+	tests := map[string]struct {
+		running container
+		answer  fact.Probed
+		cut     bool
+	}{
+		"it answers late": {
+			container{Running: true, Attempt: 2, Kill: 3}, fact.Probed{Verdict: fact.Success, Evidence: &fact.Evidence{Status: 200}}, false,
+		},
+		"it answers an error late": {
+			container{Running: true, Attempt: 2, Kill: 3}, fact.Probed{Verdict: fact.Failure, Evidence: &fact.Evidence{Status: 503}}, false,
+		},
+		"it never answers": {
+			container{Running: true, Attempt: 2, Kill: 3}, fact.Probed{Verdict: fact.Failure, Evidence: &fact.Evidence{Timeout: true}}, false,
+		},
+		"it resets by itself": {
+			container{Running: true, Attempt: 2}, fact.Probed{Verdict: fact.Failure, Evidence: &fact.Evidence{Errno: "ECONNRESET"}}, false,
+		},
+		"it resets when it is being killed": {
+			container{Running: true, Attempt: 2, Kill: 3}, fact.Probed{Verdict: fact.Failure, Evidence: &fact.Evidence{Errno: "ECONNRESET"}}, true,
+		},
+		"the next run refuses": {
+			container{Running: true, Attempt: 3}, fact.Probed{Verdict: fact.Failure, Evidence: &fact.Evidence{Errno: "ECONNREFUSED"}}, true,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			a, w := newAsked(t, 1)
+			w.running = test.running
+			a.failed(timedOut("httpGet"))
+			if p := <-w.patience; p != 10*time.Second {
+				t.Errorf("waits %v, want 10 s", p)
+			}
+			w.answer <- test.answer
+			f := <-w.facts
+			b := f.Body.(fact.AskedAgain)
+			if len(f.Because) != 1 || f.Because[0] != 7 || b.Verdict != test.answer.Verdict || b.Cut != test.cut {
+				t.Errorf("told %+v because of %v; want cut=%v", b, f.Because, test.cut)
+			}
+		})
+	}
+}
+
+func TestAsksOnceAMinute(t *testing.T) {
+	a, w := newAsked(t, 2)
+	for range 3 {
+		a.failed(timedOut("tcpSocket"))
+	}
+	if p := <-w.patience; p != 20*time.Second {
+		t.Errorf("waits %v, want 20 s", p)
+	}
+	w.answer <- fact.Probed{Verdict: fact.Success}
+	<-w.facts
+	a.failed(timedOut("tcpSocket"))
+	if len(w.patience) > 0 || len(a.asked) != 1 {
+		t.Error("asked more than once")
+	}
+}
+
+func TestDoesNotAsk(t *testing.T) {
+	refused := timedOut("httpGet")
+	refused.Body = fact.Probed{Verdict: fact.Failure, Evidence: &fact.Evidence{Handler: "httpGet", Errno: "ECONNREFUSED"}}
+	tests := map[string]struct {
+		timeout int32
+		f       fact.Fact
+	}{
+		"after another failure":          {1, refused},
+		"with a command":                 {1, timedOut("exec")},
+		"where the timeout is long":      {20, timedOut("httpGet")},
+		"after what is no probe attempt": {1, fact.Fact{Body: fact.TimePassed{}}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			a, _ := newAsked(t, test.timeout)
+			a.failed(test.f)
+			if len(a.busy) > 0 {
+				t.Error("asked")
+			}
+		})
+	}
+	var off *asks
+	off.failed(timedOut("httpGet")) // the flag is given
+}
