@@ -29,7 +29,7 @@ const AnsweredBy = "X-Whylet-Answered-By"
 var keptHeaders = []string{
 	"Server", "Via", "Content-Type", "Location", AnsweredBy,
 	"X-Envoy-Upstream-Service-Time", "X-Pipy-Upstream-Service-Time", "L5d-Proxy-Error",
-	"X-Whylet-Upstream-Service-Time",
+	"X-Whylet-Upstream-Service-Time", "X-Whylet-Sidecar-Service-Time",
 }
 
 var keptLower = func() []string {

@@ -386,8 +386,9 @@ func describeProbe(b fact.Probed) (string, map[string]any) {
 		if s := ev.Header["Server"]; s != "" {
 			v["server"] = s
 		}
-		if by := ev.Header[mesh.AnsweredBy]; by != "" {
-			v["answeredBy"] = by
+		for k, x := range values("answeredBy", ev.Header[mesh.AnsweredBy],
+			"upstreamMs", ev.Header["X-Whylet-Upstream-Service-Time"], "sidecarMs", ev.Header["X-Whylet-Sidecar-Service-Time"]) {
+			v[k] = x
 		}
 	}
 	if !bad(b) {

@@ -21,9 +21,22 @@ import (
 	"whylet.dev/whylet/probe"
 )
 
-// upstreamTime is the header that says how long the application took, in
-// milliseconds. What the node measures beyond it is the sidecar's own share.
-const upstreamTime = "X-Whylet-Upstream-Service-Time"
+// Headers that say how long the application took to answer, and how much the
+// sidecar itself added until it passed the answer on, both in milliseconds.
+const (
+	upstreamTime = "X-Whylet-Upstream-Service-Time"
+	ownTime      = "X-Whylet-Sidecar-Service-Time"
+)
+
+// setTimes writes them: the request came in, the application was asked, and its
+// answer is there now.
+func setTimes(h http.Header, cameIn, asked time.Time) {
+	ms := func(d time.Duration) string {
+		return strconv.FormatFloat(float64(d.Microseconds())/1000, 'f', -1, 64)
+	}
+	h.Set(upstreamTime, ms(time.Since(asked)))
+	h.Set(ownTime, ms(asked.Sub(cameIn)))
+}
 
 // probes answers the probes of one kind.
 type probes struct {
@@ -82,6 +95,7 @@ func (p *probes) route(path string) (mesh.Route, bool) {
 }
 
 func (p *probes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	cameIn := time.Now()
 	route, ok := p.route(r.URL.Path)
 	if !ok {
 		say(w, http.StatusNotFound, fmt.Sprintf("no %s probe is known at %s", strings.ToLower(string(p.kind)), r.URL.Path))
@@ -90,10 +104,10 @@ func (p *probes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), timeout(route.Probe))
 	defer cancel()
 	if route.Probe.GRPC != nil {
-		p.askGRPC(ctx, w, r, route)
+		p.askGRPC(ctx, w, r, route, cameIn)
 		return
 	}
-	p.askHTTP(ctx, w, r, route)
+	p.askHTTP(ctx, w, r, route, cameIn)
 }
 
 // say answers in the sidecar's own name.
@@ -108,7 +122,7 @@ func timeout(p v1.Probe) time.Duration {
 
 // askHTTP makes the request that the node would have made, and passes on the
 // answer.
-func (p *probes) askHTTP(ctx context.Context, w http.ResponseWriter, r *http.Request, route mesh.Route) {
+func (p *probes) askHTTP(ctx context.Context, w http.ResponseWriter, r *http.Request, route mesh.Route, cameIn time.Time) {
 	req, err := request(ctx, r, route.Probe.HTTPGet)
 	if err != nil {
 		say(w, http.StatusServiceUnavailable, err.Error())
@@ -129,7 +143,7 @@ func (p *probes) askHTTP(ctx context.Context, w http.ResponseWriter, r *http.Req
 		}
 	}
 	header.Set(mesh.AnsweredBy, mesh.Application)
-	header.Set(upstreamTime, strconv.FormatFloat(float64(time.Since(began).Microseconds())/1000, 'f', -1, 64))
+	setTimes(header, cameIn, began)
 	w.WriteHeader(res.StatusCode)
 	if _, err := io.Copy(w, res.Body); err != nil {
 		p.log.Info("the application's answer to a probe broke off", "container", route.Container, "probe", p.kind, "error", err)
@@ -189,10 +203,10 @@ func ownAddress(r *http.Request) string {
 
 // askGRPC makes the health check that the node would have made. 200 stands for
 // SERVING; the text of any other answer is in kubelet's words.
-func (p *probes) askGRPC(ctx context.Context, w http.ResponseWriter, r *http.Request, route mesh.Route) {
+func (p *probes) askGRPC(ctx context.Context, w http.ResponseWriter, r *http.Request, route mesh.Route, cameIn time.Time) {
 	began := time.Now()
 	probed := p.prober.Attempt(ctx, probe.Target{Kind: p.kind, Spec: &route.Probe, PodIP: ownAddress(r)})
-	w.Header().Set(upstreamTime, strconv.FormatFloat(float64(time.Since(began).Microseconds())/1000, 'f', -1, 64))
+	setTimes(w.Header(), cameIn, began)
 	switch {
 	case probed.Verdict == fact.Success:
 		w.Header().Set(mesh.AnsweredBy, mesh.Application)

@@ -213,7 +213,7 @@ func newMesh(t *testing.T) *meshTest {
 	s := newSpace(t, shared)
 	dir := t.TempDir()
 	app := filepath.Join(dir, "meshapp")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", app, "./meshapp")
+	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", app, "./meshapp")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the application: %v: %s", err, out)
@@ -403,7 +403,7 @@ func (m *meshTest) portForward(s *space, pod, path, body string) {
 			s.t.Errorf("curl: %v", err)
 		}
 		s.t.Logf("curl -i localhost:15901%s\n%s", path, out)
-		contains(s.t, strings.ReplaceAll(string(out), "\r", ""), "HTTP/1.1 200 OK\n", "X-Whylet-Answered-By: application\n", "X-Whylet-Upstream-Service-Time: ", "X-App: ", "\n\n"+body)
+		contains(s.t, strings.ReplaceAll(string(out), "\r", ""), "HTTP/1.1 200 OK\n", "X-Whylet-Answered-By: application\n", "X-Whylet-Upstream-Service-Time: ", "X-Whylet-Sidecar-Service-Time: ", "X-App: ", "\n\n"+body)
 	})
 }
 
