@@ -11,7 +11,8 @@ type AgentStarted struct {
 	PID     int    `json:"pid"`
 	// Previous is how the agent's last run ended: "clean", "killed", "reboot", "first".
 	Previous string `json:"previous"`
-	// LastSeen is the newest fact of that run.
+	// LastSeen is when that run last gave a sign of life: its newest fact, or its
+	// last beat.
 	LastSeen time.Time `json:"lastSeen,omitzero"`
 	// Sources are the optional sources of the kernel that this run has: "connector"
 	// (wait statuses) and "signals" (who sent SIGKILL and SIGTERM).
@@ -138,6 +139,26 @@ type Lost struct {
 	Count  int64     `json:"count,omitempty"`
 }
 
+// AgentStalled says that the agent lived and did nothing for a while: its own
+// beat, due every second, came that late. What the kernel counted meanwhile says
+// why; a counter that it does not have is 0.
+type AgentStalled struct {
+	From  time.Time `json:"from"`
+	Until time.Time `json:"until"`
+	// Continued says that a SIGCONT came: somebody had stopped the process.
+	Continued bool `json:"continued,omitempty"`
+	// Suspended is how long the whole machine slept (CLOCK_BOOTTIME went on and
+	// CLOCK_MONOTONIC did not).
+	Suspended time.Duration `json:"suspended,omitempty"`
+	// CPUWait is how long the main thread was ready to run and had no CPU
+	// (/proc/self/schedstat), MemoryStall how long everything on the machine waited
+	// for memory (PSI, full).
+	CPUWait     time.Duration `json:"cpuWait,omitempty"`
+	MemoryStall time.Duration `json:"memoryStall,omitempty"`
+	// MajorFaults are pages that had to come from disk for the agent to go on.
+	MajorFaults int64 `json:"majorFaults,omitempty"`
+}
+
 // Checkpoint is the whole health state of the pod after the facts before it, so
 // that older ones can be dropped and a restart need not replay them all.
 type Checkpoint struct {
@@ -153,6 +174,7 @@ func (OOMKilled) Kind() Kind    { return "OOMKilled" }
 func (Sampled) Kind() Kind      { return "Sampled" }
 func (Looked) Kind() Kind       { return "Looked" }
 func (NodeSignals) Kind() Kind  { return "NodeSignals" }
+func (AgentStalled) Kind() Kind { return "AgentStalled" }
 func (ClockStepped) Kind() Kind { return "ClockStepped" }
 func (Lost) Kind() Kind         { return "Lost" }
 func (Checkpoint) Kind() Kind   { return "Checkpoint" }
@@ -163,6 +185,7 @@ func (OOMKilled) observed()    {}
 func (Sampled) observed()      {}
 func (Looked) observed()       {}
 func (NodeSignals) observed()  {}
+func (AgentStalled) observed() {}
 func (ClockStepped) observed() {}
 func (Lost) observed()         {}
 func (Checkpoint) observed()   {}

@@ -34,6 +34,8 @@ type Workload struct {
 	// Replicas is how many pods run on the node at once.
 	Replicas int64
 	Pod      v1.PodTemplateSpec
+
+	lines map[string]int // where things stand in File, see Parse
 }
 
 // String names the object as kubectl does.
@@ -44,9 +46,14 @@ func (w Workload) String() string {
 	return w.Namespace + "/" + w.Kind + "/" + w.Name
 }
 
-// Node is what pods may have altogether, in bytes; 0: not known.
+// Node is what the workloads run on.
 type Node struct {
+	// Memory is what pods may have altogether, in bytes; 0: not known.
 	Memory int64
+	// Largest is what the largest of several nodes gives its pods; 0: there is one.
+	Largest int64
+	// Recorded is what a journal tells of earlier pods of the workloads; nil: nothing.
+	Recorded History
 }
 
 // Finding is one thing that is wrong, or worth knowing.
@@ -55,6 +62,8 @@ type Finding struct {
 	Rule     string   `json:"rule"`
 	Severity Severity `json:"severity"`
 	File     string   `json:"file,omitempty"`
+	// Line is where it stands in the file, 0 where that is not known.
+	Line int `json:"line,omitempty"`
 	// Object and Container are empty for what concerns all.
 	Object    string `json:"object,omitempty"`
 	Container string `json:"container,omitempty"`
@@ -68,12 +77,13 @@ type Finding struct {
 func Check(workloads []Workload, node Node) []Finding {
 	var all []Finding
 	for _, w := range workloads {
-		all = append(all, probes(w)...)
+		all = append(all, probes(w, node)...)
 		all = append(all, memory(w)...)
+		all = append(all, node.Recorded.recorded(w)...)
 	}
 	all = append(all, together(workloads, node)...)
 	slices.SortStableFunc(all, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(a.File, b.File), cmp.Compare(a.Object, b.Object))
+		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Object, b.Object))
 	})
 	return all
 }
@@ -87,9 +97,10 @@ func Worst(found []Finding) Severity {
 	return worst
 }
 
-// about fills in what a finding is about.
-func (w Workload) about(container string, f Finding) Finding {
+// about fills in what a finding is about: a container, and a field of it.
+func (w Workload) about(container, field string, f Finding) Finding {
 	f.File, f.Object, f.Container = w.File, w.String(), container
+	f.Line = w.line("containers/" + container + "/" + field)
 	return f
 }
 

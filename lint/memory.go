@@ -6,7 +6,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	resourcehelper "k8s.io/component-helpers/resource"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/health"
@@ -18,7 +17,7 @@ func memory(w Workload) []Finding {
 	podLimit := w.Pod.Spec.Resources != nil && !w.Pod.Spec.Resources.Limits.Memory().IsZero()
 	for _, c := range w.longLived() {
 		if c.Resources.Limits.Memory().IsZero() && !podLimit {
-			found = append(found, w.about(c.Name, Finding{
+			found = append(found, w.about(c.Name, "resources", Finding{
 				Rule: "no-memory-limit", Severity: Warning,
 				Text:   "has no memory limit",
 				Reason: "it can use all memory of the node; then pods are evicted that did nothing",
@@ -47,7 +46,7 @@ func (w Workload) memoryVolumes(c *v1.Container) []Finding {
 			if size != nil && size.Sign() > 0 && size.Cmp(*limit) < 0 {
 				continue
 			}
-			found = append(found, w.about(c.Name, Finding{
+			found = append(found, w.about(c.Name, "volumeMounts", Finding{
 				Rule: "memory-volume-within-limit", Severity: Warning,
 				Text:   fmt.Sprintf("volume %q is in memory and may grow to the container's whole limit of %s", v.Name, limit),
 				Reason: "what is written there counts as the container's memory: a full volume gets its processes OOM-killed",
@@ -58,25 +57,7 @@ func (w Workload) memoryVolumes(c *v1.Container) []Finding {
 	return found
 }
 
-// ask is what one pod of a workload asked for and may use, in bytes.
-type ask struct {
-	request, limit int64
-	unlimited      bool
-}
-
-func (w Workload) ask() ask {
-	pod := &v1.Pod{Spec: w.Pod.Spec}
-	request := resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{})[v1.ResourceMemory]
-	limit := resourcehelper.PodLimits(pod, resourcehelper.PodResourcesOptions{})[v1.ResourceMemory]
-	a := ask{request: request.Value(), limit: limit.Value()}
-	if own := w.Pod.Spec.Resources; own != nil && !own.Limits.Memory().IsZero() {
-		return a
-	}
-	for _, c := range w.longLived() {
-		a.unlimited = a.unlimited || c.Resources.Limits.Memory().IsZero()
-	}
-	return a
-}
+func (w Workload) ask() health.Ask { return health.MemoryAsk(&w.Pod.Spec) }
 
 // together compares the sums over all pods with the node.
 func together(workloads []Workload, node Node) []Finding {
@@ -87,13 +68,23 @@ func together(workloads []Workload, node Node) []Finding {
 	unlimited := 0
 	for _, w := range workloads {
 		a := w.ask()
-		requests += a.request * w.Replicas
-		limits += a.limit * w.Replicas
-		if a.unlimited && w.Replicas > 0 {
+		requests += a.Request * w.Replicas
+		limits += a.Limit * w.Replicas
+		if a.Unlimited && w.Replicas > 0 {
 			unlimited++
 		}
 	}
 	var found []Finding
+	for _, w := range workloads {
+		if a := w.ask(); node.Largest > 0 && a.Request > node.Largest && w.Replicas > 0 {
+			found = append(found, w.about("", "", Finding{
+				Rule: "larger-than-any-node", Severity: Error,
+				Text:   fmt.Sprintf("asks for %s of memory, and the largest node gives its pods %s", size(a.Request), size(node.Largest)),
+				Reason: "no node can take such a pod: it will stay Pending",
+				Fix:    "lower resources.requests.memory, or add a larger node",
+			}))
+		}
+	}
 	if requests > node.Memory {
 		found = append(found, Finding{
 			Rule: "memory-requests-beyond-node", Severity: Error,
@@ -118,6 +109,9 @@ func overcommitted(workloads []Workload, node Node, limits int64, unlimited int)
 		f.Text += fmt.Sprintf("; %d of %d workloads have no limit at all", unlimited, len(workloads))
 	}
 	f.Reason = "if they all used what they may, pods would be evicted"
+	if len(node.Recorded) > 0 {
+		f.Reason = "if memory ran short, pods would be evicted"
+	}
 	if order := evictionOrder(workloads, node); len(order) > 0 {
 		f.Reason += ", in this order: " + strings.Join(order, ", ")
 	}
@@ -132,13 +126,13 @@ func evictionOrder(workloads []Workload, node Node) []string {
 	var candidates []health.Candidate
 	for _, w := range workloads {
 		a := w.ask()
-		most := a.limit
-		if a.unlimited {
-			most = node.Memory
+		most := a.Most(node.Memory)
+		if seen := node.Recorded.needs(w); seen > 0 {
+			most = seen
 		}
 		c := health.Candidate{
 			Pod:      fact.Pod{Namespace: w.Namespace, Name: w.Kind + "/" + w.Name},
-			Measured: true, Usage: most, Request: a.request,
+			Measured: true, Usage: most, Request: a.Request,
 			Critical: health.Critical(&v1.Pod{ObjectMeta: w.Pod.ObjectMeta, Spec: w.Pod.Spec}, false),
 		}
 		if w.Pod.Spec.Priority != nil {
@@ -161,7 +155,7 @@ func evictionOrder(workloads []Workload, node Node) []string {
 func cannotGo(workloads []Workload) []string {
 	var names []string
 	for _, w := range workloads {
-		if a := w.ask(); !a.unlimited && a.limit <= a.request && w.Replicas > 0 {
+		if a := w.ask(); !a.Unlimited && a.Limit <= a.Request && w.Replicas > 0 {
 			names = append(names, w.Kind+"/"+w.Name)
 		}
 	}

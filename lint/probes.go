@@ -39,14 +39,14 @@ func orDefault(n, otherwise int32) int32 {
 }
 
 // probes checks the probes of one workload.
-func probes(w Workload) []Finding {
+func probes(w Workload, node Node) []Finding {
 	var found []Finding
 	for _, c := range w.longLived() {
 		for _, p := range probesOf(c) {
 			found = append(found, w.port(c, p)...)
 			found = append(found, w.timing(c, p)...)
 		}
-		found = append(found, w.liveness(c)...)
+		found = append(found, w.liveness(c, node.Recorded)...)
 	}
 	return found
 }
@@ -70,7 +70,7 @@ func (w Workload) port(c *v1.Container, p named) []Finding {
 		}
 	}
 	if port.Type == intstr.String {
-		return []Finding{w.about(c.Name, Finding{
+		return []Finding{w.about(c.Name, p.name, Finding{
 			Rule: "probe-port-unknown", Severity: Error,
 			Text:   fmt.Sprintf("%s asks port %q, and the container has no port of that name", p.name, port.StrVal),
 			Reason: "such a probe can never succeed: the pod stays unready, or is restarted again and again",
@@ -80,7 +80,7 @@ func (w Workload) port(c *v1.Container, p named) []Finding {
 	if len(c.Ports) == 0 {
 		return nil // who declares no port at all says nothing about this one
 	}
-	return []Finding{w.about(c.Name, Finding{
+	return []Finding{w.about(c.Name, p.name, Finding{
 		Rule: "probe-port-undeclared", Severity: Warning,
 		Text:   fmt.Sprintf("%s asks port %d, which the container does not declare", p.name, port.IntVal),
 		Reason: "the port may be another than the one that serves; a typing error here looks like an application that is down",
@@ -94,7 +94,7 @@ func (w Workload) timing(c *v1.Container, p named) []Finding {
 	if timeout <= period {
 		return nil
 	}
-	return []Finding{w.about(c.Name, Finding{
+	return []Finding{w.about(c.Name, p.name, Finding{
 		Rule: "probe-timeout-above-period", Severity: Warning,
 		Text:   fmt.Sprintf("%s has a timeout of %d s and a period of %d s", p.name, timeout, period),
 		Reason: "attempts do not overlap: while one waits the next is late, and a failure is noticed later than the period promises",
@@ -112,7 +112,7 @@ const (
 )
 
 // liveness checks who is killed by its probe although it is well.
-func (w Workload) liveness(c *v1.Container) []Finding {
+func (w Workload) liveness(c *v1.Container, h History) []Finding {
 	p := c.LivenessProbe
 	if p == nil {
 		return nil
@@ -120,23 +120,18 @@ func (w Workload) liveness(c *v1.Container) []Finding {
 	var found []Finding
 	patience := orDefault(p.PeriodSeconds, defaultPeriod) * orDefault(p.FailureThreshold, defaultFailures)
 	if r := c.ReadinessProbe; r != nil && reflect.DeepEqual(p.ProbeHandler, r.ProbeHandler) && patience <= hasty {
-		found = append(found, w.about(c.Name, Finding{
+		found = append(found, w.about(c.Name, "livenessProbe", Finding{
 			Rule: "liveness-equals-readiness", Severity: Warning,
 			Text:   fmt.Sprintf("livenessProbe asks the same as readinessProbe, and kills after %d s", patience),
 			Reason: "what should only take traffic away for a while (load, a slow database) restarts the container, which makes it worse",
 			Fix:    "let liveness ask only whether the process is stuck, or raise its failureThreshold well above readiness'",
 		}))
 	}
-	if c.StartupProbe == nil && p.InitialDelaySeconds+patience < slowStart {
-		found = append(found, w.about(c.Name, Finding{
-			Rule: "startup-not-covered", Severity: Warning,
-			Text:   fmt.Sprintf("livenessProbe kills %d s after the start if the application does not answer by then", p.InitialDelaySeconds+patience),
-			Reason: "on a busy machine a start takes longer, and then the container is restarted for ever",
-			Fix:    "add a startupProbe that allows for the slowest start; liveness waits for it",
-		}))
+	if c.StartupProbe == nil {
+		found = append(found, w.start(c, h, p.InitialDelaySeconds+patience)...)
 	}
 	if w.Pod.Spec.RestartPolicy == v1.RestartPolicyOnFailure {
-		found = append(found, w.about(c.Name, Finding{
+		found = append(found, w.about(c.Name, "livenessProbe", Finding{
 			Rule: "onfailure-with-liveness", Severity: Warning,
 			Text:   "livenessProbe with restartPolicy OnFailure",
 			Reason: "kubelet ends such a pod as Completed for good if the process exits with 0 when its liveness probe had it killed, once a back-off is due (Whylet restarts it)",
@@ -144,4 +139,30 @@ func (w Workload) liveness(c *v1.Container) []Finding {
 		}))
 	}
 	return found
+}
+
+// start checks that the liveness probe, which kills within so many seconds, lets
+// the application start. Starts that are remembered count for more than a guess.
+func (w Workload) start(c *v1.Container, h History, patience int32) []Finding {
+	f := Finding{
+		Rule: "startup-not-covered", Severity: Warning,
+		Text:   fmt.Sprintf("livenessProbe kills %d s after the start if the application does not answer by then", patience),
+		Reason: "on a busy machine a start takes longer, and then the container is restarted for ever",
+		Fix:    "add a startupProbe that allows for the slowest start; liveness waits for it",
+	}
+	r, known := h.of(w, c.Name)
+	switch slowest := int32(r.Start.Seconds() + 0.5); {
+	case !known || r.Start == 0:
+		if patience >= slowStart {
+			return nil
+		}
+	case slowest >= patience:
+		f.Severity = Error
+		f.Reason = fmt.Sprintf("it was seen to take %d s until it was ready: it will be killed while it starts", slowest)
+	case slowest >= patience/2:
+		f.Reason = fmt.Sprintf("it was seen to take %d s until it was ready; on a busy machine that is not enough", slowest)
+	default:
+		return nil
+	}
+	return []Finding{w.about(c.Name, "livenessProbe", f)}
 }

@@ -59,6 +59,10 @@ func Read(file string, object []byte) ([]Workload, error) {
 	return all, nil
 }
 
+func typeOf(apiVersion, kind string) metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}
+}
+
 // makesPods tells Kubernetes' own kinds from those of others with the same names.
 func makesPods(t metav1.TypeMeta) bool {
 	group, _, grouped := strings.Cut(t.APIVersion, "/")

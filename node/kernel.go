@@ -29,6 +29,9 @@ type kernel struct {
 	// processes tells how main processes ended.
 	processes *processes
 
+	// agents are the processes that were this node's agent since the machine started.
+	agents map[int]bool
+
 	mu sync.Mutex
 	// kills counts by container id, with when the container was last heard of.
 	kills map[string]killed
@@ -48,6 +51,7 @@ const rememberKills = 10 * time.Minute
 func (k *kernel) run(ctx context.Context) error {
 	k.follows.Store(true)
 	defer k.follows.Store(false)
+	k.agents = k.earlierAgents()
 	source := evidence.Kernel{Containers: k, Reported: evidence.Reported(k.earlier()), Fence: &k.fence, Log: k.log}
 	if err := source.Run(ctx, k.emit); err != nil {
 		k.follows.Store(false)
@@ -69,11 +73,26 @@ func (k *kernel) earlier() []fact.Fact {
 	return kills
 }
 
+// earlierAgents finds the processes whose OOM kill says why the agent was gone.
+func (k *kernel) earlierAgents() map[int]bool {
+	agents := map[int]bool{}
+	for f, err := range k.journal.Query(journal.Query{Kinds: []fact.Kind{fact.AgentStarted{}.Kind()}}) {
+		if b, ok := f.Body.(fact.AgentStarted); err == nil && ok && f.Boot == k.boot {
+			agents[b.PID] = true
+		}
+	}
+	return agents
+}
+
 func (k *kernel) emit(f fact.Fact) {
 	if b, ok := f.Body.(fact.OOMKilled); ok {
 		k.count(f, b)
 		if f.Pod.UID == "" {
-			return // a container of somebody else's
+			if !k.agents[b.PID] {
+				return // a container of somebody else's
+			}
+			b.Main = true
+			f.Body = b
 		}
 	}
 	k.loop.submit(f)

@@ -51,12 +51,14 @@ type node struct {
 	loop    *loop
 	world   *outside
 	closers []func()
+	reached *apiWatch
 	// first is what the runtime had when the agent started.
 	first cri.Snapshot
 }
 
 func newNode(ctx context.Context, c Config) (n *node, err error) {
 	n = &node{config: c, log: c.Log}
+	n.reached = &apiWatch{submit: func(f fact.Fact) { n.loop.submit(f) }}
 	defer func() {
 		if err != nil {
 			n.close()
@@ -80,7 +82,9 @@ func newNode(ctx context.Context, c Config) (n *node, err error) {
 		return nil, err
 	}
 	n.onClose(func() { n.warn("runtime", n.runtime.Close()) })
-	if n.client, err = kubernetes.NewForConfig(clientConfig(c.API)); err != nil {
+	api := clientConfig(c.API)
+	api.Wrap(n.reached.wrap)
+	if n.client, err = kubernetes.NewForConfig(api); err != nil {
 		return nil, fmt.Errorf("client of the API server: %w", err)
 	}
 	if err := n.assemble(ctx); err != nil {
@@ -188,6 +192,9 @@ func (n *node) agentStarted() fact.AgentStarted {
 			break
 		}
 		started.LastSeen = f.Seen
+		if at := lastBeat(n.config.DataDir); at.After(f.Seen) && at.Before(time.Now()) {
+			started.LastSeen = at
+		}
 		switch _, clean := f.Body.(fact.AgentStopped); {
 		case clean:
 			started.Previous = "clean"

@@ -255,6 +255,7 @@ func (o *outside) start(spawn func(string, func(context.Context) error)) {
 	spawn("processes", quiet(o.processes.run))
 	spawn("samples", quiet(o.looks.run))
 	spawn("housekeeping", quiet(o.house.run))
+	spawn("beat", quiet(newAlive(n.config.DataDir, n.loop.submit, n.log).run))
 	spawn("node pressure", quiet(o.pressure.Run))
 }
 

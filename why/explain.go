@@ -77,6 +77,7 @@ func (h *History) gaps() []Gap {
 			gaps = append(gaps, Gap{From: b.From, To: b.Until, Reason: b.Source + ": " + brief(b.Reason, kept)})
 		}
 	}
+	gaps = append(gaps, h.stalls()...)
 	for _, f := range All[fact.AgentStarted](h.Node) {
 		b := of[fact.AgentStarted](f)
 		if b.Previous != "first" && len(h.Facts) > 0 && h.Facts[0].Seen.Before(b.LastSeen) {

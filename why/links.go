@@ -117,6 +117,12 @@ func describePlain(b fact.Body) (string, map[string]any) {
 		return strings.TrimSuffix(fmt.Sprintf("%s is %s: %s", c.Type, c.Status, brief(c.Message, kept)), ": "), values("reason", c.Reason, "message", c.Message)
 	case fact.AgentStarted:
 		return "the node's agent started; its last run ended " + b.Previous, values("previous", b.Previous, "lastSeen", b.LastSeen)
+	case fact.AgentStalled:
+		text, _ := stalledWords(b)
+		return text, values("from", b.From, "until", b.Until, "continued", b.Continued, "suspended", b.Suspended.String(),
+			"cpuWait", b.CPUWait.String(), "memoryStall", b.MemoryStall.String(), "majorFaults", b.MajorFaults)
+	case fact.Lost:
+		return b.Source + ": " + brief(b.Reason, kept), values("source", b.Source, "from", b.From, "until", b.Until, "count", b.Count)
 	case fact.ObjectGone:
 		return "the object is gone from the API server", nil
 	}

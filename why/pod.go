@@ -344,8 +344,11 @@ func (h *History) evictionFinding() finding {
 	if len(b.Ranking) > 0 || strings.HasSuffix(b.Signal, ".available") || strings.HasSuffix(b.Signal, "inodesFree") {
 		f.text = fmt.Sprintf("The node ran short (%s), and this pod was first in the order of eviction: %s", b.Signal, message)
 		f.fixes = []Fix{h.inspect("see how the node is", "kubectl describe nodes | grep -A12 Conditions"), h.specFix("set requests to what the pod really uses: pods above their requests go first")}
+		if len(b.Ranking) > 0 {
+			f.notes = []Note{{Cause: f.cause, Text: rankingWords(b.Signal, b.Ranking), Facts: []fact.ID{at.ID}}}
+		}
 		if worst, ok := heaviest(b.Ranking, h.Pod); ok {
-			f.notes = []Note{{Cause: f.cause, Text: fmt.Sprintf("pod %s used most: %s", worst.Pod, size(worst.Usage)), Facts: []fact.ID{at.ID}}}
+			f.notes = append(f.notes, Note{Cause: f.cause, Text: fmt.Sprintf("pod %s used most: %s", worst.Pod, size(worst.Usage)), Facts: []fact.ID{at.ID}})
 		}
 	}
 	return f

@@ -36,7 +36,7 @@ func (h *History) troubles() []trouble {
 	if len(all) > 0 && alive.succeeded() {
 		slices.SortStableFunc(all, func(a, b trouble) int { return cmp.Compare(done(a), done(b)) })
 	}
-	return all
+	return append(all, h.away()...)
 }
 
 // untilDeletion is the history up to the pod's deletion: what it suffered from

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,8 +13,12 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/util/yaml"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
 
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/journal"
 	"whylet.dev/whylet/lint"
 	"whylet.dev/whylet/node/object"
 )
@@ -24,6 +28,10 @@ type lintOptions struct {
 	nodeMemory string
 	output     string
 	failOn     string
+	// cluster asks the nodes of kubeconfig's cluster for their size; dataDir and
+	// history are a journal that remembers the same workloads.
+	cluster                      bool
+	kubeconfig, dataDir, history string
 }
 
 func newLintCommand(s streams) *cobra.Command {
@@ -36,21 +44,31 @@ memory than the node has, who would be evicted first, and mistakes in probes. Ev
 finding has a reason and a fix.
 
 -f takes files, directories (with all YAML and JSON below them), or - for stdin.
+--cluster takes the size of the nodes from the API server, and --data-dir or --history
+what a journal remembers of the same workloads: what they needed, and how long they
+took to start.
+
 The exit code is 1 when there is a finding of --fail-on or worse.`,
 		Example: `  whylet lint -f manifests/ --node-memory 2Gi
-  kubectl kustomize . | whylet lint -f - -o sarif > lint.sarif`,
+  kubectl kustomize . | whylet lint -f - -o sarif > lint.sarif
+  whylet lint -f manifests/ --cluster --data-dir /var/lib/whylet`,
 		Args: positional(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error { return o.run(s) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) },
 	}
 	f := cmd.Flags()
 	f.StringSliceVarP(&o.files, "filename", "f", nil, "file or directory of manifests, - for stdin; may be given several times")
 	f.StringVar(&o.nodeMemory, "node-memory", "", "size of the node, as whylet up has it (default: this machine's memory)")
+	f.BoolVar(&o.cluster, "cluster", false, "take the size of the nodes from the cluster")
+	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig for --cluster (default: $KUBECONFIG, or ~/.kube/config)")
+	f.StringVar(&o.dataDir, "data-dir", "", "a node's state on this machine, whose journal remembers the workloads")
+	f.StringVar(&o.history, "history", "", "an exported history that remembers them")
+	_ = cmd.MarkFlagDirname("data-dir")
 	f.StringVarP(&o.output, "output", "o", "text", "text, json or sarif")
 	f.StringVar(&o.failOn, "fail-on", "error", "what makes the exit code 1: error, warning, note or never")
 	return cmd
 }
 
-func (o lintOptions) run(s streams) error {
+func (o lintOptions) run(ctx context.Context, s streams) error {
 	failOn, ok := map[string]lint.Severity{"error": lint.Error, "warning": lint.Warning, "note": lint.Note, "never": lint.Error + 1}[o.failOn]
 	if !ok {
 		return usageError("--fail-on %q is none of error, warning, note and never", o.failOn)
@@ -62,8 +80,11 @@ func (o lintOptions) run(s streams) error {
 	if len(o.files) == 0 {
 		return usageError("say with -f which manifests to look at, for instance: whylet lint -f manifests/")
 	}
-	node, err := o.node()
+	node, err := o.node(ctx)
 	if err != nil {
+		return err
+	}
+	if node.Recorded, err = o.recorded(); err != nil {
 		return err
 	}
 	workloads, err := readManifests(o.files, s.in)
@@ -83,7 +104,13 @@ func (o lintOptions) run(s streams) error {
 
 // node is what pods may have on a node of that size: less what is left unused so
 // that it can act under pressure.
-func (o lintOptions) node() (lint.Node, error) {
+func (o lintOptions) node(ctx context.Context) (lint.Node, error) {
+	if o.cluster {
+		if o.nodeMemory != "" {
+			return lint.Node{}, usageError("--cluster and --node-memory exclude each other")
+		}
+		return o.nodes(ctx)
+	}
 	set := settings{NodeMemory: o.nodeMemory}
 	memory, err := set.memory()
 	if err != nil {
@@ -99,12 +126,80 @@ func (o lintOptions) node() (lint.Node, error) {
 	return lint.Node{Memory: allocatable.Memory().Value()}, nil
 }
 
+// nodes adds up what the nodes of a cluster give their pods.
+func (o lintOptions) nodes(ctx context.Context) (lint.Node, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = o.kubeconfig
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	if err != nil {
+		return lint.Node{}, fmt.Errorf("no cluster to ask: %w; say --kubeconfig, or --node-memory", err)
+	}
+	config.UserAgent = "whylet-lint/" + version
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return lint.Node{}, fmt.Errorf("connecting to the cluster: %w", err)
+	}
+	list, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return lint.Node{}, fmt.Errorf("listing nodes: %w", err)
+	}
+	var all lint.Node
+	for i := range list.Items {
+		if n := &list.Items[i]; !n.Spec.Unschedulable {
+			memory := n.Status.Allocatable.Memory().Value()
+			all.Memory += memory
+			all.Largest = max(all.Largest, memory)
+		}
+	}
+	if all.Memory == 0 {
+		return all, errors.New("no node of the cluster takes pods")
+	}
+	return all, nil
+}
+
+// recorded reads the journal that was named, if one was.
+func (o lintOptions) recorded() (lint.History, error) {
+	var source journal.Source
+	switch {
+	case o.dataDir != "" && o.history != "":
+		return nil, usageError("--data-dir and --history exclude each other")
+	case o.history != "":
+		f, err := journal.OpenFile(o.history)
+		if err != nil && !errors.Is(err, journal.ErrCutShort) {
+			return nil, err
+		}
+		source = f
+	case o.dataDir != "":
+		r, err := journal.OpenReader(filepath.Join(o.dataDir, "node", "journal"))
+		if err != nil {
+			return nil, err
+		}
+		source = r
+	default:
+		return nil, nil
+	}
+	var facts []fact.Fact
+	for f, err := range source.Query(journal.Query{Kinds: []fact.Kind{
+		fact.SpecSeen{}.Kind(), fact.Sampled{}.Kind(), fact.OOMKilled{}.Kind(), fact.Started{}.Kind(), fact.Marked{}.Kind(),
+	}}) {
+		if err != nil {
+			return nil, fmt.Errorf("reading the journal: %w", err)
+		}
+		facts = append(facts, f)
+	}
+	return lint.Remember(facts), nil
+}
+
 // readManifests reads all objects that make pods. Others are passed over.
 func readManifests(paths []string, stdin io.Reader) ([]lint.Workload, error) {
 	var all []lint.Workload
 	for _, path := range paths {
 		if path == "-" {
-			found, err := readObjects("stdin", stdin)
+			data, err := io.ReadAll(stdin)
+			if err != nil {
+				return nil, fmt.Errorf("reading manifests: %w", err)
+			}
+			found, err := lint.Parse("stdin", data)
 			if err != nil {
 				return nil, err
 			}
@@ -120,7 +215,7 @@ func readManifests(paths []string, stdin io.Reader) ([]lint.Workload, error) {
 			if err != nil {
 				return nil, err
 			}
-			found, err := readObjects(file, bytes.NewReader(data))
+			found, err := lint.Parse(file, data)
 			if err != nil {
 				return nil, err
 			}
@@ -145,25 +240,6 @@ func manifestFiles(path string) ([]string, error) {
 	return files, err
 }
 
-// readObjects reads YAML or JSON documents, and lists of objects in them.
-func readObjects(file string, r io.Reader) ([]lint.Workload, error) {
-	var all []lint.Workload
-	decoder := yaml.NewYAMLOrJSONDecoder(r, 4096)
-	for n := 1; ; n++ {
-		var raw json.RawMessage
-		if err := decoder.Decode(&raw); errors.Is(err, io.EOF) {
-			return all, nil
-		} else if err != nil {
-			return nil, fmt.Errorf("%s, document %d is neither YAML nor JSON: %w", file, n, err)
-		}
-		found, err := lint.Read(file, raw)
-		if err != nil {
-			return nil, fmt.Errorf("%s, document %d: %w", file, n, err)
-		}
-		all = append(all, found...)
-	}
-}
-
 func lintText(w io.Writer, found []lint.Finding) error {
 	colours := map[lint.Severity]string{lint.Error: red, lint.Warning: yellow, lint.Note: green}
 	var text strings.Builder
@@ -176,7 +252,10 @@ func lintText(w io.Writer, found []lint.Finding) error {
 			where = "all together"
 		}
 		fmt.Fprintf(&text, "%s %s: %s [%s]\n", paint(w, colours[f.Severity], f.Severity.String()), where, f.Text, f.Rule)
-		if f.File != "" {
+		switch {
+		case f.Line > 0:
+			fmt.Fprintf(&text, "    in:  %s:%d\n", f.File, f.Line)
+		case f.File != "":
 			fmt.Fprintf(&text, "    in:  %s\n", f.File)
 		}
 		fmt.Fprintf(&text, "    why: %s\n    fix: %s\n", f.Reason, f.Fix)
@@ -206,7 +285,11 @@ func lintSARIF(w io.Writer, found []lint.Finding) error {
 			"message": object{"text": strings.TrimSpace(strings.Join([]string{f.Object, f.Container}, " ") + ": " + f.Text + ". Why: " + f.Reason + ". Fix: " + f.Fix)},
 		}
 		if f.File != "" {
-			result["locations"] = []object{{"physicalLocation": object{"artifactLocation": object{"uri": filepath.ToSlash(f.File)}}}}
+			place := object{"artifactLocation": object{"uri": filepath.ToSlash(f.File)}}
+			if f.Line > 0 {
+				place["region"] = object{"startLine": f.Line}
+			}
+			result["locations"] = []object{{"physicalLocation": place}}
 		}
 		results = append(results, result)
 	}

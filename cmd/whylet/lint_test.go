@@ -38,7 +38,7 @@ func TestLint(t *testing.T) {
 	}
 	out, said, code := lintOutput(t, "", "-f", dir, "--node-memory", "1Gi")
 	const want = `error Pod/large, container c: readinessProbe asks port "web", and the container has no port of that name [probe-port-unknown]
-    in:  DIR/pod.yaml
+    in:  DIR/pod.yaml:13
     why: such a probe can never succeed: the pod stays unready, or is restarted again and again
     fix: name the port in the container's ports, or give the probe a number
 warning all together: memory limits add up to 3Gi, 332 % of the 924Mi that pods may have [memory-overcommitted]
@@ -56,7 +56,12 @@ func TestLintFormats(t *testing.T) {
 		var parsed struct {
 			Findings []struct{ Rule, Severity string }
 			Runs     []struct {
-				Results []struct{ RuleID, Level string }
+				Results []struct {
+					RuleID, Level string
+					Locations     []struct {
+						PhysicalLocation struct{ Region struct{ StartLine int } }
+					}
+				}
 			}
 		}
 		if err := json.Unmarshal([]byte(out), &parsed); err != nil || code != exitOK {
@@ -64,7 +69,7 @@ func TestLintFormats(t *testing.T) {
 		}
 		switch {
 		case format == "json" && len(parsed.Findings) == 2 && parsed.Findings[0].Severity == "error":
-		case format == "sarif" && len(parsed.Runs) == 1 && len(parsed.Runs[0].Results) == 2 && parsed.Runs[0].Results[1].Level == "warning":
+		case format == "sarif" && len(parsed.Runs) == 1 && len(parsed.Runs[0].Results) == 2 && parsed.Runs[0].Results[1].Level == "warning" && parsed.Runs[0].Results[0].Locations[0].PhysicalLocation.Region.StartLine == 13:
 		default:
 			t.Errorf("%s: %s", format, out)
 		}
@@ -87,6 +92,9 @@ func TestLintExitCodes(t *testing.T) {
 		{"", []string{"-f", "-", "-o", "xml"}, exitUsage},
 		{"", []string{"-f", "-", "--fail-on", "pain"}, exitUsage},
 		{"", []string{"-f", "-", "--node-memory", "lots"}, exitUsage},
+		{"", []string{"-f", "-", "--node-memory", "1Gi", "--cluster"}, exitUsage},
+		{"", []string{"-f", "-", "--history", "a", "--data-dir", "b"}, exitUsage},
+		{"", []string{"-f", "-", "--history", "/nowhere"}, exitFailed},
 	} {
 		if _, said, code := lintOutput(t, c.stdin, c.args...); code != c.code {
 			t.Errorf("%v: exit code %d, want %d: %s", c.args, code, c.code, said)

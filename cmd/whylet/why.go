@@ -289,10 +289,15 @@ func (m *memory) question(name string) serve.Question {
 }
 
 func (m *memory) answer(_ context.Context, t target) ([]why.Answer, error) {
-	if t.kind != "pod" {
-		return nil, usageError("a journal knows pods only; ask the cluster about a %s", t.kind)
+	ask := serve.One
+	switch t.kind {
+	case "pod":
+	case "node":
+		ask = serve.Node
+	default:
+		return nil, usageError("a journal knows pods only, and its node; ask the cluster about a %s", t.kind)
 	}
-	a, err := serve.One(m.source, m.question(t.name))
+	a, err := ask(m.source, m.question(t.name))
 	if err != nil {
 		return nil, err
 	}

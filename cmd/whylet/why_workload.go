@@ -7,9 +7,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"whylet.dev/whylet/why"
@@ -108,24 +106,4 @@ func (c *api) service(ctx context.Context, name string) ([]why.Answer, error) {
 	}
 	answers, err := c.each(ctx, why.Selected(service, pods.Items))
 	return []why.Answer{why.ServiceAnswer(service, pods.Items, answers, time.Now().UTC())}, err
-}
-
-// node asks about everything on a node.
-func (c *api) node(ctx context.Context, name string) ([]why.Answer, error) {
-	node, err := c.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("there is no node %s; kubectl get nodes lists them", name)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading node %s: %w", name, err)
-	}
-	now := time.Now().UTC()
-	on := &v1.Pod{Spec: v1.PodSpec{NodeName: name}}
-	if lost, ok := why.NodeLostAnswer(on, node, now); ok {
-		lost.Subject = why.Subject{Kind: "Node", Name: name, UID: node.UID}
-		return []why.Answer{lost}, nil
-	}
-	c.space = metav1.NamespaceAll
-	answers, err := c.pods(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("spec.nodeName", name).String()})
-	return []why.Answer{why.Group(why.Subject{Kind: "Node", Name: name, UID: node.UID}, -1, answers, now)}, err
 }

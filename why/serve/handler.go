@@ -33,7 +33,8 @@ func NewList(items []why.Answer) List {
 
 // Handler answers GET ?namespace=&name=&container=&since=&alone= from a journal (alone
 // says that the cluster has no other node): with an
-// Answer about the pod, with an AnswerList when no name is given, with 404 when
+// Answer about the pod, with an AnswerList when no name is given, with an Answer
+// about the node itself when ?kind=node says so, with 404 when
 // nothing is known of it, and with 400 when the question makes no sense. Who may
 // ask is for the server around it. It may be used from many goroutines.
 func Handler(s journal.Source, policy health.Policy) http.Handler {
@@ -49,11 +50,14 @@ func Handler(s journal.Source, policy health.Policy) http.Handler {
 		}
 		q.Policy = policy
 		var body any
-		if q.Name == "" {
+		switch {
+		case r.URL.Query().Get("kind") == "node":
+			body, err = Node(s, q)
+		case q.Name == "":
 			var all []why.Answer
 			all, err = All(s, q)
 			body = NewList(all)
-		} else {
+		default:
 			body, err = One(s, q)
 		}
 		var unknown *NotKnownError
@@ -72,8 +76,8 @@ func Handler(s journal.Source, policy health.Policy) http.Handler {
 func question(r *http.Request) (Question, error) {
 	v := r.URL.Query()
 	q := Question{Namespace: v.Get("namespace"), Name: v.Get("name"), UID: types.UID(v.Get("uid"))}
-	if kind := v.Get("kind"); kind != "" && kind != "pod" {
-		return q, errors.New("a node answers about pods only; kubectl why finds the pods of other kinds")
+	if kind := v.Get("kind"); kind != "" && kind != "pod" && kind != "node" {
+		return q, errors.New("a node answers about pods only, and about itself; kubectl why finds the pods of other kinds")
 	}
 	q.Now = time.Now().UTC()
 	q.Container = v.Get("container")

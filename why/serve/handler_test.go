@@ -29,6 +29,7 @@ func TestHandler(t *testing.T) {
 		{"GET", "?namespace=elsewhere", 200, `"items":[]`},
 		{"GET", "?namespace=default&name=p10b", 404, "there is default/p10a"},
 		{"GET", "?name=p10a&since=yesterday", 400, "since"},
+		{"GET", "?name=x&kind=node", 200, `"kind":"Node"`},
 		{"GET", "?name=x&kind=service", 400, "pods only"},
 		{"POST", "?name=p10a", 405, "GET"},
 	} {

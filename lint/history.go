@@ -1,0 +1,149 @@
+package lint
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"whylet.dev/whylet/fact"
+)
+
+// Recorded is what a journal tells of a container of a workload, over all pods of
+// it that it remembers.
+type Recorded struct {
+	// Most is the most memory that it was seen to need: its working set, in bytes.
+	Most int64
+	// OOMKills counts kills of its processes at its own limit, or the machine's.
+	OOMKills int
+	// Start is the longest that it took from its start until it was ready.
+	Start time.Duration
+}
+
+// History is what a journal tells of workloads. A nil one tells nothing.
+type History map[place]Recorded
+
+// place is a container of a workload.
+type place struct{ namespace, workload, container string }
+
+// Remember gathers a history from a journal's facts: SpecSeen, Sampled, OOMKilled,
+// Started and Marked; others are passed over.
+func Remember(facts []fact.Fact) History {
+	h := History{}
+	owners := map[types.UID]string{}
+	started := map[place]time.Time{} // of a pod, in place of its workload
+	for _, f := range facts {
+		if b, ok := f.Body.(fact.SpecSeen); ok && b.Object != nil {
+			owners[f.Pod.UID] = ownerOf(b.Object)
+		}
+		owner, known := owners[f.Pod.UID]
+		if !known || f.Container == "" {
+			continue
+		}
+		at := place{f.Pod.Namespace, owner, f.Container}
+		life := place{f.Pod.Namespace, string(f.Pod.UID), f.Container}
+		r := h[at]
+		switch b := f.Body.(type) {
+		case fact.Sampled:
+			r.Most = max(r.Most, b.WorkingSet)
+		case fact.OOMKilled:
+			r.OOMKills++
+		case fact.Started:
+			started[life] = f.When()
+			continue
+		case fact.Marked:
+			if since, running := started[life]; running && b.Ready {
+				r.Start = max(r.Start, f.When().Sub(since))
+				delete(started, life)
+			}
+		default:
+			continue
+		}
+		h[at] = r
+	}
+	return h
+}
+
+// ownerOf names what made a pod as its manifest does: Deployment/web.
+func ownerOf(pod *v1.Pod) string {
+	for _, o := range pod.OwnerReferences {
+		if o.Controller == nil || !*o.Controller {
+			continue
+		}
+		if hash := pod.Labels["pod-template-hash"]; o.Kind == "ReplicaSet" && hash != "" {
+			return "Deployment/" + strings.TrimSuffix(o.Name, "-"+hash)
+		}
+		// A CronJob names its jobs after itself and the minute.
+		if i := strings.LastIndexByte(o.Name, '-'); o.Kind == "Job" && i > 0 && strings.Trim(o.Name[i+1:], "0123456789") == "" {
+			return "CronJob/" + o.Name[:i]
+		}
+		return o.Kind + "/" + o.Name
+	}
+	return "Pod/" + pod.Name
+}
+
+// of finds what is recorded of a container of a workload.
+func (h History) of(w Workload, container string) (Recorded, bool) {
+	namespace := w.Namespace
+	if namespace == "" {
+		namespace = metaDefault
+	}
+	r, ok := h[place{namespace, w.Kind + "/" + w.Name, container}]
+	return r, ok
+}
+
+// metaDefault is where objects go that name no namespace.
+const metaDefault = "default"
+
+// needs is what the pods of a workload were seen to need, in bytes; 0 where
+// nothing is recorded of a container of theirs.
+func (h History) needs(w Workload) int64 {
+	var sum int64
+	for _, c := range w.longLived() {
+		r, ok := h.of(w, c.Name)
+		if !ok || r.Most == 0 {
+			return 0
+		}
+		sum += r.Most
+	}
+	return sum
+}
+
+// recorded compares what a workload says of its memory with what was seen.
+func (h History) recorded(w Workload) []Finding {
+	var found []Finding
+	for _, c := range w.longLived() {
+		r, ok := h.of(w, c.Name)
+		if !ok {
+			continue
+		}
+		limit, request := c.Resources.Limits.Memory().Value(), c.Resources.Requests.Memory().Value()
+		switch {
+		case limit > 0 && r.OOMKills > 0:
+			found = append(found, w.about(c.Name, "resources", Finding{
+				Rule: "memory-limit-was-hit", Severity: Error,
+				Text:   fmt.Sprintf("its processes were OOM-killed %d times, and its memory limit is %s", r.OOMKills, size(limit)),
+				Reason: "the journal remembers it, and what was too little then is too little again",
+				Fix:    "raise resources.limits.memory above what kubectl why says it needed, or bound what the application takes",
+			}))
+		case limit > 0 && r.Most > limit/10*9:
+			found = append(found, w.about(c.Name, "resources", Finding{
+				Rule: "memory-limit-near-use", Severity: Warning,
+				Text:   fmt.Sprintf("it was seen to need %s, and its memory limit is %s", size(r.Most), size(limit)),
+				Reason: "a little more load, and the kernel kills a process of it",
+				Fix:    fmt.Sprintf("set resources.limits.memory to %s or more", size(r.Most/4*5)),
+			}))
+		}
+		if r.Most > request && w.Pod.Spec.Resources == nil {
+			found = append(found, w.about(c.Name, "resources", Finding{
+				Rule: "memory-request-below-use", Severity: Note,
+				Text:   fmt.Sprintf("it was seen to need %s, and asks for %s", size(r.Most), size(request)),
+				Reason: "the node gives the difference away to others, and under pressure who uses more than it asked for goes first",
+				Fix:    fmt.Sprintf("set resources.requests.memory to %s", size(r.Most)),
+			}))
+		}
+	}
+	return found
+}

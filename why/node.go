@@ -1,0 +1,301 @@
+package why
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
+)
+
+// missedAfter is how long a node may be silent before the control plane calls it
+// lost (its lease, leaseDurationSeconds, holds that long).
+const missedAfter = 40 * time.Second
+
+// Outage is a time in which a node could not be heard of, or could not look after
+// its pods.
+type Outage struct {
+	From, Until time.Time // Until is zero while it goes on
+	// What it was doing, as far as evidence says: stopped, suspended, starved,
+	// killed, out of memory, rebooted, shut down, cut off from the API server.
+	Text      string
+	Certainty Certainty
+	Rule      string
+	Chain     []Link
+	// Ended says that the agent ended; else it lived, and its API server or its CPU
+	// was out of reach.
+	Ended bool
+}
+
+// Long says whether the control plane misses a node for it.
+func (o Outage) Long(now time.Time) bool {
+	until := o.Until
+	if until.IsZero() {
+		until = now
+	}
+	return until.Sub(o.From) >= missedAfter
+}
+
+// Outages finds in the facts about a node when it was away and why, oldest first.
+func Outages(node []fact.Fact) []Outage {
+	var all []Outage
+	for i := range node {
+		f := &node[i]
+		switch b := f.Body.(type) {
+		case fact.AgentStalled:
+			text, rule := stalledWords(b)
+			all = append(all, Outage{From: b.From, Until: b.Until, Text: text, Certainty: Inferred, Rule: rule, Chain: links(f)})
+		case fact.AgentStarted:
+			if o, ok := ended(node, f, b); ok {
+				all = append(all, o)
+			}
+		case fact.Lost:
+			if o, ok := silence(node[i+1:], f, b); ok {
+				all = append(all, o)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Outage) int { return a.From.Compare(b.From) })
+	return all
+}
+
+// stalledWords says from the kernel's counters why an agent that lived did nothing.
+func stalledWords(b fact.AgentStalled) (text, rule string) {
+	took := b.Until.Sub(b.From)
+	switch {
+	case b.Suspended > took/2:
+		return fmt.Sprintf("the machine itself slept for %s of it (suspend, or a paused virtual machine)", span(b.Suspended)), "machine-suspended"
+	case b.Continued:
+		return "its agent was stopped by a signal (SIGSTOP), and went on when somebody sent SIGCONT", "agent-stopped"
+	case b.MemoryStall > took/4:
+		return fmt.Sprintf("its agent could not run: everything on the machine waited for memory for %s of it (%d pages came from disk for the agent alone)", span(b.MemoryStall), b.MajorFaults), "agent-starved-of-memory"
+	case b.CPUWait > took/4:
+		return fmt.Sprintf("its agent had no CPU: its main thread waited for one for %s of it", span(b.CPUWait)), "agent-starved-of-cpu"
+	}
+	return "its agent was frozen: it lived and did not run, without waiting for CPU or memory (a cgroup freezer, a debugger)", "agent-frozen"
+}
+
+// ended is the time between the end of one agent and the start of the next.
+func ended(node []fact.Fact, f *fact.Fact, b fact.AgentStarted) (Outage, bool) {
+	if b.Previous == "first" || b.LastSeen.IsZero() {
+		return Outage{}, false
+	}
+	o := Outage{From: b.LastSeen, Until: f.Seen, Certainty: Recorded, Chain: links(f), Ended: true}
+	switch b.Previous {
+	case "clean":
+		o.Text = "its agent was shut down (whylet down, or SIGTERM)"
+	case "reboot":
+		o.Text = "the machine was rebooted, or lost its power; all containers ended with it"
+	default:
+		o.Text, o.Certainty, o.Rule = "its agent was killed (SIGKILL, or a crash), and nothing else is known of that: the kernel's log has no OOM kill of it", Inferred, "agent-killed"
+		if kill, ok := agentOOM(node, f); ok {
+			k := of[fact.OOMKilled](kill)
+			o.Text = fmt.Sprintf("its agent was OOM-killed: the kernel chose %s, pid %d, which held %s", brief(k.Command, 40), k.PID, size(k.AnonRSS))
+			o.Certainty, o.Rule, o.Chain = Recorded, "", links(kill, f)
+		}
+	}
+	return o, true
+}
+
+// agentOOM is the kernel's record about the agent that ran before started. It may
+// have been read only by the next one.
+func agentOOM(node []fact.Fact, started *fact.Fact) (*fact.Fact, bool) {
+	pid := 0
+	for i := range node {
+		if b, ok := node[i].Body.(fact.AgentStarted); ok && node[i].ID < started.ID {
+			pid = b.PID
+		}
+	}
+	for _, f := range All[fact.OOMKilled](node) {
+		if pid != 0 && of[fact.OOMKilled](f).PID == pid && f.Pod.UID == "" && !f.When().After(started.Seen) {
+			return f, true
+		}
+	}
+	return nil, false
+}
+
+// silence is a time without an answer of the API server. It is told twice, when it
+// is noticed and when it is over; the second word counts.
+func silence(later []fact.Fact, f *fact.Fact, b fact.Lost) (Outage, bool) {
+	if b.Source != "api" {
+		return Outage{}, false
+	}
+	o := Outage{From: b.From, Until: b.Until, Certainty: Recorded, Chain: links(f)}
+	for i := range later {
+		again, ok := later[i].Body.(fact.Lost)
+		if ok && again.Source == "api" && again.From.Equal(b.From) {
+			return Outage{}, false
+		}
+		if _, restarted := later[i].Body.(fact.AgentStarted); restarted && o.Until.IsZero() {
+			o.Until = later[i].Seen
+		}
+	}
+	o.Text = "its agent ran, and the API server did not answer it"
+	if b.Until.IsZero() {
+		o.Text += ": " + brief(b.Reason, kept)
+	}
+	return o, true
+}
+
+// NodeMemory answers from a node's own memory what happened to the node itself:
+// when it was away and why, and what was not lost. pods are facts of its pods in
+// that time: their ends.
+func NodeMemory(name string, node, pods []fact.Fact, o Options) Answer {
+	a := Answer{
+		APIVersion: APIVersion, Kind: Kind, AsOf: o.Now, Journal: o.Journal,
+		Subject: Subject{Kind: "Node", Name: name},
+	}
+	for _, out := range slices.Backward(Outages(node)) {
+		last := out.Until
+		if last.IsZero() {
+			last = o.Now
+		}
+		if !o.Since.IsZero() && last.Before(o.Since) || len(a.Symptoms) >= maxOutages {
+			continue
+		}
+		a.add(out.symptom(o.Now, last), out.finding(o.Now, last, pods))
+	}
+	for _, t := range evictions(pods, o) {
+		a.add(t.Symptom, t.finding)
+	}
+	if len(a.Symptoms) == 0 {
+		a.add(Symptom{Kind: Healthy, Count: 1, Text: "the node itself"}, finding{
+			cause: None, rule: "no-outage", weight: fair, text: "As far back as its memory goes, the node was never away.",
+		})
+	}
+	return a
+}
+
+// maxOutages bounds how many are told of, newest first.
+const maxOutages = 10
+
+// add appends a symptom with its verdict.
+func (a *Answer) add(s Symptom, f finding) {
+	s.ID = fmt.Sprintf("s%d", len(a.Symptoms)+1)
+	a.Symptoms = append(a.Symptoms, s)
+	a.Verdicts = append(a.Verdicts, f.verdict(s.ID, "", nil))
+}
+
+func (o Outage) symptom(now, last time.Time) Symptom {
+	text := "it was away for " + span(last.Sub(o.From))
+	switch {
+	case o.Until.IsZero():
+		text = "it is cut off for " + span(now.Sub(o.From))
+	case !o.Long(now):
+		text += ", too short for the control plane to call it lost"
+	}
+	return Symptom{Kind: UnknownNode, Count: 1, First: o.From, Last: last, Text: text}
+}
+
+func (o Outage) finding(now, last time.Time, pods []fact.Fact) finding {
+	f := finding{cause: NodeLost, certainty: o.Certainty, rule: o.Rule, weight: strong, chain: o.Chain}
+	if o.Ended && strings.HasPrefix(o.Text, "the machine") {
+		f.cause = NodeRestarted
+	}
+	f.text = fmt.Sprintf("From %s to %s (%s) nothing was heard of the node: %s.", clockWord(o.From), clockWord(last), span(last.Sub(o.From)), o.Text)
+	if o.Until.IsZero() {
+		f.text = fmt.Sprintf("Since %s (%s) nothing is heard of the node: %s.", clockWord(o.From), span(now.Sub(o.From)), o.Text)
+	}
+	f.text += " " + survived(pods, o.From, last)
+	f.fixes = []Fix{{Text: "see what its agent said", Command: "tail -n 100 DATA-DIR/logs/whylet.log", Risk: Inspect}}
+	return f
+}
+
+// survived says what an outage did not take: containers that ran through it.
+func survived(pods []fact.Fact, from, until time.Time) string {
+	var names []string
+	running := map[string]bool{}
+	for i := range pods {
+		f := &pods[i]
+		key := string(f.Pod.UID) + "/" + f.Container
+		switch f.Body.(type) {
+		case fact.Started:
+			if f.When().Before(from) {
+				running[key] = true
+			}
+		case fact.Exited:
+			switch at := f.When(); {
+			case at.Before(from):
+				delete(running, key)
+			case !at.After(until) && running[key]:
+				delete(running, key)
+				names = append(names, f.Pod.String()+"/"+f.Container)
+			}
+		}
+	}
+	switch {
+	case len(names) > 0:
+		slices.Sort(names)
+		n := len(names)
+		names = names[:min(n, 5)]
+		return fmt.Sprintf("%s ended meanwhile (%s); %s ran through it, and nothing was restarted for the time in which nobody looked.",
+			plural(n, "container"), strings.Join(names, ", "), plural(len(running), "other"))
+	case len(running) > 0:
+		return fmt.Sprintf("Nothing was lost: all %s ran through it and were taken up again as they were.", plural(len(running), "container"))
+	}
+	return "It ran no containers that are known of."
+}
+
+// clockWord is a time of day, in UTC as everything in an answer.
+func clockWord(t time.Time) string { return t.UTC().Format("15:04:05") + "Z" }
+
+// eviction is a pod that went for the node's sake, as the node's own symptom.
+type eviction struct {
+	Symptom
+	finding finding
+}
+
+// evictions are the newest ones for want of the node's resources, with the order
+// that was used.
+func evictions(pods []fact.Fact, o Options) []eviction {
+	var all []eviction
+	for _, f := range slices.Backward(All[fact.Evict](pods)) {
+		b := of[fact.Evict](f)
+		if len(b.Ranking) == 0 || len(all) >= maxOutages || f.Seen.Before(o.Since) {
+			continue
+		}
+		e := eviction{
+			Symptom: Symptom{Kind: Evicted, Count: 1, First: f.Seen, Last: f.Seen, Text: "pod " + f.Pod.String()},
+			finding: finding{
+				cause: evictedFor(b.Signal), certainty: Recorded, weight: certain, chain: links(f),
+				text: fmt.Sprintf("The node ran short (%s) and evicted pod %s, which was first of %s in the order of eviction.", b.Signal, f.Pod, plural(len(b.Ranking), "pod")),
+				notes: []Note{
+					{Cause: evictedFor(b.Signal), Text: rankingWords(b.Signal, b.Ranking), Facts: []fact.ID{f.ID}},
+				},
+			},
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+func evictedFor(signal string) Cause {
+	switch {
+	case strings.Contains(strings.ToLower(signal), "memory"):
+		return EvictedMemory
+	case strings.HasPrefix(signal, "pid"):
+		return EvictedPIDs
+	}
+	return EvictedDisk
+}
+
+// rankingWords shows an order of eviction as it was used.
+func rankingWords(signal string, ranking []fact.Ranked) string {
+	amount := size
+	if strings.HasPrefix(signal, "pid") || strings.HasSuffix(signal, "inodesFree") {
+		amount = func(n int64) string { return fmt.Sprint(n) }
+	}
+	var order []string
+	for i, r := range ranking {
+		text := fmt.Sprintf("%d. %s uses %s", i+1, r.Pod, amount(r.Usage))
+		if signal != "" && !strings.HasPrefix(signal, "pid") && !strings.HasSuffix(signal, "inodesFree") {
+			text += ", asked for " + amount(r.Request)
+		}
+		order = append(order, text+fmt.Sprintf(" (%s, priority %d)", cmp.Or(r.QoS, string(v1.PodQOSBestEffort)), r.Priority))
+	}
+	return "the order of eviction was: " + strings.Join(order, "; ")
+}

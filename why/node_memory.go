@@ -1,0 +1,265 @@
+package why
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/health"
+)
+
+// NodeCase is a node with what is known of its pods now.
+type NodeCase struct {
+	Node *v1.Node
+	Pods []v1.Pod
+	// Usage is each pod's working set in bytes; nil, or without an entry, where
+	// nobody measured it.
+	Usage map[types.UID]int64
+	// Memory is the answer from the node's own memory, nil where it gave none.
+	Memory *Answer
+	// Each are the answers about its pods.
+	Each []Answer
+}
+
+// NodeAnswer answers about a node: whether it is lost, under pressure or promised
+// to more pods than it can hold, when it was away, and what is wrong with its pods.
+func NodeAnswer(c NodeCase, o Options) Answer {
+	subject := Subject{Kind: "Node", Name: c.Node.Name, UID: c.Node.UID}
+	if lost, ok := NodeLostAnswer(&v1.Pod{Spec: v1.PodSpec{NodeName: c.Node.Name}}, c.Node, o.Now); ok {
+		lost.Subject = subject
+		lost.Verdicts[0].Text += " " + boundWords(c.Pods)
+		return lost
+	}
+	a := Answer{APIVersion: APIVersion, Kind: Kind, AsOf: o.Now, Subject: subject, Journal: o.Journal}
+	for _, p := range pressures {
+		if f, ok := c.pressure(p); ok {
+			a.add(Symptom{Kind: NotReady, Count: 1, Text: "it is under " + string(p)}, f)
+		}
+	}
+	a.join(c.Memory)
+	group := Group(subject, -1, c.Each, o.Now)
+	if group.Verdicts[0].Cause != None {
+		a.join(&group)
+	}
+	f := c.promised()
+	a.add(Symptom{Kind: Healthy, Count: len(c.Pods), Text: plural(len(c.Pods), "pod")}, f)
+	return a
+}
+
+// join appends the symptoms of another answer about the same subject, but for
+// that all is well.
+func (a *Answer) join(other *Answer) {
+	if other == nil {
+		return
+	}
+	a.Journal.Gaps = append(a.Journal.Gaps, other.Journal.Gaps...)
+	for i, s := range other.Symptoms {
+		v := other.Verdicts[i]
+		if s.Kind == Healthy && v.Cause == None {
+			continue
+		}
+		s.ID = fmt.Sprintf("s%d", len(a.Symptoms)+1)
+		v.Symptom = s.ID
+		a.Symptoms, a.Verdicts = append(a.Symptoms, s), append(a.Verdicts, v)
+	}
+}
+
+// boundWords says what a lost node holds.
+func boundWords(pods []v1.Pod) string {
+	running := 0
+	for i := range pods {
+		if pods[i].Status.Phase == v1.PodRunning {
+			running++
+		}
+	}
+	if running == 0 {
+		return "No running pod is bound to it."
+	}
+	return fmt.Sprintf("%s bound to it ran when it was last heard of; while the machine lives they run on, and the node takes them up again when it is back. "+
+		"Pods without a toleration of their own are deleted after 5 min.", upper(plural(running, "pod")))
+}
+
+var pressures = []v1.NodeConditionType{v1.NodeMemoryPressure, v1.NodeDiskPressure, v1.NodePIDPressure}
+
+func (c NodeCase) pressure(kind v1.NodeConditionType) (finding, bool) {
+	for _, condition := range c.Node.Status.Conditions {
+		if condition.Type != kind || condition.Status != v1.ConditionTrue {
+			continue
+		}
+		f := finding{weight: certain, certainty: Recorded, text: fmt.Sprintf("The node says so since %s: %s", clockWord(condition.LastTransitionTime.Time), brief(condition.Message, kept))}
+		switch kind {
+		case v1.NodeMemoryPressure:
+			f.cause = EvictedMemory
+			f.text += ". Pods that asked for no memory are not let in meanwhile."
+			f.notes = c.orderNotes(c.candidates(c.measured))
+		case v1.NodeDiskPressure:
+			f.cause, f.text = EvictedDisk, f.text+". No new pods are let in meanwhile."
+		default:
+			f.cause, f.text = EvictedPIDs, f.text+". No new pods are let in meanwhile."
+		}
+		f.fixes = []Fix{{Text: "see which pods went for it", Command: "kubectl get events -A --field-selector reason=Evicted", Risk: Inspect}}
+		return f, true
+	}
+	return finding{}, false
+}
+
+// living are the pods that can use memory.
+func (c NodeCase) living() []*v1.Pod {
+	var all []*v1.Pod
+	for i := range c.Pods {
+		if p := &c.Pods[i]; !final(p.Status.Phase) {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// measured is what a pod uses now; known is false where nobody measured it.
+func (c NodeCase) measured(p *v1.Pod) (usage int64, known bool) {
+	usage, known = c.Usage[p.UID]
+	return usage, known
+}
+
+// most is what a pod may use.
+func (c NodeCase) most(p *v1.Pod) (int64, bool) {
+	return health.MemoryAsk(&p.Spec).Most(c.allocatable()), true
+}
+
+func (c NodeCase) allocatable() int64 { return c.Node.Status.Allocatable.Memory().Value() }
+
+// candidates are the pods in the order in which they would go.
+func (c NodeCase) candidates(usage func(*v1.Pod) (int64, bool)) []health.Candidate {
+	var all []health.Candidate
+	for _, p := range c.living() {
+		_, static := p.Annotations["kubernetes.io/config.mirror"]
+		k := health.Candidate{
+			Pod: fact.Pod{Namespace: p.Namespace, Name: p.Name, UID: p.UID}, QoS: p.Status.QOSClass,
+			Request: health.MemoryAsk(&p.Spec).Request, Critical: health.Critical(p, static),
+		}
+		k.Usage, k.Measured = usage(p)
+		if p.Spec.Priority != nil {
+			k.Priority = *p.Spec.Priority
+		}
+		all = append(all, k)
+	}
+	return health.Rank(v1.ResourceMemory, all)
+}
+
+// orderNotes say who would go now, if it were known who uses what.
+func (c NodeCase) orderNotes(ranked []health.Candidate) []Note {
+	if len(c.Usage) == 0 || len(ranked) == 0 {
+		return nil
+	}
+	return []Note{{Cause: EvictedMemory, Text: strings.Replace(rankingWords("memory.available", health.Ranking(ranked)), "the order of eviction was", "if memory ran short now, pods would go in this order", 1)}}
+}
+
+// promised compares what pods asked for and may use with what the node gives.
+func (c NodeCase) promised() finding {
+	var requests, limits int64
+	var pushers, pushed, unlimited []string
+	for _, p := range c.living() {
+		ask := health.MemoryAsk(&p.Spec)
+		requests, limits = requests+ask.Request, limits+ask.Limit
+		name := p.Namespace + "/" + p.Name
+		if ask.Unlimited {
+			unlimited = append(unlimited, name)
+		}
+		if ask.Most(c.allocatable()) > ask.Request {
+			pushers = append(pushers, name)
+		} else {
+			pushed = append(pushed, name)
+		}
+	}
+	all := c.allocatable()
+	f := finding{cause: None, rule: "promised-memory", weight: fair}
+	if all <= 0 {
+		f.text = "How much memory its pods may have is not known."
+		return f
+	}
+	f.text = fmt.Sprintf("Of the %s that pods may have, they asked for %s (%d %%), and their limits add up to %s (%d %%).",
+		size(all), size(requests), requests*100/all, size(limits), limits*100/all)
+	if limits <= all && len(unlimited) == 0 {
+		f.text = "Nothing can push anything out. " + f.text
+		return f
+	}
+	f.cause = NodeOvercommitted
+	if len(unlimited) > 0 {
+		f.text += fmt.Sprintf(" %s no limit at all.", has(len(unlimited)))
+	}
+	f.text = "It holds as long as its pods do not use what they may. " + f.text
+	f.notes = append(f.notes, Note{Cause: NodeOvercommitted, Text: "these may use more than they asked for, and so push out others: " + someOf(pushers)})
+	if len(pushed) > 0 {
+		f.notes = append(f.notes, Note{Cause: NodeOvercommitted, Text: "these never use more than they asked for, and go last: " + someOf(pushed)})
+	}
+	if now := c.orderNotes(c.candidates(c.measured)); now != nil {
+		f.notes = append(f.notes, now...)
+	} else if order := c.candidates(c.most); len(order) > 0 {
+		f.notes = append(f.notes, Note{Cause: EvictedMemory, Text: "if all used what they may, they would go in this order: " + someOf(podNames(order))})
+	}
+	f.fixes = c.limitFixes(unlimited)
+	return f
+}
+
+func has(n int) string {
+	if n == 1 {
+		return "1 pod has"
+	}
+	return fmt.Sprintf("%d pods have", n)
+}
+
+func podNames(ranked []health.Candidate) []string {
+	var names []string
+	for _, r := range ranked {
+		names = append(names, r.Pod.String())
+	}
+	return names
+}
+
+// someOf lists names, as many as can be read.
+func someOf(names []string) string {
+	const most = 10
+	if n := len(names); n > most {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", n-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+// limitFixes say what to set, from what pods use where that is known.
+func (c NodeCase) limitFixes(unlimited []string) []Fix {
+	var fixes []Fix
+	for _, p := range c.living() {
+		name := p.Namespace + "/" + p.Name
+		if len(fixes) >= 3 || !slices.Contains(unlimited, name) {
+			continue
+		}
+		text := fmt.Sprintf("give %s a memory limit and request", name)
+		if used, known := c.measured(p); known && used > 0 {
+			text = fmt.Sprintf("give %s a memory request of what it uses (%s now) and a limit somewhat above it", name, size(used))
+		}
+		fixes = append(fixes, Fix{Text: text, Command: setCommand(p), Risk: Limits})
+	}
+	if len(fixes) == 0 {
+		fixes = append(fixes, Fix{Text: "set limits whose sum fits, and requests near to the limits of what must not go", Risk: Limits})
+	}
+	return append(fixes, Fix{Text: "see the sums", Command: "kubectl describe node " + c.Node.Name, Risk: Inspect})
+}
+
+// setCommand changes the resources of what made the pod; empty where that is not
+// said by the pod itself.
+func setCommand(p *v1.Pod) string {
+	for _, owner := range p.OwnerReferences {
+		switch owner.Kind {
+		case "StatefulSet", "DaemonSet":
+			return fmt.Sprintf("kubectl -n %s set resources %s/%s --requests=memory=… --limits=memory=…", p.Namespace, strings.ToLower(owner.Kind), owner.Name)
+		case "ReplicaSet":
+			if hash := p.Labels["pod-template-hash"]; hash != "" {
+				return fmt.Sprintf("kubectl -n %s set resources deployment/%s --requests=memory=… --limits=memory=…", p.Namespace, strings.TrimSuffix(owner.Name, "-"+hash))
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,79 @@
+package why
+
+import (
+	"fmt"
+	"time"
+
+	"whylet.dev/whylet/fact"
+)
+
+// recalled is how long an outage of its node is a symptom of a pod that came
+// through it: as long as Kubernetes keeps its events. After that it is a gap in
+// what was seen, and the node's own answer still tells of it.
+const recalled = time.Hour
+
+// away are the outages of the node that were long enough for the control plane to
+// call the pod's state unknown. One that somebody asked for (whylet down) is none.
+func (h *History) away() []trouble {
+	if len(h.Facts) == 0 {
+		return nil
+	}
+	var all []trouble
+	for _, o := range Outages(h.Node) {
+		last := o.Until
+		if last.IsZero() {
+			last = h.now
+		}
+		planned := o.Ended && o.Rule == "" && of[fact.AgentStarted](factOf(h.Node, o)).Previous == "clean"
+		if planned || !o.Long(h.now) || h.Facts[0].Seen.After(o.From) || h.now.Sub(last) > recalled || h.over(o.From) {
+			continue
+		}
+		s := o.symptom(h.now, last)
+		s.Text = "its node was away for " + span(last.Sub(o.From))
+		f := o.finding(h.now, last, h.Facts)
+		f.text += " The control plane calls a node and its pods Unknown, or not Ready, in such a time, because nobody tells it better."
+		f.fixes = []Fix{{Text: "see what else the node remembers", Command: "kubectl why node/NODE", Risk: Inspect}}
+		if h.Object != nil && h.Object.Spec.NodeName != "" {
+			f.fixes[0].Command = "kubectl why node/" + h.Object.Spec.NodeName
+		}
+		all = append(all, trouble{s, func(id string) Verdict { return f.verdict(id, "", nil) }})
+	}
+	return all
+}
+
+// factOf is the fact that an outage was read from.
+func factOf(node []fact.Fact, o Outage) *fact.Fact {
+	if len(o.Chain) == 0 {
+		return nil
+	}
+	for i := range node {
+		if node[i].ID == o.Chain[len(o.Chain)-1].Fact {
+			return &node[i]
+		}
+	}
+	return nil
+}
+
+// over says whether nothing of the pod was left at a time.
+func (h *History) over(at time.Time) bool {
+	for i := range h.Facts {
+		switch h.Facts[i].Body.(type) {
+		case fact.TornDown, fact.ObjectGone:
+			return !h.Facts[i].Seen.After(at)
+		}
+	}
+	return false
+}
+
+// stalls are the times in which the agent lived and saw nothing.
+func (h *History) stalls() []Gap {
+	var gaps []Gap
+	for _, f := range All[fact.AgentStalled](h.Node) {
+		b := of[fact.AgentStalled](f)
+		if len(h.Facts) > 0 && h.Facts[0].Seen.Before(b.Until) {
+			text, _ := stalledWords(b)
+			gaps = append(gaps, Gap{From: b.From, To: b.Until, Reason: fmt.Sprintf("the node's agent did not run: %s", text)})
+		}
+	}
+	return gaps
+}
