@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -60,14 +61,22 @@ func endAll(ctx context.Context, c Config) error {
 	return errors.Join(errs...)
 }
 
-// killUntilGone kills what find finds until it finds nothing, for ten seconds at most.
+// patience is how long to wait for processes to end after SIGKILL while none does. A
+// machine that is busy with the end of thousands takes longer for all of them,
+// but never so long for the next.
+const patience = 10 * time.Second
+
+// killUntilGone kills what find finds until it finds nothing, as long as there
+// are fewer and fewer.
 func killUntilGone(ctx context.Context, find func() ([]int, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
+	last, fewest := time.Now(), -1
 	for {
 		pids, err := find()
 		if err != nil || len(pids) == 0 {
 			return err
+		}
+		if fewest < 0 || len(pids) < fewest {
+			last, fewest = time.Now(), len(pids)
 		}
 		for _, pid := range pids {
 			if err := unix.Kill(pid, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
@@ -75,9 +84,30 @@ func killUntilGone(ctx context.Context, find func() ([]int, error)) error {
 			}
 		}
 		if !sleep(ctx, 10*time.Millisecond) {
-			return fmt.Errorf("processes %v do not end after SIGKILL: %w", pids, ctx.Err())
+			return fmt.Errorf("%s did not end yet: %w", some(pids), ctx.Err())
+		}
+		if time.Since(last) > patience {
+			return fmt.Errorf("%s do not end after SIGKILL: for %s there have been no fewer", some(pids), patience)
 		}
 	}
+}
+
+// some names the processes, five of them at most.
+func some(pids []int) string {
+	const most = 5
+	var names []string
+	for _, pid := range pids[:min(most, len(pids))] {
+		name := strconv.Itoa(pid)
+		if args := commandLine(pid); len(args) > 0 {
+			name += " (" + filepath.Base(args[0]) + ")"
+		}
+		names = append(names, name)
+	}
+	text := "processes " + strings.Join(names, ", ")
+	if more := len(pids) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 // containerProcesses finds processes whose root is one of our containers': a

@@ -49,10 +49,9 @@ func cgroupMounts() ([]string, error) {
 
 // removeCgroup kills the processes in dir and below and removes the directories,
 // leaves first. A cgroup whose last process was just killed is busy for a
-// moment, so it tries until ten seconds are over.
+// moment, so it tries as long as there is less and less.
 func removeCgroup(ctx context.Context, dir string) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
+	last, least := time.Now(), -1
 	for {
 		var dirs []string
 		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -71,8 +70,9 @@ func removeCgroup(ctx context.Context, dir string) error {
 			return nil
 		}
 		var busy error
+		left := len(dirs)
 		for i := len(dirs) - 1; i >= 0; i-- {
-			killCgroup(dirs[i])
+			left += killCgroup(dirs[i])
 			if err := os.Remove(dirs[i]); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				busy = err
 			}
@@ -80,22 +80,28 @@ func removeCgroup(ctx context.Context, dir string) error {
 		if busy == nil {
 			return nil
 		}
-		if !sleep(ctx, 10*time.Millisecond) {
+		if least < 0 || left < least {
+			last, least = time.Now(), left
+		}
+		if !sleep(ctx, 10*time.Millisecond) || time.Since(last) > patience {
 			return fmt.Errorf("removing the cgroup %s: %w", dir, busy)
 		}
 	}
 }
 
-// killCgroup kills the processes in the cgroup itself, not those below. Failing
-// to is no error: removing the cgroup fails then, and says so.
-func killCgroup(dir string) {
+// killCgroup kills the processes in the cgroup itself, not those below, and tells
+// how many they were. Failing to is no error: removing the cgroup fails then, and
+// says so.
+func killCgroup(dir string) (killed int) {
 	raw, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
 	if err != nil {
-		return
+		return 0
 	}
 	for field := range strings.FieldsSeq(string(raw)) {
 		if pid, err := strconv.Atoi(field); err == nil && pid > 1 && pid != os.Getpid() {
 			_ = unix.Kill(pid, unix.SIGKILL)
+			killed++
 		}
 	}
+	return killed
 }

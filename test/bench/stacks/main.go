@@ -3,6 +3,7 @@
 //
 //	make bench-stacks                                    everything, about twelve minutes
 //	go run ./test/bench/stacks -parts start,idle         some of it
+//	go run ./test/bench/stacks -only whylet              one side, to compare two builds of it
 //	go run ./test/bench/stacks -markdown >table.md       as docs/performance.md has it
 //
 // What a part measures, and how, stands at its function. Times that begin or end
@@ -47,10 +48,11 @@ func main() {
 		names = append(names, p.name)
 	}
 	chosen := flag.String("parts", "start,"+strings.Join(names, ","), "what to measure, separated by commas")
+	only := flag.String("only", "", "measure one side only: kubelet or whylet")
 	markdown := flag.Bool("markdown", false, "print the result as a Markdown table")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, strings.Split(*chosen, ","), *markdown)
+	err := run(ctx, strings.Split(*chosen, ","), *only, *markdown)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "stacks:", err)
@@ -58,20 +60,26 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, chosen []string, markdown bool) error {
+func run(ctx context.Context, chosen []string, only string, markdown bool) error {
 	bin, err := peer.FindBinaries(".")
 	if err != nil {
 		return err
 	}
-	kubelet := func(ctx context.Context) (*peer.Stack, error) { return peer.StartKubelet(ctx, bin) }
-	whylet := func(ctx context.Context) (*peer.Stack, error) { return peer.StartWhylet(ctx, bin) }
-	real, err := measure(ctx, kubelet, chosen)
-	if err != nil {
-		return err
-	}
-	ours, err := measure(ctx, whylet, chosen)
-	if err != nil {
-		return err
+	var real, ours results
+	for _, side := range []struct {
+		name   string
+		start  func(context.Context) (*peer.Stack, error)
+		result *results
+	}{
+		{"kubelet", func(ctx context.Context) (*peer.Stack, error) { return peer.StartKubelet(ctx, bin) }, &real},
+		{"whylet", func(ctx context.Context) (*peer.Stack, error) { return peer.StartWhylet(ctx, bin) }, &ours},
+	} {
+		if only != "" && only != side.name {
+			continue
+		}
+		if *side.result, err = measure(ctx, side.start, chosen); err != nil {
+			return err
+		}
 	}
 	if markdown {
 		printMarkdown(os.Stdout, real, ours)
