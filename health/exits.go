@@ -59,7 +59,8 @@ func (t *turn) endRun(c *container, b fact.Exited) {
 // terminated is the end as the API tells it.
 func (t *turn) terminated(c *container, b fact.Exited) *v1.ContainerStateTerminated {
 	end := &v1.ContainerStateTerminated{
-		ExitCode: b.ExitCode, Signal: b.Signal, Message: t.bounded(b.Message), ContainerID: b.ContainerID,
+		// Signal stays empty, as with kubelet; the message says it where it is known.
+		ExitCode: b.ExitCode, Message: t.bounded(b.Message), ContainerID: b.ContainerID,
 		StartedAt: apiTime(c.Run.StartedAt), FinishedAt: apiTime(c.Run.FinishedAt),
 	}
 	if b.Vanished {
