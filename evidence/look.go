@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"whylet.dev/whylet/fact"
 )
 
@@ -64,7 +66,7 @@ func (l *Looker) Look(ctx context.Context, pid int) fact.Looked {
 	}
 	now := look{at: time.Now(), cpu: p.CPU, began: p.Began}
 	l.remember(pid, now)
-	looked.State = p.State
+	looked.State, looked.CPUTotal, looked.Age = p.State, p.CPU, age(p.Began)
 	looked.CPUUsed, looked.Over = now.cpu-before.cpu, now.at.Sub(before.at).Round(time.Millisecond)
 
 	looked.Processes, looked.Listeners, err = l.around(pid)
@@ -72,6 +74,15 @@ func (l *Looker) Look(ctx context.Context, pid int) fact.Looked {
 		looked.Error = err.Error()
 	}
 	return looked
+}
+
+// age is how long ago a process began; 0 where the clock cannot be read.
+func age(began uint64) time.Duration {
+	var ts unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts) != nil {
+		return 0
+	}
+	return max(time.Duration(ts.Nano())-time.Duration(began)*tick, 0).Round(tick)
 }
 
 // wait lets a little time pass, and looks at the process again.

@@ -147,10 +147,17 @@ func podEvents(f fact.Fact) []event {
 	return nil
 }
 
-// record posts the events of a fact. It never blocks: the broadcaster queues.
-func recordEvents(recorder record.EventRecorder, pod *v1.Pod, f fact.Fact) {
+// recordEvents posts the events of a fact: kubelet's, and those that it has not. It
+// never blocks: the broadcaster queues.
+func recordEvents(recorder record.EventRecorder, hidden *sparing, pod *v1.Pod, f fact.Fact) {
 	for _, e := range eventsOf(pod, f) {
 		recorder.Event(reference(pod, e.container), e.kind, e.reason, e.message)
+	}
+	for _, e := range hiddenEvents(pod, f) {
+		e.container = f.Container
+		if hidden.worth(pod, e) {
+			recorder.Event(reference(pod, e.container), e.kind, e.reason, e.message)
+		}
 	}
 }
 

@@ -36,6 +36,7 @@ type attention struct {
 	toldAt  time.Time
 	looked  time.Time
 	trouble time.Time // the newest sign of it
+	calm    bool      // the calm look was asked for
 }
 
 const (
@@ -158,6 +159,48 @@ func isTrouble(old, now fact.Sampled) bool {
 		(now.MemoryLimit > 0 && now.WorkingSet > now.MemoryLimit/10*9) ||
 		(periods > 0 && throttled*5 > periods) ||
 		(now.PIDLimit > 0 && now.PIDs >= now.PIDLimit)
+}
+
+// calmAfter is how long after a container became ready the calm look is taken:
+// what it opens at its start is open by then.
+const calmAfter = 10 * time.Second
+
+// ready hears of a container that became ready, and looks into it once, a little
+// later: what it listened on while all was well is what a later look is compared
+// with, and a Service's target port with.
+func (l *looks) ready(f fact.Fact) {
+	p, ok := l.loop.view(f.Pod.UID)
+	c := p.Containers[f.Container]
+	if !ok || c.ID == "" || !l.firstReady(c.ID) {
+		return
+	}
+	time.AfterFunc(calmAfter, func() {
+		p, ok := l.loop.view(f.Pod.UID)
+		now := p.Containers[f.Container]
+		if !ok || now.ID != c.ID || !now.Running || now.PID == 0 || l.troubled(c.ID) {
+			return
+		}
+		// One after the other: many pods may become ready at once.
+		l.lanes.do("calm look", func(ctx context.Context) {
+			looked := l.looker.Look(ctx, now.PID)
+			looked.Calm = true
+			l.loop.submit(fact.Fact{Pod: p.key, Container: f.Container, Attempt: now.Attempt, Because: []fact.ID{f.ID}, Body: looked})
+		})
+	})
+}
+
+// firstReady says whether a run of a container became ready for the first time.
+func (l *looks) firstReady(id string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.seen[id]
+	if a == nil {
+		a = &attention{}
+		l.seen[id] = a
+	}
+	first := !a.calm
+	a.calm = true
+	return first
 }
 
 // failed hears of a failed probe attempt and looks into the container.

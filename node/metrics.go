@@ -1,6 +1,9 @@
 package node
 
 import (
+	"maps"
+	"sync"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"whylet.dev/whylet/fact"
@@ -11,18 +14,34 @@ import (
 // does not count is why containers end.
 type metrics struct {
 	ends     *prometheus.CounterVec
+	restarts *prometheus.CounterVec
 	ooms     *prometheus.CounterVec
 	probes   *prometheus.HistogramVec
 	failures *prometheus.CounterVec
 	backOffs *prometheus.CounterVec
+
+	mu sync.Mutex
+	// last is what ended each container last.
+	last map[lastEnd]string
+}
+
+// lastEnd names a container of a pod.
+type lastEnd struct {
+	pod       fact.Pod
+	container string
 }
 
 func newMetrics(registry prometheus.Registerer, scheduler func() probe.Stats, pods func() int) (*metrics, error) {
 	pod := []string{"namespace", "pod", "container"}
 	m := &metrics{
+		last: map[lastEnd]string{},
 		ends: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "whylet_container_ends_total",
-			Help: "Ends of containers, by what ended them: a kill of the node by its reason, OOMKilled, Exited or Vanished.",
+			Help: "Ends of containers, by what ended them: a kill of the node by its reason, OOMKilled, Signalled, Exited or Vanished.",
+		}, append(pod[:3:3], "cause")),
+		restarts: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "whylet_container_restarts_total",
+			Help: "Starts of containers that had run before, by what had ended them: a kill of the node by its reason, OOMKilled, Signalled, Exited or Vanished.",
 		}, append(pod[:3:3], "cause")),
 		ooms: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "whylet_oom_kills_total",
@@ -51,7 +70,7 @@ func newMetrics(registry prometheus.Registerer, scheduler func() probe.Stats, po
 			Name: "whylet_probes_late_total", Help: "Probe attempts that began more than 100 ms after they were due.",
 		}, func() float64 { return float64(scheduler().Late) }),
 	}
-	for _, c := range append(gauges, m.ends, m.ooms, m.probes, m.failures, m.backOffs) {
+	for _, c := range append(gauges, m.ends, m.restarts, m.ooms, m.probes, m.failures, m.backOffs) {
 		if err := registry.Register(c); err != nil {
 			return nil, err
 		}
@@ -64,7 +83,18 @@ func (m *metrics) count(f fact.Fact, killedFor fact.KillReason) {
 	labels := []string{f.Pod.Namespace, f.Pod.Name, f.Container}
 	switch b := f.Body.(type) {
 	case fact.Exited:
-		m.ends.WithLabelValues(append(labels, endCause(b, killedFor))...).Inc()
+		cause := endCause(b, killedFor)
+		m.ends.WithLabelValues(append(labels, cause)...).Inc()
+		m.mu.Lock()
+		m.last[lastEnd{f.Pod, f.Container}] = cause
+		m.mu.Unlock()
+	case fact.Started:
+		m.mu.Lock()
+		cause, ok := m.last[lastEnd{f.Pod, f.Container}]
+		m.mu.Unlock()
+		if ok && f.Attempt > 0 && !b.Adopted {
+			m.restarts.WithLabelValues(append(labels, cause)...).Inc()
+		}
 	case fact.OOMKilled:
 		victim := "child"
 		if b.Main {
@@ -89,14 +119,19 @@ func endCause(b fact.Exited, killedFor fact.KillReason) string {
 		return "OOMKilled"
 	case b.Vanished:
 		return "Vanished"
+	case b.Signal != 0:
+		return "Signalled"
 	}
 	return "Exited"
 }
 
 // forget drops the series of a pod that is gone.
 func (m *metrics) forget(pod fact.Pod) {
+	m.mu.Lock()
+	maps.DeleteFunc(m.last, func(l lastEnd, _ string) bool { return l.pod == pod })
+	m.mu.Unlock()
 	labels := prometheus.Labels{"namespace": pod.Namespace, "pod": pod.Name}
-	for _, v := range []*prometheus.CounterVec{m.ends, m.ooms, m.failures, m.backOffs} {
+	for _, v := range []*prometheus.CounterVec{m.ends, m.restarts, m.ooms, m.failures, m.backOffs} {
 		v.DeletePartialMatch(labels)
 	}
 }

@@ -44,6 +44,7 @@ type outside struct {
 	metrics   *metrics
 	looks     *looks
 	asks      *asks
+	hidden    sparing
 	pressure  *pressure.Manager
 }
 
@@ -53,10 +54,13 @@ func (o *outside) probe(p view, wanted []health.Probe) { o.probes.want(p, wanted
 
 // record posts a fact's events, and has a failing container looked into.
 func (o *outside) record(pod *v1.Pod, f fact.Fact) {
-	recordEvents(o.recorder, pod, f)
+	recordEvents(o.recorder, &o.hidden, pod, f)
 	o.metrics.count(f, o.node.loop.killedFor(f))
 	if b, ok := f.Body.(fact.Started); ok {
 		o.processes.adopt(b.ContainerID, b.PID, f.At)
+	}
+	if b, ok := f.Body.(fact.Marked); ok && b.Ready {
+		o.looks.ready(f)
 	}
 	if b, ok := f.Body.(fact.Probed); ok && b.Verdict == fact.Failure {
 		o.looks.failed(f)

@@ -229,6 +229,10 @@ func printReplay(env Env, r replay.Report, output string) error {
 		fmt.Fprintf(env.Out, "%s\n", text)
 	} else {
 		fmt.Fprintf(env.Out, "%d pods, %d observed facts, %d decisions\n", r.Pods, r.Observed, r.Decisions)
+		for _, p := range r.Resumed {
+			fmt.Fprintf(env.Out, "resumed: pod %s (%s): its beginning is not kept any more; replayed from checkpoint %d of %s on\n",
+				p.Pod, p.Pod.UID, p.Checkpoint, p.Seen.Format(time.RFC3339))
+		}
 		for _, p := range r.Partial {
 			fmt.Fprintf(env.Out, "partial: pod %s (%s): its beginning is not kept\n", p, p.UID)
 		}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -19,6 +20,9 @@ type Report struct {
 	Pods      int   `json:"pods"`
 	Observed  int64 `json:"observed"`
 	Decisions int64 `json:"decisions"`
+	// Resumed are pods whose beginning is not kept any more: what there is of them
+	// was replayed from the named checkpoint on, the oldest that is left.
+	Resumed []Resumption `json:"resumed,omitempty"`
 	// Partial are pods of which neither the beginning nor a checkpoint is there.
 	// Nothing can be said about them.
 	Partial []fact.Pod `json:"partial,omitempty"`
@@ -26,6 +30,16 @@ type Report struct {
 	Unreadable []Difference `json:"unreadable,omitempty"`
 	// Differences has the first difference of each pod that has one.
 	Differences []Difference `json:"differences,omitempty"`
+}
+
+// Resumption is where a replay began in the middle of a pod's life.
+type Resumption struct {
+	Pod fact.Pod `json:"pod"`
+	// Checkpoint is the fact from whose state it went on, Seen when that was, and
+	// Skipped the number of facts before it that nothing could be concluded from.
+	Checkpoint fact.ID   `json:"checkpoint"`
+	Seen       time.Time `json:"seen"`
+	Skipped    int64     `json:"skipped,omitempty"`
 }
 
 // Difference is where a replay departs from the record.
@@ -90,7 +104,8 @@ type pod struct {
 	key     fact.Pod
 	state   health.State
 	begun   bool
-	stopped bool // at the first difference: what follows says nothing more
+	skipped int64 // facts of before that
+	stopped bool  // at the first difference: what follows says nothing more
 	cause   fact.Fact
 	due     []fact.Decision
 }
@@ -110,9 +125,11 @@ func (r *replay) take(f fact.Fact) {
 		r.checkpoint(p, f, b)
 		return
 	case fact.SpecSeen:
-		p.begun = true
+		// A changed spec is no beginning: what came before it is not kept any more.
+		p.begun = p.begun || len(b.Changed) == 0 && p.skipped == 0
 	}
 	if !p.begun {
+		p.skipped++
 		return
 	}
 	if fact.IsDecided(f.Body) {
@@ -139,6 +156,7 @@ func (r *replay) checkpoint(p *pod, f fact.Fact, c fact.Checkpoint) {
 		return
 	}
 	p.begun = true
+	r.report.Resumed = append(r.report.Resumed, Resumption{Pod: p.key, Checkpoint: f.ID, Seen: f.Seen, Skipped: p.skipped})
 }
 
 // compare holds a recorded decision against the next one that is due. Its id is

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -217,7 +218,35 @@ func TestWhatWasForgedIsFound(t *testing.T) {
 			t.Errorf("%s: %s", name, s)
 		}
 	}
+	resumed := forge(func(fs []fact.Fact) []fact.Fact { return cutBefore(t, fs, at) })
+	if len(resumed.Resumed) != 1 || resumed.Resumed[0].Skipped != 2 || len(resumed.Partial) != 0 || len(resumed.Differences) != 0 || resumed.Observed == 0 {
+		t.Errorf("from a checkpoint on: %+v", resumed)
+	}
 	if r := forge(func(fs []fact.Fact) []fact.Fact { return fs[1:] }); len(r.Partial) != 1 || len(r.Differences) != 0 {
 		t.Errorf("without its beginning: %+v", r)
 	}
+}
+
+// cutBefore leaves two facts of what came before a decision, as retention may, and
+// the checkpoint of the state that the fact before it met.
+func cutBefore(t *testing.T, facts []fact.Fact, decision int) []fact.Fact {
+	t.Helper()
+	state := health.New(health.Policy{})
+	cause := decision
+	for fact.IsDecided(facts[cause].Body) {
+		cause--
+	}
+	for _, f := range facts[:cause] {
+		if !fact.IsDecided(f.Body) {
+			state, _ = health.Step(state, f)
+		}
+	}
+	body, err := json.Marshal(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := facts[cause]
+	c.ID, c.Container, c.Attempt, c.Because, c.Body = facts[cause-1].ID, "", 0, nil, fact.Checkpoint{State: body}
+	left := []fact.Fact{facts[1], facts[2], c}
+	return append(left, facts[cause:]...)
 }
