@@ -161,14 +161,18 @@ func filter(fd int) error {
 	)
 	program := []unix.SockFilter{
 		{Code: load, K: eventAt},
-		{Code: equal, K: swapped(0), Jt: 12},                                    // an acknowledgement: keep
-		{Code: equal, K: swapped(uint32(ProcessExeced)), Jt: 11},                // keep
-		{Code: equal, K: swapped(uint32(ProcessForked)), Jt: 5},                 // look at the child
-		{Code: equal, K: swapped(uint32(ProcessExited)), Jt: 0, Jf: 8},          // or drop
-		{Code: load, K: eventData}, {Code: tax}, {Code: load, K: eventData + 4}, // who ended: thread, process
+		{Code: equal, K: swapped(0), Jt: 12},                           // an acknowledgement: keep
+		{Code: equal, K: swapped(uint32(ProcessExeced)), Jt: 11},       // keep
+		{Code: equal, K: swapped(uint32(ProcessForked)), Jt: 5},        // look at the child
+		{Code: equal, K: swapped(uint32(ProcessExited)), Jt: 0, Jf: 8}, // or drop
+		{Code: load, K: eventData},
+		{Code: tax},
+		{Code: load, K: eventData + 4}, // who ended: thread, process
 		{Code: jump, K: 3},
-		{Code: load, K: eventData + 8}, {Code: tax}, {Code: load, K: eventData + 12}, // the child: the same
-		{Code: same, Jt: 1}, // keep what is a process
+		{Code: load, K: eventData + 8},
+		{Code: tax},
+		{Code: load, K: eventData + 12}, // the child: the same
+		{Code: same, Jt: 1},             // keep what is a process
 		{Code: ret, K: 0},
 		{Code: ret, K: whole},
 	}

@@ -9,6 +9,7 @@
 //	oom.go     OOM kills from such records, kernels 4.19 and newer
 //	cgroup.go  which pod and container a cgroup path belongs to
 //	kernel.go  the source: follows /dev/kmsg and emits facts
+//	place.go   whose process it was, where the kernel's record names no cgroup
 //	connector.go       the source: every process that is forked, execs or ends
 //	connector_wire.go  its messages
 //	connector_socket.go the subscription, and what the kernel drops early

@@ -25,6 +25,8 @@ type Container struct {
 	Attempt int32
 	// PID is its main process on the host; 0 where that is not known.
 	PID int
+	// Starting is set while its main process is about to be known.
+	Starting bool
 }
 
 // Containers knows the pods of the node. It is asked from one goroutine.
@@ -35,6 +37,12 @@ type Containers interface {
 	Container(id string) (Container, bool)
 	// Pod finds a pod by its UID.
 	Pod(uid types.UID) (fact.Pod, bool)
+	// Running lists the containers that run or ran lately and whose main process is
+	// known, by the runtime's id.
+	Running() map[string]Container
+	// Owner finds the container of a process that runs or ran lately by its number;
+	// false where nobody keeps book.
+	Owner(pid int) (id string, ok bool)
 }
 
 // Kernel follows the kernel's log and tells of OOM kills.
@@ -47,8 +55,9 @@ type Kernel struct {
 	Fence *Fence
 	Log   *slog.Logger
 
-	// Path is the log, /dev/kmsg if empty; Proc is /proc if empty.
-	Path, Proc string
+	// Path is the log, /dev/kmsg if empty; Proc is /proc if empty; Cgroups is
+	// /sys/fs/cgroup if empty.
+	Path, Proc, Cgroups string
 }
 
 const (
@@ -79,6 +88,7 @@ func (k Kernel) Run(ctx context.Context, emit func(fact.Fact)) error {
 		return fmt.Errorf("reading the kernel's log: %w", err)
 	}
 	r := kernelReader{Kernel: k, emit: emit, clock: startClock(), buf: make([]byte, recordBytes)}
+	r.begin()
 	if k.Fence != nil {
 		k.Fence.set(func() { _ = raw.Control(func(fd uintptr) { _ = r.drain(ctx, int(fd)) }) })
 		defer k.Fence.set(nil)
@@ -88,6 +98,7 @@ func (k Kernel) Run(ctx context.Context, emit func(fact.Fact)) error {
 		failed = r.drain(ctx, int(fd))
 		return failed != nil // else it is called again when there is more
 	})
+	r.end()
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -136,6 +147,18 @@ type kernelReader struct {
 	parser OOMParser
 	next   uint64 // the sequence number that is due; 0 before the first
 	lastAt time.Time
+	// told counts the kills that were attributed, by container.
+	told     map[string]int64
+	unplaced []unplaced
+	placing  bool // a look at the unplaced is due
+	ended    bool
+}
+
+// end lets nothing be emitted any more.
+func (r *kernelReader) end() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = true
 }
 
 // drain reads until there is nothing more.
@@ -146,6 +169,7 @@ func (r *kernelReader) drain(ctx context.Context, fd int) error {
 		n, err := unix.Read(fd, r.buf)
 		switch {
 		case err == unix.EAGAIN:
+			r.place()
 			return nil
 		case err == unix.EINTR:
 		case err == unix.EPIPE:
@@ -180,17 +204,20 @@ func (r *kernelReader) take(ctx context.Context, b []byte) {
 		if backlog && r.Reported != nil && r.Reported(k.PID, at) {
 			continue
 		}
+		if !backlog && k.TaskCgroup == "" && r.putAside(k, at) {
+			continue
+		}
 		r.emit(r.fact(ctx, k, at, backlog))
 	}
 }
 
 // fact says whose process it was.
 func (r *kernelReader) fact(ctx context.Context, k OOM, at time.Time, backlog bool) fact.Fact {
-	if k.TaskCgroup == "" && !backlog {
-		k.TaskCgroup = r.cgroupOf(k.PID)
-	}
 	f := fact.Fact{At: at}
 	whose := ParseCgroup(k.TaskCgroup)
+	if !backlog {
+		r.tell(whose.Container) // what came before the start is counted already
+	}
 	if whose.Pod == "" {
 		f.Body = k.OOMKilled
 		return f
@@ -215,7 +242,7 @@ func (r *kernelReader) find(ctx context.Context, id string, wait bool) (Containe
 	deadline := time.Now().Add(unknownFor)
 	for {
 		c, ok := r.Containers.Container(id)
-		if ok || !wait || time.Now().After(deadline) {
+		if ok && !c.Starting || !wait || time.Now().After(deadline) {
 			return c, ok
 		}
 		select {

@@ -25,10 +25,15 @@ type Processes struct {
 	mains map[string]*mainProcess // by container
 	// late are the newest ends of processes that belonged to nobody: a main process
 	// may end before it is known to be one.
-	late  [lateEnds]lateEnd
-	next  int
-	since time.Time // nothing was lost since then
-	names budget
+	late [lateEnds]lateEnd
+	next int
+	// gone are the newest ends of processes that belonged to a container, owners
+	// whose they were.
+	gone   [lateEnds]int
+	after  int
+	owners map[int]string
+	since  time.Time // nothing was lost since then
+	names  budget
 }
 
 // EndedProcess is the end of a process of a container.
@@ -69,7 +74,7 @@ const (
 
 // NewProcesses makes an empty table.
 func NewProcesses(ended func(EndedProcess)) *Processes {
-	return &Processes{Ended: ended, live: map[int]*process{}, mains: map[string]*mainProcess{}, since: time.Now()}
+	return &Processes{Ended: ended, live: map[int]*process{}, mains: map[string]*mainProcess{}, owners: map[int]string{}, since: time.Now()}
 }
 
 // Adopt makes a process the main one of a container that began at the given time
@@ -134,6 +139,9 @@ func (p *Processes) Take(e ProcessEvent) {
 func (p *Processes) exit(pid int, status WaitStatus, at time.Time) {
 	one := p.live[pid]
 	delete(p.live, pid)
+	delete(p.owners, p.gone[p.after])
+	p.gone[p.after], p.owners[pid] = pid, one.container
+	p.after = (p.after + 1) % lateEnds
 	end := EndedProcess{Container: one.container, At: at, Status: status, ProcessEnded: fact.ProcessEnded{
 		PID: pid, Parent: one.parent, Command: one.command,
 		Signal: status.Signal(), ExitCode: status.ExitCode(), CoreDumped: status.CoreDumped(),
@@ -183,6 +191,17 @@ func (p *Processes) Of(pid int) (container, command string, main, ok bool) {
 	}
 	m := p.mains[one.container]
 	return one.container, one.command, m != nil && m.pid == pid, true
+}
+
+// Owner gives the container of a process that is alive or ended lately.
+func (p *Processes) Owner(pid int) (container string, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if one := p.live[pid]; one != nil {
+		return one.container, true
+	}
+	container, ok = p.owners[pid]
+	return container, ok
 }
 
 // name reads the name of a process; the old one is no name for a new program.

@@ -19,15 +19,18 @@ func TestParseSignal(t *testing.T) {
 	}{
 		"kill": {
 			"            bash-582     [000] d..1.  1322.949332: signal_generate: sig=15 errno=0 code=0 comm=bash pid=583 grp=1 res=0",
-			Signal{15, 0, 583, "bash", 582, "bash", 1322949332 * time.Microsecond}, true,
+			Signal{15, 0, 583, "bash", 582, "bash", 1322949332 * time.Microsecond},
+			true,
 		},
 		"the kernel, forgotten sender, with thread groups": {
 			"           <...>-77      (-------) [012] d.h3 9.000001: signal_generate: sig=9 errno=0 code=128 comm=stress pid=12 grp=1 res=0",
-			Signal{9, 128, 12, "stress", 77, "", 9000001 * time.Microsecond}, true,
+			Signal{9, 128, 12, "stress", 77, "", 9000001 * time.Microsecond},
+			true,
 		},
 		"commands that want to be something else": {
 			" a-1 [000] x-99 [001] d..1. 5.000000: signal_generate: sig=9 errno=0 code=0 comm=x pid=1 grp=0 pid=44 grp=1 res=0",
-			Signal{9, 0, 44, "x pid=1 grp=0", 99, "a-1 [000] x", 5 * time.Second}, true,
+			Signal{9, 0, 44, "x pid=1 grp=0", 99, "a-1 [000] x", 5 * time.Second},
+			true,
 		},
 		"cut":           {"            bash-582     [000] d..1.  1322.949332: signal_generate: sig=15 errno=0 co", Signal{}, false},
 		"another event": {" bash-582 [000] d..1. 1322.949332: signal_deliver: sig=15 errno=0 code=0 sa_handler=0", Signal{}, false},

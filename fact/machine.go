@@ -43,9 +43,22 @@ type OOMKilled struct {
 	// Group is set for those that died with the victim because memory.oom.group is
 	// set on their cgroup.
 	Group bool `json:"group,omitempty"`
+	// FoundBy is how the container was found where the kernel's record named no
+	// cgroup; empty where it did. PID and Command are empty where only counters
+	// told, of several containers at once.
+	FoundBy FoundBy `json:"foundBy,omitempty"`
 	// Tasks is the process table the kernel printed, largest first, bounded.
 	Tasks []OOMTask `json:"tasks,omitempty"`
 }
+
+// FoundBy is a way to find the container of a process.
+type FoundBy string
+
+// The ways to find a container.
+const (
+	ByProcess FoundBy = "process" // its process was known
+	ByCounter FoundBy = "counter" // its cgroup had counted a kill that nothing else told of
+)
 
 // OOMTask is one row of the kernel's table of candidates.
 type OOMTask struct {

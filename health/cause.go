@@ -29,19 +29,24 @@ const keptVictims = 8
 const followed = 2 * time.Second
 
 func (t *turn) oomKilled(c *container, b fact.OOMKilled) {
-	if c.Run.ID == "" || t.fact.Attempt != c.Attempt {
-		return
+	v := oomVictim{PID: b.PID, Command: b.Command, Main: b.Main, Limit: b.Limit, At: t.when(), Fact: t.fact.ID}
+	switch {
+	case c.Run.ID != "" && t.fact.Attempt == c.Attempt:
+		c.Run.OOMs = withVictim(c.Run.OOMs, v)
+	case t.underWay(c):
+		c.Early = withVictim(c.Early, v)
 	}
-	kept := c.Run.OOMs
+	if c.Run.Ended != nil && t.fact.Attempt == c.Attempt {
+		c.Run.Ended = t.terminated(c, c.Run.Exit) // the kernel's record came after the runtime's
+	}
+}
+
+// withVictim gives a new list, for the old one belongs to the state before.
+func withVictim(kept []oomVictim, v oomVictim) []oomVictim {
 	if len(kept) >= keptVictims {
 		kept = kept[1:]
 	}
-	c.Run.OOMs = append(append([]oomVictim(nil), kept...), oomVictim{
-		PID: b.PID, Command: b.Command, Main: b.Main, Limit: b.Limit, At: t.when(), Fact: t.fact.ID,
-	})
-	if c.Run.Ended != nil {
-		c.Run.Ended = t.terminated(c, c.Run.Exit) // the kernel's record came after the runtime's
-	}
+	return append(append([]oomVictim(nil), kept...), v)
 }
 
 // endReason is the reason of an end as Kubernetes knows it. Law 5: the runtime
@@ -121,7 +126,10 @@ func (c *container) killCause(b fact.Exited) string {
 }
 
 func (v *oomVictim) name() string {
-	if v.Command == "" {
+	switch {
+	case v.PID == 0:
+		return "which one is not known"
+	case v.Command == "":
 		return fmt.Sprintf("pid %d", v.PID)
 	}
 	return fmt.Sprintf("pid %d, %s", v.PID, v.Command)

@@ -658,3 +658,22 @@ func TestDeletionHastensAKillUnderWay(t *testing.T) {
 		t.Error("the pod still runs after its grace period")
 	}
 }
+
+// A container that lives for milliseconds: the kernel's record is read before
+// its start is told.
+func TestOOMKillBeforeTheWordOfTheStart(t *testing.T) {
+	w := newWorld(t, Policy{})
+	w.see(podOf(v1.RestartPolicyNever, v1.Container{Name: "app"}))
+	w.feed("", 0, fact.Admitted{})
+	for w.runs["app"] == nil {
+		w.deliver()
+	}
+	id := w.runs["app"].id
+	w.feed("app", 0, fact.OOMKilled{PID: 7, Command: "hog", Main: true, Limit: 32 << 20})
+	w.settle()
+	w.exit("app", 137, func(e *fact.Exited) { e.RuntimeReason, e.OOMKnown = "Error", true })
+	end := w.container("app").State.Terminated
+	if end == nil || end.Reason != "OOMKilled" || !strings.Contains(end.Message, "hog") || end.ContainerID != id {
+		t.Errorf("%+v", end)
+	}
+}

@@ -58,7 +58,7 @@ func (t *turn) startIf(c *container, wanted bool) {
 	if c.Run.ID == "" {
 		because = append(because, t.SpecFact)
 	}
-	c.Try, c.Made, c.Hooking, c.Pause = c.next(), "", false, nil
+	c.Try, c.Made, c.Hooking, c.Early, c.Pause = c.next(), "", false, nil, nil
 	c.Stage = starting
 	t.decide(c.Name, c.Try, fact.Start{Previous: c.Run.ID}, because...)
 }
@@ -133,9 +133,10 @@ func (c *container) begin(attempt int32, b fact.Started, spec *v1.Container, at 
 	c.Attempt, c.Made = attempt, ""
 	c.Run = run{
 		ID: b.ContainerID, Image: b.Image, ImageID: b.ImageID, Wanted: spec.Image,
-		StartedAt: at, Begin: id,
+		StartedAt: at, Begin: id, OOMs: c.Early,
 		Resources: b.Resources, User: b.User, VolumeMounts: b.VolumeMounts, StopSignal: b.StopSignal,
 	}
+	c.Early = nil
 	c.Set, c.Resizing = spec.Resources, false
 	c.Startup, c.Readiness, c.Liveness = probing{}, probing{}, probing{}
 	return gone

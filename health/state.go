@@ -135,6 +135,8 @@ type container struct {
 	Try     int32  `json:"try,omitempty"`
 	Made    string `json:"made,omitempty"`
 	Hooking bool   `json:"hooking,omitempty"`
+	// Early are the OOM kills in it that came before the word of its start.
+	Early []oomVictim `json:"early,omitempty"`
 
 	// Attempt is the restart count of Run. Last is how the run before it ended.
 	Attempt int32                        `json:"attempt,omitempty"`

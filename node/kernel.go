@@ -100,6 +100,9 @@ func (k *kernel) emit(f fact.Fact) {
 
 func (k *kernel) count(f fact.Fact, b fact.OOMKilled) {
 	id := evidence.ParseCgroup(b.TaskCgroup).Container
+	if known, ok := k.loop.container(f.Pod, f.Container); id == "" && ok && known.Attempt == f.Attempt {
+		id = bareID(known.ID)
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	c := k.kills[id]
@@ -166,7 +169,7 @@ func (k *kernel) wait(container string) killed {
 	}
 }
 
-// Container and Pod tell the kernel's reader whose cgroup it met.
+// Container, Pod, Running and Owner tell the kernel's reader whose cgroup it met.
 func (k *kernel) Container(id string) (evidence.Container, bool) {
 	k.loop.mu.RLock()
 	defer k.loop.mu.RUnlock()
@@ -174,14 +177,38 @@ func (k *kernel) Container(id string) (evidence.Container, bool) {
 		for name, c := range p.Containers {
 			if bareID(c.ID) == id || bareID(c.Previous) == id {
 				found := evidence.Container{Pod: p.key, Name: name, Attempt: c.Attempt, PID: c.PID}
+				found.Starting = c.PID == 0 && !c.Running
 				if bareID(c.ID) != id {
-					found.Attempt, found.PID = c.Attempt-1, 0
+					found.Attempt, found.PID, found.Starting = c.Attempt-1, 0, false
 				}
 				return found, true
 			}
 		}
 	}
 	return evidence.Container{}, false
+}
+
+// Running lists the containers that run, and those that ended last.
+func (k *kernel) Running() map[string]evidence.Container {
+	k.loop.mu.RLock()
+	defer k.loop.mu.RUnlock()
+	running := map[string]evidence.Container{}
+	for _, p := range k.loop.pods {
+		for name, c := range p.Containers {
+			if c.PID != 0 {
+				running[bareID(c.ID)] = evidence.Container{Pod: p.key, Name: name, Attempt: c.Attempt, PID: c.PID}
+			}
+		}
+	}
+	return running
+}
+
+// Owner finds the container of a process.
+func (k *kernel) Owner(pid int) (id string, ok bool) {
+	if k.processes == nil {
+		return "", false
+	}
+	return k.processes.table.Owner(pid)
 }
 
 // Pod finds a pod by its UID.
