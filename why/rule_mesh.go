@@ -199,10 +199,18 @@ func probeNoSidecar(p *probing) *finding {
 	f.text = fmt.Sprintf("The probe of container %s (%s) got no answer because the sidecar %s %s; the application was not asked.",
 		p.run.Container, p.mesh, name, cmp.Or(state, "does not answer on its port"))
 	f.fixes = []Fix{
-		p.h.inspect("see what the sidecar says", p.h.kubectl("logs %s -c %s --previous", p.h.Pod.Name, name)),
+		p.h.inspect("see what the sidecar says", p.h.kubectl("logs %s -c %s%s", p.h.Pod.Name, name, previous(facts))),
 		p.h.inspect("go through the checks of the mesh", fmt.Sprintf("whylet mesh check pod/%s -n %s", p.h.Pod.Name, p.h.Pod.Namespace)),
 	}
 	return f
+}
+
+// previous asks for the logs of the run that ended, where one did.
+func previous(facts []*fact.Fact) string {
+	if len(facts) > 0 && facts[0].Body.Kind() == (fact.Exited{}).Kind() {
+		return " --previous"
+	}
+	return ""
 }
 
 // stateOf words how a container was while the attempts failed, where that
