@@ -107,7 +107,11 @@ func TestMesh(t *testing.T) {
 			name: "a hanging application behind the sidecar", pod: meshed(get), symptom: Restarted, cause: AppHang,
 			tale: func(s *tale) {
 				s.probe("app", 2, good(fact.Liveness, time.Millisecond))
-				failing(atSidecar(fact.Evidence{Connect: time.Millisecond, Timeout: true}), lookAt("S", "14001"))(s)
+				s.in("app", atSidecar(fact.Evidence{Connect: time.Millisecond, Timeout: true}))
+				patient := bySidecar(504, "context deadline exceeded")
+				s.in("app", fact.AskedAgain{Probe: fact.Liveness, Verdict: fact.Failure, Patience: 10 * time.Second, Timeout: time.Second, Took: time.Second, Evidence: patient.Evidence})
+				s.in("app", lookAt("S", "14001"))
+				s.probe("app", 2, atSidecar(fact.Evidence{Connect: time.Millisecond, Timeout: true}))
 			},
 		},
 		{

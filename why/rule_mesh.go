@@ -275,6 +275,12 @@ func (p *probing) sidecarReport() (Note, bool) {
 	return Note{}, false
 }
 
+// sidecarsWord says whether an answer is the sidecar's, which waits no longer than
+// the probe's own timeout, however patient the node is.
+func sidecarsWord(ev *fact.Evidence) bool {
+	return ev != nil && ev.Header[mesh.AnsweredBy] == mesh.Sidecar
+}
+
 // isSidecar says whether a container of the pod is its mesh's sidecar.
 func (h *History) isSidecar(name string) bool {
 	return h.Object != nil && name != "" && name == mesh.SidecarOf(mesh.Of(h.Object))

@@ -29,7 +29,7 @@ var probeAgainRules = []rule[*probing]{
 func (p *probing) again() (came, silent *fact.Fact) {
 	for _, f := range slices.Backward(p.run.Again) {
 		b := of[fact.AskedAgain](f)
-		if b.Probe != p.kind || b.Cut || !p.about(f) {
+		if b.Probe != p.kind || b.Cut || !p.about(f) || sidecarsWord(b.Evidence) {
 			continue
 		}
 		if answerCame(b) {
