@@ -155,6 +155,13 @@ func (h *History) blameOOM(f *finding, container string, o oomRecord) {
 	}
 }
 
+// OwnLimit says whether an OOM kill was about the container's own memory limit, and
+// not about that of the pod, of all pods, or of the machine.
+func (h *History) OwnLimit(b fact.OOMKilled) bool {
+	o := oomRecord(b)
+	return !o.machineWide() && (!o.above() || o.atPod(string(h.Pod.UID)) && !h.podLimited())
+}
+
 // podLimited says whether the pod has a memory limit of its own. Without one the
 // limit of its cgroup is the sum of its containers', and what hits the sum is
 // a container at its limit: the kernel only found the pod's the first to be full.

@@ -24,6 +24,8 @@ type whyOptions struct {
 	file, dataDir                  string
 	since                          time.Duration
 	all, everywhere, watch         bool
+	whatIf                         []string
+	suggest                        bool
 }
 
 func newWhyCommand(s streams) *cobra.Command {
@@ -44,6 +46,9 @@ Exit codes: 0 all is well or explained, 2 a cause is not known, 1 the question f
   kubectl why pod/web-1 -n shop -c app --since 2h
   kubectl why --all -A                     # everything unhealthy, worst first
   kubectl why web-1 -o json | jq .verdicts
+  kubectl why web-1 --what-if livenessProbe.timeoutSeconds=5
+  kubectl why web-1 --what-if app:memory=256Mi,app:livenessProbe.failureThreshold=5
+  kubectl why web-1 --suggest              # settings that its history proposes
   whylet why web-1 --file web-1.facts      # an exported history, without a cluster`,
 		Args: positional(cobra.MaximumNArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -61,6 +66,8 @@ Exit codes: 0 all is well or explained, 2 a cause is not known, 1 the question f
 	f.BoolVar(&o.all, "all", false, "everything that is unhealthy, worst first")
 	f.BoolVarP(&o.everywhere, "all-namespaces", "A", false, "with --all: in every namespace")
 	f.BoolVarP(&o.watch, "watch", "w", false, "ask again and again, and print what changes")
+	f.StringArrayVar(&o.whatIf, "what-if", nil, "what other settings would have changed, as [CONTAINER:]FIELD=VALUE,…")
+	f.BoolVar(&o.suggest, "suggest", false, "propose probe settings and memory limits from what was recorded")
 	f.StringVar(&o.file, "file", "", "an exported history, instead of a cluster")
 	f.StringVar(&o.dataDir, "data-dir", "", "a node's state on this machine, instead of a cluster")
 	_ = cmd.MarkFlagDirname("data-dir")
@@ -120,6 +127,8 @@ func parseTarget(args []string) (target, error) {
 type asked interface {
 	answer(ctx context.Context, t target) ([]why.Answer, error)
 	all(ctx context.Context) ([]why.Answer, error)
+	// proposal answers --what-if and --suggest about a pod, into their result.
+	proposal(ctx context.Context, t target, into any) error
 }
 
 func (o *whyOptions) run(ctx context.Context, s streams, args []string) error {
@@ -138,6 +147,9 @@ func (o *whyOptions) run(ctx context.Context, s streams, args []string) error {
 	from, err := o.source()
 	if err != nil {
 		return err
+	}
+	if o.suggest || len(o.whatIf) > 0 {
+		return o.propose(ctx, s, from, t)
 	}
 	if o.watch {
 		return o.follow(ctx, s, from, t)
@@ -216,6 +228,11 @@ func (o *whyOptions) write(s streams, answers []why.Answer) error {
 	if len(answers) == 1 && !o.all {
 		body = answers[0]
 	}
+	return o.writeData(s, body)
+}
+
+// writeData prints a body as JSON or YAML.
+func (o *whyOptions) writeData(s streams, body any) error {
 	text, err := json.MarshalIndent(body, "", "  ")
 	if err != nil {
 		return fmt.Errorf("writing the answer: %w", err)

@@ -153,6 +153,12 @@ func (c *api) ask(ctx context.Context, node, name, uid string, into any) error {
 	if c.options.since > 0 {
 		r = r.Param("since", c.options.since.String())
 	}
+	if c.options.suggest {
+		r = r.Param("suggest", "true")
+	}
+	if len(c.options.whatIf) > 0 {
+		r = r.Param("whatif", c.options.changes())
+	}
 	raw, err := r.Do(ctx).Raw()
 	if err != nil {
 		return said(err, raw)

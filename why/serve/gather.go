@@ -11,6 +11,8 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/journal"
 	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/suggest"
+	"whylet.dev/whylet/why/whatif"
 )
 
 // Question is what somebody wants to know.
@@ -106,27 +108,65 @@ func Alike(a, b string) bool {
 }
 
 func answer(s journal.Source, span journal.PodSpan, o why.Options) (why.Answer, error) {
-	facts, err := collect(s, journal.Query{UID: span.Pod.UID})
+	h, err := history(s, span, &o)
 	if err != nil {
 		return why.Answer{}, err
+	}
+	return why.Explain(h, o), nil
+}
+
+// WhatIf says what other settings would have changed for one pod. The error is as
+// that of [One], or whatif's own.
+func WhatIf(s journal.Source, q Question, changes []whatif.Change) (whatif.Result, error) {
+	h, err := find(s, &q)
+	if err != nil {
+		return whatif.Result{}, err
+	}
+	return whatif.Ask(h, changes, q.Options)
+}
+
+// Suggest proposes settings for one pod. The error is as that of [One], or suggest's own.
+func Suggest(s journal.Source, q Question) (suggest.Result, error) {
+	h, err := find(s, &q)
+	if err != nil {
+		return suggest.Result{}, err
+	}
+	return suggest.For(h, q.Options)
+}
+
+// find gathers the history of the pod that is asked about.
+func find(s journal.Source, q *Question) (*why.History, error) {
+	spans := s.Pods()
+	span, ok := newest(spans, *q)
+	if !ok {
+		return nil, &NotKnownError{Namespace: q.Namespace, Name: q.Name, Near: near(spans, *q)}
+	}
+	return history(s, span, &q.Options)
+}
+
+// history gathers all that is known of a pod and around it.
+func history(s journal.Source, span journal.PodSpan, o *why.Options) (*why.History, error) {
+	facts, err := collect(s, journal.Query{UID: span.Pod.UID})
+	if err != nil {
+		return nil, err
 	}
 	node, err := collect(s, journal.Query{Node: true, From: span.First.Add(-time.Minute)})
 	if err != nil {
-		return why.Answer{}, err
+		return nil, err
 	}
 	neighbours, err := neighbours(s, span.Pod, facts)
 	if err != nil {
-		return why.Answer{}, err
+		return nil, err
 	}
 	kin, err := kin(s, span.Pod, facts)
 	if err != nil {
-		return why.Answer{}, err
+		return nil, err
 	}
 	o.Journal.From = span.First
 	o.Journal.Complete = len(facts) > 0 && facts[0].Body.Kind() == (fact.SpecSeen{}).Kind()
 	h := why.NewHistory(span.Pod, facts, node, neighbours)
 	h.Kin = kin
-	return why.Explain(h, o), nil
+	return h, nil
 }
 
 func collect(s journal.Source, q journal.Query) ([]fact.Fact, error) {

@@ -11,6 +11,7 @@ import (
 	"whylet.dev/whylet/health"
 	"whylet.dev/whylet/journal"
 	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/whatif"
 )
 
 // List is several answers, worst first.
@@ -34,9 +35,10 @@ func NewList(items []why.Answer) List {
 // Handler answers GET ?namespace=&name=&container=&since=&alone= from a journal (alone
 // says that the cluster has no other node): with an
 // Answer about the pod, with an AnswerList when no name is given, with an Answer
-// about the node itself when ?kind=node says so, with 404 when
-// nothing is known of it, and with 400 when the question makes no sense. Who may
-// ask is for the server around it. It may be used from many goroutines.
+// about the node itself when ?kind=node says so, with 404 when nothing is known of
+// it, and with 400 when the question makes no sense. With &whatif= or &suggest= it
+// answers what other settings would have changed, or what it proposes. Who may ask
+// is for the server around it. It may be used from many goroutines.
 func Handler(s journal.Source, policy health.Policy) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -50,9 +52,17 @@ func Handler(s journal.Source, policy health.Policy) http.Handler {
 		}
 		q.Policy = policy
 		var body any
+		v := r.URL.Query()
 		switch {
-		case r.URL.Query().Get("kind") == "node":
+		case v.Get("kind") == "node":
 			body, err = Node(s, q)
+		case v.Has("whatif") && q.Name != "":
+			var changes []whatif.Change
+			if changes, err = whatif.Parse(v.Get("whatif")); err == nil {
+				body, err = WhatIf(s, q, changes)
+			}
+		case v.Has("suggest") && q.Name != "":
+			body, err = Suggest(s, q)
 		case q.Name == "":
 			var all []why.Answer
 			all, err = All(s, q)
@@ -64,6 +74,8 @@ func Handler(s journal.Source, policy health.Policy) http.Handler {
 		switch {
 		case errors.As(err, &unknown):
 			http.Error(w, err.Error(), http.StatusNotFound)
+		case err != nil && (v.Has("whatif") || v.Has("suggest")):
+			http.Error(w, err.Error(), http.StatusBadRequest)
 		case err != nil:
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 		default:

@@ -1,0 +1,82 @@
+// Package suggest proposes probe settings and memory limits from what was recorded
+// of a container, with the numbers that each proposal rests on, and says when that
+// is too little. It is pure, as package why is.
+//
+//	suggest.go what is proposed, and the result
+//	probe.go   timeouts, thresholds and time to start
+//	memory.go  memory limits
+//	text.go    the result for people
+package suggest
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/why"
+)
+
+// Kind of a result in JSON and YAML.
+const Kind = "Suggestions"
+
+// Result is what is proposed. Its JSON form is an interface, as that of why.Answer.
+type Result struct {
+	APIVersion  string       `json:"apiVersion"`
+	Kind        string       `json:"kind"`
+	Subject     why.Subject  `json:"subject"`
+	AsOf        time.Time    `json:"asOf"`
+	Journal     why.Coverage `json:"journal"`
+	Suggestions []Suggestion `json:"suggestions"`
+}
+
+// Suggestion is about one setting of a container.
+type Suggestion struct {
+	Container string `json:"container"`
+	// Field is the path below the container; Now is what it is set to.
+	Field string `json:"field"`
+	Now   string `json:"now"`
+	// Value is what is proposed; empty where nothing can be, and Why says why not.
+	Value string `json:"value,omitempty"`
+	// Keep is set when that is what is set already.
+	Keep bool `json:"keep,omitempty"`
+	// Why has the reasoning, with its numbers.
+	Why string `json:"why"`
+	// Observations is how many attempts, starts or samples it rests on; TooFew is
+	// set when that is too little to rely on.
+	Observations int64 `json:"observations"`
+	TooFew       bool  `json:"tooFew,omitempty"`
+}
+
+// ErrNoSpec says that the journal does not hold the pod's spec any more.
+var ErrNoSpec = errors.New("the pod's spec is not kept in the journal any more, so nothing can be proposed")
+
+// For proposes settings for the containers of a pod; with o.Container set, for
+// that one.
+func For(h *why.History, o why.Options) (Result, error) {
+	if h.Object == nil {
+		return Result{}, ErrNoSpec
+	}
+	r := Result{
+		APIVersion: why.APIVersion, Kind: Kind, AsOf: o.Now, Journal: o.Journal, Suggestions: []Suggestion{},
+		Subject: why.Subject{Kind: "Pod", Namespace: h.Pod.Namespace, Name: h.Pod.Name, UID: h.Pod.UID},
+	}
+	for i := range h.Object.Spec.Containers {
+		c := &h.Object.Spec.Containers[i]
+		if o.Container != "" && o.Container != c.Name {
+			continue
+		}
+		s := subject{h: h, spec: c, runs: slices.DeleteFunc(slices.Clone(h.Runs(c.Name)), func(r *why.Run) bool { return r.Started == nil })}
+		r.Suggestions = append(r.Suggestions, s.probes()...)
+		r.Suggestions = append(r.Suggestions, s.memory()...)
+	}
+	return r, nil
+}
+
+// subject is the container at hand.
+type subject struct {
+	h    *why.History
+	spec *v1.Container
+	runs []*why.Run
+}

@@ -1,0 +1,100 @@
+package suggest
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Text writes the proposals for people.
+func (r *Result) Text() string {
+	var w strings.Builder
+	fmt.Fprintf(&w, "pod %s/%s · what its history proposes\n", r.Subject.Namespace, r.Subject.Name)
+	for _, g := range r.Suggestions {
+		fmt.Fprintf(&w, "\n  %s: %s  %s\n", g.Container, g.Field, g.proposal())
+		for _, line := range wrap(g.Why, 92) {
+			fmt.Fprintf(&w, "      %s\n", line)
+		}
+	}
+	if len(r.Suggestions) == 0 {
+		w.WriteString("\n  It has no probes and no memory limit that anything is known about.\n")
+	}
+	var ask []string
+	for _, g := range r.Suggestions {
+		if g.Value != "" && !g.Keep && !strings.HasPrefix(g.Now, "no") {
+			ask = append(ask, fmt.Sprintf("%s:%s=%s", g.Container, g.Field, g.Value))
+		}
+	}
+	if len(ask) > 0 {
+		space := ""
+		if r.Subject.Namespace != "" && r.Subject.Namespace != "default" {
+			space = "-n " + r.Subject.Namespace + " "
+		}
+		fmt.Fprintf(&w, "\n  see what that would have changed:\n    kubectl why %spod/%s --what-if %s\n", space, r.Subject.Name, strings.Join(ask, ","))
+	}
+	return w.String()
+}
+
+func (g Suggestion) proposal() string {
+	trust := ""
+	if g.TooFew {
+		trust = " (too little is known to rely on it)"
+	}
+	switch {
+	case g.Value == "":
+		return "nothing to propose; it is " + nowWords(g.Now)
+	case g.Keep:
+		return "keep " + g.Value + trust
+	}
+	return fmt.Sprintf("%s instead of %s%s", g.Value, nowWords(g.Now), trust)
+}
+
+func nowWords(now string) string {
+	if now == "" {
+		return "not set"
+	}
+	return now
+}
+
+func times(n int) string {
+	switch n {
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// span words a duration.
+func span(d time.Duration) string {
+	switch d = d.Abs(); {
+	case d < 10*time.Millisecond:
+		return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000)
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < 10*time.Second:
+		return strings.Replace(fmt.Sprintf("%.1f s", d.Seconds()), ".0 s", " s", 1)
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	}
+	return fmt.Sprintf("%d h", int(d.Hours()))
+}
+
+// wrap breaks text into lines between words.
+func wrap(text string, most int) []string {
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && len([]rune(line))+1+len([]rune(word)) > most {
+			lines, line = append(lines, line), ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
+}
