@@ -11,8 +11,8 @@ import (
 	"whylet.dev/whylet/health"
 )
 
-// History is what the journal knows of one pod, ordered for questions. It is
-// read-only once made.
+// History is what the journal knows of one pod, ordered for questions. Questions
+// leave their results in it, so that it may not be asked concurrently.
 type History struct {
 	Pod fact.Pod
 	// Object is the pod's newest spec, nil when its beginning is not kept.
@@ -36,6 +36,8 @@ type History struct {
 	now    time.Time
 	asked  string // the container
 	alone  bool   // there is no other node
+
+	replayed *replayed
 	policy health.Policy
 }
 

@@ -9,10 +9,26 @@ import (
 	"whylet.dev/whylet/health"
 )
 
+// replayed is what a replay of a history gave.
+type replayed struct {
+	policy health.Policy
+	status v1.PodStatus
+	ok     bool
+}
+
 // status is the pod's status as its node had it after the last fact: what health
 // computes from the newest checkpoint on, or from the beginning. ok is false
-// when neither is kept.
+// when neither is kept. It is computed once a policy, since a long history takes
+// long to replay.
 func (h *History) status(policy health.Policy) (status v1.PodStatus, ok bool) {
+	if h.replayed == nil || h.replayed.policy != policy {
+		status, ok := h.replay(policy)
+		h.replayed = &replayed{policy, status, ok}
+	}
+	return h.replayed.status, h.replayed.ok
+}
+
+func (h *History) replay(policy health.Policy) (status v1.PodStatus, ok bool) {
 	state, from := health.New(policy), 0
 	for i := len(h.Facts) - 1; i >= 0; i-- {
 		c, isCheckpoint := h.Facts[i].Body.(fact.Checkpoint)
