@@ -33,12 +33,12 @@ type History struct {
 	byID map[fact.ID]int
 
 	// Of the question at hand.
-	now    time.Time
-	asked  string // the container
-	alone  bool   // there is no other node
+	now   time.Time
+	asked string // the container
+	alone bool   // there is no other node
 
 	replayed *replayed
-	policy health.Policy
+	policy   health.Policy
 }
 
 // Run is one life of a container: an attempt, from its start decision on.

@@ -101,10 +101,32 @@ func near(spans []journal.PodSpan, q Question) []string {
 	return names[:min(len(names), 5)]
 }
 
-// Alike says whether two names look like each other: one name has the other's beginning in it.
+// Alike says whether two names look like each other: one has the other's beginning
+// in it, or few letters differ.
 func Alike(a, b string) bool {
 	stem := b[:min(len(b), max(3, len(b)/2))]
-	return stem != "" && strings.Contains(a, stem)
+	return stem != "" && (strings.Contains(a, stem) || distance(a, b) <= max(1, len(b)/4))
+}
+
+// distance counts the letters to insert, remove or replace to make b of a
+// (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		corner := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			d := corner
+			if a[i] != b[j] {
+				d = 1 + min(corner, row[j], row[j+1])
+			}
+			corner, row[j+1] = row[j+1], d
+		}
+	}
+	return row[len(b)]
 }
 
 func answer(s journal.Source, span journal.PodSpan, o why.Options) (why.Answer, error) {

@@ -49,3 +49,21 @@ func TestHandler(t *testing.T) {
 		t.Errorf("%v %+v", err, a.Subject)
 	}
 }
+
+func TestAlike(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{
+		{"web-6755b", "web", true},
+		{"web-1", "wbe-1", false},
+		{"payments-0", "paymetns-0", true},
+		{"p8b", "p8c", true},
+		{"p8b", "q9c", false},
+		{"x", "", false},
+	} {
+		if got := Alike(c.a, c.b); got != c.want {
+			t.Errorf("%q, %q: %v", c.a, c.b, got)
+		}
+	}
+}
