@@ -145,7 +145,10 @@ func TestImage(t *testing.T) {
 // TestEnable installs the control plane, and stands in for it: once the Deployment
 // is there, the webhook is registered and a replica ready.
 func TestEnable(t *testing.T) {
-	client := fake.NewClientset(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}})
+	client := fake.NewClientset(
+		&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}},
+		&v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "plane", Namespace: meshNamespace, Labels: labels}},
+	)
 	client.PrependReactor("get", "mutatingwebhookconfigurations", func(clienttesting.Action) (bool, runtime.Object, error) {
 		deployments := appsv1.SchemeGroupVersion.WithResource("deployments")
 		object, err := client.Tracker().Get(deployments, meshNamespace, serviceName)
@@ -153,7 +156,7 @@ func TestEnable(t *testing.T) {
 			return false, nil, nil
 		}
 		d := object.(*appsv1.Deployment)
-		d.Status.UpdatedReplicas, d.Status.ReadyReplicas = 1, 1
+		d.Status.Replicas, d.Status.UpdatedReplicas, d.Status.ReadyReplicas = 1, 1, 1
 		if err := client.Tracker().Update(deployments, d, meshNamespace); err != nil {
 			return true, nil, err
 		}

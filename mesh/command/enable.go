@@ -128,7 +128,8 @@ func (o *enableOptions) controlPlane(ctx context.Context, client kubernetes.Inte
 	}
 }
 
-// isUp says whether the webhook is registered, and a replica of it ready.
+// isUp says whether the webhook is registered, and answered by ready replicas as
+// they are wanted now: one of before that still ends would inject as it was told.
 func isUp(ctx context.Context, client kubernetes.Interface) (bool, error) {
 	registered, err := isRegistered(ctx, client)
 	if err != nil || !registered {
@@ -138,7 +139,13 @@ func isUp(ctx context.Context, client kubernetes.Interface) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("look for the mesh's control plane: %w", err)
 	}
-	return d.Status.ObservedGeneration >= d.Generation && d.Status.UpdatedReplicas > 0 && d.Status.ReadyReplicas > 0, nil
+	pods, err := client.CoreV1().Pods(meshNamespace).List(ctx, metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(d.Spec.Selector)})
+	if err != nil {
+		return false, fmt.Errorf("look for the mesh's control plane: %w", err)
+	}
+	s := d.Status
+	return s.ObservedGeneration >= d.Generation && s.Replicas > 0 && s.UpdatedReplicas == s.Replicas && s.ReadyReplicas == s.Replicas &&
+		len(pods.Items) == int(s.Replicas), nil
 }
 
 func isRegistered(ctx context.Context, client kubernetes.Interface) (bool, error) {

@@ -559,8 +559,35 @@ func (m *meshTest) rotation(s *space) {
 	s.reaches("younger", "http://"+s.ready("web").Status.PodIP+":14001/")
 }
 
-// webhookDown: pods come up without the mesh, and those in it go on.
+// webhookDown: pods come up without the mesh, or are refused where that was asked
+// for, and those in it go on.
 func (m *meshTest) webhookDown(s *space) {
+	s.planeGone()
+	s.apply(fmt.Sprintf(anotherPod, "meanwhile"))
+	s.ready("meanwhile")
+	if s.hasSidecar("meanwhile") {
+		s.t.Error("it is in the mesh, and the webhook is down")
+	}
+	s.reaches("younger", "http://"+s.ready("web").Status.PodIP+":14001/")
+
+	s.enable(s.name, "--strict")
+	s.eventually(patience, "the webhook is registered as strict", func() error {
+		out, err := s.kubectl("get", "mutatingwebhookconfiguration", "whylet-mesh", "-o", "jsonpath={.webhooks[*].failurePolicy}")
+		if err == nil && out != "Fail Fail Fail" {
+			err = fmt.Errorf("its policies are %s", out)
+		}
+		return err
+	})
+	s.planeGone()
+	_, err := s.kubectlIn(s.t.Context(), fmt.Sprintf(anotherPod, "refused"), "apply", "-f", "-")
+	if err == nil || !strings.Contains(err.Error(), "failed calling webhook") {
+		s.t.Errorf("with --strict a pod is created: %v", err)
+	}
+}
+
+// planeGone takes the mesh's control plane away.
+func (s *space) planeGone() {
+	s.t.Helper()
 	s.mustKubectl("scale", "deployment/whylet-mesh", "-n", "whylet-mesh", "--replicas=0")
 	s.eventually(patience, "the control plane is gone", func() error {
 		out, err := s.kubectl("get", "pods", "-n", "whylet-mesh", "-o", "name")
@@ -569,12 +596,6 @@ func (m *meshTest) webhookDown(s *space) {
 		}
 		return err
 	})
-	s.apply(fmt.Sprintf(anotherPod, "meanwhile"))
-	s.ready("meanwhile")
-	if s.hasSidecar("meanwhile") {
-		s.t.Error("it is in the mesh, and the webhook is down")
-	}
-	s.reaches("younger", "http://"+s.ready("web").Status.PodIP+":14001/")
 }
 
 // asOSMEdge is the seed's page, word for word where it prints something.
