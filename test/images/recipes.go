@@ -47,6 +47,13 @@ var recipes = []recipe{
 		config:   v1.Config{Env: []string{path}, Entrypoint: []string{"/usr/bin/stress"}},
 	},
 	{
+		// Perl, for applications that misbehave in ways of their own: see serve.
+		name: "perl", tag: "perl:1",
+		packages: []string{"busybox-static", "perl-base"},
+		files:    map[string]string{"usr/lib/serve": serve},
+		config:   v1.Config{Env: []string{path}, Cmd: []string{"sh"}},
+	},
+	{
 		name: "nginx", tag: "nginx:1",
 		packages: []string{"busybox-static", "nginx", "nginx-common"},
 		files: map[string]string{
@@ -65,7 +72,8 @@ var recipes = []recipe{
 		},
 	},
 	{
-		// Apache as the first seed runs it: HTTP/2 in plain text on 8082, stopped by SIGWINCH.
+		// Apache with HTTP/2 in plain text on 8082, stopped by SIGWINCH as its official
+		// image is. A request for /eat takes 64 MB in the worker that serves it.
 		name: "httpd", tag: "httpd:1",
 		packages: []string{"busybox-static", "apache2-bin", "apache2"},
 		files: map[string]string{
@@ -77,6 +85,7 @@ var recipes = []recipe{
 				"LoadModule mime_module /usr/lib/apache2/modules/mod_mime.so\n" +
 				"LoadModule alias_module /usr/lib/apache2/modules/mod_alias.so\n" +
 				"LoadModule cgid_module /usr/lib/apache2/modules/mod_cgid.so\n" +
+				"LoadModule lua_module /usr/lib/apache2/modules/mod_lua.so\nLuaMapHandler /eat /usr/lib/eat.lua\n" +
 				"User www-data\nGroup www-data\nProtocols h2c http/1.1\nErrorLog /dev/stderr\n" +
 				"LogFormat \"%h %l %u %t \\\"%r\\\" %>s %b\" common\nCustomLog /dev/stdout common\n" +
 				"TypesConfig /etc/mime.types\nDocumentRoot /var/www/html\nDirectoryIndex index.html\n" +
@@ -86,6 +95,7 @@ var recipes = []recipe{
 			"etc/mime.types":          "text/html html\n",
 			"var/www/html/index.html": "It works\n",
 			"usr/lib/cgi-bin/":        "",
+			"usr/lib/eat.lua":         eat,
 			"run/":                    "",
 			"var/log/apache2/":        "",
 		},
@@ -95,6 +105,39 @@ var recipes = []recipe{
 		},
 	},
 }
+
+// serve is an HTTP server with a mind of its own: perl /usr/lib/serve PORT CODE.
+// The code answers request $n for $path with a status and a body; it has the
+// connection ($c) and the listening socket ($s) at hand.
+const serve = `use strict; use warnings; use IO::Socket::INET;
+my ($port, $code) = @ARGV;
+our ($s, $c, $n, $path) = (undef, undef, 0, "");
+$SIG{PIPE} = "IGNORE"; $SIG{TERM} = sub { exit 0 };
+sub wait_for { select(undef, undef, undef, $_[0]) }
+sub spin_for { my $end = time + $_[0]; 1 while time < $end }
+$s = IO::Socket::INET->new(LocalPort => $port, Listen => 64, ReuseAddr => 1) or die "listen: $!\n";
+my $answer = eval "no strict; sub { $code }" or die $@;
+for (;;) {
+	if (!$s || !defined fileno($s)) { sleep 1; next }
+	$c = $s->accept or next;
+	my $line = <$c>;
+	$path = defined $line && $line =~ m{^\S+ (\S+)} ? $1 : "";
+	while (defined(my $header = <$c>)) { last if $header =~ /^\r?$/ }
+	$n++;
+	my ($status, $body) = $answer->();
+	$body //= "";
+	if ($status) { print $c "HTTP/1.1 $status X\r\nContent-Length: " . length($body) . "\r\nConnection: close\r\n\r\n$body" }
+	close $c;
+}
+`
+
+const eat = `function handle(r)
+  local held = {}
+  for i = 1, 64 do held[i] = string.rep("x", 1048576 - 32) .. i end
+  r:puts(#held .. "\n")
+  return apache2.OK
+end
+`
 
 // write puts the recipe's own files on top of the packages'.
 func (r recipe) write(root string) error {

@@ -1,9 +1,19 @@
 // Package scenarios asks why about real containers that are in real trouble. Each
-// folder is one scenario: manifest.yaml makes the trouble, to a pod named
-// subject; answer.yaml is what must be said of it, and its first line what
-// misleads there.
+// folder is one scenario:
 //
-// All run side by side on one node of their own, as the tests of package e2e do,
-// with the same environment variables. Each is asked until the answer is the
-// expected one, then once more after the pod was deleted.
+//	manifest.yaml  makes the trouble, mostly to a pod named subject
+//	trigger.sh     what is done to it then, if anything; run by bash beside the node,
+//	               with $NS, $KUBECONFIG, $DATA (the node's data directory) and the
+//	               built programs in $PATH
+//	recover.sh     how the trouble is mended, if it can be
+//	answer.yaml    what must be said of it ([Expected]); its first line is what misleads
+//
+// The test runs each once, many side by side on one node, and asks until the answer
+// is the expected one. `make bench-why` runs all of them again and again and asks in
+// every [Situation]; both use [Suite].
+//
+//	WHYLET_SCENARIOS=a,b       only these, todo or not
+//	WHYLET_SCENARIOS_ALL=1     all of them, in every situation
+//	WHYLET_SCENARIOS_PARALLEL  how many side by side (default: 6 for each CPU)
+//	WHYLET_E2E_BIN             where the built programs are
 package scenarios

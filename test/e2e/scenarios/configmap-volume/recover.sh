@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../lib.sh"
+k create configmap nosuch --from-literal=a=b
+ready

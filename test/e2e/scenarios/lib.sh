@@ -1,0 +1,26 @@
+# What the scripts of the scenarios share. They run with bash -eu beside the node.
+
+k() { kubectl -n "$NS" "$@"; }
+
+# ready [POD] waits until a pod is Ready.
+ready() { k wait "pod/${1:-subject}" --for=condition=Ready --timeout=220s; }
+
+# host_pids COMM: the subject's processes of that name, by their host pids.
+host_pids() {
+  local uid p
+  uid=$(k get pod subject -o jsonpath='{.metadata.uid}')
+  for p in /proc/[0-9]*; do
+    if grep -qE "pod(${uid}|${uid//-/_})" "$p/cgroup" 2>/dev/null && [ "$(cat "$p/comm" 2>/dev/null)" = "$1" ]; then
+      echo "${p#/proc/}"
+    fi
+  done
+}
+
+# in_pod PROGRAM…: runs it in the subject's network namespace.
+in_pod() { nsenter --net="/proc/$(host_pids pause | head -1)/ns/net" "$@"; }
+
+# restarts [POD] is how often its containers were restarted.
+restarts() { k get pod "${1:-subject}" -o jsonpath='{.status.containerStatuses[*].restartCount}' | tr ' ' '+' | sed 's/$/+0/' | xargs -I{} bash -c 'echo $(({}))'; }
+
+# until_true COMMAND…: waits for it; the caller's time runs out, not this.
+until_true() { until "$@"; do sleep 1; done; }

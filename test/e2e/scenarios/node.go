@@ -1,0 +1,172 @@
+package scenarios
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Node is a whole node in a network namespace of its own.
+type Node struct {
+	bin, dir, netns string
+	flags           []string
+	// turn bounds how many programs run at once: each reads a few hundred
+	// megabytes, and probes must stay on time beside them.
+	turn chan struct{}
+}
+
+// StartNode starts a node with the programs in bin and loads the images there.
+// What it made is gone again when it fails.
+func StartNode(ctx context.Context, bin string, flags ...string) (*Node, error) {
+	bin, err := filepath.Abs(bin)
+	if err != nil {
+		return nil, err
+	}
+	images, err := filepath.Glob(filepath.Join(bin, "images", "*.tar"))
+	if err != nil || len(images) == 0 {
+		return nil, fmt.Errorf("no images in %s: run 'make images'", bin)
+	}
+	dir, err := os.MkdirTemp("", "whylet-scenarios-")
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{bin: bin, dir: dir, netns: filepath.Base(dir), turn: make(chan struct{}, 3)}
+	for _, f := range flags {
+		if f != "" {
+			n.flags = append(n.flags, f)
+		}
+	}
+	for _, args := range [][]string{{"netns", "add", n.netns}, {"-n", n.netns, "link", "set", "lo", "up"}} {
+		if out, err := exec.CommandContext(ctx, "ip", args...).CombinedOutput(); err != nil {
+			return nil, errors.Join(fmt.Errorf("ip %v: %w: %s", args, err, out), n.Purge())
+		}
+	}
+	if err := n.up(ctx); err != nil {
+		return nil, errors.Join(err, n.Purge())
+	}
+	if _, err := n.run(ctx, "", "whylet", append([]string{"image", "load", "--data-dir", n.data()}, images...)...); err != nil {
+		return nil, errors.Join(err, n.Purge())
+	}
+	return n, nil
+}
+
+func (n *Node) data() string       { return filepath.Join(n.dir, "data") }
+func (n *Node) kubeconfig() string { return filepath.Join(n.dir, "kubeconfig") }
+
+func (n *Node) up(ctx context.Context) error {
+	_, err := n.run(ctx, "", "whylet", append([]string{"up", "--detach", "--data-dir", n.data(), "--kubeconfig", n.kubeconfig()}, n.flags...)...)
+	return err
+}
+
+// command is a program in the node's network namespace, with its kubeconfig.
+func (n *Node) command(ctx context.Context, program string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "nsenter", append([]string{"--net=/run/netns/" + n.netns, program}, args...)...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+n.kubeconfig(), "DATA="+n.data(), "PATH="+n.bin+":"+os.Getenv("PATH"))
+	return cmd
+}
+
+// run runs a built program and returns what it printed; also where it failed.
+func (n *Node) run(ctx context.Context, stdin, program string, args ...string) ([]byte, error) {
+	select {
+	case n.turn <- struct{}{}:
+		defer func() { <-n.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	cmd := n.command(ctx, filepath.Join(n.bin, program), args...)
+	cmd.Stdin = strings.NewReader(stdin)
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	if err := cmd.Run(); err != nil {
+		return out.Bytes(), fmt.Errorf("%s %s: %w: %s", program, strings.Join(args, " "), err, errOut.String())
+	}
+	return out.Bytes(), nil
+}
+
+// script runs a script to its end. What it started ends with ctx.
+func (n *Node) script(ctx context.Context, path, namespace string) error {
+	cmd := n.command(ctx, "bash", "-eu", path)
+	cmd.Env = append(cmd.Env, "NS="+namespace, "NETNS="+n.netns)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 5 * time.Second
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w: %s", path, err, out.String())
+	}
+	return nil
+}
+
+// RestartAgent kills the node's process as a crash would, and starts it again.
+// Containers go on meanwhile.
+func (n *Node) RestartAgent(ctx context.Context) error {
+	raw, err := os.ReadFile(filepath.Join(n.data(), "whylet.json"))
+	if err != nil {
+		return err
+	}
+	var instance struct {
+		PID int `json:"pid"`
+	}
+	if err := json.Unmarshal(raw, &instance); err != nil || instance.PID <= 1 {
+		return fmt.Errorf("no process in %s: %w", raw, err)
+	}
+	if err := syscall.Kill(instance.PID, syscall.SIGKILL); err != nil {
+		return fmt.Errorf("kill the agent: %w", err)
+	}
+	gone := func() error {
+		state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", instance.PID))
+		if err == nil && !strings.Contains(string(state), ") Z ") {
+			return fmt.Errorf("process %d outlives SIGKILL", instance.PID)
+		}
+		return nil
+	}
+	if err := eventually(ctx, 100*time.Millisecond, gone); err != nil {
+		return err
+	}
+	return n.up(ctx)
+}
+
+// Purge ends the node and removes all that it made.
+func (n *Node) Purge() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	_, down := n.run(ctx, "", "whylet", "down", "--purge", "--data-dir", n.data())
+	netns := exec.CommandContext(ctx, "ip", "netns", "del", n.netns).Run()
+	return errors.Join(down, netns, os.RemoveAll(n.dir))
+}
+
+// Log is the end of the agent's log.
+func (n *Node) Log() string {
+	raw, err := os.ReadFile(filepath.Join(n.data(), "logs", "whylet.log"))
+	if err != nil {
+		return err.Error()
+	}
+	return string(raw[max(0, len(raw)-8000):])
+}
+
+// eventually calls check until it succeeds or ctx ends; its last error says what
+// was missing then.
+func eventually(ctx context.Context, every time.Duration, check func() error) error {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		err := check()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", ctx.Err(), err)
+		}
+	}
+}

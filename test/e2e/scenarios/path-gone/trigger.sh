@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../lib.sh"
+ready
+k exec subject -- rm /w/live

@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../lib.sh"
+ready
+kill -9 $(host_pids pause)

@@ -1,0 +1,229 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"whylet.dev/whylet/why"
+)
+
+// Scenario is one folder.
+type Scenario struct {
+	Name     string
+	Manifest string
+	// Trigger and Recover are paths of scripts; empty where there is none.
+	Trigger, Recover string
+	Want             Expected
+}
+
+// Expected is an answer.yaml.
+type Expected struct {
+	// Subject is what is asked about, as kubectl why takes it; pod/subject if empty.
+	Subject string `json:"subject,omitempty"`
+	// One verdict must be this; an empty container fits any.
+	Symptom   why.SymptomKind `json:"symptom"`
+	Cause     why.Cause       `json:"cause"`
+	Container string          `json:"container,omitempty"`
+	// RuledOut and Contributing must be said with that verdict.
+	RuledOut     []why.Cause `json:"ruledOut,omitempty"`
+	Contributing []why.Cause `json:"contributing,omitempty"`
+	// Says are words that the wide text must have.
+	Says []string `json:"says,omitempty"`
+	// Also are root causes that other verdicts may have beside it.
+	Also []why.Cause `json:"also,omitempty"`
+	// Never are root causes that no verdict may have.
+	Never []why.Cause `json:"never,omitempty"`
+	// After is how long after the trigger the first question is asked; for what
+	// looks well from the start.
+	After metav1.Duration `json:"after,omitempty"`
+	// Except are the situations in which it is not asked.
+	Except []Situation `json:"except,omitempty"`
+	// Node are flags of a node of its own, for what would harm others; a single
+	// empty flag means a node without flags.
+	Node []string `json:"node,omitempty"`
+	// Todo says why the answer is known not to be this one yet, Bench why the
+	// scenario is too slow or too dependent on time for CI. Either keeps it out of
+	// the test and in the benchmark.
+	Todo  string `json:"todo,omitempty"`
+	Bench string `json:"bench,omitempty"`
+}
+
+// Situation is when a question is asked.
+type Situation string
+
+// The situations.
+const (
+	Live      Situation = "live"
+	Recovered Situation = "recovered"
+	NoEvents  Situation = "events deleted"
+	Restarted Situation = "agent restarted"
+	Deleted   Situation = "pod deleted"
+)
+
+// Situations are all of them, in the order in which they can be brought about.
+var Situations = []Situation{Live, NoEvents, Restarted, Recovered, Deleted}
+
+// Load reads the scenarios of a folder, by name; all of them where no names are
+// given.
+func Load(dir string, names ...string) ([]Scenario, error) {
+	if len(names) == 0 {
+		files, err := filepath.Glob(filepath.Join(dir, "*", "answer.yaml"))
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range files {
+			names = append(names, filepath.Base(filepath.Dir(f)))
+		}
+	}
+	var all []Scenario
+	for _, name := range names {
+		s, err := load(filepath.Join(dir, name))
+		if err != nil {
+			return nil, fmt.Errorf("scenario %s: %w", name, err)
+		}
+		all = append(all, s)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("no scenarios in %s", dir)
+	}
+	return all, nil
+}
+
+func load(dir string) (Scenario, error) {
+	s := Scenario{Name: filepath.Base(dir)}
+	manifest, err := os.ReadFile(filepath.Join(dir, "manifest.yaml"))
+	if err != nil {
+		return s, err
+	}
+	s.Manifest = string(manifest)
+	text, err := os.ReadFile(filepath.Join(dir, "answer.yaml"))
+	if err != nil {
+		return s, err
+	}
+	if err := yaml.UnmarshalStrict(text, &s.Want); err != nil {
+		return s, err
+	}
+	if s.Want.Subject == "" {
+		s.Want.Subject = "pod/subject"
+	}
+	if !slices.Contains(why.Causes, s.Want.Cause) {
+		return s, fmt.Errorf("%q is no cause", s.Want.Cause)
+	}
+	for name, script := range map[string]*string{"trigger.sh": &s.Trigger, "recover.sh": &s.Recover} {
+		path, err := filepath.Abs(filepath.Join(dir, name))
+		if err != nil {
+			return s, err
+		}
+		switch _, err := os.Stat(path); {
+		case err == nil:
+			*script = path
+		case !errors.Is(err, fs.ErrNotExist):
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// Asked says whether the scenario is asked in a situation. No node remembers a pod
+// that none ever heard of, and of one that was well there is nothing to tell.
+func (s *Scenario) Asked(in Situation) bool {
+	switch {
+	case slices.Contains(s.Want.Except, in):
+		return false
+	case in == Recovered:
+		return s.Recover != ""
+	case in == Deleted:
+		return strings.HasPrefix(s.Want.Subject, "pod/") && !slices.Contains([]why.SymptomKind{why.Healthy, why.Pending, why.Disappeared, why.Terminating}, s.Want.Symptom)
+	}
+	return true
+}
+
+// Grade is how good an answer is.
+type Grade string
+
+// The grades. Beside is the right answer with a second root cause that has no
+// business there, Part the right cause with something missing, and Wrong a root
+// cause that is not the one, said with confidence.
+const (
+	Right   Grade = "right"
+	Beside  Grade = "beside"
+	Part    Grade = "part"
+	Unknown Grade = "unknown"
+	Wrong   Grade = "wrong"
+)
+
+// Score is what a grade counts.
+func (g Grade) Score() float64 {
+	return map[Grade]float64{Right: 1, Beside: 0.5, Part: 0.5, Wrong: -1}[g]
+}
+
+// Judge grades an answer; the error says what keeps it from being right.
+func (e Expected) Judge(a why.Answer) (Grade, error) {
+	for _, v := range a.Verdicts {
+		if slices.Contains(e.Never, v.Cause) {
+			return Wrong, fmt.Errorf("it says %s", v.Cause)
+		}
+	}
+	unknown := false
+	for i, v := range a.Verdicts {
+		if v.Cause == e.Cause && a.Symptoms[i].Kind == e.Symptom && (e.Container == "" || e.Container == v.Container) {
+			if err := e.missing(a, v); err != nil {
+				return Part, err
+			}
+			return e.beside(a)
+		}
+		unknown = unknown || v.Cause == why.CauseUnknown
+	}
+	err := fmt.Errorf("no verdict is %s: %s (%s)", e.Symptom, e.Cause, e.Container)
+	switch {
+	case slices.ContainsFunc(a.Verdicts, func(v why.Verdict) bool { return v.Cause == e.Cause }):
+		return Part, err
+	case unknown, len(a.Verdicts) == 0:
+		return Unknown, err
+	}
+	return Wrong, err
+}
+
+// missing is what the right verdict lacks.
+func (e Expected) missing(a why.Answer, v why.Verdict) error {
+	has := func(notes []why.Note, c why.Cause) bool {
+		return slices.ContainsFunc(notes, func(n why.Note) bool { return n.Cause == c })
+	}
+	for _, c := range e.RuledOut {
+		if !has(v.RuledOut, c) {
+			return fmt.Errorf("%s is not ruled out", c)
+		}
+	}
+	for _, c := range e.Contributing {
+		if !has(v.Contributing, c) {
+			return fmt.Errorf("%s is not among what contributed", c)
+		}
+	}
+	text := strings.Join(strings.Fields(a.Text(why.Style{Wide: true})), " ")
+	for _, words := range e.Says {
+		if !strings.Contains(text, words) {
+			return fmt.Errorf("it does not say %q", words)
+		}
+	}
+	return nil
+}
+
+// beside looks for root causes that have no business in a right answer.
+func (e Expected) beside(a why.Answer) (Grade, error) {
+	fine := append([]why.Cause{e.Cause, why.CauseUnknown, why.None}, e.Also...)
+	for i, v := range a.Verdicts {
+		kind := a.Symptoms[i].Kind
+		if !slices.Contains(fine, v.Cause) && kind != why.Disappeared && kind != why.Terminating {
+			return Beside, fmt.Errorf("it also says %s: %s", kind, v.Cause)
+		}
+	}
+	return Right, nil
+}

@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../lib.sh"
+k patch secret s -p '{"stringData":{"password":"b"}}'
+ready

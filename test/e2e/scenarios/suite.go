@@ -1,0 +1,237 @@
+package scenarios
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"whylet.dev/whylet/why"
+)
+
+// Suite plays scenarios on a node. Its methods may be called at the same time.
+type Suite struct {
+	Node *Node
+	// Suffix tells the namespaces of one round from those of another.
+	Suffix string
+	// Patience is how long trouble may take to come about and be understood, and
+	// Every how long between two questions.
+	Patience, Every time.Duration
+}
+
+// Result is how a question was answered.
+type Result struct {
+	Scenario  *Scenario
+	Situation Situation
+	Grade     Grade
+	// Err says what was wrong with it, Text is the answer.
+	Err  error
+	Text string
+	// Took is the time of the last question alone, Until that from the first one to
+	// the right answer.
+	Took, Until time.Duration
+}
+
+// Causes are those that the answer gave, for a line in a report.
+func (r Result) String() string {
+	return fmt.Sprintf("%s, %s: %s: %v", r.Scenario.Name, r.Situation, r.Grade, r.Err)
+}
+
+func (s *Suite) namespace(c *Scenario) string { return c.Name + s.Suffix }
+
+func (s *Suite) kubectl(ctx context.Context, stdin string, args ...string) (string, error) {
+	out, err := s.Node.run(ctx, stdin, "kubectl", args...)
+	return string(out), err
+}
+
+// Prepare makes the namespaces of all scenarios at once, and waits for what every
+// pod needs in one.
+func (s *Suite) Prepare(ctx context.Context, all []Scenario) error {
+	var manifest strings.Builder
+	for i := range all {
+		fmt.Fprintf(&manifest, "---\n{apiVersion: v1, kind: Namespace, metadata: {name: %s, labels: {whylet.dev/scenario: %q}}}\n", s.namespace(&all[i]), all[i].Name)
+	}
+	if _, err := s.kubectl(ctx, manifest.String(), "apply", "-f", "-"); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.Patience)
+	defer cancel()
+	return eventually(ctx, time.Second, func() error {
+		accounts, err := s.kubectl(ctx, "", "get", "serviceaccounts", "-A", "--no-headers", "-o", "custom-columns=:metadata.namespace,:metadata.name")
+		if err != nil {
+			return err
+		}
+		roots, err := s.kubectl(ctx, "", "get", "configmaps", "-A", "--no-headers", "-o", "custom-columns=:metadata.namespace,:metadata.name")
+		if err != nil {
+			return err
+		}
+		words := strings.Join(strings.Fields(accounts+roots), " ") + " "
+		for i := range all {
+			for _, name := range []string{"default", "kube-root-ca.crt"} {
+				if !strings.Contains(" "+words, " "+s.namespace(&all[i])+" "+name+" ") {
+					return fmt.Errorf("namespace %s has no %s yet", s.namespace(&all[i]), name)
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// Begin makes the trouble.
+func (s *Suite) Begin(ctx context.Context, c *Scenario) error {
+	if _, err := s.kubectl(ctx, c.Manifest, "-n", s.namespace(c), "apply", "-f", "-"); err != nil {
+		return err
+	}
+	if c.Trigger == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.Patience)
+	defer cancel()
+	return s.Node.script(ctx, c.Trigger, s.namespace(c))
+}
+
+// Ask asks until the answer is right, for as long as is given; the last answer
+// counts.
+func (s *Suite) Ask(ctx context.Context, c *Scenario, in Situation, within time.Duration) Result {
+	r := Result{Scenario: c, Situation: in, Grade: Unknown}
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	began := time.Now()
+	if in == Live && c.Want.After.Duration > 0 {
+		pause(ctx, c.Want.After.Duration)
+	}
+	_ = eventually(ctx, s.Every, func() error {
+		at := time.Now()
+		answer, err := s.question(ctx, c)
+		if err != nil {
+			if r.Text == "" {
+				r.Err = err
+			}
+			return err
+		}
+		r.Took, r.Until = time.Since(at), time.Since(began)
+		r.Grade, r.Err = c.Want.Judge(answer)
+		r.Text = answer.Text(why.Style{Wide: true})
+		if r.Grade == Beside {
+			return nil // it will not go away
+		}
+		return r.Err
+	})
+	return r
+}
+
+// question asks once; an exit code of 2 is an answer too.
+func (s *Suite) question(ctx context.Context, c *Scenario) (why.Answer, error) {
+	var a why.Answer
+	out, err := s.Node.run(ctx, "", "whylet", "why", c.Want.Subject, "-n", s.namespace(c), "-o", "json")
+	if len(out) == 0 {
+		return a, errors.Join(err, errors.New("no answer"))
+	}
+	return a, json.Unmarshal(out, &a)
+}
+
+// End removes a scenario, without waiting for it.
+func (s *Suite) End(ctx context.Context, c *Scenario) error {
+	_, err := s.kubectl(ctx, "", "delete", "namespace", s.namespace(c), "--wait=false")
+	return err
+}
+
+// Enter brings a situation about for scenarios that are live. Those whose
+// situation cannot be entered come back with the reason.
+func (s *Suite) Enter(ctx context.Context, in Situation, all []Scenario) map[string]error {
+	failed := map[string]error{}
+	one := func(c *Scenario) error { return nil }
+	switch in {
+	case NoEvents:
+		one = func(c *Scenario) error {
+			_, err := s.kubectl(ctx, "", "delete", "events", "--all", "-n", s.namespace(c))
+			return err
+		}
+	case Restarted:
+		err := s.Node.RestartAgent(ctx)
+		one = func(*Scenario) error { return err }
+	case Recovered:
+		one = func(c *Scenario) error { return s.Node.script(ctx, c.Recover, s.namespace(c)) }
+	case Deleted:
+		one = func(c *Scenario) error {
+			_, err := s.kubectl(ctx, "", "delete", c.Want.Subject, "-n", s.namespace(c), "--ignore-not-found", "--timeout=2m")
+			return err
+		}
+	}
+	var lock sync.Mutex
+	SideBySide(len(all), 6, func(i int) {
+		if !all[i].Asked(in) {
+			return
+		}
+		if err := one(&all[i]); err != nil {
+			lock.Lock()
+			failed[all[i].Name] = err
+			lock.Unlock()
+		}
+	})
+	return failed
+}
+
+// Play plays scenarios at once, asks in all situations, and removes them.
+func (s *Suite) Play(ctx context.Context, all []Scenario, situations []Situation) ([]Result, error) {
+	if err := s.Prepare(ctx, all); err != nil {
+		return nil, err
+	}
+	var lock sync.Mutex
+	var results []Result
+	for _, in := range situations {
+		var failed map[string]error
+		if in != Live {
+			failed = s.Enter(ctx, in, all)
+		}
+		SideBySide(len(all), len(all), func(i int) {
+			c := &all[i]
+			if !c.Asked(in) {
+				return
+			}
+			err, within := failed[c.Name], s.Patience
+			if in == Live {
+				err = s.Begin(ctx, c)
+			} else {
+				within = min(within, 30*time.Second)
+			}
+			r := Result{Scenario: c, Situation: in, Grade: Unknown, Err: err}
+			if err == nil {
+				r = s.Ask(ctx, c, in, within)
+			}
+			lock.Lock()
+			results = append(results, r)
+			lock.Unlock()
+		})
+	}
+	for i := range all {
+		if err := s.End(ctx, &all[i]); err != nil {
+			return results, err
+		}
+	}
+	return results, nil
+}
+
+// SideBySide calls work for 0 to n-1, up to width of them at once.
+func SideBySide(n, width int, work func(i int)) {
+	var wait sync.WaitGroup
+	turns := make(chan struct{}, max(1, width))
+	for i := range n {
+		turns <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-turns }()
+			work(i)
+		})
+	}
+	wait.Wait()
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
