@@ -163,6 +163,12 @@ test-differential-short: build peer images ## The third of them on which most tu
 bench-stacks: build peer images ## Measure Whylet and a real kubelet in one run, with ratios (needs root)
 	@$(GO) run ./test/bench/stacks $(STACKS)
 
+# One round takes about half an hour; make bench-why ROUNDS=5 WHY="-only hang,throttled -v".
+ROUNDS ?= 1
+.PHONY: bench-why
+bench-why: build images ## Ask why about all scenarios in all situations, and print the score (needs root)
+	@$(GO) run ./test/bench/why -rounds $(ROUNDS) $(if $(WHY),$(WHY),-write docs/causes.md)
+
 .PHONY: bench
 bench: build images ## Measure start, memory, pod latency and density (needs root)
 	@$(GO) test -tags $(TAGS) -run '^$$' -bench . -benchtime 1x -timeout 60m \

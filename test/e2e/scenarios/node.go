@@ -91,8 +91,9 @@ func (n *Node) run(ctx context.Context, stdin, program string, args ...string) (
 	return out.Bytes(), nil
 }
 
-// script runs a script to its end. What it started ends with ctx.
-func (n *Node) script(ctx context.Context, path, namespace string) error {
+// script runs a script to its end and returns what it printed. What it started
+// ends with ctx.
+func (n *Node) script(ctx context.Context, path, namespace string) (string, error) {
 	cmd := n.command(ctx, "bash", "-eu", path)
 	cmd.Env = append(cmd.Env, "NS="+namespace, "NETNS="+n.netns)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -101,9 +102,9 @@ func (n *Node) script(ctx context.Context, path, namespace string) error {
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%s: %w: %s", path, err, out.String())
+		return "", fmt.Errorf("%s: %w: %s", path, err, out.String())
 	}
-	return nil
+	return out.String(), nil
 }
 
 // RestartAgent kills the node's process as a crash would, and starts it again.

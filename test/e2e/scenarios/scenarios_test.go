@@ -46,8 +46,16 @@ func TestFolders(t *testing.T) {
 		if s.Want.Symptom == "" {
 			t.Errorf("%s: no symptom", s.Name)
 		}
-		if !strings.Contains(s.Manifest, "subject") && s.Want.Subject == "pod/subject" {
-			t.Errorf("%s: no pod is named subject", s.Name)
+		trigger := ""
+		if s.Trigger != "" {
+			raw, err := os.ReadFile(s.Trigger)
+			if err != nil {
+				t.Fatal(err)
+			}
+			trigger = string(raw)
+		}
+		if !strings.Contains(s.Manifest, "name: subject") && !strings.Contains(trigger, "subject=") {
+			t.Errorf("%s: nothing is named subject", s.Name)
 		}
 	}
 }

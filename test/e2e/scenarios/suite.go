@@ -20,6 +20,9 @@ type Suite struct {
 	// Patience is how long trouble may take to come about and be understood, and
 	// Every how long between two questions.
 	Patience, Every time.Duration
+
+	// subjects are those that only a trigger could name, by namespace.
+	subjects sync.Map
 }
 
 // Result is how a question was answered.
@@ -35,7 +38,6 @@ type Result struct {
 	Took, Until time.Duration
 }
 
-// Causes are those that the answer gave, for a line in a report.
 func (r Result) String() string {
 	return fmt.Sprintf("%s, %s: %s: %v", r.Scenario.Name, r.Situation, r.Grade, r.Err)
 }
@@ -90,7 +92,20 @@ func (s *Suite) Begin(ctx context.Context, c *Scenario) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.Patience)
 	defer cancel()
-	return s.Node.script(ctx, c.Trigger, s.namespace(c))
+	out, err := s.Node.script(ctx, c.Trigger, s.namespace(c))
+	if _, subject, ok := strings.Cut(out, "subject="); ok {
+		s.subjects.Store(s.namespace(c), strings.TrimSpace(subject))
+	}
+	return err
+}
+
+// subject is what is asked about: the one that the trigger named in its last line
+// of output, or else that of the answer.
+func (s *Suite) subject(c *Scenario) string {
+	if named, ok := s.subjects.Load(s.namespace(c)); ok {
+		return named.(string)
+	}
+	return c.Want.Subject
 }
 
 // Ask asks until the answer is right, for as long as is given; the last answer
@@ -126,7 +141,7 @@ func (s *Suite) Ask(ctx context.Context, c *Scenario, in Situation, within time.
 // question asks once; an exit code of 2 is an answer too.
 func (s *Suite) question(ctx context.Context, c *Scenario) (why.Answer, error) {
 	var a why.Answer
-	out, err := s.Node.run(ctx, "", "whylet", "why", c.Want.Subject, "-n", s.namespace(c), "-o", "json")
+	out, err := s.Node.run(ctx, "", "whylet", "why", s.subject(c), "-n", s.namespace(c), "-o", "json")
 	if len(out) == 0 {
 		return a, errors.Join(err, errors.New("no answer"))
 	}
@@ -154,10 +169,15 @@ func (s *Suite) Enter(ctx context.Context, in Situation, all []Scenario) map[str
 		err := s.Node.RestartAgent(ctx)
 		one = func(*Scenario) error { return err }
 	case Recovered:
-		one = func(c *Scenario) error { return s.Node.script(ctx, c.Recover, s.namespace(c)) }
+		ctx, cancel := context.WithTimeout(ctx, s.Patience)
+		defer cancel()
+		one = func(c *Scenario) error {
+			_, err := s.Node.script(ctx, c.Recover, s.namespace(c))
+			return err
+		}
 	case Deleted:
 		one = func(c *Scenario) error {
-			_, err := s.kubectl(ctx, "", "delete", c.Want.Subject, "-n", s.namespace(c), "--ignore-not-found", "--timeout=2m")
+			_, err := s.kubectl(ctx, "", "delete", s.subject(c), "-n", s.namespace(c), "--ignore-not-found", "--timeout=2m")
 			return err
 		}
 	}
