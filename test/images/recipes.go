@@ -49,7 +49,8 @@ var recipes = []recipe{
 	{
 		// Perl, for applications that misbehave in ways of their own: see serve.
 		name: "perl", tag: "perl:1",
-		packages: []string{"busybox-static", "perl-base"},
+		// perl-base only pre-depends on its libraries.
+		packages: []string{"busybox-static", "perl-base", "libc6", "libcrypt1"},
 		files:    map[string]string{"usr/lib/serve": serve},
 		config:   v1.Config{Env: []string{path}, Cmd: []string{"sh"}},
 	},
@@ -120,6 +121,7 @@ my $answer = eval "no strict; sub { $code }" or die $@;
 for (;;) {
 	if (!$s || !defined fileno($s)) { sleep 1; next }
 	$c = $s->accept or next;
+	$c->setsockopt(SOL_SOCKET, SO_RCVTIMEO, pack("l!l!", 1, 0));
 	my $line = <$c>;
 	$path = defined $line && $line =~ m{^\S+ (\S+)} ? $1 : "";
 	while (defined(my $header = <$c>)) { last if $header =~ /^\r?$/ }

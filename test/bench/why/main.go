@@ -108,7 +108,7 @@ func (o *options) round(ctx context.Context, round int, all []scenarios.Scenario
 	rand.Shuffle(len(side), func(i, j int) { side[i], side[j] = side[j], side[i] })
 	var results []scenarios.Result
 	if len(side) > 0 {
-		played, err := o.onNode(ctx, fmt.Sprintf("-%d", round), slices.Collect(slices.Chunk(side, o.width)), situations)
+		played, err := o.onNode(ctx, fmt.Sprintf("-%d", round), slices.Collect(slices.Chunk(side, o.width)), situations, scenarios.SharedFlags...)
 		results = append(results, played...)
 		if err != nil {
 			return results, err

@@ -23,6 +23,10 @@ type Node struct {
 	turn chan struct{}
 }
 
+// SharedFlags are those of a node on which many scenarios run: a pod may have more
+// processes than any decent one starts.
+var SharedFlags = []string{"--pod-max-pids", "256"}
+
 // StartNode starts a node with the programs in bin and loads the images there.
 // What it made is gone again when it fails.
 func StartNode(ctx context.Context, bin string, flags ...string) (*Node, error) {

@@ -90,7 +90,7 @@ func TestScenarios(t *testing.T) {
 		situations = Situations
 	}
 	if len(side) > 0 {
-		suite := newSuite(t)
+		suite := newSuite(t, SharedFlags...)
 		if everything {
 			suite.test(t, side, situations)
 		} else {
