@@ -15,5 +15,6 @@
 //	WHYLET_SCENARIOS=a,b       only these, todo or not
 //	WHYLET_SCENARIOS_ALL=1     all of them, in every situation
 //	WHYLET_SCENARIOS_PARALLEL  how many side by side (default: 6 for each CPU)
+//	WHYLET_SCENARIOS_PATIENCE  how long to wait for the right answer (default: 5m)
 //	WHYLET_E2E_BIN             where the built programs are
 package scenarios

@@ -16,7 +16,13 @@ import (
 
 // patience is how long trouble may take to come about and be understood on a
 // machine that is busy with other things.
-const patience = 4 * time.Minute
+func patience(t *testing.T) time.Duration {
+	d, err := time.ParseDuration(cmp.Or(os.Getenv("WHYLET_SCENARIOS_PATIENCE"), "5m"))
+	if err != nil {
+		t.Fatal("WHYLET_SCENARIOS_PATIENCE:", err)
+	}
+	return d
+}
 
 func programs() string {
 	return cmp.Or(os.Getenv("WHYLET_E2E_BIN"), filepath.Join("..", "..", "..", "bin"))
@@ -119,7 +125,7 @@ func newSuite(t *testing.T, flags ...string) *suite {
 			t.Error("clean-up:", err)
 		}
 	})
-	return &suite{&Suite{Node: n, Patience: patience, Every: 3 * time.Second}}
+	return &suite{&Suite{Node: n, Patience: patience(t), Every: 3 * time.Second}}
 }
 
 type suite struct{ *Suite }
