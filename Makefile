@@ -166,7 +166,7 @@ bench-stacks: build peer images ## Measure Whylet and a real kubelet in one run,
 # One round takes about half an hour; make bench-why ROUNDS=5 WHY="-only hang,throttled -v".
 ROUNDS ?= 1
 .PHONY: bench-why
-bench-why: build images ## Ask why about all scenarios in all situations, and print the score (needs root)
+bench-why: build peer images ## Ask why about all scenarios in all situations, and print the score (needs root)
 	@$(GO) run ./test/bench/why -rounds $(ROUNDS) $(if $(WHY),$(WHY),-write docs/causes.md)
 
 .PHONY: bench
