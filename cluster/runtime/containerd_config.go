@@ -71,9 +71,10 @@ func containerdConfig(c Config, m machine, pauseImage string) ([]byte, error) {
 		"oom_score":        oomScore,
 		"debug":            table{"level": "warn"},
 		"plugins": table{
-			"io.containerd.server.v1.grpc":  table{"address": p.socket},
-			"io.containerd.server.v1.ttrpc": table{"address": p.socket + ".ttrpc"},
-			"io.containerd.shim.v1.manager": table{"socket_dir": p.shimSockets},
+			"io.containerd.server.v1.grpc":   table{"address": p.socket},
+			"io.containerd.server.v1.ttrpc":  table{"address": p.socket + ".ttrpc"},
+			"io.containerd.shim.v1.manager":  table{"socket_dir": p.shimSockets},
+			"io.containerd.metadata.v1.bolt": table{"no_sync": true}, // see copier
 			// Prometheus series of every container: the node exports its own.
 			"io.containerd.monitor.task.v1.cgroups": table{"no_prometheus": true},
 			"io.containerd.cri.v1.images": table{

@@ -8,7 +8,7 @@
 //
 // Everything containerd owns lies below the data directory:
 //
-//	containerd/        images, snapshots, metadata (kept)
+//	containerd/        images, snapshots, metadata and a copy of that (kept)
 //	containerd.toml    its configuration, written anew at every start
 //	run/               socket, pid file, bundles, network namespaces (gone at reboot)
 //	cni/               the network's configuration and its address leases

@@ -67,13 +67,13 @@ func dataDir(t *testing.T) string {
 	return dir
 }
 
-// eventually waits until ok is true, and fails the test after half a minute.
+// eventually waits until ok is true, and fails the test after two minutes.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for !ok() {
 		if time.Now().After(deadline) {
-			t.Fatalf("not within 30 s: %s", what)
+			t.Fatalf("not within two minutes: %s", what)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}

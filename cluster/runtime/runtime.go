@@ -218,7 +218,7 @@ func endProcess(ctx context.Context, pid int, match func([]string) bool) error {
 }
 
 // AfterReboot removes what a reboot has ended: sockets, bundles and mount points
-// of containers that are gone. Call it before Start in the first start after one.
+// of containers that are gone; and restores what it may have torn. Call it before Start in the first start after one.
 func AfterReboot(dataDir string) error {
 	run := RunDir(dataDir)
 	if err := unmountBelow(run); err != nil {
@@ -227,7 +227,7 @@ func AfterReboot(dataDir string) error {
 	if err := os.RemoveAll(run); err != nil {
 		return fmt.Errorf("removing what the reboot ended: %w", err)
 	}
-	return nil
+	return restoreMetadata(Config{DataDir: dataDir}.paths().root)
 }
 
 // Halt ends the containerd of a data directory whose agent is gone. Containers
