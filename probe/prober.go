@@ -66,6 +66,7 @@ func (p *Prober) Attempt(ctx context.Context, t Target) fact.Probed {
 // whether an answer that did not come in time comes at all. It returns within
 // patience, or when ctx ends; asked is false then.
 func (p *Prober) Ask(ctx context.Context, t Target, patience time.Duration) (said fact.Probed, asked bool) {
+	t.Spec = patient(t.Spec, patience)
 	pl := compile(t)
 	pl.timeout, pl.once = patience, true
 	result := make(chan fact.Probed, 1)

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 )
@@ -26,6 +27,24 @@ type get struct {
 	header http.Header
 	// wire has the request's bytes, nil where only net/http can send it.
 	wire []byte
+}
+
+// Patience is the header by which a patient request tells Whylet's mesh sidecar
+// how long it is waited for (as Go writes durations). Without it the sidecar gives
+// the application the probe's own timeout.
+const Patience = "X-Whylet-Patience"
+
+// sidecarPaths is how the paths of rewritten probes begin.
+const sidecarPaths = "/osm-"
+
+// patient adds that header to a probe that goes to the sidecar.
+func patient(spec *v1.Probe, patience time.Duration) *v1.Probe {
+	if spec == nil || spec.HTTPGet == nil || !strings.HasPrefix(spec.HTTPGet.Path, sidecarPaths) {
+		return spec
+	}
+	spec = spec.DeepCopy()
+	spec.HTTPGet.HTTPHeaders = append(spec.HTTPGet.HTTPHeaders, v1.HTTPHeader{Name: Patience, Value: patience.String()})
+	return spec
 }
 
 // newGet builds the request by kubelet's rules (pkg/probe/http/request.go): a

@@ -275,8 +275,8 @@ func (p *probing) sidecarReport() (Note, bool) {
 	return Note{}, false
 }
 
-// sidecarsWord says whether an answer is the sidecar's, which waits no longer than
-// the probe's own timeout, however patient the node is.
+// sidecarsWord says whether an answer is the sidecar's: the application gave none
+// for as long as the sidecar waited.
 func sidecarsWord(ev *fact.Evidence) bool {
 	return ev != nil && ev.Header[mesh.AnsweredBy] == mesh.Sidecar
 }

@@ -29,7 +29,13 @@ var probeAgainRules = []rule[*probing]{
 func (p *probing) again() (came, silent *fact.Fact) {
 	for _, f := range slices.Backward(p.run.Again) {
 		b := of[fact.AskedAgain](f)
-		if b.Probe != p.kind || b.Cut || !p.about(f) || sidecarsWord(b.Evidence) {
+		if b.Probe != p.kind || b.Cut || !p.about(f) {
+			continue
+		}
+		if sidecarsWord(b.Evidence) {
+			if b.Took >= b.Patience*9/10 { // it waited as long as it was asked to
+				silent = newer(silent, f)
+			}
 			continue
 		}
 		if answerCame(b) {

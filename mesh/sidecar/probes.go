@@ -101,7 +101,7 @@ func (p *probes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		say(w, http.StatusNotFound, fmt.Sprintf("no %s probe is known at %s", strings.ToLower(string(p.kind)), r.URL.Path))
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), timeout(route.Probe))
+	ctx, cancel := context.WithTimeout(r.Context(), timeout(route.Probe, r))
 	defer cancel()
 	if route.Probe.GRPC != nil {
 		p.askGRPC(ctx, w, r, route, cameIn)
@@ -116,8 +116,18 @@ func say(w http.ResponseWriter, status int, text string) {
 	http.Error(w, text, status)
 }
 
-func timeout(p v1.Probe) time.Duration {
-	return time.Duration(max(p.TimeoutSeconds, 1)) * time.Second
+// maxPatience bounds how long an application is waited for, whatever a request says.
+const maxPatience = time.Minute
+
+// timeout is the probe's own, unless the node says that it has more patience: it
+// asks once more after a timeout, to tell late answers from none.
+func timeout(p v1.Probe, r *http.Request) time.Duration {
+	own := time.Duration(max(p.TimeoutSeconds, 1)) * time.Second
+	patience, err := time.ParseDuration(r.Header.Get(probe.Patience))
+	if err != nil || patience <= own {
+		return own
+	}
+	return max(own, min(patience, maxPatience))
 }
 
 // askHTTP makes the request that the node would have made, and passes on the
@@ -180,7 +190,7 @@ func request(ctx context.Context, r *http.Request, get *v1.HTTPGetAction) (*http
 		return nil, err
 	}
 	for name, values := range r.Header {
-		if !hopByHop[name] {
+		if !hopByHop[name] && name != probe.Patience {
 			req.Header[name] = values
 		}
 	}

@@ -276,6 +276,55 @@ func TestByHand(t *testing.T) {
 	}
 }
 
+// TestPatience: the sidecar waits as long as the probe's timeout, and longer only
+// for a request that says so.
+func TestPatience(t *testing.T) {
+	p := *get("/", 80, "HTTP")
+	p.TimeoutSeconds = 2
+	for said, want := range map[string]time.Duration{"": 2 * time.Second, "1s": 2 * time.Second, "20s": 20 * time.Second, "5h": time.Minute, "x": 2 * time.Second} {
+		r := httptest.NewRequest(http.MethodGet, "/osm-liveness-probe/app", nil)
+		r.Header.Set(probe.Patience, said)
+		if got := timeout(p, r); got != want {
+			t.Errorf("with %q it waits %v, want %v", said, got, want)
+		}
+		req, err := request(t.Context(), r, p.HTTPGet)
+		if err != nil || req.Header.Get(probe.Patience) != "" {
+			t.Errorf("the application is told of it: %v", err)
+		}
+	}
+}
+
+// TestAskedWithPatience: a slow application behind the sidecar times out, and
+// answers the patient request.
+func TestAskedWithPatience(t *testing.T) {
+	answer := make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-answer:
+			_, _ = io.WriteString(w, "late")
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(slow.Close)
+	pod := rewritten(t, mesh.Default, v1.Container{Name: "app", LivenessProbe: get("/", portOf(t, slow.Listener), "HTTP")})
+	ports := run(t, pod)
+	if got := attempt(t, pod, 0, fact.Liveness, ports); got.Verdict != fact.Failure {
+		t.Fatalf("the first attempt: %+v", got)
+	}
+	spec := pod.Spec.Containers[0].LivenessProbe.DeepCopy()
+	spec.HTTPGet.Port = intstr.FromInt32(ports[mesh.LivenessPort])
+	prober, err := probe.NewProber(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer prober.Close()
+	time.AfterFunc(2*time.Second, func() { close(answer) }) // twice the probe's timeout
+	got, _ := prober.Ask(t.Context(), probe.Target{Kind: fact.Liveness, Spec: spec, PodIP: "127.0.0.1"}, 2*time.Minute)
+	if got.Verdict != fact.Success || got.Evidence.Header[mesh.AnsweredBy] != mesh.Application {
+		t.Errorf("asked with patience: %+v %+v", got, got.Evidence)
+	}
+}
+
 // BenchmarkOverhead is what the sidecar adds to a probe of an application.
 func BenchmarkOverhead(b *testing.B) {
 	port := app(b, "plain", false)
