@@ -140,7 +140,7 @@ test-laws-long: ## The same over ten million new steps (minutes; it prints its s
 
 # The packages whose concurrency is our own and that link neither the control
 # plane nor kubelet's packages: with those, race detection costs minutes.
-RACE := ./fact ./health ./journal ./journal/replay ./probe ./evidence ./why/... ./mesh ./mesh/identity ./mesh/sidecar
+RACE := ./fact ./health ./journal ./journal/replay ./journal/otlp ./probe ./evidence ./why/... ./mesh ./mesh/identity ./mesh/sidecar
 .PHONY: test-race
 test-race: deps ## Run the tests of our own concurrency under the race detector
 	@$(GO) test -race $(RACE)

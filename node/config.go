@@ -42,6 +42,9 @@ type Config struct {
 	EvictionSoftGraceSeconds int64
 	PressureTransition       time.Duration
 
+	// OTLPEndpoint is the OpenTelemetry collector that gets the facts as log records
+	// (http://host:4317, https://…); empty: none.
+	OTLPEndpoint string
 	// NoProbeAgain is set when no second, patient request may follow a probe that
 	// timed out.
 	NoProbeAgain bool

@@ -20,6 +20,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/health"
 	"whylet.dev/whylet/journal"
+	"whylet.dev/whylet/journal/otlp"
 	"whylet.dev/whylet/node/cri"
 )
 
@@ -51,7 +52,10 @@ type node struct {
 	loop    *loop
 	world   *outside
 	closers []func()
-	reached *apiWatch
+	// exporter sends the facts elsewhere, from one on; nil: nowhere.
+	exporter   *otlp.Exporter
+	exportFrom fact.ID
+	reached    *apiWatch
 	// first is what the runtime had when the agent started.
 	first cri.Snapshot
 }
@@ -77,6 +81,9 @@ func newNode(ctx context.Context, c Config) (n *node, err error) {
 		return nil, err
 	}
 	n.onClose(func() { n.warn("journal", n.journal.Close()) })
+	if err := n.exports(); err != nil {
+		return nil, err
+	}
 	c.Progress("reaching the container runtime")
 	if n.runtime, err = cri.Dial(ctx, c.RuntimeEndpoint, c.Log); err != nil {
 		return nil, err
@@ -91,6 +98,17 @@ func newNode(ctx context.Context, c Config) (n *node, err error) {
 		return nil, err
 	}
 	return n, nil
+}
+
+// exports makes what sends the facts elsewhere, from this run's first on.
+func (n *node) exports() error {
+	if n.config.OTLPEndpoint == "" {
+		return nil
+	}
+	var err error
+	n.exporter, err = otlp.New(otlp.Options{Endpoint: n.config.OTLPEndpoint, Node: n.config.Name, Version: n.config.Version, Log: n.log})
+	n.exportFrom = n.journal.Next(1)
+	return err
 }
 
 // clientConfig lets a whole node's worth of pods start at once.
@@ -146,6 +164,9 @@ func (n *node) run(ctx context.Context) error {
 		})
 	}
 	n.world.start(spawn)
+	if n.exporter != nil {
+		spawn("export of facts", func(ctx context.Context) error { n.exporter.Run(ctx, n.journal, n.exportFrom); return nil })
+	}
 	spawn("loop", func(ctx context.Context) error { n.loop.run(ctx); return nil })
 	<-ctx.Done()
 	wg.Wait()

@@ -112,7 +112,7 @@ func factsOf(old, pod *v1.Pod) []fact.Fact {
 	}
 	var facts []fact.Fact
 	if old == nil || specChanged(old, pod) {
-		facts = append(facts, podFact(pod, fact.SpecSeen{Object: trimmed(pod), By: lastManager(pod), Source: "api"}))
+		facts = append(facts, podFact(pod, fact.SpecSeen{Object: trimmed(pod), By: lastManager(pod), Changed: changedFields(old, pod), Source: "api"}))
 	}
 	if foreign := foreignConditions(pod); old == nil || !reflect.DeepEqual(foreignConditions(old), foreign) {
 		if len(foreign) > 0 || old != nil {

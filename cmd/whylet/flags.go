@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"whylet.dev/whylet/journal/otlp"
 	"whylet.dev/whylet/node/pressure"
 )
 
@@ -22,6 +23,7 @@ func nodeFlags(f *pflag.FlagSet, s *settings) {
 	f.StringVar(&s.NodeMemory, "node-memory", "", "make the node this large, for instance 2Gi; pods together never get more (default: all memory)")
 	f.StringVar(&s.EvictionHard, "eviction-hard", "", "how much should be left on the node before pods are evicted (default "+pressure.Default+")")
 	f.Int64Var(&s.PodMaxPIDs, "pod-max-pids", 0, "how many processes and threads a pod may have (default: no bound)")
+	f.StringVar(&s.OTLPEndpoint, "otlp-endpoint", "", "send the facts as OpenTelemetry logs to this collector, for instance http://otel:4317 (default: nowhere)")
 	f.BoolVar(&s.NoProbeAgain, "no-probe-again", false, "send no second, patient request after a probe that timed out (why then cannot tell slow from hanging)")
 	f.StringVar(&s.RuntimeEndpoint, "runtime-endpoint", "", "use this CRI runtime, for instance unix:///run/crio/crio.sock (default: a containerd of its own)")
 }
@@ -38,6 +40,7 @@ func merge(given settings, changed func(flag string) bool, stored settings) sett
 		"service-cidr":     {&given.ServiceCIDR, &merged.ServiceCIDR},
 		"node-memory":      {&given.NodeMemory, &merged.NodeMemory},
 		"eviction-hard":    {&given.EvictionHard, &merged.EvictionHard},
+		"otlp-endpoint":    {&given.OTLPEndpoint, &merged.OTLPEndpoint},
 		"runtime-endpoint": {&given.RuntimeEndpoint, &merged.RuntimeEndpoint},
 		"api-address":      {&given.APIAddress, &merged.APIAddress},
 		"kubeconfig":       {&given.Kubeconfig, &merged.Kubeconfig},
@@ -82,6 +85,11 @@ func (s settings) check() error {
 	}
 	if _, err := s.eviction(); err != nil {
 		errs = append(errs, err)
+	}
+	if s.OTLPEndpoint != "" {
+		if _, err := otlp.New(otlp.Options{Endpoint: s.OTLPEndpoint}); err != nil {
+			errs = append(errs, fmt.Errorf("--otlp-endpoint: %w", err))
+		}
 	}
 	if s.PodMaxPIDs < 0 {
 		errs = append(errs, fmt.Errorf("--pod-max-pids %d is less than nothing; 0 means no bound", s.PodMaxPIDs))

@@ -28,6 +28,8 @@ type settings struct {
 	EvictionHard string `json:"evictionHard,omitempty"`
 	// PodMaxPIDs bounds the processes and threads of each pod; 0: not.
 	PodMaxPIDs int64 `json:"podMaxPIDs,omitempty"`
+	// OTLPEndpoint is where facts are exported to; empty: nowhere.
+	OTLPEndpoint string `json:"otlpEndpoint,omitempty"`
 	// NoProbeAgain is set when no request may follow a probe that timed out.
 	NoProbeAgain bool `json:"noProbeAgain,omitempty"`
 	// RuntimeEndpoint is a CRI endpoint that the user named; empty: our own containerd.

@@ -259,6 +259,7 @@ func (s *stack) nodeConfig() (node.Config, *rest.Config, error) {
 		Eviction:        eviction,
 		PodPIDs:         set.PodMaxPIDs,
 		NoProbeAgain:    set.NoProbeAgain,
+		OTLPEndpoint:    set.OTLPEndpoint,
 		Name:            set.NodeName,
 		IP:              s.instance.NodeIP,
 		DataDir:         filepath.Join(s.dataDir, "node"),
