@@ -24,6 +24,15 @@ type Answer struct {
 	Journal    Coverage  `json:"journal"`
 	Symptoms   []Symptom `json:"symptoms"`
 	Verdicts   []Verdict `json:"verdicts"`
+	// Listening is what the pod listened on when somebody last looked; nil when
+	// nobody did.
+	Listening *Listening `json:"listening,omitempty"`
+}
+
+// Listening are the TCP ports that a pod can be reached on, at a time.
+type Listening struct {
+	At    time.Time `json:"at"`
+	Ports []int32   `json:"ports"`
 }
 
 // Subject is what was asked about.
@@ -104,6 +113,9 @@ type Verdict struct {
 	Contributing []Note `json:"contributing,omitempty"`
 	RuledOut     []Note `json:"ruledOut,omitempty"`
 	Fixes        []Fix  `json:"fixes,omitempty"`
+	// LastWords are the last lines that the container logged before it ended, where
+	// whoever asks may read its log.
+	LastWords []string `json:"lastWords,omitempty"`
 
 	// missing is what an unknown verdict lacks, until it becomes the end of Text.
 	missing string

@@ -48,6 +48,7 @@ func Explain(h *History, o Options) Answer {
 		a.Symptoms = append(a.Symptoms, t.Symptom)
 		a.Verdicts = append(a.Verdicts, v)
 	}
+	a.Listening = h.listening()
 	if len(a.Symptoms) == 0 {
 		t := h.wellness(o.Container)
 		t.ID = "s1"

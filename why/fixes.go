@@ -98,5 +98,5 @@ func (h *History) memoryFixes(run *Run, o oomRecord) []Fix {
 	if o.Limit > 0 && peak >= o.Limit {
 		text = fmt.Sprintf("raise the memory limit above %s if it needs that much; a leak will reach any limit", size(o.Limit))
 	}
-	return append(fixes, h.limitsFix(text))
+	return append(fixes, h.specFix("have it use less: bound its caches, its heap or its number of workers"), h.limitsFix(text))
 }

@@ -44,11 +44,13 @@ func TestOutages(t *testing.T) {
 		{"no CPU", []fact.Fact{tick(1, 60, with(func(s *fact.AgentStalled) { s.CPUWait = 40 * time.Second }))}, "had no CPU", "agent-starved-of-cpu"},
 		{"no memory", []fact.Fact{tick(1, 60, with(func(s *fact.AgentStalled) { s.MemoryStall, s.MajorFaults = 50*time.Second, 12345 }))}, "waited for memory for 50 s of it (12345 pages", "agent-starved-of-memory"},
 		{
-			"killed", []fact.Fact{tick(1, 0, fact.AgentStarted{PID: 7, Previous: "first"}), tick(2, 60, fact.AgentStarted{PID: 8, Previous: "killed", LastSeen: dawn})},
+			"killed",
+			[]fact.Fact{tick(1, 0, fact.AgentStarted{PID: 7, Previous: "first"}), tick(2, 60, fact.AgentStarted{PID: 8, Previous: "killed", LastSeen: dawn})},
 			"no OOM kill of it", "agent-killed",
 		},
 		{
-			"OOM-killed, which only the next agent reads", []fact.Fact{
+			"OOM-killed, which only the next agent reads",
+			[]fact.Fact{
 				tick(1, 0, fact.AgentStarted{PID: 7, Previous: "first"}),
 				tick(2, 60, fact.AgentStarted{PID: 8, Previous: "killed", LastSeen: dawn.Add(time.Second)}),
 				tick(3, 2, fact.OOMKilled{PID: 7, Command: "whylet", AnonRSS: 300 << 20}),
@@ -56,7 +58,8 @@ func TestOutages(t *testing.T) {
 			"the kernel chose whylet, pid 7, which held 300Mi", "",
 		},
 		{
-			"another's OOM kill", []fact.Fact{
+			"another's OOM kill",
+			[]fact.Fact{
 				tick(1, 0, fact.AgentStarted{PID: 7, Previous: "first"}), tick(2, 2, fact.OOMKilled{PID: 9}),
 				tick(3, 60, fact.AgentStarted{PID: 8, Previous: "killed", LastSeen: dawn.Add(time.Second)}),
 			},
@@ -65,7 +68,8 @@ func TestOutages(t *testing.T) {
 		{"rebooted", []fact.Fact{tick(2, 60, fact.AgentStarted{Previous: "reboot", LastSeen: dawn})}, "rebooted", ""},
 		{"shut down", []fact.Fact{tick(2, 60, fact.AgentStarted{Previous: "clean", LastSeen: dawn})}, "shut down", ""},
 		{
-			"cut off, which is told twice", []fact.Fact{
+			"cut off, which is told twice",
+			[]fact.Fact{
 				tick(1, 20, fact.Lost{Source: "api", Reason: "connection refused", From: dawn}),
 				tick(2, 60, fact.Lost{Source: "api", From: dawn, Until: dawn.Add(time.Minute)}),
 			},

@@ -119,7 +119,7 @@ func probeThrottled(p *probing) *finding {
 	f.chain = p.chain(a, b)
 	f.text = fmt.Sprintf("Container %s was stalled by its own CPU limit%s: %d of %d CPU periods were throttled while %s timed out.",
 		p.run.Container, p.cpuLimit(), stalled, periods, p.what())
-	f.fixes = []Fix{p.h.limitsFix("raise or remove the CPU limit of container " + p.run.Container), p.h.specFix("or raise the probe's timeoutSeconds")}
+	f.fixes = []Fix{p.h.limitsFix("raise or remove the CPU limit of container " + p.run.Container), p.h.specFix("have it do less at once (fewer threads or workers), or raise the probe's timeoutSeconds")}
 	return f
 }
 

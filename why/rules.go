@@ -44,6 +44,7 @@ var plainRules = []Rule{
 	{"scheduler-message", []Cause{SchedulingGate, VolumeUnbound, InsufficientResources, NoMatchingNode}, "the scheduler's own words in the condition PodScheduled", "words that are not known here"},
 	{"node-not-ready", []Cause{NodeLost}, "a node object that is not Ready, or that is gone", "a node that is Ready"},
 	{"selector", []Cause{SelectorMismatch}, "a Service whose selector fits no pod of its namespace", ""},
+	{"nobody-listens", []Cause{ServicePortMismatch}, "pods that are well, into which somebody looked, and none of which listens on the Service's target port", "a pod that listens there; a probe of that port that succeeded since the look"},
 	{"target-port", []Cause{ServicePortMismatch}, "a target port that none of the selected pods declares, while they declare others", ""},
 }
 

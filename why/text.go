@@ -85,6 +85,7 @@ func (s Style) verdict(w *strings.Builder, a *Answer, sym Symptom, v Verdict) {
 	}
 	fmt.Fprintf(w, "  %s\n", s.paint("dim", "cause: "+string(v.Cause)+", "+howKnown(v)))
 	s.chain(w, v.Chain)
+	s.lastWords(w, v.LastWords)
 	s.notes(w, "contributed", v.Contributing)
 	s.notes(w, "ruled out", v.RuledOut)
 	s.fixes(w, v.Fixes)
@@ -129,6 +130,23 @@ func (s Style) chain(w *strings.Builder, chain []Link) {
 	}
 }
 
+// shownWords is how many of the last lines of a log fit beside the rest.
+const shownWords = 4
+
+func (s Style) lastWords(w *strings.Builder, lines []string) {
+	if len(lines) > shownWords && !s.Wide {
+		lines = lines[len(lines)-shownWords:]
+	}
+	for i, line := range lines {
+		title := ""
+		if i == 0 {
+			w.WriteString("\n")
+			title = "last words"
+		}
+		fmt.Fprintf(w, "  %-12s%s\n", title, s.paint("dim", brief(line, 96)))
+	}
+}
+
 func (s Style) notes(w *strings.Builder, title string, notes []Note) {
 	for i, n := range notes {
 		if i == 0 {
@@ -148,6 +166,10 @@ func (s Style) notes(w *strings.Builder, title string, notes []Note) {
 	}
 }
 
+// tags say to people what a fix does: what restarts a container or changes its
+// limits changes something that runs.
+var tags = map[Risk]string{Inspect: "inspect", Safe: "safe", Restarts: "mutating", Limits: "mutating", Destructive: "destructive"}
+
 func (s Style) fixes(w *strings.Builder, fixes []Fix) {
 	var seen []string
 	for _, f := range fixes {
@@ -158,8 +180,14 @@ func (s Style) fixes(w *strings.Builder, fixes []Fix) {
 			w.WriteString("\n")
 		}
 		seen = append(seen, f.Text)
-		tag := "[" + string(f.Risk) + "]"
-		fmt.Fprintf(w, "  %-12s%s %s\n", map[bool]string{true: "do"}[len(seen) == 1], s.paint("dim", tag), f.Text)
+		tag := "[" + tags[f.Risk] + "]"
+		title := map[bool]string{true: "do"}[len(seen) == 1]
+		for i, line := range wrap(f.Text, 96-len(tag)) {
+			if i > 0 {
+				title, tag = "", strings.Repeat(" ", len(tag))
+			}
+			fmt.Fprintf(w, "  %-12s%s %s\n", title, s.paint("dim", tag), line)
+		}
 		if f.Command != "" {
 			fmt.Fprintf(w, "  %-12s  %s\n", "", f.Command)
 		}

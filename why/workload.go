@@ -68,6 +68,9 @@ func ServiceAnswer(service *v1.Service, candidates []v1.Pod, answers []Answer, n
 	if f, ok := portFinding(service, selected); ok {
 		return single(subject, now, NotServing, "its port leads nowhere", f)
 	}
+	if f, ok := nobodyListens(service, selected, answers); ok {
+		return single(subject, now, NotServing, "its port leads nowhere", f)
+	}
 	return Group(subject, -1, answers, now)
 }
 

@@ -45,6 +45,45 @@ func TestService(t *testing.T) {
 	}
 }
 
+// A Service whose target port nobody listens on is not well, whatever is declared.
+func TestServiceNobodyListens(t *testing.T) {
+	pod := v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1", UID: "u1", Labels: map[string]string{"app": "web"}},
+		Spec:       v1.PodSpec{Containers: []v1.Container{{Name: "app"}}},
+	}
+	service := &v1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
+		Spec:       v1.ServiceSpec{Selector: map[string]string{"app": "web"}, Ports: []v1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(9090)}}},
+	}
+	ask := func(addresses ...string) Answer {
+		s := tell(t, web(silentProbe))
+		if len(addresses) > 0 {
+			look := fact.Looked{PID: 100, State: "S", Calm: true}
+			for _, a := range addresses {
+				look.Listeners = append(look.Listeners, fact.Listener{Address: a, PID: 100})
+			}
+			s.in("app", look)
+		}
+		a := ServiceAnswer(service, []v1.Pod{pod}, []Answer{s.ask()}, dawn)
+		check(t, a)
+		return a
+	}
+	for _, c := range []struct {
+		name      string
+		addresses []string
+		cause     Cause
+	}{
+		{"on another port", []string{"0.0.0.0:8080"}, ServicePortMismatch},
+		{"only on loopback", []string{"127.0.0.1:9090"}, ServicePortMismatch},
+		{"there", []string{"[::]:8080", "[::]:9090"}, None},
+		{"nobody looked", nil, None},
+	} {
+		if a := ask(c.addresses...); a.Verdicts[0].Cause != c.cause {
+			t.Errorf("%s: %s", c.name, a.Text(Style{}))
+		}
+	}
+}
+
 func TestGroup(t *testing.T) {
 	bad := tell(t, web(silentProbe))
 	bad.exit("app", fact.Exited{ExitCode: 7, OOMKnown: true})

@@ -1,0 +1,60 @@
+package why
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"whylet.dev/whylet/fact"
+)
+
+// An answer fits one screen, says what each fix does, and ends no terminal's line
+// with what an application wrote.
+func TestTextOfAnswer(t *testing.T) {
+	s := tell(t, web(ready))
+	for range 12 {
+		s.probe("app", 2, status(fact.Readiness, 503, "no \x1b[31mdatabase\x07"))
+		s.in("app", oomOfMain)
+		s.exit("app", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 1, MainOOMKilled: true})
+		s.wait(10 * time.Minute)
+	}
+	a := s.ask()
+	check(t, a)
+	a.Verdicts[0].LastWords = []string{"one", "two", "three", "four", "FATAL: \x1b[2Jout of memory"}
+	text := a.Text(Style{})
+	if n := strings.Count(text, "\n"); n > 45 {
+		t.Errorf("%d lines:\n%s", n, text)
+	}
+	for _, want := range []string{"[inspect]", "[mutating]", "FATAL", "last words  two"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing:\n%s", want, text)
+		}
+	}
+	if strings.ContainsAny(text, "\x1b\x07") {
+		t.Errorf("control characters: %q", text)
+	}
+	for _, line := range strings.Split(text, "\n") {
+		if len([]rune(line)) > 130 {
+			t.Errorf("a line of %d characters: %s", len([]rune(line)), line)
+		}
+	}
+}
+
+// Where a limit was hit, raising it is never all there is to do.
+func TestLimitIsNotTheOnlyFix(t *testing.T) {
+	for name, o := range map[string]fact.OOMKilled{"main": oomOfMain, "child": oomOfChild} {
+		s := tell(t, web(silentProbe))
+		s.in("app", o)
+		s.exit("app", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 1, MainOOMKilled: o.Main})
+		other := 0
+		for _, f := range s.ask().Verdicts[0].Fixes {
+			if f.Risk != Limits && f.Risk != Inspect {
+				other++
+			}
+		}
+		if other == 0 {
+			t.Errorf("%s: %s", name, fmt.Sprint(s.ask().Verdicts[0].Fixes))
+		}
+	}
+}
