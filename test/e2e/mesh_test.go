@@ -24,8 +24,8 @@ import (
 const patience = 3 * time.Minute
 
 // caDue is how long after the test's beginning the mesh's first CA has to be
-// followed by the next one.
-const caDue = 20 * time.Second
+// followed by the next one: late enough for members to have certificates of it.
+const caDue = 45 * time.Second
 
 // meshPods are put into the mesh together; the parts of the test look at them.
 const meshPods = `
@@ -256,10 +256,14 @@ func (s *space) enable(namespace string, more ...string) {
 
 // enable begins with a CA that is about to be old, for the rotation.
 func (m *meshTest) enable(s *space) {
-	born := time.Now().Add(caDue - 365*24*time.Hour*2/3)
-	ca, err := identity.NewCA(nil, born)
+	// Due after two thirds of its life, which begins five minutes before it is made.
+	const life = 365*24*time.Hour + 5*time.Minute
+	ca, err := identity.NewCA(nil, time.Now().Add(caDue-life*2/3+5*time.Minute))
 	if err != nil {
 		s.t.Fatal(err)
+	}
+	if now := time.Now(); ca.Due(now) || !ca.Due(now.Add(2*caDue)) {
+		s.t.Fatal("the CA is not about to be due")
 	}
 	key, err := ca.Key()
 	if err != nil {
