@@ -12,7 +12,7 @@ import (
 var killedRules = []rule[ending]{
 	{
 		name: "killed-from-outside", causes: []Cause{KilledByOther},
-		needs:   "SIGKILL, SIGTERM or the like from the kernel's word or the exit code, no kill by the node, and an oom_kill counter of 0",
+		needs:   "SIGKILL, SIGTERM or the like by the kernel's word, no kill by the node, and an oom_kill counter of 0",
 		against: "an OOM kill in the container, or nobody having looked for one",
 		judge:   killedFromOutside,
 	},
@@ -44,8 +44,7 @@ func killedFromOutside(e ending) *finding {
 	case seen:
 		f.weight = strong
 	case n == 9:
-		f.weight = fair
-		f.text = fmt.Sprintf("Container %s ended%s with exit code 137 (128 + SIGKILL). The node did not end it, and none of its processes was OOM-killed: something else killed it, or it handed on the 137 of a child that was killed.", e.run.Container, e.after())
+		f.text = "something else killed it, or it handed on the 137 of a child that was killed"
 	}
 	return f
 }

@@ -50,6 +50,12 @@ func oomMain(e ending) *finding {
 	}
 	f := e.oom(record)
 	f.weight = certain
+	if record == nil {
+		f.weight = fair
+		if e.limit() == 0 || e.h.Object.Spec.Resources != nil {
+			f.weight, f.text = weak, "the main process was OOM-killed; whose limit it was only the kernel's record tells"
+		}
+	}
 	return f
 }
 

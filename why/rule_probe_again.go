@@ -94,7 +94,9 @@ func probeAnswersAfterTimeout(p *probing) *finding {
 		p.h.inspect("see what that would have changed", p.h.why(fmt.Sprintf("--what-if %sProbe.timeoutSeconds=%d", kindWord(p.kind), seconds(b.Took)+1))),
 	}
 	slow, quick := p.slowSuccesses()
-	switch {
+	switch first, _ := p.around(); {
+	case first == nil && p.cpuLimit() != "":
+		f.weight, f.text = weak, "it answers late; whether its CPU limit stalled it was not looked at"
 	case b.Took <= p.timeout():
 		f.weight = weak
 		f.text = "asked once more it answered in time"
@@ -118,15 +120,18 @@ func probeNeverAnswers(p *probing) *finding {
 	}
 	b := of[fact.AskedAgain](at)
 	f := &finding{cause: AppHang, weight: strong, chain: p.chain(at)}
+	seen, look, ok := p.look()
+	if !ok {
+		f.weight, f.text = weak, "no answer came, not even to a patient request"
+		return f // it may be busy, or stopped
+	}
+	if share(look) >= busyShare {
+		return nil
+	}
+	f.chain = append(f.chain, link(seen))
 	idle := ""
-	if seen, look, ok := p.look(); ok {
-		if share(look) >= busyShare {
-			return nil
-		}
-		f.chain = append(f.chain, link(seen))
-		if look.Over > 0 {
-			idle = ", and its main process " + idleWords(look)
-		}
+	if look.Over > 0 {
+		idle = ", and its main process " + idleWords(look)
 	}
 	f.text = fmt.Sprintf("Container %s hangs: it takes the connection of %s and answers nothing, not even within %s%s.", p.run.Container, p.what(), span(b.Patience), idle)
 	f.fixes = append([]Fix{p.h.inspect("see what its threads wait for", p.h.exec(p.run.Container, "cat /proc/1/wchan /proc/1/status"))}, p.h.logsFix(p.run)...)

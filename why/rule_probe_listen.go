@@ -77,6 +77,8 @@ func probeListenerGone(p *probing) *finding {
 		return f
 	}
 	switch {
+	case !known && !p.fewerProcesses(look):
+		f.weight = weak // a worker that ended looks the same
 	case known:
 		f.cause, f.weight = ChildProcessEnded, strong
 		f.text = fmt.Sprintf("The process that served port %d of container %s ended (%s, pid %d); the main process lives on without it.", p.port(), p.run.Container, brief(who.Command, 30), who.PID)

@@ -38,6 +38,7 @@ func (q question) run(t *testing.T) {
 	}
 	a := s.ask()
 	check(t, a)
+	s.laws(a)
 	v := a.Verdicts[0]
 	if a.Symptoms[0].Kind != q.symptom || v.Cause != q.cause || q.certainty != "" && v.Certainty != q.certainty {
 		t.Fatalf("%s: %s (%s), want %s: %s (%s)\n%s", a.Symptoms[0].Kind, v.Cause, v.Certainty, q.symptom, q.cause, q.certainty, a.Text(Style{Wide: true}))

@@ -1,0 +1,79 @@
+package why
+
+import (
+	"slices"
+
+	"whylet.dev/whylet/fact"
+)
+
+// laws holds an answer to what must be true of it beside the facts that it was
+// made from: its chains are made of facts of this pod, none of them later than the
+// question, and with less evidence it knows less, and nothing else.
+func (s *tale) laws(a Answer) {
+	s.t.Helper()
+	h := NewHistory(s.key, s.facts, s.node, s.near)
+	for _, v := range a.Verdicts {
+		for _, l := range v.Chain {
+			f, ok := h.Fact(l.Fact)
+			if !ok && !slices.ContainsFunc(append(s.node, h.Kin...), func(f fact.Fact) bool { return f.ID == l.Fact }) {
+				s.t.Errorf("%s rests on fact %d, which is not there", v.Cause, l.Fact)
+			}
+			if ok && (f.Pod != s.key || f.Seen.After(a.AsOf)) {
+				s.t.Errorf("%s rests on fact %d of %s at %s", v.Cause, l.Fact, f.Pod, f.Seen)
+			}
+		}
+	}
+	for _, kind := range evidenceKinds {
+		less := without(s.facts, kind)
+		if len(less) == len(s.facts) {
+			continue
+		}
+		b := Explain(NewHistory(s.key, less, s.node, s.near), Options{Now: s.now})
+		check(s.t, b)
+		for i, v := range b.Verdicts {
+			j := slices.IndexFunc(a.Symptoms, func(o Symptom) bool { return o.Kind == b.Symptoms[i].Kind && o.Container == b.Symptoms[i].Container })
+			if j < 0 || v.Cause == CauseUnknown || v.Cause == a.Verdicts[j].Cause || a.Verdicts[j].Cause == CauseUnknown || slices.Contains(lesser[kind], [2]Cause{a.Verdicts[j].Cause, v.Cause}) {
+				continue
+			}
+			s.t.Errorf("without %s it is %s (%s) in place of %s", kind, v.Cause, v.Rule, a.Verdicts[j].Cause)
+		}
+	}
+}
+
+// evidenceKinds are looks that may be missing: the source was not there, or the
+// journal dropped them.
+var evidenceKinds = []fact.Kind{"Looked", "Sampled", "AskedAgain", "ProcessEnded", "Signalled", "OOMKilled"}
+
+// without drops all facts of a kind. Who does not hear how processes end does not
+// hear it of the main process either.
+func without(facts []fact.Fact, kind fact.Kind) []fact.Fact {
+	var less []fact.Fact
+	for _, f := range facts {
+		if b, ok := f.Body.(fact.Exited); ok && kind == (fact.ProcessEnded{}).Kind() {
+			b.StatusKnown, b.Signal = false, 0
+			f.Body = b
+		}
+		if f.Body.Kind() != kind {
+			less = append(less, f)
+		}
+	}
+	return less
+}
+
+// lesser are the cases in which less evidence does give another cause, because what
+// is left is true as well, only further from the root: an application that says no
+// says so, whatever made it; a process that ended ended.
+var lesser = map[fact.Kind][][2]Cause{
+	"Looked": {
+		{ProbeWrongPort, MeshSidecarAnswered},
+		{AppNotListening, MeshSidecarAnswered},
+		{AppListensElse, MeshSidecarAnswered},
+		{AppNotListening, AppUnhealthy}, // of a proxy in its place: only a look tells whose answer it is
+	},
+	"Sampled": {{ProcessLimit, AppExitError}, {CPUThrottled, AppOverloaded}},
+	"Signalled": {
+		{KilledByOther, AppExitSuccess}, {KilledByOther, AppExitError}, {KilledByOther, ChildProcessEnded}, {AppCrashSignal, KilledByOther},
+	},
+	"ProcessEnded": {{KilledByOther, ChildProcessEnded}},
+	"OOMKilled":    {{MemoryBackedVolume, MemoryLimit}, {MemoryLimitChild, AppUnhealthy}, {MemoryLimitChild, AppHang}},
+}
