@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -35,15 +36,27 @@ func (n node) Pod(uid types.UID) (fact.Pod, bool) {
 	return fact.Pod{}, false
 }
 
-const memoryRoot = "/sys/fs/cgroup/memory"
+const (
+	memoryRoot  = "/sys/fs/cgroup/memory"
+	unifiedRoot = "/sys/fs/cgroup"
+)
+
+// version2 says whether the memory controller is one of cgroup v2.
+func version2() bool {
+	controllers, err := os.ReadFile(filepath.Join(unifiedRoot, "cgroup.controllers"))
+	return err == nil && strings.Contains(string(controllers), "memory")
+}
 
 // limited makes the cgroup of a container with a memory limit of its own.
 func limited(t *testing.T, uid, id string, bytes int) (dir string) {
 	t.Helper()
-	if _, err := os.Stat(filepath.Join(memoryRoot, "memory.limit_in_bytes")); err != nil {
-		t.Skipf("no memory controller of cgroup v1: %v", err)
+	root, limit := memoryRoot, "memory.limit_in_bytes"
+	if version2() {
+		root, limit = unifiedRoot, "memory.max"
+	} else if _, err := os.Stat(filepath.Join(memoryRoot, limit)); err != nil {
+		t.Skipf("no memory controller: %v", err)
 	}
-	top := filepath.Join(memoryRoot, fmt.Sprintf("whylet-evidence-%d-%d", os.Getpid(), time.Now().UnixNano()))
+	top := filepath.Join(root, fmt.Sprintf("whylet-evidence-%d-%d", os.Getpid(), time.Now().UnixNano()))
 	dir = filepath.Join(top, "kubepods", "burstable", "pod"+uid, id)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Skipf("cannot make a cgroup: %v", err)
@@ -55,10 +68,26 @@ func limited(t *testing.T, uid, id string, bytes int) (dir string) {
 			}
 		}
 	})
-	if err := os.WriteFile(filepath.Join(dir, "memory.limit_in_bytes"), []byte(fmt.Sprint(bytes)), 0o600); err != nil {
+	if version2() {
+		var above []string
+		for d := filepath.Dir(dir); strings.HasPrefix(d, root); d = filepath.Dir(d) {
+			above = append(above, d)
+		}
+		for _, d := range slices.Backward(above) {
+			if err := os.WriteFile(filepath.Join(d, "cgroup.subtree_control"), []byte("+memory"), 0); err != nil {
+				t.Skipf("the controllers are the init system's to hand out: %v", err)
+			}
+		}
+	}
+	write(t, filepath.Join(dir, limit), fmt.Sprint(bytes))
+	return dir
+}
+
+func write(t *testing.T, path, value string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(value), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return dir
 }
 
 // follow runs a Kernel and hands on the facts about a pod.
@@ -239,5 +268,41 @@ func TestLogCannotBeRead(t *testing.T) {
 	err := Kernel{Path: "/nonexistent"}.Run(t.Context(), nil)
 	if err == nil || !strings.Contains(err.Error(), "kernel's log") {
 		t.Error(err)
+	}
+}
+
+// TestRealGroupOOM has the kernel kill a whole container for one process of it
+// (memory.oom.group, which containerd sets where it is asked to). Only cgroup v2
+// can; it runs in make test-cgroup2.
+func TestRealGroupOOM(t *testing.T) {
+	if !version2() {
+		t.Skip("needs cgroup v2")
+	}
+	uid := fmt.Sprintf("5eed9999-0000-4000-8000-%012d", os.Getpid())
+	id := strings.Repeat(fmt.Sprintf("%07xf", os.Getpid()), 8)
+	dir := limited(t, uid, id, 8<<20)
+	write(t, filepath.Join(dir, "memory.oom.group"), "1")
+	pod := fact.Pod{Namespace: "shop", Name: "web", UID: types.UID(uid)}
+	known := node{id: {Pod: pod, Name: "app"}}
+	facts := follow(t, Kernel{Containers: known}, pod.UID)
+	cmd := exec.Command("/bin/sh", "-c", `echo $$ > "$0"; dd if=/dev/zero of=/dev/null bs=100M count=1; exit 0`, filepath.Join(dir, "cgroup.procs"))
+	if err := cmd.Run(); err == nil {
+		t.Fatal("the shell lived on, though its group was to be killed")
+	}
+	victims, group := map[int]bool{}, 0
+	for len(victims) < 2 {
+		select {
+		case f := <-facts:
+			k, _ := f.Body.(fact.OOMKilled)
+			victims[k.PID] = true
+			if k.Group {
+				group++
+			}
+		case <-time.After(2 * time.Minute):
+			t.Fatalf("told of %v", victims)
+		}
+	}
+	if !victims[cmd.Process.Pid] || group == 0 {
+		t.Errorf("victims are %v, %d of them by group; the main process is %d", victims, group, cmd.Process.Pid)
 	}
 }

@@ -1,0 +1,99 @@
+package node
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"whylet.dev/whylet/evidence"
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/health"
+)
+
+// newTestProcesses has a loop with one running container, and no source.
+func newTestProcesses(t *testing.T) (*processes, *loop) {
+	t.Helper()
+	l := newLoop(&ledger{}, &ledger{}, health.Policy{}, clock{}, slog.New(slog.DiscardHandler))
+	l.pods[testPod.UID] = newPod(keyOf(testPod), health.Policy{})
+	l.pods[testPod.UID].Containers["c"] = container{ID: "containerd://abc", PID: 10, Running: true, Attempt: 2}
+	p := &processes{loop: l, log: l.log, told: map[string]*telling{}, byKernel: map[int]time.Time{}}
+	return p, l
+}
+
+func told(t *testing.T, l *loop) (fact.Fact, bool) {
+	t.Helper()
+	select {
+	case f := <-l.facts:
+		return f, true
+	default:
+		return fact.Fact{}, false
+	}
+}
+
+func TestEndsOfChildrenAreBounded(t *testing.T) {
+	p, l := newTestProcesses(t)
+	end := evidence.EndedProcess{Container: "abc", ProcessEnded: fact.ProcessEnded{PID: 11, ExitCode: 7, Command: "worker"}}
+	for range tellAMinute + 5 {
+		p.tellEnd(end)
+	}
+	count := 0
+	for f, ok := told(t, l); ok; f, ok = told(t, l) {
+		count++
+		if f.Pod != keyOf(testPod) || f.Container != "c" || f.Attempt != 2 {
+			t.Errorf("told of %+v %s#%d", f.Pod, f.Container, f.Attempt)
+		}
+	}
+	if count != tellAMinute {
+		t.Errorf("told %d times, want %d", count, tellAMinute)
+	}
+	p.told["abc"].minute = time.Now().Add(-2 * time.Minute)
+	p.tellEnd(end)
+	if f, ok := told(t, l); !ok || f.Body.(fact.ProcessEnded).Alike != 5 {
+		t.Errorf("a minute later told %+v", f.Body)
+	}
+	l.pods[testPod.UID].Containers["c"] = container{ID: "containerd://abc", PID: 10, Running: false}
+	p.tellEnd(end)
+	if f, ok := told(t, l); ok {
+		t.Errorf("the container ended, and its child's end is told: %+v", f)
+	}
+}
+
+func TestSenders(t *testing.T) {
+	kill := evidence.Signal{Number: 9, PID: 10, Sender: 77, SenderCommand: "bash"}
+	runc := kill
+	runc.SenderCommand = "runc"
+	child := kill
+	child.PID = 11
+	tests := map[string]struct {
+		signal     evidence.Signal
+		sender     string
+		own, alive bool
+		ordered    bool
+		want       fact.SignalOrigin
+		silent     bool
+	}{
+		"from the host":                         {signal: kill, alive: true, want: fact.FromHost},
+		"from one that is gone":                 {signal: kill, want: ""},
+		"from the container itself":             {signal: kill, sender: "abc", alive: true, want: fact.FromContainer},
+		"the container's own child":             {signal: child, sender: "abc", alive: true, silent: true},
+		"the node's agent":                      {signal: kill, own: true, alive: true, silent: true},
+		"the runtime, as the node ordered":      {signal: runc, ordered: true, silent: true},
+		"the runtime, on somebody else's order": {signal: runc, want: fact.FromHost},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			p, l := newTestProcesses(t)
+			if test.ordered {
+				l.pods[testPod.UID].Containers["c"] = container{ID: "containerd://abc", PID: 10, Running: true, Kill: 5}
+			}
+			p.tellSignal(test.signal, time.Now(), "abc", false, test.sender, test.own, test.alive)
+			f, ok := told(t, l)
+			if ok == test.silent {
+				t.Fatalf("told: %v (%+v)", ok, f.Body)
+			}
+			if b, _ := f.Body.(fact.Signalled); ok && (b.Origin != test.want || b.Main != (test.signal.PID == 10)) {
+				t.Errorf("told %+v, want origin %q", b, test.want)
+			}
+		})
+	}
+}
