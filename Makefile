@@ -128,7 +128,7 @@ test-unit: deps libexec ## Run the tests that need no built node (as root also t
 
 .PHONY: test-laws
 test-laws: ## Check the laws of pod health over a million random steps, always the same (a minute)
-	@$(GO) test ./health -count=1 -v -run '^TestLaws$$' -rapid.checks=16000
+	@$(GO) test ./health -count=1 -v -timeout 40m -run '^TestLaws$$' -rapid.checks=16000
 
 # Not part of `make test`: what it finds is worth mending, and has nothing to do
 # with the change that it is found by.

@@ -677,3 +677,16 @@ func TestOOMKillBeforeTheWordOfTheStart(t *testing.T) {
 		t.Errorf("%+v", end)
 	}
 }
+
+// A creation that is told again says nothing, also when the container's postStart
+// hook has failed and it waits for its end.
+func TestLateCreation(t *testing.T) {
+	w := newWorld(t, Policy{})
+	w.hooks["app"], w.stubborn = []string{"exit status 1"}, 1
+	w.meet(podOf(v1.RestartPolicyAlways, v1.Container{Name: "app", Lifecycle: &v1.Lifecycle{PostStart: &v1.LifecycleHandler{}}}))
+	before := mustJSON(w.state)
+	w.feed("app", 0, fact.Created{ContainerID: w.runs["app"].id})
+	if after := mustJSON(w.state); string(before) != string(after) {
+		t.Errorf("it changed the state:\n%s\n%s", before, after)
+	}
+}

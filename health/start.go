@@ -82,7 +82,7 @@ func (t *turn) underWay(c *container) bool {
 }
 
 func (t *turn) created(c *container, b fact.Created) news {
-	if !t.underWay(c) || c.Hooking {
+	if !t.underWay(c) || b.ContainerID == c.Run.ID {
 		return nothing
 	}
 	c.Made = b.ContainerID
