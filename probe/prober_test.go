@@ -46,6 +46,26 @@ func getOf(port int, change ...func(*v1.HTTPGetAction)) Target {
 	}
 }
 
+// A port name that nobody declares can never work: the first attempt says so.
+// The message stays kubelet's.
+func TestUnknownPortName(t *testing.T) {
+	p := newTestProber(t)
+	for _, tt := range []struct {
+		ports []v1.ContainerPort
+		want  string
+	}{
+		{nil, `the probe can never work: the container declares no port named "web" (it declares no port with a name)`},
+		{[]v1.ContainerPort{{Name: "http", ContainerPort: 80}, {ContainerPort: 81}, {Name: "admin", ContainerPort: 82}}, `the probe can never work: the container declares no port named "web" (it declares http, admin)`},
+	} {
+		target := getOf(0, func(get *v1.HTTPGetAction) { get.Port = intstr.FromString("web") })
+		target.Container = &v1.Container{Ports: tt.ports}
+		got := p.Attempt(context.Background(), target)
+		if got.Verdict != fact.Unknown || got.Message != `strconv.Atoi: parsing "web": invalid syntax` || got.Evidence == nil || got.Evidence.Error != tt.want {
+			t.Errorf("%+v %+v", got, got.Evidence)
+		}
+	}
+}
+
 func TestEvidence(t *testing.T) {
 	p := newTestProber(t)
 	slow := make(chan struct{})

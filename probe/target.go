@@ -183,13 +183,39 @@ func resolvePort(port intstr.IntOrString, c *v1.Container) (int, error) {
 		if found {
 			n = named
 		} else if _, err := strconv.Atoi(port.StrVal); err != nil {
-			return 0, err
+			return 0, &unknownPort{port.StrVal, c, err}
 		}
 	}
 	if n <= 0 || n >= 65536 {
 		return 0, fmt.Errorf("invalid port number: %v", n)
 	}
 	return n, nil
+}
+
+// unknownPort is a port name that the container does not declare. Its words are
+// kubelet's, which speak of a number that could not be read; plain says it.
+type unknownPort struct {
+	name      string
+	container *v1.Container
+	error
+}
+
+func (e *unknownPort) Unwrap() error { return e.error }
+
+func (e *unknownPort) plain() string {
+	var names []string
+	if e.container != nil {
+		for _, p := range e.container.Ports {
+			if p.Name != "" {
+				names = append(names, p.Name)
+			}
+		}
+	}
+	declared := "it declares no port with a name"
+	if len(names) > 0 {
+		declared = "it declares " + strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("the probe can never work: the container declares no port named %q (%s)", e.name, declared)
 }
 
 func portByName(name string, c *v1.Container) (int, bool) {

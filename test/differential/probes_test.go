@@ -22,6 +22,12 @@ var probeScenarios = []scenario{
 	neverReady("probe-ready-tcp-refused", nginx(`readinessProbe: {tcpSocket: {port: 81}, initialDelaySeconds: 2, periodSeconds: 1}`)),
 	neverReady("probe-ready-grpc-to-http", nginx(`readinessProbe: {grpc: {port: 80}, initialDelaySeconds: 2, periodSeconds: 1}`)),
 	neverReady("probe-ready-grpc-refused", nginx(`readinessProbe: {grpc: {port: 81, service: s}, initialDelaySeconds: 2, periodSeconds: 1}`)),
+	{name: "probe-ready-grpc", spec: grpcHealth(nil, `readinessProbe: {grpc: {port: 50051}, initialDelaySeconds: 2, periodSeconds: 1}`), until: ready},
+	{name: "probe-ready-grpc-service", spec: grpcHealth([]string{"web=SERVING"}, `readinessProbe: {grpc: {port: 50051, service: web}, initialDelaySeconds: 2, periodSeconds: 1}`), until: ready},
+	neverReady("probe-ready-grpc-not-serving", grpcHealth([]string{"web=NOT_SERVING"}, `readinessProbe: {grpc: {port: 50051, service: web}, initialDelaySeconds: 2, periodSeconds: 1}`)),
+	neverReady("probe-ready-grpc-unknown-service", grpcHealth(nil, `readinessProbe: {grpc: {port: 50051, service: nobody}, initialDelaySeconds: 2, periodSeconds: 1}`)),
+	neverReady("probe-ready-grpc-status-unknown", grpcHealth([]string{"web=UNKNOWN"}, `readinessProbe: {grpc: {port: 50051, service: web}, initialDelaySeconds: 2, periodSeconds: 1}`)),
+	neverReady("probe-ready-http-to-grpc", grpcHealth(nil, `readinessProbe: {httpGet: {path: /, port: 50051}, initialDelaySeconds: 2, periodSeconds: 1}`)),
 	neverReady("probe-ready-unknown-port", nginx(`readinessProbe: {httpGet: {path: /, port: nobody}, initialDelaySeconds: 2, periodSeconds: 1}`)),
 
 	// Readiness that goes and comes back.
@@ -41,6 +47,7 @@ var probeScenarios = []scenario{
 	killedAlive("probe-live-http", nginx(`livenessProbe: {httpGet: {path: /missing, port: 80}, initialDelaySeconds: 2, periodSeconds: 1, failureThreshold: 2}`)),
 	killedAlive("probe-live-tcp", nginx(`livenessProbe: {tcpSocket: {port: 81}, initialDelaySeconds: 2, periodSeconds: 1, failureThreshold: 2}`)),
 	killedAlive("probe-live-grpc", nginx(`livenessProbe: {grpc: {port: 81}, initialDelaySeconds: 2, periodSeconds: 1, failureThreshold: 2}`)),
+	killedAlive("probe-live-grpc-not-serving", grpcHealth([]string{"=NOT_SERVING"}, `livenessProbe: {grpc: {port: 50051}, initialDelaySeconds: 2, periodSeconds: 1, failureThreshold: 2}`)),
 	killedAlive("probe-live-timeout", pod("Always", "nc -ll -p 80 -e sleep 1000 & "+idles, `livenessProbe: {httpGet: {path: /, port: 80}, initialDelaySeconds: 2, periodSeconds: 1, failureThreshold: 1}`)),
 	killedAlive("probe-live-at-1", pod("Always", idles, `livenessProbe: {`+failing("4|5|6|7|8|9|1?")+`, failureThreshold: 1}`)),
 	killedAlive("probe-live-at-3", pod("Always", idles, `livenessProbe: {`+failing("2|3|5|6|7|8|9")+`, failureThreshold: 3}`)),

@@ -21,6 +21,15 @@ func nginx(lines string) string {
 	return "containers:\n- name: c\n  image: nginx:1\n  ports: [{name: web, containerPort: 80}]\n" + indent(lines)
 }
 
+// grpcHealth is a server of grpc.health.v1 with these services (NAME=STATUS).
+func grpcHealth(services []string, lines string) string {
+	args := ""
+	for _, service := range services {
+		args += fmt.Sprintf("%q, %q, ", "-service", service)
+	}
+	return "containers:\n- name: c\n  image: grpchealth:1\n  args: [" + args + "]\n" + indent(lines)
+}
+
 func indent(lines string) string {
 	var text strings.Builder
 	for line := range strings.Lines(lines) {

@@ -3,9 +3,11 @@ package main
 import (
 	"archive/tar"
 	"context"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"syscall"
@@ -34,6 +36,9 @@ func (r recipe) build(ctx context.Context, cache, file string) error {
 	if err := busybox(ctx, root); err != nil {
 		return err
 	}
+	if err := compile(ctx, root, r.program); err != nil {
+		return err
+	}
 	if err := r.write(root); err != nil {
 		return err
 	}
@@ -49,6 +54,20 @@ func (r recipe) build(ctx context.Context, cache, file string) error {
 		return err
 	}
 	return os.Rename(file+".part", file)
+}
+
+// compile builds a main package, if there is one, as a static program.
+func compile(ctx context.Context, root, program string) error {
+	if program == "" {
+		return nil
+	}
+	target := filepath.Join(root, "usr/bin", filepath.Base(program))
+	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o", target, program)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("building %s: %w\n%s", program, err, out)
+	}
+	return nil
 }
 
 func (r recipe) image(root string) (v1.Image, error) {

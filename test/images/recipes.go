@@ -12,6 +12,8 @@ type recipe struct {
 	name, tag string
 	// packages are Debian packages, taken with the libraries they depend on.
 	packages []string
+	// program is a main package of this module, built without cgo to /usr/bin.
+	program string
 	// files are written on top: path → content. A path that ends in "/" is a folder.
 	files  map[string]string
 	config v1.Config
@@ -71,6 +73,12 @@ var recipes = []recipe{
 			Env: []string{path}, Entrypoint: []string{"/usr/sbin/nginx"}, StopSignal: "SIGQUIT",
 			ExposedPorts: map[string]struct{}{"80/tcp": {}},
 		},
+	},
+	{
+		// A server of grpc.health.v1.
+		name: "grpchealth", tag: "grpchealth:1",
+		packages: []string{"busybox-static"}, program: "whylet.dev/whylet/test/images/grpchealth",
+		config: v1.Config{Env: []string{path}, Entrypoint: []string{"/usr/bin/grpchealth"}},
 	},
 	{
 		// Apache with HTTP/2 in plain text on 8082, stopped by SIGWINCH as its official
