@@ -3,9 +3,11 @@ package command
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
+	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	applycore "k8s.io/client-go/applyconfigurations/core/v1"
@@ -143,9 +145,10 @@ func isUp(ctx context.Context, client kubernetes.Interface) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("look for the mesh's control plane: %w", err)
 	}
+	left := slices.DeleteFunc(pods.Items, func(p v1.Pod) bool { return p.Status.Phase == v1.PodFailed || p.Status.Phase == v1.PodSucceeded })
 	s := d.Status
 	return s.ObservedGeneration >= d.Generation && s.Replicas > 0 && s.UpdatedReplicas == s.Replicas && s.ReadyReplicas == s.Replicas &&
-		len(pods.Items) == int(s.Replicas), nil
+		len(left) == int(s.Replicas), nil
 }
 
 func isRegistered(ctx context.Context, client kubernetes.Interface) (bool, error) {
