@@ -1,0 +1,157 @@
+package why
+
+import (
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
+)
+
+// Pods as people tell of them, that no scenario was made for.
+func TestUnheardOf(t *testing.T) {
+	calm := fact.Looked{PID: 100, State: "S", Processes: 4, Over: 250 * time.Millisecond, Listeners: []fact.Listener{{Address: "[::]:8080", PID: 100, Command: "apache2"}}}
+	look := func(change func(*fact.Looked)) fact.Looked {
+		l := calm
+		l.Listeners = append([]fact.Listener(nil), calm.Listeners...)
+		change(&l)
+		return l
+	}
+	worked := func(s *tale) { s.probe("app", 5, good(fact.Liveness, 2*time.Millisecond)) }
+	readiness := func(c *v1.Container) { c.LivenessProbe, c.ReadinessProbe = nil, httpProbe(8080) }
+	startup := func(c *v1.Container) { c.StartupProbe = httpProbe(8080) }
+	for _, q := range []question{
+		{name: "a JVM that ran out of its own heap exits 3, no kernel involved", pod: web(silentProbe), cause: AppExitError, says: "OutOfMemoryError", tale: func(s *tale) {
+			s.wait(time.Hour)
+			s.exit("app", fact.Exited{ExitCode: 3, OOMKnown: true, StatusKnown: true, Message: "java.lang.OutOfMemoryError: Java heap space"})
+		}},
+		{name: "a JVM that may start no more threads", pod: web(silentProbe), cause: ProcessLimit, tale: func(s *tale) {
+			s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true, Message: "java.lang.OutOfMemoryError: unable to create native thread: possibly out of memory or process/resource limits reached"})
+		}},
+		{name: "an abort of an assertion", pod: web(silentProbe), cause: AppCrashSignal, says: "SIGABRT", tale: func(s *tale) {
+			s.exit("app", fact.Exited{ExitCode: 134, Signal: 6, StatusKnown: true, OOMKnown: true})
+		}},
+		{name: "SIGBUS of a mapped file", pod: web(silentProbe), cause: AppCrashSignal, tale: func(s *tale) {
+			s.exit("app", fact.Exited{ExitCode: 135, Signal: 7, StatusKnown: true, OOMKnown: true})
+		}},
+		{name: "seccomp killed it", pod: web(silentProbe), cause: AppCrashSignal, says: "SIGSYS", tale: func(s *tale) {
+			s.exit("app", fact.Exited{ExitCode: 159, Signal: 31, StatusKnown: true, OOMKnown: true})
+		}},
+		{name: "a database that lost its quorum answers 500 after hours", pod: web(), cause: AppUnhealthy, says: "no quorum", tale: func(s *tale) {
+			s.probe("app", 100, good(fact.Liveness, time.Millisecond))
+			s.probe("app", 3, status(fact.Liveness, 500, "no quorum"))
+		}},
+		{name: "a worker pool that is exhausted: the queue fills", pod: web(), cause: AppHang, tale: func(s *tale) {
+			worked(s)
+			s.probe("app", 1, noAnswer(fact.Liveness))
+			s.in("app", look(func(l *fact.Looked) { l.Listeners[0].Backlog = 129 }))
+			s.probe("app", 2, noAnswer(fact.Liveness))
+		}},
+		{name: "garbage collection: it is busy", pod: web(), cause: AppOverloaded, tale: func(s *tale) {
+			worked(s)
+			s.probe("app", 1, noAnswer(fact.Liveness))
+			s.in("app", look(func(l *fact.Looked) { l.CPUUsed = 240 * time.Millisecond }))
+			s.probe("app", 2, noAnswer(fact.Liveness))
+		}},
+		{name: "an NFS server is away: state D", pod: web(), cause: AppHang, says: "disk", tale: func(s *tale) {
+			worked(s)
+			s.probe("app", 1, noAnswer(fact.Liveness))
+			s.in("app", look(func(l *fact.Looked) { l.State = "D" }))
+			s.probe("app", 2, noAnswer(fact.Liveness))
+		}},
+		{name: "a debugger holds it", pod: web(), cause: ProcessStopped, tale: func(s *tale) {
+			worked(s)
+			s.probe("app", 1, noAnswer(fact.Liveness))
+			s.in("app", look(func(l *fact.Looked) { l.State = "t" }))
+			s.probe("app", 2, noAnswer(fact.Liveness))
+		}},
+		{name: "a database migration at start", pod: web(startup), cause: AppSlowStart, tale: func(s *tale) {
+			s.probe("app", 1, connectionRefused(fact.Startup))
+			s.in("app", look(func(l *fact.Looked) { l.Listeners, l.CPUUsed = nil, 230*time.Millisecond }))
+			s.probe("app", 2, connectionRefused(fact.Startup))
+		}},
+		{name: "it waits for its database before it listens", pod: web(startup), cause: AppNotListening, tale: func(s *tale) {
+			s.probe("app", 1, connectionRefused(fact.Startup))
+			s.in("app", look(func(l *fact.Looked) { l.Listeners = nil }))
+			s.probe("app", 2, connectionRefused(fact.Startup))
+		}},
+		{name: "a development server on loopback", pod: web(), cause: AppListensElse, says: "loopback", tale: func(s *tale) {
+			s.probe("app", 1, connectionRefused(fact.Liveness))
+			s.in("app", look(func(l *fact.Looked) { l.Listeners[0].Address = "[::1]:8080" }))
+			s.probe("app", 2, connectionRefused(fact.Liveness))
+		}},
+		{name: "the metrics port in place of the application's", pod: web(), cause: ProbeWrongPort, says: "9102", tale: func(s *tale) {
+			s.probe("app", 1, connectionRefused(fact.Liveness))
+			s.in("app", look(func(l *fact.Looked) { l.Listeners[0].Address = "0.0.0.0:9102" }))
+			s.probe("app", 2, connectionRefused(fact.Liveness))
+		}},
+		{name: "authentication before the health page", pod: web(), cause: AppUnhealthy, says: "401", tale: func(s *tale) { s.probe("app", 3, status(fact.Liveness, 401, "")) }},
+		{name: "405: HEAD only", pod: web(), cause: ProbeWrongPath, tale: func(s *tale) { s.probe("app", 3, status(fact.Liveness, 405, "")) }},
+		{name: "429: its own rate limit counts probes", pod: web(), cause: AppUnhealthy, says: "429", tale: func(s *tale) { worked(s); s.probe("app", 3, status(fact.Liveness, 429, "slow down")) }},
+		{name: "nginx for TLS, asked in plain HTTP", pod: web(), cause: ProbeWrongScheme, tale: func(s *tale) {
+			s.probe("app", 3, status(fact.Liveness, 400, "<center>The plain HTTP request was sent to HTTPS port</center>"))
+		}},
+		{name: "an exec probe whose tool is not in the image", pod: web(), cause: ProbeCommandFailed, tale: func(s *tale) {
+			n := 127
+			s.probe("app", 3, attempt(fact.Liveness, fact.Evidence{Handler: "exec", Target: "curl -f localhost", ExitCode: &n, Output: "sh: curl: not found"}))
+		}},
+		{name: "apache2: workers OOM-killed under load, then timeouts", pod: web(), cause: MemoryLimitChild, tale: func(s *tale) {
+			worked(s)
+			for range 4 {
+				s.in("app", oomOfChild)
+			}
+			s.probe("app", 1, noAnswer(fact.Liveness))
+			s.in("app", calm)
+			s.probe("app", 2, noAnswer(fact.Liveness))
+		}},
+		{name: "a full volume makes the health page fail", pod: web(), cause: DiskFull, tale: func(s *tale) {
+			worked(s)
+			s.probe("app", 3, status(fact.Liveness, 500, "write /var/lib/app/lock: no space left on device"))
+		}},
+		{name: "docker stop by an operator", pod: web(silentProbe), cause: KilledByOther, says: "runtime", tale: func(s *tale) {
+			s.in("app", fact.Signalled{Signal: 15, PID: 100, Main: true, Origin: fact.FromNode, SenderPID: 3})
+			s.exit("app", fact.Exited{ExitCode: 143, Signal: 15, StatusKnown: true, OOMKnown: true})
+		}},
+		{name: "earlyoom on the node", pod: web(silentProbe), cause: KilledByOther, says: "earlyoom", tale: func(s *tale) {
+			s.in("app", fact.Signalled{Signal: 15, PID: 100, Main: true, Origin: fact.FromHost, SenderPID: 812, SenderCommand: "earlyoom"})
+			s.exit("app", fact.Exited{ExitCode: 0, StatusKnown: true, OOMKnown: true})
+		}},
+		{name: "a supervisor whose only child failed", pod: web(silentProbe), cause: AppExitError, says: "exit code 4", tale: func(s *tale) {
+			s.in("app", fact.ProcessEnded{PID: 117, Parent: 100, Command: "worker", ExitCode: 4})
+			s.exit("app", fact.Exited{ExitCode: 4, StatusKnown: true, OOMKnown: true})
+		}},
+		{name: "a readiness probe that is too slow for its timeout", pod: web(readiness), symptom: NotReady, cause: ProbeTimeoutTooShort, tale: func(s *tale) {
+			s.probe("app", 6, good(fact.Readiness, 900*time.Millisecond))
+			s.probe("app", 4, noAnswer(fact.Readiness))
+		}},
+		{name: "ready and then 503 while it drains", pod: web(readiness), symptom: NotReady, cause: AppUnhealthy, says: "draining", tale: func(s *tale) {
+			s.probe("app", 5, good(fact.Readiness, time.Millisecond))
+			s.probe("app", 4, status(fact.Readiness, 503, "draining"))
+		}},
+		{name: "a firewall of the node drops packets", pod: web(), cause: NetworkBlocked, tale: func(s *tale) {
+			worked(s)
+			s.probe("app", 1, attempt(fact.Liveness, fact.Evidence{Timeout: true}))
+			s.in("app", calm)
+			s.probe("app", 2, attempt(fact.Liveness, fact.Evidence{Timeout: true}))
+		}},
+		{name: "it resets connections", pod: web(), cause: CauseUnknown, tale: func(s *tale) {
+			worked(s)
+			s.probe("app", 3, attempt(fact.Liveness, fact.Evidence{Connect: time.Millisecond, Errno: "ECONNRESET"}))
+		}},
+		{name: "gRPC without the health service", pod: web(), cause: ProbeProtocol, tale: func(s *tale) {
+			b := attempt(fact.Liveness, fact.Evidence{Handler: "grpc", Target: "10.0.0.1:8080", Connect: time.Millisecond})
+			b.Message = "error: this server does not implement the grpc health protocol (grpc.health.v1.Health)"
+			s.probe("app", 3, b)
+		}},
+		{name: "a batch of work that was done, and is started again", pod: web(silentProbe), cause: AppExitSuccess, says: "Always", tale: func(s *tale) {
+			s.wait(time.Minute)
+			s.exit("app", fact.Exited{OOMKnown: true, StatusKnown: true})
+		}},
+	} {
+		if q.symptom == "" {
+			q.symptom = Restarted
+		}
+		t.Run(q.name, q.run)
+	}
+}
