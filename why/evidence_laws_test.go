@@ -6,10 +6,9 @@ import (
 	"whylet.dev/whylet/fact"
 )
 
-// laws holds an answer to what must be true of it beside the facts that it was
-// made from: its chains are made of facts of this pod, none of them later than the
-// question, and with less evidence it knows less, and nothing else.
-func (s *tale) laws(a Answer) {
+// rests holds an answer's chains to be made of facts of this pod, none of them
+// later than the question, and of runs that there were.
+func (s *tale) rests(a Answer) {
 	s.t.Helper()
 	h := NewHistory(s.key, s.facts, s.node, s.near)
 	for _, v := range a.Verdicts {
@@ -23,6 +22,13 @@ func (s *tale) laws(a Answer) {
 			}
 		}
 	}
+}
+
+// laws holds an answer to that, and to knowing less with less evidence, and
+// nothing else.
+func (s *tale) laws(a Answer) {
+	s.t.Helper()
+	s.rests(a)
 	for _, kind := range evidenceKinds {
 		less := without(s.facts, kind)
 		if len(less) == len(s.facts) {
