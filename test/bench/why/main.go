@@ -38,6 +38,8 @@ type options struct {
 	write          string
 	bin, folder    string
 	patience, tick time.Duration
+
+	results []scenarios.Result // of what was played so far
 }
 
 func main() {
@@ -74,29 +76,19 @@ func (o *options) run(ctx context.Context) error {
 			situations = append(situations, scenarios.Situation(name))
 		}
 	}
-	var results []scenarios.Result
 	for round := range o.rounds {
-		played, err := o.round(ctx, round, all, situations)
-		results = append(results, played...)
-		if err != nil {
+		if err := o.round(ctx, round, all, situations); err != nil {
 			return err
 		}
 	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	r := newReport(results, o.rounds)
-	fmt.Print(r.text())
-	if o.write != "" {
-		return r.writeInto(o.write)
-	}
-	return nil
+	fmt.Print(newReport(o.results).text())
+	return ctx.Err()
 }
 
 // round plays every scenario once: those that share a node in an order that is
 // never the same, so that each has other neighbours, then those with one of their
 // own.
-func (o *options) round(ctx context.Context, round int, all []scenarios.Scenario, situations []scenarios.Situation) ([]scenarios.Result, error) {
+func (o *options) round(ctx context.Context, round int, all []scenarios.Scenario, situations []scenarios.Situation) error {
 	var side, alone []scenarios.Scenario
 	for _, s := range all {
 		if s.Want.Node == nil {
@@ -106,45 +98,50 @@ func (o *options) round(ctx context.Context, round int, all []scenarios.Scenario
 		}
 	}
 	rand.Shuffle(len(side), func(i, j int) { side[i], side[j] = side[j], side[i] })
-	var results []scenarios.Result
 	if len(side) > 0 {
-		played, err := o.onNode(ctx, fmt.Sprintf("-%d", round), slices.Collect(slices.Chunk(side, o.width)), situations, scenarios.SharedFlags...)
-		results = append(results, played...)
-		if err != nil {
-			return results, err
+		waves := slices.Collect(slices.Chunk(side, o.width))
+		if err := o.onNode(ctx, fmt.Sprintf("-%d", round), waves, situations, scenarios.SharedFlags...); err != nil {
+			return err
 		}
 	}
 	for _, s := range alone {
-		played, err := o.onNode(ctx, "", [][]scenarios.Scenario{{s}}, situations, s.Want.Node...)
-		results = append(results, played...)
-		if err != nil {
-			return results, err
+		if err := o.onNode(ctx, "", [][]scenarios.Scenario{{s}}, situations, s.Want.Node...); err != nil {
+			return err
 		}
 	}
-	return results, nil
+	return nil
 }
 
 // onNode starts a node and plays one wave of scenarios after the other on it.
-func (o *options) onNode(ctx context.Context, suffix string, waves [][]scenarios.Scenario, situations []scenarios.Situation, flags ...string) (results []scenarios.Result, err error) {
+func (o *options) onNode(ctx context.Context, suffix string, waves [][]scenarios.Scenario, situations []scenarios.Situation, flags ...string) (err error) {
 	n, err := scenarios.StartNode(ctx, o.bin, flags...)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { err = cmp.Or(err, n.Purge()) }()
 	suite := scenarios.Suite{Node: n, Suffix: suffix, Patience: o.patience, Every: o.tick}
 	for i, wave := range waves {
 		began := time.Now()
 		played, err := suite.Play(ctx, wave, situations)
-		for _, r := range played {
-			o.tell(r)
-		}
-		results = append(results, played...)
-		if err != nil {
-			return results, err
+		if err := cmp.Or(err, ctx.Err(), o.keep(played)); err != nil {
+			return err
 		}
 		fmt.Fprintf(os.Stderr, "wave %d of %d: %d answers in %v\n", i+1, len(waves), len(played), time.Since(began).Round(time.Second))
 	}
-	return results, nil
+	return nil
+}
+
+// keep takes answers into the report. The page is written each time, so that hours
+// of a run that is stopped are not lost.
+func (o *options) keep(played []scenarios.Result) error {
+	for _, r := range played {
+		o.tell(r)
+	}
+	o.results = append(o.results, played...)
+	if o.write == "" {
+		return nil
+	}
+	return newReport(o.results).writeInto(o.write)
 }
 
 func (o *options) tell(r scenarios.Result) {

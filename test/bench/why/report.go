@@ -40,7 +40,7 @@ const head = "| %s | answers | right | partly | unknown | wrong | score |\n|---|
 
 // report is what came of all questions.
 type report struct {
-	rounds, scenarios int
+	scenarios, played int
 	all               tally
 	situations        map[string]*tally
 	causes            map[string]*tally
@@ -48,11 +48,14 @@ type report struct {
 	misses            map[string]int
 }
 
-func newReport(results []scenarios.Result, rounds int) report {
-	r := report{rounds: rounds, situations: map[string]*tally{}, causes: map[string]*tally{}, misses: map[string]int{}}
+func newReport(results []scenarios.Result) report {
+	r := report{situations: map[string]*tally{}, causes: map[string]*tally{}, misses: map[string]int{}}
 	names := map[string]bool{}
 	for _, one := range results {
 		names[one.Scenario.Name] = true
+		if one.Situation == scenarios.Live {
+			r.played++
+		}
 		r.all.add(one.Grade)
 		entry(r.situations, string(one.Situation)).add(one.Grade)
 		entry(r.causes, "`"+string(one.Scenario.Want.Cause)+"`").add(one.Grade)
@@ -108,7 +111,7 @@ func (r report) text() string {
 // markdown is the part that a page keeps.
 func (r report) markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d scenarios, %d played, %d questions: **score %.0f %%**, %d wrong, %d unknown. ", r.scenarios, r.rounds*r.scenarios, r.all.n,
+	fmt.Fprintf(&b, "%d scenarios, played %d times, %d questions: **score %.0f %%**, %d wrong, %d unknown. ", r.scenarios, r.played, r.all.n,
 		100*r.all.score/float64(max(1, r.all.n)), r.all.grades[scenarios.Wrong], r.all.grades[scenarios.Unknown])
 	fmt.Fprintf(&b, "An answer took %s in the median and %s at the 95th percentile, with up to three asked at once on a busy two-core machine; from the first manifest to the right answer it took %s and %s.\n\n",
 		quantile(r.took, 0.5).Round(10*time.Millisecond), quantile(r.took, 0.95).Round(10*time.Millisecond), quantile(r.until, 0.5).Round(time.Second), quantile(r.until, 0.95).Round(time.Second))
