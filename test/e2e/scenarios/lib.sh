@@ -19,6 +19,17 @@ host_pids() {
 # in_pod PROGRAM…: runs it in the subject's network namespace.
 in_pod() { nsenter --net="/proc/$(host_pids pause | head -1)/ns/net" "$@"; }
 
+# join_mesh puts the namespace into the mesh, and its pod in its place again.
+join_mesh() {
+  local image
+  image=$(mktemp --suffix .tar)
+  whylet mesh image --to "$image"
+  whylet image load --data-dir "$DATA" "$image"
+  rm -f "$image"
+  until_true whylet mesh enable "$NS" --data-dir "$DATA"
+  k replace --force -f "$(dirname "$0")/manifest.yaml"
+}
+
 # restarts [POD] is how often its containers were restarted.
 restarts() { k get pod "${1:-subject}" -o jsonpath='{.status.containerStatuses[*].restartCount}' | tr ' ' '+' | sed 's/$/+0/' | xargs -I{} bash -c 'echo $(({}))'; }
 

@@ -1,0 +1,4 @@
+. "$(dirname "$0")/../lib.sh"
+join_mesh
+ready
+kill -STOP $(host_pids whylet)
