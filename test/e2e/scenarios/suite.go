@@ -108,8 +108,12 @@ func (s *Suite) subject(c *Scenario) string {
 	return c.Want.Subject
 }
 
+// settled is how long an answer may still change after a situation was entered.
+const settled = 30 * time.Second
+
 // Ask asks until the answer is right, for as long as is given; the last answer
-// counts.
+// counts. In another situation than live the trouble is there already, so soon
+// after the first answer the last one is due.
 func (s *Suite) Ask(ctx context.Context, c *Scenario, in Situation, within time.Duration) Result {
 	r := Result{Scenario: c, Situation: in, Grade: Unknown}
 	ctx, cancel := context.WithTimeout(ctx, within)
@@ -118,6 +122,7 @@ func (s *Suite) Ask(ctx context.Context, c *Scenario, in Situation, within time.
 	if in == Live && c.Want.After.Duration > 0 {
 		pause(ctx, c.Want.After.Duration)
 	}
+	var first time.Time
 	_ = eventually(ctx, s.Every, func() error {
 		at := time.Now()
 		answer, err := s.question(ctx, c)
@@ -130,8 +135,11 @@ func (s *Suite) Ask(ctx context.Context, c *Scenario, in Situation, within time.
 		r.Took, r.Until = time.Since(at), time.Since(began)
 		r.Grade, r.Err = c.Want.Judge(answer)
 		r.Text = answer.Text(why.Style{Wide: true})
-		if r.Grade == Beside {
-			return nil // it will not go away
+		if first.IsZero() {
+			first = time.Now()
+		}
+		if r.Grade == Beside || in != Live && time.Since(first) > settled {
+			return nil // it will not become another
 		}
 		return r.Err
 	})
@@ -212,15 +220,13 @@ func (s *Suite) Play(ctx context.Context, all []Scenario, situations []Situation
 			if !c.Asked(in) {
 				return
 			}
-			err, within := failed[c.Name], s.Patience
+			err := failed[c.Name]
 			if in == Live {
 				err = s.Begin(ctx, c)
-			} else {
-				within = min(within, 30*time.Second)
 			}
 			r := Result{Scenario: c, Situation: in, Grade: Unknown, Err: err}
 			if err == nil {
-				r = s.Ask(ctx, c, in, within)
+				r = s.Ask(ctx, c, in, s.Patience)
 			}
 			lock.Lock()
 			results = append(results, r)
