@@ -150,6 +150,10 @@ test-e2e: build images ## Run a whole node and talk to it with kubectl (needs ro
 	@$(TWICE) --format testname --rerun-fails-run-root-test --packages ./test/e2e -- -count=1 -parallel 4 -timeout 40m
 	$(TWICE) --format testname --packages ./test/e2e/scenarios -- -count=1 -timeout 40m
 
+.PHONY: test-cgroup2
+test-cgroup2: ## Run the tests that touch cgroups on cgroup v2, in an emulated machine (10 minutes, needs apt-get)
+	@./test/cgroup2/run $(BIN)/cgroup2
+
 .PHONY: test-differential
 test-differential: build peer images ## Compare 150 pods' lives on Whylet and on a real kubelet (5 minutes, needs root)
 	@$(GO) test -count=1 -timeout 20m ./test/differential/...

@@ -172,7 +172,7 @@ func (p *processes) lostSignals(count int64) {
 // ended hears of each process of a container that ended.
 func (p *processes) ended(e evidence.EndedProcess) {
 	worth := e.Signal != 0 || e.ExitCode != 0 || e.Lived > worthTellingAfter
-	if e.Main || !worth {
+	if e.Main || !worth || p.enough(e) {
 		return
 	}
 	if e.Signal == sigkill {
@@ -184,6 +184,29 @@ func (p *processes) ended(e evidence.EndedProcess) {
 
 const sigkill = 9
 
+// enough says whether all that may be told of a container in this minute was told,
+// and counts an end that is not. It is quick: a container may end thousands of
+// processes a second.
+func (p *processes) enough(e evidence.EndedProcess) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t := p.told[e.Container]
+	if t == nil || t.count < tellAMinute || time.Since(t.minute) >= time.Minute {
+		return false
+	}
+	t.miss(alikeKey(e))
+	return true
+}
+
+func alikeKey(e evidence.EndedProcess) string { return fmt.Sprint(e.Command, e.Status) }
+
+// miss counts what is not told.
+func (t *telling) miss(what string) {
+	if _, known := t.alike[what]; known || len(t.alike) < tellAMinute {
+		t.alike[what]++
+	}
+}
+
 // tellEnd tells of a child's end, unless its container ended with it or is being
 // ended by the node.
 func (p *processes) tellEnd(e evidence.EndedProcess) {
@@ -191,7 +214,7 @@ func (p *processes) tellEnd(e evidence.EndedProcess) {
 	if !ok || !c.Running || c.Kill != 0 {
 		return
 	}
-	alike, ok := p.mayTell(e.Container, fmt.Sprint(e.Command, e.Status))
+	alike, ok := p.mayTell(e.Container, alikeKey(e))
 	if !ok {
 		return
 	}
@@ -219,9 +242,7 @@ func (p *processes) mayTell(container, what string) (alike int64, ok bool) {
 		t.minute, t.count = now, 0
 	}
 	if t.count >= tellAMinute {
-		if len(t.alike) < tellAMinute {
-			t.alike[what]++
-		}
+		t.miss(what)
 		return 0, false
 	}
 	t.count++

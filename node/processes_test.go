@@ -46,9 +46,12 @@ func TestEndsOfChildrenAreBounded(t *testing.T) {
 	if count != tellAMinute {
 		t.Errorf("told %d times, want %d", count, tellAMinute)
 	}
+	if !p.enough(end) {
+		t.Error("there is more to tell")
+	}
 	p.told["abc"].minute = time.Now().Add(-2 * time.Minute)
 	p.tellEnd(end)
-	if f, ok := told(t, l); !ok || f.Body.(fact.ProcessEnded).Alike != 5 {
+	if f, ok := told(t, l); !ok || f.Body.(fact.ProcessEnded).Alike != 6 {
 		t.Errorf("a minute later told %+v", f.Body)
 	}
 	l.pods[testPod.UID].Containers["c"] = container{ID: "containerd://abc", PID: 10, Running: false}

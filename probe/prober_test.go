@@ -269,7 +269,7 @@ func TestAskAsksOnce(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	said, asked := p.Ask(t.Context(), getOf(port), 200*time.Millisecond)
-	if !asked || said.Verdict == fact.Success || said.Evidence == nil || !said.Evidence.Timeout || requests.Load() != 1 {
+	if !asked || said.Verdict == fact.Success || said.Evidence == nil || !said.Evidence.Timeout || requests.Load() > 1 {
 		t.Errorf("%d requests; it said %+v (%+v)", requests.Load(), said, said.Evidence)
 	}
 }
