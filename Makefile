@@ -86,6 +86,29 @@ peer: deps ## Build the real kubelet, control plane and containerd to compare wi
 images: ## Make the images that tests and examples use, from Debian packages
 	@$(GO) run ./test/images -out $(BIN)/images
 
+# A helper program is looked for in libexec/ beside the binary that runs, so all of
+# it is in a directory of its own, and bin/ has links into that.
+PREFIX ?= /usr/local
+LIB = $(PREFIX)/lib/whylet
+.PHONY: install
+install: build ## Install below PREFIX (/usr/local); DESTDIR for packages. whylet service install starts it at boot
+	@install -d $(DESTDIR)$(LIB)/libexec/cni $(DESTDIR)$(PREFIX)/bin
+	install -m 0755 $(BIN)/whylet $(BIN)/kubectl $(DESTDIR)$(LIB)
+	find $(LIBEXEC) -maxdepth 1 -type f -exec install -m 0755 -t $(DESTDIR)$(LIB)/libexec {} +
+	find $(LIBEXEC)/cni -type f -exec install -m 0755 -t $(DESTDIR)$(LIB)/libexec/cni {} +
+	ln -sfn $(LIB)/whylet $(DESTDIR)$(PREFIX)/bin/whylet
+	ln -sfn $(LIB)/whylet $(DESTDIR)$(PREFIX)/bin/kubectl-why
+	[ -e $(DESTDIR)$(PREFIX)/bin/kubectl ] || ln -s $(LIB)/kubectl $(DESTDIR)$(PREFIX)/bin/kubectl
+	echo "installed $(DESTDIR)$(PREFIX)/bin/whylet; start it now and at every boot: whylet service install --now"
+
+.PHONY: uninstall
+uninstall: ## Remove what make install installed; the data stays (whylet down --purge)
+	@for name in whylet kubectl-why kubectl; do
+		link=$(DESTDIR)$(PREFIX)/bin/$$name
+		case $$(readlink $$link || true) in $(LIB)/*) rm $$link ;; esac
+	done
+	rm -rf $(DESTDIR)$(LIB)
+
 .PHONY: clean
 clean: ## Remove what was built
 	rm -rf $(BIN)
@@ -153,6 +176,9 @@ test-e2e: build images ## Run a whole node and talk to it with kubectl (needs ro
 .PHONY: test-cgroup2
 test-cgroup2: ## Run the tests that touch cgroups on cgroup v2, in an emulated machine (10 minutes, needs apt-get)
 	@./test/cgroup2/run $(BIN)/cgroup2
+.PHONY: test-e2e-more
+test-e2e-more: build images ## A reboot of the machine and user namespaces, which make test leaves out (needs root)
+	@WHYLET_E2E_MORE=1 $(GO) test -count=1 -timeout 20m ./test/e2e -run '^(TestReboot|TestUserNamespace)$$'
 
 .PHONY: test-differential
 test-differential: build peer images ## Compare 150 pods' lives on Whylet and on a real kubelet (5 minutes, needs root)

@@ -162,7 +162,7 @@ func writeMarker(c Config, p paths) error {
 		return fmt.Errorf("encode marker: %w", err)
 	}
 	temporary := p.marker + ".new"
-	if err := os.WriteFile(temporary, append(data, '\n'), 0o644); err != nil {
+	if err := os.WriteFile(temporary, append(data, '\n'), 0o600); err != nil {
 		return fmt.Errorf("write marker: %w", err)
 	}
 	return os.Rename(temporary, p.marker)

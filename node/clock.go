@@ -1,14 +1,13 @@
 package node
 
 import (
-	"fmt"
-	"os"
-	"strings"
+	"errors"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/node/object"
 )
 
 // clock stamps facts: wall time, time since boot, and the boot's id.
@@ -17,11 +16,11 @@ type clock struct {
 }
 
 func newClock() (clock, error) {
-	data, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return clock{}, fmt.Errorf("read the kernel's boot id: %w", err)
+	boot := object.BootID("/")
+	if boot == "" {
+		return clock{}, errors.New("the kernel does not say its boot id (/proc/sys/kernel/random/boot_id)")
 	}
-	return clock{boot: strings.TrimSpace(string(data))}, nil
+	return clock{boot: boot}, nil
 }
 
 // stamp fills in when a fact was seen. CLOCK_BOOTTIME goes on during suspend,

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 
 	"whylet.dev/whylet/node/pressure"
@@ -28,9 +29,10 @@ type Config struct {
 	// Memory is how much memory the node says it has, in bytes; 0: all the machine
 	// has. Allocatable is enforced by a cgroup in either case.
 	Memory int64
-	// SystemReservedMemory is kept back from the pods, in bytes.
-	SystemReservedMemory int64
-	MaxPods              int
+	// SystemReserved and KubeReserved are kept back from the pods: CPU, memory and
+	// ephemeral-storage.
+	SystemReserved, KubeReserved v1.ResourceList
+	MaxPods                      int
 	// PodPIDs bounds the processes and threads of each pod; 0: no bound.
 	PodPIDs int64
 

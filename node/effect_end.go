@@ -44,6 +44,7 @@ func (e *effects) tearDown(ctx context.Context, p view, d fact.Fact) {
 		})
 	}
 	if ctx.Err() == nil {
+		e.users.release(p.key.UID)
 		e.say(d, fact.TornDown{})
 	}
 }

@@ -3,11 +3,13 @@ package node
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"k8s.io/kubernetes/pkg/kubelet/util/format"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/node/cri"
@@ -111,18 +113,22 @@ func (e *effects) runSandbox(ctx context.Context, pod *v1.Pod, attempt uint32) (
 	if box, ok := e.found(ctx, pod, attempt); ok {
 		return box, nil
 	}
-	config, err := e.sandboxConfig(pod, attempt, parent)
+	handler, err := e.handlers.of(ctx, pod)
+	if err != nil {
+		return cri.SandboxView{}, &stageError{"config", "FailedCreatePodSandBox", fmt.Sprintf("Failed to create sandbox for pod %q: ", format.Pod(pod)), err}
+	}
+	config, err := e.sandboxConfig(pod, attempt, parent, handler)
 	if err != nil {
 		return cri.SandboxView{}, &stageError{"config", "FailedCreatePodSandBox", "Failed to create pod sandbox: ", err}
 	}
-	box, err := e.runtime.RunSandbox(ctx, config, "")
+	box, err := e.runtime.RunSandbox(ctx, config, handler)
 	if err != nil {
 		return cri.SandboxView{}, &stageError{"sandbox", "FailedCreatePodSandBox", "Failed to create pod sandbox: ", err}
 	}
 	return box, nil
 }
 
-func (e *effects) sandboxConfig(pod *v1.Pod, attempt uint32, parent string) (*runtimeapi.PodSandboxConfig, error) {
+func (e *effects) sandboxConfig(pod *v1.Pod, attempt uint32, parent, handler string) (*runtimeapi.PodSandboxConfig, error) {
 	resolv, warnings, err := e.dns.For(pod)
 	if err != nil {
 		return nil, err
@@ -130,8 +136,12 @@ func (e *effects) sandboxConfig(pod *v1.Pod, attempt uint32, parent string) (*ru
 	for _, w := range warnings {
 		e.recorder.Event(reference(pod, ""), v1.EventTypeWarning, w.Reason, w.Message)
 	}
+	own, err := e.users.of(pod, handler)
+	if err != nil {
+		return nil, err
+	}
 	return cri.SandboxConfig(cri.SandboxInput{
-		Pod: pod, Attempt: attempt, PodLogsDir: e.config.PodLogsDir, CgroupParent: parent,
+		Users: own, Pod: pod, Attempt: attempt, PodLogsDir: e.config.PodLogsDir, CgroupParent: parent,
 		ClusterDomain: e.config.ClusterDomain, DNS: resolv, ExtraGroups: e.volumes.ExtraGroups(pod), Machine: e.machine,
 	})
 }

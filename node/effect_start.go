@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
-	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/node/cri"
@@ -28,11 +28,15 @@ func (e *effects) start(ctx context.Context, p view, d fact.Fact) {
 		e.launch(p, d, spec, made.ID, made.Running)
 		return
 	}
+	parts, ok := e.pullVolumes(ctx, p, d, spec)
+	if !ok {
+		return
+	}
 	image, ok := e.pull(ctx, p, d, spec)
 	if !ok {
 		return
 	}
-	id, err := e.create(ctx, p, d, spec, target, image)
+	id, err := e.create(ctx, p, d, spec, target, image, parts)
 	if err != nil {
 		e.startFailed(ctx, d, err)
 		return
@@ -50,7 +54,7 @@ func (e *effects) launch(p view, d fact.Fact, spec *v1.Container, id string, run
 			e.didNotRun(d, id, err)
 			return
 		}
-		e.started(d, spec, id)
+		e.started(p, d, spec, id)
 	}
 	if spec.Lifecycle != nil && spec.Lifecycle.PostStart != nil {
 		e.postStart(p, d, spec, id)
@@ -60,9 +64,31 @@ func (e *effects) launch(p view, d fact.Fact, spec *v1.Container, id string, run
 // pull makes sure that the image is there, by one attempt.
 func (e *effects) pull(ctx context.Context, p view, d fact.Fact, spec *v1.Container) (images.Image, bool) {
 	image, err := e.images.Ensure(ctx, p.Object, spec, func(b fact.Observed) { e.say(d, b) })
-	if err == nil {
-		return image, true
+	if err != nil {
+		e.pullFailed(ctx, d, spec.Image, err)
 	}
+	return image, err == nil
+}
+
+// pullVolumes does the same for the images that the container mounts as volumes.
+func (e *effects) pullVolumes(ctx context.Context, p view, d fact.Fact, spec *v1.Container) (map[string]*runtimeapi.ImageSpec, bool) {
+	specs := map[string]*runtimeapi.ImageSpec{}
+	for i := range p.Object.Spec.Volumes {
+		v := &p.Object.Spec.Volumes[i]
+		if v.Image == nil || !slices.ContainsFunc(spec.VolumeMounts, func(m v1.VolumeMount) bool { return m.Name == v.Name }) {
+			continue
+		}
+		image, err := e.images.EnsureVolume(ctx, p.Object, v.Image, func(b fact.Observed) { e.say(d, b) })
+		if err != nil {
+			e.pullFailed(ctx, d, v.Image.Reference, err)
+			return nil, false
+		}
+		specs[v.Name] = &runtimeapi.ImageSpec{Image: image.Ref, UserSpecifiedImage: v.Image.Reference, Annotations: p.Object.Annotations}
+	}
+	return specs, true
+}
+
+func (e *effects) pullFailed(ctx context.Context, d fact.Fact, image string, err error) {
 	var failed *images.Failure
 	switch {
 	case ctx.Err() != nil:
@@ -70,36 +96,42 @@ func (e *effects) pull(ctx context.Context, p view, d fact.Fact, spec *v1.Contai
 	case errors.As(err, &failed):
 		e.say(d, failed.Fact())
 	default:
-		e.say(d, fact.ImageFailed{Image: spec.Image, Reason: images.ReasonPull, Message: err.Error()})
+		e.say(d, fact.ImageFailed{Image: image, Reason: images.ReasonPull, Message: err.Error()})
 	}
-	return images.Image{}, false
 }
 
 // create configures and creates the container.
-func (e *effects) create(ctx context.Context, p view, d fact.Fact, spec *v1.Container, target string, image images.Image) (string, error) {
+func (e *effects) create(ctx context.Context, p view, d fact.Fact, spec *v1.Container, target string, image images.Image, parts map[string]*runtimeapi.ImageSpec) (string, error) {
+	handler, err := e.handlers.of(ctx, p.Object)
+	if err != nil {
+		return "", cri.ConfigFailure(err)
+	}
+	own, err := e.users.of(p.Object, handler)
+	if err != nil {
+		return "", cri.ConfigFailure(err)
+	}
 	env, err := cri.Environment(e.envInput(p, spec))
 	if err != nil {
 		return "", cri.ConfigFailure(err)
 	}
-	mounts, done, err := e.mounts(p, d, spec, env)
+	mounts, done, err := e.mounts(ctx, p, d, spec, volumes.MountOptions{Env: env, Images: parts})
 	defer done()
 	if err != nil {
 		return "", cri.ConfigFailure(err)
 	}
 	config, err := cri.ContainerConfig(cri.ContainerInput{
-		Pod: p.Object, Container: spec, Attempt: d.Attempt, ImageRef: image.Ref, ImageUser: image.User, Env: env,
+		Users: own, Mounts: mounts, Pod: p.Object, Container: spec, Attempt: d.Attempt, ImageRef: image.Ref, ImageUser: image.User, Env: env,
 		TargetID: p.Containers[target].ID, ExtraGroups: e.volumes.ExtraGroups(p.Object), Machine: e.machine,
 		SeccompRoot: filepath.Join(e.config.DataDir, "seccomp"),
 	})
 	if err != nil {
 		return "", cri.ConfigFailure(err)
 	}
-	config.Mounts = append(config.Mounts, mounts...)
 	parent, err := e.cgroups.Ensure(p.Object)
 	if err != nil {
 		return "", err
 	}
-	sandbox, err := e.sandboxConfig(p.Object, p.Sandbox.Attempt, parent)
+	sandbox, err := e.sandboxConfig(p.Object, p.Sandbox.Attempt, parent, handler)
 	if err != nil {
 		return "", cri.ConfigFailure(err)
 	}
@@ -115,10 +147,12 @@ func (e *effects) envInput(p view, spec *v1.Container) cri.EnvInput {
 	return cri.EnvInput{
 		Pod: p.Object, Container: spec, PodIPs: p.Sandbox.IPs, HostIPs: p.Sandbox.HostIPs, Allocatable: allocatable,
 		ConfigMaps: configMaps(e.volumes.ConfigMapGetter()), Secrets: secrets(e.volumes.SecretGetter()), Services: e.services,
+		VolumePath: func(volume string) (string, error) { return e.volumes.Path(p.key.UID, volume) },
 	}
 }
 
-func (e *effects) mounts(p view, d fact.Fact, spec *v1.Container, env []kubecontainer.EnvVar) ([]*runtimeapi.Mount, func(), error) {
+// mounts fills in what of the options is the node's to know.
+func (e *effects) mounts(ctx context.Context, p view, d fact.Fact, spec *v1.Container, o volumes.MountOptions) ([]*runtimeapi.Mount, func(), error) {
 	e.mu.Lock()
 	untaken := e.untaken[p.key.UID]
 	delete(e.untaken, p.key.UID)
@@ -135,9 +169,11 @@ func (e *effects) mounts(p view, d fact.Fact, spec *v1.Container, env []kubecont
 	if err != nil {
 		return nil, func() {}, err
 	}
-	return e.volumes.Mounts(p.Object, spec, volumes.MountOptions{
-		PodIPs: p.Sandbox.IPs, HostName: host, HostDomain: domain, Env: env, Attempt: d.Attempt,
-	})
+	if o.RecursiveReadOnly, err = e.handlers.recursiveReadOnly(ctx, p.Object, spec); err != nil {
+		return nil, func() {}, err
+	}
+	o.PodIPs, o.HostName, o.HostDomain, o.Attempt = p.Sandbox.IPs, host, domain, d.Attempt
+	return e.volumes.Mounts(p.Object, spec, o)
 }
 
 func isEphemeral(pod *v1.Pod, name string) bool {
@@ -186,14 +222,18 @@ func (e *effects) didNotRun(d fact.Fact, id string, err error) {
 
 // started tells the start with what the runtime knows of it. When the look fails
 // the start is still a fact, just with less in it.
-func (e *effects) started(d fact.Fact, spec *v1.Container, id string) {
+func (e *effects) started(p view, d fact.Fact, spec *v1.Container, id string) {
 	v, pid, err := e.runtime.Inspect(e.ctx, id)
 	if err != nil {
 		e.say(d, fact.Started{ContainerID: id})
 		return
 	}
 	body := startedBody(v, pid)
-	body.VolumeMounts = cri.VolumeMounts(spec, false)
+	recursive, err := e.handlers.recursiveReadOnly(e.ctx, p.Object, spec)
+	if err != nil {
+		e.log.Warn("whether mounts are recursively read-only is not known", "pod", p.key.String(), "container", spec.Name, "error", err)
+	}
+	body.VolumeMounts = cri.VolumeMounts(spec, recursive)
 	e.sayAt(d, v.StartedAt, body)
 }
 

@@ -35,10 +35,13 @@ type effects struct {
 	images  *images.Manager
 	volumes *volumes.Manager
 	cgroups *cgroup.Manager
-	config  Config
-	machine cri.Machine
-	dns     cri.DNS
-	node    func() *v1.Node
+	// handlers and users say how the runtime is to run a pod, and as whom.
+	handlers *handlers
+	users    users
+	config   Config
+	machine  cri.Machine
+	dns      cri.DNS
+	node     func() *v1.Node
 	// services lists all Services, for the environment.
 	services func() ([]*v1.Service, error)
 	// others are the pods that share the node with one.

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	quota "k8s.io/apiserver/pkg/quota/v1"
 	"k8s.io/client-go/tools/record"
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 	utilclock "k8s.io/utils/clock"
@@ -55,7 +56,7 @@ func newFace(n *node) (*face, error) {
 	if f.machine, err = object.ReadMachine("/", n.config.DataDir); err != nil {
 		return nil, err
 	}
-	f.reserve = object.Reserve{Memory: n.config.Memory, SystemMemory: n.config.SystemReservedMemory, MaxPods: n.config.MaxPods}
+	f.reserve = object.Reserve{Memory: n.config.Memory, Kept: quota.Add(n.config.SystemReserved, n.config.KubeReserved), MaxPods: n.config.MaxPods}
 	thresholds := n.config.thresholds()
 	if t, ok := pressure.Of(thresholds, pressure.MemoryAvailable); ok {
 		f.reserve.EvictionMemory = t.Amount(f.memory()).Value()
@@ -128,7 +129,7 @@ func (f *face) connect(ctx context.Context, n *node, vols *volumes.Manager, imgs
 		LogsDir: f.config.PodLogsDir, NodeDir: f.config.DataDir, ImageDir: f.config.DataDir, Memory: f.config.Memory,
 		Proc: "/proc", Clock: utilclock.RealClock{}, Log: n.log,
 	})
-	own, resources := server.NewRegistry(), prometheus.NewRegistry()
+	own, resources, probed, containers := server.NewRegistry(), prometheus.NewRegistry(), prometheus.NewRegistry(), prometheus.NewRegistry()
 	var err error
 	if n.world.metrics, err = newMetrics(own, n.world.probes.scheduler.Stats, n.loop.count); err != nil {
 		return fmt.Errorf("register the node's metrics: %w", err)
@@ -136,11 +137,18 @@ func (f *face) connect(ctx context.Context, n *node, vols *volumes.Manager, imgs
 	if err := resources.Register(stats.NewResources(collector)); err != nil {
 		return fmt.Errorf("register the resource metrics: %w", err)
 	}
+	if n.world.probed, err = newProbeMetrics(probed); err != nil {
+		return fmt.Errorf("register the probes' metrics: %w", err)
+	}
+	if err := containers.Register(stats.NewCAdvisor(collector)); err != nil {
+		return fmt.Errorf("register the containers' metrics: %w", err)
+	}
 	f.server, err = server.Listen(server.Config{
 		NodeName: f.config.Name, Address: f.config.ListenAddress, Port: f.config.Port,
 		ServingCert: f.config.ServingCert, ServingKey: f.config.ServingKey, ClientCA: f.config.ClientCA,
 		Client: n.client, Host: h, Runtime: n.runtime.Runtime(), Stats: collector,
-		Metrics: own, Resources: resources, Extra: f.questions(),
+		Metrics: own, Resources: resources, Probes: probed, Containers: containers, Extra: f.questions(),
+		Configz: f.config.configz,
 		LogsDir: "/var/log", Log: n.log,
 	})
 	return err

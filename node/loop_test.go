@@ -242,7 +242,7 @@ func TestReconcileFindsWhatHappenedUnseen(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			var got []fact.Kind
-			for _, f := range l.reconcile(c.have) {
+			for _, f := range l.reconcile(c.have, "gone") {
 				got = append(got, f.Body.Kind())
 			}
 			if !slices.Equal(got, c.want) {

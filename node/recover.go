@@ -61,7 +61,8 @@ func (l *loop) recallOne(f fact.Fact) {
 
 // reconcile compares what the journal remembers with what the runtime has, and
 // says the differences as facts: what ended, vanished or began unseen.
-func (l *loop) reconcile(s cri.Snapshot) []fact.Fact {
+// lost is what became of sandboxes that are no longer there.
+func (l *loop) reconcile(s cri.Snapshot, lost string) []fact.Fact {
 	containers := map[string]cri.ContainerView{}
 	for _, c := range s.Containers {
 		containers[c.ID] = c
@@ -75,7 +76,7 @@ func (l *loop) reconcile(s cri.Snapshot) []fact.Fact {
 	var facts []fact.Fact
 	for _, p := range l.pods {
 		if p.Sandbox.ID != "" && !ready[p.Sandbox.ID] {
-			facts = append(facts, fact.Fact{Pod: p.key, Body: fact.SandboxLost{SandboxID: p.Sandbox.ID, Message: "it was gone when the agent came back"}})
+			facts = append(facts, fact.Fact{Pod: p.key, Body: fact.SandboxLost{SandboxID: p.Sandbox.ID, Message: lost}})
 		}
 		facts = append(facts, p.missed(containers)...)
 	}

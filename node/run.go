@@ -186,12 +186,13 @@ func (n *node) takeUp(ctx context.Context) error {
 	if n.first, err = n.runtime.Snapshot(ctx); err != nil {
 		return err
 	}
-	n.loop.take(fact.Fact{Body: n.agentStarted()})
+	started := n.agentStarted()
+	n.loop.take(fact.Fact{Body: started})
 	for _, p := range n.loop.views() {
 		n.world.effects.takeOver(p)
 	}
 	unanswered := n.loop.unanswered()
-	for _, f := range n.loop.reconcile(n.first) {
+	for _, f := range n.loop.reconcile(n.first, lostAfter(started)) {
 		n.loop.take(f)
 	}
 	n.loop.resume(unanswered)
@@ -226,6 +227,14 @@ func (n *node) agentStarted() fact.AgentStarted {
 		}
 	}
 	return started
+}
+
+// lostAfter says what ended the sandboxes that an earlier agent left running.
+func lostAfter(started fact.AgentStarted) string {
+	if started.Previous == "reboot" {
+		return "the machine was started anew"
+	}
+	return "it was gone when the agent came back"
 }
 
 // component is the source of the events. It is kubelet's name, because that is

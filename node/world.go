@@ -42,6 +42,7 @@ type outside struct {
 	kernel    *kernel
 	processes *processes
 	metrics   *metrics
+	probed    *probeMetrics
 	looks     *looks
 	asks      *asks
 	hidden    sparing
@@ -56,6 +57,7 @@ func (o *outside) probe(p view, wanted []health.Probe) { o.probes.want(p, wanted
 func (o *outside) record(pod *v1.Pod, f fact.Fact) {
 	recordEvents(o.recorder, &o.hidden, pod, f)
 	o.metrics.count(f, o.node.loop.killedFor(f))
+	o.probed.count(f)
 	if b, ok := f.Body.(fact.Started); ok {
 		o.processes.adopt(b.ContainerID, b.PID, f.At)
 	}
@@ -79,6 +81,7 @@ func (o *outside) changed(p view) {
 func (o *outside) gone(p view) {
 	o.publisher.forget(p.key)
 	o.metrics.forget(p.key)
+	o.probed.forget(p.key)
 	if p.Source == "file" {
 		go o.static.gone(p.key)
 	}
@@ -183,7 +186,13 @@ func (o *outside) connectEffects(ctx context.Context, n *node) error {
 	if err != nil {
 		return err
 	}
+	ways := newHandlers(n.client, n.runtime)
+	ids, err := newUsers(ways, vols.PodsDir(), c.MaxPods)
+	if err != nil {
+		return err
+	}
 	o.effects = &effects{
+		handlers: ways, users: ids,
 		ctx: ctx, lanes: o.lanes, runtime: n.runtime, images: imgs, volumes: vols, cgroups: groups, config: c,
 		machine: cri.DetectMachine(o.face.memory()),
 		dns: cri.DNS{

@@ -14,6 +14,7 @@ import (
 	"github.com/containerd/containerd/v2/core/images"
 	"github.com/containerd/containerd/v2/pkg/archive/compression"
 	"github.com/containerd/containerd/v2/plugins"
+	"github.com/containerd/errdefs"
 	"github.com/distribution/reference"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -172,10 +173,28 @@ func unpack(ctx context.Context, client *containerd.Client, imported []images.Im
 				return nil, fmt.Errorf("unpacking %s: %w", i.Name, err)
 			}
 		}
+		if err := nameByID(ctx, client, i); err != nil {
+			return nil, err
+		}
 		names = append(names, i.Name)
 	}
 	slices.Sort(names)
 	return slices.Compact(names), nil
+}
+
+// nameByID gives an image the name that CRI gives those that it pulls beside their
+// own: its id. Image volumes are looked for by that alone (containerd:
+// internal/cri/server/container_image_mount.go).
+func nameByID(ctx context.Context, client *containerd.Client, i images.Image) error {
+	config, err := containerd.NewImage(client, i).Config(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the id of %s: %w", i.Name, err)
+	}
+	i.Name = config.Digest.String()
+	if _, err = client.ImageService().Create(ctx, i); err != nil && !errdefs.IsAlreadyExists(err) {
+		return fmt.Errorf("naming an image by its id %s: %w", i.Name, err)
+	}
+	return nil
 }
 
 // snapshotterOf finds the snapshotter of this containerd: overlayfs, or native

@@ -107,6 +107,10 @@ func writeConfig(c Config, m machine, pauseImage string) (bool, error) {
 			return false, fmt.Errorf("making %s: %w", dir, err)
 		}
 	}
+	// Pods with users of their own reach their containers' roots through it.
+	if err := os.Chmod(p.run, 0o711); err != nil {
+		return false, fmt.Errorf("opening the way to the containers' files: %w", err)
+	}
 	want, err := containerdConfig(c, m, pauseImage)
 	if err != nil {
 		return false, err

@@ -83,7 +83,8 @@ func TestExitCodesAndStreams(t *testing.T) {
 
 // nodeless are the commands that talk to no node.
 var nodeless = map[string]bool{
-	"whylet version": true, "whylet journal import": true, "whylet lint": true,
+	"whylet service remove": true,
+	"whylet version":        true, "whylet journal import": true, "whylet lint": true,
 	"whylet mesh render": true, "whylet mesh image": true, "whylet mesh sidecar": true,
 }
 

@@ -22,6 +22,12 @@ func nodeFlags(f *pflag.FlagSet, s *settings) {
 	f.StringVar(&s.PodCIDR, "pod-cidr", "", "range of the pods' addresses (default "+defaultPodCIDR+")")
 	f.StringVar(&s.NodeMemory, "node-memory", "", "make the node this large, for instance 2Gi; pods together never get more (default: all memory)")
 	f.StringVar(&s.EvictionHard, "eviction-hard", "", "how much should be left on the node before pods are evicted (default "+pressure.Default+")")
+	f.StringVar(&s.EvictionSoft, "eviction-soft", "", "how much should be left most of the time, such as memory.available<300Mi (default: none)")
+	f.StringVar(&s.EvictionSoftGrace, "eviction-soft-grace-period", "", "how long each soft threshold may be exceeded, such as memory.available=90s")
+	f.Int64Var(&s.EvictionMaxPodGrace, "eviction-max-pod-grace-period", 0, "seconds that a pod may take to end for a soft threshold")
+	f.StringVar(&s.EvictionTransition, "eviction-pressure-transition-period", "", "how long a pressure goes on after it was last seen (default 5m)")
+	f.StringVar(&s.SystemReserved, "system-reserved", "", "what to keep from pods for the machine, such as cpu=200m,memory=500Mi,ephemeral-storage=1Gi")
+	f.StringVar(&s.KubeReserved, "kube-reserved", "", "what to keep from pods for Whylet itself, in the same form")
 	f.Int64Var(&s.PodMaxPIDs, "pod-max-pids", 0, "how many processes and threads a pod may have (default: no bound)")
 	f.StringVar(&s.OTLPEndpoint, "otlp-endpoint", "", "send the facts as OpenTelemetry logs to this collector, for instance http://otel:4317 (default: nowhere)")
 	f.BoolVar(&s.NoProbeAgain, "no-probe-again", false, "send no second, patient request after a probe that timed out (why then cannot tell slow from hanging)")
@@ -35,18 +41,24 @@ const defaultPodCIDR = "10.42.0.0/16"
 func merge(given settings, changed func(flag string) bool, stored settings) settings {
 	merged := stored
 	fields := map[string]struct{ from, to *string }{
-		"node-name":        {&given.NodeName, &merged.NodeName},
-		"pod-cidr":         {&given.PodCIDR, &merged.PodCIDR},
-		"service-cidr":     {&given.ServiceCIDR, &merged.ServiceCIDR},
-		"node-memory":      {&given.NodeMemory, &merged.NodeMemory},
-		"eviction-hard":    {&given.EvictionHard, &merged.EvictionHard},
-		"otlp-endpoint":    {&given.OTLPEndpoint, &merged.OTLPEndpoint},
-		"runtime-endpoint": {&given.RuntimeEndpoint, &merged.RuntimeEndpoint},
-		"api-address":      {&given.APIAddress, &merged.APIAddress},
-		"kubeconfig":       {&given.Kubeconfig, &merged.Kubeconfig},
-		"client-ca":        {&given.ClientCA, &merged.ClientCA},
-		"serving-cert":     {&given.ServingCert, &merged.ServingCert},
-		"serving-key":      {&given.ServingKey, &merged.ServingKey},
+		"node-name":       {&given.NodeName, &merged.NodeName},
+		"pod-cidr":        {&given.PodCIDR, &merged.PodCIDR},
+		"service-cidr":    {&given.ServiceCIDR, &merged.ServiceCIDR},
+		"node-memory":     {&given.NodeMemory, &merged.NodeMemory},
+		"eviction-hard":   {&given.EvictionHard, &merged.EvictionHard},
+		"eviction-soft":   {&given.EvictionSoft, &merged.EvictionSoft},
+		"system-reserved": {&given.SystemReserved, &merged.SystemReserved},
+		"kube-reserved":   {&given.KubeReserved, &merged.KubeReserved},
+
+		"eviction-soft-grace-period":          {&given.EvictionSoftGrace, &merged.EvictionSoftGrace},
+		"eviction-pressure-transition-period": {&given.EvictionTransition, &merged.EvictionTransition},
+		"otlp-endpoint":                       {&given.OTLPEndpoint, &merged.OTLPEndpoint},
+		"runtime-endpoint":                    {&given.RuntimeEndpoint, &merged.RuntimeEndpoint},
+		"api-address":                         {&given.APIAddress, &merged.APIAddress},
+		"kubeconfig":                          {&given.Kubeconfig, &merged.Kubeconfig},
+		"client-ca":                           {&given.ClientCA, &merged.ClientCA},
+		"serving-cert":                        {&given.ServingCert, &merged.ServingCert},
+		"serving-key":                         {&given.ServingKey, &merged.ServingKey},
 	}
 	for flag, field := range fields {
 		if changed(flag) {
@@ -55,6 +67,9 @@ func merge(given settings, changed func(flag string) bool, stored settings) sett
 	}
 	if changed("api-port") {
 		merged.APIPort = given.APIPort
+	}
+	if changed("eviction-max-pod-grace-period") {
+		merged.EvictionMaxPodGrace = given.EvictionMaxPodGrace
 	}
 	if changed("pod-max-pids") {
 		merged.PodMaxPIDs = given.PodMaxPIDs
@@ -83,8 +98,18 @@ func (s settings) check() error {
 	if _, err := s.memory(); err != nil {
 		errs = append(errs, err)
 	}
-	if _, err := s.eviction(); err != nil {
-		errs = append(errs, err)
+	for _, check := range []func() error{
+		func() error { _, err := s.eviction(); return err },
+		func() error { _, err := s.transition(); return err },
+		func() error { _, err := reserved("--system-reserved", s.SystemReserved); return err },
+		func() error { _, err := reserved("--kube-reserved", s.KubeReserved); return err },
+	} {
+		if err := check(); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if s.EvictionMaxPodGrace < 0 {
+		errs = append(errs, fmt.Errorf("--eviction-max-pod-grace-period %d is less than nothing", s.EvictionMaxPodGrace))
 	}
 	if s.OTLPEndpoint != "" {
 		if _, err := otlp.New(otlp.Options{Endpoint: s.OTLPEndpoint}); err != nil {
@@ -119,18 +144,6 @@ func (s settings) memory() (int64, error) {
 		return 0, fmt.Errorf("--node-memory %q is not an amount of memory of at least 64Mi, such as 2Gi", s.NodeMemory)
 	}
 	return q.Value(), nil
-}
-
-// eviction says how much should be left on the node; nil: as the node thinks.
-func (s settings) eviction() ([]pressure.Threshold, error) {
-	if s.EvictionHard == "" {
-		return nil, nil
-	}
-	thresholds, err := pressure.Parse(s.EvictionHard, 0)
-	if err != nil {
-		return nil, fmt.Errorf("--eviction-hard: %w", err)
-	}
-	return thresholds, nil
 }
 
 // hostNodeName is the host's name, made fit to be a node's.

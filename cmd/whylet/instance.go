@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"whylet.dev/whylet/cluster/runtime"
+	"whylet.dev/whylet/node/object"
 )
 
 // settings are the choices that a node keeps from one start to the next: up
@@ -24,8 +25,18 @@ type settings struct {
 	ServiceCIDR string `json:"serviceCIDR,omitempty"`
 	// NodeMemory is a Kubernetes quantity; empty: all of the machine's.
 	NodeMemory string `json:"nodeMemory,omitempty"`
-	// EvictionHard is in the form of pressure.Parse; empty: its default.
-	EvictionHard string `json:"evictionHard,omitempty"`
+	// SystemReserved and KubeReserved are lists such as cpu=100m,memory=1Gi.
+	SystemReserved string `json:"systemReserved,omitempty"`
+	KubeReserved   string `json:"kubeReserved,omitempty"`
+	// EvictionHard and EvictionSoft are in the form of pressure.Parse (empty: its
+	// default, and none), EvictionSoftGrace in that of memory.available=90s.
+	EvictionHard      string `json:"evictionHard,omitempty"`
+	EvictionSoft      string `json:"evictionSoft,omitempty"`
+	EvictionSoftGrace string `json:"evictionSoftGracePeriod,omitempty"`
+	// EvictionMaxPodGrace bounds, in seconds, how long a pod may take to end for a
+	// soft threshold. EvictionTransition is a Go duration; empty: five minutes.
+	EvictionMaxPodGrace int64  `json:"evictionMaxPodGracePeriod,omitempty"`
+	EvictionTransition  string `json:"evictionPressureTransitionPeriod,omitempty"`
 	// PodMaxPIDs bounds the processes and threads of each pod; 0: not.
 	PodMaxPIDs int64 `json:"podMaxPIDs,omitempty"`
 	// OTLPEndpoint is where facts are exported to; empty: nowhere.
@@ -217,10 +228,7 @@ func startTicks(pid int) (uint64, error) {
 }
 
 // bootID names this boot of the kernel; empty where the kernel does not say.
-func bootID() string {
-	raw, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	return strings.TrimSpace(string(raw))
-}
+func bootID() string { return object.BootID("/") }
 
 // absDataDir is the data directory as an absolute path without links, so that one
 // directory has one name.

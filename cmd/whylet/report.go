@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/daemon"
 	"golang.org/x/sys/unix"
 )
 
@@ -26,6 +27,8 @@ type terminalReport struct {
 func (r terminalReport) ready(i instance) {
 	r.step("")
 	announce(r.streams, i, time.Since(r.began))
+	// Without systemd there is nobody to tell, which is no error.
+	_, _ = daemon.SdNotify(false, daemon.SdNotifyReady)
 	fmt.Fprintln(r.err, "Press Ctrl-C to stop the node; containers keep running then.")
 }
 

@@ -116,6 +116,11 @@ func (s *stack) prepare(previous instance) error {
 	if err := s.instance.self(); err != nil {
 		return err
 	}
+	// Others may pass through, to what lies in run: the root of a pod with users of
+	// its own is none of the machine's. All else in it is closed to them.
+	if err := os.Chmod(s.dataDir, 0o711); err != nil {
+		return fmt.Errorf("opening the way to the containers' files: %w", err)
+	}
 	if previous.BootID != "" && previous.BootID != s.instance.BootID {
 		if err := runtime.AfterReboot(s.dataDir); err != nil {
 			return err
@@ -255,8 +260,21 @@ func (s *stack) nodeConfig() (node.Config, *rest.Config, error) {
 	if err != nil {
 		return node.Config{}, nil, err
 	}
+	transition, err := set.transition()
+	if err != nil {
+		return node.Config{}, nil, err
+	}
+	system, err := reserved("--system-reserved", set.SystemReserved)
+	if err != nil {
+		return node.Config{}, nil, err
+	}
+	kube, err := reserved("--kube-reserved", set.KubeReserved)
+	if err != nil {
+		return node.Config{}, nil, err
+	}
 	c := node.Config{
-		Eviction:        eviction,
+		SystemReserved: system, KubeReserved: kube,
+		Eviction: eviction, EvictionSoftGraceSeconds: set.EvictionMaxPodGrace, PressureTransition: transition,
 		PodPIDs:         set.PodMaxPIDs,
 		NoProbeAgain:    set.NoProbeAgain,
 		OTLPEndpoint:    set.OTLPEndpoint,

@@ -16,13 +16,16 @@ import (
 	"whylet.dev/whylet/node/cri"
 )
 
+// DefaultParallel is how many pulls run at once. kubelet's default is one after
+// the other, where a slow registry holds up every pod of the node.
+const DefaultParallel = 4
+
 // Options say how images are pulled and kept; zero values mean the defaults.
 type Options struct {
 	// DataDir is where it is remembered who pulled what (image_manager/ below it),
 	// and the first place to look for the node's own registry credentials (config.json).
 	DataDir string
-	// Parallel is how many pulls run at once (4). kubelet's default is one after the
-	// other, where a slow registry holds up every pod of the node.
+	// Parallel is how many pulls run at once ([DefaultParallel]).
 	Parallel int
 	// Secrets reads the pods' imagePullSecrets. Nil: there are none.
 	Secrets cri.Secrets
@@ -50,7 +53,7 @@ type Manager struct {
 // written.
 func New(ctx context.Context, client *cri.Client, o Options) (*Manager, error) {
 	if o.Parallel < 1 {
-		o.Parallel = 4
+		o.Parallel = DefaultParallel
 	}
 	if o.Policy == (GCPolicy{}) {
 		o.Policy = DefaultPolicy

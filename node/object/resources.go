@@ -10,8 +10,8 @@ import (
 type Reserve struct {
 	// Memory is how much memory the node says it has, in bytes; 0: all.
 	Memory int64
-	// SystemMemory is kept for what is not a pod, in bytes.
-	SystemMemory int64
+	// Kept is for what is not a pod: CPU, memory and disk (ephemeral-storage).
+	Kept v1.ResourceList
 	// EvictionMemory is left unused, so that a node under pressure can still act,
 	// in bytes; it is the threshold of memory.available.
 	EvictionMemory int64
@@ -31,7 +31,7 @@ const (
 
 // Resources gives what the machine has, and what of it pods may have:
 //
-//	allocatable = capacity - system reserved - eviction threshold - huge pages
+//	allocatable = capacity - kept - eviction threshold - huge pages
 //
 // where the last only concerns memory, and nothing is below zero
 // (pkg/kubelet/cm/node_container_manager_linux.go).
@@ -46,15 +46,18 @@ func Resources(m Machine, r Reserve) (capacity, allocatable v1.ResourceList) {
 		v1.ResourcePods:             *resource.NewQuantity(int64(r.MaxPods), resource.DecimalSI),
 		v1.ResourceEphemeralStorage: *resource.NewQuantity(m.Disk, resource.BinarySI),
 	}
-	free := memory - r.SystemMemory - r.EvictionMemory
+	free := memory - r.Kept.Memory().Value() - r.EvictionMemory
 	for size, total := range m.HugePages {
 		capacity[hugePageName(size)] = *resource.NewQuantity(total, resource.BinarySI)
 		free -= total
 	}
 	allocatable = capacity.DeepCopy()
 	allocatable[v1.ResourceMemory] = *resource.NewQuantity(max(free, 0), resource.BinarySI)
-	disk := m.Disk - int64(float64(m.Disk)*r.EvictionDisk)
-	allocatable[v1.ResourceEphemeralStorage] = *resource.NewQuantity(disk, resource.BinarySI)
+	disk := m.Disk - r.Kept.StorageEphemeral().Value() - int64(float64(m.Disk)*r.EvictionDisk)
+	allocatable[v1.ResourceEphemeralStorage] = *resource.NewQuantity(max(disk, 0), resource.BinarySI)
+	if kept := r.Kept.Cpu().MilliValue(); kept > 0 {
+		allocatable[v1.ResourceCPU] = *resource.NewMilliQuantity(max(int64(m.CPUs)*1000-kept, 0), resource.DecimalSI)
+	}
 	return capacity, allocatable
 }
 

@@ -26,9 +26,9 @@ func TestResources(t *testing.T) {
 			},
 		},
 		"a small node": {
-			Reserve{Memory: 2 << 30, SystemMemory: 128 << 20, EvictionMemory: DefaultEvictionMemory, EvictionDisk: DefaultEvictionDisk, MaxPods: 5},
+			Reserve{Memory: 2 << 30, Kept: v1.ResourceList{"memory": resource.MustParse("128Mi"), "cpu": resource.MustParse("300m"), "ephemeral-storage": resource.MustParse("1Gi")}, EvictionMemory: DefaultEvictionMemory, EvictionDisk: DefaultEvictionDisk, MaxPods: 5},
 			map[v1.ResourceName]string{"memory": "2Gi", "pods": "5", "ephemeral-storage": "100Gi"},
-			map[v1.ResourceName]string{"memory": "1756Mi", "pods": "5", "ephemeral-storage": "90Gi"},
+			map[v1.ResourceName]string{"cpu": "1700m", "memory": "1756Mi", "pods": "5", "ephemeral-storage": "89Gi"},
 		},
 		"more than the machine has": {
 			Reserve{Memory: 1 << 50},
@@ -65,7 +65,7 @@ func TestAllocatableIsWithinCapacity(t *testing.T) {
 			HugePages: map[int64]int64{2 << 20: size.Draw(t, "huge pages")},
 		}
 		r := Reserve{
-			Memory: size.Draw(t, "node memory"), SystemMemory: size.Draw(t, "system"), EvictionMemory: size.Draw(t, "eviction"),
+			Memory: size.Draw(t, "node memory"), Kept: v1.ResourceList{"memory": *resource.NewQuantity(size.Draw(t, "system"), resource.BinarySI)}, EvictionMemory: size.Draw(t, "eviction"),
 			EvictionDisk: rapid.Float64Range(0, 1).Draw(t, "disk eviction"), MaxPods: rapid.IntRange(0, 1000).Draw(t, "pods"),
 		}
 		capacity, allocatable := Resources(m, r)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/version"
 	"pgregory.net/rapid"
@@ -28,7 +29,7 @@ func testConfig() Config {
 	return Config{
 		Name: "n1", IP: "192.0.2.1", Labels: map[string]string{"disk": "ssd"}, Port: 10250, Declares: []string{"b", "a"}, Version: "v0.3.1",
 		Reserve: Reserve{
-			Memory: 4 << 30, SystemMemory: 256 << 20, EvictionMemory: DefaultEvictionMemory,
+			Memory: 4 << 30, Kept: v1.ResourceList{"memory": resource.MustParse("256Mi")}, EvictionMemory: DefaultEvictionMemory,
 			EvictionDisk: DefaultEvictionDisk, MaxPods: 110,
 		},
 	}

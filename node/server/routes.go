@@ -73,7 +73,7 @@ func routes(c Config) http.Handler {
 // metrics mounts the registries. One collector that fails does not hide the others.
 func metrics(mux *http.ServeMux, c Config) {
 	for path, gatherer := range map[string]prometheus.Gatherer{
-		"/metrics": c.Metrics, "/metrics/resource": c.Resources, "/metrics/probes": c.Probes,
+		"/metrics": c.Metrics, "/metrics/resource": c.Resources, "/metrics/probes": c.Probes, "/metrics/cadvisor": c.Containers,
 	} {
 		if gatherer == nil {
 			continue

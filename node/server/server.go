@@ -45,9 +45,10 @@ type Config struct {
 	// Stats may be nil: there is no /stats/summary then.
 	Stats Stats
 
-	// Metrics, Resources and Probes are served at /metrics, /metrics/resource
-	// and /metrics/probes. Each may be nil: the path is not there then.
-	Metrics, Resources, Probes prometheus.Gatherer
+	// Metrics, Resources, Probes and Containers are served at /metrics,
+	// /metrics/resource, /metrics/probes and /metrics/cadvisor. Each may be nil: the
+	// path is not there then.
+	Metrics, Resources, Probes, Containers prometheus.Gatherer
 	// Extra are further handlers by path ("/why"), each mounted at the path and
 	// below it. They need access to nodes/proxy. May be nil.
 	Extra map[string]http.Handler

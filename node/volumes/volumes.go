@@ -25,6 +25,7 @@ import (
 	"k8s.io/kubernetes/pkg/volume/local"
 	"k8s.io/kubernetes/pkg/volume/projected"
 	"k8s.io/kubernetes/pkg/volume/secret"
+	volumeutil "k8s.io/kubernetes/pkg/volume/util"
 	"k8s.io/kubernetes/pkg/volume/util/hostutil"
 	"k8s.io/kubernetes/pkg/volume/util/subpath"
 	"k8s.io/mount-utils"
@@ -199,6 +200,19 @@ func get[T runtime.Object](from *objects, namespace, name string) (T, error) {
 		return none, fmt.Errorf("%s %s/%s: the API server sent a %T", from.group.Resource, namespace, name, o)
 	}
 	return value, nil
+}
+
+// PodsDir is the folder that has a directory of each pod, named by its UID.
+func (m *Manager) PodsDir() string { return m.podsDir }
+
+// Path is where the contents of a mounted volume of the pod are.
+func (m *Manager) Path(uid types.UID, volume string) (string, error) {
+	if p, ok := m.lookup(uid); ok {
+		if v, ok := p.volume(volume); ok {
+			return volumeutil.GetPath(v.mounter)
+		}
+	}
+	return "", fmt.Errorf("volume %q is not mounted", volume)
 }
 
 // podDir is the pod's directory.

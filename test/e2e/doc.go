@@ -8,5 +8,6 @@
 //
 // Environment: WHYLET_E2E_KEEP=1 leaves the node running for a look at it (the
 // command to enter it is printed). WHYLET_E2E_BIN is the folder with the built
-// programs, bin/ by default.
+// programs, bin/ by default. WHYLET_E2E_MORE=1 also runs the tests that make test
+// leaves out (make test-e2e-more).
 package e2e

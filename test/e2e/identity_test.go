@@ -92,11 +92,27 @@ func (s *space) server() string {
 	return strings.TrimSpace(s.mustKubectl("config", "view", "--minify", "-o", "jsonpath={.clusters[0].cluster.server}"))
 }
 
-// Keys, credentials, the database and the memory are readable by root only; so is
-// the directory that all of them are in.
+// Keys, credentials, the database and the memory are readable by root only. The
+// directory that all of them are in can be passed through, and all that lies there
+// is closed, but for the way to the roots of containers.
 func TestPrivateFiles(t *testing.T) {
 	t.Parallel()
-	for _, dir := range []string{"", "pki", "kubeconfig", "etcd", "node", "node/journal", "logs"} {
+	entries, err := os.ReadDir(shared.data())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || e.Name() != "run" && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s: %v, %v", e.Name(), info.Mode(), err)
+		}
+	}
+	for dir, mode := range map[string]fs.FileMode{"": 0o711, "run": 0o711} {
+		if info, err := os.Stat(filepath.Join(shared.data(), dir)); err != nil || info.Mode().Perm() != mode {
+			t.Errorf("%q: %v %v", dir, info, err)
+		}
+	}
+	for _, dir := range []string{"pki", "kubeconfig", "etcd", "node", "node/journal", "logs"} {
 		if info, err := os.Stat(filepath.Join(shared.data(), dir)); err != nil || info.Mode().Perm() != 0o700 {
 			t.Errorf("%s: %v %v", dir, info, err)
 		}

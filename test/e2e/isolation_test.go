@@ -1,9 +1,11 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -162,4 +164,118 @@ spec:
 		t.Fatal(err)
 	}
 	contains(t, out, "Operation not permitted", "Seccomp:\t2")
+}
+
+// A pod with users of its own is root only inside: outside, its processes and the
+// files it makes belong to nobody. What Kubernetes writes for it is readable to it.
+func TestUserNamespace(t *testing.T) {
+	more(t)
+	t.Parallel()
+	s := newSpace(t, shared)
+	s.apply(`
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: words}
+data: {word: readable}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: mapped}
+spec:
+  hostUsers: false
+  terminationGracePeriodSeconds: 1
+  containers:
+  - name: c
+    image: busybox:1
+    command: [sh, -c, "echo mine > /disk/file; sleep infinity"]
+    volumeMounts: [{name: disk, mountPath: /disk}, {name: words, mountPath: /words}]
+  volumes: [{name: disk, emptyDir: {}}, {name: words, configMap: {name: words}}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: host}
+spec:
+  terminationGracePeriodSeconds: 1
+  containers: [{name: c, image: "busybox:1", command: [sleep, infinity]}]
+`)
+	mapped, host := s.waitReady("mapped"), s.waitReady("host")
+	out, err := s.exec("mapped", "sh", "-c", "id -u; cat /words/word; echo; stat -c %u /disk/file; cat /proc/self/uid_map")
+	if err != nil {
+		t.Fatal(err)
+	}
+	contains(t, out, "0\nreadable\n0\n", "65536\n")
+	if uid := processUser(t, s.containerPID(mapped, "c")); uid < 65536 {
+		t.Errorf("on the machine its process runs as user %d", uid)
+	}
+	if uid := processUser(t, s.containerPID(host, "c")); uid != 0 {
+		t.Errorf("the process of a pod with the machine's users runs as user %d", uid)
+	}
+}
+
+// processUser is whom a process runs as, in numbers of the machine.
+func processUser(t *testing.T, pid int) int {
+	t.Helper()
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(raw), "\nUid:")
+	uid, err := strconv.Atoi(strings.Fields(rest)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return uid
+}
+
+// A RuntimeClass says how the runtime runs a pod and what that costs. One whose
+// handler the runtime does not have keeps the pod waiting, in the runtime's words.
+func TestRuntimeClass(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t, shared)
+	s.apply(fmt.Sprintf(`
+apiVersion: node.k8s.io/v1
+kind: RuntimeClass
+metadata: {name: %[1]s}
+handler: runc
+overhead: {podFixed: {memory: 20Mi, cpu: 10m}}
+---
+apiVersion: node.k8s.io/v1
+kind: RuntimeClass
+metadata: {name: %[1]s-none}
+handler: nothing
+`, s.name))
+	t.Cleanup(func() {
+		_, _ = s.kubectlIn(context.Background(), "", "delete", "runtimeclass", s.name, s.name+"-none", "--wait=false")
+	})
+	const pod = `
+apiVersion: v1
+kind: Pod
+metadata: {name: %s}
+spec:
+  runtimeClassName: %s
+  terminationGracePeriodSeconds: 1
+  containers: [{name: c, image: "busybox:1", command: [sleep, infinity], resources: {limits: {memory: 32Mi, cpu: 100m}}}]
+`
+	// The API server's admission reads classes from a watch, which may be behind.
+	s.eventually(time.Minute, "pods with the classes are admitted", func() error {
+		_, err := s.kubectlIn(t.Context(), fmt.Sprintf(pod, "good", s.name)+"---"+fmt.Sprintf(pod, "bad", s.name+"-none"), "apply", "-f", "-")
+		return err
+	})
+	good := s.waitReady("good")
+	// The pod's own limit has room for what running it costs.
+	group := filepath.Dir(s.cgroupOf(good, "memory"))
+	file := filepath.Join("/sys/fs/cgroup/memory", group, "memory.limit_in_bytes")
+	if onV2() {
+		file = filepath.Join("/sys/fs/cgroup", group, "memory.max")
+	}
+	if got := readNumber(t, file); got != 52<<20 {
+		t.Errorf("the pod may have %d bytes, want 32Mi and the overhead of 20Mi", got)
+	}
+	s.eventually(time.Minute, "an event says that there is no such handler", func() error {
+		out, err := s.kubectl("get", "events", "--field-selector", "involvedObject.name=bad,reason=FailedCreatePodSandBox", "-o", "jsonpath={.items[*].message}")
+		if err == nil && !strings.Contains(out, `no runtime for "nothing" is configured`) {
+			err = fmt.Errorf("events: %q", out)
+		}
+		return err
+	})
 }

@@ -16,6 +16,8 @@ import (
 // node is a running Whylet node in a network namespace.
 type node struct {
 	netns, dir, kubeconfig string
+	// env is what its programs have in their environment besides.
+	env []string
 }
 
 // shared is the node that most tests use.
@@ -50,6 +52,14 @@ func run(m *testing.M) int {
 	return code
 }
 
+// more skips a test that is not part of make test, unless WHYLET_E2E_MORE is set.
+func more(t *testing.T) {
+	t.Helper()
+	if os.Getenv("WHYLET_E2E_MORE") == "" {
+		t.Skip("make test-e2e-more runs it")
+	}
+}
+
 // bin is the path of a built program.
 func bin(name string) string {
 	dir := os.Getenv("WHYLET_E2E_BIN")
@@ -69,13 +79,22 @@ func newSite(ctx context.Context, name string) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Pods with users of their own must be able to pass.
+	if err := os.Chmod(dir, 0o711); err != nil {
+		return nil, err
+	}
 	n := &node{netns: filepath.Base(dir), dir: dir, kubeconfig: filepath.Join(dir, "kubeconfig")}
+	return n, n.makeNetNS(ctx)
+}
+
+// makeNetNS makes the node's network namespace, with nothing in it but loopback.
+func (n *node) makeNetNS(ctx context.Context) error {
 	for _, args := range [][]string{{"netns", "add", n.netns}, {"-n", n.netns, "link", "set", "lo", "up"}} {
 		if out, err := exec.CommandContext(ctx, "ip", args...).CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("ip %s: %w: %s", strings.Join(args, " "), err, out)
+			return fmt.Errorf("ip %s: %w: %s", strings.Join(args, " "), err, out)
 		}
 	}
-	return n, nil
+	return nil
 }
 
 // newNode starts a node in a namespace of its own and loads the test images.
@@ -186,7 +205,7 @@ func (n *node) purge() error {
 func (n *node) command(ctx context.Context, program string, args ...string) *exec.Cmd {
 	all := append([]string{"--net=/run/netns/" + n.netns, program}, args...)
 	cmd := exec.CommandContext(ctx, "nsenter", all...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+n.kubeconfig)
+	cmd.Env = append(append(os.Environ(), "KUBECONFIG="+n.kubeconfig), n.env...)
 	return cmd
 }
 

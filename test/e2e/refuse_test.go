@@ -149,7 +149,7 @@ func TestPurgeLeavesNothing(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	s := &space{t: t, node: n, name: "default"} // It is purged before a test's own would be deleted.
-	s.eventually(20*time.Second, "default service account", func() error {
+	s.eventually(time.Minute, "default service account", func() error {
 		_, err := s.kubectl("get", "serviceaccount", "default")
 		return err
 	})

@@ -191,7 +191,8 @@ func (s *space) containerPID(pod *v1.Pod, name string) int {
 // All pods together are bounded by what the node has to give.
 func TestAllocatable(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, "--node-memory", "1Gi")
+	n := startNode(t, "--node-memory", "1Gi", "--system-reserved", "cpu=100m,memory=64Mi", "--kube-reserved", "cpu=50m,memory=32Mi",
+		"--eviction-hard", "memory.available<50Mi", "--eviction-soft", "memory.available<60Mi", "--eviction-soft-grace-period", "memory.available=5m")
 	s := newSpace(t, n)
 	var node v1.Node
 	name := strings.TrimSpace(s.mustKubectl("get", "nodes", "-o", "jsonpath={.items[0].metadata.name}"))
@@ -201,8 +202,11 @@ func TestAllocatable(t *testing.T) {
 	if got := node.Status.Capacity.Memory().Value(); got != 1<<30 {
 		t.Errorf("capacity is %d", got)
 	}
-	if got := node.Status.Allocatable.Memory().Value(); got <= 0 || got > 1<<30 {
-		t.Errorf("allocatable is %d", got)
+	if got, want := node.Status.Allocatable.Memory().Value(), int64(1<<30-(64+32+50)<<20); got != want {
+		t.Errorf("allocatable is %d bytes, want %d: without what is reserved and the hard threshold", got, want)
+	}
+	if got := node.Status.Capacity.Cpu().MilliValue() - node.Status.Allocatable.Cpu().MilliValue(); got != 150 {
+		t.Errorf("%d thousandths of a CPU are kept back, want 150", got)
 	}
 	s.apply(`
 apiVersion: v1

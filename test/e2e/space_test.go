@@ -31,7 +31,7 @@ func newSpace(t *testing.T, n *node) *space {
 	}
 	s := &space{t: t, node: n, name: strings.Trim(name, "-")}
 	s.mustKubectl("create", "namespace", s.name)
-	s.eventually(20*time.Second, "default service account", func() error {
+	s.eventually(time.Minute, "default service account", func() error {
 		_, err := s.kubectl("get", "serviceaccount", "default")
 		return err
 	})
@@ -136,7 +136,7 @@ func (s *space) waitPod(name string, within time.Duration, what string, wanted f
 
 func (s *space) waitReady(name string) *v1.Pod {
 	s.t.Helper()
-	return s.waitPod(name, 30*time.Second, "Ready", isReady)
+	return s.waitPod(name, 2*time.Minute, "Ready", isReady)
 }
 
 func isReady(pod *v1.Pod) bool {

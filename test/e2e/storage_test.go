@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
 	v1 "k8s.io/api/core/v1"
 )
 
@@ -189,5 +190,112 @@ spec:
 			return fmt.Errorf("it reads %q", out)
 		}
 		return nil
+	})
+}
+
+// An image can be mounted as a volume, as a whole or in part, and cannot be
+// written. One that cannot be had keeps the container waiting, as its own would.
+func TestImageVolume(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t, shared)
+	const pod = `
+apiVersion: v1
+kind: Pod
+metadata: {name: %s}
+spec:
+  terminationGracePeriodSeconds: 1
+  containers:
+  - name: c
+    image: busybox:1
+    command: [sleep, infinity]
+    volumeMounts: [{name: other, mountPath: /other}, {name: other, mountPath: /part, subPath: etc}]
+  volumes: [{name: other, image: {reference: "%s", pullPolicy: IfNotPresent}}]
+`
+	s.apply(fmt.Sprintf(pod, "good", "nginx:1") + "---" + fmt.Sprintf(pod, "bad", "localhost:1/none:1"))
+	s.waitReady("good")
+	out, err := s.exec("good", "sh", "-c", "ls -d /other/usr/sbin/nginx /part/nginx; touch /other/file 2>&1 || true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	contains(t, out, "/other/usr/sbin/nginx", "/part/nginx", "Read-only file system")
+	s.waitPod("bad", time.Minute, "waits for the image of its volume", func(p *v1.Pod) bool {
+		w := status(p, "c").State.Waiting
+		return w != nil && (w.Reason == "ErrImagePull" || w.Reason == "ImagePullBackOff") && strings.Contains(w.Message, "localhost:1/none:1")
+	})
+}
+
+// A read-only mount that is recursive leaves nothing below it writable.
+func TestRecursiveReadOnly(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t, shared)
+	dir := t.TempDir()
+	below := filepath.Join(dir, "below")
+	if err := os.Mkdir(below, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("none", below, "tmpfs", 0, "size=1m"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(below, unix.MNT_DETACH); err != nil {
+			t.Errorf("unmount %s: %v", below, err)
+		}
+	})
+	s.apply(fmt.Sprintf(`
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  terminationGracePeriodSeconds: 1
+  containers:
+  - name: c
+    image: busybox:1
+    command: [sleep, infinity]
+    volumeMounts:
+    - {name: host, mountPath: /all, readOnly: true, recursiveReadOnly: Enabled}
+    - {name: host, mountPath: /top, readOnly: true}
+  volumes: [{name: host, hostPath: {path: %s}}]
+`, dir))
+	pod := s.waitReady("p")
+	out, err := s.exec("p", "sh", "-c", "touch /all/below/a 2>&1; touch /top/below/b && echo written; touch /top/c 2>&1; true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	contains(t, out, "/all/below/a: Read-only file system", "written", "/top/c: Read-only file system")
+	for _, m := range status(pod, "c").VolumeMounts {
+		if m.MountPath == "/all" && (m.RecursiveReadOnly == nil || *m.RecursiveReadOnly != v1.RecursiveReadOnlyEnabled) {
+			t.Errorf("the status says of the mount: %+v", m)
+		}
+	}
+}
+
+// A variable comes from a file that an init container wrote; one that it did not
+// write keeps the container waiting.
+func TestFileKeyRef(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t, shared)
+	const pod = `
+apiVersion: v1
+kind: Pod
+metadata: {name: %s}
+spec:
+  terminationGracePeriodSeconds: 1
+  initContainers:
+  - {name: i, image: "busybox:1", command: [sh, -c, "echo NAME=\\'written\\' > /made/env"], volumeMounts: [{name: made, mountPath: /made}]}
+  containers:
+  - name: c
+    image: busybox:1
+    command: [sleep, infinity]
+    env: [{name: SEEN, valueFrom: {fileKeyRef: {volumeName: made, path: env, key: %s}}}]
+  volumes: [{name: made, emptyDir: {}}]
+`
+	s.apply(fmt.Sprintf(pod, "good", "NAME") + "---" + fmt.Sprintf(pod, "bad", "OTHER"))
+	s.waitReady("good")
+	if out, err := s.exec("good", "sh", "-c", "echo $SEEN"); err != nil || out != "written\n" {
+		t.Errorf("the container sees %q, %v", out, err)
+	}
+	s.waitPod("bad", time.Minute, "waits for the variable", func(p *v1.Pod) bool {
+		w := status(p, "c").State.Waiting
+		return w != nil && w.Reason == "CreateContainerConfigError" && strings.Contains(w.Message, `environment variable key "OTHER" not found in file`)
 	})
 }

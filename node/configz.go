@@ -1,0 +1,67 @@
+package node
+
+import (
+	"cmp"
+	"strconv"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kubeletconfig "k8s.io/kubelet/config/v1beta1"
+
+	"whylet.dev/whylet/node/images"
+	"whylet.dev/whylet/node/pressure"
+)
+
+// configz is the node's configuration in kubelet's form, as /configz of a kubelet
+// shows it: what has no meaning here is left out.
+func (c Config) configz() map[string]any {
+	yes, no := true, false
+	high, low := int32(images.DefaultPolicy.High), int32(images.DefaultPolicy.Low)
+	parallel := int32(images.DefaultParallel)
+	k := kubeletconfig.KubeletConfiguration{
+		StaticPodPath: c.StaticPodDir, PodLogsDir: c.PodLogsDir, Address: c.ListenAddress, Port: int32(c.Port),
+		TLSCertFile: c.ServingCert, TLSPrivateKeyFile: c.ServingKey,
+		Authentication: kubeletconfig.KubeletAuthentication{
+			X509:      kubeletconfig.KubeletX509Authentication{ClientCAFile: c.ClientCA},
+			Webhook:   kubeletconfig.KubeletWebhookAuthentication{Enabled: &yes},
+			Anonymous: kubeletconfig.KubeletAnonymousAuthentication{Enabled: &no},
+		},
+		Authorization: kubeletconfig.KubeletAuthorization{Mode: kubeletconfig.KubeletAuthorizationModeWebhook},
+		ClusterDomain: c.ClusterDomain, ClusterDNS: c.ClusterDNS,
+		CgroupRoot: c.CgroupRoot, CgroupDriver: "cgroupfs", CgroupsPerQOS: &yes, EnforceNodeAllocatable: []string{"pods"},
+		MaxPods: int32(c.MaxPods), PodPidsLimit: &c.PodPIDs, ContainerRuntimeEndpoint: c.RuntimeEndpoint,
+		ImageGCHighThresholdPercent: &high, ImageGCLowThresholdPercent: &low,
+		ImageMinimumGCAge:   metav1.Duration{Duration: images.DefaultPolicy.MinAge},
+		SerializeImagePulls: &no, MaxParallelImagePulls: &parallel,
+		EvictionHard: map[string]string{}, EvictionSoft: map[string]string{}, EvictionSoftGracePeriod: map[string]string{},
+		EvictionPressureTransitionPeriod: metav1.Duration{Duration: cmp.Or(c.PressureTransition, pressureTransition)},
+		EvictionMaxPodGracePeriod:        int32(c.EvictionSoftGraceSeconds),
+		SystemReserved:                   amounts(c.SystemReserved), KubeReserved: amounts(c.KubeReserved),
+		CrashLoopBackOff: kubeletconfig.CrashLoopBackOffConfig{MaxContainerRestartPeriod: &metav1.Duration{Duration: c.BackOffMax}},
+	}
+	for _, t := range c.thresholds() {
+		if t.Hard() {
+			k.EvictionHard[string(t.Signal)] = least(t)
+			continue
+		}
+		k.EvictionSoft[string(t.Signal)] = least(t)
+		k.EvictionSoftGracePeriod[string(t.Signal)] = t.Grace.String()
+	}
+	return map[string]any{"kubeletconfig": k}
+}
+
+// least is a threshold's amount as it was written.
+func least(t pressure.Threshold) string {
+	if t.Part > 0 {
+		return strconv.FormatFloat(t.Part*100, 'f', -1, 64) + "%"
+	}
+	return t.Quantity.String()
+}
+
+func amounts(list v1.ResourceList) map[string]string {
+	all := map[string]string{}
+	for name, q := range list {
+		all[string(name)] = q.String()
+	}
+	return all
+}
