@@ -204,7 +204,8 @@ func (r *kernelReader) take(ctx context.Context, b []byte) {
 		if backlog && r.Reported != nil && r.Reported(k.PID, at) {
 			continue
 		}
-		if !backlog && k.TaskCgroup == "" && r.putAside(k, at) {
+		if !backlog && k.TaskCgroup == "" {
+			r.putAside(k, at)
 			continue
 		}
 		r.emit(r.fact(ctx, k, at, backlog))

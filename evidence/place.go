@@ -55,13 +55,9 @@ func (r *kernelReader) tell(id string) {
 }
 
 // putAside keeps a kill of which the kernel named no cgroup until the rest of
-// what it logged at the time was read, and sees to it that it is looked at.
-func (r *kernelReader) putAside(k OOM, at time.Time) bool {
-	if k.Constraint == "CONSTRAINT_NONE" {
-		return false // the whole machine's: the counters know of it no better
-	}
+// what it logged at the time was read.
+func (r *kernelReader) putAside(k OOM, at time.Time) {
 	r.unplaced = append(r.unplaced, unplaced{k, at})
-	return true
 }
 
 // place attributes what it can, and tells of the rest when it has waited enough.
