@@ -23,6 +23,10 @@ import (
 // patience is how long a part of the mesh's test may wait for anything.
 const patience = 3 * time.Minute
 
+// caDue is how long after the test's beginning the mesh's first CA has to be
+// followed by the next one: late enough for members to have certificates of it.
+const caDue = 45 * time.Second
+
 // meshPods are put into the mesh together; the parts of the test look at them.
 const meshPods = `
 apiVersion: v1
@@ -250,11 +254,16 @@ func (s *space) enable(namespace string, more ...string) {
 	s.mesh(append([]string{"enable", namespace, "--data-dir", s.node.data(), "--wait", "3m"}, more...)...)
 }
 
-// enable begins with a CA from ten months ago, which has to be followed by another.
+// enable begins with a CA that is about to be old, for the rotation.
 func (m *meshTest) enable(s *space) {
-	ca, err := identity.NewCA(nil, time.Now().Add(-300*24*time.Hour))
+	// Due after two thirds of its life, which begins five minutes before it is made.
+	const life = 365*24*time.Hour + 5*time.Minute
+	ca, err := identity.NewCA(nil, time.Now().Add(caDue-life*2/3+5*time.Minute))
 	if err != nil {
 		s.t.Fatal(err)
+	}
+	if now := time.Now(); ca.Due(now) || !ca.Due(now.Add(2*caDue)) {
+		s.t.Fatal("the CA is not about to be due")
 	}
 	key, err := ca.Key()
 	if err != nil {
@@ -535,7 +544,7 @@ spec:
     readinessProbe: {httpGet: {path: /readiness, port: 14001}, periodSeconds: 1, timeoutSeconds: 10}
 `
 
-// rotation: the CA was followed by the next one, and members believe both.
+// rotation: the CA is followed by the next one, and members of both get along.
 func (m *meshTest) rotation(s *space) {
 	s.eventually(patience, "the next CA", func() error {
 		out, err := s.kubectl("get", "secret", "whylet-mesh-ca", "-n", "whylet-mesh", "-o", "jsonpath={.data.ca\\.crt}")
@@ -554,7 +563,8 @@ func (m *meshTest) rotation(s *space) {
 	s.reaches("younger", "http://"+s.ready("web").Status.PodIP+":14001/")
 }
 
-// webhookDown: pods come up without the mesh, and those in it go on.
+// webhookDown: pods come up without the mesh, or are refused where that was asked
+// for, and those in it go on.
 func (m *meshTest) webhookDown(s *space) {
 	s.planeGone()
 	s.apply(fmt.Sprintf(anotherPod, "meanwhile"))
@@ -563,6 +573,20 @@ func (m *meshTest) webhookDown(s *space) {
 		s.t.Error("it is in the mesh, and the webhook is down")
 	}
 	s.reaches("younger", "http://"+s.ready("web").Status.PodIP+":14001/")
+
+	s.enable(s.name, "--strict")
+	s.eventually(patience, "the webhook is registered as strict", func() error {
+		out, err := s.kubectl("get", "mutatingwebhookconfiguration", "whylet-mesh", "-o", "jsonpath={.webhooks[*].failurePolicy}")
+		if err == nil && out != "Fail Fail Fail" {
+			err = fmt.Errorf("its policies are %s", out)
+		}
+		return err
+	})
+	s.planeGone()
+	_, err := s.kubectlIn(s.t.Context(), fmt.Sprintf(anotherPod, "refused"), "apply", "-f", "-")
+	if err == nil || !strings.Contains(err.Error(), "failed calling webhook") {
+		s.t.Errorf("with --strict a pod is created: %v", err)
+	}
 }
 
 // planeGone takes the mesh's control plane away.
