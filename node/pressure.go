@@ -51,11 +51,16 @@ func (o *outside) newPressure(ctx context.Context, n *node, d *disks, groups *cg
 		o.log.Warn("where the runtime keeps images is not known; they count as lying beside the node's files", "error", err)
 		reader.ImageDir = n.config.DataDir
 	}
+	alarm, err := pressure.NewAlarm(reader.Pods)
+	if err != nil {
+		o.log.Warn("the kernel does not say when processes wait for memory; the node looks by itself", "error", err)
+	}
+	n.onClose(alarm.Close)
 	s := &shortages{loop: n.loop, cgroups: groups, disks: d, house: o.house, separate: reader.Dedicated()}
 	return pressure.New(pressure.Config{
 		Thresholds: n.config.thresholds(), Transition: cmp.Or(n.config.PressureTransition, pressureTransition),
 		SoftGrace: n.config.EvictionSoftGraceSeconds,
-		Read:      reader.Read, Pods: s.pods, Ended: s.ended, Reclaim: s.reclaim,
+		Read:      reader.Read, Wake: alarm.Rings(), Looked: o.setAlarm(alarm, n.config.thresholds()), Pods: s.pods, Ended: s.ended, Reclaim: s.reclaim,
 		Evict:   func(pod fact.Pod, needed fact.EvictionNeeded) { n.loop.submit(fact.Fact{Pod: pod, Body: needed}) },
 		Tell:    func(seen fact.NodeSignals) { n.loop.submit(fact.Fact{Body: seen}) },
 		Changed: func() { o.face.reporter.Changed() },
@@ -64,6 +69,21 @@ func (o *outside) newPressure(ctx context.Context, n *node, d *disks, groups *cg
 		},
 		Clock: utilclock.RealClock{}, Log: n.log,
 	})
+}
+
+// setAlarm keeps the alarm at the level where the pods' memory becomes short.
+func (o *outside) setAlarm(alarm *pressure.Alarm, thresholds []pressure.Threshold) func(pressure.Readings) {
+	failed := false
+	return func(readings pressure.Readings) {
+		at, ok := alarm.Level(thresholds, readings)
+		if !ok || failed {
+			return
+		}
+		if err := alarm.Set(at); err != nil {
+			failed = true
+			o.log.Warn("the kernel does not say when the pods' memory becomes short; the node looks by itself", "error", err)
+		}
+	}
 }
 
 // pods measures those that have something running.

@@ -12,7 +12,8 @@
 //     time to the next look follows from how much memory is left: it is over
 //     before a program could have used that up at the fastest rate there is (see
 //     pause). So a calm node is looked at every 10 s too, and one that is nearly
-//     full every 20 ms; a look costs some 100 µs.
+//     full every 20 ms; a look costs some 100 µs. Where the
+//     kernel can tell (alarm.go), it wakes the node before that look.
 //   - The pod that has to go for its memory is held back at once (cgroup.HoldBack): it cannot use
 //     up, in the second it is given to end, what is left for its neighbours.
 //
@@ -25,5 +26,6 @@
 //	threshold.go  how much should be left
 //	read.go       how much is left
 //	state.go      which conditions hold, and for what something must be done: pure
+//	alarm.go      the kernel wakes the manager
 //	manager.go    the loop: look, tell, reclaim, evict
 package pressure

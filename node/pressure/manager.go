@@ -37,6 +37,10 @@ type Config struct {
 
 	// Read looks at the machine.
 	Read func() Readings
+	// Wake ends a pause before its time; nil: nothing does. Looked hears each look,
+	// so that who wakes knows when to; it may be nil.
+	Wake   <-chan struct{}
+	Looked func(Readings)
 	// Pods measures the pods that have something running.
 	Pods func(context.Context, Signal) []Pod
 	// Evict asks for the end of a pod, Ended says whether it came.
@@ -68,6 +72,8 @@ type Manager struct {
 	eventAt  map[v1.ResourceName]time.Time
 	helpless time.Time
 	asked    map[fact.Pod]bool // to go, and still there
+	// relieving says that the last look found something to do.
+	relieving bool
 }
 
 // New makes a manager that does nothing until Run.
@@ -86,7 +92,17 @@ func (m *Manager) Conditions() []v1.NodeConditionType {
 // Run looks, and does what has to be done, until ctx ends.
 func (m *Manager) Run(ctx context.Context) {
 	for ctx.Err() == nil {
-		m.sleep(ctx, m.round(ctx))
+		pause := m.c.Clock.NewTimer(m.round(ctx))
+		wake := m.c.Wake
+		if m.relieving {
+			wake = nil // what was just done is given its time to show
+		}
+		select {
+		case <-ctx.Done():
+		case <-pause.C():
+		case <-wake:
+		}
+		pause.Stop()
 	}
 }
 
@@ -105,7 +121,11 @@ func (m *Manager) round(ctx context.Context) time.Duration {
 	readings := m.c.Read()
 	conditions, due := m.state.observe(m.c.Clock.Now(), readings)
 	m.set(conditions, readings)
-	if len(due) > 0 {
+	if m.c.Looked != nil {
+		m.c.Looked(readings)
+	}
+	m.relieving = len(due) > 0
+	if m.relieving {
 		return m.relieve(ctx, due[0], readings)
 	}
 	return m.state.pause(readings)
