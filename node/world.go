@@ -167,6 +167,13 @@ func (o *outside) connectEffects(ctx context.Context, n *node) error {
 		Changed: func(uid types.UID) {
 			o.lanes.do("changed/"+string(uid), func(context.Context) { o.referenceChanged(uid) })
 		},
+		Content: func(uid types.UID, change fact.ConfigChanged) {
+			o.lanes.do("content/"+string(uid), func(context.Context) {
+				if p, ok := n.loop.view(uid); ok {
+					n.loop.submit(fact.Fact{Pod: p.key, Body: change})
+				}
+			})
+		},
 		Failed: func(pod *v1.Pod, err error) {
 			o.recorder.Event(reference(pod, ""), v1.EventTypeWarning, "FailedMount", err.Error())
 		},

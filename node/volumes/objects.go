@@ -44,15 +44,16 @@ type objects struct {
 	used func(*v1.Pod) sets.Set[string]
 	// reflect watches one object into a store until ctx ends.
 	reflect func(ctx context.Context, name types.NamespacedName, store cache.ReflectorStore, failed func(error))
-	// changed is told, outside all locks, whose object changed.
-	changed func([]types.UID)
+	// changed is told, outside all locks, whose object changed, and how: old is nil
+	// when there was none before, or it was not known.
+	changed func(users []types.UID, old, now runtime.Object)
 
 	mu    sync.Mutex
 	items map[types.NamespacedName]*object
 	pods  map[types.UID]sets.Set[types.NamespacedName]
 }
 
-func newConfigMaps(ctx context.Context, client kubernetes.Interface, changed func([]types.UID)) *objects {
+func newConfigMaps(ctx context.Context, client kubernetes.Interface, changed func(users []types.UID, old, now runtime.Object)) *objects {
 	o := newObjects(ctx, v1.Resource("configmap"), changed)
 	o.used = visited(podutil.VisitPodConfigmapNames)
 	o.reflect = func(ctx context.Context, n types.NamespacedName, store cache.ReflectorStore, failed func(error)) {
@@ -63,7 +64,7 @@ func newConfigMaps(ctx context.Context, client kubernetes.Interface, changed fun
 	return o
 }
 
-func newSecrets(ctx context.Context, client kubernetes.Interface, changed func([]types.UID)) *objects {
+func newSecrets(ctx context.Context, client kubernetes.Interface, changed func(users []types.UID, old, now runtime.Object)) *objects {
 	o := newObjects(ctx, v1.Resource("secret"), changed)
 	o.used = visited(podutil.VisitPodSecretNames)
 	o.reflect = func(ctx context.Context, n types.NamespacedName, store cache.ReflectorStore, failed func(error)) {
@@ -74,7 +75,7 @@ func newSecrets(ctx context.Context, client kubernetes.Interface, changed func([
 	return o
 }
 
-func newObjects(ctx context.Context, group schema.GroupResource, changed func([]types.UID)) *objects {
+func newObjects(ctx context.Context, group schema.GroupResource, changed func(users []types.UID, old, now runtime.Object)) *objects {
 	return &objects{
 		ctx: ctx, group: group, changed: changed,
 		items: map[types.NamespacedName]*object{},
@@ -162,7 +163,7 @@ func (o *objects) addLocked(n types.NamespacedName) *object {
 	}
 	ctx, stop := context.WithCancel(o.ctx)
 	item := &object{name: n, users: sets.New[types.UID](), stop: stop, synced: make(chan struct{})}
-	item.changed = func() { o.tell(n) }
+	item.changed = func(old, now runtime.Object) { o.tell(n, old, now) }
 	o.items[n] = item
 	go o.reflect(ctx, n, item, item.note)
 	return item
@@ -178,7 +179,7 @@ func (o *objects) dropLocked(n types.NamespacedName, uid types.UID) {
 }
 
 // tell passes on that an object changed.
-func (o *objects) tell(n types.NamespacedName) {
+func (o *objects) tell(n types.NamespacedName, old, now runtime.Object) {
 	o.mu.Lock()
 	var users []types.UID
 	if item, ok := o.items[n]; ok {
@@ -186,7 +187,7 @@ func (o *objects) tell(n types.NamespacedName) {
 	}
 	o.mu.Unlock()
 	if len(users) > 0 {
-		o.changed(users)
+		o.changed(users, old, now)
 	}
 }
 
@@ -217,7 +218,7 @@ type object struct {
 	name    types.NamespacedName
 	users   sets.Set[types.UID] // guarded by objects.mu
 	stop    context.CancelFunc
-	changed func()
+	changed func(old, now runtime.Object)
 
 	mu      sync.Mutex
 	value   runtime.Object // nil: there is none
@@ -260,6 +261,7 @@ func (i *object) set(value runtime.Object) {
 	if i.known {
 		tell = version(i.value) != version(value)
 	}
+	old := i.value
 	i.value = value
 	if !i.known {
 		i.known = true
@@ -270,7 +272,7 @@ func (i *object) set(value runtime.Object) {
 		i.stop() // it cannot change any more, so the watch can go
 	}
 	if tell {
-		i.changed()
+		i.changed(old, value)
 	}
 }
 

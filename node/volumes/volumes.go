@@ -29,6 +29,8 @@ import (
 	"k8s.io/kubernetes/pkg/volume/util/hostutil"
 	"k8s.io/kubernetes/pkg/volume/util/subpath"
 	"k8s.io/mount-utils"
+
+	"whylet.dev/whylet/fact"
 )
 
 // Config is what the volumes of a node depend on.
@@ -49,6 +51,8 @@ type Config struct {
 	// worth another attempt. Contents of mounted volumes follow without help. It
 	// is called from a watch and must not block. May be nil.
 	Changed func(types.UID)
+	// Content is told that the contents of such an object are others than before.
+	Content func(types.UID, fact.ConfigChanged)
 	// Failed is told that new contents could not be brought into a running pod;
 	// err is a Failures. It is tried again. May be nil.
 	Failed func(pod *v1.Pod, err error)
