@@ -16,7 +16,6 @@ import (
 type collected struct {
 	mu     sync.Mutex
 	events []ProcessEvent
-	lost   int
 }
 
 func (c *collected) tell(e ProcessEvent) {
