@@ -54,6 +54,8 @@ type report struct {
 	invoker string
 	usage   int64
 	limit   int64
+	anon    int64 // as the statistics of the cgroup have it
+	shmem   int64
 	task    string // "Task in A killed as a result of limit of B"
 	summary string // "oom-kill:constraint=…"
 	group   string // "Tasks in A are going to be killed due to memory.oom.group set"
@@ -73,6 +75,7 @@ var (
 	summaryTask = regexp.MustCompile(`(?s)^(.*),task=(.*),pid=(\d+),uid=\d+$`)
 	taskLine    = regexp.MustCompile(`^Task in (.*) killed as a result of limit of (.*)$`)
 	groupLine   = regexp.MustCompile(`^Tasks in (.*) are going to be killed due to memory\.oom\.group set$`)
+	statLine    = regexp.MustCompile(`^(anon|total_rss|shmem|total_shmem) (\d+)$`)
 	tableRow    = regexp.MustCompile(`^\[ *(\d+)\] +(.*)$`)
 	killNumbers = regexp.MustCompile(`(anon-rss|file-rss|shmem-rss):(\d+)kB|(oom_score_adj):(-?\d+)`)
 )
@@ -136,6 +139,8 @@ func (p *OOMParser) read(text string) {
 		if m := usageLine.FindStringSubmatch(text); m != nil && o.limit == 0 {
 			o.usage, o.limit = kib(m[1]), kib(m[2])
 		}
+	case strings.HasPrefix(text, "anon "), strings.HasPrefix(text, "shmem "), strings.HasPrefix(text, "total_rss "), strings.HasPrefix(text, "total_shmem "):
+		o.statistics(text)
 	case strings.HasSuffix(text, " or sacrifice child"):
 		o.child, o.columns = text, nil
 	case strings.HasPrefix(text, "Out of memory and no killable processes"):
@@ -147,6 +152,22 @@ func (p *OOMParser) read(text string) {
 		}
 	case o.columns != nil:
 		o.row(text)
+	}
+}
+
+// statistics takes what the kernel says of the memory of the cgroup whose limit
+// was hit: a line for each value, or all in one record. Version 1 has the values
+// of the cgroup alone before those of all below it, which begin with total_.
+func (o *report) statistics(text string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		m := statLine.FindStringSubmatch(line)
+		switch {
+		case m == nil:
+		case m[1] == "anon", m[1] == "total_rss":
+			o.anon = number[int64](m[2])
+		case m[1] == "total_shmem", o.anon > 0:
+			o.shmem = number[int64](m[2])
+		}
 	}
 }
 
@@ -213,6 +234,7 @@ func (p *OOMParser) kill(r Record) []OOM {
 	}
 	k := OOM{At: r.At, TGID: pid, OOMKilled: fact.OOMKilled{
 		PID: pid, Command: m[3], Invoker: o.invoker, Usage: o.usage, Limit: o.limit, Tasks: o.largest(),
+		CgroupAnon: o.anon, CgroupShmem: o.shmem,
 		Group: len(o.killed) > 0 && o.group != "",
 	}}
 	o.killed[pid] = true

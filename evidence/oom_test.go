@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -82,6 +83,30 @@ func splitRecords(data []byte) [][]byte {
 		}
 	}
 	return all
+}
+
+// The statistics of the cgroup tell files in memory from the memory of processes,
+// in the order of version 1, of version 2, and of version 2 in one record.
+func TestOOMStatistics(t *testing.T) {
+	for name, lines := range map[string][]string{
+		"version 1": {"rss 4096", "shmem 0", "total_cache 31457280", "total_rss 8192", "total_shmem 28672"},
+		"version 2": {"anon 8192", "file 31457280", "shmem 28672", "shmem_thp 0"},
+		"one":       {"anon 8192\\x0afile 31457280\\x0ashmem 28672\\x0afile_mapped 0"},
+	} {
+		var p OOMParser
+		var kills []OOM
+		text := append([]string{"dd invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=999"}, lines...)
+		for i, line := range append(text, "Memory cgroup out of memory: Killed process 8840 (dd) total-vm:67804kB, anon-rss:15104kB, file-rss:1264kB, shmem-rss:0kB, UID:0 pgtables:68kB oom_score_adj:999") {
+			r, err := ParseRecord(fmt.Appendf(nil, "6,%d,%d,-;%s", i, i, line))
+			if err != nil {
+				t.Fatal(err)
+			}
+			kills = append(kills, p.Take(r)...)
+		}
+		if len(kills) != 1 || kills[0].CgroupAnon != 8192 || kills[0].CgroupShmem != 28672 {
+			t.Errorf("%s: %+v", name, kills)
+		}
+	}
 }
 
 // TestAnyLineMayBeMissing drops each record in turn: what is left never says of

@@ -49,6 +49,11 @@ type OOMKilled struct {
 	FoundBy FoundBy `json:"foundBy,omitempty"`
 	// Tasks is the process table the kernel printed, largest first, bounded.
 	Tasks []OOMTask `json:"tasks,omitempty"`
+	// CgroupAnon and CgroupShmem are what was charged to OOMCgroup and could not be
+	// given back, in bytes: the memory of processes, and files in memory (tmpfs,
+	// shared memory). Both are 0 where the kernel did not say.
+	CgroupAnon  int64 `json:"cgroupAnon,omitempty"`
+	CgroupShmem int64 `json:"cgroupShmem,omitempty"`
 }
 
 // FoundBy is a way to find the container of a process.

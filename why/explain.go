@@ -142,10 +142,10 @@ func (h *History) unseen(run *Run) []finding {
 	if n := len(run.OOMKills); n > 0 {
 		f := finding{rule: "silent-child-oom", weight: strong}
 		last := oomRecord(of[fact.OOMKilled](run.OOMKills[n-1]))
-		h.blameOOM(&f, run.Container, last)
+		h.blameOOM(&f, run, run.OOMKills[n-1])
 		f.chain = links(run.OOMKills[max(0, n-5):]...)
-		f.text = fmt.Sprintf("It looks well, and is not: processes of container %s were OOM-killed %s while the container lived on (last %s, pid %d), at its limit%s.",
-			run.Container, times(n), brief(last.Command, 40), last.PID, ofSize(last.Limit))
+		f.text = fmt.Sprintf("It looks well, and is not: processes of container %s were OOM-killed %s while the container lived on%s, at its limit%s.",
+			run.Container, times(n), inBrackets("last ", process(last.Command, last.PID)), ofSize(last.Limit))
 		f.container = run.Container
 		if f.cause == MemoryLimitChild {
 			f.fixes = append(f.fixes, h.memoryFixes(run, last)...)

@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"strings"
@@ -187,7 +188,7 @@ func describeOOM(b fact.OOMKilled) (string, map[string]any) {
 	if b.Main {
 		who = "the main process"
 	}
-	text := fmt.Sprintf("the kernel OOM-killed %s: %s (pid %d)", who, brief(b.Command, 40), b.PID)
+	text := fmt.Sprintf("the kernel OOM-killed %s%s%s", who, colon(b.Command), inBrackets("", process("", b.PID)))
 	if rss := b.AnonRSS + b.FileRSS + b.ShmemRSS; rss > 0 {
 		text += ", which held " + size(rss)
 	}
@@ -195,7 +196,7 @@ func describeOOM(b fact.OOMKilled) (string, map[string]any) {
 		text += ", at a limit of " + size(b.Limit)
 	}
 	return text, values("pid", b.PID, "command", b.Command, "main", b.Main, "anonRSS", b.AnonRSS, "fileRSS", b.FileRSS, "shmemRSS", b.ShmemRSS,
-		"constraint", b.Constraint, "taskCgroup", b.TaskCgroup, "oomCgroup", b.OOMCgroup, "limit", b.Limit, "usage", b.Usage, "tasks", b.Tasks)
+		"constraint", b.Constraint, "taskCgroup", b.TaskCgroup, "oomCgroup", b.OOMCgroup, "limit", b.Limit, "usage", b.Usage, "cgroupAnon", b.CgroupAnon, "cgroupShmem", b.CgroupShmem, "tasks", b.Tasks)
 }
 
 func describeLook(b fact.Looked) (string, map[string]any) {
@@ -275,7 +276,7 @@ func describeEnded(b fact.ProcessEnded) (string, map[string]any) {
 	if b.Signal != 0 {
 		how = "was ended by " + signalName(b.Signal)
 	}
-	text := fmt.Sprintf("%s (%s, pid %d) %s", who, brief(b.Command, 40), b.PID, how)
+	text := fmt.Sprintf("%s%s %s", who, inBrackets("", process(b.Command, b.PID)), how)
 	if b.Lived > 0 {
 		text += " after " + span(b.Lived)
 	}
@@ -286,14 +287,14 @@ func describeEnded(b fact.ProcessEnded) (string, map[string]any) {
 
 // describeSignal words a signal by its sender.
 func describeSignal(b fact.Signalled) (string, map[string]any) {
-	text := fmt.Sprintf("%s sent %s to pid %d", senderWords(b), signalName(b.Signal), b.PID)
+	text := fmt.Sprintf("%s sent %s to %s", senderWords(b), signalName(b.Signal), cmp.Or(process("", b.PID), "a process of it"))
 	return text, values("signal", b.Signal, "pid", b.PID, "command", b.Command, "main", b.Main, "origin", b.Origin,
 		"senderPID", b.SenderPID, "senderCommand", b.SenderCommand, "senderPod", b.SenderPod, "senderContainer", b.SenderContainer)
 }
 
 // senderWords name who sent a signal.
 func senderWords(b fact.Signalled) string {
-	who := strings.Join(strings.Fields(fmt.Sprintf("process %s (pid %d)", brief(b.SenderCommand, 40), b.SenderPID)), " ")
+	who := strings.TrimSpace("process "+brief(b.SenderCommand, 40)) + inBrackets("", process("", b.SenderPID))
 	switch b.Origin {
 	case fact.FromNode:
 		return "the container runtime"

@@ -94,7 +94,7 @@ func ended(node []fact.Fact, f *fact.Fact, b fact.AgentStarted) (Outage, bool) {
 		o.Text, o.Certainty, o.Rule = "its agent was killed (SIGKILL, or a crash), and nothing else is known of that: the kernel's log has no OOM kill of it", Inferred, "agent-killed"
 		if kill, ok := agentOOM(node, f); ok {
 			k := of[fact.OOMKilled](kill)
-			o.Text = fmt.Sprintf("its agent was OOM-killed: the kernel chose %s, pid %d, which held %s", brief(k.Command, 40), k.PID, size(k.AnonRSS))
+			o.Text = fmt.Sprintf("its agent was OOM-killed: the kernel chose %s, which held %s", cmp.Or(process(k.Command, k.PID), "it"), size(k.AnonRSS))
 			o.Certainty, o.Rule, o.Chain = Recorded, "", links(kill, f)
 		}
 	}

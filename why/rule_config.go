@@ -24,7 +24,7 @@ var probeConfigRules = []rule[*probing]{
 	{
 		name: "config-changed-then-no", causes: []Cause{ConfigChanged},
 		needs:   "such a change at most 3 minutes before the first failure of a probe that had been well for at least a minute, and an application that says no",
-		against: "a success after the change and before the failure that was seen for longer than a minute; failures before the change",
+		against: "a change more than 3 minutes before; failures after the first success and before the change",
 		judge:   configThenNo,
 	},
 }
@@ -121,9 +121,10 @@ func configThenNo(p *probing) *finding {
 	if !ok || c.at.Seen.Sub(good) < proven {
 		return nil
 	}
-	// It had failed without any change, too: then this one is not its reason.
+	// It had failed without any change, too: then this one is not its reason. While
+	// it came up it did so because it was not up yet.
 	for _, f := range p.run.Probes {
-		if b := of[fact.Probed](f); b.Probe == p.kind && bad(b) && f.When().Before(c.at.Seen) && c.at.Seen.Sub(f.When()) < 10*settles {
+		if b := of[fact.Probed](f); b.Probe == p.kind && bad(b) && f.When().After(good) && f.When().Before(c.at.Seen) && c.at.Seen.Sub(f.When()) < 10*settles {
 			return nil
 		}
 	}

@@ -45,8 +45,8 @@ func childCrashHandedOn(e ending) *finding {
 	}
 	return &finding{
 		cause: AppCrashSignal, weight: certain, chain: e.chain(at), fixes: e.h.logsFix(e.run),
-		text: fmt.Sprintf("A child process of container %s (%s, pid %d) crashed%s: it died of %s. The main process was not hit: it handed on exit code %d.",
-			e.run.Container, brief(b.Command, 40), b.PID, e.after(), signalName(b.Signal), e.exit.ExitCode),
+		text: fmt.Sprintf("A child process of container %s%s crashed%s: it died of %s. The main process was not hit: it handed on exit code %d.",
+			e.run.Container, inBrackets("", process(b.Command, b.PID)), e.after(), signalName(b.Signal), e.exit.ExitCode),
 	}
 }
 
@@ -62,8 +62,8 @@ func childKillHandedOn(e ending) *finding {
 		}
 		return &finding{
 			cause: KilledByOther, weight: certain, chain: e.chain(f, at), fixes: e.h.logsFix(e.run),
-			text: fmt.Sprintf("%s sent %s to a child process of container %s (%s, pid %d); the main process handed on its exit code %d.",
-				upper(senderWords(s)), signalName(s.Signal), e.run.Container, brief(b.Command, 40), b.PID, e.exit.ExitCode),
+			text: fmt.Sprintf("%s sent %s to a child process of container %s%s; the main process handed on its exit code %d.",
+				upper(senderWords(s)), signalName(s.Signal), e.run.Container, inBrackets("", process(b.Command, b.PID)), e.exit.ExitCode),
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package why
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -116,11 +117,11 @@ func oomNotThis(e ending) *finding {
 // where only the counter tells.
 func (e ending) oom(record *fact.Fact) *finding {
 	f := &finding{chain: e.chain(record)}
-	o := oomRecord(of[fact.OOMKilled](record))
 	if record == nil {
-		o.Main, o.Limit = true, e.limit()
+		record = &fact.Fact{Body: fact.OOMKilled{Main: true, Limit: e.limit()}}
 	}
-	e.h.blameOOM(f, e.run.Container, o)
+	o := oomRecord(of[fact.OOMKilled](record))
+	e.h.blameOOM(f, e.run, record)
 	if f.cause == MemoryLimit || f.cause == MemoryLimitChild {
 		f.fixes = append(f.fixes, e.h.memoryFixes(e.run, o)...)
 	}
@@ -128,16 +129,15 @@ func (e ending) oom(record *fact.Fact) *finding {
 }
 
 // blameOOM says whose limit an OOM kill was about, and in whose memory it was.
-func (h *History) blameOOM(f *finding, container string, o oomRecord) {
+func (h *History) blameOOM(f *finding, run *Run, record *fact.Fact) {
+	o, container := oomRecord(of[fact.OOMKilled](record)), run.Container
 	victim := fmt.Sprintf("a child process of container %s", container)
 	f.cause = MemoryLimitChild
 	if o.Main {
 		victim = fmt.Sprintf("the main process of container %s", container)
 		f.cause = MemoryLimit
 	}
-	if o.Command != "" {
-		victim += fmt.Sprintf(" (%s, pid %d)", brief(o.Command, 40), o.PID)
-	}
+	victim += inBrackets("", process(o.Command, o.PID))
 	switch {
 	case o.machineWide():
 		f.cause = NodeOutOfMemory
@@ -151,9 +151,9 @@ func (h *History) blameOOM(f *finding, container string, o oomRecord) {
 		f.cause = NodeOvercommitted
 		f.text = fmt.Sprintf("All pods of the node together hit what pods may have%s, and the kernel chose %s.", ofSize(o.Limit), victim)
 		f.fixes = []Fix{h.inspect("see how much was promised", "kubectl describe nodes | grep -A8 'Allocated resources'")}
-	case o.inFiles():
+	case o.inFiles(run.dying(record)):
 		f.cause = MemoryBackedVolume
-		f.text = fmt.Sprintf("Files in memory (a tmpfs volume or /dev/shm) ate the memory limit%s of container %s; the kernel then killed %s, which held only %s itself.",
+		f.text = fmt.Sprintf("Files in memory (a tmpfs volume or /dev/shm) ate the memory limit%s of container %s; the kernel then killed %s, though all its processes together held only %s.",
 			ofSize(o.Limit), container, victim, size(o.held()))
 		f.fixes = []Fix{h.inspect("see what lies in memory", h.exec(container, "df -h -t tmpfs")), h.specFix("give the memory-backed volume a sizeLimit well below the memory limit, or write to disk")}
 	default:
@@ -207,9 +207,12 @@ func (o oomRecord) atPod(uid string) bool {
 	return strings.Contains(base, uid) || strings.Contains(base, strings.ReplaceAll(uid, "-", "_"))
 }
 
-// held is what the processes of the kernel's table held together; of the victim
-// alone where there is no table.
+// held is what the processes held together: by the cgroup's statistics, or else by
+// the kernel's table; of the victim alone where there is neither.
 func (o oomRecord) held() int64 {
+	if o.CgroupAnon > 0 {
+		return o.CgroupAnon
+	}
 	var sum int64
 	for _, t := range o.Tasks {
 		sum += t.RSS
@@ -220,9 +223,39 @@ func (o oomRecord) held() int64 {
 	return sum
 }
 
-// inFiles says whether most of the limit was taken by what no process maps.
-// Page cache would have been given back first, so those are files in memory.
-// The table counts shared memory once a process: it can only look too large.
-func (o oomRecord) inFiles() bool {
-	return o.Limit > 0 && len(o.Tasks) > 0 && o.held() < o.Limit/2
+// wholeTable is how many rows of the kernel's table package evidence keeps: one of
+// that many may be cut.
+const wholeTable = 20
+
+// inFiles says whether most of the limit was taken by files in memory. The
+// statistics of the cgroup say so, where the kernel printed them. Without them it
+// is what no process of the table maps: page cache would have been given back
+// first. The table counts shared memory once a process, so it can only look too
+// large; but it does not have those that were killed shortly before and are still
+// to give their memory back: dying is what they held.
+func (o oomRecord) inFiles(dying int64) bool {
+	if o.CgroupAnon > 0 {
+		return o.CgroupShmem > o.CgroupAnon && o.CgroupShmem >= o.Limit/4
+	}
+	return o.Limit > 0 && len(o.Tasks) > 0 && len(o.Tasks) < wholeTable && o.held()+dying < o.Limit/2
+}
+
+// givesBack is how long a process that was killed may take to give its memory back
+// on a machine that has none left.
+const givesBack = 10 * time.Second
+
+// dying is what those of the container held that were OOM-killed shortly before a
+// record, and that are not in its table any more.
+func (r *Run) dying(record *fact.Fact) int64 {
+	var sum int64
+	for _, f := range r.OOMKills {
+		o := of[fact.OOMKilled](f)
+		if ago := record.When().Sub(f.When()); f == record || ago < 0 || ago > givesBack {
+			continue
+		}
+		if !slices.ContainsFunc(of[fact.OOMKilled](record).Tasks, func(t fact.OOMTask) bool { return t.PID == o.PID }) {
+			sum += o.AnonRSS
+		}
+	}
+	return sum
 }

@@ -12,7 +12,7 @@ import (
 var probeChildRules = []rule[*probing]{
 	{
 		name: "probe-child-oom", causes: oomCauses,
-		needs:   "the kernel's record of a child's OOM kill at most 15 s before the first failure, and a probe that had worked",
+		needs:   "the kernel's record of a child's OOM kill at most 15 s before the first failure, or of timeouts at most 15 s after the last and before the end, and a probe that had worked",
 		against: "an answer that memory does not explain, such as 404",
 		judge:   probeChildOOM,
 	},
@@ -34,7 +34,7 @@ const oomBefore = 15 * time.Second
 func probeChildOOM(p *probing) *finding {
 	var kills []*fact.Fact
 	for _, f := range p.run.OOMKills {
-		if at := f.When(); !of[fact.OOMKilled](f).Main && at.After(p.from.Add(-oomBefore)) && !at.After(p.until) {
+		if at := f.When(); !of[fact.OOMKilled](f).Main && at.After(p.from.Add(-oomBefore)) && !at.After(p.stalledUntil()) {
 			kills = append(kills, f)
 		}
 	}
@@ -43,7 +43,7 @@ func probeChildOOM(p *probing) *finding {
 	}
 	f := &finding{weight: strong, chain: p.chain(kills...)}
 	last := oomRecord(of[fact.OOMKilled](kills[len(kills)-1]))
-	p.h.blameOOM(f, p.run.Container, last)
+	p.h.blameOOM(f, p.run, kills[len(kills)-1])
 	switch {
 	case p.mode == answered && p.last.Evidence.Status < 500, p.mode == impossible, p.mode == mismatch:
 		return nil
@@ -51,12 +51,34 @@ func probeChildOOM(p *probing) *finding {
 		f.weight = fair
 	}
 	if f.cause == MemoryLimitChild {
-		f.text = fmt.Sprintf("Container %s hit its memory limit%s: the kernel OOM-killed %s (%s, last pid %d) and the container lived on, maimed.",
-			p.run.Container, ofSize(last.Limit), plural(len(kills), "child process"), brief(last.Command, 40), last.PID)
+		f.text = fmt.Sprintf("Container %s hit its memory limit%s: the kernel OOM-killed %s%s and the container lived on, maimed.",
+			p.run.Container, ofSize(last.Limit), plural(len(kills), "child process"), inBrackets("last ", process(last.Command, last.PID)))
 		f.fixes = append(f.fixes, p.h.memoryFixes(p.run, last)...)
 	}
-	f.text = strings.TrimSuffix(f.text, ".") + "; then " + p.what() + " failed: " + p.how() + "."
+	then := "then "
+	if kills[0].When().After(p.until) {
+		then = "while its processes waited for memory, shortly before the first of them was killed, "
+	}
+	f.text = strings.TrimSuffix(f.text, ".") + "; " + then + p.what() + " failed: " + p.how() + "."
 	return f
+}
+
+// stalledUntil is until when the OOM kill of a worker may come to explain the
+// attempts. At the limit the kernel searches for pages to take back before it
+// kills, and all processes of the cgroup wait for that meanwhile: they do not
+// answer, and the kill comes after the attempts.
+func (p *probing) stalledUntil() time.Time {
+	if p.mode != silent && p.mode != commandLate && p.mode != unreachable || p.run.Exit == nil {
+		return p.until
+	}
+	return earliest(p.run.Exit.When(), p.until.Add(oomBefore))
+}
+
+func earliest(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // probeProcessStopped: the process that should answer is stopped or traced: the

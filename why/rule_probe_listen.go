@@ -20,7 +20,7 @@ var probeListenRules = []rule[*probing]{
 	{
 		name: "probe-never-listened", causes: []Cause{AppNotListening},
 		needs:   "no success, and a look that finds no listener in the whole pod",
-		against: "CPU use of a process that is starting; another run that came up",
+		against: "CPU use of the main process, or of all processes of the container together; children whose CPU use nobody saw; another run that came up",
 		judge:   probeNeverListened,
 	},
 	{
@@ -81,7 +81,7 @@ func probeListenerGone(p *probing) *finding {
 		f.weight = weak // a worker that ended looks the same
 	case known:
 		f.cause, f.weight = ChildProcessEnded, strong
-		f.text = fmt.Sprintf("The process that served port %d of container %s ended (%s, pid %d); the main process lives on without it.", p.port(), p.run.Container, brief(who.Command, 30), who.PID)
+		f.text = fmt.Sprintf("The process that served port %d of container %s ended%s; the main process lives on without it.", p.port(), p.run.Container, inBrackets("", process(who.Command, who.PID)))
 	case p.fewerProcesses(look):
 		f.cause = ChildProcessEnded
 		f.text = fmt.Sprintf("A process of container %s ended, and with it the listener on port %d, as far as the number of its processes tells; the main process lives.", p.run.Container, p.port())
@@ -118,14 +118,14 @@ func (p *probing) childGone(f *finding, ended *fact.Fact, b fact.ProcessEnded) {
 	if b.Signal != 0 {
 		how = "died of " + signalName(b.Signal)
 	}
-	f.text = fmt.Sprintf("The process that served port %d of container %s %s (%s, pid %d); the main process lives on without it.", p.port(), p.run.Container, how, brief(b.Command, 30), b.PID)
+	f.text = fmt.Sprintf("The process that served port %d of container %s %s%s; the main process lives on without it.", p.port(), p.run.Container, how, inBrackets("", process(b.Command, b.PID)))
 	for _, at := range p.run.Signals {
 		s := of[fact.Signalled](at)
 		if s.PID == b.PID && s.Signal == b.Signal && s.Origin != fact.FromKernel && s.SenderContainer != p.run.Container {
 			f.cause = KilledByOther
 			f.chain = append(f.chain, link(at))
-			f.text = fmt.Sprintf("%s sent %s to the process that served port %d of container %s (%s, pid %d); the main process lives on without it.",
-				upper(senderWords(s)), signalName(s.Signal), p.port(), p.run.Container, brief(b.Command, 30), b.PID)
+			f.text = fmt.Sprintf("%s sent %s to the process that served port %d of container %s%s; the main process lives on without it.",
+				upper(senderWords(s)), signalName(s.Signal), p.port(), p.run.Container, inBrackets("", process(b.Command, b.PID)))
 		}
 	}
 }
@@ -176,7 +176,7 @@ func probeNeverListened(p *probing) *finding {
 	if look.Over > 0 {
 		f.text = fmt.Sprintf("Container %s runs and listens on no port at all (its main process %s), so %s is refused.", p.run.Container, idleWords(look), p.what())
 	}
-	if p.cameUpElsewhen() || p.atWork(look) {
+	if p.cameUpElsewhen() || p.atWork(look) || p.childrenWork(look) {
 		f.weight = weak
 	}
 	f.fixes = append(p.h.logsFix(p.run), p.h.inspect("see what it does", p.h.exec(p.run.Container, "ps")))

@@ -42,7 +42,7 @@ var probeLoadRules = []rule[*probing]{
 	{
 		name: "probe-hang", causes: []Cause{AppHang},
 		needs:   "connections that wait to be accepted and an idle main process, or one that waits for a disk",
-		against: "CPU use; a stopped process; answers that do come",
+		against: "CPU use; a stopped process; answers that do come; the OOM kill of a child",
 		judge:   probeHang,
 	},
 }
@@ -306,6 +306,9 @@ func probeHang(p *probing) *finding {
 		f.text = "it holds its port, idles and does not answer in time"
 	default:
 		return nil
+	}
+	if o := probeChildOOM(p); o != nil && o.weight >= strong {
+		f.weight = weak // who waits for memory hangs for that
 	}
 	return f
 }

@@ -12,7 +12,7 @@ import (
 var probeStartRules = []rule[*probing]{
 	{
 		name: "probe-slow-start", causes: []Cause{AppSlowStart},
-		needs:   "no success in this run of a liveness or startup probe, and another run that came up, or CPU use of at least half a CPU while it was asked",
+		needs:   "no success in this run of a liveness or startup probe, and another run that came up, or CPU use of at least half a CPU while it was asked: of the main process, or of the whole container",
 		against: "a success before; a container that listens already, on another port",
 		judge:   probeSlowStart,
 	},
@@ -49,8 +49,50 @@ func probeSlowStart(p *probing) *finding {
 		f.weight = strong
 		f.chain = append(f.chain, link(at))
 		f.text += fmt.Sprintf(" It was at work: %s.", workWords(look))
+	} else if first, last, u := p.used(); p.mode == refused && u.busy() {
+		f.weight = strong
+		f.chain = inOrder(append(f.chain, links(first, last)...))
+		f.text += fmt.Sprintf(" Its processes were at work: %s.", u)
 	}
 	return f
+}
+
+// use is what all processes of a container did with the CPU over a time.
+type use struct{ cpu, waited, over time.Duration }
+
+// used compares the samples around the attempts; over is 0 where there are none
+// that tell of CPU.
+func (p *probing) used() (first, last *fact.Fact, u use) {
+	first, last = p.around()
+	if first == nil {
+		return nil, nil, use{}
+	}
+	a, b := of[fact.Sampled](first), of[fact.Sampled](last)
+	if b.CPUUsage == 0 {
+		return nil, nil, use{}
+	}
+	return first, last, use{b.CPUUsage - a.CPUUsage, b.CPUSome - a.CPUSome, last.Seen.Sub(first.Seen)}
+}
+
+// busy says whether they used at least half a CPU, or wanted to: on a busy machine
+// what was waited for counts, where most of it is not a mere wake-up.
+func (u use) busy() bool {
+	return u.over >= time.Second && (u.cpu >= u.over/2 || u.cpu >= u.over/10 && u.cpu+u.waited >= u.over/2)
+}
+
+func (u use) String() string {
+	text := fmt.Sprintf("%s CPU in %s", span(u.cpu), span(u.over))
+	if u.waited > u.cpu {
+		text += fmt.Sprintf(", and they waited %s for more", span(u.waited))
+	}
+	return text
+}
+
+// childrenWork says whether processes beside the main one may be at work: they
+// are, or there are some and nobody saw what they used.
+func (p *probing) childrenWork(look fact.Looked) bool {
+	_, _, u := p.used()
+	return u.busy() || u.over == 0 && look.Processes > 1
 }
 
 // up says whether the container listens already, on whatever port.

@@ -31,7 +31,10 @@ type tale struct {
 	// whole grace period. fails says why a container cannot be started.
 	code  int32
 	fails fact.Body
-	pids  map[string]int
+	// during is what is observed of a container between the node's decision to end it
+	// and its end.
+	during fact.Body
+	pids   map[string]int
 }
 
 var dawn = time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
@@ -92,6 +95,9 @@ func (s *tale) effect(d fact.Fact) {
 		s.see(d.Container, d.Attempt, fact.Created{ContainerID: id}, d.ID)
 		s.see(d.Container, d.Attempt, fact.Started{ContainerID: id, PID: s.pids[d.Container]}, d.ID)
 	case fact.Kill:
+		if s.during != nil {
+			s.in(d.Container, s.during)
+		}
 		if s.code == 137 {
 			s.wait(time.Duration(b.GraceSeconds) * time.Second)
 		}

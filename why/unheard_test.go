@@ -73,8 +73,11 @@ func TestUnheardOf(t *testing.T) {
 		}},
 		{name: "it waits for its database before it listens", pod: web(startup), cause: AppNotListening, tale: func(s *tale) {
 			s.probe("app", 1, connectionRefused(fact.Startup))
+			s.in("app", fact.Sampled{CPUUsage: 40 * time.Millisecond})
 			s.in("app", look(func(l *fact.Looked) { l.Listeners = nil }))
-			s.probe("app", 2, connectionRefused(fact.Startup))
+			s.probe("app", 1, connectionRefused(fact.Startup))
+			s.in("app", fact.Sampled{CPUUsage: 41 * time.Millisecond})
+			s.probe("app", 1, connectionRefused(fact.Startup))
 		}},
 		{name: "a development server on loopback", pod: web(), cause: AppListensElse, says: "loopback", tale: func(s *tale) {
 			s.probe("app", 1, connectionRefused(fact.Liveness))

@@ -51,6 +51,27 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
+// process names a process by what is known of it; empty where nothing is. The
+// kernel's counters tell of an end, and not of which process it was.
+func process(command string, pid int) string {
+	var known []string
+	if command != "" {
+		known = append(known, brief(command, 40))
+	}
+	if pid != 0 {
+		known = append(known, fmt.Sprintf("pid %d", pid))
+	}
+	return strings.Join(known, ", ")
+}
+
+// inBrackets puts what is known in brackets behind a word, with another before it.
+func inBrackets(lead, known string) string {
+	if known == "" {
+		return ""
+	}
+	return " (" + lead + known + ")"
+}
+
 // plural is n things.
 func plural(n int, thing string) string {
 	if n == 1 {

@@ -1,0 +1,123 @@
+package why
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
+)
+
+// Answers that were wrong once, each told as it was recorded.
+func TestWrongOnce(t *testing.T) {
+	settings := fact.ConfigChanged{Object: "ConfigMap", Name: "settings", By: "kubectl-patch", Keys: []string{"mode"}}
+	shell := fact.Looked{PID: 100, State: "S", Processes: 2, Over: time.Second}
+	used := func(cpu, waited time.Duration) fact.Sampled {
+		return fact.Sampled{MemoryCurrent: 1, CPUUsage: cpu, CPUSome: waited}
+	}
+	starting := func(samples ...fact.Sampled) func(*tale) {
+		return func(s *tale) {
+			s.probe("app", 1, connectionRefused(fact.Liveness))
+			s.in("app", shell)
+			for _, b := range samples {
+				s.in("app", b)
+				s.wait(time.Second)
+			}
+			s.probe("app", 2, connectionRefused(fact.Liveness))
+		}
+	}
+	stalled := func(after fact.Body) func(*tale) {
+		return func(s *tale) {
+			s.probe("app", 5, good(fact.Liveness, time.Millisecond))
+			s.probe("app", 1, noAnswer(fact.Liveness))
+			s.in("app", fact.Looked{PID: 100, State: "S", Processes: 3, Over: time.Second, Listeners: []fact.Listener{{Address: "[::]:8080", PID: 100, Backlog: 4}}})
+			s.probe("app", 1, noAnswer(fact.Liveness))
+			s.during = after
+			s.probe("app", 1, noAnswer(fact.Liveness))
+		}
+	}
+	workers := func(rest fact.OOMKilled) func(*tale) {
+		return func(s *tale) {
+			for _, held := range []int64{75, 20, 6} {
+				o := oomOfChild
+				o.PID, o.AnonRSS, o.Limit = 200+int(held), held<<20, 96<<20
+				s.in("app", o)
+				s.wait(100 * time.Millisecond)
+			}
+			s.in("app", rest)
+			s.exit("app", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 4, MainOOMKilled: true})
+		}
+	}
+	main := func(change func(*fact.OOMKilled)) fact.OOMKilled {
+		o := oomOfMain
+		o.AnonRSS, o.FileRSS, o.Limit = 5<<20, 1<<20, 96<<20
+		o.Tasks = []fact.OOMTask{{PID: 100, Command: "apache2", RSS: 6 << 20}, {PID: 300, Command: "apache2", RSS: 18 << 20}}
+		change(&o)
+		return o
+	}
+	end := func(o fact.OOMKilled) func(*tale) {
+		return func(s *tale) {
+			s.in("app", o)
+			s.exit("app", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 1, MainOOMKilled: true})
+		}
+	}
+	for _, q := range []question{
+		{name: "a changed ConfigMap reaches the pod a minute later, and it had been refused while it came up", pod: web(ready), symptom: NotReady, cause: ConfigChanged, says: "ConfigMap settings", tale: func(s *tale) {
+			s.probe("app", 2, connectionRefused(fact.Readiness))
+			s.probe("app", 40, good(fact.Readiness, time.Millisecond))
+			s.see("", 0, settings)
+			s.probe("app", 35, good(fact.Readiness, time.Millisecond))
+			s.probe("app", 3, status(fact.Readiness, 500, "unknown mode: bad"))
+		}},
+		{name: "it was well for long after the change", pod: web(ready), symptom: NotReady, cause: AppUnhealthy, tale: func(s *tale) {
+			s.probe("app", 40, good(fact.Readiness, time.Millisecond))
+			s.see("", 0, settings)
+			s.probe("app", 100, good(fact.Readiness, time.Millisecond))
+			s.probe("app", 3, status(fact.Readiness, 500, "unknown mode: bad"))
+		}},
+		{name: "a shell waits for a child that is at work on its start", symptom: Restarted, cause: AppSlowStart, says: "at work: 3.8 s CPU in 2 s", tale: starting(used(time.Second, 0), used(2800*time.Millisecond, 0), used(4800*time.Millisecond, 0))},
+		{name: "the same, and others use the CPU", symptom: Restarted, cause: AppSlowStart, says: "they waited", tale: starting(used(time.Second, 0), used(1200*time.Millisecond, 700*time.Millisecond), used(1900*time.Millisecond, 3*time.Second))},
+		{name: "a shell waits for a child that waits", symptom: Restarted, cause: AppNotListening, tale: starting(used(time.Second, 0), used(1010*time.Millisecond, 0), used(1020*time.Millisecond, 100*time.Millisecond))},
+		{name: "a shell waits for a child that nobody saw", symptom: Restarted, cause: CauseUnknown, tale: starting()},
+		{name: "workers wait for memory, and the first is killed after the attempts", symptom: Restarted, cause: MemoryLimitChild, says: "before the first of them was killed", tale: stalled(oomOfChild)},
+		{name: "a queue, and no worker killed", symptom: Restarted, cause: AppHang, tale: stalled(nil)},
+		{name: "many workers died at once and had not given back their memory", pod: web(silentProbe), symptom: Restarted, cause: MemoryLimit, tale: workers(main(func(*fact.OOMKilled) {}))},
+		{name: "more processes than the record has room for", pod: web(silentProbe), symptom: Restarted, cause: MemoryLimit, tale: end(main(func(o *fact.OOMKilled) {
+			for i := range 18 {
+				o.Tasks = append(o.Tasks, fact.OOMTask{PID: 400 + i, Command: "apache2", RSS: 1 << 20})
+			}
+		}))},
+		{name: "the cgroup's statistics say that it was processes", pod: web(silentProbe), symptom: Restarted, cause: MemoryLimit, tale: end(main(func(o *fact.OOMKilled) { o.CgroupAnon, o.CgroupShmem = 90<<20, 1<<20 }))},
+		{name: "files in /dev/shm, and a victim that held half of the limit as libraries", pod: web(silentProbe), symptom: Restarted, cause: MemoryBackedVolume, says: "held only 7Mi", tale: end(main(func(o *fact.OOMKilled) {
+			o.Limit, o.FileRSS, o.CgroupAnon, o.CgroupShmem = 32<<20, 10<<20, 7<<20, 15<<20
+			o.Tasks = []fact.OOMTask{{PID: 100, Command: "perl", RSS: 15 << 20}, {PID: 117, Command: "dd", RSS: 2 << 20}}
+		}))},
+	} {
+		if q.pod == nil {
+			q.pod = web()
+		}
+		t.Run(q.name, q.run)
+	}
+}
+
+// What the kernel's counters tell of has no pid.
+func TestNoPID(t *testing.T) {
+	pod := web(silentProbe)
+	pod.Spec.RestartPolicy = v1.RestartPolicyAlways
+	for _, o := range []fact.OOMKilled{{}, {Main: true}} {
+		s := tell(t, pod.DeepCopy())
+		s.in("app", o)
+		s.in("app", fact.ProcessEnded{Signal: 9})
+		s.in("app", fact.Signalled{Signal: 9, Main: o.Main, Origin: fact.FromHost})
+		if o.Main {
+			s.exit("app", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 1, MainOOMKilled: true})
+		}
+		a := s.ask()
+		check(t, a)
+		if text := a.Text(Style{Wide: true}); strings.Contains(text, "pid 0") || strings.Contains(text, "()") || strings.Contains(text, ": (") {
+			t.Error(text)
+		}
+	}
+}
