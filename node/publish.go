@@ -91,12 +91,17 @@ func (p *publisher) flush(ctx context.Context, pod fact.Pod) error {
 // forget drops what is remembered of a pod that is gone.
 func (p *publisher) forget(pod fact.Pod) {
 	p.mu.Lock()
+	p.drop(pod)
+	p.mu.Unlock()
+	p.queue.Forget(pod)
+}
+
+// drop forgets a pod. The caller holds mu.
+func (p *publisher) drop(pod fact.Pod) {
 	delete(p.wanted, pod)
 	delete(p.known, pod)
 	delete(p.version, pod)
 	p.finish(pod)
-	p.mu.Unlock()
-	p.queue.Forget(pod)
 }
 
 // seen tells what the API server has, so that a restart does not write it again.
@@ -175,7 +180,7 @@ func (p *publisher) write(ctx context.Context, pod fact.Pod) error {
 		object, err := p.client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
 		// The node authorizer answers Forbidden about a pod that is not there.
 		if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || (err == nil && object.UID != uid) {
-			p.forget(pod)
+			p.gone(pod, uid)
 			return nil
 		}
 		if err != nil {
@@ -186,7 +191,7 @@ func (p *publisher) write(ctx context.Context, pod fact.Pod) error {
 	merged := mergeForeign(old, status)
 	object, _, _, err := utilpod.PatchPodStatus(ctx, p.client, pod.Namespace, pod.Name, uid, old, merged)
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsConflict(err) {
-		p.forget(pod) // gone, or another pod of the same name
+		p.gone(pod, uid)
 		return nil
 	}
 	if err != nil {
@@ -195,6 +200,22 @@ func (p *publisher) write(ctx context.Context, pod fact.Pod) error {
 	}
 	p.confirmed(pod, status, object)
 	return nil
+}
+
+// gone drops what was to be written to an object that is no longer there. A
+// static pod may have another one meanwhile, and its status is wanted there: the
+// UID is compared under the lock that publish takes after it changed.
+func (p *publisher) gone(pod fact.Pod, uid types.UID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if now, ok := p.uid(pod); ok && now != uid {
+		delete(p.known, pod)
+		delete(p.version, pod)
+		p.queue.Add(pod)
+		return
+	}
+	p.drop(pod)
+	p.queue.Forget(pod)
 }
 
 func (p *publisher) forgetKnown(pod fact.Pod) {

@@ -1,9 +1,15 @@
 package node
 
 import (
+	"log/slog"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 
 	"whylet.dev/whylet/fact"
 )
@@ -39,5 +45,35 @@ func TestOverwrittenStatus(t *testing.T) {
 		if got := p.news(key, version); got != want {
 			t.Errorf("version %s: %v", version, got)
 		}
+	}
+}
+
+// The mirror of a static pod is made anew while its status is being written to the
+// old one: the status is written to the new one, not forgotten with the old.
+func TestStatusFollowsTheMirror(t *testing.T) {
+	mirror := func(uid types.UID) *v1.Pod {
+		return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "fixed", UID: uid}}
+	}
+	client := fake.NewClientset(mirror("new"))
+	uid, key := types.UID("old"), fact.Pod{Namespace: "ns", Name: "fixed", UID: "static"}
+	p := newPublisher(client, func(fact.Pod) (types.UID, bool) { return uid, true }, slog.New(slog.DiscardHandler))
+	ready := v1.PodStatus{Phase: v1.PodRunning}
+	client.PrependReactor("get", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		if uid == "old" { // the new one comes while the write to the old one is under way
+			uid = "new"
+			p.again(key, ready)
+		}
+		return false, nil, nil
+	})
+	p.publish(key, ready)
+	for p.queue.Len() > 0 {
+		p.next(t.Context())
+	}
+	got, err := client.CoreV1().Pods("ns").Get(t.Context(), "fixed", metav1.GetOptions{})
+	if err != nil || got.Status.Phase != v1.PodRunning {
+		t.Errorf("the new mirror says %q, %v", got.Status.Phase, err)
+	}
+	if err := p.flush(t.Context(), key); err != nil {
+		t.Error(err)
 	}
 }

@@ -30,6 +30,13 @@ join_mesh() {
   k replace --force -f "$(dirname "$0")/manifest.yaml"
 }
 
+# running_for SECONDS: the subject's container has run that long.
+running_for() {
+  local at
+  at=$(k get pod subject -o jsonpath='{.status.containerStatuses[0].state.running.startedAt}')
+  [ -n "$at" ] && [ $(($(date +%s) - $(date +%s -d "$at"))) -ge "$1" ]
+}
+
 # restarts [POD] is how often its containers were restarted.
 restarts() { k get pod "${1:-subject}" -o jsonpath='{.status.containerStatuses[*].restartCount}' | tr ' ' '+' | sed 's/$/+0/' | xargs -I{} bash -c 'echo $(({}))'; }
 
