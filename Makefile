@@ -193,6 +193,11 @@ test-differential-short: build peer images ## The third of them on which most tu
 bench-stacks: build peer images ## Measure Whylet and a real kubelet in one run, with ratios (needs root)
 	@$(GO) run ./test/bench/stacks $(STACKS)
 
+# make bench-pressure PRESSURE="-rate 100 -rounds 5" for slower eaters, more often.
+.PHONY: bench-pressure
+bench-pressure: build peer images ## Let pods eat a small node's memory on Whylet and on a real kubelet (7 minutes, needs root)
+	@$(GO) run ./test/bench/pressure $(PRESSURE)
+
 # One round takes about half an hour; make bench-why ROUNDS=5 WHY="-only hang,throttled -v".
 ROUNDS ?= 1
 .PHONY: bench-why

@@ -81,6 +81,12 @@ var recipes = []recipe{
 		config: v1.Config{Env: []string{path}, Entrypoint: []string{"/usr/bin/grpchealth"}},
 	},
 	{
+		// A program that eats memory at a steady rate.
+		name: "eater", tag: "eater:1",
+		packages: []string{"busybox-static"}, program: "whylet.dev/whylet/test/images/eater",
+		config: v1.Config{Env: []string{path}, Entrypoint: []string{"/usr/bin/eater"}},
+	},
+	{
 		// Apache with HTTP/2 in plain text on 8082, stopped by SIGWINCH as its official
 		// image is. A request for /eat takes 64 MB in the worker that serves it.
 		name: "httpd", tag: "httpd:1",

@@ -14,12 +14,14 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"golang.org/x/sys/unix"
 )
 
 // pauseName is the name of the real stack's sandbox image.
@@ -43,7 +45,7 @@ func (r *real) writeFiles(context.Context) error {
 		"kubeconfig":           fmt.Sprintf(kubeconfig, token),
 		"containerd.toml":      fmt.Sprintf(containerdConfig, r.Dir, pauseName, filepath.Join(r.bin.Whylet, "libexec"), filepath.Join(r.bin.Peer, "containerd-shim-runc-v2"), r.bin.Peer),
 		"cni/10-peer.conflist": fmt.Sprintf(network, r.Dir),
-		"kubelet.yaml":         fmt.Sprintf(kubeletConfig, r.Dir, r.root),
+		"kubelet.yaml":         fmt.Sprintf(kubeletConfig, r.Dir, r.root) + strings.Join(r.settings, "\n"),
 	}
 	for file, content := range files {
 		path := filepath.Join(r.Dir, file)
@@ -111,6 +113,20 @@ failSwapOn: false
 maxPods: 250
 evictionHard: {memory.available: "100Mi"}
 `
+
+// Smaller makes a kubelet's node as large as whylet up --node-memory does: it keeps
+// back what the machine has beyond so many bytes.
+func Smaller(memory int64) (string, error) {
+	var machine unix.Sysinfo_t
+	if err := unix.Sysinfo(&machine); err != nil {
+		return "", err
+	}
+	total := int64(machine.Totalram) * int64(machine.Unit)
+	if memory >= total {
+		return "", fmt.Errorf("the machine has only %d bytes of memory", total)
+	}
+	return fmt.Sprintf("systemReserved: {memory: \"%d\"}\n", total-memory), nil
+}
 
 // writePauseImage writes an image that holds nothing but the pause program.
 func writePauseImage(program, file string) error {

@@ -26,17 +26,20 @@ type real struct {
 	bin  Binaries
 	init int // the first process of its process namespace, as this process sees it
 	root string
+	// settings are lines of kubelet's configuration beside its own.
+	settings []string
 	// running holds the programs that were started and have not ended.
 	running sync.WaitGroup
 }
 
-// StartKubelet starts the real stack and loads the test images into it.
-func StartKubelet(ctx context.Context, bin Binaries) (*Stack, error) {
+// StartKubelet starts the real stack and loads the test images into it. settings
+// are lines that are added to kubelet's configuration, such as Smaller makes.
+func StartKubelet(ctx context.Context, bin Binaries, settings ...string) (*Stack, error) {
 	s, err := newStack(ctx, "kubelet")
 	if err != nil {
 		return nil, err
 	}
-	r := &real{Stack: s, bin: bin, root: filepath.Base(s.Dir)}
+	r := &real{Stack: s, bin: bin, root: filepath.Base(s.Dir), settings: settings}
 	for _, step := range []func(context.Context) error{r.makeRoom, r.writeFiles, r.startAll, r.loadImages} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, errors.New(s.Logs()), s.Stop())

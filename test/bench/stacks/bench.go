@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/yaml"
 
+	"whylet.dev/whylet/test/bench/compare"
 	"whylet.dev/whylet/test/peer"
 )
 
@@ -19,17 +20,7 @@ const namespace = "bench"
 // bench is a stack with what was measured on it.
 type bench struct {
 	*peer.Stack
-	results results
-}
-
-func (b *bench) add(what, unit string, value float64) {
-	b.results = append(b.results, result{what, unit, value})
-}
-
-// addTimes adds the median and the 99th percentile.
-func (b *bench) addTimes(what string, all []time.Duration) {
-	b.add(what+", median", "ms", milliseconds(median(all)))
-	b.add(what+", p99", "ms", milliseconds(quantile(all, 0.99)))
+	results compare.Results
 }
 
 // create makes a pod of a spec in YAML, with a grace period of a second.

@@ -23,6 +23,7 @@ import (
 	"syscall"
 	"time"
 
+	"whylet.dev/whylet/test/bench/compare"
 	"whylet.dev/whylet/test/peer"
 )
 
@@ -65,11 +66,11 @@ func run(ctx context.Context, chosen []string, only string, markdown bool) error
 	if err != nil {
 		return err
 	}
-	var real, ours results
+	var real, ours compare.Results
 	for _, side := range []struct {
 		name   string
 		start  func(context.Context) (*peer.Stack, error)
-		result *results
+		result *compare.Results
 	}{
 		{"kubelet", func(ctx context.Context) (*peer.Stack, error) { return peer.StartKubelet(ctx, bin) }, &real},
 		{"whylet", func(ctx context.Context) (*peer.Stack, error) { return peer.StartWhylet(ctx, bin) }, &ours},
@@ -81,11 +82,7 @@ func run(ctx context.Context, chosen []string, only string, markdown bool) error
 			return err
 		}
 	}
-	if markdown {
-		printMarkdown(os.Stdout, real, ours)
-		return nil
-	}
-	printTable(os.Stdout, real, ours)
+	show(markdown, real, ours)
 	return nil
 }
 
@@ -94,7 +91,7 @@ func run(ctx context.Context, chosen []string, only string, markdown bool) error
 const starts = 3
 
 // measure starts a stack, runs the parts on it, and takes it away.
-func measure(ctx context.Context, start func(context.Context) (*peer.Stack, error), chosen []string) (results, error) {
+func measure(ctx context.Context, start func(context.Context) (*peer.Stack, error), chosen []string) (compare.Results, error) {
 	b := &bench{}
 	times := 1
 	if slices.Contains(chosen, "start") {
@@ -124,7 +121,7 @@ func (b *bench) runParts(ctx context.Context, chosen []string, starts []time.Dur
 		return err
 	}
 	if slices.Contains(chosen, "start") {
-		b.add("start to node Ready, median", "ms", milliseconds(median(starts)))
+		b.results.Add("start to node Ready, median", "ms", compare.Milliseconds(compare.Median(starts)))
 	}
 	for _, p := range parts {
 		if !slices.Contains(chosen, p.name) {

@@ -38,7 +38,7 @@ func latency(ctx context.Context, b *bench) error {
 			took = append(took, time.Since(began))
 		}
 	}
-	b.addTimes("pod created to Ready", took)
+	b.results.AddTimes("pod created to Ready", took)
 	return b.remove(ctx)
 }
 
@@ -52,7 +52,7 @@ func density(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	b.add("100 pods created to all Ready", "s", took.Seconds())
+	b.results.Add("100 pods created to all Ready", "s", took.Seconds())
 	if err := b.measureUse(ctx, "100 pods", 15*time.Second); err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func density(ctx context.Context, b *bench) error {
 	if err := b.remove(ctx); err != nil {
 		return err
 	}
-	b.add("100 pods deleted to all gone", "s", time.Since(began).Seconds())
+	b.results.Add("100 pods deleted to all gone", "s", time.Since(began).Seconds())
 	return nil
 }
 

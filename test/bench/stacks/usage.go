@@ -75,10 +75,10 @@ func (b *bench) measureUse(ctx context.Context, what string, window time.Duratio
 			continue
 		}
 		cpu := (u.cpu - before[role].cpu).Seconds() * float64(time.Minute) / float64(window)
-		b.add(what+", CPU, "+role, "s/min", cpu)
-		b.add(what+", memory (PSS), "+role, "MiB", float64(u.pss>>10)/1024)
+		b.results.Add(what+", CPU, "+role, "s/min", cpu)
+		b.results.Add(what+", memory (PSS), "+role, "MiB", float64(u.pss>>10)/1024)
 	}
-	b.add(what+", memory (RSS), "+everything, "MiB", float64(after[everything].rss>>10)/1024)
+	b.results.Add(what+", memory (RSS), "+everything, "MiB", float64(after[everything].rss>>10)/1024)
 	return nil
 }
 
