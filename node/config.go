@@ -33,6 +33,8 @@ type Config struct {
 	// ephemeral-storage.
 	SystemReserved, KubeReserved v1.ResourceList
 	MaxPods                      int
+	// PIDs bounds the processes and threads of all pods together; 0: no bound.
+	PIDs int64
 	// PodPIDs bounds the processes and threads of each pod; 0: no bound.
 	PodPIDs int64
 

@@ -43,9 +43,17 @@ func (c Config) thresholds() []pressure.Threshold {
 	return c.Eviction
 }
 
+// enforced adds to what is allocatable what is bounded and not requested.
+func (c Config) enforced(allocatable v1.ResourceList) v1.ResourceList {
+	if c.PIDs > 0 {
+		allocatable[cgroup.PIDs] = *resource.NewQuantity(c.PIDs, resource.DecimalSI)
+	}
+	return allocatable
+}
+
 // newPressure connects the manager of pressure to the node.
 func (o *outside) newPressure(ctx context.Context, n *node, d *disks, groups *cgroup.Manager) *pressure.Manager {
-	reader := pressure.Reader{Pods: groups.Node(), Memory: n.config.Memory, NodeDir: n.config.DataDir, Proc: "/proc"}
+	reader := pressure.Reader{Pods: groups.Node(), Memory: n.config.Memory, PIDs: n.config.PIDs, NodeDir: n.config.DataDir, Proc: "/proc"}
 	var err error
 	if reader.ImageDir, err = o.house.images.FSPath(ctx); err != nil {
 		o.log.Warn("where the runtime keeps images is not known; they count as lying beside the node's files", "error", err)

@@ -28,6 +28,7 @@ func nodeFlags(f *pflag.FlagSet, s *settings) {
 	f.StringVar(&s.EvictionTransition, "eviction-pressure-transition-period", "", "how long a pressure goes on after it was last seen (default 5m)")
 	f.StringVar(&s.SystemReserved, "system-reserved", "", "what to keep from pods for the machine, such as cpu=200m,memory=500Mi,ephemeral-storage=1Gi")
 	f.StringVar(&s.KubeReserved, "kube-reserved", "", "what to keep from pods for Whylet itself, in the same form")
+	f.Int64Var(&s.NodePIDs, "node-pids", 0, "how many processes and threads all pods together may have (default: as many as the machine)")
 	f.Int64Var(&s.PodMaxPIDs, "pod-max-pids", 0, "how many processes and threads a pod may have (default: no bound)")
 	f.StringVar(&s.OTLPEndpoint, "otlp-endpoint", "", "send the facts as OpenTelemetry logs to this collector, for instance http://otel:4317 (default: nowhere)")
 	f.BoolVar(&s.NoProbeAgain, "no-probe-again", false, "send no second, patient request after a probe that timed out (why then cannot tell slow from hanging)")
@@ -70,6 +71,9 @@ func merge(given settings, changed func(flag string) bool, stored settings) sett
 	}
 	if changed("eviction-max-pod-grace-period") {
 		merged.EvictionMaxPodGrace = given.EvictionMaxPodGrace
+	}
+	if changed("node-pids") {
+		merged.NodePIDs = given.NodePIDs
 	}
 	if changed("pod-max-pids") {
 		merged.PodMaxPIDs = given.PodMaxPIDs
@@ -115,6 +119,9 @@ func (s settings) check() error {
 		if _, err := otlp.New(otlp.Options{Endpoint: s.OTLPEndpoint}); err != nil {
 			errs = append(errs, fmt.Errorf("--otlp-endpoint: %w", err))
 		}
+	}
+	if s.NodePIDs < 0 {
+		errs = append(errs, fmt.Errorf("--node-pids %d is less than nothing; 0 means as many as the machine", s.NodePIDs))
 	}
 	if s.PodMaxPIDs < 0 {
 		errs = append(errs, fmt.Errorf("--pod-max-pids %d is less than nothing; 0 means no bound", s.PodMaxPIDs))

@@ -37,6 +37,8 @@ type settings struct {
 	// soft threshold. EvictionTransition is a Go duration; empty: five minutes.
 	EvictionMaxPodGrace int64  `json:"evictionMaxPodGracePeriod,omitempty"`
 	EvictionTransition  string `json:"evictionPressureTransitionPeriod,omitempty"`
+	// NodePIDs bounds the processes and threads of all pods together; 0: not.
+	NodePIDs int64 `json:"nodePIDs,omitempty"`
 	// PodMaxPIDs bounds the processes and threads of each pod; 0: not.
 	PodMaxPIDs int64 `json:"podMaxPIDs,omitempty"`
 	// OTLPEndpoint is where facts are exported to; empty: nowhere.

@@ -275,6 +275,7 @@ func (s *stack) nodeConfig() (node.Config, *rest.Config, error) {
 	c := node.Config{
 		SystemReserved: system, KubeReserved: kube,
 		Eviction: eviction, EvictionSoftGraceSeconds: set.EvictionMaxPodGrace, PressureTransition: transition,
+		PIDs:            set.NodePIDs,
 		PodPIDs:         set.PodMaxPIDs,
 		NoProbeAgain:    set.NoProbeAgain,
 		OTLPEndpoint:    set.OTLPEndpoint,

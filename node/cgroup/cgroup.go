@@ -33,9 +33,9 @@ type Config struct {
 // podsName is the cgroup of all pods, as kubelet calls it.
 const podsName = "kubepods"
 
-// pidResource is kubelet's name for processes in a resource list
+// PIDs is kubelet's name for processes in a resource list
 // (pkg/kubelet/stats/pidlimit).
-const pidResource v1.ResourceName = "pid"
+const PIDs v1.ResourceName = "pid"
 
 // Manager has the cgroups of the node's pods. Its methods may be called
 // concurrently.

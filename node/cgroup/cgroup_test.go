@@ -35,7 +35,7 @@ func newManager(t testing.TB, edit ...func(*Config)) *Manager {
 		Allocatable: v1.ResourceList{
 			v1.ResourceMemory: resource.MustParse("256Mi"),
 			v1.ResourceCPU:    resource.MustParse("2"),
-			pidResource:       resource.MustParse("1000"),
+			PIDs:              resource.MustParse("1000"),
 		},
 		PodPIDs: 100,
 		Log:     slog.New(slog.DiscardHandler),

@@ -26,7 +26,7 @@ func nodeLimits(allocatable v1.ResourceList) *cm.ResourceConfig {
 		shares := cm.MilliCPUToShares(q.MilliValue())
 		limits.CPUShares = &shares
 	}
-	if q, ok := allocatable[pidResource]; ok {
+	if q, ok := allocatable[PIDs]; ok {
 		pids := q.Value()
 		limits.PidsLimit = &pids
 	}

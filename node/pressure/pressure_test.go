@@ -19,6 +19,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/health"
+	"whylet.dev/whylet/node/cgroup/cgroupfs"
 	_ "whylet.dev/whylet/test/fixedseed"
 )
 
@@ -185,6 +186,19 @@ func TestRead(t *testing.T) {
 	}
 	if _, told := got[ImageFSAvailable]; told || r.Dedicated() {
 		t.Error("an image file system that nobody named")
+	}
+	r.PIDs, r.Pods = 300, cgroupfs.Group{PIDs: filepath.Join(proc, "pids")}
+	if told, ok := r.Read()[PIDAvailable]; ok {
+		t.Errorf("the machine's process ids are not the pods': %v", told)
+	}
+	if err := os.Mkdir(r.Pods.PIDs, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(r.Pods.PIDs, "pids.current"), []byte("271\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := r.Read()[PIDAvailable], (Reading{29, 300}); got != want {
+		t.Errorf("the pods' pids %v", got)
 	}
 	if blind := (Reader{Proc: "/nowhere", NodeDir: "/nowhere"}).Read(); len(blind) != 0 {
 		t.Errorf("nothing to read, but %v", blind)

@@ -19,6 +19,9 @@ type Reader struct {
 	// told to be smaller than its machine: then what its pods use is what it uses.
 	Pods   cgroupfs.Group
 	Memory int64
+	// PIDs is set on a node whose pods together may have so many processes and
+	// threads: then theirs count, and not the machine's.
+	PIDs int64
 	// NodeDir is where the node keeps its files. ImageDir is a directory where the
 	// runtime keeps images and layers; "" where nobody said.
 	NodeDir, ImageDir string
@@ -75,8 +78,15 @@ func (r Reader) meminfo(wanted ...string) map[string]int64 {
 	return values
 }
 
-// pids compares the tasks of the machine with the most there can be.
+// pids compares the tasks of the machine, or of the pods where they are bounded,
+// with the most there can be.
 func (r Reader) pids(all Readings) {
+	if r.PIDs > 0 {
+		if pods, err := r.Pods.Read(); err == nil {
+			all[PIDAvailable] = Reading{Available: r.PIDs - pods.PIDs, Capacity: r.PIDs}
+		}
+		return
+	}
 	most := min(r.number("sys/kernel/pid_max"), r.number("sys/kernel/threads-max"))
 	fields := strings.Fields(r.text("loadavg")) // the fourth field is running/all
 	if most == 0 || len(fields) < 4 {

@@ -237,10 +237,12 @@ spec:
 	})
 }
 
-// A fork bomb meets the limit of its pod; others still start processes.
+// A fork bomb meets the limit of its pod; others still start processes. Pods that
+// keep to their limits use up the node's together, and one of them goes for it.
 func TestForkBomb(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, "--pod-max-pids", "60")
+	// What is left when one must go is enough for the neighbours' probes.
+	n := startNode(t, "--pod-max-pids", "60", "--node-pids", "400", "--eviction-hard", "memory.available<100Mi,pid.available<30%")
 	s := newSpace(t, n)
 	s.apply(neighbours)
 	before := map[string]*v1.Pod{"server": s.waitReady("server"), "quiet": s.waitReady("quiet")}
@@ -270,7 +272,56 @@ spec:
 		}
 		return nil
 	})
+	s.mustKubectl("delete", "pod", "bomb", "--wait=true", "--timeout=180s")
+	s.crowds()
 	for name, was := range before {
 		unharmed(t, was, s.waitReady(name))
+	}
+}
+
+// crowds lets five pods start 58 processes each, where the node calls 281 too many:
+// one of them is evicted.
+func (s *space) crowds() {
+	s.t.Helper()
+	names := []string{"crowd-0", "crowd-1", "crowd-2", "crowd-3", "crowd-4"}
+	for _, name := range names {
+		s.apply(fmt.Sprintf(`
+apiVersion: v1
+kind: Pod
+metadata: {name: %s}
+spec:
+  terminationGracePeriodSeconds: 1
+  containers:
+  - name: c
+    image: busybox:1
+    command: [sh, -c, "i=0; while [ $i -lt 56 ]; do sleep 1000 & i=$((i+1)); done; wait"]
+`, name))
+	}
+	gone := 0
+	s.eventually(5*time.Minute, "a pod goes for want of process ids", func() error {
+		gone = 0
+		for _, name := range names {
+			out, err := s.kubectl("get", "pod", name, "-o", `jsonpath={.status.phase} {.status.reason}: {.status.message}`)
+			if err != nil {
+				return err
+			}
+			if strings.HasPrefix(out, "Failed Evicted: The node was low on resource: pids. Threshold quantity: 120, available: ") {
+				gone++
+			}
+		}
+		if gone == 0 {
+			return fmt.Errorf("none did")
+		}
+		return nil
+	})
+	s.eventually(3*time.Minute, "the node says that process ids are short", func() error {
+		out, err := s.kubectl("get", "nodes", "-o", `jsonpath={.items[0].status.conditions[?(@.type=="PIDPressure")].status} {.items[0].spec.taints[*].key}`)
+		if err == nil && out != "True node.kubernetes.io/pid-pressure" {
+			err = fmt.Errorf("it says %q", out)
+		}
+		return err
+	})
+	if gone == len(names) {
+		s.t.Error("all of them went, where one was enough")
 	}
 }
