@@ -9,6 +9,7 @@ SHELL := /bin/bash
 
 GO ?= go
 BIN := bin
+PEER := $(BIN)/peer
 LIBEXEC := $(BIN)/libexec
 DATA_DIR ?= /var/lib/whylet
 
@@ -65,12 +66,18 @@ libexec:
 		gcc -Os -static -s -Wall -Wextra -Werror -o $(LIBEXEC)/pause cluster/runtime/pause/pause.c
 	fi
 
+.PHONY: reference-plugins
+reference-plugins: deps
+	@mkdir -p $(PEER)/cni
+	for plugin in main/bridge main/loopback ipam/host-local meta/portmap; do
+		./tools/gobuild $(PEER)/cni/$$(basename $$plugin) -ldflags "$(STRIP)" github.com/containernetworking/plugins/plugins/$$plugin
+	done
+
 # The real stack that tests compare with, from the same modules as ours. Most of it
 # is compiled already after `make build`; what is left is linking.
-PEER := $(BIN)/peer
 .PHONY: peer
-peer: deps ## Build the real kubelet, control plane and containerd to compare with
-	@mkdir -p $(PEER)/cni
+peer: deps reference-plugins ## Build the real kubelet, control plane and containerd to compare with
+	@mkdir -p $(PEER)
 	for command in kube-apiserver kube-controller-manager kube-scheduler kubelet; do
 		./tools/gobuild $(PEER)/$$command -ldflags "$(LDFLAGS)" k8s.io/kubernetes/cmd/$$command
 	done
@@ -78,9 +85,6 @@ peer: deps ## Build the real kubelet, control plane and containerd to compare wi
 		./tools/gobuild $(PEER)/$$command -tags $(TAGS) -ldflags "$(LDFLAGS)" github.com/containerd/containerd/v2/cmd/$$command
 	done
 	./tools/gobuild $(PEER)/etcd -ldflags "$(STRIP)" ./test/peer/etcd
-	for plugin in main/bridge main/loopback ipam/host-local meta/portmap; do
-		./tools/gobuild $(PEER)/cni/$$(basename $$plugin) -ldflags "$(STRIP)" github.com/containernetworking/plugins/plugins/$$plugin
-	done
 
 .PHONY: images
 images: ## Make the images that tests and examples use, from Debian packages
@@ -137,16 +141,16 @@ purge: ## Stop the node and remove all that it made, data included
 UNIT := $$($(GO) list ./... | grep -vE '/test/(e2e|differential)(/|$$)')
 
 .PHONY: test
-test: test-unit test-race test-laws test-e2e ## Run all tests
+test: test-unit test-race test-laws test-e2e test-differential-short ## Run all tests
 
 # Tests with real containers, clocks and kernels run on machines that do other things
 # too: what fails is run once more, and if it then passes it is told at the end as a
-# bug of ours (bin/flaky.txt), not hidden. Few failures only: many are no accident.
-TWICE := $(GO) tool -modfile=tools/go.mod gotestsum --rerun-fails=1 \
-	--rerun-fails-max-failures=8 --rerun-fails-report=$(BIN)/flaky.txt
+# bug of ours (bin/flaky-*.txt), not hidden. Few failures only: many are no accident.
+TWICE = $(GO) tool -modfile=tools/go.mod gotestsum --rerun-fails=1 \
+	--rerun-fails-max-failures=8 --rerun-fails-report=$(BIN)/flaky-$@.txt
 
 .PHONY: test-unit
-test-unit: deps libexec ## Run the tests that need no built node (as root also those with real containers)
+test-unit: deps libexec reference-plugins ## Run the tests that need no built node (as root also those with real containers)
 	@$(TWICE) --format pkgname --packages "$(UNIT)" -- -tags $(TAGS)
 
 .PHONY: test-laws
@@ -186,7 +190,7 @@ test-differential: build peer images ## Compare 150 pods' lives on Whylet and on
 
 .PHONY: test-differential-short
 test-differential-short: build peer images ## The third of them on which most turns (2 minutes)
-	@$(GO) test -count=1 -short -timeout 20m ./test/differential
+	@$(TWICE) --format pkgname --packages ./test/differential -- -count=1 -short -timeout 20m
 
 # Both stacks in turn, twelve minutes in all; make bench-stacks STACKS="-parts crash,liveness" for some of it.
 .PHONY: bench-stacks

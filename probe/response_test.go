@@ -100,7 +100,7 @@ func FuzzRedact(f *testing.F) {
 	f.Add([]byte("password=abc"), "abc")
 	f.Fuzz(func(t *testing.T, before []byte, secret string) {
 		if secret == "" || !utf8.ValidString(secret) || strings.ContainsAny(secret, "\r\n\"',&;} ") || bytes.Contains(before, []byte(secret)) || strings.Contains("[redacted]token", secret) {
-			t.Skip()
+			return
 		}
 		text := string(before) + "\ntoken=" + secret
 		if got := excerpt([]byte(text)); strings.Contains(got, secret) && len(text) < maxOutput {
