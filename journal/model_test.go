@@ -152,7 +152,11 @@ func (m *model) check() {
 	if m.cut {
 		return // retention works while we look
 	}
-	q := Query{UID: testPod(1).UID, Reverse: true, Limit: 3}
+	q := Query{Among: map[types.UID]bool{testPod(0).UID: true, testPod(2).UID: true}}
+	if !slices.Equal(ids(m.facts(q)), ids(choose(got, q))) {
+		m.t.Fatalf("among pods 0 and 2: %v, want %v", ids(m.facts(q)), ids(choose(got, q)))
+	}
+	q = Query{UID: testPod(1).UID, Reverse: true, Limit: 3}
 	if !slices.Equal(ids(m.facts(q)), ids(choose(got, q))) {
 		m.t.Fatalf("the newest three of pod 1: %v, want %v", ids(m.facts(q)), ids(choose(got, q)))
 	}

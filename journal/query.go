@@ -22,6 +22,8 @@ type Query struct {
 	Namespace string
 	Name      string
 	Node      bool
+	// Among chooses among these pods; nil: among all.
+	Among map[types.UID]bool
 
 	Container string
 	Kinds     []fact.Kind
@@ -96,6 +98,7 @@ func (q *Query) wantsPod(p fact.Pod) bool {
 	return (q.UID == "" || q.UID == p.UID) &&
 		(q.Namespace == "" || q.Namespace == p.Namespace) &&
 		(q.Name == "" || q.Name == p.Name) &&
+		(q.Among == nil || q.Among[p.UID]) &&
 		(!q.Node || p == fact.Pod{})
 }
 

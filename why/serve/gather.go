@@ -48,18 +48,19 @@ func One(s journal.Source, q Question) (why.Answer, error) {
 	if !ok {
 		return why.Answer{}, &NotKnownError{Namespace: q.Namespace, Name: q.Name, Near: near(spans, q)}
 	}
-	return answer(s, span, q.Options)
+	return answer(s, spans, span, q.Options)
 }
 
 // All answers about every pod of the namespace (empty: of all) that is not gone,
 // worst first.
 func All(s journal.Source, q Question) ([]why.Answer, error) {
 	var all []why.Answer
-	for _, span := range s.Pods() {
+	spans := s.Pods()
+	for _, span := range spans {
 		if span.Pod.Name == "" || q.Namespace != "" && span.Pod.Namespace != q.Namespace {
 			continue
 		}
-		a, err := answer(s, span, q.Options)
+		a, err := answer(s, spans, span, q.Options)
 		if err != nil {
 			return all, err
 		}
@@ -129,8 +130,8 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-func answer(s journal.Source, span journal.PodSpan, o why.Options) (why.Answer, error) {
-	h, err := history(s, span, &o)
+func answer(s journal.Source, spans []journal.PodSpan, span journal.PodSpan, o why.Options) (why.Answer, error) {
+	h, err := history(s, spans, span, &o)
 	if err != nil {
 		return why.Answer{}, err
 	}
@@ -163,11 +164,11 @@ func find(s journal.Source, q *Question) (*why.History, error) {
 	if !ok {
 		return nil, &NotKnownError{Namespace: q.Namespace, Name: q.Name, Near: near(spans, *q)}
 	}
-	return history(s, span, &q.Options)
+	return history(s, spans, span, &q.Options)
 }
 
-// history gathers all that is known of a pod and around it.
-func history(s journal.Source, span journal.PodSpan, o *why.Options) (*why.History, error) {
+// history gathers all that is known of a pod and around it; spans are all pods.
+func history(s journal.Source, spans []journal.PodSpan, span journal.PodSpan, o *why.Options) (*why.History, error) {
 	facts, err := collect(s, journal.Query{UID: span.Pod.UID})
 	if err != nil {
 		return nil, err
@@ -176,7 +177,7 @@ func history(s journal.Source, span journal.PodSpan, o *why.Options) (*why.Histo
 	if err != nil {
 		return nil, err
 	}
-	neighbours, err := neighbours(s, span.Pod, facts)
+	neighbours, err := neighbours(s, spans, span.Pod, facts)
 	if err != nil {
 		return nil, err
 	}
@@ -203,21 +204,25 @@ func collect(s journal.Source, q journal.Query) ([]fact.Fact, error) {
 }
 
 // aside is how far around the beginning of a failure other pods are looked at, and
-// mostFailures how many of their failures are read: a question is to be answered
-// in 50 ms, also where a thousand pods fail. The first ones tell most.
+// mostFailures how many of their failures are read: the first ones tell most.
+// Those of mostPods pods are looked for. Whole blocks of the journal have to be
+// unpacked for each, which was two thirds of the time of a question where a
+// thousand pods fail (BenchmarkMillion); a node has 110 pods, unless its
+// configuration allows more.
 const (
 	aside        = 15 * time.Second
 	mostFailures = 400
+	mostPods     = 128
 )
 
 // neighbours are failed probe attempts of other pods around the time at which
 // this pod's newest failures began: whether one thing made several fail.
-func neighbours(s journal.Source, pod fact.Pod, facts []fact.Fact) ([]fact.Fact, error) {
+func neighbours(s journal.Source, spans []journal.PodSpan, pod fact.Pod, facts []fact.Fact) ([]fact.Fact, error) {
 	began := onset(facts)
 	if began.IsZero() {
 		return nil, nil
 	}
-	failed, err := failuresAround(s, pod, began)
+	failed, err := failuresAround(s, present(spans, pod, began), began)
 	if err != nil {
 		return nil, err
 	}
@@ -237,12 +242,38 @@ func neighbours(s journal.Source, pod fact.Pod, facts []fact.Fact) ([]fact.Fact,
 	return near, nil
 }
 
-// failuresAround are the failed attempts of other pods around a moment.
-func failuresAround(s journal.Source, pod fact.Pod, moment time.Time) ([]fact.Fact, error) {
-	all, err := collect(s, journal.Query{Kinds: []fact.Kind{fact.Probed{}.Kind()}, From: moment.Add(-aside), To: moment.Add(aside), Limit: mostFailures})
+// present are other pods that were there around a moment, at most mostPods of
+// them, those of the pod's own namespace first.
+func present(spans []journal.PodSpan, pod fact.Pod, moment time.Time) map[types.UID]bool {
+	var mine, others []types.UID
+	for _, p := range spans {
+		switch {
+		case p.Pod.Name == "", p.Pod.UID == pod.UID, p.First.After(moment.Add(aside)), p.Last.Before(moment.Add(-aside)):
+		case p.Pod.Namespace == pod.Namespace:
+			mine = append(mine, p.Pod.UID)
+		default:
+			others = append(others, p.Pod.UID)
+		}
+	}
+	chosen := map[types.UID]bool{}
+	for _, uid := range append(mine, others...) {
+		if len(chosen) == mostPods {
+			break
+		}
+		chosen[uid] = true
+	}
+	return chosen
+}
+
+// failuresAround are the failed attempts of some pods around a moment.
+func failuresAround(s journal.Source, among map[types.UID]bool, moment time.Time) ([]fact.Fact, error) {
+	if len(among) == 0 {
+		return nil, nil
+	}
+	all, err := collect(s, journal.Query{Among: among, Kinds: []fact.Kind{fact.Probed{}.Kind()}, From: moment.Add(-aside), To: moment.Add(aside), Limit: mostFailures})
 	return slices.DeleteFunc(all, func(f fact.Fact) bool {
 		b, ok := f.Body.(fact.Probed)
-		return f.Pod.UID == pod.UID || !ok || b.Verdict != fact.Failure
+		return !ok || b.Verdict != fact.Failure
 	}), err
 }
 
