@@ -190,12 +190,11 @@ func (p *publisher) write(ctx context.Context, pod fact.Pod) error {
 	}
 	merged := mergeForeign(old, status)
 	object, _, _, err := utilpod.PatchPodStatus(ctx, p.client, pod.Namespace, pod.Name, uid, old, merged)
-	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsConflict(err) {
-		p.gone(pod, uid)
-		return nil
-	}
 	if err != nil {
 		p.forgetKnown(pod)
+		if knows { // the helper hides what kind of error it was: reading the pod tells
+			return p.write(ctx, pod)
+		}
 		return fmt.Errorf("patch status of pod %s: %w", pod, err)
 	}
 	p.confirmed(pod, status, object)
