@@ -42,7 +42,10 @@ type DeletionSeen struct {
 }
 
 // Admitted says that the node took the pod in, Refused that it did not.
-type Admitted struct{}
+type Admitted struct {
+	// HostIP is the node's address, which the status names from here on.
+	HostIP string `json:"hostIP,omitempty"`
+}
 
 // Refused carries the words of the admission check, which become the status of
 // the pod (phase Failed).

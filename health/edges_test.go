@@ -147,6 +147,20 @@ func TestScheduledSince(t *testing.T) {
 	}
 }
 
+// The first status already names the node's address, as kubelet's does.
+func TestHostIPFromTheStart(t *testing.T) {
+	w := newWorld(t, Policy{})
+	w.see(podOf(v1.RestartPolicyAlways, v1.Container{Name: "app"}))
+	w.feed("", 0, fact.Admitted{HostIP: "192.0.2.1"})
+	if s := Status(w.state); s.HostIP != "192.0.2.1" || len(s.HostIPs) != 1 || s.PodIP != "" {
+		t.Errorf("%s", mustJSON(s))
+	}
+	w.settle()
+	if s := Status(w.state); len(s.HostIPs) != 1 || s.PodIP != "10.0.0.7" {
+		t.Errorf("%s", mustJSON(s))
+	}
+}
+
 // A second container starts when the postStart hook of the first has run: there
 // are pods that hold the application back until a proxy is up.
 func TestPostStartHoldsTheNextContainer(t *testing.T) {

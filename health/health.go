@@ -94,7 +94,7 @@ func (t *turn) observe() news {
 	case fact.ConditionsSeen:
 		t.Foreign = b.Conditions
 	case fact.Admitted:
-		t.admitted()
+		t.admitted(b)
 	case fact.Refused:
 		t.refused(b)
 	case fact.AdoptedStatus:

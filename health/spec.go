@@ -80,11 +80,14 @@ func byName(containers []v1.Container, name string) *v1.Container {
 // admitted and refused are the node's word on whether the pod may run here. The
 // start time is when the node took notice (status/status_manager.go,
 // updateStatusInternal).
-func (t *turn) admitted() {
+func (t *turn) admitted(b fact.Admitted) {
 	if t.Object == nil || t.Admission != "" {
 		return
 	}
 	t.Admission, t.Admitting = taken, t.fact.ID
+	if b.HostIP != "" && len(t.Sandbox.HostIPs) == 0 {
+		t.Sandbox.HostIPs = []string{b.HostIP}
+	}
 	t.beginAt(t.now)
 	t.giveUpUnseen()
 }

@@ -17,31 +17,31 @@ import (
 	"whylet.dev/whylet/health"
 )
 
-// admit decides whether the node takes a pod in beside the others it runs. The
+// refuses decides whether the node refuses a pod beside the others it runs. The
 // scheduler has asked the same already; the node asks again because a static pod
 // never met a scheduler, and because two schedulers' decisions can cross.
 // Reasons and messages are kubelet's (lifecycle/predicate.go), and so is the
 // order of the checks.
-func admit(node *v1.Node, others []*v1.Pod, pod *v1.Pod) fact.Observed {
+func refuses(node *v1.Node, others []*v1.Pod, pod *v1.Pod) (fact.Refused, bool) {
 	if pod.Spec.OS != nil && pod.Spec.OS.Name != v1.Linux {
-		return fact.Refused{Reason: "PodOSNotSupported", Message: "Failed to admit pod as the OS field doesn't match node OS"}
+		return fact.Refused{Reason: "PodOSNotSupported", Message: "Failed to admit pod as the OS field doesn't match node OS"}, true
 	}
 	if name := unsafeSysctl(pod); name != "" {
-		return fact.Refused{Reason: "SysctlForbidden", Message: fmt.Sprintf("forbidden sysctl: %q not allowlisted", name)}
+		return fact.Refused{Reason: "SysctlForbidden", Message: fmt.Sprintf("forbidden sysctl: %q not allowlisted", name)}, true
 	}
 	if refused, short := outOf(node, others, pod); short {
-		return refused
+		return refused, true
 	}
 	if matches, _ := nodeaffinity.GetRequiredNodeAffinity(pod).Match(node); !matches {
-		return predicateFailed("NodeAffinity")
+		return predicateFailed("NodeAffinity"), true
 	}
 	if pod.Spec.NodeName != "" && pod.Spec.NodeName != node.Name {
-		return predicateFailed("NodeName")
+		return predicateFailed("NodeName"), true
 	}
 	if portTaken(others, pod) {
-		return predicateFailed("NodePorts")
+		return predicateFailed("NodePorts"), true
 	}
-	return fact.Admitted{}
+	return fact.Refused{}, false
 }
 
 func predicateFailed(name string) fact.Refused {

@@ -75,13 +75,9 @@ func TestAdmit(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			got := admit(c.node, c.others, c.pod)
-			want := fact.Observed(fact.Admitted{})
-			if c.reason != "" {
-				want = fact.Refused{Reason: c.reason, Message: c.message}
-			}
-			if got != want {
-				t.Errorf("got %+v, want %+v", got, want)
+			got, no := refuses(c.node, c.others, c.pod)
+			if want := (fact.Refused{Reason: c.reason, Message: c.message}); got != want || no != (c.reason != "") {
+				t.Errorf("got %v %+v, want %+v", no, got, want)
 			}
 		})
 	}

@@ -9,5 +9,6 @@
 //	node/volumes  kubelet's volume plugins, mounts, subPaths, /etc/hosts
 //	node/cgroup   QoS and pod cgroups, node allocatable, v1 and v2
 //	node/server   the node's HTTPS API: logs, exec, attach, port-forward, stats
+//	node/credentials  certificates from the cluster that the node joined
 //	node/object   the Node object: capacity, conditions, images, lease
 package node

@@ -205,7 +205,7 @@ func adopt(pod *v1.Pod, s cri.Snapshot) []fact.Fact {
 			facts = append(facts, adopted(v)...)
 		}
 	}
-	return append(facts, podFact(pod, fact.Admitted{}))
+	return append(facts, podFact(pod, fact.Admitted{HostIP: pod.Status.HostIP}))
 }
 
 func hostIPs(pod *v1.Pod) []string {

@@ -97,11 +97,12 @@ func (o *outside) greet(pod *v1.Pod, others []*v1.Pod) []fact.Fact {
 	if refused, no := refusesUnder(o.pressure.Conditions(), pod, kubelettypes.IsStaticPod(pod)); no {
 		return []fact.Fact{podFact(pod, refused)}
 	}
-	node := o.face.object()
-	if node == nil {
-		return []fact.Fact{podFact(pod, fact.Admitted{})} // the object is not known yet: nothing to compare with
+	if node := o.face.object(); node != nil { // until it is known there is nothing to compare with
+		if refused, no := refuses(node, others, pod); no {
+			return []fact.Fact{podFact(pod, refused)}
+		}
 	}
-	return []fact.Fact{podFact(pod, admit(node, others, pod))}
+	return []fact.Fact{podFact(pod, fact.Admitted{HostIP: o.node.config.IP})}
 }
 
 // connect makes every part of the world.

@@ -52,6 +52,7 @@ func TestExitCodesAndStreams(t *testing.T) {
 		{"foreign data dir, detached", []string{"up", "-d", "--data-dir", foreign}, exitFailed, "", "holds somebody but no whylet.json"},
 		{"bad settings", []string{"up", "--data-dir", empty, "--pod-cidr", "10.0.0.1/8", "--node-memory", "lots", "--node-name", "A_b", "--runtime-endpoint", "tcp://x"}, exitUsage, "", "--node-memory \"lots\""},
 		{"bad api port", []string{"up", "--data-dir", empty, "--api-port", "99999"}, exitUsage, "", "99999"},
+		{"bad node api port", []string{"up", "--data-dir", empty, "--node-api-port", "70000"}, exitUsage, "", "--node-api-port 70000 is no port"},
 		{"node without kubeconfig", []string{"node", "--data-dir", empty}, exitUsage, "", "--kubeconfig is needed"},
 		{"completion", []string{"completion", "bash"}, exitOK, "__start_whylet", ""},
 		{"exit codes", []string{"exit-codes"}, exitOK, "the machine lacks something", ""},

@@ -32,6 +32,7 @@ func nodeFlags(f *pflag.FlagSet, s *settings) {
 	f.Int64Var(&s.PodMaxPIDs, "pod-max-pids", 0, "how many processes and threads a pod may have (default: no bound)")
 	f.StringVar(&s.OTLPEndpoint, "otlp-endpoint", "", "send the facts as OpenTelemetry logs to this collector, for instance http://otel:4317 (default: nowhere)")
 	f.BoolVar(&s.NoProbeAgain, "no-probe-again", false, "send no second, patient request after a probe that timed out (why then cannot tell slow from hanging)")
+	f.IntVar(&s.NodeAPIPort, "node-api-port", 0, fmt.Sprintf("port of the node's HTTPS API (default %d)", nodePort))
 	f.StringVar(&s.RuntimeEndpoint, "runtime-endpoint", "", "use this CRI runtime, for instance unix:///run/crio/crio.sock (default: a containerd of its own)")
 }
 
@@ -68,6 +69,9 @@ func merge(given settings, changed func(flag string) bool, stored settings) sett
 	}
 	if changed("api-port") {
 		merged.APIPort = given.APIPort
+	}
+	if changed("node-api-port") {
+		merged.NodeAPIPort = given.NodeAPIPort
 	}
 	if changed("eviction-max-pod-grace-period") {
 		merged.EvictionMaxPodGrace = given.EvictionMaxPodGrace
@@ -129,6 +133,9 @@ func (s settings) check() error {
 	if s.RuntimeEndpoint != "" && !strings.HasPrefix(s.RuntimeEndpoint, "unix:///") {
 		errs = append(errs, fmt.Errorf("--runtime-endpoint %q is not of the form unix:///path/to/socket", s.RuntimeEndpoint))
 	}
+	if s.NodeAPIPort < 0 || s.NodeAPIPort > 65535 {
+		errs = append(errs, fmt.Errorf("--node-api-port %d is no port", s.NodeAPIPort))
+	}
 	if (s.ServingCert == "") != (s.ServingKey == "") {
 		errs = append(errs, errors.New("--serving-cert and --serving-key belong together; one of them is missing"))
 	}
@@ -136,6 +143,18 @@ func (s settings) check() error {
 		return &exitError{exitUsage, err}
 	}
 	return nil
+}
+
+// nodePort is where the node's HTTPS API listens unless told otherwise, as
+// kubelet's does.
+const nodePort = 10250
+
+// nodeAPIPort is where this node's does.
+func (s settings) nodeAPIPort() int {
+	if s.NodeAPIPort == 0 {
+		return nodePort
+	}
+	return s.NodeAPIPort
 }
 
 // leastMemory is the smallest node that is of any use, in bytes.

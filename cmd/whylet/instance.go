@@ -51,8 +51,10 @@ type settings struct {
 	APIPort         int    `json:"apiPort,omitempty"`
 	// Kubeconfig is the user's file; empty: admin.conf in the data directory.
 	Kubeconfig string `json:"kubeconfig,omitempty"`
+	// NodeAPIPort is where the node's HTTPS API listens; 0: 10250, as kubelet does.
+	NodeAPIPort int `json:"nodeAPIPort,omitempty"`
 	// ClientCA, ServingCert and ServingKey are PEM files for the HTTPS API of a node
-	// that joins an existing API server; empty: from the kubeconfig, and self-signed.
+	// that joins an existing API server; empty: from the kubeconfig, and asked for there.
 	ClientCA    string `json:"clientCA,omitempty"`
 	ServingCert string `json:"servingCert,omitempty"`
 	ServingKey  string `json:"servingKey,omitempty"`

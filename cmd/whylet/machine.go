@@ -384,7 +384,7 @@ func (s *stack) need() need {
 	if address, ok, err := defaultRouteAddress(); err == nil && ok {
 		ip = address.String()
 	}
-	n.listen = append(n.listen, net.JoinHostPort(ip, strconv.Itoa(nodePort)))
+	n.listen = append(n.listen, net.JoinHostPort(ip, strconv.Itoa(s.instance.Settings.nodeAPIPort())))
 	if s.instance.Command == "up" {
 		address, port := s.instance.Settings.APIAddress, s.instance.Settings.APIPort
 		if address == "" {

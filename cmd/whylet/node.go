@@ -3,16 +3,17 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/client-go/util/cert"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"whylet.dev/whylet/node"
+	"whylet.dev/whylet/node/credentials"
 )
 
 func newNodeCommand(s streams) *cobra.Command {
@@ -25,8 +26,10 @@ names. Its user should be system:node:NAME in the group system:nodes, where NAME
 the node's name: that is what NodeRestriction and the Node authorizer expect.
 
 Nothing of a control plane starts: Services and DNS are the cluster's own affair.
-An API server that checks its kubelets' certificates (kubectl logs says "unknown
-authority" then) wants --serving-cert and --serving-key from its own authority.`,
+
+The node asks the cluster for the certificate of its HTTPS API, and serves one of
+its own until somebody approves the request: kubectl get csr, then kubectl
+certificate approve NAME. Its client certificate is renewed before it expires.`,
 		Example: `  whylet node --kubeconfig /etc/kubernetes/kubelet.conf --detach
   whylet node --kubeconfig node.conf --node-name edge-1 --runtime-endpoint unix:///run/containerd/containerd.sock`,
 		Args: positional(cobra.NoArgs),
@@ -38,56 +41,118 @@ authority" then) wants --serving-cert and --serving-key from its own authority.`
 	cmd.Flags().StringVar(&o.given.Kubeconfig, "kubeconfig", "", "kubeconfig of the API server, with the node's own credentials; needed for the first start")
 	f := cmd.Flags()
 	f.StringVar(&o.given.ClientCA, "client-ca", "", "authority of those who may talk to the node's HTTPS API (default: the one in the kubeconfig)")
-	f.StringVar(&o.given.ServingCert, "serving-cert", "", "certificate of the node's HTTPS API, for an API server that checks it (default: self-signed)")
+	f.StringVar(&o.given.ServingCert, "serving-cert", "", "certificate of the node's HTTPS API, for an API server that checks it (default: asked for at the API server)")
 	f.StringVar(&o.given.ServingKey, "serving-key", "", "key of --serving-cert")
 	return cmd
 }
 
 // joinExisting fills in how the node reaches the API server of a kubeconfig, and
-// what its own HTTPS API serves with: a certificate that it signs itself, as a
-// kubelet does that was given none.
+// what its own HTTPS API serves with. Both certificates come from the cluster and
+// are renewed while the node runs, unless the user brought others.
 func (s *stack) joinExisting(c *node.Config) error {
-	file := s.instance.Settings.Kubeconfig
-	config, err := clientcmd.BuildConfigFromFlags("", file)
-	if err != nil {
-		return fmt.Errorf("reading the kubeconfig %s: %w", file, err)
-	}
-	c.API = rest.AddUserAgent(config, "whylet/"+version)
-	c.API.QPS = -1
-	s.instance.Kubeconfig = file
-	pki := filepath.Join(c.DataDir, "pki")
+	pki := pkiDir(s.dataDir)
 	if err := os.MkdirAll(pki, 0o700); err != nil {
 		return fmt.Errorf("making %s: %w", pki, err)
 	}
+	own := credentials.Config{NodeName: c.Name, Dir: pki, Log: s.log}
+	config, err := s.joinConfig(own)
+	if err != nil {
+		return err
+	}
+	c.API = rest.AddUserAgent(config, "whylet/"+version)
+	c.API.QPS = -1
 	if c.ClientCA, err = s.clientCAFile(config, pki); err != nil {
 		return err
 	}
-	if err := s.servingCert(c, pki); err != nil {
+	if err := s.servingCert(c, own); err != nil {
 		return err
 	}
 	return s.instance.write(s.dataDir)
 }
 
-// servingCert gives the node's HTTPS API its certificate: the user's, or one made
-// anew at each start.
-func (s *stack) servingCert(c *node.Config, pki string) error {
+// pkiDir is where a node that joined a cluster keeps its certificates.
+func pkiDir(dataDir string) string { return filepath.Join(dataDir, "node", "pki") }
+
+// joinConfig is how the node reaches the API server: by the user's kubeconfig, or
+// by a copy of it that names the file of the certificate which is renewed.
+func (s *stack) joinConfig(own credentials.Config) (*rest.Config, error) {
+	file := s.instance.Settings.Kubeconfig
+	s.instance.Kubeconfig = file
+	config, err := clientcmd.BuildConfigFromFlags("", file)
+	if err != nil {
+		return nil, fmt.Errorf("reading the kubeconfig %s: %w", file, err)
+	}
+	client, err := credentials.Client(own, config)
+	if err != nil {
+		return nil, err
+	}
+	if client == nil {
+		s.log.Warn("the kubeconfig has no client certificate of this node, so none is renewed", "kubeconfig", file, "user", "system:node:"+own.NodeName)
+		return config, nil
+	}
+	renewed := filepath.Join(own.Dir, "node.conf")
+	if err := copyKubeconfig(file, renewed, client.File); err != nil {
+		return nil, err
+	}
+	if config, err = clientcmd.BuildConfigFromFlags("", renewed); err != nil {
+		return nil, fmt.Errorf("reading the kubeconfig %s: %w", renewed, err)
+	}
+	s.credentials = append(s.credentials, client)
+	s.instance.Kubeconfig = renewed
+	return config, nil
+}
+
+// copyKubeconfig copies what is in use of a kubeconfig, with a file that holds the
+// client's certificate and key in place of its own.
+func copyKubeconfig(from, to, client string) error {
+	config, err := clientcmd.LoadFromFile(from)
+	if err == nil {
+		err = clientcmdapi.MinifyConfig(config)
+	}
+	if err == nil {
+		err = clientcmdapi.FlattenConfig(config)
+	}
+	if err != nil {
+		return fmt.Errorf("reading the kubeconfig %s: %w", from, err)
+	}
+	for _, user := range config.AuthInfos {
+		user.ClientCertificate, user.ClientKey = client, client
+		user.ClientCertificateData, user.ClientKeyData = nil, nil
+	}
+	if err := clientcmd.WriteToFile(*config, to); err != nil {
+		return fmt.Errorf("writing the kubeconfig %s: %w", to, err)
+	}
+	return nil
+}
+
+// servingCert gives the node's HTTPS API its certificate: the user's, or one that
+// the cluster signs.
+func (s *stack) servingCert(c *node.Config, own credentials.Config) error {
 	set := s.instance.Settings
-	if set.ServingCert != "" || set.ServingKey != "" {
+	if set.ServingCert != "" {
 		c.ServingCert, c.ServingKey = set.ServingCert, set.ServingKey
 		return nil
 	}
-	certificate, key, err := cert.GenerateSelfSignedCertKey(c.Name, []net.IP{net.ParseIP(c.IP)}, nil)
+	serving, err := credentials.Serving(own, c.IP)
 	if err != nil {
-		return fmt.Errorf("making the node's serving certificate: %w", err)
+		return err
 	}
-	c.ServingCert, c.ServingKey = filepath.Join(pki, "serving.crt"), filepath.Join(pki, "serving.key")
-	if err := os.WriteFile(c.ServingCert, certificate, 0o600); err != nil {
-		return fmt.Errorf("writing the node's serving certificate: %w", err)
-	}
-	if err := os.WriteFile(c.ServingKey, key, 0o600); err != nil {
-		return fmt.Errorf("writing the node's serving key: %w", err)
-	}
+	s.credentials = append(s.credentials, serving)
+	c.ServingCert, c.ServingKey = serving.File, serving.File
 	return nil
+}
+
+// withNotes adds to what is degraded what only a look at the files tells.
+func (i instance) withNotes(dataDir string) instance {
+	if i.Command != "node" || i.Settings.ServingCert != "" {
+		return i
+	}
+	own, err := credentials.SelfSigned(filepath.Join(pkiDir(dataDir), credentials.ServingFile), i.Settings.NodeName)
+	if err == nil && own {
+		i.Degraded = append(slices.Clip(i.Degraded), "the node's HTTPS API serves a certificate that it signed itself until the cluster's is approved, "+
+			"so kubectl logs and exec may be refused: kubectl get csr, then kubectl certificate approve NAME")
+	}
+	return i
 }
 
 // clientCAFile is the file with the authority for clients of the node's HTTPS

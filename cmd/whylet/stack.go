@@ -14,15 +14,14 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"gopkg.in/natefinch/lumberjack.v2"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"whylet.dev/whylet/cluster"
 	"whylet.dev/whylet/cluster/runtime"
 	"whylet.dev/whylet/node"
+	"whylet.dev/whylet/node/credentials"
 )
-
-// nodePort is where the node's HTTPS API listens, as kubelet's does.
-const nodePort = 10250
 
 // stopTimeout bounds an orderly stop of each part.
 const stopTimeout = 20 * time.Second
@@ -44,6 +43,9 @@ type stack struct {
 	runtime     *runtime.Runtime
 	cluster     *cluster.Cluster
 	stopControl context.CancelFunc
+	// credentials are renewed while the node runs; none with a control plane of
+	// its own, which renews all certificates itself.
+	credentials []*credentials.Credential
 }
 
 // control is the control plane's configuration.
@@ -228,6 +230,13 @@ func (s *stack) runNode(ctx context.Context) error {
 			}
 		})
 	}
+	for _, credential := range s.credentials {
+		client, err := kubernetes.NewForConfig(c.API)
+		if err != nil {
+			return fmt.Errorf("client for the node's certificates: %w", err)
+		}
+		g.Go(func() error { return credential.Run(ctx, client) })
+	}
 	g.Go(func() error {
 		s.report.step("waiting for the node to be Ready")
 		if err := waitNodeReady(ctx, api, c.Name, s.report.step); err != nil {
@@ -242,7 +251,7 @@ func (s *stack) runNode(ctx context.Context) error {
 			return err
 		}
 		s.log.Info("node is Ready")
-		s.report.ready(s.instance)
+		s.report.ready(s.instance.withNotes(s.dataDir))
 		return nil
 	})
 	return g.Wait()
@@ -289,7 +298,7 @@ func (s *stack) nodeConfig() (node.Config, *rest.Config, error) {
 		MaxPods:         maxPods,
 		StaticPodDir:    filepath.Join(s.dataDir, "manifests"),
 		ListenAddress:   s.instance.NodeIP,
-		Port:            nodePort,
+		Port:            set.nodeAPIPort(),
 		BackOffInitial:  10 * time.Second,
 		BackOffMax:      5 * time.Minute,
 		BackOffReset:    10 * time.Minute,

@@ -95,6 +95,7 @@ func inspectNode(ctx context.Context, dataDir string) (nodeStatus, error) {
 		return st, nil
 	}
 	st.PID, st.Since = i.PID, &i.StartedAt
+	st.Degraded = i.withNotes(dataDir).Degraded
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
 	if name, err := runtime.Version(ctx, i.Endpoint); err != nil {

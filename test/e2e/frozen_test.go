@@ -19,7 +19,7 @@ func TestFrozenAgent(t *testing.T) {
 		t.Skip("the control plane takes 50 s to miss a node")
 	}
 	t.Parallel()
-	first, second := joined(t)
+	first, second := joined(t, ownServingCert)
 	s := newSpace(t, first)
 	s.apply(`
 apiVersion: v1

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -166,7 +167,7 @@ func fillDisk(t *testing.T, disk string) string {
 // cannot be reached.
 func TestSecondNodeLosesItsAPI(t *testing.T) {
 	t.Parallel()
-	first, second := joined(t)
+	first, second := joined(t, "--node-api-port", "10260")
 	s := newSpace(t, first)
 	s.apply(`
 apiVersion: v1
@@ -182,6 +183,7 @@ spec:
 	if pod.Status.HostIP != "10.99.0.2" {
 		t.Errorf("it runs at %s", pod.Status.HostIP)
 	}
+	s.approveServing(second)
 	if out := s.mustKubectl("logs", "far"); out != "hello\n" {
 		t.Errorf("its log is %q", out)
 	}
@@ -218,9 +220,40 @@ spec:
 	}
 }
 
+// approveServing approves the serving certificate that a joined node asks for. The
+// API server trusts no other, so nobody can read its pods' logs before.
+func (s *space) approveServing(n *node) {
+	s.t.Helper()
+	if _, err := s.kubectl("logs", "far"); err == nil || !strings.Contains(err.Error(), "certificate signed by unknown authority") {
+		s.t.Errorf("logs of a node whose certificate nobody approved: %v", err)
+	}
+	if out, _ := n.whylet(s.t, "status", "--data-dir", n.data()); !strings.Contains(out, "kubectl certificate approve") {
+		s.t.Errorf("status does not say what is missing:\n%s", out)
+	}
+	s.eventually(2*time.Minute, "logs with the approved certificate", func() error {
+		pending, err := s.kubectl("get", "csr", "--field-selector", "spec.signerName=kubernetes.io/kubelet-serving", "-o", "name")
+		if err != nil {
+			return err
+		}
+		for _, request := range strings.Fields(pending) {
+			if _, err := s.kubectl("certificate", "approve", request); err != nil {
+				return err
+			}
+		}
+		_, err = s.kubectl("logs", "far")
+		return err
+	})
+	if out, code := n.whylet(s.t, "status", "--data-dir", n.data()); code != 0 || strings.Contains(out, "kubectl certificate approve") {
+		s.t.Errorf("status, exit code %d:\n%s", code, out)
+	}
+}
+
+// ownServingCert has joined bring the second node its serving certificate.
+const ownServingCert = "--serving-cert"
+
 // joined starts a node with a control plane, and a second one that joins it over a
 // cable: link takes that down and up.
-func joined(t *testing.T) (first, second *node) {
+func joined(t *testing.T, flags ...string) (first, second *node) {
 	t.Helper()
 	first, second = bareNode(t), bareNode(t)
 	connect(t, first, second)
@@ -230,8 +263,11 @@ func joined(t *testing.T) (first, second *node) {
 		t.Fatal(err)
 	}
 	join := admit(t, first, "second")
-	out, code := second.whylet(t, "node", "--detach", "--kubeconfig", filepath.Join(join, "node.conf"),
-		"--serving-cert", filepath.Join(join, "serving.crt"), "--serving-key", filepath.Join(join, "serving.key"), "--node-name", "second", "--pod-cidr", "10.44.0.0/16", "--data-dir", second.data())
+	if slices.Contains(flags, ownServingCert) {
+		flags = []string{ownServingCert, filepath.Join(join, "serving.crt"), "--serving-key", filepath.Join(join, "serving.key")}
+	}
+	out, code := second.whylet(t, append([]string{"node", "--detach", "--kubeconfig", filepath.Join(join, "node.conf"),
+		"--node-name", "second", "--pod-cidr", "10.44.0.0/16", "--data-dir", second.data()}, flags...)...)
 	if code != 0 {
 		t.Fatalf("whylet node: exit code %d: %s\n%s", code, out, second.logTail())
 	}
