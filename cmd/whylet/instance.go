@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -83,6 +84,17 @@ type instance struct {
 	ReadyAt *time.Time `json:"readyAt,omitempty"`
 	// Degraded says in sentences what the machine does not allow.
 	Degraded []string `json:"degraded,omitempty"`
+}
+
+// withNotes adds to what is degraded what a look at the data directory tells.
+func (i instance) withNotes(dataDir string) instance {
+	i.Degraded = slices.Clone(i.Degraded)
+	for _, note := range []string{i.servingNote(dataDir), shortOfDisk(dataDir)} {
+		if note != "" {
+			i.Degraded = append(i.Degraded, note)
+		}
+	}
+	return i
 }
 
 // errForeign: the data directory is somebody else's.

@@ -241,28 +241,9 @@ func cgroupControllers() (controllers []string, version int) {
 	return controllers, 1
 }
 
-const (
-	// leastDisk is what a start needs; goodDisk is what a few images need. Bytes.
-	leastDisk = 500 << 20
-	goodDisk  = 4 << 30
-)
-
 func checkStorage(dataDir string) []finding {
 	dir := existingParent(dataDir)
-	space := finding{Name: "disk space", Verdict: found}
-	var fs unix.Statfs_t
-	if err := unix.Statfs(dir, &fs); err != nil {
-		space.Verdict, space.Detail = missing, fmt.Sprintf("%s: %v", dir, err)
-	} else {
-		free := fs.Bavail * uint64(fs.Bsize)
-		space.Detail = fmt.Sprintf("%.1f GiB free in %s", float64(free)/(1<<30), dir)
-		if free < goodDisk {
-			space.Verdict, space.Fix = degraded, "free some, or choose another --data-dir"
-		}
-		if free < leastDisk {
-			space.Verdict = missing
-		}
-	}
+	space := checkSpace(dataDir)
 	overlay := finding{Name: "overlayfs", Verdict: found}
 	if os.Geteuid() != 0 {
 		overlay.Verdict, overlay.Detail = degraded, "can only be tried as root"
@@ -272,16 +253,6 @@ func checkStorage(dataDir string) []finding {
 		overlay.Fix = "modprobe overlay, or choose a --data-dir on ext4 or xfs"
 	}
 	return []finding{space, overlay}
-}
-
-// existingParent is the nearest directory on the way to dir that exists.
-func existingParent(dir string) string {
-	for {
-		if _, err := os.Stat(dir); err == nil || dir == "/" {
-			return dir
-		}
-		dir = filepath.Dir(dir)
-	}
 }
 
 func checkPorts(listen []string) []finding {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
@@ -142,17 +141,17 @@ func (s *stack) servingCert(c *node.Config, own credentials.Config) error {
 	return nil
 }
 
-// withNotes adds to what is degraded what only a look at the files tells.
-func (i instance) withNotes(dataDir string) instance {
+// servingNote says that the node serves its own certificate; empty when it does not.
+func (i instance) servingNote(dataDir string) string {
 	if i.Command != "node" || i.Settings.ServingCert != "" {
-		return i
+		return ""
 	}
 	own, err := credentials.SelfSigned(filepath.Join(pkiDir(dataDir), credentials.ServingFile), i.Settings.NodeName)
-	if err == nil && own {
-		i.Degraded = append(slices.Clip(i.Degraded), "the node's HTTPS API serves a certificate that it signed itself until the cluster's is approved, "+
-			"so kubectl logs and exec may be refused: kubectl get csr, then kubectl certificate approve NAME")
+	if err != nil || !own {
+		return ""
 	}
-	return i
+	return "the node's HTTPS API serves a certificate that it signed itself until the cluster's is approved, " +
+		"so kubectl logs and exec may be refused: kubectl get csr, then kubectl certificate approve NAME"
 }
 
 // clientCAFile is the file with the authority for clients of the node's HTTPS

@@ -55,7 +55,7 @@ func TestCopyKubeconfig(t *testing.T) {
 func TestServingNote(t *testing.T) {
 	dir := t.TempDir()
 	i := instance{Command: "node", Settings: settings{NodeName: "edge"}}
-	if got := i.withNotes(dir).Degraded; len(got) != 0 {
+	if got := i.servingNote(dir); got != "" {
 		t.Errorf("before there is a certificate: %q", got)
 	}
 	if err := os.MkdirAll(pkiDir(dir), 0o700); err != nil {
@@ -64,11 +64,11 @@ func TestServingNote(t *testing.T) {
 	if _, err := credentials.Serving(credentials.Config{NodeName: "edge", Dir: pkiDir(dir), Log: slog.New(slog.DiscardHandler)}, "192.0.2.7"); err != nil {
 		t.Fatal(err)
 	}
-	if got := i.withNotes(dir).Degraded; len(got) != 1 || !strings.Contains(got[0], "kubectl certificate approve") {
+	if got := i.servingNote(dir); !strings.Contains(got, "kubectl certificate approve") {
 		t.Errorf("with its own certificate: %q", got)
 	}
 	i.Settings.ServingCert = "/etc/mine.crt"
-	if got := i.withNotes(dir).Degraded; len(got) != 0 {
+	if got := i.servingNote(dir); got != "" {
 		t.Errorf("with the user's certificate: %q", got)
 	}
 }
