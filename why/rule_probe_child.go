@@ -2,6 +2,7 @@ package why
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 var probeChildRules = []rule[*probing]{
 	{
 		name: "probe-child-oom", causes: oomCauses,
-		needs:   "the kernel's record of a child's OOM kill at most 15 s before the first failure, or of timeouts at most 15 s after the last and before the end, and a probe that had worked",
+		needs:   "the kernel's record of a child's OOM kill at most 15 s before the first failure, or of timeouts at most 15 s after the last and before the end, and this or another probe of the container that had worked",
 		against: "an answer that memory does not explain, such as 404",
 		judge:   probeChildOOM,
 	},
@@ -47,7 +48,7 @@ func probeChildOOM(p *probing) *finding {
 	switch {
 	case p.mode == answered && p.last.Evidence.Status < 500, p.mode == impossible, p.mode == mismatch:
 		return nil
-	case p.mode == exitCode, !p.worked():
+	case p.mode == exitCode, !p.worked() && !p.anotherWorked():
 		f.weight = fair
 	}
 	if f.cause == MemoryLimitChild {
@@ -61,6 +62,12 @@ func probeChildOOM(p *probing) *finding {
 	}
 	f.text = strings.TrimSuffix(f.text, ".") + "; " + then + p.what() + " failed: " + p.how() + "."
 	return f
+}
+
+// anotherWorked says whether another probe of this run had succeeded: the container
+// was up, though this one was asked too late to see it.
+func (p *probing) anotherWorked() bool {
+	return slices.ContainsFunc(p.run.Probes, func(f *fact.Fact) bool { return !bad(of[fact.Probed](f)) && f.When().Before(p.from) })
 }
 
 // stalledUntil is until when the OOM kill of a worker may come to explain the

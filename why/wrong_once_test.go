@@ -28,11 +28,12 @@ func TestWrongOnce(t *testing.T) {
 			s.probe("app", 2, connectionRefused(fact.Liveness))
 		}
 	}
+	queue := fact.Looked{PID: 100, State: "S", Processes: 3, Over: time.Second, Listeners: []fact.Listener{{Address: "[::]:8080", PID: 100, Backlog: 4}}}
 	stalled := func(after fact.Body) func(*tale) {
 		return func(s *tale) {
 			s.probe("app", 5, good(fact.Liveness, time.Millisecond))
 			s.probe("app", 1, noAnswer(fact.Liveness))
-			s.in("app", fact.Looked{PID: 100, State: "S", Processes: 3, Over: time.Second, Listeners: []fact.Listener{{Address: "[::]:8080", PID: 100, Backlog: 4}}})
+			s.in("app", queue)
 			s.probe("app", 1, noAnswer(fact.Liveness))
 			s.during = after
 			s.probe("app", 1, noAnswer(fact.Liveness))
@@ -82,6 +83,13 @@ func TestWrongOnce(t *testing.T) {
 		{name: "a shell waits for a child that waits", symptom: Restarted, cause: AppNotListening, tale: starting(used(time.Second, 0), used(1010*time.Millisecond, 0), used(1020*time.Millisecond, 100*time.Millisecond))},
 		{name: "a shell waits for a child that nobody saw", symptom: Restarted, cause: CauseUnknown, tale: starting()},
 		{name: "workers wait for memory, and the first is killed after the attempts", symptom: Restarted, cause: MemoryLimitChild, says: "before the first of them was killed", tale: stalled(oomOfChild)},
+		{name: "workers were killed before the liveness probe was asked for the first time", pod: web(func(c *v1.Container) { c.ReadinessProbe = httpProbe(8080) }), symptom: Restarted, cause: MemoryLimitChild, tale: func(s *tale) {
+			s.probe("app", 2, good(fact.Readiness, time.Millisecond))
+			s.probe("app", 1, noAnswer(fact.Liveness))
+			s.in("app", queue)
+			s.in("app", oomOfChild)
+			s.probe("app", 2, noAnswer(fact.Liveness))
+		}},
 		{name: "a queue, and no worker killed", symptom: Restarted, cause: AppHang, tale: stalled(nil)},
 		{name: "many workers died at once and had not given back their memory", pod: web(silentProbe), symptom: Restarted, cause: MemoryLimit, tale: workers(main(func(*fact.OOMKilled) {}))},
 		{name: "more processes than the record has room for", pod: web(silentProbe), symptom: Restarted, cause: MemoryLimit, tale: end(main(func(o *fact.OOMKilled) {
