@@ -331,14 +331,7 @@ func (h *History) evictionFinding() finding {
 		return f
 	}
 	message := strings.TrimSpace(brief(b.Message, 200))
-	switch signal := b.Signal; {
-	case strings.HasPrefix(signal, "memory"):
-		f.cause = EvictedMemory
-	case strings.HasPrefix(signal, "pid"):
-		f.cause = EvictedPIDs
-	default:
-		f.cause = EvictedDisk
-	}
+	f.cause = evictedFor(b.Signal)
 	f.text = fmt.Sprintf("The node evicted the pod for its own storage limit: %s", message)
 	f.fixes = []Fix{h.specFix("raise the limit of the volume or of ephemeral-storage, or write less"), h.inspect("see what fills it", h.kubectl("describe pod %s", h.Pod.Name))}
 	if len(b.Ranking) > 0 || strings.HasSuffix(b.Signal, ".available") || strings.HasSuffix(b.Signal, "inodesFree") {
