@@ -266,8 +266,10 @@ func joined(t *testing.T, flags ...string) (first, second *node) {
 	if slices.Contains(flags, ownServingCert) {
 		flags = []string{ownServingCert, filepath.Join(join, "serving.crt"), "--serving-key", filepath.Join(join, "serving.key")}
 	}
-	out, code := second.whylet(t, append([]string{"node", "--detach", "--kubeconfig", filepath.Join(join, "node.conf"),
-		"--node-name", "second", "--pod-cidr", "10.44.0.0/16", "--data-dir", second.data()}, flags...)...)
+	out, code := second.whylet(t, append([]string{
+		"node", "--detach", "--kubeconfig", filepath.Join(join, "node.conf"),
+		"--node-name", "second", "--pod-cidr", "10.44.0.0/16", "--data-dir", second.data(),
+	}, flags...)...)
 	if code != 0 {
 		t.Fatalf("whylet node: exit code %d: %s\n%s", code, out, second.logTail())
 	}
