@@ -67,12 +67,6 @@ func newFace(n *node) (*face, error) {
 	return f, nil
 }
 
-// allocatable is what all pods together may have.
-func (f *face) allocatable() v1.ResourceList {
-	_, allocatable := object.Resources(f.machine, f.reserve)
-	return allocatable
-}
-
 // memory is how much the node says it has, in bytes.
 func (f *face) memory() int64 {
 	capacity, _ := object.Resources(f.machine, f.reserve)

@@ -43,12 +43,18 @@ func (c Config) thresholds() []pressure.Threshold {
 	return c.Eviction
 }
 
-// enforced adds to what is allocatable what is bounded and not requested.
-func (c Config) enforced(allocatable v1.ResourceList) v1.ResourceList {
-	if c.PIDs > 0 {
-		allocatable[cgroup.PIDs] = *resource.NewQuantity(c.PIDs, resource.DecimalSI)
+// enforced is what a cgroup bounds all pods together by: what is allocatable, and
+// the hard threshold of memory on top. Pods are evicted at what is allocatable, and
+// the kernel kills where the threshold is used up as well (kubelet:
+// pkg/kubelet/cm/node_container_manager_linux.go, getNodeAllocatableInternalAbsolute).
+func (f *face) enforced() v1.ResourceList {
+	reserve := f.reserve
+	reserve.EvictionMemory = 0
+	_, limits := object.Resources(f.machine, reserve)
+	if f.config.PIDs > 0 {
+		limits[cgroup.PIDs] = *resource.NewQuantity(f.config.PIDs, resource.DecimalSI)
 	}
-	return allocatable
+	return limits
 }
 
 // newPressure connects the manager of pressure to the node.

@@ -190,7 +190,7 @@ func (o *outside) connectEffects(ctx context.Context, n *node) error {
 	if err != nil {
 		return err
 	}
-	groups, err := cgroup.New(cgroup.Config{Root: c.CgroupRoot, Allocatable: c.enforced(o.face.allocatable()), PodPIDs: c.PodPIDs, Log: n.log})
+	groups, err := cgroup.New(cgroup.Config{Root: c.CgroupRoot, Allocatable: o.face.enforced(), PodPIDs: c.PodPIDs, Log: n.log})
 	if err != nil {
 		return err
 	}

@@ -230,7 +230,7 @@ spec:
 	if onV2() {
 		kubepods = filepath.Join("/sys/fs/cgroup", strings.SplitAfter(s.cgroupOf(pod, "memory"), "/kubepods")[0], "memory.max")
 	}
-	if got := readNumber(t, kubepods); got <= 0 || got > 1<<30 {
-		t.Errorf("all pods together may have %d bytes", got)
+	if got, want := readNumber(t, kubepods), int64(1<<30-(64+32)<<20); got != want {
+		t.Errorf("a cgroup bounds all pods by %d bytes, want %d: what is allocatable, and the hard threshold", got, want)
 	}
 }
