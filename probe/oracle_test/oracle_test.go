@@ -123,13 +123,18 @@ func whylet(t testing.TB, p *probe.Prober, target probe.Target) answer {
 var (
 	localPort = regexp.MustCompile(`127\.0\.0\.1:\d+->`)
 	resets    = regexp.MustCompile(`(read|write) tcp 127\.0\.0\.1:LOCAL->(\S+): (read|write): (connection reset by peer|broken pipe)`)
+	// A reset that comes at once meets the one who still connects.
+	resetDial = regexp.MustCompile(`dial tcp (\S+): connect: connection reset by peer`)
 )
 
 // normalise takes out what differs from one attempt to the next of the same
-// prober: ephemeral ports, and which of its two goroutines meets a reset first.
+// prober: ephemeral ports, and which of its two goroutines meets a reset or the
+// server's last words first.
 func normalise(message string) string {
 	message = localPort.ReplaceAllString(message, "127.0.0.1:LOCAL->")
 	message = resets.ReplaceAllString(message, "tcp LOCAL->$2: reset")
+	message = resetDial.ReplaceAllString(message, "tcp LOCAL->$1: reset")
+	message = strings.Replace(message, "readLoopPeekFailLocked: ", "", 1)
 	return strings.ReplaceAll(message, "net/http: HTTP/1.x transport connection broken: tcp LOCAL", "tcp LOCAL")
 }
 
