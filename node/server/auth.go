@@ -23,7 +23,9 @@ import (
 const (
 	tokenTTL   = 2 * time.Minute
 	allowedTTL = 5 * time.Minute
-	deniedTTL  = 30 * time.Second
+	// Kubelet remembers a denial for 30 s. What asks in the first second of a control
+	// plane, before its roles are in force, would be refused for as long.
+	deniedTTL = 2 * time.Second
 )
 
 // guard lets only those through to the routes who may take them.
