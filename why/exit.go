@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/prose"
 )
 
 // ending is the case of a run that ended: why?
@@ -50,7 +51,7 @@ func (e ending) lasted() time.Duration {
 // after words how long the run took.
 func (e ending) after() string {
 	if d := e.lasted(); d > 0 {
-		return " after " + span(d)
+		return " after " + prose.Span(d)
 	}
 	return ""
 }
@@ -140,7 +141,7 @@ func (e ending) notMemory() (Note, bool) {
 	case len(e.run.OOMKills) > 0:
 		last := e.run.OOMKills[len(e.run.OOMKills)-1]
 		n.Facts = append(n.Facts, last.ID)
-		n.Text = fmt.Sprintf("%s was OOM-killed %s before; the container lived on, and ended for the reason above", brief(of[fact.OOMKilled](last).Command, 40), span(e.at.Sub(last.When())))
+		n.Text = fmt.Sprintf("%s was OOM-killed %s before; the container lived on, and ended for the reason above", brief(of[fact.OOMKilled](last).Command, 40), prose.Span(e.at.Sub(last.When())))
 	case e.exit.OOMKnown && e.exit.OOMKills == 0:
 		n.Text = "no process of the container was OOM-killed (its oom_kill counter is 0)"
 	case e.ordered():
@@ -172,7 +173,7 @@ func inARow(n int) string {
 	if n < 2 {
 		return ""
 	}
-	return " " + times(n) + " in a row"
+	return " " + prose.Times(n) + " in a row"
 }
 
 // hookKill explains a kill by the postStart hook that failed.

@@ -10,6 +10,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/health"
+	"whylet.dev/whylet/why/prose"
 )
 
 // Options say what is asked.
@@ -145,7 +146,7 @@ func (h *History) unseen(run *Run) []finding {
 		h.blameOOM(&f, run, run.OOMKills[n-1])
 		f.chain = links(run.OOMKills[max(0, n-5):]...)
 		f.text = fmt.Sprintf("It looks well, and is not: processes of container %s were OOM-killed %s while the container lived on%s, at its limit%s.",
-			run.Container, times(n), inBrackets("last ", process(last.Command, last.PID)), ofSize(last.Limit))
+			run.Container, prose.Times(n), inBrackets("last ", process(last.Command, last.PID)), ofSize(last.Limit))
 		f.container = run.Container
 		if f.cause == MemoryLimitChild {
 			f.fixes = append(f.fixes, h.memoryFixes(run, last)...)

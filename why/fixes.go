@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/prose"
 )
 
 // kubectl is a command line about the pod's namespace.
@@ -82,7 +83,7 @@ func (h *History) probeFixes(p *probing) []Fix {
 		fixes = append(fixes, h.inspect("ask the same from inside", h.exec(p.run.Container, "wget -S -O- "+brief(ev.Target, 100))))
 	}
 	if p.mode == silent && p.timeout() < 5*time.Second {
-		fixes = append(fixes, h.specFix(fmt.Sprintf("give the probe more than %s (timeoutSeconds), if its answers are good and late", span(p.timeout()))))
+		fixes = append(fixes, h.specFix(fmt.Sprintf("give the probe more than %s (timeoutSeconds), if its answers are good and late", prose.Span(p.timeout()))))
 	}
 	return fixes
 }

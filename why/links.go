@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/prose"
 )
 
 // of reads the body of a fact whose type is known; zero for another.
@@ -65,13 +66,13 @@ func describe(b fact.Body) (string, map[string]any) {
 		return fmt.Sprintf("the pod's %s cannot be set up: %s", b.Stage, brief(b.Message, kept)), values("stage", b.Stage, "reason", b.Reason, "message", b.Message)
 	case fact.HookRan:
 		if b.Error == "" {
-			return fmt.Sprintf("%s hook ran, %s", b.Hook, span(b.Took)), values("took", b.Took)
+			return fmt.Sprintf("%s hook ran, %s", b.Hook, prose.Span(b.Took)), values("took", b.Took)
 		}
-		return fmt.Sprintf("%s hook failed after %s: %s", b.Hook, span(b.Took), brief(b.Error, kept)), values("took", b.Took, "error", b.Error, "timeout", b.Timeout)
+		return fmt.Sprintf("%s hook failed after %s: %s", b.Hook, prose.Span(b.Took), brief(b.Error, kept)), values("took", b.Took, "error", b.Error, "timeout", b.Timeout)
 	case fact.Marked:
 		return marked(b), values("ready", b.Ready, "started", b.Started)
 	case fact.BackOff:
-		return fmt.Sprintf("waits %s before the next attempt", span(b.Delay)), values("what", b.What, "delay", b.Delay.String(), "until", b.Until)
+		return fmt.Sprintf("waits %s before the next attempt", prose.Span(b.Delay)), values("what", b.What, "delay", b.Delay.String(), "until", b.Until)
 	case fact.EvictionNeeded:
 		return brief(b.Message, kept), values("signal", b.Signal, "message", b.Message)
 	case fact.Evict:
@@ -208,7 +209,7 @@ func describeLook(b fact.Looked) (string, map[string]any) {
 		parts = append(parts, "main process "+stateWords(b.State))
 	}
 	if b.Over > 0 {
-		parts = append(parts, fmt.Sprintf("used %s CPU in %s", span(b.CPUUsed), span(b.Over)))
+		parts = append(parts, fmt.Sprintf("used %s CPU in %s", prose.Span(b.CPUUsed), prose.Span(b.Over)))
 	}
 	if len(b.Listeners) == 0 {
 		parts = append(parts, "nothing listens")
@@ -256,12 +257,12 @@ func describeSample(b fact.Sampled) (string, map[string]any) {
 
 // describeAgain words a request that was made with patience.
 func describeAgain(b fact.AskedAgain) (string, map[string]any) {
-	text := fmt.Sprintf("asked once more: no answer within %s", span(b.Patience))
+	text := fmt.Sprintf("asked once more: no answer within %s", prose.Span(b.Patience))
 	switch {
 	case b.Cut:
-		text = fmt.Sprintf("asked once more: the container ended while the answer was waited for, after %s", span(b.Took))
+		text = fmt.Sprintf("asked once more: the container ended while the answer was waited for, after %s", prose.Span(b.Took))
 	case answerCame(b):
-		text = fmt.Sprintf("asked once more, with patience: the answer came after %s", span(b.Took))
+		text = fmt.Sprintf("asked once more, with patience: the answer came after %s", prose.Span(b.Took))
 	}
 	return text, values("probe", b.Probe, "verdict", b.Verdict, "took", b.Took.String(), "patience", b.Patience.String(), "timeout", b.Timeout.String(), "cut", b.Cut, "message", b.Message)
 }
@@ -278,7 +279,7 @@ func describeEnded(b fact.ProcessEnded) (string, map[string]any) {
 	}
 	text := fmt.Sprintf("%s%s %s", who, inBrackets("", process(b.Command, b.PID)), how)
 	if b.Lived > 0 {
-		text += " after " + span(b.Lived)
+		text += " after " + prose.Span(b.Lived)
 	}
 	v := values("pid", b.PID, "parent", b.Parent, "command", b.Command, "main", b.Main, "signal", b.Signal, "lived", b.Lived.String(), "alike", b.Alike)
 	v["exitCode"] = b.ExitCode

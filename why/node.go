@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/prose"
 )
 
 // missedAfter is how long a node may be silent before the control plane calls it
@@ -68,13 +69,13 @@ func stalledWords(b fact.AgentStalled) (text, rule string) {
 	took := b.Until.Sub(b.From)
 	switch {
 	case b.Suspended > took/2:
-		return fmt.Sprintf("the machine itself slept for %s of it (suspend, or a paused virtual machine)", span(b.Suspended)), "machine-suspended"
+		return fmt.Sprintf("the machine itself slept for %s of it (suspend, or a paused virtual machine)", prose.Span(b.Suspended)), "machine-suspended"
 	case b.Continued:
 		return "its agent was stopped by a signal (SIGSTOP), and went on when somebody sent SIGCONT", "agent-stopped"
 	case b.MemoryStall > took/4:
-		return fmt.Sprintf("its agent could not run: everything on the machine waited for memory for %s of it (%d pages came from disk for the agent alone)", span(b.MemoryStall), b.MajorFaults), "agent-starved-of-memory"
+		return fmt.Sprintf("its agent could not run: everything on the machine waited for memory for %s of it (%d pages came from disk for the agent alone)", prose.Span(b.MemoryStall), b.MajorFaults), "agent-starved-of-memory"
 	case b.CPUWait > took/4:
-		return fmt.Sprintf("its agent had no CPU: its main thread waited for one for %s of it", span(b.CPUWait)), "agent-starved-of-cpu"
+		return fmt.Sprintf("its agent had no CPU: its main thread waited for one for %s of it", prose.Span(b.CPUWait)), "agent-starved-of-cpu"
 	}
 	return "its agent was frozen: it lived and did not run, without waiting for CPU or memory (a cgroup freezer, a debugger)", "agent-frozen"
 }
@@ -181,10 +182,10 @@ func (a *Answer) add(s Symptom, f finding) {
 }
 
 func (o Outage) symptom(now, last time.Time) Symptom {
-	text := "it was away for " + span(last.Sub(o.From))
+	text := "it was away for " + prose.Span(last.Sub(o.From))
 	switch {
 	case o.Until.IsZero():
-		text = "it is cut off for " + span(now.Sub(o.From))
+		text = "it is cut off for " + prose.Span(now.Sub(o.From))
 	case !o.Long(now):
 		text += ", too short for the control plane to call it lost"
 	}
@@ -196,9 +197,9 @@ func (o Outage) finding(now, last time.Time, pods []fact.Fact) finding {
 	if o.Ended && strings.HasPrefix(o.Text, "the machine") {
 		f.cause = NodeRestarted
 	}
-	f.text = fmt.Sprintf("From %s to %s (%s) nothing was heard of the node: %s.", clockWord(o.From), clockWord(last), span(last.Sub(o.From)), o.Text)
+	f.text = fmt.Sprintf("From %s to %s (%s) nothing was heard of the node: %s.", clockWord(o.From), clockWord(last), prose.Span(last.Sub(o.From)), o.Text)
 	if o.Until.IsZero() {
-		f.text = fmt.Sprintf("Since %s (%s) nothing is heard of the node: %s.", clockWord(o.From), span(now.Sub(o.From)), o.Text)
+		f.text = fmt.Sprintf("Since %s (%s) nothing is heard of the node: %s.", clockWord(o.From), prose.Span(now.Sub(o.From)), o.Text)
 	}
 	f.text += " " + survived(pods, o.From, last)
 	f.fixes = []Fix{{Text: "see what its agent said", Command: "tail -n 100 DATA-DIR/logs/whylet.log", Risk: Inspect}}

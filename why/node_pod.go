@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/prose"
 )
 
 // recalled is how long an outage of its node is a symptom of a pod that came
@@ -29,7 +30,7 @@ func (h *History) away() []trouble {
 			continue
 		}
 		s := o.symptom(h.now, last)
-		s.Text = "its node was away for " + span(last.Sub(o.From))
+		s.Text = "its node was away for " + prose.Span(last.Sub(o.From))
 		f := o.finding(h.now, last, h.Facts)
 		f.text += " The control plane calls a node and its pods Unknown, or not Ready, in such a time, because nobody tells it better."
 		f.fixes = []Fix{{Text: "see what else the node remembers", Command: "kubectl why node/NODE", Risk: Inspect}}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/why/prose"
 )
 
 // Overview writes many answers for people: a line for each symptom of what is
@@ -56,7 +58,7 @@ func NodeLostAnswer(pod *v1.Pod, node *v1.Node, now time.Time) (a Answer, ok boo
 				return a, false
 			}
 			s.First = c.LastTransitionTime.Time
-			text = fmt.Sprintf("Node %s stopped reporting %s ago (last heard %s): %s", node.Name, span(now.Sub(s.First)), c.LastHeartbeatTime.Format(time.TimeOnly), brief(c.Message, kept))
+			text = fmt.Sprintf("Node %s stopped reporting %s ago (last heard %s): %s", node.Name, prose.Span(now.Sub(s.First)), c.LastHeartbeatTime.Format(time.TimeOnly), brief(c.Message, kept))
 		}
 	}
 	f := finding{

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/prose"
 )
 
 // Unscheduled answers for a pod that no node has been chosen for: no node has
@@ -20,7 +21,7 @@ func Unscheduled(pod *v1.Pod, now time.Time) Answer {
 		Subject: Subject{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
 	}
 	since := pod.CreationTimestamp.Time
-	s := Symptom{ID: "s1", Kind: Pending, Count: 1, First: since, Last: now, Text: "it has no node, since " + span(max(now.Sub(since), 0))}
+	s := Symptom{ID: "s1", Kind: Pending, Count: 1, First: since, Last: now, Text: "it has no node, since " + prose.Span(max(now.Sub(since), 0))}
 	a.Symptoms = []Symptom{s}
 	v := h.pending(conditionOf(pod.Status.Conditions, v1.PodScheduled))
 	v.Text += v.missing

@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/prose"
 )
 
 // unreadyTroubles are the times in which a container ran and was not ready
@@ -59,10 +60,10 @@ func (h *History) unreadySpell(run *Run, newest bool) (trouble, bool) {
 		return trouble{}, false
 	}
 	s := Symptom{Kind: NotReady, Container: run.Container, Count: 1, First: began.Seen, Last: h.now}
-	s.Text = fmt.Sprintf("container %s runs and is not ready, since %s", run.Container, span(max(h.now.Sub(began.Seen), 0)))
+	s.Text = fmt.Sprintf("container %s runs and is not ready, since %s", run.Container, prose.Span(max(h.now.Sub(began.Seen), 0)))
 	if over != nil {
 		s.Last = over.Seen
-		s.Text = fmt.Sprintf("container %s was not ready for %s, until %s", run.Container, span(over.Seen.Sub(began.Seen)), over.Seen.Format(time.TimeOnly))
+		s.Text = fmt.Sprintf("container %s was not ready for %s, until %s", run.Container, prose.Span(over.Seen.Sub(began.Seen)), over.Seen.Format(time.TimeOnly))
 	}
 	return trouble{s, func(id string) Verdict { return h.explainUnready(p, began, id) }}, true
 }
@@ -290,7 +291,7 @@ func (h *History) slowEnd(v *Verdict) {
 		e.howItWent(v, of[fact.Kill](run.Kill))
 		for _, hook := range run.Hooks {
 			if b := of[fact.HookRan](hook); b.Hook == fact.PreStop && (b.Error != "" || b.Timeout) {
-				v.Contributing = append(v.Contributing, Note{Cause: HookFailed, Text: fmt.Sprintf("the preStop hook of container %s failed after %s", name, span(b.Took)), Facts: []fact.ID{hook.ID}})
+				v.Contributing = append(v.Contributing, Note{Cause: HookFailed, Text: fmt.Sprintf("the preStop hook of container %s failed after %s", name, prose.Span(b.Took)), Facts: []fact.ID{hook.ID}})
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/mesh"
+	"whylet.dev/whylet/why/prose"
 )
 
 // mode is how a probe attempt failed, as far as its evidence shows.
@@ -334,7 +335,7 @@ func (p *probing) how() string {
 	case noSidecar:
 		return fmt.Sprintf("the sidecar %s does not answer", mesh.SidecarOf(p.mesh.Mesh))
 	case silent:
-		return fmt.Sprintf("it connects after %s and gets no answer within %s", span(ev.Connect), span(p.timeout()))
+		return fmt.Sprintf("it connects after %s and gets no answer within %s", prose.Span(ev.Connect), prose.Span(p.timeout()))
 	case unreachable:
 		return "no connection comes about" + colon(ev.Errno)
 	case broken:
@@ -344,7 +345,7 @@ func (p *probing) how() string {
 	case exitCode:
 		return fmt.Sprintf("its command exits with %d", *ev.ExitCode)
 	case commandLate:
-		return fmt.Sprintf("its command does not end within %s", span(p.timeout()))
+		return fmt.Sprintf("its command does not end within %s", prose.Span(p.timeout()))
 	}
 	return brief(p.last.Message, kept)
 }
@@ -396,12 +397,12 @@ func describeProbe(b fact.Probed) (string, map[string]any) {
 		if b.Count > 1 {
 			text += fmt.Sprintf(", %d times since", b.Count)
 		}
-		return text + fmt.Sprintf(" (at most %s)", span(b.Took)), v
+		return text + fmt.Sprintf(" (at most %s)", prose.Span(b.Took)), v
 	}
 	p := probing{last: b, kind: b.Probe, mode: modeOf(b)}
 	text := fmt.Sprintf("%s probe failed: %s", kind, cmp.Or(p.how(), "no message"))
 	if p.mode == silent || p.mode == commandLate {
-		text = fmt.Sprintf("%s probe failed: no answer after %s", kind, span(b.Took))
+		text = fmt.Sprintf("%s probe failed: no answer after %s", kind, prose.Span(b.Took))
 	}
 	if p.mode == impossible {
 		text = fmt.Sprintf("%s probe could not be made: %s", kind, brief(b.Message, kept))

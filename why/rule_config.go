@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/prose"
 )
 
 // configRules are about containers that fail since something they read was changed.
@@ -106,7 +107,7 @@ func configThenExit(e ending) *finding {
 		cause: ConfigChanged, weight: strong, chain: e.chain(c.at, first.run.Exit),
 		notes: []Note{{Cause: AppExitError, Text: fmt.Sprintf("it ends by itself with exit code %d%s", e.exit.ExitCode, colon(e.exit.Message)), Facts: idsOf(e.chain())}},
 		text: fmt.Sprintf("Container %s ends with exit code %d since %s, %s before its first such end; it had run well until then.",
-			e.run.Container, e.exit.ExitCode, c.text, span(first.at.Sub(c.at.Seen))),
+			e.run.Container, e.exit.ExitCode, c.text, prose.Span(first.at.Sub(c.at.Seen))),
 		fixes: append(e.h.changeFixes(c), e.h.logsFix(e.run)...),
 	}
 }
@@ -131,7 +132,7 @@ func configThenNo(p *probing) *finding {
 	return &finding{
 		cause: ConfigChanged, weight: strong, chain: append(p.chain(), link(c.at)),
 		notes: []Note{{Cause: AppUnhealthy, Text: "since then " + p.how(), Facts: idsOf(p.chain())}},
-		text:  fmt.Sprintf("%s fails since %s, %s before; it had been well for %s until then.", upper(p.what()), c.text, span(p.from.Sub(c.at.Seen)), span(c.at.Seen.Sub(good))),
+		text:  fmt.Sprintf("%s fails since %s, %s before; it had been well for %s until then.", upper(p.what()), c.text, prose.Span(p.from.Sub(c.at.Seen)), prose.Span(c.at.Seen.Sub(good))),
 		fixes: append(p.h.changeFixes(c), p.h.logsFix(p.run)...),
 	}
 }

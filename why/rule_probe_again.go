@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/prose"
 )
 
 // probeAgainRules are about the request that was made once more, with patience,
@@ -90,7 +91,7 @@ func probeAnswersAfterTimeout(p *probing) *finding {
 	f := &finding{cause: ProbeTimeoutTooShort, weight: strong, chain: p.chain(at)}
 	f.fixes = []Fix{
 		p.h.inspect("see what makes it slow", p.h.exec(p.run.Container, "top -b -n 1")),
-		p.h.specFix(fmt.Sprintf("if answers may take that long, raise timeoutSeconds above %s", span(b.Took))),
+		p.h.specFix(fmt.Sprintf("if answers may take that long, raise timeoutSeconds above %s", prose.Span(b.Took))),
 		p.h.inspect("see what that would have changed", p.h.why(fmt.Sprintf("--what-if %sProbe.timeoutSeconds=%d", kindWord(p.kind), seconds(b.Took)+1))),
 	}
 	slow, quick := p.slowSuccesses()
@@ -102,12 +103,12 @@ func probeAnswersAfterTimeout(p *probing) *finding {
 		f.text = "asked once more it answered in time"
 	case b.Verdict != fact.Success && b.Verdict != fact.Warning:
 		f.cause = AppUnhealthy
-		f.text = fmt.Sprintf("The application answers %s late, and then with %d: asked with patience, it took %s.", p.what(), b.Evidence.Status, span(b.Took))
+		f.text = fmt.Sprintf("The application answers %s late, and then with %d: asked with patience, it took %s.", p.what(), b.Evidence.Status, prose.Span(b.Took))
 	case quick > 0 && quick > 2*slow:
 		f.cause = AppOverloaded
-		f.text = fmt.Sprintf("The application became slow: it had answered %s within %s, and now takes %s, where %s are allowed (asked once more, with patience).", p.what(), span(p.timeout()/5), span(b.Took), span(p.timeout()))
+		f.text = fmt.Sprintf("The application became slow: it had answered %s within %s, and now takes %s, where %s are allowed (asked once more, with patience).", p.what(), prose.Span(p.timeout()/5), prose.Span(b.Took), prose.Span(p.timeout()))
 	default:
-		f.text = fmt.Sprintf("The answers to %s are good and late: asked once more, with patience, it answered after %s, where %s are allowed.", p.what(), span(b.Took), span(p.timeout()))
+		f.text = fmt.Sprintf("The answers to %s are good and late: asked once more, with patience, it answered after %s, where %s are allowed.", p.what(), prose.Span(b.Took), prose.Span(p.timeout()))
 	}
 	return f
 }
@@ -133,7 +134,7 @@ func probeNeverAnswers(p *probing) *finding {
 	if look.Over > 0 {
 		idle = ", and its main process " + idleWords(look)
 	}
-	f.text = fmt.Sprintf("Container %s hangs: it takes the connection of %s and answers nothing, not even within %s%s.", p.run.Container, p.what(), span(b.Patience), idle)
+	f.text = fmt.Sprintf("Container %s hangs: it takes the connection of %s and answers nothing, not even within %s%s.", p.run.Container, p.what(), prose.Span(b.Patience), idle)
 	f.fixes = append([]Fix{p.h.inspect("see what its threads wait for", p.h.exec(p.run.Container, "cat /proc/1/wchan /proc/1/status"))}, p.h.logsFix(p.run)...)
 	return f
 }

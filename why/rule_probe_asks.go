@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/prose"
 )
 
 // probeAskRules are about probes that ask in a way that cannot be answered.
@@ -92,7 +93,7 @@ func probeCommandLate(p *probing) *finding {
 	}
 	return &finding{
 		cause: ProbeCommandFailed, weight: fair, chain: p.chain(),
-		text:  fmt.Sprintf("The command of %s does not end within its timeout of %s.", p.what(), span(p.timeout())),
+		text:  fmt.Sprintf("The command of %s does not end within its timeout of %s.", p.what(), prose.Span(p.timeout())),
 		fixes: []Fix{p.h.inspect("see how long it takes", p.h.exec(p.run.Container, "time "+brief(p.last.Evidence.Target, 80))), p.h.specFix("make it quicker, or raise timeoutSeconds")},
 	}
 }
@@ -105,7 +106,7 @@ func probePath(p *probing) *finding {
 	f := &finding{cause: ProbeWrongPath, weight: strong, chain: p.chain()}
 	if p.worked() {
 		f.weight = refuted
-		f.text = fmt.Sprintf("the same path was answered well %s before", times(int(succeededTimes(p.ever))))
+		f.text = fmt.Sprintf("the same path was answered well %s before", prose.Times(int(succeededTimes(p.ever))))
 		return f
 	}
 	f.text = fmt.Sprintf("The %s probe asks for a path that container %s does not have: %s has been answered with %d ever since, and never otherwise.",
@@ -137,7 +138,7 @@ func probeWrongProtocol(p *probing) *finding {
 		f.text = fmt.Sprintf("The gRPC server of container %s has no health service, which %s asks.", p.run.Container, p.what())
 	case ev.Handler == "grpc" && ev.Timeout && ev.Connect > 0:
 		f.weight = fair
-		f.text = fmt.Sprintf("Port %d accepts connections within %s and never speaks gRPC on them, so %s fails.", p.port(), span(ev.Connect), p.what())
+		f.text = fmt.Sprintf("Port %d accepts connections within %s and never speaks gRPC on them, so %s fails.", p.port(), prose.Span(ev.Connect), p.what())
 	default:
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/prose"
 )
 
 // probeListenRules are about refused connections, and who listens instead.
@@ -60,7 +61,7 @@ func probeListenerGone(p *probing) *finding {
 	}
 	f := &finding{cause: AppNotListening, weight: fair, chain: p.chain(at)}
 	f.text = fmt.Sprintf("Nothing listens on port %d of container %s any more, after %s had succeeded %s; its main process lives.",
-		p.port(), p.run.Container, p.what(), times(int(succeededTimes(p.before))))
+		p.port(), p.run.Container, p.what(), prose.Times(int(succeededTimes(p.before))))
 	f.fixes = append([]Fix{p.h.inspect("see which processes are left", p.h.exec(p.run.Container, "ps"))}, p.h.logsFix(p.run)...)
 	earlier, who, known := p.servedBy()
 	known = known && who.PID != 0 && look.PID != 0

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/prose"
 )
 
 // probeLoadRules are about answers that come too late, or never.
@@ -148,7 +149,7 @@ func probeNodeCPU(p *probing) *finding {
 	return &finding{
 		cause: NodeCPUSaturated, weight: strong, chain: p.chain(a, b),
 		text: fmt.Sprintf("The node had no CPU left: processes of container %s waited for a CPU for %s of %s, without any limit of their own, while %s timed out.",
-			p.run.Container, span(waited-throttledFor), span(over), p.what()),
+			p.run.Container, prose.Span(waited-throttledFor), prose.Span(over), p.what()),
 		fixes: []Fix{p.h.inspect("see who uses the CPU", "kubectl top pods -A --sort-by=cpu"), p.h.specFix("give the container a CPU request, so that it gets its share")},
 	}
 }
@@ -166,7 +167,7 @@ func probeOverloaded(p *probing) *finding {
 		return nil // before its first success it may be starting
 	}
 	f := &finding{cause: AppOverloaded, weight: strong, chain: p.chain(at)}
-	f.text = fmt.Sprintf("Container %s is busy (%s CPU in %s) and does not answer %s within its timeout of %s.", p.run.Container, span(look.CPUUsed), span(look.Over), p.what(), span(p.timeout()))
+	f.text = fmt.Sprintf("Container %s is busy (%s CPU in %s) and does not answer %s within its timeout of %s.", p.run.Container, prose.Span(look.CPUUsed), prose.Span(look.Over), p.what(), prose.Span(p.timeout()))
 	f.fixes = append([]Fix{p.h.inspect("see what it is busy with", p.h.exec(p.run.Container, "top -b -n 1"))}, p.h.probeFixes(p)...)
 	return f
 }
@@ -180,23 +181,23 @@ func probeAnswersLate(p *probing) *finding {
 	late := p.last.Evidence != nil && p.last.Evidence.FirstByte > p.timeout()
 	slow, quick := p.slowSuccesses()
 	f := &finding{cause: ProbeTimeoutTooShort, weight: fair, chain: p.chain()}
-	f.fixes = []Fix{p.h.specFix(fmt.Sprintf("raise the probe's timeoutSeconds above %s", span(p.timeout()))), p.h.inspect("let the history propose one", p.h.why("--suggest"))}
+	f.fixes = []Fix{p.h.specFix(fmt.Sprintf("raise the probe's timeoutSeconds above %s", prose.Span(p.timeout()))), p.h.inspect("let the history propose one", p.h.why("--suggest"))}
 	switch {
 	case late && quick > 0, slow > 0 && quick > 2*slow:
 		f.cause = AppOverloaded
-		f.text = fmt.Sprintf("The application became slow: it answered %s within %s before, and now later than the timeout of %s.", p.what(), span(p.timeout()/5), span(p.timeout()))
+		f.text = fmt.Sprintf("The application became slow: it answered %s within %s before, and now later than the timeout of %s.", p.what(), prose.Span(p.timeout()/5), prose.Span(p.timeout()))
 		if late {
 			f.weight = strong
 			f.text = fmt.Sprintf("The application became slow: it connects at once (%s) and its first byte comes after %s, later than the timeout of %s.",
-				span(p.last.Evidence.Connect), span(p.last.Evidence.FirstByte), span(p.timeout()))
+				prose.Span(p.last.Evidence.Connect), prose.Span(p.last.Evidence.FirstByte), prose.Span(p.timeout()))
 		}
 	case late:
 		f.weight = strong
-		f.text = fmt.Sprintf("The answers to %s come, and later than its timeout: the first byte after %s, where %s are allowed.", p.what(), span(p.last.Evidence.FirstByte), span(p.timeout()))
+		f.text = fmt.Sprintf("The answers to %s come, and later than its timeout: the first byte after %s, where %s are allowed.", p.what(), prose.Span(p.last.Evidence.FirstByte), prose.Span(p.timeout()))
 	case slow > 0:
 		f.weight = strong
 		f.text = fmt.Sprintf("The answers to %s are good, and often later than its timeout of %s: %s took more than half of it, the others were too late.",
-			p.what(), span(p.timeout()), plural(int(slow), "good answer"))
+			p.what(), prose.Span(p.timeout()), plural(int(slow), "good answer"))
 	default:
 		return nil
 	}
@@ -270,7 +271,7 @@ func probeFinishesLate(p *probing) *finding {
 	return &finding{
 		cause: AppOverloaded, weight: strong, chain: p.chain(at, ended),
 		text: fmt.Sprintf("The application became slow: it connects at once (%s), takes each request up (%d tasks instead of %d) and finishes it, but later than the timeout of %s.",
-			span(p.last.Evidence.Connect), peak, calm, span(p.timeout())),
+			prose.Span(p.last.Evidence.Connect), peak, calm, prose.Span(p.timeout())),
 		fixes: append(p.h.probeFixes(p), p.h.logsFix(p.run)...),
 	}
 }
@@ -315,7 +316,7 @@ func probeHang(p *probing) *finding {
 
 func idleWords(look fact.Looked) string {
 	if look.Over > 0 {
-		return "used " + span(look.CPUUsed) + " CPU in " + span(look.Over)
+		return "used " + prose.Span(look.CPUUsed) + " CPU in " + prose.Span(look.Over)
 	}
 	return stateWords(look.State)
 }

@@ -3,6 +3,8 @@ package why
 import (
 	"fmt"
 	"strings"
+
+	"whylet.dev/whylet/why/prose"
 )
 
 // probeSaidRules are about answers.
@@ -52,7 +54,7 @@ func saying(output string) string {
 func (p *probing) sinceWhen() string {
 	switch n := succeededTimes(p.before); {
 	case n > 0:
-		return fmt.Sprintf(", after it had answered well %s", times(int(n)))
+		return fmt.Sprintf(", after it had answered well %s", prose.Times(int(n)))
 	case p.worked():
 		return ", which it did not in an earlier run"
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/prose"
 )
 
 // probeStartRules are about containers that were not up yet.
@@ -28,9 +29,9 @@ func probeSlowStart(p *probing) *finding {
 	given := p.until.Sub(p.run.Started.When())
 	f := &finding{
 		cause: AppSlowStart, weight: weak, chain: append(links(p.run.Started), p.chain()...),
-		text: fmt.Sprintf("Container %s was still starting: it was ended %s after its start, before %s had succeeded once.", p.run.Container, span(given), p.what()),
+		text: fmt.Sprintf("Container %s was still starting: it was ended %s after its start, before %s had succeeded once.", p.run.Container, prose.Span(given), p.what()),
 		fixes: []Fix{
-			p.h.specFix(fmt.Sprintf("add a startupProbe that allows more than %s, or a larger initialDelaySeconds", span(given))),
+			p.h.specFix(fmt.Sprintf("add a startupProbe that allows more than %s, or a larger initialDelaySeconds", prose.Span(given))),
 			p.h.inspect("see how far it came", p.h.kubectl("logs %s -c %s -p", p.h.Pod.Name, p.run.Container)),
 		},
 	}
@@ -40,7 +41,7 @@ func probeSlowStart(p *probing) *finding {
 	}
 	if took := p.h.timeToHealth(p.run.Container, p.kind); took > given {
 		f.weight = strong
-		f.text += fmt.Sprintf(" Another run needed %s.", span(took))
+		f.text += fmt.Sprintf(" Another run needed %s.", prose.Span(took))
 	} else if p.mode == refused && p.cameUpElsewhen() {
 		f.weight = fair
 		f.text += " Another run did come up."
@@ -81,9 +82,9 @@ func (u use) busy() bool {
 }
 
 func (u use) String() string {
-	text := fmt.Sprintf("%s CPU in %s", span(u.cpu), span(u.over))
+	text := fmt.Sprintf("%s CPU in %s", prose.Span(u.cpu), prose.Span(u.over))
 	if u.waited > u.cpu {
-		text += fmt.Sprintf(", and they waited %s for more", span(u.waited))
+		text += fmt.Sprintf(", and they waited %s for more", prose.Span(u.waited))
 	}
 	return text
 }
@@ -120,9 +121,9 @@ func (p *probing) atWork(look fact.Looked) bool {
 
 func workWords(look fact.Looked) string {
 	if look.Over >= leastLook && share(look) >= busyShare {
-		return fmt.Sprintf("%s CPU in %s", span(look.CPUUsed), span(look.Over))
+		return fmt.Sprintf("%s CPU in %s", prose.Span(look.CPUUsed), prose.Span(look.Over))
 	}
-	return fmt.Sprintf("%s CPU since its start %s before", span(look.CPUTotal), span(look.Age))
+	return fmt.Sprintf("%s CPU since its start %s before", prose.Span(look.CPUTotal), prose.Span(look.Age))
 }
 
 // cameUpElsewhen says whether the probe succeeded in any other run, earlier or later.

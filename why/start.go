@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/prose"
 )
 
 // notStarted is the case of a container that cannot be started: why?
@@ -279,7 +280,7 @@ func (h *History) objectIsMissing(message string) bool {
 func (h *History) initTroubles(name string, ends []*Run, status v1.PodStatus) []trouble {
 	if run := h.Last(name); run.Started != nil && run.Exit == nil && !final(status.Phase) && !h.triesAgain(run, ends) {
 		since := run.Started.When()
-		text := fmt.Sprintf("the pod waits for init container %s, since %s", name, span(max(h.now.Sub(since), 0)))
+		text := fmt.Sprintf("the pod waits for init container %s, since %s", name, prose.Span(max(h.now.Sub(since), 0)))
 		return []trouble{{
 			Symptom{Kind: NotStarting, Container: name, Count: 1, First: since, Last: h.now, Text: text},
 			func(id string) Verdict { v := h.initWaiting(run); return v.verdict(id, name, nil) },
@@ -299,7 +300,7 @@ func (h *History) initTroubles(name string, ends []*Run, status v1.PodStatus) []
 		return nil // it came through in the end
 	}
 	return []trouble{{
-		Symptom{Kind: NotStarting, Container: name, Count: bad, First: ends[0].Exit.When(), Last: last.Exit.When(), Text: fmt.Sprintf("init container %s failed %s, and the others wait for it", name, times(bad))},
+		Symptom{Kind: NotStarting, Container: name, Count: bad, First: ends[0].Exit.When(), Last: last.Exit.When(), Text: fmt.Sprintf("init container %s failed %s, and the others wait for it", name, prose.Times(bad))},
 		func(id string) Verdict { return h.initFailed(last, id) },
 	}}
 }
@@ -333,7 +334,7 @@ func (h *History) initFailed(last *Run, id string) Verdict {
 // initWaiting is the finding on an init container that goes on.
 func (h *History) initWaiting(run *Run) finding {
 	f := finding{cause: InitWaiting, weight: strong, rule: "init-still-runs", chain: links(run.Start, run.Started)}
-	f.text = fmt.Sprintf("Init container %s has been running for %s and has not ended; the pod's containers start only after it.", run.Container, span(max(h.now.Sub(run.Started.When()), time.Second)))
+	f.text = fmt.Sprintf("Init container %s has been running for %s and has not ended; the pod's containers start only after it.", run.Container, prose.Span(max(h.now.Sub(run.Started.When()), time.Second)))
 	f.fixes = []Fix{
 		h.inspect("see what it waits for", h.kubectl("logs %s -c %s", h.Pod.Name, run.Container)),
 		h.inspect("and what runs in it", h.exec(run.Container, "ps")),

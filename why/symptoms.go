@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/prose"
 )
 
 // trouble is a symptom together with how to explain it.
@@ -183,11 +184,11 @@ func (h *History) endTroubles(name string, ends []*Run, status v1.PodStatus) []t
 		return all
 	}
 	last := ends[len(ends)-1]
-	text := fmt.Sprintf("container %s was restarted %s", name, times(len(ends)))
+	text := fmt.Sprintf("container %s was restarted %s", name, prose.Times(len(ends)))
 	if r := h.Last(name); r == last && !final(status.Phase) {
 		text = fmt.Sprintf("container %s ended, and is to be started again", name)
 		if len(ends) > 1 {
-			text = fmt.Sprintf("container %s ends again and again (%s)", name, times(len(ends)))
+			text = fmt.Sprintf("container %s ends again and again (%s)", name, prose.Times(len(ends)))
 		}
 	}
 	return append(all, trouble{

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"whylet.dev/whylet/why/prose"
 )
 
 // Style says how an answer is written for people.
@@ -80,7 +82,7 @@ func (s Style) verdict(w *strings.Builder, a *Answer, sym Symptom, v Verdict) {
 		fmt.Fprintf(w, " · %s%s", sym.Text, s.ago(a.AsOf, sym))
 	}
 	w.WriteString("\n")
-	for _, line := range wrap(v.Text, 96) {
+	for _, line := range prose.Wrap(v.Text, 96) {
 		fmt.Fprintf(w, "  %s\n", s.paint("cause", line))
 	}
 	fmt.Fprintf(w, "  %s\n", s.paint("dim", "cause: "+string(v.Cause)+", "+howKnown(v)))
@@ -96,7 +98,7 @@ func (s Style) ago(now time.Time, sym Symptom) string {
 	if sym.Last.IsZero() || sym.Kind == Healthy || now.Sub(sym.Last) < time.Second {
 		return ""
 	}
-	return ", last " + span(now.Sub(sym.Last)) + " ago"
+	return ", last " + prose.Span(now.Sub(sym.Last)) + " ago"
 }
 
 func howKnown(v Verdict) string {
@@ -156,7 +158,7 @@ func (s Style) notes(w *strings.Builder, title string, notes []Note) {
 		if s.Wide && len(n.Facts) > 0 {
 			text += fmt.Sprintf(" %v", n.Facts)
 		}
-		for j, line := range wrap(text, 84) {
+		for j, line := range prose.Wrap(text, 84) {
 			if j > 0 {
 				title = ""
 			}
@@ -182,7 +184,7 @@ func (s Style) fixes(w *strings.Builder, fixes []Fix) {
 		seen = append(seen, f.Text)
 		tag := "[" + tags[f.Risk] + "]"
 		title := map[bool]string{true: "do"}[len(seen) == 1]
-		for i, line := range wrap(f.Text, 96-len(tag)) {
+		for i, line := range prose.Wrap(f.Text, 96-len(tag)) {
 			if i > 0 {
 				title, tag = "", strings.Repeat(" ", len(tag))
 			}
@@ -192,24 +194,4 @@ func (s Style) fixes(w *strings.Builder, fixes []Fix) {
 			fmt.Fprintf(w, "  %-12s  %s\n", "", f.Command)
 		}
 	}
-}
-
-// wrap breaks text into lines of at most so many characters, between words.
-func wrap(text string, most int) []string {
-	var lines []string
-	line := ""
-	for word := range strings.FieldsSeq(text) {
-		if line != "" && len([]rune(line))+1+len([]rune(word)) > most {
-			lines = append(lines, line)
-			line = ""
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	if line != "" {
-		lines = append(lines, line)
-	}
-	return lines
 }

@@ -9,25 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// span words a duration as a person would: two significant parts at most.
-func span(d time.Duration) string {
-	switch d = d.Abs(); {
-	case d < 10*time.Millisecond:
-		return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000)
-	case d < time.Second:
-		return fmt.Sprintf("%d ms", d.Milliseconds())
-	case d < 10*time.Second:
-		return strings.Replace(fmt.Sprintf("%.1f s", d.Seconds()), ".0 s", " s", 1)
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%d s", int(d.Seconds()))
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%d min", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h", int(d.Hours()))
-	}
-	return fmt.Sprintf("%d days", int(d.Hours()/24))
-}
-
 // seconds is a duration in whole seconds, rounded up.
 func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
 
@@ -38,17 +19,6 @@ func size(bytes int64) string {
 		unit *= 1024
 	}
 	return resource.NewQuantity(bytes/unit*unit, resource.BinarySI).String()
-}
-
-// times words a count.
-func times(n int) string {
-	switch n {
-	case 1:
-		return "once"
-	case 2:
-		return "twice"
-	}
-	return fmt.Sprintf("%d times", n)
 }
 
 // process names a process by what is known of it; empty where nothing is. The

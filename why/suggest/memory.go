@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/prose"
 )
 
 const (
@@ -33,14 +34,14 @@ func (s subject) memory() []Suggestion {
 		g.TooFew, g.Why = true, "no look at its memory is kept"
 		return []Suggestion{g}
 	}
-	seen := fmt.Sprintf("it held at most %s without page cache (%d looks in %s)", size(u.most), u.samples, span(u.last.Sub(u.first)))
+	seen := fmt.Sprintf("it held at most %s without page cache (%d looks in %s)", size(u.most), u.samples, prose.Span(u.last.Sub(u.first)))
 	switch {
 	case u.growing:
 		g.Why = seen + fmt.Sprintf(", and grew steadily, from %s to %s in one run: any limit is reached in the end; look for the leak first", size(u.from), size(u.to))
 		return []Suggestion{g}
 	case u.kills > 0:
 		g.Value = size(round(max(u.most, u.limit) * 2))
-		g.Why = seen + fmt.Sprintf("; %s it was OOM-killed at %s, so what it really needs is not known, only that it is more: twice the limit, to be looked at again", times(u.kills), size(u.limit))
+		g.Why = seen + fmt.Sprintf("; %s it was OOM-killed at %s, so what it really needs is not known, only that it is more: twice the limit, to be looked at again", prose.Times(u.kills), size(u.limit))
 		g.TooFew = true
 	default:
 		g.Value = size(round(u.most + u.most/4))
@@ -49,7 +50,7 @@ func (s subject) memory() []Suggestion {
 	g.Keep = g.Value == g.Now
 	if watched := u.last.Sub(u.first); watched < enoughTime && u.kills == 0 {
 		g.TooFew = true
-		g.Why += fmt.Sprintf("; the history is short: %s, where a day would do", span(watched))
+		g.Why += fmt.Sprintf("; the history is short: %s, where a day would do", prose.Span(watched))
 		if limit := s.spec.Resources.Limits.Memory(); u.most+u.most/4 < limit.Value() {
 			g.Value, g.Why = "", g.Why+", so nothing lower is proposed"
 		}

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/prose"
 )
 
 const (
@@ -132,7 +133,7 @@ func (s subject) timeout(field string, p *v1.Probe, l latencies) Suggestion {
 	}
 	value := max(1, ceil(headroom*l.max))
 	g.Value = strconv.Itoa(value)
-	g.Why = fmt.Sprintf("%d good answers in %s: half within %s, 99 %% within %s, the slowest %s; twice that", l.n, span(l.last.Sub(l.first)), span(l.quantile(0.5)), span(l.quantile(0.99)), span(l.max))
+	g.Why = fmt.Sprintf("%d good answers in %s: half within %s, 99 %% within %s, the slowest %s; twice that", l.n, prose.Span(l.last.Sub(l.first)), prose.Span(l.quantile(0.5)), prose.Span(l.quantile(0.99)), prose.Span(l.max))
 	if l.late > 0 {
 		g.Why += fmt.Sprintf("; %d of them came after the timeout, when the node asked once more", l.late)
 	}
@@ -165,7 +166,7 @@ func (s subject) threshold(field string, p *v1.Probe, kind fact.ProbeKind, l lat
 	case rows == 0:
 		g.Why = fmt.Sprintf("it never failed and recovered in %d good answers; 3 is the default", l.n)
 	default:
-		g.Why = fmt.Sprintf("it failed at most %s in a row and recovered by itself (%s); one more than that", times(longest), times(rows))
+		g.Why = fmt.Sprintf("it failed at most %s in a row and recovered by itself (%s); one more than that", prose.Times(longest), prose.Times(rows))
 	}
 	g.settle(l.n, enough, "answers")
 	return g
@@ -222,14 +223,14 @@ func (s subject) startup() (Suggestion, bool) {
 	case p == nil && (s.spec.LivenessProbe == nil || cut == 0 && longest < 30*time.Second):
 		return g, false // nothing to gain
 	case starts == 0:
-		g.TooFew, g.Why = true, fmt.Sprintf("it was never healthy after a start (%s), so how long it needs is not known", times(int(cut)))
+		g.TooFew, g.Why = true, fmt.Sprintf("it was never healthy after a start (%s), so how long it needs is not known", prose.Times(int(cut)))
 		return g, true
 	}
 	value := max(3, (ceil(headroom*longest)+period-1)/period)
 	g.Value = strconv.Itoa(value)
-	g.Why = fmt.Sprintf("from its start to the first good answer it took %s at most; twice that, in periods of %d s", span(longest), period)
+	g.Why = fmt.Sprintf("from its start to the first good answer it took %s at most; twice that, in periods of %d s", prose.Span(longest), period)
 	if cut > 0 {
-		g.Why += fmt.Sprintf("; it was ended %s before it was healthy, and may need more", times(int(cut)))
+		g.Why += fmt.Sprintf("; it was ended %s before it was healthy, and may need more", prose.Times(int(cut)))
 	}
 	if p == nil {
 		g.Now = "no startupProbe"

@@ -3,7 +3,8 @@ package suggest
 import (
 	"fmt"
 	"strings"
-	"time"
+
+	"whylet.dev/whylet/why/prose"
 )
 
 // Text writes the proposals for people.
@@ -12,7 +13,7 @@ func (r *Result) Text() string {
 	fmt.Fprintf(&w, "pod %s/%s · what its history proposes\n", r.Subject.Namespace, r.Subject.Name)
 	for _, g := range r.Suggestions {
 		fmt.Fprintf(&w, "\n  %s: %s  %s\n", g.Container, g.Field, g.proposal())
-		for _, line := range wrap(g.Why, 92) {
+		for _, line := range prose.Wrap(g.Why, 92) {
 			fmt.Fprintf(&w, "      %s\n", line)
 		}
 	}
@@ -54,47 +55,4 @@ func nowWords(now string) string {
 		return "not set"
 	}
 	return now
-}
-
-func times(n int) string {
-	switch n {
-	case 1:
-		return "once"
-	case 2:
-		return "twice"
-	}
-	return fmt.Sprintf("%d times", n)
-}
-
-// span words a duration.
-func span(d time.Duration) string {
-	switch d = d.Abs(); {
-	case d < 10*time.Millisecond:
-		return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000)
-	case d < time.Second:
-		return fmt.Sprintf("%d ms", d.Milliseconds())
-	case d < 10*time.Second:
-		return strings.Replace(fmt.Sprintf("%.1f s", d.Seconds()), ".0 s", " s", 1)
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%d s", int(d.Seconds()))
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%d min", int(d.Minutes()))
-	}
-	return fmt.Sprintf("%d h", int(d.Hours()))
-}
-
-// wrap breaks text into lines between words.
-func wrap(text string, most int) []string {
-	var lines []string
-	line := ""
-	for word := range strings.FieldsSeq(text) {
-		if line != "" && len([]rune(line))+1+len([]rune(word)) > most {
-			lines, line = append(lines, line), ""
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	return append(lines, line)
 }

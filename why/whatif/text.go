@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"whylet.dev/whylet/why/prose"
 )
 
 // shown is how many restarts fit beside the rest on one screen.
@@ -37,7 +39,7 @@ func (r *Result) Text(zone *time.Location) string {
 		if g.last != g.first.Attempt {
 			name += fmt.Sprintf(" to #%d", g.last)
 		}
-		lines := wrap(fmt.Sprintf("%s: %s", outcomeWords[g.first.Outcome], g.first.Text), 84)
+		lines := prose.Wrap(fmt.Sprintf("%s: %s", outcomeWords[g.first.Outcome], g.first.Text), 84)
 		fmt.Fprintf(&w, "  %s  %s\n", at.Format("15:04:05.000"), name)
 		for _, line := range lines {
 			fmt.Fprintf(&w, "                %s\n", line)
@@ -48,7 +50,7 @@ func (r *Result) Text(zone *time.Location) string {
 		if i == 0 {
 			w.WriteString("\n")
 		}
-		for _, line := range wrap(n, 84) {
+		for _, line := range prose.Wrap(n, 84) {
 			fmt.Fprintf(&w, "  %-14s%s\n", title, line)
 			title = ""
 		}
@@ -75,22 +77,6 @@ func alike(all []Restart) []group {
 		groups = append(groups, group{r, r.Attempt})
 	}
 	return groups
-}
-
-// wrap breaks text into lines between words.
-func wrap(text string, most int) []string {
-	var lines []string
-	line := ""
-	for word := range strings.FieldsSeq(text) {
-		if line != "" && len([]rune(line))+1+len([]rune(word)) > most {
-			lines, line = append(lines, line), ""
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	return append(lines, line)
 }
 
 var outcomeWords = map[Outcome]string{

@@ -1,0 +1,55 @@
+package prose
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	_ "whylet.dev/whylet/test/fixedseed"
+)
+
+func TestSpan(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0:                       "0.0 ms",
+		1500 * time.Microsecond: "1.5 ms",
+		-40 * time.Millisecond:  "40 ms",
+		2 * time.Second:         "2 s",
+		2500 * time.Millisecond: "2.5 s",
+		90 * time.Second:        "90 s",
+		5 * time.Minute:         "5 min",
+		3 * time.Hour:           "3 h",
+		72 * time.Hour:          "3 days",
+	} {
+		if got := Span(d); got != want {
+			t.Errorf("Span(%v) = %q, want %q", d, got, want)
+		}
+	}
+}
+
+func TestTimes(t *testing.T) {
+	for n, want := range map[int]string{1: "once", 2: "twice", 3: "3 times"} {
+		if got := Times(n); got != want {
+			t.Errorf("Times(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
+// Wrapping loses and reorders no word, and only a word longer than the line is
+// alone on one that is too long.
+func TestWrap(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringMatching(`[a-zä ]{0,80}`).Draw(t, "text")
+		most := rapid.IntRange(1, 30).Draw(t, "most")
+		lines := Wrap(text, most)
+		if got, want := strings.Fields(strings.Join(lines, " ")), strings.Fields(text); strings.Join(got, " ") != strings.Join(want, " ") {
+			t.Fatalf("words %q became %q", want, got)
+		}
+		for _, line := range lines {
+			if len([]rune(line)) > most && strings.Contains(line, " ") {
+				t.Fatalf("line %q is longer than %d", line, most)
+			}
+		}
+	})
+}
