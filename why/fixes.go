@@ -32,19 +32,8 @@ func (h *History) inspect(text, command string) Fix {
 // specFix is a change of the pod's template, which makes new pods.
 func (h *History) specFix(text string) Fix {
 	f := Fix{Text: text, Risk: Restarts}
-	if h.Object == nil {
-		return f
-	}
-	for _, owner := range h.Object.OwnerReferences {
-		if owner.Controller == nil || !*owner.Controller {
-			continue
-		}
-		switch owner.Kind {
-		case "ReplicaSet":
-			f.Command = h.kubectl("edit deployment  # the one behind %s", owner.Name)
-		case "StatefulSet", "DaemonSet", "Job":
-			f.Command = h.kubectl("edit %s %s", owner.Kind, owner.Name)
-		}
+	if workload := editable(h.Object); workload != "" {
+		f.Command = h.kubectl("edit %s", workload)
 	}
 	return f
 }

@@ -248,18 +248,11 @@ func (c NodeCase) limitFixes(unlimited []string) []Fix {
 	return append(fixes, Fix{Text: "see the sums", Command: "kubectl describe node " + c.Node.Name, Risk: Inspect})
 }
 
-// setCommand changes the resources of what made the pod; empty where that is not
-// said by the pod itself.
+// setCommand changes the resources of what made the pod; empty where that cannot be changed.
 func setCommand(p *v1.Pod) string {
-	for _, owner := range p.OwnerReferences {
-		switch owner.Kind {
-		case "StatefulSet", "DaemonSet":
-			return fmt.Sprintf("kubectl -n %s set resources %s/%s --requests=memory=… --limits=memory=…", p.Namespace, strings.ToLower(owner.Kind), owner.Name)
-		case "ReplicaSet":
-			if hash := p.Labels["pod-template-hash"]; hash != "" {
-				return fmt.Sprintf("kubectl -n %s set resources deployment/%s --requests=memory=… --limits=memory=…", p.Namespace, strings.TrimSuffix(owner.Name, "-"+hash))
-			}
-		}
+	workload := editable(p)
+	if workload == "" {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("kubectl -n %s set resources %s --requests=memory=… --limits=memory=…", p.Namespace, workload)
 }

@@ -2,7 +2,6 @@ package why
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -95,11 +94,10 @@ func replacedByRevision(h *History) *finding {
 	if newest == nil {
 		return nil
 	}
-	kind, name := h.controller()
 	return &finding{
 		cause: RolledOut, weight: strong, chain: append(links(at), kinLink(newest)),
 		text:  fmt.Sprintf("Its controller replaced the pod by one of another revision: %s came (revision %s instead of %s).", of[fact.SpecSeen](newest).Object.Name, revision(of[fact.SpecSeen](newest).Object), revision(h.Object)),
-		fixes: []Fix{h.inspect("see what changed between the revisions", h.kubectl("rollout history %s", rolloutOf(kind, name)))},
+		fixes: []Fix{h.inspect("see what changed between the revisions", h.kubectl("rollout history %s", workloadOf(h.Object)))},
 	}
 }
 
@@ -113,7 +111,7 @@ func notReplaced(h *History) *finding {
 	return &finding{
 		cause: ScaledDown, weight: strong, chain: links(at),
 		text:  fmt.Sprintf("%s %s did not want the pod any more: it was deleted, and none came in its place. It was scaled down, or removed itself.", kind, name),
-		fixes: []Fix{h.inspect("see how many are wanted now, and who changed that", h.kubectl("get %s --show-managed-fields -o yaml", rolloutOf(kind, name)))},
+		fixes: []Fix{h.inspect("see how many are wanted now, and who changed that", h.kubectl("get %s --show-managed-fields -o yaml", workloadOf(h.Object)))},
 	}
 }
 
@@ -160,22 +158,6 @@ func (h *History) controller() (kind, name string) {
 	return "", ""
 }
 
-// related says whether two pods come from one workload: their controllers are of
-// one kind, and of one name without the hash of the template.
-func related(a, b *v1.Pod) bool {
-	if a == nil || b == nil || a.Namespace != b.Namespace {
-		return false
-	}
-	x, y := metav1.GetControllerOf(a), metav1.GetControllerOf(b)
-	return x != nil && y != nil && x.Kind == y.Kind && stem(a, x.Name) == stem(b, y.Name)
-}
-
-// stem is the name of the workload behind a controller. The deployment controller
-// appends the hash of the template to the names of its ReplicaSets.
-func stem(pod *v1.Pod, owner string) string {
-	return strings.TrimSuffix(owner, "-"+pod.Labels["pod-template-hash"])
-}
-
 // revision tells the templates of a workload apart.
 func revision(pod *v1.Pod) string {
 	if pod == nil {
@@ -191,13 +173,4 @@ func kinLink(f *fact.Fact) Link {
 	l := link(f)
 	l.Text = fmt.Sprintf("pod %s was seen first (revision %s)", of[fact.SpecSeen](f).Object.Name, revision(of[fact.SpecSeen](f).Object))
 	return l
-}
-
-func rolloutOf(kind, name string) string {
-	if kind == "ReplicaSet" {
-		if i := strings.LastIndexByte(name, '-'); i > 0 {
-			return "deployment/" + name[:i]
-		}
-	}
-	return strings.ToLower(kind) + "/" + name
 }
