@@ -43,7 +43,16 @@ func (machine) HasDedicatedContainerFs(context.Context) (bool, error) { return f
 func (machine) DeleteUnusedImages(context.Context) error              { return nil }
 func (machine) DeleteAllUnusedContainers(context.Context) error       { return nil }
 
-// capacity, left and least are of memory in bytes, or of processes.
+// short is what a node lacks under each signal that is compared. Of these only memory
+// and disk can be requested.
+var short = map[evictionapi.Signal]v1.ResourceName{
+	evictionapi.SignalMemoryAvailable:  v1.ResourceMemory,
+	evictionapi.SignalNodeFsAvailable:  v1.ResourceEphemeralStorage,
+	evictionapi.SignalNodeFsInodesFree: health.ResourceInodes,
+	evictionapi.SignalPIDAvailable:     health.ResourcePIDs,
+}
+
+// capacity, left and least are of memory or disk in bytes, of inodes or of processes.
 const (
 	capacity = 1000 << 20
 	left     = 50 << 20
@@ -57,6 +66,7 @@ func kubelet(t *rapid.T, signal evictionapi.Signal, all []one) (order []string, 
 	m := machine{&statsapi.Summary{Node: statsapi.NodeStats{
 		Memory: &statsapi.MemoryStats{AvailableBytes: ptr[uint64](left), WorkingSetBytes: ptr[uint64](capacity - left)},
 		Rlimit: &statsapi.RlimitStats{MaxPID: ptr[int64](capacity), NumOfRunningProcesses: ptr[int64](capacity - left)},
+		Fs:     &statsapi.FsStats{AvailableBytes: ptr[uint64](left), CapacityBytes: ptr[uint64](capacity), InodesFree: ptr[uint64](left), Inodes: ptr[uint64](capacity)},
 	}}}
 	var pods []*v1.Pod
 	for _, o := range all {
@@ -65,10 +75,12 @@ func kubelet(t *rapid.T, signal evictionapi.Signal, all []one) (order []string, 
 			continue
 		}
 		memory := &statsapi.MemoryStats{WorkingSetBytes: ptr(uint64(o.usage))}
+		layer := &statsapi.FsStats{UsedBytes: ptr(uint64(o.usage)), InodesUsed: ptr(uint64(o.usage))}
+		logs := &statsapi.FsStats{UsedBytes: ptr[uint64](0), InodesUsed: ptr[uint64](0)}
 		m.summary.Pods = append(m.summary.Pods, statsapi.PodStats{
 			PodRef: statsapi.PodReference{Name: o.pod.Name, Namespace: o.pod.Namespace, UID: string(o.pod.UID)},
 			Memory: memory, ProcessStats: &statsapi.ProcessStats{ProcessCount: ptr(uint64(o.usage))},
-			Containers: []statsapi.ContainerStats{{Name: "c", Memory: memory}},
+			Containers: []statsapi.ContainerStats{{Name: "c", Memory: memory, Rootfs: layer, Logs: logs}},
 		})
 	}
 	type verdict struct {
@@ -102,10 +114,15 @@ func kubelet(t *rapid.T, signal evictionapi.Signal, all []one) (order []string, 
 }
 
 func format(s evictionapi.Signal) resource.Format {
-	if s == evictionapi.SignalPIDAvailable {
-		return resource.DecimalSI
+	if requestable(short[s]) {
+		return resource.BinarySI
 	}
-	return resource.BinarySI
+	return resource.DecimalSI
+}
+
+// requestable says that a pod can ask for the resource, and is told how much it had.
+func requestable(name v1.ResourceName) bool {
+	return name == v1.ResourceMemory || name == v1.ResourceEphemeralStorage
 }
 
 func ptr[T any](v T) *T { return &v }
@@ -113,7 +130,7 @@ func ptr[T any](v T) *T { return &v }
 // draw makes pods of all QoS classes, priorities and uses, some of them not
 // measured or critical. No two are equal in what the order goes by: kubelet leaves
 // to chance who of them is first.
-func draw(t *rapid.T) []one {
+func draw(t *rapid.T, name v1.ResourceName) []one {
 	amount := rapid.SampledFrom([]int64{0, 1 << 20, 7 << 20, 64 << 20, 200 << 20})
 	distinct := map[string]bool{}
 	var all []one
@@ -124,9 +141,12 @@ func draw(t *rapid.T) []one {
 			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprintf("p%d", i), UID: types.UID(fmt.Sprint(i))},
 			Spec:       v1.PodSpec{Priority: &priority, Containers: []v1.Container{{Name: "c"}}},
 		}}
+		if !requestable(name) {
+			request = 0
+		}
 		if request > 0 {
 			r := &o.pod.Spec.Containers[0].Resources
-			r.Requests = v1.ResourceList{v1.ResourceMemory: *resource.NewQuantity(request, resource.BinarySI)}
+			r.Requests = v1.ResourceList{name: *resource.NewQuantity(request, resource.BinarySI)}
 			if rapid.Bool().Draw(t, "guaranteed") {
 				r.Limits = r.Requests
 			}
@@ -144,26 +164,21 @@ func draw(t *rapid.T) []one {
 // The order of eviction, and the words in which the first pod is told, are those
 // of kubelet's own eviction manager.
 func TestOrderIsKubelets(t *testing.T) {
-	for _, signal := range []evictionapi.Signal{evictionapi.SignalMemoryAvailable, evictionapi.SignalPIDAvailable} {
+	for signal, name := range short {
 		t.Run(string(signal), func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
-				all := draw(t)
-				short := v1.ResourceMemory
-				if signal == evictionapi.SignalPIDAvailable {
-					short = health.ResourcePIDs
-				}
+				all := draw(t, name)
 				var candidates []health.Candidate
 				for _, o := range all {
 					c := health.Candidate{
 						Pod: fact.Pod{Namespace: "ns", Name: o.pod.Name, UID: o.pod.UID}, Priority: *o.pod.Spec.Priority,
 						Measured: o.measured, Usage: o.usage, Critical: health.Critical(o.pod, false),
 					}
-					if short == v1.ResourceMemory {
-						c.Request = health.MemoryAsk(&o.pod.Spec).Request
-					}
+					request := o.pod.Spec.Containers[0].Resources.Requests[name]
+					c.Request = request.Value()
 					candidates = append(candidates, c)
 				}
-				ranked := health.Rank(short, candidates)
+				ranked := health.Rank(name, candidates)
 				if len(ranked) == 0 {
 					return // kubelet would try for ever
 				}
@@ -177,7 +192,7 @@ func TestOrderIsKubelets(t *testing.T) {
 					t.Fatalf("ours %v, kubelet's %v", ours, theirs)
 				}
 				first := all[slices.IndexFunc(all, func(o one) bool { return o.pod.Name == ours[0] })]
-				if want := words(short, signal, first); message != want {
+				if want := words(signal, first); message != want {
 					t.Fatalf("ours    %q\nkubelet %q", want, message)
 				}
 			})
@@ -186,14 +201,15 @@ func TestOrderIsKubelets(t *testing.T) {
 }
 
 // words is what we would say to the pod.
-func words(short v1.ResourceName, signal evictionapi.Signal, o one) string {
+func words(signal evictionapi.Signal, o one) string {
 	var each []health.ContainerUse
-	if o.measured && short == v1.ResourceMemory {
+	name := short[signal]
+	if o.measured && requestable(name) {
 		each = append(each, health.ContainerUse{
-			Name: "c", Usage: *resource.NewQuantity(o.usage, resource.BinarySI), Request: o.pod.Spec.Containers[0].Resources.Requests[v1.ResourceMemory],
+			Name: "c", Usage: *resource.NewQuantity(o.usage, resource.BinarySI), Request: o.pod.Spec.Containers[0].Resources.Requests[name],
 		})
 	}
 	return health.EvictionMessage(health.Shortage{
-		Resource: short, Threshold: resource.NewQuantity(least, format(signal)), Available: resource.NewQuantity(left, format(signal)),
+		Resource: name, Threshold: resource.NewQuantity(least, format(signal)), Available: resource.NewQuantity(left, format(signal)),
 	}, o.pod, nil, each)
 }
