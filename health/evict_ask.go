@@ -42,3 +42,32 @@ func MemoryAsk(spec *v1.PodSpec) Ask {
 	}
 	return a
 }
+
+// Fit says to how much each of several pods would have to be held so that what all
+// may use fits into what is allocatable: each keeps what it asked for, and of what
+// lies above that all give up the same part. It is nil where they fit already, or
+// ask for too much for that.
+func Fit(asks []Ask, allocatable int64) []int64 {
+	var requests, most float64
+	for _, a := range asks {
+		requests, most = requests+float64(a.Request), most+float64(a.above(allocatable)+a.Request)
+	}
+	if most <= float64(allocatable) || requests > float64(allocatable) {
+		return nil
+	}
+	part := (float64(allocatable) - requests) / (most - requests)
+	fit := make([]int64, 0, len(asks))
+	for _, a := range asks {
+		fit = append(fit, a.Request+int64(float64(a.above(allocatable))*part))
+	}
+	return fit
+}
+
+// above is how much the pod may use beyond what it asked for, of what a node gives
+// its pods or even, where its limit says so, of more.
+func (a Ask) above(allocatable int64) int64 {
+	if a.Unlimited {
+		return max(0, allocatable-a.Request)
+	}
+	return max(0, a.Limit-a.Request)
+}

@@ -142,6 +142,35 @@ func wronglyBefore(short v1.ResourceName, a, b Candidate) bool {
 	return a.Priority > b.Priority || (a.Priority == b.Priority && a.Usage-a.Request < b.Usage-b.Request)
 }
 
+// What is proposed fits, and takes from nobody what he asked for.
+func TestFit(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		asks := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Ask {
+			a := Ask{Request: rapid.Int64Range(0, 100).Draw(t, "request"), Unlimited: rapid.Bool().Draw(t, "unlimited")}
+			a.Limit = a.Request + rapid.Int64Range(-10, 600).Draw(t, "above")
+			return a
+		}), 0, 8).Draw(t, "asks")
+		const allocatable = 400
+		var requests, most, sum int64
+		for _, a := range asks {
+			requests, most = requests+a.Request, most+a.Request+a.above(allocatable)
+		}
+		fit := Fit(asks, allocatable)
+		if needed := most > allocatable && requests <= allocatable; needed != (fit != nil) {
+			t.Fatalf("%v of %+v", fit, asks)
+		}
+		for i, f := range fit {
+			sum += f
+			if f < asks[i].Request || f > asks[i].Request+asks[i].above(allocatable) {
+				t.Fatalf("%d for %+v", f, asks[i])
+			}
+		}
+		if sum > allocatable {
+			t.Fatalf("%v are more than %d", fit, allocatable)
+		}
+	})
+}
+
 func TestEvictionMessage(t *testing.T) {
 	amount := func(s string) *resource.Quantity { q := resource.MustParse(s); return &q }
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}}

@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -54,9 +55,25 @@ func TestRules(t *testing.T) {
     readinessProbe: {httpGet: {path: /, port: web}}`, ""), []string{"probe-port-unknown"}},
 		{"port of another number", pod(`    ports: [{containerPort: 80}]
     readinessProbe: {tcpSocket: {port: 8080}}`, ""), []string{"probe-port-undeclared"}},
-		{"no ports declared", pod(`    readinessProbe: {tcpSocket: {port: 8080}}`, ""), nil},
+		{"no ports declared", pod(`    readinessProbe: {tcpSocket: {port: 8080}}`, ""), []string{"probe-port-undeclared"}},
+		{"port of a sibling", pod(`    ports: [{containerPort: 80}]
+    readinessProbe: {tcpSocket: {port: 8080}}`, `  - name: d
+    resources: {limits: {memory: 64Mi}}
+    ports: [{containerPort: 8080}]`), nil},
+		{"name of a sibling's port", pod(`    readinessProbe: {tcpSocket: {port: web}}`, `  - name: d
+    resources: {limits: {memory: 64Mi}}
+    ports: [{containerPort: 8080, name: web}]`), []string{"probe-port-unknown"}},
+		{"the defaults of liveness", pod(`    livenessProbe: {exec: {command: [x]}}`, ""), nil},
+		{"OnFailure of the container itself", pod(`    restartPolicy: OnFailure
+    livenessProbe: {exec: {command: [x]}}`, ""), []string{"onfailure-with-liveness"}},
+		{"OnFailure of the pod only", pod(`    restartPolicy: Always
+    livenessProbe: {exec: {command: [x]}}`, "  restartPolicy: OnFailure"), nil},
+		{"memory volumes together", pod(`    volumeMounts: [{name: v, mountPath: /v}, {name: w, mountPath: /w}]`, `  volumes:
+  - {name: v, emptyDir: {medium: Memory, sizeLimit: 32Mi}}
+  - {name: w, emptyDir: {medium: Memory, sizeLimit: 32Mi}}`), []string{"memory-volume-within-limit"}},
 		{"another host", pod(`    ports: [{containerPort: 80}]
     readinessProbe: {tcpSocket: {host: 127.0.0.1, port: 8080}}`, ""), nil},
+		{"a name at another host", pod(`    readinessProbe: {httpGet: {host: 127.0.0.1, port: web}}`, ""), []string{"probe-port-unknown"}},
 		{"timeout above the default period", pod(`    readinessProbe: {exec: {command: [x]}, timeoutSeconds: 11}`, ""), []string{"probe-timeout-above-period"}},
 		{"timeout equal to the period", pod(`    readinessProbe: {exec: {command: [x]}, timeoutSeconds: 5, periodSeconds: 5}`, ""), nil},
 		{"the same question", pod(`    startupProbe: {exec: {command: [x]}}
@@ -93,6 +110,43 @@ func sorted(s []string) []string {
 	return s
 }
 
+// What is said about manifests as people write them, and nothing besides.
+func TestUsualManifests(t *testing.T) {
+	data, err := os.ReadFile("testdata/usual.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := Parse("usual.yaml", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for memory, want := range map[int64][]string{
+		8 * gib: {
+			"memory-overcommitted  ",
+			"liveness-equals-readiness shop/StatefulSet/redis redis",
+			"no-memory-limit monitoring/Deployment/prometheus prometheus",
+		},
+		gib: {
+			"memory-requests-beyond-node  ",
+			"memory-overcommitted  ",
+			"liveness-equals-readiness shop/StatefulSet/redis redis",
+			"no-memory-limit monitoring/Deployment/prometheus prometheus",
+		},
+	} {
+		var got []string
+		for _, f := range Check(all, Node{Memory: memory}) {
+			got = append(got, f.Rule+" "+f.Object+" "+f.Container)
+			if f.Rule == "memory-overcommitted" && !strings.Contains(f.Reason, "in this order: Deployment/prometheus, StatefulSet/postgres, Deployment/web; "+
+				"by using more than they asked for, they push out others, but not StatefulSet/redis, CronJob/report") {
+				t.Errorf("it says %q", f.Reason)
+			}
+		}
+		if !slices.Equal(sorted(got), sorted(want)) {
+			t.Errorf("with %d bytes of memory: %q, want %q", memory, got, want)
+		}
+	}
+}
+
 // The node whose pods could use 180 % of its memory: it is said, with the order
 // in which pods would go, and with who is safe.
 func TestOvercommit(t *testing.T) {
@@ -116,6 +170,10 @@ spec:
 	}
 	if want := "memory limits add up to 1843Mi, 179 % of the 1Gi that pods may have"; found[0].Text != want {
 		t.Errorf("it says %q", found[0].Text)
+	}
+	if want := "set limits whose sum fits, for instance 148Mi for a pod of Deployment/web, 325Mi for a pod of Deployment/cache; " +
+		"and requests near to the limits of the pods that must not go"; found[0].Fix != want {
+		t.Errorf("it says %q", found[0].Fix)
 	}
 	if want := "if they all used what they may, pods would be evicted, in this order: Deployment/cache, Deployment/web; " +
 		"by using more than they asked for, they push out others, but not Deployment/db"; found[0].Reason != want {

@@ -1,7 +1,9 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -29,32 +31,38 @@ func memory(w Workload) []Finding {
 	return found
 }
 
-// memoryVolumes finds volumes in memory that can fill a container's limit.
+// memoryVolumes finds volumes in memory that can fill a container's limit, alone or
+// together.
 func (w Workload) memoryVolumes(c *v1.Container) []Finding {
 	limit := c.Resources.Limits.Memory()
 	if limit.IsZero() {
 		return nil
 	}
-	var found []Finding
+	var names []string
+	var sum int64
 	for _, mount := range c.VolumeMounts {
 		for i := range w.Pod.Spec.Volumes {
 			v := &w.Pod.Spec.Volumes[i]
-			if v.Name != mount.Name || v.EmptyDir == nil || v.EmptyDir.Medium != v1.StorageMediumMemory {
+			if v.Name != mount.Name || v.EmptyDir == nil || v.EmptyDir.Medium != v1.StorageMediumMemory || slices.Contains(names, v.Name) {
 				continue
 			}
-			size := v.EmptyDir.SizeLimit
-			if size != nil && size.Sign() > 0 && size.Cmp(*limit) < 0 {
-				continue
+			names = append(names, v.Name)
+			if size := v.EmptyDir.SizeLimit; size != nil && size.Sign() > 0 {
+				sum += min(size.Value(), limit.Value())
+			} else {
+				sum += limit.Value()
 			}
-			found = append(found, w.about(c.Name, "volumeMounts", Finding{
-				Rule: "memory-volume-within-limit", Severity: Warning,
-				Text:   fmt.Sprintf("volume %q is in memory and may grow to the container's whole limit of %s", v.Name, limit),
-				Reason: "what is written there counts as the container's memory: a full volume gets its processes OOM-killed",
-				Fix:    "set emptyDir.sizeLimit well below limits.memory, or raise the limit by the size of the volume",
-			}))
 		}
 	}
-	return found
+	if sum < limit.Value() || len(names) == 0 {
+		return nil
+	}
+	return []Finding{w.about(c.Name, "volumeMounts", Finding{
+		Rule: "memory-volume-within-limit", Severity: Warning,
+		Text:   fmt.Sprintf("what is in memory of volume %s may grow to the container's whole limit of %s", strings.Join(names, " and "), limit),
+		Reason: "what is written there counts as the container's memory: a full volume gets its processes OOM-killed",
+		Fix:    "set emptyDir.sizeLimit well below limits.memory, or raise the limit by the size of the volume",
+	})}
 }
 
 func (w Workload) ask() health.Ask { return health.MemoryAsk(&w.Pod.Spec) }
@@ -109,6 +117,13 @@ func overcommitted(workloads []Workload, node Node, limits int64, unlimited int)
 		f.Text += fmt.Sprintf("; %d of %d workloads have no limit at all", unlimited, len(workloads))
 	}
 	f.Reason = "if they all used what they may, pods would be evicted"
+	largest := slices.MaxFunc(workloads, func(a, b Workload) int {
+		return cmp.Compare(a.ask().Most(node.Memory)*a.Replicas, b.ask().Most(node.Memory)*b.Replicas)
+	})
+	f.File, f.Line = largest.File, largest.line("")
+	if fit := whatFits(workloads, node); fit != "" {
+		f.Fix = "set limits whose sum fits, for instance " + fit + "; and requests near to the limits of the pods that must not go"
+	}
 	if len(node.Recorded) > 0 {
 		f.Reason = "if memory ran short, pods would be evicted"
 	}
@@ -120,6 +135,32 @@ func overcommitted(workloads []Workload, node Node, limits int64, unlimited int)
 	}
 	return f
 }
+
+// whatFits proposes limits for the pods that may use more than they ask for, empty
+// where there are none that would do.
+func whatFits(workloads []Workload, node Node) string {
+	var asks []health.Ask
+	var of []Workload // of each ask
+	for _, w := range workloads {
+		ask := w.ask()
+		for range min(w.Replicas, maxProposed) {
+			asks, of = append(asks, ask), append(of, w)
+		}
+	}
+	fit := health.Fit(asks, node.Memory)
+	var each []string
+	for i, limit := range fit {
+		if limit = limit >> 20 << 20; limit <= asks[i].Request || i > 0 && of[i].String() == of[i-1].String() {
+			continue
+		}
+		each = append(each, fmt.Sprintf("%s for a pod of %s", size(limit), of[i].Kind+"/"+of[i].Name))
+	}
+	return strings.Join(each, ", ")
+}
+
+// maxProposed bounds how many pods of a workload are counted for a proposal: beyond,
+// it is a mistake that other findings name.
+const maxProposed = 1000
 
 // evictionOrder is who would go first if every pod used all that it may.
 func evictionOrder(workloads []Workload, node Node) []string {

@@ -3,6 +3,7 @@ package lint
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -54,22 +55,21 @@ func probes(w Workload, node Node) []Finding {
 // port checks that there is something to ask.
 func (w Workload) port(c *v1.Container, p named) []Finding {
 	var port intstr.IntOrString
+	host := ""
 	switch {
-	case p.HTTPGet != nil && p.HTTPGet.Host == "":
-		port = p.HTTPGet.Port
-	case p.TCPSocket != nil && p.TCPSocket.Host == "":
-		port = p.TCPSocket.Port
+	case p.HTTPGet != nil:
+		port, host = p.HTTPGet.Port, p.HTTPGet.Host
+	case p.TCPSocket != nil:
+		port, host = p.TCPSocket.Port, p.TCPSocket.Host
 	case p.GRPC != nil:
 		port = intstr.FromInt32(p.GRPC.Port)
 	default:
 		return nil
 	}
-	for _, declared := range c.Ports {
-		if (port.Type == intstr.String && declared.Name == port.StrVal) || (port.Type == intstr.Int && declared.ContainerPort == port.IntVal) {
+	if port.Type == intstr.String {
+		if slices.ContainsFunc(c.Ports, func(declared v1.ContainerPort) bool { return declared.Name == port.StrVal }) {
 			return nil
 		}
-	}
-	if port.Type == intstr.String {
 		return []Finding{w.about(c.Name, p.name, Finding{
 			Rule: "probe-port-unknown", Severity: Error,
 			Text:   fmt.Sprintf("%s asks port %q, and the container has no port of that name", p.name, port.StrVal),
@@ -77,15 +77,28 @@ func (w Workload) port(c *v1.Container, p named) []Finding {
 			Fix:    "name the port in the container's ports, or give the probe a number",
 		})}
 	}
-	if len(c.Ports) == 0 {
-		return nil // who declares no port at all says nothing about this one
+	if host != "" {
+		return nil // who answers there is not said here
 	}
-	return []Finding{w.about(c.Name, p.name, Finding{
+	// The containers of a pod share their ports, and a probe is sent to the pod.
+	any := false
+	for _, other := range w.longLived() {
+		for _, declared := range other.Ports {
+			if any = true; declared.ContainerPort == port.IntVal {
+				return nil
+			}
+		}
+	}
+	f := Finding{
 		Rule: "probe-port-undeclared", Severity: Warning,
-		Text:   fmt.Sprintf("%s asks port %d, which the container does not declare", p.name, port.IntVal),
+		Text:   fmt.Sprintf("%s asks port %d, which no container of the pod declares", p.name, port.IntVal),
 		Reason: "the port may be another than the one that serves; a typing error here looks like an application that is down",
 		Fix:    "correct the number, or declare the port",
-	})}
+	}
+	if !any {
+		f.Severity = Note // who declares no port at all says nothing about this one
+	}
+	return []Finding{w.about(c.Name, p.name, f)}
 }
 
 // timing checks that an attempt is over before the next is due.
@@ -107,8 +120,8 @@ const (
 	// same as the readiness probe.
 	hasty = 30
 	// slowStart is how long, in seconds, an application may need to start on a busy
-	// machine.
-	slowStart = 30
+	// machine: what Kubernetes' own defaults allow it.
+	slowStart = 20
 )
 
 // liveness checks who is killed by its probe although it is well.
@@ -128,9 +141,10 @@ func (w Workload) liveness(c *v1.Container, h History) []Finding {
 		}))
 	}
 	if c.StartupProbe == nil {
-		found = append(found, w.start(c, h, p.InitialDelaySeconds+patience)...)
+		// The first attempt is made when the delay is over.
+		found = append(found, w.start(c, h, p.InitialDelaySeconds+patience-orDefault(p.PeriodSeconds, defaultPeriod))...)
 	}
-	if w.Pod.Spec.RestartPolicy == v1.RestartPolicyOnFailure {
+	if w.onFailure(c) {
 		found = append(found, w.about(c.Name, "livenessProbe", Finding{
 			Rule: "onfailure-with-liveness", Severity: Warning,
 			Text:   "livenessProbe with restartPolicy OnFailure",
@@ -141,7 +155,16 @@ func (w Workload) liveness(c *v1.Container, h History) []Finding {
 	return found
 }
 
-// start checks that the liveness probe, which kills within so many seconds, lets
+// onFailure says whether a container is restarted only if it fails. Its own policy
+// counts for more than the pod's.
+func (w Workload) onFailure(c *v1.Container) bool {
+	if c.RestartPolicy != nil {
+		return *c.RestartPolicy == v1.ContainerRestartPolicyOnFailure
+	}
+	return w.Pod.Spec.RestartPolicy == v1.RestartPolicyOnFailure
+}
+
+// start checks that the liveness probe, which kills after so many seconds, lets
 // the application start. Starts that are remembered count for more than a guess.
 func (w Workload) start(c *v1.Container, h History, patience int32) []Finding {
 	f := Finding{

@@ -3,6 +3,7 @@ package lint
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -96,5 +97,31 @@ func readOne(object []byte) (Workload, error) {
 	if replicas != nil {
 		w.Replicas = *replicas
 	}
+	setDefaults(&w.Pod.Spec)
 	return w, nil
 }
+
+// setDefaults fills in what the API server would, where a rule looks at it: who has
+// a limit and asks for nothing asks for its limit (pkg/apis/core/v1/defaults.go,
+// SetDefaults_Pod), and Kubernetes' own priority classes have their priority
+// (pkg/apis/scheduling/types.go).
+func setDefaults(spec *v1.PodSpec) {
+	for _, containers := range [][]v1.Container{spec.InitContainers, spec.Containers} {
+		for i := range containers {
+			r := &containers[i].Resources
+			limit, limited := r.Limits[v1.ResourceMemory]
+			if _, asks := r.Requests[v1.ResourceMemory]; limited && !asks {
+				r.Requests = maps.Clone(r.Requests)
+				if r.Requests == nil {
+					r.Requests = v1.ResourceList{}
+				}
+				r.Requests[v1.ResourceMemory] = limit
+			}
+		}
+	}
+	if priority, own := systemPriorities[spec.PriorityClassName]; own && spec.Priority == nil {
+		spec.Priority = &priority
+	}
+}
+
+var systemPriorities = map[string]int32{"system-cluster-critical": 2000000000, "system-node-critical": 2000001000}

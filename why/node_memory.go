@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -243,9 +244,34 @@ func (c NodeCase) limitFixes(unlimited []string) []Fix {
 		fixes = append(fixes, Fix{Text: text, Command: setCommand(p), Risk: Limits})
 	}
 	if len(fixes) == 0 {
-		fixes = append(fixes, Fix{Text: "set limits whose sum fits, and requests near to the limits of what must not go", Risk: Limits})
+		fixes = c.lowerLimits()
 	}
 	return append(fixes, Fix{Text: "see the sums", Command: "kubectl describe node " + c.Node.Name, Risk: Inspect})
+}
+
+// lowerLimits proposes limits whose sum fits, for those who could give up most.
+func (c NodeCase) lowerLimits() []Fix {
+	pods := c.living()
+	asks := make([]health.Ask, len(pods))
+	for i, p := range pods {
+		asks[i] = health.MemoryAsk(&p.Spec)
+	}
+	fit := health.Fit(asks, c.allocatable())
+	order := make([]int, len(fit))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(asks[b].Limit-fit[b], asks[a].Limit-fit[a]) })
+	var fixes []Fix
+	for _, i := range order[:min(len(order), 3)] {
+		if limit := fit[i] >> 20 << 20; limit > asks[i].Request && limit < asks[i].Limit {
+			fixes = append(fixes, Fix{
+				Text:    fmt.Sprintf("lower the memory limit of %s/%s from %s to %s; with all others lowered in the same way the sum fits", pods[i].Namespace, pods[i].Name, size(asks[i].Limit), size(limit)),
+				Command: setCommand(pods[i]), Risk: Limits,
+			})
+		}
+	}
+	return append(fixes, Fix{Text: "set requests near to the limits of what must not go", Risk: Limits})
 }
 
 // setCommand changes the resources of what made the pod; empty where that cannot be changed.

@@ -210,6 +210,13 @@ func TestPromised(t *testing.T) {
 			t.Errorf("it does not say %q:\n%s", want, text)
 		}
 	}
+	c.Pods = []v1.Pod{pods[0], pods[1], pods[3]}
+	text = say(c)
+	for _, want := range []string{"lower the memory limit of shop/app from 1Gi to", "lower the memory limit of shop/cache from 334Mi to"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it does not say %q:\n%s", want, text)
+		}
+	}
 	c.Pods = pods[1:2]
 	if text := say(c); !strings.Contains(text, "Nothing can push anything out.") || !strings.Contains(text, "cause: none") {
 		t.Errorf("it says %s", text)
