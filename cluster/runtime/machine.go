@@ -3,6 +3,8 @@ package runtime
 import (
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 
 	"github.com/containerd/containerd/v2/plugins/snapshots/overlay/overlayutils"
 	"golang.org/x/sys/unix"
@@ -21,6 +23,24 @@ func CanLowerOOMScore() (bool, error) {
 		return false, fmt.Errorf("reading this process's capabilities: %w", err)
 	}
 	return data[0].Effective&(1<<capSysResource) != 0, nil
+}
+
+// spared is the oom_score_adj with which kubelet runs: any pod's process goes before.
+const spared = -999
+
+// Spare asks the kernel's OOM killer to choose other processes before this one and
+// those that it will start. Without CAP_SYS_RESOURCE the kernel refuses. A score that
+// is lower already stays.
+func Spare() error {
+	const file = "/proc/self/oom_score_adj"
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	if now, err := strconv.Atoi(strings.TrimSpace(string(data))); err != nil || now <= spared {
+		return err
+	}
+	return os.WriteFile(file, []byte(strconv.Itoa(spared)), 0)
 }
 
 // OverlayWorks returns nil when overlayfs can be mounted with its layers in dir,

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"whylet.dev/whylet/cluster"
+	"whylet.dev/whylet/cluster/runtime"
 )
 
 func newUpCommand(s streams) *cobra.Command {
@@ -159,5 +160,6 @@ func (o *nodeOptions) serve(ctx context.Context, changed func(string) bool, r re
 	case st.instance.Settings.Kubeconfig == "":
 		return usageError("--kubeconfig is needed: it says which API server to join")
 	}
+	_ = runtime.Spare() // Where it may not, doctor and status say so.
 	return st.run(ctx, previous)
 }
