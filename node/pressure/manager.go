@@ -164,7 +164,7 @@ const (
 func (m *Manager) relieve(ctx context.Context, t Threshold, readings Readings) time.Duration {
 	m.announce(t)
 	if t.Signal.Disk() {
-		if err := m.c.Reclaim(ctx, t.Signal); err != nil {
+		if err := m.reclaim(ctx, t.Signal); err != nil {
 			m.c.Log.Warn("not all that nobody needs could be removed", "signal", t.Signal, "error", err)
 		}
 		readings = m.c.Read()
@@ -176,7 +176,7 @@ func (m *Manager) relieve(ctx context.Context, t Threshold, readings Readings) t
 	if !ok {
 		return unhurried
 	}
-	m.await(ctx, victim, t.Signal)
+	m.await(ctx, victim, t)
 	if t.Signal.Memory() {
 		return 0
 	}
@@ -247,16 +247,50 @@ func (m *Manager) grace(t Threshold, pod *v1.Pod) int64 {
 	return m.c.SoftGrace
 }
 
-// await waits for the end of a pod that was asked to go.
-func (m *Manager) await(ctx context.Context, pod fact.Pod, s Signal) {
+// reclaim gives back what nobody needs of a disk. Memory does not wait for it.
+func (m *Manager) reclaim(ctx context.Context, s Signal) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- m.c.Reclaim(ctx, s) }()
+	look := m.c.Clock.NewTicker(goneEvery)
+	defer look.Stop()
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-look.C():
+			if m.memoryIsShort() {
+				cancel()
+			}
+		}
+	}
+}
+
+// await waits for the end of a pod that was asked to go. Where it has its time for
+// that, or goes for something else, memory that becomes short does not wait for it.
+func (m *Manager) await(ctx context.Context, pod fact.Pod, t Threshold) {
 	deadline := m.c.Clock.Now().Add(goneWithin)
-	for ctx.Err() == nil && !m.c.Ended(pod, s) {
+	urgent := t.Signal.Memory() && t.Hard()
+	for ctx.Err() == nil && !m.c.Ended(pod, t.Signal) {
+		if !urgent && m.memoryIsShort() {
+			return
+		}
 		if !m.c.Clock.Now().Before(deadline) {
 			m.c.Log.Warn("an evicted pod takes long to end; the next one may have to go", "pod", pod.String())
 			return
 		}
 		m.sleep(ctx, goneEvery)
 	}
+}
+
+// memoryIsShort takes a look at memory alone, for its hard threshold.
+func (m *Manager) memoryIsShort() bool {
+	readings := m.c.Read()
+	return slices.ContainsFunc(m.state.thresholds, func(t Threshold) bool {
+		r, read := readings[t.Signal]
+		return read && t.Signal.Memory() && t.Hard() && t.met(r)
+	})
 }
 
 // shortage is in the units in which kubelet shows it.

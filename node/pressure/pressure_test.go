@@ -2,12 +2,14 @@ package pressure
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -314,6 +316,59 @@ func TestStubbornPod(t *testing.T) {
 		case <-done:
 			if got := fmt.Sprint(f.evicted); got != "[stubborn other]" {
 				t.Errorf("evicted %s", got)
+			}
+			return
+		default:
+			if clock.HasWaiters() {
+				clock.Step(goneEvery)
+			}
+		}
+	}
+}
+
+// Memory that becomes short does not wait until a pod is gone that goes for something
+// else, or has its time to end.
+func TestMemoryDoesNotWaitForAPod(t *testing.T) {
+	for name, thresholds := range map[string][]Threshold{
+		"disk": mustParse(t, "memory.available<200,nodefs.available<40", 0),
+		"soft": append(mustParse(t, "memory.available<200", 0), mustParse(t, "memory.available<600", time.Second)...),
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &fakeNode{use: map[string]int64{"stubborn": 450, "eater": 50}, capacity: 1000, disk: 30}
+			clock := testclock.NewFakeClock(day)
+			m := f.manager(thresholds, clock)
+			ended, eats := m.c.Ended, sync.Once{}
+			m.c.Ended = func(p fact.Pod, s Signal) bool {
+				eats.Do(func() { f.use["eater"] = 500 })
+				return ended(p, s)
+			}
+			for range 3 {
+				m.round(t.Context())
+				clock.Step(time.Second)
+			}
+			if !slices.Equal(f.evicted, []string{"stubborn", "eater"}) || f.needed[1].GraceSeconds != hardGrace {
+				t.Errorf("evicted %v: %+v", f.evicted, f.needed)
+			}
+		})
+	}
+}
+
+// Nor until a disk is cleaned up.
+func TestMemoryDoesNotWaitForADisk(t *testing.T) {
+	f := &fakeNode{use: map[string]int64{"eater": 900}, capacity: 1000, disk: 30}
+	clock := testclock.NewFakeClock(day)
+	m := f.manager(mustParse(t, "memory.available<200,nodefs.available<40", 0), clock)
+	m.c.Reclaim = func(ctx context.Context, _ Signal) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	done := make(chan error)
+	go func() { done <- m.reclaim(t.Context(), NodeFSAvailable) }()
+	for {
+		select {
+		case err := <-done:
+			if !errors.Is(err, context.Canceled) {
+				t.Error(err)
 			}
 			return
 		default:
