@@ -17,6 +17,7 @@ import (
 	utilclock "k8s.io/utils/clock"
 
 	"whylet.dev/whylet/journal"
+	"whylet.dev/whylet/journal/otlp"
 	"whylet.dev/whylet/node/cgroup"
 	"whylet.dev/whylet/node/cri"
 	"whylet.dev/whylet/node/images"
@@ -32,6 +33,7 @@ type face struct {
 	config   Config
 	runtime  *cri.Client
 	journal  *journal.Journal
+	exporter *otlp.Exporter // nil: none
 	log      *slog.Logger
 	machine  object.Machine
 	reserve  object.Reserve
@@ -51,7 +53,7 @@ type face struct {
 }
 
 func newFace(n *node) (*face, error) {
-	f := &face{config: n.config, runtime: n.runtime, journal: n.journal, log: n.log, registered: make(chan struct{})}
+	f := &face{config: n.config, runtime: n.runtime, journal: n.journal, exporter: n.exporter, log: n.log, registered: make(chan struct{})}
 	var err error
 	if f.machine, err = object.ReadMachine("/", n.config.DataDir); err != nil {
 		return nil, err
@@ -127,6 +129,11 @@ func (f *face) connect(ctx context.Context, n *node, vols *volumes.Manager, imgs
 	var err error
 	if n.world.metrics, err = newMetrics(own, n.world.probes.scheduler.Stats, n.loop.count); err != nil {
 		return fmt.Errorf("register the node's metrics: %w", err)
+	}
+	if n.exporter != nil {
+		if err := registerExport(own, n.exporter); err != nil {
+			return fmt.Errorf("register the export's metrics: %w", err)
+		}
 	}
 	if err := resources.Register(stats.NewResources(collector)); err != nil {
 		return fmt.Errorf("register the resource metrics: %w", err)
@@ -204,6 +211,9 @@ func (f *face) state() object.State {
 		s.Problems = append(s.Problems, object.NetworkNotReady("NetworkPluginNotReady", f.health.NetworkReason))
 	}
 	s.Conditions = append(s.Conditions, f.journalCondition())
+	if f.exporter != nil || exportWasOn(f.object()) {
+		s.Conditions = append(s.Conditions, exportCondition(f.exporter))
+	}
 	pressures := f.pressures()
 	s.MemoryPressure = slices.Contains(pressures, v1.NodeMemoryPressure)
 	s.DiskPressure = slices.Contains(pressures, v1.NodeDiskPressure)

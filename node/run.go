@@ -100,17 +100,6 @@ func newNode(ctx context.Context, c Config) (n *node, err error) {
 	return n, nil
 }
 
-// exports makes what sends the facts elsewhere, from this run's first on.
-func (n *node) exports() error {
-	if n.config.OTLPEndpoint == "" {
-		return nil
-	}
-	var err error
-	n.exporter, err = otlp.New(otlp.Options{Endpoint: n.config.OTLPEndpoint, Node: n.config.Name, Version: n.config.Version, Log: n.log})
-	n.exportFrom = n.journal.Next(1)
-	return err
-}
-
 // clientConfig lets a whole node's worth of pods start at once.
 func clientConfig(c *rest.Config) *rest.Config {
 	c = rest.CopyConfig(c)

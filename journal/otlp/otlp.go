@@ -49,6 +49,7 @@ type Exporter struct {
 	queue   chan fact.Fact
 
 	sent, dropped atomic.Int64
+	trouble       atomic.Pointer[string] // see Degraded
 }
 
 const (
@@ -95,6 +96,15 @@ func New(o Options) (*Exporter, error) {
 func (e *Exporter) Sent() int64    { return e.sent.Load() }
 func (e *Exporter) Dropped() int64 { return e.dropped.Load() }
 
+// Degraded says why facts wait or are lost; empty once the collector has taken a
+// whole request again.
+func (e *Exporter) Degraded() string {
+	if why := e.trouble.Load(); why != nil {
+		return *why
+	}
+	return ""
+}
+
 // Run sends the facts with ids from the given one on, until ctx ends, and closes
 // the exporter. What is queued then is lost.
 func (e *Exporter) Run(ctx context.Context, j Journal, from fact.ID) {
@@ -127,6 +137,7 @@ func (e *Exporter) follow(ctx context.Context, j Journal, from fact.ID) {
 
 // drop counts, and says the first of a thousand.
 func (e *Exporter) drop(n int, why string) {
+	e.trouble.Store(&why)
 	if before := e.dropped.Add(int64(n)) - int64(n); before/1000 != (before+int64(n))/1000 || before == 0 {
 		e.options.Log.Warn("facts are not exported", "dropped so far", e.dropped.Load(), "reason", why)
 	}
@@ -168,6 +179,7 @@ func (e *Exporter) send(ctx context.Context, batch []fact.Fact) {
 		case err == nil:
 			refused := int(reply.GetPartialSuccess().GetRejectedLogRecords())
 			e.sent.Add(int64(count - refused))
+			e.trouble.Store(nil)
 			if refused > 0 {
 				e.drop(refused, reply.GetPartialSuccess().GetErrorMessage())
 			}
@@ -178,6 +190,8 @@ func (e *Exporter) send(ctx context.Context, batch []fact.Fact) {
 			e.drop(count, err.Error())
 			return
 		}
+		why := "the collector does not answer: " + status.Convert(err).Message()
+		e.trouble.Store(&why)
 		e.options.Log.Debug("the collector does not answer", "error", err)
 		select {
 		case <-ctx.Done():

@@ -124,6 +124,7 @@ func TestFactsOfAJournalArrive(t *testing.T) {
 	e := run(t, Options{Endpoint: c.listen(t), Node: "n1", Version: "v1"}, j, before+1)
 	want := write()
 	waitFor(t, "the fact is sent", func() bool { return e.Sent() == 1 })
+	waitFor(t, "all is well again", func() bool { return e.Degraded() == "" })
 	got := c.received()
 	if len(got) != 1 || c.node != "n1" {
 		t.Fatalf("received %v of %q", got, c.node)
@@ -175,6 +176,9 @@ func TestNobodyWaitsForACollectorThatIsGone(t *testing.T) {
 	waitFor(t, "the rest is dropped", func() bool { return e.Dropped() >= 5000-batchSize-10 })
 	if e.Sent() != 0 {
 		t.Errorf("%d were sent to nobody", e.Sent())
+	}
+	if e.Degraded() == "" {
+		t.Error("nobody says that they are lost")
 	}
 }
 
