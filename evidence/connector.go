@@ -48,25 +48,42 @@ const pace = 25 * time.Millisecond
 
 // Run reads until ctx ends.
 func (c *Connector) Run(ctx context.Context) error {
-	stop := context.AfterFunc(ctx, func() { _ = c.file.SetReadDeadline(time.Unix(1, 0)) })
-	defer stop()
+	ended, end, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer ended.Close()
+	defer end.Close()
+	defer context.AfterFunc(ctx, func() { _ = end.Close() })()
 	raw, err := c.file.SyscallConn()
 	if err != nil {
 		return err
 	}
-	var failed error
-	err = raw.Read(func(fd uintptr) bool {
-		if failed = c.drain(int(fd)); failed != nil {
-			return true
+	for {
+		var failed error
+		if err := raw.Control(func(fd uintptr) {
+			if failed = c.drain(int(fd)); failed == nil {
+				failed = await(int(fd), int(ended.Fd()))
+			}
+		}); ctx.Err() != nil {
+			return nil
+		} else if err := errors.Join(err, failed); err != nil {
+			return err
 		}
-		// Being woken for each message would cost five times what reading does.
 		time.Sleep(pace)
-		return false // it is called again when there is more
-	})
-	if ctx.Err() != nil {
-		return nil
 	}
-	return errors.Join(failed, err)
+}
+
+// await returns when there is something to read on fd, or when the other end of
+// ended is closed. Go's own poller is not asked, because it is woken by each message
+// also while nobody waits for one: that cost more than the rest together.
+func await(fd, ended int) error {
+	for {
+		_, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}, {Fd: int32(ended)}}, -1)
+		if err != unix.EINTR {
+			return os.NewSyscallError("poll", err)
+		}
+	}
 }
 
 // Drain returns when all that the kernel had to say at the time of the call has
