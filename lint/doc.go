@@ -7,6 +7,7 @@
 //
 //	parse.go    files, documents and lines
 //	read.go     the pods that an object makes
+//	priority.go the priorities that classes give them
 //	lint.go     what is checked, what is found, how bad it is
 //	memory.go   requests and limits against what the node has, eviction order
 //	probes.go   mistakes in probes

@@ -120,6 +120,7 @@ func TestUsualManifests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	Prioritize(all, PrioritiesIn(data))
 	for memory, want := range map[int64][]string{
 		8 * gib: {
 			"memory-overcommitted  ",
@@ -196,6 +197,37 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// The class of a pod decides when it goes, and Kubernetes' own classes that it does not.
+func TestPriorities(t *testing.T) {
+	const classes = `
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: high}
+value: 1000
+---
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: usual}, value: 7, globalDefault: true}
+- {apiVersion: example.org/v1, kind: PriorityClass, metadata: {name: other}, value: 9}
+`
+	var all []Workload
+	for i, class := range []string{"high", "", "other", "system-node-critical"} {
+		w := read(t, strings.ReplaceAll(pod("", "  priorityClassName: "+class), ", limits: {memory: 64Mi}", ""))
+		w.Name = fmt.Sprint("p", i)
+		all = append(all, w)
+	}
+	Prioritize(all, PrioritiesIn([]byte(classes)))
+	for i, want := range []int32{1000, 7, -1, 2000001000} {
+		if p := all[i].Pod.Spec.Priority; (p == nil) != (want < 0) || (p != nil && *p != want) {
+			t.Errorf("pod %d has the priority %v, want %d", i, p, want)
+		}
+	}
+	if got, want := evictionOrder(all, Node{Memory: gib}), []string{"Pod/p2", "Pod/p1", "Pod/p0"}; !slices.Equal(got, want) {
+		t.Errorf("they would go in the order %v, want %v", got, want)
+	}
+}
+
 // More memory makes nothing worse.
 func TestMoreMemoryIsNoWorse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -228,6 +260,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
+		Prioritize(all, PrioritiesIn(data))
 		for _, finding := range Check(all, Node{Memory: gib}) {
 			if finding.Rule == "" || finding.Severity.String() == "" {
 				t.Fatalf("%+v", finding)

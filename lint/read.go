@@ -103,8 +103,7 @@ func readOne(object []byte) (Workload, error) {
 
 // setDefaults fills in what the API server would, where a rule looks at it: who has
 // a limit and asks for nothing asks for its limit (pkg/apis/core/v1/defaults.go,
-// SetDefaults_Pod), and Kubernetes' own priority classes have their priority
-// (pkg/apis/scheduling/types.go).
+// SetDefaults_Pod).
 func setDefaults(spec *v1.PodSpec) {
 	for _, containers := range [][]v1.Container{spec.InitContainers, spec.Containers} {
 		for i := range containers {
@@ -119,9 +118,4 @@ func setDefaults(spec *v1.PodSpec) {
 			}
 		}
 	}
-	if priority, own := systemPriorities[spec.PriorityClassName]; own && spec.Priority == nil {
-		spec.Priority = &priority
-	}
 }
-
-var systemPriorities = map[string]int32{"system-cluster-critical": 2000000000, "system-node-critical": 2000001000}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -190,20 +191,26 @@ func (o lintOptions) recorded() (lint.History, error) {
 	return lint.Remember(facts), nil
 }
 
-// readManifests reads all objects that make pods. Others are passed over.
+// readManifests reads all objects that make pods, with the priorities that the
+// classes among the others give them.
 func readManifests(paths []string, stdin io.Reader) ([]lint.Workload, error) {
 	var all []lint.Workload
+	classes := lint.Priorities{}
+	read := func(name string, data []byte) error {
+		found, err := lint.Parse(name, data)
+		all = append(all, found...)
+		maps.Copy(classes, lint.PrioritiesIn(data))
+		return err
+	}
 	for _, path := range paths {
 		if path == "-" {
 			data, err := io.ReadAll(stdin)
 			if err != nil {
 				return nil, fmt.Errorf("reading manifests: %w", err)
 			}
-			found, err := lint.Parse("stdin", data)
-			if err != nil {
+			if err := read("stdin", data); err != nil {
 				return nil, err
 			}
-			all = append(all, found...)
 			continue
 		}
 		files, err := manifestFiles(path)
@@ -212,16 +219,15 @@ func readManifests(paths []string, stdin io.Reader) ([]lint.Workload, error) {
 		}
 		for _, file := range files {
 			data, err := os.ReadFile(file)
+			if err == nil {
+				err = read(file, data)
+			}
 			if err != nil {
 				return nil, err
 			}
-			found, err := lint.Parse(file, data)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, found...)
 		}
 	}
+	lint.Prioritize(all, classes)
 	return all, nil
 }
 
