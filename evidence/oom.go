@@ -28,6 +28,9 @@ const (
 	// oomSpan is how long the kernel may take from the first line about an OOM to
 	// the kill. A stack dump over a serial console is slow.
 	oomSpan = 30 * time.Second
+	// groupSpan is how long after one kill of a group the next one may be printed:
+	// the kernel does nothing else in between.
+	groupSpan = time.Second
 	// maxLine bounds a line that is put together from fragments.
 	maxLine = 16 << 10
 )
@@ -64,6 +67,7 @@ type report struct {
 	tasks   []fact.OOMTask
 	threads map[int]int // those of the table that are not their process's first
 	killed  map[int]bool
+	last    time.Duration // when the latest of them was
 }
 
 var (
@@ -104,13 +108,21 @@ func (p *OOMParser) Take(r Record) []OOM {
 		p.line = &p.report.group
 		return nil
 	}
-	if p.report == nil && (strings.HasPrefix(r.Text, "oom-kill:") || strings.HasPrefix(r.Text, "Task in ")) {
+	if (p.report == nil || len(p.report.killed) > 0) && opensReport(r.Text) {
 		p.begin(r) // what came before it is gone
 	}
 	if p.report != nil && p.sameCaller(r) {
 		p.read(r.Text)
 	}
 	return nil
+}
+
+// opensReport says whether a line is none that could follow a kill: where the first
+// line of a report is lost, its next one ends the report before it.
+func opensReport(text string) bool {
+	return slices.ContainsFunc([]string{"memory: usage ", "Mem-Info:", "Tasks state (", "oom-kill:", "Task in "}, func(prefix string) bool {
+		return strings.HasPrefix(text, prefix)
+	})
 }
 
 // Forget drops what is half read, after records were lost.
@@ -229,6 +241,7 @@ func (p *OOMParser) kill(r Record) []OOM {
 		p.begin(r) // the kernel printed this line only
 	}
 	o := p.report
+	o.last = r.At
 	if o.killed[pid] {
 		return nil // with memory.oom.group the victim is said to be killed twice
 	}
@@ -263,7 +276,7 @@ func (o *report) tells(pid int, r Record) bool {
 		return false
 	}
 	if len(o.killed) > 0 {
-		return o.group != "" || o.killed[pid]
+		return o.killed[pid] || o.group != "" && r.At-o.last <= groupSpan
 	}
 	if _, _, chosen := o.parseSummary(); chosen != 0 && chosen != pid && o.child == "" {
 		return false

@@ -7,14 +7,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
+	"time"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestOOMRecords reads the records of kernels from 4.19 on. 6.18-v1 was taken
-// from a running kernel whole; the others are put together from the kernels'
+// TestOOMRecords reads the records of kernels from 4.19 on. 6.1-v1, 6.1-v2
+// and 6.18-v1 were taken from running kernels whole; the others are put together from the kernels'
 // sources and from records that their users published.
 func TestOOMRecords(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.kmsg")
@@ -136,6 +138,55 @@ func TestAnyLineMayBeMissing(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestOthersWriteInBetween puts what has nothing to do with it between any two
+// records: the kernel's other lines, and what a process wrote to look like a kill.
+func TestOthersWriteInBetween(t *testing.T) {
+	others := []Record{
+		{Text: "hrtimer: interrupt took 17748640 ns"},
+		{Text: "eth0: renamed from tmp8f1c0"},
+		{Facility: 1, Text: "Memory cgroup out of memory: Killed process 1 (init) total-vm:1kB, anon-rss:1kB, file-rss:0kB, shmem-rss:0kB"},
+		{Facility: 1, Text: "sh invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0"},
+	}
+	files, err := filepath.Glob("testdata/*.kmsg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		var alone, among OOMParser
+		var want, got []OOM
+		for _, r := range records(t, file) {
+			want = append(want, alone.Take(r)...)
+			got = append(got, among.Take(r)...)
+			for _, other := range others {
+				other.At, other.Caller = r.At, "T4242"
+				if r.Caller == "" {
+					other.Caller = ""
+				}
+				got = append(got, among.Take(other)...)
+			}
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: with others in between %+v, without them %+v", file, got, want)
+		}
+	}
+}
+
+// The line of a kill alone, soon after another container died as a group, is none of
+// that group's.
+func TestGroupEnds(t *testing.T) {
+	var p OOMParser
+	var last time.Duration
+	for _, r := range records(t, "testdata/6.6-v2.kmsg") {
+		last = r.At
+		p.Take(r)
+	}
+	line := "Memory cgroup out of memory: Killed process 4711 (dd) total-vm:67796kB, anon-rss:24256kB, file-rss:0kB, shmem-rss:912kB, UID:0 pgtables:80kB oom_score_adj:0"
+	kills := p.Take(Record{At: last + 2*time.Second, Text: line})
+	if len(kills) != 1 || kills[0].Group || kills[0].TaskCgroup != "" {
+		t.Errorf("told as %+v", kills)
 	}
 }
 
