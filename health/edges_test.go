@@ -8,7 +8,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"whylet.dev/whylet/fact"
 )
@@ -227,31 +226,13 @@ func TestOnlyReadinessIsProbedInAnEndingPod(t *testing.T) {
 	}
 }
 
-func TestProbePorts(t *testing.T) {
-	for _, c := range []struct {
-		port    intstr.IntOrString
-		want    int32
-		problem string
-	}{
-		{intstr.FromInt32(80), 80, ""},
-		{intstr.FromString("http"), 8080, ""},
-		{intstr.FromString("9090"), 9090, ""},
-		{intstr.FromString("nosuch"), 0, `couldn't find port: nosuch in container "app", which declares no port of that name`},
-		{intstr.FromInt32(70000), 70000, "invalid port number: 70000"},
-	} {
-		probe := probeSpec(1)
-		probe.ProbeHandler = v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Port: c.port}}
-		w := newWorld(t, Policy{})
-		w.meet(podOf(v1.RestartPolicyAlways, v1.Container{
-			Name: "app", LivenessProbe: probe, Ports: []v1.ContainerPort{{Name: "http", ContainerPort: 8080}},
-		}))
-		got := Probes(w.state)[0]
-		if got.Spec.HTTPGet.Port.IntVal != c.want || got.Problem != c.problem || got.Host != "10.0.0.7" || got.ContainerID == "" || !got.StartedAt.Equal(epoch) {
-			t.Errorf("port %s: %+v", c.port.String(), got)
-		}
-		if probe.HTTPGet.Port != c.port {
-			t.Error("the pod's specification was changed")
-		}
+func TestWhatAProbeNeeds(t *testing.T) {
+	probe := probeSpec(1)
+	w := newWorld(t, Policy{})
+	w.meet(podOf(v1.RestartPolicyAlways, v1.Container{Name: "app", LivenessProbe: probe}))
+	got := Probes(w.state)[0]
+	if got.Spec != probe || got.Container.Name != "app" || got.Host != "10.0.0.7" || got.ContainerID == "" || !got.StartedAt.Equal(epoch) {
+		t.Errorf("%+v", got)
 	}
 }
 

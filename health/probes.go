@@ -2,11 +2,9 @@ package health
 
 import (
 	"fmt"
-	"strconv"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"whylet.dev/whylet/fact"
 )
@@ -14,18 +12,16 @@ import (
 // Probe is a probe that should be running.
 type Probe struct {
 	Key ProbeKey
-	// Spec is the probe with its port as a number. Where Problem is set it could
-	// not be made so, and every attempt is a fact.Probed{Verdict: fact.Unknown}
-	// with Problem as its message.
-	Spec    *v1.Probe
-	Problem string
+	// Spec is the container's own, with the port as it is written there; it must not
+	// be changed.
+	Spec *v1.Probe
 	// ContainerID is the running container, StartedAt what initialDelaySeconds
 	// counts from, Host where httpGet, tcpSocket and grpc go unless Spec names a host.
 	ContainerID string
 	StartedAt   time.Time
 	Host        string
-	// Container is the specification around it: an exec command may name its
-	// environment variables.
+	// Container is the specification around it: the port may be a name, and an exec
+	// command may name environment variables.
 	Container *v1.Container
 }
 
@@ -197,49 +193,11 @@ func (p *pod) probes() []Probe {
 func (p *pod) probe(c *container, spec *v1.Container, kind fact.ProbeKind, probe *v1.Probe) Probe {
 	wanted := Probe{
 		Key:         ProbeKey{Container: c.Name, Kind: kind, Attempt: c.Attempt},
+		Spec:        probe,
 		ContainerID: c.Run.ID, StartedAt: c.Run.StartedAt, Container: spec,
 	}
 	if len(p.Sandbox.IPs) > 0 {
 		wanted.Host = p.Sandbox.IPs[0]
 	}
-	wanted.Spec, wanted.Problem = resolved(probe, spec)
 	return wanted
-}
-
-// resolved gives a probe whose port is a number (pkg/probe/util.go,
-// ResolveContainerPort, with its words).
-func resolved(probe *v1.Probe, c *v1.Container) (with *v1.Probe, problem string) {
-	var port *intstr.IntOrString
-	with = probe
-	switch {
-	case probe.HTTPGet != nil:
-		with = probe.DeepCopy()
-		port = &with.HTTPGet.Port
-	case probe.TCPSocket != nil:
-		with = probe.DeepCopy()
-		port = &with.TCPSocket.Port
-	default:
-		return with, ""
-	}
-	if port.Type == intstr.String {
-		number, ok := namedPort(c, port.StrVal)
-		if !ok {
-			return with, fmt.Sprintf("couldn't find port: %s in container %q, which declares no port of that name", port.StrVal, c.Name)
-		}
-		*port = intstr.FromInt32(number)
-	}
-	if port.IntVal < 1 || port.IntVal > 65535 {
-		return with, fmt.Sprintf("invalid port number: %d", port.IntVal)
-	}
-	return with, ""
-}
-
-func namedPort(c *v1.Container, name string) (int32, bool) {
-	for i := range c.Ports {
-		if c.Ports[i].Name == name {
-			return c.Ports[i].ContainerPort, true
-		}
-	}
-	number, err := strconv.ParseInt(name, 10, 32) // a number written as a string
-	return int32(number), err == nil
 }

@@ -127,9 +127,9 @@ func secretName(before []byte) bool {
 // noteError keeps an error as it is, with its system error where it has one.
 func noteError(e *fact.Evidence, err error) {
 	e.Error = err.Error()
-	var port *unknownPort
-	if errors.As(err, &port) {
-		e.Error = port.plain()
+	var impossible interface{ plain() string }
+	if errors.As(err, &impossible) {
+		e.Error = impossible.plain()
 	}
 	var errno syscall.Errno
 	if errors.As(err, &errno) {

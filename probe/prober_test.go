@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -62,6 +63,32 @@ func TestUnknownPortName(t *testing.T) {
 		got := p.Attempt(context.Background(), target)
 		if got.Verdict != fact.Unknown || got.Message != `strconv.Atoi: parsing "web": invalid syntax` || got.Evidence == nil || got.Evidence.Error != tt.want {
 			t.Errorf("%+v %+v", got, got.Evidence)
+		}
+	}
+}
+
+// A command that the image lacks is told at the first attempt, in words of its own.
+// The message stays the runtime's, as with kubelet; node/cri's TestExec holds runc
+// to these words.
+func TestCommandNotInTheImage(t *testing.T) {
+	const wrap = `failed to exec in container: failed to start exec "4e1f": OCI runtime exec failed: exec failed: unable to start container process: exec: `
+	for _, tt := range []struct{ program, said, want string }{
+		{"/none", `"/none": stat /none: no such file or directory`, "the probe cannot work: there is no /none in the container"},
+		{"none", `"none": executable file not found in $PATH`, "the probe cannot work: there is no none in any folder of the container's PATH"},
+		{"/etc", `"/etc": permission denied`, wrap + `"/etc": permission denied`},
+	} {
+		p, err := NewProber(func(context.Context, string, []string, time.Duration) ([]byte, int, error) {
+			return nil, 0, errors.New(wrap + tt.said)
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := p.Attempt(context.Background(), Target{
+			Kind: fact.Liveness, Spec: &v1.Probe{ProbeHandler: v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{tt.program, "-c"}}}},
+		})
+		p.Close()
+		if got.Verdict != fact.Unknown || got.Message != wrap+tt.said || got.Evidence == nil || got.Evidence.Error != tt.want {
+			t.Errorf("%s: %+v %+v", tt.program, got, got.Evidence)
 		}
 	}
 }
