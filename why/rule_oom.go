@@ -51,6 +51,11 @@ func oomMain(e ending) *finding {
 	}
 	f := e.oom(record)
 	f.weight = certain
+	if chosen := e.run.chosenBefore(record); chosen != nil {
+		o := of[fact.OOMKilled](chosen)
+		f.text += fmt.Sprintf(" The kernel had chosen a child%s, and the whole container dies with one of its processes (memory.oom.group).", inBrackets("", process(o.Command, o.PID)))
+		f.chain = e.chain(chosen, record)
+	}
 	if record == nil {
 		f.weight = fair
 		if e.limit() == 0 || e.h.Object.Spec.Resources != nil {
@@ -58,6 +63,20 @@ func oomMain(e ending) *finding {
 		}
 	}
 	return f
+}
+
+// chosenBefore is the kill of the process that the kernel chose, where another died
+// only because it takes all of a cgroup (memory.oom.group, cgroup v2).
+func (r *Run) chosenBefore(record *fact.Fact) *fact.Fact {
+	if record == nil || !of[fact.OOMKilled](record).Group {
+		return nil
+	}
+	for _, f := range slices.Backward(r.OOMKills) {
+		if ago := record.When().Sub(f.When()); !of[fact.OOMKilled](f).Group && ago >= 0 && ago <= follows {
+			return f
+		}
+	}
+	return nil
 }
 
 // oomChildThenExit: a child was OOM-killed and the main process, which waited

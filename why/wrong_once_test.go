@@ -110,6 +110,22 @@ func TestWrongOnce(t *testing.T) {
 	}
 }
 
+// On cgroup v2 the main process dies with a child that was too large; the answer names
+// the child, and what took the rest.
+func TestOOMOfTheGroup(t *testing.T) {
+	main := oomOfMain
+	main.Group = true
+	s := tell(t, web(silentProbe))
+	s.in("app", oomOfChild)
+	s.in("app", main)
+	s.exit("app", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 2, MainOOMKilled: true})
+	a := s.ask()
+	check(t, a)
+	if v := a.Verdicts[0]; v.Cause != MemoryLimit || !strings.Contains(v.Text, "child (worker, pid 117)") || !strings.Contains(v.Text, "memory.oom.group") {
+		t.Errorf("%s: %s", v.Cause, v.Text)
+	}
+}
+
 // What the kernel's counters tell of has no pid.
 func TestNoPID(t *testing.T) {
 	pod := web(silentProbe)
