@@ -96,7 +96,7 @@ func newTailCommand(env Env) *cobra.Command {
 		Use:   "tail [POD]",
 		Short: "Follow facts as they are written",
 		Long: `Follow facts as they are written, after the last ten. Probe successes that are
-being folded come when their run ends.`,
+being folded come when their run ends. Of an exported file it shows the last ten.`,
 		Example: `  whylet journal tail
   whylet journal tail web-1 --kind Probed -o json`,
 		Args: env.args(cobra.MaximumNArgs(1)),
@@ -104,9 +104,6 @@ being folded come when their run ends.`,
 			q, err := choose.query(env, args)
 			if err := errors.Join(err, out.check()); err != nil {
 				return err
-			}
-			if in.file != "" {
-				return env.usagef("nothing is written to a file any more; whylet journal list --file %s --last 10", in.file)
 			}
 			s, err := in.open()
 			if err != nil {
@@ -131,6 +128,9 @@ func follow(cmd *cobra.Command, s *source, q journal.Query, last int, out format
 		if err := list(s, before, out); err != nil {
 			return err
 		}
+	}
+	if s.reader == nil {
+		return nil // nothing is written to a file any more
 	}
 	for f, err := range s.reader.Tail(cmd.Context(), next) {
 		if err == nil && q.Chooses(f) {
