@@ -5,11 +5,11 @@ import (
 	"strconv"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubeletconfig "k8s.io/kubelet/config/v1beta1"
 
 	"whylet.dev/whylet/node/images"
-	"whylet.dev/whylet/node/pressure"
 )
 
 // configz is the node's configuration in kubelet's form, as /configz of a kubelet
@@ -34,28 +34,32 @@ func (c Config) configz() map[string]any {
 		ImageMinimumGCAge:   metav1.Duration{Duration: images.DefaultPolicy.MinAge},
 		SerializeImagePulls: &no, MaxParallelImagePulls: &parallel,
 		EvictionHard: map[string]string{}, EvictionSoft: map[string]string{}, EvictionSoftGracePeriod: map[string]string{},
+		EvictionMinimumReclaim:           map[string]string{},
 		EvictionPressureTransitionPeriod: metav1.Duration{Duration: cmp.Or(c.PressureTransition, pressureTransition)},
 		EvictionMaxPodGracePeriod:        int32(c.EvictionSoftGraceSeconds),
 		SystemReserved:                   amounts(c.SystemReserved), KubeReserved: amounts(c.KubeReserved),
 		CrashLoopBackOff: kubeletconfig.CrashLoopBackOffConfig{MaxContainerRestartPeriod: &metav1.Duration{Duration: c.BackOffMax}},
 	}
 	for _, t := range c.thresholds() {
+		if t.ReclaimPart > 0 || !t.Reclaim.IsZero() {
+			k.EvictionMinimumReclaim[string(t.Signal)] = written(t.Reclaim, t.ReclaimPart)
+		}
 		if t.Hard() {
-			k.EvictionHard[string(t.Signal)] = least(t)
+			k.EvictionHard[string(t.Signal)] = written(t.Quantity, t.Part)
 			continue
 		}
-		k.EvictionSoft[string(t.Signal)] = least(t)
+		k.EvictionSoft[string(t.Signal)] = written(t.Quantity, t.Part)
 		k.EvictionSoftGracePeriod[string(t.Signal)] = t.Grace.String()
 	}
 	return map[string]any{"kubeletconfig": k}
 }
 
-// least is a threshold's amount as it was written.
-func least(t pressure.Threshold) string {
-	if t.Part > 0 {
-		return strconv.FormatFloat(t.Part*100, 'f', -1, 64) + "%"
+// written is an amount of a threshold as it was written.
+func written(quantity resource.Quantity, part float64) string {
+	if part > 0 {
+		return strconv.FormatFloat(part*100, 'f', -1, 64) + "%"
 	}
-	return t.Quantity.String()
+	return quantity.String()
 }
 
 func amounts(list v1.ResourceList) map[string]string {

@@ -25,6 +25,7 @@ func nodeFlags(f *pflag.FlagSet, s *settings) {
 	f.StringVar(&s.EvictionSoft, "eviction-soft", "", "how much should be left most of the time, such as memory.available<300Mi (default: none)")
 	f.StringVar(&s.EvictionSoftGrace, "eviction-soft-grace-period", "", "how long each soft threshold may be exceeded, such as memory.available=90s")
 	f.Int64Var(&s.EvictionMaxPodGrace, "eviction-max-pod-grace-period", 0, "seconds that a pod may take to end for a soft threshold")
+	f.StringVar(&s.EvictionReclaim, "eviction-minimum-reclaim", "", "how much more than its threshold there must be before no more pods go, such as nodefs.available=500Mi (default: nothing)")
 	f.StringVar(&s.EvictionTransition, "eviction-pressure-transition-period", "", "how long a pressure goes on after it was last seen (default 5m)")
 	f.StringVar(&s.SystemReserved, "system-reserved", "", "what to keep from pods for the machine, such as cpu=200m,memory=500Mi,ephemeral-storage=1Gi")
 	f.StringVar(&s.KubeReserved, "kube-reserved", "", "what to keep from pods for Whylet itself, in the same form")
@@ -53,6 +54,7 @@ func merge(given settings, changed func(flag string) bool, stored settings) sett
 		"kube-reserved":   {&given.KubeReserved, &merged.KubeReserved},
 
 		"eviction-soft-grace-period":          {&given.EvictionSoftGrace, &merged.EvictionSoftGrace},
+		"eviction-minimum-reclaim":            {&given.EvictionReclaim, &merged.EvictionReclaim},
 		"eviction-pressure-transition-period": {&given.EvictionTransition, &merged.EvictionTransition},
 		"otlp-endpoint":                       {&given.OTLPEndpoint, &merged.OTLPEndpoint},
 		"runtime-endpoint":                    {&given.RuntimeEndpoint, &merged.RuntimeEndpoint},

@@ -16,7 +16,7 @@ import (
 // eviction says how much should be left on the node; nil: as the node thinks.
 // The forms are those of kubelet's flags of the same names.
 func (s settings) eviction() ([]pressure.Threshold, error) {
-	if s.EvictionHard == "" && s.EvictionSoft == "" && s.EvictionSoftGrace == "" {
+	if s.EvictionHard == "" && s.EvictionSoft == "" && s.EvictionSoftGrace == "" && s.EvictionReclaim == "" {
 		return nil, nil
 	}
 	hard := pressure.Defaults()
@@ -27,7 +27,18 @@ func (s settings) eviction() ([]pressure.Threshold, error) {
 		}
 	}
 	soft, err := s.soft()
-	return append(hard, soft...), err
+	if err != nil {
+		return nil, err
+	}
+	all := append(hard, soft...)
+	reclaims, err := pairs(s.EvictionReclaim)
+	for name, amount := range reclaims {
+		err = errors.Join(err, pressure.SetReclaim(all, pressure.Signal(name), amount))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--eviction-minimum-reclaim: %w", err)
+	}
+	return all, nil
 }
 
 // soft reads the soft thresholds, each of which needs a grace period.

@@ -9,7 +9,7 @@ import (
 )
 
 func TestEvictionFlags(t *testing.T) {
-	s := settings{EvictionSoft: "memory.available<300Mi,nodefs.available<15%", EvictionSoftGrace: "nodefs.available=2m, memory.available=90s"}
+	s := settings{EvictionSoft: "memory.available<300Mi,nodefs.available<15%", EvictionSoftGrace: "nodefs.available=2m, memory.available=90s", EvictionReclaim: "nodefs.available=500Mi"}
 	all, err := s.eviction()
 	if err != nil {
 		t.Fatal(err)
@@ -23,6 +23,15 @@ func TestEvictionFlags(t *testing.T) {
 	if len(all) != len(pressure.Defaults())+2 || soft["memory.available"] != 90*time.Second || soft["nodefs.available"] != 2*time.Minute {
 		t.Errorf("the thresholds are %+v", all)
 	}
+	for _, threshold := range all {
+		want := int64(0)
+		if threshold.Signal == pressure.NodeFSAvailable {
+			want = 500 << 20
+		}
+		if threshold.Reclaim.Value() != want {
+			t.Errorf("%+v", threshold)
+		}
+	}
 	if all, err := (settings{}).eviction(); all != nil || err != nil {
 		t.Errorf("without flags: %v, %v", all, err)
 	}
@@ -35,6 +44,8 @@ func TestEvictionFlags(t *testing.T) {
 		{settings{EvictionSoft: "memory.available<1Gi", EvictionSoftGrace: "memory.available=1m,nodefs.available=1m"}, "no threshold of nodefs.available"},
 		{settings{EvictionSoftGrace: "memory.available=1m"}, "is for --eviction-soft"},
 		{settings{EvictionSoft: "memory", EvictionSoftGrace: "memory=1m"}, "--eviction-soft"},
+		{settings{EvictionReclaim: "nodefs.available"}, "--eviction-minimum-reclaim"},
+		{settings{EvictionReclaim: "nodefs.free=1Gi"}, "no threshold of nodefs.free"},
 		{settings{EvictionHard: "memory.available>1Gi"}, "--eviction-hard"},
 	} {
 		if _, err := c.s.eviction(); err == nil || !strings.Contains(err.Error(), c.says) {

@@ -30,10 +30,12 @@ type settings struct {
 	SystemReserved string `json:"systemReserved,omitempty"`
 	KubeReserved   string `json:"kubeReserved,omitempty"`
 	// EvictionHard and EvictionSoft are in the form of pressure.Parse (empty: its
-	// default, and none), EvictionSoftGrace in that of memory.available=90s.
+	// default, and none), EvictionSoftGrace in that of memory.available=90s, and
+	// EvictionReclaim in that of nodefs.available=500Mi.
 	EvictionHard      string `json:"evictionHard,omitempty"`
 	EvictionSoft      string `json:"evictionSoft,omitempty"`
 	EvictionSoftGrace string `json:"evictionSoftGracePeriod,omitempty"`
+	EvictionReclaim   string `json:"evictionMinimumReclaim,omitempty"`
 	// EvictionMaxPodGrace bounds, in seconds, how long a pod may take to end for a
 	// soft threshold. EvictionTransition is a Go duration; empty: five minutes.
 	EvictionMaxPodGrace int64  `json:"evictionMaxPodGracePeriod,omitempty"`

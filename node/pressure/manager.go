@@ -168,7 +168,7 @@ func (m *Manager) relieve(ctx context.Context, t Threshold, readings Readings) t
 			m.c.Log.Warn("not all that nobody needs could be removed", "signal", t.Signal, "error", err)
 		}
 		readings = m.c.Read()
-		if r, read := readings[t.Signal]; read && !t.met(r) {
+		if r, read := readings[t.Signal]; read && t.relieved(r) {
 			return 0 // the next look says so
 		}
 	}

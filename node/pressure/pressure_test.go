@@ -109,6 +109,35 @@ func TestSoftThreshold(t *testing.T) {
 	}
 }
 
+// Once something is done about a shortage it goes on until there is some more than
+// the threshold, as much as the minimum reclaim; and only then (kubelet: helpers.go,
+// thresholdsMet).
+func TestMinimumReclaim(t *testing.T) {
+	for _, reclaim := range []string{"50", "25%"} {
+		all := mustParse(t, "nodefs.available<100", 0)
+		if err := SetReclaim(all, NodeFSAvailable, reclaim); err != nil {
+			t.Fatal(err)
+		}
+		s := newState(all, time.Second)
+		for i, step := range []struct {
+			available int64
+			due       int
+		}{{149, 0}, {99, 1}, {149, 1}, {150, 0}, {149, 0}, {99, 1}} {
+			if _, due := s.observe(day.Add(time.Duration(i)*time.Minute), Readings{NodeFSAvailable: {step.available, 200}}); len(due) != step.due {
+				t.Errorf("%s, step %d: with %d left %v is due", reclaim, i, step.available, due)
+			}
+		}
+	}
+	for amount, says := range map[string]string{"lots": "neither an amount", "100%": "not a percentage"} {
+		if err := SetReclaim(Defaults(), NodeFSAvailable, amount); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", amount, err)
+		}
+	}
+	if err := SetReclaim(Defaults(), "x", "1"); err == nil {
+		t.Error("a signal without a threshold")
+	}
+}
+
 // Memory is relieved before disk, what cannot be read changes nothing, and the
 // pods' own limit has the threshold of the node's memory.
 func TestObserve(t *testing.T) {

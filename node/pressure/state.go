@@ -17,13 +17,15 @@ type state struct {
 	transition time.Duration
 
 	since map[int]time.Time // by the threshold's index
-	last  map[v1.NodeConditionType]time.Time
+	// acting says for which of them something was to be done at the last look.
+	acting map[int]bool
+	last   map[v1.NodeConditionType]time.Time
 }
 
 func newState(thresholds []Threshold, transition time.Duration) *state {
 	return &state{
 		thresholds: withAllocatable(thresholds), transition: transition,
-		since: map[int]time.Time{}, last: map[v1.NodeConditionType]time.Time{},
+		since: map[int]time.Time{}, acting: map[int]bool{}, last: map[v1.NodeConditionType]time.Time{},
 	}
 }
 
@@ -37,8 +39,9 @@ func (s *state) observe(now time.Time, readings Readings) (conditions []v1.NodeC
 		if !read {
 			continue
 		}
-		if !t.met(r) {
+		if !t.met(r) && (!s.acting[i] || t.relieved(r)) {
 			delete(s.since, i)
+			delete(s.acting, i)
 			continue
 		}
 		if _, before := s.since[i]; !before {
@@ -46,6 +49,7 @@ func (s *state) observe(now time.Time, readings Readings) (conditions []v1.NodeC
 		}
 		s.last[t.Signal.Condition()] = now
 		if now.Sub(s.since[i]) >= t.Grace {
+			s.acting[i] = true
 			due = append(due, t)
 		}
 	}

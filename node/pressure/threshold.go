@@ -18,6 +18,10 @@ type Threshold struct {
 	// Grace is how long it may be exceeded before pods go (a soft threshold), 0:
 	// they go at once (a hard one).
 	Grace time.Duration
+	// Reclaim is how much more than that there must be, once pods go for it, before
+	// no more go; ReclaimPart the same as part of the capacity.
+	Reclaim     resource.Quantity
+	ReclaimPart float64
 }
 
 // Hard says that pods go at once, with no time to end in an orderly way.
@@ -25,15 +29,24 @@ func (t Threshold) Hard() bool { return t.Grace == 0 }
 
 // Amount is the threshold for something that large.
 func (t Threshold) Amount(capacity int64) *resource.Quantity {
-	if t.Part > 0 {
-		return resource.NewQuantity(int64(float64(capacity)*t.Part), resource.BinarySI)
+	return amount(t.Quantity, t.Part, capacity)
+}
+
+func amount(quantity resource.Quantity, part float64, capacity int64) *resource.Quantity {
+	if part > 0 {
+		return resource.NewQuantity(int64(float64(capacity)*part), resource.BinarySI)
 	}
-	q := t.Quantity.DeepCopy()
+	q := quantity.DeepCopy()
 	return &q
 }
 
 // met says whether less is left than should be.
 func (t Threshold) met(r Reading) bool { return t.Amount(r.Capacity).Value() > r.Available }
+
+// relieved says whether there is enough again after something was done about it.
+func (t Threshold) relieved(r Reading) bool {
+	return t.Amount(r.Capacity).Value()+amount(t.Reclaim, t.ReclaimPart, r.Capacity).Value() <= r.Available
+}
 
 // Default are kubelet's hard thresholds (pkg/kubelet/eviction/defaults_linux.go),
 // and one for process ids.
@@ -54,7 +67,8 @@ func Parse(text string, grace time.Duration) ([]Threshold, error) {
 		if _, known := meanings[t.Signal]; !known || t.Signal == AllocatableMemory {
 			return nil, fmt.Errorf(unknownSignalError, name)
 		}
-		if err := t.parse(amount); err != nil {
+		var err error
+		if t.Quantity, t.Part, err = parse(amount); err != nil {
 			return nil, fmt.Errorf("threshold of %s: %w", name, err)
 		}
 		all = append(all, t)
@@ -62,21 +76,38 @@ func Parse(text string, grace time.Duration) ([]Threshold, error) {
 	return all, nil
 }
 
-func (t *Threshold) parse(amount string) error {
+// SetReclaim reads a minimum reclaim, in the form of a threshold's amount, for all
+// thresholds of a signal.
+func SetReclaim(all []Threshold, s Signal, amount string) error {
+	quantity, part, err := parse(amount)
+	if err != nil {
+		return err
+	}
+	found := false
+	for i := range all {
+		if all[i].Signal == s {
+			all[i].Reclaim, all[i].ReclaimPart, found = quantity, part, true
+		}
+	}
+	if !found {
+		return fmt.Errorf("there is no threshold of %s", s)
+	}
+	return nil
+}
+
+func parse(amount string) (resource.Quantity, float64, error) {
 	if percent, ok := strings.CutSuffix(amount, "%"); ok {
 		n, err := strconv.ParseFloat(percent, 64)
 		if err != nil || !(n >= 0 && n < 100) {
-			return fmt.Errorf("%q is not a percentage below 100", amount)
+			return resource.Quantity{}, 0, fmt.Errorf("%q is not a percentage below 100", amount)
 		}
-		t.Part = n / 100
-		return nil
+		return resource.Quantity{}, n / 100, nil
 	}
 	q, err := resource.ParseQuantity(amount)
 	if err != nil || q.Sign() < 0 {
-		return fmt.Errorf("%q is neither an amount such as 100Mi nor a percentage", amount)
+		return resource.Quantity{}, 0, fmt.Errorf("%q is neither an amount such as 100Mi nor a percentage", amount)
 	}
-	t.Quantity = q
-	return nil
+	return q, 0, nil
 }
 
 // Defaults are the thresholds of a node that was told nothing.
