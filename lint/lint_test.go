@@ -3,6 +3,8 @@ package lint
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -194,6 +196,33 @@ func TestRead(t *testing.T) {
 	}
 	if _, err := Read("f", []byte(`{"apiVersion":"v1","kind":"Pod","spec":{"containers":[{"resources":{"limits":{"memory":"lots"}}}]}}`)); err == nil {
 		t.Error("a quantity that is none was read")
+	}
+}
+
+// Every rule is explained where people look.
+func TestRulesAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sources, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := 0
+	for _, source := range sources {
+		text, err := os.ReadFile(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, rule := range regexp.MustCompile(`Rule: "([a-z-]+)"`).FindAllSubmatch(text, -1) {
+			if rules++; !strings.Contains(string(page), "`"+string(rule[1])+"`") {
+				t.Errorf("%s is not in docs/operations.md", rule[1])
+			}
+		}
+	}
+	if rules < 14 {
+		t.Errorf("only %d rules were found", rules)
 	}
 }
 
