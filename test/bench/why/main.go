@@ -40,6 +40,7 @@ type options struct {
 	patience, tick time.Duration
 
 	results []scenarios.Result // of what was played so far
+	loads   []float64          // the machine's load meanwhile
 }
 
 func main() {
@@ -81,7 +82,7 @@ func (o *options) run(ctx context.Context) error {
 			return err
 		}
 	}
-	fmt.Print(newReport(o.results).text())
+	fmt.Print(newReport(o.results, o.busy()).markdown())
 	return ctx.Err()
 }
 
@@ -138,10 +139,28 @@ func (o *options) keep(played []scenarios.Result) error {
 		o.tell(r)
 	}
 	o.results = append(o.results, played...)
+	o.loads = append(o.loads, load())
 	if o.write == "" {
 		return nil
 	}
-	return newReport(o.results).writeInto(o.write)
+	return newReport(o.results, o.busy()).writeInto(o.write)
+}
+
+// busy words how busy the machine was, which is what decides how late probes are.
+func (o *options) busy() string {
+	if len(o.loads) == 0 {
+		return "on an unknown machine"
+	}
+	return fmt.Sprintf("%d side by side on %d CPUs at a load of %.0f to %.0f", o.width, runtime.NumCPU(), slices.Min(o.loads), slices.Max(o.loads))
+}
+
+// load is the machine's load average of the last minute.
+func load() (l float64) {
+	raw, err := os.ReadFile("/proc/loadavg")
+	if err == nil {
+		_, _ = fmt.Sscan(string(raw), &l)
+	}
+	return l
 }
 
 func (o *options) tell(r scenarios.Result) {

@@ -30,13 +30,33 @@ func (t *tally) add(g scenarios.Grade) {
 	t.score += g.Score()
 }
 
-// row is a line of a Markdown table.
+// row is the beginning of a line of a Markdown table.
 func (t *tally) row(name string) string {
-	return fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %.0f %% |\n", name, t.n, t.grades[scenarios.Right],
+	return fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %.0f %% |", name, t.n, t.grades[scenarios.Right],
 		t.grades[scenarios.Beside]+t.grades[scenarios.Part], t.grades[scenarios.Unknown], t.grades[scenarios.Wrong], 100*t.score/float64(max(1, t.n)))
 }
 
-const head = "| %s | answers | right | partly | unknown | wrong | score |\n|---|--:|--:|--:|--:|--:|--:|\n"
+const (
+	head = "| %s | answers | right | partly | unknown | wrong | score |"
+	rule = "|---|--:|--:|--:|--:|--:|--:|"
+)
+
+// miss is an answer that was not right, in words.
+type miss struct {
+	scenario string
+	grade    scenarios.Grade
+	why      string
+}
+
+// times are how long answers took, sorted.
+type times []time.Duration
+
+func (t times) quantile(q float64) time.Duration {
+	if len(t) == 0 {
+		return 0
+	}
+	return t[int(q*float64(len(t)-1))].Round(10 * time.Millisecond)
+}
 
 // report is what came of all questions.
 type report struct {
@@ -44,12 +64,20 @@ type report struct {
 	all               tally
 	situations        map[string]*tally
 	causes            map[string]*tally
-	took, until       []time.Duration
-	misses            map[string]int
+	// took is by situation, and that of all under the empty one.
+	took  map[scenarios.Situation]times
+	until times
+	// misses counts by situation.
+	misses map[miss]map[scenarios.Situation]int
+	// busy says how busy the machine was.
+	busy string
 }
 
-func newReport(results []scenarios.Result) report {
-	r := report{situations: map[string]*tally{}, causes: map[string]*tally{}, misses: map[string]int{}}
+func newReport(results []scenarios.Result, busy string) report {
+	r := report{
+		situations: map[string]*tally{}, causes: map[string]*tally{}, busy: busy,
+		took: map[scenarios.Situation]times{}, misses: map[miss]map[scenarios.Situation]int{},
+	}
 	names := map[string]bool{}
 	for _, one := range results {
 		names[one.Scenario.Name] = true
@@ -60,17 +88,24 @@ func newReport(results []scenarios.Result) report {
 		entry(r.situations, string(one.Situation)).add(one.Grade)
 		entry(r.causes, "`"+string(one.Scenario.Want.Cause)+"`").add(one.Grade)
 		if one.Took > 0 {
-			r.took = append(r.took, one.Took)
+			r.took[""] = append(r.took[""], one.Took)
+			r.took[one.Situation] = append(r.took[one.Situation], one.Took)
 		}
 		if one.Situation == scenarios.Live && (one.Grade == scenarios.Right || one.Grade == scenarios.Beside) {
 			r.until = append(r.until, one.Until)
 		}
 		if one.Grade != scenarios.Right {
-			r.misses[fmt.Sprintf("%s: %s: %s", one.Grade, one.Scenario.Name, brief(one.Err))]++
+			m := miss{one.Scenario.Name, one.Grade, brief(one.Err)}
+			if r.misses[m] == nil {
+				r.misses[m] = map[scenarios.Situation]int{}
+			}
+			r.misses[m][one.Situation]++
 		}
 	}
 	r.scenarios = len(names)
-	slices.Sort(r.took)
+	for _, t := range r.took {
+		slices.Sort(t)
+	}
 	slices.Sort(r.until)
 	return r
 }
@@ -90,48 +125,55 @@ func brief(err error) string {
 	return line[:min(len(line), 160)]
 }
 
-func quantile(sorted []time.Duration, q float64) time.Duration {
-	if len(sorted) == 0 {
-		return 0
-	}
-	return sorted[int(q*float64(len(sorted)-1))]
-}
-
-// text is the report for a person at a terminal.
-func (r report) text() string {
-	var b strings.Builder
-	b.WriteString(r.markdown())
-	b.WriteString("\nNot right:\n")
-	for _, line := range slices.Sorted(maps.Keys(r.misses)) {
-		fmt.Fprintf(&b, "  %d× %s\n", r.misses[line], line)
-	}
-	return b.String()
-}
-
-// markdown is the part that a page keeps.
+// markdown is the part that a page keeps, and what is printed.
 func (r report) markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d scenarios, played %d times, %d questions: **score %.0f %%**, %d wrong, %d unknown. ", r.scenarios, r.played, r.all.n,
-		100*r.all.score/float64(max(1, r.all.n)), r.all.grades[scenarios.Wrong], r.all.grades[scenarios.Unknown])
-	fmt.Fprintf(&b, "An answer took %s in the median and %s at the 95th percentile, with up to three asked at once on a busy two-core machine; from the first manifest to the right answer it took %s and %s.\n\n",
-		quantile(r.took, 0.5).Round(10*time.Millisecond), quantile(r.took, 0.95).Round(10*time.Millisecond), quantile(r.until, 0.5).Round(time.Second), quantile(r.until, 0.95).Round(time.Second))
-	fmt.Fprintf(&b, head, "asked")
+	fmt.Fprintf(&b, "%d scenarios, played %d times, %d questions: **score %.0f %%**, %d wrong, %d unknown; %s. ", r.scenarios, r.played, r.all.n,
+		100*r.all.score/float64(max(1, r.all.n)), r.all.grades[scenarios.Wrong], r.all.grades[scenarios.Unknown], r.busy)
+	fmt.Fprintf(&b, "From the first manifest to the right answer, which includes that the trouble comes about, it took %s in the median and %s at the 95th percentile; the answer itself is in the last columns, with up to three asked at once.\n\n",
+		r.until.quantile(0.5).Round(time.Second), r.until.quantile(0.95).Round(time.Second))
+	fmt.Fprintf(&b, head+" time to answer, p50 | p95 |\n"+rule+"--:|--:|\n", "asked")
+	line := func(name string, t *tally, took times) {
+		fmt.Fprintf(&b, "%s %s | %s |\n", t.row(name), took.quantile(0.5), took.quantile(0.95))
+	}
 	for _, s := range scenarios.Situations {
 		if t := r.situations[string(s)]; t != nil {
-			b.WriteString(t.row(string(s)))
+			line(string(s), t, r.took[s])
 		}
 	}
-	b.WriteString("\n")
-	fmt.Fprintf(&b, head, "cause")
+	line("all", &r.all, r.took[""])
+	r.writeMisses(&b)
+	fmt.Fprintf(&b, "\n"+head+"\n"+rule+"\n", "cause")
 	// The weakest first: that is where work is left.
 	names := slices.Sorted(maps.Keys(r.causes))
 	slices.SortStableFunc(names, func(a, b string) int {
 		return cmp.Compare(r.causes[a].score/float64(r.causes[a].n), r.causes[b].score/float64(r.causes[b].n))
 	})
 	for _, name := range names {
-		b.WriteString(r.causes[name].row(name))
+		b.WriteString(r.causes[name].row(name) + "\n")
 	}
 	return b.String()
+}
+
+// writeMisses lists what was not right, the wrong answers first.
+func (r report) writeMisses(b *strings.Builder) {
+	if len(r.misses) == 0 {
+		return
+	}
+	b.WriteString("\n| not right | scenario | asked | what was amiss |\n|---|---|---|---|\n")
+	order := []scenarios.Grade{scenarios.Wrong, scenarios.Unknown, scenarios.Part, scenarios.Beside}
+	all := slices.SortedFunc(maps.Keys(r.misses), func(a, b miss) int {
+		return cmp.Or(cmp.Compare(slices.Index(order, a.grade), slices.Index(order, b.grade)), cmp.Compare(a.scenario, b.scenario), cmp.Compare(a.why, b.why))
+	})
+	for _, m := range all {
+		var asked []string
+		for _, s := range scenarios.Situations {
+			if n := r.misses[m][s]; n > 0 {
+				asked = append(asked, fmt.Sprintf("%s %d×", s, n))
+			}
+		}
+		fmt.Fprintf(b, "| %s | `%s` | %s | %s |\n", m.grade, m.scenario, strings.Join(asked, ", "), strings.ReplaceAll(m.why, "|", "/"))
+	}
 }
 
 const (

@@ -20,13 +20,13 @@ func TestReport(t *testing.T) {
 		{Scenario: one, Situation: scenarios.Deleted, Grade: scenarios.Beside, Err: errors.New("it also says x")},
 		{Scenario: two, Situation: scenarios.Live, Grade: scenarios.Wrong, Err: errors.New("no verdict")},
 		{Scenario: two, Situation: scenarios.Deleted, Grade: scenarios.Unknown, Err: errors.New("no verdict")},
-	})
-	text := r.text()
+	}, "at rest")
+	text := r.markdown()
 	for _, want := range []string{
-		"2 scenarios, played 2 times, 4 questions: **score 12 %**, 1 wrong, 1 unknown.",
-		"| live | 2 | 1 | 0 | 0 | 1 | 0 % |",
+		"2 scenarios, played 2 times, 4 questions: **score 12 %**, 1 wrong, 1 unknown; at rest.",
+		"| live | 2 | 1 | 0 | 0 | 1 | 0 % | 1s | 1s |",
 		"| `app-hang` | 2 | 1 | 1 | 0 | 0 | 75 % |",
-		"1× wrong: two: no verdict",
+		"| wrong | `two` | live 1× | no verdict |\n| unknown | `two` | pod deleted 1× | no verdict |",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not say %q:\n%s", want, text)
@@ -42,7 +42,7 @@ func TestWriteInto(t *testing.T) {
 	if err := os.WriteFile(file, []byte("above\n"+begin+"old\n"+end+"below\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	r := newReport(nil)
+	r := newReport(nil, "at rest")
 	for range 2 {
 		if err := r.writeInto(file); err != nil {
 			t.Fatal(err)

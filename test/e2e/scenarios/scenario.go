@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -182,7 +183,7 @@ func (e Expected) Judge(a why.Answer) (Grade, error) {
 		}
 		unknown = unknown || v.Cause == why.CauseUnknown
 	}
-	err := fmt.Errorf("no verdict is %s: %s (%s)", e.Symptom, e.Cause, e.Container)
+	err := fmt.Errorf("not %s: %s, but %s", e.Symptom, e.Cause, said(a))
 	switch {
 	case slices.ContainsFunc(a.Verdicts, func(v why.Verdict) bool { return v.Cause == e.Cause }):
 		return Part, err
@@ -190,6 +191,15 @@ func (e Expected) Judge(a why.Answer) (Grade, error) {
 		return Unknown, err
 	}
 	return Wrong, err
+}
+
+// said are an answer's verdicts in short.
+func said(a why.Answer) string {
+	var all []string
+	for i, v := range a.Verdicts {
+		all = append(all, fmt.Sprintf("%s: %s", a.Symptoms[i].Kind, v.Cause))
+	}
+	return cmp.Or(strings.Join(all, ", "), "nothing")
 }
 
 // missing is what the right verdict lacks.
