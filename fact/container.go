@@ -81,6 +81,9 @@ type Exited struct {
 	RuntimeReason string `json:"runtimeReason,omitempty"`
 	// Message is what the container wrote to its termination log.
 	Message string `json:"message,omitempty"`
+	// Complaint is what the end of its log complains of, where it failed without such
+	// a message. Only the kind is kept: who may read this may not read logs.
+	Complaint Complaint `json:"complaint,omitempty"`
 	// OOMKills counts the kernel's OOM kills in the container's cgroup while it
 	// ran; MainOOMKilled is set when the main process was among the victims.
 	// OOMKnown is false where nobody could look.
@@ -91,6 +94,16 @@ type Exited struct {
 	// code is known (kubelet reports 137, ContainerStatusUnknown).
 	Vanished bool `json:"vanished,omitempty"`
 }
+
+// Complaint is an error of the kernel that a program passed on in its log.
+type Complaint string
+
+// The complaints that are kept.
+const (
+	NoSpace  Complaint = "NoSpace"  // ENOSPC or EDQUOT
+	NoFork   Complaint = "NoFork"   // EAGAIN of fork or clone
+	ReadOnly Complaint = "ReadOnly" // EROFS
+)
 
 // HookKind is a lifecycle hook.
 type HookKind string

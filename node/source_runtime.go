@@ -7,6 +7,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/node/cri"
+	"whylet.dev/whylet/why"
 )
 
 // runtimeSource turns the runtime's events into facts about containers that
@@ -74,8 +75,13 @@ func exitedBody(v cri.ContainerView) fact.Exited {
 	if v.ExitCode == 255 && v.Reason == "Unknown" {
 		return fact.Exited{ContainerID: v.ID, StartedAt: v.StartedAt, Vanished: true}
 	}
-	return fact.Exited{
+	body := fact.Exited{
 		ContainerID: v.ID, ExitCode: v.ExitCode, StartedAt: v.StartedAt,
 		RuntimeReason: v.Reason, Message: cri.TerminationMessage(v),
 	}
+	// Who ends by a signal did not end because of what it last complained of.
+	if body.ExitCode > 0 && body.ExitCode < 128 && body.Message == "" {
+		body.Complaint = why.ComplaintIn(cri.LastLines(v))
+	}
+	return body
 }

@@ -18,12 +18,18 @@ func TestRoom(t *testing.T) {
 		{name: "a full disk, by its last words", cause: DiskFull, tale: func(s *tale) {
 			s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true, Message: "write /data/wal: No space left on device"})
 		}},
+		{name: "a full disk, by the end of its log", cause: DiskFull, says: "says the end of its log", tale: func(s *tale) {
+			s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true, Complaint: fact.NoSpace})
+		}},
 		{name: "a quota, by the probe's answer", pod: web(), cause: DiskFull, tale: func(s *tale) {
 			s.probe("app", 3, good(fact.Liveness, time.Millisecond))
 			s.probe("app", 3, status(fact.Liveness, 500, "cannot store session: disk quota exceeded"))
 		}},
 		{name: "it could not fork, by its last words", cause: ProcessLimit, tale: func(s *tale) {
 			s.exit("app", fact.Exited{ExitCode: 2, OOMKnown: true, Message: "sh: can't fork: Resource temporarily unavailable"})
+		}},
+		{name: "it could not fork, by the end of its log", cause: ProcessLimit, tale: func(s *tale) {
+			s.exit("app", fact.Exited{ExitCode: 2, OOMKnown: true, Complaint: fact.NoFork})
 		}},
 		{name: "at its pids limit", cause: ProcessLimit, says: "64 of the 64", tale: func(s *tale) {
 			s.in("app", full)

@@ -29,6 +29,12 @@ var probeAskRules = []rule[*probing]{
 		judge:   probePath,
 	},
 	{
+		name: "probe-unknown-service", causes: []Cause{ProbeWrongPath},
+		needs:   "NotFound of a gRPC health service, whose word that is for a service that it does not know",
+		against: "a success, ever",
+		judge:   probeUnknownService,
+	},
+	{
 		name: "probe-protocol", causes: []Cause{ProbeProtocol, ProbeWrongScheme},
 		needs:   "what came back is of another protocol, and no attempt ever succeeded",
 		against: "a success, ever",
@@ -113,6 +119,18 @@ func probePath(p *probing) *finding {
 		kindWord(p.kind), p.run.Container, brief(p.last.Evidence.Target, 80), p.last.Evidence.Status)
 	f.fixes = []Fix{p.h.specFix("give the probe a path that the application serves"), p.h.inspect("try it", p.h.exec(p.run.Container, "wget -S -O- "+p.last.Evidence.Target))}
 	return f
+}
+
+// probeUnknownService: the health service answers, and does not know the name.
+func probeUnknownService(p *probing) *finding {
+	if p.mode != notServing || p.worked() || !strings.Contains(p.last.Message, "code = NotFound") {
+		return nil
+	}
+	return &finding{
+		cause: ProbeWrongPath, weight: fair, chain: p.chain(),
+		text:  fmt.Sprintf("%s asks for a gRPC service that container %s does not have: its health service answers, and does not know that name.", upper(p.what()), p.run.Container),
+		fixes: []Fix{p.h.specFix("give the probe's grpc.service a name that the application registers, or leave it out")},
+	}
 }
 
 // probeWrongProtocol: what comes back is another protocol.

@@ -13,7 +13,7 @@ import (
 var probeChildRules = []rule[*probing]{
 	{
 		name: "probe-child-oom", causes: oomCauses,
-		needs:   "the kernel's record of a child's OOM kill at most 15 s before the first failure, or of timeouts at most 15 s after the last and before the end, and this or another probe of the container that had worked",
+		needs:   "the kernel's record of a child's OOM kill at most 15 s before the first failure, or of timeouts at most 15 s after the last and before the end, and this or another probe of the container that had worked, in this run or an earlier one; a kill while the first attempt waited makes it certain",
 		against: "an answer that memory does not explain, such as 404",
 		judge:   probeChildOOM,
 	},
@@ -50,6 +50,8 @@ func probeChildOOM(p *probing) *finding {
 		return nil
 	case p.mode == exitCode, !p.worked() && !p.anotherWorked():
 		f.weight = fair
+	case p.late() && p.struck(kills):
+		f.weight = certain // a busy node or a queue is no rival to that
 	}
 	if f.cause == MemoryLimitChild {
 		f.text = fmt.Sprintf("Container %s hit its memory limit%s: the kernel OOM-killed %s%s and the container lived on, maimed.",
@@ -64,10 +66,23 @@ func probeChildOOM(p *probing) *finding {
 	return f
 }
 
-// anotherWorked says whether another probe of this run had succeeded: the container
-// was up, though this one was asked too late to see it.
+// anotherWorked says whether another probe had succeeded, in this run or an earlier
+// one: the container comes up, though this probe was asked too late to see it.
 func (p *probing) anotherWorked() bool {
-	return slices.ContainsFunc(p.run.Probes, func(f *fact.Fact) bool { return !bad(of[fact.Probed](f)) && f.When().Before(p.from) })
+	for _, r := range p.h.Runs(p.run.Container) {
+		if slices.ContainsFunc(r.Probes, func(f *fact.Fact) bool { return !bad(of[fact.Probed](f)) && f.When().Before(p.from) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// struck says whether a worker was killed while the first of the attempts waited
+// for its answer: nobody was left to give it.
+func (p *probing) struck(kills []*fact.Fact) bool {
+	return slices.ContainsFunc(kills, func(f *fact.Fact) bool {
+		return !f.When().After(p.from) && p.from.Sub(f.When()) <= p.timeout()
+	})
 }
 
 // stalledUntil is until when the OOM kill of a worker may come to explain the

@@ -3,10 +3,41 @@ package why
 import (
 	"fmt"
 	"strings"
+
+	"whylet.dev/whylet/fact"
 )
 
-// lastWordRules go by the last words of a process, which its container passed on
-// as its termination message.
+// ComplaintIn is what the end of a log complains of, if it is a complaint that a
+// rule goes by.
+func ComplaintIn(text string) fact.Complaint {
+	switch {
+	case noSpace(text):
+		return fact.NoSpace
+	case noFork(text):
+		return fact.NoFork
+	case readOnly(text):
+		return fact.ReadOnly
+	}
+	return ""
+}
+
+func (e ending) noSpace() bool  { return noSpace(e.exit.Message) || e.exit.Complaint == fact.NoSpace }
+func (e ending) noFork() bool   { return noFork(e.exit.Message) || e.exit.Complaint == fact.NoFork }
+func (e ending) readOnly() bool { return readOnly(e.exit.Message) || e.exit.Complaint == fact.ReadOnly }
+
+// lastSaid is its termination message, or what is known of its log.
+func (e ending) lastSaid(complaint string) string {
+	switch {
+	case e.exit.Message != "":
+		return brief(e.exit.Message, kept)
+	case complaint != "":
+		return complaint + ", says the end of its log"
+	}
+	return ""
+}
+
+// lastWordRules go by the last words of a process: its termination message, or what
+// the end of its log complains of.
 var lastWordRules = []rule[ending]{
 	{
 		name: "exec-format-said", causes: []Cause{AppStartFailed},
@@ -16,7 +47,7 @@ var lastWordRules = []rule[ending]{
 	},
 	{
 		name: "read-only-said", causes: []Cause{SecurityRefused},
-		needs:   "EROFS among the last words of a process that ended with an error, in a container with readOnlyRootFilesystem",
+		needs:   "EROFS among the last words of a process that ended with an error, or in the last lines of its log, in a container with readOnlyRootFilesystem",
 		against: "exit code 0; a container whose root can be written",
 		judge:   readOnlySaid,
 	},
@@ -37,10 +68,15 @@ func execFormatSaid(e ending) *finding {
 	}
 }
 
+// readOnly: the C library's words for EROFS.
+func readOnly(text string) bool {
+	return strings.Contains(strings.ToLower(text), "read-only file system")
+}
+
 // readOnlySaid: it tried to write to its own image, which its security context
 // forbids.
 func readOnlySaid(e ending) *finding {
-	if e.exit.ExitCode == 0 || e.spec == nil || !strings.Contains(strings.ToLower(e.exit.Message), "read-only file system") {
+	if e.exit.ExitCode == 0 || e.spec == nil || !e.readOnly() {
 		return nil
 	}
 	context := e.spec.SecurityContext
@@ -49,7 +85,7 @@ func readOnlySaid(e ending) *finding {
 	}
 	return &finding{
 		cause: SecurityRefused, weight: strong, chain: e.chain(),
-		text:  fmt.Sprintf("Container %s ended%s because it may not write to its own root file system (readOnlyRootFilesystem): %s.", e.run.Container, e.after(), brief(e.exit.Message, kept)),
+		text:  fmt.Sprintf("Container %s ended%s because it may not write to its own root file system (readOnlyRootFilesystem): %s.", e.run.Container, e.after(), e.lastSaid("read-only file system")),
 		fixes: []Fix{e.h.specFix("mount an emptyDir where it writes, or let it write to its root file system")},
 	}
 }

@@ -29,3 +29,17 @@ func TestLastWords(t *testing.T) {
 		t.Run(q.name, q.run)
 	}
 }
+
+func TestComplaintIn(t *testing.T) {
+	for text, want := range map[string]fact.Complaint{
+		"dd: error writing '/v/f': No space left on device": fact.NoSpace,
+		"sh: can't fork: Resource temporarily unavailable":  fact.NoFork,
+		"open /x: read-only file system":                    fact.ReadOnly,
+		"recv: Resource temporarily unavailable":            "",
+		"":                                                  "",
+	} {
+		if got := ComplaintIn(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}

@@ -147,6 +147,11 @@ func TestUnheardOf(t *testing.T) {
 			b.Message = "error: this server does not implement the grpc health protocol (grpc.health.v1.Health)"
 			s.probe("app", 3, b)
 		}},
+		{name: "a gRPC service that nobody registered", pod: web(), cause: ProbeWrongPath, tale: func(s *tale) {
+			b := attempt(fact.Liveness, fact.Evidence{Handler: "grpc", Target: "10.0.0.1:8080/webb", Connect: time.Millisecond})
+			b.Message = "error: health rpc probe failed: rpc error: code = NotFound desc = unknown service"
+			s.probe("app", 3, b)
+		}},
 		{name: "a batch of work that was done, and is started again", pod: web(silentProbe), cause: AppExitSuccess, says: "Always", tale: func(s *tale) {
 			s.wait(time.Minute)
 			s.exit("app", fact.Exited{OOMKnown: true, StatusKnown: true})

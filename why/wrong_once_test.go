@@ -90,6 +90,17 @@ func TestWrongOnce(t *testing.T) {
 			s.in("app", oomOfChild)
 			s.probe("app", 2, noAnswer(fact.Liveness))
 		}},
+		{name: "the same on a busy node, in a run that no probe found well", symptom: Restarted, cause: MemoryLimitChild, tale: func(s *tale) {
+			s.probe("app", 2, good(fact.Liveness, time.Millisecond))
+			s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true})
+			s.wait(15 * time.Second)
+			s.in("app", used(time.Second, 0))
+			s.in("app", oomOfChild)
+			s.probe("app", 2, noAnswer(fact.Liveness))
+			s.in("app", queue)
+			s.in("app", used(1100*time.Millisecond, time.Hour))
+			s.probe("app", 1, noAnswer(fact.Liveness))
+		}},
 		{name: "a queue, and no worker killed", symptom: Restarted, cause: AppHang, tale: stalled(nil)},
 		{name: "many workers died at once and had not given back their memory", pod: web(silentProbe), symptom: Restarted, cause: MemoryLimit, tale: workers(main(func(*fact.OOMKilled) {}))},
 		{name: "more processes than the record has room for", pod: web(silentProbe), symptom: Restarted, cause: MemoryLimit, tale: end(main(func(o *fact.OOMKilled) {

@@ -50,7 +50,22 @@ func ownMessage(v ContainerView) string {
 	if !fallback {
 		return ""
 	}
-	return logTail(v.LogPath)
+	lines := int64(kubecontainer.MaxContainerTerminationMessageLogLines)
+	text, err := logTail(v.LogPath, lines)
+	if err != nil {
+		return fmt.Sprintf("Error on reading termination message from logs: %v", err)
+	}
+	return text
+}
+
+// LastLines are the last five lines that a container logged; empty where there is
+// no log any more.
+func LastLines(v ContainerView) string {
+	text, err := logTail(v.LogPath, 5)
+	if err != nil {
+		return ""
+	}
+	return text
 }
 
 // messageFile is the host's side of the mount at the recorded path.
@@ -67,14 +82,10 @@ func messageFile(v ContainerView) string {
 	return ""
 }
 
-func logTail(path string) string {
-	lines := int64(kubecontainer.MaxContainerTerminationMessageLogLines)
+func logTail(path string, lines int64) (string, error) {
 	var text lastBytes
 	err := logs.ReadLogs(quiet(context.Background()), path, "", &logs.LogOptions{TailLines: &lines}, nil, &text, &text)
-	if err != nil {
-		return fmt.Sprintf("Error on reading termination message from logs: %v", err)
-	}
-	return text.String()
+	return text.String(), err
 }
 
 // lastBytes keeps the end of what is written to it.
