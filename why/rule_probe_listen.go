@@ -20,7 +20,7 @@ var probeListenRules = []rule[*probing]{
 	},
 	{
 		name: "probe-never-listened", causes: []Cause{AppNotListening},
-		needs:   "no success, and a look that finds no listener in the whole pod",
+		needs:   "no success, and a look that finds no listener in the pod but those of other containers",
 		against: "CPU use of the main process, or of all processes of the container together; children whose CPU use nobody saw; another run that came up",
 		judge:   probeNeverListened,
 	},
@@ -165,11 +165,22 @@ func (p *probing) fewerProcesses(look fact.Looked) bool {
 	return last > 0 && first > last
 }
 
-// probeNeverListened: alive, and nothing listens anywhere in the pod. Against it:
+// mine are the listeners that are not known to be of another container.
+func (p *probing) mine(listeners []fact.Listener) []fact.Listener {
+	return slices.DeleteFunc(slices.Clone(listeners), func(l fact.Listener) bool {
+		owner := p.h.owner(l.PID)
+		return l.Other || owner != "" && owner != p.run.Container
+	})
+}
+
+// probeNeverListened: alive, and it listens nowhere in the pod. Against it:
 // a process at work may be starting, and so may one of which another run came up.
 func probeNeverListened(p *probing) *finding {
 	at, look, ok := p.refusedAndLooked()
-	if !ok || len(p.before) > 0 || len(look.Listeners) > 0 {
+	if !ok || len(p.before) > 0 || len(p.mine(look.Listeners)) > 0 {
+		return nil
+	}
+	if here, _ := p.listeners(look); len(here) > 0 {
 		return nil
 	}
 	f := &finding{cause: AppNotListening, weight: fair, chain: p.chain(at)}
@@ -193,10 +204,7 @@ func probeListensElsewhere(p *probing) *finding {
 		return nil
 	}
 	here, elsewhere := p.listeners(look)
-	mine := slices.DeleteFunc(elsewhere, func(l fact.Listener) bool {
-		owner := p.h.owner(l.PID)
-		return l.Other || owner != "" && owner != p.run.Container
-	})
+	mine := p.mine(elsewhere)
 	if len(here) > 0 || len(mine) == 0 {
 		return nil
 	}

@@ -246,6 +246,9 @@ func TestProbes(t *testing.T) {
 		{name: "still starting", cause: AppSlowStart, tale: func(s *tale) {
 			fail(s, connectionRefused(fact.Liveness), look(func(l *fact.Looked) { l.Listeners, l.CPUUsed = nil, 900*time.Millisecond }))
 		}},
+		{name: "never listens, and a sidecar does, elsewhere", cause: AppNotListening, tale: func(s *tale) {
+			fail(s, connectionRefused(fact.Liveness), fact.Looked{PID: 100, State: "S", Processes: 1, Over: time.Second, Listeners: []fact.Listener{{Address: "[::]:15901", PID: 777, Other: true}}})
+		}},
 		{name: "never listens", cause: AppNotListening, tale: func(s *tale) {
 			fail(s, connectionRefused(fact.Liveness), look(func(l *fact.Looked) { l.Listeners = nil }))
 		}},
