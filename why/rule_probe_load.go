@@ -19,7 +19,7 @@ var probeLoadRules = []rule[*probing]{
 	{
 		name: "probe-node-cpu", causes: []Cause{NodeCPUSaturated},
 		needs:   "two samples between which its tasks waited for a CPU for half of the time, less what its own limit took",
-		against: "throttling",
+		against: "throttling; a tenth of a CPU for one that is still coming up",
 		judge:   probeNodeCPU,
 	},
 	{
@@ -133,7 +133,8 @@ func (p *probing) cpuLimit() string {
 
 // probeNodeCPU: it wanted to run and was not let, without a quota of its own.
 func probeNodeCPU(p *probing) *finding {
-	if !p.late() {
+	coming := p.mode == refused && len(p.before) == 0
+	if !p.late() && !coming {
 		return nil
 	}
 	a, b := p.around()
@@ -143,12 +144,12 @@ func probeNodeCPU(p *probing) *finding {
 	before, after := of[fact.Sampled](a), of[fact.Sampled](b)
 	over := b.Seen.Sub(a.Seen)
 	waited, throttledFor := after.CPUSome-before.CPUSome, after.ThrottledTime-before.ThrottledTime
-	if over <= 0 || waited-throttledFor < over/2 {
-		return nil
+	if over <= 0 || waited-throttledFor < over/2 || coming && after.CPUUsage-before.CPUUsage >= over/10 {
+		return nil // who comes up and does get the CPU is slow by itself
 	}
 	return &finding{
 		cause: NodeCPUSaturated, weight: strong, chain: p.chain(a, b),
-		text: fmt.Sprintf("The node had no CPU left: processes of container %s waited for a CPU for %s of %s, without any limit of their own, while %s timed out.",
+		text: fmt.Sprintf("The node had no CPU left: processes of container %s waited for a CPU for %s of %s, without any limit of their own, while %s failed.",
 			p.run.Container, prose.Span(waited-throttledFor), prose.Span(over), p.what()),
 		fixes: []Fix{p.h.inspect("see who uses the CPU", "kubectl top pods -A --sort-by=cpu"), p.h.specFix("give the container a CPU request, so that it gets its share")},
 	}
