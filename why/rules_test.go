@@ -365,6 +365,8 @@ func TestStarts(t *testing.T) {
 		{name: "no command", cause: AppStartFailed, set: failed("RunContainerError", `runc create failed: unable to start container process: exec: "/nosuch": stat /nosuch: no such file or directory`)},
 		{name: "not executable", cause: AppStartFailed, set: failed("RunContainerError", `runc create failed: unable to start container process: exec: "/etc/passwd": permission denied`)},
 		{name: "architecture", cause: AppStartFailed, set: failed("RunContainerError", `exec /app: exec format error`)},
+		{name: "no memory to start in", cause: MemoryLimit, set: failed("RunContainerError", "runc create failed: unable to start container process: container init was OOM-killed (memory limit too low?)")},
+		{name: "the runtime is away", cause: RuntimeFailed, set: failed("CreateContainerError", `rpc error: code = Unavailable desc = connection error: dial unix /run/containerd.sock: connect: connection refused`)},
 		{name: "something else", cause: CauseUnknown, set: failed("CreateContainerError", "quux")},
 		{name: "never", cause: ImagePolicyNever, set: image("ErrImageNeverPull", "not present")},
 		{name: "not found", cause: ImageNotFound, set: image("ErrImagePull", "failed to resolve reference: app:1: not found")},

@@ -174,6 +174,7 @@ var startRules = []rule[notStarted]{
 		}
 		return &finding{cause: HookFailed, weight: certain, certainty: Recorded, chain: c.chain(), text: fmt.Sprintf("A hook of container %s failed before it could start: %s.", c.run.Container, brief(c.message, kept)), fixes: []Fix{c.h.describeFix()}}
 	}},
+	{name: "start-oom", causes: oomCauses, needs: "runc's words that the container's init was OOM-killed; whose limit it was comes from the kernel's record", against: "", judge: startOOM},
 	{name: "runtime-away", causes: []Cause{RuntimeFailed}, needs: "the runtime's socket refused or did not answer in time", against: "words about exec", judge: func(c notStarted) *finding {
 		if !c.says("connection refused", "transport is closing", "unavailable", "deadline exceeded", "containerd.sock") || c.says("exec: ") {
 			return nil
@@ -183,6 +184,28 @@ var startRules = []rule[notStarted]{
 			fixes: []Fix{c.h.inspect("see how the node is", "whylet status")},
 		}
 	}},
+}
+
+// startOOM: there was not even room for the process that prepares the container.
+// Files in /dev/shm outlive the run that wrote them, and a limit may be that small.
+func startOOM(c notStarted) *finding {
+	if !c.says("container init was oom-killed") {
+		return nil
+	}
+	f := &finding{
+		cause: MemoryLimit, weight: strong, chain: c.chain(),
+		text:  fmt.Sprintf("Container %s does not start: the process that prepares it was OOM-killed, because its memory limit is too low, or full already.", c.run.Container),
+		fixes: []Fix{c.h.limitsFix("raise the memory limit of container " + c.run.Container)},
+	}
+	if n := len(c.run.OOMKills); n > 0 {
+		record := c.run.OOMKills[n-1]
+		f.chain = inOrder(append(f.chain, link(record)))
+		c.h.blameOOM(f, c.run, record)
+		if f.cause == MemoryLimitChild {
+			f.cause = MemoryLimit // before its program ran there were no children
+		}
+	}
+	return f
 }
 
 // imageRules say why there is no image, in the words of registries and of
