@@ -67,19 +67,6 @@ func TestTerminationMessage(t *testing.T) {
 	}
 }
 
-func TestLastLines(t *testing.T) {
-	dir := t.TempDir()
-	write(t, dir, "0.log", strings.Repeat(stamp+"long ago\n", 20)+strings.Repeat(stamp+"late\n", 5))
-	v := exited(dir, 1, v1.TerminationMessageReadFile)
-	if got := LastLines(v); got != strings.Repeat("late\n", 5) {
-		t.Errorf("got %q", got)
-	}
-	v.LogPath = "/none"
-	if got := LastLines(v); got != "" {
-		t.Errorf("got %q without a log", got)
-	}
-}
-
 // FuzzTerminationMessage feeds files and logs as a hostile container could write
 // them. The message stays within its bounds, and nothing breaks.
 func FuzzTerminationMessage(f *testing.F) {

@@ -1,0 +1,5 @@
+. "$(dirname "$0")/../lib.sh"
+ready
+ready neighbour
+sleep 10
+k exec neighbour -- touch /tmp/go
