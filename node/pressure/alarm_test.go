@@ -67,6 +67,52 @@ func TestLevelNotice(t *testing.T) {
 	}
 }
 
+// The kernel rings when those in a cgroup wait for memory (version 2 only).
+func TestStallNotice(t *testing.T) {
+	layout, err := cgroupfs.DetectLayout()
+	if err != nil || !layout.V2 || os.Geteuid() != 0 {
+		t.Skip("needs root and cgroup version 2")
+	}
+	group := layout.At("/whylet-stall-test")
+	if err := os.Mkdir(group.Unified, 0o755); err != nil {
+		t.Skipf("no cgroup of its own: %v", err)
+	}
+	defer os.Remove(group.Unified)
+	// Above this it is slowed down, and memory without a place to go stays above.
+	if err := os.WriteFile(filepath.Join(group.Unified, "memory.high"), []byte("4M"), 0); err != nil {
+		t.Skipf("no memory controller: %v", err)
+	}
+	a, err := NewAlarm(group)
+	if err != nil {
+		t.Skipf("no pressure triggers here: %v", err)
+	}
+	defer a.Close()
+	if own := filepath.Join(group.Unified, "memory.pressure"); a.stall.Name() != own {
+		t.Errorf("the trigger is on %s, not on %s", a.stall.Name(), own)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	eater := exec.CommandContext(ctx, "sh", "-c", "read x; exec dd if=/dev/zero of=/dev/null bs=32M")
+	in, err := eater.StdinPipe()
+	if err == nil {
+		err = eater.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { cancel(); _ = eater.Wait() }()
+	if err := os.WriteFile(filepath.Join(group.Unified, "cgroup.procs"), fmt.Append(nil, eater.Process.Pid), 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := in.Write([]byte("go\n")); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-a.Rings():
+	case <-time.After(2 * time.Minute):
+		t.Error("a process was held back for want of memory, and it did not ring")
+	}
+}
+
 // eat lets a process in the cgroup write so many MiB. It waits for its standard
 // input until it is there.
 func eat(t *testing.T, group cgroupfs.Group, file string, mib int) {
