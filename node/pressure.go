@@ -198,9 +198,13 @@ func (s *shortages) disk(ctx context.Context, v view, signal pressure.Signal, p 
 	}
 }
 
+// freshUsage is how old a measurement of volumes may be where it decides who goes: a
+// disk can be filled in seconds, and another pod must not go for it.
+const freshUsage = time.Second
+
 // volumes are those of the pod that are on the node's own disk.
 func (s *shortages) volumes(v view) (sum onDisk) {
-	usage := s.house.volumes.Usage(v.key.UID, usageAge)
+	usage := s.house.volumes.Usage(v.key.UID, freshUsage)
 	for i := range v.Object.Spec.Volumes {
 		volume := &v.Object.Spec.Volumes[i]
 		if volume.HostPath == nil && !util.IsLocalEphemeralVolume(*volume) {
