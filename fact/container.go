@@ -81,9 +81,9 @@ type Exited struct {
 	RuntimeReason string `json:"runtimeReason,omitempty"`
 	// Message is what the container wrote to its termination log.
 	Message string `json:"message,omitempty"`
-	// Complaint is what the end of its log complains of, where it failed without such
-	// a message. Only the kind is kept: who may read this may not read logs.
-	Complaint Complaint `json:"complaint,omitempty"`
+	// LastLines are the last lines of its log, oldest first: at most 10 and 1 KiB
+	// together, without what looks like a secret. Empty also where nobody kept them.
+	LastLines []string `json:"lastLines,omitempty"`
 	// OOMKills counts the kernel's OOM kills in the container's cgroup while it
 	// ran; MainOOMKilled is set when the main process was among the victims.
 	// OOMKnown is false where nobody could look.
@@ -94,16 +94,6 @@ type Exited struct {
 	// code is known (kubelet reports 137, ContainerStatusUnknown).
 	Vanished bool `json:"vanished,omitempty"`
 }
-
-// Complaint is an error of the kernel that a program passed on in its log.
-type Complaint string
-
-// The complaints that are kept.
-const (
-	NoSpace  Complaint = "NoSpace"  // ENOSPC or EDQUOT
-	NoFork   Complaint = "NoFork"   // EAGAIN of fork or clone
-	ReadOnly Complaint = "ReadOnly" // EROFS
-)
 
 // HookKind is a lifecycle hook.
 type HookKind string

@@ -41,6 +41,16 @@ type DeletionSeen struct {
 	Reason string `json:"reason,omitempty"`
 }
 
+// Requested says who had the API server delete or evict the pod. Only a control
+// plane that runs beside the node tells; Fact.At is when it got the request.
+type Requested struct {
+	Verb string `json:"verb"` // delete or evict
+	// User is who asked, As whom they acted for, Agent what their client calls itself.
+	User  string `json:"user"`
+	As    string `json:"as,omitempty"`
+	Agent string `json:"agent,omitempty"`
+}
+
 // Admitted says that the node took the pod in, Refused that it did not.
 type Admitted struct {
 	// HostIP is the node's address, which the status names from here on.
@@ -140,6 +150,7 @@ type TimePassed struct{}
 func (SpecSeen) Kind() Kind         { return "SpecSeen" }
 func (ConditionsSeen) Kind() Kind   { return "ConditionsSeen" }
 func (DeletionSeen) Kind() Kind     { return "DeletionSeen" }
+func (Requested) Kind() Kind        { return "Requested" }
 func (Admitted) Kind() Kind         { return "Admitted" }
 func (Refused) Kind() Kind          { return "Refused" }
 func (AdoptedStatus) Kind() Kind    { return "AdoptedStatus" }
@@ -157,6 +168,7 @@ func (ReferenceChanged) Kind() Kind { return "ReferenceChanged" }
 func (SpecSeen) observed()         {}
 func (ConditionsSeen) observed()   {}
 func (DeletionSeen) observed()     {}
+func (Requested) observed()        {}
 func (Admitted) observed()         {}
 func (Refused) observed()          {}
 func (AdoptedStatus) observed()    {}

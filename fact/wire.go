@@ -12,7 +12,7 @@ import (
 // bodies lists every kind of fact there is. A body that is missing here cannot
 // be written, so a test that encodes one of each finds it.
 var bodies = index(
-	SpecSeen{}, ConditionsSeen{}, DeletionSeen{}, Admitted{}, Refused{}, AdoptedStatus{},
+	SpecSeen{}, ConditionsSeen{}, DeletionSeen{}, Requested{}, Admitted{}, Refused{}, AdoptedStatus{},
 	SetUpDone{}, SetUpFailed{}, SandboxLost{}, TornDown{}, ObjectGone{}, Resized{}, ResizeFailed{},
 	EvictionNeeded{}, ReferenceChanged{}, ConfigChanged{}, TimePassed{},
 	ImagePulling{}, ImageReady{}, ImageFailed{}, Created{}, Started{}, StartFailed{}, Exited{},

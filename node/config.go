@@ -52,6 +52,8 @@ type Config struct {
 	// NoProbeAgain is set when no second, patient request may follow a probe that
 	// timed out.
 	NoProbeAgain bool
+	// NoLogLines is set when no line of a container's log may be kept in the journal.
+	NoLogLines bool
 
 	// ClusterDNS and ClusterDomain go into the pods' resolv.conf.
 	ClusterDNS    []string

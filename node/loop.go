@@ -14,6 +14,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/health"
+	"whylet.dev/whylet/node/cri"
 )
 
 // memory is what the loop needs of the journal.
@@ -55,8 +56,12 @@ type loop struct {
 	clock  clock
 	log    *slog.Logger
 
+	// lastLines reads the end of a container's log; nil: it is not kept.
+	lastLines func(cri.ContainerView) []string
+
 	facts chan fact.Fact
 	done  chan struct{} // closed when run has returned
+
 	// busy is when the turn under way began, in Unix nanoseconds; 0 between turns.
 	busy atomic.Int64
 

@@ -78,7 +78,7 @@ func (l *loop) reconcile(s cri.Snapshot, lost string) []fact.Fact {
 		if p.Sandbox.ID != "" && !ready[p.Sandbox.ID] {
 			facts = append(facts, fact.Fact{Pod: p.key, Body: fact.SandboxLost{SandboxID: p.Sandbox.ID, Message: lost}})
 		}
-		facts = append(facts, p.missed(containers)...)
+		facts = append(facts, p.missed(containers, l.lastLines)...)
 	}
 	return append(facts, l.unseen(s)...)
 }
@@ -121,7 +121,7 @@ func (l *loop) resume(before map[fact.ID]bool) {
 }
 
 // missed lists what became of the pod's containers while nobody looked.
-func (p *pod) missed(have map[string]cri.ContainerView) []fact.Fact {
+func (p *pod) missed(have map[string]cri.ContainerView, lastLines func(cri.ContainerView) []string) []fact.Fact {
 	var facts []fact.Fact
 	for name, c := range p.Containers {
 		if !c.Running {
@@ -133,7 +133,7 @@ func (p *pod) missed(have map[string]cri.ContainerView) []fact.Fact {
 		case !ok:
 			f.Body = fact.Exited{ContainerID: c.ID, Vanished: true}
 		case v.State == cri.Exited:
-			f.At, f.Body = v.FinishedAt, exitedBody(v)
+			f.At, f.Body = v.FinishedAt, exitedBody(v, lastLines)
 		default:
 			continue
 		}
@@ -174,7 +174,7 @@ func adopted(v cri.ContainerView) []fact.Fact {
 	started.At = v.StartedAt
 	facts := []fact.Fact{created, started}
 	if v.State == cri.Exited {
-		exited := envelope(exitedBody(v))
+		exited := envelope(exitedBody(v, nil))
 		exited.At = v.FinishedAt
 		facts = append(facts, exited)
 	}

@@ -116,6 +116,9 @@ func (n *node) assemble(ctx context.Context) error {
 	}
 	n.world = &outside{}
 	n.loop = newLoop(n.journal, n.world, policy, n.clock, n.log)
+	if !n.config.NoLogLines {
+		n.loop.lastLines = cri.LastLines
+	}
 	n.journal.SetLive(n.loop.knows)
 	if err := n.loop.recall(n.journal.Query(journal.Query{SinceCheckpoint: true})); err != nil {
 		return err

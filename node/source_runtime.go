@@ -7,7 +7,6 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/node/cri"
-	"whylet.dev/whylet/why"
 )
 
 // runtimeSource turns the runtime's events into facts about containers that
@@ -21,6 +20,8 @@ type runtimeSource struct {
 	known func(pod fact.Pod, name string) (container, bool)
 	// complete adds to an exit what the kernel told.
 	complete func(*fact.Exited)
+	// lastLines reads the end of a container's log; nil: it is not kept.
+	lastLines func(cri.ContainerView) []string
 	// lost hears whether the runtime answers, for the node's condition.
 	lost func(error)
 	log  *slog.Logger
@@ -55,7 +56,7 @@ func (s *runtimeSource) run(ctx context.Context, since *cri.Snapshot) {
 }
 
 func (s *runtimeSource) exited(v cri.ContainerView) {
-	body := exitedBody(v)
+	body := exitedBody(v, s.lastLines)
 	s.complete(&body)
 	s.submit(fact.Fact{At: v.FinishedAt, Pod: v.Pod, Container: v.Name, Attempt: v.Attempt, Body: body})
 }
@@ -71,17 +72,15 @@ func (s *runtimeSource) vanished(v cri.ContainerView) {
 // exitedBody says how a container ended. The runtime makes up exit code 255 with
 // reason Unknown for one that ended while it was not running itself: then nobody
 // knows (containerd: internal/cri/server, cleanupUnknownContainer).
-func exitedBody(v cri.ContainerView) fact.Exited {
+func exitedBody(v cri.ContainerView, lastLines func(cri.ContainerView) []string) fact.Exited {
+	b := fact.Exited{ContainerID: v.ID, StartedAt: v.StartedAt}
+	if lastLines != nil {
+		b.LastLines = lastLines(v)
+	}
 	if v.ExitCode == 255 && v.Reason == "Unknown" {
-		return fact.Exited{ContainerID: v.ID, StartedAt: v.StartedAt, Vanished: true}
+		b.Vanished = true
+		return b
 	}
-	body := fact.Exited{
-		ContainerID: v.ID, ExitCode: v.ExitCode, StartedAt: v.StartedAt,
-		RuntimeReason: v.Reason, Message: cri.TerminationMessage(v),
-	}
-	// Who ends by a signal did not end because of what it last complained of.
-	if body.ExitCode > 0 && body.ExitCode < 128 && body.Message == "" {
-		body.Complaint = why.ComplaintIn(cri.LastLines(v))
-	}
-	return body
+	b.ExitCode, b.RuntimeReason, b.Message = v.ExitCode, v.Reason, cri.TerminationMessage(v)
+	return b
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/textproto"
+	"regexp"
 	"strings"
 	"syscall"
 
@@ -76,8 +77,11 @@ func keepHeaders(h http.Header) map[string]string {
 // and without what looks like a secret.
 func excerpt(output []byte) string {
 	output = output[:min(len(output), maxOutput)]
-	return strings.ToValidUTF8(string(redact(output)), "\uFFFD")
+	return strings.ToValidUTF8(string(Redact(output)), "\uFFFD")
 }
+
+// urlPassword is user:password@ before the host of a URL (RFC 3986, 3.2.1).
+var urlPassword = regexp.MustCompile(`(://[^\s:/@]*:)[^\s/@]+@`)
 
 // secretNames are endings of names whose values are never kept, in lower case.
 var secretNames = []string{
@@ -85,10 +89,12 @@ var secretNames = []string{
 	"cookie", "credential", "credentials", "private-key", "private_key", "privatekey", "access-key", "access_key",
 }
 
-// redact replaces the values of names like Authorization, token or password.
-// A health endpoint has no business printing them, but some print their whole
-// configuration.
-func redact(text []byte) []byte {
+// Redact replaces the values of names like Authorization, token or password, and
+// the passwords in URLs. A health endpoint or a log has no business printing them,
+// but some print their whole configuration. Neither is found where it is called
+// something else.
+func Redact(text []byte) []byte {
+	text = urlPassword.ReplaceAll(text, []byte("$1[redacted]@"))
 	var out []byte
 	done := 0
 	for i := 0; i < len(text); i++ {
@@ -117,8 +123,9 @@ func redact(text []byte) []byte {
 func secretName(before []byte) bool {
 	before = bytes.TrimRight(before, " \"'")
 	for _, name := range secretNames {
-		if len(before) >= len(name) && fold(before[len(before)-len(name):], name) {
-			return true
+		rest := len(before) - len(name)
+		if rest >= 0 && fold(before[rest:], name) {
+			return rest == 0 || before[rest-1] != '/' // the file /etc/passwd is no secret
 		}
 	}
 	return false

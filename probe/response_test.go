@@ -87,11 +87,14 @@ func TestRedact(t *testing.T) {
 		{"X-API-Key = k; path=/", "X-API-Key = [redacted]; path=/"},
 		{"token:", "token:[redacted]"},
 		{"password='it''s'", "password='[redacted]''s'"},
+		{"open /etc/passwd: too many open files", "open /etc/passwd: too many open files"},
 		{"tokens: 5", "tokens: 5"},
+		{"dial postgres://app:hunter2@db:5432/shop: timeout", "dial postgres://app:[redacted]@db:5432/shop: timeout"},
+		{"GET http://10.0.0.1:8080/a@b", "GET http://10.0.0.1:8080/a@b"},
 		{"Set-Cookie: id=5, Cookie: a=b; secret=c", "Set-Cookie: [redacted], Cookie: [redacted]; secret=[redacted]"},
 	} {
 		text, want := c[0], c[1]
-		if got := string(redact([]byte(text))); got != want {
+		if got := string(Redact([]byte(text))); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}
 	}

@@ -113,8 +113,7 @@ type Verdict struct {
 	Contributing []Note `json:"contributing,omitempty"`
 	RuledOut     []Note `json:"ruledOut,omitempty"`
 	Fixes        []Fix  `json:"fixes,omitempty"`
-	// LastWords are the last lines that the container logged before it ended, where
-	// whoever asks may read its log.
+	// LastWords are the last lines that the container logged before it ended.
 	LastWords []string `json:"lastWords,omitempty"`
 
 	// missing is what an unknown verdict lacks, until it becomes the end of Text.

@@ -35,6 +35,7 @@
 //	probing.go   why a probe fails; rule_probe*.go and rule_mesh.go, one file a family
 //	start.go     why a container or a pod does not start
 //	pod.go       deletion, eviction, readiness, completion
+//	rule_deleted.go, rule_requested.go  who wanted a pod gone
 //	pending.go   why a pod has no node yet
 //	links.go     facts as links of a chain, in words
 //	fixes.go     what to do

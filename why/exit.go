@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -73,9 +72,16 @@ func (e ending) limit() int64 {
 // exitRules say why a run ended that the node did not end.
 var exitRules = slices.Concat(oomRules, killedRules, senderRules, handedOnRules, roomRules, lastWordRules, configRules, ownEndRules)
 
-// explainExit says why a run ended.
+// explainExit says why a run ended, and what it said last.
 func explainExit(h *History, run *Run, symptom string) Verdict {
 	e := newEnding(h, run)
+	v := e.explain(symptom)
+	v.LastWords = e.exit.LastLines
+	return v
+}
+
+func (e ending) explain(symptom string) Verdict {
+	h, run := e.h, e.run
 	if e.ordered() {
 		return e.explainKill(symptom)
 	}
@@ -115,11 +121,6 @@ func (e ending) explainKill(symptom string) Verdict {
 
 // howItWent adds what the end itself shows beside the reason it was ordered for.
 func (e ending) howItWent(v *Verdict, kill fact.Kill) {
-	for i, l := range v.Chain {
-		if l.Fact == e.run.Exit.ID && e.exit.ExitCode != 137 {
-			v.Chain[i].Text = strings.Replace(l.Text, "it ended with", "it stopped on the node's order, with", 1)
-		}
-	}
 	took := e.at.Sub(e.run.Kill.Seen)
 	known := slices.ContainsFunc(v.Contributing, func(n Note) bool { return n.Cause == AppIgnoredSIGTERM })
 	if !known && e.exit.ExitCode == 137 && !e.exit.MainOOMKilled && took >= time.Duration(kill.GraceSeconds)*time.Second-100*time.Millisecond {

@@ -93,7 +93,11 @@ func (h *History) gaps() []Gap {
 func (h *History) wellness(container string) trouble {
 	t := trouble{Symptom: Symptom{Kind: Healthy, Container: container, Text: "it runs as it should"}}
 	t.explain = func(id string) Verdict { return h.explainHealthy(id, container) }
-	if _, known := h.status(h.policy); !known {
+	status, known := h.status(h.policy)
+	if known && !final(status.Phase) && !readyNow(status) {
+		t.Kind, t.Text = NotReady, "it is not ready yet"
+	}
+	if !known {
 		t.Text = "the journal does not know how it is"
 		t.Kind = UnknownNode
 		t.explain = func(id string) Verdict {
@@ -118,11 +122,21 @@ func (h *History) explainHealthy(symptom, container string) Verdict {
 		return all[0].verdict(symptom, container, all[1:])
 	}
 	f := finding{cause: None, certainty: Inferred, rule: "no-symptom", weight: fair, text: "Nothing is wrong: all containers run and are ready, and nothing was killed or evicted."}
+	if status, _ := h.status(h.policy); !final(status.Phase) && !readyNow(status) {
+		f.text = "It is not ready yet, and nothing that it needed has failed so far: it is still starting."
+		f.fixes = []Fix{h.describeFix()}
+		return f.verdict(symptom, container, all)
+	}
 	if ready, spell := h.readySince(); spell != nil {
 		f.text = fmt.Sprintf("Nothing is wrong: it has been ready since %s.", ready.Format(time.TimeOnly))
 		f.chain = links(spell)
 	}
 	return f.verdict(symptom, container, all)
+}
+
+func readyNow(status v1.PodStatus) bool {
+	c := conditionOf(status.Conditions, v1.PodReady)
+	return c != nil && c.Status == v1.ConditionTrue
 }
 
 // readySince is when the pod became ready for the last time.

@@ -100,6 +100,8 @@ func describePlain(b fact.Body) (string, map[string]any) {
 		return fmt.Sprintf("%s %s was changed", b.Object, b.Name) + byWhom(b.By), values("object", b.Object, "name", b.Name, "by", b.By, "keys", b.Keys)
 	case fact.DeletionSeen:
 		return deletionWords(b), values("by", b.By, "graceSeconds", b.GraceSeconds, "gone", b.Gone, "reason", b.Reason)
+	case fact.Requested:
+		return fmt.Sprintf("%s asked the API server to %s it", requester(b), b.Verb), values("verb", b.Verb, "user", b.User, "as", b.As, "agent", b.Agent)
 	case fact.Refused:
 		return "the node refused the pod: " + brief(b.Message, kept), values("reason", b.Reason, "message", b.Message)
 	case fact.SandboxLost:
@@ -170,6 +172,8 @@ func describeExit(b fact.Exited) (string, map[string]any) {
 		text = "it is gone without a trace; no exit code is known"
 	case b.Signal != 0:
 		text = fmt.Sprintf("it was ended by %s (exit code %d)", signalName(b.Signal), b.ExitCode)
+	case b.ExitCode == 0:
+		text = "it ended by itself with exit code 0"
 	}
 	if b.Message != "" {
 		text += ", saying: " + brief(b.Message, kept)

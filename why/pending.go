@@ -36,7 +36,10 @@ func (h *History) pending(c *v1.PodCondition) Verdict {
 	if c == nil || c.Message == "" {
 		return undecided("s1", "", "The pod has no node, and the scheduler has not said why.", nil, nil, "Is the scheduler running?", h.inspect("see whether it runs", "kubectl get events -A --field-selector source=default-scheduler"))
 	}
-	message := brief(c.Message, 240)
+	// What follows is about preemption, which could not help either.
+	message, _, _ := strings.Cut(c.Message, " no new claims to deallocate")
+	message, _, _ = strings.Cut(message, " preemption:")
+	message = brief(message, 240)
 	says := func(parts ...string) bool {
 		for _, p := range parts {
 			if strings.Contains(message, p) {
@@ -56,7 +59,10 @@ func (h *History) pending(c *v1.PodCondition) Verdict {
 	case says("Insufficient", "Too many pods"):
 		f.cause, f.text = InsufficientResources, "No node has room for what the pod requests: "+message
 		f.fixes = []Fix{h.inspect("see what is left", "kubectl describe nodes | grep -A8 'Allocated resources'"), h.specFix("request less, or add a node")}
-	case says("affinity", "selector", "taint", "unschedulable", "didn't match", "topology spread", "ports"):
+	case says("free ports"):
+		f.cause, f.text = NoMatchingNode, "No node has the host port free that the pod asks for: "+message
+		f.fixes = []Fix{h.inspect("see who has it", `kubectl get pods -A -o custom-columns=NS:.metadata.namespace,NAME:.metadata.name,PORTS:.spec.containers[*].ports[*].hostPort`), h.specFix("do without hostPort (a Service needs none), or choose another")}
+	case says("affinity", "selector", "taint", "unschedulable", "didn't match", "topology spread"):
 		f.cause, f.text = NoMatchingNode, "No node matches what the pod asks for: "+message
 		f.fixes = []Fix{h.inspect("compare labels and taints", "kubectl get nodes --show-labels"), h.specFix("correct nodeSelector, affinity or tolerations, or label a node")}
 	default:

@@ -1,6 +1,7 @@
 package why
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -18,8 +19,8 @@ func TestRoom(t *testing.T) {
 		{name: "a full disk, by its last words", cause: DiskFull, tale: func(s *tale) {
 			s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true, Message: "write /data/wal: No space left on device"})
 		}},
-		{name: "a full disk, by the end of its log", cause: DiskFull, says: "says the end of its log", tale: func(s *tale) {
-			s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true, Complaint: fact.NoSpace})
+		{name: "a full disk, by the end of its log", cause: DiskFull, says: "No space left on device", tale: func(s *tale) {
+			s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true, LastLines: []string{"write /data/x: No space left on device"}})
 		}},
 		{name: "a quota, by the probe's answer", pod: web(), cause: DiskFull, tale: func(s *tale) {
 			s.probe("app", 3, good(fact.Liveness, time.Millisecond))
@@ -29,7 +30,7 @@ func TestRoom(t *testing.T) {
 			s.exit("app", fact.Exited{ExitCode: 2, OOMKnown: true, Message: "sh: can't fork: Resource temporarily unavailable"})
 		}},
 		{name: "it could not fork, by the end of its log", cause: ProcessLimit, tale: func(s *tale) {
-			s.exit("app", fact.Exited{ExitCode: 2, OOMKnown: true, Complaint: fact.NoFork})
+			s.exit("app", fact.Exited{ExitCode: 2, OOMKnown: true, LastLines: []string{"sh: can't fork: Resource temporarily unavailable"}})
 		}},
 		{name: "at its pids limit", cause: ProcessLimit, says: "64 of the 64", tale: func(s *tale) {
 			s.in("app", full)
@@ -158,6 +159,51 @@ func TestWhoWantedItGone(t *testing.T) {
 		a := Explain(h, Options{Now: s.now, Alone: c.alone})
 		check(t, a)
 		if a.Symptoms[0].Kind != Disappeared || a.Verdicts[0].Cause != c.cause {
+			t.Errorf("%s: %s", c.name, a.Text(Style{Wide: true}))
+		}
+	}
+}
+
+// Where the control plane tells who asked, that decides.
+func TestWhoAskedForIt(t *testing.T) {
+	kcm := func(name string) fact.Requested {
+		return fact.Requested{Verb: "delete", User: "system:kube-controller-manager", Agent: "whylet/v1.36.3 (linux/amd64) kubernetes/$Format/" + name}
+	}
+	alice := fact.Requested{Verb: "delete", User: "alice", Agent: "kubectl/v1.36.3 (linux/amd64) kubernetes/abc"}
+	for _, c := range []struct {
+		name  string
+		asked fact.Requested
+		heir  string
+		cause Cause
+		says  string
+	}{
+		{"a person", alice, "", Deleted, "deleted by alice (kubectl/v1.36.3)."},
+		{"a person, while it was rolled out", alice, "b2", Deleted, "deleted by alice"},
+		{"a person, and another came", alice, "a1", Deleted, "Its controller made web-2 in its place."},
+		{"a person for another", fact.Requested{Verb: "delete", User: "alice", As: "bob"}, "", Deleted, "alice as bob"},
+		{"a drain", fact.Requested{Verb: "evict", User: "alice", Agent: "kubectl/v1"}, "", Deleted, "evicted (as kubectl drain does) by alice"},
+		{"its controller, for a newer revision", kcm("replicaset-controller"), "b2", RolledOut, ""},
+		{"its controller", kcm("replicaset-controller"), "", ScaledDown, ""},
+		{"its controller with an account of its own", fact.Requested{Verb: "delete", User: "system:serviceaccount:kube-system:replicaset-controller"}, "", ScaledDown, ""},
+		{"the garbage collector", kcm("generic-garbage-collector"), "", Deleted, "what owned it is gone"},
+	} {
+		s := tell(t, owned("a1"))
+		s.wait(time.Hour)
+		s.see("", 0, fact.DeletionSeen{GraceSeconds: 2})
+		at := s.now
+		// It is told after the watch has shown the deletion, and happened before.
+		s.last++
+		s.facts = append(s.facts, fact.Fact{ID: s.last, At: at.Add(-5 * time.Millisecond), Seen: at.Add(time.Millisecond), Pod: s.key, Body: c.asked})
+		s.wait(time.Second)
+		h := NewHistory(s.key, s.facts, nil, nil)
+		if c.heir != "" {
+			heir := owned(c.heir)
+			heir.Namespace, heir.Name = "shop", "web-2"
+			h.Kin = []fact.Fact{{ID: 999, Seen: at.Add(time.Second), Pod: fact.Pod{Namespace: "shop", Name: "web-2", UID: "u2"}, Body: fact.SpecSeen{Object: heir}}}
+		}
+		a := Explain(h, Options{Now: s.now})
+		check(t, a)
+		if v := a.Verdicts[0]; a.Symptoms[0].Kind != Disappeared || v.Cause != c.cause || !strings.Contains(v.Text, c.says) || c.cause == Deleted && v.Certainty != Recorded {
 			t.Errorf("%s: %s", c.name, a.Text(Style{Wide: true}))
 		}
 	}

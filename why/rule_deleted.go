@@ -11,24 +11,25 @@ import (
 )
 
 // deletedRules say who wanted a pod gone. A deletion leaves no trace in the
-// object, so what happened around it is all there is.
+// object: without the word of a control plane beside the node (fact.Requested),
+// what happened around it is all there is.
 var deletedRules = []rule[*History]{
 	{
 		name: "deletion", causes: []Cause{Deleted, Preempted, NodeLost},
-		needs:   "the deletion of the object; the DisruptionTarget condition says preemption or a taint",
+		needs:   "the deletion of the object; the request for it, where the control plane told of it; the DisruptionTarget condition says preemption or a taint",
 		against: "",
 		judge:   deletion,
 	},
 	{
 		name: "replaced-by-revision", causes: []Cause{RolledOut},
 		needs:   "a pod of the same controller with another pod-template-hash or controller-revision-hash, first seen at most 15 minutes before the deletion or 2 minutes after it",
-		against: "a pod without a controller; the DisruptionTarget condition",
+		against: "a pod without a controller; the DisruptionTarget condition; a request that did not come from its controller",
 		judge:   replacedByRevision,
 	},
 	{
 		name: "not-replaced", causes: []Cause{ScaledDown},
-		needs:   "a pod of a ReplicaSet or StatefulSet on a cluster of one node, and no pod of the same revision within 10 s after the deletion",
-		against: "a pod that took its place: its controller still wanted it, so somebody else deleted it",
+		needs:   "a pod of a ReplicaSet or StatefulSet on a cluster of one node, and no pod of the same revision within 10 s after the deletion; or its controller's own request",
+		against: "a pod that took its place: its controller still wanted it, so somebody else deleted it; a request that did not come from its controller",
 		judge:   notReplaced,
 	},
 }
@@ -65,6 +66,12 @@ func deletion(h *History) *finding {
 		f.cause, f.weight, f.text = NodeLost, certain, "The pod was deleted because its node had a taint that it does not tolerate: "+brief(target.Message, kept)
 	case target != nil:
 		f.weight, f.text = certain, "The pod was deleted to disturb it on purpose: "+brief(target.Message, kept)
+		if request, b := h.requested(); request != nil {
+			f.certainty, f.chain = Recorded, links(request, at)
+			f.text += fmt.Sprintf(". It was %s who asked for it.", requester(b))
+		}
+	case h.byOther():
+		return h.deletedByOther(at)
 	case b.By != "":
 		f.text = fmt.Sprintf("The pod was deleted; the last to change its object was %s.", b.By)
 	}
@@ -79,7 +86,7 @@ func deletion(h *History) *finding {
 // replacedByRevision: a newer revision of its controller's template took its place.
 func replacedByRevision(h *History) *finding {
 	at, _, ok := h.deletion()
-	if !ok || conditionOf(h.foreign(), v1.DisruptionTarget) != nil {
+	if !ok || conditionOf(h.foreign(), v1.DisruptionTarget) != nil || h.byOther() {
 		return nil
 	}
 	var newest *fact.Fact
@@ -105,11 +112,13 @@ func replacedByRevision(h *History) *finding {
 func notReplaced(h *History) *finding {
 	at, _, ok := h.deletion()
 	kind, name := h.controller()
-	if !ok || !h.alone || kind != "ReplicaSet" && kind != "StatefulSet" || h.heir() != nil || h.now.Sub(at.Seen) < replaces || conditionOf(h.foreign(), v1.DisruptionTarget) != nil || replacedByRevision(h) != nil {
+	request, _ := h.requested()
+	settled := request != nil || h.alone && h.now.Sub(at.Seen) >= replaces
+	if !ok || !settled || kind != "ReplicaSet" && kind != "StatefulSet" || h.heir() != nil || h.byOther() || conditionOf(h.foreign(), v1.DisruptionTarget) != nil || replacedByRevision(h) != nil {
 		return nil
 	}
 	return &finding{
-		cause: ScaledDown, weight: strong, chain: links(at),
+		cause: ScaledDown, weight: strong, chain: links(request, at),
 		text:  fmt.Sprintf("%s %s did not want the pod any more: it was deleted, and none came in its place. It was scaled down, or removed itself.", kind, name),
 		fixes: []Fix{h.inspect("see how many are wanted now, and who changed that", h.kubectl("get %s --show-managed-fields -o yaml", workloadOf(h.Object)))},
 	}

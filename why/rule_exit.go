@@ -87,8 +87,8 @@ func ownExit(e ending) *finding {
 	}
 	f := &finding{cause: AppExitError, weight: fair, chain: e.chain(), fixes: e.h.logsFix(e.run)}
 	f.text = fmt.Sprintf("The main process of container %s ended by itself%s with exit code %d; the node did not ask it to.", e.run.Container, e.after(), code)
-	if e.exit.Message != "" {
-		f.text = fmt.Sprintf("The main process of container %s ended by itself%s with exit code %d, saying: %s", e.run.Container, e.after(), code, brief(e.exit.Message, kept))
+	if said := e.lastWord(); said != "" {
+		f.text = fmt.Sprintf("The main process of container %s ended by itself%s with exit code %d; the last that it said: %s", e.run.Container, e.after(), code, brief(said, kept))
 	}
 	if code > 128 && signals[code-128] != "" && !e.exit.StatusKnown || e.childKilled() {
 		f.weight = weak // as likely a signal's

@@ -23,6 +23,32 @@ var probeChildRules = []rule[*probing]{
 		against: "a process that runs or sleeps",
 		judge:   probeProcessStopped,
 	},
+	{
+		name: "probe-died-answering", causes: []Cause{AppExitError},
+		needs:   "an attempt whose connection broke off, and at most 1 s later the end of the main process with an error of its own, by the kernel's wait status",
+		against: "exit code 0, or one that stands for a signal: the kill that followed may have brought it about",
+		judge:   probeDiedAnswering,
+	},
+}
+
+// probeDiedAnswering: the node's kill came when the process was about to end of
+// itself. Needs: the connection broke off before the kill, and an exit code that no
+// signal gives.
+func probeDiedAnswering(p *probing) *finding {
+	if p.run.Exit == nil || len(p.failed) == 0 {
+		return nil
+	}
+	exit, last := of[fact.Exited](p.run.Exit), p.failed[len(p.failed)-1]
+	if modeOf(of[fact.Probed](last)) != broken || !exit.StatusKnown || exit.Signal != 0 || exit.ExitCode == 0 || exit.ExitCode > 128 ||
+		exit.Vanished || p.run.Exit.When().Sub(last.Seen).Abs() > time.Second {
+		return nil
+	}
+	f := &finding{cause: AppExitError, weight: fair, chain: p.chain(), fixes: p.h.logsFix(p.run)}
+	f.text = fmt.Sprintf("The main process of container %s ended by itself with exit code %d while it was to answer %s, which broke off.", p.run.Container, exit.ExitCode, p.what())
+	if said := newEnding(p.h, p.run).lastWord(); said != "" {
+		f.text += " The last that it said: " + brief(said, kept) + "."
+	}
+	return f
 }
 
 // oomBefore is how long before the first failed attempt the OOM kill of a worker

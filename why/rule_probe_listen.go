@@ -3,6 +3,7 @@ package why
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -192,6 +193,12 @@ func probeNeverListened(p *probing) *finding {
 		f.weight = weak
 	}
 	f.fixes = append(p.h.logsFix(p.run), p.h.inspect("see what it does", p.h.exec(p.run.Container, "ps")))
+	if p.kind == fact.Readiness || p.run.Started == nil {
+		return f
+	}
+	if given := p.until.Sub(p.run.Started.When()); given < time.Minute {
+		f.fixes = append(f.fixes, p.h.specFix(fmt.Sprintf("if it only needs longer than %s to start, allow it with a startupProbe (failureThreshold × periodSeconds)", prose.Span(given))))
+	}
 	return f
 }
 

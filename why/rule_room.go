@@ -13,13 +13,13 @@ import (
 var roomRules = []rule[ending]{
 	{
 		name: "disk-full-said", causes: []Cause{DiskFull},
-		needs:   "ENOSPC or EDQUOT among the last words of a process that ended with an error, or in the last lines of its log",
+		needs:   "ENOSPC or EDQUOT among the last words of a process that ended with an error",
 		against: "exit code 0",
 		judge:   diskFullSaid,
 	},
 	{
 		name: "process-limit-hit", causes: []Cause{ProcessLimit},
-		needs:   "a process that could not fork, by its last words or the last lines of its log, or an end with an error while the number of tasks was at the pids limit",
+		needs:   "a process that could not fork, by its last words, or an end with an error while the number of tasks was at the pids limit",
 		against: "exit code 0; a number of tasks below the limit",
 		judge:   processLimitHit,
 	},
@@ -96,12 +96,13 @@ func noFork(text string) bool {
 
 // diskFullSaid: the application's last words are ENOSPC's.
 func diskFullSaid(e ending) *finding {
-	if e.exit.ExitCode == 0 || !e.noSpace() {
+	said := e.said(noSpace)
+	if e.exit.ExitCode == 0 || said == "" {
 		return nil
 	}
 	return &finding{
 		cause: DiskFull, weight: strong, chain: e.chain(),
-		text:  fmt.Sprintf("Container %s ended%s because it could not write: %s.", e.run.Container, e.after(), e.lastSaid("no space left on device")),
+		text:  fmt.Sprintf("Container %s ended%s because it could not write: %s.", e.run.Container, e.after(), brief(said, kept)),
 		fixes: []Fix{e.h.inspect("see what fills its file systems", e.h.exec(e.run.Container, "df -h")), e.h.specFix("write less, clean up, or give the volume more room")},
 	}
 }
@@ -112,11 +113,12 @@ func processLimitHit(e ending) *finding {
 		return nil
 	}
 	full := e.run.atPIDLimit(e.at.Add(-time.Minute), e.at)
-	if full == nil && !e.noFork() {
+	said := e.said(noFork)
+	if full == nil && said == "" {
 		return nil
 	}
 	f := &finding{cause: ProcessLimit, weight: strong, chain: e.chain(full), fixes: e.h.pidFixes(e.run)}
-	f.text = fmt.Sprintf("Container %s ended%s with exit code %d because it could not start another process%s%s.", e.run.Container, e.after(), e.exit.ExitCode, pidWords(full), colon(e.lastSaid("")))
+	f.text = fmt.Sprintf("Container %s ended%s with exit code %d because it could not start another process%s%s.", e.run.Container, e.after(), e.exit.ExitCode, pidWords(full), colon(said))
 	return f
 }
 

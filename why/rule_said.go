@@ -2,81 +2,106 @@ package why
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
-	"whylet.dev/whylet/fact"
+	v1 "k8s.io/api/core/v1"
 )
 
-// ComplaintIn is what the end of a log complains of, if it is a complaint that a
-// rule goes by.
-func ComplaintIn(text string) fact.Complaint {
-	switch {
-	case noSpace(text):
-		return fact.NoSpace
-	case noFork(text):
-		return fact.NoFork
-	case readOnly(text):
-		return fact.ReadOnly
+// said gives what a container said last that fits: its termination message, or
+// else the latest of the last lines of its log; "" when nothing does.
+func (e ending) said(fits func(string) bool) string {
+	if e.exit.Message != "" && fits(e.exit.Message) {
+		return e.exit.Message
+	}
+	if code := e.exit.ExitCode; e.exit.Signal != 0 || code >= 128 && code != 255 {
+		return "" // a signal ended it, not what it last complained of
+	}
+	for _, line := range slices.Backward(e.exit.LastLines) {
+		if fits(line) {
+			return line
+		}
 	}
 	return ""
 }
 
-func (e ending) noSpace() bool  { return noSpace(e.exit.Message) || e.exit.Complaint == fact.NoSpace }
-func (e ending) noFork() bool   { return noFork(e.exit.Message) || e.exit.Complaint == fact.NoFork }
-func (e ending) readOnly() bool { return readOnly(e.exit.Message) || e.exit.Complaint == fact.ReadOnly }
-
-// lastSaid is its termination message, or what is known of its log.
-func (e ending) lastSaid(complaint string) string {
-	switch {
-	case e.exit.Message != "":
-		return brief(e.exit.Message, kept)
-	case complaint != "":
-		return complaint + ", says the end of its log"
+// lastWord is what a container said last, its termination message before its log;
+// "" when it said nothing.
+func (e ending) lastWord() string {
+	for _, line := range slices.Backward(append(slices.Clone(e.exit.LastLines), e.exit.Message)) {
+		if strings.TrimSpace(line) != "" {
+			return line
+		}
 	}
 	return ""
 }
 
-// lastWordRules go by the last words of a process: its termination message, or what
-// the end of its log complains of.
+// words fits what has one of the given words in it, in lower case.
+func words(any ...string) func(string) bool {
+	return func(text string) bool {
+		text = strings.ToLower(text)
+		return slices.ContainsFunc(any, func(w string) bool { return strings.Contains(text, w) })
+	}
+}
+
+// lastWordRules go by the last words of a process: its termination message, or the
+// last lines of its log.
 var lastWordRules = []rule[ending]{
 	{
-		name: "exec-format-said", causes: []Cause{AppStartFailed},
-		needs:   "the runtime's words exec format error as all that the container said, within 3 s of the start, and exit code 255",
+		name: "exec-said", causes: []Cause{AppStartFailed},
+		needs:   "the runtime's words that exec failed as all that the container said, within 3 s of the start, and exit code 255",
 		against: "a run that lasted longer, or another exit code",
-		judge:   execFormatSaid,
+		judge:   execSaid,
 	},
 	{
 		name: "read-only-said", causes: []Cause{SecurityRefused},
-		needs:   "EROFS among the last words of a process that ended with an error, or in the last lines of its log, in a container with readOnlyRootFilesystem",
+		needs:   "EROFS among the last words of a process that ended with an error, in a container with readOnlyRootFilesystem",
 		against: "exit code 0; a container whose root can be written",
 		judge:   readOnlySaid,
 	},
+	{
+		name: "permission-said", causes: []Cause{SecurityRefused},
+		needs:   "the system's words for EACCES or EPERM among the last words of a process that ended with an error, in a container whose security context takes rights from it: a user other than root, or dropped capabilities",
+		against: "exit code 0; a container that runs as its image says",
+		judge:   permissionSaid,
+	},
+	{
+		name: "port-taken-said", causes: []Cause{AppExitError},
+		needs:   "EADDRINUSE among the last words of a process that ended with an error",
+		against: "exit code 0",
+		judge:   portTakenSaid,
+	},
 }
 
-// execFormatSaid: the kernel refused the program when the runtime's own process
-// had already been started in its place, so the container counts as started (runc
-// exits with 255 then).
-func execFormatSaid(e ending) *finding {
-	said := strings.ToLower(e.exit.Message)
-	if e.exit.ExitCode != 255 || e.lasted() > quickly || !strings.Contains(said, "exec format error") {
+// execSaid: the kernel refused the program when the runtime's own process had
+// already been started in its place, so the container counts as started (runc exits
+// with 255 then). A script is refused so for its interpreter (execve(2), ENOENT).
+func execSaid(e ending) *finding {
+	said := strings.TrimSpace(e.lastWord())
+	if e.exit.ExitCode != 255 || e.lasted() > quickly || !strings.HasPrefix(said, "exec ") || len(e.exit.LastLines) > 1 {
 		return nil
 	}
-	return &finding{
-		cause: AppStartFailed, weight: strong, chain: e.chain(),
-		text:  fmt.Sprintf("The program of container %s is made for another kind of machine: %s.", e.run.Container, brief(e.exit.Message, kept)),
-		fixes: []Fix{e.h.specFix("use an image for this kind of machine; a script needs a first line such as #!/bin/sh")},
+	f := &finding{cause: AppStartFailed, weight: strong, chain: e.chain()}
+	switch {
+	case words("exec format error")(said):
+		f.text = fmt.Sprintf("The program of container %s is made for another kind of machine: %s.", e.run.Container, brief(said, kept))
+		f.fixes = []Fix{e.h.specFix("use an image for this kind of machine; a script needs a first line such as #!/bin/sh")}
+	case words("no such file or directory")(said):
+		f.text = fmt.Sprintf("The command of container %s is there and cannot be run, because what runs it is missing in the image: the interpreter that a script names in its first line (or that line ends in CR LF), or a program's loader. It said: %s.", e.run.Container, brief(said, kept))
+		f.fixes = []Fix{e.h.specFix("name an interpreter that the image has (#!/bin/sh), save the script with Unix line ends, or use an image that has the interpreter or the C library")}
+	default:
+		f.text = fmt.Sprintf("The command of container %s cannot be run: %s.", e.run.Container, brief(said, kept))
+		f.fixes = []Fix{e.h.specFix("correct command and args, or the file's mode in the image")}
 	}
-}
-
-// readOnly: the C library's words for EROFS.
-func readOnly(text string) bool {
-	return strings.Contains(strings.ToLower(text), "read-only file system")
+	return f
 }
 
 // readOnlySaid: it tried to write to its own image, which its security context
 // forbids.
 func readOnlySaid(e ending) *finding {
-	if e.exit.ExitCode == 0 || e.spec == nil || !e.readOnly() {
+	said := e.said(words("read-only file system"))
+	if e.exit.ExitCode == 0 || e.spec == nil || said == "" {
 		return nil
 	}
 	context := e.spec.SecurityContext
@@ -85,7 +110,73 @@ func readOnlySaid(e ending) *finding {
 	}
 	return &finding{
 		cause: SecurityRefused, weight: strong, chain: e.chain(),
-		text:  fmt.Sprintf("Container %s ended%s because it may not write to its own root file system (readOnlyRootFilesystem): %s.", e.run.Container, e.after(), e.lastSaid("read-only file system")),
+		text:  fmt.Sprintf("Container %s ended%s because it may not write to its own root file system (readOnlyRootFilesystem): %s.", e.run.Container, e.after(), brief(said, kept)),
 		fixes: []Fix{e.h.specFix("mount an emptyDir where it writes, or let it write to its root file system")},
+	}
+}
+
+// refusal is strerror(3)'s text of EACCES or EPERM behind what was tried, as the C
+// library, nginx, Python, Node and Go write it. A database's "permission denied for
+// table" and ssh's "Permission denied (publickey)" are other refusals.
+var refusal = regexp.MustCompile(`(?i)(\S: |\((1|13): |errno (1|13)\] |e(acces|perm): )(permission denied|operation not permitted)($|[^\w\s])`)
+
+// permissionSaid: it was refused something, and its security context says that it
+// has less than its image was made for.
+func permissionSaid(e ending) *finding {
+	said := e.said(func(line string) bool { return refusal.MatchString(line) && !strings.Contains(line, "://") })
+	if e.exit.ExitCode == 0 || said == "" {
+		return nil
+	}
+	less := e.h.fewerRights(e.spec)
+	if less == "" {
+		return nil
+	}
+	return &finding{
+		cause: SecurityRefused, weight: strong, chain: e.chain(),
+		text:  fmt.Sprintf("Container %s ended%s because it was refused something, and %s: %s.", e.run.Container, e.after(), less, brief(said, kept)),
+		fixes: append(e.h.logsFix(e.run), e.h.specFix("give that user the files (fsGroup for volumes, ownership in the image) and ports above 1023, or give the container the right that it needs")),
+	}
+}
+
+// fewerRights says what a container's security context takes from it; "" when it
+// takes nothing that could make a call fail with EACCES or EPERM.
+func (h *History) fewerRights(c *v1.Container) string {
+	if c == nil || h.Object == nil {
+		return ""
+	}
+	var user *int64
+	if pod := h.Object.Spec.SecurityContext; pod != nil {
+		user = pod.RunAsUser
+	}
+	own := c.SecurityContext
+	if own != nil && own.RunAsUser != nil {
+		user = own.RunAsUser
+	}
+	switch {
+	case user != nil && *user != 0:
+		return fmt.Sprintf("it runs as user %d (runAsUser)", *user)
+	case own != nil && own.Capabilities != nil && len(own.Capabilities.Drop) > 0:
+		return fmt.Sprintf("it runs without capabilities (%v dropped)", own.Capabilities.Drop)
+	}
+	return ""
+}
+
+// portTakenSaid: somebody in the pod's network had the port already.
+func portTakenSaid(e ending) *finding {
+	said := e.said(words("address already in use", "address in use", "eaddrinuse"))
+	if e.exit.ExitCode == 0 || said == "" {
+		return nil
+	}
+	where := "another process of the container"
+	if e.h.Object != nil && len(e.h.Object.Spec.Containers) > 1 {
+		where = "another container of the pod (they share one network)"
+	}
+	if e.h.Object != nil && e.h.Object.Spec.HostNetwork {
+		where = "something else on the node (the pod uses the node's network)"
+	}
+	return &finding{
+		cause: AppExitError, weight: strong, chain: e.chain(),
+		text:  fmt.Sprintf("Container %s ended%s with exit code %d because the port that it wants is taken, by %s: %s.", e.run.Container, e.after(), e.exit.ExitCode, where, brief(said, kept)),
+		fixes: []Fix{e.h.specFix("have each of them listen on a port of its own"), e.h.inspect("see who listens", e.h.exec(e.run.Container, "netstat -ltnp"))},
 	}
 }

@@ -19,27 +19,33 @@ func TestLastWords(t *testing.T) {
 			s.exit("app", fact.Exited{ExitCode: code, OOMKnown: true, Message: words})
 		}
 	}
+	logged := func(code int32, lines ...string) func(*tale) {
+		return func(s *tale) {
+			s.exit("app", fact.Exited{ExitCode: code, OOMKnown: true, LastLines: lines})
+		}
+	}
+	user := int64(1000)
+	asUser := func(c *v1.Container) {
+		c.LivenessProbe, c.SecurityContext = nil, &v1.SecurityContext{RunAsUser: &user}
+	}
 	for _, q := range []question{
 		{name: "another architecture", pod: web(silentProbe), cause: AppStartFailed, tale: said(255, "exec /app: exec format error")},
 		{name: "it only speaks of one", pod: web(silentProbe), cause: AppExitError, tale: said(1, "plugin x: exec format error")},
 		{name: "its root cannot be written", pod: web(readOnly), cause: SecurityRefused, says: "readOnlyRootFilesystem", tale: said(1, "sh: can't create /run.pid: Read-only file system")},
 		{name: "a volume cannot be written", pod: web(silentProbe), cause: AppExitError, tale: said(1, "open /data/x: read-only file system")},
+		{name: "its log ends", pod: web(silentProbe), cause: AppExitError, says: "the last that it said: bye", tale: logged(3, "hello", "bye", "")},
+		{name: "its log says that a disk is full", pod: web(silentProbe), cause: DiskFull, tale: logged(1, "write /data/x: No space left on device", "1+0 records in")},
+		{name: "it lived with a full disk", pod: web(silentProbe), cause: AppExitSuccess, tale: logged(0, "write /data/x: No space left on device")},
+		{name: "another user than its image is made for", pod: web(asUser), cause: SecurityRefused, says: "runs as user 1000", tale: logged(1, "nginx: [emerg] bind() to 0.0.0.0:80 failed (13: Permission denied)")},
+		{name: "refused by a program, not the system", pod: web(asUser), cause: AppExitError, tale: logged(1, "ERROR: permission denied for table users")},
+		{name: "refused by a server", pod: web(asUser), cause: AppExitError, tale: logged(1, "PUT https://vault:8200/v1/x: permission denied")},
+		{name: "refused as root", pod: web(silentProbe), cause: AppExitError, tale: logged(1, "mkdir: can't create directory '/data/pg': Permission denied")},
+		{name: "an interpreter that is not there", pod: web(silentProbe), cause: AppStartFailed, says: "interpreter", tale: logged(255, "exec /run.sh: no such file or directory")},
+		{name: "a program that may not be executed", pod: web(silentProbe), cause: AppStartFailed, tale: logged(255, "exec /run.sh: permission denied")},
+		{name: "it says that it could not start another", pod: web(silentProbe), cause: AppExitError, tale: logged(255, "starting", "exec /run.sh: no such file or directory")},
+		{name: "its port is taken", pod: web(silentProbe), cause: AppExitError, says: "the port that it wants is taken", tale: logged(1, "httpd: bind: Address already in use")},
 	} {
 		q.symptom = Restarted
 		t.Run(q.name, q.run)
-	}
-}
-
-func TestComplaintIn(t *testing.T) {
-	for text, want := range map[string]fact.Complaint{
-		"dd: error writing '/v/f': No space left on device": fact.NoSpace,
-		"sh: can't fork: Resource temporarily unavailable":  fact.NoFork,
-		"open /x: read-only file system":                    fact.ReadOnly,
-		"recv: Resource temporarily unavailable":            "",
-		"":                                                  "",
-	} {
-		if got := ComplaintIn(text); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
 	}
 }

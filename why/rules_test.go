@@ -7,6 +7,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"whylet.dev/whylet/fact"
 )
@@ -403,6 +404,38 @@ func TestDeletion(t *testing.T) {
 	check(t, a)
 	if a.Symptoms[0].Kind != Disappeared || a.Verdicts[0].Cause != Deleted || !a.Explained() {
 		t.Fatal(a.Text(Style{}))
+	}
+}
+
+// A pod that has not become ready yet is not well, and has not failed.
+func TestStillStarting(t *testing.T) {
+	always := v1.ContainerRestartPolicyAlways
+	pod := web(silentProbe)
+	pod.Spec.InitContainers = []v1.Container{{
+		Name: "proxy", RestartPolicy: &always,
+		StartupProbe: &v1.Probe{FailureThreshold: 1000, PeriodSeconds: 2, SuccessThreshold: 1, TimeoutSeconds: 1, ProbeHandler: v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{Port: intstr.FromInt32(15000)}}},
+	}}
+	s := tell(t, pod)
+	a := s.ask()
+	check(t, a)
+	if a.Symptoms[0].Kind != NotStarting || a.Verdicts[0].Cause != InitWaiting || a.Verdicts[0].Container != "proxy" {
+		t.Fatalf("before the first attempt: %s", a.Text(Style{}))
+	}
+	s.probe("proxy", 20, connectionRefused(fact.Startup))
+	s.in("proxy", fact.Looked{PID: 100, State: "S", Over: time.Second})
+	s.probe("proxy", 5, connectionRefused(fact.Startup))
+	if a = s.ask(); a.Symptoms[0].Kind != NotStarting || a.Verdicts[0].Cause != AppNotListening || a.Verdicts[0].Container != "proxy" {
+		t.Fatalf("while nobody listens: %s", a.Text(Style{}))
+	}
+	check(t, a)
+	s.in("proxy", good(fact.Startup, time.Millisecond))
+	if a = s.ask(); a.Symptoms[0].Kind != Healthy {
+		t.Fatalf("after it has started: %s", a.Text(Style{}))
+	}
+
+	s = tell(t, web(ready))
+	if a = s.ask(); a.Symptoms[0].Kind != NotReady || a.Verdicts[0].Cause != None || !a.Explained() {
+		t.Fatalf("before its first readiness probe: %s", a.Text(Style{}))
 	}
 }
 

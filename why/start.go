@@ -364,3 +364,31 @@ func (h *History) initWaiting(run *Run) finding {
 	}
 	return f
 }
+
+// sidecarTrouble is that of a restartable init container that runs and has not
+// started in the sense of its startup probe: the containers after it wait.
+func (h *History) sidecarTrouble(name string, status v1.PodStatus) (trouble, bool) {
+	run := h.Last(name)
+	waits := slices.ContainsFunc(status.InitContainerStatuses, func(c v1.ContainerStatus) bool {
+		return c.Name == name && c.State.Running != nil && c.Started != nil && !*c.Started
+	})
+	if !waits || final(status.Phase) || run.Started == nil || run.Exit != nil || h.Spec(name) == nil || h.Spec(name).StartupProbe == nil {
+		return trouble{}, false
+	}
+	since := run.Started.When()
+	return trouble{
+		Symptom{Kind: NotStarting, Container: name, Count: 1, First: since, Last: h.now, Text: fmt.Sprintf("the pod waits for sidecar %s to have started, since %s", name, prose.Span(max(h.now.Sub(since), 0)))},
+		func(id string) Verdict {
+			p := newProbing(h, run, fact.Startup, nil)
+			if len(p.failed) == 0 {
+				f := finding{cause: InitWaiting, weight: strong, rule: "sidecar-still-starts", chain: links(run.Start, run.Started)}
+				f.text = fmt.Sprintf("Sidecar %s runs, and its startup probe has not succeeded yet; the pod's containers start only after it.", name)
+				f.fixes = []Fix{h.inspect("see what it does", h.kubectl("logs %s -c %s", h.Pod.Name, name))}
+				return f.verdict(id, name, nil)
+			}
+			v := p.explain(id)
+			v.Text += fmt.Sprintf(" So sidecar %s counts as not started, and the pod's containers wait for it.", name)
+			return v
+		},
+	}, true
+}

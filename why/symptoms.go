@@ -165,7 +165,11 @@ func (h *History) containerTroubles(name string, status v1.PodStatus) []trouble 
 	if h.isInit(name) {
 		return append(all, h.initTroubles(name, ends, status)...)
 	}
-	return append(append(all, h.endTroubles(name, ends, status)...), h.unreadyTroubles(name)...)
+	all = append(all, h.endTroubles(name, ends, status)...)
+	if t, ok := h.sidecarTrouble(name, status); ok {
+		return append(all, t)
+	}
+	return append(all, h.unreadyTroubles(name)...)
 }
 
 // endTroubles are the ends of a container: as a part of the pod's own end, or

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -43,6 +44,48 @@ func Group(subject Subject, wanted int, pods []Answer, now time.Time) Answer {
 		return a
 	}
 	a.Symptoms, a.Verdicts = []Symptom{s}, []Verdict{f.verdict("s1", "", nil)}
+	return a
+}
+
+// JobAnswer answers about a job: what its controller says of its end, and why its
+// pods ended. The controller deletes the pods of a job that took too long.
+func JobAnswer(job *batchv1.Job, pods []Answer, now time.Time) Answer {
+	a := Group(Subject{Kind: "Job", Namespace: job.Namespace, Name: job.Name, UID: job.UID}, -1, pods, now)
+	i := slices.IndexFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Type == batchv1.JobFailed && c.Status == v1.ConditionTrue
+	})
+	if i < 0 {
+		return a
+	}
+	c := job.Status.Conditions[i]
+	f := finding{cause: RestartPolicy, rule: "job-failed", weight: strong, text: fmt.Sprintf("The job failed for good (%s): %s.", c.Reason, strings.TrimSuffix(brief(c.Message, kept), "."))}
+	switch c.Reason {
+	case batchv1.JobReasonDeadlineExceeded:
+		f.cause = ActiveDeadline
+		if d := job.Spec.ActiveDeadlineSeconds; d != nil {
+			f.text = fmt.Sprintf("The job was active for longer than the %d s that its activeDeadlineSeconds allows, so its controller ended it and deleted its pods.", *d)
+		}
+		f.fixes = []Fix{{Text: "raise activeDeadlineSeconds of the job, or find out what takes so long", Risk: Restarts}}
+	case batchv1.JobReasonBackoffLimitExceeded:
+		f.text = "The job failed for good: its pods failed more often than its backoffLimit allows, and nothing starts another."
+		f.fixes = []Fix{{Text: "mend what its pods fail of, then create the job anew; backoffLimit says how often it is tried", Risk: Restarts}}
+	}
+	if c.Reason == batchv1.JobReasonBackoffLimitExceeded && a.Symptoms[0].Kind != Healthy {
+		for i := range a.Verdicts {
+			a.Verdicts[i].Contributing = append(a.Verdicts[i].Contributing, Note{Cause: RestartPolicy, Text: f.text})
+		}
+		return a
+	}
+	own := single(a.Subject, now, Failed, "it failed", f)
+	own.Symptoms[0].First, own.Symptoms[0].Last = c.LastTransitionTime.Time, c.LastTransitionTime.Time
+	if a.Symptoms[0].Kind == Healthy {
+		return own
+	}
+	for i := range a.Symptoms {
+		id := fmt.Sprintf("s%d", i+2)
+		a.Symptoms[i].ID, a.Verdicts[i].Symptom = id, id
+	}
+	a.Symptoms, a.Verdicts = append(own.Symptoms, a.Symptoms...), append(own.Verdicts, a.Verdicts...)
 	return a
 }
 

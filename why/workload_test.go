@@ -1,8 +1,10 @@
 package why
 
 import (
+	"slices"
 	"testing"
 
+	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -40,6 +42,42 @@ func TestService(t *testing.T) {
 		a := ServiceAnswer(c.service, []v1.Pod{c.pod}, nil, dawn)
 		check(t, a)
 		if a.Verdicts[0].Cause != c.cause {
+			t.Errorf("%s: %s", c.name, a.Text(Style{}))
+		}
+	}
+}
+
+func TestJob(t *testing.T) {
+	limit := int64(6)
+	failed := func(reason string) *batchv1.Job {
+		return &batchv1.Job{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "import"}, Spec: batchv1.JobSpec{ActiveDeadlineSeconds: &limit},
+			Status: batchv1.JobStatus{Conditions: []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: v1.ConditionTrue, Reason: reason, Message: "m."}}},
+		}
+	}
+	s := tell(t, web(silentProbe))
+	s.exit("app", fact.Exited{ExitCode: 3, OOMKnown: true})
+	crashed := s.ask()
+	for _, c := range []struct {
+		name   string
+		job    *batchv1.Job
+		pods   []Answer
+		causes []Cause
+	}{
+		{"it goes on", &batchv1.Job{}, nil, []Cause{None}},
+		{"too long, its pods are gone", failed("DeadlineExceeded"), nil, []Cause{ActiveDeadline}},
+		{"too long, after a crash", failed("DeadlineExceeded"), []Answer{crashed}, []Cause{ActiveDeadline, AppExitError}},
+		{"too often", failed("BackoffLimitExceeded"), []Answer{crashed}, []Cause{AppExitError}},
+		{"too often, its pods are gone", failed("BackoffLimitExceeded"), nil, []Cause{RestartPolicy}},
+		{"a policy of its own", failed("PodFailurePolicy"), nil, []Cause{RestartPolicy}},
+	} {
+		a := JobAnswer(c.job, c.pods, dawn)
+		check(t, a)
+		var causes []Cause
+		for _, v := range a.Verdicts {
+			causes = append(causes, v.Cause)
+		}
+		if !slices.Equal(causes, c.causes) {
 			t.Errorf("%s: %s", c.name, a.Text(Style{}))
 		}
 	}

@@ -64,6 +64,12 @@ func TestWrongOnce(t *testing.T) {
 			s.exit("app", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 1, MainOOMKilled: true})
 		}
 	}
+	brokeOff := func(code int32) func(*tale) {
+		return func(s *tale) {
+			s.during = fact.Exited{ContainerID: "app-a", ExitCode: code, StatusKnown: true, OOMKnown: true, LastLines: []string{"Undefined subroutine"}}
+			s.probe("app", 3, attempt(fact.Liveness, fact.Evidence{Error: "EOF", Connect: time.Millisecond}))
+		}
+	}
 	for _, q := range []question{
 		{name: "a changed ConfigMap reaches the pod a minute later, and it had been refused while it came up", pod: web(ready), symptom: NotReady, cause: ConfigChanged, says: "ConfigMap settings", tale: func(s *tale) {
 			s.probe("app", 2, connectionRefused(fact.Readiness))
@@ -102,6 +108,8 @@ func TestWrongOnce(t *testing.T) {
 			s.in("app", used(1100*time.Millisecond, time.Hour))
 			s.probe("app", 1, noAnswer(fact.Liveness))
 		}},
+		{name: "it crashed over the probe's question, and the node's kill came when it was over", symptom: Restarted, cause: AppExitError, says: "while it was to answer", tale: brokeOff(29)},
+		{name: "the kill may have brought that about", symptom: Restarted, cause: CauseUnknown, tale: brokeOff(143)},
 		{name: "a queue, and no worker killed", symptom: Restarted, cause: AppHang, tale: stalled(nil)},
 		{name: "many workers died at once and had not given back their memory", pod: web(silentProbe), symptom: Restarted, cause: MemoryLimit, tale: workers(main(func(*fact.OOMKilled) {}))},
 		{name: "more processes than the record has room for", pod: web(silentProbe), symptom: Restarted, cause: MemoryLimit, tale: end(main(func(o *fact.OOMKilled) {

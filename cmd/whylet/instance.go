@@ -48,6 +48,8 @@ type settings struct {
 	OTLPEndpoint string `json:"otlpEndpoint,omitempty"`
 	// NoProbeAgain is set when no request may follow a probe that timed out.
 	NoProbeAgain bool `json:"noProbeAgain,omitempty"`
+	// NoLogLines is set when no line of a container's log may be kept in the journal.
+	NoLogLines bool `json:"noLogLines,omitempty"`
 	// RuntimeEndpoint is a CRI endpoint that the user named; empty: our own containerd.
 	RuntimeEndpoint string `json:"runtimeEndpoint,omitempty"`
 	APIAddress      string `json:"apiAddress,omitempty"`

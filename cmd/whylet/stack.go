@@ -287,6 +287,7 @@ func (s *stack) nodeConfig() (node.Config, *rest.Config, error) {
 		PIDs:            set.NodePIDs,
 		PodPIDs:         set.PodMaxPIDs,
 		NoProbeAgain:    set.NoProbeAgain,
+		NoLogLines:      set.NoLogLines,
 		OTLPEndpoint:    set.OTLPEndpoint,
 		Name:            set.NodeName,
 		IP:              s.instance.NodeIP,

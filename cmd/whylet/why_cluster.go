@@ -80,29 +80,7 @@ func (c *api) answer(ctx context.Context, t target) ([]why.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.lastWords(ctx, pod, &a)
 	return []why.Answer{a}, nil
-}
-
-// lastWords reads the end of the logs of containers that ended. Whoever may not
-// read logs, or asks too late, gets the answer without them.
-func (c *api) lastWords(ctx context.Context, pod *v1.Pod, a *why.Answer) {
-	lines, most := int64(5), int64(4096)
-	for i := range a.Verdicts {
-		s, v := a.Symptoms[i], &a.Verdicts[i]
-		if s.Container == "" || s.Kind != why.Restarted && s.Kind != why.Failed {
-			continue
-		}
-		running := slices.ContainsFunc(append(slices.Clone(pod.Status.ContainerStatuses), pod.Status.InitContainerStatuses...), func(k v1.ContainerStatus) bool {
-			return k.Name == s.Container && k.State.Running != nil
-		})
-		raw, err := c.client.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &v1.PodLogOptions{
-			Container: s.Container, Previous: running, TailLines: &lines, LimitBytes: &most,
-		}).DoRaw(ctx)
-		if text := strings.TrimSpace(string(raw)); err == nil && text != "" {
-			v.LastWords = strings.Split(text, "\n")
-		}
-	}
 }
 
 // pod asks about a pod that exists: its node, or the scheduler's condition.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -38,6 +39,9 @@ func (c *api) workload(ctx context.Context, t target) ([]why.Answer, error) {
 		return nil, fmt.Errorf("the selector of %s %s is not valid: %w", t.kind, t.name, err)
 	}
 	answers, err := c.pods(ctx, metav1.ListOptions{LabelSelector: selector.String()})
+	if job, ok := b.object.(*batchv1.Job); ok {
+		return []why.Answer{why.JobAnswer(job, answers, time.Now().UTC())}, err
+	}
 	subject := why.Subject{Kind: kind, Namespace: c.space, Name: t.name, UID: b.object.GetUID()}
 	return []why.Answer{why.Group(subject, b.wanted, answers, time.Now().UTC())}, err
 }

@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	logs "k8s.io/cri-client/pkg/logs"
 	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
 	"k8s.io/kubernetes/pkg/util/tail"
+
+	"whylet.dev/whylet/probe"
 )
 
 // TerminationMessage gives what a pod's status shows as the message of an exited
@@ -50,22 +53,7 @@ func ownMessage(v ContainerView) string {
 	if !fallback {
 		return ""
 	}
-	lines := int64(kubecontainer.MaxContainerTerminationMessageLogLines)
-	text, err := logTail(v.LogPath, lines)
-	if err != nil {
-		return fmt.Sprintf("Error on reading termination message from logs: %v", err)
-	}
-	return text
-}
-
-// LastLines are the last five lines that a container logged; empty where there is
-// no log any more.
-func LastLines(v ContainerView) string {
-	text, err := logTail(v.LogPath, 5)
-	if err != nil {
-		return ""
-	}
-	return text
+	return logTail(v.LogPath)
 }
 
 // messageFile is the host's side of the mount at the recorded path.
@@ -82,21 +70,66 @@ func messageFile(v ContainerView) string {
 	return ""
 }
 
-func logTail(path string, lines int64) (string, error) {
-	var text lastBytes
+func logTail(path string) string {
+	text, err := endOfLog(path, kubecontainer.MaxContainerTerminationMessageLogLines, kubecontainer.MaxContainerTerminationMessageLogLength)
+	if err != nil {
+		return fmt.Sprintf("Error on reading termination message from logs: %v", err)
+	}
+	return text
+}
+
+// LastLines are the last lines of an exited container's log, oldest first: at most
+// 10 and 1 KiB together, and without what looks like a secret. Nil where there is
+// no log to read. It reads the file now.
+func LastLines(v ContainerView) []string {
+	const most, raw, kept = 10, 4 << 10, 1 << 10
+	if v.State != Exited || v.LogPath == "" {
+		return nil
+	}
+	text, err := endOfLog(v.LogPath, most, raw)
+	if err != nil {
+		return nil
+	}
+	if len(text) == raw {
+		// The first line lacks its beginning, which may be what tells a secret.
+		_, text, _ = strings.Cut(text, "\n")
+	}
+	text = strings.TrimSpace(strings.ToValidUTF8(string(probe.Redact([]byte(text))), ""))
+	if text == "" {
+		return nil
+	}
+	lines := strings.Split(text, "\n")
+	left := kept
+	for i := len(lines) - 1; i >= 0; i-- {
+		if len(lines[i]) > left {
+			lines[i] = strings.ToValidUTF8(lines[i][:left], "")
+			if i == len(lines)-1 {
+				return lines[i:]
+			}
+			return lines[i+1:]
+		}
+		left -= len(lines[i])
+	}
+	return lines
+}
+
+// endOfLog reads the last lines of a log, and of those the last bytes.
+func endOfLog(path string, lines int64, most int) (string, error) {
+	text := lastBytes{most: most}
 	err := logs.ReadLogs(quiet(context.Background()), path, "", &logs.LogOptions{TailLines: &lines}, nil, &text, &text)
-	return text.String(), err
+	return text.buf.String(), err
 }
 
 // lastBytes keeps the end of what is written to it.
-type lastBytes struct{ buf bytes.Buffer }
+type lastBytes struct {
+	buf  bytes.Buffer
+	most int
+}
 
 func (l *lastBytes) Write(p []byte) (int, error) {
 	l.buf.Write(p)
-	if over := l.buf.Len() - kubecontainer.MaxContainerTerminationMessageLogLength; over > 0 {
+	if over := l.buf.Len() - l.most; over > 0 {
 		l.buf.Next(over)
 	}
 	return len(p), nil
 }
-
-func (l *lastBytes) String() string { return l.buf.String() }

@@ -3,6 +3,7 @@ package cri
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -67,6 +68,34 @@ func TestTerminationMessage(t *testing.T) {
 	}
 }
 
+func TestLastLines(t *testing.T) {
+	many := func(n int, text string) string { return strings.Repeat(stamp+text+"\n", n) }
+	for name, test := range map[string]struct {
+		log  string
+		want []string
+	}{
+		"nothing":              {"", nil},
+		"one":                  {stamp + "bye\n", []string{"bye"}},
+		"both streams":         {stamp + "out\n" + strings.Replace(stamp, "stdout", "stderr", 1) + "err\n", []string{"out", "err"}},
+		"only the last":        {many(20, "old") + many(10, "new"), slices.Repeat([]string{"new"}, 10)},
+		"no more than 1 KiB":   {many(10, strings.Repeat("x", 300)), slices.Repeat([]string{strings.Repeat("x", 300)}, 3)},
+		"one that is too long": {many(1, strings.Repeat("x", 3000)), []string{strings.Repeat("x", 1024)}},
+		"a secret":             {stamp + "connecting, password=hunter2\n", []string{"connecting, password=[redacted]"}},
+		"not text":             {stamp + "a\xff\xfeb\n", []string{"ab"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, "0.log", test.log)
+			if got := LastLines(exited(dir, 0, v1.TerminationMessageReadFile)); !slices.Equal(got, test.want) {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+	if got := LastLines(exited("/none", 1, v1.TerminationMessageReadFile)); got != nil {
+		t.Errorf("without a log: %q", got)
+	}
+}
+
 // FuzzTerminationMessage feeds files and logs as a hostile container could write
 // them. The message stays within its bounds, and nothing breaks.
 func FuzzTerminationMessage(f *testing.F) {
@@ -94,6 +123,10 @@ func FuzzTerminationMessage(f *testing.F) {
 			t.Errorf("%d lines from the log", strings.Count(got, "\n"))
 		case utf8.Valid(log) && len(got) < kubecontainer.MaxContainerTerminationMessageLogLength && !utf8.ValidString(got) && !strings.Contains(string(log), "\\"):
 			t.Errorf("text was cut within a character: %q", got)
+		}
+		lines := LastLines(exited(dir, 1, v1.TerminationMessageReadFile))
+		if text := strings.Join(lines, ""); len(lines) > 10 || len(text) > 1<<10 || !utf8.ValidString(text) {
+			t.Errorf("last lines: %d of %d bytes", len(lines), len(text))
 		}
 	})
 }

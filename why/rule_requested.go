@@ -1,0 +1,89 @@
+package why
+
+import (
+	"fmt"
+	"strings"
+
+	"whylet.dev/whylet/fact"
+)
+
+// requested is the request that had the pod deleted; nil where nobody told of it.
+func (h *History) requested() (*fact.Fact, fact.Requested) {
+	at, _, ok := h.deletion()
+	if !ok {
+		return nil, fact.Requested{}
+	}
+	var found *fact.Fact
+	for _, f := range All[fact.Requested](h.Facts) {
+		if !f.When().After(at.Seen) {
+			found = f
+		}
+	}
+	return found, of[fact.Requested](found)
+}
+
+// byOther says whether it is known that the deletion was not its controller's wish.
+func (h *History) byOther() bool {
+	f, b := h.requested()
+	if f == nil {
+		return false
+	}
+	kind, _ := h.controller()
+	own := strings.ReplaceAll(part(b), "-", "")
+	return kind == "" || own != strings.ToLower(kind)+"controller"
+}
+
+// part is which of the controllers of Kubernetes it was that asked; "" for others.
+// All of them have one user, and append their name to that of their client, unless
+// each has a service account.
+func part(b fact.Requested) string {
+	if name, ok := strings.CutPrefix(b.User, "system:serviceaccount:kube-system:"); ok {
+		return name
+	}
+	if b.User == "system:kube-controller-manager" {
+		return b.Agent[strings.LastIndexByte(b.Agent, '/')+1:]
+	}
+	return ""
+}
+
+// requester words who asked, and with what.
+func requester(b fact.Requested) string {
+	if name := part(b); name != "" {
+		return name
+	}
+	who := brief(b.User, 80)
+	if b.As != "" {
+		who = fmt.Sprintf("%s as %s", who, brief(b.As, 80))
+	}
+	client, _, _ := strings.Cut(b.Agent, " ")
+	return who + inBrackets("", brief(client, 60))
+}
+
+// reasons are why controllers delete pods that are not theirs.
+var reasons = map[string]string{
+	"generic-garbage-collector":     "what owned it is gone",
+	"namespace-controller":          "its namespace is deleted",
+	"pod-garbage-collector":         "its node is gone, or it had ended long ago",
+	"ttl-after-finished-controller": "the time for which finished jobs are kept is over",
+}
+
+// deletedByOther: the control plane told who asked, and it was not its controller.
+func (h *History) deletedByOther(at *fact.Fact) *finding {
+	request, b := h.requested()
+	done := "deleted"
+	if b.Verb == "evict" {
+		done = "evicted (as kubectl drain does)"
+	}
+	f := &finding{cause: Deleted, weight: certain, certainty: Recorded, chain: links(request, at)}
+	f.text = fmt.Sprintf("The pod was %s by %s", done, requester(b))
+	if why := reasons[part(b)]; why != "" {
+		f.text += ": " + why
+	}
+	f.text += "."
+	if heir := h.heir(); heir != nil {
+		f.chain = append(f.chain, kinLink(heir))
+		f.text += fmt.Sprintf(" Its controller made %s in its place.", of[fact.SpecSeen](heir).Object.Name)
+	}
+	f.fixes = []Fix{h.inspect("see what happened around it", h.kubectl("get events --sort-by=.lastTimestamp"))}
+	return f
+}
