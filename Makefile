@@ -179,7 +179,13 @@ test-e2e: build images ## Run a whole node and talk to it with kubectl (needs ro
 
 .PHONY: test-cgroup2
 test-cgroup2: ## Run the tests that touch cgroups on cgroup v2, in an emulated machine (10 minutes, needs apt-get)
-	@./test/cgroup2/run $(BIN)/cgroup2
+	@./test/cgroup2/run $(BIN)/cgroup2 packages
+
+# Emulated, a node takes minutes to start and needs both cores for itself.
+.PHONY: test-cgroup2-node
+test-cgroup2-node: build images ## A whole node with real containers on cgroup v2, emulated (an hour on a calm machine, needs apt-get)
+	@./test/cgroup2/run $(BIN)/cgroup2 node
+
 .PHONY: test-e2e-more
 test-e2e-more: build images ## A reboot of the machine and user namespaces, which make test leaves out (needs root)
 	@WHYLET_E2E_MORE=1 $(GO) test -count=1 -timeout 20m ./test/e2e -run '^(TestReboot|TestUserNamespace)$$'

@@ -16,6 +16,10 @@ host_pids() {
   done
 }
 
+# cgroup_of COMM: the folder of the cgroup of the subject's process of that name, on
+# cgroup v2.
+cgroup_of() { echo "/sys/fs/cgroup$(cut -d: -f3 "/proc/$(host_pids "$1" | head -1)/cgroup")"; }
+
 # in_pod PROGRAM…: runs it in the subject's network namespace.
 in_pod() { nsenter --net="/proc/$(host_pids pause | head -1)/ns/net" "$@"; }
 

@@ -111,7 +111,7 @@ func TestScenarios(t *testing.T) {
 // newSuite starts a node for the test's duration.
 func newSuite(t *testing.T, flags ...string) *suite {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), max(5*time.Minute, patience(t)))
 	defer cancel()
 	n, err := StartNode(ctx, programs(), flags...)
 	if err != nil {
@@ -125,7 +125,7 @@ func newSuite(t *testing.T, flags ...string) *suite {
 			t.Error("clean-up:", err)
 		}
 	})
-	return &suite{&Suite{Node: n, Patience: patience(t), Every: 3 * time.Second}}
+	return &suite{&Suite{Node: n, Patience: patience(t), Every: patience(t) / 100}}
 }
 
 type suite struct{ *Suite }
