@@ -9,6 +9,8 @@ SHELL := /bin/bash
 
 GO ?= go
 BIN := bin
+# Where the system's Go is too old, tools/deps puts the right one here.
+export PATH := $(CURDIR)/$(BIN)/go/bin:$(PATH)
 PEER := $(BIN)/peer
 LIBEXEC := $(BIN)/libexec
 DATA_DIR ?= /var/lib/whylet
@@ -189,6 +191,17 @@ test-cgroup2-node: build images ## A whole node with real containers on cgroup v
 .PHONY: test-e2e-more
 test-e2e-more: build images ## A reboot of the machine and user namespaces, which make test leaves out (needs root)
 	@WHYLET_E2E_MORE=1 $(GO) test -count=1 -timeout 20m ./test/e2e -run '^(TestReboot|TestUserNamespace)$$'
+
+.PHONY: test-runtimes
+test-runtimes: build images ## Run a node on Debian's containerd and on CRI-O (needs root and apt-get; builds CRI-O)
+	@./test/runtimes/fetch $(BIN)/runtimes
+	WHYLET_E2E_RUNTIMES=$(CURDIR)/$(BIN)/runtimes $(GO) test -count=1 -timeout 20m ./test/e2e -run '^TestForeign' -v
+
+# make test-bare SUITE=trixie; SUITE=noble MIRROR=http://archive.ubuntu.com/ubuntu for an Ubuntu.
+SUITE ?= bookworm
+.PHONY: test-bare
+test-bare: ## Do what a newcomer does on a bare machine: a minimal Debian in a folder (needs root)
+	@./test/bare/run $(BIN)/bare $(SUITE) $(MIRROR)
 
 .PHONY: test-differential
 test-differential: build peer images ## Compare 150 pods' lives on Whylet and on a real kubelet (5 minutes, needs root)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -160,6 +161,8 @@ func (s *stack) start(ctx context.Context) error {
 	}
 	if s.instance.Settings.RuntimeEndpoint == "" {
 		g.Go(func() error { return s.startRuntime(starting) })
+	} else {
+		g.Go(func() error { return s.checkRuntime(starting) })
 	}
 	if err := g.Wait(); err != nil {
 		return err
@@ -198,6 +201,19 @@ func (s *stack) startRuntime(ctx context.Context) error {
 	}
 	s.runtime = r
 	s.instance.Degraded = r.Degraded()
+	return nil
+}
+
+// checkRuntime refuses a runtime that another node has its pods in.
+func (s *stack) checkRuntime(ctx context.Context) error {
+	others, err := runtime.OthersPods(ctx, s.instance.Endpoint, podLogsDir(s.dataDir))
+	if err != nil {
+		return err
+	}
+	if len(others) > 0 {
+		return &exitError{exitMachine, fmt.Errorf("the runtime at %s runs pods of another node (%s), and this one would remove them; give it a runtime of its own",
+			s.instance.Endpoint, strings.Join(others[:min(3, len(others))], ", "))}
+	}
 	return nil
 }
 

@@ -49,7 +49,24 @@ func Dial(ctx context.Context, endpoint string, log *slog.Logger) (*Client, erro
 		return nil, errors.Join(fmt.Errorf("version of the container runtime at %s: %w", endpoint, err), c.Close())
 	}
 	c.name, c.version, c.api = v.RuntimeName, v.RuntimeVersion, v.RuntimeApiVersion
+	if err := c.checkCgroups(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("container runtime at %s: %w", endpoint, err), c.Close())
+	}
 	return c, nil
+}
+
+// ErrSystemd is of a runtime whose every sandbox would fail.
+var ErrSystemd = errors.New("it makes cgroups through systemd, and this node makes them itself: " +
+	"set cgroup_manager = \"cgroupfs\" in CRI-O's configuration, SystemdCgroup = false in containerd's, and restart it")
+
+// checkCgroups asks who makes the pods' cgroups. Runtimes before CRI 1.28 do not
+// say, and one that fails to say so is tried.
+func (c *Client) checkCgroups(ctx context.Context) error {
+	r, err := c.runtime.RuntimeConfig(ctx)
+	if err == nil && r.Linux != nil && r.Linux.CgroupDriver == runtimeapi.CgroupDriver_SYSTEMD {
+		return ErrSystemd
+	}
+	return nil
 }
 
 // knock tries the socket. Without it every failed attempt would leave behind a
