@@ -173,9 +173,7 @@ func (n *node) run(ctx context.Context) error {
 // takeUp compares memory and runtime, and asks again for what was decided and
 // never came back. It runs before the loop does, in the loop's place.
 func (n *node) takeUp(ctx context.Context) error {
-	n.config.Progress("looking at what runs already")
-	var err error
-	if n.first, err = n.runtime.Snapshot(ctx); err != nil {
+	if err := n.lookFirst(ctx); err != nil {
 		return err
 	}
 	started := n.agentStarted()
@@ -196,6 +194,28 @@ func (n *node) takeUp(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// lookFirst looks at what the runtime has. It answered a moment ago, so one that does
+// not is waited for, as it would be a moment later.
+func (n *node) lookFirst(ctx context.Context) error {
+	n.config.Progress("looking at what runs already")
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for told := false; ; told = true {
+		var err error
+		if n.first, err = n.runtime.Snapshot(ctx); err == nil || ctx.Err() != nil {
+			return err
+		}
+		if !told {
+			n.config.Progress("waiting for the container runtime to come back")
+			n.log.Warn("the container runtime does not answer", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		}
+	}
 }
 
 // agentStarted tells how the last run of the agent ended.
