@@ -57,6 +57,7 @@ func examine(ctx context.Context, n need) []finding {
 		checkRoot,
 		checkPrograms,
 		func() []finding { return checkHelpers(n) },
+		func() []finding { return checkHosts("/etc/hosts") },
 		func() []finding { return checkNetwork(ctx) },
 		checkForwarding,
 		checkCgroups,
@@ -111,6 +112,15 @@ func checkHelpers(n need) []finding {
 		f.Verdict, f.Detail, f.Fix = missing, strings.Join(absent, ", "), "make build"
 	}
 	return []finding{f}
+}
+
+// checkHosts looks for the file that containerd and CRI-O copy for pods on the node's
+// network: containerd starts no pod at all without it, and debootstrap writes none.
+func checkHosts(file string) []finding {
+	if _, err := os.Stat(file); err != nil {
+		return []finding{{"hosts file", missing, err.Error(), "echo 127.0.0.1 localhost >" + file}}
+	}
+	return nil
 }
 
 // checkNetwork tries in a network namespace of its own, which ends with it, what
