@@ -189,8 +189,8 @@ test-cgroup2-node: build images ## A whole node with real containers on cgroup v
 	@./test/cgroup2/run $(BIN)/cgroup2 node
 
 .PHONY: test-e2e-more
-test-e2e-more: build images ## A reboot of the machine and user namespaces, which make test leaves out (needs root)
-	@WHYLET_E2E_MORE=1 $(GO) test -count=1 -timeout 20m ./test/e2e -run '^(TestReboot|TestUserNamespace)$$'
+test-e2e-more: build images ## A reboot, user namespaces, more pressure, lost nodes: what make test leaves out (needs root)
+	@WHYLET_E2E_MORE=1 $(GO) test -count=1 -timeout 20m ./test/e2e -run '^(TestReboot|TestUserNamespace|TestManyEaters|TestSoftThreshold|TestLostAndFound)$$'
 
 .PHONY: test-runtimes
 test-runtimes: build images ## Run a node on Debian's containerd and on CRI-O (needs root and apt-get; builds CRI-O)

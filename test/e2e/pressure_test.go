@@ -25,8 +25,8 @@ spec:
   - name: c
     image: busybox:1
     command: [sleep, infinity]
-    livenessProbe: {exec: {command: ["true"]}, periodSeconds: 1}
-    readinessProbe: {exec: {command: ["true"]}, periodSeconds: 1, failureThreshold: 1}
+    livenessProbe: {exec: {command: ["true"]}, periodSeconds: 1, timeoutSeconds: 20}
+    readinessProbe: {exec: {command: ["true"]}, periodSeconds: 1, failureThreshold: 1, timeoutSeconds: 20}
 `
 
 // A pod eats memory as fast as it can, on a node without a limit of its own for
