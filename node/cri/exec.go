@@ -27,7 +27,13 @@ type ExecResult struct {
 // long as ctx lives; CRI counts whole seconds, so fractions are rounded up). Of
 // stdout and stderr each at most limit bytes are kept, from the beginning.
 func (c *Client) Exec(ctx context.Context, id string, command []string, timeout time.Duration, limit int) (ExecResult, error) {
-	stdout, stderr, err := c.runtime.ExecSync(quiet(ctx), bare(id), command, wholeSeconds(timeout))
+	timeout = wholeSeconds(timeout)
+	bounded, cancel := ctx, context.CancelFunc(func() {})
+	if timeout > 0 {
+		bounded, cancel = context.WithTimeout(ctx, timeout+execPatience)
+	}
+	defer cancel()
+	stdout, stderr, err := c.runtime.ExecSync(quiet(bounded), bare(id), command, timeout)
 	r := ExecResult{Stdout: clip(stdout, limit), Stderr: clip(stderr, limit)}
 	var exit utilexec.ExitError
 	switch {
@@ -42,6 +48,12 @@ func (c *Client) Exec(ctx context.Context, id string, command []string, timeout 
 	}
 	return r, fmt.Errorf("exec in container %s: %w", id, err)
 }
+
+// execPatience is how much later than its timeout a command is given up. The
+// runtime ends the command in time, and then waits until nobody holds its output
+// any more: for minutes, if it left a process in a session of its own behind. On a
+// busy machine the command itself may begin seconds late.
+const execPatience = 10 * time.Second
 
 func wholeSeconds(d time.Duration) time.Duration {
 	return (d + time.Second - 1).Truncate(time.Second)

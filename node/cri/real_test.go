@@ -257,8 +257,32 @@ func TestExec(t *testing.T) {
 	if err != nil || !r.TimedOut || !strings.Contains(r.Message, "timed out after 1s") {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if _, err = n.Exec(t.Context(), id, []string{"/none"}, 0, 10); err == nil || !strings.Contains(err.Error(), "/none") {
-		t.Errorf("a command that is not there: %v", err)
+	for what, script := range map[string]string{
+		"child":   "sleep 4711; true",
+		"session": "setsid sleep 4712 & sleep 4713; true",
+	} {
+		if r, err = sh(script, time.Second, 10); err != nil || !r.TimedOut {
+			t.Errorf("%s: %+v, %v", what, r, err)
+		}
+	}
+	// With the command goes what it started, unless that has left its group.
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		r, err = sh("ps -o args", time.Minute, 10000)
+		if err == nil && !strings.Contains(string(r.Stdout), "sleep 4711") && !strings.Contains(string(r.Stdout), "sleep 4713") {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("left behind: %q, %v", r.Stdout, err)
+		}
+	}
+	// Package probe knows a missing program by these words.
+	for program, words := range map[string]string{
+		"/none": `exec: "/none": stat /none: no such file or directory`,
+		"none":  `exec: "none": executable file not found in $PATH`,
+	} {
+		if _, err = n.Exec(t.Context(), id, []string{program}, 0, 10); err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("%s, which is not there: %v", program, err)
+		}
 	}
 }
 
