@@ -55,6 +55,10 @@ func newAPIServer(ctx context.Context, c Config, p paths, certs *pki.Set, listen
 	if err != nil {
 		return nil, fmt.Errorf("configure API server: %w", err)
 	}
+	if c.Tell != nil && config.Aggregator.GenericConfig.AuditBackend == nil {
+		backend := deletions{c.Tell}
+		config.Aggregator.GenericConfig.AuditBackend, config.Aggregator.GenericConfig.AuditPolicyRuleEvaluator = backend, backend
+	}
 	chainConfig, err := config.Complete()
 	if err != nil {
 		return nil, fmt.Errorf("complete API server configuration: %w", err)

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+
+	"whylet.dev/whylet/fact"
 )
 
 // Config says where and how a control plane runs. The zero value of a field with
@@ -38,6 +40,9 @@ type Config struct {
 	// Kubeconfig, if not empty, is a file to which an admin entry named
 	// ContextName (default whylet) is added.
 	Kubeconfig, ContextName string
+	// Tell is told who has pods deleted or evicted ([fact.Requested]), about pods by
+	// name, without a UID. It is called within requests and must not block. May be nil.
+	Tell func(fact.Fact)
 	// Progress is told in a few words what the start is at. May be nil.
 	Progress func(string)
 	// Log is told what an operator should know; the components' own logs go to

@@ -22,6 +22,11 @@
 // RBAC guard it as they guard everything else. The interface also carries the route for
 // the service range, so that Services work from a host without a default route.
 //
+// # What it tells
+//
+// The API server's audit has a backend of ours (deletions.go): who has pods deleted
+// or evicted. It sees requests by name, so whoever is told has to find the pod.
+//
 // # What is global
 //
 // The borrowed programs expect a process of their own. What they share in one

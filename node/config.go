@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 
+	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/node/pressure"
 )
 
@@ -72,6 +73,9 @@ type Config struct {
 	// Kubernetes); BackOffReset is how long a container must have run for it to
 	// start over (10 min).
 	BackOffInitial, BackOffMax, BackOffReset time.Duration
+
+	// Told is what the control plane tells of pods by name, without a UID. May be nil.
+	Told <-chan fact.Fact
 
 	// Version is Whylet's own version.
 	Version string

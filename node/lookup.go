@@ -1,6 +1,8 @@
 package node
 
 import (
+	"time"
+
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -70,6 +72,23 @@ func (l *loop) killedFor(f fact.Fact) fact.KillReason {
 		return ""
 	}
 	return c.KilledFor
+}
+
+// named finds the newest pod of that name that was there at a time.
+func (l *loop) named(namespace, name string, at time.Time) (fact.Pod, bool) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	var found fact.Pod
+	var newest time.Time
+	for _, p := range l.pods {
+		if p.key.Namespace != namespace || p.key.Name != name || p.Object == nil {
+			continue
+		}
+		if made := p.Object.CreationTimestamp.Time; !made.After(at) && (found.UID == "" || made.After(newest)) {
+			found, newest = p.key, made
+		}
+	}
+	return found, found.UID != ""
 }
 
 // insider is a process in the pod's network namespace, 0 when there is none of

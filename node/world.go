@@ -274,6 +274,7 @@ func (o *outside) start(spawn func(string, func(context.Context) error)) {
 	spawn("node API", o.face.serve)
 	spawn("OOM kills", o.kernel.run)
 	spawn("processes", quiet(o.processes.run))
+	spawn("what the control plane tells", quiet(n.hear))
 	spawn("steps of the clock", quiet((&clockSteps{submit: n.loop.submit, apart: clocksApart}).run))
 	spawn("samples", quiet(o.looks.run))
 	spawn("housekeeping", quiet(o.house.run))

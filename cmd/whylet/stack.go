@@ -20,6 +20,7 @@ import (
 
 	"whylet.dev/whylet/cluster"
 	"whylet.dev/whylet/cluster/runtime"
+	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/node"
 	"whylet.dev/whylet/node/credentials"
 )
@@ -47,6 +48,16 @@ type stack struct {
 	// credentials are renewed while the node runs; none with a control plane of
 	// its own, which renews all certificates itself.
 	credentials []*credentials.Credential
+	// told carries what the control plane tells the node of pods. Nobody waits for
+	// a place in it: answers then know less.
+	told chan fact.Fact
+}
+
+func (s *stack) tell(f fact.Fact) {
+	select {
+	case s.told <- f:
+	default:
+	}
 }
 
 // control is the control plane's configuration.
@@ -65,6 +76,7 @@ func (s *stack) control() cluster.Config {
 		PodCIDR:     set.PodCIDR,
 		ServiceCIDR: set.ServiceCIDR,
 		Kubeconfig:  set.Kubeconfig,
+		Tell:        s.tell,
 		Progress:    s.report.step,
 		Log:         s.log,
 	}
@@ -303,6 +315,7 @@ func (s *stack) nodeConfig() (node.Config, *rest.Config, error) {
 		PIDs:            set.NodePIDs,
 		PodPIDs:         set.PodMaxPIDs,
 		NoProbeAgain:    set.NoProbeAgain,
+		Told:            s.told,
 		NoLogLines:      set.NoLogLines,
 		OTLPEndpoint:    set.OTLPEndpoint,
 		Name:            set.NodeName,

@@ -11,6 +11,7 @@ import (
 
 	"whylet.dev/whylet/cluster"
 	"whylet.dev/whylet/cluster/runtime"
+	"whylet.dev/whylet/fact"
 )
 
 func newUpCommand(s streams) *cobra.Command {
@@ -145,6 +146,7 @@ func (o *nodeOptions) serve(ctx context.Context, changed func(string) bool, r re
 		return usageError("%s is the data directory of a node started by whylet %s; choose another --data-dir", o.dataDir, previous.Command)
 	}
 	st := &stack{
+		told:     make(chan fact.Fact, 256),
 		dataDir:  o.dataDir,
 		instance: instance{Command: o.command, Settings: merge(o.given, changed, previous.Settings)},
 		report:   r,

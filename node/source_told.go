@@ -1,0 +1,19 @@
+package node
+
+import "context"
+
+// hear takes what the control plane tells of pods. It knows them by name; what is
+// about a pod of another node is left out.
+func (n *node) hear(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case f := <-n.config.Told:
+			if pod, ok := n.loop.named(f.Pod.Namespace, f.Pod.Name, f.At); ok {
+				f.Pod = pod
+				n.loop.submit(f)
+			}
+		}
+	}
+}
