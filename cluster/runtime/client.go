@@ -60,20 +60,27 @@ func waitReady(ctx context.Context, endpoint string, gone <-chan struct{}, timeo
 	defer conn.Close()
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	go func() {
+		select {
+		case <-gone:
+			cancel() // a call may be waiting
+		case <-ctx.Done():
+		}
+	}()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		// A call that waits is cut short so that the end of the process is noticed.
-		attempt, done := context.WithTimeout(ctx, 500*time.Millisecond)
-		err := answers(attempt, conn)
-		done()
+		err := answers(ctx, conn)
 		if err == nil {
 			return nil
 		}
 		select {
-		case <-gone:
-			return errors.New("it ended while starting")
 		case <-ctx.Done():
+			select {
+			case <-gone:
+				return errors.New("it ended while starting")
+			default:
+			}
 			return fmt.Errorf("no answer at %s after %s: %w", endpoint, timeout, err)
 		case <-tick.C:
 		}

@@ -38,7 +38,8 @@ type Config struct {
 	// Libexec holds runc, containerd-shim-runc-v2, pause and cni/; empty:
 	// libexec beside Executable.
 	Libexec string
-	// StartTimeout bounds how long Start waits for the socket to answer; 0: 30 s.
+	// StartTimeout bounds how long Start waits for the socket to answer; 0: 3 min,
+	// for an emulated machine under load; one that ends while it starts is noticed at once.
 	StartTimeout time.Duration
 	// Log receives what the supervisor does. containerd's own log is a file.
 	Log *slog.Logger
@@ -76,7 +77,7 @@ func (c Config) withDefaults() (Config, error) {
 		c.Libexec = filepath.Join(filepath.Dir(real), "libexec")
 	}
 	if c.StartTimeout == 0 {
-		c.StartTimeout = 30 * time.Second
+		c.StartTimeout = 3 * time.Minute
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

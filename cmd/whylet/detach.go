@@ -21,8 +21,9 @@ import (
 const detachedFlag = "detached"
 
 // readyTimeout is how long up --detach waits for the node to be Ready. A start
-// takes seconds; after a crash of the machine etcd may need longer.
-const readyTimeout = 3 * time.Minute
+// takes seconds; after a crash of the machine etcd may need longer, and an emulated
+// machine takes minutes.
+const readyTimeout = 10 * time.Minute
 
 // detach runs the same command again in a session of its own, relays what it
 // reports, and returns when the node is Ready or has failed. When ctx ends first
