@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -121,6 +122,11 @@ func (e ending) explainKill(symptom string) Verdict {
 
 // howItWent adds what the end itself shows beside the reason it was ordered for.
 func (e ending) howItWent(v *Verdict, kill fact.Kill) {
+	for i, l := range v.Chain {
+		if l.Fact == e.run.Exit.ID && e.exit.ExitCode != 137 {
+			v.Chain[i].Text = strings.Replace(l.Text, "it ended with", "it stopped on the node's order, with", 1)
+		}
+	}
 	took := e.at.Sub(e.run.Kill.Seen)
 	known := slices.ContainsFunc(v.Contributing, func(n Note) bool { return n.Cause == AppIgnoredSIGTERM })
 	if !known && e.exit.ExitCode == 137 && !e.exit.MainOOMKilled && took >= time.Duration(kill.GraceSeconds)*time.Second-100*time.Millisecond {

@@ -172,8 +172,6 @@ func describeExit(b fact.Exited) (string, map[string]any) {
 		text = "it is gone without a trace; no exit code is known"
 	case b.Signal != 0:
 		text = fmt.Sprintf("it was ended by %s (exit code %d)", signalName(b.Signal), b.ExitCode)
-	case b.ExitCode == 0:
-		text = "it ended by itself with exit code 0"
 	}
 	if b.Message != "" {
 		text += ", saying: " + brief(b.Message, kept)
