@@ -180,8 +180,8 @@ test-e2e: build images ## Run a whole node and talk to it with kubectl (needs ro
 	$(TWICE) --format testname --packages ./test/e2e/scenarios -- -count=1 -timeout 40m
 
 .PHONY: test-cgroup2
-test-cgroup2: ## Run the tests that touch cgroups on cgroup v2, in an emulated machine (10 minutes, needs apt-get)
-	@./test/cgroup2/run $(BIN)/cgroup2 packages
+test-cgroup2: libexec ## Run the tests that touch cgroups on cgroup v2, with real containers too, in an emulated machine (10 minutes, needs apt-get)
+	@./test/cgroup2/run $(BIN)/cgroup2 packages containers
 
 # Emulated, a node takes minutes to start and needs both cores for itself.
 .PHONY: test-cgroup2-node
