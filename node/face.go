@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -47,9 +48,10 @@ type face struct {
 	pressures func() []v1.NodeConditionType
 
 	mu sync.Mutex
-	// runtimeErr is why the runtime does not answer; nil while it does.
+	// runtimeErr is why the runtime does not answer; nil while it does. health is
+	// what it said last; nil before it was asked.
 	runtimeErr error
-	health     cri.Health
+	health     *cri.Health
 }
 
 func newFace(n *node) (*face, error) {
@@ -175,8 +177,8 @@ func (f *face) watchRuntime(ctx context.Context) {
 	for {
 		health, err := f.runtime.Health(ctx)
 		f.mu.Lock()
-		changed := fmt.Sprint(f.health, f.runtimeErr) != fmt.Sprint(health, err)
-		f.health, f.runtimeErr = health, err
+		changed := f.health == nil || fmt.Sprint(*f.health, f.runtimeErr) != fmt.Sprint(health, err)
+		f.health, f.runtimeErr = &health, err
 		f.mu.Unlock()
 		if changed {
 			f.reporter.Changed()
@@ -205,8 +207,10 @@ func (f *face) state() object.State {
 	switch {
 	case f.runtimeErr != nil:
 		s.Problems = append(s.Problems, object.RuntimeDown(f.runtimeErr))
+	case f.health == nil:
+		s.Problems = append(s.Problems, object.RuntimeNotSeen)
 	case !f.health.RuntimeReady:
-		s.Problems = append(s.Problems, object.RuntimeDown(fmt.Errorf("%s", f.health.RuntimeReason)))
+		s.Problems = append(s.Problems, object.RuntimeDown(errors.New(f.health.RuntimeReason)))
 	case !f.health.NetworkReady:
 		s.Problems = append(s.Problems, object.NetworkNotReady("NetworkPluginNotReady", f.health.NetworkReason))
 	}
@@ -218,6 +222,9 @@ func (f *face) state() object.State {
 	s.MemoryPressure = slices.Contains(pressures, v1.NodeMemoryPressure)
 	s.DiskPressure = slices.Contains(pressures, v1.NodeDiskPressure)
 	s.PIDPressure = slices.Contains(pressures, v1.NodePIDPressure)
+	if f.health == nil {
+		return s
+	}
 	for _, h := range f.health.Handlers {
 		rro, userns := h.RecursiveReadOnly, h.UserNamespaces
 		s.Handlers = append(s.Handlers, v1.NodeRuntimeHandler{

@@ -60,44 +60,47 @@ type node struct {
 	first cri.Snapshot
 }
 
-func newNode(ctx context.Context, c Config) (n *node, err error) {
-	n = &node{config: c, log: c.Log}
+func newNode(ctx context.Context, c Config) (*node, error) {
+	n := &node{config: c, log: c.Log}
 	n.reached = &apiWatch{submit: func(f fact.Fact) { n.loop.submit(f) }}
-	defer func() {
-		if err != nil {
-			n.close()
-		}
-	}()
-	if n.clock, err = newClock(); err != nil {
+	if err := n.open(ctx); err != nil {
+		n.close()
 		return nil, err
+	}
+	return n, nil
+}
+
+// open opens what the node works with and puts it together. What is open after an
+// error is among the closers.
+func (n *node) open(ctx context.Context) (err error) {
+	c := n.config
+	if n.clock, err = newClock(); err != nil {
+		return err
 	}
 	for _, dir := range []string{c.DataDir, c.PodLogsDir} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return nil, fmt.Errorf("make the node's directory: %w", err)
+			return fmt.Errorf("make the node's directory: %w", err)
 		}
 	}
 	c.Progress("opening the journal")
 	if n.journal, err = journal.Open(filepath.Join(c.DataDir, "journal"), journal.Options{Log: c.Log}); err != nil {
-		return nil, err
+		return err
 	}
 	n.onClose(func() { n.warn("journal", n.journal.Close()) })
 	if err := n.exports(); err != nil {
-		return nil, err
+		return err
 	}
 	c.Progress("reaching the container runtime")
 	if n.runtime, err = cri.Dial(ctx, c.RuntimeEndpoint, c.Log); err != nil {
-		return nil, err
+		return err
 	}
 	n.onClose(func() { n.warn("runtime", n.runtime.Close()) })
 	api := clientConfig(c.API)
 	api.Wrap(n.reached.wrap)
 	if n.client, err = kubernetes.NewForConfig(api); err != nil {
-		return nil, fmt.Errorf("client of the API server: %w", err)
+		return fmt.Errorf("client of the API server: %w", err)
 	}
-	if err := n.assemble(ctx); err != nil {
-		return nil, err
-	}
-	return n, nil
+	return n.assemble(ctx)
 }
 
 // clientConfig lets a whole node's worth of pods start at once.

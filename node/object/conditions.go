@@ -24,9 +24,10 @@ const (
 	NetworkNotSeen = "container runtime network not ready: network state unknown"
 )
 
-// RuntimeDown words that the runtime does not answer; why may be nil.
+// RuntimeDown words that the runtime does not answer, or cannot start pods; why may
+// be nil or say nothing.
 func RuntimeDown(why error) string {
-	if why == nil {
+	if why == nil || why.Error() == "" {
 		return "container runtime is down"
 	}
 	return fmt.Sprintf("container runtime is down: %v", why)

@@ -212,6 +212,7 @@ func TestConditions(t *testing.T) {
 func TestWordsOfProblems(t *testing.T) {
 	for got, want := range map[string]string{
 		RuntimeDown(nil):                "container runtime is down",
+		RuntimeDown(errors.New("")):     "container runtime is down",
 		RuntimeDown(errors.New("gone")): "container runtime is down: gone",
 		NetworkNotReady("NetworkPluginNotReady", "Network plugin returns error: cni plugin not initialized"): "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized",
 		aggregate([]string{"a", "b"}): "[a, b]",
