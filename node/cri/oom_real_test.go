@@ -26,7 +26,9 @@ type only struct {
 }
 
 func (o only) Container(id string) (evidence.Container, bool) { return o.one, id == o.id }
-func (o only) Pod(uid types.UID) (fact.Pod, bool)             { return o.one.Pod, uid == o.one.Pod.UID }
+
+func (o only) Pod(uid types.UID) (fact.Pod, bool) { return o.one.Pod, uid == o.one.Pod.UID }
+
 func (o only) Running() map[string]evidence.Container {
 	return map[string]evidence.Container{o.id: o.one}
 }
