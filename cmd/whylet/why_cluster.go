@@ -14,7 +14,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"whylet.dev/whylet/why"
@@ -159,7 +161,7 @@ func (c *api) ask(ctx context.Context, node, name, uid string, into any) error {
 	if len(c.options.whatIf) > 0 {
 		r = r.Param("whatif", c.options.changes())
 	}
-	raw, err := r.Do(ctx).Raw()
+	raw, err := patient(ctx, r)
 	if err != nil {
 		return said(err, raw)
 	}
@@ -167,6 +169,19 @@ func (c *api) ask(ctx context.Context, node, name, uid string, into any) error {
 		return fmt.Errorf("the answer of node %s is not understood: %w", node, err)
 	}
 	return nil
+}
+
+// comesBack is how long an agent that starts anew may take to listen again.
+const comesBack = 3 * time.Second
+
+// patient asks again for a moment when nobody listens at the node: its agent may be
+// starting.
+func patient(ctx context.Context, r *rest.Request) (raw []byte, err error) {
+	_ = wait.PollUntilContextTimeout(ctx, comesBack/10, comesBack, true, func(context.Context) (bool, error) {
+		raw, err = r.Do(ctx).Raw()
+		return !apierrors.IsServiceUnavailable(err), nil
+	})
+	return raw, err
 }
 
 // alone says whether the cluster has one node only; false where that is not told.
