@@ -45,6 +45,10 @@ type Cluster struct {
 	clients, api group
 	dns          chan struct{}
 
+	// lost is closed when the database has given up, with failure set before: nothing
+	// that waits for the database ends then.
+	lost     chan struct{}
+	failure  *DatabaseError
 	ended    chan struct{}
 	endOnce  sync.Once
 	err      error
@@ -63,8 +67,8 @@ type group struct {
 // and the node. The rest comes up meanwhile: on the first start of a directory,
 // RBAC's default roles and all that waits for them take a second more; WaitReady
 // waits for them. When ctx ends, the control plane stops. Errors
-// are of type *PortTakenError, *InUseError or *ForeignDataDirError where a caller
-// may want to tell them apart. A process can start one control plane in its life.
+// are of type *PortTakenError, *InUseError, *ForeignDataDirError or *DatabaseError where
+// a caller may want to tell them apart. A process can start one control plane in its life.
 func Start(ctx context.Context, config Config) (*Cluster, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("control plane: %w", err)
@@ -72,7 +76,7 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 	config = config.withDefaults()
 	c := &Cluster{
 		config: config, paths: config.paths(), log: config.Log,
-		ended: make(chan struct{}), dns: make(chan struct{}),
+		ended: make(chan struct{}), lost: make(chan struct{}), dns: make(chan struct{}),
 	}
 	life := context.WithoutCancel(ctx)
 	c.clients.ctx, c.clients.cancel = context.WithCancel(life)
@@ -147,7 +151,7 @@ func (c *Cluster) startAPI(ctx context.Context, listener net.Listener) error {
 	database := make(chan error, 1)
 	go func() {
 		var err error
-		if c.etcd, err = startEtcd(ctx, c.paths, c.file); err != nil {
+		if c.etcd, err = startEtcd(ctx, c.paths, databaseLogger(c.file, c.giveUp)); err != nil {
 			cancel(err)
 		} else {
 			c.log.Debug("etcd is ready", "after", time.Since(began))
@@ -155,7 +159,13 @@ func (c *Cluster) startAPI(ctx context.Context, listener net.Listener) error {
 		database <- err
 	}()
 	server, err := c.buildAPI(ctx, listener)
-	if err = errors.Join(err, <-database); err != nil {
+	select {
+	case failed := <-database:
+		err = errors.Join(err, failed)
+	case <-c.lost:
+		err = c.failure
+	}
+	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	c.log.Debug("API server is built", "after", time.Since(began))
@@ -172,6 +182,13 @@ func (c *Cluster) buildAPI(ctx context.Context, listener net.Listener) (*apiServ
 	return newAPIServer(c.api.ctx, c.config, c.paths, c.certs, listener)
 }
 
+// giveUp ends the control plane because its database did.
+func (c *Cluster) giveUp(err *DatabaseError) {
+	c.failure = err
+	close(c.lost)
+	c.end(err)
+}
+
 func (c *Cluster) watchEtcd() {
 	select {
 	case err := <-c.etcd.Err():
@@ -185,6 +202,10 @@ func (c *Cluster) watchEtcd() {
 func (c *Cluster) startClients() {
 	c.run(&c.clients, "disk reserve", func(ctx context.Context) error {
 		keepReserve(ctx, c.paths, c.log)
+		return nil
+	})
+	c.run(&c.clients, "database quota", func(ctx context.Context) error {
+		keepQuota(ctx, c.etcd.Server, c.config.Progress, c.log)
 		return nil
 	})
 	c.run(&c.clients, "controller manager", func(ctx context.Context) error {
@@ -259,7 +280,8 @@ func (c *Cluster) end(err error) {
 }
 
 // Wait returns when the control plane has ended: nil after Stop, otherwise the
-// reason. The caller should call Stop and end the process then; pods keep running.
+// reason, of type *DatabaseError when the database gave up. The caller should call
+// Stop and end the process then; pods keep running.
 func (c *Cluster) Wait() error {
 	<-c.ended
 	return c.err
@@ -267,6 +289,12 @@ func (c *Cluster) Wait() error {
 
 // WaitReady returns when the API server is ready for everybody: /readyz says ok.
 func (c *Cluster) WaitReady(ctx context.Context) error { return c.server.waitReady(ctx) }
+
+// WaitNodeAPI returns when the API server may use the nodes' HTTPS APIs, through
+// which kubectl logs, exec, port-forward and why go.
+func (c *Cluster) WaitNodeAPI(ctx context.Context) error {
+	return c.server.waitAllowed(ctx, pki.KubeletClientUser, authorizationv1.ResourceAttributes{Verb: "create", Resource: "nodes", Subresource: "proxy"})
+}
 
 // WaitDNS returns when cluster DNS answers, or ctx or the control plane ends.
 func (c *Cluster) WaitDNS(ctx context.Context) error {
@@ -281,17 +309,25 @@ func (c *Cluster) WaitDNS(ctx context.Context) error {
 }
 
 // Stop stops everything in order, clients first, the database last, and returns
-// when that is done or ctx ends, with what did not stop in time. Pods, nftables
-// rules and the interface stay; Purge removes the latter two.
+// when that is done or ctx ends, with what did not stop in time. When the database
+// gave up, nothing can stop in order, and it returns at once. Pods, nftables rules
+// and the interface stay; Purge removes the latter two.
 func (c *Cluster) Stop(ctx context.Context) error {
 	c.stopOnce.Do(func() {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		go func() {
+			select {
+			case <-c.lost:
+				cancel(c.failure)
+			case <-ctx.Done():
+			}
+		}()
 		c.clients.cancel()
 		errs := []error{c.clients.wait(ctx, "controllers, scheduler, proxy and DNS")}
 		c.api.cancel()
 		errs = append(errs, c.api.wait(ctx, "API server"))
-		if c.etcd != nil {
-			c.etcd.Close()
-		}
+		c.closeDatabase()
 		c.end(nil)
 		if c.lock != nil {
 			errs = append(errs, c.lock.Close())
@@ -299,6 +335,27 @@ func (c *Cluster) Stop(ctx context.Context) error {
 		c.stopErr = errors.Join(errs...)
 	})
 	return c.stopErr
+}
+
+// closeDatabase closes the database, unless it gave up: it would never end.
+func (c *Cluster) closeDatabase() {
+	select {
+	case <-c.lost:
+		return
+	default:
+	}
+	if c.etcd == nil {
+		return
+	}
+	closed := make(chan struct{})
+	go func() {
+		c.etcd.Close()
+		close(closed)
+	}()
+	select {
+	case <-closed:
+	case <-c.lost:
+	}
 }
 
 func (g *group) wait(ctx context.Context, what string) error {

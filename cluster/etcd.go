@@ -36,7 +36,7 @@ const socketPoll = 2 * time.Millisecond
 // startEtcd starts the database and returns when it serves. It listens on a unix
 // socket only: the directory's mode decides who may connect. It syncs each write
 // to disk, so that what the API server acknowledged survives a power cut.
-func startEtcd(ctx context.Context, p paths, log io.Writer) (*embed.Etcd, error) {
+func startEtcd(ctx context.Context, p paths, log *zap.Logger) (*embed.Etcd, error) {
 	e, err := embed.StartEtcd(etcdConfig(p, log))
 	if err != nil {
 		return nil, fmt.Errorf("start etcd in %s: %w", p.etcd, err)
@@ -70,7 +70,7 @@ func waitSocket(ctx context.Context, socket string) error {
 	return nil
 }
 
-func etcdConfig(p paths, log io.Writer) *embed.Config {
+func etcdConfig(p paths, log *zap.Logger) *embed.Config {
 	c := embed.NewConfig()
 	c.Name = "whylet"
 	c.Dir = p.etcd
@@ -86,7 +86,7 @@ func etcdConfig(p paths, log io.Writer) *embed.Config {
 	c.SnapshotCatchUpEntries = etcdCatchUpEntries
 	c.QuotaBackendBytes = etcdQuotaBytes
 	c.MaxRequestBytes = etcdMaxRequestBytes
-	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(etcdLogger(log))
+	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(log)
 	return c
 }
 

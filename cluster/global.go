@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	stdlog "log"
@@ -76,16 +75,10 @@ func takeProcess(file io.Writer, log *slog.Logger, exit func(error)) error {
 	return nil
 }
 
-// routeKlog sends klog's warnings and errors to file, and nothing to stderr.
+// routeKlog sends klog's errors to file. With a logger set, klog itself writes
+// nowhere, as long as its flags are left alone: one that kept it from stderr would
+// bring the stacks of a klog.Fatal there.
 func routeKlog(file io.Writer) {
-	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
-	klog.InitFlags(flags)
-	for name, value := range map[string]string{
-		"logtostderr": "false", "alsologtostderr": "false", "stderrthreshold": "FATAL",
-	} {
-		// The flags are klog's own; setting them to values of their type cannot fail.
-		_ = flags.Set(name, value)
-	}
 	klog.SetSlogLogger(slog.New(slog.NewTextHandler(file, &slog.HandlerOptions{Level: slog.LevelWarn})))
 }
 

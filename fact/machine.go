@@ -22,6 +22,10 @@ type AgentStarted struct {
 // AgentStopped says that the agent was asked to end.
 type AgentStopped struct {
 	Signal string `json:"signal,omitempty"`
+	// Reason is why it was, where its control plane had ended: in words, with what
+	// was waited for. Since is when that was.
+	Reason string    `json:"reason,omitempty"`
+	Since  time.Time `json:"since,omitzero"`
 }
 
 // OOMKilled is a kernel OOM kill, from the kernel log and the cgroup's counters.

@@ -40,6 +40,8 @@ type face struct {
 	reserve  object.Reserve
 	reporter *object.Reporter
 	server   *server.Server
+	// event records an event about the node.
+	event func(object.Event)
 	// registered is closed once the Node object is known.
 	registered   chan struct{}
 	registerOnce sync.Once
@@ -52,6 +54,8 @@ type face struct {
 	// what it said last; nil before it was asked.
 	runtimeErr error
 	health     *cri.Health
+	// silentSince is when the runtime stopped answering; zero while it does.
+	silentSince time.Time
 }
 
 func newFace(n *node) (*face, error) {
@@ -104,13 +108,14 @@ var declared = []string{"ExtendWebSocketsToKubelet", "RestartAllContainersOnCont
 
 // connect makes the object's reporter and takes the port of the API.
 func (f *face) connect(ctx context.Context, n *node, vols *volumes.Manager, imgs *images.Manager, groups *cgroup.Manager, d *disks) error {
+	f.event = func(e object.Event) { nodeEvent(n.world.recorder, f.config.Name, e) }
 	f.reporter = object.New(object.Config{
 		Name: f.config.Name, IP: f.config.IP, Port: int32(f.config.Port), Version: f.config.Version, Reserve: f.reserve,
 		Declares: declared,
 		Machine:  func() (object.Machine, error) { return object.ReadMachine("/", f.config.DataDir) },
 		Client:   n.client, State: f.state, Images: func(ctx context.Context) ([]v1.ContainerImage, error) { return nodeImages(ctx, imgs) },
 		Updated: func(*v1.Node) { f.registerOnce.Do(func() { close(f.registered) }) },
-		Event:   func(e object.Event) { nodeEvent(n.world.recorder, f.config.Name, e) },
+		Event:   f.event,
 		Clock:   utilclock.RealClock{}, Log: n.log,
 	})
 	h := &host{loop: n.loop, runtime: n.runtime}
@@ -192,11 +197,30 @@ func (f *face) watchRuntime(ctx context.Context) {
 }
 
 // runtimeLost hears at once that the runtime does not answer, or answers again.
+// Kubelet tells of it in the node's condition only, and not at all when it is
+// shorter than the 30 s for which the runtime may be silent.
 func (f *face) runtimeLost(err error) {
+	now := time.Now()
 	f.mu.Lock()
+	since := f.silentSince
 	f.runtimeErr = err
+	switch {
+	case err == nil:
+		f.silentSince = time.Time{}
+	case since.IsZero():
+		f.silentSince = now
+	}
 	f.mu.Unlock()
 	f.reporter.Changed()
+	switch {
+	case err != nil && since.IsZero():
+		f.event(object.Event{Type: v1.EventTypeWarning, Reason: "ContainerRuntimeDown", Message: object.RuntimeDown(err) + "; containers run on"})
+	case err == nil && !since.IsZero():
+		f.event(object.Event{
+			Type: v1.EventTypeNormal, Reason: "ContainerRuntimeUp",
+			Message: fmt.Sprintf("%s answers again after %s", f.runtime.Name(), now.Sub(since).Round(100*time.Millisecond)),
+		})
+	}
 }
 
 // state is what the node's condition says.

@@ -95,11 +95,11 @@ func (l *loop) take(f fact.Fact) {
 
 // finish takes what the last effects said, after run has returned and nobody
 // submits any more, and tells that the agent ends.
-func (l *loop) finish() {
+func (l *loop) finish(stopped fact.AgentStopped) {
 	for _, f := range l.waiting() {
 		l.turn([]fact.Fact{f})
 	}
-	l.take(fact.Fact{Body: fact.AgentStopped{}})
+	l.take(fact.Fact{Body: stopped})
 }
 
 // run takes facts until ctx ends.

@@ -24,6 +24,17 @@ import (
 	"whylet.dev/whylet/node/cri"
 )
 
+// ControlPlaneEnded is the cause of Run's context when it ends because the node's
+// own control plane did, and can only begin again in a new process. The node
+// remembers it.
+type ControlPlaneEnded struct {
+	Since time.Time
+	Err   error
+}
+
+func (e *ControlPlaneEnded) Error() string { return "the control plane ended: " + e.Err.Error() }
+func (e *ControlPlaneEnded) Unwrap() error { return e.Err }
+
 // Run runs the node until ctx ends. Containers keep running after it returns,
 // and the next Run on the same DataDir goes on where this one was.
 func Run(ctx context.Context, c Config) error {
@@ -166,7 +177,7 @@ func (n *node) run(ctx context.Context) error {
 	<-ctx.Done()
 	wg.Wait()
 	n.world.lanes.wait()
-	n.loop.finish()
+	n.loop.finish(agentStopped(context.Cause(ctx)))
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
 		return cause
 	}
@@ -219,6 +230,15 @@ func (n *node) lookFirst(ctx context.Context) error {
 		case <-tick.C:
 		}
 	}
+}
+
+// agentStopped tells why this run of the agent ends.
+func agentStopped(cause error) fact.AgentStopped {
+	var ended *ControlPlaneEnded
+	if !errors.As(cause, &ended) {
+		return fact.AgentStopped{}
+	}
+	return fact.AgentStopped{Reason: ended.Err.Error(), Since: ended.Since.UTC()}
 }
 
 // agentStarted tells how the last run of the agent ended.

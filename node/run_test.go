@@ -1,9 +1,14 @@
 package node
 
 import (
+	"context"
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"whylet.dev/whylet/fact"
 )
 
 // A runtime that is not there is an error that names it.
@@ -13,5 +18,17 @@ func TestRunWithoutRuntime(t *testing.T) {
 	err := Run(t.Context(), Config{Name: "n", DataDir: filepath.Join(dir, "node"), PodLogsDir: filepath.Join(dir, "logs"), RuntimeEndpoint: endpoint})
 	if err == nil || !strings.Contains(err.Error(), "none.sock") {
 		t.Errorf("it says %v", err)
+	}
+}
+
+// The agent remembers that its control plane ended, and nothing of an ordinary stop.
+func TestAgentStopped(t *testing.T) {
+	since := time.Date(2026, 5, 1, 6, 0, 0, 0, time.UTC)
+	ended := &ControlPlaneEnded{Since: since, Err: errors.New("the disk was full")}
+	if got, want := agentStopped(ended), (fact.AgentStopped{Reason: "the disk was full", Since: since}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if got := agentStopped(context.Canceled); got != (fact.AgentStopped{}) {
+		t.Errorf("%+v of an ordinary stop", got)
 	}
 }

@@ -88,6 +88,11 @@ func ended(node []fact.Fact, f *fact.Fact, b fact.AgentStarted) (Outage, bool) {
 	o := Outage{From: b.LastSeen, Until: f.Seen, Certainty: Recorded, Chain: links(f), Ended: true}
 	switch b.Previous {
 	case "clean":
+		if stopped, ok := controlPlaneEnded(node, f); ok {
+			b := of[fact.AgentStopped](stopped)
+			o.From, o.Text, o.Chain, o.Ended = b.Since, "its control plane had ended: "+brief(b.Reason, kept), links(stopped, f), false
+			break
+		}
 		o.Text = "its agent was shut down (whylet down, or SIGTERM)"
 	case "reboot":
 		o.Text = "the machine was rebooted, or lost its power; all containers ended with it"
@@ -100,6 +105,21 @@ func ended(node []fact.Fact, f *fact.Fact, b fact.AgentStarted) (Outage, bool) {
 		}
 	}
 	return o, true
+}
+
+// controlPlaneEnded is the end of the run before started, if it was for the sake of
+// the node's control plane.
+func controlPlaneEnded(node []fact.Fact, started *fact.Fact) (*fact.Fact, bool) {
+	var last *fact.Fact
+	for i := range node {
+		if b, ok := node[i].Body.(fact.AgentStopped); ok && node[i].ID < started.ID {
+			last = nil
+			if b.Reason != "" && !b.Since.IsZero() {
+				last = &node[i]
+			}
+		}
+	}
+	return last, last != nil
 }
 
 // agentOOM is the kernel's record about the agent that ran before started. It may
@@ -130,6 +150,9 @@ func silence(later []fact.Fact, f *fact.Fact, b fact.Lost) (Outage, bool) {
 		again, ok := later[i].Body.(fact.Lost)
 		if ok && again.Source == "api" && again.From.Equal(b.From) {
 			return Outage{}, false
+		}
+		if stopped, ok := later[i].Body.(fact.AgentStopped); ok && stopped.Reason != "" && !stopped.Since.After(b.From) && o.Until.IsZero() {
+			return Outage{}, false // the next start tells of it, and why
 		}
 		if _, restarted := later[i].Body.(fact.AgentStarted); restarted && o.Until.IsZero() {
 			o.Until = later[i].Seen

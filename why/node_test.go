@@ -68,6 +68,25 @@ func TestOutages(t *testing.T) {
 		{"rebooted", []fact.Fact{tick(2, 60, fact.AgentStarted{Previous: "reboot", LastSeen: dawn})}, "rebooted", ""},
 		{"shut down", []fact.Fact{tick(2, 60, fact.AgentStarted{Previous: "clean", LastSeen: dawn})}, "shut down", ""},
 		{
+			"its control plane had ended",
+			[]fact.Fact{
+				tick(1, 0, fact.AgentStarted{PID: 7, Previous: "first"}),
+				tick(2, 21, fact.Lost{Source: "api", Reason: "connection refused", From: dawn.Add(time.Second)}),
+				tick(3, 60, fact.AgentStopped{Reason: "the disk was full", Since: dawn}),
+				tick(4, 62, fact.AgentStarted{PID: 7, Previous: "clean", LastSeen: dawn.Add(time.Minute)}),
+			},
+			"its control plane had ended: the disk was full", "",
+		},
+		{
+			"shut down after its control plane had ended once",
+			[]fact.Fact{
+				tick(3, -90, fact.AgentStopped{Reason: "the disk was full", Since: dawn.Add(-time.Hour)}),
+				tick(4, 0, fact.AgentStopped{}),
+				tick(5, 62, fact.AgentStarted{PID: 7, Previous: "clean", LastSeen: dawn}),
+			},
+			"shut down", "",
+		},
+		{
 			"cut off, which is told twice",
 			[]fact.Fact{
 				tick(1, 20, fact.Lost{Source: "api", Reason: "connection refused", From: dawn}),

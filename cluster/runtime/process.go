@@ -98,6 +98,8 @@ func adopt(pid int, check func(pid int) bool) (*process, error) {
 	proc := &process{pid: pid, pidfd: pidfd, exited: make(chan struct{})}
 	go func() {
 		awaitExit(pidfd)
+		// An agent that was started anew under its own pid is the parent of what it adopts.
+		_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
 		proc.err = errExitUnknown
 		close(proc.exited)
 	}()

@@ -12,10 +12,13 @@ package main
 
 import (
 	"context"
+	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"syscall"
+
+	"k8s.io/klog/v2"
 
 	"whylet.dev/whylet/cluster/runtime"
 )
@@ -28,6 +31,9 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == runtime.Subcommand {
 		os.Exit(runtime.Main(os.Args[2:], os.Stderr))
 	}
+	// What the borrowed packages log on stderr comes back as an error where it
+	// matters; a node sends it to its log.
+	klog.SetSlogLogger(slog.New(slog.DiscardHandler))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// After the first signal the handler is gone: the second one ends at once what
 	// does not stop by itself.

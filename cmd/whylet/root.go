@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"whylet.dev/whylet/cluster/runtime"
 )
@@ -31,6 +32,8 @@ func run(ctx context.Context, args []string, s streams) int {
 // newRootCommand puts all commands together. A command that is added gets a file
 // of its own and a line here.
 func newRootCommand(s streams) *cobra.Command {
+	// Kubernetes' packages put a --version of their own there, for every command.
+	pflag.CommandLine = pflag.NewFlagSet("whylet", pflag.ContinueOnError)
 	root := &cobra.Command{
 		Use:   "whylet",
 		Short: "A Kubernetes node that remembers why",
@@ -43,6 +46,7 @@ existing cluster, and keeps every fact it decides from.`,
   kubectl get nodes
   whylet down                         # stop; pods' containers keep running
   whylet down --purge                 # stop, and leave nothing behind`,
+		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}

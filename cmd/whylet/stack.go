@@ -17,6 +17,7 @@ import (
 	"gopkg.in/natefinch/lumberjack.v2"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 
 	"whylet.dev/whylet/cluster"
 	"whylet.dev/whylet/cluster/runtime"
@@ -109,14 +110,21 @@ func (s *stack) run(ctx context.Context, previous instance) error {
 	if err := s.prepare(previous); err != nil {
 		return err
 	}
-	log, closeLog := openLog(s.dataDir)
-	defer closeLog.Close()
-	s.log = log
+	file := openLog(s.dataDir)
+	defer file.Close()
+	s.log = slog.New(slog.NewTextHandler(file, nil))
+	slog.SetDefault(s.log)
+	// What Kubernetes' and gRPC's packages have to say would be on the terminal else.
+	klog.SetSlogLogger(slog.New(slog.NewTextHandler(file, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	s.log.Info("starting", "command", s.instance.Command, "version", version, "settings", s.instance.Settings)
 
 	err := s.start(ctx)
 	if err == nil {
 		err = s.runNode(ctx)
+	}
+	var again *node.ControlPlaneEnded
+	if errors.As(err, &again) && ctx.Err() == nil {
+		return s.again(again)
 	}
 	if err != nil && ctx.Err() == nil {
 		s.log.Error("the node ends", "err", err)
@@ -124,6 +132,12 @@ func (s *stack) run(ctx context.Context, previous instance) error {
 		err = nil // Being told to stop is no failure.
 	}
 	return errors.Join(err, s.stop())
+}
+
+// again starts the process anew after its control plane had ended.
+func (s *stack) again(why error) error {
+	s.log.Info("starting anew", "because", why)
+	return startAnew(s.instance.ReadyAt == nil)
 }
 
 // prepare writes down who runs the node, before anything is started.
@@ -190,7 +204,7 @@ func (s *stack) startControl(ctx context.Context) error {
 	c, err := cluster.Start(life, s.control())
 	if err != nil {
 		cancel()
-		return err
+		return s.outlast(ctx, err)
 	}
 	s.stopControl = cancel
 	keep()
@@ -247,16 +261,7 @@ func (s *stack) runNode(ctx context.Context) error {
 		return nil
 	})
 	if s.cluster != nil {
-		g.Go(func() error {
-			ended := make(chan error, 1)
-			go func() { ended <- s.cluster.Wait() }()
-			select {
-			case err := <-ended:
-				return fmt.Errorf("control plane: %w", err)
-			case <-ctx.Done():
-				return nil
-			}
-		})
+		g.Go(func() error { return s.watchControl(ctx) })
 	}
 	for _, credential := range s.credentials {
 		client, err := kubernetes.NewForConfig(c.API)
@@ -267,10 +272,15 @@ func (s *stack) runNode(ctx context.Context) error {
 	}
 	g.Go(func() error {
 		s.report.step("waiting for the node to be Ready")
-		if err := waitNodeReady(ctx, api, c.Name, s.report.step); err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
+		err := waitNodeReady(ctx, api, c.Name, s.report.step)
+		if err == nil && s.cluster != nil {
+			s.report.step("waiting for the API server to be let in by the node")
+			err = s.cluster.WaitNodeAPI(ctx)
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 		now := time.Now().Truncate(time.Millisecond)
@@ -381,9 +391,6 @@ func (s *stack) stop() error {
 
 // openLog is the node's log, logs/whylet.log below the data directory, at most
 // three files of ten megabytes.
-func openLog(dataDir string) (*slog.Logger, io.Closer) {
-	file := &lumberjack.Logger{Filename: filepath.Join(dataDir, "logs", "whylet.log"), MaxSize: 10, MaxBackups: 2}
-	log := slog.New(slog.NewTextHandler(file, nil))
-	slog.SetDefault(log)
-	return log, file
+func openLog(dataDir string) io.WriteCloser {
+	return &lumberjack.Logger{Filename: filepath.Join(dataDir, "logs", "whylet.log"), MaxSize: 10, MaxBackups: 2}
 }

@@ -27,6 +27,8 @@ type nodeStatus struct {
 	PID     int    `json:"pid,omitempty"`
 	// Since is when the running process started.
 	Since *time.Time `json:"since,omitempty"`
+	// Doing is what the process does or waits for; empty: it just runs.
+	Doing string `json:"doing,omitempty"`
 	// Ready is the node's Ready condition at the API server: True, False or
 	// Unknown; empty when the API server did not say.
 	Ready   string `json:"ready,omitempty"`
@@ -94,7 +96,7 @@ func inspectNode(ctx context.Context, dataDir string) (nodeStatus, error) {
 	if !st.Running {
 		return st, nil
 	}
-	st.PID, st.Since = i.PID, &i.StartedAt
+	st.PID, st.Since, st.Doing = i.PID, &i.StartedAt, doingOf(i.PID)
 	st.Degraded = i.withNotes(dataDir).Degraded
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
@@ -148,6 +150,7 @@ func printStatus(s streams, st nodeStatus) {
 		state = fmt.Sprintf("running as process %d for %s", st.PID, time.Since(*st.Since).Round(time.Second))
 	}
 	row("state", state)
+	row("doing", st.Doing)
 	ready := st.Ready
 	switch {
 	case ready == string(corev1.ConditionTrue):

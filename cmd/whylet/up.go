@@ -149,7 +149,7 @@ func (o *nodeOptions) serve(ctx context.Context, changed func(string) bool, r re
 		told:     make(chan fact.Fact, 256),
 		dataDir:  o.dataDir,
 		instance: instance{Command: o.command, Settings: merge(o.given, changed, previous.Settings)},
-		report:   r,
+		report:   newToldReport(r),
 	}
 	if err := st.instance.Settings.check(); err != nil {
 		return err

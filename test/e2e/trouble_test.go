@@ -34,6 +34,13 @@ func TestKilledRuntime(t *testing.T) {
 	s.apply(strings.ReplaceAll(server, "name: server", "name: second"))
 	s.waitReady("second")
 	sameContainer(t, before, s.waitReady("server"))
+	s.eventually(time.Minute, "the node's events tell of it", func() error {
+		out, err := s.kubectl("describe", "node", before.Spec.NodeName)
+		if err == nil && (!strings.Contains(out, "ContainerRuntimeDown") || !strings.Contains(out, "containerd answers again after")) {
+			err = fmt.Errorf("they are %s", out)
+		}
+		return err
+	})
 	s.eventually(30*time.Second, "the node is Ready", func() error {
 		out, code := n.whylet(t, "status", "--data-dir", n.data())
 		if code != 0 {
@@ -64,7 +71,9 @@ func (n *node) containerd(t *testing.T) int {
 }
 
 // The disk fills up: pods and the API go on, the node says what it cannot do, and
-// when there is room again all is as before.
+// when there is room again all is as before. Then the database itself needs room
+// and has none, which ends the control plane: pods serve on, whylet status says
+// what is waited for, and with room all goes on by itself.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	disk := smallDisk(t)
@@ -87,9 +96,7 @@ func TestFullDisk(t *testing.T) {
 	s.apply(server)
 	before := s.waitReady("server")
 	fill := fillDisk(t, disk)
-	if out, err := n.command(t.Context(), "curl", "-sS", "--max-time", "3", "http://"+before.Status.PodIP+"/").CombinedOutput(); err != nil {
-		t.Errorf("no traffic on a full disk: %v: %s", err, out)
-	}
+	n.serves(t, before)
 	// A new fact cannot be written, and that is said.
 	s.apply(strings.ReplaceAll(server, "name: server", "name: second"))
 	s.eventually(40*time.Second, "the node says what is wrong", func() error {
@@ -110,6 +117,58 @@ func TestFullDisk(t *testing.T) {
 			err = fmt.Errorf("its conditions say %s", out)
 		}
 		return err
+	})
+
+	fill = fillDisk(t, disk)
+	s.endDatabase()
+	n.serves(t, before)
+	if err := os.Remove(fill); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually(3*time.Minute, "the node is Ready again, by itself", func() error {
+		out, code := n.whylet(t, "status", "--data-dir", n.data())
+		if code != 0 {
+			return fmt.Errorf("status: exit code %d: %s", code, out)
+		}
+		return nil
+	})
+	sameContainer(t, before, s.waitReady("server"))
+	s.waitReady("second")
+	s.eventually(time.Minute, "the node remembers why", func() error {
+		out, err := s.kubectl("why", "node/"+before.Spec.NodeName)
+		if err == nil && (!strings.Contains(out, "its control plane had ended: the disk of "+n.data()+" was full") || !strings.Contains(out, "no space left on device")) {
+			err = fmt.Errorf("it says %s", out)
+		}
+		return err
+	})
+}
+
+// serves fails unless nginx in the pod answers.
+func (n *node) serves(t *testing.T, pod *v1.Pod) {
+	t.Helper()
+	if out, err := n.command(t.Context(), "curl", "-sS", "--max-time", "20", "http://"+pod.Status.PodIP+"/").CombinedOutput(); err != nil {
+		t.Errorf("no traffic on a full disk: %v: %s", err, out)
+	}
+}
+
+// endDatabase writes on a full disk until the database has used up what it had
+// kept for that.
+func (s *space) endDatabase() {
+	s.t.Helper()
+	secret := filepath.Join(s.t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte(strings.Repeat("0123456789abcdef", 60_000)), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	written := 0
+	s.eventually(5*time.Minute, "the node waits for room", func() error {
+		status, _ := s.node.whylet(s.t, "status", "--data-dir", s.node.data())
+		if strings.Contains(status, "waiting for room on the disk") {
+			s.t.Logf("after %d secrets:\n%s", written, status)
+			return nil
+		}
+		written++
+		_, err := s.kubectl("create", "secret", "generic", fmt.Sprintf("big-%d", written), "--from-file=f="+secret)
+		return fmt.Errorf("it took %d secrets (%w); status: %s", written, err, status)
 	})
 }
 
