@@ -222,8 +222,8 @@ func fillDisk(t *testing.T, disk string) string {
 	return file
 }
 
-// A second node joins the first one's API server, and goes on alone while it
-// cannot be reached.
+// A second node joins the first one's API server, renews its certificates, and
+// goes on alone while the server cannot be reached.
 func TestSecondNodeLosesItsAPI(t *testing.T) {
 	t.Parallel()
 	first, second := joined(t, "--node-api-port", "10260")
@@ -246,6 +246,7 @@ spec:
 	if out := s.mustKubectl("logs", "far"); out != "hello\n" {
 		t.Errorf("its log is %q", out)
 	}
+	s.renews(first, second)
 
 	link(t, first, "down")
 	// The container ends while nobody can be asked, and is started again.
@@ -290,16 +291,10 @@ func (s *space) approveServing(n *node) {
 		s.t.Errorf("status does not say what is missing:\n%s", out)
 	}
 	s.eventually(2*time.Minute, "logs with the approved certificate", func() error {
-		pending, err := s.kubectl("get", "csr", "--field-selector", "spec.signerName=kubernetes.io/kubelet-serving", "-o", "name")
-		if err != nil {
+		if err := s.approvePending(); err != nil {
 			return err
 		}
-		for _, request := range strings.Fields(pending) {
-			if _, err := s.kubectl("certificate", "approve", request); err != nil {
-				return err
-			}
-		}
-		_, err = s.kubectl("logs", "far")
+		_, err := s.kubectl("logs", "far")
 		return err
 	})
 	if out, code := n.whylet(s.t, "status", "--data-dir", n.data()); code != 0 || strings.Contains(out, "kubectl certificate approve") {
