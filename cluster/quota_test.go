@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -21,7 +20,7 @@ import (
 // the test puts there.
 func smallDatabase(t *testing.T) *embed.Etcd {
 	t.Helper()
-	config := etcdConfig(paths{etcd: filepath.Join(t.TempDir(), "etcd")}, etcdLogger(io.Discard))
+	config := etcdConfig(paths{etcd: t.TempDir()}, etcdLogger(io.Discard))
 	config.QuotaBackendBytes = 16 << 20
 	e, err := embed.StartEtcd(config)
 	if err != nil {
