@@ -135,7 +135,8 @@ func TestFullDisk(t *testing.T) {
 	sameContainer(t, before, s.waitReady("server"))
 	s.waitReady("second")
 	s.eventually(time.Minute, "the node remembers why", func() error {
-		out, err := s.kubectl("why", "node/"+before.Spec.NodeName)
+		raw, err := n.command(t.Context(), bin("kubectl-why"), "node/"+before.Spec.NodeName).CombinedOutput()
+		out := string(raw)
 		if err == nil && (!strings.Contains(out, "its control plane had ended: the disk of "+n.data()+" was full") || !strings.Contains(out, "no space left on device")) {
 			err = fmt.Errorf("it says %s", out)
 		}
