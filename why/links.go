@@ -121,6 +121,12 @@ func describePlain(b fact.Body) (string, map[string]any) {
 		return strings.TrimSuffix(fmt.Sprintf("%s is %s: %s", c.Type, c.Status, brief(c.Message, kept)), ": "), values("reason", c.Reason, "message", c.Message)
 	case fact.AgentStarted:
 		return "the node's agent started; its last run ended " + b.Previous, values("previous", b.Previous, "lastSeen", b.LastSeen)
+	case fact.AgentStopped:
+		text := "the node's agent ended, as it was asked to"
+		if b.Reason != "" {
+			text = "the node's agent ended, to start anew with its control plane"
+		}
+		return text, values("signal", b.Signal, "reason", b.Reason, "since", b.Since)
 	case fact.AgentStalled:
 		text, _ := stalledWords(b)
 		return text, values("from", b.From, "until", b.Until, "continued", b.Continued, "suspended", b.Suspended.String(),

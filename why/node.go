@@ -90,7 +90,7 @@ func ended(node []fact.Fact, f *fact.Fact, b fact.AgentStarted) (Outage, bool) {
 	case "clean":
 		if stopped, ok := controlPlaneEnded(node, f); ok {
 			b := of[fact.AgentStopped](stopped)
-			o.From, o.Text, o.Chain, o.Ended = b.Since, "its control plane had ended: "+brief(b.Reason, kept), links(stopped, f), false
+			o.From, o.Text, o.Chain, o.Ended = b.Since, "its control plane had ended: "+brief(b.Reason, 2*kept), links(stopped, f), false
 			break
 		}
 		o.Text = "its agent was shut down (whylet down, or SIGTERM)"

@@ -136,7 +136,7 @@ func TestFullDisk(t *testing.T) {
 	s.waitReady("second")
 	s.eventually(time.Minute, "the node remembers why", func() error {
 		raw, err := n.command(t.Context(), bin("kubectl-why"), "node/"+before.Spec.NodeName).CombinedOutput()
-		out := string(raw)
+		out := strings.Join(strings.Fields(string(raw)), " ") // lines are broken anywhere
 		if err == nil && (!strings.Contains(out, "its control plane had ended: the disk of "+n.data()+" was full") || !strings.Contains(out, "no space left on device")) {
 			err = fmt.Errorf("it says %s", out)
 		}
