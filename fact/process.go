@@ -26,7 +26,8 @@ type SignalOrigin string
 
 // The origins of signals.
 const (
-	// FromNode is this node's own agent, or the runtime on its behalf.
+	// FromNode is the container runtime. What it does on the node's order is told by
+	// the decision: a signal of this origin is one that somebody else ordered.
 	FromNode SignalOrigin = "node"
 	// FromContainer is a process of a pod: of the same container or another.
 	FromContainer SignalOrigin = "container"

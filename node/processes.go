@@ -329,7 +329,9 @@ func (p *processes) tellSignal(s evidence.Signal, at time.Time, receiver string,
 		if by, _, known := p.loop.whose(sender); known {
 			body.SenderPod, body.SenderContainer = &by.Pod, by.Container
 		}
-	case alive || runtime:
+	case runtime:
+		body.Origin = fact.FromNode
+	case alive:
 		body.Origin = fact.FromHost
 	}
 	f.At, f.Body = at, body

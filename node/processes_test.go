@@ -81,7 +81,7 @@ func TestSenders(t *testing.T) {
 		"the container's own child":             {signal: child, sender: "abc", alive: true, silent: true},
 		"the node's agent":                      {signal: kill, own: true, alive: true, silent: true},
 		"the runtime, as the node ordered":      {signal: runc, ordered: true, silent: true},
-		"the runtime, on somebody else's order": {signal: runc, want: fact.FromHost},
+		"the runtime, on somebody else's order": {signal: runc, want: fact.FromNode},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -229,16 +229,17 @@ func (o Outage) finding(now, last time.Time, pods []fact.Fact) finding {
 	return f
 }
 
-// survived says what an outage did not take: containers that ran through it.
+// survived says what an outage did not take: containers that ran through it. An
+// outage counts from the last sign of life, after which one may still have started.
 func survived(pods []fact.Fact, from, until time.Time) string {
 	var names []string
-	running := map[string]bool{}
+	running, ended := map[string]bool{}, map[string]bool{}
 	for i := range pods {
 		f := &pods[i]
 		key := string(f.Pod.UID) + "/" + f.Container
 		switch f.Body.(type) {
 		case fact.Started:
-			if f.When().Before(from) {
+			if f.When().Before(until) && !ended[key] {
 				running[key] = true
 			}
 		case fact.Exited:
@@ -247,6 +248,7 @@ func survived(pods []fact.Fact, from, until time.Time) string {
 				delete(running, key)
 			case !at.After(until) && running[key]:
 				delete(running, key)
+				ended[key] = true
 				names = append(names, f.Pod.String()+"/"+f.Container)
 			}
 		}

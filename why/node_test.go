@@ -119,6 +119,8 @@ func TestNodeMemory(t *testing.T) {
 	pods := []fact.Fact{
 		inPod(tick(2, 10, fact.Started{}), "web", "c"), inPod(tick(3, 20, fact.Started{}), "db", "c"), inPod(tick(4, 30, fact.Started{}), "old", "c"),
 		inPod(tick(5, 40, fact.Exited{}), "old", "c"), inPod(tick(6, 130, fact.Exited{}), "db", "c"),
+		// One started after the last sign of life, and what ended was started again.
+		inPod(tick(8, 101, fact.Started{}), "late", "c"), inPod(tick(9, 150, fact.Started{}), "db", "c"),
 		inPod(tick(7, 300, fact.Evict{Signal: "memory.available", Ranking: []fact.Ranked{
 			{Pod: fact.Pod{Namespace: "shop", Name: "web"}, QoS: "Burstable", Priority: 3, Usage: 600 << 20, Request: 16 << 20},
 			{Pod: fact.Pod{Namespace: "shop", Name: "db"}, QoS: "Guaranteed", Usage: 10 << 20, Request: 20 << 20},
@@ -128,7 +130,7 @@ func TestNodeMemory(t *testing.T) {
 	text := a.Text(Style{})
 	for _, want := range []string{
 		"node n · Unknown · it was away for 60 s", "From 05:01:40Z to 05:02:40Z (60 s) nothing was heard of the node: its agent was stopped",
-		"1 container ended meanwhile (shop/db/c); 1 other ran through it",
+		"1 container ended meanwhile (shop/db/c); 2 others ran through it",
 		"cause: node-lost, inferred (rule agent-stopped)",
 		"node n · Evicted · pod shop/web", "1. shop/web uses 600Mi, asked for 16Mi (Burstable, priority 3)", "2. shop/db uses 10Mi",
 		"cause: evicted-memory, recorded",

@@ -286,7 +286,8 @@ func probeHang(p *probing) *finding {
 		return nil
 	}
 	at, look, ok := p.look()
-	if !ok || share(look) > idleShare || stopped(look.State) {
+	// What is runnable and uses nothing waits for a CPU: it does not hang.
+	if !ok || share(look) > idleShare || stopped(look.State) || look.State == "R" {
 		return nil
 	}
 	here, _ := p.listeners(look)
