@@ -183,6 +183,9 @@ func apiServerFlags(c Config, p paths, certs *pki.Set) []string {
 		"--etcd-servers=unix://" + p.etcdSocket(),
 		"--etcd-db-metric-poll-interval=0",
 
+		// Who follows a log or a shell would hold up the end for a minute otherwise.
+		"--shutdown-send-retry-after=true",
+
 		"--secure-port=" + strconv.Itoa(c.APIPort),
 		"--bind-address=" + c.APIAddress,
 		"--advertise-address=" + c.HostAddress,

@@ -69,15 +69,22 @@ func TestKilledAgent(t *testing.T) {
 	})
 }
 
-// down keeps what Kubernetes would keep, up goes on where it was.
+// down keeps what Kubernetes would keep, whoever still follows a log, a watch or a
+// shell; up goes on where it was.
 func TestDownAndUp(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	s := newSpace(t, n)
 	s.apply(server)
 	before := s.waitReady("server")
+	s.follow("logs", "server", "-f")
+	s.follow("get", "pods", "-w")
+	s.follow("exec", "server", "--", "sh", "-c", "echo here; sleep 600")
 	if out, err := n.command(t.Context(), bin("whylet"), "down", "--data-dir", n.data()).CombinedOutput(); err != nil {
 		t.Fatalf("down: %v: %s", err, out)
+	}
+	if log, err := os.ReadFile(filepath.Join(n.data(), "logs", "whylet.log")); err != nil || strings.Contains(string(log), "did not stop in time") {
+		t.Errorf("it was held up: %v\n%s", err, log)
 	}
 	if out, err := n.command(t.Context(), bin("whylet"), "status", "--data-dir", n.data()).CombinedOutput(); err == nil {
 		t.Errorf("status of a node that is down succeeds: %s", out)
@@ -90,6 +97,27 @@ func TestDownAndUp(t *testing.T) {
 	out, err := n.command(t.Context(), bin("whylet"), "up", "--detach", "--data-dir", n.data(), "--kubeconfig", n.kubeconfig).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "already") {
 		t.Errorf("a second up: %v: %s", err, out)
+	}
+}
+
+// follow starts a kubectl that does not end by itself, and returns once it has
+// printed something.
+func (s *space) follow(args ...string) {
+	s.t.Helper()
+	cmd := s.node.command(s.t.Context(), bin("kubectl"), append([]string{"-n", s.name}, args...)...)
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		s.t.Fatalf("kubectl %s prints nothing: %v", strings.Join(args, " "), err)
 	}
 }
 
