@@ -108,9 +108,20 @@ func TestForeground(t *testing.T) {
 	n := bareNode(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	var out strings.Builder
+	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = file.Close() })
+	out := func() string {
+		raw, err := os.ReadFile(file.Name())
+		if err != nil {
+			t.Error(err)
+		}
+		return string(raw)
+	}
 	cmd := n.command(ctx, bin("whylet"), "up", "--data-dir", n.data(), "--kubeconfig", n.kubeconfig)
-	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.Stdout, cmd.Stderr = file, file
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -118,13 +129,15 @@ func TestForeground(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	s := &space{t: t, node: n, name: "default"}
-	s.eventually(time.Minute, "the node is Ready", func() error {
-		out, err := s.kubectl("get", "nodes", "--no-headers")
-		if err == nil && !strings.Contains(out, " Ready ") {
-			err = fmt.Errorf("kubectl says %q", out)
+	s.eventually(time.Minute, "up says that it is Ready", func() error {
+		if said := out(); !strings.Contains(said, "Press Ctrl-C") {
+			return fmt.Errorf("it says %s", said)
 		}
-		return err
+		return nil
 	})
+	if nodes := s.mustKubectl("get", "nodes", "--no-headers"); !strings.Contains(nodes, " Ready ") {
+		t.Errorf("kubectl says %q", nodes)
+	}
 	// A terminal sends the signal to all processes of the group.
 	if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGINT); err != nil {
 		t.Fatal(err)
@@ -132,12 +145,12 @@ func TestForeground(t *testing.T) {
 	select {
 	case err := <-ended:
 		if err != nil {
-			t.Errorf("after Ctrl-C: %v\n%s", err, out.String())
+			t.Errorf("after Ctrl-C: %v\n%s", err, out())
 		}
 	case <-time.After(30 * time.Second):
-		t.Fatalf("it does not end after Ctrl-C:\n%s", out.String())
+		t.Fatalf("it does not end after Ctrl-C:\n%s", out())
 	}
-	contains(t, out.String(), "is Ready after", "export KUBECONFIG=", "Press Ctrl-C")
+	contains(t, out(), "is Ready after", "export KUBECONFIG=", "Press Ctrl-C")
 	if _, err := os.Stat(filepath.Join(n.data(), "whylet.json")); err != nil {
 		t.Error("the state is gone:", err)
 	}
