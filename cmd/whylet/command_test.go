@@ -148,7 +148,7 @@ missing   program nft: not in PATH
 
 // The doctor runs on any machine and finds the same things to look at.
 func TestDoctorHere(t *testing.T) {
-	findings := examine(context.Background(), need{dataDir: t.TempDir(), ownRuntime: true, listen: []string{"127.0.0.1:0"}})
+	findings := examine(context.Background(), need{dataDir: t.TempDir(), ownRuntime: true, listen: []port{{address: "127.0.0.1:0"}}})
 	names := map[string]verdict{}
 	for _, f := range findings {
 		names[f.Name] = f.Verdict
@@ -168,8 +168,8 @@ func TestDoctorHere(t *testing.T) {
 
 func TestTakenPortIsMissing(t *testing.T) {
 	l := listen(t)
-	findings := checkPorts([]string{l})
-	if findings[0].Verdict != missing || !strings.Contains(findings[0].Fix, "ss -ltnp") {
+	findings := checkPorts([]port{{l, "whylet up --node-api-port chooses another"}})
+	if findings[0].Verdict != missing || !strings.Contains(findings[0].Fix, "ss -ltnp") || !strings.Contains(findings[0].Fix, "--node-api-port") {
 		t.Errorf("finding: %+v", findings[0])
 	}
 }

@@ -45,11 +45,14 @@ type finding struct {
 // need is what a node on this machine would use.
 type need struct {
 	dataDir string
-	// listen are the host:port pairs to be free; none while the node runs.
-	listen []string
+	// listen has to be free; nothing while the node runs.
+	listen []port
 	// ownRuntime: containerd is ours, so its helper programs must be there.
 	ownRuntime bool
 }
+
+// port is where a node listens: host:port, and the command that moves it elsewhere.
+type port struct{ address, move string }
 
 // examine makes all checks, in the order in which they are shown.
 func examine(ctx context.Context, n need) []finding {
@@ -265,11 +268,11 @@ func checkStorage(dataDir string) []finding {
 	return []finding{space, overlay}
 }
 
-func checkPorts(listen []string) []finding {
+func checkPorts(listen []port) []finding {
 	var list []finding
-	for _, address := range listen {
-		f := finding{Name: "port " + address, Verdict: found, Detail: "free"}
-		l, err := net.Listen("tcp", address)
+	for _, p := range listen {
+		f := finding{Name: "port " + p.address, Verdict: found, Detail: "free"}
+		l, err := net.Listen("tcp", p.address)
 		switch {
 		case err == nil:
 			l.Close()
@@ -277,8 +280,8 @@ func checkPorts(listen []string) []finding {
 			f.Detail = "its address comes with whylet up"
 		default:
 			f.Verdict, f.Detail = missing, err.Error()
-			_, port, _ := net.SplitHostPort(address)
-			f.Fix = "ss -ltnp 'sport = :" + port + "' shows who has it; whylet up --api-port chooses another for the API server"
+			_, number, _ := net.SplitHostPort(p.address)
+			f.Fix = "ss -ltnp 'sport = :" + number + "' shows who has it; " + p.move
 		}
 		list = append(list, f)
 	}
@@ -365,17 +368,20 @@ func (s *stack) need() need {
 	if address, ok, err := defaultRouteAddress(); err == nil && ok {
 		ip = address.String()
 	}
-	n.listen = append(n.listen, net.JoinHostPort(ip, strconv.Itoa(s.instance.Settings.nodeAPIPort())))
+	command := "whylet " + s.instance.Command
+	n.listen = append(n.listen, port{
+		net.JoinHostPort(ip, strconv.Itoa(s.instance.Settings.nodeAPIPort())), command + " --node-api-port chooses another for the node's HTTPS API",
+	})
 	if s.instance.Command == "up" {
-		address, port := s.instance.Settings.APIAddress, s.instance.Settings.APIPort
+		address, number := s.instance.Settings.APIAddress, s.instance.Settings.APIPort
 		if address == "" {
 			address = cluster.DefaultAPIAddress
 		}
-		if port == 0 {
-			port = cluster.DefaultAPIPort
+		if number == 0 {
+			number = cluster.DefaultAPIPort
 		}
 		if _, err := netip.ParseAddr(address); err == nil {
-			n.listen = append(n.listen, net.JoinHostPort(address, strconv.Itoa(port)))
+			n.listen = append(n.listen, port{net.JoinHostPort(address, strconv.Itoa(number)), command + " --api-port chooses another for the API server"})
 		}
 	}
 	return n
