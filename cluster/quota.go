@@ -63,14 +63,16 @@ func makeRoom(ctx context.Context, etcd *etcdserver.EtcdServer) (used int64, err
 			return 0, fmt.Errorf("compact the database: %w", err)
 		}
 	}
+	etcd.Backend().ForceCommit() // what was removed counts as free from then on
+	// A tenth to go on with, or it would be full again at once. Giving room back takes
+	// all that is in use to a new file: not for nothing.
+	if used = etcd.Backend().SizeInUse(); used > etcd.Cfg.QuotaBackendBytes/10*9 {
+		return used, nil
+	}
 	if err := etcd.Backend().Defrag(); err != nil {
 		return 0, fmt.Errorf("defragment the database: %w", err)
 	}
 	used = etcd.Backend().Size()
-	// A tenth to go on with, or it would be full again at once.
-	if used > etcd.Cfg.QuotaBackendBytes/10*9 {
-		return used, nil
-	}
 	_, err = etcd.Alarm(ctx, &etcdserverpb.AlarmRequest{
 		MemberID: uint64(etcd.MemberID()), Action: etcdserverpb.AlarmRequest_DEACTIVATE, Alarm: etcdserverpb.AlarmType_NOSPACE,
 	})
