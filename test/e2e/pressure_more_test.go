@@ -2,8 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -76,20 +74,8 @@ spec:
 func TestSoftThreshold(t *testing.T) {
 	more(t)
 	t.Parallel()
-	disk := smallDisk(t)
-	n := bareNode(t)
-	if err := os.Remove(n.dir); err != nil {
-		t.Fatal(err)
-	}
-	n.dir = filepath.Join(disk, "node")
-	n.kubeconfig = filepath.Join(n.dir, "kubeconfig")
-	if err := n.up(t.Context(), "--eviction-hard", "memory.available<100Mi,nodefs.available<150Mi", "--eviction-pressure-transition-period", "5s",
-		"--eviction-soft", "nodefs.inodesFree<60%", "--eviction-soft-grace-period", "nodefs.inodesFree=2s", "--eviction-max-pod-grace-period", "60"); err != nil {
-		t.Fatal(err)
-	}
-	if err := n.loadImages(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	n, _ := smallNode(t, "--eviction-hard", "memory.available<100Mi,nodefs.available<150Mi", "--eviction-pressure-transition-period", "5s",
+		"--eviction-soft", "nodefs.inodesFree<60%", "--eviction-soft-grace-period", "nodefs.inodesFree=2s", "--eviction-max-pod-grace-period", "60")
 	s := newSpace(t, n)
 	s.apply(neighbours)
 	before := map[string]*v1.Pod{"server": s.waitReady("server"), "quiet": s.waitReady("quiet")}

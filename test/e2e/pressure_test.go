@@ -2,8 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -192,19 +190,7 @@ spec:
 // node is well again.
 func TestDiskPressure(t *testing.T) {
 	t.Parallel()
-	disk := smallDisk(t)
-	n := bareNode(t)
-	if err := os.Remove(n.dir); err != nil {
-		t.Fatal(err)
-	}
-	n.dir = filepath.Join(disk, "node")
-	n.kubeconfig = filepath.Join(n.dir, "kubeconfig")
-	if err := n.up(t.Context(), "--eviction-hard", "memory.available<100Mi,nodefs.available<150Mi"); err != nil {
-		t.Fatal(err)
-	}
-	if err := n.loadImages(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	n, _ := smallNode(t, "--eviction-hard", "memory.available<100Mi,nodefs.available<150Mi")
 	s := newSpace(t, n)
 	s.apply(neighbours)
 	before := map[string]*v1.Pod{"server": s.waitReady("server"), "quiet": s.waitReady("quiet")}

@@ -76,22 +76,8 @@ func (n *node) containerd(t *testing.T) int {
 // what is waited for, and with room all goes on by itself.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
-	disk := smallDisk(t)
-	n := bareNode(t)
-	if err := os.Remove(n.dir); err != nil {
-		t.Fatal(err)
-	}
-	n.dir = filepath.Join(disk, "node")
-	n.kubeconfig = filepath.Join(n.dir, "kubeconfig")
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
 	// A full disk is what this is about; pods would be evicted for it.
-	if err := n.up(ctx, "--eviction-hard", "memory.available<100Mi"); err != nil {
-		t.Fatal(err)
-	}
-	if err := n.loadImages(ctx); err != nil {
-		t.Fatal(err)
-	}
+	n, disk := smallNode(t, "--eviction-hard", "memory.available<100Mi")
 	s := newSpace(t, n)
 	s.apply(server)
 	before := s.waitReady("server")
@@ -171,6 +157,28 @@ func (s *space) endDatabase() {
 		_, err := s.kubectl("create", "secret", "generic", fmt.Sprintf("big-%d", written), "--from-file=f="+secret)
 		return fmt.Errorf("it took %d secrets (%w); status: %s", written, err, status)
 	})
+}
+
+// smallNode starts a node whose data is on a disk of its own, a small one, and says
+// where that is.
+func smallNode(t *testing.T, flags ...string) (n *node, disk string) {
+	t.Helper()
+	disk = smallDisk(t)
+	n = bareNode(t)
+	if err := os.Remove(n.dir); err != nil {
+		t.Fatal(err)
+	}
+	n.dir = filepath.Join(disk, "node")
+	n.kubeconfig = filepath.Join(n.dir, "kubeconfig")
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	if err := n.up(ctx, flags...); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.loadImages(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return n, disk
 }
 
 // smallDisk makes a file system of 1.2 GB and says where it is mounted.
