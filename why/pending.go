@@ -12,8 +12,9 @@ import (
 )
 
 // Unscheduled answers for a pod that no node has been chosen for: no node has
-// facts about it, and all there is to know is the scheduler's own condition.
-func Unscheduled(pod *v1.Pod, now time.Time) Answer {
+// facts about it, and all there is to know is the scheduler's own condition, and
+// what its volume claims wait for.
+func Unscheduled(pod *v1.Pod, storage Storage, now time.Time) Answer {
 	h := NewHistory(fact.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, nil, nil, nil)
 	h.Object, h.now = pod, now
 	a := Answer{
@@ -23,7 +24,7 @@ func Unscheduled(pod *v1.Pod, now time.Time) Answer {
 	since := pod.CreationTimestamp.Time
 	s := Symptom{ID: "s1", Kind: Pending, Count: 1, First: since, Last: now, Text: "it has no node, since " + prose.Span(max(now.Sub(since), 0))}
 	a.Symptoms = []Symptom{s}
-	v := h.pending(conditionOf(pod.Status.Conditions, v1.PodScheduled))
+	v := h.pending(conditionOf(pod.Status.Conditions, v1.PodScheduled), storage)
 	v.Text += v.missing
 	a.Verdicts = []Verdict{v}
 	return a
@@ -32,7 +33,7 @@ func Unscheduled(pod *v1.Pod, now time.Time) Answer {
 // pending reads the scheduler's message: "0/3 nodes are available: 1 Insufficient
 // cpu, 2 node(s) didn't match Pod's node affinity/selector." It is made for
 // people, and there is nothing else (scheduler framework, types.go, FitError).
-func (h *History) pending(c *v1.PodCondition) Verdict {
+func (h *History) pending(c *v1.PodCondition, storage Storage) Verdict {
 	if c == nil || c.Message == "" {
 		return undecided("s1", "", "The pod has no node, and the scheduler has not said why.", nil, nil, "Is the scheduler running?", h.inspect("see whether it runs", "kubectl get events -A --field-selector source=default-scheduler"))
 	}
@@ -53,9 +54,16 @@ func (h *History) pending(c *v1.PodCondition) Verdict {
 	switch {
 	case c.Reason == v1.PodReasonSchedulingGated:
 		f.cause, f.text = SchedulingGate, "The pod has a scheduling gate that nobody has removed: "+message
-	case says("persistentvolumeclaim", "unbound immediate", "volume node affinity", "didn't find available persistent volumes", "StorageClass"):
-		f.cause, f.text = VolumeUnbound, "A volume claim of the pod is missing or not bound, so it gets no node: "+message
-		f.fixes = []Fix{h.inspect("see the claims", h.kubectl("get pvc,pv")), {Text: "create the claim, or a volume that fits it", Risk: Safe}}
+	case says("volume node affinity"):
+		f.cause, f.text = VolumeUnbound, "The volume of one of the pod's claims is on another node than those that could take the pod: "+message
+		f.fixes = []Fix{h.inspect("see where it is", h.kubectl("describe pvc,pv"))}
+	case says("persistentvolumeclaim", "unbound immediate", "didn't find available persistent volumes", "StorageClass"):
+		f.cause, f.text = VolumeUnbound, "A volume claim of the pod is missing or not bound, so it gets no node: "
+		if words := storage.unbound(h.Object); words != "" {
+			f.text += words + ". The scheduler says: "
+		}
+		f.text += message
+		f.fixes = []Fix{h.inspect("see the claims", h.kubectl("get pvc,pv,storageclass")), {Text: "create the claim, or a volume that fits it, or the StorageClass that is to make one", Risk: Safe}}
 	case says("Insufficient", "Too many pods"):
 		f.cause, f.text = InsufficientResources, "No node has room for what the pod requests: "+message
 		f.fixes = []Fix{h.inspect("see what is left", "kubectl describe nodes | grep -A8 'Allocated resources'"), h.specFix("request less, or add a node")}

@@ -88,7 +88,7 @@ func (c *api) answer(ctx context.Context, t target) ([]why.Answer, error) {
 // pod asks about a pod that exists: its node, or the scheduler's condition.
 func (c *api) pod(ctx context.Context, pod *v1.Pod) (why.Answer, error) {
 	if pod.Spec.NodeName == "" {
-		return why.Unscheduled(pod, time.Now().UTC()), nil
+		return why.Unscheduled(pod, c.storage(ctx, pod), time.Now().UTC()), nil
 	}
 	var a why.Answer
 	err := c.ask(ctx, pod.Spec.NodeName, pod.Name, string(pod.UID), &a)
@@ -102,6 +102,20 @@ func (c *api) pod(ctx context.Context, pod *v1.Pod) (why.Answer, error) {
 		return a, fmt.Errorf("asking node %s about pod %s/%s: %w", pod.Spec.NodeName, pod.Namespace, pod.Name, err)
 	}
 	return a, nil
+}
+
+// storage reads what a pod's volume claims are about; not everybody may.
+func (c *api) storage(ctx context.Context, pod *v1.Pod) (s why.Storage) {
+	if len(why.ClaimNames(pod)) == 0 {
+		return s
+	}
+	if claims, err := c.client.CoreV1().PersistentVolumeClaims(pod.Namespace).List(ctx, metav1.ListOptions{}); err == nil {
+		s.Claims = claims
+	}
+	if classes, err := c.client.StorageV1().StorageClasses().List(ctx, metav1.ListOptions{}); err == nil {
+		s.Classes = classes
+	}
+	return s
 }
 
 // departed asks all nodes about a pod that does not exist any more.
@@ -218,7 +232,7 @@ func (c *api) all(ctx context.Context) ([]why.Answer, error) {
 	for i := range pods.Items {
 		p := &pods.Items[i]
 		if p.Spec.NodeName == "" {
-			all = append(all, why.Unscheduled(p, now))
+			all = append(all, why.Unscheduled(p, c.storage(ctx, p), now))
 		} else {
 			nodes[p.Spec.NodeName] = true
 		}

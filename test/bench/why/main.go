@@ -3,10 +3,15 @@
 // in which a person would, and prints the score, what was answered wrongly, and
 // how long an answer takes.
 //
-//	make bench-why                                      one round, about half an hour
+//	make bench-why                                      one round, an hour or more
 //	make bench-why ROUNDS=5
 //	make bench-why WHY="-only throttled,hang -v"        some of them, with the answers
 //	make bench-why WHY="-situations live"               in some of the situations
+//
+// With -results every answer is kept in a file, one line of JSON each. A run that
+// was stopped goes on there: what the file has is not played again, unless -only
+// names it, and then the new answer takes the place of the old one. The table is of
+// all that the file has; -rounds 0 plays nothing and prints it.
 //
 // The score of an answer is 1 if it is right, 0.5 if something is missing or too
 // much in it, 0 if it says unknown, and -1 if it names a wrong cause.
@@ -35,12 +40,11 @@ type options struct {
 	only           string
 	situations     string
 	verbose        bool
-	write          string
+	results, write string
 	bin, folder    string
 	patience, tick time.Duration
 
-	results []scenarios.Result // of what was played so far
-	loads   []float64          // the machine's load meanwhile
+	kept []record // what was answered so far
 }
 
 func main() {
@@ -50,6 +54,7 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "only these scenarios, separated by commas")
 	flag.StringVar(&o.situations, "situations", "", "only these situations, separated by commas")
 	flag.BoolVar(&o.verbose, "v", false, "print every answer that is not right")
+	flag.StringVar(&o.results, "results", "", "the file that keeps the answers, so that a run can go on")
 	flag.StringVar(&o.write, "write", "", "the page whose table is to be replaced, between its markers")
 	flag.StringVar(&o.bin, "bin", "bin", "where the built programs are")
 	flag.StringVar(&o.folder, "folder", "test/e2e/scenarios", "where the scenarios are")
@@ -77,13 +82,27 @@ func (o *options) run(ctx context.Context) error {
 			situations = append(situations, scenarios.Situation(name))
 		}
 	}
-	for round := range o.rounds {
-		if err := o.round(ctx, round, all, situations); err != nil {
+	if o.results != "" {
+		if o.kept, err = readRecords(o.results); err != nil {
 			return err
 		}
 	}
-	fmt.Print(newReport(o.results, o.busy()).markdown())
-	return ctx.Err()
+	for round := range o.rounds {
+		left := slices.DeleteFunc(slices.Clone(all), func(s scenarios.Scenario) bool {
+			return o.only == "" && played(o.kept, round, &s, situations)
+		})
+		if done := len(all) - len(left); done > 0 {
+			fmt.Fprintf(os.Stderr, "%d of %d scenarios of round %d are in %s already; without that file all are played\n", done, len(all), round+1, o.results)
+		}
+		if err := o.round(ctx, round, left, situations); err != nil {
+			return err
+		}
+	}
+	fmt.Print(newReport(o.kept).markdown())
+	if o.write != "" {
+		err = newReport(o.kept).writeInto(o.write)
+	}
+	return cmp.Or(err, ctx.Err())
 }
 
 // round plays every scenario once: those that share a node in an order that is
@@ -101,12 +120,12 @@ func (o *options) round(ctx context.Context, round int, all []scenarios.Scenario
 	rand.Shuffle(len(side), func(i, j int) { side[i], side[j] = side[j], side[i] })
 	if len(side) > 0 {
 		waves := slices.Collect(slices.Chunk(side, o.width))
-		if err := o.onNode(ctx, fmt.Sprintf("-%d", round), waves, situations, scenarios.SharedFlags...); err != nil {
+		if err := o.onNode(ctx, round, waves, situations, scenarios.SharedFlags...); err != nil {
 			return err
 		}
 	}
 	for _, s := range alone {
-		if err := o.onNode(ctx, "", [][]scenarios.Scenario{{s}}, situations, s.Want.Node...); err != nil {
+		if err := o.onNode(ctx, round, [][]scenarios.Scenario{{s}}, situations, s.Want.Node...); err != nil {
 			return err
 		}
 	}
@@ -114,17 +133,17 @@ func (o *options) round(ctx context.Context, round int, all []scenarios.Scenario
 }
 
 // onNode starts a node and plays one wave of scenarios after the other on it.
-func (o *options) onNode(ctx context.Context, suffix string, waves [][]scenarios.Scenario, situations []scenarios.Situation, flags ...string) (err error) {
+func (o *options) onNode(ctx context.Context, round int, waves [][]scenarios.Scenario, situations []scenarios.Situation, flags ...string) (err error) {
 	n, err := scenarios.StartNode(ctx, o.bin, flags...)
 	if err != nil {
 		return err
 	}
 	defer func() { err = cmp.Or(err, n.Purge()) }()
-	suite := scenarios.Suite{Node: n, Suffix: suffix, Patience: o.patience, Every: o.tick}
+	suite := scenarios.Suite{Node: n, Suffix: fmt.Sprintf("-%d", round), Patience: o.patience, Every: o.tick}
 	for i, wave := range waves {
 		began := time.Now()
 		played, err := suite.Play(ctx, wave, situations)
-		if err := cmp.Or(err, ctx.Err(), o.keep(played)); err != nil {
+		if err := cmp.Or(err, ctx.Err(), o.keep(round, played)); err != nil {
 			return err
 		}
 		fmt.Fprintf(os.Stderr, "wave %d of %d: %d answers in %v\n", i+1, len(waves), len(played), time.Since(began).Round(time.Second))
@@ -132,35 +151,19 @@ func (o *options) onNode(ctx context.Context, suffix string, waves [][]scenarios
 	return nil
 }
 
-// keep takes answers into the report. The page is written each time, so that hours
+// keep takes the answers of a wave into the report, and into the file at once: hours
 // of a run that is stopped are not lost.
-func (o *options) keep(played []scenarios.Result) error {
+func (o *options) keep(round int, played []scenarios.Result) error {
+	var fresh []record
 	for _, r := range played {
 		o.tell(r)
+		fresh = append(fresh, newRecord(round, o.width, r))
 	}
-	o.results = append(o.results, played...)
-	o.loads = append(o.loads, load())
-	if o.write == "" {
+	o.kept = latest(append(o.kept, fresh...))
+	if o.results == "" {
 		return nil
 	}
-	return newReport(o.results, o.busy()).writeInto(o.write)
-}
-
-// busy words how busy the machine was, which is what decides how late probes are.
-func (o *options) busy() string {
-	if len(o.loads) == 0 {
-		return "on an unknown machine"
-	}
-	return fmt.Sprintf("%d side by side on %d CPUs at a load of %.0f to %.0f", o.width, runtime.NumCPU(), slices.Min(o.loads), slices.Max(o.loads))
-}
-
-// load is the machine's load average of the last minute.
-func load() (l float64) {
-	raw, err := os.ReadFile("/proc/loadavg")
-	if err == nil {
-		_, _ = fmt.Sscan(string(raw), &l)
-	}
-	return l
+	return appendRecords(o.results, fresh)
 }
 
 func (o *options) tell(r scenarios.Result) {

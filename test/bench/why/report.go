@@ -69,24 +69,24 @@ type report struct {
 	until times
 	// misses counts by situation.
 	misses map[miss]map[scenarios.Situation]int
-	// busy says how busy the machine was.
-	busy string
+	// where says when and on what machine, and how busy it was.
+	where string
 }
 
-func newReport(results []scenarios.Result, busy string) report {
+func newReport(records []record) report {
 	r := report{
-		situations: map[string]*tally{}, causes: map[string]*tally{}, busy: busy,
+		situations: map[string]*tally{}, causes: map[string]*tally{}, where: where(records),
 		took: map[scenarios.Situation]times{}, misses: map[miss]map[scenarios.Situation]int{},
 	}
 	names := map[string]bool{}
-	for _, one := range results {
-		names[one.Scenario.Name] = true
+	for _, one := range records {
+		names[one.Scenario] = true
 		if one.Situation == scenarios.Live {
 			r.played++
 		}
 		r.all.add(one.Grade)
 		entry(r.situations, string(one.Situation)).add(one.Grade)
-		entry(r.causes, "`"+string(one.Scenario.Want.Cause)+"`").add(one.Grade)
+		entry(r.causes, "`"+string(one.Cause)+"`").add(one.Grade)
 		if one.Took > 0 {
 			r.took[""] = append(r.took[""], one.Took)
 			r.took[one.Situation] = append(r.took[one.Situation], one.Took)
@@ -95,7 +95,7 @@ func newReport(results []scenarios.Result, busy string) report {
 			r.until = append(r.until, one.Until)
 		}
 		if one.Grade != scenarios.Right {
-			m := miss{one.Scenario.Name, one.Grade, brief(one.Err)}
+			m := miss{one.Scenario, one.Grade, one.Why}
 			if r.misses[m] == nil {
 				r.misses[m] = map[scenarios.Situation]int{}
 			}
@@ -117,19 +117,35 @@ func entry(all map[string]*tally, name string) *tally {
 	return all[name]
 }
 
-func brief(err error) string {
-	if err == nil {
-		return ""
+// where words when and on what machine the answers were given, and how busy it was.
+func where(records []record) string {
+	if len(records) == 0 {
+		return "nowhere yet"
 	}
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line[:min(len(line), 160)]
+	// span words the least and the greatest of a number or a day.
+	span := func(of func(record) string, less func(a, b record) int) string {
+		from, to := of(slices.MinFunc(records, less)), of(slices.MaxFunc(records, less))
+		if from == to {
+			return from
+		}
+		return from + " to " + to
+	}
+	machines := map[string]bool{}
+	for _, r := range records {
+		machines[r.Machine] = true
+	}
+	return fmt.Sprintf("%s, %s, %s side by side at a load of %s",
+		span(func(r record) string { return r.At.Format(time.DateOnly) }, func(a, b record) int { return a.At.Compare(b.At) }),
+		strings.Join(slices.Sorted(maps.Keys(machines)), " and "),
+		span(func(r record) string { return fmt.Sprint(r.Width) }, func(a, b record) int { return cmp.Compare(a.Width, b.Width) }),
+		span(func(r record) string { return fmt.Sprintf("%.0f", r.Load) }, func(a, b record) int { return cmp.Compare(a.Load, b.Load) }))
 }
 
 // markdown is the part that a page keeps, and what is printed.
 func (r report) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d scenarios, played %d times, %d questions: **score %.0f %%**, %d wrong, %d unknown; %s. ", r.scenarios, r.played, r.all.n,
-		100*r.all.score/float64(max(1, r.all.n)), r.all.grades[scenarios.Wrong], r.all.grades[scenarios.Unknown], r.busy)
+		100*r.all.score/float64(max(1, r.all.n)), r.all.grades[scenarios.Wrong], r.all.grades[scenarios.Unknown], r.where)
 	fmt.Fprintf(&b, "From the first manifest to the right answer, which includes that the trouble comes about, it took %s in the median and %s at the 95th percentile; the answer itself is in the last columns, with up to three asked at once.\n\n",
 		r.until.quantile(0.5).Round(time.Second), r.until.quantile(0.95).Round(time.Second))
 	fmt.Fprintf(&b, head+" time to answer, p50 | p95 |\n"+rule+"--:|--:|\n", "asked")

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,17 +12,16 @@ import (
 )
 
 func TestReport(t *testing.T) {
-	one := &scenarios.Scenario{Name: "one", Want: scenarios.Expected{Cause: why.AppHang}}
-	two := &scenarios.Scenario{Name: "two", Want: scenarios.Expected{Cause: why.DiskFull}}
-	r := newReport([]scenarios.Result{
-		{Scenario: one, Situation: scenarios.Live, Grade: scenarios.Right, Took: time.Second, Until: 3 * time.Second},
-		{Scenario: one, Situation: scenarios.Deleted, Grade: scenarios.Beside, Err: errors.New("it also says x")},
-		{Scenario: two, Situation: scenarios.Live, Grade: scenarios.Wrong, Err: errors.New("no verdict")},
-		{Scenario: two, Situation: scenarios.Deleted, Grade: scenarios.Unknown, Err: errors.New("no verdict")},
-	}, "at rest")
+	noon := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	r := newReport([]record{
+		{Scenario: "one", Cause: why.AppHang, Situation: scenarios.Live, Grade: scenarios.Right, Took: time.Second, Until: 3 * time.Second, At: noon, Machine: "2 CPUs", Load: 3, Width: 16},
+		{Scenario: "one", Cause: why.AppHang, Situation: scenarios.Deleted, Grade: scenarios.Beside, Why: "it also says x", At: noon, Machine: "2 CPUs", Load: 7, Width: 16},
+		{Scenario: "two", Cause: why.DiskFull, Situation: scenarios.Live, Grade: scenarios.Wrong, Why: "no verdict", At: noon.AddDate(0, 0, 1), Machine: "2 CPUs", Load: 5, Width: 16},
+		{Scenario: "two", Cause: why.DiskFull, Situation: scenarios.Deleted, Grade: scenarios.Unknown, Why: "no verdict", At: noon, Machine: "2 CPUs", Load: 5, Width: 16},
+	})
 	text := r.markdown()
 	for _, want := range []string{
-		"2 scenarios, played 2 times, 4 questions: **score 12 %**, 1 wrong, 1 unknown; at rest.",
+		"2 scenarios, played 2 times, 4 questions: **score 12 %**, 1 wrong, 1 unknown; 2026-05-01 to 2026-05-02, 2 CPUs, 16 side by side at a load of 3 to 7.",
 		"| live | 2 | 1 | 0 | 0 | 1 | 0 % | 1s | 1s |",
 		"| `app-hang` | 2 | 1 | 1 | 0 | 0 | 75 % |",
 		"| wrong | `two` | live 1× | no verdict |\n| unknown | `two` | pod deleted 1× | no verdict |",
@@ -42,7 +40,7 @@ func TestWriteInto(t *testing.T) {
 	if err := os.WriteFile(file, []byte("above\n"+begin+"old\n"+end+"below\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	r := newReport(nil, "at rest")
+	r := newReport(nil)
 	for range 2 {
 		if err := r.writeInto(file); err != nil {
 			t.Fatal(err)

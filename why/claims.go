@@ -1,0 +1,92 @@
+package why
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+)
+
+// Storage is what the API server knows of volumes in a pod's namespace; a part is nil
+// where nobody looked, or might not.
+type Storage struct {
+	Claims  *v1.PersistentVolumeClaimList
+	Classes *storagev1.StorageClassList
+}
+
+// ClaimNames are the volume claims that a pod needs; those of ephemeral volumes are
+// named after the pod and the volume (ephemeral.VolumeClaimName of
+// k8s.io/component-helpers).
+func ClaimNames(pod *v1.Pod) []string {
+	var names []string
+	for _, v := range pod.Spec.Volumes {
+		switch {
+		case v.PersistentVolumeClaim != nil:
+			names = append(names, v.PersistentVolumeClaim.ClaimName)
+		case v.Ephemeral != nil:
+			names = append(names, pod.Name+"-"+v.Name)
+		}
+	}
+	return names
+}
+
+// unbound words what keeps each of a pod's claims from having a volume; empty where
+// that is not known.
+func (s Storage) unbound(pod *v1.Pod) string {
+	if s.Claims == nil {
+		return ""
+	}
+	var all []string
+	for _, name := range ClaimNames(pod) {
+		i := slices.IndexFunc(s.Claims.Items, func(c v1.PersistentVolumeClaim) bool { return c.Name == name })
+		if i < 0 {
+			all = append(all, fmt.Sprintf("there is no claim %q", name))
+		} else if words := s.waits(&s.Claims.Items[i]); words != "" {
+			all = append(all, fmt.Sprintf("claim %q %s", name, words))
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// waits words what a claim that is not bound waits for. The controller that binds
+// claims looks for a volume of the same class first, whether there is such a class
+// or not, and asks the class's provisioner then (pv_controller.go,
+// syncUnboundClaim).
+func (s Storage) waits(claim *v1.PersistentVolumeClaim) string {
+	class := claim.Spec.StorageClassName
+	switch {
+	case claim.Status.Phase == v1.ClaimBound:
+		return ""
+	case claim.Status.Phase == v1.ClaimLost:
+		return fmt.Sprintf("has lost its volume %q, which does not exist any more", claim.Spec.VolumeName)
+	case claim.Spec.VolumeName != "":
+		return fmt.Sprintf("asks for the volume %q and is not bound to it", claim.Spec.VolumeName)
+	case class != nil && *class == "":
+		return "asks for a volume without a StorageClass, so nothing makes one for it, and no PersistentVolume that is there fits"
+	case s.Classes == nil:
+		return "is not bound"
+	case class == nil:
+		if slices.ContainsFunc(s.Classes.Items, isDefault) {
+			return "names no StorageClass, and has not got the default one yet"
+		}
+		return "names no StorageClass, and the cluster has no default one, so nothing makes a volume for it"
+	}
+	i := slices.IndexFunc(s.Classes.Items, func(c storagev1.StorageClass) bool { return c.Name == *class })
+	switch {
+	case i < 0:
+		return fmt.Sprintf("asks for the StorageClass %q, which does not exist, so nothing makes a volume for it", *class)
+	case s.Classes.Items[i].Provisioner == noProvisioner:
+		return fmt.Sprintf("asks for the StorageClass %q, whose volumes are made by hand, and no PersistentVolume that is there fits", *class)
+	}
+	return fmt.Sprintf("waits for %s, the provisioner of its StorageClass %q", s.Classes.Items[i].Provisioner, *class)
+}
+
+// noProvisioner stands in classes whose volumes nobody makes
+// (volume.NotSupportedProvisioner of component-helpers).
+const noProvisioner = "kubernetes.io/no-provisioner"
+
+func isDefault(c storagev1.StorageClass) bool {
+	return c.Annotations["storageclass.kubernetes.io/is-default-class"] == "true"
+}

@@ -1,0 +1,58 @@
+package why
+
+import (
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// The scheduler says only that a claim is not bound; what it waits for is said too,
+// where somebody may read it.
+func TestClaims(t *testing.T) {
+	claim := func(class *string, phase v1.PersistentVolumeClaimPhase) *v1.PersistentVolumeClaimList {
+		c := v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data"}}
+		c.Spec.StorageClassName, c.Status.Phase = class, phase
+		return &v1.PersistentVolumeClaimList{Items: []v1.PersistentVolumeClaim{c}}
+	}
+	classes := func(names ...string) *storagev1.StorageClassList {
+		l := &storagev1.StorageClassList{}
+		for _, n := range names {
+			l.Items = append(l.Items, storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: n}, Provisioner: "example.com/" + n})
+		}
+		return l
+	}
+	byHand := classes("local")
+	byHand.Items[0].Provisioner = noProvisioner
+	fast, none := "fast", ""
+	local := "local"
+	for name, c := range map[string]struct {
+		known     Storage
+		want, not string
+	}{
+		"nobody looked":      {Storage{}, "unbound immediate", "The scheduler says"},
+		"no claim":           {Storage{Claims: &v1.PersistentVolumeClaimList{}, Classes: classes()}, `there is no claim "data"`, "StorageClass"},
+		"no such class":      {Storage{claim(&fast, v1.ClaimPending), classes("slow")}, `asks for the StorageClass "fast", which does not exist`, ""},
+		"no default class":   {Storage{claim(nil, v1.ClaimPending), classes("slow")}, "the cluster has no default one", ""},
+		"classes not read":   {Storage{claim(&fast, v1.ClaimPending), nil}, `claim "data" is not bound`, "does not exist"},
+		"without a class":    {Storage{claim(&none, v1.ClaimPending), classes()}, "no PersistentVolume that is there fits", "does not exist"},
+		"made by hand":       {Storage{claim(&local, v1.ClaimPending), byHand}, "made by hand", ""},
+		"a slow provisioner": {Storage{claim(&fast, v1.ClaimPending), classes("fast")}, "waits for example.com/fast", ""},
+		"bound meanwhile":    {Storage{claim(&fast, v1.ClaimBound), classes("fast")}, "unbound immediate", "The scheduler says"},
+		"its volume is gone": {Storage{claim(&fast, v1.ClaimLost), classes("fast")}, "has lost its volume", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := web()
+			pod.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
+			pod.Status.Conditions = []v1.PodCondition{{Type: v1.PodScheduled, Status: v1.ConditionFalse, Reason: v1.PodReasonUnschedulable, Message: "0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims."}}
+			a := Unscheduled(pod, c.known, dawn)
+			check(t, a)
+			text := a.Verdicts[0].Text
+			if a.Verdicts[0].Cause != VolumeUnbound || !strings.Contains(text, c.want) || c.not != "" && strings.Contains(text, c.not) {
+				t.Error(text)
+			}
+		})
+	}
+}
