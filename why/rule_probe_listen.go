@@ -14,15 +14,15 @@ import (
 // probeListenRules are about refused connections, and who listens instead.
 var probeListenRules = []rule[*probing]{
 	{
-		name: "probe-listener-gone", causes: []Cause{AppNotListening, ChildProcessEnded, KilledByOther},
-		needs:   "successes before, and a look that finds nobody on the port; the kernel's word that a child ended makes it certain, who served the port in an earlier look tells a worker from the main process, fewer processes than before only suggest it",
+		name: "probe-listener-gone", causes: []Cause{AppNotListening, AppListensElse, ChildProcessEnded, KilledByOther},
+		needs:   "successes before, and a look that finds nobody on the port; a port of the same process that is new makes it app-listens-elsewhere, the kernel's word that a child ended makes it certain, who served the port in an earlier look tells a worker from the main process, fewer processes than before only suggest it",
 		against: "somebody listening on the port",
 		judge:   probeListenerGone,
 	},
 	{
 		name: "probe-never-listened", causes: []Cause{AppNotListening},
 		needs:   "no success, and a look that finds no listener in the pod but those of other containers",
-		against: "CPU use of the main process, or of all processes of the container together; children whose CPU use nobody saw; another run that came up",
+		against: "CPU use of the main process, or of all processes of the container together; children whose CPU use nobody saw; another run that came up; an end within a minute in which the main process still was a shell with children, as a start script is",
 		judge:   probeNeverListened,
 	},
 	{
@@ -72,6 +72,7 @@ func probeListenerGone(p *probing) *finding {
 	if known && who.PID == look.PID {
 		f.weight = strong
 		f.text = fmt.Sprintf("The main process of container %s closed port %d, and lives.", p.run.Container, p.port())
+		p.movedTo(f, earlier, look)
 		return f
 	}
 	if ended, b := p.childEnded(who.PID); ended != nil {
@@ -89,6 +90,19 @@ func probeListenerGone(p *probing) *finding {
 		f.text = fmt.Sprintf("A process of container %s ended, and with it the listener on port %d, as far as the number of its processes tells; the main process lives.", p.run.Container, p.port())
 	}
 	return f
+}
+
+// movedTo makes it app-listens-elsewhere where the process listens on a port now on
+// which nobody listened in the earlier look.
+func (p *probing) movedTo(f *finding, earlier *fact.Fact, look fact.Looked) {
+	fresh := slices.DeleteFunc(p.mine(look.Listeners), func(l fact.Listener) bool {
+		return l.PID != look.PID || slices.ContainsFunc(of[fact.Looked](earlier).Listeners, func(old fact.Listener) bool { return old.Address == l.Address })
+	})
+	if len(fresh) == 0 {
+		return
+	}
+	f.cause = AppListensElse
+	f.text = fmt.Sprintf("The main process of container %s closed port %d, and listens on %s instead since.", p.run.Container, p.port(), listening(fresh))
 }
 
 // childEnded is the end of the process with that pid, as the kernel told it; of
@@ -189,7 +203,7 @@ func probeNeverListened(p *probing) *finding {
 	if look.Over > 0 {
 		f.text = fmt.Sprintf("Container %s runs and listens on no port at all (its main process %s), so %s is refused.", p.run.Container, idleWords(look), p.what())
 	}
-	if p.cameUpElsewhen() || p.atWork(look) || p.childrenWork(look) {
+	if p.cameUpElsewhen() || p.atWork(look) || p.childrenWork(look) || p.mayStillStart(look) {
 		f.weight = weak
 	}
 	f.fixes = append(p.h.logsFix(p.run), p.h.inspect("see what it does", p.h.exec(p.run.Container, "ps")))

@@ -2,6 +2,7 @@ package why
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"time"
 
@@ -100,6 +101,28 @@ func (p *probing) childrenWork(look fact.Looked) bool {
 func (p *probing) up(look fact.Looked) bool {
 	return slices.ContainsFunc(look.Listeners, func(l fact.Listener) bool { return !l.Other && (l.PID == 0 || p.h.owner(l.PID) != "" || !p.shared()) })
 }
+
+// mayStillStart says whether a probe ended the container within a minute, while its
+// main process was a shell with children: a start script, for all that is known,
+// which may wait for something before it comes to the application.
+func (p *probing) mayStillStart(look fact.Looked) bool {
+	if p.kind == fact.Readiness || look.Processes < 2 || p.run.Started == nil || p.until.Sub(p.run.Started.When()) >= time.Minute {
+		return false
+	}
+	command := ""
+	if p.of != nil && len(p.of.Command) > 0 {
+		command = path.Base(p.of.Command[0])
+	}
+	for _, f := range p.run.Ended {
+		if b := of[fact.ProcessEnded](f); b.Main {
+			command = b.Command // what it was in the end
+		}
+	}
+	return slices.Contains(shells, command)
+}
+
+// shells are what start scripts run in.
+var shells = []string{"sh", "ash", "bash", "dash", "ksh", "zsh"}
 
 // shared says whether other containers run beside this one.
 func (p *probing) shared() bool { return p.h.Object == nil || len(p.h.Object.Spec.Containers) > 1 }

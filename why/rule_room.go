@@ -2,6 +2,7 @@ package why
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -76,11 +77,17 @@ var startRoomRules = []rule[notStarted]{
 }
 
 // noSpace: the C library's words for ENOSPC and EDQUOT (strerror(3)); Go and Java
-// pass them on.
+// pass them on. The kernel also answers ENOSPC where no disk is meant: to who wants
+// one more watch of a file (inotify_add_watch(2)) or semaphore (semget(2)).
 func noSpace(text string) bool {
 	text = strings.ToLower(text)
+	if notDisk.MatchString(text) {
+		return false
+	}
 	return strings.Contains(text, "no space left on device") || strings.Contains(text, "disk quota exceeded")
 }
+
+var notDisk = regexp.MustCompile(`\bwatch(es|ers?|ing)?\b|inotify|semaphore|semget`)
 
 // noFork: what shells, the C library, Java and Go say when fork or clone gave EAGAIN.
 func noFork(text string) bool {
@@ -91,7 +98,7 @@ func noFork(text string) bool {
 		}
 	}
 	return strings.Contains(text, "resource temporarily unavailable") &&
-		(strings.Contains(text, "fork") || strings.Contains(text, "clone") || strings.Contains(text, "thread") || strings.Contains(text, "exec"))
+		(strings.Contains(text, "fork") || strings.Contains(text, "clone") || strings.Contains(text, "thread") || strings.Contains(text, "exec "))
 }
 
 // diskFullSaid: the application's last words are ENOSPC's.

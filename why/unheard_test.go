@@ -79,6 +79,31 @@ func TestUnheardOf(t *testing.T) {
 			s.in("app", fact.Sampled{CPUUsage: 41 * time.Millisecond})
 			s.probe("app", 1, connectionRefused(fact.Startup))
 		}},
+		{name: "its start script waits, idle: who was ended so early may have been about to listen", pod: web(), cause: CauseUnknown, says: "app-slow-start", tale: func(s *tale) {
+			idle := look(func(l *fact.Looked) { l.Listeners, l.Processes = nil, 2 })
+			s.during = fact.ProcessEnded{PID: 100, Command: "sh", Main: true, Signal: 15}
+			s.probe("app", 1, connectionRefused(fact.Liveness))
+			s.in("app", fact.Sampled{CPUUsage: 40 * time.Millisecond})
+			s.in("app", idle)
+			s.probe("app", 1, connectionRefused(fact.Liveness))
+			s.in("app", fact.Sampled{CPUUsage: 41 * time.Millisecond})
+			s.probe("app", 1, connectionRefused(fact.Liveness))
+		}},
+		{name: "it moved to another port on a reload", pod: web(), cause: AppListensElse, says: "9090", tale: func(s *tale) {
+			s.in("app", calm)
+			worked(s)
+			s.probe("app", 1, connectionRefused(fact.Liveness))
+			s.in("app", look(func(l *fact.Looked) { l.Listeners[0].Address = "[::]:9090" }))
+			s.probe("app", 2, connectionRefused(fact.Liveness))
+		}},
+		{name: "it closed its port and kept another", pod: web(), cause: AppNotListening, tale: func(s *tale) {
+			admin := fact.Listener{Address: "[::]:9090", PID: 100}
+			s.in("app", look(func(l *fact.Looked) { l.Listeners = append(l.Listeners, admin) }))
+			worked(s)
+			s.probe("app", 1, connectionRefused(fact.Liveness))
+			s.in("app", look(func(l *fact.Looked) { l.Listeners = []fact.Listener{admin} }))
+			s.probe("app", 2, connectionRefused(fact.Liveness))
+		}},
 		{name: "a development server on loopback", pod: web(), cause: AppListensElse, says: "loopback", tale: func(s *tale) {
 			s.probe("app", 1, connectionRefused(fact.Liveness))
 			s.in("app", look(func(l *fact.Looked) { l.Listeners[0].Address = "[::1]:8080" }))
