@@ -1,6 +1,7 @@
 package fact
 
 import (
+	"bytes"
 	"encoding/json"
 	"reflect"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
 	_ "whylet.dev/whylet/test/fixedseed"
@@ -86,6 +88,46 @@ func TestEveryKindSurvivesTheWire(t *testing.T) {
 				t.Errorf("was %+v\nis  %+v", f, back)
 			}
 		})
+	}
+}
+
+// What is written by hand must be what encoding/json would write.
+func TestTheEnvelopeIsEncodedAsByReflection(t *testing.T) {
+	text := rapid.OneOf(rapid.SampledFrom([]string{"", "app", `a"b\c`, "<&>", "\x00\x7f", "\xff", "Größe", "\u2028"}), rapid.String())
+	times := rapid.Map(rapid.Int64Range(-1e18, 4e18), func(n int64) time.Time { return time.Unix(0, n).UTC() })
+	all := every(t)
+	rapid.Check(t, func(t *rapid.T) {
+		f := Fact{
+			ID: ID(rapid.Uint64().Draw(t, "id")), Seen: times.Draw(t, "seen"), Mono: time.Duration(rapid.Int64().Draw(t, "mono")),
+			Boot: text.Draw(t, "boot"), Container: text.Draw(t, "container"), Attempt: rapid.Int32().Draw(t, "attempt"),
+			Pod:     Pod{Namespace: text.Draw(t, "namespace"), Name: text.Draw(t, "name"), UID: types.UID(text.Draw(t, "uid"))},
+			Because: []ID{1, 2, 3}[:rapid.IntRange(1, 3).Draw(t, "reasons")],
+			Body:    rapid.SampledFrom(all).Draw(t, "body"),
+		}
+		if rapid.Bool().Draw(t, "known when") {
+			f.At = times.Draw(t, "at")
+		}
+		w := wire{
+			ID: f.ID, At: f.At, Seen: f.Seen, Mono: f.Mono, Boot: f.Boot, Pod: f.Pod,
+			Container: f.Container, Attempt: f.Attempt, Because: f.Because, Kind: f.Body.Kind(), Body: f.Body,
+		}
+		if reflect.TypeOf(f.Body).NumField() == 0 {
+			w.Body = nil
+		}
+		want, err := json.Marshal(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := f.MarshalJSON(); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%v\ngot  %s\nwant %s", err, got, want)
+		}
+	})
+}
+
+func TestAFactOfAnotherKindIsNotDecoded(t *testing.T) {
+	var f Fact
+	if err := f.Decode("Started", []byte(`{"id":1,"seen":"2026-11-21T03:50:00Z","kind":"Removed"}`)); err == nil {
+		t.Errorf("read %+v", f)
 	}
 }
 

@@ -64,7 +64,7 @@ func (r record) fact() (fact.Fact, error) {
 		return *r.known, nil
 	}
 	var f fact.Fact
-	err := f.UnmarshalJSON(r.wire)
+	err := f.Decode(r.kin, r.wire)
 	return f, err
 }
 
@@ -90,9 +90,8 @@ func appendRecord(b []byte, f fact.Fact) ([]byte, head, error) {
 	if f.ID == 0 {
 		return b, head{}, errors.New("fact has no id")
 	}
-	wire, err := f.MarshalJSON()
-	if err != nil {
-		return b, head{}, err
+	if f.Body == nil {
+		return b, head{}, errors.New("fact has no body")
 	}
 	h := headOf(f)
 	b = binary.AppendUvarint(b, uint64(h.id))
@@ -101,7 +100,8 @@ func appendRecord(b []byte, f fact.Fact) ([]byte, head, error) {
 	for _, s := range [...]string{h.pod.Namespace, h.pod.Name, string(h.pod.UID), h.ctr, string(h.kin)} {
 		b = appendString(b, s)
 	}
-	return append(b, wire...), h, nil
+	b, err := f.AppendJSON(b)
+	return b, h, err
 }
 
 func appendString(b []byte, s string) []byte {
