@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -91,8 +90,8 @@ func (j *Journal) seal(l *log) error {
 		j.publish([]*log{l}, nil, nil)
 		return os.Remove(path)
 	}
-	data, err := io.ReadAll(io.NewSectionReader(v.data, 0, 1<<62))
-	if err != nil {
+	data := make([]byte, l.bytes())
+	if _, err := v.data.ReadAt(data, 0); err != nil {
 		return err
 	}
 	entries := slices.Clone(v.entries)

@@ -3,12 +3,14 @@ package journal
 import (
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/klauspost/compress/s2"
 	"k8s.io/apimachinery/pkg/types"
 
 	"whylet.dev/whylet/fact"
@@ -263,32 +265,40 @@ func (d *folder) save(key runKey, r *run, runs map[runKey]*run) error {
 		return nil
 	}
 	image, err := r.image()
-	if err != nil {
-		return err
-	}
-	if len(image) > slotBytes {
+	if errors.Is(err, errLarge) {
 		delete(runs, key)
 		d.slots.clear(&r.slot)
 		return d.j.append(r.facts())
+	}
+	if err != nil {
+		return err
 	}
 	d.slots.save(&r.slot, image)
 	return nil
 }
 
-// image is the run as one frame.
+// image is the run as one frame. It is packed because it is written again with
+// every success, and then fits into one block of the disk.
 func (r *run) image() ([]byte, error) {
-	b := beginFrame(nil, frameFacts)
+	var facts []byte
 	if r.folded != nil {
 		record, _, err := appendRecord(nil, *r.folded)
 		if err != nil {
 			return nil, err
 		}
-		b = append(binary.AppendUvarint(b, uint64(len(record))), record...)
+		facts = append(binary.AppendUvarint(facts, uint64(len(record))), record...)
 	}
 	for _, k := range r.whole {
-		b = append(binary.AppendUvarint(b, uint64(len(k.record))), k.record...)
+		facts = append(binary.AppendUvarint(facts, uint64(len(k.record))), k.record...)
 	}
+	if len(facts) > maxImage {
+		return nil, errLarge
+	}
+	b := append(beginFrame(nil, framePacked), s2.Encode(nil, facts)...)
 	endFrame(b, 0)
+	if len(b) > slotBytes {
+		return nil, errLarge
+	}
 	return b, nil
 }
 

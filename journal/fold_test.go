@@ -1,9 +1,12 @@
 package journal
 
 import (
+	"crypto/rand"
+	"encoding/binary"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -148,7 +151,7 @@ func TestLargeAnswersAreNotFolded(t *testing.T) {
 	for i := range 20 {
 		f := success(j.Next(1), testPod(1), i)
 		p, _ := f.Body.(fact.Probed)
-		p.Evidence.Output = string(make([]byte, 10_000)) // six bytes each in JSON
+		p.Evidence.Output = rand.Text() + strings.Repeat("x", maxImage/youngKeep)
 		must(t, j.Append(f))
 	}
 	if got := collect(t, j.Query(Query{})); len(got) != 20 {
@@ -179,6 +182,23 @@ func TestOpenRunsSurviveTheProcess(t *testing.T) {
 	j = open(t, dir, Options{})
 	if got := collect(t, j.Query(Query{})); successes(got) != 50 {
 		t.Errorf("after a clean end %d successes in %d facts", successes(got), len(got))
+	}
+}
+
+// TestSlotsThatAreNotPacked has a run in the form of the first journals.
+func TestSlotsThatAreNotPacked(t *testing.T) {
+	image := beginFrame(nil, frameFacts)
+	for i := range 3 {
+		record, _, err := appendRecord(nil, success(fact.ID(i+1), testPod(1), i))
+		must(t, err)
+		image = append(binary.AppendUvarint(image, uint64(len(record))), record...)
+	}
+	endFrame(image, 0)
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, slotsFile), image, fileMode))
+	j := open(t, dir, Options{})
+	if got := collect(t, j.Query(Query{})); successes(got) != 3 {
+		t.Errorf("%v", ids(got))
 	}
 }
 

@@ -2,10 +2,12 @@ package journal
 
 import (
 	"bytes"
+	"encoding/binary"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
 
 	"whylet.dev/whylet/fact"
@@ -62,6 +64,45 @@ func FuzzSegment(f *testing.F) {
 			}
 			return true
 		})
+	})
+}
+
+// FuzzSlots has a file of open runs of any bytes.
+func FuzzSlots(f *testing.F) {
+	dir := f.TempDir()
+	j := open(f, dir, Options{})
+	for i := range 5 {
+		must(f, j.Append(success(j.Next(1), testPod(i%2), i)))
+	}
+	whole, err := os.ReadFile(filepath.Join(dir, slotsFile))
+	must(f, err)
+	f.Add(whole)
+	f.Add(whole[:len(whole)-5])
+	f.Fuzz(func(t *testing.T, data []byte) {
+		left, n, err := readSlots(bytes.NewReader(data))
+		if err != nil || len(left) > n {
+			t.Fatalf("%d runs in %d slots: %v", len(left), n, err)
+		}
+		for _, run := range left {
+			if len(run.facts) == 0 || run.facts[0].ID == 0 {
+				t.Fatalf("read %+v", run)
+			}
+		}
+	})
+}
+
+// FuzzSlotBody gets behind the checksums: what a slot holds is of any bytes.
+func FuzzSlotBody(f *testing.F) {
+	record, _, err := appendRecord(nil, success(1, testPod(1), 1))
+	must(f, err)
+	facts := append(binary.AppendUvarint(nil, uint64(len(record))), record...)
+	f.Add(byte(frameFacts), facts)
+	f.Add(byte(framePacked), s2.Encode(nil, facts))
+	f.Add(byte(framePacked), []byte{0xff, 0xff, 0xff, 0x7f})
+	f.Fuzz(func(t *testing.T, kind byte, body []byte) {
+		b := append(beginFrame(nil, kind), body...)
+		endFrame(b, 0)
+		readHalf(append(b, make([]byte, max(0, slotBytes-len(b)))...))
 	})
 }
 

@@ -36,6 +36,7 @@ const (
 const (
 	frameFacts  = 1 // records follow, each after its uvarint length
 	frameClosed = 2 // a uvarint follows: the next free id at a clean end
+	framePacked = 3 // as frameFacts, packed with S2; only in slots
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

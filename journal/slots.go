@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/klauspost/compress/s2"
 	"golang.org/x/sys/unix"
 
 	"whylet.dev/whylet/fact"
@@ -20,6 +21,12 @@ import (
 //
 // The file is sparse: of a half, the blocks that were written take space.
 const slotBytes = 32 << 10 // of a half
+
+// maxImage bounds a run before it is packed, and so what a damaged length can
+// make a reader allocate.
+const maxImage = 1 << 20
+
+var errLarge = errors.New("run is too large for a slot")
 
 // slot is a run's place in the file. The zero value has none yet.
 type slot struct {
@@ -104,12 +111,24 @@ func readSlots(f io.ReaderAt) (left []leftRun, n int, err error) {
 
 func readHalf(b []byte) []fact.Fact {
 	body, _, state := readFrame(b[:slotBytes])
-	if state != frameGood || body[0] != frameFacts {
+	if state != frameGood {
+		return nil
+	}
+	kind, body := body[0], body[1:]
+	if kind == framePacked {
+		n, err := s2.DecodedLen(body)
+		if err != nil || n > maxImage {
+			return nil
+		}
+		if body, err = s2.Decode(nil, body); err != nil {
+			return nil
+		}
+	} else if kind != frameFacts { // the form of the first journals
 		return nil
 	}
 	var fs []fact.Fact
 	var bad error
-	err := eachRecord(body[1:], newNames(), func(_, _ int, r record) {
+	err := eachRecord(body, newNames(), func(_, _ int, r record) {
 		f, err := r.fact()
 		fs, bad = append(fs, f), errors.Join(bad, err)
 	})
