@@ -198,10 +198,13 @@ func NodeMemory(name string, node, pods []fact.Fact, o Options) Answer {
 const maxOutages = 10
 
 // add appends a symptom with its verdict.
-func (a *Answer) add(s Symptom, f finding) {
+func (a *Answer) add(s Symptom, f finding) { a.put(s, f.verdict("", "", nil)) }
+
+// put appends a symptom and its verdict under an id of their own.
+func (a *Answer) put(s Symptom, v Verdict) {
 	s.ID = fmt.Sprintf("s%d", len(a.Symptoms)+1)
-	a.Symptoms = append(a.Symptoms, s)
-	a.Verdicts = append(a.Verdicts, f.verdict(s.ID, "", nil))
+	v.Symptom = s.ID
+	a.Symptoms, a.Verdicts = append(a.Symptoms, s), append(a.Verdicts, v)
 }
 
 func (o Outage) symptom(now, last time.Time) Symptom {

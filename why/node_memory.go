@@ -42,7 +42,7 @@ func NodeAnswer(c NodeCase, o Options) Answer {
 		}
 	}
 	a.join(c.Memory)
-	group := Group(subject, -1, c.Each, o.Now)
+	group := Group(subject, c.Each, o.Now)
 	if group.Verdicts[0].Cause != None {
 		a.join(&group)
 	}

@@ -12,7 +12,7 @@ import (
 var probeLoadRules = []rule[*probing]{
 	{
 		name: "probe-throttled", causes: []Cause{CPUThrottled},
-		needs:   "two samples around the attempts between which at least half of the CPU periods were throttled",
+		needs:   "two samples around the attempts between which at least half of the CPU periods were throttled; for one that is still coming up, three quarters of the time, and at most a quarter of a CPU used",
 		against: "no CPU limit, or few throttled periods",
 		judge:   probeThrottled,
 	},
@@ -91,7 +91,8 @@ func (p *probing) late() bool { return p.mode == silent || p.mode == commandLate
 // probeThrottled: its own CPU limit stalled it. Needs: two samples between which
 // at least half of the CPU periods were throttled.
 func probeThrottled(p *probing) *finding {
-	if !p.late() {
+	coming := p.comingUp()
+	if !p.late() && !coming {
 		return nil
 	}
 	a, b := p.around()
@@ -99,6 +100,9 @@ func probeThrottled(p *probing) *finding {
 		return nil
 	}
 	before, after := of[fact.Sampled](a), of[fact.Sampled](b)
+	if coming {
+		return p.throttledStart(a, b, after.ThrottledTime-before.ThrottledTime, after.CPUUsage-before.CPUUsage)
+	}
 	periods, stalled := after.Periods-before.Periods, after.ThrottledPeriods-before.ThrottledPeriods
 	f := &finding{cause: CPUThrottled, weight: refuted, chain: links(b)}
 	if periods <= 0 {
@@ -124,6 +128,26 @@ func probeThrottled(p *probing) *finding {
 	return f
 }
 
+// comingUp says whether the probe was refused and never succeeded in this run: the
+// container may be about to listen.
+func (p *probing) comingUp() bool { return p.mode == refused && len(p.before) == 0 }
+
+// throttledStart: it would listen by now, had its own CPU limit not stalled it for
+// three quarters of the time. One that was stalled less would be slow by itself. The
+// kernel adds up what is stalled on each CPU, so what it did use counts too.
+func (p *probing) throttledStart(a, b *fact.Fact, stalled, used time.Duration) *finding {
+	over := b.Seen.Sub(a.Seen)
+	if over <= 0 || stalled < over*3/4 || used > over/4 {
+		return nil
+	}
+	return &finding{
+		cause: CPUThrottled, weight: certain, chain: p.chain(a, b),
+		text: fmt.Sprintf("Container %s could not come up in time: its own CPU limit%s stalled it for %s of %s, and nobody listened yet when %s was asked.",
+			p.run.Container, p.cpuLimit(), prose.Span(min(stalled, over)), prose.Span(over), p.what()),
+		fixes: []Fix{p.h.limitsFix("raise or remove the CPU limit of container " + p.run.Container), p.h.specFix("give it more time to start, with a startupProbe")},
+	}
+}
+
 func (p *probing) cpuLimit() string {
 	if p.of == nil || p.of.Resources.Limits.Cpu().IsZero() {
 		return ""
@@ -133,7 +157,7 @@ func (p *probing) cpuLimit() string {
 
 // probeNodeCPU: it wanted to run and was not let, without a quota of its own.
 func probeNodeCPU(p *probing) *finding {
-	coming := p.mode == refused && len(p.before) == 0
+	coming := p.comingUp()
 	if !p.late() && !coming {
 		return nil
 	}

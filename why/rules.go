@@ -44,6 +44,7 @@ var plainRules = []Rule{
 	{"sidecar-still-starts", []Cause{InitWaiting}, "a restartable init container that runs, and whose startup probe has neither failed nor succeeded yet", ""},
 	{"job-failed", []Cause{ActiveDeadline, RestartPolicy}, "the job's own condition Failed, and its reason", ""},
 	{"scheduler-message", []Cause{SchedulingGate, VolumeUnbound, InsufficientResources, NoMatchingNode}, "the scheduler's own words in the condition PodScheduled; what the claims of its volumes wait for is read with them", "words that are not known here"},
+	{"refused-at-creation", []Cause{InsufficientResources, ConfigMissing, SecurityRefused}, "fewer pods than a workload wants, and the API server's words to its controller that it may not create one", "words that are not known here"},
 	{"node-not-ready", []Cause{NodeLost}, "a node object that is not Ready, or that is gone", "a node that is Ready"},
 	{"selector", []Cause{SelectorMismatch}, "a Service whose selector fits no pod of its namespace", ""},
 	{"nobody-listens", []Cause{ServicePortMismatch}, "pods that are well, into which somebody looked, and none of which listens on the Service's target port", "a pod that listens there; a probe of that port that succeeded since the look"},

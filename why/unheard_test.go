@@ -79,6 +79,22 @@ func TestUnheardOf(t *testing.T) {
 			s.in("app", fact.Sampled{CPUUsage: 41 * time.Millisecond})
 			s.probe("app", 1, connectionRefused(fact.Startup))
 		}},
+		{name: "its CPU limit keeps it from coming up", pod: web(), cause: CPUThrottled, says: "could not come up in time", tale: func(s *tale) {
+			s.probe("app", 1, connectionRefused(fact.Liveness))
+			s.in("app", fact.Sampled{CPUUsage: 40 * time.Millisecond, Periods: 10, ThrottledPeriods: 10, ThrottledTime: time.Second, CPUSome: time.Second})
+			s.in("app", look(func(l *fact.Looked) { l.Listeners, l.CPUUsed = nil, 12*time.Millisecond }))
+			s.probe("app", 1, connectionRefused(fact.Liveness))
+			s.in("app", fact.Sampled{CPUUsage: 140 * time.Millisecond, Periods: 30, ThrottledPeriods: 30, ThrottledTime: 2900 * time.Millisecond, CPUSome: 2900 * time.Millisecond})
+			s.probe("app", 1, connectionRefused(fact.Liveness))
+		}},
+		{name: "a limit that leaves it half a CPU: it is slow by itself", pod: web(), cause: AppSlowStart, tale: func(s *tale) {
+			s.probe("app", 1, connectionRefused(fact.Liveness))
+			s.in("app", fact.Sampled{CPUUsage: 500 * time.Millisecond, Periods: 10, ThrottledPeriods: 10, ThrottledTime: 500 * time.Millisecond})
+			s.in("app", look(func(l *fact.Looked) { l.Listeners, l.CPUUsed = nil, 125*time.Millisecond }))
+			s.probe("app", 1, connectionRefused(fact.Liveness))
+			s.in("app", fact.Sampled{CPUUsage: 1600 * time.Millisecond, Periods: 30, ThrottledPeriods: 30, ThrottledTime: 1500 * time.Millisecond})
+			s.probe("app", 1, connectionRefused(fact.Liveness))
+		}},
 		{name: "its start script waits, idle: who was ended so early may have been about to listen", pod: web(), cause: CauseUnknown, says: "app-slow-start", tale: func(s *tale) {
 			idle := look(func(l *fact.Looked) { l.Listeners, l.Processes = nil, 2 })
 			s.during = fact.ProcessEnded{PID: 100, Command: "sh", Main: true, Signal: 15}

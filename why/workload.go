@@ -13,9 +13,8 @@ import (
 )
 
 // Group answers about what stands for several pods (a deployment, a job, a node…)
-// from the answers about them: which pods are out, and why each is. wanted is how
-// many there should be; negative where nobody says.
-func Group(subject Subject, wanted int, pods []Answer, now time.Time) Answer {
+// from the answers about them: which pods are out, and why each is.
+func Group(subject Subject, pods []Answer, now time.Time) Answer {
 	a := Answer{APIVersion: APIVersion, Kind: Kind, AsOf: now, Subject: subject, Journal: Coverage{Complete: true}}
 	for _, p := range pods {
 		a.Journal.Complete = a.Journal.Complete && p.Journal.Complete
@@ -24,33 +23,81 @@ func Group(subject Subject, wanted int, pods []Answer, now time.Time) Answer {
 			if s.Kind == Healthy && v.Cause == None || s.Kind == Completed {
 				continue
 			}
-			s.ID = fmt.Sprintf("s%d", len(a.Symptoms)+1)
 			s.Text = strings.TrimSuffix("pod "+p.Subject.Name+": "+s.Text, ": ")
-			v.Symptom = s.ID
-			a.Symptoms, a.Verdicts = append(a.Symptoms, s), append(a.Verdicts, v)
+			a.put(s, v)
 		}
 	}
 	if len(a.Symptoms) > 0 {
 		return a
 	}
-	s := Symptom{ID: "s1", Kind: Healthy, Count: len(pods), Text: plural(len(pods), "pod")}
 	f := finding{cause: None, rule: "no-symptom", weight: fair, text: fmt.Sprintf("Nothing is wrong with its %s.", plural(len(pods), "pod"))}
-	if wanted > len(pods) {
-		s.Kind = NotServing
-		a.Symptoms = []Symptom{s}
-		a.Verdicts = []Verdict{undecided("s1", "", fmt.Sprintf("%d pods are wanted, and %s.", wanted, thereAre(len(pods))), nil, nil, "",
-			Fix{Text: "see what its controller says", Command: fmt.Sprintf("kubectl -n %s describe %s %s", subject.Namespace, strings.ToLower(subject.Kind), subject.Name), Risk: Inspect})}
-		a.Verdicts[0].Text += " Its controller has not made the others, which no node can know of."
+	a.add(Symptom{Kind: Healthy, Count: len(pods), Text: plural(len(pods), "pod")}, f)
+	return a
+}
+
+// Workload answers about what should have so many pods. refused is what the API
+// server said when its controller wanted to create one, "" where it said nothing.
+func Workload(subject Subject, wanted int, refused string, pods []Answer, now time.Time) Answer {
+	a := Group(subject, pods, now)
+	if wanted <= len(pods) {
 		return a
 	}
-	a.Symptoms, a.Verdicts = []Symptom{s}, []Verdict{f.verdict("s1", "", nil)}
+	what := fmt.Sprintf("%s wanted, and %s.", areWanted(wanted), thereAre(len(pods)))
+	see := Fix{Text: "see what its controller says", Command: fmt.Sprintf("kubectl -n %s describe %s %s", subject.Namespace, strings.ToLower(subject.Kind), subject.Name), Risk: Inspect}
+	v := undecided("", "", what+" Its controller has not made the others, which no node can know of.", nil, nil, "", see)
+	if f, ok := refusedFinding(refused); ok {
+		f.text = what + " " + f.text
+		f.fixes = append(f.fixes, see)
+		v = f.verdict("", "", nil)
+	} else if a.Symptoms[0].Kind != Healthy {
+		return a // it may be about to make them; those that are there tell more
+	}
+	if a.Symptoms[0].Kind == Healthy {
+		a.Symptoms, a.Verdicts = nil, nil
+	}
+	a.put(Symptom{Kind: NotServing, Count: wanted - len(pods), Last: now, Text: plural(wanted-len(pods), "pod") + " could not be made"}, v)
 	return a
+}
+
+// refusals are the API server's own words when a pod may not be created, by what
+// is to be done about them: of its admission plugins (resourcequota, serviceaccount,
+// priority, podsecurity, limitranger) and of webhooks.
+var refusals = []struct {
+	words []string
+	cause Cause
+	text  string
+	fix   string
+}{
+	{[]string{"exceeded quota"}, InsufficientResources, "The namespace's ResourceQuota has no room for more", "raise the quota, request less, or remove what is not needed (kubectl describe quota)"},
+	{[]string{"error looking up service account", "no PriorityClass with name", `RuntimeClass "`}, ConfigMissing, "Its pods name something that does not exist", "create it, or name another in the pod's template"},
+	{[]string{"violates PodSecurity", "denied the request", "is forbidden", "failed quota"}, SecurityRefused, "An admission rule forbids its pods", "change the pod's template so that the rule allows it, or the rule"},
+}
+
+// refusedFinding is why a controller could not create pods.
+func refusedFinding(said string) (finding, bool) {
+	for _, r := range refusals {
+		if slices.ContainsFunc(r.words, func(w string) bool { return strings.Contains(said, w) }) {
+			return finding{
+				cause: r.cause, rule: "refused-at-creation", weight: strong,
+				text:  fmt.Sprintf("%s: %s.", r.text, strings.TrimSuffix(brief(said, 300), ".")),
+				fixes: []Fix{{Text: r.fix, Risk: Restarts}},
+			}, true
+		}
+	}
+	return finding{}, false
+}
+
+func areWanted(n int) string {
+	if n == 1 {
+		return "1 pod is"
+	}
+	return fmt.Sprintf("%d pods are", n)
 }
 
 // JobAnswer answers about a job: what its controller says of its end, and why its
 // pods ended. The controller deletes the pods of a job that took too long.
 func JobAnswer(job *batchv1.Job, pods []Answer, now time.Time) Answer {
-	a := Group(Subject{Kind: "Job", Namespace: job.Namespace, Name: job.Name, UID: job.UID}, -1, pods, now)
+	a := Group(Subject{Kind: "Job", Namespace: job.Namespace, Name: job.Name, UID: job.UID}, pods, now)
 	i := slices.IndexFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
 		return c.Type == batchv1.JobFailed && c.Status == v1.ConditionTrue
 	})
@@ -114,7 +161,7 @@ func ServiceAnswer(service *v1.Service, candidates []v1.Pod, answers []Answer, n
 	if f, ok := nobodyListens(service, selected, answers); ok {
 		return single(subject, now, NotServing, "its port leads nowhere", f)
 	}
-	return Group(subject, -1, answers, now)
+	return Group(subject, answers, now)
 }
 
 func single(subject Subject, now time.Time, kind SymptomKind, text string, f finding) Answer {

@@ -4,22 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 
 	"whylet.dev/whylet/why"
 )
 
-// behind is what a workload stands for: its pods, and how many there should be
-// (-1 where nobody says).
+// behind is what a workload stands for: its pods, how many there should be (-1
+// where nobody says), and what the API server said when there may be no more.
 type behind struct {
 	object   metav1.Object
 	selector *metav1.LabelSelector
 	wanted   int
+	refused  string
 }
 
 // workload asks about the pods of what is not a pod itself.
@@ -43,7 +47,10 @@ func (c *api) workload(ctx context.Context, t target) ([]why.Answer, error) {
 		return []why.Answer{why.JobAnswer(job, answers, time.Now().UTC())}, err
 	}
 	subject := why.Subject{Kind: kind, Namespace: c.space, Name: t.name, UID: b.object.GetUID()}
-	return []why.Answer{why.Group(subject, b.wanted, answers, time.Now().UTC())}, err
+	if b.refused == "" && b.wanted > len(answers) {
+		b.refused = c.failedCreate(ctx, b.object.GetUID())
+	}
+	return []why.Answer{why.Workload(subject, b.wanted, b.refused, answers, time.Now().UTC())}, err
 }
 
 // behind reads a workload.
@@ -52,19 +59,37 @@ func (c *api) behind(ctx context.Context, t target) (behind, string, error) {
 	switch t.kind {
 	case "deployment":
 		o, err := apps.Deployments(c.space).Get(ctx, t.name, get)
-		return behind{o, o.Spec.Selector, replicas(o.Spec.Replicas)}, "Deployment", err
+		i := slices.IndexFunc(o.Status.Conditions, func(c appsv1.DeploymentCondition) bool {
+			return c.Type == appsv1.DeploymentReplicaFailure && c.Status == v1.ConditionTrue
+		})
+		refused := ""
+		if i >= 0 {
+			refused = o.Status.Conditions[i].Message
+		}
+		return behind{o, o.Spec.Selector, replicas(o.Spec.Replicas), refused}, "Deployment", err
 	case "replicaset":
 		o, err := apps.ReplicaSets(c.space).Get(ctx, t.name, get)
-		return behind{o, o.Spec.Selector, replicas(o.Spec.Replicas)}, "ReplicaSet", err
+		return behind{o, o.Spec.Selector, replicas(o.Spec.Replicas), ""}, "ReplicaSet", err
 	case "statefulset":
 		o, err := apps.StatefulSets(c.space).Get(ctx, t.name, get)
-		return behind{o, o.Spec.Selector, replicas(o.Spec.Replicas)}, "StatefulSet", err
+		return behind{o, o.Spec.Selector, replicas(o.Spec.Replicas), ""}, "StatefulSet", err
 	case "daemonset":
 		o, err := apps.DaemonSets(c.space).Get(ctx, t.name, get)
-		return behind{o, o.Spec.Selector, int(o.Status.DesiredNumberScheduled)}, "DaemonSet", err
+		return behind{o, o.Spec.Selector, int(o.Status.DesiredNumberScheduled), ""}, "DaemonSet", err
 	}
 	o, err := c.client.BatchV1().Jobs(c.space).Get(ctx, t.name, get)
-	return behind{o, o.Spec.Selector, -1}, "Job", err
+	return behind{o, o.Spec.Selector, -1, ""}, "Job", err
+}
+
+// failedCreate is what the controller of an object was told the last time it could
+// not create a pod, as long as the event is kept; "" where there is none.
+func (c *api) failedCreate(ctx context.Context, uid types.UID) string {
+	events, err := c.client.CoreV1().Events(c.space).List(ctx, metav1.ListOptions{FieldSelector: "reason=FailedCreate,involvedObject.uid=" + string(uid)})
+	if err != nil || len(events.Items) == 0 {
+		return ""
+	}
+	newest := slices.MaxFunc(events.Items, func(a, b v1.Event) int { return a.LastTimestamp.Compare(b.LastTimestamp.Time) })
+	return newest.Message
 }
 
 func replicas(n *int32) int {
