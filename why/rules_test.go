@@ -379,6 +379,26 @@ func TestStarts(t *testing.T) {
 	}
 }
 
+// Files in memory outlive the run that wrote them, and may leave no room to start in.
+func TestNoRoomToStart(t *testing.T) {
+	s := tell(t, web(silentProbe))
+	o := oomOfMain
+	o.AnonRSS, o.Limit, o.Tasks = 2<<20, 32<<20, []fact.OOMTask{{PID: 100, Command: "app", RSS: 2 << 20}}
+	s.in("app", o)
+	s.fails = fact.StartFailed{Reason: "RunContainerError", Message: "runc create failed: unable to start container process: container init was OOM-killed (memory limit too low?)"}
+	s.exit("app", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 1, MainOOMKilled: true})
+	a := s.ask()
+	check(t, a)
+	for i, v := range a.Verdicts {
+		if v.Cause != MemoryBackedVolume {
+			t.Errorf("%s: %s", a.Symptoms[i].Kind, a.Text(Style{}))
+		}
+	}
+	if a.Symptoms[0].Kind != NotStarting {
+		t.Error(a.Text(Style{}))
+	}
+}
+
 func TestUnready(t *testing.T) {
 	s := tell(t, web(ready))
 	s.probe("app", 5, status(fact.Readiness, 503, "warming up"))
@@ -404,6 +424,19 @@ func TestDeletion(t *testing.T) {
 	check(t, a)
 	if a.Symptoms[0].Kind != Disappeared || a.Verdicts[0].Cause != Deleted || !a.Explained() {
 		t.Fatal(a.Text(Style{}))
+	}
+}
+
+// What keeps a deleted pod from going is said once the node has nothing to do with it.
+func TestHeldByFinalizer(t *testing.T) {
+	pod := web(silentProbe)
+	pod.Finalizers = []string{"example.com/hold"}
+	s := tell(t, pod)
+	s.see("", 0, fact.DeletionSeen{GraceSeconds: 2, By: "kubectl"})
+	a := s.ask()
+	check(t, a)
+	if a.Symptoms[0].Kind != Terminating || a.Verdicts[0].Cause != Deleted || !strings.Contains(a.Verdicts[0].Text, "finalizer example.com/hold") {
+		t.Error(a.Text(Style{}))
 	}
 }
 

@@ -197,15 +197,37 @@ func startOOM(c notStarted) *finding {
 		text:  fmt.Sprintf("Container %s does not start: the process that prepares it was OOM-killed, because its memory limit is too low, or full already.", c.run.Container),
 		fixes: []Fix{c.h.limitsFix("raise the memory limit of container " + c.run.Container)},
 	}
+	record := c.filledBefore()
 	if n := len(c.run.OOMKills); n > 0 {
-		record := c.run.OOMKills[n-1]
+		record = c.run.OOMKills[n-1]
+	}
+	if record != nil {
 		f.chain = inOrder(append(f.chain, link(record)))
 		c.h.blameOOM(f, c.run, record)
 		if f.cause == MemoryLimitChild {
 			f.cause = MemoryLimit // before its program ran there were no children
 		}
+		f.text = fmt.Sprintf("Container %s does not start. %s", c.run.Container, f.text)
 	}
 	return f
+}
+
+// filledBefore is the OOM kill of the last run that told of files in memory, which
+// are still there; nil where there was none.
+func (c notStarted) filledBefore() *fact.Fact {
+	var record *fact.Fact
+	for _, r := range c.h.Runs(c.run.Container) {
+		if r == c.run {
+			break
+		}
+		for _, f := range r.OOMKills {
+			record = nil
+			if o := oomRecord(of[fact.OOMKilled](f)); c.h.OwnLimit(fact.OOMKilled(o)) && o.inFiles(r.dying(f)) {
+				record = f
+			}
+		}
+	}
+	return record
 }
 
 // imageRules say why there is no image, in the words of registries and of

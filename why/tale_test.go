@@ -105,7 +105,9 @@ func (s *tale) effect(d fact.Fact) {
 	case fact.TearDown:
 		s.see("", 0, fact.TornDown{}, d.ID)
 	case fact.Release:
-		s.see("", 0, fact.ObjectGone{}, d.ID)
+		if len(s.pod.Finalizers) == 0 {
+			s.see("", 0, fact.ObjectGone{}, d.ID)
+		}
 	}
 }
 
