@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/cgroups"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,6 +29,7 @@ func TestSameAsKubelet(t *testing.T) {
 	root := t.TempDir()
 	k := newKubelet(t, root)
 	machine := cri.DetectMachine(testMemory)
+	machine.HugePageSizes = cgroups.HugePageSizes() // kubelet names them also where none can be limited
 	rapid.Check(t, func(rt *rapid.T) {
 		pod := drawPod(rt)
 		user := drawUser(rt)

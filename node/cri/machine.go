@@ -4,6 +4,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/opencontainers/cgroups"
 )
@@ -17,7 +19,8 @@ type Machine struct {
 	CgroupV2 bool
 	// SwapAccounting is set where the kernel can limit swap per cgroup.
 	SwapAccounting bool
-	// HugePageSizes are the page sizes the kernel offers, as cgroups name them (2MB, 1GB).
+	// HugePageSizes are the page sizes that cgroups can limit here, as these name them
+	// (2MB, 1GB).
 	HugePageSizes []string
 }
 
@@ -29,7 +32,7 @@ func DetectMachine(memory int64) Machine {
 		MemoryCapacity: memory,
 		CgroupV2:       v2,
 		SwapAccounting: swapAccounting(v2),
-		HugePageSizes:  cgroups.HugePageSizes(),
+		HugePageSizes:  hugePageSizes(v2),
 	}
 }
 
@@ -54,5 +57,24 @@ func swapAccounting(v2 bool) bool {
 		file = filepath.Join("/sys/fs/cgroup", own[""], "memory.swap.max")
 	}
 	_, err := os.Stat(file)
+	return err == nil
+}
+
+// hugePageSizes are none where the kernel has huge pages but no hierarchy with
+// their controller: runc refuses a limit that it cannot set, and of the runtimes
+// only containerd leaves it out by itself.
+func hugePageSizes(v2 bool) []string {
+	if !hasHugetlb(v2, "/sys/fs/cgroup") {
+		return nil
+	}
+	return cgroups.HugePageSizes()
+}
+
+func hasHugetlb(v2 bool, root string) bool {
+	if v2 {
+		controllers, _ := os.ReadFile(filepath.Join(root, "cgroup.controllers"))
+		return slices.Contains(strings.Fields(string(controllers)), "hugetlb")
+	}
+	_, err := os.Stat(filepath.Join(root, "hugetlb"))
 	return err == nil
 }
