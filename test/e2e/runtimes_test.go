@@ -294,7 +294,14 @@ func (f *foreign) runTheirs(labels map[string]string) (id string) {
 			Metadata:     &runtimeapi.PodSandboxMetadata{Name: "theirs", Namespace: "others", Uid: "u1", Attempt: uint32(len(labels))},
 			LogDirectory: filepath.Join(f.dir, "pod-logs"),
 			Labels:       labels,
-			Linux:        &runtimeapi.LinuxPodSandboxConfig{CgroupParent: "/" + filepath.Base(f.dir)},
+			Linux: &runtimeapi.LinuxPodSandboxConfig{
+				CgroupParent: "/" + filepath.Base(f.dir),
+				// As Kubernetes' pods have it: CRI-O then needs no process for the sandbox,
+				// and waits for none to end.
+				SecurityContext: &runtimeapi.LinuxSandboxSecurityContext{
+					NamespaceOptions: &runtimeapi.NamespaceOption{Pid: runtimeapi.NamespaceMode_CONTAINER},
+				},
+			},
 		}, "")
 		return err
 	})
