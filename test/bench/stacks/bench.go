@@ -8,7 +8,12 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	k8sruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	watchtools "k8s.io/client-go/tools/watch"
+	"k8s.io/klog/v2"
 	"sigs.k8s.io/yaml"
 
 	"whylet.dev/whylet/test/bench/compare"
@@ -38,7 +43,7 @@ func (b *bench) create(ctx context.Context, name, spec string) error {
 // remove deletes all pods and waits until they are gone.
 func (b *bench) remove(ctx context.Context) error {
 	pods := b.Client.CoreV1().Pods(namespace)
-	w, err := pods.Watch(ctx, metav1.ListOptions{})
+	w, err := b.watchPods(ctx)
 	if err != nil {
 		return err
 	}
@@ -67,7 +72,7 @@ func (b *bench) remove(ctx context.Context) error {
 
 // allReady watches until n pods are Ready.
 func (b *bench) allReady(ctx context.Context, n int) (wait func() error, err error) {
-	w, err := b.Client.CoreV1().Pods(namespace).Watch(ctx, metav1.ListOptions{})
+	w, err := b.watchPods(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -81,6 +86,22 @@ func (b *bench) allReady(ctx context.Context, n int) (wait func() error, err err
 			return len(ready) >= n
 		})
 	}, nil
+}
+
+func (b *bench) watchPods(ctx context.Context) (watch.Interface, error) {
+	return watchAll(ctx, b.Client.CoreV1().RESTClient(), "pods", &v1.Pod{})
+}
+
+// watchAll tells of what is there and of what happens to it from now on. Where the
+// API server ends the request, as it may at any time, it lists and goes on.
+func watchAll(ctx context.Context, client cache.Getter, resource string, object k8sruntime.Object) (watch.Interface, error) {
+	list := cache.NewListWatchFromClient(client, resource, namespace, fields.Everything())
+	_, informer, w, _ := watchtools.NewIndexerInformerWatcherWithLogger(klog.FromContext(ctx), list, object)
+	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+		w.Stop()
+		return nil, ctx.Err()
+	}
+	return w, nil
 }
 
 // follow hands events to done until it agrees.

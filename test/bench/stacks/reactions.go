@@ -160,7 +160,7 @@ func readiness(ctx context.Context, b *bench) error {
 	if _, err := b.Client.CoreV1().Services(namespace).Create(ctx, service, metav1.CreateOptions{}); err != nil {
 		return err
 	}
-	slices, err := b.Client.DiscoveryV1().EndpointSlices(namespace).Watch(ctx, metav1.ListOptions{})
+	slices, err := watchAll(ctx, b.Client.DiscoveryV1().RESTClient(), "endpointslices", &discovery.EndpointSlice{})
 	if err != nil {
 		return err
 	}
