@@ -11,6 +11,7 @@
 //
 //	fact.go      the envelope, ids, and what a Decision is
 //	wire.go      the wire form (one JSON object a fact) and its strict decoding
+//	wire_probed.go the encoding of probe attempts
 //	pod.go       observed: the pod's spec, its deletion, its admission
 //	container.go observed: sandbox, image, container and hook facts
 //	probe.go     observed: probe attempts and their evidence

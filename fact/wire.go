@@ -81,7 +81,12 @@ func (f Fact) AppendJSON(b []byte) ([]byte, error) {
 	if IsDecided(f.Body) && len(f.Because) == 0 {
 		return b, fmt.Errorf("fact %d: decision %s names no fact it rests on", f.ID, f.Body.Kind())
 	}
-	body, err := json.Marshal(f.Body)
+	var body []byte
+	var err error
+	probed, byHand := f.Body.(Probed)
+	if !byHand {
+		body, err = json.Marshal(f.Body)
+	}
 	if err != nil {
 		return b, fmt.Errorf("fact %d: %w", f.ID, err)
 	}
@@ -90,12 +95,7 @@ func (f Fact) AppendJSON(b []byte) ([]byte, error) {
 		b = appendTime(append(b, `,"at":`...), f.At, &err)
 	}
 	b = appendTime(append(b, `,"seen":`...), f.Seen, &err)
-	if err != nil {
-		return b, fmt.Errorf("fact %d: %w", f.ID, err)
-	}
-	if f.Mono != 0 {
-		b = strconv.AppendInt(append(b, `,"mono":`...), int64(f.Mono), 10)
-	}
+	b = appendInt(b, `,"mono":`, int64(f.Mono))
 	b = appendText(b, `,"boot":`, f.Boot)
 	if f.Pod != (Pod{}) {
 		b = append(b, `,"pod":{`...)
@@ -106,9 +106,7 @@ func (f Fact) AppendJSON(b []byte) ([]byte, error) {
 		b = append(slices.Delete(b, inside, inside+1), '}')
 	}
 	b = appendText(b, `,"ctr":`, f.Container)
-	if f.Attempt != 0 {
-		b = strconv.AppendInt(append(b, `,"try":`...), int64(f.Attempt), 10)
-	}
+	b = appendInt(b, `,"try":`, int64(f.Attempt))
 	for i, id := range f.Because {
 		if i == 0 {
 			b = append(b, `,"because":[`...)
@@ -121,8 +119,14 @@ func (f Fact) AppendJSON(b []byte) ([]byte, error) {
 		b = append(b, ']')
 	}
 	b = appendText(b, `,"kind":`, string(f.Body.Kind()))
-	if string(body) != "{}" {
+	switch {
+	case byHand:
+		b = probed.appendJSON(append(b, `,"body":`...), &err)
+	case string(body) != "{}":
 		b = append(append(b, `,"body":`...), body...)
+	}
+	if err != nil {
+		return b, fmt.Errorf("fact %d: %w", f.ID, err)
 	}
 	return append(b, '}'), nil
 }
@@ -140,7 +144,19 @@ func appendText(b []byte, key, s string) []byte {
 	if s == "" {
 		return b
 	}
-	b = append(b, key...)
+	return appendString(append(b, key...), s)
+}
+
+// appendInt appends a key and a number, nothing where it is 0.
+func appendInt(b []byte, key string, n int64) []byte {
+	if n == 0 {
+		return b
+	}
+	return strconv.AppendInt(append(b, key...), n, 10)
+}
+
+// appendString appends a string as encoding/json writes it.
+func appendString(b []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
 			quoted, _ := json.Marshal(s) // a string cannot fail
