@@ -130,7 +130,7 @@ func (f *flight) open() *ending {
 		return f.dialFailed("socket", err)
 	}
 	f.fd = fd
-	err = unix.Connect(fd, f.plan.sockaddr)
+	err = connect(fd, f.plan.sockaddr)
 	if err != nil && !underWay(err) {
 		return f.dialFailed("connect", err)
 	}
@@ -166,7 +166,7 @@ func (f *flight) send() *ending {
 		return f.connectedTCP()
 	}
 	before := time.Now()
-	n, err := unix.Write(f.fd, f.plan.get.wire)
+	n, err := write(f.fd, f.plan.get.wire)
 	switch {
 	case err == unix.EAGAIN || err == unix.EINTR:
 		return nil // not connected yet: a fresh socket has room for the request
@@ -186,7 +186,7 @@ func (f *flight) send() *ending {
 
 // connectedTCP ends a tcpSocket attempt once connected: connecting again tells.
 func (f *flight) connectedTCP() *ending {
-	err := unix.Connect(f.fd, f.plan.sockaddr)
+	err := connect(f.fd, f.plan.sockaddr)
 	switch {
 	case err != nil && underWay(err):
 		return nil
@@ -215,7 +215,7 @@ func (f *flight) isConnected(at time.Time) (self bool) {
 // receive reads what is there, and parses it.
 func (f *flight) receive(buf []byte) *ending {
 	for {
-		n, err := unix.Read(f.fd, buf)
+		n, err := read(f.fd, buf)
 		switch {
 		case err == unix.EAGAIN:
 			return nil
@@ -386,7 +386,7 @@ func (f *flight) evidence() *fact.Evidence {
 
 func (f *flight) closeSocket() {
 	if f.fd >= 0 {
-		_ = unix.Close(f.fd) // it leaves the epoll set by that
+		closeFD(f.fd) // it leaves the epoll set by that
 		f.fd = -1
 	}
 }

@@ -76,7 +76,7 @@ func (p *poller) run() {
 		n := 0
 		err := p.wait.Read(func(fd uintptr) bool {
 			var err error
-			n, err = unix.EpollWait(int(fd), events, 0)
+			n, err = happened(int(fd), events)
 			if err != nil && err != unix.EINTR {
 				p.log.Error("waiting for probe sockets failed", "error", err)
 			}

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -61,10 +60,9 @@ type plan struct {
 	addr    netip.AddrPort // the same, when the host is an address: the fast way is open
 	own     bool           // the host is the pod itself, so bodies may be kept
 	get     *get           // httpGet only
-	// family and sockaddr are addr as the kernel wants it. The conversion writes
-	// into sockaddr, so a plan must not be attempted twice at once.
+	// family and sockaddr are addr as the kernel wants it.
 	family   int
-	sockaddr unix.Sockaddr
+	sockaddr []byte
 
 	containerID string
 	command     []string
@@ -150,13 +148,6 @@ func (p *plan) dial(host string, port int) {
 		p.addr = netip.AddrPortFrom(ip, uint16(port))
 		p.family, p.sockaddr = sockaddr(p.addr)
 	}
-}
-
-func sockaddr(a netip.AddrPort) (family int, sa unix.Sockaddr) {
-	if a.Addr().Is4() {
-		return unix.AF_INET, &unix.SockaddrInet4{Port: int(a.Port()), Addr: a.Addr().As4()}
-	}
-	return unix.AF_INET6, &unix.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16()}
 }
 
 // fast says whether the poller can make the attempt.
