@@ -9,6 +9,7 @@
 //	prober.go    one attempt: which way it goes, and kubelet's three tries
 //	poller.go    the fast way: plain HTTP and TCP on non-blocking sockets
 //	flight.go    one attempt on that way
+//	socket.go    its system calls
 //	response.go  the HTTP responses that the fast way understands
 //	fallback.go  how the fast way hands an attempt over to the long way
 //	http.go      the long way: net/http
@@ -32,6 +33,9 @@
 // A probe over loopback costs some 40 µs of the kernel's time, whoever makes it;
 // net/http's client doubles that with goroutines, timers and garbage. The fast
 // way adds about a tenth: one epoll set, no goroutine an attempt, the request's
-// bytes made once. kubelet's SO_LINGER of one second is left out: it does not
-// shorten TIME_WAIT on Linux, and makes close(2) wait for the peer.
+// bytes made once. On a calm node to be woken costs more than what is done then, so
+// attempts begin many at a time, a success that changes nothing waits for the next
+// of them, and the sockets' calls do not wake Go's monitor thread. kubelet's
+// SO_LINGER of one second is left out: it does not shorten TIME_WAIT on Linux, and
+// makes close(2) wait for the peer.
 package probe

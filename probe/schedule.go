@@ -17,8 +17,8 @@ import (
 //   - A container that ran for longer than a period already (the agent restarted)
 //     is first probed within one period. kubelet draws that at random; here it
 //     follows from the probe's identity, so a restart changes nothing.
-//   - Due times in a probe's later life lie on ticks of 5 ms, so that ten thousand
-//     probes a second wake the agent 200 times, not ten thousand times.
+//   - Due times in a probe's later life lie on ticks of 25 ms, so that two hundred
+//     probes a second wake the agent 40 times, and ten thousand do no more.
 //   - An attempt that outlasts its period is followed at once by one more, and
 //     the fixed distances go on: what Go's ticker does for kubelet.
 
@@ -54,7 +54,7 @@ func parting(period time.Duration, share float64) time.Duration {
 
 // tick is the distance of the moments at which periodic attempts are due. It
 // divides every period, since those are whole seconds.
-const tick = 5 * time.Millisecond
+const tick = 25 * time.Millisecond
 
 // onTick gives the first tick that is not before due.
 func onTick(epoch, due time.Time) time.Time {

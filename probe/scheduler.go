@@ -30,7 +30,8 @@ type Options struct {
 	// Result is given every result and when its attempt began, one after the
 	// other. A probe is not attempted again before its result was taken, so a
 	// Result that blocks makes probes late, and loses none. It may call Set,
-	// Remove and Trigger, but not Close.
+	// Remove and Trigger, but not Close. A success of a probe that has succeeded as
+	// often as it has to may come up to 50 ms late, together with others.
 	Result func(key Key, began time.Time, probed fact.Probed)
 	Log    *slog.Logger
 }
@@ -61,8 +62,7 @@ type Scheduler struct {
 	results []result
 	stats   Stats
 	closed  bool
-	wake    chan struct{} // the earliest due time changed, or closed
-	deliver chan struct{} // there are results, or closed
+	wake    chan struct{} // the earliest due time changed, there are results, or closed
 }
 
 // entry is a probe's place in the schedule.
@@ -74,6 +74,7 @@ type entry struct {
 	late   time.Duration // of the attempt under way
 	index  int           // in the heap, -1 while an attempt is under way
 	life   int           // counts Sets after a Remove: a result of an earlier life is dropped
+	row    int32         // successes in a row
 	gone   bool          // removed while an attempt was under way
 	parted bool          // the second attempt's extra distance was given
 	rerun  bool          // triggered while an attempt was under way
@@ -99,10 +100,9 @@ func newScheduler(result func(Key, time.Time, fact.Probed), begin func(*plan, do
 	s := &Scheduler{
 		begin: begin, stop: stop, result: result, epoch: time.Now(),
 		entries: map[Key]*entry{},
-		wake:    make(chan struct{}, 1), deliver: make(chan struct{}, 1),
+		wake:    make(chan struct{}, 1),
 	}
-	s.wg.Go(s.launchDue)
-	s.wg.Go(s.deliverResults)
+	s.wg.Go(s.run)
 	return s
 }
 
@@ -112,7 +112,6 @@ func (s *Scheduler) Close() {
 	s.closed = true
 	s.mu.Unlock()
 	poke(s.wake)
-	poke(s.deliver)
 	s.stop()
 	s.wg.Wait()
 }
@@ -136,7 +135,7 @@ func (s *Scheduler) Set(key Key, t Target) {
 		s.entries[key] = e
 		s.stats.Probes++
 	case e.gone:
-		e.gone, e.parted, e.rerun = false, false, false
+		e.gone, e.parted, e.rerun, e.row = false, false, false, 0
 		e.life++
 		s.stats.Probes++
 		e.target, e.plan = t, pl
@@ -209,11 +208,14 @@ func poke(c chan struct{}) {
 	}
 }
 
-// launchDue begins attempts when they are due.
-func (s *Scheduler) launchDue() {
+// run begins attempts when they are due, and hands over results. One goroutine
+// does both because to be woken is what costs: see [Scheduler.waits].
+func (s *Scheduler) run() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
+	var batch []result
 	for {
+		batch = s.deliver(batch)
 		e, wait := s.nextDue()
 		switch {
 		case e != nil:
@@ -240,12 +242,12 @@ func (s *Scheduler) nextDue() (*entry, time.Duration) {
 		return nil, -1
 	}
 	if len(s.due) == 0 {
-		return nil, 0
+		return nil, s.atMost(0)
 	}
 	e := s.due[0]
 	late := time.Since(e.due)
 	if late < 0 {
-		return nil, -late
+		return nil, s.atMost(-late)
 	}
 	heap.Pop(&s.due)
 	e.late = late
@@ -257,6 +259,15 @@ func (s *Scheduler) nextDue() (*entry, time.Duration) {
 	return e, 0
 }
 
+// atMost shortens a wait (0: for ever) while there are results: the attempt that
+// they wait for may have been removed. The lock is held.
+func (s *Scheduler) atMost(wait time.Duration) time.Duration {
+	if len(s.results) == 0 || wait > 0 && wait < patience {
+		return wait
+	}
+	return patience
+}
+
 func (s *Scheduler) launch(e *entry) {
 	s.mu.Lock()
 	pl, life, late := e.plan, e.life, e.late
@@ -265,30 +276,44 @@ func (s *Scheduler) launch(e *entry) {
 		probed.Late = late
 		s.mu.Lock()
 		s.results = append(s.results, result{entry: e, life: life, began: began, probed: probed})
+		waits := s.waits(e, pl, probed.Verdict)
 		s.mu.Unlock()
-		poke(s.deliver)
+		if !waits {
+			poke(s.wake)
+		}
 	})
 }
 
-// deliverResults calls Result, and schedules what comes next.
-func (s *Scheduler) deliverResults() {
-	var batch []result
-	for range s.deliver {
-		s.mu.Lock()
-		if s.closed {
-			s.mu.Unlock()
-			return
-		}
-		batch, s.results = s.results, batch[:0]
-		s.mu.Unlock()
-		for i := range batch {
-			if s.wanted(&batch[i]) {
-				s.result(batch[i].entry.key, batch[i].began, batch[i].probed)
-			}
-			s.goOn(batch[i].entry, batch[i].life)
-		}
-		clear(batch)
+// patience is how long a result may wait that changes nothing.
+const patience = 50 * time.Millisecond
+
+// waits says whether a result may wait for the next attempts that are due, so
+// that nobody is woken for it: on a calm machine being woken costs more than all
+// that is done then. It changes nothing, being one more success of a probe that
+// succeeded as often as it has to, and they are due soon. The lock is held.
+func (s *Scheduler) waits(e *entry, pl *plan, v fact.Verdict) bool {
+	if v != fact.Success {
+		e.row = 0
+		return false
 	}
+	e.row = min(e.row+1, pl.enough+1)
+	return e.row > pl.enough && len(s.due) > 0 && time.Until(s.due[0].due) < patience
+}
+
+// deliver calls Result with what has come, and schedules what comes next. It uses
+// the memory of the batch before, and gives it back.
+func (s *Scheduler) deliver(batch []result) []result {
+	s.mu.Lock()
+	batch, s.results = s.results, batch[:0]
+	s.mu.Unlock()
+	for i := range batch {
+		if s.wanted(&batch[i]) {
+			s.result(batch[i].entry.key, batch[i].began, batch[i].probed)
+		}
+		s.goOn(batch[i].entry, batch[i].life)
+	}
+	clear(batch)
+	return batch
 }
 
 func (s *Scheduler) wanted(r *result) bool {

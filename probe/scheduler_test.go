@@ -248,6 +248,55 @@ func TestClockStep(t *testing.T) {
 	})
 }
 
+// TestOnlySuccessesThatChangeNothingWait: every failure and the successes that a
+// threshold may need come at once, the others together and soon.
+func TestOnlySuccessesThatChangeNothingWait(t *testing.T) {
+	const threshold, lasting = 3, 10 * time.Millisecond
+	synctest.Test(t, func(t *testing.T) {
+		attempts, rows, waited := map[string]int{}, map[Key]int{}, 0
+		ended := make(chan struct{})
+		s := newScheduler(func(key Key, began time.Time, p fact.Probed) {
+			wait := time.Since(began) - lasting
+			rows[key]++
+			if p.Verdict != fact.Success {
+				rows[key] = 0
+			}
+			if wait > 0 {
+				waited++
+			}
+			if wait > patience || wait > 0 && rows[key] <= threshold {
+				t.Errorf("%s, %s number %d in a row, came %v late", key.Pod, p.Verdict, rows[key], wait)
+			}
+		}, func(pl *plan, done doneFunc) {
+			attempts[pl.where]++
+			n, began := attempts[pl.where], time.Now()
+			go func() {
+				select {
+				case <-time.After(lasting):
+				case <-ended:
+					return
+				}
+				verdict := fact.Success
+				if n%10 == 7 {
+					verdict = fact.Failure
+				}
+				done(began, fact.Probed{Verdict: verdict})
+			}()
+		}, func() { close(ended) })
+		for i := range 50 {
+			name := fmt.Sprint("pod-", i)
+			target := every(name, 1, 0, time.Now())
+			target.Spec.SuccessThreshold = threshold
+			s.Set(keyOf(name), target)
+		}
+		time.Sleep(time.Minute)
+		s.Close()
+		if waited < 500 {
+			t.Errorf("only %d results waited for others", waited)
+		}
+	})
+}
+
 // TestSchedulerProperties does anything at any time: no probe overlaps itself,
 // what is set is attempted, what was removed is not, and no result comes after
 // its removal.

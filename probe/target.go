@@ -52,6 +52,8 @@ type plan struct {
 	err     error  // why no attempt can be made
 
 	timeout, period, delay time.Duration
+	// enough is how many successes in a row the probe asks for.
+	enough int32
 	// once is set where a try that errs is not made again.
 	once      bool
 	startedAt time.Time
@@ -82,6 +84,7 @@ func compile(t Target) *plan {
 	p.timeout = seconds(t.Spec.TimeoutSeconds, 1)
 	p.period = seconds(t.Spec.PeriodSeconds, 10)
 	p.delay = time.Duration(t.Spec.InitialDelaySeconds) * time.Second
+	p.enough = max(t.Spec.SuccessThreshold, 1)
 	switch {
 	case t.Spec.Exec != nil:
 		p.handler = handlerExec
