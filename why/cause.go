@@ -75,6 +75,7 @@ const (
 	NoMatchingNode        Cause = "no-matching-node"
 	VolumeUnbound         Cause = "volume-unbound"
 	SchedulingGate        Cause = "scheduling-gate"
+	SchedulerMissing      Cause = "scheduler-missing"
 	EvictedMemory         Cause = "evicted-memory"
 	EvictedDisk           Cause = "evicted-disk"
 	EvictedPIDs           Cause = "evicted-pids"
@@ -88,6 +89,7 @@ const (
 	RolledOut             Cause = "rolled-out"
 	ScaledDown            Cause = "scaled-down"
 	SpecChanged           Cause = "spec-changed"
+	Suspended             Cause = "suspended"
 	None                  Cause = "none"
 	CauseUnknown          Cause = "unknown"
 )
@@ -103,7 +105,7 @@ var Causes = []Cause{
 	SiblingNotReady, ReadinessGate, InitFailed, InitWaiting, HookFailed, RestartPolicy, ActiveDeadline,
 	ImageNotFound, ImageUnauthorized, ImageRegistryUnreachable, ImagePolicyNever, ConfigMissing, ConfigChanged,
 	VolumeFailed, SecurityRefused, SelectorMismatch, ServicePortMismatch,
-	InsufficientResources, NoMatchingNode, VolumeUnbound, SchedulingGate, EvictedMemory, EvictedDisk, EvictedPIDs, Preempted,
-	NodeLost, NodeRestarted, RuntimeFailed, SandboxFailed, RemovedByOther, Deleted, RolledOut, ScaledDown, SpecChanged,
+	InsufficientResources, NoMatchingNode, VolumeUnbound, SchedulingGate, SchedulerMissing, EvictedMemory, EvictedDisk, EvictedPIDs, Preempted,
+	NodeLost, NodeRestarted, RuntimeFailed, SandboxFailed, RemovedByOther, Deleted, RolledOut, ScaledDown, SpecChanged, Suspended,
 	None, CauseUnknown,
 }

@@ -63,9 +63,7 @@ func (a *Answer) join(other *Answer) {
 		if s.Kind == Healthy && v.Cause == None {
 			continue
 		}
-		s.ID = fmt.Sprintf("s%d", len(a.Symptoms)+1)
-		v.Symptom = s.ID
-		a.Symptoms, a.Verdicts = append(a.Symptoms, s), append(a.Verdicts, v)
+		a.put(s, v)
 	}
 }
 

@@ -61,10 +61,51 @@ func NodeLostAnswer(pod *v1.Pod, node *v1.Node, now time.Time) (a Answer, ok boo
 			text = fmt.Sprintf("Node %s stopped reporting %s ago (last heard %s): %s", node.Name, prose.Span(now.Sub(s.First)), c.LastHeartbeatTime.Format(time.TimeOnly), brief(c.Message, kept))
 		}
 	}
+	if f, ok := neverTaken(pod, node); ok {
+		s.Kind, s.First, s.Text = Pending, pod.CreationTimestamp.Time, "no node has taken it"
+		a.Symptoms, a.Verdicts = []Symptom{s}, []Verdict{f.verdict("s1", "", nil)}
+		return a, true
+	}
 	f := finding{
 		cause: NodeLost, rule: "node-not-ready", weight: strong, text: text,
 		fixes: []Fix{{Text: "see whether the machine lives", Command: "kubectl describe node " + pod.Spec.NodeName, Risk: Inspect}},
 	}
 	a.Symptoms, a.Verdicts = []Symptom{s}, []Verdict{f.verdict("s1", "", nil)}
 	return a, true
+}
+
+// neverTaken is about a pod whose own spec names a node that is not there. A pod
+// that a scheduler placed has its condition, one that a node took has a start.
+func neverTaken(pod *v1.Pod, node *v1.Node) (finding, bool) {
+	if node != nil && node.Name != "" || pod.Status.StartTime != nil || conditionOf(pod.Status.Conditions, v1.PodScheduled) != nil {
+		return finding{}, false
+	}
+	return finding{
+		cause: NoMatchingNode, rule: "node-never-was", weight: strong,
+		text: fmt.Sprintf("The pod's own nodeName asks for node %s, and there is none of that name.", pod.Spec.NodeName),
+		fixes: []Fix{
+			{Text: "see which nodes there are", Command: "kubectl get nodes", Risk: Inspect},
+			{Text: "correct nodeName, or leave it to the scheduler", Risk: Restarts},
+		},
+	}, true
+}
+
+// StillThere corrects what a node says of a pod that it has let go, and whose
+// object its finalizers keep.
+func StillThere(a *Answer, pod *v1.Pod) {
+	if pod.UID != a.Subject.UID || pod.DeletionTimestamp == nil || len(pod.Finalizers) == 0 {
+		return
+	}
+	for i := range a.Symptoms {
+		if a.Symptoms[i].Kind != Disappeared {
+			continue
+		}
+		a.Symptoms[i].Kind, a.Symptoms[i].Text = Terminating, "its node has let it go, and the object is still there"
+		v := &a.Verdicts[i]
+		v.Text += fmt.Sprintf(" What keeps the object is its finalizers (%s), which nobody has taken away.", strings.Join(pod.Finalizers, ", "))
+		v.Fixes = append([]Fix{
+			{Text: "find out which controller is to remove them, and whether it runs", Command: fmt.Sprintf("kubectl -n %s get pod %s -o jsonpath='{.metadata.finalizers}'", pod.Namespace, pod.Name), Risk: Inspect},
+			{Text: "remove them by hand where nobody will, and what they protect is done", Command: fmt.Sprintf("kubectl -n %s patch pod %s --type=merge -p '{\"metadata\":{\"finalizers\":null}}'", pod.Namespace, pod.Name), Risk: Destructive},
+		}, v.Fixes...)
+	}
 }

@@ -35,6 +35,9 @@ func Unscheduled(pod *v1.Pod, storage Storage, now time.Time) Answer {
 // people, and there is nothing else (scheduler framework, types.go, FitError).
 func (h *History) pending(c *v1.PodCondition, storage Storage) Verdict {
 	if c == nil || c.Message == "" {
+		if f, ok := h.foreignScheduler(); ok {
+			return f.verdict("s1", "", nil)
+		}
 		return undecided("s1", "", "The pod has no node, and the scheduler has not said why.", nil, nil, "Is the scheduler running?", h.inspect("see whether it runs", "kubectl get events -A --field-selector source=default-scheduler"))
 	}
 	// What follows is about preemption, which could not help either.
@@ -77,4 +80,20 @@ func (h *History) pending(c *v1.PodCondition, storage Storage) Verdict {
 		return undecided("s1", "", f.text, nil, nil, "The scheduler's words fit no cause that is known here.", h.describeFix())
 	}
 	return f.verdict("s1", "", nil)
+}
+
+// heard is how long a scheduler may take to say something about a pod.
+const heard = 10 * time.Second
+
+// foreignScheduler is about a pod that asks for a scheduler of its own.
+func (h *History) foreignScheduler() (finding, bool) {
+	name := h.Object.Spec.SchedulerName
+	if name == "" || name == v1.DefaultSchedulerName || h.now.Sub(h.Object.CreationTimestamp.Time) < heard {
+		return finding{}, false
+	}
+	return finding{
+		cause: SchedulerMissing, rule: "foreign-scheduler", weight: strong,
+		text:  fmt.Sprintf("The pod asks for the scheduler %s, and none of that name has said anything about it.", name),
+		fixes: []Fix{h.specFix("leave schedulerName out, or start a scheduler of that name")},
+	}, true
 }

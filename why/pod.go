@@ -253,23 +253,8 @@ func (h *History) endOfPod() []trouble {
 		f := h.deletionFinding()
 		v := f.verdict(id, "", nil)
 		h.slowEnd(&v)
-		if s.Kind == Terminating {
-			h.held(&v)
-		}
 		return v
 	}}}
-}
-
-// held says what keeps a deleted pod from going once the node has done its part: the
-// API server waits until nobody claims a finalizer any more.
-func (h *History) held(v *Verdict) {
-	done, _, ok := Latest[fact.TornDown](h, time.Time{})
-	if !ok || h.Object == nil || len(h.Object.Finalizers) == 0 {
-		return
-	}
-	v.Chain = inOrder(append(v.Chain, link(done)))
-	v.Text += fmt.Sprintf(" Its containers are gone, and what keeps its object is the finalizer %s: whoever set it has to take it away.", strings.Join(h.Object.Finalizers, ", "))
-	v.Fixes = append(v.Fixes, Fix{Text: "see whether that controller runs; if it is gone for good, take the finalizer away", Command: h.kubectl(`patch pod %s --type=merge -p '{"metadata":{"finalizers":null}}'`, h.Pod.Name), Risk: Destructive})
 }
 
 // deletion is the fact that the pod is to go: the first that says so, and by whom.

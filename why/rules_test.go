@@ -427,19 +427,6 @@ func TestDeletion(t *testing.T) {
 	}
 }
 
-// What keeps a deleted pod from going is said once the node has nothing to do with it.
-func TestHeldByFinalizer(t *testing.T) {
-	pod := web(silentProbe)
-	pod.Finalizers = []string{"example.com/hold"}
-	s := tell(t, pod)
-	s.see("", 0, fact.DeletionSeen{GraceSeconds: 2, By: "kubectl"})
-	a := s.ask()
-	check(t, a)
-	if a.Symptoms[0].Kind != Terminating || a.Verdicts[0].Cause != Deleted || !strings.Contains(a.Verdicts[0].Text, "finalizer example.com/hold") {
-		t.Error(a.Text(Style{}))
-	}
-}
-
 // A pod that has not become ready yet is not well, and has not failed.
 func TestStillStarting(t *testing.T) {
 	always := v1.ContainerRestartPolicyAlways

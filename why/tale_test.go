@@ -105,9 +105,7 @@ func (s *tale) effect(d fact.Fact) {
 	case fact.TearDown:
 		s.see("", 0, fact.TornDown{}, d.ID)
 	case fact.Release:
-		if len(s.pod.Finalizers) == 0 {
-			s.see("", 0, fact.ObjectGone{}, d.ID)
-		}
+		s.see("", 0, fact.ObjectGone{}, d.ID)
 	}
 }
 

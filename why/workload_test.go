@@ -71,7 +71,7 @@ func TestJob(t *testing.T) {
 		{"too often, its pods are gone", failed("BackoffLimitExceeded"), nil, []Cause{RestartPolicy}},
 		{"a policy of its own", failed("PodFailurePolicy"), nil, []Cause{RestartPolicy}},
 	} {
-		a := JobAnswer(c.job, c.pods, dawn)
+		a := JobAnswer(c.job, Workload{Subject: Subject{Kind: "Job", Namespace: "shop", Name: "import"}, Wanted: -1}, c.pods, dawn)
 		check(t, a)
 		var causes []Cause
 		for _, v := range a.Verdicts {
@@ -127,44 +127,16 @@ func TestGroup(t *testing.T) {
 	bad.exit("app", fact.Exited{ExitCode: 7, OOMKnown: true})
 	good := tell(t, web(silentProbe))
 	subject := Subject{Kind: "Deployment", Namespace: "shop", Name: "web"}
-	a := Workload(subject, 2, "", []Answer{bad.ask(), good.ask()}, dawn)
+	a := WorkloadAnswer(Workload{Subject: subject, Wanted: 2}, []Answer{bad.ask(), good.ask()}, dawn)
 	check(t, a)
 	if len(a.Symptoms) != 1 || a.Verdicts[0].Cause != AppExitError {
 		t.Error(a.Text(Style{}))
 	}
-	if a = Workload(subject, 1, "", []Answer{good.ask()}, dawn); a.Verdicts[0].Cause != None {
+	if a = WorkloadAnswer(Workload{Subject: subject, Wanted: 1}, []Answer{good.ask()}, dawn); a.Verdicts[0].Cause != None {
 		t.Error(a.Text(Style{}))
 	}
-	if a = Workload(subject, 2, "", []Answer{good.ask()}, dawn); a.Symptoms[0].Kind != NotServing || a.Explained() {
+	if a = WorkloadAnswer(Workload{Subject: subject, Wanted: 2}, []Answer{good.ask()}, dawn); a.Symptoms[0].Kind != NotServing || a.Explained() {
 		t.Error(a.Text(Style{}))
-	}
-}
-
-// The API server tells a controller why it may not create pods, and nobody else: the
-// words are those of Kubernetes 1.36's admission plugins.
-func TestRefusedAtCreation(t *testing.T) {
-	subject := Subject{Kind: "ReplicaSet", Namespace: "shop", Name: "web"}
-	bad := tell(t, web(silentProbe))
-	bad.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true})
-	for said, want := range map[string]Cause{
-		`pods "web-x" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1`:                                    InsufficientResources,
-		`pods "web-" is forbidden: error looking up service account shop/robot: serviceaccount "robot" not found`:                           ConfigMissing,
-		`pods "web-" is forbidden: no PriorityClass with name urgent was found`:                                                             ConfigMissing,
-		`pods "web-x" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot != true`:                                         SecurityRefused,
-		`admission webhook "policy.example.com" denied the request: no latest tags`:                                                         SecurityRefused,
-		`Internal error occurred: failed calling webhook "policy.example.com": Post "https://p.x.svc:443/?timeout=10s": connection refused`: CauseUnknown,
-		"": CauseUnknown,
-	} {
-		a := Workload(subject, 2, said, nil, dawn)
-		check(t, a)
-		if len(a.Verdicts) != 1 || a.Verdicts[0].Cause != want || a.Symptoms[0].Kind != NotServing {
-			t.Errorf("%q: %s", said, a.Text(Style{}))
-		}
-		a = Workload(subject, 2, said, []Answer{bad.ask()}, dawn)
-		check(t, a)
-		if last := a.Verdicts[len(a.Verdicts)-1].Cause; a.Verdicts[0].Cause != AppExitError || want != CauseUnknown && last != want || want == CauseUnknown && len(a.Verdicts) != 1 {
-			t.Errorf("%q, and a pod that is there: %s", said, a.Text(Style{}))
-		}
 	}
 }
 

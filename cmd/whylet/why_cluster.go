@@ -14,6 +14,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -101,6 +102,7 @@ func (c *api) pod(ctx context.Context, pod *v1.Pod) (why.Answer, error) {
 		}
 		return a, fmt.Errorf("asking node %s about pod %s/%s: %w", pod.Spec.NodeName, pod.Namespace, pod.Name, err)
 	}
+	why.StillThere(&a, pod)
 	return a, nil
 }
 
@@ -228,9 +230,10 @@ func (c *api) all(ctx context.Context) ([]why.Answer, error) {
 	}
 	now := time.Now().UTC()
 	var all []why.Answer
-	nodes := map[string]bool{}
+	nodes, byUID := map[string]bool{}, map[types.UID]*v1.Pod{}
 	for i := range pods.Items {
 		p := &pods.Items[i]
+		byUID[p.UID] = p
 		if p.Spec.NodeName == "" {
 			all = append(all, why.Unscheduled(p, c.storage(ctx, p), now))
 		} else {
@@ -243,6 +246,11 @@ func (c *api) all(ctx context.Context) ([]why.Answer, error) {
 		if err := c.ask(ctx, n, "", "", &list); err != nil {
 			errs = append(errs, fmt.Errorf("asking node %s: %w", n, err))
 			continue
+		}
+		for i := range list.Items {
+			if p := byUID[list.Items[i].Subject.UID]; p != nil {
+				why.StillThere(&list.Items[i], p)
+			}
 		}
 		all = append(all, list.Items...)
 	}

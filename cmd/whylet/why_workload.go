@@ -5,25 +5,26 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
 	"whylet.dev/whylet/why"
 )
 
-// behind is what a workload stands for: its pods, how many there should be (-1
-// where nobody says), and what the API server said when there may be no more.
+// behind is what a workload stands for: its pods, and what its controller says.
 type behind struct {
-	object   metav1.Object
+	why.Workload
 	selector *metav1.LabelSelector
-	wanted   int
-	refused  string
+	template *v1.PodTemplateSpec
+	job      *batchv1.Job // nil where it is none
 }
 
 // workload asks about the pods of what is not a pod itself.
@@ -34,62 +35,112 @@ func (c *api) workload(ctx context.Context, t target) ([]why.Answer, error) {
 	if t.kind == "node" {
 		return c.node(ctx, t.name)
 	}
-	b, kind, err := c.behind(ctx, t)
+	b, err := c.behind(ctx, t)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s %s/%s: %w", t.kind, c.space, t.name, err)
 	}
+	a, err := c.about(ctx, b)
+	return []why.Answer{a}, err
+}
+
+// about asks about the pods of a workload.
+func (c *api) about(ctx context.Context, b behind) (why.Answer, error) {
 	selector, err := metav1.LabelSelectorAsSelector(b.selector)
 	if err != nil {
-		return nil, fmt.Errorf("the selector of %s %s is not valid: %w", t.kind, t.name, err)
+		return why.Answer{}, fmt.Errorf("the selector of %s %s is not valid: %w", b.Subject.Kind, b.Subject.Name, err)
 	}
 	answers, err := c.pods(ctx, metav1.ListOptions{LabelSelector: selector.String()})
-	if job, ok := b.object.(*batchv1.Job); ok {
-		return []why.Answer{why.JobAnswer(job, answers, time.Now().UTC())}, err
+	if b.Refused == "" {
+		b.Refused, b.Since = c.refused(ctx, b.Subject.UID)
 	}
-	subject := why.Subject{Kind: kind, Namespace: c.space, Name: t.name, UID: b.object.GetUID()}
-	if b.refused == "" && b.wanted > len(answers) {
-		b.refused = c.failedCreate(ctx, b.object.GetUID())
+	if b.job != nil {
+		return why.JobAnswer(b.job, b.Workload, answers, time.Now().UTC()), err
 	}
-	return []why.Answer{why.Workload(subject, b.wanted, b.refused, answers, time.Now().UTC())}, err
+	return why.WorkloadAnswer(b.Workload, answers, time.Now().UTC()), err
 }
 
 // behind reads a workload.
-func (c *api) behind(ctx context.Context, t target) (behind, string, error) {
+func (c *api) behind(ctx context.Context, t target) (behind, error) {
 	apps, get := c.client.AppsV1(), metav1.GetOptions{}
 	switch t.kind {
 	case "deployment":
 		o, err := apps.Deployments(c.space).Get(ctx, t.name, get)
-		i := slices.IndexFunc(o.Status.Conditions, func(c appsv1.DeploymentCondition) bool {
-			return c.Type == appsv1.DeploymentReplicaFailure && c.Status == v1.ConditionTrue
-		})
-		refused := ""
-		if i >= 0 {
-			refused = o.Status.Conditions[i].Message
-		}
-		return behind{o, o.Spec.Selector, replicas(o.Spec.Replicas), refused}, "Deployment", err
+		return deployment(o), err
 	case "replicaset":
 		o, err := apps.ReplicaSets(c.space).Get(ctx, t.name, get)
-		return behind{o, o.Spec.Selector, replicas(o.Spec.Replicas), ""}, "ReplicaSet", err
+		b := behind{Workload: why.Workload{Subject: subject("ReplicaSet", o), Wanted: replicas(o.Spec.Replicas)}, selector: o.Spec.Selector, template: &o.Spec.Template}
+		for _, s := range o.Status.Conditions {
+			if s.Type == appsv1.ReplicaSetReplicaFailure && s.Status == v1.ConditionTrue {
+				b.Refused, b.Since = s.Message, s.LastTransitionTime.Time
+			}
+		}
+		return b, err
 	case "statefulset":
 		o, err := apps.StatefulSets(c.space).Get(ctx, t.name, get)
-		return behind{o, o.Spec.Selector, replicas(o.Spec.Replicas), ""}, "StatefulSet", err
+		return statefulSet(o), err
 	case "daemonset":
 		o, err := apps.DaemonSets(c.space).Get(ctx, t.name, get)
-		return behind{o, o.Spec.Selector, int(o.Status.DesiredNumberScheduled), ""}, "DaemonSet", err
+		return daemonSet(o), err
 	}
 	o, err := c.client.BatchV1().Jobs(c.space).Get(ctx, t.name, get)
-	return behind{o, o.Spec.Selector, -1, ""}, "Job", err
+	b := behind{Workload: why.Workload{Subject: subject("Job", o), Wanted: -1}, selector: o.Spec.Selector, template: &o.Spec.Template, job: o}
+	if o.Spec.Suspend != nil && *o.Spec.Suspend {
+		b.Suspended = "spec.suspend"
+	}
+	return b, err
 }
 
-// failedCreate is what the controller of an object was told the last time it could
-// not create a pod, as long as the event is kept; "" where there is none.
-func (c *api) failedCreate(ctx context.Context, uid types.UID) string {
-	events, err := c.client.CoreV1().Events(c.space).List(ctx, metav1.ListOptions{FieldSelector: "reason=FailedCreate,involvedObject.uid=" + string(uid)})
-	if err != nil || len(events.Items) == 0 {
-		return ""
+func subject(kind string, o metav1.Object) why.Subject {
+	return why.Subject{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID()}
+}
+
+func deployment(o *appsv1.Deployment) behind {
+	b := behind{Workload: why.Workload{Subject: subject("Deployment", o), Wanted: replicas(o.Spec.Replicas)}, selector: o.Spec.Selector, template: &o.Spec.Template}
+	if o.Spec.Paused {
+		b.Suspended = "spec.paused"
 	}
-	newest := slices.MaxFunc(events.Items, func(a, b v1.Event) int { return a.LastTimestamp.Compare(b.LastTimestamp.Time) })
-	return newest.Message
+	for _, s := range o.Status.Conditions {
+		if s.Type == appsv1.DeploymentReplicaFailure && s.Status == v1.ConditionTrue {
+			b.Refused, b.Since = s.Message, s.LastTransitionTime.Time
+		}
+	}
+	return b
+}
+
+func statefulSet(o *appsv1.StatefulSet) behind {
+	return behind{Workload: why.Workload{Subject: subject("StatefulSet", o), Wanted: replicas(o.Spec.Replicas)}, selector: o.Spec.Selector, template: &o.Spec.Template}
+}
+
+func daemonSet(o *appsv1.DaemonSet) behind {
+	b := behind{Workload: why.Workload{Subject: subject("DaemonSet", o), Wanted: int(o.Status.DesiredNumberScheduled)}, selector: o.Spec.Selector, template: &o.Spec.Template}
+	if b.Wanted == 0 && o.Generation > 0 && o.Status.ObservedGeneration >= o.Generation {
+		b.Nodes = asksOfNodes(o.Spec.Template.Spec)
+	}
+	return b
+}
+
+// asksOfNodes says in words what a pod asks of its node.
+func asksOfNodes(spec v1.PodSpec) string {
+	switch {
+	case len(spec.NodeSelector) > 0:
+		return "the label " + strings.ReplaceAll(labels.Set(spec.NodeSelector).String(), ",", " and ")
+	case spec.Affinity != nil && spec.Affinity.NodeAffinity != nil:
+		return "what their nodeAffinity says"
+	}
+	return "a node whose taints they tolerate"
+}
+
+// refused is the API server's last refusal of a pod that the controller with the
+// given uid wanted to make: where its status does not tell, its events do.
+func (c *api) refused(ctx context.Context, uid types.UID) (string, time.Time) {
+	events, err := c.client.CoreV1().Events(c.space).List(ctx, metav1.ListOptions{
+		FieldSelector: fields.Set{"involvedObject.uid": string(uid), "reason": "FailedCreate"}.String(),
+	})
+	if err != nil || len(events.Items) == 0 {
+		return "", time.Time{} // an answer without it is still one
+	}
+	last := slices.MaxFunc(events.Items, func(a, b v1.Event) int { return a.LastTimestamp.Compare(b.LastTimestamp.Time) })
+	return last.Message, last.FirstTimestamp.Time
 }
 
 func replicas(n *int32) int {
@@ -133,6 +184,45 @@ func (c *api) service(ctx context.Context, name string) ([]why.Answer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listing pods: %w", err)
 	}
-	answers, err := c.each(ctx, why.Selected(service, pods.Items))
+	selected := why.Selected(service, pods.Items)
+	if len(selected) == 0 && len(service.Spec.Selector) > 0 {
+		if behind := c.unmade(ctx, service); len(behind) > 0 {
+			return []why.Answer{why.ServiceWithoutPods(service, behind, time.Now().UTC())}, nil
+		}
+	}
+	answers, err := c.each(ctx, selected)
 	return []why.Answer{why.ServiceAnswer(service, pods.Items, answers, time.Now().UTC())}, err
+}
+
+// unmade are the answers about the workloads whose pods a Service would select if
+// there were any. What cannot be read leaves them out.
+func (c *api) unmade(ctx context.Context, service *v1.Service) []why.Answer {
+	var all []behind
+	apps := c.client.AppsV1()
+	if list, err := apps.Deployments(c.space).List(ctx, metav1.ListOptions{}); err == nil {
+		for i := range list.Items {
+			all = append(all, deployment(&list.Items[i]))
+		}
+	}
+	if list, err := apps.StatefulSets(c.space).List(ctx, metav1.ListOptions{}); err == nil {
+		for i := range list.Items {
+			all = append(all, statefulSet(&list.Items[i]))
+		}
+	}
+	if list, err := apps.DaemonSets(c.space).List(ctx, metav1.ListOptions{}); err == nil {
+		for i := range list.Items {
+			all = append(all, daemonSet(&list.Items[i]))
+		}
+	}
+	selector := labels.SelectorFromSet(service.Spec.Selector)
+	var answers []why.Answer
+	for _, b := range all {
+		if !selector.Matches(labels.Set(b.template.Labels)) {
+			continue
+		}
+		if a, err := c.about(ctx, b); err == nil {
+			answers = append(answers, a)
+		}
+	}
+	return answers
 }

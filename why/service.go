@@ -1,0 +1,134 @@
+package why
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// ServiceAnswer says why a Service has no endpoints, or why some of its pods are
+// not among them. candidates are the pods of its namespace, answers those about
+// the pods that it selects.
+func ServiceAnswer(service *v1.Service, candidates []v1.Pod, answers []Answer, now time.Time) Answer {
+	subject := Subject{Kind: "Service", Namespace: service.Namespace, Name: service.Name, UID: service.UID}
+	selected := Selected(service, candidates)
+	switch {
+	case len(service.Spec.Selector) == 0:
+		return single(subject, now, Healthy, "it has no selector", finding{cause: None, rule: "no-selector", weight: fair, text: "The Service has no selector: somebody else makes its endpoints."})
+	case len(selected) == 0:
+		return single(subject, now, NotServing, "it has no endpoints", selectorFinding(service, candidates))
+	}
+	if f, ok := portFinding(service, selected); ok {
+		return single(subject, now, NotServing, "its port leads nowhere", f)
+	}
+	if f, ok := nobodyListens(service, selected, answers); ok {
+		return single(subject, now, NotServing, "its port leads nowhere", f)
+	}
+	return Group(subject, answers, now)
+}
+
+// Selected are the pods that a Service selects.
+func Selected(service *v1.Service, pods []v1.Pod) []v1.Pod {
+	if len(service.Spec.Selector) == 0 {
+		return nil
+	}
+	selector := labels.SelectorFromSet(service.Spec.Selector)
+	return slices.DeleteFunc(slices.Clone(pods), func(p v1.Pod) bool { return !selector.Matches(labels.Set(p.Labels)) })
+}
+
+// selectorFinding says which part of the selector no pod has.
+func selectorFinding(service *v1.Service, pods []v1.Pod) finding {
+	f := finding{cause: SelectorMismatch, rule: "selector", weight: certain}
+	f.text = fmt.Sprintf("The Service selects %s, and no pod of namespace %s has these labels.", labels.Set(service.Spec.Selector), service.Namespace)
+	for k, want := range service.Spec.Selector {
+		var values []string
+		for _, p := range pods {
+			if v, ok := p.Labels[k]; ok && v != want && !slices.Contains(values, v) {
+				values = append(values, v)
+			}
+		}
+		slices.Sort(values)
+		if len(values) > 0 {
+			f.text += fmt.Sprintf(" It wants %s=%s; there are pods with %s=%s.", k, want, k, strings.Join(values[:min(len(values), 5)], ", "))
+		}
+	}
+	space := "kubectl -n " + service.Namespace
+	f.fixes = []Fix{
+		{Text: "compare the labels of the pods", Command: space + " get pods --show-labels", Risk: Inspect},
+		{Text: "correct the selector of the Service, or the labels of the pods' template", Command: space + " edit service " + service.Name, Risk: Safe},
+	}
+	return f
+}
+
+// portFinding says which target port no selected pod serves: a name that none of
+// them has, or a number where they all declare others.
+func portFinding(service *v1.Service, pods []v1.Pod) (finding, bool) {
+	for _, port := range service.Spec.Ports {
+		target := port.TargetPort
+		if target.Type == intstr.Int && target.IntVal == 0 {
+			target = intstr.FromInt32(port.Port)
+		}
+		declared, served := portsOf(pods, target)
+		if served || len(declared) == 0 && target.Type == intstr.Int {
+			continue
+		}
+		f := finding{cause: ServicePortMismatch, rule: "target-port", weight: strong}
+		f.text = fmt.Sprintf("Port %d of the Service goes to port %s of its pods, which none of them declares", port.Port, target.String())
+		if len(declared) > 0 {
+			f.text += "; they declare " + strings.Join(declared, ", ")
+		}
+		f.text += "."
+		f.fixes = []Fix{{Text: "correct targetPort", Command: fmt.Sprintf("kubectl -n %s edit service %s", service.Namespace, service.Name), Risk: Safe}}
+		return f, true
+	}
+	return finding{}, false
+}
+
+func portsOf(pods []v1.Pod, target intstr.IntOrString) (declared []string, served bool) {
+	for _, p := range pods {
+		for _, c := range append(slices.Clone(p.Spec.InitContainers), p.Spec.Containers...) {
+			for _, port := range c.Ports {
+				if target.Type == intstr.String && port.Name == target.StrVal || target.Type == intstr.Int && port.ContainerPort == target.IntVal {
+					return nil, true
+				}
+				word := fmt.Sprint(port.ContainerPort)
+				if port.Name != "" {
+					word += " (" + port.Name + ")"
+				}
+				if !slices.Contains(declared, word) {
+					declared = append(declared, word)
+				}
+			}
+		}
+	}
+	return declared, false
+}
+
+// ServiceWithoutPods answers about a Service whose selector is right and selects
+// nothing, because the workloads that make its pods have made none. behind are the
+// answers about them.
+func ServiceWithoutPods(service *v1.Service, behind []Answer, now time.Time) Answer {
+	a := Answer{
+		APIVersion: APIVersion, Kind: Kind, AsOf: now, Journal: Coverage{Complete: true},
+		Subject: Subject{Kind: "Service", Namespace: service.Namespace, Name: service.Name, UID: service.UID},
+	}
+	for _, w := range behind {
+		name := fmt.Sprintf("%s %s", w.Subject.Kind, w.Subject.Name)
+		for i, s := range w.Symptoms {
+			v := w.Verdicts[i]
+			s.ID = fmt.Sprintf("s%d", len(a.Symptoms)+1)
+			if s.Kind == Healthy {
+				v.Cause, v.Rule = ScaledDown, "scaled-to-zero"
+			}
+			s.Kind, s.Text = NotServing, "it has no endpoints"
+			v.Symptom, v.Text = s.ID, fmt.Sprintf("The Service selects the pods of %s, and there are none. %s", name, v.Text)
+			a.Symptoms, a.Verdicts = append(a.Symptoms, s), append(a.Verdicts, v)
+		}
+	}
+	return a
+}
