@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -26,6 +27,18 @@ const namespace = "bench"
 type bench struct {
 	*peer.Stack
 	results compare.Results
+	verbose bool
+}
+
+// addTimes adds the median and the 99th percentile of a part's rounds.
+func (b *bench) addTimes(what string, rounds []time.Duration) {
+	b.results.AddTimes(what, rounds)
+	if !b.verbose {
+		return
+	}
+	for _, took := range rounds {
+		fmt.Fprintf(os.Stderr, "%s: %s: %.1f ms\n", b.Kind, what, compare.Milliseconds(took))
+	}
 }
 
 // create makes a pod of a spec in YAML, with a grace period of a second.

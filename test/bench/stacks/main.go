@@ -51,9 +51,10 @@ func main() {
 	chosen := flag.String("parts", "start,"+strings.Join(names, ","), "what to measure, separated by commas")
 	only := flag.String("only", "", "measure one side only: kubelet or whylet")
 	markdown := flag.Bool("markdown", false, "print the result as a Markdown table")
+	verbose := flag.Bool("v", false, "print each round's time as well, in ms")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, strings.Split(*chosen, ","), *only, *markdown)
+	err := run(ctx, strings.Split(*chosen, ","), *only, *markdown, *verbose)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "stacks:", err)
@@ -61,7 +62,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, chosen []string, only string, markdown bool) error {
+func run(ctx context.Context, chosen []string, only string, markdown, verbose bool) error {
 	bin, err := peer.FindBinaries(".")
 	if err != nil {
 		return err
@@ -78,7 +79,7 @@ func run(ctx context.Context, chosen []string, only string, markdown bool) error
 		if only != "" && only != side.name {
 			continue
 		}
-		if *side.result, err = measure(ctx, side.start, chosen); err != nil {
+		if *side.result, err = measure(ctx, side.start, chosen, verbose); err != nil {
 			return err
 		}
 	}
@@ -91,8 +92,8 @@ func run(ctx context.Context, chosen []string, only string, markdown bool) error
 const starts = 3
 
 // measure starts a stack, runs the parts on it, and takes it away.
-func measure(ctx context.Context, start func(context.Context) (*peer.Stack, error), chosen []string) (compare.Results, error) {
-	b := &bench{}
+func measure(ctx context.Context, start func(context.Context) (*peer.Stack, error), chosen []string, verbose bool) (compare.Results, error) {
+	b := &bench{verbose: verbose}
 	times := 1
 	if slices.Contains(chosen, "start") {
 		times = starts

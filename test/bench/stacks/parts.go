@@ -38,7 +38,7 @@ func latency(ctx context.Context, b *bench) error {
 			took = append(took, time.Since(began))
 		}
 	}
-	b.results.AddTimes("pod created to Ready", took)
+	b.addTimes("pod created to Ready", took)
 	return b.remove(ctx)
 }
 

@@ -90,7 +90,7 @@ func crash(ctx context.Context, b *bench) error {
 			return err
 		}
 	}
-	b.results.AddTimes("crash to next start", took)
+	b.addTimes("crash to next start", took)
 	return b.remove(ctx)
 }
 
@@ -145,7 +145,7 @@ func liveness(ctx context.Context, b *bench) error {
 			return err
 		}
 	}
-	b.results.AddTimes("failing liveness probe to new container", took)
+	b.addTimes("failing liveness probe to new container", took)
 	return b.remove(ctx)
 }
 
@@ -187,7 +187,7 @@ func readiness(ctx context.Context, b *bench) error {
 			return err
 		}
 	}
-	b.results.AddTimes("failing readiness probe to EndpointSlice changed", took)
+	b.addTimes("failing readiness probe to EndpointSlice changed", took)
 	return b.remove(ctx)
 }
 
