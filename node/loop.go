@@ -36,8 +36,10 @@ type world interface {
 	publish(pod fact.Pod, status v1.PodStatus)
 	// probe makes the given set the probes that run for the pod.
 	probe(p view, wanted []health.Probe)
-	// record posts the Kubernetes events of a fact.
-	record(pod *v1.Pod, f fact.Fact)
+	// record hears of each fact about a pod.
+	record(f fact.Fact)
+	// announce posts the Kubernetes events of a fact.
+	announce(pod *v1.Pod, f fact.Fact)
 	// changed hears of a pod whose object is another than before.
 	changed(p view)
 	// gone says that nothing of the pod is left.
@@ -198,9 +200,10 @@ func (l *loop) turn(batch []fact.Fact) {
 	l.mu.Unlock()
 
 	l.keep(written, lone)
-	for _, f := range append(written, lone...) {
-		if object := about[f.Pod.UID]; object != nil {
-			l.world.record(object, f)
+	all := append(written, lone...)
+	for _, f := range all {
+		if about[f.Pod.UID] != nil {
+			l.world.record(f)
 		}
 	}
 	for _, f := range written {
@@ -213,6 +216,12 @@ func (l *loop) turn(batch []fact.Fact) {
 	}
 	for _, p := range touched {
 		l.show(p)
+	}
+	// Events last: others act on the status, and both go into the same database.
+	for _, f := range all {
+		if object := about[f.Pod.UID]; object != nil {
+			l.world.announce(object, f)
+		}
 	}
 }
 

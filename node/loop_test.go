@@ -49,7 +49,8 @@ func (r *ledger) act(_ view, d fact.Fact) {
 }
 func (r *ledger) publish(fact.Pod, v1.PodStatus)       {}
 func (r *ledger) probe(view, []health.Probe)           {}
-func (r *ledger) record(*v1.Pod, fact.Fact)            {}
+func (r *ledger) record(fact.Fact)                     {}
+func (r *ledger) announce(*v1.Pod, fact.Fact)          {}
 func (r *ledger) changed(view)                         {}
 func (r *ledger) gone(view)                            {}
 func (r *ledger) greet(*v1.Pod, []*v1.Pod) []fact.Fact { return []fact.Fact{{Body: fact.Admitted{}}} }

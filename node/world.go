@@ -53,9 +53,8 @@ func (o *outside) act(p view, d fact.Fact)             { o.effects.act(p, d) }
 func (o *outside) publish(p fact.Pod, s v1.PodStatus)  { o.publisher.publish(p, s) }
 func (o *outside) probe(p view, wanted []health.Probe) { o.probes.want(p, wanted) }
 
-// record posts a fact's events, and has a failing container looked into.
-func (o *outside) record(pod *v1.Pod, f fact.Fact) {
-	recordEvents(o.recorder, &o.hidden, pod, f)
+// record counts a fact, and has a failing container looked into.
+func (o *outside) record(f fact.Fact) {
 	o.metrics.count(f, o.node.loop.killedFor(f))
 	o.probed.count(f)
 	if b, ok := f.Body.(fact.Started); ok {
@@ -69,6 +68,8 @@ func (o *outside) record(pod *v1.Pod, f fact.Fact) {
 		o.asks.failed(f)
 	}
 }
+
+func (o *outside) announce(pod *v1.Pod, f fact.Fact) { recordEvents(o.recorder, &o.hidden, pod, f) }
 
 // changed lets what is written into running pods follow their labels.
 func (o *outside) changed(p view) {
