@@ -127,8 +127,7 @@ spec:
 		return pull != nil && pull.Reason == "ImagePullBackOff" && strings.HasPrefix(pull.Message, `Back-off pulling image "127.0.0.1:1/nothing:1"`) &&
 			never != nil && never.Reason == "ErrImageNeverPull"
 	})
-	out := s.mustKubectl("describe", "pod", "noimage")
-	contains(t, out, `Pulling image "127.0.0.1:1/nothing:1"`, `Failed to pull image "127.0.0.1:1/nothing:1"`, "connection refused",
+	s.events("noimage", `Pulling image "127.0.0.1:1/nothing:1"`, `Failed to pull image "127.0.0.1:1/nothing:1"`, "connection refused",
 		"Error: ErrImagePull", "Error: ImagePullBackOff", `Container image "absent:1" is not present with pull policy of Never`)
 }
 

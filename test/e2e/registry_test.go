@@ -135,12 +135,12 @@ spec:
 	if id := status(pod, "c").ImageID; !strings.HasPrefix(id, host+"/team/box@sha256:") {
 		t.Errorf("the image is %q", id)
 	}
-	contains(t, s.mustKubectl("describe", "pod", "with"), "Successfully pulled image", "Image size: ")
+	s.events("with", "Successfully pulled image", "Image size: ")
 	for name, words := range map[string]string{"without": "no basic auth credentials", "absent": "not found"} {
 		s.waitPod(name, 60*time.Second, "in image back-off", func(p *v1.Pod) bool {
 			w := status(p, "c").State.Waiting
 			return w != nil && w.Reason == "ImagePullBackOff" && strings.Contains(w.Message, words)
 		})
-		contains(t, s.mustKubectl("describe", "pod", name), "Error: ErrImagePull", words)
+		s.events(name, "Error: ErrImagePull", words)
 	}
 }
