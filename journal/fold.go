@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
@@ -116,7 +117,7 @@ func (r *run) facts() []fact.Fact {
 // with is the run after one more success. The run itself stays as it is.
 func (r *run) with(k kept, keep int) *run {
 	next := *r
-	next.whole = append(slices.Clone(r.whole), k)
+	next.whole = append(append(make([]kept, 0, len(r.whole)+1), r.whole...), k)
 	next.count++
 	if next.count <= youngRun {
 		keep = max(keep, youngKeep)
@@ -133,6 +134,8 @@ type folder struct {
 	mu    sync.Mutex // taken before Journal.commit
 	runs  map[types.UID]map[runKey]*run
 	slots slots
+	// record, packing and image are used again for each success.
+	record, packing, image []byte
 }
 
 func (d *folder) init(j *Journal) {
@@ -200,8 +203,8 @@ func (c *change) of(pod types.UID) map[runKey]*run {
 
 // fold puts a success into the run it continues.
 func (c *change) fold(f fact.Fact) error {
-	record, _, err := appendRecord(nil, f)
-	if err != nil {
+	var err error
+	if c.d.record, _, err = appendRecord(c.d.record[:0], f); err != nil {
 		return fmt.Errorf("journal: %s %d of pod %s: %w", kindOf(f), f.ID, f.Pod, err)
 	}
 	key := keyOf(f)
@@ -220,7 +223,7 @@ func (c *change) fold(f fact.Fact) error {
 		again.folded, again.since = nil, f.Seen
 		r = &again
 	}
-	c.of(f.Pod.UID)[key] = r.with(kept{f, record}, c.d.j.o.Fold.Keep)
+	c.of(f.Pod.UID)[key] = r.with(kept{f, bytes.Clone(c.d.record)}, c.d.j.o.Fold.Keep)
 	return nil
 }
 
@@ -264,7 +267,7 @@ func (d *folder) save(key runKey, r *run, runs map[runKey]*run) error {
 	if before := d.runs[key.pod][key]; before == r {
 		return nil
 	}
-	image, err := r.image()
+	err := d.makeImage(r)
 	if errors.Is(err, errLarge) {
 		delete(runs, key)
 		d.slots.clear(&r.slot)
@@ -273,33 +276,34 @@ func (d *folder) save(key runKey, r *run, runs map[runKey]*run) error {
 	if err != nil {
 		return err
 	}
-	d.slots.save(&r.slot, image)
+	d.slots.save(&r.slot, d.image)
 	return nil
 }
 
-// image is the run as one frame. It is packed because it is written again with
-// every success, and then fits into one block of the disk.
-func (r *run) image() ([]byte, error) {
-	var facts []byte
+// makeImage makes image the run as one frame. It is packed because it is written
+// again with every success, and then fits into one block of the disk.
+func (d *folder) makeImage(r *run) (err error) {
+	facts := d.packing[:0]
 	if r.folded != nil {
-		record, _, err := appendRecord(nil, *r.folded)
-		if err != nil {
-			return nil, err
+		if d.record, _, err = appendRecord(d.record[:0], *r.folded); err != nil {
+			return err
 		}
-		facts = append(binary.AppendUvarint(facts, uint64(len(record))), record...)
+		facts = append(binary.AppendUvarint(facts, uint64(len(d.record))), d.record...)
 	}
 	for _, k := range r.whole {
 		facts = append(binary.AppendUvarint(facts, uint64(len(k.record))), k.record...)
 	}
+	d.packing = facts
 	if len(facts) > maxImage {
-		return nil, errLarge
+		return errLarge
 	}
-	b := append(beginFrame(nil, framePacked), s2.Encode(nil, facts)...)
-	endFrame(b, 0)
-	if len(b) > slotBytes {
-		return nil, errLarge
+	b := slices.Grow(beginFrame(d.image[:0], framePacked), s2.MaxEncodedLen(len(facts)))
+	d.image = b[:len(b)+len(s2.Encode(b[len(b):], facts))]
+	endFrame(d.image, 0)
+	if len(d.image) > slotBytes {
+		return errLarge
 	}
-	return b, nil
+	return nil
 }
 
 // absorb moves the oldest whole success into the folded fact.
