@@ -15,9 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestOOMRecords reads the records of kernels from 4.19 on. 6.1-v1, 6.1-v2
-// and 6.18-v1 were taken from running kernels whole; the others are put together from the kernels'
-// sources and from records that their users published.
+// TestOOMRecords reads the records of kernels from 4.19 on; testdata/README.md says
+// which of them were recorded.
 func TestOOMRecords(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.kmsg")
 	if err != nil || len(files) < 10 {
