@@ -69,8 +69,7 @@ func (l *Looker) Look(ctx context.Context, pid int) fact.Looked {
 	looked.State, looked.CPUTotal, looked.Age = p.State, p.CPU, age(p.Began)
 	looked.CPUUsed, looked.Over = now.cpu-before.cpu, now.at.Sub(before.at).Round(time.Millisecond)
 
-	looked.Processes, looked.Listeners, err = l.around(pid)
-	if err != nil {
+	if err := l.around(pid, &looked); err != nil {
 		looked.Error = err.Error()
 	}
 	return looked
@@ -123,18 +122,19 @@ func (l *Looker) remember(pid int, now look) {
 	l.seen[pid] = now
 }
 
-// around looks at the processes around one: how many share its cgroup, and what
-// those of its network namespace listen on. The container's own come first.
-func (l *Looker) around(pid int) (processes int, listeners []fact.Listener, err error) {
+// around looks at the processes around one: how many share its cgroup, which of
+// these may open the fewest more files, and what those of its network namespace
+// listen on. The container's own come first.
+func (l *Looker) around(pid int, looked *fact.Looked) error {
 	sockets, err := l.sockets(pid)
 	netns, err2 := os.Readlink(l.path(pid, "ns/net"))
 	cgroup, err3 := l.cgroup(pid)
 	if err := errors.Join(err, err2, err3); err != nil {
-		return 0, nil, fmt.Errorf("what is around process %d cannot be seen: %w", pid, err)
+		return fmt.Errorf("what is around process %d cannot be seen: %w", pid, err)
 	}
 	names, err := os.ReadDir(l.proc())
 	if err != nil {
-		return 0, nil, err
+		return err
 	}
 	owners := map[uint64]owner{}
 	for _, n := range names {
@@ -146,13 +146,41 @@ func (l *Looker) around(pid int) (processes int, listeners []fact.Listener, err 
 		path, err := l.cgroup(other)
 		own := err == nil && (path == cgroup || strings.HasPrefix(path, cgroup+"/"))
 		if own {
-			processes++
+			looked.Processes++
+			if f, ok := l.files(other); ok && (looked.Files == nil || f.Limit-f.Open < looked.Files.Limit-looked.Files.Open) {
+				looked.Files = &f
+			}
 		}
 		if ns, err := os.Readlink(l.path(other, "ns/net")); err == nil && ns == netns && len(sockets) > 0 {
 			l.owns(other, own, owners)
 		}
 	}
-	return processes, listed(sockets, owners), nil
+	looked.Listeners = listed(sockets, owners)
+	if looked.Files != nil {
+		if p, err := l.process(looked.Files.PID); err == nil {
+			looked.Files.Command = p.Command
+		}
+	}
+	return nil
+}
+
+// files counts the open files of a process that has a limit of them.
+func (l *Looker) files(pid int) (fact.Files, bool) {
+	limits, err := os.ReadFile(l.path(pid, "limits"))
+	if err != nil {
+		return fact.Files{}, false
+	}
+	soft, hard, err := ParseFileLimit(string(limits))
+	if err != nil || soft == 0 {
+		return fact.Files{}, false
+	}
+	dir, err := os.Open(l.path(pid, "fd"))
+	if err != nil {
+		return fact.Files{}, false
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	return fact.Files{PID: pid, Open: len(names), Limit: soft, Most: hard}, err == nil
 }
 
 // owner is who has a socket open, and whether it is in the container.

@@ -2,11 +2,14 @@ package evidence
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -173,7 +176,66 @@ func TestParseStat(t *testing.T) {
 	}
 }
 
+const limits = `Limit                     Soft Limit           Hard Limit           Units
+Max core file size        0                    unlimited            bytes
+Max processes             96000                96000                processes
+Max open files            1024                 524288               files
+Max locked memory         8388608              8388608              bytes
+`
+
+func TestParseFileLimit(t *testing.T) {
+	if soft, hard, err := ParseFileLimit(limits); err != nil || soft != 1024 || hard != 524288 {
+		t.Errorf("%d %d %v", soft, hard, err)
+	}
+	if soft, hard, err := ParseFileLimit(strings.Replace(limits, "524288", "unlimited", 1)); err != nil || soft != 1024 || hard != 0 {
+		t.Errorf("%d %d %v", soft, hard, err)
+	}
+	for _, bad := range []string{"", limits[:200], strings.Replace(limits, "1024", "x", 1), strings.Replace(limits, "1024", "-1", 1)} {
+		if soft, hard, err := ParseFileLimit(bad); err == nil {
+			t.Errorf("%q is taken for %d and %d", bad, soft, hard)
+		}
+	}
+}
+
+// TestLookAtFiles looks at a container of two processes, of which the one with the
+// lower limit has the fewest files left, and at its neighbour, which has none.
+func TestLookAtFiles(t *testing.T) {
+	proc := t.TempDir()
+	for pid, p := range map[string]struct {
+		command, cgroup, limit string
+		files                  int
+	}{"7": {"main", "/pods/a", "1024", 9}, "8": {"worker", "/pods/a", "16", 12}, "9": {"other", "/pods/b", "4", 4}} {
+		for name, text := range map[string]string{
+			"stat":    pid + " (" + p.command + ") S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20",
+			"cgroup":  "0::" + p.cgroup + "\n",
+			"net/tcp": "  sl  local_address rem_address   st\n",
+			"limits":  strings.Replace(limits, "1024", p.limit, 1),
+			"fd/0":    "", "ns/other": "",
+		} {
+			path := filepath.Join(proc, pid, name)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for fd := 1; fd < p.files; fd++ {
+			if err := os.WriteFile(filepath.Join(proc, pid, "fd", strconv.Itoa(fd)), nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Symlink("net:[4026531840]", filepath.Join(proc, pid, "ns/net")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := Looker{Proc: proc, Apart: time.Nanosecond}
+	looked := l.Look(t.Context(), 7)
+	want := fact.Files{PID: 8, Command: "worker", Open: 12, Limit: 16, Most: 524288}
+	if looked.Error != "" || looked.Processes != 2 || looked.Files == nil || *looked.Files != want {
+		t.Errorf("%+v, files %+v", looked, looked.Files)
+	}
+}
+
 func FuzzProc(f *testing.F) {
+	f.Add(limits)
 	f.Add(tcpTable)
 	f.Add(tcp6Table)
 	f.Add("1 (x) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20")
@@ -186,6 +248,9 @@ func FuzzProc(f *testing.F) {
 		}
 		if p, err := ParseStat(text); err == nil && p.CPU < 0 {
 			t.Fatalf("%+v", p)
+		}
+		if soft, hard, err := ParseFileLimit(text); soft < 0 || hard < 0 || err != nil && soft+hard > 0 {
+			t.Fatal(soft, hard, err)
 		}
 	})
 }

@@ -43,3 +43,26 @@ func ParseStat(text string) (Process, error) {
 	}
 	return Process{Command: text[open+1 : end], State: f[0], CPU: time.Duration(user+system) * tick, Began: began}, nil
 }
+
+var errLimits = errors.New("not a process's limits")
+
+// ParseFileLimit finds RLIMIT_NOFILE in /proc/PID/limits (proc_pid_limits(5)); 0 is
+// no limit.
+func ParseFileLimit(text string) (soft, hard int, err error) {
+	_, rest, ok := strings.Cut(text, "\nMax open files ")
+	f := strings.Fields(rest)
+	if !ok || len(f) < 2 {
+		return 0, 0, errLimits
+	}
+	for i, to := range []*int{&soft, &hard} {
+		if f[i] == "unlimited" {
+			continue
+		}
+		n, err := strconv.ParseUint(f[i], 10, 31)
+		if err != nil {
+			return 0, 0, errLimits
+		}
+		*to = int(n)
+	}
+	return soft, hard, nil
+}

@@ -115,10 +115,24 @@ type Looked struct {
 	// CPUTotal is what the process used since it began, Age how long ago that was.
 	CPUTotal time.Duration `json:"cpuTotal,omitempty"`
 	Age      time.Duration `json:"age,omitempty"`
+	// Files is how many files a process of the container has open: of the one that
+	// may open the fewest more.
+	Files *Files `json:"files,omitempty"`
 	// Calm is set for a look that no failing probe asked for: one is taken a little
 	// after the container became ready, to compare later ones with.
 	Calm  bool   `json:"calm,omitempty"`
 	Error string `json:"error,omitempty"` // a look that failed is a fact too
+}
+
+// Files are the open files of a process, connections included. Limit is its soft
+// RLIMIT_NOFILE, at which the kernel refuses another with EMFILE; Most is the hard
+// one, up to which the process may raise it; 0: no limit.
+type Files struct {
+	PID     int    `json:"pid"`
+	Command string `json:"command,omitempty"`
+	Open    int    `json:"open"`
+	Limit   int    `json:"limit"`
+	Most    int    `json:"most,omitempty"`
 }
 
 // Listener is a listening socket in the pod's network namespace.

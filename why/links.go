@@ -222,7 +222,10 @@ func describeLook(b fact.Looked) (string, map[string]any) {
 	} else {
 		parts = append(parts, "listens on "+listening(b.Listeners))
 	}
-	return strings.Join(parts, "; "), values("pid", b.PID, "state", b.State, "processes", b.Processes, "cpuUsed", b.CPUUsed.String(), "over", b.Over.String(), "listeners", b.Listeners)
+	if f := b.Files; f != nil && f.Open >= f.Limit {
+		parts = append(parts, fmt.Sprintf("%d of %d files open", f.Open, f.Limit))
+	}
+	return strings.Join(parts, "; "), values("pid", b.PID, "state", b.State, "processes", b.Processes, "cpuUsed", b.CPUUsed.String(), "over", b.Over.String(), "listeners", b.Listeners, "files", b.Files)
 }
 
 func stateWords(s string) string {
@@ -328,7 +331,7 @@ func values(pairs ...any) map[string]any {
 	}
 	maps.DeleteFunc(m, func(_ string, v any) bool {
 		switch fmt.Sprint(v) {
-		case "", "0", "false", "[]", "0s", "0001-01-01 00:00:00 +0000 UTC":
+		case "", "0", "false", "[]", "<nil>", "0s", "0001-01-01 00:00:00 +0000 UTC":
 			return true
 		}
 		return false

@@ -12,7 +12,7 @@ import (
 // what was seen in the container meanwhile.
 var probeRules = slices.Concat(
 	probeChildRules, probeAgainRules, probeLoadRules, probeNetRules, probeListenRules, probeStartRules, probeAskRules,
-	probeRoomRules, probeSidecarRules, probeMeshRules, probeSaidRules, probeTogetherRules, probeConfigRules,
+	probeRoomRules, probeFilesRules, probeSidecarRules, probeMeshRules, probeSaidRules, probeTogetherRules, probeConfigRules,
 )
 
 // worked says whether this probe ever succeeded: in this run, or in an earlier one.

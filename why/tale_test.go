@@ -29,7 +29,9 @@ type tale struct {
 	last  fact.ID
 	// code is what containers exit with when they are told to end; 137 takes the
 	// whole grace period. fails says why a container cannot be started.
+	// words are the last lines of the log of one that the node ends.
 	code  int32
+	words []string
 	fails fact.Body
 	// during is what is observed of a container between the node's decision to end it
 	// and its end.
@@ -101,7 +103,7 @@ func (s *tale) effect(d fact.Fact) {
 		if s.code == 137 {
 			s.wait(time.Duration(b.GraceSeconds) * time.Second)
 		}
-		s.see(d.Container, d.Attempt, fact.Exited{ContainerID: d.Container + "-" + string(rune('a'+d.Attempt)), ExitCode: s.code, OOMKnown: true}, d.ID)
+		s.see(d.Container, d.Attempt, fact.Exited{ContainerID: d.Container + "-" + string(rune('a'+d.Attempt)), ExitCode: s.code, OOMKnown: true, LastLines: s.words}, d.ID)
 	case fact.TearDown:
 		s.see("", 0, fact.TornDown{}, d.ID)
 	case fact.Release:

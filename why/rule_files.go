@@ -1,0 +1,138 @@
+package why
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/prose"
+)
+
+// filesRules are about the limit of open files (RLIMIT_NOFILE), which connections
+// count against. No cause is named after it: what it does to the container is.
+var filesRules = []rule[ending]{{
+	name: "files-said", causes: []Cause{AppExitError},
+	needs:   "EMFILE among the last words of a process that ended with an error",
+	against: "exit code 0; ENFILE, which is the node's",
+	judge:   filesSaid,
+}}
+
+var probeFilesRules = []rule[*probing]{{
+	name: "probe-files-limit", causes: []Cause{AppHang, AppOverloaded, AppUnhealthy},
+	needs:   "a look that finds a process of the container with as many files open as it may have, or EMFILE in the answer or, once it was killed for the probe, among the last lines of its log; a busy process makes it app-overloaded, an answer or a broken connection app-unhealthy",
+	against: "a refused connection; fewer open files than the limit",
+	judge:   probeFilesLimit,
+}}
+
+var emfileName = regexp.MustCompile(`(?i)\bemfile\b`)
+
+// emfile: strerror(3)'s text, as the C library, nginx, Java, Python, Go and Rust pass
+// it on, or the name, as Node and Ruby do. ENFILE's text begins with the same words.
+func emfile(text string) bool {
+	return emfileName.MatchString(text) || words("too many open files")(text) && !words("open files in system")(text)
+}
+
+// inotify's instances are counted for each user of the node, and inotify_init(2)
+// gives EMFILE, too, when there are too many.
+var inotify = words("inotify", "fsnotify")
+
+func filesSaid(e ending) *finding {
+	said := e.said(emfile)
+	if e.exit.ExitCode == 0 || said == "" {
+		return nil
+	}
+	f := &finding{cause: AppExitError, weight: strong, chain: e.chain()}
+	why := "it may have no more files and connections open (RLIMIT_NOFILE)"
+	f.fixes = append(e.h.logsFix(e.run), e.h.filesFix(nil))
+	if inotify(said) {
+		why = "the node lets its user watch files no more often (fs.inotify.max_user_instances, counted over all containers of that user)"
+		f.fixes = []Fix{e.h.inspect("see the node's limit, and raise it there", "sysctl fs.inotify.max_user_instances   # on the node")}
+	}
+	f.text = fmt.Sprintf("Container %s ended%s with exit code %d because %s: %s.", e.run.Container, e.after(), e.exit.ExitCode, why, brief(said, kept))
+	return f
+}
+
+// probeFilesLimit: it can accept no connection, or open nothing that an answer needs.
+func probeFilesLimit(p *probing) *finding {
+	f := &finding{weight: fair}
+	at, look, _ := p.look()
+	switch p.mode {
+	case silent, unreachable:
+		f.cause = AppHang
+		if share(look) >= busyShare {
+			f.cause = AppOverloaded // it tries again and again, or serves what it has
+		}
+	case answered, notServing, exitCode, broken:
+		f.cause = AppUnhealthy
+	default:
+		return nil
+	}
+	full := look.Files
+	if full != nil && full.Open < full.Limit {
+		full = nil
+	}
+	said := p.said(emfile)
+	if full == nil && said == "" {
+		return nil
+	}
+	f.text = fmt.Sprintf("Container %s may have no more files and connections open (RLIMIT_NOFILE)%s, so %s fails%s.", p.run.Container, p.filesWords(full), p.what(), colon(brief(said, kept)))
+	f.fixes = append(p.h.logsFix(p.run), p.h.filesFix(full))
+	if said != "" {
+		f.weight = strong
+	}
+	if full == nil {
+		f.chain = p.chain()
+		return f
+	}
+	f.chain = p.chain(at)
+	f.fixes[0] = p.h.inspect("see what it has open", fmt.Sprintf("ls -l /proc/%d/fd   # on the node", full.PID))
+	here, _ := p.listeners(look)
+	waits := slices.ContainsFunc(here, func(l fact.Listener) bool { return l.Backlog > 0 })
+	if said != "" || waits && f.cause != AppUnhealthy {
+		f.weight = certain
+	}
+	return f
+}
+
+// said gives what the application complained of: in its answer, or at the end of its
+// log once the node had killed it for the probe; "" when nothing fits.
+func (p *probing) said(fits func(string) bool) string {
+	texts := []string{p.last.Message}
+	if p.last.Evidence != nil {
+		texts = append(texts, p.last.Evidence.Output)
+	}
+	if p.run.Exit != nil {
+		exit := of[fact.Exited](p.run.Exit)
+		texts = append(append(texts, exit.Message), exit.LastLines...)
+	}
+	for _, text := range slices.Backward(texts) {
+		if fits(text) {
+			return strings.TrimSpace(text)
+		}
+	}
+	return ""
+}
+
+// filesWords says who is at the limit, and what it had open when all was well.
+func (p *probing) filesWords(full *fact.Files) string {
+	if full == nil {
+		return ""
+	}
+	text := fmt.Sprintf(": %s has %d open of %d", process(full.Command, full.PID), full.Open, full.Limit)
+	for _, f := range p.run.Looks {
+		if b := of[fact.Looked](f); b.Files != nil && b.Files.PID == full.PID && f.Seen.Before(p.from) {
+			return text + fmt.Sprintf(", and had %d %s before", b.Files.Open, prose.Span(p.from.Sub(f.Seen)))
+		}
+	}
+	return text
+}
+
+func (h *History) filesFix(full *fact.Files) Fix {
+	text := "have it close what it opens, and bound the connections that it holds at once; a higher limit (ulimit -n) puts the end of a leak off"
+	if full != nil && full.Most > full.Limit {
+		text += fmt.Sprintf(", and can be raised to %d", full.Most)
+	}
+	return h.specFix(text)
+}
