@@ -62,7 +62,9 @@ func (c *Connector) Run(ctx context.Context) error {
 	for {
 		var failed error
 		if err := raw.Control(func(fd uintptr) {
-			if failed = c.drain(int(fd)); failed == nil {
+			// Where processes come and go all the time the kernel need not wake anyone.
+			var read int
+			if read, failed = c.drain(int(fd)); failed == nil && read == 0 {
 				failed = await(int(fd), int(ended.Fd()))
 			}
 		}); ctx.Err() != nil {
@@ -93,29 +95,30 @@ func (c *Connector) Drain() {
 	if err != nil {
 		return // closed
 	}
-	_ = raw.Control(func(fd uintptr) { _ = c.drain(int(fd)) })
+	_ = raw.Control(func(fd uintptr) { _, _ = c.drain(int(fd)) })
 }
 
 // Close ends the subscription.
 func (c *Connector) Close() error { return c.file.Close() }
 
-// drain reads until there is nothing more.
-func (c *Connector) drain(fd int) error {
+// drain reads until there is nothing more, and says how many messages it read.
+func (c *Connector) drain(fd int) (read int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for {
 		n, err := c.batch.read(fd)
 		switch {
 		case errors.Is(err, unix.EAGAIN):
-			return nil
+			return read, nil
 		case errors.Is(err, unix.EINTR):
 			continue
 		case errors.Is(err, unix.ENOBUFS):
 			c.lost()
 			continue
 		case err != nil:
-			return os.NewSyscallError("recvmmsg", err)
+			return read, os.NewSyscallError("recvmmsg", err)
 		}
+		read += n
 		for i := range n {
 			if message, ok := c.batch.message(i); ok {
 				parseConnector(message, c.tell)

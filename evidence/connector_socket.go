@@ -209,12 +209,13 @@ func newBatch() *batch {
 	return b
 }
 
-// read gives the number of messages read.
+// read gives the number of messages read. It never waits, so Go's scheduler is not
+// told of the call: that would wake its monitor thread each time.
 func (b *batch) read(fd int) (int, error) {
 	for i := range b.messages {
 		b.messages[i].header.Namelen = unix.SizeofSockaddrNetlink
 	}
-	n, _, errno := unix.Syscall6(unix.SYS_RECVMMSG, uintptr(fd), uintptr(unsafe.Pointer(&b.messages[0])), batchSize, unix.MSG_DONTWAIT, 0, 0)
+	n, _, errno := unix.RawSyscall6(unix.SYS_RECVMMSG, uintptr(fd), uintptr(unsafe.Pointer(&b.messages[0])), batchSize, unix.MSG_DONTWAIT, 0, 0)
 	if errno != 0 {
 		return 0, errno
 	}

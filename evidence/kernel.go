@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 	"k8s.io/apimachinery/pkg/types"
@@ -312,9 +313,11 @@ func (c *kernelClock) wall(at time.Duration) (t time.Time, backlog bool) {
 	return now.Add(-max(age-c.apart, 0)), backlog
 }
 
+// monotonic asks without telling Go's scheduler, as [batch.read] does: it is asked
+// for every process that comes or goes.
 func monotonic() time.Duration {
 	var ts unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
+	if _, _, errno := unix.RawSyscall(unix.SYS_CLOCK_GETTIME, unix.CLOCK_MONOTONIC, uintptr(unsafe.Pointer(&ts)), 0); errno != 0 {
 		return 0
 	}
 	return time.Duration(ts.Nano())
