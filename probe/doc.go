@@ -15,6 +15,7 @@
 //	http.go      the long way: net/http
 //	exec.go, grpc.go, tcp.go  the other handlers
 //	evidence.go  what is kept of an answer, and what is not
+//	redact.go    what looks like a secret is not
 //	scheduler.go when each probe is due
 //	schedule.go  the arithmetic of due times
 //

@@ -1,11 +1,9 @@
 package probe
 
 import (
-	"bytes"
 	"errors"
 	"net/http"
 	"net/textproto"
-	"regexp"
 	"strings"
 	"syscall"
 
@@ -78,57 +76,6 @@ func keepHeaders(h http.Header) map[string]string {
 func excerpt(output []byte) string {
 	output = output[:min(len(output), maxOutput)]
 	return strings.ToValidUTF8(string(Redact(output)), "\uFFFD")
-}
-
-// urlPassword is user:password@ before the host of a URL (RFC 3986, 3.2.1).
-var urlPassword = regexp.MustCompile(`(://[^\s:/@]*:)[^\s/@]+@`)
-
-// secretNames are endings of names whose values are never kept, in lower case.
-var secretNames = []string{
-	"authorization", "token", "password", "passwd", "secret", "apikey", "api-key", "api_key",
-	"cookie", "credential", "credentials", "private-key", "private_key", "privatekey", "access-key", "access_key",
-}
-
-// Redact replaces the values of names like Authorization, token or password, and
-// the passwords in URLs. A health endpoint or a log has no business printing them,
-// but some print their whole configuration. Neither is found where it is called
-// something else.
-func Redact(text []byte) []byte {
-	text = urlPassword.ReplaceAll(text, []byte("$1[redacted]@"))
-	var out []byte
-	done := 0
-	for i := 0; i < len(text); i++ {
-		if text[i] != ':' && text[i] != '=' || !secretName(text[:i]) {
-			continue
-		}
-		from := i + 1
-		for from < len(text) && (text[from] == ' ' || text[from] == '"' || text[from] == '\'') {
-			from++
-		}
-		to := from
-		for to < len(text) && bytes.IndexByte([]byte("\r\n\"',&;}"), text[to]) < 0 {
-			to++
-		}
-		out = append(append(out, text[done:from]...), "[redacted]"...)
-		done, i = to, to
-	}
-	if done == 0 {
-		return text
-	}
-	return append(out, text[done:]...)
-}
-
-// secretName says whether the text ends with a name that stands for a secret,
-// quoted or not.
-func secretName(before []byte) bool {
-	before = bytes.TrimRight(before, " \"'")
-	for _, name := range secretNames {
-		rest := len(before) - len(name)
-		if rest >= 0 && fold(before[rest:], name) {
-			return rest == 0 || before[rest-1] != '/' // the file /etc/passwd is no secret
-		}
-	}
-	return false
 }
 
 // noteError keeps an error as it is, with its system error where it has one.

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"unicode/utf8"
 )
 
 // FuzzParse holds the fast way's parser to net/http: whatever it accepts,
@@ -75,40 +74,4 @@ func TestParseInPieces(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestRedact(t *testing.T) {
-	for _, c := range [][2]string{
-		{"ok", "ok"},
-		{`{"status":"UP"}`, `{"status":"UP"}`},
-		{`{"db_password":"hunter2","up":true}`, `{"db_password":"[redacted]","up":true}`},
-		{"Authorization: Bearer abc.def\nnext: 1", "Authorization: [redacted]\nnext: 1"},
-		{"a=1&access_token=xyz&b=2", "a=1&access_token=[redacted]&b=2"},
-		{"X-API-Key = k; path=/", "X-API-Key = [redacted]; path=/"},
-		{"token:", "token:[redacted]"},
-		{"password='it''s'", "password='[redacted]''s'"},
-		{"open /etc/passwd: too many open files", "open /etc/passwd: too many open files"},
-		{"tokens: 5", "tokens: 5"},
-		{"dial postgres://app:hunter2@db:5432/shop: timeout", "dial postgres://app:[redacted]@db:5432/shop: timeout"},
-		{"GET http://10.0.0.1:8080/a@b", "GET http://10.0.0.1:8080/a@b"},
-		{"Set-Cookie: id=5, Cookie: a=b; secret=c", "Set-Cookie: [redacted], Cookie: [redacted]; secret=[redacted]"},
-	} {
-		text, want := c[0], c[1]
-		if got := string(Redact([]byte(text))); got != want {
-			t.Errorf("%q becomes %q, want %q", text, got, want)
-		}
-	}
-}
-
-func FuzzRedact(f *testing.F) {
-	f.Add([]byte("password=abc"), "abc")
-	f.Fuzz(func(t *testing.T, before []byte, secret string) {
-		if secret == "" || !utf8.ValidString(secret) || strings.ContainsAny(secret, "\r\n\"',&;} ") || bytes.Contains(before, []byte(secret)) || strings.Contains("[redacted]token", secret) {
-			return
-		}
-		text := string(before) + "\ntoken=" + secret
-		if got := excerpt([]byte(text)); strings.Contains(got, secret) && len(text) < maxOutput {
-			t.Errorf("%q still has the secret: %q", text, got)
-		}
-	})
 }
