@@ -180,7 +180,15 @@ func (l *Looker) files(pid int) (fact.Files, bool) {
 	}
 	defer dir.Close()
 	names, err := dir.Readdirnames(-1)
-	return fact.Files{PID: pid, Open: len(names), Limit: soft, Most: hard}, err == nil
+	f := fact.Files{PID: pid, Limit: soft, Most: hard}
+	for _, name := range names {
+		// The limit is one of numbers: what was open above it before it was set takes
+		// none of those below.
+		if fd, err := strconv.Atoi(name); err == nil && fd < soft {
+			f.Open++
+		}
+	}
+	return f, err == nil
 }
 
 // owner is who has a socket open, and whether it is in the container.

@@ -126,7 +126,8 @@ type Looked struct {
 
 // Files are the open files of a process, connections included. Limit is its soft
 // RLIMIT_NOFILE, at which the kernel refuses another with EMFILE; Most is the hard
-// one, up to which the process may raise it; 0: no limit.
+// one, up to which the process may raise it; 0: no limit. Open counts the numbers
+// below Limit that are taken.
 type Files struct {
 	PID     int    `json:"pid"`
 	Command string `json:"command,omitempty"`
