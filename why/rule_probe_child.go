@@ -14,7 +14,7 @@ var probeChildRules = []rule[*probing]{
 	{
 		name: "probe-child-oom", causes: oomCauses,
 		needs:   "the kernel's record of a child's OOM kill at most 15 s before the first failure, or of timeouts at most 15 s after the last and before the end, and this or another probe of the container that had worked, in this run or an earlier one; a kill while the first attempt waited makes it certain",
-		against: "an answer that memory does not explain, such as 404",
+		against: "an answer that memory does not explain, such as 404; a failure that it said itself, where good answers came after the kill, or after three earlier ones",
 		judge:   probeChildOOM,
 	},
 	{
@@ -74,7 +74,9 @@ func probeChildOOM(p *probing) *finding {
 	switch {
 	case p.mode == answered && p.last.Evidence.Status < 500, p.mode == impossible, p.mode == mismatch:
 		return nil
-	case p.mode == exitCode, !p.worked() && !p.anotherWorked():
+	case (p.mode == exitCode || p.mode == answered) && p.livedThrough(kills[0]) >= usual:
+		f.weight = weak
+	case p.mode == exitCode, p.mode == answered && p.wellSince(kills), !p.worked() && !p.anotherWorked():
 		f.weight = fair
 	case p.late() && p.struck(kills):
 		f.weight = certain // a busy node or a queue is no rival to that
@@ -90,6 +92,33 @@ func probeChildOOM(p *probing) *finding {
 	}
 	f.text = strings.TrimSuffix(f.text, ".") + "; " + then + p.what() + " failed: " + p.how() + "."
 	return f
+}
+
+// usual is how many OOM kills without a consequence make the next one no reason for
+// what the application says.
+const usual = 3
+
+// livedThrough counts the OOM kills of children before one, in the same run, that no
+// failed attempt followed.
+func (p *probing) livedThrough(kill *fact.Fact) int {
+	n := 0
+	for _, f := range p.run.OOMKills {
+		followed := slices.ContainsFunc(p.run.Probes, func(at *fact.Fact) bool {
+			ago := at.When().Sub(f.When())
+			return bad(of[fact.Probed](at)) && ago >= 0 && ago <= oomBefore
+		})
+		if f.ID < kill.ID && !of[fact.OOMKilled](f).Main && !followed {
+			n++
+		}
+	}
+	return n
+}
+
+// wellSince says whether a good answer came between the newest of the kills and the
+// first failure.
+func (p *probing) wellSince(kills []*fact.Fact) bool {
+	n := len(p.before)
+	return n > 0 && p.before[n-1].When().After(kills[len(kills)-1].When())
 }
 
 // anotherWorked says whether another probe had succeeded, in this run or an earlier

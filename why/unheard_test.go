@@ -149,6 +149,25 @@ func TestUnheardOf(t *testing.T) {
 			s.in("app", calm)
 			s.probe("app", 2, noAnswer(fact.Liveness))
 		}},
+		{name: "children are OOM-killed all the time, and the database is down", pod: web(), cause: AppUnhealthy, says: "db down", tale: func(s *tale) {
+			for range 5 {
+				s.in("app", oomOfChild)
+				s.probe("app", 10, good(fact.Liveness, time.Millisecond))
+			}
+			s.in("app", oomOfChild)
+			s.probe("app", 3, status(fact.Liveness, 500, "db down"))
+		}},
+		{name: "a child was OOM-killed, it answered well and then not", pod: web(), cause: CauseUnknown, says: "container-memory-limit-child", tale: func(s *tale) {
+			worked(s)
+			s.in("app", oomOfChild)
+			s.probe("app", 3, good(fact.Liveness, time.Millisecond))
+			s.probe("app", 3, status(fact.Liveness, 500, "db down"))
+		}},
+		{name: "a child was OOM-killed, and it answers 502 since", pod: web(), cause: MemoryLimitChild, tale: func(s *tale) {
+			worked(s)
+			s.in("app", oomOfChild)
+			s.probe("app", 3, status(fact.Liveness, 502, ""))
+		}},
 		{name: "a full volume makes the health page fail", pod: web(), cause: DiskFull, tale: func(s *tale) {
 			worked(s)
 			s.probe("app", 3, status(fact.Liveness, 500, "write /var/lib/app/lock: no space left on device"))
