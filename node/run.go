@@ -252,16 +252,22 @@ func (n *node) agentStarted() fact.AgentStarted {
 		if at := lastBeat(n.config.DataDir); at.After(f.Seen) && at.Before(time.Now()) {
 			started.LastSeen = at
 		}
-		switch _, clean := f.Body.(fact.AgentStopped); {
-		case clean:
-			started.Previous = "clean"
-		case f.Boot != n.clock.boot:
-			started.Previous = "reboot"
-		default:
-			started.Previous = "killed"
-		}
+		started.Previous = previous(f, n.clock.boot)
 	}
 	return started
+}
+
+// previous says how the run of the agent ended whose last fact that is. A machine
+// that is shut down in order asks the agent to end first, so the boot comes first.
+func previous(last fact.Fact, boot string) string {
+	_, clean := last.Body.(fact.AgentStopped)
+	switch {
+	case last.Boot != boot:
+		return "reboot"
+	case clean:
+		return "clean"
+	}
+	return "killed"
 }
 
 // lostAfter says what ended the sandboxes that an earlier agent left running.

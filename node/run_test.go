@@ -32,3 +32,20 @@ func TestAgentStopped(t *testing.T) {
 		t.Errorf("%+v of an ordinary stop", got)
 	}
 }
+
+// A machine that is shut down in order ends the agent first, in order too: that it was
+// a restart of the machine is what matters for the containers.
+func TestPrevious(t *testing.T) {
+	for want, last := range map[string]fact.Fact{
+		"killed": {Boot: "b", Body: fact.NodeSignals{}},
+		"clean":  {Boot: "b", Body: fact.AgentStopped{}},
+		"reboot": {Boot: "a", Body: fact.AgentStopped{}},
+	} {
+		if got := previous(last, "b"); got != want {
+			t.Errorf("%s, not %s", got, want)
+		}
+	}
+	if got := previous(fact.Fact{Boot: "a", Body: fact.NodeSignals{}}, "b"); got != "reboot" {
+		t.Error(got)
+	}
+}
