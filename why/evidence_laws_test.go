@@ -76,7 +76,7 @@ var lesser = map[fact.Kind][][2]Cause{
 		{AppListensElse, MeshSidecarAnswered},
 		{AppNotListening, AppUnhealthy}, // of a proxy in its place: only a look tells whose answer it is
 	},
-	"Sampled": {{ProcessLimit, AppExitError}, {CPUThrottled, AppOverloaded}},
+	"Sampled": {{ProcessLimit, AppExitError}, {CPUThrottled, AppOverloaded}, {NodeCPUSaturated, ProbeTimeoutTooShort}},
 	"Signalled": {
 		{KilledByOther, AppExitSuccess}, {KilledByOther, AppExitError}, {KilledByOther, ChildProcessEnded}, {AppCrashSignal, KilledByOther},
 	},

@@ -31,7 +31,7 @@ var probeLoadRules = []rule[*probing]{
 	{
 		name: "probe-answers-late", causes: []Cause{ProbeTimeoutTooShort, AppOverloaded},
 		needs:   "good answers that took more than half of the timeout, or a first byte that came after it; quick answers before make it app-overloaded",
-		against: "",
+		against: "throttling, a busy node, an OOM kill of a child or a stopped process, which explain why",
 		judge:   probeAnswersLate,
 	},
 	{
@@ -69,7 +69,12 @@ func share(look fact.Looked) float64 {
 // around are the first and the last sample taken around the failed attempts, nil
 // without two of them.
 func (p *probing) around() (first, last *fact.Fact) {
-	margin := 2*p.period() + 5*time.Second
+	return p.samples(2*p.period() + 5*time.Second)
+}
+
+// samples are the first and the last sample from a margin before the failed attempts
+// to one after them, nil without two of them.
+func (p *probing) samples(margin time.Duration) (first, last *fact.Fact) {
 	for _, f := range p.run.Samples {
 		switch {
 		case f.Seen.Before(p.from.Add(-margin)), f.Seen.After(p.until.Add(margin)):
@@ -157,12 +162,20 @@ func (p *probing) cpuLimit() string {
 
 // probeNodeCPU: it wanted to run and was not let, without a quota of its own.
 func probeNodeCPU(p *probing) *finding {
-	coming := p.comingUp()
-	if !p.late() && !coming {
-		return nil
+	a, b := p.samples(p.timeout()) // while it fails; it may be well between two spells
+	if f := p.starved(a, b); a != nil && b.Seen.Sub(a.Seen) >= leastStarved && f != nil {
+		return f
 	}
-	a, b := p.around()
-	if a == nil {
+	return p.starved(p.around())
+}
+
+// leastStarved is the least time over which waiting for a CPU tells something.
+const leastStarved = 2 * time.Second
+
+// starved compares two samples, which may be nil.
+func (p *probing) starved(a, b *fact.Fact) *finding {
+	coming := p.comingUp()
+	if a == nil || !p.late() && !coming {
 		return nil
 	}
 	before, after := of[fact.Sampled](a), of[fact.Sampled](b)
@@ -200,7 +213,7 @@ func probeOverloaded(p *probing) *finding {
 // probeAnswersLate: answers do come, after the timeout. Needs: successes close to
 // the timeout between or before the failures, or a first byte that was seen late.
 func probeAnswersLate(p *probing) *finding {
-	if !p.late() {
+	if !p.late() || p.explainedOtherwise() {
 		return nil
 	}
 	late := p.last.Evidence != nil && p.last.Evidence.FirstByte > p.timeout()

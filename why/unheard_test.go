@@ -79,6 +79,15 @@ func TestUnheardOf(t *testing.T) {
 			s.in("app", fact.Sampled{CPUUsage: 41 * time.Millisecond})
 			s.probe("app", 1, connectionRefused(fact.Startup))
 		}},
+		{name: "a neighbour takes the CPU in spells, and answers come late", pod: web(readiness), symptom: NotReady, cause: NodeCPUSaturated, tale: func(s *tale) {
+			s.in("app", fact.Sampled{CPUUsage: 10 * time.Millisecond})
+			s.probe("app", 6, good(fact.Readiness, 700*time.Millisecond))
+			s.in("app", fact.Sampled{CPUUsage: 130 * time.Millisecond, CPUSome: 2 * time.Second})
+			s.probe("app", 2, noAnswer(fact.Readiness))
+			s.in("app", fact.Sampled{CPUUsage: 150 * time.Millisecond, CPUSome: 5 * time.Second})
+			s.probe("app", 1, noAnswer(fact.Readiness))
+			s.in("app", fact.Sampled{CPUUsage: 160 * time.Millisecond, CPUSome: 6500 * time.Millisecond})
+		}},
 		{name: "its CPU limit keeps it from coming up", pod: web(), cause: CPUThrottled, says: "could not come up in time", tale: func(s *tale) {
 			s.probe("app", 1, connectionRefused(fact.Liveness))
 			s.in("app", fact.Sampled{CPUUsage: 40 * time.Millisecond, Periods: 10, ThrottledPeriods: 10, ThrottledTime: time.Second, CPUSome: time.Second})
