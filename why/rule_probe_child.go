@@ -68,12 +68,13 @@ func probeChildOOM(p *probing) *finding {
 	if len(kills) == 0 || len(p.failed) == 0 {
 		return nil
 	}
-	f := &finding{weight: strong, chain: p.chain(kills...)}
+	f := &finding{weight: strong, chain: p.chain(kills[max(0, len(kills)-mostKills):]...)}
 	last := oomRecord(of[fact.OOMKilled](kills[len(kills)-1]))
 	p.h.blameOOM(f, p.run, kills[len(kills)-1])
 	switch {
 	case p.mode == answered && p.last.Evidence.Status < 500, p.mode == impossible, p.mode == mismatch:
 		return nil
+	case p.mode == exitCode && p.ownCommandKilled(kills):
 	case (p.mode == exitCode || p.mode == answered) && p.livedThrough(kills[0]) >= usual:
 		f.weight = weak
 	case p.mode == exitCode, p.mode == answered && p.wellSince(kills), !p.worked() && !p.anotherWorked():
@@ -92,6 +93,19 @@ func probeChildOOM(p *probing) *finding {
 	}
 	f.text = strings.TrimSuffix(f.text, ".") + "; " + then + p.what() + " failed: " + p.how() + "."
 	return f
+}
+
+// mostKills is how many OOM kills a chain shows, the newest.
+const mostKills = 3
+
+// ownCommandKilled says whether the probe's command died of SIGKILL, and one of the
+// kills was made while it ran.
+func (p *probing) ownCommandKilled(kills []*fact.Fact) bool {
+	return *p.last.Evidence.ExitCode == 137 && slices.ContainsFunc(p.failed, func(at *fact.Fact) bool {
+		return slices.ContainsFunc(kills, func(f *fact.Fact) bool {
+			return !f.When().Before(at.When()) && !f.When().After(at.Seen.Add(time.Second))
+		})
+	})
 }
 
 // usual is how many OOM kills without a consequence make the next one no reason for

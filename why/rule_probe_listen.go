@@ -20,6 +20,12 @@ var probeListenRules = []rule[*probing]{
 		judge:   probeListenerGone,
 	},
 	{
+		name: "probe-served-by-sibling", causes: []Cause{SiblingNotReady},
+		needs:   "a refused connection, and an earlier look that finds another container of the pod listening on the port, and never this one",
+		against: "somebody listening on the port",
+		judge:   probeServedBySibling,
+	},
+	{
 		name: "probe-never-listened", causes: []Cause{AppNotListening},
 		needs:   "no success, and a look that finds no listener in the pod but those of other containers",
 		against: "CPU use of the main process, or of all processes of the container together; children whose CPU use nobody saw; another run that came up; an end within a minute in which the main process still was a shell with children, as a start script is",
@@ -54,7 +60,7 @@ func (p *probing) refusedAndLooked() (at *fact.Fact, look fact.Looked, ok bool) 
 // port. Who served it tells a worker that ended from a main process that let go.
 func probeListenerGone(p *probing) *finding {
 	at, look, ok := p.refusedAndLooked()
-	if !ok || len(p.before) == 0 {
+	if !ok || len(p.before) == 0 || probeServedBySibling(p) != nil {
 		return nil
 	}
 	if here, _ := p.listeners(look); len(here) > 0 || look.State == "Z" {
@@ -91,6 +97,54 @@ func probeListenerGone(p *probing) *finding {
 	}
 	return f
 }
+
+// probeServedBySibling: the port is another container's, and nobody listens there
+// any more. This container has nothing to do with it but that its probe asks there.
+func probeServedBySibling(p *probing) *finding {
+	if p.mode != refused {
+		return nil
+	}
+	if _, look, ok := p.look(); ok {
+		if here, _ := p.listeners(look); len(here) > 0 {
+			return nil
+		}
+	}
+	var seen *fact.Fact
+	var listener fact.Listener
+	for _, r := range p.h.Runs(p.run.Container) {
+		for _, f := range r.Looks {
+			for _, l := range first(p.listeners(of[fact.Looked](f))) {
+				owner := p.h.owner(l.PID)
+				if !l.Other && (owner == "" || owner == p.run.Container) {
+					return nil
+				}
+				if f.Seen.Before(p.until) {
+					seen, listener = f, l
+				}
+			}
+		}
+	}
+	if seen == nil {
+		return nil
+	}
+	f := &finding{cause: SiblingNotReady, weight: certain, chain: p.chain(seen)}
+	f.text = fmt.Sprintf("%s asks on port %d, where another container of the pod listened (%s) and does not any more.", upper(p.what()), p.port(), process(listener.Command, listener.PID))
+	f.fixes = []Fix{p.h.specFix("give each container a probe of its own port")}
+	for _, name := range p.h.Containers() {
+		for _, r := range p.h.Runs(name) {
+			if name == p.run.Container || r.Exit == nil || r.Exit.When().Before(seen.Seen) || r.Exit.When().After(p.until) {
+				continue
+			}
+			f.container, f.chain = name, append(f.chain, link(r.Exit))
+		}
+	}
+	if f.container != "" {
+		f.text += fmt.Sprintf(" Container %s ended meanwhile.", f.container)
+	}
+	return f
+}
+
+func first(here, _ []fact.Listener) []fact.Listener { return here }
 
 // movedTo makes it app-listens-elsewhere where the process listens on a port now on
 // which nobody listened in the earlier look.

@@ -18,7 +18,7 @@ var probeLoadRules = []rule[*probing]{
 	},
 	{
 		name: "probe-node-cpu", causes: []Cause{NodeCPUSaturated},
-		needs:   "two samples between which its tasks waited for a CPU for half of the time, less what its own limit took",
+		needs:   "two samples between which its tasks waited for a CPU for half of the time, less what its own limit took; or samples around the failed attempts between which they waited for two fifths of the time in which they were asked, and ten times as long as they had a CPU",
 		against: "throttling; a tenth of a CPU for one that is still coming up",
 		judge:   probeNodeCPU,
 	},
@@ -69,12 +69,7 @@ func share(look fact.Looked) float64 {
 // around are the first and the last sample taken around the failed attempts, nil
 // without two of them.
 func (p *probing) around() (first, last *fact.Fact) {
-	return p.samples(2*p.period() + 5*time.Second)
-}
-
-// samples are the first and the last sample from a margin before the failed attempts
-// to one after them, nil without two of them.
-func (p *probing) samples(margin time.Duration) (first, last *fact.Fact) {
+	margin := 2*p.period() + 5*time.Second
 	for _, f := range p.run.Samples {
 		switch {
 		case f.Seen.Before(p.from.Add(-margin)), f.Seen.After(p.until.Add(margin)):
@@ -162,15 +157,60 @@ func (p *probing) cpuLimit() string {
 
 // probeNodeCPU: it wanted to run and was not let, without a quota of its own.
 func probeNodeCPU(p *probing) *finding {
-	a, b := p.samples(p.timeout()) // while it fails; it may be well between two spells
-	if f := p.starved(a, b); a != nil && b.Seen.Sub(a.Seen) >= leastStarved && f != nil {
+	if f := p.starvedWhileAsked(); f != nil {
 		return f
 	}
 	return p.starved(p.around())
 }
 
-// leastStarved is the least time over which waiting for a CPU tells something.
-const leastStarved = 2 * time.Second
+// starvedWhileAsked looks at the time of the failed attempts alone: between them a
+// server has nothing to do, and waits for nothing. Needs: it waited for a CPU for two
+// fifths of that time, and ten times as long as it had one.
+func (p *probing) starvedWhileAsked() *finding {
+	if !p.late() {
+		return nil
+	}
+	var asked, waited, used time.Duration
+	var chain []*fact.Fact
+	for _, f := range p.failed {
+		took := of[fact.Probed](f).Took
+		a, b := p.samplesAround(f)
+		if a == nil || b == nil || b.Seen.Sub(a.Seen) > took+2*time.Second {
+			continue
+		}
+		before, after := of[fact.Sampled](a), of[fact.Sampled](b)
+		asked += took
+		used += after.CPUUsage - before.CPUUsage
+		waited += after.CPUSome - before.CPUSome - (after.ThrottledTime - before.ThrottledTime)
+		chain = []*fact.Fact{a, b}
+	}
+	if asked == 0 || waited < asked*2/5 || waited < 10*used {
+		return nil
+	}
+	return p.saturated(waited, asked, chain...)
+}
+
+// samplesAround are the last sample before an attempt and the first one after it.
+func (p *probing) samplesAround(attempt *fact.Fact) (before, after *fact.Fact) {
+	for _, f := range p.run.Samples {
+		if !f.Seen.After(attempt.When()) {
+			before = f
+		} else if after == nil && !f.Seen.Before(attempt.Seen) {
+			after = f
+		}
+	}
+	return before, after
+}
+
+// saturated words that the node had no CPU for the container.
+func (p *probing) saturated(waited, over time.Duration, samples ...*fact.Fact) *finding {
+	return &finding{
+		cause: NodeCPUSaturated, weight: strong, chain: p.chain(samples...),
+		text: fmt.Sprintf("The node had no CPU left: processes of container %s waited for a CPU for %s of %s, without any limit of their own, while %s failed.",
+			p.run.Container, prose.Span(min(waited, over)), prose.Span(over), p.what()),
+		fixes: []Fix{p.h.inspect("see who uses the CPU", "kubectl top pods -A --sort-by=cpu"), p.h.specFix("give the container a CPU request, so that it gets its share")},
+	}
+}
 
 // starved compares two samples, which may be nil.
 func (p *probing) starved(a, b *fact.Fact) *finding {
@@ -184,12 +224,7 @@ func (p *probing) starved(a, b *fact.Fact) *finding {
 	if over <= 0 || waited-throttledFor < over/2 || coming && after.CPUUsage-before.CPUUsage >= over/10 {
 		return nil // who comes up and does get the CPU is slow by itself
 	}
-	return &finding{
-		cause: NodeCPUSaturated, weight: strong, chain: p.chain(a, b),
-		text: fmt.Sprintf("The node had no CPU left: processes of container %s waited for a CPU for %s of %s, without any limit of their own, while %s failed.",
-			p.run.Container, prose.Span(waited-throttledFor), prose.Span(over), p.what()),
-		fixes: []Fix{p.h.inspect("see who uses the CPU", "kubectl top pods -A --sort-by=cpu"), p.h.specFix("give the container a CPU request, so that it gets its share")},
-	}
+	return p.saturated(waited-throttledFor, over, a, b)
 }
 
 // probeOverloaded: it is busy and answers too late.

@@ -2,6 +2,9 @@ package why
 
 import (
 	"fmt"
+	"slices"
+
+	"whylet.dev/whylet/fact"
 )
 
 // probeNetRules are about the way to the container.
@@ -9,7 +12,7 @@ var probeNetRules = []rule[*probing]{
 	{
 		name: "probe-blocked", causes: []Cause{NetworkBlocked},
 		needs:   "no connection, while a look finds somebody who listens on the port and has room, or the kernel's word EPERM",
-		against: "nobody listening, or a full queue",
+		against: "nobody listening, or a full queue; a refusal before anybody was seen to listen: it may have come up since",
 		judge:   probeBlocked,
 	},
 }
@@ -33,6 +36,8 @@ func probeBlocked(p *probing) *finding {
 	if at, look, ok := p.look(); ok {
 		here, _ := p.listeners(look)
 		switch {
+		case p.mode == refused && !p.heldBefore(p.failed[len(p.failed)-1]):
+			return nil // it has come up since
 		case len(here) > 0 && here[0].Backlog == 0:
 			f.weight = strong
 			f.chain = append(f.chain, link(at))
@@ -44,4 +49,13 @@ func probeBlocked(p *probing) *finding {
 		return nil
 	}
 	return f
+}
+
+// heldBefore says whether somebody is known to have listened on the port in this run
+// before an attempt: an answer or a look tells.
+func (p *probing) heldBefore(attempt *fact.Fact) bool {
+	return len(p.before) > 0 || slices.ContainsFunc(p.run.Looks, func(f *fact.Fact) bool {
+		here, _ := p.listeners(of[fact.Looked](f))
+		return len(here) > 0 && f.Seen.Before(attempt.When())
+	})
 }

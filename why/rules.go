@@ -41,6 +41,7 @@ var plainRules = []Rule{
 	{"done", []Cause{RestartPolicy}, "exit code 0 of its own in a pod that Succeeded", "a kill by the node"},
 	{"init-ended", []Cause{InitFailed}, "an init container that ended with an error, for a reason that is not known", ""},
 	{"init-still-runs", []Cause{InitWaiting}, "an init container that was started and has not ended", ""},
+	{"hook-still-runs", []Cause{HookFailed}, "a container that has run for 30 s, and whose postStart hook has not ended", ""},
 	{"sidecar-still-starts", []Cause{InitWaiting}, "a restartable init container that runs, and whose startup probe has neither failed nor succeeded yet", ""},
 	{"job-failed", []Cause{ActiveDeadline, RestartPolicy}, "the job's own condition Failed, and its reason", ""},
 	{"scheduler-message", []Cause{SchedulingGate, VolumeUnbound, InsufficientResources, NoMatchingNode}, "the scheduler's own words in the condition PodScheduled; what the claims of its volumes wait for is read with them", "words that are not known here"},

@@ -367,6 +367,7 @@ func TestStarts(t *testing.T) {
 		{name: "not executable", cause: AppStartFailed, set: failed("RunContainerError", `runc create failed: unable to start container process: exec: "/etc/passwd": permission denied`)},
 		{name: "architecture", cause: AppStartFailed, set: failed("RunContainerError", `exec /app: exec format error`)},
 		{name: "no memory to start in", cause: MemoryLimit, set: failed("RunContainerError", "runc create failed: unable to start container process: container init was OOM-killed (memory limit too low?)")},
+		{name: "its working directory is a file", cause: AppStartFailed, set: failed("RunContainerError", `failed to create containerd task: OCI runtime create failed: runc create failed: unable to start container process: chdir to cwd ("/etc/passwd") set in config.json failed: not a directory`)},
 		{name: "the runtime is away", cause: RuntimeFailed, set: failed("CreateContainerError", `rpc error: code = Unavailable desc = connection error: dial unix /run/containerd.sock: connect: connection refused`)},
 		{name: "something else", cause: CauseUnknown, set: failed("CreateContainerError", "quux")},
 		{name: "never", cause: ImagePolicyNever, set: image("ErrImageNeverPull", "not present")},

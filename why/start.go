@@ -77,7 +77,7 @@ func (h *History) explainStart(run *Run, failed *fact.Fact, id string) Verdict {
 	rules := startRules
 	switch b := failed.Body.(type) {
 	case fact.StartFailed:
-		c.reason, c.message = b.Reason, b.Message
+		c.reason, c.message = b.Reason, runtimeWords(b.Message)
 	case fact.ImageFailed:
 		c.reason, c.message = b.Reason, b.Message
 		rules = imageRules
@@ -88,6 +88,15 @@ func (h *History) explainStart(run *Run, failed *fact.Fact, id string) Verdict {
 	}
 	return undecided(id, run.Container, fmt.Sprintf("Container %s does not start (%s): %s.", run.Container, c.reason, brief(c.message, kept)), c.chain(), rest,
 		"The words of the runtime fit no cause that is known here.", h.describeFix())
+}
+
+// runtimeWords drops what containerd and runc put before every error of a start: what
+// matters stands at the end, and texts are cut there.
+func runtimeWords(message string) string {
+	if _, rest, ok := strings.Cut(message, "unable to start container process: "); ok && rest != "" {
+		return rest
+	}
+	return message
 }
 
 // chain is the decision to start, and what came of it.
@@ -157,6 +166,17 @@ var startRules = []rule[notStarted]{
 		}
 		f.fixes = []Fix{c.h.specFix("correct command and args, or use an image that has the program"), c.h.inspect("see what it should run", c.h.kubectl("get pod %s -o jsonpath='{.spec.containers[*].command}'", c.h.Pod.Name))}
 		return f
+	}},
+	{name: "working-directory", causes: []Cause{AppStartFailed}, needs: "the runtime's words that it cannot make or enter the container's workingDir", against: "", judge: func(c notStarted) *finding {
+		spec := c.h.Spec(c.run.Container)
+		if !c.says("chdir to cwd") && (spec == nil || spec.WorkingDir == "" || !c.says("mkdir "+strings.ToLower(spec.WorkingDir))) {
+			return nil
+		}
+		return &finding{
+			cause: AppStartFailed, weight: certain, chain: c.chain(),
+			text:  fmt.Sprintf("Container %s cannot be started in its working directory: %s.", c.run.Container, brief(c.message, kept)),
+			fixes: []Fix{c.h.specFix("correct workingDir: it has to be a directory that the container's user may enter, or one that can be made")},
+		}
 	}},
 	{name: "volume-mount", causes: []Cause{VolumeFailed}, needs: "the runtime's words about a mount", against: "words about exec", judge: func(c notStarted) *finding {
 		if !c.says("mount", "subpath") || c.says("exec: ") {
@@ -411,6 +431,33 @@ func (h *History) sidecarTrouble(name string, status v1.PodStatus) (trouble, boo
 			v := p.explain(id)
 			v.Text += fmt.Sprintf(" So sidecar %s counts as not started, and the pod's containers wait for it.", name)
 			return v
+		},
+	}, true
+}
+
+// patientWithHook is how long a postStart hook may run before that is worth a word.
+const patientWithHook = 30 * time.Second
+
+// hookTrouble is a container that runs and does not count as started, because its
+// postStart hook has not ended.
+func (h *History) hookTrouble(name string) (trouble, bool) {
+	run, spec := h.Last(name), h.Spec(name)
+	if run == nil || run.Started == nil || run.Exit != nil || run.Kill != nil || spec == nil || spec.Lifecycle == nil || spec.Lifecycle.PostStart == nil {
+		return trouble{}, false
+	}
+	since := run.Started.When()
+	if h.now.Sub(since) < patientWithHook || slices.ContainsFunc(run.Hooks, func(f *fact.Fact) bool { return of[fact.HookRan](f).Hook == fact.PostStart }) {
+		return trouble{}, false
+	}
+	return trouble{
+		Symptom{Kind: NotStarting, Container: name, Count: 1, First: since, Last: h.now, Text: fmt.Sprintf("container %s runs, and does not count as started", name)},
+		func(id string) Verdict {
+			f := finding{
+				cause: HookFailed, rule: "hook-still-runs", weight: fair, chain: links(run.Started),
+				text:  fmt.Sprintf("The postStart hook of container %s has not ended for %s: until it does, the container does not count as started and is not probed.", name, prose.Span(h.now.Sub(since))),
+				fixes: []Fix{h.inspect("see what runs in it", h.exec(name, "ps")), h.specFix("have the postStart hook end, or do its work in the main process or an init container")},
+			}
+			return f.verdict(id, name, nil)
 		},
 	}, true
 }

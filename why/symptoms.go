@@ -162,6 +162,9 @@ func (h *History) containerTroubles(name string, status v1.PodStatus) []trouble 
 			ends = append(ends, r)
 		}
 	}
+	if t, ok := h.hookTrouble(name); ok {
+		return append(all, t)
+	}
 	if h.isInit(name) {
 		return append(all, h.initTroubles(name, ends, status)...)
 	}

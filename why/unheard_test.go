@@ -80,13 +80,17 @@ func TestUnheardOf(t *testing.T) {
 			s.probe("app", 1, connectionRefused(fact.Startup))
 		}},
 		{name: "a neighbour takes the CPU in spells, and answers come late", pod: web(readiness), symptom: NotReady, cause: NodeCPUSaturated, tale: func(s *tale) {
-			s.in("app", fact.Sampled{CPUUsage: 10 * time.Millisecond})
-			s.probe("app", 6, good(fact.Readiness, 700*time.Millisecond))
-			s.in("app", fact.Sampled{CPUUsage: 130 * time.Millisecond, CPUSome: 2 * time.Second})
-			s.probe("app", 2, noAnswer(fact.Readiness))
-			s.in("app", fact.Sampled{CPUUsage: 150 * time.Millisecond, CPUSome: 5 * time.Second})
-			s.probe("app", 1, noAnswer(fact.Readiness))
-			s.in("app", fact.Sampled{CPUUsage: 160 * time.Millisecond, CPUSome: 6500 * time.Millisecond})
+			sample := func(used, waited time.Duration) {
+				s.in("app", fact.Sampled{CPUUsage: used * time.Millisecond, CPUSome: waited * time.Millisecond})
+			}
+			sample(50, 98)
+			s.probe("app", 10, good(fact.Readiness, 700*time.Millisecond))
+			for i := range time.Duration(4) { // as seen: a second of waiting for an answer, and a second without
+				sample(120+5*i, 2100+600*i)
+				s.in("app", noAnswer(fact.Readiness))
+				sample(124+5*i, 2640+600*i)
+				s.wait(2 * time.Second)
+			}
 		}},
 		{name: "its CPU limit keeps it from coming up", pod: web(), cause: CPUThrottled, says: "could not come up in time", tale: func(s *tale) {
 			s.probe("app", 1, connectionRefused(fact.Liveness))
@@ -103,6 +107,30 @@ func TestUnheardOf(t *testing.T) {
 			s.probe("app", 1, connectionRefused(fact.Liveness))
 			s.in("app", fact.Sampled{CPUUsage: 1600 * time.Millisecond, Periods: 30, ThrottledPeriods: 30, ThrottledTime: 1500 * time.Millisecond})
 			s.probe("app", 1, connectionRefused(fact.Liveness))
+		}},
+		{name: "it came up right after it was refused", pod: web(readiness), symptom: NotReady, cause: CauseUnknown, tale: func(s *tale) {
+			s.in("app", connectionRefused(fact.Readiness))
+			s.in("app", calm)
+		}},
+		{name: "it is refused though somebody was seen to listen", pod: web(readiness), symptom: NotReady, cause: NetworkBlocked, tale: func(s *tale) {
+			s.probe("app", 1, connectionRefused(fact.Readiness))
+			s.in("app", calm)
+			s.probe("app", 2, connectionRefused(fact.Readiness))
+		}},
+		{name: "the port is another container's, which crashed", pod: with("side")(web()), cause: SiblingNotReady, says: "another container of the pod listened", tale: func(s *tale) {
+			s.in("app", look(func(l *fact.Looked) { l.Listeners[0].PID, l.Listeners[0].Other = 310, true }))
+			worked(s)
+			s.exit("side", fact.Exited{ExitCode: 3, OOMKnown: true, StatusKnown: true})
+			s.probe("app", 1, connectionRefused(fact.Liveness))
+			s.in("app", look(func(l *fact.Looked) { l.Listeners = nil }))
+			s.probe("app", 2, connectionRefused(fact.Liveness))
+		}},
+		{name: "the kernel killed the probe's own command", pod: web(readiness), symptom: NotReady, cause: MemoryLimitChild, tale: func(s *tale) {
+			for range 5 {
+				s.in("app", command(fact.Readiness, 137))
+				s.in("app", oomOfChild)
+				s.wait(2 * time.Second)
+			}
 		}},
 		{name: "its start script waits, idle: who was ended so early may have been about to listen", pod: web(), cause: CauseUnknown, says: "app-slow-start", tale: func(s *tale) {
 			idle := look(func(l *fact.Looked) { l.Listeners, l.Processes = nil, 2 })
