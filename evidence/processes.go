@@ -204,6 +204,17 @@ func (p *Processes) Owner(pid int) (container string, ok bool) {
 	return container, ok
 }
 
+// Stray says whether a process of a container is none that its main process brought
+// forth: somebody put it there, as exec does. It is false where events were lost
+// since the container came, and descendants may have been forgotten with them.
+func (p *Processes) Stray(container string, pid int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m := p.mains[container]
+	_, ended := p.owners[pid]
+	return m != nil && m.since.After(p.since) && p.live[pid] == nil && !ended
+}
+
 // name reads the name of a process; the old one is no name for a new program.
 func (p *Processes) name(pid int) string {
 	if p.Command != nil {

@@ -53,6 +53,9 @@ type Signalled struct {
 	// this node knows.
 	SenderPod       *Pod   `json:"senderPod,omitempty"`
 	SenderContainer string `json:"senderContainer,omitempty"`
+	// SenderStray is set when the sender does not descend from its container's main
+	// process: somebody put it there, as kubectl exec, a probe or a hook does.
+	SenderStray bool `json:"senderStray,omitempty"`
 }
 
 func (ProcessEnded) Kind() Kind { return "ProcessEnded" }

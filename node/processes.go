@@ -262,7 +262,10 @@ func (p *processes) signalled(s evidence.Signal) {
 		p.noteKernel(s, at)
 		return // what it killed for is told by its log
 	}
-	sender, _ := p.owner(s.Sender)
+	sender := from{}
+	if sender.container, _ = p.owner(s.Sender); sender.container != "" {
+		sender.stray = p.connector != nil && p.table.Stray(sender.container, s.Sender)
+	}
 	own := threadOf(s.Sender, os.Getpid())
 	alive := processAlive(s.Sender)
 	go func() { p.tellSignal(s, at, receiver, main, sender, own, alive) }()
@@ -302,19 +305,26 @@ func processAlive(pid int) bool {
 	return err == nil
 }
 
+// from is the container of a sender, empty where it is in none, and whether the
+// sender is none that the container's main process brought forth.
+type from struct {
+	container string
+	stray     bool
+}
+
 // runtimeCommands are by what container runtimes send signals.
 var runtimeCommands = []string{"runc", "crun", "youki", "containerd-shim", "containerd", "conmon", "crio"}
 
 // tellSignal tells of a signal that the node did not order. What a container does
 // to its own children is its own affair.
-func (p *processes) tellSignal(s evidence.Signal, at time.Time, receiver string, main bool, sender string, own, alive bool) {
+func (p *processes) tellSignal(s evidence.Signal, at time.Time, receiver string, main bool, sender from, own, alive bool) {
 	f, c, ok := p.loop.whose(receiver)
 	if !ok || own || !c.Running {
 		return
 	}
 	main = main || s.PID == c.PID
 	runtime := slices.ContainsFunc(runtimeCommands, func(name string) bool { return strings.HasPrefix(s.SenderCommand, name) })
-	if (runtime && c.Kill != 0) || (sender == receiver && !main) {
+	if (runtime && c.Kill != 0) || (sender.container == receiver && !sender.stray && !main) {
 		return
 	}
 	if _, ok := p.mayTell(receiver, ""); !ok {
@@ -324,9 +334,9 @@ func (p *processes) tellSignal(s evidence.Signal, at time.Time, receiver string,
 		Signal: s.Number, PID: s.PID, Command: s.Command, Main: main, SenderPID: s.Sender, SenderCommand: s.SenderCommand,
 	}
 	switch {
-	case sender != "":
-		body.Origin = fact.FromContainer
-		if by, _, known := p.loop.whose(sender); known {
+	case sender.container != "":
+		body.Origin, body.SenderStray = fact.FromContainer, sender.stray
+		if by, _, known := p.loop.whose(sender.container); known {
 			body.SenderPod, body.SenderContainer = &by.Pod, by.Container
 		}
 	case runtime:

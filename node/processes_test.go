@@ -69,7 +69,7 @@ func TestSenders(t *testing.T) {
 	child.PID = 11
 	tests := map[string]struct {
 		signal     evidence.Signal
-		sender     string
+		sender     from
 		own, alive bool
 		ordered    bool
 		want       fact.SignalOrigin
@@ -77,8 +77,9 @@ func TestSenders(t *testing.T) {
 	}{
 		"from the host":                         {signal: kill, alive: true, want: fact.FromHost},
 		"from one that is gone":                 {signal: kill, want: ""},
-		"from the container itself":             {signal: kill, sender: "abc", alive: true, want: fact.FromContainer},
-		"the container's own child":             {signal: child, sender: "abc", alive: true, silent: true},
+		"from the container itself":             {signal: kill, sender: from{"abc", false}, alive: true, want: fact.FromContainer},
+		"the container's own child":             {signal: child, sender: from{"abc", false}, alive: true, silent: true},
+		"a child, by what was put beside it":    {signal: child, sender: from{"abc", true}, alive: true, want: fact.FromContainer},
 		"the node's agent":                      {signal: kill, own: true, alive: true, silent: true},
 		"the runtime, as the node ordered":      {signal: runc, ordered: true, silent: true},
 		"the runtime, on somebody else's order": {signal: runc, want: fact.FromNode},
@@ -94,7 +95,7 @@ func TestSenders(t *testing.T) {
 			if ok == test.silent {
 				t.Fatalf("told: %v (%+v)", ok, f.Body)
 			}
-			if b, _ := f.Body.(fact.Signalled); ok && (b.Origin != test.want || b.Main != (test.signal.PID == 10)) {
+			if b, _ := f.Body.(fact.Signalled); ok && (b.Origin != test.want || b.Main != (test.signal.PID == 10) || b.SenderStray != test.sender.stray) {
 				t.Errorf("told %+v, want origin %q", b, test.want)
 			}
 		})

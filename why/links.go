@@ -311,6 +311,9 @@ func senderWords(b fact.Signalled) string {
 	case fact.FromKernel:
 		return "the kernel"
 	case fact.FromContainer:
+		if b.SenderStray {
+			who += ", which somebody started there by exec,"
+		}
 		where := " in another container"
 		if b.SenderContainer != "" {
 			where = " in container " + b.SenderContainer

@@ -73,6 +73,12 @@ func (h *History) pending(c *v1.PodCondition, storage Storage) Verdict {
 	case says("free ports"):
 		f.cause, f.text = NoMatchingNode, "No node has the host port free that the pod asks for: "+message
 		f.fixes = []Fix{h.inspect("see who has it", `kubectl get pods -A -o custom-columns=NS:.metadata.namespace,NAME:.metadata.name,PORTS:.spec.containers[*].ports[*].hostPort`), h.specFix("do without hostPort (a Service needs none), or choose another")}
+	case says("were unschedulable") && !says("affinity", "selector", "taint"):
+		f.cause, f.text = NoMatchingNode, "The nodes that could take the pod are cordoned, so no new pods are placed there: "+message
+		f.fixes = []Fix{h.inspect("see which", "kubectl get nodes"), {Text: "let pods be placed there again", Command: "kubectl uncordon NODE", Risk: Safe}}
+	case says("taint") && !says("affinity", "selector"):
+		f.cause, f.text = NoMatchingNode, "The nodes that could take the pod have a taint that it does not tolerate: "+message
+		f.fixes = []Fix{h.inspect("see the taints; the node itself sets those of node.kubernetes.io while it is short of something", "kubectl describe nodes | grep -A3 Taints"), h.specFix("add a toleration, or take the taint from the node")}
 	case says("affinity", "selector", "taint", "unschedulable", "didn't match", "topology spread"):
 		f.cause, f.text = NoMatchingNode, "No node matches what the pod asks for: "+message
 		f.fixes = []Fix{h.inspect("compare labels and taints", "kubectl get nodes --show-labels"), h.specFix("correct nodeSelector, affinity or tolerations, or label a node")}

@@ -19,7 +19,7 @@ var handedOnRules = []rule[ending]{
 	{
 		name: "child-kill-handed-on", causes: []Cause{KilledByOther},
 		needs:   "the kernel's word of who killed a child at most 2 s before the end, and an exit code of 128 + that signal",
-		against: "an OOM kill; a sender in the same container",
+		against: "an OOM kill; a sender among the container's own processes",
 		judge:   childKillHandedOn,
 	},
 }
@@ -57,7 +57,7 @@ func childKillHandedOn(e ending) *finding {
 	}
 	for _, f := range e.run.Signals {
 		s := of[fact.Signalled](f)
-		if s.PID != b.PID || s.Signal != b.Signal || s.Origin != fact.FromHost && (s.Origin != fact.FromContainer || s.SenderContainer == e.run.Container && (s.SenderPod == nil || s.SenderPod.UID == e.h.Pod.UID)) {
+		if s.PID != b.PID || s.Signal != b.Signal || s.Origin != fact.FromHost && s.Origin != fact.FromContainer || e.h.itsOwn(s, e.run.Container) {
 			continue
 		}
 		return &finding{
@@ -69,10 +69,16 @@ func childKillHandedOn(e ending) *finding {
 	return nil
 }
 
+// itsOwn says whether a container's own processes sent the signal: those that its
+// main process brought forth, and not one that somebody put beside them.
+func (h *History) itsOwn(s fact.Signalled, container string) bool {
+	return s.Origin == fact.FromContainer && s.SenderContainer == container && !s.SenderStray && (s.SenderPod == nil || s.SenderPod.UID == h.Pod.UID)
+}
+
 // childKilled says whether the main process handed on that a child was killed,
 // and nobody knows by whom.
 func (e ending) childKilled() bool {
 	at, b := e.handedOn()
-	return at != nil && !slices.Contains(crashes, b.Signal) &&
+	return at != nil && slices.Contains(kills, b.Signal) &&
 		!slices.ContainsFunc(e.run.Signals, func(f *fact.Fact) bool { return of[fact.Signalled](f).PID == b.PID })
 }

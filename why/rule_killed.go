@@ -24,6 +24,10 @@ var killedRules = []rule[ending]{
 	},
 }
 
+// kills are the signals that others send to end a process: SIGHUP, SIGINT, SIGQUIT,
+// SIGKILL and SIGTERM. What died of SIGALRM or SIGPIPE brought it upon itself.
+var kills = []int32{1, 2, 3, 9, 15}
+
 // killedFromOutside: somebody who is not the node sent the signal. Needs: a kill
 // signal, no kill by the node, and the knowledge that it was not the OOM killer.
 func killedFromOutside(e ending) *finding {
@@ -31,7 +35,7 @@ func killedFromOutside(e ending) *finding {
 	if n == 0 {
 		n, seen = e.exit.ExitCode-128, false
 	}
-	if !slices.Contains([]int32{1, 2, 3, 9, 15}, n) || e.exit.MainOOMKilled || e.exit.Vanished || !seen && e.exit.StatusKnown {
+	if !slices.Contains(kills, n) || e.exit.MainOOMKilled || e.exit.Vanished || !seen && e.exit.StatusKnown {
 		return nil
 	}
 	f := &finding{cause: KilledByOther, weight: weak, chain: e.chain()}

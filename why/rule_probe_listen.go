@@ -191,7 +191,7 @@ func (p *probing) childGone(f *finding, ended *fact.Fact, b fact.ProcessEnded) {
 	f.text = fmt.Sprintf("The process that served port %d of container %s %s%s; the main process lives on without it.", p.port(), p.run.Container, how, inBrackets("", process(b.Command, b.PID)))
 	for _, at := range p.run.Signals {
 		s := of[fact.Signalled](at)
-		if s.PID == b.PID && s.Signal == b.Signal && s.Origin != fact.FromKernel && s.SenderContainer != p.run.Container {
+		if s.PID == b.PID && s.Signal == b.Signal && s.Origin != fact.FromKernel && !p.h.itsOwn(s, p.run.Container) {
 			f.cause = KilledByOther
 			f.chain = append(f.chain, link(at))
 			f.text = fmt.Sprintf("%s sent %s to the process that served port %d of container %s%s; the main process lives on without it.",

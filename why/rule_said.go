@@ -29,12 +29,32 @@ func (e ending) said(fits func(string) bool) string {
 // lastWord is what a container said last, its termination message before its log;
 // "" when it said nothing.
 func (e ending) lastWord() string {
-	for _, line := range slices.Backward(append(slices.Clone(e.exit.LastLines), e.exit.Message)) {
-		if strings.TrimSpace(line) != "" {
-			return line
-		}
+	if strings.TrimSpace(e.exit.Message) != "" {
+		return e.exit.Message
+	}
+	if i := telling(e.exit.LastLines); i >= 0 {
+		return e.exit.LastLines[i]
 	}
 	return ""
+}
+
+// reason fits the line with which Go, Java, JavaScript, Python, Rust and .NET say
+// why they end. Where it happened may follow it.
+var reason = regexp.MustCompile(`^(panic: |fatal error: |Exception in thread |Unhandled exception|thread '.*' panicked|(\w+\.)*\w*(Error|Exception): )`)
+
+// telling is which of the last lines of a log says most: the last that gives a
+// reason, or else the last that is not empty; -1 where there is none.
+func telling(lines []string) int {
+	last := -1
+	for i, line := range slices.Backward(lines) {
+		switch {
+		case reason.MatchString(line):
+			return i
+		case last < 0 && strings.TrimSpace(line) != "":
+			last = i
+		}
+	}
+	return last
 }
 
 // words fits what has one of the given words in it, in lower case.

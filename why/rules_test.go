@@ -189,6 +189,24 @@ func TestEnds(t *testing.T) {
 			tale: func(s *tale) { s.exit("app", fact.Exited{OOMKnown: true}) },
 		},
 		{
+			name: "ended by the node for its probe, and well: Never starts it again", pod: func() *v1.Pod { p := web(); p.Spec.RestartPolicy = v1.RestartPolicyNever; return p }(),
+			symptom: Completed, cause: AppUnhealthy, certainty: Recorded, contributing: []Cause{RestartPolicy},
+			tale: func(s *tale) { s.probe("app", 3, command(fact.Liveness, 1)) },
+		},
+		{
+			name: "a shell hands on a signal that nobody sends to others", pod: web(silentProbe), symptom: Restarted, cause: AppExitError,
+			tale: func(s *tale) {
+				s.in("app", fact.ProcessEnded{PID: 130, Command: "job", Signal: 14, ExitCode: 142})
+				s.exit("app", fact.Exited{ExitCode: 142, StatusKnown: true, OOMKnown: true})
+			},
+		},
+		{
+			name: "where it happened comes after why", pod: web(silentProbe), symptom: Restarted, cause: AppExitError, says: "the last that it said: panic: index out of range",
+			tale: func(s *tale) {
+				s.exit("app", fact.Exited{ExitCode: 2, StatusKnown: true, OOMKnown: true, LastLines: []string{"ready", "panic: index out of range", "", "goroutine 1 [running]:", "main.main()", "\t/src/main.go:8 +0x1d"}})
+			},
+		},
+		{
 			name: "failed for good", pod: policy(v1.RestartPolicyNever), symptom: Failed, cause: AppExitError, contributing: []Cause{RestartPolicy},
 			tale: func(s *tale) { s.exit("app", fact.Exited{ExitCode: 3, OOMKnown: true}) },
 		},
@@ -257,6 +275,20 @@ func TestProbes(t *testing.T) {
 			worked(s)
 			s.in("app", sample(100, 10, 5))
 			fail(s, noAnswer(fact.Liveness), calm, sample(140, 49, 5))
+		}},
+		{name: "what serves was killed by exec into the container", cause: KilledByOther, says: "started there by exec", tale: func(s *tale) {
+			s.in("app", look(func(l *fact.Looked) { l.Listeners[0].PID, l.Listeners[0].Command = 117, "httpd" }))
+			worked(s)
+			by := fact.Signalled{Signal: 9, PID: 117, Origin: fact.FromContainer, SenderContainer: "app", SenderPID: 900, SenderCommand: "sh", SenderStray: true}
+			s.in("app", by)
+			s.in("app", fact.ProcessEnded{PID: 117, Command: "httpd", Signal: 9, ExitCode: 137})
+			fail(s, connectionRefused(fact.Liveness), fact.Looked{PID: 100, State: "S", Over: time.Second})
+		}},
+		{name: "the probe asks another host", cause: DependencyDown, pod: web(func(c *v1.Container) { c.LivenessProbe.HTTPGet.Host = "shop.example.com" }), tale: func(s *tale) {
+			fail(s, connectionRefused(fact.Liveness), calm)
+		}},
+		{name: "the probe asks the node", cause: ProbeWrongPort, says: "the node's own", pod: web(func(c *v1.Container) { c.LivenessProbe.HTTPGet.Host = "127.0.0.1" }), tale: func(s *tale) {
+			fail(s, connectionRefused(fact.Liveness), calm)
 		}},
 		{name: "node busy", cause: NodeCPUSaturated, tale: func(s *tale) {
 			worked(s)

@@ -225,17 +225,22 @@ func (h *History) finalTrouble(name string, last *Run, status v1.PodStatus) (tro
 	if h.endsWithPod(last) {
 		return trouble{}, false
 	}
-	if code == 0 && status.Phase == v1.PodSucceeded {
+	ordered := newEnding(h, last).ordered()
+	if code == 0 && !ordered && status.Phase == v1.PodSucceeded {
 		return trouble{
 			Symptom{Kind: Completed, Container: name, Count: 1, First: at, Last: at, Text: fmt.Sprintf("container %s is done", name)},
 			func(id string) Verdict { return h.explainDone(last, id) },
 		}, true
 	}
-	if code == 0 {
+	if code == 0 && !ordered {
 		return trouble{}, false
 	}
+	s := Symptom{Kind: Failed, Container: name, Count: 1, First: at, Last: at, Text: fmt.Sprintf("container %s failed, and nothing starts it again", name)}
+	if code == 0 { // it took its stop signal well, and Kubernetes calls that success
+		s.Kind, s.Text = Completed, fmt.Sprintf("the node ended container %s, and nothing starts it again", name)
+	}
 	return trouble{
-		Symptom{Kind: Failed, Container: name, Count: 1, First: at, Last: at, Text: fmt.Sprintf("container %s failed, and nothing starts it again", name)},
+		s,
 		func(id string) Verdict {
 			v := explainExit(h, last, id)
 			v.Contributing = append(v.Contributing, Note{Cause: RestartPolicy, Text: fmt.Sprintf("restartPolicy %s starts nothing again here", h.policyWord()), Facts: []fact.ID{last.Exit.ID}})

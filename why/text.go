@@ -136,8 +136,10 @@ func (s Style) chain(w *strings.Builder, chain []Link) {
 const shownWords = 4
 
 func (s Style) lastWords(w *strings.Builder, lines []string) {
+	lines = slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return strings.TrimSpace(line) == "" })
 	if len(lines) > shownWords && !s.Wide {
-		lines = lines[len(lines)-shownWords:]
+		from := min(len(lines)-shownWords, telling(lines))
+		lines = lines[from : from+shownWords]
 	}
 	for i, line := range lines {
 		title := ""

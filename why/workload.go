@@ -18,7 +18,7 @@ func Group(subject Subject, pods []Answer, now time.Time) Answer {
 		a.Journal.Complete = a.Journal.Complete && p.Journal.Complete
 		for i, s := range p.Symptoms {
 			v := p.Verdicts[i]
-			if s.Kind == Healthy && v.Cause == None || s.Kind == Completed {
+			if s.Kind == Healthy && v.Cause == None || s.Kind == Completed && v.Cause == RestartPolicy {
 				continue
 			}
 			s.Text = strings.TrimSuffix("pod "+p.Subject.Name+": "+s.Text, ": ")

@@ -1,0 +1,50 @@
+package why
+
+import (
+	"fmt"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// probeHostRules are about probes that do not ask the container at all.
+var probeHostRules = []rule[*probing]{
+	{
+		name: "probe-other-host", causes: []Cause{DependencyDown, ProbeWrongPort},
+		needs:   "a probe whose host field names another host than the pod: a loopback address there is the node's own, which makes it probe-wrong-port unless it ever succeeded",
+		against: "a pod in the node's network, for a loopback address",
+		judge:   probeOtherHost,
+	},
+}
+
+// probeOtherHost: the probe's host field sends it away from the pod, so what fails
+// is not the container's doing (kubelet, prober.go: the host is the pod's IP only
+// where the field is empty).
+func probeOtherHost(p *probing) *finding {
+	host := hostOf(p.spec)
+	own := loopback(host) || host == "localhost"
+	if host == "" || own && p.h.Object != nil && p.h.Object.Spec.HostNetwork {
+		return nil
+	}
+	f := &finding{cause: DependencyDown, weight: certain, chain: p.chain()}
+	f.text = fmt.Sprintf("The %s probe does not ask container %s: its host is %s, and what fails is there: %s.", kindWord(p.kind), p.run.Container, host, strings.TrimSuffix(p.how(), "."))
+	f.fixes = []Fix{p.h.specFix("leave the probe's host out, so that the pod itself is asked")}
+	if own && !p.worked() {
+		f.cause = ProbeWrongPort
+		f.text = fmt.Sprintf("The %s probe does not ask container %s: its host is %s, which is the node's own and not the pod's: %s.", kindWord(p.kind), p.run.Container, host, strings.TrimSuffix(p.how(), "."))
+	}
+	return f
+}
+
+// hostOf is what a probe's host field says.
+func hostOf(p *v1.Probe) string {
+	switch {
+	case p == nil:
+		return ""
+	case p.HTTPGet != nil:
+		return p.HTTPGet.Host
+	case p.TCPSocket != nil:
+		return p.TCPSocket.Host
+	}
+	return ""
+}
