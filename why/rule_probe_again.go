@@ -20,7 +20,7 @@ var probeAgainRules = []rule[*probing]{
 	{
 		name: "probe-never-answers", causes: []Cause{AppHang},
 		needs:   "a patient request after a timeout, which was not answered at all, and a main process that is not at work",
-		against: "CPU use, throttling, a busy node, an OOM kill of a child, a stopped process, or an attempt that was answered meanwhile",
+		against: "CPU use, throttling, a busy node, an OOM kill of a child, a stopped process, an attempt that was answered meanwhile, or a listener that has room for a connection that does not come about",
 		judge:   probeNeverAnswers,
 	},
 }
@@ -118,6 +118,9 @@ func probeNeverAnswers(p *probing) *finding {
 	came, at := p.again()
 	if p.mode != silent && p.mode != unreachable || at == nil || came != nil || p.explainedOtherwise() {
 		return nil
+	}
+	if blocked := probeBlocked(p); blocked != nil && blocked.weight >= strong {
+		return nil // it has room for a connection, and none comes about
 	}
 	b := of[fact.AskedAgain](at)
 	f := &finding{cause: AppHang, weight: strong, chain: p.chain(at)}

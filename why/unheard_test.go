@@ -235,6 +235,14 @@ func TestUnheardOf(t *testing.T) {
 			s.in("app", calm)
 			s.probe("app", 2, attempt(fact.Liveness, fact.Evidence{Timeout: true}))
 		}},
+		{name: "a firewall drops the patient request as well", pod: web(readiness), symptom: NotReady, cause: NetworkBlocked, tale: func(s *tale) {
+			s.probe("app", 5, good(fact.Readiness, time.Millisecond))
+			id := s.in("app", attempt(fact.Readiness, fact.Evidence{Timeout: true}))
+			s.in("app", calm)
+			s.wait(2 * time.Second)
+			s.probe("app", 2, attempt(fact.Readiness, fact.Evidence{Timeout: true}))
+			s.see("app", 0, fact.AskedAgain{Probe: fact.Readiness, Patience: 10 * time.Second, Timeout: time.Second, Took: 10 * time.Second, Verdict: fact.Failure, Evidence: &fact.Evidence{Timeout: true}}, id)
+		}},
 		{name: "it resets connections", pod: web(), cause: CauseUnknown, tale: func(s *tale) {
 			worked(s)
 			s.probe("app", 3, attempt(fact.Liveness, fact.Evidence{Connect: time.Millisecond, Errno: "ECONNRESET"}))
