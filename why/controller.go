@@ -96,43 +96,53 @@ var refusals = []struct {
 	fix   Fix
 }{
 	{
-		[]string{"exceeded quota"}, InsufficientResources, "The ResourceQuota of its namespace has no room for another pod",
+		[]string{"exceeded quota"},
+		InsufficientResources, "The ResourceQuota of its namespace has no room for another pod",
 		Fix{Text: "see what is used, then free some, request less or raise the quota", Command: "kubectl -n %s describe resourcequota", Risk: Inspect},
 	},
 	{
-		[]string{"failed quota"}, SecurityRefused, "The ResourceQuota of its namespace takes only pods that say what they need",
+		[]string{"failed quota"},
+		SecurityRefused, "The ResourceQuota of its namespace takes only pods that say what they need",
 		Fix{Text: "set what it names in the pods' template, or defaults for the namespace in a LimitRange", Command: "kubectl -n %s describe resourcequota", Risk: Inspect},
 	},
 	{
-		[]string{"violates PodSecurity"}, SecurityRefused, "The security level of its namespace does not allow its pods",
+		[]string{"violates PodSecurity"},
+		SecurityRefused, "The security level of its namespace does not allow its pods",
 		Fix{Text: "set what it names in the pods' template; the level is a label of the namespace", Command: "kubectl get namespace %s --show-labels", Risk: Inspect},
 	},
 	{
-		[]string{"serviceaccount", "not found"}, ConfigMissing, "The ServiceAccount that its pods are to run as does not exist",
+		[]string{"serviceaccount", "not found"},
+		ConfigMissing, "The ServiceAccount that its pods are to run as does not exist",
 		Fix{Text: "create it, or correct serviceAccountName in the pods' template", Command: "kubectl -n %s get serviceaccounts", Risk: Inspect},
 	},
 	{
-		[]string{"PriorityClass"}, ConfigMissing, "The PriorityClass that its pods name does not exist",
+		[]string{"PriorityClass"},
+		ConfigMissing, "The PriorityClass that its pods name does not exist",
 		Fix{Text: "create it, or correct priorityClassName in the pods' template", Command: "kubectl get priorityclasses", Risk: Inspect},
 	},
 	{
-		[]string{"RuntimeClass", "not found"}, ConfigMissing, "The RuntimeClass that its pods name does not exist",
+		[]string{"RuntimeClass", "not found"},
+		ConfigMissing, "The RuntimeClass that its pods name does not exist",
 		Fix{Text: "create it, or correct runtimeClassName in the pods' template", Command: "kubectl get runtimeclasses", Risk: Inspect},
 	},
 	{
-		[]string{"being terminated"}, Deleted, "Its namespace is being deleted",
+		[]string{"being terminated"},
+		Deleted, "Its namespace is being deleted",
 		Fix{Text: "see what it waits for", Command: "kubectl get namespace %s -o yaml", Risk: Inspect},
 	},
 	{
-		[]string{"is forbidden: m", " usage per "}, SecurityRefused, "A LimitRange of its namespace does not allow what its pods ask for",
+		[]string{"is forbidden: m", " usage per "},
+		SecurityRefused, "A LimitRange of its namespace does not allow what its pods ask for",
 		Fix{Text: "see the bounds, and keep the pods' template within them", Command: "kubectl -n %s describe limitrange", Risk: Inspect},
 	},
 	{
-		[]string{"denied"}, SecurityRefused, "An admission rule does not allow its pods",
+		[]string{"denied"},
+		SecurityRefused, "An admission rule does not allow its pods",
 		Fix{Text: "set what it asks for in the pods' template", Risk: Restarts},
 	},
 	{
-		[]string{"is forbidden"}, SecurityRefused, "The API server does not allow its pods",
+		[]string{"is forbidden"},
+		SecurityRefused, "The API server does not allow its pods",
 		Fix{Text: "set what it asks for in the pods' template", Risk: Restarts},
 	},
 }
