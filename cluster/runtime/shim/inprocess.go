@@ -175,17 +175,33 @@ func (c command) delete(container *libcontainer.Container) error {
 	}
 	switch status {
 	case libcontainer.Stopped:
-		return container.Destroy()
+		return destroy(container)
 	case libcontainer.Created:
 		_ = container.Signal(unix.SIGKILL)
 		for range goneTries {
 			time.Sleep(goneEvery)
 			if container.Signal(unix.Signal(0)) != nil {
-				return container.Destroy()
+				return destroy(container)
 			}
 		}
 		return errors.New("container init still running")
 	default:
 		return fmt.Errorf("cannot delete container %s that is not stopped: %s", c.id, status)
 	}
+}
+
+// destroy removes a container, and the directory that its root file system was
+// mounted on. By itself the task service would look for that among all mounts of the
+// machine, of which a hundred pods have several hundred, and containerd would again
+// for the bundle: neither looks for a directory that is gone. What does not work here
+// is left to them.
+func destroy(container *libcontainer.Container) error {
+	if err := container.Destroy(); err != nil {
+		return err
+	}
+	rootfs := container.Config().Rootfs
+	if unix.Unmount(rootfs, unix.UMOUNT_NOFOLLOW) == nil {
+		_ = os.Remove(rootfs)
+	}
+	return nil
 }
