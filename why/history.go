@@ -104,7 +104,7 @@ func (r *Run) note(f *fact.Fact) {
 	case fact.Created:
 		r.Created = f
 	case fact.Started:
-		r.Started = f
+		r.Started, r.Failed = f, nil // it failed before, and was tried again
 	case fact.StartFailed:
 		r.Failed = f
 	case fact.Kill:

@@ -432,6 +432,25 @@ func TestNoRoomToStart(t *testing.T) {
 	}
 }
 
+// A container that could not be started at first, and was, ends as any other does.
+func TestEndsAfterFailedStart(t *testing.T) {
+	s := tell(t, web(silentProbe), func(s *tale) {
+		s.fails = fact.StartFailed{Reason: "CreateContainerConfigError", Message: `configmap "none" not found`}
+	})
+	s.wait(20 * time.Second)
+	if a := s.ask(); a.Symptoms[0].Kind != NotStarting || a.Verdicts[0].Cause != ConfigMissing {
+		t.Error(a.Text(Style{}))
+	}
+	s.fails = nil
+	s.wait(20 * time.Second)
+	s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true})
+	a := s.ask()
+	check(t, a)
+	if a.Symptoms[0].Kind != Restarted || a.Verdicts[0].Cause != AppExitError {
+		t.Error(a.Text(Style{}))
+	}
+}
+
 func TestUnready(t *testing.T) {
 	s := tell(t, web(ready))
 	s.probe("app", 5, status(fact.Readiness, 503, "warming up"))

@@ -143,7 +143,10 @@ func (o *options) onNode(ctx context.Context, round int, waves [][]scenarios.Sce
 	for i, wave := range waves {
 		began := time.Now()
 		played, err := suite.Play(ctx, wave, situations)
-		if err := cmp.Or(err, ctx.Err(), o.keep(round, played)); err != nil {
+		if err := cmp.Or(err, ctx.Err()); err != nil {
+			return err // what was asked of a node that is on its way down counts for nothing
+		}
+		if err := o.keep(round, played); err != nil {
 			return err
 		}
 		fmt.Fprintf(os.Stderr, "wave %d of %d: %d answers in %v\n", i+1, len(waves), len(played), time.Since(began).Round(time.Second))
