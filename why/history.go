@@ -46,7 +46,7 @@ type Run struct {
 	Container string
 	Attempt   int32
 	// Each is nil when the journal has no such fact. Kill is the decision that
-	// asked for its end.
+	// asked for its end; Failed is a start that nothing came of since.
 	Start, Created, Started, Failed, Kill, Exit *fact.Fact
 	Probes                                      []*fact.Fact
 	OOMKills                                    []*fact.Fact

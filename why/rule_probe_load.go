@@ -12,7 +12,7 @@ import (
 var probeLoadRules = []rule[*probing]{
 	{
 		name: "probe-throttled", causes: []Cause{CPUThrottled},
-		needs:   "two samples around the attempts between which at least half of the CPU periods were throttled; for one that is still coming up, three quarters of the time, and at most a quarter of a CPU used",
+		needs:   "two samples around the attempts between which at least half of the CPU periods were throttled; for one that is still coming up, as much CPU use as its limit allows, at most a quarter of a CPU, and three quarters of the time in which it wanted more",
 		against: "no CPU limit, or few throttled periods",
 		judge:   probeThrottled,
 	},
@@ -101,7 +101,7 @@ func probeThrottled(p *probing) *finding {
 	}
 	before, after := of[fact.Sampled](a), of[fact.Sampled](b)
 	if coming {
-		return p.throttledStart(a, b, after.ThrottledTime-before.ThrottledTime, after.CPUUsage-before.CPUUsage)
+		return p.throttledStart(a, b)
 	}
 	periods, stalled := after.Periods-before.Periods, after.ThrottledPeriods-before.ThrottledPeriods
 	f := &finding{cause: CPUThrottled, weight: refuted, chain: links(b)}
@@ -132,12 +132,25 @@ func probeThrottled(p *probing) *finding {
 // container may be about to listen.
 func (p *probing) comingUp() bool { return p.mode == refused && len(p.before) == 0 }
 
-// throttledStart: it would listen by now, had its own CPU limit not stalled it for
-// three quarters of the time. One that was stalled less would be slow by itself. The
-// kernel adds up what is stalled on each CPU, so what it did use counts too.
-func (p *probing) throttledStart(a, b *fact.Fact, stalled, used time.Duration) *finding {
-	over := b.Seen.Sub(a.Seen)
-	if over <= 0 || stalled < over*3/4 || used > over/4 {
+// atLimit says whether it used nearly as much CPU as its own limit allows.
+func (p *probing) atLimit(used, over time.Duration) bool {
+	if p.of == nil {
+		return false
+	}
+	allowed := time.Duration(p.of.Resources.Limits.Cpu().MilliValue()) * over / 1000
+	return allowed > 0 && used >= allowed*7/10
+}
+
+// throttledStart: it would listen by now, had its own CPU limit not stalled it. Needs:
+// it used what its limit allows, at most a quarter of a CPU, and wanted more for three
+// quarters of the time. One that was stalled less would be slow by itself. The quota
+// of the pod's cgroup is as small, so what counts as throttled is in either of them;
+// the pressure has both.
+func (p *probing) throttledStart(a, b *fact.Fact) *finding {
+	before, after := of[fact.Sampled](a), of[fact.Sampled](b)
+	over, used := b.Seen.Sub(a.Seen), after.CPUUsage-before.CPUUsage
+	stalled := max(after.ThrottledTime-before.ThrottledTime, after.CPUSome-before.CPUSome)
+	if !p.atLimit(used, over) || used > over/4 || stalled < over*3/4 {
 		return nil
 	}
 	return &finding{

@@ -90,11 +90,12 @@ func (u use) String() string {
 	return text
 }
 
-// childrenWork says whether processes beside the main one may be at work: they
-// are, or there are some and nobody saw what they used.
+// childrenWork says whether processes beside the main one may be at work: they are,
+// by half a CPU or all that the limit allows, or there are some and nobody saw what
+// they used.
 func (p *probing) childrenWork(look fact.Looked) bool {
 	_, _, u := p.used()
-	return u.busy() || u.over == 0 && look.Processes > 1
+	return u.busy() || p.atLimit(u.cpu, u.over) || u.over == 0 && look.Processes > 1
 }
 
 // up says whether the container listens already, on whatever port.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"whylet.dev/whylet/fact"
 )
@@ -20,6 +21,12 @@ func TestUnheardOf(t *testing.T) {
 	}
 	worked := func(s *tale) { s.probe("app", 5, good(fact.Liveness, 2*time.Millisecond)) }
 	readiness := func(c *v1.Container) { c.LivenessProbe, c.ReadinessProbe = nil, httpProbe(8080) }
+	limited := func(cpu string) func(*v1.Container) {
+		return func(c *v1.Container) {
+			c.Resources.Limits = v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu)}
+		}
+	}
+	small, half := limited("20m"), limited("500m")
 	startup := func(c *v1.Container) { c.StartupProbe = httpProbe(8080) }
 	for _, q := range []question{
 		{name: "a JVM that ran out of its own heap exits 3, no kernel involved", pod: web(silentProbe), cause: AppExitError, says: "OutOfMemoryError", tale: func(s *tale) {
@@ -92,15 +99,15 @@ func TestUnheardOf(t *testing.T) {
 				s.wait(2 * time.Second)
 			}
 		}},
-		{name: "its CPU limit keeps it from coming up", pod: web(), cause: CPUThrottled, says: "could not come up in time", tale: func(s *tale) {
+		{name: "its CPU limit keeps it from coming up", pod: web(small), cause: CPUThrottled, says: "could not come up in time", tale: func(s *tale) {
 			s.probe("app", 1, connectionRefused(fact.Liveness))
 			s.in("app", fact.Sampled{CPUUsage: 40 * time.Millisecond, Periods: 10, ThrottledPeriods: 10, ThrottledTime: time.Second, CPUSome: time.Second})
 			s.in("app", look(func(l *fact.Looked) { l.Listeners, l.CPUUsed = nil, 12*time.Millisecond }))
 			s.probe("app", 1, connectionRefused(fact.Liveness))
-			s.in("app", fact.Sampled{CPUUsage: 140 * time.Millisecond, Periods: 30, ThrottledPeriods: 30, ThrottledTime: 2900 * time.Millisecond, CPUSome: 2900 * time.Millisecond})
+			s.in("app", fact.Sampled{CPUUsage: 140 * time.Millisecond, Periods: 30, ThrottledPeriods: 30, ThrottledTime: 1900 * time.Millisecond, CPUSome: 2900 * time.Millisecond})
 			s.probe("app", 1, connectionRefused(fact.Liveness))
 		}},
-		{name: "a limit that leaves it half a CPU: it is slow by itself", pod: web(), cause: AppSlowStart, tale: func(s *tale) {
+		{name: "a limit that leaves it half a CPU: it is slow by itself", pod: web(half), cause: AppSlowStart, tale: func(s *tale) {
 			s.probe("app", 1, connectionRefused(fact.Liveness))
 			s.in("app", fact.Sampled{CPUUsage: 500 * time.Millisecond, Periods: 10, ThrottledPeriods: 10, ThrottledTime: 500 * time.Millisecond})
 			s.in("app", look(func(l *fact.Looked) { l.Listeners, l.CPUUsed = nil, 125*time.Millisecond }))
