@@ -56,8 +56,8 @@ func (j *Journal) appendOrFold(facts []fact.Fact, mayFold bool) error {
 
 // scratch is what an Append needs until its group is written.
 type scratch struct {
-	b  []byte
-	at []entry
+	frame, record []byte
+	at            []entry
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -66,34 +66,30 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 func (j *Journal) append(facts []fact.Fact) error {
 	s, _ := scratches.Get().(*scratch)
 	defer scratches.Put(s)
-	var err error
-	s.b, s.at, err = appendFrame(s.b[:0], s.at[:0], facts)
-	if err != nil {
+	if err := s.fill(facts); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
-	return j.write(s.b, s.at)
+	return j.write(s.frame, s.at)
 }
 
-// appendFrame adds one frame with the facts to b, and their places to at.
-func appendFrame(b []byte, at []entry, facts []fact.Fact) ([]byte, []entry, error) {
-	start := len(b)
-	b = beginFrame(b, frameFacts)
-	var record []byte
+// fill makes one frame of the facts.
+func (s *scratch) fill(facts []fact.Fact) error {
+	s.frame, s.at = beginFrame(s.frame[:0], frameFacts), s.at[:0]
 	for _, f := range facts {
 		var h head
 		var err error
-		if record, h, err = appendRecord(record[:0], f); err != nil {
-			return b[:start], at, fmt.Errorf("%s %d of pod %s: %w", kindOf(f), f.ID, f.Pod, err)
+		if s.record, h, err = appendRecord(s.record[:0], f); err != nil {
+			return fmt.Errorf("%s %d of pod %s: %w", kindOf(f), f.ID, f.Pod, err)
 		}
-		b = binary.AppendUvarint(b, uint64(len(record)))
-		at = append(at, entry{head: h, off: int64(len(b)), n: int32(len(record))})
-		b = append(b, record...)
+		s.frame = binary.AppendUvarint(s.frame, uint64(len(s.record)))
+		s.at = append(s.at, entry{head: h, off: int64(len(s.frame)), n: int32(len(s.record))})
+		s.frame = append(s.frame, s.record...)
 	}
-	if len(b)-start > maxFrame {
-		return b[:start], at, fmt.Errorf("facts of %d bytes in one Append; at most %d", len(b)-start, maxFrame)
+	if len(s.frame) > maxFrame {
+		return fmt.Errorf("facts of %d bytes in one Append; at most %d", len(s.frame), maxFrame)
 	}
-	endFrame(b, start)
-	return b, at, nil
+	endFrame(s.frame, 0)
+	return nil
 }
 
 func kindOf(f fact.Fact) fact.Kind {
@@ -104,10 +100,18 @@ func kindOf(f fact.Fact) fact.Kind {
 }
 
 // write hands a frame to the next group. Whoever gets hold of commit first
-// writes the group for all; the others find it done.
+// writes the group for all; the others find it done. Where nobody else writes, the
+// frame is a group of its own.
 func (j *Journal) write(frame []byte, at []entry) error {
 	j.pendingMu.Lock()
 	g := j.pending
+	if g == nil && j.commit.TryLock() {
+		j.pendingMu.Unlock()
+		defer j.commit.Unlock()
+		g = &group{frames: frame, at: at}
+		j.writeGroup(g)
+		return g.err
+	}
 	if g == nil {
 		g = &group{}
 		j.pending = g
@@ -230,12 +234,12 @@ func (j *Journal) lost(reason string, from, until time.Time, count int64) {
 	f := fact.Fact{ID: j.Next(1), At: now, Seen: now, Body: fact.Lost{
 		Source: "journal", Reason: reason, From: from, Until: until, Count: count,
 	}}
-	frame, at, err := appendFrame(nil, nil, []fact.Fact{f})
-	if err != nil {
+	var s scratch
+	if err := s.fill([]fact.Fact{f}); err != nil {
 		j.o.Log.Error("journal: cannot note a gap", "err", err)
 		return
 	}
-	j.writeGroup(&group{frames: frame, at: at})
+	j.writeGroup(&group{frames: s.frame, at: s.at})
 }
 
 // Degraded says why facts are kept in memory only; empty while all is well.

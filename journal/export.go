@@ -162,6 +162,7 @@ func NewFile(r io.Reader) (*File, error) {
 		return nil, err
 	}
 	l := &log{data: &memory{}}
+	var s scratch
 	n := newNames()
 	seen := map[fact.ID]bool{}
 	for f, err := range facts {
@@ -175,12 +176,11 @@ func NewFile(r io.Reader) (*File, error) {
 			return nil, fmt.Errorf("%w: fact %d is in it twice", ErrNotExport, f.ID)
 		}
 		seen[f.ID] = true
-		frame, at, err := appendFrame(nil, nil, []fact.Fact{f})
-		if err != nil {
+		if err := s.fill([]fact.Fact{f}); err != nil {
 			return nil, err
 		}
-		at[0].pod = n.pod(*at[0].pod)
-		if err := l.write(frame, at); err != nil {
+		s.at[0].pod = n.pod(*s.at[0].pod)
+		if err := l.write(s.frame, s.at); err != nil {
 			return nil, err
 		}
 	}
