@@ -56,8 +56,8 @@ func oomMain(e ending) *finding {
 		f.text += fmt.Sprintf(" The kernel had chosen a child%s, and the whole container dies with one of its processes (memory.oom.group).", inBrackets("", process(o.Command, o.PID)))
 		f.chain = e.chain(chosen, record)
 	}
-	if record == nil {
-		f.weight = fair
+	if o := of[fact.OOMKilled](record); record == nil || o.OOMCgroup == "" && o.Constraint == "" && o.Limit == 0 {
+		f.weight = fair // the victim is known, and not whose limit it was
 		if e.limit() == 0 || e.h.Object.Spec.Resources != nil {
 			f.weight, f.text = weak, "the main process was OOM-killed; whose limit it was only the kernel's record tells"
 		}

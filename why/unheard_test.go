@@ -139,6 +139,10 @@ func TestUnheardOf(t *testing.T) {
 				s.wait(2 * time.Second)
 			}
 		}},
+		{name: "the victim of an OOM kill is known, and not whose limit it was: the container has none", pod: web(silentProbe), cause: CauseUnknown, says: "container-memory-limit", tale: func(s *tale) {
+			s.in("app", fact.OOMKilled{PID: 100, Command: "app", Main: true, AnonRSS: 48 << 20})
+			s.exit("app", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 1, MainOOMKilled: true})
+		}},
 		{name: "its start script waits, idle: who was ended so early may have been about to listen", pod: web(), cause: CauseUnknown, says: "app-slow-start", tale: func(s *tale) {
 			idle := look(func(l *fact.Looked) { l.Listeners, l.Processes = nil, 2 })
 			s.during = fact.ProcessEnded{PID: 100, Command: "sh", Main: true, Signal: 15}
