@@ -121,6 +121,7 @@ func (e *effects) runSandbox(ctx context.Context, pod *v1.Pod, attempt uint32) (
 	if err != nil {
 		return cri.SandboxView{}, &stageError{"config", "FailedCreatePodSandBox", "Failed to create pod sandbox: ", err}
 	}
+	defer e.cgroups.Expect()()
 	box, err := e.runtime.RunSandbox(ctx, config, handler)
 	if err != nil {
 		return cri.SandboxView{}, &stageError{"sandbox", "FailedCreatePodSandBox", "Failed to create pod sandbox: ", err}

@@ -50,7 +50,7 @@ func (e *effects) start(ctx context.Context, p view, d fact.Fact) {
 func (e *effects) launch(p view, d fact.Fact, spec *v1.Container, id string, running bool) {
 	// From here on a kill finds the container and ends it as it ends any other.
 	if !running {
-		if err := e.runtime.Start(e.ctx, id); err != nil {
+		if err := e.run(id); err != nil {
 			e.didNotRun(d, id, err)
 			return
 		}
@@ -59,6 +59,12 @@ func (e *effects) launch(p view, d fact.Fact, spec *v1.Container, id string, run
 	if spec.Lifecycle != nil && spec.Lifecycle.PostStart != nil {
 		e.postStart(p, d, spec, id)
 	}
+}
+
+// run starts a created container.
+func (e *effects) run(id string) error {
+	defer e.cgroups.Expect()()
+	return e.runtime.Start(e.ctx, id)
 }
 
 // pull makes sure that the image is there, by one attempt.

@@ -42,6 +42,7 @@ const PIDs v1.ResourceName = "pid"
 type Manager struct {
 	cfg    Config
 	layout cgroupfs.Layout
+	mover  mover
 	kube   cm.CgroupManager
 	// root, burstable and besteffort are the parents of pods, by class.
 	root, burstable, besteffort cm.CgroupName
@@ -76,6 +77,7 @@ func New(cfg Config) (*Manager, error) {
 		burstable:  cm.NewCgroupName(root, strings.ToLower(string(v1.PodQOSBurstable))),
 		besteffort: cm.NewCgroupName(root, strings.ToLower(string(v1.PodQOSBestEffort))),
 		pods:       map[types.UID]*pod{},
+		mover:      mover{procs: func() (string, error) { return ownProcs(layout) }},
 	}
 	least := uint64(cm.MinShares)
 	for _, c := range []struct {

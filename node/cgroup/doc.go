@@ -35,4 +35,5 @@
 //	pods.go    pods come, change and go
 //	limits.go  what a pod's cgroup is set to
 //	kill.go    emptying a cgroup
+//	mover.go   the kernel's lock for moving processes is kept ready
 package cgroup
