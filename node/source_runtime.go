@@ -24,7 +24,10 @@ type runtimeSource struct {
 	lastLines func(cri.ContainerView) []string
 	// lost hears whether the runtime answers, for the node's condition.
 	lost func(error)
-	log  *slog.Logger
+	// lanes keep what is told of a pod in order, and pods from waiting for each other:
+	// what the kernel has to say of an exit may take a second.
+	lanes *lanes
+	log   *slog.Logger
 }
 
 func (s *runtimeSource) run(ctx context.Context, since *cri.Snapshot) {
@@ -33,13 +36,15 @@ func (s *runtimeSource) run(ctx context.Context, since *cri.Snapshot) {
 		switch e.Kind {
 		case cri.ContainerChanged:
 			if e.Container.State == cri.Exited {
-				s.exited(*e.Container)
+				s.tell(e.Container.Pod, func() { s.exited(*e.Container) })
 			}
 		case cri.ContainerGone:
-			s.vanished(*e.Container)
+			s.tell(e.Container.Pod, func() { s.vanished(*e.Container) })
 		case cri.SandboxChanged, cri.SandboxGone:
 			if e.Kind == cri.SandboxGone || !e.Sandbox.Ready {
-				s.submit(fact.Fact{Pod: e.Sandbox.Pod, Body: fact.SandboxLost{SandboxID: e.Sandbox.ID}})
+				s.tell(e.Sandbox.Pod, func() {
+					s.submit(fact.Fact{Pod: e.Sandbox.Pod, Body: fact.SandboxLost{SandboxID: e.Sandbox.ID}})
+				})
 			}
 		case cri.Lost:
 			from = e.At
@@ -53,6 +58,11 @@ func (s *runtimeSource) run(ctx context.Context, since *cri.Snapshot) {
 			s.lost(nil)
 		}
 	}
+}
+
+// tell tells something of a pod after all that was told of it before.
+func (s *runtimeSource) tell(pod fact.Pod, tell func()) {
+	s.lanes.do("told/"+string(pod.UID), func(context.Context) { tell() })
 }
 
 func (s *runtimeSource) exited(v cri.ContainerView) {

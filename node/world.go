@@ -262,7 +262,8 @@ func (o *outside) start(spawn func(string, func(context.Context) error)) {
 		return func(ctx context.Context) error { f(ctx); return nil }
 	}
 	rt := &runtimeSource{
-		client: n.runtime, submit: n.loop.submit, known: n.loop.container, complete: o.kernel.complete, lastLines: n.loop.lastLines, lost: o.face.runtimeLost, log: n.log,
+		client: n.runtime, submit: n.loop.submit, known: n.loop.container, complete: o.kernel.complete, lastLines: n.loop.lastLines, lost: o.face.runtimeLost,
+		lanes: o.lanes, log: n.log,
 	}
 	spawn("publisher", quiet(o.publisher.run))
 	spawn("services", quiet(o.services.run))
