@@ -77,6 +77,10 @@ type Config struct {
 	// Told is what the control plane tells of pods by name, without a UID. May be nil.
 	Told <-chan fact.Fact
 
+	// Reported is told each time that the node has written to the API server how it
+	// is. May be nil.
+	Reported func()
+
 	// Version is Whylet's own version.
 	Version string
 	Log     *slog.Logger

@@ -115,8 +115,8 @@ func (f *face) connect(ctx context.Context, n *node, vols *volumes.Manager, imgs
 		Machine:  func() (object.Machine, error) { return object.ReadMachine("/", f.config.DataDir) },
 		Client:   n.client, State: f.state, Images: func(ctx context.Context) ([]v1.ContainerImage, error) { return nodeImages(ctx, imgs) },
 		Updated: func(*v1.Node) { f.registerOnce.Do(func() { close(f.registered) }) },
-		Event:   f.event,
-		Clock:   utilclock.RealClock{}, Log: n.log,
+		Event:   f.event, Reported: f.config.Reported,
+		Clock: utilclock.RealClock{}, Log: n.log,
 	})
 	h := &host{loop: n.loop, runtime: n.runtime}
 	collector := stats.New(stats.Config{

@@ -9,7 +9,9 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
@@ -46,6 +48,19 @@ func answers(ctx context.Context, conn *grpc.ClientConn) error {
 		if condition.Type == cri.RuntimeReady && !condition.Status {
 			return fmt.Errorf("runtime is not ready: %s: %s", condition.Reason, condition.Message)
 		}
+	}
+	return nil
+}
+
+// ErrNoAnswer: nothing listens at the runtime's endpoint.
+var ErrNoAnswer = errors.New("the container runtime does not answer")
+
+// reach returns ErrNoAnswer, with the endpoint, when nothing listens behind conn.
+// What else is wrong the call itself will say.
+func reach(ctx context.Context, conn *grpc.ClientConn, endpoint string) error {
+	_, err := cri.NewRuntimeServiceClient(conn).Version(ctx, &cri.VersionRequest{})
+	if status.Code(err) == codes.Unavailable {
+		return fmt.Errorf("%w at %s", ErrNoAnswer, endpoint)
 	}
 	return nil
 }

@@ -52,14 +52,17 @@ type Image struct {
 // LoadImage loads an OCI or docker archive, plain or compressed, into the
 // containerd behind endpoint, and returns the names under which CRI now finds
 // what was in it. name is used for an archive that says none; empty: that is an
-// error. Errors are ErrNotContainerd, ErrNotArchive, ErrNoName, or of the file
-// and the connection.
+// error. Errors are ErrNoAnswer, ErrNotContainerd, ErrNotArchive, ErrNoName, or of
+// the file.
 func LoadImage(ctx context.Context, endpoint, file, name string) ([]string, error) {
 	conn, err := dial(endpoint)
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close()
+	if err := reach(ctx, conn, endpoint); err != nil {
+		return nil, err
+	}
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("opening the image archive: %w", err)
@@ -87,13 +90,17 @@ func LoadImage(ctx context.Context, endpoint, file, name string) ([]string, erro
 	return names, nil
 }
 
-// ListImages lists the images of any CRI runtime, ordered by name.
+// ListImages lists the images of any CRI runtime, ordered by name. The error is
+// ErrNoAnswer when nothing listens at endpoint.
 func ListImages(ctx context.Context, endpoint string) ([]Image, error) {
 	conn, err := dial(endpoint)
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close()
+	if err := reach(ctx, conn, endpoint); err != nil {
+		return nil, err
+	}
 	answer, err := cri.NewImageServiceClient(conn).ListImages(ctx, &cri.ListImagesRequest{})
 	if err != nil {
 		return nil, fmt.Errorf("listing images at %s: %w", endpoint, err)

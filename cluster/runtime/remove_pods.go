@@ -35,13 +35,17 @@ func RemovePods(ctx context.Context, endpoint, logDir string) (int, error) {
 
 // OthersPods names the pods of another Kubernetes node in a CRI runtime, as
 // namespace/name: those whose logs do not go below logDir. A second node would take
-// them for its own that were deleted.
+// them for its own that were deleted. The error is ErrNoAnswer when nothing listens
+// at endpoint.
 func OthersPods(ctx context.Context, endpoint, logDir string) ([]string, error) {
 	conn, err := dial(endpoint)
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close()
+	if err := reach(ctx, conn, endpoint); err != nil {
+		return nil, err
+	}
 	var others []string
 	err = eachPod(ctx, cri.NewRuntimeServiceClient(conn), endpoint, logDir, func(sandbox *cri.PodSandbox, ours bool) error {
 		if !ours && sandbox.Labels[types.KubernetesPodUIDLabel] != "" {

@@ -91,6 +91,9 @@ func detach(ctx context.Context, cmd *cobra.Command, s streams, dataDir string) 
 	}
 }
 
+// errLost: a detached node ended without a word. Its output may say why.
+var errLost = errors.New("the node ended while starting")
+
 // lost is the error for a node whose report ended without a result.
 func lost(ctx context.Context, child *exec.Cmd, cause error, output string) error {
 	exit := child.Wait()
@@ -100,15 +103,17 @@ func lost(ctx context.Context, child *exec.Cmd, cause error, output string) erro
 	if errors.Is(cause, io.EOF) {
 		cause = errors.New("it said nothing more")
 	}
-	return fmt.Errorf("the node ended while starting (%w; %w); its output is in %s", cause, exit, output)
+	return fmt.Errorf("%w (%w; %w); its output is in %s", errLost, cause, exit, output)
 }
+
+func outputFile(dataDir string) string { return filepath.Join(dataDir, "logs", "whylet-output.log") }
 
 // openOutput is the file for what a detached node writes past its log: a panic.
 func openOutput(dataDir string) (*os.File, error) {
 	if err := refuseForeignUnlessOurs(dataDir); err != nil {
 		return nil, err
 	}
-	path := filepath.Join(dataDir, "logs", "whylet-output.log")
+	path := outputFile(dataDir)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("making the log directory: %w", err)
 	}

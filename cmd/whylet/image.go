@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 
@@ -48,6 +49,9 @@ loaded, the others are; the exit code is 1 then.`,
 			var errs []error
 			for _, file := range files {
 				names, err := runtime.LoadImage(cmd.Context(), node.Endpoint, file, name)
+				if errors.Is(err, runtime.ErrNoAnswer) {
+					return node.unanswered(dataDir, err)
+				}
 				if err != nil {
 					errs = append(errs, err)
 				}
@@ -78,6 +82,9 @@ func newImageListCommand(s streams) *cobra.Command {
 				return err
 			}
 			images, err := runtime.ListImages(cmd.Context(), node.Endpoint)
+			if errors.Is(err, runtime.ErrNoAnswer) {
+				return node.unanswered(dataDir, err)
+			}
 			if err != nil {
 				return err
 			}
@@ -90,6 +97,18 @@ func newImageListCommand(s streams) *cobra.Command {
 	addDataDirFlag(cmd, &dataDir)
 	addOutputFlag(cmd, &output)
 	return cmd
+}
+
+// unanswered adds to the error of a runtime that does not answer what to do about it.
+func (i instance) unanswered(dataDir string, err error) error {
+	fix := "the node does not run: whylet up --data-dir " + dataDir
+	switch {
+	case i.running() && i.Settings.RuntimeEndpoint == "":
+		fix = "the node runs and starts it again; try again in a moment, and see " + filepath.Join(dataDir, "logs", "containerd.log")
+	case i.Settings.RuntimeEndpoint != "":
+		fix = "start that runtime; it is not Whylet's own"
+	}
+	return &exitError{exitNotRunning, fmt.Errorf("%w; %s", err, fix)}
 }
 
 func printImages(s streams, images []runtime.Image) error {

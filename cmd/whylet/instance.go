@@ -174,7 +174,41 @@ func claim(dataDir string) (*os.File, instance, error) {
 		}
 		return nil, i, fmt.Errorf("locking %s: %w", dataDir, err)
 	}
+	if !inPlace(lock) {
+		lock.Close() // Who had it took it away, see unclaim.
+		return claim(dataDir)
+	}
 	return lock, i, nil
+}
+
+// inPlace reports whether an open file still has its name.
+func inPlace(f *os.File) bool {
+	opened, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	named, err := os.Stat(f.Name())
+	return err == nil && os.SameFile(opened, named)
+}
+
+// unclaim removes what is left of a start that was refused before anything was
+// started or written down: nothing where a node was started before. made says that
+// the directory itself was not there before.
+func unclaim(dataDir string, made bool) {
+	lock, i, err := claim(dataDir)
+	if err != nil {
+		return
+	}
+	defer lock.Close()
+	if i.Command != "" {
+		return
+	}
+	_ = os.Remove(lock.Name())
+	_ = os.Remove(outputFile(dataDir))
+	_ = os.Remove(filepath.Join(dataDir, "logs"))
+	if made {
+		_ = os.Remove(dataDir)
+	}
 }
 
 // dying is how long a killed process may take to let go of its files: the kernel

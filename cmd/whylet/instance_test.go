@@ -47,6 +47,67 @@ func TestClaim(t *testing.T) {
 	}
 }
 
+// Of a start that was refused nothing is left, and of a node everything.
+func TestUnclaim(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	refuse := func(made bool) {
+		t.Helper()
+		lock, _, err := claim(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		output, err := openOutput(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lock.Close()
+		output.Close()
+		unclaim(dir, made)
+	}
+	refuse(true)
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the directory is left: %v", err)
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	refuse(false)
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("in a directory of the user's is left %v, %v", left, err)
+	}
+	if err := (instance{Command: "up"}).write(dir); err != nil {
+		t.Fatal(err)
+	}
+	refuse(true)
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 3 {
+		t.Errorf("of a node is left %v, %v", left, err)
+	}
+}
+
+// A lock that was taken away while somebody waited for it is no lock.
+func TestInPlace(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if !inPlace(f) {
+		t.Error("a file that was just made is not in its place")
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		t.Fatal(err)
+	}
+	if inPlace(f) {
+		t.Error("a file that was removed is in its place")
+	}
+	if err := os.WriteFile(f.Name(), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if inPlace(f) {
+		t.Error("another file of the name counts as the one")
+	}
+}
+
 // A pid that was used again by another process is not the node.
 func TestRunningTellsProcessesApart(t *testing.T) {
 	var i instance

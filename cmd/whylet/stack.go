@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -52,6 +53,9 @@ type stack struct {
 	// told carries what the control plane tells the node of pods. Nobody waits for
 	// a place in it: answers then know less.
 	told chan fact.Fact
+	// reported is closed when the node has said for the first time how it is. What
+	// the API server has of it until then is what an earlier process said.
+	reported chan struct{}
 }
 
 func (s *stack) tell(f fact.Fact) {
@@ -106,6 +110,13 @@ func (s *stack) run(ctx context.Context, previous instance) error {
 	s.report.step("checking the machine")
 	if err := s.checkMachine(ctx); err != nil {
 		return err
+	}
+	// Before anything is written down: the next start is not to go on with a runtime
+	// that was refused.
+	if s.instance.Settings.RuntimeEndpoint != "" {
+		if err := s.checkRuntime(ctx); err != nil {
+			return err
+		}
 	}
 	if err := s.prepare(previous); err != nil {
 		return err
@@ -187,8 +198,6 @@ func (s *stack) start(ctx context.Context) error {
 	}
 	if s.instance.Settings.RuntimeEndpoint == "" {
 		g.Go(func() error { return s.startRuntime(starting) })
-	} else {
-		g.Go(func() error { return s.checkRuntime(starting) })
 	}
 	if err := g.Wait(); err != nil {
 		return err
@@ -230,15 +239,19 @@ func (s *stack) startRuntime(ctx context.Context) error {
 	return nil
 }
 
-// checkRuntime refuses a runtime that another node has its pods in.
+// checkRuntime refuses a runtime that does not answer, or that another node has its
+// pods in.
 func (s *stack) checkRuntime(ctx context.Context) error {
-	others, err := runtime.OthersPods(ctx, s.instance.Endpoint, podLogsDir(s.dataDir))
+	others, err := runtime.OthersPods(ctx, s.instance.Settings.RuntimeEndpoint, podLogsDir(s.dataDir))
+	if errors.Is(err, runtime.ErrNoAnswer) {
+		return &exitError{exitMachine, fmt.Errorf("%w; start that runtime, or say another --runtime-endpoint: an empty one is Whylet's own containerd", err)}
+	}
 	if err != nil {
 		return err
 	}
 	if len(others) > 0 {
 		return &exitError{exitMachine, fmt.Errorf("the runtime at %s runs pods of another node (%s), and this one would remove them; give it a runtime of its own",
-			s.instance.Endpoint, strings.Join(others[:min(3, len(others))], ", "))}
+			s.instance.Settings.RuntimeEndpoint, strings.Join(others[:min(3, len(others))], ", "))}
 	}
 	return nil
 }
@@ -272,6 +285,11 @@ func (s *stack) runNode(ctx context.Context) error {
 	}
 	g.Go(func() error {
 		s.report.step("waiting for the node to be Ready")
+		select {
+		case <-s.reported:
+		case <-ctx.Done():
+			return nil
+		}
 		err := waitNodeReady(ctx, api, c.Name, s.report.step)
 		if err == nil && s.cluster != nil {
 			s.report.step("waiting for the API server to be let in by the node")
@@ -343,6 +361,7 @@ func (s *stack) nodeConfig() (node.Config, *rest.Config, error) {
 		BackOffMax:      5 * time.Minute,
 		BackOffReset:    10 * time.Minute,
 		Version:         version,
+		Reported:        sync.OnceFunc(func() { close(s.reported) }),
 		Log:             s.log,
 		Progress:        s.report.step,
 	}

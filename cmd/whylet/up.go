@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -79,17 +80,27 @@ func (o *nodeOptions) run(cmd *cobra.Command, s streams) error {
 	if err := absoluteFlags(cmd, "kubeconfig", "client-ca", "serving-cert", "serving-key"); err != nil {
 		return err
 	}
+	if o.detached {
+		return o.runDetached(cmd, dir)
+	}
+	_, noDir := os.Stat(dir)
 	if o.detach {
-		return detach(cmd.Context(), cmd, s, dir)
-	}
-	if !o.detached {
+		err = detach(cmd.Context(), cmd, s, dir)
+	} else {
 		r := terminalReport{s, newProgress(s.err)}
-		err := o.serve(cmd.Context(), cmd.Flags().Changed, r)
+		err = o.serve(cmd.Context(), cmd.Flags().Changed, r)
 		r.step("")
-		return sayRunning(s, dir, err)
 	}
+	if err != nil && !errors.Is(err, errRunning) && !errors.Is(err, errLost) {
+		unclaim(dir, errors.Is(noDir, fs.ErrNotExist))
+	}
+	return sayRunning(s, dir, err)
+}
+
+// runDetached runs the node in the process that detach started.
+func (o *nodeOptions) runDetached(cmd *cobra.Command, dir string) error {
 	r := openPipeReport()
-	err = o.serve(cmd.Context(), cmd.Flags().Changed, r)
+	err := o.serve(cmd.Context(), cmd.Flags().Changed, r)
 	if errors.Is(err, errRunning) {
 		if i, readErr := readInstance(dir); readErr == nil {
 			r.running(i)
@@ -147,6 +158,7 @@ func (o *nodeOptions) serve(ctx context.Context, changed func(string) bool, r re
 	}
 	st := &stack{
 		told:     make(chan fact.Fact, 256),
+		reported: make(chan struct{}),
 		dataDir:  o.dataDir,
 		instance: instance{Command: o.command, Settings: merge(o.given, changed, previous.Settings)},
 		report:   newToldReport(r),

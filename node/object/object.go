@@ -75,6 +75,9 @@ type Config struct {
 	// labels and pod CIDR are news to others); may be nil. The object is not to
 	// be changed.
 	Updated func(*v1.Node)
+	// Reported is told each time that the status was written, as opposed to found
+	// as an earlier process had written it; may be nil.
+	Reported func()
 
 	Clock clock.WithTicker
 	Log   *slog.Logger
@@ -188,7 +191,7 @@ func (r *Reporter) update(ctx context.Context) {
 		return
 	}
 	r.failed(nil)
-	r.reported = s.now.Time
+	r.written(s.now.Time)
 	r.saw(updated)
 	r.tell(events)
 }
@@ -208,6 +211,14 @@ func (r *Reporter) saw(node *v1.Node) {
 	}
 	if r.c.Updated != nil {
 		r.c.Updated(node)
+	}
+}
+
+// written notes that the status as of now is at the API server.
+func (r *Reporter) written(now time.Time) {
+	r.reported = now
+	if r.c.Reported != nil {
+		r.c.Reported()
 	}
 }
 

@@ -47,6 +47,8 @@ type cluster struct {
 	mu     sync.Mutex
 	state  State
 	events []string
+
+	reported atomic.Int32
 }
 
 func start(t *testing.T, prepare func(*fake.Clientset), objects ...runtime.Object) *cluster {
@@ -72,6 +74,7 @@ func start(t *testing.T, prepare func(*fake.Clientset), objects ...runtime.Objec
 		defer c.mu.Unlock()
 		c.events = append(c.events, e.Reason)
 	}
+	config.Reported = func() { c.reported.Add(1) }
 	c.reporter = New(config)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -213,6 +216,31 @@ func TestExistingNodeIsTakenOver(t *testing.T) {
 	if node.UID != "old" || node.Labels["zone"] != "a" || !node.Spec.Unschedulable || len(node.Spec.Taints) != 1 {
 		t.Errorf("%+v", node)
 	}
+}
+
+// What an earlier process had said of the node is not a report of this one.
+func TestReportIsOwn(t *testing.T) {
+	var refused, allowed atomic.Bool
+	old := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
+	old.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue, Reason: "KubeletReady"}}
+	c := start(t, func(client *fake.Clientset) {
+		client.PrependReactor("patch", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
+			if allowed.Load() {
+				return false, nil, nil
+			}
+			refused.Store(true)
+			return true, nil, apierrors.NewServiceUnavailable("not yet")
+		})
+	}, old)
+	eventually(t, "a write that is refused", refused.Load)
+	if c.reporter.Node() == nil || c.reported.Load() != 0 {
+		t.Errorf("%d reports before a write", c.reported.Load())
+	}
+	allowed.Store(true)
+	eventually(t, "report", func() bool {
+		c.reporter.Changed()
+		return c.reported.Load() > 0
+	})
 }
 
 func TestRegistrationIsTriedAgain(t *testing.T) {

@@ -55,7 +55,7 @@ func (r *Reporter) tryRegister(ctx context.Context) (*v1.Node, error) {
 	switch {
 	case err == nil:
 		r.c.Log.Info("node registered", "node", r.c.Name)
-		r.reported = s.now.Time
+		r.written(s.now.Time)
 		r.tell(events)
 		return created, nil
 	case apierrors.IsAlreadyExists(err), apierrors.IsForbidden(err):

@@ -42,6 +42,7 @@ func TestRefusals(t *testing.T) {
 		{"foreign directory", []string{"up", "--data-dir", foreign}, 1, []string{foreign, "not Whylet's"}},
 		{"foreign directory, detached", []string{"up", "--detach", "--data-dir", foreign}, 1, []string{foreign, "not Whylet's"}},
 		{"node without kubeconfig", []string{"node", "--data-dir", joinless}, 2, []string{"--kubeconfig is needed"}},
+		{"runtime that is not there", []string{"up", "--runtime-endpoint", "unix:///run/no.sock", "--data-dir", n.data()}, 4, []string{"does not answer at unix:///run/no.sock", "start that runtime"}},
 		{"status of nothing", []string{"status", "--data-dir", n.data()}, 3, nil},
 		{"load without a node", []string{"image", "load", "--data-dir", n.data(), "x.tar"}, 3, []string{"whylet up"}},
 	} {
