@@ -40,7 +40,6 @@ type Cluster struct {
 	file   *lumberjack.Logger
 	etcd   *embed.Etcd
 	server *apiServer
-	queues *queueMetrics
 
 	// clients are the components that need the API; they stop before it does.
 	clients, api group
@@ -77,8 +76,7 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 	config = config.withDefaults()
 	c := &Cluster{
 		config: config, paths: config.paths(), log: config.Log,
-		queues: newQueueMetrics(queueProvider),
-		ended:  make(chan struct{}), lost: make(chan struct{}), dns: make(chan struct{}),
+		ended: make(chan struct{}), lost: make(chan struct{}), dns: make(chan struct{}),
 	}
 	life := context.WithoutCancel(ctx)
 	c.clients.ctx, c.clients.cancel = context.WithCancel(life)
@@ -138,7 +136,7 @@ func (c *Cluster) prepare(ctx context.Context) (net.Listener, error) {
 		return nil, err
 	}
 	c.file = &lumberjack.Logger{Filename: c.paths.log(), MaxSize: logMegabytes, MaxBackups: logBackups}
-	if err := takeProcess(c.file, c.queues, c.log, c.end); err != nil {
+	if err := takeProcess(c.file, c.log, c.end); err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
 	return listener, nil
@@ -245,7 +243,6 @@ func (c *Cluster) startClients() {
 	})
 	c.run(&c.clients, "certificate renewal", c.renew)
 	c.run(&c.clients, "memory", settle)
-	c.run(&c.clients, "metrics of work queues", c.queues.run)
 }
 
 // run runs one component in its group. A component that returns or panics before

@@ -41,10 +41,8 @@ import (
 //   - The configz and informer-name registries refuse the same name twice. The
 //     components' names differ; only a second start in one process would collide,
 //     and the controller manager has no way to give its name back. Hence errStarted.
-//   - The provider of work queues' metrics is replaced (queues.go) by one that does
-//     not wake the process for each queue.
-//   - Other metrics, API schemes and flag sets are either shared on purpose or made
-//     for each component, and need nothing.
+//   - Metrics registries, API schemes and flag sets are either shared on purpose or
+//     made for each component, and need nothing.
 var started atomic.Bool
 
 var errStarted = errors.New("a control plane was started in this process before; Kubernetes' components can run once in a process: start a new one")
@@ -54,7 +52,7 @@ var etcdClientLogger *zap.Logger
 
 // takeProcess sets what is global. exit is called at most once, when a component
 // asks for the process to end.
-func takeProcess(file io.Writer, queues *queueMetrics, log *slog.Logger, exit func(error)) error {
+func takeProcess(file io.Writer, log *slog.Logger, exit func(error)) error {
 	if !started.CompareAndSwap(false, true) {
 		return errStarted
 	}
@@ -66,7 +64,6 @@ func takeProcess(file io.Writer, queues *queueMetrics, log *slog.Logger, exit fu
 		return nil
 	})
 	etcdClientLogger = etcdLogger(file)
-	queueProvider = queues
 	rest.SetDefaultWarningHandler(rest.NoWarnings{})
 	utilruntime.ReallyCrash = false
 	utilruntime.PanicHandlers = append(utilruntime.PanicHandlers, reportPanic(log))

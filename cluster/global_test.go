@@ -18,10 +18,10 @@ func TestTakenProcess(t *testing.T) {
 	var log bytes.Buffer
 	asked := make(chan error, 1)
 	logger := slog.New(slog.NewTextHandler(&log, nil))
-	if err := takeProcess(io.Discard, newQueueMetrics(queueProvider), logger, func(err error) { asked <- err }); err != nil {
+	if err := takeProcess(io.Discard, logger, func(err error) { asked <- err }); err != nil {
 		t.Fatal(err)
 	}
-	if err := takeProcess(io.Discard, newQueueMetrics(queueProvider), logger, nil); !errors.Is(err, errStarted) {
+	if err := takeProcess(io.Discard, logger, nil); !errors.Is(err, errStarted) {
 		t.Errorf("a second start gives %v", err)
 	}
 
