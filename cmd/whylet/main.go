@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	goruntime "runtime"
 	"syscall"
 
 	"k8s.io/klog/v2"
@@ -26,6 +27,12 @@ import (
 // aliases are the names under which the binary is one command of itself, and the
 // arguments that this puts first.
 var aliases = map[string][]string{"kubectl-why": {"why"}}
+
+// The main thread is the main goroutine's alone. Goroutines that go to another network
+// namespace give their thread up when they end, and the main thread cannot be given up:
+// it would stay there, and the whole process with it for those who look from outside
+// (/proc/PID/ns).
+func init() { goruntime.LockOSThread() }
 
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == runtime.Subcommand {

@@ -36,6 +36,19 @@ spec: {selector: {app: server}, ports: [{port: 80}]}
 
 // The agent is killed while pods serve: traffic goes on, containers are taken
 // over by the next agent, and nothing counts as a restart.
+// inItsNamespace checks that the agent as a whole is where it was started, wherever
+// threads of it went.
+func inItsNamespace(t *testing.T, n *node) {
+	t.Helper()
+	own, err := os.Stat("/run/netns/" + n.netns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if agent, err := os.Stat(fmt.Sprintf("/proc/%d/ns/net", n.pid(t))); err != nil || !os.SameFile(own, agent) {
+		t.Errorf("the agent is in another network namespace than it was started in (%v)", err)
+	}
+}
+
 func TestKilledAgent(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -53,6 +66,7 @@ func TestKilledAgent(t *testing.T) {
 	}
 	after := s.waitPod("server", 30*time.Second, "Ready again", isReady)
 	sameContainer(t, before, after)
+	inItsNamespace(t, n)
 
 	// What happens while nobody looks is found out afterwards.
 	killAgent(t, n)
