@@ -197,7 +197,7 @@ func (p *publisher) write(ctx context.Context, pod fact.Pod) error {
 		}
 		return fmt.Errorf("patch status of pod %s: %w", pod, err)
 	}
-	p.confirmed(pod, status, object)
+	p.confirmed(pod, uid, status, object)
 	return nil
 }
 
@@ -207,14 +207,24 @@ func (p *publisher) write(ctx context.Context, pod fact.Pod) error {
 func (p *publisher) gone(pod fact.Pod, uid types.UID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if now, ok := p.uid(pod); ok && now != uid {
-		delete(p.known, pod)
-		delete(p.version, pod)
-		p.queue.Add(pod)
+	if p.madeAnew(pod, uid) {
 		return
 	}
 	p.drop(pod)
 	p.queue.Forget(pod)
+}
+
+// madeAnew says whether a pod's object is another one by now than the one with the
+// given UID. What is wanted is then still to be written, to the new one. The caller
+// holds mu.
+func (p *publisher) madeAnew(pod fact.Pod, uid types.UID) bool {
+	if now, ok := p.uid(pod); !ok || now == uid {
+		return false
+	}
+	delete(p.known, pod)
+	delete(p.version, pod)
+	p.queue.Add(pod)
+	return true
 }
 
 func (p *publisher) forgetKnown(pod fact.Pod) {
@@ -223,9 +233,14 @@ func (p *publisher) forgetKnown(pod fact.Pod) {
 	delete(p.known, pod)
 }
 
-func (p *publisher) confirmed(pod fact.Pod, status v1.PodStatus, object *v1.Pod) {
+// confirmed notes that a status is known to the API server, as the object with the
+// given UID has it.
+func (p *publisher) confirmed(pod fact.Pod, uid types.UID, status v1.PodStatus, object *v1.Pod) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.madeAnew(pod, uid) {
+		return
+	}
 	if object != nil {
 		p.known[pod], p.version[pod] = object.Status, object.ResourceVersion
 	}

@@ -35,11 +35,12 @@ func TestOverwrittenStatus(t *testing.T) {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}
-	p, key := newPublisher(nil, nil, nil), fact.Pod{UID: "u"}
+	key := fact.Pod{UID: "u"}
+	p := newPublisher(nil, func(fact.Pod) (types.UID, bool) { return "u", true }, nil)
 	if !p.news(key, "1") {
 		t.Error("before any write, everything is news")
 	}
-	p.confirmed(key, own, &v1.Pod{})
+	p.confirmed(key, "u", own, &v1.Pod{})
 	p.version[key] = "10"
 	for version, want := range map[string]bool{"9": false, "10": false, "11": true, "101": true} {
 		if got := p.news(key, version); got != want {
@@ -51,17 +52,32 @@ func TestOverwrittenStatus(t *testing.T) {
 // The mirror of a static pod is made anew while its status is being written to the
 // old one: the status is written to the new one, not forgotten with the old.
 func TestStatusFollowsTheMirror(t *testing.T) {
+	for _, verb := range []string{"get", "patch"} { // what is under way when the new one comes
+		t.Run(verb, func(t *testing.T) { statusFollowsTheMirror(t, verb) })
+	}
+}
+
+func statusFollowsTheMirror(t *testing.T, verb string) {
 	mirror := func(uid types.UID) *v1.Pod {
 		return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "fixed", UID: uid}}
 	}
-	client := fake.NewClientset(mirror("new"))
+	client := fake.NewClientset(mirror("old"))
 	uid, key := types.UID("old"), fact.Pod{Namespace: "ns", Name: "fixed", UID: "static"}
 	p := newPublisher(client, func(fact.Pod) (types.UID, bool) { return uid, true }, slog.New(slog.DiscardHandler))
 	ready := v1.PodStatus{Phase: v1.PodRunning}
-	client.PrependReactor("get", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
-		if uid == "old" { // the new one comes while the write to the old one is under way
-			uid = "new"
-			p.again(key, ready)
+	client.PrependReactor(verb, "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		if uid == "new" {
+			return false, nil, nil
+		}
+		uid = "new"
+		if err := client.Tracker().Update(v1.SchemeGroupVersion.WithResource("pods"), mirror("new"), "ns"); err != nil {
+			t.Error(err)
+		}
+		p.again(key, ready)
+		if verb == "patch" { // it came before the old one went
+			old := mirror("old")
+			old.Status = ready
+			return true, old, nil
 		}
 		return false, nil, nil
 	})
