@@ -36,7 +36,11 @@
 //	start.go     why a container or a pod does not start
 //	pod.go       deletion, eviction, readiness, completion
 //	rule_deleted.go, rule_requested.go  who wanted a pod gone
-//	pending.go   why a pod has no node yet
+//	pending.go   why a pod has no node yet; claims.go, what its volumes wait for
+//	workload.go  what stands for several pods; controller.go, why it has too few
+//	service.go   why a Service has no endpoints; listening.go, who listens for it
+//	node.go      why a node is as it is; node_*.go, its memory and its pods
+//	overview.go  many answers at once, and pods of which no node knows
 //	links.go     facts as links of a chain, in words
 //	fixes.go     what to do
 //	text.go      the answer for people

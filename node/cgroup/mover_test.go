@@ -54,7 +54,7 @@ func TestMoverMovesWhileExpected(t *testing.T) {
 func TestMoverChangesNothing(t *testing.T) {
 	layout, err := cgroupfs.DetectLayout()
 	if err != nil {
-		t.Skip(err)
+		t.Skip("needs a machine with cgroups:", err)
 	}
 	where := func() string {
 		own, err := os.ReadFile("/proc/self/cgroup")
@@ -66,15 +66,15 @@ func TestMoverChangesNothing(t *testing.T) {
 	before := where()
 	path, err := ownProcs(layout)
 	if err != nil {
-		t.Skip(err)
+		t.Skip("needs to see its own cgroup:", err)
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
-		t.Skip(err)
+		t.Skip("needs root, to move itself to its own cgroup:", err)
 	}
 	defer f.Close()
 	if _, err := f.WriteString("0"); err != nil {
-		t.Skip(err)
+		t.Skip("needs root, to move itself to its own cgroup:", err)
 	}
 	if after := where(); after != before {
 		t.Errorf("moved from\n%sto\n%s", before, after)
