@@ -228,10 +228,12 @@ ROUNDS ?= 1
 bench-why: build peer images ## Ask why about all scenarios in all situations, and print the score (needs root)
 	@$(GO) run ./test/bench/why -rounds $(ROUNDS) $(if $(WHY),$(WHY),-results bin/bench-why.jsonl -write docs/causes.md)
 
+# Whole stacks and probers beside kubelet's, then what has no peer: the journal and a question. Pressure, answers and
+# single rooms have commands of their own (docs/performance.md).
 .PHONY: bench
-bench: build images ## Measure start, memory, pod latency and density (needs root)
-	@$(GO) test -tags $(TAGS) -run '^$$' -bench . -benchtime 1x -timeout 60m \
-		./cluster/runtime $(if $(wildcard test/bench),./test/bench/...)
+bench: bench-stacks ## Measure Whylet beside a real kubelet: start, idle, latency, reactions, density, probes; then journal and why (a quarter of an hour, needs root)
+	@$(GO) test -tags $(TAGS) -run '^$$' -bench 'TenThousand|Append|Query|SucceedingProbe|Million' -timeout 60m \
+		./test/bench/probes ./journal ./why/serve
 
 ## Checking
 
