@@ -185,7 +185,9 @@ func (c NodeCase) promised() finding {
 		f.text = "Nothing can push anything out. " + f.text
 		return f
 	}
-	f.cause = NodeOvercommitted
+	if limits > all {
+		f.cause = NodeOvercommitted
+	}
 	if len(unlimited) > 0 {
 		f.text += fmt.Sprintf(" %s no limit at all.", has(len(unlimited)))
 	}

@@ -238,6 +238,10 @@ func TestPromised(t *testing.T) {
 			t.Errorf("it does not say %q:\n%s", want, text)
 		}
 	}
+	c.Pods = pods[1:3]
+	if text := say(c); !strings.Contains(text, "1 pod has no limit at all.") || !strings.Contains(text, "cause: none") {
+		t.Errorf("limits that fit, and a pod without one: %s", text)
+	}
 	c.Pods = pods[1:2]
 	if text := say(c); !strings.Contains(text, "Nothing can push anything out.") || !strings.Contains(text, "cause: none") {
 		t.Errorf("it says %s", text)

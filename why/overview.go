@@ -10,32 +10,35 @@ import (
 	"whylet.dev/whylet/why/prose"
 )
 
-// Overview writes many answers for people: a line for each symptom of what is
-// not well, in the given order, and how many are.
+// Overview writes many answers for people: a line for each symptom that asks for
+// somebody, in the given order, and how many pods have none.
 func Overview(all []Answer, s Style) string {
 	var w strings.Builder
 	well := 0
 	for _, a := range all {
-		if len(a.Symptoms) == 0 || a.Symptoms[0].Kind == Healthy && a.Verdicts[0].Cause == None {
-			well++
-			continue
-		}
-		for i, v := range a.Verdicts {
-			name := a.Subject.Namespace + "/" + a.Subject.Name
-			if i > 0 {
+		name := a.Subject.Namespace + "/" + a.Subject.Name
+		before := w.Len()
+		for _, v := range a.Verdicts {
+			sym := a.symptom(v.Symptom)
+			if asItShould(sym, v) {
+				continue
+			}
+			if w.Len() > before {
 				name = ""
 			}
-			sym := a.symptom(v.Symptom)
 			fmt.Fprintf(&w, "%-40s %-12s %-28s %s\n", name, s.paint("bad", string(sym.Kind)), v.Cause, brief(v.Text, 110))
+		}
+		if w.Len() == before {
+			well++
 		}
 	}
 	switch {
 	case len(all) == 0:
 		w.WriteString("There are no pods.\n")
 	case w.Len() == 0:
-		fmt.Fprintf(&w, "All %s are well.\n", plural(well, "pod"))
+		fmt.Fprintf(&w, "All %s are well or done.\n", plural(well, "pod"))
 	case well > 0:
-		fmt.Fprintf(&w, "%s\n", s.paint("dim", plural(well, "other pod")+" well."))
+		fmt.Fprintf(&w, "%s\n", s.paint("dim", plural(well, "other pod")+" well or done."))
 	}
 	return w.String()
 }

@@ -18,7 +18,7 @@ func Group(subject Subject, pods []Answer, now time.Time) Answer {
 		a.Journal.Complete = a.Journal.Complete && p.Journal.Complete
 		for i, s := range p.Symptoms {
 			v := p.Verdicts[i]
-			if s.Kind == Healthy && v.Cause == None || s.Kind == Completed && v.Cause == RestartPolicy {
+			if asItShould(s, v) {
 				continue
 			}
 			s.Text = strings.TrimSuffix("pod "+p.Subject.Name+": "+s.Text, ": ")
@@ -31,6 +31,11 @@ func Group(subject Subject, pods []Answer, now time.Time) Answer {
 	f := finding{cause: None, rule: "no-symptom", weight: fair, text: fmt.Sprintf("Nothing is wrong with its %s.", plural(len(pods), "pod"))}
 	a.add(Symptom{Kind: Healthy, Count: len(pods), Text: plural(len(pods), "pod")}, f)
 	return a
+}
+
+// asItShould says whether a symptom asks for nobody: all is well, or the work is done.
+func asItShould(s Symptom, v Verdict) bool {
+	return s.Kind == Healthy && v.Cause == None || s.Kind == Completed && v.Cause == RestartPolicy
 }
 
 // JobAnswer answers about a job: what its controller says of its end, and why its

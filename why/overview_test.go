@@ -1,0 +1,28 @@
+package why
+
+import "testing"
+
+// Of a job's pod that did its work nobody is told, whatever else its history has.
+func TestOverview(t *testing.T) {
+	answer := func(name string, symptoms ...Symptom) Answer {
+		a := Answer{Subject: Subject{Namespace: "shop", Name: name}}
+		for _, s := range symptoms {
+			cause := map[SymptomKind]Cause{Healthy: None, Completed: RestartPolicy, Restarted: AppExitError}[s.Kind]
+			a.add(s, finding{cause: cause, text: "because"})
+		}
+		return a
+	}
+	done, well := Symptom{Kind: Completed}, Symptom{Kind: Healthy}
+	for _, c := range []struct {
+		all  []Answer
+		want string
+	}{
+		{nil, "There are no pods.\n"},
+		{[]Answer{answer("web", well), answer("tick", done)}, "All 2 pods are well or done.\n"},
+		{[]Answer{answer("tick", Symptom{Kind: Restarted}, done), answer("web", well)}, "shop/tick                                Restarted    app-exit-error               because\n1 other pod well or done.\n"},
+	} {
+		if got := Overview(c.all, Style{}); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}
