@@ -27,7 +27,7 @@ func (s subject) memory() []Suggestion {
 	}
 	u := s.use()
 	g.Observations = u.samples
-	if u.samples == 0 {
+	if u.samples == 0 && u.kills == 0 {
 		if g.Now == "none" {
 			return nil
 		}
@@ -35,6 +35,9 @@ func (s subject) memory() []Suggestion {
 		return []Suggestion{g}
 	}
 	seen := fmt.Sprintf("it held at most %s without page cache (%d looks in %s)", size(u.most), u.samples, prose.Span(u.last.Sub(u.first)))
+	if u.samples == 0 {
+		seen = "no look at its memory is kept"
+	}
 	switch {
 	case u.growing:
 		g.Why = seen + fmt.Sprintf(", and grew steadily, from %s to %s in one run: any limit is reached in the end; look for the leak first", size(u.from), size(u.to))
