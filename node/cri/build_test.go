@@ -273,9 +273,13 @@ func TestDNS(t *testing.T) {
 	if c, warnings, err := d.For(pod); err != nil || c.Servers[0] != "9.9.9.9" || len(warnings) != 1 || warnings[0].Reason != "MissingClusterDNS" {
 		t.Errorf("without a cluster's DNS: %v, %v, %v", c, warnings, err)
 	}
-	d.ResolvConf = "/none"
+	d.ResolvConf = t.TempDir()
 	if _, _, err := d.For(pod); err == nil || !strings.Contains(err.Error(), "pod ns/web") {
-		t.Errorf("%v", err)
+		t.Errorf("a file that cannot be read: %v", err)
+	}
+	d.Servers, d.ResolvConf = []net.IP{net.ParseIP("10.96.0.10")}, "/none"
+	if c, _, err := d.For(pod); err != nil || !slices.Equal(c.Servers, []string{"10.96.0.10"}) {
+		t.Errorf("on a machine without the file: %v, %v", c, err)
 	}
 }
 

@@ -2,7 +2,9 @@ package cri
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"slices"
@@ -24,7 +26,8 @@ type DNS struct {
 	// to Default.
 	Servers []net.IP
 	Domain  string
-	// ResolvConf is the host's file, from [HostResolvConf].
+	// ResolvConf is the host's file, from [HostResolvConf]. A machine without one has
+	// no name servers of its own.
 	ResolvConf string
 	NodeIPs    []net.IP
 }
@@ -36,7 +39,11 @@ type Warning struct{ Reason, Message string }
 func (d DNS) For(pod *v1.Pod) (*runtimeapi.DNSConfig, []Warning, error) {
 	var w warnings
 	ref := &v1.ObjectReference{Kind: "Node"}
-	c := dns.NewConfigurer(&w, ref, d.NodeIPs, d.Servers, d.Domain, d.ResolvConf)
+	host := d.ResolvConf
+	if _, err := os.Stat(host); errors.Is(err, fs.ErrNotExist) {
+		host = ""
+	}
+	c := dns.NewConfigurer(&w, ref, d.NodeIPs, d.Servers, d.Domain, host)
 	config, err := c.GetPodDNS(quiet(context.Background()), pod)
 	if err != nil {
 		return nil, nil, fmt.Errorf("resolv.conf of pod %s/%s: %w", pod.Namespace, pod.Name, err)
