@@ -1,6 +1,7 @@
 // Command images makes the container images that tests and examples use, from
 // Debian packages: no registry is asked. It writes one archive an image, which
-// `whylet image load` takes.
+// `whylet image load` takes, and beside it by what recipe it was made: an image
+// whose recipe has not changed is left as it is.
 //
 //	go run ./test/images -out bin/images            # all of them
 //	go run ./test/images -out bin/images nginx stress
@@ -23,7 +24,7 @@ import (
 func main() {
 	out := flag.String("out", "bin/images", "folder to write the archives to")
 	cache := flag.String("cache", filepath.Join(os.TempDir(), "whylet-debs"), "folder to keep downloaded packages in")
-	force := flag.Bool("force", false, "make images again that exist already")
+	force := flag.Bool("force", false, "make images again whose recipe has not changed")
 	flag.Usage = func() {
 		fmt.Fprintf(flag.CommandLine.Output(), "usage: images [-out DIR] [-cache DIR] [-force] [NAME…]\n\nNames: %s\n\n", strings.Join(names(), " "))
 		flag.PrintDefaults()
@@ -53,12 +54,19 @@ func run(ctx context.Context, out, cache string, force bool, wanted []string) er
 			return fmt.Errorf("no image named %q; there are: %s", name, strings.Join(names(), " "))
 		}
 		file := filepath.Join(out, name+".tar")
-		if _, err := os.Stat(file); err == nil && !force {
+		stamp, err := recipes[i].stamp()
+		if err != nil {
+			return err
+		}
+		if made(file, stamp) && !force {
 			continue
 		}
 		fmt.Fprintf(os.Stderr, "making image %s\n", recipes[i].tag)
 		if err := recipes[i].build(ctx, cache, file); err != nil {
 			return fmt.Errorf("image %s: %w", name, err)
+		}
+		if err := os.WriteFile(stampFile(file), []byte(stamp), 0o644); err != nil {
+			return err
 		}
 	}
 	return nil
