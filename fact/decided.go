@@ -86,6 +86,8 @@ type Evict struct {
 	Signal  string `json:"signal"`
 	// Ranking shows the order that chose it, worst first, bounded.
 	Ranking []Ranked `json:"ranking,omitempty"`
+	// Shortage is what the node had then; nil for a limit of the pod's own.
+	Shortage *Shortage `json:"shortage,omitempty"`
 }
 
 // Ranked is a pod in the eviction order.

@@ -125,6 +125,18 @@ type EvictionNeeded struct {
 	// Ranking is the order that chose the pod for node pressure, worst first,
 	// bounded; empty for a limit of the pod's own.
 	Ranking []Ranked `json:"ranking,omitempty"`
+	// Shortage is what the node had then; nil for a limit of the pod's own.
+	Shortage *Shortage `json:"shortage,omitempty"`
+}
+
+// Shortage is how much a node had of what ran short, in the unit of the signal:
+// bytes, inodes or processes.
+type Shortage struct {
+	Available int64 `json:"available"`
+	Capacity  int64 `json:"capacity"`
+	Threshold int64 `json:"threshold"`
+	// Pods is what all pods together were last measured to use of it.
+	Pods int64 `json:"pods"`
 }
 
 // ReferenceChanged says that an object which the pod refers to (a ConfigMap, a

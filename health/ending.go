@@ -120,7 +120,7 @@ func (t *turn) evictionNeeded(b fact.EvictionNeeded) {
 		grace = min(grace, b.GraceSeconds)
 	}
 	t.Eviction = &eviction{Message: b.Message, Disrupted: !strings.HasSuffix(b.Signal, ".limit")}
-	t.decide("", 0, fact.Evict{Reason: reason, Message: b.Message, Signal: b.Signal, Ranking: b.Ranking})
+	t.decide("", 0, fact.Evict{Reason: reason, Message: b.Message, Signal: b.Signal, Ranking: b.Ranking, Shortage: b.Shortage})
 	t.end(ending{
 		Kill: fact.KillEviction, Cause: "the pod was evicted (" + b.Message + ")",
 		Fails: true, Reason: reason, Message: b.Message,

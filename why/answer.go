@@ -78,13 +78,18 @@ const (
 
 // Symptom is something to be explained.
 type Symptom struct {
-	ID        string      `json:"id"`
-	Kind      SymptomKind `json:"kind"`
-	Container string      `json:"container,omitempty"`
-	Count     int         `json:"count,omitempty"`
-	First     time.Time   `json:"first,omitzero"`
-	Last      time.Time   `json:"last,omitzero"`
-	Text      string      `json:"text"`
+	ID   string      `json:"id"`
+	Kind SymptomKind `json:"kind"`
+	// Pod is whose symptom it is, where the question was about something else.
+	Pod       string    `json:"pod,omitempty"`
+	Container string    `json:"container,omitempty"`
+	Count     int       `json:"count,omitempty"`
+	First     time.Time `json:"first,omitzero"`
+	Last      time.Time `json:"last,omitzero"`
+	Text      string    `json:"text"`
+
+	// alike are the pods that have it too, see [Answer.folded].
+	alike []string
 }
 
 // Certainty says how a verdict is known.

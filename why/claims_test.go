@@ -47,7 +47,7 @@ func TestClaims(t *testing.T) {
 			pod := web()
 			pod.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
 			pod.Status.Conditions = []v1.PodCondition{{Type: v1.PodScheduled, Status: v1.ConditionFalse, Reason: v1.PodReasonUnschedulable, Message: "0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims."}}
-			a := Unscheduled(pod, c.known, dawn)
+			a := Unscheduled(pod, Around{Storage: c.known}, dawn)
 			check(t, a)
 			text := a.Verdicts[0].Text
 			if a.Verdicts[0].Cause != VolumeUnbound || !strings.Contains(text, c.want) || c.not != "" && strings.Contains(text, c.not) {

@@ -80,11 +80,11 @@ func TestPodThatNobodyTakes(t *testing.T) {
 		change(p)
 		return p
 	}
-	a := Unscheduled(pod(func(p *v1.Pod) { p.Spec.SchedulerName = "volcano" }), Storage{}, dawn)
+	a := Unscheduled(pod(func(p *v1.Pod) { p.Spec.SchedulerName = "volcano" }), Around{}, dawn)
 	if check(t, a); a.Verdicts[0].Cause != SchedulerMissing {
 		t.Error(a.Text(Style{}))
 	}
-	a = Unscheduled(pod(func(p *v1.Pod) { p.Spec.SchedulerName = "volcano"; p.CreationTimestamp.Time = dawn.Add(-time.Second) }), Storage{}, dawn)
+	a = Unscheduled(pod(func(p *v1.Pod) { p.Spec.SchedulerName = "volcano"; p.CreationTimestamp.Time = dawn.Add(-time.Second) }), Around{}, dawn)
 	if check(t, a); a.Verdicts[0].Cause != CauseUnknown {
 		t.Error(a.Text(Style{}))
 	}

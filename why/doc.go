@@ -34,15 +34,15 @@
 //	exit.go      why a run ended; rule_exit.go, rule_killed.go, rule_oom.go, rule_room.go
 //	probing.go   why a probe fails; rule_probe*.go and rule_mesh.go, one file a family
 //	start.go     why a container or a pod does not start
-//	pod.go       deletion, eviction, readiness, completion
+//	pod.go       deletion, readiness, completion; evicted.go, what the node ran short of
 //	rule_deleted.go, rule_requested.go  who wanted a pod gone
-//	pending.go   why a pod has no node yet; claims.go, what its volumes wait for
+//	pending.go   why a pod has no node yet; claims.go and taints.go, what is around it
 //	workload.go  what stands for several pods; controller.go, why it has too few
 //	service.go   why a Service has no endpoints; listening.go, who listens for it
 //	node.go      why a node is as it is; node_*.go, its memory and its pods
 //	overview.go  many answers at once, and pods of which no node knows
 //	links.go     facts as links of a chain, in words
 //	fixes.go     what to do
-//	text.go      the answer for people
+//	text.go      the answer for people; fold.go, what many pods have in common
 //	words.go     times, sizes, signals in words
 package why

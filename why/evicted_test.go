@@ -1,6 +1,11 @@
 package why
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"whylet.dev/whylet/fact"
+)
 
 // The signal of the pods' own limit is one of memory, too.
 func TestEvictedFor(t *testing.T) {
@@ -10,6 +15,38 @@ func TestEvictedFor(t *testing.T) {
 	} {
 		if got := evictedFor(signal); got != want {
 			t.Errorf("%s: %s, want %s", signal, got, want)
+		}
+	}
+}
+
+// Whose pods hold next to nothing of what ran short is not told to set requests.
+func TestShortage(t *testing.T) {
+	const gi = 1 << 30
+	for _, c := range []struct {
+		name, signal string
+		shortage     *fact.Shortage
+		says, do     string
+	}{
+		{"pods hold it", "nodefs.available", &fact.Shortage{Available: 3 * gi, Capacity: 100 * gi, Threshold: 10 * gi, Pods: 60 * gi}, "3Gi of 100Gi left, where it keeps 10Gi", "set requests"},
+		{"something else holds it", "imagefs.available", &fact.Shortage{Available: 3 * gi, Capacity: 100 * gi, Threshold: 10 * gi, Pods: 1 << 20}, "all pods together held only 1Mi of it", "du -xh"},
+		{"a program outside", "memory.available", &fact.Shortage{Available: 50 << 20, Capacity: 8 * gi, Threshold: 100 << 20, Pods: 200 << 20}, "held only 200Mi", "ps -eo rss"},
+		{"processes outside", "pid.available", &fact.Shortage{Available: 10, Capacity: 32768, Threshold: 1000, Pods: 12}, "10 of 32768 left", "ps -eo comm"},
+		{"below their own limit it is theirs", "allocatableMemory.available", &fact.Shortage{Available: 0, Capacity: 8 * gi, Threshold: 100 << 20, Pods: 1}, "ran short", "set requests"},
+		{"an older journal", "memory.available", nil, "The node ran short (memory.available), and this pod", "set requests"},
+	} {
+		s := tell(t, web())
+		s.see("", 0, fact.EvictionNeeded{
+			Message: "The node was low on resource.", Signal: c.signal, GraceSeconds: 1, Shortage: c.shortage,
+			Ranking: []fact.Ranked{{Pod: s.key, Usage: 1 << 20}},
+		})
+		a := s.ask()
+		check(t, a)
+		text := strings.Join(strings.Fields(a.Text(Style{})), " ")
+		if a.Verdicts[0].Cause != evictedFor(c.signal) || !strings.Contains(text, c.says) || !strings.Contains(text, c.do) {
+			t.Errorf("%s: %s", c.name, text)
+		}
+		if elsewhere := !strings.Contains(text, "set requests"); elsewhere != (c.do != "set requests") {
+			t.Errorf("%s: %s", c.name, text)
 		}
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/prose"
 )
@@ -271,60 +269,3 @@ func survived(pods []fact.Fact, from, until time.Time) string {
 
 // clockWord is a time of day, in UTC as everything in an answer.
 func clockWord(t time.Time) string { return t.UTC().Format("15:04:05") + "Z" }
-
-// eviction is a pod that went for the node's sake, as the node's own symptom.
-type eviction struct {
-	Symptom
-	finding finding
-}
-
-// evictions are the newest ones for want of the node's resources, with the order
-// that was used.
-func evictions(pods []fact.Fact, o Options) []eviction {
-	var all []eviction
-	for _, f := range slices.Backward(All[fact.Evict](pods)) {
-		b := of[fact.Evict](f)
-		if len(b.Ranking) == 0 || len(all) >= maxOutages || f.Seen.Before(o.Since) {
-			continue
-		}
-		e := eviction{
-			Symptom: Symptom{Kind: Evicted, Count: 1, First: f.Seen, Last: f.Seen, Text: "pod " + f.Pod.String()},
-			finding: finding{
-				cause: evictedFor(b.Signal), certainty: Recorded, weight: certain, chain: links(f),
-				text: fmt.Sprintf("The node ran short (%s) and evicted pod %s, which was first of %s in the order of eviction.", b.Signal, f.Pod, plural(len(b.Ranking), "pod")),
-				notes: []Note{
-					{Cause: evictedFor(b.Signal), Text: rankingWords(b.Signal, b.Ranking), Facts: []fact.ID{f.ID}},
-				},
-			},
-		}
-		all = append(all, e)
-	}
-	return all
-}
-
-func evictedFor(signal string) Cause {
-	switch {
-	case strings.Contains(strings.ToLower(signal), "memory"):
-		return EvictedMemory
-	case strings.HasPrefix(signal, "pid"):
-		return EvictedPIDs
-	}
-	return EvictedDisk
-}
-
-// rankingWords shows an order of eviction as it was used.
-func rankingWords(signal string, ranking []fact.Ranked) string {
-	amount := size
-	if strings.HasPrefix(signal, "pid") || strings.HasSuffix(signal, "inodesFree") {
-		amount = func(n int64) string { return fmt.Sprint(n) }
-	}
-	var order []string
-	for i, r := range ranking {
-		text := fmt.Sprintf("%d. %s uses %s", i+1, r.Pod, amount(r.Usage))
-		if signal != "" && !strings.HasPrefix(signal, "pid") && !strings.HasSuffix(signal, "inodesFree") {
-			text += ", asked for " + amount(r.Request)
-		}
-		order = append(order, text+fmt.Sprintf(" (%s, priority %d)", cmp.Or(r.QoS, string(v1.PodQOSBestEffort)), r.Priority))
-	}
-	return "the order of eviction was: " + strings.Join(order, "; ")
-}

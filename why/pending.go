@@ -13,8 +13,8 @@ import (
 
 // Unscheduled answers for a pod that no node has been chosen for: no node has
 // facts about it, and all there is to know is the scheduler's own condition, and
-// what its volume claims wait for.
-func Unscheduled(pod *v1.Pod, storage Storage, now time.Time) Answer {
+// what is around it.
+func Unscheduled(pod *v1.Pod, around Around, now time.Time) Answer {
 	h := NewHistory(fact.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, nil, nil, nil)
 	h.Object, h.now = pod, now
 	a := Answer{
@@ -24,7 +24,7 @@ func Unscheduled(pod *v1.Pod, storage Storage, now time.Time) Answer {
 	since := pod.CreationTimestamp.Time
 	s := Symptom{ID: "s1", Kind: Pending, Count: 1, First: since, Last: now, Text: "it has no node, since " + prose.Span(max(now.Sub(since), 0))}
 	a.Symptoms = []Symptom{s}
-	v := h.pending(conditionOf(pod.Status.Conditions, v1.PodScheduled), storage)
+	v := h.pending(conditionOf(pod.Status.Conditions, v1.PodScheduled), around)
 	v.Text += v.missing
 	a.Verdicts = []Verdict{v}
 	return a
@@ -33,7 +33,7 @@ func Unscheduled(pod *v1.Pod, storage Storage, now time.Time) Answer {
 // pending reads the scheduler's message: "0/3 nodes are available: 1 Insufficient
 // cpu, 2 node(s) didn't match Pod's node affinity/selector." It is made for
 // people, and there is nothing else (scheduler framework, types.go, FitError).
-func (h *History) pending(c *v1.PodCondition, storage Storage) Verdict {
+func (h *History) pending(c *v1.PodCondition, around Around) Verdict {
 	if c == nil || c.Message == "" {
 		if f, ok := h.foreignScheduler(); ok {
 			return f.verdict("s1", "", nil)
@@ -62,7 +62,7 @@ func (h *History) pending(c *v1.PodCondition, storage Storage) Verdict {
 		f.fixes = []Fix{h.inspect("see where it is", h.kubectl("describe pvc,pv"))}
 	case says("persistentvolumeclaim", "unbound immediate", "didn't find available persistent volumes", "StorageClass"):
 		f.cause, f.text = VolumeUnbound, "A volume claim of the pod is missing or not bound, so it gets no node: "
-		if words := storage.unbound(h.Object); words != "" {
+		if words := around.Storage.unbound(h.Object); words != "" {
 			f.text += words + ". The scheduler says: "
 		}
 		f.text += message
@@ -77,8 +77,7 @@ func (h *History) pending(c *v1.PodCondition, storage Storage) Verdict {
 		f.cause, f.text = NoMatchingNode, "The nodes that could take the pod are cordoned, so no new pods are placed there: "+message
 		f.fixes = []Fix{h.inspect("see which", "kubectl get nodes"), {Text: "let pods be placed there again", Command: "kubectl uncordon NODE", Risk: Safe}}
 	case says("taint") && !says("affinity", "selector"):
-		f.cause, f.text = NoMatchingNode, "The nodes that could take the pod have a taint that it does not tolerate: "+message
-		f.fixes = []Fix{h.inspect("see the taints; the node itself sets those of node.kubernetes.io while it is short of something", "kubectl describe nodes | grep -A3 Taints"), h.specFix("add a toleration, or take the taint from the node")}
+		h.keptOut(&f, around, message)
 	case says("affinity", "selector", "taint", "unschedulable", "didn't match", "topology spread"):
 		f.cause, f.text = NoMatchingNode, "No node matches what the pod asks for: "+message
 		f.fixes = []Fix{h.inspect("compare labels and taints", "kubectl get nodes --show-labels"), h.specFix("correct nodeSelector, affinity or tolerations, or label a node")}
@@ -86,6 +85,21 @@ func (h *History) pending(c *v1.PodCondition, storage Storage) Verdict {
 		return undecided("s1", "", f.text, nil, nil, "The scheduler's words fit no cause that is known here.", h.describeFix())
 	}
 	return f.verdict("s1", "", nil)
+}
+
+// keptOut is about taints. Those of a node that is short of something go by themselves.
+func (h *History) keptOut(f *finding, around Around, message string) {
+	words, sick := around.tainted(h.Object)
+	f.cause, f.text = NoMatchingNode, "The nodes that could take the pod have a taint that it does not tolerate: "
+	if words != "" {
+		f.text += words + ". The scheduler says: "
+	}
+	f.text += message
+	if sick != "" {
+		f.fixes = []Fix{{Text: "find out what is the matter with the node; pods come when it is over", Command: "kubectl why node/" + sick, Risk: Inspect}}
+		return
+	}
+	f.fixes = []Fix{h.inspect("see the taints", "kubectl describe nodes | grep -A3 Taints"), h.specFix("add a toleration, or take the taint from the node")}
 }
 
 // heard is how long a scheduler may take to say something about a pod.

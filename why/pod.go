@@ -322,43 +322,6 @@ func (h *History) deadlineFinding() finding {
 	return f
 }
 
-// evictionFinding says what made the node evict the pod, and by which rank.
-func (h *History) evictionFinding() finding {
-	at, b, ok := Latest[fact.Evict](h, time.Time{})
-	f := finding{cause: CauseUnknown, certainty: Recorded, weight: certain, chain: append(links(at), h.firstLinks(at)...)}
-	if !ok {
-		f.certainty = Unknown
-		f.text = "The pod was evicted; the decision is not kept."
-		return f
-	}
-	message := strings.TrimSpace(brief(b.Message, 200))
-	f.cause = evictedFor(b.Signal)
-	f.text = fmt.Sprintf("The node evicted the pod for its own storage limit: %s", message)
-	f.fixes = []Fix{h.specFix("raise the limit of the volume or of ephemeral-storage, or write less"), h.inspect("see what fills it", h.kubectl("describe pod %s", h.Pod.Name))}
-	if len(b.Ranking) > 0 || strings.HasSuffix(b.Signal, ".available") || strings.HasSuffix(b.Signal, "inodesFree") {
-		f.text = fmt.Sprintf("The node ran short (%s), and this pod was first in the order of eviction: %s", b.Signal, message)
-		f.fixes = []Fix{h.inspect("see how the node is", "kubectl describe nodes | grep -A12 Conditions"), h.specFix("set requests to what the pod really uses: pods above their requests go first")}
-		if len(b.Ranking) > 0 {
-			f.notes = []Note{{Cause: f.cause, Text: rankingWords(b.Signal, b.Ranking), Facts: []fact.ID{at.ID}}}
-		}
-		if worst, ok := heaviest(b.Ranking, h.Pod); ok {
-			f.notes = append(f.notes, Note{Cause: f.cause, Text: fmt.Sprintf("pod %s used most: %s", worst.Pod, size(worst.Usage)), Facts: []fact.ID{at.ID}})
-		}
-	}
-	return f
-}
-
-// heaviest is the pod of a ranking that used most, if it is not the one at hand.
-func heaviest(ranking []fact.Ranked, but fact.Pod) (fact.Ranked, bool) {
-	var worst fact.Ranked
-	for _, r := range ranking {
-		if r.Usage > worst.Usage {
-			worst = r
-		}
-	}
-	return worst, worst.Usage > 0 && worst.Pod.UID != but.UID
-}
-
 // refusal says why the node did not take the pod in.
 func (h *History) refusal(at *fact.Fact, b fact.Refused) finding {
 	f := finding{certainty: Recorded, weight: certain, chain: append(links(at, h.conditionFact(v1.PodReady)), h.firstLinks(at)...)}

@@ -27,6 +27,9 @@ const shownLinks = 7
 // what to do.
 func (a *Answer) Text(s Style) string {
 	var w strings.Builder
+	if !s.Wide {
+		a = a.folded()
+	}
 	for i, v := range a.Verdicts {
 		if i > 0 {
 			w.WriteString("\n")
@@ -79,13 +82,14 @@ func (s Style) verdict(w *strings.Builder, a *Answer, sym Symptom, v Verdict) {
 	}
 	fmt.Fprintf(w, "%s %s · %s", strings.ToLower(a.Subject.Kind), name, s.paint(mood, string(sym.Kind)))
 	if sym.Text != "" {
-		fmt.Fprintf(w, " · %s%s", sym.Text, s.ago(a.AsOf, sym))
+		fmt.Fprintf(w, " · %s%s", sym.told(), s.ago(a.AsOf, sym))
 	}
 	w.WriteString("\n")
 	for _, line := range prose.Wrap(v.Text, 96) {
 		fmt.Fprintf(w, "  %s\n", s.paint("cause", line))
 	}
 	fmt.Fprintf(w, "  %s\n", s.paint("dim", "cause: "+string(v.Cause)+", "+howKnown(v)))
+	s.alike(w, sym.alike)
 	s.chain(w, v.Chain)
 	s.lastWords(w, v.LastWords)
 	s.notes(w, "contributed", v.Contributing)
@@ -129,6 +133,18 @@ func (s Style) chain(w *strings.Builder, chain []Link) {
 			continue
 		}
 		fmt.Fprintf(w, "  %s  %s\n", s.clock(l.At), brief(l.Text, 110))
+	}
+}
+
+// alike names the pods that have the same symptom for the same cause.
+func (s Style) alike(w *strings.Builder, pods []string) {
+	if len(pods) < 2 {
+		return
+	}
+	title := "all of them"
+	for _, line := range prose.Wrap(someOf(pods)+"; -o wide tells of each", 84) {
+		fmt.Fprintf(w, "  %-12s%s\n", title, line)
+		title = ""
 	}
 }
 

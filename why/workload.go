@@ -21,7 +21,10 @@ func Group(subject Subject, pods []Answer, now time.Time) Answer {
 			if asItShould(s, v) {
 				continue
 			}
-			s.Text = strings.TrimSuffix("pod "+p.Subject.Name+": "+s.Text, ": ")
+			if s.Pod = p.Subject.Name; p.Subject.Namespace != subject.Namespace {
+				s.Pod = p.Subject.Namespace + "/" + p.Subject.Name
+			}
+			s.Text = strings.TrimSuffix("pod "+s.Pod+": "+s.Text, ": ")
 			a.put(s, v)
 		}
 	}

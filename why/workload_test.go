@@ -152,7 +152,7 @@ func TestPending(t *testing.T) {
 	} {
 		pod := web()
 		pod.Status.Conditions = []v1.PodCondition{{Type: v1.PodScheduled, Status: v1.ConditionFalse, Reason: v1.PodReasonUnschedulable, Message: message}}
-		a := Unscheduled(pod, Storage{}, dawn)
+		a := Unscheduled(pod, Around{}, dawn)
 		check(t, a)
 		if a.Verdicts[0].Cause != want || a.Symptoms[0].Kind != Pending {
 			t.Errorf("%q: %s", message, a.Text(Style{}))

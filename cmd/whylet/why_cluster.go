@@ -89,7 +89,7 @@ func (c *api) answer(ctx context.Context, t target) ([]why.Answer, error) {
 // pod asks about a pod that exists: its node, or the scheduler's condition.
 func (c *api) pod(ctx context.Context, pod *v1.Pod) (why.Answer, error) {
 	if pod.Spec.NodeName == "" {
-		return why.Unscheduled(pod, c.storage(ctx, pod), time.Now().UTC()), nil
+		return why.Unscheduled(pod, c.around(ctx, pod), time.Now().UTC()), nil
 	}
 	var a why.Answer
 	err := c.ask(ctx, pod.Spec.NodeName, pod.Name, string(pod.UID), &a)
@@ -104,6 +104,15 @@ func (c *api) pod(ctx context.Context, pod *v1.Pod) (why.Answer, error) {
 	}
 	why.StillThere(&a, pod)
 	return a, nil
+}
+
+// around looks at what a pod without a node may wait for; what may not be read is left out.
+func (c *api) around(ctx context.Context, pod *v1.Pod) why.Around {
+	a := why.Around{Storage: c.storage(ctx, pod)}
+	if nodes, err := c.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"}); err == nil {
+		a.Nodes = nodes.Items
+	}
+	return a
 }
 
 // storage reads what a pod's volume claims are about; not everybody may.
@@ -235,7 +244,7 @@ func (c *api) all(ctx context.Context) ([]why.Answer, error) {
 		p := &pods.Items[i]
 		byUID[p.UID] = p
 		if p.Spec.NodeName == "" {
-			all = append(all, why.Unscheduled(p, c.storage(ctx, p), now))
+			all = append(all, why.Unscheduled(p, c.around(ctx, p), now))
 		} else {
 			nodes[p.Spec.NodeName] = true
 		}

@@ -208,7 +208,7 @@ func (m *Manager) evict(ctx context.Context, t Threshold, readings Readings) (fa
 	message := health.EvictionMessage(shortage(t, r), p.Object, p.Whole, p.Containers)
 	m.c.Evict(victim, fact.EvictionNeeded{
 		Reason: "Evicted", Message: message, Signal: string(t.Signal), GraceSeconds: m.grace(t, p.Object),
-		Ranking: health.Ranking(ranked),
+		Ranking: health.Ranking(ranked), Shortage: seen(t, r, pods),
 	})
 	m.c.Tell(signals(readings, m.Conditions()))
 	m.c.Log.Info("pod evicted", "pod", victim.String(), "signal", t.Signal, "available", r.Available, "message", message)
@@ -302,6 +302,16 @@ func shortage(t Threshold, r Reading) health.Shortage {
 	return health.Shortage{
 		Resource: t.Signal.Resource(), Threshold: t.Amount(r.Capacity), Available: resource.NewQuantity(r.Available, format),
 	}
+}
+
+// seen is the shortage in the form in which it is kept.
+func seen(t Threshold, r Reading, pods []Pod) *fact.Shortage {
+	threshold := t.Amount(r.Capacity)
+	s := &fact.Shortage{Available: r.Available, Capacity: r.Capacity, Threshold: threshold.Value()}
+	for i := range pods {
+		s.Pods += pods[i].Usage
+	}
+	return s
 }
 
 // signals is a look in the form in which it is kept. Of the two memories it tells

@@ -1,0 +1,158 @@
+package why
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
+)
+
+// evictionFinding says what made the node evict the pod, and by which rank.
+func (h *History) evictionFinding() finding {
+	at, b, ok := Latest[fact.Evict](h, time.Time{})
+	f := finding{cause: CauseUnknown, certainty: Recorded, weight: certain, chain: append(links(at), h.firstLinks(at)...)}
+	if !ok {
+		f.certainty = Unknown
+		f.text = "The pod was evicted; the decision is not kept."
+		return f
+	}
+	message := strings.TrimSpace(brief(b.Message, 200))
+	f.cause = evictedFor(b.Signal)
+	if !forTheNode(b) {
+		f.text = fmt.Sprintf("The node evicted the pod for its own storage limit: %s", message)
+		f.fixes = []Fix{h.specFix("raise the limit of the volume or of ephemeral-storage, or write less"), h.inspect("see what fills it", h.kubectl("describe pod %s", h.Pod.Name))}
+		return f
+	}
+	f.text = fmt.Sprintf("%s, and this pod was first in the order of eviction: %s", ranShort(b), message)
+	f.fixes = []Fix{h.inspect("see how the node is", "kubectl describe nodes | grep -A12 Conditions")}
+	if fix, ok := elsewhere(b); ok {
+		f.text = fmt.Sprintf("%s, and this pod was first in the order of eviction. %s", ranShort(b), podsHold(b))
+		f.fixes = append([]Fix{fix}, f.fixes...)
+	} else {
+		f.fixes = append(f.fixes, h.specFix("set requests to what the pod really uses: pods above their requests go first"))
+	}
+	if len(b.Ranking) > 0 {
+		f.notes = []Note{{Cause: f.cause, Text: rankingWords(b.Signal, b.Ranking), Facts: []fact.ID{at.ID}}}
+	}
+	if worst, ok := heaviest(b.Ranking, h.Pod); ok {
+		f.notes = append(f.notes, Note{Cause: f.cause, Text: fmt.Sprintf("pod %s used most: %s", worst.Pod, amount(b.Signal)(worst.Usage)), Facts: []fact.ID{at.ID}})
+	}
+	return f
+}
+
+// forTheNode says that the node ran short, and not the pod's own limit out.
+func forTheNode(b fact.Evict) bool {
+	return len(b.Ranking) > 0 || b.Shortage != nil || strings.HasSuffix(b.Signal, ".available") || strings.HasSuffix(b.Signal, "inodesFree")
+}
+
+// ranShort says of what, and how much there was.
+func ranShort(b fact.Evict) string {
+	if b.Shortage == nil {
+		return fmt.Sprintf("The node ran short (%s)", b.Signal)
+	}
+	n := amount(b.Signal)
+	return fmt.Sprintf("The node ran short (%s: %s of %s left, where it keeps %s)", b.Signal, n(b.Shortage.Available), n(b.Shortage.Capacity), n(b.Shortage.Threshold))
+}
+
+// elsewhere is what to look for where the pods hold so little of what ran short that
+// without all of them it would be as short: less than a tenth of what is in use.
+// What is left below the pods' own limit is always theirs.
+func elsewhere(b fact.Evict) (Fix, bool) {
+	s := b.Shortage
+	if s == nil || strings.HasPrefix(b.Signal, "allocatable") || s.Pods >= (s.Capacity-s.Available)/10 {
+		return Fix{}, false
+	}
+	look := map[Cause]Fix{
+		EvictedMemory: {Text: "find the program outside of all pods that takes the memory", Command: "ps -eo rss,pid,comm --sort=-rss | head   # on the node", Risk: Inspect},
+		EvictedDisk:   {Text: "find what fills the disk, and make room", Command: "du -xh --max-depth=2 / | sort -h | tail -20   # on the node", Risk: Inspect},
+		EvictedPIDs:   {Text: "find the program outside of all pods that has so many processes", Command: "ps -eo comm | sort | uniq -c | sort -n | tail   # on the node", Risk: Inspect},
+	}
+	return look[evictedFor(b.Signal)], true
+}
+
+// podsHold says why what ran short is not to be looked for among the pods.
+func podsHold(b fact.Evict) string {
+	return fmt.Sprintf("When they were last measured, all pods together held only %s of it: what takes the rest is most likely none of them.", amount(b.Signal)(b.Shortage.Pods))
+}
+
+// heaviest is the pod of a ranking that used most, if it is not the one at hand.
+func heaviest(ranking []fact.Ranked, but fact.Pod) (fact.Ranked, bool) {
+	var worst fact.Ranked
+	for _, r := range ranking {
+		if r.Usage > worst.Usage {
+			worst = r
+		}
+	}
+	return worst, worst.Usage > 0 && worst.Pod.UID != but.UID
+}
+
+// eviction is a pod that went for the node's sake, as the node's own symptom.
+type eviction struct {
+	Symptom
+	finding finding
+}
+
+// evictions are the newest ones for want of the node's resources, with the order
+// that was used.
+func evictions(pods []fact.Fact, o Options) []eviction {
+	var all []eviction
+	for _, f := range slices.Backward(All[fact.Evict](pods)) {
+		b := of[fact.Evict](f)
+		if len(b.Ranking) == 0 || len(all) >= maxOutages || f.Seen.Before(o.Since) {
+			continue
+		}
+		e := eviction{
+			Symptom: Symptom{Kind: Evicted, Count: 1, First: f.Seen, Last: f.Seen, Pod: f.Pod.String(), Text: "pod " + f.Pod.String()},
+			finding: finding{
+				cause: evictedFor(b.Signal), certainty: Recorded, weight: certain, chain: links(f),
+				text: fmt.Sprintf("%s and evicted pod %s, which was first of %s in the order of eviction.", ranShort(b), f.Pod, plural(len(b.Ranking), "pod")),
+				notes: []Note{
+					{Cause: evictedFor(b.Signal), Text: rankingWords(b.Signal, b.Ranking), Facts: []fact.ID{f.ID}},
+				},
+			},
+		}
+		if fix, ok := elsewhere(b); ok {
+			e.finding.text += " " + podsHold(b)
+			e.finding.fixes = []Fix{fix}
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+func evictedFor(signal string) Cause {
+	switch {
+	case strings.Contains(strings.ToLower(signal), "memory"):
+		return EvictedMemory
+	case strings.HasPrefix(signal, "pid"):
+		return EvictedPIDs
+	}
+	return EvictedDisk
+}
+
+// rankingWords shows an order of eviction as it was used.
+func rankingWords(signal string, ranking []fact.Ranked) string {
+	amount := amount(signal)
+	var order []string
+	for i, r := range ranking {
+		text := fmt.Sprintf("%d. %s uses %s", i+1, r.Pod, amount(r.Usage))
+		if signal != "" && !strings.HasPrefix(signal, "pid") && !strings.HasSuffix(signal, "inodesFree") {
+			text += ", asked for " + amount(r.Request)
+		}
+		order = append(order, text+fmt.Sprintf(" (%s, priority %d)", cmp.Or(r.QoS, string(v1.PodQOSBestEffort)), r.Priority))
+	}
+	return "the order of eviction was: " + strings.Join(order, "; ")
+}
+
+// amount words a quantity of what a signal is about.
+func amount(signal string) func(int64) string {
+	if strings.HasPrefix(signal, "pid") || strings.HasSuffix(signal, "inodesFree") {
+		return func(n int64) string { return fmt.Sprint(n) }
+	}
+	return size
+}
