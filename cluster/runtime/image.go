@@ -27,11 +27,17 @@ const criNamespace = "k8s.io"
 // managedLabel is how CRI marks its images (containerd's internal/cri/labels).
 const managedLabel = "io.cri-containerd.image"
 
+// pinnedLabel keeps CRI's clients from removing an image to make room. What was loaded
+// by hand may be in no registry.
+const pinnedLabel = "io.cri-containerd.pinned"
+
 var (
 	// ErrNotContainerd: images can be loaded into containerd only; CRI has no call for it.
 	ErrNotContainerd = errors.New("the runtime is not containerd")
 	// ErrNotArchive: the file is neither an OCI nor a docker image archive.
 	ErrNotArchive = errors.New("not an image archive")
+	// ErrNoImage: the runtime holds no image of that name.
+	ErrNoImage = errors.New("there is no image")
 	// ErrNoName: the archive holds an image without a name, and none was given.
 	ErrNoName = errors.New("the image in the archive has no name")
 )
@@ -51,7 +57,7 @@ type Image struct {
 
 // LoadImage loads an OCI or docker archive, plain or compressed, into the
 // containerd behind endpoint, and returns the names under which CRI now finds
-// what was in it. name is used for an archive that says none; empty: that is an
+// what was in it. They stay until [RemoveImage]. name is used for an archive that says none; empty: that is an
 // error. Errors are ErrNoAnswer, ErrNotContainerd, ErrNotArchive, ErrNoName, or of
 // the file.
 func LoadImage(ctx context.Context, endpoint, file, name string) ([]string, error) {
@@ -113,6 +119,32 @@ func ListImages(ctx context.Context, endpoint string) ([]Image, error) {
 	return list, nil
 }
 
+// RemoveImage removes an image, by one of its names or by its id, from any CRI
+// runtime. The error is ErrNoAnswer when nothing listens at endpoint, ErrNoImage
+// where there is none of that name, or the runtime's own.
+func RemoveImage(ctx context.Context, endpoint, name string) error {
+	conn, err := dial(endpoint)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if err := reach(ctx, conn, endpoint); err != nil {
+		return err
+	}
+	images, spec := cri.NewImageServiceClient(conn), &cri.ImageSpec{Image: name}
+	answer, err := images.ImageStatus(ctx, &cri.ImageStatusRequest{Image: spec})
+	if err != nil {
+		return fmt.Errorf("looking for image %s: %w", name, err)
+	}
+	if answer.Image == nil {
+		return fmt.Errorf("%w %s", ErrNoImage, name)
+	}
+	if _, err := images.RemoveImage(ctx, &cri.RemoveImageRequest{Image: spec}); err != nil {
+		return fmt.Errorf("removing image %s: %w", name, err)
+	}
+	return nil
+}
+
 func firstName(i Image) string {
 	for _, names := range [][]string{i.Names, i.Digests} {
 		if len(names) > 0 {
@@ -142,7 +174,7 @@ func containerdClient(ctx context.Context, socket string) (*containerd.Client, e
 func importArchive(ctx context.Context, client *containerd.Client, archive io.Reader, name string) ([]string, error) {
 	options := []containerd.ImportOpt{
 		containerd.WithImageRefTranslator(fullName),
-		containerd.WithImageLabels(map[string]string{managedLabel: "managed"}),
+		containerd.WithImageLabels(map[string]string{managedLabel: "managed", pinnedLabel: "pinned"}),
 	}
 	if name != "" {
 		ref, err := reference.ParseDockerRef(name)
@@ -197,7 +229,7 @@ func nameByID(ctx context.Context, client *containerd.Client, i images.Image) er
 	if err != nil {
 		return fmt.Errorf("reading the id of %s: %w", i.Name, err)
 	}
-	i.Name = config.Digest.String()
+	i.Name, i.Labels = config.Digest.String(), map[string]string{managedLabel: "managed"} // pinned while it has a name that people know
 	if _, err = client.ImageService().Create(ctx, i); err != nil && !errdefs.IsAlreadyExists(err) {
 		return fmt.Errorf("naming an image by its id %s: %w", i.Name, err)
 	}

@@ -15,10 +15,10 @@ import (
 func newImageCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "image",
-		Short: "Load and list the node's images",
+		Short: "Load, list and remove the node's images",
 		Args:  positional(cobra.NoArgs),
 	}
-	cmd.AddCommand(newImageLoadCommand(s), newImageListCommand(s))
+	cmd.AddCommand(newImageLoadCommand(s), newImageListCommand(s), newImageRemoveCommand())
 	return cmd
 }
 
@@ -30,7 +30,9 @@ func newImageLoadCommand(s streams) *cobra.Command {
 		Long: `Load images from archives into the node's containerd, under the names that the
 archives say. An archive is the output of docker save, podman save or skopeo copy,
 or a tarred OCI layout, plain or compressed. A manifest finds such an image when
-its imagePullPolicy is IfNotPresent or Never.
+its imagePullPolicy is IfNotPresent or Never. It may be in no registry, so the node
+does not remove it when its disk is short, as it does with unused images that it
+pulled: that is left to whylet image remove.
 
 The names that were loaded are printed, one a line. When one file cannot be
 loaded, the others are; the exit code is 1 then.`,
@@ -99,6 +101,41 @@ func newImageListCommand(s streams) *cobra.Command {
 	return cmd
 }
 
+func newImageRemoveCommand() *cobra.Command {
+	var dataDir string
+	cmd := &cobra.Command{
+		Use:     "remove NAME…",
+		Aliases: []string{"rm"},
+		Short:   "Remove images from the node",
+		Long: `Remove images from the node, by a name or an id that whylet image list shows. Containers
+that were made of one run on.
+
+When one cannot be removed, the others are; the exit code is 1 then.`,
+		Example: `  whylet image remove myapp:1`,
+		Args:    positional(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			node, err := localNode(dataDir)
+			if err != nil {
+				return err
+			}
+			var errs []error
+			for _, name := range names {
+				err := runtime.RemoveImage(cmd.Context(), node.Endpoint, name)
+				switch {
+				case errors.Is(err, runtime.ErrNoAnswer):
+					return node.unanswered(dataDir, err)
+				case errors.Is(err, runtime.ErrNoImage):
+					err = fmt.Errorf("%w; whylet image list shows those that are there", err)
+				}
+				errs = append(errs, err)
+			}
+			return errors.Join(errs...)
+		},
+	}
+	addDataDirFlag(cmd, &dataDir)
+	return cmd
+}
+
 // unanswered adds to the error of a runtime that does not answer what to do about it.
 func (i instance) unanswered(dataDir string, err error) error {
 	fix := "the node does not run: whylet up --data-dir " + dataDir
@@ -113,7 +150,7 @@ func (i instance) unanswered(dataDir string, err error) error {
 
 func printImages(s streams, images []runtime.Image) error {
 	w := tabwriter.NewWriter(s.out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tID\tSIZE")
+	fmt.Fprintln(w, "NAME\tID\tSIZE\tPINNED")
 	for _, i := range images {
 		names := i.Names
 		if len(names) == 0 {
@@ -121,7 +158,7 @@ func printImages(s streams, images []runtime.Image) error {
 		}
 		id := strings.TrimPrefix(i.ID, "sha256:")
 		for _, n := range names {
-			fmt.Fprintf(w, "%s\t%.12s\t%.1fMB\n", n, id, float64(i.Size)/1e6)
+			fmt.Fprintf(w, "%s\t%.12s\t%.1fMB\t%v\n", n, id, float64(i.Size)/1e6, i.Pinned)
 		}
 	}
 	return w.Flush()
