@@ -211,6 +211,17 @@ test-differential: build peer images ## Compare 150 pods' lives on Whylet and on
 test-differential-short: build peer images ## The third of them on which most turns (2 minutes)
 	@$(TWICE) --format pkgname --packages ./test/differential -- -count=1 -short -timeout 20m
 
+# make test-conformance FOCUS='Probing container' for those whose name matches; CONFORMANCE="-procs 4" for
+# fewer at once. The tests are a module of their own, which takes minutes to build once.
+SUITE_BIN := $(CURDIR)/$(BIN)/conformance
+.PHONY: test-conformance
+test-conformance: build ## Run Kubernetes' own conformance tests on a node (needs root, and half an hour or more)
+	@mkdir -p $(SUITE_BIN)
+	(cd test/conformance/suite && $(GO) test -c -vet=off -ldflags "$(LDFLAGS)" -o $(SUITE_BIN)/e2e.test k8s.io/kubernetes/test/e2e)
+	(cd test/conformance/suite && $(GO) build -ldflags "$(STRIP)" -o $(SUITE_BIN)/ginkgo github.com/onsi/ginkgo/v2/ginkgo)
+	$(GO) run ./test/images -out $(SUITE_BIN)/images -conformance
+	$(GO) run ./test/conformance $(if $(FOCUS),-focus '$(FOCUS)') $(CONFORMANCE)
+
 # Both stacks in turn, twelve minutes in all; make bench-stacks STACKS="-parts crash,liveness" for some of it.
 .PHONY: bench-stacks
 bench-stacks: build peer images ## Measure Whylet and a real kubelet in one run, with ratios (needs root)

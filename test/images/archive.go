@@ -30,19 +30,7 @@ func (r recipe) build(ctx context.Context, cache, file string) error {
 	if err := os.Chmod(root, 0o755); err != nil {
 		return err
 	}
-	if err := unpack(ctx, cache, root, r.packages); err != nil {
-		return err
-	}
-	if err := busybox(ctx, root); err != nil {
-		return err
-	}
-	if err := compile(ctx, root, r.program); err != nil {
-		return err
-	}
-	if err := r.write(root); err != nil {
-		return err
-	}
-	image, err := r.image(root)
+	image, err := r.assemble(ctx, cache, root)
 	if err != nil {
 		return err
 	}
@@ -56,14 +44,44 @@ func (r recipe) build(ctx context.Context, cache, file string) error {
 	return os.Rename(file+".part", file)
 }
 
-// compile builds a main package, if there is one, as a static program.
-func compile(ctx context.Context, root, program string) error {
-	if program == "" {
-		return nil
+// assemble puts together what the image has, in root, and gives the image. Its
+// layer is read from root when it is written.
+func (r recipe) assemble(ctx context.Context, cache, root string) (v1.Image, error) {
+	if err := unpack(ctx, cache, root, r.packages); err != nil {
+		return nil, err
 	}
-	target := filepath.Join(root, "usr/bin", filepath.Base(program))
+	if err := busybox(ctx, root); err != nil {
+		return nil, err
+	}
+	for target, program := range r.programs {
+		if err := compile(ctx, r.module, filepath.Join(root, target), program); err != nil {
+			return nil, err
+		}
+	}
+	for target, file := range r.copies {
+		if err := copyFile(ctx, r.module, filepath.Join(root, target), file); err != nil {
+			return nil, err
+		}
+	}
+	if r.serves {
+		if err := registry(ctx, cache, filepath.Join(root, "var/registry")); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.write(root); err != nil {
+		return nil, err
+	}
+	return r.image(root)
+}
+
+// compile builds a main package as a static program.
+func compile(ctx context.Context, module, target, program string) error {
+	target, err := filepath.Abs(target)
+	if err != nil {
+		return err
+	}
 	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o", target, program)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	cmd.Dir, cmd.Env = module, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("building %s: %w\n%s", program, err, out)
 	}

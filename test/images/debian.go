@@ -23,6 +23,9 @@ var tooling = []string{
 
 // closure lists the packages with all that they need at run time.
 func closure(ctx context.Context, packages []string) ([]string, error) {
+	if len(packages) == 0 {
+		return nil, nil
+	}
 	args := append([]string{
 		"depends", "--recurse", "--no-recommends", "--no-suggests", "--no-conflicts", "--no-breaks",
 		"--no-replaces", "--no-enhances", "--no-pre-depends",

@@ -5,6 +5,7 @@
 //
 //	go run ./test/images -out bin/images            # all of them
 //	go run ./test/images -out bin/images nginx stress
+//	go run ./test/images -out bin/conformance/images -conformance
 //
 // The packages are fetched by apt-get, with its own configuration and checks,
 // and kept in -cache. It must run as root, because apt-get and ownership need it.
@@ -24,24 +25,29 @@ import (
 func main() {
 	out := flag.String("out", "bin/images", "folder to write the archives to")
 	cache := flag.String("cache", filepath.Join(os.TempDir(), "whylet-debs"), "folder to keep downloaded packages in")
+	set := flag.Bool("conformance", false, "make the images of Kubernetes' end-to-end tests instead")
 	force := flag.Bool("force", false, "make images again whose recipe has not changed")
 	flag.Usage = func() {
-		fmt.Fprintf(flag.CommandLine.Output(), "usage: images [-out DIR] [-cache DIR] [-force] [NAME…]\n\nNames: %s\n\n", strings.Join(names(), " "))
+		fmt.Fprintf(flag.CommandLine.Output(), "usage: images [-out DIR] [-cache DIR] [-force] [NAME…]\n\nNames: %s\n\n", strings.Join(names(recipes), " "))
 		flag.PrintDefaults()
 	}
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *out, *cache, *force, flag.Args()); err != nil {
+	all := recipes
+	if *set {
+		all = conformance
+	}
+	if err := run(ctx, all, *out, *cache, *force, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "images:", err)
 		stop()
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, out, cache string, force bool, wanted []string) error {
+func run(ctx context.Context, all []recipe, out, cache string, force bool, wanted []string) error {
 	if len(wanted) == 0 {
-		wanted = names()
+		wanted = names(all)
 	}
 	for _, dir := range []string{out, cache} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -49,20 +55,20 @@ func run(ctx context.Context, out, cache string, force bool, wanted []string) er
 		}
 	}
 	for _, name := range wanted {
-		i := slices.IndexFunc(recipes, func(r recipe) bool { return r.name == name })
-		if i < 0 {
-			return fmt.Errorf("no image named %q; there are: %s", name, strings.Join(names(), " "))
+		r, found := find(all, name)
+		if !found {
+			return fmt.Errorf("no image named %q; there are: %s", name, strings.Join(names(all), " "))
 		}
 		file := filepath.Join(out, name+".tar")
-		stamp, err := recipes[i].stamp()
+		stamp, err := r.stamp()
 		if err != nil {
 			return err
 		}
 		if made(file, stamp) && !force {
 			continue
 		}
-		fmt.Fprintf(os.Stderr, "making image %s\n", recipes[i].tag)
-		if err := recipes[i].build(ctx, cache, file); err != nil {
+		fmt.Fprintf(os.Stderr, "making image %s\n", r.tag)
+		if err := r.build(ctx, cache, file); err != nil {
 			return fmt.Errorf("image %s: %w", name, err)
 		}
 		if err := os.WriteFile(stampFile(file), []byte(stamp), 0o644); err != nil {
@@ -72,10 +78,18 @@ func run(ctx context.Context, out, cache string, force bool, wanted []string) er
 	return nil
 }
 
-func names() []string {
-	all := make([]string, len(recipes))
-	for i, r := range recipes {
-		all[i] = r.name
+func find(all []recipe, name string) (recipe, bool) {
+	i := slices.IndexFunc(all, func(r recipe) bool { return r.name == name })
+	if i < 0 {
+		return recipe{}, false
 	}
-	return all
+	return all[i], true
+}
+
+func names(all []recipe) []string {
+	names := make([]string, len(all))
+	for i, r := range all {
+		names[i] = r.name
+	}
+	return names
 }

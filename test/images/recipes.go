@@ -12,10 +12,20 @@ type recipe struct {
 	name, tag string
 	// packages are Debian packages, taken with the libraries they depend on.
 	packages []string
-	// program is a main package of this module, built without cgo to /usr/bin.
-	program string
+	// programs are main packages, built without cgo: path in the image → package.
+	programs map[string]string
+	// module is the folder of the module that names the programs' versions; "" is this one.
+	module string
+	// copies are of files: path in the image → a file's path, or PACKAGE/FILE of module.
+	copies map[string]string
 	// files are written on top: path → content. A path that ends in "/" is a folder.
-	files  map[string]string
+	files map[string]string
+	// links are symbolic: path → target.
+	links map[string]string
+	// setuid are programs that run as their owner, root.
+	setuid []string
+	// serves says that agnhost's registry has an image pause:testing to serve.
+	serves bool
 	config v1.Config
 }
 
@@ -77,13 +87,13 @@ var recipes = []recipe{
 	{
 		// A server of grpc.health.v1.
 		name: "grpchealth", tag: "grpchealth:1",
-		packages: []string{"busybox-static"}, program: "whylet.dev/whylet/test/images/grpchealth",
+		packages: []string{"busybox-static"}, programs: map[string]string{"usr/bin/grpchealth": "whylet.dev/whylet/test/images/grpchealth"},
 		config: v1.Config{Env: []string{path}, Entrypoint: []string{"/usr/bin/grpchealth"}},
 	},
 	{
 		// A program that eats memory at a steady rate.
 		name: "eater", tag: "eater:1",
-		packages: []string{"busybox-static"}, program: "whylet.dev/whylet/test/images/eater",
+		packages: []string{"busybox-static"}, programs: map[string]string{"usr/bin/eater": "whylet.dev/whylet/test/images/eater"},
 		config: v1.Config{Env: []string{path}, Entrypoint: []string{"/usr/bin/eater"}},
 	},
 	{
@@ -162,6 +172,16 @@ func (r recipe) write(root string) error {
 			if err := writeFile(root, name, content); err != nil {
 				return err
 			}
+		}
+	}
+	for name, target := range r.links {
+		if err := os.Symlink(target, filepath.Join(root, name)); err != nil {
+			return err
+		}
+	}
+	for _, name := range r.setuid {
+		if err := os.Chmod(filepath.Join(root, name), 0o755|os.ModeSetuid); err != nil {
+			return err
 		}
 	}
 	return os.Chmod(filepath.Join(root, "tmp"), 0o1777|os.ModeSticky)

@@ -15,21 +15,23 @@ import (
 // sources are what an image is made with: how packages become an archive, and the
 // programs of this module.
 //
-//go:embed archive.go debian.go eater/*.go grpchealth/*.go
+//go:embed archive.go debian.go registry.go eater/*.go grpchealth/*.go
 var sources embed.FS
 
 // stamp is the same as long as a recipe makes the same of the same packages.
 func (r recipe) stamp() (string, error) {
 	h := sha256.New()
-	fmt.Fprintf(h, "%q %q %q %+v\n", r.tag, r.packages, r.program, r.config)
-	for _, set := range []map[string]string{accounts, r.files} {
+	fmt.Fprintf(h, "%q %q %q %q %v %+v\n", r.tag, r.packages, r.module, r.setuid, r.serves, r.config)
+	for _, set := range []map[string]string{accounts, r.files, r.programs, r.copies, r.links} {
 		for _, name := range slices.Sorted(maps.Keys(set)) {
 			fmt.Fprintf(h, "%q %q\n", name, set[name])
 		}
 	}
 	folders := []string{"."}
-	if r.program != "" {
-		folders = append(folders, filepath.Base(r.program))
+	for _, target := range slices.Sorted(maps.Keys(r.programs)) {
+		if r.module == "" {
+			folders = append(folders, filepath.Base(r.programs[target]))
+		}
 	}
 	for _, folder := range folders {
 		files, err := fs.Glob(sources, filepath.Join(folder, "*.go"))

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -18,7 +19,7 @@ func TestStamp(t *testing.T) {
 		return s
 	}
 	seen := map[string]string{}
-	for _, r := range recipes {
+	for _, r := range slices.Concat(recipes, conformance) {
 		s := stamp(r)
 		if other, ok := seen[s]; ok {
 			t.Errorf("%s and %s have one stamp", r.name, other)
@@ -31,7 +32,9 @@ func TestStamp(t *testing.T) {
 			"package": func(r *recipe) { r.packages = append([]string{"sl"}, r.packages...) },
 			"file":    func(r *recipe) { r.files = with(r.files, "etc/motd", "hello") },
 			"config":  func(r *recipe) { r.config.StopSignal = "SIGHUP" },
-			"program": func(r *recipe) { r.program += "2" },
+			"program": func(r *recipe) { r.programs = with(r.programs, "usr/bin/more", "example.org/more") },
+			"copy":    func(r *recipe) { r.copies = with(r.copies, "usr/bin/copy", "bin/copy") },
+			"link":    func(r *recipe) { r.links = with(r.links, "usr/bin/link", "copy") },
 		} {
 			changed := r
 			change(&changed)

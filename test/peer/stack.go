@@ -25,6 +25,8 @@ type Binaries struct {
 	Whylet string
 	// Peer is the folder of `make peer`: kubelet, kube-apiserver and so on.
 	Peer string
+	// Images is the folder of the image archives that are loaded; by default Whylet/images.
+	Images string
 }
 
 // FindBinaries reads WHYLET_E2E_BIN and WHYLET_PEER_BIN, by default bin and

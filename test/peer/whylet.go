@@ -54,11 +54,15 @@ func (s *Stack) startWhylet(ctx context.Context, bin Binaries, flags []string) e
 	return nil
 }
 
-// imageArchives are the test images, made by `make images`.
+// imageArchives are the images to load; by default the test images of `make images`.
 func imageArchives(bin Binaries) ([]string, error) {
-	images, err := filepath.Glob(filepath.Join(bin.Whylet, "images", "*.tar"))
+	dir := bin.Images
+	if dir == "" {
+		dir = filepath.Join(bin.Whylet, "images")
+	}
+	images, err := filepath.Glob(filepath.Join(dir, "*.tar"))
 	if err == nil && len(images) == 0 {
-		err = fmt.Errorf("no images in %s/images: run 'make images'", bin.Whylet)
+		err = fmt.Errorf("no images in %s: run 'make images'", dir)
 	}
 	return images, err
 }
