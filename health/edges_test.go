@@ -685,3 +685,56 @@ func TestLateCreation(t *testing.T) {
 		t.Errorf("it changed the state:\n%s\n%s", before, after)
 	}
 }
+
+// A container that is changed is another one: it does not wait for the back-off of
+// what it was, and its own begins with the shortest.
+func TestChangeForgetsTheBackOff(t *testing.T) {
+	for name, change := range map[string]func(*v1.Container){
+		"image": func(c *v1.Container) { c.Image = "app:2" },
+		"resources": func(c *v1.Container) {
+			c.Resources.Limits = v1.ResourceList{v1.ResourceMemory: resource.MustParse("1Gi")}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, Policy{})
+			w.meet(podOf(v1.RestartPolicyAlways, v1.Container{Name: "app", Image: "app:1"}))
+			for range 4 {
+				w.exit("app", 1)
+				w.advance(time.Minute)
+			}
+			w.exit("app", 1)
+			w.advance(30 * time.Second)
+			if c := w.container("app"); c.State.Waiting == nil || c.RestartCount != 4 {
+				t.Fatalf("it does not back off: %+v", c)
+			}
+			pod := w.state.p.Object.DeepCopy()
+			pod.Generation++
+			change(&pod.Spec.Containers[0])
+			w.see(pod)
+			w.advance(time.Second)
+			if c := w.container("app"); c.State.Running == nil || c.RestartCount != 5 {
+				t.Fatalf("it still backs off: %+v", c)
+			}
+			w.exit("app", 1)
+			w.advance(11 * time.Second)
+			if c := w.container("app"); c.State.Running == nil || c.RestartCount != 6 {
+				t.Errorf("its back-off does not begin anew: %+v", c)
+			}
+		})
+	}
+}
+
+// A pull that failed is not waited for when another image is wanted.
+func TestChangeOfImageForgetsThePull(t *testing.T) {
+	w := newWorld(t, Policy{})
+	w.refuse["app"] = []fact.Body{fact.ImageFailed{Image: "app:typo", Reason: "ErrImagePull", Message: "not found"}}
+	w.meet(podOf(v1.RestartPolicyAlways, v1.Container{Name: "app", Image: "app:typo"}))
+	pod := w.state.p.Object.DeepCopy()
+	pod.Generation++
+	pod.Spec.Containers[0].Image = "app:1"
+	w.see(pod)
+	w.advance(time.Second)
+	if c := w.container("app"); c.State.Running == nil {
+		t.Errorf("it waits for the image that is no longer wanted: %+v", c)
+	}
+}

@@ -16,6 +16,7 @@ func (t *turn) specSeen(b fact.SpecSeen) {
 	if t.Key.UID == "" {
 		t.Key = t.fact.Pod
 	}
+	before := pod{Object: t.Object}
 	t.Object, t.Static, t.SpecFact = b.Object, b.Source == "file", t.fact.ID
 	spec := &b.Object.Spec
 	known := t.Containers
@@ -32,6 +33,34 @@ func (t *turn) specSeen(b fact.SpecSeen) {
 	}
 	for i := range spec.EphemeralContainers {
 		t.include(known, spec.EphemeralContainers[i].Name, ephemeral)
+	}
+	if before.Object != nil {
+		t.forgive(before)
+	}
+}
+
+// forgive lets containers whose image or resources were changed start without the
+// back-off of what they were (kuberuntime/helpers.go, GetBackoffKey, and
+// images/image_manager.go, EnsureImageExists).
+func (t *turn) forgive(before pod) {
+	for i := range t.Containers {
+		c := &t.Containers[i]
+		was, is := before.spec(c), t.spec(c)
+		image := was.Image != is.Image
+		if image {
+			c.Image = backOff{}
+			c.unpause("image")
+		}
+		if image || !sameResources(was.Resources, is.Resources) {
+			c.Crash = backOff{}
+			c.unpause("container")
+		}
+	}
+}
+
+func (c *container) unpause(what string) {
+	if c.Pause != nil && c.Pause.What == what {
+		c.Pause = nil
 	}
 }
 

@@ -134,7 +134,7 @@ func (c *container) begin(attempt int32, b fact.Started, spec *v1.Container, at 
 	c.Run = run{
 		ID: b.ContainerID, Image: b.Image, ImageID: b.ImageID, Wanted: spec.Image,
 		StartedAt: at, Begin: id, OOMs: c.Early,
-		Resources: b.Resources, User: b.User, VolumeMounts: b.VolumeMounts, StopSignal: b.StopSignal,
+		Resources: inForce(spec.Resources, b.Resources), User: b.User, VolumeMounts: b.VolumeMounts, StopSignal: b.StopSignal,
 	}
 	c.Early = nil
 	c.Set, c.Resizing = spec.Resources, false

@@ -127,6 +127,34 @@ func (p *pod) containerStatus(c *container) v1.ContainerStatus {
 	return s
 }
 
+// inForce is what a container runs with: what it was given, with the amounts that
+// the runtime says it set. The runtime knows no request for memory, and of a
+// container that asked for nothing it tells the least that the kernel has
+// (kubelet_pods.go, convertContainerStatusResources; cm.MinShares, cm.MinMilliCPULimit).
+func inForce(given v1.ResourceRequirements, set *v1.ResourceRequirements) *v1.ResourceRequirements {
+	if set == nil {
+		return nil
+	}
+	const leastCPULimit, leastCPURequest = 10, 2
+	out := given.DeepCopy()
+	overlay(out.Limits, set.Limits, v1.ResourceCPU, leastCPULimit)
+	overlay(out.Limits, set.Limits, v1.ResourceMemory, 0)
+	overlay(out.Requests, set.Requests, v1.ResourceCPU, leastCPURequest)
+	return out
+}
+
+// overlay puts the amount in force over the one that was given, unless both are
+// no more than the least in thousandths.
+func overlay(given, set v1.ResourceList, name v1.ResourceName, least int64) {
+	now, known := set[name]
+	if given == nil || !known {
+		return
+	}
+	if asked := given[name]; now.MilliValue() > least || asked.MilliValue() > least {
+		given[name] = now
+	}
+}
+
 // containerState is what a container does now and how it ended before
 // (kubelet_pods.go, convertToAPIContainerStatuses). One that is to be started
 // again shows the end of its last run until there is another reason to wait.

@@ -14,9 +14,10 @@ import (
 //   - Attempts then come at fixed distances. The second comes up to a tenth of a
 //     period later than that, so that probes of containers which started together
 //     drift apart; never sooner, so that no threshold is reached before its time.
-//   - A container that ran for longer than a period already (the agent restarted)
+//   - A container that ran for longer than a period already when the agent started
 //     is first probed within one period. kubelet draws that at random; here it
-//     follows from the probe's identity, so a restart changes nothing.
+//     follows from the probe's identity, so a restart changes nothing. One whose
+//     startup probe took that long is probed at once, as kubelet does it.
 //   - Due times in a probe's later life lie on ticks of 25 ms, so that two hundred
 //     probes a second wake the agent 40 times, and ten thousand do no more.
 //   - An attempt that outlasts its period is followed at once by one more, and
@@ -24,8 +25,8 @@ import (
 
 // firstDue says when the first attempt is due. The container's start is wall
 // time, so a clock that was set back must not delay the probe by more than its
-// initial delay.
-func firstDue(pl *plan, now time.Time, share float64) time.Time {
+// initial delay. up is for how long probes have been run.
+func firstDue(pl *plan, now time.Time, up time.Duration, share float64) time.Time {
 	age := now.Sub(pl.startedAt.Round(0))
 	if pl.startedAt.IsZero() || age < 0 {
 		age = 0
@@ -33,7 +34,7 @@ func firstDue(pl *plan, now time.Time, share float64) time.Time {
 	if wait := pl.delay - age; wait > 0 {
 		return now.Add(wait)
 	}
-	if age-pl.delay > pl.period {
+	if age-pl.delay > pl.period && up < pl.period {
 		return now.Add(portion(pl.period, share))
 	}
 	return now

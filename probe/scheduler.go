@@ -145,7 +145,12 @@ func (s *Scheduler) Set(key Key, t Target) {
 		return
 	}
 	e.target, e.plan = t, pl
-	s.schedule(e, firstDue(pl, time.Now(), key.share()))
+	s.begins(e, time.Now())
+}
+
+// begins schedules a probe's first attempt.
+func (s *Scheduler) begins(e *entry, now time.Time) {
+	s.schedule(e, firstDue(e.plan, now, now.Sub(s.epoch), e.key.share()))
 }
 
 // Remove ends a probe. An attempt under way runs out, and its result is dropped.
@@ -331,7 +336,7 @@ func (s *Scheduler) goOn(e *entry, life int) {
 	case e.gone:
 		delete(s.entries, e.key)
 	case e.life != life:
-		s.schedule(e, firstDue(e.plan, now, e.key.share()))
+		s.begins(e, now)
 	case e.rerun:
 		e.rerun = false
 		s.schedule(e, now)

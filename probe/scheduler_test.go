@@ -187,6 +187,22 @@ func TestRestartSpreads(t *testing.T) {
 	}
 }
 
+// TestLateProbeIsNotSpread: a container whose startup probe succeeds after several
+// periods of its readiness probe is asked at once whether it is ready.
+func TestLateProbeIsNotSpread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage()
+		defer s.Close()
+		time.Sleep(time.Minute)
+		now := time.Now()
+		s.Set(keyOf("a"), every("a", 30, 0, now.Add(-40*time.Second)))
+		time.Sleep(time.Minute)
+		if late := s.times("a")[0].Sub(now); late != 0 {
+			t.Errorf("first attempt %v after it was wanted", late)
+		}
+	})
+}
+
 // TestHangingTargetsDelayNobody: a thousand probes that hang until their
 // timeout, and one that does not.
 func TestHangingTargetsDelayNobody(t *testing.T) {

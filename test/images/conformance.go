@@ -23,7 +23,14 @@ var conformance = []recipe{
 	agnhost("agnhost-prev", "2.55", nil),
 	agnhost("nautilus", "1.8", map[string]string{"data.json": "{\n  \"image\": \"nautilus.jpg\"\n}\n", "nautilus.jpg": ""}),
 	agnhost("kitten", "1.8", map[string]string{"data.json": "{\n  \"image\": \"kitten.jpg\"\n}\n", "kitten.jpg": ""}),
-	renamed("busybox", "busybox", e2eImages+"busybox:1.37.0-1"),
+	{
+		// Debian's busybox is built so that its shell drops variables such as data-1;
+		// bash keeps them, as the shell of the image does that is meant.
+		name: "busybox", tag: e2eImages + "busybox:1.37.0-1",
+		packages: []string{"busybox-static", "bash", "libc6", "libtinfo6"},
+		links:    map[string]string{"bin/sh": "bash"},
+		config:   v1.Config{Env: []string{path}, Cmd: []string{"sh"}},
+	},
 	renamed("nginx", "nginx", e2eImages+"nginx:1.15-4"),
 	renamed("nginx", "nginx-new", e2eImages+"nginx:1.27-0"),
 	{

@@ -175,7 +175,11 @@ func (r recipe) write(root string) error {
 		}
 	}
 	for name, target := range r.links {
-		if err := os.Symlink(target, filepath.Join(root, name)); err != nil {
+		link := filepath.Join(root, name)
+		if err := os.Remove(link); err != nil && !os.IsNotExist(err) {
+			return err
+		}
+		if err := os.Symlink(target, link); err != nil {
 			return err
 		}
 	}
