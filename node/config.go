@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -25,6 +26,9 @@ type Config struct {
 	API *rest.Config
 	// RuntimeEndpoint is the CRI socket, unix:///….
 	RuntimeEndpoint string
+	// Answered is called once that runtime has answered, which the node waits for;
+	// an error of it ends the node. May be nil.
+	Answered func(context.Context) error
 	// CgroupRoot is the cgroup under which kubepods is made, "/" or "/whylet-…".
 	CgroupRoot string
 	// Memory is how much memory the node says it has, in bytes; 0: all the machine

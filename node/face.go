@@ -109,15 +109,11 @@ var declared = []string{"ExtendWebSocketsToKubelet", "RestartAllContainersOnCont
 // connect makes the object's reporter and takes the port of the API.
 func (f *face) connect(ctx context.Context, n *node, vols *volumes.Manager, imgs *images.Manager, groups *cgroup.Manager, d *disks) error {
 	f.event = func(e object.Event) { nodeEvent(n.world.recorder, f.config.Name, e) }
-	f.reporter = object.New(object.Config{
-		Name: f.config.Name, IP: f.config.IP, Port: int32(f.config.Port), Version: f.config.Version, Reserve: f.reserve,
-		Declares: declared,
-		Machine:  func() (object.Machine, error) { return object.ReadMachine("/", f.config.DataDir) },
-		Client:   n.client, State: f.state, Images: func(ctx context.Context) ([]v1.ContainerImage, error) { return nodeImages(ctx, imgs) },
-		Updated: func(*v1.Node) { f.registerOnce.Do(func() { close(f.registered) }) },
-		Event:   f.event, Reported: f.config.Reported,
-		Clock: utilclock.RealClock{}, Log: n.log,
-	})
+	c := f.describe(n.client)
+	c.State, c.Event, c.Reported = f.state, f.event, f.config.Reported
+	c.Images = func(ctx context.Context) ([]v1.ContainerImage, error) { return nodeImages(ctx, imgs) }
+	c.Updated = func(*v1.Node) { f.registerOnce.Do(func() { close(f.registered) }) }
+	f.reporter = object.New(c)
 	h := &host{loop: n.loop, runtime: n.runtime}
 	collector := stats.New(stats.Config{
 		NodeName: f.config.Name, Pods: h.Pods, Group: groups.Path, All: groups.Node(), NetworkPID: n.loop.insider,

@@ -102,10 +102,19 @@ func (n *node) open(ctx context.Context) (err error) {
 		return err
 	}
 	c.Progress("reaching the container runtime")
-	if n.runtime, err = cri.Dial(ctx, c.RuntimeEndpoint, c.Log); err != nil {
+	err = n.untilRuntime(ctx, func(ctx context.Context) (err error) {
+		n.runtime, err = cri.Dial(ctx, c.RuntimeEndpoint, c.Log)
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	n.onClose(func() { n.warn("runtime", n.runtime.Close()) })
+	if c.Answered != nil {
+		if err := c.Answered(ctx); err != nil {
+			return err
+		}
+	}
 	api := clientConfig(c.API)
 	api.Wrap(n.reached.wrap)
 	if n.client, err = kubernetes.NewForConfig(api); err != nil {
@@ -210,26 +219,14 @@ func (n *node) takeUp(ctx context.Context) error {
 	return nil
 }
 
-// lookFirst looks at what the runtime has. It answered a moment ago, so one that does
-// not is waited for, as it would be a moment later.
+// lookFirst looks at what the runtime has. It answered a moment ago, but may have
+// ended since.
 func (n *node) lookFirst(ctx context.Context) error {
 	n.config.Progress("looking at what runs already")
-	tick := time.NewTicker(200 * time.Millisecond)
-	defer tick.Stop()
-	for told := false; ; told = true {
-		var err error
-		if n.first, err = n.runtime.Snapshot(ctx); err == nil || ctx.Err() != nil {
-			return err
-		}
-		if !told {
-			n.config.Progress("waiting for the container runtime to come back")
-			n.log.Warn("the container runtime does not answer", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-		case <-tick.C:
-		}
-	}
+	return n.untilRuntime(ctx, func(ctx context.Context) (err error) {
+		n.first, err = n.runtime.Snapshot(ctx)
+		return err
+	})
 }
 
 // agentStopped tells why this run of the agent ends.

@@ -8,14 +8,20 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/client-go/rest"
+
 	"whylet.dev/whylet/fact"
 )
 
-// A runtime that is not there is an error that names it.
+// A runtime that is not there is waited for, and named when the wait is over.
 func TestRunWithoutRuntime(t *testing.T) {
 	dir := t.TempDir()
-	endpoint := "unix://" + filepath.Join(dir, "none.sock")
-	err := Run(t.Context(), Config{Name: "n", DataDir: filepath.Join(dir, "node"), PodLogsDir: filepath.Join(dir, "logs"), RuntimeEndpoint: endpoint})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	err := Run(ctx, Config{
+		Name: "n", DataDir: filepath.Join(dir, "node"), PodLogsDir: filepath.Join(dir, "logs"),
+		RuntimeEndpoint: "unix://" + filepath.Join(dir, "none.sock"), API: &rest.Config{Host: "http://127.0.0.1:1"},
+	})
 	if err == nil || !strings.Contains(err.Error(), "none.sock") {
 		t.Errorf("it says %v", err)
 	}

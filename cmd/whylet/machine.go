@@ -58,6 +58,7 @@ type port struct{ address, move string }
 func examine(ctx context.Context, n need) []finding {
 	checks := []func() []finding{
 		checkRoot,
+		checkPlace,
 		checkPrograms,
 		func() []finding { return checkHelpers(n) },
 		func() []finding { return checkHosts("/etc/hosts") },

@@ -56,6 +56,8 @@ type stack struct {
 	// reported is closed when the node has said for the first time how it is. What
 	// the API server has of it until then is what an earlier process said.
 	reported chan struct{}
+	// runtimeAway is set when the runtime that the node had before did not answer.
+	runtimeAway bool
 }
 
 func (s *stack) tell(f fact.Fact) {
@@ -113,8 +115,11 @@ func (s *stack) run(ctx context.Context, previous instance) error {
 	}
 	// Before anything is written down: the next start is not to go on with a runtime
 	// that was refused.
-	if s.instance.Settings.RuntimeEndpoint != "" {
-		if err := s.checkRuntime(ctx); err != nil {
+	if endpoint := s.instance.Settings.RuntimeEndpoint; endpoint != "" {
+		err := s.checkRuntime(ctx)
+		// One that the node had before is waited for, and looked at when it is back.
+		s.runtimeAway = errors.Is(err, runtime.ErrNoAnswer) && previous.Settings.RuntimeEndpoint == endpoint
+		if err != nil && !s.runtimeAway {
 			return err
 		}
 	}
@@ -364,6 +369,9 @@ func (s *stack) nodeConfig() (node.Config, *rest.Config, error) {
 		Reported:        sync.OnceFunc(func() { close(s.reported) }),
 		Log:             s.log,
 		Progress:        s.report.step,
+	}
+	if s.runtimeAway {
+		c.Answered = s.checkRuntime
 	}
 	for _, dir := range []string{c.DataDir, c.PodLogsDir, c.StaticPodDir} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -71,12 +71,17 @@ func (f *foreign) write(name, content string) string {
 func (f *foreign) socket() string   { return filepath.Join(f.dir, "runtime.sock") }
 func (f *foreign) endpoint() string { return "unix://" + f.socket() }
 
+// flags are those of a node on the runtime.
+func (f *foreign) flags() []string {
+	return []string{"--runtime-endpoint", f.endpoint(), "--pod-cidr", "10.87.0.0/16"}
+}
+
 // up starts the node on the runtime.
 func (f *foreign) up() {
 	f.t.Helper()
 	ctx, cancel := context.WithTimeout(f.t.Context(), patience)
 	defer cancel()
-	if err := f.n.up(ctx, "--runtime-endpoint", f.endpoint(), "--pod-cidr", "10.87.0.0/16"); err != nil {
+	if err := f.n.up(ctx, f.flags()...); err != nil {
 		f.t.Fatal(err)
 	}
 }

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -255,9 +257,31 @@ func (f *foreign) interrupt(s *space, before *v1.Pod) {
 		}
 		return err
 	})
-	f.start()
+	f.meanwhile(s)
 	s.mustKubectl("wait", "node", "--all", "--for=condition=Ready", "--timeout=50s")
 	sameContainer(f.t, before, s.ready("server"))
+}
+
+// meanwhile starts the agent anew while the runtime is away, which it says, and then
+// the runtime.
+func (f *foreign) meanwhile(s *space) {
+	f.t.Helper()
+	killAgent(f.t, f.n)
+	ctx, cancel := context.WithTimeout(f.t.Context(), 2*patience)
+	defer cancel()
+	up := make(chan error, 1)
+	go func() { up <- f.n.up(ctx, f.flags()...) }()
+	s.eventually(patience, "the new agent says that its runtime is away", func() error {
+		out, err := s.kubectl("get", "node", "-o", `jsonpath={.items[0].status.conditions[?(@.type=="Ready")].message}`)
+		if err == nil && !strings.Contains(out, "container runtime is down: container runtime at") {
+			err = errors.New(out)
+		}
+		return err
+	})
+	f.start()
+	if err := <-up; err != nil {
+		f.t.Fatal(err)
+	}
 }
 
 // leaves purges the node: the runtime then has what others run in it and no more.
