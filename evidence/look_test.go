@@ -38,7 +38,7 @@ func TestLookAtListeners(t *testing.T) {
 		defer c.Close()
 	}
 	l := Looker{Apart: 20 * time.Millisecond}
-	looked := l.Look(t.Context(), os.Getpid())
+	looked := l.Look(t.Context(), os.Getpid(), nil)
 	if looked.Error != "" || looked.PID != os.Getpid() || looked.Processes < 1 || looked.Over < 20*time.Millisecond {
 		t.Fatalf("%+v", looked)
 	}
@@ -63,25 +63,45 @@ func TestLookAtListeners(t *testing.T) {
 	}
 }
 
+// TestLookAmong asks nobody but those it is told what they have open.
+func TestLookAmong(t *testing.T) {
+	socket, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer socket.Close()
+	l := Looker{Apart: time.Millisecond}
+	for _, among := range [][]int{{}, {os.Getpid()}} {
+		looked := l.Look(t.Context(), os.Getpid(), among)
+		at := slices.IndexFunc(looked.Listeners, func(x fact.Listener) bool { return x.Address == socket.Addr().String() })
+		if looked.Error != "" || looked.Processes != len(among) {
+			t.Fatalf("among %v: %+v", among, looked)
+		}
+		if known := at >= 0 && looked.Listeners[at].PID != 0; known != (len(among) > 0) {
+			t.Errorf("among %v, whose socket it is: %+v", among, looked.Listeners)
+		}
+	}
+}
+
 // TestLookAtAProcess tells one that sleeps, one that is stopped, one that is
 // busy and one that is gone.
 func TestLookAtAProcess(t *testing.T) {
 	var l Looker
 	sleeping := start(t, "sleep", "60")
 	waitFor(t, sleeping, "S")
-	if looked := l.Look(t.Context(), sleeping); looked.State != "S" || looked.CPUUsed != 0 || looked.Over < 200*time.Millisecond || looked.Error != "" {
+	if looked := l.Look(t.Context(), sleeping, nil); looked.State != "S" || looked.CPUUsed != 0 || looked.Over < 200*time.Millisecond || looked.Error != "" {
 		t.Errorf("asleep: %+v", looked)
 	}
 	if err := syscall.Kill(sleeping, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
 	waitFor(t, sleeping, "T")
-	if looked := l.Look(t.Context(), sleeping); looked.State != "T" {
+	if looked := l.Look(t.Context(), sleeping, nil); looked.State != "T" {
 		t.Errorf("stopped: %+v", looked)
 	}
 	busy := start(t, "sh", "-c", "while :; do :; done")
-	first := l.Look(t.Context(), busy)
-	again := l.Look(t.Context(), busy)
+	first := l.Look(t.Context(), busy, nil)
+	again := l.Look(t.Context(), busy, nil)
 	if first.CPUUsed == 0 && again.CPUUsed == 0 {
 		t.Errorf("busy: %+v, then %+v", first, again)
 	}
@@ -89,11 +109,11 @@ func TestLookAtAProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitFor(t, busy, "Z")
-	if looked := l.Look(t.Context(), busy); looked.State != "Z" {
+	if looked := l.Look(t.Context(), busy, nil); looked.State != "Z" {
 		t.Errorf("a zombie: %+v", looked)
 	}
 	const nobody = 1 << 22
-	if looked := l.Look(t.Context(), nobody); looked.Error == "" || looked.State != "" {
+	if looked := l.Look(t.Context(), nobody, nil); looked.Error == "" || looked.State != "" {
 		t.Errorf("nobody: %+v", looked)
 	}
 }
@@ -102,7 +122,7 @@ func TestLookEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	l := Looker{Apart: time.Hour}
-	if looked := l.Look(ctx, os.Getpid()); looked.State == "" {
+	if looked := l.Look(ctx, os.Getpid(), nil); looked.State == "" {
 		t.Errorf("%+v", looked)
 	}
 }
@@ -227,7 +247,7 @@ func TestLookAtFiles(t *testing.T) {
 		}
 	}
 	l := Looker{Proc: proc, Apart: time.Nanosecond}
-	looked := l.Look(t.Context(), 7)
+	looked := l.Look(t.Context(), 7, nil)
 	want := fact.Files{PID: 8, Command: "worker", Open: 12, Limit: 16, Most: 524288}
 	if looked.Error != "" || looked.Processes != 2 || looked.Files == nil || *looked.Files != want {
 		t.Errorf("%+v, files %+v", looked, looked.Files)

@@ -182,14 +182,15 @@ func (l *looks) ready(f fact.Fact) {
 		}
 		// One after the other: many pods may become ready at once.
 		l.lanes.do("calm look", func(ctx context.Context) {
-			looked := l.looker.Look(ctx, now.PID)
+			looked := l.look(ctx, p, now.PID)
 			looked.Calm = true
 			l.loop.submit(fact.Fact{Pod: p.key, Container: f.Container, Attempt: now.Attempt, Because: []fact.ID{f.ID}, Body: looked})
 		})
 	})
 }
 
-// firstReady says whether a run of a container became ready for the first time.
+// firstReady says whether a run of a container became ready for the first time. That
+// its probes failed until then was its start, and no trouble.
 func (l *looks) firstReady(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -198,9 +199,11 @@ func (l *looks) firstReady(id string) bool {
 		a = &attention{}
 		l.seen[id] = a
 	}
-	first := !a.calm
-	a.calm = true
-	return first
+	if a.calm {
+		return false
+	}
+	a.calm, a.trouble = true, time.Time{}
+	return true
 }
 
 // failed hears of a failed probe attempt and looks into the container.
@@ -212,9 +215,19 @@ func (l *looks) failed(f fact.Fact) {
 	}
 	l.lanes.do("look/"+c.ID, func(ctx context.Context) {
 		l.sample(p, f.Container, c)
-		looked := l.looker.Look(ctx, c.PID)
+		looked := l.look(ctx, p, c.PID)
 		l.loop.submit(fact.Fact{Pod: p.key, Container: f.Container, Attempt: c.Attempt, Because: []fact.ID{f.ID}, Body: looked})
 	})
+}
+
+// look looks into a container, among its pod's processes. A pod that shares the
+// machine's network may find that somebody else of the machine has its port.
+func (l *looks) look(ctx context.Context, p view, pid int) fact.Looked {
+	var among []int
+	if p.Object != nil && !p.Object.Spec.HostNetwork {
+		among = l.cgroups.Processes(p.key.UID)
+	}
+	return l.looker.Look(ctx, pid, among)
 }
 
 func (l *looks) mayLook(id string) bool {

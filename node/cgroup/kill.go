@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"golang.org/x/sys/unix"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/kubernetes/pkg/kubelet/cm"
 )
 
@@ -125,6 +126,19 @@ func processes(dirs []string) ([]int, error) {
 	}
 	slices.Sort(pids)
 	return slices.Compact(pids), nil
+}
+
+// Processes lists who is in a pod's cgroup or below it; nil where that is not known.
+func (m *Manager) Processes(uid types.UID) []int {
+	group, ok := m.podGroup(uid)
+	if !ok {
+		return nil
+	}
+	pids, err := processes([]string{group.Main()})
+	if err != nil {
+		return nil
+	}
+	return pids
 }
 
 func processesIn(dir string) ([]int, error) {
