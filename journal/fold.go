@@ -89,7 +89,7 @@ func keyOf(f fact.Fact) runKey {
 // run is an open run: what is folded, and the latest successes, oldest first.
 type run struct {
 	folded *fact.Fact
-	whole  []kept
+	whole  []*kept
 	since  time.Time // Seen of the first success of it
 	count  int       // successes since it began, written ones too
 	slot   slot
@@ -115,9 +115,9 @@ func (r *run) facts() []fact.Fact {
 }
 
 // with is the run after one more success. The run itself stays as it is.
-func (r *run) with(k kept, keep int) *run {
+func (r *run) with(k *kept, keep int) *run {
 	next := *r
-	next.whole = append(append(make([]kept, 0, len(r.whole)+1), r.whole...), k)
+	next.whole = append(append(make([]*kept, 0, len(r.whole)+1), r.whole...), k)
 	next.count++
 	if next.count <= youngRun {
 		keep = max(keep, youngKeep)
@@ -223,7 +223,7 @@ func (c *change) fold(f fact.Fact) error {
 		again.folded, again.since = nil, f.Seen
 		r = &again
 	}
-	c.of(f.Pod.UID)[key] = r.with(kept{f, bytes.Clone(c.d.record)}, c.d.j.o.Fold.Keep)
+	c.of(f.Pod.UID)[key] = r.with(&kept{f, bytes.Clone(c.d.record)}, c.d.j.o.Fold.Keep)
 	return nil
 }
 

@@ -353,6 +353,12 @@ func TestRemoveKillsWhatIsInsideOnly(t *testing.T) {
 	if s := sample(t, g); s.PIDs != 1 {
 		t.Errorf("the container's cgroup shows %+v", s)
 	}
+	if in, others := m.Processes("p"), m.Processes("pp"); len(in) != 1 || len(others) != 1 || in[0] == others[0] {
+		t.Errorf("the pods' processes are %v and %v", in, others)
+	}
+	if none := m.Processes("nobody"); none != nil {
+		t.Errorf("a pod without a cgroup has processes %v", none)
+	}
 	if err := m.Remove("p"); err != nil {
 		t.Fatal(err)
 	}
