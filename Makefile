@@ -185,7 +185,7 @@ test-cgroup2: libexec ## Run the tests that touch cgroups on cgroup v2, with rea
 
 # Emulated, a node takes minutes to start and needs both cores for itself.
 .PHONY: test-cgroup2-node
-test-cgroup2-node: build images ## A whole node with real containers on cgroup v2, emulated (an hour on a calm machine, needs apt-get)
+test-cgroup2-node: build images ## A whole node with real containers on cgroup v2, emulated (a quarter of an hour on a calm machine, needs apt-get)
 	@./test/cgroup2/run $(BIN)/cgroup2 node
 
 .PHONY: test-e2e-more
