@@ -14,7 +14,9 @@ import (
 // Sample is one look at a cgroup and everything below it. What the kernel does
 // not offer stays zero. Sampled has what the journal keeps; of its fields these
 // depend on the version: MemoryPeak is missing on version 2 before Linux 5.19,
-// and OOMKills counts on version 1 only processes that were in this very cgroup.
+// and OOMKills counts on version 1 only processes that were in this very cgroup,
+// as on version 2 before 5.2 or where it is mounted with memory_localevents.
+// Files are read by the names of their values, of which later kernels have more.
 type Sample struct {
 	fact.Sampled
 
