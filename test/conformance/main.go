@@ -63,6 +63,9 @@ func (o *options) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := mirror(stack, filepath.Join(dir, "images")); err != nil {
+		return errors.Join(err, stack.Stop())
+	}
 	suite := o.suite(ctx, stack, dir)
 	failed := suite.Run()
 	if err := stack.Stop(); err != nil {
