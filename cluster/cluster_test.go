@@ -14,6 +14,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -50,6 +51,7 @@ func TestControlPlane(t *testing.T) {
 	step("a node registers and pods are scheduled to it", e.schedule)
 	step("a Service gets endpoints and a name", e.service)
 	step("a pod reaches the API and DNS", e.fromPod)
+	step("what is protected while in use can be deleted", e.protection)
 	step("metrics come from the node", e.metrics)
 	step("a second start and a purge are refused", e.secondStart)
 	step("after kill -9, also amid a start, everything is still there", e.killAndRestart)
@@ -96,7 +98,7 @@ func (e *endToEnd) nodeConfig() *rest.Config {
 func eventually(t *testing.T, what string, check func(context.Context) error) {
 	t.Helper()
 	var last error
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 20*time.Second, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
 		last = check(ctx)
 		return last == nil, nil
 	})
@@ -221,6 +223,25 @@ func (e *endToEnd) fromPod(t *testing.T) {
 			return errors.Join(err, errors.New(string(out)))
 		}
 		return nil
+	})
+}
+
+// The API server's admission gives these a finalizer, which a controller takes away.
+func (e *endToEnd) protection(t *testing.T) {
+	classes := e.admin.StorageV1().VolumeAttributesClasses()
+	class := &storagev1.VolumeAttributesClass{ObjectMeta: metav1.ObjectMeta{Name: "gold"}, DriverName: "example.org", Parameters: map[string]string{"iops": "1"}}
+	if _, err := classes.Create(t.Context(), class, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := classes.Delete(t.Context(), class.Name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the VolumeAttributesClass is gone", func(ctx context.Context) error {
+		_, err := classes.Get(ctx, class.Name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return errors.Join(errors.New("it is still there"), err)
 	})
 }
 

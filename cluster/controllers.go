@@ -49,6 +49,7 @@ var controllers = []string{
 	names.TTLAfterFinishedController,
 	names.TaintEvictionController,
 	names.ValidatingAdmissionPolicyStatusController,
+	names.VolumeAttributesClassProtectionController,
 }
 
 // runControllers runs kube-controller-manager until ctx ends.

@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/record"
@@ -106,20 +107,14 @@ func backOffEvents(pod *v1.Pod, container string, b fact.BackOff) []event {
 		return []event{warning(events.BackOffStartContainer, "Back-off restarting failed container %s in pod %s_%s(%s)",
 			container, pod.Name, pod.Namespace, pod.UID)}
 	case "image":
+		// The decision names the image, which may be a volume's, and says more after it.
+		pulling, _, _ := strings.Cut(b.Message, ": ")
 		return []event{
-			normal(events.BackOffPullImage, "Back-off pulling image %q", imageOf(pod, container)),
+			normal(events.BackOffPullImage, "%s", pulling),
 			warning(events.FailedToCreateContainer, "Error: ImagePullBackOff"),
 		}
 	}
 	return nil
-}
-
-func imageOf(pod *v1.Pod, container string) string {
-	spec, _ := view{remembered: remembered{Object: pod}}.spec(container)
-	if spec == nil {
-		return ""
-	}
-	return spec.Image
 }
 
 func podEvents(f fact.Fact) []event {

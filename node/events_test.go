@@ -44,7 +44,10 @@ func TestEventsOfFacts(t *testing.T) {
 		{of("c", 0, fact.Probed{Probe: fact.Readiness, Verdict: fact.Success}), ""},
 		{of("c", 0, fact.Kill{Message: "Stopping container c"}), "Normal Killing c: Stopping container c"},
 		{of("c", 0, fact.BackOff{What: "container"}), "Warning BackOff c: Back-off restarting failed container c in pod p_ns(u1)"},
-		{of("c", 0, fact.BackOff{What: "image"}), `Normal BackOff c: Back-off pulling image "i"; Warning Failed c: Error: ImagePullBackOff`},
+		{
+			of("c", 0, fact.BackOff{What: "image", Message: `Back-off pulling image "volume:1": ErrImagePull: no such host`}),
+			`Normal BackOff c: Back-off pulling image "volume:1"; Warning Failed c: Error: ImagePullBackOff`,
+		},
 		{of("", 0, fact.SetUpFailed{Reason: "FailedMount", Message: "m"}), "Warning FailedMount : m"},
 		{of("", 0, fact.Refused{Reason: "OutOfcpu", Message: "m"}), "Warning OutOfcpu : m"},
 		{of("", 0, fact.SetPhase{Phase: v1.PodFailed, Reason: "DeadlineExceeded", Message: "m"}), "Normal DeadlineExceeded : m"},

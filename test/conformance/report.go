@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -72,7 +73,10 @@ func (r report) judge(w io.Writer) error {
 	for _, s := range failed {
 		fmt.Fprintf(w, "%s: %s: %s\n", s.State, s.name(), first(s.Failure.Message))
 	}
-	fmt.Fprintf(w, "%d passed, %d failed, %d skipped themselves, %d are excused (test/conformance/excused.go)\n", passed, len(failed), len(skipped), len(excused))
+	for _, name := range slices.Sorted(maps.Keys(excused)) {
+		fmt.Fprintf(w, "not run: %s: %s\n", name, excused[name])
+	}
+	fmt.Fprintf(w, "%d passed, %d failed, %d skipped themselves, %d not run\n", passed, len(failed), len(skipped), len(excused))
 	if len(failed) > 0 {
 		return fmt.Errorf("%d tests failed", len(failed))
 	}

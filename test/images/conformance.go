@@ -24,8 +24,8 @@ var conformance = []recipe{
 	agnhost("nautilus", "1.8", map[string]string{"data.json": "{\n  \"image\": \"nautilus.jpg\"\n}\n", "nautilus.jpg": ""}),
 	agnhost("kitten", "1.8", map[string]string{"data.json": "{\n  \"image\": \"kitten.jpg\"\n}\n", "kitten.jpg": ""}),
 	{
-		// Debian's busybox is built so that its shell drops variables such as data-1;
-		// bash keeps them, as the shell of the image does that is meant.
+		// The shell of Debian's busybox drops variables such as data-1; bash keeps them,
+		// as the shell of the image does that is meant.
 		name: "busybox", tag: e2eImages + "busybox:1.37.0-1",
 		packages: []string{"busybox-static", "bash", "libc6", "libtinfo6"},
 		links:    map[string]string{"bin/sh": "bash"},
@@ -91,12 +91,13 @@ func agnhost(name, version string, files map[string]string) recipe {
 	r := recipe{
 		name: name, tag: e2eImages + name + ":" + version,
 		packages: []string{
-			"busybox-static", "bash", "bind9-dnsutils", "curl", "netcat-openbsd", "iproute2",
+			"busybox-static", "bash", "bind9-dnsutils", "curl", "netcat-openbsd", "iproute2", "libc-bin",
 			// What only pre-depends on its libraries brings none.
 			"libc6", "libtinfo6", "util-linux", "libblkid1", "libcap-ng0", "libmount1", "libselinux1", "libsmartcols1", "libuuid1",
 		},
 		programs: map[string]string{"agnhost": kubernetesImages + "agnhost"}, module: suite,
-		links: map[string]string{"agnhost-2": "agnhost"},
+		// Debian's busybox runs its own programs whatever PATH has, so sh is bash.
+		links: map[string]string{"agnhost-2": "agnhost", "bin/nc": "nc.openbsd", "bin/sh": "bash"},
 		files: content,
 		copies: map[string]string{
 			"localhost.crt": kubernetesImages + "agnhost/porter/localhost.crt",

@@ -156,7 +156,7 @@ func init() {
 				return nil, err
 			}
 			runc.Monitor = inProcess{runc.Monitor} // which the task service has just set
-			return newLingering(thorough{inner}, sd.(shutdown.Service).Shutdown), nil
+			return newLingering(patient{thorough{inner}, outputWait}, sd.(shutdown.Service).Shutdown), nil
 		},
 	})
 }

@@ -15,6 +15,7 @@
 // And what runc does with a container that exists, starting, signalling and
 // deleting it, is done here with runc's library, without a process; see [inProcess].
 // A command in a container that has to be killed is killed whole; see [thorough].
+// And an end is told when the output has been read; see [patient].
 package main
 
 import (

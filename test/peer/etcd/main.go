@@ -1,4 +1,5 @@
-// Command etcd runs etcd's server with the few flags that the real stack needs.
+// Command etcd runs etcd's server with the few flags that the real stack and the
+// conformance tests need.
 // (etcd's own main package brings a proxy whose modules nothing else here uses.)
 package main
 
@@ -12,8 +13,9 @@ import (
 )
 
 func main() {
-	dir := flag.String("data-dir", "", "folder of the database")
+	dir := flag.String("data-dir", "default.etcd", "folder of the database")
 	client := flag.String("listen-client-urls", "http://127.0.0.1:2379", "address for clients")
+	_ = flag.String("advertise-client-urls", "", "ignored: it is where clients connect to")
 	peer := flag.String("listen-peer-urls", "http://127.0.0.1:2380", "address for other members")
 	unsafe := flag.Bool("unsafe-no-fsync", false, "do not wait for the disk")
 	flag.Parse()
