@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -68,9 +69,19 @@ func (l *Looker) Look(ctx context.Context, pid int, among []int) fact.Looked {
 	}
 	now := look{at: time.Now(), cpu: p.CPU, began: p.Began}
 	l.remember(pid, now)
-	looked.State, looked.CPUTotal, looked.Age = p.State, p.CPU, age(p.Began)
+	looked.State, looked.CPUTotal, looked.Age, looked.MaxCPU = p.State, p.CPU, age(p.Began), l.maxCPU(pid)
 	looked.CPUUsed, looked.Over = now.cpu-before.cpu, now.at.Sub(before.at).Round(time.Millisecond)
 
+	if err := l.around(pid, among, &looked); err != nil {
+		looked.Error = err.Error()
+	}
+	return looked
+}
+
+// Listening sees only what is around a process of a container, and takes no time for
+// how busy it is.
+func (l *Looker) Listening(pid int, among []int) fact.Looked {
+	looked := fact.Looked{PID: pid}
 	if err := l.around(pid, among, &looked); err != nil {
 		looked.Error = err.Error()
 	}
@@ -154,7 +165,7 @@ func (l *Looker) around(pid int, among []int, looked *fact.Looked) error {
 			l.owns(other, own, owners)
 		}
 	}
-	looked.Listeners = listed(sockets, owners)
+	looked.Listeners = listed(sockets, owners, l.v6Only(pid, sockets))
 	if looked.Files != nil {
 		if p, err := l.process(looked.Files.PID); err == nil {
 			looked.Files.Command = p.Command
@@ -175,13 +186,26 @@ func (l *Looker) all() ([]int, error) {
 	return pids, err
 }
 
-// files counts the open files of a process that has a limit of them.
-func (l *Looker) files(pid int) (fact.Files, bool) {
+// maxCPU is how much CPU time a process may use; 0: no limit is known.
+func (l *Looker) maxCPU(pid int) time.Duration {
+	_, hard, err := l.limit(pid, "Max cpu time")
+	if err != nil {
+		return 0
+	}
+	return time.Duration(hard) * time.Second
+}
+
+func (l *Looker) limit(pid int, name string) (soft, hard int, err error) {
 	limits, err := os.ReadFile(l.path(pid, "limits"))
 	if err != nil {
-		return fact.Files{}, false
+		return 0, 0, err
 	}
-	soft, hard, err := ParseFileLimit(string(limits))
+	return ParseLimit(string(limits), name)
+}
+
+// files counts the open files of a process that has a limit of them.
+func (l *Looker) files(pid int) (fact.Files, bool) {
+	soft, hard, err := l.limit(pid, "Max open files")
 	if err != nil || soft == 0 {
 		return fact.Files{}, false
 	}
@@ -244,8 +268,21 @@ func (l *Looker) owns(pid int, inside bool, owners map[uint64]owner) {
 	}
 }
 
+// v6Only are those of the sockets that are known to take no connection over IPv4,
+// where that is in question.
+func (l *Looker) v6Only(pid int, sockets []Socket) map[uint64]bool {
+	if !slices.ContainsFunc(sockets, func(s Socket) bool { return s.Address.Addr() == netip.IPv6Unspecified() }) {
+		return nil
+	}
+	only, err := v6Only(l.path(pid, "ns/net"))
+	if err != nil {
+		return nil // a kernel without that diagnosis: they may take both
+	}
+	return only
+}
+
 // listed words the sockets, the container's own first, bounded.
-func listed(sockets []Socket, owners map[uint64]owner) []fact.Listener {
+func listed(sockets []Socket, owners map[uint64]owner, v6Only map[uint64]bool) []fact.Listener {
 	slices.SortStableFunc(sockets, func(a, b Socket) int {
 		if in, other := owners[a.Inode].inside, owners[b.Inode].inside; in != other {
 			if in {
@@ -258,7 +295,7 @@ func listed(sockets []Socket, owners map[uint64]owner) []fact.Listener {
 	var all []fact.Listener
 	for _, s := range sockets[:min(len(sockets), maxListeners)] {
 		o := owners[s.Inode]
-		all = append(all, fact.Listener{Address: s.Address.String(), PID: o.pid, Command: o.command, State: o.state, Other: o.pid != 0 && !o.inside, Backlog: s.Waiting})
+		all = append(all, fact.Listener{Address: s.Address.String(), PID: o.pid, Command: o.command, State: o.state, Other: o.pid != 0 && !o.inside, Backlog: s.Waiting, V6Only: v6Only[s.Inode]})
 	}
 	return all
 }

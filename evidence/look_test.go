@@ -203,15 +203,15 @@ Max open files            1024                 524288               files
 Max locked memory         8388608              8388608              bytes
 `
 
-func TestParseFileLimit(t *testing.T) {
-	if soft, hard, err := ParseFileLimit(limits); err != nil || soft != 1024 || hard != 524288 {
+func TestParseLimit(t *testing.T) {
+	if soft, hard, err := ParseLimit(limits, "Max open files"); err != nil || soft != 1024 || hard != 524288 {
 		t.Errorf("%d %d %v", soft, hard, err)
 	}
-	if soft, hard, err := ParseFileLimit(strings.Replace(limits, "524288", "unlimited", 1)); err != nil || soft != 1024 || hard != 0 {
+	if soft, hard, err := ParseLimit(strings.Replace(limits, "524288", "unlimited", 1), "Max open files"); err != nil || soft != 1024 || hard != 0 {
 		t.Errorf("%d %d %v", soft, hard, err)
 	}
 	for _, bad := range []string{"", limits[:200], strings.Replace(limits, "1024", "x", 1), strings.Replace(limits, "1024", "-1", 1)} {
-		if soft, hard, err := ParseFileLimit(bad); err == nil {
+		if soft, hard, err := ParseLimit(bad, "Max open files"); err == nil {
 			t.Errorf("%q is taken for %d and %d", bad, soft, hard)
 		}
 	}
@@ -269,7 +269,7 @@ func FuzzProc(f *testing.F) {
 		if p, err := ParseStat(text); err == nil && p.CPU < 0 {
 			t.Fatalf("%+v", p)
 		}
-		if soft, hard, err := ParseFileLimit(text); soft < 0 || hard < 0 || err != nil && soft+hard > 0 {
+		if soft, hard, err := ParseLimit(text, "Max open files"); soft < 0 || hard < 0 || err != nil && soft+hard > 0 {
 			t.Fatal(soft, hard, err)
 		}
 	})

@@ -15,7 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Signals tells of each SIGKILL and SIGTERM on this machine, and who sent it, from
+// Signals tells of each signal on this machine by which somebody may end a process, and
+// who sent it, from
 // an instance of the kernel's tracing that is ours alone: whoever else traces is
 // not disturbed, and does not disturb. It needs root, tracefs, and the machine's
 // first pid namespace.
@@ -77,13 +78,18 @@ func OpenSignals(tell func(Signal), lost func(count int64)) (s *Signals, err err
 	return s, nil
 }
 
-// setUp has an instance trace the two signals, and nothing else. The buffer's size
+// traced are the signals that end a process. Of those by which programs also talk
+// (SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2) only what kill(2) sent counts (SI_USER):
+// runtimes send their own threads such by the thousand, with tgkill(2).
+const traced = "sig==9||sig==15||(code==0&&(sig==1||sig==2||sig==3||sig==10||sig==12))"
+
+// setUp has an instance trace these signals, and nothing else. The buffer's size
 // holds some thousand of them; a reader is woken by the first.
 func setUp(dir string) error {
 	for _, one := range []struct{ file, value string }{
 		{"buffer_size_kb", "64"},
 		{"trace_clock", "mono"},
-		{"events/signal/signal_generate/filter", "sig==9||sig==15"},
+		{"events/signal/signal_generate/filter", traced},
 		{"events/signal/signal_generate/enable", "1"},
 	} {
 		if err := os.WriteFile(filepath.Join(dir, one.file), []byte(one.value), 0); err != nil {

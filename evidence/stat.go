@@ -2,6 +2,8 @@ package evidence
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -46,10 +48,10 @@ func ParseStat(text string) (Process, error) {
 
 var errLimits = errors.New("not a process's limits")
 
-// ParseFileLimit finds RLIMIT_NOFILE in /proc/PID/limits (proc_pid_limits(5)); 0 is
+// ParseLimit finds a limit by its name in /proc/PID/limits (proc_pid_limits(5)); 0 is
 // no limit.
-func ParseFileLimit(text string) (soft, hard int, err error) {
-	_, rest, ok := strings.Cut(text, "\nMax open files ")
+func ParseLimit(text, name string) (soft, hard int, err error) {
+	_, rest, ok := strings.Cut(text, "\n"+name+" ")
 	f := strings.Fields(rest)
 	if !ok || len(f) < 2 {
 		return 0, 0, errLimits
@@ -65,4 +67,29 @@ func ParseFileLimit(text string) (soft, hard int, err error) {
 		*to = int(n)
 	}
 	return soft, hard, nil
+}
+
+// Whereabouts says whether a process has ended, and whether it is in a pid namespace
+// below this one. Of one that has ended and was not waited for yet the kernel still
+// tells its namespaces, but not its cgroup any more.
+func Whereabouts(pid int) (ended, nested bool) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return true, false
+	}
+	return parseStatus(string(b))
+}
+
+// parseStatus reads State and NSpid of /proc/PID/status (proc_pid_status(5)).
+func parseStatus(text string) (ended, nested bool) {
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(line, ":")
+		switch f := strings.Fields(value); name {
+		case "State":
+			ended = len(f) > 0 && (f[0] == "Z" || f[0] == "X")
+		case "NSpid":
+			nested = len(f) > 1
+		}
+	}
+	return ended, nested
 }

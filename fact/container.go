@@ -90,6 +90,9 @@ type Exited struct {
 	OOMKnown      bool  `json:"oomKnown,omitempty"`
 	OOMKills      int64 `json:"oomKills,omitempty"`
 	MainOOMKilled bool  `json:"mainOOMKilled,omitempty"`
+	// ByKernel is set when the kernel itself was seen to send the main process its
+	// SIGKILL: its OOM killer, or a limit of CPU time (RLIMIT_CPU).
+	ByKernel bool `json:"byKernel,omitempty"`
 	// Vanished is set when the container is gone without a trace, so that no exit
 	// code is known (kubelet reports 137, ContainerStatusUnknown).
 	Vanished bool `json:"vanished,omitempty"`

@@ -115,6 +115,9 @@ type Looked struct {
 	// CPUTotal is what the process used since it began, Age how long ago that was.
 	CPUTotal time.Duration `json:"cpuTotal,omitempty"`
 	Age      time.Duration `json:"age,omitempty"`
+	// MaxCPU is how much it may use until the kernel kills it (the hard RLIMIT_CPU, as
+	// ulimit -t sets it); 0: as much as it likes, or nobody could see.
+	MaxCPU time.Duration `json:"maxCPU,omitempty"`
 	// Files is how many files a process of the container has open: of the one that
 	// may open the fewest more.
 	Files *Files `json:"files,omitempty"`
@@ -147,6 +150,8 @@ type Listener struct {
 	Other bool `json:"other,omitempty"`
 	// Backlog is the number of connections that wait to be accepted.
 	Backlog int `json:"backlog,omitempty"`
+	// V6Only is set for one on :: that is known to take no connection over IPv4.
+	V6Only bool `json:"v6Only,omitempty"`
 }
 
 // NodeSignals is a look at the node as a whole.

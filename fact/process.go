@@ -37,8 +37,8 @@ const (
 	FromKernel SignalOrigin = "kernel"
 )
 
-// Signalled says that a SIGKILL or SIGTERM was sent to a process of a container,
-// and by whom.
+// Signalled says that a signal which may end it was sent to a process of a container,
+// and by whom: SIGKILL, SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1 or SIGUSR2.
 type Signalled struct {
 	Signal  int32  `json:"signal"`
 	PID     int    `json:"pid"` // the receiver

@@ -27,6 +27,7 @@ import (
 	"whylet.dev/whylet/node/server"
 	"whylet.dev/whylet/node/stats"
 	"whylet.dev/whylet/node/volumes"
+	"whylet.dev/whylet/why/serve"
 )
 
 // face is how the node looks from outside: its Node object and its HTTPS API.
@@ -48,6 +49,8 @@ type face struct {
 
 	// pressures are those that the node is under.
 	pressures func() []v1.NodeConditionType
+	// look looks into a pod because somebody asks.
+	look serve.Look
 
 	mu sync.Mutex
 	// runtimeErr is why the runtime does not answer; nil while it does. health is

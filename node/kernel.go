@@ -127,7 +127,8 @@ func (k *kernel) complete(e *fact.Exited) {
 	}
 	k.fence.Pass()
 	c := k.told(e.ContainerID)
-	if c.count == 0 && e.ExitCode == sigkilled && (e.RuntimeReason == "OOMKilled" || k.byKernel(e.ContainerID)) {
+	e.ByKernel = e.ExitCode == sigkilled && k.byKernel(e.ContainerID)
+	if c.count == 0 && e.ExitCode == sigkilled && (e.RuntimeReason == "OOMKilled" || e.ByKernel) {
 		c = k.wait(e.ContainerID)
 	}
 	e.OOMKnown, e.OOMKills, e.MainOOMKilled = true, c.count, c.main

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"whylet.dev/whylet/evidence"
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/node/cgroup"
@@ -204,6 +206,18 @@ func (l *looks) firstReady(id string) bool {
 	}
 	a.calm, a.trouble = true, time.Time{}
 	return true
+}
+
+// asked looks at what the containers of a pod listen on that somebody asks about. They
+// share a network: one tells of all.
+func (l *looks) asked(pod types.UID) (at time.Time, looked fact.Looked, ok bool) {
+	p, _ := l.loop.view(pod)
+	for _, c := range p.Containers {
+		if c.Running && c.PID != 0 {
+			return time.Now().UTC(), l.looker.Listening(c.PID), true
+		}
+	}
+	return at, looked, false
 }
 
 // failed hears of a failed probe attempt and looks into the container.

@@ -251,7 +251,7 @@ func (p *processes) mayTell(container, what string) (alike int64, ok bool) {
 	return alike, true
 }
 
-// signalled hears of each SIGKILL and SIGTERM of the machine.
+// signalled hears of each signal of the machine that may end a process.
 func (p *processes) signalled(s evidence.Signal) {
 	at := time.Now().UTC()
 	receiver, main := p.owner(s.PID)
@@ -262,13 +262,24 @@ func (p *processes) signalled(s evidence.Signal) {
 		p.noteKernel(s, at)
 		return // what it killed for is told by its log
 	}
-	sender := from{}
-	if sender.container, _ = p.owner(s.Sender); sender.container != "" {
-		sender.stray = p.connector != nil && p.table.Stray(sender.container, s.Sender)
-	}
 	own := threadOf(s.Sender, os.Getpid())
-	alive := processAlive(s.Sender)
-	go func() { p.tellSignal(s, at, receiver, main, sender, own, alive) }()
+	sender := p.from(s.Sender)
+	go func() { p.tellSignal(s, at, receiver, main, sender, own) }()
+}
+
+// from says where a sender is, or was: it may have ended meanwhile, as kill does.
+func (p *processes) from(pid int) from {
+	if p.connector != nil {
+		p.connector.Drain() // it may have been forked a moment ago
+		if id, ok := p.table.Owner(pid); ok {
+			return from{container: id}
+		}
+	}
+	if id := evidence.ContainerOf(pid); id != "" {
+		return from{container: id, stray: p.connector != nil && p.table.Stray(id, pid)}
+	}
+	ended, nested := evidence.Whereabouts(pid)
+	return from{alive: !ended, nested: ended && nested}
 }
 
 func (p *processes) noteKernel(s evidence.Signal, at time.Time) {
@@ -300,16 +311,14 @@ func threadOf(tid, pid int) bool {
 	return err == nil
 }
 
-func processAlive(pid int) bool {
-	_, err := os.Stat(fmt.Sprintf("/proc/%d", pid))
-	return err == nil
-}
-
-// from is the container of a sender, empty where it is in none, and whether the
-// sender is none that the container's main process brought forth.
+// from is the container of a sender, empty where it is in none or that is not known,
+// and whether the sender is none that the container's main process brought forth.
 type from struct {
 	container string
 	stray     bool
+	// alive: it was still there to be looked at. nested: it was not, and had been in
+	// a pid namespace of its own, which is the receiver's: it could not see it else.
+	alive, nested bool
 }
 
 // runtimeCommands are by what container runtimes send signals.
@@ -317,7 +326,7 @@ var runtimeCommands = []string{"runc", "crun", "youki", "containerd-shim", "cont
 
 // tellSignal tells of a signal that the node did not order. What a container does
 // to its own children is its own affair.
-func (p *processes) tellSignal(s evidence.Signal, at time.Time, receiver string, main bool, sender from, own, alive bool) {
+func (p *processes) tellSignal(s evidence.Signal, at time.Time, receiver string, main bool, sender from, own bool) {
 	f, c, ok := p.loop.whose(receiver)
 	if !ok || own || !c.Running {
 		return
@@ -341,7 +350,9 @@ func (p *processes) tellSignal(s evidence.Signal, at time.Time, receiver string,
 		}
 	case runtime:
 		body.Origin = fact.FromNode
-	case alive:
+	case sender.nested:
+		body.Origin, body.SenderPod = fact.FromContainer, &f.Pod
+	case sender.alive:
 		body.Origin = fact.FromHost
 	}
 	f.At, f.Body = at, body

@@ -68,21 +68,22 @@ func TestSenders(t *testing.T) {
 	child := kill
 	child.PID = 11
 	tests := map[string]struct {
-		signal     evidence.Signal
-		sender     from
-		own, alive bool
-		ordered    bool
-		want       fact.SignalOrigin
-		silent     bool
+		signal  evidence.Signal
+		sender  from
+		own     bool
+		ordered bool
+		want    fact.SignalOrigin
+		silent  bool
 	}{
-		"from the host":                         {signal: kill, alive: true, want: fact.FromHost},
-		"from one that is gone":                 {signal: kill, want: ""},
-		"from the container itself":             {signal: kill, sender: from{"abc", false}, alive: true, want: fact.FromContainer},
-		"the container's own child":             {signal: child, sender: from{"abc", false}, alive: true, silent: true},
-		"a child, by what was put beside it":    {signal: child, sender: from{"abc", true}, alive: true, want: fact.FromContainer},
-		"the node's agent":                      {signal: kill, own: true, alive: true, silent: true},
-		"the runtime, as the node ordered":      {signal: runc, ordered: true, silent: true},
-		"the runtime, on somebody else's order": {signal: runc, want: fact.FromNode},
+		"from the host":                            {signal: kill, sender: from{alive: true}, want: fact.FromHost},
+		"from one that is gone":                    {signal: kill, want: ""},
+		"from one that was in the pod and is gone": {signal: kill, sender: from{nested: true}, want: fact.FromContainer},
+		"from the container itself":                {signal: kill, sender: from{container: "abc"}, want: fact.FromContainer},
+		"the container's own child":                {signal: child, sender: from{container: "abc"}, silent: true},
+		"a child, by what was put beside it":       {signal: child, sender: from{container: "abc", stray: true}, want: fact.FromContainer},
+		"the node's agent":                         {signal: kill, own: true, silent: true},
+		"the runtime, as the node ordered":         {signal: runc, ordered: true, silent: true},
+		"the runtime, on somebody else's order":    {signal: runc, want: fact.FromNode},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -90,7 +91,7 @@ func TestSenders(t *testing.T) {
 			if test.ordered {
 				l.pods[testPod.UID].Containers["c"] = container{ID: "containerd://abc", PID: 10, Running: true, Kill: 5}
 			}
-			p.tellSignal(test.signal, time.Now(), "abc", false, test.sender, test.own, test.alive)
+			p.tellSignal(test.signal, time.Now(), "abc", false, test.sender, test.own)
 			f, ok := told(t, l)
 			if ok == test.silent {
 				t.Fatalf("told: %v (%+v)", ok, f.Body)

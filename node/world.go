@@ -218,6 +218,7 @@ func (o *outside) connectEffects(ctx context.Context, n *node) error {
 	}
 	o.pressure = o.newPressure(ctx, n, d, groups)
 	o.face.pressures = o.pressure.Conditions
+	o.face.look = o.looks.asked
 	return o.face.connect(ctx, n, vols, imgs, groups, d)
 }
 

@@ -123,6 +123,8 @@ type Verdict struct {
 
 	// missing is what an unknown verdict lacks, until it becomes the end of Text.
 	missing string
+	// possible are the causes that an unknown verdict leaves open.
+	possible []Cause
 }
 
 // Link is one step of the chain from symptom to root cause.

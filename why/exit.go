@@ -71,7 +71,7 @@ func (e ending) limit() int64 {
 }
 
 // exitRules say why a run ended that the node did not end.
-var exitRules = slices.Concat(oomRules, killedRules, senderRules, handedOnRules, roomRules, filesRules, lastWordRules, configRules, ownEndRules)
+var exitRules = slices.Concat(oomRules, killedRules, senderRules, cpuTimeRules, handedOnRules, roomRules, filesRules, lastWordRules, configRules, ownEndRules)
 
 // explainExit says why a run ended, and what it said last.
 func explainExit(h *History, run *Run, symptom string) Verdict {
@@ -97,6 +97,9 @@ func (e ending) explain(symptom string) Verdict {
 		if e.exit.RuntimeReason == "OOMKilled" {
 			missing = "The container runtime says OOMKilled, which it also says when a child or a sibling was the victim; the kernel's own record was not seen."
 		}
+	}
+	if e.exit.ByKernel {
+		missing = "The kernel itself sent its main process SIGKILL, and its log tells of no OOM kill. A limit of CPU time (RLIMIT_CPU, ulimit -t) does that, and nobody saw whether it has one."
 	}
 	return undecided(symptom, run.Container, what, e.chain(), rest, missing, append(h.logsFix(run), h.kernelFix())...)
 }

@@ -108,8 +108,8 @@ func undecided(symptom, container, what string, chain []Link, rest []finding, mi
 	v.Text = what
 	var possible []string
 	for _, r := range rest {
-		if r.weight > refuted && !slices.Contains(possible, string(r.cause)) {
-			possible = append(possible, string(r.cause))
+		if r.weight > refuted && !slices.Contains(v.possible, r.cause) {
+			v.possible, possible = append(v.possible, r.cause), append(possible, string(r.cause))
 			v.Chain = inOrder(append(v.Chain, r.chain...))
 		}
 		if r.weight == refuted {

@@ -317,13 +317,18 @@ func senderWords(b fact.Signalled) string {
 		where := " in another container"
 		if b.SenderContainer != "" {
 			where = " in container " + b.SenderContainer
+		} else if b.SenderPod != nil {
+			where = " in a container"
 		}
 		if b.SenderPod != nil {
 			where += " of pod " + b.SenderPod.String()
 		}
 		return who + where
 	}
-	return who + " on the node"
+	if b.Origin == fact.FromHost {
+		return who + " on the node"
+	}
+	return who + ", which was gone before anybody could see where it ran,"
 }
 
 // values makes a map of pairs, without empty values.

@@ -32,12 +32,7 @@ func (h *History) listening() *Listening {
 	if newest == nil {
 		return nil
 	}
-	l := &Listening{At: newest.Seen, Ports: []int32{}}
-	for _, s := range of[fact.Looked](newest).Listeners {
-		if host, port, ok := splitAddress(s.Address); ok && !loopback(host) {
-			l.add(port)
-		}
-	}
+	l := listeningIn(newest.Seen, of[fact.Looked](newest))
 	for i := range h.Facts {
 		b, ok := h.Facts[i].Body.(fact.Probed)
 		if ok && b.Verdict == fact.Success && b.Evidence != nil && b.Evidence.Handler != "exec" && !h.Facts[i].Seen.Before(newest.Seen) {
@@ -49,56 +44,95 @@ func (h *History) listening() *Listening {
 	return l
 }
 
+func listeningIn(at time.Time, look fact.Looked) *Listening {
+	l := &Listening{At: at, Ports: []int32{}}
+	for _, s := range look.Listeners {
+		if host, port, ok := splitAddress(s.Address); ok && !loopback(host) {
+			l.add(port)
+		}
+	}
+	return l
+}
+
+// LookedAt takes a look into one of the pod's containers that was made for the answer.
+func (a *Answer) LookedAt(at time.Time, look fact.Looked) {
+	if look.Error == "" {
+		a.Listening = listeningIn(at, look)
+		slices.Sort(a.Listening.Ports)
+	}
+}
+
 func (l *Listening) add(port string) {
 	if n, err := strconv.ParseInt(port, 10, 32); err == nil && n > 0 && !slices.Contains(l.Ports, int32(n)) {
 		l.Ports = append(l.Ports, int32(n))
 	}
 }
 
-// nobodyListens says which target port of a Service no pod listens on that is well
-// otherwise. Pods into which nobody looked speak neither for nor against it.
-func nobodyListens(service *v1.Service, pods []v1.Pod, answers []Answer) (finding, bool) {
+// deaf are the pods that are well otherwise and do not listen on a port of a Service,
+// among those that were looked into.
+type deaf struct {
+	names, others []string // the pods, and what they listen on
+	looked        int
+	at            time.Time // of the last look
+}
+
+// notListening says which target port of a Service pods do not listen on that are well
+// otherwise; all is set where that is so of each of them. Pods into which nobody looked
+// speak neither for nor against it.
+func notListening(service *v1.Service, pods []v1.Pod, answers []Answer) (f finding, all, ok bool) {
 	for _, port := range service.Spec.Ports {
 		if port.Protocol != "" && port.Protocol != v1.ProtocolTCP {
 			continue
 		}
-		var others []string
-		looked := 0
-		var at time.Time
-		for _, a := range answers {
-			i := slices.IndexFunc(pods, func(p v1.Pod) bool { return p.UID == a.Subject.UID })
-			if i < 0 || a.Listening == nil || len(a.Symptoms) == 0 || a.Symptoms[0].Kind != Healthy {
-				continue
-			}
-			number, ok := targetOf(port, &pods[i])
-			if !ok || slices.Contains(a.Listening.Ports, number) {
-				looked = -1
-				break
-			}
-			looked++
-			at = a.Listening.At
-			for _, n := range a.Listening.Ports {
-				if w := fmt.Sprint(n); !slices.Contains(others, w) {
-					others = append(others, w)
-				}
-			}
-		}
-		if looked <= 0 {
+		d := deafTo(port, pods, answers)
+		if len(d.names) == 0 {
 			continue
 		}
-		f := finding{cause: ServicePortMismatch, rule: "nobody-listens", weight: strong}
-		f.text = fmt.Sprintf("Port %d of the Service goes to port %s of its pods, on which none of them listens (%s looked into, last at %s)", port.Port, targetWord(port), plural(looked, "pod"), at.Format(time.TimeOnly))
-		if len(others) > 0 {
-			f.text += "; they listen on " + strings.Join(others, ", ")
+		f, all = finding{cause: ServicePortMismatch, rule: "nobody-listens", weight: strong}, len(d.names) == d.looked
+		who := "on which none of them listens"
+		if !all {
+			who = fmt.Sprintf("on which %d of %d do not listen (%s), so what is sent there is refused", len(d.names), d.looked, brief(strings.Join(d.names, ", "), 100))
+		}
+		f.text = fmt.Sprintf("Port %d of the Service goes to port %s of its pods, %s (%s looked into, last at %s)", port.Port, targetWord(port), who, plural(d.looked, "pod"), d.at.Format(time.TimeOnly))
+		if len(d.others) > 0 {
+			f.text += "; they listen on " + strings.Join(d.others, ", ")
 		}
 		f.text += "."
 		f.fixes = []Fix{
 			{Text: "see what the pods listen on", Command: fmt.Sprintf("kubectl -n %s why svc/%s -o json", service.Namespace, service.Name), Risk: Inspect},
 			{Text: "correct targetPort", Command: fmt.Sprintf("kubectl -n %s edit service %s", service.Namespace, service.Name), Risk: Safe},
 		}
-		return f, true
+		if !all {
+			f.fixes[1] = Fix{Text: "have the selector take only pods that listen there, or give them a readiness probe of that port", Command: f.fixes[1].Command, Risk: Safe}
+		}
+		return f, all, true
 	}
-	return finding{}, false
+	return finding{}, false, false
+}
+
+func deafTo(port v1.ServicePort, pods []v1.Pod, answers []Answer) deaf {
+	var d deaf
+	for _, a := range answers {
+		i := slices.IndexFunc(pods, func(p v1.Pod) bool { return p.UID == a.Subject.UID })
+		if i < 0 || a.Listening == nil || len(a.Symptoms) == 0 || a.Symptoms[0].Kind != Healthy {
+			continue
+		}
+		number, ok := targetOf(port, &pods[i])
+		if !ok {
+			continue
+		}
+		d.looked, d.at = d.looked+1, a.Listening.At
+		if slices.Contains(a.Listening.Ports, number) {
+			continue
+		}
+		d.names = append(d.names, a.Subject.Name)
+		for _, n := range a.Listening.Ports {
+			if w := fmt.Sprint(n); !slices.Contains(d.others, w) {
+				d.others = append(d.others, w)
+			}
+		}
+	}
+	return d
 }
 
 // targetOf is the port of a pod that a Service's port leads to.

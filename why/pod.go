@@ -113,6 +113,9 @@ func passed(run *Run, began, over *fact.Fact) bool {
 func (h *History) explainUnready(p *probing, began *fact.Fact, id string) Verdict {
 	if len(p.failed) == 0 {
 		f := finding{cause: None, rule: "not-asked-yet", weight: fair, chain: links(p.run.Started, began), text: fmt.Sprintf("Container %s has just started, and its %s probe has not been asked yet.", p.run.Container, kindWord(p.kind))}
+		if p.spec != nil && p.spec.InitialDelaySeconds > 0 {
+			f.text = fmt.Sprintf("Container %s is not ready before its %s probe was asked, and that is asked for the first time %d s after the start (initialDelaySeconds).", p.run.Container, kindWord(p.kind), p.spec.InitialDelaySeconds)
+		}
 		return f.verdict(id, p.run.Container, nil)
 	}
 	v := p.explain(id)

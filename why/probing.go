@@ -29,6 +29,7 @@ const (
 	commandLate mode = "command late"
 	notServing  mode = "not serving" // a gRPC health service said so
 	impossible  mode = "impossible"  // the attempt itself could not be made
+	redirects   mode = "redirects"   // each answer sends on to the next, without an end
 	unclear     mode = "unclear"
 )
 
@@ -165,6 +166,8 @@ func modeOf(b fact.Probed) mode {
 		return silent
 	case ev.Handler == "grpc" && ev.Connect > 0:
 		return notServing
+	case strings.Contains(ev.Error, "stopped after 10 redirects"):
+		return redirects
 	case otherProtocol(ev.Error):
 		return mismatch
 	case strings.Contains(ev.Error, "EOF"):
@@ -249,13 +252,23 @@ func (p *probing) listeners(look fact.Looked) (here, elsewhere []fact.Listener) 
 		if !ok {
 			continue
 		}
-		if port == strconv.Itoa(p.port()) && !loopback(host) {
+		if port == strconv.Itoa(p.port()) && !loopback(host) && !p.otherFamily(l) {
 			here = append(here, l)
 		} else {
 			elsewhere = append(elsewhere, l)
 		}
 	}
 	return here, elsewhere
+}
+
+// otherFamily says whether a listener takes connections over IPv6 only, and the probe
+// asks over IPv4.
+func (p *probing) otherFamily(l fact.Listener) bool {
+	if p.last.Evidence == nil {
+		return false
+	}
+	host, _, _ := splitAddress(cmp.Or(p.last.Evidence.Remote, addressOf(p.last.Evidence.Target)))
+	return l.V6Only && !strings.Contains(host, ":")
 }
 
 // splitAddress takes host:port apart as package net would, which a pure room does
@@ -338,6 +351,8 @@ func (p *probing) how() string {
 		return fmt.Sprintf("it connects after %s and gets no answer within %s", prose.Span(ev.Connect), prose.Span(p.timeout()))
 	case unreachable:
 		return "no connection comes about" + colon(ev.Errno)
+	case redirects:
+		return "each answer is a redirect to the next place, without an end"
 	case broken:
 		return "the connection breaks off before an answer"
 	case answered:

@@ -36,8 +36,9 @@ var ownEndRules = []rule[ending]{
 	},
 }
 
-// crashes are the signals that a process brings upon itself.
-var crashes = []int32{4, 5, 6, 7, 8, 11, 31}
+// crashes are the signals that a process brings upon itself: by a fault, or as SIGPIPE,
+// SIGALRM, SIGXFSZ, SIGVTALRM and SIGPROF by what it does and does not expect.
+var crashes = []int32{4, 5, 6, 7, 8, 11, 13, 14, 25, 26, 27, 31}
 
 // crashSignal: it died of a signal of its own making. Needs: the signal from
 // the kernel, or an exit code of 128 plus such a signal. Against it: an exit code
@@ -90,6 +91,7 @@ func ownExit(e ending) *finding {
 	if said := e.lastWord(); said != "" {
 		f.text = fmt.Sprintf("The main process of container %s ended by itself%s with exit code %d; the last that it said: %s", e.run.Container, e.after(), code, brief(said, kept))
 	}
+	f.notes = e.childOOM()
 	if code > 128 && signals[code-128] != "" && !e.exit.StatusKnown || e.childKilled() {
 		f.weight = weak // as likely a signal's
 	}

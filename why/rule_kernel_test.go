@@ -52,6 +52,40 @@ func TestKernelsWord(t *testing.T) {
 			s.in("app", from(kill, fact.FromKernel, 0))
 			s.exit("app", fact.Exited{ExitCode: 137, Signal: 9, OOMKnown: true, OOMKills: 1, MainOOMKilled: true})
 		}},
+		{name: "the kernel's own SIGKILL, and a limit of CPU time", cause: AppCrashSignal, says: "3 s of CPU time", ruledOut: []Cause{KilledByOther, MemoryLimit}, tale: func(s *tale) {
+			s.in("app", fact.Looked{PID: 100, MaxCPU: 3 * time.Second, Calm: true})
+			s.exit("app", fact.Exited{ExitCode: 137, Signal: 9, StatusKnown: true, OOMKnown: true, ByKernel: true})
+		}},
+		{name: "SIGKILL of nobody knows whom, and a limit of CPU time", cause: CauseUnknown, says: "killed-by-other and app-crash-signal", tale: func(s *tale) {
+			s.in("app", fact.Looked{PID: 100, MaxCPU: 3 * time.Second, Calm: true})
+			s.exit("app", fact.Exited{ExitCode: 137, Signal: 9, StatusKnown: true, OOMKnown: true})
+		}},
+		{name: "SIGXCPU", cause: AppCrashSignal, says: "SIGXCPU", tale: func(s *tale) {
+			s.exit("app", fact.Exited{ExitCode: 152, Signal: 24, StatusKnown: true, OOMKnown: true})
+		}},
+		{name: "the kernel's own SIGKILL, and nobody saw a limit", cause: CauseUnknown, ruledOut: []Cause{KilledByOther}, tale: func(s *tale) {
+			s.exit("app", fact.Exited{ExitCode: 137, Signal: 9, StatusKnown: true, OOMKnown: true, ByKernel: true})
+		}},
+		{name: "SIGUSR1 without a handler", cause: KilledByOther, says: "SIGUSR1", tale: func(s *tale) {
+			s.exit("app", fact.Exited{ExitCode: 138, Signal: 10, StatusKnown: true, OOMKnown: true})
+		}},
+		{name: "SIGHUP that it took well", cause: AppExitError, tale: func(s *tale) {
+			b := term
+			b.Signal = 1
+			s.in("app", b)
+			s.exit("app", fact.Exited{ExitCode: 1, StatusKnown: true, OOMKnown: true})
+		}},
+		{name: "SIGINT that it ended on", cause: KilledByOther, says: "on its SIGINT (exit code 0)", tale: func(s *tale) {
+			b := term
+			b.Signal = 2
+			s.in("app", b)
+			s.wait(5 * time.Second)
+			s.exit("app", fact.Exited{StatusKnown: true, OOMKnown: true})
+		}},
+		{name: "nobody saw where the sender ran", cause: KilledByOther, says: "gone before anybody could see", tale: func(s *tale) {
+			s.in("app", from(term, "", 4711))
+			s.exit("app", fact.Exited{ExitCode: 143, Signal: 15, StatusKnown: true, OOMKnown: true})
+		}},
 		{name: "137 was given to exit", cause: AppExitError, ruledOut: []Cause{MemoryLimit}, tale: func(s *tale) {
 			s.exit("app", fact.Exited{ExitCode: 137, StatusKnown: true, OOMKnown: true})
 		}},

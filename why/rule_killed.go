@@ -13,7 +13,7 @@ var killedRules = []rule[ending]{
 	{
 		name: "killed-from-outside", causes: []Cause{KilledByOther},
 		needs:   "SIGKILL, SIGTERM or the like by the kernel's word, no kill by the node, and an oom_kill counter of 0",
-		against: "an OOM kill in the container, or nobody having looked for one",
+		against: "an OOM kill in the container, or nobody having looked for one; the kernel's word that it sent the signal itself",
 		judge:   killedFromOutside,
 	},
 	{
@@ -24,9 +24,9 @@ var killedRules = []rule[ending]{
 	},
 }
 
-// kills are the signals that others send to end a process: SIGHUP, SIGINT, SIGQUIT,
-// SIGKILL and SIGTERM. What died of SIGALRM or SIGPIPE brought it upon itself.
-var kills = []int32{1, 2, 3, 9, 15}
+// kills are the signals that others send, and that end a process which does not heed
+// them: SIGHUP, SIGINT, SIGQUIT, SIGKILL, SIGUSR1, SIGUSR2 and SIGTERM.
+var kills = []int32{1, 2, 3, 9, 10, 12, 15}
 
 // killedFromOutside: somebody who is not the node sent the signal. Needs: a kill
 // signal, no kill by the node, and the knowledge that it was not the OOM killer.
@@ -39,8 +39,12 @@ func killedFromOutside(e ending) *finding {
 		return nil
 	}
 	f := &finding{cause: KilledByOther, weight: weak, chain: e.chain()}
-	if n == 9 && (!e.exit.OOMKnown || e.exit.OOMKills > 0) {
+	if n == sigkill && (!e.exit.OOMKnown || e.exit.OOMKills > 0) {
 		return f // the OOM killer is not out of the question
+	}
+	if e.exit.ByKernel {
+		f.weight, f.text = refuted, "no process sent the SIGKILL: the kernel itself did"
+		return f
 	}
 	f.text = fmt.Sprintf("Something that is not the node ended container %s%s with %s; no kill was ordered here, and no OOM kill was seen in it.", e.run.Container, e.after(), signalName(n))
 	f.fixes = append(e.h.logsFix(e.run), e.h.inspect("look for who did it on the node", "journalctl --since -1h | grep -iE 'kill|oom'"))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/prose"
 )
 
 // oomRules tell what an OOM kill has to do with an end.
@@ -99,12 +100,12 @@ func oomChildThenExit(e ending) *finding {
 	if f.cause == MemoryLimit {
 		f.cause = MemoryLimitChild
 	}
-	how := "the main process ended because of it"
+	how := fmt.Sprintf("the main process ended because of it, with exit code %d", e.exit.ExitCode)
 	if e.exit.ExitCode == 137 {
 		f.weight = certain
 		how = "the main process itself was not killed: it handed on the child's exit code 137"
 	}
-	f.text = strings.TrimSuffix(f.text, ".") + fmt.Sprintf("; %s, with exit code %d.", how, e.exit.ExitCode)
+	f.text = strings.TrimSuffix(f.text, ".") + "; " + how + "."
 	return f
 }
 
@@ -126,10 +127,33 @@ func oomNotThis(e ending) *finding {
 		return nil
 	}
 	f := &finding{cause: note.Cause, weight: refuted, text: note.Text, chain: e.chain(e.run.OOMKills...)}
+	if len(e.childOOM()) > 0 {
+		f.text = "the main process was not OOM-killed"
+	}
 	if e.exit.RuntimeReason == "OOMKilled" {
 		f.text += "; the runtime's word OOMKilled is not true of this end"
 	}
 	return f
+}
+
+// lately is how long before an end with an error the OOM kill of a child may have
+// brought it about: what was left undone shows when it is needed.
+const lately = 10 * time.Second
+
+// childOOM says that a child was OOM-killed a while before the main process ended with
+// an error. Whether it ended because of that only the application knows.
+func (e ending) childOOM() []Note {
+	if len(e.run.OOMKills) == 0 || e.exit.ExitCode == 0 {
+		return nil
+	}
+	last := e.run.OOMKills[len(e.run.OOMKills)-1]
+	o, ago := oomRecord(of[fact.OOMKilled](last)), e.at.Sub(last.When())
+	if o.Main || ago <= follows || ago > lately {
+		return nil
+	}
+	return []Note{{Cause: MemoryLimitChild, Facts: []fact.ID{last.ID}, Text: fmt.Sprintf(
+		"a child process%s was OOM-killed %s before the end, at the limit%s: what it was to do was not done, which may be what the main process ended for",
+		inBrackets("", process(o.Command, o.PID)), prose.Span(ago), ofSize(o.Limit))}}
 }
 
 // oom words an OOM kill in this container, and whose limit it was. record is nil

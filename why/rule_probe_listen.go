@@ -33,7 +33,7 @@ var probeListenRules = []rule[*probing]{
 	},
 	{
 		name: "probe-listens-elsewhere", causes: []Cause{ProbeWrongPort, AppListensElse},
-		needs:   "no success in any run, and a look that finds the container listening on another port, or only on loopback",
+		needs:   "no success in any run, and a look that finds the container listening on another port, only on loopback, or over IPv6 only where it is asked over IPv4",
 		against: "a listener on the probed port; one of another container",
 		judge:   probeListensElsewhere,
 	},
@@ -288,7 +288,15 @@ func probeListensElsewhere(p *probing) *finding {
 		host, port, ok := splitAddress(l.Address)
 		return ok && loopback(host) && port == fmt.Sprint(p.port())
 	})
+	over6 := slices.ContainsFunc(mine, func(l fact.Listener) bool {
+		_, port, ok := splitAddress(l.Address)
+		return ok && p.otherFamily(l) && port == fmt.Sprint(p.port())
+	})
 	switch {
+	case over6:
+		f.cause, f.weight = AppListensElse, certain
+		f.text = fmt.Sprintf("Container %s listens on port %d over IPv6 only (%s); the pod's address is one of IPv4, so probes and Services are refused.", p.run.Container, p.port(), listening(mine))
+		f.fixes = []Fix{p.h.specFix("have the application listen on 0.0.0.0, or on :: for both (without IPV6_V6ONLY)")}
 	case onLoopback:
 		f.cause, f.weight = AppListensElse, certain
 		f.text = fmt.Sprintf("Container %s listens on port %d only on loopback (%s); probes and Services come from outside and are refused.", p.run.Container, p.port(), listening(mine))

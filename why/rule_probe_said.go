@@ -11,7 +11,7 @@ import (
 var probeSaidRules = []rule[*probing]{
 	{
 		name: "probe-said-no", causes: []Cause{AppUnhealthy},
-		needs:   "an HTTP status, an exit code or a gRPC status of the application",
+		needs:   "an HTTP status, redirects without an end, an exit code or a gRPC status of the application",
 		against: "another process on the port, a path that never worked",
 		judge:   probeSaidNo,
 	},
@@ -34,6 +34,8 @@ func probeSaidNo(p *probing) *finding {
 		f.text = fmt.Sprintf("The application says that it is unhealthy: the command of %s exits with %d%s.", p.what(), *ev.ExitCode, saying(ev.Output))
 	case p.mode == answered:
 		f.text = fmt.Sprintf("The application itself answers %s with %d%s%s.", p.what(), ev.Status, saying(ev.Output), p.sinceWhen())
+	case p.mode == redirects:
+		f.text = fmt.Sprintf("The application answers %s with redirects that never end%s.", p.what(), p.sinceWhen())
 	case p.mode == notServing && strings.Contains(p.last.Message, "NOT_SERVING"):
 		f.text = fmt.Sprintf("The application answers %s with NOT_SERVING%s.", p.what(), p.sinceWhen())
 	default:

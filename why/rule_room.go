@@ -78,7 +78,8 @@ var startRoomRules = []rule[notStarted]{
 
 // noSpace: the C library's words for ENOSPC and EDQUOT (strerror(3)); Go and Java
 // pass them on. The kernel also answers ENOSPC where no disk is meant: to who wants
-// one more watch of a file (inotify_add_watch(2)) or semaphore (semget(2)).
+// one more watch of a file (inotify_add_watch(2)), semaphore (semget(2)) or segment of
+// System V shared memory (shmget(2); PostgreSQL can "create" none then).
 func noSpace(text string) bool {
 	text = strings.ToLower(text)
 	if notDisk.MatchString(text) {
@@ -87,7 +88,7 @@ func noSpace(text string) bool {
 	return strings.Contains(text, "no space left on device") || strings.Contains(text, "disk quota exceeded")
 }
 
-var notDisk = regexp.MustCompile(`\bwatch(es|ers?|ing)?\b|inotify|semaphore|semget`)
+var notDisk = regexp.MustCompile(`\bwatch(es|ers?|ing)?\b|inotify|semaphore|semget|shmget|create shared memory segment`)
 
 // noFork: what shells, the C library, Java and Go say when fork or clone gave EAGAIN.
 func noFork(text string) bool {

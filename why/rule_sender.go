@@ -12,13 +12,13 @@ import (
 var senderRules = []rule[ending]{
 	{
 		name: "sender-seen", causes: []Cause{KilledByOther, AppCrashSignal},
-		needs:   "the kernel's word of who sent SIGKILL or SIGTERM to the main process (a trace of signal:signal_generate) right before its end",
+		needs:   "the kernel's word of who sent SIGKILL, SIGTERM, SIGINT or SIGQUIT to the main process (a trace of signal:signal_generate) right before its end, or SIGHUP, SIGUSR1 or SIGUSR2 of which it died",
 		against: "a kill that the node ordered; a signal of the kernel itself, which is the OOM killer's",
 		judge:   senderSeen,
 	},
 }
 
-// heeds is how long after a SIGTERM an end is taken for its consequence: the
+// heeds is how long after a SIGTERM or the like an end is taken for its consequence: the
 // longest grace period that is common. SIGKILL works at once.
 const heeds = 30 * time.Second
 
@@ -30,8 +30,8 @@ func senderSeen(e ending) *finding {
 	}
 	f := &finding{cause: KilledByOther, weight: certain, chain: e.chain(at), fixes: e.h.logsFix(e.run)}
 	how := fmt.Sprintf("with %s", signalName(b.Signal))
-	if b.Signal == 15 && e.exit.Signal != 15 && e.exit.ExitCode != 143 {
-		how = fmt.Sprintf("on its SIGTERM (exit code %d)", e.exit.ExitCode)
+	if e.exit.Signal != b.Signal && e.exit.ExitCode != 128+b.Signal {
+		how = fmt.Sprintf("on its %s (exit code %d)", signalName(b.Signal), e.exit.ExitCode)
 	}
 	switch {
 	case b.SenderPID == b.PID && b.PID != 0:
@@ -56,11 +56,16 @@ func (e ending) lastSignal() (*fact.Fact, fact.Signalled) {
 		if !b.Main || gap < -follows {
 			continue
 		}
-		if b.Signal == 9 && gap <= follows && (e.exit.Signal == 9 || e.exit.ExitCode == 137) {
-			return f, b
-		}
-		if b.Signal == 15 && gap <= heeds && e.exit.Signal != 9 && !slices.Contains(crashes, e.exit.Signal) {
-			return f, b
+		died := e.exit.Signal == b.Signal || e.exit.Signal == 0 && e.exit.ExitCode == 128+b.Signal
+		switch b.Signal {
+		case 2, 3, 15: // asks it to stop, in its own way
+			if gap <= heeds && e.exit.Signal != sigkill && !slices.Contains(crashes, e.exit.Signal) {
+				return f, b
+			}
+		default: // others ask for something else, unless it dies of them
+			if gap <= follows && died {
+				return f, b
+			}
 		}
 	}
 	return nil, fact.Signalled{}

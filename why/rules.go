@@ -18,6 +18,7 @@ func Rules() []Rule {
 	all = append(all, rulesOf(imageRules)...)
 	all = append(all, rulesOf(startRoomRules)...)
 	all = append(all, rulesOf(deletedRules)...)
+	all = append(all, asBeforeRule())
 	return append(append(all, plainRules...), decided...)
 }
 
@@ -53,7 +54,7 @@ var plainRules = []Rule{
 	{"scaled-to-zero", []Cause{ScaledDown}, "a Service whose selector fits the pods of a workload that is scaled to 0", ""},
 	{"node-not-ready", []Cause{NodeLost}, "a node object that is not Ready, or that is gone", "a node that is Ready"},
 	{"selector", []Cause{SelectorMismatch}, "a Service whose selector fits no pod of its namespace", ""},
-	{"nobody-listens", []Cause{ServicePortMismatch}, "pods that are well, into which somebody looked, and none of which listens on the Service's target port", "a pod that listens there; a probe of that port that succeeded since the look"},
+	{"nobody-listens", []Cause{ServicePortMismatch}, "pods that are well, into which somebody looked, and which do not listen on the Service's target port", "a probe of that port that succeeded since the look"},
 	{"target-port", []Cause{ServicePortMismatch}, "a target port that none of the selected pods declares, while they declare others", ""},
 }
 

@@ -109,6 +109,15 @@ func TestEnds(t *testing.T) {
 			ruledOut: []Cause{MemoryLimit},
 		},
 		{
+			name: "a child's oom kill a little before an end with an error", pod: web(silentProbe), symptom: Restarted, cause: AppExitError,
+			tale: func(s *tale) {
+				s.in("app", oomOfChild)
+				s.wait(5 * time.Second)
+				s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true, OOMKills: 1, RuntimeReason: "OOMKilled"})
+			},
+			ruledOut: []Cause{MemoryLimit}, contributing: []Cause{MemoryLimitChild},
+		},
+		{
 			name: "bystander: the runtime says OOMKilled, the counter is 0", pod: web(silentProbe), symptom: Restarted, cause: AppExitError,
 			tale: func(s *tale) {
 				s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true, RuntimeReason: "OOMKilled"})
@@ -194,7 +203,7 @@ func TestEnds(t *testing.T) {
 			tale: func(s *tale) { s.probe("app", 3, command(fact.Liveness, 1)) },
 		},
 		{
-			name: "a shell hands on a signal that nobody sends to others", pod: web(silentProbe), symptom: Restarted, cause: AppExitError,
+			name: "a shell hands on a signal that nobody sends to others", pod: web(silentProbe), symptom: Restarted, cause: AppCrashSignal, says: "SIGALRM",
 			tale: func(s *tale) {
 				s.in("app", fact.ProcessEnded{PID: 130, Command: "job", Signal: 14, ExitCode: 142})
 				s.exit("app", fact.Exited{ExitCode: 142, StatusKnown: true, OOMKnown: true})

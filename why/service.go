@@ -26,10 +26,19 @@ func ServiceAnswer(service *v1.Service, candidates []v1.Pod, answers []Answer, n
 	if f, ok := portFinding(service, selected); ok {
 		return single(subject, now, NotServing, "its port leads nowhere", f)
 	}
-	if f, ok := nobodyListens(service, selected, answers); ok {
+	f, all, ok := notListening(service, selected, answers)
+	if all {
 		return single(subject, now, NotServing, "its port leads nowhere", f)
 	}
-	return Group(subject, answers, now)
+	a := Group(subject, answers, now)
+	if !ok {
+		return a
+	}
+	own := single(subject, now, NotServing, "its port leads nowhere in a part of its pods", f)
+	if a.Symptoms[0].Kind != Healthy || a.Verdicts[0].Cause != None {
+		own.join(&a)
+	}
+	return own
 }
 
 // Selected are the pods that a Service selects.

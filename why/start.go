@@ -151,7 +151,10 @@ var startRules = []rule[notStarted]{
 		if c.says("permission denied") && c.says("exec") && !c.says("seccomp", "apparmor") {
 			f.weight = weak // a file that is not executable says the same
 		}
-		f.fixes = []Fix{c.h.specFix("set runAsUser to a user that the image knows, or change the securityContext")}
+		f.fixes = []Fix{c.h.specFix(map[bool]string{
+			true:  "set runAsUser to a user other than root that the image knows",
+			false: "change what it names in the securityContext, or run the pod on a node that supports it",
+		}[c.says("runasnonroot", "run as root", "non-root")])}
 		return f
 	}},
 	{name: "command-not-found", causes: []Cause{AppStartFailed}, needs: "the runtime's words that exec found no file, or nothing that it can execute", against: "", judge: func(c notStarted) *finding {
@@ -186,6 +189,17 @@ var startRules = []rule[notStarted]{
 			cause: VolumeFailed, weight: fair, chain: c.chain(),
 			text:  fmt.Sprintf("A volume could not be mounted into container %s: %s.", c.run.Container, brief(c.message, kept)),
 			fixes: []Fix{c.h.describeFix()},
+		}
+	}},
+	{name: "sub-path", causes: []Cause{VolumeFailed}, needs: "CreateContainerConfigError with the node's own words that a subPathExpr cannot be expanded", against: "", judge: func(c notStarted) *finding {
+		_, variable, ok := strings.Cut(c.message, "missing value for ")
+		if c.reason != "CreateContainerConfigError" || !ok {
+			return nil
+		}
+		return &finding{
+			cause: VolumeFailed, weight: certain, certainty: Recorded, chain: c.chain(),
+			text:  fmt.Sprintf("A volume cannot be mounted into container %s: the subPathExpr of its mount names the variable %s, which its env does not set.", c.run.Container, brief(variable, 60)),
+			fixes: []Fix{c.h.specFix("set the variable in the container's env, or correct subPathExpr")},
 		}
 	}},
 	{name: "hook-before-start", causes: []Cause{HookFailed}, needs: "a waiting reason of a hook", against: "", judge: func(c notStarted) *finding {

@@ -259,11 +259,18 @@ func (h *History) policyWord() string {
 // explainEnds explains the last of several ends, and says where earlier ones had
 // other causes.
 func (h *History) explainEnds(ends []*Run, id string) Verdict {
+	ends = ends[max(0, len(ends)-20):]
 	v := explainExit(h, ends[len(ends)-1], id)
+	var earlier []Verdict
+	for _, r := range ends[:len(ends)-1] {
+		earlier = append(earlier, explainExit(h, r, id))
+	}
+	if v.Cause == CauseUnknown {
+		v = h.asBefore(v, ends, earlier)
+	}
 	other := map[Cause]*Note{}
 	var order []Cause
-	for _, r := range slices.Backward(ends[max(0, len(ends)-20) : len(ends)-1]) {
-		e := explainExit(h, r, id)
+	for i, e := range slices.Backward(earlier) {
 		if e.Cause == v.Cause || e.Cause == CauseUnknown || sameFamily(e.Cause, v.Cause) {
 			continue
 		}
@@ -271,7 +278,7 @@ func (h *History) explainEnds(ends []*Run, id string) Verdict {
 			other[e.Cause] = &Note{Cause: e.Cause, Text: "an earlier end had another cause: " + e.Text}
 			order = append(order, e.Cause)
 		}
-		other[e.Cause].Facts = append(other[e.Cause].Facts, r.Exit.ID)
+		other[e.Cause].Facts = append(other[e.Cause].Facts, ends[i].Exit.ID)
 	}
 	for _, c := range order {
 		v.Contributing = append(v.Contributing, *other[c])

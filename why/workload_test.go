@@ -1,12 +1,15 @@
 package why
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"whylet.dev/whylet/fact"
@@ -119,6 +122,30 @@ func TestServiceNobodyListens(t *testing.T) {
 		if a := ask(c.addresses...); a.Verdicts[0].Cause != c.cause {
 			t.Errorf("%s: %s", c.name, a.Text(Style{}))
 		}
+	}
+}
+
+// Where some of a Service's pods listen on its target port, and others do not, a part
+// of the requests is refused.
+func TestServiceSomeListen(t *testing.T) {
+	var pods []v1.Pod
+	var answers []Answer
+	for i, port := range []int32{9090, 8080, 9090} {
+		uid := types.UID(fmt.Sprintf("u%d", i))
+		pods = append(pods, v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: fmt.Sprintf("web-%d", i), UID: uid, Labels: map[string]string{"app": "web"}}, Spec: v1.PodSpec{Containers: []v1.Container{{Name: "app"}}}})
+		a := tell(t, web(silentProbe)).ask()
+		a.Subject.UID, a.Subject.Name = uid, pods[i].Name
+		a.LookedAt(dawn, fact.Looked{Listeners: []fact.Listener{{Address: fmt.Sprintf("0.0.0.0:%d", port)}}})
+		answers = append(answers, a)
+	}
+	service := &v1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
+		Spec:       v1.ServiceSpec{Selector: map[string]string{"app": "web"}, Ports: []v1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(9090)}}},
+	}
+	a := ServiceAnswer(service, pods, answers, dawn)
+	check(t, a)
+	if v := a.Verdicts[0]; a.Symptoms[0].Kind != NotServing || v.Cause != ServicePortMismatch || !strings.Contains(v.Text, "1 of 3 do not listen (web-1)") {
+		t.Error(a.Text(Style{}))
 	}
 }
 

@@ -30,6 +30,7 @@ type api struct {
 	options *whyOptions
 	space   string // "" for every namespace
 	nodes   *int   // how many there are, once somebody asked; 0: not known
+	look    bool   // have the nodes look into pods anew
 }
 
 // cluster finds the API server as kubectl does; where nothing is said at all, it
@@ -176,6 +177,9 @@ func (c *api) ask(ctx context.Context, node, name, uid string, into any) error {
 		Param("namespace", c.space).Param("name", name).Param("uid", uid).Param("container", c.options.container)
 	if c.alone(ctx) {
 		r = r.Param("alone", "true")
+	}
+	if c.look {
+		r = r.Param("look", "true")
 	}
 	if c.options.since > 0 {
 		r = r.Param("since", c.options.since.String())

@@ -190,6 +190,7 @@ func (c *api) service(ctx context.Context, name string) ([]why.Answer, error) {
 			return []why.Answer{why.ServiceWithoutPods(service, behind, time.Now().UTC())}, nil
 		}
 	}
+	c.look = true // who listens decides, and nobody need have looked since they began to
 	answers, err := c.each(ctx, selected)
 	return []why.Answer{why.ServiceAnswer(service, pods.Items, answers, time.Now().UTC())}, err
 }

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/health"
 	"whylet.dev/whylet/journal"
 	"whylet.dev/whylet/why"
@@ -32,14 +33,17 @@ func NewList(items []why.Answer) List {
 	return List{APIVersion: why.APIVersion, Kind: ListKind, Items: items}
 }
 
-// Handler answers GET ?namespace=&name=&container=&since=&alone= from a journal (alone
-// says that the cluster has no other node): with an
-// Answer about the pod, with an AnswerList when no name is given, with an Answer
+// Look sees what a pod listens on; ok is false where that cannot be done.
+type Look func(pod types.UID) (at time.Time, looked fact.Looked, ok bool)
+
+// Handler answers GET ?namespace=&name=&container=&since=&alone=&look= from a journal
+// (alone says that the cluster has no other node, look that what the pod listens on is
+// to be looked at anew; a nil look leaves it at what is known): with an Answer about the pod, with an AnswerList when no name is given, with an Answer
 // about the node itself when ?kind=node says so, with 404 when nothing is known of
 // it, and with 400 when the question makes no sense. With &whatif= or &suggest= it
 // answers what other settings would have changed, or what it proposes. Who may ask
 // is for the server around it. It may be used from many goroutines.
-func Handler(s journal.Source, policy health.Policy) http.Handler {
+func Handler(s journal.Source, policy health.Policy, look Look) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			http.Error(w, "only GET is answered", http.StatusMethodNotAllowed)
@@ -68,7 +72,13 @@ func Handler(s journal.Source, policy health.Policy) http.Handler {
 			all, err = All(s, q)
 			body = NewList(all)
 		default:
-			body, err = One(s, q)
+			var a why.Answer
+			if a, err = One(s, q); err == nil && look != nil && v.Get("look") == "true" {
+				if at, looked, ok := look(a.Subject.UID); ok {
+					a.LookedAt(at, looked)
+				}
+			}
+			body = a
 		}
 		var unknown *NotKnownError
 		switch {

@@ -17,7 +17,7 @@ func TestHandler(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := Handler(source, health.Policy{})
+	h := Handler(source, health.Policy{}, nil)
 	for _, c := range []struct {
 		method, query string
 		status        int

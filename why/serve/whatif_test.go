@@ -64,7 +64,7 @@ func opened(t *testing.T, name string) (journal.Source, Question) {
 
 func TestHandlerProposes(t *testing.T) {
 	source, q := opened(t, "slow-handler")
-	h := Handler(source, health.Policy{})
+	h := Handler(source, health.Policy{}, nil)
 	get := func(query url.Values) *httptest.ResponseRecorder {
 		query.Set("name", q.Name)
 		w := httptest.NewRecorder()

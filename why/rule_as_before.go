@@ -1,0 +1,104 @@
+package why
+
+import (
+	"slices"
+
+	"whylet.dev/whylet/fact"
+)
+
+// asBefore is the rule that explains an end of which too little was seen by earlier
+// ends of the container: on a busy machine not every look comes in time.
+const asBefore = "as-before"
+
+// asBeforeRule may find what any rule about probes finds.
+func asBeforeRule() Rule {
+	r := Rule{
+		Name:    asBefore,
+		Needs:   "an end for a failed probe of which too little was seen, and earlier ends of the container under the same spec, for which the same probe failed in the same way and which are explained, all by one cause",
+		Against: "something about the last end that rules this cause out, or fits others only",
+	}
+	for _, p := range probeRules {
+		for _, c := range p.causes {
+			if !slices.Contains(r.Causes, c) {
+				r.Causes = append(r.Causes, c)
+			}
+		}
+	}
+	return r
+}
+
+// sameEnd is what makes two ends alike: the node ordered both for the same probe, and
+// its attempts failed in the same way.
+type sameEnd struct {
+	reason fact.KillReason
+	mode   mode
+}
+
+func (h *History) endBy(r *Run) (sameEnd, bool) {
+	if !newEnding(h, r).ordered() {
+		return sameEnd{}, false
+	}
+	kind, reason := fact.Liveness, of[fact.Kill](r.Kill).Reason
+	switch reason {
+	case fact.KillLiveness:
+	case fact.KillStartup:
+		kind = fact.Startup
+	default:
+		return sameEnd{}, false
+	}
+	return sameEnd{reason, newProbing(h, r, kind, r.Kill.Because).mode}, true
+}
+
+// asBefore explains the last of several ends, which v leaves open. Needs: earlier ends
+// like it under the same spec, of which those that are explained have one cause. Against
+// it: something about the last end that rules this cause out, or fits others only.
+func (h *History) asBefore(v Verdict, ends []*Run, earlier []Verdict) Verdict {
+	last := ends[len(ends)-1]
+	how, ok := h.endBy(last)
+	if !ok {
+		return v
+	}
+	var known *Verdict
+	for i, r := range slices.Backward(ends[:len(ends)-1]) {
+		e := &earlier[i]
+		if h.specChanged(r, last) {
+			break
+		}
+		if like, ok := h.endBy(r); !ok || like != how || e.Cause == CauseUnknown {
+			continue
+		}
+		if known != nil && e.Cause != known.Cause {
+			return v
+		}
+		if known == nil {
+			known = e
+		}
+	}
+	if known == nil || len(v.possible) > 0 && !slices.Contains(v.possible, known.Cause) ||
+		slices.ContainsFunc(v.RuledOut, func(n Note) bool { return n.Cause == known.Cause }) {
+		return v
+	}
+	v.Cause, v.Certainty, v.Rule, v.Container = known.Cause, Inferred, asBefore, known.Container
+	v.Text = known.Text + " That was seen at an earlier end. Of the last one less was seen; it went the same way."
+	v.Chain, v.Fixes, v.missing = inOrder(append(slices.Clone(known.Chain), v.Chain...)), known.Fixes, ""
+	v.RuledOut = append(v.RuledOut, slices.DeleteFunc(slices.Clone(known.RuledOut), func(n Note) bool {
+		return slices.ContainsFunc(v.RuledOut, func(have Note) bool { return have.Cause == n.Cause })
+	})...)
+	return v
+}
+
+// specChanged says whether another spec came between the ends of two runs.
+func (h *History) specChanged(a, b *Run) bool {
+	var generation int64
+	for i := range h.Facts {
+		s, ok := h.Facts[i].Body.(fact.SpecSeen)
+		if !ok || s.Object == nil || h.Facts[i].Seen.After(b.Exit.Seen) {
+			continue
+		}
+		if generation != 0 && s.Object.Generation != generation && h.Facts[i].Seen.After(a.Exit.Seen) {
+			return true
+		}
+		generation = s.Object.Generation
+	}
+	return false
+}

@@ -1,0 +1,54 @@
+package why
+
+import (
+	"fmt"
+	"time"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/prose"
+)
+
+// cpuTimeRules are about processes that used up the CPU time that they may use
+// (RLIMIT_CPU, ulimit -t), for which the kernel kills them. No cause is named after
+// it: to need that much is the process's own doing.
+var cpuTimeRules = []rule[ending]{{
+	name: "cpu-time-limit", causes: []Cause{AppCrashSignal},
+	needs:   "SIGXCPU; or SIGKILL, the kernel's word that it sent the signal itself, and a look that found a limit of CPU time (RLIMIT_CPU)",
+	against: "an OOM kill; a sender that was seen",
+	judge:   cpuTimeLimit,
+}}
+
+const (
+	sigkill = 9
+	sigxcpu = 24
+)
+
+func cpuTimeLimit(e ending) *finding {
+	look, limit := e.run.cpuTime()
+	f := &finding{cause: AppCrashSignal, weight: certain, chain: e.chain(look), fixes: e.h.logsFix(e.run)}
+	how := "more CPU time than it may use (RLIMIT_CPU)"
+	if limit > 0 {
+		how = fmt.Sprintf("the %s of CPU time that it may use (RLIMIT_CPU)", prose.Span(limit))
+	}
+	f.text = fmt.Sprintf("The main process of container %s used up %s%s, so the kernel ended it with %s.", e.run.Container, how, e.after(), signalName(e.exit.Signal))
+	f.fixes = append(f.fixes, e.h.specFix("raise or drop that limit (ulimit -t in the start script or image), or find out what it computes"))
+	switch sender, _ := e.lastSignal(); {
+	case e.exit.Signal == sigxcpu:
+		return f
+	case e.exit.Signal != sigkill || limit == 0 || e.exit.MainOOMKilled || sender != nil:
+		return nil
+	case !e.exit.ByKernel:
+		f.weight = strong // as likely as that somebody killed it, unless one was seen
+	}
+	return f
+}
+
+// cpuTime is the limit that a look found, 0 where none did.
+func (r *Run) cpuTime() (*fact.Fact, time.Duration) {
+	for _, f := range r.Looks {
+		if limit := of[fact.Looked](f).MaxCPU; limit > 0 {
+			return f, limit
+		}
+	}
+	return nil, 0
+}
