@@ -117,12 +117,16 @@ func (h *History) explainHealthy(symptom, container string) Verdict {
 		}
 		all = append(all, h.unseen(run)...)
 	}
+	status, _ := h.status(h.policy)
+	if f := h.resize(status.Conditions); f != nil && (container == "" || container == f.container) {
+		all = append(all, *f)
+	}
 	slices.SortStableFunc(all, func(a, b finding) int { return int(b.weight) - int(a.weight) })
 	if len(all) > 0 && all[0].weight >= fair {
 		return all[0].verdict(symptom, container, all[1:])
 	}
 	f := finding{cause: None, certainty: Inferred, rule: "no-symptom", weight: fair, text: "Nothing is wrong: all containers run and are ready, and nothing was killed or evicted."}
-	if status, _ := h.status(h.policy); !final(status.Phase) && !readyNow(status) {
+	if !final(status.Phase) && !readyNow(status) {
 		f.text = "It is not ready yet, and nothing that it needed has failed so far: it is still starting."
 		f.fixes = []Fix{h.describeFix()}
 		return f.verdict(symptom, container, all)

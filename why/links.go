@@ -64,6 +64,8 @@ func describe(b fact.Body) (string, map[string]any) {
 		return "no image: " + brief(b.Message, kept), values("image", b.Image, "reason", b.Reason, "message", b.Message)
 	case fact.SetUpFailed:
 		return fmt.Sprintf("the pod's %s cannot be set up: %s", b.Stage, brief(b.Message, kept)), values("stage", b.Stage, "reason", b.Reason, "message", b.Message)
+	case fact.ResizeFailed:
+		return "it does not get its new resources: " + brief(b.Message, kept), values("reason", b.Reason, "message", b.Message)
 	case fact.HookRan:
 		if b.Error == "" {
 			return fmt.Sprintf("%s hook ran, %s", b.Hook, prose.Span(b.Took)), values("took", b.Took)

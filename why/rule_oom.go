@@ -201,6 +201,10 @@ func (h *History) blameOOM(f *finding, run *Run, record *fact.Fact) {
 		f.fixes = []Fix{h.inspect("see what lies in memory", h.exec(container, "df -h -t tmpfs")), h.specFix("give the memory-backed volume a sizeLimit well below the memory limit, or write to disk")}
 	default:
 		f.text = fmt.Sprintf("%s was OOM-killed: container %s hit its memory limit%s.", upper(victim), container, ofSize(o.Limit))
+		if h.limitRanged(container) {
+			f.text = strings.TrimSuffix(f.text, ".") + ", which its manifest does not ask for: a LimitRange of the namespace sets it."
+			f.fixes = []Fix{h.inspect("see the LimitRange's default", h.kubectl("describe limitrange"))}
+		}
 	}
 }
 
@@ -216,6 +220,21 @@ func (h *History) OwnLimit(b fact.OOMKilled) bool {
 // a container at its limit: the kernel only found the pod's the first to be full.
 func (h *History) podLimited() bool {
 	return h.Object == nil || h.Object.Spec.Resources != nil && !h.Object.Spec.Resources.Limits.Memory().IsZero()
+}
+
+// limitRanged says whether a container's memory limit comes from a LimitRange, by the
+// annotation that tells so (plugin/pkg/admission/limitranger/admission.go).
+func (h *History) limitRanged(container string) bool {
+	if h.Object == nil {
+		return false
+	}
+	for part := range strings.SplitSeq(strings.TrimPrefix(h.Object.Annotations["kubernetes.io/limit-ranger"], "LimitRanger plugin set: "), "; ") {
+		what, _, _ := strings.Cut(part, " for ")
+		if strings.HasSuffix(part, "container "+container) && strings.Contains(what, "memory") && strings.Contains(what, "limit") {
+			return true
+		}
+	}
+	return false
 }
 
 func ofSize(bytes int64) string {

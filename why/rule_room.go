@@ -126,6 +126,9 @@ func processLimitHit(e ending) *finding {
 		return nil
 	}
 	f := &finding{cause: ProcessLimit, weight: strong, chain: e.chain(full), fixes: e.h.pidFixes(e.run)}
+	if full == nil {
+		f.fixes = append(f.fixes, e.h.inspect("a user other than root has a limit of its own, counted over all its processes on the node", e.h.exec(e.run.Container, "sh -c 'ulimit -u'")))
+	}
 	f.text = fmt.Sprintf("Container %s ended%s with exit code %d because it could not start another process%s%s.", e.run.Container, e.after(), e.exit.ExitCode, pidWords(full), colon(said))
 	return f
 }

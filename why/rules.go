@@ -70,6 +70,7 @@ var decided = []Rule{
 	{"", []Cause{ActiveDeadline}, "the kill for activeDeadlineSeconds", ""},
 	{"", []Cause{EvictedMemory, EvictedDisk, EvictedPIDs}, "the eviction, its signal and the ranking that chose the pod", ""},
 	{"", []Cause{InsufficientResources, NoMatchingNode, SecurityRefused}, "the node's refusal to take the pod in, and its reason", ""},
+	{"", []Cause{InsufficientResources, RuntimeFailed}, "new resources for a running pod that the node did not grant, or could not set", ""},
 	{"", []Cause{SpecChanged}, "a kill because the pod's own spec changed", ""},
 	{"", []Cause{Deleted, Preempted}, "a kill because the pod has to go", ""},
 	{"", []Cause{None}, "a kill because the pod's main containers had ended", ""},

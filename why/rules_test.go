@@ -7,6 +7,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"whylet.dev/whylet/fact"
@@ -116,6 +117,48 @@ func TestEnds(t *testing.T) {
 				s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true, OOMKills: 1, RuntimeReason: "OOMKilled"})
 			},
 			ruledOut: []Cause{MemoryLimit}, contributing: []Cause{MemoryLimitChild},
+		},
+		{
+			name: "the limit of a LimitRange", pod: limitRanged(web(silentProbe)), symptom: Restarted, cause: MemoryLimit, says: "a LimitRange of the namespace sets it",
+			tale: func(s *tale) {
+				s.in("app", oomOfMain)
+				s.exit("app", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 1, MainOOMKilled: true})
+			},
+		},
+		{
+			name: "a heap of its own was full", pod: web(silentProbe), symptom: Restarted, cause: AppExitError, says: "nothing was OOM-killed",
+			tale: func(s *tale) {
+				s.exit("app", fact.Exited{ExitCode: 3, StatusKnown: true, OOMKnown: true, LastLines: []string{"java.lang.OutOfMemoryError: Java heap space", "\tat Main.main"}})
+			},
+		},
+		{
+			name: "a heap was full, and it aborted", pod: web(silentProbe), symptom: Restarted, cause: AppCrashSignal, says: "by SIGABRT because its program got no more memory",
+			tale: func(s *tale) {
+				s.exit("app", fact.Exited{ExitCode: 134, Signal: 6, StatusKnown: true, OOMKnown: true, LastLines: []string{"FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory"}})
+			},
+		},
+		{
+			name: "it says that memory is short, and was OOM-killed", pod: web(silentProbe), symptom: Restarted, cause: MemoryLimit,
+			tale: func(s *tale) {
+				s.in("app", oomOfMain)
+				s.exit("app", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 1, MainOOMKilled: true, LastLines: []string{"cannot allocate memory"}})
+			},
+		},
+		{
+			name: "new resources do not fit now", pod: web(silentProbe), symptom: Healthy, cause: InsufficientResources, certainty: Recorded, says: "do not fit on the node now",
+			tale: func(s *tale) {
+				s.resized(fact.ResizeFailed{Reason: v1.PodReasonDeferred, Message: "Node didn't have enough resource: cpu"})
+			},
+		},
+		{
+			name: "it uses more than the new limit", pod: web(silentProbe), symptom: Healthy, cause: RuntimeFailed, says: "uses more memory than the new limit",
+			tale: func(s *tale) {
+				s.resized(fact.ResizeFailed{Reason: v1.PodReasonError, Message: "unable to set memory limit to 20971520 (current usage: 60768256, peak usage: 60841984)"})
+			},
+		},
+		{
+			name: "it got its new resources", pod: web(silentProbe), symptom: Healthy, cause: None,
+			tale: func(s *tale) { s.resized(fact.Resized{Resources: moreCPU()}) },
 		},
 		{
 			name: "bystander: the runtime says OOMKilled, the counter is 0", pod: web(silentProbe), symptom: Restarted, cause: AppExitError,
@@ -554,4 +597,23 @@ func TestUnseenByStatus(t *testing.T) {
 	if a := s.ask(); a.Verdicts[0].Cause != None || len(a.Verdicts[0].RuledOut) == 0 {
 		t.Fatal(a.Text(Style{}))
 	}
+}
+
+func limitRanged(p *v1.Pod) *v1.Pod {
+	p.Annotations = map[string]string{"kubernetes.io/limit-ranger": "LimitRanger plugin set: cpu request for container app; cpu, memory limit for container app"}
+	return p
+}
+
+func moreCPU() v1.ResourceRequirements {
+	return v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse("3")}}
+}
+
+// resized asks for new resources of a running pod, and has the node say that.
+func (s *tale) resized(answer fact.Body) {
+	s.in("app", fact.Looked{PID: 100, Calm: true})
+	changed := s.pod.DeepCopy()
+	changed.Generation++
+	changed.Spec.Containers[0].Resources = moreCPU()
+	s.see("", 0, fact.SpecSeen{Object: changed, Source: "api"})
+	s.in("app", answer)
 }

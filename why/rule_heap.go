@@ -1,0 +1,43 @@
+package why
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+)
+
+// heapRules are about processes that got no more memory and said so, while the kernel
+// killed nothing: a heap of their own was full, or a limit of address space. It is
+// often mistaken for the container's memory limit. No cause is named after it.
+var heapRules = []rule[ending]{{
+	name: "heap-said", causes: []Cause{AppExitError, AppCrashSignal},
+	needs:   "the words of a runtime or of ENOMEM that there is no more memory, among the last of a process that ended with an error or aborted",
+	against: "exit code 0; an OOM kill in the container, or nobody having looked for one",
+	judge:   heapSaid,
+}}
+
+// noMemory is what Java, Node, Go, Python, Ruby, .NET, C++, Perl and strerror(3) say.
+var noMemory = regexp.MustCompile(`java\.lang\.OutOfMemoryError|heap out of memory|runtime: out of memory|\bMemoryError\b|NoMemoryError|System\.OutOfMemoryException|std::bad_alloc|^Out of memory[!:]|(?i)cannot allocate memory`)
+
+func heapSaid(e ending) *finding {
+	if e.exit.ExitCode == 0 || e.exit.Vanished || !e.exit.OOMKnown || e.exit.OOMKills > 0 || e.exit.Signal != 0 && !slices.Contains(crashes, e.exit.Signal) {
+		return nil
+	}
+	said := ""
+	for _, line := range append([]string{e.exit.Message}, e.exit.LastLines...) {
+		if noMemory.MatchString(line) && !noFork(line) {
+			said = line
+		}
+	}
+	if said == "" {
+		return nil
+	}
+	f := &finding{cause: AppExitError, weight: strong, chain: e.chain(), fixes: e.h.logsFix(e.run)}
+	how := fmt.Sprintf("with exit code %d", e.exit.ExitCode)
+	if e.exit.Signal != 0 {
+		f.cause, f.weight, how = AppCrashSignal, certain, "by "+signalName(e.exit.Signal)
+	}
+	f.text = fmt.Sprintf("Container %s ended%s %s because its program got no more memory, and the kernel did not take it: nothing was OOM-killed at the container's limit. It said: %s.", e.run.Container, e.after(), how, brief(said, kept))
+	f.fixes = append(f.fixes, e.h.specFix("find what fills its heap, or allow it a larger one (-Xmx, --max-old-space-size, ulimit -v); the container's memory limit matters only as far as the heap's is derived from it"))
+	return f
+}

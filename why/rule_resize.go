@@ -1,0 +1,45 @@
+package why
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
+)
+
+// resize says what keeps a change of a running pod's resources from taking effect
+// (KEP-1287); nil where none is due. The containers run on with those they had.
+func (h *History) resize(conditions []v1.PodCondition) *finding {
+	pending := conditionOf(conditions, v1.PodResizePending)
+	if pending == nil {
+		pending = conditionOf(conditions, v1.PodResizeInProgress)
+	}
+	if pending == nil || pending.Reason == "" {
+		return nil // it is under way
+	}
+	failed, _, ok := Latest[fact.ResizeFailed](h, time.Time{})
+	if !ok {
+		return nil
+	}
+	f := &finding{cause: InsufficientResources, weight: certain, certainty: Recorded, chain: links(failed), container: failed.Container}
+	f.fixes = []Fix{{Text: "ask for less, or for what it had", Command: h.kubectl("edit pod %s --subresource=resize", h.Pod.Name), Risk: Limits}}
+	said := strings.TrimSuffix(brief(pending.Message, 160), ".")
+	switch pending.Reason {
+	case v1.PodReasonDeferred:
+		f.text = fmt.Sprintf("The new resources that its spec asks for do not fit on the node now, so it runs on with the old ones until there is room: %s.", said)
+		f.fixes = append(f.fixes, h.inspect("see what is left", "kubectl describe nodes | grep -A8 'Allocated resources'"))
+	case v1.PodReasonInfeasible:
+		f.text = fmt.Sprintf("The node can never give it the new resources that its spec asks for, so it runs on with the old ones: %s.", said)
+	default:
+		f.cause = RuntimeFailed
+		f.text = fmt.Sprintf("The new resources that its spec asks for could not be set, so container %s runs on with the old ones: %s.", failed.Container, said)
+		if strings.Contains(pending.Message, "memory limit") && strings.Contains(pending.Message, "current usage") {
+			f.text = fmt.Sprintf("Container %s uses more memory than the new limit that its spec asks for, so it runs on with the old one: %s.", failed.Container, said)
+			f.fixes[0].Text = "ask for a limit above what it uses, or have it use less"
+		}
+	}
+	return f
+}
