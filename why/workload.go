@@ -42,9 +42,14 @@ func asItShould(s Symptom, v Verdict) bool {
 }
 
 // JobAnswer answers about a job: what its controller says of its end, and why its
-// pods ended. The controller deletes the pods of a job that took too long.
+// pods ended, those included that are gone: the controller deletes the pods of a job
+// that took too long, or that failed while they could be restarted.
 func JobAnswer(job *batchv1.Job, w Workload, pods []Answer, now time.Time) Answer {
-	a := Group(w.Subject, pods, now)
+	var there []Answer
+	for _, p := range pods {
+		there = append(there, p.whileThere())
+	}
+	a := Group(w.Subject, there, now)
 	i := slices.IndexFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
 		return c.Type == batchv1.JobFailed && c.Status == v1.ConditionTrue
 	})
@@ -77,6 +82,18 @@ func JobAnswer(job *batchv1.Job, w Workload, pods []Answer, now time.Time) Answe
 	own.Symptoms[0].First, own.Symptoms[0].Last = c.LastTransitionTime.Time, c.LastTransitionTime.Time
 	own.join(&a)
 	return own
+}
+
+// whileThere is the answer without the symptom that the pod is gone.
+func (a Answer) whileThere() Answer {
+	there := a
+	there.Symptoms, there.Verdicts = nil, nil
+	for i, s := range a.Symptoms {
+		if s.Kind != Disappeared {
+			there.Symptoms, there.Verdicts = append(there.Symptoms, s), append(there.Verdicts, a.Verdicts[i])
+		}
+	}
+	return there
 }
 
 func single(subject Subject, now time.Time, kind SymptomKind, text string, f finding) Answer {

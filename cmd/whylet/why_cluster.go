@@ -169,14 +169,18 @@ func (c *api) notKnown(ctx context.Context, name string) error {
 	return e
 }
 
-// ask puts a question to a node, through the API server; its RBAC decides.
-func (c *api) ask(ctx context.Context, node, name, uid string, into any) error {
+// ask puts a question to a node, through the API server; its RBAC decides. more are
+// names and values of other parameters.
+func (c *api) ask(ctx context.Context, node, name, uid string, into any, more ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, asking)
 	defer cancel()
 	r := c.client.CoreV1().RESTClient().Get().Resource("nodes").Name(node).SubResource("proxy").Suffix("why").
 		Param("namespace", c.space).Param("name", name).Param("uid", uid).Param("container", c.options.container)
 	if c.alone(ctx) {
 		r = r.Param("alone", "true")
+	}
+	for i := 0; i+1 < len(more); i += 2 {
+		r = r.Param(more[i], more[i+1])
 	}
 	if c.look {
 		r = r.Param("look", "true")

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/serve"
 )
 
 // behind is what a workload stands for: its pods, and what its controller says.
@@ -54,9 +55,27 @@ func (c *api) about(ctx context.Context, b behind) (why.Answer, error) {
 		b.Refused, b.Since = c.refused(ctx, b.Subject.UID)
 	}
 	if b.job != nil {
+		answers = append(answers, c.gone(ctx, b.Subject)...)
 		return why.JobAnswer(b.job, b.Workload, answers, time.Now().UTC()), err
 	}
 	return why.WorkloadAnswer(b.Workload, answers, time.Now().UTC()), err
+}
+
+// gone asks all nodes about the pods of a controller that do not exist any more. A node
+// that cannot be asked leaves its own out.
+func (c *api) gone(ctx context.Context, owner why.Subject) []why.Answer {
+	nodes, err := c.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil
+	}
+	var all []why.Answer
+	for _, n := range nodes.Items {
+		var list serve.List
+		if err := c.ask(ctx, n.Name, owner.Name, "", &list, "owner", string(owner.UID)); err == nil {
+			all = append(all, list.Items...)
+		}
+	}
+	return all
 }
 
 // behind reads a workload.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"whylet.dev/whylet/fact"
@@ -22,6 +23,9 @@ type Question struct {
 	Name string
 	// UID tells pods of one name apart; empty: the newest.
 	UID types.UID
+	// Owner asks about all pods that this controller made, those included that are
+	// gone; Name is then the controller's.
+	Owner types.UID
 	why.Options
 }
 
@@ -65,6 +69,34 @@ func All(s journal.Source, q Question) ([]why.Answer, error) {
 			return all, err
 		}
 		if !gone(a) {
+			all = append(all, a)
+		}
+	}
+	why.WorstFirst(all)
+	return all, nil
+}
+
+// ownedMost bounds how many pods of a controller are told of: those heard of last.
+const ownedMost = 5
+
+// Owned answers about pods that a controller made and that are gone, worst first. They
+// have its name as the beginning of theirs.
+func Owned(s journal.Source, q Question) ([]why.Answer, error) {
+	spans := s.Pods()
+	own := slices.DeleteFunc(slices.Clone(spans), func(p journal.PodSpan) bool {
+		return p.Pod.Namespace != q.Namespace || !strings.HasPrefix(p.Pod.Name, q.Name+"-")
+	})
+	slices.SortFunc(own, func(a, b journal.PodSpan) int { return b.First.Compare(a.First) })
+	var all []why.Answer
+	for _, span := range own[:min(len(own), ownedMost)] {
+		h, err := history(s, spans, span, &q.Options)
+		if err != nil {
+			return all, err
+		}
+		if h.Object == nil || !slices.ContainsFunc(h.Object.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == q.Owner }) {
+			continue
+		}
+		if a := why.Explain(h, q.Options); gone(a) {
 			all = append(all, a)
 		}
 	}

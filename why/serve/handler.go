@@ -36,9 +36,11 @@ func NewList(items []why.Answer) List {
 // Look sees what a pod listens on; ok is false where that cannot be done.
 type Look func(pod types.UID) (at time.Time, looked fact.Looked, ok bool)
 
-// Handler answers GET ?namespace=&name=&container=&since=&alone=&look= from a journal
-// (alone says that the cluster has no other node, look that what the pod listens on is
-// to be looked at anew; a nil look leaves it at what is known): with an Answer about the pod, with an AnswerList when no name is given, with an Answer
+// Handler answers GET ?namespace=&name=&container=&since=&alone=&look=&owner= from a
+// journal (alone says that the cluster has no other node, look that what the pod listens
+// on is to be looked at anew; a nil look leaves it at what is known): with an AnswerList
+// about the pods that are gone of the controller that owner gives the uid of, and name
+// the name; else with an Answer about the pod, with an AnswerList when no name is given, with an Answer
 // about the node itself when ?kind=node says so, with 404 when nothing is known of
 // it, and with 400 when the question makes no sense. With &whatif= or &suggest= it
 // answers what other settings would have changed, or what it proposes. Who may ask
@@ -70,6 +72,10 @@ func Handler(s journal.Source, policy health.Policy, look Look) http.Handler {
 		case q.Name == "":
 			var all []why.Answer
 			all, err = All(s, q)
+			body = NewList(all)
+		case q.Owner != "":
+			var all []why.Answer
+			all, err = Owned(s, q)
 			body = NewList(all)
 		default:
 			var a why.Answer
@@ -104,6 +110,7 @@ func question(r *http.Request) (Question, error) {
 	q.Now = time.Now().UTC()
 	q.Container = v.Get("container")
 	q.Alone = v.Get("alone") == "true"
+	q.Owner = types.UID(v.Get("owner"))
 	if since := v.Get("since"); since != "" {
 		d, err := time.ParseDuration(since)
 		if err != nil || d < 0 {

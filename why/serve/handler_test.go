@@ -27,6 +27,7 @@ func TestHandler(t *testing.T) {
 		{"GET", "?name=p10a&kind=pod&container=c&since=240h", 200, `"kind":"Answer"`},
 		{"GET", "?namespace=default", 200, `"kind":"AnswerList"`},
 		{"GET", "?namespace=elsewhere", 200, `"items":[]`},
+		{"GET", "?namespace=default&name=p10a&owner=u1", 200, `"items":[]`},
 		{"GET", "?namespace=default&name=p10b", 404, "there is default/p10a"},
 		{"GET", "?name=p10a&since=yesterday", 400, "since"},
 		{"GET", "?name=x&kind=node", 200, `"kind":"Node"`},
