@@ -14,10 +14,11 @@
 //	connector_wire.go  its messages
 //	connector_socket.go the subscription, and what the kernel drops early
 //	processes.go       which process belongs to which container
-//	signals.go         the source: who sent SIGKILL and SIGTERM
+//	signals.go         the source: who sent a signal that may end a process
 //	signals_line.go    the lines of its trace
 //	sockets.go what /proc/PID/net/tcp says
-//	stat.go    what /proc/PID/stat says
+//	v6only.go  which sockets on :: take no connection over IPv4, by the kernel's socket diagnosis
+//	stat.go    what /proc/PID/stat, limits and status say
 //	look.go    the source: one look into a container
 //
 // The parsers are pure: they take bytes and give values, so that they can be

@@ -157,6 +157,9 @@ func (l *Looker) around(pid int, among []int, looked *fact.Looked) error {
 		own := err == nil && (path == cgroup || strings.HasPrefix(path, cgroup+"/"))
 		if own {
 			looked.Processes++
+			if p, err := l.process(other); err == nil && other != pid && (p.State == "T" || p.State == "t") {
+				looked.Stopped = &fact.StoppedProcess{PID: other, Command: p.Command, State: p.State}
+			}
 			if f, ok := l.files(other); ok && (looked.Files == nil || f.Limit-f.Open < looked.Files.Limit-looked.Files.Open) {
 				looked.Files = &f
 			}

@@ -121,10 +121,21 @@ type Looked struct {
 	// Files is how many files a process of the container has open: of the one that
 	// may open the fewest more.
 	Files *Files `json:"files,omitempty"`
+	// Stopped is a process of the container beside the main one that is stopped or
+	// traced; nil where none is.
+	Stopped *StoppedProcess `json:"stopped,omitempty"`
 	// Calm is set for a look that no failing probe asked for: one is taken a little
 	// after the container became ready, to compare later ones with.
 	Calm  bool   `json:"calm,omitempty"`
 	Error string `json:"error,omitempty"` // a look that failed is a fact too
+}
+
+// StoppedProcess is a process that lives and never runs: State is T, or t for one
+// that is traced.
+type StoppedProcess struct {
+	PID     int    `json:"pid"`
+	Command string `json:"command,omitempty"`
+	State   string `json:"state"`
 }
 
 // Files are the open files of a process, connections included. Limit is its soft

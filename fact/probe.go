@@ -70,6 +70,10 @@ type Evidence struct {
 	FirstByte time.Duration `json:"firstByte,omitempty"`
 	Body      time.Duration `json:"body,omitempty"`
 
+	// Redirected is the last URL that a redirect led to and that was asked: times,
+	// status and error are those of there.
+	Redirected string `json:"redirected,omitempty"`
+
 	Status int               `json:"status,omitempty"` // HTTP status
 	Proto  string            `json:"proto,omitempty"`
 	Header map[string]string `json:"header,omitempty"` // Server, Via, Content-Type, Location

@@ -50,6 +50,7 @@ func (e *Evidence) appendJSON(b []byte) []byte {
 	} {
 		b = appendInt(b, phase.key, int64(phase.took))
 	}
+	b = appendText(b, `,"redirected":`, e.Redirected)
 	b = appendInt(b, `,"status":`, int64(e.Status))
 	b = appendText(b, `,"proto":`, e.Proto)
 	if len(e.Header) > 0 {

@@ -39,6 +39,7 @@ type attention struct {
 	looked  time.Time
 	trouble time.Time // the newest sign of it
 	calm    bool      // the calm look was asked for
+	soon    int       // the looks of this trouble that came soon after another
 }
 
 const (
@@ -49,8 +50,10 @@ const (
 	troubleLasts = 30 * time.Second
 	// calmEvery is how often a calm container's sample becomes a fact.
 	calmEvery = 10 * time.Minute
-	// lookEvery bounds looks into a container whose probe goes on failing.
-	lookEvery = 5 * time.Second
+	// lookEvery bounds looks into a container whose probe goes on failing. The first
+	// few come sooner: a probe may end the container within seconds, and what piles up
+	// meanwhile is not there at the first failure.
+	lookEvery, lookSoon, soonLooks = 5 * time.Second, time.Second, 3
 )
 
 func (l *looks) run(ctx context.Context) {
@@ -252,10 +255,18 @@ func (l *looks) mayLook(id string) bool {
 		a = &attention{}
 		l.seen[id] = a
 	}
-	a.trouble = time.Now()
-	if time.Since(a.looked) < lookEvery {
+	now := time.Now()
+	if now.Sub(a.trouble) > troubleLasts {
+		a.soon = 0
+	}
+	a.trouble = now
+	switch since := now.Sub(a.looked); {
+	case since >= lookEvery:
+	case since >= lookSoon && a.soon < soonLooks:
+		a.soon++
+	default:
 		return false
 	}
-	a.looked = time.Now()
+	a.looked = now
 	return true
 }

@@ -56,7 +56,7 @@ func (p *Prober) httpGet(pl *plan, timeout time.Duration, from *fallback) outcom
 	if err != nil {
 		return outcome{evidence: t.end(), err: err}
 	}
-	client := &http.Client{Timeout: timeout, Transport: p.transport, CheckRedirect: sameHost}
+	client := &http.Client{Timeout: timeout, Transport: p.transport, CheckRedirect: t.redirected}
 	res, err := client.Do(req)
 	if err != nil {
 		ev := t.end()
@@ -98,6 +98,17 @@ func sameHost(req *http.Request, via []*http.Request) error {
 		return errors.New("stopped after 10 redirects")
 	}
 	return nil
+}
+
+// redirected notes where a redirect leads that is followed: what fails then fails there.
+func (t *httpTrace) redirected(req *http.Request, via []*http.Request) error {
+	err := sameHost(req, via)
+	if err == nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.evidence.Redirected = req.URL.Redacted()
+	}
+	return err
 }
 
 // errHeadTimeout has the words of http.Client for a deadline that passes before

@@ -31,12 +31,14 @@
 //	explain.go   Explain: symptoms to verdicts
 //	finding.go   what a rule says, and how the judge chooses
 //	rules.go     all rules by name: what each finds, needs, and is refuted by
-//	exit.go      why a run ended; rule_exit.go, rule_killed.go, rule_oom.go, rule_room.go
+//	exit.go      why a run ended; rule_exit.go, rule_killed.go, rule_oom.go, rule_room.go,
+//	             rule_cpu_time.go, rule_heap.go; rule_as_before.go, by like ends before it
 //	probing.go   why a probe fails; rule_probe*.go and rule_mesh.go, one file a family
 //	start.go     why a container or a pod does not start
 //	pod.go       deletion, readiness, completion; evicted.go, what the node ran short of
 //	rule_deleted.go, rule_requested.go  who wanted a pod gone
 //	pending.go   why a pod has no node yet; claims.go and taints.go, what is around it
+//	rule_resize.go  why new resources of a running pod have no effect
 //	workload.go  what stands for several pods; controller.go, why it has too few
 //	service.go   why a Service has no endpoints; listening.go, who listens for it
 //	node.go      why a node is as it is; node_*.go, its memory and its pods

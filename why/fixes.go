@@ -71,11 +71,23 @@ func (h *History) probeFixes(p *probing) []Fix {
 	if ev := p.last.Evidence; ev != nil && ev.Handler == "httpGet" {
 		fixes = append(fixes, h.inspect("ask the same from inside", h.exec(p.run.Container, "wget -S -O- "+brief(ev.Target, 100))))
 	}
+	if p.mode == answered && !p.worked() {
+		switch ev := p.last.Evidence; {
+		case ev.Status == 401 || ev.Status == 403:
+			fixes = append(fixes, h.specFix("probe a path that needs no login, or send what it asks for in the probe's httpHeaders"))
+		case ev.Status >= 400 && ev.Status < 500 && hostHeader(ev.Output):
+			fixes = append(fixes, h.specFix("give the probe the Host header that it expects, in httpHeaders: without one it gets the pod's address"))
+		}
+	}
 	if p.mode == silent && p.timeout() < 5*time.Second {
 		fixes = append(fixes, h.specFix(fmt.Sprintf("give the probe more than %s (timeoutSeconds), if its answers are good and late", prose.Span(p.timeout()))))
 	}
 	return fixes
 }
+
+// hostHeader says whether an answer complains of the Host header, as Django, Rails,
+// Spring and web servers do.
+var hostHeader = words("http_host", "host header", "blocked host", "invalid host", "unknown host", "misdirected")
 
 // memoryFixes weigh raising a limit against finding out what eats it.
 func (h *History) memoryFixes(run *Run, o oomRecord) []Fix {

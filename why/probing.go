@@ -294,7 +294,11 @@ func (p *probing) what() string {
 	if ev == nil {
 		return fmt.Sprintf("the %s probe of container %s", kindWord(p.kind), p.run.Container)
 	}
-	return fmt.Sprintf("the %s probe of container %s (%s)", kindWord(p.kind), p.run.Container, brief(cmp.Or(ev.Target, ev.Handler), 80))
+	target := brief(cmp.Or(ev.Target, ev.Handler), 80)
+	if ev.Redirected != "" {
+		target += ", redirected to " + brief(ev.Redirected, 60)
+	}
+	return fmt.Sprintf("the %s probe of container %s (%s)", kindWord(p.kind), p.run.Container, target)
 }
 
 func kindWord(k fact.ProbeKind) string { return strings.ToLower(string(k)) }

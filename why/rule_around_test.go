@@ -276,3 +276,41 @@ func TestInit(t *testing.T) {
 		t.Error(a.Text(Style{}))
 	}
 }
+
+// A redirect that is followed, a worker that is stopped, and a listener for IPv6 only.
+func TestElsewhere(t *testing.T) {
+	readiness := func(c *v1.Container) { c.LivenessProbe, c.ReadinessProbe = nil, httpProbe(8080) }
+	sent := func(b fact.Probed, to string) fact.Probed { b.Evidence.Redirected = to; return b }
+	for _, q := range []question{
+		{name: "it wants HTTPS where nobody listens", cause: ProbeWrongScheme, says: "redirect to HTTPS", tale: func(s *tale) {
+			s.probe("app", 3, sent(connectionRefused(fact.Readiness), "https://10.0.0.1/"))
+		}},
+		{name: "it wants HTTPS where it speaks HTTP", cause: ProbeWrongScheme, says: "redirect to HTTPS", tale: func(s *tale) {
+			s.probe("app", 3, sent(noAnswer(fact.Readiness), "https://10.0.0.1:8080/"))
+		}},
+		{name: "it sends on to a page that fails", cause: AppUnhealthy, says: "redirected to http://10.0.0.1:8080/login", tale: func(s *tale) {
+			s.probe("app", 3, sent(status(fact.Readiness, 500, "no session"), "http://10.0.0.1:8080/login"))
+		}},
+		{name: "a worker is stopped", cause: ProcessStopped, says: "A process (perl)", tale: func(s *tale) {
+			s.probe("app", 2, good(fact.Readiness, time.Millisecond))
+			s.probe("app", 2, noAnswer(fact.Readiness))
+			s.in("app", fact.Looked{PID: 100, State: "S", Processes: 2, Stopped: &fact.StoppedProcess{PID: 117, Command: "perl", State: "T"}, Listeners: []fact.Listener{{Address: "0.0.0.0:8080", PID: 100}}})
+			s.probe("app", 1, noAnswer(fact.Readiness))
+		}},
+		{name: "a process is stopped that has nothing to do with it", cause: AppUnhealthy, tale: func(s *tale) {
+			s.probe("app", 2, good(fact.Readiness, time.Millisecond))
+			s.in("app", fact.Looked{PID: 100, State: "S", Processes: 2, Stopped: &fact.StoppedProcess{PID: 117, Command: "less", State: "T"}})
+			s.probe("app", 3, status(fact.Readiness, 500, "no db"))
+		}},
+		{name: "it listens over IPv6 only", cause: AppListensElse, says: "over IPv6 only", tale: func(s *tale) {
+			s.probe("app", 2, connectionRefused(fact.Readiness))
+			s.in("app", fact.Looked{PID: 100, State: "S", Processes: 1, Listeners: []fact.Listener{{Address: "[::]:8080", PID: 100, V6Only: true}}})
+			s.probe("app", 1, connectionRefused(fact.Readiness))
+		}},
+	} {
+		t.Run(q.name, func(t *testing.T) {
+			q.pod, q.symptom = web(readiness), NotReady
+			q.run(t)
+		})
+	}
+}

@@ -186,11 +186,16 @@ func probeProcessStopped(p *probing) *finding {
 			who, pid, state = fmt.Sprintf("The process that holds port %d (%s)", p.port(), brief(l.Command, 30)), l.PID, l.State
 		}
 	}
+	weight := certain
+	if one := look.Stopped; !stopped(state) && one != nil && (p.late() || p.mode == unreachable) {
+		// It may have nothing to do with the probe, where nothing else says that it has.
+		who, pid, state, weight = fmt.Sprintf("A process (%s)", brief(one.Command, 30)), one.PID, one.State, strong
+	}
 	if !stopped(state) {
 		return nil
 	}
 	return &finding{
-		cause: ProcessStopped, weight: certain, chain: p.chain(at),
+		cause: ProcessStopped, weight: weight, chain: p.chain(at),
 		text: fmt.Sprintf("%s of container %s (pid %d on the node) %s: it is alive and never runs, so it cannot answer.", who, p.run.Container, pid, stateWords(state)),
 		fixes: []Fix{
 			p.h.inspect("see whether a debugger holds it, or somebody sent SIGSTOP", fmt.Sprintf("grep -E 'State|TracerPid' /proc/%d/status   # on the node", pid)),

@@ -24,7 +24,7 @@ var probeLoadRules = []rule[*probing]{
 	},
 	{
 		name: "probe-overloaded", causes: []Cause{AppOverloaded},
-		needs:   "a look that finds it using at least half a CPU while answers are late",
+		needs:   "a look that finds it using at least half a CPU while answers are late, or samples around them that show its processes use or wait for that much, and use a tenth",
 		against: "an idle process",
 		judge:   probeOverloaded,
 	},
@@ -246,14 +246,19 @@ func probeOverloaded(p *probing) *finding {
 		return nil
 	}
 	at, look, ok := p.look()
-	if !ok || share(look) < 0 {
-		return nil
-	}
-	if share(look) < busyShare || len(p.before) == 0 && p.kind != fact.Readiness {
+	if !ok || share(look) < 0 || len(p.before) == 0 && p.kind != fact.Readiness {
 		return nil // before its first success it may be starting
 	}
 	f := &finding{cause: AppOverloaded, weight: strong, chain: p.chain(at)}
-	f.text = fmt.Sprintf("Container %s is busy (%s CPU in %s) and does not answer %s within its timeout of %s.", p.run.Container, prose.Span(look.CPUUsed), prose.Span(look.Over), p.what(), prose.Span(p.timeout()))
+	work := workWords(look)
+	if share(look) < busyShare {
+		first, last, u := p.used()
+		if !u.busy() {
+			return nil
+		}
+		work, f.chain = u.String(), p.chain(first, at, last)
+	}
+	f.text = fmt.Sprintf("Container %s is busy (%s) and does not answer %s within its timeout of %s.", p.run.Container, work, p.what(), prose.Span(p.timeout()))
 	f.fixes = append([]Fix{p.h.inspect("see what it is busy with", p.h.exec(p.run.Container, "top -b -n 1"))}, p.h.probeFixes(p)...)
 	return f
 }

@@ -2,6 +2,8 @@ package why
 
 import (
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,10 +38,22 @@ func (h *History) resize(conditions []v1.PodCondition) *finding {
 	default:
 		f.cause = RuntimeFailed
 		f.text = fmt.Sprintf("The new resources that its spec asks for could not be set, so container %s runs on with the old ones: %s.", failed.Container, said)
-		if strings.Contains(pending.Message, "memory limit") && strings.Contains(pending.Message, "current usage") {
-			f.text = fmt.Sprintf("Container %s uses more memory than the new limit that its spec asks for, so it runs on with the old one: %s.", failed.Container, said)
+		if m := aboveLimit.FindStringSubmatch(pending.Message); m != nil {
+			f.text = fmt.Sprintf("Container %s uses more memory (%s) than the new limit that its spec asks for (%s), so it runs on with the old one.", failed.Container, sizeOf(m[2]), sizeOf(m[1]))
 			f.fixes[0].Text = "ask for a limit above what it uses, or have it use less"
 		}
 	}
 	return f
+}
+
+// aboveLimit fits what runc says where the kernel did not take a limit below the use
+// (libcontainer/cgroups/fs/memory.go).
+var aboveLimit = regexp.MustCompile(`unable to set memory limit to (\d+) \(current usage: (\d+)`)
+
+func sizeOf(bytes string) string {
+	n, err := strconv.ParseInt(bytes, 10, 64)
+	if err != nil {
+		return bytes
+	}
+	return size(n)
 }

@@ -151,7 +151,7 @@ func TestEnds(t *testing.T) {
 			},
 		},
 		{
-			name: "it uses more than the new limit", pod: web(silentProbe), symptom: Healthy, cause: RuntimeFailed, says: "uses more memory than the new limit",
+			name: "it uses more than the new limit", pod: web(silentProbe), symptom: Healthy, cause: RuntimeFailed, says: "uses more memory (57Mi) than the new limit that its spec asks for (20Mi)",
 			tale: func(s *tale) {
 				s.resized(fact.ResizeFailed{Reason: v1.PodReasonError, Message: "unable to set memory limit to 20971520 (current usage: 60768256, peak usage: 60841984)"})
 			},

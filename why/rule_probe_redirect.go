@@ -1,0 +1,32 @@
+package why
+
+import (
+	"fmt"
+	"strings"
+)
+
+// probeRedirectRules are about probes that were sent on: what fails is not what the
+// probe names.
+var probeRedirectRules = []rule[*probing]{{
+	name: "probe-redirected-to-https", causes: []Cause{ProbeWrongScheme},
+	needs:   "an HTTP probe that the application answers with a redirect to HTTPS on its own host, and no answer there",
+	against: "a success, ever; an answer to what was asked in the end",
+	judge:   probeRedirected,
+}}
+
+// probeRedirected: the application wants HTTPS, and says where. Kubelet follows a
+// redirect on the probe's own host (pkg/probe/http/http.go), to whatever port it names.
+func probeRedirected(p *probing) *finding {
+	ev := p.last.Evidence
+	if ev == nil || p.worked() || p.mode == answered || !strings.HasPrefix(ev.Target, "http://") || !strings.HasPrefix(ev.Redirected, "https://") {
+		return nil
+	}
+	return &finding{
+		cause: ProbeWrongScheme, weight: certain, chain: p.chain(),
+		text: fmt.Sprintf("The application answers %s with a redirect to HTTPS, which the node follows, and there it fails: %s.", p.what(), strings.TrimSuffix(p.how(), ".")),
+		fixes: []Fix{
+			p.h.specFix("have the probe ask by HTTPS, on the port where the application speaks it, or for a path that is not redirected"),
+			p.h.inspect("see the redirect", p.h.exec(p.run.Container, "wget -S -O- "+brief(ev.Target, 80))),
+		},
+	}
+}
