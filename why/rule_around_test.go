@@ -294,7 +294,7 @@ func TestElsewhere(t *testing.T) {
 		{name: "a worker is stopped", cause: ProcessStopped, says: "A process (perl)", tale: func(s *tale) {
 			s.probe("app", 2, good(fact.Readiness, time.Millisecond))
 			s.probe("app", 2, noAnswer(fact.Readiness))
-			s.in("app", fact.Looked{PID: 100, State: "S", Processes: 2, Stopped: &fact.StoppedProcess{PID: 117, Command: "perl", State: "T"}, Listeners: []fact.Listener{{Address: "0.0.0.0:8080", PID: 100}}})
+			s.in("app", fact.Looked{PID: 100, State: "S", Processes: 2, Stopped: &fact.StoppedProcess{PID: 117, Command: "perl", State: "T"}, Over: time.Second, Listeners: []fact.Listener{{Address: "0.0.0.0:8080", PID: 100, Backlog: 1}}})
 			s.probe("app", 1, noAnswer(fact.Readiness))
 		}},
 		{name: "a process is stopped that has nothing to do with it", cause: AppUnhealthy, tale: func(s *tale) {

@@ -75,6 +75,19 @@ func TestKernelsWord(t *testing.T) {
 			s.in("app", b)
 			s.exit("app", fact.Exited{ExitCode: 1, StatusKnown: true, OOMKnown: true})
 		}},
+		{name: "a JVM was asked for its threads with SIGQUIT, and failed later", cause: AppExitError, tale: func(s *tale) {
+			b := term
+			b.Signal = 3
+			s.in("app", b)
+			s.wait(10 * time.Second)
+			s.exit("app", fact.Exited{ExitCode: 1, StatusKnown: true, OOMKnown: true})
+		}},
+		{name: "SIGQUIT that it ended on at once", cause: KilledByOther, says: "on its SIGQUIT", tale: func(s *tale) {
+			b := term
+			b.Signal = 3
+			s.in("app", b)
+			s.exit("app", fact.Exited{ExitCode: 2, StatusKnown: true, OOMKnown: true})
+		}},
 		{name: "SIGINT that it ended on", cause: KilledByOther, says: "on its SIGINT (exit code 0)", tale: func(s *tale) {
 			b := term
 			b.Signal = 2

@@ -253,9 +253,9 @@ func probeNeverListened(p *probing) *finding {
 		return nil
 	}
 	f := &finding{cause: AppNotListening, weight: fair, chain: p.chain(at)}
-	f.text = fmt.Sprintf("Container %s runs and listens on no port at all, so %s is refused.", p.run.Container, p.what())
+	f.text = fmt.Sprintf("Container %s runs and listens on no TCP port, so %s is refused.", p.run.Container, p.what())
 	if look.Over > 0 {
-		f.text = fmt.Sprintf("Container %s runs and listens on no port at all (its main process %s), so %s is refused.", p.run.Container, idleWords(look), p.what())
+		f.text = fmt.Sprintf("Container %s runs and listens on no TCP port (its main process %s), so %s is refused.", p.run.Container, idleWords(look), p.what())
 	}
 	if p.cameUpElsewhen() || p.atWork(look) || p.childrenWork(look) || p.mayStillStart(look) {
 		f.weight = weak

@@ -392,6 +392,9 @@ func probeHang(p *probing) *finding {
 		f.weight = strong
 		f.text = fmt.Sprintf("Container %s hangs: it holds port %d, its main process %s, and %s to be accepted.",
 			p.run.Container, p.port(), idleWords(look), plural(waiting, "connection")+" wait")
+		if look.Stopped != nil {
+			f.weight = fair // which may be the one that should take them
+		}
 	case look.State == "D":
 		f.weight = strong
 		f.text = fmt.Sprintf("Container %s hangs: its main process waits for a disk that does not answer.", p.run.Container)

@@ -55,7 +55,7 @@ var plainRules = []Rule{
 	{"node-not-ready", []Cause{NodeLost}, "a node object that is not Ready, or that is gone", "a node that is Ready"},
 	{"selector", []Cause{SelectorMismatch}, "a Service whose selector fits no pod of its namespace", ""},
 	{"nobody-listens", []Cause{ServicePortMismatch}, "pods that are well, into which somebody looked, and which do not listen on the Service's target port", "a probe of that port that succeeded since the look"},
-	{"target-port", []Cause{ServicePortMismatch}, "a target port that none of the selected pods declares, while they declare others", ""},
+	{"target-port", []Cause{ServicePortMismatch}, "a target port that none of the selected pods declares, while they declare others", "for a number: a pod that listens there"},
 }
 
 // decided are the causes that the node itself knows, because it decided what

@@ -23,7 +23,7 @@ func ServiceAnswer(service *v1.Service, candidates []v1.Pod, answers []Answer, n
 	case len(selected) == 0:
 		return single(subject, now, NotServing, "it has no endpoints", selectorFinding(service, candidates))
 	}
-	if f, ok := portFinding(service, selected); ok {
+	if f, ok := portFinding(service, selected, answers); ok {
 		return single(subject, now, NotServing, "its port leads nowhere", f)
 	}
 	f, all, ok := notListening(service, selected, answers)
@@ -75,15 +75,18 @@ func selectorFinding(service *v1.Service, pods []v1.Pod) finding {
 }
 
 // portFinding says which target port no selected pod serves: a name that none of
-// them has, or a number where they all declare others.
-func portFinding(service *v1.Service, pods []v1.Pod) (finding, bool) {
+// them has, or a number where they all declare others and none is known to listen on it:
+// to declare a port is of no effect.
+func portFinding(service *v1.Service, pods []v1.Pod, answers []Answer) (finding, bool) {
 	for _, port := range service.Spec.Ports {
 		target := port.TargetPort
 		if target.Type == intstr.Int && target.IntVal == 0 {
 			target = intstr.FromInt32(port.Port)
 		}
 		declared, served := portsOf(pods, target)
-		if served || len(declared) == 0 && target.Type == intstr.Int {
+		if served || target.Type == intstr.Int && (len(declared) == 0 || slices.ContainsFunc(answers, func(a Answer) bool {
+			return a.Listening != nil && slices.Contains(a.Listening.Ports, target.IntVal)
+		})) {
 			continue
 		}
 		f := finding{cause: ServicePortMismatch, rule: "target-port", weight: strong}

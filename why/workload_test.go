@@ -101,6 +101,10 @@ func TestServiceNobodyListens(t *testing.T) {
 		if len(addresses) > 0 {
 			look := fact.Looked{PID: 100, State: "S", Calm: true}
 			for _, a := range addresses {
+				if a == "declared" {
+					pod.Spec.Containers[0].Ports = []v1.ContainerPort{{ContainerPort: 8080}}
+					continue
+				}
 				look.Listeners = append(look.Listeners, fact.Listener{Address: a, PID: 100})
 			}
 			s.in("app", look)
@@ -118,6 +122,7 @@ func TestServiceNobodyListens(t *testing.T) {
 		{"only on loopback", []string{"127.0.0.1:9090"}, ServicePortMismatch},
 		{"there", []string{"[::]:8080", "[::]:9090"}, None},
 		{"nobody looked", nil, None},
+		{"there, and another one is declared", []string{"[::]:8080", "[::]:9090", "declared"}, None},
 	} {
 		if a := ask(c.addresses...); a.Verdicts[0].Cause != c.cause {
 			t.Errorf("%s: %s", c.name, a.Text(Style{}))
