@@ -288,6 +288,9 @@ func TestElsewhere(t *testing.T) {
 		{name: "it wants HTTPS where it speaks HTTP", cause: ProbeWrongScheme, says: "redirect to HTTPS", tale: func(s *tale) {
 			s.probe("app", 3, sent(noAnswer(fact.Readiness), "https://10.0.0.1:8080/"))
 		}},
+		{name: "it speaks TLS", cause: ProbeWrongScheme, says: "speaks TLS", tale: func(s *tale) {
+			s.probe("app", 3, attempt(fact.Readiness, fact.Evidence{Connect: time.Millisecond, Error: `Get "http://10.0.0.1:8080/": net/http: HTTP/1.x transport connection broken: malformed HTTP response "\x15\x03\x01\x00\x02\x02F"`}))
+		}},
 		{name: "it sends on to a page that fails", cause: AppUnhealthy, says: "redirected to http://10.0.0.1:8080/login", tale: func(s *tale) {
 			s.probe("app", 3, sent(status(fact.Readiness, 500, "no session"), "http://10.0.0.1:8080/login"))
 		}},

@@ -150,6 +150,10 @@ func probeWrongProtocol(p *probing) *finding {
 		f.cause = ProbeWrongScheme
 		f.text = fmt.Sprintf("%s uses plain HTTP, and the application wants HTTPS there%s.", upper(p.what()), saying(ev.Output))
 		f.fixes = []Fix{p.h.specFix("set the probe's scheme to HTTPS")}
+	case strings.Contains(ev.Error, tlsAlert):
+		f.cause = ProbeWrongScheme
+		f.text = fmt.Sprintf("%s uses plain HTTP, and the application speaks TLS there: it answers with an alert.", upper(p.what()))
+		f.fixes = []Fix{p.h.specFix("set the probe's scheme to HTTPS")}
 	case p.mode == mismatch:
 		f.text = fmt.Sprintf("What answers %s does not speak its protocol: %s.", p.what(), brief(ev.Error, 100))
 	case ev.Handler == "grpc" && p.mode == notServing && strings.Contains(p.last.Message, "does not implement the grpc health protocol"):
@@ -162,6 +166,10 @@ func probeWrongProtocol(p *probing) *finding {
 	}
 	return f
 }
+
+// tlsAlert is how Go's HTTP client quotes the beginning of a TLS alert (RFC 8446, 5.1:
+// content type 21, version 3) that stands where a status line should.
+const tlsAlert = `malformed HTTP response "\x15\x03`
 
 func saysHTTPS(body string) bool {
 	body = strings.ToLower(body)
