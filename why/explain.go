@@ -55,6 +55,9 @@ func Explain(h *History, o Options) Answer {
 		t.ID = "s1"
 		v := t.explain(t.ID)
 		v.Text += v.missing
+		if t.Kind == Healthy && v.Cause != None {
+			t.Text = "it runs and is ready, and yet something is amiss"
+		}
 		a.Symptoms, a.Verdicts = []Symptom{t.Symptom}, []Verdict{v}
 	}
 	return a
