@@ -314,7 +314,7 @@ func senderWords(b fact.Signalled) string {
 		return "the kernel"
 	case fact.FromContainer:
 		if b.SenderStray {
-			who += ", which somebody started there by exec,"
+			who += ", which was put there by exec (kubectl exec, a probe or a hook),"
 		}
 		where := " in another container"
 		if b.SenderContainer != "" {

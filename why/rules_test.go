@@ -328,7 +328,7 @@ func TestProbes(t *testing.T) {
 			s.in("app", sample(100, 10, 5))
 			fail(s, noAnswer(fact.Liveness), calm, sample(140, 49, 5))
 		}},
-		{name: "what serves was killed by exec into the container", cause: KilledByOther, says: "started there by exec", tale: func(s *tale) {
+		{name: "what serves was killed by exec into the container", cause: KilledByOther, says: "put there by exec", tale: func(s *tale) {
 			s.in("app", look(func(l *fact.Looked) { l.Listeners[0].PID, l.Listeners[0].Command = 117, "httpd" }))
 			worked(s)
 			by := fact.Signalled{Signal: 9, PID: 117, Origin: fact.FromContainer, SenderContainer: "app", SenderPID: 900, SenderCommand: "sh", SenderStray: true}
