@@ -217,7 +217,7 @@ func (l *looks) asked(pod types.UID) (at time.Time, looked fact.Looked, ok bool)
 	p, _ := l.loop.view(pod)
 	for _, c := range p.Containers {
 		if c.Running && c.PID != 0 {
-			return time.Now().UTC(), l.looker.Listening(c.PID), true
+			return time.Now().UTC(), l.looker.Listening(c.PID, l.among(p)), true
 		}
 	}
 	return at, looked, false
@@ -237,14 +237,18 @@ func (l *looks) failed(f fact.Fact) {
 	})
 }
 
-// look looks into a container, among its pod's processes. A pod that shares the
-// machine's network may find that somebody else of the machine has its port.
+// look looks into a container.
 func (l *looks) look(ctx context.Context, p view, pid int) fact.Looked {
-	var among []int
-	if p.Object != nil && !p.Object.Spec.HostNetwork {
-		among = l.cgroups.Processes(p.key.UID)
+	return l.looker.Look(ctx, pid, l.among(p))
+}
+
+// among are the processes that matter for a look: the pod's own; nil, which is all of
+// the machine's, for a pod that shares its network: somebody else may have its port.
+func (l *looks) among(p view) []int {
+	if p.Object == nil || p.Object.Spec.HostNetwork {
+		return nil
 	}
-	return l.looker.Look(ctx, pid, among)
+	return l.cgroups.Processes(p.key.UID)
 }
 
 func (l *looks) mayLook(id string) bool {
