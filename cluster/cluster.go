@@ -242,7 +242,7 @@ func (c *Cluster) startClients() {
 		return runDNS(ctx, c.config, c.paths, func() { close(c.dns) })
 	})
 	c.run(&c.clients, "certificate renewal", c.renew)
-	c.run(&c.clients, "memory", settle)
+	c.run(&c.clients, "steady state", settle)
 }
 
 // run runs one component in its group. A component that returns or panics before

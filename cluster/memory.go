@@ -19,8 +19,8 @@ const steadyGCPercent = 50
 // the start can be given back to the system.
 const settleAfter = 10 * time.Second
 
-// settle brings the collector to its steady state and returns memory to the
-// system, once, and then waits for ctx. A GOGC set by the operator is left alone.
+// settle brings the collector and the timers to their steady state and returns memory
+// to the system, once, and then waits for ctx. A GOGC set by the operator is left alone.
 func settle(ctx context.Context) error {
 	select {
 	case <-time.After(settleAfter):
@@ -31,6 +31,7 @@ func settle(ctx context.Context) error {
 		debug.SetGCPercent(steadyGCPercent)
 	}
 	debug.FreeOSMemory()
+	slacken(calmSlack)
 	<-ctx.Done()
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	goruntime "runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,7 +50,7 @@ func spawn(c Config) (*process, error) {
 	cmd.Env = childEnv(os.Environ(), c.Libexec)
 	pidfd := -1
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, PidFD: &pidfd}
-	if err := cmd.Start(); err != nil {
+	if err := startPunctual(cmd); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", c.Executable, err)
 	}
 	proc := &process{pid: cmd.Process.Pid, pidfd: pidfd, exited: make(chan struct{})}
@@ -61,6 +62,22 @@ func spawn(c Config) (*process, error) {
 		close(proc.exited)
 	}()
 	return proc, nil
+}
+
+// punctual is the timer slack that a process has by default, in nanoseconds.
+const punctual = 50_000
+
+// startPunctual starts a command with the default timer slack. The process inherits it
+// from the thread that starts it, and containers from containerd: that the agent lets
+// its own timers be late (slacken in package cluster) must not reach them.
+func startPunctual(cmd *exec.Cmd) error {
+	goruntime.LockOSThread()
+	defer goruntime.UnlockOSThread()
+	own, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
+	if err == nil && unix.Prctl(unix.PR_SET_TIMERSLACK, punctual, 0, 0, 0) == nil {
+		defer func() { _ = unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(own), 0, 0, 0) }()
+	}
+	return cmd.Start()
 }
 
 // childEnv is env with what containerd needs and without what was meant for the
