@@ -39,7 +39,7 @@
 //	rule_deleted.go, rule_requested.go  who wanted a pod gone
 //	pending.go   why a pod has no node yet; claims.go and taints.go, what is around it
 //	rule_resize.go  why new resources of a running pod have no effect
-//	workload.go  what stands for several pods; controller.go, why it has too few
+//	workload.go  what stands for several pods; controller.go, why it has too few; cronjob.go
 //	service.go   why a Service has no endpoints; listening.go, who listens for it
 //	node.go      why a node is as it is; node_*.go, its memory and its pods
 //	overview.go  many answers at once, and pods of which no node knows

@@ -35,7 +35,9 @@ func newWhyCommand(s streams) *cobra.Command {
 		Short: "Say why a pod is as it is",
 		Long: `Say why a pod was restarted, does not start, is not ready, was evicted or is gone:
 the cause in one sentence, then what led to it with times, what contributed, what
-looks guilty and is not, and what to do.
+looks guilty and is not, and what to do. Of a deployment, replicaset, statefulset,
+daemonset, job, cronjob or service it says which pods are out, and why each is; of a
+node, whether it was away, and who could push whom out of it.
 
 The question goes through the API server to the node that remembers, so Kubernetes
 RBAC decides who may ask (get on nodes/proxy). --data-dir asks a node's memory on
@@ -93,6 +95,7 @@ var kinds = map[string]string{
 	"statefulset": "statefulset", "statefulsets": "statefulset", "sts": "statefulset",
 	"daemonset": "daemonset", "daemonsets": "daemonset", "ds": "daemonset",
 	"job": "job", "jobs": "job",
+	"cronjob": "cronjob", "cronjobs": "cronjob", "cj": "cronjob",
 	"service": "service", "services": "service", "svc": "service",
 	"node": "node", "nodes": "node", "no": "node",
 }
@@ -114,7 +117,7 @@ func parseTarget(args []string) (target, error) {
 	}
 	known, ok := kinds[strings.ToLower(kind)]
 	if !ok {
-		return t, usageError("%q is not a kind that why knows: pod, deployment, replicaset, statefulset, daemonset, job, service, node", kind)
+		return t, usageError("%q is not a kind that why knows: pod, deployment, replicaset, statefulset, daemonset, job, cronjob, service, node", kind)
 	}
 	if t.name == "" {
 		return t, usageError("a name is missing after %s", kind)

@@ -30,11 +30,13 @@ type behind struct {
 
 // workload asks about the pods of what is not a pod itself.
 func (c *api) workload(ctx context.Context, t target) ([]why.Answer, error) {
-	if t.kind == "service" {
+	switch t.kind {
+	case "service":
 		return c.service(ctx, t.name)
-	}
-	if t.kind == "node" {
+	case "node":
 		return c.node(ctx, t.name)
+	case "cronjob":
+		return c.cronJob(ctx, t.name)
 	}
 	b, err := c.behind(ctx, t)
 	if err != nil {
@@ -102,11 +104,7 @@ func (c *api) behind(ctx context.Context, t target) (behind, error) {
 		return daemonSet(o), err
 	}
 	o, err := c.client.BatchV1().Jobs(c.space).Get(ctx, t.name, get)
-	b := behind{Workload: why.Workload{Subject: subject("Job", o), Wanted: -1}, selector: o.Spec.Selector, template: &o.Spec.Template, job: o}
-	if o.Spec.Suspend != nil && *o.Spec.Suspend {
-		b.Suspended = "spec.suspend"
-	}
-	return b, err
+	return job(o), err
 }
 
 func subject(kind string, o metav1.Object) why.Subject {
@@ -136,6 +134,33 @@ func daemonSet(o *appsv1.DaemonSet) behind {
 		b.Nodes = asksOfNodes(o.Spec.Template.Spec)
 	}
 	return b
+}
+
+func job(o *batchv1.Job) behind {
+	b := behind{Workload: why.Workload{Subject: subject("Job", o), Wanted: -1}, selector: o.Spec.Selector, template: &o.Spec.Template, job: o}
+	if o.Spec.Suspend != nil && *o.Spec.Suspend {
+		b.Suspended = "spec.suspend"
+	}
+	return b
+}
+
+// cronJob asks about the newest of the jobs that a CronJob made.
+func (c *api) cronJob(ctx context.Context, name string) ([]why.Answer, error) {
+	o, err := c.client.BatchV1().CronJobs(c.space).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("reading cronjob %s/%s: %w", c.space, name, err)
+	}
+	jobs, err := c.client.BatchV1().Jobs(c.space).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("listing jobs: %w", err)
+	}
+	own := slices.DeleteFunc(jobs.Items, func(j batchv1.Job) bool { return !metav1.IsControlledBy(&j, o) })
+	if len(own) == 0 {
+		return []why.Answer{why.CronJobAnswer(o, nil, time.Now().UTC())}, nil
+	}
+	newest := slices.MaxFunc(own, func(a, b batchv1.Job) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	last, err := c.about(ctx, job(&newest))
+	return []why.Answer{why.CronJobAnswer(o, &last, time.Now().UTC())}, err
 }
 
 // asksOfNodes says in words what a pod asks of its node.

@@ -81,11 +81,13 @@ spec:
           containers: [{name: c, image: "busybox:1", command: [echo, done]}]
 `)
 	s.mustKubectl("rollout", "status", "daemonset/everywhere", "--timeout=40s")
+	s.explains("cronjob/nightly", "It has made no job yet")
 	s.mustKubectl("create", "job", "tonight", "--from=cronjob/nightly")
 	s.mustKubectl("wait", "job/tonight", "--for=condition=complete", "--timeout=40s")
 	if out := s.mustKubectl("logs", "job/tonight"); out != "done\n" {
 		t.Errorf("the job printed %q", out)
 	}
+	s.explains("cronjob/nightly", "Nothing is wrong with the newest of its jobs, tonight")
 }
 
 // A drain goes as far as the disruption budgets let it. It has a node of its own,
