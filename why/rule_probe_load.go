@@ -24,7 +24,7 @@ var probeLoadRules = []rule[*probing]{
 	},
 	{
 		name: "probe-overloaded", causes: []Cause{AppOverloaded},
-		needs:   "a look that finds it using at least half a CPU while answers are late, or samples around them that show its processes use or wait for that much, and use a tenth",
+		needs:   "a look that finds it using at least half a CPU while answers are late, or samples meanwhile that show its processes use or wait for that much, and use a tenth",
 		against: "an idle process",
 		judge:   probeOverloaded,
 	},
@@ -70,9 +70,14 @@ func share(look fact.Looked) float64 {
 // without two of them.
 func (p *probing) around() (first, last *fact.Fact) {
 	margin := 2*p.period() + 5*time.Second
+	return p.samples(p.from.Add(-margin), p.until.Add(margin))
+}
+
+// samples are the first and the last sample of a time, nil without two of them.
+func (p *probing) samples(from, until time.Time) (first, last *fact.Fact) {
 	for _, f := range p.run.Samples {
 		switch {
-		case f.Seen.Before(p.from.Add(-margin)), f.Seen.After(p.until.Add(margin)):
+		case f.Seen.Before(from), f.Seen.After(until):
 		case first == nil:
 			first = f
 		default:
@@ -252,7 +257,9 @@ func probeOverloaded(p *probing) *finding {
 	f := &finding{cause: AppOverloaded, weight: strong, chain: p.chain(at)}
 	work := workWords(look)
 	if share(look) < busyShare {
-		first, last, u := p.used()
+		// The look may compare with one of calmer times; while the attempts failed it was
+		// sampled densely.
+		first, last, u := p.usedBetween(p.from, p.until.Add(time.Second))
 		if !u.busy() {
 			return nil
 		}

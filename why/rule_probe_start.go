@@ -65,7 +65,12 @@ type use struct{ cpu, waited, over time.Duration }
 // used compares the samples around the attempts; over is 0 where there are none
 // that tell of CPU.
 func (p *probing) used() (first, last *fact.Fact, u use) {
-	first, last = p.around()
+	margin := 2*p.period() + 5*time.Second
+	return p.usedBetween(p.from.Add(-margin), p.until.Add(margin))
+}
+
+func (p *probing) usedBetween(from, until time.Time) (first, last *fact.Fact, u use) {
+	first, last = p.samples(from, until)
 	if first == nil {
 		return nil, nil, use{}
 	}

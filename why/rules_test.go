@@ -364,6 +364,15 @@ func TestProbes(t *testing.T) {
 			worked(s)
 			fail(s, noAnswer(fact.Liveness), look(func(l *fact.Looked) { l.CPUUsed = time.Second }))
 		}},
+		{name: "busy since a moment, on a busy machine", cause: AppOverloaded, says: "they waited", tale: func(s *tale) {
+			worked(s)
+			s.in("app", noAnswer(fact.Liveness))
+			s.in("app", fact.Sampled{CPUUsage: time.Second, CPUSome: time.Second})
+			s.in("app", look(func(l *fact.Looked) { l.CPUUsed, l.Over = 500*time.Millisecond, 9*time.Second }))
+			s.wait(4 * time.Second)
+			s.in("app", fact.Sampled{CPUUsage: 1800 * time.Millisecond, CPUSome: 2500 * time.Millisecond})
+			s.probe("app", 2, noAnswer(fact.Liveness))
+		}},
 		{name: "good and late", cause: ProbeTimeoutTooShort, tale: func(s *tale) {
 			s.probe("app", 4, good(fact.Liveness, 900*time.Millisecond))
 			fail(s, noAnswer(fact.Liveness), calm)
