@@ -86,6 +86,8 @@ func agnhost(name, version string, files map[string]string) recipe {
 		"etc/passwd": accounts["etc/passwd"] + "user-defined-in-image:x:1000:1000::/home/user-defined-in-image:/bin/sh\n",
 		"etc/group":  accounts["etc/group"] + "user-defined-in-image:x:1000:\ngroup-defined-in-image:x:50000:user-defined-in-image\n",
 		"uploads/":   "",
+		// A test reads in an image volume what the real images are made from.
+		"etc/os-release": "NAME=\"Alpine Linux\"\n",
 	}
 	maps.Copy(content, files)
 	r := recipe{
