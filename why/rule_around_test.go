@@ -317,3 +317,15 @@ func TestElsewhere(t *testing.T) {
 		})
 	}
 }
+
+func TestSandboxWithoutRoom(t *testing.T) {
+	h := NewHistory(fact.Pod{Namespace: "shop", Name: "web-1"}, nil, nil, nil)
+	failed := &fact.Fact{ID: 1, Body: fact.SetUpFailed{Stage: "sandbox", Message: "failed to create shim task: OCI runtime create failed: container init was OOM-killed (memory limit too low?)"}}
+	if v := h.explainSetUp(failed, "s1"); v.Cause != MemoryLimit {
+		t.Errorf("%s: %s", v.Cause, v.Text)
+	}
+	failed.Body = fact.SetUpFailed{Stage: "sandbox", Message: "no address is left"}
+	if v := h.explainSetUp(failed, "s1"); v.Cause != SandboxFailed {
+		t.Errorf("%s: %s", v.Cause, v.Text)
+	}
+}

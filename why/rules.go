@@ -63,7 +63,7 @@ var plainRules = []Rule{
 var decided = []Rule{
 	{"", []Cause{HookFailed}, "the hook's failure, on which the kill rests", ""},
 	{"", []Cause{SandboxFailed}, "the sandbox's loss, on which the kill rests, or its set-up that failed", "a reboot"},
-	{"", []Cause{VolumeFailed, ConfigMissing, RuntimeFailed, DiskFull}, "the set-up of the pod that failed, and its stage", ""},
+	{"", []Cause{VolumeFailed, ConfigMissing, RuntimeFailed, DiskFull, MemoryLimit}, "the set-up of the pod that failed, and its stage", ""},
 	{"", []Cause{SiblingNotReady, MeshSidecarNotReady}, "the pod's condition Ready, and containers that are ready while another, or the mesh's sidecar, is not", ""},
 	{"", []Cause{ReadinessGate}, "the pod's condition Ready with all containers ready", ""},
 	{"", []Cause{RestartPolicy}, "a kill that a restart rule of the pod asked for", ""},

@@ -333,6 +333,9 @@ func (h *History) explainSetUp(failed *fact.Fact, id string) Verdict {
 	case noSpace(b.Message):
 		f.cause, f.text = DiskFull, fmt.Sprintf("The pod cannot be set up because a disk of the node is full: %s.", message)
 		f.fixes = []Fix{h.inspect("see what fills the node's disks", "df -h; df -i   # on the node")}
+	case b.Stage == "sandbox" && strings.Contains(b.Message, "init was OOM-killed"):
+		f.cause, f.text = MemoryLimit, fmt.Sprintf("The pod's memory limit is too low even for its sandbox, which was OOM-killed as it was made: %s.", message)
+		f.fixes = []Fix{h.limitsFix("raise the memory limits of the pod's containers: together they are its limit")}
 	case b.Stage == "sandbox":
 		f.cause, f.text = SandboxFailed, fmt.Sprintf("The pod's sandbox or network could not be made: %s.", message)
 		f.fixes = []Fix{h.inspect("see how the node is", "whylet status")}
