@@ -29,8 +29,8 @@ type Options struct {
 	Exec ExecFunc
 	// Result is given every result and when its attempt began, one after the
 	// other. A probe is not attempted again before its result was taken, so a
-	// Result that blocks makes probes late, and loses none. It may call Set,
-	// Remove and Trigger, but not Close. A success of a probe that has succeeded as
+	// Result that blocks makes probes late, and loses none. It may call Set
+	// and Remove, but not Close. A success of a probe that has succeeded as
 	// often as it has to may come up to 50 ms late, together with others.
 	Result func(key Key, began time.Time, probed fact.Probed)
 	Log    *slog.Logger
@@ -77,7 +77,6 @@ type entry struct {
 	row    int32         // successes in a row
 	gone   bool          // removed while an attempt was under way
 	parted bool          // the second attempt's extra distance was given
-	rerun  bool          // triggered while an attempt was under way
 }
 
 type result struct {
@@ -135,7 +134,7 @@ func (s *Scheduler) Set(key Key, t Target) {
 		s.entries[key] = e
 		s.stats.Probes++
 	case e.gone:
-		e.gone, e.parted, e.rerun, e.row = false, false, false, 0
+		e.gone, e.parted, e.row = false, false, 0
 		e.life++
 		s.stats.Probes++
 		e.target, e.plan = t, pl
@@ -168,24 +167,6 @@ func (s *Scheduler) Remove(key Key) {
 	}
 	heap.Remove(&s.due, e.index)
 	delete(s.entries, key)
-}
-
-// Trigger makes a probe due now, or at once after the attempt under way; its
-// period begins anew. Nothing happens before the initial delay is over. kubelet
-// does the same for readiness probes of containers that just started.
-func (s *Scheduler) Trigger(key Key) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e := s.entries[key]
-	now := time.Now()
-	switch {
-	case e == nil || e.gone || now.Sub(e.plan.startedAt.Round(0)) < e.plan.delay:
-	case e.index < 0:
-		e.rerun = true
-	case e.due.After(now):
-		heap.Remove(&s.due, e.index)
-		s.schedule(e, now)
-	}
 }
 
 // Stats gives the counts so far.
@@ -337,9 +318,6 @@ func (s *Scheduler) goOn(e *entry, life int) {
 		delete(s.entries, e.key)
 	case e.life != life:
 		s.begins(e, now)
-	case e.rerun:
-		e.rerun = false
-		s.schedule(e, now)
 	default:
 		due := nextDue(e.due, now, e.plan.period)
 		if !e.parted {

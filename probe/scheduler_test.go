@@ -225,30 +225,6 @@ func TestHangingTargetsDelayNobody(t *testing.T) {
 	})
 }
 
-func TestTrigger(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStage()
-		defer s.Close()
-		began := time.Now()
-		s.lasts("a", time.Second)
-		s.Set(keyOf("a"), every("a", 10, 2, began))
-		s.Trigger(keyOf("a")) // in the initial delay: nothing
-		time.Sleep(2500 * time.Millisecond)
-		s.Trigger(keyOf("a")) // under way: at once afterwards
-		time.Sleep(2500 * time.Millisecond)
-		s.Trigger(keyOf("a")) // waiting: now
-		s.Trigger(keyOf("unknown"))
-		time.Sleep(12 * time.Second)
-		var at []time.Duration
-		for _, when := range s.times("a") {
-			at = append(at, when.Sub(began).Round(2*time.Second))
-		}
-		if got, want := fmt.Sprint(at), "[2s 4s 6s 16s]"; got != want {
-			t.Errorf("attempts at %v, want %v", got, want)
-		}
-	})
-}
-
 // TestClockStep: a start that lies in the future, because the wall clock was set
 // back, delays a probe by no more than its initial delay.
 func TestClockStep(t *testing.T) {
@@ -347,8 +323,6 @@ func play(t *testing.T, plan [][4]int) {
 		case 2:
 			s.Remove(keyOf(name))
 			delete(set, name)
-		case 3:
-			s.Trigger(keyOf(name))
 		}
 		time.Sleep(time.Duration(step[2]) * time.Millisecond)
 	}
