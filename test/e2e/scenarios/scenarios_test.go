@@ -60,7 +60,7 @@ func TestFolders(t *testing.T) {
 			}
 			trigger = string(raw)
 		}
-		if !strings.Contains(s.Manifest, "name: subject") && !strings.Contains(trigger, "subject=") {
+		if !strings.Contains(s.Manifest+trigger, "name: subject") && !strings.Contains(trigger, "subject=") {
 			t.Errorf("%s: nothing is named subject", s.Name)
 		}
 	}
