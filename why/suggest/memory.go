@@ -13,6 +13,8 @@ import (
 const (
 	// enoughTime is how long memory should have been watched.
 	enoughTime = 24 * time.Hour
+	// enoughLooks is how often it must have been looked at for any proposal.
+	enoughLooks = 10
 	// grows is the share by which memory must have grown between the first and the
 	// last quarter of a run to be called growing, over at least growsFor.
 	grows    = 1.3
@@ -34,7 +36,7 @@ func (s subject) memory() []Suggestion {
 		g.TooFew, g.Why = true, "no look at its memory is kept"
 		return []Suggestion{g}
 	}
-	seen := fmt.Sprintf("it held at most %s without page cache (%d looks in %s)", size(u.most), u.samples, prose.Span(u.last.Sub(u.first)))
+	seen := fmt.Sprintf("it held at most %s without page cache (looked at %s in %s)", size(u.most), prose.Times(int(u.samples)), prose.Span(u.last.Sub(u.first)))
 	if u.samples == 0 {
 		seen = "no look at its memory is kept"
 	}
@@ -50,14 +52,17 @@ func (s subject) memory() []Suggestion {
 		g.Value = size(round(u.most + u.most/4))
 		g.Why = seen + "; a quarter more"
 	}
-	g.Keep = g.Value == g.Now
 	if watched := u.last.Sub(u.first); watched < enoughTime && u.kills == 0 {
 		g.TooFew = true
 		g.Why += fmt.Sprintf("; the history is short: %s, where a day would do", prose.Span(watched))
-		if limit := s.spec.Resources.Limits.Memory(); u.most+u.most/4 < limit.Value() {
+		switch limit := s.spec.Resources.Limits.Memory(); {
+		case u.most+u.most/4 < limit.Value():
 			g.Value, g.Why = "", g.Why+", so nothing lower is proposed"
+		case u.samples < enoughLooks:
+			g.Value, g.Why = "", g.Why+", so nothing is proposed yet"
 		}
 	}
+	g.Keep = g.Value == g.Now
 	return []Suggestion{g}
 }
 

@@ -97,6 +97,7 @@ func TestMemory(t *testing.T) {
 		{"a leak has no limit", "", "leak", leak, false},
 		{"it was cut off", "128Mi", "only that it is more", killed, true},
 		{"a short history", "", "nothing lower is proposed", map[time.Duration]fact.Body{time.Minute: fact.Sampled{MemoryCurrent: 10 << 20}}, true},
+		{"one look", "", "nothing is proposed yet", map[time.Duration]fact.Body{time.Minute: fact.Sampled{MemoryCurrent: 60 << 20}}, true},
 		{"nobody looked", "", "no look", nil, true},
 		{"it was killed before anybody looked", "128Mi", "OOM-killed at 64Mi", map[time.Duration]fact.Body{time.Second: fact.OOMKilled{Limit: 64 << 20}}, true},
 	} {
