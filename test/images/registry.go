@@ -39,7 +39,11 @@ func registry(ctx context.Context, cache, dir string) error {
 		return err
 	}
 	defer os.RemoveAll(root)
-	image, err := pause.assemble(ctx, cache, root)
+	// Another image than the one that is loaded: of what was once pulled with a
+	// secret, the node asks for it again before it lets others use it.
+	other := pause
+	other.config.Labels = map[string]string{"from": "agnhost"}
+	image, err := other.assemble(ctx, cache, root)
 	if err != nil {
 		return err
 	}
