@@ -12,7 +12,7 @@ import (
 // TestSlacken sets the slack of every thread that there is.
 func TestSlacken(t *testing.T) {
 	if _, err := os.Stat("/proc/self/timerslack_ns"); err != nil {
-		t.Skip(err)
+		t.Skip("the kernel has no /proc/PID/timerslack_ns to read and write: ", err)
 	}
 	defer slacken(50 * time.Microsecond)
 	for deadline := time.Now().Add(time.Minute); ; {
@@ -38,7 +38,7 @@ func unslackened(t *testing.T, slack string) (others []string) {
 		file := fmt.Sprintf("/proc/%s/timerslack_ns", thread.Name())
 		has, err := os.ReadFile(file)
 		if errors.Is(err, os.ErrPermission) {
-			t.Skip(err) // without CAP_SYS_NICE a thread has only its own
+			t.Skip("needs CAP_SYS_NICE, to set the slack of other threads: ", err)
 		}
 		if err == nil && strings.TrimSpace(string(has)) != slack {
 			others = append(others, thread.Name())

@@ -16,9 +16,8 @@ import (
 )
 
 // Signals tells of each signal on this machine by which somebody may end a process, and
-// who sent it, from
-// an instance of the kernel's tracing that is ours alone: whoever else traces is
-// not disturbed, and does not disturb. It needs root, tracefs, and the machine's
+// who sent it, from an instance of the kernel's tracing that is ours alone: whoever else
+// traces is not disturbed, and does not disturb. It needs root, tracefs, and the machine's
 // first pid namespace.
 type Signals struct {
 	instance string

@@ -57,9 +57,9 @@ type Image struct {
 
 // LoadImage loads an OCI or docker archive, plain or compressed, into the
 // containerd behind endpoint, and returns the names under which CRI now finds
-// what was in it. They stay until [RemoveImage]. name is used for an archive that says none; empty: that is an
-// error. Errors are ErrNoAnswer, ErrNotContainerd, ErrNotArchive, ErrNoName, or of
-// the file.
+// what was in it. They stay until [RemoveImage]. name is used for an archive that says
+// none; empty: that is an error. Errors are ErrNoAnswer, ErrNotContainerd,
+// ErrNotArchive, ErrNoName, or of the file.
 func LoadImage(ctx context.Context, endpoint, file, name string) ([]string, error) {
 	conn, err := dial(endpoint)
 	if err != nil {

@@ -30,7 +30,7 @@ func TestStartPunctual(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := cmd.Wait(); err != nil {
-		t.Skip(err) // a kernel without this file
+		t.Skip("the kernel has no /proc/PID/timerslack_ns to read: ", err)
 	}
 	if got := strings.TrimSpace(out.String()); got != "50000" {
 		t.Errorf("the process has a timer slack of %s ns", got)

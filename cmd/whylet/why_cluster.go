@@ -31,6 +31,9 @@ type api struct {
 	space   string // "" for every namespace
 	nodes   *int   // how many there are, once somebody asked; 0: not known
 	look    bool   // have the nodes look into pods anew
+	// places are the nodes that a pod without one could have, once a question turned to
+	// them: many pods may wait.
+	places *v1.NodeList
 }
 
 // cluster finds the API server as kubectl does; where nothing is said at all, it
@@ -70,6 +73,7 @@ func exists(path string) bool {
 const asking = 20 * time.Second
 
 func (c *api) answer(ctx context.Context, t target) ([]why.Answer, error) {
+	c.places = nil
 	if t.kind != "pod" {
 		return c.workload(ctx, t)
 	}
@@ -109,11 +113,13 @@ func (c *api) pod(ctx context.Context, pod *v1.Pod) (why.Answer, error) {
 
 // around looks at what a pod without a node may wait for; what may not be read is left out.
 func (c *api) around(ctx context.Context, pod *v1.Pod) why.Around {
-	a := why.Around{Storage: c.storage(ctx, pod)}
-	if nodes, err := c.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"}); err == nil {
-		a.Nodes = nodes.Items
+	if c.places == nil {
+		c.places = &v1.NodeList{}
+		if nodes, err := c.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"}); err == nil {
+			c.places = nodes
+		}
 	}
-	return a
+	return why.Around{Storage: c.storage(ctx, pod), Nodes: c.places.Items}
 }
 
 // storage reads what a pod's volume claims are about; not everybody may.
@@ -238,6 +244,7 @@ func said(err error, raw []byte) error {
 
 // all asks every node about all its pods, and adds those without a node.
 func (c *api) all(ctx context.Context) ([]why.Answer, error) {
+	c.places = nil
 	if c.options.everywhere {
 		c.space = ""
 	}
