@@ -74,6 +74,10 @@ type SetPhase struct {
 	Message string      `json:"message,omitempty"`
 }
 
+// ResizeCompleted is the reason of SetCondition where PodResizeInProgress goes
+// because all is as the spec wants it.
+const ResizeCompleted = "Completed"
+
 // SetCondition moves one of the pod's conditions.
 type SetCondition struct {
 	Condition v1.PodCondition `json:"condition"`
@@ -99,9 +103,15 @@ type Ranked struct {
 	Request  int64  `json:"request"`
 }
 
-// Resize asks for new resources of a running container.
+// Resize asks for new resources of a running container; without a container, of
+// the pod as a whole (spec.resources).
 type Resize struct {
 	Resources v1.ResourceRequirements `json:"resources"`
+	// PodLimits are what a container has where it has no limit of its own.
+	PodLimits v1.ResourceList `json:"podLimits,omitempty"`
+	// Restart is set where the container gets them by a restart: the node only says
+	// whether there is room.
+	Restart bool `json:"restart,omitempty"`
 }
 
 // Remove asks for the removal of a dead container that is no longer needed.

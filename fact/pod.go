@@ -101,9 +101,11 @@ type TornDown struct{}
 // ObjectGone says that the API object was removed: the pod's last fact.
 type ObjectGone struct{}
 
-// Resized says that new resources of a running container took effect.
+// Resized says that a Resize took effect, or with Restart that it may.
 type Resized struct {
 	Resources v1.ResourceRequirements `json:"resources"`
+	PodLimits v1.ResourceList         `json:"podLimits,omitempty"`
+	Restart   bool                    `json:"restart,omitempty"`
 }
 
 // ResizeFailed says why they did not.

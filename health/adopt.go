@@ -85,7 +85,8 @@ func (t *turn) giveUpUnseen() {
 // adoptRun notes a container that an earlier agent left running.
 func (t *turn) adoptRun(c *container, b fact.Started) {
 	wasReady, wasStarted := c.Ready, c.Started
-	c.begin(t.fact.Attempt, b, t.spec(c), t.when(), t.fact.ID)
+	c.Asked = t.asks(c)
+	c.begin(t.fact.Attempt, b, t.when(), t.fact.ID)
 	c.Stage, c.Begun = running, true
 	if wasStarted {
 		c.Startup.Result = fact.Success

@@ -39,6 +39,9 @@ func (t *turn) moveConditions() {
 	for i := range before {
 		if c := before[i]; findCondition(now, c.Type) == nil {
 			c.Status, c.Reason, c.Message, c.LastTransitionTime = v1.ConditionFalse, "", "", apiTime(t.now)
+			if c.Type == v1.PodResizeInProgress && t.Resize == nil && t.Ending == nil {
+				c.Reason = fact.ResizeCompleted
+			}
 			t.decide("", 0, fact.SetCondition{Condition: c}, t.SpecFact)
 		}
 	}

@@ -738,3 +738,56 @@ func TestChangeOfImageForgetsThePull(t *testing.T) {
 		t.Errorf("it waits for the image that is no longer wanted: %+v", c)
 	}
 }
+
+// A container whose image is still being pulled runs with what it was asked for
+// with; what the spec says by then comes after that.
+func TestChangedWhileStarting(t *testing.T) {
+	for name, c := range map[string]struct {
+		change  func(*v1.Container)
+		follows fact.Kind
+	}{
+		"resources": {func(c *v1.Container) {
+			c.Resources.Requests = v1.ResourceList{v1.ResourceCPU: resource.MustParse("2")}
+		}, "Resize"},
+		"image": {func(c *v1.Container) { c.Image = "other" }, "Kill"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, Policy{})
+			pod := podOf(v1.RestartPolicyAlways, v1.Container{Name: "app", Image: "server"})
+			w.see(pod)
+			w.feed("", 0, fact.Admitted{})
+			for w.count("Start") == 0 && w.deliver() {
+			}
+			pod = w.state.p.Object.DeepCopy()
+			pod.Generation = 2
+			c.change(&pod.Spec.Containers[0])
+			w.see(pod)
+			w.settle()
+			if w.count(c.follows) != 1 {
+				t.Errorf("%d times %s", w.count(c.follows), c.follows)
+			}
+		})
+	}
+}
+
+// A resize that needs a restart is not begun before the node has room for it.
+func TestResizeWithRestartThatDoesNotFit(t *testing.T) {
+	w := newWorld(t, Policy{})
+	w.meet(podOf(v1.RestartPolicyAlways, v1.Container{
+		Name: "app", ResizePolicy: []v1.ContainerResizePolicy{{ResourceName: v1.ResourceCPU, RestartPolicy: v1.RestartContainer}},
+	}))
+	pod := w.state.p.Object.DeepCopy()
+	pod.Generation = 2
+	pod.Spec.Containers[0].Resources.Requests = v1.ResourceList{v1.ResourceCPU: resource.MustParse("2")}
+	w.see(pod)
+	w.pending = nil
+	w.feed("app", 0, fact.ResizeFailed{Reason: v1.PodReasonDeferred, Message: "Node didn't have enough resource: cpu"})
+	w.settle()
+	if w.count("Kill") > 0 || w.condition(v1.PodResizePending).Reason != v1.PodReasonDeferred {
+		t.Errorf("%d kills, %+v", w.count("Kill"), w.condition(v1.PodResizePending))
+	}
+	w.advance(3 * time.Minute)
+	if c := w.container("app"); w.count("Kill") != 1 || c.RestartCount != 1 {
+		t.Errorf("it was granted at the second try: %d kills, %d restarts", w.count("Kill"), c.RestartCount)
+	}
+}

@@ -21,9 +21,9 @@ func (t *turn) exited(c *container, b fact.Exited) news {
 	case c.Last != nil && c.Last.ContainerID == b.ContainerID:
 		return nothing
 	case t.underWay(c) && !c.Hooking && (c.Made == "" || c.Made == b.ContainerID):
-		t.drop(c, c.begin(c.Try, fact.Started{ContainerID: b.ContainerID}, t.spec(c), b.StartedAt.Round(0), t.fact.ID))
+		t.drop(c, c.begin(c.Try, fact.Started{ContainerID: b.ContainerID}, b.StartedAt.Round(0), t.fact.ID))
 	case !c.alive() && (c.Run.ID == "" || t.fact.Attempt > c.Attempt):
-		c.begin(t.fact.Attempt, fact.Started{ContainerID: b.ContainerID}, t.spec(c), b.StartedAt.Round(0), t.fact.ID)
+		c.begin(t.fact.Attempt, fact.Started{ContainerID: b.ContainerID}, b.StartedAt.Round(0), t.fact.ID)
 	default:
 		return nothing
 	}

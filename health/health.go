@@ -115,6 +115,10 @@ func (t *turn) observe() news {
 		t.tornDown()
 	case fact.ObjectGone:
 		t.Gone = true
+	case fact.Resized:
+		t.resized(b)
+	case fact.ResizeFailed:
+		t.resizeFailed(b)
 	case fact.TimePassed:
 	default:
 		if c := t.find(t.fact.Container); c != nil {
@@ -147,10 +151,6 @@ func (t *turn) observeContainer(c *container) news {
 		return t.probed(c, b)
 	case fact.OOMKilled:
 		t.oomKilled(c, b)
-	case fact.Resized:
-		t.resized(c, b)
-	case fact.ResizeFailed:
-		t.resizeFailed(c, b)
 	default:
 		return nothing
 	}

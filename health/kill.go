@@ -108,8 +108,7 @@ func (t *turn) planKills() {
 			t.kill(c, t.restartKill(c, fact.KillLiveness, "failed liveness probe", c.Liveness.cause(fact.Liveness), c.Liveness.Facts))
 		case c.Startup.Result == fact.Failure:
 			t.kill(c, t.restartKill(c, fact.KillStartup, "failed startup probe", c.Startup.cause(fact.Startup), c.Startup.Facts))
-		case t.needsRestart(c):
-			t.granted()
+		case !c.Resizing && c.Room == t.Object.Generation && t.needsRestart(c):
 			t.kill(c, t.restartKill(c, fact.KillResize, "resize requires restart", "its new resources need a restart", []fact.ID{t.SpecFact}))
 		}
 	}
@@ -140,5 +139,5 @@ func (t *turn) restartKill(c *container, reason fact.KillReason, what, cause str
 // (container/helpers.go, pickFieldsToHash). Init containers that are not
 // sidecars are not looked at again.
 func (p *pod) changed(c *container) bool {
-	return (c.Role == regular || c.Role == sidecar) && c.Run.Wanted != "" && c.Run.Wanted != p.spec(c).Image
+	return (c.Role == regular || c.Role == sidecar) && c.Run.Given.Image != "" && c.Run.Given.Image != p.spec(c).Image
 }

@@ -28,16 +28,17 @@ type resizing struct {
 const deferredRetry = 3 * time.Minute
 
 // planResizes asks for new resources of the containers that run with others
-// than the spec wants. Those that shrink go first, so that the others find room
-// (kuberuntime/kuberuntime_manager.go, computePodResizeAction). Containers that
-// must be restarted for it are ended by planKills.
+// than the spec wants, and then of the pod as a whole. Containers that shrink go
+// first, so that the others find room (kuberuntime/kuberuntime_manager.go,
+// computePodResizeAction). Those that must be restarted for it are ended by
+// planKills when the node has said that there is room.
 func (t *turn) planResizes() {
 	var grow []*container
 	behind := t.outdated()
 	for _, c := range behind {
 		switch {
 		case c.Kill != nil || c.Resizing || !t.mayResize():
-		case shrinks(c.Set, t.spec(c).Resources):
+		case shrinks(c.Run.Given.effective(), t.asks(c).effective()):
 			t.resize(c)
 		default:
 			grow = append(grow, c)
@@ -46,9 +47,37 @@ func (t *turn) planResizes() {
 	for _, c := range grow {
 		t.resize(c)
 	}
-	if len(behind) == 0 {
+	switch {
+	case len(behind) > 0:
+	case t.Sandbox.Stage != sandboxUp || sameResources(t.Own, t.ownWanted()):
 		t.Resize = nil
+	case !t.OwnResizing && t.mayResize():
+		t.granted()
+		t.OwnResizing = true
+		t.decide("", 0, fact.Resize{Resources: t.ownWanted()}, t.SpecFact)
 	}
+}
+
+// ownWanted are the resources that the spec gives to the pod as a whole (KEP-2837).
+func (p *pod) ownWanted() v1.ResourceRequirements {
+	if own := p.Object.Spec.Resources; own != nil {
+		return *own
+	}
+	return v1.ResourceRequirements{}
+}
+
+// effective are the resources with the pod's limits where there are none of the
+// container's own.
+func (g given) effective() v1.ResourceRequirements {
+	out := v1.ResourceRequirements{Requests: g.Resources.Requests, Limits: v1.ResourceList{}}
+	for _, name := range changeable {
+		limit := g.Resources.Limits[name]
+		if limit.IsZero() {
+			limit = g.PodLimits[name]
+		}
+		out.Limits[name] = limit
+	}
+	return out
 }
 
 // outdated lists the running containers whose resources are not what the spec
@@ -56,7 +85,7 @@ func (t *turn) planResizes() {
 func (p *pod) outdated() []*container {
 	var found []*container
 	for _, c := range p.each(initial, sidecar, regular) {
-		if c.Stage == running && !sameResources(c.Set, p.spec(c).Resources) {
+		if c.Stage == running && c.Run.Given.Image != "" && !sameResources(c.Run.Given.effective(), p.asks(c).effective()) {
 			found = append(found, c)
 		}
 	}
@@ -78,8 +107,9 @@ func (t *turn) mayResize() bool {
 
 func (t *turn) resize(c *container) {
 	t.granted()
-	c.Resizing = true
-	t.decide(c.Name, c.Attempt, fact.Resize{Resources: t.spec(c).Resources}, t.SpecFact)
+	c.Resizing, c.Room = true, t.Object.Generation
+	want := t.asks(c)
+	t.decide(c.Name, c.Attempt, fact.Resize{Resources: want.Resources, PodLimits: want.PodLimits, Restart: t.needsRestart(c)}, t.SpecFact)
 }
 
 // granted takes a resize as under way: unless the node says otherwise, what is
@@ -100,28 +130,49 @@ func (p *pod) needsRestart(c *container) bool {
 	if c.Role != regular && c.Role != sidecar {
 		return false
 	}
-	want := p.spec(c)
-	for _, policy := range want.ResizePolicy {
-		if policy.RestartPolicy == v1.RestartContainer && !sameAmount(c.Set, want.Resources, policy.ResourceName) {
+	is, want := c.Run.Given.effective(), p.asks(c).effective()
+	for _, policy := range p.spec(c).ResizePolicy {
+		if policy.RestartPolicy == v1.RestartContainer && !sameAmount(is, want, policy.ResourceName) {
 			return true
 		}
 	}
 	return false
 }
 
-func (t *turn) resized(c *container, b fact.Resized) {
-	if !c.Resizing || t.fact.Attempt != c.Attempt {
-		return
+// answersResize says whether the fact at hand answers a resize that is under way,
+// and of which container; nil is the pod as a whole.
+func (t *turn) answersResize() (*container, bool) {
+	if t.fact.Container == "" {
+		return nil, t.OwnResizing
 	}
-	c.Resizing, c.Set = false, b.Resources
-	c.Run.Resources = b.Resources.DeepCopy()
+	c := t.find(t.fact.Container)
+	return c, c != nil && c.Resizing && t.fact.Attempt == c.Attempt
 }
 
-func (t *turn) resizeFailed(c *container, b fact.ResizeFailed) {
-	if !c.Resizing || t.fact.Attempt != c.Attempt {
+func (t *turn) resized(b fact.Resized) {
+	switch c, ok := t.answersResize(); {
+	case !ok:
+	case c == nil:
+		t.Own, t.OwnResizing = b.Resources, false
+	case b.Restart:
+		c.Resizing = false
+	default:
+		c.Resizing = false
+		c.Run.Given.Resources, c.Run.Given.PodLimits = b.Resources, b.PodLimits
+		c.Run.Resources = b.Resources.DeepCopy()
+	}
+}
+
+func (t *turn) resizeFailed(b fact.ResizeFailed) {
+	c, ok := t.answersResize()
+	if !ok {
 		return
 	}
-	c.Resizing = false
+	if c == nil {
+		t.OwnResizing = false
+	} else {
+		c.Resizing, c.Room = false, 0
+	}
 	r := resizing{
 		Generation: t.Object.Generation, Since: t.now,
 		Reason: v1.PodReasonError, Message: b.Message, RetryAt: t.now.Add(t.Policy.Retry), Facts: []fact.ID{t.fact.ID, t.SpecFact},
@@ -158,9 +209,17 @@ func (t *turn) resizeConditions() []v1.PodCondition {
 // the node has not granted it.
 func (p *pod) allocated(c *container) v1.ResourceRequirements {
 	if p.Resize != nil && p.Resize.Pending && c.Run.ID != "" {
-		return c.Set
+		return c.Run.Given.Resources
 	}
 	return p.spec(c).Resources
+}
+
+// ownAllocated is the same for the pod as a whole.
+func (p *pod) ownAllocated() v1.ResourceRequirements {
+	if p.Resize != nil && p.Resize.Pending {
+		return p.Own
+	}
+	return p.ownWanted()
 }
 
 // changeable are the resources that can be changed while a container runs.

@@ -40,6 +40,9 @@ func (t *turn) setUpDone(b fact.SetUpDone) news {
 	if t.Sandbox.leaving() || b.Attempt < t.Sandbox.Attempt || b.SandboxID != "" && b.SandboxID == t.Sandbox.ID {
 		return nothing
 	}
+	if t.Sandbox.Stage != sandboxMaking { // an earlier agent's
+		t.Own, t.OwnResizing = t.ownWanted(), false
+	}
 	t.Sandbox = sandbox{
 		Stage: sandboxUp, ID: b.SandboxID, Attempt: b.Attempt,
 		IPs: b.IPs, HostIPs: b.HostIPs, Fact: t.fact.ID,
@@ -93,6 +96,7 @@ func (t *turn) planSetUp() {
 		return
 	}
 	s.Stage = sandboxMaking
+	t.Own, t.OwnResizing = t.ownWanted(), false
 	t.decide("", 0, fact.SetUp{Attempt: s.Attempt}, s.Fact, t.Admitting, t.SpecFact)
 	s.Fact = t.fact.ID
 }

@@ -3,8 +3,6 @@ package health
 import (
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-
 	"whylet.dev/whylet/fact"
 )
 
@@ -59,8 +57,14 @@ func (t *turn) startIf(c *container, wanted bool) {
 		because = append(because, t.SpecFact)
 	}
 	c.Try, c.Made, c.Hooking, c.Early, c.Pause = c.next(), "", false, nil, nil
-	c.Stage = starting
+	c.Stage, c.Asked = starting, t.asks(c)
 	t.decide(c.Name, c.Try, fact.Start{Previous: c.Run.ID}, because...)
+}
+
+// asks is what a start asks for now.
+func (p *pod) asks(c *container) given {
+	spec := p.spec(c)
+	return given{Image: spec.Image, Resources: spec.Resources, PodLimits: p.ownWanted().Limits}
 }
 
 // next is the restart count of the next run: one more than that of the newest
@@ -102,7 +106,7 @@ func (t *turn) started(c *container, b fact.Started) news {
 	case !t.underWay(c):
 		return nothing
 	}
-	t.drop(c, c.begin(t.fact.Attempt, b, t.spec(c), t.when(), t.fact.ID))
+	t.drop(c, c.begin(t.fact.Attempt, b, t.when(), t.fact.ID))
 	if l := t.spec(c).Lifecycle; l != nil && l.PostStart != nil {
 		c.Hooking = true
 		return aChange
@@ -123,7 +127,7 @@ func (t *turn) running(c *container) {
 // begin makes a new run the newest one, and forgets what probes said of the
 // old. It gives the container of the run before the last, which is no longer
 // needed: one dead container is kept (kubelet's MaxPerPodContainerCount).
-func (c *container) begin(attempt int32, b fact.Started, spec *v1.Container, at time.Time, id fact.ID) (gone string) {
+func (c *container) begin(attempt int32, b fact.Started, at time.Time, id fact.ID) (gone string) {
 	if c.Run.Ended != nil {
 		if c.Last != nil {
 			gone = c.Last.ContainerID
@@ -132,12 +136,12 @@ func (c *container) begin(attempt int32, b fact.Started, spec *v1.Container, at 
 	}
 	c.Attempt, c.Made = attempt, ""
 	c.Run = run{
-		ID: b.ContainerID, Image: b.Image, ImageID: b.ImageID, Wanted: spec.Image,
+		ID: b.ContainerID, Image: b.Image, ImageID: b.ImageID, Given: c.Asked,
 		StartedAt: at, Begin: id, OOMs: c.Early,
-		Resources: inForce(spec.Resources, b.Resources), User: b.User, VolumeMounts: b.VolumeMounts, StopSignal: b.StopSignal,
+		Resources: inForce(c.Asked.Resources, b.Resources), User: b.User, VolumeMounts: b.VolumeMounts, StopSignal: b.StopSignal,
 	}
 	c.Early = nil
-	c.Set, c.Resizing = spec.Resources, false
+	c.Resizing, c.Room = false, 0
 	c.Startup, c.Readiness, c.Liveness = probing{}, probing{}, probing{}
 	return gone
 }
@@ -175,7 +179,7 @@ func (t *turn) startFailed(c *container, b fact.StartFailed) {
 	t.startOver(c, wait{b.Reason, b.Message})
 	c.Made = made
 	if b.Exited && b.ContainerID != "" {
-		c.begin(c.Try, fact.Started{ContainerID: b.ContainerID}, t.spec(c), time.Time{}, t.fact.ID)
+		c.begin(c.Try, fact.Started{ContainerID: b.ContainerID}, time.Time{}, t.fact.ID)
 		t.endRun(c, fact.Exited{ContainerID: b.ContainerID, ExitCode: b.ExitCode, RuntimeReason: "StartError", Message: b.Message})
 		c.Pause = nil
 	}

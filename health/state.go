@@ -100,6 +100,10 @@ type pod struct {
 	// Foreign are the conditions that others set.
 	Foreign []v1.PodCondition `json:"foreign,omitempty"`
 	Resize  *resizing         `json:"resize,omitempty"`
+	// Own are the resources that the pod as a whole was given (spec.resources).
+	// OwnResizing is set while it is given others.
+	Own         v1.ResourceRequirements `json:"own,omitzero"`
+	OwnResizing bool                    `json:"ownResizing,omitempty"`
 }
 
 type admission string
@@ -130,9 +134,11 @@ type container struct {
 	Begun bool `json:"begun,omitempty"`
 	Tried bool `json:"tried,omitempty"`
 
-	// Try is the restart count of the start that is under way, Made the container
-	// that was created for it. Hooking is set while its postStart hook runs.
+	// Try is the restart count of the start that is under way, Asked what it was asked
+	// for with, Made the container that was created for it. Hooking is set while its
+	// postStart hook runs.
 	Try     int32  `json:"try,omitempty"`
+	Asked   given  `json:"asked,omitzero"`
 	Made    string `json:"made,omitempty"`
 	Hooking bool   `json:"hooking,omitempty"`
 	// Early are the OOM kills in it that came before the word of its start.
@@ -154,10 +160,10 @@ type container struct {
 
 	Kill *kill `json:"kill,omitempty"`
 
-	// Set are the resources that the newest run was given, Resizing is set while it
-	// is given others.
-	Set      v1.ResourceRequirements `json:"set,omitzero"`
-	Resizing bool                    `json:"resizing,omitempty"`
+	// Resizing is set while the newest run is given other resources. Room is the
+	// generation of the spec whose resources the node was last asked for.
+	Resizing bool  `json:"resizing,omitempty"`
+	Room     int64 `json:"room,omitempty"`
 
 	Startup   probing `json:"startup"`
 	Readiness probing `json:"readiness"`
@@ -191,13 +197,21 @@ const (
 // alive says that a process runs, or may run soon.
 func (c *container) alive() bool { return c.Stage == starting || c.Stage == running }
 
+// given is what of the spec a run was started with, or got since: the spec may have
+// changed while its image was pulled.
+type given struct {
+	Image     string                  `json:"image,omitempty"` // as the spec names it
+	Resources v1.ResourceRequirements `json:"resources,omitzero"`
+	// PodLimits are the pod's own limits, which it has where it has none.
+	PodLimits v1.ResourceList `json:"podLimits,omitempty"`
+}
+
 // run is one life of a container.
 type run struct {
-	ID      string `json:"id,omitempty"`
-	Image   string `json:"image,omitempty"`
-	ImageID string `json:"imageID,omitempty"`
-	// Wanted is the image that the spec named when it was started.
-	Wanted    string    `json:"wanted,omitempty"`
+	ID        string    `json:"id,omitempty"`
+	Image     string    `json:"image,omitempty"`
+	ImageID   string    `json:"imageID,omitempty"`
+	Given     given     `json:"given,omitzero"`
 	StartedAt time.Time `json:"startedAt,omitzero"`
 	Begin     fact.ID   `json:"begin,omitempty"` // the fact that told of its start
 	// Ended is how it ended, nil before; FinishedAt says when exactly.

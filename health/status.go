@@ -69,6 +69,10 @@ func (p *pod) podResources(s *v1.PodStatus) {
 			}
 		}
 	}
+	if given.Spec.Resources != nil {
+		own := p.ownAllocated()
+		given.Spec.Resources = &own
+	}
 	s.AllocatedResources = resourcehelper.PodRequests(&given, resourcehelper.PodResourcesOptions{})
 	s.Resources = &v1.ResourceRequirements{
 		Requests: s.AllocatedResources,

@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"k8s.io/kubernetes/pkg/kubelet/events"
 	"k8s.io/kubernetes/pkg/kubelet/util/format"
 
 	"whylet.dev/whylet/fact"
@@ -21,6 +22,10 @@ func (e *effects) setUp(ctx context.Context, p view, d fact.Fact, want fact.SetU
 	began := time.Now()
 	if p.Sandbox.ID != "" && p.Sandbox.Attempt != want.Attempt {
 		e.dropSandbox(ctx, p.Sandbox.ID)
+	}
+	if err := needsDevices(p.Object); err != nil {
+		e.setUpFailed(d, err)
+		return
 	}
 	if err := e.volumes.SetUp(ctx, p.Object); err != nil {
 		e.setUpFailed(d, err)
@@ -38,6 +43,18 @@ func (e *effects) setUp(ctx context.Context, p view, d fact.Fact, want fact.SetU
 	e.sayAt(d, time.Time{}, fact.SetUpDone{
 		SandboxID: box.ID, IPs: ips, HostIPs: []string{e.config.IP}, Attempt: want.Attempt, Took: time.Since(began),
 	})
+}
+
+// needsDevices refuses a pod whose devices only a DRA driver could prepare, with
+// kubelet's event: it would run without them.
+func needsDevices(pod *v1.Pod) error {
+	if len(pod.Spec.ResourceClaims) == 0 && pod.Status.ExtendedResourceClaimStatus == nil {
+		return nil
+	}
+	return &stageError{
+		"devices", events.FailedPrepareDynamicResources, "Failed to prepare dynamic resources: ",
+		errors.New("this node takes no drivers for dynamic resource allocation"),
+	}
 }
 
 // takeOver makes the volumes and the cgroup of a pod that an earlier agent set up

@@ -91,7 +91,8 @@ func (e *effects) act(p view, d fact.Fact) {
 			e.lanes.do(uid+"/hold", func(context.Context) { e.holdBack(p) })
 		}
 	case fact.Resize:
-		e.lanes.do(uid+"/"+d.Container, func(ctx context.Context) { e.resize(ctx, p, d, body) })
+		// One after the other, so that what shrinks makes room for what grows.
+		e.lanes.do(uid+"/resize", func(ctx context.Context) { e.resize(ctx, p, d, body) })
 	case fact.Remove:
 		e.lanes.do(uid+"/"+d.Container, func(ctx context.Context) { e.remove(ctx, p, d, body) })
 	case fact.TearDown:

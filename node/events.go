@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/go-logr/logr"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/kubernetes/pkg/kubelet/events"
@@ -54,7 +55,7 @@ func eventsOf(pod *v1.Pod, f fact.Fact) []event {
 	case fact.BackOff:
 		found = backOffEvents(pod, f.Container, b)
 	default:
-		found = podEvents(f)
+		found = podEvents(pod, f)
 	}
 	for i := range found {
 		found[i].container = f.Container
@@ -117,7 +118,7 @@ func backOffEvents(pod *v1.Pod, container string, b fact.BackOff) []event {
 	return nil
 }
 
-func podEvents(f fact.Fact) []event {
+func podEvents(pod *v1.Pod, f fact.Fact) []event {
 	switch b := f.Body.(type) {
 	case fact.SetUpFailed:
 		return []event{warning(b.Reason, "%s", b.Message)}
@@ -132,12 +133,30 @@ func podEvents(f fact.Fact) []event {
 		return []event{warning(events.FailedToKillPod, "error killing pod: %s", b.Message)}
 	case fact.Evict:
 		return []event{warning(b.Reason, "%s", b.Message)}
-	case fact.ResizeFailed:
-		return []event{warning(b.Reason, "%s", b.Message)}
+	case fact.SetCondition:
+		return resizeEvents(pod, b.Condition)
 	case fact.SetPhase:
 		if b.Reason == "DeadlineExceeded" {
 			return []event{normal(b.Reason, "%s", b.Message)}
 		}
+	}
+	return nil
+}
+
+// resizeEvents tells of a resize in place what its conditions say, as kubelet's
+// allocation manager and sync loop do.
+func resizeEvents(pod *v1.Pod, c v1.PodCondition) []event {
+	log, generation := logr.Discard(), c.ObservedGeneration
+	switch {
+	case c.Type == v1.PodResizePending && c.Status == v1.ConditionTrue:
+		return []event{warning("Resize"+c.Reason, "%s", events.PodResizePendingMsg(log, pod, c.Reason, c.Message, generation))}
+	case c.Type != v1.PodResizeInProgress:
+	case c.Reason == v1.PodReasonError:
+		return []event{warning(events.ResizeError, "%s", events.PodResizeErrorMsg(log, pod, generation, c.Message))}
+	case c.Reason == fact.ResizeCompleted:
+		return []event{normal(events.ResizeCompleted, "%s", events.PodResizeCompletedMsg(log, pod, generation))}
+	case c.Status == v1.ConditionTrue:
+		return []event{normal(events.ResizeStarted, "%s", events.PodResizeStartedMsg(log, pod, generation))}
 	}
 	return nil
 }

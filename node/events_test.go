@@ -52,6 +52,24 @@ func TestEventsOfFacts(t *testing.T) {
 		{of("", 0, fact.Refused{Reason: "OutOfcpu", Message: "m"}), "Warning OutOfcpu : m"},
 		{of("", 0, fact.SetPhase{Phase: v1.PodFailed, Reason: "DeadlineExceeded", Message: "m"}), "Normal DeadlineExceeded : m"},
 		{of("", 0, fact.SetPhase{Phase: v1.PodRunning}), ""},
+		{
+			of("", 0, resize(v1.PodResizeInProgress, v1.ConditionTrue, "")),
+			`Normal ResizeStarted : Pod resize started: {"containers":[{"name":"c","resources":{}}],"generation":2}`,
+		},
+		{
+			of("", 0, resize(v1.PodResizeInProgress, v1.ConditionTrue, v1.PodReasonError)),
+			`Warning ResizeError : Pod resize error: {"containers":[{"name":"c","resources":{}}],"generation":2,"error":"m"}`,
+		},
+		{
+			of("", 0, resize(v1.PodResizeInProgress, v1.ConditionFalse, fact.ResizeCompleted)),
+			`Normal ResizeCompleted : Pod resize completed: {"containers":[{"name":"c","resources":{}}],"generation":2}`,
+		},
+		{of("", 0, resize(v1.PodResizeInProgress, v1.ConditionFalse, "")), ""},
+		{
+			of("", 0, resize(v1.PodResizePending, v1.ConditionTrue, v1.PodReasonDeferred)),
+			`Warning ResizeDeferred : Pod resize Deferred: {"containers":[{"name":"c","resources":{}}],"generation":2,"error":"m"}`,
+		},
+		{of("", 0, resize(v1.PodResizePending, v1.ConditionFalse, "")), ""},
 	}
 	for _, c := range cases {
 		var got []string
@@ -75,4 +93,12 @@ func TestEventsNameTheContainer(t *testing.T) {
 			t.Errorf("container %q is %q, want %q", name, got, want)
 		}
 	}
+}
+
+func resize(kind v1.PodConditionType, status v1.ConditionStatus, reason string) fact.SetCondition {
+	c := v1.PodCondition{Type: kind, Status: status, Reason: reason, ObservedGeneration: 2}
+	if reason == v1.PodReasonError || reason == v1.PodReasonDeferred {
+		c.Message = "m"
+	}
+	return fact.SetCondition{Condition: c}
 }

@@ -107,7 +107,10 @@ func (f *face) Get(string) (*v1.Node, error) { return f.known() }
 
 // declared are the optional features that the scheduler looks for on a node
 // (KEP-5328, k8s.io/component-helpers/nodedeclaredfeatures).
-var declared = []string{"ExtendWebSocketsToKubelet", "RestartAllContainersOnContainerExits"}
+var declared = []string{
+	"ExtendWebSocketsToKubelet", "InPlacePodLevelResourcesVerticalScaling", "InPlacePodVerticalScalingInitContainers",
+	"RestartAllContainersOnContainerExits",
+}
 
 // connect makes the object's reporter and takes the port of the API.
 func (f *face) connect(ctx context.Context, n *node, vols *volumes.Manager, imgs *images.Manager, groups *cgroup.Manager, d *disks) error {

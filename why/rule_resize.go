@@ -28,6 +28,10 @@ func (h *History) resize(conditions []v1.PodCondition) *finding {
 	}
 	f := &finding{cause: InsufficientResources, weight: certain, certainty: Recorded, chain: links(failed), container: failed.Container}
 	f.fixes = []Fix{{Text: "ask for less, or for what it had", Command: h.kubectl("edit pod %s --subresource=resize", h.Pod.Name), Risk: Limits}}
+	whose := "the pod"
+	if failed.Container != "" {
+		whose = "container " + failed.Container
+	}
 	said := strings.TrimSuffix(brief(pending.Message, 160), ".")
 	switch pending.Reason {
 	case v1.PodReasonDeferred:
@@ -37,18 +41,19 @@ func (h *History) resize(conditions []v1.PodCondition) *finding {
 		f.text = fmt.Sprintf("The node can never give it the new resources that its spec asks for, so it runs on with the old ones: %s.", said)
 	default:
 		f.cause = RuntimeFailed
-		f.text = fmt.Sprintf("The new resources that its spec asks for could not be set, so container %s runs on with the old ones: %s.", failed.Container, said)
+		f.text = fmt.Sprintf("The new resources that its spec asks for could not be set, so %s runs on with the old ones: %s.", whose, said)
 		if m := aboveLimit.FindStringSubmatch(pending.Message); m != nil {
-			f.text = fmt.Sprintf("Container %s uses more memory (%s) than the new limit that its spec asks for (%s), so it runs on with the old one.", failed.Container, sizeOf(m[2]), sizeOf(m[1]))
+			f.text = fmt.Sprintf("%s uses more memory (%s) than the new limit that its spec asks for (%s), so it runs on with the old one.", strings.ToUpper(whose[:1])+whose[1:], sizeOf(m[2]), sizeOf(m[1]))
 			f.fixes[0].Text = "ask for a limit above what it uses, or have it use less"
 		}
 	}
 	return f
 }
 
-// aboveLimit fits what runc says where the kernel did not take a limit below the use
-// (libcontainer/cgroups/fs/memory.go).
-var aboveLimit = regexp.MustCompile(`unable to set memory limit to (\d+) \(current usage: (\d+)`)
+// aboveLimit fits what the node says where it does not set a limit below the use, as
+// kubelet does (kuberuntime/kuberuntime_manager.go, validateMemoryResizeAction), and
+// runc where the kernel did not (libcontainer/cgroups/fs/memory.go).
+var aboveLimit = regexp.MustCompile(`(?:set memory limit to |memory limit \()(\d+)\)? (?:\(|below )current usage:? \(?(\d+)`)
 
 func sizeOf(bytes string) string {
 	n, err := strconv.ParseInt(bytes, 10, 64)

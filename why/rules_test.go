@@ -157,6 +157,12 @@ func TestEnds(t *testing.T) {
 			},
 		},
 		{
+			name: "it uses more than the new limit, says the node", pod: web(silentProbe), symptom: Healthy, cause: RuntimeFailed, says: "uses more memory (57Mi) than the new limit that its spec asks for (20Mi)",
+			tale: func(s *tale) {
+				s.resized(fact.ResizeFailed{Reason: v1.PodReasonError, Message: `cannot decrease memory limits: attempting to set container "app" memory limit (20971520) below current usage (60768256)`})
+			},
+		},
+		{
 			name: "it got its new resources", pod: web(silentProbe), symptom: Healthy, cause: None,
 			tale: func(s *tale) { s.resized(fact.Resized{Resources: moreCPU()}) },
 		},

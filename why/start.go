@@ -341,6 +341,8 @@ func (h *History) explainSetUp(failed *fact.Fact, id string) Verdict {
 		f.fixes = []Fix{h.inspect("see how the node is", "whylet status")}
 	case b.Stage == "cgroup":
 		f.cause, f.text = RuntimeFailed, fmt.Sprintf("The pod's cgroup could not be made: %s.", message)
+	case b.Stage == "devices":
+		f.cause, f.text = RuntimeFailed, fmt.Sprintf("The pod claims devices that the node cannot prepare: %s.", message)
 	case h.objectIsMissing(b.Message):
 		kind, name, _ := h.missingObject(b.Message)
 		f.cause, f.text = ConfigMissing, fmt.Sprintf("A volume of the pod needs something that does not exist: %s.", message)

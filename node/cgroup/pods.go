@@ -59,6 +59,9 @@ func (m *Manager) Update(p *v1.Pod) error {
 	return err
 }
 
+// MemoryLimit is the limit that the pod's cgroup shall have, in bytes; -1 is none.
+func (m *Manager) MemoryLimit(p *v1.Pod) int64 { return *m.podLimits(p).Memory }
+
 // Widen sets each limit to the larger of what it was and what it shall be:
 // before a resize in place, so that containers can grow. Update follows it.
 func (m *Manager) Widen(p *v1.Pod) error {

@@ -79,6 +79,35 @@ spec:
 	}
 }
 
+// A resize of the pod as a whole reaches the container that has no limits of its
+// own, and is told in kubelet's events.
+func TestResizeOfPod(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t, shared)
+	s.apply(`
+apiVersion: v1
+kind: Pod
+metadata: {name: whole}
+spec:
+  terminationGracePeriodSeconds: 1
+  resources: {requests: {cpu: 100m, memory: 16Mi}, limits: {cpu: 300m, memory: 64Mi}}
+  containers:
+  - {name: c, image: "busybox:1", command: [sleep, infinity]}
+`)
+	pod := s.waitReady("whole")
+	s.bounded(pod, 64<<20, 300, 300)
+	s.mustKubectl("patch", "pod", "whole", "--subresource", "resize", "-p", `{"spec":{"resources":{"limits":{"cpu":"400m","memory":"96Mi"}}}}`)
+	resized := s.waitPod("whole", time.Minute, "is resized", func(p *v1.Pod) bool {
+		r := p.Status.Resources
+		return r != nil && r.Limits.Memory().Value() == 96<<20 && condition(p, v1.PodResizeInProgress).Type == "" && p.Status.ObservedGeneration == p.Generation
+	})
+	s.bounded(resized, 96<<20, 400, 400)
+	if a, b := status(pod, "c"), status(resized, "c"); a.ContainerID != b.ContainerID {
+		t.Errorf("the resize replaced the container: %s, %s", a.ContainerID, b.ContainerID)
+	}
+	s.events("whole", "ResizeStarted", "ResizeCompleted")
+}
+
 // A container whose resize policy says so is restarted for it.
 func TestResizeWithRestart(t *testing.T) {
 	t.Parallel()

@@ -84,6 +84,10 @@ func newStack(ctx context.Context, kind string) (*Stack, error) {
 	name := filepath.Base(dir)
 	s := &Stack{Kind: kind, Dir: dir, Netns: "/run/netns/" + name, Kubeconfig: filepath.Join(dir, "kubeconfig")}
 	s.onStop(func() error { return os.RemoveAll(dir) })
+	// Who is root in a user namespace of its own must find its root file system.
+	if err := os.Chmod(dir, 0o711); err != nil {
+		return nil, errors.Join(err, s.Stop())
+	}
 	if err := os.Mkdir(filepath.Join(dir, "logs"), 0o755); err != nil {
 		return nil, errors.Join(err, s.Stop())
 	}
