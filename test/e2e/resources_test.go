@@ -97,7 +97,7 @@ spec:
 	pod := s.waitReady("whole")
 	s.bounded(pod, 64<<20, 300, 300)
 	s.mustKubectl("patch", "pod", "whole", "--subresource", "resize", "-p", `{"spec":{"resources":{"limits":{"cpu":"400m","memory":"96Mi"}}}}`)
-	resized := s.waitPod("whole", time.Minute, "is resized", func(p *v1.Pod) bool {
+	resized := s.waitPod("whole", patience, "is resized", func(p *v1.Pod) bool {
 		r := p.Status.Resources
 		return r != nil && r.Limits.Memory().Value() == 96<<20 && condition(p, v1.PodResizeInProgress).Type == "" && p.Status.ObservedGeneration == p.Generation
 	})
