@@ -5,7 +5,7 @@
 // It observes and does not judge. A look that failed is a fact of its own, and
 // what could not be seen stays empty.
 //
-//	kmsg.go    records of the kernel's log (/dev/kmsg)
+//	kmsg.go    records of the kernel's log (/dev/kmsg), and a full table of connections
 //	oom.go     OOM kills from such records, kernels 4.19 and newer
 //	cgroup.go  which pod and container a cgroup path belongs to
 //	kernel.go  the source: follows /dev/kmsg and emits facts

@@ -66,6 +66,8 @@ const (
 	recordBytes = 16 << 10
 	// unknownFor is how long a container that nobody knows yet is waited for.
 	unknownFor = 2 * time.Second
+	// droppedEvery is how often it is told that the table of connections is full.
+	droppedEvery = 10 * time.Second
 )
 
 // Run emits facts until ctx ends: fact.OOMKilled for each kill, with pod and
@@ -148,6 +150,8 @@ type kernelReader struct {
 	parser OOMParser
 	next   uint64 // the sequence number that is due; 0 before the first
 	lastAt time.Time
+	// droppedAt is when it was last told that the table of connections is full.
+	droppedAt time.Time
 	// told counts the kills that were attributed, by container.
 	told     map[string]int64
 	unplaced []unplaced
@@ -201,6 +205,10 @@ func (r *kernelReader) take(ctx context.Context, b []byte) {
 		}})
 	}
 	r.next, r.lastAt = rec.Seq+1, at
+	if !backlog && tableFull(rec) && at.Sub(r.droppedAt) >= droppedEvery {
+		r.droppedAt = at
+		r.emit(fact.Fact{At: at, Body: fact.PacketsDropped{Message: rec.Text}})
+	}
 	for _, k := range r.parser.Take(rec) {
 		if backlog && r.Reported != nil && r.Reported(k.PID, at) {
 			continue

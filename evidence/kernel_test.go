@@ -331,3 +331,17 @@ func TestRealGroupOOM(t *testing.T) {
 		t.Errorf("victims are %v, %d of them by group; the main process is %d", victims, group, cmd.Process.Pid)
 	}
 }
+
+func TestTableFull(t *testing.T) {
+	for text, want := range map[string]bool{
+		"4,1,2,-;nf_conntrack: nf_conntrack: table full, dropping packet":                     true,
+		"4,1,2,-;nf_conntrack: nf_conntrack: table full in netns 4026531840, dropping packet": true,
+		"12,1,2,-;nf_conntrack: table full, dropping packet":                                  false, // a process wrote that
+		"6,1,2,-;nf_conntrack: default automatic helper assignment has been turned off":       false,
+	} {
+		r, err := ParseRecord([]byte(text))
+		if err != nil || tableFull(r) != want {
+			t.Errorf("%s: %v, %v", text, tableFull(r), err)
+		}
+	}
+}

@@ -63,6 +63,13 @@ func ParseRecord(b []byte) (Record, error) {
 	return r, nil
 }
 
+// tableFull says whether the kernel dropped packets because it cannot keep track of more
+// connections (net/netfilter/nf_conntrack_core.c; since 6.13 with a namespace behind
+// "full").
+func tableFull(r Record) bool {
+	return r.Facility == 0 && strings.Contains(r.Text, "nf_conntrack: table full") && strings.Contains(r.Text, "dropping packet")
+}
+
 // unescape undoes what the kernel does to bytes that cannot be printed: \x0a.
 func unescape(s string) string {
 	if !strings.Contains(s, `\x`) {

@@ -43,8 +43,8 @@ type look struct {
 const (
 	// lately is how old an earlier look may be to be compared with.
 	lately = time.Minute
-	// maxListeners bounds the answer.
-	maxListeners = 64
+	// These bound the answer.
+	maxListeners, maxDials, maxCommands = 64, 8, 8
 )
 
 // Look sees what the main process of a container is doing and what listens in
@@ -157,8 +157,8 @@ func (l *Looker) around(pid int, among []int, looked *fact.Looked) error {
 		own := err == nil && (path == cgroup || strings.HasPrefix(path, cgroup+"/"))
 		if own {
 			looked.Processes++
-			if p, err := l.process(other); err == nil && other != pid && (p.State == "T" || p.State == "t") {
-				looked.Stopped = &fact.StoppedProcess{PID: other, Command: p.Command, State: p.State}
+			if p, err := l.process(other); err == nil && other != pid {
+				beside(looked, other, p)
 			}
 			if f, ok := l.files(other); ok && (looked.Files == nil || f.Limit-f.Open < looked.Files.Limit-looked.Files.Open) {
 				looked.Files = &f
@@ -168,13 +168,28 @@ func (l *Looker) around(pid int, among []int, looked *fact.Looked) error {
 			l.owns(other, own, owners)
 		}
 	}
-	looked.Listeners = listed(sockets, owners, l.v6Only(pid, sockets))
+	listeners, dialing := apart(sockets)
+	looked.Listeners = listed(listeners, owners, l.v6Only(pid, listeners))
+	for _, s := range dialing[:min(len(dialing), maxDials)] {
+		o := owners[s.Inode]
+		looked.Dialing = append(looked.Dialing, fact.Dial{Remote: s.Address.String(), PID: o.pid, Command: o.command, Other: o.pid != 0 && !o.inside})
+	}
 	if looked.Files != nil {
 		if p, err := l.process(looked.Files.PID); err == nil {
 			looked.Files.Command = p.Command
 		}
 	}
 	return nil
+}
+
+// beside notes a process of the container that is not the main one.
+func beside(looked *fact.Looked, pid int, p Process) {
+	if p.State == "T" || p.State == "t" {
+		looked.Stopped = &fact.StoppedProcess{PID: pid, Command: p.Command, State: p.State}
+	}
+	if len(looked.Commands) < maxCommands && !slices.Contains(looked.Commands, p.Command) {
+		looked.Commands = append(looked.Commands, p.Command)
+	}
 }
 
 // all lists the machine's processes.
@@ -303,7 +318,19 @@ func listed(sockets []Socket, owners map[uint64]owner, v6Only map[uint64]bool) [
 	return all
 }
 
-// sockets are the listening ones of the process's network namespace.
+// apart tells the sockets that listen from those that connect.
+func apart(all []Socket) (listeners, dialing []Socket) {
+	for _, s := range all {
+		if s.Dialing {
+			dialing = append(dialing, s)
+		} else {
+			listeners = append(listeners, s)
+		}
+	}
+	return listeners, dialing
+}
+
+// sockets are those of the process's network namespace that listen or connect.
 func (l *Looker) sockets(pid int) ([]Socket, error) {
 	var all []Socket
 	for _, name := range []string{"net/tcp", "net/tcp6"} {
@@ -314,7 +341,7 @@ func (l *Looker) sockets(pid int) ([]Socket, error) {
 		if err != nil {
 			return all, err
 		}
-		some, err := ParseListeners(string(table))
+		some, err := ParseSockets(string(table))
 		if err != nil {
 			return all, err
 		}

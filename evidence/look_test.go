@@ -161,23 +161,25 @@ const tcpTable = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->
    0: 0100007F:1F90 00000000:0000 0A 00000000:00000081 00:00000000 00000000     0        0 21733 1 0000000000000000 100 0 0 10 0
    1: 0100007F:1F90 0100007F:D2F0 01 00000000:00000000 00:00000000 00000000     0        0 21734 1 0000000000000000 20 4 30 10 -1
    2: 00000000:0016 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 99 1 0000000000000000 100 0 0 10 0
+   3: 0200000A:D2F2 070200C0:1538 02 00000001:00000000 01:00000041 00000001     0        0 98 2 0000000000000000 200 0 0 1 7
 `
 
 const tcp6Table = `  sl  local_address                         remote_address                        st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
    0: 00000000000000000000000001000000:0050 00000000000000000000000000000000:0000 0A 00000000:00000002 00:00000000 00000000  1000        0 7 1 0000000000000000 100 0 0 10 0
 `
 
-func TestParseListeners(t *testing.T) {
-	got, err := ParseListeners(tcpTable)
-	if err != nil || len(got) != 2 || got[0].Address.String() != "127.0.0.1:8080" || got[0].Waiting != 0x81 || got[0].Inode != 21733 || got[1].Address.String() != "0.0.0.0:22" {
+func TestParseSockets(t *testing.T) {
+	got, err := ParseSockets(tcpTable)
+	if err != nil || len(got) != 3 || got[0].Address.String() != "127.0.0.1:8080" || got[0].Waiting != 0x81 || got[0].Inode != 21733 || got[1].Address.String() != "0.0.0.0:22" ||
+		got[0].Dialing || !got[2].Dialing || got[2].Address.String() != "192.0.2.7:5432" || got[2].Inode != 98 {
 		t.Errorf("%+v %v", got, err)
 	}
-	got, err = ParseListeners(tcp6Table)
+	got, err = ParseSockets(tcp6Table)
 	if err != nil || len(got) != 1 || got[0].Address.String() != "[::1]:80" || got[0].Waiting != 2 {
 		t.Errorf("%+v %v", got, err)
 	}
 	for _, bad := range []string{"", "x", "sl local_address\n 0: 1\n", strings.Replace(tcpTable, "0100007F:1F90 00000000", "01007F:1F90 00000000", 1)} {
-		if got, err := ParseListeners(bad); err == nil {
+		if got, err := ParseSockets(bad); err == nil {
 			t.Errorf("%q is taken for %+v", bad, got)
 		}
 	}
@@ -260,7 +262,7 @@ func FuzzProc(f *testing.F) {
 	f.Add(tcp6Table)
 	f.Add("1 (x) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20")
 	f.Fuzz(func(t *testing.T, text string) {
-		sockets, _ := ParseListeners(text)
+		sockets, _ := ParseSockets(text)
 		for _, s := range sockets {
 			if !s.Address.IsValid() || s.Waiting < 0 {
 				t.Fatalf("%+v", s)

@@ -10,9 +10,12 @@ import (
 	"strings"
 )
 
-// Socket is a listening TCP socket.
+// Socket is a TCP socket that listens, or one whose connection out is not answered.
 type Socket struct {
+	// Address is where it listens; of one that connects, where to.
 	Address netip.AddrPort
+	// Dialing tells the second kind.
+	Dialing bool
 	// Waiting is the number of connections that wait to be accepted.
 	Waiting int
 	// Inode names the socket; /proc/PID/fd has it.
@@ -21,9 +24,9 @@ type Socket struct {
 
 var errSocket = errors.New("not a table of TCP sockets")
 
-// ParseListeners reads the listening sockets of /proc/PID/net/tcp or tcp6
+// ParseSockets reads the sockets that listen or connect of /proc/PID/net/tcp or tcp6
 // (the kernel's Documentation/networking/proc_net_tcp.rst).
-func ParseListeners(table string) ([]Socket, error) {
+func ParseSockets(table string) ([]Socket, error) {
 	lines := strings.Split(strings.TrimSuffix(table, "\n"), "\n")
 	if !strings.Contains(lines[0], "local_address") {
 		return nil, errSocket
@@ -34,11 +37,16 @@ func ParseListeners(table string) ([]Socket, error) {
 		if len(f) < 10 {
 			return all, fmt.Errorf("%w: %q", errSocket, line)
 		}
-		const listen = "0A"
-		if f[3] != listen {
+		const synSent, listen = "02", "0A" // include/net/tcp_states.h
+		at := f[1]
+		switch f[3] {
+		case listen:
+		case synSent:
+			at = f[2]
+		default:
 			continue
 		}
-		address, err := parseSocketAddress(f[1])
+		address, err := parseSocketAddress(at)
 		if err != nil {
 			return all, err
 		}
@@ -49,7 +57,7 @@ func ParseListeners(table string) ([]Socket, error) {
 		if err := errors.Join(err1, err2); err != nil {
 			return all, fmt.Errorf("%w: %w", errSocket, err)
 		}
-		all = append(all, Socket{Address: address, Waiting: int(waiting), Inode: inode})
+		all = append(all, Socket{Address: address, Dialing: f[3] == synSent, Waiting: int(waiting), Inode: inode})
 	}
 	return all, nil
 }

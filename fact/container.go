@@ -30,6 +30,9 @@ type ImageFailed struct {
 	Reason string `json:"reason"`
 	// Message has the registry's or the runtime's own words.
 	Message string `json:"message"`
+	// OnNode is set when the node has an image of that name, and only the pull policy
+	// Always sent it to the registry.
+	OnNode bool `json:"onNode,omitempty"`
 }
 
 // Created says that the runtime made the container; it does not run yet.

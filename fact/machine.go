@@ -106,9 +106,11 @@ type Sampled struct {
 // Looked is a look into the container, mostly when a probe began to fail: its
 // main process and what listens in its network namespace.
 type Looked struct {
-	PID       int           `json:"pid"`
-	State     string        `json:"state,omitempty"` // as in /proc/PID/stat: R S D T t Z
-	Processes int           `json:"processes,omitempty"`
+	PID       int    `json:"pid"`
+	State     string `json:"state,omitempty"` // as in /proc/PID/stat: R S D T t Z
+	Processes int    `json:"processes,omitempty"`
+	// Commands are what runs in the container beside the main process, each name once.
+	Commands  []string      `json:"commands,omitempty"`
 	CPUUsed   time.Duration `json:"cpuUsed,omitempty"` // since the last look
 	Over      time.Duration `json:"over,omitempty"`    // the time between the two looks
 	Listeners []Listener    `json:"listeners,omitempty"`
@@ -124,6 +126,12 @@ type Looked struct {
 	// Stopped is a process of the container beside the main one that is stopped or
 	// traced; nil where none is.
 	Stopped *StoppedProcess `json:"stopped,omitempty"`
+	// Dialing are the connections out of the pod that have been asked for and not been
+	// answered yet, neither with an acceptance nor with a refusal.
+	Dialing []Dial `json:"dialing,omitempty"`
+	// Said are the last lines of the container's log, as [Exited.LastLines] has them, of
+	// one that has not been ready yet; not in every look.
+	Said []string `json:"said,omitempty"`
 	// Calm is set for a look that no failing probe asked for: one is taken a little
 	// after the container became ready, to compare later ones with.
 	Calm  bool   `json:"calm,omitempty"`
@@ -165,6 +173,15 @@ type Listener struct {
 	V6Only bool `json:"v6Only,omitempty"`
 }
 
+// Dial is a connection on its way: SYN was sent.
+type Dial struct {
+	Remote  string `json:"remote"` // host:port
+	PID     int    `json:"pid,omitempty"`
+	Command string `json:"command,omitempty"`
+	// Other is set when the process belongs to another container of the pod.
+	Other bool `json:"other,omitempty"`
+}
+
 // NodeSignals is a look at the node as a whole.
 type NodeSignals struct {
 	MemoryAvailable int64 `json:"memoryAvailable"` // bytes
@@ -180,6 +197,13 @@ type NodeSignals struct {
 // ClockStepped says that the wall clock was set while the agent ran.
 type ClockStepped struct {
 	By time.Duration `json:"by"`
+}
+
+// PacketsDropped says that the kernel dropped packets of new connections, of whatever
+// pod, because its table of connections was full (nf_conntrack_max). It says so now and
+// then while that lasts.
+type PacketsDropped struct {
+	Message string `json:"message"` // the kernel's own words
 }
 
 // Lost is a gap in what the agent could see: the API server, the runtime or the
@@ -221,24 +245,26 @@ type Checkpoint struct {
 	Node json.RawMessage `json:"node,omitempty"`
 }
 
-func (AgentStarted) Kind() Kind { return "AgentStarted" }
-func (AgentStopped) Kind() Kind { return "AgentStopped" }
-func (OOMKilled) Kind() Kind    { return "OOMKilled" }
-func (Sampled) Kind() Kind      { return "Sampled" }
-func (Looked) Kind() Kind       { return "Looked" }
-func (NodeSignals) Kind() Kind  { return "NodeSignals" }
-func (AgentStalled) Kind() Kind { return "AgentStalled" }
-func (ClockStepped) Kind() Kind { return "ClockStepped" }
-func (Lost) Kind() Kind         { return "Lost" }
-func (Checkpoint) Kind() Kind   { return "Checkpoint" }
+func (AgentStarted) Kind() Kind   { return "AgentStarted" }
+func (AgentStopped) Kind() Kind   { return "AgentStopped" }
+func (OOMKilled) Kind() Kind      { return "OOMKilled" }
+func (Sampled) Kind() Kind        { return "Sampled" }
+func (Looked) Kind() Kind         { return "Looked" }
+func (NodeSignals) Kind() Kind    { return "NodeSignals" }
+func (AgentStalled) Kind() Kind   { return "AgentStalled" }
+func (ClockStepped) Kind() Kind   { return "ClockStepped" }
+func (PacketsDropped) Kind() Kind { return "PacketsDropped" }
+func (Lost) Kind() Kind           { return "Lost" }
+func (Checkpoint) Kind() Kind     { return "Checkpoint" }
 
-func (AgentStarted) observed() {}
-func (AgentStopped) observed() {}
-func (OOMKilled) observed()    {}
-func (Sampled) observed()      {}
-func (Looked) observed()       {}
-func (NodeSignals) observed()  {}
-func (AgentStalled) observed() {}
-func (ClockStepped) observed() {}
-func (Lost) observed()         {}
-func (Checkpoint) observed()   {}
+func (AgentStarted) observed()   {}
+func (AgentStopped) observed()   {}
+func (OOMKilled) observed()      {}
+func (Sampled) observed()        {}
+func (Looked) observed()         {}
+func (NodeSignals) observed()    {}
+func (AgentStalled) observed()   {}
+func (ClockStepped) observed()   {}
+func (PacketsDropped) observed() {}
+func (Lost) observed()           {}
+func (Checkpoint) observed()     {}

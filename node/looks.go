@@ -2,19 +2,23 @@ package node
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"whylet.dev/whylet/evidence"
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/node/cgroup"
 	"whylet.dev/whylet/node/cgroup/cgroupfs"
+	"whylet.dev/whylet/node/cri"
 )
 
 // looks samples the containers' cgroups: rarely while they are calm, densely
@@ -25,11 +29,15 @@ type looks struct {
 	lanes   *lanes
 	cgroups *cgroup.Manager
 	looker  evidence.Looker
+	// logs is the folder of the containers' logs.
+	logs string
 	// join is told which processes a container has.
 	join func(id string, pids []int)
 
 	mu   sync.Mutex
 	seen map[string]*attention // by container id
+	// killed has the containers whose last run the kernel ended.
+	killed map[runsKey]bool
 }
 
 // attention is what is known of a running container's cgroup.
@@ -40,6 +48,8 @@ type attention struct {
 	trouble time.Time // the newest sign of it
 	calm    bool      // the calm look was asked for
 	soon    int       // the looks of this trouble that came soon after another
+	read    int       // how often its log was read, and when last
+	readAt  time.Time
 }
 
 const (
@@ -54,6 +64,9 @@ const (
 	// few come sooner: a probe may end the container within seconds, and what piles up
 	// meanwhile is not there at the first failure.
 	lookEvery, lookSoon, soonLooks = 5 * time.Second, time.Second, 3
+	// readEvery is how often the end of the log of a container that does not come up is
+	// kept, after the first few looks.
+	readEvery = time.Minute
 )
 
 func (l *looks) run(ctx context.Context) {
@@ -194,6 +207,68 @@ func (l *looks) ready(f fact.Fact) {
 	})
 }
 
+const (
+	// settleAfter is how long after its start a container is looked into whose last run
+	// the kernel ended: by then a start script has set its limits.
+	settleAfter = 500 * time.Millisecond
+	// initAfter is how long an init container may take until it is looked into.
+	initAfter = 20 * time.Second
+)
+
+// heard follows starts and ends, and looks into runs of which no probe asks. Where the
+// kernel itself killed a run, and not for memory, the next one is looked into soon: a
+// limit of CPU time may be over before anybody has another reason to. And an init
+// container that takes long may wait for something.
+func (l *looks) heard(f fact.Fact) {
+	key := runsKey{f.Pod.UID, f.Container}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch b := f.Body.(type) {
+	case fact.Exited:
+		delete(l.killed, key)
+		if b.ByKernel && b.OOMKnown && b.OOMKills == 0 {
+			l.killed[key] = true
+		}
+	case fact.ObjectGone:
+		maps.DeleteFunc(l.killed, func(k runsKey, _ bool) bool { return k.pod == f.Pod.UID })
+	case fact.Started:
+		if l.killed[key] {
+			time.AfterFunc(settleAfter, func() { l.lookOnce(f) })
+		}
+		if p, ok := l.loop.view(f.Pod.UID); ok && p.Object != nil && slices.ContainsFunc(p.Object.Spec.InitContainers, func(c v1.Container) bool { return c.Name == f.Container && c.RestartPolicy == nil }) {
+			time.AfterFunc(initAfter, func() { l.lookOnce(f) })
+		}
+	}
+}
+
+// runsKey names the runs of a container.
+type runsKey struct {
+	pod       types.UID
+	container string
+}
+
+// lookOnce looks into a run that still goes on, and reads the end of its log.
+func (l *looks) lookOnce(started fact.Fact) {
+	p, ok := l.loop.view(started.Pod.UID)
+	c := p.Containers[started.Container]
+	if !ok || !c.Running || c.PID == 0 || c.Attempt != started.Attempt {
+		return
+	}
+	l.lanes.do("look/"+c.ID, func(ctx context.Context) {
+		looked := l.look(ctx, p, c.PID)
+		looked.Said = l.lastSaid(p, started.Container, c)
+		l.loop.submit(fact.Fact{Pod: p.key, Container: started.Container, Attempt: c.Attempt, Because: []fact.ID{started.ID}, Body: looked})
+	})
+}
+
+// lastSaid are the last lines of a running container's log.
+func (l *looks) lastSaid(p view, name string, c container) []string {
+	if l.loop.lastLines == nil || p.Object == nil {
+		return nil
+	}
+	return l.loop.lastLines(cri.ContainerView{LogPath: cri.LogFile(l.logs, p.Object, name, c.Attempt)})
+}
+
 // firstReady says whether a run of a container became ready for the first time. That
 // its probes failed until then was its start, and no trouble.
 func (l *looks) firstReady(id string) bool {
@@ -233,8 +308,25 @@ func (l *looks) failed(f fact.Fact) {
 	l.lanes.do("look/"+c.ID, func(ctx context.Context) {
 		l.sample(p, f.Container, c)
 		looked := l.look(ctx, p, c.PID)
+		if l.mayRead(c.ID) {
+			looked.Said = l.lastSaid(p, f.Container, c)
+		}
 		l.loop.submit(fact.Fact{Pod: p.key, Container: f.Container, Attempt: c.Attempt, Because: []fact.ID{f.ID}, Body: looked})
 	})
+}
+
+// mayRead says whether the end of a container's log belongs to a look: of one that has
+// not been ready yet, whose words tell what it waits for.
+func (l *looks) mayRead(id string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.seen[id]
+	now := time.Now()
+	if a == nil || a.calm || a.read >= soonLooks && now.Sub(a.readAt) < readEvery {
+		return false
+	}
+	a.read, a.readAt = a.read+1, now
+	return true
 }
 
 // look looks into a container.

@@ -60,6 +60,7 @@ func (o *outside) record(f fact.Fact) {
 	if b, ok := f.Body.(fact.Started); ok {
 		o.processes.adopt(b.ContainerID, b.PID, f.At)
 	}
+	o.looks.heard(f)
 	if b, ok := f.Body.(fact.Marked); ok && b.Ready {
 		o.looks.ready(f)
 	}
@@ -211,7 +212,7 @@ func (o *outside) connectEffects(ctx context.Context, n *node) error {
 		submit: n.loop.submit, log: n.log,
 		starting: map[startKey]context.CancelFunc{}, left: map[types.UID][]cri.SandboxView{}, untaken: map[types.UID]bool{},
 	}
-	o.looks = &looks{loop: n.loop, lanes: o.lanes, cgroups: groups, join: o.processes.join, seen: map[string]*attention{}}
+	o.looks = &looks{loop: n.loop, lanes: o.lanes, cgroups: groups, join: o.processes.join, logs: c.PodLogsDir, seen: map[string]*attention{}, killed: map[runsKey]bool{}}
 	d := newDisks(n.runtime, c.PodLogsDir)
 	o.house = &housekeeping{
 		loop: n.loop, runtime: n.runtime, images: imgs, volumes: vols, cgroups: groups, disks: d, logs: c.PodLogsDir, log: n.log,

@@ -80,6 +80,6 @@ var lesser = map[fact.Kind][][2]Cause{
 	"Signalled": {
 		{KilledByOther, AppExitSuccess}, {KilledByOther, AppExitError}, {KilledByOther, ChildProcessEnded}, {AppCrashSignal, KilledByOther},
 	},
-	"ProcessEnded": {{KilledByOther, ChildProcessEnded}},
+	"ProcessEnded": {{KilledByOther, ChildProcessEnded}, {ChildProcessEnded, AppUnhealthy}},
 	"OOMKilled":    {{MemoryBackedVolume, MemoryLimit}, {MemoryLimitChild, AppUnhealthy}, {MemoryLimitChild, AppHang}},
 }

@@ -71,7 +71,7 @@ func (e ending) limit() int64 {
 }
 
 // exitRules say why a run ended that the node did not end.
-var exitRules = slices.Concat(oomRules, killedRules, senderRules, cpuTimeRules, handedOnRules, roomRules, filesRules, heapRules, lastWordRules, configRules, ownEndRules)
+var exitRules = slices.Concat(oomRules, killedRules, senderRules, cpuTimeRules, handedOnRules, roomRules, filesRules, heapRules, lastWordRules, dependencyRules, configRules, ownEndRules)
 
 // explainExit says why a run ended, and what it said last.
 func explainExit(h *History, run *Run, symptom string) Verdict {

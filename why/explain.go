@@ -82,6 +82,12 @@ func (h *History) gaps() []Gap {
 			gaps = append(gaps, Gap{From: b.From, To: b.Until, Reason: b.Source + ": " + brief(b.Reason, kept)})
 		}
 	}
+	for _, f := range All[fact.ClockStepped](h.Node) {
+		if by := of[fact.ClockStepped](f).By; len(h.Facts) > 0 && f.ID > h.Facts[0].ID {
+			way := map[bool]string{true: "on", false: "back"}[by > 0]
+			gaps = append(gaps, Gap{From: f.Seen.Add(-max(by, 0)), To: f.Seen.Add(max(-by, 0)), Reason: fmt.Sprintf("the node's clock was set %s by %s: times on either side do not compare", way, prose.Span(by.Abs()))})
+		}
+	}
 	gaps = append(gaps, h.stalls()...)
 	for _, f := range All[fact.AgentStarted](h.Node) {
 		b := of[fact.AgentStarted](f)

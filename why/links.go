@@ -133,6 +133,8 @@ func describePlain(b fact.Body) (string, map[string]any) {
 		text, _ := stalledWords(b)
 		return text, values("from", b.From, "until", b.Until, "continued", b.Continued, "suspended", b.Suspended.String(),
 			"cpuWait", b.CPUWait.String(), "memoryStall", b.MemoryStall.String(), "majorFaults", b.MajorFaults)
+	case fact.PacketsDropped:
+		return "the kernel dropped packets: " + brief(b.Message, kept), values("message", b.Message)
 	case fact.Lost:
 		return b.Source + ": " + brief(b.Reason, kept), values("source", b.Source, "from", b.From, "until", b.Until, "count", b.Count)
 	case fact.ObjectGone:
@@ -219,6 +221,12 @@ func describeLook(b fact.Looked) (string, map[string]any) {
 	if b.Over > 0 {
 		parts = append(parts, fmt.Sprintf("used %s CPU in %s", prose.Span(b.CPUUsed), prose.Span(b.Over)))
 	}
+	if len(b.Commands) > 0 && len(b.Listeners) == 0 {
+		parts = append(parts, "beside it "+brief(strings.Join(b.Commands, ", "), 60))
+	}
+	for _, d := range b.Dialing {
+		parts = append(parts, "waits for an answer of "+d.Remote)
+	}
 	if len(b.Listeners) == 0 {
 		parts = append(parts, "nothing listens")
 	} else {
@@ -227,7 +235,7 @@ func describeLook(b fact.Looked) (string, map[string]any) {
 	if f := b.Files; f != nil && f.Open >= f.Limit {
 		parts = append(parts, fmt.Sprintf("%d of %d files open", f.Open, f.Limit))
 	}
-	return strings.Join(parts, "; "), values("pid", b.PID, "state", b.State, "processes", b.Processes, "cpuUsed", b.CPUUsed.String(), "over", b.Over.String(), "listeners", b.Listeners, "files", b.Files)
+	return strings.Join(parts, "; "), values("pid", b.PID, "state", b.State, "processes", b.Processes, "cpuUsed", b.CPUUsed.String(), "over", b.Over.String(), "listeners", b.Listeners, "files", b.Files, "commands", b.Commands, "dialing", b.Dialing)
 }
 
 func stateWords(s string) string {

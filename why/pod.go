@@ -121,7 +121,21 @@ func (h *History) explainUnready(p *probing, began *fact.Fact, id string) Verdic
 	v := p.explain(id)
 	v.Chain = inOrder(append(v.Chain, link(began)))
 	v.Text += fmt.Sprintf(" So container %s gets no traffic.", p.run.Container)
+	if v.Cause == AppNotListening || v.Cause == DependencyDown || v.Cause == CauseUnknown {
+		v.LastWords = p.run.said()
+	}
 	return v
+}
+
+// said are the last lines of a run's log of which a look tells, of one that never came
+// up.
+func (r *Run) said() []string {
+	for _, f := range slices.Backward(r.Looks) {
+		if lines := of[fact.Looked](f).Said; len(lines) > 0 {
+			return lines
+		}
+	}
+	return nil
 }
 
 // readyTroubles are those of the pod's readiness: gates, and containers that keep

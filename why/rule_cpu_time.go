@@ -2,6 +2,7 @@ package why
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"whylet.dev/whylet/fact"
@@ -13,7 +14,7 @@ import (
 // it: to need that much is the process's own doing.
 var cpuTimeRules = []rule[ending]{{
 	name: "cpu-time-limit", causes: []Cause{AppCrashSignal},
-	needs:   "SIGXCPU; or SIGKILL, the kernel's word that it sent the signal itself, and a look that found a limit of CPU time (RLIMIT_CPU)",
+	needs:   "SIGXCPU; or SIGKILL, the kernel's word that it sent the signal itself, and a look into this or another run that found a limit of CPU time (RLIMIT_CPU)",
 	against: "an OOM kill; a sender that was seen",
 	judge:   cpuTimeLimit,
 }}
@@ -25,6 +26,9 @@ const (
 
 func cpuTimeLimit(e ending) *finding {
 	look, limit := e.run.cpuTime()
+	if limit == 0 && e.exit.ByKernel {
+		look, limit = e.otherCPUTime()
+	}
 	f := &finding{cause: AppCrashSignal, weight: certain, chain: e.chain(look), fixes: e.h.logsFix(e.run)}
 	how := "more CPU time than it may use (RLIMIT_CPU)"
 	if limit > 0 {
@@ -41,6 +45,16 @@ func cpuTimeLimit(e ending) *finding {
 		f.weight = strong // as likely as that somebody killed it, unless one was seen
 	}
 	return f
+}
+
+// otherCPUTime is the limit of another run: of a short one often nobody saw anything.
+func (e ending) otherCPUTime() (*fact.Fact, time.Duration) {
+	for _, r := range slices.Backward(e.h.Runs(e.run.Container)) {
+		if look, limit := r.cpuTime(); limit > 0 {
+			return look, limit
+		}
+	}
+	return nil, 0
 }
 
 // cpuTime is the limit that a look found, 0 where none did.

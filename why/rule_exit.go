@@ -3,6 +3,7 @@ package why
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -11,8 +12,8 @@ import (
 // ownEndRules are about ends that the process brought about itself.
 var ownEndRules = []rule[ending]{
 	{
-		name: "crash-signal", causes: []Cause{AppCrashSignal},
-		needs:   "the kernel's word that SIGSEGV, SIGABRT or the like ended it, or exit code 128 + such a signal",
+		name: "crash-signal", causes: []Cause{AppCrashSignal, SecurityRefused},
+		needs:   "the kernel's word that SIGSEGV, SIGABRT or the like ended it, or exit code 128 + such a signal; SIGSYS under a seccomp profile that the pod names makes it security-refused",
 		against: "a kill that the node ordered",
 		judge:   crashSignal,
 	},
@@ -52,13 +53,60 @@ func crashSignal(e ending) *finding {
 		return nil // a code that was given to exit(2), as far as the kernel saw
 	}
 	f := &finding{cause: AppCrashSignal, weight: certain, chain: e.chain(), fixes: e.h.logsFix(e.run)}
-	f.text = fmt.Sprintf("The main process of container %s crashed%s: it died of %s.", e.run.Container, e.after(), signalName(n))
+	f.text = fmt.Sprintf("The main process of container %s crashed%s: it died of %s%s.", e.run.Container, e.after(), signalName(n), crashMeaning(n))
+	if n == sigsys {
+		e.forbiddenCall(f)
+	}
 	if !seen {
 		f.weight = strong
-		f.text = fmt.Sprintf("The main process of container %s crashed%s: exit code %d stands for %s (by convention: the kernel's own word was not seen).",
-			e.run.Container, e.after(), e.exit.ExitCode, signalName(n))
+		f.text = fmt.Sprintf("The main process of container %s crashed%s: exit code %d stands for %s (by convention: the kernel's own word was not seen)%s.",
+			e.run.Container, e.after(), e.exit.ExitCode, signalName(n), crashMeaning(n))
 	}
 	return f
+}
+
+const sigsys = 31
+
+// crashMeanings says when the kernel or the C library sends such a signal (signal(7)).
+var crashMeanings = map[int32]string{
+	4: "an instruction that this CPU does not know, as of a program built for a newer one, or a trap of the compiler's", 5: "a trap, as of a debugger or a failed assertion",
+	6: "abort(3), as the C library and language runtimes end a process that they find broken; its last words say why",
+	7: "memory that is mapped and not there, as of a file cut short or a full /dev/shm", 8: "an arithmetic error, as a division by zero",
+	11: "memory that it may not touch: a bug, or its stack was used up", 13: "it wrote to a connection or pipe that the other end had closed", 14: "an alarm that it had set and did not await",
+	25: "a file larger than it may write (RLIMIT_FSIZE)", sigsys: "a system call that a seccomp filter forbids",
+}
+
+func crashMeaning(n int32) string { return inBrackets("", crashMeanings[n]) }
+
+// forbiddenCall blames the pod's seccomp profile where it has one of its own. The
+// runtime's default profile lets such calls fail and kills nobody, so without one
+// the filter is the application's.
+func (e ending) forbiddenCall(f *finding) {
+	f.fixes = append([]Fix{e.h.inspect("see which call it was, where the kernel keeps an audit", "dmesg | grep -E 'audit.*type=1326.*sig=31'   # on the node; ausyscall NUMBER names it")}, f.fixes...)
+	profile := e.h.seccompProfile(e.spec)
+	if profile == "" {
+		f.text += " The pod names no seccomp profile that kills, so the filter is one that the application set itself."
+		return
+	}
+	f.cause = SecurityRefused
+	f.text = fmt.Sprintf("The seccomp profile of container %s (%s) forbids a system call that it made%s: the kernel ended it with SIGSYS.", e.run.Container, profile, e.after())
+	f.fixes = append(f.fixes, e.h.specFix("allow that call in the profile, or use RuntimeDefault"))
+}
+
+// seccompProfile is the profile on the node that a container's spec, or else the pod's,
+// names; "" where it has none of its own.
+func (h *History) seccompProfile(c *v1.Container) string {
+	var profile *v1.SeccompProfile
+	if h.Object != nil && h.Object.Spec.SecurityContext != nil {
+		profile = h.Object.Spec.SecurityContext.SeccompProfile
+	}
+	if c != nil && c.SecurityContext != nil && c.SecurityContext.SeccompProfile != nil {
+		profile = c.SecurityContext.SeccompProfile
+	}
+	if profile == nil || profile.Type != v1.SeccompProfileTypeLocalhost || profile.LocalhostProfile == nil {
+		return ""
+	}
+	return *profile.LocalhostProfile
 }
 
 // quickly is how soon a command that cannot be run has ended.
@@ -71,11 +119,16 @@ func commandNotRunnable(e ending) *finding {
 		return nil
 	}
 	what := map[int32]string{126: "found something that it cannot execute", 127: "did not find the command"}[code]
-	return &finding{
+	f := &finding{
 		cause: AppStartFailed, weight: strong, chain: e.chain(),
-		text:  fmt.Sprintf("Container %s ended at once with exit code %d: its shell %s.", e.run.Container, code, what),
+		text:  fmt.Sprintf("Container %s ended at once with exit code %d: its shell %s%s.", e.run.Container, code, what, colon(brief(e.lastWord(), 100))),
 		fixes: append(e.h.logsFix(e.run), e.h.specFix("correct command and args, or use an image that has the program")),
 	}
+	if libraries.MatchString(e.lastWord()) {
+		f.text = fmt.Sprintf("Container %s ended at once with exit code %d: its program is there and cannot be loaded%s.", e.run.Container, code, colon(brief(e.lastWord(), 100)))
+		e.meant(f, e.lastWord())
+	}
+	return f
 }
 
 // ownExit: it ended by itself with an error. Needs: an exit code of its own, no
@@ -89,8 +142,9 @@ func ownExit(e ending) *finding {
 	f := &finding{cause: AppExitError, weight: fair, chain: e.chain(), fixes: e.h.logsFix(e.run)}
 	f.text = fmt.Sprintf("The main process of container %s ended by itself%s with exit code %d; the node did not ask it to.", e.run.Container, e.after(), code)
 	if said := e.lastWord(); said != "" {
-		f.text = fmt.Sprintf("The main process of container %s ended by itself%s with exit code %d; the last that it said: %s", e.run.Container, e.after(), code, brief(said, kept))
+		f.text = fmt.Sprintf("The main process of container %s ended by itself%s with exit code %d; the last that it said: %s.", e.run.Container, e.after(), code, strings.TrimSuffix(brief(said, kept), "."))
 	}
+	e.meant(f, e.lastWord())
 	f.notes = e.childOOM()
 	if code > 128 && signals[code-128] != "" && !e.exit.StatusKnown || e.childKilled() {
 		f.weight = weak // as likely a signal's

@@ -11,7 +11,7 @@ import (
 // probeRules say why a probe fails, each from what the attempts saw and from
 // what was seen in the container meanwhile.
 var probeRules = slices.Concat(
-	probeHostRules, probeChildRules, probeAgainRules, probeLoadRules, probeNetRules, probeListenRules, probeStartRules, probeAskRules, probeRedirectRules,
+	probeHostRules, probeChildRules, probeAgainRules, probeLoadRules, probeNetRules, probeListenRules, probeDependencyRules, probeStartRules, probeAskRules, probeRedirectRules,
 	probeRoomRules, probeFilesRules, probeSidecarRules, probeMeshRules, probeSaidRules, probeTogetherRules, probeConfigRules,
 )
 

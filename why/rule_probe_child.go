@@ -29,6 +29,37 @@ var probeChildRules = []rule[*probing]{
 		against: "exit code 0, or one that stands for a signal: the kill that followed may have brought it about",
 		judge:   probeDiedAnswering,
 	},
+	{
+		name: "probe-worker-died", causes: []Cause{ChildProcessEnded},
+		needs:   "an attempt whose connection broke off, and the kernel's wait status of a child that died of a signal or ended with an error during it or at most 1 s later, while the main process lived on",
+		against: "the OOM kill of a child; an end of the main process that nobody ordered",
+		judge:   probeWorkerDied,
+	},
+}
+
+// probeWorkerDied: the request was given to a worker, which died of it.
+func probeWorkerDied(p *probing) *finding {
+	if p.mode != broken || len(p.run.OOMKills) > 0 || p.run.Exit != nil && !newEnding(p.h, p.run).ordered() {
+		return nil
+	}
+	for _, ended := range p.run.Ended {
+		b := of[fact.ProcessEnded](ended)
+		meanwhile := slices.ContainsFunc(p.failed, func(at *fact.Fact) bool {
+			return !ended.When().Before(at.When()) && ended.When().Sub(at.Seen) <= time.Second
+		})
+		if b.Main || b.Signal == 0 && b.ExitCode == 0 || !meanwhile {
+			continue
+		}
+		how := fmt.Sprintf("ended with exit code %d", b.ExitCode)
+		if b.Signal != 0 {
+			how = "died of " + signalName(b.Signal)
+		}
+		return &finding{
+			cause: ChildProcessEnded, weight: strong, chain: p.chain(ended), fixes: p.h.logsFix(p.run),
+			text: fmt.Sprintf("A process of container %s%s %s while it was to answer %s, which broke off; the main process lives on.", p.run.Container, inBrackets("", process(b.Command, b.PID)), how, p.what()),
+		}
+	}
+	return nil
 }
 
 // probeDiedAnswering: the node's kill came when the process was about to end of

@@ -3,6 +3,7 @@ package why
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -28,7 +29,7 @@ var probeListenRules = []rule[*probing]{
 	{
 		name: "probe-never-listened", causes: []Cause{AppNotListening},
 		needs:   "no success, and a look that finds no listener in the pod but those of other containers",
-		against: "CPU use of the main process, or of all processes of the container together; children whose CPU use nobody saw; another run that came up; an end within a minute in which the main process still was a shell with children, as a start script is",
+		against: "CPU use of the main process, or of all processes of the container together; children whose CPU use nobody saw, unless all that runs are programs that wait; another run that came up; an end within a minute in which the main process still was a shell with other children, as a start script is",
 		judge:   probeNeverListened,
 	},
 	{
@@ -37,6 +38,14 @@ var probeListenRules = []rule[*probing]{
 		against: "a listener on the probed port; one of another container",
 		judge:   probeListensElsewhere,
 	},
+}
+
+// waiters are programs with which start scripts wait.
+var waiters = []string{"sleep", "nc", "ncat", "wget", "curl", "nslookup", "dig", "host", "getent", "ping", "pg_isready", "mysqladmin", "redis-cli", "wait-for-it.sh", "wait-for", "dockerize"}
+
+// onlyWaits says whether all that runs beside the main process are such programs.
+func onlyWaits(look fact.Looked) bool {
+	return len(look.Commands) > 0 && !slices.ContainsFunc(look.Commands, func(c string) bool { return !slices.Contains(waiters, c) })
 }
 
 type portSpec = v1.ContainerPort
@@ -257,7 +266,12 @@ func probeNeverListened(p *probing) *finding {
 	if look.Over > 0 {
 		f.text = fmt.Sprintf("Container %s runs and listens on no TCP port (its main process %s), so %s is refused.", p.run.Container, idleWords(look), p.what())
 	}
-	if p.cameUpElsewhen() || p.atWork(look) || p.childrenWork(look) || p.mayStillStart(look) {
+	_, _, used := p.used()
+	waits := onlyWaits(look) && !used.busy()
+	if waits {
+		f.text += fmt.Sprintf(" What runs in it only waits (%s).", strings.Join(look.Commands, ", "))
+	}
+	if probeWaits(p) != nil || p.cameUpElsewhen() || p.atWork(look) || !waits && (p.childrenWork(look) || p.mayStillStart(look)) {
 		f.weight = weak
 	}
 	f.fixes = append(p.h.logsFix(p.run), p.h.inspect("see what it does", p.h.exec(p.run.Container, "ps")))

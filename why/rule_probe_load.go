@@ -398,7 +398,7 @@ func probeHang(p *probing) *finding {
 	case waiting > 0:
 		f.weight = strong
 		f.text = fmt.Sprintf("Container %s hangs: it holds port %d, its main process %s, and %s to be accepted.",
-			p.run.Container, p.port(), idleWords(look), plural(waiting, "connection")+" wait")
+			p.run.Container, p.port(), idleWords(look), waitWords(waiting))
 		if look.Stopped != nil {
 			f.weight = fair // which may be the one that should take them
 		}
@@ -414,6 +414,13 @@ func probeHang(p *probing) *finding {
 		f.weight = weak // who waits for memory hangs for that
 	}
 	return f
+}
+
+func waitWords(connections int) string {
+	if connections == 1 {
+		return "1 connection waits"
+	}
+	return fmt.Sprintf("%d connections wait", connections)
 }
 
 func idleWords(look fact.Looked) string {

@@ -15,6 +15,34 @@ var probeNetRules = []rule[*probing]{
 		against: "nobody listening, or a full queue; a refusal before anybody was seen to listen: it may have come up since",
 		judge:   probeBlocked,
 	},
+	{
+		name: "probe-table-full", causes: []Cause{NetworkBlocked},
+		needs:   "no connection, and the kernel's word of that time that it dropped packets because its table of connections was full",
+		against: "a refusal, or an answer",
+		judge:   probeTableFull,
+	},
+}
+
+// probeTableFull: the node could keep track of no more connections, and dropped the
+// packets of new ones.
+func probeTableFull(p *probing) *finding {
+	if p.mode != unreachable {
+		return nil
+	}
+	for _, at := range slices.Backward(All[fact.PacketsDropped](p.h.Node)) {
+		if at.When().Before(p.from.Add(-p.period())) || at.When().After(p.until.Add(p.period())) {
+			continue
+		}
+		return &finding{
+			cause: NetworkBlocked, weight: certain, chain: p.chain(at),
+			text: fmt.Sprintf("The node's table of connections was full (nf_conntrack_max), so the kernel dropped packets of new ones, and no connection of %s came about. Other pods of the node suffer from it too.", p.what()),
+			fixes: []Fix{
+				p.h.inspect("see how full it is, and raise the limit on the node", "sysctl net.netfilter.nf_conntrack_count net.netfilter.nf_conntrack_max   # on the node"),
+				p.h.inspect("see who opens that many", "conntrack -L 2>/dev/null | grep -oE 'src=[0-9.]+' | sort | uniq -c | sort -rn | head   # on the node"),
+			},
+		}
+	}
+	return nil
 }
 
 // probeBlocked: packets are dropped or rejected on the way. Needs: no connection

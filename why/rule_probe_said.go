@@ -17,8 +17,8 @@ var probeSaidRules = []rule[*probing]{
 	},
 	{
 		name: "probe-died-meanwhile", causes: []Cause{AppUnhealthy},
-		needs:   "a connection that was taken and broken off; never enough for a verdict",
-		against: "",
+		needs:   "connections that were taken and broken off without a word, attempt after attempt, by a main process that lives; of a single attempt never enough for a verdict",
+		against: "an end of the main process that nobody ordered",
 		judge:   probeBrokeOff,
 	},
 }
@@ -68,7 +68,14 @@ func probeBrokeOff(p *probing) *finding {
 	if p.mode != broken {
 		return nil
 	}
-	f := &finding{cause: AppUnhealthy, weight: weak, chain: p.chain()}
-	f.text = fmt.Sprintf("The application took the connection of %s and broke it off without an answer.", p.what())
+	f := &finding{cause: AppUnhealthy, weight: weak, chain: p.chain(), fixes: append(p.h.probeFixes(p), p.h.logsFix(p.run)...)}
+	f.text = fmt.Sprintf("The application takes the connection of %s and closes it without an answer%s.", p.what(), p.sinceWhen())
+	_, reported := p.sidecarReport()
+	if len(p.failed) > 1 && !reported && probeDiedAnswering(p) == nil && (p.run.Exit == nil || newEnding(p.h, p.run).ordered()) {
+		f.weight = fair
+	}
+	if !p.worked() {
+		f.fixes = append([]Fix{p.h.specFix("if another protocol than the probe's is spoken there, probe with tcpSocket, or at the port that speaks it")}, f.fixes...)
+	}
 	return f
 }

@@ -300,9 +300,13 @@ var imageRules = []rule[notStarted]{
 }
 
 func (c notStarted) image(cause Cause, w weight, certainty Certainty, what string, fixes ...Fix) *finding {
-	name := of[fact.ImageFailed](c.fact).Image
+	failed := of[fact.ImageFailed](c.fact)
 	f := &finding{cause: cause, weight: w, certainty: certainty, chain: c.chain(), fixes: fixes}
-	f.text = fmt.Sprintf("The image %s of container %s %s.", name, c.run.Container, what)
+	f.text = fmt.Sprintf("The image %s of container %s %s.", failed.Image, c.run.Container, what)
+	if failed.OnNode {
+		f.text += " The node has that image, and starts nothing of it because imagePullPolicy Always (which is what a tag latest, or none, stands for) asks the registry each time."
+		f.fixes = append([]Fix{c.h.specFix("set imagePullPolicy to IfNotPresent, to use the image that is on the node")}, f.fixes...)
+	}
 	return f
 }
 
@@ -419,11 +423,22 @@ func (h *History) initFailed(last *Run, id string) Verdict {
 func (h *History) initWaiting(run *Run) finding {
 	f := finding{cause: InitWaiting, weight: strong, rule: "init-still-runs", chain: links(run.Start, run.Started)}
 	f.text = fmt.Sprintf("Init container %s has been running for %s and has not ended; the pod's containers start only after it.", run.Container, prose.Span(max(h.now.Sub(run.Started.When()), time.Second)))
+	f.notes = run.initNeeds()
 	f.fixes = []Fix{
 		h.inspect("see what it waits for", h.kubectl("logs %s -c %s", h.Pod.Name, run.Container)),
 		h.inspect("and what runs in it", h.exec(run.Container, "ps")),
 	}
 	return f
+}
+
+// initNeeds is what an init container waits for, where a look found that.
+func (r *Run) initNeeds() []Note {
+	for _, f := range slices.Backward(r.Looks) {
+		if _, how := waitsFor(of[fact.Looked](f), of[fact.Looked](f).Said); how != "" {
+			return []Note{{Cause: DependencyDown, Text: "it waits for " + how, Facts: []fact.ID{f.ID}}}
+		}
+	}
+	return nil
 }
 
 // sidecarTrouble is that of a restartable init container that runs and has not

@@ -132,7 +132,7 @@ func (s Style) chain(w *strings.Builder, chain []Link) {
 			fmt.Fprintf(w, "  %s  %s %s\n", s.clock(l.At), l.Text, s.paint("dim", fmt.Sprintf("[%s #%d]", l.Kind, l.Fact)))
 			continue
 		}
-		fmt.Fprintf(w, "  %s  %s\n", s.clock(l.At), brief(l.Text, 110))
+		fmt.Fprintf(w, "  %s  %s\n", s.clock(l.At), brief(l.Text, 96))
 	}
 }
 

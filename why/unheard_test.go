@@ -254,7 +254,7 @@ func TestUnheardOf(t *testing.T) {
 			s.probe("app", 2, attempt(fact.Readiness, fact.Evidence{Timeout: true}))
 			s.see("app", 0, fact.AskedAgain{Probe: fact.Readiness, Patience: 10 * time.Second, Timeout: time.Second, Took: 10 * time.Second, Verdict: fact.Failure, Evidence: &fact.Evidence{Timeout: true}}, id)
 		}},
-		{name: "it resets connections", pod: web(), cause: CauseUnknown, tale: func(s *tale) {
+		{name: "it resets connections", pod: web(), cause: AppUnhealthy, tale: func(s *tale) {
 			worked(s)
 			s.probe("app", 3, attempt(fact.Liveness, fact.Evidence{Connect: time.Millisecond, Errno: "ECONNRESET"}))
 		}},

@@ -109,7 +109,7 @@ func TestWrongOnce(t *testing.T) {
 			s.probe("app", 1, noAnswer(fact.Liveness))
 		}},
 		{name: "it crashed over the probe's question, and the node's kill came when it was over", symptom: Restarted, cause: AppExitError, says: "while it was to answer", tale: brokeOff(29)},
-		{name: "the kill may have brought that about", symptom: Restarted, cause: CauseUnknown, tale: brokeOff(143)},
+		{name: "the kill may have brought that about", symptom: Restarted, cause: AppUnhealthy, tale: brokeOff(143)},
 		{name: "a queue, and no worker killed", symptom: Restarted, cause: AppHang, tale: stalled(nil)},
 		{name: "many workers died at once and had not given back their memory", pod: web(silentProbe), symptom: Restarted, cause: MemoryLimit, tale: workers(main(func(*fact.OOMKilled) {}))},
 		{name: "more processes than the record has room for", pod: web(silentProbe), symptom: Restarted, cause: MemoryLimit, tale: end(main(func(o *fact.OOMKilled) {

@@ -33,7 +33,7 @@ func nodeFlags(f *pflag.FlagSet, s *settings) {
 	f.Int64Var(&s.PodMaxPIDs, "pod-max-pids", 0, "how many processes and threads a pod may have (default: no bound)")
 	f.StringVar(&s.OTLPEndpoint, "otlp-endpoint", "", "send the facts as OpenTelemetry logs to this collector, for instance http://otel:4317 (default: nowhere)")
 	f.BoolVar(&s.NoProbeAgain, "no-probe-again", false, "send no second, patient request after a probe that timed out (why then cannot tell slow from hanging)")
-	f.BoolVar(&s.NoLogLines, "no-log-lines", false, "keep no last lines of a container's log when it ends (why then cannot say what it said)")
+	f.BoolVar(&s.NoLogLines, "no-log-lines", false, "keep no last lines of a container's log when it ends or does not come up (why then cannot say what it said)")
 	f.IntVar(&s.NodeAPIPort, "node-api-port", 0, fmt.Sprintf("port of the node's HTTPS API (default %d)", nodePort))
 	f.StringVar(&s.RuntimeEndpoint, "runtime-endpoint", "", "use this CRI runtime, for instance unix:///run/crio/crio.sock (default: a containerd of its own)")
 }

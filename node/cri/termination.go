@@ -78,12 +78,12 @@ func logTail(path string) string {
 	return text
 }
 
-// LastLines are the last lines of an exited container's log, oldest first: at most
+// LastLines are the last lines of a container's log, oldest first: at most
 // 10 and 1 KiB together, and without what looks like a secret. Nil where there is
 // no log to read. It reads the file now.
 func LastLines(v ContainerView) []string {
 	const most, raw, kept = 10, 4 << 10, 1 << 10
-	if v.State != Exited || v.LogPath == "" {
+	if v.LogPath == "" {
 		return nil
 	}
 	text, err := endOfLog(v.LogPath, most, raw)

@@ -120,6 +120,11 @@ func (a attempt) pull(ctx context.Context) (Image, error) {
 	began := time.Now()
 	image, err := a.pullNow(ctx)
 	took := time.Since(began)
+	if err != nil && a.policy == v1.PullAlways {
+		f := pullError(a.image, err)
+		here, missed := a.inspect(ctx)
+		f.OnNode, err = missed == nil && here != nil, f
+	}
 	return a.ready(image, err, fact.ImageReady{Took: took, Waited: waited + took})
 }
 

@@ -140,6 +140,16 @@ func TestPullPolicies(t *testing.T) {
 	if !slices.Equal(h.kinds(), []fact.Kind{"ImagePulling", "ImageReady"}) {
 		t.Errorf("told %v", h.kinds())
 	}
+
+	r.refuse.Store(&refusal{http.StatusBadGateway, ""})
+	for _, image := range []string{r.image(), r.host + "/none:1"} {
+		_, err := m.Ensure(t.Context(), pod(), container(image, v1.PullAlways), h.say)
+		wantFailure(t, err, ReasonPull, "502 Bad Gateway")
+		var f *Failure
+		if errors.As(err, &f) && f.Fact().OnNode != (image == r.image()) {
+			t.Errorf("%s: on the node: %v", image, f.OnNode)
+		}
+	}
 }
 
 func TestRefusalsKeepTheRegistrysWords(t *testing.T) {

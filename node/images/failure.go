@@ -29,13 +29,16 @@ type Failure struct {
 	// Message is what a status shows beside it: the registry's or runtime's own
 	// words, in the form in which kubelet hands them on.
 	Message string
+	// OnNode is set when the image is on the node all the same: its pull policy is
+	// Always.
+	OnNode bool
 	// Err is the cause, where there is one.
 	Err error
 }
 
 // Fact gives the failure as a fact.
 func (f *Failure) Fact() fact.ImageFailed {
-	return fact.ImageFailed{Image: f.Image, Reason: f.Reason, Message: f.Message}
+	return fact.ImageFailed{Image: f.Image, Reason: f.Reason, Message: f.Message, OnNode: f.OnNode}
 }
 
 // Error gives reason and message.

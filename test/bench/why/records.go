@@ -41,7 +41,7 @@ type record struct {
 
 func newRecord(round, width int, r scenarios.Result) record {
 	one := record{
-		Round: round, Scenario: r.Scenario.Name, Situation: r.Situation, Cause: r.Scenario.Want.Cause, Grade: r.Grade,
+		Round: round, Scenario: r.Scenario.Name, Situation: r.Situation, Cause: r.Scenario.Want.In(r.Situation).Cause, Grade: r.Grade,
 		Took: r.Took, Until: r.Until, At: time.Now().UTC().Truncate(time.Second), Machine: machine(), Load: load(), Width: width,
 	}
 	if r.Grade != scenarios.Right {

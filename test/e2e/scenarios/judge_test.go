@@ -40,6 +40,17 @@ func TestJudge(t *testing.T) {
 			t.Errorf("%s: %s, %v; want %s", c.name, grade, err, c.grade)
 		}
 	}
+	well := answerOf(why.Healthy, why.None)
+	want.Recovered = &Recovery{Symptom: why.Healthy, Cause: why.None}
+	if grade, err := want.In(Recovered).Judge(well); grade != Right {
+		t.Errorf("recovered: %s, %v", grade, err)
+	}
+	if grade, _ := want.In(Recovered).Judge(answerOf(why.Restarted, why.MemoryLimit)); grade != Wrong {
+		t.Errorf("recovered, and still told: %s", grade)
+	}
+	if grade, _ := want.In(Live).Judge(well); grade != Wrong {
+		t.Errorf("live: %s", grade)
+	}
 	want.RuledOut = []why.Cause{why.AppHang}
 	if grade, _ := want.Judge(answerOf(why.Restarted, why.MemoryLimit)); grade != Part {
 		t.Errorf("without what must be ruled out: %s", grade)

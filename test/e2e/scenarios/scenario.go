@@ -42,6 +42,9 @@ type Expected struct {
 	Also []why.Cause `json:"also,omitempty"`
 	// Never are root causes that no verdict may have.
 	Never []why.Cause `json:"never,omitempty"`
+	// Recovered is what must be said after recovery, where that is something else: of
+	// trouble that leaves nothing behind.
+	Recovered *Recovery `json:"recovered,omitempty"`
 	// After is how long after the trigger the first question is asked; for what
 	// looks well from the start.
 	After metav1.Duration `json:"after,omitempty"`
@@ -55,6 +58,20 @@ type Expected struct {
 	// the test and in the benchmark.
 	Todo  string `json:"todo,omitempty"`
 	Bench string `json:"bench,omitempty"`
+}
+
+// Recovery is an answer after recovery.
+type Recovery struct {
+	Symptom why.SymptomKind `json:"symptom"`
+	Cause   why.Cause       `json:"cause"`
+}
+
+// In is what is expected in a situation.
+func (e Expected) In(in Situation) Expected {
+	if in != Recovered || e.Recovered == nil {
+		return e
+	}
+	return Expected{Symptom: e.Recovered.Symptom, Cause: e.Recovered.Cause, Never: []why.Cause{e.Cause}}
 }
 
 // Situation is when a question is asked.

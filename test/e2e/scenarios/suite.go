@@ -133,7 +133,7 @@ func (s *Suite) Ask(ctx context.Context, c *Scenario, in Situation, within time.
 			return err
 		}
 		r.Took, r.Until = time.Since(at), time.Since(began)
-		r.Grade, r.Err = c.Want.Judge(answer)
+		r.Grade, r.Err = c.Want.In(in).Judge(answer)
 		r.Text = answer.Text(why.Style{Wide: true})
 		if first.IsZero() {
 			first = time.Now()

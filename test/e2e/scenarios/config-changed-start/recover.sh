@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../lib.sh"
+k patch configmap settings -p '{"data":{"mode":"good"}}'
+ready

@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../lib.sh"
+kubectl label nodes --all a=b
+ready

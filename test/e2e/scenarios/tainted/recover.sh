@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../lib.sh"
+kubectl taint nodes --all team-
+ready

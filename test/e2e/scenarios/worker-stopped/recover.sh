@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../lib.sh"
+kill -CONT $(host_pids perl)
+ready

@@ -1,0 +1,181 @@
+package why
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"whylet.dev/whylet/fact"
+)
+
+// dependencyRules are about what a container needs from elsewhere and does not reach.
+var dependencyRules = []rule[ending]{{
+	name: "dependency-said", causes: []Cause{DependencyDown},
+	needs:   "the system's words for a name that is not known, or for a connection that is refused or not answered, as what a process said last that ended with an error",
+	against: "exit code 0; another reason that was said after it",
+	judge:   dependencySaid,
+}}
+
+var probeDependencyRules = []rule[*probing]{{
+	name: "probe-waits-for-dependency", causes: []Cause{DependencyDown},
+	needs:   "a refused connection and no success in this run, an idle main process, nothing that listens, and either a connection out of the container that nobody answers, or the words for such a failure, or that it waits, at the end of its log",
+	against: "CPU use; a listener; a success in this run",
+	judge:   probeWaits,
+}}
+
+// unreached is what kept a connection from coming about, in the words of the C library,
+// busybox, curl, Go, Java, Node, Python and PostgreSQL's client.
+var unreached = []struct {
+	what  string
+	words *regexp.Regexp
+}{
+	{"DNS did not answer", regexp.MustCompile(`(?i)temporary failure in name resolution|\beai_again\b|server misbehaving|\blookup \S+( on \S+)?: .*(i/o timeout|refused)`)},
+	{"there is no such name in DNS", regexp.MustCompile(`(?i)no such host|name or service not known|bad address '|could not resolve|\benotfound\b|unknownhostexception|could not translate host name|nodename nor servname|name does not resolve|no address associated with|unknown (\w+ )?(server )?host\b`)},
+	{"nobody takes connections there", regexp.MustCompile(`(?i)connection refused|\beconnrefused\b`)},
+	{"nobody answers there", regexp.MustCompile(`(?i)i/o timeout|connection timed out|operation timed out|connect timed out|\betimedout\b|no route to host|host is unreachable|network is unreachable|\behostunreach\b|\benetunreach\b`)},
+}
+
+// place finds the name or address in such words.
+var place = regexp.MustCompile(`(?i)\blookup ([\w.-]+)|bad address '([\w.-]+)'|(?:enotfound|eai_again) ([\w.-]+)|(?:resolve host:?|host name|unknownhostexception:?) "?([\w.-]+)|\bserver at "([\w.-]+)"|\bto ([\w.-]+ port \d+)|\b(?:remote )?host \(([\w.:]+)\)|\b((?:[a-z][\w-]*(?:\.[\w-]+)*|\d+(?:\.\d+){3}):\d{2,5})\b`)
+
+// needed is a dependency as words tell of it.
+type needed struct {
+	// Place is where it should be, as name, address or host:port; empty where the words
+	// do not say.
+	place, what, said string
+}
+
+// dependency reads the words of one line; ok is false where they are about none.
+func dependency(line string) (n needed, ok bool) {
+	for _, u := range unreached {
+		if !u.words.MatchString(line) {
+			continue
+		}
+		n = needed{what: u.what, said: line}
+		if m := place.FindStringSubmatch(line); m != nil {
+			n.place = strings.Replace(strings.TrimRight(firstOf(m[1:]...), "."), " port ", ":", 1)
+		}
+		return n, true
+	}
+	return needed{}, false
+}
+
+// tries fits the words of one that waits for another.
+var tries = regexp.MustCompile(`(?i)\b(waiting|wait|still waiting) (for|until|on)\b|\b(retrying|reconnecting|trying to (connect|reach))\b`)
+
+// lastNeed is the dependency of which the last lines of a log tell: it is among the
+// last three that are no stack trace, and no other reason follows it.
+func lastNeed(lines []string) (needed, bool) {
+	looked := 0
+	for _, line := range slices.Backward(lines) {
+		if strings.TrimSpace(line) == "" || strings.HasPrefix(line, "\t") || strings.HasPrefix(line, "    ") {
+			continue
+		}
+		if n, ok := dependency(line); ok {
+			return n, true
+		}
+		if looked++; looked == 3 || reason.MatchString(line) {
+			break
+		}
+	}
+	return needed{}, false
+}
+
+// named words where a dependency should be.
+func (n needed) named() string {
+	if n.place == "" {
+		return "something that it needs"
+	}
+	return n.place + ", which it needs"
+}
+
+// fixes show what stands for the place in the cluster.
+func (n needed) fixes(h *History) []Fix {
+	host, _, ok := splitAddress(n.place)
+	if !ok {
+		host = n.place
+	}
+	space := h.Pod.Namespace
+	parts := strings.Split(host, ".")
+	isService := len(parts) <= 2 || parts[2] == "svc"
+	switch {
+	case host == "", loopback(host), host == "localhost":
+		return nil
+	case numeric(host):
+		return []Fix{h.inspect("see whose address that is", "kubectl get services,pods -A -o wide | grep -F "+host)}
+	case !isService:
+		return []Fix{h.inspect("see whether the name is known in the cluster", fmt.Sprintf("kubectl run dns-test --rm -it --image=busybox --restart=Never -- nslookup %s", host))}
+	case len(parts) > 1:
+		space = parts[1]
+	}
+	return []Fix{h.inspect("see why it does not answer", fmt.Sprintf("kubectl -n %s why svc/%s", space, parts[0]))}
+}
+
+func numeric(host string) bool {
+	return strings.Trim(host, "0123456789.") == "" || strings.Contains(host, ":")
+}
+
+// dependencySaid: it gave up on something that it needs and could not reach.
+func dependencySaid(e ending) *finding {
+	if code := e.exit.ExitCode; code == 0 || e.exit.Signal != 0 || code > 128 && code != 255 {
+		return nil
+	}
+	n, ok := dependency(e.exit.Message)
+	if !ok {
+		n, ok = lastNeed(e.exit.LastLines)
+	}
+	if !ok {
+		return nil
+	}
+	return &finding{
+		cause: DependencyDown, weight: strong, chain: e.chain(),
+		text:  fmt.Sprintf("Container %s ended%s with exit code %d because it could not reach %s (%s): %s", e.run.Container, e.after(), e.exit.ExitCode, n.named(), n.what, brief(n.said, kept)),
+		fixes: append(n.fixes(e.h), append(e.h.logsFix(e.run), e.h.specFix("correct the address in its configuration if it is the wrong one; have it try again instead of ending"))...),
+	}
+}
+
+// probeWaits: it does not listen yet, because it waits for something else to come.
+func probeWaits(p *probing) *finding {
+	at, look, ok := p.refusedAndLooked()
+	if !ok || len(p.before) > 0 || p.atWork(look) || p.up(look) {
+		return nil
+	}
+	f := &finding{cause: DependencyDown, weight: strong, chain: p.chain(at)}
+	n, how := p.waitsFor(look)
+	if how == "" {
+		return nil
+	}
+	f.text = fmt.Sprintf("Container %s has not come up, because it waits for %s. It idles meanwhile and listens on nothing, so %s is refused.", p.run.Container, how, p.what())
+	f.fixes = append(n.fixes(p.h), p.h.logsFix(p.run)...)
+	if p.kind != fact.Readiness {
+		f.fixes = append(f.fixes, p.h.specFix("give the wait an init container, or a startupProbe as long as it may take"))
+	}
+	return f
+}
+
+// waitsFor says what an idle container waits for: by a connection on its way, or by
+// what it said last. how is empty where neither tells.
+func (p *probing) waitsFor(look fact.Looked) (n needed, how string) {
+	lines := p.run.said()
+	if p.run.Exit != nil {
+		lines = of[fact.Exited](p.run.Exit).LastLines
+	}
+	return waitsFor(look, lines)
+}
+
+func waitsFor(look fact.Looked, lines []string) (n needed, how string) {
+	for _, d := range look.Dialing {
+		if !d.Other {
+			n = needed{place: d.Remote}
+			return n, fmt.Sprintf("%s, where nobody answers%s", d.Remote, inBrackets("asked by ", process(d.Command, d.PID)))
+		}
+	}
+	if n, ok := lastNeed(lines); ok {
+		return n, fmt.Sprintf("%s (%s): %s", strings.TrimSuffix(n.named(), ", which it needs"), n.what, brief(n.said, 100))
+	}
+	if i := telling(lines); i >= 0 && tries.MatchString(lines[i]) {
+		return n, fmt.Sprintf("something, as it says: %s", brief(lines[i], 100))
+	}
+	return n, ""
+}

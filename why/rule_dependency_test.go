@@ -1,0 +1,140 @@
+package why
+
+import (
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
+)
+
+// What a container needs from elsewhere, and does not reach.
+func TestDependency(t *testing.T) {
+	said := func(code int32, lines ...string) func(*tale) {
+		return func(s *tale) {
+			s.wait(2 * time.Second)
+			s.exit("app", fact.Exited{ExitCode: code, OOMKnown: true, StatusKnown: true, LastLines: lines})
+		}
+	}
+	idle := func(change func(*fact.Looked)) func(*tale) {
+		l := fact.Looked{PID: 100, State: "S", Processes: 2, Over: 2 * time.Second, Commands: []string{"sleep"}}
+		change(&l)
+		return func(s *tale) {
+			s.probe("app", 1, connectionRefused(fact.Readiness))
+			s.in("app", l)
+			s.probe("app", 4, connectionRefused(fact.Readiness))
+		}
+	}
+	for _, q := range []question{
+		{name: "no such name", symptom: Restarted, cause: DependencyDown, says: "db.shop.svc.cluster.local", tale: said(1, "starting", "dial tcp: lookup db.shop.svc.cluster.local on 10.96.0.10:53: no such host")},
+		{name: "refused by a Service without endpoints", symptom: Restarted, cause: DependencyDown, says: "nobody takes connections there", tale: said(1, `psql: error: connection to server at "db" (10.43.0.9), port 5432 failed: Connection refused`)},
+		{name: "Node, with its stack trace", symptom: Restarted, cause: DependencyDown, says: "10.0.0.9:6379", tale: said(1, "Error: connect ECONNREFUSED 10.0.0.9:6379", "    at TCPConnectWrap.afterConnect [as oncomplete] (node:net:1607:16)")},
+		{name: "DNS is away", symptom: Restarted, cause: DependencyDown, says: "DNS did not answer", tale: said(1, "dial tcp: lookup db on 10.96.0.10:53: read udp 10.42.0.3:4711->10.96.0.10:53: i/o timeout")},
+		{name: "another reason came after it", symptom: Restarted, cause: AppExitError, says: "KeyError", tale: said(1, "redis: connection refused, going on without", "KeyError: 'name'")},
+		{name: "long ago", symptom: Restarted, cause: AppExitError, tale: said(1, "dial tcp 10.0.0.9:6379: connection refused, trying again", "connected", "ready", "serving", "bad configuration")},
+		{name: "a start script waits, and says for what", pod: web(ready), symptom: NotReady, cause: DependencyDown, says: "db:5432", tale: idle(func(l *fact.Looked) { l.Said = []string{"waiting for db:5432"} })},
+		{name: "a connection that nobody answers", pod: web(ready), symptom: NotReady, cause: DependencyDown, says: "192.0.2.7:5432, where nobody answers", tale: idle(func(l *fact.Looked) { l.Dialing = []fact.Dial{{Remote: "192.0.2.7:5432", PID: 100, Command: "java"}} })},
+		{name: "of another container", pod: web(ready), symptom: NotReady, cause: AppNotListening, tale: idle(func(l *fact.Looked) { l.Dialing = []fact.Dial{{Remote: "192.0.2.7:5432", PID: 300, Other: true}} })},
+		{name: "it waits, and nobody knows for what", pod: web(ready), symptom: NotReady, cause: AppNotListening, says: "only waits (sleep)", tale: idle(func(*fact.Looked) {})},
+		{name: "it works meanwhile", pod: web(ready), symptom: NotReady, cause: CauseUnknown, tale: idle(func(l *fact.Looked) {
+			l.Said, l.CPUUsed = []string{"waiting for workers"}, 2*time.Second
+		})},
+		{name: "an expired certificate", symptom: Restarted, cause: AppExitError, says: "a TLS certificate has expired", tale: said(2, "tls: failed to verify certificate: x509: certificate has expired or is not yet valid")},
+		{name: "a full table of watched files", symptom: Restarted, cause: AppExitError, says: "max_user_watches", tale: said(1, "Error: ENOSPC: System limit for number of file watchers reached, watch '/app'")},
+		{name: "126 after a while", symptom: Restarted, cause: AppExitError, says: "may not execute", tale: func(s *tale) { s.wait(5 * time.Second); said(126, "sh: /app/run: Permission denied")(s) }},
+		{name: "139 that it gave itself", symptom: Restarted, cause: AppExitError, says: "a child that died of SIGSEGV", tale: said(139)},
+		{name: "a library that is not there", symptom: Restarted, cause: AppStartFailed, says: "lacks a library", tale: said(127, "/app: error while loading shared libraries: libssl.so.1.1: cannot open shared object file")},
+	} {
+		if q.pod == nil {
+			q.pod = web(silentProbe)
+		}
+		t.Run(q.name, func(t *testing.T) { q.run(t) })
+	}
+}
+
+// Connections that are taken and closed without a word, and who closes them.
+func TestBrokenOff(t *testing.T) {
+	reset := attempt(fact.Readiness, fact.Evidence{Connect: time.Millisecond, Errno: "ECONNRESET"})
+	for _, q := range []question{
+		{name: "once is nothing", pod: web(ready), symptom: NotReady, cause: CauseUnknown, tale: func(s *tale) { s.probe("app", 1, reset) }},
+		{name: "always", pod: web(ready), symptom: NotReady, cause: AppUnhealthy, says: "closes it without an answer; it has never answered well", tale: func(s *tale) { s.probe("app", 4, reset) }},
+		{name: "a worker dies of the question", pod: web(ready), symptom: NotReady, cause: ChildProcessEnded, says: "died of SIGSEGV", tale: func(s *tale) {
+			s.probe("app", 3, good(fact.Readiness, time.Millisecond))
+			s.in("app", reset)
+			s.in("app", fact.ProcessEnded{PID: 117, Command: "worker", Signal: 11})
+			s.wait(2 * time.Second)
+			s.probe("app", 3, reset)
+		}},
+	} {
+		t.Run(q.name, func(t *testing.T) { q.run(t) })
+	}
+}
+
+// Ends by SIGSYS and by a limit that only another run shows.
+func TestForbidden(t *testing.T) {
+	profile := "profiles/strict.json"
+	strict := func(c *v1.Container) {
+		c.SecurityContext = &v1.SecurityContext{SeccompProfile: &v1.SeccompProfile{Type: v1.SeccompProfileTypeLocalhost, LocalhostProfile: &profile}}
+	}
+	sigsys := fact.Exited{ExitCode: 159, Signal: 31, StatusKnown: true, OOMKnown: true}
+	killed := fact.Exited{ExitCode: 137, Signal: 9, StatusKnown: true, OOMKnown: true, ByKernel: true}
+	for _, q := range []question{
+		{name: "the pod's own profile", pod: web(silentProbe, strict), symptom: Restarted, cause: SecurityRefused, says: profile, tale: func(s *tale) { s.exit("app", sigsys) }},
+		{name: "a filter of the application's", pod: web(silentProbe), symptom: Restarted, cause: AppCrashSignal, says: "the application set itself", tale: func(s *tale) { s.exit("app", sigsys) }},
+		{name: "a limit of CPU time that a later run shows", pod: web(silentProbe), symptom: Restarted, cause: AppCrashSignal, says: "RLIMIT_CPU", tale: func(s *tale) {
+			s.exit("app", killed)
+			s.wait(time.Minute)
+			s.in("app", fact.Looked{PID: 200, MaxCPU: 2 * time.Second})
+		}},
+	} {
+		t.Run(q.name, func(t *testing.T) { q.run(t) })
+	}
+}
+
+// An image that is there, and is asked for all the same.
+func TestImageOnNode(t *testing.T) {
+	s := tell(t, web(silentProbe), func(s *tale) {
+		s.fails = fact.ImageFailed{Image: "app:1", Reason: "ErrImagePull", Message: "dial tcp 192.0.2.1:443: i/o timeout", OnNode: true}
+	})
+	a := s.ask()
+	v := a.Verdicts[0]
+	if v.Cause != ImageRegistryUnreachable || len(v.Fixes) == 0 || v.Fixes[0].Text != "set imagePullPolicy to IfNotPresent, to use the image that is on the node" {
+		t.Error(a.Text(Style{}))
+	}
+}
+
+// FuzzDependency feeds lines of logs: what is found of a place is part of the line.
+func FuzzDependency(f *testing.F) {
+	for _, line := range []string{"nc: bad address 'db'", "getaddrinfo EAI_AGAIN db", "curl: (7) Failed to connect to db port 80 after 0 ms: Connection refused", "java.net.UnknownHostException: db", ""} {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		n, ok := dependency(line)
+		if !ok && n != (needed{}) {
+			t.Fatalf("%+v of no dependency", n)
+		}
+		if len(n.place) > len(line) {
+			t.Fatalf("place %q of %q", n.place, line)
+		}
+		_ = n.fixes(&History{})
+	})
+}
+
+// A node that can keep track of no more connections drops the packets of new ones.
+func TestTableFull(t *testing.T) {
+	late := attempt(fact.Readiness, fact.Evidence{Timeout: true})
+	s := tell(t, web(ready))
+	s.probe("app", 2, good(fact.Readiness, time.Millisecond))
+	s.probe("app", 3, late)
+	s.node = append(s.node, fact.Fact{ID: 1 << 20, At: s.now, Seen: s.now, Body: fact.PacketsDropped{Message: "nf_conntrack: nf_conntrack: table full, dropping packet"}})
+	a := s.ask()
+	s.laws(a)
+	if v := a.Verdicts[0]; v.Cause != NetworkBlocked || v.Rule != "probe-table-full" {
+		t.Error(a.Text(Style{}))
+	}
+	s.node[0].At = s.now.Add(-time.Hour)
+	if v := s.ask().Verdicts[0]; v.Rule == "probe-table-full" {
+		t.Error("an hour before is not meanwhile")
+	}
+}
