@@ -150,6 +150,8 @@ func modeOf(b fact.Probed) mode {
 	switch {
 	case ev.Handler == "exec":
 		return execMode(b, ev)
+	case ev.Handler == "httpGet" && cutShort(b):
+		return broken // kubelet counts that as an attempt that could not be made
 	case b.Verdict == fact.Unknown:
 		return impossible
 	case ev.Errno == "ECONNREFUSED":
@@ -175,6 +177,9 @@ func modeOf(b fact.Probed) mode {
 	}
 	return unclear
 }
+
+// cutShort says whether an HTTP answer ended before it was whole.
+func cutShort(b fact.Probed) bool { return strings.HasSuffix(b.Message, "unexpected EOF") }
 
 func execMode(b fact.Probed, ev *fact.Evidence) mode {
 	switch {
@@ -358,6 +363,9 @@ func (p *probing) how() string {
 	case redirects:
 		return "each answer is a redirect to the next place, without an end"
 	case broken:
+		if cutShort(p.last) {
+			return "the connection breaks off in the middle of the answer"
+		}
 		return "the connection breaks off before an answer"
 	case answered:
 		return fmt.Sprintf("the answer is %d%s", ev.Status, answeredBy(ev))

@@ -25,19 +25,19 @@ var probeDependencyRules = []rule[*probing]{{
 }}
 
 // unreached is what kept a connection from coming about, in the words of the C library,
-// busybox, curl, Go, Java, Node, Python and PostgreSQL's client.
+// busybox, curl, Go, Java, nginx, Node, Python and PostgreSQL's client.
 var unreached = []struct {
 	what  string
 	words *regexp.Regexp
 }{
 	{"DNS did not answer", regexp.MustCompile(`(?i)temporary failure in name resolution|\beai_again\b|server misbehaving|\blookup \S+( on \S+)?: .*(i/o timeout|refused)`)},
-	{"there is no such name in DNS", regexp.MustCompile(`(?i)no such host|name or service not known|bad address '|could not resolve|\benotfound\b|unknownhostexception|could not translate host name|nodename nor servname|name does not resolve|no address associated with|unknown (\w+ )?(server )?host\b`)},
+	{"there is no such name in DNS", regexp.MustCompile(`(?i)no such host|host not found|name or service not known|bad address '|could not resolve|\benotfound\b|unknownhostexception|could not translate host name|nodename nor servname|name does not resolve|no address associated with|unknown (\w+ )?(server )?host\b`)},
 	{"nobody takes connections there", regexp.MustCompile(`(?i)connection refused|\beconnrefused\b`)},
 	{"nobody answers there", regexp.MustCompile(`(?i)i/o timeout|connection timed out|operation timed out|connect timed out|\betimedout\b|no route to host|host is unreachable|network is unreachable|\behostunreach\b|\benetunreach\b`)},
 }
 
 // place finds the name or address in such words.
-var place = regexp.MustCompile(`(?i)\blookup ([\w.-]+)|bad address '([\w.-]+)'|(?:enotfound|eai_again) ([\w.-]+)|(?:resolve host:?|host name|unknownhostexception:?) "?([\w.-]+)|\bserver at "([\w.-]+)"|\bto ([\w.-]+ port \d+)|\b(?:remote )?host \(([\w.:]+)\)|\b((?:[a-z][\w-]*(?:\.[\w-]+)*|\d+(?:\.\d+){3}):\d{2,5})\b`)
+var place = regexp.MustCompile(`(?i)\blookup ([\w.-]+)|bad address '([\w.-]+)'|(?:enotfound|eai_again) ([\w.-]+)|(?:resolve host:?|host name|host not found in upstream|unknownhostexception:?) "?([\w.-]+)|\bserver at "([\w.-]+)"|\bto ([\w.-]+ port \d+)|\b(?:remote )?host \(([\w.:]+)\)|\b((?:[a-z][\w-]*(?:\.[\w-]+)*|\d+(?:\.\d+){3}):\d{2,5})\b`)
 
 // needed is a dependency as words tell of it.
 type needed struct {

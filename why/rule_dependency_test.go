@@ -30,6 +30,7 @@ func TestDependency(t *testing.T) {
 		{name: "no such name", symptom: Restarted, cause: DependencyDown, says: "db.shop.svc.cluster.local", tale: said(1, "starting", "dial tcp: lookup db.shop.svc.cluster.local on 10.96.0.10:53: no such host")},
 		{name: "refused by a Service without endpoints", symptom: Restarted, cause: DependencyDown, says: "nobody takes connections there", tale: said(1, `psql: error: connection to server at "db" (10.43.0.9), port 5432 failed: Connection refused`)},
 		{name: "Node, with its stack trace", symptom: Restarted, cause: DependencyDown, says: "10.0.0.9:6379", tale: said(1, "Error: connect ECONNREFUSED 10.0.0.9:6379", "    at TCPConnectWrap.afterConnect [as oncomplete] (node:net:1607:16)")},
+		{name: "nginx", symptom: Restarted, cause: DependencyDown, says: "backend, which it needs", tale: said(1, `2026/11/22 14:27:52 [emerg] 1#1: host not found in upstream "backend" in /etc/nginx/nginx.conf:2`)},
 		{name: "DNS is away", symptom: Restarted, cause: DependencyDown, says: "DNS did not answer", tale: said(1, "dial tcp: lookup db on 10.96.0.10:53: read udp 10.42.0.3:4711->10.96.0.10:53: i/o timeout")},
 		{name: "another reason came after it", symptom: Restarted, cause: AppExitError, says: "KeyError", tale: said(1, "redis: connection refused, going on without", "KeyError: 'name'")},
 		{name: "long ago", symptom: Restarted, cause: AppExitError, tale: said(1, "dial tcp 10.0.0.9:6379: connection refused, trying again", "connected", "ready", "serving", "bad configuration")},
@@ -59,6 +60,9 @@ func TestBrokenOff(t *testing.T) {
 	for _, q := range []question{
 		{name: "once is nothing", pod: web(ready), symptom: NotReady, cause: CauseUnknown, tale: func(s *tale) { s.probe("app", 1, reset) }},
 		{name: "always", pod: web(ready), symptom: NotReady, cause: AppUnhealthy, says: "closes it without an answer; it has never answered well", tale: func(s *tale) { s.probe("app", 4, reset) }},
+		{name: "in the middle of the answer", pod: web(ready), symptom: NotReady, cause: AppUnhealthy, says: "before its answer is whole", tale: func(s *tale) {
+			s.probe("app", 4, fact.Probed{Probe: fact.Readiness, Verdict: fact.Unknown, Message: "unexpected EOF", Evidence: &fact.Evidence{Handler: "httpGet", Target: "http://10.0.0.1:8080/"}})
+		}},
 		{name: "a worker dies of the question", pod: web(ready), symptom: NotReady, cause: ChildProcessEnded, says: "died of SIGSEGV", tale: func(s *tale) {
 			s.probe("app", 3, good(fact.Readiness, time.Millisecond))
 			s.in("app", reset)

@@ -69,7 +69,11 @@ func probeBrokeOff(p *probing) *finding {
 		return nil
 	}
 	f := &finding{cause: AppUnhealthy, weight: weak, chain: p.chain(), fixes: append(p.h.probeFixes(p), p.h.logsFix(p.run)...)}
-	f.text = fmt.Sprintf("The application takes the connection of %s and closes it without an answer%s.", p.what(), p.sinceWhen())
+	closed := "without an answer"
+	if cutShort(p.last) {
+		closed = "before its answer is whole (shorter than its Content-Length, say)"
+	}
+	f.text = fmt.Sprintf("The application takes the connection of %s and closes it %s%s.", p.what(), closed, p.sinceWhen())
 	_, reported := p.sidecarReport()
 	if len(p.failed) > 1 && !reported && probeDiedAnswering(p) == nil && (p.run.Exit == nil || newEnding(p.h, p.run).ordered()) {
 		f.weight = fair
