@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -165,17 +166,17 @@ func (p *probing) waitsFor(look fact.Looked) (n needed, how string) {
 }
 
 func waitsFor(look fact.Looked, lines []string) (n needed, how string) {
+	if n, ok := lastNeed(lines); ok {
+		return n, fmt.Sprintf("%s (%s): %s", cmp.Or(n.place, "something"), n.what, strings.TrimSuffix(brief(n.said, 100), "."))
+	}
 	for _, d := range look.Dialing {
 		if !d.Other {
 			n = needed{place: d.Remote}
-			return n, fmt.Sprintf("%s, where nobody answers%s", d.Remote, inBrackets("asked by ", process(d.Command, d.PID)))
+			return n, fmt.Sprintf("%s, which has not answered yet%s", d.Remote, inBrackets("asked by ", process(d.Command, d.PID)))
 		}
 	}
-	if n, ok := lastNeed(lines); ok {
-		return n, fmt.Sprintf("%s (%s): %s", strings.TrimSuffix(n.named(), ", which it needs"), n.what, brief(n.said, 100))
-	}
 	if i := telling(lines); i >= 0 && tries.MatchString(lines[i]) {
-		return n, fmt.Sprintf("something, as it says: %s", brief(lines[i], 100))
+		return n, fmt.Sprintf("something, as it says: %s", strings.TrimSuffix(brief(lines[i], 100), "."))
 	}
 	return n, ""
 }

@@ -35,7 +35,7 @@ func TestDependency(t *testing.T) {
 		{name: "another reason came after it", symptom: Restarted, cause: AppExitError, says: "KeyError", tale: said(1, "redis: connection refused, going on without", "KeyError: 'name'")},
 		{name: "long ago", symptom: Restarted, cause: AppExitError, tale: said(1, "dial tcp 10.0.0.9:6379: connection refused, trying again", "connected", "ready", "serving", "bad configuration")},
 		{name: "a start script waits, and says for what", pod: web(ready), symptom: NotReady, cause: DependencyDown, says: "db:5432", tale: idle(func(l *fact.Looked) { l.Said = []string{"waiting for db:5432"} })},
-		{name: "a connection that nobody answers", pod: web(ready), symptom: NotReady, cause: DependencyDown, says: "192.0.2.7:5432, where nobody answers", tale: idle(func(l *fact.Looked) { l.Dialing = []fact.Dial{{Remote: "192.0.2.7:5432", PID: 100, Command: "java"}} })},
+		{name: "a connection that nobody answers", pod: web(ready), symptom: NotReady, cause: DependencyDown, says: "192.0.2.7:5432, which has not answered yet", tale: idle(func(l *fact.Looked) { l.Dialing = []fact.Dial{{Remote: "192.0.2.7:5432", PID: 100, Command: "java"}} })},
 		{name: "of another container", pod: web(ready), symptom: NotReady, cause: AppNotListening, tale: idle(func(l *fact.Looked) { l.Dialing = []fact.Dial{{Remote: "192.0.2.7:5432", PID: 300, Other: true}} })},
 		{name: "it waits, and nobody knows for what", pod: web(ready), symptom: NotReady, cause: AppNotListening, says: "only waits (sleep)", tale: idle(func(*fact.Looked) {})},
 		{name: "it works meanwhile", pod: web(ready), symptom: NotReady, cause: CauseUnknown, tale: idle(func(l *fact.Looked) {

@@ -12,7 +12,7 @@ import (
 var handedOnRules = []rule[ending]{
 	{
 		name: "child-crash-handed-on", causes: []Cause{AppCrashSignal},
-		needs:   "the kernel's wait status of a child that died of SIGSEGV or the like at most 2 s before the end, and an exit code of 128 + that signal",
+		needs:   "the kernel's wait status of a child that died of SIGSEGV or the like at most 2 s before this or an earlier end, and an exit code of 128 + that signal",
 		against: "an OOM kill",
 		judge:   childCrashHandedOn,
 	},
@@ -38,15 +38,36 @@ func (e ending) handedOn() (*fact.Fact, fact.ProcessEnded) {
 	return nil, fact.ProcessEnded{}
 }
 
+// handedOnBefore is the same of an earlier run: what ends in the same way again and again
+// is told once, and then only counted.
+func (e ending) handedOnBefore() (*fact.Fact, fact.ProcessEnded) {
+	for _, r := range slices.Backward(e.h.Runs(e.run.Container)) {
+		if r.Exit == nil || r.Attempt >= e.run.Attempt {
+			continue
+		}
+		if o := newEnding(e.h, r); o.exit.ExitCode == e.exit.ExitCode && e.exit.Signal == 0 {
+			if at, b := o.handedOn(); at != nil {
+				return at, b
+			}
+		}
+	}
+	return nil, fact.ProcessEnded{}
+}
+
 func childCrashHandedOn(e ending) *finding {
 	at, b := e.handedOn()
+	if at == nil {
+		if at, b = e.handedOnBefore(); at != nil {
+			b.PID = 0
+		}
+	}
 	if at == nil || !slices.Contains(crashes, b.Signal) {
 		return nil
 	}
 	return &finding{
 		cause: AppCrashSignal, weight: certain, chain: e.chain(at), fixes: e.h.logsFix(e.run),
-		text: fmt.Sprintf("A child process of container %s%s crashed%s: it died of %s. The main process was not hit: it handed on exit code %d.",
-			e.run.Container, inBrackets("", process(b.Command, b.PID)), e.after(), signalName(b.Signal), e.exit.ExitCode),
+		text: fmt.Sprintf("A child process of container %s%s crashed%s: it died of %s%s. The main process was not hit: it handed on exit code %d.",
+			e.run.Container, inBrackets("", process(b.Command, b.PID)), e.after(), signalName(b.Signal), crashMeaning(b.Signal), e.exit.ExitCode),
 	}
 }
 
