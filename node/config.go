@@ -26,6 +26,9 @@ type Config struct {
 	API *rest.Config
 	// RuntimeEndpoint is the CRI socket, unix:///….
 	RuntimeEndpoint string
+	// SandboxSeccomp is the file of the seccomp profile for sandboxes' own processes,
+	// as the runtime finds it; empty: the runtime's default.
+	SandboxSeccomp string
 	// Answered is called once that runtime has answered, which the node waits for;
 	// an error of it ends the node. May be nil.
 	Answered func(context.Context) error

@@ -160,7 +160,8 @@ func (e *effects) sandboxConfig(pod *v1.Pod, attempt uint32, parent, handler str
 	}
 	return cri.SandboxConfig(cri.SandboxInput{
 		Users: own, Pod: pod, Attempt: attempt, PodLogsDir: e.config.PodLogsDir, CgroupParent: parent,
-		ClusterDomain: e.config.ClusterDomain, DNS: resolv, ExtraGroups: e.volumes.ExtraGroups(pod), Machine: e.machine,
+		ClusterDomain: e.config.ClusterDomain, DNS: resolv, ExtraGroups: e.volumes.ExtraGroups(pod),
+		Seccomp: e.config.SandboxSeccomp, Machine: e.machine,
 	})
 }
 

@@ -195,7 +195,12 @@ func startPod(ctx context.Context, s services, c Config, podName string, ports [
 		Hostname:     podName,
 		LogDirectory: filepath.Join(c.DataDir, "podlogs", podName),
 		PortMappings: ports,
-		Linux:        &cri.LinuxPodSandboxConfig{CgroupParent: c.CgroupRoot + "/" + podName},
+		Linux: &cri.LinuxPodSandboxConfig{
+			CgroupParent: c.CgroupRoot + "/" + podName,
+			SecurityContext: &cri.LinuxSandboxSecurityContext{
+				Seccomp: &cri.SecurityProfile{ProfileType: cri.SecurityProfile_Localhost, LocalhostRef: PauseSeccomp(c.DataDir)},
+			},
+		},
 	}
 	sandbox, err := s.runtime.RunPodSandbox(ctx, &cri.RunPodSandboxRequest{Config: sandboxConfig})
 	if err != nil {

@@ -99,7 +99,7 @@ func prepareNetwork(ctx context.Context, c Config) (missed []string, err error) 
 	return missed, nil
 }
 
-// writeConfig writes containerd's configuration and tells whether it changed.
+// writeConfig writes what containerd reads, and tells whether its configuration changed.
 func writeConfig(c Config, m machine, pauseImage string) (bool, error) {
 	p := c.paths()
 	for _, dir := range []string{p.run, p.root, p.shimSockets, p.certs} {
@@ -110,6 +110,13 @@ func writeConfig(c Config, m machine, pauseImage string) (bool, error) {
 	// Pods with users of their own reach their containers' roots through it.
 	if err := os.Chmod(p.run, 0o711); err != nil {
 		return false, fmt.Errorf("opening the way to the containers' files: %w", err)
+	}
+	profile, err := pauseProfile()
+	if err != nil {
+		return false, err
+	}
+	if err := writeFile(PauseSeccomp(c.DataDir), profile); err != nil {
+		return false, err
 	}
 	want, err := containerdConfig(c, m, pauseImage)
 	if err != nil {

@@ -370,6 +370,9 @@ func (s *stack) nodeConfig() (node.Config, *rest.Config, error) {
 		Log:             s.log,
 		Progress:        s.report.step,
 	}
+	if set.RuntimeEndpoint == "" {
+		c.SandboxSeccomp = runtime.PauseSeccomp(s.dataDir)
+	}
 	if s.runtimeAway {
 		c.Answered = s.checkRuntime
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -103,6 +104,18 @@ func TestSeccompDefault(t *testing.T) {
 	c, err := cri.ContainerConfig(cri.ContainerInput{Pod: pod, Container: &pod.Spec.Containers[0], SeccompDefault: true})
 	if err != nil || c.Linux.SecurityContext.Seccomp.ProfileType != runtimeapi.SecurityProfile_RuntimeDefault {
 		t.Errorf("%v, %v", c, err)
+	}
+}
+
+func TestSandboxSeccomp(t *testing.T) {
+	for file, want := range map[string]*runtimeapi.SecurityProfile{
+		"":          {ProfileType: runtimeapi.SecurityProfile_RuntimeDefault},
+		"/own.json": {ProfileType: runtimeapi.SecurityProfile_Localhost, LocalhostRef: "/own.json"},
+	} {
+		c, err := cri.SandboxConfig(cri.SandboxInput{Pod: simplePod(), Seccomp: file})
+		if err != nil || !proto.Equal(c.Linux.SecurityContext.Seccomp, want) {
+			t.Errorf("with %q: %v, %v", file, c, err)
+		}
 	}
 }
 

@@ -27,7 +27,10 @@ type SandboxInput struct {
 	Users *runtimeapi.UserNamespace
 	// ExtraGroups are groups that the pod's persistent volumes ask for.
 	ExtraGroups []int64
-	Machine     Machine
+	// Seccomp is the file of the profile for the sandbox's own process, as the runtime
+	// finds it; empty: the runtime's default.
+	Seccomp string
+	Machine Machine
 }
 
 // SandboxConfig builds the configuration of a pod's sandbox. Errors are about
@@ -83,6 +86,9 @@ func sandboxSecurity(in SandboxInput) (*runtimeapi.LinuxSandboxSecurityContext, 
 		Privileged: kubecontainer.HasPrivilegedContainer(pod),
 		// The sandbox's own process needs nothing, whatever the containers ask for.
 		Seccomp: &runtimeapi.SecurityProfile{ProfileType: runtimeapi.SecurityProfile_RuntimeDefault},
+	}
+	if in.Seccomp != "" {
+		s.Seccomp = &runtimeapi.SecurityProfile{ProfileType: runtimeapi.SecurityProfile_Localhost, LocalhostRef: in.Seccomp}
 	}
 	// The API server always sets a pod security context; without one kubelet, too,
 	// leaves the namespaces to the runtime's default.

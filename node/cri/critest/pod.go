@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"whylet.dev/whylet/cluster/runtime"
 	"whylet.dev/whylet/node/cri"
 )
 
@@ -46,7 +47,7 @@ func (n *Node) RunPod(t testing.TB, change func(*v1.Pod), containers ...v1.Conta
 	var err error
 	p.config, err = cri.SandboxConfig(cri.SandboxInput{
 		Pod: pod, PodLogsDir: n.Logs, CgroupParent: n.CgroupParent + "/pod" + string(pod.UID),
-		ClusterDomain: "cluster.local", Machine: Machine(),
+		ClusterDomain: "cluster.local", Machine: Machine(), Seccomp: runtime.PauseSeccomp(n.Dir),
 		DNS: &runtimeapi.DNSConfig{Servers: []string{"10.96.0.10"}},
 	})
 	if err != nil {
