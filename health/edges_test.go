@@ -791,3 +791,29 @@ func TestResizeWithRestartThatDoesNotFit(t *testing.T) {
 		t.Errorf("it was granted at the second try: %d kills, %d restarts", w.count("Kill"), c.RestartCount)
 	}
 }
+
+// While new resources of the pod as a whole cannot be set, its status shows those
+// that it has.
+func TestResizeOfPodThatFails(t *testing.T) {
+	memory := func(amount string) *v1.ResourceRequirements {
+		list := v1.ResourceList{v1.ResourceMemory: resource.MustParse(amount)}
+		return &v1.ResourceRequirements{Requests: list, Limits: list}
+	}
+	w := newWorld(t, Policy{})
+	pod := podOf(v1.RestartPolicyAlways, v1.Container{Name: "app", Resources: *memory("10Mi")})
+	pod.Spec.Resources = memory("64Mi")
+	w.meet(pod)
+	pod = w.state.p.Object.DeepCopy()
+	pod.Generation = 2
+	pod.Spec.Resources = memory("20Mi")
+	w.see(pod)
+	w.pending = nil
+	w.feed("", 0, fact.ResizeFailed{Reason: v1.PodReasonError, Message: "below current usage"})
+	s := Status(w.state)
+	if got := w.condition(v1.PodResizeInProgress); got.Reason != v1.PodReasonError {
+		t.Errorf("%+v", got)
+	}
+	if is, given := s.Resources.Limits.Memory(), s.AllocatedResources.Memory(); is.String() != "64Mi" || given.String() != "20Mi" {
+		t.Errorf("it has %v, and is given %v", is, given)
+	}
+}

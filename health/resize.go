@@ -208,10 +208,18 @@ func (t *turn) resizeConditions() []v1.PodCondition {
 // allocated is what counts as given to a container: what the spec wants, unless
 // the node has not granted it.
 func (p *pod) allocated(c *container) v1.ResourceRequirements {
-	if p.Resize != nil && p.Resize.Pending && c.Run.ID != "" {
-		return c.Run.Given.Resources
+	if p.Resize != nil && p.Resize.Pending {
+		return p.givenTo(c)
 	}
 	return p.spec(c).Resources
+}
+
+// givenTo is what the container runs or last ran with, and what it will before.
+func (p *pod) givenTo(c *container) v1.ResourceRequirements {
+	if c.Run.ID == "" {
+		return p.spec(c).Resources
+	}
+	return c.Run.Given.Resources
 }
 
 // ownAllocated is the same for the pod as a whole.

@@ -56,31 +56,40 @@ func (p *pod) addresses(s *v1.PodStatus) {
 	}
 }
 
-// podResources are what the pod as a whole is given (kubelet_pods.go,
-// getEffectiveAllocatedResources).
+// podResources are what the pod as a whole is given, and has (kubelet_pods.go,
+// convertToAPIPodLevelResourcesStatus).
 func (p *pod) podResources(s *v1.PodStatus) {
-	given := *p.Object
-	given.Spec.Containers = slices.Clone(given.Spec.Containers)
-	given.Spec.InitContainers = slices.Clone(given.Spec.InitContainers)
-	for _, list := range [][]v1.Container{given.Spec.InitContainers, given.Spec.Containers} {
-		for i := range list {
-			if c := p.find(list[i].Name); c != nil {
-				list[i].Resources = p.allocated(c)
-			}
-		}
+	allocated := p.withResources(p.allocated, p.ownAllocated())
+	inForce := allocated
+	if p.Resize != nil {
+		inForce = p.withResources(p.givenTo, p.Own)
 	}
-	if given.Spec.Resources != nil {
-		own := p.ownAllocated()
-		given.Spec.Resources = &own
-	}
-	s.AllocatedResources = resourcehelper.PodRequests(&given, resourcehelper.PodResourcesOptions{})
+	s.AllocatedResources = resourcehelper.PodRequests(allocated, resourcehelper.PodResourcesOptions{})
 	s.Resources = &v1.ResourceRequirements{
-		Requests: s.AllocatedResources,
-		Limits:   resourcehelper.PodLimits(&given, resourcehelper.PodResourcesOptions{}),
+		Requests: resourcehelper.PodRequests(inForce, resourcehelper.PodResourcesOptions{}),
+		Limits:   resourcehelper.PodLimits(inForce, resourcehelper.PodResourcesOptions{}),
 	}
 	if spec := p.Object.Spec.Resources; spec != nil {
 		s.Resources.Claims = spec.Claims
 	}
+}
+
+// withResources is the pod with other resources of its containers, and as a whole.
+func (p *pod) withResources(of func(*container) v1.ResourceRequirements, own v1.ResourceRequirements) *v1.Pod {
+	pod := *p.Object
+	pod.Spec.Containers = slices.Clone(pod.Spec.Containers)
+	pod.Spec.InitContainers = slices.Clone(pod.Spec.InitContainers)
+	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range list {
+			if c := p.find(list[i].Name); c != nil {
+				list[i].Resources = of(c)
+			}
+		}
+	}
+	if pod.Spec.Resources != nil {
+		pod.Spec.Resources = &own
+	}
+	return &pod
 }
 
 // containerStatuses fills in the three lists: init containers in the order of
