@@ -94,6 +94,7 @@ func agnhost(name, version string, files map[string]string) recipe {
 		name: name, tag: e2eImages + name + ":" + version,
 		packages: []string{
 			"busybox-static", "bash", "bind9-dnsutils", "curl", "netcat-openbsd", "iproute2", "libc-bin",
+			"wget", // busybox's crashes: it is static, and loads the libraries here to look a name up
 			// What only pre-depends on its libraries brings none.
 			"libc6", "libtinfo6", "util-linux", "libblkid1", "libcap-ng0", "libmount1", "libselinux1", "libsmartcols1", "libuuid1",
 		},
