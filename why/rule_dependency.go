@@ -65,6 +65,9 @@ func dependency(line string) (n needed, ok bool) {
 // tries fits the words of one that waits for another.
 var tries = regexp.MustCompile(`(?i)\b(waiting|wait|still waiting) (for|until|on)\b|\b(retrying|reconnecting|trying to (connect|reach))\b`)
 
+// served fits what a server or a worker waits for that is well: others to come to it.
+var served = regexp.MustCompile(`(?i)\b(connections?|requests?|messages?|jobs?|tasks?|work|events?|clients?|commands?|input|signals?|queries|changes|shutdown|termination)\b`)
+
 // lastNeed is the dependency of which the last lines of a log tell: it is among the
 // last three that are no stack trace, and no other reason follows it.
 func lastNeed(lines []string) (needed, bool) {
@@ -175,7 +178,7 @@ func waitsFor(look fact.Looked, lines []string) (n needed, how string) {
 			return n, fmt.Sprintf("%s, which has not answered yet%s", d.Remote, inBrackets("asked by ", process(d.Command, d.PID)))
 		}
 	}
-	if i := telling(lines); i >= 0 && tries.MatchString(lines[i]) {
+	if i := telling(lines); i >= 0 && tries.MatchString(lines[i]) && !served.MatchString(lines[i]) {
 		return n, fmt.Sprintf("something, as it says: %s", strings.TrimSuffix(brief(lines[i], 100), "."))
 	}
 	return n, ""

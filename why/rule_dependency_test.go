@@ -37,7 +37,14 @@ func TestDependency(t *testing.T) {
 		{name: "a start script waits, and says for what", pod: web(ready), symptom: NotReady, cause: DependencyDown, says: "db:5432", tale: idle(func(l *fact.Looked) { l.Said = []string{"waiting for db:5432"} })},
 		{name: "a connection that nobody answers", pod: web(ready), symptom: NotReady, cause: DependencyDown, says: "192.0.2.7:5432, which has not answered yet", tale: idle(func(l *fact.Looked) { l.Dialing = []fact.Dial{{Remote: "192.0.2.7:5432", PID: 100, Command: "java"}} })},
 		{name: "of another container", pod: web(ready), symptom: NotReady, cause: AppNotListening, tale: idle(func(l *fact.Looked) { l.Dialing = []fact.Dial{{Remote: "192.0.2.7:5432", PID: 300, Other: true}} })},
+		{name: "a worker waits for work", pod: web(ready), symptom: NotReady, cause: AppNotListening, tale: idle(func(l *fact.Looked) { l.Said = []string{" [*] Waiting for messages. To exit press CTRL+C"} })},
 		{name: "it waits, and nobody knows for what", pod: web(ready), symptom: NotReady, cause: AppNotListening, says: "only waits (sleep)", tale: idle(func(*fact.Looked) {})},
+		{name: "nobody comes up in so short a time", pod: web(), symptom: Restarted, cause: AppSlowStart, says: "too little time", tale: func(s *tale) {
+			s.pod.Spec.Containers[0].LivenessProbe.FailureThreshold = 1
+			s.see("", 0, fact.SpecSeen{Object: s.pod})
+			s.in("app", fact.Looked{PID: 100, State: "S", Processes: 1, Over: time.Second})
+			s.probe("app", 1, connectionRefused(fact.Liveness))
+		}},
 		{name: "it works meanwhile", pod: web(ready), symptom: NotReady, cause: CauseUnknown, tale: idle(func(l *fact.Looked) {
 			l.Said, l.CPUUsed = []string{"waiting for workers"}, 2*time.Second
 		})},

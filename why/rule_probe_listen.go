@@ -29,7 +29,7 @@ var probeListenRules = []rule[*probing]{
 	{
 		name: "probe-never-listened", causes: []Cause{AppNotListening},
 		needs:   "no success, and a look that finds no listener in the pod but those of other containers",
-		against: "CPU use of the main process, or of all processes of the container together; children whose CPU use nobody saw, unless all that runs are programs that wait; another run that came up; an end within a minute in which the main process still was a shell with other children, as a start script is",
+		against: "CPU use of the main process, or of all processes of the container together; children whose CPU use nobody saw, unless all that runs are programs that wait; another run that came up; an end less than 3 s after the start, or one within a minute in which the main process still was a shell with other children, as a start script is",
 		judge:   probeNeverListened,
 	},
 	{
@@ -271,7 +271,7 @@ func probeNeverListened(p *probing) *finding {
 	if waits {
 		f.text += fmt.Sprintf(" What runs in it only waits (%s).", strings.Join(look.Commands, ", "))
 	}
-	if probeWaits(p) != nil || p.cameUpElsewhen() || p.atWork(look) || !waits && (p.childrenWork(look) || p.mayStillStart(look)) {
+	if probeWaits(p) != nil || p.tooSoon() || p.cameUpElsewhen() || p.atWork(look) || !waits && (p.childrenWork(look) || p.mayStillStart(look)) {
 		f.weight = weak
 	}
 	f.fixes = append(p.h.logsFix(p.run), p.h.inspect("see what it does", p.h.exec(p.run.Container, "ps")))

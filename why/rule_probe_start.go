@@ -14,7 +14,7 @@ import (
 var probeStartRules = []rule[*probing]{
 	{
 		name: "probe-slow-start", causes: []Cause{AppSlowStart},
-		needs:   "no success in this run of a liveness or startup probe, and another run that came up, or CPU use of at least half a CPU while it was asked: of the main process, or of the whole container",
+		needs:   "no success in this run of a liveness or startup probe, and another run that came up, or CPU use of at least half a CPU while it was asked: of the main process, or of the whole container; or a refused connection, and an end less than 3 s after the start",
 		against: "a success before; a container that listens already, on another port",
 		judge:   probeSlowStart,
 	},
@@ -40,6 +40,10 @@ func probeSlowStart(p *probing) *finding {
 	if ok && p.up(look) {
 		return f
 	}
+	if p.tooSoon() {
+		f.weight = fair
+		f.text = fmt.Sprintf("Container %s was given too little time to start: it was ended %s after its start, because %s had not succeeded.", p.run.Container, prose.Span(given), p.what())
+	}
 	if took := p.h.timeToHealth(p.run.Container, p.kind); took > given {
 		f.weight = strong
 		f.text += fmt.Sprintf(" Another run needed %s.", prose.Span(took))
@@ -57,6 +61,12 @@ func probeSlowStart(p *probing) *finding {
 		f.text += fmt.Sprintf(" Its processes were at work: %s.", u)
 	}
 	return f
+}
+
+// tooSoon says whether a probe ended the run so soon after its start that nothing can be
+// said of it but that.
+func (p *probing) tooSoon() bool {
+	return p.kind != fact.Readiness && p.mode == refused && p.run.Started != nil && p.until.Sub(p.run.Started.When()) < quickly
 }
 
 // use is what all processes of a container did with the CPU over a time.

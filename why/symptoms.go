@@ -275,7 +275,7 @@ func (h *History) explainEnds(ends []*Run, id string) Verdict {
 			continue
 		}
 		if other[e.Cause] == nil {
-			other[e.Cause] = &Note{Cause: e.Cause, Text: "an earlier end had another cause: " + e.Text}
+			other[e.Cause] = &Note{Cause: e.Cause, Text: "an earlier end had another cause: " + brief(e.Text, 200)}
 			order = append(order, e.Cause)
 		}
 		other[e.Cause].Facts = append(other[e.Cause].Facts, ends[i].Exit.ID)
