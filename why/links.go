@@ -70,7 +70,7 @@ func describe(b fact.Body) (string, map[string]any) {
 		if b.Error == "" {
 			return fmt.Sprintf("%s hook ran, %s", b.Hook, prose.Span(b.Took)), values("took", b.Took)
 		}
-		return fmt.Sprintf("%s hook failed after %s: %s", b.Hook, prose.Span(b.Took), brief(b.Error, kept)), values("took", b.Took, "error", b.Error, "timeout", b.Timeout)
+		return fmt.Sprintf("%s hook failed after %s: %s", b.Hook, prose.Span(b.Took), brief(hookSaid(b.Error), kept)), values("took", b.Took, "error", b.Error, "timeout", b.Timeout)
 	case fact.Marked:
 		return marked(b), values("ready", b.Ready, "started", b.Started)
 	case fact.BackOff:

@@ -23,7 +23,45 @@ var probeDependencyRules = []rule[*probing]{{
 	needs:   "a refused connection and no success in this run, an idle main process, nothing that listens, and either a connection out of the container that nobody answers, or the words for such a failure, or that it waits, at the end of its log",
 	against: "CPU use; a listener; a success in this run",
 	judge:   probeWaits,
+}, {
+	name: "probe-asks-another", causes: []Cause{DependencyDown},
+	needs:   "an exec probe whose command names another host than the pod, by URL or host:port, and ends with an error or not in time",
+	against: "a command that does not run; an OOM kill, throttling, a busy node or a stopped process, which explain why",
+	judge:   probeAsksAnother,
 }}
+
+// asked finds the host that a command asks, by a URL or as host:port.
+var asked = regexp.MustCompile(`\bhttps?://(?:[^/@\s]*@)?([\w.-]+)|\b([a-z][\w-]*(?:\.[\w-]+)*):\d{2,5}\b`)
+
+// probeAsksAnother: the command asks something else, which fails it.
+func probeAsksAnother(p *probing) *finding {
+	if p.mode != exitCode && p.mode != commandLate || p.last.Evidence == nil || p.explainedOtherwise() {
+		return nil
+	}
+	ev := p.last.Evidence
+	m := asked.FindStringSubmatch(ev.Target)
+	if m == nil {
+		return nil
+	}
+	host := firstOf(m[1:]...)
+	if loopback(host) || host == "localhost" || host == p.h.Pod.Name || p.ownAddress(host) {
+		return nil
+	}
+	n := needed{place: host}
+	how := p.how()
+	if said, ok := dependency(ev.Output); ok {
+		how = said.what
+	}
+	f := &finding{cause: DependencyDown, weight: strong, chain: p.chain()}
+	f.text = fmt.Sprintf("%s asks %s, and not container %s itself: %s.", upper(p.what()), host, p.run.Container, how)
+	f.fixes = append(n.fixes(p.h), p.h.specFix("have the probe test the container itself: what others lack takes it out of service, or restarts it, for nothing"))
+	return f
+}
+
+// ownAddress says whether a host is an address of the pod.
+func (p *probing) ownAddress(host string) bool {
+	return slices.ContainsFunc(All[fact.SetUpDone](p.h.Facts), func(f *fact.Fact) bool { return slices.Contains(of[fact.SetUpDone](f).IPs, host) })
+}
 
 // unreached is what kept a connection from coming about, in the words of the C library,
 // busybox, curl, Go, Java, nginx, Node, Python and PostgreSQL's client.

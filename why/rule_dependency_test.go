@@ -61,6 +61,24 @@ func TestDependency(t *testing.T) {
 	}
 }
 
+// Exec probes that ask something else than the container.
+func TestProbeAsksAnother(t *testing.T) {
+	asks := func(code *int, target, output string) func(*tale) {
+		return func(s *tale) {
+			s.probe("app", 4, attempt(fact.Readiness, fact.Evidence{Handler: "exec", Target: target, ExitCode: code, Output: output, Timeout: code == nil}))
+		}
+	}
+	one := 1
+	for _, q := range []question{
+		{name: "refused", pod: web(ready), symptom: NotReady, cause: DependencyDown, says: "asks api, and not container app itself: nobody takes connections there", tale: asks(&one, "curl -f http://api/health", "curl: (7) Failed to connect to api port 80: Connection refused")},
+		{name: "late", pod: web(ready), symptom: NotReady, cause: DependencyDown, tale: asks(nil, "wget -q -O- http://api/health", "")},
+		{name: "itself", pod: web(ready), symptom: NotReady, cause: AppUnhealthy, tale: asks(&one, "curl -f http://localhost:8080/health", "500")},
+		{name: "nobody by name", pod: web(ready), symptom: NotReady, cause: AppUnhealthy, tale: asks(&one, "check --quick", "no")},
+	} {
+		t.Run(q.name, func(t *testing.T) { q.run(t) })
+	}
+}
+
 // Connections that are taken and closed without a word, and who closes them.
 func TestBrokenOff(t *testing.T) {
 	reset := attempt(fact.Readiness, fact.Evidence{Connect: time.Millisecond, Errno: "ECONNRESET"})

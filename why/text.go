@@ -153,6 +153,9 @@ const shownWords = 4
 
 func (s Style) lastWords(w *strings.Builder, lines []string) {
 	lines = slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return strings.TrimSpace(line) == "" })
+	if !s.Wide {
+		lines = slices.Compact(lines)
+	}
 	if len(lines) > shownWords && !s.Wide {
 		from := min(len(lines)-shownWords, telling(lines))
 		lines = lines[from : from+shownWords]
