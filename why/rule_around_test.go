@@ -329,3 +329,31 @@ func TestSandboxWithoutRoom(t *testing.T) {
 		t.Errorf("%s: %s", v.Cause, v.Text)
 	}
 }
+
+// A taint that the control plane set for a node that is away is told from one that
+// somebody set.
+func TestDeletedForTaint(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		away  bool
+		cause Cause
+		says  string
+	}{
+		{"somebody set it", false, Deleted, "somebody set that taint"},
+		{"its node was away", true, NodeLost, "was not heard of"},
+	} {
+		s := tell(t, web(silentProbe))
+		s.wait(time.Hour)
+		if c.away {
+			s.node = append(s.node, fact.Fact{ID: 1 << 20, At: s.now, Seen: s.now, Body: fact.AgentStarted{Previous: "reboot", LastSeen: s.now.Add(-8 * time.Minute)}})
+		}
+		s.see("", 0, fact.ConditionsSeen{Conditions: []v1.PodCondition{{Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: "DeletionByTaintManager", Message: "Taint manager: deleting due to NoExecute taint"}}})
+		s.see("", 0, fact.DeletionSeen{GraceSeconds: 2})
+		s.wait(5 * time.Second)
+		a := s.ask()
+		check(t, a)
+		if v := a.Verdicts[0]; v.Cause != c.cause || !strings.Contains(v.Text, c.says) {
+			t.Errorf("%s: %s", c.name, a.Text(Style{Wide: true}))
+		}
+	}
+}

@@ -2,6 +2,7 @@ package why
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -16,7 +17,7 @@ import (
 var deletedRules = []rule[*History]{
 	{
 		name: "deletion", causes: []Cause{Deleted, Preempted, NodeLost},
-		needs:   "the deletion of the object; the request for it, where the control plane told of it; the DisruptionTarget condition says preemption or a taint",
+		needs:   "the deletion of the object; the request for it, where the control plane told of it; the DisruptionTarget condition says preemption or a taint, and that is the control plane's for a node that was away at most 10 minutes before",
 		against: "",
 		judge:   deletion,
 	},
@@ -63,7 +64,11 @@ func deletion(h *History) *finding {
 	case b.Reason == "Preempted" || target != nil && target.Reason == v1.PodReasonPreemptionByScheduler:
 		f.cause, f.weight, f.text = Preempted, certain, "The scheduler deleted the pod to make room for one of higher priority."
 	case target != nil && target.Reason == "DeletionByTaintManager":
-		f.cause, f.weight, f.text = NodeLost, certain, "The pod was deleted because its node had a taint that it does not tolerate: "+brief(target.Message, kept)
+		f.weight, f.text = certain, "The pod was deleted because its node got a taint with the effect NoExecute that it does not tolerate, or not for longer. The node itself was well: somebody set that taint."
+		f.fixes = []Fix{h.inspect("see the node's taints", "kubectl get nodes -o custom-columns=NODE:.metadata.name,TAINTS:.spec.taints"), h.specFix("give the pod a toleration, if it should stay")}
+		if h.wasAway(at.Seen) {
+			f.cause, f.text = NodeLost, "The pod was deleted because its node was not heard of, for longer than the pod tolerates: "+brief(target.Message, kept)
+		}
 	case target != nil:
 		f.weight, f.text = certain, "The pod was deleted to disturb it on purpose: "+brief(target.Message, kept)
 		if request, b := h.requested(); request != nil {
@@ -79,8 +84,21 @@ func deletion(h *History) *finding {
 		f.chain = append(f.chain, kinLink(heir))
 		f.text = fmt.Sprintf("The pod was deleted by somebody else than its controller, which made %s in its place.", of[fact.SpecSeen](heir).Object.Name)
 	}
-	f.fixes = []Fix{h.inspect("see what its controller did", h.kubectl("get events --sort-by=.lastTimestamp"))}
+	if f.fixes == nil {
+		f.fixes = []Fix{h.inspect("see what its controller did", h.kubectl("get events --sort-by=.lastTimestamp"))}
+	}
 	return f
+}
+
+// missed is how long before a deletion its node may have been away to be the reason: the
+// control plane waits 40 s, and the pod's tolerations are for 5 minutes by default.
+const missed = 10 * time.Minute
+
+// wasAway says whether the node was away before a time, or as it was.
+func (h *History) wasAway(at time.Time) bool {
+	return slices.ContainsFunc(Outages(h.Node), func(o Outage) bool {
+		return o.From.Before(at) && (o.Until.IsZero() || o.Until.After(at.Add(-missed)))
+	})
 }
 
 // replacedByRevision: a newer revision of its controller's template took its place.
