@@ -30,8 +30,9 @@ var probeDependencyRules = []rule[*probing]{{
 	judge:   probeAsksAnother,
 }}
 
-// asked finds the host that a command asks, by a URL or as host:port.
-var asked = regexp.MustCompile(`\bhttps?://(?:[^/@\s]*@)?([\w.-]+)|\b([a-z][\w-]*(?:\.[\w-]+)*):\d{2,5}\b`)
+// asked finds the host that a command asks: by the variable that Kubernetes sets for a
+// Service, by a URL, as host:port, or as the clients of databases take it.
+var asked = regexp.MustCompile(`\$\{?([A-Z][A-Z0-9_]*)_SERVICE_HOST\b|\bhttps?://(?:[^/@\s]*@)?([\w.-]+)|\b([a-z][\w-]*(?:\.[\w-]+)*):\d{2,5}\b|\bnc(?: -\w+)* ([a-z][\w.-]*) \d{2,5}\b|\b(?:pg_isready|psql|redis-cli|mysql|mysqladmin)\b.*? -h[ =]?([\w.-]+)`)
 
 // probeAsksAnother: the command asks something else, which fails it.
 func probeAsksAnother(p *probing) *finding {
@@ -44,6 +45,9 @@ func probeAsksAnother(p *probing) *finding {
 		return nil
 	}
 	host := firstOf(m[1:]...)
+	if m[1] != "" {
+		host = strings.ToLower(strings.ReplaceAll(host, "_", "-"))
+	}
 	if loopback(host) || host == "localhost" || host == p.h.Pod.Name || p.ownAddress(host) {
 		return nil
 	}

@@ -72,6 +72,9 @@ func TestProbeAsksAnother(t *testing.T) {
 	for _, q := range []question{
 		{name: "refused", pod: web(ready), symptom: NotReady, cause: DependencyDown, says: "asks api, and not container app itself: nobody takes connections there", tale: asks(&one, "curl -f http://api/health", "curl: (7) Failed to connect to api port 80: Connection refused")},
 		{name: "late", pod: web(ready), symptom: NotReady, cause: DependencyDown, tale: asks(nil, "wget -q -O- http://api/health", "")},
+		{name: "a Service by its variable", pod: web(ready), symptom: NotReady, cause: DependencyDown, says: "asks shop-db", tale: asks(&one, "sh -c wget http://$SHOP_DB_SERVICE_HOST:8080/", "")},
+		{name: "a database by its client", pod: web(ready), symptom: NotReady, cause: DependencyDown, says: "asks db", tale: asks(&one, "pg_isready -U app -h db", "db:5432 - no response")},
+		{name: "its own database", pod: web(ready), symptom: NotReady, cause: AppUnhealthy, tale: asks(&one, "pg_isready -h 127.0.0.1", "127.0.0.1:5432 - no response")},
 		{name: "itself", pod: web(ready), symptom: NotReady, cause: AppUnhealthy, tale: asks(&one, "curl -f http://localhost:8080/health", "500")},
 		{name: "nobody by name", pod: web(ready), symptom: NotReady, cause: AppUnhealthy, tale: asks(&one, "check --quick", "no")},
 	} {
