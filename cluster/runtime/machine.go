@@ -3,6 +3,7 @@ package runtime
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -68,5 +69,23 @@ func inspect(dataDir string) (machine, []string, error) {
 	if !lower {
 		degraded = append(degraded, "CAP_SYS_RESOURCE is missing: containers cannot be protected from the OOM killer below the agent's own oom_score_adj, so Guaranteed pods rank like the agent")
 	}
+	if dir := closed(dataDir); dir != "" {
+		degraded = append(degraded, fmt.Sprintf("only its owner may enter %s: pods with users of their own (hostUsers: false) cannot start before chmod o+x %s", dir, dir))
+	}
 	return m, degraded, nil
+}
+
+// closed gives the innermost folder, from dir upwards, that others than its owner may
+// not enter, or "": the root of a user namespace is such another.
+func closed(dir string) string {
+	for {
+		if info, err := os.Stat(dir); err == nil && info.Mode().Perm()&0o001 == 0 {
+			return dir
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return ""
+		}
+		dir = parent
+	}
 }

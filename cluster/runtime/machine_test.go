@@ -3,6 +3,7 @@ package runtime
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -33,5 +34,21 @@ func TestSpare(t *testing.T) {
 	cmd.Env = append(os.Environ(), inner+"=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func TestClosed(t *testing.T) {
+	home := t.TempDir()
+	data := filepath.Join(home, "data", "node")
+	if err := os.MkdirAll(data, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for mode, want := range map[os.FileMode]bool{0o700: true, 0o711: false, 0o750: true} {
+		if err := os.Chmod(home, mode); err != nil {
+			t.Fatal(err)
+		}
+		if got := closed(data) == home; got != want {
+			t.Errorf("under a home of mode %o: %q is closed", mode, closed(data))
+		}
 	}
 }
