@@ -220,25 +220,43 @@ const (
 // limit of CPU time may be over before anybody has another reason to. And an init
 // container that takes long may wait for something.
 func (l *looks) heard(f fact.Fact) {
-	key := runsKey{f.Pod.UID, f.Container}
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	switch b := f.Body.(type) {
 	case fact.Exited:
-		delete(l.killed, key)
-		if b.ByKernel && b.OOMKnown && b.OOMKills == 0 {
-			l.killed[key] = true
-		}
+		l.endedBy(f, b.ByKernel && b.OOMKnown && b.OOMKills == 0)
 	case fact.ObjectGone:
+		l.mu.Lock()
+		defer l.mu.Unlock()
 		maps.DeleteFunc(l.killed, func(k runsKey, _ bool) bool { return k.pod == f.Pod.UID })
 	case fact.Started:
-		if l.killed[key] {
+		if l.wasKilled(f) {
 			time.AfterFunc(settleAfter, func() { l.lookOnce(f) })
 		}
-		if p, ok := l.loop.view(f.Pod.UID); ok && p.Object != nil && slices.ContainsFunc(p.Object.Spec.InitContainers, func(c v1.Container) bool { return c.Name == f.Container && c.RestartPolicy == nil }) {
+		if p, ok := l.loop.view(f.Pod.UID); ok && isInit(p.Object, f.Container) {
 			time.AfterFunc(initAfter, func() { l.lookOnce(f) })
 		}
 	}
+}
+
+// isInit says whether a container is an init container that is to end.
+func isInit(pod *v1.Pod, name string) bool {
+	return pod != nil && slices.ContainsFunc(pod.Spec.InitContainers, func(c v1.Container) bool { return c.Name == name && c.RestartPolicy == nil })
+}
+
+// endedBy keeps whether the kernel itself killed a run, and not for memory.
+func (l *looks) endedBy(f fact.Fact, kernel bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if kernel {
+		l.killed[runsKey{f.Pod.UID, f.Container}] = true
+	} else {
+		delete(l.killed, runsKey{f.Pod.UID, f.Container})
+	}
+}
+
+func (l *looks) wasKilled(f fact.Fact) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.killed[runsKey{f.Pod.UID, f.Container}]
 }
 
 // runsKey names the runs of a container.

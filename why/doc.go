@@ -32,7 +32,8 @@
 //	finding.go   what a rule says, and how the judge chooses
 //	rules.go     all rules by name: what each finds, needs, and is refuted by
 //	exit.go      why a run ended; rule_exit.go, rule_killed.go, rule_oom.go, rule_room.go,
-//	             rule_cpu_time.go, rule_heap.go; rule_as_before.go, by like ends before it
+//	             rule_cpu_time.go, rule_heap.go, rule_dependency.go; rule_as_before.go, by like
+//	             ends before it; rule_meaning.go, what well-known last words stand for
 //	probing.go   why a probe fails; rule_probe*.go and rule_mesh.go, one file a family
 //	start.go     why a container or a pod does not start
 //	pod.go       deletion, readiness, completion; evicted.go, what the node ran short of

@@ -30,43 +30,6 @@ var probeDependencyRules = []rule[*probing]{{
 	judge:   probeAsksAnother,
 }}
 
-// asked finds the host that a command asks: by the variable that Kubernetes sets for a
-// Service, by a URL, as host:port, or as the clients of databases take it.
-var asked = regexp.MustCompile(`\$\{?([A-Z][A-Z0-9_]*)_SERVICE_HOST\b|\bhttps?://(?:[^/@\s]*@)?([\w.-]+)|\b([a-z][\w-]*(?:\.[\w-]+)*):\d{2,5}\b|\bnc(?: -\w+)* ([a-z][\w.-]*) \d{2,5}\b|\b(?:pg_isready|psql|redis-cli|mysql|mysqladmin)\b.*? -h[ =]?([\w.-]+)`)
-
-// probeAsksAnother: the command asks something else, which fails it.
-func probeAsksAnother(p *probing) *finding {
-	if p.mode != exitCode && p.mode != commandLate || p.last.Evidence == nil || p.explainedOtherwise() {
-		return nil
-	}
-	ev := p.last.Evidence
-	m := asked.FindStringSubmatch(ev.Target)
-	if m == nil {
-		return nil
-	}
-	host := firstOf(m[1:]...)
-	if m[1] != "" {
-		host = strings.ToLower(strings.ReplaceAll(host, "_", "-"))
-	}
-	if loopback(host) || host == "localhost" || host == p.h.Pod.Name || p.ownAddress(host) {
-		return nil
-	}
-	n := needed{place: host}
-	how := p.how()
-	if said, ok := dependency(ev.Output); ok {
-		how = said.what
-	}
-	f := &finding{cause: DependencyDown, weight: strong, chain: p.chain()}
-	f.text = fmt.Sprintf("%s asks %s, and not container %s itself: %s.", upper(p.what()), host, p.run.Container, how)
-	f.fixes = append(n.fixes(p.h), p.h.specFix("have the probe test the container itself: what others lack takes it out of service, or restarts it, for nothing"))
-	return f
-}
-
-// ownAddress says whether a host is an address of the pod.
-func (p *probing) ownAddress(host string) bool {
-	return slices.ContainsFunc(All[fact.SetUpDone](p.h.Facts), func(f *fact.Fact) bool { return slices.Contains(of[fact.SetUpDone](f).IPs, host) })
-}
-
 // unreached is what kept a connection from coming about, in the words of the C library,
 // busybox, curl, Go, Java, nginx, Node, Python and PostgreSQL's client.
 var unreached = []struct {
@@ -224,4 +187,41 @@ func waitsFor(look fact.Looked, lines []string) (n needed, how string) {
 		return n, fmt.Sprintf("something, as it says: %s", strings.TrimSuffix(brief(lines[i], 100), "."))
 	}
 	return n, ""
+}
+
+// asked finds the host that a command asks: by the variable that Kubernetes sets for a
+// Service, by a URL, as host:port, or as the clients of databases take it.
+var asked = regexp.MustCompile(`\$\{?([A-Z][A-Z0-9_]*)_SERVICE_HOST\b|\bhttps?://(?:[^/@\s]*@)?([\w.-]+)|\b([a-z][\w-]*(?:\.[\w-]+)*):\d{2,5}\b|\bnc(?: -\w+)* ([a-z][\w.-]*) \d{2,5}\b|\b(?:pg_isready|psql|redis-cli|mysql|mysqladmin)\b.*? -h[ =]?([\w.-]+)`)
+
+// probeAsksAnother: the command asks something else, which fails it.
+func probeAsksAnother(p *probing) *finding {
+	if p.mode != exitCode && p.mode != commandLate || p.last.Evidence == nil || p.explainedOtherwise() {
+		return nil
+	}
+	ev := p.last.Evidence
+	m := asked.FindStringSubmatch(ev.Target)
+	if m == nil {
+		return nil
+	}
+	host := firstOf(m[1:]...)
+	if m[1] != "" {
+		host = strings.ToLower(strings.ReplaceAll(host, "_", "-"))
+	}
+	if loopback(host) || host == "localhost" || host == p.h.Pod.Name || p.ownAddress(host) {
+		return nil
+	}
+	n := needed{place: host}
+	how := p.how()
+	if said, ok := dependency(ev.Output); ok {
+		how = said.what
+	}
+	f := &finding{cause: DependencyDown, weight: strong, chain: p.chain()}
+	f.text = fmt.Sprintf("%s asks %s, and not container %s itself: %s.", upper(p.what()), host, p.run.Container, how)
+	f.fixes = append(n.fixes(p.h), p.h.specFix("have the probe test the container itself: what others lack takes it out of service, or restarts it, for nothing"))
+	return f
+}
+
+// ownAddress says whether a host is an address of the pod.
+func (p *probing) ownAddress(host string) bool {
+	return slices.ContainsFunc(All[fact.SetUpDone](p.h.Facts), func(f *fact.Fact) bool { return slices.Contains(of[fact.SetUpDone](f).IPs, host) })
 }

@@ -13,11 +13,11 @@ type meaning struct {
 	fix   func(e ending) Fix
 }
 
-func spec(text string) func(ending) Fix {
+func changing(text string) func(ending) Fix {
 	return func(e ending) Fix { return e.h.specFix(text) }
 }
 
-func look(text, command string) func(ending) Fix {
+func showing(text, command string) func(ending) Fix {
 	return func(e ending) Fix { return e.h.inspect(text, command) }
 }
 
@@ -30,37 +30,37 @@ var meanings = []meaning{
 	{
 		regexp.MustCompile(`(?i)certificate has expired|cert_has_expired|certificateexpiredexception|certificate expired|validity check failed`),
 		"a TLS certificate has expired, or the clock is wrong",
-		look("see the dates of the certificate, and renew it", "openssl s_client -connect HOST:443 </dev/null 2>/dev/null | openssl x509 -noout -dates"),
+		showing("see the dates of the certificate, and renew it", "openssl s_client -connect HOST:443 </dev/null 2>/dev/null | openssl x509 -noout -dates"),
 	},
 	{
 		regexp.MustCompile(`(?i)unknown authority|self[- ]signed certificate|local issuer certificate|pkix path building|unable to verify the first certificate|certificate verify failed`),
 		"it does not trust whoever signed a TLS certificate",
-		spec("give it the certificate authority that signed it (ca-certificates in the image, or a mounted bundle)"),
+		changing("give it the certificate authority that signed it (ca-certificates in the image, or a mounted bundle)"),
 	},
 	{
 		regexp.MustCompile(`(?i)(file )?watch(es|ers?)\b.*(reached|no space|enospc)|(enospc|no space).*\bwatch|inotify_add_watch|inotify watch`),
 		"the node lets its user watch no more files (fs.inotify.max_user_watches, counted over all containers of that user)",
-		look("see the node's limit, and raise it there", "sysctl fs.inotify.max_user_watches   # on the node"),
+		showing("see the node's limit, and raise it there", "sysctl fs.inotify.max_user_watches   # on the node"),
 	},
 	{
 		regexp.MustCompile(`(?i)password authentication failed|access denied for user|authentication failed|invalid username or password|wrongpass|noauth authentication required|login failed for user`),
 		"its credentials were refused",
-		spec("correct the user or password that it is given (a Secret's value, and its line end)"),
+		changing("correct the user or password that it is given (a Secret's value, and its line end)"),
 	},
 	{
 		libraries,
 		"the image lacks a library that the program was linked with, or has an older one",
-		spec("build the image on the same distribution as the program, or add the library"),
+		changing("build the image on the same distribution as the program, or add the library"),
 	},
 	{
 		regexp.MustCompile(`(?i)modulenotfounderror|cannot find module|cannot load such file|no module named|classnotfoundexception|noclassdeffounderror|could not find or load main class|unsupportedclassversionerror`),
 		"a part of the program is missing in the image, or is made for another version of its runtime",
-		spec("build the image again with all its dependencies, for the version of the runtime that it has"),
+		changing("build the image again with all its dependencies, for the version of the runtime that it has"),
 	},
 	{
 		regexp.MustCompile(`(?i)\benv(ironment)?\b.{0,40}\b(not set|unset|missing|required|undefined|must be set)|\b(missing|required|undefined)\b.{0,30}\benv(ironment)?\b`),
 		"it is not given a setting that it needs",
-		spec("set that variable in the container's env"),
+		changing("set that variable in the container's env"),
 	},
 }
 
