@@ -124,6 +124,20 @@ func TestForbidden(t *testing.T) {
 	}
 }
 
+// A seccomp profile that the runtime's own process does not outlive.
+func TestProfileStopsRuntime(t *testing.T) {
+	profile := "strict.json"
+	s := tell(t, web(silentProbe, func(c *v1.Container) {
+		c.SecurityContext = &v1.SecurityContext{SeccompProfile: &v1.SeccompProfile{Type: v1.SeccompProfileTypeLocalhost, LocalhostProfile: &profile}}
+	}), func(s *tale) {
+		s.fails = fact.StartFailed{Reason: "RunContainerError", Message: "OCI runtime start failed: /usr/bin/runc did not terminate successfully: exit status 1: cannot start a container that has stopped\n"}
+	})
+	a := s.ask()
+	if v := a.Verdicts[0]; v.Cause != SecurityRefused || v.Rule != "prepared-and-stopped" {
+		t.Error(a.Text(Style{}))
+	}
+}
+
 // An image that is there, and is asked for all the same.
 func TestImageOnNode(t *testing.T) {
 	s := tell(t, web(silentProbe), func(s *tale) {

@@ -93,8 +93,10 @@ func (h *History) explainStart(run *Run, failed *fact.Fact, id string) Verdict {
 // runtimeWords drops what containerd and runc put before every error of a start: what
 // matters stands at the end, and texts are cut there.
 func runtimeWords(message string) string {
-	if _, rest, ok := strings.Cut(message, "unable to start container process: "); ok && rest != "" {
-		return rest
+	for _, before := range []string{"unable to start container process: ", "did not terminate successfully: "} {
+		if _, rest, ok := strings.Cut(message, before); ok && rest != "" {
+			return rest
+		}
 	}
 	return message
 }
@@ -156,6 +158,17 @@ var startRules = []rule[notStarted]{
 			false: "change what it names in the securityContext, or run the pod on a node that supports it",
 		}[c.says("runasnonroot", "run as root", "non-root")])}
 		return f
+	}},
+	{name: "prepared-and-stopped", causes: []Cause{SecurityRefused}, needs: "runc's words that what it had prepared has ended before it was started, in a container with a seccomp profile of its own", against: "", judge: func(c notStarted) *finding {
+		profile := c.h.seccompProfile(c.h.Spec(c.run.Container))
+		if profile == "" || !c.says("cannot start a container that has stopped") {
+			return nil
+		}
+		return &finding{
+			cause: SecurityRefused, weight: fair, chain: c.chain(),
+			text:  fmt.Sprintf("The seccomp profile of container %s (%s) seems to forbid what the runtime itself needs to start a container: its own process ended before the command was run.", c.run.Container, profile),
+			fixes: []Fix{c.h.specFix("allow in the profile what runc needs (chdir, execve, capset and the like), or use RuntimeDefault")},
+		}
 	}},
 	{name: "command-not-found", causes: []Cause{AppStartFailed}, needs: "the runtime's words that exec found no file, or nothing that it can execute", against: "", judge: func(c notStarted) *finding {
 		if !c.says("no such file or directory", "executable file not found", "exec format error", "permission denied", "is a directory") || !c.says("exec") {
