@@ -89,18 +89,21 @@ func failuresBetween(run *Run, kind fact.ProbeKind, from, to *fact.Fact) []fact.
 
 // countsAfterwards says whether a time without readiness that is over deserves a
 // word: one that followed readiness, or in which the application itself said no
-// as often as its threshold. A container that refused connections until it was up
-// only started.
+// as often as its threshold, or in which it waited long for something else. A container
+// that refused connections until it was up only started.
 func countsAfterwards(began, over *fact.Fact, run *Run, p *probing) bool {
 	if run.Marks[0] != began {
 		return len(p.failed) > 0
+	}
+	if over.Seen.Sub(began.Seen) >= briefly && probeWaits(p) != nil {
+		return true
 	}
 	said := failuresBetween(run, p.kind, began, over)
 	return p.spec != nil && len(said) >= int(p.spec.FailureThreshold) && (p.mode == answered || p.mode == exitCode || p.mode == silent)
 }
 
-// briefly is how long a container may have been unready without a word, once the
-// run that it was in has ended: the end is what matters then.
+// briefly is how long a container may have been unready without a word: as it started, or
+// once the run that it was in has ended, since the end is what matters then.
 const briefly = time.Minute
 
 // passed says whether a time without readiness went by in a run that ended later

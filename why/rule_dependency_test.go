@@ -61,6 +61,26 @@ func TestDependency(t *testing.T) {
 	}
 }
 
+// What a container waited for is told afterwards, too, if it took long.
+func TestWaitedLong(t *testing.T) {
+	for _, c := range []struct {
+		attempts int
+		symptom  SymptomKind
+		cause    Cause
+	}{{5, Healthy, None}, {40, NotReady, DependencyDown}} {
+		s := tell(t, web(ready))
+		s.probe("app", c.attempts-1, connectionRefused(fact.Readiness))
+		s.in("app", fact.Looked{PID: 100, State: "S", Over: time.Second, Said: []string{"nc: bad address 'db'"}})
+		s.probe("app", 1, connectionRefused(fact.Readiness))
+		s.probe("app", 3, good(fact.Readiness, time.Millisecond))
+		a := s.ask()
+		s.laws(a)
+		if a.Symptoms[0].Kind != c.symptom || a.Verdicts[0].Cause != c.cause {
+			t.Errorf("%d attempts: %s", c.attempts, a.Text(Style{}))
+		}
+	}
+}
+
 // Exec probes that ask something else than the container.
 func TestProbeAsksAnother(t *testing.T) {
 	asks := func(code *int, target, output string) func(*tale) {

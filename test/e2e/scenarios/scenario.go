@@ -151,7 +151,8 @@ func load(dir string) (Scenario, error) {
 }
 
 // Asked says whether the scenario is asked in a situation. No node remembers a pod
-// that none ever heard of, and of one that was well there is nothing to tell.
+// that none ever heard of, and of one that was well there is nothing to tell; neither
+// is of one that is well after recovery, which comes before deletion.
 func (s *Scenario) Asked(in Situation) bool {
 	switch {
 	case slices.Contains(s.Want.Except, in):
@@ -159,7 +160,7 @@ func (s *Scenario) Asked(in Situation) bool {
 	case in == Recovered:
 		return s.Recover != ""
 	case in == Deleted:
-		return strings.HasPrefix(s.Want.Subject, "pod/") && !slices.Contains([]why.SymptomKind{why.Healthy, why.Pending, why.Disappeared, why.Terminating}, s.Want.Symptom)
+		return s.Want.Recovered == nil && strings.HasPrefix(s.Want.Subject, "pod/") && !slices.Contains([]why.SymptomKind{why.Healthy, why.Pending, why.Disappeared, why.Terminating}, s.Want.Symptom)
 	}
 	return true
 }
