@@ -63,11 +63,11 @@ func makeRoom(ctx context.Context, etcd *etcdserver.EtcdServer) (used int64, err
 			return 0, fmt.Errorf("compact the database: %w", err)
 		}
 	}
-	etcd.Backend().ForceCommit() // what was removed counts as free from then on
 	// A tenth to go on with, or it would be full again at once. Giving room back takes
 	// all that is in use to a new file: not for nothing.
-	if used = etcd.Backend().SizeInUse(); used > etcd.Cfg.QuotaBackendBytes/10*9 {
-		return used, nil
+	most := etcd.Cfg.QuotaBackendBytes / 10 * 9
+	if used, err = inUse(ctx, etcd, most); err != nil || used > most {
+		return used, err
 	}
 	if err := etcd.Backend().Defrag(); err != nil {
 		return 0, fmt.Errorf("defragment the database: %w", err)
@@ -78,6 +78,27 @@ func makeRoom(ctx context.Context, etcd *etcdserver.EtcdServer) (used int64, err
 	})
 	if err != nil {
 		return used, fmt.Errorf("end the database's alarm: %w", err)
+	}
+	return used, nil
+}
+
+const commitTries, commitEvery = 20, 50 * time.Millisecond
+
+// inUse is how much of the database's file is in use, once that is at most what is
+// hoped for, or after a second. What was removed counts as free with a commit that
+// finds nobody reading what was before, and etcd's own reader ends beside the commit
+// that replaces it (etcd: server/storage/backend/batch_tx.go, unsafeCommit).
+func inUse(ctx context.Context, etcd *etcdserver.EtcdServer, hoped int64) (used int64, err error) {
+	for range commitTries {
+		etcd.Backend().ForceCommit()
+		if used = etcd.Backend().SizeInUse(); used <= hoped {
+			return used, nil
+		}
+		select {
+		case <-time.After(commitEvery):
+		case <-ctx.Done():
+			return used, ctx.Err()
+		}
 	}
 	return used, nil
 }
