@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-logr/logr"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/tools/record"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/kubernetes/pkg/kubelet/events"
 
 	"whylet.dev/whylet/fact"
@@ -161,9 +161,13 @@ func resizeEvents(pod *v1.Pod, c v1.PodCondition) []event {
 	return nil
 }
 
-// recordEvents posts the events of a fact: kubelet's, and those that it has not. It
-// never blocks: the broadcaster queues.
-func recordEvents(recorder record.EventRecorder, hidden *sparing, pod *v1.Pod, f fact.Fact) {
+// poster is what is needed of an event recorder.
+type poster interface {
+	Event(object runtime.Object, kind, reason, message string)
+}
+
+// recordEvents posts the events of a fact: kubelet's, and those that it has not.
+func recordEvents(recorder poster, hidden *sparing, pod *v1.Pod, f fact.Fact) {
 	for _, e := range eventsOf(pod, f) {
 		recorder.Event(reference(pod, e.container), e.kind, e.reason, e.message)
 	}

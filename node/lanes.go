@@ -11,6 +11,7 @@ import (
 type lanes struct {
 	mu     sync.Mutex
 	queues map[string][]func(context.Context)
+	closed bool // nobody may begin any more
 	ctx    context.Context
 	wg     sync.WaitGroup
 }
@@ -19,10 +20,13 @@ func newLanes(ctx context.Context) *lanes {
 	return &lanes{queues: map[string][]func(context.Context){}, ctx: ctx}
 }
 
-// do queues a job on a lane.
+// do queues a job on a lane; after wait it does nothing, for a timer may ask that late.
 func (l *lanes) do(key string, job func(context.Context)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.closed {
+		return
+	}
 	queue, running := l.queues[key]
 	l.queues[key] = append(queue, job)
 	if !running {
@@ -48,6 +52,11 @@ func (l *lanes) run(key string) {
 	}
 }
 
-// wait returns when the jobs that run have ended; the context given to newLanes
-// must have ended before, so that no new ones begin.
-func (l *lanes) wait() { l.wg.Wait() }
+// wait returns when the jobs that run have ended. The context given to newLanes must
+// have ended before, so that those that are queued do not begin.
+func (l *lanes) wait() {
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	l.wg.Wait()
+}

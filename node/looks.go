@@ -67,6 +67,9 @@ const (
 	// readEvery is how often the end of the log of a container that does not come up is
 	// kept, after the first few looks.
 	readEvery = time.Minute
+	// lookLater is how long a look waits that nobody's end depends on: it would take a
+	// processor from the status that tells who serves.
+	lookLater = 20 * time.Millisecond
 )
 
 func (l *looks) run(ctx context.Context) {
@@ -316,21 +319,29 @@ func (l *looks) asked(pod types.UID) (at time.Time, looked fact.Looked, ok bool)
 	return at, looked, false
 }
 
-// failed hears of a failed probe attempt and looks into the container.
-func (l *looks) failed(f fact.Fact) {
+// failed hears of a failed probe attempt and looks into the container: at once, when
+// the attempt may be what the container is killed for.
+func (l *looks) failed(f fact.Fact, probe fact.ProbeKind) {
 	p, ok := l.loop.view(f.Pod.UID)
 	c := p.Containers[f.Container]
 	if !ok || !c.Running || c.PID == 0 || c.Attempt != f.Attempt || !l.mayLook(c.ID) {
 		return
 	}
-	l.lanes.do("look/"+c.ID, func(ctx context.Context) {
-		l.sample(p, f.Container, c)
-		looked := l.look(ctx, p, c.PID)
-		if l.mayRead(c.ID) {
-			looked.Said = l.lastSaid(p, f.Container, c)
-		}
-		l.loop.submit(fact.Fact{Pod: p.key, Container: f.Container, Attempt: c.Attempt, Because: []fact.ID{f.ID}, Body: looked})
-	})
+	begin := func() {
+		l.lanes.do("look/"+c.ID, func(ctx context.Context) {
+			l.sample(p, f.Container, c)
+			looked := l.look(ctx, p, c.PID)
+			if l.mayRead(c.ID) {
+				looked.Said = l.lastSaid(p, f.Container, c)
+			}
+			l.loop.submit(fact.Fact{Pod: p.key, Container: f.Container, Attempt: c.Attempt, Because: []fact.ID{f.ID}, Body: looked})
+		})
+	}
+	if probe == fact.Readiness {
+		time.AfterFunc(lookLater, begin)
+		return
+	}
+	begin()
 }
 
 // mayRead says whether the end of a container's log belongs to a look: of one that has

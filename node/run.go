@@ -187,6 +187,7 @@ func (n *node) run(ctx context.Context) error {
 	wg.Wait()
 	n.world.lanes.wait()
 	n.loop.finish(agentStopped(context.Cause(ctx)))
+	n.world.later.flush()
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
 		return cause
 	}

@@ -36,6 +36,7 @@ type outside struct {
 	probes    *probes
 	static    *staticPods
 	recorder  record.EventRecorderLogger
+	later     *later
 	services  *services
 	house     *housekeeping
 	face      *face
@@ -65,12 +66,12 @@ func (o *outside) record(f fact.Fact) {
 		o.looks.ready(f)
 	}
 	if b, ok := f.Body.(fact.Probed); ok && b.Verdict == fact.Failure {
-		o.looks.failed(f)
+		o.looks.failed(f, b.Probe)
 		o.asks.failed(f)
 	}
 }
 
-func (o *outside) announce(pod *v1.Pod, f fact.Fact) { recordEvents(o.recorder, &o.hidden, pod, f) }
+func (o *outside) announce(pod *v1.Pod, f fact.Fact) { recordEvents(o.later, &o.hidden, pod, f) }
 
 // changed lets what is written into running pods follow their labels.
 func (o *outside) changed(p view) {
@@ -113,6 +114,7 @@ func (o *outside) connect(ctx context.Context, n *node) error {
 	// Effects outlive the request to end for as long as they need to say how they went.
 	o.lanes = newLanes(ctx)
 	o.recorder = n.recorder(context.WithoutCancel(ctx))
+	o.later = &later{recorder: o.recorder}
 	o.services = newServices(n.client)
 	o.api = newAPISource(n.client, n.config.Name, n.loop.submit)
 	o.api.mirror = o.mirrored
