@@ -142,8 +142,8 @@ type Shortage struct {
 }
 
 // ReferenceChanged says that an object which the pod refers to (a ConfigMap, a
-// Secret, a claim) appeared, changed or went: what failed for want of it is worth
-// another attempt.
+// Secret, a claim) appeared, changed or went, or that another pod made room on the
+// node: what failed for want of it is worth another attempt.
 type ReferenceChanged struct{}
 
 // ConfigChanged says that a ConfigMap or Secret which the pod refers to has other

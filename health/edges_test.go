@@ -422,6 +422,13 @@ func TestResizeThatDoesNotFit(t *testing.T) {
 	if c := w.container("app"); len(c.AllocatedResources) > 0 {
 		t.Errorf("nothing was granted: %+v", c.AllocatedResources)
 	}
+	asked, said := w.count("Resize"), w.count("SetCondition")
+	w.feed("", 0, fact.ReferenceChanged{})
+	w.pending = nil
+	w.feed("app", 0, fact.ResizeFailed{Reason: v1.PodReasonDeferred, Message: "Node didn't have enough resource: cpu"})
+	if w.count("Resize") != asked+1 || w.count("SetCondition") != said {
+		t.Errorf("another pod may have made room: asked for %d times more, and %d conditions moved", w.count("Resize")-asked, w.count("SetCondition")-said)
+	}
 	w.advance(3 * time.Minute)
 	if w.condition(v1.PodResizePending).Type != "" || w.condition(v1.PodResizeInProgress).Type != "" {
 		t.Error("it was granted at the second try")

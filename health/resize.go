@@ -23,8 +23,8 @@ type resizing struct {
 	Facts   []fact.ID `json:"facts,omitempty"`
 }
 
-// deferredRetry is when a resize that did not fit is asked for again
-// (allocation/allocation_manager.go, retryDelay).
+// deferredRetry is when a resize that did not fit is asked for again, if nobody
+// makes room before (allocation/allocation_manager.go, retryDelay).
 const deferredRetry = 3 * time.Minute
 
 // planResizes asks for new resources of the containers that run with others
@@ -113,15 +113,18 @@ func (t *turn) resize(c *container) {
 }
 
 // granted takes a resize as under way: unless the node says otherwise, what is
-// wanted counts as allocated from now on.
+// wanted counts as allocated from now on. One that the node had no room for waits
+// for its answer.
 func (t *turn) granted() {
-	if r := t.Resize; r != nil && r.Generation == t.Object.Generation && !r.Pending {
+	r := t.Resize
+	switch {
+	case r == nil || r.Generation != t.Object.Generation && !r.Pending:
+		t.Resize = &resizing{Generation: t.Object.Generation, Since: t.now, Facts: []fact.ID{t.SpecFact}}
+	case !r.Pending:
 		again := *r
 		again.RetryAt = time.Time{}
 		t.Resize = &again
-		return
 	}
-	t.Resize = &resizing{Generation: t.Object.Generation, Since: t.now, Facts: []fact.ID{t.SpecFact}}
 }
 
 // needsRestart says whether a container has to be started anew to get the
@@ -150,8 +153,14 @@ func (t *turn) answersResize() (*container, bool) {
 }
 
 func (t *turn) resized(b fact.Resized) {
-	switch c, ok := t.answersResize(); {
-	case !ok:
+	c, ok := t.answersResize()
+	if !ok {
+		return
+	}
+	if r := t.Resize; r != nil && r.Pending {
+		t.Resize = &resizing{Generation: t.Object.Generation, Since: t.now, Facts: []fact.ID{t.fact.ID, t.SpecFact}}
+	}
+	switch {
 	case c == nil:
 		t.Own, t.OwnResizing = b.Resources, false
 	case b.Restart:

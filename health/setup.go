@@ -3,6 +3,8 @@ package health
 import (
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"whylet.dev/whylet/fact"
 )
 
@@ -65,11 +67,16 @@ func (t *turn) setUpFailed(b fact.SetUpFailed) {
 	}
 }
 
-// referenceChanged lets what failed be tried again at once: a set-up, and starts
+// referenceChanged lets what failed be tried again at once: a set-up, a resize, and starts
 // that wait for no back-off but only for something to change (kubelet finds out
 // at its next sync, up to 10 s later).
 func (t *turn) referenceChanged() {
 	t.Sandbox.RetryAt = time.Time{}
+	if r := t.Resize; r != nil && r.Reason == v1.PodReasonDeferred {
+		again := *r
+		again.RetryAt = time.Time{}
+		t.Resize = &again
+	}
 	for i := range t.Containers {
 		if c := &t.Containers[i]; c.Pause != nil && c.Pause.What == "" {
 			c.Pause = nil

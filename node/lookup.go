@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/health"
 	"whylet.dev/whylet/node/cri"
 )
 
@@ -120,7 +121,7 @@ func (l *loop) holders(but types.UID) []*v1.Pod {
 	var pods []*v1.Pod
 	for uid, p := range l.pods {
 		if uid != but && p.Object != nil && p.status.Phase != v1.PodSucceeded && p.status.Phase != v1.PodFailed {
-			pods = append(pods, p.Object)
+			pods = append(pods, health.Allocated(p.state))
 		}
 	}
 	return pods

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
+	resourcehelper "k8s.io/component-helpers/resource"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/health"
@@ -217,10 +219,36 @@ func (l *loop) turn(batch []fact.Fact) {
 	for _, p := range touched {
 		l.show(p)
 	}
+	if slices.ContainsFunc(written, makesRoom) {
+		l.askAgain()
+	}
 	// Events last: others act on the status, and both go into the same database.
 	for _, f := range all {
 		if object := about[f.Pod.UID]; object != nil {
 			l.world.announce(object, f)
+		}
+	}
+}
+
+// makesRoom says whether others may find room now that did not before.
+func makesRoom(f fact.Fact) bool {
+	switch b := f.Body.(type) {
+	case fact.ObjectGone, fact.Resized:
+		return true
+	case fact.SetPhase:
+		return b.Phase == v1.PodSucceeded || b.Phase == v1.PodFailed
+	}
+	return false
+}
+
+// askAgain has the resizes that found no room tried again (kubelet:
+// allocation/allocation_manager.go, RetryPendingResizes).
+func (l *loop) askAgain() {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	for _, p := range l.pods {
+		if resourcehelper.IsPodResizeDeferred(&v1.Pod{Status: p.status}) {
+			go l.submit(fact.Fact{Pod: p.key, Body: fact.ReferenceChanged{}}) // the loop must not wait for itself
 		}
 	}
 }
