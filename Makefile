@@ -61,7 +61,8 @@ binaries: libexec
 libexec:
 	@mkdir -p $(LIBEXEC)/cni
 	CGO_ENABLED=1 ./tools/gobuild $(LIBEXEC)/runc -tags seccomp -ldflags "$(STRIP)" github.com/opencontainers/runc
-	./tools/gobuild $(LIBEXEC)/containerd-shim-runc-v2 -ldflags "$(STRIP)" ./cluster/runtime/shim
+	CGO_ENABLED=0 ./tools/gobuild $(LIBEXEC)/containerd-shim-runc-v2 -ldflags "$(STRIP)" ./cluster/runtime/shim
+	CGO_ENABLED=0 ./tools/gobuild $(LIBEXEC)/containerd-shim-join -ldflags "$(STRIP)" ./cluster/runtime/shim/join
 	CGO_ENABLED=0 ./tools/gobuild $(LIBEXEC)/whylet-mesh -ldflags "$(STRIP)" ./cmd/whylet-mesh
 	CGO_ENABLED=0 ./tools/gobuild $(LIBEXEC)/cni/podnet -ldflags "$(STRIP)" ./cluster/runtime/podnet
 	if [ ! -e $(LIBEXEC)/pause ] || [ cluster/runtime/pause/pause.c -nt $(LIBEXEC)/pause ]; then

@@ -35,7 +35,7 @@ type Config struct {
 	CgroupRoot string
 	// Executable is re-executed as containerd; empty: the running binary.
 	Executable string
-	// Libexec holds runc, containerd-shim-runc-v2, pause and cni/; empty:
+	// Libexec holds runc, the shim's two programs, pause and cni/; empty:
 	// libexec beside Executable.
 	Libexec string
 	// StartTimeout bounds how long Start waits for the socket to answer; 0: 3 min,
@@ -134,7 +134,7 @@ func (c Config) paths() paths {
 func (c Config) networkName() string { return "whylet-" + ID(c.DataDir) }
 
 // helpers are the programs that must be in Libexec.
-var helpers = []string{"runc", "containerd-shim-runc-v2", "pause", "cni/podnet"}
+var helpers = []string{"runc", "containerd-shim-runc-v2", "containerd-shim-join", "pause", "cni/podnet"}
 
 // MissingHelpers lists the programs that are not in libexec, with their full
 // paths. libexec is the directory beside the binary; empty: beside the running one.

@@ -102,7 +102,7 @@ func containerdConfig(c Config, m machine, pauseImage string) ([]byte, error) {
 					"default_runtime_name": "runc",
 					"runtimes": table{"runc": table{
 						"runtime_type": "io.containerd.runc.v2",
-						"runtime_path": filepath.Join(c.Libexec, "containerd-shim-runc-v2"),
+						"runtime_path": filepath.Join(c.Libexec, "containerd-shim-join"),
 						"options": table{
 							"BinaryName": filepath.Join(c.Libexec, "runc"),
 							"Root":       filepath.Join(p.state, "runc"),

@@ -10,6 +10,7 @@
 //
 //	containerd/        images, snapshots, metadata and a copy of that (kept)
 //	containerd.toml    its configuration, written anew at every start
+//	pause-seccomp.json what the sandboxes' own processes may do, likewise
 //	run/               socket, pid file, bundles, network namespaces (gone at reboot)
 //	cni/               the network's configuration and its address leases
 //	certs.d/           registry mirrors and certificates, for the user to fill
@@ -21,6 +22,6 @@
 //
 // Pods share a few shims (package shim says why); they write to run/shims.log.
 //
-// The helper programs (runc, the shim, pause and the CNI plugin, package podnet)
-// are looked for in libexec/ beside the running binary.
+// The helper programs (runc, the shim and what asks it to take a pod, pause and the CNI
+// plugin, package podnet) are looked for in libexec/ beside the running binary.
 package runtime

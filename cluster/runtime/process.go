@@ -208,7 +208,7 @@ func (c Config) isContainerd(args []string) bool {
 
 // isShim matches the shims that this data directory's containerd started.
 func (c Config) isShim(args []string) bool {
-	if len(args) == 0 || filepath.Base(args[0]) != "containerd-shim-runc-v2" {
+	if len(args) == 0 || !slices.Contains([]string{"containerd-shim-runc-v2", "containerd-shim-join"}, filepath.Base(args[0])) {
 		return false
 	}
 	i := slices.Index(args, "-address")

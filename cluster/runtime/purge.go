@@ -312,7 +312,7 @@ func removeBridge(name string) error {
 // removeFiles removes the runtime's files. certs.d stays: the user wrote it.
 func removeFiles(c Config) error {
 	p := c.paths()
-	paths := []string{p.run, p.root, p.config, filepath.Dir(p.cniConf), p.log, p.log + ".1"}
+	paths := []string{p.run, p.root, p.config, PauseSeccomp(c.DataDir), filepath.Dir(p.cniConf), p.log, p.log + ".1"}
 	results, err := filepath.Glob(filepath.Join(cniResults, c.networkName()+"-*"))
 	errs := []error{err}
 	for _, path := range append(paths, results...) {

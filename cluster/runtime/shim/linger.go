@@ -14,6 +14,7 @@ import (
 	"github.com/containerd/errdefs"
 	"github.com/containerd/errdefs/pkg/errgrpc"
 	runc "github.com/containerd/go-runc"
+	"github.com/containerd/log"
 	"github.com/containerd/plugin"
 	"github.com/containerd/plugin/registry"
 	"github.com/containerd/ttrpc"
@@ -78,16 +79,21 @@ func (l *lingering) endIfEmpty() {
 	l.end()
 }
 
+// stay keeps the shim from ending for a while, or is false when it ends already.
+func (l *lingering) stay() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.ending {
+		l.rearm()
+	}
+	return !l.ending
+}
+
 // Connect with stayID keeps the shim from ending for a while, or fails when it
 // ends already; with any other id it is the service's own.
 func (l *lingering) Connect(ctx context.Context, r *taskapi.ConnectRequest) (*taskapi.ConnectResponse, error) {
-	if r.ID == stayID {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if l.ending {
-			return nil, errgrpc.ToGRPCf(errdefs.ErrFailedPrecondition, "this shim is ending")
-		}
-		l.rearm()
+	if r.ID == stayID && !l.stay() {
+		return nil, errgrpc.ToGRPCf(errdefs.ErrFailedPrecondition, "this shim is ending")
 	}
 	return l.TTRPCTaskService.Connect(ctx, r)
 }
@@ -156,7 +162,11 @@ func init() {
 				return nil, err
 			}
 			runc.Monitor = inProcess{runc.Monitor} // which the task service has just set
-			return newLingering(patient{thorough{inner}, outputWait}, sd.(shutdown.Service).Shutdown), nil
+			service := newLingering(patient{thorough{inner}, outputWait}, sd.(shutdown.Service).Shutdown)
+			if err := service.openDoor(); err != nil {
+				log.G(ic.Context).WithError(err).Warn("each sandbox starts a program to find this shim")
+			}
+			return service, nil
 		},
 	})
 }

@@ -152,13 +152,3 @@ func TestStayStartsTheTimeAnew(t *testing.T) {
 		t.Error("ended with a container")
 	}
 }
-
-func TestGroups(t *testing.T) {
-	seen := map[string]int{}
-	for _, id := range []string{"1f", "2e", "3d", "4c", "5b", "6a", "79", "88", "97", "a6", "b5", "c4", "d3", "e2", "f1"} {
-		seen[groupOf(id)]++
-	}
-	if len(seen) < 2 || len(seen) > groups {
-		t.Errorf("groups: %v", seen)
-	}
-}

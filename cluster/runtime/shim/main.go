@@ -12,6 +12,10 @@
 // ends when a deletion finds no container left, which would race with a pod that
 // is just being created; see [lingering].
 //
+// containerd starts a program for each new sandbox, to be told where its shim is. That is
+// a small one, package join, which asks at the shim's [lingering.openDoor]; this one is
+// started that way only where there is no shim yet.
+//
 // And what runc does with a container that exists, starting, signalling and
 // deleting it, is done here with runc's library, without a process; see [inProcess].
 // A command in a container that has to be killed is killed whole; see [thorough].

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"net"
 	"os"
 	"os/exec"
@@ -19,13 +18,11 @@ import (
 	"github.com/containerd/containerd/v2/pkg/shim"
 	"github.com/containerd/ttrpc"
 	"golang.org/x/sys/unix"
+
+	"whylet.dev/whylet/cluster/runtime/shim/group"
 )
 
 const (
-	// groups is how many shims there are at most. Each costs a Go runtime (about
-	// five megabytes), and is what one crash can take: a quarter of the pods.
-	groups = 4
-
 	// joinTimeout bounds the question to a group's shim whether it will stay.
 	joinTimeout = 5 * time.Second
 
@@ -38,37 +35,31 @@ const (
 type grouped struct{ shim.Shim }
 
 // Start gives a sandbox the address of its group's shim, starting it when it is
-// not there. It runs in a short-lived process in the sandbox's bundle.
+// not there. It runs in a short-lived process in the sandbox's bundle, and only where
+// command join was not let in.
 func (g grouped) Start(ctx context.Context, p *bootapi.BootstrapParams) (*bootapi.BootstrapResult, error) {
-	group := groupOf(p.GetInstanceID())
-	address, err := shim.CreateSocketAddress(ctx, p.GetSocketDir(), p.GetContainerdGrpcAddress(), group, false)
+	own := group.Of(p.GetInstanceID())
+	address, err := shim.CreateSocketAddress(ctx, p.GetSocketDir(), p.GetContainerdGrpcAddress(), own, false)
 	if err != nil {
-		return nil, fmt.Errorf("the address of shim %s: %w", group, err)
+		return nil, fmt.Errorf("the address of shim %s: %w", own, err)
 	}
 	// One start of a group at a time, so that a socket without a listener is one
 	// whose shim has ended.
-	unlock, err := lock(filepath.Join(p.GetSocketDir(), group+".lock"))
+	unlock, err := lock(filepath.Join(p.GetSocketDir(), own+".lock"))
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
 	joined, err := join(ctx, address)
 	if err != nil {
-		return nil, fmt.Errorf("joining shim %s: %w", group, err)
+		return nil, fmt.Errorf("joining shim %s: %w", own, err)
 	}
 	if !joined {
-		if err := start(ctx, p, group, address); err != nil {
-			return nil, fmt.Errorf("starting shim %s: %w", group, err)
+		if err := start(ctx, p, own, address); err != nil {
+			return nil, fmt.Errorf("starting shim %s: %w", own, err)
 		}
 	}
-	return &bootapi.BootstrapResult{Version: apiVersion, Protocol: "ttrpc", Address: address}, nil
-}
-
-// groupOf is the group that a sandbox belongs to, for ever.
-func groupOf(sandbox string) string {
-	h := fnv.New32a()
-	h.Write([]byte(sandbox))
-	return fmt.Sprintf("group-%d", h.Sum32()%groups)
+	return result(address), nil
 }
 
 // lock takes the file's lock and returns what gives it back.
@@ -148,7 +139,7 @@ func start(ctx context.Context, p *bootapi.BootstrapParams, group, address strin
 	cmd.Dir = dir
 	cmd.Stderr = log
 	// Two threads of Go are plenty for what mostly waits.
-	cmd.Env = append(os.Environ(), "GOMAXPROCS=2")
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=2", addressVariable+"="+address)
 	cmd.ExtraFiles = []*os.File{socket} // descriptor 3, where RunShim expects it
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
