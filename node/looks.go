@@ -70,6 +70,8 @@ const (
 	// lookLater is how long a look waits that nobody's end depends on: it would take a
 	// processor from the status that tells who serves.
 	lookLater = 20 * time.Millisecond
+	// readAfter is how long a container may take to come up before its log is read.
+	readAfter = 3 * time.Second
 )
 
 func (l *looks) run(ctx context.Context) {
@@ -331,7 +333,7 @@ func (l *looks) failed(f fact.Fact, probe fact.ProbeKind) {
 		l.lanes.do("look/"+c.ID, func(ctx context.Context) {
 			l.sample(p, f.Container, c)
 			looked := l.look(ctx, p, c.PID)
-			if l.mayRead(c.ID) {
+			if looked.Age >= readAfter && l.mayRead(c.ID) {
 				looked.Said = l.lastSaid(p, f.Container, c)
 			}
 			l.loop.submit(fact.Fact{Pod: p.key, Container: f.Container, Attempt: c.Attempt, Because: []fact.ID{f.ID}, Body: looked})
