@@ -130,13 +130,8 @@ func (e ending) howItWent(v *Verdict, kill fact.Kill) {
 			v.Chain[i].Text = strings.Replace(l.Text, "it ended with", "it stopped on the node's order, with", 1)
 		}
 	}
-	took := e.at.Sub(e.run.Kill.Seen)
-	known := slices.ContainsFunc(v.Contributing, func(n Note) bool { return n.Cause == AppIgnoredSIGTERM })
-	if !known && e.exit.ExitCode == 137 && !e.exit.MainOOMKilled && took >= time.Duration(kill.GraceSeconds)*time.Second-100*time.Millisecond {
-		v.Contributing = append(v.Contributing, Note{
-			Cause: AppIgnoredSIGTERM, Facts: []fact.ID{e.run.Kill.ID, e.run.Exit.ID},
-			Text: fmt.Sprintf("container %s did not end on its stop signal within %d s, so the node killed it: exit code 137 comes from that", e.run.Container, kill.GraceSeconds),
-		})
+	if note, ok := e.graceUsed(kill); ok && !slices.ContainsFunc(v.Contributing, func(n Note) bool { return n.Cause == note.Cause }) {
+		v.Contributing = append(v.Contributing, note)
 	}
 	if v.Cause == MemoryLimit || v.Cause == MemoryLimitChild {
 		return
@@ -144,6 +139,29 @@ func (e ending) howItWent(v *Verdict, kill fact.Kill) {
 	if note, ok := e.notMemory(); ok && !slices.ContainsFunc(v.RuledOut, func(n Note) bool { return n.Cause == note.Cause }) {
 		v.RuledOut = append(v.RuledOut, note)
 	}
+}
+
+// graceUsed tells what used up the grace period: the preStop hook, which comes before
+// the stop signal, or the container after it. A hook that failed sooner is told, too.
+func (e ending) graceUsed(kill fact.Kill) (Note, bool) {
+	grace := time.Duration(kill.GraceSeconds)*time.Second - 100*time.Millisecond
+	killed := e.exit.ExitCode == 137 && !e.exit.MainOOMKilled && e.at.Sub(e.run.Kill.Seen) >= grace
+	for _, hook := range e.run.Hooks {
+		switch b := of[fact.HookRan](hook); {
+		case b.Hook != fact.PreStop:
+		case killed && b.Took >= grace:
+			return Note{
+				Cause: HookFailed, Facts: []fact.ID{e.run.Kill.ID, hook.ID, e.run.Exit.ID},
+				Text: fmt.Sprintf("the preStop hook of container %s took all of the %d s that it had to end, and left next to no time after the stop signal: exit code 137 comes from that", e.run.Container, kill.GraceSeconds),
+			}, true
+		case b.Error != "" || b.Timeout:
+			return Note{Cause: HookFailed, Facts: []fact.ID{hook.ID}, Text: fmt.Sprintf("the preStop hook of container %s failed after %s", e.run.Container, prose.Span(b.Took))}, true
+		}
+	}
+	return Note{
+		Cause: AppIgnoredSIGTERM, Facts: []fact.ID{e.run.Kill.ID, e.run.Exit.ID},
+		Text: fmt.Sprintf("container %s did not end on its stop signal within %d s, so the node killed it: exit code 137 comes from that", e.run.Container, kill.GraceSeconds),
+	}, killed
 }
 
 // notMemory rules memory out of an end that others would call OOMKilled.

@@ -309,11 +309,6 @@ func (h *History) slowEnd(v *Verdict) {
 			continue
 		}
 		e.howItWent(v, of[fact.Kill](run.Kill))
-		for _, hook := range run.Hooks {
-			if b := of[fact.HookRan](hook); b.Hook == fact.PreStop && (b.Error != "" || b.Timeout) {
-				v.Contributing = append(v.Contributing, Note{Cause: HookFailed, Text: fmt.Sprintf("the preStop hook of container %s failed after %s", name, prose.Span(b.Took)), Facts: []fact.ID{hook.ID}})
-			}
-		}
 	}
 }
 

@@ -219,6 +219,27 @@ func TestAskedAgain(t *testing.T) {
 		q.symptom, q.pod = Restarted, web()
 		t.Run(q.name, q.run)
 	}
+	row := func(before, after int) func(*tale) {
+		return func(s *tale) {
+			s.probe("app", before, noAnswer(fact.Readiness))
+			late := late
+			late.Probe = fact.Readiness
+			s.in("app", late)
+			s.probe("app", after, noAnswer(fact.Readiness))
+		}
+	}
+	for _, q := range []question{
+		{name: "asked before the newest attempts of the row", cause: ProbeTimeoutTooShort, says: "after 4 s", tale: row(3, 40)},
+		{name: "asked long before", cause: CauseUnknown, tale: row(3, 120)},
+		{name: "asked in a row before", cause: CauseUnknown, tale: func(s *tale) {
+			row(3, 1)(s)
+			s.probe("app", 1, good(fact.Readiness, time.Millisecond))
+			s.probe("app", 4, noAnswer(fact.Readiness))
+		}},
+	} {
+		q.symptom, q.pod = NotReady, web(ready)
+		t.Run(q.name, q.run)
+	}
 }
 
 // Not up yet, or never to be.

@@ -3,6 +3,7 @@ package why
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/prose"
@@ -48,14 +49,22 @@ func (p *probing) again() (came, silent *fact.Fact) {
 	return came, silent
 }
 
-// about says whether a patient request was made after one of the attempts at hand.
+// againLasts is how long before the attempts at hand a patient request still tells of
+// them: the node makes one a minute, and waits half of one for its answer.
+const againLasts = 2 * time.Minute
+
+// about says whether a patient request was made after one of the attempts at hand, or
+// shortly before them in the same row of failures, of which they are the newest.
 func (p *probing) about(f *fact.Fact) bool {
 	for _, attempt := range p.failed {
 		if slices.Contains(f.Because, attempt.ID) {
 			return true
 		}
 	}
-	return len(f.Because) == 0 && !f.When().Before(p.from) && !f.When().After(p.until.Add(p.period()))
+	if n := len(p.before); n > 0 && !f.When().After(p.before[n-1].When()) {
+		return false
+	}
+	return !f.When().Before(p.from.Add(-againLasts)) && !f.When().After(p.until.Add(p.period()))
 }
 
 func newer(a, b *fact.Fact) *fact.Fact {

@@ -74,7 +74,7 @@ var decided = []Rule{
 	{"", []Cause{SpecChanged}, "a kill because the pod's own spec changed", ""},
 	{"", []Cause{Deleted, Preempted}, "a kill because the pod has to go", ""},
 	{"", []Cause{None}, "a kill because the pod's main containers had ended", ""},
-	{"", []Cause{AppIgnoredSIGTERM}, "a kill by the node, exit code 137, and the whole grace period in between: it contributes", "an OOM kill of the main process"},
+	{"", []Cause{AppIgnoredSIGTERM, HookFailed}, "a kill by the node, exit code 137, and the whole grace period in between, by the container or by its preStop hook: it contributes", "an OOM kill of the main process"},
 }
 
 // oomCauses are those that an OOM kill can have: whose limit it was.

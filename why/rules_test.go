@@ -55,6 +55,9 @@ func (q question) run(t *testing.T) {
 			t.Errorf("%s is not said to contribute:\n%s", c, a.Text(Style{Wide: true}))
 		}
 	}
+	if q.contributing != nil && len(v.Contributing) != len(q.contributing) {
+		t.Errorf("more than %v is said to contribute:\n%s", q.contributing, a.Text(Style{Wide: true}))
+	}
 	if !strings.Contains(v.Text, q.says) {
 		t.Errorf("%q does not say %q", v.Text, q.says)
 	}
@@ -81,6 +84,14 @@ func TestEnds(t *testing.T) {
 			set:      func(s *tale) { s.code = 137 },
 			tale:     func(s *tale) { s.probe("app", 3, command(fact.Liveness, 1)) },
 			ruledOut: []Cause{MemoryLimit}, contributing: []Cause{AppIgnoredSIGTERM},
+		},
+		{
+			name: "the preStop hook took all of the grace period", pod: web(), symptom: Restarted, cause: AppUnhealthy, certainty: Recorded,
+			set: func(s *tale) {
+				s.code, s.during = 137, fact.HookRan{Hook: fact.PreStop, Took: 2 * time.Second, Error: "context deadline exceeded"}
+			},
+			tale:         func(s *tale) { s.probe("app", 3, command(fact.Liveness, 1)) },
+			contributing: []Cause{HookFailed},
 		},
 		{
 			name: "a shell hands on 137 of an oom-killed child", pod: web(silentProbe), symptom: Restarted, cause: MemoryLimitChild,
