@@ -200,7 +200,7 @@ func (h *History) blameOOM(f *finding, run *Run, record *fact.Fact) {
 			ofSize(o.Limit), container, victim, size(o.held()))
 		f.fixes = []Fix{h.inspect("see what lies in memory", h.exec(container, "df -h -t tmpfs")), h.specFix("give the memory-backed volume a sizeLimit well below the memory limit, or write to disk")}
 	default:
-		f.text = fmt.Sprintf("%s was OOM-killed: container %s hit its memory limit%s.", upper(victim), container, ofSize(o.Limit))
+		f.text = fmt.Sprintf("%s was OOM-killed: container %s hit its memory limit%s%s.", upper(victim), container, ofSize(o.Limit), o.crowd())
 		if h.limitRanged(container) {
 			f.text = strings.TrimSuffix(f.text, ".") + ", which its manifest does not ask for: a LimitRange of the namespace sets it."
 			f.fixes = []Fix{h.inspect("see the LimitRange's default", h.kubectl("describe limitrange"))}
@@ -288,6 +288,31 @@ func (o oomRecord) held() int64 {
 // wholeTable is how many rows of the kernel's table package evidence keeps: one of
 // that many may be cut.
 const wholeTable = 20
+
+// crowded is how many processes must be in the kernel's table to be called many.
+const crowded = 8
+
+// crowd words that many processes filled the memory together, and none by itself.
+func (o oomRecord) crowd() string {
+	if len(o.Tasks) < crowded {
+		return ""
+	}
+	count := map[string]int{}
+	most := o.Tasks[0]
+	for _, t := range o.Tasks {
+		if t.RSS >= o.Limit/4 {
+			return ""
+		}
+		if count[t.Command]++; count[t.Command] > count[most.Command] {
+			most = t
+		}
+	}
+	atLeast := ""
+	if len(o.Tasks) == wholeTable {
+		atLeast = "at least "
+	}
+	return fmt.Sprintf(", which %s%d processes filled together, %d of them %s", atLeast, len(o.Tasks), count[most.Command], most.Command)
+}
 
 // inFiles says whether most of the limit was taken by files in memory. The
 // statistics of the cgroup say so, where the kernel printed them. Without them it

@@ -80,6 +80,18 @@ func TestEnds(t *testing.T) {
 			},
 		},
 		{
+			name: "many small processes", pod: web(silentProbe), symptom: Restarted, cause: MemoryLimit, says: "24Mi, which at least 20 processes filled together, 19 of them sleep",
+			tale: func(s *tale) {
+				many := oomOfMain
+				many.AnonRSS, many.Tasks = 1<<20, []fact.OOMTask{{PID: 100, Command: "sh", RSS: 1 << 20}}
+				for pid := range 19 {
+					many.Tasks = append(many.Tasks, fact.OOMTask{PID: 101 + pid, Command: "sleep", RSS: 1 << 20})
+				}
+				s.in("app", many)
+				s.exit("app", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 1, MainOOMKilled: true, RuntimeReason: "OOMKilled"})
+			},
+		},
+		{
 			name: "137 after the grace period is not memory", pod: web(), symptom: Restarted, cause: AppUnhealthy, certainty: Recorded,
 			set:      func(s *tale) { s.code = 137 },
 			tale:     func(s *tale) { s.probe("app", 3, command(fact.Liveness, 1)) },
