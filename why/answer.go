@@ -24,6 +24,8 @@ type Answer struct {
 	Journal    Coverage  `json:"journal"`
 	Symptoms   []Symptom `json:"symptoms"`
 	Verdicts   []Verdict `json:"verdicts"`
+	// Well is how many other pods of a workload, Service or node are as they should be.
+	Well int `json:"well,omitempty"`
 	// Listening is what the pod listened on when somebody last looked; nil when
 	// nobody did.
 	Listening *Listening `json:"listening,omitempty"`

@@ -231,6 +231,17 @@ func TestAskedAgain(t *testing.T) {
 	for _, q := range []question{
 		{name: "asked before the newest attempts of the row", cause: ProbeTimeoutTooShort, says: "after 4 s", tale: row(3, 40)},
 		{name: "asked long before", cause: CauseUnknown, tale: row(3, 120)},
+		{name: "asked in a row before, and answered in this one", cause: AppOverloaded, says: "now takes 4 s", tale: func(s *tale) {
+			s.probe("app", 6, good(fact.Readiness, time.Millisecond))
+			id := s.in("app", noAnswer(fact.Readiness))
+			s.wait(2 * time.Second)
+			s.probe("app", 1, good(fact.Readiness, time.Millisecond))
+			s.probe("app", 2, noAnswer(fact.Readiness))
+			late := late
+			late.Probe = fact.Readiness
+			s.see("app", 0, late, id)
+			s.probe("app", 1, noAnswer(fact.Readiness))
+		}},
 		{name: "asked in a row before", cause: CauseUnknown, tale: func(s *tale) {
 			row(3, 1)(s)
 			s.probe("app", 1, good(fact.Readiness, time.Millisecond))

@@ -54,17 +54,17 @@ func (p *probing) again() (came, silent *fact.Fact) {
 const againLasts = 2 * time.Minute
 
 // about says whether a patient request was made after one of the attempts at hand, or
-// shortly before them in the same row of failures, of which they are the newest.
+// ended shortly before or among them in the same row of failures.
 func (p *probing) about(f *fact.Fact) bool {
 	for _, attempt := range p.failed {
 		if slices.Contains(f.Because, attempt.ID) {
 			return true
 		}
 	}
-	if n := len(p.before); n > 0 && !f.When().After(p.before[n-1].When()) {
+	if n := len(p.before); n > 0 && !f.Seen.After(p.before[n-1].When()) {
 		return false
 	}
-	return !f.When().Before(p.from.Add(-againLasts)) && !f.When().After(p.until.Add(p.period()))
+	return !f.Seen.Before(p.from.Add(-againLasts)) && !f.When().After(p.until.Add(p.period()))
 }
 
 func newer(a, b *fact.Fact) *fact.Fact {

@@ -42,17 +42,32 @@ func (e ending) lastWord() string {
 // why they end. Where it happened may follow it.
 var reason = regexp.MustCompile(`^(panic: |fatal error: |Exception in thread |Unhandled exception|thread '.*' panicked|(\w+\.)*\w*(Error|Exception): )`)
 
+// system fits a line that ends with the C library's words for what a system call came
+// to, most often before a program's own "giving up".
+var system = regexp.MustCompile(`(?i): (no such file or directory|permission denied|address already in use|no space left on device|cannot allocate memory|too many open files|read-only file system|not a directory|is a directory)\)?\.?$`)
+
 // telling is which of the last lines of a log says most: the last that gives a
-// reason, or else the last that is not empty; -1 where there is none.
+// reason, or one of the last three that has the system's words, or else the last that is
+// not empty; -1 where there is none.
 func telling(lines []string) int {
-	last := -1
+	last, systems, seen := -1, -1, 0
 	for i, line := range slices.Backward(lines) {
-		switch {
-		case reason.MatchString(line):
+		trimmed := strings.TrimSpace(line)
+		if reason.MatchString(line) {
 			return i
-		case last < 0 && strings.TrimSpace(line) != "":
+		}
+		if trimmed == "" {
+			continue
+		}
+		if last < 0 {
 			last = i
 		}
+		if seen++; systems < 0 && seen <= 3 && system.MatchString(trimmed) {
+			systems = i
+		}
+	}
+	if systems >= 0 {
+		return systems
 	}
 	return last
 }

@@ -288,6 +288,12 @@ func TestEnds(t *testing.T) {
 			},
 		},
 		{
+			name: "what it gave up for comes before that it did", pod: web(silentProbe), symptom: Restarted, cause: AppExitError, says: "the last that it said: tail: can't open '/x': No such file or directory",
+			tale: func(s *tale) {
+				s.exit("app", fact.Exited{ExitCode: 1, StatusKnown: true, OOMKnown: true, LastLines: []string{"hello", "tail: can't open '/x': No such file or directory", "tail: no files"}})
+			},
+		},
+		{
 			name: "failed for good", pod: policy(v1.RestartPolicyNever), symptom: Failed, cause: AppExitError, contributing: []Cause{RestartPolicy},
 			tale: func(s *tale) { s.exit("app", fact.Exited{ExitCode: 3, OOMKnown: true}) },
 		},

@@ -36,6 +36,13 @@ func (a *Answer) Text(s Style) string {
 		}
 		s.verdict(&w, a, a.symptom(v.Symptom), v)
 	}
+	if a.Well > 0 {
+		verb := "is"
+		if a.Well > 1 {
+			verb = "are"
+		}
+		fmt.Fprintf(&w, "\n%s\n", s.paint("dim", fmt.Sprintf("%s %s well or done.", plural(a.Well, "other pod"), verb)))
+	}
 	for _, g := range a.Journal.Gaps {
 		fmt.Fprintf(&w, "\n%s", s.paint("dim", fmt.Sprintf("not seen: %s to %s: %s", s.clock(g.From), s.clock(g.To), g.Reason)))
 	}

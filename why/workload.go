@@ -16,6 +16,7 @@ func Group(subject Subject, pods []Answer, now time.Time) Answer {
 	a := Answer{APIVersion: APIVersion, Kind: Kind, AsOf: now, Subject: subject, Journal: Coverage{Complete: true}}
 	for _, p := range pods {
 		a.Journal.Complete = a.Journal.Complete && p.Journal.Complete
+		before := len(a.Symptoms)
 		for i, s := range p.Symptoms {
 			v := p.Verdicts[i]
 			if asItShould(s, v) {
@@ -27,10 +28,14 @@ func Group(subject Subject, pods []Answer, now time.Time) Answer {
 			s.Text = strings.TrimSuffix("pod "+s.Pod+": "+s.Text, ": ")
 			a.put(s, v)
 		}
+		if len(a.Symptoms) == before {
+			a.Well++
+		}
 	}
 	if len(a.Symptoms) > 0 {
 		return a
 	}
+	a.Well = 0
 	f := finding{cause: None, rule: "no-symptom", weight: fair, text: fmt.Sprintf("Nothing is wrong with its %s.", plural(len(pods), "pod"))}
 	a.add(Symptom{Kind: Healthy, Count: len(pods), Text: plural(len(pods), "pod")}, f)
 	return a

@@ -161,7 +161,7 @@ func TestGroup(t *testing.T) {
 	subject := Subject{Kind: "Deployment", Namespace: "shop", Name: "web"}
 	a := WorkloadAnswer(Workload{Subject: subject, Wanted: 2}, []Answer{bad.ask(), good.ask()}, dawn)
 	check(t, a)
-	if len(a.Symptoms) != 1 || a.Verdicts[0].Cause != AppExitError {
+	if len(a.Symptoms) != 1 || a.Verdicts[0].Cause != AppExitError || !strings.HasSuffix(a.Text(Style{}), "\n1 other pod is well or done.\n") {
 		t.Error(a.Text(Style{}))
 	}
 	if a = WorkloadAnswer(Workload{Subject: subject, Wanted: 1}, []Answer{good.ask()}, dawn); a.Verdicts[0].Cause != None {
