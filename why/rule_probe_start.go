@@ -59,6 +59,10 @@ func probeSlowStart(p *probing) *finding {
 		f.weight = strong
 		f.chain = inOrder(append(f.chain, links(first, last)...))
 		f.text += fmt.Sprintf(" Its processes were at work: %s.", u)
+		if p.atLimit(u.cpu, u.over) {
+			f.text += fmt.Sprintf(" Its own CPU limit%s allows no more.", p.cpuLimit())
+			f.fixes = append(f.fixes, p.h.limitsFix("or raise the CPU limit of container "+p.run.Container))
+		}
 	}
 	return f
 }

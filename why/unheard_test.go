@@ -107,7 +107,7 @@ func TestUnheardOf(t *testing.T) {
 			s.in("app", fact.Sampled{CPUUsage: 140 * time.Millisecond, Periods: 30, ThrottledPeriods: 30, ThrottledTime: 1900 * time.Millisecond, CPUSome: 2900 * time.Millisecond})
 			s.probe("app", 1, connectionRefused(fact.Liveness))
 		}},
-		{name: "a limit that leaves it half a CPU: it is slow by itself", pod: web(half), cause: AppSlowStart, tale: func(s *tale) {
+		{name: "a limit that leaves it half a CPU: it is slow by itself", pod: web(half), cause: AppSlowStart, says: "Its own CPU limit of 500m CPU allows no more", tale: func(s *tale) {
 			s.probe("app", 1, connectionRefused(fact.Liveness))
 			s.in("app", fact.Sampled{CPUUsage: 500 * time.Millisecond, Periods: 10, ThrottledPeriods: 10, ThrottledTime: 500 * time.Millisecond})
 			s.in("app", look(func(l *fact.Looked) { l.Listeners, l.CPUUsed = nil, 125*time.Millisecond }))
