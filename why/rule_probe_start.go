@@ -51,18 +51,21 @@ func probeSlowStart(p *probing) *finding {
 		f.weight = fair
 		f.text += " Another run did come up."
 	}
-	if ok && p.atWork(look) && p.mode != exitCode && p.mode != answered {
-		f.weight = strong
+	first, last, u := p.used()
+	switch {
+	case ok && p.atWork(look) && p.mode != exitCode && p.mode != answered:
 		f.chain = append(f.chain, link(at))
 		f.text += fmt.Sprintf(" It was at work: %s.", workWords(look))
-	} else if first, last, u := p.used(); p.mode == refused && u.busy() {
-		f.weight = strong
+	case p.mode == refused && u.busy():
 		f.chain = inOrder(append(f.chain, links(first, last)...))
 		f.text += fmt.Sprintf(" Its processes were at work: %s.", u)
-		if p.atLimit(u.cpu, u.over) {
-			f.text += fmt.Sprintf(" Its own CPU limit%s allows no more.", p.cpuLimit())
-			f.fixes = append(f.fixes, p.h.limitsFix("or raise the CPU limit of container "+p.run.Container))
-		}
+	default:
+		return f
+	}
+	f.weight = strong
+	if p.atLimit(u.cpu, u.over) {
+		f.text += fmt.Sprintf(" Its own CPU limit%s allows no more.", p.cpuLimit())
+		f.fixes = append(f.fixes, p.h.limitsFix("or raise the CPU limit of container "+p.run.Container))
 	}
 	return f
 }
