@@ -74,17 +74,6 @@ func (p *pod) podResources(s *v1.PodStatus) {
 	}
 }
 
-// Allocated is the pod with the resources that count as given to it: those that its
-// spec asks for, unless the node has no room for them. It is nil before the spec is
-// known, and must not be changed.
-func Allocated(s State) *v1.Pod {
-	p := &s.p
-	if p.Object == nil || p.Resize == nil || !p.Resize.Pending {
-		return p.Object
-	}
-	return p.withResources(p.allocated, p.ownAllocated())
-}
-
 // withResources is the pod with other resources of its containers, and as a whole.
 func (p *pod) withResources(of func(*container) v1.ResourceRequirements, own v1.ResourceRequirements) *v1.Pod {
 	pod := *p.Object

@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"whylet.dev/whylet/fact"
-	"whylet.dev/whylet/health"
 	"whylet.dev/whylet/node/cri"
 )
 
@@ -116,12 +115,13 @@ func (l *loop) others(uid types.UID) []*v1.Pod {
 	return l.holders(uid)
 }
 
-// holders is others for who holds the lock.
+// holders is others for who holds the lock. A resize that found no room counts with
+// what it wants: several that are tried at once must not be given the same room.
 func (l *loop) holders(but types.UID) []*v1.Pod {
 	var pods []*v1.Pod
 	for uid, p := range l.pods {
 		if uid != but && p.Object != nil && p.status.Phase != v1.PodSucceeded && p.status.Phase != v1.PodFailed {
-			pods = append(pods, health.Allocated(p.state))
+			pods = append(pods, p.Object)
 		}
 	}
 	return pods
