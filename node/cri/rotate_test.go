@@ -45,15 +45,24 @@ func TestRotationLosesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.WaitExit(id)
-	next := 1
+	next, begun := 1, ""
 	for _, file := range append(rotated(), v.LogPath) {
-		for _, line := range strings.Split(strings.TrimSpace(readLog(t, file)), "\n") {
-			number := line[strings.LastIndexByte(line, ' ')+1:]
-			if number != strconv.Itoa(next) {
-				t.Fatalf("%s has %s where %d should be", file, number, next)
+		lines := strings.Split(strings.TrimSpace(readLog(t, file)), "\n")
+		for i, line := range lines {
+			number, want := begun+line[strings.LastIndexByte(line, ' ')+1:], strconv.Itoa(next)
+			// The runtime takes output in blocks, and may cut a line where it opens the next file.
+			if begun = ""; i == len(lines)-1 && number != want && strings.HasPrefix(want, number) {
+				begun = number
+				continue
+			}
+			if number != want {
+				t.Fatalf("%s has %s where %s should be", file, number, want)
 			}
 			next++
 		}
+	}
+	if begun != "" {
+		t.Errorf("the rest of %s is missing", begun)
 	}
 	if !strings.HasSuffix(rotated()[0], ".gz") {
 		t.Errorf("the oldest is not compressed: %v", rotated())
