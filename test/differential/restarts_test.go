@@ -103,16 +103,17 @@ func neverAfter(probe string) map[v1.RestartPolicy][]expected {
 }
 
 // law4 shows that a pod that is ended for its liveness, exits with 0 and has the
-// policy OnFailure is over on the real stack as soon as a back-off is due.
+// policy OnFailure is over on the real stack as soon as a back-off is due. Once in many
+// runs kubelet was seen to outlive the first one.
 var law4 = scenario{
 	name:   "restart-onfailure-live-0-backs-off",
 	spec:   pod("OnFailure", obeys, `livenessProbe: {exec: {command: ["false"]}, periodSeconds: 1, failureThreshold: 1}`),
-	until:  either(ended, runsAgain("c", 3)),
+	until:  either(ended, runsAgain("c", 4)),
 	exact:  true,
-	within: 90 * time.Second,
+	within: 4 * time.Minute,
 	differs: []expected{
 		{key: "phase", real: "Pending → Running → Succeeded", ours: "Pending → Running", why: killedAgain},
-		{key: "container c at last", real: `terminated Completed\(0\), .*`, ours: "running, .* restarts [34]", why: killedAgain},
+		{key: "container c at last", real: `terminated Completed\(0\), .*`, ours: "running, .* restarts [45]", why: killedAgain},
 		{key: `condition \w+( message)?`, real: `.*(PodCompleted|False)|containers with unready status: \[c\]`, ours: "True|False → True|", why: killedAgain},
 		{key: `container c #\d`, real: ".*", ours: ".*", why: killedAgain},
 		{key: "event .*", real: "(said)?", ours: "(said)?", why: killedAgain, sometimes: true},
