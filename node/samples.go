@@ -1,0 +1,134 @@
+package node
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/node/cgroup/cgroupfs"
+)
+
+const (
+	// sampleEvery is how often each cgroup is read; a read costs some 100 µs.
+	sampleEvery = 10 * time.Second
+	// denseEvery is the same around trouble, which lasts for troubleLasts.
+	denseEvery   = time.Second
+	troubleLasts = 30 * time.Second
+	// calmEvery is how often a calm container's sample becomes a fact.
+	calmEvery = 10 * time.Minute
+)
+
+// run samples the containers' cgroups until ctx ends.
+func (l *looks) run(ctx context.Context) {
+	tick := time.NewTicker(denseEvery)
+	defer tick.Stop()
+	for n := 0; ; n++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			l.sampleAll(n%int(sampleEvery/denseEvery) == 0)
+		}
+	}
+}
+
+// sampleAll reads the cgroups of troubled containers, or of all.
+func (l *looks) sampleAll(all bool) {
+	live := map[string]bool{}
+	for _, p := range l.loop.views() {
+		for name, c := range p.Containers {
+			if !c.Running {
+				continue
+			}
+			live[c.ID] = true
+			if all || l.troubled(c.ID) {
+				l.sample(p, name, c)
+			}
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for id := range l.seen {
+		if !live[id] {
+			delete(l.seen, id)
+		}
+	}
+}
+
+// processesOf lists the processes of a cgroup itself; nothing where that cannot be
+// read.
+func processesOf(g cgroupfs.Group) []int {
+	dir := g.Memory
+	if g.V2 {
+		dir = g.Unified
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+	if err != nil {
+		return nil
+	}
+	var pids []int
+	for line := range strings.FieldsSeq(string(b)) {
+		if pid, err := strconv.Atoi(line); err == nil && pid > 0 {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func (l *looks) troubled(id string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.seen[id]
+	return a != nil && time.Since(a.trouble) < troubleLasts
+}
+
+func (l *looks) sample(p view, name string, c container) {
+	group, ok := l.cgroups.Path(p.key.UID, c.ID)
+	if !ok {
+		return
+	}
+	read, err := group.Read()
+	if err != nil {
+		return // it ended between the two steps
+	}
+	l.join(c.ID, processesOf(group))
+	if l.worthTelling(c.ID, read) {
+		l.loop.submit(fact.Fact{Pod: p.key, Container: name, Attempt: c.Attempt, Body: read.Sampled})
+	}
+}
+
+// worthTelling decides whether a sample becomes a fact: around trouble each does,
+// else one now and then, and those that are trouble themselves.
+func (l *looks) worthTelling(id string, s cgroupfs.Sample) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.seen[id]
+	if a == nil {
+		a = &attention{}
+		l.seen[id] = a
+	}
+	now := time.Now()
+	if !a.toldAt.IsZero() && isTrouble(a.last, s.Sampled) {
+		a.trouble = now
+	}
+	if now.Sub(a.trouble) >= troubleLasts && now.Sub(a.toldAt) < calmEvery {
+		return false
+	}
+	a.last, a.toldAt = s.Sampled, now
+	return true
+}
+
+// isTrouble compares a sample with the last that was told: OOM kills, memory
+// close to its limit beyond the page cache, throttling in more than a fifth of
+// the periods, the pids limit reached.
+func isTrouble(old, now fact.Sampled) bool {
+	periods, throttled := now.Periods-old.Periods, now.ThrottledPeriods-old.ThrottledPeriods
+	return now.OOMKills > old.OOMKills ||
+		(now.MemoryLimit > 0 && now.WorkingSet > now.MemoryLimit/10*9) ||
+		(periods > 0 && throttled*5 > periods) ||
+		(now.PIDLimit > 0 && now.PIDs >= now.PIDLimit)
+}
