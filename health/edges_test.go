@@ -1,6 +1,7 @@
 package health
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -822,5 +823,29 @@ func TestResizeOfPodThatFails(t *testing.T) {
 	}
 	if is, given := s.Resources.Limits.Memory(), s.AllocatedResources.Memory(); is.String() != "64Mi" || given.String() != "20Mi" {
 		t.Errorf("it has %v, and is given %v", is, given)
+	}
+}
+
+// A checkpoint that does not say what a run was given, as an earlier agent's, is no
+// reason not to see a change.
+func TestCheckpointWithoutGiven(t *testing.T) {
+	w := newWorld(t, Policy{})
+	w.meet(podOf(v1.RestartPolicyAlways, v1.Container{Name: "app", Image: "server"}))
+	for i := range w.state.p.Containers {
+		w.state.p.Containers[i].Run.Given = given{}
+	}
+	text, err := json.Marshal(w.state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &w.state); err != nil {
+		t.Fatal(err)
+	}
+	pod := w.state.p.Object.DeepCopy()
+	pod.Generation = 2
+	pod.Spec.Containers[0].Image = "other"
+	w.see(pod)
+	if w.count("Kill") != 1 {
+		t.Errorf("%d kills", w.count("Kill"))
 	}
 }

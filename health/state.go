@@ -64,8 +64,19 @@ func (s *State) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	p.Policy = p.Policy.withDefaults()
+	p.fillIn()
 	s.p = p
 	return nil
+}
+
+// fillIn takes a run for given what the spec says, where the checkpoint is of an
+// agent that did not write it down: a change would be seen no more otherwise.
+func (p *pod) fillIn() {
+	for i := range p.Containers {
+		if c := &p.Containers[i]; p.Object != nil && c.Stage == running && c.Run.Given.Image == "" {
+			c.Run.Given = p.asks(c)
+		}
+	}
 }
 
 // pod is the content of a State. Whatever it points to is never changed, only
