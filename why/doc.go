@@ -35,7 +35,7 @@
 //	             rule_cpu_time.go, rule_heap.go, rule_dependency.go; rule_as_before.go, by like
 //	             ends before it; rule_meaning.go, what well-known last words stand for
 //	probing.go   why a probe fails; rule_probe*.go and rule_mesh.go, one file a family
-//	start.go     why a container or a pod does not start
+//	start.go     why a container or a pod does not start; start_init.go, what the others wait for
 //	pod.go       deletion, readiness, completion; evicted.go, what the node ran short of
 //	rule_deleted.go, rule_requested.go  who wanted a pod gone
 //	pending.go   why a pod has no node yet; claims.go and taints.go, what is around it

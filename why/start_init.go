@@ -1,0 +1,144 @@
+package why
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/prose"
+)
+
+// initTroubles are those of a container that has to end before others start.
+func (h *History) initTroubles(name string, ends []*Run, status v1.PodStatus) []trouble {
+	if run := h.Last(name); run.Started != nil && run.Exit == nil && !final(status.Phase) && !h.triesAgain(run, ends) {
+		since := run.Started.When()
+		text := fmt.Sprintf("the pod waits for init container %s, since %s", name, prose.Span(max(h.now.Sub(since), 0)))
+		return []trouble{{
+			Symptom{Kind: NotStarting, Container: name, Count: 1, First: since, Last: h.now, Text: text},
+			func(id string) Verdict { v := h.initWaiting(run); return v.verdict(id, name, nil) },
+		}}
+	}
+	bad := 0
+	for _, r := range ends {
+		if of[fact.Exited](r.Exit).ExitCode != 0 {
+			bad++
+		}
+	}
+	if bad == 0 {
+		return nil
+	}
+	last := ends[len(ends)-1]
+	if of[fact.Exited](last.Exit).ExitCode == 0 {
+		return nil // it came through in the end
+	}
+	return []trouble{{
+		Symptom{Kind: NotStarting, Container: name, Count: bad, First: ends[0].Exit.When(), Last: last.Exit.When(), Text: fmt.Sprintf("init container %s failed %s, and the others wait for it", name, prose.Times(bad))},
+		func(id string) Verdict { return h.initFailed(last, id) },
+	}}
+}
+
+// triesAgain says whether an init container that runs has failed before and has
+// not run for longer than then: it is about to fail once more, as far as anyone
+// can tell.
+func (h *History) triesAgain(run *Run, ends []*Run) bool {
+	var longest time.Duration
+	for _, r := range ends {
+		if e := newEnding(h, r); e.exit.ExitCode != 0 {
+			longest = max(longest, e.lasted(), time.Second)
+		}
+	}
+	return h.now.Sub(run.Started.When()) <= 2*longest
+}
+
+// initFailed is the verdict on the end of an init container: why it ended stays
+// in the text and among what contributed.
+func (h *History) initFailed(last *Run, id string) Verdict {
+	v := explainExit(h, last, id)
+	v.Contributing = append([]Note{{Cause: v.Cause, Text: v.Text, Facts: idsOf(v.Chain)}}, v.Contributing...)
+	v.Text = fmt.Sprintf("Init container %s fails, so the pod's containers never start. %s", last.Container, v.Text)
+	v.Cause = InitFailed
+	if v.Certainty == Unknown {
+		v.Certainty, v.Rule = Inferred, "init-ended"
+	}
+	return v
+}
+
+// initWaiting is the finding on an init container that goes on.
+func (h *History) initWaiting(run *Run) finding {
+	f := finding{cause: InitWaiting, weight: strong, rule: "init-still-runs", chain: links(run.Start, run.Started)}
+	f.text = fmt.Sprintf("Init container %s has been running for %s and has not ended; the pod's containers start only after it.", run.Container, prose.Span(max(h.now.Sub(run.Started.When()), time.Second)))
+	f.notes = run.initNeeds()
+	f.fixes = []Fix{
+		h.inspect("see what it waits for", h.kubectl("logs %s -c %s", h.Pod.Name, run.Container)),
+		h.inspect("and what runs in it", h.exec(run.Container, "ps")),
+	}
+	return f
+}
+
+// initNeeds is what an init container waits for, where a look found that.
+func (r *Run) initNeeds() []Note {
+	for _, f := range slices.Backward(r.Looks) {
+		if _, how := waitsFor(of[fact.Looked](f), of[fact.Looked](f).Said); how != "" {
+			return []Note{{Cause: DependencyDown, Text: "it waits for " + how, Facts: []fact.ID{f.ID}}}
+		}
+	}
+	return nil
+}
+
+// sidecarTrouble is that of a restartable init container that runs and has not
+// started in the sense of its startup probe: the containers after it wait.
+func (h *History) sidecarTrouble(name string, status v1.PodStatus) (trouble, bool) {
+	run := h.Last(name)
+	waits := slices.ContainsFunc(status.InitContainerStatuses, func(c v1.ContainerStatus) bool {
+		return c.Name == name && c.State.Running != nil && c.Started != nil && !*c.Started
+	})
+	if !waits || final(status.Phase) || run.Started == nil || run.Exit != nil || h.Spec(name) == nil || h.Spec(name).StartupProbe == nil {
+		return trouble{}, false
+	}
+	since := run.Started.When()
+	return trouble{
+		Symptom{Kind: NotStarting, Container: name, Count: 1, First: since, Last: h.now, Text: fmt.Sprintf("the pod waits for sidecar %s to have started, since %s", name, prose.Span(max(h.now.Sub(since), 0)))},
+		func(id string) Verdict {
+			p := newProbing(h, run, fact.Startup, nil)
+			if len(p.failed) == 0 {
+				f := finding{cause: InitWaiting, weight: strong, rule: "sidecar-still-starts", chain: links(run.Start, run.Started)}
+				f.text = fmt.Sprintf("Sidecar %s runs, and its startup probe has not succeeded yet; the pod's containers start only after it.", name)
+				f.fixes = []Fix{h.inspect("see what it does", h.kubectl("logs %s -c %s", h.Pod.Name, name))}
+				return f.verdict(id, name, nil)
+			}
+			v := p.explain(id)
+			v.Text += fmt.Sprintf(" So sidecar %s counts as not started, and the pod's containers wait for it.", name)
+			return v
+		},
+	}, true
+}
+
+// patientWithHook is how long a postStart hook may run before that is worth a word.
+const patientWithHook = 30 * time.Second
+
+// hookTrouble is a container that runs and does not count as started, because its
+// postStart hook has not ended.
+func (h *History) hookTrouble(name string) (trouble, bool) {
+	run, spec := h.Last(name), h.Spec(name)
+	if run == nil || run.Started == nil || run.Exit != nil || run.Kill != nil || spec == nil || spec.Lifecycle == nil || spec.Lifecycle.PostStart == nil {
+		return trouble{}, false
+	}
+	since := run.Started.When()
+	if h.now.Sub(since) < patientWithHook || slices.ContainsFunc(run.Hooks, func(f *fact.Fact) bool { return of[fact.HookRan](f).Hook == fact.PostStart }) {
+		return trouble{}, false
+	}
+	return trouble{
+		Symptom{Kind: NotStarting, Container: name, Count: 1, First: since, Last: h.now, Text: fmt.Sprintf("container %s runs, and does not count as started", name)},
+		func(id string) Verdict {
+			f := finding{
+				cause: HookFailed, rule: "hook-still-runs", weight: fair, chain: links(run.Started),
+				text:  fmt.Sprintf("The postStart hook of container %s has not ended for %s: until it does, the container does not count as started and is not probed.", name, prose.Span(h.now.Sub(since))),
+				fixes: []Fix{h.inspect("see what runs in it", h.exec(name, "ps")), h.specFix("have the postStart hook end, or do its work in the main process or an init container")},
+			}
+			return f.verdict(id, name, nil)
+		},
+	}, true
+}
