@@ -47,6 +47,16 @@ type attention struct {
 	readAt  time.Time
 }
 
+// attention is what is known of a container so far. The caller holds mu.
+func (l *looks) attention(id string) *attention {
+	a := l.seen[id]
+	if a == nil {
+		a = &attention{}
+		l.seen[id] = a
+	}
+	return a
+}
+
 const (
 	// lookEvery bounds looks into a container whose probe goes on failing. The first
 	// few come sooner: a probe may end the container within seconds, and what piles up
@@ -175,11 +185,7 @@ func (l *looks) lastSaid(p view, name string, c container) []string {
 func (l *looks) firstReady(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	a := l.seen[id]
-	if a == nil {
-		a = &attention{}
-		l.seen[id] = a
-	}
+	a := l.attention(id)
 	if a.calm {
 		return false
 	}
@@ -255,11 +261,7 @@ func (l *looks) among(p view) []int {
 func (l *looks) mayLook(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	a := l.seen[id]
-	if a == nil {
-		a = &attention{}
-		l.seen[id] = a
-	}
+	a := l.attention(id)
 	now := time.Now()
 	if now.Sub(a.trouble) > troubleLasts {
 		a.soon = 0

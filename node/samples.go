@@ -106,11 +106,7 @@ func (l *looks) sample(p view, name string, c container) {
 func (l *looks) worthTelling(id string, s cgroupfs.Sample) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	a := l.seen[id]
-	if a == nil {
-		a = &attention{}
-		l.seen[id] = a
-	}
+	a := l.attention(id)
 	now := time.Now()
 	if !a.toldAt.IsZero() && isTrouble(a.last, s.Sampled) {
 		a.trouble = now
