@@ -16,7 +16,7 @@
 // ordered it, the probe attempts on which that rests. Such a verdict is
 // [Recorded]. Where the links end, named rules conclude from evidence
 // (rule_*.go, one subject each): every rule says what it needs to see, what
-// speaks against it, and what to do. The best supported finding becomes the
+// speaks against it, to which rules it yields, and what to do. The best supported finding becomes the
 // verdict ([Inferred]), what was looked at and refuted is shown as ruled out,
 // and if nothing is supported well enough, or two causes equally well, the
 // answer is [Unknown] and says what is missing and how to get it.
@@ -29,7 +29,7 @@
 //	state.go     the pod's status as health computes it
 //	symptoms.go  what needs an explanation
 //	explain.go   Explain: symptoms to verdicts
-//	finding.go   what a rule says, and how the judge chooses
+//	finding.go   what a rule says, to which it yields, and how the judge chooses
 //	rules.go     all rules by name: what each finds, needs, and is refuted by
 //	exit.go      why a run ended; rule_exit.go, rule_killed.go, rule_oom.go, rule_room.go,
 //	             rule_cpu_time.go, rule_heap.go, rule_dependency.go; rule_as_before.go, by like

@@ -70,9 +70,6 @@ func (e ending) limit() int64 {
 	return e.spec.Resources.Limits.Memory().Value()
 }
 
-// exitRules say why a run ended that the node did not end.
-var exitRules = slices.Concat(oomRules, killedRules, senderRules, cpuTimeRules, handedOnRules, roomRules, filesRules, heapRules, lastWordRules, dependencyRules, configRules, ownEndRules)
-
 // explainExit says why a run ended, and what it said last.
 func explainExit(h *History, run *Run, symptom string) Verdict {
 	e := newEnding(h, run)
@@ -86,7 +83,7 @@ func (e ending) explain(symptom string) Verdict {
 	if e.ordered() {
 		return e.explainKill(symptom)
 	}
-	best, rest := judge(exitRules, e)
+	best, rest := exitRules.hear(e).judge()
 	if best != nil {
 		return best.verdict(symptom, run.Container, rest)
 	}

@@ -183,8 +183,8 @@ func (h *History) unseen(run *Run) []finding {
 	for _, kind := range []fact.ProbeKind{fact.Liveness, fact.Startup} {
 		p := newProbing(h, run, kind, nil)
 		if len(p.failed) > 0 && p.mode == impossible {
-			if f := probeImpossible(p); f != nil {
-				f.rule, f.container = "probe-impossible", run.Container
+			if f := p.hearing().finding("probe-impossible"); f != nil {
+				f.container = run.Container
 				f.text = "It looks well only because nobody can ask it. " + f.text
 				all = append(all, *f)
 			}

@@ -40,25 +40,71 @@ type finding struct {
 // rule is a named conclusion about cases of one type: which causes it may find,
 // what it needs to see for that, and what speaks against it. judge returns nil
 // where it has nothing to say.
+//
+// Where two rules see the same thing, the one that sees only its effect yields to
+// the one that sees the reason: it names that rule in yields. Precedence stands
+// nowhere else; a weight says only how well a finding is supported.
 type rule[C any] struct {
 	name           string
 	causes         []Cause
 	needs, against string
+	yields         []string
 	judge          func(C) *finding
 }
 
-// judge lets all rules speak, and takes the best supported finding; the others
-// come back too. It returns nil when none is supported at least fairly, or when
-// two causes are supported equally well: the evidence cannot tell.
-func judge[C any](rules []rule[C], c C) (best *finding, rest []finding) {
+// rulebook are the rules about cases of one type. Files with rules add theirs when the
+// program starts; the order in which they do has no effect.
+type rulebook[C any] struct{ rules []rule[C] }
+
+func (b *rulebook[C]) add(rules ...rule[C]) { b.rules = append(b.rules, rules...) }
+
+// hearing is one case before the rules: each is judged at most once, whoever asks.
+type hearing[C any] struct {
+	book  *rulebook[C]
+	about C
+	heard map[string]*finding // by rule; nil where it has nothing to say
+}
+
+func (b *rulebook[C]) hear(c C) *hearing[C] {
+	return &hearing[C]{b, c, make(map[string]*finding, len(b.rules))}
+}
+
+// finding is what the rule of that name says; nil where it has nothing to say.
+func (h *hearing[C]) finding(name string) *finding {
+	f, heard := h.heard[name]
+	if heard {
+		return f
+	}
+	i := slices.IndexFunc(h.book.rules, func(r rule[C]) bool { return r.name == name })
+	if f = h.book.rules[i].judge(h.about); f != nil {
+		f.rule = name
+	}
+	h.heard[name] = f
+	return f
+}
+
+// outdone says whether a rule that f's yields to explains the case: strongly, or at least
+// fairly and as well as f does.
+func (h *hearing[C]) outdone(r rule[C], f *finding) bool {
+	return slices.ContainsFunc(r.yields, func(name string) bool {
+		other := h.finding(name)
+		return other != nil && other.weight >= min(strong, max(fair, f.weight))
+	})
+}
+
+// judge lets all rules speak that need not yield, and takes the best supported finding;
+// the others come back too. It returns nil when none is supported at least fairly, or
+// when two causes are supported equally well: the evidence cannot tell.
+func (h *hearing[C]) judge() (best *finding, rest []finding) {
 	var all []finding
-	for _, r := range rules {
-		if f := r.judge(c); f != nil {
-			f.rule = cmp.Or(f.rule, r.name)
+	for _, r := range h.book.rules {
+		if f := h.finding(r.name); f != nil && !h.outdone(r, f) {
 			all = append(all, *f)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b finding) int { return int(b.weight) - int(a.weight) })
+	slices.SortFunc(all, func(a, b finding) int {
+		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.rule, b.rule))
+	})
 	if len(all) == 0 || all[0].weight < fair {
 		return nil, all
 	}

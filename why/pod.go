@@ -95,7 +95,7 @@ func countsAfterwards(began, over *fact.Fact, run *Run, p *probing) bool {
 	if run.Marks[0] != began {
 		return len(p.failed) > 0
 	}
-	if over.Seen.Sub(began.Seen) >= briefly && probeWaits(p) != nil {
+	if over.Seen.Sub(began.Seen) >= briefly && p.hearing().finding("probe-waits-for-dependency") != nil {
 		return true
 	}
 	said := failuresBetween(run, p.kind, began, over)

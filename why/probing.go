@@ -50,6 +50,16 @@ type probing struct {
 	// before are the successes of this run before them, ever those of any run.
 	before, ever []*fact.Fact
 	from, until  time.Time
+
+	heard *hearing[*probing]
+}
+
+// hearing is what the rules say about the case.
+func (p *probing) hearing() *hearing[*probing] {
+	if p.heard == nil {
+		p.heard = probeRules.hear(p)
+	}
+	return p.heard
 }
 
 // newProbing makes the case of the failed attempts that a decision names; of the
@@ -332,7 +342,7 @@ func (p *probing) chain(more ...*fact.Fact) []Link {
 
 // explain says why the probe fails.
 func (p *probing) explain(symptom string) Verdict {
-	best, rest := judge(probeRules, p)
+	best, rest := p.hearing().judge()
 	report, reported := p.sidecarReport()
 	if best == nil && reported {
 		best = &finding{cause: MeshSidecarAnswered, rule: "sidecar-report", chain: p.chain(), text: upper(p.what()) + " failed: " + report.Text + ".", fixes: append(p.h.probeFixes(p), p.h.logsFix(p.run)...)}

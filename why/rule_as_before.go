@@ -17,7 +17,7 @@ func asBeforeRule() Rule {
 		Needs:   "an end for a failed probe of which too little was seen, and earlier ends of the container under the same spec, for which the same probe failed in the same way and which are explained, all by one cause",
 		Against: "something about the last end that rules this cause out, or fits others only",
 	}
-	for _, p := range probeRules {
+	for _, p := range probeRules.rules {
 		for _, c := range p.causes {
 			if !slices.Contains(r.Causes, c) {
 				r.Causes = append(r.Causes, c)

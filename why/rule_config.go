@@ -10,24 +10,29 @@ import (
 	"whylet.dev/whylet/why/prose"
 )
 
-// configRules are about containers that fail since something they read was changed.
-var configRules = []rule[ending]{
-	{
-		name: "config-changed-then-exit", causes: []Cause{ConfigChanged},
-		needs:   "a change of the pod's spec, or of a ConfigMap or Secret that it refers to; a run before it that lasted at least a minute; and ends with an error that began within 3 minutes of it or at the next start",
-		against: "an OOM kill, a crash, a kill from outside; ends of the same kind before the change; a run that came up after it",
-		judge:   configThenExit,
-	},
+// These rules are about containers that fail since something they read was changed.
+func init() {
+	exitRules.add(
+		rule[ending]{
+			name: "config-changed-then-exit", causes: []Cause{ConfigChanged},
+			needs:   "a change of the pod's spec, or of a ConfigMap or Secret that it refers to; a run before it that lasted at least a minute; and ends with an error that began within 3 minutes of it or at the next start",
+			against: "an OOM kill, a crash, a kill from outside; ends of the same kind before the change; a run that came up after it",
+			yields:  []string{"disk-full-said", "process-limit-hit"},
+			judge:   configThenExit,
+		},
+	)
 }
 
-// probeConfigRules are the same for probes.
-var probeConfigRules = []rule[*probing]{
-	{
-		name: "config-changed-then-no", causes: []Cause{ConfigChanged},
-		needs:   "such a change at most 3 minutes before the first failure of a probe that had been well for at least a minute, and an application that says no",
-		against: "a change more than 3 minutes before; failures after the first success and before the change",
-		judge:   configThenNo,
-	},
+// These rules are the same for probes.
+func init() {
+	probeRules.add(
+		rule[*probing]{
+			name: "config-changed-then-no", causes: []Cause{ConfigChanged},
+			needs:   "such a change at most 3 minutes before the first failure of a probe that had been well for at least a minute, and an application that says no",
+			against: "a change more than 3 minutes before; failures after the first success and before the change",
+			judge:   configThenNo,
+		},
+	)
 }
 
 const (
@@ -70,7 +75,7 @@ func (h *History) changeBefore(from, until time.Time) (change, bool) {
 // configThenExit: the first end with an error came with a change. What the change
 // broke is not said by any fact: only that all was well before, and nothing since.
 func configThenExit(e ending) *finding {
-	if e.exit.ExitCode == 0 || e.exit.ExitCode > 128 || e.exit.Signal != 0 || e.exit.Vanished || e.exit.MainOOMKilled || e.said(noSpace) != "" || e.said(noFork) != "" {
+	if e.exit.ExitCode == 0 || e.exit.ExitCode > 128 || e.exit.Signal != 0 || e.exit.Vanished || e.exit.MainOOMKilled {
 		return nil
 	}
 	first := e // the first of the ends in a row that are like this one

@@ -9,15 +9,19 @@ import (
 	"whylet.dev/whylet/why/prose"
 )
 
-// cpuTimeRules are about processes that used up the CPU time that they may use
+// These rules are about processes that used up the CPU time that they may use
 // (RLIMIT_CPU, ulimit -t), for which the kernel kills them. No cause is named after
 // it: to need that much is the process's own doing.
-var cpuTimeRules = []rule[ending]{{
-	name: "cpu-time-limit", causes: []Cause{AppCrashSignal},
-	needs:   "SIGXCPU; or SIGKILL, the kernel's word that it sent the signal itself, and a look into this or another run that found a limit of CPU time (RLIMIT_CPU)",
-	against: "an OOM kill; a sender that was seen",
-	judge:   cpuTimeLimit,
-}}
+func init() {
+	exitRules.add(
+		rule[ending]{
+			name: "cpu-time-limit", causes: []Cause{AppCrashSignal},
+			needs:   "SIGXCPU; or SIGKILL, the kernel's word that it sent the signal itself, and a look into this or another run that found a limit of CPU time (RLIMIT_CPU)",
+			against: "an OOM kill; a sender that was seen",
+			judge:   cpuTimeLimit,
+		},
+	)
+}
 
 const (
 	sigkill = 9

@@ -11,28 +11,31 @@ import (
 	"whylet.dev/whylet/fact"
 )
 
-// deletedRules say who wanted a pod gone. A deletion leaves no trace in the
+// These rules say who wanted a pod gone. A deletion leaves no trace in the
 // object: without the word of a control plane beside the node (fact.Requested),
 // what happened around it is all there is.
-var deletedRules = []rule[*History]{
-	{
-		name: "deletion", causes: []Cause{Deleted, Preempted, NodeLost},
-		needs:   "the deletion of the object; the request for it, where the control plane told of it; the DisruptionTarget condition says preemption or a taint, and that is the control plane's for a node that was away at most 10 minutes before",
-		against: "",
-		judge:   deletion,
-	},
-	{
-		name: "replaced-by-revision", causes: []Cause{RolledOut},
-		needs:   "a pod of the same controller with another pod-template-hash or controller-revision-hash, first seen at most 15 minutes before the deletion or 2 minutes after it",
-		against: "a pod without a controller; the DisruptionTarget condition; a request that did not come from its controller",
-		judge:   replacedByRevision,
-	},
-	{
-		name: "not-replaced", causes: []Cause{ScaledDown},
-		needs:   "a pod of a ReplicaSet or StatefulSet on a cluster of one node, and no pod of the same revision within 10 s after the deletion; or its controller's own request",
-		against: "a pod that took its place: its controller still wanted it, so somebody else deleted it; a request that did not come from its controller",
-		judge:   notReplaced,
-	},
+func init() {
+	deletedRules.add(
+		rule[*History]{
+			name: "deletion", causes: []Cause{Deleted, Preempted, NodeLost},
+			needs:   "the deletion of the object; the request for it, where the control plane told of it; the DisruptionTarget condition says preemption or a taint, and that is the control plane's for a node that was away at most 10 minutes before",
+			against: "",
+			judge:   deletion,
+		},
+		rule[*History]{
+			name: "replaced-by-revision", causes: []Cause{RolledOut},
+			needs:   "a pod of the same controller with another pod-template-hash or controller-revision-hash, first seen at most 15 minutes before the deletion or 2 minutes after it",
+			against: "a pod without a controller; the DisruptionTarget condition; a request that did not come from its controller",
+			judge:   replacedByRevision,
+		},
+		rule[*History]{
+			name: "not-replaced", causes: []Cause{ScaledDown},
+			needs:   "a pod of a ReplicaSet or StatefulSet on a cluster of one node, and no pod of the same revision within 10 s after the deletion; or its controller's own request",
+			against: "a pod that took its place: its controller still wanted it, so somebody else deleted it; a request that did not come from its controller",
+			yields:  []string{"replaced-by-revision"},
+			judge:   notReplaced,
+		},
+	)
 }
 
 const (
@@ -44,7 +47,7 @@ const (
 
 // deletionFinding says who wanted the pod gone.
 func (h *History) deletionFinding() finding {
-	best, rest := judge(deletedRules, h)
+	best, rest := deletedRules.hear(h).judge()
 	if best == nil {
 		return rest[0]
 	}
@@ -132,7 +135,7 @@ func notReplaced(h *History) *finding {
 	kind, name := h.controller()
 	request, _ := h.requested()
 	settled := request != nil || h.alone && h.now.Sub(at.Seen) >= replaces
-	if !ok || !settled || kind != "ReplicaSet" && kind != "StatefulSet" || h.heir() != nil || h.byOther() || conditionOf(h.foreign(), v1.DisruptionTarget) != nil || replacedByRevision(h) != nil {
+	if !ok || !settled || kind != "ReplicaSet" && kind != "StatefulSet" || h.heir() != nil || h.byOther() || conditionOf(h.foreign(), v1.DisruptionTarget) != nil {
 		return nil
 	}
 	return &finding{

@@ -10,25 +10,35 @@ import (
 	"whylet.dev/whylet/fact"
 )
 
-// dependencyRules are about what a container needs from elsewhere and does not reach.
-var dependencyRules = []rule[ending]{{
-	name: "dependency-said", causes: []Cause{DependencyDown},
-	needs:   "the system's words for a name that is not known, or for a connection that is refused or not answered, as what a process said last that ended with an error",
-	against: "exit code 0; another reason that was said after it",
-	judge:   dependencySaid,
-}}
+// These rules are about what a container needs from elsewhere and does not reach.
+func init() {
+	exitRules.add(
+		rule[ending]{
+			name: "dependency-said", causes: []Cause{DependencyDown},
+			needs:   "the system's words for a name that is not known, or for a connection that is refused or not answered, as what a process said last that ended with an error",
+			against: "exit code 0; another reason that was said after it",
+			judge:   dependencySaid,
+		},
+	)
+}
 
-var probeDependencyRules = []rule[*probing]{{
-	name: "probe-waits-for-dependency", causes: []Cause{DependencyDown},
-	needs:   "a refused connection and no success in this run, an idle main process, nothing that listens, and either a connection out of the container that nobody answers, or the words for such a failure, or that it waits, at the end of its log",
-	against: "CPU use; a listener; a success in this run",
-	judge:   probeWaits,
-}, {
-	name: "probe-asks-another", causes: []Cause{DependencyDown},
-	needs:   "an exec probe whose command names another host than the pod, by URL or host:port, and ends with an error or not in time",
-	against: "a command that does not run; an OOM kill, throttling, a busy node or a stopped process, which explain why",
-	judge:   probeAsksAnother,
-}}
+func init() {
+	probeRules.add(
+		rule[*probing]{
+			name: "probe-waits-for-dependency", causes: []Cause{DependencyDown},
+			needs:   "a refused connection and no success in this run, an idle main process, nothing that listens, and either a connection out of the container that nobody answers, or the words for such a failure, or that it waits, at the end of its log",
+			against: "CPU use; a listener; a success in this run",
+			judge:   probeWaits,
+		},
+		rule[*probing]{
+			name: "probe-asks-another", causes: []Cause{DependencyDown},
+			needs:   "an exec probe whose command names another host than the pod, by URL or host:port, and ends with an error or not in time",
+			against: "a command that does not run",
+			yields:  stalling,
+			judge:   probeAsksAnother,
+		},
+	)
+}
 
 // unreached is what kept a connection from coming about, in the words of the C library,
 // busybox, curl, Go, Java, nginx, Node, Python and PostgreSQL's client.
@@ -195,7 +205,7 @@ var asked = regexp.MustCompile(`\$\{?([A-Z][A-Z0-9_]*)_SERVICE_HOST\b|\bhttps?:/
 
 // probeAsksAnother: the command asks something else, which fails it.
 func probeAsksAnother(p *probing) *finding {
-	if p.mode != exitCode && p.mode != commandLate || p.last.Evidence == nil || p.explainedOtherwise() {
+	if p.mode != exitCode && p.mode != commandLate || p.last.Evidence == nil {
 		return nil
 	}
 	ev := p.last.Evidence

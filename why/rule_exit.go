@@ -9,41 +9,43 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// ownEndRules are about ends that the process brought about itself.
-var ownEndRules = []rule[ending]{
-	{
-		name: "crash-signal", causes: []Cause{AppCrashSignal, SecurityRefused},
-		needs:   "the kernel's word that SIGSEGV, SIGABRT or the like ended it, or exit code 128 + such a signal; SIGSYS under a seccomp profile that the pod names makes it security-refused",
-		against: "a kill that the node ordered",
-		judge:   crashSignal,
-	},
-	{
-		name: "command-not-runnable", causes: []Cause{AppStartFailed},
-		needs:   "exit code 126 or 127 within 3 s of the start",
-		against: "a run that lasted longer",
-		judge:   commandNotRunnable,
-	},
-	{
-		name: "own-exit", causes: []Cause{AppExitError},
-		needs:   "an exit code other than 0 of its own, and no kill by the node",
-		against: "an OOM kill right before; a signal; the runtime's word OOMKilled where nobody could look",
-		judge:   ownExit,
-	},
-	{
-		name: "own-success", causes: []Cause{AppExitSuccess},
-		needs:   "exit code 0 and no kill by the node",
-		against: "a container that vanished",
-		judge:   ownSuccess,
-	},
+// These rules are about ends that the process brought about itself.
+func init() {
+	exitRules.add(
+		rule[ending]{
+			name: "crash-signal", causes: []Cause{AppCrashSignal, SecurityRefused},
+			needs:   "the kernel's word that SIGSEGV, SIGABRT or the like ended it, or exit code 128 + such a signal; SIGSYS under a seccomp profile that the pod names makes it security-refused",
+			against: "a kill that the node ordered",
+			yields:  []string{"heap-said"},
+			judge:   crashSignal,
+		},
+		rule[ending]{
+			name: "command-not-runnable", causes: []Cause{AppStartFailed},
+			needs:   "exit code 126 or 127 within 3 s of the start",
+			against: "a run that lasted longer",
+			judge:   commandNotRunnable,
+		},
+		rule[ending]{
+			name: "own-exit", causes: []Cause{AppExitError},
+			needs:   "an exit code other than 0 of its own, and no kill by the node",
+			against: "an OOM kill right before; a signal; the runtime's word OOMKilled where nobody could look",
+			judge:   ownExit,
+		},
+		rule[ending]{
+			name: "own-success", causes: []Cause{AppExitSuccess},
+			needs:   "exit code 0 and no kill by the node",
+			against: "a container that vanished",
+			judge:   ownSuccess,
+		},
+	)
 }
 
 // crashes are the signals that a process brings upon itself: by a fault, or as SIGPIPE,
 // SIGALRM, SIGXFSZ, SIGVTALRM and SIGPROF by what it does and does not expect.
 var crashes = []int32{4, 5, 6, 7, 8, 11, 13, 14, 25, 26, 27, 31}
 
-// crashSignal: it died of a signal of its own making. Needs: the signal from
-// the kernel, or an exit code of 128 plus such a signal. Against it: an exit code
-// says that only by convention, so without the kernel's word the answer says so.
+// crashSignal: it died of a signal of its own making. An exit code says that only by
+// convention, so without the kernel's word the answer says so.
 func crashSignal(e ending) *finding {
 	n, seen := e.exit.Signal, true
 	if n == 0 {
@@ -131,9 +133,7 @@ func commandNotRunnable(e ending) *finding {
 	return f
 }
 
-// ownExit: it ended by itself with an error. Needs: an exit code of its own, no
-// kill by the node. Against it: an OOM kill right before, or nobody having
-// looked while the runtime says OOMKilled.
+// ownExit: it ended by itself with an error.
 func ownExit(e ending) *finding {
 	code := e.exit.ExitCode
 	if code == 0 || e.exit.Vanished || e.exit.Signal != 0 || e.exit.MainOOMKilled {

@@ -7,21 +7,23 @@ import (
 	"whylet.dev/whylet/fact"
 )
 
-// handedOnRules are about main processes that end because a child did, and pass
+// These rules are about main processes that end because a child did, and pass
 // its status on, as a shell does.
-var handedOnRules = []rule[ending]{
-	{
-		name: "child-crash-handed-on", causes: []Cause{AppCrashSignal},
-		needs:   "the kernel's wait status of a child that died of SIGSEGV or the like at most 2 s before this or an earlier end, and an exit code of 128 + that signal",
-		against: "an OOM kill",
-		judge:   childCrashHandedOn,
-	},
-	{
-		name: "child-kill-handed-on", causes: []Cause{KilledByOther},
-		needs:   "the kernel's word of who killed a child at most 2 s before the end, and an exit code of 128 + that signal",
-		against: "an OOM kill; a sender among the container's own processes",
-		judge:   childKillHandedOn,
-	},
+func init() {
+	exitRules.add(
+		rule[ending]{
+			name: "child-crash-handed-on", causes: []Cause{AppCrashSignal},
+			needs:   "the kernel's wait status of a child that died of SIGSEGV or the like at most 2 s before this or an earlier end, and an exit code of 128 + that signal",
+			against: "an OOM kill",
+			judge:   childCrashHandedOn,
+		},
+		rule[ending]{
+			name: "child-kill-handed-on", causes: []Cause{KilledByOther},
+			needs:   "the kernel's word of who killed a child at most 2 s before the end, and an exit code of 128 + that signal",
+			against: "an OOM kill; a sender among the container's own processes",
+			judge:   childKillHandedOn,
+		},
+	)
 }
 
 // handedOn is the end of a child whose status the main process passed on.

@@ -6,15 +6,19 @@ import (
 	"slices"
 )
 
-// heapRules are about processes that got no more memory and said so, while the kernel
+// These rules are about processes that got no more memory and said so, while the kernel
 // killed nothing: a heap of their own was full, or a limit of address space. It is
 // often mistaken for the container's memory limit. No cause is named after it.
-var heapRules = []rule[ending]{{
-	name: "heap-said", causes: []Cause{AppExitError, AppCrashSignal},
-	needs:   "the words of a runtime or of ENOMEM that there is no more memory, among the last of a process that ended with an error or aborted",
-	against: "exit code 0; an OOM kill in the container, or nobody having looked for one",
-	judge:   heapSaid,
-}}
+func init() {
+	exitRules.add(
+		rule[ending]{
+			name: "heap-said", causes: []Cause{AppExitError, AppCrashSignal},
+			needs:   "the words of a runtime or of ENOMEM that there is no more memory, among the last of a process that ended with an error or aborted",
+			against: "exit code 0; an OOM kill in the container, or nobody having looked for one",
+			judge:   heapSaid,
+		},
+	)
+}
 
 // noMemory is what Java, Node, Go, Python, Ruby, .NET, C++, Perl and strerror(3) say.
 var noMemory = regexp.MustCompile(`java\.lang\.OutOfMemoryError|heap out of memory|runtime: out of memory|\bMemoryError\b|NoMemoryError|System\.OutOfMemoryException|std::bad_alloc|^Out of memory[!:]|(?i)cannot allocate memory`)

@@ -56,7 +56,7 @@ func TestKernelsWord(t *testing.T) {
 			s.in("app", fact.Looked{PID: 100, MaxCPU: 3 * time.Second, Calm: true})
 			s.exit("app", fact.Exited{ExitCode: 137, Signal: 9, StatusKnown: true, OOMKnown: true, ByKernel: true})
 		}},
-		{name: "SIGKILL of nobody knows whom, and a limit of CPU time", cause: CauseUnknown, says: "killed-by-other and app-crash-signal", tale: func(s *tale) {
+		{name: "SIGKILL of nobody knows whom, and a limit of CPU time", cause: CauseUnknown, says: "app-crash-signal and killed-by-other", tale: func(s *tale) {
 			s.in("app", fact.Looked{PID: 100, MaxCPU: 3 * time.Second, Calm: true})
 			s.exit("app", fact.Exited{ExitCode: 137, Signal: 9, StatusKnown: true, OOMKnown: true})
 		}},

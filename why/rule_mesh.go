@@ -12,26 +12,28 @@ import (
 	"whylet.dev/whylet/mesh"
 )
 
-// probeMeshRules are about probes of pods in a mesh.
-var probeMeshRules = []rule[*probing]{
-	{
-		name: "probe-not-rewritten", causes: []Cause{MeshNotRewritten},
-		needs:   "a pod behind a sidecar that demands mutual TLS, a probe that still goes through it, and no answer in the probe's own protocol",
-		against: "a success of this probe at any time",
-		judge:   probeNotRewritten,
-	},
-	{
-		name: "probe-no-sidecar", causes: []Cause{MeshSidecarNotReady},
-		needs:   "a rewritten probe whose attempts end at the sidecar's own port; the end of its container, or a look that finds it stopped, makes it certain",
-		against: "any answer",
-		judge:   probeNoSidecar,
-	},
-	{
-		name: "probe-sidecar-said", causes: []Cause{MeshSidecarAnswered},
-		needs:   "the sidecar's mark on the answer, and a text that is not a report of the application",
-		against: "the application's mark",
-		judge:   probeSidecarSaid,
-	},
+// These rules are about probes of pods in a mesh.
+func init() {
+	probeRules.add(
+		rule[*probing]{
+			name: "probe-not-rewritten", causes: []Cause{MeshNotRewritten},
+			needs:   "a pod behind a sidecar that demands mutual TLS, a probe that still goes through it, and no answer in the probe's own protocol",
+			against: "a success of this probe at any time",
+			judge:   probeNotRewritten,
+		},
+		rule[*probing]{
+			name: "probe-no-sidecar", causes: []Cause{MeshSidecarNotReady},
+			needs:   "a rewritten probe whose attempts end at the sidecar's own port; the end of its container, or a look that finds it stopped, makes it certain",
+			against: "any answer",
+			judge:   probeNoSidecar,
+		},
+		rule[*probing]{
+			name: "probe-sidecar-said", causes: []Cause{MeshSidecarAnswered},
+			needs:   "the sidecar's mark on the answer, and a text that is not a report of the application",
+			against: "the application's mark",
+			judge:   probeSidecarSaid,
+		},
+	)
 }
 
 // noSidecar is how an attempt failed that was to go through a mesh's sidecar and
@@ -153,9 +155,8 @@ func (p *probing) sidecarStopped() bool {
 	return false
 }
 
-// probeNotRewritten: the probe goes to the application's port in a pod whose
-// sidecar demands mutual TLS. Needs: a pod of such a mesh, a probe that is as its
-// author wrote it and has never succeeded, and no answer in its own protocol.
+// probeNotRewritten: the probe goes to the application's port in a pod whose sidecar
+// demands mutual TLS.
 func probeNotRewritten(p *probing) *finding {
 	in := p.mesh.Mesh
 	if in == mesh.None || in == mesh.Linkerd || p.mesh.Rewritten || p.worked() || in == mesh.Whylet && !mesh.HasRedirect(p.h.Object) {
@@ -175,9 +176,7 @@ func probeNotRewritten(p *probing) *finding {
 	}
 }
 
-// probeNoSidecar: the sidecar through which the probe goes gives no answer. Needs:
-// a rewritten probe whose attempts end at the sidecar's own port; what became of
-// the sidecar's container makes it certain.
+// probeNoSidecar: the sidecar through which the probe goes gives no answer.
 func probeNoSidecar(p *probing) *finding {
 	if p.mode != noSidecar {
 		return nil
@@ -244,8 +243,7 @@ func (h *History) stateOf(name string, p *probing) (string, []*fact.Fact) {
 	return "", nil
 }
 
-// probeSidecarSaid: the sidecar answered of itself. Needs: its mark on the answer,
-// and a text that is not a report of the application.
+// probeSidecarSaid: the sidecar answered of itself.
 func probeSidecarSaid(p *probing) *finding {
 	if p.mode != answered || p.last.Evidence.Header[mesh.AnsweredBy] != mesh.Sidecar {
 		return nil

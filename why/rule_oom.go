@@ -11,26 +11,28 @@ import (
 	"whylet.dev/whylet/why/prose"
 )
 
-// oomRules tell what an OOM kill has to do with an end.
-var oomRules = []rule[ending]{
-	{
-		name: "oom-main", causes: oomCauses,
-		needs:   "the kernel's record, or the cgroup's counter, with the main process as the victim; whose limit it was comes from the cgroup that the kernel names",
-		against: "a record about a child only",
-		judge:   oomMain,
-	},
-	{
-		name: "oom-child-then-exit", causes: []Cause{MemoryLimitChild, PodMemoryLimit, MemoryBackedVolume, NodeOutOfMemory, NodeOvercommitted},
-		needs:   "the kernel's record of a child's OOM kill at most 2 s before the end, and an exit code other than 0",
-		against: "an end much later, or with exit code 0",
-		judge:   oomChildThenExit,
-	},
-	{
-		name: "oom-not-this", causes: []Cause{MemoryLimit},
-		needs:   "an earlier OOM kill, or the runtime's word OOMKilled",
-		against: "the kernel's record of the main process: this rule only rules out",
-		judge:   oomNotThis,
-	},
+// These rules tell what an OOM kill has to do with an end.
+func init() {
+	exitRules.add(
+		rule[ending]{
+			name: "oom-main", causes: oomCauses,
+			needs:   "the kernel's record, or the cgroup's counter, with the main process as the victim; whose limit it was comes from the cgroup that the kernel names",
+			against: "a record about a child only",
+			judge:   oomMain,
+		},
+		rule[ending]{
+			name: "oom-child-then-exit", causes: []Cause{MemoryLimitChild, PodMemoryLimit, MemoryBackedVolume, NodeOutOfMemory, NodeOvercommitted},
+			needs:   "the kernel's record of a child's OOM kill at most 2 s before the end, and an exit code other than 0",
+			against: "an end much later, or with exit code 0",
+			judge:   oomChildThenExit,
+		},
+		rule[ending]{
+			name: "oom-not-this", causes: []Cause{MemoryLimit},
+			needs:   "an earlier OOM kill, or the runtime's word OOMKilled",
+			against: "the kernel's record of the main process: this rule only rules out",
+			judge:   oomNotThis,
+		},
+	)
 }
 
 // follows is how soon after the OOM kill of a child the end of its container is
@@ -38,8 +40,7 @@ var oomRules = []rule[ending]{
 // rest is for a slow machine. package health uses the same.
 const follows = 2 * time.Second
 
-// oomMain: the OOM killer took the main process. Needs: the kernel's record or
-// the cgroup's counter with the main process as the victim.
+// oomMain: the OOM killer took the main process.
 func oomMain(e ending) *finding {
 	var record *fact.Fact
 	for _, f := range e.run.OOMKills {

@@ -8,13 +8,6 @@ import (
 	"whylet.dev/whylet/fact"
 )
 
-// probeRules say why a probe fails, each from what the attempts saw and from
-// what was seen in the container meanwhile.
-var probeRules = slices.Concat(
-	probeHostRules, probeChildRules, probeAgainRules, probeLoadRules, probeNetRules, probeListenRules, probeDependencyRules, probeStartRules, probeAskRules, probeRedirectRules,
-	probeRoomRules, probeFilesRules, probeSidecarRules, probeMeshRules, probeSaidRules, probeTogetherRules, probeConfigRules,
-)
-
 // worked says whether this probe ever succeeded: in this run, or in an earlier one.
 func (p *probing) worked() bool { return len(p.ever) > 0 }
 
@@ -27,19 +20,19 @@ func succeededTimes(facts []*fact.Fact) int64 {
 	return n
 }
 
-// probeSidecarRules are about answers of others than the application.
-var probeSidecarRules = []rule[*probing]{
-	{
-		name: "probe-sidecar-answered", causes: []Cause{MeshSidecarAnswered, AppNotListening},
-		needs:   "a process of another container on the probed port, or an answer with a proxy's signature",
-		against: "a listener of the container itself",
-		judge:   probeSidecarAnswered,
-	},
+// These rules are about answers of others than the application.
+func init() {
+	probeRules.add(
+		rule[*probing]{
+			name: "probe-sidecar-answered", causes: []Cause{MeshSidecarAnswered, AppNotListening},
+			needs:   "a process of another container on the probed port, or an answer with a proxy's signature",
+			against: "a listener of the container itself",
+			judge:   probeSidecarAnswered,
+		},
+	)
 }
 
-// probeSidecarAnswered: the failure was another container's answer. Needs: the
-// process that listens on the probed port belongs to another container, or the
-// answer carries a proxy's signature.
+// probeSidecarAnswered: the failure was another container's answer.
 func probeSidecarAnswered(p *probing) *finding {
 	if p.mode != answered {
 		return nil

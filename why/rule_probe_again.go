@@ -9,21 +9,25 @@ import (
 	"whylet.dev/whylet/why/prose"
 )
 
-// probeAgainRules are about the request that was made once more, with patience,
+// These rules are about the request that was made once more, with patience,
 // after an attempt had timed out: it tells late answers from none.
-var probeAgainRules = []rule[*probing]{
-	{
-		name: "probe-answers-after-timeout", causes: []Cause{ProbeTimeoutTooShort, AppOverloaded, AppUnhealthy},
-		needs:   "a patient request after a timeout, which was answered later than the timeout; quick answers before make it app-overloaded, an answer that is a failure app-unhealthy",
-		against: "throttling, a busy node, an OOM kill of a child or a stopped process, which explain why",
-		judge:   probeAnswersAfterTimeout,
-	},
-	{
-		name: "probe-never-answers", causes: []Cause{AppHang},
-		needs:   "a patient request after a timeout, which was not answered at all, and a main process that is not at work",
-		against: "CPU use, throttling, a busy node, an OOM kill of a child, a stopped process, an attempt that was answered meanwhile, or a listener that has room for a connection that does not come about",
-		judge:   probeNeverAnswers,
-	},
+func init() {
+	probeRules.add(
+		rule[*probing]{
+			name: "probe-answers-after-timeout", causes: []Cause{ProbeTimeoutTooShort, AppOverloaded, AppUnhealthy},
+			needs:   "a patient request after a timeout, which was answered later than the timeout; quick answers before make it app-overloaded, an answer that is a failure app-unhealthy",
+			against: "an answer that came in time",
+			yields:  stalling,
+			judge:   probeAnswersAfterTimeout,
+		},
+		rule[*probing]{
+			name: "probe-never-answers", causes: []Cause{AppHang},
+			needs:   "a patient request after a timeout, which was not answered at all, and a main process that is not at work",
+			against: "CPU use; an attempt that was answered meanwhile",
+			yields:  append([]string{"probe-blocked"}, stalling...),
+			judge:   probeNeverAnswers,
+		},
+	)
 }
 
 // again are the newest patient requests after one of the failed attempts: the one
@@ -79,21 +83,14 @@ func answerCame(b fact.AskedAgain) bool {
 	return !b.Cut && (b.Verdict == fact.Success || b.Verdict == fact.Warning || b.Evidence != nil && b.Evidence.Status > 0)
 }
 
-// explainedOtherwise says whether it is known what keeps the application from
-// answering in time, so that late answers are an effect of that.
-func (p *probing) explainedOtherwise() bool {
-	for _, judge := range []func(*probing) *finding{probeThrottled, probeNodeCPU, probeChildOOM, probeProcessStopped} {
-		if f := judge(p); f != nil && f.weight >= strong {
-			return true
-		}
-	}
-	return false
-}
+// stalling are the rules that say what keeps an application from answering in time, so
+// that late answers are an effect of that.
+var stalling = []string{"probe-throttled", "probe-node-cpu", "probe-child-oom", "probe-process-stopped"}
 
 // probeAnswersAfterTimeout: the answer comes, only later than the probe waits.
 func probeAnswersAfterTimeout(p *probing) *finding {
 	at, _ := p.again()
-	if p.mode != silent || at == nil || p.explainedOtherwise() {
+	if p.mode != silent || at == nil {
 		return nil
 	}
 	b := of[fact.AskedAgain](at)
@@ -125,11 +122,8 @@ func probeAnswersAfterTimeout(p *probing) *finding {
 // probeNeverAnswers: not even a patient request is answered.
 func probeNeverAnswers(p *probing) *finding {
 	came, at := p.again()
-	if p.mode != silent && p.mode != unreachable || at == nil || came != nil || p.explainedOtherwise() {
+	if p.mode != silent && p.mode != unreachable || at == nil || came != nil {
 		return nil
-	}
-	if blocked := probeBlocked(p); blocked != nil && blocked.weight >= strong {
-		return nil // it has room for a connection, and none comes about
 	}
 	b := of[fact.AskedAgain](at)
 	f := &finding{cause: AppHang, weight: strong, chain: p.chain(at)}

@@ -8,38 +8,40 @@ import (
 	"whylet.dev/whylet/why/prose"
 )
 
-// probeAskRules are about probes that ask in a way that cannot be answered.
-var probeAskRules = []rule[*probing]{
-	{
-		name: "probe-impossible", causes: []Cause{ProbeCommandFailed, ProbePortNameUnknown},
-		needs:   "an attempt that could not be made: no such command in the image, or a port name that the container does not declare",
-		against: "an attempt that was made",
-		judge:   probeImpossible,
-	},
-	{
-		name: "probe-command-late", causes: []Cause{ProbeCommandFailed},
-		needs:   "an exec probe whose command does not end within the timeout",
-		against: "throttling, a busy node or a stopped process",
-		judge:   probeCommandLate,
-	},
-	{
-		name: "probe-path", causes: []Cause{ProbeWrongPath},
-		needs:   "404, 405 or 410 in every attempt of every run",
-		against: "a good answer at the same path, ever",
-		judge:   probePath,
-	},
-	{
-		name: "probe-unknown-service", causes: []Cause{ProbeWrongPath},
-		needs:   "NotFound of a gRPC health service, whose word that is for a service that it does not know",
-		against: "a success, ever",
-		judge:   probeUnknownService,
-	},
-	{
-		name: "probe-protocol", causes: []Cause{ProbeProtocol, ProbeWrongScheme},
-		needs:   "what came back is of another protocol, and no attempt ever succeeded",
-		against: "a success, ever",
-		judge:   probeWrongProtocol,
-	},
+// These rules are about probes that ask in a way that cannot be answered.
+func init() {
+	probeRules.add(
+		rule[*probing]{
+			name: "probe-impossible", causes: []Cause{ProbeCommandFailed, ProbePortNameUnknown},
+			needs:   "an attempt that could not be made: no such command in the image, or a port name that the container does not declare",
+			against: "an attempt that was made",
+			judge:   probeImpossible,
+		},
+		rule[*probing]{
+			name: "probe-command-late", causes: []Cause{ProbeCommandFailed},
+			needs:   "an exec probe whose command does not end within the timeout",
+			against: "throttling, a busy node or a stopped process",
+			judge:   probeCommandLate,
+		},
+		rule[*probing]{
+			name: "probe-path", causes: []Cause{ProbeWrongPath},
+			needs:   "404, 405 or 410 in every attempt of every run",
+			against: "a good answer at the same path, ever",
+			judge:   probePath,
+		},
+		rule[*probing]{
+			name: "probe-unknown-service", causes: []Cause{ProbeWrongPath},
+			needs:   "NotFound of a gRPC health service, whose word that is for a service that it does not know",
+			against: "a success, ever",
+			judge:   probeUnknownService,
+		},
+		rule[*probing]{
+			name: "probe-protocol", causes: []Cause{ProbeProtocol, ProbeWrongScheme},
+			needs:   "what came back is of another protocol, and no attempt ever succeeded",
+			against: "a success, ever",
+			judge:   probeWrongProtocol,
+		},
+	)
 }
 
 // probeImpossible: the attempt itself cannot be made.

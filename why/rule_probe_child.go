@@ -9,32 +9,34 @@ import (
 	"whylet.dev/whylet/fact"
 )
 
-// probeChildRules are about the processes that should have answered.
-var probeChildRules = []rule[*probing]{
-	{
-		name: "probe-child-oom", causes: oomCauses,
-		needs:   "the kernel's record of a child's OOM kill at most 15 s before the first failure, or of timeouts at most 15 s after the last and before the end, and this or another probe of the container that had worked, in this run or an earlier one; a kill while the first attempt waited makes it certain",
-		against: "an answer that memory does not explain, such as 404; a failure that it said itself, where good answers came after the kill, or after three earlier ones",
-		judge:   probeChildOOM,
-	},
-	{
-		name: "probe-process-stopped", causes: []Cause{ProcessStopped},
-		needs:   "a look that finds the main process, or the one that holds the port, stopped or traced",
-		against: "a process that runs or sleeps",
-		judge:   probeProcessStopped,
-	},
-	{
-		name: "probe-died-answering", causes: []Cause{AppExitError},
-		needs:   "an attempt whose connection broke off, and at most 1 s later the end of the main process with an error of its own, by the kernel's wait status",
-		against: "exit code 0, or one that stands for a signal: the kill that followed may have brought it about",
-		judge:   probeDiedAnswering,
-	},
-	{
-		name: "probe-worker-died", causes: []Cause{ChildProcessEnded},
-		needs:   "an attempt whose connection broke off, and the kernel's wait status of a child that died of a signal or ended with an error during it or at most 1 s later, while the main process lived on",
-		against: "the OOM kill of a child; an end of the main process that nobody ordered",
-		judge:   probeWorkerDied,
-	},
+// These rules are about the processes that should have answered.
+func init() {
+	probeRules.add(
+		rule[*probing]{
+			name: "probe-child-oom", causes: oomCauses,
+			needs:   "the kernel's record of a child's OOM kill at most 15 s before the first failure, or of timeouts at most 15 s after the last and before the end, and this or another probe of the container that had worked, in this run or an earlier one; a kill while the first attempt waited makes it certain",
+			against: "an answer that memory does not explain, such as 404; a failure that it said itself, where good answers came after the kill, or after three earlier ones",
+			judge:   probeChildOOM,
+		},
+		rule[*probing]{
+			name: "probe-process-stopped", causes: []Cause{ProcessStopped},
+			needs:   "a look that finds the main process, or the one that holds the port, stopped or traced",
+			against: "a process that runs or sleeps",
+			judge:   probeProcessStopped,
+		},
+		rule[*probing]{
+			name: "probe-died-answering", causes: []Cause{AppExitError},
+			needs:   "an attempt whose connection broke off, and at most 1 s later the end of the main process with an error of its own, by the kernel's wait status",
+			against: "exit code 0, or one that stands for a signal: the kill that followed may have brought it about",
+			judge:   probeDiedAnswering,
+		},
+		rule[*probing]{
+			name: "probe-worker-died", causes: []Cause{ChildProcessEnded},
+			needs:   "an attempt whose connection broke off, and the kernel's wait status of a child that died of a signal or ended with an error during it or at most 1 s later, while the main process lived on",
+			against: "the OOM kill of a child; an end of the main process that nobody ordered",
+			judge:   probeWorkerDied,
+		},
+	)
 }
 
 // probeWorkerDied: the request was given to a worker, which died of it.
@@ -62,9 +64,7 @@ func probeWorkerDied(p *probing) *finding {
 	return nil
 }
 
-// probeDiedAnswering: the node's kill came when the process was about to end of
-// itself. Needs: the connection broke off before the kill, and an exit code that no
-// signal gives.
+// probeDiedAnswering: the node's kill came when the process was about to end of itself.
 func probeDiedAnswering(p *probing) *finding {
 	if p.run.Exit == nil || len(p.failed) == 0 {
 		return nil
@@ -86,9 +86,7 @@ func probeDiedAnswering(p *probing) *finding {
 // may lie to be taken for its reason.
 const oomBefore = 15 * time.Second
 
-// probeChildOOM: a worker was OOM-killed, the container lived on, and the probe
-// failed. Needs: the kernel's record shortly before or between the attempts, and
-// a probe that had worked. Against it: an answer that memory does not explain.
+// probeChildOOM: a worker was OOM-killed, the container lived on, and the probe failed.
 func probeChildOOM(p *probing) *finding {
 	var kills []*fact.Fact
 	for _, f := range p.run.OOMKills {

@@ -7,14 +7,16 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// probeHostRules are about probes that do not ask the container at all.
-var probeHostRules = []rule[*probing]{
-	{
-		name: "probe-other-host", causes: []Cause{DependencyDown, ProbeWrongPort},
-		needs:   "a probe whose host field names another host than the pod: a loopback address there is the node's own, which makes it probe-wrong-port unless it ever succeeded",
-		against: "a pod in the node's network, for a loopback address",
-		judge:   probeOtherHost,
-	},
+// These rules are about probes that do not ask the container at all.
+func init() {
+	probeRules.add(
+		rule[*probing]{
+			name: "probe-other-host", causes: []Cause{DependencyDown, ProbeWrongPort},
+			needs:   "a probe whose host field names another host than the pod: a loopback address there is the node's own, which makes it probe-wrong-port unless it ever succeeded",
+			against: "a pod in the node's network, for a loopback address",
+			judge:   probeOtherHost,
+		},
+	)
 }
 
 // probeOtherHost: the probe's host field sends it away from the pod, so what fails

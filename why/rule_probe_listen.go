@@ -12,32 +12,36 @@ import (
 	"whylet.dev/whylet/why/prose"
 )
 
-// probeListenRules are about refused connections, and who listens instead.
-var probeListenRules = []rule[*probing]{
-	{
-		name: "probe-listener-gone", causes: []Cause{AppNotListening, AppListensElse, ChildProcessEnded, KilledByOther},
-		needs:   "successes before, and a look that finds nobody on the port; a port of the same process that is new makes it app-listens-elsewhere, the kernel's word that a child ended makes it certain, who served the port in an earlier look tells a worker from the main process, fewer processes than before only suggest it",
-		against: "somebody listening on the port",
-		judge:   probeListenerGone,
-	},
-	{
-		name: "probe-served-by-sibling", causes: []Cause{SiblingNotReady},
-		needs:   "a refused connection, and an earlier look that finds another container of the pod listening on the port, and never this one",
-		against: "somebody listening on the port",
-		judge:   probeServedBySibling,
-	},
-	{
-		name: "probe-never-listened", causes: []Cause{AppNotListening},
-		needs:   "no success, and a look that finds no listener in the pod but those of other containers",
-		against: "CPU use of the main process, or of all processes of the container together; children whose CPU use nobody saw, unless all that runs are programs that wait; another run that came up; an end less than 3 s after the start, or one within a minute in which the main process still was a shell with other children, as a start script is",
-		judge:   probeNeverListened,
-	},
-	{
-		name: "probe-listens-elsewhere", causes: []Cause{ProbeWrongPort, AppListensElse},
-		needs:   "no success in any run, and a look that finds the container listening on another port, only on loopback, or over IPv6 only where it is asked over IPv4",
-		against: "a listener on the probed port; one of another container",
-		judge:   probeListensElsewhere,
-	},
+// These rules are about refused connections, and who listens instead.
+func init() {
+	probeRules.add(
+		rule[*probing]{
+			name: "probe-listener-gone", causes: []Cause{AppNotListening, AppListensElse, ChildProcessEnded, KilledByOther},
+			needs:   "successes before, and a look that finds nobody on the port; a port of the same process that is new makes it app-listens-elsewhere, the kernel's word that a child ended makes it certain, who served the port in an earlier look tells a worker from the main process, fewer processes than before only suggest it",
+			against: "somebody listening on the port",
+			yields:  []string{"probe-served-by-sibling"},
+			judge:   probeListenerGone,
+		},
+		rule[*probing]{
+			name: "probe-served-by-sibling", causes: []Cause{SiblingNotReady},
+			needs:   "a refused connection, and an earlier look that finds another container of the pod listening on the port, and never this one",
+			against: "somebody listening on the port",
+			judge:   probeServedBySibling,
+		},
+		rule[*probing]{
+			name: "probe-never-listened", causes: []Cause{AppNotListening},
+			needs:   "no success, and a look that finds no listener in the pod but those of other containers",
+			against: "CPU use of the main process, or of all processes of the container together; children whose CPU use nobody saw, unless all that runs are programs that wait; another run that came up; an end less than 3 s after the start, or one within a minute in which the main process still was a shell with other children, as a start script is",
+			yields:  []string{"probe-waits-for-dependency"},
+			judge:   probeNeverListened,
+		},
+		rule[*probing]{
+			name: "probe-listens-elsewhere", causes: []Cause{ProbeWrongPort, AppListensElse},
+			needs:   "no success in any run, and a look that finds the container listening on another port, only on loopback, or over IPv6 only where it is asked over IPv4",
+			against: "a listener on the probed port; one of another container",
+			judge:   probeListensElsewhere,
+		},
+	)
 }
 
 // waiters are programs with which start scripts wait.
@@ -64,12 +68,11 @@ func (p *probing) refusedAndLooked() (at *fact.Fact, look fact.Looked, ok bool) 
 	return p.look()
 }
 
-// probeListenerGone: the port was served and is not any more, while the main
-// process lives. Needs: successes before, and a look that finds nobody on the
-// port. Who served it tells a worker that ended from a main process that let go.
+// probeListenerGone: the port was served and is not any more, while the main process
+// lives. Who served it tells a worker that ended from a main process that let go.
 func probeListenerGone(p *probing) *finding {
 	at, look, ok := p.refusedAndLooked()
-	if !ok || len(p.before) == 0 || probeServedBySibling(p) != nil {
+	if !ok || len(p.before) == 0 {
 		return nil
 	}
 	if here, _ := p.listeners(look); len(here) > 0 || look.State == "Z" {
@@ -251,8 +254,8 @@ func (p *probing) mine(listeners []fact.Listener) []fact.Listener {
 	})
 }
 
-// probeNeverListened: alive, and it listens nowhere in the pod. Against it:
-// a process at work may be starting, and so may one of which another run came up.
+// probeNeverListened: alive, and it listens nowhere in the pod. A process at work may be
+// starting, and so may one of which another run came up.
 func probeNeverListened(p *probing) *finding {
 	at, look, ok := p.refusedAndLooked()
 	if !ok || len(p.before) > 0 || len(p.mine(look.Listeners)) > 0 {
@@ -271,7 +274,7 @@ func probeNeverListened(p *probing) *finding {
 	if waits {
 		f.text += fmt.Sprintf(" What runs in it only waits (%s).", strings.Join(look.Commands, ", "))
 	}
-	if probeWaits(p) != nil || p.tooSoon() || p.cameUpElsewhen() || p.atWork(look) || !waits && (p.childrenWork(look) || p.mayStillStart(look)) {
+	if p.tooSoon() || p.cameUpElsewhen() || p.atWork(look) || !waits && (p.childrenWork(look) || p.mayStillStart(look)) {
 		f.weight = weak
 	}
 	f.fixes = append(p.h.logsFix(p.run), p.h.inspect("see what it does", p.h.exec(p.run.Container, "ps")))

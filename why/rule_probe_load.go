@@ -8,44 +8,48 @@ import (
 	"whylet.dev/whylet/why/prose"
 )
 
-// probeLoadRules are about answers that come too late, or never.
-var probeLoadRules = []rule[*probing]{
-	{
-		name: "probe-throttled", causes: []Cause{CPUThrottled},
-		needs:   "two samples around the attempts between which at least half of the CPU periods were throttled; for one that is still coming up, as much CPU use as its limit allows, at most a quarter of a CPU, and three quarters of the time in which it wanted more",
-		against: "no CPU limit, or few throttled periods",
-		judge:   probeThrottled,
-	},
-	{
-		name: "probe-node-cpu", causes: []Cause{NodeCPUSaturated},
-		needs:   "two samples between which its tasks waited for a CPU for half of the time, less what its own limit took; or samples around the failed attempts between which they waited for two fifths of the time in which they were asked, and ten times as long as they had a CPU",
-		against: "throttling; a tenth of a CPU for one that is still coming up",
-		judge:   probeNodeCPU,
-	},
-	{
-		name: "probe-overloaded", causes: []Cause{AppOverloaded},
-		needs:   "a look that finds it using at least half a CPU while answers are late, or samples meanwhile that show its processes use or wait for that much, and use a tenth",
-		against: "an idle process",
-		judge:   probeOverloaded,
-	},
-	{
-		name: "probe-answers-late", causes: []Cause{ProbeTimeoutTooShort, AppOverloaded},
-		needs:   "good answers that took more than half of the timeout, or a first byte that came after it; quick answers before make it app-overloaded",
-		against: "throttling, a busy node, an OOM kill of a child or a stopped process, which explain why",
-		judge:   probeAnswersLate,
-	},
-	{
-		name: "probe-finishes-late", causes: []Cause{AppOverloaded},
-		needs:   "an empty queue, more tasks than while it was well, and some that end again between the failed attempts",
-		against: "tasks that only become more",
-		judge:   probeFinishesLate,
-	},
-	{
-		name: "probe-hang", causes: []Cause{AppHang},
-		needs:   "connections that wait to be accepted and an idle main process, or one that waits for a disk",
-		against: "CPU use; a stopped process; answers that do come; the OOM kill of a child",
-		judge:   probeHang,
-	},
+// These rules are about answers that come too late, or never.
+func init() {
+	probeRules.add(
+		rule[*probing]{
+			name: "probe-throttled", causes: []Cause{CPUThrottled},
+			needs:   "two samples around the attempts between which at least half of the CPU periods were throttled; for one that is still coming up, as much CPU use as its limit allows, at most a quarter of a CPU, and three quarters of the time in which it wanted more",
+			against: "no CPU limit, or few throttled periods",
+			judge:   probeThrottled,
+		},
+		rule[*probing]{
+			name: "probe-node-cpu", causes: []Cause{NodeCPUSaturated},
+			needs:   "two samples between which its tasks waited for a CPU for half of the time, less what its own limit took; or samples around the failed attempts between which they waited for two fifths of the time in which they were asked, and ten times as long as they had a CPU",
+			against: "throttling; a tenth of a CPU for one that is still coming up",
+			judge:   probeNodeCPU,
+		},
+		rule[*probing]{
+			name: "probe-overloaded", causes: []Cause{AppOverloaded},
+			needs:   "a look that finds it using at least half a CPU while answers are late, or samples meanwhile that show its processes use or wait for that much, and use a tenth",
+			against: "an idle process",
+			judge:   probeOverloaded,
+		},
+		rule[*probing]{
+			name: "probe-answers-late", causes: []Cause{ProbeTimeoutTooShort, AppOverloaded},
+			needs:   "good answers that took more than half of the timeout, or a first byte that came after it; quick answers before make it app-overloaded",
+			against: "",
+			yields:  stalling,
+			judge:   probeAnswersLate,
+		},
+		rule[*probing]{
+			name: "probe-finishes-late", causes: []Cause{AppOverloaded},
+			needs:   "an empty queue, more tasks than while it was well, and some that end again between the failed attempts",
+			against: "tasks that only become more",
+			judge:   probeFinishesLate,
+		},
+		rule[*probing]{
+			name: "probe-hang", causes: []Cause{AppHang},
+			needs:   "connections that wait to be accepted and an idle main process, or one that waits for a disk",
+			against: "CPU use; a stopped process; answers that do come",
+			yields:  []string{"probe-child-oom"},
+			judge:   probeHang,
+		},
+	)
 }
 
 // throttled is the share of CPU periods from which on a quota counts as what
@@ -93,8 +97,7 @@ func (p *probing) samples(from, until time.Time) (first, last *fact.Fact) {
 // late says whether the attempts failed by being slow.
 func (p *probing) late() bool { return p.mode == silent || p.mode == commandLate }
 
-// probeThrottled: its own CPU limit stalled it. Needs: two samples between which
-// at least half of the CPU periods were throttled.
+// probeThrottled: its own CPU limit stalled it.
 func probeThrottled(p *probing) *finding {
 	coming := p.comingUp()
 	if !p.late() && !coming {
@@ -270,10 +273,9 @@ func probeOverloaded(p *probing) *finding {
 	return f
 }
 
-// probeAnswersLate: answers do come, after the timeout. Needs: successes close to
-// the timeout between or before the failures, or a first byte that was seen late.
+// probeAnswersLate: answers do come, after the timeout.
 func probeAnswersLate(p *probing) *finding {
-	if !p.late() || p.explainedOtherwise() {
+	if !p.late() {
 		return nil
 	}
 	late := p.last.Evidence != nil && p.last.Evidence.FirstByte > p.timeout()
@@ -336,10 +338,8 @@ func (p *probing) slowSuccesses() (slow, quick int64) {
 	return slow, quick
 }
 
-// probeFinishesLate: requests are taken up and finished, only after the probe has
-// gone. Needs: the listener's queue is empty, the container has more tasks than
-// while it was well, and some of them end again between the failed attempts. A
-// handler that hangs never ends, so there they only become more.
+// probeFinishesLate: requests are taken up and finished, only after the probe has gone. A
+// handler that hangs never ends, so there the tasks only become more.
 func probeFinishesLate(p *probing) *finding {
 	at, look, ok := p.look()
 	if p.mode != silent || !ok || len(p.before) == 0 {
@@ -374,10 +374,8 @@ func probeFinishesLate(p *probing) *finding {
 	}
 }
 
-// probeHang: it holds the port, uses no CPU and takes no connection. Needs:
-// connections that wait to be accepted, and an idle process that is not stopped.
-// An application that accepts and then says nothing may only be slow: without a
-// late answer to show for it that stays open.
+// probeHang: it holds the port, uses no CPU and takes no connection. One that accepts and
+// then says nothing may only be slow: without a late answer to show for it that stays open.
 func probeHang(p *probing) *finding {
 	if p.mode != silent && p.mode != unreachable {
 		return nil
@@ -409,9 +407,6 @@ func probeHang(p *probing) *finding {
 		f.text = "it holds its port, idles and does not answer in time"
 	default:
 		return nil
-	}
-	if o := probeChildOOM(p); o != nil && o.weight >= strong {
-		f.weight = weak // who waits for memory hangs for that
 	}
 	return f
 }

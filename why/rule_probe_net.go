@@ -7,20 +7,22 @@ import (
 	"whylet.dev/whylet/fact"
 )
 
-// probeNetRules are about the way to the container.
-var probeNetRules = []rule[*probing]{
-	{
-		name: "probe-blocked", causes: []Cause{NetworkBlocked},
-		needs:   "no connection, while a look finds somebody who listens on the port and has room, or the kernel's word EPERM",
-		against: "nobody listening, or a full queue; a refusal before anybody was seen to listen: it may have come up since",
-		judge:   probeBlocked,
-	},
-	{
-		name: "probe-table-full", causes: []Cause{NetworkBlocked},
-		needs:   "no connection, and the kernel's word of that time that it dropped packets because its table of connections was full",
-		against: "a refusal, or an answer",
-		judge:   probeTableFull,
-	},
+// These rules are about the way to the container.
+func init() {
+	probeRules.add(
+		rule[*probing]{
+			name: "probe-blocked", causes: []Cause{NetworkBlocked},
+			needs:   "no connection, while a look finds somebody who listens on the port and has room, or the kernel's word EPERM",
+			against: "nobody listening, or a full queue; a refusal before anybody was seen to listen: it may have come up since",
+			judge:   probeBlocked,
+		},
+		rule[*probing]{
+			name: "probe-table-full", causes: []Cause{NetworkBlocked},
+			needs:   "no connection, and the kernel's word of that time that it dropped packets because its table of connections was full",
+			against: "a refusal, or an answer",
+			judge:   probeTableFull,
+		},
+	)
 }
 
 // probeTableFull: the node could keep track of no more connections, and dropped the
@@ -45,9 +47,7 @@ func probeTableFull(p *probing) *finding {
 	return nil
 }
 
-// probeBlocked: packets are dropped or rejected on the way. Needs: no connection
-// while the container listens on that port with room for more, or the kernel's
-// word that it may not be reached.
+// probeBlocked: packets are dropped or rejected on the way.
 func probeBlocked(p *probing) *finding {
 	if p.mode != unreachable && p.mode != refused || p.last.Evidence == nil {
 		return nil

@@ -7,25 +7,26 @@ import (
 	"whylet.dev/whylet/why/prose"
 )
 
-// probeSaidRules are about answers.
-var probeSaidRules = []rule[*probing]{
-	{
-		name: "probe-said-no", causes: []Cause{AppUnhealthy},
-		needs:   "an HTTP status, redirects without an end, an exit code or a gRPC status of the application",
-		against: "another process on the port, a path that never worked",
-		judge:   probeSaidNo,
-	},
-	{
-		name: "probe-died-meanwhile", causes: []Cause{AppUnhealthy},
-		needs:   "connections that were taken and broken off without a word, attempt after attempt, by a main process that lives; of a single attempt never enough for a verdict",
-		against: "an end of the main process that nobody ordered",
-		judge:   probeBrokeOff,
-	},
+// These rules are about answers.
+func init() {
+	probeRules.add(
+		rule[*probing]{
+			name: "probe-said-no", causes: []Cause{AppUnhealthy},
+			needs:   "an HTTP status, redirects without an end, an exit code or a gRPC status of the application",
+			against: "another process on the port, a path that never worked",
+			judge:   probeSaidNo,
+		},
+		rule[*probing]{
+			name: "probe-died-meanwhile", causes: []Cause{AppUnhealthy},
+			needs:   "connections that were taken and broken off without a word, attempt after attempt, by a main process that lives; of a single attempt never enough for a verdict",
+			against: "an end of the main process that nobody ordered",
+			yields:  []string{"probe-died-answering", "probe-files-limit"},
+			judge:   probeBrokeOff,
+		},
+	)
 }
 
-// probeSaidNo: the application itself answers failure. Needs: an answer that is
-// the application's: a status, an exit code, a gRPC status. Against it: the path
-// never worked, or somebody else answered.
+// probeSaidNo: the application itself answers failure.
 func probeSaidNo(p *probing) *finding {
 	ev := p.last.Evidence
 	f := &finding{cause: AppUnhealthy, weight: fair, certainty: Recorded, chain: p.chain()}
@@ -75,7 +76,7 @@ func probeBrokeOff(p *probing) *finding {
 	}
 	f.text = fmt.Sprintf("The application takes the connection of %s and closes it %s%s.", p.what(), closed, p.sinceWhen())
 	_, reported := p.sidecarReport()
-	if len(p.failed) > 1 && !reported && probeDiedAnswering(p) == nil && (p.run.Exit == nil || newEnding(p.h, p.run).ordered()) {
+	if len(p.failed) > 1 && !reported && (p.run.Exit == nil || newEnding(p.h, p.run).ordered()) {
 		f.weight = fair
 	}
 	if !p.worked() {

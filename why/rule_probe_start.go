@@ -10,19 +10,19 @@ import (
 	"whylet.dev/whylet/why/prose"
 )
 
-// probeStartRules are about containers that were not up yet.
-var probeStartRules = []rule[*probing]{
-	{
-		name: "probe-slow-start", causes: []Cause{AppSlowStart},
-		needs:   "no success in this run of a liveness or startup probe, and another run that came up, or CPU use of at least half a CPU while it was asked: of the main process, or of the whole container; or a refused connection, and an end less than 3 s after the start",
-		against: "a success before; a container that listens already, on another port",
-		judge:   probeSlowStart,
-	},
+// These rules are about containers that were not up yet.
+func init() {
+	probeRules.add(
+		rule[*probing]{
+			name: "probe-slow-start", causes: []Cause{AppSlowStart},
+			needs:   "no success in this run of a liveness or startup probe, and another run that came up, or CPU use of at least half a CPU while it was asked: of the main process, or of the whole container; or a refused connection, and an end less than 3 s after the start",
+			against: "a success before; a container that listens already, on another port",
+			judge:   probeSlowStart,
+		},
+	)
 }
 
-// probeSlowStart: killed before it ever was healthy, and still starting. Needs:
-// no success in this run, while another run did become healthy, or CPU use that
-// shows it at work. Against it: it listens already, only elsewhere.
+// probeSlowStart: killed before it ever was healthy, and still starting.
 func probeSlowStart(p *probing) *finding {
 	if p.kind == fact.Readiness || len(p.before) > 0 || p.run.Started == nil || len(p.failed) == 0 || p.mode != refused && p.mode != silent && p.mode != exitCode && p.mode != answered {
 		return nil

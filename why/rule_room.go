@@ -10,70 +10,78 @@ import (
 	"whylet.dev/whylet/fact"
 )
 
-// roomRules are about what there was no room for: on a disk, or for processes.
-var roomRules = []rule[ending]{
-	{
-		name: "disk-full-said", causes: []Cause{DiskFull},
-		needs:   "ENOSPC or EDQUOT among the last words of a process that ended with an error",
-		against: "exit code 0",
-		judge:   diskFullSaid,
-	},
-	{
-		name: "process-limit-hit", causes: []Cause{ProcessLimit},
-		needs:   "a process that could not fork, by its last words, or an end with an error while the number of tasks was at the pids limit",
-		against: "exit code 0; a number of tasks below the limit",
-		judge:   processLimitHit,
-	},
+// These rules are about what there was no room for: on a disk, or for processes.
+func init() {
+	exitRules.add(
+		rule[ending]{
+			name: "disk-full-said", causes: []Cause{DiskFull},
+			needs:   "ENOSPC or EDQUOT among the last words of a process that ended with an error",
+			against: "exit code 0",
+			judge:   diskFullSaid,
+		},
+		rule[ending]{
+			name: "process-limit-hit", causes: []Cause{ProcessLimit},
+			needs:   "a process that could not fork, by its last words, or an end with an error while the number of tasks was at the pids limit",
+			against: "exit code 0; a number of tasks below the limit",
+			judge:   processLimitHit,
+		},
+	)
 }
 
-// probeRoomRules are the same for probes.
-var probeRoomRules = []rule[*probing]{
-	{
-		name: "probe-disk-full", causes: []Cause{DiskFull},
-		needs:   "ENOSPC or EDQUOT in what the application or the probe's command answered",
-		against: "",
-		judge:   probeDiskFull,
-	},
-	{
-		name: "probe-process-limit", causes: []Cause{ProcessLimit},
-		needs:   "EAGAIN of a fork in what the probe's command or the runtime said, or tasks at the pids limit while the attempts failed",
-		against: "a number of tasks below the limit",
-		judge:   probeProcessLimit,
-	},
+// These rules are the same for probes.
+func init() {
+	probeRules.add(
+		rule[*probing]{
+			name: "probe-disk-full", causes: []Cause{DiskFull},
+			needs:   "ENOSPC or EDQUOT in what the application or the probe's command answered",
+			against: "",
+			judge:   probeDiskFull,
+		},
+		rule[*probing]{
+			name: "probe-process-limit", causes: []Cause{ProcessLimit},
+			needs:   "EAGAIN of a fork in what the probe's command or the runtime said, or tasks at the pids limit while the attempts failed",
+			against: "a number of tasks below the limit",
+			judge:   probeProcessLimit,
+		},
+	)
 }
 
-// startRoomRules are the same for containers that do not start.
-var startRoomRules = []rule[notStarted]{
-	{
-		name: "start-disk-full", causes: []Cause{DiskFull},
-		needs:   "ENOSPC or EDQUOT in the words of the runtime",
-		against: "",
-		judge: func(c notStarted) *finding {
-			if !noSpace(c.message) {
-				return nil
-			}
-			return &finding{
-				cause: DiskFull, weight: certain, chain: c.chain(),
-				text:  fmt.Sprintf("Container %s does not start because a disk of the node is full: %s.", c.run.Container, brief(c.message, kept)),
-				fixes: []Fix{c.h.inspect("see what fills the node's disks", "df -h; df -i   # on the node")},
-			}
-		},
-	},
-	{
-		name: "start-process-limit", causes: []Cause{ProcessLimit},
-		needs:   "EAGAIN of a fork in the words of the runtime",
-		against: "",
-		judge: func(c notStarted) *finding {
-			if !noFork(c.message) {
-				return nil
-			}
-			return &finding{
-				cause: ProcessLimit, weight: certain, chain: c.chain(),
-				text:  fmt.Sprintf("Container %s does not start because no more processes are allowed: %s.", c.run.Container, brief(c.message, kept)),
-				fixes: []Fix{c.h.inspect("see how many there are", "cat /proc/loadavg; sysctl kernel.pid_max kernel.threads-max   # on the node")},
-			}
-		},
-	},
+// These rules are the same for containers that do not start.
+func init() {
+	for _, book := range []*rulebook[notStarted]{&startRules, &imageRules} {
+		book.add(
+			rule[notStarted]{
+				name: "start-disk-full", causes: []Cause{DiskFull},
+				needs:   "ENOSPC or EDQUOT in the words of the runtime",
+				against: "",
+				judge: func(c notStarted) *finding {
+					if !noSpace(c.message) {
+						return nil
+					}
+					return &finding{
+						cause: DiskFull, weight: certain, chain: c.chain(),
+						text:  fmt.Sprintf("Container %s does not start because a disk of the node is full: %s.", c.run.Container, brief(c.message, kept)),
+						fixes: []Fix{c.h.inspect("see what fills the node's disks", "df -h; df -i   # on the node")},
+					}
+				},
+			},
+			rule[notStarted]{
+				name: "start-process-limit", causes: []Cause{ProcessLimit},
+				needs:   "EAGAIN of a fork in the words of the runtime",
+				against: "",
+				judge: func(c notStarted) *finding {
+					if !noFork(c.message) {
+						return nil
+					}
+					return &finding{
+						cause: ProcessLimit, weight: certain, chain: c.chain(),
+						text:  fmt.Sprintf("Container %s does not start because no more processes are allowed: %s.", c.run.Container, brief(c.message, kept)),
+						fixes: []Fix{c.h.inspect("see how many there are", "cat /proc/loadavg; sysctl kernel.pid_max kernel.threads-max   # on the node")},
+					}
+				},
+			},
+		)
+	}
 }
 
 // noSpace: the C library's words for ENOSPC and EDQUOT (strerror(3)); Go and Java

@@ -80,33 +80,35 @@ func words(any ...string) func(string) bool {
 	}
 }
 
-// lastWordRules go by the last words of a process: its termination message, or the
+// These rules go by the last words of a process: its termination message, or the
 // last lines of its log.
-var lastWordRules = []rule[ending]{
-	{
-		name: "exec-said", causes: []Cause{AppStartFailed},
-		needs:   "the runtime's words that exec failed as all that the container said, within 3 s of the start, and exit code 255",
-		against: "a run that lasted longer, or another exit code",
-		judge:   execSaid,
-	},
-	{
-		name: "read-only-said", causes: []Cause{SecurityRefused},
-		needs:   "EROFS among the last words of a process that ended with an error, in a container with readOnlyRootFilesystem",
-		against: "exit code 0; a container whose root can be written",
-		judge:   readOnlySaid,
-	},
-	{
-		name: "permission-said", causes: []Cause{SecurityRefused},
-		needs:   "the system's words for EACCES or EPERM among the last words of a process that ended with an error, in a container whose security context takes rights from it: a user other than root, or dropped capabilities",
-		against: "exit code 0; a container that runs as its image says",
-		judge:   permissionSaid,
-	},
-	{
-		name: "port-taken-said", causes: []Cause{AppExitError},
-		needs:   "EADDRINUSE among the last words of a process that ended with an error",
-		against: "exit code 0",
-		judge:   portTakenSaid,
-	},
+func init() {
+	exitRules.add(
+		rule[ending]{
+			name: "exec-said", causes: []Cause{AppStartFailed},
+			needs:   "the runtime's words that exec failed as all that the container said, within 3 s of the start, and exit code 255",
+			against: "a run that lasted longer, or another exit code",
+			judge:   execSaid,
+		},
+		rule[ending]{
+			name: "read-only-said", causes: []Cause{SecurityRefused},
+			needs:   "EROFS among the last words of a process that ended with an error, in a container with readOnlyRootFilesystem",
+			against: "exit code 0; a container whose root can be written",
+			judge:   readOnlySaid,
+		},
+		rule[ending]{
+			name: "permission-said", causes: []Cause{SecurityRefused},
+			needs:   "the system's words for EACCES or EPERM among the last words of a process that ended with an error, in a container whose security context takes rights from it: a user other than root, or dropped capabilities",
+			against: "exit code 0; a container that runs as its image says",
+			judge:   permissionSaid,
+		},
+		rule[ending]{
+			name: "port-taken-said", causes: []Cause{AppExitError},
+			needs:   "EADDRINUSE among the last words of a process that ended with an error",
+			against: "exit code 0",
+			judge:   portTakenSaid,
+		},
+	)
 }
 
 // execSaid: the kernel refused the program when the runtime's own process had

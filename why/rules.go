@@ -1,5 +1,7 @@
 package why
 
+import "slices"
+
 // Rule describes one conclusion: which causes it may find, what it needs to see
 // for that, and what speaks against it.
 type Rule struct {
@@ -8,73 +10,87 @@ type Rule struct {
 	Name           string
 	Causes         []Cause
 	Needs, Against string
+	// Yields are the rules that see the reason of what this one sees.
+	Yields []string
 }
+
+// The rules, by what they are about: why a run ended that the node did not end, why a
+// probe fails, why a container cannot be started, why there is no image for it, and who
+// wanted a pod gone.
+var (
+	exitRules    rulebook[ending]
+	probeRules   rulebook[*probing]
+	startRules   rulebook[notStarted]
+	imageRules   rulebook[notStarted]
+	deletedRules rulebook[*History]
+)
 
 // Rules lists every way to a cause. docs/causes.md shows it, and a test holds the
 // page to it.
 func Rules() []Rule {
-	all := append(rulesOf(exitRules), rulesOf(probeRules)...)
-	all = append(all, rulesOf(startRules)...)
-	all = append(all, rulesOf(imageRules)...)
-	all = append(all, rulesOf(startRoomRules)...)
-	all = append(all, rulesOf(deletedRules)...)
+	all := slices.Concat(exitRules.list(), probeRules.list(), startRules.list())
+	for _, r := range append(imageRules.list(), deletedRules.list()...) {
+		if !slices.ContainsFunc(all, func(known Rule) bool { return known.Name == r.Name }) {
+			all = append(all, r)
+		}
+	}
 	all = append(all, asBeforeRule())
 	return append(append(all, plainRules...), decided...)
 }
 
-func rulesOf[C any](rules []rule[C]) []Rule {
+func (b *rulebook[C]) list() []Rule {
 	var all []Rule
-	for _, r := range rules {
-		all = append(all, Rule{r.name, r.causes, r.needs, r.against})
+	for _, r := range b.rules {
+		all = append(all, Rule{r.name, r.causes, r.needs, r.against, r.yields})
 	}
 	return all
 }
 
 // plainRules are those that compete with no other: what they look at has one meaning.
 var plainRules = []Rule{
-	{"silent-child-oom", oomCauses, "OOM kills in a container that lives on and looks well", "a limit that nobody hit"},
-	{"cache-at-limit", []Cause{MemoryLimit}, "memory use at the limit that is mostly page cache, and no OOM kill: this rule only rules out", ""},
-	{"sidecar-report", []Cause{MeshSidecarAnswered}, "the sidecar's mark on the answer, which says that it could not reach the application, and nothing that says why", "a rule about the application that knows why"},
-	{"reboot", []Cause{NodeRestarted}, "a sandbox that was gone when an agent came back, and the kernel's boot id was another", ""},
-	{"no-symptom", []Cause{None}, "all containers run and are ready, or the pod is not ready yet, and nothing has failed, was killed or evicted", "a probe that could never be asked"},
-	{"no-selector", []Cause{None}, "a Service without a selector", ""},
-	{"not-asked-yet", []Cause{None}, "a container that is not ready, and a probe without any attempt in this run", ""},
-	{"done", []Cause{RestartPolicy}, "exit code 0 of its own in a pod that Succeeded", "a kill by the node"},
-	{"init-ended", []Cause{InitFailed}, "an init container that ended with an error, for a reason that is not known", ""},
-	{"init-still-runs", []Cause{InitWaiting}, "an init container that was started and has not ended", ""},
-	{"hook-still-runs", []Cause{HookFailed}, "a container that has run for 30 s, and whose postStart hook has not ended", ""},
-	{"sidecar-still-starts", []Cause{InitWaiting}, "a restartable init container that runs, and whose startup probe has neither failed nor succeeded yet", ""},
-	{"job-failed", []Cause{ActiveDeadline, RestartPolicy}, "the job's own condition Failed, and its reason", ""},
-	{"scheduler-message", []Cause{SchedulingGate, VolumeUnbound, InsufficientResources, NoMatchingNode}, "the scheduler's own words in the condition PodScheduled; what the claims of its volumes wait for is read with them", "words that are not known here"},
-	{"refused-at-creation", []Cause{InsufficientResources, SecurityRefused, ConfigMissing, Deleted}, "a workload with fewer pods than it wants, and the API server's words to its controller that it may not create one: the condition ReplicaFailure, or the last event FailedCreate", "words that are not known here"},
-	{"foreign-scheduler", []Cause{SchedulerMissing}, "a pod that asks for another scheduler than Kubernetes' own, and no word of one for ten seconds", ""},
-	{"node-never-was", []Cause{NoMatchingNode}, "a pod that names a node itself which does not exist, and that no node ever took", ""},
-	{"no-node-fits", []Cause{NoMatchingNode}, "a DaemonSet whose controller wants it on no node", ""},
-	{"suspended", []Cause{Suspended}, "a paused Deployment or a suspended Job without pods", ""},
-	{"scaled-to-zero", []Cause{ScaledDown}, "a Service whose selector fits the pods of a workload that is scaled to 0", ""},
-	{"node-not-ready", []Cause{NodeLost}, "a node object that is not Ready, or that is gone", "a node that is Ready"},
-	{"selector", []Cause{SelectorMismatch}, "a Service whose selector fits no pod of its namespace", ""},
-	{"nobody-listens", []Cause{ServicePortMismatch}, "pods that are well, into which somebody looked, and which do not listen on the Service's target port", "a probe of that port that succeeded since the look"},
-	{"target-port", []Cause{ServicePortMismatch}, "a target port that none of the selected pods declares, while they declare others", "for a number: a pod that listens there"},
+	{"silent-child-oom", oomCauses, "OOM kills in a container that lives on and looks well", "a limit that nobody hit", nil},
+	{"cache-at-limit", []Cause{MemoryLimit}, "memory use at the limit that is mostly page cache, and no OOM kill: this rule only rules out", "", nil},
+	{"sidecar-report", []Cause{MeshSidecarAnswered}, "the sidecar's mark on the answer, which says that it could not reach the application, and nothing that says why", "a rule about the application that knows why", nil},
+	{"reboot", []Cause{NodeRestarted}, "a sandbox that was gone when an agent came back, and the kernel's boot id was another", "", nil},
+	{"no-symptom", []Cause{None}, "all containers run and are ready, or the pod is not ready yet, and nothing has failed, was killed or evicted", "a probe that could never be asked", nil},
+	{"no-selector", []Cause{None}, "a Service without a selector", "", nil},
+	{"not-asked-yet", []Cause{None}, "a container that is not ready, and a probe without any attempt in this run", "", nil},
+	{"done", []Cause{RestartPolicy}, "exit code 0 of its own in a pod that Succeeded", "a kill by the node", nil},
+	{"init-ended", []Cause{InitFailed}, "an init container that ended with an error, for a reason that is not known", "", nil},
+	{"init-still-runs", []Cause{InitWaiting}, "an init container that was started and has not ended", "", nil},
+	{"hook-still-runs", []Cause{HookFailed}, "a container that has run for 30 s, and whose postStart hook has not ended", "", nil},
+	{"sidecar-still-starts", []Cause{InitWaiting}, "a restartable init container that runs, and whose startup probe has neither failed nor succeeded yet", "", nil},
+	{"job-failed", []Cause{ActiveDeadline, RestartPolicy}, "the job's own condition Failed, and its reason", "", nil},
+	{"scheduler-message", []Cause{SchedulingGate, VolumeUnbound, InsufficientResources, NoMatchingNode}, "the scheduler's own words in the condition PodScheduled; what the claims of its volumes wait for is read with them", "words that are not known here", nil},
+	{"refused-at-creation", []Cause{InsufficientResources, SecurityRefused, ConfigMissing, Deleted}, "a workload with fewer pods than it wants, and the API server's words to its controller that it may not create one: the condition ReplicaFailure, or the last event FailedCreate", "words that are not known here", nil},
+	{"foreign-scheduler", []Cause{SchedulerMissing}, "a pod that asks for another scheduler than Kubernetes' own, and no word of one for ten seconds", "", nil},
+	{"node-never-was", []Cause{NoMatchingNode}, "a pod that names a node itself which does not exist, and that no node ever took", "", nil},
+	{"no-node-fits", []Cause{NoMatchingNode}, "a DaemonSet whose controller wants it on no node", "", nil},
+	{"suspended", []Cause{Suspended}, "a paused Deployment or a suspended Job without pods", "", nil},
+	{"scaled-to-zero", []Cause{ScaledDown}, "a Service whose selector fits the pods of a workload that is scaled to 0", "", nil},
+	{"node-not-ready", []Cause{NodeLost}, "a node object that is not Ready, or that is gone", "a node that is Ready", nil},
+	{"selector", []Cause{SelectorMismatch}, "a Service whose selector fits no pod of its namespace", "", nil},
+	{"nobody-listens", []Cause{ServicePortMismatch}, "pods that are well, into which somebody looked, and which do not listen on the Service's target port", "a probe of that port that succeeded since the look", nil},
+	{"target-port", []Cause{ServicePortMismatch}, "a target port that none of the selected pods declares, while they declare others", "for a number: a pod that listens there", nil},
 }
 
 // decided are the causes that the node itself knows, because it decided what
 // follows from them and kept why.
 var decided = []Rule{
-	{"", []Cause{HookFailed}, "the hook's failure, on which the kill rests", ""},
-	{"", []Cause{SandboxFailed}, "the sandbox's loss, on which the kill rests, or its set-up that failed", "a reboot"},
-	{"", []Cause{VolumeFailed, ConfigMissing, RuntimeFailed, DiskFull, MemoryLimit}, "the set-up of the pod that failed, and its stage", ""},
-	{"", []Cause{SiblingNotReady, MeshSidecarNotReady}, "the pod's condition Ready, and containers that are ready while another, or the mesh's sidecar, is not", ""},
-	{"", []Cause{ReadinessGate}, "the pod's condition Ready with all containers ready", ""},
-	{"", []Cause{RestartPolicy}, "a kill that a restart rule of the pod asked for", ""},
-	{"", []Cause{ActiveDeadline}, "the kill for activeDeadlineSeconds", ""},
-	{"", []Cause{EvictedMemory, EvictedDisk, EvictedPIDs}, "the eviction, its signal and the ranking that chose the pod", ""},
-	{"", []Cause{InsufficientResources, NoMatchingNode, SecurityRefused}, "the node's refusal to take the pod in, and its reason", ""},
-	{"", []Cause{InsufficientResources, RuntimeFailed}, "new resources for a running pod that the node did not grant, or could not set", ""},
-	{"", []Cause{SpecChanged}, "a kill because the pod's own spec changed", ""},
-	{"", []Cause{Deleted, Preempted}, "a kill because the pod has to go", ""},
-	{"", []Cause{None}, "a kill because the pod's main containers had ended", ""},
-	{"", []Cause{AppIgnoredSIGTERM, HookFailed}, "a kill by the node, exit code 137, and the whole grace period in between, by the container or by its preStop hook: it contributes", "an OOM kill of the main process"},
+	{"", []Cause{HookFailed}, "the hook's failure, on which the kill rests", "", nil},
+	{"", []Cause{SandboxFailed}, "the sandbox's loss, on which the kill rests, or its set-up that failed", "a reboot", nil},
+	{"", []Cause{VolumeFailed, ConfigMissing, RuntimeFailed, DiskFull, MemoryLimit}, "the set-up of the pod that failed, and its stage", "", nil},
+	{"", []Cause{SiblingNotReady, MeshSidecarNotReady}, "the pod's condition Ready, and containers that are ready while another, or the mesh's sidecar, is not", "", nil},
+	{"", []Cause{ReadinessGate}, "the pod's condition Ready with all containers ready", "", nil},
+	{"", []Cause{RestartPolicy}, "a kill that a restart rule of the pod asked for", "", nil},
+	{"", []Cause{ActiveDeadline}, "the kill for activeDeadlineSeconds", "", nil},
+	{"", []Cause{EvictedMemory, EvictedDisk, EvictedPIDs}, "the eviction, its signal and the ranking that chose the pod", "", nil},
+	{"", []Cause{InsufficientResources, NoMatchingNode, SecurityRefused}, "the node's refusal to take the pod in, and its reason", "", nil},
+	{"", []Cause{InsufficientResources, RuntimeFailed}, "new resources for a running pod that the node did not grant, or could not set", "", nil},
+	{"", []Cause{SpecChanged}, "a kill because the pod's own spec changed", "", nil},
+	{"", []Cause{Deleted, Preempted}, "a kill because the pod has to go", "", nil},
+	{"", []Cause{None}, "a kill because the pod's main containers had ended", "", nil},
+	{"", []Cause{AppIgnoredSIGTERM, HookFailed}, "a kill by the node, exit code 137, and the whole grace period in between, by the container or by its preStop hook: it contributes", "an OOM kill of the main process", nil},
 }
 
 // oomCauses are those that an OOM kill can have: whose limit it was.

@@ -43,7 +43,7 @@ func TestRulePage(t *testing.T) {
 
 func ruleTable() string {
 	var w strings.Builder
-	w.WriteString("\n| cause | rule | what it needs to see | what speaks against it |\n|---|---|---|---|\n")
+	w.WriteString("\n| cause | rule | what it needs to see | what speaks against it | yields to |\n|---|---|---|---|---|\n")
 	for _, c := range Causes {
 		for _, r := range Rules() {
 			if !slices.Contains(r.Causes, c) {
@@ -53,7 +53,7 @@ func ruleTable() string {
 			if r.Name == "" {
 				name = "recorded"
 			}
-			fmt.Fprintf(&w, "| `%s` | %s | %s | %s |\n", c, name, r.Needs, r.Against)
+			fmt.Fprintf(&w, "| `%s` | %s | %s | %s | %s |\n", c, name, r.Needs, r.Against, strings.Join(r.Yields, ", "))
 		}
 	}
 	w.WriteString("\n")

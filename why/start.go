@@ -2,7 +2,6 @@ package why
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"whylet.dev/whylet/fact"
@@ -70,15 +69,15 @@ func earlier(a, b *fact.Fact) *fact.Fact {
 // explainStart says why a container could not be started.
 func (h *History) explainStart(run *Run, failed *fact.Fact, id string) Verdict {
 	c := notStarted{h: h, run: run, fact: failed}
-	rules := startRules
+	rules := &startRules
 	switch b := failed.Body.(type) {
 	case fact.StartFailed:
 		c.reason, c.message = b.Reason, runtimeWords(b.Message)
 	case fact.ImageFailed:
 		c.reason, c.message = b.Reason, b.Message
-		rules = imageRules
+		rules = &imageRules
 	}
-	best, rest := judge(slices.Concat(rules, startRoomRules), c)
+	best, rest := rules.hear(c).judge()
 	if best != nil {
 		return best.verdict(id, run.Container, rest)
 	}
@@ -118,115 +117,117 @@ func (c notStarted) says(parts ...string) bool {
 	return false
 }
 
-// startRules class why the runtime or the node could not make or start a
+// These rules class why the runtime or the node could not make or start a
 // container. CRI has no codes for these: the class is in the words of the node
 // itself, of runc and of the kernel.
-var startRules = []rule[notStarted]{
-	{name: "config-missing", causes: []Cause{ConfigMissing}, needs: "CreateContainerConfigError with the node's own words about an object or a key that does not exist", against: "", judge: func(c notStarted) *finding {
-		if c.reason != "CreateContainerConfigError" || !c.says("couldn't find key", "not found") {
-			return nil
-		}
-		what := brief(c.message, kept)
-		text := fmt.Sprintf("Container %s needs something that does not exist: %s.", c.run.Container, what)
-		if c.says("couldn't find key") {
-			text = fmt.Sprintf("Container %s needs a key that its ConfigMap or Secret does not have: %s.", c.run.Container, what)
-		}
-		kind, name, _ := c.h.missingObject(c.message)
-		return &finding{
-			cause: ConfigMissing, weight: certain, certainty: Recorded, chain: c.chain(), text: text,
-			fixes: []Fix{c.h.inspect("see what is there", c.h.kubectl("get %s %s -o yaml", kind, name)), {Text: "create it, or add the key: the container starts by itself then", Risk: Safe}},
-		}
-	}},
-	{name: "security-refused", causes: []Cause{SecurityRefused}, needs: "the node's or the kernel's words about runAsNonRoot, seccomp, AppArmor or capabilities", against: "a file that is not executable says permission denied too", judge: func(c notStarted) *finding {
-		if !c.says("runasnonroot", "run as root", "non-root", "seccomp", "apparmor", "capabilit", "operation not permitted", "permission denied") {
-			return nil
-		}
-		f := &finding{cause: SecurityRefused, weight: certain, certainty: Recorded, chain: c.chain()}
-		f.text = fmt.Sprintf("The security settings of container %s do not let it start: %s.", c.run.Container, brief(c.message, kept))
-		if !c.says("runasnonroot", "run as root", "non-root") {
-			f.weight, f.certainty = strong, Inferred
-		}
-		if c.says("permission denied") && c.says("exec") && !c.says("seccomp", "apparmor") {
-			f.weight = weak // a file that is not executable says the same
-		}
-		f.fixes = []Fix{c.h.specFix(map[bool]string{
-			true:  "set runAsUser to a user other than root that the image knows",
-			false: "change what it names in the securityContext, or run the pod on a node that supports it",
-		}[c.says("runasnonroot", "run as root", "non-root")])}
-		return f
-	}},
-	{name: "prepared-and-stopped", causes: []Cause{SecurityRefused}, needs: "runc's words that what it had prepared has ended before it was started, in a container with a seccomp profile of its own", against: "", judge: func(c notStarted) *finding {
-		profile := c.h.seccompProfile(c.h.Spec(c.run.Container))
-		if profile == "" || !c.says("cannot start a container that has stopped") {
-			return nil
-		}
-		return &finding{
-			cause: SecurityRefused, weight: fair, chain: c.chain(),
-			text:  fmt.Sprintf("The seccomp profile of container %s (%s) seems to forbid what the runtime itself needs to start a container: its own process ended before the command was run.", c.run.Container, profile),
-			fixes: []Fix{c.h.specFix("allow in the profile what runc needs (chdir, execve, capset and the like), or use RuntimeDefault")},
-		}
-	}},
-	{name: "command-not-found", causes: []Cause{AppStartFailed}, needs: "the runtime's words that exec found no file, or nothing that it can execute", against: "", judge: func(c notStarted) *finding {
-		if !c.says("no such file or directory", "executable file not found", "exec format error", "permission denied", "is a directory") || !c.says("exec") {
-			return nil
-		}
-		f := &finding{cause: AppStartFailed, weight: strong, chain: c.chain()}
-		parts := strings.Split(c.message, "exec: ")
-		f.text = fmt.Sprintf("The command of container %s cannot be run: %s.", c.run.Container, brief(parts[len(parts)-1], 120))
-		if c.says("exec format error") {
-			f.text = fmt.Sprintf("The program of container %s is made for another kind of machine (exec format error).", c.run.Container)
-		}
-		f.fixes = []Fix{c.h.specFix("correct command and args, or use an image that has the program"), c.h.inspect("see what it should run", c.h.kubectl("get pod %s -o jsonpath='{.spec.containers[*].command}'", c.h.Pod.Name))}
-		return f
-	}},
-	{name: "working-directory", causes: []Cause{AppStartFailed}, needs: "the runtime's words that it cannot make or enter the container's workingDir", against: "", judge: func(c notStarted) *finding {
-		spec := c.h.Spec(c.run.Container)
-		if !c.says("chdir to cwd") && (spec == nil || spec.WorkingDir == "" || !c.says("mkdir "+strings.ToLower(spec.WorkingDir))) {
-			return nil
-		}
-		return &finding{
-			cause: AppStartFailed, weight: certain, chain: c.chain(),
-			text:  fmt.Sprintf("Container %s cannot be started in its working directory: %s.", c.run.Container, brief(c.message, kept)),
-			fixes: []Fix{c.h.specFix("correct workingDir: it has to be a directory that the container's user may enter, or one that can be made")},
-		}
-	}},
-	{name: "volume-mount", causes: []Cause{VolumeFailed}, needs: "the runtime's words about a mount", against: "words about exec", judge: func(c notStarted) *finding {
-		if !c.says("mount", "subpath") || c.says("exec: ") {
-			return nil
-		}
-		return &finding{
-			cause: VolumeFailed, weight: fair, chain: c.chain(),
-			text:  fmt.Sprintf("A volume could not be mounted into container %s: %s.", c.run.Container, brief(c.message, kept)),
-			fixes: []Fix{c.h.describeFix()},
-		}
-	}},
-	{name: "sub-path", causes: []Cause{VolumeFailed}, needs: "CreateContainerConfigError with the node's own words that a subPathExpr cannot be expanded", against: "", judge: func(c notStarted) *finding {
-		_, variable, ok := strings.Cut(c.message, "missing value for ")
-		if c.reason != "CreateContainerConfigError" || !ok {
-			return nil
-		}
-		return &finding{
-			cause: VolumeFailed, weight: certain, certainty: Recorded, chain: c.chain(),
-			text:  fmt.Sprintf("A volume cannot be mounted into container %s: the subPathExpr of its mount names the variable %s, which its env does not set.", c.run.Container, brief(variable, 60)),
-			fixes: []Fix{c.h.specFix("set the variable in the container's env, or correct subPathExpr")},
-		}
-	}},
-	{name: "hook-before-start", causes: []Cause{HookFailed}, needs: "a waiting reason of a hook", against: "", judge: func(c notStarted) *finding {
-		if !strings.Contains(c.reason, "Hook") {
-			return nil
-		}
-		return &finding{cause: HookFailed, weight: certain, certainty: Recorded, chain: c.chain(), text: fmt.Sprintf("A hook of container %s failed before it could start: %s.", c.run.Container, brief(c.message, kept)), fixes: []Fix{c.h.describeFix()}}
-	}},
-	{name: "start-oom", causes: oomCauses, needs: "runc's words that the container's init was OOM-killed; whose limit it was comes from the kernel's record", against: "", judge: startOOM},
-	{name: "runtime-away", causes: []Cause{RuntimeFailed}, needs: "the runtime's socket refused or did not answer in time", against: "words about exec", judge: func(c notStarted) *finding {
-		if !c.says("connection refused", "transport is closing", "unavailable", "deadline exceeded", "containerd.sock") || c.says("exec: ") {
-			return nil
-		}
-		return &finding{
-			cause: RuntimeFailed, weight: fair, chain: c.chain(), text: fmt.Sprintf("The container runtime did not do its work for container %s: %s.", c.run.Container, brief(c.message, kept)),
-			fixes: []Fix{c.h.inspect("see how the node is", "whylet status")},
-		}
-	}},
+func init() {
+	startRules.add(
+		rule[notStarted]{name: "config-missing", causes: []Cause{ConfigMissing}, needs: "CreateContainerConfigError with the node's own words about an object or a key that does not exist", against: "", judge: func(c notStarted) *finding {
+			if c.reason != "CreateContainerConfigError" || !c.says("couldn't find key", "not found") {
+				return nil
+			}
+			what := brief(c.message, kept)
+			text := fmt.Sprintf("Container %s needs something that does not exist: %s.", c.run.Container, what)
+			if c.says("couldn't find key") {
+				text = fmt.Sprintf("Container %s needs a key that its ConfigMap or Secret does not have: %s.", c.run.Container, what)
+			}
+			kind, name, _ := c.h.missingObject(c.message)
+			return &finding{
+				cause: ConfigMissing, weight: certain, certainty: Recorded, chain: c.chain(), text: text,
+				fixes: []Fix{c.h.inspect("see what is there", c.h.kubectl("get %s %s -o yaml", kind, name)), {Text: "create it, or add the key: the container starts by itself then", Risk: Safe}},
+			}
+		}},
+		rule[notStarted]{name: "security-refused", causes: []Cause{SecurityRefused}, needs: "the node's or the kernel's words about runAsNonRoot, seccomp, AppArmor or capabilities", against: "a file that is not executable says permission denied too", judge: func(c notStarted) *finding {
+			if !c.says("runasnonroot", "run as root", "non-root", "seccomp", "apparmor", "capabilit", "operation not permitted", "permission denied") {
+				return nil
+			}
+			f := &finding{cause: SecurityRefused, weight: certain, certainty: Recorded, chain: c.chain()}
+			f.text = fmt.Sprintf("The security settings of container %s do not let it start: %s.", c.run.Container, brief(c.message, kept))
+			if !c.says("runasnonroot", "run as root", "non-root") {
+				f.weight, f.certainty = strong, Inferred
+			}
+			if c.says("permission denied") && c.says("exec") && !c.says("seccomp", "apparmor") {
+				f.weight = weak // a file that is not executable says the same
+			}
+			f.fixes = []Fix{c.h.specFix(map[bool]string{
+				true:  "set runAsUser to a user other than root that the image knows",
+				false: "change what it names in the securityContext, or run the pod on a node that supports it",
+			}[c.says("runasnonroot", "run as root", "non-root")])}
+			return f
+		}},
+		rule[notStarted]{name: "prepared-and-stopped", causes: []Cause{SecurityRefused}, needs: "runc's words that what it had prepared has ended before it was started, in a container with a seccomp profile of its own", against: "", judge: func(c notStarted) *finding {
+			profile := c.h.seccompProfile(c.h.Spec(c.run.Container))
+			if profile == "" || !c.says("cannot start a container that has stopped") {
+				return nil
+			}
+			return &finding{
+				cause: SecurityRefused, weight: fair, chain: c.chain(),
+				text:  fmt.Sprintf("The seccomp profile of container %s (%s) seems to forbid what the runtime itself needs to start a container: its own process ended before the command was run.", c.run.Container, profile),
+				fixes: []Fix{c.h.specFix("allow in the profile what runc needs (chdir, execve, capset and the like), or use RuntimeDefault")},
+			}
+		}},
+		rule[notStarted]{name: "command-not-found", causes: []Cause{AppStartFailed}, needs: "the runtime's words that exec found no file, or nothing that it can execute", against: "", judge: func(c notStarted) *finding {
+			if !c.says("no such file or directory", "executable file not found", "exec format error", "permission denied", "is a directory") || !c.says("exec") {
+				return nil
+			}
+			f := &finding{cause: AppStartFailed, weight: strong, chain: c.chain()}
+			parts := strings.Split(c.message, "exec: ")
+			f.text = fmt.Sprintf("The command of container %s cannot be run: %s.", c.run.Container, brief(parts[len(parts)-1], 120))
+			if c.says("exec format error") {
+				f.text = fmt.Sprintf("The program of container %s is made for another kind of machine (exec format error).", c.run.Container)
+			}
+			f.fixes = []Fix{c.h.specFix("correct command and args, or use an image that has the program"), c.h.inspect("see what it should run", c.h.kubectl("get pod %s -o jsonpath='{.spec.containers[*].command}'", c.h.Pod.Name))}
+			return f
+		}},
+		rule[notStarted]{name: "working-directory", causes: []Cause{AppStartFailed}, needs: "the runtime's words that it cannot make or enter the container's workingDir", against: "", judge: func(c notStarted) *finding {
+			spec := c.h.Spec(c.run.Container)
+			if !c.says("chdir to cwd") && (spec == nil || spec.WorkingDir == "" || !c.says("mkdir "+strings.ToLower(spec.WorkingDir))) {
+				return nil
+			}
+			return &finding{
+				cause: AppStartFailed, weight: certain, chain: c.chain(),
+				text:  fmt.Sprintf("Container %s cannot be started in its working directory: %s.", c.run.Container, brief(c.message, kept)),
+				fixes: []Fix{c.h.specFix("correct workingDir: it has to be a directory that the container's user may enter, or one that can be made")},
+			}
+		}},
+		rule[notStarted]{name: "volume-mount", causes: []Cause{VolumeFailed}, needs: "the runtime's words about a mount", against: "words about exec", judge: func(c notStarted) *finding {
+			if !c.says("mount", "subpath") || c.says("exec: ") {
+				return nil
+			}
+			return &finding{
+				cause: VolumeFailed, weight: fair, chain: c.chain(),
+				text:  fmt.Sprintf("A volume could not be mounted into container %s: %s.", c.run.Container, brief(c.message, kept)),
+				fixes: []Fix{c.h.describeFix()},
+			}
+		}},
+		rule[notStarted]{name: "sub-path", causes: []Cause{VolumeFailed}, needs: "CreateContainerConfigError with the node's own words that a subPathExpr cannot be expanded", against: "", judge: func(c notStarted) *finding {
+			_, variable, ok := strings.Cut(c.message, "missing value for ")
+			if c.reason != "CreateContainerConfigError" || !ok {
+				return nil
+			}
+			return &finding{
+				cause: VolumeFailed, weight: certain, certainty: Recorded, chain: c.chain(),
+				text:  fmt.Sprintf("A volume cannot be mounted into container %s: the subPathExpr of its mount names the variable %s, which its env does not set.", c.run.Container, brief(variable, 60)),
+				fixes: []Fix{c.h.specFix("set the variable in the container's env, or correct subPathExpr")},
+			}
+		}},
+		rule[notStarted]{name: "hook-before-start", causes: []Cause{HookFailed}, needs: "a waiting reason of a hook", against: "", judge: func(c notStarted) *finding {
+			if !strings.Contains(c.reason, "Hook") {
+				return nil
+			}
+			return &finding{cause: HookFailed, weight: certain, certainty: Recorded, chain: c.chain(), text: fmt.Sprintf("A hook of container %s failed before it could start: %s.", c.run.Container, brief(c.message, kept)), fixes: []Fix{c.h.describeFix()}}
+		}},
+		rule[notStarted]{name: "start-oom", causes: oomCauses, needs: "runc's words that the container's init was OOM-killed; whose limit it was comes from the kernel's record", against: "", judge: startOOM},
+		rule[notStarted]{name: "runtime-away", causes: []Cause{RuntimeFailed}, needs: "the runtime's socket refused or did not answer in time", against: "words about exec", judge: func(c notStarted) *finding {
+			if !c.says("connection refused", "transport is closing", "unavailable", "deadline exceeded", "containerd.sock") || c.says("exec: ") {
+				return nil
+			}
+			return &finding{
+				cause: RuntimeFailed, weight: fair, chain: c.chain(), text: fmt.Sprintf("The container runtime did not do its work for container %s: %s.", c.run.Container, brief(c.message, kept)),
+				fixes: []Fix{c.h.inspect("see how the node is", "whylet status")},
+			}
+		}},
+	)
 }
 
 // startOOM: there was not even room for the process that prepares the container.
@@ -273,39 +274,41 @@ func (c notStarted) filledBefore() *fact.Fact {
 	return record
 }
 
-// imageRules say why there is no image, in the words of registries and of
+// These rules say why there is no image, in the words of registries and of
 // containerd (docker/resolver, reference/docker).
-var imageRules = []rule[notStarted]{
-	{name: "image-policy-never", causes: []Cause{ImagePolicyNever}, needs: "ErrImageNeverPull", against: "", judge: func(c notStarted) *finding {
-		if c.reason != "ErrImageNeverPull" {
+func init() {
+	imageRules.add(
+		rule[notStarted]{name: "image-policy-never", causes: []Cause{ImagePolicyNever}, needs: "ErrImageNeverPull", against: "", judge: func(c notStarted) *finding {
+			if c.reason != "ErrImageNeverPull" {
+				return nil
+			}
+			return c.image(ImagePolicyNever, certain, Recorded, "is not on the node, and imagePullPolicy is Never",
+				Fix{Text: "load it onto the node", Command: "whylet image load IMAGE.tar", Risk: Safe}, c.h.specFix("set imagePullPolicy to IfNotPresent"))
+		}},
+		rule[notStarted]{name: "image-not-found", causes: []Cause{ImageNotFound}, needs: "the registry's words that there is no such image, or a name that is none", against: "words about credentials or name resolution", judge: func(c notStarted) *finding {
+			switch {
+			case c.reason == "InvalidImageName":
+				return c.image(ImageNotFound, certain, Recorded, "is not a valid name of an image", c.h.specFix("correct the image's name"))
+			case c.says("not found", "manifest unknown", "name unknown", "does not exist") && !c.says("no such host", "lookup", "authorization", "access denied", "unauthorized"):
+				return c.image(ImageNotFound, strong, Inferred, "does not exist in its registry", c.h.specFix("correct the image's name or tag"))
+			}
 			return nil
-		}
-		return c.image(ImagePolicyNever, certain, Recorded, "is not on the node, and imagePullPolicy is Never",
-			Fix{Text: "load it onto the node", Command: "whylet image load IMAGE.tar", Risk: Safe}, c.h.specFix("set imagePullPolicy to IfNotPresent"))
-	}},
-	{name: "image-not-found", causes: []Cause{ImageNotFound}, needs: "the registry's words that there is no such image, or a name that is none", against: "words about credentials or name resolution", judge: func(c notStarted) *finding {
-		switch {
-		case c.reason == "InvalidImageName":
-			return c.image(ImageNotFound, certain, Recorded, "is not a valid name of an image", c.h.specFix("correct the image's name"))
-		case c.says("not found", "manifest unknown", "name unknown", "does not exist") && !c.says("no such host", "lookup", "authorization", "access denied", "unauthorized"):
-			return c.image(ImageNotFound, strong, Inferred, "does not exist in its registry", c.h.specFix("correct the image's name or tag"))
-		}
-		return nil
-	}},
-	{name: "image-unauthorized", causes: []Cause{ImageUnauthorized}, needs: "401 or 403 of the registry", against: "", judge: func(c notStarted) *finding {
-		if !c.says("unauthorized", "authorization failed", "access denied", "403 forbidden", "401", "insufficient_scope", "authentication required") {
-			return nil
-		}
-		return c.image(ImageUnauthorized, strong, Inferred, "may not be pulled with the credentials that the pod has (a registry also says this of names that do not exist)",
-			c.h.inspect("see which pull secrets it has", c.h.kubectl("get pod %s -o jsonpath='{.spec.imagePullSecrets}'", c.h.Pod.Name)), c.h.specFix("add an imagePullSecret for the registry"))
-	}},
-	{name: "image-registry-unreachable", causes: []Cause{ImageRegistryUnreachable}, needs: "no connection, no answer or a server error of the registry", against: "", judge: func(c notStarted) *finding {
-		if c.reason != "RegistryUnavailable" && !c.says("no such host", "connection refused", "i/o timeout", "network is unreachable", "no route to host", "tls handshake", "server misbehaving", "connection reset", "x509", "503 service", "502 bad", "500 internal", "context deadline exceeded") {
-			return nil
-		}
-		return c.image(ImageRegistryUnreachable, strong, Inferred, "cannot be pulled: its registry does not answer",
-			c.h.inspect("ask the registry from the node", "curl -sI https://REGISTRY/v2/"), Fix{Text: "or load it onto the node", Command: "whylet image load IMAGE.tar", Risk: Safe})
-	}},
+		}},
+		rule[notStarted]{name: "image-unauthorized", causes: []Cause{ImageUnauthorized}, needs: "401 or 403 of the registry", against: "", judge: func(c notStarted) *finding {
+			if !c.says("unauthorized", "authorization failed", "access denied", "403 forbidden", "401", "insufficient_scope", "authentication required") {
+				return nil
+			}
+			return c.image(ImageUnauthorized, strong, Inferred, "may not be pulled with the credentials that the pod has (a registry also says this of names that do not exist)",
+				c.h.inspect("see which pull secrets it has", c.h.kubectl("get pod %s -o jsonpath='{.spec.imagePullSecrets}'", c.h.Pod.Name)), c.h.specFix("add an imagePullSecret for the registry"))
+		}},
+		rule[notStarted]{name: "image-registry-unreachable", causes: []Cause{ImageRegistryUnreachable}, needs: "no connection, no answer or a server error of the registry", against: "", judge: func(c notStarted) *finding {
+			if c.reason != "RegistryUnavailable" && !c.says("no such host", "connection refused", "i/o timeout", "network is unreachable", "no route to host", "tls handshake", "server misbehaving", "connection reset", "x509", "503 service", "502 bad", "500 internal", "context deadline exceeded") {
+				return nil
+			}
+			return c.image(ImageRegistryUnreachable, strong, Inferred, "cannot be pulled: its registry does not answer",
+				c.h.inspect("ask the registry from the node", "curl -sI https://REGISTRY/v2/"), Fix{Text: "or load it onto the node", Command: "whylet image load IMAGE.tar", Risk: Safe})
+		}},
+	)
 }
 
 func (c notStarted) image(cause Cause, w weight, certainty Certainty, what string, fixes ...Fix) *finding {
