@@ -233,12 +233,13 @@ bench-stacks: build peer images ## Measure Whylet and a real kubelet in one run,
 bench-pressure: build peer images ## Let pods eat a small node's memory on Whylet and on a real kubelet (7 minutes, needs root)
 	@$(GO) run ./test/bench/pressure $(PRESSURE)
 
-# A round of all takes an hour or more, and goes on where it was stopped as long as bin/bench-why.jsonl is
-# there; make bench-why ROUNDS=5 WHY="-only hang,throttled -v".
+# A round of all takes an hour or more, and goes on where it was stopped as long as its file in bin/ is there;
+# make bench-why ROUNDS=5 LOAD=15 WHY="-only hang,throttled -v".
 ROUNDS ?= 1
+LOAD ?= 0
 .PHONY: bench-why
 bench-why: build peer images ## Ask why about all scenarios in all situations, and print the score (needs root)
-	@$(GO) run ./test/bench/why -rounds $(ROUNDS) $(if $(WHY),$(WHY),-results bin/bench-why.jsonl -write docs/causes.md)
+	@$(GO) run ./test/bench/why -rounds $(ROUNDS) -load $(LOAD) $(if $(WHY),$(WHY),-results $(BIN)/bench-why.jsonl -write docs/results.md)
 
 # Whole stacks and probers beside kubelet's, then what has no peer: the journal and a question. Pressure, answers and
 # single rooms have commands of their own (docs/performance.md).

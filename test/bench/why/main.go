@@ -1,17 +1,19 @@
 // Command why measures how often kubectl why is right. It plays all scenarios of
-// test/e2e/scenarios again and again on a node of its own, asks in every situation
-// in which a person would, and prints the score, what was answered wrongly, and
-// how long an answer takes.
+// test/e2e/scenarios again and again on a node of its own, and asks in every situation
+// in which a person would: every few seconds from the first symptom on, not until the
+// answer is right. It grades each of these answers and prints the score, what was
+// answered wrongly and when, and how long an answer takes.
 //
 //	make bench-why                                      one round, an hour or more
 //	make bench-why ROUNDS=5
+//	make bench-why WHY="-load 15"                       beside so many busy processes
 //	make bench-why WHY="-only throttled,hang -v"        some of them, with the answers
 //	make bench-why WHY="-situations live"               in some of the situations
 //
-// With -results every answer is kept in a file, one line of JSON each. A run that
-// was stopped goes on there: what the file has is not played again, unless -only
-// names it, and then the new answer takes the place of the old one. The table is of
-// all that the file has; -rounds 0 plays nothing and prints it.
+// With -results every answer is kept in a file, one line of JSON for each question. A
+// run that was stopped goes on there: what the file has is not played again, unless
+// -only names it, and then the new answers take the place of the old ones. The table is
+// of all that the file has; -rounds 0 plays nothing and prints it.
 //
 // The score of an answer is 1 if it is right, 0.5 if something is missing or too
 // much in it, 0 if it says unknown, and -1 if it names a wrong cause.
@@ -41,8 +43,11 @@ type options struct {
 	situations     string
 	verbose        bool
 	results, write string
+	block          string
 	bin, folder    string
 	patience, tick time.Duration
+	window         time.Duration
+	load           int
 
 	kept []record // what was answered so far
 }
@@ -50,12 +55,15 @@ type options struct {
 func main() {
 	var o options
 	flag.IntVar(&o.rounds, "rounds", 1, "how often everything is played")
-	flag.IntVar(&o.width, "width", 8*runtime.NumCPU(), "how many scenarios run side by side")
+	flag.IntVar(&o.width, "width", 4*runtime.NumCPU(), "how many scenarios run side by side")
+	flag.IntVar(&o.load, "load", 0, "how many processes that want a processor run beside them")
+	flag.DurationVar(&o.window, "for", 30*time.Second, "for how long answers are sampled after the first symptom")
 	flag.StringVar(&o.only, "only", "", "only these scenarios, separated by commas")
 	flag.StringVar(&o.situations, "situations", "", "only these situations, separated by commas")
 	flag.BoolVar(&o.verbose, "v", false, "print every answer that is not right")
 	flag.StringVar(&o.results, "results", "", "the file that keeps the answers, so that a run can go on")
 	flag.StringVar(&o.write, "write", "", "the page whose table is to be replaced, between its markers")
+	flag.StringVar(&o.block, "block", "bench-why", "the name in those markers")
 	flag.StringVar(&o.bin, "bin", "bin", "where the built programs are")
 	flag.StringVar(&o.folder, "folder", "test/e2e/scenarios", "where the scenarios are")
 	flag.DurationVar(&o.patience, "patience", 2*time.Minute, "how long trouble may take to come about and be understood")
@@ -75,7 +83,7 @@ func (o *options) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	situations := scenarios.Situations
+	situations := (&scenarios.Node{}).Situations()
 	if o.situations != "" {
 		situations = nil
 		for _, name := range fields(o.situations) {
@@ -87,9 +95,16 @@ func (o *options) run(ctx context.Context) error {
 			return err
 		}
 	}
+	if o.load > 0 && o.rounds > 0 {
+		stop, err := busy(o.load)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = stop() }() // they end with this program at the latest
+	}
 	for round := range o.rounds {
 		left := slices.DeleteFunc(slices.Clone(all), func(s scenarios.Scenario) bool {
-			return o.only == "" && played(o.kept, round, &s, situations)
+			return o.only == "" && played(o.kept, round, o.load, &s, situations)
 		})
 		if done := len(all) - len(left); done > 0 {
 			fmt.Fprintf(os.Stderr, "%d of %d scenarios of round %d are in %s already; without that file all are played\n", done, len(all), round+1, o.results)
@@ -100,7 +115,7 @@ func (o *options) run(ctx context.Context) error {
 	}
 	fmt.Print(newReport(o.kept).markdown())
 	if o.write != "" {
-		err = newReport(o.kept).writeInto(o.write)
+		err = newReport(o.kept).writeInto(o.write, o.block)
 	}
 	return cmp.Or(err, ctx.Err())
 }
@@ -139,7 +154,7 @@ func (o *options) onNode(ctx context.Context, round int, waves [][]scenarios.Sce
 		return err
 	}
 	defer func() { err = cmp.Or(err, n.Purge()) }()
-	suite := scenarios.Suite{Node: n, Suffix: fmt.Sprintf("-%d", round), Patience: o.patience, Every: o.tick}
+	suite := scenarios.Suite{Node: n, Suffix: fmt.Sprintf("-%d", round), Patience: o.patience, Every: o.tick, Window: o.window}
 	for i, wave := range waves {
 		began := time.Now()
 		played, err := suite.Play(ctx, wave, situations)
@@ -160,7 +175,7 @@ func (o *options) keep(round int, played []scenarios.Result) error {
 	var fresh []record
 	for _, r := range played {
 		o.tell(r)
-		fresh = append(fresh, newRecord(round, o.width, r))
+		fresh = append(fresh, o.newRecord(round, r))
 	}
 	o.kept = latest(append(o.kept, fresh...))
 	if o.results == "" {
@@ -170,12 +185,14 @@ func (o *options) keep(round int, played []scenarios.Result) error {
 }
 
 func (o *options) tell(r scenarios.Result) {
-	if r.Grade == scenarios.Right {
+	if r.Err == nil {
 		return
 	}
 	fmt.Fprintln(os.Stderr, r)
-	if o.verbose {
-		fmt.Fprintln(os.Stderr, r.Text)
+	for _, one := range r.Samples {
+		if o.verbose && one.Text != "" {
+			fmt.Fprintf(os.Stderr, "--- %s after %v\n%s\n", one.Grade, one.After.Round(time.Second), one.Text)
+		}
 	}
 }
 

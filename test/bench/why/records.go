@@ -18,46 +18,64 @@ import (
 	"whylet.dev/whylet/why"
 )
 
-// record is an answer as the file of results keeps it, with what the machine was
-// like then: how busy it is decides how late probes are.
+// record is a question with all its answers, as the file of results keeps it, with
+// what the machine was like then: how busy it is decides how late probes are.
 type record struct {
 	Round     int                 `json:"round"`
 	Scenario  string              `json:"scenario"`
 	Situation scenarios.Situation `json:"situation"`
+	Sight     scenarios.Sight     `json:"sight"`
 	Cause     why.Cause           `json:"cause"` // the right one
-	Grade     scenarios.Grade     `json:"grade"`
-	// Why says what was amiss, Text is the answer then.
-	Why  string `json:"why,omitempty"`
-	Text string `json:"text,omitempty"`
-	// Took and Until are those of scenarios.Result, in nanoseconds.
-	Took  time.Duration `json:"took"`
-	Until time.Duration `json:"until"`
+	Samples   []scenarios.Sample  `json:"samples"`
+	// Failed says why nothing was asked.
+	Failed string `json:"failed,omitempty"`
 
 	At      time.Time `json:"at"`
 	Machine string    `json:"machine"`
-	Load    float64   `json:"load"`
-	Width   int       `json:"width"`
+	// Load is how many processes were kept busy beside it, Measured the machine's load.
+	Load     int     `json:"load"`
+	Measured float64 `json:"measured"`
+	Width    int     `json:"width"`
 }
 
-func newRecord(round, width int, r scenarios.Result) record {
+func (o *options) newRecord(round int, r scenarios.Result) record {
 	one := record{
-		Round: round, Scenario: r.Scenario.Name, Situation: r.Situation, Cause: r.Scenario.Want.In(r.Situation).Cause, Grade: r.Grade,
-		Took: r.Took, Until: r.Until, At: time.Now().UTC().Truncate(time.Second), Machine: machine(), Load: load(), Width: width,
+		Round: round, Scenario: r.Scenario.Name, Situation: r.Situation, Sight: r.Sight, Cause: r.Scenario.Want.In(r.Situation).Cause,
+		Samples: r.Samples, At: time.Now().UTC().Truncate(time.Second), Machine: machine(), Load: o.load, Measured: measured(), Width: o.width,
 	}
-	if r.Grade != scenarios.Right {
-		one.Why, one.Text = brief(r.Err), r.Text
+	for i := range one.Samples {
+		one.Samples[i].Why = brief(one.Samples[i].Why)
+	}
+	if len(r.Samples) == 0 && r.Err != nil {
+		one.Failed = brief(r.Err.Error())
 	}
 	return one
 }
 
-// about is the question that a record answers.
-type about struct {
-	round     int
-	scenario  string
-	situation scenarios.Situation
+// counted are the samples that the score is made of. What could not be asked at all is
+// one without an answer.
+func (r record) counted() []scenarios.Sample {
+	var all []scenarios.Sample
+	for _, s := range r.Samples {
+		if s.Counts(r.Situation) {
+			all = append(all, s)
+		}
+	}
+	if len(r.Samples) == 0 {
+		return []scenarios.Sample{{Grade: scenarios.Unknown, Why: r.Failed}}
+	}
+	return all
 }
 
-func (r record) about() about { return about{r.Round, r.Scenario, r.Situation} }
+// about is the question that a record answers.
+type about struct {
+	round, load int
+	scenario    string
+	situation   scenarios.Situation
+	sight       scenarios.Sight
+}
+
+func (r record) about() about { return about{r.Round, r.Load, r.Scenario, r.Situation, r.Sight} }
 
 // latest keeps the last answer to each question.
 func latest(all []record) []record {
@@ -74,9 +92,11 @@ func latest(all []record) []record {
 }
 
 // played says whether a scenario was asked in all the situations in a round.
-func played(all []record, round int, s *scenarios.Scenario, situations []scenarios.Situation) bool {
+func played(all []record, round, load int, s *scenarios.Scenario, situations []scenarios.Situation) bool {
 	return !slices.ContainsFunc(situations, func(in scenarios.Situation) bool {
-		return s.Asked(in) && !slices.ContainsFunc(all, func(r record) bool { return r.about() == about{round, s.Name, in} })
+		return s.Asked(in) && !slices.ContainsFunc(all, func(r record) bool {
+			return r.Round == round && r.Load == load && r.Scenario == s.Name && r.Situation == in
+		})
 	})
 }
 
@@ -121,8 +141,8 @@ func machine() string {
 	return fmt.Sprintf("%d CPUs, %d GiB, Linux %s", runtime.NumCPU(), memory.Totalram*uint64(memory.Unit)>>30, unix.ByteSliceToString(name.Release[:]))
 }
 
-// load is the machine's load average of the last minute.
-func load() (l float64) {
+// measured is the machine's load average of the last minute.
+func measured() (l float64) {
 	raw, err := os.ReadFile("/proc/loadavg")
 	if err == nil {
 		_, _ = fmt.Sscan(string(raw), &l)
@@ -130,10 +150,8 @@ func load() (l float64) {
 	return l
 }
 
-func brief(err error) string {
-	if err == nil {
-		return ""
-	}
-	line, _, _ := strings.Cut(err.Error(), "\n")
+// brief is a text's first line, as far as a table has room for it.
+func brief(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
 	return line[:min(len(line), 160)]
 }

@@ -31,13 +31,15 @@ func TestGoesOn(t *testing.T) {
 		}
 		return read
 	}
-	live := scenarios.Result{Scenario: one, Situation: scenarios.Live, Grade: scenarios.Wrong, Err: errors.New("not so\nat all"), Text: "two\nlines"}
-	if all := keep(0, live); played(all, 0, one, both) || !played(all, 0, one, both[:1]) || played(all, 1, one, both[:1]) {
+	live := scenarios.Result{Scenario: one, Situation: scenarios.Live, Err: errors.New("it did not start\nat all")}
+	if all := keep(0, live); played(all, 0, 0, one, both) || !played(all, 0, 0, one, both[:1]) || played(all, 1, 0, one, both[:1]) || played(all, 0, 15, one, both[:1]) {
 		t.Error("what was played is not what was kept")
+	} else if all[0].Failed != "it did not start" {
+		t.Errorf("it failed for %q", all[0].Failed)
 	}
-	live.Grade = scenarios.Right
-	all := keep(0, live, scenarios.Result{Scenario: one, Situation: scenarios.Recovered, Grade: scenarios.Right})
-	if len(all) != 2 || !played(all, 0, one, both) || all[0].Grade != scenarios.Right || all[0].Why != "" {
+	live.Samples, live.Err = samples(scenarios.Wrong, scenarios.Right), nil
+	all := keep(0, live, scenarios.Result{Scenario: one, Situation: scenarios.Recovered, Samples: samples(scenarios.Right)})
+	if len(all) != 2 || !played(all, 0, 0, one, both) || len(all[0].Samples) != 2 || all[0].Failed != "" {
 		t.Errorf("kept: %+v", all)
 	}
 	if err := os.WriteFile(file, []byte("{\n"), 0o644); err != nil {

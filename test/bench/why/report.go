@@ -30,10 +30,18 @@ func (t *tally) add(g scenarios.Grade) {
 	t.score += g.Score()
 }
 
+// share is how many of the answers have a grade, in per cent.
+func (t *tally) share(g scenarios.Grade) float64 {
+	return 100 * float64(t.grades[g]) / float64(max(1, t.n))
+}
+
+// percent is the score.
+func (t *tally) percent() float64 { return 100 * t.score / float64(max(1, t.n)) }
+
 // row is the beginning of a line of a Markdown table.
 func (t *tally) row(name string) string {
 	return fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %.0f %% |", name, t.n, t.grades[scenarios.Right],
-		t.grades[scenarios.Beside]+t.grades[scenarios.Part], t.grades[scenarios.Unknown], t.grades[scenarios.Wrong], 100*t.score/float64(max(1, t.n)))
+		t.grades[scenarios.Beside]+t.grades[scenarios.Part], t.grades[scenarios.Unknown], t.grades[scenarios.Wrong], t.percent())
 }
 
 const (
@@ -41,8 +49,65 @@ const (
 	rule = "|---|--:|--:|--:|--:|--:|--:|"
 )
 
+// asked is how a question was asked.
+type asked struct {
+	sight     scenarios.Sight
+	situation scenarios.Situation
+	load      int
+}
+
+func (a asked) String() string {
+	text := string(a.situation)
+	if a.sight != scenarios.ByNode {
+		text = string(a.sight) + ", " + text
+	}
+	if a.load > 0 {
+		text += fmt.Sprintf(", at a load of %d", a.load)
+	}
+	return text
+}
+
+func (a asked) compare(b asked) int {
+	return cmp.Or(cmp.Compare(a.sight, b.sight), cmp.Compare(a.load, b.load),
+		cmp.Compare(slices.Index(scenarios.Situations, a.situation), slices.Index(scenarios.Situations, b.situation)))
+}
+
+// questions are all that were asked in one way.
+type questions struct {
+	tally
+	asked, first, last int // how many, and of how many the first and the last answer were right
+	took               times
+}
+
+func (q *questions) add(r record) {
+	counted := r.counted()
+	if len(counted) == 0 {
+		return
+	}
+	q.asked++
+	for _, s := range counted {
+		q.tally.add(s.Grade)
+		if s.Took > 0 {
+			q.took = append(q.took, s.Took)
+		}
+	}
+	// The first is the very first, of the time before the others count.
+	if slices.Concat(r.Samples, counted)[0].Grade == scenarios.Right {
+		q.first++
+	}
+	if counted[len(counted)-1].Grade == scenarios.Right {
+		q.last++
+	}
+}
+
+func (q *questions) row(name string) string {
+	slices.Sort(q.took)
+	return fmt.Sprintf("%s %d | %d | %d | %s | %s |", q.tally.row(name), q.asked, q.first, q.last, q.took.quantile(0.5), q.took.quantile(0.95))
+}
+
 // miss is an answer that was not right, in words.
 type miss struct {
+	asked
 	scenario string
 	grade    scenarios.Grade
 	why      string
@@ -60,59 +125,47 @@ func (t times) quantile(q float64) time.Duration {
 
 // report is what came of all questions.
 type report struct {
-	scenarios, played int
-	all               tally
-	situations        map[string]*tally
-	causes            map[string]*tally
-	// took is by situation, and that of all under the empty one.
-	took  map[scenarios.Situation]times
-	until times
-	// misses counts by situation.
-	misses map[miss]map[scenarios.Situation]int
+	all       questions
+	asked     map[asked]*questions
+	causes    map[string]*tally
+	scenarios map[string]map[int]*tally // by load
+	// misses are when, after the first symptom, such an answer was given.
+	misses map[miss]times
+	// overstated counts wrong verdicts that were called recorded.
+	overstated int
 	// where says when and on what machine, and how busy it was.
 	where string
 }
 
 func newReport(records []record) report {
 	r := report{
-		situations: map[string]*tally{}, causes: map[string]*tally{}, where: where(records),
-		took: map[scenarios.Situation]times{}, misses: map[miss]map[scenarios.Situation]int{},
+		asked: map[asked]*questions{}, causes: map[string]*tally{}, scenarios: map[string]map[int]*tally{}, misses: map[miss]times{}, where: where(records),
 	}
-	names := map[string]bool{}
 	for _, one := range records {
-		names[one.Scenario] = true
-		if one.Situation == scenarios.Live {
-			r.played++
+		how := asked{one.Sight, one.Situation, one.Load}
+		r.all.add(one)
+		entry(r.asked, how).add(one)
+		if r.scenarios[one.Scenario] == nil {
+			r.scenarios[one.Scenario] = map[int]*tally{}
 		}
-		r.all.add(one.Grade)
-		entry(r.situations, string(one.Situation)).add(one.Grade)
-		entry(r.causes, "`"+string(one.Cause)+"`").add(one.Grade)
-		if one.Took > 0 {
-			r.took[""] = append(r.took[""], one.Took)
-			r.took[one.Situation] = append(r.took[one.Situation], one.Took)
-		}
-		if one.Situation == scenarios.Live && (one.Grade == scenarios.Right || one.Grade == scenarios.Beside) {
-			r.until = append(r.until, one.Until)
-		}
-		if one.Grade != scenarios.Right {
-			m := miss{one.Scenario, one.Grade, one.Why}
-			if r.misses[m] == nil {
-				r.misses[m] = map[scenarios.Situation]int{}
+		for _, s := range one.counted() {
+			entry(r.causes, "`"+string(one.Cause)+"`").add(s.Grade)
+			entry(r.scenarios[one.Scenario], one.Load).add(s.Grade)
+			if s.Grade != scenarios.Right {
+				m := miss{how, one.Scenario, s.Grade, s.Why}
+				r.misses[m] = append(r.misses[m], s.After)
 			}
-			r.misses[m][one.Situation]++
+			if s.Overstated {
+				r.overstated++
+			}
 		}
 	}
-	r.scenarios = len(names)
-	for _, t := range r.took {
-		slices.Sort(t)
-	}
-	slices.Sort(r.until)
 	return r
 }
 
-func entry(all map[string]*tally, name string) *tally {
+func entry[K comparable, T any](all map[K]*T, name K) *T {
 	if all[name] == nil {
-		all[name] = &tally{}
+		all[name] = new(T)
 	}
 	return all[name]
 }
@@ -134,71 +187,110 @@ func where(records []record) string {
 	for _, r := range records {
 		machines[r.Machine] = true
 	}
-	return fmt.Sprintf("%s, %s, %s side by side at a load of %s",
+	return fmt.Sprintf("%s, %s, %s side by side at a measured load of %s",
 		span(func(r record) string { return r.At.Format(time.DateOnly) }, func(a, b record) int { return a.At.Compare(b.At) }),
 		strings.Join(slices.Sorted(maps.Keys(machines)), " and "),
 		span(func(r record) string { return fmt.Sprint(r.Width) }, func(a, b record) int { return cmp.Compare(a.Width, b.Width) }),
-		span(func(r record) string { return fmt.Sprintf("%.0f", r.Load) }, func(a, b record) int { return cmp.Compare(a.Load, b.Load) }))
+		span(func(r record) string { return fmt.Sprintf("%.0f", r.Measured) }, func(a, b record) int { return cmp.Compare(a.Measured, b.Measured) }))
 }
 
 // markdown is the part that a page keeps, and what is printed.
 func (r report) markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d scenarios, played %d times, %d questions: **score %.0f %%**, %d wrong, %d unknown; %s. ", r.scenarios, r.played, r.all.n,
-		100*r.all.score/float64(max(1, r.all.n)), r.all.grades[scenarios.Wrong], r.all.grades[scenarios.Unknown], r.where)
-	fmt.Fprintf(&b, "From the first manifest to the right answer, which includes that the trouble comes about, it took %s in the median and %s at the 95th percentile; the answer itself is in the last columns, with up to three asked at once.\n\n",
-		r.until.quantile(0.5).Round(time.Second), r.until.quantile(0.95).Round(time.Second))
-	fmt.Fprintf(&b, head+" time to answer, p50 | p95 |\n"+rule+"--:|--:|\n", "asked")
-	line := func(name string, t *tally, took times) {
-		fmt.Fprintf(&b, "%s %s | %s |\n", t.row(name), took.quantile(0.5), took.quantile(0.95))
+	fmt.Fprintf(&b, "%d scenarios, %d questions, %d answers, each graded, from %v after the first symptom on: **%.1f %% right, %.1f %% wrong, score %.0f %%**; %d wrong verdicts were called recorded; %s. ",
+		len(r.scenarios), r.all.asked, r.all.n, scenarios.Grace, r.all.share(scenarios.Right), r.all.share(scenarios.Wrong), r.all.percent(), r.overstated, r.where)
+	fmt.Fprintf(&b, "The columns after the score say how many questions there were, and of how many the first and the last answer was right, then the time to answer.\n\n")
+	fmt.Fprintf(&b, head+" questions | first right | last right | p50 | p95 |\n"+rule+"--:|--:|--:|--:|--:|\n", "asked")
+	for _, how := range slices.SortedFunc(maps.Keys(r.asked), asked.compare) {
+		b.WriteString(r.asked[how].row(how.String()) + "\n")
 	}
-	for _, s := range scenarios.Situations {
-		if t := r.situations[string(s)]; t != nil {
-			line(string(s), t, r.took[s])
-		}
-	}
-	line("all", &r.all, r.took[""])
-	r.writeMisses(&b)
+	b.WriteString(r.all.row("all") + "\n")
+	r.writeScenarios(&b)
 	fmt.Fprintf(&b, "\n"+head+"\n"+rule+"\n", "cause")
 	// The weakest first: that is where work is left.
 	names := slices.Sorted(maps.Keys(r.causes))
-	slices.SortStableFunc(names, func(a, b string) int {
-		return cmp.Compare(r.causes[a].score/float64(r.causes[a].n), r.causes[b].score/float64(r.causes[b].n))
-	})
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(r.causes[a].percent(), r.causes[b].percent()) })
 	for _, name := range names {
 		b.WriteString(r.causes[name].row(name) + "\n")
 	}
 	return b.String()
 }
 
-// writeMisses lists what was not right, the wrong answers first.
-func (r report) writeMisses(b *strings.Builder) {
-	if len(r.misses) == 0 {
+// writeScenarios lists the scenarios that were not right in every answer, the worst
+// first, with each answer that was not and when it was given.
+func (r report) writeScenarios(b *strings.Builder) {
+	missed := map[string][]miss{}
+	for m := range r.misses {
+		missed[m.scenario] = append(missed[m.scenario], m)
+	}
+	if len(missed) == 0 {
 		return
 	}
-	b.WriteString("\n| not right | scenario | asked | what was amiss |\n|---|---|---|---|\n")
-	order := []scenarios.Grade{scenarios.Wrong, scenarios.Unknown, scenarios.Part, scenarios.Beside}
-	all := slices.SortedFunc(maps.Keys(r.misses), func(a, b miss) int {
-		return cmp.Or(cmp.Compare(slices.Index(order, a.grade), slices.Index(order, b.grade)), cmp.Compare(a.scenario, b.scenario), cmp.Compare(a.why, b.why))
-	})
-	for _, m := range all {
-		var asked []string
-		for _, s := range scenarios.Situations {
-			if n := r.misses[m][s]; n > 0 {
-				asked = append(asked, fmt.Sprintf("%s %d×", s, n))
+	b.WriteString("\n| scenario | calm | busy | what was amiss, and when |\n|---|--:|--:|---|\n")
+	score := func(name string) (calm, busy, all tally) {
+		for load, t := range r.scenarios[name] {
+			one := &calm
+			if load > 0 {
+				one = &busy
+			}
+			for _, sum := range []*tally{one, &all} {
+				sum.n, sum.score = sum.n+t.n, sum.score+t.score
 			}
 		}
-		fmt.Fprintf(b, "| %s | `%s` | %s | %s |\n", m.grade, m.scenario, strings.Join(asked, ", "), strings.ReplaceAll(m.why, "|", "/"))
+		return calm, busy, all
+	}
+	names := slices.SortedFunc(maps.Keys(missed), func(x, y string) int {
+		_, _, a := score(x)
+		_, _, b := score(y)
+		return cmp.Or(cmp.Compare(a.percent(), b.percent()), cmp.Compare(x, y))
+	})
+	for _, name := range names {
+		calm, busy, _ := score(name)
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", name, cell(calm), cell(busy), r.amiss(missed[name]))
 	}
 }
 
-const (
-	begin = "<!-- bench-why: begin -->\n"
-	end   = "<!-- bench-why: end -->\n"
-)
+func cell(t tally) string {
+	if t.n == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.0f %%", t.percent())
+}
 
-// writeInto replaces what stands between the markers of a page.
-func (r report) writeInto(file string) error {
+// amiss words what was not right of a scenario, the wrong answers first.
+func (r report) amiss(all []miss) string {
+	order := []scenarios.Grade{scenarios.Wrong, scenarios.Unknown, scenarios.Part, scenarios.Beside}
+	slices.SortFunc(all, func(a, b miss) int {
+		return cmp.Or(cmp.Compare(slices.Index(order, a.grade), slices.Index(order, b.grade)), a.asked.compare(b.asked), cmp.Compare(a.why, b.why))
+	})
+	var words []string
+	for _, m := range all {
+		words = append(words, fmt.Sprintf("%s, %s (%s): %s", m.grade, m.asked, when(r.misses[m]), strings.ReplaceAll(m.why, "|", "/")))
+	}
+	return strings.Join(words, "; ")
+}
+
+// when words at which times: each of a few, or how many there were between two.
+func when(all times) string {
+	slices.Sort(all)
+	if len(all) > 3 {
+		return fmt.Sprintf("%d× from %v to %v", len(all), all[0].Round(time.Second), all[len(all)-1].Round(time.Second))
+	}
+	var words []string
+	for _, t := range all {
+		words = append(words, t.Round(time.Second).String())
+	}
+	return "after " + strings.Join(words, ", ")
+}
+
+// markers are around the part of a page that is written by this program.
+func markers(block string) (begin, end string) {
+	return "<!-- " + block + ": begin -->\n", "<!-- " + block + ": end -->\n"
+}
+
+// writeInto replaces what stands between a block's markers on a page.
+func (r report) writeInto(file, block string) error {
+	begin, end := markers(block)
 	page, err := os.ReadFile(file)
 	if err != nil {
 		return err
@@ -206,7 +298,7 @@ func (r report) writeInto(file string) error {
 	before, rest, ok := bytes.Cut(page, []byte(begin))
 	_, after, closed := bytes.Cut(rest, []byte(end))
 	if !ok || !closed {
-		return errors.New(file + " has no markers for the table")
+		return errors.New(file + " has no markers for " + block)
 	}
 	text := string(before) + begin + r.markdown() + end + string(after)
 	return os.WriteFile(file, []byte(text), 0o644)

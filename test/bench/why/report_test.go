@@ -11,38 +11,67 @@ import (
 	"whylet.dev/whylet/why"
 )
 
+// samples are one a second, from the first symptom on.
+func samples(grades ...scenarios.Grade) []scenarios.Sample {
+	var all []scenarios.Sample
+	for i, g := range grades {
+		one := scenarios.Sample{After: time.Duration(i) * 2 * time.Second, Took: time.Second, Grade: g}
+		if g != scenarios.Right {
+			one.Why = "it is " + string(g)
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
 func TestReport(t *testing.T) {
+	const right, wrong, unknown, beside = scenarios.Right, scenarios.Wrong, scenarios.Unknown, scenarios.Beside
 	noon := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	overstated := samples(right, right, wrong)
+	overstated[2].Overstated = true
+	one := record{Cause: why.AppHang, Sight: scenarios.ByNode, At: noon, Machine: "2 CPUs", Measured: 3, Width: 16}
+	of := func(name string, in scenarios.Situation, load int, all []scenarios.Sample) record {
+		r := one
+		r.Scenario, r.Situation, r.Load, r.Samples = name, in, load, all
+		return r
+	}
+	failed := of("three", scenarios.Restarted, 0, nil)
+	failed.Failed, failed.Cause, failed.At, failed.Measured = "it did not start", why.DiskFull, noon.AddDate(0, 0, 1), 7
 	r := newReport([]record{
-		{Scenario: "one", Cause: why.AppHang, Situation: scenarios.Live, Grade: scenarios.Right, Took: time.Second, Until: 3 * time.Second, At: noon, Machine: "2 CPUs", Load: 3, Width: 16},
-		{Scenario: "one", Cause: why.AppHang, Situation: scenarios.Deleted, Grade: scenarios.Beside, Why: "it also says x", At: noon, Machine: "2 CPUs", Load: 7, Width: 16},
-		{Scenario: "two", Cause: why.DiskFull, Situation: scenarios.Live, Grade: scenarios.Wrong, Why: "no verdict", At: noon.AddDate(0, 0, 1), Machine: "2 CPUs", Load: 5, Width: 16},
-		{Scenario: "two", Cause: why.DiskFull, Situation: scenarios.Deleted, Grade: scenarios.Unknown, Why: "no verdict", At: noon, Machine: "2 CPUs", Load: 5, Width: 16},
+		of("one", scenarios.Live, 0, samples(unknown, right, right, right)), // what is said in the first seconds is no answer yet
+		of("one", scenarios.Live, 15, samples(right, right, wrong, wrong, wrong, wrong)),
+		of("two", scenarios.Deleted, 0, samples(right, beside)),
+		of("two", scenarios.Live, 15, overstated),
+		failed,
 	})
 	text := r.markdown()
 	for _, want := range []string{
-		"2 scenarios, played 2 times, 4 questions: **score 12 %**, 1 wrong, 1 unknown; 2026-05-01 to 2026-05-02, 2 CPUs, 16 side by side at a load of 3 to 7.",
-		"| live | 2 | 1 | 0 | 0 | 1 | 0 % | 1s | 1s |",
-		"| `app-hang` | 2 | 1 | 1 | 0 | 0 | 75 % |",
-		"| wrong | `two` | live 1× | no verdict |\n| unknown | `two` | pod deleted 1× | no verdict |",
+		"3 scenarios, 5 questions, 10 answers, each graded, from 3s after the first symptom on: **30.0 % right, 50.0 % wrong, score -15 %**; 1 wrong verdicts were called recorded; " +
+			"2026-05-01 to 2026-05-02, 2 CPUs, 16 side by side at a measured load of 3 to 7.",
+		"| live | 2 | 2 | 0 | 0 | 0 | 100 % | 1 | 0 | 1 | 1s | 1s |",
+		"| live, at a load of 15 | 5 | 0 | 0 | 0 | 5 | -100 % | 2 | 2 | 0 | 1s | 1s |",
+		"| `one` | 100 % | -100 % | wrong, live, at a load of 15 (4× from 4s to 10s): it is wrong |",
+		"| `two` | 75 % | -100 % | wrong, live, at a load of 15 (after 4s): it is wrong; beside, pod deleted (after 2s): it is beside |",
+		"| `three` | 0 % | – | unknown, agent restarted (after 0s): it did not start |",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not say %q:\n%s", want, text)
 		}
 	}
-	if strings.Index(text, "`disk-full`") > strings.Index(text, "`app-hang`") {
-		t.Error("the weakest cause is not the first")
+	if strings.Index(text, "| `one`") > strings.Index(text, "| `two`") {
+		t.Error("the worst scenario is not the first")
 	}
 }
 
 func TestWriteInto(t *testing.T) {
+	begin, end := markers("table")
 	file := filepath.Join(t.TempDir(), "page.md")
 	if err := os.WriteFile(file, []byte("above\n"+begin+"old\n"+end+"below\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	r := newReport(nil)
 	for range 2 {
-		if err := r.writeInto(file); err != nil {
+		if err := r.writeInto(file, "table"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -51,13 +80,21 @@ func TestWriteInto(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(page)
-	if strings.Contains(text, "old") || strings.Count(text, "**score") != 1 || !strings.HasPrefix(text, "above\n") || !strings.HasSuffix(text, "below\n") {
+	if strings.Contains(text, "old") || strings.Count(text, "0 scenarios") != 1 || !strings.HasPrefix(text, "above\n") || !strings.HasSuffix(text, "below\n") {
 		t.Errorf("the page is now:\n%s", text)
 	}
-	if err := os.WriteFile(file, []byte("no markers"), 0o644); err != nil {
+	if err := r.writeInto(file, "another"); err == nil {
+		t.Error("a page without markers was written")
+	}
+}
+
+// What keeps the machine busy runs, and is gone afterwards.
+func TestBusy(t *testing.T) {
+	stop, err := busy(2)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.writeInto(file); err == nil {
-		t.Error("a page without markers was written")
+	if err := stop(); err != nil {
+		t.Error(err)
 	}
 }

@@ -9,8 +9,14 @@
 //	answer.yaml    what must be said of it ([Expected]); its first line is what misleads
 //
 // The test runs each once, many side by side on one node, and asks until the answer
-// is the expected one. `make bench-why` runs all of them again and again and asks in
-// every [Situation]; both use [Suite].
+// is the expected one. `make bench-why` runs all of them again and again, asks in
+// every [Situation], and grades every answer from the first symptom on ([Sample]);
+// both use [Suite], on any [Cluster]:
+//
+//	scenario.go  what a scenario is, and how an answer is judged
+//	suite.go     plays scenarios; sample.go grades what is said all the while
+//	signs.go     from when on the API shows that something is amiss
+//	cluster.go   what they are played on; node.go a node of ours
 //
 //	WHYLET_SCENARIOS=a,b       only these, todo or not
 //	WHYLET_SCENARIOS_ALL=1     all of them, in every situation

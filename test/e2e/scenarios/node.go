@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -56,17 +57,36 @@ func StartNode(ctx context.Context, bin string, flags ...string) (*Node, error) 
 	if err := n.up(ctx); err != nil {
 		return nil, errors.Join(err, n.Purge())
 	}
-	if _, err := n.run(ctx, "", "whylet", append([]string{"image", "load", "--data-dir", n.data()}, images...)...); err != nil {
+	if err := n.Load(ctx, images...); err != nil {
 		return nil, errors.Join(err, n.Purge())
 	}
 	return n, nil
+}
+
+// Load takes archives of images.
+func (n *Node) Load(ctx context.Context, archives ...string) error {
+	_, err := n.Run(ctx, "", "whylet", append([]string{"image", "load", "--data-dir", n.data()}, archives...)...)
+	return err
+}
+
+// Sights are ours alone.
+func (n *Node) Sights() []Sight { return []Sight{ByNode} }
+
+// Situations leave out what only a real kubelet has.
+func (n *Node) Situations() []Situation {
+	return []Situation{Live, NoEvents, Restarted, Recovered, Deleted}
+}
+
+// Why asks kubectl why's program.
+func (n *Node) Why(ctx context.Context, _ Sight, subject, namespace string) ([]byte, error) {
+	return n.Run(ctx, "", "whylet", "why", subject, "-n", namespace, "-o", "json")
 }
 
 func (n *Node) data() string       { return filepath.Join(n.dir, "data") }
 func (n *Node) kubeconfig() string { return filepath.Join(n.dir, "kubeconfig") }
 
 func (n *Node) up(ctx context.Context) error {
-	_, err := n.run(ctx, "", "whylet", append([]string{"up", "--detach", "--data-dir", n.data(), "--kubeconfig", n.kubeconfig()}, n.flags...)...)
+	_, err := n.Run(ctx, "", "whylet", append([]string{"up", "--detach", "--data-dir", n.data(), "--kubeconfig", n.kubeconfig()}, n.flags...)...)
 	return err
 }
 
@@ -77,8 +97,8 @@ func (n *Node) command(ctx context.Context, program string, args ...string) *exe
 	return cmd
 }
 
-// run runs a built program and returns what it printed; also where it failed.
-func (n *Node) run(ctx context.Context, stdin, program string, args ...string) ([]byte, error) {
+// Run runs a built program and returns what it printed; also where it failed.
+func (n *Node) Run(ctx context.Context, stdin, program string, args ...string) ([]byte, error) {
 	select {
 	case n.turn <- struct{}{}:
 		defer func() { <-n.turn }()
@@ -95,9 +115,9 @@ func (n *Node) run(ctx context.Context, stdin, program string, args ...string) (
 	return out.Bytes(), nil
 }
 
-// script runs a script to its end and returns what it printed. What it started
+// Script runs a script to its end and returns what it printed. What it started
 // ends with ctx.
-func (n *Node) script(ctx context.Context, path, namespace string) (string, error) {
+func (n *Node) Script(ctx context.Context, path, namespace string) (string, error) {
 	cmd := n.command(ctx, "bash", "-eu", path)
 	cmd.Env = append(cmd.Env, "NS="+namespace, "NETNS="+n.netns)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -111,9 +131,12 @@ func (n *Node) script(ctx context.Context, path, namespace string) (string, erro
 	return out.String(), nil
 }
 
-// RestartAgent kills the node's process as a crash would, and starts it again.
+// Restart kills the node's process as a crash would, and starts it again.
 // Containers go on meanwhile.
-func (n *Node) RestartAgent(ctx context.Context) error {
+func (n *Node) Restart(ctx context.Context, in Situation) error {
+	if in != Restarted {
+		return nil
+	}
 	raw, err := os.ReadFile(filepath.Join(n.data(), "whylet.json"))
 	if err != nil {
 		return err
@@ -140,11 +163,37 @@ func (n *Node) RestartAgent(ctx context.Context) error {
 	return n.up(ctx)
 }
 
+// Stream starts a built program whose output is read while it runs.
+func (n *Node) Stream(ctx context.Context, program string, args ...string) (*Stream, error) {
+	return newStream(n.command(ctx, filepath.Join(n.bin, program), args...))
+}
+
+// Stream is the output of a program that runs on.
+type Stream struct {
+	io.ReadCloser
+	cmd *exec.Cmd
+}
+
+func newStream(cmd *exec.Cmd) (*Stream, error) {
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	return &Stream{ReadCloser: out, cmd: cmd}, cmd.Start()
+}
+
+// Close ends the program.
+func (s *Stream) Close() error {
+	_ = s.cmd.Process.Kill() // it may have ended by itself
+	_ = s.cmd.Wait()         // and it was killed
+	return nil
+}
+
 // Purge ends the node and removes all that it made.
 func (n *Node) Purge() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	_, down := n.run(ctx, "", "whylet", "down", "--purge", "--data-dir", n.data())
+	_, down := n.Run(ctx, "", "whylet", "down", "--purge", "--data-dir", n.data())
 	netns := exec.CommandContext(ctx, "ip", "netns", "del", n.netns).Run()
 	return errors.Join(down, netns, os.RemoveAll(n.dir))
 }

@@ -36,8 +36,11 @@ type Expected struct {
 	// RuledOut and Contributing must be said with that verdict.
 	RuledOut     []why.Cause `json:"ruledOut,omitempty"`
 	Contributing []why.Cause `json:"contributing,omitempty"`
-	// Says are words that the wide text must have.
-	Says []string `json:"says,omitempty"`
+	// Says are words that the wide text must have, SaysNot those that it must not.
+	Says    []string `json:"says,omitempty"`
+	SaysNot []string `json:"saysNot,omitempty"`
+	// Short are causes that are true and stop before the root: partly right.
+	Short []why.Cause `json:"short,omitempty"`
 	// Also are root causes that other verdicts may have beside it.
 	Also []why.Cause `json:"also,omitempty"`
 	// Never are root causes that no verdict may have.
@@ -79,15 +82,17 @@ type Situation string
 
 // The situations.
 const (
-	Live      Situation = "live"
-	Recovered Situation = "recovered"
-	NoEvents  Situation = "events deleted"
-	Restarted Situation = "agent restarted"
-	Deleted   Situation = "pod deleted"
+	Live             Situation = "live"
+	Recovered        Situation = "recovered"
+	NoEvents         Situation = "events deleted"
+	Restarted        Situation = "agent restarted"
+	KubeletRestarted Situation = "kubelet restarted"
+	Deleted          Situation = "pod deleted"
 )
 
-// Situations are all of them, in the order in which they can be brought about.
-var Situations = []Situation{Live, NoEvents, Restarted, Recovered, Deleted}
+// Situations are all of them, in the order in which they can be brought about. On a
+// node of ours the agent is the kubelet.
+var Situations = []Situation{Live, NoEvents, Restarted, KubeletRestarted, Recovered, Deleted}
 
 // Load reads the scenarios of a folder, by name; all of them where no names are
 // given.
@@ -191,7 +196,7 @@ func (e Expected) Judge(a why.Answer) (Grade, error) {
 			return Wrong, fmt.Errorf("it says %s", v.Cause)
 		}
 	}
-	unknown := false
+	unknown, short := false, false
 	for i, v := range a.Verdicts {
 		if v.Cause == e.Cause && a.Symptoms[i].Kind == e.Symptom && (e.Container == "" || e.Container == v.Container) {
 			if err := e.missing(a, v); err != nil {
@@ -200,10 +205,11 @@ func (e Expected) Judge(a why.Answer) (Grade, error) {
 			return e.beside(a)
 		}
 		unknown = unknown || v.Cause == why.CauseUnknown
+		short = short || slices.Contains(e.Short, v.Cause)
 	}
 	err := fmt.Errorf("not %s: %s, but %s", e.Symptom, e.Cause, said(a))
 	switch {
-	case slices.ContainsFunc(a.Verdicts, func(v why.Verdict) bool { return v.Cause == e.Cause }):
+	case short, slices.ContainsFunc(a.Verdicts, func(v why.Verdict) bool { return v.Cause == e.Cause }):
 		return Part, err
 	case unknown, len(a.Verdicts) == 0:
 		return Unknown, err
@@ -241,15 +247,24 @@ func (e Expected) missing(a why.Answer, v why.Verdict) error {
 			return fmt.Errorf("it does not say %q", words)
 		}
 	}
+	for _, words := range e.SaysNot {
+		if strings.Contains(text, words) {
+			return fmt.Errorf("it says %q", words)
+		}
+	}
 	return nil
+}
+
+// fine says whether a cause may stand in the answer.
+func (e Expected) fine(c why.Cause) bool {
+	return slices.Contains([]why.Cause{e.Cause, why.CauseUnknown, why.None}, c) || slices.Contains(e.Also, c) || slices.Contains(e.Short, c)
 }
 
 // beside looks for root causes that have no business in a right answer.
 func (e Expected) beside(a why.Answer) (Grade, error) {
-	fine := append([]why.Cause{e.Cause, why.CauseUnknown, why.None}, e.Also...)
 	for i, v := range a.Verdicts {
 		kind := a.Symptoms[i].Kind
-		if !slices.Contains(fine, v.Cause) && kind != why.Disappeared && kind != why.Terminating {
+		if !e.fine(v.Cause) && kind != why.Disappeared && kind != why.Terminating {
 			return Beside, fmt.Errorf("it also says %s: %s", kind, v.Cause)
 		}
 	}

@@ -2,35 +2,40 @@ package scenarios
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"time"
-
-	"whylet.dev/whylet/why"
 )
 
-// Suite plays scenarios on a node. Its methods may be called at the same time.
+// Suite plays scenarios on a cluster. Its methods may be called at the same time.
 type Suite struct {
-	Node *Node
+	Node Cluster
 	// Suffix tells the namespaces of one round from those of another.
 	Suffix string
 	// Patience is how long trouble may take to come about and be understood, and
 	// Every how long between two questions.
 	Patience, Every time.Duration
+	// Window is for how long answers are sampled after the first symptom, and a third
+	// of it in other situations than live; 0 asks until the answer is right.
+	Window time.Duration
 
 	// subjects are those that only a trigger could name, by namespace.
 	subjects sync.Map
+	signs    signs
+	follow   sync.Once
 }
 
 // Result is how a question was answered.
 type Result struct {
 	Scenario  *Scenario
 	Situation Situation
-	Grade     Grade
-	// Err says what was wrong with it, Text is the answer.
+	Sight     Sight
+	// Grade is that of the last answer, Samples are all of them.
+	Grade   Grade
+	Samples []Sample
+	// Err says what was wrong with the last one that was not right, Text is that one.
 	Err  error
 	Text string
 	// Took is the time of the last question alone, Until that from the first one to
@@ -45,7 +50,7 @@ func (r Result) String() string {
 func (s *Suite) namespace(c *Scenario) string { return c.Name + s.Suffix }
 
 func (s *Suite) kubectl(ctx context.Context, stdin string, args ...string) (string, error) {
-	out, err := s.Node.run(ctx, stdin, "kubectl", args...)
+	out, err := s.Node.Run(ctx, stdin, "kubectl", args...)
 	return string(out), err
 }
 
@@ -58,6 +63,11 @@ func (s *Suite) Prepare(ctx context.Context, all []Scenario) error {
 	}
 	if _, err := s.kubectl(ctx, manifest.String(), "apply", "-f", "-"); err != nil {
 		return err
+	}
+	var failed error
+	s.follow.Do(func() { failed = s.signs.follow(ctx, s.Node) })
+	if failed != nil {
+		return failed
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.Patience)
 	defer cancel()
@@ -92,7 +102,7 @@ func (s *Suite) Begin(ctx context.Context, c *Scenario) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.Patience)
 	defer cancel()
-	out, err := s.Node.script(ctx, c.Trigger, s.namespace(c))
+	out, err := s.Node.Script(ctx, c.Trigger, s.namespace(c))
 	if _, subject, ok := strings.Cut(out, "subject="); ok {
 		s.subjects.Store(s.namespace(c), strings.TrimSpace(subject))
 	}
@@ -115,45 +125,33 @@ const settled = 30 * time.Second
 // counts. In another situation than live the trouble is there already, so soon
 // after the first answer the last one is due.
 func (s *Suite) Ask(ctx context.Context, c *Scenario, in Situation, within time.Duration) Result {
-	r := Result{Scenario: c, Situation: in, Grade: Unknown}
+	by := s.Node.Sights()[0]
+	r := Result{Scenario: c, Situation: in, Sight: by, Grade: Unknown}
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	began := time.Now()
 	if in == Live && c.Want.After.Duration > 0 {
 		pause(ctx, c.Want.After.Duration)
 	}
-	var first time.Time
 	_ = eventually(ctx, s.Every, func() error {
-		at := time.Now()
-		answer, err := s.question(ctx, c)
-		if err != nil {
-			if r.Text == "" {
-				r.Err = err
-			}
-			return err
+		s.sampleInto(ctx, &r, time.Since(began))
+		n := len(r.Samples)
+		if n == 0 {
+			return ctx.Err()
 		}
-		r.Took, r.Until = time.Since(at), time.Since(began)
-		r.Grade, r.Err = c.Want.In(in).Judge(answer)
-		r.Text = answer.Text(why.Style{Wide: true})
-		if first.IsZero() {
-			first = time.Now()
+		last := r.Samples[n-1]
+		r.Until = last.After + last.Took
+		switch {
+		case last.Grade == Right:
+			r.Err, r.Text = nil, ""
+		case last.Grade == Beside, in != Live && last.After-r.Samples[0].After > settled:
+			// it will not become another
+		default:
+			return r.Err
 		}
-		if r.Grade == Beside || in != Live && time.Since(first) > settled {
-			return nil // it will not become another
-		}
-		return r.Err
+		return nil
 	})
 	return r
-}
-
-// question asks once; an exit code of 2 is an answer too.
-func (s *Suite) question(ctx context.Context, c *Scenario) (why.Answer, error) {
-	var a why.Answer
-	out, err := s.Node.run(ctx, "", "whylet", "why", s.subject(c), "-n", s.namespace(c), "-o", "json")
-	if len(out) == 0 {
-		return a, errors.Join(err, errors.New("no answer"))
-	}
-	return a, json.Unmarshal(out, &a)
 }
 
 // End removes a scenario, without waiting for it.
@@ -173,14 +171,14 @@ func (s *Suite) Enter(ctx context.Context, in Situation, all []Scenario) map[str
 			_, err := s.kubectl(ctx, "", "delete", "events", "--all", "-n", s.namespace(c))
 			return err
 		}
-	case Restarted:
-		err := s.Node.RestartAgent(ctx)
+	case Restarted, KubeletRestarted:
+		err := s.Node.Restart(ctx, in)
 		one = func(*Scenario) error { return err }
 	case Recovered:
 		ctx, cancel := context.WithTimeout(ctx, s.Patience)
 		defer cancel()
 		one = func(c *Scenario) error {
-			_, err := s.Node.script(ctx, c.Recover, s.namespace(c))
+			_, err := s.Node.Script(ctx, c.Recover, s.namespace(c))
 			return err
 		}
 	case Deleted:
@@ -216,20 +214,12 @@ func (s *Suite) Play(ctx context.Context, all []Scenario, situations []Situation
 			failed = s.Enter(ctx, in, all)
 		}
 		SideBySide(len(all), len(all), func(i int) {
-			c := &all[i]
-			if !c.Asked(in) {
+			if !all[i].Asked(in) {
 				return
 			}
-			err := failed[c.Name]
-			if in == Live {
-				err = s.Begin(ctx, c)
-			}
-			r := Result{Scenario: c, Situation: in, Grade: Unknown, Err: err}
-			if err == nil {
-				r = s.Ask(ctx, c, in, s.Patience)
-			}
+			found := s.one(ctx, &all[i], in, failed[all[i].Name])
 			lock.Lock()
-			results = append(results, r)
+			results = append(results, found...)
 			lock.Unlock()
 		})
 	}
@@ -239,6 +229,24 @@ func (s *Suite) Play(ctx context.Context, all []Scenario, situations []Situation
 		}
 	}
 	return results, nil
+}
+
+// one asks about one scenario in one situation; failed says why that could not be
+// brought about.
+func (s *Suite) one(ctx context.Context, c *Scenario, in Situation, failed error) []Result {
+	if in == Live {
+		if s.Window > 0 {
+			pause(ctx, rand.N(s.Every)) // beside others, and not in step with them
+		}
+		failed = s.Begin(ctx, c)
+	}
+	switch {
+	case failed != nil:
+		return []Result{{Scenario: c, Situation: in, Sight: s.Node.Sights()[0], Grade: Unknown, Err: failed}}
+	case s.Window > 0:
+		return s.Sample(ctx, c, in)
+	}
+	return []Result{s.Ask(ctx, c, in, s.Patience)}
 }
 
 // SideBySide calls work for 0 to n-1, up to width of them at once.

@@ -1,0 +1,102 @@
+package scenarios
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"whylet.dev/whylet/why"
+)
+
+// canned is a cluster that gives prepared answers, the last one again and again.
+type canned struct {
+	*Node
+	answers []any
+	asked   int
+}
+
+func (c *canned) Sights() []Sight { return []Sight{ByNode} }
+
+func (c *canned) Why(context.Context, Sight, string, string) ([]byte, error) {
+	i := min(c.asked, len(c.answers)-1)
+	c.asked++
+	if err, ok := c.answers[i].(error); ok {
+		return nil, err
+	}
+	return json.Marshal(c.answers[i])
+}
+
+// Every answer from the first symptom on is graded, not only the last.
+func TestSample(t *testing.T) {
+	right, wrong := answerOf(why.Restarted, why.MemoryLimit), answerOf(why.Restarted, why.AppHang)
+	wrong.Verdicts[0].Certainty = why.Recorded
+	node := &canned{answers: []any{answerOf(why.Healthy, why.None), right, right, wrong, errors.New("it is down"), right}}
+	s := &Suite{Node: node, Patience: time.Minute, Every: time.Millisecond, Window: 50 * time.Millisecond}
+	c := &Scenario{Name: "one", Want: Expected{Subject: "pod/subject", Symptom: why.Restarted, Cause: why.MemoryLimit}}
+	results := s.Sample(t.Context(), c, Live)
+	if len(results) != 1 || len(results[0].Samples) < 5 {
+		t.Fatalf("%+v", results)
+	}
+	all := results[0].Samples
+	// The first right answer came before anything else showed the symptom.
+	for i, want := range []Grade{Right, Wrong, Unknown, Right} {
+		if all[i].Grade != want {
+			t.Errorf("sample %d: %s, want %s: %s", i, all[i].Grade, want, all[i].Why)
+		}
+	}
+	if !all[1].Overstated || all[0].Overstated || all[2].Why == "" || all[1].Text == "" || results[0].Grade != Right {
+		t.Errorf("%+v", all)
+	}
+	if early := (Sample{After: time.Second}); early.Counts(Live) || !early.Counts(Deleted) {
+		t.Error("the grace is for live trouble")
+	}
+}
+
+// The API shows when there is something to ask about.
+func TestSigns(t *testing.T) {
+	const uid = `"metadata": {"name": "subject", "namespace": "ns", "uid": "1"}`
+	pod := func(kind, status string) string {
+		return fmt.Sprintf(`{"type": %q, "object": {"kind": "Pod", %s, "status": {%s}}}`, kind, uid, status)
+	}
+	const running = `"phase": "Running", "containerStatuses": [{"name": "c", "restartCount": %d}], "conditions": [{"type": "Ready", "status": %q}]`
+	warning := `{"type": "ADDED", "object": {"kind": "Event", "type": "Warning", "reason": "Unhealthy", "involvedObject": {"namespace": "ns", "name": "subject"}}}`
+	for _, c := range []struct {
+		name    string
+		symptom why.SymptomKind
+		watch   []string
+		shown   bool
+	}{
+		{"nothing yet", why.Restarted, nil, false},
+		{"it runs", why.Restarted, []string{pod("ADDED", fmt.Sprintf(running, 0, "True"))}, false},
+		{"it was restarted", why.Restarted, []string{pod("ADDED", fmt.Sprintf(running, 1, "True"))}, true},
+		{"it starts", why.NotReady, []string{pod("ADDED", fmt.Sprintf(running, 0, "False"))}, false},
+		{"it was ready", why.NotReady, []string{pod("ADDED", fmt.Sprintf(running, 0, "True")), pod("MODIFIED", fmt.Sprintf(running, 0, "False"))}, true},
+		{"a probe failed", why.NotReady, []string{pod("ADDED", fmt.Sprintf(running, 0, "False")), warning}, true},
+		{"another symptom", why.Evicted, []string{pod("ADDED", fmt.Sprintf(running, 1, "False")), warning}, false},
+		{"it is gone", why.Disappeared, []string{pod("ADDED", ""), pod("DELETED", "")}, true},
+		{"it waits for an image", why.NotStarting, []string{pod("ADDED", `"containerStatuses": [{"name": "c", "state": {"waiting": {"reason": "ErrImagePull"}}}]`)}, true},
+		{"it is being made", why.NotStarting, []string{pod("ADDED", `"containerStatuses": [{"name": "c", "state": {"waiting": {"reason": "ContainerCreating"}}}]`)}, false},
+		{"no node", why.Pending, []string{pod("ADDED", `"conditions": [{"type": "PodScheduled", "status": "False"}]`)}, true},
+		{"well", why.Healthy, []string{pod("ADDED", fmt.Sprintf(running, 0, "True"))}, true},
+	} {
+		s := &signs{pods: map[string]*sign{}}
+		s.read(strings.NewReader(strings.Join(c.watch, "\n")))
+		want := Expected{Symptom: c.symptom, Cause: why.None, Container: "c"}
+		if got := s.shows("ns", "pod/subject", want); got != c.shown {
+			t.Errorf("%s: shown: %v", c.name, got)
+		}
+		if s.shows("other", "pod/subject", want) {
+			t.Errorf("%s: shown in another namespace", c.name)
+		}
+	}
+	s := &signs{}
+	s.pods = map[string]*sign{}
+	s.read(strings.NewReader(strings.ReplaceAll(pod("ADDED", fmt.Sprintf(running, 2, "True")), `"subject"`, `"subject-5d-x2"`)))
+	if !s.shows("ns", "deployment/subject", Expected{Symptom: why.Restarted}) {
+		t.Error("a Deployment's pods are not its own")
+	}
+}

@@ -1,0 +1,173 @@
+package scenarios
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/why"
+)
+
+// signs are what the API has shown of every pod that is or was there: from when on a
+// person who looks at it would see that something is amiss, whatever we say of it.
+type signs struct {
+	lock sync.Mutex
+	pods map[string]*sign
+}
+
+// sign is what was seen of one pod, by namespace/name.
+type sign struct {
+	pod               v1.Pod
+	wasReady, deleted bool
+	// warned holds the reasons of its Warning events.
+	warned []string
+}
+
+// follow reads the cluster's pods and events until ctx ends.
+func (s *signs) follow(ctx context.Context, node Cluster) error {
+	s.lock.Lock()
+	s.pods = map[string]*sign{}
+	s.lock.Unlock()
+	for _, what := range []string{"pods", "events"} {
+		stream, err := node.Stream(ctx, "kubectl", "get", what, "-A", "--watch", "--output-watch-events", "-o", "json")
+		if err != nil {
+			return err
+		}
+		go func() {
+			defer stream.Close()
+			s.read(stream)
+		}()
+	}
+	return nil
+}
+
+// read takes in what one watch says, to its end: a watch that ended early only makes
+// the first symptom come later.
+func (s *signs) read(from io.Reader) {
+	for watch := json.NewDecoder(from); ; {
+		var one struct {
+			Type   string
+			Object json.RawMessage
+		}
+		var kind struct{ Kind string }
+		if watch.Decode(&one) != nil || json.Unmarshal(one.Object, &kind) != nil {
+			return
+		}
+		switch kind.Kind {
+		case "Pod":
+			var pod v1.Pod
+			if json.Unmarshal(one.Object, &pod) == nil {
+				s.sawPod(pod, one.Type == "DELETED")
+			}
+		case "Event":
+			var event v1.Event
+			if json.Unmarshal(one.Object, &event) == nil && event.Type == v1.EventTypeWarning {
+				s.sawWarning(event)
+			}
+		}
+	}
+}
+
+func (s *signs) of(namespace, name string) *sign {
+	key := namespace + "/" + name
+	if s.pods[key] == nil {
+		s.pods[key] = &sign{}
+	}
+	return s.pods[key]
+}
+
+func (s *signs) sawPod(pod v1.Pod, deleted bool) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	one := s.of(pod.Namespace, pod.Name)
+	if one.pod.UID != pod.UID {
+		one.wasReady = false
+	}
+	one.pod, one.deleted = pod, deleted
+	one.wasReady = one.wasReady || condition(pod, v1.PodReady) == v1.ConditionTrue
+}
+
+func (s *signs) sawWarning(event v1.Event) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	one := s.of(event.InvolvedObject.Namespace, event.InvolvedObject.Name)
+	one.warned = append(one.warned, event.Reason)
+}
+
+// shows says whether the API shows the symptom that is expected of a subject. What it
+// never shows, such as a Service that leads nowhere, is for the answers to tell.
+func (s *signs) shows(namespace, subject string, want Expected) bool {
+	kind, name, ok := strings.Cut(subject, "/")
+	if !ok {
+		return false
+	}
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if kind == "pod" {
+		one := s.pods[namespace+"/"+name]
+		return one != nil && one.shows(want)
+	}
+	for key, one := range s.pods {
+		if strings.HasPrefix(key, namespace+"/"+name+"-") && one.shows(want) {
+			return true
+		}
+	}
+	return false
+}
+
+// shows says whether one pod has the symptom.
+func (s *sign) shows(want Expected) bool {
+	status := s.pod.Status
+	warned := func(reason string) bool { return slices.Contains(s.warned, reason) }
+	switch want.Symptom {
+	case why.Restarted:
+		return slices.ContainsFunc(s.containers(want.Container), func(c v1.ContainerStatus) bool {
+			return c.RestartCount > 0 || c.State.Terminated != nil || c.LastTerminationState.Terminated != nil
+		})
+	case why.NotReady:
+		return warned("Unhealthy") || s.wasReady && condition(s.pod, v1.PodReady) == v1.ConditionFalse
+	case why.NotStarting:
+		return slices.ContainsFunc(s.containers(""), func(c v1.ContainerStatus) bool {
+			return c.State.Waiting != nil && !slices.Contains([]string{"", "ContainerCreating", "PodInitializing"}, c.State.Waiting.Reason)
+		}) || warned("FailedMount") || warned("FailedCreatePodSandBox") || warned("Failed")
+	case why.Pending:
+		return condition(s.pod, v1.PodScheduled) == v1.ConditionFalse
+	case why.Completed:
+		return status.Phase == v1.PodSucceeded
+	case why.Failed:
+		return status.Phase == v1.PodFailed
+	case why.Evicted:
+		return status.Reason == "Evicted"
+	case why.Terminating:
+		return s.pod.DeletionTimestamp != nil
+	case why.Disappeared:
+		return s.deleted
+	case why.Healthy:
+		return want.Cause == why.None && condition(s.pod, v1.PodReady) == v1.ConditionTrue
+	}
+	return false
+}
+
+// containers are those of the name, or all of them; a container that is to blame need
+// not be one that shows it, so a name that the pod does not have means all, too.
+func (s *sign) containers(name string) []v1.ContainerStatus {
+	all := slices.Concat(s.pod.Status.InitContainerStatuses, s.pod.Status.ContainerStatuses)
+	if i := slices.IndexFunc(all, func(c v1.ContainerStatus) bool { return c.Name == name }); i >= 0 {
+		return all[i : i+1]
+	}
+	return all
+}
+
+func condition(pod v1.Pod, kind v1.PodConditionType) v1.ConditionStatus {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == kind {
+			return c.Status
+		}
+	}
+	return ""
+}
