@@ -17,7 +17,9 @@
 //	probe.go     observed: probe attempts and their evidence
 //	process.go   observed: ends of processes, and who sent them signals
 //	machine.go   observed: kernel, cgroup, node and agent facts
+//	kubelet.go   observed: what a kubelet beside which we only watch says and counts
 //	decided.go   what package health decides
+//	act.go       what somebody else decided, as far as package shadow can tell
 //
 // The package has no logic beyond encoding. It imports Kubernetes' API types,
 // because a fact speaks Kubernetes' own terms, and nothing that does IO.

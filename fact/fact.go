@@ -71,7 +71,8 @@ type Observed interface {
 	observed()
 }
 
-// Decided marks bodies that only package health produces, through [Decide].
+// Decided marks bodies that only package health produces, through [Decide], and
+// package shadow within an [Act].
 type Decided interface {
 	Body
 	decided()

@@ -54,7 +54,18 @@ type Probed struct {
 	Count   int64     `json:"count,omitempty"`
 	Until   time.Time `json:"until,omitzero"`
 	Latency []int64   `json:"latency,omitempty"`
+	// By is who saw the attempt, where it was somebody else's.
+	By ProbedBy `json:"by,omitempty"`
 }
+
+// ProbedBy is where an attempt of somebody else was seen.
+type ProbedBy string
+
+// Who saw an attempt. Empty: it was our own.
+const (
+	ByTap ProbedBy = "tap"  // its packets were
+	BySay ProbedBy = "said" // kubelet told of it: only failures, and its evidence is what the text says
+)
 
 // Evidence is what an attempt saw on its way: where the time went and who
 // answered. A zero duration means that the phase was not reached.

@@ -22,7 +22,11 @@ var bodies = index(
 	AgentStarted{}, AgentStopped{}, AgentStalled{}, OOMKilled{}, Sampled{}, Looked{}, NodeSignals{}, ClockStepped{}, PacketsDropped{}, Lost{}, Checkpoint{},
 	SetUp{}, Start{}, Kill{}, BackOff{}, Marked{}, SetPhase{}, SetCondition{}, Evict{}, Resize{},
 	Remove{}, TearDown{}, Release{},
+	StatusSeen{}, Said{}, Counted{}, KubeletSeen{},
 )
+
+// Filled in here, because an act's own decoding asks for the kinds.
+func init() { bodies[Act{}.Kind()] = reflect.TypeFor[Act]() }
 
 func index(all ...Body) map[Kind]reflect.Type {
 	byKind := make(map[Kind]reflect.Type, len(all))
@@ -204,6 +208,9 @@ func (f *Fact) Decode(kind Kind, data []byte) error {
 	}
 	if !ok {
 		return fmt.Errorf("%s is not a body", kind)
+	}
+	if act, isAct := body.(Act); isAct && act.Body == nil {
+		return fmt.Errorf("fact %d: an act without a decision", w.ID)
 	}
 	if IsDecided(body) && len(w.Because) == 0 {
 		return fmt.Errorf("fact %d: decision %s names no fact it rests on", w.ID, w.Kind)

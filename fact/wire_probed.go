@@ -34,6 +34,7 @@ func (p Probed) appendJSON(b []byte, failed *error) []byte {
 	if len(p.Latency) > 0 {
 		b = append(b, ']')
 	}
+	b = appendText(b, `,"by":`, string(p.By))
 	return append(b, '}')
 }
 

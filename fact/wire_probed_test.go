@@ -28,6 +28,7 @@ func TestAttemptsAreEncodedAsByReflection(t *testing.T) {
 			Probe: ProbeKind(text.Draw(t, "probe")), Verdict: Verdict(text.Draw(t, "verdict")), Message: text.Draw(t, "message"),
 			Took: took.Draw(t, "took"), Late: took.Draw(t, "late"),
 			Count: rapid.Int64().Draw(t, "count"), Latency: rapid.SliceOf(rapid.Int64()).Draw(t, "latency"),
+			By: ProbedBy(text.Draw(t, "by")),
 		}
 		if rapid.Bool().Draw(t, "seen") {
 			p.Evidence = evidence.Draw(t, "evidence")

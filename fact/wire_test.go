@@ -63,6 +63,14 @@ func fill(v reflect.Value, depth int) {
 		}
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 		fill(v.Index(0), depth+1)
+	case reflect.Interface:
+		if v.Type() == reflect.TypeFor[Decided]() {
+			v.Set(reflect.ValueOf(Kill{Reason: KillLiveness, Message: "x", GraceSeconds: 7}))
+		}
+	case reflect.Map:
+		if v.Type() == reflect.TypeFor[map[string]string]() {
+			v.Set(reflect.ValueOf(map[string]string{"x": "y"}))
+		}
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		fill(v.Elem(), depth+1)
@@ -170,6 +178,8 @@ func FuzzUnmarshal(f *testing.F) {
 	f.Add([]byte(`{"id":1,"seen":"2026-11-21T03:50:00Z","kind":"Probed","body":{"probe":"Liveness","verdict":"Failure","took":1}}`))
 	f.Add([]byte(`{"id":2,"kind":"Kill","because":[1],"body":{"reason":"LivenessProbe","message":"m","graceSeconds":-1}}`))
 	f.Add([]byte(`{"kind":"Exited","body":null}`))
+	f.Add([]byte(`{"id":3,"kind":"Act","because":[1],"body":{"by":"kubelet","basis":"told","act":"Kill","body":{"reason":"LivenessProbe"}}}`))
+	f.Add([]byte(`{"id":3,"kind":"Act","because":[1],"body":null}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var fact Fact
 		if json.Unmarshal(data, &fact) != nil {
