@@ -27,7 +27,7 @@ type room struct {
 const module = "whylet.dev/whylet/"
 
 var rooms = []room{
-	{dir: "fact", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery"}},
+	{dir: "fact", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers/resource"}},
 	{dir: "health", pure: true, imports: []string{
 		"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers", "k8s.io/utils", module + "fact",
 	}},

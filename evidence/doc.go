@@ -7,7 +7,6 @@
 //
 //	kmsg.go    records of the kernel's log (/dev/kmsg), and a full table of connections
 //	oom.go     OOM kills from such records, kernels 4.19 and newer
-//	cgroup.go  which pod and container a cgroup path belongs to
 //	kernel.go  the source: follows /dev/kmsg and emits facts
 //	place.go   whose process it was, where the kernel's record names no cgroup
 //	connector.go       the source: every process that is forked, execs or ends

@@ -224,7 +224,7 @@ func (r *kernelReader) take(ctx context.Context, b []byte) {
 // fact says whose process it was.
 func (r *kernelReader) fact(ctx context.Context, k OOM, at time.Time, backlog bool) fact.Fact {
 	f := fact.Fact{At: at}
-	whose := ParseCgroup(k.TaskCgroup)
+	whose := fact.ParseCgroup(k.TaskCgroup)
 	if !backlog {
 		r.tell(whose.Container) // what came before the start is counted already
 	}

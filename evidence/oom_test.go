@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"whylet.dev/whylet/fact"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -27,12 +29,12 @@ func TestOOMRecords(t *testing.T) {
 			var p OOMParser
 			type kill struct {
 				OOM
-				Whose Cgroup
+				Whose fact.Cgroup
 			}
 			kills := []kill{}
 			for _, r := range records(t, file) {
 				for _, k := range p.Take(r) {
-					kills = append(kills, kill{k, ParseCgroup(k.TaskCgroup)})
+					kills = append(kills, kill{k, fact.ParseCgroup(k.TaskCgroup)})
 				}
 			}
 			got, err := json.MarshalIndent(kills, "", "  ")
@@ -224,7 +226,7 @@ func FuzzOOM(f *testing.F) {
 				if len(k.Tasks) > maxOOMTasks || k.AnonRSS < 0 || k.Limit < 0 || k.PID < 0 {
 					t.Fatalf("%+v", k)
 				}
-				ParseCgroup(k.TaskCgroup)
+				fact.ParseCgroup(k.TaskCgroup)
 			}
 		}
 	})
@@ -246,28 +248,6 @@ func TestParseRecord(t *testing.T) {
 	for _, text := range []string{"", ";", "x", "6,1;x", "a,1,2,-;x", "6,-1,2,-;x", "6,1,99999999999999999999,-;x"} {
 		if r, err := ParseRecord([]byte(text)); err == nil {
 			t.Errorf("%q is taken for %+v", text, r)
-		}
-	}
-}
-
-func TestParseCgroup(t *testing.T) {
-	id := strings.Repeat("0f", 32)
-	for path, want := range map[string]Cgroup{
-		"":                                   {},
-		"/":                                  {},
-		"/system.slice":                      {},
-		"/kubepods":                          {},
-		"/kubepods/burstable/podabc/":        {Pod: "abc"},
-		"/kubepods/podabc-1":                 {Pod: "abc-1"},
-		"/kubepods/burstable/podabc-1/" + id: {Pod: "abc-1", Container: id},
-		"/whylet/kubepods/besteffort/podabc-1/" + id + "/init":                                                       {Pod: "abc-1", Container: id},
-		"/kubepods.slice/kubepods-poda_1.slice/crio-" + id + ".scope":                                                {Pod: "a-1", Container: id},
-		"/kubelet.slice/kubelet-kubepods.slice":                                                                      {},
-		"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-poda_1.slice/cri-containerd-" + id + ".scope/x": {Pod: "a-1", Container: id},
-		"/podabc/" + id: {},
-	} {
-		if got := ParseCgroup(path); got != want {
-			t.Errorf("%s: %+v, want %+v", path, got, want)
 		}
 	}
 }

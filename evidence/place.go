@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -156,7 +157,7 @@ func (r *kernelReader) emitFor(id string, c Container, u unplaced) {
 // is that of its main process.
 func (r *kernelReader) counted(id string, pid int) (path string, n int64, ok bool) {
 	path = r.cgroupOf(pid)
-	if ParseCgroup(path).Container != id {
+	if fact.ParseCgroup(path).Container != id {
 		return "", 0, false
 	}
 	root := r.Cgroups
@@ -179,4 +180,14 @@ func (r *kernelReader) counted(id string, pid int) (path string, n int64, ok boo
 		}
 	}
 	return "", 0, false
+}
+
+// ContainerOf is the runtime's id of the container that a living process is in, by
+// its cgroup; empty for one of no container and for one that is gone.
+func ContainerOf(pid int) string {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
+	if err != nil {
+		return ""
+	}
+	return fact.ParseCgroup(memoryCgroup(string(b))).Container
 }

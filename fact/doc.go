@@ -20,7 +20,11 @@
 //	kubelet.go   observed: what a kubelet beside which we only watch says and counts
 //	decided.go   what package health decides
 //	act.go       what somebody else decided, as far as package shadow can tell
+//	oom.go       whose memory had run out when the kernel killed a process
+//	cgroup.go    which pod and container a cgroup path belongs to
 //
-// The package has no logic beyond encoding. It imports Kubernetes' API types,
-// because a fact speaks Kubernetes' own terms, and nothing that does IO.
+// Beyond encoding, the package only knows how to read a fact where several readers
+// would come to different conclusions otherwise (whose limit an OOM kill was about).
+// It imports Kubernetes' API types, because a fact speaks Kubernetes' own terms, and
+// nothing that does IO.
 package fact

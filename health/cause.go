@@ -11,12 +11,15 @@ import (
 
 // oomVictim is a process of the container that the kernel's OOM killer ended.
 type oomVictim struct {
-	PID     int       `json:"pid"`
-	Command string    `json:"command,omitempty"`
-	Main    bool      `json:"main,omitempty"`
-	Limit   int64     `json:"limit,omitempty"` // bytes, 0 where the kernel did not say
-	At      time.Time `json:"at"`
-	Fact    fact.ID   `json:"fact"`
+	PID     int    `json:"pid"`
+	Command string `json:"command,omitempty"`
+	Main    bool   `json:"main,omitempty"`
+	Limit   int64  `json:"limit,omitempty"` // bytes, 0 where the kernel did not say
+	// Scope is whose limit that is; empty where it is not known, and in checkpoints of
+	// agents that did not ask.
+	Scope fact.Scope `json:"scope,omitempty"`
+	At    time.Time  `json:"at"`
+	Fact  fact.ID    `json:"fact"`
 }
 
 // keptVictims bounds how many OOM kills of one run are remembered: the first
@@ -29,7 +32,7 @@ const keptVictims = 8
 const followed = 2 * time.Second
 
 func (t *turn) oomKilled(c *container, b fact.OOMKilled) {
-	v := oomVictim{PID: b.PID, Command: b.Command, Main: b.Main, Limit: b.Limit, At: t.when(), Fact: t.fact.ID}
+	v := oomVictim{PID: b.PID, Command: b.Command, Main: b.Main, Limit: b.Limit, Scope: b.Scope(t.Object, c.Name), At: t.when(), Fact: t.fact.ID}
 	switch {
 	case c.Run.ID != "" && t.fact.Attempt == c.Attempt:
 		c.Run.OOMs = withVictim(c.Run.OOMs, v)
@@ -135,11 +138,22 @@ func (v *oomVictim) name() string {
 	return fmt.Sprintf("pid %d, %s", v.PID, v.Command)
 }
 
+// at words whose memory had run out.
 func (v *oomVictim) at() string {
-	if v.Limit == 0 {
+	limit := resource.NewQuantity(v.Limit, resource.BinarySI).String() + " limit"
+	switch {
+	case v.Scope == fact.OfMachine:
+		return " because the node had run out of memory"
+	case v.Limit == 0:
 		return ""
+	case v.Scope == fact.OfContainer:
+		return " at its " + limit
+	case v.Scope == fact.OfPod:
+		return " at the pod's " + limit
+	case v.Scope == fact.OfAllPods:
+		return " at the " + limit + " of all pods together"
 	}
-	return fmt.Sprintf(" at its %s limit", resource.NewQuantity(v.Limit, resource.BinarySI))
+	return " at a " + limit
 }
 
 // ago words a time before as a person would.

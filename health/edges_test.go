@@ -849,3 +849,25 @@ func TestCheckpointWithoutGiven(t *testing.T) {
 		t.Errorf("%d kills", w.count("Kill"))
 	}
 }
+
+// ownCgroup is that of a container.
+const ownCgroup = "/kubepods/poduid-1/c1"
+
+// The status says whose memory had run out, and does not call another's limit the
+// container's.
+func TestOOMScopeInStatus(t *testing.T) {
+	for full, want := range map[string]string{
+		ownCgroup:            "The main process (pid 7, hog) was OOM-killed at its 48Mi limit.",
+		"/kubepods/poduid-1": "The main process (pid 7, hog) was OOM-killed at the pod's 48Mi limit.",
+		"/kubepods":          "The main process (pid 7, hog) was OOM-killed at the 48Mi limit of all pods together.",
+		"":                   "The main process (pid 7, hog) was OOM-killed at a 48Mi limit.",
+	} {
+		w := newWorld(t, Policy{})
+		w.meet(podOf(v1.RestartPolicyNever, v1.Container{Name: "app"}, v1.Container{Name: "other"}))
+		w.oom("app", fact.OOMKilled{PID: 7, Command: "hog", Main: true, Limit: 48 << 20, Constraint: "CONSTRAINT_MEMCG", TaskCgroup: ownCgroup, OOMCgroup: full})
+		w.exit("app", 137, func(e *fact.Exited) { e.OOMKnown, e.OOMKills, e.MainOOMKilled = true, 1, true })
+		if got := w.container("app").State.Terminated; got == nil || got.Message != want {
+			t.Errorf("%q: %v, want %q", full, got, want)
+		}
+	}
+}

@@ -90,7 +90,7 @@ var ends = []anEnd{
 	{
 		name: "OOM of main",
 		happen: func(w *world) {
-			w.oom("app", fact.OOMKilled{PID: 101, Command: "hog", Main: true, Limit: 32 << 20})
+			w.oom("app", fact.OOMKilled{PID: 101, Command: "hog", Main: true, Limit: 32 << 20, OOMCgroup: ownCgroup})
 			w.exit("app", 137, func(e *fact.Exited) {
 				e.OOMKnown, e.OOMKills, e.MainOOMKilled, e.RuntimeReason = true, 1, true, "OOMKilled"
 			})
@@ -98,14 +98,16 @@ var ends = []anEnd{
 		code: 137, reason: "OOMKilled", onFailure: true, message: "The main process (pid 101, hog) was OOM-killed at its 32Mi limit.",
 	},
 	{
-		name:     "OOM of child, survived",
-		happen:   func(w *world) { w.oom("app", fact.OOMKilled{PID: 519, Command: "httpd", Limit: 32 << 20}) },
+		name: "OOM of child, survived",
+		happen: func(w *world) {
+			w.oom("app", fact.OOMKilled{PID: 519, Command: "httpd", Limit: 32 << 20, OOMCgroup: ownCgroup})
+		},
 		survives: true,
 	},
 	{
 		name: "OOM of child, then liveness kill", prepare: failing(fact.Liveness),
 		happen: func(w *world) {
-			w.oom("app", fact.OOMKilled{PID: 519, Command: "httpd", Limit: 32 << 20})
+			w.oom("app", fact.OOMKilled{PID: 519, Command: "httpd", Limit: 32 << 20, OOMCgroup: ownCgroup})
 			w.advance(12 * time.Second)
 			w.behave["app"] = behaviour{code: 0, takes: time.Hour}
 			for range 3 {

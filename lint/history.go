@@ -16,7 +16,8 @@ import (
 type Recorded struct {
 	// Most is the most memory that it was seen to need: its working set, in bytes.
 	Most int64
-	// OOMKills counts kills of its processes at its own limit, or the machine's.
+	// OOMKills counts kills of its processes at its own memory limit, and those of
+	// which nobody can tell whose limit it was.
 	OOMKills int
 	// Start is the longest that it took from its start until it was ready.
 	Start time.Duration
@@ -32,24 +33,26 @@ type place struct{ namespace, workload, container string }
 // Started and Marked; others are passed over.
 func Remember(facts []fact.Fact) History {
 	h := History{}
-	owners := map[types.UID]string{}
+	pods := map[types.UID]*v1.Pod{}
 	started := map[place]time.Time{} // of a pod, in place of its workload
 	for _, f := range facts {
 		if b, ok := f.Body.(fact.SpecSeen); ok && b.Object != nil {
-			owners[f.Pod.UID] = ownerOf(b.Object)
+			pods[f.Pod.UID] = b.Object
 		}
-		owner, known := owners[f.Pod.UID]
+		pod, known := pods[f.Pod.UID]
 		if !known || f.Container == "" {
 			continue
 		}
-		at := place{f.Pod.Namespace, owner, f.Container}
+		at := place{f.Pod.Namespace, ownerOf(pod), f.Container}
 		life := place{f.Pod.Namespace, string(f.Pod.UID), f.Container}
 		r := h[at]
 		switch b := f.Body.(type) {
 		case fact.Sampled:
 			r.Most = max(r.Most, b.WorkingSet)
 		case fact.OOMKilled:
-			r.OOMKills++
+			if scope := b.Scope(pod, f.Container); scope == fact.OfContainer || scope == "" {
+				r.OOMKills++
+			}
 		case fact.Started:
 			started[life] = f.When()
 			continue

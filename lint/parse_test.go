@@ -122,6 +122,9 @@ func remembered(kills int, most int64, start time.Duration) History {
 	for range kills {
 		see("c", 2*time.Hour, fact.OOMKilled{})
 	}
+	// Neither is about the container's own limit.
+	see("c", 2*time.Hour, fact.OOMKilled{Constraint: "CONSTRAINT_MEMCG", TaskCgroup: "/kubepods/podu/c", OOMCgroup: "/kubepods/podu"})
+	see("c", 2*time.Hour, fact.OOMKilled{Constraint: "CONSTRAINT_NONE", TaskCgroup: "/kubepods/podu/c"})
 	see("c", 3*time.Hour, fact.Marked{Started: true, Ready: true}) // of no start that is kept
 	return Remember(facts)
 }

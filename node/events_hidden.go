@@ -9,7 +9,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"whylet.dev/whylet/evidence"
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/probe"
 )
@@ -66,27 +65,17 @@ func oomLimit(pod *v1.Pod, container string, b fact.OOMKilled) string {
 	if b.Limit > 0 {
 		limit = " of " + resource.NewQuantity(b.Limit, resource.BinarySI).String()
 	}
-	task, hit := evidence.ParseCgroup(b.TaskCgroup), evidence.ParseCgroup(b.OOMCgroup)
-	switch {
-	case b.Constraint != "" && b.Constraint != "CONSTRAINT_MEMCG":
+	switch b.Scope(pod, container) {
+	case fact.OfMachine:
 		return "the node had run out of memory"
-	case hit.Container != "" && hit.Container == task.Container, hit.Pod != "" && ownLimit(pod, container) == b.Limit && b.Limit > 0 && len(pod.Spec.Containers) == 1:
+	case fact.OfContainer:
 		return "the container had reached its memory limit" + limit
-	case hit.Pod != "":
+	case fact.OfPod:
 		return "the pod's containers together had reached the pod's memory limit" + limit
-	case b.OOMCgroup != "":
+	case fact.OfAllPods:
 		return "all pods together had reached what the node has for them" + limit
 	}
 	return "a memory limit" + limit + " was reached"
-}
-
-// ownLimit is a container's memory limit in bytes, 0 without one.
-func ownLimit(pod *v1.Pod, container string) int64 {
-	spec, ok := view{remembered: remembered{Object: pod}}.spec(container)
-	if !ok {
-		return 0
-	}
-	return spec.Resources.Limits.Memory().Value()
 }
 
 // deathMessage says in a sentence how a container ended that nobody asked to.

@@ -17,7 +17,7 @@ func TestEventsOfWhatKubeletHides(t *testing.T) {
 		Limits: v1.ResourceList{v1.ResourceMemory: resource.MustParse("15Mi")},
 	}}}
 	two := limited.DeepCopy()
-	two.Spec.Containers = append(two.Spec.Containers, v1.Container{Name: "d"})
+	two.Spec.Containers = append(two.Spec.Containers, v1.Container{Name: "d", Resources: limited.Spec.Containers[0].Resources})
 	oom := func(b fact.OOMKilled) fact.OOMKilled {
 		b.Command, b.Constraint, b.TaskCgroup, b.Limit = "stress", "CONSTRAINT_MEMCG", ctr, 15<<20
 		return b

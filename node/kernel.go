@@ -99,7 +99,7 @@ func (k *kernel) emit(f fact.Fact) {
 }
 
 func (k *kernel) count(f fact.Fact, b fact.OOMKilled) {
-	id := evidence.ParseCgroup(b.TaskCgroup).Container
+	id := fact.ParseCgroup(b.TaskCgroup).Container
 	if known, ok := k.loop.container(f.Pod, f.Container); id == "" && ok && known.Attempt == f.Attempt {
 		id = bareID(known.ID)
 	}

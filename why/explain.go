@@ -172,8 +172,8 @@ func (h *History) unseen(run *Run) []finding {
 		last := oomRecord(of[fact.OOMKilled](run.OOMKills[n-1]))
 		h.blameOOM(&f, run, run.OOMKills[n-1])
 		f.chain = links(run.OOMKills[max(0, n-5):]...)
-		f.text = fmt.Sprintf("It looks well, and is not: processes of container %s were OOM-killed %s while the container lived on%s, at its limit%s.",
-			run.Container, prose.Times(n), inBrackets("last ", process(last.Command, last.PID)), ofSize(last.Limit))
+		f.text = fmt.Sprintf("It looks well, and is not: processes of container %s were OOM-killed %s while the container lived on%s, %s.",
+			run.Container, prose.Times(n), inBrackets("last ", process(last.Command, last.PID)), h.atLimit(run.Container, fact.OOMKilled(last)))
 		f.container = run.Container
 		if f.cause == MemoryLimitChild {
 			f.fixes = append(f.fixes, h.memoryFixes(run, last)...)

@@ -84,7 +84,7 @@ func TestAnyHistory(t *testing.T) {
 		fact.Exited{ExitCode: 137, OOMKnown: true, MainOOMKilled: true, OOMKills: 1},
 		fact.Exited{ExitCode: 139, Signal: 11},
 		fact.Exited{Vanished: true, ExitCode: 137},
-		oomOfMain, oomOfChild, at("/pods", oomOfChild),
+		oomOfMain, oomOfChild, at("/kubepods", oomOfChild),
 		fact.OOMKilled{},
 		fact.Looked{},
 		fact.Looked{Error: "gone"},

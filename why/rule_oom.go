@@ -2,7 +2,6 @@ package why
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -58,9 +57,12 @@ func oomMain(e ending) *finding {
 		f.text += fmt.Sprintf(" The kernel had chosen a child%s, and the whole container dies with one of its processes (memory.oom.group).", inBrackets("", process(o.Command, o.PID)))
 		f.chain = e.chain(chosen, record)
 	}
-	if o := of[fact.OOMKilled](record); record == nil || o.OOMCgroup == "" && o.Constraint == "" && o.Limit == 0 {
-		f.weight = fair // the victim is known, and not whose limit it was
-		if e.limit() == 0 || e.h.Object.Spec.Resources != nil {
+	if o := of[fact.OOMKilled](record); record == nil || o.Scope(e.h.Object, e.run.Container) == "" && o.Limit == 0 {
+		// The victim is known, and not whose limit it was.
+		if o.Constraint == "" {
+			f.weight = fair
+		}
+		if e.limit() == 0 || fact.LimitedTogether(e.h.Object, e.run.Container) {
 			f.weight, f.text = weak, "the main process was OOM-killed; whose limit it was only the kernel's record tells"
 		}
 	}
@@ -153,8 +155,8 @@ func (e ending) childOOM() []Note {
 		return nil
 	}
 	return []Note{{Cause: MemoryLimitChild, Facts: []fact.ID{last.ID}, Text: fmt.Sprintf(
-		"a child process%s was OOM-killed %s before the end, at the limit%s: what it was to do was not done, which may be what the main process ended for",
-		inBrackets("", process(o.Command, o.PID)), prose.Span(ago), ofSize(o.Limit))}}
+		"a child process%s was OOM-killed %s before the end, %s: what it was to do was not done, which may be what the main process ended for",
+		inBrackets("", process(o.Command, o.PID)), prose.Span(ago), e.h.atLimit(e.run.Container, fact.OOMKilled(o)))}}
 }
 
 // oom words an OOM kill in this container, and whose limit it was. record is nil
@@ -174,7 +176,8 @@ func (e ending) oom(record *fact.Fact) *finding {
 
 // blameOOM says whose limit an OOM kill was about, and in whose memory it was.
 func (h *History) blameOOM(f *finding, run *Run, record *fact.Fact) {
-	o, container := oomRecord(of[fact.OOMKilled](record)), run.Container
+	b, container := of[fact.OOMKilled](record), run.Container
+	o := oomRecord(b)
 	victim := fmt.Sprintf("a child process of container %s", container)
 	f.cause = MemoryLimitChild
 	if o.Main {
@@ -182,16 +185,21 @@ func (h *History) blameOOM(f *finding, run *Run, record *fact.Fact) {
 		f.cause = MemoryLimit
 	}
 	victim += inBrackets("", process(o.Command, o.PID))
+	scope := b.Scope(h.Object, container)
 	switch {
-	case o.machineWide():
+	case scope == fact.OfMachine:
 		f.cause = NodeOutOfMemory
 		f.text = fmt.Sprintf("The machine ran out of memory, and the kernel's global OOM killer chose %s; the container's own limit was not the reason.", victim)
 		f.fixes = []Fix{h.inspect("see what uses the node's memory", "kubectl top pods -A --sort-by=memory"), h.specFix("give memory-hungry pods requests and limits that fit the node")}
-	case o.atPod(string(h.Pod.UID)) && h.podLimited():
+	case scope == fact.OfPod && h.Object != nil && !fact.LimitsMemory(h.Object):
+		f.cause = PodMemoryLimit
+		f.text = fmt.Sprintf("The pod's containers together hit the sum of their memory limits%s (files in memory that ended runs left count to it), and the kernel chose %s; no container need have been at its own limit.", ofSize(o.Limit), victim)
+		f.fixes = []Fix{h.inspect("see which container uses most", h.kubectl("top pod %s --containers", h.Pod.Name)), h.limitsFix("raise the memory limit of the container that uses most")}
+	case scope == fact.OfPod:
 		f.cause = PodMemoryLimit
 		f.text = fmt.Sprintf("The pod as a whole hit its memory limit%s, and the kernel chose %s; the container's own limit was not the reason.", ofSize(o.Limit), victim)
 		f.fixes = []Fix{h.inspect("see which container uses most", h.kubectl("top pod %s --containers", h.Pod.Name)), h.limitsFix("raise the pod's memory limit, or bound its containers one by one")}
-	case o.above() && !o.atPod(string(h.Pod.UID)):
+	case scope == fact.OfAllPods:
 		f.cause = NodeOvercommitted
 		f.text = fmt.Sprintf("All pods of the node together hit what pods may have%s, and the kernel chose %s.", ofSize(o.Limit), victim)
 		f.fixes = []Fix{h.inspect("see how much was promised", "kubectl describe nodes | grep -A8 'Allocated resources'")}
@@ -209,18 +217,12 @@ func (h *History) blameOOM(f *finding, run *Run, record *fact.Fact) {
 	}
 }
 
-// OwnLimit says whether an OOM kill was about the container's own memory limit, and
-// not about that of the pod, of all pods, or of the machine.
-func (h *History) OwnLimit(b fact.OOMKilled) bool {
-	o := oomRecord(b)
-	return !o.machineWide() && (!o.above() || o.atPod(string(h.Pod.UID)) && !h.podLimited())
-}
-
-// podLimited says whether the pod has a memory limit of its own. Without one the
-// limit of its cgroup is the sum of its containers', and what hits the sum is
-// a container at its limit: the kernel only found the pod's the first to be full.
-func (h *History) podLimited() bool {
-	return h.Object == nil || h.Object.Spec.Resources != nil && !h.Object.Spec.Resources.Limits.Memory().IsZero()
+// OwnLimit says whether an OOM kill in a container was about its own memory limit,
+// as far as anybody can tell, and not about that of the pod, of all pods, or of the
+// machine.
+func (h *History) OwnLimit(container string, b fact.OOMKilled) bool {
+	scope := b.Scope(h.Object, container)
+	return scope == fact.OfContainer || scope == ""
 }
 
 // limitRanged says whether a container's memory limit comes from a LimitRange, by the
@@ -248,26 +250,19 @@ func ofSize(bytes int64) string {
 // oomRecord is the kernel's record of an OOM kill, with what follows from it.
 type oomRecord fact.OOMKilled
 
-// machineWide says whether the machine as a whole had no memory left
-// (mm/oom_kill.c: CONSTRAINT_MEMCG is the only one that is about a cgroup).
-func (o oomRecord) machineWide() bool {
-	return o.Constraint != "" && !strings.Contains(o.Constraint, "MEMCG")
-}
-
-// above says whether the limit that was hit is that of a cgroup around the container's.
-func (o oomRecord) above() bool {
-	return o.OOMCgroup != "" && o.TaskCgroup != "" && o.OOMCgroup != o.TaskCgroup &&
-		strings.HasPrefix(o.TaskCgroup, strings.TrimSuffix(o.OOMCgroup, "/")+"/")
-}
-
-// atPod says whether that is the pod's own cgroup, which has its UID in the name
-// (systemd's driver writes underscores).
-func (o oomRecord) atPod(uid string) bool {
-	if uid == "" || !o.above() {
-		return false
+// atLimit words whose limit an OOM kill in a container was about.
+func (h *History) atLimit(container string, b fact.OOMKilled) string {
+	switch b.Scope(h.Object, container) {
+	case fact.OfMachine:
+		return "because the machine had run out of memory"
+	case fact.OfContainer:
+		return "at its limit" + ofSize(b.Limit)
+	case fact.OfPod:
+		return "at the pod's limit" + ofSize(b.Limit)
+	case fact.OfAllPods:
+		return "at the limit of all pods together" + ofSize(b.Limit)
 	}
-	base := path.Base(o.OOMCgroup)
-	return strings.Contains(base, uid) || strings.Contains(base, strings.ReplaceAll(uid, "-", "_"))
+	return "at a limit" + ofSize(b.Limit)
 }
 
 // held is what the processes held together: by the cgroup's statistics, or else by

@@ -64,8 +64,8 @@ func (q question) run(t *testing.T) {
 }
 
 var (
-	oomOfMain  = fact.OOMKilled{PID: 100, Command: "app", Main: true, AnonRSS: 23 << 20, Limit: 24 << 20, Constraint: "CONSTRAINT_MEMCG", TaskCgroup: "/pods/podu1/c", OOMCgroup: "/pods/podu1/c"}
-	oomOfChild = fact.OOMKilled{PID: 117, Command: "worker", AnonRSS: 23 << 20, Limit: 24 << 20, Constraint: "CONSTRAINT_MEMCG", TaskCgroup: "/pods/podu1/c", OOMCgroup: "/pods/podu1/c"}
+	oomOfMain  = fact.OOMKilled{PID: 100, Command: "app", Main: true, AnonRSS: 23 << 20, Limit: 24 << 20, Constraint: "CONSTRAINT_MEMCG", TaskCgroup: "/kubepods/podu1/c", OOMCgroup: "/kubepods/podu1/c"}
+	oomOfChild = fact.OOMKilled{PID: 117, Command: "worker", AnonRSS: 23 << 20, Limit: 24 << 20, Constraint: "CONSTRAINT_MEMCG", TaskCgroup: "/kubepods/podu1/c", OOMCgroup: "/kubepods/podu1/c"}
 )
 
 func at(cgroup string, o fact.OOMKilled) fact.OOMKilled { o.OOMCgroup = cgroup; return o }
@@ -216,14 +216,25 @@ func TestEnds(t *testing.T) {
 		{
 			name: "the pod's limit", pod: podLimit(web(silentProbe)), symptom: Restarted, cause: PodMemoryLimit,
 			tale: func(s *tale) {
-				s.in("app", at("/pods/podu1", oomOfMain))
+				s.in("app", at("/kubepods/podu1", oomOfMain))
 				s.exit("app", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 1, MainOOMKilled: true})
 			},
 		},
 		{
-			name: "the sum of the containers' limits is not a pod's limit", pod: web(silentProbe), symptom: Restarted, cause: MemoryLimit,
+			name: "the pod's limit is its only container's", pod: web(silentProbe, limitTo("24Mi")), symptom: Restarted, cause: MemoryLimit,
+			says: "container app hit its memory limit of 24Mi",
 			tale: func(s *tale) {
-				s.in("app", at("/pods/podu1", oomOfMain))
+				s.in("app", at("/kubepods/podu1", oomOfMain))
+				s.exit("app", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 1, MainOOMKilled: true})
+			},
+		},
+		{
+			name: "the sum of two containers' limits is no container's", pod: alsoLimited(web(silentProbe, limitTo("24Mi"))), symptom: Restarted, cause: PodMemoryLimit,
+			says: "together hit the sum of their memory limits of 48Mi",
+			tale: func(s *tale) {
+				o := at("/kubepods/podu1", oomOfMain)
+				o.Limit = 48 << 20
+				s.in("app", o)
 				s.exit("app", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 1, MainOOMKilled: true})
 			},
 		},
@@ -660,4 +671,18 @@ func (s *tale) resized(answer fact.Body) {
 	changed.Spec.Containers[0].Resources = moreCPU()
 	s.see("", 0, fact.SpecSeen{Object: changed, Source: "api"})
 	s.in("app", answer)
+}
+
+// limitTo gives a container a memory limit.
+func limitTo(memory string) func(*v1.Container) {
+	return func(c *v1.Container) {
+		c.Resources.Limits = v1.ResourceList{v1.ResourceMemory: resource.MustParse(memory)}
+	}
+}
+
+// alsoLimited adds a container with the resources of the first.
+func alsoLimited(p *v1.Pod) *v1.Pod {
+	p = with("other")(p)
+	p.Spec.Containers[1].Resources = p.Spec.Containers[0].Resources
+	return p
 }

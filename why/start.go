@@ -266,7 +266,7 @@ func (c notStarted) filledBefore() *fact.Fact {
 		}
 		for _, f := range r.OOMKills {
 			record = nil
-			if o := oomRecord(of[fact.OOMKilled](f)); c.h.OwnLimit(fact.OOMKilled(o)) && o.inFiles(r.dying(f)) {
+			if o := oomRecord(of[fact.OOMKilled](f)); c.h.OwnLimit(c.run.Container, fact.OOMKilled(o)) && o.inFiles(r.dying(f)) {
 				record = f
 			}
 		}

@@ -62,7 +62,7 @@ func TestOOM(t *testing.T) {
 			// Where many were killed lately the kernel leaves out its report.
 			reported := child.FoundBy == ""
 			if child.Command != "dd" || child.Main ||
-				reported && (child.Limit != 24<<20 || evidence.ParseCgroup(child.TaskCgroup).Container != plain) {
+				reported && (child.Limit != 24<<20 || fact.ParseCgroup(child.TaskCgroup).Container != plain) {
 				t.Errorf("the child: %+v", child)
 			}
 			if group {

@@ -105,7 +105,7 @@ func (s subject) use() use {
 			u.growing, u.from, u.to = true, from, to
 		}
 		for _, f := range r.OOMKills {
-			if b, ok := f.Body.(fact.OOMKilled); ok && s.h.OwnLimit(b) {
+			if b, ok := f.Body.(fact.OOMKilled); ok && s.h.OwnLimit(r.Container, b) {
 				u.kills++
 				u.limit = max(u.limit, b.Limit)
 			}

@@ -35,7 +35,7 @@ func hitLimit(h *why.History, run *why.Run, had int64) (*fact.Fact, int64) {
 	}
 	for _, f := range run.OOMKills {
 		b, ok := f.Body.(fact.OOMKilled)
-		if ok && h.OwnLimit(b) && run.Exit.When().Sub(f.When()).Abs() <= 2*time.Second {
+		if ok && h.OwnLimit(run.Container, b) && run.Exit.When().Sub(f.When()).Abs() <= 2*time.Second {
 			return f, max(b.Limit, had)
 		}
 	}

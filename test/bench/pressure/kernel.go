@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"whylet.dev/whylet/evidence"
+	"whylet.dev/whylet/fact"
 )
 
 // kernelLog reads in the kernel's log what it killed for want of memory.
@@ -63,7 +64,7 @@ func (k *kernelLog) kills() (all []kill) {
 			continue
 		}
 		for _, o := range k.parser.Take(record) {
-			all = append(all, kill{evidence.ParseCgroup(o.TaskCgroup).Pod, o.Command})
+			all = append(all, kill{fact.ParseCgroup(o.TaskCgroup).Pod, o.Command})
 		}
 	}
 	return all

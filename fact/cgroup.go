@@ -1,8 +1,6 @@
-package evidence
+package fact
 
 import (
-	"fmt"
-	"os"
 	"regexp"
 	"strings"
 
@@ -22,9 +20,10 @@ var (
 	// A UID may be a static pod's, which is a hash in hex, so only its characters
 	// are looked at.
 	cgroupfsPod = regexp.MustCompile(`^pod([0-9A-Za-z][0-9A-Za-z-]*)$`)
-	systemdPod  = regexp.MustCompile(`^kubepods(?:-(?:burstable|besteffort))?-pod([0-9A-Za-z][0-9A-Za-z_]*)\.slice$`)
+	// With --cgroup-root=/kubelet, as kind has it, the names begin with "kubelet-".
+	systemdPod = regexp.MustCompile(`^(?:[0-9A-Za-z_]+-)*kubepods(?:-(?:burstable|besteffort))?-pod([0-9A-Za-z][0-9A-Za-z_]*)\.slice$`)
 	// cri-containerd-ID.scope, crio-ID.scope, docker-ID.scope, libpod-ID.scope
-	scope = regexp.MustCompile(`^(?:[a-z]+-)*([0-9A-Za-z][0-9A-Za-z_.]*)\.scope$`)
+	systemdScope = regexp.MustCompile(`^(?:[a-z]+-)*([0-9A-Za-z][0-9A-Za-z_.]*)\.scope$`)
 )
 
 // ParseCgroup finds pod and container in a path as kubelet's cgroup drivers
@@ -42,7 +41,7 @@ func ParseCgroup(path string) Cgroup {
 		case c.Pod != "":
 			c.Container = containerID(part)
 			return c
-		case part == "kubepods" || strings.HasPrefix(part, "kubepods"):
+		case strings.HasPrefix(part, "kubepods") || strings.Contains(part, "-kubepods"):
 			below = true
 			if m := systemdPod.FindStringSubmatch(part); m != nil {
 				c.Pod = types.UID(strings.ReplaceAll(m[1], "_", "-"))
@@ -56,19 +55,9 @@ func ParseCgroup(path string) Cgroup {
 	return c
 }
 
-// ContainerOf is the runtime's id of the container that a living process is in, by
-// its cgroup; empty for one of no container and for one that is gone.
-func ContainerOf(pid int) string {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
-	if err != nil {
-		return ""
-	}
-	return ParseCgroup(memoryCgroup(string(b))).Container
-}
-
 // containerID takes the runtime's id out of the name of a container's cgroup.
 func containerID(name string) string {
-	if m := scope.FindStringSubmatch(name); m != nil {
+	if m := systemdScope.FindStringSubmatch(name); m != nil {
 		return m[1]
 	}
 	return strings.TrimPrefix(name, "crio-")
