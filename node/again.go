@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/pods"
 	"whylet.dev/whylet/probe"
 )
 
@@ -14,11 +15,11 @@ import (
 // is slow from one that hangs, and the probe itself never waits to see it. What
 // is learnt is a fact and counts for no threshold.
 type asks struct {
-	ask     func(context.Context, probe.Target, time.Duration) (fact.Probed, bool)
-	target  func(probe.Key) (probe.Target, bool)
-	running func(fact.Pod, string) (container, bool)
-	submit  func(fact.Fact)
-	lanes   *lanes
+	ask    func(context.Context, probe.Target, time.Duration) (fact.Probed, bool)
+	target func(probe.Key) (probe.Target, bool)
+	known  pods.Registry
+	submit func(fact.Fact)
+	lanes  *lanes
 
 	mu sync.Mutex
 	// asked is when each probe was last asked again; busy are those under way.
@@ -38,10 +39,10 @@ const (
 )
 
 func newAsks(ask func(context.Context, probe.Target, time.Duration) (fact.Probed, bool), target func(probe.Key) (probe.Target, bool),
-	running func(fact.Pod, string) (container, bool), submit func(fact.Fact), lanes *lanes,
+	known pods.Registry, submit func(fact.Fact), lanes *lanes,
 ) *asks {
 	return &asks{
-		ask: ask, target: target, running: running, submit: submit, lanes: lanes,
+		ask: ask, target: target, known: known, submit: submit, lanes: lanes,
 		asked: map[probe.Key]time.Time{}, busy: map[probe.Key]bool{},
 	}
 }
@@ -87,7 +88,8 @@ func (a *asks) disturbed(f fact.Fact, again fact.AskedAgain) bool {
 	if e := again.Evidence; e != nil && (e.Timeout || e.Status != 0) {
 		return false
 	}
-	c, ok := a.running(f.Pod, f.Container)
+	p, _ := a.known.Get(f.Pod.UID)
+	c, ok := p.Containers[f.Container]
 	return !ok || c.Attempt != f.Attempt || !c.Running || c.Kill != 0
 }
 

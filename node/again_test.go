@@ -2,12 +2,14 @@ package node
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/pods"
 	"whylet.dev/whylet/probe"
 )
 
@@ -16,7 +18,7 @@ type asked struct {
 	patience chan time.Duration
 	answer   chan fact.Probed
 	facts    chan fact.Fact
-	running  container
+	known    *pods.Projection
 }
 
 func newAsked(t *testing.T, timeout int32) (*asks, *asked) {
@@ -26,8 +28,9 @@ func newAsked(t *testing.T, timeout int32) (*asks, *asked) {
 	t.Cleanup(func() { cancel(); l.wait() })
 	w := &asked{
 		patience: make(chan time.Duration, 10), answer: make(chan fact.Probed, 10), facts: make(chan fact.Fact, 10),
-		running: container{Running: true, Attempt: 2},
+		known: pods.New(),
 	}
+	w.run(2, 0)
 	ask := func(ctx context.Context, _ probe.Target, patience time.Duration) (fact.Probed, bool) {
 		w.patience <- patience
 		select {
@@ -40,8 +43,17 @@ func newAsked(t *testing.T, timeout int32) (*asks, *asked) {
 	target := func(probe.Key) (probe.Target, bool) {
 		return probe.Target{Spec: &v1.Probe{TimeoutSeconds: timeout}}, true
 	}
-	running := func(fact.Pod, string) (container, bool) { return w.running, true }
-	return newAsks(ask, target, running, func(f fact.Fact) { w.facts <- f }, l), w
+	return newAsks(ask, target, w.known, func(f fact.Fact) { w.facts <- f }, l), w
+}
+
+// run has the container run, and ordered to end by a decision unless that is 0.
+func (w *asked) run(attempt int32, kill fact.ID) {
+	pod := fact.Pod{UID: "u"}
+	w.known.Take(fact.Fact{Pod: pod, Body: fact.SpecSeen{}})
+	w.known.Take(fact.Fact{Pod: pod, Container: "web", Attempt: attempt, Body: fact.Started{ContainerID: fmt.Sprint(attempt)}})
+	if kill != 0 {
+		w.known.Take(fact.Fact{ID: kill, Pod: pod, Container: "web", Attempt: attempt, Body: fact.Kill{}})
+	}
 }
 
 func timedOut(handler string) fact.Fact {
@@ -53,33 +65,34 @@ func timedOut(handler string) fact.Fact {
 
 func TestAsksAgain(t *testing.T) {
 	tests := map[string]struct {
-		running container
+		attempt int32
+		kill    fact.ID
 		answer  fact.Probed
 		cut     bool
 	}{
 		"it answers late": {
-			container{Running: true, Attempt: 2, Kill: 3}, fact.Probed{Verdict: fact.Success, Evidence: &fact.Evidence{Status: 200}}, false,
+			2, 3, fact.Probed{Verdict: fact.Success, Evidence: &fact.Evidence{Status: 200}}, false,
 		},
 		"it answers an error late": {
-			container{Running: true, Attempt: 2, Kill: 3}, fact.Probed{Verdict: fact.Failure, Evidence: &fact.Evidence{Status: 503}}, false,
+			2, 3, fact.Probed{Verdict: fact.Failure, Evidence: &fact.Evidence{Status: 503}}, false,
 		},
 		"it never answers": {
-			container{Running: true, Attempt: 2, Kill: 3}, fact.Probed{Verdict: fact.Failure, Evidence: &fact.Evidence{Timeout: true}}, false,
+			2, 3, fact.Probed{Verdict: fact.Failure, Evidence: &fact.Evidence{Timeout: true}}, false,
 		},
 		"it resets by itself": {
-			container{Running: true, Attempt: 2}, fact.Probed{Verdict: fact.Failure, Evidence: &fact.Evidence{Errno: "ECONNRESET"}}, false,
+			2, 0, fact.Probed{Verdict: fact.Failure, Evidence: &fact.Evidence{Errno: "ECONNRESET"}}, false,
 		},
 		"it resets when it is being killed": {
-			container{Running: true, Attempt: 2, Kill: 3}, fact.Probed{Verdict: fact.Failure, Evidence: &fact.Evidence{Errno: "ECONNRESET"}}, true,
+			2, 3, fact.Probed{Verdict: fact.Failure, Evidence: &fact.Evidence{Errno: "ECONNRESET"}}, true,
 		},
 		"the next run refuses": {
-			container{Running: true, Attempt: 3}, fact.Probed{Verdict: fact.Failure, Evidence: &fact.Evidence{Errno: "ECONNREFUSED"}}, true,
+			3, 0, fact.Probed{Verdict: fact.Failure, Evidence: &fact.Evidence{Errno: "ECONNREFUSED"}}, true,
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			a, w := newAsked(t, 1)
-			w.running = test.running
+			w.run(test.attempt, test.kill)
 			a.failed(timedOut("httpGet"))
 			if p := <-w.patience; p != 10*time.Second {
 				t.Errorf("waits %v, want 10 s", p)

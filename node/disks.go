@@ -11,6 +11,7 @@ import (
 
 	"whylet.dev/whylet/node/cri"
 	"whylet.dev/whylet/node/volumes"
+	"whylet.dev/whylet/pods"
 )
 
 // disks measures what containers have on the node's disk beside their volumes:
@@ -69,7 +70,7 @@ func (d *disks) layer(ctx context.Context, id string) (onDisk, bool) {
 
 // logsOf measures the logs of a container, those of earlier runs and rotated ones
 // among them.
-func (d *disks) logsOf(p view, container string) onDisk {
+func (d *disks) logsOf(p pods.Pod, container string) onDisk {
 	dir := filepath.Join(cri.PodLogDir(d.logs, p.Object), container)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -87,7 +88,7 @@ func (d *disks) logsOf(p view, container string) onDisk {
 }
 
 // of measures the running containers of a pod, for its limits.
-func (d *disks) of(ctx context.Context, p view) []volumes.ContainerDisk {
+func (d *disks) of(ctx context.Context, p pods.Pod) []volumes.ContainerDisk {
 	var all []volumes.ContainerDisk
 	for name, c := range p.Containers {
 		if !c.Running {

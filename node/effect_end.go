@@ -5,10 +5,11 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/node/cri"
+	"whylet.dev/whylet/pods"
 )
 
 // remove drops a dead container from the runtime.
-func (e *effects) remove(ctx context.Context, p view, d fact.Fact, want fact.Remove) {
+func (e *effects) remove(ctx context.Context, p pods.Pod, d fact.Fact, want fact.Remove) {
 	if want.ContainerID == "" {
 		return
 	}
@@ -17,14 +18,14 @@ func (e *effects) remove(ctx context.Context, p view, d fact.Fact, want fact.Rem
 		err = e.runtime.Remove(ctx, dead, true)
 	}
 	if err != nil && !cri.IsNotFound(err) {
-		e.log.Warn("dead container not removed; garbage collection will", "container", want.ContainerID, "pod", p.key.String(), "error", err)
+		e.log.Warn("dead container not removed; garbage collection will", "container", want.ContainerID, "pod", p.Key.String(), "error", err)
 		return
 	}
 	e.say(d, fact.Removed(want))
 }
 
 // tearDown ends the pod's sandbox, volumes and cgroup. Its containers have ended.
-func (e *effects) tearDown(ctx context.Context, p view, d fact.Fact) {
+func (e *effects) tearDown(ctx context.Context, p pods.Pod, d fact.Fact) {
 	if p.Sandbox.ID != "" {
 		retry(ctx, func() error {
 			if err := e.runtime.StopSandbox(ctx, p.Sandbox.ID); err != nil && !cri.IsNotFound(err) {
@@ -32,28 +33,28 @@ func (e *effects) tearDown(ctx context.Context, p view, d fact.Fact) {
 			}
 			return nil
 		}, func(err error) {
-			e.log.Warn("sandbox not stopped, will be tried again", "pod", p.key.String(), "error", err)
+			e.log.Warn("sandbox not stopped, will be tried again", "pod", p.Key.String(), "error", err)
 		})
 	}
 	for _, step := range []func() error{
-		func() error { return e.volumes.TearDown(ctx, p.key.UID) },
-		func() error { return e.cgroups.Remove(p.key.UID) },
+		func() error { return e.volumes.TearDown(ctx, p.Key.UID) },
+		func() error { return e.cgroups.Remove(p.Key.UID) },
 	} {
 		retry(ctx, step, func(err error) {
-			e.log.Warn("pod not torn down, will be tried again", "pod", p.key.String(), "error", err)
+			e.log.Warn("pod not torn down, will be tried again", "pod", p.Key.String(), "error", err)
 		})
 	}
 	if ctx.Err() == nil {
-		e.users.release(p.key.UID)
+		e.users.release(p.Key.UID)
 		e.say(d, fact.TornDown{})
 	}
 }
 
 // letGo has the API server drop the object. A static pod has none of its own.
-func (e *effects) letGo(ctx context.Context, p view, d fact.Fact) {
+func (e *effects) letGo(ctx context.Context, p pods.Pod, d fact.Fact) {
 	if p.Source != "file" {
-		retry(ctx, func() error { return e.release(ctx, p.key) }, func(err error) {
-			e.log.Warn("pod not released, will be tried again", "pod", p.key.String(), "error", err)
+		retry(ctx, func() error { return e.release(ctx, p.Key) }, func(err error) {
+			e.log.Warn("pod not released, will be tried again", "pod", p.Key.String(), "error", err)
 		})
 	}
 	if p.Sandbox.ID != "" {

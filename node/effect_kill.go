@@ -7,19 +7,20 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/node/cri"
+	"whylet.dev/whylet/pods"
 )
 
 // kill ends a container: its preStop hook first, within the grace period, then
 // its stop signal, then SIGKILL. At least two seconds are left for the signal,
 // as kubelet leaves them (kuberuntime_container.go, minimumGracePeriodInSeconds).
-func (e *effects) kill(ctx context.Context, p view, d fact.Fact, want fact.Kill) {
+func (e *effects) kill(ctx context.Context, p pods.Pod, d fact.Fact, want fact.Kill) {
 	const least = 2 * time.Second
 	running := p.Containers[d.Container]
 	if running.ID == "" {
 		return // its start was called off, and says so itself
 	}
 	grace := time.Duration(want.GraceSeconds) * time.Second
-	if spec, ok := p.spec(d.Container); ok && !want.SkipHook && grace > 0 &&
+	if spec, ok := p.Spec(d.Container); ok && !want.SkipHook && grace > 0 &&
 		spec.Lifecycle != nil && spec.Lifecycle.PreStop != nil {
 		took := e.preStop(ctx, p, d, running.ID, grace)
 		grace = max(grace-took, least)
@@ -39,8 +40,8 @@ func (e *effects) kill(ctx context.Context, p view, d fact.Fact, want fact.Kill)
 }
 
 // preStop runs the hook, at most for the grace period, and says how long it took.
-func (e *effects) preStop(ctx context.Context, p view, d fact.Fact, id string, grace time.Duration) time.Duration {
-	spec, _ := p.spec(d.Container)
+func (e *effects) preStop(ctx context.Context, p pods.Pod, d fact.Fact, id string, grace time.Duration) time.Duration {
+	spec, _ := p.Spec(d.Container)
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
 	ran := e.runtime.RunHook(ctx, cri.Hook{
@@ -52,8 +53,8 @@ func (e *effects) preStop(ctx context.Context, p view, d fact.Fact, id string, g
 
 // holdBack keeps an evicted pod from using up, while it ends, the memory that its
 // neighbours need. Without it the eviction takes its course all the same.
-func (e *effects) holdBack(p view) {
-	if err := e.cgroups.HoldBack(p.key.UID); err != nil {
-		e.log.Warn("a pod that has to go for its memory is not held back", "pod", p.key.String(), "error", err)
+func (e *effects) holdBack(p pods.Pod) {
+	if err := e.cgroups.HoldBack(p.Key.UID); err != nil {
+		e.log.Warn("a pod that has to go for its memory is not held back", "pod", p.Key.String(), "error", err)
 	}
 }

@@ -8,12 +8,13 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/node/cri"
+	"whylet.dev/whylet/pods"
 )
 
 // resize gives a running container, or the pod as a whole, other resources. The
 // pod's cgroup is widened first so that the containers can grow, and set to what it
 // shall be afterwards (KEP-1287).
-func (e *effects) resize(ctx context.Context, p view, d fact.Fact, want fact.Resize) {
+func (e *effects) resize(ctx context.Context, p pods.Pod, d fact.Fact, want fact.Resize) {
 	pod, spec := resized(p.Object, d.Container, want)
 	if d.Container != "" && (spec == nil || !p.Containers[d.Container].Running) {
 		return // its end is on its way, and the next run gets the new resources
@@ -33,7 +34,7 @@ func (e *effects) resize(ctx context.Context, p view, d fact.Fact, want fact.Res
 
 // setResources writes what the pod, and the container in it unless it is nil, shall
 // have.
-func (e *effects) setResources(ctx context.Context, p view, pod *v1.Pod, c *v1.Container) error {
+func (e *effects) setResources(ctx context.Context, p pods.Pod, pod *v1.Pod, c *v1.Container) error {
 	if err := e.aboveUse(p, "", e.cgroups.MemoryLimit(pod)); err != nil {
 		return err
 	}
@@ -78,8 +79,8 @@ func resized(object *v1.Pod, container string, want fact.Resize) (*v1.Pod, *v1.C
 // aboveUse refuses to lower a memory limit, in bytes, below what is in use: version
 // 2 of cgroups would set it and kill. It is kubelet's check and wording
 // (kuberuntime/kuberuntime_manager.go, validateMemoryResizeAction).
-func (e *effects) aboveUse(p view, container string, limit int64) error {
-	group, ok := e.cgroups.Path(p.key.UID, p.Containers[container].ID)
+func (e *effects) aboveUse(p pods.Pod, container string, limit int64) error {
+	group, ok := e.cgroups.Path(p.Key.UID, p.Containers[container].ID)
 	if limit <= 0 || !ok {
 		return nil
 	}
@@ -100,7 +101,7 @@ func (e *effects) aboveUse(p view, container string, limit int64) error {
 // noRoom says why the pod does not fit with the resources it now asks for:
 // Infeasible when it never will, Deferred when others have to go first (kubelet:
 // allocation/allocation_manager.go, canResizePod).
-func (e *effects) noRoom(p view) *fact.ResizeFailed {
+func (e *effects) noRoom(p pods.Pod) *fact.ResizeFailed {
 	node := e.node()
 	if node == nil {
 		return nil
@@ -108,7 +109,7 @@ func (e *effects) noRoom(p view) *fact.ResizeFailed {
 	if refused, short := outOf(node, nil, p.Object); short {
 		return &fact.ResizeFailed{Reason: "Infeasible", Message: refused.Message}
 	}
-	if refused, short := outOf(node, e.others(p.key.UID), p.Object); short {
+	if refused, short := outOf(node, e.others(p.Key.UID), p.Object); short {
 		return &fact.ResizeFailed{Reason: "Deferred", Message: refused.Message}
 	}
 	return nil

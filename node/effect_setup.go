@@ -15,10 +15,11 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/node/cri"
 	"whylet.dev/whylet/node/volumes"
+	"whylet.dev/whylet/pods"
 )
 
 // setUp makes a pod's volumes, cgroup and sandbox.
-func (e *effects) setUp(ctx context.Context, p view, d fact.Fact, want fact.SetUp) {
+func (e *effects) setUp(ctx context.Context, p pods.Pod, d fact.Fact, want fact.SetUp) {
 	began := time.Now()
 	if p.Sandbox.ID != "" && p.Sandbox.Attempt != want.Attempt {
 		e.dropSandbox(ctx, p.Sandbox.ID)
@@ -59,19 +60,19 @@ func needsDevices(pod *v1.Pod) error {
 
 // takeOver makes the volumes and the cgroup of a pod that an earlier agent set up
 // known to this one. Nothing of the pod changes.
-func (e *effects) takeOver(p view) {
+func (e *effects) takeOver(p pods.Pod) {
 	if p.Sandbox.ID == "" || p.Object == nil {
 		return
 	}
-	e.lanes.do(string(p.key.UID), func(ctx context.Context) {
+	e.lanes.do(string(p.Key.UID), func(ctx context.Context) {
 		if err := e.volumes.SetUp(ctx, p.Object); err != nil {
-			e.log.Warn("volumes of a running pod not taken over; its next start tries again", "pod", p.key.String(), "error", err)
+			e.log.Warn("volumes of a running pod not taken over; its next start tries again", "pod", p.Key.String(), "error", err)
 			e.mu.Lock()
-			e.untaken[p.key.UID] = true
+			e.untaken[p.Key.UID] = true
 			e.mu.Unlock()
 		}
 		if _, err := e.cgroups.Ensure(p.Object); err != nil {
-			e.log.Warn("cgroup of a running pod not taken over", "pod", p.key.String(), "error", err)
+			e.log.Warn("cgroup of a running pod not taken over", "pod", p.Key.String(), "error", err)
 		}
 	})
 }

@@ -13,11 +13,12 @@ import (
 	"whylet.dev/whylet/node/cri"
 	"whylet.dev/whylet/node/images"
 	"whylet.dev/whylet/node/volumes"
+	"whylet.dev/whylet/pods"
 )
 
 // start brings a container to life: image, configuration, create, start, and
 // its postStart hook. Each step is a fact of its own.
-func (e *effects) start(ctx context.Context, p view, d fact.Fact) {
+func (e *effects) start(ctx context.Context, p pods.Pod, d fact.Fact) {
 	spec, target := cri.FindContainer(p.Object, d.Container)
 	if spec == nil {
 		e.say(d, fact.StartFailed{Reason: cri.ReasonConfig, Message: "the pod has no container of that name"})
@@ -47,7 +48,7 @@ func (e *effects) start(ctx context.Context, p view, d fact.Fact) {
 
 // launch starts a created container and runs its postStart hook. A hook may run
 // twice, as Kubernetes says of hooks, when an agent died while it ran.
-func (e *effects) launch(p view, d fact.Fact, spec *v1.Container, id string, running bool) {
+func (e *effects) launch(p pods.Pod, d fact.Fact, spec *v1.Container, id string, running bool) {
 	// From here on a kill finds the container and ends it as it ends any other.
 	if !running {
 		if err := e.run(id); err != nil {
@@ -68,7 +69,7 @@ func (e *effects) run(id string) error {
 }
 
 // pull makes sure that the image is there, by one attempt.
-func (e *effects) pull(ctx context.Context, p view, d fact.Fact, spec *v1.Container) (images.Image, bool) {
+func (e *effects) pull(ctx context.Context, p pods.Pod, d fact.Fact, spec *v1.Container) (images.Image, bool) {
 	image, err := e.images.Ensure(ctx, p.Object, spec, func(b fact.Observed) { e.say(d, b) })
 	if err != nil {
 		e.pullFailed(ctx, d, spec.Image, err)
@@ -77,7 +78,7 @@ func (e *effects) pull(ctx context.Context, p view, d fact.Fact, spec *v1.Contai
 }
 
 // pullVolumes does the same for the images that the container mounts as volumes.
-func (e *effects) pullVolumes(ctx context.Context, p view, d fact.Fact, spec *v1.Container) (map[string]*runtimeapi.ImageSpec, bool) {
+func (e *effects) pullVolumes(ctx context.Context, p pods.Pod, d fact.Fact, spec *v1.Container) (map[string]*runtimeapi.ImageSpec, bool) {
 	specs := map[string]*runtimeapi.ImageSpec{}
 	for i := range p.Object.Spec.Volumes {
 		v := &p.Object.Spec.Volumes[i]
@@ -107,7 +108,7 @@ func (e *effects) pullFailed(ctx context.Context, d fact.Fact, image string, err
 }
 
 // create configures and creates the container.
-func (e *effects) create(ctx context.Context, p view, d fact.Fact, spec *v1.Container, target string, image images.Image, parts map[string]*runtimeapi.ImageSpec) (string, error) {
+func (e *effects) create(ctx context.Context, p pods.Pod, d fact.Fact, spec *v1.Container, target string, image images.Image, parts map[string]*runtimeapi.ImageSpec) (string, error) {
 	handler, err := e.handlers.of(ctx, p.Object)
 	if err != nil {
 		return "", cri.ConfigFailure(err)
@@ -144,7 +145,7 @@ func (e *effects) create(ctx context.Context, p view, d fact.Fact, spec *v1.Cont
 	return e.runtime.Create(ctx, p.Sandbox.ID, config, sandbox)
 }
 
-func (e *effects) envInput(p view, spec *v1.Container) cri.EnvInput {
+func (e *effects) envInput(p pods.Pod, spec *v1.Container) cri.EnvInput {
 	node := e.node()
 	var allocatable v1.ResourceList
 	if node != nil {
@@ -153,20 +154,20 @@ func (e *effects) envInput(p view, spec *v1.Container) cri.EnvInput {
 	return cri.EnvInput{
 		Pod: p.Object, Container: spec, PodIPs: p.Sandbox.IPs, HostIPs: p.Sandbox.HostIPs, Allocatable: allocatable,
 		ConfigMaps: configMaps(e.volumes.ConfigMapGetter()), Secrets: secrets(e.volumes.SecretGetter()), Services: e.services,
-		VolumePath: func(volume string) (string, error) { return e.volumes.Path(p.key.UID, volume) },
+		VolumePath: func(volume string) (string, error) { return e.volumes.Path(p.Key.UID, volume) },
 	}
 }
 
 // mounts fills in what of the options is the node's to know.
-func (e *effects) mounts(ctx context.Context, p view, d fact.Fact, spec *v1.Container, o volumes.MountOptions) ([]*runtimeapi.Mount, func(), error) {
+func (e *effects) mounts(ctx context.Context, p pods.Pod, d fact.Fact, spec *v1.Container, o volumes.MountOptions) ([]*runtimeapi.Mount, func(), error) {
 	e.mu.Lock()
-	untaken := e.untaken[p.key.UID]
-	delete(e.untaken, p.key.UID)
+	untaken := e.untaken[p.Key.UID]
+	delete(e.untaken, p.Key.UID)
 	e.mu.Unlock()
 	if untaken || isEphemeral(p.Object, spec.Name) {
 		if err := e.volumes.SetUp(e.ctx, p.Object); err != nil {
 			e.mu.Lock()
-			e.untaken[p.key.UID] = true
+			e.untaken[p.Key.UID] = true
 			e.mu.Unlock()
 			return nil, func() {}, err
 		}
@@ -228,7 +229,7 @@ func (e *effects) didNotRun(d fact.Fact, id string, err error) {
 
 // started tells the start with what the runtime knows of it. When the look fails
 // the start is still a fact, just with less in it.
-func (e *effects) started(p view, d fact.Fact, spec *v1.Container, id string) {
+func (e *effects) started(p pods.Pod, d fact.Fact, spec *v1.Container, id string) {
 	v, pid, err := e.runtime.Inspect(e.ctx, id)
 	if err != nil {
 		e.say(d, fact.Started{ContainerID: id})
@@ -237,7 +238,7 @@ func (e *effects) started(p view, d fact.Fact, spec *v1.Container, id string) {
 	body := startedBody(v, pid)
 	recursive, err := e.handlers.recursiveReadOnly(e.ctx, p.Object, spec)
 	if err != nil {
-		e.log.Warn("whether mounts are recursively read-only is not known", "pod", p.key.String(), "container", spec.Name, "error", err)
+		e.log.Warn("whether mounts are recursively read-only is not known", "pod", p.Key.String(), "container", spec.Name, "error", err)
 	}
 	body.VolumeMounts = cri.VolumeMounts(spec, recursive)
 	e.sayAt(d, v.StartedAt, body)
@@ -251,7 +252,7 @@ func startedBody(v cri.ContainerView, pid int) fact.Started {
 }
 
 // postStart runs the hook to its end: the next container of the pod waits for it.
-func (e *effects) postStart(p view, d fact.Fact, spec *v1.Container, id string) {
+func (e *effects) postStart(p pods.Pod, d fact.Fact, spec *v1.Container, id string) {
 	e.say(d, e.runtime.RunHook(e.ctx, cri.Hook{
 		Kind: fact.PostStart, Pod: p.Object, Container: spec, ContainerID: id, PodIPs: p.Sandbox.IPs,
 	}))

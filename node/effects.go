@@ -17,6 +17,7 @@ import (
 	"whylet.dev/whylet/node/images"
 	"whylet.dev/whylet/node/pressure"
 	"whylet.dev/whylet/node/volumes"
+	"whylet.dev/whylet/pods"
 )
 
 // effects attempts what was decided. What comes of it goes back to the loop as
@@ -67,13 +68,13 @@ type startKey struct {
 }
 
 // act queues the effect of a decision.
-func (e *effects) act(p view, d fact.Fact) {
-	uid := string(p.key.UID)
+func (e *effects) act(p pods.Pod, d fact.Fact) {
+	uid := string(p.Key.UID)
 	switch body := d.Body.(type) {
 	case fact.SetUp:
 		e.lanes.do(uid, func(ctx context.Context) { e.setUp(ctx, p, d, body) })
 	case fact.Start:
-		key := startKey{p.key.UID, d.Container}
+		key := startKey{p.Key.UID, d.Container}
 		start, cancel := context.WithCancel(e.ctx)
 		e.mu.Lock()
 		e.starting[key] = cancel
@@ -83,7 +84,7 @@ func (e *effects) act(p view, d fact.Fact) {
 			e.endStart(key)
 		})
 	case fact.Kill:
-		e.endStart(startKey{p.key.UID, d.Container})
+		e.endStart(startKey{p.Key.UID, d.Container})
 		// A kill with a shorter grace period must not wait for the first one.
 		e.lanes.do(fmt.Sprintf("%s/%s/kill/%d", uid, d.Container, d.ID), func(ctx context.Context) { e.kill(ctx, p, d, body) })
 	case fact.Evict:

@@ -120,9 +120,12 @@ func (f *face) connect(ctx context.Context, n *node, vols *volumes.Manager, imgs
 	c.Images = func(ctx context.Context) ([]v1.ContainerImage, error) { return nodeImages(ctx, imgs) }
 	c.Updated = func(*v1.Node) { f.registerOnce.Do(func() { close(f.registered) }) }
 	f.reporter = object.New(c)
-	h := &host{loop: n.loop, runtime: n.runtime}
+	h := &host{known: n.known, runtime: n.runtime, busySince: n.loop.busySince}
 	collector := stats.New(stats.Config{
-		NodeName: f.config.Name, Pods: h.Pods, Group: groups.Path, All: groups.Node(), NetworkPID: n.loop.insider,
+		NodeName: f.config.Name, Pods: h.Pods, Group: groups.Path, All: groups.Node(), NetworkPID: func(uid types.UID) int {
+			p, _ := n.known.Get(uid)
+			return p.NetworkPID()
+		},
 		Volumes: func(uid types.UID) (ephemeral, persistent []statsapi.VolumeStats) {
 			usage := vols.Usage(uid, time.Minute)
 			return usage.Ephemeral, usage.Persistent
@@ -136,7 +139,7 @@ func (f *face) connect(ctx context.Context, n *node, vols *volumes.Manager, imgs
 	})
 	own, resources, probed, containers := server.NewRegistry(), prometheus.NewRegistry(), prometheus.NewRegistry(), prometheus.NewRegistry()
 	var err error
-	if n.world.metrics, err = newMetrics(own, n.world.probes.scheduler.Stats, n.loop.count); err != nil {
+	if n.world.metrics, err = newMetrics(own, n.world.probes.scheduler.Stats, func() int { return len(n.known.All()) }); err != nil {
 		return fmt.Errorf("register the node's metrics: %w", err)
 	}
 	if n.exporter != nil {

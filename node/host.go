@@ -11,48 +11,35 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"whylet.dev/whylet/node/cri"
+	"whylet.dev/whylet/pods"
 )
 
-// host is what the node's HTTPS API and its stats ask of the loop.
+// host is what the node's HTTPS API and its stats ask of the node.
 type host struct {
-	loop    *loop
+	known   pods.Registry
 	runtime *cri.Client
+	// busySince is when the loop's turn under way began; zero between turns.
+	busySince func() time.Time
 }
 
 // Pods lists the pods with the status that the node knows.
 func (h *host) Pods() []*v1.Pod {
-	h.loop.mu.RLock()
-	defer h.loop.mu.RUnlock()
-	pods := make([]*v1.Pod, 0, len(h.loop.pods))
-	for _, p := range h.loop.pods {
+	var all []*v1.Pod
+	for _, p := range h.known.All() {
 		if p.Object != nil {
-			pods = append(pods, p.withStatus())
+			all = append(all, p.WithStatus())
 		}
 	}
-	return pods
+	return all
 }
 
 // Pod finds a pod by name: the one that is not on its way out, if there are two.
 func (h *host) Pod(namespace, name string) *v1.Pod {
-	h.loop.mu.RLock()
-	defer h.loop.mu.RUnlock()
-	var found *pod
-	for _, p := range h.loop.pods {
-		if p.Object == nil || p.key.Namespace != namespace || p.key.Name != name {
-			continue
-		}
-		if found == nil || found.Object.CreationTimestamp.Before(&p.Object.CreationTimestamp) {
-			found = p
-		}
-	}
-	if found == nil {
+	p, ok := h.known.Named(namespace, name, time.Time{})
+	if !ok {
 		return nil
 	}
-	return found.withStatus()
-}
-
-func (p *pod) withStatus() *v1.Pod {
-	return &v1.Pod{TypeMeta: p.Object.TypeMeta, ObjectMeta: p.Object.ObjectMeta, Spec: p.Object.Spec, Status: p.status}
+	return p.WithStatus()
 }
 
 // RunningPods lists what the runtime has, bound or not.
@@ -62,31 +49,27 @@ func (h *host) RunningPods(ctx context.Context) ([]*v1.Pod, error) {
 		return nil, fmt.Errorf("list the runtime's pods: %w", err)
 	}
 	byUID := map[types.UID]*v1.Pod{}
-	var pods []*v1.Pod
+	var all []*v1.Pod
 	for _, b := range s.Sandboxes {
 		if !b.Ready || byUID[b.Pod.UID] != nil {
 			continue
 		}
 		p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: b.Pod.Namespace, Name: b.Pod.Name, UID: b.Pod.UID}}
 		byUID[b.Pod.UID] = p
-		pods = append(pods, p)
+		all = append(all, p)
 	}
 	for _, c := range s.Containers {
 		if p := byUID[c.Pod.UID]; p != nil && c.State == cri.Running {
 			p.Spec.Containers = append(p.Spec.Containers, v1.Container{Name: c.Name, Image: c.Image})
 		}
 	}
-	return pods, nil
+	return all, nil
 }
 
 // SandboxID is the pod's live sandbox in the runtime's own words.
 func (h *host) SandboxID(uid types.UID) string {
-	h.loop.mu.RLock()
-	defer h.loop.mu.RUnlock()
-	if p := h.loop.pods[uid]; p != nil {
-		return p.Sandbox.ID
-	}
-	return ""
+	p, _ := h.known.Get(uid)
+	return p.Sandbox.ID
 }
 
 // stuckAfter is how long the loop may take for one turn before it counts as
@@ -95,7 +78,7 @@ const stuckAfter = 2 * time.Minute
 
 // Healthy says what keeps the loop from turning.
 func (h *host) Healthy() error {
-	if since := h.loop.busySince(); !since.IsZero() && time.Since(since) > stuckAfter {
+	if since := h.busySince(); !since.IsZero() && time.Since(since) > stuckAfter {
 		return errors.New("the node's loop has been busy with one turn since " + since.Format(time.RFC3339))
 	}
 	return nil

@@ -6,18 +6,24 @@ import (
 	"sync"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/node/cgroup"
 	"whylet.dev/whylet/node/cri"
 	"whylet.dev/whylet/node/images"
 	"whylet.dev/whylet/node/volumes"
+	"whylet.dev/whylet/pods"
 )
 
 // housekeeping does what has to be done now and then, whatever happens: logs
 // are rotated, dead containers and unused images removed, local storage limits
 // enforced. Its periods are kubelet's.
 type housekeeping struct {
-	loop    *loop
+	known   pods.Registry
+	submit  func(fact.Fact)
 	runtime *cri.Client
 	images  *images.Manager
 	volumes *volumes.Manager
@@ -61,11 +67,25 @@ func (h *housekeeping) run(ctx context.Context) {
 // rotate looks at the logs of running containers. Their paths follow from their
 // names, so that the runtime is not asked.
 func (h *housekeeping) rotate(ctx context.Context) error {
-	return h.runtime.RotateLogs(ctx, cri.DefaultRotation, h.loop.running(h.logs))
+	var running []cri.ContainerView
+	for _, p := range h.known.All() {
+		for name, c := range p.Containers {
+			if c.Running && p.Object != nil {
+				running = append(running, cri.ContainerView{
+					ID: c.ID, Pod: p.Key, Name: name, Attempt: c.Attempt, State: cri.Running,
+					LogPath: cri.LogFile(h.logs, p.Object, name, c.Attempt),
+				})
+			}
+		}
+	}
+	return h.runtime.RotateLogs(ctx, cri.DefaultRotation, running)
 }
 
 func (h *housekeeping) collect(ctx context.Context) error {
-	_, err := h.runtime.Collect(ctx, h.logs, h.loop.knows)
+	_, err := h.runtime.Collect(ctx, h.logs, func(uid types.UID) bool {
+		_, ok := h.known.Get(uid)
+		return ok
+	})
 	return err
 }
 
@@ -79,7 +99,10 @@ func (h *housekeeping) collectImages(ctx context.Context) error {
 
 // orphans removes what pods left behind that ended while no agent looked.
 func (h *housekeeping) orphans(ctx context.Context) error {
-	live := h.loop.live()
+	live := sets.Set[types.UID]{}
+	for _, p := range h.known.All() {
+		live.Insert(p.Key.UID)
+	}
 	left, err := h.volumes.Orphans(live)
 	if err != nil {
 		return err
@@ -106,36 +129,36 @@ const usageAge = 10 * time.Second
 
 // limits finds pods that use more local storage than they may.
 func (h *housekeeping) limits(ctx context.Context) error {
-	for _, p := range h.loop.views() {
-		if p.Object == nil || !p.limitsStorage() {
+	for _, p := range h.known.All() {
+		if p.Object == nil || !limitsStorage(p.Object) {
 			continue
 		}
 		var onDisk []volumes.ContainerDisk
-		if p.limitsEphemeral() {
+		if limitsEphemeral(p.Object) {
 			onDisk = h.disks.of(ctx, p)
 		}
-		over := volumes.OverLimit(p.Object, h.volumes.Usage(p.key.UID, usageAge), onDisk)
+		over := volumes.OverLimit(p.Object, h.volumes.Usage(p.Key.UID, usageAge), onDisk)
 		if over != nil {
-			h.loop.submit(fact.Fact{Pod: p.key, Body: *over})
+			h.submit(fact.Fact{Pod: p.Key, Body: *over})
 		}
 	}
 	return nil
 }
 
 // limitsStorage says whether anything of the pod's local storage is bounded.
-func (v view) limitsStorage() bool {
-	for i := range v.Object.Spec.Volumes {
-		if d := v.Object.Spec.Volumes[i].EmptyDir; d != nil && d.SizeLimit != nil {
+func limitsStorage(pod *v1.Pod) bool {
+	for i := range pod.Spec.Volumes {
+		if d := pod.Spec.Volumes[i].EmptyDir; d != nil && d.SizeLimit != nil {
 			return true
 		}
 	}
-	return v.limitsEphemeral()
+	return limitsEphemeral(pod)
 }
 
 // limitsEphemeral says whether layers and logs of the pod's containers count.
-func (v view) limitsEphemeral() bool {
-	for i := range v.Object.Spec.Containers {
-		if !v.Object.Spec.Containers[i].Resources.Limits.StorageEphemeral().IsZero() {
+func limitsEphemeral(pod *v1.Pod) bool {
+	for i := range pod.Spec.Containers {
+		if !pod.Spec.Containers[i].Resources.Limits.StorageEphemeral().IsZero() {
 			return true
 		}
 	}

@@ -3,7 +3,6 @@ package node
 import (
 	"context"
 	"log/slog"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,12 +12,14 @@ import (
 	"whylet.dev/whylet/evidence"
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/journal"
+	"whylet.dev/whylet/pods"
 )
 
 // kernel follows the kernel's OOM kills: each is a fact, and completes the exit
 // of the container that it ended.
 type kernel struct {
-	loop    *loop
+	known   pods.Registry
+	submit  func(fact.Fact)
 	journal *journal.Journal
 	boot    string
 	log     *slog.Logger
@@ -56,7 +57,7 @@ func (k *kernel) run(ctx context.Context) error {
 	if err := source.Run(ctx, k.emit); err != nil {
 		k.follows.Store(false)
 		k.log.Warn("OOM kills are only seen by the runtime", "error", err)
-		k.loop.submit(fact.Fact{Body: fact.Lost{Source: "kmsg", Reason: err.Error(), From: time.Now().UTC()}})
+		k.submit(fact.Fact{Body: fact.Lost{Source: "kmsg", Reason: err.Error(), From: time.Now().UTC()}})
 		<-ctx.Done()
 	}
 	return nil
@@ -95,13 +96,14 @@ func (k *kernel) emit(f fact.Fact) {
 			f.Body = b
 		}
 	}
-	k.loop.submit(f)
+	k.submit(f)
 }
 
 func (k *kernel) count(f fact.Fact, b fact.OOMKilled) {
 	id := fact.ParseCgroup(b.TaskCgroup).Container
-	if known, ok := k.loop.container(f.Pod, f.Container); id == "" && ok && known.Attempt == f.Attempt {
-		id = bareID(known.ID)
+	p, _ := k.known.Get(f.Pod.UID)
+	if c, ok := p.Containers[f.Container]; id == "" && ok && c.Attempt == f.Attempt {
+		id = pods.BareID(c.ID)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -137,14 +139,14 @@ func (k *kernel) complete(e *fact.Exited) {
 // byKernel says whether the kernel itself killed a container's main process: its
 // log then says why, in a moment.
 func (k *kernel) byKernel(container string) bool {
-	c, ok := k.Container(bareID(container))
+	c, ok := k.Container(pods.BareID(container))
 	return ok && k.processes != nil && k.processes.killedByKernel(c.PID)
 }
 
 func (k *kernel) told(container string) killed {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.kills[bareID(container)]
+	return k.kills[pods.BareID(container)]
 }
 
 // sigkilled is the exit code of what SIGKILL ended; lateRecord is how long the
@@ -172,32 +174,19 @@ func (k *kernel) wait(container string) killed {
 
 // Container, Pod, Running and Owner tell the kernel's reader whose cgroup it met.
 func (k *kernel) Container(id string) (evidence.Container, bool) {
-	k.loop.mu.RLock()
-	defer k.loop.mu.RUnlock()
-	for _, p := range k.loop.pods {
-		for name, c := range p.Containers {
-			if bareID(c.ID) == id || bareID(c.Previous) == id {
-				found := evidence.Container{Pod: p.key, Name: name, Attempt: c.Attempt, PID: c.PID}
-				found.Starting = c.PID == 0 && !c.Running
-				if bareID(c.ID) != id {
-					found.Attempt, found.PID, found.Starting = c.Attempt-1, 0, false
-				}
-				return found, true
-			}
-		}
-	}
-	return evidence.Container{}, false
+	run, ok := k.known.ByID(id)
+	found := evidence.Container{Pod: run.Pod, Name: run.Name, Attempt: run.Attempt, PID: run.PID}
+	found.Starting = run.Newest && run.PID == 0 && !run.Running
+	return found, ok
 }
 
 // Running lists the containers that run, and those that ended last.
 func (k *kernel) Running() map[string]evidence.Container {
-	k.loop.mu.RLock()
-	defer k.loop.mu.RUnlock()
 	running := map[string]evidence.Container{}
-	for _, p := range k.loop.pods {
+	for _, p := range k.known.All() {
 		for name, c := range p.Containers {
 			if c.PID != 0 {
-				running[bareID(c.ID)] = evidence.Container{Pod: p.key, Name: name, Attempt: c.Attempt, PID: c.PID}
+				running[pods.BareID(c.ID)] = evidence.Container{Pod: p.Key, Name: name, Attempt: c.Attempt, PID: c.PID}
 			}
 		}
 	}
@@ -214,19 +203,6 @@ func (k *kernel) Owner(pid int) (id string, ok bool) {
 
 // Pod finds a pod by its UID.
 func (k *kernel) Pod(uid types.UID) (fact.Pod, bool) {
-	k.loop.mu.RLock()
-	defer k.loop.mu.RUnlock()
-	p := k.loop.pods[uid]
-	if p == nil {
-		return fact.Pod{}, false
-	}
-	return p.key, true
-}
-
-// bareID is a container's id without the runtime's scheme.
-func bareID(id string) string {
-	if _, bare, ok := strings.Cut(id, "://"); ok {
-		return bare
-	}
-	return id
+	p, ok := k.known.Get(uid)
+	return p.Key, ok
 }

@@ -14,18 +14,22 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/node/cgroup"
 	"whylet.dev/whylet/node/cri"
+	"whylet.dev/whylet/pods"
 )
 
 // looks samples the containers' cgroups: rarely while they are calm, densely
 // around trouble; and it looks into a container when a probe of it begins to
 // fail.
 type looks struct {
-	loop    *loop
+	known   pods.Registry
+	submit  func(fact.Fact)
 	lanes   *lanes
 	cgroups *cgroup.Manager
 	looker  evidence.Looker
 	// logs is the folder of the containers' logs.
 	logs string
+	// lastLines reads the end of a container's log; nil: it is not kept.
+	lastLines func(cri.ContainerView) []string
 	// join is told which processes a container has.
 	join func(id string, pids []int)
 
@@ -80,13 +84,13 @@ const calmAfter = 10 * time.Second
 // later: what it listened on while all was well is what a later look is compared
 // with, and a Service's target port with.
 func (l *looks) ready(f fact.Fact) {
-	p, ok := l.loop.view(f.Pod.UID)
+	p, ok := l.known.Get(f.Pod.UID)
 	c := p.Containers[f.Container]
 	if !ok || c.ID == "" || !l.firstReady(c.ID) {
 		return
 	}
 	time.AfterFunc(calmAfter, func() {
-		p, ok := l.loop.view(f.Pod.UID)
+		p, ok := l.known.Get(f.Pod.UID)
 		now := p.Containers[f.Container]
 		if !ok || now.ID != c.ID || !now.Running || now.PID == 0 || l.troubled(c.ID) {
 			return
@@ -95,7 +99,7 @@ func (l *looks) ready(f fact.Fact) {
 		l.lanes.do("calm look", func(ctx context.Context) {
 			looked := l.look(ctx, p, now.PID)
 			looked.Calm = true
-			l.loop.submit(fact.Fact{Pod: p.key, Container: f.Container, Attempt: now.Attempt, Because: []fact.ID{f.ID}, Body: looked})
+			l.submit(fact.Fact{Pod: p.Key, Container: f.Container, Attempt: now.Attempt, Because: []fact.ID{f.ID}, Body: looked})
 		})
 	})
 }
@@ -124,7 +128,7 @@ func (l *looks) heard(f fact.Fact) {
 		if l.wasKilled(f) {
 			time.AfterFunc(settleAfter, func() { l.lookOnce(f) })
 		}
-		if p, ok := l.loop.view(f.Pod.UID); ok && isInit(p.Object, f.Container) {
+		if p, ok := l.known.Get(f.Pod.UID); ok && isInit(p.Object, f.Container) {
 			time.AfterFunc(initAfter, func() { l.lookOnce(f) })
 		}
 	}
@@ -160,7 +164,7 @@ type runsKey struct {
 
 // lookOnce looks into a run that still goes on, and reads the end of its log.
 func (l *looks) lookOnce(started fact.Fact) {
-	p, ok := l.loop.view(started.Pod.UID)
+	p, ok := l.known.Get(started.Pod.UID)
 	c := p.Containers[started.Container]
 	if !ok || !c.Running || c.PID == 0 || c.Attempt != started.Attempt {
 		return
@@ -168,16 +172,16 @@ func (l *looks) lookOnce(started fact.Fact) {
 	l.lanes.do("look/"+c.ID, func(ctx context.Context) {
 		looked := l.look(ctx, p, c.PID)
 		looked.Said = l.lastSaid(p, started.Container, c)
-		l.loop.submit(fact.Fact{Pod: p.key, Container: started.Container, Attempt: c.Attempt, Because: []fact.ID{started.ID}, Body: looked})
+		l.submit(fact.Fact{Pod: p.Key, Container: started.Container, Attempt: c.Attempt, Because: []fact.ID{started.ID}, Body: looked})
 	})
 }
 
 // lastSaid are the last lines of a running container's log.
-func (l *looks) lastSaid(p view, name string, c container) []string {
-	if l.loop.lastLines == nil || p.Object == nil {
+func (l *looks) lastSaid(p pods.Pod, name string, c pods.Container) []string {
+	if l.lastLines == nil || p.Object == nil {
 		return nil
 	}
-	return l.loop.lastLines(cri.ContainerView{LogPath: cri.LogFile(l.logs, p.Object, name, c.Attempt)})
+	return l.lastLines(cri.ContainerView{LogPath: cri.LogFile(l.logs, p.Object, name, c.Attempt)})
 }
 
 // firstReady says whether a run of a container became ready for the first time. That
@@ -196,7 +200,7 @@ func (l *looks) firstReady(id string) bool {
 // asked looks at what the containers of a pod listen on that somebody asks about. They
 // share a network: one tells of all.
 func (l *looks) asked(pod types.UID) (at time.Time, looked fact.Looked, ok bool) {
-	p, _ := l.loop.view(pod)
+	p, _ := l.known.Get(pod)
 	for _, c := range p.Containers {
 		if c.Running && c.PID != 0 {
 			return time.Now().UTC(), l.looker.Listening(c.PID, l.among(p)), true
@@ -208,7 +212,7 @@ func (l *looks) asked(pod types.UID) (at time.Time, looked fact.Looked, ok bool)
 // failed hears of a failed probe attempt and looks into the container: at once, when
 // the attempt may be what the container is killed for.
 func (l *looks) failed(f fact.Fact, probe fact.ProbeKind) {
-	p, ok := l.loop.view(f.Pod.UID)
+	p, ok := l.known.Get(f.Pod.UID)
 	c := p.Containers[f.Container]
 	if !ok || !c.Running || c.PID == 0 || c.Attempt != f.Attempt || !l.mayLook(c.ID) {
 		return
@@ -220,7 +224,7 @@ func (l *looks) failed(f fact.Fact, probe fact.ProbeKind) {
 			if looked.Age >= readAfter && l.mayRead(c.ID) {
 				looked.Said = l.lastSaid(p, f.Container, c)
 			}
-			l.loop.submit(fact.Fact{Pod: p.key, Container: f.Container, Attempt: c.Attempt, Because: []fact.ID{f.ID}, Body: looked})
+			l.submit(fact.Fact{Pod: p.Key, Container: f.Container, Attempt: c.Attempt, Because: []fact.ID{f.ID}, Body: looked})
 		})
 	}
 	if probe == fact.Readiness {
@@ -245,17 +249,17 @@ func (l *looks) mayRead(id string) bool {
 }
 
 // look looks into a container.
-func (l *looks) look(ctx context.Context, p view, pid int) fact.Looked {
+func (l *looks) look(ctx context.Context, p pods.Pod, pid int) fact.Looked {
 	return l.looker.Look(ctx, pid, l.among(p))
 }
 
 // among are the processes that matter for a look: the pod's own; nil, which is all of
 // the machine's, for a pod that shares its network: somebody else may have its port.
-func (l *looks) among(p view) []int {
+func (l *looks) among(p pods.Pod) []int {
 	if p.Object == nil || p.Object.Spec.HostNetwork {
 		return nil
 	}
-	return l.cgroups.Processes(p.key.UID)
+	return l.cgroups.Processes(p.Key.UID)
 }
 
 func (l *looks) mayLook(id string) bool {

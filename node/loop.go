@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,7 +15,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/health"
-	"whylet.dev/whylet/node/cri"
+	"whylet.dev/whylet/pods"
 )
 
 // memory is what the loop needs of the journal.
@@ -33,35 +32,33 @@ type memory interface {
 // turn's facts are in the journal, and never waiting.
 type world interface {
 	// act attempts the effect of a decision; what comes of it is submitted as facts.
-	act(p view, decision fact.Fact)
+	act(p pods.Pod, decision fact.Fact)
 	// publish shows the pod's status to the API server.
 	publish(pod fact.Pod, status v1.PodStatus)
 	// probe makes the given set the probes that run for the pod.
-	probe(p view, wanted []health.Probe)
+	probe(p pods.Pod, wanted []health.Probe)
 	// record hears of each fact about a pod.
 	record(f fact.Fact)
 	// announce posts the Kubernetes events of a fact.
 	announce(pod *v1.Pod, f fact.Fact)
 	// changed hears of a pod whose object is another than before.
-	changed(p view)
+	changed(p pods.Pod)
 	// gone says that nothing of the pod is left.
-	gone(p view)
-	// greet says what follows from meeting a pod for the first time: whether it is
+	gone(p pods.Pod)
+	// admit says what follows from meeting a pod for the first time: whether it is
 	// admitted beside the others, or what of it runs already.
-	greet(pod *v1.Pod, others []*v1.Pod) []fact.Fact
+	admit(pod *v1.Pod, others []*v1.Pod) []fact.Fact
 }
 
-// loop is the one place where facts become decisions. It alone changes pods;
-// everybody else reads them through view and the locked getters.
+// loop is the one place where facts become decisions. Nobody but its maker holds it:
+// the others have the registry that it keeps, and submit to hand in facts.
 type loop struct {
 	memory memory
 	world  world
+	known  *pods.Projection
 	policy health.Policy
 	clock  clock
 	log    *slog.Logger
-
-	// lastLines reads the end of a container's log; nil: it is not kept.
-	lastLines func(cri.ContainerView) []string
 
 	facts chan fact.Fact
 	done  chan struct{} // closed when run has returned
@@ -69,13 +66,12 @@ type loop struct {
 	// busy is when the turn under way began, in Unix nanoseconds; 0 between turns.
 	busy atomic.Int64
 
-	mu   sync.RWMutex
-	pods map[types.UID]*pod
+	pods map[types.UID]*pod // of the goroutine that turns
 }
 
-func newLoop(m memory, w world, policy health.Policy, c clock, log *slog.Logger) *loop {
+func newLoop(m memory, w world, known *pods.Projection, policy health.Policy, c clock, log *slog.Logger) *loop {
 	return &loop{
-		memory: m, world: w, policy: policy, clock: c, log: log,
+		memory: m, world: w, known: known, policy: policy, clock: c, log: log,
 		facts: make(chan fact.Fact, 1024), done: make(chan struct{}), pods: map[types.UID]*pod{},
 	}
 }
@@ -84,6 +80,11 @@ func newLoop(m memory, w world, policy health.Policy, c clock, log *slog.Logger)
 // pressure, not loss), and must not be called from the loop itself.
 func (l *loop) submit(f fact.Fact) {
 	l.clock.stamp(&f)
+	select {
+	case l.facts <- f: // first of all: what is said at the end is still taken
+		return
+	default:
+	}
 	select {
 	case l.facts <- f:
 	case <-l.done:
@@ -158,7 +159,7 @@ func (l *loop) busySince() time.Time {
 
 // effect is a decision that was made, with the pod as it was then.
 type effect struct {
-	pod      view
+	pod      pods.Pod
 	decision fact.Fact
 }
 
@@ -171,7 +172,6 @@ func (l *loop) turn(batch []fact.Fact) {
 	var effects []effect
 	about := map[types.UID]*v1.Pod{}
 	touched := map[types.UID]*pod{}
-	l.mu.Lock()
 	for len(batch) > 0 {
 		f := batch[0]
 		batch = batch[1:]
@@ -186,20 +186,19 @@ func (l *loop) turn(batch []fact.Fact) {
 		if p == nil {
 			continue
 		}
-		about[p.key.UID] = p.Object
+		about[p.Key.UID] = p.Object
 		if _, tick := f.Body.(fact.TimePassed); tick {
 			p.wakeAt = time.Time{} // its timer is spent
 		} else if quiet(f) && len(facts) < 2 {
 			continue
 		}
-		touched[p.key.UID] = p
+		touched[p.Key.UID] = p
 		for _, d := range facts {
 			if fact.IsDecided(d.Body) {
-				effects = append(effects, effect{p.view(), d})
+				effects = append(effects, effect{p.Pod, d})
 			}
 		}
 	}
-	l.mu.Unlock()
 
 	l.keep(written, lone)
 	all := append(written, lone...)
@@ -210,7 +209,7 @@ func (l *loop) turn(batch []fact.Fact) {
 	}
 	for _, f := range written {
 		if p := touched[f.Pod.UID]; p != nil && isOne[fact.SpecSeen](f) {
-			l.world.changed(p.view())
+			l.world.changed(p.Pod)
 		}
 	}
 	for _, e := range effects {
@@ -244,11 +243,9 @@ func makesRoom(f fact.Fact) bool {
 // askAgain has the resizes that found no room tried again (kubelet:
 // allocation/allocation_manager.go, RetryPendingResizes).
 func (l *loop) askAgain() {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
 	for _, p := range l.pods {
-		if resourcehelper.IsPodResizeDeferred(&v1.Pod{Status: p.status}) {
-			go l.submit(fact.Fact{Pod: p.key, Body: fact.ReferenceChanged{}}) // the loop must not wait for itself
+		if resourcehelper.IsPodResizeDeferred(&v1.Pod{Status: p.Status}) {
+			go l.submit(fact.Fact{Pod: p.Key, Body: fact.ReferenceChanged{}}) // the loop must not wait for itself
 		}
 	}
 }
@@ -270,7 +267,8 @@ func (l *loop) step(f fact.Fact) (written []fact.Fact, p *pod, follow []fact.Fac
 		p = newPod(f.Pod, l.policy)
 		l.pods[f.Pod.UID] = p
 	}
-	p.note(&f)
+	f.Because = p.because(f)
+	l.note(p, f)
 	next, decisions := health.Step(p.state, f)
 	p.state = next
 	if quiet(f) && len(decisions) == 0 {
@@ -284,7 +282,7 @@ func (l *loop) step(f fact.Fact) (written []fact.Fact, p *pod, follow []fact.Fac
 		first := l.memory.Next(len(decisions))
 		for i, d := range decisions {
 			decision := d.Fact(first+fact.ID(i), f)
-			p.note(&decision)
+			l.note(p, decision)
 			written = append(written, decision)
 		}
 	}
@@ -297,7 +295,7 @@ func (l *loop) step(f fact.Fact) (written []fact.Fact, p *pod, follow []fact.Fac
 // meet asks what follows from meeting a pod, with the clocks of the fact that
 // brought it.
 func (l *loop) meet(object *v1.Pod, f fact.Fact) []fact.Fact {
-	follow := l.world.greet(object, l.holders(f.Pod.UID))
+	follow := l.world.admit(object, holders(l.known, f.Pod.UID))
 	for i := range follow {
 		follow[i].Pod, follow[i].Seen, follow[i].Mono, follow[i].Boot = f.Pod, f.Seen, f.Mono, f.Boot
 	}
@@ -323,38 +321,34 @@ func (l *loop) checkpoint(p *pod, cause fact.Fact, written int) (fact.Fact, bool
 	}
 	body, err := p.checkpoint()
 	if err != nil {
-		l.log.Error("no checkpoint of the pod's health", "pod", p.key.String(), "error", err)
+		l.log.Error("no checkpoint of the pod's health", "pod", p.Key.String(), "error", err)
 		return fact.Fact{}, false
 	}
 	p.since = 0
-	c := fact.Fact{ID: l.memory.Next(1), Pod: p.key, Body: body}
+	c := fact.Fact{ID: l.memory.Next(1), Pod: p.Key, Body: body}
 	c.Seen, c.Mono, c.Boot = cause.Seen, cause.Mono, cause.Boot
 	return c, true
 }
 
 // show lets the world see what a turn changed: status, probes, the next wake-up.
 func (l *loop) show(p *pod) {
-	l.mu.Lock()
-	status := health.Status(p.state)
-	changed := !apiequality.Semantic.DeepEqual(p.status, status)
-	p.status = status
-	v, probes, deadline, gone := p.view(), health.Probes(p.state), health.Deadline(p.state), p.gone
-	if gone {
-		delete(l.pods, p.key.UID)
-	}
-	l.mu.Unlock()
-
-	if gone {
+	if p.gone {
+		delete(l.pods, p.Key.UID)
+		l.known.Forget(p.Key.UID)
 		l.setWake(p, time.Time{})
-		l.world.probe(v, nil)
-		l.world.gone(v)
+		l.world.probe(p.Pod, nil)
+		l.world.gone(p.Pod)
 		return
 	}
+	status := health.Status(p.state)
+	changed := !apiequality.Semantic.DeepEqual(p.Status, status)
+	l.known.SetStatus(p.Key.UID, status)
+	p.Status = status
 	if changed {
-		l.world.publish(p.key, status)
+		l.world.publish(p.Key, status)
 	}
-	l.world.probe(v, probes)
-	l.setWake(p, deadline)
+	l.world.probe(p.Pod, health.Probes(p.state))
+	l.setWake(p, health.Deadline(p.state))
 }
 
 // soonest keeps a clock that is stepped back and forth from turning the loop hot.
@@ -373,7 +367,7 @@ func (l *loop) setWake(p *pod, at time.Time) {
 	if at.IsZero() {
 		return
 	}
-	key := p.key
+	key := p.Key
 	p.wake = time.AfterFunc(max(time.Until(at), soonest), func() {
 		l.submit(fact.Fact{Pod: key, Body: fact.TimePassed{}})
 	})

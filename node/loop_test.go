@@ -16,6 +16,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/health"
 	"whylet.dev/whylet/node/cri"
+	"whylet.dev/whylet/pods"
 )
 
 // ledger is a journal and a world in one, which keeps the order of what happens.
@@ -44,17 +45,17 @@ func (r *ledger) Append(facts ...fact.Fact) error {
 	return nil
 }
 
-func (r *ledger) act(_ view, d fact.Fact) {
+func (r *ledger) act(_ pods.Pod, d fact.Fact) {
 	r.order = append(r.order, fmt.Sprintf("act %d", d.ID))
 	r.acted = append(r.acted, d)
 }
 func (r *ledger) publish(fact.Pod, v1.PodStatus)       {}
-func (r *ledger) probe(view, []health.Probe)           {}
+func (r *ledger) probe(pods.Pod, []health.Probe)       {}
 func (r *ledger) record(fact.Fact)                     {}
 func (r *ledger) announce(*v1.Pod, fact.Fact)          {}
-func (r *ledger) changed(view)                         {}
-func (r *ledger) gone(view)                            {}
-func (r *ledger) greet(*v1.Pod, []*v1.Pod) []fact.Fact { return []fact.Fact{{Body: fact.Admitted{}}} }
+func (r *ledger) changed(pods.Pod)                     {}
+func (r *ledger) gone(pods.Pod)                        {}
+func (r *ledger) admit(*v1.Pod, []*v1.Pod) []fact.Fact { return []fact.Fact{{Body: fact.Admitted{}}} }
 func (r *ledger) all() iter.Seq2[fact.Fact, error]     { return each(r.facts) }
 func (r *ledger) kinds() (kinds []fact.Kind) {
 	for _, f := range r.acted {
@@ -80,7 +81,7 @@ func testLoop(t *testing.T) (*loop, *ledger) {
 		t.Fatal(err)
 	}
 	r := &ledger{}
-	return newLoop(r, r, health.Policy{}, clock, slog.New(slog.DiscardHandler)), r
+	return newLoop(r, r, pods.New(), health.Policy{}, clock, slog.New(slog.DiscardHandler)), r
 }
 
 var testPod = &v1.Pod{
@@ -95,7 +96,7 @@ var testPod = &v1.Pod{
 }
 
 func of(container string, attempt int32, body fact.Body, because ...fact.ID) fact.Fact {
-	return fact.Fact{Pod: keyOf(testPod), Container: container, Attempt: attempt, Body: body, Because: because}
+	return fact.Fact{Pod: pods.KeyOf(testPod), Container: container, Attempt: attempt, Body: body, Because: because}
 }
 
 // toRunning takes the test pod to a running container.
@@ -189,7 +190,7 @@ func TestRecallStandsWhereItStood(t *testing.T) {
 		t.Fatal("the container was not killed")
 	}
 	second, again := testLoop(t)
-	if err := second.recall(r.all()); err != nil {
+	if err := second.replay(r.all()); err != nil {
 		t.Fatal(err)
 	}
 	a, b := first.pods["u1"], second.pods["u1"]
@@ -197,7 +198,7 @@ func TestRecallStandsWhereItStood(t *testing.T) {
 		t.Errorf("health was\n%s\nis\n%s", x, y)
 	}
 	if !reflect.DeepEqual(a.Containers, b.Containers) || !reflect.DeepEqual(a.Sandbox, b.Sandbox) {
-		t.Errorf("the pod was %+v, is %+v", a.remembered, b.remembered)
+		t.Errorf("the pod was %+v, is %+v", a.Pod, b.Pod)
 	}
 	second.resume(second.unanswered())
 	if kinds := again.kinds(); !slices.Equal(kinds, []fact.Kind{"Kill"}) {
@@ -217,7 +218,7 @@ func asJSON(t *testing.T, v any) string {
 func TestReconcileFindsWhatHappenedUnseen(t *testing.T) {
 	l, _ := testLoop(t)
 	toRunning(l)
-	pod := keyOf(testPod)
+	pod := pods.KeyOf(testPod)
 	ready := []cri.SandboxView{{ID: "s", Pod: pod, Ready: true}}
 	running := cri.ContainerView{ID: "x://1", Pod: pod, Name: "c", State: cri.Running}
 	exited := running
@@ -244,7 +245,7 @@ func TestReconcileFindsWhatHappenedUnseen(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			var got []fact.Kind
-			for _, f := range l.reconcile(c.have, "gone") {
+			for _, f := range l.reconcile(c.have, "gone", nil) {
 				got = append(got, f.Body.Kind())
 			}
 			if !slices.Equal(got, c.want) {

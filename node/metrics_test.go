@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/pods"
 	"whylet.dev/whylet/probe"
 )
 
@@ -44,7 +45,7 @@ whylet_pods 2
 	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), names...); err != nil {
 		t.Error(err)
 	}
-	m.forget(keyOf(testPod))
+	m.forget(pods.KeyOf(testPod))
 	if n, err := testutil.GatherAndCount(registry, "whylet_container_ends_total"); err != nil || n != 0 {
 		t.Errorf("%d series are left of a pod that is gone: %v", n, err)
 	}

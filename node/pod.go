@@ -2,22 +2,24 @@ package node
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/health"
+	"whylet.dev/whylet/pods"
 )
 
-// pod is what the loop knows of one pod.
+// pod is what the loop knows of one pod: what the registry has of it, its health, and
+// what was asked for.
 type pod struct {
-	key    fact.Pod
-	state  health.State
-	status v1.PodStatus
-	remembered
+	pods.Pod
+	state health.State
+	// asked are the decisions whose effect has not come back, oldest first.
+	asked []fact.Fact
 
 	wake   *time.Timer
 	wakeAt time.Time
@@ -27,54 +29,14 @@ type pod struct {
 	gone bool
 }
 
-// remembered is what effects need to know of a pod beside its health.
+// remembered is what a checkpoint keeps of a pod beside its health.
 type remembered struct {
-	Object  *v1.Pod `json:"object"`
-	Source  string  `json:"source"`
-	Sandbox sandbox `json:"sandbox"`
-	// Containers by name: the newest run of each.
-	Containers map[string]container `json:"containers"`
-	// Asked are the decisions whose effect has not come back, oldest first.
+	pods.Pod
 	Asked []fact.Fact `json:"asked,omitempty"`
 }
 
-// sandbox is the pod's sandbox as the runtime knows it.
-type sandbox struct {
-	ID      string   `json:"id,omitempty"`
-	Attempt uint32   `json:"attempt,omitempty"`
-	IPs     []string `json:"ips,omitempty"`
-	HostIPs []string `json:"hostIPs,omitempty"`
-}
-
-// container is the newest run of one container.
-type container struct {
-	ID      string `json:"id"`
-	Attempt int32  `json:"attempt"`
-	PID     int    `json:"pid,omitempty"`
-	Running bool   `json:"running,omitempty"`
-	// Previous is the run before it.
-	Previous string `json:"previous,omitempty"`
-	// Kill is the decision that asked for its end, which its exit names.
-	Kill      fact.ID         `json:"kill,omitempty"`
-	KilledFor fact.KillReason `json:"killedFor,omitempty"`
-}
-
-// view is a copy of a pod that effects may keep.
-type view struct {
-	key    fact.Pod
-	status v1.PodStatus
-	remembered
-}
-
 func newPod(key fact.Pod, policy health.Policy) *pod {
-	return &pod{key: key, state: health.New(policy), remembered: remembered{Containers: map[string]container{}}}
-}
-
-func (p *pod) view() view {
-	v := view{key: p.key, status: p.status, remembered: p.remembered}
-	v.Containers = maps.Clone(p.Containers)
-	v.Asked = nil
-	return v
+	return &pod{Pod: pods.Pod{Key: key}, state: health.New(policy)}
 }
 
 // checkpoint is the pod as a restart needs it.
@@ -83,65 +45,54 @@ func (p *pod) checkpoint() (fact.Checkpoint, error) {
 	if err != nil {
 		return fact.Checkpoint{}, err
 	}
-	rest, err := json.Marshal(p.remembered)
+	rest, err := json.Marshal(remembered{p.Pod, p.asked})
 	return fact.Checkpoint{State: state, Node: rest}, err
 }
 
 // restore is the way back.
-func (p *pod) restore(c fact.Checkpoint) error {
+func (l *loop) restore(p *pod, c fact.Checkpoint) error {
 	if err := json.Unmarshal(c.State, &p.state); err != nil {
 		return err
 	}
-	return json.Unmarshal(c.Node, &p.remembered)
+	var kept remembered
+	if err := json.Unmarshal(c.Node, &kept); err != nil {
+		return err
+	}
+	p.asked = kept.Asked
+	err := l.known.Restore(p.Key, c.Node)
+	p.Pod, _ = l.known.Get(p.Key.UID)
+	return err
 }
 
-// note keeps what effects will need: which sandbox and which containers there
-// are. What it means for the pod's health is not its business. An exit is given
-// the kill that it answers as its reason.
-func (p *pod) note(f *fact.Fact) {
-	p.settle(*f)
-	c := p.Containers[f.Container]
-	switch b := f.Body.(type) {
-	case fact.SpecSeen:
-		p.Object, p.Source = b.Object, b.Source
-	case fact.SetUpDone:
-		p.Sandbox = sandbox{ID: b.SandboxID, Attempt: b.Attempt, IPs: b.IPs, HostIPs: b.HostIPs}
-	case fact.TornDown:
-		p.Sandbox = sandbox{}
-	case fact.Created:
-		p.Containers[f.Container] = container{ID: b.ContainerID, Attempt: f.Attempt, Previous: c.ID}
-	case fact.Started:
-		if c.ID != b.ContainerID {
-			c = container{ID: b.ContainerID, Previous: c.ID}
-		}
-		c.Attempt, c.PID, c.Running = f.Attempt, b.PID, true
-		p.Containers[f.Container] = c
-	case fact.Kill:
-		c.Kill, c.KilledFor = f.ID, b.Reason
-		p.Containers[f.Container] = c
-	case fact.Exited:
-		if c.ID == b.ContainerID {
-			if len(f.Because) == 0 && c.Kill != 0 {
-				f.Because = []fact.ID{c.Kill}
-			}
-			c.Running = false
-			p.Containers[f.Container] = c
-		}
-	case fact.ObjectGone:
-		p.gone = true
+// note lets the registry learn from a fact, and keeps what was asked for.
+func (l *loop) note(p *pod, f fact.Fact) {
+	l.known.Take(f)
+	if now, ok := l.known.Get(p.Key.UID); ok {
+		p.Pod = now
 	}
+	p.settle(f)
+	p.gone = p.gone || isOne[fact.ObjectGone](f)
+}
+
+// because is what a fact rests on: an exit on the kill that asked for it, of which
+// whoever saw the exit need not know.
+func (p *pod) because(f fact.Fact) []fact.ID {
+	b, ok := f.Body.(fact.Exited)
+	c := p.Containers[f.Container]
+	if ok && len(f.Because) == 0 && c.ID == b.ContainerID && c.Kill != 0 {
+		return []fact.ID{c.Kill}
+	}
+	return f.Because
 }
 
 // settle keeps the list of what was asked for and has not come back.
 func (p *pod) settle(f fact.Fact) {
 	switch f.Body.(type) {
 	case fact.SetUp, fact.Start, fact.Kill, fact.Resize, fact.TearDown, fact.Release:
-		p.Asked = append(slices.Clone(p.Asked), f)
+		p.asked = append(p.asked, f)
 		return
 	}
-	if len(p.Asked) > 0 {
-		p.Asked = slices.DeleteFunc(slices.Clone(p.Asked), func(d fact.Fact) bool { return p.answers(f, d) })
-	}
+	p.asked = slices.DeleteFunc(p.asked, func(d fact.Fact) bool { return p.answers(f, d) })
 }
 
 // answers says whether a fact is the last word on a decision's effect.
@@ -174,7 +125,7 @@ func (p *pod) endsStart(f fact.Fact) bool {
 	case fact.HookRan:
 		return b.Hook == fact.PostStart
 	case fact.Started:
-		spec, ok := p.view().spec(f.Container)
+		spec, ok := p.Spec(f.Container)
 		return !ok || spec.Lifecycle == nil || spec.Lifecycle.PostStart == nil
 	}
 	return false
@@ -185,24 +136,26 @@ func isOne[B fact.Body](f fact.Fact) bool {
 	return ok
 }
 
-// spec finds a container of any kind by its name.
-func (v view) spec(name string) (*v1.Container, bool) {
-	if v.Object == nil {
-		return nil, false
+// killedFor is why the node asked for the end that an exit tells of; empty when
+// it did not ask.
+func killedFor(known pods.Registry, f fact.Fact) fact.KillReason {
+	p, _ := known.Get(f.Pod.UID)
+	c := p.Containers[f.Container]
+	if len(f.Because) == 0 || c.Kill != f.Because[0] {
+		return ""
 	}
-	s := &v.Object.Spec
-	for _, containers := range [][]v1.Container{s.Containers, s.InitContainers} {
-		for i := range containers {
-			if containers[i].Name == name {
-				return &containers[i], true
-			}
+	return c.KilledFor
+}
+
+// holders are the pods that hold resources of the node beside the given one. A resize
+// that found no room counts with what it wants: several that are tried at once must
+// not be given the same room.
+func holders(known pods.Registry, but types.UID) []*v1.Pod {
+	var held []*v1.Pod
+	for _, p := range known.All() {
+		if p.Key.UID != but && p.Object != nil && !p.Finished() {
+			held = append(held, p.Object)
 		}
 	}
-	for i := range s.EphemeralContainers {
-		if s.EphemeralContainers[i].Name == name {
-			c := v1.Container(s.EphemeralContainers[i].EphemeralContainerCommon)
-			return &c, true
-		}
-	}
-	return nil, false
+	return held
 }

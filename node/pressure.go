@@ -19,6 +19,7 @@ import (
 	"whylet.dev/whylet/node/cgroup"
 	"whylet.dev/whylet/node/object"
 	"whylet.dev/whylet/node/pressure"
+	"whylet.dev/whylet/pods"
 )
 
 // pressureTransition is how long a pressure goes on after it was last seen
@@ -27,7 +28,7 @@ const pressureTransition = 5 * time.Minute
 
 // shortages measures pods for package pressure, and does what it decides.
 type shortages struct {
-	loop    *loop
+	known   pods.Registry
 	cgroups *cgroup.Manager
 	disks   *disks
 	house   *housekeeping
@@ -70,13 +71,13 @@ func (o *outside) newPressure(ctx context.Context, n *node, d *disks, groups *cg
 		o.log.Warn("the kernel does not say when processes wait for memory; the node looks by itself", "error", err)
 	}
 	n.onClose(alarm.Close)
-	s := &shortages{loop: n.loop, cgroups: groups, disks: d, house: o.house, separate: reader.Dedicated()}
+	s := &shortages{known: n.known, cgroups: groups, disks: d, house: o.house, separate: reader.Dedicated()}
 	return pressure.New(pressure.Config{
 		Thresholds: n.config.thresholds(), Transition: cmp.Or(n.config.PressureTransition, pressureTransition),
 		SoftGrace: n.config.EvictionSoftGraceSeconds,
 		Read:      reader.Read, Wake: alarm.Rings(), Looked: o.setAlarm(alarm, n.config.thresholds()), Pods: s.pods, Ended: s.ended, Reclaim: s.reclaim,
-		Evict:   func(pod fact.Pod, needed fact.EvictionNeeded) { n.loop.submit(fact.Fact{Pod: pod, Body: needed}) },
-		Tell:    func(seen fact.NodeSignals) { n.loop.submit(fact.Fact{Body: seen}) },
+		Evict:   func(pod fact.Pod, needed fact.EvictionNeeded) { n.submit(fact.Fact{Pod: pod, Body: needed}) },
+		Tell:    func(seen fact.NodeSignals) { n.submit(fact.Fact{Body: seen}) },
 		Changed: func() { o.face.reporter.Changed() },
 		Event: func(reason, message string) {
 			nodeEvent(o.recorder, n.config.Name, object.Event{Type: v1.EventTypeWarning, Reason: reason, Message: message})
@@ -103,12 +104,12 @@ func (o *outside) setAlarm(alarm *pressure.Alarm, thresholds []pressure.Threshol
 // pods measures those that have something running.
 func (s *shortages) pods(ctx context.Context, signal pressure.Signal) []pressure.Pod {
 	var all []pressure.Pod
-	for _, v := range s.loop.views() {
-		if v.Object == nil || !v.anyRunning() {
+	for _, v := range s.known.All() {
+		if v.Object == nil || !v.Running() {
 			continue
 		}
 		p := pressure.Pod{Object: v.Object, Candidate: health.Candidate{
-			Pod: v.key, QoS: v.status.QOSClass, Critical: health.Critical(v.Object, v.Source == "file"),
+			Pod: v.Key, QoS: v.Status.QOSClass, Critical: health.Critical(v.Object, v.Source == "file"),
 		}}
 		if v.Object.Spec.Priority != nil {
 			p.Priority = *v.Object.Spec.Priority
@@ -126,19 +127,10 @@ func (s *shortages) pods(ctx context.Context, signal pressure.Signal) []pressure
 	return all
 }
 
-func (v view) anyRunning() bool {
-	for _, c := range v.Containers {
-		if c.Running {
-			return true
-		}
-	}
-	return false
-}
-
 // memory measures working sets.
-func (s *shortages) memory(v view, p *pressure.Pod) {
+func (s *shortages) memory(v pods.Pod, p *pressure.Pod) {
 	p.Request = requested(v.Object, v1.ResourceMemory)
-	if group, ok := s.cgroups.Path(v.key.UID, ""); ok {
+	if group, ok := s.cgroups.Path(v.Key.UID, ""); ok {
 		if sample, err := group.Read(); err == nil {
 			p.Usage, p.Measured = sample.WorkingSet, true
 		}
@@ -148,20 +140,20 @@ func (s *shortages) memory(v view, p *pressure.Pod) {
 			p.Whole = &health.ContainerUse{Usage: inBytes(p.Usage), Request: request}
 		}
 	}
-	for _, name := range v.runningNames() {
-		group, ok := s.cgroups.Path(v.key.UID, v.Containers[name].ID)
+	for _, name := range runningNames(v) {
+		group, ok := s.cgroups.Path(v.Key.UID, v.Containers[name].ID)
 		if !ok {
 			continue
 		}
 		if sample, err := group.Read(); err == nil {
-			p.Containers = append(p.Containers, v.use(name, v1.ResourceMemory, sample.WorkingSet))
+			p.Containers = append(p.Containers, use(v, name, v1.ResourceMemory, sample.WorkingSet))
 		}
 	}
 }
 
 // tasks counts processes and threads.
-func (s *shortages) tasks(v view, p *pressure.Pod) {
-	if group, ok := s.cgroups.Path(v.key.UID, ""); ok {
+func (s *shortages) tasks(v pods.Pod, p *pressure.Pod) {
+	if group, ok := s.cgroups.Path(v.Key.UID, ""); ok {
 		if sample, err := group.Read(); err == nil {
 			p.Usage, p.Measured = sample.PIDs, true
 		}
@@ -171,12 +163,12 @@ func (s *shortages) tasks(v view, p *pressure.Pod) {
 // disk measures what of a pod lies on the file system that is short: with one for
 // all, everything; else layers on the images', logs and volumes on the node's
 // (kubelet: eviction/helpers.go, buildSignalToRankFunc).
-func (s *shortages) disk(ctx context.Context, v view, signal pressure.Signal, p *pressure.Pod) {
+func (s *shortages) disk(ctx context.Context, v pods.Pod, signal pressure.Signal, p *pressure.Pod) {
 	images := signal == pressure.ImageFSAvailable || signal == pressure.ImageFSInodesFree
 	layers, rest := !s.separate || images, !s.separate || !images
 	var sum onDisk
 	add := func(d onDisk) { sum.bytes, sum.inodes = sum.bytes+d.bytes, sum.inodes+d.inodes }
-	for _, name := range v.runningNames() {
+	for _, name := range runningNames(v) {
 		layer, known := s.disks.layer(ctx, v.Containers[name].ID)
 		logs := s.disks.logsOf(v, name)
 		if layers {
@@ -186,7 +178,7 @@ func (s *shortages) disk(ctx context.Context, v view, signal pressure.Signal, p 
 			add(logs)
 		}
 		if known && signal.Resource() == v1.ResourceEphemeralStorage {
-			p.Containers = append(p.Containers, v.use(name, v1.ResourceEphemeralStorage, layer.bytes+logs.bytes))
+			p.Containers = append(p.Containers, use(v, name, v1.ResourceEphemeralStorage, layer.bytes+logs.bytes))
 		}
 	}
 	if rest {
@@ -203,8 +195,8 @@ func (s *shortages) disk(ctx context.Context, v view, signal pressure.Signal, p 
 const freshUsage = time.Second
 
 // volumes are those of the pod that are on the node's own disk.
-func (s *shortages) volumes(v view) (sum onDisk) {
-	usage := s.house.volumes.Usage(v.key.UID, freshUsage)
+func (s *shortages) volumes(v pods.Pod) (sum onDisk) {
+	usage := s.house.volumes.Usage(v.Key.UID, freshUsage)
 	for i := range v.Object.Spec.Volumes {
 		volume := &v.Object.Spec.Volumes[i]
 		if volume.HostPath == nil && !util.IsLocalEphemeralVolume(*volume) {
@@ -224,7 +216,7 @@ func (s *shortages) volumes(v view) (sum onDisk) {
 
 // runningNames are the containers that run: the pod's own in their order, then
 // init containers. Ephemeral ones can request nothing and are not blamed.
-func (v view) runningNames() []string {
+func runningNames(v pods.Pod) []string {
 	var names []string
 	for _, containers := range [][]v1.Container{v.Object.Spec.Containers, v.Object.Spec.InitContainers} {
 		for i := range containers {
@@ -236,9 +228,9 @@ func (v view) runningNames() []string {
 	return names
 }
 
-func (v view) use(container string, name v1.ResourceName, used int64) health.ContainerUse {
+func use(v pods.Pod, container string, name v1.ResourceName, used int64) health.ContainerUse {
 	use := health.ContainerUse{Name: container, Usage: inBytes(used)}
-	if spec, ok := v.spec(container); ok {
+	if spec, ok := v.Spec(container); ok {
 		use.Request = spec.Resources.Requests[name]
 	}
 	return use
@@ -255,8 +247,8 @@ func requested(pod *v1.Pod, name v1.ResourceName) int64 {
 // ended says whether an evicted pod has given back what it used: memory and
 // processes with its containers, disk with its volumes.
 func (s *shortages) ended(pod fact.Pod, signal pressure.Signal) bool {
-	v, ok := s.loop.view(pod.UID)
-	return !ok || (!v.anyRunning() && (!signal.Disk() || v.Sandbox.ID == ""))
+	v, ok := s.known.Get(pod.UID)
+	return !ok || (!v.Running() && (!signal.Disk() || v.Sandbox.ID == ""))
 }
 
 // reclaim removes dead containers and unused images. Where images lie on a file
@@ -265,18 +257,13 @@ func (s *shortages) reclaim(ctx context.Context, signal pressure.Signal) error {
 	if s.separate && strings.HasPrefix(string(signal), "nodefs.") {
 		return nil
 	}
-	_, err := s.house.runtime.Collect(ctx, s.house.logs, s.loop.unfinished)
+	_, err := s.house.runtime.Collect(ctx, s.house.logs, func(uid types.UID) bool {
+		p, ok := s.known.Get(uid)
+		return ok && !p.Finished()
+	})
 	removed, imagesErr := s.house.images.CollectAll(ctx)
 	if len(removed) > 0 {
 		s.house.log.Info("unused images removed, because the disk is short", "count", len(removed))
 	}
 	return errors.Join(err, imagesErr)
-}
-
-// unfinished says whether a pod still needs what its dead containers left.
-func (l *loop) unfinished(uid types.UID) bool {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	p := l.pods[uid]
-	return p != nil && p.status.Phase != v1.PodSucceeded && p.status.Phase != v1.PodFailed
 }

@@ -11,6 +11,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/health"
 	"whylet.dev/whylet/node/cri"
+	"whylet.dev/whylet/pods"
 	"whylet.dev/whylet/probe"
 )
 
@@ -43,16 +44,16 @@ func (p *probes) target(key probe.Key) (probe.Target, bool) {
 	return t, ok
 }
 
-func (p *probes) want(v view, wanted []health.Probe) {
+func (p *probes) want(v pods.Pod, wanted []health.Probe) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	had := p.set[v.key.UID]
+	had := p.set[v.Key.UID]
 	if len(had) == 0 && len(wanted) == 0 {
 		return
 	}
 	now := make(map[probe.Key]target, len(wanted))
 	for _, w := range wanted {
-		key := probe.Key{Pod: v.key.UID, Container: w.Key.Container, Kind: w.Key.Kind, Attempt: w.Key.Attempt}
+		key := probe.Key{Pod: v.Key.UID, Container: w.Key.Container, Kind: w.Key.Kind, Attempt: w.Key.Attempt}
 		now[key] = target{w.ContainerID, w.Host}
 		if had[key] == now[key] {
 			continue
@@ -69,10 +70,10 @@ func (p *probes) want(v view, wanted []health.Probe) {
 			p.scheduler.Remove(key)
 		}
 	}
-	p.set[v.key.UID], p.names[v.key.UID] = now, v.key
+	p.set[v.Key.UID], p.names[v.Key.UID] = now, v.Key
 	if len(now) == 0 {
-		delete(p.set, v.key.UID)
-		delete(p.names, v.key.UID)
+		delete(p.set, v.Key.UID)
+		delete(p.names, v.Key.UID)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"whylet.dev/whylet/evidence"
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/pods"
 )
 
 // processes follows what the kernel tells of processes and signals, where it can
@@ -19,8 +20,9 @@ import (
 // from outside is a fact. Both sources are optional; without them answers are less
 // certain.
 type processes struct {
-	loop *loop
-	log  *slog.Logger
+	known  pods.Registry
+	submit func(fact.Fact)
+	log    *slog.Logger
 
 	table     *evidence.Processes
 	connector *evidence.Connector // nil where there is none
@@ -54,8 +56,8 @@ const (
 	lateStatus = time.Second
 )
 
-func newProcesses(l *loop, log *slog.Logger) *processes {
-	p := &processes{loop: l, log: log, told: map[string]*telling{}, byKernel: map[int]time.Time{}}
+func newProcesses(known pods.Registry, submit func(fact.Fact), log *slog.Logger) *processes {
+	p := &processes{known: known, submit: submit, log: log, told: map[string]*telling{}, byKernel: map[int]time.Time{}}
 	p.table = evidence.NewProcesses(p.ended)
 	var err error
 	if p.connector, err = evidence.OpenConnector(p.table.Take, p.overrun); err != nil {
@@ -99,7 +101,7 @@ func (p *processes) run(ctx context.Context) {
 		wg.Go(func() {
 			if err := run(ctx); err != nil {
 				p.log.Warn("a source of the kernel failed", "source", source, "error", err)
-				p.loop.submit(fact.Fact{Body: fact.Lost{Source: source, Reason: err.Error(), From: time.Now().UTC()}})
+				p.submit(fact.Fact{Body: fact.Lost{Source: source, Reason: err.Error(), From: time.Now().UTC()}})
 			}
 		})
 	}
@@ -115,14 +117,14 @@ func (p *processes) run(ctx context.Context) {
 // adopt learns of a container that runs.
 func (p *processes) adopt(id string, pid int, began time.Time) {
 	if p.connector != nil && pid != 0 {
-		p.table.Adopt(bareID(id), pid, began)
+		p.table.Adopt(pods.BareID(id), pid, began)
 	}
 }
 
 // join learns which processes are in a container.
 func (p *processes) join(id string, pids []int) {
 	if p.connector != nil {
-		p.table.Join(bareID(id), pids)
+		p.table.Join(pods.BareID(id), pids)
 	}
 }
 
@@ -132,7 +134,7 @@ func (p *processes) complete(e *fact.Exited) {
 	if p.connector == nil || e.Vanished {
 		return
 	}
-	id := bareID(e.ContainerID)
+	id := pods.BareID(e.ContainerID)
 	for deadline := time.Now().Add(lateStatus); ; time.Sleep(2 * time.Millisecond) {
 		p.connector.Drain()
 		status, ended, pending := p.table.MainEnd(id)
@@ -161,12 +163,12 @@ func (p *processes) overrun() {
 	p.table.Overrun()
 	now := time.Now().UTC()
 	// Not from here: the loop may be waiting for what this goroutine reads.
-	go p.loop.submit(fact.Fact{At: now, Body: fact.Lost{Source: "connector", Reason: "processes came and went faster than they were read", Until: now}})
+	go p.submit(fact.Fact{At: now, Body: fact.Lost{Source: "connector", Reason: "processes came and went faster than they were read", Until: now}})
 }
 
 func (p *processes) lostSignals(count int64) {
 	now := time.Now().UTC()
-	go p.loop.submit(fact.Fact{At: now, Body: fact.Lost{Source: "signals", Reason: "signals were sent faster than they were read", Until: now, Count: count}})
+	go p.submit(fact.Fact{At: now, Body: fact.Lost{Source: "signals", Reason: "signals were sent faster than they were read", Until: now, Count: count}})
 }
 
 // ended hears of each process of a container that ended.
@@ -210,8 +212,8 @@ func (t *telling) miss(what string) {
 // tellEnd tells of a child's end, unless its container ended with it or is being
 // ended by the node.
 func (p *processes) tellEnd(e evidence.EndedProcess) {
-	f, c, ok := p.loop.whose(e.Container)
-	if !ok || !c.Running || c.Kill != 0 {
+	run, ok := p.known.ByID(e.Container)
+	if !ok || !run.Running || run.Kill != 0 {
 		return
 	}
 	alike, ok := p.mayTell(e.Container, alikeKey(e))
@@ -219,8 +221,9 @@ func (p *processes) tellEnd(e evidence.EndedProcess) {
 		return
 	}
 	e.Alike = alike
-	f.At, f.Body = e.At, e.ProcessEnded
-	p.loop.submit(f)
+	f := run.Fact(e.ProcessEnded)
+	f.At = e.At
+	p.submit(f)
 }
 
 // mayTell counts what is told of a container; alike are those that were not.
@@ -327,13 +330,13 @@ var runtimeCommands = []string{"runc", "crun", "youki", "containerd-shim", "cont
 // tellSignal tells of a signal that the node did not order. What a container does
 // to its own children is its own affair.
 func (p *processes) tellSignal(s evidence.Signal, at time.Time, receiver string, main bool, sender from, own bool) {
-	f, c, ok := p.loop.whose(receiver)
-	if !ok || own || !c.Running {
+	run, ok := p.known.ByID(receiver)
+	if !ok || own || !run.Running {
 		return
 	}
-	main = main || s.PID == c.PID
+	main = main || s.PID == run.PID
 	runtime := slices.ContainsFunc(runtimeCommands, func(name string) bool { return strings.HasPrefix(s.SenderCommand, name) })
-	if (runtime && c.Kill != 0) || (sender.container == receiver && !sender.stray && !main) {
+	if (runtime && run.Kill != 0) || (sender.container == receiver && !sender.stray && !main) {
 		return
 	}
 	if _, ok := p.mayTell(receiver, ""); !ok {
@@ -345,16 +348,17 @@ func (p *processes) tellSignal(s evidence.Signal, at time.Time, receiver string,
 	switch {
 	case sender.container != "":
 		body.Origin, body.SenderStray = fact.FromContainer, sender.stray
-		if by, _, known := p.loop.whose(sender.container); known {
-			body.SenderPod, body.SenderContainer = &by.Pod, by.Container
+		if by, ok := p.known.ByID(sender.container); ok {
+			body.SenderPod, body.SenderContainer = &by.Pod, by.Name
 		}
 	case runtime:
 		body.Origin = fact.FromNode
 	case sender.nested:
-		body.Origin, body.SenderPod = fact.FromContainer, &f.Pod
+		body.Origin, body.SenderPod = fact.FromContainer, &run.Pod
 	case sender.alive:
 		body.Origin = fact.FromHost
 	}
-	f.At, f.Body = at, body
-	p.loop.submit(f)
+	f := run.Fact(body)
+	f.At = at
+	p.submit(f)
 }

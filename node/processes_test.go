@@ -7,23 +7,26 @@ import (
 
 	"whylet.dev/whylet/evidence"
 	"whylet.dev/whylet/fact"
-	"whylet.dev/whylet/health"
+	"whylet.dev/whylet/pods"
 )
 
 // newTestProcesses has a loop with one running container, and no source.
-func newTestProcesses(t *testing.T) (*processes, *loop) {
+func newTestProcesses(t *testing.T) (*processes, *pods.Projection, chan fact.Fact) {
 	t.Helper()
-	l := newLoop(&ledger{}, &ledger{}, health.Policy{}, clock{}, slog.New(slog.DiscardHandler))
-	l.pods[testPod.UID] = newPod(keyOf(testPod), health.Policy{})
-	l.pods[testPod.UID].Containers["c"] = container{ID: "containerd://abc", PID: 10, Running: true, Attempt: 2}
-	p := &processes{loop: l, log: l.log, told: map[string]*telling{}, byKernel: map[int]time.Time{}}
-	return p, l
+	known, facts := pods.New(), make(chan fact.Fact, 100)
+	known.Take(of("", 0, fact.SpecSeen{Object: testPod}))
+	known.Take(of("c", 2, fact.Started{ContainerID: "containerd://abc", PID: 10}))
+	p := &processes{
+		known: known, submit: func(f fact.Fact) { facts <- f }, log: slog.New(slog.DiscardHandler),
+		told: map[string]*telling{}, byKernel: map[int]time.Time{},
+	}
+	return p, known, facts
 }
 
-func told(t *testing.T, l *loop) (fact.Fact, bool) {
+func told(t *testing.T, facts chan fact.Fact) (fact.Fact, bool) {
 	t.Helper()
 	select {
-	case f := <-l.facts:
+	case f := <-facts:
 		return f, true
 	default:
 		return fact.Fact{}, false
@@ -31,15 +34,15 @@ func told(t *testing.T, l *loop) (fact.Fact, bool) {
 }
 
 func TestEndsOfChildrenAreBounded(t *testing.T) {
-	p, l := newTestProcesses(t)
+	p, known, facts := newTestProcesses(t)
 	end := evidence.EndedProcess{Container: "abc", ProcessEnded: fact.ProcessEnded{PID: 11, ExitCode: 7, Command: "worker"}}
 	for range tellAMinute + 5 {
 		p.tellEnd(end)
 	}
 	count := 0
-	for f, ok := told(t, l); ok; f, ok = told(t, l) {
+	for f, ok := told(t, facts); ok; f, ok = told(t, facts) {
 		count++
-		if f.Pod != keyOf(testPod) || f.Container != "c" || f.Attempt != 2 {
+		if f.Pod != pods.KeyOf(testPod) || f.Container != "c" || f.Attempt != 2 {
 			t.Errorf("told of %+v %s#%d", f.Pod, f.Container, f.Attempt)
 		}
 	}
@@ -51,12 +54,12 @@ func TestEndsOfChildrenAreBounded(t *testing.T) {
 	}
 	p.told["abc"].minute = time.Now().Add(-2 * time.Minute)
 	p.tellEnd(end)
-	if f, ok := told(t, l); !ok || f.Body.(fact.ProcessEnded).Alike != 6 {
+	if f, ok := told(t, facts); !ok || f.Body.(fact.ProcessEnded).Alike != 6 {
 		t.Errorf("a minute later told %+v", f.Body)
 	}
-	l.pods[testPod.UID].Containers["c"] = container{ID: "containerd://abc", PID: 10, Running: false}
+	known.Take(of("c", 2, fact.Exited{ContainerID: "containerd://abc"}))
 	p.tellEnd(end)
-	if f, ok := told(t, l); ok {
+	if f, ok := told(t, facts); ok {
 		t.Errorf("the container ended, and its child's end is told: %+v", f)
 	}
 }
@@ -87,12 +90,14 @@ func TestSenders(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			p, l := newTestProcesses(t)
+			p, known, facts := newTestProcesses(t)
 			if test.ordered {
-				l.pods[testPod.UID].Containers["c"] = container{ID: "containerd://abc", PID: 10, Running: true, Kill: 5}
+				kill := of("c", 2, fact.Kill{})
+				kill.ID = 5
+				known.Take(kill)
 			}
 			p.tellSignal(test.signal, time.Now(), "abc", false, test.sender, test.own)
-			f, ok := told(t, l)
+			f, ok := told(t, facts)
 			if ok == test.silent {
 				t.Fatalf("told: %v (%+v)", ok, f.Body)
 			}

@@ -11,32 +11,33 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/health"
 	"whylet.dev/whylet/node/cri"
+	"whylet.dev/whylet/pods"
 )
 
-// recall rebuilds the pods from what the journal kept of them, oldest fact
+// replay rebuilds the pods from what the journal kept of them, oldest fact
 // first. Law 2 makes it sound: the same facts lead to the same state.
-func (l *loop) recall(facts iter.Seq2[fact.Fact, error]) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (l *loop) replay(facts iter.Seq2[fact.Fact, error]) error {
 	for f, err := range facts {
 		if err != nil {
 			return fmt.Errorf("recall the pods from the journal: %w", err)
 		}
 		if f.Pod.UID != "" {
-			l.recallOne(f)
+			l.replayOne(f)
 		}
 	}
 	for uid, p := range l.pods {
 		if p.gone || p.Object == nil {
 			delete(l.pods, uid)
+			l.known.Forget(uid)
 			continue
 		}
-		p.status = health.Status(p.state)
+		p.Status = health.Status(p.state)
+		l.known.SetStatus(uid, p.Status)
 	}
 	return nil
 }
 
-func (l *loop) recallOne(f fact.Fact) {
+func (l *loop) replayOne(f fact.Fact) {
 	p := l.pods[f.Pod.UID]
 	if p == nil {
 		switch f.Body.(type) {
@@ -48,12 +49,12 @@ func (l *loop) recallOne(f fact.Fact) {
 		}
 	}
 	if c, ok := f.Body.(fact.Checkpoint); ok {
-		if err := p.restore(c); err != nil {
-			l.log.Error("checkpoint not readable; going on without it", "pod", p.key.String(), "fact", f.ID, "error", err)
+		if err := l.restore(p, c); err != nil {
+			l.log.Error("checkpoint not readable; going on without it", "pod", p.Key.String(), "fact", f.ID, "error", err)
 		}
 		return
 	}
-	p.note(&f)
+	l.note(p, f)
 	if !fact.IsDecided(f.Body) {
 		p.state, _ = health.Step(p.state, f)
 	}
@@ -62,7 +63,7 @@ func (l *loop) recallOne(f fact.Fact) {
 // reconcile compares what the journal remembers with what the runtime has, and
 // says the differences as facts: what ended, vanished or began unseen.
 // lost is what became of sandboxes that are no longer there.
-func (l *loop) reconcile(s cri.Snapshot, lost string) []fact.Fact {
+func (l *loop) reconcile(s cri.Snapshot, lost string, lastLines func(cri.ContainerView) []string) []fact.Fact {
 	containers := map[string]cri.ContainerView{}
 	for _, c := range s.Containers {
 		containers[c.ID] = c
@@ -71,25 +72,21 @@ func (l *loop) reconcile(s cri.Snapshot, lost string) []fact.Fact {
 	for _, b := range s.Sandboxes {
 		ready[b.ID] = b.Ready
 	}
-	l.mu.RLock()
-	defer l.mu.RUnlock()
 	var facts []fact.Fact
 	for _, p := range l.pods {
 		if p.Sandbox.ID != "" && !ready[p.Sandbox.ID] {
-			facts = append(facts, fact.Fact{Pod: p.key, Body: fact.SandboxLost{SandboxID: p.Sandbox.ID, Message: lost}})
+			facts = append(facts, fact.Fact{Pod: p.Key, Body: fact.SandboxLost{SandboxID: p.Sandbox.ID, Message: lost}})
 		}
-		facts = append(facts, p.missed(containers, l.lastLines)...)
+		facts = append(facts, missedExits(p.Pod, containers, lastLines)...)
 	}
-	return append(facts, l.unseen(s)...)
+	return append(facts, l.missedStarts(s)...)
 }
 
 // unanswered lists what was decided and never came back, of all pods.
 func (l *loop) unanswered() map[fact.ID]bool {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
 	ids := map[fact.ID]bool{}
 	for _, p := range l.pods {
-		for _, d := range p.Asked {
+		for _, d := range p.asked {
 			ids[d.ID] = true
 		}
 	}
@@ -99,35 +96,27 @@ func (l *loop) unanswered() map[fact.ID]bool {
 // resume takes over the pods that an earlier agent ran, and asks again for what
 // it decided, if that is still unanswered. Effects can be asked for twice.
 func (l *loop) resume(before map[fact.ID]bool) {
-	l.mu.RLock()
-	var again []effect
-	var all []*pod
 	for _, p := range l.pods {
-		all = append(all, p)
-		for _, d := range p.Asked {
+		for _, d := range p.asked {
 			if before[d.ID] {
-				again = append(again, effect{p.view(), d})
+				l.world.act(p.Pod, d)
 			}
 		}
 	}
-	l.mu.RUnlock()
-	for _, e := range again {
-		l.world.act(e.pod, e.decision)
-	}
-	for _, p := range all {
-		l.world.publish(p.key, p.status)
+	for _, p := range l.pods {
+		l.world.publish(p.Key, p.Status)
 		l.show(p)
 	}
 }
 
-// missed lists what became of the pod's containers while nobody looked.
-func (p *pod) missed(have map[string]cri.ContainerView, lastLines func(cri.ContainerView) []string) []fact.Fact {
+// missedExits lists what became of the pod's containers while nobody looked.
+func missedExits(p pods.Pod, have map[string]cri.ContainerView, lastLines func(cri.ContainerView) []string) []fact.Fact {
 	var facts []fact.Fact
 	for name, c := range p.Containers {
 		if !c.Running {
 			continue
 		}
-		f := fact.Fact{Pod: p.key, Container: name, Attempt: c.Attempt}
+		f := fact.Fact{Pod: p.Key, Container: name, Attempt: c.Attempt}
 		v, ok := have[c.ID]
 		switch {
 		case !ok:
@@ -142,9 +131,9 @@ func (p *pod) missed(have map[string]cri.ContainerView, lastLines func(cri.Conta
 	return facts
 }
 
-// unseen lists containers of known pods that were started by an agent that died
+// missedStarts lists containers of known pods that were started by an agent that died
 // before it could say so.
-func (l *loop) unseen(s cri.Snapshot) []fact.Fact {
+func (l *loop) missedStarts(s cri.Snapshot) []fact.Fact {
 	var facts []fact.Fact
 	for _, v := range s.Containers {
 		p := l.pods[v.Pod.UID]
@@ -228,12 +217,10 @@ func newest(all []cri.ContainerView, uid types.UID) map[string]cri.ContainerView
 }
 
 // orphans lists the sandboxes of pods that nobody knows any more.
-func (l *loop) orphans(s cri.Snapshot) []cri.SandboxView {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
+func orphans(known pods.Registry, s cri.Snapshot) []cri.SandboxView {
 	var found []cri.SandboxView
 	for _, b := range s.Sandboxes {
-		if l.pods[b.Pod.UID] == nil {
+		if _, ok := known.Get(b.Pod.UID); !ok {
 			found = append(found, b)
 		}
 	}

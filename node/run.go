@@ -11,6 +11,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -22,6 +23,7 @@ import (
 	"whylet.dev/whylet/journal"
 	"whylet.dev/whylet/journal/otlp"
 	"whylet.dev/whylet/node/cri"
+	"whylet.dev/whylet/pods"
 )
 
 // ControlPlaneEnded is the cause of Run's context when it ends because the node's
@@ -60,6 +62,7 @@ type node struct {
 	journal *journal.Journal
 	runtime *cri.Client
 	client  kubernetes.Interface
+	known   *pods.Projection
 	loop    *loop
 	world   *outside
 	closers []func()
@@ -69,11 +72,16 @@ type node struct {
 	reached    *apiWatch
 	// first is what the runtime had when the agent started.
 	first cri.Snapshot
+	// lastLines reads the end of a container's log; nil: it is not kept.
+	lastLines func(cri.ContainerView) []string
 }
 
+// submit hands a fact to the loop, which is there when anything can be observed.
+func (n *node) submit(f fact.Fact) { n.loop.submit(f) }
+
 func newNode(ctx context.Context, c Config) (*node, error) {
-	n := &node{config: c, log: c.Log}
-	n.reached = &apiWatch{submit: func(f fact.Fact) { n.loop.submit(f) }}
+	n := &node{config: c, log: c.Log, known: pods.New()}
+	n.reached = &apiWatch{submit: n.submit}
 	if err := n.open(ctx); err != nil {
 		n.close()
 		return nil, err
@@ -138,12 +146,15 @@ func (n *node) assemble(ctx context.Context) error {
 		BackOffInitial: n.config.BackOffInitial, BackOffMax: n.config.BackOffMax, BackOffReset: n.config.BackOffReset,
 	}
 	n.world = &outside{}
-	n.loop = newLoop(n.journal, n.world, policy, n.clock, n.log)
+	n.loop = newLoop(n.journal, n.world, n.known, policy, n.clock, n.log)
 	if !n.config.NoLogLines {
-		n.loop.lastLines = cri.LastLines
+		n.lastLines = cri.LastLines
 	}
-	n.journal.SetLive(n.loop.knows)
-	if err := n.loop.recall(n.journal.Query(journal.Query{SinceCheckpoint: true})); err != nil {
+	n.journal.SetLive(func(uid types.UID) bool {
+		_, ok := n.known.Get(uid)
+		return ok
+	})
+	if err := n.loop.replay(n.journal.Query(journal.Query{SinceCheckpoint: true})); err != nil {
 		return err
 	}
 	return n.world.connect(ctx, n)
@@ -202,15 +213,15 @@ func (n *node) takeUp(ctx context.Context) error {
 	}
 	started := n.agentStarted()
 	n.loop.take(fact.Fact{Body: started})
-	for _, p := range n.loop.views() {
+	for _, p := range n.known.All() {
 		n.world.effects.takeOver(p)
 	}
 	unanswered := n.loop.unanswered()
-	for _, f := range n.loop.reconcile(n.first, lostAfter(started)) {
+	for _, f := range n.loop.reconcile(n.first, lostAfter(started), n.lastLines) {
 		n.loop.take(f)
 	}
 	n.loop.resume(unanswered)
-	for _, p := range n.loop.views() {
+	for _, p := range n.known.All() {
 		for _, c := range p.Containers {
 			if c.Running {
 				n.world.processes.adopt(c.ID, c.PID, time.Time{})

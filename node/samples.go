@@ -10,6 +10,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/node/cgroup/cgroupfs"
+	"whylet.dev/whylet/pods"
 )
 
 const (
@@ -39,7 +40,7 @@ func (l *looks) run(ctx context.Context) {
 // sampleAll reads the cgroups of troubled containers, or of all.
 func (l *looks) sampleAll(all bool) {
 	live := map[string]bool{}
-	for _, p := range l.loop.views() {
+	for _, p := range l.known.All() {
 		for name, c := range p.Containers {
 			if !c.Running {
 				continue
@@ -86,8 +87,8 @@ func (l *looks) troubled(id string) bool {
 	return a != nil && time.Since(a.trouble) < troubleLasts
 }
 
-func (l *looks) sample(p view, name string, c container) {
-	group, ok := l.cgroups.Path(p.key.UID, c.ID)
+func (l *looks) sample(p pods.Pod, name string, c pods.Container) {
+	group, ok := l.cgroups.Path(p.Key.UID, c.ID)
 	if !ok {
 		return
 	}
@@ -97,7 +98,7 @@ func (l *looks) sample(p view, name string, c container) {
 	}
 	l.join(c.ID, processesOf(group))
 	if l.worthTelling(c.ID, read) {
-		l.loop.submit(fact.Fact{Pod: p.key, Container: name, Attempt: c.Attempt, Body: read.Sampled})
+		l.submit(fact.Fact{Pod: p.Key, Container: name, Attempt: c.Attempt, Body: read.Sampled})
 	}
 }
 

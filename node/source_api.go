@@ -12,6 +12,7 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/types"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/pods"
 )
 
 // apiSource turns the watch on this node's pods into facts.
@@ -182,9 +183,5 @@ func isMirror(pod *v1.Pod) bool {
 }
 
 func podFact(pod *v1.Pod, body fact.Observed) fact.Fact {
-	return fact.Fact{Pod: keyOf(pod), Body: body}
-}
-
-func keyOf(pod *v1.Pod) fact.Pod {
-	return fact.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
+	return fact.Fact{Pod: pods.KeyOf(pod), Body: body}
 }

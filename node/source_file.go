@@ -16,6 +16,7 @@ import (
 	kubelettypes "k8s.io/kubernetes/pkg/kubelet/types"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/pods"
 )
 
 // staticPods runs the pods of a directory, and shows each to the API server as
@@ -185,7 +186,7 @@ func (s *staticPods) mirrored(mirror *v1.Pod, gone bool) (fact.Pod, bool) {
 	if pod == nil || !kubeletpod.IsMirrorPodOf(mirror, pod) {
 		return fact.Pod{}, false
 	}
-	return keyOf(pod), true
+	return pods.KeyOf(pod), true
 }
 
 // uid is the UID under which the API server knows a pod: a static pod's mirror

@@ -7,6 +7,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/node/cri"
+	"whylet.dev/whylet/pods"
 )
 
 // runtimeSource turns the runtime's events into facts about containers that
@@ -16,8 +17,7 @@ import (
 type runtimeSource struct {
 	client *cri.Client
 	submit func(fact.Fact)
-	// known finds the container by its id among those that the loop knows.
-	known func(pod fact.Pod, name string) (container, bool)
+	known  pods.Registry
 	// complete adds to an exit what the kernel told.
 	complete func(*fact.Exited)
 	// lastLines reads the end of a container's log; nil: it is not kept.
@@ -74,8 +74,8 @@ func (s *runtimeSource) exited(v cri.ContainerView) {
 // vanished tells of a container that was removed while the loop believed that it
 // runs. One that the node removed itself is known to have ended.
 func (s *runtimeSource) vanished(v cri.ContainerView) {
-	if c, ok := s.known(v.Pod, v.Name); ok && c.ID == v.ID && c.Running {
-		s.submit(fact.Fact{Pod: v.Pod, Container: v.Name, Attempt: v.Attempt, Body: fact.Exited{ContainerID: v.ID, Vanished: true}})
+	if run, ok := s.known.ByID(v.ID); ok && run.Running {
+		s.submit(run.Fact(fact.Exited{ContainerID: v.ID, Vanished: true}))
 	}
 }
 

@@ -10,9 +10,9 @@ func (n *node) hear(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case f := <-n.config.Told:
-			if pod, ok := n.loop.named(f.Pod.Namespace, f.Pod.Name, f.At); ok {
-				f.Pod = pod
-				n.loop.submit(f)
+			if pod, ok := n.known.Named(f.Pod.Namespace, f.Pod.Name, f.At); ok {
+				f.Pod = pod.Key
+				n.submit(f)
 			}
 		}
 	}

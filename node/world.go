@@ -20,6 +20,7 @@ import (
 	"whylet.dev/whylet/node/images"
 	"whylet.dev/whylet/node/pressure"
 	"whylet.dev/whylet/node/volumes"
+	"whylet.dev/whylet/pods"
 	"whylet.dev/whylet/probe"
 )
 
@@ -50,13 +51,13 @@ type outside struct {
 	pressure  *pressure.Manager
 }
 
-func (o *outside) act(p view, d fact.Fact)             { o.effects.act(p, d) }
-func (o *outside) publish(p fact.Pod, s v1.PodStatus)  { o.publisher.publish(p, s) }
-func (o *outside) probe(p view, wanted []health.Probe) { o.probes.want(p, wanted) }
+func (o *outside) act(p pods.Pod, d fact.Fact)             { o.effects.act(p, d) }
+func (o *outside) publish(p fact.Pod, s v1.PodStatus)      { o.publisher.publish(p, s) }
+func (o *outside) probe(p pods.Pod, wanted []health.Probe) { o.probes.want(p, wanted) }
 
 // record counts a fact, and has a failing container looked into.
 func (o *outside) record(f fact.Fact) {
-	o.metrics.count(f, o.node.loop.killedFor(f))
+	o.metrics.count(f, killedFor(o.node.known, f))
 	o.probed.count(f)
 	if b, ok := f.Body.(fact.Started); ok {
 		o.processes.adopt(b.ContainerID, b.PID, f.At)
@@ -74,25 +75,25 @@ func (o *outside) record(f fact.Fact) {
 func (o *outside) announce(pod *v1.Pod, f fact.Fact) { recordEvents(o.later, &o.hidden, pod, f) }
 
 // changed lets what is written into running pods follow their labels.
-func (o *outside) changed(p view) {
+func (o *outside) changed(p pods.Pod) {
 	if p.Sandbox.ID != "" {
 		o.effects.volumes.Update(p.Object)
 	}
 }
 
 // gone forgets a pod of which nothing is left.
-func (o *outside) gone(p view) {
-	o.publisher.forget(p.key)
-	o.metrics.forget(p.key)
-	o.probed.forget(p.key)
+func (o *outside) gone(p pods.Pod) {
+	o.publisher.forget(p.Key)
+	o.metrics.forget(p.Key)
+	o.probed.forget(p.Key)
 	if p.Source == "file" {
-		go o.static.gone(p.key)
+		go o.static.gone(p.Key)
 	}
 }
 
-// greet says what follows from meeting a pod for the first time.
-func (o *outside) greet(pod *v1.Pod, others []*v1.Pod) []fact.Fact {
-	if full, ok := o.api.get(keyOf(pod)); ok {
+// admit says what follows from meeting a pod for the first time.
+func (o *outside) admit(pod *v1.Pod, others []*v1.Pod) []fact.Fact {
+	if full, ok := o.api.get(pods.KeyOf(pod)); ok {
 		if before := adopt(full, o.node.first); before != nil {
 			return before
 		}
@@ -116,18 +117,18 @@ func (o *outside) connect(ctx context.Context, n *node) error {
 	o.recorder = n.recorder(context.WithoutCancel(ctx))
 	o.later = &later{recorder: o.recorder}
 	o.services = newServices(n.client)
-	o.api = newAPISource(n.client, n.config.Name, n.loop.submit)
+	o.api = newAPISource(n.client, n.config.Name, n.submit)
 	o.api.mirror = o.mirrored
 	o.api.known = o.statusSeen
 	var err error
 	if o.face, err = newFace(n); err != nil {
 		return err
 	}
-	o.processes = newProcesses(n.loop, n.log)
+	o.processes = newProcesses(n.known, n.submit, n.log)
 	n.onClose(o.processes.close)
-	o.kernel = &kernel{loop: n.loop, journal: n.journal, boot: n.clock.boot, log: n.log, processes: o.processes, kills: map[string]killed{}}
+	o.kernel = &kernel{known: n.known, submit: n.submit, journal: n.journal, boot: n.clock.boot, log: n.log, processes: o.processes, kills: map[string]killed{}}
 	mirror := kubeletpod.NewBasicMirrorClient(n.client, n.config.Name, o.face)
-	o.static = newStaticPods(n.config.StaticPodDir, n.config.Name, mirror, n.loop.submit, o.recorder, n.log)
+	o.static = newStaticPods(n.config.StaticPodDir, n.config.Name, mirror, n.submit, o.recorder, n.log)
 	o.publisher = newPublisher(n.client, o.static.uid, n.log)
 	if err := o.connectProbes(n); err != nil {
 		return err
@@ -137,7 +138,7 @@ func (o *outside) connect(ctx context.Context, n *node) error {
 
 func (o *outside) connectProbes(n *node) error {
 	o.probes = &probes{
-		submit: n.loop.submit, set: map[types.UID]map[probe.Key]target{}, targets: map[probe.Key]probe.Target{}, names: map[types.UID]fact.Pod{},
+		submit: n.submit, set: map[types.UID]map[probe.Key]target{}, targets: map[probe.Key]probe.Target{}, names: map[types.UID]fact.Pod{},
 	}
 	scheduler, err := probe.NewScheduler(probe.Options{Exec: execProbe(n.runtime), Result: o.probes.result, Log: n.log})
 	if err != nil {
@@ -158,7 +159,7 @@ func (o *outside) connectAsks(n *node) error {
 		return fmt.Errorf("start the prober that asks again: %w", err)
 	}
 	n.onClose(prober.Close)
-	o.asks = newAsks(prober.Ask, o.probes.target, n.loop.container, n.loop.submit, o.lanes)
+	o.asks = newAsks(prober.Ask, o.probes.target, n.known, n.submit, o.lanes)
 	return nil
 }
 
@@ -174,8 +175,8 @@ func (o *outside) connectEffects(ctx context.Context, n *node) error {
 		},
 		Content: func(uid types.UID, change fact.ConfigChanged) {
 			o.lanes.do("content/"+string(uid), func(context.Context) {
-				if p, ok := n.loop.view(uid); ok {
-					n.loop.submit(fact.Fact{Pod: p.key, Body: change})
+				if p, ok := n.known.Get(uid); ok {
+					n.submit(fact.Fact{Pod: p.Key, Body: change})
 				}
 			})
 		},
@@ -210,14 +211,14 @@ func (o *outside) connectEffects(ctx context.Context, n *node) error {
 		dns: cri.DNS{
 			Servers: parseIPs(c.ClusterDNS), Domain: c.ClusterDomain, ResolvConf: cri.HostResolvConf(), NodeIPs: parseIPs([]string{c.IP}),
 		},
-		node: o.face.object, services: o.services.list, others: n.loop.others, release: o.publisher.release, recorder: o.recorder,
-		submit: n.loop.submit, log: n.log,
+		node: o.face.object, services: o.services.list, others: func(uid types.UID) []*v1.Pod { return holders(n.known, uid) }, release: o.publisher.release, recorder: o.recorder,
+		submit: n.submit, log: n.log,
 		starting: map[startKey]context.CancelFunc{}, left: map[types.UID][]cri.SandboxView{}, untaken: map[types.UID]bool{},
 	}
-	o.looks = &looks{loop: n.loop, lanes: o.lanes, cgroups: groups, join: o.processes.join, logs: c.PodLogsDir, seen: map[string]*attention{}, killed: map[runsKey]bool{}}
+	o.looks = &looks{known: n.known, submit: n.submit, lastLines: n.lastLines, lanes: o.lanes, cgroups: groups, join: o.processes.join, logs: c.PodLogsDir, seen: map[string]*attention{}, killed: map[runsKey]bool{}}
 	d := newDisks(n.runtime, c.PodLogsDir)
 	o.house = &housekeeping{
-		loop: n.loop, runtime: n.runtime, images: imgs, volumes: vols, cgroups: groups, disks: d, logs: c.PodLogsDir, log: n.log,
+		known: n.known, submit: n.submit, runtime: n.runtime, images: imgs, volumes: vols, cgroups: groups, disks: d, logs: c.PodLogsDir, log: n.log,
 	}
 	o.pressure = o.newPressure(ctx, n, d, groups)
 	o.face.pressures = o.pressure.Conditions
@@ -230,21 +231,21 @@ func (o *outside) connectEffects(ctx context.Context, n *node) error {
 // plane calls its pods unready (kubelet: status/status_manager.go, needsReconcile).
 func (o *outside) statusSeen(pod *v1.Pod, first bool) {
 	if first {
-		o.publisher.seen(keyOf(pod), pod.Status)
+		o.publisher.seen(pods.KeyOf(pod), pod.Status)
 		return
 	}
-	p, ok := o.node.loop.view(pod.UID)
-	if ok && overwritten(p.status, pod.Status) && o.publisher.news(p.key, pod.ResourceVersion) {
-		o.publisher.again(p.key, p.status)
+	p, ok := o.node.known.Get(pod.UID)
+	if ok && overwritten(p.Status, pod.Status) && o.publisher.news(p.Key, pod.ResourceVersion) {
+		o.publisher.again(p.Key, p.Status)
 	}
 }
 
 // referenceChanged tells a pod that waits that there is news of what it refers to.
 // A pod that lacks nothing is not told: its volumes follow by themselves.
 func (o *outside) referenceChanged(uid types.UID) {
-	p, ok := o.node.loop.view(uid)
-	if ok && (p.Sandbox.ID == "" || anyWaiting(p.status)) {
-		o.node.loop.submit(fact.Fact{Pod: p.key, Body: fact.ReferenceChanged{}})
+	p, ok := o.node.known.Get(uid)
+	if ok && (p.Sandbox.ID == "" || anyWaiting(p.Status)) {
+		o.node.submit(fact.Fact{Pod: p.Key, Body: fact.ReferenceChanged{}})
 	}
 }
 
@@ -266,7 +267,7 @@ func (o *outside) start(spawn func(string, func(context.Context) error)) {
 		return func(ctx context.Context) error { f(ctx); return nil }
 	}
 	rt := &runtimeSource{
-		client: n.runtime, submit: n.loop.submit, known: n.loop.container, complete: o.kernel.complete, lastLines: n.loop.lastLines, lost: o.face.runtimeLost,
+		client: n.runtime, submit: n.submit, known: n.known, complete: o.kernel.complete, lastLines: n.lastLines, lost: o.face.runtimeLost,
 		lanes: o.lanes, log: n.log,
 	}
 	spawn("publisher", quiet(o.publisher.run))
@@ -281,10 +282,10 @@ func (o *outside) start(spawn func(string, func(context.Context) error)) {
 	spawn("OOM kills", o.kernel.run)
 	spawn("processes", quiet(o.processes.run))
 	spawn("what the control plane tells", quiet(n.hear))
-	spawn("steps of the clock", quiet((&clockSteps{submit: n.loop.submit, apart: clocksApart}).run))
+	spawn("steps of the clock", quiet((&clockSteps{submit: n.submit, apart: clocksApart}).run))
 	spawn("samples", quiet(o.looks.run))
 	spawn("housekeeping", quiet(o.house.run))
-	spawn("beat", quiet(newAlive(n.config.DataDir, n.loop.submit, n.log).run))
+	spawn("beat", quiet(newAlive(n.config.DataDir, n.submit, n.log).run))
 	spawn("node pressure", quiet(o.pressure.Run))
 }
 
@@ -302,15 +303,17 @@ func (o *outside) watchPods(ctx context.Context) error {
 			return
 		case <-synced:
 		}
-		for _, gone := range o.node.loop.missingFrom(o.api.has) {
-			o.node.loop.submit(fact.Fact{Pod: gone, Body: fact.DeletionSeen{Gone: true}})
+		for _, p := range o.node.known.All() {
+			if p.Source == "api" && !o.api.has(p.Key) {
+				o.node.submit(fact.Fact{Pod: p.Key, Body: fact.DeletionSeen{Gone: true}})
+			}
 		}
 		settle := time.NewTimer(staticSettle)
 		defer settle.Stop()
 		select {
 		case <-ctx.Done():
 		case <-settle.C:
-			o.effects.sweep(ctx, o.node.loop.orphans(o.node.first))
+			o.effects.sweep(ctx, orphans(o.node.known, o.node.first))
 		}
 	}()
 	o.api.run(ctx, synced)
@@ -323,7 +326,7 @@ func (o *outside) mirrored(mirror *v1.Pod, gone bool) {
 	if !ok {
 		return
 	}
-	if p, known := o.node.loop.view(pod.UID); known {
-		o.publisher.again(pod, p.status)
+	if p, known := o.node.known.Get(pod.UID); known {
+		o.publisher.again(pod, p.Status)
 	}
 }
