@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/answer"
 )
 
 // documents are the pages whose words are held to the code.
@@ -36,7 +36,7 @@ func read(t *testing.T, file string) string {
 // Every cause has its line.
 func TestCausesAreDocumented(t *testing.T) {
 	page := read(t, "docs/causes.md")
-	for _, c := range why.Causes {
+	for _, c := range answer.Causes {
 		if !strings.Contains(page, "`"+string(c)+"`") {
 			t.Errorf("docs/causes.md does not explain %s", c)
 		}

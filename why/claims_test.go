@@ -7,6 +7,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"whylet.dev/whylet/why/answer"
 )
 
 // The scheduler says only that a claim is not bound; what it waits for is said too,
@@ -50,7 +52,7 @@ func TestClaims(t *testing.T) {
 			a := Unscheduled(pod, Around{Storage: c.known}, dawn)
 			check(t, a)
 			text := a.Verdicts[0].Text
-			if a.Verdicts[0].Cause != VolumeUnbound || !strings.Contains(text, c.want) || c.not != "" && strings.Contains(text, c.not) {
+			if a.Verdicts[0].Cause != answer.VolumeUnbound || !strings.Contains(text, c.want) || c.not != "" && strings.Contains(text, c.not) {
 				t.Error(text)
 			}
 		})

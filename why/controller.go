@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
 )
 
 // Workload is what makes pods, as the API server has it.
 type Workload struct {
-	Subject Subject
+	Subject answer.Subject
 	// Wanted is how many pods there should be; negative where nobody says.
 	Wanted int
 	// Suspended names the field that keeps its controller from making pods; empty
@@ -26,18 +29,18 @@ type Workload struct {
 // WorkloadAnswer answers about a workload from the answers about its pods, and
 // where pods are missing, from what its controller says: a pod that was never
 // made is a fact of no node.
-func WorkloadAnswer(w Workload, pods []Answer, now time.Time) Answer {
+func WorkloadAnswer(w Workload, pods []answer.Answer, now time.Time) answer.Answer {
 	a := Group(w.Subject, pods, now)
-	well := a.Symptoms[0].Kind == Healthy
+	well := a.Symptoms[0].Kind == answer.Healthy
 	missing := w.Wanted < 0 && len(pods) == 0 || w.Wanted > len(pods) || w.Nodes != ""
 	f, known := w.unmade()
-	own := single(w.Subject, now, NotServing, w.have(len(pods)), f)
+	own := single(w.Subject, now, answer.NotServing, w.have(len(pods)), f)
 	own.Symptoms[0].First = w.Since
 	switch {
 	case !missing || !known && w.Refused == "" && (!well || w.Wanted < 0):
 		if well && w.Wanted == 0 && len(pods) == 0 {
 			a.Verdicts[0].Text = "It is scaled to 0, so it has no pods."
-			a.Verdicts[0].Fixes = []Fix{{Text: "scale it up if it should serve", Command: w.kubectl("scale %s %s --replicas=1"), Risk: Safe}}
+			a.Verdicts[0].Fixes = []answer.Fix{{Text: "scale it up if it should serve", Command: w.kubectl("scale %s %s --replicas=1"), Risk: answer.Safe}}
 		}
 		return a // what is missing may be about to be made
 	case !known && w.Refused != "":
@@ -48,15 +51,15 @@ func WorkloadAnswer(w Workload, pods []Answer, now time.Time) Answer {
 	if well {
 		return own
 	}
-	a.join(&own)
+	a.Join(&own)
 	return a
 }
 
 func (w Workload) have(n int) string {
 	if w.Wanted < 0 {
-		return plural(n, "pod")
+		return prose.Plural(n, "pod")
 	}
-	return fmt.Sprintf("%d of %s", n, plural(w.Wanted, "pod"))
+	return fmt.Sprintf("%d of %s", n, prose.Plural(w.Wanted, "pod"))
 }
 
 // kubectl is a command about the workload; format takes its kind and its name.
@@ -64,8 +67,8 @@ func (w Workload) kubectl(format string) string {
 	return fmt.Sprintf("kubectl -n %s "+format, w.Subject.Namespace, strings.ToLower(w.Subject.Kind), w.Subject.Name)
 }
 
-func (w Workload) describe() Fix {
-	return Fix{Text: "see what its controller says", Command: w.kubectl("describe %s %s"), Risk: Inspect}
+func (w Workload) describe() answer.Fix {
+	return answer.Fix{Text: "see what its controller says", Command: w.kubectl("describe %s %s"), Risk: answer.Inspect}
 }
 
 // unmade says why its controller does not make pods, where something says so.
@@ -73,15 +76,15 @@ func (w Workload) unmade() (finding, bool) {
 	switch {
 	case w.Suspended != "":
 		return finding{
-			cause: Suspended, rule: "suspended", weight: certain,
+			cause: answer.Suspended, rule: "suspended", weight: certain,
 			text:  fmt.Sprintf("Its %s is true, so its controller makes no pods until somebody sets it to false.", w.Suspended),
-			fixes: []Fix{{Text: "let it go on", Command: w.kubectl("patch %s %s --type=merge -p '{\"spec\":{\"" + strings.TrimPrefix(w.Suspended, "spec.") + "\":false}}'"), Risk: Safe}},
+			fixes: []answer.Fix{{Text: "let it go on", Command: w.kubectl("patch %s %s --type=merge -p '{\"spec\":{\"" + strings.TrimPrefix(w.Suspended, "spec.") + "\":false}}'"), Risk: answer.Safe}},
 		}, true
 	case w.Nodes != "":
 		return finding{
-			cause: NoMatchingNode, rule: "no-node-fits", weight: strong,
+			cause: answer.NoMatchingNode, rule: "no-node-fits", weight: strong,
 			text:  fmt.Sprintf("There is to be a pod on every node that fits, and none does: its pods ask for %s.", w.Nodes),
-			fixes: []Fix{{Text: "compare labels and taints", Command: "kubectl get nodes --show-labels", Risk: Inspect}, {Text: "label a node, or correct what the pods' template asks for", Command: w.kubectl("edit %s %s"), Risk: Restarts}},
+			fixes: []answer.Fix{{Text: "compare labels and taints", Command: "kubectl get nodes --show-labels", Risk: answer.Inspect}, {Text: "label a node, or correct what the pods' template asks for", Command: w.kubectl("edit %s %s"), Risk: answer.Restarts}},
 		}, true
 	}
 	return w.refusal()
@@ -91,59 +94,59 @@ func (w Workload) unmade() (finding, bool) {
 // controller wants to make, and what they mean. The first that fits counts.
 var refusals = []struct {
 	says  []string
-	cause Cause
+	cause answer.Cause
 	text  string
-	fix   Fix
+	fix   answer.Fix
 }{
 	{
 		[]string{"exceeded quota"},
-		InsufficientResources, "The ResourceQuota of its namespace has no room for another pod",
-		Fix{Text: "see what is used, then free some, request less or raise the quota", Command: "kubectl -n %s describe resourcequota", Risk: Inspect},
+		answer.InsufficientResources, "The ResourceQuota of its namespace has no room for another pod",
+		answer.Fix{Text: "see what is used, then free some, request less or raise the quota", Command: "kubectl -n %s describe resourcequota", Risk: answer.Inspect},
 	},
 	{
 		[]string{"failed quota"},
-		SecurityRefused, "The ResourceQuota of its namespace takes only pods that say what they need",
-		Fix{Text: "set what it names in the pods' template, or defaults for the namespace in a LimitRange", Command: "kubectl -n %s describe resourcequota", Risk: Inspect},
+		answer.SecurityRefused, "The ResourceQuota of its namespace takes only pods that say what they need",
+		answer.Fix{Text: "set what it names in the pods' template, or defaults for the namespace in a LimitRange", Command: "kubectl -n %s describe resourcequota", Risk: answer.Inspect},
 	},
 	{
 		[]string{"violates PodSecurity"},
-		SecurityRefused, "The security level of its namespace does not allow its pods",
-		Fix{Text: "set what it names in the pods' template; the level is a label of the namespace", Command: "kubectl get namespace %s --show-labels", Risk: Inspect},
+		answer.SecurityRefused, "The security level of its namespace does not allow its pods",
+		answer.Fix{Text: "set what it names in the pods' template; the level is a label of the namespace", Command: "kubectl get namespace %s --show-labels", Risk: answer.Inspect},
 	},
 	{
 		[]string{"serviceaccount", "not found"},
-		ConfigMissing, "The ServiceAccount that its pods are to run as does not exist",
-		Fix{Text: "create it, or correct serviceAccountName in the pods' template", Command: "kubectl -n %s get serviceaccounts", Risk: Inspect},
+		answer.ConfigMissing, "The ServiceAccount that its pods are to run as does not exist",
+		answer.Fix{Text: "create it, or correct serviceAccountName in the pods' template", Command: "kubectl -n %s get serviceaccounts", Risk: answer.Inspect},
 	},
 	{
 		[]string{"PriorityClass"},
-		ConfigMissing, "The PriorityClass that its pods name does not exist",
-		Fix{Text: "create it, or correct priorityClassName in the pods' template", Command: "kubectl get priorityclasses", Risk: Inspect},
+		answer.ConfigMissing, "The PriorityClass that its pods name does not exist",
+		answer.Fix{Text: "create it, or correct priorityClassName in the pods' template", Command: "kubectl get priorityclasses", Risk: answer.Inspect},
 	},
 	{
 		[]string{"RuntimeClass", "not found"},
-		ConfigMissing, "The RuntimeClass that its pods name does not exist",
-		Fix{Text: "create it, or correct runtimeClassName in the pods' template", Command: "kubectl get runtimeclasses", Risk: Inspect},
+		answer.ConfigMissing, "The RuntimeClass that its pods name does not exist",
+		answer.Fix{Text: "create it, or correct runtimeClassName in the pods' template", Command: "kubectl get runtimeclasses", Risk: answer.Inspect},
 	},
 	{
 		[]string{"being terminated"},
-		Deleted, "Its namespace is being deleted",
-		Fix{Text: "see what it waits for", Command: "kubectl get namespace %s -o yaml", Risk: Inspect},
+		answer.Deleted, "Its namespace is being deleted",
+		answer.Fix{Text: "see what it waits for", Command: "kubectl get namespace %s -o yaml", Risk: answer.Inspect},
 	},
 	{
 		[]string{"is forbidden: m", " usage per "},
-		SecurityRefused, "A LimitRange of its namespace does not allow what its pods ask for",
-		Fix{Text: "see the bounds, and keep the pods' template within them", Command: "kubectl -n %s describe limitrange", Risk: Inspect},
+		answer.SecurityRefused, "A LimitRange of its namespace does not allow what its pods ask for",
+		answer.Fix{Text: "see the bounds, and keep the pods' template within them", Command: "kubectl -n %s describe limitrange", Risk: answer.Inspect},
 	},
 	{
 		[]string{"denied"},
-		SecurityRefused, "An admission rule does not allow its pods",
-		Fix{Text: "set what it asks for in the pods' template", Risk: Restarts},
+		answer.SecurityRefused, "An admission rule does not allow its pods",
+		answer.Fix{Text: "set what it asks for in the pods' template", Risk: answer.Restarts},
 	},
 	{
 		[]string{"is forbidden"},
-		SecurityRefused, "The API server does not allow its pods",
-		Fix{Text: "set what it asks for in the pods' template", Risk: Restarts},
+		answer.SecurityRefused, "The API server does not allow its pods",
+		answer.Fix{Text: "set what it asks for in the pods' template", Risk: answer.Restarts},
 	},
 }
 
@@ -159,13 +162,13 @@ func (w Workload) refusal() (finding, bool) {
 		return finding{
 			cause: r.cause, rule: "refused-at-creation", weight: strong,
 			text:  fmt.Sprintf("%s: %s.", r.text, w.said()),
-			fixes: []Fix{r.fix, w.describe()},
+			fixes: []answer.Fix{r.fix, w.describe()},
 		}, true
 	}
 	return finding{}, false
 }
 
-func (w Workload) said() string { return strings.TrimSuffix(brief(w.Refused, kept), ".") }
+func (w Workload) said() string { return strings.TrimSuffix(prose.Brief(w.Refused, kept), ".") }
 
 func contains(text string, all []string) bool {
 	for _, part := range all {

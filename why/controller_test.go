@@ -10,12 +10,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 )
 
 // What a workload lacks is told by its controller: the messages are those of
 // Kubernetes 1.36, in a deployment's condition or a FailedCreate event.
 func TestUnmadePods(t *testing.T) {
-	subject := Subject{Kind: "Deployment", Namespace: "shop", Name: "web"}
+	subject := answer.Subject{Kind: "Deployment", Namespace: "shop", Name: "web"}
 	refused := func(message string) Workload { return Workload{Subject: subject, Wanted: 3, Refused: message} }
 	well := tell(t, web(silentProbe))
 	sick := tell(t, web(silentProbe))
@@ -23,36 +24,36 @@ func TestUnmadePods(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		w      Workload
-		pods   []Answer
-		causes []Cause
+		pods   []answer.Answer
+		causes []answer.Cause
 	}{
-		{"quota", refused(`pods "web-94cc55cf6-x" is forbidden: exceeded quota: small, requested: pods=1, used: pods=1, limited: pods=1`), []Answer{well.ask()}, []Cause{InsufficientResources}},
-		{"quota, and a pod that fails", refused(`pods "web-x" is forbidden: exceeded quota: small, requested: pods=1, used: pods=1, limited: pods=1`), []Answer{sick.ask()}, []Cause{AppExitError, InsufficientResources}},
-		{"quota without limits", refused(`pods "web-x" is forbidden: failed quota: small: must specify limits.memory for: c`), nil, []Cause{SecurityRefused}},
-		{"security level", refused(`pods "web-x" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false (container "c" must set securityContext.allowPrivilegeEscalation=false)`), nil, []Cause{SecurityRefused}},
-		{"account", refused(`pods "web-x" is forbidden: error looking up service account shop/ghost: serviceaccount "ghost" not found`), nil, []Cause{ConfigMissing}},
-		{"priority", refused(`pods "web-x" is forbidden: no PriorityClass with name high was found`), nil, []Cause{ConfigMissing}},
-		{"range", refused(`pods "web-x" is forbidden: maximum memory usage per Container is 64Mi, but limit is 128Mi`), nil, []Cause{SecurityRefused}},
-		{"webhook says no", refused(`admission webhook "images.example.com" denied the request: not signed`), nil, []Cause{SecurityRefused}},
-		{"webhook is away", refused(`Internal error occurred: failed calling webhook "images.example.com": Post "https://a.b.svc:443/": no endpoints available`), nil, []Cause{CauseUnknown}},
-		{"namespace ends", refused(`pods "web-x" is forbidden: unable to create new content in namespace shop because it is being terminated`), nil, []Cause{Deleted}},
-		{"words not known", refused("the moon is full"), nil, []Cause{CauseUnknown}},
-		{"an old refusal", refused("exceeded quota"), []Answer{well.ask(), well.ask(), well.ask()}, []Cause{None}},
-		{"paused", Workload{Subject: subject, Wanted: 1, Suspended: "spec.paused"}, nil, []Cause{Suspended}},
-		{"suspended job", Workload{Subject: Subject{Kind: "Job", Namespace: "shop", Name: "import"}, Wanted: -1, Suspended: "spec.suspend"}, nil, []Cause{Suspended}},
-		{"paused, and complete", Workload{Subject: subject, Wanted: 1, Suspended: "spec.paused"}, []Answer{well.ask()}, []Cause{None}},
-		{"no node for it", Workload{Subject: Subject{Kind: "DaemonSet", Namespace: "shop", Name: "gpu"}, Nodes: "the label gpu=yes"}, nil, []Cause{NoMatchingNode}},
-		{"scaled to zero", Workload{Subject: subject}, nil, []Cause{None}},
-		{"nobody says why", Workload{Subject: subject, Wanted: 2}, nil, []Cause{CauseUnknown}},
+		{"quota", refused(`pods "web-94cc55cf6-x" is forbidden: exceeded quota: small, requested: pods=1, used: pods=1, limited: pods=1`), []answer.Answer{well.ask()}, []answer.Cause{answer.InsufficientResources}},
+		{"quota, and a pod that fails", refused(`pods "web-x" is forbidden: exceeded quota: small, requested: pods=1, used: pods=1, limited: pods=1`), []answer.Answer{sick.ask()}, []answer.Cause{answer.AppExitError, answer.InsufficientResources}},
+		{"quota without limits", refused(`pods "web-x" is forbidden: failed quota: small: must specify limits.memory for: c`), nil, []answer.Cause{answer.SecurityRefused}},
+		{"security level", refused(`pods "web-x" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false (container "c" must set securityContext.allowPrivilegeEscalation=false)`), nil, []answer.Cause{answer.SecurityRefused}},
+		{"account", refused(`pods "web-x" is forbidden: error looking up service account shop/ghost: serviceaccount "ghost" not found`), nil, []answer.Cause{answer.ConfigMissing}},
+		{"priority", refused(`pods "web-x" is forbidden: no PriorityClass with name high was found`), nil, []answer.Cause{answer.ConfigMissing}},
+		{"range", refused(`pods "web-x" is forbidden: maximum memory usage per Container is 64Mi, but limit is 128Mi`), nil, []answer.Cause{answer.SecurityRefused}},
+		{"webhook says no", refused(`admission webhook "images.example.com" denied the request: not signed`), nil, []answer.Cause{answer.SecurityRefused}},
+		{"webhook is away", refused(`Internal error occurred: failed calling webhook "images.example.com": Post "https://a.b.svc:443/": no endpoints available`), nil, []answer.Cause{answer.CauseUnknown}},
+		{"namespace ends", refused(`pods "web-x" is forbidden: unable to create new content in namespace shop because it is being terminated`), nil, []answer.Cause{answer.Deleted}},
+		{"words not known", refused("the moon is full"), nil, []answer.Cause{answer.CauseUnknown}},
+		{"an old refusal", refused("exceeded quota"), []answer.Answer{well.ask(), well.ask(), well.ask()}, []answer.Cause{answer.None}},
+		{"paused", Workload{Subject: subject, Wanted: 1, Suspended: "spec.paused"}, nil, []answer.Cause{answer.Suspended}},
+		{"suspended job", Workload{Subject: answer.Subject{Kind: "Job", Namespace: "shop", Name: "import"}, Wanted: -1, Suspended: "spec.suspend"}, nil, []answer.Cause{answer.Suspended}},
+		{"paused, and complete", Workload{Subject: subject, Wanted: 1, Suspended: "spec.paused"}, []answer.Answer{well.ask()}, []answer.Cause{answer.None}},
+		{"no node for it", Workload{Subject: answer.Subject{Kind: "DaemonSet", Namespace: "shop", Name: "gpu"}, Nodes: "the label gpu=yes"}, nil, []answer.Cause{answer.NoMatchingNode}},
+		{"scaled to zero", Workload{Subject: subject}, nil, []answer.Cause{answer.None}},
+		{"nobody says why", Workload{Subject: subject, Wanted: 2}, nil, []answer.Cause{answer.CauseUnknown}},
 	} {
 		a := WorkloadAnswer(c.w, c.pods, dawn)
 		check(t, a)
-		var causes []Cause
+		var causes []answer.Cause
 		for _, v := range a.Verdicts {
 			causes = append(causes, v.Cause)
 		}
 		if !slices.Equal(causes, c.causes) {
-			t.Errorf("%s: %v\n%s", c.name, causes, a.Text(Style{}))
+			t.Errorf("%s: %v\n%s", c.name, causes, a.Text(answer.Style{}))
 		}
 	}
 }
@@ -60,16 +61,16 @@ func TestUnmadePods(t *testing.T) {
 // A Service that selects nothing is not always wrong: its pods may not be made.
 func TestServiceWithoutPods(t *testing.T) {
 	service := &v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}, Spec: v1.ServiceSpec{Selector: map[string]string{"app": "web"}}}
-	w := Workload{Subject: Subject{Kind: "Deployment", Namespace: "shop", Name: "web"}}
-	for cause, w := range map[Cause]Workload{
-		ScaledDown:            w,
-		InsufficientResources: {Subject: w.Subject, Wanted: 1, Refused: "exceeded quota: small"},
-		CauseUnknown:          {Subject: w.Subject, Wanted: 1},
+	w := Workload{Subject: answer.Subject{Kind: "Deployment", Namespace: "shop", Name: "web"}}
+	for cause, w := range map[answer.Cause]Workload{
+		answer.ScaledDown:            w,
+		answer.InsufficientResources: {Subject: w.Subject, Wanted: 1, Refused: "exceeded quota: small"},
+		answer.CauseUnknown:          {Subject: w.Subject, Wanted: 1},
 	} {
-		a := ServiceWithoutPods(service, []Answer{WorkloadAnswer(w, nil, dawn)}, dawn)
+		a := ServiceWithoutPods(service, []answer.Answer{WorkloadAnswer(w, nil, dawn)}, dawn)
 		check(t, a)
-		if a.Verdicts[0].Cause != cause || a.Symptoms[0].Kind != NotServing || !strings.Contains(a.Verdicts[0].Text, "Deployment web") {
-			t.Errorf("%s: %s", cause, a.Text(Style{}))
+		if a.Verdicts[0].Cause != cause || a.Symptoms[0].Kind != answer.NotServing || !strings.Contains(a.Verdicts[0].Text, "Deployment web") {
+			t.Errorf("%s: %s", cause, a.Text(answer.Style{}))
 		}
 	}
 }
@@ -81,23 +82,23 @@ func TestPodThatNobodyTakes(t *testing.T) {
 		return p
 	}
 	a := Unscheduled(pod(func(p *v1.Pod) { p.Spec.SchedulerName = "volcano" }), Around{}, dawn)
-	if check(t, a); a.Verdicts[0].Cause != SchedulerMissing {
-		t.Error(a.Text(Style{}))
+	if check(t, a); a.Verdicts[0].Cause != answer.SchedulerMissing {
+		t.Error(a.Text(answer.Style{}))
 	}
 	a = Unscheduled(pod(func(p *v1.Pod) { p.Spec.SchedulerName = "volcano"; p.CreationTimestamp.Time = dawn.Add(-time.Second) }), Around{}, dawn)
-	if check(t, a); a.Verdicts[0].Cause != CauseUnknown {
-		t.Error(a.Text(Style{}))
+	if check(t, a); a.Verdicts[0].Cause != answer.CauseUnknown {
+		t.Error(a.Text(answer.Style{}))
 	}
 	a, lost := NodeLostAnswer(pod(func(p *v1.Pod) { p.Spec.NodeName = "ghost" }), nil, dawn)
-	if check(t, a); !lost || a.Verdicts[0].Cause != NoMatchingNode || a.Symptoms[0].Kind != Pending {
-		t.Error(a.Text(Style{}))
+	if check(t, a); !lost || a.Verdicts[0].Cause != answer.NoMatchingNode || a.Symptoms[0].Kind != answer.Pending {
+		t.Error(a.Text(answer.Style{}))
 	}
 	a, lost = NodeLostAnswer(pod(func(p *v1.Pod) {
 		p.Spec.NodeName = "gone"
 		p.Status.Conditions = []v1.PodCondition{{Type: v1.PodScheduled, Status: v1.ConditionTrue}}
 	}), nil, dawn)
-	if check(t, a); !lost || a.Verdicts[0].Cause != NodeLost {
-		t.Error(a.Text(Style{}))
+	if check(t, a); !lost || a.Verdicts[0].Cause != answer.NodeLost {
+		t.Error(a.Text(answer.Style{}))
 	}
 }
 
@@ -107,12 +108,12 @@ func TestStillThere(t *testing.T) {
 	now := metav1.Time{Time: dawn}
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1", UID: "u1", DeletionTimestamp: &now}}
 	a := s.ask()
-	if StillThere(&a, pod); a.Symptoms[0].Kind != Disappeared {
-		t.Error("no finalizer:", a.Text(Style{}))
+	if StillThere(&a, pod); a.Symptoms[0].Kind != answer.Disappeared {
+		t.Error("no finalizer:", a.Text(answer.Style{}))
 	}
 	pod.Finalizers = []string{"example.com/hold"}
 	StillThere(&a, pod)
-	if check(t, a); a.Symptoms[0].Kind != Terminating || a.Verdicts[0].Cause != Deleted || !strings.Contains(a.Verdicts[0].Text, "example.com/hold") {
-		t.Error(a.Text(Style{}))
+	if check(t, a); a.Symptoms[0].Kind != answer.Terminating || a.Verdicts[0].Cause != answer.Deleted || !strings.Contains(a.Verdicts[0].Text, "example.com/hold") {
+		t.Error(a.Text(answer.Style{}))
 	}
 }

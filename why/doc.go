@@ -1,7 +1,7 @@
 // Package why answers why a pod is as it is: from facts to symptoms, from
 // symptoms to root causes, with the evidence.
 //
-// It is pure: facts and API objects go in, an [Answer] comes out. There is no
+// It is pure: facts and API objects go in, an [answer.Answer] comes out. There is no
 // clock (the caller says what time it is), no client and no journal here, so
 // the same history gives the same answer on any machine.
 //
@@ -14,17 +14,15 @@
 //
 // What the node decided itself is followed along Because: an end, the Kill that
 // ordered it, the probe attempts on which that rests. Such a verdict is
-// [Recorded]. Where the links end, named rules conclude from evidence
+// [answer.Recorded]. Where the links end, named rules conclude from evidence
 // (rule_*.go, one subject each): every rule says what it needs to see, what
 // speaks against it, to which rules it yields, and what to do. The best supported finding becomes the
-// verdict ([Inferred]), what was looked at and refuted is shown as ruled out,
+// verdict ([answer.Inferred]), what was looked at and refuted is shown as ruled out,
 // and if nothing is supported well enough, or two causes equally well, the
-// answer is [Unknown] and says what is missing and how to get it.
+// answer is [answer.Unknown] and says what is missing and how to get it.
 //
 // # Where things are
 //
-//	answer.go    the answer, an interface for scripts
-//	cause.go     the closed list of causes
 //	history.go   one pod's facts, ordered by container and run
 //	state.go     the pod's status as health computes it
 //	symptoms.go  what needs an explanation
@@ -43,9 +41,8 @@
 //	workload.go  what stands for several pods; controller.go, why it has too few; cronjob.go
 //	service.go   why a Service has no endpoints; listening.go, who listens for it
 //	node.go      why a node is as it is; node_*.go, its memory and its pods
-//	overview.go  many answers at once, and pods of which no node knows
+//	overview.go  pods of which no node knows
 //	links.go     facts as links of a chain, in words
 //	fixes.go     what to do
-//	text.go      the answer for people; fold.go, what many pods have in common
-//	words.go     times, sizes, signals in words
+//	words.go     processes and signals in words
 package why

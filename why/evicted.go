@@ -10,37 +10,39 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
 )
 
 // evictionFinding says what made the node evict the pod, and by which rank.
 func (h *History) evictionFinding() finding {
 	at, b, ok := Latest[fact.Evict](h, time.Time{})
-	f := finding{cause: CauseUnknown, certainty: Recorded, weight: certain, chain: append(links(at), h.firstLinks(at)...)}
+	f := finding{cause: answer.CauseUnknown, certainty: answer.Recorded, weight: certain, chain: append(links(at), h.firstLinks(at)...)}
 	if !ok {
-		f.certainty = Unknown
+		f.certainty = answer.Unknown
 		f.text = "The pod was evicted; the decision is not kept."
 		return f
 	}
-	message := strings.TrimSpace(brief(b.Message, 200))
+	message := strings.TrimSpace(prose.Brief(b.Message, 200))
 	f.cause = evictedFor(b.Signal)
 	if !forTheNode(b) {
 		f.text = fmt.Sprintf("The node evicted the pod for its own storage limit: %s", message)
-		f.fixes = []Fix{h.specFix("raise the limit of the volume or of ephemeral-storage, or write less"), h.inspect("see what fills it", h.kubectl("describe pod %s", h.Pod.Name))}
+		f.fixes = []answer.Fix{h.specFix("raise the limit of the volume or of ephemeral-storage, or write less"), h.inspect("see what fills it", h.kubectl("describe pod %s", h.Pod.Name))}
 		return f
 	}
 	f.text = fmt.Sprintf("%s, and this pod was first in the order of eviction: %s", ranShort(b), message)
-	f.fixes = []Fix{h.inspect("see how the node is", "kubectl describe nodes | grep -A12 Conditions")}
+	f.fixes = []answer.Fix{h.inspect("see how the node is", "kubectl describe nodes | grep -A12 Conditions")}
 	if fix, ok := elsewhere(b); ok {
 		f.text = fmt.Sprintf("%s, and this pod was first in the order of eviction. %s", ranShort(b), podsHold(b))
-		f.fixes = append([]Fix{fix}, f.fixes...)
+		f.fixes = append([]answer.Fix{fix}, f.fixes...)
 	} else {
 		f.fixes = append(f.fixes, h.specFix("set requests to what the pod really uses: pods above their requests go first"))
 	}
 	if len(b.Ranking) > 0 {
-		f.notes = []Note{{Cause: f.cause, Text: rankingWords(b.Signal, b.Ranking), Facts: []fact.ID{at.ID}}}
+		f.notes = []answer.Note{{Cause: f.cause, Text: rankingWords(b.Signal, b.Ranking), Facts: []fact.ID{at.ID}}}
 	}
 	if worst, ok := heaviest(b.Ranking, h.Pod); ok {
-		f.notes = append(f.notes, Note{Cause: f.cause, Text: fmt.Sprintf("pod %s used most: %s", worst.Pod, amount(b.Signal)(worst.Usage)), Facts: []fact.ID{at.ID}})
+		f.notes = append(f.notes, answer.Note{Cause: f.cause, Text: fmt.Sprintf("pod %s used most: %s", worst.Pod, amount(b.Signal)(worst.Usage)), Facts: []fact.ID{at.ID}})
 	}
 	return f
 }
@@ -62,15 +64,15 @@ func ranShort(b fact.Evict) string {
 // elsewhere is what to look for where the pods hold so little of what ran short that
 // without all of them it would be as short: less than a tenth of what is in use.
 // What is left below the pods' own limit is always theirs.
-func elsewhere(b fact.Evict) (Fix, bool) {
+func elsewhere(b fact.Evict) (answer.Fix, bool) {
 	s := b.Shortage
 	if s == nil || strings.HasPrefix(b.Signal, "allocatable") || s.Pods >= (s.Capacity-s.Available)/10 {
-		return Fix{}, false
+		return answer.Fix{}, false
 	}
-	look := map[Cause]Fix{
-		EvictedMemory: {Text: "find the program outside of all pods that takes the memory", Command: "ps -eo rss,pid,comm --sort=-rss | head   # on the node", Risk: Inspect},
-		EvictedDisk:   {Text: "find what fills the disk, and make room", Command: "du -xh --max-depth=2 / | sort -h | tail -20   # on the node", Risk: Inspect},
-		EvictedPIDs:   {Text: "find the program outside of all pods that has so many processes", Command: "ps -eo comm | sort | uniq -c | sort -n | tail   # on the node", Risk: Inspect},
+	look := map[answer.Cause]answer.Fix{
+		answer.EvictedMemory: {Text: "find the program outside of all pods that takes the memory", Command: "ps -eo rss,pid,comm --sort=-rss | head   # on the node", Risk: answer.Inspect},
+		answer.EvictedDisk:   {Text: "find what fills the disk, and make room", Command: "du -xh --max-depth=2 / | sort -h | tail -20   # on the node", Risk: answer.Inspect},
+		answer.EvictedPIDs:   {Text: "find the program outside of all pods that has so many processes", Command: "ps -eo comm | sort | uniq -c | sort -n | tail   # on the node", Risk: answer.Inspect},
 	}
 	return look[evictedFor(b.Signal)], true
 }
@@ -93,7 +95,7 @@ func heaviest(ranking []fact.Ranked, but fact.Pod) (fact.Ranked, bool) {
 
 // eviction is a pod that went for the node's sake, as the node's own symptom.
 type eviction struct {
-	Symptom
+	answer.Symptom
 	finding finding
 }
 
@@ -107,32 +109,32 @@ func evictions(pods []fact.Fact, o Options) []eviction {
 			continue
 		}
 		e := eviction{
-			Symptom: Symptom{Kind: Evicted, Count: 1, First: f.Seen, Last: f.Seen, Pod: f.Pod.String(), Text: "pod " + f.Pod.String()},
+			Symptom: answer.Symptom{Kind: answer.Evicted, Count: 1, First: f.Seen, Last: f.Seen, Pod: f.Pod.String(), Text: "pod " + f.Pod.String()},
 			finding: finding{
-				cause: evictedFor(b.Signal), certainty: Recorded, weight: certain, chain: links(f),
-				text: fmt.Sprintf("%s and evicted pod %s, which was first of %s in the order of eviction.", ranShort(b), f.Pod, plural(len(b.Ranking), "pod")),
-				notes: []Note{
+				cause: evictedFor(b.Signal), certainty: answer.Recorded, weight: certain, chain: links(f),
+				text: fmt.Sprintf("%s and evicted pod %s, which was first of %s in the order of eviction.", ranShort(b), f.Pod, prose.Plural(len(b.Ranking), "pod")),
+				notes: []answer.Note{
 					{Cause: evictedFor(b.Signal), Text: rankingWords(b.Signal, b.Ranking), Facts: []fact.ID{f.ID}},
 				},
 			},
 		}
 		if fix, ok := elsewhere(b); ok {
 			e.finding.text += " " + podsHold(b)
-			e.finding.fixes = []Fix{fix}
+			e.finding.fixes = []answer.Fix{fix}
 		}
 		all = append(all, e)
 	}
 	return all
 }
 
-func evictedFor(signal string) Cause {
+func evictedFor(signal string) answer.Cause {
 	switch {
 	case strings.Contains(strings.ToLower(signal), "memory"):
-		return EvictedMemory
+		return answer.EvictedMemory
 	case strings.HasPrefix(signal, "pid"):
-		return EvictedPIDs
+		return answer.EvictedPIDs
 	}
-	return EvictedDisk
+	return answer.EvictedDisk
 }
 
 // rankingWords shows an order of eviction as it was used.
@@ -154,5 +156,5 @@ func amount(signal string) func(int64) string {
 	if strings.HasPrefix(signal, "pid") || strings.HasSuffix(signal, "inodesFree") {
 		return func(n int64) string { return fmt.Sprint(n) }
 	}
-	return size
+	return prose.Size
 }

@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 )
 
 // The signal of the pods' own limit is one of memory, too.
 func TestEvictedFor(t *testing.T) {
-	for signal, want := range map[string]Cause{
-		"memory.available": EvictedMemory, "allocatableMemory.available": EvictedMemory,
-		"pid.available": EvictedPIDs, "nodefs.available": EvictedDisk, "imagefs.inodesFree": EvictedDisk, "": EvictedDisk,
+	for signal, want := range map[string]answer.Cause{
+		"memory.available": answer.EvictedMemory, "allocatableMemory.available": answer.EvictedMemory,
+		"pid.available": answer.EvictedPIDs, "nodefs.available": answer.EvictedDisk, "imagefs.inodesFree": answer.EvictedDisk, "": answer.EvictedDisk,
 	} {
 		if got := evictedFor(signal); got != want {
 			t.Errorf("%s: %s, want %s", signal, got, want)
@@ -41,7 +42,7 @@ func TestShortage(t *testing.T) {
 		})
 		a := s.ask()
 		check(t, a)
-		text := strings.Join(strings.Fields(a.Text(Style{})), " ")
+		text := strings.Join(strings.Fields(a.Text(answer.Style{})), " ")
 		if a.Verdicts[0].Cause != evictedFor(c.signal) || !strings.Contains(text, c.says) || !strings.Contains(text, c.do) {
 			t.Errorf("%s: %s", c.name, text)
 		}

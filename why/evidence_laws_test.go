@@ -4,11 +4,12 @@ import (
 	"slices"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 )
 
 // rests holds an answer's chains to be made of facts of this pod, none of them
 // later than the question, and of runs that there were.
-func (s *tale) rests(a Answer) {
+func (s *tale) rests(a answer.Answer) {
 	s.t.Helper()
 	h := NewHistory(s.key, s.facts, s.node, s.near)
 	for _, v := range a.Verdicts {
@@ -26,7 +27,7 @@ func (s *tale) rests(a Answer) {
 
 // laws holds an answer to that, and to knowing less with less evidence, and
 // nothing else.
-func (s *tale) laws(a Answer) {
+func (s *tale) laws(a answer.Answer) {
 	s.t.Helper()
 	s.rests(a)
 	for _, kind := range evidenceKinds {
@@ -37,8 +38,10 @@ func (s *tale) laws(a Answer) {
 		b := Explain(NewHistory(s.key, less, s.node, s.near), Options{Now: s.now})
 		check(s.t, b)
 		for i, v := range b.Verdicts {
-			j := slices.IndexFunc(a.Symptoms, func(o Symptom) bool { return o.Kind == b.Symptoms[i].Kind && o.Container == b.Symptoms[i].Container })
-			if j < 0 || v.Cause == CauseUnknown || v.Cause == a.Verdicts[j].Cause || a.Verdicts[j].Cause == CauseUnknown || slices.Contains(lesser[kind], [2]Cause{a.Verdicts[j].Cause, v.Cause}) {
+			j := slices.IndexFunc(a.Symptoms, func(o answer.Symptom) bool {
+				return o.Kind == b.Symptoms[i].Kind && o.Container == b.Symptoms[i].Container
+			})
+			if j < 0 || v.Cause == answer.CauseUnknown || v.Cause == a.Verdicts[j].Cause || a.Verdicts[j].Cause == answer.CauseUnknown || slices.Contains(lesser[kind], [2]answer.Cause{a.Verdicts[j].Cause, v.Cause}) {
 				continue
 			}
 			s.t.Errorf("without %s it is %s (%s) in place of %s", kind, v.Cause, v.Rule, a.Verdicts[j].Cause)
@@ -69,17 +72,17 @@ func without(facts []fact.Fact, kind fact.Kind) []fact.Fact {
 // lesser are the cases in which less evidence does give another cause, because what
 // is left is true as well, only further from the root: an application that says no
 // says so, whatever made it; a process that ended ended.
-var lesser = map[fact.Kind][][2]Cause{
+var lesser = map[fact.Kind][][2]answer.Cause{
 	"Looked": {
-		{ProbeWrongPort, MeshSidecarAnswered},
-		{AppNotListening, MeshSidecarAnswered},
-		{AppListensElse, MeshSidecarAnswered},
-		{AppNotListening, AppUnhealthy}, // of a proxy in its place: only a look tells whose answer it is
+		{answer.ProbeWrongPort, answer.MeshSidecarAnswered},
+		{answer.AppNotListening, answer.MeshSidecarAnswered},
+		{answer.AppListensElse, answer.MeshSidecarAnswered},
+		{answer.AppNotListening, answer.AppUnhealthy}, // of a proxy in its place: only a look tells whose answer it is
 	},
-	"Sampled": {{ProcessLimit, AppExitError}, {CPUThrottled, AppOverloaded}, {NodeCPUSaturated, ProbeTimeoutTooShort}},
+	"Sampled": {{answer.ProcessLimit, answer.AppExitError}, {answer.CPUThrottled, answer.AppOverloaded}, {answer.NodeCPUSaturated, answer.ProbeTimeoutTooShort}},
 	"Signalled": {
-		{KilledByOther, AppExitSuccess}, {KilledByOther, AppExitError}, {KilledByOther, ChildProcessEnded}, {AppCrashSignal, KilledByOther},
+		{answer.KilledByOther, answer.AppExitSuccess}, {answer.KilledByOther, answer.AppExitError}, {answer.KilledByOther, answer.ChildProcessEnded}, {answer.AppCrashSignal, answer.KilledByOther},
 	},
-	"ProcessEnded": {{KilledByOther, ChildProcessEnded}, {ChildProcessEnded, AppUnhealthy}},
-	"OOMKilled":    {{MemoryBackedVolume, MemoryLimit}, {MemoryLimitChild, AppUnhealthy}, {MemoryLimitChild, AppHang}},
+	"ProcessEnded": {{answer.KilledByOther, answer.ChildProcessEnded}, {answer.ChildProcessEnded, answer.AppUnhealthy}},
+	"OOMKilled":    {{answer.MemoryBackedVolume, answer.MemoryLimit}, {answer.MemoryLimitChild, answer.AppUnhealthy}, {answer.MemoryLimitChild, answer.AppHang}},
 }

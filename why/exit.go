@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -58,7 +59,7 @@ func (e ending) after() string {
 }
 
 // chain is the run's end, after what led to it.
-func (e ending) chain(before ...*fact.Fact) []Link {
+func (e ending) chain(before ...*fact.Fact) []answer.Link {
 	return links(append(before, e.run.Exit)...)
 }
 
@@ -71,14 +72,14 @@ func (e ending) limit() int64 {
 }
 
 // explainExit says why a run ended, and what it said last.
-func explainExit(h *History, run *Run, symptom string) Verdict {
+func explainExit(h *History, run *Run, symptom string) answer.Verdict {
 	e := newEnding(h, run)
 	v := e.explain(symptom)
 	v.LastWords = e.exit.LastLines
 	return v
 }
 
-func (e ending) explain(symptom string) Verdict {
+func (e ending) explain(symptom string) answer.Verdict {
 	h, run := e.h, e.run
 	if e.ordered() {
 		return e.explainKill(symptom)
@@ -102,9 +103,9 @@ func (e ending) explain(symptom string) Verdict {
 }
 
 // explainKill follows a kill that the node decided to what it rests on.
-func (e ending) explainKill(symptom string) Verdict {
+func (e ending) explainKill(symptom string) answer.Verdict {
 	kill := of[fact.Kill](e.run.Kill)
-	var v Verdict
+	var v answer.Verdict
 	switch kill.Reason {
 	case fact.KillLiveness, fact.KillStartup:
 		v = e.probeKill(symptom, kill)
@@ -121,70 +122,70 @@ func (e ending) explainKill(symptom string) Verdict {
 }
 
 // howItWent adds what the end itself shows beside the reason it was ordered for.
-func (e ending) howItWent(v *Verdict, kill fact.Kill) {
+func (e ending) howItWent(v *answer.Verdict, kill fact.Kill) {
 	for i, l := range v.Chain {
 		if l.Fact == e.run.Exit.ID && e.exit.ExitCode != 137 {
 			v.Chain[i].Text = strings.Replace(l.Text, "it ended with", "it stopped on the node's order, with", 1)
 		}
 	}
-	if note, ok := e.graceUsed(kill); ok && !slices.ContainsFunc(v.Contributing, func(n Note) bool { return n.Cause == note.Cause }) {
+	if note, ok := e.graceUsed(kill); ok && !slices.ContainsFunc(v.Contributing, func(n answer.Note) bool { return n.Cause == note.Cause }) {
 		v.Contributing = append(v.Contributing, note)
 	}
-	if v.Cause == MemoryLimit || v.Cause == MemoryLimitChild {
+	if v.Cause == answer.MemoryLimit || v.Cause == answer.MemoryLimitChild {
 		return
 	}
-	if note, ok := e.notMemory(); ok && !slices.ContainsFunc(v.RuledOut, func(n Note) bool { return n.Cause == note.Cause }) {
+	if note, ok := e.notMemory(); ok && !slices.ContainsFunc(v.RuledOut, func(n answer.Note) bool { return n.Cause == note.Cause }) {
 		v.RuledOut = append(v.RuledOut, note)
 	}
 }
 
 // graceUsed tells what used up the grace period: the preStop hook, which comes before
 // the stop signal, or the container after it. A hook that failed sooner is told, too.
-func (e ending) graceUsed(kill fact.Kill) (Note, bool) {
+func (e ending) graceUsed(kill fact.Kill) (answer.Note, bool) {
 	grace := time.Duration(kill.GraceSeconds)*time.Second - 100*time.Millisecond
 	killed := e.exit.ExitCode == 137 && !e.exit.MainOOMKilled && e.at.Sub(e.run.Kill.Seen) >= grace
 	for _, hook := range e.run.Hooks {
 		switch b := of[fact.HookRan](hook); {
 		case b.Hook != fact.PreStop:
 		case killed && b.Took >= grace:
-			return Note{
-				Cause: HookFailed, Facts: []fact.ID{e.run.Kill.ID, hook.ID, e.run.Exit.ID},
+			return answer.Note{
+				Cause: answer.HookFailed, Facts: []fact.ID{e.run.Kill.ID, hook.ID, e.run.Exit.ID},
 				Text: fmt.Sprintf("the preStop hook of container %s took all of the %d s that it had to end, and left next to no time after the stop signal: exit code 137 comes from that", e.run.Container, kill.GraceSeconds),
 			}, true
 		case b.Error != "" || b.Timeout:
-			return Note{Cause: HookFailed, Facts: []fact.ID{hook.ID}, Text: fmt.Sprintf("the preStop hook of container %s failed after %s", e.run.Container, prose.Span(b.Took))}, true
+			return answer.Note{Cause: answer.HookFailed, Facts: []fact.ID{hook.ID}, Text: fmt.Sprintf("the preStop hook of container %s failed after %s", e.run.Container, prose.Span(b.Took))}, true
 		}
 	}
-	return Note{
-		Cause: AppIgnoredSIGTERM, Facts: []fact.ID{e.run.Kill.ID, e.run.Exit.ID},
+	return answer.Note{
+		Cause: answer.AppIgnoredSIGTERM, Facts: []fact.ID{e.run.Kill.ID, e.run.Exit.ID},
 		Text: fmt.Sprintf("container %s did not end on its stop signal within %d s, so the node killed it: exit code 137 comes from that", e.run.Container, kill.GraceSeconds),
 	}, killed
 }
 
 // notMemory rules memory out of an end that others would call OOMKilled.
-func (e ending) notMemory() (Note, bool) {
+func (e ending) notMemory() (answer.Note, bool) {
 	suspicious := e.exit.ExitCode == 137 || e.exit.RuntimeReason == "OOMKilled" || len(e.run.OOMKills) > 0
 	if !suspicious || e.exit.MainOOMKilled {
-		return Note{}, false
+		return answer.Note{}, false
 	}
-	n := Note{Cause: MemoryLimit, Facts: []fact.ID{e.run.Exit.ID}}
+	n := answer.Note{Cause: answer.MemoryLimit, Facts: []fact.ID{e.run.Exit.ID}}
 	switch {
 	case len(e.run.OOMKills) > 0:
 		last := e.run.OOMKills[len(e.run.OOMKills)-1]
 		n.Facts = append(n.Facts, last.ID)
-		n.Text = fmt.Sprintf("%s was OOM-killed %s before; the container lived on, and ended for the reason above", brief(of[fact.OOMKilled](last).Command, 40), prose.Span(e.at.Sub(last.When())))
+		n.Text = fmt.Sprintf("%s was OOM-killed %s before; the container lived on, and ended for the reason above", prose.Brief(of[fact.OOMKilled](last).Command, 40), prose.Span(e.at.Sub(last.When())))
 	case e.exit.OOMKnown && e.exit.OOMKills == 0:
 		n.Text = "no process of the container was OOM-killed (its oom_kill counter is 0)"
 	case e.ordered():
 		n.Text = "the node ended it and knows why; exit code 137 alone says nothing about memory"
 	default:
-		return Note{}, false
+		return answer.Note{}, false
 	}
 	return n, true
 }
 
 // probeKill explains a kill by the probe that failed.
-func (e ending) probeKill(symptom string, kill fact.Kill) Verdict {
+func (e ending) probeKill(symptom string, kill fact.Kill) answer.Verdict {
 	kind := fact.Liveness
 	if kill.Reason == fact.KillStartup {
 		kind = fact.Startup
@@ -208,16 +209,16 @@ func inARow(n int) string {
 }
 
 // hookKill explains a kill by the postStart hook that failed.
-func (e ending) hookKill(symptom string) Verdict {
+func (e ending) hookKill(symptom string) answer.Verdict {
 	var hook *fact.Fact
 	for _, f := range e.run.Hooks {
 		if slices.Contains(e.run.Kill.Because, f.ID) {
 			hook = f
 		}
 	}
-	said := brief(hookSaid(of[fact.HookRan](hook).Error), kept)
+	said := prose.Brief(hookSaid(of[fact.HookRan](hook).Error), kept)
 	f := finding{
-		cause: HookFailed, certainty: Recorded, weight: certain, chain: e.chain(e.run.Start, hook, e.run.Kill),
+		cause: answer.HookFailed, certainty: answer.Recorded, weight: certain, chain: e.chain(e.run.Start, hook, e.run.Kill),
 		text:  fmt.Sprintf("The postStart hook of container %s failed, so the node ended it and starts it again: %s.", e.run.Container, cmp.Or(said, "it said nothing")),
 		fixes: append(e.h.logsFix(e.run), e.h.specFix("mend the postStart hook, or have the main process do its work")),
 	}
@@ -234,7 +235,7 @@ func hookSaid(text string) string {
 }
 
 // sandboxKill explains the end of a container whose sandbox ended.
-func (e ending) sandboxKill(symptom string) Verdict {
+func (e ending) sandboxKill(symptom string) answer.Verdict {
 	var lost *fact.Fact
 	for _, id := range e.run.Kill.Because {
 		if f, ok := e.h.Fact(id); ok && f.Body.Kind() == (fact.SandboxLost{}).Kind() {
@@ -242,12 +243,12 @@ func (e ending) sandboxKill(symptom string) Verdict {
 		}
 	}
 	f := finding{
-		cause: SandboxFailed, certainty: Recorded, weight: certain, chain: e.chain(lost, e.run.Kill),
+		cause: answer.SandboxFailed, certainty: answer.Recorded, weight: certain, chain: e.chain(lost, e.run.Kill),
 		text:  fmt.Sprintf("The pod's sandbox ended without having been told to, so all its containers were ended and started in a new one%s.", colon(of[fact.SandboxLost](lost).Message)),
-		fixes: []Fix{e.h.inspect("see what happened on the node then", "whylet journal list --node --since 1h")},
+		fixes: []answer.Fix{e.h.inspect("see what happened on the node then", "whylet journal list --node --since 1h")},
 	}
 	if boot := e.h.rebootBefore(e.run.Exit); boot != nil {
-		f.cause, f.certainty = NodeRestarted, Inferred
+		f.cause, f.certainty = answer.NodeRestarted, answer.Inferred
 		f.rule = "reboot"
 		f.text = "The machine was restarted; all containers ended with it, and the node started them again."
 		f.chain = append(f.chain, link(boot))
@@ -259,12 +260,12 @@ func colon(text string) string {
 	if text == "" {
 		return ""
 	}
-	return ": " + brief(text, kept)
+	return ": " + prose.Brief(text, kept)
 }
 
 // podKill explains a kill on the account of the whole pod.
 func (e ending) podKill(kill fact.Kill) finding {
-	f := finding{certainty: Recorded, weight: certain, chain: e.chain(e.because(e.run.Kill)...)}
+	f := finding{certainty: answer.Recorded, weight: certain, chain: e.chain(e.because(e.run.Kill)...)}
 	f.chain = append(f.chain, link(e.run.Kill))
 	switch kill.Reason {
 	case fact.KillDeletion:
@@ -280,15 +281,15 @@ func (e ending) podKill(kill fact.Kill) finding {
 		d.chain = append(d.chain, f.chain...)
 		return d
 	case fact.KillSpec, fact.KillResize:
-		f.cause = SpecChanged
+		f.cause = answer.SpecChanged
 		f.text = fmt.Sprintf("The pod's own spec was changed%s, and that restarts container %s.", byWhom(e.h.changedBy()), e.run.Container)
-		f.fixes = []Fix{e.h.inspect("see what changed", "whylet journal list "+e.h.Pod.Name+" --kind SpecSeen -o json")}
+		f.fixes = []answer.Fix{e.h.inspect("see what changed", "whylet journal list "+e.h.Pod.Name+" --kind SpecSeen -o json")}
 	case fact.KillPreempted:
-		f.cause, f.text = Preempted, "The pod had to go for a pod of higher priority."
+		f.cause, f.text = answer.Preempted, "The pod had to go for a pod of higher priority."
 	case fact.KillPodDone:
-		f.cause, f.text = None, "The pod's main containers had ended, so the node ended this one too."
+		f.cause, f.text = answer.None, "The pod's main containers had ended, so the node ended this one too."
 	default:
-		f.cause, f.text = RestartPolicy, fmt.Sprintf("A restart rule of the pod asks for a restart of all its containers, so %s was ended too.", e.run.Container)
+		f.cause, f.text = answer.RestartPolicy, fmt.Sprintf("A restart rule of the pod asks for a restart of all its containers, so %s was ended too.", e.run.Container)
 	}
 	return f
 }

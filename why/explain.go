@@ -1,7 +1,6 @@
 package why
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -10,6 +9,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/health"
+	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -27,15 +27,15 @@ type Options struct {
 	// Policy is the node's, for a history without a checkpoint.
 	Policy health.Policy
 	// Journal says what the history covers.
-	Journal Coverage
+	Journal answer.Coverage
 }
 
 // Explain answers why a pod is as it is. Each symptom has one verdict; a pod
 // without symptoms is Healthy.
-func Explain(h *History, o Options) Answer {
-	a := Answer{
-		APIVersion: APIVersion, Kind: Kind, AsOf: o.Now, Journal: o.Journal,
-		Subject: Subject{Kind: "Pod", Namespace: h.Pod.Namespace, Name: h.Pod.Name, UID: h.Pod.UID},
+func Explain(h *History, o Options) answer.Answer {
+	a := answer.Answer{
+		APIVersion: answer.APIVersion, Kind: answer.Kind, AsOf: o.Now, Journal: o.Journal,
+		Subject: answer.Subject{Kind: "Pod", Namespace: h.Pod.Namespace, Name: h.Pod.Name, UID: h.Pod.UID},
 	}
 	a.Journal.Gaps = append(a.Journal.Gaps, h.gaps()...)
 	h.now, h.asked, h.policy, h.alone = o.Now, o.Container, o.Policy, o.Alone
@@ -45,7 +45,7 @@ func Explain(h *History, o Options) Answer {
 		}
 		t.ID = fmt.Sprintf("s%d", len(a.Symptoms)+1)
 		v := t.explain(t.ID)
-		v.Text, v.Symptom = v.Text+v.missing, t.ID
+		v.Text, v.Symptom = v.Text+v.Missing, t.ID
 		a.Symptoms = append(a.Symptoms, t.Symptom)
 		a.Verdicts = append(a.Verdicts, v)
 	}
@@ -54,45 +54,40 @@ func Explain(h *History, o Options) Answer {
 		t := h.wellness(o.Container)
 		t.ID = "s1"
 		v := t.explain(t.ID)
-		v.Text += v.missing
-		if t.Kind == Healthy && v.Cause != None {
+		v.Text += v.Missing
+		if t.Kind == answer.Healthy && v.Cause != answer.None {
 			t.Text = "it runs and is ready, and yet something is amiss"
 		}
-		a.Symptoms, a.Verdicts = []Symptom{t.Symptom}, []Verdict{v}
+		a.Symptoms, a.Verdicts = []answer.Symptom{t.Symptom}, []answer.Verdict{v}
 	}
 	return a
 }
 
-func (o Options) wants(s Symptom) bool {
+func (o Options) wants(s answer.Symptom) bool {
 	return (o.Container == "" || s.Container == "" || s.Container == o.Container) &&
 		(o.Since.IsZero() || s.Last.IsZero() || !s.Last.Before(o.Since))
 }
 
-// Explained says whether every symptom has a known cause.
-func (a *Answer) Explained() bool {
-	return !slices.ContainsFunc(a.Verdicts, func(v Verdict) bool { return v.Cause == CauseUnknown })
-}
-
 // gaps are the times in which the node could not see something.
-func (h *History) gaps() []Gap {
-	var gaps []Gap
+func (h *History) gaps() []answer.Gap {
+	var gaps []answer.Gap
 	for _, set := range [][]fact.Fact{h.Facts, h.Node} {
 		for _, f := range All[fact.Lost](set) {
 			b := of[fact.Lost](f)
-			gaps = append(gaps, Gap{From: b.From, To: b.Until, Reason: b.Source + ": " + brief(b.Reason, kept)})
+			gaps = append(gaps, answer.Gap{From: b.From, To: b.Until, Reason: b.Source + ": " + prose.Brief(b.Reason, kept)})
 		}
 	}
 	for _, f := range All[fact.ClockStepped](h.Node) {
 		if by := of[fact.ClockStepped](f).By; len(h.Facts) > 0 && f.ID > h.Facts[0].ID {
 			way := map[bool]string{true: "on", false: "back"}[by > 0]
-			gaps = append(gaps, Gap{From: f.Seen.Add(-max(by, 0)), To: f.Seen.Add(max(-by, 0)), Reason: fmt.Sprintf("the node's clock was set %s by %s: times on either side do not compare", way, prose.Span(by.Abs()))})
+			gaps = append(gaps, answer.Gap{From: f.Seen.Add(-max(by, 0)), To: f.Seen.Add(max(-by, 0)), Reason: fmt.Sprintf("the node's clock was set %s by %s: times on either side do not compare", way, prose.Span(by.Abs()))})
 		}
 	}
 	gaps = append(gaps, h.stalls()...)
 	for _, f := range All[fact.AgentStarted](h.Node) {
 		b := of[fact.AgentStarted](f)
 		if b.Previous != "first" && len(h.Facts) > 0 && h.Facts[0].Seen.Before(b.LastSeen) {
-			gaps = append(gaps, Gap{From: b.LastSeen, To: f.Seen, Reason: "the node's agent did not run (" + b.Previous + ")"})
+			gaps = append(gaps, answer.Gap{From: b.LastSeen, To: f.Seen, Reason: "the node's agent did not run (" + b.Previous + ")"})
 		}
 	}
 	return gaps
@@ -100,16 +95,16 @@ func (h *History) gaps() []Gap {
 
 // wellness is the trouble of a pod that has none.
 func (h *History) wellness(container string) trouble {
-	t := trouble{Symptom: Symptom{Kind: Healthy, Container: container, Text: "it runs as it should"}}
-	t.explain = func(id string) Verdict { return h.explainHealthy(id, container) }
+	t := trouble{Symptom: answer.Symptom{Kind: answer.Healthy, Container: container, Text: "it runs as it should"}}
+	t.explain = func(id string) answer.Verdict { return h.explainHealthy(id, container) }
 	status, known := h.status(h.policy)
 	if known && !final(status.Phase) && !readyNow(status) {
-		t.Kind, t.Text = NotReady, "it is not ready yet"
+		t.Kind, t.Text = answer.NotReady, "it is not ready yet"
 	}
 	if !known {
 		t.Text = "the journal does not know how it is"
-		t.Kind = UnknownNode
-		t.explain = func(id string) Verdict {
+		t.Kind = answer.UnknownNode
+		t.explain = func(id string) answer.Verdict {
 			return undecided(id, container, "The beginning of this pod's history is not kept here, so its state is not known.", nil, nil, "")
 		}
 	}
@@ -117,7 +112,7 @@ func (h *History) wellness(container string) trouble {
 }
 
 // explainHealthy looks for what goes on unseen in a pod that looks well.
-func (h *History) explainHealthy(symptom, container string) Verdict {
+func (h *History) explainHealthy(symptom, container string) answer.Verdict {
 	var all []finding
 	for _, name := range h.Containers() {
 		run := h.Last(name)
@@ -134,10 +129,10 @@ func (h *History) explainHealthy(symptom, container string) Verdict {
 	if len(all) > 0 && all[0].weight >= fair {
 		return all[0].verdict(symptom, container, all[1:])
 	}
-	f := finding{cause: None, certainty: Inferred, rule: "no-symptom", weight: fair, text: "Nothing is wrong: all containers run and are ready, and nothing was killed or evicted."}
+	f := finding{cause: answer.None, certainty: answer.Inferred, rule: "no-symptom", weight: fair, text: "Nothing is wrong: all containers run and are ready, and nothing was killed or evicted."}
 	if !final(status.Phase) && !readyNow(status) {
 		f.text = "It is not ready yet, and nothing that it needed has failed so far: it is still starting."
-		f.fixes = []Fix{h.describeFix()}
+		f.fixes = []answer.Fix{h.describeFix()}
 		return f.verdict(symptom, container, all)
 	}
 	if ready, spell := h.readySince(); spell != nil {
@@ -175,7 +170,7 @@ func (h *History) unseen(run *Run) []finding {
 		f.text = fmt.Sprintf("It looks well, and is not: processes of container %s were OOM-killed %s while the container lived on%s, %s.",
 			run.Container, prose.Times(n), inBrackets("last ", process(last.Command, last.PID)), h.atLimit(run.Container, fact.OOMKilled(last)))
 		f.container = run.Container
-		if f.cause == MemoryLimitChild {
+		if f.cause == answer.MemoryLimitChild {
 			f.fixes = append(f.fixes, h.memoryFixes(run, last)...)
 		}
 		all = append(all, f)
@@ -208,23 +203,10 @@ func (h *History) cacheAtLimit(run *Run) *finding {
 			return nil
 		}
 		return &finding{
-			cause: MemoryLimit, weight: refuted, rule: "cache-at-limit", chain: links(s),
+			cause: answer.MemoryLimit, weight: refuted, rule: "cache-at-limit", chain: links(s),
 			text: fmt.Sprintf("container %s uses %s of its %s, and %s of that is page cache, which the kernel gives back; nothing was OOM-killed",
-				run.Container, size(b.MemoryCurrent), size(b.MemoryLimit), size(b.MemoryFile-b.MemoryShmem)),
+				run.Container, prose.Size(b.MemoryCurrent), prose.Size(b.MemoryLimit), prose.Size(b.MemoryFile-b.MemoryShmem)),
 		}
 	}
 	return nil
-}
-
-// WorstFirst orders answers by how much they need a person.
-func WorstFirst(all []Answer) {
-	rank := func(a Answer) int {
-		if len(a.Symptoms) == 0 {
-			return urgency[Healthy]
-		}
-		return urgency[a.Symptoms[0].Kind]
-	}
-	slices.SortStableFunc(all, func(a, b Answer) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Subject.Namespace, b.Subject.Namespace), cmp.Compare(a.Subject.Name, b.Subject.Name))
-	})
 }

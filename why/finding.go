@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 )
 
 // weight says how well a finding is supported.
@@ -26,15 +27,15 @@ const (
 
 // finding is what a rule says about a case.
 type finding struct {
-	cause     Cause
+	cause     answer.Cause
 	weight    weight
-	certainty Certainty // Inferred when empty
-	rule      string    // set by the judge
-	container string    // to blame; empty: the one of the case
+	certainty answer.Certainty // Inferred when empty
+	rule      string           // set by the judge
+	container string           // to blame; empty: the one of the case
 	text      string
-	chain     []Link
-	notes     []Note // what contributed
-	fixes     []Fix
+	chain     []answer.Link
+	notes     []answer.Note // what contributed
+	fixes     []answer.Fix
 }
 
 // rule is a named conclusion about cases of one type: which causes it may find,
@@ -46,7 +47,7 @@ type finding struct {
 // nowhere else; a weight says only how well a finding is supported.
 type rule[C any] struct {
 	name           string
-	causes         []Cause
+	causes         []answer.Cause
 	needs, against string
 	yields         []string
 	judge          func(C) *finding
@@ -115,25 +116,25 @@ func (h *hearing[C]) judge() (best *finding, rest []finding) {
 }
 
 // verdict makes a verdict of a finding and of those that it won against.
-func (f *finding) verdict(symptom string, container string, rest []finding) Verdict {
-	v := Verdict{
-		Symptom: symptom, Cause: f.cause, Certainty: cmp.Or(f.certainty, Inferred), Rule: f.rule,
+func (f finding) verdict(symptom string, container string, rest []finding) answer.Verdict {
+	v := answer.Verdict{
+		Symptom: symptom, Cause: f.cause, Certainty: cmp.Or(f.certainty, answer.Inferred), Rule: f.rule,
 		Container: cmp.Or(f.container, container), Text: f.text, Chain: inOrder(f.chain),
 		Contributing: f.notes, Fixes: f.fixes,
 	}
-	if v.Certainty == Recorded {
+	if v.Certainty == answer.Recorded {
 		v.Rule = ""
 	}
 	for _, r := range rest {
-		v.take(r)
+		take(&v, r)
 	}
 	return v
 }
 
 // take puts a finding that did not win where it belongs.
-func (v *Verdict) take(r finding) {
-	note := Note{Cause: r.cause, Text: r.text, Facts: idsOf(r.chain)}
-	known := func(n Note) bool { return n.Cause == r.cause }
+func take(v *answer.Verdict, r finding) {
+	note := answer.Note{Cause: r.cause, Text: r.text, Facts: idsOf(r.chain)}
+	known := func(n answer.Note) bool { return n.Cause == r.cause }
 	switch {
 	case r.cause == v.Cause:
 	case r.weight == refuted:
@@ -149,37 +150,37 @@ func (v *Verdict) take(r finding) {
 
 // undecided is the verdict where the evidence is not enough: it names what
 // remains possible, what is missing, and how to get it.
-func undecided(symptom, container, what string, chain []Link, rest []finding, missing string, fixes ...Fix) Verdict {
-	v := Verdict{Symptom: symptom, Cause: CauseUnknown, Certainty: Unknown, Container: container, Chain: inOrder(chain), Fixes: fixes}
+func undecided(symptom, container, what string, chain []answer.Link, rest []finding, missing string, fixes ...answer.Fix) answer.Verdict {
+	v := answer.Verdict{Symptom: symptom, Cause: answer.CauseUnknown, Certainty: answer.Unknown, Container: container, Chain: inOrder(chain), Fixes: fixes}
 	v.Text = what
 	var possible []string
 	for _, r := range rest {
-		if r.weight > refuted && !slices.Contains(v.possible, r.cause) {
-			v.possible, possible = append(v.possible, r.cause), append(possible, string(r.cause))
+		if r.weight > refuted && !slices.Contains(v.Possible, r.cause) {
+			v.Possible, possible = append(v.Possible, r.cause), append(possible, string(r.cause))
 			v.Chain = inOrder(append(v.Chain, r.chain...))
 		}
 		if r.weight == refuted {
-			v.take(r)
+			take(&v, r)
 		}
 	}
 	if len(possible) > 0 {
-		v.missing = " What is known fits " + strings.Join(possible, " and ") + "."
+		v.Missing = " What is known fits " + strings.Join(possible, " and ") + "."
 	}
 	if missing != "" {
-		v.missing += " " + missing
+		v.Missing += " " + missing
 	}
 	return v
 }
 
 // inOrder sorts a chain by the time at which things happened, each fact once.
-func inOrder(chain []Link) []Link {
-	slices.SortStableFunc(chain, func(a, b Link) int {
+func inOrder(chain []answer.Link) []answer.Link {
+	slices.SortStableFunc(chain, func(a, b answer.Link) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Fact, b.Fact))
 	})
-	return slices.CompactFunc(chain, func(a, b Link) bool { return a.Fact == b.Fact })
+	return slices.CompactFunc(chain, func(a, b answer.Link) bool { return a.Fact == b.Fact })
 }
 
-func idsOf(chain []Link) []fact.ID {
+func idsOf(chain []answer.Link) []fact.ID {
 	var ids []fact.ID
 	for _, l := range chain {
 		ids = append(ids, l.Fact)

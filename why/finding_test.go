@@ -3,6 +3,8 @@ package why
 import (
 	"slices"
 	"testing"
+
+	"whylet.dev/whylet/why/answer"
 )
 
 // Every rule that another yields to is one about the same case, and no rule yields to
@@ -61,14 +63,14 @@ func TestHearing(t *testing.T) {
 		{weak, weak, ""},
 	} {
 		judged := map[string]int{}
-		says := func(name string, cause Cause, w weight, yields ...string) rule[int] {
+		says := func(name string, cause answer.Cause, w weight, yields ...string) rule[int] {
 			return rule[int]{name: name, yields: yields, judge: func(int) *finding {
 				judged[name]++
 				return &finding{cause: cause, weight: w}
 			}}
 		}
 		rules := []rule[int]{
-			says("effect", AppHang, c.effect, "reason"), says("reason", CPUThrottled, c.reason), says("third", AppHang, weak, "reason"),
+			says("effect", answer.AppHang, c.effect, "reason"), says("reason", answer.CPUThrottled, c.reason), says("third", answer.AppHang, weak, "reason"),
 		}
 		for range 2 {
 			slices.Reverse(rules)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -25,27 +26,27 @@ func (h *History) exec(container, command string) string {
 // why asks about this pod again.
 func (h *History) why(flags string) string { return h.kubectl("why pod/%s %s", h.Pod.Name, flags) }
 
-func (h *History) inspect(text, command string) Fix {
-	return Fix{Text: text, Command: command, Risk: Inspect}
+func (h *History) inspect(text, command string) answer.Fix {
+	return answer.Fix{Text: text, Command: command, Risk: answer.Inspect}
 }
 
 // specFix is a change of the pod's template, which makes new pods.
-func (h *History) specFix(text string) Fix {
-	f := Fix{Text: text, Risk: Restarts}
+func (h *History) specFix(text string) answer.Fix {
+	f := answer.Fix{Text: text, Risk: answer.Restarts}
 	if workload := editable(h.Object); workload != "" {
 		f.Command = h.kubectl("edit %s", workload)
 	}
 	return f
 }
 
-func (h *History) limitsFix(text string) Fix {
+func (h *History) limitsFix(text string) answer.Fix {
 	f := h.specFix(text)
-	f.Risk = Limits
+	f.Risk = answer.Limits
 	return f
 }
 
 // logsFix shows a run's last words.
-func (h *History) logsFix(run *Run) []Fix {
+func (h *History) logsFix(run *Run) []answer.Fix {
 	previous := ""
 	if run.Exit != nil {
 		previous = " -p"
@@ -53,23 +54,23 @@ func (h *History) logsFix(run *Run) []Fix {
 	if last := h.Last(run.Container); last == run {
 		previous = ""
 	}
-	return []Fix{h.inspect("read its last words", h.kubectl("logs %s -c %s%s --tail=20", h.Pod.Name, run.Container, previous))}
+	return []answer.Fix{h.inspect("read its last words", h.kubectl("logs %s -c %s%s --tail=20", h.Pod.Name, run.Container, previous))}
 }
 
-func (h *History) describeFix() Fix {
+func (h *History) describeFix() answer.Fix {
 	return h.inspect("see what Kubernetes shows", h.kubectl("describe pod %s", h.Pod.Name))
 }
 
 // kernelFix looks for the kernel's own record of an OOM kill.
-func (h *History) kernelFix() Fix {
+func (h *History) kernelFix() answer.Fix {
 	return h.inspect("look for the kernel's own record on the node", "dmesg -T | grep -iE 'oom|killed process' | tail")
 }
 
 // probeFixes are what can be done about a probe that is too strict.
-func (h *History) probeFixes(p *probing) []Fix {
-	fixes := []Fix{}
+func (h *History) probeFixes(p *probing) []answer.Fix {
+	fixes := []answer.Fix{}
 	if ev := p.last.Evidence; ev != nil && ev.Handler == "httpGet" {
-		fixes = append(fixes, h.inspect("ask the same from inside", h.exec(p.run.Container, "wget -S -O- "+brief(ev.Target, 100))))
+		fixes = append(fixes, h.inspect("ask the same from inside", h.exec(p.run.Container, "wget -S -O- "+prose.Brief(ev.Target, 100))))
 	}
 	if p.mode == answered && !p.worked() {
 		switch ev := p.last.Evidence; {
@@ -87,18 +88,18 @@ func (h *History) probeFixes(p *probing) []Fix {
 
 // hostHeader says whether an answer complains of the Host header, as Django, Rails,
 // Spring and web servers do.
-var hostHeader = words("http_host", "host header", "blocked host", "invalid host", "unknown host", "misdirected")
+var hostHeader = hasAny("http_host", "host header", "blocked host", "invalid host", "unknown host", "misdirected")
 
 // memoryFixes weigh raising a limit against finding out what eats it.
-func (h *History) memoryFixes(run *Run, o oomRecord) []Fix {
-	fixes := []Fix{h.inspect("see how its memory grows", h.kubectl("top pod %s --containers", h.Pod.Name))}
+func (h *History) memoryFixes(run *Run, o oomRecord) []answer.Fix {
+	fixes := []answer.Fix{h.inspect("see how its memory grows", h.kubectl("top pod %s --containers", h.Pod.Name))}
 	var peak int64
 	for _, s := range run.Samples {
 		peak = max(peak, of[fact.Sampled](s).MemoryPeak)
 	}
 	text := "raise the memory limit if it needs that much; if its use only ever grows, find the leak: a higher limit puts the next kill off"
 	if o.Limit > 0 && peak >= o.Limit {
-		text = fmt.Sprintf("raise the memory limit above %s if it needs that much; a leak will reach any limit", size(o.Limit))
+		text = fmt.Sprintf("raise the memory limit above %s if it needs that much; a leak will reach any limit", prose.Size(o.Limit))
 	}
 	return append(fixes, h.specFix("have it use less: bound its caches, its heap or its number of workers"), h.limitsFix(text))
 }

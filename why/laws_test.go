@@ -12,36 +12,37 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 )
 
 // check holds an answer to what every answer must be.
-func check(t *testing.T, a Answer) {
+func check(t *testing.T, a answer.Answer) {
 	t.Helper()
 	if len(a.Symptoms) == 0 || len(a.Symptoms) != len(a.Verdicts) {
 		t.Fatalf("%d symptoms, %d verdicts", len(a.Symptoms), len(a.Verdicts))
 	}
 	for i, v := range a.Verdicts {
-		if v.Symptom != a.Symptoms[i].ID || v.Text == "" || !slices.Contains(Causes, v.Cause) {
+		if v.Symptom != a.Symptoms[i].ID || v.Text == "" || !slices.Contains(answer.Causes, v.Cause) {
 			t.Errorf("verdict %d: %+v", i, v)
 		}
-		if (v.Cause == CauseUnknown) != (v.Certainty == Unknown) {
+		if (v.Cause == answer.CauseUnknown) != (v.Certainty == answer.Unknown) {
 			t.Errorf("cause %s is %s", v.Cause, v.Certainty)
 		}
-		if v.Certainty == Inferred && v.Rule == "" {
+		if v.Certainty == answer.Inferred && v.Rule == "" {
 			t.Errorf("%s is inferred by no rule", v.Cause)
 		}
 		if v.Rule != "" && !slices.ContainsFunc(Rules(), func(r Rule) bool { return r.Name == v.Rule && slices.Contains(r.Causes, v.Cause) }) &&
-			(v.Cause != InitFailed || v.Rule == "") {
+			(v.Cause != answer.InitFailed || v.Rule == "") {
 			t.Errorf("rule %s is not said to find %s", v.Rule, v.Cause)
 		}
-		if v.Certainty == Recorded && len(v.Chain) == 0 {
+		if v.Certainty == answer.Recorded && len(v.Chain) == 0 {
 			t.Errorf("%s is recorded by no fact", v.Cause)
 		}
-		if !slices.IsSortedFunc(v.Chain, func(x, y Link) int { return x.At.Compare(y.At) }) {
+		if !slices.IsSortedFunc(v.Chain, func(x, y answer.Link) int { return x.At.Compare(y.At) }) {
 			t.Errorf("the chain of %s is not in order", v.Cause)
 		}
 		for _, n := range append(slices.Clone(v.Contributing), v.RuledOut...) {
-			if n.Text == "" || !slices.Contains(Causes, n.Cause) {
+			if n.Text == "" || !slices.Contains(answer.Causes, n.Cause) {
 				t.Errorf("note of %s: %+v", v.Cause, n)
 			}
 		}
@@ -49,12 +50,12 @@ func check(t *testing.T, a Answer) {
 	if _, err := json.Marshal(a); err != nil {
 		t.Error(err)
 	}
-	if a.Text(Style{}) == "" || a.Text(Style{Wide: true}) == "" {
+	if a.Text(answer.Style{}) == "" || a.Text(answer.Style{Wide: true}) == "" {
 		t.Error("no text")
 	}
 }
 
-func asJSON(t *testing.T, a Answer) string {
+func asJSON(t *testing.T, a answer.Answer) string {
 	t.Helper()
 	raw, err := json.Marshal(a)
 	if err != nil {
@@ -130,7 +131,7 @@ func TestAnyHistory(t *testing.T) {
 		to := from + r.Intn(len(s.facts)-from)
 		check(t, Explain(NewHistory(s.key, s.facts[from:to], s.node, s.facts), Options{Now: s.now}))
 		if t.Failed() {
-			t.Fatalf("seed %d:\n%s", seed, a.Text(Style{Wide: true}))
+			t.Fatalf("seed %d:\n%s", seed, a.Text(answer.Style{Wide: true}))
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -21,7 +22,7 @@ func of[B fact.Body](f *fact.Fact) B {
 }
 
 // link makes a fact a link of a chain, worded from what is in it.
-func link(f *fact.Fact) Link {
+func link(f *fact.Fact) answer.Link {
 	text, evidence := describe(f.Body)
 	if f.Container != "" && f.Attempt > 0 {
 		if evidence == nil {
@@ -29,12 +30,12 @@ func link(f *fact.Fact) Link {
 		}
 		evidence["attempt"] = f.Attempt
 	}
-	return Link{Fact: f.ID, At: f.When(), Kind: f.Body.Kind(), Text: text, Evidence: evidence}
+	return answer.Link{Fact: f.ID, At: f.When(), Kind: f.Body.Kind(), Text: text, Evidence: evidence}
 }
 
 // links are the links of several facts; nil ones are left out.
-func links(facts ...*fact.Fact) []Link {
-	var all []Link
+func links(facts ...*fact.Fact) []answer.Link {
+	var all []answer.Link
 	for _, f := range facts {
 		if f != nil {
 			all = append(all, link(f))
@@ -59,26 +60,26 @@ func describe(b fact.Body) (string, map[string]any) {
 		return fmt.Sprintf("the node ends it (%s), grace period %d s", killWords[b.Reason], b.GraceSeconds),
 			values("reason", b.Reason, "message", b.Message, "graceSeconds", b.GraceSeconds)
 	case fact.StartFailed:
-		return "it does not start: " + brief(b.Message, kept), values("reason", b.Reason, "message", b.Message, "exitCode", b.ExitCode)
+		return "it does not start: " + prose.Brief(b.Message, kept), values("reason", b.Reason, "message", b.Message, "exitCode", b.ExitCode)
 	case fact.ImageFailed:
-		return "no image: " + brief(b.Message, kept), values("image", b.Image, "reason", b.Reason, "message", b.Message)
+		return "no image: " + prose.Brief(b.Message, kept), values("image", b.Image, "reason", b.Reason, "message", b.Message)
 	case fact.SetUpFailed:
-		return fmt.Sprintf("the pod's %s cannot be set up: %s", b.Stage, brief(b.Message, kept)), values("stage", b.Stage, "reason", b.Reason, "message", b.Message)
+		return fmt.Sprintf("the pod's %s cannot be set up: %s", b.Stage, prose.Brief(b.Message, kept)), values("stage", b.Stage, "reason", b.Reason, "message", b.Message)
 	case fact.ResizeFailed:
-		return "it does not get its new resources: " + brief(b.Message, kept), values("reason", b.Reason, "message", b.Message)
+		return "it does not get its new resources: " + prose.Brief(b.Message, kept), values("reason", b.Reason, "message", b.Message)
 	case fact.HookRan:
 		if b.Error == "" {
 			return fmt.Sprintf("%s hook ran, %s", b.Hook, prose.Span(b.Took)), values("took", b.Took)
 		}
-		return fmt.Sprintf("%s hook failed after %s: %s", b.Hook, prose.Span(b.Took), brief(hookSaid(b.Error), kept)), values("took", b.Took, "error", b.Error, "timeout", b.Timeout)
+		return fmt.Sprintf("%s hook failed after %s: %s", b.Hook, prose.Span(b.Took), prose.Brief(hookSaid(b.Error), kept)), values("took", b.Took, "error", b.Error, "timeout", b.Timeout)
 	case fact.Marked:
 		return marked(b), values("ready", b.Ready, "started", b.Started)
 	case fact.BackOff:
 		return fmt.Sprintf("waits %s before the next attempt", prose.Span(b.Delay)), values("what", b.What, "delay", b.Delay.String(), "until", b.Until)
 	case fact.EvictionNeeded:
-		return brief(b.Message, kept), values("signal", b.Signal, "message", b.Message)
+		return prose.Brief(b.Message, kept), values("signal", b.Signal, "message", b.Message)
 	case fact.Evict:
-		return "the node evicts the pod: " + brief(b.Message, kept), values("signal", b.Signal, "ranking", b.Ranking)
+		return "the node evicts the pod: " + prose.Brief(b.Message, kept), values("signal", b.Signal, "ranking", b.Ranking)
 	case fact.AskedAgain:
 		return describeAgain(b)
 	case fact.ProcessEnded:
@@ -105,9 +106,9 @@ func describePlain(b fact.Body) (string, map[string]any) {
 	case fact.Requested:
 		return fmt.Sprintf("%s asked the API server to %s it", requester(b), b.Verb), values("verb", b.Verb, "user", b.User, "as", b.As, "agent", b.Agent)
 	case fact.Refused:
-		return "the node refused the pod: " + brief(b.Message, kept), values("reason", b.Reason, "message", b.Message)
+		return "the node refused the pod: " + prose.Brief(b.Message, kept), values("reason", b.Reason, "message", b.Message)
 	case fact.SandboxLost:
-		return "the pod's sandbox ended: " + brief(b.Message, kept), values("sandboxID", b.SandboxID, "message", b.Message)
+		return "the pod's sandbox ended: " + prose.Brief(b.Message, kept), values("sandboxID", b.SandboxID, "message", b.Message)
 	case fact.Started:
 		return "it started", values("pid", b.PID)
 	case fact.Start:
@@ -120,7 +121,7 @@ func describePlain(b fact.Body) (string, map[string]any) {
 		return "the pod is " + string(b.Phase), values("reason", b.Reason, "message", b.Message)
 	case fact.SetCondition:
 		c := b.Condition
-		return strings.TrimSuffix(fmt.Sprintf("%s is %s: %s", c.Type, c.Status, brief(c.Message, kept)), ": "), values("reason", c.Reason, "message", c.Message)
+		return strings.TrimSuffix(fmt.Sprintf("%s is %s: %s", c.Type, c.Status, prose.Brief(c.Message, kept)), ": "), values("reason", c.Reason, "message", c.Message)
 	case fact.AgentStarted:
 		return "the node's agent started; its last run ended " + b.Previous, values("previous", b.Previous, "lastSeen", b.LastSeen)
 	case fact.AgentStopped:
@@ -134,9 +135,9 @@ func describePlain(b fact.Body) (string, map[string]any) {
 		return text, values("from", b.From, "until", b.Until, "continued", b.Continued, "suspended", b.Suspended.String(),
 			"cpuWait", b.CPUWait.String(), "memoryStall", b.MemoryStall.String(), "majorFaults", b.MajorFaults)
 	case fact.PacketsDropped:
-		return "the kernel dropped packets: " + brief(b.Message, kept), values("message", b.Message)
+		return "the kernel dropped packets: " + prose.Brief(b.Message, kept), values("message", b.Message)
 	case fact.Lost:
-		return b.Source + ": " + brief(b.Reason, kept), values("source", b.Source, "from", b.From, "until", b.Until, "count", b.Count)
+		return b.Source + ": " + prose.Brief(b.Reason, kept), values("source", b.Source, "from", b.From, "until", b.Until, "count", b.Count)
 	case fact.ObjectGone:
 		return "the object is gone from the API server", nil
 	}
@@ -184,7 +185,7 @@ func describeExit(b fact.Exited) (string, map[string]any) {
 		text = fmt.Sprintf("it was ended by %s (exit code %d)", signalName(b.Signal), b.ExitCode)
 	}
 	if b.Message != "" {
-		text += ", saying: " + brief(b.Message, kept)
+		text += ", saying: " + prose.Brief(b.Message, kept)
 	}
 	v := values("exitCode", b.ExitCode, "signal", b.Signal, "runtimeReason", b.RuntimeReason, "message", b.Message)
 	v["exitCode"] = b.ExitCode
@@ -201,10 +202,10 @@ func describeOOM(b fact.OOMKilled) (string, map[string]any) {
 	}
 	text := fmt.Sprintf("the kernel OOM-killed %s%s%s", who, colon(b.Command), inBrackets("", process("", b.PID)))
 	if rss := b.AnonRSS + b.FileRSS + b.ShmemRSS; rss > 0 {
-		text += ", which held " + size(rss)
+		text += ", which held " + prose.Size(rss)
 	}
 	if b.Limit > 0 {
-		text += ", at a limit of " + size(b.Limit)
+		text += ", at a limit of " + prose.Size(b.Limit)
 	}
 	return text, values("pid", b.PID, "command", b.Command, "main", b.Main, "anonRSS", b.AnonRSS, "fileRSS", b.FileRSS, "shmemRSS", b.ShmemRSS,
 		"constraint", b.Constraint, "taskCgroup", b.TaskCgroup, "oomCgroup", b.OOMCgroup, "limit", b.Limit, "usage", b.Usage, "cgroupAnon", b.CgroupAnon, "cgroupShmem", b.CgroupShmem, "tasks", b.Tasks)
@@ -212,7 +213,7 @@ func describeOOM(b fact.OOMKilled) (string, map[string]any) {
 
 func describeLook(b fact.Looked) (string, map[string]any) {
 	if b.Error != "" {
-		return "looking into it failed: " + brief(b.Error, kept), values("error", b.Error)
+		return "looking into it failed: " + prose.Brief(b.Error, kept), values("error", b.Error)
 	}
 	var parts []string
 	if b.State != "" {
@@ -222,7 +223,7 @@ func describeLook(b fact.Looked) (string, map[string]any) {
 		parts = append(parts, fmt.Sprintf("used %s CPU in %s", prose.Span(b.CPUUsed), prose.Span(b.Over)))
 	}
 	if len(b.Commands) > 0 && len(b.Listeners) == 0 {
-		parts = append(parts, "beside it "+brief(strings.Join(b.Commands, ", "), 60))
+		parts = append(parts, "beside it "+prose.Brief(strings.Join(b.Commands, ", "), 60))
 	}
 	for _, d := range b.Dialing {
 		parts = append(parts, "waits for an answer of "+d.Remote)
@@ -251,7 +252,7 @@ func listening(all []fact.Listener) string {
 	for _, l := range all {
 		w := l.Address
 		if l.Command != "" {
-			w += " (" + brief(l.Command, 20) + ")"
+			w += " (" + prose.Brief(l.Command, 20) + ")"
 		}
 		if l.Backlog > 0 {
 			w += fmt.Sprintf(" with %d waiting", l.Backlog)
@@ -264,7 +265,7 @@ func listening(all []fact.Listener) string {
 func describeSample(b fact.Sampled) (string, map[string]any) {
 	var parts []string
 	if b.MemoryCurrent > 0 {
-		parts = append(parts, "memory "+size(b.MemoryCurrent))
+		parts = append(parts, "memory "+prose.Size(b.MemoryCurrent))
 	}
 	if b.Periods > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %d CPU periods throttled so far", b.ThrottledPeriods, b.Periods))
@@ -314,7 +315,7 @@ func describeSignal(b fact.Signalled) (string, map[string]any) {
 
 // senderWords name who sent a signal.
 func senderWords(b fact.Signalled) string {
-	who := strings.TrimSpace("process "+brief(b.SenderCommand, 40)) + inBrackets("", process("", b.SenderPID))
+	who := strings.TrimSpace("process "+prose.Brief(b.SenderCommand, 40)) + inBrackets("", process("", b.SenderPID))
 	switch b.Origin {
 	case fact.FromNode:
 		return "the container runtime"

@@ -11,12 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
 )
 
 // listening is what the pod's containers listen on, by the newest look into one
 // that still runs: its containers share a network namespace, so one look sees all.
 // Ports that were probed well since then count too.
-func (h *History) listening() *Listening {
+func (h *History) listening() *answer.Listening {
 	var newest *fact.Fact
 	for _, name := range h.Containers() {
 		run := h.Last(name)
@@ -37,34 +39,28 @@ func (h *History) listening() *Listening {
 		b, ok := h.Facts[i].Body.(fact.Probed)
 		if ok && b.Verdict == fact.Success && b.Evidence != nil && b.Evidence.Handler != "exec" && !h.Facts[i].Seen.Before(newest.Seen) {
 			p := probing{last: b}
-			l.add(strconv.Itoa(p.port()))
+			l.Add(strconv.Itoa(p.port()))
 		}
 	}
 	slices.Sort(l.Ports)
 	return l
 }
 
-func listeningIn(at time.Time, look fact.Looked) *Listening {
-	l := &Listening{At: at, Ports: []int32{}}
+func listeningIn(at time.Time, look fact.Looked) *answer.Listening {
+	l := &answer.Listening{At: at, Ports: []int32{}}
 	for _, s := range look.Listeners {
 		if host, port, ok := splitAddress(s.Address); ok && !loopback(host) {
-			l.add(port)
+			l.Add(port)
 		}
 	}
 	return l
 }
 
 // LookedAt takes a look into one of the pod's containers that was made for the answer.
-func (a *Answer) LookedAt(at time.Time, look fact.Looked) {
+func LookedAt(a *answer.Answer, at time.Time, look fact.Looked) {
 	if look.Error == "" {
 		a.Listening = listeningIn(at, look)
 		slices.Sort(a.Listening.Ports)
-	}
-}
-
-func (l *Listening) add(port string) {
-	if n, err := strconv.ParseInt(port, 10, 32); err == nil && n > 0 && !slices.Contains(l.Ports, int32(n)) {
-		l.Ports = append(l.Ports, int32(n))
 	}
 }
 
@@ -79,7 +75,7 @@ type deaf struct {
 // notListening says which target port of a Service pods do not listen on that are well
 // otherwise; all is set where that is so of each of them. Pods into which nobody looked
 // speak neither for nor against it.
-func notListening(service *v1.Service, pods []v1.Pod, answers []Answer) (f finding, all, ok bool) {
+func notListening(service *v1.Service, pods []v1.Pod, answers []answer.Answer) (f finding, all, ok bool) {
 	for _, port := range service.Spec.Ports {
 		if port.Protocol != "" && port.Protocol != v1.ProtocolTCP {
 			continue
@@ -88,33 +84,33 @@ func notListening(service *v1.Service, pods []v1.Pod, answers []Answer) (f findi
 		if len(d.names) == 0 {
 			continue
 		}
-		f, all = finding{cause: ServicePortMismatch, rule: "nobody-listens", weight: strong}, len(d.names) == d.looked
+		f, all = finding{cause: answer.ServicePortMismatch, rule: "nobody-listens", weight: strong}, len(d.names) == d.looked
 		who := "on which none of them listens"
 		if !all {
-			who = fmt.Sprintf("on which %d of %d do not listen (%s), so what is sent there is refused", len(d.names), d.looked, brief(strings.Join(d.names, ", "), 100))
+			who = fmt.Sprintf("on which %d of %d do not listen (%s), so what is sent there is refused", len(d.names), d.looked, prose.Brief(strings.Join(d.names, ", "), 100))
 		}
-		f.text = fmt.Sprintf("Port %d of the Service goes to port %s of its pods, %s (%s looked into, last at %s)", port.Port, targetWord(port), who, plural(d.looked, "pod"), d.at.Format(time.TimeOnly))
+		f.text = fmt.Sprintf("Port %d of the Service goes to port %s of its pods, %s (%s looked into, last at %s)", port.Port, targetWord(port), who, prose.Plural(d.looked, "pod"), d.at.Format(time.TimeOnly))
 		if len(d.others) > 0 {
 			f.text += "; they listen on " + strings.Join(d.others, ", ")
 		}
 		f.text += "."
-		f.fixes = []Fix{
-			{Text: "see what the pods listen on", Command: fmt.Sprintf("kubectl -n %s why svc/%s -o json", service.Namespace, service.Name), Risk: Inspect},
-			{Text: "correct targetPort", Command: fmt.Sprintf("kubectl -n %s edit service %s", service.Namespace, service.Name), Risk: Safe},
+		f.fixes = []answer.Fix{
+			{Text: "see what the pods listen on", Command: fmt.Sprintf("kubectl -n %s why svc/%s -o json", service.Namespace, service.Name), Risk: answer.Inspect},
+			{Text: "correct targetPort", Command: fmt.Sprintf("kubectl -n %s edit service %s", service.Namespace, service.Name), Risk: answer.Safe},
 		}
 		if !all {
-			f.fixes[1] = Fix{Text: "have the selector take only pods that listen there, or give them a readiness probe of that port", Command: f.fixes[1].Command, Risk: Safe}
+			f.fixes[1] = answer.Fix{Text: "have the selector take only pods that listen there, or give them a readiness probe of that port", Command: f.fixes[1].Command, Risk: answer.Safe}
 		}
 		return f, all, true
 	}
 	return finding{}, false, false
 }
 
-func deafTo(port v1.ServicePort, pods []v1.Pod, answers []Answer) deaf {
+func deafTo(port v1.ServicePort, pods []v1.Pod, answers []answer.Answer) deaf {
 	var d deaf
 	for _, a := range answers {
 		i := slices.IndexFunc(pods, func(p v1.Pod) bool { return p.UID == a.Subject.UID })
-		if i < 0 || a.Listening == nil || len(a.Symptoms) == 0 || a.Symptoms[0].Kind != Healthy {
+		if i < 0 || a.Listening == nil || len(a.Symptoms) == 0 || a.Symptoms[0].Kind != answer.Healthy {
 			continue
 		}
 		number, ok := targetOf(port, &pods[i])

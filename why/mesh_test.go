@@ -10,6 +10,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/mesh"
+	"whylet.dev/whylet/why/answer"
 )
 
 // inMesh puts a pod into the mesh, as the webhook does.
@@ -83,28 +84,28 @@ func TestMesh(t *testing.T) {
 	}
 	for _, q := range []question{
 		{
-			name: "the application's own answer", pod: meshed(get), symptom: Restarted, cause: AppUnhealthy, certainty: Recorded,
+			name: "the application's own answer", pod: meshed(get), symptom: answer.Restarted, cause: answer.AppUnhealthy, certainty: answer.Recorded,
 			tale: failing(byApplication(503, "no")), says: "(liveness GET /liveness:14001, through the mesh) with 503",
 		},
 		{
-			name: "the application's own 404", pod: meshed(get), symptom: Restarted, cause: ProbeWrongPath,
+			name: "the application's own 404", pod: meshed(get), symptom: answer.Restarted, cause: answer.ProbeWrongPath,
 			tale: failing(byApplication(404, "nothing here")), says: "http://10.0.0.1:14001/liveness",
 		},
 		{
-			name: "nothing listens behind the sidecar", pod: meshed(get), symptom: Restarted, cause: ProbeWrongPort,
-			tale: failing(bySidecar(503, refusedReport), lookAt("S", "9000")), says: "port 14001", contributing: []Cause{MeshSidecarAnswered},
+			name: "nothing listens behind the sidecar", pod: meshed(get), symptom: answer.Restarted, cause: answer.ProbeWrongPort,
+			tale: failing(bySidecar(503, refusedReport), lookAt("S", "9000")), says: "port 14001", contributing: []answer.Cause{answer.MeshSidecarAnswered},
 		},
 		{
 			name: "the sidecar could not reach it, and nobody looked", pod: meshed(func(c *v1.Container) { get(c); c.LivenessProbe.InitialDelaySeconds = 1 }),
-			symptom: Restarted, cause: MeshSidecarAnswered,
+			symptom: answer.Restarted, cause: answer.MeshSidecarAnswered,
 			tale: failing(bySidecar(503, "Get \"http://10.0.0.1:14001/liveness\": read: connection reset by peer")), says: "which got none from the application",
 		},
 		{
-			name: "the sidecar does not know the probe", pod: meshed(get), symptom: Restarted, cause: MeshSidecarAnswered, certainty: Recorded,
+			name: "the sidecar does not know the probe", pod: meshed(get), symptom: answer.Restarted, cause: answer.MeshSidecarAnswered, certainty: answer.Recorded,
 			tale: failing(bySidecar(404, "no liveness probe is known at /osm-liveness-probe/app")), says: "itself",
 		},
 		{
-			name: "a hanging application behind the sidecar", pod: meshed(get), symptom: Restarted, cause: AppHang,
+			name: "a hanging application behind the sidecar", pod: meshed(get), symptom: answer.Restarted, cause: answer.AppHang,
 			tale: func(s *tale) {
 				s.probe("app", 2, good(fact.Liveness, time.Millisecond))
 				s.in("app", atSidecar(fact.Evidence{Connect: time.Millisecond, Timeout: true}))
@@ -115,23 +116,23 @@ func TestMesh(t *testing.T) {
 			},
 		},
 		{
-			name: "a closed TCP port", pod: meshed(tcp), symptom: Restarted, cause: ProbeWrongPort,
+			name: "a closed TCP port", pod: meshed(tcp), symptom: answer.Restarted, cause: answer.ProbeWrongPort,
 			tale: failing(bySidecar(404, "dial tcp 10.0.0.1:14001: connect: connection refused\n"), lookAt("S", "9000")), says: "port 14001",
 		},
 		{
-			name: "gRPC not serving", pod: meshed(grpc), symptom: Restarted, cause: AppUnhealthy,
+			name: "gRPC not serving", pod: meshed(grpc), symptom: answer.Restarted, cause: answer.AppUnhealthy,
 			tale: failing(byApplication(503, "service unhealthy (responded with \"NOT_SERVING\")")), says: "gRPC :14001, through the mesh",
 		},
 		{
-			name: "the sidecar is stopped", pod: meshed(get), symptom: Restarted, cause: MeshSidecarNotReady,
+			name: "the sidecar is stopped", pod: meshed(get), symptom: answer.Restarted, cause: answer.MeshSidecarNotReady,
 			tale: failing(atSidecar(fact.Evidence{Connect: time.Millisecond, Timeout: true}), lookAt("T", "14001")), says: "whylet-mesh is stopped",
 		},
 		{
-			name: "not rewritten", pod: plain(get), symptom: Restarted, cause: MeshNotRewritten,
+			name: "not rewritten", pod: plain(get), symptom: answer.Restarted, cause: answer.MeshNotRewritten,
 			tale: failing(attempt(fact.Liveness, fact.Evidence{Connect: time.Millisecond, Error: "EOF", Target: "http://10.0.0.1:14001/liveness"})), says: "no identity in the mesh",
 		},
 		{
-			name: "not rewritten, and it is the application that answers", pod: plain(get), symptom: Restarted, cause: AppUnhealthy,
+			name: "not rewritten, and it is the application that answers", pod: plain(get), symptom: answer.Restarted, cause: answer.AppUnhealthy,
 			tale: failing(status(fact.Liveness, 500, "no")),
 		},
 	} {
@@ -156,14 +157,14 @@ func TestSidecarGone(t *testing.T) {
 	found := false
 	for i, v := range a.Verdicts {
 		if a.Symptoms[i].Container == "app" {
-			found = v.Cause == MeshSidecarNotReady
+			found = v.Cause == answer.MeshSidecarNotReady
 			if want := "whylet-mesh did not run: it was ended by SIGKILL (exit code 137)"; !found || !strings.Contains(v.Text, want) {
 				t.Errorf("%s: %s does not say %q", v.Cause, v.Text, want)
 			}
 		}
 	}
 	if !found {
-		t.Error(a.Text(Style{Wide: true}))
+		t.Error(a.Text(answer.Style{Wide: true}))
 	}
 }
 
@@ -177,15 +178,15 @@ func TestOtherMeshes(t *testing.T) {
 	osm.Spec.Containers = append(osm.Spec.Containers, v1.Container{Name: "pipy"})
 	linkerd := web()
 	linkerd.Spec.Containers = append(linkerd.Spec.Containers, v1.Container{Name: "linkerd-proxy"})
-	answer := func(code int, target string) func(*tale) {
+	answered := func(code int, target string) func(*tale) {
 		b := status(fact.Liveness, code, "")
 		b.Evidence.Target = target
 		return func(s *tale) { s.probe("app", 3, b) }
 	}
 	for _, q := range []question{
-		{name: "istio", pod: istio, symptom: Restarted, cause: AppUnhealthy, says: "liveness GET /live:8080, through the mesh (istio)", tale: answer(500, "http://10.0.0.1:15020/app-health/app/livez")},
-		{name: "osm-edge", pod: osm, symptom: Restarted, cause: AppUnhealthy, says: "rewritten by osm-edge", tale: answer(500, "http://10.0.0.1:15901/osm-liveness-probe")},
-		{name: "linkerd", pod: linkerd, symptom: Restarted, cause: AppUnhealthy, says: "liveness probe of container app", tale: answer(500, "http://10.0.0.1:8080/")},
+		{name: "istio", pod: istio, symptom: answer.Restarted, cause: answer.AppUnhealthy, says: "liveness GET /live:8080, through the mesh (istio)", tale: answered(500, "http://10.0.0.1:15020/app-health/app/livez")},
+		{name: "osm-edge", pod: osm, symptom: answer.Restarted, cause: answer.AppUnhealthy, says: "rewritten by osm-edge", tale: answered(500, "http://10.0.0.1:15901/osm-liveness-probe")},
+		{name: "linkerd", pod: linkerd, symptom: answer.Restarted, cause: answer.AppUnhealthy, says: "liveness probe of container app", tale: answered(500, "http://10.0.0.1:8080/")},
 	} {
 		t.Run(q.name, q.run)
 	}

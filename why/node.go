@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -22,9 +23,9 @@ type Outage struct {
 	// What it was doing, as far as evidence says: stopped, suspended, starved,
 	// killed, out of memory, rebooted, shut down, cut off from the API server.
 	Text      string
-	Certainty Certainty
+	Certainty answer.Certainty
 	Rule      string
-	Chain     []Link
+	Chain     []answer.Link
 	// Ended says that the agent ended; else it lived, and its API server or its CPU
 	// was out of reach.
 	Ended bool
@@ -47,7 +48,7 @@ func Outages(node []fact.Fact) []Outage {
 		switch b := f.Body.(type) {
 		case fact.AgentStalled:
 			text, rule := stalledWords(b)
-			all = append(all, Outage{From: b.From, Until: b.Until, Text: text, Certainty: Inferred, Rule: rule, Chain: links(f)})
+			all = append(all, Outage{From: b.From, Until: b.Until, Text: text, Certainty: answer.Inferred, Rule: rule, Chain: links(f)})
 		case fact.AgentStarted:
 			if o, ok := ended(node, f, b); ok {
 				all = append(all, o)
@@ -83,23 +84,23 @@ func ended(node []fact.Fact, f *fact.Fact, b fact.AgentStarted) (Outage, bool) {
 	if b.Previous == "first" || b.LastSeen.IsZero() {
 		return Outage{}, false
 	}
-	o := Outage{From: b.LastSeen, Until: f.Seen, Certainty: Recorded, Chain: links(f), Ended: true}
+	o := Outage{From: b.LastSeen, Until: f.Seen, Certainty: answer.Recorded, Chain: links(f), Ended: true}
 	switch b.Previous {
 	case "clean":
 		if stopped, ok := controlPlaneEnded(node, f); ok {
 			b := of[fact.AgentStopped](stopped)
-			o.From, o.Text, o.Chain, o.Ended = b.Since, "its control plane had ended: "+brief(b.Reason, 2*kept), links(stopped, f), false
+			o.From, o.Text, o.Chain, o.Ended = b.Since, "its control plane had ended: "+prose.Brief(b.Reason, 2*kept), links(stopped, f), false
 			break
 		}
 		o.Text = "its agent was shut down (whylet down, or SIGTERM)"
 	case "reboot":
 		o.Text = "the machine was rebooted, or lost its power; all containers ended with it"
 	default:
-		o.Text, o.Certainty, o.Rule = "its agent was killed (SIGKILL, or a crash), and nothing else is known of that: the kernel's log has no OOM kill of it", Inferred, "agent-killed"
+		o.Text, o.Certainty, o.Rule = "its agent was killed (SIGKILL, or a crash), and nothing else is known of that: the kernel's log has no OOM kill of it", answer.Inferred, "agent-killed"
 		if kill, ok := agentOOM(node, f); ok {
 			k := of[fact.OOMKilled](kill)
-			o.Text = fmt.Sprintf("its agent was OOM-killed: the kernel chose %s, which held %s", cmp.Or(process(k.Command, k.PID), "it"), size(k.AnonRSS))
-			o.Certainty, o.Rule, o.Chain = Recorded, "", links(kill, f)
+			o.Text = fmt.Sprintf("its agent was OOM-killed: the kernel chose %s, which held %s", cmp.Or(process(k.Command, k.PID), "it"), prose.Size(k.AnonRSS))
+			o.Certainty, o.Rule, o.Chain = answer.Recorded, "", links(kill, f)
 		}
 	}
 	return o, true
@@ -143,7 +144,7 @@ func silence(later []fact.Fact, f *fact.Fact, b fact.Lost) (Outage, bool) {
 	if b.Source != "api" {
 		return Outage{}, false
 	}
-	o := Outage{From: b.From, Until: b.Until, Certainty: Recorded, Chain: links(f)}
+	o := Outage{From: b.From, Until: b.Until, Certainty: answer.Recorded, Chain: links(f)}
 	for i := range later {
 		again, ok := later[i].Body.(fact.Lost)
 		if ok && again.Source == "api" && again.From.Equal(b.From) {
@@ -158,7 +159,7 @@ func silence(later []fact.Fact, f *fact.Fact, b fact.Lost) (Outage, bool) {
 	}
 	o.Text = "its agent ran, and the API server did not answer it"
 	if b.Until.IsZero() {
-		o.Text += ": " + brief(b.Reason, kept)
+		o.Text += ": " + prose.Brief(b.Reason, kept)
 	}
 	return o, true
 }
@@ -166,10 +167,10 @@ func silence(later []fact.Fact, f *fact.Fact, b fact.Lost) (Outage, bool) {
 // NodeMemory answers from a node's own memory what happened to the node itself:
 // when it was away and why, and what was not lost. pods are facts of its pods in
 // that time: their ends.
-func NodeMemory(name string, node, pods []fact.Fact, o Options) Answer {
-	a := Answer{
-		APIVersion: APIVersion, Kind: Kind, AsOf: o.Now, Journal: o.Journal,
-		Subject: Subject{Kind: "Node", Name: name},
+func NodeMemory(name string, node, pods []fact.Fact, o Options) answer.Answer {
+	a := answer.Answer{
+		APIVersion: answer.APIVersion, Kind: answer.Kind, AsOf: o.Now, Journal: o.Journal,
+		Subject: answer.Subject{Kind: "Node", Name: name},
 	}
 	for _, out := range slices.Backward(Outages(node)) {
 		last := out.Until
@@ -179,15 +180,15 @@ func NodeMemory(name string, node, pods []fact.Fact, o Options) Answer {
 		if !o.Since.IsZero() && last.Before(o.Since) || len(a.Symptoms) >= maxOutages {
 			continue
 		}
-		a.add(out.symptom(o.Now, last), out.finding(o.Now, last, pods))
+		a.Put(out.symptom(o.Now, last), out.finding(o.Now, last, pods).verdict("", "", nil))
 	}
 	for _, t := range evictions(pods, o) {
-		a.add(t.Symptom, t.finding)
+		a.Put(t.Symptom, t.finding.verdict("", "", nil))
 	}
 	if len(a.Symptoms) == 0 {
-		a.add(Symptom{Kind: Healthy, Count: 1, Text: "the node itself"}, finding{
-			cause: None, rule: "no-outage", weight: fair, text: "As far back as its memory goes, the node was never away.",
-		})
+		a.Put(answer.Symptom{Kind: answer.Healthy, Count: 1, Text: "the node itself"}, finding{
+			cause: answer.None, rule: "no-outage", weight: fair, text: "As far back as its memory goes, the node was never away.",
+		}.verdict("", "", nil))
 	}
 	return a
 }
@@ -195,17 +196,7 @@ func NodeMemory(name string, node, pods []fact.Fact, o Options) Answer {
 // maxOutages bounds how many are told of, newest first.
 const maxOutages = 10
 
-// add appends a symptom with its verdict.
-func (a *Answer) add(s Symptom, f finding) { a.put(s, f.verdict("", "", nil)) }
-
-// put appends a symptom and its verdict under an id of their own.
-func (a *Answer) put(s Symptom, v Verdict) {
-	s.ID = fmt.Sprintf("s%d", len(a.Symptoms)+1)
-	v.Symptom = s.ID
-	a.Symptoms, a.Verdicts = append(a.Symptoms, s), append(a.Verdicts, v)
-}
-
-func (o Outage) symptom(now, last time.Time) Symptom {
+func (o Outage) symptom(now, last time.Time) answer.Symptom {
 	text := "it was away for " + prose.Span(last.Sub(o.From))
 	switch {
 	case o.Until.IsZero():
@@ -213,20 +204,20 @@ func (o Outage) symptom(now, last time.Time) Symptom {
 	case !o.Long(now):
 		text += ", too short for the control plane to call it lost"
 	}
-	return Symptom{Kind: UnknownNode, Count: 1, First: o.From, Last: last, Text: text}
+	return answer.Symptom{Kind: answer.UnknownNode, Count: 1, First: o.From, Last: last, Text: text}
 }
 
 func (o Outage) finding(now, last time.Time, pods []fact.Fact) finding {
-	f := finding{cause: NodeLost, certainty: o.Certainty, rule: o.Rule, weight: strong, chain: o.Chain}
+	f := finding{cause: answer.NodeLost, certainty: o.Certainty, rule: o.Rule, weight: strong, chain: o.Chain}
 	if o.Ended && strings.HasPrefix(o.Text, "the machine") {
-		f.cause = NodeRestarted
+		f.cause = answer.NodeRestarted
 	}
-	f.text = fmt.Sprintf("From %s to %s (%s) nothing was heard of the node: %s.", clockWord(o.From), clockWord(last), prose.Span(last.Sub(o.From)), o.Text)
+	f.text = fmt.Sprintf("From %s to %s (%s) nothing was heard of the node: %s.", prose.Clock(o.From), prose.Clock(last), prose.Span(last.Sub(o.From)), o.Text)
 	if o.Until.IsZero() {
-		f.text = fmt.Sprintf("Since %s (%s) nothing is heard of the node: %s.", clockWord(o.From), prose.Span(now.Sub(o.From)), o.Text)
+		f.text = fmt.Sprintf("Since %s (%s) nothing is heard of the node: %s.", prose.Clock(o.From), prose.Span(now.Sub(o.From)), o.Text)
 	}
 	f.text += " " + survived(pods, o.From, last)
-	f.fixes = []Fix{{Text: "see what its agent said", Command: "tail -n 100 DATA-DIR/logs/whylet.log", Risk: Inspect}}
+	f.fixes = []answer.Fix{{Text: "see what its agent said", Command: "tail -n 100 DATA-DIR/logs/whylet.log", Risk: answer.Inspect}}
 	return f
 }
 
@@ -260,12 +251,9 @@ func survived(pods []fact.Fact, from, until time.Time) string {
 		n := len(names)
 		names = names[:min(n, 5)]
 		return fmt.Sprintf("%s ended meanwhile (%s); %s ran through it, and nothing was restarted for the time in which nobody looked.",
-			plural(n, "container"), strings.Join(names, ", "), plural(len(running), "other"))
+			prose.Plural(n, "container"), strings.Join(names, ", "), prose.Plural(len(running), "other"))
 	case len(running) > 0:
-		return fmt.Sprintf("Nothing was lost: all %s ran through it and were taken up again as they were.", plural(len(running), "container"))
+		return fmt.Sprintf("Nothing was lost: all %s ran through it and were taken up again as they were.", prose.Plural(len(running), "container"))
 	}
 	return "It ran no containers that are known of."
 }
-
-// clockWord is a time of day, in UTC as everything in an answer.
-func clockWord(t time.Time) string { return t.UTC().Format("15:04:05") + "Z" }

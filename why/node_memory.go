@@ -11,6 +11,8 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/health"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
 )
 
 // NodeCase is a node with what is known of its pods now.
@@ -21,50 +23,34 @@ type NodeCase struct {
 	// nobody measured it.
 	Usage map[types.UID]int64
 	// Memory is the answer from the node's own memory, nil where it gave none.
-	Memory *Answer
+	Memory *answer.Answer
 	// Each are the answers about its pods.
-	Each []Answer
+	Each []answer.Answer
 }
 
 // NodeAnswer answers about a node: whether it is lost, under pressure or promised
 // to more pods than it can hold, when it was away, and what is wrong with its pods.
-func NodeAnswer(c NodeCase, o Options) Answer {
-	subject := Subject{Kind: "Node", Name: c.Node.Name, UID: c.Node.UID}
+func NodeAnswer(c NodeCase, o Options) answer.Answer {
+	subject := answer.Subject{Kind: "Node", Name: c.Node.Name, UID: c.Node.UID}
 	if lost, ok := NodeLostAnswer(&v1.Pod{Spec: v1.PodSpec{NodeName: c.Node.Name}}, c.Node, o.Now); ok {
 		lost.Subject = subject
 		lost.Verdicts[0].Text += " " + boundWords(c.Pods)
 		return lost
 	}
-	a := Answer{APIVersion: APIVersion, Kind: Kind, AsOf: o.Now, Subject: subject, Journal: o.Journal}
+	a := answer.Answer{APIVersion: answer.APIVersion, Kind: answer.Kind, AsOf: o.Now, Subject: subject, Journal: o.Journal}
 	for _, p := range pressures {
 		if f, ok := c.pressure(p); ok {
-			a.add(Symptom{Kind: NotReady, Count: 1, Text: "it is under " + string(p)}, f)
+			a.Put(answer.Symptom{Kind: answer.NotReady, Count: 1, Text: "it is under " + string(p)}, f.verdict("", "", nil))
 		}
 	}
-	a.join(c.Memory)
+	a.Join(c.Memory)
 	group := Group(subject, c.Each, o.Now)
-	if group.Verdicts[0].Cause != None {
-		a.join(&group)
+	if group.Verdicts[0].Cause != answer.None {
+		a.Join(&group)
 	}
 	f := c.promised()
-	a.add(Symptom{Kind: Healthy, Count: len(c.Pods), Text: plural(len(c.Pods), "pod")}, f)
+	a.Put(answer.Symptom{Kind: answer.Healthy, Count: len(c.Pods), Text: prose.Plural(len(c.Pods), "pod")}, f.verdict("", "", nil))
 	return a
-}
-
-// join appends the symptoms of another answer about the same subject, but for
-// that all is well.
-func (a *Answer) join(other *Answer) {
-	if other == nil {
-		return
-	}
-	a.Journal.Gaps = append(a.Journal.Gaps, other.Journal.Gaps...)
-	for i, s := range other.Symptoms {
-		v := other.Verdicts[i]
-		if s.Kind == Healthy && v.Cause == None {
-			continue
-		}
-		a.put(s, v)
-	}
 }
 
 // boundWords says what a lost node holds.
@@ -79,7 +65,7 @@ func boundWords(pods []v1.Pod) string {
 		return "No running pod is bound to it."
 	}
 	return fmt.Sprintf("%s bound to it ran when it was last heard of; while the machine lives they run on, and the node takes them up again when it is back. "+
-		"Pods without a toleration of their own are deleted after 5 min.", upper(plural(running, "pod")))
+		"Pods without a toleration of their own are deleted after 5 min.", prose.Upper(prose.Plural(running, "pod")))
 }
 
 var pressures = []v1.NodeConditionType{v1.NodeMemoryPressure, v1.NodeDiskPressure, v1.NodePIDPressure}
@@ -89,18 +75,18 @@ func (c NodeCase) pressure(kind v1.NodeConditionType) (finding, bool) {
 		if condition.Type != kind || condition.Status != v1.ConditionTrue {
 			continue
 		}
-		f := finding{weight: certain, certainty: Recorded, text: fmt.Sprintf("The node says so since %s: %s", clockWord(condition.LastTransitionTime.Time), brief(condition.Message, kept))}
+		f := finding{weight: certain, certainty: answer.Recorded, text: fmt.Sprintf("The node says so since %s: %s", prose.Clock(condition.LastTransitionTime.Time), prose.Brief(condition.Message, kept))}
 		switch kind {
 		case v1.NodeMemoryPressure:
-			f.cause = EvictedMemory
+			f.cause = answer.EvictedMemory
 			f.text += ". Pods that asked for no memory are not let in meanwhile."
 			f.notes = c.orderNotes(c.candidates(c.measured))
 		case v1.NodeDiskPressure:
-			f.cause, f.text = EvictedDisk, f.text+". No new pods are let in meanwhile."
+			f.cause, f.text = answer.EvictedDisk, f.text+". No new pods are let in meanwhile."
 		default:
-			f.cause, f.text = EvictedPIDs, f.text+". No new pods are let in meanwhile."
+			f.cause, f.text = answer.EvictedPIDs, f.text+". No new pods are let in meanwhile."
 		}
-		f.fixes = []Fix{{Text: "see which pods went for it", Command: "kubectl get events -A --field-selector reason=Evicted", Risk: Inspect}}
+		f.fixes = []answer.Fix{{Text: "see which pods went for it", Command: "kubectl get events -A --field-selector reason=Evicted", Risk: answer.Inspect}}
 		return f, true
 	}
 	return finding{}, false
@@ -149,11 +135,11 @@ func (c NodeCase) candidates(usage func(*v1.Pod) (int64, bool)) []health.Candida
 }
 
 // orderNotes say who would go now, if it were known who uses what.
-func (c NodeCase) orderNotes(ranked []health.Candidate) []Note {
+func (c NodeCase) orderNotes(ranked []health.Candidate) []answer.Note {
 	if len(c.Usage) == 0 || len(ranked) == 0 {
 		return nil
 	}
-	return []Note{{Cause: EvictedMemory, Text: strings.Replace(rankingWords("memory.available", health.Ranking(ranked)), "the order of eviction was", "if memory ran short now, pods would go in this order", 1)}}
+	return []answer.Note{{Cause: answer.EvictedMemory, Text: strings.Replace(rankingWords("memory.available", health.Ranking(ranked)), "the order of eviction was", "if memory ran short now, pods would go in this order", 1)}}
 }
 
 // promised compares what pods asked for and may use with what the node gives.
@@ -174,32 +160,32 @@ func (c NodeCase) promised() finding {
 		}
 	}
 	all := c.allocatable()
-	f := finding{cause: None, rule: "promised-memory", weight: fair}
+	f := finding{cause: answer.None, rule: "promised-memory", weight: fair}
 	if all <= 0 {
 		f.text = "How much memory its pods may have is not known."
 		return f
 	}
 	f.text = fmt.Sprintf("Of the %s that pods may have, they asked for %s (%d %%), and their limits add up to %s (%d %%).",
-		size(all), size(requests), requests*100/all, size(limits), limits*100/all)
+		prose.Size(all), prose.Size(requests), requests*100/all, prose.Size(limits), limits*100/all)
 	if limits <= all && len(unlimited) == 0 {
 		f.text = "Nothing can push anything out. " + f.text
 		return f
 	}
 	if limits > all {
-		f.cause = NodeOvercommitted
+		f.cause = answer.NodeOvercommitted
 	}
 	if len(unlimited) > 0 {
 		f.text += fmt.Sprintf(" %s no limit at all.", has(len(unlimited)))
 	}
 	f.text = "It holds as long as its pods do not use what they may. " + f.text
-	f.notes = append(f.notes, Note{Cause: NodeOvercommitted, Text: "these may use more than they asked for, and so push out others: " + someOf(pushers)})
+	f.notes = append(f.notes, answer.Note{Cause: answer.NodeOvercommitted, Text: "these may use more than they asked for, and so push out others: " + prose.Some(pushers)})
 	if len(pushed) > 0 {
-		f.notes = append(f.notes, Note{Cause: NodeOvercommitted, Text: "these never use more than they asked for, and go last: " + someOf(pushed)})
+		f.notes = append(f.notes, answer.Note{Cause: answer.NodeOvercommitted, Text: "these never use more than they asked for, and go last: " + prose.Some(pushed)})
 	}
 	if now := c.orderNotes(c.candidates(c.measured)); now != nil {
 		f.notes = append(f.notes, now...)
 	} else if order := c.candidates(c.most); len(order) > 0 {
-		f.notes = append(f.notes, Note{Cause: EvictedMemory, Text: "if all used what they may, they would go in this order: " + someOf(podNames(order))})
+		f.notes = append(f.notes, answer.Note{Cause: answer.EvictedMemory, Text: "if all used what they may, they would go in this order: " + prose.Some(podNames(order))})
 	}
 	f.fixes = c.limitFixes(unlimited)
 	return f
@@ -220,18 +206,9 @@ func podNames(ranked []health.Candidate) []string {
 	return names
 }
 
-// someOf lists names, as many as can be read.
-func someOf(names []string) string {
-	const most = 10
-	if n := len(names); n > most {
-		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", n-most)
-	}
-	return strings.Join(names, ", ")
-}
-
 // limitFixes say what to set, from what pods use where that is known.
-func (c NodeCase) limitFixes(unlimited []string) []Fix {
-	var fixes []Fix
+func (c NodeCase) limitFixes(unlimited []string) []answer.Fix {
+	var fixes []answer.Fix
 	for _, p := range c.living() {
 		name := p.Namespace + "/" + p.Name
 		if len(fixes) >= 3 || !slices.Contains(unlimited, name) {
@@ -239,18 +216,18 @@ func (c NodeCase) limitFixes(unlimited []string) []Fix {
 		}
 		text := fmt.Sprintf("give %s a memory limit and request", name)
 		if used, known := c.measured(p); known && used > 0 {
-			text = fmt.Sprintf("give %s a memory request of what it uses (%s now) and a limit somewhat above it", name, size(used))
+			text = fmt.Sprintf("give %s a memory request of what it uses (%s now) and a limit somewhat above it", name, prose.Size(used))
 		}
-		fixes = append(fixes, Fix{Text: text, Command: setCommand(p), Risk: Limits})
+		fixes = append(fixes, answer.Fix{Text: text, Command: setCommand(p), Risk: answer.Limits})
 	}
 	if len(fixes) == 0 {
 		fixes = c.lowerLimits()
 	}
-	return append(fixes, Fix{Text: "see the sums", Command: "kubectl describe node " + c.Node.Name, Risk: Inspect})
+	return append(fixes, answer.Fix{Text: "see the sums", Command: "kubectl describe node " + c.Node.Name, Risk: answer.Inspect})
 }
 
 // lowerLimits proposes limits whose sum fits, for those who could give up most.
-func (c NodeCase) lowerLimits() []Fix {
+func (c NodeCase) lowerLimits() []answer.Fix {
 	pods := c.living()
 	asks := make([]health.Ask, len(pods))
 	for i, p := range pods {
@@ -262,16 +239,16 @@ func (c NodeCase) lowerLimits() []Fix {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(asks[b].Limit-fit[b], asks[a].Limit-fit[a]) })
-	var fixes []Fix
+	var fixes []answer.Fix
 	for _, i := range order[:min(len(order), 3)] {
 		if limit := fit[i] >> 20 << 20; limit > asks[i].Request && limit < asks[i].Limit {
-			fixes = append(fixes, Fix{
-				Text:    fmt.Sprintf("lower the memory limit of %s/%s from %s to %s; with all others lowered in the same way the sum fits", pods[i].Namespace, pods[i].Name, size(asks[i].Limit), size(limit)),
-				Command: setCommand(pods[i]), Risk: Limits,
+			fixes = append(fixes, answer.Fix{
+				Text:    fmt.Sprintf("lower the memory limit of %s/%s from %s to %s; with all others lowered in the same way the sum fits", pods[i].Namespace, pods[i].Name, prose.Size(asks[i].Limit), prose.Size(limit)),
+				Command: setCommand(pods[i]), Risk: answer.Limits,
 			})
 		}
 	}
-	return append(fixes, Fix{Text: "set requests near to the limits of what must not go", Risk: Limits})
+	return append(fixes, answer.Fix{Text: "set requests near to the limits of what must not go", Risk: answer.Limits})
 }
 
 // setCommand changes the resources of what made the pod; empty where that cannot be changed.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -33,11 +34,11 @@ func (h *History) away() []trouble {
 		s.Text = "its node was away for " + prose.Span(last.Sub(o.From))
 		f := o.finding(h.now, last, h.Facts)
 		f.text += " The control plane calls a node and its pods Unknown, or not Ready, in such a time, because nobody tells it better."
-		f.fixes = []Fix{{Text: "see what else the node remembers", Command: "kubectl why node/NODE", Risk: Inspect}}
+		f.fixes = []answer.Fix{{Text: "see what else the node remembers", Command: "kubectl why node/NODE", Risk: answer.Inspect}}
 		if h.Object != nil && h.Object.Spec.NodeName != "" {
 			f.fixes[0].Command = "kubectl why node/" + h.Object.Spec.NodeName
 		}
-		all = append(all, trouble{s, func(id string) Verdict { return f.verdict(id, "", nil) }})
+		all = append(all, trouble{s, func(id string) answer.Verdict { return f.verdict(id, "", nil) }})
 	}
 	return all
 }
@@ -67,13 +68,13 @@ func (h *History) over(at time.Time) bool {
 }
 
 // stalls are the times in which the agent lived and saw nothing.
-func (h *History) stalls() []Gap {
-	var gaps []Gap
+func (h *History) stalls() []answer.Gap {
+	var gaps []answer.Gap
 	for _, f := range All[fact.AgentStalled](h.Node) {
 		b := of[fact.AgentStalled](f)
 		if len(h.Facts) > 0 && h.Facts[0].Seen.Before(b.Until) {
 			text, _ := stalledWords(b)
-			gaps = append(gaps, Gap{From: b.From, To: b.Until, Reason: fmt.Sprintf("the node's agent did not run: %s", text)})
+			gaps = append(gaps, answer.Gap{From: b.From, To: b.Until, Reason: fmt.Sprintf("the node's agent did not run: %s", text)})
 		}
 	}
 	return gaps

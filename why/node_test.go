@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 )
 
 // tick makes a fact about the node, seconds after dawn.
@@ -127,7 +128,7 @@ func TestNodeMemory(t *testing.T) {
 		}}), "web", ""),
 	}
 	a := NodeMemory("n", node, pods, Options{Now: dawn.Add(10 * time.Minute)})
-	text := a.Text(Style{})
+	text := a.Text(answer.Style{})
 	for _, want := range []string{
 		"node n · Unknown · it was away for 60 s", "From 05:01:40Z to 05:02:40Z (60 s) nothing was heard of the node: its agent was stopped",
 		"1 container ended meanwhile (shop/db/c); 2 others ran through it",
@@ -139,10 +140,10 @@ func TestNodeMemory(t *testing.T) {
 			t.Errorf("it does not say %q:\n%s", want, text)
 		}
 	}
-	if quiet := NodeMemory("n", nil, nil, Options{Now: dawn}); len(quiet.Verdicts) != 1 || quiet.Verdicts[0].Cause != None {
+	if quiet := NodeMemory("n", nil, nil, Options{Now: dawn}); len(quiet.Verdicts) != 1 || quiet.Verdicts[0].Cause != answer.None {
 		t.Errorf("%+v", quiet)
 	}
-	if later := NodeMemory("n", node, pods, Options{Now: dawn.Add(time.Hour), Since: dawn.Add(30 * time.Minute)}); later.Verdicts[0].Cause != None {
+	if later := NodeMemory("n", node, pods, Options{Now: dawn.Add(time.Hour), Since: dawn.Add(30 * time.Minute)}); later.Verdicts[0].Cause != answer.None {
 		t.Errorf("since: %+v", later.Symptoms)
 	}
 }
@@ -155,19 +156,19 @@ func TestPodOfANodeThatWasAway(t *testing.T) {
 	from := s.now
 	s.wait(time.Minute)
 	s.node = append(s.node, fact.Fact{ID: 1000, Seen: s.now, At: s.now, Body: fact.AgentStalled{From: from, Until: s.now, Continued: true}})
-	explain := func(later time.Duration) Answer {
+	explain := func(later time.Duration) answer.Answer {
 		return Explain(NewHistory(s.key, s.facts, s.node, nil), Options{Now: s.now.Add(later)})
 	}
 	a := explain(time.Minute)
 	v := a.Verdicts[len(a.Verdicts)-1]
-	if v.Cause != NodeLost || a.Symptoms[len(a.Symptoms)-1].Kind != UnknownNode ||
+	if v.Cause != answer.NodeLost || a.Symptoms[len(a.Symptoms)-1].Kind != answer.UnknownNode ||
 		!strings.Contains(v.Text, "Nothing was lost: all 1 container ran through it") || v.Fixes[0].Command != "kubectl why node/second" {
 		t.Errorf("%+v", v)
 	}
 	if len(a.Journal.Gaps) != 1 || !strings.Contains(a.Journal.Gaps[0].Reason, "SIGSTOP") {
 		t.Errorf("gaps %+v", a.Journal.Gaps)
 	}
-	if late := explain(2 * time.Hour); late.Verdicts[0].Cause != None || len(late.Journal.Gaps) != 1 {
+	if late := explain(2 * time.Hour); late.Verdicts[0].Cause != answer.None || len(late.Journal.Gaps) != 1 {
 		t.Errorf("later: %+v", late.Verdicts)
 	}
 }
@@ -204,10 +205,10 @@ func TestPromised(t *testing.T) {
 	c := NodeCase{Node: nodeOf("1Gi", v1.ConditionTrue), Pods: pods}
 	say := func(c NodeCase) string {
 		a := NodeAnswer(c, Options{Now: dawn})
-		if a.Symptoms[len(a.Symptoms)-1].Kind != Healthy {
+		if a.Symptoms[len(a.Symptoms)-1].Kind != answer.Healthy {
 			t.Errorf("%+v", a.Symptoms)
 		}
-		return strings.Join(strings.Fields(a.Text(Style{})), " ")
+		return strings.Join(strings.Fields(a.Text(answer.Style{})), " ")
 	}
 	text := say(c)
 	for _, want := range []string{
@@ -251,16 +252,16 @@ func TestPromised(t *testing.T) {
 func TestNodeAnswer(t *testing.T) {
 	pods := []v1.Pod{podWith("app", "100Mi", "1Gi", 0)}
 	pressed := NodeAnswer(NodeCase{Node: nodeOf("4Gi", v1.ConditionTrue, v1.NodeMemoryPressure), Pods: pods}, Options{Now: dawn})
-	if pressed.Symptoms[0].Kind != NotReady || pressed.Verdicts[0].Cause != EvictedMemory || !strings.Contains(pressed.Verdicts[0].Text, "asked for no memory") {
+	if pressed.Symptoms[0].Kind != answer.NotReady || pressed.Verdicts[0].Cause != answer.EvictedMemory || !strings.Contains(pressed.Verdicts[0].Text, "asked for no memory") {
 		t.Errorf("%+v", pressed)
 	}
 	lost := NodeAnswer(NodeCase{Node: nodeOf("4Gi", v1.ConditionUnknown), Pods: pods}, Options{Now: dawn.Add(time.Minute)})
-	if lost.Symptoms[0].Kind != UnknownNode || lost.Verdicts[0].Cause != NodeLost || !strings.Contains(lost.Verdicts[0].Text, "1 pod bound to it ran") {
+	if lost.Symptoms[0].Kind != answer.UnknownNode || lost.Verdicts[0].Cause != answer.NodeLost || !strings.Contains(lost.Verdicts[0].Text, "1 pod bound to it ran") {
 		t.Errorf("%+v", lost.Verdicts[0])
 	}
 	memory := NodeMemory("n", []fact.Fact{tick(1, 60, fact.AgentStalled{From: dawn, Until: dawn.Add(time.Minute)})}, nil, Options{Now: dawn.Add(time.Hour)})
 	whole := NodeAnswer(NodeCase{Node: nodeOf("4Gi", v1.ConditionTrue), Pods: pods, Memory: &memory}, Options{Now: dawn.Add(time.Hour)})
-	if len(whole.Symptoms) != 2 || whole.Symptoms[0].Kind != UnknownNode || whole.Symptoms[1].ID != "s2" || whole.Verdicts[1].Cause != None {
+	if len(whole.Symptoms) != 2 || whole.Symptoms[0].Kind != answer.UnknownNode || whole.Symptoms[1].ID != "s2" || whole.Verdicts[1].Cause != answer.None {
 		t.Errorf("%+v", whole.Symptoms)
 	}
 }

@@ -8,32 +8,33 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 )
 
 // Unscheduled answers for a pod that no node has been chosen for: no node has
 // facts about it, and all there is to know is the scheduler's own condition, and
 // what is around it.
-func Unscheduled(pod *v1.Pod, around Around, now time.Time) Answer {
+func Unscheduled(pod *v1.Pod, around Around, now time.Time) answer.Answer {
 	h := NewHistory(fact.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, nil, nil, nil)
 	h.Object, h.now = pod, now
-	a := Answer{
-		APIVersion: APIVersion, Kind: Kind, AsOf: now, Journal: Coverage{Complete: true},
-		Subject: Subject{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
+	a := answer.Answer{
+		APIVersion: answer.APIVersion, Kind: answer.Kind, AsOf: now, Journal: answer.Coverage{Complete: true},
+		Subject: answer.Subject{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
 	}
 	since := pod.CreationTimestamp.Time
-	s := Symptom{ID: "s1", Kind: Pending, Count: 1, First: since, Last: now, Text: "it has no node, since " + prose.Span(max(now.Sub(since), 0))}
-	a.Symptoms = []Symptom{s}
+	s := answer.Symptom{ID: "s1", Kind: answer.Pending, Count: 1, First: since, Last: now, Text: "it has no node, since " + prose.Span(max(now.Sub(since), 0))}
+	a.Symptoms = []answer.Symptom{s}
 	v := h.pending(conditionOf(pod.Status.Conditions, v1.PodScheduled), around)
-	v.Text += v.missing
-	a.Verdicts = []Verdict{v}
+	v.Text += v.Missing
+	a.Verdicts = []answer.Verdict{v}
 	return a
 }
 
 // pending reads the scheduler's message: "0/3 nodes are available: 1 Insufficient
 // cpu, 2 node(s) didn't match Pod's node affinity/selector." It is made for
 // people, and there is nothing else (scheduler framework, types.go, FitError).
-func (h *History) pending(c *v1.PodCondition, around Around) Verdict {
+func (h *History) pending(c *v1.PodCondition, around Around) answer.Verdict {
 	if c == nil || c.Message == "" {
 		if f, ok := h.foreignScheduler(); ok {
 			return f.verdict("s1", "", nil)
@@ -43,7 +44,7 @@ func (h *History) pending(c *v1.PodCondition, around Around) Verdict {
 	// What follows is about preemption, which could not help either.
 	message, _, _ := strings.Cut(c.Message, " no new claims to deallocate")
 	message, _, _ = strings.Cut(message, " preemption:")
-	message = brief(message, 240)
+	message = prose.Brief(message, 240)
 	says := func(parts ...string) bool {
 		for _, p := range parts {
 			if strings.Contains(message, p) {
@@ -53,34 +54,34 @@ func (h *History) pending(c *v1.PodCondition, around Around) Verdict {
 		return false
 	}
 	f := finding{rule: "scheduler-message", weight: strong, text: fmt.Sprintf("No node can take the pod: %s", message)}
-	f.fixes = []Fix{h.describeFix()}
+	f.fixes = []answer.Fix{h.describeFix()}
 	switch {
 	case c.Reason == v1.PodReasonSchedulingGated:
-		f.cause, f.text = SchedulingGate, "The pod has a scheduling gate that nobody has removed: "+message
+		f.cause, f.text = answer.SchedulingGate, "The pod has a scheduling gate that nobody has removed: "+message
 	case says("volume node affinity"):
-		f.cause, f.text = VolumeUnbound, "The volume of one of the pod's claims is on another node than those that could take the pod: "+message
-		f.fixes = []Fix{h.inspect("see where it is", h.kubectl("describe pvc,pv"))}
+		f.cause, f.text = answer.VolumeUnbound, "The volume of one of the pod's claims is on another node than those that could take the pod: "+message
+		f.fixes = []answer.Fix{h.inspect("see where it is", h.kubectl("describe pvc,pv"))}
 	case says("persistentvolumeclaim", "unbound immediate", "didn't find available persistent volumes", "StorageClass"):
-		f.cause, f.text = VolumeUnbound, "A volume claim of the pod is missing or not bound, so it gets no node: "
+		f.cause, f.text = answer.VolumeUnbound, "A volume claim of the pod is missing or not bound, so it gets no node: "
 		if words := around.Storage.unbound(h.Object); words != "" {
 			f.text += words + ". The scheduler says: "
 		}
 		f.text += message
-		f.fixes = []Fix{h.inspect("see the claims", h.kubectl("get pvc,pv,storageclass")), {Text: "create the claim, or a volume that fits it, or the StorageClass that is to make one", Risk: Safe}}
+		f.fixes = []answer.Fix{h.inspect("see the claims", h.kubectl("get pvc,pv,storageclass")), {Text: "create the claim, or a volume that fits it, or the StorageClass that is to make one", Risk: answer.Safe}}
 	case says("Insufficient", "Too many pods"):
-		f.cause, f.text = InsufficientResources, "No node has room for what the pod requests: "+message
-		f.fixes = []Fix{h.inspect("see what is left", "kubectl describe nodes | grep -A8 'Allocated resources'"), h.specFix("request less, or add a node")}
+		f.cause, f.text = answer.InsufficientResources, "No node has room for what the pod requests: "+message
+		f.fixes = []answer.Fix{h.inspect("see what is left", "kubectl describe nodes | grep -A8 'Allocated resources'"), h.specFix("request less, or add a node")}
 	case says("free ports"):
-		f.cause, f.text = NoMatchingNode, "No node has the host port free that the pod asks for: "+message
-		f.fixes = []Fix{h.inspect("see who has it", `kubectl get pods -A -o custom-columns=NS:.metadata.namespace,NAME:.metadata.name,PORTS:.spec.containers[*].ports[*].hostPort`), h.specFix("do without hostPort (a Service needs none), or choose another")}
+		f.cause, f.text = answer.NoMatchingNode, "No node has the host port free that the pod asks for: "+message
+		f.fixes = []answer.Fix{h.inspect("see who has it", `kubectl get pods -A -o custom-columns=NS:.metadata.namespace,NAME:.metadata.name,PORTS:.spec.containers[*].ports[*].hostPort`), h.specFix("do without hostPort (a Service needs none), or choose another")}
 	case says("were unschedulable") && !says("affinity", "selector", "taint"):
-		f.cause, f.text = NoMatchingNode, "The nodes that could take the pod are cordoned, so no new pods are placed there: "+message
-		f.fixes = []Fix{h.inspect("see which", "kubectl get nodes"), {Text: "let pods be placed there again", Command: "kubectl uncordon NODE", Risk: Safe}}
+		f.cause, f.text = answer.NoMatchingNode, "The nodes that could take the pod are cordoned, so no new pods are placed there: "+message
+		f.fixes = []answer.Fix{h.inspect("see which", "kubectl get nodes"), {Text: "let pods be placed there again", Command: "kubectl uncordon NODE", Risk: answer.Safe}}
 	case says("taint") && !says("affinity", "selector"):
 		h.keptOut(&f, around, message)
 	case says("affinity", "selector", "taint", "unschedulable", "didn't match", "topology spread"):
-		f.cause, f.text = NoMatchingNode, "No node matches what the pod asks for: "+message
-		f.fixes = []Fix{h.inspect("compare labels and taints", "kubectl get nodes --show-labels"), h.specFix("correct nodeSelector, affinity or tolerations, or label a node")}
+		f.cause, f.text = answer.NoMatchingNode, "No node matches what the pod asks for: "+message
+		f.fixes = []answer.Fix{h.inspect("compare labels and taints", "kubectl get nodes --show-labels"), h.specFix("correct nodeSelector, affinity or tolerations, or label a node")}
 	default:
 		return undecided("s1", "", f.text, nil, nil, "The scheduler's words fit no cause that is known here.", h.describeFix())
 	}
@@ -90,16 +91,16 @@ func (h *History) pending(c *v1.PodCondition, around Around) Verdict {
 // keptOut is about taints. Those of a node that is short of something go by themselves.
 func (h *History) keptOut(f *finding, around Around, message string) {
 	words, sick := around.tainted(h.Object)
-	f.cause, f.text = NoMatchingNode, "The nodes that could take the pod have a taint that it does not tolerate: "
+	f.cause, f.text = answer.NoMatchingNode, "The nodes that could take the pod have a taint that it does not tolerate: "
 	if words != "" {
 		f.text += words + ". The scheduler says: "
 	}
 	f.text += message
 	if sick != "" {
-		f.fixes = []Fix{{Text: "find out what is the matter with the node; pods come when it is over", Command: "kubectl why node/" + sick, Risk: Inspect}}
+		f.fixes = []answer.Fix{{Text: "find out what is the matter with the node; pods come when it is over", Command: "kubectl why node/" + sick, Risk: answer.Inspect}}
 		return
 	}
-	f.fixes = []Fix{h.inspect("see the taints", "kubectl describe nodes | grep -A3 Taints"), h.specFix("add a toleration, or take the taint from the node")}
+	f.fixes = []answer.Fix{h.inspect("see the taints", "kubectl describe nodes | grep -A3 Taints"), h.specFix("add a toleration, or take the taint from the node")}
 }
 
 // heard is how long a scheduler may take to say something about a pod.
@@ -112,8 +113,8 @@ func (h *History) foreignScheduler() (finding, bool) {
 		return finding{}, false
 	}
 	return finding{
-		cause: SchedulerMissing, rule: "foreign-scheduler", weight: strong,
+		cause: answer.SchedulerMissing, rule: "foreign-scheduler", weight: strong,
 		text:  fmt.Sprintf("The pod asks for the scheduler %s, and none of that name has said anything about it.", name),
-		fixes: []Fix{h.specFix("leave schedulerName out, or start a scheduler of that name")},
+		fixes: []answer.Fix{h.specFix("leave schedulerName out, or start a scheduler of that name")},
 	}, true
 }

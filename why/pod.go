@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -59,13 +60,13 @@ func (h *History) unreadySpell(run *Run, newest bool) (trouble, bool) {
 	if !still && !(over != nil && countsAfterwards(began, over, run, p) && !passed(run, began, over)) {
 		return trouble{}, false
 	}
-	s := Symptom{Kind: NotReady, Container: run.Container, Count: 1, First: began.Seen, Last: h.now}
+	s := answer.Symptom{Kind: answer.NotReady, Container: run.Container, Count: 1, First: began.Seen, Last: h.now}
 	s.Text = fmt.Sprintf("container %s runs and is not ready, since %s", run.Container, prose.Span(max(h.now.Sub(began.Seen), 0)))
 	if over != nil {
 		s.Last = over.Seen
 		s.Text = fmt.Sprintf("container %s was not ready for %s, until %s", run.Container, prose.Span(over.Seen.Sub(began.Seen)), over.Seen.Format(time.TimeOnly))
 	}
-	return trouble{s, func(id string) Verdict { return h.explainUnready(p, began, id) }}, true
+	return trouble{s, func(id string) answer.Verdict { return h.explainUnready(p, began, id) }}, true
 }
 
 // attempts are those of the given facts that are probe attempts.
@@ -113,9 +114,9 @@ func passed(run *Run, began, over *fact.Fact) bool {
 }
 
 // explainUnready says why a container that runs is not ready.
-func (h *History) explainUnready(p *probing, began *fact.Fact, id string) Verdict {
+func (h *History) explainUnready(p *probing, began *fact.Fact, id string) answer.Verdict {
 	if len(p.failed) == 0 {
-		f := finding{cause: None, rule: "not-asked-yet", weight: fair, chain: links(p.run.Started, began), text: fmt.Sprintf("Container %s has just started, and its %s probe has not been asked yet.", p.run.Container, kindWord(p.kind))}
+		f := finding{cause: answer.None, rule: "not-asked-yet", weight: fair, chain: links(p.run.Started, began), text: fmt.Sprintf("Container %s has just started, and its %s probe has not been asked yet.", p.run.Container, kindWord(p.kind))}
 		if p.spec != nil && p.spec.InitialDelaySeconds > 0 {
 			f.text = fmt.Sprintf("Container %s is not ready before its %s probe was asked, and that is asked for the first time %d s after the start (initialDelaySeconds).", p.run.Container, kindWord(p.kind), p.spec.InitialDelaySeconds)
 		}
@@ -124,7 +125,7 @@ func (h *History) explainUnready(p *probing, began *fact.Fact, id string) Verdic
 	v := p.explain(id)
 	v.Chain = inOrder(append(v.Chain, link(began)))
 	v.Text += fmt.Sprintf(" So container %s gets no traffic.", p.run.Container)
-	if v.Cause == AppNotListening || v.Cause == DependencyDown || v.Cause == CauseUnknown {
+	if v.Cause == answer.AppNotListening || v.Cause == answer.DependencyDown || v.Cause == answer.CauseUnknown {
 		v.LastWords = p.run.said()
 	}
 	return v
@@ -149,10 +150,10 @@ func (h *History) readyTroubles(status v1.PodStatus, found []trouble) []trouble 
 		return nil
 	}
 	since := ready.LastTransitionTime.Time
-	s := Symptom{Kind: NotReady, Count: 1, First: since, Last: h.now, Text: "the pod is not ready, and gets no traffic"}
+	s := answer.Symptom{Kind: answer.NotReady, Count: 1, First: since, Last: h.now, Text: "the pod is not ready, and gets no traffic"}
 	condition := h.conditionFact(v1.PodReady)
 	if ready.Reason == "ReadinessGatesNotReady" {
-		return []trouble{{s, func(id string) Verdict { v := h.gate(ready, condition); return v.verdict(id, "", nil) }}}
+		return []trouble{{s, func(id string) answer.Verdict { v := h.gate(ready, condition); return v.verdict(id, "", nil) }}}
 	}
 	var fine, guilty []string
 	for _, c := range status.ContainerStatuses {
@@ -167,24 +168,24 @@ func (h *History) readyTroubles(status v1.PodStatus, found []trouble) []trouble 
 			guilty = append(guilty, c.Name)
 		}
 	}
-	toldAlready := slices.ContainsFunc(found, func(t trouble) bool { return t.Kind == NotReady && slices.Contains(guilty, t.Container) })
+	toldAlready := slices.ContainsFunc(found, func(t trouble) bool { return t.Kind == answer.NotReady && slices.Contains(guilty, t.Container) })
 	if len(fine) == 0 || len(guilty) == 0 || toldAlready && h.asked == "" {
 		return nil
 	}
-	return []trouble{{s, func(id string) Verdict {
+	return []trouble{{s, func(id string) answer.Verdict {
 		f := finding{
-			cause: SiblingNotReady, certainty: Recorded, weight: certain, container: guilty[0], chain: links(condition),
+			cause: answer.SiblingNotReady, certainty: answer.Recorded, weight: certain, container: guilty[0], chain: links(condition),
 			text: fmt.Sprintf("The pod is out of service because of container %s; %s fine.", strings.Join(guilty, ", "), areFine(fine)),
 		}
 		if h.isSidecar(guilty[0]) {
-			f.cause = MeshSidecarNotReady
+			f.cause = answer.MeshSidecarNotReady
 			f.text = fmt.Sprintf("The pod is out of service because the mesh's sidecar %s does not run; %s fine.", guilty[0], areFine(fine))
 		}
 		for _, t := range found {
 			if slices.Contains(guilty, t.Container) {
 				why := t.explain(id)
 				f.chain = append(f.chain, why.Chain...)
-				f.notes = append(f.notes, Note{Cause: why.Cause, Text: why.Text, Facts: idsOf(why.Chain)})
+				f.notes = append(f.notes, answer.Note{Cause: why.Cause, Text: why.Text, Facts: idsOf(why.Chain)})
 				f.fixes = append(f.fixes, why.Fixes...)
 			}
 		}
@@ -221,18 +222,18 @@ func (h *History) conditionFact(kind v1.PodConditionType) *fact.Fact {
 
 func (h *History) gate(ready *v1.PodCondition, decided *fact.Fact) finding {
 	return finding{
-		cause: ReadinessGate, certainty: Recorded, weight: certain, chain: append(links(decided), h.firstLinks(decided)...),
+		cause: answer.ReadinessGate, certainty: answer.Recorded, weight: certain, chain: append(links(decided), h.firstLinks(decided)...),
 		text:  fmt.Sprintf("All containers are ready; the pod waits for a readiness gate that nobody has set: %s", strings.TrimSuffix(ready.Message, ".")+"."),
-		fixes: []Fix{h.inspect("see which gates it has", h.kubectl("get pod %s -o jsonpath='{.spec.readinessGates}'", h.Pod.Name)), {Text: "find the controller that should set the condition, or remove the gate from the pod's template", Risk: Restarts}},
+		fixes: []answer.Fix{h.inspect("see which gates it has", h.kubectl("get pod %s -o jsonpath='{.spec.readinessGates}'", h.Pod.Name)), {Text: "find the controller that should set the condition, or remove the gate from the pod's template", Risk: answer.Restarts}},
 	}
 }
 
 // firstLinks are the facts that a decision rests on.
-func (h *History) firstLinks(f *fact.Fact) []Link {
+func (h *History) firstLinks(f *fact.Fact) []answer.Link {
 	if f == nil {
 		return nil
 	}
-	var all []Link
+	var all []answer.Link
 	for _, id := range f.Because {
 		if b, ok := h.Fact(id); ok {
 			all = append(all, link(b))
@@ -242,10 +243,10 @@ func (h *History) firstLinks(f *fact.Fact) []Link {
 }
 
 // explainDone says why a container that ended well is not started again.
-func (h *History) explainDone(last *Run, id string) Verdict {
+func (h *History) explainDone(last *Run, id string) answer.Verdict {
 	e := newEnding(h, last)
 	f := finding{
-		cause: RestartPolicy, rule: "done", weight: strong, chain: e.chain(last.Started),
+		cause: answer.RestartPolicy, rule: "done", weight: strong, chain: e.chain(last.Started),
 		text: fmt.Sprintf("Container %s did its work and ended by itself with exit code 0%s; restartPolicy %s does not start it again.", last.Container, e.after(), h.policyWord()),
 	}
 	v := f.verdict(id, last.Container, nil)
@@ -261,15 +262,15 @@ func (h *History) endOfPod() []trouble {
 	if !ok {
 		return nil
 	}
-	s := Symptom{Kind: Terminating, Count: 1, First: del.Seen, Last: h.now, Text: "the pod is being deleted"}
+	s := answer.Symptom{Kind: answer.Terminating, Count: 1, First: del.Seen, Last: h.now, Text: "the pod is being deleted"}
 	gone, _, isGone := Latest[fact.ObjectGone](h, time.Time{})
 	if isGone || b.Gone {
-		s.Kind, s.Text, s.Last = Disappeared, "the pod is gone", del.Seen
+		s.Kind, s.Text, s.Last = answer.Disappeared, "the pod is gone", del.Seen
 		if isGone {
 			s.Last = gone.Seen
 		}
 	}
-	return []trouble{{s, func(id string) Verdict {
+	return []trouble{{s, func(id string) answer.Verdict {
 		f := h.deletionFinding()
 		v := f.verdict(id, "", nil)
 		h.slowEnd(&v)
@@ -298,7 +299,7 @@ func (h *History) foreign() []v1.PodCondition {
 }
 
 // slowEnd says which containers used up their grace period.
-func (h *History) slowEnd(v *Verdict) {
+func (h *History) slowEnd(v *answer.Verdict) {
 	for _, name := range h.Containers() {
 		run := h.Last(name)
 		if run == nil || run.Kill == nil || run.Exit == nil {
@@ -320,7 +321,7 @@ func (h *History) changedBy() string {
 
 // deadlineFinding is about activeDeadlineSeconds.
 func (h *History) deadlineFinding() finding {
-	f := finding{cause: ActiveDeadline, certainty: Recorded, weight: certain}
+	f := finding{cause: answer.ActiveDeadline, certainty: answer.Recorded, weight: certain}
 	allowed := ""
 	if h.Object != nil && h.Object.Spec.ActiveDeadlineSeconds != nil {
 		allowed = fmt.Sprintf(" (%d s)", *h.Object.Spec.ActiveDeadlineSeconds)
@@ -333,24 +334,24 @@ func (h *History) deadlineFinding() finding {
 			break
 		}
 	}
-	f.fixes = []Fix{h.specFix("raise activeDeadlineSeconds, or make the work shorter")}
+	f.fixes = []answer.Fix{h.specFix("raise activeDeadlineSeconds, or make the work shorter")}
 	return f
 }
 
 // refusal says why the node did not take the pod in.
 func (h *History) refusal(at *fact.Fact, b fact.Refused) finding {
-	f := finding{certainty: Recorded, weight: certain, chain: append(links(at, h.conditionFact(v1.PodReady)), h.firstLinks(at)...)}
-	f.text = fmt.Sprintf("The node refused the pod: %s", brief(b.Message, 200))
+	f := finding{certainty: answer.Recorded, weight: certain, chain: append(links(at, h.conditionFact(v1.PodReady)), h.firstLinks(at)...)}
+	f.text = fmt.Sprintf("The node refused the pod: %s", prose.Brief(b.Message, 200))
 	switch {
 	case strings.HasPrefix(b.Reason, "OutOf"):
-		f.cause = InsufficientResources
+		f.cause = answer.InsufficientResources
 	case b.Reason == "NodeAffinity", b.Reason == "PodOSSelectorNodeLabelDoesNotMatch", b.Reason == "PodOSNotSupported", b.Reason == "Taint":
-		f.cause = NoMatchingNode
+		f.cause = answer.NoMatchingNode
 	case strings.Contains(b.Reason, "AppArmor"), strings.Contains(b.Reason, "Sysctl"), strings.Contains(b.Reason, "Security"):
-		f.cause = SecurityRefused
+		f.cause = answer.SecurityRefused
 	default:
-		f.cause, f.certainty = CauseUnknown, Unknown
+		f.cause, f.certainty = answer.CauseUnknown, answer.Unknown
 	}
-	f.fixes = []Fix{h.describeFix()}
+	f.fixes = []answer.Fix{h.describeFix()}
 	return f
 }

@@ -12,6 +12,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/mesh"
+	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -304,14 +305,14 @@ func loopback(host string) bool {
 func (p *probing) what() string {
 	ev := p.last.Evidence
 	if p.mesh.Rewritten {
-		return fmt.Sprintf("the probe of container %s (%s)", p.run.Container, brief(p.mesh.String(), 120))
+		return fmt.Sprintf("the probe of container %s (%s)", p.run.Container, prose.Brief(p.mesh.String(), 120))
 	}
 	if ev == nil {
 		return fmt.Sprintf("the %s probe of container %s", kindWord(p.kind), p.run.Container)
 	}
-	target := brief(cmp.Or(ev.Target, ev.Handler), 80)
+	target := prose.Brief(cmp.Or(ev.Target, ev.Handler), 80)
 	if ev.Redirected != "" {
-		target += ", redirected to " + brief(ev.Redirected, 60)
+		target += ", redirected to " + prose.Brief(ev.Redirected, 60)
 	}
 	return fmt.Sprintf("the %s probe of container %s (%s)", kindWord(p.kind), p.run.Container, target)
 }
@@ -320,8 +321,8 @@ func kindWord(k fact.ProbeKind) string { return strings.ToLower(string(k)) }
 
 // chain is the last success before, and the attempts that failed: the first and
 // the last of them.
-func (p *probing) chain(more ...*fact.Fact) []Link {
-	var all []Link
+func (p *probing) chain(more ...*fact.Fact) []answer.Link {
+	var all []answer.Link
 	if n := len(p.before); n > 0 {
 		all = links(p.before[n-1])
 	}
@@ -341,20 +342,20 @@ func (p *probing) chain(more ...*fact.Fact) []Link {
 }
 
 // explain says why the probe fails.
-func (p *probing) explain(symptom string) Verdict {
+func (p *probing) explain(symptom string) answer.Verdict {
 	best, rest := p.hearing().judge()
 	report, reported := p.sidecarReport()
 	if best == nil && reported {
-		best = &finding{cause: MeshSidecarAnswered, rule: "sidecar-report", chain: p.chain(), text: upper(p.what()) + " failed: " + report.Text + ".", fixes: append(p.h.probeFixes(p), p.h.logsFix(p.run)...)}
+		best = &finding{cause: answer.MeshSidecarAnswered, rule: "sidecar-report", chain: p.chain(), text: prose.Upper(p.what()) + " failed: " + report.Text + ".", fixes: append(p.h.probeFixes(p), p.h.logsFix(p.run)...)}
 	}
 	if best != nil {
 		v := best.verdict(symptom, p.run.Container, rest)
-		if reported && best.cause != MeshSidecarAnswered {
+		if reported && best.cause != answer.MeshSidecarAnswered {
 			v.Contributing = append(v.Contributing, report)
 		}
 		return v
 	}
-	what := upper(p.what()) + " failed: " + cmp.Or(p.how(), "how is not known") + "."
+	what := prose.Upper(p.what()) + " failed: " + cmp.Or(p.how(), "how is not known") + "."
 	return undecided(symptom, p.run.Container, what, p.chain(), rest, p.missing(), append(p.h.probeFixes(p), p.h.logsFix(p.run)...)...)
 }
 
@@ -384,7 +385,7 @@ func (p *probing) how() string {
 	case commandLate:
 		return fmt.Sprintf("its command does not end within %s", prose.Span(p.timeout()))
 	}
-	return brief(p.last.Message, kept)
+	return prose.Brief(p.last.Message, kept)
 }
 
 // answeredBy says whose answer it is, where a sidecar of ours marked it.
@@ -415,7 +416,7 @@ func describeProbe(b fact.Probed) (string, map[string]any) {
 	v := values("probe", b.Probe, "verdict", b.Verdict, "took", b.Took.String(), "count", b.Count, "message", b.Message)
 	if ev := b.Evidence; ev != nil {
 		for k, x := range values("handler", ev.Handler, "target", ev.Target, "remote", ev.Remote, "connect", ev.Connect.String(),
-			"firstByte", ev.FirstByte.String(), "status", ev.Status, "output", brief(ev.Output, kept), "errno", ev.Errno, "timeout", ev.Timeout) {
+			"firstByte", ev.FirstByte.String(), "status", ev.Status, "output", prose.Brief(ev.Output, kept), "errno", ev.Errno, "timeout", ev.Timeout) {
 			v[k] = x
 		}
 		if ev.ExitCode != nil {
@@ -442,10 +443,10 @@ func describeProbe(b fact.Probed) (string, map[string]any) {
 		text = fmt.Sprintf("%s probe failed: no answer after %s", kind, prose.Span(b.Took))
 	}
 	if p.mode == impossible {
-		text = fmt.Sprintf("%s probe could not be made: %s", kind, brief(b.Message, kept))
+		text = fmt.Sprintf("%s probe could not be made: %s", kind, prose.Brief(b.Message, kept))
 	}
 	if p.mode == answered && b.Evidence.Output != "" {
-		text += ", saying: " + brief(b.Evidence.Output, 60)
+		text += ", saying: " + prose.Brief(b.Evidence.Output, 60)
 	}
 	return text, v
 }

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 )
 
 // What there was no room for.
@@ -16,41 +17,41 @@ func TestRoom(t *testing.T) {
 	full := fact.Sampled{PIDs: 64, PIDLimit: 64}
 	code := 1
 	for _, q := range []question{
-		{name: "a full disk, by its last words", cause: DiskFull, tale: func(s *tale) {
+		{name: "a full disk, by its last words", cause: answer.DiskFull, tale: func(s *tale) {
 			s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true, Message: "write /data/wal: No space left on device"})
 		}},
-		{name: "a full disk, by the end of its log", cause: DiskFull, says: "No space left on device", tale: func(s *tale) {
+		{name: "a full disk, by the end of its log", cause: answer.DiskFull, says: "No space left on device", tale: func(s *tale) {
 			s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true, LastLines: []string{"write /data/x: No space left on device"}})
 		}},
-		{name: "a quota, by the probe's answer", pod: web(), cause: DiskFull, tale: func(s *tale) {
+		{name: "a quota, by the probe's answer", pod: web(), cause: answer.DiskFull, tale: func(s *tale) {
 			s.probe("app", 3, good(fact.Liveness, time.Millisecond))
 			s.probe("app", 3, status(fact.Liveness, 500, "cannot store session: disk quota exceeded"))
 		}},
-		{name: "it could not fork, by its last words", cause: ProcessLimit, tale: func(s *tale) {
+		{name: "it could not fork, by its last words", cause: answer.ProcessLimit, tale: func(s *tale) {
 			s.exit("app", fact.Exited{ExitCode: 2, OOMKnown: true, Message: "sh: can't fork: Resource temporarily unavailable"})
 		}},
-		{name: "it could not fork, by the end of its log", cause: ProcessLimit, tale: func(s *tale) {
+		{name: "it could not fork, by the end of its log", cause: answer.ProcessLimit, tale: func(s *tale) {
 			s.exit("app", fact.Exited{ExitCode: 2, OOMKnown: true, LastLines: []string{"sh: can't fork: Resource temporarily unavailable"}})
 		}},
-		{name: "at its pids limit", cause: ProcessLimit, says: "64 of the 64", tale: func(s *tale) {
+		{name: "at its pids limit", cause: answer.ProcessLimit, says: "64 of the 64", tale: func(s *tale) {
 			s.in("app", full)
 			s.exit("app", fact.Exited{ExitCode: 2, OOMKnown: true})
 		}},
-		{name: "at its pids limit long ago", cause: AppExitError, tale: func(s *tale) {
+		{name: "at its pids limit long ago", cause: answer.AppExitError, tale: func(s *tale) {
 			s.in("app", full)
 			s.wait(time.Hour)
 			s.exit("app", fact.Exited{ExitCode: 2, OOMKnown: true})
 		}},
-		{name: "the probe's command could not be started", pod: web(), cause: ProcessLimit, tale: func(s *tale) {
+		{name: "the probe's command could not be started", pod: web(), cause: answer.ProcessLimit, tale: func(s *tale) {
 			s.probe("app", 3, good(fact.Liveness, time.Millisecond))
 			s.in("app", full)
 			s.probe("app", 3, attempt(fact.Liveness, fact.Evidence{Handler: "exec", Target: "check", ExitCode: &code, Output: "sh: can't fork: Resource temporarily unavailable"}))
 		}},
-		{name: "resources of another kind", cause: AppExitError, tale: func(s *tale) {
+		{name: "resources of another kind", cause: answer.AppExitError, tale: func(s *tale) {
 			s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true, Message: "recv: Resource temporarily unavailable"})
 		}},
 	} {
-		q.symptom = Restarted
+		q.symptom = answer.Restarted
 		if q.pod == nil {
 			q.pod = web(silentProbe)
 		}
@@ -63,13 +64,13 @@ func TestConfigChanged(t *testing.T) {
 	settings := fact.ConfigChanged{Object: "ConfigMap", Name: "settings", By: "kubectl-edit", Keys: []string{"app.conf"}}
 	crash := fact.Exited{ExitCode: 1, OOMKnown: true}
 	for _, q := range []question{
-		{name: "it ended soon after", cause: ConfigChanged, says: "ConfigMap settings was changed (app.conf) (kubectl-edit)", contributing: []Cause{AppExitError}, tale: func(s *tale) {
+		{name: "it ended soon after", cause: answer.ConfigChanged, says: "ConfigMap settings was changed (app.conf) (kubectl-edit)", contributing: []answer.Cause{answer.AppExitError}, tale: func(s *tale) {
 			s.wait(10 * time.Minute)
 			s.see("", 0, settings)
 			s.wait(time.Minute)
 			s.exit("app", crash)
 		}},
-		{name: "and again and again since", cause: ConfigChanged, tale: func(s *tale) {
+		{name: "and again and again since", cause: answer.ConfigChanged, tale: func(s *tale) {
 			s.wait(10 * time.Minute)
 			s.see("", 0, settings)
 			s.wait(time.Minute)
@@ -79,32 +80,32 @@ func TestConfigChanged(t *testing.T) {
 			}
 			s.exit("app", crash)
 		}},
-		{name: "it ended long after", cause: AppExitError, tale: func(s *tale) {
+		{name: "it ended long after", cause: answer.AppExitError, tale: func(s *tale) {
 			s.wait(10 * time.Minute)
 			s.see("", 0, settings)
 			s.wait(time.Hour)
 			s.exit("app", crash)
 		}},
-		{name: "it had ended before, too", cause: AppExitError, tale: func(s *tale) {
+		{name: "it had ended before, too", cause: answer.AppExitError, tale: func(s *tale) {
 			s.exit("app", crash)
 			s.wait(10 * time.Second)
 			s.see("", 0, settings)
 			s.wait(10 * time.Second)
 			s.exit("app", crash)
 		}},
-		{name: "memory explains it better", cause: MemoryLimit, tale: func(s *tale) {
+		{name: "memory explains it better", cause: answer.MemoryLimit, tale: func(s *tale) {
 			s.wait(10 * time.Minute)
 			s.see("", 0, settings)
 			s.in("app", oomOfMain)
 			s.exit("app", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 1, MainOOMKilled: true})
 		}},
-		{name: "the application says no since then", pod: web(), cause: ConfigChanged, tale: func(s *tale) {
+		{name: "the application says no since then", pod: web(), cause: answer.ConfigChanged, tale: func(s *tale) {
 			s.probe("app", 60, good(fact.Liveness, time.Millisecond))
 			s.see("", 0, settings)
 			s.probe("app", 20, good(fact.Liveness, time.Millisecond))
 			s.probe("app", 3, status(fact.Liveness, 500, "bad config"))
 		}},
-		{name: "it had said no before", pod: web(), cause: AppUnhealthy, tale: func(s *tale) {
+		{name: "it had said no before", pod: web(), cause: answer.AppUnhealthy, tale: func(s *tale) {
 			s.probe("app", 60, good(fact.Liveness, time.Millisecond))
 			s.probe("app", 2, status(fact.Liveness, 500, "bad"))
 			s.probe("app", 2, good(fact.Liveness, time.Millisecond))
@@ -112,7 +113,7 @@ func TestConfigChanged(t *testing.T) {
 			s.probe("app", 3, status(fact.Liveness, 500, "bad"))
 		}},
 	} {
-		q.symptom = Restarted
+		q.symptom = answer.Restarted
 		if q.pod == nil {
 			q.pod = web(silentProbe)
 		}
@@ -136,15 +137,15 @@ func TestWhoWantedItGone(t *testing.T) {
 		heir  *v1.Pod
 		after time.Duration // when the heir came
 		alone bool
-		cause Cause
+		cause answer.Cause
 	}{
-		{"a newer revision", owned("a1"), owned("b2"), -5 * time.Second, false, RolledOut},
-		{"a newer revision, recreated", owned("a1"), owned("b2"), 5 * time.Second, false, RolledOut},
-		{"the same revision: somebody deleted it", owned("a1"), owned("a1"), 100 * time.Millisecond, true, Deleted},
-		{"nobody came", owned("a1"), nil, 0, true, ScaledDown},
-		{"nobody came, on this node", owned("a1"), nil, 0, false, Deleted},
-		{"it had no controller", web(silentProbe), nil, 0, true, Deleted},
-		{"another workload was rolled out", owned("a1"), func() *v1.Pod { p := owned("b2"); p.OwnerReferences[0].Name = "db-b2"; return p }(), 0, true, ScaledDown},
+		{"a newer revision", owned("a1"), owned("b2"), -5 * time.Second, false, answer.RolledOut},
+		{"a newer revision, recreated", owned("a1"), owned("b2"), 5 * time.Second, false, answer.RolledOut},
+		{"the same revision: somebody deleted it", owned("a1"), owned("a1"), 100 * time.Millisecond, true, answer.Deleted},
+		{"nobody came", owned("a1"), nil, 0, true, answer.ScaledDown},
+		{"nobody came, on this node", owned("a1"), nil, 0, false, answer.Deleted},
+		{"it had no controller", web(silentProbe), nil, 0, true, answer.Deleted},
+		{"another workload was rolled out", owned("a1"), func() *v1.Pod { p := owned("b2"); p.OwnerReferences[0].Name = "db-b2"; return p }(), 0, true, answer.ScaledDown},
 	} {
 		s := tell(t, c.pod)
 		s.wait(time.Hour)
@@ -158,8 +159,8 @@ func TestWhoWantedItGone(t *testing.T) {
 		}
 		a := Explain(h, Options{Now: s.now, Alone: c.alone})
 		check(t, a)
-		if a.Symptoms[0].Kind != Disappeared || a.Verdicts[0].Cause != c.cause {
-			t.Errorf("%s: %s", c.name, a.Text(Style{Wide: true}))
+		if a.Symptoms[0].Kind != answer.Disappeared || a.Verdicts[0].Cause != c.cause {
+			t.Errorf("%s: %s", c.name, a.Text(answer.Style{Wide: true}))
 		}
 	}
 }
@@ -174,18 +175,18 @@ func TestWhoAskedForIt(t *testing.T) {
 		name  string
 		asked fact.Requested
 		heir  string
-		cause Cause
+		cause answer.Cause
 		says  string
 	}{
-		{"a person", alice, "", Deleted, "deleted by alice (kubectl/v1.36.3)."},
-		{"a person, while it was rolled out", alice, "b2", Deleted, "deleted by alice"},
-		{"a person, and another came", alice, "a1", Deleted, "Its controller made web-2 in its place."},
-		{"a person for another", fact.Requested{Verb: "delete", User: "alice", As: "bob"}, "", Deleted, "alice as bob"},
-		{"a drain", fact.Requested{Verb: "evict", User: "alice", Agent: "kubectl/v1"}, "", Deleted, "evicted (as kubectl drain does) by alice"},
-		{"its controller, for a newer revision", kcm("replicaset-controller"), "b2", RolledOut, ""},
-		{"its controller", kcm("replicaset-controller"), "", ScaledDown, ""},
-		{"its controller with an account of its own", fact.Requested{Verb: "delete", User: "system:serviceaccount:kube-system:replicaset-controller"}, "", ScaledDown, ""},
-		{"the garbage collector", kcm("generic-garbage-collector"), "", Deleted, "what owned it is gone"},
+		{"a person", alice, "", answer.Deleted, "deleted by alice (kubectl/v1.36.3)."},
+		{"a person, while it was rolled out", alice, "b2", answer.Deleted, "deleted by alice"},
+		{"a person, and another came", alice, "a1", answer.Deleted, "Its controller made web-2 in its place."},
+		{"a person for another", fact.Requested{Verb: "delete", User: "alice", As: "bob"}, "", answer.Deleted, "alice as bob"},
+		{"a drain", fact.Requested{Verb: "evict", User: "alice", Agent: "kubectl/v1"}, "", answer.Deleted, "evicted (as kubectl drain does) by alice"},
+		{"its controller, for a newer revision", kcm("replicaset-controller"), "b2", answer.RolledOut, ""},
+		{"its controller", kcm("replicaset-controller"), "", answer.ScaledDown, ""},
+		{"its controller with an account of its own", fact.Requested{Verb: "delete", User: "system:serviceaccount:kube-system:replicaset-controller"}, "", answer.ScaledDown, ""},
+		{"the garbage collector", kcm("generic-garbage-collector"), "", answer.Deleted, "what owned it is gone"},
 	} {
 		s := tell(t, owned("a1"))
 		s.wait(time.Hour)
@@ -203,8 +204,8 @@ func TestWhoAskedForIt(t *testing.T) {
 		}
 		a := Explain(h, Options{Now: s.now})
 		check(t, a)
-		if v := a.Verdicts[0]; a.Symptoms[0].Kind != Disappeared || v.Cause != c.cause || !strings.Contains(v.Text, c.says) || c.cause == Deleted && v.Certainty != Recorded {
-			t.Errorf("%s: %s", c.name, a.Text(Style{Wide: true}))
+		if v := a.Verdicts[0]; a.Symptoms[0].Kind != answer.Disappeared || v.Cause != c.cause || !strings.Contains(v.Text, c.says) || c.cause == answer.Deleted && v.Certainty != answer.Recorded {
+			t.Errorf("%s: %s", c.name, a.Text(answer.Style{Wide: true}))
 		}
 	}
 }
@@ -213,7 +214,7 @@ func TestWhoAskedForIt(t *testing.T) {
 func TestBusyMachine(t *testing.T) {
 	late := attempt(fact.Liveness, fact.Evidence{Handler: "exec", Target: "check", Timeout: true})
 	t.Run("an exec probe that said no, and was late in between", question{
-		pod: web(), symptom: Restarted, cause: AppUnhealthy,
+		pod: web(), symptom: answer.Restarted, cause: answer.AppUnhealthy,
 		tale: func(s *tale) {
 			s.in("app", fact.Sampled{MemoryCurrent: 1})
 			s.probe("app", 1, command(fact.Liveness, 1))
@@ -230,8 +231,8 @@ func TestBusyMachine(t *testing.T) {
 		s.probe("app", 3, good(fact.Readiness, time.Millisecond))
 		a := s.ask()
 		check(t, a)
-		if len(a.Verdicts) != 1 || a.Verdicts[0].Cause != AppExitError {
-			t.Error(a.Text(Style{Wide: true}))
+		if len(a.Verdicts) != 1 || a.Verdicts[0].Cause != answer.AppExitError {
+			t.Error(a.Text(answer.Style{Wide: true}))
 		}
 	})
 	t.Run("an earlier OOM kill of which less was seen", func(t *testing.T) {
@@ -245,8 +246,8 @@ func TestBusyMachine(t *testing.T) {
 		s.exit("app", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 1, MainOOMKilled: true})
 		a := s.ask()
 		check(t, a)
-		if v := a.Verdicts[0]; v.Cause != MemoryBackedVolume || len(v.Contributing) > 0 {
-			t.Error(a.Text(Style{Wide: true}))
+		if v := a.Verdicts[0]; v.Cause != answer.MemoryBackedVolume || len(v.Contributing) > 0 {
+			t.Error(a.Text(answer.Style{Wide: true}))
 		}
 	})
 }
@@ -257,8 +258,8 @@ func TestInit(t *testing.T) {
 	pod.Spec.InitContainers = []v1.Container{{Name: "prepare", Image: "app:1"}}
 	s := tell(t, pod)
 	s.wait(5 * time.Second)
-	if a := s.ask(); a.Verdicts[0].Cause != InitWaiting {
-		t.Error(a.Text(Style{}))
+	if a := s.ask(); a.Verdicts[0].Cause != answer.InitWaiting {
+		t.Error(a.Text(answer.Style{}))
 	}
 	for range 2 {
 		s.exit("prepare", fact.Exited{ExitCode: 1, OOMKnown: true})
@@ -268,12 +269,12 @@ func TestInit(t *testing.T) {
 	s.wait(41 * time.Second)
 	a := s.ask()
 	check(t, a)
-	if a.Verdicts[0].Cause != InitFailed {
-		t.Error(a.Text(Style{Wide: true}))
+	if a.Verdicts[0].Cause != answer.InitFailed {
+		t.Error(a.Text(answer.Style{Wide: true}))
 	}
 	s.wait(10 * time.Minute)
-	if a = s.ask(); a.Verdicts[0].Cause != InitWaiting {
-		t.Error(a.Text(Style{}))
+	if a = s.ask(); a.Verdicts[0].Cause != answer.InitWaiting {
+		t.Error(a.Text(answer.Style{}))
 	}
 }
 
@@ -282,37 +283,37 @@ func TestElsewhere(t *testing.T) {
 	readiness := func(c *v1.Container) { c.LivenessProbe, c.ReadinessProbe = nil, httpProbe(8080) }
 	sent := func(b fact.Probed, to string) fact.Probed { b.Evidence.Redirected = to; return b }
 	for _, q := range []question{
-		{name: "it wants HTTPS where nobody listens", cause: ProbeWrongScheme, says: "redirect to HTTPS", tale: func(s *tale) {
+		{name: "it wants HTTPS where nobody listens", cause: answer.ProbeWrongScheme, says: "redirect to HTTPS", tale: func(s *tale) {
 			s.probe("app", 3, sent(connectionRefused(fact.Readiness), "https://10.0.0.1/"))
 		}},
-		{name: "it wants HTTPS where it speaks HTTP", cause: ProbeWrongScheme, says: "redirect to HTTPS", tale: func(s *tale) {
+		{name: "it wants HTTPS where it speaks HTTP", cause: answer.ProbeWrongScheme, says: "redirect to HTTPS", tale: func(s *tale) {
 			s.probe("app", 3, sent(noAnswer(fact.Readiness), "https://10.0.0.1:8080/"))
 		}},
-		{name: "it speaks TLS", cause: ProbeWrongScheme, says: "speaks TLS", tale: func(s *tale) {
+		{name: "it speaks TLS", cause: answer.ProbeWrongScheme, says: "speaks TLS", tale: func(s *tale) {
 			s.probe("app", 3, attempt(fact.Readiness, fact.Evidence{Connect: time.Millisecond, Error: `Get "http://10.0.0.1:8080/": net/http: HTTP/1.x transport connection broken: malformed HTTP response "\x15\x03\x01\x00\x02\x02F"`}))
 		}},
-		{name: "it sends on to a page that fails", cause: AppUnhealthy, says: "redirected to http://10.0.0.1:8080/login", tale: func(s *tale) {
+		{name: "it sends on to a page that fails", cause: answer.AppUnhealthy, says: "redirected to http://10.0.0.1:8080/login", tale: func(s *tale) {
 			s.probe("app", 3, sent(status(fact.Readiness, 500, "no session"), "http://10.0.0.1:8080/login"))
 		}},
-		{name: "a worker is stopped", cause: ProcessStopped, says: "A process (perl)", tale: func(s *tale) {
+		{name: "a worker is stopped", cause: answer.ProcessStopped, says: "A process (perl)", tale: func(s *tale) {
 			s.probe("app", 2, good(fact.Readiness, time.Millisecond))
 			s.probe("app", 2, noAnswer(fact.Readiness))
 			s.in("app", fact.Looked{PID: 100, State: "S", Processes: 2, Stopped: &fact.StoppedProcess{PID: 117, Command: "perl", State: "T"}, Over: time.Second, Listeners: []fact.Listener{{Address: "0.0.0.0:8080", PID: 100, Backlog: 1}}})
 			s.probe("app", 1, noAnswer(fact.Readiness))
 		}},
-		{name: "a process is stopped that has nothing to do with it", cause: AppUnhealthy, tale: func(s *tale) {
+		{name: "a process is stopped that has nothing to do with it", cause: answer.AppUnhealthy, tale: func(s *tale) {
 			s.probe("app", 2, good(fact.Readiness, time.Millisecond))
 			s.in("app", fact.Looked{PID: 100, State: "S", Processes: 2, Stopped: &fact.StoppedProcess{PID: 117, Command: "less", State: "T"}})
 			s.probe("app", 3, status(fact.Readiness, 500, "no db"))
 		}},
-		{name: "it listens over IPv6 only", cause: AppListensElse, says: "over IPv6 only", tale: func(s *tale) {
+		{name: "it listens over IPv6 only", cause: answer.AppListensElse, says: "over IPv6 only", tale: func(s *tale) {
 			s.probe("app", 2, connectionRefused(fact.Readiness))
 			s.in("app", fact.Looked{PID: 100, State: "S", Processes: 1, Listeners: []fact.Listener{{Address: "[::]:8080", PID: 100, V6Only: true}}})
 			s.probe("app", 1, connectionRefused(fact.Readiness))
 		}},
 	} {
 		t.Run(q.name, func(t *testing.T) {
-			q.pod, q.symptom = web(readiness), NotReady
+			q.pod, q.symptom = web(readiness), answer.NotReady
 			q.run(t)
 		})
 	}
@@ -321,11 +322,11 @@ func TestElsewhere(t *testing.T) {
 func TestSandboxWithoutRoom(t *testing.T) {
 	h := NewHistory(fact.Pod{Namespace: "shop", Name: "web-1"}, nil, nil, nil)
 	failed := &fact.Fact{ID: 1, Body: fact.SetUpFailed{Stage: "sandbox", Message: "failed to create shim task: OCI runtime create failed: container init was OOM-killed (memory limit too low?)"}}
-	if v := h.explainSetUp(failed, "s1"); v.Cause != MemoryLimit {
+	if v := h.explainSetUp(failed, "s1"); v.Cause != answer.MemoryLimit {
 		t.Errorf("%s: %s", v.Cause, v.Text)
 	}
 	failed.Body = fact.SetUpFailed{Stage: "sandbox", Message: "no address is left"}
-	if v := h.explainSetUp(failed, "s1"); v.Cause != SandboxFailed {
+	if v := h.explainSetUp(failed, "s1"); v.Cause != answer.SandboxFailed {
 		t.Errorf("%s: %s", v.Cause, v.Text)
 	}
 }
@@ -336,11 +337,11 @@ func TestDeletedForTaint(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		away  bool
-		cause Cause
+		cause answer.Cause
 		says  string
 	}{
-		{"somebody set it", false, Deleted, "somebody set that taint"},
-		{"its node was away", true, NodeLost, "was not heard of"},
+		{"somebody set it", false, answer.Deleted, "somebody set that taint"},
+		{"its node was away", true, answer.NodeLost, "was not heard of"},
 	} {
 		s := tell(t, web(silentProbe))
 		s.wait(time.Hour)
@@ -353,7 +354,7 @@ func TestDeletedForTaint(t *testing.T) {
 		a := s.ask()
 		check(t, a)
 		if v := a.Verdicts[0]; v.Cause != c.cause || !strings.Contains(v.Text, c.says) {
-			t.Errorf("%s: %s", c.name, a.Text(Style{Wide: true}))
+			t.Errorf("%s: %s", c.name, a.Text(answer.Style{Wide: true}))
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 )
 
 // asBefore is the rule that explains an end of which too little was seen by earlier
@@ -52,19 +53,19 @@ func (h *History) endBy(r *Run) (sameEnd, bool) {
 // asBefore explains the last of several ends, which v leaves open. Needs: earlier ends
 // like it under the same spec, of which those that are explained have one cause. Against
 // it: something about the last end that rules this cause out, or fits others only.
-func (h *History) asBefore(v Verdict, ends []*Run, earlier []Verdict) Verdict {
+func (h *History) asBefore(v answer.Verdict, ends []*Run, earlier []answer.Verdict) answer.Verdict {
 	last := ends[len(ends)-1]
 	how, ok := h.endBy(last)
 	if !ok {
 		return v
 	}
-	var known *Verdict
+	var known *answer.Verdict
 	for i, r := range slices.Backward(ends[:len(ends)-1]) {
 		e := &earlier[i]
 		if h.specChanged(r, last) {
 			break
 		}
-		if like, ok := h.endBy(r); !ok || like != how || e.Cause == CauseUnknown {
+		if like, ok := h.endBy(r); !ok || like != how || e.Cause == answer.CauseUnknown {
 			continue
 		}
 		if known != nil && e.Cause != known.Cause {
@@ -74,15 +75,15 @@ func (h *History) asBefore(v Verdict, ends []*Run, earlier []Verdict) Verdict {
 			known = e
 		}
 	}
-	if known == nil || len(v.possible) > 0 && !slices.Contains(v.possible, known.Cause) ||
-		slices.ContainsFunc(v.RuledOut, func(n Note) bool { return n.Cause == known.Cause }) {
+	if known == nil || len(v.Possible) > 0 && !slices.Contains(v.Possible, known.Cause) ||
+		slices.ContainsFunc(v.RuledOut, func(n answer.Note) bool { return n.Cause == known.Cause }) {
 		return v
 	}
-	v.Cause, v.Certainty, v.Rule, v.Container = known.Cause, Inferred, asBefore, known.Container
+	v.Cause, v.Certainty, v.Rule, v.Container = known.Cause, answer.Inferred, asBefore, known.Container
 	v.Text = known.Text + " That was seen at an earlier end. Of the last one less was seen; it went the same way."
-	v.Chain, v.Fixes, v.missing = inOrder(append(slices.Clone(known.Chain), v.Chain...)), known.Fixes, ""
-	v.RuledOut = append(v.RuledOut, slices.DeleteFunc(slices.Clone(known.RuledOut), func(n Note) bool {
-		return slices.ContainsFunc(v.RuledOut, func(have Note) bool { return have.Cause == n.Cause })
+	v.Chain, v.Fixes, v.Missing = inOrder(append(slices.Clone(known.Chain), v.Chain...)), known.Fixes, ""
+	v.RuledOut = append(v.RuledOut, slices.DeleteFunc(slices.Clone(known.RuledOut), func(n answer.Note) bool {
+		return slices.ContainsFunc(v.RuledOut, func(have answer.Note) bool { return have.Cause == n.Cause })
 	})...)
 	return v
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 )
 
 // What was seen at an earlier end explains the last one, as far as they are alike.
@@ -21,21 +22,21 @@ func TestAsBefore(t *testing.T) {
 		s.probe("app", 3, noAnswer(fact.Liveness))
 	}
 	for _, q := range []question{
-		{name: "the same again", cause: AppHang, says: "at an earlier end", tale: func(s *tale) {
+		{name: "the same again", cause: answer.AppHang, says: "at an earlier end", tale: func(s *tale) {
 			hang(s)
 			unseen(s)
 		}},
-		{name: "never seen", cause: CauseUnknown, tale: func(s *tale) {
+		{name: "never seen", cause: answer.CauseUnknown, tale: func(s *tale) {
 			unseen(s)
 			unseen(s)
 		}},
-		{name: "it failed in another way", cause: CauseUnknown, tale: func(s *tale) {
+		{name: "it failed in another way", cause: answer.CauseUnknown, tale: func(s *tale) {
 			hang(s)
 			s.wait(time.Minute)
 			s.probe("app", 2, good(fact.Liveness, time.Millisecond))
 			s.probe("app", 3, connectionRefused(fact.Liveness))
 		}},
-		{name: "the last end rules it out", cause: AppOverloaded, tale: func(s *tale) {
+		{name: "the last end rules it out", cause: answer.AppOverloaded, tale: func(s *tale) {
 			hang(s)
 			s.wait(time.Minute)
 			s.probe("app", 2, good(fact.Liveness, time.Millisecond))
@@ -43,21 +44,21 @@ func TestAsBefore(t *testing.T) {
 			s.in("app", fact.Looked{PID: 200, State: "R", CPUUsed: time.Second, Over: time.Second, Listeners: []fact.Listener{{Address: "0.0.0.0:8080", PID: 200}}})
 			s.probe("app", 2, noAnswer(fact.Liveness))
 		}},
-		{name: "the spec was changed since", cause: CauseUnknown, tale: func(s *tale) {
+		{name: "the spec was changed since", cause: answer.CauseUnknown, tale: func(s *tale) {
 			hang(s)
 			changed := web()
 			changed.Generation = 2
 			s.see("", 0, fact.SpecSeen{Object: changed, Source: "api"})
 			unseen(s)
 		}},
-		{name: "it ended by itself", cause: AppExitError, tale: func(s *tale) {
+		{name: "it ended by itself", cause: answer.AppExitError, tale: func(s *tale) {
 			hang(s)
 			s.wait(time.Minute)
 			s.exit("app", fact.Exited{ExitCode: 3, StatusKnown: true, OOMKnown: true})
 		}},
 	} {
 		t.Run(q.name, func(t *testing.T) {
-			q.pod, q.symptom = web(), Restarted
+			q.pod, q.symptom = web(), answer.Restarted
 			q.run(t)
 		})
 	}

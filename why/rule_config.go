@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -14,7 +15,7 @@ import (
 func init() {
 	exitRules.add(
 		rule[ending]{
-			name: "config-changed-then-exit", causes: []Cause{ConfigChanged},
+			name: "config-changed-then-exit", causes: []answer.Cause{answer.ConfigChanged},
 			needs:   "a change of the pod's spec, or of a ConfigMap or Secret that it refers to; a run before it that lasted at least a minute; and ends with an error that began within 3 minutes of it or at the next start",
 			against: "an OOM kill, a crash, a kill from outside; ends of the same kind before the change; a run that came up after it",
 			yields:  []string{"disk-full-said", "process-limit-hit"},
@@ -27,7 +28,7 @@ func init() {
 func init() {
 	probeRules.add(
 		rule[*probing]{
-			name: "config-changed-then-no", causes: []Cause{ConfigChanged},
+			name: "config-changed-then-no", causes: []answer.Cause{answer.ConfigChanged},
 			needs:   "such a change at most 3 minutes before the first failure of a probe that had been well for at least a minute, and an application that says no",
 			against: "a change more than 3 minutes before; failures after the first success and before the change",
 			judge:   configThenNo,
@@ -60,12 +61,12 @@ func (h *History) changeBefore(from, until time.Time) (change, bool) {
 		case fact.ConfigChanged:
 			text := fmt.Sprintf("%s %s was changed", b.Object, b.Name)
 			if len(b.Keys) > 0 {
-				text += " (" + brief(strings.Join(b.Keys, ", "), 60) + ")"
+				text += " (" + prose.Brief(strings.Join(b.Keys, ", "), 60) + ")"
 			}
 			return change{f, text + byWhom(b.By)}, true
 		case fact.SpecSeen:
 			if len(b.Changed) > 0 && slices.ContainsFunc(b.Changed, func(path string) bool { return strings.HasPrefix(path, "spec") }) {
-				return change{f, fmt.Sprintf("the pod's own spec was changed (%s)", brief(strings.Join(b.Changed, ", "), 80)) + byWhom(b.By)}, true
+				return change{f, fmt.Sprintf("the pod's own spec was changed (%s)", prose.Brief(strings.Join(b.Changed, ", "), 80)) + byWhom(b.By)}, true
 			}
 		}
 	}
@@ -109,8 +110,8 @@ func configThenExit(e ending) *finding {
 		return nil
 	}
 	return &finding{
-		cause: ConfigChanged, weight: strong, chain: e.chain(c.at, first.run.Exit),
-		notes: []Note{{Cause: AppExitError, Text: fmt.Sprintf("it ends by itself with exit code %d%s", e.exit.ExitCode, colon(e.exit.Message)), Facts: idsOf(e.chain())}},
+		cause: answer.ConfigChanged, weight: strong, chain: e.chain(c.at, first.run.Exit),
+		notes: []answer.Note{{Cause: answer.AppExitError, Text: fmt.Sprintf("it ends by itself with exit code %d%s", e.exit.ExitCode, colon(e.exit.Message)), Facts: idsOf(e.chain())}},
 		text: fmt.Sprintf("Container %s ends with exit code %d since %s, %s before its first such end; it had run well until then.",
 			e.run.Container, e.exit.ExitCode, c.text, prose.Span(first.at.Sub(c.at.Seen))),
 		fixes: append(e.h.changeFixes(c), e.h.logsFix(e.run)...),
@@ -135,20 +136,20 @@ func configThenNo(p *probing) *finding {
 		}
 	}
 	return &finding{
-		cause: ConfigChanged, weight: strong, chain: append(p.chain(), link(c.at)),
-		notes: []Note{{Cause: AppUnhealthy, Text: "since then " + p.how(), Facts: idsOf(p.chain())}},
-		text:  fmt.Sprintf("%s fails since %s, %s before; it had been well for %s until then.", upper(p.what()), c.text, prose.Span(p.from.Sub(c.at.Seen)), prose.Span(c.at.Seen.Sub(good))),
+		cause: answer.ConfigChanged, weight: strong, chain: append(p.chain(), link(c.at)),
+		notes: []answer.Note{{Cause: answer.AppUnhealthy, Text: "since then " + p.how(), Facts: idsOf(p.chain())}},
+		text:  fmt.Sprintf("%s fails since %s, %s before; it had been well for %s until then.", prose.Upper(p.what()), c.text, prose.Span(p.from.Sub(c.at.Seen)), prose.Span(c.at.Seen.Sub(good))),
 		fixes: append(p.h.changeFixes(c), p.h.logsFix(p.run)...),
 	}
 }
 
-func (h *History) changeFixes(c change) []Fix {
+func (h *History) changeFixes(c change) []answer.Fix {
 	if b := of[fact.ConfigChanged](c.at); b.Name != "" {
 		object := strings.ToLower(b.Object) + " " + b.Name
-		return []Fix{
+		return []answer.Fix{
 			h.inspect("see what it is now", h.kubectl("get %s -o yaml", object)),
-			{Text: "put back what was there before, if the change was not meant", Command: h.kubectl("edit %s", object), Risk: Restarts},
+			{Text: "put back what was there before, if the change was not meant", Command: h.kubectl("edit %s", object), Risk: answer.Restarts},
 		}
 	}
-	return []Fix{h.inspect("see what changed", "whylet journal list "+h.Pod.Name+" --kind SpecSeen -o json"), h.specFix("take the change back, if it was not meant")}
+	return []answer.Fix{h.inspect("see what changed", "whylet journal list "+h.Pod.Name+" --kind SpecSeen -o json"), h.specFix("take the change back, if it was not meant")}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -15,7 +16,7 @@ import (
 func init() {
 	exitRules.add(
 		rule[ending]{
-			name: "cpu-time-limit", causes: []Cause{AppCrashSignal},
+			name: "cpu-time-limit", causes: []answer.Cause{answer.AppCrashSignal},
 			needs:   "SIGXCPU; or SIGKILL, the kernel's word that it sent the signal itself, and a look into this or another run that found a limit of CPU time (RLIMIT_CPU)",
 			against: "an OOM kill; a sender that was seen",
 			judge:   cpuTimeLimit,
@@ -33,7 +34,7 @@ func cpuTimeLimit(e ending) *finding {
 	if limit == 0 && e.exit.ByKernel {
 		look, limit = e.otherCPUTime()
 	}
-	f := &finding{cause: AppCrashSignal, weight: certain, chain: e.chain(look), fixes: e.h.logsFix(e.run)}
+	f := &finding{cause: answer.AppCrashSignal, weight: certain, chain: e.chain(look), fixes: e.h.logsFix(e.run)}
 	how := "more CPU time than it may use (RLIMIT_CPU)"
 	if limit > 0 {
 		how = fmt.Sprintf("the %s of CPU time that it may use (RLIMIT_CPU)", prose.Span(limit))

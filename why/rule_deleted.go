@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
 )
 
 // These rules say who wanted a pod gone. A deletion leaves no trace in the
@@ -17,19 +19,19 @@ import (
 func init() {
 	deletedRules.add(
 		rule[*History]{
-			name: "deletion", causes: []Cause{Deleted, Preempted, NodeLost},
+			name: "deletion", causes: []answer.Cause{answer.Deleted, answer.Preempted, answer.NodeLost},
 			needs:   "the deletion of the object; the request for it, where the control plane told of it; the DisruptionTarget condition says preemption or a taint, and that is the control plane's for a node that was away at most 10 minutes before",
 			against: "",
 			judge:   deletion,
 		},
 		rule[*History]{
-			name: "replaced-by-revision", causes: []Cause{RolledOut},
+			name: "replaced-by-revision", causes: []answer.Cause{answer.RolledOut},
 			needs:   "a pod of the same controller with another pod-template-hash or controller-revision-hash, first seen at most 15 minutes before the deletion or 2 minutes after it",
 			against: "a pod without a controller; the DisruptionTarget condition; a request that did not come from its controller",
 			judge:   replacedByRevision,
 		},
 		rule[*History]{
-			name: "not-replaced", causes: []Cause{ScaledDown},
+			name: "not-replaced", causes: []answer.Cause{answer.ScaledDown},
 			needs:   "a pod of a ReplicaSet or StatefulSet on a cluster of one node, and no pod of the same revision within 10 s after the deletion; or its controller's own request",
 			against: "a pod that took its place: its controller still wanted it, so somebody else deleted it; a request that did not come from its controller",
 			yields:  []string{"replaced-by-revision"},
@@ -56,7 +58,7 @@ func (h *History) deletionFinding() finding {
 
 // deletion takes the object's own word.
 func deletion(h *History) *finding {
-	f := &finding{cause: Deleted, weight: fair, text: "The pod was deleted; by whom is not known: deletions leave no trace in the object."}
+	f := &finding{cause: answer.Deleted, weight: fair, text: "The pod was deleted; by whom is not known: deletions leave no trace in the object."}
 	at, b, ok := h.deletion()
 	if !ok {
 		return f
@@ -65,17 +67,17 @@ func deletion(h *History) *finding {
 	target := conditionOf(h.foreign(), v1.DisruptionTarget)
 	switch {
 	case b.Reason == "Preempted" || target != nil && target.Reason == v1.PodReasonPreemptionByScheduler:
-		f.cause, f.weight, f.text = Preempted, certain, "The scheduler deleted the pod to make room for one of higher priority."
+		f.cause, f.weight, f.text = answer.Preempted, certain, "The scheduler deleted the pod to make room for one of higher priority."
 	case target != nil && target.Reason == "DeletionByTaintManager":
 		f.weight, f.text = certain, "The pod was deleted because its node got a taint with the effect NoExecute that it does not tolerate, or not for longer. The node itself was well: somebody set that taint."
-		f.fixes = []Fix{h.inspect("see the node's taints", "kubectl get nodes -o custom-columns=NODE:.metadata.name,TAINTS:.spec.taints"), h.specFix("give the pod a toleration, if it should stay")}
+		f.fixes = []answer.Fix{h.inspect("see the node's taints", "kubectl get nodes -o custom-columns=NODE:.metadata.name,TAINTS:.spec.taints"), h.specFix("give the pod a toleration, if it should stay")}
 		if h.wasAway(at.Seen) {
-			f.cause, f.text = NodeLost, "The pod was deleted because its node was not heard of, for longer than the pod tolerates: "+brief(target.Message, kept)
+			f.cause, f.text = answer.NodeLost, "The pod was deleted because its node was not heard of, for longer than the pod tolerates: "+prose.Brief(target.Message, kept)
 		}
 	case target != nil:
-		f.weight, f.text = certain, "The pod was deleted to disturb it on purpose: "+brief(target.Message, kept)
+		f.weight, f.text = certain, "The pod was deleted to disturb it on purpose: "+prose.Brief(target.Message, kept)
 		if request, b := h.requested(); request != nil {
-			f.certainty, f.chain = Recorded, links(request, at)
+			f.certainty, f.chain = answer.Recorded, links(request, at)
 			f.text += fmt.Sprintf(". It was %s who asked for it.", requester(b))
 		}
 	case h.byOther():
@@ -88,7 +90,7 @@ func deletion(h *History) *finding {
 		f.text = fmt.Sprintf("The pod was deleted by somebody else than its controller, which made %s in its place.", of[fact.SpecSeen](heir).Object.Name)
 	}
 	if f.fixes == nil {
-		f.fixes = []Fix{h.inspect("see what its controller did", h.kubectl("get events --sort-by=.lastTimestamp"))}
+		f.fixes = []answer.Fix{h.inspect("see what its controller did", h.kubectl("get events --sort-by=.lastTimestamp"))}
 	}
 	return f
 }
@@ -123,9 +125,9 @@ func replacedByRevision(h *History) *finding {
 		return nil
 	}
 	return &finding{
-		cause: RolledOut, weight: strong, chain: append(links(at), kinLink(newest)),
+		cause: answer.RolledOut, weight: strong, chain: append(links(at), kinLink(newest)),
 		text:  fmt.Sprintf("Its controller replaced the pod by one of another revision: %s came (revision %s instead of %s).", of[fact.SpecSeen](newest).Object.Name, revision(of[fact.SpecSeen](newest).Object), revision(h.Object)),
-		fixes: []Fix{h.inspect("see what changed between the revisions", h.kubectl("rollout history %s", workloadOf(h.Object)))},
+		fixes: []answer.Fix{h.inspect("see what changed between the revisions", h.kubectl("rollout history %s", workloadOf(h.Object)))},
 	}
 }
 
@@ -139,9 +141,9 @@ func notReplaced(h *History) *finding {
 		return nil
 	}
 	return &finding{
-		cause: ScaledDown, weight: strong, chain: links(request, at),
+		cause: answer.ScaledDown, weight: strong, chain: links(request, at),
 		text:  fmt.Sprintf("%s %s did not want the pod any more: it was deleted, and none came in its place. It was scaled down, or removed itself.", kind, name),
-		fixes: []Fix{h.inspect("see how many are wanted now, and who changed that", h.kubectl("get %s --show-managed-fields -o yaml", workloadOf(h.Object)))},
+		fixes: []answer.Fix{h.inspect("see how many are wanted now, and who changed that", h.kubectl("get %s --show-managed-fields -o yaml", workloadOf(h.Object)))},
 	}
 }
 
@@ -199,7 +201,7 @@ func revision(pod *v1.Pod) string {
 	return pod.Labels["controller-revision-hash"]
 }
 
-func kinLink(f *fact.Fact) Link {
+func kinLink(f *fact.Fact) answer.Link {
 	l := link(f)
 	l.Text = fmt.Sprintf("pod %s was seen first (revision %s)", of[fact.SpecSeen](f).Object.Name, revision(of[fact.SpecSeen](f).Object))
 	return l

@@ -8,13 +8,16 @@ import (
 	"strings"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // These rules are about what a container needs from elsewhere and does not reach.
 func init() {
 	exitRules.add(
 		rule[ending]{
-			name: "dependency-said", causes: []Cause{DependencyDown},
+			name: "dependency-said", causes: []answer.Cause{answer.DependencyDown},
 			needs:   "the system's words for a name that is not known, or for a connection that is refused or not answered, as what a process said last that ended with an error",
 			against: "exit code 0; another reason that was said after it",
 			judge:   dependencySaid,
@@ -25,13 +28,13 @@ func init() {
 func init() {
 	probeRules.add(
 		rule[*probing]{
-			name: "probe-waits-for-dependency", causes: []Cause{DependencyDown},
+			name: "probe-waits-for-dependency", causes: []answer.Cause{answer.DependencyDown},
 			needs:   "a refused connection and no success in this run, an idle main process, nothing that listens, and either a connection out of the container that nobody answers, or the words for such a failure, or that it waits, at the end of its log",
 			against: "CPU use; a listener; a success in this run",
 			judge:   probeWaits,
 		},
 		rule[*probing]{
-			name: "probe-asks-another", causes: []Cause{DependencyDown},
+			name: "probe-asks-another", causes: []answer.Cause{answer.DependencyDown},
 			needs:   "an exec probe whose command names another host than the pod, by URL or host:port, and ends with an error or not in time",
 			against: "a command that does not run",
 			yields:  stalling,
@@ -94,7 +97,7 @@ func lastNeed(lines []string) (needed, bool) {
 		if n, ok := dependency(line); ok {
 			return n, true
 		}
-		if looked++; looked == 3 || reason.MatchString(line) {
+		if looked++; looked == 3 || words.GivesReason(line) {
 			break
 		}
 	}
@@ -110,7 +113,7 @@ func (n needed) named() string {
 }
 
 // fixes show what stands for the place in the cluster.
-func (n needed) fixes(h *History) []Fix {
+func (n needed) fixes(h *History) []answer.Fix {
 	host, _, ok := splitAddress(n.place)
 	if !ok {
 		host = n.place
@@ -122,13 +125,13 @@ func (n needed) fixes(h *History) []Fix {
 	case host == "", loopback(host), host == "localhost":
 		return nil
 	case numeric(host):
-		return []Fix{h.inspect("see whose address that is", "kubectl get services,pods -A -o wide | grep -F "+host)}
+		return []answer.Fix{h.inspect("see whose address that is", "kubectl get services,pods -A -o wide | grep -F "+host)}
 	case !isService:
-		return []Fix{h.inspect("see whether the name is known in the cluster", fmt.Sprintf("kubectl run dns-test --rm -it --image=busybox --restart=Never -- nslookup %s", host))}
+		return []answer.Fix{h.inspect("see whether the name is known in the cluster", fmt.Sprintf("kubectl run dns-test --rm -it --image=busybox --restart=Never -- nslookup %s", host))}
 	case len(parts) > 1:
 		space = parts[1]
 	}
-	return []Fix{h.inspect("see why it does not answer", fmt.Sprintf("kubectl -n %s why svc/%s", space, parts[0]))}
+	return []answer.Fix{h.inspect("see why it does not answer", fmt.Sprintf("kubectl -n %s why svc/%s", space, parts[0]))}
 }
 
 func numeric(host string) bool {
@@ -148,8 +151,8 @@ func dependencySaid(e ending) *finding {
 		return nil
 	}
 	return &finding{
-		cause: DependencyDown, weight: strong, chain: e.chain(),
-		text:  fmt.Sprintf("Container %s ended%s with exit code %d because it could not reach %s (%s): %s", e.run.Container, e.after(), e.exit.ExitCode, n.named(), n.what, brief(n.said, kept)),
+		cause: answer.DependencyDown, weight: strong, chain: e.chain(),
+		text:  fmt.Sprintf("Container %s ended%s with exit code %d because it could not reach %s (%s): %s", e.run.Container, e.after(), e.exit.ExitCode, n.named(), n.what, prose.Brief(n.said, kept)),
 		fixes: append(n.fixes(e.h), append(e.h.logsFix(e.run), e.h.specFix("correct the address in its configuration if it is the wrong one; have it try again instead of ending"))...),
 	}
 }
@@ -160,7 +163,7 @@ func probeWaits(p *probing) *finding {
 	if !ok || len(p.before) > 0 || p.atWork(look) || p.up(look) {
 		return nil
 	}
-	f := &finding{cause: DependencyDown, weight: strong, chain: p.chain(at)}
+	f := &finding{cause: answer.DependencyDown, weight: strong, chain: p.chain(at)}
 	n, how := p.waitsFor(look)
 	if how == "" {
 		return nil
@@ -185,7 +188,7 @@ func (p *probing) waitsFor(look fact.Looked) (n needed, how string) {
 
 func waitsFor(look fact.Looked, lines []string) (n needed, how string) {
 	if n, ok := lastNeed(lines); ok {
-		return n, fmt.Sprintf("%s (%s): %s", cmp.Or(n.place, "something"), n.what, strings.TrimSuffix(brief(n.said, 100), "."))
+		return n, fmt.Sprintf("%s (%s): %s", cmp.Or(n.place, "something"), n.what, strings.TrimSuffix(prose.Brief(n.said, 100), "."))
 	}
 	for _, d := range look.Dialing {
 		if !d.Other {
@@ -193,8 +196,8 @@ func waitsFor(look fact.Looked, lines []string) (n needed, how string) {
 			return n, fmt.Sprintf("%s, which has not answered yet%s", d.Remote, inBrackets("asked by ", process(d.Command, d.PID)))
 		}
 	}
-	if i := telling(lines); i >= 0 && tries.MatchString(lines[i]) && !served.MatchString(lines[i]) {
-		return n, fmt.Sprintf("something, as it says: %s", strings.TrimSuffix(brief(lines[i], 100), "."))
+	if i := words.Telling(lines); i >= 0 && tries.MatchString(lines[i]) && !served.MatchString(lines[i]) {
+		return n, fmt.Sprintf("something, as it says: %s", strings.TrimSuffix(prose.Brief(lines[i], 100), "."))
 	}
 	return n, ""
 }
@@ -225,8 +228,8 @@ func probeAsksAnother(p *probing) *finding {
 	if said, ok := dependency(ev.Output); ok {
 		how = said.what
 	}
-	f := &finding{cause: DependencyDown, weight: strong, chain: p.chain()}
-	f.text = fmt.Sprintf("%s asks %s, and not container %s itself: %s.", upper(p.what()), host, p.run.Container, how)
+	f := &finding{cause: answer.DependencyDown, weight: strong, chain: p.chain()}
+	f.text = fmt.Sprintf("%s asks %s, and not container %s itself: %s.", prose.Upper(p.what()), host, p.run.Container, how)
 	f.fixes = append(n.fixes(p.h), p.h.specFix("have the probe test the container itself: what others lack takes it out of service, or restarts it, for nothing"))
 	return f
 }

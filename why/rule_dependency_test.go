@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 )
 
 // What a container needs from elsewhere, and does not reach.
@@ -27,32 +28,32 @@ func TestDependency(t *testing.T) {
 		}
 	}
 	for _, q := range []question{
-		{name: "no such name", symptom: Restarted, cause: DependencyDown, says: "db.shop.svc.cluster.local", tale: said(1, "starting", "dial tcp: lookup db.shop.svc.cluster.local on 10.96.0.10:53: no such host")},
-		{name: "refused by a Service without endpoints", symptom: Restarted, cause: DependencyDown, says: "nobody takes connections there", tale: said(1, `psql: error: connection to server at "db" (10.43.0.9), port 5432 failed: Connection refused`)},
-		{name: "Node, with its stack trace", symptom: Restarted, cause: DependencyDown, says: "10.0.0.9:6379", tale: said(1, "Error: connect ECONNREFUSED 10.0.0.9:6379", "    at TCPConnectWrap.afterConnect [as oncomplete] (node:net:1607:16)")},
-		{name: "nginx", symptom: Restarted, cause: DependencyDown, says: "backend, which it needs", tale: said(1, `2026/11/22 14:27:52 [emerg] 1#1: host not found in upstream "backend" in /etc/nginx/nginx.conf:2`)},
-		{name: "DNS is away", symptom: Restarted, cause: DependencyDown, says: "DNS did not answer", tale: said(1, "dial tcp: lookup db on 10.96.0.10:53: read udp 10.42.0.3:4711->10.96.0.10:53: i/o timeout")},
-		{name: "another reason came after it", symptom: Restarted, cause: AppExitError, says: "KeyError", tale: said(1, "redis: connection refused, going on without", "KeyError: 'name'")},
-		{name: "long ago", symptom: Restarted, cause: AppExitError, tale: said(1, "dial tcp 10.0.0.9:6379: connection refused, trying again", "connected", "ready", "serving", "bad configuration")},
-		{name: "a start script waits, and says for what", pod: web(ready), symptom: NotReady, cause: DependencyDown, says: "db:5432", tale: idle(func(l *fact.Looked) { l.Said = []string{"waiting for db:5432"} })},
-		{name: "a connection that nobody answers", pod: web(ready), symptom: NotReady, cause: DependencyDown, says: "192.0.2.7:5432, which has not answered yet", tale: idle(func(l *fact.Looked) { l.Dialing = []fact.Dial{{Remote: "192.0.2.7:5432", PID: 100, Command: "java"}} })},
-		{name: "of another container", pod: web(ready), symptom: NotReady, cause: AppNotListening, tale: idle(func(l *fact.Looked) { l.Dialing = []fact.Dial{{Remote: "192.0.2.7:5432", PID: 300, Other: true}} })},
-		{name: "a worker waits for work", pod: web(ready), symptom: NotReady, cause: AppNotListening, tale: idle(func(l *fact.Looked) { l.Said = []string{" [*] Waiting for messages. To exit press CTRL+C"} })},
-		{name: "it waits, and nobody knows for what", pod: web(ready), symptom: NotReady, cause: AppNotListening, says: "only waits (sleep)", tale: idle(func(*fact.Looked) {})},
-		{name: "nobody comes up in so short a time", pod: web(), symptom: Restarted, cause: AppSlowStart, says: "too little time", tale: func(s *tale) {
+		{name: "no such name", symptom: answer.Restarted, cause: answer.DependencyDown, says: "db.shop.svc.cluster.local", tale: said(1, "starting", "dial tcp: lookup db.shop.svc.cluster.local on 10.96.0.10:53: no such host")},
+		{name: "refused by a Service without endpoints", symptom: answer.Restarted, cause: answer.DependencyDown, says: "nobody takes connections there", tale: said(1, `psql: error: connection to server at "db" (10.43.0.9), port 5432 failed: Connection refused`)},
+		{name: "Node, with its stack trace", symptom: answer.Restarted, cause: answer.DependencyDown, says: "10.0.0.9:6379", tale: said(1, "Error: connect ECONNREFUSED 10.0.0.9:6379", "    at TCPConnectWrap.afterConnect [as oncomplete] (node:net:1607:16)")},
+		{name: "nginx", symptom: answer.Restarted, cause: answer.DependencyDown, says: "backend, which it needs", tale: said(1, `2026/11/22 14:27:52 [emerg] 1#1: host not found in upstream "backend" in /etc/nginx/nginx.conf:2`)},
+		{name: "DNS is away", symptom: answer.Restarted, cause: answer.DependencyDown, says: "DNS did not answer", tale: said(1, "dial tcp: lookup db on 10.96.0.10:53: read udp 10.42.0.3:4711->10.96.0.10:53: i/o timeout")},
+		{name: "another reason came after it", symptom: answer.Restarted, cause: answer.AppExitError, says: "KeyError", tale: said(1, "redis: connection refused, going on without", "KeyError: 'name'")},
+		{name: "long ago", symptom: answer.Restarted, cause: answer.AppExitError, tale: said(1, "dial tcp 10.0.0.9:6379: connection refused, trying again", "connected", "ready", "serving", "bad configuration")},
+		{name: "a start script waits, and says for what", pod: web(ready), symptom: answer.NotReady, cause: answer.DependencyDown, says: "db:5432", tale: idle(func(l *fact.Looked) { l.Said = []string{"waiting for db:5432"} })},
+		{name: "a connection that nobody answers", pod: web(ready), symptom: answer.NotReady, cause: answer.DependencyDown, says: "192.0.2.7:5432, which has not answered yet", tale: idle(func(l *fact.Looked) { l.Dialing = []fact.Dial{{Remote: "192.0.2.7:5432", PID: 100, Command: "java"}} })},
+		{name: "of another container", pod: web(ready), symptom: answer.NotReady, cause: answer.AppNotListening, tale: idle(func(l *fact.Looked) { l.Dialing = []fact.Dial{{Remote: "192.0.2.7:5432", PID: 300, Other: true}} })},
+		{name: "a worker waits for work", pod: web(ready), symptom: answer.NotReady, cause: answer.AppNotListening, tale: idle(func(l *fact.Looked) { l.Said = []string{" [*] Waiting for messages. To exit press CTRL+C"} })},
+		{name: "it waits, and nobody knows for what", pod: web(ready), symptom: answer.NotReady, cause: answer.AppNotListening, says: "only waits (sleep)", tale: idle(func(*fact.Looked) {})},
+		{name: "nobody comes up in so short a time", pod: web(), symptom: answer.Restarted, cause: answer.AppSlowStart, says: "too little time", tale: func(s *tale) {
 			s.pod.Spec.Containers[0].LivenessProbe.FailureThreshold = 1
 			s.see("", 0, fact.SpecSeen{Object: s.pod})
 			s.in("app", fact.Looked{PID: 100, State: "S", Processes: 1, Over: time.Second})
 			s.probe("app", 1, connectionRefused(fact.Liveness))
 		}},
-		{name: "it works meanwhile", pod: web(ready), symptom: NotReady, cause: CauseUnknown, tale: idle(func(l *fact.Looked) {
+		{name: "it works meanwhile", pod: web(ready), symptom: answer.NotReady, cause: answer.CauseUnknown, tale: idle(func(l *fact.Looked) {
 			l.Said, l.CPUUsed = []string{"waiting for workers"}, 2*time.Second
 		})},
-		{name: "an expired certificate", symptom: Restarted, cause: AppExitError, says: "a TLS certificate has expired", tale: said(2, "tls: failed to verify certificate: x509: certificate has expired or is not yet valid")},
-		{name: "a full table of watched files", symptom: Restarted, cause: AppExitError, says: "max_user_watches", tale: said(1, "Error: ENOSPC: System limit for number of file watchers reached, watch '/app'")},
-		{name: "126 after a while", symptom: Restarted, cause: AppExitError, says: "may not execute", tale: func(s *tale) { s.wait(5 * time.Second); said(126, "sh: /app/run: Permission denied")(s) }},
-		{name: "139 that it gave itself", symptom: Restarted, cause: AppExitError, says: "a child that died of SIGSEGV", tale: said(139)},
-		{name: "a library that is not there", symptom: Restarted, cause: AppStartFailed, says: "lacks a library", tale: said(127, "/app: error while loading shared libraries: libssl.so.1.1: cannot open shared object file")},
+		{name: "an expired certificate", symptom: answer.Restarted, cause: answer.AppExitError, says: "a TLS certificate has expired", tale: said(2, "tls: failed to verify certificate: x509: certificate has expired or is not yet valid")},
+		{name: "a full table of watched files", symptom: answer.Restarted, cause: answer.AppExitError, says: "max_user_watches", tale: said(1, "Error: ENOSPC: System limit for number of file watchers reached, watch '/app'")},
+		{name: "126 after a while", symptom: answer.Restarted, cause: answer.AppExitError, says: "may not execute", tale: func(s *tale) { s.wait(5 * time.Second); said(126, "sh: /app/run: Permission denied")(s) }},
+		{name: "139 that it gave itself", symptom: answer.Restarted, cause: answer.AppExitError, says: "a child that died of SIGSEGV", tale: said(139)},
+		{name: "a library that is not there", symptom: answer.Restarted, cause: answer.AppStartFailed, says: "lacks a library", tale: said(127, "/app: error while loading shared libraries: libssl.so.1.1: cannot open shared object file")},
 	} {
 		if q.pod == nil {
 			q.pod = web(silentProbe)
@@ -65,9 +66,9 @@ func TestDependency(t *testing.T) {
 func TestWaitedLong(t *testing.T) {
 	for _, c := range []struct {
 		attempts int
-		symptom  SymptomKind
-		cause    Cause
-	}{{5, Healthy, None}, {40, NotReady, DependencyDown}} {
+		symptom  answer.SymptomKind
+		cause    answer.Cause
+	}{{5, answer.Healthy, answer.None}, {40, answer.NotReady, answer.DependencyDown}} {
 		s := tell(t, web(ready))
 		s.probe("app", c.attempts-1, connectionRefused(fact.Readiness))
 		s.in("app", fact.Looked{PID: 100, State: "S", Over: time.Second, Said: []string{"nc: bad address 'db'"}})
@@ -76,7 +77,7 @@ func TestWaitedLong(t *testing.T) {
 		a := s.ask()
 		s.laws(a)
 		if a.Symptoms[0].Kind != c.symptom || a.Verdicts[0].Cause != c.cause {
-			t.Errorf("%d attempts: %s", c.attempts, a.Text(Style{}))
+			t.Errorf("%d attempts: %s", c.attempts, a.Text(answer.Style{}))
 		}
 	}
 }
@@ -90,13 +91,13 @@ func TestProbeAsksAnother(t *testing.T) {
 	}
 	one := 1
 	for _, q := range []question{
-		{name: "refused", pod: web(ready), symptom: NotReady, cause: DependencyDown, says: "asks api, and not container app itself: nobody takes connections there", tale: asks(&one, "curl -f http://api/health", "curl: (7) Failed to connect to api port 80: Connection refused")},
-		{name: "late", pod: web(ready), symptom: NotReady, cause: DependencyDown, tale: asks(nil, "wget -q -O- http://api/health", "")},
-		{name: "a Service by its variable", pod: web(ready), symptom: NotReady, cause: DependencyDown, says: "asks shop-db", tale: asks(&one, "sh -c wget http://$SHOP_DB_SERVICE_HOST:8080/", "")},
-		{name: "a database by its client", pod: web(ready), symptom: NotReady, cause: DependencyDown, says: "asks db", tale: asks(&one, "pg_isready -U app -h db", "db:5432 - no response")},
-		{name: "its own database", pod: web(ready), symptom: NotReady, cause: AppUnhealthy, tale: asks(&one, "pg_isready -h 127.0.0.1", "127.0.0.1:5432 - no response")},
-		{name: "itself", pod: web(ready), symptom: NotReady, cause: AppUnhealthy, tale: asks(&one, "curl -f http://localhost:8080/health", "500")},
-		{name: "nobody by name", pod: web(ready), symptom: NotReady, cause: AppUnhealthy, tale: asks(&one, "check --quick", "no")},
+		{name: "refused", pod: web(ready), symptom: answer.NotReady, cause: answer.DependencyDown, says: "asks api, and not container app itself: nobody takes connections there", tale: asks(&one, "curl -f http://api/health", "curl: (7) Failed to connect to api port 80: Connection refused")},
+		{name: "late", pod: web(ready), symptom: answer.NotReady, cause: answer.DependencyDown, tale: asks(nil, "wget -q -O- http://api/health", "")},
+		{name: "a Service by its variable", pod: web(ready), symptom: answer.NotReady, cause: answer.DependencyDown, says: "asks shop-db", tale: asks(&one, "sh -c wget http://$SHOP_DB_SERVICE_HOST:8080/", "")},
+		{name: "a database by its client", pod: web(ready), symptom: answer.NotReady, cause: answer.DependencyDown, says: "asks db", tale: asks(&one, "pg_isready -U app -h db", "db:5432 - no response")},
+		{name: "its own database", pod: web(ready), symptom: answer.NotReady, cause: answer.AppUnhealthy, tale: asks(&one, "pg_isready -h 127.0.0.1", "127.0.0.1:5432 - no response")},
+		{name: "itself", pod: web(ready), symptom: answer.NotReady, cause: answer.AppUnhealthy, tale: asks(&one, "curl -f http://localhost:8080/health", "500")},
+		{name: "nobody by name", pod: web(ready), symptom: answer.NotReady, cause: answer.AppUnhealthy, tale: asks(&one, "check --quick", "no")},
 	} {
 		t.Run(q.name, func(t *testing.T) { q.run(t) })
 	}
@@ -106,12 +107,12 @@ func TestProbeAsksAnother(t *testing.T) {
 func TestBrokenOff(t *testing.T) {
 	reset := attempt(fact.Readiness, fact.Evidence{Connect: time.Millisecond, Errno: "ECONNRESET"})
 	for _, q := range []question{
-		{name: "once is nothing", pod: web(ready), symptom: NotReady, cause: CauseUnknown, tale: func(s *tale) { s.probe("app", 1, reset) }},
-		{name: "always", pod: web(ready), symptom: NotReady, cause: AppUnhealthy, says: "closes it without an answer; it has never answered well", tale: func(s *tale) { s.probe("app", 4, reset) }},
-		{name: "in the middle of the answer", pod: web(ready), symptom: NotReady, cause: AppUnhealthy, says: "before its answer is whole", tale: func(s *tale) {
+		{name: "once is nothing", pod: web(ready), symptom: answer.NotReady, cause: answer.CauseUnknown, tale: func(s *tale) { s.probe("app", 1, reset) }},
+		{name: "always", pod: web(ready), symptom: answer.NotReady, cause: answer.AppUnhealthy, says: "closes it without an answer; it has never answered well", tale: func(s *tale) { s.probe("app", 4, reset) }},
+		{name: "in the middle of the answer", pod: web(ready), symptom: answer.NotReady, cause: answer.AppUnhealthy, says: "before its answer is whole", tale: func(s *tale) {
 			s.probe("app", 4, fact.Probed{Probe: fact.Readiness, Verdict: fact.Unknown, Message: "unexpected EOF", Evidence: &fact.Evidence{Handler: "httpGet", Target: "http://10.0.0.1:8080/"}})
 		}},
-		{name: "a worker dies of the question", pod: web(ready), symptom: NotReady, cause: ChildProcessEnded, says: "died of SIGSEGV", tale: func(s *tale) {
+		{name: "a worker dies of the question", pod: web(ready), symptom: answer.NotReady, cause: answer.ChildProcessEnded, says: "died of SIGSEGV", tale: func(s *tale) {
 			s.probe("app", 3, good(fact.Readiness, time.Millisecond))
 			s.in("app", reset)
 			s.in("app", fact.ProcessEnded{PID: 117, Command: "worker", Signal: 11})
@@ -132,9 +133,9 @@ func TestForbidden(t *testing.T) {
 	sigsys := fact.Exited{ExitCode: 159, Signal: 31, StatusKnown: true, OOMKnown: true}
 	killed := fact.Exited{ExitCode: 137, Signal: 9, StatusKnown: true, OOMKnown: true, ByKernel: true}
 	for _, q := range []question{
-		{name: "the pod's own profile", pod: web(silentProbe, strict), symptom: Restarted, cause: SecurityRefused, says: profile, tale: func(s *tale) { s.exit("app", sigsys) }},
-		{name: "a filter of the application's", pod: web(silentProbe), symptom: Restarted, cause: AppCrashSignal, says: "the application set itself", tale: func(s *tale) { s.exit("app", sigsys) }},
-		{name: "a limit of CPU time that a later run shows", pod: web(silentProbe), symptom: Restarted, cause: AppCrashSignal, says: "RLIMIT_CPU", tale: func(s *tale) {
+		{name: "the pod's own profile", pod: web(silentProbe, strict), symptom: answer.Restarted, cause: answer.SecurityRefused, says: profile, tale: func(s *tale) { s.exit("app", sigsys) }},
+		{name: "a filter of the application's", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.AppCrashSignal, says: "the application set itself", tale: func(s *tale) { s.exit("app", sigsys) }},
+		{name: "a limit of CPU time that a later run shows", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.AppCrashSignal, says: "RLIMIT_CPU", tale: func(s *tale) {
 			s.exit("app", killed)
 			s.wait(time.Minute)
 			s.in("app", fact.Looked{PID: 200, MaxCPU: 2 * time.Second})
@@ -153,8 +154,8 @@ func TestProfileStopsRuntime(t *testing.T) {
 		s.fails = fact.StartFailed{Reason: "RunContainerError", Message: "OCI runtime start failed: /usr/bin/runc did not terminate successfully: exit status 1: cannot start a container that has stopped\n"}
 	})
 	a := s.ask()
-	if v := a.Verdicts[0]; v.Cause != SecurityRefused || v.Rule != "prepared-and-stopped" {
-		t.Error(a.Text(Style{}))
+	if v := a.Verdicts[0]; v.Cause != answer.SecurityRefused || v.Rule != "prepared-and-stopped" {
+		t.Error(a.Text(answer.Style{}))
 	}
 }
 
@@ -165,8 +166,8 @@ func TestImageOnNode(t *testing.T) {
 	})
 	a := s.ask()
 	v := a.Verdicts[0]
-	if v.Cause != ImageRegistryUnreachable || len(v.Fixes) == 0 || v.Fixes[0].Text != "set imagePullPolicy to IfNotPresent, to use the image that is on the node" {
-		t.Error(a.Text(Style{}))
+	if v.Cause != answer.ImageRegistryUnreachable || len(v.Fixes) == 0 || v.Fixes[0].Text != "set imagePullPolicy to IfNotPresent, to use the image that is on the node" {
+		t.Error(a.Text(answer.Style{}))
 	}
 }
 
@@ -196,8 +197,8 @@ func TestTableFull(t *testing.T) {
 	s.node = append(s.node, fact.Fact{ID: 1 << 20, At: s.now, Seen: s.now, Body: fact.PacketsDropped{Message: "nf_conntrack: nf_conntrack: table full, dropping packet"}})
 	a := s.ask()
 	s.laws(a)
-	if v := a.Verdicts[0]; v.Cause != NetworkBlocked || v.Rule != "probe-table-full" {
-		t.Error(a.Text(Style{}))
+	if v := a.Verdicts[0]; v.Cause != answer.NetworkBlocked || v.Rule != "probe-table-full" {
+		t.Error(a.Text(answer.Style{}))
 	}
 	s.node[0].At = s.now.Add(-time.Hour)
 	if v := s.ask().Verdicts[0]; v.Rule == "probe-table-full" {

@@ -7,32 +7,35 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
 )
 
 // These rules are about ends that the process brought about itself.
 func init() {
 	exitRules.add(
 		rule[ending]{
-			name: "crash-signal", causes: []Cause{AppCrashSignal, SecurityRefused},
+			name: "crash-signal", causes: []answer.Cause{answer.AppCrashSignal, answer.SecurityRefused},
 			needs:   "the kernel's word that SIGSEGV, SIGABRT or the like ended it, or exit code 128 + such a signal; SIGSYS under a seccomp profile that the pod names makes it security-refused",
 			against: "a kill that the node ordered",
 			yields:  []string{"heap-said"},
 			judge:   crashSignal,
 		},
 		rule[ending]{
-			name: "command-not-runnable", causes: []Cause{AppStartFailed},
+			name: "command-not-runnable", causes: []answer.Cause{answer.AppStartFailed},
 			needs:   "exit code 126 or 127 within 3 s of the start",
 			against: "a run that lasted longer",
 			judge:   commandNotRunnable,
 		},
 		rule[ending]{
-			name: "own-exit", causes: []Cause{AppExitError},
+			name: "own-exit", causes: []answer.Cause{answer.AppExitError},
 			needs:   "an exit code other than 0 of its own, and no kill by the node",
 			against: "an OOM kill right before; a signal; the runtime's word OOMKilled where nobody could look",
 			judge:   ownExit,
 		},
 		rule[ending]{
-			name: "own-success", causes: []Cause{AppExitSuccess},
+			name: "own-success", causes: []answer.Cause{answer.AppExitSuccess},
 			needs:   "exit code 0 and no kill by the node",
 			against: "a container that vanished",
 			judge:   ownSuccess,
@@ -54,7 +57,7 @@ func crashSignal(e ending) *finding {
 	if !slices.Contains(crashes, n) || !seen && e.exit.StatusKnown {
 		return nil // a code that was given to exit(2), as far as the kernel saw
 	}
-	f := &finding{cause: AppCrashSignal, weight: certain, chain: e.chain(), fixes: e.h.logsFix(e.run)}
+	f := &finding{cause: answer.AppCrashSignal, weight: certain, chain: e.chain(), fixes: e.h.logsFix(e.run)}
 	f.text = fmt.Sprintf("The main process of container %s crashed%s: it died of %s%s.", e.run.Container, e.after(), signalName(n), crashMeaning(n))
 	if n == sigsys {
 		e.forbiddenCall(f)
@@ -84,13 +87,13 @@ func crashMeaning(n int32) string { return inBrackets("", crashMeanings[n]) }
 // runtime's default profile lets such calls fail and kills nobody, so without one
 // the filter is the application's.
 func (e ending) forbiddenCall(f *finding) {
-	f.fixes = append([]Fix{e.h.inspect("see which call it was, where the kernel keeps an audit", "dmesg | grep -E 'audit.*type=1326.*sig=31'   # on the node; ausyscall NUMBER names it")}, f.fixes...)
+	f.fixes = append([]answer.Fix{e.h.inspect("see which call it was, where the kernel keeps an audit", "dmesg | grep -E 'audit.*type=1326.*sig=31'   # on the node; ausyscall NUMBER names it")}, f.fixes...)
 	profile := e.h.seccompProfile(e.spec)
 	if profile == "" {
 		f.text += " The pod names no seccomp profile that kills, so the filter is one that the application set itself."
 		return
 	}
-	f.cause = SecurityRefused
+	f.cause = answer.SecurityRefused
 	f.text = fmt.Sprintf("The seccomp profile of container %s (%s) forbids a system call that it made%s: the kernel ended it with SIGSYS.", e.run.Container, profile, e.after())
 	f.fixes = append(f.fixes, e.h.specFix("allow that call in the profile, or use RuntimeDefault"))
 }
@@ -122,12 +125,12 @@ func commandNotRunnable(e ending) *finding {
 	}
 	what := map[int32]string{126: "found something that it cannot execute", 127: "did not find the command"}[code]
 	f := &finding{
-		cause: AppStartFailed, weight: strong, chain: e.chain(),
-		text:  fmt.Sprintf("Container %s ended at once with exit code %d: its shell %s%s.", e.run.Container, code, what, colon(brief(e.lastWord(), 100))),
+		cause: answer.AppStartFailed, weight: strong, chain: e.chain(),
+		text:  fmt.Sprintf("Container %s ended at once with exit code %d: its shell %s%s.", e.run.Container, code, what, colon(prose.Brief(e.lastWord(), 100))),
 		fixes: append(e.h.logsFix(e.run), e.h.specFix("correct command and args, or use an image that has the program")),
 	}
 	if libraries.MatchString(e.lastWord()) {
-		f.text = fmt.Sprintf("Container %s ended at once with exit code %d: its program is there and cannot be loaded%s.", e.run.Container, code, colon(brief(e.lastWord(), 100)))
+		f.text = fmt.Sprintf("Container %s ended at once with exit code %d: its program is there and cannot be loaded%s.", e.run.Container, code, colon(prose.Brief(e.lastWord(), 100)))
 		e.meant(f, e.lastWord())
 	}
 	return f
@@ -139,10 +142,10 @@ func ownExit(e ending) *finding {
 	if code == 0 || e.exit.Vanished || e.exit.Signal != 0 || e.exit.MainOOMKilled {
 		return nil
 	}
-	f := &finding{cause: AppExitError, weight: fair, chain: e.chain(), fixes: e.h.logsFix(e.run)}
+	f := &finding{cause: answer.AppExitError, weight: fair, chain: e.chain(), fixes: e.h.logsFix(e.run)}
 	f.text = fmt.Sprintf("The main process of container %s ended by itself%s with exit code %d; the node did not ask it to.", e.run.Container, e.after(), code)
 	if said := e.lastWord(); said != "" {
-		f.text = fmt.Sprintf("The main process of container %s ended by itself%s with exit code %d; the last that it said: %s.", e.run.Container, e.after(), code, strings.TrimSuffix(brief(said, kept), "."))
+		f.text = fmt.Sprintf("The main process of container %s ended by itself%s with exit code %d; the last that it said: %s.", e.run.Container, e.after(), code, strings.TrimSuffix(prose.Brief(said, kept), "."))
 	}
 	e.meant(f, e.lastWord())
 	f.notes = e.childOOM()
@@ -160,7 +163,7 @@ func ownSuccess(e ending) *finding {
 	if e.exit.ExitCode != 0 || e.exit.Vanished {
 		return nil
 	}
-	f := &finding{cause: AppExitSuccess, weight: strong, chain: e.chain()}
+	f := &finding{cause: answer.AppExitSuccess, weight: strong, chain: e.chain()}
 	f.text = fmt.Sprintf("The main process of container %s ended by itself%s with exit code 0, as if its work were done.", e.run.Container, e.after())
 	f.fixes = e.h.logsFix(e.run)
 	if e.h.Object != nil && e.h.Object.Spec.RestartPolicy == v1.RestartPolicyAlways {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -15,7 +16,7 @@ import (
 func init() {
 	exitRules.add(
 		rule[ending]{
-			name: "files-said", causes: []Cause{AppExitError},
+			name: "files-said", causes: []answer.Cause{answer.AppExitError},
 			needs:   "EMFILE among the last words of a process that ended with an error",
 			against: "exit code 0; ENFILE, which is the node's",
 			judge:   filesSaid,
@@ -26,7 +27,7 @@ func init() {
 func init() {
 	probeRules.add(
 		rule[*probing]{
-			name: "probe-files-limit", causes: []Cause{AppHang, AppOverloaded, AppUnhealthy},
+			name: "probe-files-limit", causes: []answer.Cause{answer.AppHang, answer.AppOverloaded, answer.AppUnhealthy},
 			needs:   "a look that finds a process of the container with as many files open as it may have, or EMFILE in the answer or, once it was killed for the probe, among the last lines of its log; a busy process makes it app-overloaded, an answer or a broken connection app-unhealthy",
 			against: "a refused connection; fewer open files than the limit",
 			judge:   probeFilesLimit,
@@ -39,26 +40,26 @@ var emfileName = regexp.MustCompile(`(?i)\bemfile\b`)
 // emfile: strerror(3)'s text, as the C library, nginx, Java, Python, Go and Rust pass
 // it on, or the name, as Node and Ruby do. ENFILE's text begins with the same words.
 func emfile(text string) bool {
-	return emfileName.MatchString(text) || words("too many open files")(text) && !words("open files in system")(text)
+	return emfileName.MatchString(text) || hasAny("too many open files")(text) && !hasAny("open files in system")(text)
 }
 
 // inotify's instances are counted for each user of the node, and inotify_init(2)
 // gives EMFILE, too, when there are too many.
-var inotify = words("inotify", "fsnotify")
+var inotify = hasAny("inotify", "fsnotify")
 
 func filesSaid(e ending) *finding {
 	said := e.said(emfile)
 	if e.exit.ExitCode == 0 || said == "" {
 		return nil
 	}
-	f := &finding{cause: AppExitError, weight: strong, chain: e.chain()}
+	f := &finding{cause: answer.AppExitError, weight: strong, chain: e.chain()}
 	why := "it may have no more files and connections open (RLIMIT_NOFILE)"
 	f.fixes = append(e.h.logsFix(e.run), e.h.filesFix(nil))
 	if inotify(said) {
 		why = "the node lets its user watch files no more often (fs.inotify.max_user_instances, counted over all containers of that user)"
-		f.fixes = []Fix{e.h.inspect("see the node's limit, and raise it there", "sysctl fs.inotify.max_user_instances   # on the node")}
+		f.fixes = []answer.Fix{e.h.inspect("see the node's limit, and raise it there", "sysctl fs.inotify.max_user_instances   # on the node")}
 	}
-	f.text = fmt.Sprintf("Container %s ended%s with exit code %d because %s: %s.", e.run.Container, e.after(), e.exit.ExitCode, why, brief(said, kept))
+	f.text = fmt.Sprintf("Container %s ended%s with exit code %d because %s: %s.", e.run.Container, e.after(), e.exit.ExitCode, why, prose.Brief(said, kept))
 	return f
 }
 
@@ -68,12 +69,12 @@ func probeFilesLimit(p *probing) *finding {
 	at, look, _ := p.look()
 	switch p.mode {
 	case silent, unreachable:
-		f.cause = AppHang
+		f.cause = answer.AppHang
 		if share(look) >= busyShare {
-			f.cause = AppOverloaded // it tries again and again, or serves what it has
+			f.cause = answer.AppOverloaded // it tries again and again, or serves what it has
 		}
 	case answered, notServing, exitCode, broken:
-		f.cause = AppUnhealthy
+		f.cause = answer.AppUnhealthy
 	default:
 		return nil
 	}
@@ -85,7 +86,7 @@ func probeFilesLimit(p *probing) *finding {
 	if full == nil && said == "" {
 		return nil
 	}
-	f.text = fmt.Sprintf("Container %s may have no more files and connections open (RLIMIT_NOFILE)%s, so %s fails%s.", p.run.Container, p.filesWords(full), p.what(), colon(brief(said, kept)))
+	f.text = fmt.Sprintf("Container %s may have no more files and connections open (RLIMIT_NOFILE)%s, so %s fails%s.", p.run.Container, p.filesWords(full), p.what(), colon(prose.Brief(said, kept)))
 	f.fixes = append(p.h.logsFix(p.run), p.h.filesFix(full))
 	if said != "" {
 		f.weight = strong
@@ -98,7 +99,7 @@ func probeFilesLimit(p *probing) *finding {
 	f.fixes[0] = p.h.inspect("see what it has open", fmt.Sprintf("ls -l /proc/%d/fd   # on the node", full.PID))
 	here, _ := p.listeners(look)
 	waits := slices.ContainsFunc(here, func(l fact.Listener) bool { return l.Backlog > 0 })
-	if said != "" || waits && f.cause != AppUnhealthy {
+	if said != "" || waits && f.cause != answer.AppUnhealthy {
 		f.weight = certain
 	}
 	return f
@@ -137,7 +138,7 @@ func (p *probing) filesWords(full *fact.Files) string {
 	return text
 }
 
-func (h *History) filesFix(full *fact.Files) Fix {
+func (h *History) filesFix(full *fact.Files) answer.Fix {
 	text := "have it close what it opens, and bound the connections that it holds at once; a higher limit (ulimit -n) puts the end of a leak off"
 	if full != nil && full.Most > full.Limit {
 		text += fmt.Sprintf(", and can be raised to %d", full.Most)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 )
 
 // The limit of open files.
@@ -25,33 +26,33 @@ func TestFiles(t *testing.T) {
 	}
 	reset := attempt(fact.Liveness, fact.Evidence{Errno: "ECONNRESET"})
 	for _, q := range []question{
-		{name: "connections wait for files", cause: AppHang, says: "serve, pid 100 has 64 open of 64, and had 7 ", tale: func(s *tale) {
+		{name: "connections wait for files", cause: answer.AppHang, says: "serve, pid 100 has 64 open of 64, and had 7 ", tale: func(s *tale) {
 			fail(s, noAnswer(fact.Liveness), look(64, 2, 0))
 		}},
-		{name: "it tries again and again", cause: AppOverloaded, says: "RLIMIT_NOFILE", tale: func(s *tale) {
+		{name: "it tries again and again", cause: answer.AppOverloaded, says: "RLIMIT_NOFILE", tale: func(s *tale) {
 			fail(s, noAnswer(fact.Liveness), look(64, 2, 990*time.Millisecond))
 		}},
-		{name: "only its log says so", cause: AppHang, says: "too many open files; retrying", tale: func(s *tale) {
+		{name: "only its log says so", cause: answer.AppHang, says: "too many open files; retrying", tale: func(s *tale) {
 			s.words = []string{"http: Accept error: accept tcp [::]:8080: accept4: too many open files; retrying in 1s"}
 			fail(s, noAnswer(fact.Liveness), look(9, 0, 0))
 		}},
-		{name: "its answer says so", cause: AppUnhealthy, says: "(RLIMIT_NOFILE)", tale: func(s *tale) {
+		{name: "its answer says so", cause: answer.AppUnhealthy, says: "(RLIMIT_NOFILE)", tale: func(s *tale) {
 			fail(s, status(fact.Liveness, 500, "java.net.SocketException: Too many open files"), look(9, 0, 0))
 		}},
-		{name: "it accepts with a file in reserve, and closes", cause: AppUnhealthy, says: "64 open of 64", tale: func(s *tale) {
+		{name: "it accepts with a file in reserve, and closes", cause: answer.AppUnhealthy, says: "64 open of 64", tale: func(s *tale) {
 			fail(s, reset, look(64, 0, 0))
 		}},
-		{name: "it hangs with files left", cause: AppHang, says: "hangs: it holds port 8080", tale: func(s *tale) {
+		{name: "it hangs with files left", cause: answer.AppHang, says: "hangs: it holds port 8080", tale: func(s *tale) {
 			fail(s, noAnswer(fact.Liveness), look(63, 2, 0))
 		}},
-		{name: "by its last words", cause: AppExitError, says: "EMFILE: too many open files", tale: func(s *tale) {
+		{name: "by its last words", cause: answer.AppExitError, says: "EMFILE: too many open files", tale: func(s *tale) {
 			s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true, LastLines: []string{"Error: EMFILE: too many open files, open '/etc/hosts'"}})
 		}},
-		{name: "inotify's instances are counted elsewhere", cause: AppExitError, says: "fs.inotify.max_user_instances", tale: func(s *tale) {
+		{name: "inotify's instances are counted elsewhere", cause: answer.AppExitError, says: "fs.inotify.max_user_instances", tale: func(s *tale) {
 			s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true, Message: "failed to create fsnotify watcher: too many open files"})
 		}},
 	} {
-		q.symptom, q.pod = Restarted, web()
+		q.symptom, q.pod = answer.Restarted, web()
 		t.Run(q.name, q.run)
 	}
 }

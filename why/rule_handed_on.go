@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
 )
 
 // These rules are about main processes that end because a child did, and pass
@@ -12,13 +14,13 @@ import (
 func init() {
 	exitRules.add(
 		rule[ending]{
-			name: "child-crash-handed-on", causes: []Cause{AppCrashSignal},
+			name: "child-crash-handed-on", causes: []answer.Cause{answer.AppCrashSignal},
 			needs:   "the kernel's wait status of a child that died of SIGSEGV or the like at most 2 s before this or an earlier end, and an exit code of 128 + that signal",
 			against: "an OOM kill",
 			judge:   childCrashHandedOn,
 		},
 		rule[ending]{
-			name: "child-kill-handed-on", causes: []Cause{KilledByOther},
+			name: "child-kill-handed-on", causes: []answer.Cause{answer.KilledByOther},
 			needs:   "the kernel's word of who killed a child at most 2 s before the end, and an exit code of 128 + that signal",
 			against: "an OOM kill; a sender among the container's own processes",
 			judge:   childKillHandedOn,
@@ -67,7 +69,7 @@ func childCrashHandedOn(e ending) *finding {
 		return nil
 	}
 	return &finding{
-		cause: AppCrashSignal, weight: certain, chain: e.chain(at), fixes: e.h.logsFix(e.run),
+		cause: answer.AppCrashSignal, weight: certain, chain: e.chain(at), fixes: e.h.logsFix(e.run),
 		text: fmt.Sprintf("A child process of container %s%s crashed%s: it died of %s%s. The main process was not hit: it handed on exit code %d.",
 			e.run.Container, inBrackets("", process(b.Command, b.PID)), e.after(), signalName(b.Signal), crashMeaning(b.Signal), e.exit.ExitCode),
 	}
@@ -84,9 +86,9 @@ func childKillHandedOn(e ending) *finding {
 			continue
 		}
 		return &finding{
-			cause: KilledByOther, weight: certain, chain: e.chain(f, at), fixes: e.h.logsFix(e.run),
+			cause: answer.KilledByOther, weight: certain, chain: e.chain(f, at), fixes: e.h.logsFix(e.run),
 			text: fmt.Sprintf("%s sent %s to a child process of container %s%s; the main process handed on its exit code %d.",
-				upper(senderWords(s)), signalName(s.Signal), e.run.Container, inBrackets("", process(b.Command, b.PID)), e.exit.ExitCode),
+				prose.Upper(senderWords(s)), signalName(s.Signal), e.run.Container, inBrackets("", process(b.Command, b.PID)), e.exit.ExitCode),
 		}
 	}
 	return nil

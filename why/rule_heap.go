@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
 )
 
 // These rules are about processes that got no more memory and said so, while the kernel
@@ -12,7 +15,7 @@ import (
 func init() {
 	exitRules.add(
 		rule[ending]{
-			name: "heap-said", causes: []Cause{AppExitError, AppCrashSignal},
+			name: "heap-said", causes: []answer.Cause{answer.AppExitError, answer.AppCrashSignal},
 			needs:   "the words of a runtime or of ENOMEM that there is no more memory, among the last of a process that ended with an error or aborted",
 			against: "exit code 0; an OOM kill in the container, or nobody having looked for one",
 			judge:   heapSaid,
@@ -36,12 +39,12 @@ func heapSaid(e ending) *finding {
 	if said == "" {
 		return nil
 	}
-	f := &finding{cause: AppExitError, weight: strong, chain: e.chain(), fixes: e.h.logsFix(e.run)}
+	f := &finding{cause: answer.AppExitError, weight: strong, chain: e.chain(), fixes: e.h.logsFix(e.run)}
 	how := fmt.Sprintf("with exit code %d", e.exit.ExitCode)
 	if e.exit.Signal != 0 {
-		f.cause, f.weight, how = AppCrashSignal, certain, "by "+signalName(e.exit.Signal)
+		f.cause, f.weight, how = answer.AppCrashSignal, certain, "by "+signalName(e.exit.Signal)
 	}
-	f.text = fmt.Sprintf("Container %s ended%s %s because its program got no more memory, and the kernel did not take it: nothing was OOM-killed at the container's limit. It said: %s.", e.run.Container, e.after(), how, brief(said, kept))
+	f.text = fmt.Sprintf("Container %s ended%s %s because its program got no more memory, and the kernel did not take it: nothing was OOM-killed at the container's limit. It said: %s.", e.run.Container, e.after(), how, prose.Brief(said, kept))
 	f.fixes = append(f.fixes, e.h.specFix("find what fills its heap, or allow it a larger one (-Xmx, --max-old-space-size, ulimit -v); the container's memory limit matters only as far as the heap's is derived from it"))
 	return f
 }

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 )
 
 // What the kernel told of signals and of ended processes.
@@ -19,108 +20,108 @@ func TestKernelsWord(t *testing.T) {
 		return s
 	}
 	for _, q := range []question{
-		{name: "SIGKILL of a process on the node", cause: KilledByOther, says: "cleanup.sh (pid 4711) on the node", ruledOut: []Cause{MemoryLimit}, tale: func(s *tale) {
+		{name: "SIGKILL of a process on the node", cause: answer.KilledByOther, says: "cleanup.sh (pid 4711) on the node", ruledOut: []answer.Cause{answer.MemoryLimit}, tale: func(s *tale) {
 			s.in("app", kill)
 			s.exit("app", fact.Exited{ExitCode: 137, Signal: 9, StatusKnown: true, OOMKnown: true})
 		}},
-		{name: "SIGTERM that was heeded with exit code 0", cause: KilledByOther, says: "exit code 0", tale: func(s *tale) {
+		{name: "SIGTERM that was heeded with exit code 0", cause: answer.KilledByOther, says: "exit code 0", tale: func(s *tale) {
 			s.in("app", term)
 			s.wait(3 * time.Second)
 			s.exit("app", fact.Exited{StatusKnown: true, OOMKnown: true})
 		}},
-		{name: "another container sent it", cause: KilledByOther, says: "in container side", tale: func(s *tale) {
+		{name: "another container sent it", cause: answer.KilledByOther, says: "in container side", tale: func(s *tale) {
 			b := from(kill, fact.FromContainer, 200)
 			b.SenderContainer = "side"
 			s.in("app", b)
 			s.exit("app", fact.Exited{ExitCode: 137, Signal: 9, OOMKnown: true})
 		}},
-		{name: "the runtime, on somebody's order", cause: KilledByOther, says: "container runtime", tale: func(s *tale) {
+		{name: "the runtime, on somebody's order", cause: answer.KilledByOther, says: "container runtime", tale: func(s *tale) {
 			s.in("app", from(kill, fact.FromNode, 5))
 			s.exit("app", fact.Exited{ExitCode: 137, Signal: 9, OOMKnown: true})
 		}},
-		{name: "it sent the signal to itself", cause: AppCrashSignal, says: "to itself", tale: func(s *tale) {
+		{name: "it sent the signal to itself", cause: answer.AppCrashSignal, says: "to itself", tale: func(s *tale) {
 			s.in("app", from(kill, fact.FromContainer, 100))
 			s.exit("app", fact.Exited{ExitCode: 137, Signal: 9, OOMKnown: true})
 		}},
-		{name: "a SIGTERM long ago has nothing to do with it", cause: AppExitError, tale: func(s *tale) {
+		{name: "a SIGTERM long ago has nothing to do with it", cause: answer.AppExitError, tale: func(s *tale) {
 			s.in("app", term)
 			s.wait(time.Minute)
 			s.exit("app", fact.Exited{ExitCode: 3, StatusKnown: true, OOMKnown: true})
 		}},
-		{name: "the kernel's own SIGKILL is the OOM killer's", cause: MemoryLimit, tale: func(s *tale) {
+		{name: "the kernel's own SIGKILL is the OOM killer's", cause: answer.MemoryLimit, tale: func(s *tale) {
 			s.in("app", oomOfMain)
 			s.in("app", from(kill, fact.FromKernel, 0))
 			s.exit("app", fact.Exited{ExitCode: 137, Signal: 9, OOMKnown: true, OOMKills: 1, MainOOMKilled: true})
 		}},
-		{name: "the kernel's own SIGKILL, and a limit of CPU time", cause: AppCrashSignal, says: "3 s of CPU time", ruledOut: []Cause{KilledByOther, MemoryLimit}, tale: func(s *tale) {
+		{name: "the kernel's own SIGKILL, and a limit of CPU time", cause: answer.AppCrashSignal, says: "3 s of CPU time", ruledOut: []answer.Cause{answer.KilledByOther, answer.MemoryLimit}, tale: func(s *tale) {
 			s.in("app", fact.Looked{PID: 100, MaxCPU: 3 * time.Second, Calm: true})
 			s.exit("app", fact.Exited{ExitCode: 137, Signal: 9, StatusKnown: true, OOMKnown: true, ByKernel: true})
 		}},
-		{name: "SIGKILL of nobody knows whom, and a limit of CPU time", cause: CauseUnknown, says: "app-crash-signal and killed-by-other", tale: func(s *tale) {
+		{name: "SIGKILL of nobody knows whom, and a limit of CPU time", cause: answer.CauseUnknown, says: "app-crash-signal and killed-by-other", tale: func(s *tale) {
 			s.in("app", fact.Looked{PID: 100, MaxCPU: 3 * time.Second, Calm: true})
 			s.exit("app", fact.Exited{ExitCode: 137, Signal: 9, StatusKnown: true, OOMKnown: true})
 		}},
-		{name: "SIGXCPU", cause: AppCrashSignal, says: "SIGXCPU", tale: func(s *tale) {
+		{name: "SIGXCPU", cause: answer.AppCrashSignal, says: "SIGXCPU", tale: func(s *tale) {
 			s.exit("app", fact.Exited{ExitCode: 152, Signal: 24, StatusKnown: true, OOMKnown: true})
 		}},
-		{name: "the kernel's own SIGKILL, and nobody saw a limit", cause: CauseUnknown, ruledOut: []Cause{KilledByOther}, tale: func(s *tale) {
+		{name: "the kernel's own SIGKILL, and nobody saw a limit", cause: answer.CauseUnknown, ruledOut: []answer.Cause{answer.KilledByOther}, tale: func(s *tale) {
 			s.exit("app", fact.Exited{ExitCode: 137, Signal: 9, StatusKnown: true, OOMKnown: true, ByKernel: true})
 		}},
-		{name: "SIGUSR1 without a handler", cause: KilledByOther, says: "SIGUSR1", tale: func(s *tale) {
+		{name: "SIGUSR1 without a handler", cause: answer.KilledByOther, says: "SIGUSR1", tale: func(s *tale) {
 			s.exit("app", fact.Exited{ExitCode: 138, Signal: 10, StatusKnown: true, OOMKnown: true})
 		}},
-		{name: "SIGHUP that it took well", cause: AppExitError, tale: func(s *tale) {
+		{name: "SIGHUP that it took well", cause: answer.AppExitError, tale: func(s *tale) {
 			b := term
 			b.Signal = 1
 			s.in("app", b)
 			s.exit("app", fact.Exited{ExitCode: 1, StatusKnown: true, OOMKnown: true})
 		}},
-		{name: "a JVM was asked for its threads with SIGQUIT, and failed later", cause: AppExitError, tale: func(s *tale) {
+		{name: "a JVM was asked for its threads with SIGQUIT, and failed later", cause: answer.AppExitError, tale: func(s *tale) {
 			b := term
 			b.Signal = 3
 			s.in("app", b)
 			s.wait(10 * time.Second)
 			s.exit("app", fact.Exited{ExitCode: 1, StatusKnown: true, OOMKnown: true})
 		}},
-		{name: "SIGQUIT that it ended on at once", cause: KilledByOther, says: "on its SIGQUIT", tale: func(s *tale) {
+		{name: "SIGQUIT that it ended on at once", cause: answer.KilledByOther, says: "on its SIGQUIT", tale: func(s *tale) {
 			b := term
 			b.Signal = 3
 			s.in("app", b)
 			s.exit("app", fact.Exited{ExitCode: 2, StatusKnown: true, OOMKnown: true})
 		}},
-		{name: "SIGINT that it ended on", cause: KilledByOther, says: "on its SIGINT (exit code 0)", tale: func(s *tale) {
+		{name: "SIGINT that it ended on", cause: answer.KilledByOther, says: "on its SIGINT (exit code 0)", tale: func(s *tale) {
 			b := term
 			b.Signal = 2
 			s.in("app", b)
 			s.wait(5 * time.Second)
 			s.exit("app", fact.Exited{StatusKnown: true, OOMKnown: true})
 		}},
-		{name: "nobody saw where the sender ran", cause: KilledByOther, says: "gone before anybody could see", tale: func(s *tale) {
+		{name: "nobody saw where the sender ran", cause: answer.KilledByOther, says: "gone before anybody could see", tale: func(s *tale) {
 			s.in("app", from(term, "", 4711))
 			s.exit("app", fact.Exited{ExitCode: 143, Signal: 15, StatusKnown: true, OOMKnown: true})
 		}},
-		{name: "137 was given to exit", cause: AppExitError, ruledOut: []Cause{MemoryLimit}, tale: func(s *tale) {
+		{name: "137 was given to exit", cause: answer.AppExitError, ruledOut: []answer.Cause{answer.MemoryLimit}, tale: func(s *tale) {
 			s.exit("app", fact.Exited{ExitCode: 137, StatusKnown: true, OOMKnown: true})
 		}},
-		{name: "139 was given to exit", cause: AppExitError, tale: func(s *tale) {
+		{name: "139 was given to exit", cause: answer.AppExitError, tale: func(s *tale) {
 			s.exit("app", fact.Exited{ExitCode: 139, StatusKnown: true, OOMKnown: true})
 		}},
-		{name: "a child crashed and the shell handed it on", cause: AppCrashSignal, says: "A child process", tale: func(s *tale) {
+		{name: "a child crashed and the shell handed it on", cause: answer.AppCrashSignal, says: "A child process", tale: func(s *tale) {
 			s.in("app", fact.ProcessEnded{PID: 117, Parent: 100, Command: "worker", Signal: 11, Lived: time.Minute})
 			s.exit("app", fact.Exited{ExitCode: 139, StatusKnown: true, OOMKnown: true})
 		}},
-		{name: "a child was killed by nobody knows whom", cause: CauseUnknown, tale: func(s *tale) {
+		{name: "a child was killed by nobody knows whom", cause: answer.CauseUnknown, tale: func(s *tale) {
 			s.in("app", fact.ProcessEnded{PID: 117, Parent: 100, Command: "worker", Signal: 9})
 			s.exit("app", fact.Exited{ExitCode: 137, StatusKnown: true, OOMKnown: true})
 		}},
-		{name: "a child was killed from the node", cause: KilledByOther, says: "handed on", tale: func(s *tale) {
+		{name: "a child was killed from the node", cause: answer.KilledByOther, says: "handed on", tale: func(s *tale) {
 			b := kill
 			b.PID, b.Main = 117, false
 			s.in("app", b)
 			s.in("app", fact.ProcessEnded{PID: 117, Parent: 100, Command: "worker", Signal: 9})
 			s.exit("app", fact.Exited{ExitCode: 137, StatusKnown: true, OOMKnown: true})
 		}},
-		{name: "timeout(1) killed its own child", cause: AppExitError, tale: func(s *tale) {
+		{name: "timeout(1) killed its own child", cause: answer.AppExitError, tale: func(s *tale) {
 			b := from(kill, fact.FromContainer, 110)
 			b.PID, b.Main, b.SenderContainer = 117, false, "app"
 			s.in("app", b)
@@ -128,7 +129,7 @@ func TestKernelsWord(t *testing.T) {
 			s.exit("app", fact.Exited{ExitCode: 137, StatusKnown: true, OOMKnown: true})
 		}},
 	} {
-		q.symptom, q.pod = Restarted, web(silentProbe)
+		q.symptom, q.pod = answer.Restarted, web(silentProbe)
 		t.Run(q.name, q.run)
 	}
 }
@@ -148,15 +149,15 @@ func TestListenerEnded(t *testing.T) {
 	}
 	ended := fact.ProcessEnded{PID: 117, Parent: 100, Command: "httpd", Lived: time.Minute}
 	for _, q := range []question{
-		{name: "the kernel told its end", cause: ChildProcessEnded, says: "ended by itself with exit code 0 (httpd, pid 117)", tale: func(s *tale) { s.in("app", served); end(s, ended) }},
-		{name: "and nobody had looked before", cause: ChildProcessEnded, says: "httpd", tale: func(s *tale) { end(s, ended) }},
-		{name: "it was killed from the node", cause: KilledByOther, says: "oops (pid 9)", tale: func(s *tale) {
+		{name: "the kernel told its end", cause: answer.ChildProcessEnded, says: "ended by itself with exit code 0 (httpd, pid 117)", tale: func(s *tale) { s.in("app", served); end(s, ended) }},
+		{name: "and nobody had looked before", cause: answer.ChildProcessEnded, says: "httpd", tale: func(s *tale) { end(s, ended) }},
+		{name: "it was killed from the node", cause: answer.KilledByOther, says: "oops (pid 9)", tale: func(s *tale) {
 			s.in("app", served)
 			killed := ended
 			killed.Signal = 9
 			end(s, fact.Signalled{Signal: 9, PID: 117, Origin: fact.FromHost, SenderPID: 9, SenderCommand: "oops"}, killed)
 		}},
-		{name: "another process ended, and the main one closed the port", cause: AppNotListening, tale: func(s *tale) {
+		{name: "another process ended, and the main one closed the port", cause: answer.AppNotListening, tale: func(s *tale) {
 			mine := served
 			mine.Listeners = slices.Clone(served.Listeners)
 			mine.Listeners[0].PID = 100
@@ -164,7 +165,7 @@ func TestListenerEnded(t *testing.T) {
 			end(s, fact.ProcessEnded{PID: 130, Command: "gzip"})
 		}},
 	} {
-		q.symptom, q.pod = Restarted, web()
+		q.symptom, q.pod = answer.Restarted, web()
 		t.Run(q.name, q.run)
 	}
 }
@@ -187,36 +188,36 @@ func TestAskedAgain(t *testing.T) {
 	none := again(30*time.Second, fact.Failure, fact.Evidence{Timeout: true})
 	worked := func(s *tale) { s.probe("app", 3, good(fact.Liveness, time.Millisecond)) }
 	for _, q := range []question{
-		{name: "it became slow", cause: AppOverloaded, says: "now takes 4 s", tale: func(s *tale) { worked(s); fail(s, calm, late) }},
-		{name: "it always was", cause: ProbeTimeoutTooShort, says: "after 4 s", tale: func(s *tale) { fail(s, calm, late) }},
-		{name: "late, and a failure", cause: AppUnhealthy, says: "503", tale: func(s *tale) { worked(s); fail(s, again(4*time.Second, fact.Failure, fact.Evidence{Status: 503})) }},
-		{name: "no answer at all", cause: AppHang, says: "not even within 30 s", tale: func(s *tale) { worked(s); fail(s, calm, none) }},
-		{name: "the container ended meanwhile: nothing is known", cause: CauseUnknown, tale: func(s *tale) {
+		{name: "it became slow", cause: answer.AppOverloaded, says: "now takes 4 s", tale: func(s *tale) { worked(s); fail(s, calm, late) }},
+		{name: "it always was", cause: answer.ProbeTimeoutTooShort, says: "after 4 s", tale: func(s *tale) { fail(s, calm, late) }},
+		{name: "late, and a failure", cause: answer.AppUnhealthy, says: "503", tale: func(s *tale) { worked(s); fail(s, again(4*time.Second, fact.Failure, fact.Evidence{Status: 503})) }},
+		{name: "no answer at all", cause: answer.AppHang, says: "not even within 30 s", tale: func(s *tale) { worked(s); fail(s, calm, none) }},
+		{name: "the container ended meanwhile: nothing is known", cause: answer.CauseUnknown, tale: func(s *tale) {
 			cut := none
 			cut.Cut = true
 			worked(s)
 			fail(s, calm, cut)
 		}},
-		{name: "late because of its CPU limit", cause: CPUThrottled, tale: func(s *tale) {
+		{name: "late because of its CPU limit", cause: answer.CPUThrottled, tale: func(s *tale) {
 			worked(s)
 			s.in("app", fact.Sampled{Periods: 100, ThrottledPeriods: 10})
 			fail(s, calm, late, fact.Sampled{Periods: 140, ThrottledPeriods: 49})
 		}},
-		{name: "none because it is stopped", cause: ProcessStopped, tale: func(s *tale) {
+		{name: "none because it is stopped", cause: answer.ProcessStopped, tale: func(s *tale) {
 			still := calm
 			still.State = "T"
 			worked(s)
 			fail(s, still, none)
 		}},
-		{name: "none because its worker was OOM-killed", cause: MemoryLimitChild, tale: func(s *tale) { worked(s); s.in("app", oomOfChild); fail(s, calm, none) }},
-		{name: "busy for longer than anybody waits", cause: AppOverloaded, tale: func(s *tale) {
+		{name: "none because its worker was OOM-killed", cause: answer.MemoryLimitChild, tale: func(s *tale) { worked(s); s.in("app", oomOfChild); fail(s, calm, none) }},
+		{name: "busy for longer than anybody waits", cause: answer.AppOverloaded, tale: func(s *tale) {
 			busy := calm
 			busy.CPUUsed = time.Second
 			worked(s)
 			fail(s, busy, none)
 		}},
 	} {
-		q.symptom, q.pod = Restarted, web()
+		q.symptom, q.pod = answer.Restarted, web()
 		t.Run(q.name, q.run)
 	}
 	row := func(before, after int) func(*tale) {
@@ -229,9 +230,9 @@ func TestAskedAgain(t *testing.T) {
 		}
 	}
 	for _, q := range []question{
-		{name: "asked before the newest attempts of the row", cause: ProbeTimeoutTooShort, says: "after 4 s", tale: row(3, 40)},
-		{name: "asked long before", cause: CauseUnknown, tale: row(3, 120)},
-		{name: "asked in a row before, and answered in this one", cause: AppOverloaded, says: "now takes 4 s", tale: func(s *tale) {
+		{name: "asked before the newest attempts of the row", cause: answer.ProbeTimeoutTooShort, says: "after 4 s", tale: row(3, 40)},
+		{name: "asked long before", cause: answer.CauseUnknown, tale: row(3, 120)},
+		{name: "asked in a row before, and answered in this one", cause: answer.AppOverloaded, says: "now takes 4 s", tale: func(s *tale) {
 			s.probe("app", 6, good(fact.Readiness, time.Millisecond))
 			id := s.in("app", noAnswer(fact.Readiness))
 			s.wait(2 * time.Second)
@@ -242,13 +243,13 @@ func TestAskedAgain(t *testing.T) {
 			s.see("app", 0, late, id)
 			s.probe("app", 1, noAnswer(fact.Readiness))
 		}},
-		{name: "asked in a row before", cause: CauseUnknown, tale: func(s *tale) {
+		{name: "asked in a row before", cause: answer.CauseUnknown, tale: func(s *tale) {
 			row(3, 1)(s)
 			s.probe("app", 1, good(fact.Readiness, time.Millisecond))
 			s.probe("app", 4, noAnswer(fact.Readiness))
 		}},
 	} {
-		q.symptom, q.pod = NotReady, web(ready)
+		q.symptom, q.pod = answer.NotReady, web(ready)
 		t.Run(q.name, q.run)
 	}
 }
@@ -264,30 +265,30 @@ func TestStarting(t *testing.T) {
 		s.probe("app", 2, connectionRefused(kind))
 	}
 	for _, q := range []question{
-		{name: "a startup probe, and nothing ever listened", pod: web(startup), cause: AppNotListening, tale: func(s *tale) { fail(s, fact.Startup, idle) }},
-		{name: "state R without CPU time is no work", pod: web(startup), cause: AppNotListening, tale: func(s *tale) {
+		{name: "a startup probe, and nothing ever listened", pod: web(startup), cause: answer.AppNotListening, tale: func(s *tale) { fail(s, fact.Startup, idle) }},
+		{name: "state R without CPU time is no work", pod: web(startup), cause: answer.AppNotListening, tale: func(s *tale) {
 			fail(s, fact.Startup, with(func(l *fact.Looked) { l.State = "R" }))
 		}},
-		{name: "one tick in a short look is no work", pod: web(), cause: AppNotListening, tale: func(s *tale) {
+		{name: "one tick in a short look is no work", pod: web(), cause: answer.AppNotListening, tale: func(s *tale) {
 			fail(s, fact.Liveness, with(func(l *fact.Looked) { l.CPUUsed, l.Over = 10*time.Millisecond, 12*time.Millisecond }))
 		}},
-		{name: "at work since it began", pod: web(startup), cause: AppSlowStart, tale: func(s *tale) {
+		{name: "at work since it began", pod: web(startup), cause: answer.AppSlowStart, tale: func(s *tale) {
 			fail(s, fact.Startup, with(func(l *fact.Looked) { l.CPUTotal, l.Age = 3*time.Second, 5*time.Second }))
 		}},
-		{name: "the run before came up", pod: web(), cause: AppSlowStart, tale: func(s *tale) {
+		{name: "the run before came up", pod: web(), cause: answer.AppSlowStart, tale: func(s *tale) {
 			s.probe("app", 2, good(fact.Liveness, time.Millisecond))
 			s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true})
 			s.wait(time.Minute)
 			fail(s, fact.Liveness, idle)
 		}},
-		{name: "on the wrong port, busy or not", pod: web(), cause: ProbeWrongPort, tale: func(s *tale) {
+		{name: "on the wrong port, busy or not", pod: web(), cause: answer.ProbeWrongPort, tale: func(s *tale) {
 			fail(s, fact.Liveness, with(func(l *fact.Looked) {
 				l.CPUUsed = 240 * time.Millisecond
 				l.Listeners = []fact.Listener{{Address: "0.0.0.0:9090", PID: 100}}
 			}))
 		}},
 	} {
-		q.symptom = Restarted
+		q.symptom = answer.Restarted
 		t.Run(q.name, q.run)
 	}
 }

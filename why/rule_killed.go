@@ -6,19 +6,20 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 )
 
 // These rules are about ends that somebody else brought about.
 func init() {
 	exitRules.add(
 		rule[ending]{
-			name: "killed-from-outside", causes: []Cause{KilledByOther},
+			name: "killed-from-outside", causes: []answer.Cause{answer.KilledByOther},
 			needs:   "SIGKILL, SIGTERM or the like by the kernel's word, no kill by the node, and an oom_kill counter of 0",
 			against: "an OOM kill in the container, or nobody having looked for one; the kernel's word that it sent the signal itself",
 			judge:   killedFromOutside,
 		},
 		rule[ending]{
-			name: "vanished", causes: []Cause{RemovedByOther, NodeRestarted},
+			name: "vanished", causes: []answer.Cause{answer.RemovedByOther, answer.NodeRestarted},
 			needs:   "the runtime no longer knows the container, and nobody saw it end; the start of an agent after a reboot makes it node-restarted",
 			against: "an exit that was seen",
 			judge:   vanished,
@@ -39,7 +40,7 @@ func killedFromOutside(e ending) *finding {
 	if !slices.Contains(kills, n) || e.exit.MainOOMKilled || e.exit.Vanished || !seen && e.exit.StatusKnown {
 		return nil
 	}
-	f := &finding{cause: KilledByOther, weight: weak, chain: e.chain()}
+	f := &finding{cause: answer.KilledByOther, weight: weak, chain: e.chain()}
 	if n == sigkill && (!e.exit.OOMKnown || e.exit.OOMKills > 0) {
 		return f // the OOM killer is not out of the question
 	}
@@ -65,15 +66,15 @@ func vanished(e ending) *finding {
 	}
 	if boot := e.h.rebootBefore(e.run.Exit); boot != nil {
 		return &finding{
-			cause: NodeRestarted, weight: strong, chain: append(e.chain(), link(boot)),
+			cause: answer.NodeRestarted, weight: strong, chain: append(e.chain(), link(boot)),
 			text:  fmt.Sprintf("The machine was restarted; container %s ended with it, and its exit code is not known.", e.run.Container),
-			fixes: []Fix{e.h.inspect("see why the machine restarted", "journalctl -b -1 -e")},
+			fixes: []answer.Fix{e.h.inspect("see why the machine restarted", "journalctl -b -1 -e")},
 		}
 	}
 	return &finding{
-		cause: RemovedByOther, weight: strong, chain: e.chain(),
+		cause: answer.RemovedByOther, weight: strong, chain: e.chain(),
 		text:  fmt.Sprintf("Container %s was removed from the container runtime behind the node's back; how it ended is not known.", e.run.Container),
-		fixes: []Fix{e.h.inspect("look for who talks to the runtime besides the node", "journalctl -u containerd --since -1h")},
+		fixes: []answer.Fix{e.h.inspect("look for who talks to the runtime besides the node", "journalctl -u containerd --since -1h")},
 	}
 }
 

@@ -3,6 +3,9 @@ package why
 import (
 	"fmt"
 	"regexp"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
 )
 
 // meaning is what well-known last words stand for, for people who see them for the
@@ -10,15 +13,15 @@ import (
 type meaning struct {
 	words *regexp.Regexp
 	text  string
-	fix   func(e ending) Fix
+	fix   func(e ending) answer.Fix
 }
 
-func changing(text string) func(ending) Fix {
-	return func(e ending) Fix { return e.h.specFix(text) }
+func changing(text string) func(ending) answer.Fix {
+	return func(e ending) answer.Fix { return e.h.specFix(text) }
 }
 
-func showing(text, command string) func(ending) Fix {
-	return func(e ending) Fix { return e.h.inspect(text, command) }
+func showing(text, command string) func(ending) answer.Fix {
+	return func(e ending) answer.Fix { return e.h.inspect(text, command) }
 }
 
 // libraries are the words of a program's loader, which ends with 127 as a shell does.
@@ -69,7 +72,7 @@ func (e ending) meant(f *finding, said string) {
 	for _, m := range meanings {
 		if m.words.MatchString(said) {
 			f.text += fmt.Sprintf(" That means: %s.", m.text)
-			f.fixes = append([]Fix{m.fix(e)}, f.fixes...)
+			f.fixes = append([]answer.Fix{m.fix(e)}, f.fixes...)
 			return
 		}
 	}
@@ -77,8 +80,8 @@ func (e ending) meant(f *finding, said string) {
 	code := e.exit.ExitCode
 	switch {
 	case words[code] != "":
-		f.text += " " + upper("exit code "+words[code]) + "."
-		f.fixes = append([]Fix{e.h.specFix("correct the command in its start script, or use an image that has it")}, f.fixes...)
+		f.text += " " + prose.Upper("exit code "+words[code]) + "."
+		f.fixes = append([]answer.Fix{e.h.specFix("correct the command in its start script, or use an image that has it")}, f.fixes...)
 	case code > 128 && signals[code-128] != "" && e.exit.StatusKnown:
 		f.text += fmt.Sprintf(" By a shell's convention that stands for a child that died of %s; the main process itself died of no signal, by the kernel's word.", signalName(code-128))
 	}

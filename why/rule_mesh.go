@@ -10,25 +10,26 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/mesh"
+	"whylet.dev/whylet/why/answer"
 )
 
 // These rules are about probes of pods in a mesh.
 func init() {
 	probeRules.add(
 		rule[*probing]{
-			name: "probe-not-rewritten", causes: []Cause{MeshNotRewritten},
+			name: "probe-not-rewritten", causes: []answer.Cause{answer.MeshNotRewritten},
 			needs:   "a pod behind a sidecar that demands mutual TLS, a probe that still goes through it, and no answer in the probe's own protocol",
 			against: "a success of this probe at any time",
 			judge:   probeNotRewritten,
 		},
 		rule[*probing]{
-			name: "probe-no-sidecar", causes: []Cause{MeshSidecarNotReady},
+			name: "probe-no-sidecar", causes: []answer.Cause{answer.MeshSidecarNotReady},
 			needs:   "a rewritten probe whose attempts end at the sidecar's own port; the end of its container, or a look that finds it stopped, makes it certain",
 			against: "any answer",
 			judge:   probeNoSidecar,
 		},
 		rule[*probing]{
-			name: "probe-sidecar-said", causes: []Cause{MeshSidecarAnswered},
+			name: "probe-sidecar-said", causes: []answer.Cause{answer.MeshSidecarAnswered},
 			needs:   "the sidecar's mark on the answer, and a text that is not a report of the application",
 			against: "the application's mark",
 			judge:   probeSidecarSaid,
@@ -166,12 +167,12 @@ func probeNotRewritten(p *probing) *finding {
 		return nil
 	}
 	return &finding{
-		cause: MeshNotRewritten, weight: certain, chain: p.chain(),
+		cause: answer.MeshNotRewritten, weight: certain, chain: p.chain(),
 		text: fmt.Sprintf("The probe of container %s (%s) is not rewritten: it goes through the sidecar %s, which demands mutual TLS, and the node has no identity in the mesh.",
 			p.run.Container, p.mesh, mesh.SidecarOf(in)),
-		fixes: []Fix{
+		fixes: []answer.Fix{
 			p.h.inspect("go through the checks of the mesh", fmt.Sprintf("whylet mesh check pod/%s -n %s", p.h.Pod.Name, p.h.Pod.Namespace)),
-			{Text: "create the pod again while the mesh's webhook runs, and without an annotation that turns rewriting off", Risk: Restarts},
+			{Text: "create the pod again while the mesh's webhook runs, and without an annotation that turns rewriting off", Risk: answer.Restarts},
 		},
 	}
 }
@@ -185,7 +186,7 @@ func probeNoSidecar(p *probing) *finding {
 	if get := p.mesh.Current.HTTPGet; get != nil && get.Port.IntVal == mesh.HealthcheckPort && p.h.Spec(mesh.HealthcheckName) != nil {
 		name = mesh.HealthcheckName
 	}
-	f := &finding{cause: MeshSidecarNotReady, weight: strong, chain: p.chain()}
+	f := &finding{cause: answer.MeshSidecarNotReady, weight: strong, chain: p.chain()}
 	state, facts := p.h.stateOf(name, p)
 	if len(facts) > 0 {
 		f.weight = certain
@@ -197,7 +198,7 @@ func probeNoSidecar(p *probing) *finding {
 	f.chain = p.chain(facts...)
 	f.text = fmt.Sprintf("The probe of container %s (%s) got no answer because the sidecar %s %s; the application was not asked.",
 		p.run.Container, p.mesh, name, cmp.Or(state, "does not answer on its port"))
-	f.fixes = []Fix{
+	f.fixes = []answer.Fix{
 		p.h.inspect("see what the sidecar says", p.h.kubectl("logs %s -c %s%s", p.h.Pod.Name, name, previous(facts))),
 		p.h.inspect("go through the checks of the mesh", fmt.Sprintf("whylet mesh check pod/%s -n %s", p.h.Pod.Name, p.h.Pod.Namespace)),
 	}
@@ -250,27 +251,27 @@ func probeSidecarSaid(p *probing) *finding {
 	}
 	ev := p.last.Evidence
 	return &finding{
-		cause: MeshSidecarAnswered, weight: certain, certainty: Recorded, chain: p.chain(),
+		cause: answer.MeshSidecarAnswered, weight: certain, certainty: answer.Recorded, chain: p.chain(),
 		text: fmt.Sprintf("The %d was not the application's: the sidecar %s answered the probe of container %s (%s) itself%s.",
 			ev.Status, mesh.SidecarOf(p.mesh.Mesh), p.run.Container, p.mesh, saying(ev.Output)),
-		fixes: []Fix{p.h.inspect("go through the checks of the mesh", fmt.Sprintf("whylet mesh check pod/%s -n %s", p.h.Pod.Name, p.h.Pod.Namespace))},
+		fixes: []answer.Fix{p.h.inspect("go through the checks of the mesh", fmt.Sprintf("whylet mesh check pod/%s -n %s", p.h.Pod.Name, p.h.Pod.Namespace))},
 	}
 }
 
 // sidecarReport is what the newest attempt's answer says of itself, where it is
 // the sidecar's report of an application that gave none.
-func (p *probing) sidecarReport() (Note, bool) {
+func (p *probing) sidecarReport() (answer.Note, bool) {
 	for i := len(p.failed) - 1; i >= 0; i-- {
 		ev := of[fact.Probed](p.failed[i]).Evidence
 		if ev == nil || ev.Header[mesh.AnsweredBy] != mesh.Sidecar || p.mode == answered {
 			continue
 		}
-		return Note{
-			Cause: MeshSidecarAnswered, Facts: []fact.ID{p.failed[i].ID},
+		return answer.Note{
+			Cause: answer.MeshSidecarAnswered, Facts: []fact.ID{p.failed[i].ID},
 			Text: fmt.Sprintf("the %d was the answer of the sidecar %s, which got none from the application%s", ev.Status, mesh.SidecarOf(p.mesh.Mesh), saying(ev.Output)),
 		}, true
 	}
-	return Note{}, false
+	return answer.Note{}, false
 }
 
 // sidecarsWord says whether an answer is the sidecar's: the application gave none

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -20,13 +21,13 @@ func init() {
 			judge:   oomMain,
 		},
 		rule[ending]{
-			name: "oom-child-then-exit", causes: []Cause{MemoryLimitChild, PodMemoryLimit, MemoryBackedVolume, NodeOutOfMemory, NodeOvercommitted},
+			name: "oom-child-then-exit", causes: []answer.Cause{answer.MemoryLimitChild, answer.PodMemoryLimit, answer.MemoryBackedVolume, answer.NodeOutOfMemory, answer.NodeOvercommitted},
 			needs:   "the kernel's record of a child's OOM kill at most 2 s before the end, and an exit code other than 0",
 			against: "an end much later, or with exit code 0",
 			judge:   oomChildThenExit,
 		},
 		rule[ending]{
-			name: "oom-not-this", causes: []Cause{MemoryLimit},
+			name: "oom-not-this", causes: []answer.Cause{answer.MemoryLimit},
 			needs:   "an earlier OOM kill, or the runtime's word OOMKilled",
 			against: "the kernel's record of the main process: this rule only rules out",
 			judge:   oomNotThis,
@@ -100,8 +101,8 @@ func oomChildThenExit(e ending) *finding {
 	}
 	f := e.oom(record)
 	f.weight = strong
-	if f.cause == MemoryLimit {
-		f.cause = MemoryLimitChild
+	if f.cause == answer.MemoryLimit {
+		f.cause = answer.MemoryLimitChild
 	}
 	how := fmt.Sprintf("the main process ended because of it, with exit code %d", e.exit.ExitCode)
 	if e.exit.ExitCode == 137 {
@@ -145,7 +146,7 @@ const lately = 10 * time.Second
 
 // childOOM says that a child was OOM-killed a while before the main process ended with
 // an error. Whether it ended because of that only the application knows.
-func (e ending) childOOM() []Note {
+func (e ending) childOOM() []answer.Note {
 	if len(e.run.OOMKills) == 0 || e.exit.ExitCode == 0 {
 		return nil
 	}
@@ -154,7 +155,7 @@ func (e ending) childOOM() []Note {
 	if o.Main || ago <= follows || ago > lately {
 		return nil
 	}
-	return []Note{{Cause: MemoryLimitChild, Facts: []fact.ID{last.ID}, Text: fmt.Sprintf(
+	return []answer.Note{{Cause: answer.MemoryLimitChild, Facts: []fact.ID{last.ID}, Text: fmt.Sprintf(
 		"a child process%s was OOM-killed %s before the end, %s: what it was to do was not done, which may be what the main process ended for",
 		inBrackets("", process(o.Command, o.PID)), prose.Span(ago), e.h.atLimit(e.run.Container, fact.OOMKilled(o)))}}
 }
@@ -168,7 +169,7 @@ func (e ending) oom(record *fact.Fact) *finding {
 	}
 	o := oomRecord(of[fact.OOMKilled](record))
 	e.h.blameOOM(f, e.run, record)
-	if f.cause == MemoryLimit || f.cause == MemoryLimitChild {
+	if f.cause == answer.MemoryLimit || f.cause == answer.MemoryLimitChild {
 		f.fixes = append(f.fixes, e.h.memoryFixes(e.run, o)...)
 	}
 	return f
@@ -179,40 +180,40 @@ func (h *History) blameOOM(f *finding, run *Run, record *fact.Fact) {
 	b, container := of[fact.OOMKilled](record), run.Container
 	o := oomRecord(b)
 	victim := fmt.Sprintf("a child process of container %s", container)
-	f.cause = MemoryLimitChild
+	f.cause = answer.MemoryLimitChild
 	if o.Main {
 		victim = fmt.Sprintf("the main process of container %s", container)
-		f.cause = MemoryLimit
+		f.cause = answer.MemoryLimit
 	}
 	victim += inBrackets("", process(o.Command, o.PID))
 	scope := b.Scope(h.Object, container)
 	switch {
 	case scope == fact.OfMachine:
-		f.cause = NodeOutOfMemory
+		f.cause = answer.NodeOutOfMemory
 		f.text = fmt.Sprintf("The machine ran out of memory, and the kernel's global OOM killer chose %s; the container's own limit was not the reason.", victim)
-		f.fixes = []Fix{h.inspect("see what uses the node's memory", "kubectl top pods -A --sort-by=memory"), h.specFix("give memory-hungry pods requests and limits that fit the node")}
+		f.fixes = []answer.Fix{h.inspect("see what uses the node's memory", "kubectl top pods -A --sort-by=memory"), h.specFix("give memory-hungry pods requests and limits that fit the node")}
 	case scope == fact.OfPod && h.Object != nil && !fact.LimitsMemory(h.Object):
-		f.cause = PodMemoryLimit
+		f.cause = answer.PodMemoryLimit
 		f.text = fmt.Sprintf("The pod's containers together hit the sum of their memory limits%s (files in memory that ended runs left count to it), and the kernel chose %s; no container need have been at its own limit.", ofSize(o.Limit), victim)
-		f.fixes = []Fix{h.inspect("see which container uses most", h.kubectl("top pod %s --containers", h.Pod.Name)), h.limitsFix("raise the memory limit of the container that uses most")}
+		f.fixes = []answer.Fix{h.inspect("see which container uses most", h.kubectl("top pod %s --containers", h.Pod.Name)), h.limitsFix("raise the memory limit of the container that uses most")}
 	case scope == fact.OfPod:
-		f.cause = PodMemoryLimit
+		f.cause = answer.PodMemoryLimit
 		f.text = fmt.Sprintf("The pod as a whole hit its memory limit%s, and the kernel chose %s; the container's own limit was not the reason.", ofSize(o.Limit), victim)
-		f.fixes = []Fix{h.inspect("see which container uses most", h.kubectl("top pod %s --containers", h.Pod.Name)), h.limitsFix("raise the pod's memory limit, or bound its containers one by one")}
+		f.fixes = []answer.Fix{h.inspect("see which container uses most", h.kubectl("top pod %s --containers", h.Pod.Name)), h.limitsFix("raise the pod's memory limit, or bound its containers one by one")}
 	case scope == fact.OfAllPods:
-		f.cause = NodeOvercommitted
+		f.cause = answer.NodeOvercommitted
 		f.text = fmt.Sprintf("All pods of the node together hit what pods may have%s, and the kernel chose %s.", ofSize(o.Limit), victim)
-		f.fixes = []Fix{h.inspect("see how much was promised", "kubectl describe nodes | grep -A8 'Allocated resources'")}
+		f.fixes = []answer.Fix{h.inspect("see how much was promised", "kubectl describe nodes | grep -A8 'Allocated resources'")}
 	case o.inFiles(run.dying(record)):
-		f.cause = MemoryBackedVolume
+		f.cause = answer.MemoryBackedVolume
 		f.text = fmt.Sprintf("Files in memory (a tmpfs volume or /dev/shm) ate the memory limit%s of container %s; the kernel then killed %s, though all its processes together held only %s.",
-			ofSize(o.Limit), container, victim, size(o.held()))
-		f.fixes = []Fix{h.inspect("see what lies in memory", h.exec(container, "df -h -t tmpfs")), h.specFix("give the memory-backed volume a sizeLimit well below the memory limit, or write to disk")}
+			ofSize(o.Limit), container, victim, prose.Size(o.held()))
+		f.fixes = []answer.Fix{h.inspect("see what lies in memory", h.exec(container, "df -h -t tmpfs")), h.specFix("give the memory-backed volume a sizeLimit well below the memory limit, or write to disk")}
 	default:
-		f.text = fmt.Sprintf("%s was OOM-killed: container %s hit its memory limit%s%s.", upper(victim), container, ofSize(o.Limit), o.crowd())
+		f.text = fmt.Sprintf("%s was OOM-killed: container %s hit its memory limit%s%s.", prose.Upper(victim), container, ofSize(o.Limit), o.crowd())
 		if h.limitRanged(container) {
 			f.text = strings.TrimSuffix(f.text, ".") + ", which its manifest does not ask for: a LimitRange of the namespace sets it."
-			f.fixes = []Fix{h.inspect("see the LimitRange's default", h.kubectl("describe limitrange"))}
+			f.fixes = []answer.Fix{h.inspect("see the LimitRange's default", h.kubectl("describe limitrange"))}
 		}
 	}
 }
@@ -244,7 +245,7 @@ func ofSize(bytes int64) string {
 	if bytes == 0 {
 		return ""
 	}
-	return " of " + size(bytes)
+	return " of " + prose.Size(bytes)
 }
 
 // oomRecord is the kernel's record of an OOM kill, with what follows from it.

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
 )
 
 // worked says whether this probe ever succeeded: in this run, or in an earlier one.
@@ -24,7 +26,7 @@ func succeededTimes(facts []*fact.Fact) int64 {
 func init() {
 	probeRules.add(
 		rule[*probing]{
-			name: "probe-sidecar-answered", causes: []Cause{MeshSidecarAnswered, AppNotListening},
+			name: "probe-sidecar-answered", causes: []answer.Cause{answer.MeshSidecarAnswered, answer.AppNotListening},
 			needs:   "a process of another container on the probed port, or an answer with a proxy's signature",
 			against: "a listener of the container itself",
 			judge:   probeSidecarAnswered,
@@ -46,14 +48,14 @@ func probeSidecarAnswered(p *probing) *finding {
 		return nil
 	}
 	f := &finding{
-		cause: MeshSidecarAnswered, weight: strong, chain: p.chain(),
+		cause: answer.MeshSidecarAnswered, weight: strong, chain: p.chain(),
 		text:  fmt.Sprintf("The %d was not the application's: %s answers on port %d (%s), in place of container %s.", ev.Status, proxy, p.port(), how, p.run.Container),
-		fixes: append([]Fix{p.h.inspect("ask the application itself", p.h.exec(p.run.Container, "wget -S -O- http://127.0.0.1:PORT/"))}, p.h.logsFix(p.run)...),
+		fixes: append([]answer.Fix{p.h.inspect("ask the application itself", p.h.exec(p.run.Container, "wget -S -O- http://127.0.0.1:PORT/"))}, p.h.logsFix(p.run)...),
 	}
 	at, look, ok := p.look()
 	if ok && p.appSilent(look) {
-		f.cause, f.weight = AppNotListening, certain
-		f.notes = []Note{{Cause: MeshSidecarAnswered, Text: fmt.Sprintf("the %d is the answer of %s, which could not reach it", ev.Status, proxy), Facts: idsOf(f.chain)}}
+		f.cause, f.weight = answer.AppNotListening, certain
+		f.notes = []answer.Note{{Cause: answer.MeshSidecarAnswered, Text: fmt.Sprintf("the %d is the answer of %s, which could not reach it", ev.Status, proxy), Facts: idsOf(f.chain)}}
 		f.text = fmt.Sprintf("Container %s does not listen on any port that it declares; %s answered its %s probe with %d in its place.", p.run.Container, proxy, kindWord(p.kind), ev.Status)
 	}
 	if ok {
@@ -74,7 +76,7 @@ func (p *probing) otherListener() (container, how string) {
 			case owner != "":
 				return "container " + owner, "its process listens there"
 			case l.Other:
-				return "another container of the pod", "its process " + brief(l.Command, 20) + " listens there"
+				return "another container of the pod", "its process " + prose.Brief(l.Command, 20) + " listens there"
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -14,14 +15,14 @@ import (
 func init() {
 	probeRules.add(
 		rule[*probing]{
-			name: "probe-answers-after-timeout", causes: []Cause{ProbeTimeoutTooShort, AppOverloaded, AppUnhealthy},
+			name: "probe-answers-after-timeout", causes: []answer.Cause{answer.ProbeTimeoutTooShort, answer.AppOverloaded, answer.AppUnhealthy},
 			needs:   "a patient request after a timeout, which was answered later than the timeout; quick answers before make it app-overloaded, an answer that is a failure app-unhealthy",
 			against: "an answer that came in time",
 			yields:  stalling,
 			judge:   probeAnswersAfterTimeout,
 		},
 		rule[*probing]{
-			name: "probe-never-answers", causes: []Cause{AppHang},
+			name: "probe-never-answers", causes: []answer.Cause{answer.AppHang},
 			needs:   "a patient request after a timeout, which was not answered at all, and a main process that is not at work",
 			against: "CPU use; an attempt that was answered meanwhile",
 			yields:  append([]string{"probe-blocked"}, stalling...),
@@ -94,11 +95,11 @@ func probeAnswersAfterTimeout(p *probing) *finding {
 		return nil
 	}
 	b := of[fact.AskedAgain](at)
-	f := &finding{cause: ProbeTimeoutTooShort, weight: strong, chain: p.chain(at)}
-	f.fixes = []Fix{
+	f := &finding{cause: answer.ProbeTimeoutTooShort, weight: strong, chain: p.chain(at)}
+	f.fixes = []answer.Fix{
 		p.h.inspect("see what makes it slow", p.h.exec(p.run.Container, "top -b -n 1")),
 		p.h.specFix(fmt.Sprintf("if answers may take that long, raise timeoutSeconds above %s", prose.Span(b.Took))),
-		p.h.inspect("see what that would have changed", p.h.why(fmt.Sprintf("--what-if %sProbe.timeoutSeconds=%d", kindWord(p.kind), seconds(b.Took)+1))),
+		p.h.inspect("see what that would have changed", p.h.why(fmt.Sprintf("--what-if %sProbe.timeoutSeconds=%d", kindWord(p.kind), prose.Seconds(b.Took)+1))),
 	}
 	slow, quick := p.slowSuccesses()
 	switch first, _ := p.around(); {
@@ -108,10 +109,10 @@ func probeAnswersAfterTimeout(p *probing) *finding {
 		f.weight = weak
 		f.text = "asked once more it answered in time"
 	case b.Verdict != fact.Success && b.Verdict != fact.Warning:
-		f.cause = AppUnhealthy
+		f.cause = answer.AppUnhealthy
 		f.text = fmt.Sprintf("The application answers %s late, and then with %d: asked with patience, it took %s.", p.what(), b.Evidence.Status, prose.Span(b.Took))
 	case quick > 0 && quick > 2*slow:
-		f.cause = AppOverloaded
+		f.cause = answer.AppOverloaded
 		f.text = fmt.Sprintf("The application became slow: it had answered %s within %s, and now takes %s, where %s are allowed (asked once more, with patience).", p.what(), prose.Span(p.timeout()/5), prose.Span(b.Took), prose.Span(p.timeout()))
 	default:
 		f.text = fmt.Sprintf("The answers to %s are good and late: asked once more, with patience, it answered after %s, where %s are allowed.", p.what(), prose.Span(b.Took), prose.Span(p.timeout()))
@@ -126,7 +127,7 @@ func probeNeverAnswers(p *probing) *finding {
 		return nil
 	}
 	b := of[fact.AskedAgain](at)
-	f := &finding{cause: AppHang, weight: strong, chain: p.chain(at)}
+	f := &finding{cause: answer.AppHang, weight: strong, chain: p.chain(at)}
 	seen, look, ok := p.look()
 	if !ok {
 		f.weight, f.text = weak, "no answer came, not even to a patient request"
@@ -141,6 +142,6 @@ func probeNeverAnswers(p *probing) *finding {
 		idle = ", and its main process " + idleWords(look)
 	}
 	f.text = fmt.Sprintf("Container %s hangs: it takes the connection of %s and answers nothing, not even within %s%s.", p.run.Container, p.what(), prose.Span(b.Patience), idle)
-	f.fixes = append([]Fix{p.h.inspect("see what its threads wait for", p.h.exec(p.run.Container, "cat /proc/1/wchan /proc/1/status"))}, p.h.logsFix(p.run)...)
+	f.fixes = append([]answer.Fix{p.h.inspect("see what its threads wait for", p.h.exec(p.run.Container, "cat /proc/1/wchan /proc/1/status"))}, p.h.logsFix(p.run)...)
 	return f
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -12,31 +13,31 @@ import (
 func init() {
 	probeRules.add(
 		rule[*probing]{
-			name: "probe-impossible", causes: []Cause{ProbeCommandFailed, ProbePortNameUnknown},
+			name: "probe-impossible", causes: []answer.Cause{answer.ProbeCommandFailed, answer.ProbePortNameUnknown},
 			needs:   "an attempt that could not be made: no such command in the image, or a port name that the container does not declare",
 			against: "an attempt that was made",
 			judge:   probeImpossible,
 		},
 		rule[*probing]{
-			name: "probe-command-late", causes: []Cause{ProbeCommandFailed},
+			name: "probe-command-late", causes: []answer.Cause{answer.ProbeCommandFailed},
 			needs:   "an exec probe whose command does not end within the timeout",
 			against: "throttling, a busy node or a stopped process",
 			judge:   probeCommandLate,
 		},
 		rule[*probing]{
-			name: "probe-path", causes: []Cause{ProbeWrongPath},
+			name: "probe-path", causes: []answer.Cause{answer.ProbeWrongPath},
 			needs:   "404, 405 or 410 in every attempt of every run",
 			against: "a good answer at the same path, ever",
 			judge:   probePath,
 		},
 		rule[*probing]{
-			name: "probe-unknown-service", causes: []Cause{ProbeWrongPath},
+			name: "probe-unknown-service", causes: []answer.Cause{answer.ProbeWrongPath},
 			needs:   "NotFound of a gRPC health service, whose word that is for a service that it does not know",
 			against: "a success, ever",
 			judge:   probeUnknownService,
 		},
 		rule[*probing]{
-			name: "probe-protocol", causes: []Cause{ProbeProtocol, ProbeWrongScheme},
+			name: "probe-protocol", causes: []answer.Cause{answer.ProbeProtocol, answer.ProbeWrongScheme},
 			needs:   "what came back is of another protocol, and no attempt ever succeeded",
 			against: "a success, ever",
 			judge:   probeWrongProtocol,
@@ -50,16 +51,16 @@ func probeImpossible(p *probing) *finding {
 		return nil
 	}
 	ev := p.last.Evidence
-	f := &finding{cause: ProbeCommandFailed, weight: certain, certainty: Inferred, chain: p.chain()}
+	f := &finding{cause: answer.ProbeCommandFailed, weight: certain, certainty: answer.Inferred, chain: p.chain()}
 	if ev != nil && ev.Handler == "exec" {
-		f.text = fmt.Sprintf("The command of the %s probe (%s) cannot be run in container %s: %s.", kindWord(p.kind), brief(ev.Target, 80), p.run.Container, lastClause(p.last.Message, ev))
-		f.fixes = []Fix{p.h.inspect("see what the image has", p.h.exec(p.run.Container, "ls /bin /usr/bin")), p.h.specFix("correct the probe's command")}
+		f.text = fmt.Sprintf("The command of the %s probe (%s) cannot be run in container %s: %s.", kindWord(p.kind), prose.Brief(ev.Target, 80), p.run.Container, lastClause(p.last.Message, ev))
+		f.fixes = []answer.Fix{p.h.inspect("see what the image has", p.h.exec(p.run.Container, "ls /bin /usr/bin")), p.h.specFix("correct the probe's command")}
 		return f
 	}
 	if name, ok := p.namedPort(); ok {
-		f.cause = ProbePortNameUnknown
+		f.cause = answer.ProbePortNameUnknown
 		f.text = fmt.Sprintf("The %s probe names port %q, which container %s does not declare, so it has never been asked.", kindWord(p.kind), name, p.run.Container)
-		f.fixes = []Fix{p.h.specFix("declare the port under that name, or give the probe its number")}
+		f.fixes = []answer.Fix{p.h.specFix("declare the port under that name, or give the probe its number")}
 		return f
 	}
 	return nil
@@ -91,7 +92,7 @@ func lastClause(message string, ev *fact.Evidence) string {
 		return fmt.Sprintf("exit code %d", *ev.ExitCode)
 	}
 	parts := strings.Split(message, "exec: ")
-	return brief(parts[len(parts)-1], 100)
+	return prose.Brief(parts[len(parts)-1], 100)
 }
 
 // probeCommandLate: the exec probe's own command does not end in time.
@@ -100,9 +101,9 @@ func probeCommandLate(p *probing) *finding {
 		return nil
 	}
 	return &finding{
-		cause: ProbeCommandFailed, weight: fair, chain: p.chain(),
+		cause: answer.ProbeCommandFailed, weight: fair, chain: p.chain(),
 		text:  fmt.Sprintf("The command of %s does not end within its timeout of %s.", p.what(), prose.Span(p.timeout())),
-		fixes: []Fix{p.h.inspect("see how long it takes", p.h.exec(p.run.Container, "time "+brief(p.last.Evidence.Target, 80))), p.h.specFix("make it quicker, or raise timeoutSeconds")},
+		fixes: []answer.Fix{p.h.inspect("see how long it takes", p.h.exec(p.run.Container, "time "+prose.Brief(p.last.Evidence.Target, 80))), p.h.specFix("make it quicker, or raise timeoutSeconds")},
 	}
 }
 
@@ -111,15 +112,15 @@ func probePath(p *probing) *finding {
 	if p.mode != answered || p.last.Evidence.Status != 404 && p.last.Evidence.Status != 405 && p.last.Evidence.Status != 410 {
 		return nil
 	}
-	f := &finding{cause: ProbeWrongPath, weight: strong, chain: p.chain()}
+	f := &finding{cause: answer.ProbeWrongPath, weight: strong, chain: p.chain()}
 	if p.worked() {
 		f.weight = refuted
 		f.text = fmt.Sprintf("the same path was answered well %s before", prose.Times(int(succeededTimes(p.ever))))
 		return f
 	}
 	f.text = fmt.Sprintf("The %s probe asks for a path that container %s does not have: %s has been answered with %d ever since, and never otherwise.",
-		kindWord(p.kind), p.run.Container, brief(p.last.Evidence.Target, 80), p.last.Evidence.Status)
-	f.fixes = []Fix{p.h.specFix("give the probe a path that the application serves"), p.h.inspect("try it", p.h.exec(p.run.Container, "wget -S -O- "+p.last.Evidence.Target))}
+		kindWord(p.kind), p.run.Container, prose.Brief(p.last.Evidence.Target, 80), p.last.Evidence.Status)
+	f.fixes = []answer.Fix{p.h.specFix("give the probe a path that the application serves"), p.h.inspect("try it", p.h.exec(p.run.Container, "wget -S -O- "+p.last.Evidence.Target))}
 	return f
 }
 
@@ -129,9 +130,9 @@ func probeUnknownService(p *probing) *finding {
 		return nil
 	}
 	return &finding{
-		cause: ProbeWrongPath, weight: fair, chain: p.chain(),
-		text:  fmt.Sprintf("%s asks for a gRPC service that container %s does not have: its health service answers, and does not know that name.", upper(p.what()), p.run.Container),
-		fixes: []Fix{p.h.specFix("give the probe's grpc.service a name that the application registers, or leave it out")},
+		cause: answer.ProbeWrongPath, weight: fair, chain: p.chain(),
+		text:  fmt.Sprintf("%s asks for a gRPC service that container %s does not have: its health service answers, and does not know that name.", prose.Upper(p.what()), p.run.Container),
+		fixes: []answer.Fix{p.h.specFix("give the probe's grpc.service a name that the application registers, or leave it out")},
 	}
 }
 
@@ -141,23 +142,23 @@ func probeWrongProtocol(p *probing) *finding {
 	if ev == nil || p.worked() {
 		return nil
 	}
-	f := &finding{cause: ProbeProtocol, weight: strong, chain: p.chain()}
-	f.fixes = []Fix{p.h.specFix("have the probe speak what the port speaks, or use tcpSocket")}
+	f := &finding{cause: answer.ProbeProtocol, weight: strong, chain: p.chain()}
+	f.fixes = []answer.Fix{p.h.specFix("have the probe speak what the port speaks, or use tcpSocket")}
 	switch {
 	case strings.Contains(ev.Error, "HTTP response to HTTPS client"), strings.Contains(ev.Error, "first record does not look like a TLS handshake"):
-		f.cause = ProbeWrongScheme
-		f.text = fmt.Sprintf("%s uses HTTPS, and the application speaks plain HTTP there.", upper(p.what()))
-		f.fixes = []Fix{p.h.specFix("set the probe's scheme to HTTP")}
+		f.cause = answer.ProbeWrongScheme
+		f.text = fmt.Sprintf("%s uses HTTPS, and the application speaks plain HTTP there.", prose.Upper(p.what()))
+		f.fixes = []answer.Fix{p.h.specFix("set the probe's scheme to HTTP")}
 	case p.mode == answered && ev.Status == 400 && saysHTTPS(ev.Output):
-		f.cause = ProbeWrongScheme
-		f.text = fmt.Sprintf("%s uses plain HTTP, and the application wants HTTPS there%s.", upper(p.what()), saying(ev.Output))
-		f.fixes = []Fix{p.h.specFix("set the probe's scheme to HTTPS")}
+		f.cause = answer.ProbeWrongScheme
+		f.text = fmt.Sprintf("%s uses plain HTTP, and the application wants HTTPS there%s.", prose.Upper(p.what()), saying(ev.Output))
+		f.fixes = []answer.Fix{p.h.specFix("set the probe's scheme to HTTPS")}
 	case strings.Contains(ev.Error, tlsAlert):
-		f.cause = ProbeWrongScheme
-		f.text = fmt.Sprintf("%s uses plain HTTP, and the application speaks TLS there: it answers with an alert.", upper(p.what()))
-		f.fixes = []Fix{p.h.specFix("set the probe's scheme to HTTPS")}
+		f.cause = answer.ProbeWrongScheme
+		f.text = fmt.Sprintf("%s uses plain HTTP, and the application speaks TLS there: it answers with an alert.", prose.Upper(p.what()))
+		f.fixes = []answer.Fix{p.h.specFix("set the probe's scheme to HTTPS")}
 	case p.mode == mismatch:
-		f.text = fmt.Sprintf("What answers %s does not speak its protocol: %s.", p.what(), brief(ev.Error, 100))
+		f.text = fmt.Sprintf("What answers %s does not speak its protocol: %s.", p.what(), prose.Brief(ev.Error, 100))
 	case ev.Handler == "grpc" && p.mode == notServing && strings.Contains(p.last.Message, "does not implement the grpc health protocol"):
 		f.text = fmt.Sprintf("The gRPC server of container %s has no health service, which %s asks.", p.run.Container, p.what())
 	case ev.Handler == "grpc" && ev.Timeout && ev.Connect > 0:

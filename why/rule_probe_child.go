@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
 )
 
 // These rules are about the processes that should have answered.
@@ -19,19 +21,19 @@ func init() {
 			judge:   probeChildOOM,
 		},
 		rule[*probing]{
-			name: "probe-process-stopped", causes: []Cause{ProcessStopped},
+			name: "probe-process-stopped", causes: []answer.Cause{answer.ProcessStopped},
 			needs:   "a look that finds the main process, or the one that holds the port, stopped or traced",
 			against: "a process that runs or sleeps",
 			judge:   probeProcessStopped,
 		},
 		rule[*probing]{
-			name: "probe-died-answering", causes: []Cause{AppExitError},
+			name: "probe-died-answering", causes: []answer.Cause{answer.AppExitError},
 			needs:   "an attempt whose connection broke off, and at most 1 s later the end of the main process with an error of its own, by the kernel's wait status",
 			against: "exit code 0, or one that stands for a signal: the kill that followed may have brought it about",
 			judge:   probeDiedAnswering,
 		},
 		rule[*probing]{
-			name: "probe-worker-died", causes: []Cause{ChildProcessEnded},
+			name: "probe-worker-died", causes: []answer.Cause{answer.ChildProcessEnded},
 			needs:   "an attempt whose connection broke off, and the kernel's wait status of a child that died of a signal or ended with an error during it or at most 1 s later, while the main process lived on",
 			against: "the OOM kill of a child; an end of the main process that nobody ordered",
 			judge:   probeWorkerDied,
@@ -57,7 +59,7 @@ func probeWorkerDied(p *probing) *finding {
 			how = "died of " + signalName(b.Signal)
 		}
 		return &finding{
-			cause: ChildProcessEnded, weight: strong, chain: p.chain(ended), fixes: p.h.logsFix(p.run),
+			cause: answer.ChildProcessEnded, weight: strong, chain: p.chain(ended), fixes: p.h.logsFix(p.run),
 			text: fmt.Sprintf("A process of container %s%s %s while it was to answer %s, which broke off; the main process lives on.", p.run.Container, inBrackets("", process(b.Command, b.PID)), how, p.what()),
 		}
 	}
@@ -74,10 +76,10 @@ func probeDiedAnswering(p *probing) *finding {
 		exit.Vanished || p.run.Exit.When().Sub(last.Seen).Abs() > time.Second {
 		return nil
 	}
-	f := &finding{cause: AppExitError, weight: fair, chain: p.chain(), fixes: p.h.logsFix(p.run)}
+	f := &finding{cause: answer.AppExitError, weight: fair, chain: p.chain(), fixes: p.h.logsFix(p.run)}
 	f.text = fmt.Sprintf("The main process of container %s ended by itself with exit code %d while it was to answer %s, which broke off.", p.run.Container, exit.ExitCode, p.what())
 	if said := newEnding(p.h, p.run).lastWord(); said != "" {
-		f.text += " The last that it said: " + brief(said, kept) + "."
+		f.text += " The last that it said: " + prose.Brief(said, kept) + "."
 	}
 	return f
 }
@@ -111,9 +113,9 @@ func probeChildOOM(p *probing) *finding {
 	case p.late() && p.struck(kills):
 		f.weight = certain // a busy node or a queue is no rival to that
 	}
-	if f.cause == MemoryLimitChild {
+	if f.cause == answer.MemoryLimitChild {
 		f.text = fmt.Sprintf("Container %s hit its memory limit%s: the kernel OOM-killed %s%s and the container lived on, maimed.",
-			p.run.Container, ofSize(last.Limit), plural(len(kills), "child process"), inBrackets("last ", process(last.Command, last.PID)))
+			p.run.Container, ofSize(last.Limit), prose.Plural(len(kills), "child process"), inBrackets("last ", process(last.Command, last.PID)))
 		f.fixes = append(f.fixes, p.h.memoryFixes(p.run, last)...)
 	}
 	then := "then "
@@ -212,23 +214,23 @@ func probeProcessStopped(p *probing) *finding {
 	here, _ := p.listeners(look)
 	for _, l := range here {
 		if stopped(l.State) {
-			who, pid, state = fmt.Sprintf("The process that holds port %d (%s)", p.port(), brief(l.Command, 30)), l.PID, l.State
+			who, pid, state = fmt.Sprintf("The process that holds port %d (%s)", p.port(), prose.Brief(l.Command, 30)), l.PID, l.State
 		}
 	}
 	weight := certain
 	if one := look.Stopped; !stopped(state) && one != nil && (p.late() || p.mode == unreachable) {
 		// It may have nothing to do with the probe, where nothing else says that it has.
-		who, pid, state, weight = fmt.Sprintf("A process (%s)", brief(one.Command, 30)), one.PID, one.State, strong
+		who, pid, state, weight = fmt.Sprintf("A process (%s)", prose.Brief(one.Command, 30)), one.PID, one.State, strong
 	}
 	if !stopped(state) {
 		return nil
 	}
 	return &finding{
-		cause: ProcessStopped, weight: weight, chain: p.chain(at),
+		cause: answer.ProcessStopped, weight: weight, chain: p.chain(at),
 		text: fmt.Sprintf("%s of container %s (pid %d on the node) %s: it is alive and never runs, so it cannot answer.", who, p.run.Container, pid, stateWords(state)),
-		fixes: []Fix{
+		fixes: []answer.Fix{
 			p.h.inspect("see whether a debugger holds it, or somebody sent SIGSTOP", fmt.Sprintf("grep -E 'State|TracerPid' /proc/%d/status   # on the node", pid)),
-			{Text: "let it go on", Command: fmt.Sprintf("kill -CONT %d   # on the node", pid), Risk: Safe},
+			{Text: "let it go on", Command: fmt.Sprintf("kill -CONT %d   # on the node", pid), Risk: answer.Safe},
 		},
 	}
 }

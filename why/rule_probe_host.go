@@ -5,13 +5,15 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/why/answer"
 )
 
 // These rules are about probes that do not ask the container at all.
 func init() {
 	probeRules.add(
 		rule[*probing]{
-			name: "probe-other-host", causes: []Cause{DependencyDown, ProbeWrongPort},
+			name: "probe-other-host", causes: []answer.Cause{answer.DependencyDown, answer.ProbeWrongPort},
 			needs:   "a probe whose host field names another host than the pod: a loopback address there is the node's own, which makes it probe-wrong-port unless it ever succeeded",
 			against: "a pod in the node's network, for a loopback address",
 			judge:   probeOtherHost,
@@ -28,11 +30,11 @@ func probeOtherHost(p *probing) *finding {
 	if host == "" || own && p.h.Object != nil && p.h.Object.Spec.HostNetwork {
 		return nil
 	}
-	f := &finding{cause: DependencyDown, weight: certain, chain: p.chain()}
+	f := &finding{cause: answer.DependencyDown, weight: certain, chain: p.chain()}
 	f.text = fmt.Sprintf("The %s probe does not ask container %s: its host is %s, and what fails is there: %s.", kindWord(p.kind), p.run.Container, host, strings.TrimSuffix(p.how(), "."))
-	f.fixes = []Fix{p.h.specFix("leave the probe's host out, so that the pod itself is asked")}
+	f.fixes = []answer.Fix{p.h.specFix("leave the probe's host out, so that the pod itself is asked")}
 	if own && !p.worked() {
-		f.cause = ProbeWrongPort
+		f.cause = answer.ProbeWrongPort
 		f.text = fmt.Sprintf("The %s probe does not ask container %s: its host is %s, which is the node's own and not the pod's: %s.", kindWord(p.kind), p.run.Container, host, strings.TrimSuffix(p.how(), "."))
 	}
 	return f

@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -16,27 +17,27 @@ import (
 func init() {
 	probeRules.add(
 		rule[*probing]{
-			name: "probe-listener-gone", causes: []Cause{AppNotListening, AppListensElse, ChildProcessEnded, KilledByOther},
+			name: "probe-listener-gone", causes: []answer.Cause{answer.AppNotListening, answer.AppListensElse, answer.ChildProcessEnded, answer.KilledByOther},
 			needs:   "successes before, and a look that finds nobody on the port; a port of the same process that is new makes it app-listens-elsewhere, the kernel's word that a child ended makes it certain, who served the port in an earlier look tells a worker from the main process, fewer processes than before only suggest it",
 			against: "somebody listening on the port",
 			yields:  []string{"probe-served-by-sibling"},
 			judge:   probeListenerGone,
 		},
 		rule[*probing]{
-			name: "probe-served-by-sibling", causes: []Cause{SiblingNotReady},
+			name: "probe-served-by-sibling", causes: []answer.Cause{answer.SiblingNotReady},
 			needs:   "a refused connection, and an earlier look that finds another container of the pod listening on the port, and never this one",
 			against: "somebody listening on the port",
 			judge:   probeServedBySibling,
 		},
 		rule[*probing]{
-			name: "probe-never-listened", causes: []Cause{AppNotListening},
+			name: "probe-never-listened", causes: []answer.Cause{answer.AppNotListening},
 			needs:   "no success, and a look that finds no listener in the pod but those of other containers",
 			against: "CPU use of the main process, or of all processes of the container together; children whose CPU use nobody saw, unless all that runs are programs that wait; another run that came up; an end less than 3 s after the start, or one within a minute in which the main process still was a shell with other children, as a start script is",
 			yields:  []string{"probe-waits-for-dependency"},
 			judge:   probeNeverListened,
 		},
 		rule[*probing]{
-			name: "probe-listens-elsewhere", causes: []Cause{ProbeWrongPort, AppListensElse},
+			name: "probe-listens-elsewhere", causes: []answer.Cause{answer.ProbeWrongPort, answer.AppListensElse},
 			needs:   "no success in any run, and a look that finds the container listening on another port, only on loopback, or over IPv6 only where it is asked over IPv4",
 			against: "a listener on the probed port; one of another container",
 			judge:   probeListensElsewhere,
@@ -78,10 +79,10 @@ func probeListenerGone(p *probing) *finding {
 	if here, _ := p.listeners(look); len(here) > 0 || look.State == "Z" {
 		return nil
 	}
-	f := &finding{cause: AppNotListening, weight: fair, chain: p.chain(at)}
+	f := &finding{cause: answer.AppNotListening, weight: fair, chain: p.chain(at)}
 	f.text = fmt.Sprintf("Nothing listens on port %d of container %s any more, after %s had succeeded %s; its main process lives.",
 		p.port(), p.run.Container, p.what(), prose.Times(int(succeededTimes(p.before))))
-	f.fixes = append([]Fix{p.h.inspect("see which processes are left", p.h.exec(p.run.Container, "ps"))}, p.h.logsFix(p.run)...)
+	f.fixes = append([]answer.Fix{p.h.inspect("see which processes are left", p.h.exec(p.run.Container, "ps"))}, p.h.logsFix(p.run)...)
 	earlier, who, known := p.servedBy()
 	known = known && who.PID != 0 && look.PID != 0
 	if known {
@@ -101,10 +102,10 @@ func probeListenerGone(p *probing) *finding {
 	case !known && !p.fewerProcesses(look):
 		f.weight = weak // a worker that ended looks the same
 	case known:
-		f.cause, f.weight = ChildProcessEnded, strong
+		f.cause, f.weight = answer.ChildProcessEnded, strong
 		f.text = fmt.Sprintf("The process that served port %d of container %s ended%s; the main process lives on without it.", p.port(), p.run.Container, inBrackets("", process(who.Command, who.PID)))
 	case p.fewerProcesses(look):
-		f.cause = ChildProcessEnded
+		f.cause = answer.ChildProcessEnded
 		f.text = fmt.Sprintf("A process of container %s ended, and with it the listener on port %d, as far as the number of its processes tells; the main process lives.", p.run.Container, p.port())
 	}
 	return f
@@ -139,9 +140,9 @@ func probeServedBySibling(p *probing) *finding {
 	if seen == nil {
 		return nil
 	}
-	f := &finding{cause: SiblingNotReady, weight: certain, chain: p.chain(seen)}
-	f.text = fmt.Sprintf("%s asks on port %d, where another container of the pod listened (%s) and does not any more.", upper(p.what()), p.port(), process(listener.Command, listener.PID))
-	f.fixes = []Fix{p.h.specFix("give each container a probe of its own port")}
+	f := &finding{cause: answer.SiblingNotReady, weight: certain, chain: p.chain(seen)}
+	f.text = fmt.Sprintf("%s asks on port %d, where another container of the pod listened (%s) and does not any more.", prose.Upper(p.what()), p.port(), process(listener.Command, listener.PID))
+	f.fixes = []answer.Fix{p.h.specFix("give each container a probe of its own port")}
 	for _, name := range p.h.Containers() {
 		for _, r := range p.h.Runs(name) {
 			if name == p.run.Container || r.Exit == nil || r.Exit.When().Before(seen.Seen) || r.Exit.When().After(p.until) {
@@ -167,7 +168,7 @@ func (p *probing) movedTo(f *finding, earlier *fact.Fact, look fact.Looked) {
 	if len(fresh) == 0 {
 		return
 	}
-	f.cause = AppListensElse
+	f.cause = answer.AppListensElse
 	f.text = fmt.Sprintf("The main process of container %s closed port %d, and listens on %s instead since.", p.run.Container, p.port(), listening(fresh))
 }
 
@@ -194,7 +195,7 @@ func (p *probing) childEnded(pid int) (*fact.Fact, fact.ProcessEnded) {
 // childGone words the end of a worker by the kernel's word, and by who killed it
 // where that is known.
 func (p *probing) childGone(f *finding, ended *fact.Fact, b fact.ProcessEnded) {
-	f.cause, f.weight = ChildProcessEnded, certain
+	f.cause, f.weight = answer.ChildProcessEnded, certain
 	f.chain = append(f.chain, link(ended))
 	how := fmt.Sprintf("ended by itself with exit code %d", b.ExitCode)
 	if b.Signal != 0 {
@@ -204,10 +205,10 @@ func (p *probing) childGone(f *finding, ended *fact.Fact, b fact.ProcessEnded) {
 	for _, at := range p.run.Signals {
 		s := of[fact.Signalled](at)
 		if s.PID == b.PID && s.Signal == b.Signal && s.Origin != fact.FromKernel && !p.h.itsOwn(s, p.run.Container) {
-			f.cause = KilledByOther
+			f.cause = answer.KilledByOther
 			f.chain = append(f.chain, link(at))
 			f.text = fmt.Sprintf("%s sent %s to the process that served port %d of container %s%s; the main process lives on without it.",
-				upper(senderWords(s)), signalName(s.Signal), p.port(), p.run.Container, inBrackets("", process(b.Command, b.PID)))
+				prose.Upper(senderWords(s)), signalName(s.Signal), p.port(), p.run.Container, inBrackets("", process(b.Command, b.PID)))
 		}
 	}
 }
@@ -264,7 +265,7 @@ func probeNeverListened(p *probing) *finding {
 	if here, _ := p.listeners(look); len(here) > 0 {
 		return nil
 	}
-	f := &finding{cause: AppNotListening, weight: fair, chain: p.chain(at)}
+	f := &finding{cause: answer.AppNotListening, weight: fair, chain: p.chain(at)}
 	f.text = fmt.Sprintf("Container %s runs and listens on no TCP port, so %s is refused.", p.run.Container, p.what())
 	if look.Over > 0 {
 		f.text = fmt.Sprintf("Container %s runs and listens on no TCP port (its main process %s), so %s is refused.", p.run.Container, idleWords(look), p.what())
@@ -300,7 +301,7 @@ func probeListensElsewhere(p *probing) *finding {
 	if len(here) > 0 || len(mine) == 0 {
 		return nil
 	}
-	f := &finding{cause: ProbeWrongPort, weight: strong, chain: p.chain(at)}
+	f := &finding{cause: answer.ProbeWrongPort, weight: strong, chain: p.chain(at)}
 	onLoopback := slices.ContainsFunc(mine, func(l fact.Listener) bool {
 		host, port, ok := splitAddress(l.Address)
 		return ok && loopback(host) && port == fmt.Sprint(p.port())
@@ -311,20 +312,20 @@ func probeListensElsewhere(p *probing) *finding {
 	})
 	switch {
 	case over6:
-		f.cause, f.weight = AppListensElse, certain
+		f.cause, f.weight = answer.AppListensElse, certain
 		f.text = fmt.Sprintf("Container %s listens on port %d over IPv6 only (%s); the pod's address is one of IPv4, so probes and Services are refused.", p.run.Container, p.port(), listening(mine))
-		f.fixes = []Fix{p.h.specFix("have the application listen on 0.0.0.0, or on :: for both (without IPV6_V6ONLY)")}
+		f.fixes = []answer.Fix{p.h.specFix("have the application listen on 0.0.0.0, or on :: for both (without IPV6_V6ONLY)")}
 	case onLoopback:
-		f.cause, f.weight = AppListensElse, certain
+		f.cause, f.weight = answer.AppListensElse, certain
 		f.text = fmt.Sprintf("Container %s listens on port %d only on loopback (%s); probes and Services come from outside and are refused.", p.run.Container, p.port(), listening(mine))
-		f.fixes = []Fix{p.h.specFix("have the application listen on all addresses (0.0.0.0 or ::)")}
+		f.fixes = []answer.Fix{p.h.specFix("have the application listen on all addresses (0.0.0.0 or ::)")}
 	case p.of != nil && declares(p.of, p.port()):
-		f.cause = AppListensElse
-		f.text = fmt.Sprintf("Container %s declares port %d and listens elsewhere: %s. %s has never succeeded.", p.run.Container, p.port(), listening(mine), upper(p.what()))
-		f.fixes = []Fix{p.h.specFix("make the application's port and the declared one the same")}
+		f.cause = answer.AppListensElse
+		f.text = fmt.Sprintf("Container %s declares port %d and listens elsewhere: %s. %s has never succeeded.", p.run.Container, p.port(), listening(mine), prose.Upper(p.what()))
+		f.fixes = []answer.Fix{p.h.specFix("make the application's port and the declared one the same")}
 	default:
 		f.text = fmt.Sprintf("The %s probe asks on port %d, where container %s has never listened; it listens on %s.", kindWord(p.kind), p.port(), p.run.Container, listening(mine))
-		f.fixes = []Fix{p.h.specFix("give the probe the port that the application listens on")}
+		f.fixes = []answer.Fix{p.h.specFix("give the probe the port that the application listens on")}
 	}
 	return f
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -12,38 +13,38 @@ import (
 func init() {
 	probeRules.add(
 		rule[*probing]{
-			name: "probe-throttled", causes: []Cause{CPUThrottled},
+			name: "probe-throttled", causes: []answer.Cause{answer.CPUThrottled},
 			needs:   "two samples around the attempts between which at least half of the CPU periods were throttled; for one that is still coming up, as much CPU use as its limit allows, at most a quarter of a CPU, and three quarters of the time in which it wanted more",
 			against: "no CPU limit, or few throttled periods",
 			judge:   probeThrottled,
 		},
 		rule[*probing]{
-			name: "probe-node-cpu", causes: []Cause{NodeCPUSaturated},
+			name: "probe-node-cpu", causes: []answer.Cause{answer.NodeCPUSaturated},
 			needs:   "two samples between which its tasks waited for a CPU for half of the time, less what its own limit took; or samples around the failed attempts between which they waited for two fifths of the time in which they were asked, and ten times as long as they had a CPU",
 			against: "throttling; a tenth of a CPU for one that is still coming up",
 			judge:   probeNodeCPU,
 		},
 		rule[*probing]{
-			name: "probe-overloaded", causes: []Cause{AppOverloaded},
+			name: "probe-overloaded", causes: []answer.Cause{answer.AppOverloaded},
 			needs:   "a look that finds it using at least half a CPU while answers are late, or samples meanwhile that show its processes use or wait for that much, and use a tenth",
 			against: "an idle process",
 			judge:   probeOverloaded,
 		},
 		rule[*probing]{
-			name: "probe-answers-late", causes: []Cause{ProbeTimeoutTooShort, AppOverloaded},
+			name: "probe-answers-late", causes: []answer.Cause{answer.ProbeTimeoutTooShort, answer.AppOverloaded},
 			needs:   "good answers that took more than half of the timeout, or a first byte that came after it; quick answers before make it app-overloaded",
 			against: "",
 			yields:  stalling,
 			judge:   probeAnswersLate,
 		},
 		rule[*probing]{
-			name: "probe-finishes-late", causes: []Cause{AppOverloaded},
+			name: "probe-finishes-late", causes: []answer.Cause{answer.AppOverloaded},
 			needs:   "an empty queue, more tasks than while it was well, and some that end again between the failed attempts",
 			against: "tasks that only become more",
 			judge:   probeFinishesLate,
 		},
 		rule[*probing]{
-			name: "probe-hang", causes: []Cause{AppHang},
+			name: "probe-hang", causes: []answer.Cause{answer.AppHang},
 			needs:   "connections that wait to be accepted and an idle main process, or one that waits for a disk",
 			against: "CPU use; a stopped process; answers that do come",
 			yields:  []string{"probe-child-oom"},
@@ -112,7 +113,7 @@ func probeThrottled(p *probing) *finding {
 		return p.throttledStart(a, b)
 	}
 	periods, stalled := after.Periods-before.Periods, after.ThrottledPeriods-before.ThrottledPeriods
-	f := &finding{cause: CPUThrottled, weight: refuted, chain: links(b)}
+	f := &finding{cause: answer.CPUThrottled, weight: refuted, chain: links(b)}
 	if periods <= 0 {
 		if after.Periods == 0 {
 			f.text = "it has no CPU limit that could have stalled it"
@@ -132,7 +133,7 @@ func probeThrottled(p *probing) *finding {
 	f.chain = p.chain(a, b)
 	f.text = fmt.Sprintf("Container %s was stalled by its own CPU limit%s: %d of %d CPU periods were throttled while %s timed out.",
 		p.run.Container, p.cpuLimit(), stalled, periods, p.what())
-	f.fixes = []Fix{p.h.limitsFix("raise or remove the CPU limit of container " + p.run.Container), p.h.specFix("have it do less at once (fewer threads or workers), or raise the probe's timeoutSeconds")}
+	f.fixes = []answer.Fix{p.h.limitsFix("raise or remove the CPU limit of container " + p.run.Container), p.h.specFix("have it do less at once (fewer threads or workers), or raise the probe's timeoutSeconds")}
 	return f
 }
 
@@ -162,10 +163,10 @@ func (p *probing) throttledStart(a, b *fact.Fact) *finding {
 		return nil
 	}
 	return &finding{
-		cause: CPUThrottled, weight: certain, chain: p.chain(a, b),
+		cause: answer.CPUThrottled, weight: certain, chain: p.chain(a, b),
 		text: fmt.Sprintf("Container %s could not come up in time: its own CPU limit%s stalled it for %s of %s, and nobody listened yet when %s was asked.",
 			p.run.Container, p.cpuLimit(), prose.Span(min(stalled, over)), prose.Span(over), p.what()),
-		fixes: []Fix{p.h.limitsFix("raise or remove the CPU limit of container " + p.run.Container), p.h.specFix("give it more time to start, with a startupProbe")},
+		fixes: []answer.Fix{p.h.limitsFix("raise or remove the CPU limit of container " + p.run.Container), p.h.specFix("give it more time to start, with a startupProbe")},
 	}
 }
 
@@ -226,10 +227,10 @@ func (p *probing) samplesAround(attempt *fact.Fact) (before, after *fact.Fact) {
 // saturated words that the node had no CPU for the container.
 func (p *probing) saturated(waited, over time.Duration, samples ...*fact.Fact) *finding {
 	return &finding{
-		cause: NodeCPUSaturated, weight: strong, chain: p.chain(samples...),
+		cause: answer.NodeCPUSaturated, weight: strong, chain: p.chain(samples...),
 		text: fmt.Sprintf("The node had no CPU left: processes of container %s waited for a CPU for %s of %s, without any limit of their own, while %s failed.",
 			p.run.Container, prose.Span(min(waited, over)), prose.Span(over), p.what()),
-		fixes: []Fix{p.h.inspect("see who uses the CPU", "kubectl top pods -A --sort-by=cpu"), p.h.specFix("give the container a CPU request, so that it gets its share")},
+		fixes: []answer.Fix{p.h.inspect("see who uses the CPU", "kubectl top pods -A --sort-by=cpu"), p.h.specFix("give the container a CPU request, so that it gets its share")},
 	}
 }
 
@@ -257,7 +258,7 @@ func probeOverloaded(p *probing) *finding {
 	if !ok || share(look) < 0 || len(p.before) == 0 && p.kind != fact.Readiness {
 		return nil // before its first success it may be starting
 	}
-	f := &finding{cause: AppOverloaded, weight: strong, chain: p.chain(at)}
+	f := &finding{cause: answer.AppOverloaded, weight: strong, chain: p.chain(at)}
 	work := workWords(look)
 	if share(look) < busyShare {
 		// The look may compare with one of calmer times; while the attempts failed it was
@@ -269,7 +270,7 @@ func probeOverloaded(p *probing) *finding {
 		work, f.chain = u.String(), p.chain(first, at, last)
 	}
 	f.text = fmt.Sprintf("Container %s is busy (%s) and does not answer %s within its timeout of %s.", p.run.Container, work, p.what(), prose.Span(p.timeout()))
-	f.fixes = append([]Fix{p.h.inspect("see what it is busy with", p.h.exec(p.run.Container, "top -b -n 1"))}, p.h.probeFixes(p)...)
+	f.fixes = append([]answer.Fix{p.h.inspect("see what it is busy with", p.h.exec(p.run.Container, "top -b -n 1"))}, p.h.probeFixes(p)...)
 	return f
 }
 
@@ -280,11 +281,11 @@ func probeAnswersLate(p *probing) *finding {
 	}
 	late := p.last.Evidence != nil && p.last.Evidence.FirstByte > p.timeout()
 	slow, quick := p.slowSuccesses()
-	f := &finding{cause: ProbeTimeoutTooShort, weight: fair, chain: p.chain()}
-	f.fixes = []Fix{p.h.specFix(fmt.Sprintf("raise the probe's timeoutSeconds above %s", prose.Span(p.timeout()))), p.h.inspect("let the history propose one", p.h.why("--suggest"))}
+	f := &finding{cause: answer.ProbeTimeoutTooShort, weight: fair, chain: p.chain()}
+	f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("raise the probe's timeoutSeconds above %s", prose.Span(p.timeout()))), p.h.inspect("let the history propose one", p.h.why("--suggest"))}
 	switch {
 	case late && quick > 0, slow > 0 && quick > 2*slow:
-		f.cause = AppOverloaded
+		f.cause = answer.AppOverloaded
 		f.text = fmt.Sprintf("The application became slow: it answered %s within %s before, and now later than the timeout of %s.", p.what(), prose.Span(p.timeout()/5), prose.Span(p.timeout()))
 		if late {
 			f.weight = strong
@@ -297,7 +298,7 @@ func probeAnswersLate(p *probing) *finding {
 	case slow > 0:
 		f.weight = strong
 		f.text = fmt.Sprintf("The answers to %s are good, and often later than its timeout of %s: %s took more than half of it, the others were too late.",
-			p.what(), prose.Span(p.timeout()), plural(int(slow), "good answer"))
+			p.what(), prose.Span(p.timeout()), prose.Plural(int(slow), "good answer"))
 	default:
 		return nil
 	}
@@ -367,7 +368,7 @@ func probeFinishesLate(p *probing) *finding {
 		return nil
 	}
 	return &finding{
-		cause: AppOverloaded, weight: strong, chain: p.chain(at, ended),
+		cause: answer.AppOverloaded, weight: strong, chain: p.chain(at, ended),
 		text: fmt.Sprintf("The application became slow: it connects at once (%s), takes each request up (%d tasks instead of %d) and finishes it, but later than the timeout of %s.",
 			prose.Span(p.last.Evidence.Connect), peak, calm, prose.Span(p.timeout())),
 		fixes: append(p.h.probeFixes(p), p.h.logsFix(p.run)...),
@@ -386,8 +387,8 @@ func probeHang(p *probing) *finding {
 		return nil
 	}
 	here, _ := p.listeners(look)
-	f := &finding{cause: AppHang, weight: weak, chain: p.chain(at)}
-	f.fixes = append([]Fix{p.h.inspect("see where it waits", fmt.Sprintf("cat /proc/%d/wchan /proc/%d/stack   # on the node", look.PID, look.PID))}, p.h.logsFix(p.run)...)
+	f := &finding{cause: answer.AppHang, weight: weak, chain: p.chain(at)}
+	f.fixes = append([]answer.Fix{p.h.inspect("see where it waits", fmt.Sprintf("cat /proc/%d/wchan /proc/%d/stack   # on the node", look.PID, look.PID))}, p.h.logsFix(p.run)...)
 	waiting := 0
 	for _, l := range here {
 		waiting += l.Backlog

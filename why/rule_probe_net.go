@@ -5,19 +5,20 @@ import (
 	"slices"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 )
 
 // These rules are about the way to the container.
 func init() {
 	probeRules.add(
 		rule[*probing]{
-			name: "probe-blocked", causes: []Cause{NetworkBlocked},
+			name: "probe-blocked", causes: []answer.Cause{answer.NetworkBlocked},
 			needs:   "no connection, while a look finds somebody who listens on the port and has room, or the kernel's word EPERM",
 			against: "nobody listening, or a full queue; a refusal before anybody was seen to listen: it may have come up since",
 			judge:   probeBlocked,
 		},
 		rule[*probing]{
-			name: "probe-table-full", causes: []Cause{NetworkBlocked},
+			name: "probe-table-full", causes: []answer.Cause{answer.NetworkBlocked},
 			needs:   "no connection, and the kernel's word of that time that it dropped packets because its table of connections was full",
 			against: "a refusal, or an answer",
 			judge:   probeTableFull,
@@ -36,9 +37,9 @@ func probeTableFull(p *probing) *finding {
 			continue
 		}
 		return &finding{
-			cause: NetworkBlocked, weight: certain, chain: p.chain(at),
+			cause: answer.NetworkBlocked, weight: certain, chain: p.chain(at),
 			text: fmt.Sprintf("The node's table of connections was full (nf_conntrack_max), so the kernel dropped packets of new ones, and no connection of %s came about. Other pods of the node suffer from it too.", p.what()),
-			fixes: []Fix{
+			fixes: []answer.Fix{
 				p.h.inspect("see how full it is, and raise the limit on the node", "sysctl net.netfilter.nf_conntrack_count net.netfilter.nf_conntrack_max   # on the node"),
 				p.h.inspect("see who opens that many", "conntrack -L 2>/dev/null | grep -oE 'src=[0-9.]+' | sort | uniq -c | sort -rn | head   # on the node"),
 			},
@@ -52,9 +53,9 @@ func probeBlocked(p *probing) *finding {
 	if p.mode != unreachable && p.mode != refused || p.last.Evidence == nil {
 		return nil
 	}
-	f := &finding{cause: NetworkBlocked, weight: weak, chain: p.chain()}
+	f := &finding{cause: answer.NetworkBlocked, weight: weak, chain: p.chain()}
 	f.text = fmt.Sprintf("Nothing comes back from port %d of the pod: %s.", p.port(), p.how())
-	f.fixes = []Fix{
+	f.fixes = []answer.Fix{
 		p.h.inspect("see which rules drop it", "nft list ruleset | grep -iE 'drop|reject'; iptables-save | grep -iE 'drop|reject'"),
 		p.h.inspect("ask from inside, past the network", p.h.exec(p.run.Container, fmt.Sprintf("wget -qO- -T 5 http://127.0.0.1:%d/", p.port()))),
 	}

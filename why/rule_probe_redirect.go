@@ -3,6 +3,9 @@ package why
 import (
 	"fmt"
 	"strings"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
 )
 
 // These rules are about probes that were sent on: what fails is not what the
@@ -10,7 +13,7 @@ import (
 func init() {
 	probeRules.add(
 		rule[*probing]{
-			name: "probe-redirected-to-https", causes: []Cause{ProbeWrongScheme},
+			name: "probe-redirected-to-https", causes: []answer.Cause{answer.ProbeWrongScheme},
 			needs:   "an HTTP probe that the application answers with a redirect to HTTPS on its own host, and no answer there",
 			against: "a success, ever; an answer to what was asked in the end",
 			judge:   probeRedirected,
@@ -26,11 +29,11 @@ func probeRedirected(p *probing) *finding {
 		return nil
 	}
 	return &finding{
-		cause: ProbeWrongScheme, weight: certain, chain: p.chain(),
+		cause: answer.ProbeWrongScheme, weight: certain, chain: p.chain(),
 		text: fmt.Sprintf("The application answers %s with a redirect to HTTPS, which the node follows, and there it fails: %s.", p.what(), strings.TrimSuffix(p.how(), ".")),
-		fixes: []Fix{
+		fixes: []answer.Fix{
 			p.h.specFix("have the probe ask by HTTPS, on the port where the application speaks it, or for a path that is not redirected"),
-			p.h.inspect("see the redirect", p.h.exec(p.run.Container, "wget -S -O- "+brief(ev.Target, 80))),
+			p.h.inspect("see the redirect", p.h.exec(p.run.Container, "wget -S -O- "+prose.Brief(ev.Target, 80))),
 		},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -11,13 +12,13 @@ import (
 func init() {
 	probeRules.add(
 		rule[*probing]{
-			name: "probe-said-no", causes: []Cause{AppUnhealthy},
+			name: "probe-said-no", causes: []answer.Cause{answer.AppUnhealthy},
 			needs:   "an HTTP status, redirects without an end, an exit code or a gRPC status of the application",
 			against: "another process on the port, a path that never worked",
 			judge:   probeSaidNo,
 		},
 		rule[*probing]{
-			name: "probe-died-meanwhile", causes: []Cause{AppUnhealthy},
+			name: "probe-died-meanwhile", causes: []answer.Cause{answer.AppUnhealthy},
 			needs:   "connections that were taken and broken off without a word, attempt after attempt, by a main process that lives; of a single attempt never enough for a verdict",
 			against: "an end of the main process that nobody ordered",
 			yields:  []string{"probe-died-answering", "probe-files-limit"},
@@ -29,7 +30,7 @@ func init() {
 // probeSaidNo: the application itself answers failure.
 func probeSaidNo(p *probing) *finding {
 	ev := p.last.Evidence
-	f := &finding{cause: AppUnhealthy, weight: fair, certainty: Recorded, chain: p.chain()}
+	f := &finding{cause: answer.AppUnhealthy, weight: fair, certainty: answer.Recorded, chain: p.chain()}
 	switch {
 	case p.mode == exitCode:
 		f.text = fmt.Sprintf("The application says that it is unhealthy: the command of %s exits with %d%s.", p.what(), *ev.ExitCode, saying(ev.Output))
@@ -50,7 +51,7 @@ func saying(output string) string {
 	if output == "" {
 		return ""
 	}
-	return fmt.Sprintf(" (%q)", brief(output, 80))
+	return fmt.Sprintf(" (%q)", prose.Brief(output, 80))
 }
 
 // sinceWhen says how long it had been well.
@@ -69,7 +70,7 @@ func probeBrokeOff(p *probing) *finding {
 	if p.mode != broken {
 		return nil
 	}
-	f := &finding{cause: AppUnhealthy, weight: weak, chain: p.chain(), fixes: append(p.h.probeFixes(p), p.h.logsFix(p.run)...)}
+	f := &finding{cause: answer.AppUnhealthy, weight: weak, chain: p.chain(), fixes: append(p.h.probeFixes(p), p.h.logsFix(p.run)...)}
 	closed := "without an answer"
 	if cutShort(p.last) {
 		closed = "before its answer is whole (shorter than its Content-Length, say)"
@@ -80,7 +81,7 @@ func probeBrokeOff(p *probing) *finding {
 		f.weight = fair
 	}
 	if !p.worked() {
-		f.fixes = append([]Fix{p.h.specFix("if another protocol than the probe's is spoken there, probe with tcpSocket, or at the port that speaks it")}, f.fixes...)
+		f.fixes = append([]answer.Fix{p.h.specFix("if another protocol than the probe's is spoken there, probe with tcpSocket, or at the port that speaks it")}, f.fixes...)
 	}
 	return f
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -14,7 +15,7 @@ import (
 func init() {
 	probeRules.add(
 		rule[*probing]{
-			name: "probe-slow-start", causes: []Cause{AppSlowStart},
+			name: "probe-slow-start", causes: []answer.Cause{answer.AppSlowStart},
 			needs:   "no success in this run of a liveness or startup probe, and another run that came up, or CPU use of at least half a CPU while it was asked: of the main process, or of the whole container; or a refused connection, and an end less than 3 s after the start",
 			against: "a success before; a container that listens already, on another port",
 			judge:   probeSlowStart,
@@ -29,9 +30,9 @@ func probeSlowStart(p *probing) *finding {
 	}
 	given := p.until.Sub(p.run.Started.When())
 	f := &finding{
-		cause: AppSlowStart, weight: weak, chain: append(links(p.run.Started), p.chain()...),
+		cause: answer.AppSlowStart, weight: weak, chain: append(links(p.run.Started), p.chain()...),
 		text: fmt.Sprintf("Container %s was still starting: it was ended %s after its start, before %s had succeeded once.", p.run.Container, prose.Span(given), p.what()),
-		fixes: []Fix{
+		fixes: []answer.Fix{
 			p.h.specFix(fmt.Sprintf("add a startupProbe that allows more than %s, or a larger initialDelaySeconds", prose.Span(given))),
 			p.h.inspect("see how far it came", p.h.kubectl("logs %s -c %s -p", p.h.Pod.Name, p.run.Container)),
 		},

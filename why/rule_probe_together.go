@@ -7,13 +7,15 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
 )
 
 // These rules are about several pods that fail at once.
 func init() {
 	probeRules.add(
 		rule[*probing]{
-			name: "probe-dependency", causes: []Cause{DependencyDown},
+			name: "probe-dependency", causes: []answer.Cause{answer.DependencyDown},
 			needs:   "two other pods with the same probe, started at another time than this one, that began to fail within a period and in the same way",
 			against: "one such pod, or pods of the same age: an application that fails a while after its start does so in all replicas, so the evidence cannot tell",
 			judge:   probeDependency,
@@ -55,13 +57,13 @@ func probeDependency(p *probing) *finding {
 	if len(names) == 0 {
 		return nil
 	}
-	f := &finding{cause: DependencyDown, weight: fair, chain: p.chain()}
+	f := &finding{cause: answer.DependencyDown, weight: fair, chain: p.chain()}
 	slices.Sort(names)
 	if independent > 1 {
 		f.weight = strong
 	}
-	f.text = fmt.Sprintf("What %s depends on is down: %s began to fail in the same way at the same time (%s).", p.what(), plural(len(names), "other pod"), brief(strings.Join(names, ", "), 120))
-	f.fixes = []Fix{p.h.specFix("probe only the container itself, so that an outage elsewhere does not restart or remove it"), p.h.inspect("see what the pods have in common", "kubectl get pods -A -o wide")}
+	f.text = fmt.Sprintf("What %s depends on is down: %s began to fail in the same way at the same time (%s).", p.what(), prose.Plural(len(names), "other pod"), prose.Brief(strings.Join(names, ", "), 120))
+	f.fixes = []answer.Fix{p.h.specFix("probe only the container itself, so that an outage elsewhere does not restart or remove it"), p.h.inspect("see what the pods have in common", "kubectl get pods -A -o wide")}
 	return f
 }
 

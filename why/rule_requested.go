@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
 )
 
 // requested is the request that had the pod deleted; nil where nobody told of it.
@@ -51,12 +53,12 @@ func requester(b fact.Requested) string {
 	if name := part(b); name != "" {
 		return name
 	}
-	who := brief(b.User, 80)
+	who := prose.Brief(b.User, 80)
 	if b.As != "" {
-		who = fmt.Sprintf("%s as %s", who, brief(b.As, 80))
+		who = fmt.Sprintf("%s as %s", who, prose.Brief(b.As, 80))
 	}
 	client, _, _ := strings.Cut(b.Agent, " ")
-	return who + inBrackets("", brief(client, 60))
+	return who + inBrackets("", prose.Brief(client, 60))
 }
 
 // reasons are why controllers delete pods that are not theirs.
@@ -74,7 +76,7 @@ func (h *History) deletedByOther(at *fact.Fact) *finding {
 	if b.Verb == "evict" {
 		done = "evicted (as kubectl drain does)"
 	}
-	f := &finding{cause: Deleted, weight: certain, certainty: Recorded, chain: links(request, at)}
+	f := &finding{cause: answer.Deleted, weight: certain, certainty: answer.Recorded, chain: links(request, at)}
 	f.text = fmt.Sprintf("The pod was %s by %s", done, requester(b))
 	if why := reasons[part(b)]; why != "" {
 		f.text += ": " + why
@@ -84,6 +86,6 @@ func (h *History) deletedByOther(at *fact.Fact) *finding {
 		f.chain = append(f.chain, kinLink(heir))
 		f.text += fmt.Sprintf(" Its controller made %s in its place.", of[fact.SpecSeen](heir).Object.Name)
 	}
-	f.fixes = []Fix{h.inspect("see what happened around it", h.kubectl("get events --sort-by=.lastTimestamp"))}
+	f.fixes = []answer.Fix{h.inspect("see what happened around it", h.kubectl("get events --sort-by=.lastTimestamp"))}
 	return f
 }

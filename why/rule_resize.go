@@ -10,6 +10,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
 )
 
 // resize says what keeps a change of a running pod's resources from taking effect
@@ -26,13 +28,13 @@ func (h *History) resize(conditions []v1.PodCondition) *finding {
 	if !ok {
 		return nil
 	}
-	f := &finding{cause: InsufficientResources, weight: certain, certainty: Recorded, chain: links(failed), container: failed.Container}
-	f.fixes = []Fix{{Text: "ask for less, or for what it had", Command: h.kubectl("edit pod %s --subresource=resize", h.Pod.Name), Risk: Limits}}
+	f := &finding{cause: answer.InsufficientResources, weight: certain, certainty: answer.Recorded, chain: links(failed), container: failed.Container}
+	f.fixes = []answer.Fix{{Text: "ask for less, or for what it had", Command: h.kubectl("edit pod %s --subresource=resize", h.Pod.Name), Risk: answer.Limits}}
 	whose := "the pod"
 	if failed.Container != "" {
 		whose = "container " + failed.Container
 	}
-	said := strings.TrimSuffix(brief(pending.Message, 160), ".")
+	said := strings.TrimSuffix(prose.Brief(pending.Message, 160), ".")
 	switch pending.Reason {
 	case v1.PodReasonDeferred:
 		f.text = fmt.Sprintf("The new resources that its spec asks for do not fit on the node now, so it runs on with the old ones until there is room: %s.", said)
@@ -40,7 +42,7 @@ func (h *History) resize(conditions []v1.PodCondition) *finding {
 	case v1.PodReasonInfeasible:
 		f.text = fmt.Sprintf("The node can never give it the new resources that its spec asks for, so it runs on with the old ones: %s.", said)
 	default:
-		f.cause = RuntimeFailed
+		f.cause = answer.RuntimeFailed
 		f.text = fmt.Sprintf("The new resources that its spec asks for could not be set, so %s runs on with the old ones: %s.", whose, said)
 		if m := aboveLimit.FindStringSubmatch(pending.Message); m != nil {
 			f.text = fmt.Sprintf("%s uses more memory (%s) than the new limit that its spec asks for (%s), so it runs on with the old one.", strings.ToUpper(whose[:1])+whose[1:], sizeOf(m[2]), sizeOf(m[1]))
@@ -60,5 +62,5 @@ func sizeOf(bytes string) string {
 	if err != nil {
 		return bytes
 	}
-	return size(n)
+	return prose.Size(n)
 }

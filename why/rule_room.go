@@ -8,19 +8,21 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
 )
 
 // These rules are about what there was no room for: on a disk, or for processes.
 func init() {
 	exitRules.add(
 		rule[ending]{
-			name: "disk-full-said", causes: []Cause{DiskFull},
+			name: "disk-full-said", causes: []answer.Cause{answer.DiskFull},
 			needs:   "ENOSPC or EDQUOT among the last words of a process that ended with an error",
 			against: "exit code 0",
 			judge:   diskFullSaid,
 		},
 		rule[ending]{
-			name: "process-limit-hit", causes: []Cause{ProcessLimit},
+			name: "process-limit-hit", causes: []answer.Cause{answer.ProcessLimit},
 			needs:   "a process that could not fork, by its last words, or an end with an error while the number of tasks was at the pids limit",
 			against: "exit code 0; a number of tasks below the limit",
 			judge:   processLimitHit,
@@ -32,13 +34,13 @@ func init() {
 func init() {
 	probeRules.add(
 		rule[*probing]{
-			name: "probe-disk-full", causes: []Cause{DiskFull},
+			name: "probe-disk-full", causes: []answer.Cause{answer.DiskFull},
 			needs:   "ENOSPC or EDQUOT in what the application or the probe's command answered",
 			against: "",
 			judge:   probeDiskFull,
 		},
 		rule[*probing]{
-			name: "probe-process-limit", causes: []Cause{ProcessLimit},
+			name: "probe-process-limit", causes: []answer.Cause{answer.ProcessLimit},
 			needs:   "EAGAIN of a fork in what the probe's command or the runtime said, or tasks at the pids limit while the attempts failed",
 			against: "a number of tasks below the limit",
 			judge:   probeProcessLimit,
@@ -51,7 +53,7 @@ func init() {
 	for _, book := range []*rulebook[notStarted]{&startRules, &imageRules} {
 		book.add(
 			rule[notStarted]{
-				name: "start-disk-full", causes: []Cause{DiskFull},
+				name: "start-disk-full", causes: []answer.Cause{answer.DiskFull},
 				needs:   "ENOSPC or EDQUOT in the words of the runtime",
 				against: "",
 				judge: func(c notStarted) *finding {
@@ -59,14 +61,14 @@ func init() {
 						return nil
 					}
 					return &finding{
-						cause: DiskFull, weight: certain, chain: c.chain(),
-						text:  fmt.Sprintf("Container %s does not start because a disk of the node is full: %s.", c.run.Container, brief(c.message, kept)),
-						fixes: []Fix{c.h.inspect("see what fills the node's disks", "df -h; df -i   # on the node")},
+						cause: answer.DiskFull, weight: certain, chain: c.chain(),
+						text:  fmt.Sprintf("Container %s does not start because a disk of the node is full: %s.", c.run.Container, prose.Brief(c.message, kept)),
+						fixes: []answer.Fix{c.h.inspect("see what fills the node's disks", "df -h; df -i   # on the node")},
 					}
 				},
 			},
 			rule[notStarted]{
-				name: "start-process-limit", causes: []Cause{ProcessLimit},
+				name: "start-process-limit", causes: []answer.Cause{answer.ProcessLimit},
 				needs:   "EAGAIN of a fork in the words of the runtime",
 				against: "",
 				judge: func(c notStarted) *finding {
@@ -74,9 +76,9 @@ func init() {
 						return nil
 					}
 					return &finding{
-						cause: ProcessLimit, weight: certain, chain: c.chain(),
-						text:  fmt.Sprintf("Container %s does not start because no more processes are allowed: %s.", c.run.Container, brief(c.message, kept)),
-						fixes: []Fix{c.h.inspect("see how many there are", "cat /proc/loadavg; sysctl kernel.pid_max kernel.threads-max   # on the node")},
+						cause: answer.ProcessLimit, weight: certain, chain: c.chain(),
+						text:  fmt.Sprintf("Container %s does not start because no more processes are allowed: %s.", c.run.Container, prose.Brief(c.message, kept)),
+						fixes: []answer.Fix{c.h.inspect("see how many there are", "cat /proc/loadavg; sysctl kernel.pid_max kernel.threads-max   # on the node")},
 					}
 				},
 			},
@@ -117,9 +119,9 @@ func diskFullSaid(e ending) *finding {
 		return nil
 	}
 	return &finding{
-		cause: DiskFull, weight: strong, chain: e.chain(),
-		text:  fmt.Sprintf("Container %s ended%s because it could not write: %s.", e.run.Container, e.after(), brief(said, kept)),
-		fixes: []Fix{e.h.inspect("see what fills its file systems", e.h.exec(e.run.Container, "df -h")), e.h.specFix("write less, clean up, or give the volume more room")},
+		cause: answer.DiskFull, weight: strong, chain: e.chain(),
+		text:  fmt.Sprintf("Container %s ended%s because it could not write: %s.", e.run.Container, e.after(), prose.Brief(said, kept)),
+		fixes: []answer.Fix{e.h.inspect("see what fills its file systems", e.h.exec(e.run.Container, "df -h")), e.h.specFix("write less, clean up, or give the volume more room")},
 	}
 }
 
@@ -133,7 +135,7 @@ func processLimitHit(e ending) *finding {
 	if full == nil && said == "" {
 		return nil
 	}
-	f := &finding{cause: ProcessLimit, weight: strong, chain: e.chain(full), fixes: e.h.pidFixes(e.run)}
+	f := &finding{cause: answer.ProcessLimit, weight: strong, chain: e.chain(full), fixes: e.h.pidFixes(e.run)}
 	if full == nil {
 		f.fixes = append(f.fixes, e.h.inspect("a user other than root has a limit of its own, counted over all its processes on the node", e.h.exec(e.run.Container, "sh -c 'ulimit -u'")))
 	}
@@ -160,8 +162,8 @@ func pidWords(sample *fact.Fact) string {
 	return fmt.Sprintf(": it had %d of the %d tasks that it may have", b.PIDs, b.PIDLimit)
 }
 
-func (h *History) pidFixes(run *Run) []Fix {
-	return []Fix{
+func (h *History) pidFixes(run *Run) []answer.Fix {
+	return []answer.Fix{
 		h.inspect("see which processes it has, and whether they pile up", h.exec(run.Container, "ps")),
 		h.specFix("have the application reap its children and bound its threads; the node's pids limit is the same for all pods"),
 	}
@@ -174,9 +176,9 @@ func probeDiskFull(p *probing) *finding {
 		return nil
 	}
 	return &finding{
-		cause: DiskFull, weight: strong, chain: p.chain(),
-		text:  fmt.Sprintf("Container %s cannot write: %s failed, saying %q.", p.run.Container, p.what(), brief(firstOf(ev.Output, p.last.Message), 100)),
-		fixes: []Fix{p.h.inspect("see what fills its file systems", p.h.exec(p.run.Container, "df -h")), p.h.specFix("write less, clean up, or give the volume more room")},
+		cause: answer.DiskFull, weight: strong, chain: p.chain(),
+		text:  fmt.Sprintf("Container %s cannot write: %s failed, saying %q.", p.run.Container, p.what(), prose.Brief(firstOf(ev.Output, p.last.Message), 100)),
+		fixes: []answer.Fix{p.h.inspect("see what fills its file systems", p.h.exec(p.run.Container, "df -h")), p.h.specFix("write less, clean up, or give the volume more room")},
 	}
 }
 
@@ -188,7 +190,7 @@ func probeProcessLimit(p *probing) *finding {
 	if full == nil && !said || p.mode == refused && len(p.before) == 0 {
 		return nil
 	}
-	f := &finding{cause: ProcessLimit, weight: strong, chain: p.chain(full), fixes: p.h.pidFixes(p.run)}
+	f := &finding{cause: answer.ProcessLimit, weight: strong, chain: p.chain(full), fixes: p.h.pidFixes(p.run)}
 	if full != nil && said {
 		f.weight = certain
 	}

@@ -7,6 +7,10 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // said gives what a container said last that fits: its termination message, or
@@ -32,48 +36,14 @@ func (e ending) lastWord() string {
 	if strings.TrimSpace(e.exit.Message) != "" {
 		return e.exit.Message
 	}
-	if i := telling(e.exit.LastLines); i >= 0 {
+	if i := words.Telling(e.exit.LastLines); i >= 0 {
 		return e.exit.LastLines[i]
 	}
 	return ""
 }
 
-// reason fits the line with which Go, Java, JavaScript, Python, Rust and .NET say
-// why they end. Where it happened may follow it.
-var reason = regexp.MustCompile(`^(panic: |fatal error: |Exception in thread |Unhandled exception|thread '.*' panicked|(\w+\.)*\w*(Error|Exception): )`)
-
-// system fits a line that ends with the C library's words for what a system call came
-// to, most often before a program's own "giving up".
-var system = regexp.MustCompile(`(?i): (no such file or directory|permission denied|address already in use|no space left on device|cannot allocate memory|too many open files|read-only file system|not a directory|is a directory)\)?\.?$`)
-
-// telling is which of the last lines of a log says most: the last that gives a
-// reason, or one of the last three that has the system's words, or else the last that is
-// not empty; -1 where there is none.
-func telling(lines []string) int {
-	last, systems, seen := -1, -1, 0
-	for i, line := range slices.Backward(lines) {
-		trimmed := strings.TrimSpace(line)
-		if reason.MatchString(line) {
-			return i
-		}
-		if trimmed == "" {
-			continue
-		}
-		if last < 0 {
-			last = i
-		}
-		if seen++; systems < 0 && seen <= 3 && system.MatchString(trimmed) {
-			systems = i
-		}
-	}
-	if systems >= 0 {
-		return systems
-	}
-	return last
-}
-
-// words fits what has one of the given words in it, in lower case.
-func words(any ...string) func(string) bool {
+// hasAny fits what has one of the given words in it, in lower case.
+func hasAny(any ...string) func(string) bool {
 	return func(text string) bool {
 		text = strings.ToLower(text)
 		return slices.ContainsFunc(any, func(w string) bool { return strings.Contains(text, w) })
@@ -85,25 +55,25 @@ func words(any ...string) func(string) bool {
 func init() {
 	exitRules.add(
 		rule[ending]{
-			name: "exec-said", causes: []Cause{AppStartFailed},
+			name: "exec-said", causes: []answer.Cause{answer.AppStartFailed},
 			needs:   "the runtime's words that exec failed as all that the container said, within 3 s of the start, and exit code 255",
 			against: "a run that lasted longer, or another exit code",
 			judge:   execSaid,
 		},
 		rule[ending]{
-			name: "read-only-said", causes: []Cause{SecurityRefused},
+			name: "read-only-said", causes: []answer.Cause{answer.SecurityRefused},
 			needs:   "EROFS among the last words of a process that ended with an error, in a container with readOnlyRootFilesystem",
 			against: "exit code 0; a container whose root can be written",
 			judge:   readOnlySaid,
 		},
 		rule[ending]{
-			name: "permission-said", causes: []Cause{SecurityRefused},
+			name: "permission-said", causes: []answer.Cause{answer.SecurityRefused},
 			needs:   "the system's words for EACCES or EPERM among the last words of a process that ended with an error, in a container whose security context takes rights from it: a user other than root, or dropped capabilities",
 			against: "exit code 0; a container that runs as its image says",
 			judge:   permissionSaid,
 		},
 		rule[ending]{
-			name: "port-taken-said", causes: []Cause{AppExitError},
+			name: "port-taken-said", causes: []answer.Cause{answer.AppExitError},
 			needs:   "EADDRINUSE among the last words of a process that ended with an error",
 			against: "exit code 0",
 			judge:   portTakenSaid,
@@ -119,17 +89,17 @@ func execSaid(e ending) *finding {
 	if e.exit.ExitCode != 255 || e.lasted() > quickly || !strings.HasPrefix(said, "exec ") || len(e.exit.LastLines) > 1 {
 		return nil
 	}
-	f := &finding{cause: AppStartFailed, weight: strong, chain: e.chain()}
+	f := &finding{cause: answer.AppStartFailed, weight: strong, chain: e.chain()}
 	switch {
-	case words("exec format error")(said):
-		f.text = fmt.Sprintf("The program of container %s is made for another kind of machine: %s.", e.run.Container, brief(said, kept))
-		f.fixes = []Fix{e.h.specFix("use an image for this kind of machine; a script needs a first line such as #!/bin/sh")}
-	case words("no such file or directory")(said):
-		f.text = fmt.Sprintf("The command of container %s is there and cannot be run, because what runs it is missing in the image: the interpreter that a script names in its first line (or that line ends in CR LF), or a program's loader. It said: %s.", e.run.Container, brief(said, kept))
-		f.fixes = []Fix{e.h.specFix("name an interpreter that the image has (#!/bin/sh), save the script with Unix line ends, or use an image that has the interpreter or the C library")}
+	case hasAny("exec format error")(said):
+		f.text = fmt.Sprintf("The program of container %s is made for another kind of machine: %s.", e.run.Container, prose.Brief(said, kept))
+		f.fixes = []answer.Fix{e.h.specFix("use an image for this kind of machine; a script needs a first line such as #!/bin/sh")}
+	case hasAny("no such file or directory")(said):
+		f.text = fmt.Sprintf("The command of container %s is there and cannot be run, because what runs it is missing in the image: the interpreter that a script names in its first line (or that line ends in CR LF), or a program's loader. It said: %s.", e.run.Container, prose.Brief(said, kept))
+		f.fixes = []answer.Fix{e.h.specFix("name an interpreter that the image has (#!/bin/sh), save the script with Unix line ends, or use an image that has the interpreter or the C library")}
 	default:
-		f.text = fmt.Sprintf("The command of container %s cannot be run: %s.", e.run.Container, brief(said, kept))
-		f.fixes = []Fix{e.h.specFix("correct command and args, or the file's mode in the image")}
+		f.text = fmt.Sprintf("The command of container %s cannot be run: %s.", e.run.Container, prose.Brief(said, kept))
+		f.fixes = []answer.Fix{e.h.specFix("correct command and args, or the file's mode in the image")}
 	}
 	return f
 }
@@ -137,7 +107,7 @@ func execSaid(e ending) *finding {
 // readOnlySaid: it tried to write to its own image, which its security context
 // forbids.
 func readOnlySaid(e ending) *finding {
-	said := e.said(words("read-only file system"))
+	said := e.said(hasAny("read-only file system"))
 	if e.exit.ExitCode == 0 || e.spec == nil || said == "" {
 		return nil
 	}
@@ -146,9 +116,9 @@ func readOnlySaid(e ending) *finding {
 		return nil
 	}
 	return &finding{
-		cause: SecurityRefused, weight: strong, chain: e.chain(),
-		text:  fmt.Sprintf("Container %s ended%s because it may not write to its own root file system (readOnlyRootFilesystem): %s.", e.run.Container, e.after(), brief(said, kept)),
-		fixes: []Fix{e.h.specFix("mount an emptyDir where it writes, or let it write to its root file system")},
+		cause: answer.SecurityRefused, weight: strong, chain: e.chain(),
+		text:  fmt.Sprintf("Container %s ended%s because it may not write to its own root file system (readOnlyRootFilesystem): %s.", e.run.Container, e.after(), prose.Brief(said, kept)),
+		fixes: []answer.Fix{e.h.specFix("mount an emptyDir where it writes, or let it write to its root file system")},
 	}
 }
 
@@ -169,8 +139,8 @@ func permissionSaid(e ending) *finding {
 		return nil
 	}
 	return &finding{
-		cause: SecurityRefused, weight: strong, chain: e.chain(),
-		text:  fmt.Sprintf("Container %s ended%s because it was refused something, and %s: %s.", e.run.Container, e.after(), less, brief(said, kept)),
+		cause: answer.SecurityRefused, weight: strong, chain: e.chain(),
+		text:  fmt.Sprintf("Container %s ended%s because it was refused something, and %s: %s.", e.run.Container, e.after(), less, prose.Brief(said, kept)),
 		fixes: append(e.h.logsFix(e.run), e.h.specFix("give that user the files (fsGroup for volumes, ownership in the image) and ports above 1023, or give the container the right that it needs")),
 	}
 }
@@ -200,7 +170,7 @@ func (h *History) fewerRights(c *v1.Container) string {
 
 // portTakenSaid: somebody in the pod's network had the port already.
 func portTakenSaid(e ending) *finding {
-	said := e.said(words("address already in use", "address in use", "eaddrinuse"))
+	said := e.said(hasAny("address already in use", "address in use", "eaddrinuse"))
 	if e.exit.ExitCode == 0 || said == "" {
 		return nil
 	}
@@ -212,8 +182,8 @@ func portTakenSaid(e ending) *finding {
 		where = "something else on the node (the pod uses the node's network)"
 	}
 	return &finding{
-		cause: AppExitError, weight: strong, chain: e.chain(),
-		text:  fmt.Sprintf("Container %s ended%s with exit code %d because the port that it wants is taken, by %s: %s.", e.run.Container, e.after(), e.exit.ExitCode, where, brief(said, kept)),
-		fixes: []Fix{e.h.specFix("have each of them listen on a port of its own"), e.h.inspect("see who listens", e.h.exec(e.run.Container, "netstat -ltnp"))},
+		cause: answer.AppExitError, weight: strong, chain: e.chain(),
+		text:  fmt.Sprintf("Container %s ended%s with exit code %d because the port that it wants is taken, by %s: %s.", e.run.Container, e.after(), e.exit.ExitCode, where, prose.Brief(said, kept)),
+		fixes: []answer.Fix{e.h.specFix("have each of them listen on a port of its own"), e.h.inspect("see who listens", e.h.exec(e.run.Container, "netstat -ltnp"))},
 	}
 }

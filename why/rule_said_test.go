@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 )
 
 // What the last words of a process tell, and what they do not.
@@ -29,26 +30,26 @@ func TestLastWords(t *testing.T) {
 		c.LivenessProbe, c.SecurityContext = nil, &v1.SecurityContext{RunAsUser: &user}
 	}
 	for _, q := range []question{
-		{name: "another architecture", pod: web(silentProbe), cause: AppStartFailed, tale: said(255, "exec /app: exec format error")},
-		{name: "it only speaks of one", pod: web(silentProbe), cause: AppExitError, tale: said(1, "plugin x: exec format error")},
-		{name: "its root cannot be written", pod: web(readOnly), cause: SecurityRefused, says: "readOnlyRootFilesystem", tale: said(1, "sh: can't create /run.pid: Read-only file system")},
-		{name: "a volume cannot be written", pod: web(silentProbe), cause: AppExitError, tale: said(1, "open /data/x: read-only file system")},
-		{name: "its log ends", pod: web(silentProbe), cause: AppExitError, says: "the last that it said: bye", tale: logged(3, "hello", "bye", "")},
-		{name: "its log says that a disk is full", pod: web(silentProbe), cause: DiskFull, tale: logged(1, "write /data/x: No space left on device", "1+0 records in")},
-		{name: "it lived with a full disk", pod: web(silentProbe), cause: AppExitSuccess, tale: logged(0, "write /data/x: No space left on device")},
-		{name: "no watch is left", pod: web(silentProbe), cause: AppExitError, tale: logged(1, "tail: cannot watch '/var/log/x': No space left on device")},
-		{name: "no semaphore is left", pod: web(silentProbe), cause: AppExitError, tale: logged(1, "could not create semaphores: No space left on device")},
-		{name: "an empty socket is no process limit", pod: web(silentProbe), cause: AppExitError, tale: logged(1, "error while executing recv: Resource temporarily unavailable")},
-		{name: "another user than its image is made for", pod: web(asUser), cause: SecurityRefused, says: "runs as user 1000", tale: logged(1, "nginx: [emerg] bind() to 0.0.0.0:80 failed (13: Permission denied)")},
-		{name: "refused by a program, not the system", pod: web(asUser), cause: AppExitError, tale: logged(1, "ERROR: permission denied for table users")},
-		{name: "refused by a server", pod: web(asUser), cause: AppExitError, tale: logged(1, "PUT https://vault:8200/v1/x: permission denied")},
-		{name: "refused as root", pod: web(silentProbe), cause: AppExitError, tale: logged(1, "mkdir: can't create directory '/data/pg': Permission denied")},
-		{name: "an interpreter that is not there", pod: web(silentProbe), cause: AppStartFailed, says: "interpreter", tale: logged(255, "exec /run.sh: no such file or directory")},
-		{name: "a program that may not be executed", pod: web(silentProbe), cause: AppStartFailed, tale: logged(255, "exec /run.sh: permission denied")},
-		{name: "it says that it could not start another", pod: web(silentProbe), cause: AppExitError, tale: logged(255, "starting", "exec /run.sh: no such file or directory")},
-		{name: "its port is taken", pod: web(silentProbe), cause: AppExitError, says: "the port that it wants is taken", tale: logged(1, "httpd: bind: Address already in use")},
+		{name: "another architecture", pod: web(silentProbe), cause: answer.AppStartFailed, tale: said(255, "exec /app: exec format error")},
+		{name: "it only speaks of one", pod: web(silentProbe), cause: answer.AppExitError, tale: said(1, "plugin x: exec format error")},
+		{name: "its root cannot be written", pod: web(readOnly), cause: answer.SecurityRefused, says: "readOnlyRootFilesystem", tale: said(1, "sh: can't create /run.pid: Read-only file system")},
+		{name: "a volume cannot be written", pod: web(silentProbe), cause: answer.AppExitError, tale: said(1, "open /data/x: read-only file system")},
+		{name: "its log ends", pod: web(silentProbe), cause: answer.AppExitError, says: "the last that it said: bye", tale: logged(3, "hello", "bye", "")},
+		{name: "its log says that a disk is full", pod: web(silentProbe), cause: answer.DiskFull, tale: logged(1, "write /data/x: No space left on device", "1+0 records in")},
+		{name: "it lived with a full disk", pod: web(silentProbe), cause: answer.AppExitSuccess, tale: logged(0, "write /data/x: No space left on device")},
+		{name: "no watch is left", pod: web(silentProbe), cause: answer.AppExitError, tale: logged(1, "tail: cannot watch '/var/log/x': No space left on device")},
+		{name: "no semaphore is left", pod: web(silentProbe), cause: answer.AppExitError, tale: logged(1, "could not create semaphores: No space left on device")},
+		{name: "an empty socket is no process limit", pod: web(silentProbe), cause: answer.AppExitError, tale: logged(1, "error while executing recv: Resource temporarily unavailable")},
+		{name: "another user than its image is made for", pod: web(asUser), cause: answer.SecurityRefused, says: "runs as user 1000", tale: logged(1, "nginx: [emerg] bind() to 0.0.0.0:80 failed (13: Permission denied)")},
+		{name: "refused by a program, not the system", pod: web(asUser), cause: answer.AppExitError, tale: logged(1, "ERROR: permission denied for table users")},
+		{name: "refused by a server", pod: web(asUser), cause: answer.AppExitError, tale: logged(1, "PUT https://vault:8200/v1/x: permission denied")},
+		{name: "refused as root", pod: web(silentProbe), cause: answer.AppExitError, tale: logged(1, "mkdir: can't create directory '/data/pg': Permission denied")},
+		{name: "an interpreter that is not there", pod: web(silentProbe), cause: answer.AppStartFailed, says: "interpreter", tale: logged(255, "exec /run.sh: no such file or directory")},
+		{name: "a program that may not be executed", pod: web(silentProbe), cause: answer.AppStartFailed, tale: logged(255, "exec /run.sh: permission denied")},
+		{name: "it says that it could not start another", pod: web(silentProbe), cause: answer.AppExitError, tale: logged(255, "starting", "exec /run.sh: no such file or directory")},
+		{name: "its port is taken", pod: web(silentProbe), cause: answer.AppExitError, says: "the port that it wants is taken", tale: logged(1, "httpd: bind: Address already in use")},
 	} {
-		q.symptom = Restarted
+		q.symptom = answer.Restarted
 		t.Run(q.name, q.run)
 	}
 }

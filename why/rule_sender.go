@@ -6,13 +6,15 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
 )
 
 // These rules are about ends for which the kernel named the sender of the signal.
 func init() {
 	exitRules.add(
 		rule[ending]{
-			name: "sender-seen", causes: []Cause{KilledByOther, AppCrashSignal},
+			name: "sender-seen", causes: []answer.Cause{answer.KilledByOther, answer.AppCrashSignal},
 			needs:   "the kernel's word of who sent SIGKILL, SIGTERM, SIGINT or SIGQUIT to the main process (a trace of signal:signal_generate) right before its end, or SIGHUP, SIGUSR1 or SIGUSR2 of which it died",
 			against: "a kill that the node ordered; a signal of the kernel itself, which is the OOM killer's",
 			judge:   senderSeen,
@@ -30,14 +32,14 @@ func senderSeen(e ending) *finding {
 	if at == nil || b.Origin == fact.FromKernel {
 		return nil
 	}
-	f := &finding{cause: KilledByOther, weight: certain, chain: e.chain(at), fixes: e.h.logsFix(e.run)}
+	f := &finding{cause: answer.KilledByOther, weight: certain, chain: e.chain(at), fixes: e.h.logsFix(e.run)}
 	how := fmt.Sprintf("with %s", signalName(b.Signal))
 	if e.exit.Signal != b.Signal && e.exit.ExitCode != 128+b.Signal {
 		how = fmt.Sprintf("on its %s (exit code %d)", signalName(b.Signal), e.exit.ExitCode)
 	}
 	switch {
 	case b.SenderPID == b.PID && b.PID != 0:
-		f.cause = AppCrashSignal
+		f.cause = answer.AppCrashSignal
 		f.text = fmt.Sprintf("The main process of container %s ended itself%s: it sent %s to itself.", e.run.Container, e.after(), signalName(b.Signal))
 		return f
 	case b.Origin == fact.FromNode:
@@ -45,7 +47,7 @@ func senderSeen(e ending) *finding {
 		f.fixes = append(f.fixes, e.h.inspect("look for who talks to the runtime besides the node", "journalctl -u containerd --since -1h"))
 		return f
 	}
-	f.text = fmt.Sprintf("%s sent %s to the main process of container %s%s; it ended %s. The node did not order it.", upper(senderWords(b)), signalName(b.Signal), e.run.Container, e.after(), how)
+	f.text = fmt.Sprintf("%s sent %s to the main process of container %s%s; it ended %s. The node did not order it.", prose.Upper(senderWords(b)), signalName(b.Signal), e.run.Container, e.after(), how)
 	f.fixes = append(f.fixes, e.h.inspect("see what that process is, if it still runs", fmt.Sprintf("ps -o pid,ppid,user,lstart,args -p %d   # on the node", b.SenderPID)))
 	return f
 }

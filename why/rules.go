@@ -1,6 +1,10 @@
 package why
 
-import "slices"
+import (
+	"slices"
+
+	"whylet.dev/whylet/why/answer"
+)
 
 // Rule describes one conclusion: which causes it may find, what it needs to see
 // for that, and what speaks against it.
@@ -8,7 +12,7 @@ type Rule struct {
 	// Name stands behind an inferred verdict. Where the node decided something
 	// itself and kept why, there is no rule, and the name is empty.
 	Name           string
-	Causes         []Cause
+	Causes         []answer.Cause
 	Needs, Against string
 	// Yields are the rules that see the reason of what this one sees.
 	Yields []string
@@ -49,49 +53,49 @@ func (b *rulebook[C]) list() []Rule {
 // plainRules are those that compete with no other: what they look at has one meaning.
 var plainRules = []Rule{
 	{"silent-child-oom", oomCauses, "OOM kills in a container that lives on and looks well", "a limit that nobody hit", nil},
-	{"cache-at-limit", []Cause{MemoryLimit}, "memory use at the limit that is mostly page cache, and no OOM kill: this rule only rules out", "", nil},
-	{"sidecar-report", []Cause{MeshSidecarAnswered}, "the sidecar's mark on the answer, which says that it could not reach the application, and nothing that says why", "a rule about the application that knows why", nil},
-	{"reboot", []Cause{NodeRestarted}, "a sandbox that was gone when an agent came back, and the kernel's boot id was another", "", nil},
-	{"no-symptom", []Cause{None}, "all containers run and are ready, or the pod is not ready yet, and nothing has failed, was killed or evicted", "a probe that could never be asked", nil},
-	{"no-selector", []Cause{None}, "a Service without a selector", "", nil},
-	{"not-asked-yet", []Cause{None}, "a container that is not ready, and a probe without any attempt in this run", "", nil},
-	{"done", []Cause{RestartPolicy}, "exit code 0 of its own in a pod that Succeeded", "a kill by the node", nil},
-	{"init-ended", []Cause{InitFailed}, "an init container that ended with an error, for a reason that is not known", "", nil},
-	{"init-still-runs", []Cause{InitWaiting}, "an init container that was started and has not ended", "", nil},
-	{"hook-still-runs", []Cause{HookFailed}, "a container that has run for 30 s, and whose postStart hook has not ended", "", nil},
-	{"sidecar-still-starts", []Cause{InitWaiting}, "a restartable init container that runs, and whose startup probe has neither failed nor succeeded yet", "", nil},
-	{"job-failed", []Cause{ActiveDeadline, RestartPolicy}, "the job's own condition Failed, and its reason", "", nil},
-	{"scheduler-message", []Cause{SchedulingGate, VolumeUnbound, InsufficientResources, NoMatchingNode}, "the scheduler's own words in the condition PodScheduled; what the claims of its volumes wait for is read with them", "words that are not known here", nil},
-	{"refused-at-creation", []Cause{InsufficientResources, SecurityRefused, ConfigMissing, Deleted}, "a workload with fewer pods than it wants, and the API server's words to its controller that it may not create one: the condition ReplicaFailure, or the last event FailedCreate", "words that are not known here", nil},
-	{"foreign-scheduler", []Cause{SchedulerMissing}, "a pod that asks for another scheduler than Kubernetes' own, and no word of one for ten seconds", "", nil},
-	{"node-never-was", []Cause{NoMatchingNode}, "a pod that names a node itself which does not exist, and that no node ever took", "", nil},
-	{"no-node-fits", []Cause{NoMatchingNode}, "a DaemonSet whose controller wants it on no node", "", nil},
-	{"suspended", []Cause{Suspended}, "a paused Deployment or a suspended Job without pods", "", nil},
-	{"scaled-to-zero", []Cause{ScaledDown}, "a Service whose selector fits the pods of a workload that is scaled to 0", "", nil},
-	{"node-not-ready", []Cause{NodeLost}, "a node object that is not Ready, or that is gone", "a node that is Ready", nil},
-	{"selector", []Cause{SelectorMismatch}, "a Service whose selector fits no pod of its namespace", "", nil},
-	{"nobody-listens", []Cause{ServicePortMismatch}, "pods that are well, into which somebody looked, and which do not listen on the Service's target port", "a probe of that port that succeeded since the look", nil},
-	{"target-port", []Cause{ServicePortMismatch}, "a target port that none of the selected pods declares, while they declare others", "for a number: a pod that listens there", nil},
+	{"cache-at-limit", []answer.Cause{answer.MemoryLimit}, "memory use at the limit that is mostly page cache, and no OOM kill: this rule only rules out", "", nil},
+	{"sidecar-report", []answer.Cause{answer.MeshSidecarAnswered}, "the sidecar's mark on the answer, which says that it could not reach the application, and nothing that says why", "a rule about the application that knows why", nil},
+	{"reboot", []answer.Cause{answer.NodeRestarted}, "a sandbox that was gone when an agent came back, and the kernel's boot id was another", "", nil},
+	{"no-symptom", []answer.Cause{answer.None}, "all containers run and are ready, or the pod is not ready yet, and nothing has failed, was killed or evicted", "a probe that could never be asked", nil},
+	{"no-selector", []answer.Cause{answer.None}, "a Service without a selector", "", nil},
+	{"not-asked-yet", []answer.Cause{answer.None}, "a container that is not ready, and a probe without any attempt in this run", "", nil},
+	{"done", []answer.Cause{answer.RestartPolicy}, "exit code 0 of its own in a pod that Succeeded", "a kill by the node", nil},
+	{"init-ended", []answer.Cause{answer.InitFailed}, "an init container that ended with an error, for a reason that is not known", "", nil},
+	{"init-still-runs", []answer.Cause{answer.InitWaiting}, "an init container that was started and has not ended", "", nil},
+	{"hook-still-runs", []answer.Cause{answer.HookFailed}, "a container that has run for 30 s, and whose postStart hook has not ended", "", nil},
+	{"sidecar-still-starts", []answer.Cause{answer.InitWaiting}, "a restartable init container that runs, and whose startup probe has neither failed nor succeeded yet", "", nil},
+	{"job-failed", []answer.Cause{answer.ActiveDeadline, answer.RestartPolicy}, "the job's own condition Failed, and its reason", "", nil},
+	{"scheduler-message", []answer.Cause{answer.SchedulingGate, answer.VolumeUnbound, answer.InsufficientResources, answer.NoMatchingNode}, "the scheduler's own words in the condition PodScheduled; what the claims of its volumes wait for is read with them", "words that are not known here", nil},
+	{"refused-at-creation", []answer.Cause{answer.InsufficientResources, answer.SecurityRefused, answer.ConfigMissing, answer.Deleted}, "a workload with fewer pods than it wants, and the API server's words to its controller that it may not create one: the condition ReplicaFailure, or the last event FailedCreate", "words that are not known here", nil},
+	{"foreign-scheduler", []answer.Cause{answer.SchedulerMissing}, "a pod that asks for another scheduler than Kubernetes' own, and no word of one for ten seconds", "", nil},
+	{"node-never-was", []answer.Cause{answer.NoMatchingNode}, "a pod that names a node itself which does not exist, and that no node ever took", "", nil},
+	{"no-node-fits", []answer.Cause{answer.NoMatchingNode}, "a DaemonSet whose controller wants it on no node", "", nil},
+	{"suspended", []answer.Cause{answer.Suspended}, "a paused Deployment or a suspended Job without pods", "", nil},
+	{"scaled-to-zero", []answer.Cause{answer.ScaledDown}, "a Service whose selector fits the pods of a workload that is scaled to 0", "", nil},
+	{"node-not-ready", []answer.Cause{answer.NodeLost}, "a node object that is not Ready, or that is gone", "a node that is Ready", nil},
+	{"selector", []answer.Cause{answer.SelectorMismatch}, "a Service whose selector fits no pod of its namespace", "", nil},
+	{"nobody-listens", []answer.Cause{answer.ServicePortMismatch}, "pods that are well, into which somebody looked, and which do not listen on the Service's target port", "a probe of that port that succeeded since the look", nil},
+	{"target-port", []answer.Cause{answer.ServicePortMismatch}, "a target port that none of the selected pods declares, while they declare others", "for a number: a pod that listens there", nil},
 }
 
 // decided are the causes that the node itself knows, because it decided what
 // follows from them and kept why.
 var decided = []Rule{
-	{"", []Cause{HookFailed}, "the hook's failure, on which the kill rests", "", nil},
-	{"", []Cause{SandboxFailed}, "the sandbox's loss, on which the kill rests, or its set-up that failed", "a reboot", nil},
-	{"", []Cause{VolumeFailed, ConfigMissing, RuntimeFailed, DiskFull, MemoryLimit}, "the set-up of the pod that failed, and its stage", "", nil},
-	{"", []Cause{SiblingNotReady, MeshSidecarNotReady}, "the pod's condition Ready, and containers that are ready while another, or the mesh's sidecar, is not", "", nil},
-	{"", []Cause{ReadinessGate}, "the pod's condition Ready with all containers ready", "", nil},
-	{"", []Cause{RestartPolicy}, "a kill that a restart rule of the pod asked for", "", nil},
-	{"", []Cause{ActiveDeadline}, "the kill for activeDeadlineSeconds", "", nil},
-	{"", []Cause{EvictedMemory, EvictedDisk, EvictedPIDs}, "the eviction, its signal and the ranking that chose the pod", "", nil},
-	{"", []Cause{InsufficientResources, NoMatchingNode, SecurityRefused}, "the node's refusal to take the pod in, and its reason", "", nil},
-	{"", []Cause{InsufficientResources, RuntimeFailed}, "new resources for a running pod that the node did not grant, or could not set", "", nil},
-	{"", []Cause{SpecChanged}, "a kill because the pod's own spec changed", "", nil},
-	{"", []Cause{Deleted, Preempted}, "a kill because the pod has to go", "", nil},
-	{"", []Cause{None}, "a kill because the pod's main containers had ended", "", nil},
-	{"", []Cause{AppIgnoredSIGTERM, HookFailed}, "a kill by the node, exit code 137, and the whole grace period in between, by the container or by its preStop hook: it contributes", "an OOM kill of the main process", nil},
+	{"", []answer.Cause{answer.HookFailed}, "the hook's failure, on which the kill rests", "", nil},
+	{"", []answer.Cause{answer.SandboxFailed}, "the sandbox's loss, on which the kill rests, or its set-up that failed", "a reboot", nil},
+	{"", []answer.Cause{answer.VolumeFailed, answer.ConfigMissing, answer.RuntimeFailed, answer.DiskFull, answer.MemoryLimit}, "the set-up of the pod that failed, and its stage", "", nil},
+	{"", []answer.Cause{answer.SiblingNotReady, answer.MeshSidecarNotReady}, "the pod's condition Ready, and containers that are ready while another, or the mesh's sidecar, is not", "", nil},
+	{"", []answer.Cause{answer.ReadinessGate}, "the pod's condition Ready with all containers ready", "", nil},
+	{"", []answer.Cause{answer.RestartPolicy}, "a kill that a restart rule of the pod asked for", "", nil},
+	{"", []answer.Cause{answer.ActiveDeadline}, "the kill for activeDeadlineSeconds", "", nil},
+	{"", []answer.Cause{answer.EvictedMemory, answer.EvictedDisk, answer.EvictedPIDs}, "the eviction, its signal and the ranking that chose the pod", "", nil},
+	{"", []answer.Cause{answer.InsufficientResources, answer.NoMatchingNode, answer.SecurityRefused}, "the node's refusal to take the pod in, and its reason", "", nil},
+	{"", []answer.Cause{answer.InsufficientResources, answer.RuntimeFailed}, "new resources for a running pod that the node did not grant, or could not set", "", nil},
+	{"", []answer.Cause{answer.SpecChanged}, "a kill because the pod's own spec changed", "", nil},
+	{"", []answer.Cause{answer.Deleted, answer.Preempted}, "a kill because the pod has to go", "", nil},
+	{"", []answer.Cause{answer.None}, "a kill because the pod's main containers had ended", "", nil},
+	{"", []answer.Cause{answer.AppIgnoredSIGTERM, answer.HookFailed}, "a kill by the node, exit code 137, and the whole grace period in between, by the container or by its preStop hook: it contributes", "an OOM kill of the main process", nil},
 }
 
 // oomCauses are those that an OOM kill can have: whose limit it was.
-var oomCauses = []Cause{MemoryLimit, MemoryLimitChild, PodMemoryLimit, MemoryBackedVolume, NodeOutOfMemory, NodeOvercommitted}
+var oomCauses = []answer.Cause{answer.MemoryLimit, answer.MemoryLimitChild, answer.PodMemoryLimit, answer.MemoryBackedVolume, answer.NodeOutOfMemory, answer.NodeOvercommitted}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"whylet.dev/whylet/why/answer"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the table of rules into docs/causes.md")
@@ -44,7 +46,7 @@ func TestRulePage(t *testing.T) {
 func ruleTable() string {
 	var w strings.Builder
 	w.WriteString("\n| cause | rule | what it needs to see | what speaks against it | yields to |\n|---|---|---|---|---|\n")
-	for _, c := range Causes {
+	for _, c := range answer.Causes {
 		for _, r := range Rules() {
 			if !slices.Contains(r.Causes, c) {
 				continue
@@ -69,9 +71,9 @@ func TestEveryCauseHasARule(t *testing.T) {
 		}
 		seen[r.Name] = true
 	}
-	for _, c := range Causes {
+	for _, c := range answer.Causes {
 		has := slices.ContainsFunc(Rules(), func(r Rule) bool { return slices.Contains(r.Causes, c) })
-		if !has && c != CauseUnknown {
+		if !has && c != answer.CauseUnknown {
 			t.Errorf("no rule finds %s", c)
 		}
 	}

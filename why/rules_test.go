@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 )
 
 // case of a table: what happened, and what the first verdict must and must not say.
@@ -21,11 +22,11 @@ type question struct {
 	set  func(*tale)
 	tale func(*tale)
 
-	symptom      SymptomKind
-	cause        Cause
-	certainty    Certainty
-	ruledOut     []Cause
-	contributing []Cause
+	symptom      answer.SymptomKind
+	cause        answer.Cause
+	certainty    answer.Certainty
+	ruledOut     []answer.Cause
+	contributing []answer.Cause
 	says         string
 }
 
@@ -43,20 +44,20 @@ func (q question) run(t *testing.T) {
 	s.laws(a)
 	v := a.Verdicts[0]
 	if a.Symptoms[0].Kind != q.symptom || v.Cause != q.cause || q.certainty != "" && v.Certainty != q.certainty {
-		t.Fatalf("%s: %s (%s), want %s: %s (%s)\n%s", a.Symptoms[0].Kind, v.Cause, v.Certainty, q.symptom, q.cause, q.certainty, a.Text(Style{Wide: true}))
+		t.Fatalf("%s: %s (%s), want %s: %s (%s)\n%s", a.Symptoms[0].Kind, v.Cause, v.Certainty, q.symptom, q.cause, q.certainty, a.Text(answer.Style{Wide: true}))
 	}
 	for _, c := range q.ruledOut {
-		if !slices.ContainsFunc(v.RuledOut, func(n Note) bool { return n.Cause == c }) {
-			t.Errorf("%s is not ruled out:\n%s", c, a.Text(Style{Wide: true}))
+		if !slices.ContainsFunc(v.RuledOut, func(n answer.Note) bool { return n.Cause == c }) {
+			t.Errorf("%s is not ruled out:\n%s", c, a.Text(answer.Style{Wide: true}))
 		}
 	}
 	for _, c := range q.contributing {
-		if !slices.ContainsFunc(v.Contributing, func(n Note) bool { return n.Cause == c }) {
-			t.Errorf("%s is not said to contribute:\n%s", c, a.Text(Style{Wide: true}))
+		if !slices.ContainsFunc(v.Contributing, func(n answer.Note) bool { return n.Cause == c }) {
+			t.Errorf("%s is not said to contribute:\n%s", c, a.Text(answer.Style{Wide: true}))
 		}
 	}
 	if q.contributing != nil && len(v.Contributing) != len(q.contributing) {
-		t.Errorf("more than %v is said to contribute:\n%s", q.contributing, a.Text(Style{Wide: true}))
+		t.Errorf("more than %v is said to contribute:\n%s", q.contributing, a.Text(answer.Style{Wide: true}))
 	}
 	if !strings.Contains(v.Text, q.says) {
 		t.Errorf("%q does not say %q", v.Text, q.says)
@@ -73,14 +74,14 @@ func at(cgroup string, o fact.OOMKilled) fact.OOMKilled { o.OOMCgroup = cgroup; 
 func TestEnds(t *testing.T) {
 	for _, q := range []question{
 		{
-			name: "oom of the main process", pod: web(silentProbe), symptom: Restarted, cause: MemoryLimit, certainty: Inferred,
+			name: "oom of the main process", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.MemoryLimit, certainty: answer.Inferred,
 			tale: func(s *tale) {
 				s.in("app", oomOfMain)
 				s.exit("app", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 1, MainOOMKilled: true, RuntimeReason: "OOMKilled"})
 			},
 		},
 		{
-			name: "many small processes", pod: web(silentProbe), symptom: Restarted, cause: MemoryLimit, says: "24Mi, which at least 20 processes filled together, 19 of them sleep",
+			name: "many small processes", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.MemoryLimit, says: "24Mi, which at least 20 processes filled together, 19 of them sleep",
 			tale: func(s *tale) {
 				many := oomOfMain
 				many.AnonRSS, many.Tasks = 1<<20, []fact.OOMTask{{PID: 100, Command: "sh", RSS: 1 << 20}}
@@ -92,21 +93,21 @@ func TestEnds(t *testing.T) {
 			},
 		},
 		{
-			name: "137 after the grace period is not memory", pod: web(), symptom: Restarted, cause: AppUnhealthy, certainty: Recorded,
+			name: "137 after the grace period is not memory", pod: web(), symptom: answer.Restarted, cause: answer.AppUnhealthy, certainty: answer.Recorded,
 			set:      func(s *tale) { s.code = 137 },
 			tale:     func(s *tale) { s.probe("app", 3, command(fact.Liveness, 1)) },
-			ruledOut: []Cause{MemoryLimit}, contributing: []Cause{AppIgnoredSIGTERM},
+			ruledOut: []answer.Cause{answer.MemoryLimit}, contributing: []answer.Cause{answer.AppIgnoredSIGTERM},
 		},
 		{
-			name: "the preStop hook took all of the grace period", pod: web(), symptom: Restarted, cause: AppUnhealthy, certainty: Recorded,
+			name: "the preStop hook took all of the grace period", pod: web(), symptom: answer.Restarted, cause: answer.AppUnhealthy, certainty: answer.Recorded,
 			set: func(s *tale) {
 				s.code, s.during = 137, fact.HookRan{Hook: fact.PreStop, Took: 2 * time.Second, Error: "context deadline exceeded"}
 			},
 			tale:         func(s *tale) { s.probe("app", 3, command(fact.Liveness, 1)) },
-			contributing: []Cause{HookFailed},
+			contributing: []answer.Cause{answer.HookFailed},
 		},
 		{
-			name: "a shell hands on 137 of an oom-killed child", pod: web(silentProbe), symptom: Restarted, cause: MemoryLimitChild,
+			name: "a shell hands on 137 of an oom-killed child", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.MemoryLimitChild,
 			tale: func(s *tale) {
 				s.in("app", oomOfChild)
 				s.exit("app", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 1, RuntimeReason: "OOMKilled"})
@@ -114,7 +115,7 @@ func TestEnds(t *testing.T) {
 			says: "handed on",
 		},
 		{
-			name: "files in memory", pod: web(silentProbe), symptom: Restarted, cause: MemoryBackedVolume,
+			name: "files in memory", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.MemoryBackedVolume,
 			tale: func(s *tale) {
 				o := oomOfMain
 				o.AnonRSS, o.Limit = 12<<20, 32<<20
@@ -124,104 +125,104 @@ func TestEnds(t *testing.T) {
 			},
 		},
 		{
-			name: "sticky: an old oom kill of a child", pod: web(silentProbe), symptom: Restarted, cause: AppExitError,
+			name: "sticky: an old oom kill of a child", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.AppExitError,
 			tale: func(s *tale) {
 				s.in("app", oomOfChild)
 				s.wait(time.Minute)
 				s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true, OOMKills: 1, RuntimeReason: "OOMKilled"})
 			},
-			ruledOut: []Cause{MemoryLimit},
+			ruledOut: []answer.Cause{answer.MemoryLimit},
 		},
 		{
-			name: "a child's oom kill a little before an end with an error", pod: web(silentProbe), symptom: Restarted, cause: AppExitError,
+			name: "a child's oom kill a little before an end with an error", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.AppExitError,
 			tale: func(s *tale) {
 				s.in("app", oomOfChild)
 				s.wait(5 * time.Second)
 				s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true, OOMKills: 1, RuntimeReason: "OOMKilled"})
 			},
-			ruledOut: []Cause{MemoryLimit}, contributing: []Cause{MemoryLimitChild},
+			ruledOut: []answer.Cause{answer.MemoryLimit}, contributing: []answer.Cause{answer.MemoryLimitChild},
 		},
 		{
-			name: "the limit of a LimitRange", pod: limitRanged(web(silentProbe)), symptom: Restarted, cause: MemoryLimit, says: "a LimitRange of the namespace sets it",
+			name: "the limit of a LimitRange", pod: limitRanged(web(silentProbe)), symptom: answer.Restarted, cause: answer.MemoryLimit, says: "a LimitRange of the namespace sets it",
 			tale: func(s *tale) {
 				s.in("app", oomOfMain)
 				s.exit("app", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 1, MainOOMKilled: true})
 			},
 		},
 		{
-			name: "a heap of its own was full", pod: web(silentProbe), symptom: Restarted, cause: AppExitError, says: "nothing was OOM-killed",
+			name: "a heap of its own was full", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.AppExitError, says: "nothing was OOM-killed",
 			tale: func(s *tale) {
 				s.exit("app", fact.Exited{ExitCode: 3, StatusKnown: true, OOMKnown: true, LastLines: []string{"java.lang.OutOfMemoryError: Java heap space", "\tat Main.main"}})
 			},
 		},
 		{
-			name: "a heap was full, and it aborted", pod: web(silentProbe), symptom: Restarted, cause: AppCrashSignal, says: "by SIGABRT because its program got no more memory",
+			name: "a heap was full, and it aborted", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.AppCrashSignal, says: "by SIGABRT because its program got no more memory",
 			tale: func(s *tale) {
 				s.exit("app", fact.Exited{ExitCode: 134, Signal: 6, StatusKnown: true, OOMKnown: true, LastLines: []string{"FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory"}})
 			},
 		},
 		{
-			name: "it says that memory is short, and was OOM-killed", pod: web(silentProbe), symptom: Restarted, cause: MemoryLimit,
+			name: "it says that memory is short, and was OOM-killed", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.MemoryLimit,
 			tale: func(s *tale) {
 				s.in("app", oomOfMain)
 				s.exit("app", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 1, MainOOMKilled: true, LastLines: []string{"cannot allocate memory"}})
 			},
 		},
 		{
-			name: "new resources do not fit now", pod: web(silentProbe), symptom: Healthy, cause: InsufficientResources, certainty: Recorded, says: "do not fit on the node now",
+			name: "new resources do not fit now", pod: web(silentProbe), symptom: answer.Healthy, cause: answer.InsufficientResources, certainty: answer.Recorded, says: "do not fit on the node now",
 			tale: func(s *tale) {
 				s.resized(fact.ResizeFailed{Reason: v1.PodReasonDeferred, Message: "Node didn't have enough resource: cpu"})
 			},
 		},
 		{
-			name: "it uses more than the new limit", pod: web(silentProbe), symptom: Healthy, cause: RuntimeFailed, says: "uses more memory (57Mi) than the new limit that its spec asks for (20Mi)",
+			name: "it uses more than the new limit", pod: web(silentProbe), symptom: answer.Healthy, cause: answer.RuntimeFailed, says: "uses more memory (57Mi) than the new limit that its spec asks for (20Mi)",
 			tale: func(s *tale) {
 				s.resized(fact.ResizeFailed{Reason: v1.PodReasonError, Message: "unable to set memory limit to 20971520 (current usage: 60768256, peak usage: 60841984)"})
 			},
 		},
 		{
-			name: "it uses more than the new limit, says the node", pod: web(silentProbe), symptom: Healthy, cause: RuntimeFailed, says: "uses more memory (57Mi) than the new limit that its spec asks for (20Mi)",
+			name: "it uses more than the new limit, says the node", pod: web(silentProbe), symptom: answer.Healthy, cause: answer.RuntimeFailed, says: "uses more memory (57Mi) than the new limit that its spec asks for (20Mi)",
 			tale: func(s *tale) {
 				s.resized(fact.ResizeFailed{Reason: v1.PodReasonError, Message: `cannot decrease memory limits: attempting to set container "app" memory limit (20971520) below current usage (60768256)`})
 			},
 		},
 		{
-			name: "it got its new resources", pod: web(silentProbe), symptom: Healthy, cause: None,
+			name: "it got its new resources", pod: web(silentProbe), symptom: answer.Healthy, cause: answer.None,
 			tale: func(s *tale) { s.resized(fact.Resized{Resources: moreCPU()}) },
 		},
 		{
-			name: "bystander: the runtime says OOMKilled, the counter is 0", pod: web(silentProbe), symptom: Restarted, cause: AppExitError,
+			name: "bystander: the runtime says OOMKilled, the counter is 0", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.AppExitError,
 			tale: func(s *tale) {
 				s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true, RuntimeReason: "OOMKilled"})
 			},
-			ruledOut: []Cause{MemoryLimit},
+			ruledOut: []answer.Cause{answer.MemoryLimit},
 		},
 		{
-			name: "137 and nobody looked", pod: web(silentProbe), symptom: Restarted, cause: CauseUnknown, certainty: Unknown,
+			name: "137 and nobody looked", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.CauseUnknown, certainty: answer.Unknown,
 			tale: func(s *tale) { s.exit("app", fact.Exited{ExitCode: 137, RuntimeReason: "OOMKilled"}) },
 			says: "the kernel's own record was not seen",
 		},
 		{
-			name: "SIGKILL from elsewhere", pod: web(silentProbe), symptom: Restarted, cause: KilledByOther,
+			name: "SIGKILL from elsewhere", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.KilledByOther,
 			tale: func(s *tale) { s.exit("app", fact.Exited{ExitCode: 137, Signal: 9, OOMKnown: true}) },
 		},
 		{
-			name: "143 may be its own", pod: web(silentProbe), symptom: Restarted, cause: CauseUnknown,
+			name: "143 may be its own", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.CauseUnknown,
 			tale: func(s *tale) { s.exit("app", fact.Exited{ExitCode: 143, OOMKnown: true}) },
 		},
 		{
-			name: "crash", pod: web(silentProbe), symptom: Restarted, cause: AppCrashSignal, says: "SIGSEGV",
+			name: "crash", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.AppCrashSignal, says: "SIGSEGV",
 			tale: func(s *tale) { s.exit("app", fact.Exited{ExitCode: 139, OOMKnown: true}) },
 		},
 		{
-			name: "the pod's limit", pod: podLimit(web(silentProbe)), symptom: Restarted, cause: PodMemoryLimit,
+			name: "the pod's limit", pod: podLimit(web(silentProbe)), symptom: answer.Restarted, cause: answer.PodMemoryLimit,
 			tale: func(s *tale) {
 				s.in("app", at("/kubepods/podu1", oomOfMain))
 				s.exit("app", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 1, MainOOMKilled: true})
 			},
 		},
 		{
-			name: "the pod's limit is its only container's", pod: web(silentProbe, limitTo("24Mi")), symptom: Restarted, cause: MemoryLimit,
+			name: "the pod's limit is its only container's", pod: web(silentProbe, limitTo("24Mi")), symptom: answer.Restarted, cause: answer.MemoryLimit,
 			says: "container app hit its memory limit of 24Mi",
 			tale: func(s *tale) {
 				s.in("app", at("/kubepods/podu1", oomOfMain))
@@ -229,7 +230,7 @@ func TestEnds(t *testing.T) {
 			},
 		},
 		{
-			name: "the sum of two containers' limits is no container's", pod: alsoLimited(web(silentProbe, limitTo("24Mi"))), symptom: Restarted, cause: PodMemoryLimit,
+			name: "the sum of two containers' limits is no container's", pod: alsoLimited(web(silentProbe, limitTo("24Mi"))), symptom: answer.Restarted, cause: answer.PodMemoryLimit,
 			says: "together hit the sum of their memory limits of 48Mi",
 			tale: func(s *tale) {
 				o := at("/kubepods/podu1", oomOfMain)
@@ -239,7 +240,7 @@ func TestEnds(t *testing.T) {
 			},
 		},
 		{
-			name: "the machine", pod: web(silentProbe), symptom: Restarted, cause: NodeOutOfMemory,
+			name: "the machine", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.NodeOutOfMemory,
 			tale: func(s *tale) {
 				o := oomOfMain
 				o.Constraint = "CONSTRAINT_NONE"
@@ -248,21 +249,21 @@ func TestEnds(t *testing.T) {
 			},
 		},
 		{
-			name: "exit 0 where it should go on", pod: web(silentProbe), symptom: Restarted, cause: AppExitSuccess,
+			name: "exit 0 where it should go on", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.AppExitSuccess,
 			tale: func(s *tale) { s.exit("app", fact.Exited{OOMKnown: true}) },
 		},
 		{
-			name: "shell without the command", pod: web(silentProbe), symptom: Restarted, cause: AppStartFailed,
+			name: "shell without the command", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.AppStartFailed,
 			tale: func(s *tale) { s.exit("app", fact.Exited{ExitCode: 127, OOMKnown: true}) },
 		},
 		{
-			name: "no space", pod: web(silentProbe), symptom: Restarted, cause: DiskFull,
+			name: "no space", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.DiskFull,
 			tale: func(s *tale) {
 				s.exit("app", fact.Exited{ExitCode: 2, OOMKnown: true, Message: "write /data/x: no space left on device"})
 			},
 		},
 		{
-			name: "noise, then a crash", pod: web(), symptom: Restarted, cause: AppExitError, ruledOut: []Cause{AppUnhealthy},
+			name: "noise, then a crash", pod: web(), symptom: answer.Restarted, cause: answer.AppExitError, ruledOut: []answer.Cause{answer.AppUnhealthy},
 			tale: func(s *tale) {
 				for range 5 {
 					s.probe("app", 1, status(fact.Liveness, 500, ""))
@@ -272,40 +273,40 @@ func TestEnds(t *testing.T) {
 			},
 		},
 		{
-			name: "threshold, then exit 1", pod: web(), symptom: Restarted, cause: AppUnhealthy, certainty: Recorded,
+			name: "threshold, then exit 1", pod: web(), symptom: answer.Restarted, cause: answer.AppUnhealthy, certainty: answer.Recorded,
 			set:  func(s *tale) { s.code = 1 },
 			tale: func(s *tale) { s.probe("app", 3, command(fact.Liveness, 1)) },
 		},
 		{
-			name: "done", pod: policy(v1.RestartPolicyOnFailure), symptom: Completed, cause: RestartPolicy,
+			name: "done", pod: policy(v1.RestartPolicyOnFailure), symptom: answer.Completed, cause: answer.RestartPolicy,
 			tale: func(s *tale) { s.exit("app", fact.Exited{OOMKnown: true}) },
 		},
 		{
 			name: "ended by the node for its probe, and well: Never starts it again", pod: func() *v1.Pod { p := web(); p.Spec.RestartPolicy = v1.RestartPolicyNever; return p }(),
-			symptom: Completed, cause: AppUnhealthy, certainty: Recorded, contributing: []Cause{RestartPolicy},
+			symptom: answer.Completed, cause: answer.AppUnhealthy, certainty: answer.Recorded, contributing: []answer.Cause{answer.RestartPolicy},
 			tale: func(s *tale) { s.probe("app", 3, command(fact.Liveness, 1)) },
 		},
 		{
-			name: "a shell hands on a signal that nobody sends to others", pod: web(silentProbe), symptom: Restarted, cause: AppCrashSignal, says: "SIGALRM",
+			name: "a shell hands on a signal that nobody sends to others", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.AppCrashSignal, says: "SIGALRM",
 			tale: func(s *tale) {
 				s.in("app", fact.ProcessEnded{PID: 130, Command: "job", Signal: 14, ExitCode: 142})
 				s.exit("app", fact.Exited{ExitCode: 142, StatusKnown: true, OOMKnown: true})
 			},
 		},
 		{
-			name: "where it happened comes after why", pod: web(silentProbe), symptom: Restarted, cause: AppExitError, says: "the last that it said: panic: index out of range",
+			name: "where it happened comes after why", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.AppExitError, says: "the last that it said: panic: index out of range",
 			tale: func(s *tale) {
 				s.exit("app", fact.Exited{ExitCode: 2, StatusKnown: true, OOMKnown: true, LastLines: []string{"ready", "panic: index out of range", "", "goroutine 1 [running]:", "main.main()", "\t/src/main.go:8 +0x1d"}})
 			},
 		},
 		{
-			name: "what it gave up for comes before that it did", pod: web(silentProbe), symptom: Restarted, cause: AppExitError, says: "the last that it said: tail: can't open '/x': No such file or directory",
+			name: "what it gave up for comes before that it did", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.AppExitError, says: "the last that it said: tail: can't open '/x': No such file or directory",
 			tale: func(s *tale) {
 				s.exit("app", fact.Exited{ExitCode: 1, StatusKnown: true, OOMKnown: true, LastLines: []string{"hello", "tail: can't open '/x': No such file or directory", "tail: no files"}})
 			},
 		},
 		{
-			name: "failed for good", pod: policy(v1.RestartPolicyNever), symptom: Failed, cause: AppExitError, contributing: []Cause{RestartPolicy},
+			name: "failed for good", pod: policy(v1.RestartPolicyNever), symptom: answer.Failed, cause: answer.AppExitError, contributing: []answer.Cause{answer.RestartPolicy},
 			tale: func(s *tale) { s.exit("app", fact.Exited{ExitCode: 3, OOMKnown: true}) },
 		},
 	} {
@@ -340,41 +341,41 @@ func TestProbes(t *testing.T) {
 		return fact.Sampled{Periods: periods, ThrottledPeriods: throttled, PIDs: pids}
 	}
 	for _, q := range []question{
-		{name: "wrong port", cause: ProbeWrongPort, tale: func(s *tale) {
+		{name: "wrong port", cause: answer.ProbeWrongPort, tale: func(s *tale) {
 			fail(s, connectionRefused(fact.Liveness), look(func(l *fact.Looked) { l.Listeners[0].Address = "0.0.0.0:9090" }))
 		}},
-		{name: "declared port, listens elsewhere", cause: AppListensElse, pod: web(func(c *v1.Container) { c.Ports = []v1.ContainerPort{{ContainerPort: 8080}} }), tale: func(s *tale) {
+		{name: "declared port, listens elsewhere", cause: answer.AppListensElse, pod: web(func(c *v1.Container) { c.Ports = []v1.ContainerPort{{ContainerPort: 8080}} }), tale: func(s *tale) {
 			fail(s, connectionRefused(fact.Liveness), look(func(l *fact.Looked) { l.Listeners[0].Address = "0.0.0.0:9090" }))
 		}},
-		{name: "only loopback", cause: AppListensElse, tale: func(s *tale) {
+		{name: "only loopback", cause: answer.AppListensElse, tale: func(s *tale) {
 			fail(s, connectionRefused(fact.Liveness), look(func(l *fact.Looked) { l.Listeners[0].Address = "127.0.0.1:8080" }))
 		}},
-		{name: "the listener ended", cause: ChildProcessEnded, tale: func(s *tale) {
+		{name: "the listener ended", cause: answer.ChildProcessEnded, tale: func(s *tale) {
 			s.in("app", sample(0, 0, 2))
 			worked(s)
 			fail(s, connectionRefused(fact.Liveness), look(func(l *fact.Looked) { l.Listeners[0].Address = "0.0.0.0:9090" }), sample(0, 0, 1))
 		}},
-		{name: "the main process closed its port", cause: AppNotListening, tale: func(s *tale) {
+		{name: "the main process closed its port", cause: answer.AppNotListening, tale: func(s *tale) {
 			s.in("app", calm)
 			worked(s)
 			fail(s, connectionRefused(fact.Liveness), look(func(l *fact.Looked) { l.Listeners = nil }))
 		}},
-		{name: "nobody looked", cause: CauseUnknown, says: "Nobody looked", tale: func(s *tale) { fail(s, connectionRefused(fact.Liveness)) }},
-		{name: "still starting", cause: AppSlowStart, tale: func(s *tale) {
+		{name: "nobody looked", cause: answer.CauseUnknown, says: "Nobody looked", tale: func(s *tale) { fail(s, connectionRefused(fact.Liveness)) }},
+		{name: "still starting", cause: answer.AppSlowStart, tale: func(s *tale) {
 			fail(s, connectionRefused(fact.Liveness), look(func(l *fact.Looked) { l.Listeners, l.CPUUsed = nil, 900*time.Millisecond }))
 		}},
-		{name: "never listens, and a sidecar does, elsewhere", cause: AppNotListening, tale: func(s *tale) {
+		{name: "never listens, and a sidecar does, elsewhere", cause: answer.AppNotListening, tale: func(s *tale) {
 			fail(s, connectionRefused(fact.Liveness), fact.Looked{PID: 100, State: "S", Processes: 1, Over: time.Second, Listeners: []fact.Listener{{Address: "[::]:15901", PID: 777, Other: true}}})
 		}},
-		{name: "never listens", cause: AppNotListening, tale: func(s *tale) {
+		{name: "never listens", cause: answer.AppNotListening, tale: func(s *tale) {
 			fail(s, connectionRefused(fact.Liveness), look(func(l *fact.Looked) { l.Listeners = nil }))
 		}},
-		{name: "throttled", cause: CPUThrottled, tale: func(s *tale) {
+		{name: "throttled", cause: answer.CPUThrottled, tale: func(s *tale) {
 			worked(s)
 			s.in("app", sample(100, 10, 5))
 			fail(s, noAnswer(fact.Liveness), calm, sample(140, 49, 5))
 		}},
-		{name: "what serves was killed by exec into the container", cause: KilledByOther, says: "put there by exec", tale: func(s *tale) {
+		{name: "what serves was killed by exec into the container", cause: answer.KilledByOther, says: "put there by exec", tale: func(s *tale) {
 			s.in("app", look(func(l *fact.Looked) { l.Listeners[0].PID, l.Listeners[0].Command = 117, "httpd" }))
 			worked(s)
 			by := fact.Signalled{Signal: 9, PID: 117, Origin: fact.FromContainer, SenderContainer: "app", SenderPID: 900, SenderCommand: "sh", SenderStray: true}
@@ -382,35 +383,35 @@ func TestProbes(t *testing.T) {
 			s.in("app", fact.ProcessEnded{PID: 117, Command: "httpd", Signal: 9, ExitCode: 137})
 			fail(s, connectionRefused(fact.Liveness), fact.Looked{PID: 100, State: "S", Over: time.Second})
 		}},
-		{name: "the probe asks another host", cause: DependencyDown, pod: web(func(c *v1.Container) { c.LivenessProbe.HTTPGet.Host = "shop.example.com" }), tale: func(s *tale) {
+		{name: "the probe asks another host", cause: answer.DependencyDown, pod: web(func(c *v1.Container) { c.LivenessProbe.HTTPGet.Host = "shop.example.com" }), tale: func(s *tale) {
 			fail(s, connectionRefused(fact.Liveness), calm)
 		}},
-		{name: "the probe asks the node", cause: ProbeWrongPort, says: "the node's own", pod: web(func(c *v1.Container) { c.LivenessProbe.HTTPGet.Host = "127.0.0.1" }), tale: func(s *tale) {
+		{name: "the probe asks the node", cause: answer.ProbeWrongPort, says: "the node's own", pod: web(func(c *v1.Container) { c.LivenessProbe.HTTPGet.Host = "127.0.0.1" }), tale: func(s *tale) {
 			fail(s, connectionRefused(fact.Liveness), calm)
 		}},
-		{name: "node busy", cause: NodeCPUSaturated, tale: func(s *tale) {
+		{name: "node busy", cause: answer.NodeCPUSaturated, tale: func(s *tale) {
 			worked(s)
 			s.in("app", fact.Sampled{MemoryCurrent: 1})
 			fail(s, noAnswer(fact.Liveness), fact.Sampled{MemoryCurrent: 1, CPUSome: 4 * time.Second})
 		}},
-		{name: "hang", cause: AppHang, tale: func(s *tale) {
+		{name: "hang", cause: answer.AppHang, tale: func(s *tale) {
 			worked(s)
 			fail(s, noAnswer(fact.Liveness), look(func(l *fact.Looked) { l.Listeners[0].Backlog = 3 }))
 		}},
-		{name: "slow or hung: not told apart", cause: CauseUnknown, tale: func(s *tale) {
+		{name: "slow or hung: not told apart", cause: answer.CauseUnknown, tale: func(s *tale) {
 			worked(s)
 			fail(s, noAnswer(fact.Liveness), calm)
 		}},
-		{name: "slow: handlers finish", cause: AppOverloaded, tale: func(s *tale) {
+		{name: "slow: handlers finish", cause: answer.AppOverloaded, tale: func(s *tale) {
 			s.in("app", sample(0, 0, 1))
 			worked(s)
 			fail(s, noAnswer(fact.Liveness), calm, sample(0, 0, 4), sample(0, 0, 2))
 		}},
-		{name: "busy", cause: AppOverloaded, tale: func(s *tale) {
+		{name: "busy", cause: answer.AppOverloaded, tale: func(s *tale) {
 			worked(s)
 			fail(s, noAnswer(fact.Liveness), look(func(l *fact.Looked) { l.CPUUsed = time.Second }))
 		}},
-		{name: "busy since a moment, on a busy machine", cause: AppOverloaded, says: "they waited", tale: func(s *tale) {
+		{name: "busy since a moment, on a busy machine", cause: answer.AppOverloaded, says: "they waited", tale: func(s *tale) {
 			worked(s)
 			s.in("app", noAnswer(fact.Liveness))
 			s.in("app", fact.Sampled{CPUUsage: time.Second, CPUSome: time.Second})
@@ -419,71 +420,71 @@ func TestProbes(t *testing.T) {
 			s.in("app", fact.Sampled{CPUUsage: 1800 * time.Millisecond, CPUSome: 2500 * time.Millisecond})
 			s.probe("app", 2, noAnswer(fact.Liveness))
 		}},
-		{name: "good and late", cause: ProbeTimeoutTooShort, tale: func(s *tale) {
+		{name: "good and late", cause: answer.ProbeTimeoutTooShort, tale: func(s *tale) {
 			s.probe("app", 4, good(fact.Liveness, 900*time.Millisecond))
 			fail(s, noAnswer(fact.Liveness), calm)
 		}},
-		{name: "stopped", cause: ProcessStopped, tale: func(s *tale) {
+		{name: "stopped", cause: answer.ProcessStopped, tale: func(s *tale) {
 			worked(s)
 			fail(s, noAnswer(fact.Liveness), look(func(l *fact.Looked) { l.State = "T"; l.Listeners[0].Backlog = 2 }))
 		}},
-		{name: "workers oom-killed, then 503", cause: MemoryLimitChild, tale: func(s *tale) {
+		{name: "workers oom-killed, then 503", cause: answer.MemoryLimitChild, tale: func(s *tale) {
 			worked(s)
 			s.in("app", oomOfChild)
 			fail(s, status(fact.Liveness, 503, ""))
 		}},
-		{name: "503 of its own, long after an oom kill", cause: AppUnhealthy, ruledOut: []Cause{MemoryLimit}, tale: func(s *tale) {
+		{name: "503 of its own, long after an oom kill", cause: answer.AppUnhealthy, ruledOut: []answer.Cause{answer.MemoryLimit}, tale: func(s *tale) {
 			worked(s)
 			s.in("app", oomOfChild)
 			s.probe("app", 30, good(fact.Liveness, time.Millisecond))
 			fail(s, status(fact.Liveness, 503, ""))
 		}},
-		{name: "503", cause: AppUnhealthy, certainty: Recorded, tale: func(s *tale) { fail(s, status(fact.Liveness, 503, "no database")) }, says: "no database"},
-		{name: "404 from the start", cause: ProbeWrongPath, tale: func(s *tale) { fail(s, status(fact.Liveness, 404, "")) }},
-		{name: "404 after it was well", cause: AppUnhealthy, ruledOut: []Cause{ProbeWrongPath}, tale: func(s *tale) { worked(s); fail(s, status(fact.Liveness, 404, "")) }},
-		{name: "https to http", cause: ProbeWrongScheme, tale: func(s *tale) {
+		{name: "503", cause: answer.AppUnhealthy, certainty: answer.Recorded, tale: func(s *tale) { fail(s, status(fact.Liveness, 503, "no database")) }, says: "no database"},
+		{name: "404 from the start", cause: answer.ProbeWrongPath, tale: func(s *tale) { fail(s, status(fact.Liveness, 404, "")) }},
+		{name: "404 after it was well", cause: answer.AppUnhealthy, ruledOut: []answer.Cause{answer.ProbeWrongPath}, tale: func(s *tale) { worked(s); fail(s, status(fact.Liveness, 404, "")) }},
+		{name: "https to http", cause: answer.ProbeWrongScheme, tale: func(s *tale) {
 			fail(s, attempt(fact.Liveness, fact.Evidence{Error: "http: server gave HTTP response to HTTPS client", Connect: time.Millisecond}))
 		}},
-		{name: "http to https", cause: ProbeWrongScheme, tale: func(s *tale) {
+		{name: "http to https", cause: answer.ProbeWrongScheme, tale: func(s *tale) {
 			fail(s, status(fact.Liveness, 400, "Client sent an HTTP request to an HTTPS server."))
 		}},
-		{name: "h2c only", cause: ProbeProtocol, tale: func(s *tale) {
+		{name: "h2c only", cause: answer.ProbeProtocol, tale: func(s *tale) {
 			fail(s, attempt(fact.Liveness, fact.Evidence{Error: `malformed HTTP response "\x00\x00\x06\x04"`, Connect: time.Millisecond}))
 		}},
-		{name: "dropped", cause: NetworkBlocked, tale: func(s *tale) {
+		{name: "dropped", cause: answer.NetworkBlocked, tale: func(s *tale) {
 			worked(s)
 			b := attempt(fact.Liveness, fact.Evidence{Timeout: true})
 			fail(s, b, calm)
 		}},
 		{
-			name: "a proxy answered for an application that is away", cause: AppNotListening, contributing: []Cause{MeshSidecarAnswered},
+			name: "a proxy answered for an application that is away", cause: answer.AppNotListening, contributing: []answer.Cause{answer.MeshSidecarAnswered},
 			pod: with("proxy")(web(func(c *v1.Container) { c.Ports = []v1.ContainerPort{{ContainerPort: 9090}} })),
 			tale: func(s *tale) {
 				fail(s, status(fact.Liveness, 503, ""), fact.Looked{PID: 100, State: "S", Listeners: []fact.Listener{{Address: "[::]:8080", PID: 777, Other: true}}})
 			},
 		},
-		{name: "several pods at once", cause: DependencyDown, tale: func(s *tale) {
+		{name: "several pods at once", cause: answer.DependencyDown, tale: func(s *tale) {
 			worked(s)
 			s.neighbours(status(fact.Liveness, 500, "db down"), time.Hour, 2*time.Hour)
 			fail(s, status(fact.Liveness, 500, "db down"))
 		}},
-		{name: "replicas of the same age: a fault of all, or of what they need", cause: CauseUnknown, says: "dependency-down", tale: func(s *tale) {
+		{name: "replicas of the same age: a fault of all, or of what they need", cause: answer.CauseUnknown, says: "dependency-down", tale: func(s *tale) {
 			worked(s)
 			s.neighbours(status(fact.Liveness, 500, "db down"), 6*time.Second, 6*time.Second)
 			fail(s, status(fact.Liveness, 500, "db down"))
 		}},
-		{name: "one other pod: not told apart", cause: CauseUnknown, tale: func(s *tale) {
+		{name: "one other pod: not told apart", cause: answer.CauseUnknown, tale: func(s *tale) {
 			worked(s)
 			s.neighbours(status(fact.Liveness, 500, "db down"), time.Hour)
 			fail(s, status(fact.Liveness, 500, "db down"))
 		}},
-		{name: "another pod fails otherwise", cause: AppUnhealthy, tale: func(s *tale) {
+		{name: "another pod fails otherwise", cause: answer.AppUnhealthy, tale: func(s *tale) {
 			worked(s)
 			s.neighbours(status(fact.Liveness, 404, ""), time.Hour, 2*time.Hour)
 			fail(s, status(fact.Liveness, 500, "db down"))
 		}},
 	} {
-		q.symptom = Restarted
+		q.symptom = answer.Restarted
 		if q.pod == nil {
 			q.pod = web()
 		}
@@ -499,22 +500,22 @@ func TestStarts(t *testing.T) {
 		return func(s *tale) { s.fails = fact.ImageFailed{Image: "app:1", Reason: reason, Message: message} }
 	}
 	for _, q := range []question{
-		{name: "key", cause: ConfigMissing, certainty: Recorded, set: failed("CreateContainerConfigError", "couldn't find key nokey in ConfigMap shop/settings")},
-		{name: "configmap", cause: ConfigMissing, set: failed("CreateContainerConfigError", `configmap "none" not found`)},
-		{name: "nonroot", cause: SecurityRefused, set: failed("CreateContainerConfigError", "container has runAsNonRoot and image will run as root (pod: x, container: app)")},
-		{name: "no command", cause: AppStartFailed, set: failed("RunContainerError", `runc create failed: unable to start container process: exec: "/nosuch": stat /nosuch: no such file or directory`)},
-		{name: "not executable", cause: AppStartFailed, set: failed("RunContainerError", `runc create failed: unable to start container process: exec: "/etc/passwd": permission denied`)},
-		{name: "architecture", cause: AppStartFailed, set: failed("RunContainerError", `exec /app: exec format error`)},
-		{name: "no memory to start in", cause: MemoryLimit, set: failed("RunContainerError", "runc create failed: unable to start container process: container init was OOM-killed (memory limit too low?)")},
-		{name: "its working directory is a file", cause: AppStartFailed, set: failed("RunContainerError", `failed to create containerd task: OCI runtime create failed: runc create failed: unable to start container process: chdir to cwd ("/etc/passwd") set in config.json failed: not a directory`)},
-		{name: "the runtime is away", cause: RuntimeFailed, set: failed("CreateContainerError", `rpc error: code = Unavailable desc = connection error: dial unix /run/containerd.sock: connect: connection refused`)},
-		{name: "something else", cause: CauseUnknown, set: failed("CreateContainerError", "quux")},
-		{name: "never", cause: ImagePolicyNever, set: image("ErrImageNeverPull", "not present")},
-		{name: "not found", cause: ImageNotFound, set: image("ErrImagePull", "failed to resolve reference: app:1: not found")},
-		{name: "unauthorized", cause: ImageUnauthorized, set: image("ErrImagePull", "pull access denied, repository does not exist or may require authorization: authorization failed")},
-		{name: "unreachable", cause: ImageRegistryUnreachable, set: image("ErrImagePull", "dial tcp: lookup r on 10.0.0.1:53: no such host")},
+		{name: "key", cause: answer.ConfigMissing, certainty: answer.Recorded, set: failed("CreateContainerConfigError", "couldn't find key nokey in ConfigMap shop/settings")},
+		{name: "configmap", cause: answer.ConfigMissing, set: failed("CreateContainerConfigError", `configmap "none" not found`)},
+		{name: "nonroot", cause: answer.SecurityRefused, set: failed("CreateContainerConfigError", "container has runAsNonRoot and image will run as root (pod: x, container: app)")},
+		{name: "no command", cause: answer.AppStartFailed, set: failed("RunContainerError", `runc create failed: unable to start container process: exec: "/nosuch": stat /nosuch: no such file or directory`)},
+		{name: "not executable", cause: answer.AppStartFailed, set: failed("RunContainerError", `runc create failed: unable to start container process: exec: "/etc/passwd": permission denied`)},
+		{name: "architecture", cause: answer.AppStartFailed, set: failed("RunContainerError", `exec /app: exec format error`)},
+		{name: "no memory to start in", cause: answer.MemoryLimit, set: failed("RunContainerError", "runc create failed: unable to start container process: container init was OOM-killed (memory limit too low?)")},
+		{name: "its working directory is a file", cause: answer.AppStartFailed, set: failed("RunContainerError", `failed to create containerd task: OCI runtime create failed: runc create failed: unable to start container process: chdir to cwd ("/etc/passwd") set in config.json failed: not a directory`)},
+		{name: "the runtime is away", cause: answer.RuntimeFailed, set: failed("CreateContainerError", `rpc error: code = Unavailable desc = connection error: dial unix /run/containerd.sock: connect: connection refused`)},
+		{name: "something else", cause: answer.CauseUnknown, set: failed("CreateContainerError", "quux")},
+		{name: "never", cause: answer.ImagePolicyNever, set: image("ErrImageNeverPull", "not present")},
+		{name: "not found", cause: answer.ImageNotFound, set: image("ErrImagePull", "failed to resolve reference: app:1: not found")},
+		{name: "unauthorized", cause: answer.ImageUnauthorized, set: image("ErrImagePull", "pull access denied, repository does not exist or may require authorization: authorization failed")},
+		{name: "unreachable", cause: answer.ImageRegistryUnreachable, set: image("ErrImagePull", "dial tcp: lookup r on 10.0.0.1:53: no such host")},
 	} {
-		q.symptom, q.pod = NotStarting, web()
+		q.symptom, q.pod = answer.NotStarting, web()
 		t.Run(q.name, q.run)
 	}
 }
@@ -530,12 +531,12 @@ func TestNoRoomToStart(t *testing.T) {
 	a := s.ask()
 	check(t, a)
 	for i, v := range a.Verdicts {
-		if v.Cause != MemoryBackedVolume {
-			t.Errorf("%s: %s", a.Symptoms[i].Kind, a.Text(Style{}))
+		if v.Cause != answer.MemoryBackedVolume {
+			t.Errorf("%s: %s", a.Symptoms[i].Kind, a.Text(answer.Style{}))
 		}
 	}
-	if a.Symptoms[0].Kind != NotStarting {
-		t.Error(a.Text(Style{}))
+	if a.Symptoms[0].Kind != answer.NotStarting {
+		t.Error(a.Text(answer.Style{}))
 	}
 }
 
@@ -545,16 +546,16 @@ func TestEndsAfterFailedStart(t *testing.T) {
 		s.fails = fact.StartFailed{Reason: "CreateContainerConfigError", Message: `configmap "none" not found`}
 	})
 	s.wait(20 * time.Second)
-	if a := s.ask(); a.Symptoms[0].Kind != NotStarting || a.Verdicts[0].Cause != ConfigMissing {
-		t.Error(a.Text(Style{}))
+	if a := s.ask(); a.Symptoms[0].Kind != answer.NotStarting || a.Verdicts[0].Cause != answer.ConfigMissing {
+		t.Error(a.Text(answer.Style{}))
 	}
 	s.fails = nil
 	s.wait(20 * time.Second)
 	s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true})
 	a := s.ask()
 	check(t, a)
-	if a.Symptoms[0].Kind != Restarted || a.Verdicts[0].Cause != AppExitError {
-		t.Error(a.Text(Style{}))
+	if a.Symptoms[0].Kind != answer.Restarted || a.Verdicts[0].Cause != answer.AppExitError {
+		t.Error(a.Text(answer.Style{}))
 	}
 }
 
@@ -563,15 +564,15 @@ func TestUnready(t *testing.T) {
 	s.probe("app", 5, status(fact.Readiness, 503, "warming up"))
 	a := s.ask()
 	check(t, a)
-	if a.Symptoms[0].Kind != NotReady || a.Verdicts[0].Cause != AppUnhealthy {
-		t.Fatal(a.Text(Style{}))
+	if a.Symptoms[0].Kind != answer.NotReady || a.Verdicts[0].Cause != answer.AppUnhealthy {
+		t.Fatal(a.Text(answer.Style{}))
 	}
 	s.probe("app", 2, good(fact.Readiness, time.Millisecond))
-	if a = s.ask(); a.Symptoms[0].Kind != NotReady || a.Verdicts[0].Cause != AppUnhealthy || !strings.Contains(a.Symptoms[0].Text, "until") {
-		t.Fatalf("after recovery: %s", a.Text(Style{}))
+	if a = s.ask(); a.Symptoms[0].Kind != answer.NotReady || a.Verdicts[0].Cause != answer.AppUnhealthy || !strings.Contains(a.Symptoms[0].Text, "until") {
+		t.Fatalf("after recovery: %s", a.Text(answer.Style{}))
 	}
-	if a = Explain(NewHistory(s.key, s.facts, nil, nil), Options{Now: s.now, Since: s.now}); a.Symptoms[0].Kind != Healthy {
-		t.Fatalf("since now: %s", a.Text(Style{}))
+	if a = Explain(NewHistory(s.key, s.facts, nil, nil), Options{Now: s.now, Since: s.now}); a.Symptoms[0].Kind != answer.Healthy {
+		t.Fatalf("since now: %s", a.Text(answer.Style{}))
 	}
 }
 
@@ -581,8 +582,8 @@ func TestDeletion(t *testing.T) {
 	s.see("", 0, fact.DeletionSeen{GraceSeconds: 2, By: "kubectl"})
 	a := s.ask()
 	check(t, a)
-	if a.Symptoms[0].Kind != Disappeared || a.Verdicts[0].Cause != Deleted || !a.Explained() {
-		t.Fatal(a.Text(Style{}))
+	if a.Symptoms[0].Kind != answer.Disappeared || a.Verdicts[0].Cause != answer.Deleted || !a.Explained() {
+		t.Fatal(a.Text(answer.Style{}))
 	}
 }
 
@@ -597,24 +598,24 @@ func TestStillStarting(t *testing.T) {
 	s := tell(t, pod)
 	a := s.ask()
 	check(t, a)
-	if a.Symptoms[0].Kind != NotStarting || a.Verdicts[0].Cause != InitWaiting || a.Verdicts[0].Container != "proxy" {
-		t.Fatalf("before the first attempt: %s", a.Text(Style{}))
+	if a.Symptoms[0].Kind != answer.NotStarting || a.Verdicts[0].Cause != answer.InitWaiting || a.Verdicts[0].Container != "proxy" {
+		t.Fatalf("before the first attempt: %s", a.Text(answer.Style{}))
 	}
 	s.probe("proxy", 20, connectionRefused(fact.Startup))
 	s.in("proxy", fact.Looked{PID: 100, State: "S", Over: time.Second})
 	s.probe("proxy", 5, connectionRefused(fact.Startup))
-	if a = s.ask(); a.Symptoms[0].Kind != NotStarting || a.Verdicts[0].Cause != AppNotListening || a.Verdicts[0].Container != "proxy" {
-		t.Fatalf("while nobody listens: %s", a.Text(Style{}))
+	if a = s.ask(); a.Symptoms[0].Kind != answer.NotStarting || a.Verdicts[0].Cause != answer.AppNotListening || a.Verdicts[0].Container != "proxy" {
+		t.Fatalf("while nobody listens: %s", a.Text(answer.Style{}))
 	}
 	check(t, a)
 	s.in("proxy", good(fact.Startup, time.Millisecond))
-	if a = s.ask(); a.Symptoms[0].Kind != Healthy {
-		t.Fatalf("after it has started: %s", a.Text(Style{}))
+	if a = s.ask(); a.Symptoms[0].Kind != answer.Healthy {
+		t.Fatalf("after it has started: %s", a.Text(answer.Style{}))
 	}
 
 	s = tell(t, web(ready))
-	if a = s.ask(); a.Symptoms[0].Kind != NotReady || a.Verdicts[0].Cause != None || !a.Explained() {
-		t.Fatalf("before its first readiness probe: %s", a.Text(Style{}))
+	if a = s.ask(); a.Symptoms[0].Kind != answer.NotReady || a.Verdicts[0].Cause != answer.None || !a.Explained() {
+		t.Fatalf("before its first readiness probe: %s", a.Text(answer.Style{}))
 	}
 }
 
@@ -623,8 +624,8 @@ func TestGateAndSibling(t *testing.T) {
 	pod.Spec.ReadinessGates = []v1.PodReadinessGate{{ConditionType: "example.com/gate"}}
 	s := tell(t, pod)
 	s.probe("app", 2, good(fact.Readiness, time.Millisecond))
-	if a := s.ask(); a.Verdicts[0].Cause != ReadinessGate || a.Verdicts[0].Certainty != Recorded {
-		t.Fatal(a.Text(Style{}))
+	if a := s.ask(); a.Verdicts[0].Cause != answer.ReadinessGate || a.Verdicts[0].Certainty != answer.Recorded {
+		t.Fatal(a.Text(answer.Style{}))
 	}
 	s.in("side", oomOfMain)
 	s.exit("side", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 1, MainOOMKilled: true})
@@ -632,9 +633,9 @@ func TestGateAndSibling(t *testing.T) {
 	s.exit("side", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 1, MainOOMKilled: true})
 	a := s.ask()
 	check(t, a)
-	i := slices.IndexFunc(a.Verdicts, func(v Verdict) bool { return v.Cause == SiblingNotReady })
+	i := slices.IndexFunc(a.Verdicts, func(v answer.Verdict) bool { return v.Cause == answer.SiblingNotReady })
 	if i < 0 || a.Verdicts[i].Container != "side" {
-		t.Fatal(a.Text(Style{}))
+		t.Fatal(a.Text(answer.Style{}))
 	}
 }
 
@@ -644,13 +645,13 @@ func TestUnseenByStatus(t *testing.T) {
 		s.in("app", oomOfChild)
 		s.wait(20 * time.Second)
 	}
-	if a := s.ask(); a.Symptoms[0].Kind != Healthy || a.Verdicts[0].Cause != MemoryLimitChild {
-		t.Fatal(a.Text(Style{}))
+	if a := s.ask(); a.Symptoms[0].Kind != answer.Healthy || a.Verdicts[0].Cause != answer.MemoryLimitChild {
+		t.Fatal(a.Text(answer.Style{}))
 	}
 	s = tell(t, web(silentProbe))
 	s.in("app", fact.Sampled{MemoryCurrent: 31 << 20, MemoryLimit: 32 << 20, MemoryFile: 30 << 20})
-	if a := s.ask(); a.Verdicts[0].Cause != None || len(a.Verdicts[0].RuledOut) == 0 {
-		t.Fatal(a.Text(Style{}))
+	if a := s.ask(); a.Verdicts[0].Cause != answer.None || len(a.Verdicts[0].RuledOut) == 0 {
+		t.Fatal(a.Text(answer.Style{}))
 	}
 }
 

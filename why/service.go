@@ -9,34 +9,36 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"whylet.dev/whylet/why/answer"
 )
 
 // ServiceAnswer says why a Service has no endpoints, or why some of its pods are
 // not among them. candidates are the pods of its namespace, answers those about
 // the pods that it selects.
-func ServiceAnswer(service *v1.Service, candidates []v1.Pod, answers []Answer, now time.Time) Answer {
-	subject := Subject{Kind: "Service", Namespace: service.Namespace, Name: service.Name, UID: service.UID}
+func ServiceAnswer(service *v1.Service, candidates []v1.Pod, answers []answer.Answer, now time.Time) answer.Answer {
+	subject := answer.Subject{Kind: "Service", Namespace: service.Namespace, Name: service.Name, UID: service.UID}
 	selected := Selected(service, candidates)
 	switch {
 	case len(service.Spec.Selector) == 0:
-		return single(subject, now, Healthy, "it has no selector", finding{cause: None, rule: "no-selector", weight: fair, text: "The Service has no selector: somebody else makes its endpoints."})
+		return single(subject, now, answer.Healthy, "it has no selector", finding{cause: answer.None, rule: "no-selector", weight: fair, text: "The Service has no selector: somebody else makes its endpoints."})
 	case len(selected) == 0:
-		return single(subject, now, NotServing, "it has no endpoints", selectorFinding(service, candidates))
+		return single(subject, now, answer.NotServing, "it has no endpoints", selectorFinding(service, candidates))
 	}
 	if f, ok := portFinding(service, selected, answers); ok {
-		return single(subject, now, NotServing, "its port leads nowhere", f)
+		return single(subject, now, answer.NotServing, "its port leads nowhere", f)
 	}
 	f, all, ok := notListening(service, selected, answers)
 	if all {
-		return single(subject, now, NotServing, "its port leads nowhere", f)
+		return single(subject, now, answer.NotServing, "its port leads nowhere", f)
 	}
 	a := Group(subject, answers, now)
 	if !ok {
 		return a
 	}
-	own := single(subject, now, NotServing, "its port leads nowhere in a part of its pods", f)
-	if a.Symptoms[0].Kind != Healthy || a.Verdicts[0].Cause != None {
-		own.join(&a)
+	own := single(subject, now, answer.NotServing, "its port leads nowhere in a part of its pods", f)
+	if a.Symptoms[0].Kind != answer.Healthy || a.Verdicts[0].Cause != answer.None {
+		own.Join(&a)
 	}
 	return own
 }
@@ -52,7 +54,7 @@ func Selected(service *v1.Service, pods []v1.Pod) []v1.Pod {
 
 // selectorFinding says which part of the selector no pod has.
 func selectorFinding(service *v1.Service, pods []v1.Pod) finding {
-	f := finding{cause: SelectorMismatch, rule: "selector", weight: certain}
+	f := finding{cause: answer.SelectorMismatch, rule: "selector", weight: certain}
 	f.text = fmt.Sprintf("The Service selects %s, and no pod of namespace %s has these labels.", labels.Set(service.Spec.Selector), service.Namespace)
 	for k, want := range service.Spec.Selector {
 		var values []string
@@ -67,9 +69,9 @@ func selectorFinding(service *v1.Service, pods []v1.Pod) finding {
 		}
 	}
 	space := "kubectl -n " + service.Namespace
-	f.fixes = []Fix{
-		{Text: "compare the labels of the pods", Command: space + " get pods --show-labels", Risk: Inspect},
-		{Text: "correct the selector of the Service, or the labels of the pods' template", Command: space + " edit service " + service.Name, Risk: Safe},
+	f.fixes = []answer.Fix{
+		{Text: "compare the labels of the pods", Command: space + " get pods --show-labels", Risk: answer.Inspect},
+		{Text: "correct the selector of the Service, or the labels of the pods' template", Command: space + " edit service " + service.Name, Risk: answer.Safe},
 	}
 	return f
 }
@@ -77,25 +79,25 @@ func selectorFinding(service *v1.Service, pods []v1.Pod) finding {
 // portFinding says which target port no selected pod serves: a name that none of
 // them has, or a number where they all declare others and none is known to listen on it:
 // to declare a port is of no effect.
-func portFinding(service *v1.Service, pods []v1.Pod, answers []Answer) (finding, bool) {
+func portFinding(service *v1.Service, pods []v1.Pod, answers []answer.Answer) (finding, bool) {
 	for _, port := range service.Spec.Ports {
 		target := port.TargetPort
 		if target.Type == intstr.Int && target.IntVal == 0 {
 			target = intstr.FromInt32(port.Port)
 		}
 		declared, served := portsOf(pods, target)
-		if served || target.Type == intstr.Int && (len(declared) == 0 || slices.ContainsFunc(answers, func(a Answer) bool {
+		if served || target.Type == intstr.Int && (len(declared) == 0 || slices.ContainsFunc(answers, func(a answer.Answer) bool {
 			return a.Listening != nil && slices.Contains(a.Listening.Ports, target.IntVal)
 		})) {
 			continue
 		}
-		f := finding{cause: ServicePortMismatch, rule: "target-port", weight: strong}
+		f := finding{cause: answer.ServicePortMismatch, rule: "target-port", weight: strong}
 		f.text = fmt.Sprintf("Port %d of the Service goes to port %s of its pods, which none of them declares", port.Port, target.String())
 		if len(declared) > 0 {
 			f.text += "; they declare " + strings.Join(declared, ", ")
 		}
 		f.text += "."
-		f.fixes = []Fix{{Text: "correct targetPort", Command: fmt.Sprintf("kubectl -n %s edit service %s", service.Namespace, service.Name), Risk: Safe}}
+		f.fixes = []answer.Fix{{Text: "correct targetPort", Command: fmt.Sprintf("kubectl -n %s edit service %s", service.Namespace, service.Name), Risk: answer.Safe}}
 		return f, true
 	}
 	return finding{}, false
@@ -124,20 +126,20 @@ func portsOf(pods []v1.Pod, target intstr.IntOrString) (declared []string, serve
 // ServiceWithoutPods answers about a Service whose selector is right and selects
 // nothing, because the workloads that make its pods have made none. behind are the
 // answers about them.
-func ServiceWithoutPods(service *v1.Service, behind []Answer, now time.Time) Answer {
-	a := Answer{
-		APIVersion: APIVersion, Kind: Kind, AsOf: now, Journal: Coverage{Complete: true},
-		Subject: Subject{Kind: "Service", Namespace: service.Namespace, Name: service.Name, UID: service.UID},
+func ServiceWithoutPods(service *v1.Service, behind []answer.Answer, now time.Time) answer.Answer {
+	a := answer.Answer{
+		APIVersion: answer.APIVersion, Kind: answer.Kind, AsOf: now, Journal: answer.Coverage{Complete: true},
+		Subject: answer.Subject{Kind: "Service", Namespace: service.Namespace, Name: service.Name, UID: service.UID},
 	}
 	for _, w := range behind {
 		name := fmt.Sprintf("%s %s", w.Subject.Kind, w.Subject.Name)
 		for i, s := range w.Symptoms {
 			v := w.Verdicts[i]
 			s.ID = fmt.Sprintf("s%d", len(a.Symptoms)+1)
-			if s.Kind == Healthy {
-				v.Cause, v.Rule = ScaledDown, "scaled-to-zero"
+			if s.Kind == answer.Healthy {
+				v.Cause, v.Rule = answer.ScaledDown, "scaled-to-zero"
 			}
-			s.Kind, s.Text = NotServing, "it has no endpoints"
+			s.Kind, s.Text = answer.NotServing, "it has no endpoints"
 			v.Symptom, v.Text = s.ID, fmt.Sprintf("The Service selects the pods of %s, and there are none. %s", name, v.Text)
 			a.Symptoms, a.Verdicts = append(a.Symptoms, s), append(a.Verdicts, v)
 		}

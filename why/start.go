@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
 )
 
 // notStarted is the case of a container that cannot be started: why?
@@ -54,8 +56,8 @@ func (h *History) startTrouble(name string, runs []*Run) (trouble, bool) {
 		}
 	}
 	return trouble{
-		Symptom{Kind: NotStarting, Container: name, Count: count, First: first.When(), Last: f.When(), Text: fmt.Sprintf("container %s does not start", name)},
-		func(id string) Verdict { return h.explainStart(last, f, id) },
+		answer.Symptom{Kind: answer.NotStarting, Container: name, Count: count, First: first.When(), Last: f.When(), Text: fmt.Sprintf("container %s does not start", name)},
+		func(id string) answer.Verdict { return h.explainStart(last, f, id) },
 	}, true
 }
 
@@ -67,7 +69,7 @@ func earlier(a, b *fact.Fact) *fact.Fact {
 }
 
 // explainStart says why a container could not be started.
-func (h *History) explainStart(run *Run, failed *fact.Fact, id string) Verdict {
+func (h *History) explainStart(run *Run, failed *fact.Fact, id string) answer.Verdict {
 	c := notStarted{h: h, run: run, fact: failed}
 	rules := &startRules
 	switch b := failed.Body.(type) {
@@ -81,7 +83,7 @@ func (h *History) explainStart(run *Run, failed *fact.Fact, id string) Verdict {
 	if best != nil {
 		return best.verdict(id, run.Container, rest)
 	}
-	return undecided(id, run.Container, fmt.Sprintf("Container %s does not start (%s): %s.", run.Container, c.reason, brief(c.message, kept)), c.chain(), rest,
+	return undecided(id, run.Container, fmt.Sprintf("Container %s does not start (%s): %s.", run.Container, c.reason, prose.Brief(c.message, kept)), c.chain(), rest,
 		"The words of the runtime fit no cause that is known here.", h.describeFix())
 }
 
@@ -97,7 +99,7 @@ func runtimeWords(message string) string {
 }
 
 // chain is the decision to start, and what came of it.
-func (c notStarted) chain() []Link {
+func (c notStarted) chain() []answer.Link {
 	var start *fact.Fact
 	for _, id := range c.fact.Because {
 		if f, ok := c.h.Fact(id); ok {
@@ -122,109 +124,109 @@ func (c notStarted) says(parts ...string) bool {
 // itself, of runc and of the kernel.
 func init() {
 	startRules.add(
-		rule[notStarted]{name: "config-missing", causes: []Cause{ConfigMissing}, needs: "CreateContainerConfigError with the node's own words about an object or a key that does not exist", against: "", judge: func(c notStarted) *finding {
+		rule[notStarted]{name: "config-missing", causes: []answer.Cause{answer.ConfigMissing}, needs: "CreateContainerConfigError with the node's own words about an object or a key that does not exist", against: "", judge: func(c notStarted) *finding {
 			if c.reason != "CreateContainerConfigError" || !c.says("couldn't find key", "not found") {
 				return nil
 			}
-			what := brief(c.message, kept)
+			what := prose.Brief(c.message, kept)
 			text := fmt.Sprintf("Container %s needs something that does not exist: %s.", c.run.Container, what)
 			if c.says("couldn't find key") {
 				text = fmt.Sprintf("Container %s needs a key that its ConfigMap or Secret does not have: %s.", c.run.Container, what)
 			}
 			kind, name, _ := c.h.missingObject(c.message)
 			return &finding{
-				cause: ConfigMissing, weight: certain, certainty: Recorded, chain: c.chain(), text: text,
-				fixes: []Fix{c.h.inspect("see what is there", c.h.kubectl("get %s %s -o yaml", kind, name)), {Text: "create it, or add the key: the container starts by itself then", Risk: Safe}},
+				cause: answer.ConfigMissing, weight: certain, certainty: answer.Recorded, chain: c.chain(), text: text,
+				fixes: []answer.Fix{c.h.inspect("see what is there", c.h.kubectl("get %s %s -o yaml", kind, name)), {Text: "create it, or add the key: the container starts by itself then", Risk: answer.Safe}},
 			}
 		}},
-		rule[notStarted]{name: "security-refused", causes: []Cause{SecurityRefused}, needs: "the node's or the kernel's words about runAsNonRoot, seccomp, AppArmor or capabilities", against: "a file that is not executable says permission denied too", judge: func(c notStarted) *finding {
+		rule[notStarted]{name: "security-refused", causes: []answer.Cause{answer.SecurityRefused}, needs: "the node's or the kernel's words about runAsNonRoot, seccomp, AppArmor or capabilities", against: "a file that is not executable says permission denied too", judge: func(c notStarted) *finding {
 			if !c.says("runasnonroot", "run as root", "non-root", "seccomp", "apparmor", "capabilit", "operation not permitted", "permission denied") {
 				return nil
 			}
-			f := &finding{cause: SecurityRefused, weight: certain, certainty: Recorded, chain: c.chain()}
-			f.text = fmt.Sprintf("The security settings of container %s do not let it start: %s.", c.run.Container, brief(c.message, kept))
+			f := &finding{cause: answer.SecurityRefused, weight: certain, certainty: answer.Recorded, chain: c.chain()}
+			f.text = fmt.Sprintf("The security settings of container %s do not let it start: %s.", c.run.Container, prose.Brief(c.message, kept))
 			if !c.says("runasnonroot", "run as root", "non-root") {
-				f.weight, f.certainty = strong, Inferred
+				f.weight, f.certainty = strong, answer.Inferred
 			}
 			if c.says("permission denied") && c.says("exec") && !c.says("seccomp", "apparmor") {
 				f.weight = weak // a file that is not executable says the same
 			}
-			f.fixes = []Fix{c.h.specFix(map[bool]string{
+			f.fixes = []answer.Fix{c.h.specFix(map[bool]string{
 				true:  "set runAsUser to a user other than root that the image knows",
 				false: "change what it names in the securityContext, or run the pod on a node that supports it",
 			}[c.says("runasnonroot", "run as root", "non-root")])}
 			return f
 		}},
-		rule[notStarted]{name: "prepared-and-stopped", causes: []Cause{SecurityRefused}, needs: "runc's words that what it had prepared has ended before it was started, in a container with a seccomp profile of its own", against: "", judge: func(c notStarted) *finding {
+		rule[notStarted]{name: "prepared-and-stopped", causes: []answer.Cause{answer.SecurityRefused}, needs: "runc's words that what it had prepared has ended before it was started, in a container with a seccomp profile of its own", against: "", judge: func(c notStarted) *finding {
 			profile := c.h.seccompProfile(c.h.Spec(c.run.Container))
 			if profile == "" || !c.says("cannot start a container that has stopped") {
 				return nil
 			}
 			return &finding{
-				cause: SecurityRefused, weight: fair, chain: c.chain(),
+				cause: answer.SecurityRefused, weight: fair, chain: c.chain(),
 				text:  fmt.Sprintf("The seccomp profile of container %s (%s) seems to forbid what the runtime itself needs to start a container: its own process ended before the command was run.", c.run.Container, profile),
-				fixes: []Fix{c.h.specFix("allow in the profile what runc needs (chdir, execve, capset and the like), or use RuntimeDefault")},
+				fixes: []answer.Fix{c.h.specFix("allow in the profile what runc needs (chdir, execve, capset and the like), or use RuntimeDefault")},
 			}
 		}},
-		rule[notStarted]{name: "command-not-found", causes: []Cause{AppStartFailed}, needs: "the runtime's words that exec found no file, or nothing that it can execute", against: "", judge: func(c notStarted) *finding {
+		rule[notStarted]{name: "command-not-found", causes: []answer.Cause{answer.AppStartFailed}, needs: "the runtime's words that exec found no file, or nothing that it can execute", against: "", judge: func(c notStarted) *finding {
 			if !c.says("no such file or directory", "executable file not found", "exec format error", "permission denied", "is a directory") || !c.says("exec") {
 				return nil
 			}
-			f := &finding{cause: AppStartFailed, weight: strong, chain: c.chain()}
+			f := &finding{cause: answer.AppStartFailed, weight: strong, chain: c.chain()}
 			parts := strings.Split(c.message, "exec: ")
-			f.text = fmt.Sprintf("The command of container %s cannot be run: %s.", c.run.Container, brief(parts[len(parts)-1], 120))
+			f.text = fmt.Sprintf("The command of container %s cannot be run: %s.", c.run.Container, prose.Brief(parts[len(parts)-1], 120))
 			if c.says("exec format error") {
 				f.text = fmt.Sprintf("The program of container %s is made for another kind of machine (exec format error).", c.run.Container)
 			}
-			f.fixes = []Fix{c.h.specFix("correct command and args, or use an image that has the program"), c.h.inspect("see what it should run", c.h.kubectl("get pod %s -o jsonpath='{.spec.containers[*].command}'", c.h.Pod.Name))}
+			f.fixes = []answer.Fix{c.h.specFix("correct command and args, or use an image that has the program"), c.h.inspect("see what it should run", c.h.kubectl("get pod %s -o jsonpath='{.spec.containers[*].command}'", c.h.Pod.Name))}
 			return f
 		}},
-		rule[notStarted]{name: "working-directory", causes: []Cause{AppStartFailed}, needs: "the runtime's words that it cannot make or enter the container's workingDir", against: "", judge: func(c notStarted) *finding {
+		rule[notStarted]{name: "working-directory", causes: []answer.Cause{answer.AppStartFailed}, needs: "the runtime's words that it cannot make or enter the container's workingDir", against: "", judge: func(c notStarted) *finding {
 			spec := c.h.Spec(c.run.Container)
 			if !c.says("chdir to cwd") && (spec == nil || spec.WorkingDir == "" || !c.says("mkdir "+strings.ToLower(spec.WorkingDir))) {
 				return nil
 			}
 			return &finding{
-				cause: AppStartFailed, weight: certain, chain: c.chain(),
-				text:  fmt.Sprintf("Container %s cannot be started in its working directory: %s.", c.run.Container, brief(c.message, kept)),
-				fixes: []Fix{c.h.specFix("correct workingDir: it has to be a directory that the container's user may enter, or one that can be made")},
+				cause: answer.AppStartFailed, weight: certain, chain: c.chain(),
+				text:  fmt.Sprintf("Container %s cannot be started in its working directory: %s.", c.run.Container, prose.Brief(c.message, kept)),
+				fixes: []answer.Fix{c.h.specFix("correct workingDir: it has to be a directory that the container's user may enter, or one that can be made")},
 			}
 		}},
-		rule[notStarted]{name: "volume-mount", causes: []Cause{VolumeFailed}, needs: "the runtime's words about a mount", against: "words about exec", judge: func(c notStarted) *finding {
+		rule[notStarted]{name: "volume-mount", causes: []answer.Cause{answer.VolumeFailed}, needs: "the runtime's words about a mount", against: "words about exec", judge: func(c notStarted) *finding {
 			if !c.says("mount", "subpath") || c.says("exec: ") {
 				return nil
 			}
 			return &finding{
-				cause: VolumeFailed, weight: fair, chain: c.chain(),
-				text:  fmt.Sprintf("A volume could not be mounted into container %s: %s.", c.run.Container, brief(c.message, kept)),
-				fixes: []Fix{c.h.describeFix()},
+				cause: answer.VolumeFailed, weight: fair, chain: c.chain(),
+				text:  fmt.Sprintf("A volume could not be mounted into container %s: %s.", c.run.Container, prose.Brief(c.message, kept)),
+				fixes: []answer.Fix{c.h.describeFix()},
 			}
 		}},
-		rule[notStarted]{name: "sub-path", causes: []Cause{VolumeFailed}, needs: "CreateContainerConfigError with the node's own words that a subPathExpr cannot be expanded", against: "", judge: func(c notStarted) *finding {
+		rule[notStarted]{name: "sub-path", causes: []answer.Cause{answer.VolumeFailed}, needs: "CreateContainerConfigError with the node's own words that a subPathExpr cannot be expanded", against: "", judge: func(c notStarted) *finding {
 			_, variable, ok := strings.Cut(c.message, "missing value for ")
 			if c.reason != "CreateContainerConfigError" || !ok {
 				return nil
 			}
 			return &finding{
-				cause: VolumeFailed, weight: certain, certainty: Recorded, chain: c.chain(),
-				text:  fmt.Sprintf("A volume cannot be mounted into container %s: the subPathExpr of its mount names the variable %s, which its env does not set.", c.run.Container, brief(variable, 60)),
-				fixes: []Fix{c.h.specFix("set the variable in the container's env, or correct subPathExpr")},
+				cause: answer.VolumeFailed, weight: certain, certainty: answer.Recorded, chain: c.chain(),
+				text:  fmt.Sprintf("A volume cannot be mounted into container %s: the subPathExpr of its mount names the variable %s, which its env does not set.", c.run.Container, prose.Brief(variable, 60)),
+				fixes: []answer.Fix{c.h.specFix("set the variable in the container's env, or correct subPathExpr")},
 			}
 		}},
-		rule[notStarted]{name: "hook-before-start", causes: []Cause{HookFailed}, needs: "a waiting reason of a hook", against: "", judge: func(c notStarted) *finding {
+		rule[notStarted]{name: "hook-before-start", causes: []answer.Cause{answer.HookFailed}, needs: "a waiting reason of a hook", against: "", judge: func(c notStarted) *finding {
 			if !strings.Contains(c.reason, "Hook") {
 				return nil
 			}
-			return &finding{cause: HookFailed, weight: certain, certainty: Recorded, chain: c.chain(), text: fmt.Sprintf("A hook of container %s failed before it could start: %s.", c.run.Container, brief(c.message, kept)), fixes: []Fix{c.h.describeFix()}}
+			return &finding{cause: answer.HookFailed, weight: certain, certainty: answer.Recorded, chain: c.chain(), text: fmt.Sprintf("A hook of container %s failed before it could start: %s.", c.run.Container, prose.Brief(c.message, kept)), fixes: []answer.Fix{c.h.describeFix()}}
 		}},
 		rule[notStarted]{name: "start-oom", causes: oomCauses, needs: "runc's words that the container's init was OOM-killed; whose limit it was comes from the kernel's record", against: "", judge: startOOM},
-		rule[notStarted]{name: "runtime-away", causes: []Cause{RuntimeFailed}, needs: "the runtime's socket refused or did not answer in time", against: "words about exec", judge: func(c notStarted) *finding {
+		rule[notStarted]{name: "runtime-away", causes: []answer.Cause{answer.RuntimeFailed}, needs: "the runtime's socket refused or did not answer in time", against: "words about exec", judge: func(c notStarted) *finding {
 			if !c.says("connection refused", "transport is closing", "unavailable", "deadline exceeded", "containerd.sock") || c.says("exec: ") {
 				return nil
 			}
 			return &finding{
-				cause: RuntimeFailed, weight: fair, chain: c.chain(), text: fmt.Sprintf("The container runtime did not do its work for container %s: %s.", c.run.Container, brief(c.message, kept)),
-				fixes: []Fix{c.h.inspect("see how the node is", "whylet status")},
+				cause: answer.RuntimeFailed, weight: fair, chain: c.chain(), text: fmt.Sprintf("The container runtime did not do its work for container %s: %s.", c.run.Container, prose.Brief(c.message, kept)),
+				fixes: []answer.Fix{c.h.inspect("see how the node is", "whylet status")},
 			}
 		}},
 	)
@@ -237,9 +239,9 @@ func startOOM(c notStarted) *finding {
 		return nil
 	}
 	f := &finding{
-		cause: MemoryLimit, weight: strong, chain: c.chain(),
+		cause: answer.MemoryLimit, weight: strong, chain: c.chain(),
 		text:  fmt.Sprintf("Container %s does not start: the process that prepares it was OOM-killed, because its memory limit is too low, or full already.", c.run.Container),
-		fixes: []Fix{c.h.limitsFix("raise the memory limit of container " + c.run.Container)},
+		fixes: []answer.Fix{c.h.limitsFix("raise the memory limit of container " + c.run.Container)},
 	}
 	record := c.filledBefore()
 	if n := len(c.run.OOMKills); n > 0 {
@@ -248,8 +250,8 @@ func startOOM(c notStarted) *finding {
 	if record != nil {
 		f.chain = inOrder(append(f.chain, link(record)))
 		c.h.blameOOM(f, c.run, record)
-		if f.cause == MemoryLimitChild {
-			f.cause = MemoryLimit // before its program ran there were no children
+		if f.cause == answer.MemoryLimitChild {
+			f.cause = answer.MemoryLimit // before its program ran there were no children
 		}
 		f.text = fmt.Sprintf("Container %s does not start. %s", c.run.Container, f.text)
 	}
@@ -278,46 +280,46 @@ func (c notStarted) filledBefore() *fact.Fact {
 // containerd (docker/resolver, reference/docker).
 func init() {
 	imageRules.add(
-		rule[notStarted]{name: "image-policy-never", causes: []Cause{ImagePolicyNever}, needs: "ErrImageNeverPull", against: "", judge: func(c notStarted) *finding {
+		rule[notStarted]{name: "image-policy-never", causes: []answer.Cause{answer.ImagePolicyNever}, needs: "ErrImageNeverPull", against: "", judge: func(c notStarted) *finding {
 			if c.reason != "ErrImageNeverPull" {
 				return nil
 			}
-			return c.image(ImagePolicyNever, certain, Recorded, "is not on the node, and imagePullPolicy is Never",
-				Fix{Text: "load it onto the node", Command: "whylet image load IMAGE.tar", Risk: Safe}, c.h.specFix("set imagePullPolicy to IfNotPresent"))
+			return c.image(answer.ImagePolicyNever, certain, answer.Recorded, "is not on the node, and imagePullPolicy is Never",
+				answer.Fix{Text: "load it onto the node", Command: "whylet image load IMAGE.tar", Risk: answer.Safe}, c.h.specFix("set imagePullPolicy to IfNotPresent"))
 		}},
-		rule[notStarted]{name: "image-not-found", causes: []Cause{ImageNotFound}, needs: "the registry's words that there is no such image, or a name that is none", against: "words about credentials or name resolution", judge: func(c notStarted) *finding {
+		rule[notStarted]{name: "image-not-found", causes: []answer.Cause{answer.ImageNotFound}, needs: "the registry's words that there is no such image, or a name that is none", against: "words about credentials or name resolution", judge: func(c notStarted) *finding {
 			switch {
 			case c.reason == "InvalidImageName":
-				return c.image(ImageNotFound, certain, Recorded, "is not a valid name of an image", c.h.specFix("correct the image's name"))
+				return c.image(answer.ImageNotFound, certain, answer.Recorded, "is not a valid name of an image", c.h.specFix("correct the image's name"))
 			case c.says("not found", "manifest unknown", "name unknown", "does not exist") && !c.says("no such host", "lookup", "authorization", "access denied", "unauthorized"):
-				return c.image(ImageNotFound, strong, Inferred, "does not exist in its registry", c.h.specFix("correct the image's name or tag"))
+				return c.image(answer.ImageNotFound, strong, answer.Inferred, "does not exist in its registry", c.h.specFix("correct the image's name or tag"))
 			}
 			return nil
 		}},
-		rule[notStarted]{name: "image-unauthorized", causes: []Cause{ImageUnauthorized}, needs: "401 or 403 of the registry", against: "", judge: func(c notStarted) *finding {
+		rule[notStarted]{name: "image-unauthorized", causes: []answer.Cause{answer.ImageUnauthorized}, needs: "401 or 403 of the registry", against: "", judge: func(c notStarted) *finding {
 			if !c.says("unauthorized", "authorization failed", "access denied", "403 forbidden", "401", "insufficient_scope", "authentication required") {
 				return nil
 			}
-			return c.image(ImageUnauthorized, strong, Inferred, "may not be pulled with the credentials that the pod has (a registry also says this of names that do not exist)",
+			return c.image(answer.ImageUnauthorized, strong, answer.Inferred, "may not be pulled with the credentials that the pod has (a registry also says this of names that do not exist)",
 				c.h.inspect("see which pull secrets it has", c.h.kubectl("get pod %s -o jsonpath='{.spec.imagePullSecrets}'", c.h.Pod.Name)), c.h.specFix("add an imagePullSecret for the registry"))
 		}},
-		rule[notStarted]{name: "image-registry-unreachable", causes: []Cause{ImageRegistryUnreachable}, needs: "no connection, no answer or a server error of the registry", against: "", judge: func(c notStarted) *finding {
+		rule[notStarted]{name: "image-registry-unreachable", causes: []answer.Cause{answer.ImageRegistryUnreachable}, needs: "no connection, no answer or a server error of the registry", against: "", judge: func(c notStarted) *finding {
 			if c.reason != "RegistryUnavailable" && !c.says("no such host", "connection refused", "i/o timeout", "network is unreachable", "no route to host", "tls handshake", "server misbehaving", "connection reset", "x509", "503 service", "502 bad", "500 internal", "context deadline exceeded") {
 				return nil
 			}
-			return c.image(ImageRegistryUnreachable, strong, Inferred, "cannot be pulled: its registry does not answer",
-				c.h.inspect("ask the registry from the node", "curl -sI https://REGISTRY/v2/"), Fix{Text: "or load it onto the node", Command: "whylet image load IMAGE.tar", Risk: Safe})
+			return c.image(answer.ImageRegistryUnreachable, strong, answer.Inferred, "cannot be pulled: its registry does not answer",
+				c.h.inspect("ask the registry from the node", "curl -sI https://REGISTRY/v2/"), answer.Fix{Text: "or load it onto the node", Command: "whylet image load IMAGE.tar", Risk: answer.Safe})
 		}},
 	)
 }
 
-func (c notStarted) image(cause Cause, w weight, certainty Certainty, what string, fixes ...Fix) *finding {
+func (c notStarted) image(cause answer.Cause, w weight, certainty answer.Certainty, what string, fixes ...answer.Fix) *finding {
 	failed := of[fact.ImageFailed](c.fact)
 	f := &finding{cause: cause, weight: w, certainty: certainty, chain: c.chain(), fixes: fixes}
 	f.text = fmt.Sprintf("The image %s of container %s %s.", failed.Image, c.run.Container, what)
 	if failed.OnNode {
 		f.text += " The node has that image, and starts nothing of it because imagePullPolicy Always (which is what a tag latest, or none, stands for) asks the registry each time."
-		f.fixes = append([]Fix{c.h.specFix("set imagePullPolicy to IfNotPresent, to use the image that is on the node")}, f.fixes...)
+		f.fixes = append([]answer.Fix{c.h.specFix("set imagePullPolicy to IfNotPresent, to use the image that is on the node")}, f.fixes...)
 	}
 	return f
 }
@@ -341,31 +343,31 @@ func (h *History) missingObject(message string) (kind, name string, ok bool) {
 }
 
 // explainSetUp says why the pod's volumes, cgroup or sandbox cannot be made.
-func (h *History) explainSetUp(failed *fact.Fact, id string) Verdict {
+func (h *History) explainSetUp(failed *fact.Fact, id string) answer.Verdict {
 	b := of[fact.SetUpFailed](failed)
-	f := finding{weight: strong, certainty: Recorded, chain: notStarted{h: h, fact: failed}.chain()}
-	message := brief(b.Message, 200)
+	f := finding{weight: strong, certainty: answer.Recorded, chain: notStarted{h: h, fact: failed}.chain()}
+	message := prose.Brief(b.Message, 200)
 	switch {
 	case noSpace(b.Message):
-		f.cause, f.text = DiskFull, fmt.Sprintf("The pod cannot be set up because a disk of the node is full: %s.", message)
-		f.fixes = []Fix{h.inspect("see what fills the node's disks", "df -h; df -i   # on the node")}
+		f.cause, f.text = answer.DiskFull, fmt.Sprintf("The pod cannot be set up because a disk of the node is full: %s.", message)
+		f.fixes = []answer.Fix{h.inspect("see what fills the node's disks", "df -h; df -i   # on the node")}
 	case b.Stage == "sandbox" && strings.Contains(b.Message, "init was OOM-killed"):
-		f.cause, f.text = MemoryLimit, fmt.Sprintf("The pod's memory limit is too low even for its sandbox, which was OOM-killed as it was made: %s.", message)
-		f.fixes = []Fix{h.limitsFix("raise the memory limits of the pod's containers: together they are its limit")}
+		f.cause, f.text = answer.MemoryLimit, fmt.Sprintf("The pod's memory limit is too low even for its sandbox, which was OOM-killed as it was made: %s.", message)
+		f.fixes = []answer.Fix{h.limitsFix("raise the memory limits of the pod's containers: together they are its limit")}
 	case b.Stage == "sandbox":
-		f.cause, f.text = SandboxFailed, fmt.Sprintf("The pod's sandbox or network could not be made: %s.", message)
-		f.fixes = []Fix{h.inspect("see how the node is", "whylet status")}
+		f.cause, f.text = answer.SandboxFailed, fmt.Sprintf("The pod's sandbox or network could not be made: %s.", message)
+		f.fixes = []answer.Fix{h.inspect("see how the node is", "whylet status")}
 	case b.Stage == "cgroup":
-		f.cause, f.text = RuntimeFailed, fmt.Sprintf("The pod's cgroup could not be made: %s.", message)
+		f.cause, f.text = answer.RuntimeFailed, fmt.Sprintf("The pod's cgroup could not be made: %s.", message)
 	case b.Stage == "devices":
-		f.cause, f.text = RuntimeFailed, fmt.Sprintf("The pod claims devices that the node cannot prepare: %s.", message)
+		f.cause, f.text = answer.RuntimeFailed, fmt.Sprintf("The pod claims devices that the node cannot prepare: %s.", message)
 	case h.objectIsMissing(b.Message):
 		kind, name, _ := h.missingObject(b.Message)
-		f.cause, f.text = ConfigMissing, fmt.Sprintf("A volume of the pod needs something that does not exist: %s.", message)
-		f.fixes = []Fix{h.inspect("see what is there", h.kubectl("get %s %s", kind, name)), {Text: "create it: the pod starts by itself then", Risk: Safe}}
+		f.cause, f.text = answer.ConfigMissing, fmt.Sprintf("A volume of the pod needs something that does not exist: %s.", message)
+		f.fixes = []answer.Fix{h.inspect("see what is there", h.kubectl("get %s %s", kind, name)), {Text: "create it: the pod starts by itself then", Risk: answer.Safe}}
 	default:
-		f.cause, f.text = VolumeFailed, fmt.Sprintf("A volume of the pod cannot be set up: %s.", message)
-		f.fixes = []Fix{h.describeFix()}
+		f.cause, f.text = answer.VolumeFailed, fmt.Sprintf("A volume of the pod cannot be set up: %s.", message)
+		f.fixes = []answer.Fix{h.describeFix()}
 	}
 	return f.verdict(id, "", nil)
 }

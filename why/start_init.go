@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -17,8 +18,8 @@ func (h *History) initTroubles(name string, ends []*Run, status v1.PodStatus) []
 		since := run.Started.When()
 		text := fmt.Sprintf("the pod waits for init container %s, since %s", name, prose.Span(max(h.now.Sub(since), 0)))
 		return []trouble{{
-			Symptom{Kind: NotStarting, Container: name, Count: 1, First: since, Last: h.now, Text: text},
-			func(id string) Verdict { v := h.initWaiting(run); return v.verdict(id, name, nil) },
+			answer.Symptom{Kind: answer.NotStarting, Container: name, Count: 1, First: since, Last: h.now, Text: text},
+			func(id string) answer.Verdict { v := h.initWaiting(run); return v.verdict(id, name, nil) },
 		}}
 	}
 	bad := 0
@@ -35,8 +36,8 @@ func (h *History) initTroubles(name string, ends []*Run, status v1.PodStatus) []
 		return nil // it came through in the end
 	}
 	return []trouble{{
-		Symptom{Kind: NotStarting, Container: name, Count: bad, First: ends[0].Exit.When(), Last: last.Exit.When(), Text: fmt.Sprintf("init container %s failed %s, and the others wait for it", name, prose.Times(bad))},
-		func(id string) Verdict { return h.initFailed(last, id) },
+		answer.Symptom{Kind: answer.NotStarting, Container: name, Count: bad, First: ends[0].Exit.When(), Last: last.Exit.When(), Text: fmt.Sprintf("init container %s failed %s, and the others wait for it", name, prose.Times(bad))},
+		func(id string) answer.Verdict { return h.initFailed(last, id) },
 	}}
 }
 
@@ -55,23 +56,23 @@ func (h *History) triesAgain(run *Run, ends []*Run) bool {
 
 // initFailed is the verdict on the end of an init container: why it ended stays
 // in the text and among what contributed.
-func (h *History) initFailed(last *Run, id string) Verdict {
+func (h *History) initFailed(last *Run, id string) answer.Verdict {
 	v := explainExit(h, last, id)
-	v.Contributing = append([]Note{{Cause: v.Cause, Text: v.Text, Facts: idsOf(v.Chain)}}, v.Contributing...)
+	v.Contributing = append([]answer.Note{{Cause: v.Cause, Text: v.Text, Facts: idsOf(v.Chain)}}, v.Contributing...)
 	v.Text = fmt.Sprintf("Init container %s fails, so the pod's containers never start. %s", last.Container, v.Text)
-	v.Cause = InitFailed
-	if v.Certainty == Unknown {
-		v.Certainty, v.Rule = Inferred, "init-ended"
+	v.Cause = answer.InitFailed
+	if v.Certainty == answer.Unknown {
+		v.Certainty, v.Rule = answer.Inferred, "init-ended"
 	}
 	return v
 }
 
 // initWaiting is the finding on an init container that goes on.
 func (h *History) initWaiting(run *Run) finding {
-	f := finding{cause: InitWaiting, weight: strong, rule: "init-still-runs", chain: links(run.Start, run.Started)}
+	f := finding{cause: answer.InitWaiting, weight: strong, rule: "init-still-runs", chain: links(run.Start, run.Started)}
 	f.text = fmt.Sprintf("Init container %s has been running for %s and has not ended; the pod's containers start only after it.", run.Container, prose.Span(max(h.now.Sub(run.Started.When()), time.Second)))
 	f.notes = run.initNeeds()
-	f.fixes = []Fix{
+	f.fixes = []answer.Fix{
 		h.inspect("see what it waits for", h.kubectl("logs %s -c %s", h.Pod.Name, run.Container)),
 		h.inspect("and what runs in it", h.exec(run.Container, "ps")),
 	}
@@ -79,10 +80,10 @@ func (h *History) initWaiting(run *Run) finding {
 }
 
 // initNeeds is what an init container waits for, where a look found that.
-func (r *Run) initNeeds() []Note {
+func (r *Run) initNeeds() []answer.Note {
 	for _, f := range slices.Backward(r.Looks) {
 		if _, how := waitsFor(of[fact.Looked](f), of[fact.Looked](f).Said); how != "" {
-			return []Note{{Cause: DependencyDown, Text: "it waits for " + how, Facts: []fact.ID{f.ID}}}
+			return []answer.Note{{Cause: answer.DependencyDown, Text: "it waits for " + how, Facts: []fact.ID{f.ID}}}
 		}
 	}
 	return nil
@@ -100,13 +101,13 @@ func (h *History) sidecarTrouble(name string, status v1.PodStatus) (trouble, boo
 	}
 	since := run.Started.When()
 	return trouble{
-		Symptom{Kind: NotStarting, Container: name, Count: 1, First: since, Last: h.now, Text: fmt.Sprintf("the pod waits for sidecar %s to have started, since %s", name, prose.Span(max(h.now.Sub(since), 0)))},
-		func(id string) Verdict {
+		answer.Symptom{Kind: answer.NotStarting, Container: name, Count: 1, First: since, Last: h.now, Text: fmt.Sprintf("the pod waits for sidecar %s to have started, since %s", name, prose.Span(max(h.now.Sub(since), 0)))},
+		func(id string) answer.Verdict {
 			p := newProbing(h, run, fact.Startup, nil)
 			if len(p.failed) == 0 {
-				f := finding{cause: InitWaiting, weight: strong, rule: "sidecar-still-starts", chain: links(run.Start, run.Started)}
+				f := finding{cause: answer.InitWaiting, weight: strong, rule: "sidecar-still-starts", chain: links(run.Start, run.Started)}
 				f.text = fmt.Sprintf("Sidecar %s runs, and its startup probe has not succeeded yet; the pod's containers start only after it.", name)
-				f.fixes = []Fix{h.inspect("see what it does", h.kubectl("logs %s -c %s", h.Pod.Name, name))}
+				f.fixes = []answer.Fix{h.inspect("see what it does", h.kubectl("logs %s -c %s", h.Pod.Name, name))}
 				return f.verdict(id, name, nil)
 			}
 			v := p.explain(id)
@@ -131,12 +132,12 @@ func (h *History) hookTrouble(name string) (trouble, bool) {
 		return trouble{}, false
 	}
 	return trouble{
-		Symptom{Kind: NotStarting, Container: name, Count: 1, First: since, Last: h.now, Text: fmt.Sprintf("container %s runs, and does not count as started", name)},
-		func(id string) Verdict {
+		answer.Symptom{Kind: answer.NotStarting, Container: name, Count: 1, First: since, Last: h.now, Text: fmt.Sprintf("container %s runs, and does not count as started", name)},
+		func(id string) answer.Verdict {
 			f := finding{
-				cause: HookFailed, rule: "hook-still-runs", weight: fair, chain: links(run.Started),
+				cause: answer.HookFailed, rule: "hook-still-runs", weight: fair, chain: links(run.Started),
 				text:  fmt.Sprintf("The postStart hook of container %s has not ended for %s: until it does, the container does not count as started and is not probed.", name, prose.Span(h.now.Sub(since))),
-				fixes: []Fix{h.inspect("see what runs in it", h.exec(name, "ps")), h.specFix("have the postStart hook end, or do its work in the main process or an init container")},
+				fixes: []answer.Fix{h.inspect("see what runs in it", h.exec(name, "ps")), h.specFix("have the postStart hook end, or do its work in the main process or an init container")},
 			}
 			return f.verdict(id, name, nil)
 		},

@@ -9,19 +9,14 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 )
 
 // trouble is a symptom together with how to explain it.
 type trouble struct {
-	Symptom
-	explain func(symptom string) Verdict
-}
-
-// urgency orders symptoms: what needs a person first comes first.
-var urgency = map[SymptomKind]int{
-	UnknownNode: 1, Evicted: 2, Failed: 3, NotStarting: 4, Pending: 4, Restarted: 5, NotReady: 6, NotServing: 6,
-	Completed: 7, Terminating: 8, Disappeared: 9, Healthy: 10,
+	answer.Symptom
+	explain func(symptom string) answer.Verdict
 }
 
 // troubles lists what needs an explanation, worst first: what is so now, and
@@ -30,10 +25,10 @@ func (h *History) troubles() []trouble {
 	alive := h.untilDeletion()
 	all := alive.living()
 	if alive != h {
-		all = slices.DeleteFunc(all, func(t trouble) bool { return t.explain("").Cause == None })
+		all = slices.DeleteFunc(all, func(t trouble) bool { return t.explain("").Cause == answer.None })
 	}
 	all = append(all, h.endOfPod()...)
-	slices.SortStableFunc(all, func(a, b trouble) int { return cmp.Compare(urgency[a.Kind], urgency[b.Kind]) })
+	slices.SortStableFunc(all, func(a, b trouble) int { return cmp.Compare(answer.Urgency(a.Kind), answer.Urgency(b.Kind)) })
 	if len(all) > 0 && alive.succeeded() {
 		slices.SortStableFunc(all, func(a, b trouble) int { return cmp.Compare(done(a), done(b)) })
 	}
@@ -75,7 +70,7 @@ func (h *History) living() []trouble {
 }
 
 func done(t trouble) int {
-	if t.Kind == Completed {
+	if t.Kind == answer.Completed {
 		return 0
 	}
 	return 1
@@ -97,29 +92,29 @@ func (h *History) podTroubles(status v1.PodStatus) []trouble {
 	var all []trouble
 	if f, _, ok := Latest[fact.Evict](h, time.Time{}); ok {
 		all = append(all, trouble{
-			Symptom{Kind: Evicted, First: f.Seen, Last: f.Seen, Count: 1, Text: "the pod was evicted from its node"},
-			func(id string) Verdict { v := h.evictionFinding(); return v.verdict(id, "", nil) },
+			answer.Symptom{Kind: answer.Evicted, First: f.Seen, Last: f.Seen, Count: 1, Text: "the pod was evicted from its node"},
+			func(id string) answer.Verdict { v := h.evictionFinding(); return v.verdict(id, "", nil) },
 		})
 	}
 	if f, b, ok := Latest[fact.Refused](h, time.Time{}); ok {
 		all = append(all, trouble{
-			Symptom{Kind: Failed, First: f.Seen, Last: f.Seen, Count: 1, Text: "the node refused the pod"},
-			func(id string) Verdict { v := h.refusal(f, b); return v.verdict(id, "", nil) },
+			answer.Symptom{Kind: answer.Failed, First: f.Seen, Last: f.Seen, Count: 1, Text: "the node refused the pod"},
+			func(id string) answer.Verdict { v := h.refusal(f, b); return v.verdict(id, "", nil) },
 		})
 	}
 	if status.Phase == v1.PodFailed && status.Reason == "DeadlineExceeded" {
 		v := h.deadlineFinding()
 		last := h.lastSeen()
 		all = append(all, trouble{
-			Symptom{Kind: Failed, First: last, Last: last, Count: 1, Text: "the pod failed: it was active for too long"},
-			func(id string) Verdict { return v.verdict(id, "", nil) },
+			answer.Symptom{Kind: answer.Failed, First: last, Last: last, Count: 1, Text: "the pod failed: it was active for too long"},
+			func(id string) answer.Verdict { return v.verdict(id, "", nil) },
 		})
 	}
 	if failed := h.setUpFailures(); len(failed) > 0 {
 		last := failed[len(failed)-1]
 		all = append(all, trouble{
-			Symptom{Kind: NotStarting, First: failed[0].Seen, Last: last.Seen, Count: len(failed), Text: "the pod cannot be set up"},
-			func(id string) Verdict { return h.explainSetUp(last, id) },
+			answer.Symptom{Kind: answer.NotStarting, First: failed[0].Seen, Last: last.Seen, Count: len(failed), Text: "the pod cannot be set up"},
+			func(id string) answer.Verdict { return h.explainSetUp(last, id) },
 		})
 	}
 	return all
@@ -199,8 +194,8 @@ func (h *History) endTroubles(name string, ends []*Run, status v1.PodStatus) []t
 		}
 	}
 	return append(all, trouble{
-		Symptom{Kind: Restarted, Container: name, Count: len(ends), First: ends[0].Exit.When(), Last: last.Exit.When(), Text: text},
-		func(id string) Verdict { return h.explainEnds(ends, id) },
+		answer.Symptom{Kind: answer.Restarted, Container: name, Count: len(ends), First: ends[0].Exit.When(), Last: last.Exit.When(), Text: text},
+		func(id string) answer.Verdict { return h.explainEnds(ends, id) },
 	})
 }
 
@@ -228,22 +223,22 @@ func (h *History) finalTrouble(name string, last *Run, status v1.PodStatus) (tro
 	ordered := newEnding(h, last).ordered()
 	if code == 0 && !ordered && status.Phase == v1.PodSucceeded {
 		return trouble{
-			Symptom{Kind: Completed, Container: name, Count: 1, First: at, Last: at, Text: fmt.Sprintf("container %s is done", name)},
-			func(id string) Verdict { return h.explainDone(last, id) },
+			answer.Symptom{Kind: answer.Completed, Container: name, Count: 1, First: at, Last: at, Text: fmt.Sprintf("container %s is done", name)},
+			func(id string) answer.Verdict { return h.explainDone(last, id) },
 		}, true
 	}
 	if code == 0 && !ordered {
 		return trouble{}, false
 	}
-	s := Symptom{Kind: Failed, Container: name, Count: 1, First: at, Last: at, Text: fmt.Sprintf("container %s failed, and nothing starts it again", name)}
+	s := answer.Symptom{Kind: answer.Failed, Container: name, Count: 1, First: at, Last: at, Text: fmt.Sprintf("container %s failed, and nothing starts it again", name)}
 	if code == 0 { // it took its stop signal well, and Kubernetes calls that success
-		s.Kind, s.Text = Completed, fmt.Sprintf("the node ended container %s, and nothing starts it again", name)
+		s.Kind, s.Text = answer.Completed, fmt.Sprintf("the node ended container %s, and nothing starts it again", name)
 	}
 	return trouble{
 		s,
-		func(id string) Verdict {
+		func(id string) answer.Verdict {
 			v := explainExit(h, last, id)
-			v.Contributing = append(v.Contributing, Note{Cause: RestartPolicy, Text: fmt.Sprintf("restartPolicy %s starts nothing again here", h.policyWord()), Facts: []fact.ID{last.Exit.ID}})
+			v.Contributing = append(v.Contributing, answer.Note{Cause: answer.RestartPolicy, Text: fmt.Sprintf("restartPolicy %s starts nothing again here", h.policyWord()), Facts: []fact.ID{last.Exit.ID}})
 			return v
 		},
 	}, true
@@ -258,24 +253,24 @@ func (h *History) policyWord() string {
 
 // explainEnds explains the last of several ends, and says where earlier ones had
 // other causes.
-func (h *History) explainEnds(ends []*Run, id string) Verdict {
+func (h *History) explainEnds(ends []*Run, id string) answer.Verdict {
 	ends = ends[max(0, len(ends)-20):]
 	v := explainExit(h, ends[len(ends)-1], id)
-	var earlier []Verdict
+	var earlier []answer.Verdict
 	for _, r := range ends[:len(ends)-1] {
 		earlier = append(earlier, explainExit(h, r, id))
 	}
-	if v.Cause == CauseUnknown {
+	if v.Cause == answer.CauseUnknown {
 		v = h.asBefore(v, ends, earlier)
 	}
-	other := map[Cause]*Note{}
-	var order []Cause
+	other := map[answer.Cause]*answer.Note{}
+	var order []answer.Cause
 	for i, e := range slices.Backward(earlier) {
-		if e.Cause == v.Cause || e.Cause == CauseUnknown || sameFamily(e.Cause, v.Cause) {
+		if e.Cause == v.Cause || e.Cause == answer.CauseUnknown || sameFamily(e.Cause, v.Cause) {
 			continue
 		}
 		if other[e.Cause] == nil {
-			other[e.Cause] = &Note{Cause: e.Cause, Text: "an earlier end had another cause: " + brief(e.Text, 200)}
+			other[e.Cause] = &answer.Note{Cause: e.Cause, Text: "an earlier end had another cause: " + prose.Brief(e.Text, 200)}
 			order = append(order, e.Cause)
 		}
 		other[e.Cause].Facts = append(other[e.Cause].Facts, ends[i].Exit.ID)
@@ -283,7 +278,7 @@ func (h *History) explainEnds(ends []*Run, id string) Verdict {
 	for _, c := range order {
 		v.Contributing = append(v.Contributing, *other[c])
 	}
-	if note, ok := noise(ends[len(ends)-1]); ok && v.Cause != CauseUnknown {
+	if note, ok := noise(ends[len(ends)-1]); ok && v.Cause != answer.CauseUnknown {
 		v.RuledOut = append(v.RuledOut, note)
 	}
 	return v
@@ -292,17 +287,17 @@ func (h *History) explainEnds(ends []*Run, id string) Verdict {
 // sameFamily says whether two causes differ only in how much was seen: an OOM
 // kill whose table of processes was lost reads as the container's limit, where the
 // next one shows what filled it.
-func sameFamily(a, b Cause) bool {
+func sameFamily(a, b answer.Cause) bool {
 	return slices.Contains(oomCauses, a) && slices.Contains(oomCauses, b)
 }
 
 // noise are failed probe attempts that never reached their threshold: loud in
 // events, and without any effect on the end.
-func noise(r *Run) (Note, bool) {
+func noise(r *Run) (answer.Note, bool) {
 	if r.Kill != nil {
-		return Note{}, false
+		return answer.Note{}, false
 	}
-	n := Note{Cause: AppUnhealthy}
+	n := answer.Note{Cause: answer.AppUnhealthy}
 	for _, f := range r.Probes {
 		if bad(of[fact.Probed](f)) {
 			n.Facts = append(n.Facts, f.ID)
@@ -311,7 +306,7 @@ func noise(r *Run) (Note, bool) {
 	if len(n.Facts) == 0 {
 		return n, false
 	}
-	n.Text = fmt.Sprintf("%s failed meanwhile; the node ended nothing because of them", plural(len(n.Facts), "probe attempt"))
+	n.Text = fmt.Sprintf("%s failed meanwhile; the node ended nothing because of them", prose.Plural(len(n.Facts), "probe attempt"))
 	if len(n.Facts) > 5 {
 		n.Facts = n.Facts[:5]
 	}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/why/answer"
 )
 
 func TestTaints(t *testing.T) {
@@ -31,7 +33,7 @@ func TestTaints(t *testing.T) {
 			pod.Status.Conditions = []v1.PodCondition{{Type: v1.PodScheduled, Status: v1.ConditionFalse, Reason: v1.PodReasonUnschedulable, Message: "0/1 nodes are available: 1 node(s) had untolerated taint(s)."}}
 			a := Unscheduled(pod, c.around, dawn)
 			check(t, a)
-			if v := a.Verdicts[0]; v.Cause != NoMatchingNode || !strings.Contains(v.Text, c.says) || !strings.Contains(v.Fixes[0].Command, c.fix) {
+			if v := a.Verdicts[0]; v.Cause != answer.NoMatchingNode || !strings.Contains(v.Text, c.says) || !strings.Contains(v.Fixes[0].Command, c.fix) {
 				t.Errorf("%+v", v)
 			}
 		})

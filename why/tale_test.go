@@ -12,6 +12,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/health"
+	"whylet.dev/whylet/why/answer"
 )
 
 // tale is a history in the making: what was observed is told by the test, what
@@ -170,7 +171,7 @@ func (s *tale) neighbours(b fact.Probed, ages ...time.Duration) {
 }
 
 // ask explains the pod as it is now.
-func (s *tale) ask() Answer {
+func (s *tale) ask() answer.Answer {
 	return Explain(NewHistory(s.key, s.facts, s.node, s.near), Options{Now: s.now})
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 )
 
 // An answer fits one screen, says what each fix does, and ends no terminal's line
@@ -22,7 +23,7 @@ func TestTextOfAnswer(t *testing.T) {
 	a := s.ask()
 	check(t, a)
 	a.Verdicts[0].LastWords = []string{"one", "two", "three", "four", "FATAL: \x1b[2Jout of memory"}
-	text := a.Text(Style{})
+	text := a.Text(answer.Style{})
 	if n := strings.Count(text, "\n"); n > 45 {
 		t.Errorf("%d lines:\n%s", n, text)
 	}
@@ -49,7 +50,7 @@ func TestLimitIsNotTheOnlyFix(t *testing.T) {
 		s.exit("app", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 1, MainOOMKilled: o.Main})
 		other := 0
 		for _, f := range s.ask().Verdicts[0].Fixes {
-			if f.Risk != Limits && f.Risk != Inspect {
+			if f.Risk != answer.Limits && f.Risk != answer.Inspect {
 				other++
 			}
 		}

@@ -8,25 +8,28 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
 )
 
 // Group answers about what stands for several pods (a deployment, a job, a node…)
 // from the answers about them: which pods are out, and why each is.
-func Group(subject Subject, pods []Answer, now time.Time) Answer {
-	a := Answer{APIVersion: APIVersion, Kind: Kind, AsOf: now, Subject: subject, Journal: Coverage{Complete: true}}
+func Group(subject answer.Subject, pods []answer.Answer, now time.Time) answer.Answer {
+	a := answer.Answer{APIVersion: answer.APIVersion, Kind: answer.Kind, AsOf: now, Subject: subject, Journal: answer.Coverage{Complete: true}}
 	for _, p := range pods {
 		a.Journal.Complete = a.Journal.Complete && p.Journal.Complete
 		before := len(a.Symptoms)
 		for i, s := range p.Symptoms {
 			v := p.Verdicts[i]
-			if asItShould(s, v) {
+			if answer.WellOrDone(s, v) {
 				continue
 			}
 			if s.Pod = p.Subject.Name; p.Subject.Namespace != subject.Namespace {
 				s.Pod = p.Subject.Namespace + "/" + p.Subject.Name
 			}
 			s.Text = strings.TrimSuffix("pod "+s.Pod+": "+s.Text, ": ")
-			a.put(s, v)
+			a.Put(s, v)
 		}
 		if len(a.Symptoms) == before {
 			a.Well++
@@ -36,23 +39,18 @@ func Group(subject Subject, pods []Answer, now time.Time) Answer {
 		return a
 	}
 	a.Well = 0
-	f := finding{cause: None, rule: "no-symptom", weight: fair, text: fmt.Sprintf("Nothing is wrong with its %s.", plural(len(pods), "pod"))}
-	a.add(Symptom{Kind: Healthy, Count: len(pods), Text: plural(len(pods), "pod")}, f)
+	f := finding{cause: answer.None, rule: "no-symptom", weight: fair, text: fmt.Sprintf("Nothing is wrong with its %s.", prose.Plural(len(pods), "pod"))}
+	a.Put(answer.Symptom{Kind: answer.Healthy, Count: len(pods), Text: prose.Plural(len(pods), "pod")}, f.verdict("", "", nil))
 	return a
-}
-
-// asItShould says whether a symptom asks for nobody: all is well, or the work is done.
-func asItShould(s Symptom, v Verdict) bool {
-	return s.Kind == Healthy && v.Cause == None || s.Kind == Completed && v.Cause == RestartPolicy
 }
 
 // JobAnswer answers about a job: what its controller says of its end, and why its
 // pods ended, those included that are gone: the controller deletes the pods of a job
 // that took too long, or that failed while they could be restarted.
-func JobAnswer(job *batchv1.Job, w Workload, pods []Answer, now time.Time) Answer {
-	var there []Answer
+func JobAnswer(job *batchv1.Job, w Workload, pods []answer.Answer, now time.Time) answer.Answer {
+	var there []answer.Answer
 	for _, p := range pods {
-		there = append(there, p.whileThere())
+		there = append(there, whileThere(p))
 	}
 	a := Group(w.Subject, there, now)
 	i := slices.IndexFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
@@ -65,46 +63,46 @@ func JobAnswer(job *batchv1.Job, w Workload, pods []Answer, now time.Time) Answe
 		return WorkloadAnswer(w, pods, now)
 	}
 	c := job.Status.Conditions[i]
-	f := finding{cause: RestartPolicy, rule: "job-failed", weight: strong, text: fmt.Sprintf("The job failed for good (%s): %s.", c.Reason, strings.TrimSuffix(brief(c.Message, kept), "."))}
+	f := finding{cause: answer.RestartPolicy, rule: "job-failed", weight: strong, text: fmt.Sprintf("The job failed for good (%s): %s.", c.Reason, strings.TrimSuffix(prose.Brief(c.Message, kept), "."))}
 	switch c.Reason {
 	case batchv1.JobReasonDeadlineExceeded:
-		f.cause = ActiveDeadline
+		f.cause = answer.ActiveDeadline
 		if d := job.Spec.ActiveDeadlineSeconds; d != nil {
 			f.text = fmt.Sprintf("The job was active for longer than the %d s that its activeDeadlineSeconds allows, so its controller ended it and deleted its pods.", *d)
 		}
-		f.fixes = []Fix{{Text: "raise activeDeadlineSeconds of the job, or find out what takes so long", Risk: Restarts}}
+		f.fixes = []answer.Fix{{Text: "raise activeDeadlineSeconds of the job, or find out what takes so long", Risk: answer.Restarts}}
 	case batchv1.JobReasonBackoffLimitExceeded:
 		f.text = "The job failed for good: its pods failed more often than its backoffLimit allows, and nothing starts another."
-		f.fixes = []Fix{{Text: "mend what its pods fail of, then create the job anew; backoffLimit says how often it is tried", Risk: Restarts}}
+		f.fixes = []answer.Fix{{Text: "mend what its pods fail of, then create the job anew; backoffLimit says how often it is tried", Risk: answer.Restarts}}
 	}
-	if c.Reason == batchv1.JobReasonBackoffLimitExceeded && a.Symptoms[0].Kind != Healthy {
+	if c.Reason == batchv1.JobReasonBackoffLimitExceeded && a.Symptoms[0].Kind != answer.Healthy {
 		for i := range a.Verdicts {
-			a.Verdicts[i].Contributing = append(a.Verdicts[i].Contributing, Note{Cause: RestartPolicy, Text: f.text})
+			a.Verdicts[i].Contributing = append(a.Verdicts[i].Contributing, answer.Note{Cause: answer.RestartPolicy, Text: f.text})
 		}
 		return a
 	}
-	own := single(a.Subject, now, Failed, "it failed", f)
+	own := single(a.Subject, now, answer.Failed, "it failed", f)
 	own.Symptoms[0].First, own.Symptoms[0].Last = c.LastTransitionTime.Time, c.LastTransitionTime.Time
-	own.join(&a)
+	own.Join(&a)
 	return own
 }
 
 // whileThere is the answer without the symptom that the pod is gone.
-func (a Answer) whileThere() Answer {
+func whileThere(a answer.Answer) answer.Answer {
 	there := a
 	there.Symptoms, there.Verdicts = nil, nil
 	for i, s := range a.Symptoms {
-		if s.Kind != Disappeared {
+		if s.Kind != answer.Disappeared {
 			there.Symptoms, there.Verdicts = append(there.Symptoms, s), append(there.Verdicts, a.Verdicts[i])
 		}
 	}
 	return there
 }
 
-func single(subject Subject, now time.Time, kind SymptomKind, text string, f finding) Answer {
-	return Answer{
-		APIVersion: APIVersion, Kind: Kind, AsOf: now, Subject: subject, Journal: Coverage{Complete: true},
-		Symptoms: []Symptom{{ID: "s1", Kind: kind, Count: 1, Last: now, Text: text}},
-		Verdicts: []Verdict{f.verdict("s1", "", nil)},
+func single(subject answer.Subject, now time.Time, kind answer.SymptomKind, text string, f finding) answer.Answer {
+	return answer.Answer{
+		APIVersion: answer.APIVersion, Kind: answer.Kind, AsOf: now, Subject: subject, Journal: answer.Coverage{Complete: true},
+		Symptoms: []answer.Symptom{{ID: "s1", Kind: kind, Count: 1, Last: now, Text: text}},
+		Verdicts: []answer.Verdict{f.verdict("s1", "", nil)},
 	}
 }

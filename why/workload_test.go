@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 )
 
 func TestService(t *testing.T) {
@@ -32,20 +33,20 @@ func TestService(t *testing.T) {
 		name    string
 		service *v1.Service
 		pod     v1.Pod
-		cause   Cause
+		cause   answer.Cause
 	}{
-		{"well", service("web", intstr.FromInt32(8080)), pod, None},
-		{"by name", service("web", intstr.FromString("http")), pod, None},
-		{"nothing declared", service("web", intstr.FromInt32(9090)), bare, None},
-		{"selector", service("wbe", intstr.FromInt32(8080)), pod, SelectorMismatch},
-		{"port", service("web", intstr.FromInt32(9090)), pod, ServicePortMismatch},
-		{"port name", service("web", intstr.FromString("https")), bare, ServicePortMismatch},
-		{"default port", service("web", intstr.IntOrString{}), pod, ServicePortMismatch},
+		{"well", service("web", intstr.FromInt32(8080)), pod, answer.None},
+		{"by name", service("web", intstr.FromString("http")), pod, answer.None},
+		{"nothing declared", service("web", intstr.FromInt32(9090)), bare, answer.None},
+		{"selector", service("wbe", intstr.FromInt32(8080)), pod, answer.SelectorMismatch},
+		{"port", service("web", intstr.FromInt32(9090)), pod, answer.ServicePortMismatch},
+		{"port name", service("web", intstr.FromString("https")), bare, answer.ServicePortMismatch},
+		{"default port", service("web", intstr.IntOrString{}), pod, answer.ServicePortMismatch},
 	} {
 		a := ServiceAnswer(c.service, []v1.Pod{c.pod}, nil, dawn)
 		check(t, a)
 		if a.Verdicts[0].Cause != c.cause {
-			t.Errorf("%s: %s", c.name, a.Text(Style{}))
+			t.Errorf("%s: %s", c.name, a.Text(answer.Style{}))
 		}
 	}
 }
@@ -64,24 +65,24 @@ func TestJob(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		job    *batchv1.Job
-		pods   []Answer
-		causes []Cause
+		pods   []answer.Answer
+		causes []answer.Cause
 	}{
-		{"it goes on", &batchv1.Job{}, nil, []Cause{None}},
-		{"too long, its pods are gone", failed("DeadlineExceeded"), nil, []Cause{ActiveDeadline}},
-		{"too long, after a crash", failed("DeadlineExceeded"), []Answer{crashed}, []Cause{ActiveDeadline, AppExitError}},
-		{"too often", failed("BackoffLimitExceeded"), []Answer{crashed}, []Cause{AppExitError}},
-		{"too often, its pods are gone", failed("BackoffLimitExceeded"), nil, []Cause{RestartPolicy}},
-		{"a policy of its own", failed("PodFailurePolicy"), nil, []Cause{RestartPolicy}},
+		{"it goes on", &batchv1.Job{}, nil, []answer.Cause{answer.None}},
+		{"too long, its pods are gone", failed("DeadlineExceeded"), nil, []answer.Cause{answer.ActiveDeadline}},
+		{"too long, after a crash", failed("DeadlineExceeded"), []answer.Answer{crashed}, []answer.Cause{answer.ActiveDeadline, answer.AppExitError}},
+		{"too often", failed("BackoffLimitExceeded"), []answer.Answer{crashed}, []answer.Cause{answer.AppExitError}},
+		{"too often, its pods are gone", failed("BackoffLimitExceeded"), nil, []answer.Cause{answer.RestartPolicy}},
+		{"a policy of its own", failed("PodFailurePolicy"), nil, []answer.Cause{answer.RestartPolicy}},
 	} {
-		a := JobAnswer(c.job, Workload{Subject: Subject{Kind: "Job", Namespace: "shop", Name: "import"}, Wanted: -1}, c.pods, dawn)
+		a := JobAnswer(c.job, Workload{Subject: answer.Subject{Kind: "Job", Namespace: "shop", Name: "import"}, Wanted: -1}, c.pods, dawn)
 		check(t, a)
-		var causes []Cause
+		var causes []answer.Cause
 		for _, v := range a.Verdicts {
 			causes = append(causes, v.Cause)
 		}
 		if !slices.Equal(causes, c.causes) {
-			t.Errorf("%s: %s", c.name, a.Text(Style{}))
+			t.Errorf("%s: %s", c.name, a.Text(answer.Style{}))
 		}
 	}
 }
@@ -96,7 +97,7 @@ func TestServiceNobodyListens(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
 		Spec:       v1.ServiceSpec{Selector: map[string]string{"app": "web"}, Ports: []v1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(9090)}}},
 	}
-	ask := func(addresses ...string) Answer {
+	ask := func(addresses ...string) answer.Answer {
 		s := tell(t, web(silentProbe))
 		if len(addresses) > 0 {
 			look := fact.Looked{PID: 100, State: "S", Calm: true}
@@ -109,23 +110,23 @@ func TestServiceNobodyListens(t *testing.T) {
 			}
 			s.in("app", look)
 		}
-		a := ServiceAnswer(service, []v1.Pod{pod}, []Answer{s.ask()}, dawn)
+		a := ServiceAnswer(service, []v1.Pod{pod}, []answer.Answer{s.ask()}, dawn)
 		check(t, a)
 		return a
 	}
 	for _, c := range []struct {
 		name      string
 		addresses []string
-		cause     Cause
+		cause     answer.Cause
 	}{
-		{"on another port", []string{"0.0.0.0:8080"}, ServicePortMismatch},
-		{"only on loopback", []string{"127.0.0.1:9090"}, ServicePortMismatch},
-		{"there", []string{"[::]:8080", "[::]:9090"}, None},
-		{"nobody looked", nil, None},
-		{"there, and another one is declared", []string{"[::]:8080", "[::]:9090", "declared"}, None},
+		{"on another port", []string{"0.0.0.0:8080"}, answer.ServicePortMismatch},
+		{"only on loopback", []string{"127.0.0.1:9090"}, answer.ServicePortMismatch},
+		{"there", []string{"[::]:8080", "[::]:9090"}, answer.None},
+		{"nobody looked", nil, answer.None},
+		{"there, and another one is declared", []string{"[::]:8080", "[::]:9090", "declared"}, answer.None},
 	} {
 		if a := ask(c.addresses...); a.Verdicts[0].Cause != c.cause {
-			t.Errorf("%s: %s", c.name, a.Text(Style{}))
+			t.Errorf("%s: %s", c.name, a.Text(answer.Style{}))
 		}
 	}
 }
@@ -134,13 +135,13 @@ func TestServiceNobodyListens(t *testing.T) {
 // of the requests is refused.
 func TestServiceSomeListen(t *testing.T) {
 	var pods []v1.Pod
-	var answers []Answer
+	var answers []answer.Answer
 	for i, port := range []int32{9090, 8080, 9090} {
 		uid := types.UID(fmt.Sprintf("u%d", i))
 		pods = append(pods, v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: fmt.Sprintf("web-%d", i), UID: uid, Labels: map[string]string{"app": "web"}}, Spec: v1.PodSpec{Containers: []v1.Container{{Name: "app"}}}})
 		a := tell(t, web(silentProbe)).ask()
 		a.Subject.UID, a.Subject.Name = uid, pods[i].Name
-		a.LookedAt(dawn, fact.Looked{Listeners: []fact.Listener{{Address: fmt.Sprintf("0.0.0.0:%d", port)}}})
+		LookedAt(&a, dawn, fact.Looked{Listeners: []fact.Listener{{Address: fmt.Sprintf("0.0.0.0:%d", port)}}})
 		answers = append(answers, a)
 	}
 	service := &v1.Service{
@@ -149,8 +150,8 @@ func TestServiceSomeListen(t *testing.T) {
 	}
 	a := ServiceAnswer(service, pods, answers, dawn)
 	check(t, a)
-	if v := a.Verdicts[0]; a.Symptoms[0].Kind != NotServing || v.Cause != ServicePortMismatch || !strings.Contains(v.Text, "1 of 3 do not listen (web-1)") {
-		t.Error(a.Text(Style{}))
+	if v := a.Verdicts[0]; a.Symptoms[0].Kind != answer.NotServing || v.Cause != answer.ServicePortMismatch || !strings.Contains(v.Text, "1 of 3 do not listen (web-1)") {
+		t.Error(a.Text(answer.Style{}))
 	}
 }
 
@@ -158,36 +159,36 @@ func TestGroup(t *testing.T) {
 	bad := tell(t, web(silentProbe))
 	bad.exit("app", fact.Exited{ExitCode: 7, OOMKnown: true})
 	good := tell(t, web(silentProbe))
-	subject := Subject{Kind: "Deployment", Namespace: "shop", Name: "web"}
-	a := WorkloadAnswer(Workload{Subject: subject, Wanted: 2}, []Answer{bad.ask(), good.ask()}, dawn)
+	subject := answer.Subject{Kind: "Deployment", Namespace: "shop", Name: "web"}
+	a := WorkloadAnswer(Workload{Subject: subject, Wanted: 2}, []answer.Answer{bad.ask(), good.ask()}, dawn)
 	check(t, a)
-	if len(a.Symptoms) != 1 || a.Verdicts[0].Cause != AppExitError || !strings.HasSuffix(a.Text(Style{}), "\n1 other pod is well or done.\n") {
-		t.Error(a.Text(Style{}))
+	if len(a.Symptoms) != 1 || a.Verdicts[0].Cause != answer.AppExitError || !strings.HasSuffix(a.Text(answer.Style{}), "\n1 other pod is well or done.\n") {
+		t.Error(a.Text(answer.Style{}))
 	}
-	if a = WorkloadAnswer(Workload{Subject: subject, Wanted: 1}, []Answer{good.ask()}, dawn); a.Verdicts[0].Cause != None {
-		t.Error(a.Text(Style{}))
+	if a = WorkloadAnswer(Workload{Subject: subject, Wanted: 1}, []answer.Answer{good.ask()}, dawn); a.Verdicts[0].Cause != answer.None {
+		t.Error(a.Text(answer.Style{}))
 	}
-	if a = WorkloadAnswer(Workload{Subject: subject, Wanted: 2}, []Answer{good.ask()}, dawn); a.Symptoms[0].Kind != NotServing || a.Explained() {
-		t.Error(a.Text(Style{}))
+	if a = WorkloadAnswer(Workload{Subject: subject, Wanted: 2}, []answer.Answer{good.ask()}, dawn); a.Symptoms[0].Kind != answer.NotServing || a.Explained() {
+		t.Error(a.Text(answer.Style{}))
 	}
 }
 
 func TestPending(t *testing.T) {
-	for message, want := range map[string]Cause{
-		"0/1 nodes are available: 1 Insufficient cpu.":                                  InsufficientResources,
-		"0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector.": NoMatchingNode,
-		"0/1 nodes are available: 1 node(s) had untolerated taint {a: b}.":              NoMatchingNode,
-		`0/1 nodes are available: persistentvolumeclaim "data" not found.`:              VolumeUnbound,
-		"0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims.":    VolumeUnbound,
-		"something new": CauseUnknown,
-		"":              CauseUnknown,
+	for message, want := range map[string]answer.Cause{
+		"0/1 nodes are available: 1 Insufficient cpu.":                                  answer.InsufficientResources,
+		"0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector.": answer.NoMatchingNode,
+		"0/1 nodes are available: 1 node(s) had untolerated taint {a: b}.":              answer.NoMatchingNode,
+		`0/1 nodes are available: persistentvolumeclaim "data" not found.`:              answer.VolumeUnbound,
+		"0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims.":    answer.VolumeUnbound,
+		"something new": answer.CauseUnknown,
+		"":              answer.CauseUnknown,
 	} {
 		pod := web()
 		pod.Status.Conditions = []v1.PodCondition{{Type: v1.PodScheduled, Status: v1.ConditionFalse, Reason: v1.PodReasonUnschedulable, Message: message}}
 		a := Unscheduled(pod, Around{}, dawn)
 		check(t, a)
-		if a.Verdicts[0].Cause != want || a.Symptoms[0].Kind != Pending {
-			t.Errorf("%q: %s", message, a.Text(Style{}))
+		if a.Verdicts[0].Cause != want || a.Symptoms[0].Kind != answer.Pending {
+			t.Errorf("%q: %s", message, a.Text(answer.Style{}))
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 )
 
 // Answers that were wrong once, each told as it was recorded.
@@ -71,33 +72,33 @@ func TestWrongOnce(t *testing.T) {
 		}
 	}
 	for _, q := range []question{
-		{name: "a changed ConfigMap reaches the pod a minute later, and it had been refused while it came up", pod: web(ready), symptom: NotReady, cause: ConfigChanged, says: "ConfigMap settings", tale: func(s *tale) {
+		{name: "a changed ConfigMap reaches the pod a minute later, and it had been refused while it came up", pod: web(ready), symptom: answer.NotReady, cause: answer.ConfigChanged, says: "ConfigMap settings", tale: func(s *tale) {
 			s.probe("app", 2, connectionRefused(fact.Readiness))
 			s.probe("app", 40, good(fact.Readiness, time.Millisecond))
 			s.see("", 0, settings)
 			s.probe("app", 35, good(fact.Readiness, time.Millisecond))
 			s.probe("app", 3, status(fact.Readiness, 500, "unknown mode: bad"))
 		}},
-		{name: "it was well for long after the change", pod: web(ready), symptom: NotReady, cause: AppUnhealthy, tale: func(s *tale) {
+		{name: "it was well for long after the change", pod: web(ready), symptom: answer.NotReady, cause: answer.AppUnhealthy, tale: func(s *tale) {
 			s.probe("app", 40, good(fact.Readiness, time.Millisecond))
 			s.see("", 0, settings)
 			s.probe("app", 100, good(fact.Readiness, time.Millisecond))
 			s.probe("app", 3, status(fact.Readiness, 500, "unknown mode: bad"))
 		}},
-		{name: "a shell waits for a child that is at work on its start", symptom: Restarted, cause: AppSlowStart, says: "at work: 3.8 s CPU in 2 s", tale: starting(used(time.Second, 0), used(2800*time.Millisecond, 0), used(4800*time.Millisecond, 0))},
-		{name: "the same, and others use the CPU", symptom: Restarted, cause: AppSlowStart, says: "they waited", tale: starting(used(time.Second, 0), used(1200*time.Millisecond, 700*time.Millisecond), used(1900*time.Millisecond, 3*time.Second))},
-		{name: "it comes up, and gets no CPU", symptom: Restarted, cause: NodeCPUSaturated, tale: starting(used(time.Second, 0), used(1050*time.Millisecond, time.Second), used(1100*time.Millisecond, 4*time.Second))},
-		{name: "a shell waits for a child that waits", symptom: Restarted, cause: AppNotListening, tale: starting(used(time.Second, 0), used(1010*time.Millisecond, 0), used(1020*time.Millisecond, 100*time.Millisecond))},
-		{name: "a shell waits for a child that nobody saw", symptom: Restarted, cause: CauseUnknown, tale: starting()},
-		{name: "workers wait for memory, and the first is killed after the attempts", symptom: Restarted, cause: MemoryLimitChild, says: "before the first of them was killed", tale: stalled(oomOfChild)},
-		{name: "workers were killed before the liveness probe was asked for the first time", pod: web(func(c *v1.Container) { c.ReadinessProbe = httpProbe(8080) }), symptom: Restarted, cause: MemoryLimitChild, tale: func(s *tale) {
+		{name: "a shell waits for a child that is at work on its start", symptom: answer.Restarted, cause: answer.AppSlowStart, says: "at work: 3.8 s CPU in 2 s", tale: starting(used(time.Second, 0), used(2800*time.Millisecond, 0), used(4800*time.Millisecond, 0))},
+		{name: "the same, and others use the CPU", symptom: answer.Restarted, cause: answer.AppSlowStart, says: "they waited", tale: starting(used(time.Second, 0), used(1200*time.Millisecond, 700*time.Millisecond), used(1900*time.Millisecond, 3*time.Second))},
+		{name: "it comes up, and gets no CPU", symptom: answer.Restarted, cause: answer.NodeCPUSaturated, tale: starting(used(time.Second, 0), used(1050*time.Millisecond, time.Second), used(1100*time.Millisecond, 4*time.Second))},
+		{name: "a shell waits for a child that waits", symptom: answer.Restarted, cause: answer.AppNotListening, tale: starting(used(time.Second, 0), used(1010*time.Millisecond, 0), used(1020*time.Millisecond, 100*time.Millisecond))},
+		{name: "a shell waits for a child that nobody saw", symptom: answer.Restarted, cause: answer.CauseUnknown, tale: starting()},
+		{name: "workers wait for memory, and the first is killed after the attempts", symptom: answer.Restarted, cause: answer.MemoryLimitChild, says: "before the first of them was killed", tale: stalled(oomOfChild)},
+		{name: "workers were killed before the liveness probe was asked for the first time", pod: web(func(c *v1.Container) { c.ReadinessProbe = httpProbe(8080) }), symptom: answer.Restarted, cause: answer.MemoryLimitChild, tale: func(s *tale) {
 			s.probe("app", 2, good(fact.Readiness, time.Millisecond))
 			s.probe("app", 1, noAnswer(fact.Liveness))
 			s.in("app", queue)
 			s.in("app", oomOfChild)
 			s.probe("app", 2, noAnswer(fact.Liveness))
 		}},
-		{name: "the same on a busy node, in a run that no probe found well", symptom: Restarted, cause: MemoryLimitChild, tale: func(s *tale) {
+		{name: "the same on a busy node, in a run that no probe found well", symptom: answer.Restarted, cause: answer.MemoryLimitChild, tale: func(s *tale) {
 			s.probe("app", 2, good(fact.Liveness, time.Millisecond))
 			s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true})
 			s.wait(15 * time.Second)
@@ -108,17 +109,17 @@ func TestWrongOnce(t *testing.T) {
 			s.in("app", used(1100*time.Millisecond, time.Hour))
 			s.probe("app", 1, noAnswer(fact.Liveness))
 		}},
-		{name: "it crashed over the probe's question, and the node's kill came when it was over", symptom: Restarted, cause: AppExitError, says: "while it was to answer", tale: brokeOff(29)},
-		{name: "the kill may have brought that about", symptom: Restarted, cause: AppUnhealthy, tale: brokeOff(143)},
-		{name: "a queue, and no worker killed", symptom: Restarted, cause: AppHang, tale: stalled(nil)},
-		{name: "many workers died at once and had not given back their memory", pod: web(silentProbe), symptom: Restarted, cause: MemoryLimit, tale: workers(main(func(*fact.OOMKilled) {}))},
-		{name: "more processes than the record has room for", pod: web(silentProbe), symptom: Restarted, cause: MemoryLimit, tale: end(main(func(o *fact.OOMKilled) {
+		{name: "it crashed over the probe's question, and the node's kill came when it was over", symptom: answer.Restarted, cause: answer.AppExitError, says: "while it was to answer", tale: brokeOff(29)},
+		{name: "the kill may have brought that about", symptom: answer.Restarted, cause: answer.AppUnhealthy, tale: brokeOff(143)},
+		{name: "a queue, and no worker killed", symptom: answer.Restarted, cause: answer.AppHang, tale: stalled(nil)},
+		{name: "many workers died at once and had not given back their memory", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.MemoryLimit, tale: workers(main(func(*fact.OOMKilled) {}))},
+		{name: "more processes than the record has room for", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.MemoryLimit, tale: end(main(func(o *fact.OOMKilled) {
 			for i := range 18 {
 				o.Tasks = append(o.Tasks, fact.OOMTask{PID: 400 + i, Command: "apache2", RSS: 1 << 20})
 			}
 		}))},
-		{name: "the cgroup's statistics say that it was processes", pod: web(silentProbe), symptom: Restarted, cause: MemoryLimit, tale: end(main(func(o *fact.OOMKilled) { o.CgroupAnon, o.CgroupShmem = 90<<20, 1<<20 }))},
-		{name: "files in /dev/shm, and a victim that held half of the limit as libraries", pod: web(silentProbe), symptom: Restarted, cause: MemoryBackedVolume, says: "held only 7Mi", tale: end(main(func(o *fact.OOMKilled) {
+		{name: "the cgroup's statistics say that it was processes", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.MemoryLimit, tale: end(main(func(o *fact.OOMKilled) { o.CgroupAnon, o.CgroupShmem = 90<<20, 1<<20 }))},
+		{name: "files in /dev/shm, and a victim that held half of the limit as libraries", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.MemoryBackedVolume, says: "held only 7Mi", tale: end(main(func(o *fact.OOMKilled) {
 			o.Limit, o.FileRSS, o.CgroupAnon, o.CgroupShmem = 32<<20, 10<<20, 7<<20, 15<<20
 			o.Tasks = []fact.OOMTask{{PID: 100, Command: "perl", RSS: 15 << 20}, {PID: 117, Command: "dd", RSS: 2 << 20}}
 		}))},
@@ -141,7 +142,7 @@ func TestOOMOfTheGroup(t *testing.T) {
 	s.exit("app", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 2, MainOOMKilled: true})
 	a := s.ask()
 	check(t, a)
-	if v := a.Verdicts[0]; v.Cause != MemoryLimit || !strings.Contains(v.Text, "child (worker, pid 117)") || !strings.Contains(v.Text, "memory.oom.group") {
+	if v := a.Verdicts[0]; v.Cause != answer.MemoryLimit || !strings.Contains(v.Text, "child (worker, pid 117)") || !strings.Contains(v.Text, "memory.oom.group") {
 		t.Errorf("%s: %s", v.Cause, v.Text)
 	}
 }
@@ -160,7 +161,7 @@ func TestNoPID(t *testing.T) {
 		}
 		a := s.ask()
 		check(t, a)
-		if text := a.Text(Style{Wide: true}); strings.Contains(text, "pid 0") || strings.Contains(text, "()") || strings.Contains(text, ": (") {
+		if text := a.Text(answer.Style{Wide: true}); strings.Contains(text, "pid 0") || strings.Contains(text, "()") || strings.Contains(text, ": (") {
 			t.Error(text)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"whylet.dev/whylet/journal"
-	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/serve"
 )
 
@@ -128,8 +128,8 @@ func parseTarget(args []string) (target, error) {
 
 // asked is where questions go: a cluster, or a journal at hand.
 type asked interface {
-	answer(ctx context.Context, t target) ([]why.Answer, error)
-	all(ctx context.Context) ([]why.Answer, error)
+	answer(ctx context.Context, t target) ([]answer.Answer, error)
+	all(ctx context.Context) ([]answer.Answer, error)
 	// proposal answers --what-if and --suggest about a pod, into their result.
 	proposal(ctx context.Context, t target, into any) error
 }
@@ -175,7 +175,7 @@ func (o *whyOptions) run(ctx context.Context, s streams, args []string) error {
 	return nil
 }
 
-func (o *whyOptions) ask(ctx context.Context, from asked, t target) ([]why.Answer, error) {
+func (o *whyOptions) ask(ctx context.Context, from asked, t target) ([]answer.Answer, error) {
 	if o.all {
 		return from.all(ctx)
 	}
@@ -223,7 +223,7 @@ func (o *whyOptions) follow(ctx context.Context, s streams, from asked, t target
 const exitUnknown = 2
 
 // write prints the answers: one of them as an Answer, several as a list.
-func (o *whyOptions) write(s streams, answers []why.Answer) error {
+func (o *whyOptions) write(s streams, answers []answer.Answer) error {
 	if o.output == "text" || o.output == "wide" {
 		return o.writeText(s, answers)
 	}
@@ -249,12 +249,12 @@ func (o *whyOptions) writeData(s streams, body any) error {
 	return err
 }
 
-func (o *whyOptions) writeText(s streams, answers []why.Answer) error {
-	style := why.Style{Wide: o.output == "wide", Zone: time.Local}
+func (o *whyOptions) writeText(s streams, answers []answer.Answer) error {
+	style := answer.Style{Wide: o.output == "wide", Zone: time.Local}
 	codes := map[string]string{"bad": red, "good": green, "cause": "1", "dim": "2"}
 	style.Paint = func(what, text string) string { return paint(s.out, codes[what], text) }
 	if o.all {
-		_, err := fmt.Fprint(s.out, why.Overview(answers, style))
+		_, err := fmt.Fprint(s.out, answer.Overview(answers, style))
 		return err
 	}
 	for i := range answers {
@@ -308,7 +308,7 @@ func (m *memory) question(name string) serve.Question {
 	return q
 }
 
-func (m *memory) answer(_ context.Context, t target) ([]why.Answer, error) {
+func (m *memory) answer(_ context.Context, t target) ([]answer.Answer, error) {
 	ask := serve.One
 	switch t.kind {
 	case "pod":
@@ -321,9 +321,9 @@ func (m *memory) answer(_ context.Context, t target) ([]why.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []why.Answer{a}, nil
+	return []answer.Answer{a}, nil
 }
 
-func (m *memory) all(context.Context) ([]why.Answer, error) {
+func (m *memory) all(context.Context) ([]answer.Answer, error) {
 	return serve.All(m.source, m.question(""))
 }

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/serve"
 )
 
@@ -72,7 +73,7 @@ func exists(path string) bool {
 // asking bounds one question to one node.
 const asking = 20 * time.Second
 
-func (c *api) answer(ctx context.Context, t target) ([]why.Answer, error) {
+func (c *api) answer(ctx context.Context, t target) ([]answer.Answer, error) {
 	c.places = nil
 	if t.kind != "pod" {
 		return c.workload(ctx, t)
@@ -88,15 +89,15 @@ func (c *api) answer(ctx context.Context, t target) ([]why.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []why.Answer{a}, nil
+	return []answer.Answer{a}, nil
 }
 
 // pod asks about a pod that exists: its node, or the scheduler's condition.
-func (c *api) pod(ctx context.Context, pod *v1.Pod) (why.Answer, error) {
+func (c *api) pod(ctx context.Context, pod *v1.Pod) (answer.Answer, error) {
 	if pod.Spec.NodeName == "" {
 		return why.Unscheduled(pod, c.around(ctx, pod), time.Now().UTC()), nil
 	}
-	var a why.Answer
+	var a answer.Answer
 	err := c.ask(ctx, pod.Spec.NodeName, pod.Name, string(pod.UID), &a)
 	if err != nil {
 		node, nodeErr := c.client.CoreV1().Nodes().Get(ctx, pod.Spec.NodeName, metav1.GetOptions{})
@@ -137,15 +138,15 @@ func (c *api) storage(ctx context.Context, pod *v1.Pod) (s why.Storage) {
 }
 
 // departed asks all nodes about a pod that does not exist any more.
-func (c *api) departed(ctx context.Context, name string) ([]why.Answer, error) {
+func (c *api) departed(ctx context.Context, name string) ([]answer.Answer, error) {
 	nodes, err := c.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("listing nodes: %w", err)
 	}
-	var found []why.Answer
+	var found []answer.Answer
 	var errs []error
 	for _, n := range nodes.Items {
-		var a why.Answer
+		var a answer.Answer
 		switch err := c.ask(ctx, n.Name, name, "", &a); {
 		case err == nil:
 			found = append(found, a)
@@ -154,8 +155,8 @@ func (c *api) departed(ctx context.Context, name string) ([]why.Answer, error) {
 		}
 	}
 	if len(found) > 0 {
-		newest := slices.MaxFunc(found, func(a, b why.Answer) int { return a.Journal.From.Compare(b.Journal.From) })
-		return []why.Answer{newest}, nil
+		newest := slices.MaxFunc(found, func(a, b answer.Answer) int { return a.Journal.From.Compare(b.Journal.From) })
+		return []answer.Answer{newest}, nil
 	}
 	return nil, errors.Join(append(errs, c.notKnown(ctx, name))...)
 }
@@ -243,7 +244,7 @@ func said(err error, raw []byte) error {
 }
 
 // all asks every node about all its pods, and adds those without a node.
-func (c *api) all(ctx context.Context) ([]why.Answer, error) {
+func (c *api) all(ctx context.Context) ([]answer.Answer, error) {
 	c.places = nil
 	if c.options.everywhere {
 		c.space = ""
@@ -253,7 +254,7 @@ func (c *api) all(ctx context.Context) ([]why.Answer, error) {
 		return nil, fmt.Errorf("listing pods: %w", err)
 	}
 	now := time.Now().UTC()
-	var all []why.Answer
+	var all []answer.Answer
 	nodes, byUID := map[string]bool{}, map[types.UID]*v1.Pod{}
 	for i := range pods.Items {
 		p := &pods.Items[i]
@@ -278,6 +279,6 @@ func (c *api) all(ctx context.Context) ([]why.Answer, error) {
 		}
 		all = append(all, list.Items...)
 	}
-	why.WorstFirst(all)
+	answer.WorstFirst(all)
 	return all, errors.Join(errs...)
 }

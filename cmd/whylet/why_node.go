@@ -15,12 +15,13 @@ import (
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
 	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/serve"
 )
 
 // node asks about a node: what the API server has of it, what it remembers itself,
 // and everything on it.
-func (c *api) node(ctx context.Context, name string) ([]why.Answer, error) {
+func (c *api) node(ctx context.Context, name string) ([]answer.Answer, error) {
 	node, err := c.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("there is no node %s; kubectl get nodes lists them", name)
@@ -36,7 +37,7 @@ func (c *api) node(ctx context.Context, name string) ([]why.Answer, error) {
 	o := why.Options{Now: time.Now().UTC()}
 	o.Journal.Complete = true
 	if _, lost := why.NodeLostAnswer(&v1.Pod{Spec: v1.PodSpec{NodeName: name}}, node, o.Now); lost {
-		return []why.Answer{why.NodeAnswer(k, o)}, nil
+		return []answer.Answer{why.NodeAnswer(k, o)}, nil
 	}
 	// What cannot be asked leaves the answer with less in it, and is told.
 	var errs []error
@@ -46,20 +47,20 @@ func (c *api) node(ctx context.Context, name string) ([]why.Answer, error) {
 		errs = append(errs, fmt.Errorf("asking node %s about its pods: %w", name, err))
 	}
 	k.Each = list.Items
-	var own why.Answer
+	var own answer.Answer
 	if err := c.askNode(ctx, name, &own); err != nil {
 		errs = append(errs, fmt.Errorf("asking node %s about itself: %w", name, err))
 	} else {
-		k.Memory, o.Journal = &own, why.Coverage{From: own.Journal.From, Complete: own.Journal.Complete}
+		k.Memory, o.Journal = &own, answer.Coverage{From: own.Journal.From, Complete: own.Journal.Complete}
 	}
 	if k.Usage, err = c.usage(ctx, name); err != nil {
 		errs = append(errs, fmt.Errorf("asking node %s what its pods use: %w", name, err))
 	}
-	return []why.Answer{why.NodeAnswer(k, o)}, errors.Join(errs...)
+	return []answer.Answer{why.NodeAnswer(k, o)}, errors.Join(errs...)
 }
 
 // askNode asks a node about itself.
-func (c *api) askNode(ctx context.Context, node string, into *why.Answer) error {
+func (c *api) askNode(ctx context.Context, node string, into *answer.Answer) error {
 	ctx, cancel := context.WithTimeout(ctx, asking)
 	defer cancel()
 	r := c.client.CoreV1().RESTClient().Get().Resource("nodes").Name(node).SubResource("proxy").Suffix("why").Param("kind", "node").Param("name", node)

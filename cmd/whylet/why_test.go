@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/answer"
 )
 
 // A question about an exported history needs no cluster and no node.
@@ -55,8 +55,8 @@ func TestWhyJSON(t *testing.T) {
 	if code := run(t.Context(), args, streams{in: strings.NewReader(""), out: &out, err: &errs}); code != 0 {
 		t.Fatal(code, errs.String())
 	}
-	var a why.Answer
-	if err := json.Unmarshal(out.Bytes(), &a); err != nil || a.Verdicts[0].Cause != why.AppUnhealthy {
+	var a answer.Answer
+	if err := json.Unmarshal(out.Bytes(), &a); err != nil || a.Verdicts[0].Cause != answer.AppUnhealthy {
 		t.Fatal(err, out.String())
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/serve"
 )
 
@@ -29,7 +30,7 @@ type behind struct {
 }
 
 // workload asks about the pods of what is not a pod itself.
-func (c *api) workload(ctx context.Context, t target) ([]why.Answer, error) {
+func (c *api) workload(ctx context.Context, t target) ([]answer.Answer, error) {
 	switch t.kind {
 	case "service":
 		return c.service(ctx, t.name)
@@ -43,14 +44,14 @@ func (c *api) workload(ctx context.Context, t target) ([]why.Answer, error) {
 		return nil, fmt.Errorf("reading %s %s/%s: %w", t.kind, c.space, t.name, err)
 	}
 	a, err := c.about(ctx, b)
-	return []why.Answer{a}, err
+	return []answer.Answer{a}, err
 }
 
 // about asks about the pods of a workload.
-func (c *api) about(ctx context.Context, b behind) (why.Answer, error) {
+func (c *api) about(ctx context.Context, b behind) (answer.Answer, error) {
 	selector, err := metav1.LabelSelectorAsSelector(b.selector)
 	if err != nil {
-		return why.Answer{}, fmt.Errorf("the selector of %s %s is not valid: %w", b.Subject.Kind, b.Subject.Name, err)
+		return answer.Answer{}, fmt.Errorf("the selector of %s %s is not valid: %w", b.Subject.Kind, b.Subject.Name, err)
 	}
 	answers, err := c.pods(ctx, metav1.ListOptions{LabelSelector: selector.String()})
 	if b.Refused == "" {
@@ -65,12 +66,12 @@ func (c *api) about(ctx context.Context, b behind) (why.Answer, error) {
 
 // gone asks all nodes about the pods of a controller that do not exist any more. A node
 // that cannot be asked leaves its own out.
-func (c *api) gone(ctx context.Context, owner why.Subject) []why.Answer {
+func (c *api) gone(ctx context.Context, owner answer.Subject) []answer.Answer {
 	nodes, err := c.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil
 	}
-	var all []why.Answer
+	var all []answer.Answer
 	for _, n := range nodes.Items {
 		var list serve.List
 		if err := c.ask(ctx, n.Name, owner.Name, "", &list, "owner", string(owner.UID)); err == nil {
@@ -107,8 +108,8 @@ func (c *api) behind(ctx context.Context, t target) (behind, error) {
 	return job(o), err
 }
 
-func subject(kind string, o metav1.Object) why.Subject {
-	return why.Subject{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID()}
+func subject(kind string, o metav1.Object) answer.Subject {
+	return answer.Subject{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID()}
 }
 
 func deployment(o *appsv1.Deployment) behind {
@@ -145,7 +146,7 @@ func job(o *batchv1.Job) behind {
 }
 
 // cronJob asks about the newest of the jobs that a CronJob made.
-func (c *api) cronJob(ctx context.Context, name string) ([]why.Answer, error) {
+func (c *api) cronJob(ctx context.Context, name string) ([]answer.Answer, error) {
 	o, err := c.client.BatchV1().CronJobs(c.space).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("reading cronjob %s/%s: %w", c.space, name, err)
@@ -156,11 +157,11 @@ func (c *api) cronJob(ctx context.Context, name string) ([]why.Answer, error) {
 	}
 	own := slices.DeleteFunc(jobs.Items, func(j batchv1.Job) bool { return !metav1.IsControlledBy(&j, o) })
 	if len(own) == 0 {
-		return []why.Answer{why.CronJobAnswer(o, nil, time.Now().UTC())}, nil
+		return []answer.Answer{why.CronJobAnswer(o, nil, time.Now().UTC())}, nil
 	}
 	newest := slices.MaxFunc(own, func(a, b batchv1.Job) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 	last, err := c.about(ctx, job(&newest))
-	return []why.Answer{why.CronJobAnswer(o, &last, time.Now().UTC())}, err
+	return []answer.Answer{why.CronJobAnswer(o, &last, time.Now().UTC())}, err
 }
 
 // asksOfNodes says in words what a pod asks of its node.
@@ -196,7 +197,7 @@ func replicas(n *int32) int {
 
 // pods asks about every pod that the options choose; those that could not be
 // asked are in the error.
-func (c *api) pods(ctx context.Context, o metav1.ListOptions) ([]why.Answer, error) {
+func (c *api) pods(ctx context.Context, o metav1.ListOptions) ([]answer.Answer, error) {
 	list, err := c.client.CoreV1().Pods(c.space).List(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("listing pods: %w", err)
@@ -204,8 +205,8 @@ func (c *api) pods(ctx context.Context, o metav1.ListOptions) ([]why.Answer, err
 	return c.each(ctx, list.Items)
 }
 
-func (c *api) each(ctx context.Context, pods []v1.Pod) ([]why.Answer, error) {
-	var answers []why.Answer
+func (c *api) each(ctx context.Context, pods []v1.Pod) ([]answer.Answer, error) {
+	var answers []answer.Answer
 	var errs []error
 	for i := range pods {
 		a, err := c.pod(ctx, &pods[i])
@@ -215,11 +216,11 @@ func (c *api) each(ctx context.Context, pods []v1.Pod) ([]why.Answer, error) {
 		}
 		answers = append(answers, a)
 	}
-	why.WorstFirst(answers)
+	answer.WorstFirst(answers)
 	return answers, errors.Join(errs...)
 }
 
-func (c *api) service(ctx context.Context, name string) ([]why.Answer, error) {
+func (c *api) service(ctx context.Context, name string) ([]answer.Answer, error) {
 	service, err := c.client.CoreV1().Services(c.space).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("reading service %s/%s: %w", c.space, name, err)
@@ -231,17 +232,17 @@ func (c *api) service(ctx context.Context, name string) ([]why.Answer, error) {
 	selected := why.Selected(service, pods.Items)
 	if len(selected) == 0 && len(service.Spec.Selector) > 0 {
 		if behind := c.unmade(ctx, service); len(behind) > 0 {
-			return []why.Answer{why.ServiceWithoutPods(service, behind, time.Now().UTC())}, nil
+			return []answer.Answer{why.ServiceWithoutPods(service, behind, time.Now().UTC())}, nil
 		}
 	}
 	c.look = true // who listens decides, and nobody need have looked since they began to
 	answers, err := c.each(ctx, selected)
-	return []why.Answer{why.ServiceAnswer(service, pods.Items, answers, time.Now().UTC())}, err
+	return []answer.Answer{why.ServiceAnswer(service, pods.Items, answers, time.Now().UTC())}, err
 }
 
 // unmade are the answers about the workloads whose pods a Service would select if
 // there were any. What cannot be read leaves them out.
-func (c *api) unmade(ctx context.Context, service *v1.Service) []why.Answer {
+func (c *api) unmade(ctx context.Context, service *v1.Service) []answer.Answer {
 	var all []behind
 	apps := c.client.AppsV1()
 	if list, err := apps.Deployments(c.space).List(ctx, metav1.ListOptions{}); err == nil {
@@ -260,7 +261,7 @@ func (c *api) unmade(ctx context.Context, service *v1.Service) []why.Answer {
 		}
 	}
 	selector := labels.SelectorFromSet(service.Spec.Selector)
-	var answers []why.Answer
+	var answers []answer.Answer
 	for _, b := range all {
 		if !selector.Matches(labels.Set(b.template.Labels)) {
 			continue

@@ -17,7 +17,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/mesh/identity"
-	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/answer"
 )
 
 // patience is how long a part of the mesh's test may wait for anything.
@@ -286,12 +286,12 @@ func (s *space) ready(name string) *v1.Pod {
 }
 
 // why asks about a pod until a verdict has the cause, and returns its text.
-func (s *space) why(pod string, cause why.Cause, parts ...string) {
+func (s *space) why(pod string, cause answer.Cause, parts ...string) {
 	s.t.Helper()
 	s.eventually(patience, fmt.Sprintf("why pod/%s says %s", pod, cause), func() error {
 		cmd := s.node.command(s.t.Context(), bin("whylet"), "why", "pod/"+pod, "-n", s.name, "-o", "json")
 		out, err := cmd.Output() // the exit code says how well it is known
-		var a why.Answer
+		var a answer.Answer
 		if len(out) == 0 {
 			return err
 		}
@@ -300,11 +300,11 @@ func (s *space) why(pod string, cause why.Cause, parts ...string) {
 		}
 		for _, v := range a.Verdicts {
 			if v.Cause == cause && containsAll(v.Text, parts) {
-				s.t.Logf("whylet why pod/%s\n%s", pod, a.Text(why.Style{}))
+				s.t.Logf("whylet why pod/%s\n%s", pod, a.Text(answer.Style{}))
 				return nil
 			}
 		}
-		return fmt.Errorf("it says\n%s", a.Text(why.Style{Wide: true}))
+		return fmt.Errorf("it says\n%s", a.Text(answer.Style{Wide: true}))
 	})
 }
 
@@ -356,7 +356,7 @@ func (s *space) unready(name string) *v1.Pod {
 func (m *meshTest) rewriting(s *space) {
 	s.ready("web")
 	s.events("plain", "Readiness probe failed: Get \"http://")
-	s.why("plain", why.MeshNotRewritten, "readiness GET /readiness:14001", "no identity in the mesh")
+	s.why("plain", answer.MeshNotRewritten, "readiness GET /readiness:14001", "no identity in the mesh")
 	out, code := s.node.whylet(s.t, "mesh", "check", "pod/plain", "-n", s.name, "--data-dir", s.node.data())
 	s.t.Logf("whylet mesh check pod/plain\n%s", out)
 	if code == 0 || !strings.Contains(out, "mesh-probe-not-rewritten") {
@@ -377,7 +377,7 @@ func (m *meshTest) closedPort(s *space) {
 	if n := status(pod, "app").RestartCount; n != 0 {
 		s.t.Errorf("the liveness probe of the open port restarted it %d times", n)
 	}
-	s.why("tcp", why.ProbeWrongPort, "port 9")
+	s.why("tcp", answer.ProbeWrongPort, "port 9")
 }
 
 // twoContainers: probes of one kind count for each container.
@@ -387,7 +387,7 @@ func (m *meshTest) twoContainers(s *space) {
 		s.waitPod("web", patience, "not Ready for "+name+" alone", func(p *v1.Pod) bool {
 			return !isReady(p) && status(p, "a").Ready == (name != "a") && status(p, "b").Ready == (name != "b")
 		})
-		s.why("web", why.AppUnhealthy, "readiness GET /readiness:", "through the mesh) with 503")
+		s.why("web", answer.AppUnhealthy, "readiness GET /readiness:", "through the mesh) with 503")
 		s.set("web", name, "/readiness", 200)
 		s.ready("web")
 	}
@@ -396,7 +396,7 @@ func (m *meshTest) twoContainers(s *space) {
 	if n := status(pod, "a").RestartCount; n != 0 {
 		s.t.Errorf("a was restarted %d times for b", n)
 	}
-	s.why("web", why.AppUnhealthy, "liveness GET /liveness:14101, through the mesh")
+	s.why("web", answer.AppUnhealthy, "liveness GET /liveness:14101, through the mesh")
 }
 
 // portForward asks a probe by hand, as the seed shows it.
@@ -415,7 +415,7 @@ func (m *meshTest) grpc(s *space) {
 	s.ready("grpc")
 	s.set("grpc", "app", "grpc", 503)
 	s.unready("grpc")
-	s.why("grpc", why.AppUnhealthy, "readiness gRPC :14002, through the mesh", "NOT_SERVING")
+	s.why("grpc", answer.AppUnhealthy, "readiness gRPC :14002, through the mesh", "NOT_SERVING")
 	s.set("grpc", "app", "grpc", 200)
 	s.ready("grpc")
 }
@@ -472,7 +472,7 @@ func (m *meshTest) sidecarStopped(s *space) {
 	s.ready("victim")
 	s.signalSidecar("victim", syscall.SIGSTOP)
 	s.unready("victim")
-	s.why("victim", why.MeshSidecarNotReady, "sidecar whylet-mesh is stopped", "the application was not asked")
+	s.why("victim", answer.MeshSidecarNotReady, "sidecar whylet-mesh is stopped", "the application was not asked")
 	s.signalSidecar("victim", syscall.SIGCONT)
 	s.ready("victim")
 }
@@ -487,7 +487,7 @@ func (m *meshTest) sidecarKilled(s *space) {
 			return c.RestartCount >= n || c.LastTerminationState.Terminated != nil && c.State.Running == nil
 		})
 	}
-	s.why("victim", why.MeshSidecarNotReady, "sidecar whylet-mesh", "did not run", "the application was not asked")
+	s.why("victim", answer.MeshSidecarNotReady, "sidecar whylet-mesh", "did not run", "the application was not asked")
 	if pod := s.ready("victim"); status(pod, "app").RestartCount != 0 {
 		s.t.Error("the application was restarted for its sidecar")
 	}
@@ -636,9 +636,9 @@ func (m *meshTest) asOSMEdge(s *space) {
 		}
 		return err
 	})
-	osm.why("readiness", why.AppUnhealthy, "readiness GET /readiness:14001, through the mesh")
-	osm.why("liveness", why.AppUnhealthy, "liveness GET /liveness:14001, through the mesh")
-	osm.why("startup", why.AppUnhealthy, "startup GET /startup:14001, through the mesh")
+	osm.why("readiness", answer.AppUnhealthy, "readiness GET /readiness:14001, through the mesh")
+	osm.why("liveness", answer.AppUnhealthy, "liveness GET /liveness:14001, through the mesh")
+	osm.why("startup", answer.AppUnhealthy, "startup GET /startup:14001, through the mesh")
 }
 
 func (m *meshTest) uninstall(s *space) {

@@ -21,7 +21,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	"k8s.io/kubelet/pkg/types"
 
-	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/answer"
 )
 
 // Debian's containerd, version 1.6: it has no stream of events, so the node looks.
@@ -218,10 +218,10 @@ func livesWith(t *testing.T, f *foreign) {
 	})
 	contains(t, s.mustKubectl("logs", "sick"), "began")
 	contains(t, s.mustKubectl("logs", "sick", "--previous"), "began", "told to end")
-	s.why("sick", why.AppUnhealthy, "liveness")
+	s.why("sick", answer.AppUnhealthy, "liveness")
 
 	// What the kernel and the container itself say of an end.
-	s.why("hungry", why.MemoryLimitChild)
+	s.why("hungry", answer.MemoryLimitChild)
 	ended := s.waitPod("exits", patience, "failed", func(p *v1.Pod) bool { return p.Status.Phase == v1.PodFailed })
 	if end := status(ended, "app").State.Terminated; end == nil || end.ExitCode != 3 || end.Message != "last words\n" {
 		t.Errorf("the end of the one that exits: %+v", end)

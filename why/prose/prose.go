@@ -1,11 +1,12 @@
 // Package prose words what answers, what-ifs and suggestions share: durations,
-// counts, and lines that fit a screen. All functions are pure.
+// counts, sizes, names, and lines that fit a screen. All functions are pure.
 package prose
 
 import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Span words a duration as a person would: two significant parts at most.
@@ -56,4 +57,72 @@ func Wrap(text string, most int) []string {
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// Plural is n things.
+func Plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	if strings.HasSuffix(thing, "s") {
+		return fmt.Sprintf("%d %ses", n, thing)
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// Seconds is a duration in whole seconds, rounded up.
+func Seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
+
+// Clock is a time of day, in UTC as everything in an answer.
+func Clock(t time.Time) string { return t.UTC().Format("15:04:05") + "Z" }
+
+// Size words bytes as manifests do: 48Mi. It keeps four digits at least.
+func Size(bytes int64) string {
+	unit := int64(1)
+	for bytes/unit >= 10_000 {
+		unit *= 1024
+	}
+	n, suffix := bytes/unit*unit, 0
+	for ; n != 0 && n%1024 == 0; suffix++ {
+		n /= 1024
+	}
+	return fmt.Sprint(n) + [...]string{"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"}[suffix]
+}
+
+// Brief is text on one line, at most so many characters, without what a terminal
+// could take for a command: it comes from applications.
+func Brief(text string, most int) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return ' '
+		}
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, text)
+	text = strings.Join(strings.Fields(text), " ")
+	if r := []rune(text); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return text
+}
+
+// Some lists names, as many as can be read.
+func Some(names []string) string {
+	const most = 10
+	if n := len(names); n > most {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", n-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Upper makes a sentence of a clause.
+func Upper(s string) string {
+	if s == "" {
+		return s
+	}
+	r := []rune(s)
+	r[0] = unicode.ToUpper(r[0])
+	return string(r)
 }

@@ -10,7 +10,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/journal"
-	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/answer"
 )
 
 // BenchmarkMillion asks about a pod in a crash loop, whose facts lie among a
@@ -18,19 +18,19 @@ import (
 // answer. The goal is 50 ms a question.
 func BenchmarkMillion(b *testing.B) {
 	j, q := million(b)
-	var a why.Answer
+	var a answer.Answer
 	var err error
 	b.ResetTimer()
 	for b.Loop() {
 		if a, err = One(j, q); err != nil {
 			b.Fatal(err)
 		}
-		if a.Text(why.Style{}) == "" {
+		if a.Text(answer.Style{}) == "" {
 			b.Fatal("no text")
 		}
 	}
-	if a.Verdicts[0].Cause != why.ChildProcessEnded {
-		b.Fatal(a.Text(why.Style{}))
+	if a.Verdicts[0].Cause != answer.ChildProcessEnded {
+		b.Fatal(a.Text(answer.Style{}))
 	}
 	b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N), "ms/question")
 }

@@ -12,6 +12,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/journal"
 	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/suggest"
 	"whylet.dev/whylet/why/whatif"
 )
@@ -46,25 +47,25 @@ func (e *NotKnownError) Error() string {
 
 // One answers about one pod. The error is a *[NotKnownError] when the journal has
 // nothing about it, or the journal's own.
-func One(s journal.Source, q Question) (why.Answer, error) {
+func One(s journal.Source, q Question) (answer.Answer, error) {
 	spans := s.Pods()
 	span, ok := newest(spans, q)
 	if !ok {
-		return why.Answer{}, &NotKnownError{Namespace: q.Namespace, Name: q.Name, Near: near(spans, q)}
+		return answer.Answer{}, &NotKnownError{Namespace: q.Namespace, Name: q.Name, Near: near(spans, q)}
 	}
-	return answer(s, spans, span, q.Options)
+	return explain(s, spans, span, q.Options)
 }
 
 // All answers about every pod of the namespace (empty: of all) that is not gone,
 // worst first.
-func All(s journal.Source, q Question) ([]why.Answer, error) {
-	var all []why.Answer
+func All(s journal.Source, q Question) ([]answer.Answer, error) {
+	var all []answer.Answer
 	spans := s.Pods()
 	for _, span := range spans {
 		if span.Pod.Name == "" || q.Namespace != "" && span.Pod.Namespace != q.Namespace {
 			continue
 		}
-		a, err := answer(s, spans, span, q.Options)
+		a, err := explain(s, spans, span, q.Options)
 		if err != nil {
 			return all, err
 		}
@@ -72,7 +73,7 @@ func All(s journal.Source, q Question) ([]why.Answer, error) {
 			all = append(all, a)
 		}
 	}
-	why.WorstFirst(all)
+	answer.WorstFirst(all)
 	return all, nil
 }
 
@@ -81,13 +82,13 @@ const ownedMost = 5
 
 // Owned answers about pods that a controller made and that are gone, worst first. They
 // have its name as the beginning of theirs.
-func Owned(s journal.Source, q Question) ([]why.Answer, error) {
+func Owned(s journal.Source, q Question) ([]answer.Answer, error) {
 	spans := s.Pods()
 	own := slices.DeleteFunc(slices.Clone(spans), func(p journal.PodSpan) bool {
 		return p.Pod.Namespace != q.Namespace || !strings.HasPrefix(p.Pod.Name, q.Name+"-")
 	})
 	slices.SortFunc(own, func(a, b journal.PodSpan) int { return b.First.Compare(a.First) })
-	var all []why.Answer
+	var all []answer.Answer
 	for _, span := range own[:min(len(own), ownedMost)] {
 		h, err := history(s, spans, span, &q.Options)
 		if err != nil {
@@ -100,12 +101,12 @@ func Owned(s journal.Source, q Question) ([]why.Answer, error) {
 			all = append(all, a)
 		}
 	}
-	why.WorstFirst(all)
+	answer.WorstFirst(all)
 	return all, nil
 }
 
-func gone(a why.Answer) bool {
-	return slices.ContainsFunc(a.Symptoms, func(s why.Symptom) bool { return s.Kind == why.Disappeared })
+func gone(a answer.Answer) bool {
+	return slices.ContainsFunc(a.Symptoms, func(s answer.Symptom) bool { return s.Kind == answer.Disappeared })
 }
 
 // newest is the pod of that name that was heard of last.
@@ -162,10 +163,10 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-func answer(s journal.Source, spans []journal.PodSpan, span journal.PodSpan, o why.Options) (why.Answer, error) {
+func explain(s journal.Source, spans []journal.PodSpan, span journal.PodSpan, o why.Options) (answer.Answer, error) {
 	h, err := history(s, spans, span, &o)
 	if err != nil {
-		return why.Answer{}, err
+		return answer.Answer{}, err
 	}
 	return why.Explain(h, o), nil
 }

@@ -8,31 +8,31 @@ import (
 	"testing"
 
 	"whylet.dev/whylet/journal"
-	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/answer"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the answers as they are now into testdata; look at the difference")
 
 // wanted are the causes of the recorded histories, which come from real
 // containers: pairs that look alike in kubectl describe, and are not.
-var wanted = map[string]why.Cause{
-	"oom-main":             why.MemoryLimit,      // 137
-	"grace-kill":           why.AppUnhealthy,     // 137 too
-	"child-oom-propagated": why.MemoryLimitChild, // 137, handed on by a shell
-	"sticky-oom":           why.AppExitError,     // OOMKilled, says the runtime
-	"silent-child-oom":     why.MemoryLimitChild, // Running, no restarts, no events
-	"cache-at-limit":       why.None,             // usage equals the limit
-	"slow-handler":         why.AppOverloaded,    // Client.Timeout exceeded
-	"wrong-port":           why.ProbeWrongPort,   // connection refused
-	"listener-gone":        why.ChildProcessEnded,
-	"proxy-503":            why.AppNotListening,
-	"noise-then-crash":     why.AppExitError, // exit 1 after many Unhealthy events
-	"threshold-exit1":      why.AppUnhealthy, // exit 1 on its TERM trap
-	"other-container":      why.MemoryLimitChild,
-	"gate":                 why.ReadinessGate,
-	"config-key":           why.ConfigMissing,   // CreateContainerConfigError
-	"nonroot":              why.SecurityRefused, // CreateContainerConfigError
-	"emptydir-limit":       why.EvictedDisk,
+var wanted = map[string]answer.Cause{
+	"oom-main":             answer.MemoryLimit,      // 137
+	"grace-kill":           answer.AppUnhealthy,     // 137 too
+	"child-oom-propagated": answer.MemoryLimitChild, // 137, handed on by a shell
+	"sticky-oom":           answer.AppExitError,     // OOMKilled, says the runtime
+	"silent-child-oom":     answer.MemoryLimitChild, // Running, no restarts, no events
+	"cache-at-limit":       answer.None,             // usage equals the limit
+	"slow-handler":         answer.AppOverloaded,    // Client.Timeout exceeded
+	"wrong-port":           answer.ProbeWrongPort,   // connection refused
+	"listener-gone":        answer.ChildProcessEnded,
+	"proxy-503":            answer.AppNotListening,
+	"noise-then-crash":     answer.AppExitError, // exit 1 after many Unhealthy events
+	"threshold-exit1":      answer.AppUnhealthy, // exit 1 on its TERM trap
+	"other-container":      answer.MemoryLimitChild,
+	"gate":                 answer.ReadinessGate,
+	"config-key":           answer.ConfigMissing,   // CreateContainerConfigError
+	"nonroot":              answer.SecurityRefused, // CreateContainerConfigError
+	"emptydir-limit":       answer.EvictedDisk,
 }
 
 func TestRecordedHistories(t *testing.T) {
@@ -63,9 +63,9 @@ func TestRecordedHistories(t *testing.T) {
 				found = found || v.Cause == wanted[name]
 			}
 			if !found {
-				t.Errorf("no verdict is %s:\n%s", wanted[name], a.Text(why.Style{}))
+				t.Errorf("no verdict is %s:\n%s", wanted[name], a.Text(answer.Style{}))
 			}
-			golden(t, filepath.Join("testdata", name+".txt"), a.Text(why.Style{}))
+			golden(t, filepath.Join("testdata", name+".txt"), a.Text(answer.Style{}))
 		})
 	}
 }

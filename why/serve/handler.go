@@ -12,25 +12,26 @@ import (
 	"whylet.dev/whylet/health"
 	"whylet.dev/whylet/journal"
 	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/whatif"
 )
 
 // List is several answers, worst first.
 type List struct {
-	APIVersion string       `json:"apiVersion"`
-	Kind       string       `json:"kind"`
-	Items      []why.Answer `json:"items"`
+	APIVersion string          `json:"apiVersion"`
+	Kind       string          `json:"kind"`
+	Items      []answer.Answer `json:"items"`
 }
 
 // ListKind is the kind of a [List].
 const ListKind = "AnswerList"
 
 // NewList makes a list of answers.
-func NewList(items []why.Answer) List {
+func NewList(items []answer.Answer) List {
 	if items == nil {
-		items = []why.Answer{}
+		items = []answer.Answer{}
 	}
-	return List{APIVersion: why.APIVersion, Kind: ListKind, Items: items}
+	return List{APIVersion: answer.APIVersion, Kind: ListKind, Items: items}
 }
 
 // Look sees what a pod listens on; ok is false where that cannot be done.
@@ -70,18 +71,18 @@ func Handler(s journal.Source, policy health.Policy, look Look) http.Handler {
 		case v.Has("suggest") && q.Name != "":
 			body, err = Suggest(s, q)
 		case q.Name == "":
-			var all []why.Answer
+			var all []answer.Answer
 			all, err = All(s, q)
 			body = NewList(all)
 		case q.Owner != "":
-			var all []why.Answer
+			var all []answer.Answer
 			all, err = Owned(s, q)
 			body = NewList(all)
 		default:
-			var a why.Answer
+			var a answer.Answer
 			if a, err = One(s, q); err == nil && look != nil && v.Get("look") == "true" {
 				if at, looked, ok := look(a.Subject.UID); ok {
-					a.LookedAt(at, looked)
+					why.LookedAt(&a, at, looked)
 				}
 			}
 			body = a

@@ -9,7 +9,7 @@ import (
 
 	"whylet.dev/whylet/health"
 	"whylet.dev/whylet/journal"
-	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/answer"
 )
 
 func TestHandler(t *testing.T) {
@@ -43,10 +43,10 @@ func TestHandler(t *testing.T) {
 			t.Errorf("%s: not JSON", c.query)
 		}
 	}
-	var a why.Answer
+	var a answer.Answer
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest("GET", "/why?name=p10a", nil))
-	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil || a.Subject.Name != "p10a" || a.APIVersion != why.APIVersion {
+	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil || a.Subject.Name != "p10a" || a.APIVersion != answer.APIVersion {
 		t.Errorf("%v %+v", err, a.Subject)
 	}
 }

@@ -16,19 +16,20 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/answer"
 )
 
 // Kind of a result in JSON and YAML.
 const Kind = "Suggestions"
 
-// Result is what is proposed. Its JSON form is an interface, as that of why.Answer.
+// Result is what is proposed. Its JSON form is an interface, as that of answer.Answer.
 type Result struct {
-	APIVersion  string       `json:"apiVersion"`
-	Kind        string       `json:"kind"`
-	Subject     why.Subject  `json:"subject"`
-	AsOf        time.Time    `json:"asOf"`
-	Journal     why.Coverage `json:"journal"`
-	Suggestions []Suggestion `json:"suggestions"`
+	APIVersion  string          `json:"apiVersion"`
+	Kind        string          `json:"kind"`
+	Subject     answer.Subject  `json:"subject"`
+	AsOf        time.Time       `json:"asOf"`
+	Journal     answer.Coverage `json:"journal"`
+	Suggestions []Suggestion    `json:"suggestions"`
 }
 
 // Suggestion is about one setting of a container.
@@ -59,8 +60,8 @@ func For(h *why.History, o why.Options) (Result, error) {
 		return Result{}, ErrNoSpec
 	}
 	r := Result{
-		APIVersion: why.APIVersion, Kind: Kind, AsOf: o.Now, Journal: o.Journal, Suggestions: []Suggestion{},
-		Subject: why.Subject{Kind: "Pod", Namespace: h.Pod.Namespace, Name: h.Pod.Name, UID: h.Pod.UID},
+		APIVersion: answer.APIVersion, Kind: Kind, AsOf: o.Now, Journal: o.Journal, Suggestions: []Suggestion{},
+		Subject: answer.Subject{Kind: "Pod", Namespace: h.Pod.Namespace, Name: h.Pod.Name, UID: h.Pod.UID},
 	}
 	for i := range h.Object.Spec.Containers {
 		c := &h.Object.Spec.Containers[i]

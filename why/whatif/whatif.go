@@ -10,6 +10,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/answer"
 )
 
 // Kind of a result in JSON and YAML.
@@ -31,15 +32,15 @@ const (
 )
 
 // Result is what other settings would have changed. Its JSON form is an
-// interface, as that of why.Answer.
+// interface, as that of answer.Answer.
 type Result struct {
-	APIVersion string       `json:"apiVersion"`
-	Kind       string       `json:"kind"`
-	Subject    why.Subject  `json:"subject"`
-	AsOf       time.Time    `json:"asOf"`
-	Journal    why.Coverage `json:"journal"`
-	Changes    []Change     `json:"changes"`
-	Restarts   []Restart    `json:"restarts"`
+	APIVersion string          `json:"apiVersion"`
+	Kind       string          `json:"kind"`
+	Subject    answer.Subject  `json:"subject"`
+	AsOf       time.Time       `json:"asOf"`
+	Journal    answer.Coverage `json:"journal"`
+	Changes    []Change        `json:"changes"`
+	Restarts   []Restart       `json:"restarts"`
 	// OutOfService is how long the containers that the changes are about were not
 	// ready after they first had been.
 	OutOfService Span `json:"outOfService"`
@@ -79,8 +80,8 @@ func Ask(h *why.History, changes []Change, o why.Options) (Result, error) {
 		return Result{}, err
 	}
 	r := Result{
-		APIVersion: why.APIVersion, Kind: Kind, AsOf: o.Now, Journal: o.Journal, Changes: changes, Restarts: []Restart{},
-		Subject: why.Subject{Kind: "Pod", Namespace: h.Pod.Namespace, Name: h.Pod.Name, UID: h.Pod.UID},
+		APIVersion: answer.APIVersion, Kind: Kind, AsOf: o.Now, Journal: o.Journal, Changes: changes, Restarts: []Restart{},
+		Subject: answer.Subject{Kind: "Pod", Namespace: h.Pod.Namespace, Name: h.Pod.Name, UID: h.Pod.UID},
 	}
 	for _, name := range containersOf(changes) {
 		q := question{h: h, o: o, result: &r, changes: changes, old: *h.Spec(name)}

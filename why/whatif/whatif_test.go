@@ -13,6 +13,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/health"
 	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/answer"
 )
 
 // world is a pod's history in the making: decisions come from package health, and
@@ -98,7 +99,7 @@ func (w *world) ask(t *testing.T, question string) Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Ask(why.NewHistory(w.facts[0].Pod, w.facts, nil, nil), changes, why.Options{Now: w.now, Journal: why.Coverage{Complete: true}})
+	r, err := Ask(why.NewHistory(w.facts[0].Pod, w.facts, nil, nil), changes, why.Options{Now: w.now, Journal: answer.Coverage{Complete: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

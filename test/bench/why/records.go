@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"whylet.dev/whylet/test/e2e/scenarios"
-	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/answer"
 )
 
 // record is a question with all its answers, as the file of results keeps it, with
@@ -25,7 +25,7 @@ type record struct {
 	Scenario  string              `json:"scenario"`
 	Situation scenarios.Situation `json:"situation"`
 	Sight     scenarios.Sight     `json:"sight"`
-	Cause     why.Cause           `json:"cause"` // the right one
+	Cause     answer.Cause        `json:"cause"` // the right one
 	Samples   []scenarios.Sample  `json:"samples"`
 	// Failed says why nothing was asked.
 	Failed string `json:"failed,omitempty"`

@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"whylet.dev/whylet/test/e2e/scenarios"
-	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/answer"
 )
 
 // A run that was stopped goes on where it was, and what is asked again counts once.
 func TestGoesOn(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "results")
-	one := &scenarios.Scenario{Name: "one", Recover: "recover.sh", Want: scenarios.Expected{Subject: "pod/subject", Cause: why.AppHang}}
+	one := &scenarios.Scenario{Name: "one", Recover: "recover.sh", Want: scenarios.Expected{Subject: "pod/subject", Cause: answer.AppHang}}
 	both := []scenarios.Situation{scenarios.Live, scenarios.Recovered}
 	keep := func(round int, played ...scenarios.Result) []record {
 		t.Helper()

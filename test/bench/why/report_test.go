@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"whylet.dev/whylet/test/e2e/scenarios"
-	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/answer"
 )
 
 // samples are one a second, from the first symptom on.
@@ -29,14 +29,14 @@ func TestReport(t *testing.T) {
 	noon := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	overstated := samples(right, right, wrong)
 	overstated[2].Overstated = true
-	one := record{Cause: why.AppHang, Sight: scenarios.ByNode, At: noon, Machine: "2 CPUs", Measured: 3, Width: 16}
+	one := record{Cause: answer.AppHang, Sight: scenarios.ByNode, At: noon, Machine: "2 CPUs", Measured: 3, Width: 16}
 	of := func(name string, in scenarios.Situation, load int, all []scenarios.Sample) record {
 		r := one
 		r.Scenario, r.Situation, r.Load, r.Samples = name, in, load, all
 		return r
 	}
 	failed := of("three", scenarios.Restarted, 0, nil)
-	failed.Failed, failed.Cause, failed.At, failed.Measured = "it did not start", why.DiskFull, noon.AddDate(0, 0, 1), 7
+	failed.Failed, failed.Cause, failed.At, failed.Measured = "it did not start", answer.DiskFull, noon.AddDate(0, 0, 1), 7
 	r := newReport([]record{
 		of("one", scenarios.Live, 0, samples(unknown, right, right, right)), // what is said in the first seconds is no answer yet
 		of("one", scenarios.Live, 15, samples(right, right, wrong, wrong, wrong, wrong)),

@@ -3,56 +3,56 @@ package scenarios
 import (
 	"testing"
 
-	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/answer"
 )
 
-func answerOf(pairs ...any) why.Answer {
-	var a why.Answer
+func answerOf(pairs ...any) answer.Answer {
+	var a answer.Answer
 	for i := 0; i < len(pairs); i += 2 {
-		a.Symptoms = append(a.Symptoms, why.Symptom{Kind: pairs[i].(why.SymptomKind)})
-		a.Verdicts = append(a.Verdicts, why.Verdict{Cause: pairs[i+1].(why.Cause), Container: "c"})
+		a.Symptoms = append(a.Symptoms, answer.Symptom{Kind: pairs[i].(answer.SymptomKind)})
+		a.Verdicts = append(a.Verdicts, answer.Verdict{Cause: pairs[i+1].(answer.Cause), Container: "c"})
 	}
 	return a
 }
 
 func TestJudge(t *testing.T) {
 	want := Expected{
-		Symptom: why.Restarted, Cause: why.MemoryLimit, Container: "c",
-		Also: []why.Cause{why.AppUnhealthy}, Never: []why.Cause{why.NodeOutOfMemory},
+		Symptom: answer.Restarted, Cause: answer.MemoryLimit, Container: "c",
+		Also: []answer.Cause{answer.AppUnhealthy}, Never: []answer.Cause{answer.NodeOutOfMemory},
 	}
 	for _, c := range []struct {
 		name   string
-		answer why.Answer
+		answer answer.Answer
 		grade  Grade
 	}{
-		{"as expected", answerOf(why.Restarted, why.MemoryLimit), Right},
-		{"with what may be said too", answerOf(why.Restarted, why.MemoryLimit, why.NotReady, why.AppUnhealthy), Right},
-		{"deleted afterwards", answerOf(why.Restarted, why.MemoryLimit, why.Disappeared, why.Deleted), Right},
-		{"with a second cause", answerOf(why.Restarted, why.MemoryLimit, why.NotReady, why.AppHang), Beside},
-		{"of another symptom", answerOf(why.NotReady, why.MemoryLimit), Part},
-		{"not known", answerOf(why.Restarted, why.CauseUnknown), Unknown},
+		{"as expected", answerOf(answer.Restarted, answer.MemoryLimit), Right},
+		{"with what may be said too", answerOf(answer.Restarted, answer.MemoryLimit, answer.NotReady, answer.AppUnhealthy), Right},
+		{"deleted afterwards", answerOf(answer.Restarted, answer.MemoryLimit, answer.Disappeared, answer.Deleted), Right},
+		{"with a second cause", answerOf(answer.Restarted, answer.MemoryLimit, answer.NotReady, answer.AppHang), Beside},
+		{"of another symptom", answerOf(answer.NotReady, answer.MemoryLimit), Part},
+		{"not known", answerOf(answer.Restarted, answer.CauseUnknown), Unknown},
 		{"nothing", answerOf(), Unknown},
-		{"another cause", answerOf(why.Restarted, why.AppHang), Wrong},
-		{"nothing is wrong", answerOf(why.Healthy, why.None), Wrong},
-		{"what must not be said", answerOf(why.Restarted, why.MemoryLimit, why.NotReady, why.NodeOutOfMemory), Wrong},
+		{"another cause", answerOf(answer.Restarted, answer.AppHang), Wrong},
+		{"nothing is wrong", answerOf(answer.Healthy, answer.None), Wrong},
+		{"what must not be said", answerOf(answer.Restarted, answer.MemoryLimit, answer.NotReady, answer.NodeOutOfMemory), Wrong},
 	} {
 		if grade, err := want.Judge(c.answer); grade != c.grade || (grade == Right) != (err == nil) {
 			t.Errorf("%s: %s, %v; want %s", c.name, grade, err, c.grade)
 		}
 	}
-	well := answerOf(why.Healthy, why.None)
-	want.Recovered = &Recovery{Symptom: why.Healthy, Cause: why.None}
+	well := answerOf(answer.Healthy, answer.None)
+	want.Recovered = &Recovery{Symptom: answer.Healthy, Cause: answer.None}
 	if grade, err := want.In(Recovered).Judge(well); grade != Right {
 		t.Errorf("recovered: %s, %v", grade, err)
 	}
-	if grade, _ := want.In(Recovered).Judge(answerOf(why.Restarted, why.MemoryLimit)); grade != Wrong {
+	if grade, _ := want.In(Recovered).Judge(answerOf(answer.Restarted, answer.MemoryLimit)); grade != Wrong {
 		t.Errorf("recovered, and still told: %s", grade)
 	}
 	if grade, _ := want.In(Live).Judge(well); grade != Wrong {
 		t.Errorf("live: %s", grade)
 	}
-	want.RuledOut = []why.Cause{why.AppHang}
-	if grade, _ := want.Judge(answerOf(why.Restarted, why.MemoryLimit)); grade != Part {
+	want.RuledOut = []answer.Cause{answer.AppHang}
+	if grade, _ := want.Judge(answerOf(answer.Restarted, answer.MemoryLimit)); grade != Part {
 		t.Errorf("without what must be ruled out: %s", grade)
 	}
 }

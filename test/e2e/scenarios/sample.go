@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/answer"
 )
 
 // Sample is one of the answers that were given to a question.
@@ -62,14 +62,14 @@ func (s *Suite) Sample(ctx context.Context, c *Scenario, in Situation) []Result 
 
 // sampleInto asks once and adds the answer to what was said before.
 func (s *Suite) sampleInto(ctx context.Context, r *Result, after time.Duration) {
-	one, answer := s.once(ctx, r.Scenario, r.Situation, r.Sight)
+	one, got := s.once(ctx, r.Scenario, r.Situation, r.Sight)
 	if ctx.Err() != nil {
 		return
 	}
 	one.After = after
 	if one.Grade != Right {
 		r.Err = errors.New(one.Why)
-		r.Text = answer.Text(why.Style{Wide: true})
+		r.Text = got.Text(answer.Style{Wide: true})
 		if n := len(r.Samples); n == 0 || r.Samples[n-1].Why != one.Why {
 			one.Text = r.Text
 		}
@@ -79,26 +79,26 @@ func (s *Suite) sampleInto(ctx context.Context, r *Result, after time.Duration) 
 }
 
 // once asks once and grades the answer.
-func (s *Suite) once(ctx context.Context, c *Scenario, in Situation, by Sight) (Sample, why.Answer) {
+func (s *Suite) once(ctx context.Context, c *Scenario, in Situation, by Sight) (Sample, answer.Answer) {
 	at := time.Now()
-	answer, err := s.question(ctx, c, by)
+	got, err := s.question(ctx, c, by)
 	one := Sample{Took: time.Since(at), Grade: Unknown}
 	if err == nil {
 		want := c.Want.In(in)
-		one.Grade, err = want.Judge(answer)
-		one.Overstated = one.Grade == Wrong && want.overstated(answer)
+		one.Grade, err = want.Judge(got)
+		one.Overstated = one.Grade == Wrong && want.overstated(got)
 	}
 	if err != nil {
 		one.Why = err.Error()
 	}
-	return one, answer
+	return one, got
 }
 
 // overstated says whether one of a wrong answer's verdicts is wrong and called
 // recorded; that nothing is wrong, too, where there is nothing else.
-func (e Expected) overstated(a why.Answer) bool {
-	return slices.ContainsFunc(a.Verdicts, func(v why.Verdict) bool {
-		return v.Certainty == why.Recorded && (!e.fine(v.Cause) || slices.Contains(e.Never, v.Cause) || v.Cause == why.None && len(a.Verdicts) == 1)
+func (e Expected) overstated(a answer.Answer) bool {
+	return slices.ContainsFunc(a.Verdicts, func(v answer.Verdict) bool {
+		return v.Certainty == answer.Recorded && (!e.fine(v.Cause) || slices.Contains(e.Never, v.Cause) || v.Cause == answer.None && len(a.Verdicts) == 1)
 	})
 }
 
@@ -126,8 +126,8 @@ func (s *Suite) firstSymptom(ctx context.Context, c *Scenario) {
 }
 
 // question asks once; an exit code that says "not healthy" comes with an answer too.
-func (s *Suite) question(ctx context.Context, c *Scenario, by Sight) (why.Answer, error) {
-	var a why.Answer
+func (s *Suite) question(ctx context.Context, c *Scenario, by Sight) (answer.Answer, error) {
+	var a answer.Answer
 	out, err := s.Node.Why(ctx, by, s.subject(c), s.namespace(c))
 	if len(out) == 0 {
 		return a, errors.Join(errors.New("no answer"), err)

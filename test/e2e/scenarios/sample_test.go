@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/answer"
 )
 
 // canned is a cluster that gives prepared answers, the last one again and again.
@@ -32,11 +32,11 @@ func (c *canned) Why(context.Context, Sight, string, string) ([]byte, error) {
 
 // Every answer from the first symptom on is graded, not only the last.
 func TestSample(t *testing.T) {
-	right, wrong := answerOf(why.Restarted, why.MemoryLimit), answerOf(why.Restarted, why.AppHang)
-	wrong.Verdicts[0].Certainty = why.Recorded
-	node := &canned{answers: []any{answerOf(why.Healthy, why.None), right, right, wrong, errors.New("it is down"), right}}
+	right, wrong := answerOf(answer.Restarted, answer.MemoryLimit), answerOf(answer.Restarted, answer.AppHang)
+	wrong.Verdicts[0].Certainty = answer.Recorded
+	node := &canned{answers: []any{answerOf(answer.Healthy, answer.None), right, right, wrong, errors.New("it is down"), right}}
 	s := &Suite{Node: node, Patience: time.Minute, Every: time.Millisecond, Window: 50 * time.Millisecond}
-	c := &Scenario{Name: "one", Want: Expected{Subject: "pod/subject", Symptom: why.Restarted, Cause: why.MemoryLimit}}
+	c := &Scenario{Name: "one", Want: Expected{Subject: "pod/subject", Symptom: answer.Restarted, Cause: answer.MemoryLimit}}
 	results := s.Sample(t.Context(), c, Live)
 	if len(results) != 1 || len(results[0].Samples) < 5 {
 		t.Fatalf("%+v", results)
@@ -66,26 +66,26 @@ func TestSigns(t *testing.T) {
 	warning := `{"type": "ADDED", "object": {"kind": "Event", "type": "Warning", "reason": "Unhealthy", "involvedObject": {"namespace": "ns", "name": "subject"}}}`
 	for _, c := range []struct {
 		name    string
-		symptom why.SymptomKind
+		symptom answer.SymptomKind
 		watch   []string
 		shown   bool
 	}{
-		{"nothing yet", why.Restarted, nil, false},
-		{"it runs", why.Restarted, []string{pod("ADDED", fmt.Sprintf(running, 0, "True"))}, false},
-		{"it was restarted", why.Restarted, []string{pod("ADDED", fmt.Sprintf(running, 1, "True"))}, true},
-		{"it starts", why.NotReady, []string{pod("ADDED", fmt.Sprintf(running, 0, "False"))}, false},
-		{"it was ready", why.NotReady, []string{pod("ADDED", fmt.Sprintf(running, 0, "True")), pod("MODIFIED", fmt.Sprintf(running, 0, "False"))}, true},
-		{"a probe failed", why.NotReady, []string{pod("ADDED", fmt.Sprintf(running, 0, "False")), warning}, true},
-		{"another symptom", why.Evicted, []string{pod("ADDED", fmt.Sprintf(running, 1, "False")), warning}, false},
-		{"it is gone", why.Disappeared, []string{pod("ADDED", ""), pod("DELETED", "")}, true},
-		{"it waits for an image", why.NotStarting, []string{pod("ADDED", `"containerStatuses": [{"name": "c", "state": {"waiting": {"reason": "ErrImagePull"}}}]`)}, true},
-		{"it is being made", why.NotStarting, []string{pod("ADDED", `"containerStatuses": [{"name": "c", "state": {"waiting": {"reason": "ContainerCreating"}}}]`)}, false},
-		{"no node", why.Pending, []string{pod("ADDED", `"conditions": [{"type": "PodScheduled", "status": "False"}]`)}, true},
-		{"well", why.Healthy, []string{pod("ADDED", fmt.Sprintf(running, 0, "True"))}, true},
+		{"nothing yet", answer.Restarted, nil, false},
+		{"it runs", answer.Restarted, []string{pod("ADDED", fmt.Sprintf(running, 0, "True"))}, false},
+		{"it was restarted", answer.Restarted, []string{pod("ADDED", fmt.Sprintf(running, 1, "True"))}, true},
+		{"it starts", answer.NotReady, []string{pod("ADDED", fmt.Sprintf(running, 0, "False"))}, false},
+		{"it was ready", answer.NotReady, []string{pod("ADDED", fmt.Sprintf(running, 0, "True")), pod("MODIFIED", fmt.Sprintf(running, 0, "False"))}, true},
+		{"a probe failed", answer.NotReady, []string{pod("ADDED", fmt.Sprintf(running, 0, "False")), warning}, true},
+		{"another symptom", answer.Evicted, []string{pod("ADDED", fmt.Sprintf(running, 1, "False")), warning}, false},
+		{"it is gone", answer.Disappeared, []string{pod("ADDED", ""), pod("DELETED", "")}, true},
+		{"it waits for an image", answer.NotStarting, []string{pod("ADDED", `"containerStatuses": [{"name": "c", "state": {"waiting": {"reason": "ErrImagePull"}}}]`)}, true},
+		{"it is being made", answer.NotStarting, []string{pod("ADDED", `"containerStatuses": [{"name": "c", "state": {"waiting": {"reason": "ContainerCreating"}}}]`)}, false},
+		{"no node", answer.Pending, []string{pod("ADDED", `"conditions": [{"type": "PodScheduled", "status": "False"}]`)}, true},
+		{"well", answer.Healthy, []string{pod("ADDED", fmt.Sprintf(running, 0, "True"))}, true},
 	} {
 		s := &signs{pods: map[string]*sign{}}
 		s.read(strings.NewReader(strings.Join(c.watch, "\n")))
-		want := Expected{Symptom: c.symptom, Cause: why.None, Container: "c"}
+		want := Expected{Symptom: c.symptom, Cause: answer.None, Container: "c"}
 		if got := s.shows("ns", "pod/subject", want); got != c.shown {
 			t.Errorf("%s: shown: %v", c.name, got)
 		}
@@ -96,7 +96,7 @@ func TestSigns(t *testing.T) {
 	s := &signs{}
 	s.pods = map[string]*sign{}
 	s.read(strings.NewReader(strings.ReplaceAll(pod("ADDED", fmt.Sprintf(running, 2, "True")), `"subject"`, `"subject-5d-x2"`)))
-	if !s.shows("ns", "deployment/subject", Expected{Symptom: why.Restarted}) {
+	if !s.shows("ns", "deployment/subject", Expected{Symptom: answer.Restarted}) {
 		t.Error("a Deployment's pods are not its own")
 	}
 }

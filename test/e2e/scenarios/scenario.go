@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
-	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/answer"
 )
 
 // Scenario is one folder.
@@ -30,21 +30,21 @@ type Expected struct {
 	// Subject is what is asked about, as kubectl why takes it; pod/subject if empty.
 	Subject string `json:"subject,omitempty"`
 	// One verdict must be this; an empty container fits any.
-	Symptom   why.SymptomKind `json:"symptom"`
-	Cause     why.Cause       `json:"cause"`
-	Container string          `json:"container,omitempty"`
+	Symptom   answer.SymptomKind `json:"symptom"`
+	Cause     answer.Cause       `json:"cause"`
+	Container string             `json:"container,omitempty"`
 	// RuledOut and Contributing must be said with that verdict.
-	RuledOut     []why.Cause `json:"ruledOut,omitempty"`
-	Contributing []why.Cause `json:"contributing,omitempty"`
+	RuledOut     []answer.Cause `json:"ruledOut,omitempty"`
+	Contributing []answer.Cause `json:"contributing,omitempty"`
 	// Says are words that the wide text must have, SaysNot those that it must not.
 	Says    []string `json:"says,omitempty"`
 	SaysNot []string `json:"saysNot,omitempty"`
 	// Short are causes that are true and stop before the root: partly right.
-	Short []why.Cause `json:"short,omitempty"`
+	Short []answer.Cause `json:"short,omitempty"`
 	// Also are root causes that other verdicts may have beside it.
-	Also []why.Cause `json:"also,omitempty"`
+	Also []answer.Cause `json:"also,omitempty"`
 	// Never are root causes that no verdict may have.
-	Never []why.Cause `json:"never,omitempty"`
+	Never []answer.Cause `json:"never,omitempty"`
 	// Recovered is what must be said after recovery, where that is something else: of
 	// trouble that leaves nothing behind.
 	Recovered *Recovery `json:"recovered,omitempty"`
@@ -65,8 +65,8 @@ type Expected struct {
 
 // Recovery is an answer after recovery.
 type Recovery struct {
-	Symptom why.SymptomKind `json:"symptom"`
-	Cause   why.Cause       `json:"cause"`
+	Symptom answer.SymptomKind `json:"symptom"`
+	Cause   answer.Cause       `json:"cause"`
 }
 
 // In is what is expected in a situation.
@@ -74,7 +74,7 @@ func (e Expected) In(in Situation) Expected {
 	if in != Recovered || e.Recovered == nil {
 		return e
 	}
-	return Expected{Symptom: e.Recovered.Symptom, Cause: e.Recovered.Cause, Never: []why.Cause{e.Cause}}
+	return Expected{Symptom: e.Recovered.Symptom, Cause: e.Recovered.Cause, Never: []answer.Cause{e.Cause}}
 }
 
 // Situation is when a question is asked.
@@ -137,7 +137,7 @@ func load(dir string) (Scenario, error) {
 	if s.Want.Subject == "" {
 		s.Want.Subject = "pod/subject"
 	}
-	if !slices.Contains(why.Causes, s.Want.Cause) {
+	if !slices.Contains(answer.Causes, s.Want.Cause) {
 		return s, fmt.Errorf("%q is no cause", s.Want.Cause)
 	}
 	for name, script := range map[string]*string{"trigger.sh": &s.Trigger, "recover.sh": &s.Recover} {
@@ -165,7 +165,7 @@ func (s *Scenario) Asked(in Situation) bool {
 	case in == Recovered:
 		return s.Recover != ""
 	case in == Deleted:
-		return s.Want.Recovered == nil && strings.HasPrefix(s.Want.Subject, "pod/") && !slices.Contains([]why.SymptomKind{why.Healthy, why.Pending, why.Disappeared, why.Terminating}, s.Want.Symptom)
+		return s.Want.Recovered == nil && strings.HasPrefix(s.Want.Subject, "pod/") && !slices.Contains([]answer.SymptomKind{answer.Healthy, answer.Pending, answer.Disappeared, answer.Terminating}, s.Want.Symptom)
 	}
 	return true
 }
@@ -190,7 +190,7 @@ func (g Grade) Score() float64 {
 }
 
 // Judge grades an answer; the error says what keeps it from being right.
-func (e Expected) Judge(a why.Answer) (Grade, error) {
+func (e Expected) Judge(a answer.Answer) (Grade, error) {
 	for _, v := range a.Verdicts {
 		if slices.Contains(e.Never, v.Cause) {
 			return Wrong, fmt.Errorf("it says %s", v.Cause)
@@ -204,12 +204,12 @@ func (e Expected) Judge(a why.Answer) (Grade, error) {
 			}
 			return e.beside(a)
 		}
-		unknown = unknown || v.Cause == why.CauseUnknown
+		unknown = unknown || v.Cause == answer.CauseUnknown
 		short = short || slices.Contains(e.Short, v.Cause)
 	}
 	err := fmt.Errorf("not %s: %s, but %s", e.Symptom, e.Cause, said(a))
 	switch {
-	case short, slices.ContainsFunc(a.Verdicts, func(v why.Verdict) bool { return v.Cause == e.Cause }):
+	case short, slices.ContainsFunc(a.Verdicts, func(v answer.Verdict) bool { return v.Cause == e.Cause }):
 		return Part, err
 	case unknown, len(a.Verdicts) == 0:
 		return Unknown, err
@@ -218,7 +218,7 @@ func (e Expected) Judge(a why.Answer) (Grade, error) {
 }
 
 // said are an answer's verdicts in short.
-func said(a why.Answer) string {
+func said(a answer.Answer) string {
 	var all []string
 	for i, v := range a.Verdicts {
 		all = append(all, fmt.Sprintf("%s: %s", a.Symptoms[i].Kind, v.Cause))
@@ -227,9 +227,9 @@ func said(a why.Answer) string {
 }
 
 // missing is what the right verdict lacks.
-func (e Expected) missing(a why.Answer, v why.Verdict) error {
-	has := func(notes []why.Note, c why.Cause) bool {
-		return slices.ContainsFunc(notes, func(n why.Note) bool { return n.Cause == c })
+func (e Expected) missing(a answer.Answer, v answer.Verdict) error {
+	has := func(notes []answer.Note, c answer.Cause) bool {
+		return slices.ContainsFunc(notes, func(n answer.Note) bool { return n.Cause == c })
 	}
 	for _, c := range e.RuledOut {
 		if !has(v.RuledOut, c) {
@@ -241,7 +241,7 @@ func (e Expected) missing(a why.Answer, v why.Verdict) error {
 			return fmt.Errorf("%s is not among what contributed", c)
 		}
 	}
-	text := strings.Join(strings.Fields(a.Text(why.Style{Wide: true})), " ")
+	text := strings.Join(strings.Fields(a.Text(answer.Style{Wide: true})), " ")
 	for _, words := range e.Says {
 		if !strings.Contains(text, words) {
 			return fmt.Errorf("it does not say %q", words)
@@ -256,15 +256,15 @@ func (e Expected) missing(a why.Answer, v why.Verdict) error {
 }
 
 // fine says whether a cause may stand in the answer.
-func (e Expected) fine(c why.Cause) bool {
-	return slices.Contains([]why.Cause{e.Cause, why.CauseUnknown, why.None}, c) || slices.Contains(e.Also, c) || slices.Contains(e.Short, c)
+func (e Expected) fine(c answer.Cause) bool {
+	return slices.Contains([]answer.Cause{e.Cause, answer.CauseUnknown, answer.None}, c) || slices.Contains(e.Also, c) || slices.Contains(e.Short, c)
 }
 
 // beside looks for root causes that have no business in a right answer.
-func (e Expected) beside(a why.Answer) (Grade, error) {
+func (e Expected) beside(a answer.Answer) (Grade, error) {
 	for i, v := range a.Verdicts {
 		kind := a.Symptoms[i].Kind
-		if !e.fine(v.Cause) && kind != why.Disappeared && kind != why.Terminating {
+		if !e.fine(v.Cause) && kind != answer.Disappeared && kind != answer.Terminating {
 			return Beside, fmt.Errorf("it also says %s: %s", kind, v.Cause)
 		}
 	}

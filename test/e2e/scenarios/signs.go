@@ -10,7 +10,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/answer"
 )
 
 // signs are what the API has shown of every pod that is or was there: from when on a
@@ -125,30 +125,30 @@ func (s *sign) shows(want Expected) bool {
 	status := s.pod.Status
 	warned := func(reason string) bool { return slices.Contains(s.warned, reason) }
 	switch want.Symptom {
-	case why.Restarted:
+	case answer.Restarted:
 		return slices.ContainsFunc(s.containers(want.Container), func(c v1.ContainerStatus) bool {
 			return c.RestartCount > 0 || c.State.Terminated != nil || c.LastTerminationState.Terminated != nil
 		})
-	case why.NotReady:
+	case answer.NotReady:
 		return warned("Unhealthy") || s.wasReady && condition(s.pod, v1.PodReady) == v1.ConditionFalse
-	case why.NotStarting:
+	case answer.NotStarting:
 		return slices.ContainsFunc(s.containers(""), func(c v1.ContainerStatus) bool {
 			return c.State.Waiting != nil && !slices.Contains([]string{"", "ContainerCreating", "PodInitializing"}, c.State.Waiting.Reason)
 		}) || warned("FailedMount") || warned("FailedCreatePodSandBox") || warned("Failed")
-	case why.Pending:
+	case answer.Pending:
 		return condition(s.pod, v1.PodScheduled) == v1.ConditionFalse
-	case why.Completed:
+	case answer.Completed:
 		return status.Phase == v1.PodSucceeded
-	case why.Failed:
+	case answer.Failed:
 		return status.Phase == v1.PodFailed
-	case why.Evicted:
+	case answer.Evicted:
 		return status.Reason == "Evicted"
-	case why.Terminating:
+	case answer.Terminating:
 		return s.pod.DeletionTimestamp != nil
-	case why.Disappeared:
+	case answer.Disappeared:
 		return s.deleted
-	case why.Healthy:
-		return want.Cause == why.None && condition(s.pod, v1.PodReady) == v1.ConditionTrue
+	case answer.Healthy:
+		return want.Cause == answer.None && condition(s.pod, v1.PodReady) == v1.ConditionTrue
 	}
 	return false
 }

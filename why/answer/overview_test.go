@@ -1,4 +1,4 @@
-package why
+package answer
 
 import "testing"
 
@@ -8,7 +8,7 @@ func TestOverview(t *testing.T) {
 		a := Answer{Subject: Subject{Namespace: "shop", Name: name}}
 		for _, s := range symptoms {
 			cause := map[SymptomKind]Cause{Healthy: None, Completed: RestartPolicy, Restarted: AppExitError}[s.Kind]
-			a.add(s, finding{cause: cause, text: "because"})
+			a.Put(s, Verdict{Cause: cause, Text: "because"})
 		}
 		return a
 	}

@@ -1,6 +1,8 @@
-package why
+package answer
 
 import (
+	"slices"
+	"strconv"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -35,6 +37,13 @@ type Answer struct {
 type Listening struct {
 	At    time.Time `json:"at"`
 	Ports []int32   `json:"ports"`
+}
+
+// Add takes a port by its decimal number, once.
+func (l *Listening) Add(port string) {
+	if n, err := strconv.ParseInt(port, 10, 32); err == nil && n > 0 && !slices.Contains(l.Ports, int32(n)) {
+		l.Ports = append(l.Ports, int32(n))
+	}
 }
 
 // Subject is what was asked about.
@@ -123,10 +132,10 @@ type Verdict struct {
 	// LastWords are the last lines that the container logged before it ended.
 	LastWords []string `json:"lastWords,omitempty"`
 
-	// missing is what an unknown verdict lacks, until it becomes the end of Text.
-	missing string
-	// possible are the causes that an unknown verdict leaves open.
-	possible []Cause
+	// Possible are the causes that an unknown verdict leaves open.
+	Possible []Cause `json:"possible,omitempty"`
+	// Missing is what an unknown verdict lacks to be sure; it is the end of Text too.
+	Missing string `json:"missing,omitempty"`
 }
 
 // Link is one step of the chain from symptom to root cause.

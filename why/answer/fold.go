@@ -1,8 +1,10 @@
-package why
+package answer
 
 import (
 	"fmt"
 	"strings"
+
+	"whylet.dev/whylet/why/prose"
 )
 
 // folded is the answer for people who ask about many pods at once: what several of
@@ -45,5 +47,5 @@ func (s Symptom) told() string {
 		return s.Text
 	}
 	of := strings.TrimPrefix(s.Text, "pod "+s.Pod)
-	return fmt.Sprintf("%s, the last of them %s%s", plural(len(s.alike), "pod"), s.Pod, of)
+	return fmt.Sprintf("%s, the last of them %s%s", prose.Plural(len(s.alike), "pod"), s.Pod, of)
 }

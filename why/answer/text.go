@@ -1,4 +1,4 @@
-package why
+package answer
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // Style says how an answer is written for people.
@@ -41,7 +42,7 @@ func (a *Answer) Text(s Style) string {
 		if a.Well > 1 {
 			verb = "are"
 		}
-		fmt.Fprintf(&w, "\n%s\n", s.paint("dim", fmt.Sprintf("%s %s well or done.", plural(a.Well, "other pod"), verb)))
+		fmt.Fprintf(&w, "\n%s\n", s.paint("dim", fmt.Sprintf("%s %s well or done.", prose.Plural(a.Well, "other pod"), verb)))
 	}
 	for _, g := range a.Journal.Gaps {
 		fmt.Fprintf(&w, "\n%s", s.paint("dim", fmt.Sprintf("not seen: %s to %s: %s", s.clock(g.From), s.clock(g.To), g.Reason)))
@@ -139,7 +140,7 @@ func (s Style) chain(w *strings.Builder, chain []Link) {
 			fmt.Fprintf(w, "  %s  %s %s\n", s.clock(l.At), l.Text, s.paint("dim", fmt.Sprintf("[%s #%d]", l.Kind, l.Fact)))
 			continue
 		}
-		fmt.Fprintf(w, "  %s  %s\n", s.clock(l.At), brief(l.Text, 96))
+		fmt.Fprintf(w, "  %s  %s\n", s.clock(l.At), prose.Brief(l.Text, 96))
 	}
 }
 
@@ -149,7 +150,7 @@ func (s Style) alike(w *strings.Builder, pods []string) {
 		return
 	}
 	title := "all of them"
-	for _, line := range prose.Wrap(someOf(pods)+"; -o wide tells of each", 84) {
+	for _, line := range prose.Wrap(prose.Some(pods)+"; -o wide tells of each", 84) {
 		fmt.Fprintf(w, "  %-12s%s\n", title, line)
 		title = ""
 	}
@@ -164,7 +165,7 @@ func (s Style) lastWords(w *strings.Builder, lines []string) {
 		lines = slices.Compact(lines)
 	}
 	if len(lines) > shownWords && !s.Wide {
-		from := min(len(lines)-shownWords, telling(lines))
+		from := min(len(lines)-shownWords, words.Telling(lines))
 		lines = lines[from : from+shownWords]
 	}
 	for i, line := range lines {
@@ -173,7 +174,7 @@ func (s Style) lastWords(w *strings.Builder, lines []string) {
 			w.WriteString("\n")
 			title = "last words"
 		}
-		fmt.Fprintf(w, "  %-12s%s\n", title, s.paint("dim", brief(line, 96)))
+		fmt.Fprintf(w, "  %-12s%s\n", title, s.paint("dim", prose.Brief(line, 96)))
 	}
 }
 

@@ -1,4 +1,4 @@
-package why
+package answer
 
 // Cause is an id of the closed list of causes. Ids are an interface: the list
 // grows when a real case needs it, and no id is ever renamed.

@@ -1,0 +1,11 @@
+// Package answer is what a question about a pod, a workload, a Service or a node
+// comes back as: what is read by a script, a page or a person. It knows facts by
+// their ids and kinds, and not how a cause is found.
+//
+//	answer.go    the answer, its symptoms, verdicts, links and fixes; its JSON form is an interface
+//	cause.go     the closed list of causes
+//	order.go     what needs a person first, what is well, and answers put together
+//	text.go      the answer for people
+//	fold.go      what many pods have in common, told once
+//	overview.go  many answers at once, a line each
+package answer

@@ -1,0 +1,41 @@
+package answer
+
+import (
+	"fmt"
+	"strings"
+
+	"whylet.dev/whylet/why/prose"
+)
+
+// Overview writes many answers for people: a line for each symptom that asks for
+// somebody, in the given order, and how many pods have none.
+func Overview(all []Answer, s Style) string {
+	var w strings.Builder
+	well := 0
+	for _, a := range all {
+		name := a.Subject.Namespace + "/" + a.Subject.Name
+		before := w.Len()
+		for _, v := range a.Verdicts {
+			sym := a.symptom(v.Symptom)
+			if WellOrDone(sym, v) {
+				continue
+			}
+			if w.Len() > before {
+				name = ""
+			}
+			fmt.Fprintf(&w, "%-40s %-12s %-28s %s\n", name, s.paint("bad", string(sym.Kind)), v.Cause, prose.Brief(v.Text, 110))
+		}
+		if w.Len() == before {
+			well++
+		}
+	}
+	switch {
+	case len(all) == 0:
+		w.WriteString("There are no pods.\n")
+	case w.Len() == 0:
+		fmt.Fprintf(&w, "All %s are well or done.\n", prose.Plural(well, "pod"))
+	case well > 0:
+		fmt.Fprintf(&w, "%s\n", s.paint("dim", prose.Plural(well, "other pod")+" well or done."))
+	}
+	return w.String()
+}
