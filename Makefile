@@ -178,6 +178,7 @@ test-race: deps ## Run the tests of our own concurrency under the race detector
 .PHONY: test-e2e
 test-e2e: build images ## Run a whole node and talk to it with kubectl (needs root)
 	@$(TWICE) --format testname --rerun-fails-run-root-test --packages ./test/e2e -- -count=1 -parallel 4 -timeout 40m
+	$(GO) run ./test/images -servers -out $(BIN)/servers python redis
 	$(TWICE) --format testname --packages ./test/e2e/scenarios -- -count=1 -timeout 40m
 
 .PHONY: test-cgroup2
@@ -240,6 +241,13 @@ LOAD ?= 0
 .PHONY: bench-why
 bench-why: build peer images ## Ask why about all scenarios in all situations, and print the score (needs root)
 	@$(GO) run ./test/bench/why -rounds $(ROUNDS) -load $(LOAD) $(if $(WHY),$(WHY),-results $(BIN)/bench-why.jsonl -write docs/results.md)
+
+# Servers as people deploy them; what is played there was written down before it was first played.
+.PHONY: bench-servers
+bench-servers: build images ## The same about situations with real servers, from Debian packages (needs root and apt-get)
+	@$(GO) run ./test/images -servers -out $(BIN)/servers
+	$(GO) run ./test/bench/why -folder test/e2e/scenarios/servers -situations live -rounds $(ROUNDS) -load $(LOAD) \
+		$(if $(WHY),$(WHY),-results $(BIN)/bench-servers.jsonl -write docs/results.md -block bench-servers)
 
 # Whole stacks and probers beside kubelet's, then what has no peer: the journal and a question. Pressure, answers and
 # single rooms have commands of their own (docs/performance.md).

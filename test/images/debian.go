@@ -110,7 +110,10 @@ func download(ctx context.Context, cache, name string) (string, error) {
 	if file := find(); file != "" {
 		return file, nil
 	}
-	cmd := exec.CommandContext(ctx, "apt-get", "download", name)
+	// A version that was installed from elsewhere may be there to use and not to
+	// download; then the release's own is taken.
+	script := `apt-get download "$1" || { . /etc/os-release; apt-get download "$1/$VERSION_CODENAME"; }`
+	cmd := exec.CommandContext(ctx, "sh", "-c", script, "sh", name)
 	cmd.Dir = cache
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("apt-get download %s: %w: %s", name, err, out)

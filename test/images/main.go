@@ -5,6 +5,7 @@
 //
 //	go run ./test/images -out bin/images            # all of them
 //	go run ./test/images -out bin/images nginx stress
+//	go run ./test/images -out bin/servers -servers
 //	go run ./test/images -out bin/conformance/images -conformance
 //
 // The packages are fetched by apt-get, with its own configuration and checks,
@@ -26,6 +27,7 @@ func main() {
 	out := flag.String("out", "bin/images", "folder to write the archives to")
 	cache := flag.String("cache", filepath.Join(os.TempDir(), "whylet-debs"), "folder to keep downloaded packages in")
 	set := flag.Bool("conformance", false, "make the images of Kubernetes' end-to-end tests instead")
+	large := flag.Bool("servers", false, "make the images of servers as people deploy them instead")
 	force := flag.Bool("force", false, "make images again whose recipe has not changed")
 	flag.Usage = func() {
 		fmt.Fprintf(flag.CommandLine.Output(), "usage: images [-out DIR] [-cache DIR] [-force] [NAME…]\n\nNames: %s\n\n", strings.Join(names(recipes), " "))
@@ -35,8 +37,11 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	all := recipes
-	if *set {
+	switch {
+	case *set:
 		all = conformance
+	case *large:
+		all = servers
 	}
 	if err := run(ctx, all, *out, *cache, *force, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "images:", err)

@@ -154,6 +154,13 @@ func (o *options) onNode(ctx context.Context, round int, waves [][]scenarios.Sce
 		return err
 	}
 	defer func() { err = cmp.Or(err, n.Purge()) }()
+	archives, err := scenarios.Servers(o.bin, slices.Concat(waves...))
+	if err == nil && len(archives) > 0 {
+		err = n.Load(ctx, archives...)
+	}
+	if err != nil {
+		return err
+	}
 	suite := scenarios.Suite{Node: n, Suffix: fmt.Sprintf("-%d", round), Patience: o.patience, Every: o.tick, Window: o.window}
 	for i, wave := range waves {
 		began := time.Now()

@@ -5,10 +5,11 @@ k() { kubectl -n "$NS" "$@"; }
 # ready [POD] waits until a pod is Ready.
 ready() { k wait "pod/${1:-subject}" --for=condition=Ready --timeout=220s; }
 
-# host_pids COMM: the subject's processes of that name, by their host pids.
+# host_pids COMM [POD]: the subject's processes of that name, or another pod's, by
+# their host pids.
 host_pids() {
   local uid p
-  uid=$(k get pod subject -o jsonpath='{.metadata.uid}')
+  uid=$(k get pod "${2:-subject}" -o jsonpath='{.metadata.uid}')
   for p in /proc/[0-9]*; do
     if grep -qE "pod(${uid}|${uid//-/_})" "$p/cgroup" 2>/dev/null && [ "$(cat "$p/comm" 2>/dev/null)" = "$1" ]; then
       echo "${p#/proc/}"

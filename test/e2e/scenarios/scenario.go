@@ -120,6 +120,19 @@ func Load(dir string, names ...string) ([]Scenario, error) {
 	return all, nil
 }
 
+// Servers are the archives below the built programs of the servers that scenarios
+// need: each is large, so only those are loaded.
+func Servers(bin string, all []Scenario) ([]string, error) {
+	archives, err := filepath.Glob(filepath.Join(bin, "servers", "*.tar"))
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(archives, func(archive string) bool {
+		image := fmt.Sprintf("image: %q", strings.TrimSuffix(filepath.Base(archive), ".tar")+":1")
+		return !slices.ContainsFunc(all, func(s Scenario) bool { return strings.Contains(s.Manifest, image) })
+	}), nil
+}
+
 func load(dir string) (Scenario, error) {
 	s := Scenario{Name: filepath.Base(dir)}
 	manifest, err := os.ReadFile(filepath.Join(dir, "manifest.yaml"))

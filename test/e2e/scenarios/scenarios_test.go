@@ -48,7 +48,11 @@ func TestFolders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range all {
+	servers, err := Load("servers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range append(all, servers...) {
 		if s.Want.Symptom == "" {
 			t.Errorf("%s: no symptom", s.Name)
 		}
@@ -78,6 +82,13 @@ func TestScenarios(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if names == nil {
+		servers, err := Load("servers")
+		if err != nil {
+			t.Fatal(err)
+		}
+		loaded = append(loaded, servers...)
+	}
 	everything := os.Getenv("WHYLET_SCENARIOS_ALL") != ""
 	var side, alone []Scenario
 	for _, s := range loaded {
@@ -97,6 +108,7 @@ func TestScenarios(t *testing.T) {
 	}
 	if len(side) > 0 {
 		suite := newSuite(t, SharedFlags...)
+		suite.load(t, side)
 		if everything {
 			suite.test(t, side, situations)
 		} else {
@@ -129,6 +141,20 @@ func newSuite(t *testing.T, flags ...string) *suite {
 }
 
 type suite struct{ *Suite }
+
+// load loads the servers that scenarios need.
+func (s *suite) load(t *testing.T, all []Scenario) {
+	t.Helper()
+	archives, err := Servers(programs(), all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(archives) > 0 {
+		if err := s.Node.Load(t.Context(), archives...); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
 
 // each plays every scenario once, as its own test, several side by side. The
 // flag -parallel is about whole nodes, so it is not what bounds them.
