@@ -46,6 +46,7 @@ func Explain(h *History, o Options) answer.Answer {
 		t.ID = fmt.Sprintf("s%d", len(a.Symptoms)+1)
 		v := t.explain(t.ID)
 		v.Text, v.Symptom = v.Text+v.Missing, t.ID
+		h.soften(&v)
 		a.Symptoms = append(a.Symptoms, t.Symptom)
 		a.Verdicts = append(a.Verdicts, v)
 	}
@@ -61,6 +62,16 @@ func Explain(h *History, o Options) answer.Answer {
 		a.Symptoms, a.Verdicts = []answer.Symptom{t.Symptom}, []answer.Verdict{v}
 	}
 	return a
+}
+
+// soften calls a verdict inferred that rests on a decision of which nobody heard the
+// decider's own word.
+func (h *History) soften(v *answer.Verdict) {
+	for _, l := range v.Chain {
+		if b := h.basis[l.Fact]; v.Certainty == answer.Recorded && (b == fact.Matched || b == fact.Deduced) {
+			v.Certainty, v.Rule = answer.Inferred, "act-"+string(b)
+		}
+	}
 }
 
 func (o Options) wants(s answer.Symptom) bool {

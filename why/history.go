@@ -31,6 +31,9 @@ type History struct {
 
 	runs map[string][]*Run
 	byID map[fact.ID]int
+	// basis says of the acts of a kubelet beside which an agent only watched how they
+	// are known. A decision that is not in it was the node's own.
+	basis map[fact.ID]fact.Basis
 
 	// Of the question at hand.
 	now   time.Time
@@ -65,12 +68,16 @@ type Run struct {
 func NewHistory(pod fact.Pod, facts, node, neighbours []fact.Fact) *History {
 	h := &History{
 		Pod: pod, Facts: slices.Clone(facts), Node: slices.Clone(node), Neighbours: slices.Clone(neighbours),
-		runs: map[string][]*Run{}, byID: map[fact.ID]int{},
+		runs: map[string][]*Run{}, byID: map[fact.ID]int{}, basis: map[fact.ID]fact.Basis{},
 	}
 	slices.SortStableFunc(h.Facts, func(a, b fact.Fact) int { return cmp.Compare(a.ID, b.ID) })
 	for i := range h.Facts {
 		f := &h.Facts[i]
 		h.byID[f.ID] = i
+		if act, ok := f.Body.(fact.Act); ok {
+			// What happened is told by At: these are seen after their effects.
+			f.Body, f.Seen, h.basis[f.ID] = act.Body, f.When(), act.Basis
+		}
 		switch b := f.Body.(type) {
 		case fact.SpecSeen:
 			h.Object = b.Object
@@ -80,7 +87,7 @@ func NewHistory(pod fact.Pod, facts, node, neighbours []fact.Fact) *History {
 			}
 		}
 		if f.Container != "" {
-			h.run(f.Container, f.Attempt).note(f)
+			h.run(f.Container, f.Attempt).note(f, h.surer)
 		}
 	}
 	return h
@@ -97,7 +104,13 @@ func (h *History) run(container string, attempt int32) *Run {
 	return runs[i]
 }
 
-func (r *Run) note(f *fact.Fact) {
+// surer says whether the first of two decisions is better known than the second.
+func (h *History) surer(a, b *fact.Fact) bool {
+	rank := map[fact.Basis]int{fact.Deduced: 1, fact.Matched: 2, fact.Told: 3, "": 4}
+	return rank[h.basis[a.ID]] > rank[h.basis[b.ID]]
+}
+
+func (r *Run) note(f *fact.Fact, surer func(a, b *fact.Fact) bool) {
 	switch f.Body.(type) {
 	case fact.Start:
 		r.Start = f
@@ -108,7 +121,7 @@ func (r *Run) note(f *fact.Fact) {
 	case fact.StartFailed:
 		r.Failed = f
 	case fact.Kill:
-		if r.Kill == nil {
+		if r.Kill == nil || surer(f, r.Kill) {
 			r.Kill = f
 		}
 	case fact.Exited:

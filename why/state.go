@@ -2,6 +2,7 @@ package why
 
 import (
 	"encoding/json"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -29,6 +30,10 @@ func (h *History) status(policy health.Policy) (status v1.PodStatus, ok bool) {
 }
 
 func (h *History) replay(policy health.Policy) (status v1.PodStatus, ok bool) {
+	// Beside somebody else's kubelet the pod is as that kubelet says.
+	if _, seen, told := Latest[fact.StatusSeen](h, time.Time{}); told {
+		return seen.Status, true
+	}
 	state, from := health.New(policy), 0
 	for i := len(h.Facts) - 1; i >= 0; i-- {
 		c, isCheckpoint := h.Facts[i].Body.(fact.Checkpoint)
