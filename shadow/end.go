@@ -1,0 +1,156 @@
+package shadow
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"whylet.dev/whylet/fact"
+)
+
+// goes notes that the pod as a whole has to go: kubelet ends all that runs.
+func (s *stepper) goes(reason fact.KillReason, grace int64, at time.Time) {
+	if s.Going == 0 {
+		s.Going, s.For, s.Grace, s.Since = s.fact.ID, reason, grace, at
+	}
+	for _, name := range s.names() {
+		s.judge(name)
+	}
+}
+
+// said takes kubelet's word about a run.
+func (s *stepper) said(r Run, b fact.Said) Run {
+	if b.Component != By {
+		return r
+	}
+	switch b.Reason {
+	case SaidKilling, LogKilling, LogMessage:
+		r = r.ordered(s.fact, true)
+		if reason, ok := reasonOf(b.Message); ok {
+			r = s.told(s.fact.Container, r, reason, b)
+		}
+	}
+	return r
+}
+
+// lateWord takes kubelet's word about the end of a run that another one followed.
+func (s *stepper) lateWord() {
+	b, ok := s.fact.Body.(fact.Said)
+	if !ok || b.Component != By {
+		return
+	}
+	if reason, ok := reasonOf(b.Message); ok {
+		s.told(s.fact.Container, Run{Attempt: s.fact.Attempt}, reason, b)
+	}
+}
+
+// told makes an act of what kubelet itself gave as its reason.
+func (s *stepper) told(name string, r Run, reason fact.KillReason, b fact.Said) Run {
+	if r.Kill == fact.Told {
+		return r
+	}
+	because := []fact.ID{s.fact.ID, r.Hook}
+	grace := s.graceOf(reason, name)
+	if n, err := strconv.ParseInt(b.Values["gracePeriod"], 10, 64); err == nil {
+		grace = n
+	}
+	if kind, ok := probeOf(reason); ok {
+		because = append(because, s.decisive(name, r, kind)...)
+	}
+	r.Kill = fact.Told
+	s.act(fact.Told, s.before(s.fact.When(), r), name, r.Attempt, fact.Kill{Reason: reason, Message: b.Message, GraceSeconds: grace}, because...)
+	return r
+}
+
+// decisive are the attempts that made the threshold full.
+func (s *stepper) decisive(name string, r Run, kind fact.ProbeKind) []fact.ID {
+	ids := r.Rows[kind].IDs
+	if spec := s.spec(name); spec != nil {
+		probe := spec.LivenessProbe
+		if kind == fact.Startup {
+			probe = spec.StartupProbe
+		}
+		if probe != nil {
+			ids = ids[max(0, len(ids)-int(max(1, probe.FailureThreshold))):]
+		}
+	}
+	return ids
+}
+
+// before is a moment, or the run's end where that came first: an event's time is
+// that of a whole second, and an order comes before its effect.
+func (s *stepper) before(at time.Time, r Run) time.Time {
+	if r.Exit != 0 && r.At.Before(at) {
+		return r.At
+	}
+	return at
+}
+
+func (s *stepper) graceOf(reason fact.KillReason, name string) int64 {
+	spec := s.spec(name)
+	if kind, ok := probeOf(reason); ok && spec != nil {
+		probe := spec.LivenessProbe
+		if kind == fact.Startup {
+			probe = spec.StartupProbe
+		}
+		return int64(s.State.grace(probe) / time.Second)
+	}
+	if s.Going != 0 {
+		return s.Grace
+	}
+	return int64(s.State.grace(nil) / time.Second)
+}
+
+// judge says what is to be said of a run's end from all that is known by now.
+func (s *stepper) judge(name string) {
+	r := s.Runs[name]
+	if r.Kill == fact.Told {
+		return
+	}
+	if s.Going != 0 && (r.Exit == 0 || !r.At.Before(s.Since.Add(-slack))) && r.Start+r.Exit != 0 {
+		s.podGoes(name, r)
+		return
+	}
+	if r.Exit == 0 || r.Kill != "" && !better(s.basis(r), r.Kill) {
+		return
+	}
+	at := r.At
+	if r.Order != 0 {
+		at = r.Ordered
+	}
+	reason, row, due := s.due(name, r, at)
+	if !due {
+		return
+	}
+	r.Kill = s.basis(r)
+	s.set(name, r)
+	kind, _ := probeOf(reason)
+	because := append(s.decisive(name, r, kind), r.Order, r.Exit)
+	if row.Counted {
+		because = append(row.IDs, r.Order, r.Exit)
+	}
+	s.act(r.Kill, s.before(at, r), name, r.Attempt, fact.Kill{Reason: reason, GraceSeconds: s.graceOf(reason, name), Message: "Container " + name + " failed " + strings.ToLower(string(kind)) + " probe"}, because...)
+}
+
+// basis is how sure it is that an end that was due was ordered.
+func (s *stepper) basis(r Run) fact.Basis {
+	if r.Order != 0 {
+		return fact.Matched
+	}
+	return fact.Deduced
+}
+
+func better(a, b fact.Basis) bool {
+	rank := map[fact.Basis]int{fact.Told: 3, fact.Matched: 2, fact.Deduced: 1}
+	return rank[a] > rank[b]
+}
+
+// podGoes is the end of a run with its pod: kubelet ends what still runs.
+func (s *stepper) podGoes(name string, r Run) {
+	if r.Exit != 0 && r.Order == 0 && r.At.Before(s.Since) && s.For == fact.KillDeletion {
+		return // it had ended before
+	}
+	r.Kill = fact.Told
+	s.set(name, r)
+	s.act(fact.Told, s.before(s.Since, r), name, r.Attempt, fact.Kill{Reason: s.For, GraceSeconds: s.Grace, Message: "Stopping container " + name}, s.Going, r.Order)
+}
