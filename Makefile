@@ -69,6 +69,11 @@ libexec:
 		gcc -Os -static -s -Wall -Wextra -Werror -o $(LIBEXEC)/pause cluster/runtime/pause/pause.c
 	fi
 
+.PHONY: observe
+observe: ## Build bin/whylet-observe, which explains pods beside somebody else's kubelet
+	@mkdir -p $(BIN)
+	CGO_ENABLED=0 ./tools/gobuild $(BIN)/whylet-observe -ldflags "$(STRIP) -X main.version=$(VERSION)" ./cmd/whylet-observe
+
 .PHONY: reference-plugins
 reference-plugins: deps
 	@mkdir -p $(PEER)/cni

@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -46,6 +47,17 @@ var rooms = []room{
 	{dir: "why/serve", imports: []string{"k8s.io/apimachinery", module + "fact", module + "health", module + "journal", module + "why"}},
 	{dir: "evidence", imports: []string{"golang.org/x/sys", "k8s.io/apimachinery", module + "fact"}},
 	{dir: "pods", imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact"}},
+	{dir: "shadow", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "health"}},
+	// Nothing below observe may change a pod: no room with an effect is within reach.
+	{dir: "observe", imports: []string{
+		"golang.org/x/sys", "k8s.io/api", "k8s.io/apimachinery", module + "evidence", module + "fact", module + "journal", module + "pods", module + "sense", module + "shadow",
+	}},
+	{dir: "observe/api", imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", module + "fact"}},
+	{dir: "observe/runtime", imports: []string{
+		"github.com/containerd/containerd/api", "google.golang.org/grpc", "google.golang.org/protobuf", "k8s.io/apimachinery", "k8s.io/cri-api", module + "evidence", module + "fact", module + "probe",
+	}},
+	{dir: "observe/kubelet", imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "probe"}},
+	{dir: "cmd/whylet-observe", imports: []string{"github.com/spf13/cobra", "k8s.io/klog/v2", module + "journal", module + "observe", module + "why"}},
 	{dir: "journal/otlp", imports: []string{"go.opentelemetry.io/proto", "google.golang.org/grpc", module + "fact", module + "journal"}},
 	{dir: "probe", imports: []string{
 		"golang.org/x", "google.golang.org/grpc", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils", module + "fact",
@@ -162,7 +174,7 @@ func impure(n ast.Node) string {
 // may import: it takes minutes to build, and nobody else has business with it.
 var heavy = []string{
 	"k8s.io/kubernetes/cmd", "k8s.io/kubernetes/pkg/controlplane", "k8s.io/kubernetes/pkg/controller", "k8s.io/kubernetes/pkg/scheduler",
-	"k8s.io/kubernetes/pkg/proxy", "go.etcd.io/etcd/server", "github.com/coredns", "github.com/containerd/containerd",
+	"k8s.io/kubernetes/pkg/proxy", "go.etcd.io/etcd/server", "github.com/coredns", "github.com/containerd/containerd/v2",
 }
 
 // mayBeHeavy are those rooms, and what gives tests a real runtime or the real
@@ -193,5 +205,24 @@ func TestOnlyWiringImportsTheControlPlane(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// beyondObserving is what the program that watches beside somebody else's kubelet must
+// not have in it, by whatever way: what acts on pods, and what makes it big.
+var beyondObserving = []string{
+	"k8s.io/kubernetes", "github.com/containerd/containerd/v2", "github.com/opencontainers/runc", "github.com/opencontainers/cgroups", "k8s.io/cri-client",
+	module + "node", module + "cluster", module + "mesh/webhook",
+}
+
+func TestTheObserverCanOnlyObserve(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "./cmd/whylet-observe").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path := range strings.Lines(string(out)) {
+		if path = strings.TrimSpace(path); below(path, beyondObserving) {
+			t.Errorf("whylet-observe links %s", path)
+		}
 	}
 }

@@ -1,0 +1,207 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/journal"
+	"whylet.dev/whylet/observe/api"
+	"whylet.dev/whylet/observe/runtime"
+)
+
+// Options say what to watch.
+type Options struct {
+	// Node is the node's name, Kubeconfig how the API server is reached; empty: as the
+	// pod that this runs in.
+	Node, Kubeconfig string
+	// Runtime is the runtime's endpoint; empty: it is looked for. "none": there is none
+	// to be asked.
+	Runtime string
+	// DataDir holds the journal.
+	DataDir string
+	Version string
+	// Ready is called once what is there has been seen.
+	Ready func()
+	Log   *slog.Logger
+}
+
+// Agent watches the pods of one node. Make it with Open.
+type Agent struct {
+	o       Options
+	api     *api.Client
+	runtime *runtime.Client // nil: there is none
+	journal *journal.Journal
+	loop    *loop
+	trouble *troubles
+	// before is when an earlier agent was last heard of.
+	before time.Time
+
+	mu   sync.Mutex
+	seen map[types.UID]bool // pods that the API server has
+}
+
+// JournalDir is where the journal is below a data directory.
+func JournalDir(data string) string { return filepath.Join(data, "journal") }
+
+// journalBytes and journalAge bound the node's memory.
+const (
+	journalBytes = 128 << 20
+	journalAge   = 14 * 24 * time.Hour
+)
+
+// Open connects to what there is, and reads what an earlier agent knew.
+func Open(ctx context.Context, o Options) (*Agent, error) {
+	c, err := newClock()
+	if err != nil {
+		return nil, err
+	}
+	a := &Agent{o: o, seen: map[types.UID]bool{}}
+	if a.api, err = api.Open(o.Kubeconfig); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(o.DataDir, 0o700); err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	a.journal, err = journal.Open(JournalDir(o.DataDir), journal.Options{MaxBytes: journalBytes, MaxAge: journalAge, Log: o.Log})
+	if err != nil {
+		return nil, err
+	}
+	a.loop = newLoop(a.journal, c, o.Log)
+	if a.before, err = a.loop.restore(a.journal); err != nil {
+		return nil, errors.Join(err, a.journal.Close())
+	}
+	a.journal.SetLive(func(uid types.UID) bool { _, ok := a.loop.pods.Get(uid); return ok })
+	a.openRuntime(ctx)
+	a.trouble = newTroubles(a)
+	a.loop.heard = a.heard
+	return a, nil
+}
+
+// openRuntime connects to the runtime. Without one the API alone tells what it can.
+func (a *Agent) openRuntime(ctx context.Context) {
+	endpoint := a.o.Runtime
+	if endpoint == "none" {
+		return
+	}
+	if endpoint == "" {
+		endpoint = runtime.Find("")
+	}
+	if endpoint == "" {
+		a.o.Log.Warn("no container runtime was found, so ends of containers are known from the API server only; say --runtime-endpoint")
+		return
+	}
+	client, err := runtime.Dial(ctx, endpoint)
+	if err != nil {
+		a.o.Log.Warn("ends of containers are known from the API server only", "error", err)
+		return
+	}
+	a.runtime = client
+	a.o.Log.Info("container runtime found", "endpoint", endpoint, "name", client.Name, "version", client.Version)
+}
+
+// Close ends what Open began.
+func (a *Agent) Close() error {
+	var errs []error
+	if a.runtime != nil {
+		errs = append(errs, a.runtime.Close())
+	}
+	return errors.Join(append(errs, a.journal.Close())...)
+}
+
+func (a *Agent) heard(f fact.Fact) { a.trouble.heard(f) }
+
+// Run watches until ctx ends.
+func (a *Agent) Run(ctx context.Context) error {
+	a.start()
+	loopCtx, stopLoop := context.WithCancel(context.Background())
+	var loop, sources sync.WaitGroup
+	loop.Go(func() { a.loop.run(loopCtx) })
+	if a.runtime != nil {
+		s := runtime.Source{Client: a.runtime, Log: a.o.Log}
+		sources.Go(func() { _ = s.Run(ctx, a.loop.submit) }) // it ends with ctx only
+	}
+	sources.Go(func() { a.watch(ctx) })
+	sources.Go(func() { a.trouble.run(ctx) })
+	<-ctx.Done()
+	sources.Wait()
+	a.loop.submit(fact.Fact{Body: fact.AgentStopped{}})
+	stopLoop()
+	loop.Wait()
+	return nil
+}
+
+// start tells that this agent looks from now on.
+func (a *Agent) start() {
+	b := fact.AgentStarted{Version: a.o.Version, PID: os.Getpid(), Previous: "first"}
+	if !a.before.IsZero() {
+		b.Previous, b.LastSeen = "killed", a.before
+		for f, err := range a.journal.Query(journal.Query{Node: true, Reverse: true, Limit: 1}) {
+			if _, ok := f.Body.(fact.AgentStopped); ok && err == nil {
+				b.Previous = "clean"
+			}
+		}
+	}
+	f := fact.Fact{Body: b}
+	a.loop.clock.stamp(&f)
+	a.loop.write(f)
+}
+
+// statusLater is how long what only the status tells of starts and ends waits for the
+// runtime's own word of it, which has finer times and more to say.
+const statusLater = 2 * time.Second
+
+func (a *Agent) watch(ctx context.Context) {
+	w := api.Watch{
+		Client: a.api, Node: a.o.Node, Log: a.o.Log,
+		Changed: func(pod *v1.Pod, gone bool) {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			if uid := api.KeyOf(pod).UID; gone {
+				delete(a.seen, uid)
+			} else {
+				a.seen[uid] = true
+			}
+		},
+		Synced: func() {
+			a.loop.vanished(func(uid types.UID) bool {
+				a.mu.Lock()
+				defer a.mu.Unlock()
+				return a.seen[uid]
+			})
+			a.o.Log.Info("the pods of the node are seen", "node", a.o.Node)
+			if a.o.Ready != nil {
+				a.o.Ready()
+			}
+		},
+	}
+	_ = w.Run(ctx, func(f fact.Fact) { // it ends with ctx only
+		if a.runtime != nil && runtimesWord(f) {
+			time.AfterFunc(statusLater, func() { a.loop.submit(f) })
+			return
+		}
+		a.loop.submit(f)
+	})
+}
+
+// runtimesWord says whether the runtime tells the same, and better.
+func runtimesWord(f fact.Fact) bool {
+	switch f.Body.(type) {
+	case fact.Started, fact.Exited:
+		return true
+	}
+	return false
+}
+
+// quieter says whether a failed attempt that an event tells of is told by somebody who
+// hears of each.
+func (a *Agent) quieter(types.UID, string, fact.ProbeKind) bool { return false }

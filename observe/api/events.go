@@ -1,0 +1,117 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+
+	"whylet.dev/whylet/fact"
+)
+
+// Told is what one event told since it was last looked at.
+type Told struct {
+	UID       types.UID
+	Container string // empty: the pod as a whole
+	Component string
+	Reason    string
+	Message   string
+	// New is how often it came since the last look, First and Last when the first
+	// and the last of these were, in whole seconds. First is zero where it came
+	// before the last look.
+	New         int64
+	First, Last time.Time
+}
+
+// Events reads the events about pods, each time what is new. It is the weakest of all
+// sources: kubelet gives up on events beyond 25 and one in five minutes a pod
+// (k8s.io/client-go/tools/record/events_cache.go). Not safe for concurrent use.
+type Events struct {
+	Client *Client
+	// counts are those told of, by the event's UID.
+	counts map[types.UID]int64
+}
+
+// mostEvents bounds one look, mostCounts what is remembered of events.
+const (
+	mostEvents = 200
+	mostCounts = 10000
+)
+
+// Look reads the events of one pod, oldest first.
+func (e *Events) Look(ctx context.Context, namespace string, uid types.UID) ([]Told, error) {
+	selector := fields.OneTermEqualSelector("involvedObject.uid", string(uid)).String()
+	var list v1.EventList
+	err := e.Client.rest.Get().Namespace(namespace).Resource("events").Param("fieldSelector", selector).
+		Param("limit", fmt.Sprint(mostEvents)).Do(ctx).Into(&list)
+	if err != nil {
+		return nil, fmt.Errorf("events of pod %s: %w", uid, err)
+	}
+	if e.counts == nil || len(e.counts) > mostCounts {
+		e.counts = map[types.UID]int64{}
+	}
+	var all []Told
+	for i := range list.Items {
+		if t, ok := e.fresh(&list.Items[i]); ok {
+			all = append(all, t)
+		}
+	}
+	return all, nil
+}
+
+func (e *Events) fresh(v *v1.Event) (Told, bool) {
+	count, last := max(1, int64(v.Count)), v.LastTimestamp.Time
+	if v.Series != nil {
+		count, last = int64(v.Series.Count), v.Series.LastObservedTime.Time
+	}
+	first := v.FirstTimestamp.Time
+	for _, t := range []*time.Time{&first, &last} {
+		if t.IsZero() {
+			*t = v.EventTime.Time
+		}
+	}
+	was := e.counts[v.UID]
+	if count <= was {
+		return Told{}, false
+	}
+	e.counts[v.UID] = count
+	if was > 0 {
+		first = time.Time{}
+	}
+	t := Told{
+		UID: v.InvolvedObject.UID, Component: v.Source.Component, Reason: v.Reason, Message: v.Message, New: count - was,
+		First: first.UTC(), Last: last.UTC(),
+	}
+	if t.Component == "" {
+		t.Component = v.ReportingController
+	}
+	if first.IsZero() {
+		t.First = time.Time{}
+	}
+	if _, path, ok := strings.Cut(v.InvolvedObject.FieldPath, "{"); ok {
+		t.Container = strings.TrimSuffix(path, "}")
+	}
+	return t, true
+}
+
+// setUpStages are the events that tell that a pod could not be set up.
+var setUpStages = map[string]string{
+	"FailedMount": "volumes", "FailedAttachVolume": "volumes", "FailedMapVolume": "volumes", "FailedCreatePodSandBox": "sandbox", "FailedCreatePodContainer": "cgroup",
+}
+
+// Bodies are the facts that an event is, beside the word itself.
+func (t Told) Bodies() []fact.Observed {
+	said := fact.Said{Component: t.Component, Source: "event", Reason: t.Reason, Message: t.Message}
+	if t.New > 1 {
+		said.Count = t.New
+	}
+	bodies := []fact.Observed{said}
+	if stage, ok := setUpStages[t.Reason]; ok {
+		bodies = append(bodies, fact.SetUpFailed{Stage: stage, Reason: t.Reason, Message: t.Message})
+	}
+	return bodies
+}

@@ -1,0 +1,16 @@
+// Package observe watches pods beside a kubelet that somebody else runs, remembers
+// what it saw, and changes nothing.
+//
+// Sources send facts to one loop. It stamps and numbers them, leaves out what another
+// source told before, has package shadow say what kubelet must have decided, and
+// writes both into the journal, from which questions are answered.
+//
+//	agent.go      Agent: opens the sources and runs them
+//	loop.go       the loop: one fact after the other
+//	duplicate.go  what was told before, by a quicker source
+//	restore.go    what an earlier agent knew
+//	runs.go       which run of a container a moment belongs to
+//	trouble.go    which pods are in trouble, and when their events are looked at
+//	told.go       facts of kubelet's events
+//	clock.go      the clocks that stamp facts
+package observe

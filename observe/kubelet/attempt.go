@@ -1,0 +1,174 @@
+package kubelet
+
+import (
+	"net"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/probe"
+)
+
+// Attempt makes a probe attempt of what kubelet says of one that failed: the output
+// in its log, or its event Unhealthy after "probe failed: ". What the text does not
+// say stays empty: kubelet keeps bodies and times to itself. spec may be nil.
+func Attempt(kind fact.ProbeKind, spec *v1.Probe, output string, errored bool) fact.Probed {
+	output = strings.TrimSpace(output)
+	ev := &fact.Evidence{Handler: handlerOf(spec)}
+	p := fact.Probed{Probe: kind, Verdict: fact.Failure, By: fact.BySay, Evidence: ev}
+	p.Message = bounded(string(probe.Redact([]byte(output))))
+	if errored {
+		p.Verdict = fact.Unknown
+	}
+	switch ev.Handler {
+	case "exec":
+		execWords(ev, output)
+	case "grpc":
+		grpcWords(ev, output)
+	default:
+		httpWords(ev, output)
+	}
+	return p
+}
+
+const mostMessage = 1 << 10
+
+func bounded(s string) string {
+	if len(s) > mostMessage {
+		s = strings.ToValidUTF8(s[:mostMessage], "")
+	}
+	return s
+}
+
+func handlerOf(spec *v1.Probe) string {
+	switch {
+	case spec == nil:
+		return ""
+	case spec.Exec != nil:
+		return "exec"
+	case spec.GRPC != nil:
+		return "grpc"
+	case spec.TCPSocket != nil:
+		return "tcpSocket"
+	}
+	return "httpGet"
+}
+
+var (
+	statusCode = regexp.MustCompile(`^HTTP probe failed with statuscode: ([0-9]{3})`)
+	getURL     = regexp.MustCompile(`^Get "([^"]+)": (.*)`)
+	dialed     = regexp.MustCompile(`dial tcp (?:\S+->)?(\S+): `)
+)
+
+// errnos are the system's words for what the network says, as Go prints them.
+var errnos = map[string]string{
+	"connection refused": "ECONNREFUSED", "connection reset by peer": "ECONNRESET", "broken pipe": "EPIPE", "no route to host": "EHOSTUNREACH",
+	"network is unreachable": "ENETUNREACH", "operation not permitted": "EPERM", "permission denied": "EACCES", "invalid argument": "EINVAL",
+}
+
+// httpWords reads the words of HTTP and TCP probes (pkg/probe/http, pkg/probe/tcp,
+// and Go's net and net/http).
+func httpWords(ev *fact.Evidence, output string) {
+	if m := statusCode.FindStringSubmatch(output); m != nil {
+		ev.Handler = "httpGet"
+		ev.Status, _ = strconv.Atoi(m[1]) // three digits
+		ev.Connect = 1                    // it was connected; for how long is not said
+		return
+	}
+	text := output
+	if m := getURL.FindStringSubmatch(output); m != nil {
+		ev.Handler, ev.Target, text = "httpGet", m[1], m[2]
+		if u, err := url.Parse(m[1]); err == nil && net.ParseIP(u.Hostname()) != nil {
+			ev.Remote = u.Host
+		}
+	}
+	dial := dialed.FindStringSubmatch(text)
+	if dial != nil {
+		ev.Remote = dial[1]
+		if ev.Target == "" {
+			ev.Target = dial[1]
+		}
+	}
+	ev.Error = bounded(text)
+	for words, errno := range errnos {
+		if strings.HasSuffix(text, words) {
+			ev.Errno = errno
+		}
+	}
+	switch {
+	case strings.Contains(text, "i/o timeout"), strings.Contains(text, "deadline exceeded"), strings.Contains(text, "Client.Timeout exceeded"):
+		ev.Timeout = true
+		if dial == nil {
+			ev.Connect = 1
+		}
+	case ev.Errno == "" || ev.Errno == "ECONNRESET" || ev.Errno == "EPIPE":
+		if dial == nil {
+			ev.Connect = 1
+		}
+	}
+}
+
+// execWords reads those of commands (pkg/probe/exec): their output, or that they
+// took too long. The exit code is not said; what failed to run at all is.
+func execWords(ev *fact.Evidence, output string) {
+	code := 1
+	switch {
+	case strings.HasPrefix(output, "command timed out"), strings.Contains(output, " timed out after "), strings.HasPrefix(output, "command ") && strings.HasSuffix(output, "timed out"):
+		ev.Timeout, ev.Error = true, bounded(output)
+		return
+	case strings.Contains(output, "executable file not found"), strings.Contains(output, "no such file or directory: unknown"):
+		code = 127
+		ev.Error = bounded(output)
+	case strings.Contains(output, "permission denied: unknown"):
+		code = 126
+		ev.Error = bounded(output)
+	}
+	ev.ExitCode = &code
+	ev.Output = bounded(string(probe.Redact([]byte(output))))
+}
+
+// grpcWords reads those of gRPC health probes (pkg/probe/grpc/grpc.go).
+func grpcWords(ev *fact.Evidence, output string) {
+	ev.Error = bounded(output)
+	switch {
+	case strings.HasPrefix(output, "timeout: failed to connect service"), strings.HasPrefix(output, "error: failed to connect service"):
+		for words, errno := range errnos {
+			if strings.Contains(output, words) {
+				ev.Errno = errno
+			}
+		}
+		ev.Timeout = ev.Errno == "" && strings.HasPrefix(output, "timeout")
+	case strings.HasPrefix(output, "timeout: health rpc"), strings.Contains(output, "DeadlineExceeded"):
+		ev.Timeout, ev.Connect = true, 1
+	default:
+		ev.Connect = 1
+		ev.Output = bounded(output)
+	}
+}
+
+// kinds are the words for probes at the beginning of events and in logs.
+var kinds = map[string]fact.ProbeKind{"Liveness": fact.Liveness, "Readiness": fact.Readiness, "Startup": fact.Startup}
+
+// Unhealthy reads the message of an event Unhealthy or ProbeWarning
+// (pkg/kubelet/prober/prober.go).
+func Unhealthy(message string) (kind fact.ProbeKind, output string, errored, ok bool) {
+	message = strings.TrimPrefix(message, "(combined from similar events): ")
+	word, rest, found := strings.Cut(message, " probe ")
+	kind, known := kinds[word]
+	if !found || !known {
+		return "", "", false, false
+	}
+	if output, ok := strings.CutPrefix(rest, "failed: "); ok {
+		return kind, output, false, true
+	}
+	if rest, ok := strings.CutPrefix(rest, "errored"); ok {
+		if _, output, found := strings.Cut(rest, ": "); found {
+			return kind, output, true, true
+		}
+	}
+	return "", "", false, false
+}

@@ -1,0 +1,126 @@
+package kubelet
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Process is a kubelet that runs on this machine.
+type Process struct {
+	PID     int
+	Args    []string
+	Started time.Time
+	// Verbosity is its -v; 0 where it was not given one.
+	Verbosity int
+	// Log is the file that its words go to, as this process can open it; [Journal] for
+	// systemd's, empty where they go somewhere else.
+	Log string
+	// Root is where its paths begin: /proc/PID/root.
+	Root string
+}
+
+// Find looks for a kubelet; of several it takes the first.
+func Find() (Process, bool) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return Process{}, false
+	}
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil {
+			if p, ok := Look(pid); ok {
+				return p, true
+			}
+		}
+	}
+	return Process{}, false
+}
+
+// Look reads what a process is; false where it is no kubelet.
+func Look(pid int) (Process, bool) {
+	dir := fmt.Sprintf("/proc/%d", pid)
+	raw, err := os.ReadFile(dir + "/cmdline")
+	if err != nil || len(raw) == 0 {
+		return Process{}, false
+	}
+	var args []string
+	for part := range bytes.SplitSeq(bytes.TrimRight(raw, "\x00"), []byte{0}) {
+		args = append(args, string(part))
+	}
+	if !isKubelet(args) {
+		return Process{}, false
+	}
+	p := Process{PID: pid, Args: args, Verbosity: verbosity(args), Root: dir + "/root", Log: logOf(dir)}
+	if info, err := os.Stat(dir); err == nil {
+		p.Started = info.ModTime().UTC()
+	}
+	return p, true
+}
+
+// housed are programs that have a kubelet inside, with the arguments that start it.
+var housed = map[string][]string{
+	"k3s": {"server", "agent"}, "rke2": {"server", "agent"}, "k0s": {"worker", "controller"}, "k3s-server": nil, "k3s-agent": nil,
+}
+
+func isKubelet(args []string) bool {
+	name := filepath.Base(args[0])
+	with, house := housed[name]
+	return name == "kubelet" || house && (with == nil || len(args) > 1 && slices.Contains(with, args[1]))
+}
+
+// verbosity reads -v, in any of the forms that flags have.
+func verbosity(args []string) int {
+	level := 0
+	for i, a := range args {
+		for _, form := range []string{"--v=", "-v="} {
+			if v, ok := strings.CutPrefix(a, form); ok {
+				level, _ = strconv.Atoi(v) // with what is no number kubelet does not start
+			}
+		}
+		if (a == "--v" || a == "-v") && i+1 < len(args) {
+			level, _ = strconv.Atoi(args[i+1])
+		}
+	}
+	return level
+}
+
+// Journal is Process.Log where systemd keeps the log.
+const Journal = "journal"
+
+// logOf finds where standard error goes.
+func logOf(dir string) string {
+	target, err := os.Readlink(dir + "/fd/2")
+	switch {
+	case err != nil:
+		return ""
+	case strings.HasPrefix(target, "socket:"):
+		return Journal // systemd gives its services a socket to its journal
+	case strings.HasPrefix(target, "/dev/"), !strings.HasPrefix(target, "/"), strings.HasSuffix(target, " (deleted)"):
+		return ""
+	}
+	// By the descriptor's own path it can be opened wherever that file system is.
+	return dir + "/fd/2"
+}
+
+func (p Process) String() string {
+	where := "its log goes to " + p.Log
+	if target, err := os.Readlink(p.Log); err == nil {
+		where = "its log goes to " + target
+	}
+	if p.Log == "" {
+		where = "where its log goes is not known"
+	}
+	costs := ""
+	switch {
+	case p.Verbosity < 1:
+		costs = "; at -v below 1 it says nothing of probes, and below 2 not why it ends a container: events and counters stand in"
+	case p.Verbosity < 2:
+		costs = "; at -v below 2 it does not say why it ends a container: events stand in"
+	}
+	return fmt.Sprintf("process %d, -v=%d, %s%s", p.PID, p.Verbosity, where, costs)
+}

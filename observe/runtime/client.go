@@ -1,0 +1,91 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// reader are the calls that are made. The generated client has those that change
+// things as well; nothing here can reach them.
+type reader interface {
+	Version(context.Context, *runtimeapi.VersionRequest, ...grpc.CallOption) (*runtimeapi.VersionResponse, error)
+	ListContainers(context.Context, *runtimeapi.ListContainersRequest, ...grpc.CallOption) (*runtimeapi.ListContainersResponse, error)
+	ContainerStatus(context.Context, *runtimeapi.ContainerStatusRequest, ...grpc.CallOption) (*runtimeapi.ContainerStatusResponse, error)
+	ListPodSandbox(context.Context, *runtimeapi.ListPodSandboxRequest, ...grpc.CallOption) (*runtimeapi.ListPodSandboxResponse, error)
+}
+
+// Client is a connection to a runtime. Safe for concurrent use; it reconnects by
+// itself.
+type Client struct {
+	conn  *grpc.ClientConn
+	cri   reader
+	calls atomic.Int64
+
+	// Name and Version are the runtime's own words for itself.
+	Name, Version string
+}
+
+// callTimeout bounds each call.
+const callTimeout = 10 * time.Second
+
+// usual are the sockets at which runtimes are found.
+var usual = []string{
+	"/run/containerd/containerd.sock", "/run/k3s/containerd/containerd.sock", "/var/snap/microk8s/common/run/containerd.sock", "/run/k0s/containerd.sock", "/run/crio/crio.sock",
+}
+
+// Find gives the endpoint of a runtime at one of the usual places below root (empty:
+// the machine's own); empty where there is none.
+func Find(root string) string {
+	for _, path := range usual {
+		if info, err := os.Stat(root + path); err == nil && info.Mode()&os.ModeSocket != 0 {
+			return "unix://" + root + path
+		}
+	}
+	return ""
+}
+
+// Dial connects to an endpoint (unix:///…) and asks who answers.
+func Dial(ctx context.Context, endpoint string) (*Client, error) {
+	if !strings.HasPrefix(endpoint, "unix://") {
+		endpoint = "unix://" + endpoint
+	}
+	c := &Client{}
+	conn, err := grpc.NewClient(endpoint, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithUnaryInterceptor(c.count),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(16<<20)))
+	if err != nil {
+		return nil, fmt.Errorf("container runtime endpoint %s: %w", endpoint, err)
+	}
+	c.conn, c.cri = conn, runtimeapi.NewRuntimeServiceClient(conn)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	v, err := c.cri.Version(ctx, &runtimeapi.VersionRequest{Version: "v1"})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("container runtime at %s does not answer: %w", endpoint, err), conn.Close())
+	}
+	c.Name, c.Version = v.RuntimeName, v.RuntimeVersion
+	return c, nil
+}
+
+func (c *Client) count(ctx context.Context, method string, q, r any, cc *grpc.ClientConn, call grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	c.calls.Add(1)
+	return call(ctx, method, q, r, cc, opts...)
+}
+
+// Calls is how many calls were made so far.
+func (c *Client) Calls() int64 { return c.calls.Load() }
+
+// Close ends the connection.
+func (c *Client) Close() error { return c.conn.Close() }
+
+func notFound(err error) bool { return status.Code(err) == codes.NotFound }

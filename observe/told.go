@@ -1,0 +1,59 @@
+package observe
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/observe/api"
+	"whylet.dev/whylet/observe/kubelet"
+	"whylet.dev/whylet/pods"
+)
+
+// told makes facts of an event about a pod: the word itself, and what it tells of.
+func (a *Agent) told(pod pods.Pod, t api.Told) []fact.Fact {
+	at := t.Last
+	if !t.First.IsZero() {
+		at = t.First
+	}
+	envelope := fact.Fact{At: at, Pod: pod.Key, Container: t.Container}
+	if t.Container != "" {
+		// Of a row of equal events the newest is the one whose run may still be known.
+		attempt, ok := a.loop.runs.at(pod.Key.UID, t.Container, t.Last)
+		if !ok {
+			for _, c := range pod.Status.ContainerStatuses {
+				if c.Name == t.Container {
+					attempt = c.RestartCount
+				}
+			}
+		}
+		envelope.Attempt = attempt
+	}
+	if kind, output, errored, ok := kubelet.Unhealthy(t.Message); ok && (t.Reason == "Unhealthy") {
+		if a.quieter(pod.Key.UID, t.Container, kind) {
+			return nil
+		}
+		b := kubelet.Attempt(kind, probeOf(pod, t.Container, kind), output, errored)
+		b.Count, b.Until = t.New, t.Last
+		if t.New <= 1 {
+			b.Count = 0
+		}
+		envelope.Body = b
+		return []fact.Fact{envelope}
+	}
+	var all []fact.Fact
+	for _, body := range t.Bodies() {
+		f := envelope
+		f.Body = body
+		all = append(all, f)
+	}
+	return all
+}
+
+// probeOf is the spec of a container's probe; nil where it is not known.
+func probeOf(pod pods.Pod, container string, kind fact.ProbeKind) *v1.Probe {
+	c, ok := pod.Spec(container)
+	if !ok {
+		return nil
+	}
+	return map[fact.ProbeKind]*v1.Probe{fact.Liveness: c.LivenessProbe, fact.Readiness: c.ReadinessProbe, fact.Startup: c.StartupProbe}[kind]
+}
