@@ -45,6 +45,11 @@ var rooms = []room{
 	{dir: "why/prose", pure: true},
 	{dir: "lint", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers", "sigs.k8s.io/yaml", "go.yaml.in/yaml/v3", module + "fact", module + "health"}},
 	{dir: "why/serve", imports: []string{"k8s.io/apimachinery", module + "fact", module + "health", module + "journal", module + "why"}},
+	{dir: "sense/containers", imports: []string{
+		"github.com/go-logr/logr", "golang.org/x/sync", "google.golang.org/grpc", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/cri-api", "k8s.io/cri-client",
+		"k8s.io/klog/v2", "k8s.io/kubelet/pkg/types", module + "fact", module + "probe",
+	}},
+	{dir: "evidence/cgroupfs", imports: []string{"github.com/opencontainers/cgroups", "golang.org/x/sys", module + "fact"}},
 	{dir: "evidence", imports: []string{"golang.org/x/sys", "k8s.io/apimachinery", module + "fact"}},
 	{dir: "pods", imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact"}},
 	{dir: "shadow", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "health"}},

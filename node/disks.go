@@ -12,6 +12,7 @@ import (
 	"whylet.dev/whylet/node/cri"
 	"whylet.dev/whylet/node/volumes"
 	"whylet.dev/whylet/pods"
+	"whylet.dev/whylet/sense/containers"
 )
 
 // disks measures what containers have on the node's disk beside their volumes:
@@ -71,7 +72,7 @@ func (d *disks) layer(ctx context.Context, id string) (onDisk, bool) {
 // logsOf measures the logs of a container, those of earlier runs and rotated ones
 // among them.
 func (d *disks) logsOf(p pods.Pod, container string) onDisk {
-	dir := filepath.Join(cri.PodLogDir(d.logs, p.Object), container)
+	dir := filepath.Join(containers.PodLogDir(d.logs, p.Object), container)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return onDisk{}

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"whylet.dev/whylet/fact"
-	"whylet.dev/whylet/node/cri"
 	"whylet.dev/whylet/pods"
+	"whylet.dev/whylet/sense/containers"
 )
 
 // remove drops a dead container from the runtime.
@@ -17,7 +17,7 @@ func (e *effects) remove(ctx context.Context, p pods.Pod, d fact.Fact, want fact
 	if err == nil {
 		err = e.runtime.Remove(ctx, dead, true)
 	}
-	if err != nil && !cri.IsNotFound(err) {
+	if err != nil && !containers.IsNotFound(err) {
 		e.log.Warn("dead container not removed; garbage collection will", "container", want.ContainerID, "pod", p.Key.String(), "error", err)
 		return
 	}
@@ -28,7 +28,7 @@ func (e *effects) remove(ctx context.Context, p pods.Pod, d fact.Fact, want fact
 func (e *effects) tearDown(ctx context.Context, p pods.Pod, d fact.Fact) {
 	if p.Sandbox.ID != "" {
 		retry(ctx, func() error {
-			if err := e.runtime.StopSandbox(ctx, p.Sandbox.ID); err != nil && !cri.IsNotFound(err) {
+			if err := e.runtime.StopSandbox(ctx, p.Sandbox.ID); err != nil && !containers.IsNotFound(err) {
 				return err
 			}
 			return nil

@@ -8,6 +8,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/node/cri"
 	"whylet.dev/whylet/pods"
+	"whylet.dev/whylet/sense/containers"
 )
 
 // kill ends a container: its preStop hook first, within the grace period, then
@@ -27,7 +28,7 @@ func (e *effects) kill(ctx context.Context, p pods.Pod, d fact.Fact, want fact.K
 	}
 	retry(ctx, func() error {
 		err := e.runtime.Stop(ctx, running.ID, grace)
-		if cri.IsNotFound(err) {
+		if containers.IsNotFound(err) {
 			e.say(d, fact.Exited{ContainerID: running.ID, Vanished: true})
 			return nil
 		}

@@ -16,6 +16,7 @@ import (
 	"whylet.dev/whylet/node/cri"
 	"whylet.dev/whylet/node/volumes"
 	"whylet.dev/whylet/pods"
+	"whylet.dev/whylet/sense/containers"
 )
 
 // setUp makes a pod's volumes, cgroup and sandbox.
@@ -169,10 +170,10 @@ func (e *effects) sandboxConfig(pod *v1.Pod, attempt uint32, parent, handler str
 // dropSandbox takes away a sandbox that is replaced or no longer wanted.
 func (e *effects) dropSandbox(ctx context.Context, id string) {
 	retry(ctx, func() error {
-		if err := e.runtime.StopSandbox(ctx, id); err != nil && !cri.IsNotFound(err) {
+		if err := e.runtime.StopSandbox(ctx, id); err != nil && !containers.IsNotFound(err) {
 			return err
 		}
-		if err := e.runtime.RemoveSandbox(ctx, id); err != nil && !cri.IsNotFound(err) {
+		if err := e.runtime.RemoveSandbox(ctx, id); err != nil && !containers.IsNotFound(err) {
 			return err
 		}
 		return nil

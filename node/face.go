@@ -137,7 +137,7 @@ func (f *face) connect(ctx context.Context, n *node, vols *volumes.Manager, imgs
 		LogsDir: f.config.PodLogsDir, NodeDir: f.config.DataDir, ImageDir: f.config.DataDir, Memory: f.config.Memory,
 		Proc: "/proc", Clock: utilclock.RealClock{}, Log: n.log,
 	})
-	own, resources, probed, containers := server.NewRegistry(), prometheus.NewRegistry(), prometheus.NewRegistry(), prometheus.NewRegistry()
+	own, resources, probed, cadvisor := server.NewRegistry(), prometheus.NewRegistry(), prometheus.NewRegistry(), prometheus.NewRegistry()
 	var err error
 	if n.world.metrics, err = newMetrics(own, n.world.probes.scheduler.Stats, func() int { return len(n.known.All()) }); err != nil {
 		return fmt.Errorf("register the node's metrics: %w", err)
@@ -153,14 +153,14 @@ func (f *face) connect(ctx context.Context, n *node, vols *volumes.Manager, imgs
 	if n.world.probed, err = newProbeMetrics(probed); err != nil {
 		return fmt.Errorf("register the probes' metrics: %w", err)
 	}
-	if err := containers.Register(stats.NewCAdvisor(collector)); err != nil {
+	if err := cadvisor.Register(stats.NewCAdvisor(collector)); err != nil {
 		return fmt.Errorf("register the containers' metrics: %w", err)
 	}
 	f.server, err = server.Listen(server.Config{
 		NodeName: f.config.Name, Address: f.config.ListenAddress, Port: f.config.Port,
 		ServingCert: f.config.ServingCert, ServingKey: f.config.ServingKey, ClientCA: f.config.ClientCA,
 		Client: n.client, Host: h, Runtime: n.runtime.Runtime(), Stats: collector,
-		Metrics: own, Resources: resources, Probes: probed, Containers: containers, Extra: f.questions(),
+		Metrics: own, Resources: resources, Probes: probed, Containers: cadvisor, Extra: f.questions(),
 		Configz: f.config.configz,
 		LogsDir: "/var/log", Log: n.log,
 	})

@@ -16,6 +16,7 @@ import (
 	"whylet.dev/whylet/node/images"
 	"whylet.dev/whylet/node/volumes"
 	"whylet.dev/whylet/pods"
+	"whylet.dev/whylet/sense/containers"
 )
 
 // housekeeping does what has to be done now and then, whatever happens: logs
@@ -73,7 +74,7 @@ func (h *housekeeping) rotate(ctx context.Context) error {
 			if c.Running && p.Object != nil {
 				running = append(running, cri.ContainerView{
 					ID: c.ID, Pod: p.Key, Name: name, Attempt: c.Attempt, State: cri.Running,
-					LogPath: cri.LogFile(h.logs, p.Object, name, c.Attempt),
+					LogPath: containers.LogFile(h.logs, p.Object, name, c.Attempt),
 				})
 			}
 		}

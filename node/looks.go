@@ -15,6 +15,7 @@ import (
 	"whylet.dev/whylet/node/cgroup"
 	"whylet.dev/whylet/node/cri"
 	"whylet.dev/whylet/pods"
+	"whylet.dev/whylet/sense/containers"
 )
 
 // looks samples the containers' cgroups: rarely while they are calm, densely
@@ -181,7 +182,7 @@ func (l *looks) lastSaid(p pods.Pod, name string, c pods.Container) []string {
 	if l.lastLines == nil || p.Object == nil {
 		return nil
 	}
-	return l.lastLines(cri.ContainerView{LogPath: cri.LogFile(l.logs, p.Object, name, c.Attempt)})
+	return l.lastLines(cri.ContainerView{LogPath: containers.LogFile(l.logs, p.Object, name, c.Attempt)})
 }
 
 // firstReady says whether a run of a container became ready for the first time. That

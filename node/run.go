@@ -24,6 +24,7 @@ import (
 	"whylet.dev/whylet/journal/otlp"
 	"whylet.dev/whylet/node/cri"
 	"whylet.dev/whylet/pods"
+	"whylet.dev/whylet/sense/containers"
 )
 
 // ControlPlaneEnded is the cause of Run's context when it ends because the node's
@@ -148,7 +149,7 @@ func (n *node) assemble(ctx context.Context) error {
 	n.world = &outside{}
 	n.loop = newLoop(n.journal, n.world, n.known, policy, n.clock, n.log)
 	if !n.config.NoLogLines {
-		n.lastLines = cri.LastLines
+		n.lastLines = containers.LastLines
 	}
 	n.journal.SetLive(func(uid types.UID) bool {
 		_, ok := n.known.Get(uid)

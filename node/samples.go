@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"whylet.dev/whylet/evidence/cgroupfs"
 	"whylet.dev/whylet/fact"
-	"whylet.dev/whylet/node/cgroup/cgroupfs"
 	"whylet.dev/whylet/pods"
 )
 

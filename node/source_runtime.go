@@ -8,6 +8,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/node/cri"
 	"whylet.dev/whylet/pods"
+	"whylet.dev/whylet/sense/containers"
 )
 
 // runtimeSource turns the runtime's events into facts about containers that
@@ -32,25 +33,25 @@ type runtimeSource struct {
 
 func (s *runtimeSource) run(ctx context.Context, since *cri.Snapshot) {
 	var from time.Time
-	for e := range s.client.Watch(ctx, since, cri.WatchOptions{}) {
+	for e := range s.client.Watch(ctx, since, containers.WatchOptions{}) {
 		switch e.Kind {
-		case cri.ContainerChanged:
+		case containers.ContainerChanged:
 			if e.Container.State == cri.Exited {
 				s.tell(e.Container.Pod, func() { s.exited(*e.Container) })
 			}
-		case cri.ContainerGone:
+		case containers.ContainerGone:
 			s.tell(e.Container.Pod, func() { s.vanished(*e.Container) })
-		case cri.SandboxChanged, cri.SandboxGone:
-			if e.Kind == cri.SandboxGone || !e.Sandbox.Ready {
+		case containers.SandboxChanged, containers.SandboxGone:
+			if e.Kind == containers.SandboxGone || !e.Sandbox.Ready {
 				s.tell(e.Sandbox.Pod, func() {
 					s.submit(fact.Fact{Pod: e.Sandbox.Pod, Body: fact.SandboxLost{SandboxID: e.Sandbox.ID}})
 				})
 			}
-		case cri.Lost:
+		case containers.Lost:
 			from = e.At
 			s.lost(e.Err)
 			s.log.Warn("the container runtime does not answer", "error", e.Err)
-		case cri.Synced:
+		case containers.Synced:
 			if !from.IsZero() {
 				s.submit(fact.Fact{Body: fact.Lost{Source: "runtime", Reason: e.Err.Error(), From: e.From, Until: e.At}})
 				from = time.Time{}
@@ -91,6 +92,6 @@ func exitedBody(v cri.ContainerView, lastLines func(cri.ContainerView) []string)
 		b.Vanished = true
 		return b
 	}
-	b.ExitCode, b.RuntimeReason, b.Message = v.ExitCode, v.Reason, cri.TerminationMessage(v)
+	b.ExitCode, b.RuntimeReason, b.Message = v.ExitCode, v.Reason, containers.TerminationMessage(v)
 	return b
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/opencontainers/cgroups"
 
-	"whylet.dev/whylet/node/cgroup/cgroupfs"
+	"whylet.dev/whylet/evidence/cgroupfs"
 )
 
 // mover keeps the kernel ready to move processes between cgroups.

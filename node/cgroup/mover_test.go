@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"whylet.dev/whylet/node/cgroup/cgroupfs"
+	"whylet.dev/whylet/evidence/cgroupfs"
 )
 
 // While somebody expects a move, and only then, the agent moves itself.

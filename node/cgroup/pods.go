@@ -14,7 +14,7 @@ import (
 	v1qos "k8s.io/kubernetes/pkg/apis/core/v1/helper/qos"
 	"k8s.io/kubernetes/pkg/kubelet/cm"
 
-	"whylet.dev/whylet/node/cgroup/cgroupfs"
+	"whylet.dev/whylet/evidence/cgroupfs"
 )
 
 // podPrefix begins the name of a pod's cgroup.

@@ -296,25 +296,6 @@ func TestDNS(t *testing.T) {
 	}
 }
 
-func TestAttemptFromLogs(t *testing.T) {
-	dir := t.TempDir()
-	if n, err := cri.AttemptFromLogs(dir, "main"); err != nil || n != 0 {
-		t.Errorf("no logs: %d, %v", n, err)
-	}
-	for _, name := range []string{"main/0.log", "main/7.log", "main/9.log.20260101-000000.gz", "main/99999999999.log", "main/x.log", "other/50.log"} {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if n, err := cri.AttemptFromLogs(dir, "main"); err != nil || n != 10 {
-		t.Errorf("%d, %v", n, err)
-	}
-}
-
 func TestVolumeMounts(t *testing.T) {
 	c := &v1.Container{VolumeMounts: []v1.VolumeMount{
 		{Name: "rw", MountPath: "/a"},

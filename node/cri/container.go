@@ -5,6 +5,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
+
+	"whylet.dev/whylet/sense/containers"
 )
 
 // ContainerInput is all that a container is configured from.
@@ -64,7 +66,7 @@ func ContainerConfig(in ContainerInput) (*runtimeapi.ContainerConfig, error) {
 		Devices:     in.Devices,
 		Labels:      containerLabels(in.Pod, c),
 		Annotations: annotations,
-		LogPath:     logPath(c.Name, in.Attempt),
+		LogPath:     containers.LogPath(c.Name, in.Attempt),
 		Stdin:       c.Stdin,
 		StdinOnce:   c.StdinOnce,
 		Tty:         c.TTY,

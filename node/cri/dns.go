@@ -10,13 +10,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-logr/logr"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/record"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/kubelet/network/dns"
+
+	"whylet.dev/whylet/sense/containers"
 )
 
 // DNS says what pods have in their resolv.conf. kubelet's own rules apply
@@ -44,7 +45,7 @@ func (d DNS) For(pod *v1.Pod) (*runtimeapi.DNSConfig, []Warning, error) {
 		host = ""
 	}
 	c := dns.NewConfigurer(&w, ref, d.NodeIPs, d.Servers, d.Domain, host)
-	config, err := c.GetPodDNS(quiet(context.Background()), pod)
+	config, err := c.GetPodDNS(containers.Quiet(context.Background()), pod)
 	if err != nil {
 		return nil, nil, fmt.Errorf("resolv.conf of pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
@@ -87,6 +88,3 @@ func (w *warnings) AnnotatedEventf(object runtime.Object, _ map[string]string, k
 }
 
 func (w *warnings) WithLogger(klog.Logger) record.EventRecorderLogger { return w }
-
-// quiet keeps borrowed code from logging what it also returns as an error.
-func quiet(ctx context.Context) context.Context { return klog.NewContext(ctx, logr.Discard()) }

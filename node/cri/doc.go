@@ -1,6 +1,7 @@
 // Package cri is everything that speaks the container runtime interface (CRI)
-// about pods: it turns a pod into what a runtime understands, makes the calls,
-// and turns what the runtime says back into our own terms.
+// about pods and changes something: it turns a pod into what a runtime understands,
+// and makes the calls. What the runtime says is read by package sense/containers,
+// whose words read.go names.
 //
 // The package decides nothing about health and keeps no state beyond what is
 // needed to tell changes from repetitions. It has three layers.
@@ -13,10 +14,8 @@
 //	security.go   users, capabilities, seccomp, AppArmor, runAsNonRoot
 //	resources.go  shares, quota, limits, OOM score, huge pages, swap
 //	env.go        Environment: env, envFrom, service variables
-//	labels.go     the labels and annotations that kubelet writes and reads
-//	paths.go      where logs lie
-//	view.go       ContainerView and SandboxView: a runtime's answer in our terms
-//	known.go      what was told already: the pure part of Watch
+//	labels.go     the labels and annotations that kubelet writes
+//	mountstatus.go  a container's mounts as its status shows them
 //	gc.go         FindGarbage: which dead containers and sandboxes nobody wants
 //
 // Looks at the host, which the builders are given the result of: machine.go,
@@ -28,15 +27,11 @@
 //	client.go     Dial, version, readiness of the runtime
 //	runner.go     run, stop, remove, status, resources
 //	exec.go       commands in containers
-//	termination.go  what a container left as its last words
 //	failure.go    errors with Kubernetes' reasons
-//	snapshot.go   everything the runtime has, in one look
 //	hooks.go      lifecycle hooks
-//	stats.go      usage
 //
 // What runs by itself:
 //
-//	watch.go      Watch: the runtime's event stream with a slow look as safety net
 //	rotate.go     container log rotation
 //	gc.go         Collect: removes the garbage, and log folders of pods that are gone
 //

@@ -8,6 +8,8 @@ import (
 
 	remote "k8s.io/cri-client/pkg"
 	utilexec "k8s.io/utils/exec"
+
+	"whylet.dev/whylet/sense/containers"
 )
 
 // ExecResult is how a command in a container went. A command that ran is a
@@ -33,7 +35,7 @@ func (c *Client) Exec(ctx context.Context, id string, command []string, timeout 
 		bounded, cancel = context.WithTimeout(ctx, timeout+execPatience)
 	}
 	defer cancel()
-	stdout, stderr, err := c.runtime.ExecSync(quiet(bounded), bare(id), command, timeout)
+	stdout, stderr, err := c.runtime.ExecSync(containers.Quiet(bounded), containers.Bare(id), command, timeout)
 	r := ExecResult{Stdout: clip(stdout, limit), Stderr: clip(stderr, limit)}
 	var exit utilexec.ExitError
 	switch {

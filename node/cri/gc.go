@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"whylet.dev/whylet/sense/containers"
 )
 
 // Garbage is what nobody needs any more.
@@ -122,7 +124,10 @@ func (c *Client) Collect(ctx context.Context, logsDir string, wanted func(types.
 func (c *Client) removeDead(ctx context.Context, v ContainerView) error {
 	full, err := c.Status(ctx, v.ID)
 	if err != nil {
-		return ignoreGone(err)
+		if containers.IsNotFound(err) {
+			return nil
+		}
+		return err
 	}
 	if full.State == Unknown {
 		// It may still run somewhere.

@@ -10,6 +10,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/node/cri"
+	"whylet.dev/whylet/sense/containers"
 )
 
 // TestFindGarbage draws runtimes full of leftovers and checks what may go and what
@@ -29,7 +30,7 @@ func TestFindGarbage(t *testing.T) {
 			for i := range rapid.IntRange(0, 4).Draw(rt, "runs") {
 				v := cri.ContainerView{
 					ID: next(), Pod: pod, Name: rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "name"), Attempt: int32(i),
-					State:     rapid.SampledFrom([]cri.State{cri.Created, cri.Running, cri.Exited, cri.Unknown}).Draw(rt, "state"),
+					State:     rapid.SampledFrom([]containers.State{cri.Created, cri.Running, cri.Exited, cri.Unknown}).Draw(rt, "state"),
 					CreatedAt: s.Began.Add(-time.Duration(rapid.SampledFrom([]int{1, 100}).Draw(rt, "age"))*time.Second + time.Duration(i)),
 				}
 				if len(s.Sandboxes) > 0 && rapid.Bool().Draw(rt, "in a sandbox") {

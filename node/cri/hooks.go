@@ -13,6 +13,7 @@ import (
 	probehttp "k8s.io/kubernetes/pkg/probe/http"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/sense/containers"
 )
 
 // Hook is a lifecycle hook that is to run now.
@@ -42,7 +43,7 @@ func (c *Client) RunHook(ctx context.Context, h Hook) fact.HookRan {
 	}
 	// kubelet's own runner: its rules and wording are what users know.
 	runner := lifecycle.NewHandlerRunner(boundDoer{ctx}, commands{c}, addresses(h.PodIPs), nil)
-	message, err := runner.Run(quiet(ctx), kubecontainer.ContainerID{Type: c.name, ID: bare(h.ContainerID)}, h.Pod, h.Container, handler)
+	message, err := runner.Run(containers.Quiet(ctx), kubecontainer.ContainerID{Type: c.Name(), ID: containers.Bare(h.ContainerID)}, h.Pod, h.Container, handler)
 	ran.Took = time.Since(began)
 	if err != nil {
 		ran.Error = string(clip([]byte(message), hookErrorMax))

@@ -9,6 +9,7 @@ import (
 
 	"whylet.dev/whylet/node/cri"
 	"whylet.dev/whylet/node/cri/critest"
+	"whylet.dev/whylet/sense/containers"
 )
 
 // BenchmarkRestart measures what of a restart is the runtime's: from the end of a
@@ -19,7 +20,7 @@ import (
 func BenchmarkRestart(b *testing.B) {
 	n := critest.Start(b)
 	p := n.RunPod(b, nil, critest.Sh("main", "exit 1"))
-	events := follow(b, n, cri.WatchOptions{})
+	events := follow(b, n, containers.WatchOptions{})
 	m := &measures{}
 	var ended time.Time // when the runtime says the process ended
 	var before cri.ContainerView
@@ -31,7 +32,7 @@ func BenchmarkRestart(b *testing.B) {
 		for {
 			e := next(b, events)
 			now := time.Now()
-			if e.Kind != cri.ContainerChanged || e.Container.ID != id {
+			if e.Kind != containers.ContainerChanged || e.Container.ID != id {
 				continue
 			}
 			if e.Container.State == cri.Running && !ended.IsZero() {

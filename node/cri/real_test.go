@@ -15,6 +15,7 @@ import (
 
 	"whylet.dev/whylet/node/cri"
 	"whylet.dev/whylet/node/cri/critest"
+	"whylet.dev/whylet/sense/containers"
 )
 
 func TestRuntimeIsReady(t *testing.T) {
@@ -82,13 +83,13 @@ func TestContainerLife(t *testing.T) {
 	if v.ExitCode != 3 || v.Reason != "Error" || v.FinishedAt.Before(v.StartedAt) {
 		t.Errorf("exited container %+v", v)
 	}
-	if m := cri.TerminationMessage(v); m != "last words\n" {
+	if m := containers.TerminationMessage(v); m != "last words\n" {
 		t.Errorf("termination message %q", m)
 	}
 	if err := n.Remove(t.Context(), v, false); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := n.Status(t.Context(), id); !cri.IsNotFound(err) {
+	if _, err := n.Status(t.Context(), id); !containers.IsNotFound(err) {
 		t.Errorf("status of a removed container: %v", err)
 	}
 	if _, err := os.Stat(v.LogPath); !errors.Is(err, os.ErrNotExist) {
@@ -150,7 +151,7 @@ func TestMessageFallsBackToLogs(t *testing.T) {
 	c := critest.Sh("main", `seq 1 100; exit 1`)
 	c.TerminationMessagePath, c.TerminationMessagePolicy = "/dev/termination-log", v1.TerminationMessageFallbackToLogsOnError
 	p := n.RunPod(t, nil, c)
-	lines := strings.Split(strings.TrimSpace(cri.TerminationMessage(p.Run("main", 0))), "\n")
+	lines := strings.Split(strings.TrimSpace(containers.TerminationMessage(p.Run("main", 0))), "\n")
 	if len(lines) != 80 || lines[0] != "21" || lines[79] != "100" {
 		t.Errorf("%d lines, %s to %s", len(lines), lines[0], lines[len(lines)-1])
 	}
@@ -323,7 +324,7 @@ func TestCollect(t *testing.T) {
 			t.Errorf("a sandbox is left: %+v", v)
 		}
 	}
-	if _, err := os.Stat(cri.PodLogDir(n.Logs, p.Pod)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(containers.PodLogDir(n.Logs, p.Pod)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("its logs are left: %v", err)
 	}
 }

@@ -117,33 +117,3 @@ func overhead(pod *v1.Pod, m Machine) *runtimeapi.LinuxContainerResources {
 	cpu, memory := pod.Spec.Overhead[v1.ResourceCPU], pod.Spec.Overhead[v1.ResourceMemory]
 	return linuxResources(&cpu, cpu, memory, m)
 }
-
-// resourcesOf reads a runtime's cgroup values back into requests and limits. A
-// memory request leaves no trace in a cgroup, so it stays empty.
-func resourcesOf(r *runtimeapi.ContainerResources) *v1.ResourceRequirements {
-	l := r.GetLinux()
-	if l == nil {
-		return nil
-	}
-	out := &v1.ResourceRequirements{}
-	if milli := cm.QuotaToMilliCPU(l.CpuQuota, l.CpuPeriod); l.CpuPeriod > 0 && milli > 0 {
-		set(&out.Limits, v1.ResourceCPU, resource.NewMilliQuantity(milli, resource.DecimalSI))
-	}
-	if l.MemoryLimitInBytes > 0 {
-		set(&out.Limits, v1.ResourceMemory, resource.NewQuantity(l.MemoryLimitInBytes, resource.BinarySI))
-	}
-	if milli := cm.SharesToMilliCPU(l.CpuShares); l.CpuShares > 0 && milli > 0 {
-		set(&out.Requests, v1.ResourceCPU, resource.NewMilliQuantity(milli, resource.DecimalSI))
-	}
-	if out.Limits == nil && out.Requests == nil {
-		return nil
-	}
-	return out
-}
-
-func set(list *v1.ResourceList, name v1.ResourceName, q *resource.Quantity) {
-	if *list == nil {
-		*list = v1.ResourceList{}
-	}
-	(*list)[name] = *q
-}

@@ -9,6 +9,8 @@ import (
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	crierrors "k8s.io/cri-api/pkg/errors"
+
+	"whylet.dev/whylet/sense/containers"
 )
 
 // MinimumGrace is what a container gets to end by itself even when nothing is
@@ -24,7 +26,7 @@ func (c *Client) RunSandbox(ctx context.Context, config *runtimeapi.PodSandboxCo
 	if err := os.MkdirAll(config.LogDirectory, 0o755); err != nil {
 		return SandboxView{}, failure(ReasonSandbox, fmt.Errorf("failed to create log directory for pod %q: %w", pod, err))
 	}
-	id, err := c.runtime.RunPodSandbox(quiet(ctx), config, handler)
+	id, err := c.runtime.RunPodSandbox(containers.Quiet(ctx), config, handler)
 	if err != nil {
 		return SandboxView{}, &Failure{Reason: ReasonSandbox, Err: err}
 	}
@@ -36,22 +38,10 @@ func (c *Client) RunSandbox(ctx context.Context, config *runtimeapi.PodSandboxCo
 	return v, nil
 }
 
-// Sandbox asks for one sandbox.
-func (c *Client) Sandbox(ctx context.Context, id string) (SandboxView, error) {
-	r, err := c.runtime.PodSandboxStatus(quiet(ctx), id, false)
-	if err != nil {
-		return SandboxView{}, fmt.Errorf("status of sandbox %s: %w", id, err)
-	}
-	if r.GetStatus() == nil {
-		return SandboxView{}, fmt.Errorf("status of sandbox %s: the runtime sent none", id)
-	}
-	return sandboxView(r.Status), nil
-}
-
 // StopSandbox ends a sandbox, and by force what still runs in it, and gives its
 // addresses back. A sandbox that is gone counts as stopped.
 func (c *Client) StopSandbox(ctx context.Context, id string) error {
-	if err := c.runtime.StopPodSandbox(quiet(ctx), id); err != nil && !crierrors.IsNotFound(err) {
+	if err := c.runtime.StopPodSandbox(containers.Quiet(ctx), id); err != nil && !crierrors.IsNotFound(err) {
 		return &Failure{Reason: ReasonKillSandbox, Err: err}
 	}
 	return nil
@@ -60,7 +50,7 @@ func (c *Client) StopSandbox(ctx context.Context, id string) error {
 // RemoveSandbox removes a stopped sandbox and all that is left of its containers.
 // A sandbox that is gone counts as removed.
 func (c *Client) RemoveSandbox(ctx context.Context, id string) error {
-	if err := c.runtime.RemovePodSandbox(quiet(ctx), id); err != nil && !crierrors.IsNotFound(err) {
+	if err := c.runtime.RemovePodSandbox(containers.Quiet(ctx), id); err != nil && !crierrors.IsNotFound(err) {
 		return fmt.Errorf("remove sandbox %s: %w", id, err)
 	}
 	return nil
@@ -73,7 +63,7 @@ func (c *Client) Create(ctx context.Context, sandboxID string, config *runtimeap
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", ConfigFailure(fmt.Errorf("create container log directory for container %s failed: %w", config.Metadata.Name, err))
 	}
-	id, err := c.runtime.CreateContainer(quiet(ctx), sandboxID, config, sandbox)
+	id, err := c.runtime.CreateContainer(containers.Quiet(ctx), sandboxID, config, sandbox)
 	if err != nil {
 		return "", &Failure{Reason: ReasonCreate, Err: err}
 	}
@@ -84,7 +74,7 @@ func (c *Client) Create(ctx context.Context, sandboxID string, config *runtimeap
 // container may be left behind as exited (exit code 127, 128…), which the event
 // stream tells.
 func (c *Client) Start(ctx context.Context, id string) error {
-	return failure(ReasonStart, c.runtime.StartContainer(quiet(ctx), bare(id)))
+	return failure(ReasonStart, c.runtime.StartContainer(containers.Quiet(ctx), containers.Bare(id)))
 }
 
 // Stop sends the stop signal, and SIGKILL when grace has passed, and returns when
@@ -93,7 +83,7 @@ func (c *Client) Start(ctx context.Context, id string) error {
 // containerd does not tell.
 func (c *Client) Stop(ctx context.Context, id string, grace time.Duration) error {
 	seconds := int64(max(grace, MinimumGrace) / time.Second)
-	if err := c.runtime.StopContainer(quiet(ctx), bare(id), seconds); err != nil {
+	if err := c.runtime.StopContainer(containers.Quiet(ctx), containers.Bare(id), seconds); err != nil {
 		return fmt.Errorf("stop container %s: %w", id, err)
 	}
 	return nil
@@ -108,41 +98,15 @@ func (c *Client) Remove(ctx context.Context, v ContainerView, keepLogs bool) err
 			return fmt.Errorf("remove container %s: %w", v.ID, err)
 		}
 	}
-	if err := c.runtime.RemoveContainer(quiet(ctx), bare(v.ID)); err != nil && !crierrors.IsNotFound(err) {
+	if err := c.runtime.RemoveContainer(containers.Quiet(ctx), containers.Bare(v.ID)); err != nil && !crierrors.IsNotFound(err) {
 		return fmt.Errorf("remove container %s: %w", v.ID, err)
 	}
 	return nil
 }
 
-// Status asks for one container. The error is [IsNotFound] when there is none.
-func (c *Client) Status(ctx context.Context, id string) (ContainerView, error) {
-	v, _, err := c.status(ctx, id, false)
-	return v, err
-}
-
-// Inspect is Status with the main process's pid on the host, 0 where the runtime
-// does not say.
-func (c *Client) Inspect(ctx context.Context, id string) (v ContainerView, pid int, err error) {
-	return c.status(ctx, id, true)
-}
-
-func (c *Client) status(ctx context.Context, id string, verbose bool) (ContainerView, int, error) {
-	r, err := c.runtime.ContainerStatus(quiet(ctx), bare(id), verbose)
-	if err != nil {
-		return ContainerView{}, 0, fmt.Errorf("status of container %s: %w", id, err)
-	}
-	if r.GetStatus() == nil {
-		return ContainerView{}, 0, fmt.Errorf("status of container %s: the runtime sent none", id)
-	}
-	return c.containerView(r.Status), pidOf(r.Info), nil
-}
-
-// IsNotFound tells that a container or sandbox does not exist.
-func IsNotFound(err error) bool { return crierrors.IsNotFound(err) }
-
 // Resize gives a running container other resources, from [ContainerResources].
 func (c *Client) Resize(ctx context.Context, id string, r *runtimeapi.LinuxContainerResources) error {
-	err := c.runtime.UpdateContainerResources(quiet(ctx), bare(id), &runtimeapi.ContainerResources{Linux: r})
+	err := c.runtime.UpdateContainerResources(containers.Quiet(ctx), containers.Bare(id), &runtimeapi.ContainerResources{Linux: r})
 	if err != nil {
 		return fmt.Errorf("update resources of container %s: %w", id, err)
 	}
@@ -151,7 +115,7 @@ func (c *Client) Resize(ctx context.Context, id string, r *runtimeapi.LinuxConta
 
 // ReopenLog makes the runtime write to a new file after the old one was renamed.
 func (c *Client) ReopenLog(ctx context.Context, id string) error {
-	if err := c.runtime.ReopenContainerLog(quiet(ctx), bare(id)); err != nil {
+	if err := c.runtime.ReopenContainerLog(containers.Quiet(ctx), containers.Bare(id)); err != nil {
 		return fmt.Errorf("reopen log of container %s: %w", id, err)
 	}
 	return nil

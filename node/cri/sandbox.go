@@ -9,6 +9,8 @@ import (
 	"k8s.io/component-helpers/node/util/sysctl"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
+
+	"whylet.dev/whylet/sense/containers"
 )
 
 // SandboxInput is all that a sandbox is configured from.
@@ -48,7 +50,7 @@ func SandboxConfig(in SandboxInput) (*runtimeapi.PodSandboxConfig, error) {
 		Metadata: &runtimeapi.PodSandboxMetadata{
 			Name: pod.Name, Namespace: pod.Namespace, Uid: string(pod.UID), Attempt: in.Attempt,
 		},
-		LogDirectory: PodLogDir(in.PodLogsDir, pod),
+		LogDirectory: containers.PodLogDir(in.PodLogsDir, pod),
 		DnsConfig:    in.DNS,
 		PortMappings: portMappings(pod),
 		Labels:       sandboxLabels(pod),

@@ -13,6 +13,8 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/util/format"
 	"k8s.io/kubernetes/pkg/security/apparmor"
 	"k8s.io/kubernetes/pkg/securitycontext"
+
+	"whylet.dev/whylet/sense/containers"
 )
 
 // ImageUser is the user that an image wants its command run as. At most one of
@@ -55,7 +57,7 @@ func containerSecurity(in ContainerInput) (*runtimeapi.LinuxContainerSecurityCon
 	}
 	if in.TargetID != "" && s.NamespaceOptions.Pid == runtimeapi.NamespaceMode_CONTAINER {
 		s.NamespaceOptions.Pid = runtimeapi.NamespaceMode_TARGET
-		s.NamespaceOptions.TargetId = bare(in.TargetID)
+		s.NamespaceOptions.TargetId = containers.Bare(in.TargetID)
 	}
 	if err := addGroups(s, in); err != nil {
 		return nil, err

@@ -23,13 +23,3 @@ func stopSignal(c *v1.Container) (runtimeapi.Signal, error) {
 	}
 	return runtimeapi.Signal(signal), nil
 }
-
-// signalName is the way back; nil where the runtime does not say.
-func signalName(s runtimeapi.Signal) *v1.Signal {
-	name, ok := runtimeapi.Signal_name[int32(s)]
-	if !ok || s == runtimeapi.Signal_RUNTIME_DEFAULT {
-		return nil
-	}
-	named := v1.Signal(strings.NewReplacer("PLUS", "+", "MINUS", "-").Replace(name))
-	return &named
-}

@@ -9,10 +9,11 @@ import (
 
 	"whylet.dev/whylet/node/cri"
 	"whylet.dev/whylet/node/cri/critest"
+	"whylet.dev/whylet/sense/containers"
 )
 
 // follow starts to watch from now on, and gives what is told about one pod.
-func follow(t testing.TB, n *critest.Node, o cri.WatchOptions) <-chan cri.Event {
+func follow(t testing.TB, n *critest.Node, o containers.WatchOptions) <-chan containers.Event {
 	t.Helper()
 	since, err := n.Snapshot(t.Context())
 	if err != nil {
@@ -21,13 +22,13 @@ func follow(t testing.TB, n *critest.Node, o cri.WatchOptions) <-chan cri.Event 
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
 	events := n.Watch(ctx, &since, o)
-	if e := next(t, events); e.Kind != cri.Synced {
+	if e := next(t, events); e.Kind != containers.Synced {
 		t.Fatalf("first event %+v", e)
 	}
 	return events
 }
 
-func next(t testing.TB, events <-chan cri.Event) cri.Event {
+func next(t testing.TB, events <-chan containers.Event) containers.Event {
 	t.Helper()
 	select {
 	case e, ok := <-events:
@@ -38,19 +39,19 @@ func next(t testing.TB, events <-chan cri.Event) cri.Event {
 	case <-time.After(30 * time.Second):
 		t.Fatal("no event within 30 s")
 	}
-	return cri.Event{}
+	return containers.Event{}
 }
 
 // short writes an event as a word or two.
-func short(e cri.Event) string {
+func short(e containers.Event) string {
 	switch e.Kind {
-	case cri.ContainerChanged:
+	case containers.ContainerChanged:
 		return fmt.Sprintf("%s/%d %s", e.Container.Name, e.Container.Attempt, e.Container.State)
-	case cri.ContainerGone:
+	case containers.ContainerGone:
 		return fmt.Sprintf("%s/%d gone", e.Container.Name, e.Container.Attempt)
-	case cri.SandboxChanged:
+	case containers.SandboxChanged:
 		return fmt.Sprintf("sandbox ready=%v", e.Sandbox.Ready)
-	case cri.SandboxGone:
+	case containers.SandboxGone:
 		return "sandbox gone"
 	}
 	return string(e.Kind)
@@ -58,7 +59,7 @@ func short(e cri.Event) string {
 
 func TestWatchTellsALife(t *testing.T) {
 	n := critest.Start(t)
-	events := follow(t, n, cri.WatchOptions{})
+	events := follow(t, n, containers.WatchOptions{})
 	p := n.RunPod(t, nil, critest.Sh("main", "exit 4"))
 	v := p.Run("main", 0)
 	if err := n.Remove(t.Context(), v, false); err != nil {
@@ -77,7 +78,7 @@ func TestWatchTellsALife(t *testing.T) {
 		if e.Container != nil && (e.Container.Pod.UID != p.UID || e.Container.Sandbox != p.Sandbox.ID) {
 			t.Errorf("whose container? %+v", e.Container)
 		}
-		if e.Kind == cri.ContainerChanged && e.Container.State == cri.Exited && e.Container.ExitCode != 4 {
+		if e.Kind == containers.ContainerChanged && e.Container.State == cri.Exited && e.Container.ExitCode != 4 {
 			t.Errorf("exit code %d", e.Container.ExitCode)
 		}
 	}
@@ -100,9 +101,9 @@ func TestWatchSurvivesTheRuntime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	events := follow(t, n, cri.WatchOptions{})
+	events := follow(t, n, containers.WatchOptions{})
 	n.Interrupt(t, func() {
-		if e := next(t, events); e.Kind != cri.Lost || e.Err == nil {
+		if e := next(t, events); e.Kind != containers.Lost || e.Err == nil {
 			t.Errorf("while the runtime is down: %+v", e)
 		}
 		touch(t, "/proc/"+itoa(pid)+"/root/tmp/go")
@@ -118,7 +119,7 @@ func TestWatchSurvivesTheRuntime(t *testing.T) {
 		t.Errorf("an invented end: %+v", e.Container)
 	}
 	e = next(t, events)
-	if e.Kind != cri.Synced || e.Err == nil || e.From.IsZero() || !e.From.Before(e.At) {
+	if e.Kind != containers.Synced || e.Err == nil || e.From.IsZero() || !e.From.Before(e.At) {
 		t.Errorf("end of the gap: %+v", e)
 	}
 	if v := p.Start("other", 1); v == "" {
@@ -138,8 +139,8 @@ func TestWatchFromNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var got []string
-	for e := range n.Watch(ctx, nil, cri.WatchOptions{}) {
-		if e.Kind == cri.Synced {
+	for e := range n.Watch(ctx, nil, containers.WatchOptions{}) {
+		if e.Kind == containers.Synced {
 			break
 		}
 		if !e.Looked {
@@ -156,7 +157,7 @@ func TestWatchFromNothing(t *testing.T) {
 func TestWatchEndsWithItsContext(t *testing.T) {
 	n := critest.Start(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	events := n.Watch(ctx, nil, cri.WatchOptions{})
+	events := n.Watch(ctx, nil, containers.WatchOptions{})
 	cancel()
 	for {
 		select {

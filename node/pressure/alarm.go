@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"whylet.dev/whylet/node/cgroup/cgroupfs"
+	"whylet.dev/whylet/evidence/cgroupfs"
 )
 
 const (

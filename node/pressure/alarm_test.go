@@ -11,7 +11,7 @@ import (
 
 	testclock "k8s.io/utils/clock/testing"
 
-	"whylet.dev/whylet/node/cgroup/cgroupfs"
+	"whylet.dev/whylet/evidence/cgroupfs"
 )
 
 // An alarm wakes the manager long before its next look is due.

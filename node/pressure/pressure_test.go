@@ -19,9 +19,9 @@ import (
 	testclock "k8s.io/utils/clock/testing"
 	"pgregory.net/rapid"
 
+	"whylet.dev/whylet/evidence/cgroupfs"
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/health"
-	"whylet.dev/whylet/node/cgroup/cgroupfs"
 	_ "whylet.dev/whylet/test/fixedseed"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"whylet.dev/whylet/node/cgroup/cgroupfs"
+	"whylet.dev/whylet/evidence/cgroupfs"
 )
 
 // Reader looks at the machine. What cannot be read is missing from its readings.

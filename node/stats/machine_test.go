@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"whylet.dev/whylet/node/cgroup/cgroupfs"
+	"whylet.dev/whylet/evidence/cgroupfs"
 )
 
 func at(proc string) *Collector {

@@ -23,7 +23,7 @@ import (
 	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"whylet.dev/whylet/node/cgroup/cgroupfs"
+	"whylet.dev/whylet/evidence/cgroupfs"
 )
 
 // tree is a pod's cgroup of our own making, with one container that keeps a

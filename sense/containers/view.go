@@ -1,4 +1,4 @@
-package cri
+package containers
 
 import (
 	"encoding/json"
@@ -215,29 +215,21 @@ func (c *Client) FullID(id string) string {
 	return c.name + "://" + id
 }
 
-// bare takes the scheme away: CRI calls want the id alone.
-func bare(id string) string {
+// Bare takes the scheme away: CRI calls want the id alone.
+func Bare(id string) string {
 	if _, after, found := strings.Cut(id, "://"); found {
 		return after
 	}
 	return id
 }
 
-// VolumeMounts are the container's volume mounts as its status shows them
-// (KEP-3857). The runtime does not know volumes by name, so they come from the
-// spec; recursive says whether it can make mounts recursively read-only.
-func VolumeMounts(c *v1.Container, recursive bool) []v1.VolumeMountStatus {
-	var all []v1.VolumeMountStatus
-	for _, m := range c.VolumeMounts {
-		s := v1.VolumeMountStatus{Name: m.Name, MountPath: m.MountPath, ReadOnly: m.ReadOnly}
-		if m.ReadOnly {
-			mode := v1.RecursiveReadOnlyDisabled
-			if r := m.RecursiveReadOnly; r != nil && *r != v1.RecursiveReadOnlyDisabled && recursive {
-				mode = v1.RecursiveReadOnlyEnabled
-			}
-			s.RecursiveReadOnly = &mode
-		}
-		all = append(all, s)
+// signalName is the stop signal in Kubernetes' spelling: CRI spells SIGRTMIN+1 as
+// SIGRTMINPLUS1 and SIGRTMAX-1 as SIGRTMAXMINUS1; nil where the runtime does not say.
+func signalName(s runtimeapi.Signal) *v1.Signal {
+	name, ok := runtimeapi.Signal_name[int32(s)]
+	if !ok || s == runtimeapi.Signal_RUNTIME_DEFAULT {
+		return nil
 	}
-	return all
+	named := v1.Signal(strings.NewReplacer("PLUS", "+", "MINUS", "-").Replace(name))
+	return &named
 }

@@ -1,4 +1,4 @@
-package cri
+package containers
 
 import (
 	"context"
@@ -260,7 +260,7 @@ func (w *watcher) stream(ctx context.Context) error {
 	done := make(chan error, 1)
 	connected := make(chan struct{}, 1)
 	go func() {
-		done <- w.client.runtime.GetContainerEvents(quiet(ctx), events,
+		done <- w.client.runtime.GetContainerEvents(Quiet(ctx), events,
 			func(runtimeapi.RuntimeService_GetContainerEventsClient) { connected <- struct{}{} })
 	}()
 	for {

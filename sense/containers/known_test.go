@@ -1,4 +1,4 @@
-package cri
+package containers
 
 import (
 	"fmt"
@@ -127,7 +127,7 @@ func TestKnownTellsEachChangeOnceAndForward(t *testing.T) {
 		w.clock += 1000
 		hear(k.looked(w.client, w.look(), w.now()))
 		for id, seen := range told {
-			c, exists := w.containers[bare(id)]
+			c, exists := w.containers[Bare(id)]
 			switch {
 			case exists && seen != states[c.State].age():
 				rt.Fatalf("%s is %s, but age %d was told", id, c.State, seen)

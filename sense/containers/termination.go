@@ -1,20 +1,24 @@
-package cri
+package containers
 
 import (
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	logs "k8s.io/cri-client/pkg/logs"
-	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
-	"k8s.io/kubernetes/pkg/util/tail"
 
 	"whylet.dev/whylet/probe"
 )
+
+// Of a termination message so many bytes count, of a log in its place so many lines
+// and bytes (kubelet: pkg/kubelet/container/runtime.go).
+const maxMessage, maxMessageLines, maxMessageLog = 4 << 10, 80, 2 << 10
 
 // TerminationMessage gives what a pod's status shows as the message of an exited
 // container: the runtime's, then what the container left in its termination
@@ -42,7 +46,7 @@ func ownMessage(v ContainerView) string {
 	fallback := v.Recorded.MessagePolicy == v1.TerminationMessageFallbackToLogsOnError &&
 		v.ExitCode != 0 && v.Reason != "ContainerCannotRun"
 	if file := messageFile(v); file != "" {
-		text, _, err := tail.ReadAtMost(file, kubecontainer.MaxContainerTerminationMessageLength)
+		text, err := endOfFile(file, maxMessage)
 		switch {
 		case err != nil && !errors.Is(err, fs.ErrNotExist):
 			return fmt.Sprintf("Error on reading termination log %s: %v", file, err)
@@ -61,7 +65,7 @@ func messageFile(v ContainerView) string {
 	if v.Recorded.MessagePath == "" {
 		return ""
 	}
-	inside := messagePath(v.Recorded.MessagePath)
+	inside := MessagePath(v.Recorded.MessagePath)
 	for _, m := range v.Mounts {
 		if m.ContainerPath == inside {
 			return m.HostPath
@@ -71,7 +75,7 @@ func messageFile(v ContainerView) string {
 }
 
 func logTail(path string) string {
-	text, err := endOfLog(path, kubecontainer.MaxContainerTerminationMessageLogLines, kubecontainer.MaxContainerTerminationMessageLogLength)
+	text, err := endOfLog(path, maxMessageLines, maxMessageLog)
 	if err != nil {
 		return fmt.Sprintf("Error on reading termination message from logs: %v", err)
 	}
@@ -116,8 +120,25 @@ func LastLines(v ContainerView) []string {
 // endOfLog reads the last lines of a log, and of those the last bytes.
 func endOfLog(path string, lines int64, most int) (string, error) {
 	text := lastBytes{most: most}
-	err := logs.ReadLogs(quiet(context.Background()), path, "", &logs.LogOptions{TailLines: &lines}, nil, &text, &text)
+	err := logs.ReadLogs(Quiet(context.Background()), path, "", &logs.LogOptions{TailLines: &lines}, nil, &text, &text)
 	return text.buf.String(), err
+}
+
+// endOfFile reads the last bytes of a file.
+func endOfFile(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.Seek(max(info.Size()-most, 0), io.SeekStart); err != nil {
+		return nil, err
+	}
+	return io.ReadAll(f)
 }
 
 // lastBytes keeps the end of what is written to it.

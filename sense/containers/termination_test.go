@@ -1,4 +1,4 @@
-package cri
+package containers
 
 import (
 	"os"
@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	v1 "k8s.io/api/core/v1"
-	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
 )
 
 func exited(dir string, code int32, policy v1.TerminationMessagePolicy) ContainerView {
@@ -111,17 +110,17 @@ func FuzzTerminationMessage(f *testing.F) {
 		got := TerminationMessage(exited(dir, 1, v1.TerminationMessageFallbackToLogsOnError))
 		switch {
 		case len(message) > 0:
-			end := string(message[max(0, len(message)-kubecontainer.MaxContainerTerminationMessageLength):])
+			end := string(message[max(0, len(message)-maxMessage):])
 			if got != end {
 				t.Errorf("%d bytes of a message of %d", len(got), len(message))
 			}
 		case strings.HasPrefix(got, "Error on reading termination message from logs: "):
 			// The log is not one that a runtime writes; the error quotes it.
-		case len(got) > kubecontainer.MaxContainerTerminationMessageLogLength:
+		case len(got) > maxMessageLog:
 			t.Errorf("%d bytes from the log", len(got))
-		case strings.Count(got, "\n") > kubecontainer.MaxContainerTerminationMessageLogLines:
+		case strings.Count(got, "\n") > maxMessageLines:
 			t.Errorf("%d lines from the log", strings.Count(got, "\n"))
-		case utf8.Valid(log) && len(got) < kubecontainer.MaxContainerTerminationMessageLogLength && !utf8.ValidString(got) && !strings.Contains(string(log), "\\"):
+		case utf8.Valid(log) && len(got) < maxMessageLog && !utf8.ValidString(got) && !strings.Contains(string(log), "\\"):
 			t.Errorf("text was cut within a character: %q", got)
 		}
 		lines := LastLines(exited(dir, 1, v1.TerminationMessageReadFile))
@@ -138,7 +137,7 @@ func FuzzLabels(f *testing.F) {
 	f.Add("zz", "99999999999", "-1", "{", "null")
 	f.Fuzz(func(t *testing.T, hash, count, grace, hook, ports string) {
 		a := map[string]string{
-			annotationHash: hash, annotationRestartCount: count, annotationGrace: grace, annotationPreStop: hook, annotationPorts: ports,
+			AnnotationHash: hash, AnnotationRestartCount: count, AnnotationGrace: grace, AnnotationPreStop: hook, AnnotationPorts: ports,
 		}
 		recordedOf(a)
 		attemptOf(a, 7)

@@ -1,4 +1,4 @@
-package cri
+package containers
 
 import (
 	"context"
@@ -50,7 +50,7 @@ func (nothing) container(ContainerView) bool { return false }
 func (nothing) sandbox(SandboxView) bool     { return false }
 
 func (c *Client) look(ctx context.Context, want filter) (Snapshot, error) {
-	ctx = quiet(ctx)
+	ctx = Quiet(ctx)
 	s := Snapshot{Began: time.Now()}
 	containers, err := c.runtime.ListContainers(ctx, nil)
 	if err != nil {
