@@ -39,8 +39,10 @@ var rooms = []room{
 	{dir: "mesh/command", imports: []string{
 		"github.com/google/go-containerregistry", "github.com/spf13/cobra", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "sigs.k8s.io/yaml", module + "mesh",
 	}},
-	{dir: "why", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers/resource", module + "fact", module + "health", module + "mesh", module + "why/answer", module + "why/prose", module + "why/words"}},
-	{dir: "why/answer", pure: true, imports: []string{"k8s.io/apimachinery", module + "fact", module + "why/prose", module + "why/words"}},
+	{dir: "why", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers/resource", module + "fact", module + "health", module + "mesh", module + "why/answer", module + "why/kubectl", module + "why/prose", module + "why/words"}},
+	{dir: "why/cluster", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "health", module + "why/answer", module + "why/kubectl", module + "why/prose"}},
+	{dir: "why/kubectl", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "why/answer"}},
+	{dir: "why/answer", pure: true, imports: []string{"k8s.io/api/core/v1", "k8s.io/apimachinery", module + "fact", module + "why/prose", module + "why/words"}},
 	{dir: "why/words", pure: true},
 	{dir: "why/prose", pure: true},
 	{dir: "lint", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers", "sigs.k8s.io/yaml", "go.yaml.in/yaml/v3", module + "fact", module + "health"}},

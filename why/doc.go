@@ -1,7 +1,7 @@
 // Package why answers why a pod is as it is: from facts to symptoms, from
 // symptoms to root causes, with the evidence.
 //
-// It is pure: facts and API objects go in, an [answer.Answer] comes out. There is no
+// It is pure: facts go in, an [answer.Answer] comes out. There is no
 // clock (the caller says what time it is), no client and no journal here, so
 // the same history gives the same answer on any machine.
 //
@@ -36,12 +36,9 @@
 //	start.go     why a container or a pod does not start; start_init.go, what the others wait for
 //	pod.go       deletion, readiness, completion; evicted.go, what the node ran short of
 //	rule_deleted.go, rule_requested.go  who wanted a pod gone
-//	pending.go   why a pod has no node yet; claims.go and taints.go, what is around it
 //	rule_resize.go  why new resources of a running pod have no effect
-//	workload.go  what stands for several pods; controller.go, why it has too few; cronjob.go
-//	service.go   why a Service has no endpoints; listening.go, who listens for it
-//	node.go      why a node is as it is; node_*.go, its memory and its pods
-//	overview.go  pods of which no node knows
+//	listening.go what a pod listens on
+//	node.go      when a node was away, and why; node_pod.go, what that was for its pods
 //	links.go     facts as links of a chain, in words
 //	fixes.go     what to do
 //	words.go     processes and signals in words

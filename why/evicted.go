@@ -1,13 +1,10 @@
 package why
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
-
-	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
@@ -39,10 +36,10 @@ func (h *History) evictionFinding() finding {
 		f.fixes = append(f.fixes, h.specFix("set requests to what the pod really uses: pods above their requests go first"))
 	}
 	if len(b.Ranking) > 0 {
-		f.notes = []answer.Note{{Cause: f.cause, Text: rankingWords(b.Signal, b.Ranking), Facts: []fact.ID{at.ID}}}
+		f.notes = []answer.Note{{Cause: f.cause, Text: "the order of eviction was: " + answer.EvictionOrder(b.Signal, b.Ranking), Facts: []fact.ID{at.ID}}}
 	}
 	if worst, ok := heaviest(b.Ranking, h.Pod); ok {
-		f.notes = append(f.notes, answer.Note{Cause: f.cause, Text: fmt.Sprintf("pod %s used most: %s", worst.Pod, amount(b.Signal)(worst.Usage)), Facts: []fact.ID{at.ID}})
+		f.notes = append(f.notes, answer.Note{Cause: f.cause, Text: fmt.Sprintf("pod %s used most: %s", worst.Pod, answer.Amount(b.Signal)(worst.Usage)), Facts: []fact.ID{at.ID}})
 	}
 	return f
 }
@@ -57,7 +54,7 @@ func ranShort(b fact.Evict) string {
 	if b.Shortage == nil {
 		return fmt.Sprintf("The node ran short (%s)", b.Signal)
 	}
-	n := amount(b.Signal)
+	n := answer.Amount(b.Signal)
 	return fmt.Sprintf("The node ran short (%s: %s of %s left, where it keeps %s)", b.Signal, n(b.Shortage.Available), n(b.Shortage.Capacity), n(b.Shortage.Threshold))
 }
 
@@ -79,7 +76,7 @@ func elsewhere(b fact.Evict) (answer.Fix, bool) {
 
 // podsHold says why what ran short is not to be looked for among the pods.
 func podsHold(b fact.Evict) string {
-	return fmt.Sprintf("When they were last measured, all pods together held only %s of it: what takes the rest is most likely none of them.", amount(b.Signal)(b.Shortage.Pods))
+	return fmt.Sprintf("When they were last measured, all pods together held only %s of it: what takes the rest is most likely none of them.", answer.Amount(b.Signal)(b.Shortage.Pods))
 }
 
 // heaviest is the pod of a ranking that used most, if it is not the one at hand.
@@ -114,7 +111,7 @@ func evictions(pods []fact.Fact, o Options) []eviction {
 				cause: evictedFor(b.Signal), certainty: answer.Recorded, weight: certain, chain: links(f),
 				text: fmt.Sprintf("%s and evicted pod %s, which was first of %s in the order of eviction.", ranShort(b), f.Pod, prose.Plural(len(b.Ranking), "pod")),
 				notes: []answer.Note{
-					{Cause: evictedFor(b.Signal), Text: rankingWords(b.Signal, b.Ranking), Facts: []fact.ID{f.ID}},
+					{Cause: evictedFor(b.Signal), Text: "the order of eviction was: " + answer.EvictionOrder(b.Signal, b.Ranking), Facts: []fact.ID{f.ID}},
 				},
 			},
 		}
@@ -135,26 +132,4 @@ func evictedFor(signal string) answer.Cause {
 		return answer.EvictedPIDs
 	}
 	return answer.EvictedDisk
-}
-
-// rankingWords shows an order of eviction as it was used.
-func rankingWords(signal string, ranking []fact.Ranked) string {
-	amount := amount(signal)
-	var order []string
-	for i, r := range ranking {
-		text := fmt.Sprintf("%d. %s uses %s", i+1, r.Pod, amount(r.Usage))
-		if signal != "" && !strings.HasPrefix(signal, "pid") && !strings.HasSuffix(signal, "inodesFree") {
-			text += ", asked for " + amount(r.Request)
-		}
-		order = append(order, text+fmt.Sprintf(" (%s, priority %d)", cmp.Or(r.QoS, string(v1.PodQOSBestEffort)), r.Priority))
-	}
-	return "the order of eviction was: " + strings.Join(order, "; ")
-}
-
-// amount words a quantity of what a signal is about.
-func amount(signal string) func(int64) string {
-	if strings.HasPrefix(signal, "pid") || strings.HasSuffix(signal, "inodesFree") {
-		return func(n int64) string { return fmt.Sprint(n) }
-	}
-	return prose.Size
 }

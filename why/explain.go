@@ -33,10 +33,7 @@ type Options struct {
 // Explain answers why a pod is as it is. Each symptom has one verdict; a pod
 // without symptoms is Healthy.
 func Explain(h *History, o Options) answer.Answer {
-	a := answer.Answer{
-		APIVersion: answer.APIVersion, Kind: answer.Kind, AsOf: o.Now, Journal: o.Journal,
-		Subject: answer.Subject{Kind: "Pod", Namespace: h.Pod.Namespace, Name: h.Pod.Name, UID: h.Pod.UID},
-	}
+	a := answer.New(answer.Subject{Kind: "Pod", Namespace: h.Pod.Namespace, Name: h.Pod.Name, UID: h.Pod.UID}, o.Now, o.Journal)
 	a.Journal.Gaps = append(a.Journal.Gaps, h.gaps()...)
 	h.now, h.asked, h.policy, h.alone = o.Now, o.Container, o.Policy, o.Alone
 	for _, t := range h.troubles() {

@@ -6,16 +6,13 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
 )
 
 // kubectl is a command line about the pod's namespace.
 func (h *History) kubectl(format string, args ...any) string {
-	space := ""
-	if h.Pod.Namespace != "" && h.Pod.Namespace != "default" {
-		space = "-n " + h.Pod.Namespace + " "
-	}
-	return "kubectl " + space + fmt.Sprintf(format, args...)
+	return kubectl.Command(h.Pod.Namespace, format, args...)
 }
 
 // exec runs something in a container.
@@ -27,16 +24,12 @@ func (h *History) exec(container, command string) string {
 func (h *History) why(flags string) string { return h.kubectl("why pod/%s %s", h.Pod.Name, flags) }
 
 func (h *History) inspect(text, command string) answer.Fix {
-	return answer.Fix{Text: text, Command: command, Risk: answer.Inspect}
+	return kubectl.Inspect(text, command)
 }
 
 // specFix is a change of the pod's template, which makes new pods.
 func (h *History) specFix(text string) answer.Fix {
-	f := answer.Fix{Text: text, Risk: answer.Restarts}
-	if workload := editable(h.Object); workload != "" {
-		f.Command = h.kubectl("edit %s", workload)
-	}
-	return f
+	return kubectl.EditTemplate(h.Pod.Namespace, h.Object, text)
 }
 
 func (h *History) limitsFix(text string) answer.Fix {

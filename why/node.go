@@ -168,10 +168,7 @@ func silence(later []fact.Fact, f *fact.Fact, b fact.Lost) (Outage, bool) {
 // when it was away and why, and what was not lost. pods are facts of its pods in
 // that time: their ends.
 func NodeMemory(name string, node, pods []fact.Fact, o Options) answer.Answer {
-	a := answer.Answer{
-		APIVersion: answer.APIVersion, Kind: answer.Kind, AsOf: o.Now, Journal: o.Journal,
-		Subject: answer.Subject{Kind: "Node", Name: name},
-	}
+	a := answer.New(answer.Subject{Kind: "Node", Name: name}, o.Now, o.Journal)
 	for _, out := range slices.Backward(Outages(node)) {
 		last := out.Until
 		if last.IsZero() {

@@ -10,6 +10,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -116,7 +117,7 @@ func replacedByRevision(h *History) *finding {
 	for i := range h.Kin {
 		k := &h.Kin[i]
 		o := of[fact.SpecSeen](k).Object
-		if o != nil && k.Pod.UID != h.Pod.UID && related(h.Object, o) && revision(o) != revision(h.Object) && !k.Seen.Before(h.firstSeen()) &&
+		if o != nil && k.Pod.UID != h.Pod.UID && kubectl.Related(h.Object, o) && revision(o) != revision(h.Object) && !k.Seen.Before(h.firstSeen()) &&
 			k.Seen.After(at.Seen.Add(-rolloutBefore)) && k.Seen.Before(at.Seen.Add(rolloutAfter)) {
 			newest = k
 		}
@@ -127,7 +128,7 @@ func replacedByRevision(h *History) *finding {
 	return &finding{
 		cause: answer.RolledOut, weight: strong, chain: append(links(at), kinLink(newest)),
 		text:  fmt.Sprintf("Its controller replaced the pod by one of another revision: %s came (revision %s instead of %s).", of[fact.SpecSeen](newest).Object.Name, revision(of[fact.SpecSeen](newest).Object), revision(h.Object)),
-		fixes: []answer.Fix{h.inspect("see what changed between the revisions", h.kubectl("rollout history %s", workloadOf(h.Object)))},
+		fixes: []answer.Fix{h.inspect("see what changed between the revisions", h.kubectl("rollout history %s", kubectl.Workload(h.Object)))},
 	}
 }
 
@@ -143,7 +144,7 @@ func notReplaced(h *History) *finding {
 	return &finding{
 		cause: answer.ScaledDown, weight: strong, chain: links(request, at),
 		text:  fmt.Sprintf("%s %s did not want the pod any more: it was deleted, and none came in its place. It was scaled down, or removed itself.", kind, name),
-		fixes: []answer.Fix{h.inspect("see how many are wanted now, and who changed that", h.kubectl("get %s --show-managed-fields -o yaml", workloadOf(h.Object)))},
+		fixes: []answer.Fix{h.inspect("see how many are wanted now, and who changed that", h.kubectl("get %s --show-managed-fields -o yaml", kubectl.Workload(h.Object)))},
 	}
 }
 
@@ -156,7 +157,7 @@ func (h *History) heir() *fact.Fact {
 	for i := range h.Kin {
 		k := &h.Kin[i]
 		o := of[fact.SpecSeen](k).Object
-		if o != nil && k.Pod.UID != h.Pod.UID && related(h.Object, o) && revision(o) == revision(h.Object) &&
+		if o != nil && k.Pod.UID != h.Pod.UID && kubectl.Related(h.Object, o) && revision(o) == revision(h.Object) &&
 			k.Seen.After(at.Seen.Add(-time.Second)) && k.Seen.Before(at.Seen.Add(replaces+h.graceful())) && k.Seen.After(h.firstSeen()) {
 			return k
 		}

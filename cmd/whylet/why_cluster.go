@@ -20,8 +20,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"whylet.dev/whylet/why"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/cluster"
 	"whylet.dev/whylet/why/serve"
 )
 
@@ -95,37 +95,37 @@ func (c *api) answer(ctx context.Context, t target) ([]answer.Answer, error) {
 // pod asks about a pod that exists: its node, or the scheduler's condition.
 func (c *api) pod(ctx context.Context, pod *v1.Pod) (answer.Answer, error) {
 	if pod.Spec.NodeName == "" {
-		return why.Unscheduled(pod, c.around(ctx, pod), time.Now().UTC()), nil
+		return cluster.Unscheduled(pod, c.around(ctx, pod), time.Now().UTC()), nil
 	}
 	var a answer.Answer
 	err := c.ask(ctx, pod.Spec.NodeName, pod.Name, string(pod.UID), &a)
 	if err != nil {
 		node, nodeErr := c.client.CoreV1().Nodes().Get(ctx, pod.Spec.NodeName, metav1.GetOptions{})
 		if nodeErr == nil || apierrors.IsNotFound(nodeErr) {
-			if lost, ok := why.NodeLostAnswer(pod, node, time.Now().UTC()); ok {
+			if lost, ok := cluster.NodeLostAnswer(pod, node, time.Now().UTC()); ok {
 				return lost, nil
 			}
 		}
 		return a, fmt.Errorf("asking node %s about pod %s/%s: %w", pod.Spec.NodeName, pod.Namespace, pod.Name, err)
 	}
-	why.StillThere(&a, pod)
+	cluster.StillThere(&a, pod)
 	return a, nil
 }
 
 // around looks at what a pod without a node may wait for; what may not be read is left out.
-func (c *api) around(ctx context.Context, pod *v1.Pod) why.Around {
+func (c *api) around(ctx context.Context, pod *v1.Pod) cluster.Around {
 	if c.places == nil {
 		c.places = &v1.NodeList{}
 		if nodes, err := c.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"}); err == nil {
 			c.places = nodes
 		}
 	}
-	return why.Around{Storage: c.storage(ctx, pod), Nodes: c.places.Items}
+	return cluster.Around{Storage: c.storage(ctx, pod), Nodes: c.places.Items}
 }
 
 // storage reads what a pod's volume claims are about; not everybody may.
-func (c *api) storage(ctx context.Context, pod *v1.Pod) (s why.Storage) {
-	if len(why.ClaimNames(pod)) == 0 {
+func (c *api) storage(ctx context.Context, pod *v1.Pod) (s cluster.Storage) {
+	if len(cluster.ClaimNames(pod)) == 0 {
 		return s
 	}
 	if claims, err := c.client.CoreV1().PersistentVolumeClaims(pod.Namespace).List(ctx, metav1.ListOptions{}); err == nil {
@@ -260,7 +260,7 @@ func (c *api) all(ctx context.Context) ([]answer.Answer, error) {
 		p := &pods.Items[i]
 		byUID[p.UID] = p
 		if p.Spec.NodeName == "" {
-			all = append(all, why.Unscheduled(p, c.around(ctx, p), now))
+			all = append(all, cluster.Unscheduled(p, c.around(ctx, p), now))
 		} else {
 			nodes[p.Spec.NodeName] = true
 		}
@@ -274,7 +274,7 @@ func (c *api) all(ctx context.Context) ([]answer.Answer, error) {
 		}
 		for i := range list.Items {
 			if p := byUID[list.Items[i].Subject.UID]; p != nil {
-				why.StillThere(&list.Items[i], p)
+				cluster.StillThere(&list.Items[i], p)
 			}
 		}
 		all = append(all, list.Items...)

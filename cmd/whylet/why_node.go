@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
-	"whylet.dev/whylet/why"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/cluster"
 	"whylet.dev/whylet/why/serve"
 )
 
@@ -33,11 +33,10 @@ func (c *api) node(ctx context.Context, name string) ([]answer.Answer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listing the pods of node %s: %w", name, err)
 	}
-	k := why.NodeCase{Node: node, Pods: pods.Items}
-	o := why.Options{Now: time.Now().UTC()}
-	o.Journal.Complete = true
-	if _, lost := why.NodeLostAnswer(&v1.Pod{Spec: v1.PodSpec{NodeName: name}}, node, o.Now); lost {
-		return []answer.Answer{why.NodeAnswer(k, o)}, nil
+	k := cluster.NodeCase{Node: node, Pods: pods.Items}
+	now, known := time.Now().UTC(), answer.Coverage{Complete: true}
+	if _, lost := cluster.NodeLostAnswer(&v1.Pod{Spec: v1.PodSpec{NodeName: name}}, node, now); lost {
+		return []answer.Answer{cluster.NodeAnswer(k, known, now)}, nil
 	}
 	// What cannot be asked leaves the answer with less in it, and is told.
 	var errs []error
@@ -51,12 +50,12 @@ func (c *api) node(ctx context.Context, name string) ([]answer.Answer, error) {
 	if err := c.askNode(ctx, name, &own); err != nil {
 		errs = append(errs, fmt.Errorf("asking node %s about itself: %w", name, err))
 	} else {
-		k.Memory, o.Journal = &own, answer.Coverage{From: own.Journal.From, Complete: own.Journal.Complete}
+		k.Memory, known = &own, answer.Coverage{From: own.Journal.From, Complete: own.Journal.Complete}
 	}
 	if k.Usage, err = c.usage(ctx, name); err != nil {
 		errs = append(errs, fmt.Errorf("asking node %s what its pods use: %w", name, err))
 	}
-	return []answer.Answer{why.NodeAnswer(k, o)}, errors.Join(errs...)
+	return []answer.Answer{cluster.NodeAnswer(k, known, now)}, errors.Join(errs...)
 }
 
 // askNode asks a node about itself.

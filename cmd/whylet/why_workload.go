@@ -16,14 +16,14 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
-	"whylet.dev/whylet/why"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/cluster"
 	"whylet.dev/whylet/why/serve"
 )
 
 // behind is what a workload stands for: its pods, and what its controller says.
 type behind struct {
-	why.Workload
+	cluster.Workload
 	selector *metav1.LabelSelector
 	template *v1.PodTemplateSpec
 	job      *batchv1.Job // nil where it is none
@@ -59,9 +59,9 @@ func (c *api) about(ctx context.Context, b behind) (answer.Answer, error) {
 	}
 	if b.job != nil {
 		answers = append(answers, c.gone(ctx, b.Subject)...)
-		return why.JobAnswer(b.job, b.Workload, answers, time.Now().UTC()), err
+		return cluster.JobAnswer(b.job, b.Workload, answers, time.Now().UTC()), err
 	}
-	return why.WorkloadAnswer(b.Workload, answers, time.Now().UTC()), err
+	return cluster.WorkloadAnswer(b.Workload, answers, time.Now().UTC()), err
 }
 
 // gone asks all nodes about the pods of a controller that do not exist any more. A node
@@ -90,7 +90,7 @@ func (c *api) behind(ctx context.Context, t target) (behind, error) {
 		return deployment(o), err
 	case "replicaset":
 		o, err := apps.ReplicaSets(c.space).Get(ctx, t.name, get)
-		b := behind{Workload: why.Workload{Subject: subject("ReplicaSet", o), Wanted: replicas(o.Spec.Replicas)}, selector: o.Spec.Selector, template: &o.Spec.Template}
+		b := behind{Workload: cluster.Workload{Subject: subject("ReplicaSet", o), Wanted: replicas(o.Spec.Replicas)}, selector: o.Spec.Selector, template: &o.Spec.Template}
 		for _, s := range o.Status.Conditions {
 			if s.Type == appsv1.ReplicaSetReplicaFailure && s.Status == v1.ConditionTrue {
 				b.Refused, b.Since = s.Message, s.LastTransitionTime.Time
@@ -113,7 +113,7 @@ func subject(kind string, o metav1.Object) answer.Subject {
 }
 
 func deployment(o *appsv1.Deployment) behind {
-	b := behind{Workload: why.Workload{Subject: subject("Deployment", o), Wanted: replicas(o.Spec.Replicas)}, selector: o.Spec.Selector, template: &o.Spec.Template}
+	b := behind{Workload: cluster.Workload{Subject: subject("Deployment", o), Wanted: replicas(o.Spec.Replicas)}, selector: o.Spec.Selector, template: &o.Spec.Template}
 	if o.Spec.Paused {
 		b.Suspended = "spec.paused"
 	}
@@ -126,11 +126,11 @@ func deployment(o *appsv1.Deployment) behind {
 }
 
 func statefulSet(o *appsv1.StatefulSet) behind {
-	return behind{Workload: why.Workload{Subject: subject("StatefulSet", o), Wanted: replicas(o.Spec.Replicas)}, selector: o.Spec.Selector, template: &o.Spec.Template}
+	return behind{Workload: cluster.Workload{Subject: subject("StatefulSet", o), Wanted: replicas(o.Spec.Replicas)}, selector: o.Spec.Selector, template: &o.Spec.Template}
 }
 
 func daemonSet(o *appsv1.DaemonSet) behind {
-	b := behind{Workload: why.Workload{Subject: subject("DaemonSet", o), Wanted: int(o.Status.DesiredNumberScheduled)}, selector: o.Spec.Selector, template: &o.Spec.Template}
+	b := behind{Workload: cluster.Workload{Subject: subject("DaemonSet", o), Wanted: int(o.Status.DesiredNumberScheduled)}, selector: o.Spec.Selector, template: &o.Spec.Template}
 	if b.Wanted == 0 && o.Generation > 0 && o.Status.ObservedGeneration >= o.Generation {
 		b.Nodes = asksOfNodes(o.Spec.Template.Spec)
 	}
@@ -138,7 +138,7 @@ func daemonSet(o *appsv1.DaemonSet) behind {
 }
 
 func job(o *batchv1.Job) behind {
-	b := behind{Workload: why.Workload{Subject: subject("Job", o), Wanted: -1}, selector: o.Spec.Selector, template: &o.Spec.Template, job: o}
+	b := behind{Workload: cluster.Workload{Subject: subject("Job", o), Wanted: -1}, selector: o.Spec.Selector, template: &o.Spec.Template, job: o}
 	if o.Spec.Suspend != nil && *o.Spec.Suspend {
 		b.Suspended = "spec.suspend"
 	}
@@ -157,11 +157,11 @@ func (c *api) cronJob(ctx context.Context, name string) ([]answer.Answer, error)
 	}
 	own := slices.DeleteFunc(jobs.Items, func(j batchv1.Job) bool { return !metav1.IsControlledBy(&j, o) })
 	if len(own) == 0 {
-		return []answer.Answer{why.CronJobAnswer(o, nil, time.Now().UTC())}, nil
+		return []answer.Answer{cluster.CronJobAnswer(o, nil, time.Now().UTC())}, nil
 	}
 	newest := slices.MaxFunc(own, func(a, b batchv1.Job) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 	last, err := c.about(ctx, job(&newest))
-	return []answer.Answer{why.CronJobAnswer(o, &last, time.Now().UTC())}, err
+	return []answer.Answer{cluster.CronJobAnswer(o, &last, time.Now().UTC())}, err
 }
 
 // asksOfNodes says in words what a pod asks of its node.
@@ -229,15 +229,15 @@ func (c *api) service(ctx context.Context, name string) ([]answer.Answer, error)
 	if err != nil {
 		return nil, fmt.Errorf("listing pods: %w", err)
 	}
-	selected := why.Selected(service, pods.Items)
+	selected := cluster.Selected(service, pods.Items)
 	if len(selected) == 0 && len(service.Spec.Selector) > 0 {
 		if behind := c.unmade(ctx, service); len(behind) > 0 {
-			return []answer.Answer{why.ServiceWithoutPods(service, behind, time.Now().UTC())}, nil
+			return []answer.Answer{cluster.ServiceWithoutPods(service, behind, time.Now().UTC())}, nil
 		}
 	}
 	c.look = true // who listens decides, and nobody need have looked since they began to
 	answers, err := c.each(ctx, selected)
-	return []answer.Answer{why.ServiceAnswer(service, pods.Items, answers, time.Now().UTC())}, err
+	return []answer.Answer{cluster.ServiceAnswer(service, pods.Items, answers, time.Now().UTC())}, err
 }
 
 // unmade are the answers about the workloads whose pods a Service would select if

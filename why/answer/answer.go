@@ -33,6 +33,11 @@ type Answer struct {
 	Listening *Listening `json:"listening,omitempty"`
 }
 
+// New is an answer without symptoms yet; now is when it was asked for.
+func New(about Subject, now time.Time, known Coverage) Answer {
+	return Answer{APIVersion: APIVersion, Kind: Kind, AsOf: now, Subject: about, Journal: known}
+}
+
 // Listening are the TCP ports that a pod can be reached on, at a time.
 type Listening struct {
 	At    time.Time `json:"at"`

@@ -1,4 +1,4 @@
-package why
+package cluster
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ func ServiceAnswer(service *v1.Service, candidates []v1.Pod, answers []answer.An
 	selected := Selected(service, candidates)
 	switch {
 	case len(service.Spec.Selector) == 0:
-		return single(subject, now, answer.Healthy, "it has no selector", finding{cause: answer.None, rule: "no-selector", weight: fair, text: "The Service has no selector: somebody else makes its endpoints."})
+		return single(subject, now, answer.Healthy, "it has no selector", answer.Verdict{Cause: answer.None, Rule: "no-selector", Certainty: answer.Inferred, Text: "The Service has no selector: somebody else makes its endpoints."})
 	case len(selected) == 0:
 		return single(subject, now, answer.NotServing, "it has no endpoints", selectorFinding(service, candidates))
 	}
@@ -53,9 +53,9 @@ func Selected(service *v1.Service, pods []v1.Pod) []v1.Pod {
 }
 
 // selectorFinding says which part of the selector no pod has.
-func selectorFinding(service *v1.Service, pods []v1.Pod) finding {
-	f := finding{cause: answer.SelectorMismatch, rule: "selector", weight: certain}
-	f.text = fmt.Sprintf("The Service selects %s, and no pod of namespace %s has these labels.", labels.Set(service.Spec.Selector), service.Namespace)
+func selectorFinding(service *v1.Service, pods []v1.Pod) answer.Verdict {
+	f := answer.Verdict{Cause: answer.SelectorMismatch, Rule: "selector", Certainty: answer.Inferred}
+	f.Text = fmt.Sprintf("The Service selects %s, and no pod of namespace %s has these labels.", labels.Set(service.Spec.Selector), service.Namespace)
 	for k, want := range service.Spec.Selector {
 		var values []string
 		for _, p := range pods {
@@ -65,11 +65,11 @@ func selectorFinding(service *v1.Service, pods []v1.Pod) finding {
 		}
 		slices.Sort(values)
 		if len(values) > 0 {
-			f.text += fmt.Sprintf(" It wants %s=%s; there are pods with %s=%s.", k, want, k, strings.Join(values[:min(len(values), 5)], ", "))
+			f.Text += fmt.Sprintf(" It wants %s=%s; there are pods with %s=%s.", k, want, k, strings.Join(values[:min(len(values), 5)], ", "))
 		}
 	}
 	space := "kubectl -n " + service.Namespace
-	f.fixes = []answer.Fix{
+	f.Fixes = []answer.Fix{
 		{Text: "compare the labels of the pods", Command: space + " get pods --show-labels", Risk: answer.Inspect},
 		{Text: "correct the selector of the Service, or the labels of the pods' template", Command: space + " edit service " + service.Name, Risk: answer.Safe},
 	}
@@ -79,7 +79,7 @@ func selectorFinding(service *v1.Service, pods []v1.Pod) finding {
 // portFinding says which target port no selected pod serves: a name that none of
 // them has, or a number where they all declare others and none is known to listen on it:
 // to declare a port is of no effect.
-func portFinding(service *v1.Service, pods []v1.Pod, answers []answer.Answer) (finding, bool) {
+func portFinding(service *v1.Service, pods []v1.Pod, answers []answer.Answer) (answer.Verdict, bool) {
 	for _, port := range service.Spec.Ports {
 		target := port.TargetPort
 		if target.Type == intstr.Int && target.IntVal == 0 {
@@ -91,16 +91,16 @@ func portFinding(service *v1.Service, pods []v1.Pod, answers []answer.Answer) (f
 		})) {
 			continue
 		}
-		f := finding{cause: answer.ServicePortMismatch, rule: "target-port", weight: strong}
-		f.text = fmt.Sprintf("Port %d of the Service goes to port %s of its pods, which none of them declares", port.Port, target.String())
+		f := answer.Verdict{Cause: answer.ServicePortMismatch, Rule: "target-port", Certainty: answer.Inferred}
+		f.Text = fmt.Sprintf("Port %d of the Service goes to port %s of its pods, which none of them declares", port.Port, target.String())
 		if len(declared) > 0 {
-			f.text += "; they declare " + strings.Join(declared, ", ")
+			f.Text += "; they declare " + strings.Join(declared, ", ")
 		}
-		f.text += "."
-		f.fixes = []answer.Fix{{Text: "correct targetPort", Command: fmt.Sprintf("kubectl -n %s edit service %s", service.Namespace, service.Name), Risk: answer.Safe}}
+		f.Text += "."
+		f.Fixes = []answer.Fix{{Text: "correct targetPort", Command: fmt.Sprintf("kubectl -n %s edit service %s", service.Namespace, service.Name), Risk: answer.Safe}}
 		return f, true
 	}
-	return finding{}, false
+	return answer.Verdict{}, false
 }
 
 func portsOf(pods []v1.Pod, target intstr.IntOrString) (declared []string, served bool) {
@@ -127,10 +127,7 @@ func portsOf(pods []v1.Pod, target intstr.IntOrString) (declared []string, serve
 // nothing, because the workloads that make its pods have made none. behind are the
 // answers about them.
 func ServiceWithoutPods(service *v1.Service, behind []answer.Answer, now time.Time) answer.Answer {
-	a := answer.Answer{
-		APIVersion: answer.APIVersion, Kind: answer.Kind, AsOf: now, Journal: answer.Coverage{Complete: true},
-		Subject: answer.Subject{Kind: "Service", Namespace: service.Namespace, Name: service.Name, UID: service.UID},
-	}
+	a := answer.New(answer.Subject{Kind: "Service", Namespace: service.Namespace, Name: service.Name, UID: service.UID}, now, answer.Coverage{Complete: true})
 	for _, w := range behind {
 		name := fmt.Sprintf("%s %s", w.Subject.Kind, w.Subject.Name)
 		for i, s := range w.Symptoms {

@@ -1,4 +1,4 @@
-package why
+package kubectl
 
 import (
 	"strings"
@@ -7,10 +7,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// workloadOf names what the pod comes from in the end, as kubectl takes it:
+// Workload names what the pod comes from in the end, as kubectl takes it:
 // deployment/web for a pod of a ReplicaSet of it. Empty for a pod that nothing
 // controls.
-func workloadOf(pod *v1.Pod) string {
+func Workload(pod *v1.Pod) string {
 	if pod == nil {
 		return ""
 	}
@@ -27,9 +27,9 @@ func workloadOf(pod *v1.Pod) string {
 	return strings.ToLower(owner.Kind) + "/" + owner.Name
 }
 
-// editable is the workload whose template can be changed: a Job's cannot.
-func editable(pod *v1.Pod) string {
-	if workload := workloadOf(pod); !strings.HasPrefix(workload, "job/") {
+// Editable is the workload of a pod whose template can be changed: a Job's cannot.
+func Editable(pod *v1.Pod) string {
+	if workload := Workload(pod); !strings.HasPrefix(workload, "job/") {
 		return workload
 	}
 	return ""
@@ -41,13 +41,13 @@ func stem(pod *v1.Pod, owner string) string {
 	return strings.TrimSuffix(owner, "-"+pod.Labels["pod-template-hash"])
 }
 
-// related says whether two pods come from one workload.
-func related(a, b *v1.Pod) bool {
+// Related says whether two pods come from one workload.
+func Related(a, b *v1.Pod) bool {
 	if a == nil || b == nil || a.Namespace != b.Namespace {
 		return false
 	}
-	of := workloadOf(a)
-	return of != "" && of == workloadOf(b)
+	of := Workload(a)
+	return of != "" && of == Workload(b)
 }
 
 // cutLast is strings.Cut at the last separator.

@@ -1,4 +1,4 @@
-package why
+package cluster
 
 import (
 	"fmt"
@@ -14,12 +14,9 @@ import (
 // NodeLostAnswer answers for a pod whose node does not answer: ok is false when
 // the node is there and Ready, and the question failed for another reason.
 func NodeLostAnswer(pod *v1.Pod, node *v1.Node, now time.Time) (a answer.Answer, ok bool) {
-	a = answer.Answer{
-		APIVersion: answer.APIVersion, Kind: answer.Kind, AsOf: now,
-		Subject: answer.Subject{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
-	}
+	a = answer.New(podSubject(pod), now, answer.Coverage{})
 	text := fmt.Sprintf("Node %s does not exist any more.", pod.Spec.NodeName)
-	s := answer.Symptom{ID: "s1", Kind: answer.UnknownNode, Count: 1, Last: now, Text: "nobody knows how it is"}
+	s := answer.Symptom{Kind: answer.UnknownNode, Count: 1, Last: now, Text: "nobody knows how it is"}
 	if node != nil && node.Name != "" {
 		for _, c := range node.Status.Conditions {
 			if c.Type != v1.NodeReady {
@@ -34,27 +31,27 @@ func NodeLostAnswer(pod *v1.Pod, node *v1.Node, now time.Time) (a answer.Answer,
 	}
 	if f, ok := neverTaken(pod, node); ok {
 		s.Kind, s.First, s.Text = answer.Pending, pod.CreationTimestamp.Time, "no node has taken it"
-		a.Symptoms, a.Verdicts = []answer.Symptom{s}, []answer.Verdict{f.verdict("s1", "", nil)}
+		a.Put(s, f)
 		return a, true
 	}
-	f := finding{
-		cause: answer.NodeLost, rule: "node-not-ready", weight: strong, text: text,
-		fixes: []answer.Fix{{Text: "see whether the machine lives", Command: "kubectl describe node " + pod.Spec.NodeName, Risk: answer.Inspect}},
+	f := answer.Verdict{
+		Cause: answer.NodeLost, Rule: "node-not-ready", Certainty: answer.Inferred, Text: text,
+		Fixes: []answer.Fix{{Text: "see whether the machine lives", Command: "kubectl describe node " + pod.Spec.NodeName, Risk: answer.Inspect}},
 	}
-	a.Symptoms, a.Verdicts = []answer.Symptom{s}, []answer.Verdict{f.verdict("s1", "", nil)}
+	a.Put(s, f)
 	return a, true
 }
 
 // neverTaken is about a pod whose own spec names a node that is not there. A pod
 // that a scheduler placed has its condition, one that a node took has a start.
-func neverTaken(pod *v1.Pod, node *v1.Node) (finding, bool) {
-	if node != nil && node.Name != "" || pod.Status.StartTime != nil || conditionOf(pod.Status.Conditions, v1.PodScheduled) != nil {
-		return finding{}, false
+func neverTaken(pod *v1.Pod, node *v1.Node) (answer.Verdict, bool) {
+	if node != nil && node.Name != "" || pod.Status.StartTime != nil || conditionOf(pod, v1.PodScheduled) != nil {
+		return answer.Verdict{}, false
 	}
-	return finding{
-		cause: answer.NoMatchingNode, rule: "node-never-was", weight: strong,
-		text: fmt.Sprintf("The pod's own nodeName asks for node %s, and there is none of that name.", pod.Spec.NodeName),
-		fixes: []answer.Fix{
+	return answer.Verdict{
+		Cause: answer.NoMatchingNode, Rule: "node-never-was", Certainty: answer.Inferred,
+		Text: fmt.Sprintf("The pod's own nodeName asks for node %s, and there is none of that name.", pod.Spec.NodeName),
+		Fixes: []answer.Fix{
 			{Text: "see which nodes there are", Command: "kubectl get nodes", Risk: answer.Inspect},
 			{Text: "correct nodeName, or leave it to the scheduler", Risk: answer.Restarts},
 		},

@@ -1,4 +1,4 @@
-package why
+package cluster
 
 import (
 	"strings"
@@ -16,9 +16,9 @@ func TestCronJob(t *testing.T) {
 	at := func(d time.Duration) *metav1.Time { return &metav1.Time{Time: dawn.Add(d)} }
 	yes := true
 	failed := answer.Answer{Subject: answer.Subject{Kind: "Job", Name: "tick-1"}}
-	failed.Put(answer.Symptom{Kind: answer.Restarted, Text: "pod tick-1-x: container t was restarted"}, finding{cause: answer.AppExitError, text: "It ended with 1."}.verdict("", "", nil))
+	failed.Put(answer.Symptom{Kind: answer.Restarted, Text: "pod tick-1-x: container t was restarted"}, answer.Verdict{Cause: answer.AppExitError, Text: "It ended with 1."})
 	done := answer.Answer{Subject: answer.Subject{Kind: "Job", Name: "tick-2"}}
-	done.Put(answer.Symptom{Kind: answer.Completed}, finding{cause: answer.RestartPolicy}.verdict("", "", nil))
+	done.Put(answer.Symptom{Kind: answer.Completed}, answer.Verdict{Cause: answer.RestartPolicy})
 	for _, c := range []struct {
 		name   string
 		status batchv1.CronJobStatus

@@ -1,10 +1,11 @@
-package why
+package cluster
 
 import (
 	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"whylet.dev/whylet/why/answer"
 )
@@ -28,7 +29,7 @@ func TestTaints(t *testing.T) {
 		"tolerated, and not": {Around{Nodes: []v1.Node{node("a", v1.Taint{Key: "mine", Effect: v1.TaintEffectNoSchedule}), node("b", short)}}, "does not tolerate: node b is short of disk. The", "kubectl why node/b"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			pod := web()
+			pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1", UID: "u1"}}
 			pod.Spec.Tolerations = []v1.Toleration{{Key: "mine", Operator: v1.TolerationOpExists}}
 			pod.Status.Conditions = []v1.PodCondition{{Type: v1.PodScheduled, Status: v1.ConditionFalse, Reason: v1.PodReasonUnschedulable, Message: "0/1 nodes are available: 1 node(s) had untolerated taint(s)."}}
 			a := Unscheduled(pod, c.around, dawn)

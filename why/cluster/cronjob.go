@@ -1,4 +1,4 @@
-package why
+package cluster
 
 import (
 	"fmt"
@@ -14,12 +14,12 @@ import (
 // nil where it has none.
 func CronJobAnswer(c *batchv1.CronJob, last *answer.Answer, now time.Time) answer.Answer {
 	w := Workload{Subject: answer.Subject{Kind: "CronJob", Namespace: c.Namespace, Name: c.Name, UID: c.UID}}
-	a := answer.Answer{APIVersion: answer.APIVersion, Kind: answer.Kind, AsOf: now, Subject: w.Subject, Journal: answer.Coverage{Complete: true}}
+	a := answer.New(w.Subject, now, answer.Coverage{Complete: true})
 	if c.Spec.Suspend != nil && *c.Spec.Suspend {
-		a.Put(answer.Symptom{Kind: answer.NotServing, Count: 1, Last: now, Text: "it makes no jobs"}, finding{
-			cause: answer.Suspended, rule: "suspended", weight: certain, text: "Its spec.suspend is true, so its controller makes no jobs until somebody sets it to false.",
-			fixes: []answer.Fix{{Text: "let it go on", Command: w.kubectl(`patch %s %s --type=merge -p '{"spec":{"suspend":false}}'`), Risk: answer.Safe}},
-		}.verdict("", "", nil))
+		a.Put(answer.Symptom{Kind: answer.NotServing, Count: 1, Last: now, Text: "it makes no jobs"}, answer.Verdict{
+			Cause: answer.Suspended, Rule: "suspended", Certainty: answer.Inferred, Text: "Its spec.suspend is true, so its controller makes no jobs until somebody sets it to false.",
+			Fixes: []answer.Fix{{Text: "let it go on", Command: w.kubectl(`patch %s %s --type=merge -p '{"spec":{"suspend":false}}'`), Risk: answer.Safe}},
+		})
 	}
 	if last != nil {
 		newestJob(&a, c, last)
@@ -45,23 +45,22 @@ func newestJob(a *answer.Answer, c *batchv1.CronJob, last *answer.Answer) {
 		}
 	}
 	if len(a.Symptoms) == 0 {
-		f := finding{cause: answer.None, rule: "no-symptom", weight: fair, text: fmt.Sprintf("Nothing is wrong with the newest of its jobs, %s.%s", last.Subject.Name, waits)}
-		a.Put(answer.Symptom{Kind: answer.Healthy, Count: 1, Text: "its newest job"}, f.verdict("", "", nil))
+		f := answer.Verdict{Cause: answer.None, Rule: "no-symptom", Certainty: answer.Inferred, Text: fmt.Sprintf("Nothing is wrong with the newest of its jobs, %s.%s", last.Subject.Name, waits)}
+		a.Put(answer.Symptom{Kind: answer.Healthy, Count: 1, Text: "its newest job"}, f)
 	}
 }
 
 // noJob says why a CronJob has none: it was not due, or keeps none.
 func (w Workload) noJob(c *batchv1.CronJob) answer.Verdict {
 	due, well := c.Status.LastScheduleTime, c.Status.LastSuccessfulTime
-	f := finding{cause: answer.None, rule: "no-symptom", weight: fair, fixes: []answer.Fix{w.describe()}}
+	f := answer.Verdict{Cause: answer.None, Rule: "no-symptom", Certainty: answer.Inferred, Fixes: []answer.Fix{w.describe()}}
 	switch {
 	case due == nil:
-		f.text = fmt.Sprintf("It has made no job yet: its schedule is %q, and it is there since %s.", c.Spec.Schedule, prose.Clock(c.CreationTimestamp.Time))
+		f.Text = fmt.Sprintf("It has made no job yet: its schedule is %q, and it is there since %s.", c.Spec.Schedule, prose.Clock(c.CreationTimestamp.Time))
 	case well != nil && !well.Before(due):
-		f.text = fmt.Sprintf("It keeps none of its jobs; the last was due at %s, and ended well.", prose.Clock(due.Time))
+		f.Text = fmt.Sprintf("It keeps none of its jobs; the last was due at %s, and ended well.", prose.Clock(due.Time))
 	default:
-		return undecided("", "", fmt.Sprintf("Its last job was due at %s, did not end well, and is not kept: failedJobsHistoryLimit says how many are.", prose.Clock(due.Time)),
-			nil, nil, "", w.describe())
+		return unknown(fmt.Sprintf("Its last job was due at %s, did not end well, and is not kept: failedJobsHistoryLimit says how many are.", prose.Clock(due.Time)), "", w.describe())
 	}
-	return f.verdict("", "", nil)
+	return f
 }

@@ -1,4 +1,4 @@
-package why
+package cluster
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 // Group answers about what stands for several pods (a deployment, a job, a node…)
 // from the answers about them: which pods are out, and why each is.
 func Group(subject answer.Subject, pods []answer.Answer, now time.Time) answer.Answer {
-	a := answer.Answer{APIVersion: answer.APIVersion, Kind: answer.Kind, AsOf: now, Subject: subject, Journal: answer.Coverage{Complete: true}}
+	a := answer.New(subject, now, answer.Coverage{Complete: true})
 	for _, p := range pods {
 		a.Journal.Complete = a.Journal.Complete && p.Journal.Complete
 		before := len(a.Symptoms)
@@ -39,8 +39,8 @@ func Group(subject answer.Subject, pods []answer.Answer, now time.Time) answer.A
 		return a
 	}
 	a.Well = 0
-	f := finding{cause: answer.None, rule: "no-symptom", weight: fair, text: fmt.Sprintf("Nothing is wrong with its %s.", prose.Plural(len(pods), "pod"))}
-	a.Put(answer.Symptom{Kind: answer.Healthy, Count: len(pods), Text: prose.Plural(len(pods), "pod")}, f.verdict("", "", nil))
+	f := answer.Verdict{Cause: answer.None, Rule: "no-symptom", Certainty: answer.Inferred, Text: fmt.Sprintf("Nothing is wrong with its %s.", prose.Plural(len(pods), "pod"))}
+	a.Put(answer.Symptom{Kind: answer.Healthy, Count: len(pods), Text: prose.Plural(len(pods), "pod")}, f)
 	return a
 }
 
@@ -63,21 +63,21 @@ func JobAnswer(job *batchv1.Job, w Workload, pods []answer.Answer, now time.Time
 		return WorkloadAnswer(w, pods, now)
 	}
 	c := job.Status.Conditions[i]
-	f := finding{cause: answer.RestartPolicy, rule: "job-failed", weight: strong, text: fmt.Sprintf("The job failed for good (%s): %s.", c.Reason, strings.TrimSuffix(prose.Brief(c.Message, kept), "."))}
+	f := answer.Verdict{Cause: answer.RestartPolicy, Rule: "job-failed", Certainty: answer.Inferred, Text: fmt.Sprintf("The job failed for good (%s): %s.", c.Reason, strings.TrimSuffix(prose.Brief(c.Message, kept), "."))}
 	switch c.Reason {
 	case batchv1.JobReasonDeadlineExceeded:
-		f.cause = answer.ActiveDeadline
+		f.Cause = answer.ActiveDeadline
 		if d := job.Spec.ActiveDeadlineSeconds; d != nil {
-			f.text = fmt.Sprintf("The job was active for longer than the %d s that its activeDeadlineSeconds allows, so its controller ended it and deleted its pods.", *d)
+			f.Text = fmt.Sprintf("The job was active for longer than the %d s that its activeDeadlineSeconds allows, so its controller ended it and deleted its pods.", *d)
 		}
-		f.fixes = []answer.Fix{{Text: "raise activeDeadlineSeconds of the job, or find out what takes so long", Risk: answer.Restarts}}
+		f.Fixes = []answer.Fix{{Text: "raise activeDeadlineSeconds of the job, or find out what takes so long", Risk: answer.Restarts}}
 	case batchv1.JobReasonBackoffLimitExceeded:
-		f.text = "The job failed for good: its pods failed more often than its backoffLimit allows, and nothing starts another."
-		f.fixes = []answer.Fix{{Text: "mend what its pods fail of, then create the job anew; backoffLimit says how often it is tried", Risk: answer.Restarts}}
+		f.Text = "The job failed for good: its pods failed more often than its backoffLimit allows, and nothing starts another."
+		f.Fixes = []answer.Fix{{Text: "mend what its pods fail of, then create the job anew; backoffLimit says how often it is tried", Risk: answer.Restarts}}
 	}
 	if c.Reason == batchv1.JobReasonBackoffLimitExceeded && a.Symptoms[0].Kind != answer.Healthy {
 		for i := range a.Verdicts {
-			a.Verdicts[i].Contributing = append(a.Verdicts[i].Contributing, answer.Note{Cause: answer.RestartPolicy, Text: f.text})
+			a.Verdicts[i].Contributing = append(a.Verdicts[i].Contributing, answer.Note{Cause: answer.RestartPolicy, Text: f.Text})
 		}
 		return a
 	}
@@ -99,10 +99,11 @@ func whileThere(a answer.Answer) answer.Answer {
 	return there
 }
 
-func single(subject answer.Subject, now time.Time, kind answer.SymptomKind, text string, f finding) answer.Answer {
-	return answer.Answer{
-		APIVersion: answer.APIVersion, Kind: answer.Kind, AsOf: now, Subject: subject, Journal: answer.Coverage{Complete: true},
-		Symptoms: []answer.Symptom{{ID: "s1", Kind: kind, Count: 1, Last: now, Text: text}},
-		Verdicts: []answer.Verdict{f.verdict("s1", "", nil)},
-	}
+func single(subject answer.Subject, now time.Time, kind answer.SymptomKind, text string, v answer.Verdict) answer.Answer {
+	a := answer.New(subject, now, answer.Coverage{Complete: true})
+	a.Put(answer.Symptom{Kind: kind, Count: 1, Last: now, Text: text}, v)
+	return a
 }
+
+// kept is how much of what somebody else said is repeated, in characters.
+const kept = 160

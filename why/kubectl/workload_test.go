@@ -1,4 +1,4 @@
-package why
+package kubectl
 
 import (
 	"testing"
@@ -26,10 +26,10 @@ func TestWorkloadOf(t *testing.T) {
 			pod.OwnerReferences = []metav1.OwnerReference{{Kind: c.kind, Name: c.name, Controller: &yes}}
 			pod.Labels = map[string]string{"pod-template-hash": c.hash}
 		}
-		if got := workloadOf(pod); got != c.workload {
+		if got := Workload(pod); got != c.workload {
 			t.Errorf("%s %s comes from %q, want %q", c.kind, c.name, got, c.workload)
 		}
-		if got := editable(pod); got != c.edit {
+		if got := Editable(pod); got != c.edit {
 			t.Errorf("%s %s is changed at %q, want %q", c.kind, c.name, got, c.edit)
 		}
 	}

@@ -1,4 +1,4 @@
-package why
+package cluster
 
 import (
 	"fmt"
@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 )
 
@@ -59,9 +58,7 @@ func TestJob(t *testing.T) {
 			Status: batchv1.JobStatus{Conditions: []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: v1.ConditionTrue, Reason: reason, Message: "m."}}},
 		}
 	}
-	s := tell(t, web(silentProbe))
-	s.exit("app", fact.Exited{ExitCode: 3, OOMKnown: true})
-	crashed := s.ask()
+	crashed := sickPod()
 	for _, c := range []struct {
 		name   string
 		job    *batchv1.Job
@@ -97,35 +94,27 @@ func TestServiceNobodyListens(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
 		Spec:       v1.ServiceSpec{Selector: map[string]string{"app": "web"}, Ports: []v1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(9090)}}},
 	}
-	ask := func(addresses ...string) answer.Answer {
-		s := tell(t, web(silentProbe))
-		if len(addresses) > 0 {
-			look := fact.Looked{PID: 100, State: "S", Calm: true}
-			for _, a := range addresses {
-				if a == "declared" {
-					pod.Spec.Containers[0].Ports = []v1.ContainerPort{{ContainerPort: 8080}}
-					continue
-				}
-				look.Listeners = append(look.Listeners, fact.Listener{Address: a, PID: 100})
-			}
-			s.in("app", look)
-		}
-		a := ServiceAnswer(service, []v1.Pod{pod}, []answer.Answer{s.ask()}, dawn)
-		check(t, a)
-		return a
-	}
 	for _, c := range []struct {
-		name      string
-		addresses []string
-		cause     answer.Cause
+		name     string
+		ports    []int32 // nil: nobody looked
+		declared int32
+		cause    answer.Cause
 	}{
-		{"on another port", []string{"0.0.0.0:8080"}, answer.ServicePortMismatch},
-		{"only on loopback", []string{"127.0.0.1:9090"}, answer.ServicePortMismatch},
-		{"there", []string{"[::]:8080", "[::]:9090"}, answer.None},
-		{"nobody looked", nil, answer.None},
-		{"there, and another one is declared", []string{"[::]:8080", "[::]:9090", "declared"}, answer.None},
+		{"on another port", []int32{8080}, 0, answer.ServicePortMismatch},
+		{"only on loopback", []int32{}, 0, answer.ServicePortMismatch},
+		{"there", []int32{8080, 9090}, 0, answer.None},
+		{"nobody looked", nil, 0, answer.None},
+		{"there, and another one is declared", []int32{8080, 9090}, 8080, answer.None},
 	} {
-		if a := ask(c.addresses...); a.Verdicts[0].Cause != c.cause {
+		if c.declared != 0 {
+			pod.Spec.Containers[0].Ports = []v1.ContainerPort{{ContainerPort: c.declared}}
+		}
+		of := wellPod()
+		if c.ports != nil {
+			of.Listening = &answer.Listening{At: dawn, Ports: c.ports}
+		}
+		a := ServiceAnswer(service, []v1.Pod{pod}, []answer.Answer{of}, dawn)
+		if check(t, a); a.Verdicts[0].Cause != c.cause {
 			t.Errorf("%s: %s", c.name, a.Text(answer.Style{}))
 		}
 	}
@@ -139,9 +128,9 @@ func TestServiceSomeListen(t *testing.T) {
 	for i, port := range []int32{9090, 8080, 9090} {
 		uid := types.UID(fmt.Sprintf("u%d", i))
 		pods = append(pods, v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: fmt.Sprintf("web-%d", i), UID: uid, Labels: map[string]string{"app": "web"}}, Spec: v1.PodSpec{Containers: []v1.Container{{Name: "app"}}}})
-		a := tell(t, web(silentProbe)).ask()
+		a := wellPod()
 		a.Subject.UID, a.Subject.Name = uid, pods[i].Name
-		LookedAt(&a, dawn, fact.Looked{Listeners: []fact.Listener{{Address: fmt.Sprintf("0.0.0.0:%d", port)}}})
+		a.Listening = &answer.Listening{At: dawn, Ports: []int32{port}}
 		answers = append(answers, a)
 	}
 	service := &v1.Service{
@@ -156,19 +145,16 @@ func TestServiceSomeListen(t *testing.T) {
 }
 
 func TestGroup(t *testing.T) {
-	bad := tell(t, web(silentProbe))
-	bad.exit("app", fact.Exited{ExitCode: 7, OOMKnown: true})
-	good := tell(t, web(silentProbe))
 	subject := answer.Subject{Kind: "Deployment", Namespace: "shop", Name: "web"}
-	a := WorkloadAnswer(Workload{Subject: subject, Wanted: 2}, []answer.Answer{bad.ask(), good.ask()}, dawn)
+	a := WorkloadAnswer(Workload{Subject: subject, Wanted: 2}, []answer.Answer{sickPod(), wellPod()}, dawn)
 	check(t, a)
 	if len(a.Symptoms) != 1 || a.Verdicts[0].Cause != answer.AppExitError || !strings.HasSuffix(a.Text(answer.Style{}), "\n1 other pod is well or done.\n") {
 		t.Error(a.Text(answer.Style{}))
 	}
-	if a = WorkloadAnswer(Workload{Subject: subject, Wanted: 1}, []answer.Answer{good.ask()}, dawn); a.Verdicts[0].Cause != answer.None {
+	if a = WorkloadAnswer(Workload{Subject: subject, Wanted: 1}, []answer.Answer{wellPod()}, dawn); a.Verdicts[0].Cause != answer.None {
 		t.Error(a.Text(answer.Style{}))
 	}
-	if a = WorkloadAnswer(Workload{Subject: subject, Wanted: 2}, []answer.Answer{good.ask()}, dawn); a.Symptoms[0].Kind != answer.NotServing || a.Explained() {
+	if a = WorkloadAnswer(Workload{Subject: subject, Wanted: 2}, []answer.Answer{wellPod()}, dawn); a.Symptoms[0].Kind != answer.NotServing || a.Explained() {
 		t.Error(a.Text(answer.Style{}))
 	}
 }
@@ -183,7 +169,7 @@ func TestPending(t *testing.T) {
 		"something new": answer.CauseUnknown,
 		"":              answer.CauseUnknown,
 	} {
-		pod := web()
+		pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1", UID: "u1"}}
 		pod.Status.Conditions = []v1.PodCondition{{Type: v1.PodScheduled, Status: v1.ConditionFalse, Reason: v1.PodReasonUnschedulable, Message: message}}
 		a := Unscheduled(pod, Around{}, dawn)
 		check(t, a)

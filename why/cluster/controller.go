@@ -1,4 +1,4 @@
-package why
+package cluster
 
 import (
 	"fmt"
@@ -34,8 +34,6 @@ func WorkloadAnswer(w Workload, pods []answer.Answer, now time.Time) answer.Answ
 	well := a.Symptoms[0].Kind == answer.Healthy
 	missing := w.Wanted < 0 && len(pods) == 0 || w.Wanted > len(pods) || w.Nodes != ""
 	f, known := w.unmade()
-	own := single(w.Subject, now, answer.NotServing, w.have(len(pods)), f)
-	own.Symptoms[0].First = w.Since
 	switch {
 	case !missing || !known && w.Refused == "" && (!well || w.Wanted < 0):
 		if well && w.Wanted == 0 && len(pods) == 0 {
@@ -44,10 +42,12 @@ func WorkloadAnswer(w Workload, pods []answer.Answer, now time.Time) answer.Answ
 		}
 		return a // what is missing may be about to be made
 	case !known && w.Refused != "":
-		own.Verdicts[0] = undecided("s1", "", fmt.Sprintf("Its controller cannot make its pods: %s.", w.said()), nil, nil, "", w.describe())
+		f = unknown(fmt.Sprintf("Its controller cannot make its pods: %s.", w.said()), "", w.describe())
 	case !known:
-		own.Verdicts[0] = undecided("s1", "", "It has "+w.have(len(pods))+", and its controller does not say why it has made no more.", nil, nil, "", w.describe())
+		f = unknown("It has "+w.have(len(pods))+", and its controller does not say why it has made no more.", "", w.describe())
 	}
+	own := single(w.Subject, now, answer.NotServing, w.have(len(pods)), f)
+	own.Symptoms[0].First = w.Since
 	if well {
 		return own
 	}
@@ -72,19 +72,19 @@ func (w Workload) describe() answer.Fix {
 }
 
 // unmade says why its controller does not make pods, where something says so.
-func (w Workload) unmade() (finding, bool) {
+func (w Workload) unmade() (answer.Verdict, bool) {
 	switch {
 	case w.Suspended != "":
-		return finding{
-			cause: answer.Suspended, rule: "suspended", weight: certain,
-			text:  fmt.Sprintf("Its %s is true, so its controller makes no pods until somebody sets it to false.", w.Suspended),
-			fixes: []answer.Fix{{Text: "let it go on", Command: w.kubectl("patch %s %s --type=merge -p '{\"spec\":{\"" + strings.TrimPrefix(w.Suspended, "spec.") + "\":false}}'"), Risk: answer.Safe}},
+		return answer.Verdict{
+			Cause: answer.Suspended, Rule: "suspended", Certainty: answer.Inferred,
+			Text:  fmt.Sprintf("Its %s is true, so its controller makes no pods until somebody sets it to false.", w.Suspended),
+			Fixes: []answer.Fix{{Text: "let it go on", Command: w.kubectl("patch %s %s --type=merge -p '{\"spec\":{\"" + strings.TrimPrefix(w.Suspended, "spec.") + "\":false}}'"), Risk: answer.Safe}},
 		}, true
 	case w.Nodes != "":
-		return finding{
-			cause: answer.NoMatchingNode, rule: "no-node-fits", weight: strong,
-			text:  fmt.Sprintf("There is to be a pod on every node that fits, and none does: its pods ask for %s.", w.Nodes),
-			fixes: []answer.Fix{{Text: "compare labels and taints", Command: "kubectl get nodes --show-labels", Risk: answer.Inspect}, {Text: "label a node, or correct what the pods' template asks for", Command: w.kubectl("edit %s %s"), Risk: answer.Restarts}},
+		return answer.Verdict{
+			Cause: answer.NoMatchingNode, Rule: "no-node-fits", Certainty: answer.Inferred,
+			Text:  fmt.Sprintf("There is to be a pod on every node that fits, and none does: its pods ask for %s.", w.Nodes),
+			Fixes: []answer.Fix{{Text: "compare labels and taints", Command: "kubectl get nodes --show-labels", Risk: answer.Inspect}, {Text: "label a node, or correct what the pods' template asks for", Command: w.kubectl("edit %s %s"), Risk: answer.Restarts}},
 		}, true
 	}
 	return w.refusal()
@@ -151,7 +151,7 @@ var refusals = []struct {
 }
 
 // refusal says why the API server did not take a pod, where its words are known.
-func (w Workload) refusal() (finding, bool) {
+func (w Workload) refusal() (answer.Verdict, bool) {
 	for _, r := range refusals {
 		if w.Refused == "" || !contains(w.Refused, r.says) {
 			continue
@@ -159,13 +159,13 @@ func (w Workload) refusal() (finding, bool) {
 		if strings.Contains(r.fix.Command, "%s") {
 			r.fix.Command = fmt.Sprintf(r.fix.Command, w.Subject.Namespace)
 		}
-		return finding{
-			cause: r.cause, rule: "refused-at-creation", weight: strong,
-			text:  fmt.Sprintf("%s: %s.", r.text, w.said()),
-			fixes: []answer.Fix{r.fix, w.describe()},
+		return answer.Verdict{
+			Cause: r.cause, Rule: "refused-at-creation", Certainty: answer.Inferred,
+			Text:  fmt.Sprintf("%s: %s.", r.text, w.said()),
+			Fixes: []answer.Fix{r.fix, w.describe()},
 		}, true
 	}
-	return finding{}, false
+	return answer.Verdict{}, false
 }
 
 func (w Workload) said() string { return strings.TrimSuffix(prose.Brief(w.Refused, kept), ".") }

@@ -1,10 +1,10 @@
-package why
+package cluster
 
 import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -12,6 +12,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/health"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -30,26 +31,26 @@ type NodeCase struct {
 
 // NodeAnswer answers about a node: whether it is lost, under pressure or promised
 // to more pods than it can hold, when it was away, and what is wrong with its pods.
-func NodeAnswer(c NodeCase, o Options) answer.Answer {
+func NodeAnswer(c NodeCase, journal answer.Coverage, now time.Time) answer.Answer {
 	subject := answer.Subject{Kind: "Node", Name: c.Node.Name, UID: c.Node.UID}
-	if lost, ok := NodeLostAnswer(&v1.Pod{Spec: v1.PodSpec{NodeName: c.Node.Name}}, c.Node, o.Now); ok {
+	if lost, ok := NodeLostAnswer(&v1.Pod{Spec: v1.PodSpec{NodeName: c.Node.Name}}, c.Node, now); ok {
 		lost.Subject = subject
 		lost.Verdicts[0].Text += " " + boundWords(c.Pods)
 		return lost
 	}
-	a := answer.Answer{APIVersion: answer.APIVersion, Kind: answer.Kind, AsOf: o.Now, Subject: subject, Journal: o.Journal}
+	a := answer.New(subject, now, journal)
 	for _, p := range pressures {
 		if f, ok := c.pressure(p); ok {
-			a.Put(answer.Symptom{Kind: answer.NotReady, Count: 1, Text: "it is under " + string(p)}, f.verdict("", "", nil))
+			a.Put(answer.Symptom{Kind: answer.NotReady, Count: 1, Text: "it is under " + string(p)}, f)
 		}
 	}
 	a.Join(c.Memory)
-	group := Group(subject, c.Each, o.Now)
+	group := Group(subject, c.Each, now)
 	if group.Verdicts[0].Cause != answer.None {
 		a.Join(&group)
 	}
 	f := c.promised()
-	a.Put(answer.Symptom{Kind: answer.Healthy, Count: len(c.Pods), Text: prose.Plural(len(c.Pods), "pod")}, f.verdict("", "", nil))
+	a.Put(answer.Symptom{Kind: answer.Healthy, Count: len(c.Pods), Text: prose.Plural(len(c.Pods), "pod")}, f)
 	return a
 }
 
@@ -70,33 +71,33 @@ func boundWords(pods []v1.Pod) string {
 
 var pressures = []v1.NodeConditionType{v1.NodeMemoryPressure, v1.NodeDiskPressure, v1.NodePIDPressure}
 
-func (c NodeCase) pressure(kind v1.NodeConditionType) (finding, bool) {
+func (c NodeCase) pressure(kind v1.NodeConditionType) (answer.Verdict, bool) {
 	for _, condition := range c.Node.Status.Conditions {
 		if condition.Type != kind || condition.Status != v1.ConditionTrue {
 			continue
 		}
-		f := finding{weight: certain, certainty: answer.Recorded, text: fmt.Sprintf("The node says so since %s: %s", prose.Clock(condition.LastTransitionTime.Time), prose.Brief(condition.Message, kept))}
+		f := answer.Verdict{Certainty: answer.Recorded, Text: fmt.Sprintf("The node says so since %s: %s", prose.Clock(condition.LastTransitionTime.Time), prose.Brief(condition.Message, kept))}
 		switch kind {
 		case v1.NodeMemoryPressure:
-			f.cause = answer.EvictedMemory
-			f.text += ". Pods that asked for no memory are not let in meanwhile."
-			f.notes = c.orderNotes(c.candidates(c.measured))
+			f.Cause = answer.EvictedMemory
+			f.Text += ". Pods that asked for no memory are not let in meanwhile."
+			f.Contributing = c.orderNotes(c.candidates(c.measured))
 		case v1.NodeDiskPressure:
-			f.cause, f.text = answer.EvictedDisk, f.text+". No new pods are let in meanwhile."
+			f.Cause, f.Text = answer.EvictedDisk, f.Text+". No new pods are let in meanwhile."
 		default:
-			f.cause, f.text = answer.EvictedPIDs, f.text+". No new pods are let in meanwhile."
+			f.Cause, f.Text = answer.EvictedPIDs, f.Text+". No new pods are let in meanwhile."
 		}
-		f.fixes = []answer.Fix{{Text: "see which pods went for it", Command: "kubectl get events -A --field-selector reason=Evicted", Risk: answer.Inspect}}
+		f.Fixes = []answer.Fix{{Text: "see which pods went for it", Command: "kubectl get events -A --field-selector reason=Evicted", Risk: answer.Inspect}}
 		return f, true
 	}
-	return finding{}, false
+	return answer.Verdict{}, false
 }
 
 // living are the pods that can use memory.
 func (c NodeCase) living() []*v1.Pod {
 	var all []*v1.Pod
 	for i := range c.Pods {
-		if p := &c.Pods[i]; !final(p.Status.Phase) {
+		if p := &c.Pods[i]; p.Status.Phase != v1.PodFailed && p.Status.Phase != v1.PodSucceeded {
 			all = append(all, p)
 		}
 	}
@@ -139,11 +140,11 @@ func (c NodeCase) orderNotes(ranked []health.Candidate) []answer.Note {
 	if len(c.Usage) == 0 || len(ranked) == 0 {
 		return nil
 	}
-	return []answer.Note{{Cause: answer.EvictedMemory, Text: strings.Replace(rankingWords("memory.available", health.Ranking(ranked)), "the order of eviction was", "if memory ran short now, pods would go in this order", 1)}}
+	return []answer.Note{{Cause: answer.EvictedMemory, Text: "if memory ran short now, pods would go in this order: " + answer.EvictionOrder("memory.available", health.Ranking(ranked))}}
 }
 
 // promised compares what pods asked for and may use with what the node gives.
-func (c NodeCase) promised() finding {
+func (c NodeCase) promised() answer.Verdict {
 	var requests, limits int64
 	var pushers, pushed, unlimited []string
 	for _, p := range c.living() {
@@ -160,34 +161,34 @@ func (c NodeCase) promised() finding {
 		}
 	}
 	all := c.allocatable()
-	f := finding{cause: answer.None, rule: "promised-memory", weight: fair}
+	f := answer.Verdict{Cause: answer.None, Rule: "promised-memory", Certainty: answer.Inferred}
 	if all <= 0 {
-		f.text = "How much memory its pods may have is not known."
+		f.Text = "How much memory its pods may have is not known."
 		return f
 	}
-	f.text = fmt.Sprintf("Of the %s that pods may have, they asked for %s (%d %%), and their limits add up to %s (%d %%).",
+	f.Text = fmt.Sprintf("Of the %s that pods may have, they asked for %s (%d %%), and their limits add up to %s (%d %%).",
 		prose.Size(all), prose.Size(requests), requests*100/all, prose.Size(limits), limits*100/all)
 	if limits <= all && len(unlimited) == 0 {
-		f.text = "Nothing can push anything out. " + f.text
+		f.Text = "Nothing can push anything out. " + f.Text
 		return f
 	}
 	if limits > all {
-		f.cause = answer.NodeOvercommitted
+		f.Cause = answer.NodeOvercommitted
 	}
 	if len(unlimited) > 0 {
-		f.text += fmt.Sprintf(" %s no limit at all.", has(len(unlimited)))
+		f.Text += fmt.Sprintf(" %s no limit at all.", has(len(unlimited)))
 	}
-	f.text = "It holds as long as its pods do not use what they may. " + f.text
-	f.notes = append(f.notes, answer.Note{Cause: answer.NodeOvercommitted, Text: "these may use more than they asked for, and so push out others: " + prose.Some(pushers)})
+	f.Text = "It holds as long as its pods do not use what they may. " + f.Text
+	f.Contributing = append(f.Contributing, answer.Note{Cause: answer.NodeOvercommitted, Text: "these may use more than they asked for, and so push out others: " + prose.Some(pushers)})
 	if len(pushed) > 0 {
-		f.notes = append(f.notes, answer.Note{Cause: answer.NodeOvercommitted, Text: "these never use more than they asked for, and go last: " + prose.Some(pushed)})
+		f.Contributing = append(f.Contributing, answer.Note{Cause: answer.NodeOvercommitted, Text: "these never use more than they asked for, and go last: " + prose.Some(pushed)})
 	}
 	if now := c.orderNotes(c.candidates(c.measured)); now != nil {
-		f.notes = append(f.notes, now...)
+		f.Contributing = append(f.Contributing, now...)
 	} else if order := c.candidates(c.most); len(order) > 0 {
-		f.notes = append(f.notes, answer.Note{Cause: answer.EvictedMemory, Text: "if all used what they may, they would go in this order: " + prose.Some(podNames(order))})
+		f.Contributing = append(f.Contributing, answer.Note{Cause: answer.EvictedMemory, Text: "if all used what they may, they would go in this order: " + prose.Some(podNames(order))})
 	}
-	f.fixes = c.limitFixes(unlimited)
+	f.Fixes = c.limitFixes(unlimited)
 	return f
 }
 
@@ -253,7 +254,7 @@ func (c NodeCase) lowerLimits() []answer.Fix {
 
 // setCommand changes the resources of what made the pod; empty where that cannot be changed.
 func setCommand(p *v1.Pod) string {
-	workload := editable(p)
+	workload := kubectl.Editable(p)
 	if workload == "" {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package why
+package cluster
 
 import (
 	"strings"
@@ -46,7 +46,7 @@ func TestClaims(t *testing.T) {
 		"its volume is gone": {Storage{claim(&fast, v1.ClaimLost), classes("fast")}, "has lost its volume", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			pod := web()
+			pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1", UID: "u1"}}
 			pod.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
 			pod.Status.Conditions = []v1.PodCondition{{Type: v1.PodScheduled, Status: v1.ConditionFalse, Reason: v1.PodReasonUnschedulable, Message: "0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims."}}
 			a := Unscheduled(pod, Around{Storage: c.known}, dawn)

@@ -1,4 +1,4 @@
-package why
+package cluster
 
 import (
 	"slices"
@@ -9,7 +9,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 )
 
@@ -18,17 +17,14 @@ import (
 func TestUnmadePods(t *testing.T) {
 	subject := answer.Subject{Kind: "Deployment", Namespace: "shop", Name: "web"}
 	refused := func(message string) Workload { return Workload{Subject: subject, Wanted: 3, Refused: message} }
-	well := tell(t, web(silentProbe))
-	sick := tell(t, web(silentProbe))
-	sick.exit("app", fact.Exited{ExitCode: 3, OOMKnown: true})
 	for _, c := range []struct {
 		name   string
 		w      Workload
 		pods   []answer.Answer
 		causes []answer.Cause
 	}{
-		{"quota", refused(`pods "web-94cc55cf6-x" is forbidden: exceeded quota: small, requested: pods=1, used: pods=1, limited: pods=1`), []answer.Answer{well.ask()}, []answer.Cause{answer.InsufficientResources}},
-		{"quota, and a pod that fails", refused(`pods "web-x" is forbidden: exceeded quota: small, requested: pods=1, used: pods=1, limited: pods=1`), []answer.Answer{sick.ask()}, []answer.Cause{answer.AppExitError, answer.InsufficientResources}},
+		{"quota", refused(`pods "web-94cc55cf6-x" is forbidden: exceeded quota: small, requested: pods=1, used: pods=1, limited: pods=1`), []answer.Answer{wellPod()}, []answer.Cause{answer.InsufficientResources}},
+		{"quota, and a pod that fails", refused(`pods "web-x" is forbidden: exceeded quota: small, requested: pods=1, used: pods=1, limited: pods=1`), []answer.Answer{sickPod()}, []answer.Cause{answer.AppExitError, answer.InsufficientResources}},
 		{"quota without limits", refused(`pods "web-x" is forbidden: failed quota: small: must specify limits.memory for: c`), nil, []answer.Cause{answer.SecurityRefused}},
 		{"security level", refused(`pods "web-x" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false (container "c" must set securityContext.allowPrivilegeEscalation=false)`), nil, []answer.Cause{answer.SecurityRefused}},
 		{"account", refused(`pods "web-x" is forbidden: error looking up service account shop/ghost: serviceaccount "ghost" not found`), nil, []answer.Cause{answer.ConfigMissing}},
@@ -38,10 +34,10 @@ func TestUnmadePods(t *testing.T) {
 		{"webhook is away", refused(`Internal error occurred: failed calling webhook "images.example.com": Post "https://a.b.svc:443/": no endpoints available`), nil, []answer.Cause{answer.CauseUnknown}},
 		{"namespace ends", refused(`pods "web-x" is forbidden: unable to create new content in namespace shop because it is being terminated`), nil, []answer.Cause{answer.Deleted}},
 		{"words not known", refused("the moon is full"), nil, []answer.Cause{answer.CauseUnknown}},
-		{"an old refusal", refused("exceeded quota"), []answer.Answer{well.ask(), well.ask(), well.ask()}, []answer.Cause{answer.None}},
+		{"an old refusal", refused("exceeded quota"), []answer.Answer{wellPod(), wellPod(), wellPod()}, []answer.Cause{answer.None}},
 		{"paused", Workload{Subject: subject, Wanted: 1, Suspended: "spec.paused"}, nil, []answer.Cause{answer.Suspended}},
 		{"suspended job", Workload{Subject: answer.Subject{Kind: "Job", Namespace: "shop", Name: "import"}, Wanted: -1, Suspended: "spec.suspend"}, nil, []answer.Cause{answer.Suspended}},
-		{"paused, and complete", Workload{Subject: subject, Wanted: 1, Suspended: "spec.paused"}, []answer.Answer{well.ask()}, []answer.Cause{answer.None}},
+		{"paused, and complete", Workload{Subject: subject, Wanted: 1, Suspended: "spec.paused"}, []answer.Answer{wellPod()}, []answer.Cause{answer.None}},
 		{"no node for it", Workload{Subject: answer.Subject{Kind: "DaemonSet", Namespace: "shop", Name: "gpu"}, Nodes: "the label gpu=yes"}, nil, []answer.Cause{answer.NoMatchingNode}},
 		{"scaled to zero", Workload{Subject: subject}, nil, []answer.Cause{answer.None}},
 		{"nobody says why", Workload{Subject: subject, Wanted: 2}, nil, []answer.Cause{answer.CauseUnknown}},
@@ -103,11 +99,9 @@ func TestPodThatNobodyTakes(t *testing.T) {
 }
 
 func TestStillThere(t *testing.T) {
-	s := tell(t, web(silentProbe))
-	s.see("", 0, fact.DeletionSeen{GraceSeconds: 1, By: "kubectl"})
 	now := metav1.Time{Time: dawn}
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1", UID: "u1", DeletionTimestamp: &now}}
-	a := s.ask()
+	a := podAnswer(answer.Disappeared, answer.Verdict{Cause: answer.Deleted, Certainty: answer.Recorded, Text: "Somebody deleted it."})
 	if StillThere(&a, pod); a.Symptoms[0].Kind != answer.Disappeared {
 		t.Error("no finalizer:", a.Text(answer.Style{}))
 	}

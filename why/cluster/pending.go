@@ -1,0 +1,137 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
+	"whylet.dev/whylet/why/prose"
+)
+
+// Unscheduled answers for a pod that no node has been chosen for: no node has
+// facts about it, and all there is to know is the scheduler's own condition, and
+// what is around it.
+func Unscheduled(pod *v1.Pod, around Around, now time.Time) answer.Answer {
+	a := answer.New(podSubject(pod), now, answer.Coverage{Complete: true})
+	since := pod.CreationTimestamp.Time
+	a.Put(answer.Symptom{Kind: answer.Pending, Count: 1, First: since, Last: now, Text: "it has no node, since " + prose.Span(max(now.Sub(since), 0))}, pending(pod, around, now))
+	return a
+}
+
+// pending reads the scheduler's message: "0/3 nodes are available: 1 Insufficient
+// cpu, 2 node(s) didn't match Pod's node affinity/selector." It is made for
+// people, and there is nothing else (scheduler framework, types.go, FitError).
+func pending(pod *v1.Pod, around Around, now time.Time) answer.Verdict {
+	c := conditionOf(pod, v1.PodScheduled)
+	if c == nil || c.Message == "" {
+		if f, ok := foreignScheduler(pod, now); ok {
+			return f
+		}
+		return unknown("The pod has no node, and the scheduler has not said why.", "Is the scheduler running?", kubectl.Inspect("see whether it runs", "kubectl get events -A --field-selector source=default-scheduler"))
+	}
+	// What follows is about preemption, which could not help either.
+	message, _, _ := strings.Cut(c.Message, " no new claims to deallocate")
+	message, _, _ = strings.Cut(message, " preemption:")
+	message = prose.Brief(message, 240)
+	says := func(parts ...string) bool {
+		for _, p := range parts {
+			if strings.Contains(message, p) {
+				return true
+			}
+		}
+		return false
+	}
+	f := answer.Verdict{Rule: "scheduler-message", Certainty: answer.Inferred, Text: fmt.Sprintf("No node can take the pod: %s", message)}
+	f.Fixes = []answer.Fix{describe(pod)}
+	switch {
+	case c.Reason == v1.PodReasonSchedulingGated:
+		f.Cause, f.Text = answer.SchedulingGate, "The pod has a scheduling gate that nobody has removed: "+message
+	case says("volume node affinity"):
+		f.Cause, f.Text = answer.VolumeUnbound, "The volume of one of the pod's claims is on another node than those that could take the pod: "+message
+		f.Fixes = []answer.Fix{kubectl.Inspect("see where it is", kubectl.Command(pod.Namespace, "describe pvc,pv"))}
+	case says("persistentvolumeclaim", "unbound immediate", "didn't find available persistent volumes", "StorageClass"):
+		f.Cause, f.Text = answer.VolumeUnbound, "A volume claim of the pod is missing or not bound, so it gets no node: "
+		if words := around.Storage.unbound(pod); words != "" {
+			f.Text += words + ". The scheduler says: "
+		}
+		f.Text += message
+		f.Fixes = []answer.Fix{kubectl.Inspect("see the claims", kubectl.Command(pod.Namespace, "get pvc,pv,storageclass")), {Text: "create the claim, or a volume that fits it, or the StorageClass that is to make one", Risk: answer.Safe}}
+	case says("Insufficient", "Too many pods"):
+		f.Cause, f.Text = answer.InsufficientResources, "No node has room for what the pod requests: "+message
+		f.Fixes = []answer.Fix{kubectl.Inspect("see what is left", "kubectl describe nodes | grep -A8 'Allocated resources'"), kubectl.EditTemplate(pod.Namespace, pod, "request less, or add a node")}
+	case says("free ports"):
+		f.Cause, f.Text = answer.NoMatchingNode, "No node has the host port free that the pod asks for: "+message
+		f.Fixes = []answer.Fix{kubectl.Inspect("see who has it", `kubectl get pods -A -o custom-columns=NS:.metadata.namespace,NAME:.metadata.name,PORTS:.spec.containers[*].ports[*].hostPort`), kubectl.EditTemplate(pod.Namespace, pod, "do without hostPort (a Service needs none), or choose another")}
+	case says("were unschedulable") && !says("affinity", "selector", "taint"):
+		f.Cause, f.Text = answer.NoMatchingNode, "The nodes that could take the pod are cordoned, so no new pods are placed there: "+message
+		f.Fixes = []answer.Fix{kubectl.Inspect("see which", "kubectl get nodes"), {Text: "let pods be placed there again", Command: "kubectl uncordon NODE", Risk: answer.Safe}}
+	case says("taint") && !says("affinity", "selector"):
+		keptOut(&f, pod, around, message)
+	case says("affinity", "selector", "taint", "unschedulable", "didn't match", "topology spread"):
+		f.Cause, f.Text = answer.NoMatchingNode, "No node matches what the pod asks for: "+message
+		f.Fixes = []answer.Fix{kubectl.Inspect("compare labels and taints", "kubectl get nodes --show-labels"), kubectl.EditTemplate(pod.Namespace, pod, "correct nodeSelector, affinity or tolerations, or label a node")}
+	default:
+		return unknown(f.Text, "The scheduler's words fit no cause that is known here.", describe(pod))
+	}
+	return f
+}
+
+// keptOut is about taints. Those of a node that is short of something go by themselves.
+func keptOut(f *answer.Verdict, pod *v1.Pod, around Around, message string) {
+	words, sick := around.tainted(pod)
+	f.Cause, f.Text = answer.NoMatchingNode, "The nodes that could take the pod have a taint that it does not tolerate: "
+	if words != "" {
+		f.Text += words + ". The scheduler says: "
+	}
+	f.Text += message
+	if sick != "" {
+		f.Fixes = []answer.Fix{{Text: "find out what is the matter with the node; pods come when it is over", Command: "kubectl why node/" + sick, Risk: answer.Inspect}}
+		return
+	}
+	f.Fixes = []answer.Fix{kubectl.Inspect("see the taints", "kubectl describe nodes | grep -A3 Taints"), kubectl.EditTemplate(pod.Namespace, pod, "add a toleration, or take the taint from the node")}
+}
+
+// heard is how long a scheduler may take to say something about a pod.
+const heard = 10 * time.Second
+
+// foreignScheduler is about a pod that asks for a scheduler of its own.
+func foreignScheduler(pod *v1.Pod, now time.Time) (answer.Verdict, bool) {
+	name := pod.Spec.SchedulerName
+	if name == "" || name == v1.DefaultSchedulerName || now.Sub(pod.CreationTimestamp.Time) < heard {
+		return answer.Verdict{}, false
+	}
+	return answer.Verdict{
+		Cause: answer.SchedulerMissing, Rule: "foreign-scheduler", Certainty: answer.Inferred,
+		Text:  fmt.Sprintf("The pod asks for the scheduler %s, and none of that name has said anything about it.", name),
+		Fixes: []answer.Fix{kubectl.EditTemplate(pod.Namespace, pod, "leave schedulerName out, or start a scheduler of that name")},
+	}, true
+}
+
+func podSubject(pod *v1.Pod) answer.Subject {
+	return answer.Subject{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
+}
+
+func describe(pod *v1.Pod) answer.Fix {
+	return kubectl.Inspect("see what Kubernetes shows", kubectl.Command(pod.Namespace, "describe pod %s", pod.Name))
+}
+
+func conditionOf(pod *v1.Pod, kind v1.PodConditionType) *v1.PodCondition {
+	i := slices.IndexFunc(pod.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == kind })
+	if i < 0 {
+		return nil
+	}
+	return &pod.Status.Conditions[i]
+}
+
+// unknown is the verdict where what is there does not say why: missing is what would.
+func unknown(text, missing string, fixes ...answer.Fix) answer.Verdict {
+	return answer.Verdict{
+		Cause: answer.CauseUnknown, Certainty: answer.Unknown, Missing: missing, Fixes: fixes,
+		Text: strings.TrimSpace(text + " " + missing),
+	}
+}

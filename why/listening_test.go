@@ -1,0 +1,30 @@
+package why
+
+import (
+	"slices"
+	"testing"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
+)
+
+// Only what can be reached from outside of the pod counts as listening.
+func TestLookedAt(t *testing.T) {
+	for name, c := range map[string]struct {
+		listeners []string
+		want      []int32
+	}{
+		"all addresses":  {[]string{"[::]:9090", "0.0.0.0:8080"}, []int32{8080, 9090}},
+		"loopback":       {[]string{"127.0.0.1:9090", "[::1]:9091"}, []int32{}},
+		"nobody listens": {nil, []int32{}},
+	} {
+		var look fact.Looked
+		for _, address := range c.listeners {
+			look.Listeners = append(look.Listeners, fact.Listener{Address: address, PID: 100})
+		}
+		var a answer.Answer
+		if LookedAt(&a, dawn, look); a.Listening == nil || !slices.Equal(a.Listening.Ports, c.want) {
+			t.Errorf("%s: %+v, want %v", name, a.Listening, c.want)
+		}
+	}
+}
