@@ -240,12 +240,18 @@ bench-pressure: build peer images ## Let pods eat a small node's memory on Whyle
 	@$(GO) run ./test/bench/pressure $(PRESSURE)
 
 # A round of all takes an hour or more, and goes on where it was stopped as long as its file in bin/ is there;
-# make bench-why ROUNDS=5 LOAD=15 WHY="-only hang,throttled -v".
+# make bench-why ROUNDS=5 LOAD=15 WHY="-only hang,throttled -v"; STACK=kubelet beside a real kubelet.
 ROUNDS ?= 1
 LOAD ?= 0
+STACK ?= whylet
 .PHONY: bench-why
 bench-why: build peer images ## Ask why about all scenarios in all situations, and print the score (needs root)
-	@$(GO) run ./test/bench/why -rounds $(ROUNDS) -load $(LOAD) $(if $(WHY),$(WHY),-results $(BIN)/bench-why.jsonl -write docs/results.md)
+	@$(GO) run ./test/bench/why -stack $(STACK) -rounds $(ROUNDS) -load $(LOAD) \
+		$(if $(WHY),$(WHY),-results $(BIN)/bench-$(STACK).jsonl -write docs/results.md -block bench-$(STACK))
+
+.PHONY: test-observe
+test-observe: build peer images ## A third of the scenarios beside a real kubelet, with the observing agent (10 minutes, needs root)
+	@WHYLET_OBSERVE=1 $(GO) test -count=1 -timeout 20m ./test/e2e/scenarios -run '^TestObserve$$' -v
 
 # Servers as people deploy them; what is played there was written down before it was first played.
 .PHONY: bench-servers

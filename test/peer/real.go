@@ -40,6 +40,7 @@ func StartKubelet(ctx context.Context, bin Binaries, settings ...string) (*Stack
 		return nil, err
 	}
 	r := &real{Stack: s, bin: bin, root: filepath.Base(s.Dir), settings: settings}
+	s.real = r
 	for _, step := range []func(context.Context) error{r.makeRoom, r.writeFiles, r.startAll, r.loadImages} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, errors.New(s.Logs()), s.Stop())
@@ -133,7 +134,8 @@ func (r *real) start(name string, args ...string) error {
 
 // launch starts a process with its output in the stack's logs and reaps it.
 func (r *real) launch(name string, cmd *exec.Cmd) error {
-	file, err := os.Create(filepath.Join(r.Dir, "logs", name+".log"))
+	// One that is started again goes on in its log.
+	file, err := os.OpenFile(filepath.Join(r.Dir, "logs", name+".log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
@@ -173,8 +175,7 @@ func (r *real) startAll(ctx context.Context) error {
 		r.start("kube-controller-manager", "--kubeconfig="+r.Kubeconfig, "--leader-elect=false",
 			"--service-account-private-key-file="+in("sa.key"), "--use-service-account-credentials=false"),
 		r.start("kube-scheduler", "--kubeconfig="+r.Kubeconfig, "--leader-elect=false"),
-		r.start("kubelet", "--config="+in("kubelet.yaml"), "--kubeconfig="+r.Kubeconfig, "--root-dir="+in("kubelet"),
-			"--cert-dir="+in("kubelet-certs"), "--hostname-override=peer", "--node-ip="+nodeAddress),
+		r.startKubelet(),
 	); err != nil {
 		return err
 	}
@@ -183,6 +184,12 @@ func (r *real) startAll(ctx context.Context) error {
 	}
 	r.ToReady = time.Since(began)
 	return nil
+}
+
+func (r *real) startKubelet() error {
+	in := func(file string) string { return filepath.Join(r.Dir, file) }
+	return r.start("kubelet", "--config="+in("kubelet.yaml"), "--kubeconfig="+r.Kubeconfig, "--root-dir="+in("kubelet"),
+		"--cert-dir="+in("kubelet-certs"), "--hostname-override=peer", "--node-ip="+nodeAddress)
 }
 
 func (r *real) waitAPI(ctx context.Context) error {
@@ -216,7 +223,13 @@ func (r *real) loadImages(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	for _, image := range append(images, pause) {
+	return r.importImages(ctx, append(images, pause))
+}
+
+// importImages loads archives into containerd.
+func (r *real) importImages(ctx context.Context, archives []string) error {
+	socket := filepath.Join(r.Dir, "containerd.sock")
+	for _, image := range archives {
 		if err := run(ctx, "nsenter", "--target", strconv.Itoa(r.init), "--mount", filepath.Join(r.bin.Peer, "ctr"),
 			"--address", socket, "--namespace", "k8s.io", "images", "import", "--local", image); err != nil {
 			return err

@@ -8,7 +8,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -73,6 +75,7 @@ type Stack struct {
 	ToReady time.Duration
 
 	closers []func() error
+	real    *real // nil for ours
 }
 
 // newStack makes the folder and the network namespace.
@@ -174,6 +177,49 @@ func (s *Stack) Command(ctx context.Context, program string, args ...string) *ex
 	cmd := exec.CommandContext(ctx, "nsenter", append([]string{"--net=" + s.Netns, program}, args...)...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+s.Kubeconfig)
 	return cmd
+}
+
+// Inside prepares a program that runs in all of the real stack's namespaces, as its
+// own programs do: there it sees kubelet's files, and the pids that the runtime tells.
+func (s *Stack) Inside(ctx context.Context, program string, args ...string) *exec.Cmd {
+	enter := []string{"--target", strconv.Itoa(s.real.init), "--net", "--mount", "--pid", program}
+	cmd := exec.CommandContext(ctx, "nsenter", append(enter, args...)...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+s.Kubeconfig)
+	return cmd
+}
+
+// RuntimeEndpoint is where the real stack's containerd listens.
+func (s *Stack) RuntimeEndpoint() string { return "unix://" + filepath.Join(s.Dir, "containerd.sock") }
+
+// Load loads archives of images into the real stack.
+func (s *Stack) Load(ctx context.Context, archives ...string) error {
+	return s.real.importImages(ctx, archives)
+}
+
+// RestartKubelet kills the real kubelet as a crash would, starts it again, and waits
+// until it says that it is healthy.
+func (s *Stack) RestartKubelet(ctx context.Context) error {
+	all, err := s.Processes()
+	if err != nil {
+		return err
+	}
+	for _, p := range all {
+		if p.Name == "kubelet" {
+			if err := syscall.Kill(p.PID, syscall.SIGKILL); err != nil {
+				return fmt.Errorf("kill kubelet: %w", err)
+			}
+		}
+	}
+	if err := s.real.startKubelet(); err != nil {
+		return err
+	}
+	return waitFor(time.Minute, "kubelet", func() error {
+		conn, err := dialer{netns: s.Netns}.dial(ctx, "tcp", "127.0.0.1:10248") // its healthz port
+		if err == nil {
+			err = conn.Close()
+		}
+		return err
+	})
 }
 
 // Logs is the end of each of the stack's log files.

@@ -9,6 +9,7 @@
 //	make bench-why WHY="-load 15"                       beside so many busy processes
 //	make bench-why WHY="-only throttled,hang -v"        some of them, with the answers
 //	make bench-why WHY="-situations live"               in some of the situations
+//	make bench-why STACK=kubelet                        beside a real kubelet
 //
 // With -results every answer is kept in a file, one line of JSON for each question. A
 // run that was stopped goes on there: what the file has is not played again, unless
@@ -27,6 +28,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -34,6 +36,7 @@ import (
 	"time"
 
 	"whylet.dev/whylet/test/e2e/scenarios"
+	"whylet.dev/whylet/test/peer"
 )
 
 // options are the flags.
@@ -48,6 +51,9 @@ type options struct {
 	patience, tick time.Duration
 	window         time.Duration
 	load           int
+	stack, agent   string
+
+	elsewhere map[string][]string // what cannot be played there, by why
 
 	kept []record // what was answered so far
 }
@@ -63,7 +69,9 @@ func main() {
 	flag.BoolVar(&o.verbose, "v", false, "print every answer that is not right")
 	flag.StringVar(&o.results, "results", "", "the file that keeps the answers, so that a run can go on")
 	flag.StringVar(&o.write, "write", "", "the page whose table is to be replaced, between its markers")
-	flag.StringVar(&o.block, "block", "bench-why", "the name in those markers")
+	flag.StringVar(&o.block, "block", "bench-whylet", "the name in those markers")
+	flag.StringVar(&o.stack, "stack", "whylet", "what is asked: whylet, or kubelet for the real one with the agent beside it")
+	flag.StringVar(&o.agent, "agent", "", "more flags for the agent beside kubelet")
 	flag.StringVar(&o.bin, "bin", "bin", "where the built programs are")
 	flag.StringVar(&o.folder, "folder", "test/e2e/scenarios", "where the scenarios are")
 	flag.DurationVar(&o.patience, "patience", 2*time.Minute, "how long trouble may take to come about and be understood")
@@ -83,7 +91,17 @@ func (o *options) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	situations := (&scenarios.Node{}).Situations()
+	situations := scenarios.Situations
+	switch o.stack {
+	case "whylet":
+		situations = (&scenarios.Node{}).Situations()
+	case "kubelet":
+		if all, o.elsewhere, err = playable(all); err != nil {
+			return err
+		}
+	default:
+		return fmt.Errorf("-stack is whylet or kubelet, not %q", o.stack)
+	}
 	if o.situations != "" {
 		situations = nil
 		for _, name := range fields(o.situations) {
@@ -113,9 +131,11 @@ func (o *options) run(ctx context.Context) error {
 			return err
 		}
 	}
-	fmt.Print(newReport(o.kept).markdown())
+	r := newReport(o.kept)
+	r.elsewhere = o.elsewhere
+	fmt.Print(r.markdown())
 	if o.write != "" {
-		err = newReport(o.kept).writeInto(o.write, o.block)
+		err = r.writeInto(o.write, o.block)
 	}
 	return cmp.Or(err, ctx.Err())
 }
@@ -147,9 +167,39 @@ func (o *options) round(ctx context.Context, round int, all []scenarios.Scenario
 	return nil
 }
 
+// start starts what is to be asked.
+func (o *options) start(ctx context.Context, flags []string) (scenarios.Cluster, error) {
+	if o.stack == "kubelet" {
+		bin, err := peer.FindBinaries(filepath.Dir(o.bin))
+		if err != nil {
+			return nil, err
+		}
+		return scenarios.StartKubelet(ctx, bin, strings.Fields(o.agent)...)
+	}
+	return scenarios.StartNode(ctx, o.bin, flags...)
+}
+
+// playable are the scenarios that can be played beside a real kubelet, and why the
+// others cannot.
+func playable(all []scenarios.Scenario) (kept []scenarios.Scenario, elsewhere map[string][]string, err error) {
+	elsewhere = map[string][]string{}
+	for _, s := range all {
+		reason, err := s.Elsewhere()
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case reason == "":
+			kept = append(kept, s)
+		default:
+			elsewhere[reason] = append(elsewhere[reason], s.Name)
+		}
+	}
+	return kept, elsewhere, nil
+}
+
 // onNode starts a node and plays one wave of scenarios after the other on it.
 func (o *options) onNode(ctx context.Context, round int, waves [][]scenarios.Scenario, situations []scenarios.Situation, flags ...string) (err error) {
-	n, err := scenarios.StartNode(ctx, o.bin, flags...)
+	n, err := o.start(ctx, flags)
 	if err != nil {
 		return err
 	}

@@ -133,6 +133,8 @@ type report struct {
 	misses map[miss]times
 	// overstated counts wrong verdicts that were called recorded.
 	overstated int
+	// elsewhere are scenarios that cannot be played there, by why.
+	elsewhere map[string][]string
 	// where says when and on what machine, and how busy it was.
 	where string
 }
@@ -149,7 +151,7 @@ func newReport(records []record) report {
 			r.scenarios[one.Scenario] = map[int]*tally{}
 		}
 		for _, s := range one.counted() {
-			entry(r.causes, "`"+string(one.Cause)+"`").add(s.Grade)
+			entry(r.causes, one.label()).add(s.Grade)
 			entry(r.scenarios[one.Scenario], one.Load).add(s.Grade)
 			if s.Grade != scenarios.Right {
 				m := miss{how, one.Scenario, s.Grade, s.Why}
@@ -161,6 +163,14 @@ func newReport(records []record) report {
 		}
 	}
 	return r
+}
+
+// label is the cause, and with whose eyes it was to be seen where that is not our node.
+func (r record) label() string {
+	if r.Sight == scenarios.ByNode {
+		return "`" + string(r.Cause) + "`"
+	}
+	return "`" + string(r.Cause) + "`, " + string(r.Sight)
 }
 
 func entry[K comparable, T any](all map[K]*T, name K) *T {
@@ -212,6 +222,9 @@ func (r report) markdown() string {
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(r.causes[a].percent(), r.causes[b].percent()) })
 	for _, name := range names {
 		b.WriteString(r.causes[name].row(name) + "\n")
+	}
+	for _, reason := range slices.Sorted(maps.Keys(r.elsewhere)) {
+		fmt.Fprintf(&b, "\nNot played here, as %s: %s.\n", reason, strings.Join(r.elsewhere[reason], ", "))
 	}
 	return b.String()
 }

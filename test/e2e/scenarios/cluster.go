@@ -3,7 +3,7 @@ package scenarios
 import "context"
 
 // Cluster is what scenarios are played on: a node of ours ([Node]), or the real
-// kubelet with an agent beside it ([Beside]). Its methods may be called at the same
+// kubelet with an agent beside it ([Kubelet]). Its methods may be called at the same
 // time.
 type Cluster interface {
 	// Run runs a built program such as kubectl there and gives what it printed, also

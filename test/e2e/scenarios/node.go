@@ -120,6 +120,11 @@ func (n *Node) Run(ctx context.Context, stdin, program string, args ...string) (
 func (n *Node) Script(ctx context.Context, path, namespace string) (string, error) {
 	cmd := n.command(ctx, "bash", "-eu", path)
 	cmd.Env = append(cmd.Env, "NS="+namespace, "NETNS="+n.netns)
+	return runScript(cmd, path)
+}
+
+// runScript runs a prepared script, and ends what it started with it.
+func runScript(cmd *exec.Cmd, path string) (string, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second

@@ -56,6 +56,9 @@ type Expected struct {
 	// Node are flags of a node of its own, for what would harm others; a single
 	// empty flag means a node without flags.
 	Node []string `json:"node,omitempty"`
+	// Elsewhere says why it cannot be played beside a real kubelet, where the scripts
+	// and the manifest do not show it ([Scenario.Elsewhere]).
+	Elsewhere string `json:"elsewhere,omitempty"`
 	// Todo says why the answer is known not to be this one yet, Bench why the
 	// scenario is too slow or too dependent on time for CI. Either keeps it out of
 	// the test and in the benchmark.

@@ -1,0 +1,108 @@
+package scenarios
+
+import (
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"whylet.dev/whylet/test/peer"
+)
+
+// leastRight is the share of scenarios that the agent beside a real kubelet explains
+// rightly within the patience; docs/results.md has what the benchmark measures.
+const leastRight = 0.9
+
+// A third of the scenarios, the same ones every time, beside a real kubelet. What is
+// wrong and called recorded fails the test at once, however much else is right.
+func TestObserve(t *testing.T) {
+	if os.Getenv("WHYLET_OBSERVE") == "" {
+		t.Skip("it runs a real kubelet with the agent beside it: make test-observe")
+	}
+	bin, err := peer.FindBinaries(filepath.Join("..", "..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := third(t)
+	node, err := StartKubelet(t.Context(), bin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the logs end:\n%s", node.Log())
+		}
+		if err := node.Purge(); err != nil {
+			t.Error("clean-up:", err)
+		}
+	})
+	if node.Sights()[0] != ByAgent {
+		t.Fatal("whylet-observe is not built")
+	}
+	s := &Suite{Node: node, Patience: min(patience(t), 2*time.Minute), Every: 2 * time.Second}
+	if err := s.Prepare(t.Context(), all); err != nil {
+		t.Fatal(err)
+	}
+	var lock sync.Mutex
+	right := 0
+	SideBySide(len(all), width(t), func(i int) {
+		r := s.one(t.Context(), &all[i], Live, nil)[0]
+		lock.Lock()
+		defer lock.Unlock()
+		if r.Grade == Right || r.Grade == Beside {
+			right++
+		} else {
+			t.Logf("%v\n%s", r, r.Text)
+		}
+		for _, one := range r.Samples {
+			if one.Overstated {
+				t.Errorf("%s: wrong, and called recorded: %s", all[i].Name, one.Why)
+			}
+		}
+		if err := s.End(t.Context(), &all[i]); err != nil {
+			t.Error(err)
+		}
+	})
+	if share := float64(right) / float64(len(all)); share < leastRight {
+		t.Errorf("%d of %d are answered rightly, %.0f %%", right, len(all), 100*share)
+	}
+}
+
+// third is every third scenario that can be played beside a real kubelet in a test.
+func third(t *testing.T) []Scenario {
+	t.Helper()
+	all, err := Load(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept []Scenario
+	n := 0
+	for _, c := range all {
+		reason, err := c.Elsewhere()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if reason != "" || c.Want.Bench != "" || c.Want.Todo != "" {
+			continue
+		}
+		if n%3 == 0 {
+			kept = append(kept, c)
+		}
+		n++
+	}
+	return kept
+}
+
+// What cannot be played beside a real kubelet says why.
+func TestElsewhere(t *testing.T) {
+	for name, want := range map[string]bool{"hang": true, "selector-mismatch": true, "dependency-said": false, "node-restarted": false, "mesh-app-gone": false} {
+		all, err := Load(".", name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if reason, err := all[0].Elsewhere(); err != nil || (reason == "") != want {
+			t.Errorf("%s: %q, %v", name, reason, err)
+		}
+	}
+}
