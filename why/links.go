@@ -21,6 +21,9 @@ func of[B fact.Body](f *fact.Fact) B {
 	return b
 }
 
+// Tell words any fact as a link of a chain.
+func Tell(f fact.Fact) Link { return link(&f) }
+
 // link makes a fact a link of a chain, worded from what is in it.
 func link(f *fact.Fact) answer.Link {
 	text, evidence := describe(f.Body)

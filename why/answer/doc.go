@@ -5,7 +5,8 @@
 //	answer.go    the answer, its symptoms, verdicts, links and fixes; its JSON form is an interface
 //	cause.go     the closed list of causes
 //	order.go     what needs a person first, what is well, and answers put together
-//	text.go      the answer for people
+//	rows.go      what an answer says to people, row by row, as data
+//	text.go      the rows as text
 //	fold.go      what many pods have in common, told once
 //	overview.go  many answers at once, a line each
 package answer

@@ -1,0 +1,199 @@
+package answer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
+)
+
+// RowKind says what a row of an answer is.
+type RowKind string
+
+// The rows of an answer, in their order.
+const (
+	RowSubject  RowKind = "subject"  // Title is who, Tag the symptom
+	RowCause    RowKind = "cause"    // the one sentence
+	RowKnown    RowKind = "known"    // the cause's id, and how it is known
+	RowAlike    RowKind = "alike"    // the pods that have the same
+	RowEarlier  RowKind = "earlier"  // how many links are left out
+	RowLink     RowKind = "link"     // a link of the chain
+	RowWords    RowKind = "words"    // a last line of the log
+	RowWorse    RowKind = "worse"    // what contributed
+	RowRuledOut RowKind = "ruledOut" // what was looked at and ruled out
+	RowDo       RowKind = "do"       // something to do; Tag says what it does to what runs
+	RowCommand  RowKind = "command"  // the command for it
+	RowWell     RowKind = "well"     // how many others are well
+	RowGap      RowKind = "gap"      // a time that nobody saw
+)
+
+// Row is one thing that an answer says to people, with the facts that it tells of. The
+// text form writes rows one below the other; what shows them in another way says the
+// same in the same order.
+type Row struct {
+	Kind RowKind `json:"kind"`
+	// Title is the word that the row's section begins with, on its first row only.
+	Title string `json:"title,omitempty"`
+	Tag   string `json:"tag,omitempty"`
+	Text  string `json:"text"`
+	// At and Until are the times that a link or a gap begins with.
+	At    time.Time `json:"at,omitzero"`
+	Until time.Time `json:"until,omitzero"`
+	Facts []fact.ID `json:"facts,omitempty"`
+	// Pod is whose facts these are, where the answer is about several pods.
+	Pod string `json:"pod,omitempty"`
+	// Good is set for a symptom that is none.
+	Good bool `json:"good,omitempty"`
+}
+
+// Rows gives what the answer says to people. Wide leaves nothing out.
+func (a *Answer) Rows(wide bool) []Row {
+	var rows []Row
+	if !wide {
+		a = a.folded()
+	}
+	for _, v := range a.Verdicts {
+		sym := a.symptom(v.Symptom)
+		own := rowsOf(a, sym, v, wide)
+		for i := range own {
+			own[i].Pod = sym.Pod
+		}
+		rows = append(rows, own...)
+	}
+	if a.Well > 0 {
+		verb := "is"
+		if a.Well > 1 {
+			verb = "are"
+		}
+		rows = append(rows, Row{Kind: RowWell, Text: fmt.Sprintf("%s %s well or done.", prose.Plural(a.Well, "other pod"), verb)})
+	}
+	for _, g := range a.Journal.Gaps {
+		rows = append(rows, Row{Kind: RowGap, At: g.From, Until: g.To, Text: g.Reason})
+	}
+	return rows
+}
+
+func rowsOf(a *Answer, sym Symptom, v Verdict, wide bool) []Row {
+	who := a.Subject.Name
+	if a.Subject.Namespace != "" {
+		who = a.Subject.Namespace + "/" + who
+	}
+	subject := Row{Kind: RowSubject, Title: strings.ToLower(a.Subject.Kind) + " " + who, Tag: string(sym.Kind), Good: sym.Kind == Healthy || sym.Kind == Completed}
+	if sym.Text != "" {
+		subject.Text = sym.told() + ago(a.AsOf, sym)
+	}
+	cause := Row{Kind: RowCause, Text: v.Text}
+	for _, l := range v.Chain {
+		cause.Facts = append(cause.Facts, l.Fact)
+	}
+	rows := []Row{subject, cause, {Kind: RowKnown, Text: "cause: " + string(v.Cause) + ", " + howKnown(v)}}
+	if len(sym.alike) > 1 {
+		rows = append(rows, Row{Kind: RowAlike, Title: "all of them", Text: prose.Some(sym.alike) + "; -o wide tells of each"})
+	}
+	rows = append(rows, chainRows(v.Chain, wide)...)
+	rows = append(rows, wordRows(v.LastWords, wide)...)
+	rows = append(rows, noteRows(RowWorse, "contributed", v.Contributing, wide)...)
+	rows = append(rows, noteRows(RowRuledOut, "ruled out", v.RuledOut, wide)...)
+	return append(rows, fixRows(v.Fixes)...)
+}
+
+// ago says how long the symptom is over, or that it goes on.
+func ago(now time.Time, sym Symptom) string {
+	if sym.Last.IsZero() || sym.Kind == Healthy || now.Sub(sym.Last) < time.Second {
+		return ""
+	}
+	return ", last " + prose.Span(now.Sub(sym.Last)) + " ago"
+}
+
+func howKnown(v Verdict) string {
+	switch v.Certainty {
+	case Recorded:
+		return "recorded: the node saw and decided it itself"
+	case Inferred:
+		return "inferred (rule " + v.Rule + ")"
+	}
+	return "not enough evidence"
+}
+
+// shownLinks is how many links of a chain fit beside the rest on one screen.
+const shownLinks = 7
+
+func chainRows(chain []Link, wide bool) []Row {
+	var rows []Row
+	if n := len(chain) - shownLinks; !wide && n > 0 {
+		rows = append(rows, Row{Kind: RowEarlier, Text: fmt.Sprintf("(%d earlier; -o wide shows all)", n)})
+		chain = chain[n:]
+	}
+	for _, l := range chain {
+		r := Row{Kind: RowLink, At: l.At, Text: l.Text, Facts: []fact.ID{l.Fact}}
+		if wide {
+			r.Tag = fmt.Sprintf("[%s #%d]", l.Kind, l.Fact)
+		} else {
+			r.Text = prose.Brief(l.Text, 96)
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// shownWords is how many of the last lines of a log fit beside the rest.
+const shownWords = 4
+
+func wordRows(lines []string, wide bool) []Row {
+	lines = slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return strings.TrimSpace(line) == "" })
+	if !wide {
+		lines = slices.Compact(lines)
+	}
+	if len(lines) > shownWords && !wide {
+		from := min(len(lines)-shownWords, words.Telling(lines))
+		lines = lines[from : from+shownWords]
+	}
+	var rows []Row
+	for _, line := range lines {
+		rows = append(rows, Row{Kind: RowWords, Text: prose.Brief(line, 96)})
+	}
+	return titled("last words", rows)
+}
+
+func noteRows(kind RowKind, title string, notes []Note, wide bool) []Row {
+	var rows []Row
+	for _, n := range notes {
+		r := Row{Kind: kind, Text: fmt.Sprintf("%s: %s", n.Cause, n.Text), Facts: n.Facts}
+		if wide && len(n.Facts) > 0 {
+			r.Text += fmt.Sprintf(" %v", n.Facts)
+		}
+		rows = append(rows, r)
+	}
+	return titled(title, rows)
+}
+
+// tags say to people what a fix does: what restarts a container or changes its
+// limits changes something that runs.
+var tags = map[Risk]string{Inspect: "inspect", Safe: "safe", Restarts: "mutating", Limits: "mutating", Destructive: "destructive"}
+
+func fixRows(fixes []Fix) []Row {
+	var rows []Row
+	var seen []string
+	for _, f := range fixes {
+		if slices.Contains(seen, f.Text) {
+			continue
+		}
+		seen = append(seen, f.Text)
+		rows = append(rows, Row{Kind: RowDo, Tag: "[" + tags[f.Risk] + "]", Text: f.Text})
+		if f.Command != "" {
+			rows = append(rows, Row{Kind: RowCommand, Text: f.Command})
+		}
+	}
+	return titled("do", rows)
+}
+
+func titled(title string, rows []Row) []Row {
+	if len(rows) > 0 {
+		rows[0].Title = title
+	}
+	return rows
+}
