@@ -174,7 +174,7 @@ func explain(s journal.Source, spans []journal.PodSpan, span journal.PodSpan, o 
 // WhatIf says what other settings would have changed for one pod. The error is as
 // that of [One], or whatif's own.
 func WhatIf(s journal.Source, q Question, changes []whatif.Change) (whatif.Result, error) {
-	h, err := find(s, &q)
+	h, err := History(s, &q)
 	if err != nil {
 		return whatif.Result{}, err
 	}
@@ -183,15 +183,16 @@ func WhatIf(s journal.Source, q Question, changes []whatif.Change) (whatif.Resul
 
 // Suggest proposes settings for one pod. The error is as that of [One], or suggest's own.
 func Suggest(s journal.Source, q Question) (suggest.Result, error) {
-	h, err := find(s, &q)
+	h, err := History(s, &q)
 	if err != nil {
 		return suggest.Result{}, err
 	}
 	return suggest.For(h, q.Options)
 }
 
-// find gathers the history of the pod that is asked about.
-func find(s journal.Source, q *Question) (*why.History, error) {
+// History gathers the history of the pod that is asked about, and puts into the question
+// how much of it the journal has. The error is as that of [One].
+func History(s journal.Source, q *Question) (*why.History, error) {
 	spans := s.Pods()
 	span, ok := newest(spans, *q)
 	if !ok {

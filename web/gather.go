@@ -1,0 +1,87 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/journal"
+	"whylet.dev/whylet/web/timeline"
+	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/serve"
+)
+
+// Pod gives one pod's part of a document, from the journal that has it. The error is a
+// *serve.NotKnownError when that has nothing about the pod, or the journal's own.
+func Pod(s journal.Source, q serve.Question, node string) (timeline.PodInput, error) {
+	h, err := serve.History(s, &q)
+	if err != nil {
+		return timeline.PodInput{}, err
+	}
+	facts, err := collect(s, journal.Query{UID: h.Pod.UID})
+	if err != nil {
+		return timeline.PodInput{}, err
+	}
+	about := journal.Query{Node: true}
+	if len(facts) > 0 {
+		about.From = facts[0].When()
+	}
+	around, err := collect(s, about)
+	if err != nil {
+		return timeline.PodInput{}, err
+	}
+	facts = append(facts, around...)
+	slices.SortFunc(facts, func(a, b fact.Fact) int { return cmp.Compare(a.ID, b.ID) })
+	return timeline.PodInput{Pod: h.Pod, Node: node, Facts: facts, WhatIf: timeline.Trials(h, q.Options)}, nil
+}
+
+// Node gives a node's part: what its journal says of itself, and the runs of its pods.
+func Node(s journal.Source, q serve.Question) (timeline.PodInput, error) {
+	own, err := collect(s, journal.Query{Node: true, From: q.Since})
+	if err != nil {
+		return timeline.PodInput{}, err
+	}
+	pods, err := collect(s, journal.Query{Kinds: []fact.Kind{fact.Started{}.Kind(), fact.Exited{}.Kind(), fact.Evict{}.Kind()}, From: q.Since})
+	if err != nil {
+		return timeline.PodInput{}, err
+	}
+	facts := append(own, pods...)
+	slices.SortFunc(facts, func(a, b fact.Fact) int { return cmp.Compare(a.ID, b.ID) })
+	return timeline.PodInput{Node: q.Name, Facts: facts}, nil
+}
+
+// FromJournal makes the document of an answer that the journal itself gave: about a
+// pod, or about its node.
+func FromJournal(s journal.Source, q serve.Question, a why.Answer, ask string) (timeline.Document, error) {
+	part, err := timeline.PodInput{}, error(nil)
+	if a.Subject.Kind == "Node" {
+		part, err = Node(s, q)
+	} else {
+		q.UID = a.Subject.UID
+		part, err = Pod(s, q, nodeOf(s))
+	}
+	if err != nil {
+		return timeline.Document{}, err
+	}
+	return timeline.Build(timeline.Input{Answer: a, Ask: ask, Pods: []timeline.PodInput{part}}), nil
+}
+
+// nodeOf is the node that an exported history is from, where it says so.
+func nodeOf(s journal.Source) string {
+	if f, ok := s.(*journal.File); ok {
+		return f.Header.Node
+	}
+	return ""
+}
+
+func collect(s journal.Source, q journal.Query) ([]fact.Fact, error) {
+	var facts []fact.Fact
+	for f, err := range s.Query(q) {
+		if err != nil {
+			return nil, fmt.Errorf("reading the journal: %w", err)
+		}
+		facts = append(facts, f)
+	}
+	return facts, nil
+}

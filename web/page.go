@@ -1,0 +1,109 @@
+package web
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+
+	"whylet.dev/whylet/web/timeline"
+	"whylet.dev/whylet/why"
+)
+
+//go:embed dist/app.js
+var script string
+
+//go:embed dist/page.css
+var style string
+
+// page is the whole file. The answer stands in it as text, too: for who reads it
+// without its program, and for search.
+var page = template.Must(template.New("page").Parse(`<!doctype html>
+<html lang="en"{{if .Live}} data-live="timeline.json"{{end}}>
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{{.Policy}}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>{{.Title}}</title>
+{{.Style}}
+</head>
+<body>
+<div id="page"><main><h1>{{.Title}}</h1><pre>{{.Text}}</pre></main></div>
+{{.Data}}
+{{.Script}}
+</body>
+</html>
+`))
+
+// Write writes a document as one HTML file that needs nothing else. The error is the
+// writer's.
+func Write(w io.Writer, d timeline.Document) error { return write(w, d, false) }
+
+func write(w io.Writer, d timeline.Document, live bool) error {
+	var data bytes.Buffer
+	lines := json.NewEncoder(&data)
+	lines.SetEscapeHTML(true) // no text can end the element that it is in
+	if err := lines.Encode(d); err != nil {
+		return fmt.Errorf("writing the page: %w", err)
+	}
+	return page.Execute(w, map[string]any{
+		"Title": title(d), "Text": text(d), "Live": live, "Policy": policy(live),
+		// These are our own, and the data is escaped above.
+		"Style":  template.HTML("<style>" + style + "</style>"),    //nolint:gosec
+		"Script": template.HTML("<script>" + script + "</script>"), //nolint:gosec
+		"Data":   template.HTML(`<script type="application/json" id="data">` + data.String() + "</script>"), //nolint:gosec
+	})
+}
+
+// policy lets the page's own script and style run and nothing else; the page that is
+// served may also ask for newer data where it came from.
+func policy(live bool) string {
+	p := fmt.Sprintf("default-src 'none'; script-src '%s'; style-src '%s'; base-uri 'none'; form-action 'none'", hash(script), hash(style))
+	if live {
+		p += "; connect-src 'self'"
+	}
+	return p
+}
+
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}
+
+func title(d timeline.Document) string {
+	name := d.Subject.Name
+	if d.Subject.Namespace != "" {
+		name = d.Subject.Namespace + "/" + name
+	}
+	t := strings.ToLower(d.Subject.Kind) + " " + name
+	for _, r := range d.Rows {
+		if r.Kind == why.RowSubject {
+			return t + " · " + r.Tag
+		}
+	}
+	return t
+}
+
+// text is the answer without its program.
+func text(d timeline.Document) string {
+	var b strings.Builder
+	for _, r := range d.Rows {
+		if !r.At.IsZero() {
+			b.WriteString(r.At.UTC().Format("2006-01-02 15:04:05.000Z  "))
+		}
+		for _, part := range []string{r.Title, r.Tag, r.Text} {
+			if part != "" {
+				b.WriteString(part + " ")
+			}
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
