@@ -56,8 +56,8 @@ func write(w io.Writer, d timeline.Document, live bool) error {
 	return page.Execute(w, map[string]any{
 		"Title": title(d), "Text": text(d), "Live": live, "Policy": policy(live),
 		// These are our own, and the data is escaped above.
-		"Style":  template.HTML("<style>" + style + "</style>"),    //nolint:gosec
-		"Script": template.HTML("<script>" + script + "</script>"), //nolint:gosec
+		"Style":  template.HTML("<style>" + style + "</style>"),                                             //nolint:gosec
+		"Script": template.HTML("<script>" + script + "</script>"),                                          //nolint:gosec
 		"Data":   template.HTML(`<script type="application/json" id="data">` + data.String() + "</script>"), //nolint:gosec
 	})
 }

@@ -24,25 +24,29 @@ export function look(): Look {
 
 export const heights = { bars: 26, heights: 56, curves: 68 }
 
+// Scale makes heights (0 to 1) of values; most is the greatest that there is.
+export interface Scale { most: number; y: (v: number) => number }
+
 // scale is how a lane's values become heights: as many as its limits and values need.
 // Latencies have a root scale, so that the quick ones do not lie on the floor.
-export function scale(l: Lane): (v: number) => number {
+export function scale(l: Lane): Scale {
   let most = 0
   for (const x of l.limits ?? []) most = Math.max(most, x.value)
   if (l.form === 'heights') {
     for (const m of l.marks) most = Math.max(most, m.value ?? 0)
     most *= 1.1
-    return v => Math.sqrt(Math.min(v, most) / (most || 1))
+    return { most, y: v => Math.sqrt(Math.min(v, most) / (most || 1)) }
   }
   let used = 0
   for (const c of l.curves ?? []) for (const p of c.points) used = Math.max(used, p.v)
+  for (const m of l.marks) used = Math.max(used, m.value ?? 0)
   // A limit far above what is used would press the curve to the floor: then it is told, not drawn.
   most = most > used * 20 && used > 0 ? used * 1.3 : Math.max(most, used) * 1.12
   if (l.unit === 'share') most = Math.max(most, 0.2)
-  return v => Math.min(v / (most || 1), 1.5)
+  return { most: used, y: v => Math.min(v / (most || 1), 1.5) }
 }
 
-export interface Strip { lane: Lane; top: number; height: number; scale: (v: number) => number }
+export interface Strip { lane: Lane; top: number; height: number; scale: Scale }
 
 export interface Lit { // what is lit: all is where it is undefined
   has(m: Mark): boolean
@@ -93,8 +97,8 @@ export class Painter {
     })
     for (const i of [...bars, ...points]) {
       const m = s.lane.marks[i]
-      c.globalAlpha = !lit || lit.has(m) ? 1 : 0.42
-      this.mark(s, m)
+      c.globalAlpha = !lit || lit.has(m) ? 1 : 0.5
+      this.mark(s, m, this.beside(s, i, later))
     }
     c.globalAlpha = 1
     c.font = this.k.font
@@ -113,6 +117,15 @@ export class Painter {
     c.restore()
   }
 
+  // beside is the room that the label of an end takes, at which a wait begins.
+  private beside(s: Strip, i: number, at: number[]): number {
+    if (s.lane.marks[i].shape !== 'hatched') return 0
+    const n = s.lane.marks.findIndex((m, j) => m.label && m.shape === 'cross' && Math.abs(at[j] - at[i]) < 12)
+    if (n < 0) return 0
+    this.c.font = this.k.font
+    return this.c.measureText(s.lane.marks[n].label!).width + 12
+  }
+
   private text(text: string, x: number, y: number, color: string) {
     const { c } = this
     c.lineWidth = 3
@@ -123,7 +136,7 @@ export class Painter {
     c.fillText(text, x, y)
   }
 
-  private mark(s: Strip, m: Mark) {
+  private mark(s: Strip, m: Mark, room = 0) {
     const { c, k } = this
     const x = this.x(m.at)
     const right = this.x(m.until ?? m.at)
@@ -138,7 +151,7 @@ export class Painter {
         const w = Math.max(right - x, 2)
         c.fillStyle = (m.shape === 'hatched' ? this.hatch : this.grid) ?? k.muted
         c.fillRect(x, s.top + 6, w, s.height - 12)
-        if (m.label) this.inside(m.label, x, right, middle, k.muted)
+        if (m.label) this.inside(m.label, x + room, right, middle, k.muted)
         return
       }
       case 'band': {
@@ -218,17 +231,18 @@ export class Painter {
     c.font = this.k.font
     c.textBaseline = 'middle'
     if (c.measureText(text).width > to - from) return
-    c.fillStyle = color
+    c.fillStyle = c.globalAlpha < 1 ? this.k.muted : color
+    c.globalAlpha = 1 // words stay legible where shapes are dim
     c.fillText(text, from, y)
   }
 
-  y(s: Strip, v: number) { return s.top + s.height - 4 - s.scale(v) * (s.height - 12) }
+  y(s: Strip, v: number) { return s.top + s.height - 4 - s.scale.y(v) * (s.height - 12) }
 
   private values(s: Strip) {
     const { c, k } = this
     c.fillStyle = k.line
     c.fillRect(0, s.top + s.height - 4, this.w, 1)
-    const colors = [k.tones.calm, k.accent, k.tones.warn]
+    const colors = [k.tones.calm, k.tones.warn, k.tones.good]
     const fills = [k.fills.calm, k.fills.warn, k.fills.good]
     ;(s.lane.curves ?? []).forEach((curve, i) => this.curve(s, curve, colors[i % 3], fills[i % 3]))
     for (const l of s.lane.limits ?? []) {

@@ -16,8 +16,9 @@ function begin(doc: Doc): View {
   const v = new View(doc.from, last, doc.from, last)
   const [from, until] = doc.trouble
   if (until - from < (last - doc.from) / 12) {
-    const width = Math.max((until - from) * 5, 60_000)
-    v.set((from + until - width) / 2, (from + until + width) / 2)
+    const width = Math.max((until - from) * 6, 45_000)
+    const end = Math.min((from + until + width) / 2, last + width * 0.08)
+    v.set(end - width, end)
   } else v.all()
   return v
 }

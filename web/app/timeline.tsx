@@ -26,7 +26,7 @@ function groups(ix: Index): Group[] {
 const title = (ix: Index, g: Group) => {
   const p = ix.doc.pods[g.pod]
   const fixed = ['Pod', 'Around', 'Node', 'Other', 'Pods']
-  const own = g.name === 'Node' && p.node ? 'Node ' + p.node : fixed.includes(g.name) ? g.name : 'Container ' + g.name
+  const own = g.name === 'Around' ? 'Words and people' : g.name === 'Node' && p.node ? 'Node ' + p.node : fixed.includes(g.name) ? g.name : 'Container ' + g.name
   return own
 }
 
@@ -109,6 +109,7 @@ function Lanes({ g, ix, view, state, choose, light, hover }: Props & { g: Group;
       {all.map(s => <div class={'name ' + s.lane.form} style={{ height: s.height + above() + 'px' }} key={s.lane.id}>
         <span>{s.lane.name}</span>
         {s.lane.curves && s.lane.curves.length > 1 && <small>{s.lane.curves.map((c, i) => <i class={'curve c' + i} key={c.name}>{c.name}</i>)}</small>}
+        {s.lane.curves && s.lane.curves.length > 0 && <small>at most {amount(s.scale.most, s.lane.unit)}</small>}
         {s.lane.form === 'heights' && <small>how long answers took</small>}
       </div>)}
     </div>
@@ -370,7 +371,7 @@ function where(root: HTMLElement, at: DOMRect, view: View, ix: Index, p: Place) 
   const m = l.marks[p.mark]
   const h = heights[l.form]
   let y = top + above() + h / 2
-  if (m.value !== undefined && l.form !== 'bars') y = top + above() + h - 4 - scale(l)(m.value) * (h - 12)
+  if (m.value !== undefined && l.form !== 'bars') y = top + above() + h - 4 - scale(l).y(m.value) * (h - 12)
   return { x: box.left - at.left + (m.at - view.from) / view.span * box.width, y: box.top - at.top + y }
 }
 

@@ -34,7 +34,7 @@ func (b *builder) words() {
 
 // people draws who changed, deleted or evicted, or what they did it to.
 func (b *builder) people() {
-	l := Lane{ID: "people", Group: "Around", Name: "People and controllers", Form: "bars"}
+	l := Lane{ID: "people", Group: "Around", Name: "Who changed it", Form: "bars"}
 	seen := false
 	for _, f := range b.Facts {
 		if f.Pod != b.Pod {

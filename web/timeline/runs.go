@@ -43,7 +43,7 @@ func (b *builder) runs(name string, facts []fact.Fact) {
 	if pulled {
 		b.add(images)
 	}
-	runs.Marks = append(append(bars, cut(backs, bars)...), runs.Marks...)
+	runs.Marks = append(append(bars, b.cut(backs, bars)...), runs.Marks...)
 	b.add(runs)
 	b.add(ready)
 	b.add(processes)
@@ -61,9 +61,10 @@ func began(bars []Mark, f fact.Fact, x fact.Started) []Mark {
 	return append(bars, m)
 }
 
-// cut ends a back-off where the next run began sooner.
-func cut(backs, bars []Mark) []Mark {
+// cut ends a back-off where the next run began sooner, and where knowledge ends.
+func (b *builder) cut(backs, bars []Mark) []Mark {
 	for i := range backs {
+		backs[i].Until = min(backs[i].Until, max(ms(b.end()), backs[i].At))
 		for _, run := range bars {
 			if run.At > backs[i].At {
 				backs[i].Until = min(backs[i].Until, run.At)
