@@ -19,19 +19,7 @@ func Pod(s journal.Source, q serve.Question, node string) (timeline.PodInput, er
 	if err != nil {
 		return timeline.PodInput{}, err
 	}
-	facts, err := collect(s, journal.Query{UID: h.Pod.UID})
-	if err != nil {
-		return timeline.PodInput{}, err
-	}
-	about := journal.Query{Node: true}
-	if len(facts) > 0 {
-		about.From = facts[0].When()
-	}
-	around, err := collect(s, about)
-	if err != nil {
-		return timeline.PodInput{}, err
-	}
-	facts = append(facts, around...)
+	facts := slices.Concat(h.Facts, h.Node)
 	slices.SortFunc(facts, func(a, b fact.Fact) int { return cmp.Compare(a.ID, b.ID) })
 	return timeline.PodInput{Pod: h.Pod, Node: node, Facts: facts, WhatIf: timeline.Trials(h, q.Options)}, nil
 }

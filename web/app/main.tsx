@@ -104,12 +104,12 @@ function Page({ first, live }: { first: Doc; live?: string }) {
           {trouble && <span class="bad" role="status">{trouble}</span>}
           <span class="hint">drag to pan, Ctrl + wheel or pinch to zoom, arrow keys from mark to mark</span>
         </div>
+        <WhatIf ix={ix} show={tried => setState(s => ({ ...s, tried }))} />
         <div class="stage">
           <Timeline ix={ix} view={v} state={state} choose={choose} />
           <Detail ix={ix} state={state} chooseFact={chooseFact} close={() => choose(undefined)} focus={focus} />
         </div>
       </section>
-      <WhatIf ix={ix} show={tried => setState(s => ({ ...s, tried }))} />
       <Tables ix={ix} state={state} choose={p => choose(p, true)} />
       <footer>{doc.pods.reduce((n, p) => n + p.total, 0)} facts, as of {day(doc.asOf, 'utc')} {new Date(doc.asOf).toISOString().slice(11, 19)} UTC{doc.pods[0]?.node && `, from node ${doc.pods[0].node}`}. Asked with <code>{doc.ask}</code></footer>
       <div class="hidden" role="status" aria-live="polite">{said}</div>

@@ -15,10 +15,10 @@ export function WhatIf({ ix, show }: Props) {
   if (all.length === 0) return null
   const name = (x: typeof all[0]) => (ix.doc.pods.length > 1 ? ix.doc.pods[x.pod].name + ' ' : '') + x.trial.container + ': ' + x.trial.settings[0].field.split('.')[0].replace('resources', 'memory limit')
   return <section class="whatif" aria-label="What if">
-    <h2>What if</h2>
-    <p class="dim">Other settings, tried on what was recorded.</p>
-    <div class="choice" role="group" aria-label="Which settings">
-      {all.map((x, i) => <button key={i} aria-pressed={n === i} onClick={() => setN(n === i ? -1 : i)}>{name(x)}</button>)}
+    <div class="which"><h3>What if other settings had been tried?</h3>
+      <div class="choice" role="group" aria-label="Which settings">
+        {all.map((x, i) => <button key={i} aria-pressed={n === i} onClick={() => setN(n === i ? -1 : i)}>{name(x)}</button>)}
+      </div>
     </div>
     {n >= 0 && all[n] && <Sliders key={n} pod={all[n].pod} trial={all[n].trial} show={show} />}
   </section>

@@ -2,6 +2,8 @@ package timeline
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"time"
 
 	"whylet.dev/whylet/fact"
@@ -181,4 +183,25 @@ func ms(t time.Time) int64 {
 		return 0
 	}
 	return t.UnixMilli()
+}
+
+// Edge says that one fact rests on another.
+type Edge struct{ Cause, Effect fact.ID }
+
+// Edges are those between the facts that came along, by effect and then as the effect
+// names them.
+func (p *Pod) Edges() []Edge {
+	var all []Edge
+	for _, id := range slices.Sorted(maps.Keys(p.Facts)) {
+		var f struct {
+			Because []fact.ID `json:"because"`
+		}
+		if json.Unmarshal(p.Facts[id].Fact, &f) != nil {
+			continue // what was written as a fact is one
+		}
+		for _, on := range f.Because {
+			all = append(all, Edge{on, id})
+		}
+	}
+	return all
 }
