@@ -43,6 +43,11 @@ help: ## Show this list
 deps: ## Install what the system lacks (apt-get; needs root only when something is missing)
 	@./tools/deps
 
+# What only tests need. Ubuntu has it as a snap only: there the page's tests skip, and say so.
+.PHONY: chromium
+chromium: deps
+	@./tools/deps chromium || echo "no chromium: the tests of the timeline page skip" >&2
+
 .PHONY: build
 build: deps ## Build bin/whylet, bin/kubectl-why, bin/kubectl and their helper programs
 	@$(MAKE) --no-print-directory binaries
@@ -97,6 +102,15 @@ peer: deps reference-plugins ## Build the real kubelet, control plane and contai
 .PHONY: images
 images: ## Make the images that tests and examples use, from Debian packages
 	@$(GO) run ./test/images -out $(BIN)/images
+
+# The timeline page's script and style are in the repository, so that nobody has to.
+.PHONY: web
+web: deps ## Bundle the timeline page anew, after a change in web/app
+	@$(GO) run ./web/bundle web
+
+.PHONY: screenshots
+screenshots: deps ## Take the pictures of the timeline page anew, for docs/timeline.md and its tests (needs chromium)
+	@$(GO) test ./web/browser -count=1 -run '^(TestLooks|TestPictures)$$' -rewrite
 
 # A helper program is looked for in libexec/ beside the binary that runs, so all of
 # it is in a directory of its own, and bin/ has links into that.
@@ -158,7 +172,7 @@ TWICE = $(GO) tool -modfile=tools/go.mod gotestsum --rerun-fails=1 \
 	--rerun-fails-max-failures=8 --rerun-fails-report=$(BIN)/flaky-$@.txt
 
 .PHONY: test-unit
-test-unit: deps libexec reference-plugins ## Run the tests that need no built node (as root also those with real containers)
+test-unit: deps chromium libexec reference-plugins ## Run the tests that need no built node (as root also those with real containers)
 	@$(TWICE) --format pkgname --packages "$(UNIT)" -- -tags $(TAGS)
 
 .PHONY: test-laws

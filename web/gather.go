@@ -8,7 +8,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/journal"
 	"whylet.dev/whylet/web/timeline"
-	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/serve"
 )
 
@@ -41,7 +41,7 @@ func Node(s journal.Source, q serve.Question) (timeline.PodInput, error) {
 
 // FromJournal makes the document of an answer that the journal itself gave: about a
 // pod, or about its node.
-func FromJournal(s journal.Source, q serve.Question, a why.Answer, ask string) (timeline.Document, error) {
+func FromJournal(s journal.Source, q serve.Question, a answer.Answer, ask string) (timeline.Document, error) {
 	part, err := timeline.PodInput{}, error(nil)
 	if a.Subject.Kind == "Node" {
 		part, err = Node(s, q)

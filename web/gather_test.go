@@ -1,8 +1,8 @@
 package web
 
 import (
-	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,19 +40,51 @@ func recorded(t *testing.T, name string) timeline.Document {
 	return d
 }
 
-// The documents of recorded histories, as they are.
+// The documents of recorded histories, a line a mark.
 func TestDocuments(t *testing.T) {
 	for _, name := range []string{"oom-main", "slow-handler", "emptydir-limit"} {
-		d := recorded(t, name)
-		for i := range d.Pods { // the facts are what was recorded, and their words another test's
-			d.Pods[i].Facts = nil
-		}
-		got, err := json.MarshalIndent(d, "", " ")
-		if err != nil {
-			t.Fatal(err)
-		}
-		golden(t, filepath.Join("testdata", name+".json"), string(got)+"\n")
+		golden(t, filepath.Join("testdata", name+".txt"), lines(recorded(t, name)))
 	}
+}
+
+// lines describe a document; the answer's words are another test's.
+func lines(d timeline.Document) string {
+	var b strings.Builder
+	since := func(ms int64) string { return fmt.Sprintf("%.3f", float64(ms-d.From)/1000) }
+	fmt.Fprintf(&b, "until %s, trouble %s to %s\n", since(d.Until), since(d.Trouble[0]), since(d.Trouble[1]))
+	for _, p := range d.Pods {
+		fmt.Fprintf(&b, "%s %s/%s on %s: %d facts of %d\n", p.Kind, p.Namespace, p.Name, p.Node, len(p.Facts), p.Total)
+		for _, l := range p.Lanes {
+			fmt.Fprintf(&b, "\n%s %s (%s) %s\n", l.Group, l.Name, l.Form, l.Unit)
+			for _, x := range l.Limits {
+				fmt.Fprintf(&b, "  %s to %s %s %g\n", since(x.From), since(x.Until), x.Name, x.Value)
+			}
+			for _, c := range l.Curves {
+				most := timeline.Point{}
+				for _, x := range c.Points {
+					if x.Value > most.Value {
+						most = x
+					}
+				}
+				fmt.Fprintf(&b, "  %s: %d points, most %g at %s\n", c.Name, len(c.Points), most.Value, since(most.At))
+			}
+			for _, m := range l.Marks {
+				fmt.Fprintf(&b, "  %s", since(m.At))
+				if m.Until > m.At {
+					fmt.Fprintf(&b, " to %s", since(m.Until))
+				}
+				fmt.Fprintf(&b, " %s %s %s", m.Shape, m.Tone, m.Label)
+				if m.Value > 0 {
+					fmt.Fprintf(&b, " %g", m.Value)
+				}
+				fmt.Fprintf(&b, " %v\n", m.Facts)
+			}
+		}
+		for _, w := range p.WhatIf {
+			fmt.Fprintf(&b, "\nwhat if %s %v: %d results, %v\n", w.Container, w.Settings, len(w.Results), w.Grid)
+		}
+	}
+	return b.String()
 }
 
 func golden(t *testing.T, file, got string) {
@@ -66,7 +98,7 @@ func golden(t *testing.T, file, got string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.TrimSpace(string(want)) != strings.TrimSpace(got) {
+	if string(want) != got {
 		t.Errorf("%s is another now; look at it, then go test ./web -rewrite", file)
 	}
 }

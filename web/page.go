@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"whylet.dev/whylet/web/timeline"
-	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/answer"
 )
 
 //go:embed dist/app.js
@@ -84,7 +84,7 @@ func title(d timeline.Document) string {
 	}
 	t := strings.ToLower(d.Subject.Kind) + " " + name
 	for _, r := range d.Rows {
-		if r.Kind == why.RowSubject {
+		if r.Kind == answer.RowSubject {
 			return t + " · " + r.Tag
 		}
 	}

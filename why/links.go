@@ -22,7 +22,7 @@ func of[B fact.Body](f *fact.Fact) B {
 }
 
 // Tell words any fact as a link of a chain.
-func Tell(f fact.Fact) Link { return link(&f) }
+func Tell(f fact.Fact) answer.Link { return link(&f) }
 
 // link makes a fact a link of a chain, worded from what is in it.
 func link(f *fact.Fact) answer.Link {

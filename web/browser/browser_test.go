@@ -23,7 +23,7 @@ import (
 	"whylet.dev/whylet/journal"
 	"whylet.dev/whylet/web"
 	"whylet.dev/whylet/web/timeline"
-	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/serve"
 )
 
@@ -185,7 +185,7 @@ func (b *tab) calm() {
 }
 
 // recorded is the document and the answer of a history recorded from a real container.
-func recorded(t *testing.T, name string) (timeline.Document, why.Answer) {
+func recorded(t *testing.T, name string) (timeline.Document, answer.Answer) {
 	t.Helper()
 	source, err := journal.OpenFile(filepath.Join("..", "..", "why", "serve", "testdata", name+".facts"))
 	if err != nil {
@@ -194,7 +194,7 @@ func recorded(t *testing.T, name string) (timeline.Document, why.Answer) {
 	return document(t, source)
 }
 
-func document(t *testing.T, source journal.Source) (timeline.Document, why.Answer) {
+func document(t *testing.T, source journal.Source) (timeline.Document, answer.Answer) {
 	t.Helper()
 	q := serve.Question{}
 	for _, p := range source.Pods() {

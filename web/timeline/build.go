@@ -9,11 +9,12 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/answer"
 )
 
 // Input is what a document is made of.
 type Input struct {
-	Answer why.Answer
+	Answer answer.Answer
 	// Ask is the command that gave the answer.
 	Ask  string
 	Pods []PodInput
@@ -31,7 +32,7 @@ type PodInput struct {
 // Build makes the document.
 func Build(in Input) Document {
 	d := Document{
-		APIVersion: why.APIVersion, Kind: Kind, Subject: in.Answer.Subject, AsOf: ms(in.Answer.AsOf),
+		APIVersion: answer.APIVersion, Kind: Kind, Subject: in.Answer.Subject, AsOf: ms(in.Answer.AsOf),
 		Rows: in.Answer.Rows(false), Ask: in.Ask, Pods: []Pod{},
 	}
 	for _, p := range in.Pods {
@@ -48,9 +49,9 @@ func Build(in Input) Document {
 }
 
 // trouble is the time of the first verdict's chain, or all there is.
-func trouble(d Document, a why.Answer) [2]int64 {
+func trouble(d Document, a answer.Answer) [2]int64 {
 	for _, v := range a.Verdicts {
-		if len(v.Chain) == 0 || v.Cause == why.None {
+		if len(v.Chain) == 0 || v.Cause == answer.None {
 			continue
 		}
 		from, until := ms(v.Chain[0].At), ms(v.Chain[0].At)
@@ -72,7 +73,7 @@ type builder struct {
 	keep map[fact.ID]bool
 }
 
-func newBuilder(p PodInput, a why.Answer) *builder {
+func newBuilder(p PodInput, a answer.Answer) *builder {
 	b := &builder{PodInput: p, asOf: a.AsOf, keep: map[fact.ID]bool{}}
 	b.out = Pod{
 		Kind: "Pod", Namespace: p.Pod.Namespace, Name: p.Pod.Name, UID: string(p.Pod.UID), Node: p.Node,

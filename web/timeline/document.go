@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
-	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/whatif"
 )
 
@@ -17,17 +17,17 @@ const Kind = "Timeline"
 // Document is all that a page shows. Times are milliseconds since 1970, which
 // JavaScript reads without loss.
 type Document struct {
-	APIVersion string      `json:"apiVersion"`
-	Kind       string      `json:"kind"`
-	Subject    why.Subject `json:"subject"`
-	AsOf       int64       `json:"asOf"`
+	APIVersion string         `json:"apiVersion"`
+	Kind       string         `json:"kind"`
+	Subject    answer.Subject `json:"subject"`
+	AsOf       int64          `json:"asOf"`
 	// From and Until bound everything that is drawn, Trouble what the first verdict
 	// rests on.
 	From    int64    `json:"from"`
 	Until   int64    `json:"until"`
 	Trouble [2]int64 `json:"trouble"`
 	// Rows are the answer, as a terminal says it.
-	Rows []why.Row `json:"rows"`
+	Rows []answer.Row `json:"rows"`
 	// Ask is the command that asks the same again.
 	Ask  string `json:"ask"`
 	Pods []Pod  `json:"pods"`
