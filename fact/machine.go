@@ -17,6 +17,10 @@ type AgentStarted struct {
 	// Sources are the optional sources of the kernel that this run has: "connector"
 	// (wait statuses) and "signals" (who sent SIGKILL and SIGTERM).
 	Sources []string `json:"sources,omitempty"`
+	// Beside is who decides about the node's pods where this agent only watches:
+	// kubelet. Empty: the agent decides itself, and what it did not order was not
+	// ordered by the node.
+	Beside string `json:"beside,omitempty"`
 }
 
 // AgentStopped says that the agent was asked to end.

@@ -21,6 +21,22 @@
 // and if nothing is supported well enough, or two causes equally well, the
 // answer is [answer.Unknown] and says what is missing and how to get it.
 //
+// # Beside somebody else's node
+//
+// Where the agent decides about pods itself, what it did not order was not ordered by
+// the node. Where it only watches, silence proves nothing. A history is of such an agent
+// when its newest [fact.AgentStarted] names in Beside who decides, or when it has
+// decisions of somebody else ([fact.Act]) or a status that was seen ([fact.StatusSeen]).
+// Then
+//   - an end was ordered, was not, or that is not known (order.go): it was not, where
+//     the spec and what was seen leave no reason for an order, or where the agent's
+//     Sources say that it traced "signals" all through the time in which one would
+//     have been carried out. Rules that need an end that nobody ordered say so, and
+//     find nothing stronger than possible where that is not known;
+//   - an Act is read as the decision in it. A verdict on one that was told is recorded,
+//     on one that was matched or deduced it is inferred, and says that;
+//   - the status is the newest that was seen. It is never computed.
+//
 // # Where things are
 //
 //	history.go   one pod's facts, ordered by container and run
@@ -29,6 +45,7 @@
 //	explain.go   Explain: symptoms to verdicts
 //	finding.go   what a rule says, to which it yields, and how the judge chooses
 //	rules.go     all rules by name: what each finds, needs, and is refuted by
+//	order.go     whether an end was ordered, as far as that is known
 //	exit.go      why a run ended; rule_exit.go, rule_killed.go, rule_oom.go, rule_room.go,
 //	             rule_cpu_time.go, rule_heap.go, rule_dependency.go; rule_as_before.go, by like
 //	             ends before it; rule_meaning.go, what well-known last words stand for

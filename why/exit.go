@@ -27,8 +27,8 @@ func newEnding(h *History, run *Run) ending {
 	return ending{h: h, run: run, exit: of[fact.Exited](run.Exit), at: run.Exit.When(), spec: h.Spec(run.Container)}
 }
 
-// ordered says whether the end is the effect of a kill that the node decided.
-func (e ending) ordered() bool {
+// killed says whether the end is the effect of a kill of which the decision is known.
+func (e ending) killed() bool {
 	if e.run.Kill == nil {
 		return false
 	}
@@ -81,12 +81,16 @@ func explainExit(h *History, run *Run, symptom string) answer.Verdict {
 
 func (e ending) explain(symptom string) answer.Verdict {
 	h, run := e.h, e.run
-	if e.ordered() {
+	if e.killed() {
 		return e.explainKill(symptom)
 	}
 	best, rest := exitRules.hear(e).judge()
 	if best != nil {
 		return best.verdict(symptom, run.Container, rest)
+	}
+	if e.order() != unordered {
+		what, missing := e.openWords()
+		return undecided(symptom, run.Container, what, e.chain(e.stopped()), rest, missing, append(h.logsFix(run), h.describeFix())...)
 	}
 	what := fmt.Sprintf("Container %s ended with exit code %d%s, and the node did not end it.", run.Container, e.exit.ExitCode, e.after())
 	missing := "The evidence does not tell these apart."
@@ -176,7 +180,7 @@ func (e ending) notMemory() (answer.Note, bool) {
 		n.Text = fmt.Sprintf("%s was OOM-killed %s before; the container lived on, and ended for the reason above", prose.Brief(of[fact.OOMKilled](last).Command, 40), prose.Span(e.at.Sub(last.When())))
 	case e.exit.OOMKnown && e.exit.OOMKills == 0:
 		n.Text = "no process of the container was OOM-killed (its oom_kill counter is 0)"
-	case e.ordered():
+	case e.killed():
 		n.Text = "the node ended it and knows why; exit code 137 alone says nothing about memory"
 	default:
 		return answer.Note{}, false
@@ -247,7 +251,7 @@ func (e ending) sandboxKill(symptom string) answer.Verdict {
 		text:  fmt.Sprintf("The pod's sandbox ended without having been told to, so all its containers were ended and started in a new one%s.", colon(of[fact.SandboxLost](lost).Message)),
 		fixes: []answer.Fix{e.h.inspect("see what happened on the node then", "whylet journal list --node --since 1h")},
 	}
-	if boot := e.h.rebootBefore(e.run.Exit); boot != nil {
+	if boot := e.h.rebootBefore(e.run); boot != nil {
 		f.cause, f.certainty = answer.NodeRestarted, answer.Inferred
 		f.rule = "reboot"
 		f.text = "The machine was restarted; all containers ended with it, and the node started them again."

@@ -61,16 +61,6 @@ func Explain(h *History, o Options) answer.Answer {
 	return a
 }
 
-// soften calls a verdict inferred that rests on a decision of which nobody heard the
-// decider's own word.
-func (h *History) soften(v *answer.Verdict) {
-	for _, l := range v.Chain {
-		if b := h.basis[l.Fact]; v.Certainty == answer.Recorded && (b == fact.Matched || b == fact.Deduced) {
-			v.Certainty, v.Rule = answer.Inferred, "act-"+string(b)
-		}
-	}
-}
-
 func (o Options) wants(s answer.Symptom) bool {
 	return (o.Container == "" || s.Container == "" || s.Container == o.Container) &&
 		(o.Since.IsZero() || s.Last.IsZero() || !s.Last.Before(o.Since))

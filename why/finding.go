@@ -50,12 +50,18 @@ type rule[C any] struct {
 	causes         []answer.Cause
 	needs, against string
 	yields         []string
-	judge          func(C) *finding
+	// unordered is set where it needs an end that nobody ordered.
+	unordered bool
+	judge     func(C) *finding
 }
 
 // rulebook are the rules about cases of one type. Files with rules add theirs when the
 // program starts; the order in which they do has no effect.
-type rulebook[C any] struct{ rules []rule[C] }
+type rulebook[C any] struct {
+	rules []rule[C]
+	// limit takes from what a rule says that which the case does not bear out; it may be nil.
+	limit func(C, rule[C], *finding) *finding
+}
 
 func (b *rulebook[C]) add(rules ...rule[C]) { b.rules = append(b.rules, rules...) }
 
@@ -77,7 +83,11 @@ func (h *hearing[C]) finding(name string) *finding {
 		return f
 	}
 	i := slices.IndexFunc(h.book.rules, func(r rule[C]) bool { return r.name == name })
-	if f = h.book.rules[i].judge(h.about); f != nil {
+	r := h.book.rules[i]
+	if f = r.judge(h.about); f != nil && h.book.limit != nil {
+		f = h.book.limit(h.about, r, f)
+	}
+	if f != nil {
 		f.rule = name
 	}
 	h.heard[name] = f

@@ -75,7 +75,7 @@ func TestHearing(t *testing.T) {
 		for range 2 {
 			slices.Reverse(rules)
 			clear(judged)
-			h := (&rulebook[int]{rules}).hear(1)
+			h := (&rulebook[int]{rules: rules}).hear(1)
 			h.finding("reason")
 			best, _ := h.judge()
 			if got := ruleOf(best); got != c.wins {

@@ -19,7 +19,8 @@ type History struct {
 	Object *v1.Pod
 	// Facts are all facts of the pod, by id.
 	Facts []fact.Fact
-	// Node are the facts about the node itself in the same time.
+	// Node are the facts about the node itself in the same time, and the newest
+	// AgentStarted before.
 	Node []fact.Fact
 	// Neighbours are the probe failures, evictions and OOM kills of other pods of
 	// the node in the same time.
@@ -34,6 +35,9 @@ type History struct {
 	// basis says of the acts of a kubelet beside which an agent only watched how they
 	// are known. A decision that is not in it was the node's own.
 	basis map[fact.ID]fact.Basis
+	// beside is who decides about the pod where the agent only watches; empty on a node
+	// of its own.
+	beside string
 
 	// Of the question at hand.
 	now   time.Time
@@ -62,21 +66,30 @@ type Run struct {
 	// Again are the patient requests after attempts that timed out; Ended the ends
 	// of processes, Signals what was sent to them, where the kernel told.
 	Again, Ended, Signals []*fact.Fact
+	// Counts are another node's own counts of its attempts.
+	Counts []*fact.Fact
 }
 
 // NewHistory orders the facts of one pod. The slices are not kept.
 func NewHistory(pod fact.Pod, facts, node, neighbours []fact.Fact) *History {
+	return newHistory(pod, facts, node, neighbours, map[fact.ID]fact.Basis{})
+}
+
+func newHistory(pod fact.Pod, facts, node, neighbours []fact.Fact, basis map[fact.ID]fact.Basis) *History {
 	h := &History{
 		Pod: pod, Facts: slices.Clone(facts), Node: slices.Clone(node), Neighbours: slices.Clone(neighbours),
-		runs: map[string][]*Run{}, byID: map[fact.ID]int{}, basis: map[fact.ID]fact.Basis{},
+		runs: map[string][]*Run{}, byID: map[fact.ID]int{}, basis: basis,
 	}
 	slices.SortStableFunc(h.Facts, func(a, b fact.Fact) int { return cmp.Compare(a.ID, b.ID) })
+	for _, f := range All[fact.AgentStarted](h.Node) {
+		h.beside = of[fact.AgentStarted](f).Beside
+	}
 	for i := range h.Facts {
 		f := &h.Facts[i]
 		h.byID[f.ID] = i
 		if act, ok := f.Body.(fact.Act); ok {
 			// What happened is told by At: these are seen after their effects.
-			f.Body, f.Seen, h.basis[f.ID] = act.Body, f.When(), act.Basis
+			f.Body, f.Seen, h.basis[f.ID], h.beside = act.Body, f.When(), act.Basis, act.By
 		}
 		switch b := f.Body.(type) {
 		case fact.SpecSeen:
@@ -85,6 +98,9 @@ func NewHistory(pod fact.Pod, facts, node, neighbours []fact.Fact) *History {
 			if h.Object == nil {
 				h.Object = objectIn(b)
 			}
+		case fact.StatusSeen:
+			h.beside = cmp.Or(h.beside, "kubelet")
+			h.mark(f, b)
 		}
 		if f.Container != "" {
 			h.run(f.Container, f.Attempt).note(f, h.surer)
@@ -150,6 +166,8 @@ func (r *Run) note(f *fact.Fact, surer func(a, b *fact.Fact) bool) {
 		r.Ended = append(r.Ended, f)
 	case fact.Signalled:
 		r.Signals = append(r.Signals, f)
+	case fact.Counted:
+		r.Counts = append(r.Counts, f)
 	}
 }
 

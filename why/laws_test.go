@@ -109,6 +109,7 @@ func TestAnyHistory(t *testing.T) {
 	for seed := range int64(300) {
 		r := rand.New(rand.NewSource(seed))
 		s := tell(t, with("side")(web(func(c *v1.Container) { c.ReadinessProbe = httpProbe(8080) })))
+		s.junk = true
 		for range r.Intn(40) {
 			b := bodies[r.Intn(len(bodies))]
 			container := []string{"app", "side", "nosuch"}[r.Intn(3)]

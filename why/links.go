@@ -91,6 +91,8 @@ func describe(b fact.Body) (string, map[string]any) {
 		return describeSignal(b)
 	case fact.Looked:
 		return describeLook(b)
+	case fact.StatusSeen:
+		return statusWords(b), values("phase", b.Status.Phase, "reason", b.Status.Reason, "message", b.Status.Message)
 	case fact.Sampled:
 		return describeSample(b)
 	default:
@@ -359,4 +361,13 @@ func values(pairs ...any) map[string]any {
 		return false
 	})
 	return m
+}
+
+// statusWords word the status of a pod that another node gave.
+func statusWords(b fact.StatusSeen) string {
+	text := fmt.Sprintf("the pod's status is %s", cmp.Or(string(b.Status.Phase), "not known"))
+	if said := cmp.Or(b.Status.Message, b.Status.Reason); said != "" {
+		text += ": " + prose.Brief(said, kept)
+	}
+	return text
 }

@@ -93,7 +93,7 @@ func failuresBetween(run *Run, kind fact.ProbeKind, from, to *fact.Fact) []fact.
 // as often as its threshold, or in which it waited long for something else. A container
 // that refused connections until it was up only started.
 func countsAfterwards(began, over *fact.Fact, run *Run, p *probing) bool {
-	if run.Marks[0] != began {
+	if slices.ContainsFunc(run.Marks, func(m *fact.Fact) bool { return m.ID < began.ID && of[fact.Marked](m).Ready }) {
 		return len(p.failed) > 0
 	}
 	if over.Seen.Sub(began.Seen) >= briefly && p.hearing().finding("probe-waits-for-dependency") != nil {
@@ -115,6 +115,10 @@ func passed(run *Run, began, over *fact.Fact) bool {
 
 // explainUnready says why a container that runs is not ready.
 func (h *History) explainUnready(p *probing, began *fact.Fact, id string) answer.Verdict {
+	if len(p.failed) == 0 && h.beside != "" {
+		return undecided(id, p.run.Container, fmt.Sprintf("Container %s runs and is not ready.", p.run.Container), links(p.run.Started, began), nil,
+			fmt.Sprintf("What the attempts of its %s probe saw is not known here: they are those of %s, and none was seen to fail.", kindWord(p.kind), h.beside), h.describeFix())
+	}
 	if len(p.failed) == 0 {
 		f := finding{cause: answer.None, rule: "not-asked-yet", weight: fair, chain: links(p.run.Started, began), text: fmt.Sprintf("Container %s has just started, and its %s probe has not been asked yet.", p.run.Container, kindWord(p.kind))}
 		if p.spec != nil && p.spec.InitialDelaySeconds > 0 {
@@ -210,10 +214,15 @@ func conditionOf(all []v1.PodCondition, kind v1.PodConditionType) *v1.PodConditi
 	return nil
 }
 
-// conditionFact is the newest decision about a condition.
+// conditionFact is the newest decision about a condition, or the status that shows it.
 func (h *History) conditionFact(kind v1.PodConditionType) *fact.Fact {
 	for i := len(h.Facts) - 1; i >= 0; i-- {
-		if b, ok := h.Facts[i].Body.(fact.SetCondition); ok && b.Condition.Type == kind {
+		switch b := h.Facts[i].Body.(type) {
+		case fact.SetCondition:
+			if b.Condition.Type == kind {
+				return &h.Facts[i]
+			}
+		case fact.StatusSeen:
 			return &h.Facts[i]
 		}
 	}
@@ -250,7 +259,7 @@ func (h *History) explainDone(last *Run, id string) answer.Verdict {
 		text: fmt.Sprintf("Container %s did its work and ended by itself with exit code 0%s; restartPolicy %s does not start it again.", last.Container, e.after(), h.policyWord()),
 	}
 	v := f.verdict(id, last.Container, nil)
-	if note, ok := noise(last); ok {
+	if note, ok := h.noise(last); ok {
 		v.RuledOut = append(v.RuledOut, note)
 	}
 	return v
@@ -306,7 +315,7 @@ func (h *History) slowEnd(v *answer.Verdict) {
 			continue
 		}
 		e := newEnding(h, run)
-		if !e.ordered() {
+		if !e.killed() {
 			continue
 		}
 		e.howItWent(v, of[fact.Kill](run.Kill))

@@ -13,19 +13,23 @@ const asBefore = "as-before"
 
 // asBeforeRule may find what any rule about probes finds.
 func asBeforeRule() Rule {
-	r := Rule{
-		Name:    asBefore,
+	return Rule{
+		Name: asBefore, Causes: causesOf(probeRules.list()),
 		Needs:   "an end for a failed probe of which too little was seen, and earlier ends of the container under the same spec, for which the same probe failed in the same way and which are explained, all by one cause",
 		Against: "something about the last end that rules this cause out, or fits others only",
 	}
-	for _, p := range probeRules.rules {
-		for _, c := range p.causes {
-			if !slices.Contains(r.Causes, c) {
-				r.Causes = append(r.Causes, c)
+}
+
+func causesOf(rules []Rule) []answer.Cause {
+	var all []answer.Cause
+	for _, r := range rules {
+		for _, c := range r.Causes {
+			if !slices.Contains(all, c) {
+				all = append(all, c)
 			}
 		}
 	}
-	return r
+	return all
 }
 
 // sameEnd is what makes two ends alike: the node ordered both for the same probe, and
@@ -36,7 +40,7 @@ type sameEnd struct {
 }
 
 func (h *History) endBy(r *Run) (sameEnd, bool) {
-	if !newEnding(h, r).ordered() {
+	if !newEnding(h, r).killed() {
 		return sameEnd{}, false
 	}
 	kind, reason := fact.Liveness, of[fact.Kill](r.Kill).Reason

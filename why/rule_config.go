@@ -16,10 +16,11 @@ func init() {
 	exitRules.add(
 		rule[ending]{
 			name: "config-changed-then-exit", causes: []answer.Cause{answer.ConfigChanged},
-			needs:   "a change of the pod's spec, or of a ConfigMap or Secret that it refers to; a run before it that lasted at least a minute; and ends with an error that began within 3 minutes of it or at the next start",
-			against: "an OOM kill, a crash, a kill from outside; ends of the same kind before the change; a run that came up after it",
-			yields:  []string{"disk-full-said", "process-limit-hit"},
-			judge:   configThenExit,
+			needs:     "a change of the pod's spec, or of a ConfigMap or Secret that it refers to; a run before it that lasted at least a minute; and ends with an error that began within 3 minutes of it or at the next start",
+			against:   "an OOM kill, a crash, a kill from outside; ends of the same kind before the change; a run that came up after it",
+			yields:    []string{"disk-full-said", "process-limit-hit"},
+			unordered: true,
+			judge:     configThenExit,
 		},
 	)
 }
@@ -86,7 +87,7 @@ func configThenExit(e ending) *finding {
 			continue
 		}
 		o := newEnding(e.h, r)
-		if o.ordered() || o.exit.ExitCode != e.exit.ExitCode || o.lasted() >= proven {
+		if o.order() == ordered || o.exit.ExitCode != e.exit.ExitCode || o.lasted() >= proven {
 			before = &o
 			break
 		}
@@ -101,7 +102,7 @@ func configThenExit(e ending) *finding {
 			return nil
 		}
 		from, ranWell = before.at.Add(-before.lasted()), true
-		if before.exit.ExitCode == e.exit.ExitCode && !before.ordered() {
+		if before.exit.ExitCode == e.exit.ExitCode && before.order() != ordered {
 			from = before.at.Add(-settles)
 		}
 	}

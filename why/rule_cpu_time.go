@@ -48,6 +48,9 @@ func cpuTimeLimit(e ending) *finding {
 		return nil
 	case !e.exit.ByKernel:
 		f.weight = strong // as likely as that somebody killed it, unless one was seen
+		if e.order() == orderUnknown {
+			f.weight = weak
+		}
 	}
 	return f
 }

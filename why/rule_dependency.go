@@ -18,9 +18,10 @@ func init() {
 	exitRules.add(
 		rule[ending]{
 			name: "dependency-said", causes: []answer.Cause{answer.DependencyDown},
-			needs:   "the system's words for a name that is not known, or for a connection that is refused or not answered, as what a process said last that ended with an error",
-			against: "exit code 0; another reason that was said after it",
-			judge:   dependencySaid,
+			needs:     "the system's words for a name that is not known, or for a connection that is refused or not answered, as what a process said last that ended with an error",
+			against:   "exit code 0; another reason that was said after it",
+			unordered: true,
+			judge:     dependencySaid,
 		},
 	)
 }

@@ -30,15 +30,17 @@ func init() {
 		},
 		rule[ending]{
 			name: "own-exit", causes: []answer.Cause{answer.AppExitError},
-			needs:   "an exit code other than 0 of its own, and no kill by the node",
-			against: "an OOM kill right before; a signal; the runtime's word OOMKilled where nobody could look",
-			judge:   ownExit,
+			needs:     "an exit code other than 0 of its own, and no kill by the node",
+			against:   "an OOM kill right before; a signal; the runtime's word OOMKilled where nobody could look",
+			unordered: true,
+			judge:     ownExit,
 		},
 		rule[ending]{
 			name: "own-success", causes: []answer.Cause{answer.AppExitSuccess},
-			needs:   "exit code 0 and no kill by the node",
-			against: "a container that vanished",
-			judge:   ownSuccess,
+			needs:     "exit code 0 and no kill by the node",
+			against:   "a container that vanished",
+			unordered: true,
+			judge:     ownSuccess,
 		},
 	)
 }

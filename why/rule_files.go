@@ -17,9 +17,10 @@ func init() {
 	exitRules.add(
 		rule[ending]{
 			name: "files-said", causes: []answer.Cause{answer.AppExitError},
-			needs:   "EMFILE among the last words of a process that ended with an error",
-			against: "exit code 0; ENFILE, which is the node's",
-			judge:   filesSaid,
+			needs:     "EMFILE among the last words of a process that ended with an error",
+			against:   "exit code 0; ENFILE, which is the node's",
+			unordered: true,
+			judge:     filesSaid,
 		},
 	)
 }

@@ -16,9 +16,10 @@ func init() {
 	exitRules.add(
 		rule[ending]{
 			name: "heap-said", causes: []answer.Cause{answer.AppExitError, answer.AppCrashSignal},
-			needs:   "the words of a runtime or of ENOMEM that there is no more memory, among the last of a process that ended with an error or aborted",
-			against: "exit code 0; an OOM kill in the container, or nobody having looked for one",
-			judge:   heapSaid,
+			needs:     "the words of a runtime or of ENOMEM that there is no more memory, among the last of a process that ended with an error or aborted",
+			against:   "exit code 0; an OOM kill in the container, or nobody having looked for one",
+			unordered: true,
+			judge:     heapSaid,
 		},
 	)
 }

@@ -14,9 +14,10 @@ func init() {
 	exitRules.add(
 		rule[ending]{
 			name: "killed-from-outside", causes: []answer.Cause{answer.KilledByOther},
-			needs:   "SIGKILL, SIGTERM or the like by the kernel's word, no kill by the node, and an oom_kill counter of 0",
-			against: "an OOM kill in the container, or nobody having looked for one; the kernel's word that it sent the signal itself",
-			judge:   killedFromOutside,
+			needs:     "SIGKILL, SIGTERM or the like by the kernel's word, no kill by the node, and an oom_kill counter of 0",
+			against:   "an OOM kill in the container, or nobody having looked for one; the kernel's word that it sent the signal itself",
+			unordered: true,
+			judge:     killedFromOutside,
 		},
 		rule[ending]{
 			name: "vanished", causes: []answer.Cause{answer.RemovedByOther, answer.NodeRestarted},
@@ -64,12 +65,15 @@ func vanished(e ending) *finding {
 	if !e.exit.Vanished {
 		return nil
 	}
-	if boot := e.h.rebootBefore(e.run.Exit); boot != nil {
+	if boot := e.h.rebootBefore(e.run); boot != nil {
 		return &finding{
 			cause: answer.NodeRestarted, weight: strong, chain: append(e.chain(), link(boot)),
 			text:  fmt.Sprintf("The machine was restarted; container %s ended with it, and its exit code is not known.", e.run.Container),
 			fixes: []answer.Fix{e.h.inspect("see why the machine restarted", "journalctl -b -1 -e")},
 		}
+	}
+	if e.order() != unordered {
+		return nil // whoever decides here removes what has ended
 	}
 	return &finding{
 		cause: answer.RemovedByOther, weight: strong, chain: e.chain(),
@@ -80,9 +84,13 @@ func vanished(e ending) *finding {
 
 // rebootBefore is the start of an agent after a reboot, in the time of a run's
 // end; nil when there was none.
-func (h *History) rebootBefore(exit *fact.Fact) *fact.Fact {
+func (h *History) rebootBefore(run *Run) *fact.Fact {
+	exit := run.Exit
 	for _, f := range All[fact.AgentStarted](h.Node) {
 		b := of[fact.AgentStarted](f)
+		if run.Started != nil && !run.Started.When().Before(f.Seen) {
+			continue // it was started after that
+		}
 		if b.Previous == "reboot" && !f.Seen.After(exit.Seen.Add(time.Minute)) && !b.LastSeen.IsZero() && exit.Seen.After(b.LastSeen) {
 			return f
 		}

@@ -43,7 +43,7 @@ func init() {
 
 // probeWorkerDied: the request was given to a worker, which died of it.
 func probeWorkerDied(p *probing) *finding {
-	if p.mode != broken || len(p.run.OOMKills) > 0 || p.run.Exit != nil && !newEnding(p.h, p.run).ordered() {
+	if p.mode != broken || len(p.run.OOMKills) > 0 || p.run.Exit != nil && newEnding(p.h, p.run).order() != ordered {
 		return nil
 	}
 	for _, ended := range p.run.Ended {

@@ -77,7 +77,7 @@ func probeBrokeOff(p *probing) *finding {
 	}
 	f.text = fmt.Sprintf("The application takes the connection of %s and closes it %s%s.", p.what(), closed, p.sinceWhen())
 	_, reported := p.sidecarReport()
-	if len(p.failed) > 1 && !reported && (p.run.Exit == nil || newEnding(p.h, p.run).ordered()) {
+	if len(p.failed) > 1 && !reported && (p.run.Exit == nil || newEnding(p.h, p.run).order() == ordered) {
 		f.weight = fair
 	}
 	if !p.worked() {

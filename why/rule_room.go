@@ -17,15 +17,17 @@ func init() {
 	exitRules.add(
 		rule[ending]{
 			name: "disk-full-said", causes: []answer.Cause{answer.DiskFull},
-			needs:   "ENOSPC or EDQUOT among the last words of a process that ended with an error",
-			against: "exit code 0",
-			judge:   diskFullSaid,
+			needs:     "ENOSPC or EDQUOT among the last words of a process that ended with an error",
+			against:   "exit code 0",
+			unordered: true,
+			judge:     diskFullSaid,
 		},
 		rule[ending]{
 			name: "process-limit-hit", causes: []answer.Cause{answer.ProcessLimit},
-			needs:   "a process that could not fork, by its last words, or an end with an error while the number of tasks was at the pids limit",
-			against: "exit code 0; a number of tasks below the limit",
-			judge:   processLimitHit,
+			needs:     "a process that could not fork, by its last words, or an end with an error while the number of tasks was at the pids limit",
+			against:   "exit code 0; a number of tasks below the limit",
+			unordered: true,
+			judge:     processLimitHit,
 		},
 	)
 }

@@ -62,21 +62,24 @@ func init() {
 		},
 		rule[ending]{
 			name: "read-only-said", causes: []answer.Cause{answer.SecurityRefused},
-			needs:   "EROFS among the last words of a process that ended with an error, in a container with readOnlyRootFilesystem",
-			against: "exit code 0; a container whose root can be written",
-			judge:   readOnlySaid,
+			needs:     "EROFS among the last words of a process that ended with an error, in a container with readOnlyRootFilesystem",
+			against:   "exit code 0; a container whose root can be written",
+			unordered: true,
+			judge:     readOnlySaid,
 		},
 		rule[ending]{
 			name: "permission-said", causes: []answer.Cause{answer.SecurityRefused},
-			needs:   "the system's words for EACCES or EPERM among the last words of a process that ended with an error, in a container whose security context takes rights from it: a user other than root, or dropped capabilities",
-			against: "exit code 0; a container that runs as its image says",
-			judge:   permissionSaid,
+			needs:     "the system's words for EACCES or EPERM among the last words of a process that ended with an error, in a container whose security context takes rights from it: a user other than root, or dropped capabilities",
+			against:   "exit code 0; a container that runs as its image says",
+			unordered: true,
+			judge:     permissionSaid,
 		},
 		rule[ending]{
 			name: "port-taken-said", causes: []answer.Cause{answer.AppExitError},
-			needs:   "EADDRINUSE among the last words of a process that ended with an error",
-			against: "exit code 0",
-			judge:   portTakenSaid,
+			needs:     "EADDRINUSE among the last words of a process that ended with an error",
+			against:   "exit code 0",
+			unordered: true,
+			judge:     portTakenSaid,
 		},
 	)
 }

@@ -29,7 +29,7 @@ const heeds = 30 * time.Second
 // senderSeen: the kernel told who sent the signal that ended the main process.
 func senderSeen(e ending) *finding {
 	at, b := e.lastSignal()
-	if at == nil || b.Origin == fact.FromKernel {
+	if at == nil || b.Origin == fact.FromKernel || b.Origin == fact.FromNode && e.h.beside != "" {
 		return nil
 	}
 	f := &finding{cause: answer.KilledByOther, weight: certain, chain: e.chain(at), fixes: e.h.logsFix(e.run)}

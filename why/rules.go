@@ -22,7 +22,7 @@ type Rule struct {
 // probe fails, why a container cannot be started, why there is no image for it, and who
 // wanted a pod gone.
 var (
-	exitRules    rulebook[ending]
+	exitRules    = rulebook[ending]{limit: unlessOrdered}
 	probeRules   rulebook[*probing]
 	startRules   rulebook[notStarted]
 	imageRules   rulebook[notStarted]
@@ -38,7 +38,7 @@ func Rules() []Rule {
 			all = append(all, r)
 		}
 	}
-	all = append(all, asBeforeRule())
+	all = append(append(all, asBeforeRule()), actRules()...)
 	return append(append(all, plainRules...), decided...)
 }
 

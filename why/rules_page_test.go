@@ -43,12 +43,16 @@ func TestRulePage(t *testing.T) {
 	}
 }
 
+// manyCauses is from how many causes on a rule stands once at the end of the table, and
+// not with each of them.
+const manyCauses = 20
+
 func ruleTable() string {
 	var w strings.Builder
 	w.WriteString("\n| cause | rule | what it needs to see | what speaks against it | yields to |\n|---|---|---|---|---|\n")
 	for _, c := range answer.Causes {
 		for _, r := range Rules() {
-			if !slices.Contains(r.Causes, c) {
+			if !slices.Contains(r.Causes, c) || len(r.Causes) > manyCauses {
 				continue
 			}
 			name := "`" + r.Name + "`"
@@ -56,6 +60,11 @@ func ruleTable() string {
 				name = "recorded"
 			}
 			fmt.Fprintf(&w, "| `%s` | %s | %s | %s | %s |\n", c, name, r.Needs, r.Against, strings.Join(r.Yields, ", "))
+		}
+	}
+	for _, r := range Rules() {
+		if len(r.Causes) > manyCauses {
+			fmt.Fprintf(&w, "| %d causes that others find, too | `%s` | %s | %s | %s |\n", len(r.Causes), r.Name, r.Needs, r.Against, strings.Join(r.Yields, ", "))
 		}
 	}
 	w.WriteString("\n")

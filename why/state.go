@@ -2,6 +2,7 @@ package why
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -17,10 +18,10 @@ type replayed struct {
 	ok     bool
 }
 
-// status is the pod's status as its node had it after the last fact: what health
-// computes from the newest checkpoint on, or from the beginning. ok is false
-// when neither is kept. It is computed once a policy, since a long history takes
-// long to replay.
+// status is the pod's status as its node had it after the last fact: what was seen of it
+// last, where somebody else decides, and else what health computes from the newest
+// checkpoint on, or from the beginning. ok is false when none is kept. It is computed
+// once a policy, since a long history takes long to replay.
 func (h *History) status(policy health.Policy) (status v1.PodStatus, ok bool) {
 	if h.replayed == nil || h.replayed.policy != policy {
 		status, ok := h.replay(policy)
@@ -30,9 +31,9 @@ func (h *History) status(policy health.Policy) (status v1.PodStatus, ok bool) {
 }
 
 func (h *History) replay(policy health.Policy) (status v1.PodStatus, ok bool) {
-	// Beside somebody else's kubelet the pod is as that kubelet says.
-	if _, seen, told := Latest[fact.StatusSeen](h, time.Time{}); told {
-		return seen.Status, true
+	if h.beside != "" { // its status is the word of who decides: health's would be another's
+		_, b, ok := Latest[fact.StatusSeen](h, time.Time{})
+		return b.Status, ok
 	}
 	state, from := health.New(policy), 0
 	for i := len(h.Facts) - 1; i >= 0; i-- {
@@ -70,4 +71,20 @@ func objectIn(c fact.Checkpoint) *v1.Pod {
 		return nil
 	}
 	return kept.Object
+}
+
+// mark keeps what a status that was seen says of its containers, where that is new: on
+// a node of its own that is decided (fact.Marked).
+func (h *History) mark(f *fact.Fact, seen fact.StatusSeen) {
+	for _, c := range append(slices.Clone(seen.Status.InitContainerStatuses), seen.Status.ContainerStatuses...) {
+		if c.State.Running == nil {
+			continue
+		}
+		now := fact.Marked{Ready: c.Ready, Started: c.Started != nil && *c.Started}
+		run := h.run(c.Name, c.RestartCount)
+		if n := len(run.Marks); n > 0 && of[fact.Marked](run.Marks[n-1]) == now {
+			continue
+		}
+		run.Marks = append(run.Marks, &fact.Fact{ID: f.ID, At: f.At, Seen: f.Seen, Pod: f.Pod, Container: c.Name, Attempt: c.RestartCount, Body: now})
+	}
 }

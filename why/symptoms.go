@@ -43,8 +43,9 @@ func (h *History) untilDeletion() *History {
 		if _, ok := h.Facts[i].Body.(fact.DeletionSeen); !ok {
 			continue
 		}
-		before := NewHistory(h.Pod, h.Facts[:i], h.Node, h.Neighbours)
+		before := newHistory(h.Pod, h.Facts[:i], h.Node, h.Neighbours, h.basis)
 		before.now, before.asked, before.policy = h.Facts[i].Seen, h.asked, h.policy
+		before.beside = h.beside
 		return before
 	}
 	return h
@@ -203,7 +204,7 @@ func final(p v1.PodPhase) bool { return p == v1.PodFailed || p == v1.PodSucceede
 
 // endsWithPod says whether a run was ended because the whole pod had to go.
 func (h *History) endsWithPod(r *Run) bool {
-	if r.Kill == nil || !newEnding(h, r).ordered() {
+	if r.Kill == nil || !newEnding(h, r).killed() {
 		return false
 	}
 	switch of[fact.Kill](r.Kill).Reason {
@@ -220,19 +221,22 @@ func (h *History) finalTrouble(name string, last *Run, status v1.PodStatus) (tro
 	if h.endsWithPod(last) {
 		return trouble{}, false
 	}
-	ordered := newEnding(h, last).ordered()
-	if code == 0 && !ordered && status.Phase == v1.PodSucceeded {
+	was := newEnding(h, last).order()
+	if code == 0 && was == unordered && status.Phase == v1.PodSucceeded {
 		return trouble{
 			answer.Symptom{Kind: answer.Completed, Container: name, Count: 1, First: at, Last: at, Text: fmt.Sprintf("container %s is done", name)},
 			func(id string) answer.Verdict { return h.explainDone(last, id) },
 		}, true
 	}
-	if code == 0 && !ordered {
+	if code == 0 && (was == unordered || was == orderUnknown && status.Phase != v1.PodSucceeded) {
 		return trouble{}, false
 	}
 	s := answer.Symptom{Kind: answer.Failed, Container: name, Count: 1, First: at, Last: at, Text: fmt.Sprintf("container %s failed, and nothing starts it again", name)}
 	if code == 0 { // it took its stop signal well, and Kubernetes calls that success
 		s.Kind, s.Text = answer.Completed, fmt.Sprintf("the node ended container %s, and nothing starts it again", name)
+	}
+	if code == 0 && was == orderUnknown {
+		s.Text = fmt.Sprintf("container %s ended, and nothing starts it again", name)
 	}
 	return trouble{
 		s,
@@ -278,7 +282,7 @@ func (h *History) explainEnds(ends []*Run, id string) answer.Verdict {
 	for _, c := range order {
 		v.Contributing = append(v.Contributing, *other[c])
 	}
-	if note, ok := noise(ends[len(ends)-1]); ok && v.Cause != answer.CauseUnknown {
+	if note, ok := h.noise(ends[len(ends)-1]); ok && v.Cause != answer.CauseUnknown {
 		v.RuledOut = append(v.RuledOut, note)
 	}
 	return v
@@ -293,8 +297,8 @@ func sameFamily(a, b answer.Cause) bool {
 
 // noise are failed probe attempts that never reached their threshold: loud in
 // events, and without any effect on the end.
-func noise(r *Run) (answer.Note, bool) {
-	if r.Kill != nil {
+func (h *History) noise(r *Run) (answer.Note, bool) {
+	if r.Kill != nil || newEnding(h, r).order() != unordered {
 		return answer.Note{}, false
 	}
 	n := answer.Note{Cause: answer.AppUnhealthy}

@@ -38,6 +38,7 @@ type tale struct {
 	// and its end.
 	during fact.Body
 	pids   map[string]int
+	junk   bool // its facts need not fit together
 }
 
 var dawn = time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
@@ -172,7 +173,9 @@ func (s *tale) neighbours(b fact.Probed, ages ...time.Duration) {
 
 // ask explains the pod as it is now.
 func (s *tale) ask() answer.Answer {
-	return Explain(NewHistory(s.key, s.facts, s.node, s.near), Options{Now: s.now})
+	a := Explain(NewHistory(s.key, s.facts, s.node, s.near), Options{Now: s.now})
+	s.watched(a)
+	return a
 }
 
 // What attempts look like.

@@ -211,6 +211,11 @@ func history(s journal.Source, spans []journal.PodSpan, span journal.PodSpan, o 
 	if err != nil {
 		return nil, err
 	}
+	if agent, err := watching(s, span.First.Add(-time.Minute)); err != nil {
+		return nil, err
+	} else if agent != nil {
+		node = slices.Insert(node, 0, *agent)
+	}
 	neighbours, err := neighbours(s, spans, span.Pod, facts)
 	if err != nil {
 		return nil, err
@@ -224,6 +229,16 @@ func history(s journal.Source, spans []journal.PodSpan, span journal.PodSpan, o 
 	h := why.NewHistory(span.Pod, facts, node, neighbours)
 	h.Kin = kin
 	return h, nil
+}
+
+// watching is the newest start of an agent before a time, where it only watches; nil where
+// it decides itself.
+func watching(s journal.Source, before time.Time) (*fact.Fact, error) {
+	found, err := collect(s, journal.Query{Node: true, Kinds: []fact.Kind{fact.AgentStarted{}.Kind()}, To: before, Reverse: true, Limit: 1})
+	if err != nil || len(found) == 0 || found[0].Body.(fact.AgentStarted).Beside == "" {
+		return nil, err
+	}
+	return &found[0], nil
 }
 
 func collect(s journal.Source, q journal.Query) ([]fact.Fact, error) {

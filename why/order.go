@@ -1,0 +1,314 @@
+package why
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
+)
+
+// order says whether somebody asked for an end who decides about the node's pods.
+type order int
+
+const (
+	// orderUnknown: no order was seen, and none need have been seen.
+	orderUnknown order = iota
+	// unordered: an order would have been seen, or there was nothing to order it for.
+	unordered
+	// ordered: the decision is known, or that the container runtime carried one out.
+	ordered
+)
+
+// order says whether the end was ordered. Whylet's own node knows what it decided, so
+// what it did not order was not ordered. Beside somebody else's node silence proves
+// nothing: an order can be denied only where there was no reason for one, or where all
+// signals were seen that could have carried it out.
+func (e ending) order() order {
+	switch {
+	case e.killed():
+		return ordered
+	case e.h.beside == "":
+		return unordered
+	case e.stopped() != nil:
+		return ordered
+	case e.exit.Vanished:
+		return orderUnknown // nobody saw it end
+	case !e.reason() || e.traced() && !e.due(fact.Liveness) && !e.due(fact.Startup):
+		return unordered
+	}
+	return orderUnknown
+}
+
+// unlessOrdered keeps rules from concluding from silence: what needs an end that nobody
+// ordered is refuted by an order, and only possible where that is not known.
+func unlessOrdered(e ending, r rule[ending], f *finding) *finding {
+	if !r.unordered {
+		return f
+	}
+	switch e.order() {
+	case ordered:
+		return nil
+	case orderUnknown:
+		f.weight = min(f.weight, weak)
+	}
+	return f
+}
+
+// stopped is the signal by which the container runtime stopped the main process, on a
+// node on which somebody else decides; nil where none was seen.
+func (e ending) stopped() *fact.Fact {
+	for _, f := range slices.Backward(e.run.Signals) {
+		b, ago := of[fact.Signalled](f), e.at.Sub(f.When())
+		if b.Main && b.Origin == fact.FromNode && ago >= -follows && ago <= e.h.grace()+follows {
+			return f
+		}
+	}
+	return nil
+}
+
+// grace is the longest time that the pod's spec gives a container to end.
+func (h *History) grace() time.Duration {
+	longest := int64(v1.DefaultTerminationGracePeriodSeconds)
+	if h.Object == nil {
+		return time.Duration(longest) * time.Second
+	}
+	raise := func(s *int64) {
+		if s != nil {
+			longest = max(longest, *s)
+		}
+	}
+	raise(h.Object.Spec.TerminationGracePeriodSeconds)
+	for _, name := range h.Containers() {
+		for _, kind := range killingProbes {
+			if p := probeSpec(h.Spec(name), kind); p != nil {
+				raise(p.TerminationGracePeriodSeconds)
+			}
+		}
+	}
+	return time.Duration(longest) * time.Second
+}
+
+// killingProbes are those for which containers are ended.
+var killingProbes = []fact.ProbeKind{fact.Liveness, fact.Startup}
+
+// tracedStops are the stop signals that a trace of signals shows.
+var tracedStops = []v1.Signal{"", v1.SIGTERM, v1.SIGKILL, v1.SIGINT, v1.SIGQUIT, v1.SIGHUP, v1.SIGUSR1, v1.SIGUSR2}
+
+// traced says whether all signals were seen by which the end could have been ordered.
+func (e ending) traced() bool {
+	if e.spec != nil && e.spec.Lifecycle != nil && e.spec.Lifecycle.StopSignal != nil && !slices.Contains(tracedStops, *e.spec.Lifecycle.StopSignal) {
+		return false
+	}
+	from := e.at.Add(-e.h.grace() - follows)
+	if d := e.lasted(); d > 0 && e.at.Add(-d).After(from) {
+		from = e.at.Add(-d)
+	}
+	for _, f := range All[fact.Lost](e.h.Node) {
+		if b := of[fact.Lost](f); b.Source == signalsSource && !b.From.After(e.at) && (b.Until.IsZero() || b.Until.After(from)) {
+			return false
+		}
+	}
+	return e.h.ran(signalsSource, from, e.at)
+}
+
+const signalsSource = "signals"
+
+// ran says whether an agent with a source ran through all of a time.
+func (h *History) ran(source string, from, until time.Time) bool {
+	has := false
+	for _, f := range All[fact.AgentStarted](h.Node) {
+		b := of[fact.AgentStarted](f)
+		switch {
+		case !f.Seen.After(from):
+			has = slices.Contains(b.Sources, source)
+		case !f.Seen.After(until), b.LastSeen.Before(until):
+			return false // it began meanwhile, or the one before it had ended by then
+		default:
+			return has
+		}
+	}
+	return has
+}
+
+// reason says whether there may have been a reason to order the end. What a node ends
+// single containers for is in the pod's spec, and what it ends pods for in their status.
+func (e ending) reason() bool {
+	if e.h.Object == nil || e.spec == nil || !e.outlived() || e.h.Object.Spec.ActiveDeadlineSeconds != nil || e.changedMeanwhile() {
+		return true
+	}
+	s := &e.h.Object.Spec
+	if slices.ContainsFunc(s.InitContainers, func(c v1.Container) bool { return c.Name == e.spec.Name && c.RestartPolicy != nil }) ||
+		slices.ContainsFunc(s.Containers, func(c v1.Container) bool { return len(c.RestartPolicyRules) > 0 }) {
+		return true // a sidecar ends with the others, and a rule may restart the pod
+	}
+	if hooks := e.spec.Lifecycle; hooks != nil && hooks.PostStart != nil && !slices.ContainsFunc(e.run.Hooks, func(f *fact.Fact) bool {
+		b := of[fact.HookRan](f)
+		return b.Hook == fact.PostStart && b.Error == "" && !b.Timeout
+	}) {
+		return true
+	}
+	return slices.ContainsFunc(killingProbes, func(kind fact.ProbeKind) bool { return e.probeMayHaveFailed(kind) })
+}
+
+// outlived says whether the pod went on after the end: it was not ended as a whole.
+func (e ending) outlived() bool {
+	if e.h.Last(e.run.Container).Attempt > e.run.Attempt {
+		return true
+	}
+	f, b, ok := Latest[fact.StatusSeen](e.h, time.Time{})
+	return ok && f.Seen.After(e.at) && b.Status.Reason == "" && conditionOf(b.Status.Conditions, v1.DisruptionTarget) == nil
+}
+
+// changedMeanwhile says whether the pod's spec was changed, its sandbox lost or its
+// deletion asked for before the end.
+func (e ending) changedMeanwhile() bool {
+	var generation int64
+	for i := range e.h.Facts {
+		f := &e.h.Facts[i]
+		if f.Seen.After(e.at.Add(follows)) {
+			continue
+		}
+		switch b := f.Body.(type) {
+		case fact.SandboxLost, fact.DeletionSeen:
+			return true
+		case fact.SpecSeen:
+			if b.Object != nil {
+				if generation != 0 && b.Object.Generation != generation {
+					return true
+				}
+				generation = b.Object.Generation
+			}
+		}
+	}
+	return false
+}
+
+// probeMayHaveFailed says whether a probe may have failed often enough by the end: it
+// had had the time to, and neither a success nor the counters show that it did not.
+func (e ending) probeMayHaveFailed(kind fact.ProbeKind) bool {
+	p := probeSpec(e.spec, kind)
+	if p == nil || e.due(kind) {
+		return p != nil
+	}
+	threshold, period := max(p.FailureThreshold, 1), time.Duration(max(p.PeriodSeconds, 1))*time.Second
+	row := time.Duration(threshold-1) * period // from the first failure of a row to the last
+	if d := e.lasted(); d > 0 && d+time.Second < time.Duration(p.InitialDelaySeconds)*time.Second+row {
+		return false
+	}
+	for _, f := range e.run.Probes {
+		if b := of[fact.Probed](f); b.Probe == kind && !bad(b) && latest(f.Seen, b.Until).After(e.at.Add(-row)) {
+			return false
+		}
+	}
+	for _, f := range e.run.Counts {
+		if b := of[fact.Counted](f); b.Probe == kind && !f.Seen.Before(e.at) &&
+			(b.Failures == 0 || b.NewFailures < int64(threshold) && !b.From.IsZero() && b.From.Before(e.at.Add(-row-period))) {
+			return false
+		}
+	}
+	return true
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// due says whether a probe was seen to fail as often as it takes to end the container.
+func (e ending) due(kind fact.ProbeKind) bool {
+	p := probeSpec(e.spec, kind)
+	return p != nil && e.failedInARow(kind) >= int(max(p.FailureThreshold, 1))
+}
+
+// failedInARow counts the failed attempts of a probe until the end.
+func (e ending) failedInARow(kind fact.ProbeKind) int {
+	n := 0
+	for _, f := range e.run.Probes {
+		switch b := of[fact.Probed](f); {
+		case b.Probe != kind || f.Seen.After(e.at.Add(follows)):
+		case b.Verdict == fact.Failure:
+			n++
+		default:
+			n = 0
+		}
+	}
+	return n
+}
+
+// openWords say what is known of an end, and what is missing to know whether and by
+// whom it was ordered.
+func (e ending) openWords() (what, missing string) {
+	what = fmt.Sprintf("Container %s ended with exit code %d%s.", e.run.Container, e.exit.ExitCode, e.after())
+	if at := e.stopped(); at != nil {
+		what = fmt.Sprintf("The container runtime stopped container %s on somebody's order%s, with %s; it ended with exit code %d.",
+			e.run.Container, e.after(), signalName(of[fact.Signalled](at).Signal), e.exit.ExitCode)
+		missing = fmt.Sprintf("Whose order that was is not known: the word of %s was not heard.", e.h.beside)
+	} else {
+		missing = "Whether somebody asked it to is not known here: " + e.unseenWords() + "."
+	}
+	for _, kind := range killingProbes {
+		if e.due(kind) {
+			missing += fmt.Sprintf(" Its %s probe had failed %s in a row by then, which is reason enough to end it.", kindWord(kind), prose.Times(e.failedInARow(kind)))
+		}
+	}
+	return what, missing
+}
+
+// unseenWords say why an order need not have been seen.
+func (e ending) unseenWords() string {
+	traces := func(f *fact.Fact) bool { return slices.Contains(of[fact.AgentStarted](f).Sources, signalsSource) }
+	switch {
+	case e.exit.Vanished:
+		return "nobody saw it end"
+	case !slices.ContainsFunc(All[fact.AgentStarted](e.h.Node), traces):
+		return "signals are not traced on this node"
+	case e.traced():
+		return fmt.Sprintf("no signal of the container runtime was seen, and the word of %s was not heard", e.h.beside)
+	}
+	return "signals were not traced all the time while it ran"
+}
+
+// soften makes a verdict inferred that rests on somebody else's decision to end something
+// of which there is no word of theirs, and says so.
+func (h *History) soften(v *answer.Verdict) {
+	weakest := fact.Told
+	for _, l := range v.Chain {
+		switch b := h.basis[l.Fact]; {
+		case l.Kind != fact.Kill{}.Kind() && l.Kind != fact.Evict{}.Kind(): // a mere link between facts
+		case b == fact.Deduced, b == fact.Matched && weakest == fact.Told:
+			weakest = b
+		}
+	}
+	how, ok := map[fact.Basis]string{
+		fact.Matched: "what was seen until then made that due",
+		fact.Deduced: "counters and the order of times allow nothing else",
+	}[weakest]
+	if !ok {
+		return
+	}
+	v.Text = strings.TrimSpace(v.Text) + fmt.Sprintf(" That %s decided so is inferred, because %s; its own word was not heard.", h.beside, how)
+	if v.Certainty == answer.Recorded {
+		v.Certainty, v.Rule = answer.Inferred, actRule(weakest)
+	}
+}
+
+// actRule names what a verdict is inferred by that rests on a decision of somebody else
+// who did not tell of it.
+func actRule(b fact.Basis) string { return "act-" + string(b) }
+
+// actRules may find what is recorded where the decision was told.
+func actRules() []Rule {
+	causes := causesOf(append(probeRules.list(), decided...))
+	return []Rule{
+		{Name: actRule(fact.Matched), Causes: causes, Needs: "beside a kubelet: an order that was seen to be carried out, and that was due by all that had been seen until then"},
+		{Name: actRule(fact.Deduced), Causes: causes, Needs: "beside a kubelet: its counters, and an order of times that allows no other reading"},
+	}
+}

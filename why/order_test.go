@@ -1,0 +1,130 @@
+package why
+
+import (
+	"reflect"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/health"
+	"whylet.dev/whylet/why/answer"
+)
+
+// sight is what an agent sees that only watches beside a kubelet.
+type sight struct {
+	name    string
+	status  bool // the pod's status is seen in the end
+	signals bool // signals are traced
+	// basis is how decisions are known; empty: they are not.
+	basis fact.Basis
+}
+
+var sights = []sight{
+	{name: "nothing but effects"},
+	{name: "with the status", status: true},
+	{name: "with signals", status: true, signals: true},
+	{name: "with orders that were due", status: true, basis: fact.Matched},
+	{name: "with orders of which kubelet told", status: true, basis: fact.Told},
+}
+
+// watch gives the facts of a node as somebody would have them who only watched it: what
+// was decided is not in them, or is somebody else's.
+func (s sight) watch(facts, node []fact.Fact, shown map[fact.ID]v1.PodStatus) (seen, around []fact.Fact) {
+	kills := map[fact.ID]bool{}
+	dropped := map[fact.ID]bool{}
+	for _, f := range facts {
+		number := f.ID
+		_, checkpoint := f.Body.(fact.Checkpoint)
+		decision, decided := f.Body.(fact.Decided)
+		_, kill := f.Body.(fact.Kill)
+		kills[f.ID], dropped[f.ID] = kill, checkpoint || decided && s.basis == ""
+		stopped := slices.ContainsFunc(f.Because, func(id fact.ID) bool { return kills[id] })
+		f.Because = slices.DeleteFunc(slices.Clone(f.Because), func(id fact.ID) bool { return dropped[id] })
+		for i := range f.Because {
+			f.Because[i] *= 3
+		}
+		f.ID = 3 * number
+		switch {
+		case dropped[number]:
+		case decided:
+			f.Body = fact.Act{By: "kubelet", Basis: s.basis, Body: decision}
+			seen = append(seen, f)
+		default:
+			if stopped && s.signals {
+				seen = append(seen, fact.Fact{
+					ID: f.ID - 1, At: f.When(), Seen: f.Seen, Pod: f.Pod, Container: f.Container, Attempt: f.Attempt,
+					Body: fact.Signalled{Signal: 15, PID: 1, Main: true, Origin: fact.FromNode, SenderCommand: "runc"},
+				})
+			}
+			seen = append(seen, f)
+		}
+		if now, changed := shown[number]; s.status && changed {
+			seen = append(seen, fact.Fact{ID: f.ID + 1, At: f.Seen, Seen: f.Seen, Pod: f.Pod, Body: fact.StatusSeen{Status: now}})
+		}
+	}
+	start := fact.AgentStarted{Previous: "first", Beside: "kubelet"}
+	if s.signals {
+		start.Sources = []string{signalsSource}
+	}
+	around = append(around, fact.Fact{ID: 1, Seen: time.Unix(0, 0).UTC(), Body: start})
+	for _, f := range node {
+		if b, ok := f.Body.(fact.AgentStarted); ok {
+			b.Beside, b.Sources = start.Beside, start.Sources
+			f.Body = b
+		}
+		around = append(around, f)
+	}
+	return seen, around
+}
+
+// shown are the statuses that the node gives the pod, by the fact that changes it.
+func shown(facts []fact.Fact) map[fact.ID]v1.PodStatus {
+	all := map[fact.ID]v1.PodStatus{}
+	state, last := health.New(health.Policy{}), v1.PodStatus{}
+	for _, f := range facts {
+		state, _ = health.Step(state, f)
+		if now := health.Status(state); !reflect.DeepEqual(now, last) {
+			all[f.ID], last = now, now
+		}
+	}
+	return all
+}
+
+// watched asks the same of those who only watched, and holds their answers to what is
+// known: each may know less, and none may say what is wrong.
+func (s *tale) watched(truth answer.Answer) {
+	s.t.Helper()
+	statuses := shown(s.facts)
+	for i, sight := range sights {
+		if s.junk && i%4 != 0 {
+			continue // an answer is all that is asked for, and the first and the last differ most
+		}
+		facts, node := sight.watch(s.facts, s.node, statuses)
+		a := Explain(NewHistory(s.key, facts, node, s.near), Options{Now: s.now})
+		check(s.t, a)
+		if s.junk {
+			continue // what happens in it cannot: there is no truth to compare with
+		}
+		for _, v := range a.Verdicts {
+			if v.Cause != answer.CauseUnknown && !mayBe(v, truth, sight.basis == fact.Matched) {
+				s.t.Errorf("%s: it says %s (%s), which is wrong: %s\nit is %s", sight.name, v.Cause, v.Certainty, v.Text, truth.Text(answer.Style{}))
+			}
+		}
+	}
+}
+
+// mayBe says whether a verdict holds by the answer of one who knows more.
+func mayBe(v answer.Verdict, truth answer.Answer, guessed bool) bool {
+	return slices.ContainsFunc(truth.Verdicts, func(true answer.Verdict) bool {
+		if true.Cause == v.Cause || sameFamily(true.Cause, v.Cause) {
+			return v.Certainty != answer.Recorded || true.Certainty == answer.Recorded && !(guessed && restsOnEnd(v))
+		}
+		return slices.ContainsFunc(true.Contributing, func(n answer.Note) bool { return n.Cause == v.Cause })
+	})
+}
+
+func restsOnEnd(v answer.Verdict) bool {
+	return slices.ContainsFunc(v.Chain, func(l answer.Link) bool { return l.Kind == fact.Kill{}.Kind() || l.Kind == fact.Evict{}.Kind() })
+}
