@@ -43,6 +43,7 @@ type Agent struct {
 	journal *journal.Journal
 	loop    *loop
 	trouble *troubles
+	words   *words
 	// before is when an earlier agent was last heard of.
 	before time.Time
 
@@ -82,7 +83,7 @@ func Open(ctx context.Context, o Options) (*Agent, error) {
 	}
 	a.journal.SetLive(func(uid types.UID) bool { _, ok := a.loop.pods.Get(uid); return ok })
 	a.openRuntime(ctx)
-	a.trouble = newTroubles(a)
+	a.trouble, a.words = newTroubles(a), newWords(a)
 	a.loop.heard = a.heard
 	return a, nil
 }
@@ -132,6 +133,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 	sources.Go(func() { a.watch(ctx) })
 	sources.Go(func() { a.trouble.run(ctx) })
+	sources.Go(func() { a.words.run(ctx) })
 	<-ctx.Done()
 	sources.Wait()
 	a.loop.submit(fact.Fact{Body: fact.AgentStopped{}})
@@ -204,4 +206,4 @@ func runtimesWord(f fact.Fact) bool {
 
 // quieter says whether a failed attempt that an event tells of is told by somebody who
 // hears of each.
-func (a *Agent) quieter(types.UID, string, fact.ProbeKind) bool { return false }
+func (a *Agent) quieter(types.UID, string, fact.ProbeKind) bool { return a.words.tellsFailures() }

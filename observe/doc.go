@@ -12,5 +12,7 @@
 //	runs.go       which run of a container a moment belongs to
 //	trouble.go    which pods are in trouble, and when their events are looked at
 //	told.go       facts of kubelet's events
+//	words.go      which kubelet there is, and facts of its log
+//	doctor.go     what can be seen on a machine
 //	clock.go      the clocks that stamp facts
 package observe

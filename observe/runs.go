@@ -84,17 +84,26 @@ const second = time.Second
 // at finds the run that something told of a moment, known to the second, is about:
 // of several the first that had not ended by then, else the last that had begun.
 func (r *runs) at(uid types.UID, container string, at time.Time) (attempt int32, ok bool) {
+	return r.within(uid, container, at, second)
+}
+
+// exactly is at for a moment that is known to the microsecond.
+func (r *runs) exactly(uid types.UID, container string, at time.Time) (attempt int32, ok bool) {
+	return r.within(uid, container, at, 0)
+}
+
+func (r *runs) within(uid types.UID, container string, at time.Time, exact time.Duration) (attempt int32, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	list := r.all[uid][container]
 	for _, one := range list {
-		begun := one.start.IsZero() || !one.start.After(at.Add(second))
+		begun := one.start.IsZero() || !one.start.After(at.Add(exact))
 		if begun && (!one.over || !one.end.Before(at)) {
 			return one.attempt, true
 		}
 	}
 	for i := len(list) - 1; i >= 0; i-- {
-		if !list[i].start.After(at.Add(second)) {
+		if !list[i].start.After(at.Add(exact)) {
 			return list[i].attempt, true
 		}
 	}

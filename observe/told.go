@@ -9,8 +9,14 @@ import (
 	"whylet.dev/whylet/pods"
 )
 
+// usual are events of a calm life, of which status and runtime tell more.
+var usual = map[string]bool{"Scheduled": true, "Pulling": true, "Pulled": true, "Created": true, "Started": true}
+
 // told makes facts of an event about a pod: the word itself, and what it tells of.
 func (a *Agent) told(pod pods.Pod, t api.Told) []fact.Fact {
+	if t.Last.Before(a.before.Truncate(second)) || usual[t.Reason] {
+		return nil // an earlier agent told of it, or others tell it better
+	}
 	at := t.Last
 	if !t.First.IsZero() {
 		at = t.First

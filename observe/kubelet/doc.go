@@ -3,4 +3,7 @@
 //
 //	attempt.go  what its words say of a probe attempt
 //	find.go     its process, its verbosity, where its log goes
+//	klog.go     records of a log, as text and as JSON
+//	lines.go    what a record says of a pod
+//	follow.go   follows a log file
 package kubelet

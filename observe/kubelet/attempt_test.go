@@ -1,0 +1,52 @@
+package kubelet
+
+import (
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
+)
+
+func TestWhatKubeletSaysOfAnAttempt(t *testing.T) {
+	exec := &v1.Probe{ProbeHandler: v1.ProbeHandler{Exec: &v1.ExecAction{}}}
+	grpc := &v1.Probe{ProbeHandler: v1.ProbeHandler{GRPC: &v1.GRPCAction{}}}
+	for _, c := range []struct {
+		spec    *v1.Probe
+		said    string
+		status  int
+		errno   string
+		timeout bool
+		connect bool
+		remote  string
+	}{
+		{nil, "HTTP probe failed with statuscode: 503", 503, "", false, true, ""},
+		{nil, `Get "http://10.86.0.6:8080/": dial tcp 10.86.0.6:8080: connect: connection refused`, 0, "ECONNREFUSED", false, false, "10.86.0.6:8080"},
+		{nil, `Get "http://10.86.0.6:8080/": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`, 0, "", true, true, "10.86.0.6:8080"},
+		{nil, `dial tcp 10.86.0.6:8080: i/o timeout`, 0, "", true, false, "10.86.0.6:8080"},
+		{nil, `dial tcp [fd00::6]:8080: connect: no route to host`, 0, "EHOSTUNREACH", false, false, "[fd00::6]:8080"},
+		{nil, `Get "http://10.86.0.6:8080/": read tcp 10.86.0.1:4->10.86.0.6:8080: read: connection reset by peer`, 0, "ECONNRESET", false, true, "10.86.0.6:8080"},
+		{exec, `command timed out: "sleep 5" timed out after 1s`, 0, "", true, false, ""},
+		{grpc, `timeout: failed to connect service "10.86.0.6:5000" within 1s: context deadline exceeded`, 0, "", true, false, ""},
+		{grpc, `service unhealthy (responded with "NOT_SERVING")`, 0, "", false, true, ""},
+	} {
+		b := Attempt(fact.Liveness, c.spec, c.said, false)
+		e := b.Evidence
+		if e.Status != c.status || e.Errno != c.errno || e.Timeout != c.timeout || (e.Connect > 0) != c.connect || e.Remote != c.remote || b.By != fact.BySay {
+			t.Errorf("%s\n%+v", c.said, e)
+		}
+	}
+}
+
+func TestUnhealthyEventsAreRead(t *testing.T) {
+	kind, output, errored, ok := Unhealthy("(combined from similar events): Readiness probe failed: HTTP probe failed with statuscode: 503")
+	if !ok || kind != fact.Readiness || output != "HTTP probe failed with statuscode: 503" || errored {
+		t.Errorf("%s %q %v %v", kind, output, errored, ok)
+	}
+	if kind, output, errored, ok = Unhealthy("Liveness probe errored and resulted in unknown state: rpc error"); !ok || kind != fact.Liveness || output != "rpc error" || !errored {
+		t.Errorf("%s %q %v %v", kind, output, errored, ok)
+	}
+	if _, _, _, ok = Unhealthy("Back-off restarting failed container"); ok {
+		t.Error("no word about a probe")
+	}
+}

@@ -1,0 +1,114 @@
+package kubelet
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"whylet.dev/whylet/fact"
+)
+
+// Word is what one record of kubelet's log says of a pod.
+type Word struct {
+	At        time.Time
+	Namespace string
+	Name      string
+	UID       types.UID // empty where the record does not say it
+	Container string
+	// ContainerID is the runtime's, with its scheme; empty where it is not said.
+	ContainerID string
+	// Probe is set with an attempt, of which Output and Errored say the rest.
+	Probe   fact.ProbeKind
+	Success bool
+	Output  string
+	Errored bool
+	// Said is set where it is a word about anything else.
+	Said *fact.Said
+}
+
+// What the log of kubelet says at which verbosity is no API. These messages are those
+// of 1.33 to 1.36; pkg/kubelet/prober/prober.go, kuberuntime_container.go,
+// kuberuntime_manager.go and eviction_manager.go.
+const (
+	lineProbeFailed  = "Probe failed"                          // -v=1
+	lineProbeErrored = "Probe errored"                         // -v=1
+	lineProbeGood    = "Probe succeeded"                       // -v=3
+	lineProbeWarning = "Probe succeeded with a warning"        // -v=3
+	lineKilling      = "Killing container with a grace period" // -v=2
+	lineMessage      = "Message for Container of pod"          // -v=2
+	lineEvicted      = "Eviction manager: pod is evicted successfully"
+)
+
+// hookLines are those of lifecycle hooks that failed (pkg/kubelet/lifecycle/handlers.go).
+var hookLines = []string{
+	"Exec lifecycle hook for Container in Pod failed", "Http lifecycle hook for Container in Pod failed", "Sleep lifecycle hook for Container in Pod failed",
+	"Failed to execute PostStartHook", "PreStop hook failed",
+}
+
+// otherLines name pods and say nothing that another source does not say better.
+var otherLines = []string{
+	"SyncLoop", "Error syncing pod", "Generic (PLEG)", "ContainerStart failed", "Unhandled Error", "operationExecutor", "MountVolume", "UnmountVolume", "Volume ",
+	"Pod startup duration", "Observed pod startup duration", "Updating PodCIDR", "Cleaned up", "Patch status for pod", "Status for pod", "Failed to create sandbox", "CreatePodSandbox for pod failed",
+	"No status manager", "Failed to update status", "StopPodSandbox", "PodSandbox", "No sandbox for pod", "No ready sandbox", "Pod is terminated", "Ensuring sandbox", "RemoveContainer", "\"Failed to", "Container readiness", "Container startup",
+	"pods ranked for eviction", "Receiving a new pod", "Container is terminated", "Need to restart pod", "computePodActions", "Creating container in pod", "Removing container", "Getting status", "Pod termination", "Pod worker", "Container exited normally",
+	"Back-off restarting", "Creating PodSandbox", "Pod sandbox", "Will create hash", "Trying to get", "Mirror", "Creating a mirror", "Deleting a mirror", "Unable to attach or mount",
+}
+
+// Read understands a record. about is false for one that is not about a pod;
+// understood is false for one that is, and of which nobody knows what it says.
+func Read(l Line) (w Word, about, understood bool) {
+	pod := l.Values["pod"]
+	if pod == "" {
+		return Word{}, false, true
+	}
+	w = Word{At: l.At, UID: types.UID(l.Values["podUID"]), Container: l.Values["containerName"]}
+	var ok bool
+	if w.Namespace, w.Name, ok = strings.Cut(pod, "/"); !ok {
+		w.Namespace, w.Name = "", pod
+	}
+	if _, bare, found := strings.Cut(l.Values["containerID"], "://"); found && bare != "" {
+		w.ContainerID = l.Values["containerID"]
+	}
+	switch {
+	case l.Message == lineProbeFailed || l.Message == lineProbeErrored:
+		w.Probe, w.Errored = kinds[l.Values["probeType"]], l.Message == lineProbeErrored
+		w.Output = l.Values["output"]
+		if w.Errored {
+			w.Output = l.Values["err"]
+		}
+		return w, true, w.Probe != "" && w.Container != ""
+	case l.Message == lineProbeGood || l.Message == lineProbeWarning:
+		w.Probe, w.Success = kinds[l.Values["probeType"]], true
+		return w, true, w.Probe != "" && w.Container != ""
+	case l.Message == lineKilling, l.Message == lineMessage, l.Message == lineEvicted, slices.Contains(hookLines, l.Message):
+		w.Said = said(l)
+		return w, true, true
+	}
+	return w, true, slices.ContainsFunc(otherLines, func(begin string) bool { return strings.HasPrefix(l.Message, begin) })
+}
+
+// said is a record as a fact keeps it.
+func said(l Line) *fact.Said {
+	s := &fact.Said{Component: "kubelet", Source: "log", Reason: l.Message}
+	for _, key := range []string{"containerMessage", "message", "err"} {
+		if v := l.Values[key]; v != "" && s.Message == "" {
+			s.Message = bounded(v)
+		}
+	}
+	if grace := l.Values["gracePeriod"]; grace != "" {
+		s.Values = map[string]string{"gracePeriod": grace}
+	}
+	return s
+}
+
+// Attempt is the probe attempt that a word tells of.
+func (w Word) Attempt(spec *v1.Probe) fact.Probed {
+	if !w.Success {
+		return Attempt(w.Probe, spec, w.Output, w.Errored)
+	}
+	return fact.Probed{Probe: w.Probe, Verdict: fact.Success, By: fact.BySay}
+}

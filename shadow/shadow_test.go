@@ -1,0 +1,263 @@
+package shadow
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+
+	"whylet.dev/whylet/fact"
+	_ "whylet.dev/whylet/test/fixedseed"
+)
+
+var (
+	start = time.Date(2026, 11, 22, 23, 0, 0, 0, time.UTC)
+	key   = fact.Pod{Namespace: "shop", Name: "web", UID: "u"}
+)
+
+// tale plays facts in order: each at so many seconds, seen then.
+type tale struct {
+	state State
+	acts  []Decision
+	id    fact.ID
+}
+
+func (t *tale) at(seconds float64, container string, attempt int32, body fact.Body) *tale {
+	t.id++
+	when := start.Add(time.Duration(seconds * float64(time.Second)))
+	f := fact.Fact{ID: t.id, At: when, Seen: when, Pod: key, Container: container, Attempt: attempt, Body: body}
+	var acts []Decision
+	t.state, acts = Step(t.state, f)
+	t.acts = append(t.acts, acts...)
+	return t
+}
+
+// kills are the acts that end a container.
+func (t *tale) kills() []Decision {
+	return slices.DeleteFunc(slices.Clone(t.acts), func(d Decision) bool { _, ok := d.Act.Body.(fact.Kill); return !ok })
+}
+
+func pod() *v1.Pod {
+	grace := int64(5)
+	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "shop", UID: "u"}, Spec: v1.PodSpec{
+		TerminationGracePeriodSeconds: &grace,
+		Containers:                    []v1.Container{{Name: "app", LivenessProbe: &v1.Probe{PeriodSeconds: 10, TimeoutSeconds: 1, FailureThreshold: 3}}},
+	}}
+}
+
+func begun() *tale {
+	return (&tale{}).at(0, "", 0, fact.SpecSeen{Object: pod()}).at(1, "app", 0, fact.Started{ContainerID: "c://1", PID: 7})
+}
+
+func failing(t *tale, times ...float64) *tale {
+	for _, s := range times {
+		t.at(s, "app", 0, fact.Probed{Probe: fact.Liveness, Verdict: fact.Failure, By: fact.BySay})
+	}
+	return t
+}
+
+func only(t *testing.T, tale *tale) (Decision, fact.Kill) {
+	t.Helper()
+	kills := tale.kills()
+	if len(kills) != 1 {
+		t.Fatalf("%d kills: %+v", len(kills), kills)
+	}
+	b, _ := kills[0].Act.Body.(fact.Kill)
+	return kills[0], b
+}
+
+const because = "Container app failed liveness probe, will be restarted"
+
+func TestKubeletsOwnWordIsTold(t *testing.T) {
+	story := failing(begun(), 10, 20, 30).at(30.1, "app", 0, fact.Said{Component: By, Source: "log", Reason: LogMessage, Message: because})
+	d, b := only(t, story.at(30.5, "app", 0, fact.Exited{ContainerID: "c://1", ExitCode: 143}))
+	if d.Act.Basis != fact.Told || b.Reason != fact.KillLiveness || b.GraceSeconds != 5 || !slices.Equal(d.Because, []fact.ID{3, 4, 5, 6}) {
+		t.Errorf("%+v", d)
+	}
+}
+
+// The event comes a second later than the end that it tells of, as its time says.
+func TestALateWordComesBeforeItsEffect(t *testing.T) {
+	story := failing(begun(), 10, 20, 30).at(30.5, "app", 0, fact.Exited{ContainerID: "c://1"})
+	story.at(31, "app", 0, fact.Said{Component: By, Source: "event", Reason: SaidKilling, Message: because})
+	kills := story.kills()
+	if len(kills) != 2 || kills[0].Act.Basis != fact.Deduced || kills[1].Act.Basis != fact.Told || kills[1].At.After(start.Add(30500*time.Millisecond)) {
+		t.Errorf("%+v", kills)
+	}
+}
+
+func TestAWordOfARunThatAnotherFollowed(t *testing.T) {
+	story := begun().at(5, "app", 0, fact.Exited{ContainerID: "c://1"}).at(6, "app", 1, fact.Started{ContainerID: "c://2"})
+	d, _ := only(t, story.at(7, "app", 0, fact.Said{Component: By, Source: "event", Reason: SaidKilling, Message: because}))
+	if d.Act.Basis != fact.Told || d.Attempt != 0 {
+		t.Errorf("%+v", d)
+	}
+}
+
+func TestASeenOrderThatWasDueIsMatched(t *testing.T) {
+	story := failing(begun(), 10, 20, 30).at(30.1, "app", 0, fact.Signalled{Signal: 15, Main: true, Origin: fact.FromNode})
+	if d, b := only(t, story.at(30.5, "app", 0, fact.Exited{ContainerID: "c://1"})); d.Act.Basis != fact.Matched || b.Reason != fact.KillLiveness {
+		t.Errorf("%+v", d)
+	}
+}
+
+func TestWhatWasNotDueIsNoAct(t *testing.T) {
+	for name, story := range map[string]*tale{
+		"nothing seen":       begun(),
+		"too few":            failing(begun(), 10, 20),
+		"long ago":           failing(begun(), -200, -190, -180),
+		"a success between":  failing(failing(begun(), 10, 20).at(25, "app", 0, fact.Probed{Probe: fact.Liveness, Verdict: fact.Success, By: fact.ByTap}), 29),
+		"somebody's signal":  begun().at(30, "app", 0, fact.Signalled{Signal: 15, Main: true, Origin: fact.FromNode}),
+		"readiness only":     begun().at(30, "app", 0, fact.Probed{Probe: fact.Readiness, Verdict: fact.Failure, Count: 9}),
+		"another's own word": begun().at(30, "app", 0, fact.Said{Component: "somebody", Reason: SaidKilling, Message: because}),
+	} {
+		if kills := story.at(30.5, "app", 0, fact.Exited{ContainerID: "c://1", ExitCode: 137}).kills(); len(kills) > 0 {
+			t.Errorf("%s: %+v", name, kills)
+		}
+	}
+}
+
+func TestTheEndOfAPodEndsItsContainers(t *testing.T) {
+	d, b := only(t, begun().at(10, "", 0, fact.DeletionSeen{GraceSeconds: 5}).at(11, "app", 0, fact.Exited{ContainerID: "c://1"}))
+	if d.Act.Basis != fact.Told || b.Reason != fact.KillDeletion || b.GraceSeconds != 5 {
+		t.Errorf("%+v", d)
+	}
+	// What had ended before was not ended by it.
+	if kills := begun().at(4, "app", 0, fact.Exited{ContainerID: "c://1"}).at(20, "", 0, fact.DeletionSeen{}).kills(); len(kills) > 0 {
+		t.Errorf("%+v", kills)
+	}
+}
+
+func TestAnEvictionIsTold(t *testing.T) {
+	story := begun().at(10, "", 0, fact.StatusSeen{Status: v1.PodStatus{Phase: v1.PodFailed, Reason: "Evicted", Message: "The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi. "}})
+	found := false
+	for _, d := range story.acts {
+		if b, ok := d.Act.Body.(fact.Evict); ok {
+			found = b.Signal == "memory.available" && d.Act.Basis == fact.Told
+		}
+	}
+	if _, b := only(t, story); !found || b.Reason != fact.KillEviction {
+		t.Errorf("%+v", story.acts)
+	}
+}
+
+func TestReadinessAndBackOffAreTold(t *testing.T) {
+	ready := v1.PodStatus{Phase: v1.PodRunning, ContainerStatuses: []v1.ContainerStatus{{Name: "app", Ready: true, ContainerID: "c://1", State: v1.ContainerState{Running: &v1.ContainerStateRunning{}}}}}
+	waiting := v1.PodStatus{Phase: v1.PodRunning, ContainerStatuses: []v1.ContainerStatus{{Name: "app", RestartCount: 1, State: v1.ContainerState{
+		Waiting: &v1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: "back-off 1m20s restarting failed container=app pod=web_shop(u)"},
+	}}}}
+	story := begun().at(2, "", 0, fact.StatusSeen{Status: ready}).at(3, "", 0, fact.StatusSeen{Status: ready}).at(9, "", 0, fact.StatusSeen{Status: waiting})
+	var marks []fact.Marked
+	var backs []fact.BackOff
+	for _, d := range story.acts {
+		switch b := d.Act.Body.(type) {
+		case fact.Marked:
+			marks = append(marks, b)
+		case fact.BackOff:
+			backs = append(backs, b)
+		}
+	}
+	if len(marks) != 1 || !marks[0].Ready || len(backs) != 1 || backs[0].Delay != 80*time.Second || backs[0].What != "container" {
+		t.Errorf("%+v %+v", marks, backs)
+	}
+}
+
+// drawn is any fact about the pod, at any time: missing, late, doubled, out of order.
+func drawn(t *rapid.T, id fact.ID) fact.Fact {
+	bodies := []fact.Body{
+		fact.SpecSeen{Object: pod()},
+		fact.SpecSeen{},
+		fact.Started{ContainerID: "c://1"},
+		fact.Exited{ContainerID: "c://1", ExitCode: 137},
+		fact.Exited{Vanished: true},
+		fact.DeletionSeen{GraceSeconds: 5},
+		fact.ObjectGone{},
+		fact.SandboxLost{},
+		fact.OOMKilled{},
+		fact.Probed{Probe: fact.Liveness, Verdict: fact.Failure},
+		fact.Probed{Probe: fact.Liveness, Verdict: fact.Success},
+		fact.Probed{Probe: fact.Startup, Verdict: fact.Failure, Count: 40},
+		fact.Counted{Probe: fact.Liveness, Failures: 9, NewFailures: 3},
+		fact.Counted{Probe: fact.Liveness, NewFailures: 1, NewSuccesses: 1},
+		fact.Signalled{Signal: 15, Main: true, Origin: fact.FromNode},
+		fact.Signalled{Signal: 9, Origin: fact.FromHost},
+		fact.Said{Component: By, Reason: SaidKilling, Message: because},
+		fact.Said{Component: By, Reason: LogKilling, Values: map[string]string{"gracePeriod": "x"}},
+		fact.Said{Component: By, Reason: SaidKilling, Message: "Stopping container app"},
+		fact.HookRan{Hook: fact.PostStart, Error: "no"},
+		fact.StatusSeen{},
+		fact.StatusSeen{Status: v1.PodStatus{Phase: v1.PodFailed, Reason: "Evicted"}},
+		fact.StatusSeen{Status: v1.PodStatus{Phase: v1.PodRunning, ContainerStatuses: []v1.ContainerStatus{{Name: "app", RestartCount: 2, State: v1.ContainerState{Running: &v1.ContainerStateRunning{}}}}}},
+		fact.Act{By: By, Basis: fact.Told, Body: fact.Kill{}},
+		fact.KubeletSeen{},
+	}
+	f := fact.Fact{ID: id, Pod: key, Body: rapid.SampledFrom(bodies).Draw(t, "body"), Attempt: rapid.Int32Range(0, 3).Draw(t, "attempt")}
+	f.Seen = start.Add(time.Duration(rapid.IntRange(0, 200).Draw(t, "seen")) * time.Second)
+	if rapid.Bool().Draw(t, "at is known") {
+		f.At = start.Add(time.Duration(rapid.IntRange(-50, 200).Draw(t, "at")) * time.Second)
+	}
+	f.Container = rapid.SampledFrom([]string{"", "app", "app", "other"}).Draw(t, "container")
+	return f
+}
+
+// Whatever comes in whatever order: the same facts give the same acts byte for byte, also
+// from a state that was kept as JSON; each act names what it rests on, and none that came
+// later; and no act about a run follows a surer one about its end.
+func TestLaws(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var a, b State
+		seen := map[fact.ID]bool{}
+		surest := map[[2]any]fact.Basis{}
+		for i := range rapid.IntRange(1, 40).Draw(t, "facts") {
+			f := drawn(t, fact.ID(i+1))
+			seen[f.ID] = true
+			before, err := json.Marshal(a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			was := a
+			var acts, again []Decision
+			a, acts = Step(a, f)
+			if after, err := json.Marshal(was); err != nil || string(after) != string(before) {
+				t.Fatalf("the old state was changed: %v\n%s\n%s", err, before, after)
+			}
+			var kept State
+			if err := json.Unmarshal(before, &kept); err != nil {
+				t.Fatal(err)
+			}
+			b, again = Step(kept, f)
+			if !reflect.DeepEqual(acts, again) {
+				t.Fatalf("other acts from the state that was kept:\n%+v\n%+v", acts, again)
+			}
+			one, err := json.Marshal(a)
+			two, err2 := json.Marshal(b)
+			if err != nil || err2 != nil || string(one) != string(two) {
+				t.Fatalf("%v %v other state:\n%s\n%s", err, err2, one, two)
+			}
+			for _, d := range acts {
+				check(t, d, f, seen, surest)
+			}
+		}
+	})
+}
+
+func check(t *rapid.T, d Decision, cause fact.Fact, seen map[fact.ID]bool, surest map[[2]any]fact.Basis) {
+	if len(d.Because) == 0 || !slices.IsSorted(d.Because) || slices.ContainsFunc(d.Because, func(id fact.ID) bool { return !seen[id] }) {
+		t.Fatalf("%+v rests on what nobody saw", d)
+	}
+	if _, err := json.Marshal(d.Fact(1000, cause)); err != nil {
+		t.Fatal(err)
+	}
+	if _, kill := d.Act.Body.(fact.Kill); kill {
+		run := [2]any{d.Container, d.Attempt}
+		if was := surest[run]; was != "" && was != fact.Told && !better(d.Act.Basis, was) {
+			t.Fatalf("%+v after one that was %s", d, was)
+		}
+		surest[run] = d.Act.Basis
+	}
+}
