@@ -56,7 +56,9 @@ build: deps ## Build bin/whylet, bin/kubectl-why, bin/kubectl and their helper p
 binaries: libexec
 	@./tools/gobuild $(BIN)/whylet -tags $(TAGS) -ldflags "$(LDFLAGS)" ./cmd/whylet
 	./tools/gobuild $(BIN)/kubectl -ldflags "$(LDFLAGS)" k8s.io/kubernetes/cmd/kubectl
-	ln -sfn whylet $(BIN)/kubectl-why
+	rm -f $(BIN)/kubectl-why # which was a link once, and writing follows it
+	CGO_ENABLED=0 ./tools/gobuild $(BIN)/kubectl-why -ldflags "$(STRIP) -X main.version=$(VERSION)" ./cmd/kubectl-why
+	ln -sfn kubectl-why $(BIN)/kubectl_complete-why
 	echo "built $(BIN)/whylet $(VERSION) with Kubernetes $(KUBERNETES)"
 
 # The programs that the container runtime starts: runc (its seccomp needs cgo and
@@ -99,6 +101,25 @@ peer: deps reference-plugins ## Build the real kubelet, control plane and contai
 	done
 	./tools/gobuild $(PEER)/etcd -ldflags "$(STRIP)" ./test/peer/etcd
 
+# kubectl is typed on other machines than nodes: the same client for all of them. CI
+# builds them in a job of its own, as client-go compiles once for each.
+CLIENTS := linux-amd64 linux-arm64 darwin-amd64 darwin-arm64 windows-amd64 windows-arm64
+.PHONY: client
+client: deps ## Build bin/client/kubectl-why-OS-ARCH for Linux, macOS and Windows
+	@mkdir -p $(BIN)/client
+	for target in $(CLIENTS); do
+		os=$${target%-*} arch=$${target#*-}
+		out=$(BIN)/client/kubectl-why-$$target; [ $$os != windows ] || out=$$out.exe
+		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch ./tools/gobuild $$out -ldflags "$(STRIP) -X main.version=$(VERSION)" ./cmd/kubectl-why
+	done
+	ls -l $(BIN)/client
+
+.PHONY: vet-client
+vet-client: deps ## Check that the client builds on systems that this is not
+	@for target in $(filter-out linux-amd64,$(CLIENTS)); do
+		CGO_ENABLED=0 GOOS=$${target%-*} GOARCH=$${target#*-} $(GO) vet ./cmd/kubectl-why ./why/command ./why/ask
+	done
+
 .PHONY: images
 images: ## Make the images that tests and examples use, from Debian packages
 	@$(GO) run ./test/images -out $(BIN)/images
@@ -119,17 +140,18 @@ LIB = $(PREFIX)/lib/whylet
 .PHONY: install
 install: build ## Install below PREFIX (/usr/local); DESTDIR for packages. whylet service install starts it at boot
 	@install -d $(DESTDIR)$(LIB)/libexec/cni $(DESTDIR)$(PREFIX)/bin
-	install -m 0755 $(BIN)/whylet $(BIN)/kubectl $(DESTDIR)$(LIB)
+	install -m 0755 $(BIN)/whylet $(BIN)/kubectl $(BIN)/kubectl-why $(DESTDIR)$(LIB)
 	find $(LIBEXEC) -maxdepth 1 -type f -exec install -m 0755 -t $(DESTDIR)$(LIB)/libexec {} +
 	find $(LIBEXEC)/cni -type f -exec install -m 0755 -t $(DESTDIR)$(LIB)/libexec/cni {} +
 	ln -sfn $(LIB)/whylet $(DESTDIR)$(PREFIX)/bin/whylet
-	ln -sfn $(LIB)/whylet $(DESTDIR)$(PREFIX)/bin/kubectl-why
+	ln -sfn $(LIB)/kubectl-why $(DESTDIR)$(PREFIX)/bin/kubectl-why
+	ln -sfn $(LIB)/kubectl-why $(DESTDIR)$(PREFIX)/bin/kubectl_complete-why
 	[ -e $(DESTDIR)$(PREFIX)/bin/kubectl ] || ln -s $(LIB)/kubectl $(DESTDIR)$(PREFIX)/bin/kubectl
 	echo "installed $(DESTDIR)$(PREFIX)/bin/whylet; start it now and at every boot: whylet service install --now"
 
 .PHONY: uninstall
 uninstall: ## Remove what make install installed; the data stays (whylet down --purge)
-	@for name in whylet kubectl-why kubectl; do
+	@for name in whylet kubectl-why kubectl_complete-why kubectl; do
 		link=$(DESTDIR)$(PREFIX)/bin/$$name
 		case $$(readlink $$link || true) in $(LIB)/*) rm $$link ;; esac
 	done

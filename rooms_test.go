@@ -56,6 +56,17 @@ var rooms = []room{
 	{dir: "web/timeline", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "why"}},
 	{dir: "web/perfetto", pure: true, imports: []string{"google.golang.org/protobuf/encoding/protowire", module + "fact", module + "web/timeline"}},
 	{dir: "web/bundle", imports: []string{"github.com/evanw/esbuild/pkg/api"}},
+	{dir: "why/ask", imports: []string{
+		"golang.org/x/sync", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/kubelet/pkg/apis/stats", module + "journal", module + "why",
+	}},
+	// Of the client: nothing that only Linux has, and nothing of a node.
+	{dir: "why/command", imports: []string{
+		"github.com/spf13/cobra", "k8s.io/cli-runtime", "k8s.io/client-go", "sigs.k8s.io/yaml",
+		module + "cmd/exit", module + "cmd/paint", module + "journal", module + "why",
+	}},
+	{dir: "cmd/exit", imports: []string{module + "cmd/paint"}},
+	{dir: "cmd/paint", imports: []string{"golang.org/x/term"}},
+	{dir: "cmd/kubectl-why", imports: []string{"github.com/spf13/cobra", "k8s.io/client-go", "k8s.io/klog/v2", module + "cmd/exit", module + "why/command"}},
 	{dir: "evidence", imports: []string{"golang.org/x/sys", "k8s.io/apimachinery", module + "fact"}},
 	{dir: "pods", imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact"}},
 	{dir: "shadow", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "health"}},

@@ -45,4 +45,5 @@
 //	reader.go    reading a directory that another process writes
 //	export.go    the portable file
 //	stats.go     numbers
+//	file_linux.go, file_other.go what the system calls differently
 package journal

@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sys/unix"
 	"k8s.io/apimachinery/pkg/types"
 
 	"whylet.dev/whylet/fact"
@@ -239,10 +238,10 @@ func (j *Journal) takeLock() error {
 	if err != nil {
 		return err
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := lock(f); err != nil {
 		f.Close()
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			return ErrLocked
+		if errors.Is(err, ErrLocked) {
+			return err
 		}
 		return fmt.Errorf("locking %s: %w", f.Name(), err)
 	}

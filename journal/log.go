@@ -11,8 +11,6 @@ import (
 	"sort"
 	"sync"
 
-	"golang.org/x/sys/unix"
-
 	"whylet.dev/whylet/fact"
 )
 
@@ -287,7 +285,7 @@ func readLogFile(path string, flag int, n *names) (*os.File, []byte, scan, error
 	return f, data, scanFrames(data, 0, n), nil
 }
 
-func (b *fileBacking) sync() error { return unix.Fdatasync(int(b.f.Fd())) }
+func (b *fileBacking) sync() error { return syncData(b.f) }
 
 // shrink drops the oldest facts of a log in memory, and gives their number.
 func (l *log) shrink(limit int64) int {

@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/klauspost/compress/s2"
-	"golang.org/x/sys/unix"
 
 	"whylet.dev/whylet/fact"
 )
@@ -211,7 +210,7 @@ func (s *slots) sync() error {
 	if f == nil || !dirty {
 		return nil
 	}
-	return unix.Fdatasync(int(f.Fd()))
+	return syncData(f)
 }
 
 func (s *slots) trouble() error {

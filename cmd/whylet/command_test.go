@@ -5,17 +5,18 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"whylet.dev/whylet/cmd/exit"
 )
 
 // whylet runs the program in this process.
-func whylet(t *testing.T, args ...string) (code int, out, errOut string) {
+func whylet(t *testing.T, args ...string) (code exit.Code, out, errOut string) {
 	t.Helper()
 	var o, e bytes.Buffer
 	code = run(t.Context(), args, streams{in: strings.NewReader(""), out: &o, err: &e})
@@ -31,31 +32,31 @@ func TestExitCodesAndStreams(t *testing.T) {
 	tests := []struct {
 		name string
 		args []string
-		code int
+		code exit.Code
 		out  string // must be in stdout
 		err  string // must be in stderr
 	}{
-		{"help", []string{"--help"}, exitOK, "whylet up --detach", ""},
-		{"no command", nil, exitOK, "Available Commands", ""},
-		{"version", []string{"version"}, exitOK, "Whylet      devel", ""},
-		{"version as yaml", []string{"version", "-o", "yaml"}, exitOK, "whylet: devel", ""},
-		{"unknown format", []string{"version", "-o", "xml"}, exitUsage, "", "-o xml is not known"},
-		{"unknown command", []string{"stat"}, exitUsage, "", "status"},
-		{"unknown flag", []string{"up", "--foo"}, exitUsage, "", "unknown flag: --foo; see whylet up --help"},
-		{"surplus argument", []string{"up", "now"}, exitUsage, "", "whylet up --help"},
-		{"image load without a file", []string{"image", "load"}, exitUsage, "", "whylet image load --help"},
-		{"one name for two files", []string{"image", "load", "--name", "a:1", "x", "y"}, exitUsage, "", "--name is for one file"},
-		{"image list of no node", []string{"image", "list", "--data-dir", empty}, exitNotRunning, "", "whylet up --data-dir"},
-		{"status of no node", []string{"status", "--data-dir", empty}, exitNotRunning, "none was ever started", ""},
-		{"down of no node", []string{"down", "--data-dir", empty}, exitOK, "", "nothing to do"},
-		{"foreign data dir", []string{"up", "--data-dir", foreign}, exitFailed, "", "holds somebody but no whylet.json"},
-		{"foreign data dir, detached", []string{"up", "-d", "--data-dir", foreign}, exitFailed, "", "holds somebody but no whylet.json"},
-		{"bad settings", []string{"up", "--data-dir", empty, "--pod-cidr", "10.0.0.1/8", "--node-memory", "lots", "--node-name", "A_b", "--runtime-endpoint", "tcp://x"}, exitUsage, "", "--node-memory \"lots\""},
-		{"bad api port", []string{"up", "--data-dir", empty, "--api-port", "99999"}, exitUsage, "", "99999"},
-		{"bad node api port", []string{"up", "--data-dir", empty, "--node-api-port", "70000"}, exitUsage, "", "--node-api-port 70000 is no port"},
-		{"node without kubeconfig", []string{"node", "--data-dir", empty}, exitUsage, "", "--kubeconfig is needed"},
-		{"completion", []string{"completion", "bash"}, exitOK, "__start_whylet", ""},
-		{"exit codes", []string{"exit-codes"}, exitOK, "the machine lacks something", ""},
+		{"help", []string{"--help"}, exit.OK, "whylet up --detach", ""},
+		{"no command", nil, exit.OK, "Available Commands", ""},
+		{"version", []string{"version"}, exit.OK, "Whylet      devel", ""},
+		{"version as yaml", []string{"version", "-o", "yaml"}, exit.OK, "whylet: devel", ""},
+		{"unknown format", []string{"version", "-o", "xml"}, exit.Usage, "", "-o xml is not known"},
+		{"unknown command", []string{"stat"}, exit.Usage, "", "status"},
+		{"unknown flag", []string{"up", "--foo"}, exit.Usage, "", "unknown flag: --foo; see whylet up --help"},
+		{"surplus argument", []string{"up", "now"}, exit.Usage, "", "whylet up --help"},
+		{"image load without a file", []string{"image", "load"}, exit.Usage, "", "whylet image load --help"},
+		{"one name for two files", []string{"image", "load", "--name", "a:1", "x", "y"}, exit.Usage, "", "--name is for one file"},
+		{"image list of no node", []string{"image", "list", "--data-dir", empty}, exit.NotRunning, "", "whylet up --data-dir"},
+		{"status of no node", []string{"status", "--data-dir", empty}, exit.NotRunning, "none was ever started", ""},
+		{"down of no node", []string{"down", "--data-dir", empty}, exit.OK, "", "nothing to do"},
+		{"foreign data dir", []string{"up", "--data-dir", foreign}, exit.Failed, "", "holds somebody but no whylet.json"},
+		{"foreign data dir, detached", []string{"up", "-d", "--data-dir", foreign}, exit.Failed, "", "holds somebody but no whylet.json"},
+		{"bad settings", []string{"up", "--data-dir", empty, "--pod-cidr", "10.0.0.1/8", "--node-memory", "lots", "--node-name", "A_b", "--runtime-endpoint", "tcp://x"}, exit.Usage, "", "--node-memory \"lots\""},
+		{"bad api port", []string{"up", "--data-dir", empty, "--api-port", "99999"}, exit.Usage, "", "99999"},
+		{"bad node api port", []string{"up", "--data-dir", empty, "--node-api-port", "70000"}, exit.Usage, "", "--node-api-port 70000 is no port"},
+		{"node without kubeconfig", []string{"node", "--data-dir", empty}, exit.Usage, "", "--kubeconfig is needed"},
+		{"completion", []string{"completion", "bash"}, exit.OK, "__start_whylet", ""},
+		{"exit codes", []string{"exit-codes"}, exit.OK, "the machine lacks something", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -69,7 +70,7 @@ func TestExitCodesAndStreams(t *testing.T) {
 			if !strings.Contains(errOut, tt.err) {
 				t.Errorf("stderr %q does not contain %q", errOut, tt.err)
 			}
-			if code != exitOK && code != exitNotRunning && out != "" {
+			if code != exit.OK && code != exit.NotRunning && out != "" {
 				t.Errorf("stdout of a failure: %q", out)
 			}
 			if strings.Contains(out+errOut, "\x1b") {
@@ -138,8 +139,8 @@ missing   program nft: not in PATH
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
 	}
-	if err := verdictError(findings); exitCode(err) != exitMachine {
-		t.Errorf("error %v has exit code %d", err, exitCode(err))
+	if err := verdictError(findings); exit.Of(err) != exit.Machine {
+		t.Errorf("error %v has exit code %d", err, exit.Of(err))
 	}
 	if err := verdictError(findings[:2]); err != nil {
 		t.Errorf("degraded alone gives %v", err)
@@ -171,14 +172,5 @@ func TestTakenPortIsMissing(t *testing.T) {
 	findings := checkPorts([]port{{l, "whylet up --node-api-port chooses another"}})
 	if findings[0].Verdict != missing || !strings.Contains(findings[0].Fix, "ss -ltnp") || !strings.Contains(findings[0].Fix, "--node-api-port") {
 		t.Errorf("finding: %+v", findings[0])
-	}
-}
-
-func TestExitCodeOfWrappedErrors(t *testing.T) {
-	if code := exitCode(fmt.Errorf("up: %w", usageError("no"))); code != exitUsage {
-		t.Errorf("exit code %d", code)
-	}
-	if code := exitCode(errors.New("no")); code != exitFailed {
-		t.Errorf("exit code %d", code)
 	}
 }

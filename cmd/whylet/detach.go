@@ -14,6 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"whylet.dev/whylet/cmd/exit"
 )
 
 // detachedFlag is the hidden flag by which a command knows that it is the
@@ -67,8 +69,8 @@ func detach(ctx context.Context, cmd *cobra.Command, s streams, dataDir string) 
 		var m message
 		err := decoder.Decode(&m)
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return &exitError{exitNotRunning, fmt.Errorf("the node runs, but is not Ready after %s; whylet status and %s say more, whylet down stops it",
-				readyTimeout, filepath.Join(dataDir, "logs", "whylet.log"))}
+			return exit.With(exit.NotRunning, fmt.Errorf("the node runs, but is not Ready after %s; whylet status and %s say more, whylet down stops it",
+				readyTimeout, filepath.Join(dataDir, "logs", "whylet.log")))
 		}
 		if err != nil {
 			return lost(ctx, child, err, output.Name())
@@ -86,7 +88,7 @@ func detach(ctx context.Context, cmd *cobra.Command, s streams, dataDir string) 
 			return child.Wait()
 		case m.Error != "":
 			_ = child.Wait()
-			return &exitError{m.Code, errors.New(m.Error)}
+			return exit.With(m.Code, errors.New(m.Error))
 		}
 	}
 }

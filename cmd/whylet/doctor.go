@@ -6,6 +6,9 @@ import (
 	goruntime "runtime"
 
 	"github.com/spf13/cobra"
+
+	"whylet.dev/whylet/cmd/exit"
+	"whylet.dev/whylet/cmd/paint"
 )
 
 // lockThread ties the goroutine to its thread for good: what the thread changes
@@ -65,14 +68,14 @@ func verdictError(findings []finding) error {
 	if count == 0 {
 		return nil
 	}
-	return &exitError{exitMachine, fmt.Errorf("%d of %d things that a node needs are missing", count, len(findings))}
+	return exit.With(exit.Machine, fmt.Errorf("%d of %d things that a node needs are missing", count, len(findings)))
 }
 
 // printFindings writes a line for each, and below it what mends it.
 func printFindings(s streams, findings []finding) {
-	codes := map[verdict]string{found: green, degraded: yellow, missing: red}
+	codes := map[verdict]string{found: paint.Green, degraded: paint.Yellow, missing: paint.Red}
 	for _, f := range findings {
-		mark := paint(s.out, codes[f.Verdict], fmt.Sprintf("%-8s", f.Verdict))
+		mark := paint.Text(s.out, codes[f.Verdict], fmt.Sprintf("%-8s", f.Verdict))
 		line := fmt.Sprintf("%s  %s", mark, f.Name)
 		if f.Detail != "" {
 			line += ": " + f.Detail

@@ -13,6 +13,7 @@ import (
 
 	"whylet.dev/whylet/cluster"
 	"whylet.dev/whylet/cluster/runtime"
+	"whylet.dev/whylet/cmd/exit"
 )
 
 // downTimeout is how long down waits for the node to stop by itself.
@@ -56,7 +57,7 @@ func down(ctx context.Context, s streams, dataDir string, purge bool) error {
 		return err
 	}
 	if os.Geteuid() != 0 {
-		return &exitError{exitMachine, errors.New("stopping a node needs root: sudo whylet down")}
+		return exit.With(exit.Machine, errors.New("stopping a node needs root: sudo whylet down"))
 	}
 	p := newProgress(s.err)
 	defer p.step("")

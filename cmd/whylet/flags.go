@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"whylet.dev/whylet/cmd/exit"
 	"whylet.dev/whylet/journal/otlp"
 	"whylet.dev/whylet/node/pressure"
 )
@@ -146,7 +147,7 @@ func (s settings) check() error {
 		errs = append(errs, errors.New("--serving-cert and --serving-key belong together; one of them is missing"))
 	}
 	if err := errors.Join(errs...); err != nil {
-		return &exitError{exitUsage, err}
+		return exit.With(exit.Usage, err)
 	}
 	return nil
 }

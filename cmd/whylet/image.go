@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"whylet.dev/whylet/cluster/runtime"
+	"whylet.dev/whylet/cmd/exit"
 )
 
 func newImageCommand(s streams) *cobra.Command {
@@ -42,7 +43,7 @@ loaded, the others are; the exit code is 1 then.`,
 		Args: positional(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if name != "" && len(files) > 1 {
-				return usageError("--name is for one file, and there are %d", len(files))
+				return exit.UsageError("--name is for one file, and there are %d", len(files))
 			}
 			node, err := localNode(dataDir)
 			if err != nil {
@@ -145,7 +146,7 @@ func (i instance) unanswered(dataDir string, err error) error {
 	case i.Settings.RuntimeEndpoint != "":
 		fix = "start that runtime; it is not Whylet's own"
 	}
-	return &exitError{exitNotRunning, fmt.Errorf("%w; %s", err, fix)}
+	return exit.With(exit.NotRunning, fmt.Errorf("%w; %s", err, fix))
 }
 
 func printImages(s streams, images []runtime.Image) error {

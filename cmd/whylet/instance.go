@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"whylet.dev/whylet/cluster/runtime"
+	"whylet.dev/whylet/cmd/exit"
 	"whylet.dev/whylet/node/object"
 )
 
@@ -289,7 +290,7 @@ func bootID() string { return object.BootID("/") }
 func absDataDir(dataDir string) (string, error) {
 	abs, err := filepath.Abs(dataDir)
 	if err != nil {
-		return "", usageError("--data-dir %q: %w", dataDir, err)
+		return "", exit.UsageError("--data-dir %q: %w", dataDir, err)
 	}
 	if real, err := filepath.EvalSymlinks(abs); err == nil {
 		return real, nil
@@ -306,7 +307,7 @@ func localNode(dataDir string) (instance, error) {
 	}
 	i, err := readInstance(abs)
 	if errors.Is(err, fs.ErrNotExist) {
-		return i, &exitError{exitNotRunning, fmt.Errorf("no node was started in %s: whylet up --data-dir %s", abs, abs)}
+		return i, exit.With(exit.NotRunning, fmt.Errorf("no node was started in %s: whylet up --data-dir %s", abs, abs))
 	}
 	if err == nil && i.Endpoint == "" {
 		i.Endpoint = runtime.Endpoint(abs)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"whylet.dev/whylet/cmd/exit"
 	"whylet.dev/whylet/journal/command"
 )
 
@@ -20,6 +21,6 @@ func newJournalCommand(s streams) *cobra.Command {
 			}
 			return i.Settings.NodeName
 		},
-		Usage: func(err error) error { return &exitError{exitUsage, err} },
+		Usage: func(err error) error { return exit.With(exit.Usage, err) },
 	})
 }

@@ -18,6 +18,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"whylet.dev/whylet/cmd/exit"
+	"whylet.dev/whylet/cmd/paint"
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/journal"
 	"whylet.dev/whylet/lint"
@@ -72,14 +74,14 @@ The exit code is 1 when there is a finding of --fail-on or worse.`,
 func (o lintOptions) run(ctx context.Context, s streams) error {
 	failOn, ok := map[string]lint.Severity{"error": lint.Error, "warning": lint.Warning, "note": lint.Note, "never": lint.Error + 1}[o.failOn]
 	if !ok {
-		return usageError("--fail-on %q is none of error, warning, note and never", o.failOn)
+		return exit.UsageError("--fail-on %q is none of error, warning, note and never", o.failOn)
 	}
 	write, ok := map[string]func(io.Writer, []lint.Finding) error{"text": lintText, "json": lintJSON, "sarif": lintSARIF}[o.output]
 	if !ok {
-		return usageError("--output %q is none of text, json and sarif", o.output)
+		return exit.UsageError("--output %q is none of text, json and sarif", o.output)
 	}
 	if len(o.files) == 0 {
-		return usageError("say with -f which manifests to look at, for instance: whylet lint -f manifests/")
+		return exit.UsageError("say with -f which manifests to look at, for instance: whylet lint -f manifests/")
 	}
 	node, err := o.node(ctx)
 	if err != nil {
@@ -98,7 +100,7 @@ func (o lintOptions) run(ctx context.Context, s streams) error {
 	}
 	fmt.Fprintf(s.err, "%d objects that make pods, %d findings\n", len(workloads), len(found))
 	if lint.Worst(found) >= failOn {
-		return &exitError{exitFailed, errors.New("")}
+		return exit.Silent(exit.Failed)
 	}
 	return nil
 }
@@ -108,14 +110,14 @@ func (o lintOptions) run(ctx context.Context, s streams) error {
 func (o lintOptions) node(ctx context.Context) (lint.Node, error) {
 	if o.cluster {
 		if o.nodeMemory != "" {
-			return lint.Node{}, usageError("--cluster and --node-memory exclude each other")
+			return lint.Node{}, exit.UsageError("--cluster and --node-memory exclude each other")
 		}
 		return o.nodes(ctx)
 	}
 	set := settings{NodeMemory: o.nodeMemory}
 	memory, err := set.memory()
 	if err != nil {
-		return lint.Node{}, &exitError{exitUsage, err}
+		return lint.Node{}, exit.With(exit.Usage, err)
 	}
 	machine := object.Machine{Memory: memory}
 	if memory == 0 {
@@ -163,7 +165,7 @@ func (o lintOptions) recorded() (lint.History, error) {
 	var source journal.Source
 	switch {
 	case o.dataDir != "" && o.history != "":
-		return nil, usageError("--data-dir and --history exclude each other")
+		return nil, exit.UsageError("--data-dir and --history exclude each other")
 	case o.history != "":
 		f, err := journal.OpenFile(o.history)
 		if err != nil && !errors.Is(err, journal.ErrCutShort) {
@@ -247,7 +249,7 @@ func manifestFiles(path string) ([]string, error) {
 }
 
 func lintText(w io.Writer, found []lint.Finding) error {
-	colours := map[lint.Severity]string{lint.Error: red, lint.Warning: yellow, lint.Note: green}
+	colours := map[lint.Severity]string{lint.Error: paint.Red, lint.Warning: paint.Yellow, lint.Note: paint.Green}
 	var text strings.Builder
 	for _, f := range found {
 		where := f.Object
@@ -257,7 +259,7 @@ func lintText(w io.Writer, found []lint.Finding) error {
 		if where == "" {
 			where = "all together"
 		}
-		fmt.Fprintf(&text, "%s %s: %s [%s]\n", paint(w, colours[f.Severity], f.Severity.String()), where, f.Text, f.Rule)
+		fmt.Fprintf(&text, "%s %s: %s [%s]\n", paint.Text(w, colours[f.Severity], f.Severity.String()), where, f.Text, f.Rule)
 		switch {
 		case f.Line > 0:
 			fmt.Fprintf(&text, "    in:  %s:%d\n", f.File, f.Line)

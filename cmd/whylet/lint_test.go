@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"whylet.dev/whylet/cmd/exit"
 )
 
 const lintable = `
@@ -24,7 +26,7 @@ spec:
     readinessProbe: {httpGet: {path: /, port: web}}
 `
 
-func lintOutput(t *testing.T, stdin string, args ...string) (out, errOut string, code int) {
+func lintOutput(t *testing.T, stdin string, args ...string) (out, errOut string, code exit.Code) {
 	t.Helper()
 	var o, e bytes.Buffer
 	code = run(t.Context(), append([]string{"lint"}, args...), streams{in: strings.NewReader(stdin), out: &o, err: &e})
@@ -46,7 +48,7 @@ warning all together: memory limits add up to 3Gi, 332 % of the 924Mi that pods 
     why: if they all used what they may, pods would be evicted, in this order: Pod/large
     fix: set limits whose sum fits, for instance 924Mi for a pod of Pod/large; and requests near to the limits of the pods that must not go
 `
-	if got := strings.ReplaceAll(out, dir, "DIR"); got != want || code != exitFailed || said != "1 objects that make pods, 2 findings\n" {
+	if got := strings.ReplaceAll(out, dir, "DIR"); got != want || code != exit.Failed || said != "1 objects that make pods, 2 findings\n" {
 		t.Errorf("exit code %d, said %q, wrote\n%s", code, said, got)
 	}
 }
@@ -65,7 +67,7 @@ func TestLintFormats(t *testing.T) {
 				}
 			}
 		}
-		if err := json.Unmarshal([]byte(out), &parsed); err != nil || code != exitOK {
+		if err := json.Unmarshal([]byte(out), &parsed); err != nil || code != exit.OK {
 			t.Fatalf("%s: exit code %d, %v", format, code, err)
 		}
 		switch {
@@ -82,20 +84,20 @@ func TestLintExitCodes(t *testing.T) {
 	for _, c := range []struct {
 		stdin string
 		args  []string
-		code  int
+		code  exit.Code
 	}{
-		{warning, []string{"-f", "-", "--node-memory", "1Gi"}, exitOK},
-		{warning, []string{"-f", "-", "--node-memory", "1Gi", "--fail-on", "warning"}, exitFailed},
-		{warning, []string{"-f", "-", "--node-memory", "8Gi", "--fail-on", "note"}, exitOK},
-		{"kind: [", []string{"-f", "-"}, exitFailed},
-		{"", []string{"-f", "/nowhere"}, exitFailed},
-		{"", nil, exitUsage},
-		{"", []string{"-f", "-", "-o", "xml"}, exitUsage},
-		{"", []string{"-f", "-", "--fail-on", "pain"}, exitUsage},
-		{"", []string{"-f", "-", "--node-memory", "lots"}, exitUsage},
-		{"", []string{"-f", "-", "--node-memory", "1Gi", "--cluster"}, exitUsage},
-		{"", []string{"-f", "-", "--history", "a", "--data-dir", "b"}, exitUsage},
-		{"", []string{"-f", "-", "--history", "/nowhere"}, exitFailed},
+		{warning, []string{"-f", "-", "--node-memory", "1Gi"}, exit.OK},
+		{warning, []string{"-f", "-", "--node-memory", "1Gi", "--fail-on", "warning"}, exit.Failed},
+		{warning, []string{"-f", "-", "--node-memory", "8Gi", "--fail-on", "note"}, exit.OK},
+		{"kind: [", []string{"-f", "-"}, exit.Failed},
+		{"", []string{"-f", "/nowhere"}, exit.Failed},
+		{"", nil, exit.Usage},
+		{"", []string{"-f", "-", "-o", "xml"}, exit.Usage},
+		{"", []string{"-f", "-", "--fail-on", "pain"}, exit.Usage},
+		{"", []string{"-f", "-", "--node-memory", "lots"}, exit.Usage},
+		{"", []string{"-f", "-", "--node-memory", "1Gi", "--cluster"}, exit.Usage},
+		{"", []string{"-f", "-", "--history", "a", "--data-dir", "b"}, exit.Usage},
+		{"", []string{"-f", "-", "--history", "/nowhere"}, exit.Failed},
 	} {
 		if _, said, code := lintOutput(t, c.stdin, c.args...); code != c.code {
 			t.Errorf("%v: exit code %d, want %d: %s", c.args, code, c.code, said)

@@ -20,6 +20,7 @@ import (
 
 	"whylet.dev/whylet/cluster"
 	"whylet.dev/whylet/cluster/runtime"
+	"whylet.dev/whylet/cmd/exit"
 	"whylet.dev/whylet/evidence"
 )
 
@@ -357,7 +358,7 @@ func (s *stack) checkMachine(ctx context.Context) error {
 		errs = append(errs, err)
 	}
 	if len(errs) > 0 {
-		return &exitError{exitMachine, errors.Join(errs...)}
+		return exit.With(exit.Machine, errors.Join(errs...))
 	}
 	return nil
 }

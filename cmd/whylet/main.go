@@ -1,13 +1,11 @@
 // Command whylet is a Kubernetes node that remembers why.
 //
-// One binary has several parts. Called as whylet it is the command line; called
-// by a name in [aliases] (kubectl-why, by way of a link) it is one command of
-// it; and with the hidden argument "containerd" it is the container runtime,
-// as which it starts itself.
+// One binary has two parts. It is the command line; and with the hidden argument
+// "containerd" it is the container runtime, as which it starts itself.
 //
 // Each command is one file with one constructor, newXCommand(streams), listed in
 // root.go. What a command prints on stdout is data; progress, hints and errors
-// go to stderr. Exit codes are in exit.go.
+// go to stderr. Exit codes are in package exit.
 package main
 
 import (
@@ -15,7 +13,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"path/filepath"
 	goruntime "runtime"
 	"syscall"
 
@@ -23,10 +20,6 @@ import (
 
 	"whylet.dev/whylet/cluster/runtime"
 )
-
-// aliases are the names under which the binary is one command of itself, and the
-// arguments that this puts first.
-var aliases = map[string][]string{"kubectl-why": {"why"}}
 
 // The main thread is the main goroutine's alone. Goroutines that go to another network
 // namespace give their thread up when they end, and the main thread cannot be given up:
@@ -45,6 +38,5 @@ func main() {
 	// After the first signal the handler is gone: the second one ends at once what
 	// does not stop by itself.
 	context.AfterFunc(ctx, stop)
-	args := append(aliases[filepath.Base(os.Args[0])], os.Args[1:]...)
-	os.Exit(run(ctx, args, streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}))
+	os.Exit(int(run(ctx, os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr})))
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"whylet.dev/whylet/cmd/exit"
 	"whylet.dev/whylet/mesh/command"
 )
 
@@ -17,6 +18,6 @@ func newMeshCommand(s streams) *cobra.Command {
 			}
 			return i.Kubeconfig
 		},
-		Usage: func(err error) error { return &exitError{exitUsage, err} },
+		Usage: func(err error) error { return exit.With(exit.Usage, err) },
 	})
 }

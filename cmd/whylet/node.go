@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"whylet.dev/whylet/cmd/exit"
 	"whylet.dev/whylet/node"
 	"whylet.dev/whylet/node/credentials"
 )
@@ -169,5 +170,5 @@ func (s *stack) clientCAFile(config *rest.Config, dir string) (string, error) {
 		}
 		return file, nil
 	}
-	return "", &exitError{exitUsage, errors.New("the kubeconfig names no certificate authority; say with --client-ca who may talk to the node's HTTPS API")}
+	return "", exit.With(exit.Usage, errors.New("the kubeconfig names no certificate authority; say with --client-ca who may talk to the node's HTTPS API"))
 }

@@ -9,6 +9,9 @@ import (
 
 	"github.com/coreos/go-systemd/v22/daemon"
 	"golang.org/x/sys/unix"
+
+	"whylet.dev/whylet/cmd/exit"
+	"whylet.dev/whylet/cmd/paint"
 )
 
 // report is what a starting node tells: each step, and at the end that it is
@@ -35,9 +38,9 @@ func (r terminalReport) ready(i instance) {
 // announce says that the node is Ready and what to type next. The line for the
 // shell is the data of the command.
 func announce(s streams, i instance, after time.Duration) {
-	fmt.Fprintf(s.err, "%s node %s is Ready after %.1f s\n\n", paint(s.err, green, "done:"), i.Settings.NodeName, after.Seconds())
+	fmt.Fprintf(s.err, "%s node %s is Ready after %.1f s\n\n", paint.Text(s.err, paint.Green, "done:"), i.Settings.NodeName, after.Seconds())
 	for _, d := range i.Degraded {
-		fmt.Fprintf(s.err, "%s %s\n", paint(s.err, yellow, "note:"), d)
+		fmt.Fprintf(s.err, "%s %s\n", paint.Text(s.err, paint.Yellow, "note:"), d)
 	}
 	if i.Kubeconfig == "" {
 		return
@@ -66,7 +69,7 @@ type message struct {
 	Ready   *instance `json:"ready,omitempty"`
 	Running *instance `json:"running,omitempty"`
 	Error   string    `json:"error,omitempty"`
-	Code    int       `json:"code,omitempty"`
+	Code    exit.Code `json:"code,omitempty"`
 }
 
 // reportFD is the descriptor on which a detached node finds the pipe.
@@ -105,6 +108,6 @@ func (r pipeReport) running(i instance) {
 }
 
 func (r pipeReport) failed(err error) {
-	r.send(message{Error: err.Error(), Code: exitCode(err)})
+	r.send(message{Error: err.Error(), Code: exit.Of(err)})
 	r.out.Close()
 }

@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"whylet.dev/whylet/cluster/runtime"
+	"whylet.dev/whylet/cmd/exit"
 )
 
 // defaultDataDir is where a node's state is when nothing else is said.
@@ -16,17 +16,14 @@ const defaultDataDir = "/var/lib/whylet"
 
 // run is the whole program but for the process around it: it parses args, runs
 // the command, prints its error, and returns the exit code.
-func run(ctx context.Context, args []string, s streams) int {
+func run(ctx context.Context, args []string, s streams) exit.Code {
 	root := newRootCommand(s)
 	root.SetArgs(args)
 	err := unknownCommand(root, args)
 	if err == nil {
 		err = root.ExecuteContext(ctx)
 	}
-	if err != nil && err.Error() != "" {
-		fmt.Fprintf(s.err, "%s %v\n", paint(s.err, red, "error:"), err)
-	}
-	return exitCode(err)
+	return exit.Report(s.err, err)
 }
 
 // newRootCommand puts all commands together. A command that is added gets a file
@@ -54,7 +51,7 @@ existing cluster, and keeps every fact it decides from.`,
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError("%w; see %s --help", err, cmd.CommandPath())
+		return exit.UsageError("%w; see %s --help", err, cmd.CommandPath())
 	})
 	root.AddCommand(
 		newUpCommand(s),
@@ -69,7 +66,7 @@ existing cluster, and keeps every fact it decides from.`,
 		newMeshCommand(s),
 		newDoctorCommand(s),
 		newVersionCommand(s),
-		&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitHelp},
+		&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exit.Help()},
 	)
 	return root
 }
@@ -79,7 +76,7 @@ func unknownCommand(root *cobra.Command, args []string) error {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd(args...)
 	if _, _, err := root.Find(args); err != nil {
-		return usageError("%s", strings.TrimSpace(err.Error()))
+		return exit.UsageError("%s", strings.TrimSpace(err.Error()))
 	}
 	return nil
 }
@@ -88,7 +85,7 @@ func unknownCommand(root *cobra.Command, args []string) error {
 func positional(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {
-			return usageError("%w; see %s --help", err, cmd.CommandPath())
+			return exit.UsageError("%w; see %s --help", err, cmd.CommandPath())
 		}
 		return nil
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"whylet.dev/whylet/cmd/exit"
 )
 
 // serviceOptions say which unit to write, and where.
@@ -104,11 +106,11 @@ func (o *serviceOptions) file() string {
 // runs is shown as sd_booted(3) finds it out.
 func systemd() error {
 	if _, err := os.Stat("/run/systemd/system"); err != nil {
-		return &exitError{exitMachine, errors.New("systemd does not run on this machine; start the node with whylet up --detach, " +
-			"or have your own supervisor run the command of whylet service show")}
+		return exit.With(exit.Machine, errors.New("systemd does not run on this machine; start the node with whylet up --detach, "+
+			"or have your own supervisor run the command of whylet service show"))
 	}
 	if os.Geteuid() != 0 {
-		return &exitError{exitMachine, errors.New("changing services needs root: sudo whylet service")}
+		return exit.With(exit.Machine, errors.New("changing services needs root: sudo whylet service"))
 	}
 	return nil
 }
@@ -127,7 +129,7 @@ func (o *serviceOptions) install(ctx context.Context, s streams, args []string) 
 			return err
 		}
 		if i, err := readInstance(dir); o.now && err == nil && i.running() {
-			return &exitError{exitFailed, fmt.Errorf("the node in %s runs already, as process %d; stop it first, its containers keep running: whylet down --data-dir %s", dir, i.PID, dir)}
+			return exit.With(exit.Failed, fmt.Errorf("the node in %s runs already, as process %d; stop it first, its containers keep running: whylet down --data-dir %s", dir, i.PID, dir))
 		}
 	}
 	if err := os.MkdirAll(filepath.Dir(o.file()), 0o755); err != nil {
@@ -200,7 +202,7 @@ func (o *serviceOptions) unit(args []string) (string, error) {
 	}
 	dir, err := filepath.Abs(o.dataDir)
 	if err != nil {
-		return "", usageError("--data-dir %q: %w", o.dataDir, err)
+		return "", exit.UsageError("--data-dir %q: %w", o.dataDir, err)
 	}
 	command := "up"
 	if i, err := readInstance(dir); err == nil {
@@ -254,7 +256,7 @@ func knownFlags(command string, args []string) error {
 		err = errors.New("--data-dir is a flag of whylet service, and --detach makes no sense in one")
 	}
 	if err != nil {
-		return usageError("whylet %s would say: %w", command, err)
+		return exit.UsageError("whylet %s would say: %w", command, err)
 	}
 	return nil
 }

@@ -6,12 +6,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"whylet.dev/whylet/cmd/exit"
 )
 
 func TestServiceUnit(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a 100% dir")
 	code, unit, errOut := whylet(t, "service", "show", "--data-dir", dir, "--", "--node-memory", "2Gi", "--node-name=edge-1")
-	if code != exitOK {
+	if code != exit.OK {
 		t.Fatalf("exit code %d: %s", code, errOut)
 	}
 	want := ` up --data-dir "` + strings.ReplaceAll(dir, "%", "%%") + `" --node-memory 2Gi --node-name=edge-1` + "\n"
@@ -38,7 +40,7 @@ func TestServiceUnitVerified(t *testing.T) {
 		t.Skip("systemd-analyze is not installed")
 	}
 	root := t.TempDir()
-	if code, _, errOut := whylet(t, "service", "install", "--root", root, "--data-dir", "/srv/a b"); code != exitOK {
+	if code, _, errOut := whylet(t, "service", "install", "--root", root, "--data-dir", "/srv/a b"); code != exit.OK {
 		t.Fatalf("install: exit code %d: %s", code, errOut)
 	}
 	file := filepath.Join(root, "etc/systemd/system/whylet.service")
@@ -57,14 +59,14 @@ func TestServiceUnitVerified(t *testing.T) {
 func TestServiceInstallAndRemoveBelowRoot(t *testing.T) {
 	root := t.TempDir()
 	file := filepath.Join(root, "etc/systemd/system/edge.service")
-	if code, _, errOut := whylet(t, "service", "install", "--root", root, "--name", "edge"); code != exitOK || !strings.Contains(errOut, file) {
+	if code, _, errOut := whylet(t, "service", "install", "--root", root, "--name", "edge"); code != exit.OK || !strings.Contains(errOut, file) {
 		t.Fatalf("install: exit code %d: %s", code, errOut)
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o644 {
 		t.Fatalf("the unit: %v, %v", info, err)
 	}
 	for _, says := range []string{"removed " + file, "nothing to do"} {
-		if code, _, errOut := whylet(t, "service", "remove", "--root", root, "--name", "edge"); code != exitOK || !strings.Contains(errOut, says) {
+		if code, _, errOut := whylet(t, "service", "remove", "--root", root, "--name", "edge"); code != exit.OK || !strings.Contains(errOut, says) {
 			t.Errorf("remove: exit code %d: %s", code, errOut)
 		}
 	}
@@ -74,12 +76,12 @@ func TestServiceRefusals(t *testing.T) {
 	root := t.TempDir()
 	for _, c := range []struct {
 		args []string
-		code int
+		code exit.Code
 		says string
 	}{
-		{[]string{"install", "--root", root, "--", "--node-memroy", "2Gi"}, exitUsage, "unknown flag: --node-memroy"},
-		{[]string{"install", "--root", root, "--", "now"}, exitUsage, `"now" is no flag`},
-		{[]string{"show", "--", "--detach"}, exitUsage, "--detach makes no sense"},
+		{[]string{"install", "--root", root, "--", "--node-memroy", "2Gi"}, exit.Usage, "unknown flag: --node-memroy"},
+		{[]string{"install", "--root", root, "--", "now"}, exit.Usage, `"now" is no flag`},
+		{[]string{"show", "--", "--detach"}, exit.Usage, "--detach makes no sense"},
 	} {
 		code, _, errOut := whylet(t, append([]string{"service"}, c.args...)...)
 		if code != c.code || !strings.Contains(errOut, c.says) {
@@ -89,7 +91,7 @@ func TestServiceRefusals(t *testing.T) {
 	if _, err := os.Stat("/run/systemd/system"); err == nil {
 		return // Here it could really be installed.
 	}
-	if code, _, errOut := whylet(t, "service", "install"); code != exitMachine || !strings.Contains(errOut, "systemd does not run") {
+	if code, _, errOut := whylet(t, "service", "install"); code != exit.Machine || !strings.Contains(errOut, "systemd does not run") {
 		t.Errorf("install without systemd: exit code %d: %s", code, errOut)
 	}
 }

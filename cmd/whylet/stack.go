@@ -22,6 +22,7 @@ import (
 
 	"whylet.dev/whylet/cluster"
 	"whylet.dev/whylet/cluster/runtime"
+	"whylet.dev/whylet/cmd/exit"
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/node"
 	"whylet.dev/whylet/node/credentials"
@@ -97,7 +98,7 @@ func runtimeConfig(dataDir string, set settings, log *slog.Logger) (runtime.Conf
 	}
 	cidr, err := netip.ParsePrefix(set.PodCIDR)
 	if err != nil {
-		return c, usageError("--pod-cidr: %w", err)
+		return c, exit.UsageError("--pod-cidr: %w", err)
 	}
 	c.PodCIDR = cidr
 	return c, nil
@@ -183,7 +184,7 @@ func (s *stack) prepare(previous instance) error {
 		if s.instance.Command == "node" {
 			cidr, err := netip.ParsePrefix(s.instance.Settings.PodCIDR)
 			if err != nil {
-				return usageError("--pod-cidr: %w", err)
+				return exit.UsageError("--pod-cidr: %w", err)
 			}
 			s.instance.NodeIP = runtime.Gateway(cidr).String()
 		}
@@ -249,14 +250,14 @@ func (s *stack) startRuntime(ctx context.Context) error {
 func (s *stack) checkRuntime(ctx context.Context) error {
 	others, err := runtime.OthersPods(ctx, s.instance.Settings.RuntimeEndpoint, podLogsDir(s.dataDir))
 	if errors.Is(err, runtime.ErrNoAnswer) {
-		return &exitError{exitMachine, fmt.Errorf("%w; start that runtime, or say another --runtime-endpoint: an empty one is Whylet's own containerd", err)}
+		return exit.With(exit.Machine, fmt.Errorf("%w; start that runtime, or say another --runtime-endpoint: an empty one is Whylet's own containerd", err))
 	}
 	if err != nil {
 		return err
 	}
 	if len(others) > 0 {
-		return &exitError{exitMachine, fmt.Errorf("the runtime at %s runs pods of another node (%s), and this one would remove them; give it a runtime of its own",
-			s.instance.Settings.RuntimeEndpoint, strings.Join(others[:min(3, len(others))], ", "))}
+		return exit.With(exit.Machine, fmt.Errorf("the runtime at %s runs pods of another node (%s), and this one would remove them; give it a runtime of its own",
+			s.instance.Settings.RuntimeEndpoint, strings.Join(others[:min(3, len(others))], ", ")))
 	}
 	return nil
 }

@@ -14,6 +14,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"whylet.dev/whylet/cluster/runtime"
+	"whylet.dev/whylet/cmd/exit"
+	"whylet.dev/whylet/cmd/paint"
 )
 
 // statusTimeout is how long the API server and the runtime may take to answer.
@@ -71,7 +73,7 @@ Exit code 0 when it runs and is Ready, 3 otherwise.`,
 			}
 			if err == nil && (!st.Running || st.Ready != string(corev1.ConditionTrue)) {
 				// The text says it already.
-				return &exitError{exitNotRunning, errors.New("")}
+				return exit.Silent(exit.NotRunning)
 			}
 			return err
 		},
@@ -145,7 +147,7 @@ func printStatus(s streams, st nodeStatus) {
 		return
 	}
 	row("node", st.Node)
-	state := paint(s.out, red, "stopped")
+	state := paint.Text(s.out, paint.Red, "stopped")
 	if st.Running {
 		state = fmt.Sprintf("running as process %d for %s", st.PID, time.Since(*st.Since).Round(time.Second))
 	}
@@ -154,9 +156,9 @@ func printStatus(s streams, st nodeStatus) {
 	ready := st.Ready
 	switch {
 	case ready == string(corev1.ConditionTrue):
-		ready = paint(s.out, green, ready)
+		ready = paint.Text(s.out, paint.Green, ready)
 	case ready != "":
-		ready = paint(s.out, red, ready) + ": " + st.Message
+		ready = paint.Text(s.out, paint.Red, ready) + ": " + st.Message
 	}
 	row("ready", ready)
 	row("API", st.API)
@@ -169,7 +171,7 @@ func printStatus(s streams, st nodeStatus) {
 	row("runtime", runtimeText)
 	row("data", st.DataDir)
 	for _, d := range st.Degraded {
-		row("degraded", paint(s.out, yellow, d))
+		row("degraded", paint.Text(s.out, paint.Yellow, d))
 	}
 	for _, u := range st.Unknown {
 		row("unknown", u)

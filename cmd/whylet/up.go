@@ -12,6 +12,7 @@ import (
 
 	"whylet.dev/whylet/cluster"
 	"whylet.dev/whylet/cluster/runtime"
+	"whylet.dev/whylet/cmd/exit"
 	"whylet.dev/whylet/fact"
 )
 
@@ -65,7 +66,7 @@ func (o *nodeOptions) addFlags(cmd *cobra.Command) {
 // run starts the node, in this process or in a detached one.
 func (o *nodeOptions) run(cmd *cobra.Command, s streams) error {
 	if os.Geteuid() != 0 {
-		return &exitError{exitMachine, fmt.Errorf("containers, cgroups and the network need root: sudo %s", cmd.CommandPath())}
+		return exit.With(exit.Machine, fmt.Errorf("containers, cgroups and the network need root: sudo %s", cmd.CommandPath()))
 	}
 	dir, err := absDataDir(o.dataDir)
 	if err != nil {
@@ -74,7 +75,7 @@ func (o *nodeOptions) run(cmd *cobra.Command, s streams) error {
 	o.dataDir = dir
 	if cmd.Flags().Changed("data-dir") {
 		if err := cmd.Flags().Set("data-dir", dir); err != nil {
-			return usageError("--data-dir: %w", err)
+			return exit.UsageError("--data-dir: %w", err)
 		}
 	}
 	if err := absoluteFlags(cmd, "kubeconfig", "client-ca", "serving-cert", "serving-key"); err != nil {
@@ -126,7 +127,7 @@ func absoluteFlags(cmd *cobra.Command, names ...string) error {
 			err = f.Value.Set(abs)
 		}
 		if err != nil {
-			return usageError("--%s: %w", name, err)
+			return exit.UsageError("--%s: %w", name, err)
 		}
 	}
 	return nil
@@ -154,7 +155,7 @@ func (o *nodeOptions) serve(ctx context.Context, changed func(string) bool, r re
 	}
 	defer lock.Close()
 	if previous.Command != "" && previous.Command != o.command {
-		return usageError("%s is the data directory of a node started by whylet %s; choose another --data-dir", o.dataDir, previous.Command)
+		return exit.UsageError("%s is the data directory of a node started by whylet %s; choose another --data-dir", o.dataDir, previous.Command)
 	}
 	st := &stack{
 		told:     make(chan fact.Fact, 256),
@@ -169,10 +170,10 @@ func (o *nodeOptions) serve(ctx context.Context, changed func(string) bool, r re
 	switch {
 	case o.command == "up":
 		if err := st.control().Validate(); err != nil {
-			return &exitError{exitUsage, err}
+			return exit.With(exit.Usage, err)
 		}
 	case st.instance.Settings.Kubeconfig == "":
-		return usageError("--kubeconfig is needed: it says which API server to join")
+		return exit.UsageError("--kubeconfig is needed: it says which API server to join")
 	}
 	_ = runtime.Spare() // Where it may not, doctor and status say so.
 	return st.run(ctx, previous)

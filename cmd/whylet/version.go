@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
+
+	"whylet.dev/whylet/cmd/exit"
 )
 
 // Set by the Makefile: Whylet's own version, from git describe, and that of runc,
@@ -101,7 +103,7 @@ func encode(w io.Writer, format string, value any) error {
 	case "yaml":
 		out, err = yaml.Marshal(value)
 	default:
-		return usageError("-o %s is not known; json and yaml are", format)
+		return exit.UsageError("-o %s is not known; json and yaml are", format)
 	}
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", format, err)

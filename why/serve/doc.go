@@ -1,6 +1,7 @@
 // Package serve takes questions to a journal: it collects the facts that package
 // why needs for an answer, and answers over HTTP.
 //
-//	gather.go   from a journal to a why.History
-//	handler.go  GET /why, as the node mounts it behind its API's authentication
+//	gather.go    from a journal to a why.History
+//	question.go  a question, and the parameters that it has on its way
+//	handler.go   GET /why, as the node mounts it behind its API's authentication
 package serve

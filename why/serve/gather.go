@@ -17,19 +17,6 @@ import (
 	"whylet.dev/whylet/why/whatif"
 )
 
-// Question is what somebody wants to know.
-type Question struct {
-	Namespace string
-	// Name of the pod; empty: all pods that are not gone.
-	Name string
-	// UID tells pods of one name apart; empty: the newest.
-	UID types.UID
-	// Owner asks about all pods that this controller made, those included that are
-	// gone; Name is then the controller's.
-	Owner types.UID
-	why.Options
-}
-
 // NotKnownError says that a journal has nothing about a pod.
 type NotKnownError struct {
 	Namespace, Name string

@@ -1,0 +1,156 @@
+package ask
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/suggest"
+	"whylet.dev/whylet/why/whatif"
+)
+
+// Asker answers questions. An error may come with answers; it then is a
+// *[PartialError], and the answers are those of the others. It may be used from many
+// goroutines.
+type Asker interface {
+	// About answers about one thing: mostly with one answer.
+	About(ctx context.Context, t Target) ([]answer.Answer, error)
+	// All answers about every pod of the namespace of the options that is not gone,
+	// worst first.
+	All(ctx context.Context) ([]answer.Answer, error)
+	// WhatIf says what other settings would have changed for a pod; changes are as
+	// [whatif.Parse] reads them.
+	WhatIf(ctx context.Context, pod Target, changes string) (whatif.Result, error)
+	// Suggest proposes settings for a pod.
+	Suggest(ctx context.Context, pod Target) (suggest.Result, error)
+	// Select finds what a question about many is about: all of that kind in the
+	// namespace of the options whose labels fit.
+	Select(ctx context.Context, kind, selector string) ([]Target, error)
+}
+
+// Options say what every question of an [Asker] has in common.
+type Options struct {
+	// Namespace of what is asked about and names none itself; "" is every namespace.
+	Namespace string
+	// Container asks about one container; empty: all.
+	Container string
+	// Since leaves out what was over longer ago; 0: nothing.
+	Since time.Duration
+	// Each bounds a question to one node, Whole that to all of them; 0: 20 s and 30 s.
+	Each, Whole time.Duration
+}
+
+// What bounds a question where nothing else is said.
+const (
+	eachNode  = 20 * time.Second
+	wholeTime = 30 * time.Second
+)
+
+func (o *Options) complete() {
+	if o.Each == 0 {
+		o.Each = eachNode
+	}
+	if o.Whole == 0 {
+		o.Whole = max(wholeTime, o.Each)
+	}
+}
+
+// atOnce is how many nodes are asked at the same time. To ask is to wait: each costs the
+// API server a connection that does nothing, and of those it takes 400 before it lets
+// anybody wait (kube-apiserver --max-requests-inflight).
+const atOnce = 64
+
+// each calls f for every item, some at the same time, and returns when all are done.
+func each[T any](items []T, f func(i int, item T)) {
+	var g errgroup.Group
+	g.SetLimit(atOnce)
+	for i, item := range items {
+		g.Go(func() error {
+			f(i, item)
+			return nil
+		})
+	}
+	_ = g.Wait()
+}
+
+// PartialError says who did not answer. It is beside the answers of the others.
+type PartialError struct{ Missing []Missing }
+
+// Missing is somebody who did not answer, such as "node a", and why.
+type Missing struct {
+	Who string
+	Err error
+}
+
+// shownMissing is how many are named one by one.
+const shownMissing = 5
+
+func (e *PartialError) Error() string {
+	var lines []string
+	for _, m := range e.Missing[:min(len(e.Missing), shownMissing)] {
+		reason := m.Err.Error()
+		if errors.Is(m.Err, context.DeadlineExceeded) {
+			reason = "no answer in time"
+		}
+		lines = append(lines, "asking "+m.Who+": "+reason)
+	}
+	if n := len(e.Missing) - shownMissing; n > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more did not answer", n))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap gives the reasons.
+func (e *PartialError) Unwrap() []error {
+	var errs []error
+	for _, m := range e.Missing {
+		errs = append(errs, m.Err)
+	}
+	return errs
+}
+
+// partial is the error of those of whom errs has one: nil where all answered. who
+// names the one of an index.
+func partial(errs []error, who func(i int) string) error {
+	e := &PartialError{}
+	for i, err := range errs {
+		if err != nil {
+			e.Missing = append(e.Missing, Missing{who(i), err})
+		}
+	}
+	if len(e.Missing) == 0 {
+		return nil
+	}
+	return e
+}
+
+// answered leaves out those whose error says that they did not answer.
+func answered(all []answer.Answer, errs []error) []answer.Answer {
+	var there []answer.Answer
+	for i, a := range all {
+		if errs[i] == nil {
+			there = append(there, a)
+		}
+	}
+	return there
+}
+
+// Several asks about some things, and gives the answers in their order. The error is
+// that of a single one; of several it says which failed.
+func Several(ctx context.Context, from Asker, targets []Target) ([]answer.Answer, error) {
+	all, errs := make([][]answer.Answer, len(targets)), make([]error, len(targets))
+	each(targets, func(i int, t Target) { all[i], errs[i] = from.About(ctx, t) })
+	if len(targets) == 1 {
+		return all[0], errs[0]
+	}
+	var answers []answer.Answer
+	for _, a := range all {
+		answers = append(answers, a...)
+	}
+	return answers, partial(errs, func(i int) string { return "about " + targets[i].String() })
+}

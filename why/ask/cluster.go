@@ -1,0 +1,187 @@
+package ask
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/cluster"
+	"whylet.dev/whylet/why/serve"
+)
+
+// Cluster asks a cluster's nodes through its API server.
+type Cluster struct {
+	client  kubernetes.Interface
+	options Options
+}
+
+// Connect makes a Cluster of what is known of the API server. Nothing is asked yet.
+func Connect(config *rest.Config, o Options) (*Cluster, error) {
+	config = rest.CopyConfig(config)
+	// How many are asked at once is bounded here, and the API server has a bound of its
+	// own: client-go's five a second would make fifty nodes wait for each other.
+	config.QPS = -1
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("connecting to the cluster: %w", err)
+	}
+	o.complete()
+	return &Cluster{client: client, options: o}, nil
+}
+
+// question is one question on its way, and what is looked up at most once for it.
+type question struct {
+	*Cluster
+	space string // "" for every namespace
+	look  bool   // have the nodes look into pods anew
+	nodes func() []v1.Node
+	alone func() bool
+}
+
+// begin begins a question, which ends when the returned function is called or its time
+// is over.
+func (c *Cluster) begin(ctx context.Context, space string) (*question, context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(ctx, c.options.Whole)
+	q := &question{Cluster: c, space: space}
+	if space == "" {
+		q.space = c.options.Namespace
+	}
+	// The nodes that a pod without one could have; none where they may not be read. Many
+	// pods may wait.
+	q.nodes = sync.OnceValue(func() []v1.Node {
+		list, err := c.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+		if err != nil {
+			return nil
+		}
+		return list.Items
+	})
+	// Whether the cluster has one node only; false where that is not told.
+	q.alone = sync.OnceValue(func() bool {
+		list, err := c.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{Limit: 2})
+		return err == nil && len(list.Items) == 1
+	})
+	return q, ctx, cancel
+}
+
+// About answers about a pod, or about what stands for several.
+func (c *Cluster) About(ctx context.Context, t Target) ([]answer.Answer, error) {
+	q, ctx, cancel := c.begin(ctx, t.Namespace)
+	defer cancel()
+	if t.Kind != "pod" {
+		return q.workload(ctx, t)
+	}
+	pod, err := c.client.CoreV1().Pods(q.space).Get(ctx, t.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return q.departed(ctx, t.Name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading pod %s/%s: %w", q.space, t.Name, err)
+	}
+	a, err := q.pod(ctx, pod)
+	if err != nil {
+		return nil, fmt.Errorf("asking %s: %w", whoHas(pod), err)
+	}
+	return []answer.Answer{a}, nil
+}
+
+// whoHas names who would have answered about a pod.
+func whoHas(pod *v1.Pod) string {
+	return fmt.Sprintf("node %s about pod %s/%s", pod.Spec.NodeName, pod.Namespace, pod.Name)
+}
+
+// pod asks about a pod that exists: its node, or the scheduler's condition.
+func (q *question) pod(ctx context.Context, pod *v1.Pod) (answer.Answer, error) {
+	if pod.Spec.NodeName == "" {
+		return cluster.Unscheduled(pod, q.around(ctx, pod), time.Now().UTC()), nil
+	}
+	about := q.about(pod.Name)
+	about.Namespace, about.UID = pod.Namespace, pod.UID
+	a, err := fromNode[answer.Answer](ctx, q, pod.Spec.NodeName, about)
+	if err != nil {
+		node, nodeErr := q.client.CoreV1().Nodes().Get(ctx, pod.Spec.NodeName, metav1.GetOptions{})
+		if nodeErr == nil || apierrors.IsNotFound(nodeErr) {
+			if lost, ok := cluster.NodeLostAnswer(pod, node, time.Now().UTC()); ok {
+				return lost, nil
+			}
+		}
+		return a, err
+	}
+	cluster.StillThere(&a, pod)
+	return a, nil
+}
+
+// pods asks about every one of some pods, worst first; the error names those that
+// could not be asked.
+func (q *question) pods(ctx context.Context, pods []v1.Pod) ([]answer.Answer, error) {
+	all, errs := make([]answer.Answer, len(pods)), make([]error, len(pods))
+	each(pods, func(i int, _ v1.Pod) { all[i], errs[i] = q.pod(ctx, &pods[i]) })
+	there := answered(all, errs)
+	answer.WorstFirst(there)
+	return there, partial(errs, func(i int) string { return whoHas(&pods[i]) })
+}
+
+// around looks at what a pod without a node may wait for; what may not be read is left out.
+func (q *question) around(ctx context.Context, pod *v1.Pod) cluster.Around {
+	return cluster.Around{Storage: q.storage(ctx, pod), Nodes: q.nodes()}
+}
+
+// storage reads what a pod's volume claims are about; not everybody may.
+func (q *question) storage(ctx context.Context, pod *v1.Pod) (s cluster.Storage) {
+	if len(cluster.ClaimNames(pod)) == 0 {
+		return s
+	}
+	if claims, err := q.client.CoreV1().PersistentVolumeClaims(pod.Namespace).List(ctx, metav1.ListOptions{}); err == nil {
+		s.Claims = claims
+	}
+	if classes, err := q.client.StorageV1().StorageClasses().List(ctx, metav1.ListOptions{}); err == nil {
+		s.Classes = classes
+	}
+	return s
+}
+
+// All asks every node about all its pods, and adds those without a node.
+func (c *Cluster) All(ctx context.Context) ([]answer.Answer, error) {
+	q, ctx, cancel := c.begin(ctx, "")
+	defer cancel()
+	pods, err := c.client.CoreV1().Pods(q.space).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("listing pods: %w", err)
+	}
+	var waiting []v1.Pod
+	var nodes []string
+	byUID := map[types.UID]*v1.Pod{}
+	for i := range pods.Items {
+		p := &pods.Items[i]
+		byUID[p.UID] = p
+		if p.Spec.NodeName == "" {
+			waiting = append(waiting, *p)
+		} else {
+			nodes = append(nodes, p.Spec.NodeName)
+		}
+	}
+	slices.Sort(nodes)
+	nodes = slices.Compact(nodes)
+	all, _ := q.pods(ctx, waiting) // which asks no node
+	lists, errs := make([]serve.List, len(nodes)), make([]error, len(nodes))
+	each(nodes, func(i int, node string) { lists[i], errs[i] = fromNode[serve.List](ctx, q, node, q.about("")) })
+	for _, list := range lists {
+		for i := range list.Items {
+			if p := byUID[list.Items[i].Subject.UID]; p != nil {
+				cluster.StillThere(&list.Items[i], p)
+			}
+		}
+		all = append(all, list.Items...)
+	}
+	answer.WorstFirst(all)
+	return all, partial(errs, func(i int) string { return "node " + nodes[i] })
+}

@@ -1,0 +1,20 @@
+// Package ask asks why: a cluster's nodes through the API server, or a journal on this
+// machine. It is what kubectl why, a page or a server is made of; what it finds is
+// theirs to write.
+//
+// Many nodes are asked at the same time, so that a question takes as long as the slowest
+// of them, and it ends at its deadline with the answers that came. A *[PartialError]
+// beside the answers names who did not answer.
+//
+//	ask.go       the interface, its options, and many asked at once
+//	target.go    what can be asked about, and how people name it
+//	journal.go   a journal, and nothing else
+//	cluster.go   a cluster: pods, and everything at once
+//	nodes.go     the way of a question to a node
+//	gone.go      pods that are not there any more
+//	select.go    many by their labels
+//	workload.go  what stands for several pods
+//	service.go   Services and the pods behind them
+//	node.go      a node itself
+//	proposal.go  what other settings would have changed, and what is proposed
+package ask

@@ -1,0 +1,82 @@
+package ask
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/cluster"
+	"whylet.dev/whylet/why/serve"
+)
+
+// node asks about a node: what the API server has of it, what it remembers itself,
+// and everything on it.
+func (q *question) node(ctx context.Context, name string) ([]answer.Answer, error) {
+	node, err := q.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("there is no node %s; kubectl get nodes lists them", name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading node %s: %w", name, err)
+	}
+	pods, err := q.client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("spec.nodeName", name).String()})
+	if err != nil {
+		return nil, fmt.Errorf("listing the pods of node %s: %w", name, err)
+	}
+	k := cluster.NodeCase{Node: node, Pods: pods.Items}
+	now, known := time.Now().UTC(), answer.Coverage{Complete: true}
+	if _, lost := cluster.NodeLostAnswer(&v1.Pod{Spec: v1.PodSpec{NodeName: name}}, node, now); lost {
+		return []answer.Answer{cluster.NodeAnswer(k, known, now)}, nil
+	}
+	// What cannot be asked leaves the answer with less in it, and is told.
+	var own answer.Answer
+	asked := []string{" about its pods", " about itself", " what its pods use"}
+	errs := make([]error, len(asked))
+	each(asked, func(i int, _ string) {
+		switch i {
+		case 0:
+			k.Each, errs[i] = q.everythingOn(ctx, name)
+		case 1:
+			about := q.about(name)
+			about.Node = true
+			own, errs[i] = fromNode[answer.Answer](ctx, q, name, about)
+		case 2:
+			k.Usage, errs[i] = q.usage(ctx, name)
+		}
+	})
+	if errs[1] == nil {
+		k.Memory, known = &own, answer.Coverage{From: own.Journal.From, Complete: own.Journal.Complete}
+	}
+	return []answer.Answer{cluster.NodeAnswer(k, known, now)}, partial(errs, func(i int) string { return "node " + name + asked[i] })
+}
+
+// everythingOn asks a node about all its pods.
+func (q *question) everythingOn(ctx context.Context, node string) ([]answer.Answer, error) {
+	about := q.about("")
+	about.Namespace = metav1.NamespaceAll
+	list, err := fromNode[serve.List](ctx, q, node, about)
+	return list.Items, err
+}
+
+// usage is the working set of each pod of a node, in bytes.
+func (q *question) usage(ctx context.Context, node string) (map[types.UID]int64, error) {
+	summary, err := fetch[statsapi.Summary](ctx, q, node, serve.Question{}, "stats", "summary")
+	if err != nil {
+		return nil, err
+	}
+	used := map[types.UID]int64{}
+	for _, p := range summary.Pods {
+		if p.Memory != nil && p.Memory.WorkingSetBytes != nil {
+			used[types.UID(p.PodRef.UID)] = int64(*p.Memory.WorkingSetBytes)
+		}
+	}
+	return used, nil
+}

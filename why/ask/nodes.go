@@ -1,0 +1,70 @@
+package ask
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+
+	"whylet.dev/whylet/why/serve"
+)
+
+// about begins a question to a node with what the options say.
+func (q *question) about(name string) serve.Question {
+	about := serve.Question{Namespace: q.space, Name: name, Look: q.look}
+	about.Now = time.Now().UTC()
+	about.Container, about.Alone = q.options.Container, q.alone()
+	if q.options.Since > 0 {
+		about.Since = about.Now.Add(-q.options.Since)
+	}
+	return about
+}
+
+// fromNode puts a question to a node, through the API server, whose RBAC decides.
+func fromNode[T any](ctx context.Context, q *question, node string, about serve.Question) (T, error) {
+	return fetch[T](ctx, q, node, about, "why")
+}
+
+// fetch gets what a node serves below a path.
+func fetch[T any](ctx context.Context, q *question, node string, about serve.Question, path ...string) (into T, err error) {
+	ctx, cancel := context.WithTimeout(ctx, q.options.Each)
+	defer cancel()
+	r := q.client.CoreV1().RESTClient().Get().Resource("nodes").Name(node).SubResource("proxy").Suffix(path...)
+	for name, values := range about.Values() {
+		r = r.Param(name, values[0])
+	}
+	raw, err := patient(ctx, r)
+	if err != nil {
+		return into, said(err, raw)
+	}
+	if err := json.Unmarshal(raw, &into); err != nil {
+		return into, fmt.Errorf("what it says is not understood: %w", err)
+	}
+	return into, nil
+}
+
+// comesBack is how long an agent that starts anew may take to listen again.
+const comesBack = 3 * time.Second
+
+// patient asks again for a moment when nobody listens at the node: its agent may be
+// starting.
+func patient(ctx context.Context, r *rest.Request) (raw []byte, err error) {
+	_ = wait.PollUntilContextTimeout(ctx, comesBack/10, comesBack, true, func(context.Context) (bool, error) {
+		raw, err = r.Do(ctx).Raw()
+		return !apierrors.IsServiceUnavailable(err), nil
+	})
+	return raw, err
+}
+
+// said puts a node's own words into the error that the client made of them.
+func said(err error, raw []byte) error {
+	if text := strings.TrimSpace(string(raw)); text != "" && len(text) < 500 {
+		return fmt.Errorf("%w: %s", err, text)
+	}
+	return err
+}

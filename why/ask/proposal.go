@@ -1,0 +1,48 @@
+package ask
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"whylet.dev/whylet/why/serve"
+	"whylet.dev/whylet/why/suggest"
+	"whylet.dev/whylet/why/whatif"
+)
+
+// WhatIf asks the pod's node.
+func (c *Cluster) WhatIf(ctx context.Context, pod Target, changes string) (whatif.Result, error) {
+	return proposal[whatif.Result](ctx, c, pod, func(q *serve.Question) { q.WhatIf = changes })
+}
+
+// Suggest asks the pod's node.
+func (c *Cluster) Suggest(ctx context.Context, pod Target) (suggest.Result, error) {
+	return proposal[suggest.Result](ctx, c, pod, func(q *serve.Question) { q.Suggest = true })
+}
+
+// proposal asks the pod's node; where the pod is gone, all of them.
+func proposal[T any](ctx context.Context, c *Cluster, t Target, asks func(*serve.Question)) (none T, err error) {
+	q, ctx, cancel := c.begin(ctx, t.Namespace)
+	defer cancel()
+	about := q.about(t.Name)
+	asks(&about)
+	pod, err := c.client.CoreV1().Pods(q.space).Get(ctx, t.Name, metav1.GetOptions{})
+	if err == nil {
+		if pod.Spec.NodeName == "" {
+			return none, fmt.Errorf("pod %s/%s has no node yet, so nothing was recorded of it", q.space, t.Name)
+		}
+		about.UID = pod.UID
+		return fromNode[T](ctx, q, pod.Spec.NodeName, about)
+	}
+	if !apierrors.IsNotFound(err) {
+		return none, fmt.Errorf("reading pod %s/%s: %w", q.space, t.Name, err)
+	}
+	found, err := fromAll[T](ctx, q, about)
+	if len(found) > 0 {
+		return found[0], nil
+	}
+	return none, errors.Join(err, q.notKnown(ctx, t.Name))
+}

@@ -1,0 +1,68 @@
+package ask
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/cluster"
+)
+
+// service asks about the pods that a Service selects.
+func (q *question) service(ctx context.Context, name string) ([]answer.Answer, error) {
+	service, err := q.client.CoreV1().Services(q.space).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("reading service %s/%s: %w", q.space, name, err)
+	}
+	pods, err := q.client.CoreV1().Pods(q.space).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("listing pods: %w", err)
+	}
+	selected := cluster.Selected(service, pods.Items)
+	if len(selected) == 0 && len(service.Spec.Selector) > 0 {
+		if behind := q.unmade(ctx, service); len(behind) > 0 {
+			return []answer.Answer{cluster.ServiceWithoutPods(service, behind, time.Now().UTC())}, nil
+		}
+	}
+	q.look = true // who listens decides, and nobody need have looked since they began to
+	answers, err := q.pods(ctx, selected)
+	return []answer.Answer{cluster.ServiceAnswer(service, pods.Items, answers, time.Now().UTC())}, err
+}
+
+// unmade are the answers about the workloads whose pods a Service would select if
+// there were any. What cannot be read leaves them out.
+func (q *question) unmade(ctx context.Context, service *v1.Service) []answer.Answer {
+	var all []behind
+	apps := q.client.AppsV1()
+	if list, err := apps.Deployments(q.space).List(ctx, metav1.ListOptions{}); err == nil {
+		for i := range list.Items {
+			all = append(all, deployment(&list.Items[i]))
+		}
+	}
+	if list, err := apps.StatefulSets(q.space).List(ctx, metav1.ListOptions{}); err == nil {
+		for i := range list.Items {
+			all = append(all, statefulSet(&list.Items[i]))
+		}
+	}
+	if list, err := apps.DaemonSets(q.space).List(ctx, metav1.ListOptions{}); err == nil {
+		for i := range list.Items {
+			all = append(all, daemonSet(&list.Items[i]))
+		}
+	}
+	selector := labels.SelectorFromSet(service.Spec.Selector)
+	var answers []answer.Answer
+	for _, b := range all {
+		if !selector.Matches(labels.Set(b.template.Labels)) {
+			continue
+		}
+		if a, err := q.standsFor(ctx, b); err == nil {
+			answers = append(answers, a)
+		}
+	}
+	return answers
+}

@@ -1,0 +1,181 @@
+package ask
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/cluster"
+)
+
+// behind is what a workload stands for: its pods, and what its controller says.
+type behind struct {
+	cluster.Workload
+	selector *metav1.LabelSelector
+	template *v1.PodTemplateSpec
+	job      *batchv1.Job // nil where it is none
+}
+
+// workload asks about the pods of what is not a pod itself.
+func (q *question) workload(ctx context.Context, t Target) ([]answer.Answer, error) {
+	switch t.Kind {
+	case "service":
+		return q.service(ctx, t.Name)
+	case "node":
+		return q.node(ctx, t.Name)
+	case "cronjob":
+		return q.cronJob(ctx, t.Name)
+	}
+	b, err := q.behind(ctx, t)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s %s/%s: %w", t.Kind, q.space, t.Name, err)
+	}
+	a, err := q.standsFor(ctx, b)
+	return []answer.Answer{a}, err
+}
+
+// standsFor asks about the pods of a workload.
+func (q *question) standsFor(ctx context.Context, b behind) (answer.Answer, error) {
+	selector, err := metav1.LabelSelectorAsSelector(b.selector)
+	if err != nil {
+		return answer.Answer{}, fmt.Errorf("the selector of %s %s is not valid: %w", b.Subject.Kind, b.Subject.Name, err)
+	}
+	list, err := q.client.CoreV1().Pods(q.space).List(ctx, metav1.ListOptions{LabelSelector: selector.String()})
+	if err != nil {
+		return answer.Answer{}, fmt.Errorf("listing pods: %w", err)
+	}
+	answers, err := q.pods(ctx, list.Items)
+	if b.Refused == "" {
+		b.Refused, b.Since = q.refused(ctx, b.Subject.UID)
+	}
+	if b.job != nil {
+		answers = append(answers, q.gone(ctx, b.Subject)...)
+		return cluster.JobAnswer(b.job, b.Workload, answers, time.Now().UTC()), err
+	}
+	return cluster.WorkloadAnswer(b.Workload, answers, time.Now().UTC()), err
+}
+
+// behind reads a workload.
+func (q *question) behind(ctx context.Context, t Target) (behind, error) {
+	apps, get := q.client.AppsV1(), metav1.GetOptions{}
+	switch t.Kind {
+	case "deployment":
+		o, err := apps.Deployments(q.space).Get(ctx, t.Name, get)
+		return deployment(o), err
+	case "replicaset":
+		o, err := apps.ReplicaSets(q.space).Get(ctx, t.Name, get)
+		b := behind{Workload: cluster.Workload{Subject: subject("ReplicaSet", o), Wanted: replicas(o.Spec.Replicas)}, selector: o.Spec.Selector, template: &o.Spec.Template}
+		for _, s := range o.Status.Conditions {
+			if s.Type == appsv1.ReplicaSetReplicaFailure && s.Status == v1.ConditionTrue {
+				b.Refused, b.Since = s.Message, s.LastTransitionTime.Time
+			}
+		}
+		return b, err
+	case "statefulset":
+		o, err := apps.StatefulSets(q.space).Get(ctx, t.Name, get)
+		return statefulSet(o), err
+	case "daemonset":
+		o, err := apps.DaemonSets(q.space).Get(ctx, t.Name, get)
+		return daemonSet(o), err
+	}
+	o, err := q.client.BatchV1().Jobs(q.space).Get(ctx, t.Name, get)
+	return job(o), err
+}
+
+func subject(kind string, o metav1.Object) answer.Subject {
+	return answer.Subject{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID()}
+}
+
+func deployment(o *appsv1.Deployment) behind {
+	b := behind{Workload: cluster.Workload{Subject: subject("Deployment", o), Wanted: replicas(o.Spec.Replicas)}, selector: o.Spec.Selector, template: &o.Spec.Template}
+	if o.Spec.Paused {
+		b.Suspended = "spec.paused"
+	}
+	for _, s := range o.Status.Conditions {
+		if s.Type == appsv1.DeploymentReplicaFailure && s.Status == v1.ConditionTrue {
+			b.Refused, b.Since = s.Message, s.LastTransitionTime.Time
+		}
+	}
+	return b
+}
+
+func statefulSet(o *appsv1.StatefulSet) behind {
+	return behind{Workload: cluster.Workload{Subject: subject("StatefulSet", o), Wanted: replicas(o.Spec.Replicas)}, selector: o.Spec.Selector, template: &o.Spec.Template}
+}
+
+func daemonSet(o *appsv1.DaemonSet) behind {
+	b := behind{Workload: cluster.Workload{Subject: subject("DaemonSet", o), Wanted: int(o.Status.DesiredNumberScheduled)}, selector: o.Spec.Selector, template: &o.Spec.Template}
+	if b.Wanted == 0 && o.Generation > 0 && o.Status.ObservedGeneration >= o.Generation {
+		b.Nodes = asksOfNodes(o.Spec.Template.Spec)
+	}
+	return b
+}
+
+func job(o *batchv1.Job) behind {
+	b := behind{Workload: cluster.Workload{Subject: subject("Job", o), Wanted: -1}, selector: o.Spec.Selector, template: &o.Spec.Template, job: o}
+	if o.Spec.Suspend != nil && *o.Spec.Suspend {
+		b.Suspended = "spec.suspend"
+	}
+	return b
+}
+
+// cronJob asks about the newest of the jobs that a CronJob made.
+func (q *question) cronJob(ctx context.Context, name string) ([]answer.Answer, error) {
+	o, err := q.client.BatchV1().CronJobs(q.space).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("reading cronjob %s/%s: %w", q.space, name, err)
+	}
+	jobs, err := q.client.BatchV1().Jobs(q.space).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("listing jobs: %w", err)
+	}
+	own := slices.DeleteFunc(jobs.Items, func(j batchv1.Job) bool { return !metav1.IsControlledBy(&j, o) })
+	if len(own) == 0 {
+		return []answer.Answer{cluster.CronJobAnswer(o, nil, time.Now().UTC())}, nil
+	}
+	newest := slices.MaxFunc(own, func(a, b batchv1.Job) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	last, err := q.standsFor(ctx, job(&newest))
+	return []answer.Answer{cluster.CronJobAnswer(o, &last, time.Now().UTC())}, err
+}
+
+// asksOfNodes says in words what a pod asks of its node.
+func asksOfNodes(spec v1.PodSpec) string {
+	switch {
+	case len(spec.NodeSelector) > 0:
+		return "the label " + strings.ReplaceAll(labels.Set(spec.NodeSelector).String(), ",", " and ")
+	case spec.Affinity != nil && spec.Affinity.NodeAffinity != nil:
+		return "what their nodeAffinity says"
+	}
+	return "a node whose taints they tolerate"
+}
+
+// refused is the API server's last refusal of a pod that the controller with the
+// given uid wanted to make: where its status does not tell, its events do.
+func (q *question) refused(ctx context.Context, uid types.UID) (string, time.Time) {
+	events, err := q.client.CoreV1().Events(q.space).List(ctx, metav1.ListOptions{
+		FieldSelector: fields.Set{"involvedObject.uid": string(uid), "reason": "FailedCreate"}.String(),
+	})
+	if err != nil || len(events.Items) == 0 {
+		return "", time.Time{} // an answer without it is still one
+	}
+	last := slices.MaxFunc(events.Items, func(a, b v1.Event) int { return a.LastTimestamp.Compare(b.LastTimestamp.Time) })
+	return last.Message, last.FirstTimestamp.Time
+}
+
+func replicas(n *int32) int {
+	if n == nil {
+		return 1
+	}
+	return int(*n)
+}

@@ -1,0 +1,11 @@
+// Package command is the command why, of whylet and of the client kubectl-why: what it
+// asks is in package ask, this is its flags and what it prints.
+//
+//	command.go   the flags, and one run
+//	source.go    who is asked: a cluster as kubectl finds it, a journal, a file
+//	manifest.go  -f: what a manifest made
+//	write.go     answers as text, JSON and YAML
+//	watch.go     -w: a line for each change
+//	proposal.go  --what-if and --suggest
+//	complete.go  what a shell completes
+package command

@@ -1,0 +1,65 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"k8s.io/client-go/tools/clientcmd"
+
+	"whylet.dev/whylet/journal"
+	"whylet.dev/whylet/why/ask"
+)
+
+// source finds what is asked: a file, a directory, or the cluster.
+func (o *options) source() (ask.Asker, error) {
+	settings := ask.Options{Container: o.container, Since: o.since}
+	if o.config.Namespace != nil {
+		settings.Namespace = *o.config.Namespace
+	}
+	switch {
+	case o.history != "":
+		f, err := journal.OpenFile(o.history)
+		if err != nil && !errors.Is(err, journal.ErrCutShort) {
+			return nil, err
+		}
+		return &ask.Journal{Source: f, AsOf: f.Stats().Last, Options: settings}, nil
+	case o.dataDir != "":
+		r, err := journal.OpenReader(filepath.Join(o.dataDir, "node", "journal"))
+		if err != nil {
+			return nil, err
+		}
+		return &ask.Journal{Source: r, Options: settings}, nil
+	}
+	return o.cluster(settings)
+}
+
+// cluster finds the API server as kubectl does; where nothing is said at all, it
+// takes the local node's own kubeconfig.
+func (o *options) cluster(settings ask.Options) (*ask.Cluster, error) {
+	local := filepath.Join(o.DataDir, "kubeconfig", "admin.conf")
+	if *o.config.KubeConfig == "" && *o.config.APIServer == "" && os.Getenv("KUBECONFIG") == "" && !exists(clientcmd.RecommendedHomeFile) && exists(local) {
+		*o.config.KubeConfig = local
+	}
+	config, err := o.config.ToRESTConfig()
+	if err != nil {
+		return nil, fmt.Errorf("no cluster to ask: %w; say --kubeconfig, or --data-dir for the memory of a node on this machine", err)
+	}
+	config.UserAgent = o.Agent
+	settings.Each = config.Timeout // 0 where --request-timeout is not given
+	if settings.Namespace == "" && !o.everywhere {
+		if settings.Namespace, _, err = o.config.ToRawKubeConfigLoader().Namespace(); err != nil {
+			return nil, fmt.Errorf("finding the namespace: %w", err)
+		}
+	}
+	if o.everywhere {
+		settings.Namespace = ""
+	}
+	return ask.Connect(config, settings)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
