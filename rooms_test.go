@@ -40,7 +40,7 @@ var rooms = []room{
 		"github.com/google/go-containerregistry", "github.com/spf13/cobra", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "sigs.k8s.io/yaml", module + "mesh",
 	}},
 	{dir: "why", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers/resource", module + "fact", module + "health", module + "mesh", module + "why/answer", module + "why/kubectl", module + "why/prose", module + "why/words"}},
-	{dir: "why/cluster", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "health", module + "why/answer", module + "why/kubectl", module + "why/prose"}},
+	{dir: "why/cluster", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "health", module + "why/answer", module + "why/kubectl", module + "why/prose", module + "why/words"}},
 	{dir: "why/kubectl", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "why/answer"}},
 	{dir: "why/answer", pure: true, imports: []string{"k8s.io/api/core/v1", "k8s.io/apimachinery", module + "fact", module + "why/prose", module + "why/words"}},
 	{dir: "why/words", pure: true},

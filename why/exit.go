@@ -12,6 +12,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // ending is the case of a run that ended: why?
@@ -220,22 +221,13 @@ func (e ending) hookKill(symptom string) answer.Verdict {
 			hook = f
 		}
 	}
-	said := prose.Brief(hookSaid(of[fact.HookRan](hook).Error), kept)
+	said := prose.Brief(words.Hook(of[fact.HookRan](hook).Error), kept)
 	f := finding{
 		cause: answer.HookFailed, certainty: answer.Recorded, weight: certain, chain: e.chain(e.run.Start, hook, e.run.Kill),
 		text:  fmt.Sprintf("The postStart hook of container %s failed, so the node ended it and starts it again: %s.", e.run.Container, cmp.Or(said, "it said nothing")),
 		fixes: append(e.h.logsFix(e.run), e.h.specFix("mend the postStart hook, or have the main process do its work")),
 	}
 	return f.verdict(symptom, e.run.Container, nil)
-}
-
-// hookSaid drops what stands around the words of a hook that failed, in kubelet's
-// wording: texts are cut at their end.
-func hookSaid(text string) string {
-	if _, rest, ok := strings.Cut(text, " failed - error: "); ok {
-		text, _, _ = strings.Cut(rest, ", message: ")
-	}
-	return strings.TrimSpace(text)
 }
 
 // sandboxKill explains the end of a container whose sandbox ended.

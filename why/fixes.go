@@ -8,6 +8,7 @@ import (
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // kubectl is a command line about the pod's namespace.
@@ -69,7 +70,7 @@ func (h *History) probeFixes(p *probing) []answer.Fix {
 		switch ev := p.last.Evidence; {
 		case ev.Status == 401 || ev.Status == 403:
 			fixes = append(fixes, h.specFix("probe a path that needs no login, or send what it asks for in the probe's httpHeaders"))
-		case ev.Status >= 400 && ev.Status < 500 && hostHeader(ev.Output):
+		case ev.Status >= 400 && ev.Status < 500 && words.HostHeader.In(ev.Output):
 			fixes = append(fixes, h.specFix("give the probe the Host header that it expects, in httpHeaders: without one it gets the pod's address"))
 		}
 	}
@@ -78,10 +79,6 @@ func (h *History) probeFixes(p *probing) []answer.Fix {
 	}
 	return fixes
 }
-
-// hostHeader says whether an answer complains of the Host header, as Django, Rails,
-// Spring and web servers do.
-var hostHeader = hasAny("http_host", "host header", "blocked host", "invalid host", "unknown host", "misdirected")
 
 // memoryFixes weigh raising a limit against finding out what eats it.
 func (h *History) memoryFixes(run *Run, o oomRecord) []answer.Fix {

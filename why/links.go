@@ -9,6 +9,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // of reads the body of a fact whose type is known; zero for another.
@@ -74,7 +75,7 @@ func describe(b fact.Body) (string, map[string]any) {
 		if b.Error == "" {
 			return fmt.Sprintf("%s hook ran, %s", b.Hook, prose.Span(b.Took)), values("took", b.Took)
 		}
-		return fmt.Sprintf("%s hook failed after %s: %s", b.Hook, prose.Span(b.Took), prose.Brief(hookSaid(b.Error), kept)), values("took", b.Took, "error", b.Error, "timeout", b.Timeout)
+		return fmt.Sprintf("%s hook failed after %s: %s", b.Hook, prose.Span(b.Took), prose.Brief(words.Hook(b.Error), kept)), values("took", b.Took, "error", b.Error, "timeout", b.Timeout)
 	case fact.Marked:
 		return marked(b), values("ready", b.Ready, "started", b.Started)
 	case fact.BackOff:

@@ -14,6 +14,7 @@ import (
 	"whylet.dev/whylet/mesh"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // mode is how a probe attempt failed, as far as its evidence shows.
@@ -179,18 +180,18 @@ func modeOf(b fact.Probed) mode {
 		return silent
 	case ev.Handler == "grpc" && ev.Connect > 0:
 		return notServing
-	case strings.Contains(ev.Error, "stopped after 10 redirects"):
+	case words.ManyRedirects.In(ev.Error):
 		return redirects
-	case otherProtocol(ev.Error):
+	case words.OtherProtocol.In(ev.Error):
 		return mismatch
-	case strings.Contains(ev.Error, "EOF"):
+	case words.BrokeOff(ev.Error):
 		return broken
 	}
 	return unclear
 }
 
 // cutShort says whether an HTTP answer ended before it was whole.
-func cutShort(b fact.Probed) bool { return strings.HasSuffix(b.Message, "unexpected EOF") }
+func cutShort(b fact.Probed) bool { return words.CutShort(b.Message) }
 
 func execMode(b fact.Probed, ev *fact.Evidence) mode {
 	switch {
@@ -202,16 +203,6 @@ func execMode(b fact.Probed, ev *fact.Evidence) mode {
 		return impossible
 	}
 	return unclear
-}
-
-// otherProtocol: Go's HTTP client has no types for these.
-func otherProtocol(text string) bool {
-	for _, sign := range []string{"HTTP response to HTTPS client", "malformed HTTP", "first record does not look like a TLS handshake", "tls: ", "http2: "} {
-		if strings.Contains(text, sign) {
-			return true
-		}
-	}
-	return false
 }
 
 // port is where the probe goes, 0 when that is not known.

@@ -3,7 +3,6 @@ package why
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -44,21 +43,6 @@ func init() {
 	)
 }
 
-// unreached is what kept a connection from coming about, in the words of the C library,
-// busybox, curl, Go, Java, nginx, Node, Python and PostgreSQL's client.
-var unreached = []struct {
-	what  string
-	words *regexp.Regexp
-}{
-	{"DNS did not answer", regexp.MustCompile(`(?i)temporary failure in name resolution|\beai_again\b|server misbehaving|\blookup \S+( on \S+)?: .*(i/o timeout|refused)`)},
-	{"there is no such name in DNS", regexp.MustCompile(`(?i)no such host|host not found|name or service not known|bad address '|could not resolve|\benotfound\b|unknownhostexception|could not translate host name|nodename nor servname|name does not resolve|no address associated with|unknown (\w+ )?(server )?host\b`)},
-	{"nobody takes connections there", regexp.MustCompile(`(?i)connection refused|\beconnrefused\b`)},
-	{"nobody answers there", regexp.MustCompile(`(?i)i/o timeout|connection timed out|operation timed out|connect timed out|\betimedout\b|no route to host|host is unreachable|network is unreachable|\behostunreach\b|\benetunreach\b`)},
-}
-
-// place finds the name or address in such words.
-var place = regexp.MustCompile(`(?i)\blookup ([\w.-]+)|bad address '([\w.-]+)'|(?:enotfound|eai_again) ([\w.-]+)|(?:resolve host:?|host name|host not found in upstream|unknownhostexception:?) "?([\w.-]+)|\bserver at "([\w.-]+)"|\bto ([\w.-]+ port \d+)|\b(?:remote )?host \(([\w.:]+)\)|\b((?:[a-z][\w-]*(?:\.[\w-]+)*|\d+(?:\.\d+){3}):\d{2,5})\b`)
-
 // needed is a dependency as words tell of it.
 type needed struct {
 	// Place is where it should be, as name, address or host:port; empty where the words
@@ -68,24 +52,9 @@ type needed struct {
 
 // dependency reads the words of one line; ok is false where they are about none.
 func dependency(line string) (n needed, ok bool) {
-	for _, u := range unreached {
-		if !u.words.MatchString(line) {
-			continue
-		}
-		n = needed{what: u.what, said: line}
-		if m := place.FindStringSubmatch(line); m != nil {
-			n.place = strings.Replace(strings.TrimRight(firstOf(m[1:]...), "."), " port ", ":", 1)
-		}
-		return n, true
-	}
-	return needed{}, false
+	what, place, ok := words.Unreached(line)
+	return needed{place: place, what: what, said: line}, ok
 }
-
-// tries fits the words of one that waits for another.
-var tries = regexp.MustCompile(`(?i)\b(waiting|wait|still waiting) (for|until|on)\b|\b(retrying|reconnecting|trying to (connect|reach))\b`)
-
-// served fits what a server or a worker waits for that is well: others to come to it.
-var served = regexp.MustCompile(`(?i)\b(connections?|requests?|messages?|jobs?|tasks?|work|events?|clients?|commands?|input|signals?|queries|changes|shutdown|termination)\b`)
 
 // lastNeed is the dependency of which the last lines of a log tell: it is among the
 // last three that are no stack trace, and no other reason follows it.
@@ -197,15 +166,11 @@ func waitsFor(look fact.Looked, lines []string) (n needed, how string) {
 			return n, fmt.Sprintf("%s, which has not answered yet%s", d.Remote, inBrackets("asked by ", process(d.Command, d.PID)))
 		}
 	}
-	if i := words.Telling(lines); i >= 0 && tries.MatchString(lines[i]) && !served.MatchString(lines[i]) {
+	if i := words.Telling(lines); i >= 0 && words.Waits.In(lines[i]) {
 		return n, fmt.Sprintf("something, as it says: %s", strings.TrimSuffix(prose.Brief(lines[i], 100), "."))
 	}
 	return n, ""
 }
-
-// asked finds the host that a command asks: by the variable that Kubernetes sets for a
-// Service, by a URL, as host:port, or as the clients of databases take it.
-var asked = regexp.MustCompile(`\$\{?([A-Z][A-Z0-9_]*)_SERVICE_HOST\b|\bhttps?://(?:[^/@\s]*@)?([\w.-]+)|\b([a-z][\w-]*(?:\.[\w-]+)*):\d{2,5}\b|\bnc(?: -\w+)* ([a-z][\w.-]*) \d{2,5}\b|\b(?:pg_isready|psql|redis-cli|mysql|mysqladmin)\b.*? -h[ =]?([\w.-]+)`)
 
 // probeAsksAnother: the command asks something else, which fails it.
 func probeAsksAnother(p *probing) *finding {
@@ -213,12 +178,12 @@ func probeAsksAnother(p *probing) *finding {
 		return nil
 	}
 	ev := p.last.Evidence
-	m := asked.FindStringSubmatch(ev.Target)
+	m := words.Asked.Find(ev.Target)
 	if m == nil {
 		return nil
 	}
-	host := firstOf(m[1:]...)
-	if m[1] != "" {
+	host := firstOf(m...)
+	if m[0] != "" {
 		host = strings.ToLower(strings.ReplaceAll(host, "_", "-"))
 	}
 	if loopback(host) || host == "localhost" || host == p.h.Pod.Name || p.ownAddress(host) {

@@ -10,6 +10,7 @@ import (
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // These rules are about ends that the process brought about itself.
@@ -131,7 +132,7 @@ func commandNotRunnable(e ending) *finding {
 		text:  fmt.Sprintf("Container %s ended at once with exit code %d: its shell %s%s.", e.run.Container, code, what, colon(prose.Brief(e.lastWord(), 100))),
 		fixes: append(e.h.logsFix(e.run), e.h.specFix("correct command and args, or use an image that has the program")),
 	}
-	if libraries.MatchString(e.lastWord()) {
+	if words.Libraries.In(e.lastWord()) {
 		f.text = fmt.Sprintf("Container %s ended at once with exit code %d: its program is there and cannot be loaded%s.", e.run.Container, code, colon(prose.Brief(e.lastWord(), 100)))
 		e.meant(f, e.lastWord())
 	}

@@ -2,13 +2,13 @@ package why
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // These rules are about the limit of open files (RLIMIT_NOFILE), which connections
@@ -36,27 +36,15 @@ func init() {
 	)
 }
 
-var emfileName = regexp.MustCompile(`(?i)\bemfile\b`)
-
-// emfile: strerror(3)'s text, as the C library, nginx, Java, Python, Go and Rust pass
-// it on, or the name, as Node and Ruby do. ENFILE's text begins with the same words.
-func emfile(text string) bool {
-	return emfileName.MatchString(text) || hasAny("too many open files")(text) && !hasAny("open files in system")(text)
-}
-
-// inotify's instances are counted for each user of the node, and inotify_init(2)
-// gives EMFILE, too, when there are too many.
-var inotify = hasAny("inotify", "fsnotify")
-
 func filesSaid(e ending) *finding {
-	said := e.said(emfile)
+	said := e.said(words.OpenFiles.In)
 	if e.exit.ExitCode == 0 || said == "" {
 		return nil
 	}
 	f := &finding{cause: answer.AppExitError, weight: strong, chain: e.chain()}
 	why := "it may have no more files and connections open (RLIMIT_NOFILE)"
 	f.fixes = append(e.h.logsFix(e.run), e.h.filesFix(nil))
-	if inotify(said) {
+	if words.Inotify.In(said) {
 		why = "the node lets its user watch files no more often (fs.inotify.max_user_instances, counted over all containers of that user)"
 		f.fixes = []answer.Fix{e.h.inspect("see the node's limit, and raise it there", "sysctl fs.inotify.max_user_instances   # on the node")}
 	}
@@ -83,7 +71,7 @@ func probeFilesLimit(p *probing) *finding {
 	if full != nil && full.Open < full.Limit {
 		full = nil
 	}
-	said := p.said(emfile)
+	said := p.said(words.OpenFiles.In)
 	if full == nil && said == "" {
 		return nil
 	}

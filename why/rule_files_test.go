@@ -6,6 +6,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/words"
 )
 
 // The limit of open files.
@@ -67,7 +68,7 @@ func TestEMFILE(t *testing.T) {
 		"ENFILE":                 false,
 		"cannot read systemfile": false,
 	} {
-		if emfile(text) != want {
+		if words.OpenFiles.In(text) != want {
 			t.Errorf("%q: %v", text, !want)
 		}
 	}

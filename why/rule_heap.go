@@ -2,11 +2,11 @@ package why
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // These rules are about processes that got no more memory and said so, while the kernel
@@ -24,16 +24,13 @@ func init() {
 	)
 }
 
-// noMemory is what Java, Node, Go, Python, Ruby, .NET, C++, Perl and strerror(3) say.
-var noMemory = regexp.MustCompile(`java\.lang\.OutOfMemoryError|heap out of memory|runtime: out of memory|\bMemoryError\b|NoMemoryError|System\.OutOfMemoryException|std::bad_alloc|^Out of memory[!:]|(?i)cannot allocate memory`)
-
 func heapSaid(e ending) *finding {
 	if e.exit.ExitCode == 0 || e.exit.Vanished || !e.exit.OOMKnown || e.exit.OOMKills > 0 || e.exit.Signal != 0 && !slices.Contains(crashes, e.exit.Signal) {
 		return nil
 	}
 	said := ""
 	for _, line := range append([]string{e.exit.Message}, e.exit.LastLines...) {
-		if noMemory.MatchString(line) && !noFork(line) {
+		if words.NoMemory.In(line) && !words.NoFork(line) {
 			said = line
 		}
 	}

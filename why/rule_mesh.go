@@ -11,6 +11,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/mesh"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/words"
 )
 
 // These rules are about probes of pods in a mesh.
@@ -89,15 +90,15 @@ func told(b fact.Probed, original *v1.Probe) fact.Probed {
 	seen := ev
 	seen.Status, seen.Error = 0, ev.Output
 	switch report := ev.Output; {
-	case strings.Contains(report, "connection refused"):
+	case words.ConnectionRefused.In(report):
 		seen.Errno = "ECONNREFUSED"
-	case strings.Contains(report, "connection reset"), strings.Contains(report, "broken pipe"):
+	case words.ConnectionReset.In(report):
 		seen.Errno = "ECONNRESET"
-	case strings.Contains(report, "no route to host"):
+	case words.NoRoute.In(report):
 		seen.Errno = "EHOSTUNREACH"
 	case ev.Status == 504:
 		seen.Timeout = true
-	case otherProtocol(report), strings.Contains(report, "EOF"):
+	case words.OtherProtocol.In(report), words.BrokeOff(report):
 	case original != nil && original.TCPSocket != nil && ev.Status == 404:
 		seen.Errno = "ECONNREFUSED" // all that a bare 404 of the health-check server says
 	default:

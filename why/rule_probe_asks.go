@@ -7,6 +7,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // These rules are about probes that ask in a way that cannot be answered.
@@ -126,7 +127,7 @@ func probePath(p *probing) *finding {
 
 // probeUnknownService: the health service answers, and does not know the name.
 func probeUnknownService(p *probing) *finding {
-	if p.mode != notServing || p.worked() || !strings.Contains(p.last.Message, "code = NotFound") {
+	if p.mode != notServing || p.worked() || !words.ServiceNotKnown.In(p.last.Message) {
 		return nil
 	}
 	return &finding{
@@ -145,21 +146,21 @@ func probeWrongProtocol(p *probing) *finding {
 	f := &finding{cause: answer.ProbeProtocol, weight: strong, chain: p.chain()}
 	f.fixes = []answer.Fix{p.h.specFix("have the probe speak what the port speaks, or use tcpSocket")}
 	switch {
-	case strings.Contains(ev.Error, "HTTP response to HTTPS client"), strings.Contains(ev.Error, "first record does not look like a TLS handshake"):
+	case words.NotTLS.In(ev.Error):
 		f.cause = answer.ProbeWrongScheme
 		f.text = fmt.Sprintf("%s uses HTTPS, and the application speaks plain HTTP there.", prose.Upper(p.what()))
 		f.fixes = []answer.Fix{p.h.specFix("set the probe's scheme to HTTP")}
-	case p.mode == answered && ev.Status == 400 && saysHTTPS(ev.Output):
+	case p.mode == answered && ev.Status == 400 && words.WantsHTTPS.In(ev.Output):
 		f.cause = answer.ProbeWrongScheme
 		f.text = fmt.Sprintf("%s uses plain HTTP, and the application wants HTTPS there%s.", prose.Upper(p.what()), saying(ev.Output))
 		f.fixes = []answer.Fix{p.h.specFix("set the probe's scheme to HTTPS")}
-	case strings.Contains(ev.Error, tlsAlert):
+	case words.TLSAlert.In(ev.Error):
 		f.cause = answer.ProbeWrongScheme
 		f.text = fmt.Sprintf("%s uses plain HTTP, and the application speaks TLS there: it answers with an alert.", prose.Upper(p.what()))
 		f.fixes = []answer.Fix{p.h.specFix("set the probe's scheme to HTTPS")}
 	case p.mode == mismatch:
 		f.text = fmt.Sprintf("What answers %s does not speak its protocol: %s.", p.what(), prose.Brief(ev.Error, 100))
-	case ev.Handler == "grpc" && p.mode == notServing && strings.Contains(p.last.Message, "does not implement the grpc health protocol"):
+	case ev.Handler == "grpc" && p.mode == notServing && words.NoHealthService.In(p.last.Message):
 		f.text = fmt.Sprintf("The gRPC server of container %s has no health service, which %s asks.", p.run.Container, p.what())
 	case ev.Handler == "grpc" && ev.Timeout && ev.Connect > 0:
 		f.weight = fair
@@ -168,13 +169,4 @@ func probeWrongProtocol(p *probing) *finding {
 		return nil
 	}
 	return f
-}
-
-// tlsAlert is how Go's HTTP client quotes the beginning of a TLS alert (RFC 8446, 5.1:
-// content type 21, version 3) that stands where a status line should.
-const tlsAlert = `malformed HTTP response "\x15\x03`
-
-func saysHTTPS(body string) bool {
-	body = strings.ToLower(body)
-	return strings.Contains(body, "https") || strings.Contains(body, "ssl") || strings.Contains(body, "tls")
 }

@@ -2,7 +2,6 @@ package why
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // resize says what keeps a change of a running pod's resources from taking effect
@@ -44,18 +44,13 @@ func (h *History) resize(conditions []v1.PodCondition) *finding {
 	default:
 		f.cause = answer.RuntimeFailed
 		f.text = fmt.Sprintf("The new resources that its spec asks for could not be set, so %s runs on with the old ones: %s.", whose, said)
-		if m := aboveLimit.FindStringSubmatch(pending.Message); m != nil {
-			f.text = fmt.Sprintf("%s uses more memory (%s) than the new limit that its spec asks for (%s), so it runs on with the old one.", strings.ToUpper(whose[:1])+whose[1:], sizeOf(m[2]), sizeOf(m[1]))
+		if m := words.AboveMemory.Find(pending.Message); m != nil {
+			f.text = fmt.Sprintf("%s uses more memory (%s) than the new limit that its spec asks for (%s), so it runs on with the old one.", strings.ToUpper(whose[:1])+whose[1:], sizeOf(m[1]), sizeOf(m[0]))
 			f.fixes[0].Text = "ask for a limit above what it uses, or have it use less"
 		}
 	}
 	return f
 }
-
-// aboveLimit fits what the node says where it does not set a limit below the use, as
-// kubelet does (kuberuntime/kuberuntime_manager.go, validateMemoryResizeAction), and
-// runc where the kernel did not (libcontainer/cgroups/fs/memory.go).
-var aboveLimit = regexp.MustCompile(`(?:set memory limit to |memory limit \()(\d+)\)? (?:\(|below )current usage:? \(?(\d+)`)
 
 func sizeOf(bytes string) string {
 	n, err := strconv.ParseInt(bytes, 10, 64)

@@ -2,14 +2,13 @@ package why
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // These rules are about what there was no room for: on a disk, or for processes.
@@ -59,7 +58,7 @@ func init() {
 				needs:   "ENOSPC or EDQUOT in the words of the runtime",
 				against: "",
 				judge: func(c notStarted) *finding {
-					if !noSpace(c.message) {
+					if !words.NoSpace.In(c.message) {
 						return nil
 					}
 					return &finding{
@@ -74,7 +73,7 @@ func init() {
 				needs:   "EAGAIN of a fork in the words of the runtime",
 				against: "",
 				judge: func(c notStarted) *finding {
-					if !noFork(c.message) {
+					if !words.NoFork(c.message) {
 						return nil
 					}
 					return &finding{
@@ -88,35 +87,9 @@ func init() {
 	}
 }
 
-// noSpace: the C library's words for ENOSPC and EDQUOT (strerror(3)); Go and Java
-// pass them on. The kernel also answers ENOSPC where no disk is meant: to who wants
-// one more watch of a file (inotify_add_watch(2)), semaphore (semget(2)) or segment of
-// System V shared memory (shmget(2); PostgreSQL can "create" none then).
-func noSpace(text string) bool {
-	text = strings.ToLower(text)
-	if notDisk.MatchString(text) {
-		return false
-	}
-	return strings.Contains(text, "no space left on device") || strings.Contains(text, "disk quota exceeded")
-}
-
-var notDisk = regexp.MustCompile(`\bwatch(es|ers?|ing)?\b|inotify|semaphore|semget|shmget|create shared memory segment`)
-
-// noFork: what shells, the C library, Java and Go say when fork or clone gave EAGAIN.
-func noFork(text string) bool {
-	text = strings.ToLower(text)
-	for _, words := range []string{"can't fork", "cannot fork", "fork failed", "failed to create new os thread", "unable to create native thread", "unable to create new native thread"} {
-		if strings.Contains(text, words) {
-			return true
-		}
-	}
-	return strings.Contains(text, "resource temporarily unavailable") &&
-		(strings.Contains(text, "fork") || strings.Contains(text, "clone") || strings.Contains(text, "thread") || strings.Contains(text, "exec "))
-}
-
 // diskFullSaid: the application's last words are ENOSPC's.
 func diskFullSaid(e ending) *finding {
-	said := e.said(noSpace)
+	said := e.said(words.NoSpace.In)
 	if e.exit.ExitCode == 0 || said == "" {
 		return nil
 	}
@@ -133,7 +106,7 @@ func processLimitHit(e ending) *finding {
 		return nil
 	}
 	full := e.run.atPIDLimit(e.at.Add(-time.Minute), e.at)
-	said := e.said(noFork)
+	said := e.said(words.NoFork)
 	if full == nil && said == "" {
 		return nil
 	}
@@ -174,7 +147,7 @@ func (h *History) pidFixes(run *Run) []answer.Fix {
 // probeDiskFull: the answer says that a disk is full.
 func probeDiskFull(p *probing) *finding {
 	ev := p.last.Evidence
-	if ev == nil || !noSpace(ev.Output) && !noSpace(p.last.Message) {
+	if ev == nil || !words.NoSpace.In(ev.Output) && !words.NoSpace.In(p.last.Message) {
 		return nil
 	}
 	return &finding{
@@ -188,7 +161,7 @@ func probeDiskFull(p *probing) *finding {
 func probeProcessLimit(p *probing) *finding {
 	ev := p.last.Evidence
 	full := p.run.atPIDLimit(p.from.Add(-p.period()), p.until.Add(p.period()))
-	said := noFork(p.last.Message) || ev != nil && noFork(ev.Output)
+	said := words.NoFork(p.last.Message) || ev != nil && words.NoFork(ev.Output)
 	if full == nil && !said || p.mode == refused && len(p.before) == 0 {
 		return nil
 	}

@@ -2,7 +2,6 @@ package why
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -40,14 +39,6 @@ func (e ending) lastWord() string {
 		return e.exit.LastLines[i]
 	}
 	return ""
-}
-
-// hasAny fits what has one of the given words in it, in lower case.
-func hasAny(any ...string) func(string) bool {
-	return func(text string) bool {
-		text = strings.ToLower(text)
-		return slices.ContainsFunc(any, func(w string) bool { return strings.Contains(text, w) })
-	}
 }
 
 // These rules go by the last words of a process: its termination message, or the
@@ -94,10 +85,10 @@ func execSaid(e ending) *finding {
 	}
 	f := &finding{cause: answer.AppStartFailed, weight: strong, chain: e.chain()}
 	switch {
-	case hasAny("exec format error")(said):
+	case words.ExecFormat.In(said):
 		f.text = fmt.Sprintf("The program of container %s is made for another kind of machine: %s.", e.run.Container, prose.Brief(said, kept))
 		f.fixes = []answer.Fix{e.h.specFix("use an image for this kind of machine; a script needs a first line such as #!/bin/sh")}
-	case hasAny("no such file or directory")(said):
+	case words.NoFile.In(said):
 		f.text = fmt.Sprintf("The command of container %s is there and cannot be run, because what runs it is missing in the image: the interpreter that a script names in its first line (or that line ends in CR LF), or a program's loader. It said: %s.", e.run.Container, prose.Brief(said, kept))
 		f.fixes = []answer.Fix{e.h.specFix("name an interpreter that the image has (#!/bin/sh), save the script with Unix line ends, or use an image that has the interpreter or the C library")}
 	default:
@@ -110,7 +101,7 @@ func execSaid(e ending) *finding {
 // readOnlySaid: it tried to write to its own image, which its security context
 // forbids.
 func readOnlySaid(e ending) *finding {
-	said := e.said(hasAny("read-only file system"))
+	said := e.said(words.ReadOnly.In)
 	if e.exit.ExitCode == 0 || e.spec == nil || said == "" {
 		return nil
 	}
@@ -125,15 +116,10 @@ func readOnlySaid(e ending) *finding {
 	}
 }
 
-// refusal is strerror(3)'s text of EACCES or EPERM behind what was tried, as the C
-// library, nginx, Python, Node and Go write it. A database's "permission denied for
-// table" and ssh's "Permission denied (publickey)" are other refusals.
-var refusal = regexp.MustCompile(`(?i)(\S: |\((1|13): |errno (1|13)\] |e(acces|perm): )(permission denied|operation not permitted)($|[^\w\s])`)
-
 // permissionSaid: it was refused something, and its security context says that it
 // has less than its image was made for.
 func permissionSaid(e ending) *finding {
-	said := e.said(func(line string) bool { return refusal.MatchString(line) && !strings.Contains(line, "://") })
+	said := e.said(words.Refused.In)
 	if e.exit.ExitCode == 0 || said == "" {
 		return nil
 	}
@@ -173,7 +159,7 @@ func (h *History) fewerRights(c *v1.Container) string {
 
 // portTakenSaid: somebody in the pod's network had the port already.
 func portTakenSaid(e ending) *finding {
-	said := e.said(hasAny("address already in use", "address in use", "eaddrinuse"))
+	said := e.said(words.PortUsed.In)
 	if e.exit.ExitCode == 0 || said == "" {
 		return nil
 	}

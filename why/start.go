@@ -7,6 +7,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // notStarted is the case of a container that cannot be started: why?
@@ -74,7 +75,7 @@ func (h *History) explainStart(run *Run, failed *fact.Fact, id string) answer.Ve
 	rules := &startRules
 	switch b := failed.Body.(type) {
 	case fact.StartFailed:
-		c.reason, c.message = b.Reason, runtimeWords(b.Message)
+		c.reason, c.message = b.Reason, words.Start(b.Message)
 	case fact.ImageFailed:
 		c.reason, c.message = b.Reason, b.Message
 		rules = &imageRules
@@ -85,17 +86,6 @@ func (h *History) explainStart(run *Run, failed *fact.Fact, id string) answer.Ve
 	}
 	return undecided(id, run.Container, fmt.Sprintf("Container %s does not start (%s): %s.", run.Container, c.reason, prose.Brief(c.message, kept)), c.chain(), rest,
 		"The words of the runtime fit no cause that is known here.", h.describeFix())
-}
-
-// runtimeWords drops what containerd and runc put before every error of a start: what
-// matters stands at the end, and texts are cut there.
-func runtimeWords(message string) string {
-	for _, before := range []string{"unable to start container process: ", "did not terminate successfully: "} {
-		if _, rest, ok := strings.Cut(message, before); ok && rest != "" {
-			return rest
-		}
-	}
-	return message
 }
 
 // chain is the decision to start, and what came of it.
@@ -109,15 +99,7 @@ func (c notStarted) chain() []answer.Link {
 	return links(start, c.fact)
 }
 
-func (c notStarted) says(parts ...string) bool {
-	text := strings.ToLower(c.message)
-	for _, p := range parts {
-		if strings.Contains(text, p) {
-			return true
-		}
-	}
-	return false
-}
+func (c notStarted) says(one ...*words.Phrase) bool { return words.Any(c.message, one...) }
 
 // These rules class why the runtime or the node could not make or start a
 // container. CRI has no codes for these: the class is in the words of the node
@@ -125,12 +107,12 @@ func (c notStarted) says(parts ...string) bool {
 func init() {
 	startRules.add(
 		rule[notStarted]{name: "config-missing", causes: []answer.Cause{answer.ConfigMissing}, needs: "CreateContainerConfigError with the node's own words about an object or a key that does not exist", against: "", judge: func(c notStarted) *finding {
-			if c.reason != "CreateContainerConfigError" || !c.says("couldn't find key", "not found") {
+			if c.reason != "CreateContainerConfigError" || !c.says(words.NoSuchKey, words.NoSuchObject) {
 				return nil
 			}
 			what := prose.Brief(c.message, kept)
 			text := fmt.Sprintf("Container %s needs something that does not exist: %s.", c.run.Container, what)
-			if c.says("couldn't find key") {
+			if c.says(words.NoSuchKey) {
 				text = fmt.Sprintf("Container %s needs a key that its ConfigMap or Secret does not have: %s.", c.run.Container, what)
 			}
 			kind, name, _ := c.h.missingObject(c.message)
@@ -140,26 +122,26 @@ func init() {
 			}
 		}},
 		rule[notStarted]{name: "security-refused", causes: []answer.Cause{answer.SecurityRefused}, needs: "the node's or the kernel's words about runAsNonRoot, seccomp, AppArmor or capabilities", against: "a file that is not executable says permission denied too", judge: func(c notStarted) *finding {
-			if !c.says("runasnonroot", "run as root", "non-root", "seccomp", "apparmor", "capabilit", "operation not permitted", "permission denied") {
+			if !c.says(words.RunsAsRoot, words.SecurityModule, words.Capability, words.PermissionDenied) {
 				return nil
 			}
 			f := &finding{cause: answer.SecurityRefused, weight: certain, certainty: answer.Recorded, chain: c.chain()}
 			f.text = fmt.Sprintf("The security settings of container %s do not let it start: %s.", c.run.Container, prose.Brief(c.message, kept))
-			if !c.says("runasnonroot", "run as root", "non-root") {
+			if !c.says(words.RunsAsRoot) {
 				f.weight, f.certainty = strong, answer.Inferred
 			}
-			if c.says("permission denied") && c.says("exec") && !c.says("seccomp", "apparmor") {
+			if c.says(words.PermissionDenied) && c.says(words.AboutExec) && !c.says(words.SecurityModule) {
 				f.weight = weak // a file that is not executable says the same
 			}
 			f.fixes = []answer.Fix{c.h.specFix(map[bool]string{
 				true:  "set runAsUser to a user other than root that the image knows",
 				false: "change what it names in the securityContext, or run the pod on a node that supports it",
-			}[c.says("runasnonroot", "run as root", "non-root")])}
+			}[c.says(words.RunsAsRoot)])}
 			return f
 		}},
 		rule[notStarted]{name: "prepared-and-stopped", causes: []answer.Cause{answer.SecurityRefused}, needs: "runc's words that what it had prepared has ended before it was started, in a container with a seccomp profile of its own", against: "", judge: func(c notStarted) *finding {
 			profile := c.h.seccompProfile(c.h.Spec(c.run.Container))
-			if profile == "" || !c.says("cannot start a container that has stopped") {
+			if profile == "" || !c.says(words.StoppedBeforeStart) {
 				return nil
 			}
 			return &finding{
@@ -169,13 +151,13 @@ func init() {
 			}
 		}},
 		rule[notStarted]{name: "command-not-found", causes: []answer.Cause{answer.AppStartFailed}, needs: "the runtime's words that exec found no file, or nothing that it can execute", against: "", judge: func(c notStarted) *finding {
-			if !c.says("no such file or directory", "executable file not found", "exec format error", "permission denied", "is a directory") || !c.says("exec") {
+			if !c.says(words.NoProgram) || !c.says(words.AboutExec) {
 				return nil
 			}
 			f := &finding{cause: answer.AppStartFailed, weight: strong, chain: c.chain()}
 			parts := strings.Split(c.message, "exec: ")
 			f.text = fmt.Sprintf("The command of container %s cannot be run: %s.", c.run.Container, prose.Brief(parts[len(parts)-1], 120))
-			if c.says("exec format error") {
+			if c.says(words.ExecFormat) {
 				f.text = fmt.Sprintf("The program of container %s is made for another kind of machine (exec format error).", c.run.Container)
 			}
 			f.fixes = []answer.Fix{c.h.specFix("correct command and args, or use an image that has the program"), c.h.inspect("see what it should run", c.h.kubectl("get pod %s -o jsonpath='{.spec.containers[*].command}'", c.h.Pod.Name))}
@@ -183,7 +165,7 @@ func init() {
 		}},
 		rule[notStarted]{name: "working-directory", causes: []answer.Cause{answer.AppStartFailed}, needs: "the runtime's words that it cannot make or enter the container's workingDir", against: "", judge: func(c notStarted) *finding {
 			spec := c.h.Spec(c.run.Container)
-			if !c.says("chdir to cwd") && (spec == nil || spec.WorkingDir == "" || !c.says("mkdir "+strings.ToLower(spec.WorkingDir))) {
+			if !c.says(words.WorkingDirectory) && (spec == nil || !words.NoDirectory(c.message, spec.WorkingDir)) {
 				return nil
 			}
 			return &finding{
@@ -193,7 +175,7 @@ func init() {
 			}
 		}},
 		rule[notStarted]{name: "volume-mount", causes: []answer.Cause{answer.VolumeFailed}, needs: "the runtime's words about a mount", against: "words about exec", judge: func(c notStarted) *finding {
-			if !c.says("mount", "subpath") || c.says("exec: ") {
+			if !c.says(words.Mounting) || c.says(words.ExecFailed) {
 				return nil
 			}
 			return &finding{
@@ -203,7 +185,7 @@ func init() {
 			}
 		}},
 		rule[notStarted]{name: "sub-path", causes: []answer.Cause{answer.VolumeFailed}, needs: "CreateContainerConfigError with the node's own words that a subPathExpr cannot be expanded", against: "", judge: func(c notStarted) *finding {
-			_, variable, ok := strings.Cut(c.message, "missing value for ")
+			variable, ok := words.SubPathVariable(c.message)
 			if c.reason != "CreateContainerConfigError" || !ok {
 				return nil
 			}
@@ -221,7 +203,7 @@ func init() {
 		}},
 		rule[notStarted]{name: "start-oom", causes: oomCauses, needs: "runc's words that the container's init was OOM-killed; whose limit it was comes from the kernel's record", against: "", judge: startOOM},
 		rule[notStarted]{name: "runtime-away", causes: []answer.Cause{answer.RuntimeFailed}, needs: "the runtime's socket refused or did not answer in time", against: "words about exec", judge: func(c notStarted) *finding {
-			if !c.says("connection refused", "transport is closing", "unavailable", "deadline exceeded", "containerd.sock") || c.says("exec: ") {
+			if !c.says(words.RuntimeAway) || c.says(words.ExecFailed) {
 				return nil
 			}
 			return &finding{
@@ -235,7 +217,7 @@ func init() {
 // startOOM: there was not even room for the process that prepares the container.
 // Files in /dev/shm outlive the run that wrote them, and a limit may be that small.
 func startOOM(c notStarted) *finding {
-	if !c.says("container init was oom-killed") {
+	if !c.says(words.InitOOM) {
 		return nil
 	}
 	f := &finding{
@@ -291,20 +273,20 @@ func init() {
 			switch {
 			case c.reason == "InvalidImageName":
 				return c.image(answer.ImageNotFound, certain, answer.Recorded, "is not a valid name of an image", c.h.specFix("correct the image's name"))
-			case c.says("not found", "manifest unknown", "name unknown", "does not exist") && !c.says("no such host", "lookup", "authorization", "access denied", "unauthorized"):
+			case c.says(words.NoSuchImage) && !c.says(words.NotThatImage):
 				return c.image(answer.ImageNotFound, strong, answer.Inferred, "does not exist in its registry", c.h.specFix("correct the image's name or tag"))
 			}
 			return nil
 		}},
 		rule[notStarted]{name: "image-unauthorized", causes: []answer.Cause{answer.ImageUnauthorized}, needs: "401 or 403 of the registry", against: "", judge: func(c notStarted) *finding {
-			if !c.says("unauthorized", "authorization failed", "access denied", "403 forbidden", "401", "insufficient_scope", "authentication required") {
+			if !c.says(words.NotAuthorized) {
 				return nil
 			}
 			return c.image(answer.ImageUnauthorized, strong, answer.Inferred, "may not be pulled with the credentials that the pod has (a registry also says this of names that do not exist)",
 				c.h.inspect("see which pull secrets it has", c.h.kubectl("get pod %s -o jsonpath='{.spec.imagePullSecrets}'", c.h.Pod.Name)), c.h.specFix("add an imagePullSecret for the registry"))
 		}},
 		rule[notStarted]{name: "image-registry-unreachable", causes: []answer.Cause{answer.ImageRegistryUnreachable}, needs: "no connection, no answer or a server error of the registry", against: "", judge: func(c notStarted) *finding {
-			if c.reason != "RegistryUnavailable" && !c.says("no such host", "connection refused", "i/o timeout", "network is unreachable", "no route to host", "tls handshake", "server misbehaving", "connection reset", "x509", "503 service", "502 bad", "500 internal", "context deadline exceeded") {
+			if c.reason != "RegistryUnavailable" && !c.says(words.RegistryAway) {
 				return nil
 			}
 			return c.image(answer.ImageRegistryUnreachable, strong, answer.Inferred, "cannot be pulled: its registry does not answer",
@@ -327,15 +309,15 @@ func (c notStarted) image(cause answer.Cause, w weight, certainty answer.Certain
 // missingObject guesses from the pod's spec which object a message is about, for
 // a command to look at it.
 func (h *History) missingObject(message string) (kind, name string, ok bool) {
-	words := strings.FieldsFunc(message, func(r rune) bool { return r == ' ' || r == '"' || r == '/' || r == ':' })
-	for i, w := range words {
+	parts := strings.FieldsFunc(message, func(r rune) bool { return r == ' ' || r == '"' || r == '/' || r == ':' })
+	for i, w := range parts {
 		k := strings.ToLower(w)
-		if k != "configmap" && k != "secret" || i+1 >= len(words) {
+		if k != "configmap" && k != "secret" || i+1 >= len(parts) {
 			continue
 		}
-		name := words[i+1]
-		if name == h.Pod.Namespace && i+2 < len(words) {
-			name = words[i+2]
+		name := parts[i+1]
+		if name == h.Pod.Namespace && i+2 < len(parts) {
+			name = parts[i+2]
 		}
 		return k, name, true
 	}
@@ -348,10 +330,10 @@ func (h *History) explainSetUp(failed *fact.Fact, id string) answer.Verdict {
 	f := finding{weight: strong, certainty: answer.Recorded, chain: notStarted{h: h, fact: failed}.chain()}
 	message := prose.Brief(b.Message, 200)
 	switch {
-	case noSpace(b.Message):
+	case words.NoSpace.In(b.Message):
 		f.cause, f.text = answer.DiskFull, fmt.Sprintf("The pod cannot be set up because a disk of the node is full: %s.", message)
 		f.fixes = []answer.Fix{h.inspect("see what fills the node's disks", "df -h; df -i   # on the node")}
-	case b.Stage == "sandbox" && strings.Contains(b.Message, "init was OOM-killed"):
+	case b.Stage == "sandbox" && words.InitOOM.In(b.Message):
 		f.cause, f.text = answer.MemoryLimit, fmt.Sprintf("The pod's memory limit is too low even for its sandbox, which was OOM-killed as it was made: %s.", message)
 		f.fixes = []answer.Fix{h.limitsFix("raise the memory limits of the pod's containers: together they are its limit")}
 	case b.Stage == "sandbox":
@@ -361,7 +343,7 @@ func (h *History) explainSetUp(failed *fact.Fact, id string) answer.Verdict {
 		f.cause, f.text = answer.RuntimeFailed, fmt.Sprintf("The pod's cgroup could not be made: %s.", message)
 	case b.Stage == "devices":
 		f.cause, f.text = answer.RuntimeFailed, fmt.Sprintf("The pod claims devices that the node cannot prepare: %s.", message)
-	case h.objectIsMissing(b.Message):
+	case words.VolumeObjectMissing(b.Message):
 		kind, name, _ := h.missingObject(b.Message)
 		f.cause, f.text = answer.ConfigMissing, fmt.Sprintf("A volume of the pod needs something that does not exist: %s.", message)
 		f.fixes = []answer.Fix{h.inspect("see what is there", h.kubectl("get %s %s", kind, name)), {Text: "create it: the pod starts by itself then", Risk: answer.Safe}}
@@ -370,10 +352,4 @@ func (h *History) explainSetUp(failed *fact.Fact, id string) answer.Verdict {
 		f.fixes = []answer.Fix{h.describeFix()}
 	}
 	return f.verdict(id, "", nil)
-}
-
-func (h *History) objectIsMissing(message string) bool {
-	m := strings.ToLower(message)
-	return (strings.Contains(m, "configmap") || strings.Contains(m, "secret") || strings.Contains(m, "references non-existent")) &&
-		(strings.Contains(m, "not found") || strings.Contains(m, "non-existent"))
 }

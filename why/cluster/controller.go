@@ -7,6 +7,7 @@ import (
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // Workload is what makes pods, as the API server has it.
@@ -93,58 +94,58 @@ func (w Workload) unmade() (answer.Verdict, bool) {
 // refusals are the API server's words when it does not take a pod that a
 // controller wants to make, and what they mean. The first that fits counts.
 var refusals = []struct {
-	says  []string
+	says  *words.Phrase
 	cause answer.Cause
 	text  string
 	fix   answer.Fix
 }{
 	{
-		[]string{"exceeded quota"},
+		words.QuotaFull,
 		answer.InsufficientResources, "The ResourceQuota of its namespace has no room for another pod",
 		answer.Fix{Text: "see what is used, then free some, request less or raise the quota", Command: "kubectl -n %s describe resourcequota", Risk: answer.Inspect},
 	},
 	{
-		[]string{"failed quota"},
+		words.QuotaWants,
 		answer.SecurityRefused, "The ResourceQuota of its namespace takes only pods that say what they need",
 		answer.Fix{Text: "set what it names in the pods' template, or defaults for the namespace in a LimitRange", Command: "kubectl -n %s describe resourcequota", Risk: answer.Inspect},
 	},
 	{
-		[]string{"violates PodSecurity"},
+		words.PodSecurity,
 		answer.SecurityRefused, "The security level of its namespace does not allow its pods",
 		answer.Fix{Text: "set what it names in the pods' template; the level is a label of the namespace", Command: "kubectl get namespace %s --show-labels", Risk: answer.Inspect},
 	},
 	{
-		[]string{"serviceaccount", "not found"},
+		words.NoServiceAccount,
 		answer.ConfigMissing, "The ServiceAccount that its pods are to run as does not exist",
 		answer.Fix{Text: "create it, or correct serviceAccountName in the pods' template", Command: "kubectl -n %s get serviceaccounts", Risk: answer.Inspect},
 	},
 	{
-		[]string{"PriorityClass"},
+		words.NoPriorityClass,
 		answer.ConfigMissing, "The PriorityClass that its pods name does not exist",
 		answer.Fix{Text: "create it, or correct priorityClassName in the pods' template", Command: "kubectl get priorityclasses", Risk: answer.Inspect},
 	},
 	{
-		[]string{"RuntimeClass", "not found"},
+		words.NoRuntimeClass,
 		answer.ConfigMissing, "The RuntimeClass that its pods name does not exist",
 		answer.Fix{Text: "create it, or correct runtimeClassName in the pods' template", Command: "kubectl get runtimeclasses", Risk: answer.Inspect},
 	},
 	{
-		[]string{"being terminated"},
+		words.NamespaceEnds,
 		answer.Deleted, "Its namespace is being deleted",
 		answer.Fix{Text: "see what it waits for", Command: "kubectl get namespace %s -o yaml", Risk: answer.Inspect},
 	},
 	{
-		[]string{"is forbidden: m", " usage per "},
+		words.OutOfRange,
 		answer.SecurityRefused, "A LimitRange of its namespace does not allow what its pods ask for",
 		answer.Fix{Text: "see the bounds, and keep the pods' template within them", Command: "kubectl -n %s describe limitrange", Risk: answer.Inspect},
 	},
 	{
-		[]string{"denied"},
+		words.AdmissionDenied,
 		answer.SecurityRefused, "An admission rule does not allow its pods",
 		answer.Fix{Text: "set what it asks for in the pods' template", Risk: answer.Restarts},
 	},
 	{
-		[]string{"is forbidden"},
+		words.Forbidden,
 		answer.SecurityRefused, "The API server does not allow its pods",
 		answer.Fix{Text: "set what it asks for in the pods' template", Risk: answer.Restarts},
 	},
@@ -153,7 +154,7 @@ var refusals = []struct {
 // refusal says why the API server did not take a pod, where its words are known.
 func (w Workload) refusal() (answer.Verdict, bool) {
 	for _, r := range refusals {
-		if w.Refused == "" || !contains(w.Refused, r.says) {
+		if w.Refused == "" || !r.says.In(w.Refused) {
 			continue
 		}
 		if strings.Contains(r.fix.Command, "%s") {
@@ -169,12 +170,3 @@ func (w Workload) refusal() (answer.Verdict, bool) {
 }
 
 func (w Workload) said() string { return strings.TrimSuffix(prose.Brief(w.Refused, kept), ".") }
-
-func contains(text string, all []string) bool {
-	for _, part := range all {
-		if !strings.Contains(text, part) {
-			return false
-		}
-	}
-	return true
-}

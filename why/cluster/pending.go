@@ -11,6 +11,7 @@ import (
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // Unscheduled answers for a pod that no node has been chosen for: no node has
@@ -34,45 +35,35 @@ func pending(pod *v1.Pod, around Around, now time.Time) answer.Verdict {
 		}
 		return unknown("The pod has no node, and the scheduler has not said why.", "Is the scheduler running?", kubectl.Inspect("see whether it runs", "kubectl get events -A --field-selector source=default-scheduler"))
 	}
-	// What follows is about preemption, which could not help either.
-	message, _, _ := strings.Cut(c.Message, " no new claims to deallocate")
-	message, _, _ = strings.Cut(message, " preemption:")
-	message = prose.Brief(message, 240)
-	says := func(parts ...string) bool {
-		for _, p := range parts {
-			if strings.Contains(message, p) {
-				return true
-			}
-		}
-		return false
-	}
+	message := prose.Brief(words.Scheduler(c.Message), 240)
+	says := func(one ...*words.Phrase) bool { return words.Any(message, one...) }
 	f := answer.Verdict{Rule: "scheduler-message", Certainty: answer.Inferred, Text: fmt.Sprintf("No node can take the pod: %s", message)}
 	f.Fixes = []answer.Fix{describe(pod)}
 	switch {
 	case c.Reason == v1.PodReasonSchedulingGated:
 		f.Cause, f.Text = answer.SchedulingGate, "The pod has a scheduling gate that nobody has removed: "+message
-	case says("volume node affinity"):
+	case says(words.VolumeElsewhere):
 		f.Cause, f.Text = answer.VolumeUnbound, "The volume of one of the pod's claims is on another node than those that could take the pod: "+message
 		f.Fixes = []answer.Fix{kubectl.Inspect("see where it is", kubectl.Command(pod.Namespace, "describe pvc,pv"))}
-	case says("persistentvolumeclaim", "unbound immediate", "didn't find available persistent volumes", "StorageClass"):
+	case says(words.ClaimWaits):
 		f.Cause, f.Text = answer.VolumeUnbound, "A volume claim of the pod is missing or not bound, so it gets no node: "
-		if words := around.Storage.unbound(pod); words != "" {
-			f.Text += words + ". The scheduler says: "
+		if claims := around.Storage.unbound(pod); claims != "" {
+			f.Text += claims + ". The scheduler says: "
 		}
 		f.Text += message
 		f.Fixes = []answer.Fix{kubectl.Inspect("see the claims", kubectl.Command(pod.Namespace, "get pvc,pv,storageclass")), {Text: "create the claim, or a volume that fits it, or the StorageClass that is to make one", Risk: answer.Safe}}
-	case says("Insufficient", "Too many pods"):
+	case says(words.NoRoom):
 		f.Cause, f.Text = answer.InsufficientResources, "No node has room for what the pod requests: "+message
 		f.Fixes = []answer.Fix{kubectl.Inspect("see what is left", "kubectl describe nodes | grep -A8 'Allocated resources'"), kubectl.EditTemplate(pod.Namespace, pod, "request less, or add a node")}
-	case says("free ports"):
+	case says(words.PortTaken):
 		f.Cause, f.Text = answer.NoMatchingNode, "No node has the host port free that the pod asks for: "+message
 		f.Fixes = []answer.Fix{kubectl.Inspect("see who has it", `kubectl get pods -A -o custom-columns=NS:.metadata.namespace,NAME:.metadata.name,PORTS:.spec.containers[*].ports[*].hostPort`), kubectl.EditTemplate(pod.Namespace, pod, "do without hostPort (a Service needs none), or choose another")}
-	case says("were unschedulable") && !says("affinity", "selector", "taint"):
+	case says(words.Cordoned) && !says(words.LabelsDiffer, words.Tainted):
 		f.Cause, f.Text = answer.NoMatchingNode, "The nodes that could take the pod are cordoned, so no new pods are placed there: "+message
 		f.Fixes = []answer.Fix{kubectl.Inspect("see which", "kubectl get nodes"), {Text: "let pods be placed there again", Command: "kubectl uncordon NODE", Risk: answer.Safe}}
-	case says("taint") && !says("affinity", "selector"):
+	case says(words.Tainted) && !says(words.LabelsDiffer):
 		keptOut(&f, pod, around, message)
-	case says("affinity", "selector", "taint", "unschedulable", "didn't match", "topology spread"):
+	case says(words.LabelsDiffer, words.Tainted, words.NodesDiffer):
 		f.Cause, f.Text = answer.NoMatchingNode, "No node matches what the pod asks for: "+message
 		f.Fixes = []answer.Fix{kubectl.Inspect("compare labels and taints", "kubectl get nodes --show-labels"), kubectl.EditTemplate(pod.Namespace, pod, "correct nodeSelector, affinity or tolerations, or label a node")}
 	default:
@@ -83,10 +74,10 @@ func pending(pod *v1.Pod, around Around, now time.Time) answer.Verdict {
 
 // keptOut is about taints. Those of a node that is short of something go by themselves.
 func keptOut(f *answer.Verdict, pod *v1.Pod, around Around, message string) {
-	words, sick := around.tainted(pod)
+	taints, sick := around.tainted(pod)
 	f.Cause, f.Text = answer.NoMatchingNode, "The nodes that could take the pod have a taint that it does not tolerate: "
-	if words != "" {
-		f.Text += words + ". The scheduler says: "
+	if taints != "" {
+		f.Text += taints + ". The scheduler says: "
 	}
 	f.Text += message
 	if sick != "" {

@@ -1,0 +1,36 @@
+package words
+
+import "strings"
+
+// What our own prober's clients say of an answer that is none: Go's HTTP and gRPC
+// clients have no types for these.
+var (
+	NotTLS = says("net/http and crypto/tls of Go 1.26",
+		[]string{"http response to https client", "first record does not look like a tls handshake"},
+		`Get "https://10.42.0.3:8080/": http: server gave HTTP response to HTTPS client`, "tls: first record does not look like a TLS handshake")
+	// TLSAlert quotes the beginning of an alert that stands where a status line should
+	// (RFC 8446, 5.1: content type 21, version 3).
+	TLSAlert = says("net/http of Go 1.26, ReadResponse",
+		[]string{`malformed http response "\x15\x03`},
+		`net/http: HTTP/1.x transport connection broken: malformed HTTP response "\x15\x03\x01\x00\x02\x02"`)
+	OtherProtocol = says("net/http, crypto/tls and http2 of Go 1.26",
+		[]string{"http response to https client", "malformed http", "first record does not look like a tls handshake", "tls: ", "http2: "},
+		"http: server gave HTTP response to HTTPS client", `malformed HTTP status code "ready"`, "tls: first record does not look like a TLS handshake", "http2: server sent GOAWAY")
+	ManyRedirects   = says("net/http of Go 1.26, defaultCheckRedirect", []string{"stopped after 10 redirects"}, `Get "/": stopped after 10 redirects`)
+	ServiceNotKnown = says("grpc-go, health/server.go; kubelet 1.36, pkg/probe/grpc", []string{"code = notfound"}, "error: health rpc failed: rpc error: code = NotFound desc = unknown service")
+	NoHealthService = says("kubelet 1.36, pkg/probe/grpc", []string{"does not implement the grpc health protocol"}, "error: this server does not implement the grpc health protocol (grpc.health.v1.Health)")
+	// WantsHTTPS is the body of a 400 that a server answers plain HTTP with on a TLS port.
+	WantsHTTPS = says("nginx 1.28, Go 1.26 net/http, Apache 2.4",
+		[]string{"https", "ssl", "tls"},
+		"Client sent an HTTP request to an HTTPS server.", "Reason: You're speaking plain HTTP to an SSL-enabled server port.", "400 The plain HTTP request was sent to HTTPS port", "TLS required")
+
+	ConnectionRefused = says("Envoy 1.35, linkerd 2; strerror(3)", []string{"connection refused"}, "upstream connect error or disconnect/reset before headers. reset reason: remote connection failure, transport failure reason: delayed connect error: Connection refused")
+	ConnectionReset   = says("Envoy 1.35; Go 1.26", []string{"connection reset", "broken pipe"}, "read tcp 10.42.0.3:4711->10.42.0.3:8080: read: connection reset by peer", "write: broken pipe")
+	NoRoute           = says("strerror(3), EHOSTUNREACH", []string{"no route to host"}, "dial tcp 10.42.0.3:8080: connect: no route to host")
+)
+
+// BrokeOff says whether an answer ended before it was there (io of Go, EOF).
+func BrokeOff(text string) bool { return strings.Contains(text, "EOF") }
+
+// CutShort says whether an answer ended in its middle (io of Go, ErrUnexpectedEOF).
+func CutShort(text string) bool { return strings.HasSuffix(text, "unexpected EOF") }

@@ -1,0 +1,93 @@
+package words
+
+import (
+	"strings"
+	"testing"
+)
+
+// Each phrase says where it comes from, and is found in what was really said; each of
+// its parts is.
+func TestPhrases(t *testing.T) {
+	if len(known) < 50 {
+		t.Fatalf("only %d phrases", len(known))
+	}
+	for _, p := range known {
+		if p.source == "" || len(p.samples) == 0 {
+			t.Errorf("%+v says nowhere who says it, or has no sample", p)
+		}
+		if p.but != nil {
+			for _, s := range p.but.samples {
+				if p.In(s) {
+					t.Errorf("%s: %q means something else", p.source, s)
+				}
+			}
+		}
+		for _, s := range p.samples {
+			if !p.In(s) {
+				t.Errorf("%s: not found in %q", p.source, s)
+			}
+		}
+		for _, part := range p.parts {
+			if part != strings.ToLower(part) || !strings.Contains(strings.ToLower(strings.Join(p.samples, "\n")), part) {
+				t.Errorf("%s: nobody says %q", p.source, part)
+			}
+		}
+	}
+}
+
+// What stands around the words that matter goes.
+func TestTrimmed(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{Start(`failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: exec: "x": not found`), `exec: "x": not found`},
+		{Start("the moon is full"), "the moon is full"},
+		{Scheduler("0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes"), "0/1 nodes are available: 1 Insufficient cpu."},
+		{Hook(`Exec lifecycle hook ([x]) for Container "app" failed - error: command 'x' exited with 1: no, message: ""`), "command 'x' exited with 1: no"},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %q, want %q", c.got, c.want)
+		}
+	}
+}
+
+func TestUnreached(t *testing.T) {
+	for line, want := range map[string]string{
+		"dial tcp: lookup db on 10.96.0.10:53: no such host":                             "db",
+		`connection to server at "db" (10.43.0.9), port 5432 failed: Connection refused`: "db",
+		"curl: (7) Failed to connect to db port 80 after 2 ms: Connection refused":       "db:80",
+		"redis: connection refused":                                                      "",
+	} {
+		if _, where, ok := Unreached(line); !ok || where != want {
+			t.Errorf("%q: %q, want %q", line, where, want)
+		}
+	}
+	if _, _, ok := Unreached("all is well"); ok {
+		t.Error("nothing was said")
+	}
+}
+
+// Texts of others may be anything.
+func FuzzWords(f *testing.F) {
+	for _, p := range known {
+		for _, s := range p.samples {
+			f.Add(s)
+		}
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, p := range known {
+			if p.In(text) && p.pattern != nil && p.Find(text) == nil {
+				t.Errorf("%s: in %q and not found", p.source, text)
+			}
+		}
+		_, where, ok := Unreached(text)
+		if where != "" && (!ok || !strings.Contains(text, strings.Split(where, ":")[0])) {
+			t.Errorf("%q is not in %q", where, text)
+		}
+		_ = NoFork(text)
+		if i := Telling(strings.Split(text, "\n")); i < -1 || i > strings.Count(text, "\n") {
+			t.Errorf("line %d of %q", i, text)
+		}
+		if !strings.Contains(text, Start(text)) || !strings.HasPrefix(text, Scheduler(text)) || !strings.Contains(text, Hook(text)) {
+			t.Errorf("something was added to %q", text)
+		}
+	})
+}
