@@ -20,7 +20,7 @@ var servers = []recipe{
 		// usual databases and queues.
 		name: "python", tag: "python:1",
 		packages: []string{
-			"busybox-static", "bash", "gunicorn", "python3-gunicorn", "uwsgi-core", "uwsgi-plugin-python3", "supervisor", "python3-flask",
+			"busybox-static", "bash", "python3-minimal", "python3.11-minimal", "gunicorn", "python3-gunicorn", "uwsgi-core", "uwsgi-plugin-python3", "supervisor", "python3-flask",
 			"python3-redis", "python3-psycopg2", "python3-pymysql", "python3-pika", "libpam0g", "libsystemd0", "openssl",
 		},
 		files:  map[string]string{"etc/passwd": users, "etc/group": groups, "run/": "", "var/log/supervisor/": ""},
@@ -49,7 +49,7 @@ var servers = []recipe{
 		packages: []string{"busybox-static", "bash", "mariadb-server", "mariadb-server-core", "mariadb-client-core", "libpam0g", "libsystemd0", "openssl"},
 		files: map[string]string{
 			"etc/passwd": users, "etc/group": groups, "run/mysqld/": "", "data/": "",
-			"usr/lib/run-mariadb": "[ -d /data/db/mysql ] || mariadb-install-db --datadir=/data/db --auth-root-authentication-method=normal --skip-test-db >/dev/null\n" +
+			"usr/lib/run-mariadb": "[ -d /data/db/mysql ] || mariadb-install-db --force --datadir=/data/db --auth-root-authentication-method=normal --skip-test-db >/dev/null\n" +
 				"exec mariadbd --datadir=/data/db --socket=/tmp/mysqld.sock --pid-file=/tmp/mysqld.pid --bind-address=0.0.0.0 \"$@\"\n",
 		},
 		config: v1.Config{Env: []string{path}, User: "102:102", Cmd: []string{"sh", "/usr/lib/run-mariadb"}},
