@@ -47,3 +47,10 @@ restarts() { k get pod "${1:-subject}" -o jsonpath='{.status.containerStatuses[*
 
 # until_true COMMAND…: waits for it; the caller's time runs out, not this.
 until_true() { until "$@"; do sleep 1; done; }
+
+# said WORDS [POD [CONTAINER]]: waits until it has logged them: what is still starting
+# is in another trouble than it will be.
+said() { until k logs "${2:-subject}" ${3:+-c "$3"} 2>/dev/null | grep -q "$1"; do sleep 1; done; }
+
+# again POD: waits until it was restarted.
+again() { while [ "$(restarts "$1")" -lt 1 ]; do sleep 1; done; }
