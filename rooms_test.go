@@ -47,6 +47,11 @@ var rooms = []room{
 	{dir: "why/prose", pure: true},
 	{dir: "lint", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers", "sigs.k8s.io/yaml", "go.yaml.in/yaml/v3", module + "fact", module + "health"}},
 	{dir: "why/serve", imports: []string{"k8s.io/apimachinery", module + "fact", module + "health", module + "journal", module + "why"}},
+	{dir: "lanes"},
+	{dir: "sense", imports: []string{
+		"golang.org/x/sys", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", module + "fact", module + "pods", module + "lanes",
+		module + "evidence", module + "probe",
+	}},
 	{dir: "sense/containers", imports: []string{
 		"github.com/go-logr/logr", "golang.org/x/sync", "google.golang.org/grpc", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/cri-api", "k8s.io/cri-client",
 		"k8s.io/klog/v2", "k8s.io/kubelet/pkg/types", module + "fact", module + "probe",
@@ -190,6 +195,45 @@ func impure(n ast.Node) string {
 		}
 	}
 	return ""
+}
+
+// TestSensesChangeNothing keeps the sources fit to run beside somebody else's agent: they
+// link no part of Kubernetes itself, and call nothing that changes an object, a container
+// or a file, but for the mark of the agent's own beat.
+func TestSensesChangeNothing(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "./sense/...", "./pods").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path := range strings.Lines(string(out)) {
+		if below(strings.TrimSpace(path), []string{"k8s.io/kubernetes", module + "node", module + "health"}) {
+			t.Errorf("sense links %s", path)
+		}
+	}
+	for _, file := range slices.Concat(goFiles(t, "sense"), goFiles(t, "sense/containers"), goFiles(t, "pods")) {
+		set := token.NewFileSet()
+		parsed, err := parser.ParseFile(set, file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok {
+				if f, ok := call.Fun.(*ast.SelectorExpr); ok && slices.Contains(changing, f.Sel.Name) && filepath.Base(file) != "alive.go" {
+					t.Errorf("%s: sense may not call %s", set.Position(n.Pos()), f.Sel.Name)
+				}
+			}
+			return true
+		})
+	}
+}
+
+// changing are calls by which clients, runtimes and the system are told to change
+// something.
+var changing = []string{
+	"Create", "Update", "UpdateStatus", "Patch", "Apply", "ApplyStatus", "Delete", "DeleteCollection", "Evict", "EvictV1", "Bind",
+	"RunPodSandbox", "StopPodSandbox", "RemovePodSandbox", "CreateContainer", "StartContainer", "StopContainer", "RemoveContainer",
+	"UpdateContainerResources", "ReopenContainerLog", "ExecSync", "Exec", "Attach", "PortForward", "PullImage", "RemoveImage",
+	"WriteFile", "Mkdir", "MkdirAll", "Remove", "RemoveAll", "Rename", "OpenFile", "Chtimes", "Chmod", "Chown", "Kill", "Mount", "Unmount",
 }
 
 // heavy is what only the rooms that wire a control plane or a container runtime

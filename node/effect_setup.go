@@ -65,7 +65,7 @@ func (e *effects) takeOver(p pods.Pod) {
 	if p.Sandbox.ID == "" || p.Object == nil {
 		return
 	}
-	e.lanes.do(string(p.Key.UID), func(ctx context.Context) {
+	e.lanes.Do(lane{uid: p.Key.UID}, func(ctx context.Context) {
 		if err := e.volumes.SetUp(ctx, p.Object); err != nil {
 			e.log.Warn("volumes of a running pod not taken over; its next start tries again", "pod", p.Key.String(), "error", err)
 			e.mu.Lock()

@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/lanes"
 	"whylet.dev/whylet/node/cgroup"
 	"whylet.dev/whylet/node/cri"
 	"whylet.dev/whylet/node/images"
@@ -31,7 +31,7 @@ import (
 // periods run at once.
 type effects struct {
 	ctx     context.Context
-	lanes   *lanes
+	lanes   *lanes.Lanes[lane]
 	runtime *cri.Client
 	images  *images.Manager
 	volumes *volumes.Manager
@@ -62,6 +62,27 @@ type effects struct {
 	untaken map[types.UID]bool
 }
 
+// lane is what effects happen one after the other on: of a pod, of one of its
+// containers, or of one decision to kill.
+type lane struct {
+	kind      laneKind
+	uid       types.UID
+	container string
+	decision  fact.ID
+}
+
+type laneKind int
+
+const (
+	podLane laneKind = iota
+	killLane
+	removeLane
+	resizeLane
+	holdLane
+	changedLane
+	contentLane
+)
+
 type startKey struct {
 	pod       types.UID
 	container string
@@ -69,37 +90,37 @@ type startKey struct {
 
 // act queues the effect of a decision.
 func (e *effects) act(p pods.Pod, d fact.Fact) {
-	uid := string(p.Key.UID)
+	on := lane{uid: p.Key.UID}
 	switch body := d.Body.(type) {
 	case fact.SetUp:
-		e.lanes.do(uid, func(ctx context.Context) { e.setUp(ctx, p, d, body) })
+		e.lanes.Do(on, func(ctx context.Context) { e.setUp(ctx, p, d, body) })
 	case fact.Start:
 		key := startKey{p.Key.UID, d.Container}
 		start, cancel := context.WithCancel(e.ctx)
 		e.mu.Lock()
 		e.starting[key] = cancel
 		e.mu.Unlock()
-		e.lanes.do(uid, func(context.Context) {
+		e.lanes.Do(on, func(context.Context) {
 			e.start(start, p, d)
 			e.endStart(key)
 		})
 	case fact.Kill:
 		e.endStart(startKey{p.Key.UID, d.Container})
 		// A kill with a shorter grace period must not wait for the first one.
-		e.lanes.do(fmt.Sprintf("%s/%s/kill/%d", uid, d.Container, d.ID), func(ctx context.Context) { e.kill(ctx, p, d, body) })
+		e.lanes.Do(lane{killLane, p.Key.UID, d.Container, d.ID}, func(ctx context.Context) { e.kill(ctx, p, d, body) })
 	case fact.Evict:
 		if pressure.Signal(body.Signal).Memory() {
-			e.lanes.do(uid+"/hold", func(context.Context) { e.holdBack(p) })
+			e.lanes.Do(lane{kind: holdLane, uid: p.Key.UID}, func(context.Context) { e.holdBack(p) })
 		}
 	case fact.Resize:
 		// One after the other, so that what shrinks makes room for what grows.
-		e.lanes.do(uid+"/resize", func(ctx context.Context) { e.resize(ctx, p, d, body) })
+		e.lanes.Do(lane{kind: resizeLane, uid: p.Key.UID}, func(ctx context.Context) { e.resize(ctx, p, d, body) })
 	case fact.Remove:
-		e.lanes.do(uid+"/"+d.Container, func(ctx context.Context) { e.remove(ctx, p, d, body) })
+		e.lanes.Do(lane{kind: removeLane, uid: p.Key.UID, container: d.Container}, func(ctx context.Context) { e.remove(ctx, p, d, body) })
 	case fact.TearDown:
-		e.lanes.do(uid, func(ctx context.Context) { e.tearDown(ctx, p, d) })
+		e.lanes.Do(on, func(ctx context.Context) { e.tearDown(ctx, p, d) })
 	case fact.Release:
-		e.lanes.do(uid, func(ctx context.Context) { e.letGo(ctx, p, d) })
+		e.lanes.Do(on, func(ctx context.Context) { e.letGo(ctx, p, d) })
 	}
 }
 

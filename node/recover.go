@@ -12,6 +12,7 @@ import (
 	"whylet.dev/whylet/health"
 	"whylet.dev/whylet/node/cri"
 	"whylet.dev/whylet/pods"
+	"whylet.dev/whylet/sense"
 )
 
 // replay rebuilds the pods from what the journal kept of them, oldest fact
@@ -122,7 +123,7 @@ func missedExits(p pods.Pod, have map[string]cri.ContainerView, lastLines func(c
 		case !ok:
 			f.Body = fact.Exited{ContainerID: c.ID, Vanished: true}
 		case v.State == cri.Exited:
-			f.At, f.Body = v.FinishedAt, exitedBody(v, lastLines)
+			f.At, f.Body = v.FinishedAt, sense.ExitedBody(v, lastLines)
 		default:
 			continue
 		}
@@ -163,7 +164,7 @@ func adopted(v cri.ContainerView) []fact.Fact {
 	started.At = v.StartedAt
 	facts := []fact.Fact{created, started}
 	if v.State == cri.Exited {
-		exited := envelope(exitedBody(v, nil))
+		exited := envelope(sense.ExitedBody(v, nil))
 		exited.At = v.FinishedAt
 		facts = append(facts, exited)
 	}
@@ -178,7 +179,7 @@ func adopt(pod *v1.Pod, s cri.Snapshot) []fact.Fact {
 	if pod.Status.StartTime == nil {
 		return nil
 	}
-	facts := []fact.Fact{podFact(pod, fact.AdoptedStatus{Status: pod.Status})}
+	facts := []fact.Fact{sense.PodFact(pod, fact.AdoptedStatus{Status: pod.Status})}
 	var box *cri.SandboxView
 	for i := range s.Sandboxes {
 		b := &s.Sandboxes[i]
@@ -187,14 +188,14 @@ func adopt(pod *v1.Pod, s cri.Snapshot) []fact.Fact {
 		}
 	}
 	if box != nil {
-		facts = append(facts, podFact(pod, fact.SetUpDone{
+		facts = append(facts, sense.PodFact(pod, fact.SetUpDone{
 			SandboxID: box.ID, IPs: box.IPs, HostIPs: hostIPs(pod), Attempt: box.Attempt,
 		}))
 		for _, v := range newest(s.Containers, pod.UID) {
 			facts = append(facts, adopted(v)...)
 		}
 	}
-	return append(facts, podFact(pod, fact.Admitted{HostIP: pod.Status.HostIP}))
+	return append(facts, sense.PodFact(pod, fact.Admitted{HostIP: pod.Status.HostIP}))
 }
 
 func hostIPs(pod *v1.Pod) []string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -24,6 +25,7 @@ import (
 	"whylet.dev/whylet/journal/otlp"
 	"whylet.dev/whylet/node/cri"
 	"whylet.dev/whylet/pods"
+	"whylet.dev/whylet/sense"
 	"whylet.dev/whylet/sense/containers"
 )
 
@@ -70,7 +72,7 @@ type node struct {
 	// exporter sends the facts elsewhere, from one on; nil: nowhere.
 	exporter   *otlp.Exporter
 	exportFrom fact.ID
-	reached    *apiWatch
+	contact    *sense.Contact
 	// first is what the runtime had when the agent started.
 	first cri.Snapshot
 	// lastLines reads the end of a container's log; nil: it is not kept.
@@ -81,8 +83,7 @@ type node struct {
 func (n *node) submit(f fact.Fact) { n.loop.submit(f) }
 
 func newNode(ctx context.Context, c Config) (*node, error) {
-	n := &node{config: c, log: c.Log, known: pods.New()}
-	n.reached = &apiWatch{submit: n.submit}
+	n := &node{config: c, log: c.Log, known: pods.New(), contact: &sense.Contact{}}
 	if err := n.open(ctx); err != nil {
 		n.close()
 		return nil, err
@@ -125,7 +126,7 @@ func (n *node) open(ctx context.Context) (err error) {
 		}
 	}
 	api := clientConfig(c.API)
-	api.Wrap(n.reached.wrap)
+	api.Wrap(n.contact.Wrap)
 	if n.client, err = kubernetes.NewForConfig(api); err != nil {
 		return fmt.Errorf("client of the API server: %w", err)
 	}
@@ -197,7 +198,7 @@ func (n *node) run(ctx context.Context) error {
 	spawn("loop", func(ctx context.Context) error { n.loop.run(ctx); return nil })
 	<-ctx.Done()
 	wg.Wait()
-	n.world.lanes.wait()
+	n.world.effects.lanes.Wait()
 	n.loop.finish(agentStopped(context.Cause(ctx)))
 	n.world.later.flush()
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
@@ -222,13 +223,6 @@ func (n *node) takeUp(ctx context.Context) error {
 		n.loop.take(f)
 	}
 	n.loop.resume(unanswered)
-	for _, p := range n.known.All() {
-		for _, c := range p.Containers {
-			if c.Running {
-				n.world.processes.adopt(c.ID, c.PID, time.Time{})
-			}
-		}
-	}
 	return nil
 }
 
@@ -242,6 +236,11 @@ func (n *node) lookFirst(ctx context.Context) error {
 	})
 }
 
+// past gives the recorded facts of some kinds.
+func (n *node) past(kinds ...fact.Kind) iter.Seq2[fact.Fact, error] {
+	return n.journal.Query(journal.Query{Kinds: kinds})
+}
+
 // agentStopped tells why this run of the agent ends.
 func agentStopped(cause error) fact.AgentStopped {
 	var ended *ControlPlaneEnded
@@ -253,13 +252,13 @@ func agentStopped(cause error) fact.AgentStopped {
 
 // agentStarted tells how the last run of the agent ended.
 func (n *node) agentStarted() fact.AgentStarted {
-	started := fact.AgentStarted{Version: n.config.Version, PID: os.Getpid(), Previous: "first", Sources: n.world.processes.sources()}
+	started := fact.AgentStarted{Version: n.config.Version, PID: os.Getpid(), Previous: "first", Sources: n.world.processes.Sources()}
 	for f, err := range n.journal.Query(journal.Query{Reverse: true, Limit: 1}) {
 		if err != nil {
 			break
 		}
 		started.LastSeen = f.Seen
-		if at := lastBeat(n.config.DataDir); at.After(f.Seen) && at.Before(time.Now()) {
+		if at := sense.LastBeat(n.config.DataDir); at.After(f.Seen) && at.Before(time.Now()) {
 			started.LastSeen = at
 		}
 		started.Previous = previous(f, n.clock.boot)

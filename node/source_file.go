@@ -17,6 +17,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/pods"
+	"whylet.dev/whylet/sense"
 )
 
 // staticPods runs the pods of a directory, and shows each to the API server as
@@ -99,7 +100,7 @@ func (s *staticPods) add(pod *v1.Pod) {
 	}
 	s.running[name] = pod
 	s.mu.Unlock()
-	s.submit(podFact(pod, fact.SpecSeen{Object: trimmed(pod), By: s.dir, Source: "file"}))
+	s.submit(sense.PodFact(pod, fact.SpecSeen{Object: sense.Trimmed(pod), By: s.dir, Source: "file"}))
 }
 
 func (s *staticPods) remove(pod *v1.Pod) {
@@ -110,7 +111,7 @@ func (s *staticPods) remove(pod *v1.Pod) {
 		return
 	}
 	s.mu.Unlock()
-	s.submit(podFact(pod, fact.DeletionSeen{GraceSeconds: graceOf(pod), Gone: true, By: s.dir}))
+	s.submit(sense.PodFact(pod, fact.DeletionSeen{GraceSeconds: sense.GraceOf(pod), Gone: true, By: s.dir}))
 }
 
 // gone hears that nothing of a static pod is left, and lets the next one start.

@@ -15,6 +15,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/health"
+	"whylet.dev/whylet/lanes"
 	"whylet.dev/whylet/node/cgroup"
 	"whylet.dev/whylet/node/cri"
 	"whylet.dev/whylet/node/images"
@@ -22,16 +23,16 @@ import (
 	"whylet.dev/whylet/node/volumes"
 	"whylet.dev/whylet/pods"
 	"whylet.dev/whylet/probe"
+	"whylet.dev/whylet/sense"
 )
 
 // outside is the world as the loop sees it: everything that happens because of
 // a turn, and nothing that waits.
 type outside struct {
-	node  *node
-	log   *slog.Logger
-	lanes *lanes
+	node *node
+	log  *slog.Logger
 
-	api       *apiSource
+	api       *sense.APIPods
 	effects   *effects
 	publisher *publisher
 	probes    *probes
@@ -41,12 +42,13 @@ type outside struct {
 	services  *services
 	house     *housekeeping
 	face      *face
-	kernel    *kernel
-	processes *processes
+	exits     *sense.Exits
+	processes *sense.Processes
 	metrics   *metrics
 	probed    *probeMetrics
-	looks     *looks
-	asks      *asks
+	inspector *sense.Inspector
+	reprobe   *sense.Reprobe // nil: it is not wanted
+	hearers   []interface{ Hear(fact.Fact) }
 	hidden    sparing
 	pressure  *pressure.Manager
 }
@@ -55,20 +57,12 @@ func (o *outside) act(p pods.Pod, d fact.Fact)             { o.effects.act(p, d)
 func (o *outside) publish(p fact.Pod, s v1.PodStatus)      { o.publisher.publish(p, s) }
 func (o *outside) probe(p pods.Pod, wanted []health.Probe) { o.probes.want(p, wanted) }
 
-// record counts a fact, and has a failing container looked into.
+// record lets all hear of a fact that do something with it.
 func (o *outside) record(f fact.Fact) {
 	o.metrics.count(f, killedFor(o.node.known, f))
 	o.probed.count(f)
-	if b, ok := f.Body.(fact.Started); ok {
-		o.processes.adopt(b.ContainerID, b.PID, f.At)
-	}
-	o.looks.heard(f)
-	if b, ok := f.Body.(fact.Marked); ok && b.Ready {
-		o.looks.ready(f)
-	}
-	if b, ok := f.Body.(fact.Probed); ok && b.Verdict == fact.Failure {
-		o.looks.failed(f, b.Probe)
-		o.asks.failed(f)
+	for _, h := range o.hearers {
+		h.Hear(f)
 	}
 }
 
@@ -93,40 +87,37 @@ func (o *outside) gone(p pods.Pod) {
 
 // admit says what follows from meeting a pod for the first time.
 func (o *outside) admit(pod *v1.Pod, others []*v1.Pod) []fact.Fact {
-	if full, ok := o.api.get(pods.KeyOf(pod)); ok {
+	if full, ok := o.api.Get(pods.KeyOf(pod)); ok {
 		if before := adopt(full, o.node.first); before != nil {
 			return before
 		}
 	}
 	if refused, no := refusesUnder(o.pressure.Conditions(), pod, kubelettypes.IsStaticPod(pod)); no {
-		return []fact.Fact{podFact(pod, refused)}
+		return []fact.Fact{sense.PodFact(pod, refused)}
 	}
 	if node := o.face.object(); node != nil { // until it is known there is nothing to compare with
 		if refused, no := refuses(node, others, pod); no {
-			return []fact.Fact{podFact(pod, refused)}
+			return []fact.Fact{sense.PodFact(pod, refused)}
 		}
 	}
-	return []fact.Fact{podFact(pod, fact.Admitted{HostIP: o.node.config.IP})}
+	return []fact.Fact{sense.PodFact(pod, fact.Admitted{HostIP: o.node.config.IP})}
 }
 
 // connect makes every part of the world.
 func (o *outside) connect(ctx context.Context, n *node) error {
 	o.node, o.log = n, n.log
-	// Effects outlive the request to end for as long as they need to say how they went.
-	o.lanes = newLanes(ctx)
 	o.recorder = n.recorder(context.WithoutCancel(ctx))
 	o.later = &later{recorder: o.recorder}
 	o.services = newServices(n.client)
-	o.api = newAPISource(n.client, n.config.Name, n.submit)
-	o.api.mirror = o.mirrored
-	o.api.known = o.statusSeen
+	o.api = sense.NewAPIPods(n.client, n.config.Name)
+	o.api.Mirror, o.api.StatusSeen = o.mirrored, o.statusSeen
 	var err error
 	if o.face, err = newFace(n); err != nil {
 		return err
 	}
-	o.processes = newProcesses(n.known, n.submit, n.log)
-	n.onClose(o.processes.close)
-	o.kernel = &kernel{known: n.known, submit: n.submit, journal: n.journal, boot: n.clock.boot, log: n.log, processes: o.processes, kills: map[string]killed{}}
+	o.processes = sense.OpenProcesses(n.log)
+	n.onClose(o.processes.Close)
+	o.exits = sense.NewExits(o.processes)
 	mirror := kubeletpod.NewBasicMirrorClient(n.client, n.config.Name, o.face)
 	o.static = newStaticPods(n.config.StaticPodDir, n.config.Name, mirror, n.submit, o.recorder, n.log)
 	o.publisher = newPublisher(n.client, o.static.uid, n.log)
@@ -146,11 +137,11 @@ func (o *outside) connectProbes(n *node) error {
 	}
 	n.onClose(scheduler.Close)
 	o.probes.scheduler = scheduler
-	return o.connectAsks(n)
+	return o.connectReprobe(n)
 }
 
-// connectAsks makes what asks again after a timeout, unless that is not wanted.
-func (o *outside) connectAsks(n *node) error {
+// connectReprobe makes what asks again after a timeout, unless that is not wanted.
+func (o *outside) connectReprobe(n *node) error {
 	if n.config.NoProbeAgain {
 		return nil
 	}
@@ -159,7 +150,7 @@ func (o *outside) connectAsks(n *node) error {
 		return fmt.Errorf("start the prober that asks again: %w", err)
 	}
 	n.onClose(prober.Close)
-	o.asks = newAsks(prober.Ask, o.probes.target, n.known, n.submit, o.lanes)
+	o.reprobe = &sense.Reprobe{Ask: prober.Ask, Target: o.probes.target}
 	return nil
 }
 
@@ -171,10 +162,10 @@ func (o *outside) connectEffects(ctx context.Context, n *node) error {
 			o.recorder.Event(object, kind, reason, message)
 		},
 		Changed: func(uid types.UID) {
-			o.lanes.do("changed/"+string(uid), func(context.Context) { o.referenceChanged(uid) })
+			o.effects.lanes.Do(lane{kind: changedLane, uid: uid}, func(context.Context) { o.referenceChanged(uid) })
 		},
 		Content: func(uid types.UID, change fact.ConfigChanged) {
-			o.lanes.do("content/"+string(uid), func(context.Context) {
+			o.effects.lanes.Do(lane{kind: contentLane, uid: uid}, func(context.Context) {
 				if p, ok := n.known.Get(uid); ok {
 					n.submit(fact.Fact{Pod: p.Key, Body: change})
 				}
@@ -206,7 +197,7 @@ func (o *outside) connectEffects(ctx context.Context, n *node) error {
 	}
 	o.effects = &effects{
 		handlers: ways, users: ids,
-		ctx: ctx, lanes: o.lanes, runtime: n.runtime, images: imgs, volumes: vols, cgroups: groups, config: c,
+		ctx: ctx, lanes: lanes.New[lane](ctx), runtime: n.runtime, images: imgs, volumes: vols, cgroups: groups, config: c,
 		machine: cri.DetectMachine(o.face.memory()),
 		dns: cri.DNS{
 			Servers: parseIPs(c.ClusterDNS), Domain: c.ClusterDomain, ResolvConf: cri.HostResolvConf(), NodeIPs: parseIPs([]string{c.IP}),
@@ -215,14 +206,18 @@ func (o *outside) connectEffects(ctx context.Context, n *node) error {
 		submit: n.submit, log: n.log,
 		starting: map[startKey]context.CancelFunc{}, left: map[types.UID][]cri.SandboxView{}, untaken: map[types.UID]bool{},
 	}
-	o.looks = &looks{known: n.known, submit: n.submit, lastLines: n.lastLines, lanes: o.lanes, cgroups: groups, join: o.processes.join, logs: c.PodLogsDir, seen: map[string]*attention{}, killed: map[runsKey]bool{}}
+	o.inspector = sense.NewInspector(groups, o.processes.Join, n.lastLines, c.PodLogsDir)
+	o.hearers = append(o.hearers, o.processes, o.inspector)
+	if o.reprobe != nil {
+		o.hearers = append(o.hearers, o.reprobe)
+	}
 	d := newDisks(n.runtime, c.PodLogsDir)
 	o.house = &housekeeping{
 		known: n.known, submit: n.submit, runtime: n.runtime, images: imgs, volumes: vols, cgroups: groups, disks: d, logs: c.PodLogsDir, log: n.log,
 	}
 	o.pressure = o.newPressure(ctx, n, d, groups)
 	o.face.pressures = o.pressure.Conditions
-	o.face.look = o.looks.asked
+	o.face.look = o.inspector.Listening
 	return o.face.connect(ctx, n, vols, imgs, groups, d)
 }
 
@@ -266,26 +261,32 @@ func (o *outside) start(spawn func(string, func(context.Context) error)) {
 	quiet := func(f func(context.Context)) func(context.Context) error {
 		return func(ctx context.Context) error { f(ctx); return nil }
 	}
-	rt := &runtimeSource{
-		client: n.runtime, submit: n.submit, known: n.known, complete: o.kernel.complete, lastLines: n.lastLines, lost: o.face.runtimeLost,
-		lanes: o.lanes, log: n.log,
+	observe := func(name string, source sense.Source) {
+		spawn(name, func(ctx context.Context) error { return source.Run(ctx, n.known, n.submit) })
 	}
 	spawn("publisher", quiet(o.publisher.run))
 	spawn("services", quiet(o.services.run))
-	spawn("runtime events", quiet(func(ctx context.Context) { rt.run(ctx, &n.first) }))
-	spawn("pods of the API server", func(ctx context.Context) error { return o.watchPods(ctx) })
+	observe("runtime events", &sense.Runtime{
+		Client: n.runtime, Since: &n.first, Complete: o.exits.Complete, LastLines: n.lastLines, Lost: o.face.runtimeLost, Log: n.log,
+	})
+	observe("pods of the API server", o.api)
+	spawn("sandboxes of no pod", quiet(o.sweep))
 	if n.config.StaticPodDir != "" {
 		spawn("static pods", quiet(o.static.run))
 	}
 	spawn("node object", o.face.run)
 	spawn("node API", o.face.serve)
-	spawn("OOM kills", o.kernel.run)
-	spawn("processes", quiet(o.processes.run))
-	spawn("what the control plane tells", quiet(n.hear))
-	spawn("steps of the clock", quiet((&clockSteps{submit: n.submit, apart: clocksApart}).run))
-	spawn("samples", quiet(o.looks.run))
+	observe("OOM kills", &sense.Kernel{Exits: o.exits, Past: n.past, Boot: n.clock.boot, Log: n.log})
+	observe("processes", o.processes)
+	observe("what the control plane tells", sense.Audit(n.config.Told))
+	observe("the API server's silence", n.contact)
+	observe("steps of the clock", sense.NewClockSteps())
+	observe("looks and samples", o.inspector)
+	if o.reprobe != nil {
+		observe("patient requests", o.reprobe)
+	}
 	spawn("housekeeping", quiet(o.house.run))
-	spawn("beat", quiet(newAlive(n.config.DataDir, n.submit, n.log).run))
+	observe("beat", sense.NewAlive(n.config.DataDir, n.log))
 	spawn("node pressure", quiet(o.pressure.Run))
 }
 
@@ -293,31 +294,21 @@ func (o *outside) start(spawn func(string, func(context.Context) error)) {
 // before sandboxes that nobody claims count as left over.
 const staticSettle = 30 * time.Second
 
-// watchPods watches the API server's pods. Once its first list is in, pods that
-// vanished while no agent looked are ended, and so are sandboxes of no pod.
-func (o *outside) watchPods(ctx context.Context) error {
-	synced := make(chan struct{})
-	go func() {
-		select {
-		case <-ctx.Done():
-			return
-		case <-synced:
-		}
-		for _, p := range o.node.known.All() {
-			if p.Source == "api" && !o.api.has(p.Key) {
-				o.node.submit(fact.Fact{Pod: p.Key, Body: fact.DeletionSeen{Gone: true}})
-			}
-		}
-		settle := time.NewTimer(staticSettle)
-		defer settle.Stop()
-		select {
-		case <-ctx.Done():
-		case <-settle.C:
-			o.effects.sweep(ctx, orphans(o.node.known, o.node.first))
-		}
-	}()
-	o.api.run(ctx, synced)
-	return nil
+// sweep takes away sandboxes of no pod, once it is known which pods there are.
+func (o *outside) sweep(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-o.api.Synced():
+	}
+	settle := time.NewTimer(staticSettle)
+	defer settle.Stop()
+	select {
+	case <-ctx.Done():
+		return
+	case <-settle.C:
+	}
+	o.effects.sweep(ctx, orphans(o.node.known, o.node.first))
 }
 
 // mirrored hears of a mirror pod: its static pod's status belongs there.

@@ -1,4 +1,4 @@
-package node
+package sense
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/pods"
 )
 
 const (
@@ -26,14 +27,13 @@ const (
 	markEvery = 5 * time.Second
 )
 
-// alive watches over the agent itself. It leaves a mark on disk while the agent
+// Alive watches over the agent itself. It leaves a mark on disk while the agent
 // runs, so that the next one knows when this one ended, and tells when the agent
 // did not run for a while: stopped, frozen, starved, or asleep with its machine.
-type alive struct {
-	file   string
-	submit func(fact.Fact)
-	log    *slog.Logger
-	read   func() counters
+type Alive struct {
+	file string
+	log  *slog.Logger
+	read func() counters
 }
 
 // counters are what the kernel counts that can explain a stall.
@@ -45,15 +45,16 @@ type counters struct {
 	majorFaults     int64
 }
 
-func newAlive(dataDir string, submit func(fact.Fact), log *slog.Logger) *alive {
-	return &alive{file: aliveFile(dataDir), submit: submit, log: log, read: readCounters}
+// NewAlive makes a watch that leaves its mark in a directory.
+func NewAlive(dataDir string, log *slog.Logger) *Alive {
+	return &Alive{file: aliveFile(dataDir), log: log, read: readCounters}
 }
 
 func aliveFile(dataDir string) string { return filepath.Join(dataDir, "alive") }
 
-// lastBeat is when an agent on this directory last left its mark; zero when none
+// LastBeat is when an agent on this directory last left its mark; zero when none
 // did.
-func lastBeat(dataDir string) time.Time {
+func LastBeat(dataDir string) time.Time {
 	info, err := os.Stat(aliveFile(dataDir))
 	if err != nil {
 		return time.Time{}
@@ -61,7 +62,8 @@ func lastBeat(dataDir string) time.Time {
 	return info.ModTime().UTC()
 }
 
-func (a *alive) run(ctx context.Context) {
+// Run implements [Source].
+func (a *Alive) Run(ctx context.Context, _ pods.Registry, emit func(fact.Fact)) error {
 	continued := make(chan os.Signal, 1)
 	signal.Notify(continued, syscall.SIGCONT)
 	defer signal.Stop(continued)
@@ -83,14 +85,14 @@ func (a *alive) run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			return
+			return nil
 		case <-tick.C:
 		}
 		now := a.read()
 		if stalled, ok := between(last, now); ok {
 			stalled.Continued = wasContinued.Load()
 			a.log.Warn("the agent did not run for a while", "from", stalled.From, "until", stalled.Until, "continued", stalled.Continued)
-			a.submit(fact.Fact{At: stalled.Until, Body: stalled})
+			emit(fact.Fact{At: stalled.Until, Body: stalled})
 		}
 		wasContinued.Store(false)
 		if last = now; now.wall.Sub(marked) >= markEvery {
@@ -119,7 +121,7 @@ func between(last, now counters) (fact.AgentStalled, bool) {
 
 // mark touches the file. That it cannot (a full disk does not matter, a read-only
 // one does) only makes a later answer less exact.
-func (a *alive) mark() {
+func (a *Alive) mark() {
 	now := time.Now()
 	if os.Chtimes(a.file, now, now) == nil {
 		return

@@ -1,4 +1,4 @@
-package node
+package sense
 
 import (
 	"errors"
@@ -12,7 +12,8 @@ import (
 // answers; one failed request is no news.
 func TestAPIWatch(t *testing.T) {
 	told := make(chan fact.Lost, 10)
-	w := &apiWatch{submit: func(f fact.Fact) { told <- f.Body.(fact.Lost) }}
+	w := &Contact{}
+	defer w.man(t.Context(), nil, func(f fact.Fact) { told <- f.Body.(fact.Lost) })()
 	noon := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	refused := errors.New("connection refused")
 	w.result(noon, refused)

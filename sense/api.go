@@ -1,38 +1,39 @@
-package node
+package sense
 
 import (
 	"context"
 	"reflect"
+	"slices"
+	"sync"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/kubernetes/pkg/kubelet/types"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/pods"
 )
 
-// apiSource turns the watch on this node's pods into facts.
-type apiSource struct {
-	client kubernetes.Interface
-	node   string
-	submit func(fact.Fact)
-	// mirror hears of mirror pods: the static pods behind them are what runs.
-	mirror func(pod *v1.Pod, gone bool)
-	// known hears of the status that the API server has; first is set when the pod
-	// was not seen before.
-	known func(pod *v1.Pod, first bool)
+// APIPods turns the watch on a node's pods into facts.
+type APIPods struct {
+	// Mirror hears of mirror pods: the static pods behind them are what runs.
+	Mirror func(pod *v1.Pod, gone bool)
+	// StatusSeen hears of the status that the API server has; first is set when the
+	// pod was not seen before.
+	StatusSeen func(pod *v1.Pod, first bool)
 
+	emit       func(fact.Fact)
+	synced     chan struct{}
 	store      cache.Store
 	controller cache.Controller
 }
 
-// newAPISource makes a source that has seen nothing yet.
-func newAPISource(client kubernetes.Interface, node string, submit func(fact.Fact)) *apiSource {
-	s := &apiSource{client: client, node: node, submit: submit}
+// NewAPIPods makes a source that has seen nothing yet. Its functions must be set
+// before it runs.
+func NewAPIPods(client kubernetes.Interface, node string) *APIPods {
+	s := &APIPods{synced: make(chan struct{})}
 	selector := fields.OneTermEqualSelector("spec.nodeName", node).String()
 	watch := cache.NewFilteredListWatchFromClient(client.CoreV1().RESTClient(), "pods", metav1.NamespaceAll,
 		func(o *metav1.ListOptions) { o.FieldSelector = selector })
@@ -48,8 +49,8 @@ func newAPISource(client kubernetes.Interface, node string, submit func(fact.Fac
 	return s
 }
 
-// get finds a pod as the API server last had it.
-func (s *apiSource) get(pod fact.Pod) (*v1.Pod, bool) {
+// Get finds a pod as the API server last had it.
+func (s *APIPods) Get(pod fact.Pod) (*v1.Pod, bool) {
 	o, ok, err := s.store.GetByKey(pod.String())
 	if err != nil || !ok {
 		return nil, false
@@ -58,39 +59,45 @@ func (s *apiSource) get(pod fact.Pod) (*v1.Pod, bool) {
 	return object, isPod && object.UID == pod.UID
 }
 
-// has says whether the API server knows a pod. It is only to be asked once the
-// first list is in.
-func (s *apiSource) has(pod fact.Pod) bool {
-	_, ok := s.get(pod)
-	return ok
-}
+// Synced is closed once the first list is in.
+func (s *APIPods) Synced() <-chan struct{} { return s.synced }
 
-// run watches until ctx ends. synced is closed once the first list is in.
-// The watch resumes by itself after a lost connection; objects that vanished
-// meanwhile come as deletions.
-func (s *apiSource) run(ctx context.Context, synced chan<- struct{}) {
-	go func() {
-		if cache.WaitForCacheSync(ctx.Done(), s.controller.HasSynced) {
-			close(synced)
+// Run implements [Source]. The watch resumes by itself after a lost connection;
+// objects that vanished meanwhile come as deletions, and so do pods that are known
+// from before and are not in the first list.
+func (s *APIPods) Run(ctx context.Context, known pods.Registry, emit func(fact.Fact)) error {
+	s.emit = emit
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() {
+		if !cache.WaitForCacheSync(ctx.Done(), s.controller.HasSynced) {
+			return
 		}
-	}()
+		for _, p := range known.All() {
+			if _, ok := s.Get(p.Key); p.Source == "api" && !ok {
+				emit(fact.Fact{Pod: p.Key, Body: fact.DeletionSeen{Gone: true}})
+			}
+		}
+		close(s.synced)
+	})
 	s.controller.RunWithContext(ctx)
+	return nil
 }
 
-func (s *apiSource) changed(old, pod *v1.Pod) {
+func (s *APIPods) changed(old, pod *v1.Pod) {
 	if isMirror(pod) {
 		if old == nil || old.UID != pod.UID || pod.DeletionTimestamp != nil && old.DeletionTimestamp == nil {
-			s.mirror(pod, false)
+			s.Mirror(pod, false)
 		}
 		return
 	}
-	s.known(pod, old == nil)
+	s.StatusSeen(pod, old == nil)
 	for _, f := range factsOf(old, pod) {
-		s.submit(f)
+		s.emit(f)
 	}
 }
 
-func (s *apiSource) deleted(o any) {
+func (s *APIPods) deleted(o any) {
 	if gone, ok := o.(cache.DeletedFinalStateUnknown); ok {
 		o = gone.Obj
 	}
@@ -99,29 +106,29 @@ func (s *apiSource) deleted(o any) {
 		return
 	}
 	if isMirror(pod) {
-		s.mirror(pod, true)
+		s.Mirror(pod, true)
 		return
 	}
-	s.submit(podFact(pod, fact.DeletionSeen{GraceSeconds: graceOf(pod), Gone: true}))
+	s.emit(PodFact(pod, fact.DeletionSeen{GraceSeconds: GraceOf(pod), Gone: true}))
 }
 
 // factsOf says what a change of the API object means to the node. What nobody
 // here acts on (managed fields, the status this node wrote itself) is no fact.
 func factsOf(old, pod *v1.Pod) []fact.Fact {
 	if old != nil && old.UID != pod.UID {
-		return append([]fact.Fact{podFact(old, fact.DeletionSeen{Gone: true})}, factsOf(nil, pod)...)
+		return append([]fact.Fact{PodFact(old, fact.DeletionSeen{Gone: true})}, factsOf(nil, pod)...)
 	}
 	var facts []fact.Fact
 	if old == nil || specChanged(old, pod) {
-		facts = append(facts, podFact(pod, fact.SpecSeen{Object: trimmed(pod), By: lastManager(pod), Changed: changedFields(old, pod), Source: "api"}))
+		facts = append(facts, PodFact(pod, fact.SpecSeen{Object: Trimmed(pod), By: lastManager(pod), Changed: changedFields(old, pod), Source: "api"}))
 	}
 	if foreign := foreignConditions(pod); old == nil || !reflect.DeepEqual(foreignConditions(old), foreign) {
 		if len(foreign) > 0 || old != nil {
-			facts = append(facts, podFact(pod, fact.ConditionsSeen{Conditions: foreign}))
+			facts = append(facts, PodFact(pod, fact.ConditionsSeen{Conditions: foreign}))
 		}
 	}
-	if pod.DeletionTimestamp != nil && (old == nil || old.DeletionTimestamp == nil || graceOf(old) != graceOf(pod)) {
-		facts = append(facts, podFact(pod, fact.DeletionSeen{GraceSeconds: graceOf(pod), By: lastManager(pod)}))
+	if pod.DeletionTimestamp != nil && (old == nil || old.DeletionTimestamp == nil || GraceOf(old) != GraceOf(pod)) {
+		facts = append(facts, PodFact(pod, fact.DeletionSeen{GraceSeconds: GraceOf(pod), By: lastManager(pod)}))
 	}
 	return facts
 }
@@ -131,18 +138,24 @@ func specChanged(old, pod *v1.Pod) bool {
 		!reflect.DeepEqual(old.Labels, pod.Labels) || !reflect.DeepEqual(old.Annotations, pod.Annotations)
 }
 
-// trimmed is the pod without what the journal need not keep.
-func trimmed(pod *v1.Pod) *v1.Pod {
+// Trimmed is the pod without what the journal need not keep.
+func Trimmed(pod *v1.Pod) *v1.Pod {
 	t := &v1.Pod{TypeMeta: pod.TypeMeta, ObjectMeta: *pod.ObjectMeta.DeepCopy(), Spec: *pod.Spec.DeepCopy()}
 	t.ManagedFields = nil
 	return t
+}
+
+// kubeletConditions are those that a node owns (kubelet: types/pod_status.go).
+var kubeletConditions = []v1.PodConditionType{
+	v1.PodScheduled, v1.PodReady, v1.PodInitialized, v1.ContainersReady, v1.PodResizeInProgress, v1.PodResizePending,
+	v1.PodReadyToStartContainers, v1.AllContainersRestarting,
 }
 
 // foreignConditions are those that this node does not own.
 func foreignConditions(pod *v1.Pod) []v1.PodCondition {
 	var foreign []v1.PodCondition
 	for _, c := range pod.Status.Conditions {
-		if !types.PodConditionByKubelet(c.Type) {
+		if !slices.Contains(kubeletConditions, c.Type) {
 			foreign = append(foreign, c)
 		}
 	}
@@ -167,7 +180,8 @@ func lastManager(pod *v1.Pod) string {
 	return last.Manager
 }
 
-func graceOf(pod *v1.Pod) int64 {
+// GraceOf is how many seconds a pod has to end.
+func GraceOf(pod *v1.Pod) int64 {
 	if pod.DeletionGracePeriodSeconds != nil {
 		return *pod.DeletionGracePeriodSeconds
 	}
@@ -182,6 +196,7 @@ func isMirror(pod *v1.Pod) bool {
 	return mirror
 }
 
-func podFact(pod *v1.Pod, body fact.Observed) fact.Fact {
+// PodFact is what was observed of a pod.
+func PodFact(pod *v1.Pod, body fact.Observed) fact.Fact {
 	return fact.Fact{Pod: pods.KeyOf(pod), Body: body}
 }

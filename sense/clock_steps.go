@@ -1,4 +1,4 @@
-package node
+package sense
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/pods"
 )
 
 const (
@@ -17,31 +18,34 @@ const (
 	stepsFrom  = 500 * time.Millisecond
 )
 
-// clockSteps tells when somebody sets the wall clock: the times of facts before
+// ClockSteps tells when somebody sets the wall clock: the times of facts before
 // and after do not fit together then.
-type clockSteps struct {
-	submit func(fact.Fact)
+type ClockSteps struct {
 	// apart gives the wall time less the time since boot; 0 where it is not known.
 	apart func() time.Duration
 	last  time.Duration
 }
 
-func (c *clockSteps) run(ctx context.Context) {
+// NewClockSteps watches this machine's clock.
+func NewClockSteps() *ClockSteps { return &ClockSteps{apart: clocksApart} }
+
+// Run implements [Source].
+func (c *ClockSteps) Run(ctx context.Context, _ pods.Registry, emit func(fact.Fact)) error {
 	tick := time.NewTicker(clockEvery)
 	defer tick.Stop()
-	for c.look(); ; c.look() {
+	for c.compare(emit); ; c.compare(emit) {
 		select {
 		case <-ctx.Done():
-			return
+			return nil
 		case <-tick.C:
 		}
 	}
 }
 
-func (c *clockSteps) look() {
+func (c *ClockSteps) compare(emit func(fact.Fact)) {
 	now := c.apart()
 	if by := now - c.last; c.last != 0 && now != 0 && by.Abs() >= stepsFrom {
-		c.submit(fact.Fact{Body: fact.ClockStepped{By: by.Round(time.Millisecond)}})
+		emit(fact.Fact{Body: fact.ClockStepped{By: by.Round(time.Millisecond)}})
 	}
 	if now != 0 {
 		c.last = now

@@ -1,4 +1,4 @@
-package node
+package sense
 
 import (
 	"maps"
@@ -20,8 +20,8 @@ func changedFields(old, pod *v1.Pod) []string {
 	if old == nil {
 		return nil
 	}
-	before, err := runtime.DefaultUnstructuredConverter.ToUnstructured(trimmed(old))
-	after, err2 := runtime.DefaultUnstructuredConverter.ToUnstructured(trimmed(pod))
+	before, err := runtime.DefaultUnstructuredConverter.ToUnstructured(Trimmed(old))
+	after, err2 := runtime.DefaultUnstructuredConverter.ToUnstructured(Trimmed(pod))
 	if err != nil || err2 != nil {
 		return nil // an object that came from the API always converts
 	}

@@ -1,4 +1,4 @@
-package node
+package sense
 
 import (
 	"testing"
@@ -39,14 +39,14 @@ func TestBetween(t *testing.T) {
 
 func TestMark(t *testing.T) {
 	dir := t.TempDir()
-	if at := lastBeat(dir); !at.IsZero() {
+	if at := LastBeat(dir); !at.IsZero() {
 		t.Errorf("nobody lived here, but at %v", at)
 	}
-	a := newAlive(dir, nil, nil)
+	a := NewAlive(dir, nil)
 	began := time.Now().Add(-time.Second)
 	a.mark()
 	a.mark()
-	if at := lastBeat(dir); at.Before(began) {
+	if at := LastBeat(dir); at.Before(began) {
 		t.Errorf("the mark is of %v, after %v", at, began)
 	}
 }

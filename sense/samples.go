@@ -1,4 +1,4 @@
-package node
+package sense
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"whylet.dev/whylet/evidence/cgroupfs"
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/lanes"
 	"whylet.dev/whylet/pods"
 )
 
@@ -23,31 +24,35 @@ const (
 	calmEvery = 10 * time.Minute
 )
 
-// run samples the containers' cgroups until ctx ends.
-func (l *looks) run(ctx context.Context) {
+// Run implements [Source].
+func (l *Inspector) Run(ctx context.Context, known pods.Registry, emit func(fact.Fact)) error {
+	l.lanes = lanes.New[look](ctx)
+	defer l.lanes.Wait()
+	defer l.man(ctx, known, emit)()
+	at := l.Load()
 	tick := time.NewTicker(denseEvery)
 	defer tick.Stop()
 	for n := 0; ; n++ {
 		select {
 		case <-ctx.Done():
-			return
+			return nil
 		case <-tick.C:
-			l.sampleAll(n%int(sampleEvery/denseEvery) == 0)
+			l.sampleAll(at, n%int(sampleEvery/denseEvery) == 0)
 		}
 	}
 }
 
 // sampleAll reads the cgroups of troubled containers, or of all.
-func (l *looks) sampleAll(all bool) {
+func (l *Inspector) sampleAll(at *post, all bool) {
 	live := map[string]bool{}
-	for _, p := range l.known.All() {
+	for _, p := range at.known.All() {
 		for name, c := range p.Containers {
 			if !c.Running {
 				continue
 			}
 			live[c.ID] = true
 			if all || l.troubled(c.ID) {
-				l.sample(p, name, c)
+				l.sample(at, p, name, c)
 			}
 		}
 	}
@@ -80,15 +85,15 @@ func processesOf(g cgroupfs.Group) []int {
 	return pids
 }
 
-func (l *looks) troubled(id string) bool {
+func (l *Inspector) troubled(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.seen[id]
 	return a != nil && time.Since(a.trouble) < troubleLasts
 }
 
-func (l *looks) sample(p pods.Pod, name string, c pods.Container) {
-	group, ok := l.cgroups.Path(p.Key.UID, c.ID)
+func (l *Inspector) sample(at *post, p pods.Pod, name string, c pods.Container) {
+	group, ok := l.Cgroups.Path(p.Key.UID, c.ID)
 	if !ok {
 		return
 	}
@@ -96,15 +101,15 @@ func (l *looks) sample(p pods.Pod, name string, c pods.Container) {
 	if err != nil {
 		return // it ended between the two steps
 	}
-	l.join(c.ID, processesOf(group))
+	l.Join(c.ID, processesOf(group))
 	if l.worthTelling(c.ID, read) {
-		l.submit(fact.Fact{Pod: p.Key, Container: name, Attempt: c.Attempt, Body: read.Sampled})
+		at.emit(fact.Fact{Pod: p.Key, Container: name, Attempt: c.Attempt, Body: read.Sampled})
 	}
 }
 
 // worthTelling decides whether a sample becomes a fact: around trouble each does,
 // else one now and then, and those that are trouble themselves.
-func (l *looks) worthTelling(id string, s cgroupfs.Sample) bool {
+func (l *Inspector) worthTelling(id string, s cgroupfs.Sample) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.attention(id)

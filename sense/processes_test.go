@@ -1,25 +1,25 @@
-package node
+package sense
 
 import (
 	"log/slog"
 	"testing"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"whylet.dev/whylet/evidence"
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/pods"
 )
 
-// newTestProcesses has a loop with one running container, and no source.
-func newTestProcesses(t *testing.T) (*processes, *pods.Projection, chan fact.Fact) {
+// newTestProcesses has a registry with one running container, and no source.
+func newTestProcesses(t *testing.T) (*Processes, *pods.Projection, chan fact.Fact) {
 	t.Helper()
 	known, facts := pods.New(), make(chan fact.Fact, 100)
-	known.Take(of("", 0, fact.SpecSeen{Object: testPod}))
+	known.Take(of("", 0, fact.SpecSeen{Object: &v1.Pod{}}))
 	known.Take(of("c", 2, fact.Started{ContainerID: "containerd://abc", PID: 10}))
-	p := &processes{
-		known: known, submit: func(f fact.Fact) { facts <- f }, log: slog.New(slog.DiscardHandler),
-		told: map[string]*telling{}, byKernel: map[int]time.Time{},
-	}
+	p := &Processes{log: slog.New(slog.DiscardHandler), told: map[string]*telling{}, byKernel: map[int]time.Time{}}
+	t.Cleanup(p.man(t.Context(), known, func(f fact.Fact) { facts <- f }))
 	return p, known, facts
 }
 
@@ -42,7 +42,7 @@ func TestEndsOfChildrenAreBounded(t *testing.T) {
 	count := 0
 	for f, ok := told(t, facts); ok; f, ok = told(t, facts) {
 		count++
-		if f.Pod != pods.KeyOf(testPod) || f.Container != "c" || f.Attempt != 2 {
+		if f.Pod != testPod || f.Container != "c" || f.Attempt != 2 {
 			t.Errorf("told of %+v %s#%d", f.Pod, f.Container, f.Attempt)
 		}
 	}
@@ -106,4 +106,10 @@ func TestSenders(t *testing.T) {
 			}
 		})
 	}
+}
+
+var testPod = fact.Pod{Namespace: "ns", Name: "p", UID: "u1"}
+
+func of(container string, attempt int32, body fact.Body) fact.Fact {
+	return fact.Fact{Pod: testPod, Container: container, Attempt: attempt, Body: body}
 }

@@ -1,4 +1,4 @@
-package node
+package sense
 
 import (
 	"slices"
@@ -11,9 +11,8 @@ import (
 func TestClockSteps(t *testing.T) {
 	var told []time.Duration
 	var apart time.Duration
-	c := clockSteps{
-		submit: func(f fact.Fact) { told = append(told, f.Body.(fact.ClockStepped).By) },
-		apart:  func() time.Duration { return apart },
+	c := ClockSteps{
+		apart: func() time.Duration { return apart },
 	}
 	for _, at := range []time.Duration{
 		time.Hour, time.Hour + 3*time.Millisecond, // drift
@@ -21,7 +20,7 @@ func TestClockSteps(t *testing.T) {
 		2*time.Hour - time.Second,
 	} {
 		apart = at
-		c.look()
+		c.compare(func(f fact.Fact) { told = append(told, f.Body.(fact.ClockStepped).By) })
 	}
 	if want := []time.Duration{time.Hour - 3*time.Millisecond, -time.Second}; !slices.Equal(told, want) {
 		t.Errorf("told %v, want %v", told, want)

@@ -1,8 +1,9 @@
-package node
+package sense
 
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -21,11 +22,8 @@ type asked struct {
 	known    *pods.Projection
 }
 
-func newAsked(t *testing.T, timeout int32) (*asks, *asked) {
+func newAsked(t *testing.T, timeout int32) (*Reprobe, *asked) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	l := newLanes(ctx)
-	t.Cleanup(func() { cancel(); l.wait() })
 	w := &asked{
 		patience: make(chan time.Duration, 10), answer: make(chan fact.Probed, 10), facts: make(chan fact.Fact, 10),
 		known: pods.New(),
@@ -43,7 +41,15 @@ func newAsked(t *testing.T, timeout int32) (*asks, *asked) {
 	target := func(probe.Key) (probe.Target, bool) {
 		return probe.Target{Spec: &v1.Probe{TimeoutSeconds: timeout}}, true
 	}
-	return newAsks(ask, target, w.known, func(f fact.Fact) { w.facts <- f }, l), w
+	a := &Reprobe{Ask: ask, Target: target}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() { ended <- a.Run(ctx, w.known, func(f fact.Fact) { w.facts <- f }) }()
+	t.Cleanup(func() { cancel(); <-ended })
+	for a.Load() == nil {
+		runtime.Gosched()
+	}
+	return a, w
 }
 
 // run has the container run, and ordered to end by a decision unless that is 0.
@@ -93,7 +99,7 @@ func TestAsksAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a, w := newAsked(t, 1)
 			w.run(test.attempt, test.kill)
-			a.failed(timedOut("httpGet"))
+			a.Hear(timedOut("httpGet"))
 			if p := <-w.patience; p != 10*time.Second {
 				t.Errorf("waits %v, want 10 s", p)
 			}
@@ -110,14 +116,14 @@ func TestAsksAgain(t *testing.T) {
 func TestAsksOnceAMinute(t *testing.T) {
 	a, w := newAsked(t, 2)
 	for range 3 {
-		a.failed(timedOut("tcpSocket"))
+		a.Hear(timedOut("tcpSocket"))
 	}
 	if p := <-w.patience; p != 20*time.Second {
 		t.Errorf("waits %v, want 20 s", p)
 	}
 	w.answer <- fact.Probed{Verdict: fact.Success}
 	<-w.facts
-	a.failed(timedOut("tcpSocket"))
+	a.Hear(timedOut("tcpSocket"))
 	if len(w.patience) > 0 || len(a.asked) != 1 {
 		t.Error("asked more than once")
 	}
@@ -138,12 +144,11 @@ func TestDoesNotAsk(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			a, _ := newAsked(t, test.timeout)
-			a.failed(test.f)
+			a.Hear(test.f)
 			if len(a.busy) > 0 {
 				t.Error("asked")
 			}
 		})
 	}
-	var off *asks
-	off.failed(timedOut("httpGet")) // the flag is given
+	new(Reprobe).Hear(timedOut("httpGet")) // it does not run
 }

@@ -1,4 +1,4 @@
-package node
+package sense
 
 import (
 	"context"
@@ -11,33 +11,50 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"whylet.dev/whylet/evidence"
+	"whylet.dev/whylet/evidence/cgroupfs"
 	"whylet.dev/whylet/fact"
-	"whylet.dev/whylet/node/cgroup"
-	"whylet.dev/whylet/node/cri"
+	"whylet.dev/whylet/lanes"
 	"whylet.dev/whylet/pods"
 	"whylet.dev/whylet/sense/containers"
 )
 
-// looks samples the containers' cgroups: rarely while they are calm, densely
+// Cgroups finds the cgroups of pods.
+type Cgroups interface {
+	// Path is the cgroup of a container, or with an empty id of a pod; false where
+	// there is none.
+	Path(pod types.UID, container string) (cgroupfs.Group, bool)
+	// Processes lists the processes of a pod.
+	Processes(pod types.UID) []int
+}
+
+// Inspector samples the containers' cgroups: rarely while they are calm, densely
 // around trouble; and it looks into a container when a probe of it begins to
 // fail.
-type looks struct {
-	known   pods.Registry
-	submit  func(fact.Fact)
-	lanes   *lanes
-	cgroups *cgroup.Manager
-	looker  evidence.Looker
-	// logs is the folder of the containers' logs.
-	logs string
-	// lastLines reads the end of a container's log; nil: it is not kept.
-	lastLines func(cri.ContainerView) []string
-	// join is told which processes a container has.
-	join func(id string, pids []int)
+type Inspector struct {
+	manned
+	Cgroups Cgroups
+	// Join is told which processes a container has.
+	Join func(id string, pids []int)
+	// LastLines reads the end of a container's log; nil: it is not kept. Logs is the
+	// folder of the pods' logs.
+	LastLines func(containers.ContainerView) []string
+	Logs      string
+
+	looker evidence.Looker
+	lanes  *lanes.Lanes[look]
 
 	mu   sync.Mutex
 	seen map[string]*attention // by container id
 	// killed has the containers whose last run the kernel ended.
 	killed map[runsKey]bool
+}
+
+// look is what looks happen one after the other of: a container, or all that are calm.
+type look struct{ container string }
+
+// NewInspector makes one that has seen nothing yet.
+func NewInspector(c Cgroups, join func(id string, pids []int), lastLines func(containers.ContainerView) []string, logs string) *Inspector {
+	return &Inspector{Cgroups: c, Join: join, LastLines: lastLines, Logs: logs, seen: map[string]*attention{}, killed: map[runsKey]bool{}}
 }
 
 // attention is what is known of a running container's cgroup.
@@ -53,7 +70,7 @@ type attention struct {
 }
 
 // attention is what is known of a container so far. The caller holds mu.
-func (l *looks) attention(id string) *attention {
+func (l *Inspector) attention(id string) *attention {
 	a := l.seen[id]
 	if a == nil {
 		a = &attention{}
@@ -84,23 +101,23 @@ const calmAfter = 10 * time.Second
 // ready hears of a container that became ready, and looks into it once, a little
 // later: what it listened on while all was well is what a later look is compared
 // with, and a Service's target port with.
-func (l *looks) ready(f fact.Fact) {
-	p, ok := l.known.Get(f.Pod.UID)
+func (l *Inspector) ready(at *post, f fact.Fact) {
+	p, ok := at.known.Get(f.Pod.UID)
 	c := p.Containers[f.Container]
 	if !ok || c.ID == "" || !l.firstReady(c.ID) {
 		return
 	}
 	time.AfterFunc(calmAfter, func() {
-		p, ok := l.known.Get(f.Pod.UID)
+		p, ok := at.known.Get(f.Pod.UID)
 		now := p.Containers[f.Container]
 		if !ok || now.ID != c.ID || !now.Running || now.PID == 0 || l.troubled(c.ID) {
 			return
 		}
 		// One after the other: many pods may become ready at once.
-		l.lanes.do("calm look", func(ctx context.Context) {
-			looked := l.look(ctx, p, now.PID)
+		l.lanes.Do(look{}, func(ctx context.Context) {
+			looked := l.inspect(ctx, p, now.PID)
 			looked.Calm = true
-			l.submit(fact.Fact{Pod: p.Key, Container: f.Container, Attempt: now.Attempt, Because: []fact.ID{f.ID}, Body: looked})
+			at.emit(fact.Fact{Pod: p.Key, Container: f.Container, Attempt: now.Attempt, Because: []fact.ID{f.ID}, Body: looked})
 		})
 	})
 }
@@ -113,11 +130,31 @@ const (
 	initAfter = 20 * time.Second
 )
 
-// heard follows starts and ends, and looks into runs of which no probe asks. Where the
+// Hear follows facts, and looks into containers that give reason to.
+func (l *Inspector) Hear(f fact.Fact) {
+	at := l.Load()
+	if at == nil {
+		return
+	}
+	switch b := f.Body.(type) {
+	case fact.Exited, fact.ObjectGone, fact.Started:
+		l.followed(at, f)
+	case fact.Marked:
+		if b.Ready {
+			l.ready(at, f)
+		}
+	case fact.Probed:
+		if b.Verdict == fact.Failure {
+			l.failed(at, f, b.Probe)
+		}
+	}
+}
+
+// followed follows starts and ends, and looks into runs of which no probe asks. Where the
 // kernel itself killed a run, and not for memory, the next one is looked into soon: a
 // limit of CPU time may be over before anybody has another reason to. And an init
 // container that takes long may wait for something.
-func (l *looks) heard(f fact.Fact) {
+func (l *Inspector) followed(at *post, f fact.Fact) {
 	switch b := f.Body.(type) {
 	case fact.Exited:
 		l.endedBy(f, b.ByKernel && b.OOMKnown && b.OOMKills == 0)
@@ -127,10 +164,10 @@ func (l *looks) heard(f fact.Fact) {
 		maps.DeleteFunc(l.killed, func(k runsKey, _ bool) bool { return k.pod == f.Pod.UID })
 	case fact.Started:
 		if l.wasKilled(f) {
-			time.AfterFunc(settleAfter, func() { l.lookOnce(f) })
+			time.AfterFunc(settleAfter, func() { l.lookOnce(at, f) })
 		}
-		if p, ok := l.known.Get(f.Pod.UID); ok && isInit(p.Object, f.Container) {
-			time.AfterFunc(initAfter, func() { l.lookOnce(f) })
+		if p, ok := at.known.Get(f.Pod.UID); ok && isInit(p.Object, f.Container) {
+			time.AfterFunc(initAfter, func() { l.lookOnce(at, f) })
 		}
 	}
 }
@@ -141,7 +178,7 @@ func isInit(pod *v1.Pod, name string) bool {
 }
 
 // endedBy keeps whether the kernel itself killed a run, and not for memory.
-func (l *looks) endedBy(f fact.Fact, kernel bool) {
+func (l *Inspector) endedBy(f fact.Fact, kernel bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if kernel {
@@ -151,7 +188,7 @@ func (l *looks) endedBy(f fact.Fact, kernel bool) {
 	}
 }
 
-func (l *looks) wasKilled(f fact.Fact) bool {
+func (l *Inspector) wasKilled(f fact.Fact) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.killed[runsKey{f.Pod.UID, f.Container}]
@@ -164,30 +201,30 @@ type runsKey struct {
 }
 
 // lookOnce looks into a run that still goes on, and reads the end of its log.
-func (l *looks) lookOnce(started fact.Fact) {
-	p, ok := l.known.Get(started.Pod.UID)
+func (l *Inspector) lookOnce(at *post, started fact.Fact) {
+	p, ok := at.known.Get(started.Pod.UID)
 	c := p.Containers[started.Container]
 	if !ok || !c.Running || c.PID == 0 || c.Attempt != started.Attempt {
 		return
 	}
-	l.lanes.do("look/"+c.ID, func(ctx context.Context) {
-		looked := l.look(ctx, p, c.PID)
+	l.lanes.Do(look{c.ID}, func(ctx context.Context) {
+		looked := l.inspect(ctx, p, c.PID)
 		looked.Said = l.lastSaid(p, started.Container, c)
-		l.submit(fact.Fact{Pod: p.Key, Container: started.Container, Attempt: c.Attempt, Because: []fact.ID{started.ID}, Body: looked})
+		at.emit(fact.Fact{Pod: p.Key, Container: started.Container, Attempt: c.Attempt, Because: []fact.ID{started.ID}, Body: looked})
 	})
 }
 
 // lastSaid are the last lines of a running container's log.
-func (l *looks) lastSaid(p pods.Pod, name string, c pods.Container) []string {
-	if l.lastLines == nil || p.Object == nil {
+func (l *Inspector) lastSaid(p pods.Pod, name string, c pods.Container) []string {
+	if l.LastLines == nil || p.Object == nil {
 		return nil
 	}
-	return l.lastLines(cri.ContainerView{LogPath: containers.LogFile(l.logs, p.Object, name, c.Attempt)})
+	return l.LastLines(containers.ContainerView{LogPath: containers.LogFile(l.Logs, p.Object, name, c.Attempt)})
 }
 
 // firstReady says whether a run of a container became ready for the first time. That
 // its probes failed until then was its start, and no trouble.
-func (l *looks) firstReady(id string) bool {
+func (l *Inspector) firstReady(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.attention(id)
@@ -198,10 +235,14 @@ func (l *looks) firstReady(id string) bool {
 	return true
 }
 
-// asked looks at what the containers of a pod listen on that somebody asks about. They
+// Listening looks at what the containers of a pod listen on that somebody asks about. They
 // share a network: one tells of all.
-func (l *looks) asked(pod types.UID) (at time.Time, looked fact.Looked, ok bool) {
-	p, _ := l.known.Get(pod)
+func (l *Inspector) Listening(pod types.UID) (at time.Time, looked fact.Looked, ok bool) {
+	post := l.Load()
+	if post == nil {
+		return at, looked, false
+	}
+	p, _ := post.known.Get(pod)
 	for _, c := range p.Containers {
 		if c.Running && c.PID != 0 {
 			return time.Now().UTC(), l.looker.Listening(c.PID, l.among(p)), true
@@ -212,20 +253,20 @@ func (l *looks) asked(pod types.UID) (at time.Time, looked fact.Looked, ok bool)
 
 // failed hears of a failed probe attempt and looks into the container: at once, when
 // the attempt may be what the container is killed for.
-func (l *looks) failed(f fact.Fact, probe fact.ProbeKind) {
-	p, ok := l.known.Get(f.Pod.UID)
+func (l *Inspector) failed(at *post, f fact.Fact, probe fact.ProbeKind) {
+	p, ok := at.known.Get(f.Pod.UID)
 	c := p.Containers[f.Container]
 	if !ok || !c.Running || c.PID == 0 || c.Attempt != f.Attempt || !l.mayLook(c.ID) {
 		return
 	}
 	begin := func() {
-		l.lanes.do("look/"+c.ID, func(ctx context.Context) {
-			l.sample(p, f.Container, c)
-			looked := l.look(ctx, p, c.PID)
+		l.lanes.Do(look{c.ID}, func(ctx context.Context) {
+			l.sample(at, p, f.Container, c)
+			looked := l.inspect(ctx, p, c.PID)
 			if looked.Age >= readAfter && l.mayRead(c.ID) {
 				looked.Said = l.lastSaid(p, f.Container, c)
 			}
-			l.submit(fact.Fact{Pod: p.Key, Container: f.Container, Attempt: c.Attempt, Because: []fact.ID{f.ID}, Body: looked})
+			at.emit(fact.Fact{Pod: p.Key, Container: f.Container, Attempt: c.Attempt, Because: []fact.ID{f.ID}, Body: looked})
 		})
 	}
 	if probe == fact.Readiness {
@@ -237,7 +278,7 @@ func (l *looks) failed(f fact.Fact, probe fact.ProbeKind) {
 
 // mayRead says whether the end of a container's log belongs to a look: of one that has
 // not been ready yet, whose words tell what it waits for.
-func (l *looks) mayRead(id string) bool {
+func (l *Inspector) mayRead(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.seen[id]
@@ -249,21 +290,21 @@ func (l *looks) mayRead(id string) bool {
 	return true
 }
 
-// look looks into a container.
-func (l *looks) look(ctx context.Context, p pods.Pod, pid int) fact.Looked {
+// inspect looks into a container.
+func (l *Inspector) inspect(ctx context.Context, p pods.Pod, pid int) fact.Looked {
 	return l.looker.Look(ctx, pid, l.among(p))
 }
 
 // among are the processes that matter for a look: the pod's own; nil, which is all of
 // the machine's, for a pod that shares its network: somebody else may have its port.
-func (l *looks) among(p pods.Pod) []int {
+func (l *Inspector) among(p pods.Pod) []int {
 	if p.Object == nil || p.Object.Spec.HostNetwork {
 		return nil
 	}
-	return l.cgroups.Processes(p.Key.UID)
+	return l.Cgroups.Processes(p.Key.UID)
 }
 
-func (l *looks) mayLook(id string) bool {
+func (l *Inspector) mayLook(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.attention(id)

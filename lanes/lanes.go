@@ -1,27 +1,32 @@
-package node
+// Package lanes runs jobs in order where their order matters, and side by side where
+// it does not.
+//
+//	lanes.go  Lanes
+package lanes
 
 import (
 	"context"
 	"sync"
 )
 
-// lanes runs jobs that share a key one after the other, and jobs of different
+// Lanes runs jobs that share a key one after the other, and jobs of different
 // keys side by side. A lane costs a goroutine only while it has work. Safe for
 // concurrent use.
-type lanes struct {
+type Lanes[K comparable] struct {
 	mu     sync.Mutex
-	queues map[string][]func(context.Context)
+	queues map[K][]func(context.Context)
 	closed bool // nobody may begin any more
 	ctx    context.Context
 	wg     sync.WaitGroup
 }
 
-func newLanes(ctx context.Context) *lanes {
-	return &lanes{queues: map[string][]func(context.Context){}, ctx: ctx}
+// New makes lanes whose jobs get ctx.
+func New[K comparable](ctx context.Context) *Lanes[K] {
+	return &Lanes[K]{queues: map[K][]func(context.Context){}, ctx: ctx}
 }
 
-// do queues a job on a lane; after wait it does nothing, for a timer may ask that late.
-func (l *lanes) do(key string, job func(context.Context)) {
+// Do queues a job on a lane; after Wait it does nothing, for a timer may ask that late.
+func (l *Lanes[K]) Do(key K, job func(context.Context)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -35,7 +40,7 @@ func (l *lanes) do(key string, job func(context.Context)) {
 	}
 }
 
-func (l *lanes) run(key string) {
+func (l *Lanes[K]) run(key K) {
 	defer l.wg.Done()
 	for {
 		l.mu.Lock()
@@ -52,9 +57,9 @@ func (l *lanes) run(key string) {
 	}
 }
 
-// wait returns when the jobs that run have ended. The context given to newLanes must
+// Wait returns when the jobs that run have ended. The context given to New must
 // have ended before, so that those that are queued do not begin.
-func (l *lanes) wait() {
+func (l *Lanes[K]) Wait() {
 	l.mu.Lock()
 	l.closed = true
 	l.mu.Unlock()

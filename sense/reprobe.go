@@ -1,4 +1,4 @@
-package node
+package sense
 
 import (
 	"context"
@@ -6,25 +6,27 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/lanes"
 	"whylet.dev/whylet/pods"
 	"whylet.dev/whylet/probe"
 )
 
-// asks makes one more request, with patience, after a probe attempt has timed
+// Reprobe makes one more request, with patience, after a probe attempt has timed
 // out: whether the answer comes late or never is what tells an application that
 // is slow from one that hangs, and the probe itself never waits to see it. What
 // is learnt is a fact and counts for no threshold.
-type asks struct {
-	ask    func(context.Context, probe.Target, time.Duration) (fact.Probed, bool)
-	target func(probe.Key) (probe.Target, bool)
-	known  pods.Registry
-	submit func(fact.Fact)
-	lanes  *lanes
+type Reprobe struct {
+	manned
+	// Ask makes one request and waits for the answer so long; false: it was cut short.
+	Ask func(context.Context, probe.Target, time.Duration) (fact.Probed, bool)
+	// Target finds what a probe asks.
+	Target func(probe.Key) (probe.Target, bool)
 
 	mu sync.Mutex
 	// asked is when each probe was last asked again; busy are those under way.
 	asked map[probe.Key]time.Time
 	busy  map[probe.Key]bool
+	lanes *lanes.Lanes[probe.Key]
 }
 
 const (
@@ -38,24 +40,27 @@ const (
 	maxAsks  = 16
 )
 
-func newAsks(ask func(context.Context, probe.Target, time.Duration) (fact.Probed, bool), target func(probe.Key) (probe.Target, bool),
-	known pods.Registry, submit func(fact.Fact), lanes *lanes,
-) *asks {
-	return &asks{
-		ask: ask, target: target, known: known, submit: submit, lanes: lanes,
-		asked: map[probe.Key]time.Time{}, busy: map[probe.Key]bool{},
-	}
+// Run implements [Source].
+func (a *Reprobe) Run(ctx context.Context, known pods.Registry, emit func(fact.Fact)) error {
+	a.mu.Lock()
+	a.asked, a.busy, a.lanes = map[probe.Key]time.Time{}, map[probe.Key]bool{}, lanes.New[probe.Key](ctx)
+	a.mu.Unlock()
+	leave := a.man(ctx, known, emit)
+	<-ctx.Done()
+	leave()
+	a.lanes.Wait()
+	return nil
 }
 
-// failed hears of a failed attempt, and asks again if it timed out. It does not
-// wait, and may be called on a nil asks.
-func (a *asks) failed(f fact.Fact) {
+// Hear asks again after an attempt that timed out.
+func (a *Reprobe) Hear(f fact.Fact) {
 	b, ok := f.Body.(fact.Probed)
-	if a == nil || !ok || b.Evidence == nil || !b.Evidence.Timeout || b.Evidence.Handler == "exec" {
+	at := a.Load()
+	if at == nil || !ok || b.Verdict != fact.Failure || b.Evidence == nil || !b.Evidence.Timeout || b.Evidence.Handler == "exec" {
 		return
 	}
 	key := probe.Key{Pod: f.Pod.UID, Container: f.Container, Kind: b.Probe, Attempt: f.Attempt}
-	t, ok := a.target(key)
+	t, ok := a.Target(key)
 	if !ok || t.Spec == nil {
 		return
 	}
@@ -64,16 +69,16 @@ func (a *asks) failed(f fact.Fact) {
 	if patience < 2*timeout || !a.begin(key) {
 		return
 	}
-	a.lanes.do("again/"+string(key.Pod)+"/"+key.Container+"/"+string(key.Kind), func(ctx context.Context) {
+	a.lanes.Do(key, func(ctx context.Context) {
 		defer a.end(key)
 		began := time.Now()
-		said, whole := a.ask(ctx, t, patience)
+		said, whole := a.Ask(ctx, t, patience)
 		again := fact.AskedAgain{
 			Probe: b.Probe, Patience: patience, Timeout: timeout,
 			Verdict: said.Verdict, Message: said.Message, Took: time.Since(began), Evidence: said.Evidence,
 		}
-		again.Cut = !whole || a.disturbed(f, again)
-		a.submit(fact.Fact{
+		again.Cut = !whole || disturbed(at.known, f, again)
+		at.emit(fact.Fact{
 			At: began.UTC(), Pod: f.Pod, Container: f.Container, Attempt: f.Attempt, Because: []fact.ID{f.ID}, Body: again,
 		})
 	})
@@ -81,19 +86,19 @@ func (a *asks) failed(f fact.Fact) {
 
 // disturbed says whether a request that failed early did so because the container
 // was being ended meanwhile, so that it says nothing about the application.
-func (a *asks) disturbed(f fact.Fact, again fact.AskedAgain) bool {
+func disturbed(known pods.Registry, f fact.Fact, again fact.AskedAgain) bool {
 	if again.Verdict == fact.Success || again.Verdict == fact.Warning {
 		return false
 	}
 	if e := again.Evidence; e != nil && (e.Timeout || e.Status != 0) {
 		return false
 	}
-	p, _ := a.known.Get(f.Pod.UID)
+	p, _ := known.Get(f.Pod.UID)
 	c, ok := p.Containers[f.Container]
 	return !ok || c.Attempt != f.Attempt || !c.Running || c.Kill != 0
 }
 
-func (a *asks) begin(key probe.Key) bool {
+func (a *Reprobe) begin(key probe.Key) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := time.Now()
@@ -109,7 +114,7 @@ func (a *asks) begin(key probe.Key) bool {
 	return true
 }
 
-func (a *asks) end(key probe.Key) {
+func (a *Reprobe) end(key probe.Key) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.busy, key)

@@ -1,21 +1,23 @@
-package node
+package sense
 
 import (
+	"context"
 	"net/http"
 	"sync"
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/pods"
 )
 
 // silentFrom is how long the API server must not have answered for it to be told:
 // the node is heard of every 10 s, and is missed after some more of that.
 const silentFrom = 20 * time.Second
 
-// apiWatch listens to all requests of the node to the API server, and tells of
+// Contact listens to all requests of the node to the API server, and tells of
 // the times in which none was answered.
-type apiWatch struct {
-	submit func(fact.Fact)
+type Contact struct {
+	manned
 
 	mu sync.Mutex
 	// failing is since when no request was answered; zero: the last one was.
@@ -23,8 +25,15 @@ type apiWatch struct {
 	told    bool
 }
 
-// wrap makes a transport that is listened to.
-func (w *apiWatch) wrap(next http.RoundTripper) http.RoundTripper {
+// Run implements [Source]. What was heard before it is told when it goes on.
+func (w *Contact) Run(ctx context.Context, known pods.Registry, emit func(fact.Fact)) error {
+	defer w.man(ctx, known, emit)()
+	<-ctx.Done()
+	return nil
+}
+
+// Wrap makes a transport that is listened to.
+func (w *Contact) Wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTrip(func(r *http.Request) (*http.Response, error) {
 		response, err := next.RoundTrip(r)
 		if r.Context().Err() == nil {
@@ -35,7 +44,8 @@ func (w *apiWatch) wrap(next http.RoundTripper) http.RoundTripper {
 }
 
 // result takes in how a request went. A server that answers with an error answers.
-func (w *apiWatch) result(now time.Time, err error) {
+func (w *Contact) result(now time.Time, err error) {
+	at := w.Load()
 	w.mu.Lock()
 	var news *fact.Lost
 	switch {
@@ -46,13 +56,13 @@ func (w *apiWatch) result(now time.Time, err error) {
 		w.failing, w.told = time.Time{}, false
 	case w.failing.IsZero():
 		w.failing = now
-	case !w.told && now.Sub(w.failing) >= silentFrom:
+	case at != nil && !w.told && now.Sub(w.failing) >= silentFrom:
 		w.told = true
 		news = &fact.Lost{Source: "api", Reason: err.Error(), From: w.failing}
 	}
 	w.mu.Unlock()
-	if news != nil {
-		go w.submit(fact.Fact{At: now, Body: *news}) // who makes a request must not wait for the journal
+	if at != nil && news != nil {
+		go at.emit(fact.Fact{At: now, Body: *news}) // who makes a request must not wait for the journal
 	}
 }
 

@@ -1,4 +1,4 @@
-package node
+package sense
 
 import (
 	"testing"
@@ -10,7 +10,7 @@ import (
 // The end of a log is read a few times, then once a minute, and not of a container
 // that was ready.
 func TestMayRead(t *testing.T) {
-	l := &looks{seen: map[string]*attention{"id": {}}}
+	l := &Inspector{seen: map[string]*attention{"id": {}}}
 	for range soonLooks {
 		if !l.mayRead("id") {
 			t.Fatal("not at first")
@@ -31,7 +31,7 @@ func TestMayRead(t *testing.T) {
 
 // A run after one that the kernel killed, and not for memory, deserves a look.
 func TestKilledByKernel(t *testing.T) {
-	l := &looks{killed: map[runsKey]bool{}}
+	l := &Inspector{killed: map[runsKey]bool{}}
 	pod := fact.Pod{UID: "u"}
 	for _, c := range []struct {
 		exit fact.Exited
@@ -42,13 +42,13 @@ func TestKilledByKernel(t *testing.T) {
 		{fact.Exited{ByKernel: true}, false},
 		{fact.Exited{OOMKnown: true}, false},
 	} {
-		l.heard(fact.Fact{Pod: pod, Container: "c", Body: c.exit})
+		l.followed(nil, fact.Fact{Pod: pod, Container: "c", Body: c.exit})
 		if got := l.wasKilled(fact.Fact{Pod: pod, Container: "c"}); got != c.want {
 			t.Errorf("%+v: %v", c.exit, got)
 		}
 	}
-	l.heard(fact.Fact{Pod: pod, Container: "c", Body: fact.Exited{ByKernel: true, OOMKnown: true}})
-	l.heard(fact.Fact{Pod: pod, Body: fact.ObjectGone{}})
+	l.followed(nil, fact.Fact{Pod: pod, Container: "c", Body: fact.Exited{ByKernel: true, OOMKnown: true}})
+	l.followed(nil, fact.Fact{Pod: pod, Body: fact.ObjectGone{}})
 	if len(l.killed) > 0 {
 		t.Error("a pod that is gone is remembered")
 	}
