@@ -16,6 +16,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/node/cri"
 	"whylet.dev/whylet/node/cri/critest"
+	"whylet.dev/whylet/sense/containers"
 )
 
 func TestExecHook(t *testing.T) {
@@ -87,7 +88,7 @@ func TestHTTPHook(t *testing.T) {
 			Path: path, Port: intstr.FromInt(port), Scheme: v1.URIScheme(scheme),
 			HTTPHeaders: []v1.HTTPHeader{{Name: "X-Who", Value: "me"}},
 		}}}}
-		return (&cri.Client{}).RunHook(ctx, cri.Hook{Kind: fact.PreStop, Pod: &v1.Pod{}, Container: c, PodIPs: []string{u.Hostname()}})
+		return (&cri.Client{Client: &containers.Client{}}).RunHook(ctx, cri.Hook{Kind: fact.PreStop, Pod: &v1.Pod{}, Container: c, PodIPs: []string{u.Hostname()}})
 	}
 	if ran := run(t.Context(), plain.URL, "HTTP", "/ok"); ran.Error != "" || asked.Header.Get("X-Who") != "me" ||
 		!strings.HasPrefix(asked.UserAgent(), "kube-lifecycle/") {
@@ -117,7 +118,7 @@ func TestHTTPHook(t *testing.T) {
 func TestOtherHooks(t *testing.T) {
 	run := func(h *v1.LifecycleHandler, ctx context.Context) fact.HookRan {
 		c := &v1.Container{Name: "main", Lifecycle: &v1.Lifecycle{PostStart: h}}
-		return (&cri.Client{}).RunHook(ctx, cri.Hook{Kind: fact.PostStart, Pod: &v1.Pod{}, Container: c})
+		return (&cri.Client{Client: &containers.Client{}}).RunHook(ctx, cri.Hook{Kind: fact.PostStart, Pod: &v1.Pod{}, Container: c})
 	}
 	if ran := run(nil, t.Context()); ran.Error != "" {
 		t.Errorf("no hook: %+v", ran)
