@@ -231,6 +231,18 @@ func (c *Cluster) startClients() {
 		}
 		return runProxy(ctx, c.config, c.clientConfig(c.certs.Proxy))
 	})
+	c.run(&c.clients, "storage", func(ctx context.Context) error {
+		if err := c.server.waitReady(ctx); err != nil {
+			return err
+		}
+		return runStorage(ctx, c.config, c.paths, c.server.loopback)
+	})
+	c.run(&c.clients, "load balancers", func(ctx context.Context) error {
+		if err := c.server.waitReady(ctx); err != nil {
+			return err
+		}
+		return runLoadBalancers(ctx, c.config, c.server.loopback)
+	})
 	c.run(&c.clients, "objects and DNS", func(ctx context.Context) error {
 		if err := applyObjects(ctx, c.config, c.server.loopback); err != nil {
 			return err

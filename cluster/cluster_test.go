@@ -52,6 +52,8 @@ func TestControlPlane(t *testing.T) {
 	step("a Service gets endpoints and a name", e.service)
 	step("a pod reaches the API and DNS", e.fromPod)
 	step("what is protected while in use can be deleted", e.protection)
+	step("a claim gets a directory, and a StorageClass that is no default any more stays so", e.storage)
+	step("a Service of type LoadBalancer gets the node's address, and its port is nobody else's", e.loadBalancer)
 	step("metrics come from the node", e.metrics)
 	step("a second start and a purge are refused", e.secondStart)
 	step("after kill -9, also amid a start, everything is still there", e.killAndRestart)
@@ -310,6 +312,10 @@ func (e *endToEnd) killAndRestart(t *testing.T) {
 	service, err := e.admin.CoreV1().Services("default").Get(t.Context(), "web", metav1.GetOptions{})
 	if err != nil || service.Spec.ClusterIP != e.serviceIP {
 		t.Errorf("the Service is %v, %v", service, err)
+	}
+	class, err := e.admin.StorageV1().StorageClasses().Get(t.Context(), storageClass, metav1.GetOptions{})
+	if err != nil || class.Annotations[defaultClass] != "false" {
+		t.Errorf("the StorageClass that was no default any more is %v, %v", class, err)
 	}
 	e.fromPod(t)
 }

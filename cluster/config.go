@@ -208,7 +208,7 @@ func (c Config) issuer() string { return "https://kubernetes.default.svc." + c.C
 
 // paths are the files below DataDir that belong to this package.
 type paths struct {
-	marker, lock, etcd, pki, kubeconfigs, logs string
+	marker, lock, etcd, pki, kubeconfigs, logs, storage string
 }
 
 func (c Config) paths() paths {
@@ -216,6 +216,7 @@ func (c Config) paths() paths {
 	return paths{
 		marker: at("cluster.json"), lock: at("cluster.lock"),
 		etcd: at("etcd"), pki: at("pki"), kubeconfigs: at("kubeconfig"), logs: at("logs"),
+		storage: at("storage"),
 	}
 }
 

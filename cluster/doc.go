@@ -27,6 +27,12 @@
 // The API server's audit has a backend of ours (deletions.go): who has pods deleted
 // or evicted. It sees requests by name, so whoever is told has to find the pod.
 //
+// # What a first chart needs
+//
+// A default StorageClass with a directory of this node for each claim (storage.go),
+// and the node's address for Services of type LoadBalancer (loadbalancer.go), both by
+// the libraries that the drivers of clouds use.
+//
 // # What is global
 //
 // The borrowed programs expect a process of their own. What they share in one
@@ -42,4 +48,5 @@
 //	DataDir/pki            certificates and keys (package pki)
 //	DataDir/kubeconfig     one kubeconfig for each component, and admin.conf
 //	DataDir/logs           control-plane.log, rotated by size
+//	DataDir/storage        a directory for each volume of the default StorageClass
 package cluster

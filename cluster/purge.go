@@ -39,7 +39,7 @@ func Purge(ctx context.Context, config Config) error {
 		errs = append(errs, pki.UnmergeKubeconfig(config.Kubeconfig, config.ContextName))
 	}
 	// The marker goes last: until then the directory is still known to be ours.
-	for _, path := range []string{p.etcd, p.pki, p.kubeconfigs} {
+	for _, path := range []string{p.etcd, p.pki, p.kubeconfigs, p.storage} {
 		errs = append(errs, os.RemoveAll(path))
 	}
 	errs = append(errs, removeLogs(p), lock.Close())
