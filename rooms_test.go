@@ -61,6 +61,7 @@ var rooms = []room{
 	{dir: "web/timeline", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "why"}},
 	{dir: "web/perfetto", pure: true, imports: []string{"google.golang.org/protobuf/encoding/protowire", module + "fact", module + "web/timeline"}},
 	{dir: "web/bundle", imports: []string{"github.com/evanw/esbuild/pkg/api"}},
+	{dir: "why/level0", pure: true, imports: []string{"k8s.io/api", module + "fact", module + "why/answer", module + "why/prose"}},
 	{dir: "why/ask", imports: []string{
 		"golang.org/x/sync", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/kubelet/pkg/apis/stats", module + "journal", module + "why",
 	}},

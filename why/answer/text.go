@@ -80,7 +80,11 @@ func (s Style) row(w *strings.Builder, r Row) {
 	case RowWell:
 		fmt.Fprintf(w, "%s\n", s.paint("dim", r.Text))
 	case RowGap:
-		fmt.Fprintf(w, "%s\n", s.paint("dim", fmt.Sprintf("not seen: %s to %s: %s", s.clock(r.At), s.clock(r.Until), r.Text)))
+		text := fmt.Sprintf("not seen: %s to %s: %s", s.clock(r.At), s.clock(r.Until), r.Text)
+		if r.At.IsZero() && r.Until.IsZero() {
+			text = r.Text // nobody looked at all
+		}
+		fmt.Fprintf(w, "%s\n", s.paint("dim", text))
 	default:
 		for i, line := range prose.Wrap(r.Text, 84) {
 			fmt.Fprintf(w, "  %-12s%s\n", onFirst(i, r.Title), line)

@@ -3,6 +3,7 @@ package ask
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -16,7 +17,6 @@ import (
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/cluster"
-	"whylet.dev/whylet/why/serve"
 )
 
 // Cluster asks a cluster's nodes through its API server.
@@ -114,6 +114,9 @@ func (q *question) pod(ctx context.Context, pod *v1.Pod) (answer.Answer, error) 
 				return lost, nil
 			}
 		}
+		if reason, ok := absent(pod.Spec.NodeName, err); ok {
+			return q.fromAPI(ctx, pod, q.eventsOf(ctx, pod), reason), nil
+		}
 		return a, err
 	}
 	cluster.StillThere(&a, pod)
@@ -158,29 +161,27 @@ func (c *Cluster) All(ctx context.Context) ([]answer.Answer, error) {
 		return nil, fmt.Errorf("listing pods: %w", err)
 	}
 	var waiting []v1.Pod
-	var nodes []string
-	byUID := map[types.UID]*v1.Pod{}
+	on, byUID := map[string][]v1.Pod{}, map[types.UID]*v1.Pod{}
 	for i := range pods.Items {
 		p := &pods.Items[i]
 		byUID[p.UID] = p
 		if p.Spec.NodeName == "" {
 			waiting = append(waiting, *p)
 		} else {
-			nodes = append(nodes, p.Spec.NodeName)
+			on[p.Spec.NodeName] = append(on[p.Spec.NodeName], *p)
 		}
 	}
-	slices.Sort(nodes)
-	nodes = slices.Compact(nodes)
+	nodes := slices.Sorted(maps.Keys(on))
 	all, _ := q.pods(ctx, waiting) // which asks no node
-	lists, errs := make([]serve.List, len(nodes)), make([]error, len(nodes))
-	each(nodes, func(i int, node string) { lists[i], errs[i] = fromNode[serve.List](ctx, q, node, q.about("")) })
+	lists, errs := make([][]answer.Answer, len(nodes)), make([]error, len(nodes))
+	each(nodes, func(i int, node string) { lists[i], errs[i] = q.listOf(ctx, node, q.space, on[node]) })
 	for _, list := range lists {
-		for i := range list.Items {
-			if p := byUID[list.Items[i].Subject.UID]; p != nil {
-				cluster.StillThere(&list.Items[i], p)
+		for i := range list {
+			if p := byUID[list[i].Subject.UID]; p != nil {
+				cluster.StillThere(&list[i], p)
 			}
 		}
-		all = append(all, list.Items...)
+		all = append(all, list...)
 	}
 	answer.WorstFirst(all)
 	return all, partial(errs, func(i int) string { return "node " + nodes[i] })

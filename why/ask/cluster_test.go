@@ -122,7 +122,7 @@ func TestPartial(t *testing.T) {
 		case "n07":
 			<-ctx.Done()
 		case "n09":
-			return "not for you", http.StatusForbidden
+			return "not well", http.StatusInternalServerError
 		}
 		return listFrom(name), http.StatusOK
 	}}, Options{Namespace: "shop", Each: time.Second})
@@ -131,7 +131,7 @@ func TestPartial(t *testing.T) {
 	if !errors.As(err, &partial) || len(all) != 48 || len(partial.Missing) != 2 {
 		t.Fatalf("%d answers, %v", len(all), err)
 	}
-	for _, want := range []string{"asking node n07: no answer in time", "asking node n09: ", "not for you"} {
+	for _, want := range []string{"asking node n07: no answer in time", "asking node n09: ", "not well"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in %q", want, err)
 		}
@@ -171,5 +171,27 @@ func TestDeparted(t *testing.T) {
 	var unknown *serve.NotKnownError
 	if !errors.As(err, &unknown) || len(unknown.Near) == 0 {
 		t.Errorf("%v", err)
+	}
+}
+
+// A node where nobody remembers, or that may not be asked, is answered for from what the
+// API shows, and the answer says so.
+func TestWithoutAgents(t *testing.T) {
+	for said, code := range map[string]int{"404 page not found\n": http.StatusNotFound, "no": http.StatusForbidden} {
+		c := connect(t, &apiServer{nodes: 3, node: func(_ context.Context, name string, _ serve.Question) (any, int) {
+			if name == "n01" {
+				return listFrom(name), http.StatusOK
+			}
+			return said, code
+		}}, Options{Namespace: "shop"})
+		all, err := c.All(t.Context())
+		if err != nil || len(all) != 3 {
+			t.Fatalf("%d answers, %v", len(all), err)
+		}
+		for _, a := range all {
+			if lowly := strings.Contains(a.Text(answer.Style{}), "level 0"); lowly != (a.Subject.Name != "web-n01") {
+				t.Errorf("%s: %s", a.Subject.Name, a.Text(answer.Style{}))
+			}
+		}
 	}
 }

@@ -11,6 +11,7 @@
 //	journal.go   a journal, and nothing else
 //	cluster.go   a cluster: pods, and everything at once
 //	nodes.go     the way of a question to a node
+//	level0.go    what the API server shows, where nobody on a node can be asked
 //	gone.go      pods that are not there any more
 //	select.go    many by their labels
 //	workload.go  what stands for several pods

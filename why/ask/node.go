@@ -14,6 +14,7 @@ import (
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/cluster"
+	"whylet.dev/whylet/why/level0"
 	"whylet.dev/whylet/why/serve"
 )
 
@@ -43,7 +44,7 @@ func (q *question) node(ctx context.Context, name string) ([]answer.Answer, erro
 	each(asked, func(i int, _ string) {
 		switch i {
 		case 0:
-			k.Each, errs[i] = q.everythingOn(ctx, name)
+			k.Each, errs[i] = q.listOf(ctx, name, metav1.NamespaceAll, pods.Items)
 		case 1:
 			about := q.about(name)
 			about.Node = true
@@ -52,18 +53,12 @@ func (q *question) node(ctx context.Context, name string) ([]answer.Answer, erro
 			k.Usage, errs[i] = q.usage(ctx, name)
 		}
 	})
-	if errs[1] == nil {
+	if reason, ok := absent(name, errs[1]); ok {
+		errs[1], known = nil, answer.Coverage{Gaps: []answer.Gap{{Reason: level0.Sight + reason}}}
+	} else if errs[1] == nil {
 		k.Memory, known = &own, answer.Coverage{From: own.Journal.From, Complete: own.Journal.Complete}
 	}
 	return []answer.Answer{cluster.NodeAnswer(k, known, now)}, partial(errs, func(i int) string { return "node " + name + asked[i] })
-}
-
-// everythingOn asks a node about all its pods.
-func (q *question) everythingOn(ctx context.Context, node string) ([]answer.Answer, error) {
-	about := q.about("")
-	about.Namespace = metav1.NamespaceAll
-	list, err := fromNode[serve.List](ctx, q, node, about)
-	return list.Items, err
 }
 
 // usage is the working set of each pod of a node, in bytes.

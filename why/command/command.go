@@ -54,7 +54,9 @@ node, whether it was away, and who could push whom out of it.
 
 The question goes through the API server to the node that remembers, so Kubernetes
 RBAC decides who may ask (get on nodes/proxy). --data-dir asks a node's memory on
-this machine instead, also when nothing runs; --file an exported history.
+this machine instead, also when nothing runs; --file an exported history. Where
+nobody on the node remembers, or you may not ask it, the answer is made of what the
+API shows (level 0): it says so, and says unknown where that does not suffice.
 
 Exit codes: 0 all is well or explained, 1 the question failed, 2 the command line is
 wrong, 5 a cause is not known.`,

@@ -1,0 +1,96 @@
+package ask
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/level0"
+	"whylet.dev/whylet/why/serve"
+)
+
+// absent says why a node cannot be asked at all: nobody on it answers such questions, or
+// the asker may not ask. ok is false for other errors, and for a node that answered.
+func absent(node string, err error) (reason string, ok bool) {
+	switch {
+	case apierrors.IsForbidden(err):
+		return fmt.Sprintf("you may not ask node %s (get on nodes/proxy)", node), true
+	// What a kubelet says of a path that it does not serve (net/http, NotFound), or a
+	// proxy before it.
+	case apierrors.IsNotFound(err) && !strings.Contains(err.Error(), (&serve.NotKnownError{}).Error()):
+		return fmt.Sprintf("nobody on node %s remembers", node), true
+	}
+	return "", false
+}
+
+// fromAPI answers from what the API server shows.
+func (q *question) fromAPI(ctx context.Context, pod *v1.Pod, events []v1.Event, reason string) answer.Answer {
+	s := level0.Seen{Pod: pod, Events: events, Words: q.words(ctx, pod), Container: q.options.Container, Reason: reason, Now: time.Now().UTC()}
+	if q.options.Since > 0 {
+		s.Since = s.Now.Add(-q.options.Since)
+	}
+	return level0.Explain(s)
+}
+
+// eventsOf are the events about a pod; none where they may not be read.
+func (q *question) eventsOf(ctx context.Context, pod *v1.Pod) []v1.Event {
+	list, err := q.client.CoreV1().Events(pod.Namespace).List(ctx, metav1.ListOptions{
+		FieldSelector: fields.OneTermEqualSelector("involvedObject.uid", string(pod.UID)).String(),
+	})
+	if err != nil {
+		return nil
+	}
+	return list.Items
+}
+
+// lastLines is how many lines of a log are read.
+const lastLines = 20
+
+// words are the last lines of containers that ended, of the run that did. A log that
+// cannot be read leaves its container out.
+func (q *question) words(ctx context.Context, pod *v1.Pod) map[string][]string {
+	words := map[string][]string{}
+	for _, list := range [][]v1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+		for _, st := range list {
+			over := st.State.Terminated != nil
+			if !over && st.LastTerminationState.Terminated == nil {
+				continue
+			}
+			lines := int64(lastLines)
+			raw, err := q.client.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &v1.PodLogOptions{Container: st.Name, Previous: !over, TailLines: &lines}).Do(ctx).Raw()
+			if err == nil {
+				words[st.Name] = strings.Split(strings.TrimSpace(string(raw)), "\n")
+			}
+		}
+	}
+	return words
+}
+
+// eachFromAPI answers about some pods from what the API server shows.
+func (q *question) eachFromAPI(ctx context.Context, pods []v1.Pod, reason string) []answer.Answer {
+	all := make([]answer.Answer, len(pods))
+	each(pods, func(i int, pod v1.Pod) { all[i] = q.fromAPI(ctx, &pod, q.eventsOf(ctx, &pod), reason) })
+	return all
+}
+
+// listOf asks a node about all its pods of a namespace. A node that cannot be asked is
+// answered for from the API.
+func (q *question) listOf(ctx context.Context, node, space string, pods []v1.Pod) ([]answer.Answer, error) {
+	about := q.about("")
+	about.Namespace = space
+	list, err := fromNode[serve.List](ctx, q, node, about)
+	if err == nil {
+		return list.Items, nil
+	}
+	if reason, ok := absent(node, err); ok {
+		return q.eachFromAPI(ctx, pods, reason), nil
+	}
+	return nil, err
+}

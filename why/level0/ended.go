@@ -1,0 +1,233 @@
+package level0
+
+import (
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/why/answer"
+)
+
+// end explains why a run of a container ended.
+func (c *podCase) end(st v1.ContainerStatus, t *v1.ContainerStateTerminated) answer.Verdict {
+	v := c.whyEnded(st, t)
+	v.Chain = append([]answer.Link{link(t.FinishedAt.Time, fromStatus, fmt.Sprintf("container %s ended: %s, exit code %d", st.Name, orNothing(t.Reason), t.ExitCode))}, v.Chain...)
+	v.LastWords = c.Words[st.Name]
+	return v
+}
+
+func orNothing(reason string) string {
+	if reason == "" {
+		return "no reason given"
+	}
+	return reason
+}
+
+func (c *podCase) whyEnded(st v1.ContainerStatus, t *v1.ContainerStateTerminated) answer.Verdict {
+	name := st.Name
+	// A kill by kubelet comes first: what the runtime says of an OOM kill may be about a
+	// child of long ago, and an exit code about how the application took the order.
+	if e := c.ordered(name, t.FinishedAt.Time); e != nil {
+		return c.killed(name, t, e)
+	}
+	switch {
+	case t.Reason == "OOMKilled" && t.ExitCode == 137:
+		return c.outOfMemory(name, t)
+	case t.Reason == "OOMKilled":
+		return unknown(name, fmt.Sprintf("Container %s ended with exit code %d, and the runtime says OOMKilled: some process in it was killed for memory at some time, and whether the end came of it is not known.", name, t.ExitCode),
+			"which process was killed, when, and whose limit was hit", c.logsBefore(name))
+	case t.Reason == "StartError" || t.Reason == "ContainerCannotRun":
+		return c.notRun(name, t.Message)
+	case t.Reason == "ContainerStatusUnknown":
+		return unknown(name, fmt.Sprintf("Container %s was gone when its kubelet looked for it again: its exit code of %d is not its own.", name, t.ExitCode), "how it ended", c.describe())
+	case t.ExitCode == 137 || t.ExitCode == 143:
+		signal := map[int32]string{137: "SIGKILL", 143: "SIGTERM"}[t.ExitCode]
+		return unknown(name, fmt.Sprintf("Container %s ended with exit code %d, which stands for %s. The runtime saw no OOM kill of the container, and there is no word of kubelet that it ended it; who did is not known.", name, t.ExitCode, signal),
+			"who sent the signal, or that nobody did", c.logsBefore(name), c.describe())
+	case !c.silent(name, t.FinishedAt.Time):
+		return unknown(name, fmt.Sprintf("Container %s ended with exit code %d, and whether it was told to is not known: it has a probe that may have had it killed, and what kubelet said then is not there any more.", name, t.ExitCode),
+			"whether kubelet ended it", c.logsBefore(name))
+	case t.ExitCode == 0:
+		return because(answer.AppExitSuccess, "api-exit", name, fmt.Sprintf("Container %s ended by itself with exit code 0, after %s; its pod's restart policy %s starts it again.", name, ran(t), c.Pod.Spec.RestartPolicy),
+			answer.Fix{Text: "let its main process stay in the foreground, or run it as a Job", Risk: answer.Restarts}, c.logsBefore(name))
+	case t.ExitCode > 128 && crash(t.ExitCode) != "":
+		return because(answer.AppCrashSignal, "api-exit", name, fmt.Sprintf("Container %s ended of %s (exit code %d), after %s.", name, crash(t.ExitCode), t.ExitCode, ran(t)), c.logsBefore(name))
+	}
+	return c.ownError(name, t)
+}
+
+// ownError is about an end with an error of its own: what it said is not judged here
+// beyond what only one cause can be.
+func (c *podCase) ownError(name string, t *v1.ContainerStateTerminated) answer.Verdict {
+	if (t.ExitCode == 126 || t.ExitCode == 127) && t.FinishedAt.Sub(t.StartedAt.Time) <= 3*time.Second {
+		return because(answer.AppStartFailed, "api-command", name, fmt.Sprintf("Container %s ended at once with exit code %d: a shell in it found no such command (127), or could not run it (126).", name, t.ExitCode),
+			answer.Fix{Text: "correct command and args, or the image", Risk: answer.Restarts}, c.logsBefore(name))
+	}
+	lines, read := c.Words[name]
+	begins := fmt.Sprintf("Container %s ended by itself with exit code %d, after %s", name, t.ExitCode, ran(t))
+	if !read {
+		return unknown(name, begins+"; what it said before could not be read.", "its last words", c.logsBefore(name))
+	}
+	if w, at, ok := said(lines); ok {
+		if at > 0 {
+			return unknown(name, begins+"; it spoke "+w.text+" shortly before, and whether it ended of that is not known.", "what it had open and waited for", c.logsBefore(name))
+		}
+		return because(w.cause, "api-last-words", name, begins+", and the last that it spoke of is "+strings.TrimPrefix(w.text, "of ")+".", c.logsBefore(name))
+	}
+	return because(answer.AppExitError, "api-exit", name, begins+".", c.logsBefore(name))
+}
+
+func ran(t *v1.ContainerStateTerminated) string {
+	return t.FinishedAt.Sub(t.StartedAt.Time).String()
+}
+
+// crash names the signal that an exit code stands for, where programs bring it about
+// themselves.
+func crash(code int32) string {
+	names := map[int32]string{4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 11: "SIGSEGV"}
+	return names[code-128]
+}
+
+// outOfMemory is about the runtime's word OOMKilled with the exit code of SIGKILL.
+func (c *podCase) outOfMemory(name string, t *v1.ContainerStateTerminated) answer.Verdict {
+	k := c.container(name)
+	if k == nil || c.Pod.Spec.Resources != nil {
+		return unknown(name, fmt.Sprintf("Container %s was killed by the kernel for memory; whether its own limit was hit, or its pod's, is not known.", name), "whose limit was hit, and which process was killed")
+	}
+	limit, ok := k.Resources.Limits[v1.ResourceMemory]
+	if !ok {
+		return unknown(name, fmt.Sprintf("Container %s was killed by the kernel for memory, and it has no limit of its own: the node, or all pods together, had no more.", name), "whether the machine had no memory left or its pods had used up their share, and who held it")
+	}
+	if shell(k) {
+		return unknown(name, fmt.Sprintf("Container %s ended of the kernel's OOM kill at its limit of %s; whether it took the main process, or a child whose end the shell handed on, is not known.", name, limit.String()), "which process was killed", c.logsBefore(name))
+	}
+	for _, m := range k.VolumeMounts {
+		for _, vol := range c.Pod.Spec.Volumes {
+			if vol.Name == m.Name && vol.EmptyDir != nil && vol.EmptyDir.Medium == v1.StorageMediumMemory {
+				return unknown(name, fmt.Sprintf("Container %s was killed by the kernel for memory. Its limit is %s, and what is in its memory-backed volume %s counts for it; which of the two filled it is not known.", name, limit.String(), vol.Name), "what the memory was made of")
+			}
+		}
+	}
+	return because(answer.MemoryLimit, "api-oom-killed", name, fmt.Sprintf("Container %s was killed by the kernel for memory; it has a limit of %s.", name, limit.String()),
+		answer.Fix{Text: "find out what it needs before the limit is raised: a leak takes any limit", Command: fmt.Sprintf("kubectl -n %s top pod %s --containers", c.Pod.Namespace, c.Pod.Name), Risk: answer.Inspect}, c.logsBefore(name))
+}
+
+// shell says whether a container's main process is a shell by its command: its exit code
+// may be that of a child.
+func shell(k *v1.Container) bool {
+	if len(k.Command) == 0 {
+		return false
+	}
+	switch path.Base(k.Command[0]) {
+	case "sh", "bash", "dash", "ash", "tini", "dumb-init":
+		return true
+	}
+	return false
+}
+
+// killed is about an end that kubelet says it ordered.
+func (c *podCase) killed(name string, t *v1.ContainerStateTerminated, e *v1.Event) answer.Verdict {
+	chain := []answer.Link{link(last(*e), fromEvent, e.Message)}
+	var v answer.Verdict
+	switch {
+	case strings.Contains(e.Message, "failed liveness probe"), strings.Contains(e.Message, "failed startup probe"):
+		kind := "Liveness"
+		if strings.Contains(e.Message, "startup") {
+			kind = "Startup"
+		}
+		v = c.probeFailed(name, kind, last(*e))
+		if t.Reason == "OOMKilled" {
+			v = unknown(name, fmt.Sprintf("Kubelet was ending container %s for its %s probe, and the runtime says OOMKilled: which of the two came first is not known.", name, strings.ToLower(kind)), "which process the kernel killed, and when", c.logsBefore(name))
+		}
+	case strings.Contains(e.Message, "PostStartHook"):
+		v = because(answer.HookFailed, "api-hook", name, fmt.Sprintf("Kubelet ended container %s because its postStart hook failed.", name), c.describe())
+	case strings.Contains(e.Message, "definition changed"):
+		v = because(answer.SpecChanged, "api-spec", name, fmt.Sprintf("Kubelet ended container %s because its definition was changed.", name), c.describe())
+	default:
+		v = unknown(name, fmt.Sprintf("Kubelet ended container %s: %q.", name, e.Message), "what it decided that from", c.describe())
+	}
+	v.Chain = chain
+	return v
+}
+
+// probeFailed is about a probe whose failure kubelet acted on: what it said of its
+// attempts tells what it met, seldom why.
+func (c *podCase) probeFailed(name, kind string, by time.Time) answer.Verdict {
+	e := c.unhealthy(name, kind, by)
+	begins := fmt.Sprintf("Kubelet ended container %s because its %s probe failed", name, strings.ToLower(kind))
+	if e == nil {
+		return unknown(name, begins+"; what the probe met is not there any more.", "each attempt, and why it failed", c.describe())
+	}
+	return c.probeMet(name, kind, begins, e)
+}
+
+// unhealthy is kubelet's last word about a failed attempt of a probe that can belong to
+// what happened at the given time.
+func (c *podCase) unhealthy(name, kind string, by time.Time) *v1.Event {
+	var best *v1.Event
+	for i := range c.events {
+		e := &c.events[i]
+		if e.Reason != "Unhealthy" || !of(*e, name) || !strings.HasPrefix(e.Message, kind+" probe ") {
+			continue
+		}
+		// The period tells how old the last failure can be.
+		if last(*e).Before(by.Add(-c.period(name, kind) - slack)) {
+			continue
+		}
+		if best == nil || last(*e).After(last(*best)) {
+			best = e
+		}
+	}
+	return best
+}
+
+func (c *podCase) probe(name, kind string) *v1.Probe {
+	k := c.container(name)
+	switch {
+	case k == nil:
+		return nil
+	case kind == "Liveness":
+		return k.LivenessProbe
+	case kind == "Startup":
+		return k.StartupProbe
+	}
+	return k.ReadinessProbe
+}
+
+// period is the time between two attempts, with what an attempt takes.
+func (c *podCase) period(name, kind string) time.Duration {
+	p := c.probe(name, kind)
+	if p == nil {
+		return 10 * time.Second
+	}
+	return time.Duration(max(p.PeriodSeconds, 1)+max(p.TimeoutSeconds, 1)) * time.Second
+}
+
+// probeMet explains a probe by what kubelet says it met: only an answer of the
+// application itself names its cause. Silence and refusals have many.
+func (c *podCase) probeMet(name, kind, begins string, e *v1.Event) answer.Verdict {
+	_, met, _ := strings.Cut(e.Message, ": ")
+	begins += ": " + strings.TrimSuffix(strings.TrimSpace(met), ".")
+	lower := strings.ToLower(e.Message)
+	var v answer.Verdict
+	switch {
+	case strings.Contains(lower, "statuscode: 5") && c.alone():
+		v = because(answer.AppUnhealthy, "api-probe-said-no", name, begins+". The application answered, and said itself that it is not well.", c.logsBefore(name))
+	case strings.Contains(lower, "connection refused"):
+		v = unknown(name, begins+". Nothing listened there: the application had not come so far, listens elsewhere, or is gone.", "what the pod listened on at that moment, and whether it ever listened there", c.describe())
+	case strings.Contains(lower, "deadline exceeded"), strings.Contains(lower, "timeout"), strings.Contains(lower, "timed out"):
+		v = unknown(name, begins+". No answer came in time.", "whether it was throttled, hung, was swapped or answered late, and by how much", c.describe())
+	default:
+		v = unknown(name, begins+".", "each attempt, and who answered it", c.describe())
+	}
+	v.Chain = []answer.Link{link(last(*e), fromEvent, e.Message)}
+	return v
+}
+
+// alone says that only one container can have answered, and no proxy did.
+func (c *podCase) alone() bool {
+	return len(c.Pod.Spec.Containers) == 1 && len(c.Pod.Spec.InitContainers) == 0 && !c.Pod.Spec.HostNetwork
+}

@@ -1,0 +1,106 @@
+package level0
+
+import (
+	"fmt"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
+)
+
+// ended is about a pod that is over for good: who ended it wrote that into its status.
+func (c *podCase) ended() (told, bool) {
+	st := c.Pod.Status
+	s := answer.Symptom{Count: 1, Text: strings.TrimSpace(st.Reason)}
+	switch st.Phase {
+	case v1.PodSucceeded:
+		s.Kind = answer.Completed
+		return told{s, because(answer.RestartPolicy, "api-completed", "", fmt.Sprintf("All its containers ended with exit code 0, and its restart policy %s lets them be.", c.Pod.Spec.RestartPolicy))}, true
+	case v1.PodFailed:
+	default:
+		return told{}, false
+	}
+	s.Kind = answer.Failed
+	message := strings.TrimSuffix(short(st.Message), ".")
+	v := answer.Verdict{}
+	switch st.Reason {
+	case "Evicted":
+		s.Kind = answer.Evicted
+		v = c.evicted(message)
+	case "DeadlineExceeded":
+		v = because(answer.ActiveDeadline, "api-status", "", "The pod was active for longer than its activeDeadlineSeconds allow.", answer.Fix{Text: "raise activeDeadlineSeconds, or find out what takes so long", Risk: answer.Restarts})
+	case "Preempting", "Preempted":
+		v = because(answer.Preempted, "api-status", "", "The pod had to go for one of higher priority: "+message+".", c.describe())
+	case "OutOfcpu", "OutOfmemory", "OutOfpods", "OutOfephemeral-storage":
+		v = because(answer.InsufficientResources, "api-status", "", "Its node had no room for it when it came: "+message+".", c.describe())
+	case "NodeAffinity":
+		v = because(answer.NoMatchingNode, "api-status", "", "Its node does not fit what the pod asks for: "+message+".", c.describe())
+	case "":
+		return c.failed(s)
+	default:
+		v = unknown("", fmt.Sprintf("The pod failed: %s: %s.", st.Reason, message), "what was decided, and from what", c.describe())
+	}
+	if d := condition(c.Pod, v1.DisruptionTarget); d != nil {
+		v.Chain = append(v.Chain, link(d.LastTransitionTime.Time, fromStatus, d.Reason+": "+short(d.Message)))
+	}
+	return told{s, v}, true
+}
+
+// failed is about a pod that failed with one of its containers.
+func (c *podCase) failed(s answer.Symptom) (told, bool) {
+	var v answer.Verdict
+	found := false
+	for _, list := range [][]v1.ContainerStatus{c.Pod.Status.InitContainerStatuses, c.Pod.Status.ContainerStatuses} {
+		for _, st := range list {
+			if t := st.State.Terminated; t != nil && t.ExitCode != 0 && !found {
+				v, found = c.end(st, t), true
+				s.Container, s.Last = st.Name, t.FinishedAt.Time
+			}
+		}
+	}
+	if !found {
+		v = unknown("", "The pod failed, and its status does not say of what.", "how its containers ended", c.describe())
+	}
+	return told{s, v}, true
+}
+
+// evicted reads kubelet's words for why it evicted a pod (k8s.io/kubernetes
+// pkg/kubelet/eviction/helpers.go and eviction_manager.go).
+func (c *podCase) evicted(message string) answer.Verdict {
+	text := "The node evicted the pod: " + message + "."
+	switch {
+	case strings.Contains(message, "low on resource: memory"):
+		return because(answer.EvictedMemory, "api-status", "", text, c.describe())
+	case strings.Contains(message, "low on resource: pids"):
+		return because(answer.EvictedPIDs, "api-status", "", text, c.describe())
+	case strings.Contains(message, "low on resource: ephemeral-storage"), strings.Contains(message, "low on resource: inodes"),
+		strings.Contains(message, "exceeds the limit"), strings.Contains(message, "exceeded its local ephemeral storage limit"):
+		return because(answer.EvictedDisk, "api-status", "", text, c.describe())
+	}
+	return unknown("", text, "what the node was short of", c.describe())
+}
+
+// terminating is about a pod that is on its way out: somebody deleted it, and the API
+// does not say who.
+func (c *podCase) terminating() told {
+	by := c.Pod.DeletionTimestamp.Time // when its grace period is over
+	s := answer.Symptom{Kind: answer.Terminating, Last: c.Now, Text: "it is deleted"}
+	if len(c.Pod.Finalizers) > 0 && c.done() {
+		return told{s, because(answer.Deleted, "api-finalizers", "", fmt.Sprintf("The pod was deleted and its containers have ended; what keeps the object is its finalizers (%s), which nobody has taken away.", strings.Join(c.Pod.Finalizers, ", ")), c.describe())}
+	}
+	if c.Now.Before(by) {
+		return told{s, because(answer.Deleted, "api-deleted", "", fmt.Sprintf("The pod was deleted; its containers have %s more to end. Who deleted it is in the API server's audit log, if there is one.", prose.Span(by.Sub(c.Now))))}
+	}
+	return told{s, unknown("", fmt.Sprintf("The pod was deleted, and its grace period was over %s ago; what still holds it is not known.", prose.Span(c.Now.Sub(by))), "which container does not end, or which volume does not come off", c.describe())}
+}
+
+func (c *podCase) done() bool {
+	for _, st := range c.Pod.Status.ContainerStatuses {
+		if st.State.Running != nil {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,153 @@
+package level0
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
+)
+
+// symptoms are what there is to explain, each with its verdict: at the end of a pod only
+// that; else what its containers do, and then whether it is ready.
+func (c *podCase) symptoms() []told {
+	if t, ok := c.ended(); ok {
+		return []told{t}
+	}
+	var all []told
+	if c.Pod.DeletionTimestamp != nil {
+		return []told{c.terminating()}
+	}
+	if c.Pod.Status.Phase == v1.PodUnknown {
+		return []told{{answer.Symptom{Kind: answer.UnknownNode, Text: "nobody knows how it is"}, unknown("", "The pod's phase is Unknown: its node does not report it.", "what became of its containers", c.describe())}}
+	}
+	initializing := false
+	for _, st := range c.Pod.Status.InitContainerStatuses {
+		k := c.container(st.Name)
+		sidecar := k != nil && k.RestartPolicy != nil && *k.RestartPolicy == v1.ContainerRestartPolicyAlways
+		if !sidecar && st.State.Terminated != nil && st.State.Terminated.ExitCode == 0 {
+			continue
+		}
+		if t, ok := c.starting(st, true); ok {
+			all = append(all, t)
+			initializing = true
+		} else if !sidecar && st.State.Running != nil {
+			all = append(all, c.initRuns(st))
+			initializing = true
+		}
+	}
+	for _, st := range c.Pod.Status.ContainerStatuses {
+		if w := st.State.Waiting; initializing && (w == nil || w.Reason == "PodInitializing" || w.Reason == "ContainerCreating") {
+			continue // it waits its turn
+		}
+		if t, ok := c.starting(st, false); ok {
+			all = append(all, t)
+		}
+	}
+	if len(all) == 0 {
+		if t, ok := c.notReady(); ok {
+			all = append(all, t)
+		}
+	}
+	if len(all) == 0 {
+		all = append(all, c.well())
+	}
+	return all
+}
+
+// starting is the symptom of a container that waits or was restarted; ok is false for
+// one that runs for the first time, or is done.
+func (c *podCase) starting(st v1.ContainerStatus, init bool) (told, bool) {
+	s := answer.Symptom{Container: st.Name, Count: int(st.RestartCount), Last: c.Now}
+	w, before := st.State.Waiting, st.LastTerminationState.Terminated
+	if t := st.State.Terminated; t != nil {
+		before = t // it is between two runs, or its pod lets it be
+	}
+	switch {
+	case w != nil && w.Reason == "PodInitializing":
+		return told{}, false
+	case w != nil && (w.Reason != "CrashLoopBackOff" || before == nil):
+		s.Kind, s.Text = answer.NotStarting, fmt.Sprintf("container %s: %s", st.Name, w.Reason)
+		s.First = c.Pod.CreationTimestamp.Time
+		return told{s, c.waiting(st)}, true
+	case before != nil && (st.State.Running == nil || st.RestartCount > 0):
+		if st.State.Terminated != nil && st.State.Terminated.ExitCode == 0 && st.RestartCount == 0 && !c.restarts(st.Name, 0) {
+			return told{}, false // it did its work
+		}
+		s.Kind, s.Last = answer.Restarted, before.FinishedAt.Time
+		s.Text = fmt.Sprintf("container %s was restarted %s", st.Name, times(st.RestartCount))
+		if st.RestartCount == 0 {
+			s.Text, s.Count = "container "+st.Name+" ended", 1
+		}
+		v := c.end(st, before)
+		if init && v.Cause != answer.CauseUnknown && v.Cause != answer.MemoryLimit && v.Cause != answer.AppStartFailed {
+			v.Text = "Init container " + strings.TrimPrefix(v.Text, "Container ")
+		}
+		return told{s, v}, true
+	}
+	return told{}, false
+}
+
+// restarts says whether a container that ended with an exit code is to run again.
+func (c *podCase) restarts(container string, code int32) bool {
+	switch c.Pod.Spec.RestartPolicy {
+	case v1.RestartPolicyNever:
+		return false
+	case v1.RestartPolicyOnFailure:
+		return code != 0
+	}
+	return true
+}
+
+func times(n int32) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// initRuns is about a pod whose init container runs: that is no failure.
+func (c *podCase) initRuns(st v1.ContainerStatus) told {
+	since := st.State.Running.StartedAt.Time
+	s := answer.Symptom{Kind: answer.NotStarting, Container: st.Name, First: since, Last: c.Now, Text: "its containers wait for init container " + st.Name}
+	return told{s, because(answer.InitWaiting, "api-init-runs", st.Name, fmt.Sprintf("Init container %s has run for %s, and the others wait until it is done. What it does is for its log to say.", st.Name, prose.Span(max(c.Now.Sub(since), 0))),
+		answer.Fix{Text: "see what it does", Command: fmt.Sprintf("kubectl -n %s logs %s -c %s", c.Pod.Namespace, c.Pod.Name, st.Name), Risk: answer.Inspect})}
+}
+
+func condition(pod *v1.Pod, kind v1.PodConditionType) *v1.PodCondition {
+	i := slices.IndexFunc(pod.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == kind })
+	if i < 0 {
+		return nil
+	}
+	return &pod.Status.Conditions[i]
+}
+
+// well is the answer where there is nothing to explain: the pod is Ready by its status,
+// or done, or nobody has taken it up yet.
+func (c *podCase) well() told {
+	if len(c.Pod.Status.ContainerStatuses) == 0 && c.Pod.Status.Phase == v1.PodPending {
+		since := c.Now.Sub(c.Pod.CreationTimestamp.Time)
+		return told{
+			answer.Symptom{Kind: answer.Pending, Last: c.Now, First: c.Pod.CreationTimestamp.Time, Text: "no status yet, for " + prose.Span(max(since, 0))},
+			unknown("", fmt.Sprintf("Node %s was chosen, and its kubelet has not said anything of the pod.", c.Pod.Spec.NodeName), "whether its kubelet took the pod up", c.describe()),
+		}
+	}
+	if ready := condition(c.Pod, v1.PodReady); c.Pod.Status.Phase != v1.PodRunning || ready == nil || ready.Status != v1.ConditionTrue {
+		return told{
+			answer.Symptom{Kind: answer.NotReady, Last: c.Now, First: started(c.Pod), Text: "its status does not say Ready"},
+			unknown("", fmt.Sprintf("The pod's phase is %s, and nothing in its status says what it waits for.", c.Pod.Status.Phase), "what it waits for", c.describe()),
+		}
+	}
+	return told{answer.Symptom{Kind: answer.Healthy, First: started(c.Pod), Last: c.Now}, because(answer.None, "api-ready", "", "All its containers run, and its status says Ready.")}
+}
+
+func started(pod *v1.Pod) time.Time {
+	if pod.Status.StartTime != nil {
+		return pod.Status.StartTime.Time
+	}
+	return pod.CreationTimestamp.Time
+}

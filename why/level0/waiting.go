@@ -1,0 +1,149 @@
+package level0
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
+)
+
+// waiting explains why a container waits, by kubelet's reason and its message.
+func (c *podCase) waiting(st v1.ContainerStatus) answer.Verdict {
+	w := st.State.Waiting
+	var v answer.Verdict
+	switch w.Reason {
+	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable", "ImageInspectError", "SignatureValidationFailed":
+		v = c.noImage(st)
+	case "CreateContainerConfigError":
+		v = c.notConfigured(st.Name, w.Message)
+	case "CreateContainerError", "RunContainerError", "PreCreateHookError", "PreStartHookError", "PostStartHookError":
+		v = c.notRun(st.Name, w.Message)
+	case "ContainerCreating", "":
+		v = c.creating(st)
+	default:
+		v = unknown(st.Name, fmt.Sprintf("Container %s waits: %s. %s", st.Name, orNothing(w.Reason), w.Message), "what it waits for", c.describe())
+	}
+	if len(v.Chain) == 0 && w.Message != "" {
+		v.Chain = []answer.Link{link(c.Now, fromStatus, strings.TrimSpace(w.Reason+": "+w.Message))}
+	}
+	return v
+}
+
+// notConfigured reads the message of a CreateContainerConfigError: it stands for a
+// missing ConfigMap as well as for a user that may not be root.
+func (c *podCase) notConfigured(name, message string) answer.Verdict {
+	begins := fmt.Sprintf("Container %s cannot be configured: %s.", name, strings.TrimSuffix(message, "."))
+	if cause, ok := first(configWords, message); ok {
+		return because(cause, "api-config", name, begins, configFix(cause))
+	}
+	return unknown(name, begins, "what was missing", c.describe())
+}
+
+func configFix(cause answer.Cause) answer.Fix {
+	switch cause {
+	case answer.SecurityRefused:
+		return answer.Fix{Text: "give it a numeric user other than 0 (runAsUser), or an image that has one", Risk: answer.Restarts}
+	case answer.ConfigMissing:
+		return answer.Fix{Text: "create what is missing, or mark the reference optional; it is tried again by itself", Risk: answer.Safe}
+	}
+	return answer.Fix{Text: "correct the volume's path", Risk: answer.Restarts}
+}
+
+// notRun reads what the runtime says of a container that it could not create or run.
+func (c *podCase) notRun(name, message string) answer.Verdict {
+	begins := fmt.Sprintf("Container %s could not be started: %s.", name, strings.TrimSuffix(short(message), "."))
+	if cause, ok := first(runWords, message); ok {
+		return because(cause, "api-runtime-said", name, begins, c.describe())
+	}
+	return unknown(name, begins, "what the runtime met", c.describe())
+}
+
+// noImage reads why there is no image. "Back-off pulling image" says nothing: the event
+// of the attempt does, where it belongs to this wait.
+func (c *podCase) noImage(st v1.ContainerStatus) answer.Verdict {
+	w := st.State.Waiting
+	message := w.Message
+	v := answer.Verdict{}
+	cause, ok := c.imageCause(st, w.Reason, message)
+	if !ok {
+		if e := c.newestEvent(st.Name, "Failed"); e != nil && strings.Contains(e.Message, st.Image) {
+			message = e.Message
+			cause, ok = c.imageCause(st, w.Reason, message)
+			v.Chain = []answer.Link{link(last(*e), fromEvent, short(e.Message))}
+		}
+	}
+	begins := fmt.Sprintf("The image %s of container %s cannot be had: %s.", st.Image, st.Name, strings.TrimSuffix(short(message), "."))
+	if !ok {
+		u := unknown(st.Name, begins, "what the registry answered", c.describe())
+		u.Chain = v.Chain
+		return u
+	}
+	b := because(cause, "api-image", st.Name, begins, imageFix(cause))
+	b.Chain = v.Chain
+	return b
+}
+
+func (c *podCase) imageCause(st v1.ContainerStatus, reason, message string) (answer.Cause, bool) {
+	if reason == "ErrImageNeverPull" {
+		return answer.ImagePolicyNever, true
+	}
+	if reason == "InvalidImageName" {
+		return answer.ImageNotFound, true
+	}
+	return first(imageWords, message)
+}
+
+func imageFix(cause answer.Cause) answer.Fix {
+	switch cause {
+	case answer.ImageUnauthorized:
+		return answer.Fix{Text: "give the pod an imagePullSecret of this registry; some registries answer so for a name that is wrong, too", Risk: answer.Restarts}
+	case answer.ImagePolicyNever:
+		return answer.Fix{Text: "load the image onto the node, or set imagePullPolicy: IfNotPresent", Risk: answer.Restarts}
+	case answer.ImageRegistryUnreachable:
+		return answer.Fix{Text: "see whether the node reaches the registry; it is tried again by itself", Risk: answer.Inspect}
+	}
+	return answer.Fix{Text: "correct the image's name or tag", Risk: answer.Restarts}
+}
+
+// young is how long a container may be created before it is said that something holds it.
+const young = 30 * time.Second
+
+// creating is about a container that is being created: events say what holds it, if
+// they are of now.
+func (c *podCase) creating(st v1.ContainerStatus) answer.Verdict {
+	since := started(c.Pod)
+	e := c.newestEvent("", "FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox", "FailedMapVolume")
+	// Mounts are tried again at least every two minutes and two seconds
+	// (k8s.io/kubernetes pkg/util/goroutinemap/exponentialbackoff).
+	if e != nil && c.Now.Sub(last(*e)) < 3*time.Minute {
+		begins := fmt.Sprintf("Container %s cannot be created yet: %s.", st.Name, strings.TrimSuffix(short(e.Message), "."))
+		chain := []answer.Link{link(last(*e), fromEvent, short(e.Message))}
+		cause, ok := first(mountWords, e.Message)
+		switch {
+		case ok:
+		case e.Reason == "FailedCreatePodSandBox":
+			cause, ok = answer.SandboxFailed, true
+		case e.Reason == "FailedAttachVolume" || e.Reason == "FailedMapVolume" || strings.Contains(e.Message, "MountVolume"):
+			cause, ok = answer.VolumeFailed, true
+		}
+		v := unknown(st.Name, begins, "which step it is at", c.describe())
+		if ok {
+			v = because(cause, "api-mount", st.Name, begins, c.describe())
+		}
+		v.Chain = chain
+		return v
+	}
+	if p := c.newestEvent(st.Name, "Pulling"); p != nil {
+		if done := c.newestEvent(st.Name, "Pulled", "Failed"); done == nil || last(*done).Before(last(*p)) {
+			return unknown(st.Name, fmt.Sprintf("The image of container %s is being pulled, since %s.", st.Name, prose.Span(max(c.Now.Sub(last(*p)), 0))), "how much of it has come")
+		}
+	}
+	if c.Now.Sub(since) < young {
+		return unknown(st.Name, fmt.Sprintf("Container %s is being created, since %s.", st.Name, prose.Span(max(c.Now.Sub(since), 0))), "which step it is at")
+	}
+	return unknown(st.Name, fmt.Sprintf("Container %s is being created, since %s, and no event says what holds it.", st.Name, prose.Span(c.Now.Sub(since))), "which step it is at, and what it waits for", c.describe())
+}
