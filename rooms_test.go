@@ -57,7 +57,7 @@ var rooms = []room{
 		"k8s.io/klog/v2", "k8s.io/kubelet/pkg/types", module + "fact", module + "probe",
 	}},
 	{dir: "evidence/cgroupfs", imports: []string{"github.com/opencontainers/cgroups", "golang.org/x/sys", module + "fact"}},
-	{dir: "web", imports: []string{module + "fact", module + "journal", module + "why"}},
+	{dir: "web", imports: []string{"k8s.io/apimachinery", module + "fact", module + "journal", module + "why"}},
 	{dir: "web/timeline", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "why"}},
 	{dir: "web/perfetto", pure: true, imports: []string{"google.golang.org/protobuf/encoding/protowire", module + "fact", module + "web/timeline"}},
 	{dir: "web/bundle", imports: []string{"github.com/evanw/esbuild/pkg/api"}},

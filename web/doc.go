@@ -8,6 +8,7 @@
 //
 //	gather.go   a journal and a question become a document (package timeline)
 //	page.go     a document becomes a page
+//	trace.go    a history becomes a trace for Perfetto
 //	serve.go    the page on this machine, which follows what happens
 //
 //	timeline/   the document: pure

@@ -39,6 +39,11 @@ func Node(s journal.Source, q serve.Question) (timeline.PodInput, error) {
 	return timeline.PodInput{Node: q.Name, Facts: facts}, nil
 }
 
+// Of makes the document of an answer and what is known behind it, pod by pod.
+func Of(a answer.Answer, ask string, pods ...timeline.PodInput) timeline.Document {
+	return timeline.Build(timeline.Input{Answer: a, Ask: ask, Pods: pods})
+}
+
 // FromJournal makes the document of an answer that the journal itself gave: about a
 // pod, or about its node.
 func FromJournal(s journal.Source, q serve.Question, a answer.Answer, ask string) (timeline.Document, error) {
@@ -52,7 +57,7 @@ func FromJournal(s journal.Source, q serve.Question, a answer.Answer, ask string
 	if err != nil {
 		return timeline.Document{}, err
 	}
-	return timeline.Build(timeline.Input{Answer: a, Ask: ask, Pods: []timeline.PodInput{part}}), nil
+	return Of(a, ask, part), nil
 }
 
 // nodeOf is the node that an exported history is from, where it says so.

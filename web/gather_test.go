@@ -102,3 +102,42 @@ func golden(t *testing.T, file, got string) {
 		t.Errorf("%s is another now; look at it, then go test ./web -rewrite", file)
 	}
 }
+
+// A node's page has its own memory and its pods' runs.
+func TestNodeDocument(t *testing.T) {
+	source, err := journal.OpenFile(filepath.Join("..", "why", "serve", "testdata", "emptydir-limit.facts"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := serve.Question{Name: "vm"}
+	q.Now = source.Stats().Last
+	a, err := serve.Node(source, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := FromJournal(source, q, a, "kubectl why node/vm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, filepath.Join("testdata", "node.txt"), lines(d))
+}
+
+// A history becomes a trace, a pod's and the node's.
+func TestTrace(t *testing.T) {
+	source, err := journal.OpenFile(filepath.Join("..", "why", "serve", "testdata", "oom-main.facts"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"p1a", ""} {
+		var b strings.Builder
+		if err := Trace(&b, source, "", name, ""); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), "p1a") {
+			t.Errorf("the trace of %q has %d bytes and no pod", name, b.Len())
+		}
+	}
+	if err := Trace(&strings.Builder{}, source, "", "nobody", ""); err == nil {
+		t.Error("a pod that is not known has a trace")
+	}
+}

@@ -7,6 +7,7 @@ import (
 
 	"whylet.dev/whylet/cmd/exit"
 	"whylet.dev/whylet/journal/command"
+	"whylet.dev/whylet/web"
 )
 
 // newJournalCommand mounts `whylet journal`.
@@ -21,6 +22,7 @@ func newJournalCommand(s streams) *cobra.Command {
 			}
 			return i.Settings.NodeName
 		},
+		Trace: web.Trace,
 		Usage: func(err error) error { return exit.With(exit.Usage, err) },
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,9 +29,14 @@ func newExportCommand(env Env) *cobra.Command {
 reads with --file, on any machine. With a pod's history come the facts about the
 node itself, such as its restarts and gaps. It is zstd-compressed JSON, one fact a
 line: zstdcat shows it. It has what pods answered to probes and their specifications:
-give it to people who may see these.`,
+give it to people who may see these.
+
+A name that ends in .pftrace makes a trace of it, which ui.perfetto.dev opens, with an
+arrow from each fact to what rests on it. It has what a page of kubectl why has, and
+cannot be read back.`,
 		Example: `  whylet journal export web-1 --to web-1.facts
   whylet journal export --since 2h --to node.facts
+  whylet journal export web-1 --to web-1.pftrace
   whylet journal export web-1 --to - | ssh elsewhere 'cat > web-1.facts'`,
 		Args: env.args(cobra.MaximumNArgs(1)),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -48,6 +54,9 @@ give it to people who may see these.`,
 			defer s.close(env)
 			if err := known(s, q); err != nil {
 				return err
+			}
+			if strings.HasSuffix(to, ".pftrace") && env.Trace != nil {
+				return whole(to, func(w io.Writer) error { return env.Trace(w, s, q.Namespace, q.Name, string(q.UID)) })
 			}
 			h := journal.Header{Exported: time.Now().UTC(), Pods: chosen(s, q)}
 			if env.Node != nil && in.file == "" && in.dir == "" {
@@ -81,22 +90,31 @@ func chosen(s journal.Source, q journal.Query) []fact.Pod {
 	return pods
 }
 
-// export writes the file as a whole, or not at all, and for its owner only.
+// export writes the facts of a question to a file, or to standard output.
 func export(env Env, to string, h journal.Header, s journal.Source, q journal.Query) (int64, error) {
 	facts := withNode(s, q)
 	if to == "-" {
 		return journal.Export(env.Out, h, facts)
 	}
+	var n int64
+	err := whole(to, func(w io.Writer) (err error) {
+		n, err = journal.Export(w, h, facts)
+		return err
+	})
+	return n, err
+}
+
+// whole writes a file as a whole, or not at all, and for its owner only.
+func whole(to string, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(to), "."+filepath.Base(to)+".*")
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer os.Remove(f.Name())
-	n, err := journal.Export(f, h, facts)
-	if err := errors.Join(err, f.Close()); err != nil {
-		return n, fmt.Errorf("writing %s: %w", to, err)
+	if err := errors.Join(write(f), f.Close()); err != nil {
+		return fmt.Errorf("writing %s: %w", to, err)
 	}
-	return n, os.Rename(f.Name(), to)
+	return os.Rename(f.Name(), to)
 }
 
 // withNode adds to the facts of pods those about the node, in order.

@@ -29,6 +29,9 @@ type Env struct {
 	Node func(dataDir string) string
 	// DataDir is the default of --data-dir.
 	DataDir string
+	// Trace writes a pod's or, without a name, the node's history as a trace for Perfetto;
+	// nil where that cannot be done.
+	Trace func(w io.Writer, s journal.Source, namespace, name, uid string) error
 	// Usage marks an error as one of the command line.
 	Usage func(error) error
 }

@@ -111,7 +111,7 @@ export class Painter {
       const from = later[i] + 8
       const next = s.lane.marks.slice(i + 1).find((n, j) => n.shape !== 'hatched' && later[i + 1 + j] > later[i] + 1 && n.shape !== 'bar')
       if (from < end || next && this.x(next.at) - 7 < from + width) continue
-      this.text(text, from, s.top + s.height / 2, lit && !lit.has(m) ? this.k.muted : this.k.tones[m.tone === 'calm' ? 'plain' : m.tone])
+      this.text(text, from, m.value !== undefined && s.lane.form !== 'bars' ? Math.max(this.y(s, m.value), s.top + 8) : s.top + s.height / 2, lit && !lit.has(m) ? this.k.muted : this.k.tones[m.tone === 'calm' ? 'plain' : m.tone])
       end = from + width
     }
     c.restore()

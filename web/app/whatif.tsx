@@ -46,7 +46,7 @@ function Sliders({ pod, trial, show }: { pod: number; trial: Trial; show: Props[
 
 const words: [string, string, string][] = [
   ['would-not-have-been', '\u2713', 'would not have been'], ['would-have-been', '=', 'would have been all the same'],
-  ['not-known', '?', 'cannot be known'], ['would-have-been-added', '+', 'would have come on top'],
+  ['not-known', '?', 'may or may not have been: the record does not say'], ['would-have-been-added', '+', 'would have come on top'],
 ]
 
 function Result({ r }: { r: Tried }) {

@@ -187,15 +187,22 @@ func (b *tab) calm() {
 // recorded is the document and the answer of a history recorded from a real container.
 func recorded(t *testing.T, name string) (timeline.Document, answer.Answer) {
 	t.Helper()
+	source, q := opened(t, name)
+	return document(t, source, q)
+}
+
+// opened is a recorded history and the question about its pod.
+func opened(t *testing.T, name string) (journal.Source, serve.Question) {
+	t.Helper()
 	source, err := journal.OpenFile(filepath.Join("..", "..", "why", "serve", "testdata", name+".facts"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return document(t, source)
+	return source, about(source)
 }
 
-func document(t *testing.T, source journal.Source) (timeline.Document, answer.Answer) {
-	t.Helper()
+// about asks about the pod of a history, as it was at its end.
+func about(source journal.Source) serve.Question {
 	q := serve.Question{}
 	for _, p := range source.Pods() {
 		if p.Pod.Name != "" {
@@ -203,6 +210,11 @@ func document(t *testing.T, source journal.Source) (timeline.Document, answer.An
 		}
 	}
 	q.Now = source.Stats().Last
+	return q
+}
+
+func document(t *testing.T, source journal.Source, q serve.Question) (timeline.Document, answer.Answer) {
+	t.Helper()
 	a, err := serve.One(source, q)
 	if err != nil {
 		t.Fatal(err)

@@ -23,7 +23,8 @@ const (
 
 // A history of a hundred thousand facts opens and pans.
 func TestLargeHistory(t *testing.T) {
-	d, _ := document(t, large(t, 100_000))
+	source := large(t, 100_000)
+	d, _ := document(t, source, about(source))
 	var page bytes.Buffer
 	if err := web.Write(&page, d); err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 var rewrite = flag.Bool("rewrite", false, "take the screenshots in testdata anew; look at them")
@@ -146,6 +147,47 @@ func far(a, b image.Image, x, y int) bool {
 	r2, g2, b2, _ := b.At(x, y).RGBA()
 	apart := func(m, n uint32) bool { return max(m, n)-min(m, n) > 64<<8 }
 	return apart(r, r2) || apart(g, g2) || apart(bl, b2)
+}
+
+// pictures are those of docs/timeline.md.
+var pictures = []struct {
+	name, history, scheme string
+	height                int64
+	use                   func(*tab)
+}{
+	{"timeline", "slow-handler", "light", 1000, func(b *tab) {
+		b.do(chromedp.Click(chromedp.Search("//button[contains(., 'the node ends it')]")))
+	}},
+	{"timeline-dark", "oom-main", "dark", 700, func(b *tab) {
+		b.do(chromedp.Click(chromedp.Search("//div[@aria-label='View']/button[contains(., 'All')]")))
+	}},
+	{"timeline-whatif", "slow-handler", "light", 900, func(b *tab) {
+		b.do(chromedp.Click(chromedp.CSS(".whatif .choice button")), chromedp.Focus(chromedp.CSS(".sliders label:nth-child(2) input")), chromedp.KeyEvent(kb.End),
+			chromedp.Click(chromedp.Search("//div[@aria-label='View']/button[contains(., 'All')]")))
+	}},
+}
+
+// TestPictures takes the pictures of docs/timeline.md anew when it is told to.
+func TestPictures(t *testing.T) {
+	if !*rewrite {
+		t.Skip("make screenshots takes them")
+	}
+	for _, p := range pictures {
+		b := open(t, 1280, p.height)
+		b.prefers("prefers-color-scheme", p.scheme)
+		d, _ := recorded(t, p.history)
+		b.show(d)
+		p.use(b)
+		eval[any](b, "scrollTo(0, 0); document.activeElement.blur(); null")
+		b.still()
+		shot, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join("..", "..", "docs", "images", p.name+".png"), shot, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // It prints, and moves nothing for who wants no movement.

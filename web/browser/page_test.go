@@ -13,6 +13,11 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/journal"
+	"whylet.dev/whylet/web"
+	"whylet.dev/whylet/web/timeline"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/cluster"
+	"whylet.dev/whylet/why/serve"
 )
 
 // Every recorded history opens from disk without a network, says what a terminal says,
@@ -144,6 +149,45 @@ func TestWhatIf(t *testing.T) {
 	b.calm()
 }
 
+// Several pods of a workload stand above each other on one clock, each with its own
+// facts, though these have the same numbers.
+func TestWorkload(t *testing.T) {
+	d := workload(t)
+	b := open(t, 1280, 900)
+	b.show(d)
+	if n := eval[int](b, "document.querySelectorAll('.podname').length"); n != 2 {
+		t.Errorf("%d pods have a title", n)
+	}
+	for _, name := range []string{"p8b", "p10b"} {
+		b.do(chromedp.Click(chromedp.Search(fmt.Sprintf("//article[contains(., '%s')]//button[contains(@class, 'link')][last()]", name))))
+		if place := eval[string](b, "document.querySelector('.detail .raw pre').textContent"); !strings.Contains(place, `"name": "`+name+`"`) {
+			t.Errorf("a line about %s leads to %s", name, place)
+		}
+	}
+	b.calm()
+}
+
+// workload is the document of a deployment of two pods, whose histories are recorded ones.
+func workload(t *testing.T) timeline.Document {
+	t.Helper()
+	var answers []answer.Answer
+	var parts []timeline.PodInput
+	for _, name := range []string{"slow-handler", "listener-gone"} {
+		source, q := opened(t, name)
+		a, err := serve.One(source, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		part, err := web.Pod(source, q, "vm")
+		if err != nil {
+			t.Fatal(err)
+		}
+		answers, parts = append(answers, a), append(parts, part)
+	}
+	a := cluster.WorkloadAnswer(cluster.Workload{Subject: answer.Subject{Kind: "Deployment", Namespace: "default", Name: "web"}, Wanted: 2}, answers, answers[1].AsOf)
+	return web.Of(a, "kubectl why deployment/web", parts...)
+}
+
 // hostile is what a pod may log to take the page over.
 const hostile = `</script><script>alert(1)</script><img src=x onerror=alert(2)>"'&lt;${alert(3)}` + "\u2028<!--\x1b[31m"
 
@@ -174,7 +218,7 @@ func TestHostileWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, _ := document(t, source)
+	d, _ := document(t, source, about(source))
 	b := open(t, 1280, 900)
 	b.show(d)
 	eval[any](b, "document.querySelectorAll('details').forEach(d => { d.open = true })")

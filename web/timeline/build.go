@@ -69,12 +69,21 @@ type builder struct {
 	out Pod
 	// asOf is when all that goes on is drawn to; over is when the pod was gone.
 	asOf, over time.Time
+	// acts are decisions that kubelet made where an agent only watches: they are drawn as
+	// what was decided.
+	acts map[fact.ID]fact.Act
 	// keep are the facts that the answer names: their marks stay marks of their own.
 	keep map[fact.ID]bool
 }
 
 func newBuilder(p PodInput, a answer.Answer) *builder {
-	b := &builder{PodInput: p, asOf: a.AsOf, keep: map[fact.ID]bool{}}
+	b := &builder{PodInput: p, asOf: a.AsOf, keep: map[fact.ID]bool{}, acts: map[fact.ID]fact.Act{}}
+	b.Facts = slices.Clone(p.Facts)
+	for i, f := range b.Facts {
+		if act, ok := f.Body.(fact.Act); ok && act.Body != nil {
+			b.acts[f.ID], b.Facts[i].Body = act, act.Body
+		}
+	}
 	b.out = Pod{
 		Kind: "Pod", Namespace: p.Pod.Namespace, Name: p.Pod.Name, UID: string(p.Pod.UID), Node: p.Node,
 		Lanes: []Lane{}, Facts: map[fact.ID]Recorded{}, Total: len(p.Facts), WhatIf: p.WhatIf,
@@ -275,11 +284,15 @@ func (b *builder) take(f fact.Fact) bool {
 	if _, state := f.Body.(fact.Checkpoint); state || len(b.out.Facts) >= mostFacts && !b.keep[f.ID] {
 		return false
 	}
+	text := Words(f)
+	if act, ok := b.acts[f.ID]; ok {
+		f.Body, text = act, fmt.Sprintf("%s (%s decided it: %s)", text, act.By, act.Basis)
+	}
 	raw, err := f.MarshalJSON()
 	if err != nil {
 		return false // a fact that was read can be written
 	}
-	b.out.Facts[f.ID] = Recorded{Text: Words(f), Fact: raw}
+	b.out.Facts[f.ID] = Recorded{Text: text, Fact: raw}
 	return true
 }
 
@@ -295,6 +308,17 @@ func Words(f fact.Fact) string {
 // plainWords are for facts that no chain of an answer has.
 func plainWords(f fact.Fact) string {
 	switch x := f.Body.(type) {
+	case fact.Said:
+		return strings.TrimSpace(x.Component + " says " + x.Reason + ": " + x.Message)
+	case fact.Counted:
+		return fmt.Sprintf("kubelet counted %d more failures and %d more successes of the %s probe", x.NewFailures, x.NewSuccesses, strings.ToLower(string(x.Probe)))
+	case fact.StatusSeen:
+		return "the node says that the pod is " + string(x.Status.Phase)
+	case fact.KubeletSeen:
+		if x.Ended {
+			return "kubelet ended"
+		}
+		return "kubelet " + x.Version + " runs the pods here"
 	case fact.Admitted:
 		return "the node took the pod in"
 	case fact.SetUpDone:

@@ -30,6 +30,13 @@ func (b *builder) words() {
 		}
 	}
 	b.add(l)
+	heard := Lane{ID: "heard", Group: "Around", Name: "What kubelet said", Form: "bars"}
+	for _, f := range b.Facts {
+		if _, ok := f.Body.(fact.Said); ok && f.Pod == b.Pod {
+			heard.Marks = append(heard.Marks, mark(f, Flag, Plain, ""))
+		}
+	}
+	b.add(heard)
 }
 
 // people draws who changed, deleted or evicted, or what they did it to.

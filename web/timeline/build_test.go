@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -88,6 +89,18 @@ func TestLimits(t *testing.T) {
 	limits := lane(t, d, "app/liveness").Limits
 	if len(limits) != 2 || limits[0].Value != 1000 || limits[0].Until != limits[1].From || limits[1].Value != 5000 {
 		t.Errorf("%+v", limits)
+	}
+}
+
+// What kubelet decided is drawn as what it is, and said to be kubelet's.
+func TestActs(t *testing.T) {
+	d := build(at(1, 0, fact.Started{ContainerID: "1"}), at(2, 5, fact.Act{By: "kubelet", Basis: fact.Told, Body: fact.Kill{Reason: fact.KillLiveness}}, 1))
+	marks := lane(t, d, "app/runs").Marks
+	if m := marks[len(marks)-1]; m.Shape != Diamond || m.Tone != Bad {
+		t.Errorf("%+v", m)
+	}
+	if r := d.Pods[0].Facts[2]; !strings.Contains(r.Text, "kubelet decided it: told") || !strings.Contains(string(r.Fact), `"kind":"Act"`) {
+		t.Errorf("%s %s", r.Text, r.Fact)
 	}
 }
 
