@@ -68,7 +68,7 @@ var rooms = []room{
 	// Of the client: nothing that only Linux has, and nothing of a node.
 	{dir: "why/command", imports: []string{
 		"github.com/spf13/cobra", "k8s.io/cli-runtime", "k8s.io/client-go", "sigs.k8s.io/yaml",
-		module + "cmd/exit", module + "cmd/paint", module + "journal", module + "why",
+		module + "cmd/exit", module + "cmd/paint", module + "journal", module + "web", module + "why",
 	}},
 	{dir: "cmd/exit", imports: []string{module + "cmd/paint"}},
 	{dir: "cmd/paint", imports: []string{"golang.org/x/term"}},

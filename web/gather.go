@@ -2,7 +2,6 @@ package web
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"whylet.dev/whylet/fact"
@@ -25,18 +24,10 @@ func Pod(s journal.Source, q serve.Question, node string) (timeline.PodInput, er
 }
 
 // Node gives a node's part: what its journal says of itself, and the runs of its pods.
-func Node(s journal.Source, q serve.Question) (timeline.PodInput, error) {
-	own, err := collect(s, journal.Query{Node: true, From: q.Since})
-	if err != nil {
-		return timeline.PodInput{}, err
-	}
-	pods, err := collect(s, journal.Query{Kinds: []fact.Kind{fact.Started{}.Kind(), fact.Exited{}.Kind(), fact.Evict{}.Kind()}, From: q.Since})
-	if err != nil {
-		return timeline.PodInput{}, err
-	}
-	facts := append(own, pods...)
-	slices.SortFunc(facts, func(a, b fact.Fact) int { return cmp.Compare(a.ID, b.ID) })
-	return timeline.PodInput{Node: q.Name, Facts: facts}, nil
+func Node(s journal.Source, q serve.Question, node string) (timeline.PodInput, error) {
+	q.Node = true
+	facts, err := serve.Facts(s, q)
+	return timeline.PodInput{Node: cmp.Or(node, q.Name), Facts: facts}, err
 }
 
 // Of makes the document of an answer and what is known behind it, pod by pod.
@@ -49,7 +40,7 @@ func Of(a answer.Answer, ask string, pods ...timeline.PodInput) timeline.Documen
 func FromJournal(s journal.Source, q serve.Question, a answer.Answer, ask string) (timeline.Document, error) {
 	part, err := timeline.PodInput{}, error(nil)
 	if a.Subject.Kind == "Node" {
-		part, err = Node(s, q)
+		part, err = Node(s, q, q.Name)
 	} else {
 		q.UID = a.Subject.UID
 		part, err = Pod(s, q, nodeOf(s))
@@ -66,15 +57,4 @@ func nodeOf(s journal.Source) string {
 		return f.Header.Node
 	}
 	return ""
-}
-
-func collect(s journal.Source, q journal.Query) ([]fact.Fact, error) {
-	var facts []fact.Fact
-	for f, err := range s.Query(q) {
-		if err != nil {
-			return nil, fmt.Errorf("reading the journal: %w", err)
-		}
-		facts = append(facts, f)
-	}
-	return facts, nil
 }

@@ -20,8 +20,7 @@ func Trace(w io.Writer, s journal.Source, namespace, name, uid string) error {
 	q := serve.Question{Namespace: namespace, Name: name, UID: types.UID(uid), Options: why.Options{Now: s.Stats().Last}}
 	part, err := timeline.PodInput{}, error(nil)
 	if name == "" && uid == "" {
-		q.Name = nodeOf(s)
-		part, err = Node(s, q)
+		part, err = Node(s, q, nodeOf(s))
 	} else {
 		part, err = Pod(s, q, nodeOf(s))
 	}

@@ -20,8 +20,13 @@ const (
 // Colours reports whether escape codes may be written to w: it is a terminal, and the
 // user has not asked for none (no-color.org).
 func Colours(w io.Writer) bool {
+	return Terminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// Terminal reports whether a person reads what is written to w.
+func Terminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // Text wraps text in a colour where w takes one.

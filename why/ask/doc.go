@@ -17,5 +17,6 @@
 //	workload.go  what stands for several pods
 //	service.go   Services and the pods behind them
 //	node.go      a node itself
+//	behind.go    the facts behind an answer
 //	proposal.go  what other settings would have changed, and what is proposed
 package ask

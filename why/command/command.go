@@ -36,6 +36,8 @@ type options struct {
 	files                          []string
 	since                          time.Duration
 	all, everywhere, watch, within bool
+	web                            bool
+	missing                        string // of a page, as it was told last
 	whatIf                         []string
 	suggest                        bool
 }
@@ -71,6 +73,8 @@ wrong, 5 a cause is not known.`,
   kubectl why web-1 --what-if livenessProbe.timeoutSeconds=5
   kubectl why web-1 --what-if app:memory=256Mi,app:livenessProbe.failureThreshold=5
   kubectl why web-1 --suggest              # settings that its history proposes
+  kubectl why web-1 --web                  # a page with its timeline
+  kubectl why web-1 -o html > web-1.html   # the same as one file
   kubectl why web-1 --file web-1.facts     # an exported history, without a cluster`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.fromDisk(cmd)
@@ -94,6 +98,7 @@ func (o *options) register(cmd *cobra.Command) {
 	f.BoolVar(&o.all, "all", false, "everything that is unhealthy, worst first")
 	f.BoolVarP(&o.everywhere, "all-namespaces", "A", false, "with --all or -l: in every namespace")
 	f.BoolVarP(&o.watch, "watch", "w", false, "ask again and again, and print a line for each change")
+	f.BoolVar(&o.web, "web", false, "show the answer and what led to it as a page on this machine, until Ctrl-C")
 	f.StringArrayVar(&o.whatIf, "what-if", nil, "what other settings would have changed, as [CONTAINER:]FIELD=VALUE,…")
 	f.BoolVar(&o.suggest, "suggest", false, "propose probe settings and memory limits from what was recorded")
 	f.StringVar(&o.history, "file", "", "an exported history, instead of a cluster")
@@ -127,6 +132,8 @@ func (o *options) run(ctx context.Context, args []string) error {
 		return err
 	}
 	switch {
+	case o.web || o.output == "html":
+		return o.page(ctx, from, targets)
 	case o.suggest || len(o.whatIf) > 0:
 		return o.propose(ctx, from, targets)
 	case o.watch:
@@ -170,6 +177,8 @@ func (o *options) check(args []string) ([]ask.Target, error) {
 		return nil, exit.UsageError("--since %s is in the future; say how long ago, such as 2h", o.since)
 	case !slices.Contains(formats, o.output):
 		return nil, exit.UsageError("-o %s is not known; %s are", o.output, strings.Join(formats, ", "))
+	case (o.web || o.output == "html") && (o.suggest || o.watch || len(o.whatIf) > 0):
+		return nil, exit.UsageError("a page has sliders and follows by itself; leave --what-if, --suggest and -w out")
 	case o.history != "" && o.dataDir != "":
 		return nil, exit.UsageError("--file and --data-dir exclude each other")
 	case o.local() && o.selector != "":

@@ -7,5 +7,6 @@
 //	write.go     answers as text, JSON and YAML
 //	watch.go     -w: a line for each change
 //	proposal.go  --what-if and --suggest
+//	page.go      -o html and --web
 //	complete.go  what a shell completes
 package command

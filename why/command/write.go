@@ -14,7 +14,7 @@ import (
 )
 
 // formats are what -o knows.
-var formats = []string{"text", "wide", "json", "yaml"}
+var formats = []string{"text", "wide", "json", "yaml", "html"}
 
 // write prints the answers: one of them as an Answer, several as a list.
 func (o *options) write(answers []answer.Answer, list bool) error {

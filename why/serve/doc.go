@@ -3,5 +3,6 @@
 //
 //	gather.go    from a journal to a why.History
 //	question.go  a question, and the parameters that it has on its way
+//	facts.go     GET /why/facts: the facts behind an answer
 //	handler.go   GET /why, as the node mounts it behind its API's authentication
 package serve

@@ -1,0 +1,125 @@
+package ask
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"whylet.dev/whylet/journal"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/serve"
+)
+
+// Part is where the facts behind an answer are: a journal, and what to ask it. Node is
+// whose journal that is, where it is known.
+type Part struct {
+	Source   journal.Source
+	Question serve.Question
+	Node     string
+}
+
+// Behind gives the facts behind an answer that came of the same journal.
+func (j *Journal) Behind(_ context.Context, a answer.Answer) ([]Part, error) {
+	p := Part{Source: j.Source, Question: j.question(Target{Name: a.Subject.Name, Namespace: a.Subject.Namespace})}
+	p.Question.UID, p.Question.Now = a.Subject.UID, a.AsOf
+	p.Question.Node = a.Subject.Kind == "Node"
+	if f, ok := j.Source.(*journal.File); ok {
+		p.Node = f.Header.Node
+	}
+	return []Part{p}, nil
+}
+
+// mostBehind is of how many pods of a workload the facts are fetched: those that the
+// answer tells of first, which are the worst.
+const mostBehind = 8
+
+// Behind fetches the facts behind an answer from the nodes that gave it: of a pod, of a
+// node, or of the pods that an answer about a workload tells of. The error may come with
+// parts; it then is a *[PartialError].
+func (c *Cluster) Behind(ctx context.Context, a answer.Answer) ([]Part, error) {
+	q, ctx, cancel := c.begin(ctx, a.Subject.Namespace)
+	defer cancel()
+	about := q.about(a.Subject.Name)
+	about.Now = a.AsOf
+	switch a.Subject.Kind {
+	case "Node":
+		about.Node = true
+		part, err := q.facts(ctx, a.Subject.Name, about)
+		return []Part{part}, err
+	case "Pod":
+		about.UID = a.Subject.UID
+		part, err := q.behindPod(ctx, about)
+		return []Part{part}, err
+	}
+	var names []string
+	for _, s := range a.Symptoms {
+		if name := s.Pod[strings.LastIndex(s.Pod, "/")+1:]; name != "" && !slices.Contains(names, name) && len(names) < mostBehind {
+			names = append(names, name)
+		}
+	}
+	all, errs := make([]Part, len(names)), make([]error, len(names))
+	each(names, func(i int, name string) {
+		about := about
+		about.Name = name
+		all[i], errs[i] = q.behindPod(ctx, about)
+	})
+	var there []Part
+	for i, p := range all {
+		if errs[i] == nil {
+			there = append(there, p)
+		}
+	}
+	return there, partial(errs, func(i int) string { return "about pod " + names[i] })
+}
+
+// behindPod finds the node that remembers a pod; of one that is gone, all are asked.
+func (q *question) behindPod(ctx context.Context, about serve.Question) (Part, error) {
+	pod, err := q.client.CoreV1().Pods(q.space).Get(ctx, about.Name, metav1.GetOptions{})
+	switch {
+	case err == nil && pod.Spec.NodeName == "":
+		return Part{}, fmt.Errorf("pod %s/%s has no node yet, so nothing was recorded of it", q.space, about.Name)
+	case err == nil && (about.UID == "" || about.UID == pod.UID):
+		return q.facts(ctx, pod.Spec.NodeName, about)
+	case err != nil && !apierrors.IsNotFound(err):
+		return Part{}, fmt.Errorf("reading pod %s/%s: %w", q.space, about.Name, err)
+	}
+	var failed error
+	for _, n := range q.nodes() {
+		part, err := q.facts(ctx, n.Name, about)
+		if err == nil {
+			return part, nil
+		}
+		if !apierrors.IsNotFound(err) {
+			failed = errors.Join(failed, err)
+		}
+	}
+	return Part{}, errors.Join(failed, &serve.NotKnownError{Namespace: q.space, Name: about.Name})
+}
+
+// facts fetches what a node remembers of what a question is about.
+func (q *question) facts(ctx context.Context, node string, about serve.Question) (Part, error) {
+	ctx, cancel := context.WithTimeout(ctx, q.options.Each)
+	defer cancel()
+	r := q.client.CoreV1().RESTClient().Get().Resource("nodes").Name(node).SubResource("proxy").Suffix("why", "facts")
+	for name, values := range about.Values() {
+		r = r.Param(name, values[0])
+	}
+	raw, err := patient(ctx, r)
+	if err != nil {
+		return Part{}, fmt.Errorf("fetching facts of node %s: %w", node, said(err, raw))
+	}
+	file, err := journal.NewFile(bytes.NewReader(raw))
+	if errors.Is(err, journal.ErrNotExport) {
+		return Part{}, fmt.Errorf("node %s does not give the facts themselves: its whylet is older than this client", node)
+	}
+	if err != nil {
+		return Part{}, fmt.Errorf("reading the facts of node %s: %w", node, err)
+	}
+	return Part{Source: file, Question: about, Node: node}, nil
+}

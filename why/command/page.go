@@ -1,0 +1,110 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+
+	"whylet.dev/whylet/cmd/exit"
+	"whylet.dev/whylet/cmd/paint"
+	"whylet.dev/whylet/web"
+	"whylet.dev/whylet/web/timeline"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/ask"
+)
+
+// historian is who can give the facts behind an answer.
+type historian interface {
+	Behind(ctx context.Context, a answer.Answer) ([]ask.Part, error)
+}
+
+// page writes or serves the answer about one thing as a page.
+func (o *options) page(ctx context.Context, from ask.Asker, targets []ask.Target) error {
+	h, ok := from.(historian)
+	if !ok || len(targets) != 1 {
+		return exit.UsageError("-o html and --web show one thing; name it as KIND/NAME")
+	}
+	if !o.web {
+		d, explained, err := o.document(ctx, from, h, targets[0])
+		if err == nil {
+			err = web.Write(o.Out, d)
+		}
+		if err == nil && !explained {
+			return exit.Silent(exit.Unknown)
+		}
+		return err
+	}
+	again := func(ctx context.Context) (timeline.Document, error) {
+		d, _, err := o.document(ctx, from, h, targets[0])
+		return d, err
+	}
+	return web.Serve(ctx, again, func(url string) {
+		fmt.Fprintf(o.Out, "%s\n", url)
+		fmt.Fprintln(o.Err, "Ctrl-C ends it")
+		o.open(ctx, url)
+	})
+}
+
+// document asks, and fetches the facts behind the answer. Facts that cannot be had leave
+// a page with less on it; the answer stands. It says whether all has a cause, too.
+func (o *options) document(ctx context.Context, from ask.Asker, h historian, t ask.Target) (d timeline.Document, explained bool, err error) {
+	answers, err := from.About(ctx, t)
+	if len(answers) == 0 {
+		return d, false, err
+	}
+	o.told(err)
+	a := answers[0]
+	found, err := h.Behind(ctx, a)
+	o.told(err)
+	var parts []timeline.PodInput
+	for _, p := range found {
+		if p.Source == nil {
+			continue
+		}
+		of := web.Pod
+		if p.Question.Node {
+			of = web.Node
+		}
+		part, err := of(p.Source, p.Question, p.Node)
+		if err != nil {
+			return d, false, err
+		}
+		parts = append(parts, part)
+	}
+	return web.Of(a, o.command(a), parts...), a.Explained(), nil
+}
+
+// told says what is missing, once: a page that is followed asks again and again.
+func (o *options) told(err error) {
+	if err != nil && err.Error() != o.missing {
+		fmt.Fprintf(o.Err, "note: %v\n", err)
+		o.missing = err.Error()
+	}
+}
+
+// command asks for the same again.
+func (o *options) command(a answer.Answer) string {
+	words := []string{"kubectl why", strings.ToLower(a.Subject.Kind) + "/" + a.Subject.Name}
+	if a.Subject.Namespace != "" {
+		words = append(words, "-n "+a.Subject.Namespace)
+	}
+	if o.history != "" {
+		words = append(words, "--file "+o.history)
+	}
+	return strings.Join(words, " ")
+}
+
+// open has the desktop open the page, where a person sits before one; else the address
+// that was printed has to do.
+func (o *options) open(ctx context.Context, url string) {
+	if !paint.Terminal(o.Out) {
+		return
+	}
+	for _, name := range []string{"xdg-open", "open"} {
+		if path, err := exec.LookPath(name); err == nil {
+			_ = exec.CommandContext(ctx, path, url).Start() // the address stands there
+			return
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package serve
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/journal"
+)
+
+// Facts are those that a page shows of a pod and of its node meanwhile, or where the
+// question is about the node itself, of that and of its pods' runs; by id. The error is
+// as that of [One].
+func Facts(s journal.Source, q Question) ([]fact.Fact, error) {
+	if !q.Node {
+		h, err := History(s, &q)
+		if err != nil {
+			return nil, err
+		}
+		return byID(h.Facts, h.Node), nil
+	}
+	own, err := collect(s, journal.Query{Node: true, From: q.Since})
+	if err != nil {
+		return nil, err
+	}
+	runs, err := collect(s, journal.Query{Kinds: []fact.Kind{fact.Started{}.Kind(), fact.Exited{}.Kind(), fact.Evict{}.Kind()}, From: q.Since})
+	return byID(own, runs), err
+}
+
+func byID(some, others []fact.Fact) []fact.Fact {
+	all := slices.Concat(some, others)
+	slices.SortFunc(all, func(a, b fact.Fact) int { return cmp.Compare(a.ID, b.ID) })
+	return all
+}
+
+// FactsHandler answers GET with the parameters of [ParseQuestion] with the [Facts], as a
+// portable file of the journal: 404 when nothing is known of the pod, 400 when the
+// question is not about one pod or the node. Who may ask is for the server around it. It
+// may be used from many goroutines.
+func FactsHandler(s journal.Source) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			http.Error(w, "only GET is answered", http.StatusMethodNotAllowed)
+			return
+		}
+		q, err := ParseQuestion(r.URL.Query(), time.Now().UTC())
+		if err == nil && q.Name == "" {
+			err = errors.New("the facts of one pod or of the node can be had, and its name is missing")
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		facts, err := Facts(s, q)
+		var unknown *NotKnownError
+		switch {
+		case errors.As(err, &unknown):
+			http.Error(w, err.Error(), http.StatusNotFound)
+			return
+		case err != nil:
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", "application/zstd")
+		// A file without its end is seen to be cut short.
+		_, _ = journal.Export(w, journal.Header{Exported: q.Now}, func(yield func(fact.Fact, error) bool) {
+			for _, f := range facts {
+				if !yield(f, nil) {
+					return
+				}
+			}
+		})
+	})
+}
