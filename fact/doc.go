@@ -13,6 +13,7 @@
 //	wire.go      the wire form (one JSON object a fact) and its strict decoding
 //	wire_probed.go the encoding of probe attempts
 //	pod.go       observed: the pod's spec, its deletion, its admission
+//	room.go      observed: what a node has left for a pod, and that there is more
 //	container.go observed: sandbox, image, container and hook facts
 //	probe.go     observed: probe attempts and their evidence
 //	process.go   observed: ends of processes, and who sent them signals

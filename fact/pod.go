@@ -55,6 +55,8 @@ type Requested struct {
 type Admitted struct {
 	// HostIP is the node's address, which the status names from here on.
 	HostIP string `json:"hostIP,omitempty"`
+	// Room is the RoomSeen that it was decided by; 0 where it was observed.
+	Room ID `json:"room,omitempty"`
 }
 
 // Refused carries the words of the admission check, which become the status of
@@ -62,6 +64,9 @@ type Admitted struct {
 type Refused struct {
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
+	// Room is the RoomSeen that it was decided by, Holders who holds what is missing.
+	Room    ID       `json:"room,omitempty"`
+	Holders []Holder `json:"holders,omitempty"`
 }
 
 // AdoptedStatus is what the API server knew of the pod when an agent without
@@ -108,10 +113,14 @@ type Resized struct {
 	Restart   bool                    `json:"restart,omitempty"`
 }
 
-// ResizeFailed says why they did not.
+// ResizeFailed says why they did not: for want of room (Reason is Deferred or
+// Infeasible), which is decided, or because the runtime could not (Error).
 type ResizeFailed struct {
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
+	// Room is the RoomSeen that it was decided by, Holders who holds what is missing.
+	Room    ID       `json:"room,omitempty"`
+	Holders []Holder `json:"holders,omitempty"`
 }
 
 // EvictionNeeded says that the pod must go for a reason found outside it: node
@@ -142,8 +151,8 @@ type Shortage struct {
 }
 
 // ReferenceChanged says that an object which the pod refers to (a ConfigMap, a
-// Secret, a claim) appeared, changed or went, or that another pod made room on the
-// node: what failed for want of it is worth another attempt.
+// Secret, a claim) appeared, changed or went: what failed for want of it is worth
+// another attempt. (Agents before RoomMade also said it when another pod made room.)
 type ReferenceChanged struct{}
 
 // ConfigChanged says that a ConfigMap or Secret which the pod refers to has other

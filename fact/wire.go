@@ -15,7 +15,7 @@ import (
 var bodies = index(
 	SpecSeen{}, ConditionsSeen{}, DeletionSeen{}, Requested{}, Admitted{}, Refused{}, AdoptedStatus{},
 	SetUpDone{}, SetUpFailed{}, SandboxLost{}, TornDown{}, ObjectGone{}, Resized{}, ResizeFailed{},
-	EvictionNeeded{}, ReferenceChanged{}, ConfigChanged{}, TimePassed{},
+	EvictionNeeded{}, ReferenceChanged{}, RoomSeen{}, RoomMade{}, ConfigChanged{}, TimePassed{},
 	ImagePulling{}, ImageReady{}, ImageFailed{}, Created{}, Started{}, StartFailed{}, Exited{},
 	HookRan{}, KillFailed{}, Removed{},
 	Probed{}, AskedAgain{}, ProcessEnded{}, Signalled{},
@@ -48,6 +48,9 @@ func Kinds() []Kind {
 
 // IsDecided tells decisions from observations.
 func IsDecided(b Body) bool {
+	if answer, either := b.(judged); either {
+		return answer.judgedBy() != 0
+	}
 	_, ok := b.(Decided)
 	return ok
 }

@@ -24,8 +24,8 @@
 //
 // # A pod's life
 //
-//	SpecSeen ── Admitted ── SetUp ── SetUpDone ── Start … ── ending ── TearDown ── TornDown ── Release ── ObjectGone
-//	        └── Refused ────────────────────────────────────── ending ──────────────────────── Release
+//	SpecSeen ── RoomSeen ── Admitted ── SetUp ── SetUpDone ── Start … ── ending ── TearDown ── TornDown ── Release ── ObjectGone
+//	                    └── Refused ────────────────────────────────────── ending ──────────────────────── Release
 //
 // The pod ends (ending.go) when it is deleted, refused, evicted, active for too
 // long, or done: from then on nothing is started. Its containers are ended in
@@ -60,18 +60,23 @@
 // # What the caller does
 //
 //   - It feeds every observed fact of the pod in the order of its journal. The
-//     first is SpecSeen. What an earlier agent left comes before Admitted, in
-//     this order: AdoptedStatus, SetUpDone, Started{Adopted} and Exited for each
-//     container that the runtime knows. Admitted means that all of it was told:
-//     whatever is missing then is made.
+//     first is SpecSeen, and RoomSeen (from [SeeRoom]) the second, from which it
+//     is decided whether the pod is taken in. Where an earlier agent ran it, what
+//     is left comes instead, in this order: AdoptedStatus, SetUpDone,
+//     Started{Adopted} and Exited for each container that the runtime knows, and an
+//     observed Admitted, which means that all of it was told: whatever is missing
+//     then is made.
+//   - Before a fact of which [NeedsRoom] says so, it feeds another RoomSeen. After
+//     one that [MakesRoom] it tells the pods that [WaitsForRoom] (RoomMade).
 //   - It writes fact and decisions down, and then attempts the effects in the
 //     order of the decisions.
 //   - It makes [Status] known whenever it differs from before, runs exactly the
 //     [Probes], and feeds a fact.TimePassed at [Deadline]. A tick from which
 //     nothing was decided changed nothing and need not be kept.
 //   - Kill.GraceSeconds is all the time that a container has, its preStop hook
-//     included. Resize is answered by Resized or by ResizeFailed, whose reason is
-//     Deferred or Infeasible where the node has no room, and else Error.
+//     included. Resize is answered by Resized or by ResizeFailed. Where there is no
+//     room it is not asked for: ResizeFailed is decided then, as Deferred or
+//     Infeasible.
 //
 // # Where things are
 //
@@ -95,6 +100,7 @@
 //	phase.go      Marked and the phase
 //	conditions.go the conditions; transition.go: since when they hold
 //	status.go     the status; qos.go its class
+//	room.go       whether the node has room: for a new pod, and for a resize
 //	evict.go      whose turn it is to go when the node runs short
 //	deadline.go   the next moment at which something follows from time alone
 //

@@ -111,6 +111,9 @@ func (t *turn) evictionNeeded(b fact.EvictionNeeded) {
 	if t.Object == nil || t.Eviction != nil || terminal(t.Phase) {
 		return
 	}
+	if len(b.Ranking) > 0 && b.Ranking[0].Pod.UID != t.Key.UID {
+		return // it is another's turn
+	}
 	reason := b.Reason
 	if reason == "" {
 		reason = "Evicted"

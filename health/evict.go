@@ -36,6 +36,63 @@ type Candidate struct {
 // over is how much the pod uses beyond what it asked for.
 func (c Candidate) over() int64 { return c.Usage - c.Request }
 
+// MeasuredPod is a pod that runs, measured for what is short.
+type MeasuredPod struct {
+	Candidate
+	Object *v1.Pod
+	// Whole is set for a pod with requests of its own; Containers are those that
+	// could be measured.
+	Whole      *ContainerUse
+	Containers []ContainerUse
+}
+
+// Need is what makes a pod go.
+type Need struct {
+	// Signal is the node signal (memory.available…).
+	Signal string
+	Shortage
+	// Seen is the same as it is kept.
+	Seen fact.Shortage
+	// Hard is set for a threshold at which pods go at once; SoftGrace is the most
+	// time, in seconds, that they have for another.
+	Hard      bool
+	SoftGrace int64
+}
+
+// hardGrace is the time in seconds that a pod has to end for a hard threshold
+// (kubelet: immediateEvictionGracePeriodSeconds).
+const hardGrace = 1
+
+// ChooseToEvict decides which pod goes for what a node is short of, and gives all that
+// this rests on; false where none may go. The pod's own machine decides its end by it.
+func ChooseToEvict(n Need, pods []MeasuredPod) (fact.Pod, fact.EvictionNeeded, bool) {
+	candidates := make([]Candidate, 0, len(pods))
+	for i := range pods {
+		candidates = append(candidates, pods[i].Candidate)
+	}
+	ranked := Rank(n.Resource, candidates)
+	if len(ranked) == 0 {
+		return fact.Pod{}, fact.EvictionNeeded{}, false
+	}
+	victim := ranked[0].Pod
+	p := pods[slices.IndexFunc(pods, func(p MeasuredPod) bool { return p.Pod == victim })]
+	return victim, fact.EvictionNeeded{
+		Reason: "Evicted", Message: EvictionMessage(n.Shortage, p.Object, p.Whole, p.Containers), Signal: n.Signal,
+		GraceSeconds: n.grace(p.Object), Ranking: Ranking(ranked), Shortage: &n.Seen,
+	}, true
+}
+
+// grace is how long the pod may take to end, in seconds.
+func (n Need) grace(pod *v1.Pod) int64 {
+	if n.Hard {
+		return hardGrace
+	}
+	if own := pod.Spec.TerminationGracePeriodSeconds; own != nil {
+		return min(n.SoftGrace, *own)
+	}
+	return n.SoftGrace
+}
+
 // Critical says that a pod is never evicted: a static pod would not come back,
 // and what has a system priority keeps the node or the cluster alive (kubelet:
 // types/pod_update.go, IsCriticalPod).

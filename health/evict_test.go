@@ -211,7 +211,9 @@ func TestCritical(t *testing.T) {
 // The order that chose the pod is kept with the decision, and a pod that takes
 // its time to go has to go faster.
 func TestEviction(t *testing.T) {
-	ranking := Ranking([]Candidate{candidate("p", 0, 3, 1)})
+	ranked := candidate("web", 0, 3, 1)
+	ranked.Pod.UID = "uid-1"
+	ranking := Ranking([]Candidate{ranked})
 	needed := fact.EvictionNeeded{Message: "The node was low on resource: memory. ", Signal: "memory.available", GraceSeconds: 1, Ranking: ranking}
 	for _, deleted := range []bool{false, true} {
 		w := newWorld(t, Policy{})
@@ -239,6 +241,34 @@ func TestEviction(t *testing.T) {
 		w.advance(time.Minute)
 		if s := Status(w.state); s.Phase != v1.PodFailed || s.Reason != "Evicted" || s.Message != needed.Message {
 			t.Errorf("deleted %v: %s %s %q", deleted, s.Phase, s.Reason, s.Message)
+		}
+	}
+}
+
+// With a soft threshold a pod has its own time to end, up to a bound.
+func TestGraceOfEviction(t *testing.T) {
+	ptr := func(n int64) *int64 { return &n }
+	for _, c := range []struct {
+		hard bool
+		own  *int64
+		want int64
+	}{{false, ptr(30), 7}, {false, ptr(3), 3}, {false, nil, 7}, {true, ptr(30), 1}} {
+		pod := MeasuredPod{Object: &v1.Pod{Spec: v1.PodSpec{TerminationGracePeriodSeconds: c.own}}, Candidate: Candidate{Pod: fact.Pod{UID: "u"}}}
+		_, needed, ok := ChooseToEvict(Need{Hard: c.hard, SoftGrace: 7}, []MeasuredPod{pod})
+		if !ok || needed.GraceSeconds != c.want || len(needed.Ranking) != 1 {
+			t.Errorf("%+v: %+v", c, needed)
+		}
+	}
+}
+
+// A pod goes only where the ranking says that it is its turn.
+func TestEvictionGoesByItsRanking(t *testing.T) {
+	for _, first := range []types.UID{"uid-1", "another"} {
+		w := newWorld(t, Policy{})
+		w.meet(podOf(v1.RestartPolicyAlways, v1.Container{Name: "app"}))
+		w.feed("", 0, fact.EvictionNeeded{Signal: "memory.available", GraceSeconds: 1, Ranking: []fact.Ranked{{Pod: fact.Pod{UID: first}}}})
+		if evicted := w.count("Evict") > 0; evicted != (first == "uid-1") {
+			t.Errorf("%s comes first: %v", first, evicted)
 		}
 	}
 }

@@ -93,6 +93,10 @@ func (t *turn) observe() news {
 		t.specSeen(b)
 	case fact.ConditionsSeen:
 		t.Foreign = b.Conditions
+	case fact.RoomSeen:
+		t.roomSeen(b)
+	case fact.RoomMade:
+		t.roomMade()
 	case fact.Admitted:
 		t.admitted(b)
 	case fact.Refused:

@@ -33,28 +33,66 @@ const deferredRetry = 3 * time.Minute
 // computePodResizeAction). Those that must be restarted for it are ended by
 // planKills when the node has said that there is room.
 func (t *turn) planResizes() {
-	var grow []*container
+	var shrink, grow []*container
 	behind := t.outdated()
 	for _, c := range behind {
 		switch {
 		case c.Kill != nil || c.Resizing || !t.mayResize():
 		case shrinks(c.Run.Given.effective(), t.asks(c).effective()):
-			t.resize(c)
+			shrink = append(shrink, c)
 		default:
 			grow = append(grow, c)
 		}
 	}
-	for _, c := range grow {
-		t.resize(c)
+	if due := append(shrink, grow...); len(due) > 0 {
+		if by, fits := t.fits(due[0].Name, due[0].Attempt); fits {
+			for _, c := range due {
+				t.resize(c, by)
+			}
+		}
 	}
+	_, looked := t.fact.Body.(fact.RoomSeen)
 	switch {
 	case len(behind) > 0:
 	case t.Sandbox.Stage != sandboxUp || sameResources(t.Own, t.ownWanted()):
 		t.Resize = nil
+		if !looked { // what was seen is for the spec that comes next
+			t.Room = nil
+		}
 	case !t.OwnResizing && t.mayResize():
-		t.granted()
-		t.OwnResizing = true
-		t.decide("", 0, fact.Resize{Resources: t.ownWanted()}, t.SpecFact)
+		if by, fits := t.fits("", 0); fits {
+			t.granted()
+			t.OwnResizing = true
+			t.decide("", 0, fact.Resize{Resources: t.ownWanted()}, t.SpecFact, by)
+		}
+	}
+}
+
+// fits decides whether there is room for what the spec wants, by what was seen of it
+// last, and gives the fact that told. Where nobody looked it is asked for: that was
+// granted already, or the agent then found it out itself. container and attempt are
+// whom a refusal is about first.
+func (t *turn) fits(container string, attempt int32) (fact.ID, bool) {
+	if t.Room == nil {
+		return 0, true
+	}
+	by := *t.Room
+	t.Room = nil
+	refused, no := RefuseResize(by.Seen, t.Object)
+	if no {
+		refused.Room = by.Fact
+		t.decide(container, attempt, refused, by.Fact, t.SpecFact)
+		t.waits(refused, by.Fact)
+	}
+	return by.Fact, !no
+}
+
+// roomMade lets a resize that found no room be asked for again at once.
+func (t *turn) roomMade() {
+	if t.deferred() {
+		again := *t.Resize
+		again.RetryAt = time.Time{}
+		t.Resize = &again
 	}
 }
 
@@ -105,11 +143,11 @@ func (t *turn) mayResize() bool {
 	return !t.now.Before(r.RetryAt)
 }
 
-func (t *turn) resize(c *container) {
+func (t *turn) resize(c *container, by fact.ID) {
 	t.granted()
 	c.Resizing, c.Room = true, t.Object.Generation
 	want := t.asks(c)
-	t.decide(c.Name, c.Attempt, fact.Resize{Resources: want.Resources, PodLimits: want.PodLimits, Restart: t.needsRestart(c)}, t.SpecFact)
+	t.decide(c.Name, c.Attempt, fact.Resize{Resources: want.Resources, PodLimits: want.PodLimits, Restart: t.needsRestart(c)}, t.SpecFact, by)
 }
 
 // granted takes a resize as under way: unless the node says otherwise, what is
@@ -182,9 +220,15 @@ func (t *turn) resizeFailed(b fact.ResizeFailed) {
 	} else {
 		c.Resizing, c.Room = false, 0
 	}
+	t.waits(b, t.fact.ID)
+}
+
+// waits keeps why a resize is not done, as the named fact tells, and when it is asked
+// for again.
+func (t *turn) waits(b fact.ResizeFailed, by fact.ID) {
 	r := resizing{
 		Generation: t.Object.Generation, Since: t.now,
-		Reason: v1.PodReasonError, Message: b.Message, RetryAt: t.now.Add(t.Policy.Retry), Facts: []fact.ID{t.fact.ID, t.SpecFact},
+		Reason: v1.PodReasonError, Message: b.Message, RetryAt: t.now.Add(t.Policy.Retry), Facts: []fact.ID{by, t.SpecFact},
 	}
 	switch b.Reason {
 	case v1.PodReasonDeferred:

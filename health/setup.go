@@ -3,8 +3,6 @@ package health
 import (
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-
 	"whylet.dev/whylet/fact"
 )
 
@@ -67,16 +65,12 @@ func (t *turn) setUpFailed(b fact.SetUpFailed) {
 	}
 }
 
-// referenceChanged lets what failed be tried again at once: a set-up, a resize, and starts
+// referenceChanged lets what failed be tried again at once: a set-up, and starts
 // that wait for no back-off but only for something to change (kubelet finds out
 // at its next sync, up to 10 s later).
 func (t *turn) referenceChanged() {
 	t.Sandbox.RetryAt = time.Time{}
-	if r := t.Resize; r != nil && r.Reason == v1.PodReasonDeferred {
-		again := *r
-		again.RetryAt = time.Time{}
-		t.Resize = &again
-	}
+	t.roomMade() // agents before RoomMade said it in these words
 	for i := range t.Containers {
 		if c := &t.Containers[i]; c.Pause != nil && c.Pause.What == "" {
 			c.Pause = nil

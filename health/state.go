@@ -111,6 +111,7 @@ type pod struct {
 	// Foreign are the conditions that others set.
 	Foreign []v1.PodCondition `json:"foreign,omitempty"`
 	Resize  *resizing         `json:"resize,omitempty"`
+	Room    *room             `json:"room,omitempty"`
 	// Own are the resources that the pod as a whole was given (spec.resources).
 	// OwnResizing is set while it is given others.
 	Own         v1.ResourceRequirements `json:"own,omitzero"`

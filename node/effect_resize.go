@@ -19,10 +19,6 @@ func (e *effects) resize(ctx context.Context, p pods.Pod, d fact.Fact, want fact
 	if d.Container != "" && (spec == nil || !p.Containers[d.Container].Running) {
 		return // its end is on its way, and the next run gets the new resources
 	}
-	if refused := e.noRoom(p); refused != nil {
-		e.say(d, *refused)
-		return
-	}
 	if !want.Restart { // else the start sets them
 		if err := e.setResources(ctx, p, pod, spec); err != nil {
 			e.say(d, fact.ResizeFailed{Reason: v1.PodReasonError, Message: cri.Words(err)})
@@ -94,23 +90,6 @@ func (e *effects) aboveUse(p pods.Pod, container string, limit int64) error {
 	}
 	if (now.MemoryLimit == 0 || limit < now.MemoryLimit) && now.MemoryCurrent >= limit {
 		return fmt.Errorf("cannot decrease memory limits: attempting to set %s memory limit (%d) below current usage (%d)", whose, limit, now.MemoryCurrent)
-	}
-	return nil
-}
-
-// noRoom says why the pod does not fit with the resources it now asks for:
-// Infeasible when it never will, Deferred when others have to go first (kubelet:
-// allocation/allocation_manager.go, canResizePod).
-func (e *effects) noRoom(p pods.Pod) *fact.ResizeFailed {
-	node := e.node()
-	if node == nil {
-		return nil
-	}
-	if refused, short := outOf(node, nil, p.Object); short {
-		return &fact.ResizeFailed{Reason: "Infeasible", Message: refused.Message}
-	}
-	if refused, short := outOf(node, e.others(p.Key.UID), p.Object); short {
-		return &fact.ResizeFailed{Reason: "Deferred", Message: refused.Message}
 	}
 	return nil
 }

@@ -45,8 +45,6 @@ type effects struct {
 	node     func() *v1.Node
 	// services lists all Services, for the environment.
 	services func() ([]*v1.Service, error)
-	// others are the pods that share the node with one.
-	others   func(types.UID) []*v1.Pod
 	release  func(ctx context.Context, pod fact.Pod) error
 	recorder record.EventRecorder
 	submit   func(fact.Fact)

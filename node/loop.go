@@ -11,10 +11,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
-	resourcehelper "k8s.io/component-helpers/resource"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/health"
+	"whylet.dev/whylet/node/cri"
 	"whylet.dev/whylet/pods"
 )
 
@@ -45,9 +45,6 @@ type world interface {
 	changed(p pods.Pod)
 	// gone says that nothing of the pod is left.
 	gone(p pods.Pod)
-	// admit says what follows from meeting a pod for the first time: whether it is
-	// admitted beside the others, or what of it runs already.
-	admit(pod *v1.Pod, others []*v1.Pod) []fact.Fact
 }
 
 // loop is the one place where facts become decisions. Nobody but its maker holds it:
@@ -60,6 +57,12 @@ type loop struct {
 	clock  clock
 	log    *slog.Logger
 
+	// node is what is known of the node: what room there is rests on it. It is asked
+	// during a turn and must not wait; nil: nothing is known.
+	node func() health.Node
+	// first is what the runtime had when the agent started.
+	first cri.Snapshot
+
 	facts chan fact.Fact
 	done  chan struct{} // closed when run has returned
 
@@ -67,12 +70,14 @@ type loop struct {
 	busy atomic.Int64
 
 	pods map[types.UID]*pod // of the goroutine that turns
+	// told are the statuses that the API server knows of pods whose spec comes next.
+	told map[types.UID]fact.Fact
 }
 
 func newLoop(m memory, w world, known *pods.Projection, policy health.Policy, c clock, log *slog.Logger) *loop {
 	return &loop{
 		memory: m, world: w, known: known, policy: policy, clock: c, log: log,
-		facts: make(chan fact.Fact, 1024), done: make(chan struct{}), pods: map[types.UID]*pod{},
+		facts: make(chan fact.Fact, 1024), done: make(chan struct{}), pods: map[types.UID]*pod{}, told: map[types.UID]fact.Fact{},
 	}
 }
 
@@ -172,9 +177,14 @@ func (l *loop) turn(batch []fact.Fact) {
 	var effects []effect
 	about := map[types.UID]*v1.Pod{}
 	touched := map[types.UID]*pod{}
+	looked := false
 	for len(batch) > 0 {
 		f := batch[0]
-		batch = batch[1:]
+		if room, needed := l.roomFor(f); needed && !looked {
+			f, looked = room, true // its turn comes after what it rests on
+		} else {
+			batch, looked = batch[1:], false
+		}
 		f.ID = l.memory.Next(1)
 		facts, p, follow := l.step(f)
 		batch = append(follow, batch...)
@@ -218,8 +228,8 @@ func (l *loop) turn(batch []fact.Fact) {
 	for _, p := range touched {
 		l.show(p)
 	}
-	if slices.ContainsFunc(written, makesRoom) {
-		l.askAgain()
+	if i := slices.IndexFunc(written, health.MakesRoom); i >= 0 {
+		l.tellRoom(written[i])
 	}
 	// Events last: others act on the status, and both go into the same database.
 	for _, f := range all {
@@ -229,25 +239,38 @@ func (l *loop) turn(batch []fact.Fact) {
 	}
 }
 
-// makesRoom says whether others may find room now that did not before.
-func makesRoom(f fact.Fact) bool {
-	switch b := f.Body.(type) {
-	case fact.ObjectGone, fact.Resized:
-		return true
-	case fact.SetPhase:
-		return b.Phase == v1.PodSucceeded || b.Phase == v1.PodFailed
-	}
-	return false
-}
-
-// askAgain has the resizes that found no room tried again (kubelet:
-// allocation/allocation_manager.go, RetryPendingResizes).
-func (l *loop) askAgain() {
+// tellRoom tells the pods whose resize found no room that another made some.
+func (l *loop) tellRoom(by fact.Fact) {
 	for _, p := range l.pods {
-		if resourcehelper.IsPodResizeDeferred(&v1.Pod{Status: p.Status}) {
-			go l.submit(fact.Fact{Pod: p.Key, Body: fact.ReferenceChanged{}}) // the loop must not wait for itself
+		if health.WaitsForRoom(p.state) {
+			// The loop must not wait for itself.
+			go l.submit(fact.Fact{Pod: p.Key, Because: []fact.ID{by.ID}, Body: fact.RoomMade{By: by.Pod}})
 		}
 	}
+}
+
+// roomFor looks at what room there is where health wants to know before it takes
+// a fact.
+func (l *loop) roomFor(f fact.Fact) (fact.Fact, bool) {
+	p := l.pods[f.Pod.UID]
+	if p == nil || !health.NeedsRoom(p.state, f) {
+		return fact.Fact{}, false
+	}
+	object := p.Object
+	if b, ok := f.Body.(fact.SpecSeen); ok {
+		object = b.Object
+	}
+	return l.lookForRoom(object, f), true
+}
+
+// lookForRoom is what room there is for a pod now, with the clocks of the fact that
+// made somebody ask.
+func (l *loop) lookForRoom(object *v1.Pod, f fact.Fact) fact.Fact {
+	var node health.Node
+	if l.node != nil {
+		node = l.node()
+	}
+	return fact.Fact{Pod: f.Pod, Seen: f.Seen, Mono: f.Mono, Boot: f.Boot, Body: health.SeeRoom(node, holders(l.known, f.Pod.UID), object)}
 }
 
 // step takes one fact through health. It returns what has to be written: the
@@ -258,14 +281,22 @@ func (l *loop) step(f fact.Fact) (written []fact.Fact, p *pod, follow []fact.Fac
 		return []fact.Fact{f}, nil, nil
 	}
 	p = l.pods[f.Pod.UID]
-	if p == nil {
-		spec, first := f.Body.(fact.SpecSeen)
-		if !first {
-			return nil, nil, nil // a late word about a pod that is gone
+	if isOne[fact.AdoptedStatus](f) && (p == nil || health.Settled(p.state)) {
+		if p == nil {
+			l.told[f.Pod.UID] = f
 		}
-		follow = l.meet(spec.Object, f)
+		return nil, nil, nil // the journal knows better
+	}
+	spec, seen := f.Body.(fact.SpecSeen)
+	switch {
+	case p == nil && !seen:
+		return nil, nil, nil // a late word about a pod that is gone
+	case p == nil:
 		p = newPod(f.Pod, l.policy)
 		l.pods[f.Pod.UID] = p
+		fallthrough
+	case seen && !health.Settled(p.state):
+		follow = l.meet(spec.Object, f)
 	}
 	f.Because = p.because(f)
 	l.note(p, f)
@@ -292,10 +323,16 @@ func (l *loop) step(f fact.Fact) (written []fact.Fact, p *pod, follow []fact.Fac
 	return written, p, follow
 }
 
-// meet asks what follows from meeting a pod, with the clocks of the fact that
+// meet gives what follows from meeting a pod for the first time: what of it runs
+// already, or what room there is for it. They have the clocks of the fact that
 // brought it.
 func (l *loop) meet(object *v1.Pod, f fact.Fact) []fact.Fact {
-	follow := l.world.admit(object, holders(l.known, f.Pod.UID))
+	told, ok := l.told[f.Pod.UID]
+	delete(l.told, f.Pod.UID)
+	if !ok {
+		return []fact.Fact{l.lookForRoom(object, f)}
+	}
+	follow := adopt(object, told.Body.(fact.AdoptedStatus).Status, l.first)
 	for i := range follow {
 		follow[i].Pod, follow[i].Seen, follow[i].Mono, follow[i].Boot = f.Pod, f.Seen, f.Mono, f.Boot
 	}

@@ -12,9 +12,11 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/health"
+	"whylet.dev/whylet/journal/replay"
 	"whylet.dev/whylet/node/cri"
 	"whylet.dev/whylet/pods"
 )
@@ -49,14 +51,13 @@ func (r *ledger) act(_ pods.Pod, d fact.Fact) {
 	r.order = append(r.order, fmt.Sprintf("act %d", d.ID))
 	r.acted = append(r.acted, d)
 }
-func (r *ledger) publish(fact.Pod, v1.PodStatus)       {}
-func (r *ledger) probe(pods.Pod, []health.Probe)       {}
-func (r *ledger) record(fact.Fact)                     {}
-func (r *ledger) announce(*v1.Pod, fact.Fact)          {}
-func (r *ledger) changed(pods.Pod)                     {}
-func (r *ledger) gone(pods.Pod)                        {}
-func (r *ledger) admit(*v1.Pod, []*v1.Pod) []fact.Fact { return []fact.Fact{{Body: fact.Admitted{}}} }
-func (r *ledger) all() iter.Seq2[fact.Fact, error]     { return each(r.facts) }
+func (r *ledger) publish(fact.Pod, v1.PodStatus)   {}
+func (r *ledger) probe(pods.Pod, []health.Probe)   {}
+func (r *ledger) record(fact.Fact)                 {}
+func (r *ledger) announce(*v1.Pod, fact.Fact)      {}
+func (r *ledger) changed(pods.Pod)                 {}
+func (r *ledger) gone(pods.Pod)                    {}
+func (r *ledger) all() iter.Seq2[fact.Fact, error] { return each(r.facts) }
 func (r *ledger) kinds() (kinds []fact.Kind) {
 	for _, f := range r.acted {
 		kinds = append(kinds, f.Body.Kind())
@@ -255,20 +256,98 @@ func TestReconcileFindsWhatHappenedUnseen(t *testing.T) {
 	}
 }
 
-// A resize that found no room is tried again as soon as another pod makes some.
+// A resize that finds no room is decided so, and tried again as soon as another pod
+// makes some.
 func TestDeferredResize(t *testing.T) {
 	l, r := testLoop(t)
+	l.node = func() health.Node { return health.Node{Object: twoCPUs} }
 	toRunning(l)
+	other := fact.Pod{Namespace: "ns", Name: "other", UID: "u2"}
+	l.take(fact.Fact{Pod: other, Body: fact.SpecSeen{Object: asking("other", "u2", "1500m"), Source: "api"}})
 	bigger := testPod.DeepCopy()
 	bigger.Generation = 2
-	bigger.Spec.Containers[0].Resources.Requests = v1.ResourceList{v1.ResourceCPU: resource.MustParse("2")}
+	bigger.Spec.Containers[0].Resources.Requests = v1.ResourceList{v1.ResourceCPU: resource.MustParse("1")}
 	l.take(of("", 0, fact.SpecSeen{Object: bigger, Source: "api"}))
-	l.take(of("c", 0, fact.ResizeFailed{Reason: v1.PodReasonDeferred, Message: "Node didn't have enough resource: cpu"}))
-	other := fact.Pod{Namespace: "ns", Name: "other", UID: "u2"}
-	l.take(fact.Fact{Pod: other, Body: fact.SpecSeen{Object: &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "other", UID: "u2"}}, Source: "api"}})
+	if slices.Contains(r.kinds(), "Resize") {
+		t.Fatal("it was asked for although there is no room")
+	}
+	refusal := r.facts[slices.IndexFunc(r.facts, isOne[fact.ResizeFailed])]
+	b := refusal.Body.(fact.ResizeFailed)
+	if b.Reason != v1.PodReasonDeferred || len(b.Holders) != 1 || b.Holders[0].Pod != other || !slices.Contains(refusal.Because, b.Room) {
+		t.Errorf("it does not say who holds the room: %+v", refusal)
+	}
 	l.take(fact.Fact{Pod: other, Body: fact.ObjectGone{}})
-	l.take(<-l.facts)
-	if n := len(slices.DeleteFunc(r.kinds(), func(k fact.Kind) bool { return k != "Resize" })); n != 2 {
+	made := <-l.facts
+	if by, ok := made.Body.(fact.RoomMade); !ok || by.By != other || len(made.Because) != 1 {
+		t.Errorf("it is told of room with %+v", made)
+	}
+	l.take(made)
+	if n := len(slices.DeleteFunc(r.kinds(), func(k fact.Kind) bool { return k != "Resize" })); n != 1 {
 		t.Errorf("it was asked for %d times", n)
+	}
+	report, err := replay.Facts(r.all(), health.Policy{})
+	if err != nil || len(report.Differences) > 0 || report.Decisions == 0 {
+		t.Errorf("replay: %+v %v", report, err)
+	}
+}
+
+var twoCPUs = &v1.Node{
+	ObjectMeta: metav1.ObjectMeta{Name: "n1"},
+	Status:     v1.NodeStatus{Allocatable: v1.ResourceList{v1.ResourceCPU: resource.MustParse("2"), v1.ResourcePods: resource.MustParse("10")}},
+}
+
+// asking is a pod that requests so much CPU.
+func asking(name string, uid types.UID, cpu string) *v1.Pod {
+	return &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: uid},
+		Spec: v1.PodSpec{Containers: []v1.Container{{
+			Name: "c", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu)}},
+		}}},
+	}
+}
+
+// Whether a pod is taken in is decided like all else: it rests on facts that say who
+// holds the room, and a replay comes to the same.
+func TestRefusalNamesWhoHoldsTheRoom(t *testing.T) {
+	l, r := testLoop(t)
+	l.node = func() health.Node { return health.Node{Object: twoCPUs} }
+	for name, uid := range map[string]types.UID{"first": "u1", "second": "u2"} {
+		l.take(fact.Fact{Pod: fact.Pod{Namespace: "ns", Name: name, UID: uid}, Body: fact.SpecSeen{Object: asking(name, uid, "1500m"), Source: "api"}})
+	}
+	i := slices.IndexFunc(r.facts, isOne[fact.Refused])
+	if i < 0 {
+		t.Fatal("two pods of 1.5 CPUs fit on a node of two")
+	}
+	b := r.facts[i].Body.(fact.Refused)
+	if !fact.IsDecided(b) || !slices.Contains(r.facts[i].Because, b.Room) || len(b.Holders) != 1 || b.Holders[0].Pod.UID == r.facts[i].Pod.UID {
+		t.Errorf("%+v", r.facts[i])
+	}
+	report, err := replay.Facts(r.all(), health.Policy{})
+	if err != nil || len(report.Differences) > 0 {
+		t.Errorf("replay: %+v %v", report, err)
+	}
+}
+
+// What the API server knows of a pod counts where the journal was lost, and only there.
+func TestAdoptsOnlyWhatTheJournalDoesNotKnow(t *testing.T) {
+	l, r := testLoop(t)
+	l.first = cri.Snapshot{
+		Sandboxes:  []cri.SandboxView{{ID: "s", Pod: pods.KeyOf(testPod), Ready: true}},
+		Containers: []cri.ContainerView{{ID: "x://1", Pod: pods.KeyOf(testPod), Name: "c", Attempt: 4, State: cri.Running}},
+	}
+	status := of("", 0, fact.AdoptedStatus{Status: v1.PodStatus{StartTime: &metav1.Time{}, HostIP: "192.0.2.1"}})
+	spec := of("", 0, fact.SpecSeen{Object: testPod, Source: "api"})
+	l.take(status)
+	if len(r.facts) > 0 {
+		t.Fatal("a status alone is written")
+	}
+	l.take(spec)
+	if c := l.pods["u1"].Containers["c"]; !c.Running || c.Attempt != 4 || len(r.acted) > 0 && r.kinds()[0] == "SetUp" {
+		t.Errorf("%+v, and %v", c, r.kinds())
+	}
+	before := len(r.facts)
+	l.take(status)
+	if len(r.facts) != before || len(l.told) > 0 {
+		t.Error("the status of a pod that is known is taken")
 	}
 }

@@ -102,13 +102,13 @@ func (o *outside) setAlarm(alarm *pressure.Alarm, thresholds []pressure.Threshol
 }
 
 // pods measures those that have something running.
-func (s *shortages) pods(ctx context.Context, signal pressure.Signal) []pressure.Pod {
-	var all []pressure.Pod
+func (s *shortages) pods(ctx context.Context, signal pressure.Signal) []health.MeasuredPod {
+	var all []health.MeasuredPod
 	for _, v := range s.known.All() {
 		if v.Object == nil || !v.Running() {
 			continue
 		}
-		p := pressure.Pod{Object: v.Object, Candidate: health.Candidate{
+		p := health.MeasuredPod{Object: v.Object, Candidate: health.Candidate{
 			Pod: v.Key, QoS: v.Status.QOSClass, Critical: health.Critical(v.Object, v.Source == "file"),
 		}}
 		if v.Object.Spec.Priority != nil {
@@ -128,7 +128,7 @@ func (s *shortages) pods(ctx context.Context, signal pressure.Signal) []pressure
 }
 
 // memory measures working sets.
-func (s *shortages) memory(v pods.Pod, p *pressure.Pod) {
+func (s *shortages) memory(v pods.Pod, p *health.MeasuredPod) {
 	p.Request = requested(v.Object, v1.ResourceMemory)
 	if group, ok := s.cgroups.Path(v.Key.UID, ""); ok {
 		if sample, err := group.Read(); err == nil {
@@ -152,7 +152,7 @@ func (s *shortages) memory(v pods.Pod, p *pressure.Pod) {
 }
 
 // tasks counts processes and threads.
-func (s *shortages) tasks(v pods.Pod, p *pressure.Pod) {
+func (s *shortages) tasks(v pods.Pod, p *health.MeasuredPod) {
 	if group, ok := s.cgroups.Path(v.Key.UID, ""); ok {
 		if sample, err := group.Read(); err == nil {
 			p.Usage, p.Measured = sample.PIDs, true
@@ -163,7 +163,7 @@ func (s *shortages) tasks(v pods.Pod, p *pressure.Pod) {
 // disk measures what of a pod lies on the file system that is short: with one for
 // all, everything; else layers on the images', logs and volumes on the node's
 // (kubelet: eviction/helpers.go, buildSignalToRankFunc).
-func (s *shortages) disk(ctx context.Context, v pods.Pod, signal pressure.Signal, p *pressure.Pod) {
+func (s *shortages) disk(ctx context.Context, v pods.Pod, signal pressure.Signal, p *health.MeasuredPod) {
 	images := signal == pressure.ImageFSAvailable || signal == pressure.ImageFSInodesFree
 	layers, rest := !s.separate || images, !s.separate || !images
 	var sum onDisk

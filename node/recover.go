@@ -173,13 +173,10 @@ func adopted(v cri.ContainerView) []fact.Fact {
 
 // adopt tells what is known of a pod although the journal knows nothing of it:
 // the journal was lost, and the runtime's labels and the API server's status are
-// all the memory there is. Nil means that the pod is new. Admission comes last,
-// so that nothing is decided before all of it is known.
-func adopt(pod *v1.Pod, s cri.Snapshot) []fact.Fact {
-	if pod.Status.StartTime == nil {
-		return nil
-	}
-	facts := []fact.Fact{sense.PodFact(pod, fact.AdoptedStatus{Status: pod.Status})}
+// all the memory there is. Admission comes last, so that nothing is decided before
+// all of it is known.
+func adopt(pod *v1.Pod, told v1.PodStatus, s cri.Snapshot) []fact.Fact {
+	facts := []fact.Fact{sense.PodFact(pod, fact.AdoptedStatus{Status: told})}
 	var box *cri.SandboxView
 	for i := range s.Sandboxes {
 		b := &s.Sandboxes[i]
@@ -189,18 +186,18 @@ func adopt(pod *v1.Pod, s cri.Snapshot) []fact.Fact {
 	}
 	if box != nil {
 		facts = append(facts, sense.PodFact(pod, fact.SetUpDone{
-			SandboxID: box.ID, IPs: box.IPs, HostIPs: hostIPs(pod), Attempt: box.Attempt,
+			SandboxID: box.ID, IPs: box.IPs, HostIPs: hostIPs(told), Attempt: box.Attempt,
 		}))
 		for _, v := range newest(s.Containers, pod.UID) {
 			facts = append(facts, adopted(v)...)
 		}
 	}
-	return append(facts, sense.PodFact(pod, fact.Admitted{HostIP: pod.Status.HostIP}))
+	return append(facts, sense.PodFact(pod, fact.Admitted{HostIP: told.HostIP}))
 }
 
-func hostIPs(pod *v1.Pod) []string {
+func hostIPs(s v1.PodStatus) []string {
 	var ips []string
-	for _, h := range pod.Status.HostIPs {
+	for _, h := range s.HostIPs {
 		ips = append(ips, h.IP)
 	}
 	return ips

@@ -213,6 +213,7 @@ func (n *node) takeUp(ctx context.Context) error {
 	if err := n.lookFirst(ctx); err != nil {
 		return err
 	}
+	n.loop.first, n.loop.node = n.first, n.world.seen
 	started := n.agentStarted()
 	n.loop.take(fact.Fact{Body: started})
 	for _, p := range n.known.All() {

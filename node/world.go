@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 	kubeletpod "k8s.io/kubernetes/pkg/kubelet/pod"
-	kubelettypes "k8s.io/kubernetes/pkg/kubelet/types"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/health"
@@ -85,22 +84,9 @@ func (o *outside) gone(p pods.Pod) {
 	}
 }
 
-// admit says what follows from meeting a pod for the first time.
-func (o *outside) admit(pod *v1.Pod, others []*v1.Pod) []fact.Fact {
-	if full, ok := o.api.Get(pods.KeyOf(pod)); ok {
-		if before := adopt(full, o.node.first); before != nil {
-			return before
-		}
-	}
-	if refused, no := refusesUnder(o.pressure.Conditions(), pod, kubelettypes.IsStaticPod(pod)); no {
-		return []fact.Fact{sense.PodFact(pod, refused)}
-	}
-	if node := o.face.object(); node != nil { // until it is known there is nothing to compare with
-		if refused, no := refuses(node, others, pod); no {
-			return []fact.Fact{sense.PodFact(pod, refused)}
-		}
-	}
-	return []fact.Fact{sense.PodFact(pod, fact.Admitted{HostIP: o.node.config.IP})}
+// seen is what is known of the node.
+func (o *outside) seen() health.Node {
+	return health.Node{Object: o.face.object(), Conditions: o.pressure.Conditions(), HostIP: o.node.config.IP}
 }
 
 // connect makes every part of the world.
@@ -202,7 +188,7 @@ func (o *outside) connectEffects(ctx context.Context, n *node) error {
 		dns: cri.DNS{
 			Servers: parseIPs(c.ClusterDNS), Domain: c.ClusterDomain, ResolvConf: cri.HostResolvConf(), NodeIPs: parseIPs([]string{c.IP}),
 		},
-		node: o.face.object, services: o.services.list, others: func(uid types.UID) []*v1.Pod { return holders(n.known, uid) }, release: o.publisher.release, recorder: o.recorder,
+		node: o.face.object, services: o.services.list, release: o.publisher.release, recorder: o.recorder,
 		submit: n.submit, log: n.log,
 		starting: map[startKey]context.CancelFunc{}, left: map[types.UID][]cri.SandboxView{}, untaken: map[types.UID]bool{},
 	}

@@ -119,6 +119,9 @@ func factsOf(old, pod *v1.Pod) []fact.Fact {
 		return append([]fact.Fact{PodFact(old, fact.DeletionSeen{Gone: true})}, factsOf(nil, pod)...)
 	}
 	var facts []fact.Fact
+	if old == nil && pod.Status.StartTime != nil { // some agent ran it already
+		facts = append(facts, PodFact(pod, fact.AdoptedStatus{Status: pod.Status}))
+	}
 	if old == nil || specChanged(old, pod) {
 		facts = append(facts, PodFact(pod, fact.SpecSeen{Object: Trimmed(pod), By: lastManager(pod), Changed: changedFields(old, pod), Source: "api"}))
 	}

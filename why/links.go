@@ -6,6 +6,8 @@ import (
 	"maps"
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
+
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
@@ -111,8 +113,12 @@ func describePlain(b fact.Body) (string, map[string]any) {
 		return deletionWords(b), values("by", b.By, "graceSeconds", b.GraceSeconds, "gone", b.Gone, "reason", b.Reason)
 	case fact.Requested:
 		return fmt.Sprintf("%s asked the API server to %s it", requester(b), b.Verb), values("verb", b.Verb, "user", b.User, "as", b.As, "agent", b.Agent)
+	case fact.RoomSeen:
+		return roomLeft(b), values("node", b.Node, "allocatable", b.Allocatable, "requested", b.Requested, "pods", b.Pods, "conditions", b.Conditions, "holders", b.Holders)
+	case fact.RoomMade:
+		return fmt.Sprintf("pod %s made room", b.By), values("by", b.By.String())
 	case fact.Refused:
-		return "the node refused the pod: " + prose.Brief(b.Message, kept), values("reason", b.Reason, "message", b.Message)
+		return "the node refused the pod: " + prose.Brief(b.Message, kept), values("reason", b.Reason, "message", b.Message, "holders", b.Holders)
 	case fact.SandboxLost:
 		return "the pod's sandbox ended: " + prose.Brief(b.Message, kept), values("sandboxID", b.SandboxID, "message", b.Message)
 	case fact.Started:
@@ -371,4 +377,24 @@ func statusWords(b fact.StatusSeen) string {
 		text += ": " + prose.Brief(said, kept)
 	}
 	return text
+}
+
+// roomLeft words what room a node had, and who holds most of it.
+func roomLeft(b fact.RoomSeen) string {
+	text := fmt.Sprintf("the node had %s beside it", prose.Plural(int(b.Pods), "pod"))
+	if len(b.Conditions) > 0 {
+		text += fmt.Sprintf(", and was under pressure (%v)", b.Conditions)
+	}
+	if len(b.Holders) == 0 {
+		return text
+	}
+	var who []string
+	for _, h := range b.Holders[:min(len(b.Holders), 3)] {
+		held := ""
+		if cpu, memory := h.Requests[v1.ResourceCPU], h.Requests[v1.ResourceMemory]; !cpu.IsZero() || !memory.IsZero() {
+			held = fmt.Sprintf(" (CPU %s, memory %s)", cpu.String(), memory.String())
+		}
+		who = append(who, h.Pod.String()+held)
+	}
+	return text + "; what it wants is held by " + strings.Join(who, ", ")
 }

@@ -37,7 +37,8 @@ func (s sight) watch(facts, node []fact.Fact, shown map[fact.ID]v1.PodStatus) (s
 	for _, f := range facts {
 		number := f.ID
 		_, checkpoint := f.Body.(fact.Checkpoint)
-		decision, decided := f.Body.(fact.Decided)
+		decided := fact.IsDecided(f.Body)
+		decision, _ := f.Body.(fact.Decided)
 		_, kill := f.Body.(fact.Kill)
 		kills[f.ID], dropped[f.ID] = kill, checkpoint || decided && s.basis == ""
 		stopped := slices.ContainsFunc(f.Because, func(id fact.ID) bool { return kills[id] })

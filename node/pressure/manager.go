@@ -16,16 +16,6 @@ import (
 	"whylet.dev/whylet/health"
 )
 
-// Pod is a pod that runs, measured for one signal.
-type Pod struct {
-	health.Candidate
-	Object *v1.Pod
-	// Whole is set for a pod with requests of its own; Containers are those that
-	// could be measured.
-	Whole      *health.ContainerUse
-	Containers []health.ContainerUse
-}
-
 // Config is what the manager needs of the node.
 type Config struct {
 	Thresholds []Threshold
@@ -42,7 +32,7 @@ type Config struct {
 	Wake   <-chan struct{}
 	Looked func(Readings)
 	// Pods measures the pods that have something running.
-	Pods func(context.Context, Signal) []Pod
+	Pods func(context.Context, Signal) []health.MeasuredPod
 	// Evict asks for the end of a pod, Ended says whether it came.
 	Evict func(fact.Pod, fact.EvictionNeeded)
 	Ended func(fact.Pod, Signal) bool
@@ -154,9 +144,6 @@ const (
 	// eventEvery keeps one pressure from filling the node's events; kubelet's come
 	// every 10 s.
 	eventEvery = 10 * time.Second
-	// hardGrace is the time in seconds that a pod has to end for a hard threshold
-	// (kubelet: immediateEvictionGracePeriodSeconds).
-	hardGrace = 1
 )
 
 // relieve takes back what nobody needs, and if that is not enough asks one pod to
@@ -194,36 +181,30 @@ func (m *Manager) announce(t Threshold) {
 
 // evict asks the pod to go whose turn it is. It is false when there is none.
 func (m *Manager) evict(ctx context.Context, t Threshold, readings Readings) (fact.Pod, bool) {
-	pods := m.c.Pods(ctx, t.Signal)
-	candidates := m.candidates(pods)
-	ranked := health.Rank(t.Signal.Resource(), candidates)
-	if len(ranked) == 0 {
+	pods, r := m.c.Pods(ctx, t.Signal), readings[t.Signal]
+	victim, needed, ok := health.ChooseToEvict(health.Need{
+		Signal: string(t.Signal), Shortage: shortage(t, r), Seen: seen(t, r, pods), Hard: t.Hard(), SoftGrace: m.c.SoftGrace,
+	}, m.candidates(pods))
+	if !ok {
 		m.sayHelpless(t, readings)
 		return fact.Pod{}, false
 	}
-	victim := ranked[0].Pod
 	m.asked[victim] = true
-	r := readings[t.Signal]
-	p := pods[slices.IndexFunc(pods, func(p Pod) bool { return p.Pod == victim })]
-	message := health.EvictionMessage(shortage(t, r), p.Object, p.Whole, p.Containers)
-	m.c.Evict(victim, fact.EvictionNeeded{
-		Reason: "Evicted", Message: message, Signal: string(t.Signal), GraceSeconds: m.grace(t, p.Object),
-		Ranking: health.Ranking(ranked), Shortage: seen(t, r, pods),
-	})
+	m.c.Evict(victim, needed)
 	m.c.Tell(signals(readings, m.Conditions()))
-	m.c.Log.Info("pod evicted", "pod", victim.String(), "signal", t.Signal, "available", r.Available, "message", message)
+	m.c.Log.Info("pod evicted", "pod", victim.String(), "signal", t.Signal, "available", r.Available, "message", needed.Message)
 	return victim, true
 }
 
 // candidates are the pods that were not asked to go yet.
-func (m *Manager) candidates(pods []Pod) []health.Candidate {
-	candidates, asked := make([]health.Candidate, 0, len(pods)), map[fact.Pod]bool{}
+func (m *Manager) candidates(pods []health.MeasuredPod) []health.MeasuredPod {
+	candidates, asked := make([]health.MeasuredPod, 0, len(pods)), map[fact.Pod]bool{}
 	for i := range pods {
 		if m.asked[pods[i].Pod] {
 			asked[pods[i].Pod] = true
 			continue
 		}
-		candidates = append(candidates, pods[i].Candidate)
+		candidates = append(candidates, pods[i])
 	}
 	m.asked = asked
 	return candidates
@@ -234,17 +215,6 @@ func (m *Manager) sayHelpless(t Threshold, readings Readings) {
 		m.helpless = now
 		m.c.Log.Warn("the node runs short, and no pod may be evicted", "signal", t.Signal, "available", readings[t.Signal].Available)
 	}
-}
-
-// grace is how long the pod may take to end, in seconds.
-func (m *Manager) grace(t Threshold, pod *v1.Pod) int64 {
-	if t.Hard() {
-		return hardGrace
-	}
-	if own := pod.Spec.TerminationGracePeriodSeconds; own != nil {
-		return min(m.c.SoftGrace, *own)
-	}
-	return m.c.SoftGrace
 }
 
 // reclaim gives back what nobody needs of a disk. Memory does not wait for it.
@@ -305,9 +275,9 @@ func shortage(t Threshold, r Reading) health.Shortage {
 }
 
 // seen is the shortage in the form in which it is kept.
-func seen(t Threshold, r Reading, pods []Pod) *fact.Shortage {
+func seen(t Threshold, r Reading, pods []health.MeasuredPod) fact.Shortage {
 	threshold := t.Amount(r.Capacity)
-	s := &fact.Shortage{Available: r.Available, Capacity: r.Capacity, Threshold: threshold.Value()}
+	s := fact.Shortage{Available: r.Available, Capacity: r.Capacity, Threshold: threshold.Value()}
 	for i := range pods {
 		s.Pods += pods[i].Usage
 	}

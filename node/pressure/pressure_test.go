@@ -260,10 +260,10 @@ func (f *fakeNode) manager(thresholds []Threshold, c *testclock.FakeClock) *Mana
 			}
 			return Readings{MemoryAvailable: {left, f.capacity}, NodeFSAvailable: {f.disk, 100}}
 		},
-		Pods: func(context.Context, Signal) []Pod {
-			var pods []Pod
+		Pods: func(context.Context, Signal) []health.MeasuredPod {
+			var pods []health.MeasuredPod
 			for name, used := range f.use {
-				pods = append(pods, Pod{
+				pods = append(pods, health.MeasuredPod{
 					Object:     &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}},
 					Candidate:  health.Candidate{Pod: fact.Pod{Name: name}, Measured: true, Usage: used},
 					Containers: []health.ContainerUse{{Name: "c", Usage: *resource.NewQuantity(used, resource.BinarySI)}},
@@ -375,7 +375,7 @@ func TestMemoryDoesNotWaitForAPod(t *testing.T) {
 				m.round(t.Context())
 				clock.Step(time.Second)
 			}
-			if !slices.Equal(f.evicted, []string{"stubborn", "eater"}) || f.needed[1].GraceSeconds != hardGrace {
+			if !slices.Equal(f.evicted, []string{"stubborn", "eater"}) || f.needed[1].GraceSeconds != 1 {
 				t.Errorf("evicted %v: %+v", f.evicted, f.needed)
 			}
 		})
@@ -407,19 +407,3 @@ func TestMemoryDoesNotWaitForADisk(t *testing.T) {
 		}
 	}
 }
-
-// With a soft threshold a pod has its own time to end, up to a bound.
-func TestSoftGrace(t *testing.T) {
-	soft := Threshold{Signal: MemoryAvailable, Grace: time.Minute}
-	m := New(Config{SoftGrace: 7})
-	for want, own := range map[int64]*int64{7: ptr(30), 3: ptr(3)} {
-		if got := m.grace(soft, &v1.Pod{Spec: v1.PodSpec{TerminationGracePeriodSeconds: own}}); got != want {
-			t.Errorf("own %d: %d, want %d", *own, got, want)
-		}
-	}
-	if got := m.grace(soft, &v1.Pod{}); got != 7 {
-		t.Errorf("none: %d", got)
-	}
-}
-
-func ptr(n int64) *int64 { return &n }

@@ -1,6 +1,7 @@
-package node
+package health
 
 import (
+	"slices"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -19,7 +20,7 @@ func nodeWith(cpu, memory, pods string) *v1.Node {
 	}
 }
 
-func podWith(change func(*v1.Pod)) *v1.Pod {
+func wanting(change func(*v1.Pod)) *v1.Pod {
 	p := &v1.Pod{Spec: v1.PodSpec{NodeName: "n1", Containers: []v1.Container{{
 		Name:  "c",
 		Ports: []v1.ContainerPort{{ContainerPort: 80, Protocol: v1.ProtocolTCP}},
@@ -27,6 +28,7 @@ func podWith(change func(*v1.Pod)) *v1.Pod {
 			v1.ResourceCPU: resource.MustParse("500m"), v1.ResourceMemory: resource.MustParse("100Mi"),
 		}},
 	}}}}
+	p.Name = "p"
 	if change != nil {
 		change(p)
 	}
@@ -42,32 +44,33 @@ func TestAdmit(t *testing.T) {
 		pod     *v1.Pod
 		reason  string
 		message string
+		holders []string
 	}{
-		{name: "fits", node: nodeWith("1", "1Gi", "10"), others: []*v1.Pod{podWith(nil)}, pod: podWith(nil)},
+		{name: "fits", node: nodeWith("1", "1Gi", "10"), others: []*v1.Pod{wanting(nil)}, pod: wanting(nil)},
 		{
-			name: "no CPU left", node: nodeWith("800m", "1Gi", "10"), others: []*v1.Pod{podWith(nil)}, pod: podWith(nil),
-			reason: "OutOfcpu", message: "Node didn't have enough resource: cpu, requested: 500, used: 500, capacity: 800",
+			name: "no CPU left", node: nodeWith("800m", "1Gi", "10"), others: []*v1.Pod{wanting(nil)}, pod: wanting(nil),
+			reason: "OutOfcpu", holders: []string{"p"}, message: "Node didn't have enough resource: cpu, requested: 500, used: 500, capacity: 800",
 		},
 		{
-			name: "no memory left", node: nodeWith("4", "150Mi", "10"), others: []*v1.Pod{podWith(nil)}, pod: podWith(nil),
-			reason: "OutOfmemory", message: "Node didn't have enough resource: memory, requested: 104857600, used: 104857600, capacity: 157286400",
+			name: "no memory left", node: nodeWith("4", "150Mi", "10"), others: []*v1.Pod{wanting(nil)}, pod: wanting(nil),
+			reason: "OutOfmemory", holders: []string{"p"}, message: "Node didn't have enough resource: memory, requested: 104857600, used: 104857600, capacity: 157286400",
 		},
 		{
-			name: "too many pods", node: nodeWith("4", "4Gi", "1"), others: []*v1.Pod{podWith(nil)}, pod: podWith(nil),
-			reason: "OutOfpods", message: "Node didn't have enough resource: pods, requested: 1, used: 1, capacity: 1",
+			name: "too many pods", node: nodeWith("4", "4Gi", "1"), others: []*v1.Pod{wanting(nil)}, pod: wanting(nil),
+			reason: "OutOfpods", holders: []string{"p"}, message: "Node didn't have enough resource: pods, requested: 1, used: 1, capacity: 1",
 		},
 		{
 			name: "wrong label", node: nodeWith("4", "4Gi", "9"),
-			pod:    podWith(func(p *v1.Pod) { p.Spec.NodeSelector = map[string]string{"disk": "tape"} }),
+			pod:    wanting(func(p *v1.Pod) { p.Spec.NodeSelector = map[string]string{"disk": "tape"} }),
 			reason: "NodeAffinity", message: "Predicate NodeAffinity failed",
 		},
 		{
-			name: "host port held", node: nodeWith("4", "4Gi", "9"), others: []*v1.Pod{podWith(hostPort)}, pod: podWith(hostPort),
-			reason: "NodePorts", message: "Predicate NodePorts failed",
+			name: "host port held", node: nodeWith("4", "4Gi", "9"), others: []*v1.Pod{wanting(hostPort)}, pod: wanting(hostPort),
+			reason: "NodePorts", holders: []string{"p"}, message: "Predicate NodePorts failed",
 		},
 		{
 			name: "unsafe sysctl", node: nodeWith("4", "4Gi", "9"),
-			pod: podWith(func(p *v1.Pod) {
+			pod: wanting(func(p *v1.Pod) {
 				p.Spec.SecurityContext = &v1.PodSecurityContext{Sysctls: []v1.Sysctl{{Name: "kernel.msgmax", Value: "1"}}}
 			}),
 			reason: "SysctlForbidden", message: `forbidden sysctl: "kernel.msgmax" not allowlisted`,
@@ -75,9 +78,17 @@ func TestAdmit(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			got, no := refuses(c.node, c.others, c.pod)
-			if want := (fact.Refused{Reason: c.reason, Message: c.message}); got != want || no != (c.reason != "") {
-				t.Errorf("got %v %+v, want %+v", no, got, want)
+			room := SeeRoom(Node{Object: c.node}, c.others, c.pod)
+			got, no := Admit(room, c.pod, false)
+			if got.Reason != c.reason || got.Message != c.message || no != (c.reason != "") {
+				t.Errorf("got %v %+v, want %s %s", no, got, c.reason, c.message)
+			}
+			var holders []string
+			for _, h := range got.Holders {
+				holders = append(holders, h.Pod.Name)
+			}
+			if !slices.Equal(holders, c.holders) {
+				t.Errorf("it names %v, want %v", holders, c.holders)
 			}
 		})
 	}
@@ -107,7 +118,7 @@ func TestRefusesUnderPressure(t *testing.T) {
 		{"critical", []v1.NodeConditionType{disk, memory}, func(p *v1.Pod) { p.Spec.Priority = &system }, false, ""},
 		{"static", []v1.NodeConditionType{disk}, bestEffort, true, ""},
 	} {
-		refused, no := refusesUnder(c.conditions, podWith(c.change), c.static)
+		refused, no := Admit(fact.RoomSeen{Conditions: c.conditions}, wanting(c.change), c.static)
 		if no != (c.want != "") || refused.Message != c.want || (no && refused.Reason != "Evicted") {
 			t.Errorf("%s: %v %+v", c.name, no, refused)
 		}
