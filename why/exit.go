@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -130,7 +129,7 @@ func (e ending) explainKill(symptom string) answer.Verdict {
 func (e ending) howItWent(v *answer.Verdict, kill fact.Kill) {
 	for i, l := range v.Chain {
 		if l.Fact == e.run.Exit.ID && e.exit.ExitCode != 137 {
-			v.Chain[i].Text = strings.Replace(l.Text, "it ended with", "it stopped on the node's order, with", 1)
+			v.Chain[i].Text = exitWords(e.exit, "it stopped on the node's order, with")
 		}
 	}
 	if note, ok := e.graceUsed(kill); ok && !slices.ContainsFunc(v.Contributing, func(n answer.Note) bool { return n.Cause == note.Cause }) {
@@ -198,11 +197,11 @@ func (e ending) probeKill(symptom string, kill fact.Kill) answer.Verdict {
 	p := newProbing(e.h, e.run, kind, e.run.Kill.Because)
 	v := p.explain(symptom)
 	v.Chain = inOrder(append(v.Chain, links(e.run.Kill, e.run.Exit)...))
-	then := fmt.Sprintf(" So its %s probe failed%s, and the node ended the container", kindWord(kind), inARow(len(p.failed)))
+	then := fmt.Sprintf("So its %s probe failed%s, and the node ended the container", kindWord(kind), inARow(len(p.failed)))
 	if e.exit.ExitCode != 0 {
 		then += fmt.Sprintf(" (exit code %d)", e.exit.ExitCode)
 	}
-	v.Text += then + "."
+	v.SayThen(then + ".")
 	return v
 }
 

@@ -42,8 +42,8 @@ func Explain(h *History, o Options) answer.Answer {
 		}
 		t.ID = fmt.Sprintf("s%d", len(a.Symptoms)+1)
 		v := t.explain(t.ID)
-		v.Text, v.Symptom = v.Text+v.Missing, t.ID
 		h.soften(&v)
+		v.Text, v.Symptom = v.Text+v.Missing, t.ID
 		a.Symptoms = append(a.Symptoms, t.Symptom)
 		a.Verdicts = append(a.Verdicts, v)
 	}
@@ -178,8 +178,9 @@ func (h *History) unseen(run *Run) []finding {
 		if len(p.failed) > 0 && p.mode == impossible {
 			if f := p.hearing().finding("probe-impossible"); f != nil {
 				f.container = run.Container
-				f.text = "It looks well only because nobody can ask it. " + f.text
-				all = append(all, *f)
+				seen := *f
+				seen.text, seen.because = "It looks well only because nobody can ask it.", append([]string{f.text}, f.because...)
+				all = append(all, seen)
 			}
 		}
 	}

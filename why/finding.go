@@ -32,7 +32,9 @@ type finding struct {
 	certainty answer.Certainty // Inferred when empty
 	rule      string           // set by the judge
 	container string           // to blame; empty: the one of the case
-	text      string
+	text      string           // the cause; what it comes from and what followed may be said apart
+	because   []string         // see [answer.Parts]
+	then      []string
 	chain     []answer.Link
 	notes     []answer.Note // what contributed
 	fixes     []answer.Fix
@@ -129,9 +131,10 @@ func (h *hearing[C]) judge() (best *finding, rest []finding) {
 func (f finding) verdict(symptom string, container string, rest []finding) answer.Verdict {
 	v := answer.Verdict{
 		Symptom: symptom, Cause: f.cause, Certainty: cmp.Or(f.certainty, answer.Inferred), Rule: f.rule,
-		Container: cmp.Or(f.container, container), Text: f.text, Chain: inOrder(f.chain),
+		Container: cmp.Or(f.container, container), Chain: inOrder(f.chain),
 		Contributing: f.notes, Fixes: f.fixes,
 	}
+	v.Say(f.parts(v.Container))
 	if v.Certainty == answer.Recorded {
 		v.Rule = ""
 	}
@@ -141,9 +144,21 @@ func (f finding) verdict(symptom string, container string, rest []finding) answe
 	return v
 }
 
+// parts are what a finding says, of a container or, where that is empty, of the pod.
+func (f finding) parts(container string) answer.Parts {
+	return answer.Parts{Subject: subject(container), What: f.text, Because: f.because, Then: f.then}
+}
+
+func subject(container string) string {
+	if container == "" {
+		return "the pod"
+	}
+	return "container " + container
+}
+
 // take puts a finding that did not win where it belongs.
 func take(v *answer.Verdict, r finding) {
-	note := answer.Note{Cause: r.cause, Text: r.text, Facts: idsOf(r.chain)}
+	note := answer.Note{Cause: r.cause, Text: r.parts("").String(), Facts: idsOf(r.chain)}
 	known := func(n answer.Note) bool { return n.Cause == r.cause }
 	switch {
 	case r.cause == v.Cause:
@@ -162,7 +177,7 @@ func take(v *answer.Verdict, r finding) {
 // remains possible, what is missing, and how to get it.
 func undecided(symptom, container, what string, chain []answer.Link, rest []finding, missing string, fixes ...answer.Fix) answer.Verdict {
 	v := answer.Verdict{Symptom: symptom, Cause: answer.CauseUnknown, Certainty: answer.Unknown, Container: container, Chain: inOrder(chain), Fixes: fixes}
-	v.Text = what
+	v.Say(answer.Parts{Subject: subject(container), What: what})
 	var possible []string
 	for _, r := range rest {
 		if r.weight > refuted && !slices.Contains(v.Possible, r.cause) {

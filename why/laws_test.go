@@ -25,6 +25,9 @@ func check(t *testing.T, a answer.Answer) {
 		if v.Symptom != a.Symptoms[i].ID || v.Text == "" || !slices.Contains(answer.Causes, v.Cause) {
 			t.Errorf("verdict %d: %+v", i, v)
 		}
+		if v.Text != v.Parts.String()+v.Missing {
+			t.Errorf("%q is not made of its parts: %+v", v.Text, v.Parts)
+		}
 		if (v.Cause == answer.CauseUnknown) != (v.Certainty == answer.Unknown) {
 			t.Errorf("cause %s is %s", v.Cause, v.Certainty)
 		}

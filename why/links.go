@@ -188,8 +188,9 @@ var killWords = map[fact.KillReason]string{
 	fact.KillSandbox: "its sandbox ended", fact.KillRestart: "the whole pod is restarted", fact.KillPreempted: "preempted",
 }
 
-func describeExit(b fact.Exited) (string, map[string]any) {
-	text := fmt.Sprintf("it ended with exit code %d", b.ExitCode)
+// exitWords word an end; how leads to its exit code where no signal ended it.
+func exitWords(b fact.Exited, how string) string {
+	text := fmt.Sprintf("%s exit code %d", how, b.ExitCode)
 	switch {
 	case b.Vanished:
 		text = "it is gone without a trace; no exit code is known"
@@ -199,12 +200,16 @@ func describeExit(b fact.Exited) (string, map[string]any) {
 	if b.Message != "" {
 		text += ", saying: " + prose.Brief(b.Message, kept)
 	}
+	return text
+}
+
+func describeExit(b fact.Exited) (string, map[string]any) {
 	v := values("exitCode", b.ExitCode, "signal", b.Signal, "runtimeReason", b.RuntimeReason, "message", b.Message)
 	v["exitCode"] = b.ExitCode
 	if b.OOMKnown {
 		v["oomKills"], v["mainOOMKilled"] = b.OOMKills, b.MainOOMKilled
 	}
-	return text, v
+	return exitWords(b, "it ended with"), v
 }
 
 func describeOOM(b fact.OOMKilled) (string, map[string]any) {

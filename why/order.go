@@ -3,7 +3,6 @@ package why
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -294,7 +293,7 @@ func (h *History) soften(v *answer.Verdict) {
 	if !ok {
 		return
 	}
-	v.Text = strings.TrimSpace(v.Text) + fmt.Sprintf(" That %s decided so is inferred, because %s; its own word was not heard.", h.beside, how)
+	v.SayThen(fmt.Sprintf("That %s decided so is inferred, because %s; its own word was not heard.", h.beside, how))
 	if v.Certainty == answer.Recorded {
 		v.Certainty, v.Rule = answer.Inferred, actRule(weakest)
 	}

@@ -128,7 +128,7 @@ func (h *History) explainUnready(p *probing, began *fact.Fact, id string) answer
 	}
 	v := p.explain(id)
 	v.Chain = inOrder(append(v.Chain, link(began)))
-	v.Text += fmt.Sprintf(" So container %s gets no traffic.", p.run.Container)
+	v.SayThen(fmt.Sprintf("So container %s gets no traffic.", p.run.Container))
 	if v.Cause == answer.AppNotListening || v.Cause == answer.DependencyDown || v.Cause == answer.CauseUnknown {
 		v.LastWords = p.run.said()
 	}

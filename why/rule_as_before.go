@@ -84,7 +84,8 @@ func (h *History) asBefore(v answer.Verdict, ends []*Run, earlier []answer.Verdi
 		return v
 	}
 	v.Cause, v.Certainty, v.Rule, v.Container = known.Cause, answer.Inferred, asBefore, known.Container
-	v.Text = known.Text + " That was seen at an earlier end. Of the last one less was seen; it went the same way."
+	v.Say(known.Parts)
+	v.SayThen("That was seen at an earlier end. Of the last one less was seen; it went the same way.")
 	v.Chain, v.Fixes, v.Missing = inOrder(append(slices.Clone(known.Chain), v.Chain...)), known.Fixes, ""
 	v.RuledOut = append(v.RuledOut, slices.DeleteFunc(slices.Clone(known.RuledOut), func(n answer.Note) bool {
 		return slices.ContainsFunc(v.RuledOut, func(have answer.Note) bool { return have.Cause == n.Cause })

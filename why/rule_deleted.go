@@ -79,7 +79,7 @@ func deletion(h *History) *finding {
 		f.weight, f.text = certain, "The pod was deleted to disturb it on purpose: "+prose.Brief(target.Message, kept)
 		if request, b := h.requested(); request != nil {
 			f.certainty, f.chain = answer.Recorded, links(request, at)
-			f.text += fmt.Sprintf(". It was %s who asked for it.", requester(b))
+			f.because = []string{fmt.Sprintf("It was %s who asked for it.", requester(b))}
 		}
 	case h.byOther():
 		return h.deletedByOther(at)

@@ -93,7 +93,7 @@ func (e ending) forbiddenCall(f *finding) {
 	f.fixes = append([]answer.Fix{e.h.inspect("see which call it was, where the kernel keeps an audit", "dmesg | grep -E 'audit.*type=1326.*sig=31'   # on the node; ausyscall NUMBER names it")}, f.fixes...)
 	profile := e.h.seccompProfile(e.spec)
 	if profile == "" {
-		f.text += " The pod names no seccomp profile that kills, so the filter is one that the application set itself."
+		f.because = append(f.because, "The pod names no seccomp profile that kills, so the filter is one that the application set itself.")
 		return
 	}
 	f.cause = answer.SecurityRefused
@@ -146,9 +146,11 @@ func ownExit(e ending) *finding {
 		return nil
 	}
 	f := &finding{cause: answer.AppExitError, weight: fair, chain: e.chain(), fixes: e.h.logsFix(e.run)}
-	f.text = fmt.Sprintf("The main process of container %s ended by itself%s with exit code %d; the node did not ask it to.", e.run.Container, e.after(), code)
+	f.text = fmt.Sprintf("The main process of container %s ended by itself%s with exit code %d.", e.run.Container, e.after(), code)
 	if said := e.lastWord(); said != "" {
-		f.text = fmt.Sprintf("The main process of container %s ended by itself%s with exit code %d; the last that it said: %s.", e.run.Container, e.after(), code, strings.TrimSuffix(prose.Brief(said, kept), "."))
+		f.because = []string{"the last that it said: " + strings.TrimSuffix(prose.Brief(said, kept), ".") + "."}
+	} else {
+		f.because = []string{"the node did not ask it to."}
 	}
 	e.meant(f, e.lastWord())
 	f.notes = e.childOOM()
@@ -170,7 +172,7 @@ func ownSuccess(e ending) *finding {
 	f.text = fmt.Sprintf("The main process of container %s ended by itself%s with exit code 0, as if its work were done.", e.run.Container, e.after())
 	f.fixes = e.h.logsFix(e.run)
 	if e.h.Object != nil && e.h.Object.Spec.RestartPolicy == v1.RestartPolicyAlways {
-		f.text += " Under restartPolicy Always it is started again."
+		f.then = []string{"Under restartPolicy Always it is started again."}
 		f.fixes = append(f.fixes, e.h.specFix("if it is meant to end, run it as a Job (restartPolicy OnFailure); if not, keep its main process in the foreground"))
 	}
 	return f

@@ -68,7 +68,7 @@ var meanings = []meaning{
 func (e ending) meant(f *finding, said string) {
 	for _, m := range meanings {
 		if m.said.In(said) {
-			f.text += fmt.Sprintf(" That means: %s.", m.text)
+			f.because = append(f.because, fmt.Sprintf("That means: %s.", m.text))
 			f.fixes = append([]answer.Fix{m.fix(e)}, f.fixes...)
 			return
 		}
@@ -77,9 +77,9 @@ func (e ending) meant(f *finding, said string) {
 	code := e.exit.ExitCode
 	switch {
 	case words[code] != "":
-		f.text += " " + prose.Upper("exit code "+words[code]) + "."
+		f.because = append(f.because, prose.Upper("exit code "+words[code])+".")
 		f.fixes = append([]answer.Fix{e.h.specFix("correct the command in its start script, or use an image that has it")}, f.fixes...)
 	case code > 128 && signals[code-128] != "" && e.exit.StatusKnown:
-		f.text += fmt.Sprintf(" By a shell's convention that stands for a child that died of %s; the main process itself died of no signal, by the kernel's word.", signalName(code-128))
+		f.because = append(f.because, fmt.Sprintf("By a shell's convention that stands for a child that died of %s; the main process itself died of no signal, by the kernel's word.", signalName(code-128)))
 	}
 }

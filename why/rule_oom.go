@@ -55,7 +55,7 @@ func oomMain(e ending) *finding {
 	f.weight = certain
 	if chosen := e.run.chosenBefore(record); chosen != nil {
 		o := of[fact.OOMKilled](chosen)
-		f.text += fmt.Sprintf(" The kernel had chosen a child%s, and the whole container dies with one of its processes (memory.oom.group).", inBrackets("", process(o.Command, o.PID)))
+		f.because = append(f.because, fmt.Sprintf("The kernel had chosen a child%s, and the whole container dies with one of its processes (memory.oom.group).", inBrackets("", process(o.Command, o.PID))))
 		f.chain = e.chain(chosen, record)
 	}
 	if o := of[fact.OOMKilled](record); record == nil || o.Scope(e.h.Object, e.run.Container) == "" && o.Limit == 0 {
@@ -109,7 +109,7 @@ func oomChildThenExit(e ending) *finding {
 		f.weight = certain
 		how = "the main process itself was not killed: it handed on the child's exit code 137"
 	}
-	f.text = strings.TrimSuffix(f.text, ".") + "; " + how + "."
+	f.then = []string{how + "."}
 	return f
 }
 
@@ -135,7 +135,7 @@ func oomNotThis(e ending) *finding {
 		f.text = "the main process was not OOM-killed"
 	}
 	if e.exit.RuntimeReason == "OOMKilled" {
-		f.text += "; the runtime's word OOMKilled is not true of this end"
+		f.because = []string{"the runtime's word OOMKilled is not true of this end"}
 	}
 	return f
 }
@@ -212,7 +212,7 @@ func (h *History) blameOOM(f *finding, run *Run, record *fact.Fact) {
 	default:
 		f.text = fmt.Sprintf("%s was OOM-killed: container %s hit its memory limit%s%s.", prose.Upper(victim), container, ofSize(o.Limit), o.crowd())
 		if h.limitRanged(container) {
-			f.text = strings.TrimSuffix(f.text, ".") + ", which its manifest does not ask for: a LimitRange of the namespace sets it."
+			f.because = []string{"its manifest does not ask for that limit: a LimitRange of the namespace sets it."}
 			f.fixes = []answer.Fix{h.inspect("see the LimitRange's default", h.kubectl("describe limitrange"))}
 		}
 	}

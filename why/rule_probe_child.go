@@ -3,7 +3,6 @@ package why
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"whylet.dev/whylet/fact"
@@ -79,7 +78,7 @@ func probeDiedAnswering(p *probing) *finding {
 	f := &finding{cause: answer.AppExitError, weight: fair, chain: p.chain(), fixes: p.h.logsFix(p.run)}
 	f.text = fmt.Sprintf("The main process of container %s ended by itself with exit code %d while it was to answer %s, which broke off.", p.run.Container, exit.ExitCode, p.what())
 	if said := newEnding(p.h, p.run).lastWord(); said != "" {
-		f.text += " The last that it said: " + prose.Brief(said, kept) + "."
+		f.because = []string{"The last that it said: " + prose.Brief(said, kept) + "."}
 	}
 	return f
 }
@@ -122,7 +121,7 @@ func probeChildOOM(p *probing) *finding {
 	if kills[0].When().After(p.until) {
 		then = "while its processes waited for memory, shortly before the first of them was killed, "
 	}
-	f.text = strings.TrimSuffix(f.text, ".") + "; " + then + p.what() + " failed: " + p.how() + "."
+	f.then = []string{then + p.what() + " failed: " + p.how() + "."}
 	return f
 }
 

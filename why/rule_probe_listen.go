@@ -152,7 +152,7 @@ func probeServedBySibling(p *probing) *finding {
 		}
 	}
 	if f.container != "" {
-		f.text += fmt.Sprintf(" Container %s ended meanwhile.", f.container)
+		f.because = []string{fmt.Sprintf("Container %s ended meanwhile.", f.container)}
 	}
 	return f
 }
@@ -273,7 +273,7 @@ func probeNeverListened(p *probing) *finding {
 	_, _, used := p.used()
 	waits := onlyWaits(look) && !used.busy()
 	if waits {
-		f.text += fmt.Sprintf(" What runs in it only waits (%s).", strings.Join(look.Commands, ", "))
+		f.because = []string{fmt.Sprintf("What runs in it only waits (%s).", strings.Join(look.Commands, ", "))}
 	}
 	if p.tooSoon() || p.cameUpElsewhen() || p.atWork(look) || !waits && (p.childrenWork(look) || p.mayStillStart(look)) {
 		f.weight = weak

@@ -47,25 +47,25 @@ func probeSlowStart(p *probing) *finding {
 	}
 	if took := p.h.timeToHealth(p.run.Container, p.kind); took > given {
 		f.weight = strong
-		f.text += fmt.Sprintf(" Another run needed %s.", prose.Span(took))
+		f.because = append(f.because, fmt.Sprintf("Another run needed %s.", prose.Span(took)))
 	} else if p.mode == refused && p.cameUpElsewhen() {
 		f.weight = fair
-		f.text += " Another run did come up."
+		f.because = append(f.because, "Another run did come up.")
 	}
 	first, last, u := p.used()
 	switch {
 	case ok && p.atWork(look) && p.mode != exitCode && p.mode != answered:
 		f.chain = append(f.chain, link(at))
-		f.text += fmt.Sprintf(" It was at work: %s.", workWords(look))
+		f.because = append(f.because, fmt.Sprintf("It was at work: %s.", workWords(look)))
 	case p.mode == refused && u.busy():
 		f.chain = inOrder(append(f.chain, links(first, last)...))
-		f.text += fmt.Sprintf(" Its processes were at work: %s.", u)
+		f.because = append(f.because, fmt.Sprintf("Its processes were at work: %s.", u))
 	default:
 		return f
 	}
 	f.weight = strong
 	if p.atLimit(u.cpu, u.over) {
-		f.text += fmt.Sprintf(" Its own CPU limit%s allows no more.", p.cpuLimit())
+		f.because = append(f.because, fmt.Sprintf("Its own CPU limit%s allows no more.", p.cpuLimit()))
 		f.fixes = append(f.fixes, p.h.limitsFix("or raise the CPU limit of container "+p.run.Container))
 	}
 	return f

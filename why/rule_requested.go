@@ -77,14 +77,13 @@ func (h *History) deletedByOther(at *fact.Fact) *finding {
 		done = "evicted (as kubectl drain does)"
 	}
 	f := &finding{cause: answer.Deleted, weight: certain, certainty: answer.Recorded, chain: links(request, at)}
-	f.text = fmt.Sprintf("The pod was %s by %s", done, requester(b))
+	f.text = fmt.Sprintf("The pod was %s by %s.", done, requester(b))
 	if why := reasons[part(b)]; why != "" {
-		f.text += ": " + why
+		f.because = []string{why + "."}
 	}
-	f.text += "."
 	if heir := h.heir(); heir != nil {
 		f.chain = append(f.chain, kinLink(heir))
-		f.text += fmt.Sprintf(" Its controller made %s in its place.", of[fact.SpecSeen](heir).Object.Name)
+		f.then = []string{fmt.Sprintf("Its controller made %s in its place.", of[fact.SpecSeen](heir).Object.Name)}
 	}
 	f.fixes = []answer.Fix{h.inspect("see what happened around it", h.kubectl("get events --sort-by=.lastTimestamp"))}
 	return f

@@ -235,7 +235,7 @@ func startOOM(c notStarted) *finding {
 		if f.cause == answer.MemoryLimitChild {
 			f.cause = answer.MemoryLimit // before its program ran there were no children
 		}
-		f.text = fmt.Sprintf("Container %s does not start. %s", c.run.Container, f.text)
+		f.text, f.because = fmt.Sprintf("Container %s does not start.", c.run.Container), append([]string{f.text}, f.because...)
 	}
 	return f
 }
@@ -300,7 +300,7 @@ func (c notStarted) image(cause answer.Cause, w weight, certainty answer.Certain
 	f := &finding{cause: cause, weight: w, certainty: certainty, chain: c.chain(), fixes: fixes}
 	f.text = fmt.Sprintf("The image %s of container %s %s.", failed.Image, c.run.Container, what)
 	if failed.OnNode {
-		f.text += " The node has that image, and starts nothing of it because imagePullPolicy Always (which is what a tag latest, or none, stands for) asks the registry each time."
+		f.because = []string{"The node has that image, and starts nothing of it because imagePullPolicy Always (which is what a tag latest, or none, stands for) asks the registry each time."}
 		f.fixes = append([]answer.Fix{c.h.specFix("set imagePullPolicy to IfNotPresent, to use the image that is on the node")}, f.fixes...)
 	}
 	return f

@@ -59,7 +59,10 @@ func (h *History) triesAgain(run *Run, ends []*Run) bool {
 func (h *History) initFailed(last *Run, id string) answer.Verdict {
 	v := explainExit(h, last, id)
 	v.Contributing = append([]answer.Note{{Cause: v.Cause, Text: v.Text, Facts: idsOf(v.Chain)}}, v.Contributing...)
-	v.Text = fmt.Sprintf("Init container %s fails, so the pod's containers never start. %s", last.Container, v.Text)
+	v.Say(answer.Parts{
+		Subject: subject(last.Container), What: fmt.Sprintf("Init container %s fails, so the pod's containers never start.", last.Container),
+		Because: append(append([]string{v.Parts.What}, v.Parts.Because...), v.Parts.Then...),
+	})
 	v.Cause = answer.InitFailed
 	if v.Certainty == answer.Unknown {
 		v.Certainty, v.Rule = answer.Inferred, "init-ended"
@@ -111,7 +114,7 @@ func (h *History) sidecarTrouble(name string, status v1.PodStatus) (trouble, boo
 				return f.verdict(id, name, nil)
 			}
 			v := p.explain(id)
-			v.Text += fmt.Sprintf(" So sidecar %s counts as not started, and the pod's containers wait for it.", name)
+			v.SayThen(fmt.Sprintf("So sidecar %s counts as not started, and the pod's containers wait for it.", name))
 			return v
 		},
 	}, true

@@ -128,8 +128,10 @@ type Verdict struct {
 	// Rule is the rule that inferred it; empty when recorded.
 	Rule string `json:"rule,omitempty"`
 	// Container is the one that is to blame, which need not be the one that suffers.
-	Container    string `json:"container,omitempty"`
-	Text         string `json:"text"`
+	Container string `json:"container,omitempty"`
+	Text      string `json:"text"`
+	// Parts are what Text was made of, where it is about a pod.
+	Parts        Parts  `json:"parts,omitzero"`
 	Chain        []Link `json:"chain"`
 	Contributing []Note `json:"contributing,omitempty"`
 	RuledOut     []Note `json:"ruledOut,omitempty"`

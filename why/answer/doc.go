@@ -3,6 +3,7 @@
 // their ids and kinds, and not how a cause is found.
 //
 //	answer.go    the answer, its symptoms, verdicts, links and fixes; its JSON form is an interface
+//	parts.go     what the text of a verdict is made of, and how it is worded
 //	cause.go     the closed list of causes
 //	order.go     what needs a person first, what is well, and answers put together
 //	rows.go      what an answer says to people, row by row, as data

@@ -92,14 +92,16 @@ func (r *Result) summary() string {
 	was := len(r.Restarts) - count[Added]
 	var parts []string
 	for _, o := range []Outcome{Avoided, Remains, NotKnown} {
-		if count[o] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", count[o], outcomeWords[o]))
+		if words := outcomeWords[o]; count[o] > 0 {
+			if o == NotKnown {
+				words = "cannot be known"
+			}
+			parts = append(parts, fmt.Sprintf("%d %s", count[o], words))
 		}
 	}
 	text := "No restart was about these settings, and none would have been."
 	if was > 0 {
 		text = fmt.Sprintf("Of %s: %s.", plural(was, "restart"), strings.Join(parts, ", "))
-		text = strings.Replace(text, "not known", "cannot be known", 1)
 	}
 	if n := count[Added]; n > 0 {
 		text += fmt.Sprintf(" %s would have been added.", plural(n, "restart"))
