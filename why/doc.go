@@ -35,6 +35,8 @@
 //     find nothing stronger than possible where that is not known;
 //   - an Act is read as the decision in it. A verdict on one that was told is recorded,
 //     on one that was matched or deduced it is inferred, and says that;
+//   - attempts of which only kubelet tells are those that failed: that there was no
+//     good one is known only where its counters say so (sight.go);
 //   - the status is the newest that was seen. It is never computed.
 //
 // # Where things are
@@ -45,6 +47,7 @@
 //	explain.go   Explain: symptoms to verdicts
 //	finding.go   what a rule says, to which it yields, and how the judge chooses
 //	rules.go     all rules by name: what each finds, needs, and is refuted by
+//	sight.go     which attempts were seen
 //	order.go     whether an end was ordered, as far as that is known
 //	exit.go      why a run ended; rule_exit.go, rule_killed.go, rule_oom.go, rule_room.go,
 //	             rule_cpu_time.go, rule_heap.go, rule_dependency.go; rule_as_before.go, by like

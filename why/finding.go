@@ -27,8 +27,11 @@ const (
 
 // finding is what a rule says about a case.
 type finding struct {
-	cause     answer.Cause
-	weight    weight
+	cause  answer.Cause
+	weight weight
+	// was is the weight that it would have, had all been seen that it needs; refuted where
+	// nothing was taken from it.
+	was       weight
 	certainty answer.Certainty // Inferred when empty
 	rule      string           // set by the judge
 	container string           // to blame; empty: the one of the case
@@ -54,7 +57,9 @@ type rule[C any] struct {
 	yields         []string
 	// unordered is set where it needs an end that nobody ordered.
 	unordered bool
-	judge     func(C) *finding
+	// seesAll is set where it needs that no attempt but those that were seen was made.
+	seesAll bool
+	judge   func(C) *finding
 }
 
 // rulebook are the rules about cases of one type. Files with rules add theirs when the
@@ -105,6 +110,20 @@ func (h *hearing[C]) outdone(r rule[C], f *finding) bool {
 	})
 }
 
+// possibly makes a finding no more than possible, for want of sight.
+func (f *finding) possibly() *finding {
+	if f.weight > weak {
+		f.was, f.weight = f.weight, weak
+	}
+	return f
+}
+
+// rivals says whether a finding stands against another: it has another cause, and is, or
+// for want of sight may be, supported as well.
+func (f *finding) rivals(best finding) bool {
+	return f.cause != best.cause && max(f.weight, f.was) >= best.weight
+}
+
 // judge lets all rules speak that need not yield, and takes the best supported finding;
 // the others come back too. It returns nil when none is supported at least fairly, or
 // when two causes are supported equally well: the evidence cannot tell.
@@ -121,7 +140,7 @@ func (h *hearing[C]) judge() (best *finding, rest []finding) {
 	if len(all) == 0 || all[0].weight < fair {
 		return nil, all
 	}
-	if len(all) > 1 && all[1].weight == all[0].weight && all[1].cause != all[0].cause {
+	if slices.ContainsFunc(all[1:], func(f finding) bool { return f.rivals(all[0]) }) {
 		return nil, all
 	}
 	return &all[0], all[1:]

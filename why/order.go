@@ -54,7 +54,7 @@ func unlessOrdered(e ending, r rule[ending], f *finding) *finding {
 	case ordered:
 		return nil
 	case orderUnknown:
-		f.weight = min(f.weight, weak)
+		return f.possibly()
 	}
 	return f
 }
@@ -254,7 +254,9 @@ func (e ending) openWords() (what, missing string) {
 		missing = "Whether somebody asked it to is not known here: " + e.unseenWords() + "."
 	}
 	for _, kind := range killingProbes {
-		if e.due(kind) {
+		if e.due(kind) && slices.ContainsFunc(e.run.Probes, func(f *fact.Fact) bool { return of[fact.Probed](f).By == fact.BySay }) {
+			missing += fmt.Sprintf(" Its %s probe had failed %s by then, of which %s told.", kindWord(kind), prose.Times(e.failedInARow(kind)), e.h.beside)
+		} else if e.due(kind) {
 			missing += fmt.Sprintf(" Its %s probe had failed %s in a row by then, which is reason enough to end it.", kindWord(kind), prose.Times(e.failedInARow(kind)))
 		}
 	}

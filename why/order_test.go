@@ -19,6 +19,8 @@ type sight struct {
 	signals bool // signals are traced
 	// basis is how decisions are known; empty: they are not.
 	basis fact.Basis
+	// told: of attempts only those that failed are known; counts: and how many succeeded.
+	told, counts bool
 }
 
 var sights = []sight{
@@ -27,6 +29,8 @@ var sights = []sight{
 	{name: "with signals", status: true, signals: true},
 	{name: "with orders that were due", status: true, basis: fact.Matched},
 	{name: "with orders of which kubelet told", status: true, basis: fact.Told},
+	{name: "with all that kubelet tells", status: true, basis: fact.Told, told: true},
+	{name: "and its counters", status: true, basis: fact.Told, told: true, counts: true},
 }
 
 // watch gives the facts of a node as somebody would have them who only watched it: what
@@ -34,6 +38,7 @@ var sights = []sight{
 func (s sight) watch(facts, node []fact.Fact, shown map[fact.ID]v1.PodStatus) (seen, around []fact.Fact) {
 	kills := map[fact.ID]bool{}
 	dropped := map[fact.ID]bool{}
+	good, failures := map[string]int64{}, int64(0)
 	for _, f := range facts {
 		number := f.ID
 		_, checkpoint := f.Body.(fact.Checkpoint)
@@ -44,11 +49,26 @@ func (s sight) watch(facts, node []fact.Fact, shown map[fact.ID]v1.PodStatus) (s
 		stopped := slices.ContainsFunc(f.Because, func(id fact.ID) bool { return kills[id] })
 		f.Because = slices.DeleteFunc(slices.Clone(f.Because), func(id fact.ID) bool { return dropped[id] })
 		for i := range f.Because {
-			f.Because[i] *= 3
+			f.Because[i] *= 4
 		}
-		f.ID = 3 * number
+		f.ID = 4 * number
 		switch {
 		case dropped[number]:
+		case s.told && f.Body.Kind() == fact.Probed{}.Kind():
+			if b := of[fact.Probed](&f); bad(b) {
+				b.By = fact.BySay
+				f.Body = b
+				seen = append(seen, f)
+				failures++
+				if s.counts {
+					seen = append(seen, fact.Fact{
+						ID: f.ID + 2, Seen: f.Seen, Pod: f.Pod, Container: f.Container, Attempt: f.Attempt,
+						Body: fact.Counted{Probe: b.Probe, Successes: good[f.Container+string(b.Probe)], Failures: failures, NewFailures: 1},
+					})
+				}
+			} else {
+				good[f.Container+string(b.Probe)] += max(1, b.Count)
+			}
 		case decided:
 			f.Body = fact.Act{By: "kubelet", Basis: s.basis, Body: decision}
 			seen = append(seen, f)

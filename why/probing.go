@@ -77,6 +77,7 @@ func newProbing(h *History, run *Run, kind fact.ProbeKind, decisive []fact.ID) *
 	}
 	if len(p.failed) == 0 {
 		p.failed = lastFailures(run, kind)
+		p.inOneRow()
 	}
 	if len(p.failed) > 0 {
 		p.from, p.until = p.failed[0].When(), p.failed[len(p.failed)-1].Seen

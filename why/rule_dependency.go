@@ -31,6 +31,7 @@ func init() {
 			name: "probe-waits-for-dependency", causes: []answer.Cause{answer.DependencyDown},
 			needs:   "a refused connection and no success in this run, an idle main process, nothing that listens, and either a connection out of the container that nobody answers, or the words for such a failure, or that it waits, at the end of its log",
 			against: "CPU use; a listener; a success in this run",
+			seesAll: true,
 			judge:   probeWaits,
 		},
 		rule[*probing]{

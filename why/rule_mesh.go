@@ -21,6 +21,7 @@ func init() {
 			name: "probe-not-rewritten", causes: []answer.Cause{answer.MeshNotRewritten},
 			needs:   "a pod behind a sidecar that demands mutual TLS, a probe that still goes through it, and no answer in the probe's own protocol",
 			against: "a success of this probe at any time",
+			seesAll: true,
 			judge:   probeNotRewritten,
 		},
 		rule[*probing]{

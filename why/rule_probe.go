@@ -11,7 +11,10 @@ import (
 )
 
 // worked says whether this probe ever succeeded: in this run, or in an earlier one.
-func (p *probing) worked() bool { return len(p.ever) > 0 }
+func (p *probing) worked() bool {
+	b, _ := p.counted()
+	return len(p.ever) > 0 || b.Successes > 0 || p.told() && p.wasReady()
+}
 
 // succeededTimes counts attempts, folded ones too.
 func succeededTimes(facts []*fact.Fact) int64 {

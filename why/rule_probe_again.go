@@ -114,6 +114,9 @@ func probeAnswersAfterTimeout(p *probing) *finding {
 	case quick > 0 && quick > 2*slow:
 		f.cause = answer.AppOverloaded
 		f.text = fmt.Sprintf("The application became slow: it had answered %s within %s, and now takes %s, where %s are allowed (asked once more, with patience).", p.what(), prose.Span(p.timeout()/5), prose.Span(b.Took), prose.Span(p.timeout()))
+	case p.halfSeen():
+		f.possibly()
+		f.text = "it answers late; how quickly it did before was not seen"
 	default:
 		f.text = fmt.Sprintf("The answers to %s are good and late: asked once more, with patience, it answered after %s, where %s are allowed.", p.what(), prose.Span(b.Took), prose.Span(p.timeout()))
 	}

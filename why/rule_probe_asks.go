@@ -29,18 +29,21 @@ func init() {
 			name: "probe-path", causes: []answer.Cause{answer.ProbeWrongPath},
 			needs:   "404, 405 or 410 in every attempt of every run",
 			against: "a good answer at the same path, ever",
+			seesAll: true,
 			judge:   probePath,
 		},
 		rule[*probing]{
 			name: "probe-unknown-service", causes: []answer.Cause{answer.ProbeWrongPath},
 			needs:   "NotFound of a gRPC health service, whose word that is for a service that it does not know",
 			against: "a success, ever",
+			seesAll: true,
 			judge:   probeUnknownService,
 		},
 		rule[*probing]{
 			name: "probe-protocol", causes: []answer.Cause{answer.ProbeProtocol, answer.ProbeWrongScheme},
 			needs:   "what came back is of another protocol, and no attempt ever succeeded",
 			against: "a success, ever",
+			seesAll: true,
 			judge:   probeWrongProtocol,
 		},
 	)

@@ -107,7 +107,7 @@ func probeChildOOM(p *probing) *finding {
 	case p.mode == exitCode && p.ownCommandKilled(kills):
 	case (p.mode == exitCode || p.mode == answered) && p.livedThrough(kills[0]) >= usual:
 		f.weight = weak
-	case p.mode == exitCode, p.mode == answered && p.wellSince(kills), !p.worked() && !p.anotherWorked():
+	case p.mode == exitCode, p.mode == answered && (p.told() || p.wellSince(kills)), !p.told() && !p.worked() && !p.anotherWorked():
 		f.weight = fair
 	case p.late() && p.struck(kills):
 		f.weight = certain // a busy node or a queue is no rival to that
@@ -169,7 +169,8 @@ func (p *probing) wellSince(kills []*fact.Fact) bool {
 // one: the container comes up, though this probe was asked too late to see it.
 func (p *probing) anotherWorked() bool {
 	for _, r := range p.h.Runs(p.run.Container) {
-		if slices.ContainsFunc(r.Probes, func(f *fact.Fact) bool { return !bad(of[fact.Probed](f)) && f.When().Before(p.from) }) {
+		if slices.ContainsFunc(r.Probes, func(f *fact.Fact) bool { return !bad(of[fact.Probed](f)) && f.When().Before(p.from) }) ||
+			slices.ContainsFunc(r.Counts, func(f *fact.Fact) bool { return of[fact.Counted](f).Successes > 0 && f.Seen.Before(p.from) }) {
 			return true
 		}
 	}

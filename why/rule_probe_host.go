@@ -16,6 +16,7 @@ func init() {
 			name: "probe-other-host", causes: []answer.Cause{answer.DependencyDown, answer.ProbeWrongPort},
 			needs:   "a probe whose host field names another host than the pod: a loopback address there is the node's own, which makes it probe-wrong-port unless it ever succeeded",
 			against: "a pod in the node's network, for a loopback address",
+			seesAll: true,
 			judge:   probeOtherHost,
 		},
 	)

@@ -34,12 +34,14 @@ func init() {
 			needs:   "no success, and a look that finds no listener in the pod but those of other containers",
 			against: "CPU use of the main process, or of all processes of the container together; children whose CPU use nobody saw, unless all that runs are programs that wait; another run that came up; an end less than 3 s after the start, or one within a minute in which the main process still was a shell with other children, as a start script is",
 			yields:  []string{"probe-waits-for-dependency"},
+			seesAll: true,
 			judge:   probeNeverListened,
 		},
 		rule[*probing]{
 			name: "probe-listens-elsewhere", causes: []answer.Cause{answer.ProbeWrongPort, answer.AppListensElse},
 			needs:   "no success in any run, and a look that finds the container listening on another port, only on loopback, or over IPv6 only where it is asked over IPv4",
 			against: "a listener on the probed port; one of another container",
+			seesAll: true,
 			judge:   probeListensElsewhere,
 		},
 	)

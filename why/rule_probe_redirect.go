@@ -16,6 +16,7 @@ func init() {
 			name: "probe-redirected-to-https", causes: []answer.Cause{answer.ProbeWrongScheme},
 			needs:   "an HTTP probe that the application answers with a redirect to HTTPS on its own host, and no answer there",
 			against: "a success, ever; an answer to what was asked in the end",
+			seesAll: true,
 			judge:   probeRedirected,
 		},
 	)

@@ -59,6 +59,8 @@ func (p *probing) sinceWhen() string {
 	switch n := succeededTimes(p.before); {
 	case n > 0:
 		return fmt.Sprintf(", after it had answered well %s", prose.Times(int(n)))
+	case p.told():
+		return "" // whether it had, nobody told
 	case p.worked():
 		return ", which it did not in an earlier run"
 	}

@@ -18,6 +18,7 @@ func init() {
 			name: "probe-slow-start", causes: []answer.Cause{answer.AppSlowStart},
 			needs:   "no success in this run of a liveness or startup probe, and another run that came up, or CPU use of at least half a CPU while it was asked: of the main process, or of the whole container; or a refused connection, and an end less than 3 s after the start",
 			against: "a success before; a container that listens already, on another port",
+			seesAll: true,
 			judge:   probeSlowStart,
 		},
 	)

@@ -34,7 +34,7 @@ const sameAge = 15 * time.Second
 // the same probe and had been well began to fail at the same time and in the same way.
 func probeDependency(p *probing) *finding {
 	ev := p.last.Evidence
-	if ev == nil || len(p.before) == 0 || p.mode != answered && p.mode != exitCode && p.mode != commandLate {
+	if ev == nil || len(p.before) == 0 && !p.halfSeen() || p.mode != answered && p.mode != exitCode && p.mode != commandLate {
 		return nil
 	}
 	first := p.h.neighboursFailures()

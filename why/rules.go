@@ -23,7 +23,7 @@ type Rule struct {
 // wanted a pod gone.
 var (
 	exitRules    = rulebook[ending]{limit: unlessOrdered}
-	probeRules   rulebook[*probing]
+	probeRules   = rulebook[*probing]{limit: unlessHalfSeen}
 	startRules   rulebook[notStarted]
 	imageRules   rulebook[notStarted]
 	deletedRules rulebook[*History]
