@@ -18,7 +18,7 @@ var tooling = []string{
 	"adduser", "debconf", "debconf-2.0", "dpkg", "init-system-helpers", "lsb-base", "passwd", "perl", "perl-base",
 	"sysvinit-utils", "media-types", "mime-support", "install-info", "tar", "libpam-modules", "libpam0g", "cdebconf",
 	"logrotate", "ssl-cert", "procps", "openssl", "perl-modules", "iproute2", "apache2-utils", "base-files", "gcc-12-base",
-	"apache2-data", "awk", "mawk", "coreutils", "libpam-runtime", "libsemanage2", "libsemanage-common", "libsystemd0",
+	"apache2-data", "openjdk-17-jre", "default-jre", "awk", "mawk", "coreutils", "libpam-runtime", "libsemanage2", "libsemanage-common", "libsystemd0",
 }
 
 // closure lists the packages with all that they need at run time.
