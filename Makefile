@@ -281,12 +281,12 @@ ROUNDS ?= 1
 LOAD ?= 0
 STACK ?= whylet
 .PHONY: bench-why
-bench-why: build peer images ## Ask why about all scenarios in all situations, and print the score (needs root)
+bench-why: build peer images $(if $(filter kubelet,$(STACK)),observe) ## Ask why about all scenarios in all situations, and print the score (needs root)
 	@$(GO) run ./test/bench/why -stack $(STACK) -rounds $(ROUNDS) -load $(LOAD) \
 		$(if $(WHY),$(WHY),-results $(BIN)/bench-$(STACK).jsonl -write docs/results.md -block bench-$(STACK))
 
 .PHONY: test-observe
-test-observe: build peer images ## A third of the scenarios beside a real kubelet, with the observing agent (10 minutes, needs root)
+test-observe: build peer images observe ## A third of the scenarios beside a real kubelet, with the observing agent (10 minutes, needs root)
 	@WHYLET_OBSERVE=1 $(GO) test -count=1 -timeout 20m ./test/e2e/scenarios -run '^TestObserve$$' -v
 
 # Servers as people deploy them; what is played there was written down before it was first played.
