@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -42,10 +43,13 @@ func (s *Suite) Sample(ctx context.Context, c *Scenario, in Situation) []Result 
 		results[i] = Result{Scenario: c, Situation: in, Sight: by, Grade: Unknown}
 	}
 	window := s.Window
-	if in == Live {
-		s.firstSymptom(ctx, c)
-	} else {
+	switch {
+	case in != Live:
 		window = max(window/3, 3*s.Every)
+	case !s.firstSymptom(ctx, c) && c.Want.shows() && ctx.Err() == nil:
+		// Nobody's answer is at fault then.
+		results[0].Err = fmt.Errorf("the trouble did not come about within %v", s.Patience)
+		return results[:1]
 	}
 	for began := time.Now(); ctx.Err() == nil; {
 		for i := range results {
@@ -102,27 +106,29 @@ func (e Expected) overstated(a answer.Answer) bool {
 	})
 }
 
-// firstSymptom waits until there is something to ask about, or the patience is over.
-func (s *Suite) firstSymptom(ctx context.Context, c *Scenario) {
+// firstSymptom waits until there is something to ask about; false says that the
+// patience was over before.
+func (s *Suite) firstSymptom(ctx context.Context, c *Scenario) bool {
 	if c.Want.After.Duration > 0 {
 		pause(ctx, c.Want.After.Duration)
-		return
+		return true
 	}
 	best := s.Node.Sights()[0]
 	deadline := time.Now().Add(s.Patience)
 	var asked time.Time
 	for ; ctx.Err() == nil && time.Now().Before(deadline); pause(ctx, 200*time.Millisecond) {
 		if s.signs.shows(s.namespace(c), s.subject(c), c.Want) {
-			return
+			return true
 		}
 		if time.Since(asked) < s.Every {
 			continue
 		}
 		asked = time.Now()
 		if one, _ := s.once(ctx, c, Live, best); one.Grade == Right {
-			return
+			return true
 		}
 	}
+	return false
 }
 
 // question asks once; an exit code that says "not healthy" comes with an answer too.

@@ -56,6 +56,16 @@ func TestSample(t *testing.T) {
 	}
 }
 
+// Trouble that never came about is not held against the answers.
+func TestNoTrouble(t *testing.T) {
+	node := &canned{answers: []any{answerOf(answer.Healthy, answer.None)}}
+	s := &Suite{Node: node, Patience: 20 * time.Millisecond, Every: time.Millisecond, Window: time.Hour}
+	c := &Scenario{Name: "one", Want: Expected{Subject: "pod/subject", Symptom: answer.Restarted, Cause: answer.MemoryLimit}}
+	if r := s.Sample(t.Context(), c, Live); len(r) != 1 || len(r[0].Samples) != 0 || r[0].Err == nil {
+		t.Errorf("%+v", r)
+	}
+}
+
 // The API shows when there is something to ask about.
 func TestSigns(t *testing.T) {
 	const uid = `"metadata": {"name": "subject", "namespace": "ns", "uid": "1"}`

@@ -120,6 +120,11 @@ func (s *signs) shows(namespace, subject string, want Expected) bool {
 	return false
 }
 
+// shows says whether the symptom is one that the API shows whenever it is there.
+func (e Expected) shows() bool {
+	return strings.HasPrefix(e.Subject, "pod/") && slices.Contains([]answer.SymptomKind{answer.Restarted, answer.NotReady, answer.NotStarting, answer.Pending}, e.Symptom)
+}
+
 // shows says whether one pod has the symptom.
 func (s *sign) shows(want Expected) bool {
 	status := s.pod.Status
