@@ -10,4 +10,6 @@
 //	text.go      the rows as text
 //	fold.go      what many pods have in common, told once
 //	overview.go  many answers at once, a line each
+//	markdown.go  many answers as Markdown, for a pull request
+//	junit.go     many answers as a JUnit report, for CI
 package answer

@@ -70,6 +70,7 @@ wrong, 5 a cause is not known.`,
   kubectl why --all -A                     # everything unhealthy, worst first
   kubectl why --all -w                     # a line for whatever changes
   kubectl why web-1 -o json | jq .verdicts
+  kubectl why --all -o markdown >> "$GITHUB_STEP_SUMMARY"   # for CI; -o junit, too
   kubectl why web-1 --what-if livenessProbe.timeoutSeconds=5
   kubectl why web-1 --what-if app:memory=256Mi,app:livenessProbe.failureThreshold=5
   kubectl why web-1 --suggest              # settings that its history proposes
@@ -177,6 +178,8 @@ func (o *options) check(args []string) ([]ask.Target, error) {
 		return nil, exit.UsageError("--since %s is in the future; say how long ago, such as 2h", o.since)
 	case !slices.Contains(formats, o.output):
 		return nil, exit.UsageError("-o %s is not known; %s are", o.output, strings.Join(formats, ", "))
+	case o.watch && (o.output == "markdown" || o.output == "junit"):
+		return nil, exit.UsageError("-o %s is a report, and -w never ends; say one of them", o.output)
 	case (o.web || o.output == "html") && (o.suggest || o.watch || len(o.whatIf) > 0):
 		return nil, exit.UsageError("a page has sliders and follows by itself; leave --what-if, --suggest and -w out")
 	case o.history != "" && o.dataDir != "":

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"whylet.dev/whylet/cmd/exit"
@@ -17,8 +18,8 @@ func (o *options) checkProposal(targets []ask.Target) error {
 		return exit.UsageError("--what-if and --suggest exclude each other")
 	case len(targets) != 1 || targets[0].Name == "" || targets[0].Kind != "pod" || o.watch:
 		return exit.UsageError("--what-if and --suggest are about one pod")
-	case o.output == "wide":
-		return exit.UsageError("-o wide has nothing more to show here; text, json and yaml are known")
+	case !slices.Contains([]string{"text", "json", "yaml"}, o.output):
+		return exit.UsageError("-o %s is not for --what-if and --suggest; text, json and yaml are", o.output)
 	case o.suggest:
 		return nil
 	}

@@ -14,13 +14,22 @@ import (
 )
 
 // formats are what -o knows.
-var formats = []string{"text", "wide", "json", "yaml", "html"}
+var formats = []string{"text", "wide", "json", "yaml", "markdown", "junit", "html"}
 
 // write prints the answers: one of them as an Answer, several as a list.
 func (o *options) write(answers []answer.Answer, list bool) error {
 	switch o.output {
 	case "text", "wide":
 		return o.writeText(answers)
+	case "markdown":
+		_, err := fmt.Fprint(o.Out, answer.Markdown(answers))
+		return err
+	case "junit":
+		text, err := answer.JUnit(answers)
+		if err == nil {
+			_, err = fmt.Fprint(o.Out, text)
+		}
+		return err
 	}
 	if !list {
 		return o.writeData(answers[0])

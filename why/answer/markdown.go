@@ -1,0 +1,100 @@
+package answer
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"whylet.dev/whylet/why/prose"
+)
+
+// Markdown writes many answers as GitHub shows it, for a pull request or the summary of
+// a CI job: a table of what asks for somebody, then why, and what to do. Nothing that a
+// pod says can become markup of it.
+func Markdown(all []Answer) string {
+	var table, why strings.Builder
+	well := 0
+	for i := range all {
+		a := &all[i]
+		before := table.Len()
+		for _, v := range a.Verdicts {
+			s := a.symptom(v.Symptom)
+			if WellOrDone(s, v) {
+				continue
+			}
+			name := named(a, s)
+			fmt.Fprintf(&table, "| %s | %s | `%s` | %s |\n", name, s.Kind, v.Cause, plain(prose.Brief(v.Text, 160)))
+			a.explainMarkdown(&why, name, s, v)
+		}
+		if table.Len() == before {
+			well++
+		}
+	}
+	switch {
+	case len(all) == 0:
+		return "Nothing was asked about.\n"
+	case table.Len() == 0:
+		return fmt.Sprintf("All is well: %s.\n", prose.Plural(well, "answer"))
+	}
+	rest := ""
+	if well > 0 {
+		rest = fmt.Sprintf("\n%s well or done.\n", prose.Plural(well, "other"))
+	}
+	return "| what | symptom | cause | why |\n|---|---|---|---|\n" + table.String() + rest + why.String()
+}
+
+// named is what a symptom is of: a pod of it, where the answer is about more.
+func named(a *Answer, s Symptom) string {
+	name := strings.TrimPrefix(a.Subject.Namespace+"/"+a.Subject.Name, "/")
+	if s.Pod != "" {
+		name += " " + s.Pod
+	}
+	return plain(strings.ToLower(a.Subject.Kind) + " " + name)
+}
+
+func (a *Answer) explainMarkdown(w *strings.Builder, name string, s Symptom, v Verdict) {
+	fmt.Fprintf(w, "\n### %s: %s\n\n**%s**\n\nCause `%s`, %s.\n", name, s.Kind, plain(v.Text), v.Cause, plain(howKnown(v)))
+	for i, l := range v.Chain {
+		if i == 0 {
+			w.WriteString("\n")
+		}
+		at := "?"
+		if !l.At.IsZero() {
+			at = l.At.UTC().Format(time.DateTime)
+		}
+		fmt.Fprintf(w, "- %s %s\n", at, plain(l.Text))
+	}
+	if len(v.LastWords) > 0 {
+		w.WriteString("\nIts last words:\n\n")
+		for _, line := range v.LastWords {
+			w.WriteString("    " + strings.TrimRight(oneLine(line), " ") + "\n")
+		}
+	}
+	for i, f := range v.Fixes {
+		if i == 0 {
+			w.WriteString("\nTo do:\n\n")
+		}
+		fmt.Fprintf(w, "- %s (%s)\n", plain(f.Text), f.Risk)
+		if f.Command != "" {
+			fmt.Fprintf(w, "\n      %s\n", oneLine(f.Command))
+		}
+	}
+}
+
+// oneLine leaves out what would end a line or a block.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == 0x2028 || r == 0x2029 || r == 0x85 {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// plain escapes whatever Markdown or HTML would take for markup.
+var markup = strings.NewReplacer(
+	`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "&", "&amp;",
+	"|", `\|`, "#", `\#`, "!", `\!`, "~", `\~`, "@", "&#64;",
+)
+
+func plain(text string) string { return markup.Replace(oneLine(text)) }
