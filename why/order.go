@@ -246,6 +246,9 @@ func (e ending) failedInARow(kind fact.ProbeKind) int {
 // whom it was ordered.
 func (e ending) openWords() (what, missing string) {
 	what = fmt.Sprintf("Container %s ended with exit code %d%s.", e.run.Container, e.exit.ExitCode, e.after())
+	if e.exit.Vanished {
+		what = fmt.Sprintf("Container %s is gone from the container runtime, and how it ended is not known.", e.run.Container)
+	}
 	if at := e.stopped(); at != nil {
 		what = fmt.Sprintf("The container runtime stopped container %s on somebody's order%s, with %s; it ended with exit code %d.",
 			e.run.Container, e.after(), signalName(of[fact.Signalled](at).Signal), e.exit.ExitCode)

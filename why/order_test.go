@@ -3,6 +3,8 @@ package why
 import (
 	"reflect"
 	"slices"
+	"strings"
+	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -148,4 +150,81 @@ func mayBe(v answer.Verdict, truth answer.Answer, guessed bool) bool {
 
 func restsOnEnd(v answer.Verdict) bool {
 	return slices.ContainsFunc(v.Chain, func(l answer.Link) bool { return l.Kind == fact.Kill{}.Kind() || l.Kind == fact.Evict{}.Kind() })
+}
+
+// An end of which no order was seen is not taken for the container's own doing where an
+// order need not have been seen, and is where there was no reason for one, or all signals
+// were traced.
+func TestOrder(t *testing.T) {
+	started := func(sources ...string) fact.Fact {
+		return fact.Fact{ID: 1, Seen: dawn.Add(-time.Hour), Body: fact.AgentStarted{Beside: "kubelet", Sources: sources}}
+	}
+	stopped := fact.Signalled{Signal: 15, Main: true, Origin: fact.FromNode, SenderCommand: "runc"}
+	for _, c := range []struct {
+		name  string
+		node  []fact.Fact
+		ran   time.Duration
+		sees  []fact.Body
+		exit  fact.Exited
+		cause answer.Cause
+		says  string
+	}{
+		{
+			name: "no source that would show it", node: []fact.Fact{started()}, ran: time.Hour, cause: answer.CauseUnknown,
+			says: "ended with exit code 0 after 60 min. What is known fits app-exit-success. Whether somebody asked it to is not known here: signals are not traced on this node.",
+		},
+		{name: "before a probe could have failed as often as it takes", node: []fact.Fact{started()}, ran: time.Second, cause: answer.AppExitSuccess},
+		{
+			name: "the counters know of no failure", node: []fact.Fact{started()}, ran: time.Hour, exit: fact.Exited{ExitCode: 1},
+			sees: []fact.Body{fact.Counted{Probe: fact.Liveness, Successes: 1800}}, cause: answer.AppExitError,
+		},
+		{name: "signals were traced", node: []fact.Fact{started("connector", "signals")}, ran: time.Hour, cause: answer.AppExitSuccess},
+		{
+			name: "signals were lost", node: []fact.Fact{started("signals"), {ID: 2, Body: fact.Lost{Source: "signals", Until: dawn.Add(time.Hour)}}}, ran: time.Hour, cause: answer.CauseUnknown,
+			says: "signals were not traced all the time",
+		},
+		{
+			name: "the agent began meanwhile", node: []fact.Fact{started("signals"), {ID: 2, Seen: dawn.Add(time.Hour - time.Second), Body: fact.AgentStarted{Beside: "kubelet", Sources: []string{"signals"}}}},
+			ran: time.Hour, cause: answer.CauseUnknown, says: "signals were not traced all the time",
+		},
+		{
+			name: "somebody had the runtime stop it", node: []fact.Fact{started("signals")}, ran: time.Hour, sees: []fact.Body{stopped}, exit: fact.Exited{ExitCode: 143}, cause: answer.CauseUnknown,
+			says: "on somebody's order after 60 min, with SIGTERM; it ended with exit code 143. Whose order that was is not known: the word of kubelet was not heard.",
+		},
+		{
+			name: "it is gone, and nobody saw it end", node: []fact.Fact{started("signals")}, ran: time.Hour, exit: fact.Exited{ExitCode: 137, Vanished: true}, cause: answer.CauseUnknown,
+			says: "how it ended is not known. Whether somebody asked it to is not known here: nobody saw it end.",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pod := web()
+			pod.Namespace, pod.Name, pod.UID = "shop", "web-1", "u1"
+			probe := pod.Spec.Containers[0].LivenessProbe
+			probe.FailureThreshold, probe.PeriodSeconds, probe.TimeoutSeconds = 3, 2, 1
+			key := fact.Pod{Namespace: "shop", Name: "web-1", UID: "u1"}
+			var facts []fact.Fact
+			see := func(at time.Time, attempt int32, b fact.Body) {
+				f := fact.Fact{ID: fact.ID(len(facts) + 1), At: at, Seen: at, Pod: key, Body: b}
+				if b.Kind() != (fact.SpecSeen{}).Kind() && b.Kind() != (fact.StatusSeen{}).Kind() {
+					f.Container, f.Attempt = "app", attempt
+				}
+				facts = append(facts, f)
+			}
+			end := dawn.Add(c.ran)
+			see(dawn.Add(-time.Second), 0, fact.SpecSeen{Object: pod})
+			see(dawn, 0, fact.Started{PID: 100})
+			c.exit.OOMKnown = true
+			for _, b := range c.sees {
+				see(end, 0, b)
+			}
+			see(end, 0, c.exit)
+			see(end.Add(time.Second), 1, fact.Started{PID: 200})
+			see(end.Add(time.Second), 0, fact.StatusSeen{Status: v1.PodStatus{Phase: v1.PodRunning, Conditions: []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}}})
+			a := Explain(NewHistory(key, facts, c.node, nil), Options{Now: end.Add(time.Minute)})
+			check(t, a)
+			if v := a.Verdicts[0]; v.Cause != c.cause || !strings.Contains(v.Text, c.says) {
+				t.Errorf("%s: %s", v.Cause, v.Text)
+			}
+		})
+	}
 }

@@ -57,3 +57,19 @@ func (p *probing) inOneRow() {
 		}
 	}
 }
+
+// HalfSeen says whether another node made attempts of which not all were seen: what other
+// settings would have made of them cannot be told.
+func (h *History) HalfSeen() bool {
+	if h.beside == "" {
+		return false
+	}
+	seen := false
+	for _, f := range All[fact.Probed](h.Facts) {
+		if of[fact.Probed](f).By == fact.BySay {
+			return true
+		}
+		seen = true
+	}
+	return !seen
+}

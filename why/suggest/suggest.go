@@ -50,6 +50,9 @@ type Suggestion struct {
 	TooFew       bool  `json:"tooFew,omitempty"`
 }
 
+// ErrHalfSeen says that another node's attempts were not all seen.
+var ErrHalfSeen = errors.New("another node makes this pod's probe attempts and only some of them were seen, so nothing can be proposed")
+
 // ErrNoSpec says that the journal does not hold the pod's spec any more.
 var ErrNoSpec = errors.New("the pod's spec is not kept in the journal any more, so nothing can be proposed")
 
@@ -58,6 +61,9 @@ var ErrNoSpec = errors.New("the pod's spec is not kept in the journal any more, 
 func For(h *why.History, o why.Options) (Result, error) {
 	if h.Object == nil {
 		return Result{}, ErrNoSpec
+	}
+	if h.HalfSeen() {
+		return Result{}, ErrHalfSeen
 	}
 	r := Result{
 		APIVersion: answer.APIVersion, Kind: Kind, AsOf: o.Now, Journal: o.Journal, Suggestions: []Suggestion{},

@@ -66,14 +66,20 @@ type Span struct {
 	AtMost  float64 `json:"atMostSeconds"`
 }
 
+// ErrHalfSeen says that another node's attempts were not all seen.
+var ErrHalfSeen = errors.New("another node makes this pod's probe attempts and only some of them were seen, so nothing can be replayed")
+
 // ErrNoSpec says that the journal does not hold the pod's spec any more.
 var ErrNoSpec = errors.New("the pod's spec is not kept in the journal any more, so nothing can be replayed")
 
 // Ask says what the changes would have changed. It fails when the pod has no such
-// settings, when the API server would refuse the values, and with [ErrNoSpec].
+// settings, when the API server would refuse the values, and with [ErrNoSpec] or [ErrHalfSeen].
 func Ask(h *why.History, changes []Change, o why.Options) (Result, error) {
 	if h.Object == nil {
 		return Result{}, ErrNoSpec
+	}
+	if h.HalfSeen() {
+		return Result{}, ErrHalfSeen
 	}
 	changes, err := resolve(h.Object, changes)
 	if err != nil {
