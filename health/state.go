@@ -33,6 +33,9 @@ var defaults = Policy{
 	Retry:          10 * time.Second,
 }
 
+// Defaults is the policy where nothing else is chosen.
+func Defaults() Policy { return defaults }
+
 func (p Policy) withDefaults() Policy {
 	for _, f := range []struct{ set, byDefault *time.Duration }{
 		{&p.BackOffInitial, &defaults.BackOffInitial},

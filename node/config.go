@@ -76,11 +76,6 @@ type Config struct {
 	// ServingCert, ServingKey and ClientCA are PEM files for it.
 	ServingCert, ServingKey, ClientCA string
 
-	// BackOffInitial and BackOffMax bound the crash back-off (10 s and 300 s in
-	// Kubernetes); BackOffReset is how long a container must have run for it to
-	// start over (10 min).
-	BackOffInitial, BackOffMax, BackOffReset time.Duration
-
 	// Told is what the control plane tells of pods by name, without a UID. May be nil.
 	Told <-chan fact.Fact
 

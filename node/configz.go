@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubeletconfig "k8s.io/kubelet/config/v1beta1"
 
+	"whylet.dev/whylet/health"
 	"whylet.dev/whylet/node/images"
 )
 
@@ -38,7 +39,7 @@ func (c Config) configz() map[string]any {
 		EvictionPressureTransitionPeriod: metav1.Duration{Duration: cmp.Or(c.PressureTransition, pressureTransition)},
 		EvictionMaxPodGracePeriod:        int32(c.EvictionSoftGraceSeconds),
 		SystemReserved:                   amounts(c.SystemReserved), KubeReserved: amounts(c.KubeReserved),
-		CrashLoopBackOff: kubeletconfig.CrashLoopBackOffConfig{MaxContainerRestartPeriod: &metav1.Duration{Duration: c.BackOffMax}},
+		CrashLoopBackOff: kubeletconfig.CrashLoopBackOffConfig{MaxContainerRestartPeriod: &metav1.Duration{Duration: health.Defaults().BackOffMax}},
 	}
 	for _, t := range c.thresholds() {
 		if t.ReclaimPart > 0 || !t.Reclaim.IsZero() {

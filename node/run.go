@@ -144,11 +144,8 @@ func clientConfig(c *rest.Config) *rest.Config {
 
 // assemble makes the loop and the world around it, and lets the loop remember.
 func (n *node) assemble(ctx context.Context) error {
-	policy := health.Policy{
-		BackOffInitial: n.config.BackOffInitial, BackOffMax: n.config.BackOffMax, BackOffReset: n.config.BackOffReset,
-	}
 	n.world = &outside{}
-	n.loop = newLoop(n.journal, n.world, n.known, policy, n.clock, n.log)
+	n.loop = newLoop(n.journal, n.world, n.known, health.Policy{}, n.clock, n.log)
 	if !n.config.NoLogLines {
 		n.lastLines = containers.LastLines
 	}

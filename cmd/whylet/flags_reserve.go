@@ -13,6 +13,25 @@ import (
 	"whylet.dev/whylet/node/pressure"
 )
 
+// limits are the settings that bound pods, as amounts and times.
+type limits struct {
+	memory       int64 // in bytes; 0: all of the machine's
+	eviction     []pressure.Threshold
+	transition   time.Duration
+	system, kube corev1.ResourceList
+}
+
+// limits reads them; the error has all that is wrong.
+func (s settings) limits() (l limits, _ error) {
+	errs := make([]error, 5)
+	l.memory, errs[0] = s.memory()
+	l.eviction, errs[1] = s.eviction()
+	l.transition, errs[2] = s.transition()
+	l.system, errs[3] = reserved("--system-reserved", s.SystemReserved)
+	l.kube, errs[4] = reserved("--kube-reserved", s.KubeReserved)
+	return l, errors.Join(errs...)
+}
+
 // eviction says how much should be left on the node; nil: as the node thinks.
 // The forms are those of kubelet's flags of the same names.
 func (s settings) eviction() ([]pressure.Threshold, error) {

@@ -145,28 +145,6 @@ func TestDamagedStateSaysWhatToDo(t *testing.T) {
 	}
 }
 
-// What was told once holds until it is told otherwise.
-func TestMerge(t *testing.T) {
-	none := func(string) bool { return false }
-	first := merge(settings{NodeName: "n1", PodCIDR: "10.9.0.0/16", APIPort: 7443}, func(f string) bool {
-		return f == "node-name" || f == "pod-cidr" || f == "api-port"
-	}, settings{})
-	if first.NodeName != "n1" || first.PodCIDR != "10.9.0.0/16" || first.APIPort != 7443 {
-		t.Errorf("first start: %+v", first)
-	}
-	if second := merge(settings{}, none, first); second != first {
-		t.Errorf("second start: %+v, want %+v", second, first)
-	}
-	third := merge(settings{NodeMemory: "2Gi"}, func(f string) bool { return f == "node-memory" }, first)
-	if third.NodeMemory != "2Gi" || third.NodeName != "n1" {
-		t.Errorf("third start: %+v", third)
-	}
-	fresh := merge(settings{}, none, settings{})
-	if fresh.PodCIDR != defaultPodCIDR || fresh.NodeName == "" {
-		t.Errorf("defaults: %+v", fresh)
-	}
-}
-
 func TestMergedSettingsOfAnyHostAreValid(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := sanitiseNodeName(rapid.String().Draw(t, "host"))

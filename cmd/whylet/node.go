@@ -38,11 +38,6 @@ certificate approve NAME. Its client certificate is renewed before it expires.`,
 		},
 	}
 	o.addFlags(cmd)
-	cmd.Flags().StringVar(&o.given.Kubeconfig, "kubeconfig", "", "kubeconfig of the API server, with the node's own credentials; needed for the first start")
-	f := cmd.Flags()
-	f.StringVar(&o.given.ClientCA, "client-ca", "", "authority of those who may talk to the node's HTTPS API (default: the one in the kubeconfig)")
-	f.StringVar(&o.given.ServingCert, "serving-cert", "", "certificate of the node's HTTPS API, for an API server that checks it (default: asked for at the API server)")
-	f.StringVar(&o.given.ServingKey, "serving-key", "", "key of --serving-cert")
 	return cmd
 }
 

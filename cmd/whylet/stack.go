@@ -42,6 +42,7 @@ const gcPercent = 50
 type stack struct {
 	dataDir  string
 	instance instance
+	limits   limits // what the instance's settings come to
 	report   report
 	log      *slog.Logger
 
@@ -323,29 +324,9 @@ func (s *stack) runNode(ctx context.Context) error {
 // readiness is watched.
 func (s *stack) nodeConfig() (node.Config, *rest.Config, error) {
 	set := s.instance.Settings
-	memory, err := set.memory()
-	if err != nil {
-		return node.Config{}, nil, err
-	}
-	eviction, err := set.eviction()
-	if err != nil {
-		return node.Config{}, nil, err
-	}
-	transition, err := set.transition()
-	if err != nil {
-		return node.Config{}, nil, err
-	}
-	system, err := reserved("--system-reserved", set.SystemReserved)
-	if err != nil {
-		return node.Config{}, nil, err
-	}
-	kube, err := reserved("--kube-reserved", set.KubeReserved)
-	if err != nil {
-		return node.Config{}, nil, err
-	}
 	c := node.Config{
-		SystemReserved: system, KubeReserved: kube,
-		Eviction: eviction, EvictionSoftGraceSeconds: set.EvictionMaxPodGrace, PressureTransition: transition,
+		SystemReserved: s.limits.system, KubeReserved: s.limits.kube,
+		Eviction: s.limits.eviction, EvictionSoftGraceSeconds: set.EvictionMaxPodGrace, PressureTransition: s.limits.transition,
 		PIDs:            set.NodePIDs,
 		PodPIDs:         set.PodMaxPIDs,
 		NoProbeAgain:    set.NoProbeAgain,
@@ -358,14 +339,11 @@ func (s *stack) nodeConfig() (node.Config, *rest.Config, error) {
 		PodLogsDir:      podLogsDir(s.dataDir),
 		RuntimeEndpoint: s.instance.Endpoint,
 		CgroupRoot:      cgroupRoot(s.dataDir),
-		Memory:          memory,
+		Memory:          s.limits.memory,
 		MaxPods:         maxPods,
 		StaticPodDir:    filepath.Join(s.dataDir, "manifests"),
 		ListenAddress:   s.instance.NodeIP,
 		Port:            set.nodeAPIPort(),
-		BackOffInitial:  10 * time.Second,
-		BackOffMax:      5 * time.Minute,
-		BackOffReset:    10 * time.Minute,
 		Version:         version,
 		Reported:        sync.OnceFunc(func() { close(s.reported) }),
 		Log:             s.log,

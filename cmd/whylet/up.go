@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"whylet.dev/whylet/cluster"
 	"whylet.dev/whylet/cluster/runtime"
 	"whylet.dev/whylet/cmd/exit"
 	"whylet.dev/whylet/fact"
@@ -38,11 +37,6 @@ With --detach the node goes into the background, and up returns when it is Ready
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, s) },
 	}
 	o.addFlags(cmd)
-	f := cmd.Flags()
-	f.StringVar(&o.given.Kubeconfig, "kubeconfig", "", "also add an entry named whylet to this kubeconfig file")
-	f.StringVar(&o.given.ServiceCIDR, "service-cidr", "", "range of the Services' addresses (default "+cluster.DefaultServiceCIDR+")")
-	f.StringVar(&o.given.APIAddress, "api-address", "", "address that the API server listens on (default "+cluster.DefaultAPIAddress+")")
-	f.IntVar(&o.given.APIPort, "api-port", 0, fmt.Sprintf("port that the API server listens on (default %d)", cluster.DefaultAPIPort))
 	return cmd
 }
 
@@ -57,7 +51,7 @@ type nodeOptions struct {
 
 func (o *nodeOptions) addFlags(cmd *cobra.Command) {
 	addDataDirFlag(cmd, &o.dataDir)
-	nodeFlags(cmd.Flags(), &o.given)
+	settingFlags(cmd, o.command, &o.given)
 	cmd.Flags().BoolVarP(&o.detach, "detach", "d", false, "run in the background; return when the node is Ready")
 	cmd.Flags().BoolVar(&o.detached, detachedFlag, false, "")
 	_ = cmd.Flags().MarkHidden(detachedFlag)
@@ -164,7 +158,7 @@ func (o *nodeOptions) serve(ctx context.Context, changed func(string) bool, r re
 		instance: instance{Command: o.command, Settings: merge(o.given, changed, previous.Settings)},
 		report:   newToldReport(r),
 	}
-	if err := st.instance.Settings.check(); err != nil {
+	if st.limits, err = st.instance.Settings.check(); err != nil {
 		return err
 	}
 	switch {
