@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said "too many clients"; sleep 5
