@@ -109,7 +109,11 @@ func (e ending) traced() bool {
 		from = e.at.Add(-d)
 	}
 	for _, f := range All[fact.Lost](e.h.Node) {
-		if b := of[fact.Lost](f); b.Source == signalsSource && !b.From.After(e.at) && (b.Until.IsZero() || b.Until.After(from)) {
+		b := of[fact.Lost](f)
+		if b.From.IsZero() {
+			b.From = b.Until.Add(-overrun)
+		}
+		if b.Source == signalsSource && !b.From.After(e.at) && (b.Until.IsZero() || b.Until.After(from)) {
 			return false
 		}
 	}
@@ -117,6 +121,10 @@ func (e ending) traced() bool {
 }
 
 const signalsSource = "signals"
+
+// overrun is how long before it was noticed signals may have been lost that came faster
+// than they were read.
+const overrun = time.Minute
 
 // ran says whether an agent with a source ran through all of a time.
 func (h *History) ran(source string, from, until time.Time) bool {

@@ -184,6 +184,10 @@ func TestOrder(t *testing.T) {
 			says: "signals were not traced all the time",
 		},
 		{
+			name: "signals were lost later", node: []fact.Fact{started("signals"), {ID: 2, Body: fact.Lost{Source: "signals", Until: dawn.Add(3 * time.Hour)}}},
+			ran: time.Hour, cause: answer.AppExitSuccess,
+		},
+		{
 			name: "the agent began meanwhile", node: []fact.Fact{started("signals"), {ID: 2, Seen: dawn.Add(time.Hour - time.Second), Body: fact.AgentStarted{Beside: "kubelet", Sources: []string{"signals"}}}},
 			ran: time.Hour, cause: answer.CauseUnknown, says: "signals were not traced all the time",
 		},
