@@ -30,6 +30,11 @@ type Options struct {
 	// DataDir holds the journal.
 	DataDir string
 	Version string
+	// NoProbeAgain leaves out the one thing that a workload may notice: one more request
+	// after a probe of kubelet's timed out.
+	NoProbeAgain bool
+	// NoTap leaves kubelet's packets alone.
+	NoTap bool
 	// Ready is called once what is there has been seen.
 	Ready func()
 	Log   *slog.Logger
@@ -44,6 +49,9 @@ type Agent struct {
 	loop    *loop
 	trouble *troubles
 	words   *words
+	kernel  *kernel
+	// attempts are kubelet's own, by the tap.
+	attempts *attempts
 	// before is when an earlier agent was last heard of.
 	before time.Time
 
@@ -84,6 +92,10 @@ func Open(ctx context.Context, o Options) (*Agent, error) {
 	a.journal.SetLive(func(uid types.UID) bool { _, ok := a.loop.pods.Get(uid); return ok })
 	a.openRuntime(ctx)
 	a.trouble, a.words = newTroubles(a), newWords(a)
+	a.attempts = newAttempts(a)
+	if a.kernel, err = openKernel(a); err != nil {
+		o.Log.Warn("containers are not looked into", "error", err)
+	}
 	a.loop.heard = a.heard
 	return a, nil
 }
@@ -116,24 +128,36 @@ func (a *Agent) Close() error {
 	if a.runtime != nil {
 		errs = append(errs, a.runtime.Close())
 	}
+	a.kernel.close()
 	return errors.Join(append(errs, a.journal.Close())...)
 }
 
-func (a *Agent) heard(f fact.Fact) { a.trouble.heard(f) }
+func (a *Agent) heard(f fact.Fact) {
+	a.trouble.heard(f)
+	a.kernel.heard(f)
+}
 
 // Run watches until ctx ends.
 func (a *Agent) Run(ctx context.Context) error {
 	a.start()
+	for _, pod := range a.loop.pods.All() { // those that an earlier agent knew to run
+		for name, c := range pod.Containers {
+			if c.Running {
+				a.kernel.processes.Hear(fact.Fact{Pod: pod.Key, Container: name, Attempt: c.Attempt, Body: fact.Started{ContainerID: c.ID, PID: c.PID}})
+			}
+		}
+	}
 	loopCtx, stopLoop := context.WithCancel(context.Background())
 	var loop, sources sync.WaitGroup
 	loop.Go(func() { a.loop.run(loopCtx) })
 	if a.runtime != nil {
-		s := runtime.Source{Client: a.runtime, Log: a.o.Log}
+		s := runtime.Source{Client: a.runtime, Root: a.runtime.Root, Complete: a.kernel.complete, Log: a.o.Log}
 		sources.Go(func() { _ = s.Run(ctx, a.loop.submit) }) // it ends with ctx only
 	}
 	sources.Go(func() { a.watch(ctx) })
 	sources.Go(func() { a.trouble.run(ctx) })
 	sources.Go(func() { a.words.run(ctx) })
+	sources.Go(func() { a.kernel.run(ctx) })
 	<-ctx.Done()
 	sources.Wait()
 	a.loop.submit(fact.Fact{Body: fact.AgentStopped{}})
@@ -206,4 +230,6 @@ func runtimesWord(f fact.Fact) bool {
 
 // quieter says whether a failed attempt that an event tells of is told by somebody who
 // hears of each.
-func (a *Agent) quieter(types.UID, string, fact.ProbeKind) bool { return a.words.tellsFailures() }
+func (a *Agent) quieter(uid types.UID, container string, kind fact.ProbeKind) bool {
+	return a.words.tellsFailures() || a.attempts.tells(uid, container, kind)
+}

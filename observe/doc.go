@@ -13,6 +13,9 @@
 //	trouble.go    which pods are in trouble, and when their events are looked at
 //	told.go       facts of kubelet's events
 //	words.go      which kubelet there is, and facts of its log
+//	attempts.go   facts of kubelet's own probe attempts, by the tap
+//	kernel.go     what this machine's kernel tells, and looks into containers
+//	cgroups.go    the cgroups of pods, by their processes
 //	doctor.go     what can be seen on a machine
 //	clock.go      the clocks that stamp facts
 package observe

@@ -8,6 +8,7 @@ import (
 	"whylet.dev/whylet/evidence"
 	"whylet.dev/whylet/observe/kubelet"
 	"whylet.dev/whylet/observe/runtime"
+	"whylet.dev/whylet/observe/tap"
 )
 
 // Sight is one thing that the agent can or cannot see.
@@ -20,7 +21,7 @@ type Sight struct {
 
 // Examine looks what can be seen on this machine. It leaves nothing behind.
 func Examine(ctx context.Context, endpoint string) []Sight {
-	return []Sight{seesRuntime(ctx, endpoint), seesKernelLog(), seesProcesses(), seesSignals(), seesKubelet()}
+	return []Sight{seesRuntime(ctx, endpoint), seesKernelLog(), seesProcesses(), seesSignals(), seesKubelet(), seesAttempts()}
 }
 
 func seesRuntime(ctx context.Context, endpoint string) Sight {
@@ -86,5 +87,27 @@ func seesKubelet() Sight {
 		return s
 	}
 	s.Seen, s.What = true, k.String()
+	return s
+}
+
+func seesAttempts() Sight {
+	s := Sight{Name: "probe attempts"}
+	k, ok := kubelet.Find()
+	if !ok {
+		s.What = "there is no kubelet to see them of"
+		return s
+	}
+	dir, err := tap.CgroupOf(k.PID)
+	if err == nil {
+		var on *tap.Tap
+		if on, err = tap.Open(dir); err == nil {
+			err = on.Close()
+		}
+	}
+	if err != nil {
+		s.What = fmt.Sprintf("%v; of failed probes only kubelet's words are known, and times and answers are not", err)
+		return s
+	}
+	s.Seen, s.What = true, "each one, by its packets on "+dir
 	return s
 }

@@ -53,6 +53,9 @@ func (w *words) with(ctx context.Context, p kubelet.Process) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var log sync.WaitGroup
+	if !w.agent.o.NoTap {
+		log.Go(func() { w.agent.attempts.run(ctx, p) })
+	}
 	if p.Log != "" && p.Log != kubelet.Journal {
 		log.Go(func() { w.follow(ctx, p) })
 	}
@@ -135,9 +138,15 @@ func (w *words) tell(word kubelet.Word) {
 	if f.Container != "" {
 		f.Attempt = w.attempt(pod, word)
 	}
-	if word.Said != nil {
+	if word.Probe != "" && w.agent.attempts.tells(f.Pod.UID, f.Container, word.Probe) {
+		return
+	}
+	switch {
+	case word.Hook != "":
+		f.Body = fact.HookRan{Hook: word.Hook, Error: word.Said.Message}
+	case word.Said != nil:
 		f.Body = *word.Said
-	} else {
+	default:
 		f.Body = word.Attempt(probeOf(pod, word.Container, word.Probe))
 	}
 	w.agent.loop.submit(f)

@@ -28,6 +28,9 @@ func (s *stepper) said(r Run, b fact.Said) Run {
 		r = r.ordered(s.fact, true)
 		if reason, ok := reasonOf(b.Message); ok {
 			r = s.told(s.fact.Container, r, reason, b)
+		} else if r.Hook != 0 && b.Reason == LogKilling && s.Going == 0 {
+			// kubelet says at once that the hook failed and that it ends the container.
+			r = s.told(s.fact.Container, r, fact.KillHook, b)
 		}
 	}
 	return r

@@ -159,6 +159,9 @@ func (r *Run) note(f *fact.Fact, surer func(a, b *fact.Fact) bool) {
 	case fact.BackOff:
 		r.BackOffs = append(r.BackOffs, f)
 	case fact.Marked:
+		if n := len(r.Marks); n > 0 && of[fact.Marked](r.Marks[n-1]) == of[fact.Marked](f) {
+			r.Marks = r.Marks[:n-1] // seen in a status before: the act knows what it rests on
+		}
 		r.Marks = append(r.Marks, f)
 	case fact.AskedAgain:
 		r.Again = append(r.Again, f)

@@ -25,20 +25,32 @@ type Process struct {
 	Root string
 }
 
-// Find looks for a kubelet; of several it takes the first.
+// Find looks for a kubelet. One in this process's own network namespace is this node's;
+// of others the first is taken.
 func Find() (Process, bool) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return Process{}, false
 	}
+	own, _ := os.Readlink("/proc/self/ns/net") // without it any will do
+	var found Process
 	for _, e := range entries {
-		if pid, err := strconv.Atoi(e.Name()); err == nil {
-			if p, ok := Look(pid); ok {
-				return p, true
-			}
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		p, ok := Look(pid)
+		if !ok {
+			continue
+		}
+		if net, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid)); err == nil && net == own {
+			return p, true
+		}
+		if found.PID == 0 {
+			found = p
 		}
 	}
-	return Process{}, false
+	return found, found.PID != 0
 }
 
 // Look reads what a process is; false where it is no kubelet.

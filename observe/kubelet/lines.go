@@ -26,6 +26,8 @@ type Word struct {
 	Success bool
 	Output  string
 	Errored bool
+	// Hook is set where a lifecycle hook failed; Said has kubelet's words.
+	Hook fact.HookKind
 	// Said is set where it is a word about anything else.
 	Said *fact.Said
 }
@@ -43,18 +45,15 @@ const (
 	lineEvicted      = "Eviction manager: pod is evicted successfully"
 )
 
-// hookLines are those of lifecycle hooks that failed (pkg/kubelet/lifecycle/handlers.go).
-var hookLines = []string{
-	"Exec lifecycle hook for Container in Pod failed", "Http lifecycle hook for Container in Pod failed", "Sleep lifecycle hook for Container in Pod failed",
-	"Failed to execute PostStartHook", "PreStop hook failed",
-}
+// hookLines are those of lifecycle hooks that failed, errors at any verbosity.
+var hookLines = map[string]fact.HookKind{"Failed to execute PostStartHook": fact.PostStart, "PreStop hook failed": fact.PreStop}
 
 // otherLines name pods and say nothing that another source does not say better.
 var otherLines = []string{
 	"SyncLoop", "Error syncing pod", "Generic (PLEG)", "ContainerStart failed", "Unhandled Error", "operationExecutor", "MountVolume", "UnmountVolume", "Volume ",
 	"Pod startup duration", "Observed pod startup duration", "Updating PodCIDR", "Cleaned up", "Patch status for pod", "Status for pod", "Failed to create sandbox", "CreatePodSandbox for pod failed",
 	"No status manager", "Failed to update status", "StopPodSandbox", "PodSandbox", "No sandbox for pod", "No ready sandbox", "Pod is terminated", "Ensuring sandbox", "RemoveContainer", "\"Failed to", "Container readiness", "Container startup",
-	"pods ranked for eviction", "Receiving a new pod", "Container is terminated", "Need to restart pod", "computePodActions", "Creating container in pod", "Removing container", "Getting status", "Pod termination", "Pod worker", "Container exited normally",
+	"pods ranked for eviction", "Receiving a new pod", "Container is terminated", "Need to restart pod", "computePodActions", "Creating container in pod", "Removing container", "Missing actuated", "Exec lifecycle hook", "HTTP lifecycle hook", "Sleep lifecycle hook", "Getting status", "Pod termination", "Pod worker", "Container exited normally",
 	"Back-off restarting", "Creating PodSandbox", "Pod sandbox", "Will create hash", "Trying to get", "Mirror", "Creating a mirror", "Deleting a mirror", "Unable to attach or mount",
 }
 
@@ -84,9 +83,9 @@ func Read(l Line) (w Word, about, understood bool) {
 	case l.Message == lineProbeGood || l.Message == lineProbeWarning:
 		w.Probe, w.Success = kinds[l.Values["probeType"]], true
 		return w, true, w.Probe != "" && w.Container != ""
-	case l.Message == lineKilling, l.Message == lineMessage, l.Message == lineEvicted, slices.Contains(hookLines, l.Message):
-		w.Said = said(l)
-		return w, true, true
+	case l.Message == lineKilling, l.Message == lineMessage, l.Message == lineEvicted, hookLines[l.Message] != "":
+		w.Said, w.Hook = said(l), hookLines[l.Message]
+		return w, true, w.Hook == "" || w.Container != ""
 	}
 	return w, true, slices.ContainsFunc(otherLines, func(begin string) bool { return strings.HasPrefix(l.Message, begin) })
 }

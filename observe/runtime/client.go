@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -34,6 +36,9 @@ type Client struct {
 
 	// Name and Version are the runtime's own words for itself.
 	Name, Version string
+	// Root is where the paths that it names begin: /proc/PID/root of one that lives in a
+	// mount namespace of its own; empty: here.
+	Root string
 }
 
 // callTimeout bounds each call.
@@ -73,8 +78,31 @@ func Dial(ctx context.Context, endpoint string) (*Client, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("container runtime at %s does not answer: %w", endpoint, err), conn.Close())
 	}
-	c.Name, c.Version = v.RuntimeName, v.RuntimeVersion
+	c.Name, c.Version, c.Root = v.RuntimeName, v.RuntimeVersion, rootOf(strings.TrimPrefix(endpoint, "unix://"))
 	return c, nil
+}
+
+// rootOf is where the paths of the process begin that listens at a socket.
+func rootOf(socket string) string {
+	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: socket, Net: "unix"})
+	if err != nil {
+		return ""
+	}
+	defer conn.Close()
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return ""
+	}
+	var peer *unix.Ucred
+	if err := raw.Control(func(fd uintptr) { peer, _ = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }); err != nil || peer == nil || peer.Pid == 0 {
+		return ""
+	}
+	own, err := os.Readlink("/proc/self/ns/mnt")
+	theirs, err2 := os.Readlink(fmt.Sprintf("/proc/%d/ns/mnt", peer.Pid))
+	if err != nil || err2 != nil || own == theirs {
+		return ""
+	}
+	return fmt.Sprintf("/proc/%d/root", peer.Pid)
 }
 
 func (c *Client) count(ctx context.Context, method string, q, r any, cc *grpc.ClientConn, call grpc.UnaryInvoker, opts ...grpc.CallOption) error {

@@ -69,7 +69,9 @@ func (k *Kubelet) startAgent(ctx context.Context) error {
 		"--runtime-endpoint", k.stack.RuntimeEndpoint(), "--data-dir", k.data(),
 	}, k.flags...)
 	// It outlives the question that it is started for, so not with ctx.
-	cmd := k.stack.Inside(context.WithoutCancel(ctx), k.program("whylet-observe"), args...)
+	// With the node's network and the machine's processes, as a pod with hostNetwork and
+	// hostPID: the kernel tells of processes and signals nowhere else.
+	cmd := k.stack.Command(context.WithoutCancel(ctx), k.program("whylet-observe"), args...)
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start the agent: %w", err)
@@ -91,15 +93,8 @@ func (k *Kubelet) endAgent() error {
 	if k.agent == nil {
 		return nil
 	}
-	// nsenter --pid forks, so the agent is its child.
-	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", k.agent.Process.Pid, k.agent.Process.Pid))
-	if err != nil {
-		return err
-	}
-	for _, pid := range strings.Fields(string(children)) {
-		if err := exec.Command("kill", "-KILL", pid).Run(); err != nil {
-			return fmt.Errorf("kill the agent: %w", err)
-		}
+	if err := k.agent.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("kill the agent: %w", err)
 	}
 	_ = k.agent.Wait() // it was killed
 	k.agent = nil
@@ -153,7 +148,7 @@ func (k *Kubelet) Why(ctx context.Context, by Sight, subject, namespace string) 
 	if by == ByAPI {
 		return k.Run(ctx, "", "kubectl-why", subject, "-n", namespace, "-o", "json")
 	}
-	return k.run(ctx, "", k.stack.Inside(ctx, k.program("whylet-observe"), "why", subject, "-n", namespace, "--data-dir", k.data(), "-o", "json"))
+	return k.run(ctx, "", k.stack.Command(ctx, k.program("whylet-observe"), "why", subject, "-n", namespace, "--data-dir", k.data(), "-o", "json"))
 }
 
 // Situations are all of them.

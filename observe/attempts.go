@@ -1,0 +1,351 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/observe/kubelet"
+	"whylet.dev/whylet/observe/tap"
+	"whylet.dev/whylet/pods"
+)
+
+// attempts makes facts of what the tap on kubelet's cgroup shows.
+type attempts struct {
+	agent *Agent
+
+	mu   sync.Mutex
+	on   bool
+	aims map[netip.AddrPort][]probed
+	last map[probeKey]time.Time // when each probe was last seen to be made
+	up   map[probeKey]bool      // startup probes that succeeded
+}
+
+// probeKey is a probe of a run of a container.
+type probeKey struct {
+	pod       types.UID
+	container string
+	attempt   int32
+	kind      fact.ProbeKind
+}
+
+// probed is what an address is probed for.
+type probed struct {
+	probeKey
+	key  fact.Pod
+	spec *v1.Probe
+}
+
+func newAttempts(a *Agent) *attempts {
+	return &attempts{agent: a, aims: map[netip.AddrPort][]probed{}, last: map[probeKey]time.Time{}, up: map[probeKey]bool{}}
+}
+
+// aimEvery is how often it is looked what there is to probe: containers come and go.
+const aimEvery = 500 * time.Millisecond
+
+// run taps one kubelet until ctx ends.
+func (t *attempts) run(ctx context.Context, p kubelet.Process) {
+	dir, err := tap.CgroupOf(p.PID)
+	var on *tap.Tap
+	if err == nil {
+		on, err = tap.Open(dir)
+	}
+	if err != nil {
+		t.agent.o.Log.Info("kubelet's probe attempts are not seen, only what it says of them", "error", err)
+		return
+	}
+	defer on.Close()
+	t.agent.o.Log.Info("kubelet's probe attempts are seen", "cgroup", dir)
+	var aim sync.WaitGroup
+	ctx, cancel := context.WithCancel(ctx)
+	aim.Go(func() { t.aim(ctx, on) })
+	t.set(true)
+	err = on.Run(ctx, t.within, t.tell)
+	t.set(false)
+	cancel()
+	aim.Wait()
+	if err != nil {
+		t.agent.loop.submit(fact.Fact{Body: fact.Lost{Source: "tap", Reason: err.Error(), From: time.Now().UTC()}})
+	}
+}
+
+func (t *attempts) set(on bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.on = on
+}
+
+func (t *attempts) aim(ctx context.Context, on *tap.Tap) {
+	ticker := time.NewTicker(aimEvery)
+	defer ticker.Stop()
+	for {
+		aims := aimsOf(t.agent.loop.pods.All())
+		all := make([]netip.AddrPort, 0, len(aims))
+		for a := range aims {
+			all = append(all, a)
+		}
+		if err := on.Aim(all); err != nil {
+			t.agent.o.Log.Debug("the tap does not take all addresses", "error", err)
+		}
+		t.mu.Lock()
+		t.aims = aims
+		for key, at := range t.last {
+			if time.Since(at) > time.Hour {
+				delete(t.last, key)
+				delete(t.up, key)
+			}
+		}
+		t.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// aimsOf are the addresses that kubelet probes, and for whom.
+func aimsOf(all []pods.Pod) map[netip.AddrPort][]probed {
+	aims := map[netip.AddrPort][]probed{}
+	for _, pod := range all {
+		if pod.Object == nil {
+			continue
+		}
+		ip := addressOf(pod)
+		for name, c := range pod.Containers {
+			spec, ok := pod.Spec(name)
+			if !ok || !c.Running {
+				continue
+			}
+			for kind, probe := range map[fact.ProbeKind]*v1.Probe{fact.Startup: spec.StartupProbe, fact.Readiness: spec.ReadinessProbe, fact.Liveness: spec.LivenessProbe} {
+				if a, ok := addressProbed(probe, spec, ip); ok {
+					aims[a] = append(aims[a], probed{probeKey{pod.Key.UID, name, c.Attempt, kind}, pod.Key, probe})
+				}
+			}
+		}
+	}
+	return aims
+}
+
+// addressProbed is where a probe goes; ok is false for one by command, and for names.
+func addressProbed(p *v1.Probe, c *v1.Container, ip string) (netip.AddrPort, bool) {
+	if p == nil {
+		return netip.AddrPort{}, false
+	}
+	host, port := ip, intstr.IntOrString{}
+	switch {
+	case p.HTTPGet != nil:
+		port = p.HTTPGet.Port
+		if p.HTTPGet.Host != "" {
+			host = p.HTTPGet.Host
+		}
+	case p.TCPSocket != nil:
+		port = p.TCPSocket.Port
+		if p.TCPSocket.Host != "" {
+			host = p.TCPSocket.Host
+		}
+	case p.GRPC != nil:
+		port = intstr.FromInt32(p.GRPC.Port)
+	}
+	number := port.IntVal
+	if port.Type == intstr.String {
+		for _, named := range c.Ports {
+			if named.Name == port.StrVal {
+				number = named.ContainerPort
+			}
+		}
+	}
+	addr, err := netip.ParseAddr(host)
+	return netip.AddrPortFrom(addr, uint16(number)), err == nil && number > 0 && number < 1<<16
+}
+
+// within is how long an attempt may take.
+func (t *attempts) within(a tap.Attempt) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	longest := time.Second
+	for _, p := range t.aims[a.Far] {
+		longest = max(longest, time.Duration(p.spec.TimeoutSeconds)*time.Second)
+	}
+	return longest
+}
+
+// tell makes a fact of an attempt.
+func (t *attempts) tell(a tap.Attempt) {
+	began := time.Now().UTC().Add(a.Began - tap.Now())
+	t.mu.Lock()
+	p, ok := t.whose(a, began)
+	t.mu.Unlock()
+	if !ok {
+		return
+	}
+	body, ok := bodyOf(a, p)
+	if !ok {
+		return
+	}
+	t.mu.Lock()
+	t.last[p.probeKey] = began
+	if p.kind == fact.Startup && body.Verdict == fact.Success {
+		t.up[p.probeKey] = true
+	}
+	t.mu.Unlock()
+	t.agent.loop.submit(fact.Fact{At: began, Pod: p.key, Container: p.container, Attempt: p.attempt, Body: body})
+}
+
+// whose finds the probe that an attempt belongs to: of several that ask the same the one
+// that has been due for longest. The caller holds mu.
+func (t *attempts) whose(a tap.Attempt, began time.Time) (best probed, ok bool) {
+	overdue := -1.0
+	for _, p := range t.aims[a.Far] {
+		if !asks(p.spec, a) || !t.active(p) {
+			continue
+		}
+		due := 1e6 // never seen
+		if last := t.last[p.probeKey]; !last.IsZero() {
+			due = began.Sub(last).Seconds() / float64(max(1, p.spec.PeriodSeconds))
+		}
+		if due > overdue || due == overdue && p.kind < best.kind {
+			best, overdue, ok = p, due, true
+		}
+	}
+	return best, ok
+}
+
+// active says whether kubelet makes a probe now: until the startup probe has succeeded
+// it makes no other.
+func (t *attempts) active(p probed) bool {
+	startup := p.probeKey
+	startup.kind = fact.Startup
+	if pod, ok := t.agent.loop.pods.Get(p.pod); ok {
+		if c, ok := pod.Spec(p.container); ok && c.StartupProbe != nil && c.StartupProbe.Exec == nil {
+			return t.up[startup] != (p.kind == fact.Startup)
+		}
+	}
+	return true
+}
+
+// asks says whether an attempt may be one of a probe.
+func asks(p *v1.Probe, a tap.Attempt) bool {
+	switch {
+	case a.Sent == 0: // it came to no request, or is one of a TCP probe
+		return true
+	case p.HTTPGet != nil && p.HTTPGet.Scheme == v1.URISchemeHTTPS:
+		return a.TLS
+	case p.HTTPGet != nil:
+		return a.Path != "" && a.Path == "/"+strings.TrimPrefix(p.HTTPGet.Path, "/")
+	case p.GRPC != nil:
+		return a.HTTP2
+	}
+	return false
+}
+
+// bodyOf says what kubelet must have made of an attempt; ok is false where packets do
+// not tell.
+func bodyOf(a tap.Attempt, p probed) (b fact.Probed, ok bool) {
+	ev := &fact.Evidence{
+		Local: a.Near.String(), Remote: a.Far.String(), Connect: a.Connect, Sent: a.Sent, FirstByte: a.First,
+		Status: a.Status, Proto: a.Proto, Header: a.Header, Target: a.Far.String(), Handler: "tcpSocket",
+	}
+	b = fact.Probed{Probe: p.kind, By: fact.ByTap, Evidence: ev, Took: max(a.Ended, a.First, a.Sent, a.Connect), Verdict: fact.Failure}
+	plain := false
+	switch {
+	case p.spec.HTTPGet != nil:
+		scheme := strings.ToLower(string(p.spec.HTTPGet.Scheme))
+		if scheme == "" {
+			scheme = "http"
+		}
+		plain = scheme == "http"
+		ev.Handler, ev.Target = "httpGet", fmt.Sprintf("%s://%s/%s", scheme, a.Far, strings.TrimPrefix(p.spec.HTTPGet.Path, "/"))
+	case p.spec.GRPC != nil:
+		ev.Handler = "grpc"
+	}
+	timeout := func() {
+		ev.Timeout, ev.Error = true, "no answer in time"
+		b.Took = max(b.Took, time.Duration(max(1, p.spec.TimeoutSeconds))*time.Second)
+		b.Message = fmt.Sprintf("%s: context deadline exceeded", ev.Target)
+	}
+	switch {
+	case a.Refused:
+		ev.Errno, ev.Error = "ECONNREFUSED", "connect: connection refused"
+		b.Message = fmt.Sprintf("dial tcp %s: connect: connection refused", a.Far)
+	case a.Connect == 0:
+		timeout()
+	case p.spec.TCPSocket != nil:
+		b.Verdict = fact.Success
+	case a.Alert:
+		ev.Error = "tls: the server refused the handshake"
+		b.Message = ev.Error
+	case a.First == 0 && a.Reset:
+		ev.Errno, ev.Error = "ECONNRESET", "read: connection reset by peer"
+		b.Message = ev.Error
+	case a.First == 0 && a.Closed:
+		ev.Error, b.Message = "EOF", ev.Target+": EOF"
+	case a.First == 0:
+		timeout()
+	case ev.Handler == "grpc":
+		return grpcBody(a, b)
+	case !plain:
+		return b, false // it is encrypted, and something was answered
+	default:
+		return httpBody(a, b, timeout)
+	}
+	return b, true
+}
+
+func httpBody(a tap.Attempt, b fact.Probed, timeout func()) (fact.Probed, bool) {
+	switch {
+	case a.Odd:
+		b.Evidence.Error = "malformed HTTP response"
+		b.Message = b.Evidence.Error
+	case a.Short:
+		b.Evidence.Error, b.Message = "unexpected EOF", b.Evidence.Target+": unexpected EOF"
+	case a.Partial:
+		timeout()
+	case a.Status >= 400:
+		b.Message = fmt.Sprintf("HTTP probe failed with statuscode: %d", a.Status)
+	case a.Status >= 300 || a.Status < 200:
+		return b, false // kubelet goes where it is sent, and what it finds there decides
+	default:
+		b.Verdict = fact.Success
+	}
+	return b, true
+}
+
+func grpcBody(a tap.Attempt, b fact.Probed) (fact.Probed, bool) {
+	names := map[int]string{0: "UNKNOWN", 2: "NOT_SERVING", 3: "SERVICE_UNKNOWN"}
+	if a.Health == 1 {
+		b.Verdict = fact.Success
+		return b, true
+	}
+	name, ok := names[a.Health]
+	b.Message = fmt.Sprintf("service unhealthy (responded with %q)", name)
+	b.Evidence.Output = name
+	return b, ok
+}
+
+// tells says whether the attempts of a probe are seen, so that words about them repeat
+// what is known.
+func (t *attempts) tells(uid types.UID, container string, kind fact.ProbeKind) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.on {
+		return false
+	}
+	for key, at := range t.last {
+		if key.pod == uid && key.container == container && key.kind == kind && time.Since(at) < tellsFor {
+			return true
+		}
+	}
+	return false
+}
+
+// tellsFor is how long a probe counts as seen after its last attempt.
+const tellsFor = 30 * time.Second

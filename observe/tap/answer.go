@@ -1,0 +1,113 @@
+package tap
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+)
+
+// head is what stands at the beginning of an HTTP/1 answer.
+type head struct {
+	status int
+	proto  string
+	header map[string]string // those that evidence keeps
+	// size is that of the head, length what it says of the body; -1: not known.
+	size, length int
+}
+
+// keptHeaders are those that name who answered and where to.
+var keptHeaders = []string{"Server", "Via", "Content-Type", "Location"}
+
+// readHead reads as much as there is; ok is false for what is no HTTP/1 answer.
+func readHead(b []byte) (h head, ok bool) {
+	line, rest, _ := bytes.Cut(b, []byte("\r\n"))
+	proto, after, found := strings.Cut(string(line), " ")
+	if !found || !strings.HasPrefix(proto, "HTTP/1.") || len(after) < 3 {
+		return head{}, false
+	}
+	status, err := strconv.Atoi(after[:3])
+	if err != nil || status < 100 {
+		return head{}, false
+	}
+	h = head{status: status, proto: proto, size: -1, length: -1}
+	for {
+		line, next, whole := bytes.Cut(rest, []byte("\r\n"))
+		if !whole {
+			return h, true // it was cut off in the copy
+		}
+		rest = next
+		if len(line) == 0 {
+			h.size = len(b) - len(rest)
+			return h, true
+		}
+		h.take(string(line))
+	}
+}
+
+// mayBeHead says whether an HTTP/1 answer may begin so.
+func mayBeHead(b []byte) bool {
+	const begins = "HTTP/1."
+	return string(b[:min(len(b), len(begins))]) == begins[:min(len(b), len(begins))]
+}
+
+func (h *head) take(line string) {
+	name, value, _ := strings.Cut(line, ":")
+	value = strings.TrimSpace(value)
+	if strings.EqualFold(name, "Content-Length") {
+		if n, err := strconv.Atoi(value); err == nil && n >= 0 {
+			h.length = n
+		}
+	}
+	for _, kept := range keptHeaders {
+		if strings.EqualFold(name, kept) {
+			if h.header == nil {
+				h.header = map[string]string{}
+			}
+			h.header[kept] = value
+		}
+	}
+}
+
+// requestPath is the path of an HTTP/1 request; ok is false for anything else.
+func requestPath(b []byte) (method, path string, ok bool) {
+	line, _, _ := bytes.Cut(b, []byte("\r\n"))
+	parts := strings.Split(string(line), " ")
+	if len(parts) != 3 || !strings.HasPrefix(parts[2], "HTTP/1.") {
+		return "", "", false
+	}
+	return parts[0], parts[1], true
+}
+
+const preface = "PRI * HTTP/2.0\r\n"
+
+// isTLS says whether a connection begins as one with TLS does.
+func isTLS(b []byte) bool { return len(b) > 2 && b[0] == 0x16 && b[1] == 3 }
+
+// isAlert says whether TLS told that it failed: a record of type 21, in the open.
+func isAlert(b []byte) bool { return len(b) > 6 && b[0] == 21 && b[1] == 3 && b[5] == 2 }
+
+// healthOf finds the answer of the gRPC health service among HTTP/2 frames: a DATA
+// frame with one message, whose one field is the status (grpc.health.v1).
+func healthOf(b []byte) (status int, ok bool) {
+	for len(b) >= 9 {
+		size := int(b[0])<<16 | int(b[1])<<8 | int(b[2])
+		kind := b[3]
+		b = b[9:]
+		if size > len(b) {
+			return 0, false
+		}
+		frame := b[:size]
+		b = b[size:]
+		if kind != 0 || size < 5 {
+			continue
+		}
+		// An empty message says UNKNOWN, which is 0 and so is left out.
+		if size == 5 {
+			return 0, true
+		}
+		if size == 7 && frame[5] == 0x08 {
+			return int(frame[6]), true
+		}
+	}
+	return 0, false
+}

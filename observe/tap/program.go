@@ -1,0 +1,121 @@
+package tap
+
+import (
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+)
+
+// A copy is what the program gives of one packet: when (CLOCK_MONOTONIC), its length,
+// which way it went, and its first bytes, from the IP header on.
+const (
+	snap     = 320 // bytes of a packet: headers and the beginning of an answer
+	atTime   = 0
+	atLength = 8
+	atWay    = 12
+	atBytes  = 16
+	copySize = atBytes + snap
+
+	outward = 1 // way: from kubelet
+	inward  = 2 // way: to kubelet
+)
+
+// keySize is an address as IPv6 has it, and a port, as packets have them; padded.
+const keySize = 20
+
+// Where the program keeps them on its stack, below the frame pointer.
+const (
+	stackCopy = -copySize
+	stackKey  = stackCopy - 24
+)
+
+// Offsets in struct __sk_buff (linux/bpf.h).
+const skbLen = 0
+
+// program copies packets of one way whose other end is among the targets.
+func program(way int32, targets, out *ebpf.Map) *ebpf.ProgramSpec {
+	// Of the packet's headers: the addresses and the port of the other end.
+	address4, address6, port := int16(12), int16(8), int32(0) // source
+	if way == outward {
+		address4, address6, port = 16, 24, 2 // destination
+	}
+	at := func(offset int16) int16 { return stackCopy + atBytes + offset }
+	b := asm.Instructions{asm.Mov.Reg(asm.R6, asm.R1)}
+	// What is copied and looked up must have been written, all of it.
+	for offset := int16(stackKey); offset < 0; offset += 8 {
+		b = append(b, asm.StoreImm(asm.RFP, offset, 0, asm.DWord))
+	}
+	b = append(b,
+		// The first bytes, as many as there are.
+		asm.LoadMem(asm.R7, asm.R6, skbLen, asm.Word),
+		asm.StoreMem(asm.RFP, stackCopy+atLength, asm.R7, asm.Word),
+		asm.JLT.Imm(asm.R7, 40, "done"), // less than both headers
+		asm.JLE.Imm(asm.R7, snap, "load"),
+		asm.Mov.Imm(asm.R7, snap),
+		asm.Mov.Reg(asm.R1, asm.R6).WithSymbol("load"),
+		asm.Mov.Imm(asm.R2, 0),
+		asm.Mov.Reg(asm.R3, asm.RFP),
+		asm.Add.Imm(asm.R3, stackCopy+atBytes),
+		asm.Mov.Reg(asm.R4, asm.R7),
+		asm.FnSkbLoadBytes.Call(),
+		asm.JNE.Imm(asm.R0, 0, "done"),
+
+		asm.LoadMem(asm.R8, asm.RFP, at(0), asm.Byte),
+		asm.Mov.Reg(asm.R9, asm.R8),
+		asm.RSh.Imm(asm.R9, 4),
+		asm.JEq.Imm(asm.R9, 6, "six"),
+		asm.JNE.Imm(asm.R9, 4, "done"),
+
+		// IPv4: TCP only, the other address as an IPv6 one, and where the ports are.
+		asm.LoadMem(asm.R9, asm.RFP, at(9), asm.Byte),
+		asm.JNE.Imm(asm.R9, 6, "done"),
+		asm.LoadMem(asm.R9, asm.RFP, at(address4), asm.Word),
+		asm.StoreMem(asm.RFP, stackKey+12, asm.R9, asm.Word),
+		asm.StoreImm(asm.RFP, stackKey+8, 0xffff0000-(1<<32), asm.Word),
+		asm.And.Imm(asm.R8, 0xf),
+		asm.LSh.Imm(asm.R8, 2),
+		asm.Add.Imm(asm.R8, port),
+		asm.Ja.Label("port"),
+
+		// IPv6: TCP without extension headers.
+		asm.LoadMem(asm.R9, asm.RFP, at(6), asm.Byte).WithSymbol("six"),
+		asm.JNE.Imm(asm.R9, 6, "done"),
+	)
+	for word := int16(0); word < 16; word += 4 {
+		b = append(b,
+			asm.LoadMem(asm.R9, asm.RFP, at(address6+word), asm.Word),
+			asm.StoreMem(asm.RFP, stackKey+word, asm.R9, asm.Word),
+		)
+	}
+	b = append(b,
+		asm.Mov.Imm(asm.R8, 40+port),
+
+		asm.Mov.Reg(asm.R1, asm.R6).WithSymbol("port"),
+		asm.Mov.Reg(asm.R2, asm.R8),
+		asm.Mov.Reg(asm.R3, asm.RFP),
+		asm.Add.Imm(asm.R3, stackKey+16),
+		asm.Mov.Imm(asm.R4, 2),
+		asm.FnSkbLoadBytes.Call(),
+		asm.JNE.Imm(asm.R0, 0, "done"),
+
+		asm.LoadMapPtr(asm.R1, targets.FD()),
+		asm.Mov.Reg(asm.R2, asm.RFP),
+		asm.Add.Imm(asm.R2, stackKey),
+		asm.FnMapLookupElem.Call(),
+		asm.JEq.Imm(asm.R0, 0, "done"),
+
+		asm.FnKtimeGetNs.Call(),
+		asm.StoreMem(asm.RFP, stackCopy+atTime, asm.R0, asm.DWord),
+		asm.StoreImm(asm.RFP, stackCopy+atWay, int64(way), asm.Word),
+		asm.LoadMapPtr(asm.R1, out.FD()),
+		asm.Mov.Reg(asm.R2, asm.RFP),
+		asm.Add.Imm(asm.R2, stackCopy),
+		asm.Mov.Imm(asm.R3, copySize),
+		asm.Mov.Imm(asm.R4, 0),
+		asm.FnRingbufOutput.Call(),
+
+		// 1: the packet goes on, always.
+		asm.Mov.Imm(asm.R0, 1).WithSymbol("done"),
+		asm.Return(),
+	)
+	return &ebpf.ProgramSpec{Name: "whylet_tap", Type: ebpf.CGroupSKB, License: "GPL", Instructions: b}
+}
