@@ -95,7 +95,7 @@ func (o *outside) connect(ctx context.Context, n *node) error {
 	o.recorder = n.recorder(context.WithoutCancel(ctx))
 	o.later = &later{recorder: o.recorder}
 	o.services = newServices(n.client)
-	o.api = sense.NewAPIPods(n.client, n.config.Name)
+	o.api = sense.NewAPIPods(n.client.CoreV1().RESTClient(), n.config.Name)
 	o.api.Mirror, o.api.StatusSeen = o.mirrored, o.statusSeen
 	var err error
 	if o.face, err = newFace(n); err != nil {

@@ -168,7 +168,7 @@ func (a *Agent) Run(ctx context.Context) error {
 
 // start tells that this agent looks from now on.
 func (a *Agent) start() {
-	b := fact.AgentStarted{Version: a.o.Version, PID: os.Getpid(), Previous: "first", Beside: "kubelet"}
+	b := fact.AgentStarted{Version: a.o.Version, PID: os.Getpid(), Previous: "first", Beside: "kubelet", Sources: a.kernel.sources()}
 	if !a.before.IsZero() {
 		b.Previous, b.LastSeen = "killed", a.before
 		for f, err := range a.journal.Query(journal.Query{Node: true, Reverse: true, Limit: 1}) {

@@ -9,7 +9,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
 	"whylet.dev/whylet/fact"
@@ -30,12 +29,13 @@ type APIPods struct {
 	controller cache.Controller
 }
 
-// NewAPIPods makes a source that has seen nothing yet. Its functions must be set
-// before it runs.
-func NewAPIPods(client kubernetes.Interface, node string) *APIPods {
+// NewAPIPods makes a source that has seen nothing yet, of a client of core/v1: not of
+// all of Kubernetes' groups, whose types are most of a small program. Its functions
+// must be set before it runs.
+func NewAPIPods(client cache.Getter, node string) *APIPods {
 	s := &APIPods{synced: make(chan struct{})}
 	selector := fields.OneTermEqualSelector("spec.nodeName", node).String()
-	watch := cache.NewFilteredListWatchFromClient(client.CoreV1().RESTClient(), "pods", metav1.NamespaceAll,
+	watch := cache.NewFilteredListWatchFromClient(client, "pods", metav1.NamespaceAll,
 		func(o *metav1.ListOptions) { o.FieldSelector = selector })
 	s.store, s.controller = cache.NewInformerWithOptions(cache.InformerOptions{
 		ListerWatcher: watch,
