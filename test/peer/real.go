@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -53,6 +54,10 @@ func StartKubelet(ctx context.Context, bin Binaries, settings ...string) (*Stack
 func (r *real) makeRoom(ctx context.Context) error {
 	r.onStop(func() error { return removeCgroups(r.root) })
 	if err := makeCgroups(r.root); err != nil {
+		return err
+	}
+	r.onStop(func() error { return removeCgroups(r.own()) })
+	if err := makeCgroups(r.own()); err != nil {
 		return err
 	}
 	name := filepath.Base(r.Netns)
@@ -123,13 +128,41 @@ func (r *real) endInit(unshare *exec.Cmd) error {
 
 // start runs one of the stack's programs in its namespaces.
 func (r *real) start(name string, args ...string) error {
+	return r.launch(name, r.command(name, args...))
+}
+
+func (r *real) command(name string, args ...string) *exec.Cmd {
 	enter := []string{
 		"--target", strconv.Itoa(r.init), "--net", "--mount", "--pid",
 		filepath.Join(r.bin.Peer, name),
 	}
 	cmd := exec.Command("nsenter", append(enter, args...)...)
 	cmd.Env = append(os.Environ(), "PATH="+filepath.Join(r.bin.Whylet, "libexec")+":"+os.Getenv("PATH"))
-	return r.launch(name, cmd)
+	return cmd
+}
+
+// own is the cgroup of kubelet itself, as systemd gives each service one.
+func (r *real) own() string { return r.root + "-kubelet" }
+
+// intoOwn has a program begin in kubelet's own version 2 cgroup. done is to be called
+// once it was started.
+func (r *real) intoOwn(cmd *exec.Cmd) (done func() error, err error) {
+	trees, err := hierarchies()
+	if err != nil {
+		return nil, err
+	}
+	for _, tree := range trees {
+		if _, err := os.Stat(filepath.Join(tree, "cgroup.controllers")); err != nil {
+			continue
+		}
+		dir, err := os.Open(filepath.Join(tree, r.own()))
+		if err != nil {
+			return nil, err
+		}
+		cmd.SysProcAttr = &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: int(dir.Fd())}
+		return dir.Close, nil
+	}
+	return func() error { return nil }, nil
 }
 
 // launch starts a process with its output in the stack's logs and reaps it.
@@ -188,8 +221,13 @@ func (r *real) startAll(ctx context.Context) error {
 
 func (r *real) startKubelet() error {
 	in := func(file string) string { return filepath.Join(r.Dir, file) }
-	return r.start("kubelet", "--config="+in("kubelet.yaml"), "--kubeconfig="+r.Kubeconfig, "--root-dir="+in("kubelet"),
+	cmd := r.command("kubelet", "--config="+in("kubelet.yaml"), "--kubeconfig="+r.Kubeconfig, "--root-dir="+in("kubelet"),
 		"--cert-dir="+in("kubelet-certs"), "--hostname-override=peer", "--node-ip="+nodeAddress)
+	done, err := r.intoOwn(cmd)
+	if err != nil {
+		return err
+	}
+	return errors.Join(r.launch("kubelet", cmd), done())
 }
 
 func (r *real) waitAPI(ctx context.Context) error {
