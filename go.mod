@@ -30,6 +30,7 @@ require (
 	github.com/google/nftables v0.3.0
 	github.com/klauspost/compress v1.19.1
 	github.com/miekg/dns v1.1.72
+	github.com/modelcontextprotocol/go-sdk v1.7.0
 	github.com/opencontainers/cgroups v0.1.0
 	github.com/opencontainers/runc v1.5.2
 	github.com/pelletier/go-toml/v2 v2.3.0
@@ -76,7 +77,13 @@ require (
 	sigs.k8s.io/yaml v1.6.0
 )
 
-require github.com/kubernetes-csi/csi-lib-utils v0.22.0 // indirect
+require (
+	github.com/google/jsonschema-go v0.4.3 // indirect
+	github.com/kubernetes-csi/csi-lib-utils v0.22.0 // indirect
+	github.com/segmentio/asm v1.1.3 // indirect
+	github.com/segmentio/encoding v0.5.4 // indirect
+	github.com/yosida95/uritemplate/v3 v3.0.2 // indirect
+)
 
 require (
 	cel.dev/expr v0.25.2 // indirect

@@ -67,12 +67,13 @@ var rooms = []room{
 	{dir: "web/bundle", imports: []string{"github.com/evanw/esbuild/pkg/api"}},
 	{dir: "web/browser"},
 	{dir: "why/level0", pure: true, imports: []string{"k8s.io/api", module + "fact", module + "why/answer", module + "why/prose"}},
+	{dir: "why/mcp", imports: []string{"github.com/modelcontextprotocol/go-sdk/mcp", module + "fact", module + "journal", module + "why"}},
 	{dir: "why/ask", imports: []string{
 		"golang.org/x/sync", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/kubelet/pkg/apis/stats", module + "journal", module + "why",
 	}},
 	// Of the client: nothing that only Linux has, and nothing of a node.
 	{dir: "why/command", imports: []string{
-		"github.com/spf13/cobra", "k8s.io/cli-runtime", "k8s.io/client-go", "sigs.k8s.io/yaml",
+		"github.com/modelcontextprotocol/go-sdk/mcp", "github.com/spf13/cobra", "k8s.io/cli-runtime", "k8s.io/client-go", "sigs.k8s.io/yaml",
 		module + "cmd/exit", module + "cmd/paint", module + "journal", module + "web", module + "why",
 	}},
 	{dir: "cmd/exit", imports: []string{module + "cmd/paint"}},

@@ -70,6 +70,7 @@ wrong, 5 a cause is not known.`,
   kubectl why --all -A                     # everything unhealthy, worst first
   kubectl why --all -w                     # a line for whatever changes
   kubectl why web-1 -o json | jq .verdicts
+  kubectl why mcp                          # for assistants: the Model Context Protocol
   kubectl why --all -o markdown >> "$GITHUB_STEP_SUMMARY"   # for CI; -o junit, too
   kubectl why web-1 --what-if livenessProbe.timeoutSeconds=5
   kubectl why web-1 --what-if app:memory=256Mi,app:livenessProbe.failureThreshold=5
@@ -77,6 +78,7 @@ wrong, 5 a cause is not known.`,
   kubectl why web-1 --web                  # a page with its timeline
   kubectl why web-1 -o html > web-1.html   # the same as one file
   kubectl why web-1 --file web-1.facts     # an exported history, without a cluster`,
+		Args: cobra.ArbitraryArgs, // with a command below it, cobra would take names for mistyped ones
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.fromDisk(cmd)
 			return o.run(cmd.Context(), args)
@@ -84,6 +86,7 @@ wrong, 5 a cause is not known.`,
 		ValidArgsFunction: o.completeNames,
 	}
 	o.register(cmd)
+	cmd.AddCommand(newMCPCommand(o))
 	return cmd
 }
 

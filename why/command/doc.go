@@ -8,5 +8,6 @@
 //	watch.go     -w: a line for each change
 //	proposal.go  --what-if and --suggest
 //	page.go      -o html and --web
+//	mcp.go       kubectl why mcp: answers for programs that speak MCP
 //	complete.go  what a shell completes
 package command

@@ -14,8 +14,13 @@ import (
 
 // source finds what is asked: a file, a directory, or the cluster.
 func (o *options) source() (ask.Asker, error) {
-	settings := ask.Options{Container: o.container, Since: o.since}
-	if o.config.Namespace != nil {
+	return o.asker(ask.Options{Container: o.container, Since: o.since}, o.everywhere)
+}
+
+// asker finds what is asked with some settings; an empty namespace stands for that of
+// the command line.
+func (o *options) asker(settings ask.Options, everywhere bool) (ask.Asker, error) {
+	if settings.Namespace == "" {
 		settings.Namespace = *o.config.Namespace
 	}
 	switch {
@@ -32,12 +37,12 @@ func (o *options) source() (ask.Asker, error) {
 		}
 		return &ask.Journal{Source: r, Options: settings}, nil
 	}
-	return o.cluster(settings)
+	return o.cluster(settings, everywhere)
 }
 
 // cluster finds the API server as kubectl does; where nothing is said at all, it
 // takes the local node's own kubeconfig.
-func (o *options) cluster(settings ask.Options) (*ask.Cluster, error) {
+func (o *options) cluster(settings ask.Options, everywhere bool) (*ask.Cluster, error) {
 	local := filepath.Join(o.DataDir, "kubeconfig", "admin.conf")
 	if *o.config.KubeConfig == "" && *o.config.APIServer == "" && os.Getenv("KUBECONFIG") == "" && !exists(clientcmd.RecommendedHomeFile) && exists(local) {
 		*o.config.KubeConfig = local
@@ -48,12 +53,12 @@ func (o *options) cluster(settings ask.Options) (*ask.Cluster, error) {
 	}
 	config.UserAgent = o.Agent
 	settings.Each = config.Timeout // 0 where --request-timeout is not given
-	if settings.Namespace == "" && !o.everywhere {
+	if settings.Namespace == "" && !everywhere {
 		if settings.Namespace, _, err = o.config.ToRawKubeConfigLoader().Namespace(); err != nil {
 			return nil, fmt.Errorf("finding the namespace: %w", err)
 		}
 	}
-	if o.everywhere {
+	if everywhere {
 		settings.Namespace = ""
 	}
 	return ask.Connect(config, settings)
