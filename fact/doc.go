@@ -4,8 +4,9 @@
 // A fact has an envelope ([Fact]: who, when, and because of what) and a body,
 // one Go type a kind. Bodies are either observed ([Observed]: the world told
 // us) or decided ([Decided]: package health concluded it). A decided fact names
-// the observed facts it rests on: it can only be made from a [Decision], and a
-// Decision can only be made by [Decide], which demands at least one id.
+// the facts it rests on: a [Decision] can only be made by [Decide], which demands at
+// least one id, and the wire form neither writes nor reads one without. Some answers
+// are either, see [IsDecided].
 //
 // Files:
 //

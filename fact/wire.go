@@ -46,6 +46,9 @@ func Kinds() []Kind {
 	return kinds
 }
 
+// TypeOf is the type of the body of a kind; nil for one that is not known.
+func TypeOf(k Kind) reflect.Type { return bodies[k] }
+
 // IsDecided tells decisions from observations.
 func IsDecided(b Body) bool {
 	if answer, either := b.(judged); either {
