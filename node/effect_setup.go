@@ -14,6 +14,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/node/cri"
+	"whylet.dev/whylet/node/report"
 	"whylet.dev/whylet/node/volumes"
 	"whylet.dev/whylet/pods"
 	"whylet.dev/whylet/sense/containers"
@@ -154,7 +155,7 @@ func (e *effects) sandboxConfig(pod *v1.Pod, attempt uint32, parent, handler str
 		return nil, err
 	}
 	for _, w := range warnings {
-		e.recorder.Event(reference(pod, ""), v1.EventTypeWarning, w.Reason, w.Message)
+		e.recorder.Event(report.Reference(pod, ""), v1.EventTypeWarning, w.Reason, w.Message)
 	}
 	own, err := e.users.of(pod, handler)
 	if err != nil {

@@ -206,14 +206,11 @@ func (e *effects) startFailed(ctx context.Context, d fact.Fact, err error) {
 	e.say(d, fact.StartFailed{Reason: cri.ReasonCreate, Message: cri.Words(err)})
 }
 
-// reasonCalledOff is the reason of a start that a kill overtook.
-const reasonCalledOff = "Canceled"
-
 // calledOff answers a start that was ended before it had created a container.
 // When the whole agent ends it says nothing: the next one starts it again.
 func (e *effects) calledOff(d fact.Fact) {
 	if e.ctx.Err() == nil {
-		e.say(d, fact.StartFailed{Reason: reasonCalledOff, Message: "the start was called off before there was a container"})
+		e.say(d, fact.StartFailed{Reason: cri.ReasonCalledOff, Message: "the start was called off before there was a container"})
 	}
 }
 

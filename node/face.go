@@ -24,6 +24,7 @@ import (
 	"whylet.dev/whylet/node/images"
 	"whylet.dev/whylet/node/object"
 	"whylet.dev/whylet/node/pressure"
+	"whylet.dev/whylet/node/report"
 	"whylet.dev/whylet/node/server"
 	"whylet.dev/whylet/node/stats"
 	"whylet.dev/whylet/node/volumes"
@@ -139,7 +140,7 @@ func (f *face) connect(ctx context.Context, n *node, vols *volumes.Manager, imgs
 	})
 	own, resources, probed, cadvisor := server.NewRegistry(), prometheus.NewRegistry(), prometheus.NewRegistry(), prometheus.NewRegistry()
 	var err error
-	if n.world.metrics, err = newMetrics(own, n.world.probes.scheduler.Stats, func() int { return len(n.known.All()) }); err != nil {
+	if n.world.metrics, err = report.NewMetrics(own, n.world.probes.scheduler.Stats, n.known); err != nil {
 		return fmt.Errorf("register the node's metrics: %w", err)
 	}
 	if n.exporter != nil {
@@ -150,7 +151,7 @@ func (f *face) connect(ctx context.Context, n *node, vols *volumes.Manager, imgs
 	if err := resources.Register(stats.NewResources(collector)); err != nil {
 		return fmt.Errorf("register the resource metrics: %w", err)
 	}
-	if n.world.probed, err = newProbeMetrics(probed); err != nil {
+	if n.world.probed, err = report.NewProbeMetrics(probed); err != nil {
 		return fmt.Errorf("register the probes' metrics: %w", err)
 	}
 	if err := cadvisor.Register(stats.NewCAdvisor(collector)); err != nil {

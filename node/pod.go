@@ -136,17 +136,6 @@ func isOne[B fact.Body](f fact.Fact) bool {
 	return ok
 }
 
-// killedFor is why the node asked for the end that an exit tells of; empty when
-// it did not ask.
-func killedFor(known pods.Registry, f fact.Fact) fact.KillReason {
-	p, _ := known.Get(f.Pod.UID)
-	c := p.Containers[f.Container]
-	if len(f.Because) == 0 || c.Kill != f.Because[0] {
-		return ""
-	}
-	return c.KilledFor
-}
-
 // holders are the pods that hold resources of the node beside the given one. A resize
 // that found no room counts with what it wants: several that are tried at once must
 // not be given the same room.

@@ -197,7 +197,7 @@ func (n *node) run(ctx context.Context) error {
 	wg.Wait()
 	n.world.effects.lanes.Wait()
 	n.loop.finish(agentStopped(context.Cause(ctx)))
-	n.world.later.flush()
+	n.world.events.Flush()
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
 		return cause
 	}

@@ -19,6 +19,8 @@ import (
 	"whylet.dev/whylet/node/cri"
 	"whylet.dev/whylet/node/images"
 	"whylet.dev/whylet/node/pressure"
+	"whylet.dev/whylet/node/report"
+	"whylet.dev/whylet/node/static"
 	"whylet.dev/whylet/node/volumes"
 	"whylet.dev/whylet/pods"
 	"whylet.dev/whylet/probe"
@@ -33,39 +35,36 @@ type outside struct {
 
 	api       *sense.APIPods
 	effects   *effects
-	publisher *publisher
+	publisher *report.Publisher
 	probes    *probes
-	static    *staticPods
+	static    *static.Pods
 	recorder  record.EventRecorderLogger
-	later     *later
+	events    *report.Events
 	services  *services
 	house     *housekeeping
 	face      *face
 	exits     *sense.Exits
 	processes *sense.Processes
-	metrics   *metrics
-	probed    *probeMetrics
+	metrics   *report.Metrics
+	probed    *report.ProbeMetrics
 	inspector *sense.Inspector
 	reprobe   *sense.Reprobe // nil: it is not wanted
 	hearers   []interface{ Hear(fact.Fact) }
-	hidden    sparing
 	pressure  *pressure.Manager
 }
 
 func (o *outside) act(p pods.Pod, d fact.Fact)             { o.effects.act(p, d) }
-func (o *outside) publish(p fact.Pod, s v1.PodStatus)      { o.publisher.publish(p, s) }
+func (o *outside) publish(p fact.Pod, s v1.PodStatus)      { o.publisher.Publish(p, s) }
 func (o *outside) probe(p pods.Pod, wanted []health.Probe) { o.probes.want(p, wanted) }
 
 // record lets all hear of a fact that do something with it.
 func (o *outside) record(f fact.Fact) {
-	o.metrics.count(f, killedFor(o.node.known, f))
-	o.probed.count(f)
 	for _, h := range o.hearers {
 		h.Hear(f)
 	}
 }
 
-func (o *outside) announce(pod *v1.Pod, f fact.Fact) { recordEvents(o.later, &o.hidden, pod, f) }
+func (o *outside) announce(pod *v1.Pod, f fact.Fact) { o.events.Announce(pod, f) }
 
 // changed lets what is written into running pods follow their labels.
 func (o *outside) changed(p pods.Pod) {
@@ -76,11 +75,11 @@ func (o *outside) changed(p pods.Pod) {
 
 // gone forgets a pod of which nothing is left.
 func (o *outside) gone(p pods.Pod) {
-	o.publisher.forget(p.Key)
-	o.metrics.forget(p.Key)
-	o.probed.forget(p.Key)
+	o.publisher.Forget(p.Key)
+	o.metrics.Forget(p.Key)
+	o.probed.Forget(p.Key)
 	if p.Source == "file" {
-		go o.static.gone(p.Key)
+		go o.static.Gone(p.Key)
 	}
 }
 
@@ -93,7 +92,7 @@ func (o *outside) seen() health.Node {
 func (o *outside) connect(ctx context.Context, n *node) error {
 	o.node, o.log = n, n.log
 	o.recorder = n.recorder(context.WithoutCancel(ctx))
-	o.later = &later{recorder: o.recorder}
+	o.events = report.NewEvents(o.recorder)
 	o.services = newServices(n.client)
 	o.api = sense.NewAPIPods(n.client.CoreV1().RESTClient(), n.config.Name)
 	o.api.Mirror, o.api.StatusSeen = o.mirrored, o.statusSeen
@@ -105,8 +104,8 @@ func (o *outside) connect(ctx context.Context, n *node) error {
 	n.onClose(o.processes.Close)
 	o.exits = sense.NewExits(o.processes)
 	mirror := kubeletpod.NewBasicMirrorClient(n.client, n.config.Name, o.face)
-	o.static = newStaticPods(n.config.StaticPodDir, n.config.Name, mirror, n.submit, o.recorder, n.log)
-	o.publisher = newPublisher(n.client, o.static.uid, n.log)
+	o.static = static.New(n.config.StaticPodDir, n.config.Name, mirror, o.recorder, n.log)
+	o.publisher = report.NewPublisher(n.client, o.static.UID, n.log)
 	if err := o.connectProbes(n); err != nil {
 		return err
 	}
@@ -158,7 +157,7 @@ func (o *outside) connectEffects(ctx context.Context, n *node) error {
 			})
 		},
 		Failed: func(pod *v1.Pod, err error) {
-			o.recorder.Event(reference(pod, ""), v1.EventTypeWarning, "FailedMount", err.Error())
+			o.recorder.Event(report.Reference(pod, ""), v1.EventTypeWarning, "FailedMount", err.Error())
 		},
 		Log: n.log,
 	})
@@ -188,7 +187,7 @@ func (o *outside) connectEffects(ctx context.Context, n *node) error {
 		dns: cri.DNS{
 			Servers: parseIPs(c.ClusterDNS), Domain: c.ClusterDomain, ResolvConf: cri.HostResolvConf(), NodeIPs: parseIPs([]string{c.IP}),
 		},
-		node: o.face.object, services: o.services.list, release: o.publisher.release, recorder: o.recorder,
+		node: o.face.object, services: o.services.list, release: o.publisher.Release, recorder: o.recorder,
 		submit: n.submit, log: n.log,
 		starting: map[startKey]context.CancelFunc{}, left: map[types.UID][]cri.SandboxView{}, untaken: map[types.UID]bool{},
 	}
@@ -204,20 +203,22 @@ func (o *outside) connectEffects(ctx context.Context, n *node) error {
 	o.pressure = o.newPressure(ctx, n, d, groups)
 	o.face.pressures = o.pressure.Conditions
 	o.face.look = o.inspector.Listening
-	return o.face.connect(ctx, n, vols, imgs, groups, d)
+	if err := o.face.connect(ctx, n, vols, imgs, groups, d); err != nil {
+		return err
+	}
+	o.hearers = append(o.hearers, o.metrics, o.probed)
+	return nil
 }
 
-// statusSeen hears which status of a pod the API server has. Others may have
-// written into what is the node's to say: while a node is missed, the control
-// plane calls its pods unready (kubelet: status/status_manager.go, needsReconcile).
+// statusSeen hears which status of a pod the API server has.
 func (o *outside) statusSeen(pod *v1.Pod, first bool) {
 	if first {
-		o.publisher.seen(pods.KeyOf(pod), pod.Status)
+		o.publisher.Seen(pods.KeyOf(pod), pod.Status)
 		return
 	}
 	p, ok := o.node.known.Get(pod.UID)
-	if ok && overwritten(p.Status, pod.Status) && o.publisher.news(p.Key, pod.ResourceVersion) {
-		o.publisher.again(p.Key, p.Status)
+	if ok && o.publisher.Overwritten(p.Key, p.Status, pod) {
+		o.publisher.Again(p.Key, p.Status)
 	}
 }
 
@@ -250,7 +251,7 @@ func (o *outside) start(spawn func(string, func(context.Context) error)) {
 	observe := func(name string, source sense.Source) {
 		spawn(name, func(ctx context.Context) error { return source.Run(ctx, n.known, n.submit) })
 	}
-	spawn("publisher", quiet(o.publisher.run))
+	spawn("publisher", quiet(o.publisher.Run))
 	spawn("services", quiet(o.services.run))
 	observe("runtime events", &sense.Runtime{
 		Client: n.runtime, Since: &n.first, Complete: o.exits.Complete, LastLines: n.lastLines, Lost: o.face.runtimeLost, Log: n.log,
@@ -258,7 +259,7 @@ func (o *outside) start(spawn func(string, func(context.Context) error)) {
 	observe("pods of the API server", o.api)
 	spawn("sandboxes of no pod", quiet(o.sweep))
 	if n.config.StaticPodDir != "" {
-		spawn("static pods", quiet(o.static.run))
+		observe("static pods", o.static)
 	}
 	spawn("node object", o.face.run)
 	spawn("node API", o.face.serve)
@@ -299,11 +300,11 @@ func (o *outside) sweep(ctx context.Context) {
 
 // mirrored hears of a mirror pod: its static pod's status belongs there.
 func (o *outside) mirrored(mirror *v1.Pod, gone bool) {
-	pod, ok := o.static.mirrored(mirror, gone)
+	pod, ok := o.static.Mirrored(mirror, gone)
 	if !ok {
 		return
 	}
 	if p, known := o.node.known.Get(pod.UID); known {
-		o.publisher.again(pod, p.Status)
+		o.publisher.Again(pod, p.Status)
 	}
 }

@@ -15,6 +15,9 @@ const (
 	ReasonStart  = "RunContainerError"
 )
 
+// ReasonCalledOff is of a start that a kill overtook, and of no waiting state.
+const ReasonCalledOff = "Canceled"
+
 // Reasons of events about sandboxes (kubelet: pkg/kubelet/events).
 const (
 	ReasonSandbox     = "FailedCreatePodSandBox"

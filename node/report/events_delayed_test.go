@@ -1,4 +1,4 @@
-package node
+package report
 
 import (
 	"slices"
@@ -18,7 +18,7 @@ func (r *reasons) Event(_ runtime.Object, _, reason, _ string) { *r = append(*r,
 func TestEventsLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var posted reasons
-		l := &later{recorder: &posted}
+		l := &delayedRecorder{recorder: &posted}
 		for _, reason := range []string{"Killing", "Unhealthy", "Created"} {
 			l.Event(&v1.Pod{}, "", reason, "")
 		}

@@ -1,4 +1,7 @@
-package node
+// Package static runs the pods of a directory.
+//
+//	static.go  Pods: from files to facts, and to mirror pods in the API server
+package static
 
 import (
 	"context"
@@ -20,10 +23,10 @@ import (
 	"whylet.dev/whylet/sense"
 )
 
-// staticPods runs the pods of a directory, and shows each to the API server as
+// Pods runs the pods of a directory, and shows each to the API server as
 // a mirror pod. Reading, defaulting and validating the files is kubelet's own
 // file source.
-type staticPods struct {
+type Pods struct {
 	dir    string
 	node   string
 	mirror kubeletpod.MirrorClient
@@ -41,9 +44,10 @@ type staticPods struct {
 	mirrors map[string]*v1.Pod // what the API server has under that name
 }
 
-func newStaticPods(dir, node string, mirror kubeletpod.MirrorClient, submit func(fact.Fact), events record.EventRecorderLogger, log *slog.Logger) *staticPods {
-	return &staticPods{
-		dir: dir, node: node, mirror: mirror, submit: submit, events: events, log: log,
+// New makes the pods of a directory; until Run runs there are none.
+func New(dir, node string, mirror kubeletpod.MirrorClient, events record.EventRecorderLogger, log *slog.Logger) *Pods {
+	return &Pods{
+		dir: dir, node: node, mirror: mirror, events: events, log: log,
 		wake:    make(chan struct{}, 1),
 		running: map[string]*v1.Pod{}, next: map[string]*v1.Pod{}, mirrors: map[string]*v1.Pod{},
 	}
@@ -53,7 +57,11 @@ func newStaticPods(dir, node string, mirror kubeletpod.MirrorClient, submit func
 // how often the mirrors are compared beside being watched.
 const fileCheck = 20 * time.Second
 
-func (s *staticPods) run(ctx context.Context) {
+// Run implements sense.Source: what it changes are the mirrors only.
+func (s *Pods) Run(ctx context.Context, _ pods.Registry, emit func(fact.Fact)) error {
+	s.mu.Lock()
+	s.submit = emit
+	s.mu.Unlock()
 	ctx = klog.NewContext(ctx, klog.Background())
 	source := config.NewPodConfig(s.events, noLatency{})
 	config.NewSourceFile(klog.FromContext(ctx), s.dir, types.NodeName(s.node), fileCheck, source.Channel(ctx, kubelettypes.FileSource))
@@ -62,7 +70,7 @@ func (s *staticPods) run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			return
+			return nil
 		case update := <-source.Updates():
 			s.take(update)
 		case <-s.wake:
@@ -72,7 +80,7 @@ func (s *staticPods) run(ctx context.Context) {
 	}
 }
 
-func (s *staticPods) take(update kubelettypes.PodUpdate) {
+func (s *Pods) take(update kubelettypes.PodUpdate) {
 	// The first update comes even when there is no file.
 	s.mu.Lock()
 	s.read = true
@@ -89,7 +97,7 @@ func (s *staticPods) take(update kubelettypes.PodUpdate) {
 
 // add starts a static pod, once no other of its name is left: a changed file is
 // another pod of the same name.
-func (s *staticPods) add(pod *v1.Pod) {
+func (s *Pods) add(pod *v1.Pod) {
 	name := nameOf(pod)
 	s.mu.Lock()
 	old := s.running[name]
@@ -103,7 +111,7 @@ func (s *staticPods) add(pod *v1.Pod) {
 	s.submit(sense.PodFact(pod, fact.SpecSeen{Object: sense.Trimmed(pod), By: s.dir, Source: "file"}))
 }
 
-func (s *staticPods) remove(pod *v1.Pod) {
+func (s *Pods) remove(pod *v1.Pod) {
 	s.mu.Lock()
 	if next := s.next[nameOf(pod)]; next != nil && next.UID == pod.UID {
 		delete(s.next, nameOf(pod))
@@ -114,8 +122,8 @@ func (s *staticPods) remove(pod *v1.Pod) {
 	s.submit(sense.PodFact(pod, fact.DeletionSeen{GraceSeconds: sense.GraceOf(pod), Gone: true, By: s.dir}))
 }
 
-// gone hears that nothing of a static pod is left, and lets the next one start.
-func (s *staticPods) gone(pod fact.Pod) {
+// Gone hears that nothing of a static pod is left, and lets the next one start.
+func (s *Pods) Gone(pod fact.Pod) {
 	name := pod.String()
 	s.mu.Lock()
 	old := s.running[name]
@@ -134,7 +142,7 @@ func (s *staticPods) gone(pod fact.Pod) {
 }
 
 // look has the mirrors compared soon.
-func (s *staticPods) look() {
+func (s *Pods) look() {
 	select {
 	case s.wake <- struct{}{}:
 	default: // It is due already.
@@ -144,7 +152,7 @@ func (s *staticPods) look() {
 // mirrorAll makes the mirrors that are missing and deletes those that mirror
 // nothing, another content of their file, or that somebody asked to delete. Until
 // the directory was read nothing is known of any of them.
-func (s *staticPods) mirrorAll(ctx context.Context) {
+func (s *Pods) mirrorAll(ctx context.Context) {
 	s.mu.Lock()
 	var missing, stale []*v1.Pod
 	for name, pod := range s.running {
@@ -171,9 +179,9 @@ func (s *staticPods) mirrorAll(ctx context.Context) {
 	}
 }
 
-// mirrored hears of a mirror pod in the API server; gone is set when it vanished.
+// Mirrored hears of a mirror pod in the API server; gone is set when it vanished.
 // It says which static pod stands behind it.
-func (s *staticPods) mirrored(mirror *v1.Pod, gone bool) (fact.Pod, bool) {
+func (s *Pods) Mirrored(mirror *v1.Pod, gone bool) (fact.Pod, bool) {
 	defer s.look()
 	name := nameOf(mirror)
 	s.mu.Lock()
@@ -190,9 +198,9 @@ func (s *staticPods) mirrored(mirror *v1.Pod, gone bool) (fact.Pod, bool) {
 	return pods.KeyOf(pod), true
 }
 
-// uid is the UID under which the API server knows a pod: a static pod's mirror
+// UID is the UID under which the API server knows a pod: a static pod's mirror
 // has one of its own. Not ok means that it does not know the pod (yet).
-func (s *staticPods) uid(pod fact.Pod) (types.UID, bool) {
+func (s *Pods) UID(pod fact.Pod) (types.UID, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	running := s.running[pod.String()]

@@ -1,4 +1,4 @@
-package node
+package report
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
@@ -6,15 +6,16 @@ import (
 	"whylet.dev/whylet/fact"
 )
 
-// probeMetrics are kubelet's own numbers about probes, at /metrics/probes, by its
+// ProbeMetrics are kubelet's own numbers about probes, at /metrics/probes, by its
 // names and labels (prober/prober_manager.go).
-type probeMetrics struct {
+type ProbeMetrics struct {
 	results   *prometheus.CounterVec
 	durations *prometheus.HistogramVec
 }
 
-func newProbeMetrics(registry prometheus.Registerer) (*probeMetrics, error) {
-	m := &probeMetrics{
+// NewProbeMetrics registers them.
+func NewProbeMetrics(registry prometheus.Registerer) (*ProbeMetrics, error) {
+	m := &ProbeMetrics{
 		results: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "prober_probe_total",
 			Help: "[BETA] Cumulative number of a liveness, readiness or startup probe for a container by result.",
@@ -37,9 +38,9 @@ var results = map[fact.Verdict]string{
 	fact.Success: "successful", fact.Warning: "successful", fact.Failure: "failed", fact.Unknown: "unknown",
 }
 
-// count takes a fact into account. A failed attempt has no duration, as there: it
+// Hear takes a fact into account. A failed attempt has no duration, as there: it
 // would mostly be the timeout.
-func (m *probeMetrics) count(f fact.Fact) {
+func (m *ProbeMetrics) Hear(f fact.Fact) {
 	b, ok := f.Body.(fact.Probed)
 	if !ok {
 		return
@@ -50,8 +51,8 @@ func (m *probeMetrics) count(f fact.Fact) {
 	}
 }
 
-// forget drops the series of a pod that is gone.
-func (m *probeMetrics) forget(pod fact.Pod) {
+// Forget drops the series of a pod that is gone.
+func (m *ProbeMetrics) Forget(pod fact.Pod) {
 	labels := prometheus.Labels{"namespace": pod.Namespace, "pod": pod.Name}
 	m.results.DeletePartialMatch(labels)
 	m.durations.DeletePartialMatch(labels)

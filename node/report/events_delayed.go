@@ -1,4 +1,4 @@
-package node
+package report
 
 import (
 	"sync"
@@ -12,9 +12,9 @@ import (
 // and written at once they cost it some two milliseconds.
 const eventsLater = 20 * time.Millisecond
 
-// later posts events in the order they come in, a little later. Safe for concurrent
+// delayedRecorder posts events in the order they come in, a little later. Safe for concurrent
 // use; it never blocks, as the recorder does not.
-type later struct {
+type delayedRecorder struct {
 	recorder poster
 
 	mu      sync.Mutex
@@ -22,7 +22,7 @@ type later struct {
 }
 
 // Event is the recorder's Event.
-func (l *later) Event(object runtime.Object, kind, reason, message string) {
+func (l *delayedRecorder) Event(object runtime.Object, kind, reason, message string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.waiting = append(l.waiting, func() { l.recorder.Event(object, kind, reason, message) })
@@ -32,7 +32,7 @@ func (l *later) Event(object runtime.Object, kind, reason, message string) {
 }
 
 // flush posts what waits.
-func (l *later) flush() {
+func (l *delayedRecorder) flush() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, post := range l.waiting {

@@ -1,4 +1,4 @@
-package node
+package report
 
 import (
 	"fmt"
@@ -20,11 +20,11 @@ const (
 	reasonProbeAnswered = "ProbeAnswered"
 )
 
-// hiddenEvents are about what kubelet sees and does not say, or does not see: a
+// extraEvents are about what kubelet sees and does not say, or does not see: a
 // process that was OOM-killed, a container that died, who answered a probe that
 // failed. The messages hold nothing that differs from one time to the next, so
 // that the API server counts them instead of keeping each.
-func hiddenEvents(pod *v1.Pod, f fact.Fact) []event {
+func extraEvents(pod *v1.Pod, f fact.Fact) []event {
 	switch b := f.Body.(type) {
 	case fact.OOMKilled:
 		if f.Container != "" {
@@ -117,9 +117,9 @@ func answeredBy(b fact.Probed) string {
 	return strings.Join(said, ", ")
 }
 
-// sparing posts each of the hidden events at most once a minute for a container:
+// eventLimiter posts each of the extra events at most once a minute for a container:
 // a probe fails every few seconds, and a worker may be killed as often.
-type sparing struct {
+type eventLimiter struct {
 	mu   sync.Mutex
 	said map[string]time.Time
 }
@@ -127,7 +127,7 @@ type sparing struct {
 const sayEvery = time.Minute
 
 // worth says whether an event is to be posted.
-func (s *sparing) worth(pod *v1.Pod, e event) bool {
+func (s *eventLimiter) worth(pod *v1.Pod, e event) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()

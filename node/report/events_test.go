@@ -1,4 +1,4 @@
-package node
+package report
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/node/cri"
 )
 
 // The wording is kubelet's of v1.36.3; where it says nothing, nothing is said.
@@ -35,7 +36,7 @@ func TestEventsOfFacts(t *testing.T) {
 		{of("c", 0, fact.Started{}), "Normal Started c: Container started"},
 		{of("c", 0, fact.Started{Adopted: true}), ""},
 		{of("c", 0, fact.StartFailed{Reason: "RunContainerError", Message: "m"}), "Warning Failed c: Error: m"},
-		{of("c", 0, fact.StartFailed{Reason: reasonCalledOff, Message: "m"}), ""},
+		{of("c", 0, fact.StartFailed{Reason: cri.ReasonCalledOff, Message: "m"}), ""},
 		{of("c", 0, fact.HookRan{Hook: fact.PostStart, Error: "e"}), "Warning FailedPostStartHook c: PostStartHook failed"},
 		{of("c", 0, fact.HookRan{Hook: fact.PreStop}), ""},
 		{of("c", 0, fact.Probed{Probe: fact.Liveness, Verdict: fact.Failure, Message: "m"}), "Warning Unhealthy c: Liveness probe failed: m"},
@@ -89,7 +90,7 @@ func TestEventsNameTheContainer(t *testing.T) {
 	for name, want := range map[string]string{
 		"c": "spec.containers{c}", "i": "spec.initContainers{i}", "e": "spec.ephemeralContainers{e}", "": "",
 	} {
-		if got := reference(pod, name).FieldPath; got != want {
+		if got := Reference(pod, name).FieldPath; got != want {
 			t.Errorf("container %q is %q, want %q", name, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package node
+package report
 
 import (
 	"maps"
@@ -7,12 +7,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/pods"
 	"whylet.dev/whylet/probe"
 )
 
-// metrics are the node's own numbers for Prometheus, at /metrics: what kubelet
+// Metrics are the node's own numbers for Prometheus, at /metrics: what kubelet
 // does not count is why containers end.
-type metrics struct {
+type Metrics struct {
+	known    pods.Registry
 	ends     *prometheus.CounterVec
 	restarts *prometheus.CounterVec
 	ooms     *prometheus.CounterVec
@@ -31,10 +33,12 @@ type lastEnd struct {
 	container string
 }
 
-func newMetrics(registry prometheus.Registerer, scheduler func() probe.Stats, pods func() int) (*metrics, error) {
+// NewMetrics registers them.
+func NewMetrics(registry prometheus.Registerer, scheduler func() probe.Stats, known pods.Registry) (*Metrics, error) {
 	pod := []string{"namespace", "pod", "container"}
-	m := &metrics{
-		last: map[lastEnd]string{},
+	m := &Metrics{
+		known: known,
+		last:  map[lastEnd]string{},
 		ends: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "whylet_container_ends_total",
 			Help: "Ends of containers, by what ended them: a kill of the node by its reason, OOMKilled, Signalled, Exited or Vanished.",
@@ -63,7 +67,7 @@ func newMetrics(registry prometheus.Registerer, scheduler func() probe.Stats, po
 	}
 	gauges := []prometheus.Collector{
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "whylet_pods", Help: "Pods that the node knows."},
-			func() float64 { return float64(pods()) }),
+			func() float64 { return float64(len(known.All())) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "whylet_probes", Help: "Probes that are scheduled."},
 			func() float64 { return float64(scheduler().Probes) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
@@ -78,12 +82,12 @@ func newMetrics(registry prometheus.Registerer, scheduler func() probe.Stats, po
 	return m, nil
 }
 
-// count takes a fact into account.
-func (m *metrics) count(f fact.Fact, killedFor fact.KillReason) {
+// Hear takes a fact into account.
+func (m *Metrics) Hear(f fact.Fact) {
 	labels := []string{f.Pod.Namespace, f.Pod.Name, f.Container}
 	switch b := f.Body.(type) {
 	case fact.Exited:
-		cause := endCause(b, killedFor)
+		cause := endCause(b, m.killedFor(f))
 		m.ends.WithLabelValues(append(labels, cause)...).Inc()
 		m.mu.Lock()
 		m.last[lastEnd{f.Pod, f.Container}] = cause
@@ -111,6 +115,17 @@ func (m *metrics) count(f fact.Fact, killedFor fact.KillReason) {
 	}
 }
 
+// killedFor is why the node asked for the end that an exit tells of; empty when
+// it did not ask.
+func (m *Metrics) killedFor(f fact.Fact) fact.KillReason {
+	p, _ := m.known.Get(f.Pod.UID)
+	c := p.Containers[f.Container]
+	if len(f.Because) == 0 || c.Kill != f.Because[0] {
+		return ""
+	}
+	return c.KilledFor
+}
+
 func endCause(b fact.Exited, killedFor fact.KillReason) string {
 	switch {
 	case killedFor != "":
@@ -125,8 +140,8 @@ func endCause(b fact.Exited, killedFor fact.KillReason) string {
 	return "Exited"
 }
 
-// forget drops the series of a pod that is gone.
-func (m *metrics) forget(pod fact.Pod) {
+// Forget drops the series of a pod that is gone.
+func (m *Metrics) Forget(pod fact.Pod) {
 	m.mu.Lock()
 	maps.DeleteFunc(m.last, func(l lastEnd, _ string) bool { return l.pod == pod })
 	m.mu.Unlock()

@@ -1,4 +1,4 @@
-package node
+package report
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/events"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/node/cri"
 )
 
 // event is a Kubernetes event about a pod, or about one container of it.
@@ -40,7 +41,7 @@ func eventsOf(pod *v1.Pod, f fact.Fact) []event {
 			found = []event{normal(events.StartedContainer, "Container started")}
 		}
 	case fact.StartFailed:
-		if b.Reason == reasonCalledOff {
+		if b.Reason == cri.ReasonCalledOff {
 			return nil
 		}
 		found = []event{warning(events.FailedToCreateContainer, "Error: %s", b.Message)}
@@ -161,27 +162,43 @@ func resizeEvents(pod *v1.Pod, c v1.PodCondition) []event {
 	return nil
 }
 
+// Events posts the events of facts: kubelet's, and those that it has not. It never
+// blocks, and is safe for concurrent use.
+type Events struct {
+	delayed delayedRecorder
+	extra   eventLimiter
+}
+
+// NewEvents makes Events that are posted by a recorder.
+func NewEvents(recorder poster) *Events { return &Events{delayed: delayedRecorder{recorder: recorder}} }
+
+// Announce posts the events of a fact, a little later.
+func (e *Events) Announce(pod *v1.Pod, f fact.Fact) { recordEvents(&e.delayed, &e.extra, pod, f) }
+
+// Flush posts what waits.
+func (e *Events) Flush() { e.delayed.flush() }
+
 // poster is what is needed of an event recorder.
 type poster interface {
 	Event(object runtime.Object, kind, reason, message string)
 }
 
 // recordEvents posts the events of a fact: kubelet's, and those that it has not.
-func recordEvents(recorder poster, hidden *sparing, pod *v1.Pod, f fact.Fact) {
+func recordEvents(recorder poster, extra *eventLimiter, pod *v1.Pod, f fact.Fact) {
 	for _, e := range eventsOf(pod, f) {
-		recorder.Event(reference(pod, e.container), e.kind, e.reason, e.message)
+		recorder.Event(Reference(pod, e.container), e.kind, e.reason, e.message)
 	}
-	for _, e := range hiddenEvents(pod, f) {
+	for _, e := range extraEvents(pod, f) {
 		e.container = f.Container
-		if hidden.worth(pod, e) {
-			recorder.Event(reference(pod, e.container), e.kind, e.reason, e.message)
+		if extra.worth(pod, e) {
+			recorder.Event(Reference(pod, e.container), e.kind, e.reason, e.message)
 		}
 	}
 }
 
-// reference names a pod, or a container of it as kubelet does:
+// Reference names a pod, or a container of it as kubelet does:
 // spec.containers{name}.
-func reference(pod *v1.Pod, container string) *v1.ObjectReference {
+func Reference(pod *v1.Pod, container string) *v1.ObjectReference {
 	ref := &v1.ObjectReference{
 		Kind: "Pod", APIVersion: "v1", Namespace: pod.Namespace, Name: pod.Name,
 		UID: pod.UID, ResourceVersion: pod.ResourceVersion,

@@ -1,4 +1,4 @@
-package node
+package report
 
 import (
 	"context"
@@ -22,10 +22,10 @@ import (
 	"whylet.dev/whylet/fact"
 )
 
-// publisher writes pod statuses to the API server: always the newest one of a
+// Publisher writes pod statuses to the API server: always the newest one of a
 // pod, one request at a time a pod, again until it succeeds. A lost API server
 // costs nothing but delay.
-type publisher struct {
+type Publisher struct {
 	client kubernetes.Interface
 	// uid is the UID that the API server knows a pod by; not ok: it has none yet.
 	uid func(fact.Pod) (types.UID, bool)
@@ -42,8 +42,9 @@ type publisher struct {
 
 const publishWorkers = 8
 
-func newPublisher(client kubernetes.Interface, uid func(fact.Pod) (types.UID, bool), log *slog.Logger) *publisher {
-	return &publisher{
+// NewPublisher makes a publisher; Run must run for anything to be written.
+func NewPublisher(client kubernetes.Interface, uid func(fact.Pod) (types.UID, bool), log *slog.Logger) *Publisher {
+	return &Publisher{
 		client: client, uid: uid, log: log,
 		wanted: map[fact.Pod]v1.PodStatus{}, known: map[fact.Pod]v1.PodStatus{}, version: map[fact.Pod]string{}, done: map[fact.Pod]chan struct{}{},
 		queue: workqueue.NewTypedRateLimitingQueue(
@@ -51,24 +52,24 @@ func newPublisher(client kubernetes.Interface, uid func(fact.Pod) (types.UID, bo
 	}
 }
 
-// publish asks for a status to be written. It does not wait.
-func (p *publisher) publish(pod fact.Pod, status v1.PodStatus) {
+// Publish asks for a status to be written. It does not wait.
+func (p *Publisher) Publish(pod fact.Pod, status v1.PodStatus) {
 	p.mu.Lock()
 	p.wanted[pod] = status
 	p.mu.Unlock()
 	p.queue.Add(pod)
 }
 
-// again asks for the newest status of a pod to be compared with what the API
+// Again asks for the newest status of a pod to be compared with what the API
 // server has: its object was made anew.
-func (p *publisher) again(pod fact.Pod, status v1.PodStatus) {
+func (p *Publisher) Again(pod fact.Pod, status v1.PodStatus) {
 	p.forgetKnown(pod)
-	p.publish(pod, status)
+	p.Publish(pod, status)
 }
 
 // flush waits until what was published for a pod is known to the API server, or
 // the pod is.
-func (p *publisher) flush(ctx context.Context, pod fact.Pod) error {
+func (p *Publisher) flush(ctx context.Context, pod fact.Pod) error {
 	p.mu.Lock()
 	if _, pending := p.wanted[pod]; !pending {
 		p.mu.Unlock()
@@ -88,8 +89,8 @@ func (p *publisher) flush(ctx context.Context, pod fact.Pod) error {
 	}
 }
 
-// forget drops what is remembered of a pod that is gone.
-func (p *publisher) forget(pod fact.Pod) {
+// Forget drops what is remembered of a pod that is gone.
+func (p *Publisher) Forget(pod fact.Pod) {
 	p.mu.Lock()
 	p.drop(pod)
 	p.mu.Unlock()
@@ -97,15 +98,15 @@ func (p *publisher) forget(pod fact.Pod) {
 }
 
 // drop forgets a pod. The caller holds mu.
-func (p *publisher) drop(pod fact.Pod) {
+func (p *Publisher) drop(pod fact.Pod) {
 	delete(p.wanted, pod)
 	delete(p.known, pod)
 	delete(p.version, pod)
 	p.finish(pod)
 }
 
-// seen tells what the API server has, so that a restart does not write it again.
-func (p *publisher) seen(pod fact.Pod, status v1.PodStatus) {
+// Seen tells what the API server has, so that a restart does not write it again.
+func (p *Publisher) Seen(pod fact.Pod, status v1.PodStatus) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if _, ok := p.known[pod]; !ok {
@@ -113,9 +114,16 @@ func (p *publisher) seen(pod fact.Pod, status v1.PodStatus) {
 	}
 }
 
+// Overwritten says whether others have written, later than the node itself, into what
+// is the node's to say of a pod. While a node is missed, the control plane calls its
+// pods unready (kubelet: status/status_manager.go, needsReconcile).
+func (p *Publisher) Overwritten(pod fact.Pod, own v1.PodStatus, object *v1.Pod) bool {
+	return overwritten(own, object.Status) && p.news(pod, object.ResourceVersion)
+}
+
 // news says whether a version of a pod's object is later than the node's own last
 // write, and not its echo.
-func (p *publisher) news(pod fact.Pod, version string) bool {
+func (p *Publisher) news(pod fact.Pod, version string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	own, ok := p.version[pod]
@@ -137,7 +145,8 @@ func overwritten(own, seen v1.PodStatus) bool {
 	return false
 }
 
-func (p *publisher) run(ctx context.Context) {
+// Run writes until ctx ends.
+func (p *Publisher) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	for range publishWorkers {
 		wg.Go(func() {
@@ -150,7 +159,7 @@ func (p *publisher) run(ctx context.Context) {
 	wg.Wait()
 }
 
-func (p *publisher) next(ctx context.Context) bool {
+func (p *Publisher) next(ctx context.Context) bool {
 	pod, shutdown := p.queue.Get()
 	if shutdown {
 		return false
@@ -167,7 +176,7 @@ func (p *publisher) next(ctx context.Context) bool {
 
 // write patches the status subresource. Kubelet's own patch helper is used, with
 // the same precondition on the UID.
-func (p *publisher) write(ctx context.Context, pod fact.Pod) error {
+func (p *Publisher) write(ctx context.Context, pod fact.Pod) error {
 	p.mu.Lock()
 	status, ok := p.wanted[pod]
 	old, knows := p.known[pod]
@@ -204,7 +213,7 @@ func (p *publisher) write(ctx context.Context, pod fact.Pod) error {
 // gone drops what was to be written to an object that is no longer there. A
 // static pod may have another one meanwhile, and its status is wanted there: the
 // UID is compared under the lock that publish takes after it changed.
-func (p *publisher) gone(pod fact.Pod, uid types.UID) {
+func (p *Publisher) gone(pod fact.Pod, uid types.UID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.madeAnew(pod, uid) {
@@ -217,7 +226,7 @@ func (p *publisher) gone(pod fact.Pod, uid types.UID) {
 // madeAnew says whether a pod's object is another one by now than the one with the
 // given UID. What is wanted is then still to be written, to the new one. The caller
 // holds mu.
-func (p *publisher) madeAnew(pod fact.Pod, uid types.UID) bool {
+func (p *Publisher) madeAnew(pod fact.Pod, uid types.UID) bool {
 	if now, ok := p.uid(pod); !ok || now == uid {
 		return false
 	}
@@ -227,7 +236,7 @@ func (p *publisher) madeAnew(pod fact.Pod, uid types.UID) bool {
 	return true
 }
 
-func (p *publisher) forgetKnown(pod fact.Pod) {
+func (p *Publisher) forgetKnown(pod fact.Pod) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.known, pod)
@@ -235,7 +244,7 @@ func (p *publisher) forgetKnown(pod fact.Pod) {
 
 // confirmed notes that a status is known to the API server, as the object with the
 // given UID has it.
-func (p *publisher) confirmed(pod fact.Pod, uid types.UID, status v1.PodStatus, object *v1.Pod) {
+func (p *Publisher) confirmed(pod fact.Pod, uid types.UID, status v1.PodStatus, object *v1.Pod) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.madeAnew(pod, uid) {
@@ -253,7 +262,7 @@ func (p *publisher) confirmed(pod fact.Pod, uid types.UID, status v1.PodStatus, 
 }
 
 // finish wakes who waits in flush. The caller holds mu.
-func (p *publisher) finish(pod fact.Pod) {
+func (p *Publisher) finish(pod fact.Pod) {
 	if done, ok := p.done[pod]; ok {
 		close(done)
 		delete(p.done, pod)
@@ -287,9 +296,9 @@ func hasCondition(conditions []v1.PodCondition, kind v1.PodConditionType) bool {
 	return false
 }
 
-// release asks the API server to drop the object, after its last status is
+// Release asks the API server to drop the object, after its last status is
 // known there (kubelet: status/status_manager.go, syncPod).
-func (p *publisher) release(ctx context.Context, pod fact.Pod) error {
+func (p *Publisher) Release(ctx context.Context, pod fact.Pod) error {
 	if err := p.flush(ctx, pod); err != nil {
 		return err
 	}
@@ -301,6 +310,6 @@ func (p *publisher) release(ctx context.Context, pod fact.Pod) error {
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete pod %s: %w", pod, err)
 	}
-	p.forget(pod)
+	p.Forget(pod)
 	return nil
 }

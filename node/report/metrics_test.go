@@ -1,4 +1,4 @@
-package node
+package report
 
 import (
 	"strings"
@@ -7,6 +7,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/pods"
@@ -15,16 +17,25 @@ import (
 
 func TestMetricsSayWhyContainersEnd(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	m, err := newMetrics(registry, func() probe.Stats { return probe.Stats{Probes: 4, Late: 1} }, func() int { return 2 })
+	known := pods.New()
+	for _, f := range []fact.Fact{
+		of("", 0, fact.SpecSeen{Object: testPod}),
+		{Pod: fact.Pod{UID: "another"}, Body: fact.SpecSeen{}},
+		of("c", 0, fact.Created{}),
+		{ID: 9, Pod: pods.KeyOf(testPod), Container: "c", Body: fact.Kill{Reason: fact.KillLiveness}},
+	} {
+		known.Take(f)
+	}
+	m, err := NewMetrics(registry, func() probe.Stats { return probe.Stats{Probes: 4, Late: 1} }, known)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.count(of("c", 0, fact.Exited{ExitCode: 137}), fact.KillLiveness)
-	m.count(of("c", 1, fact.Exited{ExitCode: 137, MainOOMKilled: true}), "")
-	m.count(of("c", 2, fact.Started{}), "")
-	m.count(of("c", 2, fact.Exited{ExitCode: 1}), "")
-	m.count(of("c", 2, fact.OOMKilled{PID: 9}), "")
-	m.count(of("c", 2, fact.Probed{Probe: fact.Liveness, Verdict: fact.Failure, Took: time.Second}), "")
+	m.Hear(of("c", 0, fact.Exited{ExitCode: 137}, 9))
+	m.Hear(of("c", 1, fact.Exited{ExitCode: 137, MainOOMKilled: true}))
+	m.Hear(of("c", 2, fact.Started{}))
+	m.Hear(of("c", 2, fact.Exited{ExitCode: 1}))
+	m.Hear(of("c", 2, fact.OOMKilled{PID: 9}))
+	m.Hear(of("c", 2, fact.Probed{Probe: fact.Liveness, Verdict: fact.Failure, Took: time.Second}))
 	want := `
 # HELP whylet_container_ends_total Ends of containers, by what ended them: a kill of the node by its reason, OOMKilled, Signalled, Exited or Vanished.
 # TYPE whylet_container_ends_total counter
@@ -45,8 +56,17 @@ whylet_pods 2
 	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), names...); err != nil {
 		t.Error(err)
 	}
-	m.forget(pods.KeyOf(testPod))
+	m.Forget(pods.KeyOf(testPod))
 	if n, err := testutil.GatherAndCount(registry, "whylet_container_ends_total"); err != nil || n != 0 {
 		t.Errorf("%d series are left of a pod that is gone: %v", n, err)
 	}
+}
+
+var testPod = &v1.Pod{
+	ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", UID: "u1"},
+	Spec:       v1.PodSpec{Containers: []v1.Container{{Name: "c"}}},
+}
+
+func of(container string, attempt int32, body fact.Body, because ...fact.ID) fact.Fact {
+	return fact.Fact{Pod: pods.KeyOf(testPod), Container: container, Attempt: attempt, Body: body, Because: because}
 }

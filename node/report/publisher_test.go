@@ -1,4 +1,4 @@
-package node
+package report
 
 import (
 	"log/slog"
@@ -36,7 +36,7 @@ func TestOverwrittenStatus(t *testing.T) {
 		}
 	}
 	key := fact.Pod{UID: "u"}
-	p := newPublisher(nil, func(fact.Pod) (types.UID, bool) { return "u", true }, nil)
+	p := NewPublisher(nil, func(fact.Pod) (types.UID, bool) { return "u", true }, nil)
 	if !p.news(key, "1") {
 		t.Error("before any write, everything is news")
 	}
@@ -63,7 +63,7 @@ func statusFollowsTheMirror(t *testing.T, verb string) {
 	}
 	client := fake.NewClientset(mirror("old"))
 	uid, key := types.UID("old"), fact.Pod{Namespace: "ns", Name: "fixed", UID: "static"}
-	p := newPublisher(client, func(fact.Pod) (types.UID, bool) { return uid, true }, slog.New(slog.DiscardHandler))
+	p := NewPublisher(client, func(fact.Pod) (types.UID, bool) { return uid, true }, slog.New(slog.DiscardHandler))
 	ready := v1.PodStatus{Phase: v1.PodRunning}
 	client.PrependReactor(verb, "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
 		if uid == "new" {
@@ -73,7 +73,7 @@ func statusFollowsTheMirror(t *testing.T, verb string) {
 		if err := client.Tracker().Update(v1.SchemeGroupVersion.WithResource("pods"), mirror("new"), "ns"); err != nil {
 			t.Error(err)
 		}
-		p.again(key, ready)
+		p.Again(key, ready)
 		if verb == "patch" { // it came before the old one went
 			old := mirror("old")
 			old.Status = ready
@@ -81,7 +81,7 @@ func statusFollowsTheMirror(t *testing.T, verb string) {
 		}
 		return false, nil, nil
 	})
-	p.publish(key, ready)
+	p.Publish(key, ready)
 	for p.queue.Len() > 0 {
 		p.next(t.Context())
 	}

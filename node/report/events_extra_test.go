@@ -1,4 +1,4 @@
-package node
+package report
 
 import (
 	"fmt"
@@ -57,7 +57,7 @@ func TestEventsOfWhatKubeletHides(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			got := ""
-			for _, e := range hiddenEvents(c.pod, c.fact) {
+			for _, e := range extraEvents(c.pod, c.fact) {
 				got += fmt.Sprintf("%s %s", e.reason, e.message)
 			}
 			if got != c.want {
@@ -68,7 +68,7 @@ func TestEventsOfWhatKubeletHides(t *testing.T) {
 }
 
 func TestHiddenEventsAreSparing(t *testing.T) {
-	var s sparing
+	var s eventLimiter
 	a, b := warning("OOMKilling", "m"), warning("OOMKilling", "n")
 	if !s.worth(testPod, a) || s.worth(testPod, a) || !s.worth(testPod, b) {
 		t.Error("an event is said twice in a minute, or another is not said")
