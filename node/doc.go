@@ -2,13 +2,40 @@
 //
 // One loop takes facts from all sources, asks health what follows, writes both
 // into the journal, and only then lets the pods' workers act (law 1). What the
-// workers do comes back as facts. The rooms below it do one thing each:
+// workers do comes back as facts.
 //
+//	run.go           Run: opens what a node works with, and what happens at start and end
+//	config.go        Config: all that a node needs to know before it starts
+//	world.go         wiring: sources, effects and reports around the loop
+//	loop.go          the loop: facts become decisions
+//	pod.go           what the loop knows of one pod
+//	recover.go       memory and runtime compared after a restart
+//	clock.go         when a fact was seen
+//	probes.go        the schedule of probes that health wants
+//	services.go      the Services that containers have in their environment
+//	face.go          the Node object and the node's HTTPS API
+//	host.go          what that API asks of the node
+//	configz.go       the configuration as a kubelet shows it
+//	why.go           questions that are answered from the node's memory
+//	export.go        facts that are sent to a collector
+//	away.go          a runtime that is away when the node starts
+//	pressure.go      what package pressure measures of pods, and asks for
+//	housekeeping.go  what has to be done now and then
+//	disks.go         what containers have on disk beside their volumes
+//
+// What observes is in package sense, who is who in package pods. The rooms below do
+// one thing each:
+//
+//	node/effect   what was decided, attempted
+//	node/report   statuses, events and numbers
+//	node/static   the pods of a directory
 //	node/cri      pod and container configurations, and the calls to the runtime
 //	node/images   pulling, secrets, listing, garbage collection
 //	node/volumes  kubelet's volume plugins, mounts, subPaths, /etc/hosts
 //	node/cgroup   QoS and pod cgroups, node allocatable, v1 and v2
+//	node/pressure when memory, disk or process ids run short, and who has to go
 //	node/server   the node's HTTPS API: logs, exec, attach, port-forward, stats
+//	node/stats    usage of pods, for that API and for Prometheus
 //	node/credentials  certificates from the cluster that the node joined
 //	node/object   the Node object: capacity, conditions, images, lease
 package node

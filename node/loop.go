@@ -162,8 +162,8 @@ func (l *loop) busySince() time.Time {
 	return time.Time{}
 }
 
-// effect is a decision that was made, with the pod as it was then.
-type effect struct {
+// order is a decision that was made, with the pod as it was then.
+type order struct {
 	pod      pods.Pod
 	decision fact.Fact
 }
@@ -174,7 +174,7 @@ func (l *loop) turn(batch []fact.Fact) {
 	l.busy.Store(time.Now().UnixNano())
 	defer l.busy.Store(0)
 	var written, lone []fact.Fact
-	var effects []effect
+	var effects []order
 	about := map[types.UID]*v1.Pod{}
 	touched := map[types.UID]*pod{}
 	looked := false
@@ -205,7 +205,7 @@ func (l *loop) turn(batch []fact.Fact) {
 		touched[p.Key.UID] = p
 		for _, d := range facts {
 			if fact.IsDecided(d.Body) {
-				effects = append(effects, effect{p.Pod, d})
+				effects = append(effects, order{p.Pod, d})
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"context"
 	"fmt"
 	"iter"
 
@@ -158,7 +157,7 @@ func adopted(v cri.ContainerView) []fact.Fact {
 	}
 	created := envelope(fact.Created{ContainerID: v.ID, Image: v.Image, ImageID: v.ImageID})
 	created.At = v.CreatedAt
-	body := startedBody(v, 0)
+	body := sense.StartedBody(v, 0)
 	body.Adopted = true
 	started := envelope(body)
 	started.At = v.StartedAt
@@ -223,14 +222,4 @@ func orphans(known pods.Registry, s cri.Snapshot) []cri.SandboxView {
 		}
 	}
 	return found
-}
-
-// sweep stops and removes the sandboxes of unknown pods, with all that is in
-// them. It must not run before the API server and the static files have said
-// which pods there are.
-func (e *effects) sweep(ctx context.Context, orphans []cri.SandboxView) {
-	for _, b := range orphans {
-		e.log.Info("removing a sandbox that belongs to no pod", "pod", b.Pod.String(), "sandbox", b.ID)
-		e.dropSandbox(ctx, b.ID)
-	}
 }

@@ -195,7 +195,8 @@ func (n *node) run(ctx context.Context) error {
 	spawn("loop", func(ctx context.Context) error { n.loop.run(ctx); return nil })
 	<-ctx.Done()
 	wg.Wait()
-	n.world.effects.lanes.Wait()
+	n.world.news.Wait()
+	n.world.effects.Wait()
 	n.loop.finish(agentStopped(context.Cause(ctx)))
 	n.world.events.Flush()
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
@@ -214,7 +215,7 @@ func (n *node) takeUp(ctx context.Context) error {
 	started := n.agentStarted()
 	n.loop.take(fact.Fact{Body: started})
 	for _, p := range n.known.All() {
-		n.world.effects.takeOver(p)
+		n.world.effects.Readopt(p, n.first)
 	}
 	unanswered := n.loop.unanswered()
 	for _, f := range n.loop.reconcile(n.first, lostAfter(started), n.lastLines) {

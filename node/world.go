@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -17,6 +18,7 @@ import (
 	"whylet.dev/whylet/lanes"
 	"whylet.dev/whylet/node/cgroup"
 	"whylet.dev/whylet/node/cri"
+	"whylet.dev/whylet/node/effect"
 	"whylet.dev/whylet/node/images"
 	"whylet.dev/whylet/node/pressure"
 	"whylet.dev/whylet/node/report"
@@ -33,8 +35,11 @@ type outside struct {
 	node *node
 	log  *slog.Logger
 
-	api       *sense.APIPods
-	effects   *effects
+	api     *sense.APIPods
+	effects *effect.Effects
+	volumes *volumes.Manager
+	// news takes what the volumes tell of each pod.
+	news      *lanes.Lanes[types.UID]
 	publisher *report.Publisher
 	probes    *probes
 	static    *static.Pods
@@ -53,7 +58,7 @@ type outside struct {
 	pressure  *pressure.Manager
 }
 
-func (o *outside) act(p pods.Pod, d fact.Fact)             { o.effects.act(p, d) }
+func (o *outside) act(p pods.Pod, d fact.Fact)             { o.effects.Act(p, d) }
 func (o *outside) publish(p fact.Pod, s v1.PodStatus)      { o.publisher.Publish(p, s) }
 func (o *outside) probe(p pods.Pod, wanted []health.Probe) { o.probes.want(p, wanted) }
 
@@ -69,7 +74,7 @@ func (o *outside) announce(pod *v1.Pod, f fact.Fact) { o.events.Announce(pod, f)
 // changed lets what is written into running pods follow their labels.
 func (o *outside) changed(p pods.Pod) {
 	if p.Sandbox.ID != "" {
-		o.effects.volumes.Update(p.Object)
+		o.volumes.Update(p.Object)
 	}
 }
 
@@ -141,16 +146,17 @@ func (o *outside) connectReprobe(n *node) error {
 
 func (o *outside) connectEffects(ctx context.Context, n *node) error {
 	c := n.config
+	o.news = lanes.New[types.UID](ctx)
 	vols, err := volumes.New(volumes.Config{
 		DataDir: c.DataDir, NodeName: c.Name, Client: n.client, Node: o.face.known,
 		Event: func(object runtime.Object, kind, reason, message string) {
 			o.recorder.Event(object, kind, reason, message)
 		},
 		Changed: func(uid types.UID) {
-			o.effects.lanes.Do(lane{kind: changedLane, uid: uid}, func(context.Context) { o.referenceChanged(uid) })
+			o.news.Do(uid, func(context.Context) { o.referenceChanged(uid) })
 		},
 		Content: func(uid types.UID, change fact.ConfigChanged) {
-			o.effects.lanes.Do(lane{kind: contentLane, uid: uid}, func(context.Context) {
+			o.news.Do(uid, func(context.Context) {
 				if p, ok := n.known.Get(uid); ok {
 					n.submit(fact.Fact{Pod: p.Key, Body: change})
 				}
@@ -164,9 +170,10 @@ func (o *outside) connectEffects(ctx context.Context, n *node) error {
 	if err != nil {
 		return err
 	}
+	o.volumes = vols
 	n.onClose(vols.Close)
 	imgs, err := images.New(ctx, n.runtime, images.Options{
-		DataDir: c.DataDir, Secrets: secrets(vols.SecretGetter()), Recorder: o.recorder, Log: n.log,
+		DataDir: c.DataDir, Secrets: effect.Secrets(vols.SecretGetter()), Recorder: o.recorder, Log: n.log,
 	})
 	if err != nil {
 		return err
@@ -175,21 +182,16 @@ func (o *outside) connectEffects(ctx context.Context, n *node) error {
 	if err != nil {
 		return err
 	}
-	ways := newHandlers(n.client, n.runtime)
-	ids, err := newUsers(ways, vols.PodsDir(), c.MaxPods)
-	if err != nil {
-		return err
-	}
-	o.effects = &effects{
-		handlers: ways, users: ids,
-		ctx: ctx, lanes: lanes.New[lane](ctx), runtime: n.runtime, images: imgs, volumes: vols, cgroups: groups, config: c,
-		machine: cri.DetectMachine(o.face.memory()),
-		dns: cri.DNS{
+	o.effects, err = effect.New(ctx, effect.Config{
+		Client: n.client, Runtime: n.runtime, Images: imgs, Volumes: vols, Cgroups: groups, Machine: cri.DetectMachine(o.face.memory()),
+		DNS: cri.DNS{
 			Servers: parseIPs(c.ClusterDNS), Domain: c.ClusterDomain, ResolvConf: cri.HostResolvConf(), NodeIPs: parseIPs([]string{c.IP}),
 		},
-		node: o.face.object, services: o.services.list, release: o.publisher.Release, recorder: o.recorder,
-		submit: n.submit, log: n.log,
-		starting: map[startKey]context.CancelFunc{}, left: map[types.UID][]cri.SandboxView{}, untaken: map[types.UID]bool{},
+		IP: c.IP, ClusterDomain: c.ClusterDomain, MaxPods: c.MaxPods, DataDir: c.DataDir, PodLogsDir: c.PodLogsDir, SandboxSeccomp: c.SandboxSeccomp,
+		Node: o.face.object, Services: o.services.list, Release: o.publisher.Release, Recorder: o.recorder, Submit: n.submit, Log: n.log,
+	})
+	if err != nil {
+		return err
 	}
 	o.inspector = sense.NewInspector(groups, o.processes.Join, n.lastLines, c.PodLogsDir)
 	o.hearers = append(o.hearers, o.processes, o.inspector)
@@ -295,7 +297,7 @@ func (o *outside) sweep(ctx context.Context) {
 		return
 	case <-settle.C:
 	}
-	o.effects.sweep(ctx, orphans(o.node.known, o.node.first))
+	o.effects.Sweep(ctx, orphans(o.node.known, o.node.first))
 }
 
 // mirrored hears of a mirror pod: its static pod's status belongs there.
@@ -307,4 +309,15 @@ func (o *outside) mirrored(mirror *v1.Pod, gone bool) {
 	if p, known := o.node.known.Get(pod.UID); known {
 		o.publisher.Again(pod, p.Status)
 	}
+}
+
+// parseIPs leaves out what is no address.
+func parseIPs(texts []string) []net.IP {
+	var ips []net.IP
+	for _, t := range texts {
+		if ip := net.ParseIP(t); ip != nil {
+			ips = append(ips, ip)
+		}
+	}
+	return ips
 }

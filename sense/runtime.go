@@ -96,3 +96,11 @@ func ExitedBody(v containers.ContainerView, lastLines func(containers.ContainerV
 	b.ExitCode, b.RuntimeReason, b.Message = v.ExitCode, v.Reason, containers.TerminationMessage(v)
 	return b
 }
+
+// StartedBody says what runs; pid 0: that is not known.
+func StartedBody(v containers.ContainerView, pid int) fact.Started {
+	return fact.Started{
+		ContainerID: v.ID, PID: pid, Image: v.Image, ImageID: v.ImageID,
+		Resources: v.Resources, User: v.User, StopSignal: v.StopSignal,
+	}
+}

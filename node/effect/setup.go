@@ -1,10 +1,9 @@
-package node
+package effect
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -21,7 +20,7 @@ import (
 )
 
 // setUp makes a pod's volumes, cgroup and sandbox.
-func (e *effects) setUp(ctx context.Context, p pods.Pod, d fact.Fact, want fact.SetUp) {
+func (e *Effects) setUp(ctx context.Context, p pods.Pod, d fact.Fact, want fact.SetUp) {
 	began := time.Now()
 	if p.Sandbox.ID != "" && p.Sandbox.Attempt != want.Attempt {
 		e.dropSandbox(ctx, p.Sandbox.ID)
@@ -30,7 +29,7 @@ func (e *effects) setUp(ctx context.Context, p pods.Pod, d fact.Fact, want fact.
 		e.setUpFailed(d, err)
 		return
 	}
-	if err := e.volumes.SetUp(ctx, p.Object); err != nil {
+	if err := e.Volumes.SetUp(ctx, p.Object); err != nil {
 		e.setUpFailed(d, err)
 		return
 	}
@@ -41,10 +40,10 @@ func (e *effects) setUp(ctx context.Context, p pods.Pod, d fact.Fact, want fact.
 	}
 	ips := box.IPs
 	if p.Object.Spec.HostNetwork {
-		ips = []string{e.config.IP}
+		ips = []string{e.IP}
 	}
 	e.sayAt(d, time.Time{}, fact.SetUpDone{
-		SandboxID: box.ID, IPs: ips, HostIPs: []string{e.config.IP}, Attempt: want.Attempt, Took: time.Since(began),
+		SandboxID: box.ID, IPs: ips, HostIPs: []string{e.IP}, Attempt: want.Attempt, Took: time.Since(began),
 	})
 }
 
@@ -60,27 +59,36 @@ func needsDevices(pod *v1.Pod) error {
 	}
 }
 
-// takeOver makes the volumes and the cgroup of a pod that an earlier agent set up
-// known to this one. Nothing of the pod changes.
-func (e *effects) takeOver(p pods.Pod) {
+// Readopt makes the volumes and the cgroup of a pod that an earlier agent set up
+// known to this one. Nothing of the pod changes. First is what the runtime has: a
+// sandbox in it of which no fact tells was made by an agent that died before it could
+// say so, and the next set-up takes it.
+func (e *Effects) Readopt(p pods.Pod, first cri.Snapshot) {
+	e.mu.Lock()
+	for _, b := range first.Sandboxes {
+		if b.Pod.UID == p.Key.UID && b.ID != p.Sandbox.ID {
+			e.left[p.Key.UID] = append(e.left[p.Key.UID], b)
+		}
+	}
+	e.mu.Unlock()
 	if p.Sandbox.ID == "" || p.Object == nil {
 		return
 	}
 	e.lanes.Do(lane{uid: p.Key.UID}, func(ctx context.Context) {
-		if err := e.volumes.SetUp(ctx, p.Object); err != nil {
-			e.log.Warn("volumes of a running pod not taken over; its next start tries again", "pod", p.Key.String(), "error", err)
+		if err := e.Volumes.SetUp(ctx, p.Object); err != nil {
+			e.Log.Warn("volumes of a running pod not taken over; its next start tries again", "pod", p.Key.String(), "error", err)
 			e.mu.Lock()
 			e.untaken[p.Key.UID] = true
 			e.mu.Unlock()
 		}
-		if _, err := e.cgroups.Ensure(p.Object); err != nil {
-			e.log.Warn("cgroup of a running pod not taken over", "pod", p.Key.String(), "error", err)
+		if _, err := e.Cgroups.Ensure(p.Object); err != nil {
+			e.Log.Warn("cgroup of a running pod not taken over", "pod", p.Key.String(), "error", err)
 		}
 	})
 }
 
 // setUpFailed says which stage failed, each volume in a fact of its own.
-func (e *effects) setUpFailed(d fact.Fact, err error) {
+func (e *Effects) setUpFailed(d fact.Fact, err error) {
 	if errors.Is(err, context.Canceled) {
 		return // the agent ends; the next one sets up again
 	}
@@ -109,7 +117,7 @@ func (e *stageError) Unwrap() error { return e.err }
 
 // found gives the sandbox that an agent made and died before it could say so. Any
 // other left-over of the pod is taken away.
-func (e *effects) found(ctx context.Context, pod *v1.Pod, attempt uint32) (cri.SandboxView, bool) {
+func (e *Effects) found(ctx context.Context, pod *v1.Pod, attempt uint32) (cri.SandboxView, bool) {
 	e.mu.Lock()
 	left := e.left[pod.UID]
 	delete(e.left, pod.UID)
@@ -125,8 +133,8 @@ func (e *effects) found(ctx context.Context, pod *v1.Pod, attempt uint32) (cri.S
 	return found, found.ID != ""
 }
 
-func (e *effects) runSandbox(ctx context.Context, pod *v1.Pod, attempt uint32) (cri.SandboxView, error) {
-	parent, err := e.cgroups.Ensure(pod)
+func (e *Effects) runSandbox(ctx context.Context, pod *v1.Pod, attempt uint32) (cri.SandboxView, error) {
+	parent, err := e.Cgroups.Ensure(pod)
 	if err != nil {
 		return cri.SandboxView{}, &stageError{"cgroup", "FailedCreatePodContainer", "unable to ensure pod container exists: ", err}
 	}
@@ -141,55 +149,44 @@ func (e *effects) runSandbox(ctx context.Context, pod *v1.Pod, attempt uint32) (
 	if err != nil {
 		return cri.SandboxView{}, &stageError{"config", "FailedCreatePodSandBox", "Failed to create pod sandbox: ", err}
 	}
-	defer e.cgroups.Expect()()
-	box, err := e.runtime.RunSandbox(ctx, config, handler)
+	defer e.Cgroups.Expect()()
+	box, err := e.Runtime.RunSandbox(ctx, config, handler)
 	if err != nil {
 		return cri.SandboxView{}, &stageError{"sandbox", "FailedCreatePodSandBox", "Failed to create pod sandbox: ", err}
 	}
 	return box, nil
 }
 
-func (e *effects) sandboxConfig(pod *v1.Pod, attempt uint32, parent, handler string) (*runtimeapi.PodSandboxConfig, error) {
-	resolv, warnings, err := e.dns.For(pod)
+func (e *Effects) sandboxConfig(pod *v1.Pod, attempt uint32, parent, handler string) (*runtimeapi.PodSandboxConfig, error) {
+	resolv, warnings, err := e.DNS.For(pod)
 	if err != nil {
 		return nil, err
 	}
 	for _, w := range warnings {
-		e.recorder.Event(report.Reference(pod, ""), v1.EventTypeWarning, w.Reason, w.Message)
+		e.Recorder.Event(report.Reference(pod, ""), v1.EventTypeWarning, w.Reason, w.Message)
 	}
 	own, err := e.users.of(pod, handler)
 	if err != nil {
 		return nil, err
 	}
 	return cri.SandboxConfig(cri.SandboxInput{
-		Users: own, Pod: pod, Attempt: attempt, PodLogsDir: e.config.PodLogsDir, CgroupParent: parent,
-		ClusterDomain: e.config.ClusterDomain, DNS: resolv, ExtraGroups: e.volumes.ExtraGroups(pod),
-		Seccomp: e.config.SandboxSeccomp, Machine: e.machine,
+		Users: own, Pod: pod, Attempt: attempt, PodLogsDir: e.PodLogsDir, CgroupParent: parent,
+		ClusterDomain: e.ClusterDomain, DNS: resolv, ExtraGroups: e.Volumes.ExtraGroups(pod),
+		Seccomp: e.SandboxSeccomp, Machine: e.Machine,
 	})
 }
 
 // dropSandbox takes away a sandbox that is replaced or no longer wanted.
-func (e *effects) dropSandbox(ctx context.Context, id string) {
+func (e *Effects) dropSandbox(ctx context.Context, id string) {
 	retry(ctx, func() error {
-		if err := e.runtime.StopSandbox(ctx, id); err != nil && !containers.IsNotFound(err) {
+		if err := e.Runtime.StopSandbox(ctx, id); err != nil && !containers.IsNotFound(err) {
 			return err
 		}
-		if err := e.runtime.RemoveSandbox(ctx, id); err != nil && !containers.IsNotFound(err) {
+		if err := e.Runtime.RemoveSandbox(ctx, id); err != nil && !containers.IsNotFound(err) {
 			return err
 		}
 		return nil
 	}, func(err error) {
-		e.log.Warn("sandbox not removed, will be tried again", "sandbox", id, "error", err)
+		e.Log.Warn("sandbox not removed, will be tried again", "sandbox", id, "error", err)
 	})
-}
-
-// parseIPs leaves out what is no address.
-func parseIPs(texts []string) []net.IP {
-	var ips []net.IP
-	for _, t := range texts {
-		if ip := net.ParseIP(t); ip != nil {
-			ips = append(ips, ip)
-		}
-	}
-	return ips
 }

@@ -1,4 +1,4 @@
-package node
+package effect
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/record"
 
 	"whylet.dev/whylet/fact"
@@ -20,7 +21,37 @@ import (
 	"whylet.dev/whylet/pods"
 )
 
-// effects attempts what was decided. What comes of it goes back to the loop as
+// Config is what effects work with.
+type Config struct {
+	Client  kubernetes.Interface
+	Runtime *cri.Client
+	Images  *images.Manager
+	Volumes *volumes.Manager
+	Cgroups *cgroup.Manager
+	Machine cri.Machine
+	DNS     cri.DNS
+	// IP is the node's address, ClusterDomain the pods' domain, and MaxPods how many
+	// there can be.
+	IP, ClusterDomain string
+	MaxPods           int
+	// DataDir is the node's directory, PodLogsDir that of the pods' logs.
+	DataDir, PodLogsDir string
+	// SandboxSeccomp is the seccomp profile for sandboxes' own processes, as the runtime
+	// finds it; empty: the runtime's default.
+	SandboxSeccomp string
+	// Node is the Node object, nil before it is known; Services lists all Services, for
+	// the environment.
+	Node     func() *v1.Node
+	Services func() ([]*v1.Service, error)
+	// Release has the API server drop a pod's object.
+	Release  func(ctx context.Context, pod fact.Pod) error
+	Recorder record.EventRecorder
+	// Submit takes what comes of effects.
+	Submit func(fact.Fact)
+	Log    *slog.Logger
+}
+
+// Effects attempts what was decided. What comes of it goes back to the loop as
 // facts, which name the decision as their reason. Everything here can be asked
 // for twice: after a restart of the agent, what was decided and never came back
 // is attempted again.
@@ -29,36 +60,39 @@ import (
 // as kubelet's pod worker does them: a container's postStart hook delays the
 // next container. Kills have a lane for each container, so that all grace
 // periods run at once.
-type effects struct {
-	ctx     context.Context
-	lanes   *lanes.Lanes[lane]
-	runtime *cri.Client
-	images  *images.Manager
-	volumes *volumes.Manager
-	cgroups *cgroup.Manager
+type Effects struct {
+	Config
+	ctx   context.Context
+	lanes *lanes.Lanes[lane]
 	// handlers and users say how the runtime is to run a pod, and as whom.
 	handlers *handlers
 	users    users
-	config   Config
-	machine  cri.Machine
-	dns      cri.DNS
-	node     func() *v1.Node
-	// services lists all Services, for the environment.
-	services func() ([]*v1.Service, error)
-	release  func(ctx context.Context, pod fact.Pod) error
-	recorder record.EventRecorder
-	submit   func(fact.Fact)
-	log      *slog.Logger
 
 	mu sync.Mutex
 	// starting cancels the start that is under way, by pod and container.
 	starting map[startKey]context.CancelFunc
-	// left are the sandboxes that the runtime had when the agent started.
+	// left are the sandboxes of known pods that the runtime had when the agent started
+	// and no fact tells of.
 	left map[types.UID][]cri.SandboxView
 	// untaken are pods whose volumes an earlier agent set up and this one could not
 	// yet take over.
 	untaken map[types.UID]bool
 }
+
+// New makes effects that go on until ctx ends, and for as long after as they need to
+// say how they went: see Wait.
+func New(ctx context.Context, c Config) (*Effects, error) {
+	e := &Effects{
+		Config: c, ctx: ctx, lanes: lanes.New[lane](ctx), handlers: newHandlers(c.Client, c.Runtime),
+		starting: map[startKey]context.CancelFunc{}, left: map[types.UID][]cri.SandboxView{}, untaken: map[types.UID]bool{},
+	}
+	var err error
+	e.users, err = newUsers(e.handlers, c.Volumes.PodsDir(), c.MaxPods)
+	return e, err
+}
+
+// Wait returns when the effects that go on have ended, after ctx has.
+func (e *Effects) Wait() { e.lanes.Wait() }
 
 // lane is what effects happen one after the other on: of a pod, of one of its
 // containers, or of one decision to kill.
@@ -77,8 +111,6 @@ const (
 	removeLane
 	resizeLane
 	holdLane
-	changedLane
-	contentLane
 )
 
 type startKey struct {
@@ -86,8 +118,8 @@ type startKey struct {
 	container string
 }
 
-// act queues the effect of a decision.
-func (e *effects) act(p pods.Pod, d fact.Fact) {
+// Act queues the effect of a decision.
+func (e *Effects) Act(p pods.Pod, d fact.Fact) {
 	on := lane{uid: p.Key.UID}
 	switch body := d.Body.(type) {
 	case fact.SetUp:
@@ -123,7 +155,7 @@ func (e *effects) act(p pods.Pod, d fact.Fact) {
 }
 
 // endStart ends a start that has not yet created its container.
-func (e *effects) endStart(key startKey) {
+func (e *Effects) endStart(key startKey) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if cancel, ok := e.starting[key]; ok {
@@ -133,13 +165,13 @@ func (e *effects) endStart(key startKey) {
 }
 
 // say submits what came of a decision.
-func (e *effects) say(d fact.Fact, body fact.Observed) {
+func (e *Effects) say(d fact.Fact, body fact.Observed) {
 	e.sayAt(d, time.Time{}, body)
 }
 
 // sayAt is say for what happened at a known time.
-func (e *effects) sayAt(d fact.Fact, at time.Time, body fact.Observed) {
-	e.submit(fact.Fact{
+func (e *Effects) sayAt(d fact.Fact, at time.Time, body fact.Observed) {
+	e.Submit(fact.Fact{
 		At: at, Pod: d.Pod, Container: d.Container, Attempt: d.Attempt, Because: []fact.ID{d.ID}, Body: body,
 	})
 }

@@ -1,4 +1,4 @@
-package node
+package effect
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 // kill ends a container: its preStop hook first, within the grace period, then
 // its stop signal, then SIGKILL. At least two seconds are left for the signal,
 // as kubelet leaves them (kuberuntime_container.go, minimumGracePeriodInSeconds).
-func (e *effects) kill(ctx context.Context, p pods.Pod, d fact.Fact, want fact.Kill) {
+func (e *Effects) kill(ctx context.Context, p pods.Pod, d fact.Fact, want fact.Kill) {
 	const least = 2 * time.Second
 	running := p.Containers[d.Container]
 	if running.ID == "" {
@@ -27,7 +27,7 @@ func (e *effects) kill(ctx context.Context, p pods.Pod, d fact.Fact, want fact.K
 		grace = max(grace-took, least)
 	}
 	retry(ctx, func() error {
-		err := e.runtime.Stop(ctx, running.ID, grace)
+		err := e.Runtime.Stop(ctx, running.ID, grace)
 		if containers.IsNotFound(err) {
 			e.say(d, fact.Exited{ContainerID: running.ID, Vanished: true})
 			return nil
@@ -41,11 +41,11 @@ func (e *effects) kill(ctx context.Context, p pods.Pod, d fact.Fact, want fact.K
 }
 
 // preStop runs the hook, at most for the grace period, and says how long it took.
-func (e *effects) preStop(ctx context.Context, p pods.Pod, d fact.Fact, id string, grace time.Duration) time.Duration {
+func (e *Effects) preStop(ctx context.Context, p pods.Pod, d fact.Fact, id string, grace time.Duration) time.Duration {
 	spec, _ := p.Spec(d.Container)
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
-	ran := e.runtime.RunHook(ctx, cri.Hook{
+	ran := e.Runtime.RunHook(ctx, cri.Hook{
 		Kind: fact.PreStop, Pod: p.Object, Container: spec, ContainerID: id, PodIPs: p.Sandbox.IPs,
 	})
 	e.say(d, ran)
@@ -54,8 +54,8 @@ func (e *effects) preStop(ctx context.Context, p pods.Pod, d fact.Fact, id strin
 
 // holdBack keeps an evicted pod from using up, while it ends, the memory that its
 // neighbours need. Without it the eviction takes its course all the same.
-func (e *effects) holdBack(p pods.Pod) {
-	if err := e.cgroups.HoldBack(p.Key.UID); err != nil {
-		e.log.Warn("a pod that has to go for its memory is not held back", "pod", p.Key.String(), "error", err)
+func (e *Effects) holdBack(p pods.Pod) {
+	if err := e.Cgroups.HoldBack(p.Key.UID); err != nil {
+		e.Log.Warn("a pod that has to go for its memory is not held back", "pod", p.Key.String(), "error", err)
 	}
 }

@@ -1,4 +1,4 @@
-package node
+package effect
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 // resize gives a running container, or the pod as a whole, other resources. The
 // pod's cgroup is widened first so that the containers can grow, and set to what it
 // shall be afterwards (KEP-1287).
-func (e *effects) resize(ctx context.Context, p pods.Pod, d fact.Fact, want fact.Resize) {
+func (e *Effects) resize(ctx context.Context, p pods.Pod, d fact.Fact, want fact.Resize) {
 	pod, spec := resized(p.Object, d.Container, want)
 	if d.Container != "" && (spec == nil || !p.Containers[d.Container].Running) {
 		return // its end is on its way, and the next run gets the new resources
@@ -30,19 +30,19 @@ func (e *effects) resize(ctx context.Context, p pods.Pod, d fact.Fact, want fact
 
 // setResources writes what the pod, and the container in it unless it is nil, shall
 // have.
-func (e *effects) setResources(ctx context.Context, p pods.Pod, pod *v1.Pod, c *v1.Container) error {
-	if err := e.aboveUse(p, "", e.cgroups.MemoryLimit(pod)); err != nil {
+func (e *Effects) setResources(ctx context.Context, p pods.Pod, pod *v1.Pod, c *v1.Container) error {
+	if err := e.aboveUse(p, "", e.Cgroups.MemoryLimit(pod)); err != nil {
 		return err
 	}
 	if c == nil {
-		return e.cgroups.Update(pod)
+		return e.Cgroups.Update(pod)
 	}
-	resources := cri.ContainerResources(pod, c, e.machine)
+	resources := cri.ContainerResources(pod, c, e.Machine)
 	for _, step := range []func() error{
 		func() error { return e.aboveUse(p, c.Name, resources.MemoryLimitInBytes) },
-		func() error { return e.cgroups.Widen(pod) },
-		func() error { return e.runtime.Resize(ctx, p.Containers[c.Name].ID, resources) },
-		func() error { return e.cgroups.Update(pod) },
+		func() error { return e.Cgroups.Widen(pod) },
+		func() error { return e.Runtime.Resize(ctx, p.Containers[c.Name].ID, resources) },
+		func() error { return e.Cgroups.Update(pod) },
 	} {
 		if err := step(); err != nil {
 			return err
@@ -75,8 +75,8 @@ func resized(object *v1.Pod, container string, want fact.Resize) (*v1.Pod, *v1.C
 // aboveUse refuses to lower a memory limit, in bytes, below what is in use: version
 // 2 of cgroups would set it and kill. It is kubelet's check and wording
 // (kuberuntime/kuberuntime_manager.go, validateMemoryResizeAction).
-func (e *effects) aboveUse(p pods.Pod, container string, limit int64) error {
-	group, ok := e.cgroups.Path(p.Key.UID, p.Containers[container].ID)
+func (e *Effects) aboveUse(p pods.Pod, container string, limit int64) error {
+	group, ok := e.Cgroups.Path(p.Key.UID, p.Containers[container].ID)
 	if limit <= 0 || !ok {
 		return nil
 	}

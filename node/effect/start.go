@@ -1,4 +1,4 @@
-package node
+package effect
 
 import (
 	"context"
@@ -14,11 +14,12 @@ import (
 	"whylet.dev/whylet/node/images"
 	"whylet.dev/whylet/node/volumes"
 	"whylet.dev/whylet/pods"
+	"whylet.dev/whylet/sense"
 )
 
 // start brings a container to life: image, configuration, create, start, and
 // its postStart hook. Each step is a fact of its own.
-func (e *effects) start(ctx context.Context, p pods.Pod, d fact.Fact) {
+func (e *Effects) start(ctx context.Context, p pods.Pod, d fact.Fact) {
 	spec, target := cri.FindContainer(p.Object, d.Container)
 	if spec == nil {
 		e.say(d, fact.StartFailed{Reason: cri.ReasonConfig, Message: "the pod has no container of that name"})
@@ -48,7 +49,7 @@ func (e *effects) start(ctx context.Context, p pods.Pod, d fact.Fact) {
 
 // launch starts a created container and runs its postStart hook. A hook may run
 // twice, as Kubernetes says of hooks, when an agent died while it ran.
-func (e *effects) launch(p pods.Pod, d fact.Fact, spec *v1.Container, id string, running bool) {
+func (e *Effects) launch(p pods.Pod, d fact.Fact, spec *v1.Container, id string, running bool) {
 	// From here on a kill finds the container and ends it as it ends any other.
 	if !running {
 		if err := e.run(id); err != nil {
@@ -63,14 +64,14 @@ func (e *effects) launch(p pods.Pod, d fact.Fact, spec *v1.Container, id string,
 }
 
 // run starts a created container.
-func (e *effects) run(id string) error {
-	defer e.cgroups.Expect()()
-	return e.runtime.Start(e.ctx, id)
+func (e *Effects) run(id string) error {
+	defer e.Cgroups.Expect()()
+	return e.Runtime.Start(e.ctx, id)
 }
 
 // pull makes sure that the image is there, by one attempt.
-func (e *effects) pull(ctx context.Context, p pods.Pod, d fact.Fact, spec *v1.Container) (images.Image, bool) {
-	image, err := e.images.Ensure(ctx, p.Object, spec, func(b fact.Observed) { e.say(d, b) })
+func (e *Effects) pull(ctx context.Context, p pods.Pod, d fact.Fact, spec *v1.Container) (images.Image, bool) {
+	image, err := e.Images.Ensure(ctx, p.Object, spec, func(b fact.Observed) { e.say(d, b) })
 	if err != nil {
 		e.pullFailed(ctx, d, spec.Image, err)
 	}
@@ -78,14 +79,14 @@ func (e *effects) pull(ctx context.Context, p pods.Pod, d fact.Fact, spec *v1.Co
 }
 
 // pullVolumes does the same for the images that the container mounts as volumes.
-func (e *effects) pullVolumes(ctx context.Context, p pods.Pod, d fact.Fact, spec *v1.Container) (map[string]*runtimeapi.ImageSpec, bool) {
+func (e *Effects) pullVolumes(ctx context.Context, p pods.Pod, d fact.Fact, spec *v1.Container) (map[string]*runtimeapi.ImageSpec, bool) {
 	specs := map[string]*runtimeapi.ImageSpec{}
 	for i := range p.Object.Spec.Volumes {
 		v := &p.Object.Spec.Volumes[i]
 		if v.Image == nil || !slices.ContainsFunc(spec.VolumeMounts, func(m v1.VolumeMount) bool { return m.Name == v.Name }) {
 			continue
 		}
-		image, err := e.images.EnsureVolume(ctx, p.Object, v.Image, func(b fact.Observed) { e.say(d, b) })
+		image, err := e.Images.EnsureVolume(ctx, p.Object, v.Image, func(b fact.Observed) { e.say(d, b) })
 		if err != nil {
 			e.pullFailed(ctx, d, v.Image.Reference, err)
 			return nil, false
@@ -95,7 +96,7 @@ func (e *effects) pullVolumes(ctx context.Context, p pods.Pod, d fact.Fact, spec
 	return specs, true
 }
 
-func (e *effects) pullFailed(ctx context.Context, d fact.Fact, image string, err error) {
+func (e *Effects) pullFailed(ctx context.Context, d fact.Fact, image string, err error) {
 	var failed *images.Failure
 	switch {
 	case ctx.Err() != nil:
@@ -108,7 +109,7 @@ func (e *effects) pullFailed(ctx context.Context, d fact.Fact, image string, err
 }
 
 // create configures and creates the container.
-func (e *effects) create(ctx context.Context, p pods.Pod, d fact.Fact, spec *v1.Container, target string, image images.Image, parts map[string]*runtimeapi.ImageSpec) (string, error) {
+func (e *Effects) create(ctx context.Context, p pods.Pod, d fact.Fact, spec *v1.Container, target string, image images.Image, parts map[string]*runtimeapi.ImageSpec) (string, error) {
 	handler, err := e.handlers.of(ctx, p.Object)
 	if err != nil {
 		return "", cri.ConfigFailure(err)
@@ -128,13 +129,13 @@ func (e *effects) create(ctx context.Context, p pods.Pod, d fact.Fact, spec *v1.
 	}
 	config, err := cri.ContainerConfig(cri.ContainerInput{
 		Users: own, Mounts: mounts, Pod: p.Object, Container: spec, Attempt: d.Attempt, ImageRef: image.Ref, ImageUser: image.User, Env: env,
-		TargetID: p.Containers[target].ID, ExtraGroups: e.volumes.ExtraGroups(p.Object), Machine: e.machine,
-		SeccompRoot: filepath.Join(e.config.DataDir, "seccomp"),
+		TargetID: p.Containers[target].ID, ExtraGroups: e.Volumes.ExtraGroups(p.Object), Machine: e.Machine,
+		SeccompRoot: filepath.Join(e.DataDir, "seccomp"),
 	})
 	if err != nil {
 		return "", cri.ConfigFailure(err)
 	}
-	parent, err := e.cgroups.Ensure(p.Object)
+	parent, err := e.Cgroups.Ensure(p.Object)
 	if err != nil {
 		return "", err
 	}
@@ -142,37 +143,37 @@ func (e *effects) create(ctx context.Context, p pods.Pod, d fact.Fact, spec *v1.
 	if err != nil {
 		return "", cri.ConfigFailure(err)
 	}
-	return e.runtime.Create(ctx, p.Sandbox.ID, config, sandbox)
+	return e.Runtime.Create(ctx, p.Sandbox.ID, config, sandbox)
 }
 
-func (e *effects) envInput(p pods.Pod, spec *v1.Container) cri.EnvInput {
-	node := e.node()
+func (e *Effects) envInput(p pods.Pod, spec *v1.Container) cri.EnvInput {
+	node := e.Node()
 	var allocatable v1.ResourceList
 	if node != nil {
 		allocatable = node.Status.Allocatable
 	}
 	return cri.EnvInput{
 		Pod: p.Object, Container: spec, PodIPs: p.Sandbox.IPs, HostIPs: p.Sandbox.HostIPs, Allocatable: allocatable,
-		ConfigMaps: configMaps(e.volumes.ConfigMapGetter()), Secrets: secrets(e.volumes.SecretGetter()), Services: e.services,
-		VolumePath: func(volume string) (string, error) { return e.volumes.Path(p.Key.UID, volume) },
+		ConfigMaps: configMaps(e.Volumes.ConfigMapGetter()), Secrets: Secrets(e.Volumes.SecretGetter()), Services: e.Services,
+		VolumePath: func(volume string) (string, error) { return e.Volumes.Path(p.Key.UID, volume) },
 	}
 }
 
 // mounts fills in what of the options is the node's to know.
-func (e *effects) mounts(ctx context.Context, p pods.Pod, d fact.Fact, spec *v1.Container, o volumes.MountOptions) ([]*runtimeapi.Mount, func(), error) {
+func (e *Effects) mounts(ctx context.Context, p pods.Pod, d fact.Fact, spec *v1.Container, o volumes.MountOptions) ([]*runtimeapi.Mount, func(), error) {
 	e.mu.Lock()
 	untaken := e.untaken[p.Key.UID]
 	delete(e.untaken, p.Key.UID)
 	e.mu.Unlock()
 	if untaken || isEphemeral(p.Object, spec.Name) {
-		if err := e.volumes.SetUp(e.ctx, p.Object); err != nil {
+		if err := e.Volumes.SetUp(e.ctx, p.Object); err != nil {
 			e.mu.Lock()
 			e.untaken[p.Key.UID] = true
 			e.mu.Unlock()
 			return nil, func() {}, err
 		}
 	}
-	host, domain, err := cri.Hostname(p.Object, e.config.ClusterDomain)
+	host, domain, err := cri.Hostname(p.Object, e.ClusterDomain)
 	if err != nil {
 		return nil, func() {}, err
 	}
@@ -180,7 +181,7 @@ func (e *effects) mounts(ctx context.Context, p pods.Pod, d fact.Fact, spec *v1.
 		return nil, func() {}, err
 	}
 	o.PodIPs, o.HostName, o.HostDomain, o.Attempt = p.Sandbox.IPs, host, domain, d.Attempt
-	return e.volumes.Mounts(p.Object, spec, o)
+	return e.Volumes.Mounts(p.Object, spec, o)
 }
 
 func isEphemeral(pod *v1.Pod, name string) bool {
@@ -193,7 +194,7 @@ func isEphemeral(pod *v1.Pod, name string) bool {
 }
 
 // startFailed says why a container could not be created.
-func (e *effects) startFailed(ctx context.Context, d fact.Fact, err error) {
+func (e *Effects) startFailed(ctx context.Context, d fact.Fact, err error) {
 	if ctx.Err() != nil {
 		e.calledOff(d)
 		return
@@ -208,7 +209,7 @@ func (e *effects) startFailed(ctx context.Context, d fact.Fact, err error) {
 
 // calledOff answers a start that was ended before it had created a container.
 // When the whole agent ends it says nothing: the next one starts it again.
-func (e *effects) calledOff(d fact.Fact) {
+func (e *Effects) calledOff(d fact.Fact) {
 	if e.ctx.Err() == nil {
 		e.say(d, fact.StartFailed{Reason: cri.ReasonCalledOff, Message: "the start was called off before there was a container"})
 	}
@@ -216,9 +217,9 @@ func (e *effects) calledOff(d fact.Fact) {
 
 // didNotRun says why a created container did not start. The runtime leaves it
 // behind as ended, with an exit code of its own choice.
-func (e *effects) didNotRun(d fact.Fact, id string, err error) {
+func (e *Effects) didNotRun(d fact.Fact, id string, err error) {
 	failed := fact.StartFailed{Reason: cri.ReasonStart, Message: cri.Words(err), ContainerID: id}
-	if v, statusErr := e.runtime.Status(e.ctx, id); statusErr == nil && v.State == cri.Exited {
+	if v, statusErr := e.Runtime.Status(e.ctx, id); statusErr == nil && v.State == cri.Exited {
 		failed.Exited, failed.ExitCode = true, v.ExitCode
 	}
 	e.say(d, failed)
@@ -226,42 +227,35 @@ func (e *effects) didNotRun(d fact.Fact, id string, err error) {
 
 // started tells the start with what the runtime knows of it. When the look fails
 // the start is still a fact, just with less in it.
-func (e *effects) started(p pods.Pod, d fact.Fact, spec *v1.Container, id string) {
-	v, pid, err := e.runtime.Inspect(e.ctx, id)
+func (e *Effects) started(p pods.Pod, d fact.Fact, spec *v1.Container, id string) {
+	v, pid, err := e.Runtime.Inspect(e.ctx, id)
 	if err != nil {
 		e.say(d, fact.Started{ContainerID: id})
 		return
 	}
-	body := startedBody(v, pid)
+	body := sense.StartedBody(v, pid)
 	recursive, err := e.handlers.recursiveReadOnly(e.ctx, p.Object, spec)
 	if err != nil {
-		e.log.Warn("whether mounts are recursively read-only is not known", "pod", p.Key.String(), "container", spec.Name, "error", err)
+		e.Log.Warn("whether mounts are recursively read-only is not known", "pod", p.Key.String(), "container", spec.Name, "error", err)
 	}
 	body.VolumeMounts = cri.VolumeMounts(spec, recursive)
 	e.sayAt(d, v.StartedAt, body)
 }
 
-func startedBody(v cri.ContainerView, pid int) fact.Started {
-	return fact.Started{
-		ContainerID: v.ID, PID: pid, Image: v.Image, ImageID: v.ImageID,
-		Resources: v.Resources, User: v.User, StopSignal: v.StopSignal,
-	}
-}
-
 // postStart runs the hook to its end: the next container of the pod waits for it.
-func (e *effects) postStart(p pods.Pod, d fact.Fact, spec *v1.Container, id string) {
-	e.say(d, e.runtime.RunHook(e.ctx, cri.Hook{
+func (e *Effects) postStart(p pods.Pod, d fact.Fact, spec *v1.Container, id string) {
+	e.say(d, e.Runtime.RunHook(e.ctx, cri.Hook{
 		Kind: fact.PostStart, Pod: p.Object, Container: spec, ContainerID: id, PodIPs: p.Sandbox.IPs,
 	}))
 }
 
-// configMaps and secrets let plain functions serve as getters.
+// configMaps and Secrets let plain functions serve as getters.
 type (
 	configMaps func(namespace, name string) (*v1.ConfigMap, error)
-	secrets    func(namespace, name string) (*v1.Secret, error)
+	Secrets    func(namespace, name string) (*v1.Secret, error)
 )
 
 func (f configMaps) GetConfigMap(namespace, name string) (*v1.ConfigMap, error) {
 	return f(namespace, name)
 }
-func (f secrets) GetSecret(namespace, name string) (*v1.Secret, error) { return f(namespace, name) }
+func (f Secrets) GetSecret(namespace, name string) (*v1.Secret, error) { return f(namespace, name) }
