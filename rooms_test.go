@@ -108,6 +108,10 @@ var rooms = []room{
 	{dir: "node/credentials", imports: []string{"github.com/go-logr/logr", "k8s.io/api", "k8s.io/client-go", "k8s.io/klog"}},
 	{dir: "node/cri", outside: true, imports: []string{module + "fact", module + "sense/containers"}},
 	{dir: "node/cri/critest", outside: true, imports: []string{module + "cluster/runtime", module + "node/cri"}},
+	{dir: "node/effect", outside: true, imports: []string{
+		module + "fact", module + "lanes", module + "node/cgroup", module + "node/cri", module + "node/images", module + "node/pressure",
+		module + "node/report", module + "node/volumes", module + "pods", module + "sense",
+	}},
 	{dir: "node/images", outside: true, imports: []string{module + "fact", module + "node/cri"}},
 	{dir: "node/object", imports: []string{
 		"golang.org/x/sys", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go",
@@ -117,7 +121,9 @@ var rooms = []room{
 		"golang.org/x/sys", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils",
 		module + "evidence/cgroupfs", module + "fact", module + "health",
 	}},
+	{dir: "node/report", outside: true, imports: []string{module + "fact", module + "node/cri", module + "pods", module + "probe"}},
 	{dir: "node/server", outside: true},
+	{dir: "node/static", outside: true, imports: []string{module + "fact", module + "pods", module + "sense"}},
 	{dir: "node/stats", imports: []string{
 		"github.com/prometheus/client_golang", "golang.org/x/sys", "k8s.io/api", "k8s.io/apimachinery",
 		"k8s.io/kubelet", "k8s.io/utils", module + "evidence/cgroupfs",
