@@ -104,6 +104,16 @@ func TestActs(t *testing.T) {
 	}
 }
 
+// An eviction says in which order the pods of the node would have gone.
+func TestEvicted(t *testing.T) {
+	f := at(2, 5, fact.Evict{Message: "The node was low on resource: memory.", Ranking: []fact.Ranked{{Pod: pod, QoS: "BestEffort", Usage: 7}, {Pod: fact.Pod{Namespace: "shop", Name: "db-0"}}}}, 1)
+	f.Container = ""
+	marks := lane(t, build(at(1, 0, fact.Started{ContainerID: "1"}), f), "life").Marks
+	if m := marks[0]; !strings.Contains(m.Text, "1. shop/web-1 (BestEffort") || !strings.Contains(m.Text, "2. shop/db-0") {
+		t.Errorf("%+v", m)
+	}
+}
+
 // Nobody looked between an agent's last sign of life and the next agent's start.
 func TestNobodyLooked(t *testing.T) {
 	f := at(1, 100, fact.AgentStarted{Previous: "killed", LastSeen: outset.Add(40 * time.Second)})

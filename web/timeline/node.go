@@ -102,7 +102,7 @@ func (b *builder) residents() {
 			r.lane.Marks = append(r.lane.Marks, m)
 		case fact.Evict:
 			r.trouble += 1000
-			r.lane.Marks = append(r.lane.Marks, mark(f, Diamond, Bad, "evicted"))
+			r.lane.Marks = append(r.lane.Marks, evicted(f, x))
 		}
 	}
 	slices.SortStableFunc(all, func(x, y *resident) int { return y.trouble - x.trouble })

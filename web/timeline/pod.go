@@ -1,11 +1,14 @@
 package timeline
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/prose"
 )
 
 // pod draws what is about the pod as a whole.
@@ -88,7 +91,7 @@ func lived(marks []Mark, f fact.Fact) []Mark {
 	case fact.EvictionNeeded:
 		return append(marks, mark(f, Flag, Warn, ""))
 	case fact.Evict:
-		return append(marks, mark(f, Diamond, Bad, "evicted"))
+		return append(marks, evicted(f, x))
 	case fact.TearDown:
 		return enter(marks, f, Plain, "tear-down")
 	case fact.TornDown:
@@ -97,6 +100,23 @@ func lived(marks []Mark, f fact.Fact) []Mark {
 		return append(marks, mark(f, Dot, Plain, "gone"))
 	}
 	return marks
+}
+
+// evicted names who would have gone next, where a ranking decided.
+func evicted(f fact.Fact, x fact.Evict) Mark {
+	m := mark(f, Diamond, Bad, "evicted")
+	if len(x.Ranking) == 0 {
+		return m
+	}
+	m.Text = Words(f) + "\norder of eviction, the first goes first:"
+	amount := prose.Size
+	if strings.HasPrefix(x.Signal, "pid") {
+		amount = func(n int64) string { return prose.Plural(int(n), "process") }
+	}
+	for i, r := range x.Ranking {
+		m.Text += fmt.Sprintf("\n%d. %s (%s, priority %d, used %s, requested %s)", i+1, r.Pod, r.QoS, r.Priority, amount(r.Usage), amount(r.Request))
+	}
+	return m
 }
 
 // waits is a back-off; that it still lasts is said again and again.
