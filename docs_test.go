@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,6 +76,42 @@ func TestLinksLead(t *testing.T) {
 		for _, match := range link.FindAllStringSubmatch(text, -1) {
 			if _, err := os.Stat(filepath.Join(filepath.Dir(file), match[1])); err != nil {
 				t.Errorf("%s: %v", file, err)
+			}
+		}
+	}
+}
+
+// Every package's doc.go names every file of its package; a pattern such as
+// rule_*.go names many.
+func TestDocNamesEveryFile(t *testing.T) {
+	docs, err := filepath.Glob("doc.go")
+	for pattern := "*/doc.go"; strings.Count(pattern, "/") < 6; pattern = "*/" + pattern {
+		var found []string
+		if found, err = filepath.Glob(pattern); err != nil {
+			t.Fatal(err)
+		}
+		docs = append(docs, found...)
+	}
+	if len(docs) < 20 {
+		t.Fatalf("only %d of doc.go: %v", len(docs), err)
+	}
+	name := regexp.MustCompile(`[\w*]+\.go`)
+	for _, doc := range docs {
+		named := name.FindAllString(read(t, doc), -1)
+		files, err := filepath.Glob(filepath.Join(filepath.Dir(doc), "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(files) == 2 {
+			continue // there is no other place to look at
+		}
+		for _, file := range files {
+			base := filepath.Base(file)
+			if base == "doc.go" || strings.HasSuffix(base, "_test.go") {
+				continue
+			}
+			if !slices.ContainsFunc(named, func(pattern string) bool { ok, _ := filepath.Match(pattern, base); return ok }) {
+				t.Errorf("%s does not name %s", doc, base)
 			}
 		}
 	}

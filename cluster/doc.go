@@ -49,4 +49,19 @@
 //	DataDir/kubeconfig     one kubeconfig for each component, and admin.conf
 //	DataDir/logs           control-plane.log, rotated by size
 //	DataDir/storage        a directory for each volume of the default StorageClass
+//
+// Files of this package:
+//
+//	cluster.go      Start, and what runs in which order; config.go, where and how
+//	apiserver.go    the API server; port.go, its port; hostlink.go, the interface of its address
+//	etcd.go         the database; database.go, when it gives up; quota.go, when it is full;
+//	                reserve.go, room for it on a full disk
+//	controllers.go  the controllers; scheduler.go, proxy.go and dns.go, the other parts
+//	certs.go        certificates are renewed while all runs
+//	objects.go      what a new cluster has in it
+//	deletions.go    who has pods deleted
+//	flags.go        settings as a command line gives them; global.go, what a process has once
+//	version.go      which Kubernetes this is
+//	memory.go       the collector's target; slack.go, how late waits may end
+//	datadir.go      the data directory's layout; purge.go, its end
 package cluster

@@ -102,6 +102,7 @@
 //	status.go     the status; qos.go its class
 //	room.go       whether the node has room: for a new pod, and for a resize
 //	evict.go      whose turn it is to go when the node runs short
+//	evict_ask.go  what a pod asked for of the memory
 //	deadline.go   the next moment at which something follows from time alone
 //
 // Rules are Kubernetes v1.36.3's; comments name the file of its kubelet that a

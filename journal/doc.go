@@ -29,6 +29,7 @@
 // Files of this package:
 //
 //	journal.go   Journal: open, close, ids
+//	files.go     modes of what is in the directory
 //	append.go    group commit, and memory when the disk fails
 //	record.go    the form of a record and of a frame
 //	log.go       the log that is written, and its recovery

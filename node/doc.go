@@ -38,4 +38,18 @@
 //	node/stats    usage of pods, for that API and for Prometheus
 //	node/credentials  certificates from the cluster that the node joined
 //	node/object   the Node object: capacity, conditions, images, lease
+//
+// Files of this package:
+//
+//	run.go, config.go, world.go  how the parts are made and put together
+//	loop.go       one fact after another; clock.go, the time; pod.go and host.go, what others look up
+//	recover.go    a start finds what ran; away.go, what was missed
+//	source_*.go   where facts come from; kernel.go, processes.go, apiwatch.go, spec_changes.go,
+//	              samples.go, looks.go, again.go, alive.go and clock_steps.go do too
+//	effect*.go    what decisions lead to, in lanes.go one after another; admit.go, whether a pod fits
+//	probes.go     what is probed, and what came of it
+//	pressure.go   what the node runs short of; disks.go, its disks; housekeeping.go, what is cleaned up
+//	services.go   Services as variables of containers
+//	publish.go, events*.go, metrics*.go  what is told to the API server and to Prometheus
+//	face.go       the node's API; handler.go, configz.go, why.go and export.go, what it serves
 package node

@@ -3,6 +3,7 @@ package why
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -43,7 +44,7 @@ func Explain(h *History, o Options) answer.Answer {
 		t.ID = fmt.Sprintf("s%d", len(a.Symptoms)+1)
 		v := t.explain(t.ID)
 		h.soften(&v)
-		v.Text, v.Symptom = v.Text+v.Missing, t.ID
+		v.Text, v.Symptom = strings.TrimSpace(v.Text+" "+v.Missing), t.ID
 		a.Symptoms = append(a.Symptoms, t.Symptom)
 		a.Verdicts = append(a.Verdicts, v)
 	}
@@ -52,7 +53,7 @@ func Explain(h *History, o Options) answer.Answer {
 		t := h.wellness(o.Container)
 		t.ID = "s1"
 		v := t.explain(t.ID)
-		v.Text += v.Missing
+		v.Text = strings.TrimSpace(v.Text + " " + v.Missing)
 		if t.Kind == answer.Healthy && v.Cause != answer.None {
 			t.Text = "it runs and is ready, and yet something is amiss"
 		}

@@ -208,11 +208,9 @@ func undecided(symptom, container, what string, chain []answer.Link, rest []find
 		}
 	}
 	if len(possible) > 0 {
-		v.Missing = " What is known fits " + strings.Join(possible, " and ") + "."
+		v.Missing = "What is known fits " + strings.Join(possible, " and ") + "."
 	}
-	if missing != "" {
-		v.Missing += " " + missing
-	}
+	v.Missing = strings.TrimSpace(v.Missing + " " + missing)
 	return v
 }
 

@@ -29,7 +29,7 @@ var (
 	deletedRules rulebook[*History]
 )
 
-// Rules lists every way to a cause. docs/causes.md shows it, and a test holds the
+// Rules lists every way to a cause. docs/rules.md shows it, and a test holds the
 // page to it.
 func Rules() []Rule {
 	all := slices.Concat(exitRules.list(), probeRules.list(), startRules.list())

@@ -11,10 +11,10 @@ import (
 	"whylet.dev/whylet/why/answer"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the table of rules into docs/causes.md")
+var rewrite = flag.Bool("rewrite", false, "write the table of rules into docs/rules.md")
 
 const (
-	page       = "../docs/causes.md"
+	page       = "../docs/rules.md"
 	tableBegin = "<!-- The table of rules. Written by: go test ./why -run TestRulePage -rewrite -->\n"
 	tableEnd   = "<!-- The end of the table of rules. -->\n"
 )
@@ -39,7 +39,7 @@ func TestRulePage(t *testing.T) {
 		return
 	}
 	if got != want {
-		t.Error("docs/causes.md does not show the rules as they are: go test ./why -run TestRulePage -rewrite")
+		t.Error("docs/rules.md does not show the rules as they are: go test ./why -run TestRulePage -rewrite")
 	}
 }
 

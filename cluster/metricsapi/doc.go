@@ -7,4 +7,9 @@
 // the API server's own node proxy, and turns the answer into metrics types. What
 // a node does not report is left out of the answer, as metrics-server leaves it
 // out: a pod counts only if each of its containers reports CPU and memory.
+//
+//	install.go  adds the API group
+//	storage.go  what can be got and listed
+//	source.go   asks a node
+//	convert.go  from its answer to metrics
 package metricsapi

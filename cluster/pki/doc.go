@@ -12,4 +12,9 @@
 // Everything lies in one directory of mode 0700, keys with mode 0600. Files are
 // replaced by rename, so that a start that is killed leaves either the old pair
 // or none, never half of one.
+//
+//	pki.go         Ensure: all that a cluster needs
+//	authority.go   who signs, and for how long
+//	pair.go        a certificate with its key; files.go, how it is written
+//	kubeconfig.go  how a component finds the API server
 package pki

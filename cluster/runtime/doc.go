@@ -24,4 +24,17 @@
 //
 // The helper programs (runc, the shim and what asks it to take a pod, pause and the CNI
 // plugin, package podnet) are looked for in libexec/ beside the running binary.
+//
+// Files of this package:
+//
+//	runtime.go      Start, Stop and what a caller sees; config.go, where and how
+//	main.go         the hidden subcommand; process.go, a containerd that runs
+//	supervise.go    it is started again when it ends; event.go, what happened to it
+//	containerd_config.go  its configuration; machine.go, what that depends on; file.go, how it is written
+//	metadata.go     its database, and a copy
+//	log.go          its log
+//	client.go       calls of CRI; image.go, images from files; pause.go, the sandboxes' image
+//	seccomp.go      what the sandboxes' processes may do
+//	network.go      the pods' network
+//	remove_pods.go  the end of pods; purge.go and purge_cgroup.go, the end of all
 package runtime

@@ -34,6 +34,7 @@
 //	cgroup.go  Config, Manager, the node's cgroups
 //	pods.go    pods come, change and go
 //	limits.go  what a pod's cgroup is set to
+//	holdback.go  a pod that has to go is kept from taking more
 //	kill.go    emptying a cgroup
 //	mover.go   the kernel's lock for moving processes is kept ready
 package cgroup

@@ -15,6 +15,9 @@
 //	resources.go  shares, quota, limits, OOM score, huge pages, swap
 //	env.go        Environment: env, envFrom, service variables
 //	labels.go     the labels and annotations that kubelet writes
+//	namespaces.go the namespaces of sandbox and container; paths.go, log folders
+//	env_sources.go, env_fields.go, env_services.go  where a variable's value comes from
+//	signal.go     what a container asks to be ended with
 //	mountstatus.go  a container's mounts as its status shows them
 //	gc.go         FindGarbage: which dead containers and sandboxes nobody wants
 //

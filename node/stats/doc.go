@@ -27,4 +27,5 @@
 //	network.go   /proc/PID/net/dev
 //	storage.go   file systems, logs, volumes
 //	resource.go  /metrics/resource
+//	cadvisor.go  /metrics/cadvisor
 package stats

@@ -57,6 +57,7 @@
 //	errors.go    failures in kubelet's words
 //	objects.go   the watched ConfigMaps and Secrets
 //	refresh.go   contents follow their objects
+//	content.go   what of an object changed
 //	mounts.go    a container's mounts; hosts.go: its /etc/hosts
 //	usage.go     disk use; limits.go: who is over its limit
 //	teardown.go  the end

@@ -13,4 +13,8 @@
 // real kubelet gets a root of its own there, so that it never meets Whylet's.
 //
 // To look around in a real stack by hand: `go run ./test/peer/up`.
+//
+//	stack.go      what both have; whylet.go and real.go, the two
+//	files.go      their folders; dial.go, how they are reached
+//	processes.go, cgroups.go  what they leave behind, and its end
 package peer

@@ -12,4 +12,5 @@
 //	overview.go  many answers at once, a line each
 //	markdown.go  many answers as Markdown, for a pull request
 //	junit.go     many answers as a JUnit report, for CI
+//	eviction.go  the order in which pods go
 package answer

@@ -5,4 +5,5 @@
 //	question.go  a question, and the parameters that it has on its way
 //	facts.go     GET /why/facts: the facts behind an answer
 //	handler.go   GET /why, as the node mounts it behind its API's authentication
+//	node.go      when a node was away
 package serve

@@ -33,4 +33,8 @@
 // and ContainersReady that comes with a restart (the attempts tell it).
 //
 // Names, identities, addresses and durations are replaced by placeholders.
+//
+//	recorder.go  polls a pod; life.go, what it saw of it
+//	reduce.go    leaves out what is transient; normal.go, placeholders
+//	compare.go   what differs between two lives
 package record

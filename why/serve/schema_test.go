@@ -1,0 +1,204 @@
+package serve
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"whylet.dev/whylet/journal"
+	"whylet.dev/whylet/why/answer"
+)
+
+// schema is the part of JSON Schema (draft 2020-12) that docs/answer.schema.json uses.
+type schema struct {
+	Ref                  string             `json:"$ref"`
+	Defs                 map[string]*schema `json:"$defs"`
+	Type                 any                `json:"type"`
+	Const                any                `json:"const"`
+	Enum                 []any              `json:"enum"`
+	Format               string             `json:"format"`
+	Minimum, Maximum     *float64
+	Required             []string
+	Properties           map[string]*schema
+	AdditionalProperties *bool
+	Items                *schema
+
+	Schema, ID, Title, Description string `json:"-"`
+}
+
+// check says where a value is not as the schema has it.
+func (s *schema) check(root *schema, at string, value any) (wrong []string) {
+	if s.Ref != "" {
+		return root.Defs[strings.TrimPrefix(s.Ref, "#/$defs/")].check(root, at, value)
+	}
+	say := func(format string, args ...any) { wrong = append(wrong, at+": "+fmt.Sprintf(format, args...)) }
+	if s.Const != nil && value != s.Const || s.Enum != nil && !slices.Contains(s.Enum, value) {
+		say("%v is not one of %v%v", value, s.Enum, s.Const)
+	}
+	if types, ok := s.Type.([]any); s.Type != nil && !(ok && slices.Contains(types, any(typeOf(value)))) && !(!ok && s.Type == typeOf(value)) {
+		say("%v is no %v", value, s.Type)
+	}
+	switch v := value.(type) {
+	case string:
+		if _, err := time.Parse(time.RFC3339Nano, v); s.Format == "date-time" && err != nil {
+			say("%v", err)
+		}
+	case float64:
+		if s.Minimum != nil && v < *s.Minimum || s.Maximum != nil && v > *s.Maximum {
+			say("%v is out of bounds", v)
+		}
+	case []any:
+		for i, item := range v {
+			wrong = append(wrong, s.Items.check(root, fmt.Sprintf("%s[%d]", at, i), item)...)
+		}
+	case map[string]any:
+		for _, name := range s.Required {
+			if _, ok := v[name]; !ok {
+				say("%s is missing", name)
+			}
+		}
+		for name, item := range v {
+			if p := s.Properties[name]; p != nil {
+				wrong = append(wrong, p.check(root, at+"."+name, item)...)
+			} else if s.AdditionalProperties != nil && !*s.AdditionalProperties {
+				say("%s is not described", name)
+			}
+		}
+	}
+	return wrong
+}
+
+func typeOf(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "string"
+	case bool:
+		return "boolean"
+	case float64:
+		if v == math.Trunc(v) {
+			return "integer"
+		}
+		return "number"
+	case []any:
+		return "array"
+	}
+	return "object"
+}
+
+func readSchema(t *testing.T) *schema {
+	t.Helper()
+	raw, err := os.ReadFile("../../docs/answer.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &schema{}
+	if err := json.Unmarshal(raw, s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func asJSON(t *testing.T, value any) any {
+	t.Helper()
+	raw, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v any
+	if err := json.Unmarshal(raw, &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// What scripts are promised of an answer is so: of those about the recorded histories,
+// and of one that has everything an answer can have.
+func TestAnswersFitTheSchema(t *testing.T) {
+	s := readSchema(t)
+	files, err := filepath.Glob("testdata/*.facts")
+	if err != nil || len(files) == 0 {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		source, err := journal.OpenFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range source.Pods() {
+			if p.Pod.Name == "" {
+				continue
+			}
+			q := Question{Namespace: p.Pod.Namespace, Name: p.Pod.Name, UID: p.Pod.UID}
+			q.Now = source.Stats().Last
+			a, err := One(source, q)
+			if err != nil {
+				t.Fatal(file, err)
+			}
+			for _, wrong := range s.check(s, file, asJSON(t, a)) {
+				t.Error(wrong)
+			}
+		}
+	}
+	for _, wrong := range s.check(s, "full", asJSON(t, fullAnswer())) {
+		t.Error(wrong)
+	}
+}
+
+// fullAnswer has something in each field.
+func fullAnswer() answer.Answer {
+	at := time.Date(2026, 11, 21, 5, 0, 0, 1, time.UTC)
+	a := answer.New(answer.Subject{Kind: "Pod", Namespace: "shop", Name: "web-1", UID: "u1"}, at, answer.Coverage{
+		From: at, Complete: true, Gaps: []answer.Gap{{From: at, To: at, Reason: "kernel: overrun"}},
+	})
+	notes := []answer.Note{{Cause: answer.DiskFull, Text: "no", Facts: nil}}
+	a.Put(answer.Symptom{Kind: answer.Restarted, Pod: "web-1", Container: "app", Count: 2, First: at, Last: at, Text: "again"}, answer.Verdict{
+		Cause: answer.CauseUnknown, Certainty: answer.Unknown, Rule: "r", Container: "app", Text: "It is not known.",
+		Chain:        []answer.Link{{Fact: 7, At: at, Kind: "Exited", Text: "it ended", Evidence: map[string]any{"exitCode": 1}}},
+		Contributing: notes, RuledOut: notes, Fixes: []answer.Fix{{Text: "look", Command: "kubectl get pods", Risk: answer.Inspect}},
+		LastWords: []string{"bye"}, Possible: []answer.Cause{answer.AppHang}, Missing: "Somebody who looked.",
+	})
+	a.Well, a.Listening = 3, &answer.Listening{At: at, Ports: []int32{8080}}
+	return a
+}
+
+// The schema names every cause, and everything that it has is in a full answer: a
+// field of which no answer can have anything is promised to nobody.
+func TestSchemaIsComplete(t *testing.T) {
+	s := readSchema(t)
+	var causes []string
+	for _, c := range s.Defs["cause"].Enum {
+		causes = append(causes, fmt.Sprint(c))
+	}
+	var want []string
+	for _, c := range answer.Causes {
+		want = append(want, string(c))
+	}
+	if !slices.Equal(causes, want) {
+		t.Errorf("causes are %v, want %v", causes, want)
+	}
+	full, err := json.Marshal(fullAnswer())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for of, d := range map[string]*schema{"answer": s, "verdict": s.Defs["verdict"], "symptom": s.Defs["symptom"], "link": s.Defs["link"], "fix": s.Defs["fix"], "journal": s.Defs["journal"], "gap": s.Defs["gap"]} {
+		for name := range d.Properties {
+			if !strings.Contains(string(full), `"`+name+`":`) {
+				t.Errorf("no %s has %s", of, name)
+			}
+		}
+	}
+	broken := asJSON(t, fullAnswer()).(map[string]any)
+	broken["asOf"], broken["new"] = "yesterday", 1
+	delete(broken, "subject")
+	if wrong := s.check(s, "broken", any(broken)); len(wrong) != 3 {
+		t.Errorf("three things are wrong, found %v", wrong)
+	}
+}
