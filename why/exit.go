@@ -101,7 +101,7 @@ func (e ending) explain(symptom string) answer.Verdict {
 		}
 	}
 	if e.exit.ByKernel {
-		missing = "The kernel itself sent its main process SIGKILL, and its log tells of no OOM kill. A limit of CPU time (RLIMIT_CPU, ulimit -t) does that, and nobody saw whether it has one."
+		missing = "The kernel itself sent its main process SIGKILL, and its log has no OOM kill. A limit of CPU time (RLIMIT_CPU, ulimit -t) does that; whether there is one was not seen."
 	}
 	return undecided(symptom, run.Container, what, e.chain(), rest, missing, append(h.logsFix(run), h.kernelFix())...)
 }
@@ -177,7 +177,7 @@ func (e ending) notMemory() (answer.Note, bool) {
 	case len(e.run.OOMKills) > 0:
 		last := e.run.OOMKills[len(e.run.OOMKills)-1]
 		n.Facts = append(n.Facts, last.ID)
-		n.Text = fmt.Sprintf("%s was OOM-killed %s before; the container lived on, and ended for the reason above", prose.Brief(of[fact.OOMKilled](last).Command, 40), prose.Span(e.at.Sub(last.When())))
+		n.Text = fmt.Sprintf("%s was OOM-killed %s before; the container kept running, and ended for the reason above", prose.Brief(of[fact.OOMKilled](last).Command, 40), prose.Span(e.at.Sub(last.When())))
 	case e.exit.OOMKnown && e.exit.OOMKills == 0:
 		n.Text = "no process of the container was OOM-killed (its oom_kill counter is 0)"
 	case e.killed():
@@ -239,7 +239,7 @@ func (e ending) sandboxKill(symptom string) answer.Verdict {
 	}
 	f := finding{
 		cause: answer.SandboxFailed, certainty: answer.Recorded, weight: certain, chain: e.chain(lost, e.run.Kill),
-		text:  fmt.Sprintf("The pod's sandbox ended without having been told to, so all its containers were ended and started in a new one%s.", colon(of[fact.SandboxLost](lost).Message)),
+		text:  fmt.Sprintf("The pod's sandbox ended although nobody asked it to, so all its containers were ended and started in a new one%s.", colon(of[fact.SandboxLost](lost).Message)),
 		fixes: []answer.Fix{e.h.inspect("see what happened on the node then", "whylet journal list --node --since 1h")},
 	}
 	if boot := e.h.rebootBefore(e.run); boot != nil {

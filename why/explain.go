@@ -55,7 +55,7 @@ func Explain(h *History, o Options) answer.Answer {
 		v := t.explain(t.ID)
 		v.Text = strings.TrimSpace(v.Text + " " + v.Missing)
 		if t.Kind == answer.Healthy && v.Cause != answer.None {
-			t.Text = "it runs and is ready, and yet something is amiss"
+			t.Text = "it runs and is ready, and something is wrong"
 		}
 		a.Symptoms, a.Verdicts = []answer.Symptom{t.Symptom}, []answer.Verdict{v}
 	}
@@ -166,7 +166,7 @@ func (h *History) unseen(run *Run) []finding {
 		last := oomRecord(of[fact.OOMKilled](run.OOMKills[n-1]))
 		h.blameOOM(&f, run, run.OOMKills[n-1])
 		f.chain = links(run.OOMKills[max(0, n-5):]...)
-		f.text = fmt.Sprintf("It looks well, and is not: processes of container %s were OOM-killed %s while the container lived on%s, %s.",
+		f.text = fmt.Sprintf("Container %s looks healthy and is not: processes in it were OOM-killed %s while it kept running%s, %s.",
 			run.Container, prose.Times(n), inBrackets("last ", process(last.Command, last.PID)), h.atLimit(run.Container, fact.OOMKilled(last)))
 		f.container = run.Container
 		if f.cause == answer.MemoryLimitChild {

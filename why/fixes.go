@@ -75,7 +75,7 @@ func (h *History) probeFixes(p *probing) []answer.Fix {
 		}
 	}
 	if p.mode == silent && p.timeout() < 5*time.Second {
-		fixes = append(fixes, h.specFix(fmt.Sprintf("give the probe more than %s (timeoutSeconds), if its answers are good and late", prose.Span(p.timeout()))))
+		fixes = append(fixes, h.specFix(fmt.Sprintf("give the probe more than %s (timeoutSeconds), if its answers are correct but late", prose.Span(p.timeout()))))
 	}
 	return fixes
 }
@@ -91,5 +91,5 @@ func (h *History) memoryFixes(run *Run, o oomRecord) []answer.Fix {
 	if o.Limit > 0 && peak >= o.Limit {
 		text = fmt.Sprintf("raise the memory limit above %s if it needs that much; a leak will reach any limit", prose.Size(o.Limit))
 	}
-	return append(fixes, h.specFix("have it use less: bound its caches, its heap or its number of workers"), h.limitsFix(text))
+	return append(fixes, h.specFix("have it use less: limit its caches, its heap or its number of workers"), h.limitsFix(text))
 }

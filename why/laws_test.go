@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math/rand"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,7 +26,7 @@ func check(t *testing.T, a answer.Answer) {
 		if v.Symptom != a.Symptoms[i].ID || v.Text == "" || !slices.Contains(answer.Causes, v.Cause) {
 			t.Errorf("verdict %d: %+v", i, v)
 		}
-		if v.Text != v.Parts.String()+v.Missing {
+		if v.Text != strings.TrimSpace(v.Parts.String()+" "+v.Missing) {
 			t.Errorf("%q is not made of its parts: %+v", v.Text, v.Parts)
 		}
 		if (v.Cause == answer.CauseUnknown) != (v.Certainty == answer.Unknown) {

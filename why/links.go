@@ -139,7 +139,7 @@ func describePlain(b fact.Body) (string, map[string]any) {
 	case fact.AgentStopped:
 		text := "the node's agent ended, as it was asked to"
 		if b.Reason != "" {
-			text = "the node's agent ended, to start anew with its control plane"
+			text = "the node's agent ended, to start again with its control plane"
 		}
 		return text, values("signal", b.Signal, "reason", b.Reason, "since", b.Since)
 	case fact.AgentStalled:
@@ -294,12 +294,12 @@ func describeSample(b fact.Sampled) (string, map[string]any) {
 
 // describeAgain words a request that was made with patience.
 func describeAgain(b fact.AskedAgain) (string, map[string]any) {
-	text := fmt.Sprintf("asked once more: no answer within %s", prose.Span(b.Patience))
+	text := fmt.Sprintf("asked again with more time: no answer within %s", prose.Span(b.Patience))
 	switch {
 	case b.Cut:
-		text = fmt.Sprintf("asked once more: the container ended while the answer was waited for, after %s", prose.Span(b.Took))
+		text = fmt.Sprintf("asked again with more time: the container ended before it answered, after %s", prose.Span(b.Took))
 	case answerCame(b):
-		text = fmt.Sprintf("asked once more, with patience: the answer came after %s", prose.Span(b.Took))
+		text = fmt.Sprintf("asked again with more time: the answer came after %s", prose.Span(b.Took))
 	}
 	return text, values("probe", b.Probe, "verdict", b.Verdict, "took", b.Took.String(), "patience", b.Patience.String(), "timeout", b.Timeout.String(), "cut", b.Cut, "message", b.Message)
 }

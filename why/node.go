@@ -184,7 +184,7 @@ func NodeMemory(name string, node, pods []fact.Fact, o Options) answer.Answer {
 	}
 	if len(a.Symptoms) == 0 {
 		a.Put(answer.Symptom{Kind: answer.Healthy, Count: 1, Text: "the node itself"}, finding{
-			cause: answer.None, rule: "no-outage", weight: fair, text: "As far back as its memory goes, the node was never away.",
+			cause: answer.None, rule: "no-outage", weight: fair, text: "The node was never away, as far back as its memory goes.",
 		}.verdict("", "", nil))
 	}
 	return a
@@ -209,9 +209,9 @@ func (o Outage) finding(now, last time.Time, pods []fact.Fact) finding {
 	if o.Ended && strings.HasPrefix(o.Text, "the machine") {
 		f.cause = answer.NodeRestarted
 	}
-	f.text = fmt.Sprintf("From %s to %s (%s) nothing was heard of the node: %s.", prose.Clock(o.From), prose.Clock(last), prose.Span(last.Sub(o.From)), o.Text)
+	f.text = fmt.Sprintf("The node did not report from %s to %s (%s): %s.", prose.Clock(o.From), prose.Clock(last), prose.Span(last.Sub(o.From)), o.Text)
 	if o.Until.IsZero() {
-		f.text = fmt.Sprintf("Since %s (%s) nothing is heard of the node: %s.", prose.Clock(o.From), prose.Span(now.Sub(o.From)), o.Text)
+		f.text = fmt.Sprintf("The node has not reported since %s (%s): %s.", prose.Clock(o.From), prose.Span(now.Sub(o.From)), o.Text)
 	}
 	f.text += " " + survived(pods, o.From, last)
 	f.fixes = []answer.Fix{{Text: "see what its agent said", Command: "tail -n 100 DATA-DIR/logs/whylet.log", Risk: answer.Inspect}}
@@ -247,10 +247,13 @@ func survived(pods []fact.Fact, from, until time.Time) string {
 		slices.Sort(names)
 		n := len(names)
 		names = names[:min(n, 5)]
-		return fmt.Sprintf("%s ended meanwhile (%s); %s ran through it, and nothing was restarted for the time in which nobody looked.",
+		return fmt.Sprintf("%s ended in that time (%s); %s kept running, and nothing was restarted because of it.",
 			prose.Plural(n, "container"), strings.Join(names, ", "), prose.Plural(len(running), "other"))
 	case len(running) > 0:
-		return fmt.Sprintf("Nothing was lost: all %s ran through it and were taken up again as they were.", prose.Plural(len(running), "container"))
+		if len(running) == 1 {
+			return "Nothing was lost: its one container kept running, and the node took it over again."
+		}
+		return fmt.Sprintf("Nothing was lost: all %s kept running, and the node took them over again.", prose.Plural(len(running), "container"))
 	}
-	return "It ran no containers that are known of."
+	return "It is not known to have run any containers."
 }

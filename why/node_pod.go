@@ -33,7 +33,7 @@ func (h *History) away() []trouble {
 		s := o.symptom(h.now, last)
 		s.Text = "its node was away for " + prose.Span(last.Sub(o.From))
 		f := o.finding(h.now, last, h.Facts)
-		f.text += " The control plane calls a node and its pods Unknown, or not Ready, in such a time, because nobody tells it better."
+		f.text += " While a node does not report, the control plane calls it and its pods Unknown or not Ready."
 		f.fixes = []answer.Fix{{Text: "see what else the node remembers", Command: "kubectl why node/NODE", Risk: answer.Inspect}}
 		if h.Object != nil && h.Object.Spec.NodeName != "" {
 			f.fixes[0].Command = "kubectl why node/" + h.Object.Spec.NodeName

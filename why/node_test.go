@@ -128,8 +128,8 @@ func TestNodeMemory(t *testing.T) {
 	a := NodeMemory("n", node, pods, Options{Now: dawn.Add(10 * time.Minute)})
 	text := a.Text(answer.Style{})
 	for _, want := range []string{
-		"node n · Unknown · it was away for 60 s", "From 05:01:40Z to 05:02:40Z (60 s) nothing was heard of the node: its agent was stopped",
-		"1 container ended meanwhile (shop/db/c); 2 others ran through it",
+		"node n · Unknown · it was away for 60 s", "The node did not report from 05:01:40Z to 05:02:40Z (60 s): its agent was stopped",
+		"1 container ended in that time (shop/db/c); 2 others kept running",
 		"cause: node-lost, inferred (rule agent-stopped)",
 		"node n · Evicted · pod shop/web", "1. shop/web uses 600Mi, asked for 16Mi (Burstable, priority 3)", "2. shop/db uses 10Mi",
 		"cause: evicted-memory, recorded",
@@ -160,7 +160,7 @@ func TestPodOfANodeThatWasAway(t *testing.T) {
 	a := explain(time.Minute)
 	v := a.Verdicts[len(a.Verdicts)-1]
 	if v.Cause != answer.NodeLost || a.Symptoms[len(a.Symptoms)-1].Kind != answer.UnknownNode ||
-		!strings.Contains(v.Text, "Nothing was lost: all 1 container ran through it") || v.Fixes[0].Command != "kubectl why node/second" {
+		!strings.Contains(v.Text, "Nothing was lost: its one container kept running") || v.Fixes[0].Command != "kubectl why node/second" {
 		t.Errorf("%+v", v)
 	}
 	if len(a.Journal.Gaps) != 1 || !strings.Contains(a.Journal.Gaps[0].Reason, "SIGSTOP") {

@@ -258,7 +258,7 @@ func (e ending) openWords() (what, missing string) {
 		what = fmt.Sprintf("Container %s is gone from the container runtime, and how it ended is not known.", e.run.Container)
 	}
 	if at := e.stopped(); at != nil {
-		what = fmt.Sprintf("The container runtime stopped container %s on somebody's order%s, with %s; it ended with exit code %d.",
+		what = fmt.Sprintf("Container %s was stopped through the container runtime%s, with %s; it ended with exit code %d.",
 			e.run.Container, e.after(), signalName(of[fact.Signalled](at).Signal), e.exit.ExitCode)
 		missing = fmt.Sprintf("Whose order that was is not known: the word of %s was not heard.", e.h.beside)
 	} else {

@@ -193,7 +193,7 @@ func TestOrder(t *testing.T) {
 		},
 		{
 			name: "somebody had the runtime stop it", node: []fact.Fact{started("signals")}, ran: time.Hour, sees: []fact.Body{stopped}, exit: fact.Exited{ExitCode: 143}, cause: answer.CauseUnknown,
-			says: "on somebody's order after 60 min, with SIGTERM; it ended with exit code 143. Whose order that was is not known: the word of kubelet was not heard.",
+			says: "through the container runtime after 60 min, with SIGTERM; it ended with exit code 143. Whose order that was is not known: the word of kubelet was not heard.",
 		},
 		{
 			name: "it is gone, and nobody saw it end", node: []fact.Fact{started("signals")}, ran: time.Hour, exit: fact.Exited{ExitCode: 137, Vanished: true}, cause: answer.CauseUnknown,

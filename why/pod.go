@@ -122,7 +122,7 @@ func (h *History) explainUnready(p *probing, began *fact.Fact, id string) answer
 	if len(p.failed) == 0 {
 		f := finding{cause: answer.None, rule: "not-asked-yet", weight: fair, chain: links(p.run.Started, began), text: fmt.Sprintf("Container %s has just started, and its %s probe has not been asked yet.", p.run.Container, kindWord(p.kind))}
 		if p.spec != nil && p.spec.InitialDelaySeconds > 0 {
-			f.text = fmt.Sprintf("Container %s is not ready before its %s probe was asked, and that is asked for the first time %d s after the start (initialDelaySeconds).", p.run.Container, kindWord(p.kind), p.spec.InitialDelaySeconds)
+			f.text = fmt.Sprintf("Container %s is not ready until its %s probe succeeds, and that is first made %d s after the start (initialDelaySeconds).", p.run.Container, kindWord(p.kind), p.spec.InitialDelaySeconds)
 		}
 		return f.verdict(id, p.run.Container, nil)
 	}

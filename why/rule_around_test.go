@@ -341,7 +341,7 @@ func TestDeletedForTaint(t *testing.T) {
 		says  string
 	}{
 		{"somebody set it", false, answer.Deleted, "somebody set that taint"},
-		{"its node was away", true, answer.NodeLost, "was not heard of"},
+		{"its node was away", true, answer.NodeLost, "did not report"},
 	} {
 		s := tell(t, web(silentProbe))
 		s.wait(time.Hour)

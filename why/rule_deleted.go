@@ -73,7 +73,7 @@ func deletion(h *History) *finding {
 		f.weight, f.text = certain, "The pod was deleted because its node got a taint with the effect NoExecute that it does not tolerate, or not for longer. The node itself was well: somebody set that taint."
 		f.fixes = []answer.Fix{h.inspect("see the node's taints", "kubectl get nodes -o custom-columns=NODE:.metadata.name,TAINTS:.spec.taints"), h.specFix("give the pod a toleration, if it should stay")}
 		if h.wasAway(at.Seen) {
-			f.cause, f.text = answer.NodeLost, "The pod was deleted because its node was not heard of, for longer than the pod tolerates: "+prose.Brief(target.Message, kept)
+			f.cause, f.text = answer.NodeLost, "The pod was deleted because its node did not report for longer than the pod tolerates: "+prose.Brief(target.Message, kept)
 		}
 	case target != nil:
 		f.weight, f.text = certain, "The pod was deleted to disturb it on purpose: "+prose.Brief(target.Message, kept)
@@ -143,7 +143,7 @@ func notReplaced(h *History) *finding {
 	}
 	return &finding{
 		cause: answer.ScaledDown, weight: strong, chain: links(request, at),
-		text:  fmt.Sprintf("%s %s did not want the pod any more: it was deleted, and none came in its place. It was scaled down, or removed itself.", kind, name),
+		text:  fmt.Sprintf("%s %s no longer wanted the pod: it was deleted and not replaced. It was scaled down, or removed itself.", kind, name),
 		fixes: []answer.Fix{h.inspect("see how many are wanted now, and who changed that", h.kubectl("get %s --show-managed-fields -o yaml", kubectl.Workload(h.Object)))},
 	}
 }

@@ -139,7 +139,7 @@ func probeWaits(p *probing) *finding {
 	if how == "" {
 		return nil
 	}
-	f.text = fmt.Sprintf("Container %s has not come up, because it waits for %s. It idles meanwhile and listens on nothing, so %s is refused.", p.run.Container, how, p.what())
+	f.text = fmt.Sprintf("Container %s has not come up, because it waits for %s. Until then it is idle and listens on no port, so %s is refused.", p.run.Container, how, p.what())
 	f.fixes = append(n.fixes(p.h), p.h.logsFix(p.run)...)
 	if p.kind != fact.Readiness {
 		f.fixes = append(f.fixes, p.h.specFix("give the wait an init container, or a startupProbe as long as it may take"))

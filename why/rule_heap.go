@@ -42,7 +42,7 @@ func heapSaid(e ending) *finding {
 	if e.exit.Signal != 0 {
 		f.cause, f.weight, how = answer.AppCrashSignal, certain, "by "+signalName(e.exit.Signal)
 	}
-	f.text = fmt.Sprintf("Container %s ended%s %s because its program got no more memory, and the kernel did not take it: nothing was OOM-killed at the container's limit. It said: %s.", e.run.Container, e.after(), how, prose.Brief(said, kept))
+	f.text = fmt.Sprintf("Container %s ended%s %s because its program could get no more memory. The kernel killed nothing: there was no OOM kill at the container's limit. It said: %s.", e.run.Container, e.after(), how, prose.Brief(said, kept))
 	f.fixes = append(f.fixes, e.h.specFix("find what fills its heap, or allow it a larger one (-Xmx, --max-old-space-size, ulimit -v); the container's memory limit matters only as far as the heap's is derived from it"))
 	return f
 }

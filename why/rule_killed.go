@@ -49,7 +49,7 @@ func killedFromOutside(e ending) *finding {
 		f.weight, f.text = refuted, "no process sent the SIGKILL: the kernel itself did"
 		return f
 	}
-	f.text = fmt.Sprintf("Something that is not the node ended container %s%s with %s; no kill was ordered here, and no OOM kill was seen in it.", e.run.Container, e.after(), signalName(n))
+	f.text = fmt.Sprintf("Container %s was ended%s with %s by something other than the node: the node ordered no kill, and no OOM kill was seen in it.", e.run.Container, e.after(), signalName(n))
 	f.fixes = append(e.h.logsFix(e.run), e.h.inspect("look for who did it on the node", "journalctl --since -1h | grep -iE 'kill|oom'"))
 	switch {
 	case seen:

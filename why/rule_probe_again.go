@@ -110,15 +110,15 @@ func probeAnswersAfterTimeout(p *probing) *finding {
 		f.text = "asked once more it answered in time"
 	case b.Verdict != fact.Success && b.Verdict != fact.Warning:
 		f.cause = answer.AppUnhealthy
-		f.text = fmt.Sprintf("The application answers %s late, and then with %d: asked with patience, it took %s.", p.what(), b.Evidence.Status, prose.Span(b.Took))
+		f.text = fmt.Sprintf("The application answers %s late, and then with %d: asked again with more time, it took %s.", p.what(), b.Evidence.Status, prose.Span(b.Took))
 	case quick > 0 && quick > 2*slow:
 		f.cause = answer.AppOverloaded
-		f.text = fmt.Sprintf("The application became slow: it had answered %s within %s, and now takes %s, where %s are allowed (asked once more, with patience).", p.what(), prose.Span(p.timeout()/5), prose.Span(b.Took), prose.Span(p.timeout()))
+		f.text = fmt.Sprintf("The application became slow: it had answered %s within %s, and now takes %s when it is asked again with more time; the probe allows %s.", p.what(), prose.Span(p.timeout()/5), prose.Span(b.Took), prose.Span(p.timeout()))
 	case p.halfSeen():
 		f.possibly()
 		f.text = "it answers late; how quickly it did before was not seen"
 	default:
-		f.text = fmt.Sprintf("The answers to %s are good and late: asked once more, with patience, it answered after %s, where %s are allowed.", p.what(), prose.Span(b.Took), prose.Span(p.timeout()))
+		f.text = fmt.Sprintf("The answers to %s are correct but late: asked again with more time, it answered after %s; the probe allows %s.", p.what(), prose.Span(b.Took), prose.Span(p.timeout()))
 	}
 	return f
 }
@@ -133,7 +133,7 @@ func probeNeverAnswers(p *probing) *finding {
 	f := &finding{cause: answer.AppHang, weight: strong, chain: p.chain(at)}
 	seen, look, ok := p.look()
 	if !ok {
-		f.weight, f.text = weak, "no answer came, not even to a patient request"
+		f.weight, f.text = weak, "no answer came, not even to a request with more time"
 		return f // it may be busy, or stopped
 	}
 	if share(look) >= busyShare {

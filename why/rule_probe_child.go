@@ -59,7 +59,7 @@ func probeWorkerDied(p *probing) *finding {
 		}
 		return &finding{
 			cause: answer.ChildProcessEnded, weight: strong, chain: p.chain(ended), fixes: p.h.logsFix(p.run),
-			text: fmt.Sprintf("A process of container %s%s %s while it was to answer %s, which broke off; the main process lives on.", p.run.Container, inBrackets("", process(b.Command, b.PID)), how, p.what()),
+			text: fmt.Sprintf("A process of container %s%s %s while it was to answer %s, which broke off; the main process still runs.", p.run.Container, inBrackets("", process(b.Command, b.PID)), how, p.what()),
 		}
 	}
 	return nil
@@ -113,7 +113,7 @@ func probeChildOOM(p *probing) *finding {
 		f.weight = certain // a busy node or a queue is no rival to that
 	}
 	if f.cause == answer.MemoryLimitChild {
-		f.text = fmt.Sprintf("Container %s hit its memory limit%s: the kernel OOM-killed %s%s and the container lived on, maimed.",
+		f.text = fmt.Sprintf("Container %s hit its memory limit%s: the kernel OOM-killed %s%s and the container kept running without it.",
 			p.run.Container, ofSize(last.Limit), prose.Plural(len(kills), "child process"), inBrackets("last ", process(last.Command, last.PID)))
 		f.fixes = append(f.fixes, p.h.memoryFixes(p.run, last)...)
 	}

@@ -105,10 +105,10 @@ func probeListenerGone(p *probing) *finding {
 		f.weight = weak // a worker that ended looks the same
 	case known:
 		f.cause, f.weight = answer.ChildProcessEnded, strong
-		f.text = fmt.Sprintf("The process that served port %d of container %s ended%s; the main process lives on without it.", p.port(), p.run.Container, inBrackets("", process(who.Command, who.PID)))
+		f.text = fmt.Sprintf("The process that served port %d of container %s ended%s; the main process still runs without it.", p.port(), p.run.Container, inBrackets("", process(who.Command, who.PID)))
 	case p.fewerProcesses(look):
 		f.cause = answer.ChildProcessEnded
-		f.text = fmt.Sprintf("A process of container %s ended, and with it the listener on port %d, as far as the number of its processes tells; the main process lives.", p.run.Container, p.port())
+		f.text = fmt.Sprintf("A process of container %s ended, and with it the listener on port %d, judging by the number of its processes; the main process still runs.", p.run.Container, p.port())
 	}
 	return f
 }
@@ -203,13 +203,13 @@ func (p *probing) childGone(f *finding, ended *fact.Fact, b fact.ProcessEnded) {
 	if b.Signal != 0 {
 		how = "died of " + signalName(b.Signal)
 	}
-	f.text = fmt.Sprintf("The process that served port %d of container %s %s%s; the main process lives on without it.", p.port(), p.run.Container, how, inBrackets("", process(b.Command, b.PID)))
+	f.text = fmt.Sprintf("The process that served port %d of container %s %s%s; the main process still runs without it.", p.port(), p.run.Container, how, inBrackets("", process(b.Command, b.PID)))
 	for _, at := range p.run.Signals {
 		s := of[fact.Signalled](at)
 		if s.PID == b.PID && s.Signal == b.Signal && s.Origin != fact.FromKernel && !p.h.itsOwn(s, p.run.Container) {
 			f.cause = answer.KilledByOther
 			f.chain = append(f.chain, link(at))
-			f.text = fmt.Sprintf("%s sent %s to the process that served port %d of container %s%s; the main process lives on without it.",
+			f.text = fmt.Sprintf("%s sent %s to the process that served port %d of container %s%s; the main process still runs without it.",
 				prose.Upper(senderWords(s)), signalName(s.Signal), p.port(), p.run.Container, inBrackets("", process(b.Command, b.PID)))
 		}
 	}

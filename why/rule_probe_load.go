@@ -123,7 +123,7 @@ func probeThrottled(p *probing) *finding {
 	}
 	part := float64(stalled) / float64(periods)
 	if part < throttledShare {
-		f.text = fmt.Sprintf("only %d of %d CPU periods were throttled meanwhile", stalled, periods)
+		f.text = fmt.Sprintf("only %d of %d CPU periods were throttled in that time", stalled, periods)
 		return f
 	}
 	f.weight = strong
@@ -294,10 +294,10 @@ func probeAnswersLate(p *probing) *finding {
 		}
 	case late:
 		f.weight = strong
-		f.text = fmt.Sprintf("The answers to %s come, and later than its timeout: the first byte after %s, where %s are allowed.", p.what(), prose.Span(p.last.Evidence.FirstByte), prose.Span(p.timeout()))
+		f.text = fmt.Sprintf("The answers to %s come, but later than its timeout: the first byte after %s; the probe allows %s.", p.what(), prose.Span(p.last.Evidence.FirstByte), prose.Span(p.timeout()))
 	case slow > 0:
 		f.weight = strong
-		f.text = fmt.Sprintf("The answers to %s are good, and often later than its timeout of %s: %s took more than half of it, the others were too late.",
+		f.text = fmt.Sprintf("The answers to %s are correct, but often later than its timeout of %s: %s took more than half of it, the others were too late.",
 			p.what(), prose.Span(p.timeout()), prose.Plural(int(slow), "good answer"))
 	default:
 		return nil

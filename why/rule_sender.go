@@ -43,7 +43,7 @@ func senderSeen(e ending) *finding {
 		f.text = fmt.Sprintf("The main process of container %s ended itself%s: it sent %s to itself.", e.run.Container, e.after(), signalName(b.Signal))
 		return f
 	case b.Origin == fact.FromNode:
-		f.text = fmt.Sprintf("Container %s was ended%s %s through the container runtime, and not on the node agent's order: somebody else told the runtime to.", e.run.Container, e.after(), how)
+		f.text = fmt.Sprintf("Container %s was ended%s %s through the container runtime, and not by the node: somebody else told the runtime to.", e.run.Container, e.after(), how)
 		f.fixes = append(f.fixes, e.h.inspect("look for who talks to the runtime besides the node", "journalctl -u containerd --since -1h"))
 		return f
 	}

@@ -150,13 +150,13 @@ func TestEnds(t *testing.T) {
 			},
 		},
 		{
-			name: "a heap of its own was full", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.AppExitError, says: "nothing was OOM-killed",
+			name: "a heap of its own was full", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.AppExitError, says: "The kernel killed nothing",
 			tale: func(s *tale) {
 				s.exit("app", fact.Exited{ExitCode: 3, StatusKnown: true, OOMKnown: true, LastLines: []string{"java.lang.OutOfMemoryError: Java heap space", "\tat Main.main"}})
 			},
 		},
 		{
-			name: "a heap was full, and it aborted", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.AppCrashSignal, says: "by SIGABRT because its program got no more memory",
+			name: "a heap was full, and it aborted", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.AppCrashSignal, says: "by SIGABRT because its program could get no more memory",
 			tale: func(s *tale) {
 				s.exit("app", fact.Exited{ExitCode: 134, Signal: 6, StatusKnown: true, OOMKnown: true, LastLines: []string{"FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory"}})
 			},

@@ -207,7 +207,7 @@ func init() {
 				return nil
 			}
 			return &finding{
-				cause: answer.RuntimeFailed, weight: fair, chain: c.chain(), text: fmt.Sprintf("The container runtime did not do its work for container %s: %s.", c.run.Container, prose.Brief(c.message, kept)),
+				cause: answer.RuntimeFailed, weight: fair, chain: c.chain(), text: fmt.Sprintf("Container %s does not start because the container runtime failed: %s.", c.run.Container, prose.Brief(c.message, kept)),
 				fixes: []answer.Fix{c.h.inspect("see how the node is", "whylet status")},
 			}
 		}},

@@ -19,7 +19,7 @@ func TestFolded(t *testing.T) {
 	of("d", 2, MemoryLimit)
 	text := a.Text(Style{})
 	for _, want := range []string{
-		"Restarted · 3 pods, the last of them b: container app was restarted", "Of b.", "all of them a, b, c; -o wide tells of each",
+		"Restarted · 3 pods, the last of them b: container app was restarted", "Of b.", "all of them a, b, c; -o wide shows each",
 		"Restarted · pod d: container app was restarted", "Of d.",
 	} {
 		if !strings.Contains(text, want) {

@@ -92,7 +92,7 @@ func rowsOf(a *Answer, sym Symptom, v Verdict, wide bool) []Row {
 	}
 	rows := []Row{subject, cause, {Kind: RowKnown, Text: "cause: " + string(v.Cause) + ", " + howKnown(v)}}
 	if len(sym.alike) > 1 {
-		rows = append(rows, Row{Kind: RowAlike, Title: "all of them", Text: prose.Some(sym.alike) + "; -o wide tells of each"})
+		rows = append(rows, Row{Kind: RowAlike, Title: "all of them", Text: prose.Some(sym.alike) + "; -o wide shows each"})
 	}
 	rows = append(rows, chainRows(v.Chain, wide)...)
 	rows = append(rows, wordRows(v.LastWords, wide)...)

@@ -65,7 +65,7 @@ func boundWords(pods []v1.Pod) string {
 	if running == 0 {
 		return "No running pod is bound to it."
 	}
-	return fmt.Sprintf("%s bound to it ran when it was last heard of; while the machine lives they run on, and the node takes them up again when it is back. "+
+	return fmt.Sprintf("%s bound to it ran when it last reported; while the machine is up they keep running, and the node takes them over again when it is back. "+
 		"Pods without a toleration of their own are deleted after 5 min.", prose.Upper(prose.Plural(running, "pod")))
 }
 
@@ -80,12 +80,12 @@ func (c NodeCase) pressure(kind v1.NodeConditionType) (answer.Verdict, bool) {
 		switch kind {
 		case v1.NodeMemoryPressure:
 			f.Cause = answer.EvictedMemory
-			f.Text += ". Pods that asked for no memory are not let in meanwhile."
+			f.Text += ". Until that is over, pods that asked for no memory are not admitted."
 			f.Contributing = c.orderNotes(c.candidates(c.measured))
 		case v1.NodeDiskPressure:
-			f.Cause, f.Text = answer.EvictedDisk, f.Text+". No new pods are let in meanwhile."
+			f.Cause, f.Text = answer.EvictedDisk, f.Text+". Until that is over, no new pods are admitted."
 		default:
-			f.Cause, f.Text = answer.EvictedPIDs, f.Text+". No new pods are let in meanwhile."
+			f.Cause, f.Text = answer.EvictedPIDs, f.Text+". Until that is over, no new pods are admitted."
 		}
 		f.Fixes = []answer.Fix{{Text: "see which pods went for it", Command: "kubectl get events -A --field-selector reason=Evicted", Risk: answer.Inspect}}
 		return f, true
@@ -169,7 +169,7 @@ func (c NodeCase) promised() answer.Verdict {
 	f.Text = fmt.Sprintf("Of the %s that pods may have, they asked for %s (%d %%), and their limits add up to %s (%d %%).",
 		prose.Size(all), prose.Size(requests), requests*100/all, prose.Size(limits), limits*100/all)
 	if limits <= all && len(unlimited) == 0 {
-		f.Text = "Nothing can push anything out. " + f.Text
+		f.Text = "No pod can push another one out. " + f.Text
 		return f
 	}
 	if limits > all {
@@ -178,7 +178,7 @@ func (c NodeCase) promised() answer.Verdict {
 	if len(unlimited) > 0 {
 		f.Text += fmt.Sprintf(" %s no limit at all.", has(len(unlimited)))
 	}
-	f.Text = "It holds as long as its pods do not use what they may. " + f.Text
+	f.Text = "That is enough as long as the pods do not use all that they may. " + f.Text
 	f.Contributing = append(f.Contributing, answer.Note{Cause: answer.NodeOvercommitted, Text: "these may use more than they asked for, and so push out others: " + prose.Some(pushers)})
 	if len(pushed) > 0 {
 		f.Contributing = append(f.Contributing, answer.Note{Cause: answer.NodeOvercommitted, Text: "these never use more than they asked for, and go last: " + prose.Some(pushed)})

@@ -16,7 +16,7 @@ import (
 func NodeLostAnswer(pod *v1.Pod, node *v1.Node, now time.Time) (a answer.Answer, ok bool) {
 	a = answer.New(podSubject(pod), now, answer.Coverage{})
 	text := fmt.Sprintf("Node %s does not exist any more.", pod.Spec.NodeName)
-	s := answer.Symptom{Kind: answer.UnknownNode, Count: 1, Last: now, Text: "nobody knows how it is"}
+	s := answer.Symptom{Kind: answer.UnknownNode, Count: 1, Last: now, Text: "its state is not known"}
 	if node != nil && node.Name != "" {
 		for _, c := range node.Status.Conditions {
 			if c.Type != v1.NodeReady {
@@ -68,9 +68,9 @@ func StillThere(a *answer.Answer, pod *v1.Pod) {
 		if a.Symptoms[i].Kind != answer.Disappeared {
 			continue
 		}
-		a.Symptoms[i].Kind, a.Symptoms[i].Text = answer.Terminating, "its node has let it go, and the object is still there"
+		a.Symptoms[i].Kind, a.Symptoms[i].Text = answer.Terminating, "its node is done with it, and the object is still there"
 		v := &a.Verdicts[i]
-		v.Text += fmt.Sprintf(" What keeps the object is its finalizers (%s), which nobody has taken away.", strings.Join(pod.Finalizers, ", "))
+		v.Text += fmt.Sprintf(" Its finalizers (%s) keep the object, and nobody has removed them.", strings.Join(pod.Finalizers, ", "))
 		v.Fixes = append([]answer.Fix{
 			{Text: "find out which controller is to remove them, and whether it runs", Command: fmt.Sprintf("kubectl -n %s get pod %s -o jsonpath='{.metadata.finalizers}'", pod.Namespace, pod.Name), Risk: answer.Inspect},
 			{Text: "remove them by hand where nobody will, and what they protect is done", Command: fmt.Sprintf("kubectl -n %s patch pod %s --type=merge -p '{\"metadata\":{\"finalizers\":null}}'", pod.Namespace, pod.Name), Risk: answer.Destructive},

@@ -84,7 +84,7 @@ func TestPromised(t *testing.T) {
 		t.Errorf("limits that fit, and a pod without one: %s", text)
 	}
 	c.Pods = pods[1:2]
-	if text := say(c); !strings.Contains(text, "Nothing can push anything out.") || !strings.Contains(text, "cause: none") {
+	if text := say(c); !strings.Contains(text, "No pod can push another one out.") || !strings.Contains(text, "cause: none") {
 		t.Errorf("it says %s", text)
 	}
 }

@@ -81,7 +81,7 @@ func keptOut(f *answer.Verdict, pod *v1.Pod, around Around, message string) {
 	}
 	f.Text += message
 	if sick != "" {
-		f.Fixes = []answer.Fix{{Text: "find out what is the matter with the node; pods come when it is over", Command: "kubectl why node/" + sick, Risk: answer.Inspect}}
+		f.Fixes = []answer.Fix{{Text: "find out what is wrong with the node; pods are placed there again when that is over", Command: "kubectl why node/" + sick, Risk: answer.Inspect}}
 		return
 	}
 	f.Fixes = []answer.Fix{kubectl.Inspect("see the taints", "kubectl describe nodes | grep -A3 Taints"), kubectl.EditTemplate(pod.Namespace, pod, "add a toleration, or take the taint from the node")}

@@ -22,7 +22,7 @@ var ownTaints = map[string]string{
 	v1.TaintNodeMemoryPressure:     "is short of memory",
 	v1.TaintNodePIDPressure:        "is short of process ids",
 	v1.TaintNodeNotReady:           "is not ready",
-	v1.TaintNodeUnreachable:        "is not heard of",
+	v1.TaintNodeUnreachable:        "does not report",
 	v1.TaintNodeNetworkUnavailable: "has no network",
 	v1.TaintNodeOutOfService:       "is out of service",
 }

@@ -73,7 +73,7 @@ func JobAnswer(job *batchv1.Job, w Workload, pods []answer.Answer, now time.Time
 		f.Fixes = []answer.Fix{{Text: "raise activeDeadlineSeconds of the job, or find out what takes so long", Risk: answer.Restarts}}
 	case batchv1.JobReasonBackoffLimitExceeded:
 		f.Text = "The job failed for good: its pods failed more often than its backoffLimit allows, and nothing starts another."
-		f.Fixes = []answer.Fix{{Text: "mend what its pods fail of, then create the job anew; backoffLimit says how often it is tried", Risk: answer.Restarts}}
+		f.Fixes = []answer.Fix{{Text: "fix what makes its pods fail, then create the job again; backoffLimit says how often it is tried", Risk: answer.Restarts}}
 	}
 	if c.Reason == batchv1.JobReasonBackoffLimitExceeded && a.Symptoms[0].Kind != answer.Healthy {
 		for i := range a.Verdicts {

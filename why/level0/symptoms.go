@@ -23,7 +23,7 @@ func (c *podCase) symptoms() []told {
 		return []told{c.terminating()}
 	}
 	if c.Pod.Status.Phase == v1.PodUnknown {
-		return []told{{answer.Symptom{Kind: answer.UnknownNode, Text: "nobody knows how it is"}, unknown("", "The pod's phase is Unknown: its node does not report it.", "what became of its containers", c.describe())}}
+		return []told{{answer.Symptom{Kind: answer.UnknownNode, Text: "its state is not known"}, unknown("", "The pod's phase is Unknown: its node does not report it.", "what became of its containers", c.describe())}}
 	}
 	initializing := false
 	for _, st := range c.Pod.Status.InitContainerStatuses {

@@ -161,6 +161,7 @@ func fullAnswer() answer.Answer {
 	notes := []answer.Note{{Cause: answer.DiskFull, Text: "no", Facts: nil}}
 	a.Put(answer.Symptom{Kind: answer.Restarted, Pod: "web-1", Container: "app", Count: 2, First: at, Last: at, Text: "again"}, answer.Verdict{
 		Cause: answer.CauseUnknown, Certainty: answer.Unknown, Rule: "r", Container: "app", Text: "It is not known.",
+		Parts:        answer.Parts{Subject: "container app", What: "It is not known.", Because: []string{"a"}, Then: []string{"b"}},
 		Chain:        []answer.Link{{Fact: 7, At: at, Kind: "Exited", Text: "it ended", Evidence: map[string]any{"exitCode": 1}}},
 		Contributing: notes, RuledOut: notes, Fixes: []answer.Fix{{Text: "look", Command: "kubectl get pods", Risk: answer.Inspect}},
 		LastWords: []string{"bye"}, Possible: []answer.Cause{answer.AppHang}, Missing: "Somebody who looked.",
@@ -188,7 +189,7 @@ func TestSchemaIsComplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for of, d := range map[string]*schema{"answer": s, "verdict": s.Defs["verdict"], "symptom": s.Defs["symptom"], "link": s.Defs["link"], "fix": s.Defs["fix"], "journal": s.Defs["journal"], "gap": s.Defs["gap"]} {
+	for of, d := range map[string]*schema{"answer": s, "verdict": s.Defs["verdict"], "symptom": s.Defs["symptom"], "link": s.Defs["link"], "fix": s.Defs["fix"], "parts": s.Defs["parts"], "journal": s.Defs["journal"], "gap": s.Defs["gap"]} {
 		for name := range d.Properties {
 			if !strings.Contains(string(full), `"`+name+`":`) {
 				t.Errorf("no %s has %s", of, name)
