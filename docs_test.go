@@ -1,6 +1,8 @@
 package whylet_test
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -112,6 +114,43 @@ func TestDocNamesEveryFile(t *testing.T) {
 			}
 			if !slices.ContainsFunc(named, func(pattern string) bool { ok, _ := filepath.Match(pattern, base); return ok }) {
 				t.Errorf("%s does not name %s", doc, base)
+			}
+		}
+	}
+}
+
+// kubectlFlags are those that every kubectl command has (k8s.io/cli-runtime, ConfigFlags).
+var kubectlFlags = []string{"as", "as-group", "as-uid", "cluster", "context", "kubeconfig", "namespace", "request-timeout", "server", "token", "user"}
+
+// Every command and flag of ours that a page shows is declared somewhere.
+func TestCommandsExist(t *testing.T) {
+	var declared strings.Builder
+	for _, root := range []string{"cmd", "cluster", "why", "journal", "mesh", "lint", "web", "observe", "test", "tools"} {
+		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+			if err == nil && !entry.IsDir() && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+				declared.WriteString(read(t, path))
+			}
+			return err
+		})
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+	code := declared.String()
+	line := regexp.MustCompile("(?m)(?:^    |`|^\\$ )(?:bin/)?(?:whylet|whylet-observe|kubectl[ -]why)( [^`\\n]*)?")
+	flag := regexp.MustCompile(`(?:^| )--([a-z][a-z-]+)`)
+	word := regexp.MustCompile(`^ ([a-z][a-z-]+)(?: |$)`)
+	for file, text := range documents(t) {
+		for _, match := range line.FindAllStringSubmatch(text, -1) {
+			said, _, _ := strings.Cut(match[1], " #")
+			said, _, _ = strings.Cut(said, " | ")
+			for _, f := range flag.FindAllStringSubmatch(said, -1) {
+				if !strings.Contains(code, `"`+f[1]+`"`) && !slices.Contains(kubectlFlags, f[1]) {
+					t.Errorf("%s: %q: nobody declares --%s", file, strings.TrimSpace(match[0]), f[1])
+				}
+			}
+			if w := word.FindStringSubmatch(said); w != nil && strings.Contains(match[0], "whylet ") && !regexp.MustCompile(`(Use:|Subcommand =)\s+"`+w[1]+`\b`).MatchString(code) {
+				t.Errorf("%s: %q: there is no command %s", file, strings.TrimSpace(match[0]), w[1])
 			}
 		}
 	}
