@@ -76,8 +76,8 @@ type Config struct {
 	// ServingCert, ServingKey and ClientCA are PEM files for it.
 	ServingCert, ServingKey, ClientCA string
 
-	// Told is what the control plane tells of pods by name, without a UID. May be nil.
-	Told <-chan fact.Fact
+	// AuditEvents are what the control plane tells of pods by name, without a UID. May be nil.
+	AuditEvents <-chan fact.Fact
 
 	// Reported is told each time that the node has written to the API server how it
 	// is. May be nil.

@@ -177,7 +177,7 @@ func (n *node) warn(what string, err error) {
 func (n *node) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if err := n.takeUp(ctx); err != nil {
+	if err := n.recover(ctx); err != nil {
 		return err
 	}
 	var wg sync.WaitGroup
@@ -205,9 +205,9 @@ func (n *node) run(ctx context.Context) error {
 	return nil
 }
 
-// takeUp compares memory and runtime, and asks again for what was decided and
+// recover compares memory and runtime, and asks again for what was decided and
 // never came back. It runs before the loop does, in the loop's place.
-func (n *node) takeUp(ctx context.Context) error {
+func (n *node) recover(ctx context.Context) error {
 	if err := n.lookFirst(ctx); err != nil {
 		return err
 	}

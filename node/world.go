@@ -267,7 +267,7 @@ func (o *outside) start(spawn func(string, func(context.Context) error)) {
 	spawn("node API", o.face.serve)
 	observe("OOM kills", &sense.Kernel{Exits: o.exits, Past: n.past, Boot: n.clock.boot, Log: n.log})
 	observe("processes", o.processes)
-	observe("what the control plane tells", sense.Audit(n.config.Told))
+	observe("what the control plane tells", sense.Audit(n.config.AuditEvents))
 	observe("the API server's silence", n.contact)
 	observe("steps of the clock", sense.NewClockSteps())
 	observe("looks and samples", o.inspector)

@@ -330,7 +330,7 @@ func (s *stack) nodeConfig() (node.Config, *rest.Config, error) {
 		PIDs:            set.NodePIDs,
 		PodPIDs:         set.PodMaxPIDs,
 		NoProbeAgain:    set.NoProbeAgain,
-		Told:            s.told,
+		AuditEvents:     s.told,
 		NoLogLines:      set.NoLogLines,
 		OTLPEndpoint:    set.OTLPEndpoint,
 		Name:            set.NodeName,

@@ -7,5 +7,5 @@
 //	kill.go      preStop hook, stop signal, SIGKILL
 //	resize.go    other resources for what runs
 //	end.go       what is left of containers, pods and sandboxes is taken away
-//	handlers.go  RuntimeClasses, and user namespaces of pods
+//	handlers.go  RuntimeClasses, and what the runtime can do for them
 package effect

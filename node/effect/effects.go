@@ -2,6 +2,7 @@ package effect
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -66,7 +67,7 @@ type Effects struct {
 	lanes *lanes.Lanes[lane]
 	// handlers and users say how the runtime is to run a pod, and as whom.
 	handlers *handlers
-	users    users
+	users    *cri.Users
 
 	mu sync.Mutex
 	// starting cancels the start that is under way, by pod and container.
@@ -87,8 +88,11 @@ func New(ctx context.Context, c Config) (*Effects, error) {
 		starting: map[startKey]context.CancelFunc{}, left: map[types.UID][]cri.SandboxView{}, untaken: map[types.UID]bool{},
 	}
 	var err error
-	e.users, err = newUsers(e.handlers, c.Volumes.PodsDir(), c.MaxPods)
-	return e, err
+	e.users, err = cri.NewUsers(c.Volumes.PodsDir(), c.MaxPods, func() (cri.Health, error) { return c.Runtime.Health(context.Background()) })
+	if err != nil {
+		return nil, fmt.Errorf("user namespaces of pods: %w", err)
+	}
+	return e, nil
 }
 
 // Wait returns when the effects that go on have ended, after ctx has.

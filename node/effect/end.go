@@ -46,7 +46,7 @@ func (e *Effects) tearDown(ctx context.Context, p pods.Pod, d fact.Fact) {
 		})
 	}
 	if ctx.Err() == nil {
-		e.users.release(p.Key.UID)
+		e.users.Release(p.Key.UID)
 		e.say(d, fact.TornDown{})
 	}
 }

@@ -2,21 +2,13 @@ package effect
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"sync"
 
-	"github.com/go-logr/logr"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
-	"k8s.io/klog/v2"
-	"k8s.io/kubernetes/pkg/kubelet/userns"
 
 	"whylet.dev/whylet/node/cri"
 )
@@ -84,64 +76,3 @@ func (h *handlers) recursiveReadOnly(ctx context.Context, pod *v1.Pod, c *v1.Con
 	}
 	return false, nil
 }
-
-// users gives each pod with hostUsers: false a range of ids of the machine for
-// itself. kubelet's manager keeps them, in a file of the pod's directory, so
-// that a pod has the same range after a restart of the agent.
-type users struct{ manager *userns.UsernsManager }
-
-func newUsers(h *handlers, podsDir string, maxPods int) (users, error) {
-	m, err := userns.MakeUserNsManager(logr.Discard(), userHost{h, podsDir, maxPods}, nil)
-	if err != nil {
-		return users{}, fmt.Errorf("user namespaces of pods: %w", err)
-	}
-	return users{m}, nil
-}
-
-// of is the pod's user namespace; that of the host unless it wants its own.
-func (u users) of(pod *v1.Pod, handler string) (*runtimeapi.UserNamespace, error) {
-	return u.manager.GetOrCreateUserNamespaceMappings(logr.Discard(), pod, handler)
-}
-
-// release lets another pod have the range.
-func (u users) release(uid types.UID) { u.manager.Release(logr.Discard(), uid) }
-
-// userHost is the kubelet that the manager believes to talk to.
-type userHost struct {
-	handlers *handlers
-	podsDir  string
-	maxPods  int
-}
-
-func (h userHost) HandlerSupportsUserNamespaces(name string) (bool, error) {
-	health, err := h.handlers.runtime.Health(context.Background())
-	if err != nil {
-		return false, err
-	}
-	return health.Handler(name).UserNamespaces, nil
-}
-
-func (h userHost) GetPodDir(uid types.UID) string { return filepath.Join(h.podsDir, string(uid)) }
-
-func (h userHost) ListPodsFromDisk() ([]types.UID, error) {
-	entries, err := os.ReadDir(h.podsDir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	uids := make([]types.UID, 0, len(entries))
-	for _, e := range entries {
-		uids = append(uids, types.UID(e.Name()))
-	}
-	return uids, nil
-}
-
-// GetKubeletMappings gives pods all ids above those that a machine itself uses
-// (kubelet: getKubeletMappings in kubelet_pods.go, where no user is set up for it).
-func (h userHost) GetKubeletMappings(_ klog.Logger, perPod uint32) (first, count uint32, err error) {
-	return perPod, uint32(1<<32 - uint64(perPod)), nil
-}
-
-func (h userHost) GetMaxPods() int { return h.maxPods }

@@ -165,7 +165,7 @@ func (e *Effects) sandboxConfig(pod *v1.Pod, attempt uint32, parent, handler str
 	for _, w := range warnings {
 		e.Recorder.Event(report.Reference(pod, ""), v1.EventTypeWarning, w.Reason, w.Message)
 	}
-	own, err := e.users.of(pod, handler)
+	own, err := e.users.For(pod, handler)
 	if err != nil {
 		return nil, err
 	}

@@ -114,7 +114,7 @@ func (e *Effects) create(ctx context.Context, p pods.Pod, d fact.Fact, spec *v1.
 	if err != nil {
 		return "", cri.ConfigFailure(err)
 	}
-	own, err := e.users.of(p.Object, handler)
+	own, err := e.users.For(p.Object, handler)
 	if err != nil {
 		return "", cri.ConfigFailure(err)
 	}
