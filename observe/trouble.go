@@ -23,6 +23,8 @@ type troubles struct {
 
 	mu  sync.Mutex
 	due map[types.UID]*trouble
+	// met are the pods whose events were looked at when they were well.
+	met map[types.UID]bool
 	// wake tells that something became due sooner.
 	wake chan struct{}
 }
@@ -31,7 +33,7 @@ type trouble struct {
 	next time.Time
 	// step is how often it was looked since the last news.
 	step int
-	// ends is set when nothing is to follow the last step.
+	// calm is set while the pod is well: soon nothing more is to be looked at.
 	calm bool
 }
 
@@ -39,11 +41,12 @@ type trouble struct {
 // one goes on as long as the trouble does. kubelet posts events within a second or so.
 var pauses = []time.Duration{300 * time.Millisecond, 1200 * time.Millisecond, 3 * time.Second, 7 * time.Second, 15 * time.Second, 30 * time.Second, time.Minute}
 
-// looksApart bounds the requests for all pods together: one a second.
-const looksApart = time.Second
+// looksApart bounds the requests for all pods together: four a second at most, while
+// several pods have news at once.
+const looksApart = 250 * time.Millisecond
 
 func newTroubles(a *Agent) *troubles {
-	return &troubles{agent: a, events: api.Events{Client: a.api}, log: a.o.Log, due: map[types.UID]*trouble{}, wake: make(chan struct{}, 1)}
+	return &troubles{agent: a, events: api.Events{Client: a.api}, log: a.o.Log, due: map[types.UID]*trouble{}, met: map[types.UID]bool{}, wake: make(chan struct{}, 1)}
 }
 
 // heard learns from a fact whether its pod is in trouble.
@@ -58,6 +61,7 @@ func (t *troubles) heard(f fact.Fact) {
 	case fact.ObjectGone:
 		t.mu.Lock()
 		delete(t.due, f.Pod.UID)
+		delete(t.met, f.Pod.UID)
 		t.mu.Unlock()
 	}
 }
@@ -78,11 +82,12 @@ func well(s v1.PodStatus) bool {
 func (t *troubles) news(uid types.UID, calm bool) {
 	t.mu.Lock()
 	one := t.due[uid]
+	if one == nil && calm {
+		t.onceLater(uid)
+		t.mu.Unlock()
+		return
+	}
 	if one == nil {
-		if calm {
-			t.mu.Unlock()
-			return
-		}
 		one = &trouble{}
 		t.due[uid] = one
 	}
@@ -97,13 +102,35 @@ func (t *troubles) news(uid types.UID, calm bool) {
 	}
 }
 
-// soonest is the pod to look at next; none is due before at.
+// onceLater has the events of a pod that is well looked at once: a probe that cannot
+// be made at all leaves no other trace. The caller holds mu.
+func (t *troubles) onceLater(uid types.UID) {
+	if !t.met[uid] {
+		t.met[uid] = true
+		t.due[uid] = &trouble{calm: true, step: lastCalm - 1, next: time.Now().Add(calmLook)}
+	}
+}
+
+const (
+	// lastCalm is the look after which a pod that is well is left alone, calmLook how
+	// long after it became well it is looked at.
+	lastCalm = 3
+	calmLook = 10 * time.Second
+)
+
+// soonest is the pod to look at next, and when: of those that are due the one with the
+// freshest news.
 func (t *troubles) soonest() (uid types.UID, at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	now, step := time.Now(), 0
 	for id, one := range t.due {
-		if at.IsZero() || one.next.Before(at) {
-			uid, at = id, one.next
+		due, better := !one.next.After(now), uid == "" || one.next.Before(at)
+		if uid != "" && due && !at.After(now) {
+			better = one.step < step || one.step == step && better
+		}
+		if better {
+			uid, at, step = id, one.next, one.step
 		}
 	}
 	return uid, at
@@ -141,7 +168,7 @@ func (t *troubles) look(ctx context.Context, uid types.UID) {
 	if one := t.due[uid]; one != nil {
 		one.step++
 		one.next = time.Now().Add(pauses[min(one.step, len(pauses)-1)])
-		if one.calm && one.step >= 3 {
+		if one.calm && one.step >= lastCalm {
 			delete(t.due, uid)
 		}
 	}

@@ -191,6 +191,14 @@ func modeOf(b fact.Probed) mode {
 	return unclear
 }
 
+// commandSaid says how a probe's command ended.
+func commandSaid(ev *fact.Evidence) string {
+	if ev.ExitCode == nil {
+		return "says no"
+	}
+	return fmt.Sprintf("exits with %d", *ev.ExitCode)
+}
+
 // cutShort says whether an HTTP answer ended before it was whole.
 func cutShort(b fact.Probed) bool { return words.CutShort(b.Message) }
 
@@ -200,6 +208,8 @@ func execMode(b fact.Probed, ev *fact.Evidence) mode {
 		return commandLate
 	case ev.ExitCode != nil && *ev.ExitCode != 126 && *ev.ExitCode != 127:
 		return exitCode
+	case ev.ExitCode == nil && b.By == fact.BySay && b.Verdict == fact.Failure:
+		return exitCode // kubelet tells that the command said no, and not its code
 	case ev.ExitCode != nil, b.Verdict == fact.Unknown:
 		return impossible
 	}
@@ -373,7 +383,7 @@ func (p *probing) how() string {
 	case answered:
 		return fmt.Sprintf("the answer is %d%s", ev.Status, answeredBy(ev))
 	case exitCode:
-		return fmt.Sprintf("its command exits with %d", *ev.ExitCode)
+		return "its command " + commandSaid(ev)
 	case commandLate:
 		return fmt.Sprintf("its command does not end within %s", prose.Span(p.timeout()))
 	}

@@ -131,7 +131,7 @@ const mostKills = 3
 // ownCommandKilled says whether the probe's command died of SIGKILL, and one of the
 // kills was made while it ran.
 func (p *probing) ownCommandKilled(kills []*fact.Fact) bool {
-	return *p.last.Evidence.ExitCode == 137 && slices.ContainsFunc(p.failed, func(at *fact.Fact) bool {
+	return p.last.Evidence.ExitCode != nil && *p.last.Evidence.ExitCode == 137 && slices.ContainsFunc(p.failed, func(at *fact.Fact) bool {
 		return slices.ContainsFunc(kills, func(f *fact.Fact) bool {
 			return !f.When().Before(at.When()) && !f.When().After(at.Seen.Add(time.Second))
 		})

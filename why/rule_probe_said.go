@@ -33,7 +33,7 @@ func probeSaidNo(p *probing) *finding {
 	f := &finding{cause: answer.AppUnhealthy, weight: fair, certainty: answer.Recorded, chain: p.chain()}
 	switch {
 	case p.mode == exitCode:
-		f.text = fmt.Sprintf("The application says that it is unhealthy: the command of %s exits with %d%s.", p.what(), *ev.ExitCode, saying(ev.Output))
+		f.text = fmt.Sprintf("The application says that it is unhealthy: the command of %s %s%s.", p.what(), commandSaid(ev), saying(ev.Output))
 	case p.mode == answered:
 		f.text = fmt.Sprintf("The application itself answers %s with %d%s%s.", p.what(), ev.Status, saying(ev.Output), p.sinceWhen())
 	case p.mode == redirects:

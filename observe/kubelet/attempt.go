@@ -115,19 +115,19 @@ func httpWords(ev *fact.Evidence, output string) {
 // execWords reads those of commands (pkg/probe/exec): their output, or that they
 // took too long. The exit code is not said; what failed to run at all is.
 func execWords(ev *fact.Evidence, output string) {
-	code := 1
+	code := 0
 	switch {
 	case strings.HasPrefix(output, "command timed out"), strings.Contains(output, " timed out after "), strings.HasPrefix(output, "command ") && strings.HasSuffix(output, "timed out"):
 		ev.Timeout, ev.Error = true, bounded(output)
 		return
 	case strings.Contains(output, "executable file not found"), strings.Contains(output, "no such file or directory: unknown"):
 		code = 127
-		ev.Error = bounded(output)
 	case strings.Contains(output, "permission denied: unknown"):
 		code = 126
-		ev.Error = bounded(output)
 	}
-	ev.ExitCode = &code
+	if code != 0 { // the runtime could not run it at all, as a shell would say
+		ev.ExitCode, ev.Error = &code, bounded(output)
+	}
 	ev.Output = bounded(string(probe.Redact([]byte(output))))
 }
 
