@@ -65,9 +65,8 @@ type group struct {
 
 // Start starts a control plane and returns when its API serves the administrator
 // and the node. The rest comes up meanwhile: on the first start of a directory,
-// RBAC's default roles and all that waits for them take a second more; WaitReady
-// waits for them. When ctx ends, the control plane stops. Errors
-// are of type *PortTakenError, *InUseError, *ForeignDataDirError or *DatabaseError where
+// RBAC's default roles and all that waits for them take a second more. When
+// ctx ends, the control plane stops. Errors are of type *PortTakenError, *InUseError, *ForeignDataDirError or *DatabaseError where
 // a caller may want to tell them apart. A process can start one control plane in its life.
 func Start(ctx context.Context, config Config) (*Cluster, error) {
 	if err := config.Validate(); err != nil {
@@ -298,9 +297,6 @@ func (c *Cluster) Wait() error {
 	<-c.ended
 	return c.err
 }
-
-// WaitReady returns when the API server is ready for everybody: /readyz says ok.
-func (c *Cluster) WaitReady(ctx context.Context) error { return c.server.waitReady(ctx) }
 
 // WaitNodeAPI returns when the API server may use the nodes' HTTPS APIs, through
 // which kubectl logs, exec, port-forward and why go.
