@@ -23,8 +23,6 @@ type OOM struct {
 }
 
 const (
-	// maxOOMTasks bounds the table of a kill.
-	maxOOMTasks = 20
 	// oomSpan is how long the kernel may take from the first line about an OOM to
 	// the kill. A stack dump over a serial console is slow.
 	oomSpan = 30 * time.Second
@@ -215,7 +213,7 @@ func (o *report) row(text string) {
 		o.threads[task.PID] = tgid
 	}
 	o.tasks = append(o.tasks, task)
-	if len(o.tasks) > 4*maxOOMTasks {
+	if len(o.tasks) > 4*fact.MostTasks {
 		o.tasks = o.largest()
 	}
 }
@@ -224,7 +222,7 @@ func (o *report) row(text string) {
 func (o *report) largest() []fact.OOMTask {
 	tasks := slices.Clone(o.tasks)
 	slices.SortStableFunc(tasks, func(a, b fact.OOMTask) int { return cmp.Compare(b.RSS, a.RSS) })
-	return slices.Clip(tasks[:min(len(tasks), maxOOMTasks)])
+	return slices.Clip(tasks[:min(len(tasks), fact.MostTasks)])
 }
 
 // kill takes the last line. The report stays, for those that die with the victim.

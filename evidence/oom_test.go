@@ -223,7 +223,7 @@ func FuzzOOM(f *testing.F) {
 				continue
 			}
 			for _, k := range p.Take(r) {
-				if len(k.Tasks) > maxOOMTasks || k.AnonRSS < 0 || k.Limit < 0 || k.PID < 0 {
+				if len(k.Tasks) > fact.MostTasks || k.AnonRSS < 0 || k.Limit < 0 || k.PID < 0 {
 					t.Fatalf("%+v", k)
 				}
 				fact.ParseCgroup(k.TaskCgroup)

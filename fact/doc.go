@@ -22,6 +22,7 @@
 //	kubelet.go   observed: what a kubelet beside which we only watch says and counts
 //	decided.go   what package health decides
 //	act.go       what somebody else decided, as far as package shadow can tell
+//	bounds.go    what several rooms must agree on
 //	oom.go       whose memory had run out when the kernel killed a process
 //	cgroup.go    which pod and container a cgroup path belongs to
 //

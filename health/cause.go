@@ -26,11 +26,6 @@ type oomVictim struct {
 // ones explain little that the last does not.
 const keptVictims = 8
 
-// followed is how soon after an OOM kill of a child the end of the container
-// counts as following from it. A parent that waits for its child ends within
-// milliseconds; the rest is for a slow machine.
-const followed = 2 * time.Second
-
 func (t *turn) oomKilled(c *container, b fact.OOMKilled) {
 	v := oomVictim{PID: b.PID, Command: b.Command, Main: b.Main, Limit: b.Limit, Scope: b.Scope(t.Object, c.Name), At: t.when(), Fact: t.fact.ID}
 	switch {
@@ -78,7 +73,7 @@ func (c *container) endedByOOM() bool {
 	if v == nil {
 		return false
 	}
-	return v.Main || c.Run.Killed == nil && c.Run.FinishedAt.Sub(v.At).Abs() <= followed
+	return v.Main || c.Run.Killed == nil && c.Run.FinishedAt.Sub(v.At).Abs() <= fact.OOMFollowedWithin
 }
 
 func (c *container) lastVictim() *oomVictim {
@@ -103,15 +98,17 @@ func (c *container) endCause(b fact.Exited) string {
 		return fmt.Sprintf("A child process (%s) was OOM-killed%s %s; the main process then exited with code %d.",
 			v.name(), v.at(), ago(c.Run.FinishedAt.Sub(v.At)), b.ExitCode)
 	case b.Signal != 0:
-		return fmt.Sprintf("The main process was ended by signal %d%s.", b.Signal, signalNames[b.Signal])
+		return fmt.Sprintf("The main process was ended by signal %d%s.", b.Signal, inBrackets(b.Signal))
 	}
 	return ""
 }
 
-// signalNames are those that end processes often (signal(7)).
-var signalNames = map[int32]string{
-	1: " (SIGHUP)", 2: " (SIGINT)", 3: " (SIGQUIT)", 4: " (SIGILL)", 6: " (SIGABRT)", 7: " (SIGBUS)",
-	8: " (SIGFPE)", 9: " (SIGKILL)", 11: " (SIGSEGV)", 13: " (SIGPIPE)", 15: " (SIGTERM)",
+// inBrackets is a signal's name behind its number, where it has one.
+func inBrackets(signal int32) string {
+	if name, ok := fact.SignalNames[signal]; ok {
+		return " (" + name + ")"
+	}
+	return ""
 }
 
 // killCause says on whose account the node ended the container, and how it went.

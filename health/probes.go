@@ -51,9 +51,6 @@ type probing struct {
 	Facts []fact.ID `json:"facts,omitempty"`
 }
 
-// keptFacts bounds how many attempts a decision names.
-const keptFacts = 10
-
 func (c *container) probing(kind fact.ProbeKind) *probing {
 	switch kind {
 	case fact.Startup:
@@ -119,7 +116,7 @@ func (p *probing) count(verdict fact.Verdict, b fact.Probed, threshold int64, id
 		p.Text = b.Message
 	}
 	kept := p.Facts
-	if len(kept) >= keptFacts {
+	if len(kept) >= fact.MostNamed {
 		kept = kept[1:]
 	}
 	p.Facts = append(append([]fact.ID(nil), kept...), id)

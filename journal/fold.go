@@ -60,7 +60,7 @@ const (
 	// youngRun is the number of successes up to which a run is young, so it must
 	// not be below any successThreshold in use; youngKeep is what it holds whole.
 	youngRun  = 64
-	youngKeep = 9
+	youngKeep = fact.MostNamed - 1
 )
 
 func (o FoldOptions) withDefaults() FoldOptions {

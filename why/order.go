@@ -64,7 +64,7 @@ func unlessOrdered(e ending, r rule[ending], f *finding) *finding {
 func (e ending) stopped() *fact.Fact {
 	for _, f := range slices.Backward(e.run.Signals) {
 		b, ago := of[fact.Signalled](f), e.at.Sub(f.When())
-		if b.Main && b.Origin == fact.FromNode && ago >= -follows && ago <= e.h.grace()+follows {
+		if b.Main && b.Origin == fact.FromNode && ago >= -fact.OOMFollowedWithin && ago <= e.h.grace()+fact.OOMFollowedWithin {
 			return f
 		}
 	}
@@ -104,7 +104,7 @@ func (e ending) traced() bool {
 	if e.spec != nil && e.spec.Lifecycle != nil && e.spec.Lifecycle.StopSignal != nil && !slices.Contains(tracedStops, *e.spec.Lifecycle.StopSignal) {
 		return false
 	}
-	from := e.at.Add(-e.h.grace() - follows)
+	from := e.at.Add(-e.h.grace() - fact.OOMFollowedWithin)
 	if d := e.lasted(); d > 0 && e.at.Add(-d).After(from) {
 		from = e.at.Add(-d)
 	}
@@ -178,7 +178,7 @@ func (e ending) changedMeanwhile() bool {
 	var generation int64
 	for i := range e.h.Facts {
 		f := &e.h.Facts[i]
-		if f.Seen.After(e.at.Add(follows)) {
+		if f.Seen.After(e.at.Add(fact.OOMFollowedWithin)) {
 			continue
 		}
 		switch b := f.Body.(type) {
@@ -240,7 +240,7 @@ func (e ending) failedInARow(kind fact.ProbeKind) int {
 	n := 0
 	for _, f := range e.run.Probes {
 		switch b := of[fact.Probed](f); {
-		case b.Probe != kind || f.Seen.After(e.at.Add(follows)):
+		case b.Probe != kind || f.Seen.After(e.at.Add(fact.OOMFollowedWithin)):
 		case b.Verdict == fact.Failure:
 			n++
 		default:

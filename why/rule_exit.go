@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
@@ -154,7 +155,7 @@ func ownExit(e ending) *finding {
 	}
 	e.meant(f, e.lastWord())
 	f.notes = e.childOOM()
-	if code > 128 && signals[code-128] != "" && !e.exit.StatusKnown || e.childKilled() {
+	if code > 128 && fact.SignalNames[code-128] != "" && !e.exit.StatusKnown || e.childKilled() {
 		f.weight = weak // as likely a signal's
 	}
 	if e.exit.RuntimeReason == "OOMKilled" && !e.exit.OOMKnown && len(e.run.OOMKills) == 0 {

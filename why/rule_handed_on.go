@@ -35,7 +35,7 @@ func (e ending) handedOn() (*fact.Fact, fact.ProcessEnded) {
 	}
 	for _, f := range slices.Backward(e.run.Ended) {
 		b := of[fact.ProcessEnded](f)
-		if !b.Main && b.Signal != 0 && e.exit.ExitCode == 128+b.Signal && e.at.Sub(f.When()).Abs() <= follows {
+		if !b.Main && b.Signal != 0 && e.exit.ExitCode == 128+b.Signal && e.at.Sub(f.When()).Abs() <= fact.OOMFollowedWithin {
 			return f, b
 		}
 	}

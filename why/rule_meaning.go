@@ -3,6 +3,7 @@ package why
 import (
 	"fmt"
 
+	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
@@ -79,7 +80,7 @@ func (e ending) meant(f *finding, said string) {
 	case words[code] != "":
 		f.because = append(f.because, prose.Upper("exit code "+words[code])+".")
 		f.fixes = append([]answer.Fix{e.h.specFix("correct the command in its start script, or use an image that has it")}, f.fixes...)
-	case code > 128 && signals[code-128] != "" && e.exit.StatusKnown:
+	case code > 128 && fact.SignalNames[code-128] != "" && e.exit.StatusKnown:
 		f.because = append(f.because, fmt.Sprintf("By a shell's convention that stands for a child that died of %s; the main process itself died of no signal, by the kernel's word.", signalName(code-128)))
 	}
 }

@@ -35,11 +35,6 @@ func init() {
 	)
 }
 
-// follows is how soon after the OOM kill of a child the end of its container is
-// taken for its consequence: a parent that waits ends within milliseconds, the
-// rest is for a slow machine. package health uses the same.
-const follows = 2 * time.Second
-
 // oomMain: the OOM killer took the main process.
 func oomMain(e ending) *finding {
 	var record *fact.Fact
@@ -77,7 +72,7 @@ func (r *Run) chosenBefore(record *fact.Fact) *fact.Fact {
 		return nil
 	}
 	for _, f := range slices.Backward(r.OOMKills) {
-		if ago := record.When().Sub(f.When()); !of[fact.OOMKilled](f).Group && ago >= 0 && ago <= follows {
+		if ago := record.When().Sub(f.When()); !of[fact.OOMKilled](f).Group && ago >= 0 && ago <= fact.OOMFollowedWithin {
 			return f
 		}
 	}
@@ -92,7 +87,7 @@ func oomChildThenExit(e ending) *finding {
 	}
 	var record *fact.Fact
 	for _, f := range e.run.OOMKills {
-		if !of[fact.OOMKilled](f).Main && e.at.Sub(f.When()).Abs() <= follows {
+		if !of[fact.OOMKilled](f).Main && e.at.Sub(f.When()).Abs() <= fact.OOMFollowedWithin {
 			record = f
 		}
 	}
@@ -122,7 +117,7 @@ func oomNotThis(e ending) *finding {
 		return nil
 	}
 	for _, f := range e.run.OOMKills {
-		if of[fact.OOMKilled](f).Main || e.exit.ExitCode != 0 && e.at.Sub(f.When()).Abs() <= follows {
+		if of[fact.OOMKilled](f).Main || e.exit.ExitCode != 0 && e.at.Sub(f.When()).Abs() <= fact.OOMFollowedWithin {
 			return nil
 		}
 	}
@@ -152,7 +147,7 @@ func (e ending) childOOM() []answer.Note {
 	}
 	last := e.run.OOMKills[len(e.run.OOMKills)-1]
 	o, ago := oomRecord(of[fact.OOMKilled](last)), e.at.Sub(last.When())
-	if o.Main || ago <= follows || ago > lately {
+	if o.Main || ago <= fact.OOMFollowedWithin || ago > lately {
 		return nil
 	}
 	return []answer.Note{{Cause: answer.MemoryLimitChild, Facts: []fact.ID{last.ID}, Text: fmt.Sprintf(
@@ -282,10 +277,6 @@ func (o oomRecord) held() int64 {
 	return sum
 }
 
-// wholeTable is how many rows of the kernel's table package evidence keeps: one of
-// that many may be cut.
-const wholeTable = 20
-
 // crowded is how many processes must be in the kernel's table to be called many.
 const crowded = 8
 
@@ -305,7 +296,7 @@ func (o oomRecord) crowd() string {
 		}
 	}
 	atLeast := ""
-	if len(o.Tasks) == wholeTable {
+	if len(o.Tasks) == fact.MostTasks {
 		atLeast = "at least "
 	}
 	return fmt.Sprintf(", which %s%d processes filled together, %d of them %s", atLeast, len(o.Tasks), count[most.Command], most.Command)
@@ -321,7 +312,7 @@ func (o oomRecord) inFiles(dying int64) bool {
 	if o.CgroupAnon > 0 {
 		return o.CgroupShmem > o.CgroupAnon && o.CgroupShmem >= o.Limit/4
 	}
-	return o.Limit > 0 && len(o.Tasks) > 0 && len(o.Tasks) < wholeTable && o.held()+dying < o.Limit/2
+	return o.Limit > 0 && len(o.Tasks) > 0 && len(o.Tasks) < fact.MostTasks && o.held()+dying < o.Limit/2
 }
 
 // givesBack is how long a process that was killed may take to give its memory back

@@ -57,7 +57,7 @@ func (e ending) lastSignal() (*fact.Fact, fact.Signalled) {
 	for _, f := range slices.Backward(e.run.Signals) {
 		b := of[fact.Signalled](f)
 		gap := e.at.Sub(f.When())
-		if !b.Main || gap < -follows {
+		if !b.Main || gap < -fact.OOMFollowedWithin {
 			continue
 		}
 		died := e.exit.Signal == b.Signal || e.exit.Signal == 0 && e.exit.ExitCode == 128+b.Signal
@@ -67,7 +67,7 @@ func (e ending) lastSignal() (*fact.Fact, fact.Signalled) {
 				return f, b
 			}
 		default: // others ask for something else (a JVM's SIGQUIT for its threads), unless it dies of them
-			if gap <= follows && (died || b.Signal == 3) {
+			if gap <= fact.OOMFollowedWithin && (died || b.Signal == 3) {
 				return f, b
 			}
 		}

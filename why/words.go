@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -28,15 +29,8 @@ func inBrackets(lead, known string) string {
 	return " (" + lead + known + ")"
 }
 
-// signals are those that end processes (signal(7)).
-var signals = map[int32]string{
-	1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE",
-	9: "SIGKILL", 10: "SIGUSR1", 11: "SIGSEGV", 12: "SIGUSR2", 13: "SIGPIPE", 14: "SIGALRM", 15: "SIGTERM",
-	24: "SIGXCPU", 25: "SIGXFSZ", 26: "SIGVTALRM", 27: "SIGPROF", 31: "SIGSYS",
-}
-
 func signalName(n int32) string {
-	if name, ok := signals[n]; ok {
+	if name, ok := fact.SignalNames[n]; ok {
 		return name
 	}
 	return fmt.Sprintf("signal %d", n)
