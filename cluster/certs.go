@@ -56,11 +56,11 @@ func (c *Cluster) renew(ctx context.Context) error {
 		}
 		if err != nil {
 			// There are months left to mend it in.
-			c.log.Error("Certificates could not be renewed", "error", err)
+			c.log.Error("certificates could not be renewed", "error", err)
 			return false, nil
 		}
 		if len(certs.Renewed) > 0 {
-			c.log.Info("Renewed certificates", "certificates", certs.Renewed)
+			c.log.Info("renewed certificates", "certificates", certs.Renewed)
 		}
 		return false, nil
 	})

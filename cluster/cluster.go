@@ -90,7 +90,7 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 		stopping, cancel := context.WithTimeout(life, stopTimeout)
 		defer cancel()
 		if err := c.Stop(stopping); err != nil {
-			c.log.Error("The control plane did not stop cleanly", "error", err)
+			c.log.Error("the control plane did not stop cleanly", "error", err)
 		}
 	})
 	return c, nil
@@ -282,7 +282,7 @@ func (c *Cluster) end(err error) {
 	c.endOnce.Do(func() {
 		c.err = err
 		if err != nil {
-			c.log.Error("The control plane ends", "error", err)
+			c.log.Error("the control plane ends", "error", err)
 		}
 		close(c.ended)
 		c.clients.cancel()

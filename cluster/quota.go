@@ -34,13 +34,13 @@ func keepQuota(ctx context.Context, etcd *etcdserver.EtcdServer, progress func(s
 		used, err := makeRoom(ctx, etcd)
 		switch {
 		case err != nil:
-			log.Error("The database is full, and no room can be made in it", "err", err)
+			log.Error("the database is full, and no room can be made in it", "error", err)
 		case full(etcd):
 			told = true
 			progress(fmt.Sprintf("waiting for room in the database: it holds %d MiB, and at %d MiB it takes nothing new; delete what is not needed (kubectl get events,configmaps,secrets -A)",
 				used>>20, etcd.Cfg.QuotaBackendBytes>>20))
 		default:
-			log.Warn("The database was full; what was old in it is removed, and it takes new objects again", "MiB", used>>20)
+			log.Warn("the database was full; what was old in it is removed, and it takes new objects again", "MiB", used>>20)
 			if told {
 				progress("")
 			}

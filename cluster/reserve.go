@@ -31,7 +31,7 @@ func keepReserve(ctx context.Context, p paths, log *slog.Logger) {
 	defer tick.Stop()
 	for {
 		if err := reserve(file, etcdReserve); err != nil {
-			log.Warn("no disk space could be kept for the database; a full disk may end the node", "err", err)
+			log.Warn("no disk space could be kept for the database; a full disk may end the node", "error", err)
 		}
 		select {
 		case <-ctx.Done():

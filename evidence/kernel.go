@@ -193,7 +193,7 @@ func (r *kernelReader) drain(ctx context.Context, fd int) error {
 func (r *kernelReader) take(ctx context.Context, b []byte) {
 	rec, err := ParseRecord(b)
 	if err != nil {
-		r.Log.Debug("kernel log: skipping a record", "err", err)
+		r.Log.Debug("kernel log: skipping a record", "error", err)
 		return
 	}
 	at, backlog := r.clock.wall(rec.At)

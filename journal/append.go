@@ -166,7 +166,7 @@ func (j *Journal) degrade(err error) {
 	if j.trouble.Load() != nil {
 		return
 	}
-	j.o.Log.Error("journal: cannot write, keeping facts in memory", "dir", j.dir, "err", err)
+	j.o.Log.Error("journal: cannot write, keeping facts in memory", "dir", j.dir, "error", err)
 	j.trouble.Store(&trouble{err: err, since: j.o.Clock()})
 	j.replaceLog(&log{data: &memory{}})
 }
@@ -236,7 +236,7 @@ func (j *Journal) lost(reason string, from, until time.Time, count int64) {
 	}}
 	var s scratch
 	if err := s.fill([]fact.Fact{f}); err != nil {
-		j.o.Log.Error("journal: cannot note a gap", "err", err)
+		j.o.Log.Error("journal: cannot note a gap", "error", err)
 		return
 	}
 	j.writeGroup(&group{frames: s.frame, at: s.at})

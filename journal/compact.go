@@ -32,7 +32,7 @@ func (j *Journal) keeper() {
 		case <-tick.C:
 		}
 		if err := j.keep(); err != nil {
-			j.o.Log.Warn("journal: housekeeping failed, it is tried again", "dir", j.dir, "err", err)
+			j.o.Log.Warn("journal: housekeeping failed, it is tried again", "dir", j.dir, "error", err)
 		}
 	}
 }

@@ -59,7 +59,7 @@ func (j *Journal) noteDamage(d damage) {
 		path = d.seg.path
 	}
 	aside := j.keepAside(path)
-	j.o.Log.Error("journal: damaged, the rest is served", "err", d.err, "aside", aside)
+	j.o.Log.Error("journal: damaged, the rest is served", "error", d.err, "aside", aside)
 	lost := fact.Lost{Source: "journal", Reason: d.err.Error()}
 	var pod fact.Pod
 	switch {
@@ -72,7 +72,7 @@ func (j *Journal) noteDamage(d damage) {
 	now := j.o.Clock()
 	f := fact.Fact{ID: j.Next(1), At: now, Seen: now, Pod: pod, Body: lost}
 	if err := j.append([]fact.Fact{f}); err != nil {
-		j.o.Log.Error("journal: cannot note a gap", "err", err)
+		j.o.Log.Error("journal: cannot note a gap", "error", err)
 	}
 }
 
@@ -99,7 +99,7 @@ func (j *Journal) keepAside(path string) string {
 		err = os.Link(path, to)
 	}
 	if err != nil && !errors.Is(err, os.ErrExist) {
-		j.o.Log.Warn("journal: cannot set a damaged file aside", "path", path, "err", err)
+		j.o.Log.Warn("journal: cannot set a damaged file aside", "path", path, "error", err)
 	}
 	return to
 }
@@ -108,7 +108,7 @@ func (j *Journal) keepAside(path string) string {
 func (j *Journal) moveAside(path string) string {
 	to := filepath.Join(j.dir, asideDir, filepath.Base(path))
 	if err := errors.Join(os.MkdirAll(filepath.Dir(to), dirMode), os.Rename(path, to)); err != nil {
-		j.o.Log.Error("journal: cannot set a file aside", "path", path, "err", err)
+		j.o.Log.Error("journal: cannot set a file aside", "path", path, "error", err)
 	}
 	return to
 }

@@ -403,7 +403,7 @@ func (d *folder) open(match func(fact.Pod) bool) []fact.Fact {
 func (d *folder) load() fact.ID {
 	last, err := d.slots.load(d.j.dir)
 	if err != nil {
-		d.j.o.Log.Warn("journal: cannot keep open runs on disk", "err", err)
+		d.j.o.Log.Warn("journal: cannot keep open runs on disk", "error", err)
 	}
 	return last
 }
@@ -415,7 +415,7 @@ func (d *folder) adopt() {
 			err = d.j.append(missing)
 		}
 		if err != nil {
-			d.j.o.Log.Error("journal: cannot write a run that was left open", "err", err)
+			d.j.o.Log.Error("journal: cannot write a run that was left open", "error", err)
 			continue
 		}
 		d.slots.clear(&left.slot)

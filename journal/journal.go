@@ -213,7 +213,7 @@ func (j *Journal) load() error {
 	}
 	for _, name := range append(l.tmp, l.obsolete...) {
 		if err := os.Remove(filepath.Join(j.dir, name)); err != nil {
-			j.o.Log.Warn("journal: cannot remove a leftover", "file", name, "err", err)
+			j.o.Log.Warn("journal: cannot remove a leftover", "file", name, "error", err)
 		}
 	}
 	segs := j.loadSegments(l.segments)
@@ -255,7 +255,7 @@ func (j *Journal) loadSegments(found []segmentName) []*segment {
 		path := filepath.Join(j.dir, n.String())
 		s, err := openSegment(path, n)
 		if s == nil {
-			j.o.Log.Error("journal: cannot open a segment", "path", path, "err", err, "aside", j.moveAside(path))
+			j.o.Log.Error("journal: cannot open a segment", "path", path, "error", err, "aside", j.moveAside(path))
 			continue
 		}
 		if err != nil {
@@ -276,7 +276,7 @@ func (j *Journal) loadLogs(found []uint64) (logs []*log, clean fact.ID) {
 		f, data, s, err := readLogFile(path, os.O_RDWR, n)
 		if err != nil {
 			// It must not stay: a later segment's name could cover its number.
-			j.o.Log.Error("journal: cannot read a log", "path", path, "err", err, "aside", j.moveAside(path))
+			j.o.Log.Error("journal: cannot read a log", "path", path, "error", err, "aside", j.moveAside(path))
 			continue
 		}
 		if s.torn && len(s.bad) == 0 {

@@ -187,7 +187,7 @@ func (r *Runtime) event(e Event) {
 	if e.Err != nil {
 		level = r.config.Log.Warn
 	}
-	level("containerd", "event", e.Kind, "pid", e.PID, "err", e.Err, "delay", e.Delay)
+	level("containerd", "event", e.Kind, "pid", e.PID, "error", e.Err, "delay", e.Delay)
 	if r.config.OnEvent != nil {
 		r.config.OnEvent(e)
 	}

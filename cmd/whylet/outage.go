@@ -44,7 +44,7 @@ func (s *stack) outlast(ctx context.Context, err error) error {
 		return err
 	}
 	since := time.Now()
-	s.log.Error("the control plane ended for want of disk space; containers run on, and it is started again when there is room", "err", err)
+	s.log.Error("the control plane ended for want of disk space; containers run on, and it is started again when there is room", "error", err)
 	if err := awaitRoom(ctx, s.dataDir, lost, s.report.step); err != nil {
 		return err
 	}

@@ -145,7 +145,7 @@ func (s *stack) run(ctx context.Context, previous instance) error {
 		return s.again(again)
 	}
 	if err != nil && ctx.Err() == nil {
-		s.log.Error("the node ends", "err", err)
+		s.log.Error("the node ends", "error", err)
 	} else {
 		err = nil // Being told to stop is no failure.
 	}

@@ -33,7 +33,7 @@ func (s *store) Current() (*tls.Certificate, error) {
 		return nil, &none
 	case err != nil:
 		// A damaged file must not keep the node from asking for another certificate.
-		s.log.Warn("a certificate cannot be read and is asked for anew", "err", err)
+		s.log.Warn("a certificate cannot be read and is asked for anew", "error", err)
 		none := certificate.NoCertKeyError(err.Error())
 		return nil, &none
 	case pair.Leaf.Subject.CommonName != s.subject:

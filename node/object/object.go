@@ -164,7 +164,7 @@ func (r *Reporter) look(ctx context.Context) seen {
 		}
 	}
 	if problem != r.failedLook && problem != "" {
-		r.c.Log.Warn("the node cannot describe all of itself", "node", r.c.Name, "err", problem)
+		r.c.Log.Warn("the node cannot describe all of itself", "node", r.c.Name, "error", problem)
 	}
 	r.failedLook = problem
 	state := r.c.State()
@@ -240,7 +240,7 @@ func (r *Reporter) failed(err error) {
 	if text != r.failing {
 		r.failing = text
 		if err != nil {
-			r.c.Log.Warn("node object", "node", r.c.Name, "err", err)
+			r.c.Log.Warn("node object", "node", r.c.Name, "error", err)
 		} else {
 			r.c.Log.Info("node object is written again", "node", r.c.Name)
 		}

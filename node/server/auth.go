@@ -69,7 +69,7 @@ func (g *guard) protect(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who, ok, err := g.authenticator.AuthenticateRequest(r)
 		if err != nil {
-			g.log.Info("request could not be authenticated", "path", r.URL.Path, "from", r.RemoteAddr, "err", err)
+			g.log.Info("request could not be authenticated", "path", r.URL.Path, "from", r.RemoteAddr, "error", err)
 		}
 		if err != nil || !ok {
 			refuseText(w, http.StatusUnauthorized, "Unauthorized")

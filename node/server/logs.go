@@ -79,7 +79,7 @@ func (a *api) sendLog(w http.ResponseWriter, r *http.Request, path string, optio
 	case !out.sent:
 		refuse(w, http.StatusBadRequest, err)
 	default:
-		a.log.Warn("log was cut off", "pod", more.pod, "namespace", more.namespace, "container", more.container, "err", err)
+		a.log.Warn("log was cut off", "pod", more.pod, "namespace", more.namespace, "container", more.container, "error", err)
 		panic(http.ErrAbortHandler)
 	}
 }

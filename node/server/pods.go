@@ -78,7 +78,7 @@ func (a *api) summary(w http.ResponseWriter, r *http.Request) {
 	}
 	summary, err := a.stats.Summary(r.Context(), r.Form.Get("only_cpu_and_memory") == "true")
 	if err != nil {
-		a.log.Warn("no stats summary", "err", err)
+		a.log.Warn("no stats summary", "error", err)
 		refuseText(w, http.StatusInternalServerError, fmt.Sprintf("Internal Error: %v", err))
 		return
 	}

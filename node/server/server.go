@@ -131,7 +131,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	grace, end := context.WithTimeout(context.WithoutCancel(ctx), endGrace)
 	defer end()
 	if err := s.http.Shutdown(grace); err != nil {
-		s.log.Debug("requests were cut off", "err", err)
+		s.log.Debug("requests were cut off", "error", err)
 		_ = s.http.Close()
 	}
 	s.listener.closeConns()

@@ -171,7 +171,7 @@ type streamErrors struct{ log *slog.Logger }
 
 // Error implements proxy.ErrorResponder.
 func (s streamErrors) Error(w http.ResponseWriter, r *http.Request, err error) {
-	s.log.Warn("stream could not be handed on to the runtime", "path", r.URL.Path, "err", err)
+	s.log.Warn("stream could not be handed on to the runtime", "path", r.URL.Path, "error", err)
 	refuse(w, http.StatusInternalServerError, err)
 }
 

@@ -146,7 +146,7 @@ func (c *Collector) readContainer(uid types.UID, id string) (reading, bool) {
 func (c *Collector) read(group cgroupfs.Group) (reading, bool) {
 	sample, err := group.Read()
 	if err != nil {
-		c.c.Log.Debug("cgroup could not be read", "err", err)
+		c.c.Log.Debug("cgroup could not be read", "error", err)
 		return reading{}, false
 	}
 	return reading{at: c.c.Clock.Now(), sample: sample}, true
