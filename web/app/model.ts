@@ -54,11 +54,14 @@ export class Index {
 
   constructor(readonly doc: Doc) {
     doc.pods.forEach((p, pod) => {
-      p.lanes.forEach((l, lane) => l.marks.forEach((m, mark) => (m.facts ?? []).forEach((f, i) => {
-        const k = key(pod, f)
-        // A fact that a mark begins with is that mark rather than a part of another.
-        if (i === 0 && m.count === undefined || !this.marks.has(k)) this.marks.set(k, { pod, lane, mark })
-      })))
+      // A fact is the first mark that begins with it, or else the first that has it: an
+      // end is on the lane of the runs, and only then among the last words.
+      for (const own of [true, false]) {
+        p.lanes.forEach((l, lane) => l.marks.forEach((m, mark) => (m.facts ?? []).forEach((f, i) => {
+          const k = key(pod, f)
+          if ((!own || i === 0 && m.count === undefined) && !this.marks.has(k)) this.marks.set(k, { pod, lane, mark })
+        })))
+      }
       for (const r of Object.values(p.facts)) {
         for (const on of r.fact.because ?? []) {
           const k = key(pod, on)

@@ -106,7 +106,7 @@ function Lanes({ g, ix, view, state, choose, light, hover }: Props & { g: Group;
   const drag = useDrag(view, canvas, e => choose(find(e)))
   return <div class="lanes">
     <div class="names">
-      {all.map(s => <div class={'name ' + s.lane.form} style={{ height: s.height + above() + 'px' }} key={s.lane.id}>
+      {all.map(s => <div class={'name ' + s.lane.form + (s.lane.id.startsWith('pod/') ? ' pods' : '')} style={{ height: s.height + above() + 'px' }} key={s.lane.id}>
         <span>{s.lane.name}</span>
         {s.lane.curves && s.lane.curves.length > 1 && <small>{s.lane.curves.map((c, i) => <i class={'curve c' + i} key={c.name}>{c.name}</i>)}</small>}
         {s.lane.curves && s.lane.curves.length > 0 && <small>at most {amount(s.scale.most, s.lane.unit)}</small>}

@@ -222,6 +222,10 @@ func TestHostileWords(t *testing.T) {
 	b := open(t, 1280, 900)
 	b.show(d)
 	eval[any](b, "document.querySelectorAll('details').forEach(d => { d.open = true })")
+	b.do(chromedp.Click(chromedp.Search("//button[contains(., 'it ended with exit code 3')]")))
+	if got := b.text(".detail h2"); !strings.Contains(got, "it ended") {
+		t.Error("the end leads to", got)
+	}
 	b.do(chromedp.Focus(chromedp.CSS(".groups")))
 	for range 12 {
 		b.do(chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(kb.ArrowRight))
