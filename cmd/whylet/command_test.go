@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,7 +92,8 @@ var nodeless = map[string]bool{
 }
 
 // Every command has a short text and, unless it only groups others, examples that
-// start with the program's name; one that talks to a node takes --data-dir.
+// start with the program's name, or kubectl's for its plugin; one that talks to a node
+// takes --data-dir.
 func TestEveryCommandIsExplained(t *testing.T) {
 	var walk func(cmd *cobra.Command)
 	walk = func(cmd *cobra.Command) {
@@ -101,7 +103,8 @@ func TestEveryCommandIsExplained(t *testing.T) {
 		if !cmd.Runnable() || cmd.Name() == "help" || cmd.Parent() != nil && cmd.Parent().Name() == "completion" {
 			return
 		}
-		if cmd.Short == "" || !strings.Contains(cmd.Example, "  whylet "+cmd.Name()) && !strings.Contains(cmd.Example, cmd.CommandPath()) {
+		plugin := strings.Replace(cmd.CommandPath(), "whylet", "kubectl", 1)
+		if cmd.Short == "" || !slices.ContainsFunc([]string{"  whylet " + cmd.Name(), cmd.CommandPath(), plugin}, func(name string) bool { return strings.Contains(cmd.Example, name) }) {
 			t.Errorf("%s lacks a short text or an example", cmd.CommandPath())
 		}
 		if !nodeless[cmd.CommandPath()] && cmd.Flags().Lookup("data-dir") == nil {
