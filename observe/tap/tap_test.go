@@ -107,7 +107,7 @@ func watch(t *testing.T, tap *Tap) func() []Attempt {
 // eventually waits for an attempt on an address.
 func eventually(t *testing.T, attempts func() []Attempt, what string, is func(Attempt) bool) Attempt {
 	t.Helper()
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(30 * time.Second)
 	for {
 		for _, a := range attempts() {
 			if is(a) {
@@ -152,7 +152,7 @@ func TestAttemptsAreSeen(t *testing.T) {
 	tap := openTap(t)
 	sick := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Server", "sick")
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(20 * time.Millisecond) // a slow server: the attempt has to say how long it took
 		w.WriteHeader(http.StatusServiceUnavailable)
 	})
 	var at []netip.AddrPort
