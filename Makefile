@@ -22,8 +22,13 @@ KUBERNETES_MINOR := $(word 2,$(subst ., ,$(KUBERNETES)))
 CONTAINERD := $(patsubst v%,%,$(shell awk '$$1 == "github.com/containerd/containerd/v2" {print $$2}' go.mod))
 RUNC := $(shell awk '$$1 == "github.com/opencontainers/runc" {print $$2}' go.mod)
 
-STRIP := -s -w
-LDFLAGS := $(STRIP) \
+# The same for everything that is built, tested and checked here, so that no package
+# is compiled twice: Kubernetes takes minutes. -trimpath makes builds the same in every
+# folder; debug information would be stripped at the end anyway. runc alone is
+# linked with C.
+export CGO_ENABLED := 0
+export GOFLAGS := -buildvcs=false -trimpath -gcflags=all=-dwarf=false
+LDFLAGS := -s -w \
 	-X main.version=$(VERSION) \
 	-X main.runcVersion=$(RUNC) \
 	-X k8s.io/component-base/version.gitVersion=$(KUBERNETES) \
@@ -32,6 +37,10 @@ LDFLAGS := $(STRIP) \
 	-X github.com/containerd/containerd/v2/version.Version=$(CONTAINERD)
 # no_btrfs: the btrfs snapshotter needs headers that few have, and nobody its pods.
 TAGS := no_btrfs
+
+.PHONY: env
+env: ## Print the flags of every build here, for commands by hand
+	@echo "export CGO_ENABLED=$(CGO_ENABLED) GOFLAGS='$(GOFLAGS)'"
 
 .PHONY: help
 help: ## Show this list
@@ -52,54 +61,67 @@ chromium: deps
 build: deps ## Build bin/whylet, bin/kubectl-why, bin/kubectl and their helper programs
 	@$(MAKE) --no-print-directory binaries
 
+# runc needs C for seccomp and for its namespaces; netgo and osusergo keep C out of
+# what it shares with the others. It comes first: the others' last link is the longest.
 .PHONY: binaries
-binaries: libexec
-	@./tools/gobuild $(BIN)/whylet -tags $(TAGS) -ldflags "$(LDFLAGS)" ./cmd/whylet
-	./tools/gobuild $(BIN)/kubectl -ldflags "$(LDFLAGS)" k8s.io/kubernetes/cmd/kubectl
-	rm -f $(BIN)/kubectl-why # which was a link once, and writing follows it
-	CGO_ENABLED=0 ./tools/gobuild $(BIN)/kubectl-why -ldflags "$(STRIP) -X main.version=$(VERSION)" ./cmd/kubectl-why
+binaries: runc
+	@./tools/gobuild -tags=$(TAGS) -ldflags="$(LDFLAGS)" $(HELPERS) $(BIN)/whylet=./cmd/whylet $(BIN)/kubectl-why=./cmd/kubectl-why
+	ln -sfn whylet $(BIN)/kubectl
 	ln -sfn kubectl-why $(BIN)/kubectl_complete-why
 	echo "built $(BIN)/whylet $(VERSION) with Kubernetes $(KUBERNETES)"
 
-# The programs that the container runtime starts: runc (its seccomp needs cgo and
-# libseccomp), the shim, the pause program of every pod, and the CNI plugin. And
-# whylet-mesh, which whylet mesh image makes the image of the mesh's containers of.
-.PHONY: libexec
-libexec:
-	@mkdir -p $(LIBEXEC)/cni
-	CGO_ENABLED=1 ./tools/gobuild $(LIBEXEC)/runc -tags seccomp -ldflags "$(STRIP)" github.com/opencontainers/runc
-	CGO_ENABLED=0 ./tools/gobuild $(LIBEXEC)/containerd-shim-runc-v2 -ldflags "$(STRIP)" ./cluster/runtime/shim
-	CGO_ENABLED=0 ./tools/gobuild $(LIBEXEC)/containerd-shim-join -ldflags "$(STRIP)" ./cluster/runtime/shim/join
-	CGO_ENABLED=0 ./tools/gobuild $(LIBEXEC)/whylet-mesh -ldflags "$(STRIP)" ./cmd/whylet-mesh
-	CGO_ENABLED=0 ./tools/gobuild $(LIBEXEC)/cni/podnet -ldflags "$(STRIP)" ./cluster/runtime/podnet
+.PHONY: runc
+runc:
+	@CGO_ENABLED=1 ./tools/gobuild -tags=seccomp,netgo,osusergo,runc_nocriu,urfave_cli_no_docs \
+		-ldflags="-s -w -extldflags=-static" $(LIBEXEC)/runc=github.com/opencontainers/runc
 	if [ ! -e $(LIBEXEC)/pause ] || [ cluster/runtime/pause/pause.c -nt $(LIBEXEC)/pause ]; then
 		gcc -Os -static -s -Wall -Wextra -Werror -o $(LIBEXEC)/pause cluster/runtime/pause/pause.c
 	fi
 
+# The programs that the container runtime starts beside runc and pause: the shim, one a
+# pod, and therefore small; the CNI plugin. And those that images are made of: whylet-mesh
+# for the mesh's containers, demo for those of whylet demo.
+HELPERS := \
+	$(LIBEXEC)/containerd-shim-runc-v2=./cluster/runtime/shim \
+	$(LIBEXEC)/containerd-shim-join=./cluster/runtime/shim/join \
+	$(LIBEXEC)/whylet-mesh=./cmd/whylet-mesh \
+	$(LIBEXEC)/demo=./demo/actor \
+	$(LIBEXEC)/cni/podnet=./cluster/runtime/podnet
+.PHONY: libexec
+libexec: runc
+	@./tools/gobuild -tags=$(TAGS) -ldflags="$(LDFLAGS)" $(HELPERS)
+
 .PHONY: observe
 observe: ## Build bin/whylet-observe, which explains pods beside somebody else's kubelet
-	@mkdir -p $(BIN)
-	CGO_ENABLED=0 ./tools/gobuild $(BIN)/whylet-observe -ldflags "$(STRIP) -X main.version=$(VERSION)" ./cmd/whylet-observe
+	@./tools/gobuild -tags=$(TAGS) -ldflags="$(LDFLAGS)" $(BIN)/whylet-observe=./cmd/whylet-observe
 
+# Only this architecture's own, quickly: make image ARCHES=amd64.
+ARCHES ?= amd64 arm64
+REGISTRY ?= whylet.dev
+.PHONY: image
+image: ## Make bin/oci/whylet-observe.tar and whylet-front.tar, images for amd64 and arm64, without a registry
+	@for arch in $(ARCHES); do
+		GOARCH=$$arch ./tools/gobuild -tags=$(TAGS) -ldflags="$(LDFLAGS)" \
+			$(BIN)/oci/$$arch/whylet-observe=./cmd/whylet-observe $(BIN)/oci/$$arch/whylet-front=./cmd/whylet-front
+	done
+	for name in observe front; do
+		$(GO) run ./deploy/image -out $(BIN)/oci/whylet-$$name.tar -tag $(REGISTRY)/$$name:$(VERSION) -version $(VERSION) \
+			$(foreach a,$(ARCHES),$(a)=$(BIN)/oci/$(a)/whylet-$$name)
+	done
+	ls -l $(BIN)/oci
+
+PLUGINS := github.com/containernetworking/plugins/plugins
 .PHONY: reference-plugins
 reference-plugins: deps
-	@mkdir -p $(PEER)/cni
-	for plugin in main/bridge main/loopback ipam/host-local meta/portmap; do
-		./tools/gobuild $(PEER)/cni/$$(basename $$plugin) -ldflags "$(STRIP)" github.com/containernetworking/plugins/plugins/$$plugin
-	done
+	@./tools/gobuild -ldflags="-s -w" $(foreach p,main/bridge main/loopback ipam/host-local meta/portmap,$(PEER)/cni/$(notdir $(p))=$(PLUGINS)/$(p))
 
 # The real stack that tests compare with, from the same modules as ours. Most of it
 # is compiled already after `make build`; what is left is linking.
 .PHONY: peer
 peer: deps reference-plugins ## Build the real kubelet, control plane and containerd to compare with
-	@mkdir -p $(PEER)
-	for command in kube-apiserver kube-controller-manager kube-scheduler kubelet; do
-		./tools/gobuild $(PEER)/$$command -ldflags "$(LDFLAGS)" k8s.io/kubernetes/cmd/$$command
-	done
-	for command in containerd containerd-shim-runc-v2 ctr; do
-		./tools/gobuild $(PEER)/$$command -tags $(TAGS) -ldflags "$(LDFLAGS)" github.com/containerd/containerd/v2/cmd/$$command
-	done
-	./tools/gobuild $(PEER)/etcd -ldflags "$(STRIP)" ./test/peer/etcd
+	@./tools/gobuild -tags=$(TAGS) -ldflags="$(LDFLAGS)" $(PEER)/etcd=./test/peer/etcd \
+		$(foreach p,kube-apiserver kube-controller-manager kube-scheduler kubelet,$(PEER)/$(p)=k8s.io/kubernetes/cmd/$(p)) \
+		$(foreach p,containerd containerd-shim-runc-v2 ctr,$(PEER)/$(p)=github.com/containerd/containerd/v2/cmd/$(p))
 
 # kubectl is typed on other machines than nodes: the same client for all of them. CI
 # builds them in a job of its own, as client-go compiles once for each.
@@ -110,15 +132,13 @@ client: deps ## Build bin/client/kubectl-why-OS-ARCH for Linux, macOS and Window
 	for target in $(CLIENTS); do
 		os=$${target%-*} arch=$${target#*-}
 		out=$(BIN)/client/kubectl-why-$$target; [ $$os != windows ] || out=$$out.exe
-		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch ./tools/gobuild $$out -ldflags "$(STRIP) -X main.version=$(VERSION)" ./cmd/kubectl-why
+		GOOS=$$os GOARCH=$$arch $(GO) build -tags $(TAGS) -ldflags "$(LDFLAGS)" -o $$out ./cmd/kubectl-why
 	done
 	ls -l $(BIN)/client
 
 .PHONY: vet-client
 vet-client: deps ## Check that the client builds on systems that this is not
-	@for target in $(filter-out linux-amd64,$(CLIENTS)); do
-		CGO_ENABLED=0 GOOS=$${target%-*} GOARCH=$${target#*-} $(GO) vet ./cmd/kubectl-why ./why/command ./why/ask
-	done
+	@cd tools && $(GO) run ./foreign $(filter-out linux-amd64,$(CLIENTS)) -- ./cmd/kubectl-why
 
 .PHONY: images
 images: ## Make the images that tests and examples use, from Debian packages
@@ -140,13 +160,13 @@ LIB = $(PREFIX)/lib/whylet
 .PHONY: install
 install: build ## Install below PREFIX (/usr/local); DESTDIR for packages. whylet service install starts it at boot
 	@install -d $(DESTDIR)$(LIB)/libexec/cni $(DESTDIR)$(PREFIX)/bin
-	install -m 0755 $(BIN)/whylet $(BIN)/kubectl $(BIN)/kubectl-why $(DESTDIR)$(LIB)
+	install -m 0755 $(BIN)/whylet $(BIN)/kubectl-why $(DESTDIR)$(LIB)
 	find $(LIBEXEC) -maxdepth 1 -type f -exec install -m 0755 -t $(DESTDIR)$(LIB)/libexec {} +
 	find $(LIBEXEC)/cni -type f -exec install -m 0755 -t $(DESTDIR)$(LIB)/libexec/cni {} +
 	ln -sfn $(LIB)/whylet $(DESTDIR)$(PREFIX)/bin/whylet
 	ln -sfn $(LIB)/kubectl-why $(DESTDIR)$(PREFIX)/bin/kubectl-why
 	ln -sfn $(LIB)/kubectl-why $(DESTDIR)$(PREFIX)/bin/kubectl_complete-why
-	[ -e $(DESTDIR)$(PREFIX)/bin/kubectl ] || ln -s $(LIB)/kubectl $(DESTDIR)$(PREFIX)/bin/kubectl
+	[ -e $(DESTDIR)$(PREFIX)/bin/kubectl ] || ln -s $(LIB)/whylet $(DESTDIR)$(PREFIX)/bin/kubectl
 	echo "installed $(DESTDIR)$(PREFIX)/bin/whylet; start it now and at every boot: whylet service install --now"
 
 .PHONY: uninstall
@@ -157,9 +177,21 @@ uninstall: ## Remove what make install installed; the data stays (whylet down --
 	done
 	rm -rf $(DESTDIR)$(LIB)
 
+# A release has a semantic version: make dist VERSION=v1.2.3 KEY=release.pem. The key is
+# the releaser's (openssl ecparam -name prime256v1 -genkey -noout); without one nothing is
+# signed. The node is of this machine's architecture: runc and pause are linked with C.
+RELEASE = $(if $(filter v%,$(VERSION)),$(VERSION),v0.0.0-$(VERSION))
+.PHONY: dist
+dist: deps ## Make all files of a release in dist/, but for uploading them
+	@$(MAKE) --no-print-directory build client image VERSION=$(RELEASE)
+	mkdir -p $(BIN)/dist
+	$(GO) run ./deploy/bundle -out $(BIN)/dist/whylet-$$($(GO) env GOARCH) $(BIN)/whylet $(BIN)/libexec
+	$(GO) run ./deploy/dist -version $(RELEASE) -bin $(BIN) -out dist $(if $(KEY),-key $(KEY))
+	ls -l dist
+
 .PHONY: clean
 clean: ## Remove what was built
-	rm -rf $(BIN)
+	rm -rf $(BIN) dist
 
 ## Running
 
@@ -185,7 +217,7 @@ purge: ## Stop the node and remove all that it made, data included
 UNIT := $$($(GO) list ./... | grep -vE '/test/(e2e|differential)(/|$$)')
 
 .PHONY: test
-test: test-unit test-race test-laws test-e2e test-differential-short ## Run all tests
+test: test-unit test-race test-laws test-reproducible test-e2e test-differential-short ## Run all tests
 
 # Tests with real containers, clocks and kernels run on machines that do other things
 # too: what fails is run once more, and if it then passes it is told at the end as a
@@ -194,7 +226,7 @@ TWICE = $(GO) tool -modfile=tools/go.mod gotestsum --rerun-fails=1 \
 	--rerun-fails-max-failures=8 --rerun-fails-report=$(BIN)/flaky-$@.txt
 
 .PHONY: test-unit
-test-unit: deps chromium libexec reference-plugins ## Run the tests that need no built node (as root also those with real containers)
+test-unit: chromium libexec peer ## Run the tests that need no built node (as root also those with real containers)
 	@$(TWICE) --format pkgname --packages "$(UNIT)" -- -tags $(TAGS)
 
 .PHONY: test-laws
@@ -209,15 +241,27 @@ test-laws-long: ## The same over ten million new steps (minutes; it prints its s
 	echo "seed $$seed"
 	$(GO) test ./health -count=1 -v -timeout 60m -run '^TestLaws$$' -rapid.checks=150000 -rapid.seed=$$seed
 
+.PHONY: test-reproducible
+test-reproducible: build ## Build the same once more in another folder, and compare every program
+	@other=$$(mktemp -d)
+	trap 'rm -rf "$$other"' EXIT
+	git ls-files -z | xargs -0 cp --parents -t "$$other"
+	$(MAKE) --no-print-directory -C "$$other" binaries VERSION=$(VERSION)
+	for program in whylet kubectl-why $$(cd $(BIN) && find libexec -type f); do
+		cmp $(BIN)/$$program "$$other/$(BIN)/$$program"
+	done
+	echo "the same in both folders: whylet, kubectl-why and all helper programs"
+
 # The packages whose concurrency is our own and that link neither the control
 # plane nor kubelet's packages: with those, race detection costs minutes.
 RACE := ./fact ./health ./journal ./journal/replay ./journal/otlp ./probe ./evidence ./why/... ./mesh ./mesh/identity ./mesh/sidecar
 .PHONY: test-race
 test-race: deps ## Run the tests of our own concurrency under the race detector
-	@$(GO) test -race $(RACE)
+	@CGO_ENABLED=1 $(GO) test -race $(RACE)
 
 .PHONY: test-e2e
 test-e2e: build images ## Run a whole node and talk to it with kubectl (needs root)
+	@$(MAKE) --no-print-directory image ARCHES=$$($(GO) env GOARCH)
 	@$(TWICE) --format testname --rerun-fails-run-root-test --packages ./test/e2e -- -count=1 -parallel 4 -timeout 40m
 	$(GO) run ./test/images -servers -out $(BIN)/servers python redis
 	$(TWICE) --format testname --packages ./test/e2e/scenarios -- -count=1 -timeout 40m
@@ -261,7 +305,7 @@ SUITE_BIN := $(CURDIR)/$(BIN)/conformance
 test-conformance: build ## Run Kubernetes' own conformance tests on a node (needs root, and half an hour or more)
 	@mkdir -p $(SUITE_BIN)
 	(cd test/conformance/suite && $(GO) test -c -vet=off -ldflags "$(LDFLAGS)" -o $(SUITE_BIN)/e2e.test k8s.io/kubernetes/test/e2e)
-	(cd test/conformance/suite && $(GO) build -ldflags "$(STRIP)" -o $(SUITE_BIN)/ginkgo github.com/onsi/ginkgo/v2/ginkgo)
+	(cd test/conformance/suite && $(GO) build -ldflags "-s -w" -o $(SUITE_BIN)/ginkgo github.com/onsi/ginkgo/v2/ginkgo)
 	$(GO) run ./test/images -out $(SUITE_BIN)/images -conformance
 	$(GO) run ./test/conformance $(if $(FOCUS),-focus '$(FOCUS)') $(CONFORMANCE)
 
@@ -269,6 +313,11 @@ test-conformance: build ## Run Kubernetes' own conformance tests on a node (need
 .PHONY: bench-stacks
 bench-stacks: build peer images ## Measure Whylet and a real kubelet in one run, with ratios (needs root)
 	@$(GO) run ./test/bench/stacks $(STACKS)
+
+# make bench-observe OBSERVE="-period 1" for probes every second.
+.PHONY: bench-observe
+bench-observe: build peer images observe ## Measure what the observing agent costs beside a real kubelet (10 minutes, needs root)
+	@$(GO) run ./test/bench/observe $(OBSERVE)
 
 # make bench-pressure PRESSURE="-rate 100 -rounds 5" for slower eaters, more often.
 .PHONY: bench-pressure
@@ -285,9 +334,23 @@ bench-why: build peer images $(if $(filter kubelet,$(STACK)),observe) ## Ask why
 	@$(GO) run ./test/bench/why -stack $(STACK) -rounds $(ROUNDS) -load $(LOAD) \
 		$(if $(WHY),$(WHY),-results $(BIN)/bench-$(STACK).jsonl -write docs/results.md -block bench-$(STACK))
 
+.PHONY: front
+front: ## Build bin/whylet-front, which answers for a whole cluster
+	@./tools/gobuild -tags=$(TAGS) -ldflags="$(LDFLAGS)" $(BIN)/whylet-front=./cmd/whylet-front
+
+NODES ?= 100,300,1000
+.PHONY: bench-cluster
+bench-cluster: peer front ## Measure a front with a thousand simulated agents and 50,000 pods (15 minutes)
+	@WHYLET_FRONT=$(abspath $(BIN)/whylet-front) WHYLET_BENCH_NODES=$(NODES) $(GO) test -count=1 -timeout 40m ./test/bench/cluster -run '^TestBenchCluster$$' -v
+
 .PHONY: test-observe
 test-observe: build peer images observe ## A third of the scenarios beside a real kubelet, with the observing agent (10 minutes, needs root)
 	@WHYLET_OBSERVE=1 $(GO) test -count=1 -timeout 20m ./test/e2e/scenarios -run '^TestObserve$$' -v
+
+# The real Helm is a module of its own: it brings forty others along.
+.PHONY: test-helm
+test-helm: ## Render and lint the chart with the real Helm, and compare with what kubectl why install makes
+	@cd test/helm && $(GO) test -count=1 ./...
 
 # Servers as people deploy them; what is played there was written down before it was first played.
 .PHONY: bench-servers
@@ -308,3 +371,4 @@ bench: bench-stacks ## Measure Whylet beside a real kubelet: start, idle, latenc
 .PHONY: lint
 lint: deps ## Check format, go vet, staticcheck and known vulnerabilities
 	@./tools/lint $(TAGS)
+	@$(MAKE) --no-print-directory vet-client

@@ -39,11 +39,14 @@ var rooms = []room{
 	{dir: "mesh/sidecar", imports: []string{"github.com/google/nftables", "golang.org/x", "k8s.io/api", module + "fact", module + "mesh", module + "probe"}},
 	{dir: "mesh/webhook", imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", module + "mesh"}},
 	{dir: "mesh/command", imports: []string{
-		"github.com/google/go-containerregistry", "github.com/spf13/cobra", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "sigs.k8s.io/yaml", module + "mesh",
+		"github.com/spf13/cobra", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "sigs.k8s.io/yaml", module + "deploy/oci", module + "mesh",
 	}},
-	{dir: "why", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers/resource", module + "fact", module + "health", module + "mesh", module + "why/answer", module + "why/kubectl", module + "why/prose", module + "why/words"}},
+	{dir: "demo", imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go/kubernetes", "sigs.k8s.io/yaml", module + "why/answer", module + "why/prose"}},
+	{dir: "demo/actor"},
+	{dir: "why", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers/resource", module + "fact", module + "health", module + "mesh", module + "why/answer", module + "why/history", module + "why/kubectl", module + "why/prose", module + "why/words"}},
+	{dir: "why/history", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "health"}},
 	{dir: "why/cluster", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "health", module + "why/answer", module + "why/kubectl", module + "why/prose", module + "why/words"}},
-	{dir: "why/kubectl", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "why/answer"}},
+	{dir: "why/kubectl", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "why/answer"}},
 	{dir: "why/answer", pure: true, imports: []string{"k8s.io/api/core/v1", "k8s.io/apimachinery", module + "fact", module + "why/prose", module + "why/words"}},
 	{dir: "why/words", pure: true},
 	{dir: "why/prose", pure: true},
@@ -58,7 +61,7 @@ var rooms = []room{
 	}},
 	{dir: "sense/containers", imports: []string{
 		"github.com/go-logr/logr", "golang.org/x/sync", "google.golang.org/grpc", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/cri-api", "k8s.io/cri-client",
-		"k8s.io/klog/v2", "k8s.io/kubelet/pkg/types", module + "fact", module + "probe",
+		"k8s.io/klog/v2", "k8s.io/kubelet/pkg/types", module + "fact", module + "probe", module + "why/words",
 	}},
 	{dir: "evidence/cgroupfs", imports: []string{"github.com/opencontainers/cgroups", "golang.org/x/sys", module + "fact"}},
 	{dir: "web", imports: []string{"k8s.io/apimachinery", module + "fact", module + "journal", module + "why"}},
@@ -78,7 +81,7 @@ var rooms = []room{
 	}},
 	{dir: "cmd/exit", imports: []string{module + "cmd/paint"}},
 	{dir: "cmd/paint", imports: []string{"golang.org/x/term"}},
-	{dir: "cmd/kubectl-why", imports: []string{"github.com/spf13/cobra", "k8s.io/client-go", "k8s.io/klog/v2", module + "cmd/exit", module + "why/command"}},
+	{dir: "cmd/kubectl-why", imports: []string{"github.com/spf13/cobra", "k8s.io/client-go", "k8s.io/klog/v2", module + "cmd/exit", module + "deploy/command", module + "why/command"}},
 	{dir: "evidence", imports: []string{"golang.org/x/sys", "k8s.io/apimachinery", module + "fact"}},
 	{dir: "pods", imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact"}},
 	{dir: "shadow", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "health"}},
@@ -87,23 +90,52 @@ var rooms = []room{
 		"golang.org/x/sys", "k8s.io/api", "k8s.io/apimachinery", module + "evidence", module + "fact", module + "journal", module + "pods", module + "probe", module + "sense", module + "shadow",
 	}},
 	{dir: "observe/tap", imports: []string{"github.com/cilium/ebpf", "golang.org/x/sys"}},
-	{dir: "observe/api", imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", module + "fact"}},
+	{dir: "observe/api", imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", module + "fact", module + "sense"}},
 	{dir: "observe/runtime", imports: []string{
 		"github.com/containerd/containerd/api", "golang.org/x/sys", "google.golang.org/grpc", "google.golang.org/protobuf", "k8s.io/apimachinery", "k8s.io/cri-api", module + "evidence", module + "fact", module + "probe",
 	}},
-	{dir: "observe/kubelet", imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "probe"}},
-	{dir: "cmd/whylet-observe", imports: []string{"github.com/spf13/cobra", "k8s.io/klog/v2", module + "journal", module + "observe", module + "why"}},
-	{dir: "cmd/whylet", outside: true, imports: []string{module + "cluster", module + "cmd/exit", module + "cmd/paint", module + "evidence", module + "fact", module + "journal", module + "lint", module + "mesh/command", module + "node", module + "web", module + "why/command"}},
+	{dir: "observe/kubelet", imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "observe/journald", module + "probe"}},
+	{dir: "observe/journald", imports: []string{"github.com/klauspost/compress"}},
+	{dir: "cmd/whylet-observe", imports: []string{"github.com/spf13/cobra", "k8s.io/klog/v2", module + "front/uplink", module + "health", module + "journal", module + "observe", module + "why"}},
+	{dir: "front/link", imports: []string{"google.golang.org/grpc", "k8s.io/apimachinery/pkg/types", module + "fact"}},
+	// Of the agent: nothing of the front's own.
+	{dir: "front/uplink", imports: []string{"google.golang.org/grpc", "k8s.io/apimachinery", module + "fact", module + "front/link", module + "journal", module + "why"}},
+	{dir: "front", imports: []string{"google.golang.org/grpc", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", module + "fact", module + "front/link", module + "why"}},
+	{dir: "front/door", imports: []string{
+		"github.com/modelcontextprotocol/go-sdk/mcp", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", module + "front", module + "web", module + "why",
+	}},
+	{dir: "front/archive", imports: []string{
+		"github.com/jackc/pgx/v5", "github.com/klauspost/compress", "k8s.io/apimachinery/pkg/types", "modernc.org/sqlite", module + "fact", module + "front",
+	}},
+	{dir: "cmd/whylet-front", imports: []string{"github.com/spf13/cobra", "google.golang.org/grpc", "k8s.io/client-go", "k8s.io/klog/v2", module + "front", module + "why/ask"}},
+	{dir: "why/question", pure: true, imports: []string{"k8s.io/apimachinery"}},
+	{dir: "cmd/whylet", outside: true, imports: []string{module + "cluster", module + "cmd/exit", module + "cmd/paint", module + "demo", module + "deploy/oci", module + "evidence", module + "fact", module + "front/door", module + "journal", module + "lint", module + "mesh/command", module + "node", module + "web", module + "why/answer", module + "why/ask", module + "why/command", module + "why/prose", module + "why/question"}},
 	{dir: "cmd/whylet-mesh", imports: []string{"github.com/spf13/cobra", module + "mesh/command"}},
+	{dir: "deploy", imports: []string{"k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/yaml"}},
+	{dir: "deploy/command", imports: []string{"github.com/spf13/cobra", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/cli-runtime", "k8s.io/client-go", "sigs.k8s.io/yaml", module + "cmd/exit", module + "deploy"}},
+	{dir: "deploy/bundle"},
+	{dir: "deploy/dist", imports: []string{"sigs.k8s.io/yaml"}},
+	{dir: "deploy/oci", imports: []string{"github.com/distribution/reference", "github.com/google/go-containerregistry"}},
+	{dir: "deploy/image", imports: []string{module + "deploy/oci"}},
 	{dir: "journal/otlp", imports: []string{"go.opentelemetry.io/proto", "google.golang.org/grpc", module + "fact", module + "journal"}},
 	{dir: "journal", imports: []string{"github.com/klauspost/compress", "golang.org/x/sys", "k8s.io/apimachinery", module + "fact"}},
+	{dir: "journal/fold", imports: []string{"k8s.io/apimachinery", module + "fact", module + "journal"}},
 	{dir: "journal/replay", imports: []string{"k8s.io/apimachinery", module + "fact", module + "health"}},
 	{dir: "journal/command", imports: []string{"github.com/spf13/cobra", "k8s.io/apimachinery", module + "fact", module + "health", module + "journal"}},
 	{dir: "probe", imports: []string{
 		"golang.org/x", "google.golang.org/grpc", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils", module + "fact",
 	}},
 	// What wires Kubernetes and the runtime imports of others what it needs; of our own:
-	{dir: "node", outside: true, imports: []string{module + "fact", module + "health", module + "journal", module + "lanes", module + "pods", module + "probe", module + "sense", module + "why/serve"}},
+	{dir: "node", outside: true, imports: []string{module + "fact", module + "health", module + "journal", module + "pods", module + "probe", module + "sense"}},
+	{dir: "node/api", outside: true, imports: []string{
+		module + "health", module + "journal", module + "node/cgroup", module + "node/cri", module + "node/server", module + "node/stats", module + "node/volumes",
+		module + "pods", module + "why/serve",
+	}},
+	{dir: "node/nodestatus", outside: true, imports: []string{module + "journal", module + "node/cri", module + "node/images", module + "node/object"}},
+	{dir: "node/upkeep", outside: true, imports: []string{
+		module + "fact", module + "health", module + "node/cgroup", module + "node/cri", module + "node/images", module + "node/pressure", module + "node/volumes",
+		module + "pods", module + "sense/containers",
+	}},
 	{dir: "node/cgroup", outside: true, imports: []string{module + "evidence/cgroupfs"}},
 	{dir: "node/credentials", imports: []string{"github.com/go-logr/logr", "k8s.io/api", "k8s.io/client-go", "k8s.io/klog"}},
 	{dir: "node/cri", outside: true, imports: []string{module + "fact", module + "sense/containers"}},
@@ -128,7 +160,7 @@ var rooms = []room{
 		"github.com/prometheus/client_golang", "golang.org/x/sys", "k8s.io/api", "k8s.io/apimachinery",
 		"k8s.io/kubelet", "k8s.io/utils", module + "evidence/cgroupfs",
 	}},
-	{dir: "node/volumes", outside: true, imports: []string{module + "fact"}},
+	{dir: "node/volumes", outside: true, imports: []string{module + "fact", module + "sense"}},
 	{dir: "cluster", outside: true, imports: []string{module + "fact"}},
 	{dir: "cluster/metricsapi", imports: []string{
 		"k8s.io/api", "k8s.io/apimachinery", "k8s.io/apiserver", "k8s.io/client-go",
@@ -369,4 +401,43 @@ func TestTheObserverCanOnlyObserve(t *testing.T) {
 			t.Errorf("whylet-observe links %s", path)
 		}
 	}
+}
+
+// storeKnows are the kinds of facts of which the journal's store knows anything: what a
+// restart needs, and what is lost. All else is an envelope to it.
+var storeKnows = []string{"Checkpoint", "Lost"}
+
+func TestStoreKnowsNoPods(t *testing.T) {
+	bodies := map[string]bool{}
+	for _, file := range goFiles(t, "fact") {
+		for _, d := range parse(t, file).Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Name.Name == "Kind" && f.Recv != nil {
+				if of, ok := f.Recv.List[0].Type.(*ast.Ident); ok {
+					bodies[of.Name] = true
+				}
+			}
+		}
+	}
+	if len(bodies) < 40 {
+		t.Fatalf("found %d kinds of facts", len(bodies))
+	}
+	for _, file := range goFiles(t, "journal") {
+		ast.Inspect(parse(t, file), func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok {
+				if of, ok := s.X.(*ast.Ident); ok && of.Name == "fact" && bodies[s.Sel.Name] && !slices.Contains(storeKnows, s.Sel.Name) {
+					t.Errorf("%s: the store may know nothing of fact.%s", file, s.Sel.Name)
+				}
+			}
+			return true
+		})
+	}
+}
+
+func parse(t *testing.T, path string) *ast.File {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
 }

@@ -108,6 +108,14 @@ func (s *apiServer) waitServing(ctx context.Context) error {
 // waitReady returns when /readyz says ok.
 func (s *apiServer) waitReady(ctx context.Context) error { return s.waitChecks(ctx) }
 
+// client is for those parts that live in the server's process, once /readyz says ok.
+func (s *apiServer) client(ctx context.Context) (kubernetes.Interface, error) {
+	if err := s.waitReady(ctx); err != nil {
+		return nil, err
+	}
+	return kubernetes.NewForConfig(s.loopback)
+}
+
 // waitChecks returns when all checks of /readyz but the excepted ones are met.
 // Otherwise the error names those that are not.
 func (s *apiServer) waitChecks(ctx context.Context, except ...string) error {

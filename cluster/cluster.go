@@ -231,16 +231,18 @@ func (c *Cluster) startClients() {
 		return runProxy(ctx, c.config, c.clientConfig(c.certs.Proxy))
 	})
 	c.run(&c.clients, "storage", func(ctx context.Context) error {
-		if err := c.server.waitReady(ctx); err != nil {
+		client, err := c.server.client(ctx)
+		if err != nil {
 			return err
 		}
-		return runStorage(ctx, c.config, c.paths, c.server.loopback)
+		return runStorage(ctx, c.config, c.paths, client)
 	})
 	c.run(&c.clients, "load balancers", func(ctx context.Context) error {
-		if err := c.server.waitReady(ctx); err != nil {
+		client, err := c.server.client(ctx)
+		if err != nil {
 			return err
 		}
-		return runLoadBalancers(ctx, c.config, c.server.loopback)
+		return runLoadBalancers(ctx, c.config, client)
 	})
 	c.run(&c.clients, "objects and DNS", func(ctx context.Context) error {
 		if err := applyObjects(ctx, c.config, c.server.loopback); err != nil {

@@ -16,7 +16,6 @@ import (
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/cloud-provider/controllers/service"
 	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
@@ -24,15 +23,11 @@ import (
 
 // runLoadBalancers gives Services of type LoadBalancer the node's address, by the
 // service controller that clouds use, until ctx ends.
-func runLoadBalancers(ctx context.Context, c Config, api *rest.Config) error {
-	client, err := kubernetes.NewForConfig(api)
-	if err != nil {
-		return fmt.Errorf("client for load balancers: %w", err)
-	}
+func runLoadBalancers(ctx context.Context, c Config, client kubernetes.Interface) error {
 	balancers := &loadBalancers{nodeIP: c.NodeIP, held: map[types.UID]*loadBalancer{}}
 	defer balancers.close()
 	factory := informers.NewSharedInformerFactory(client, 0)
-	run, err := service.New(oneMachine{balancers: balancers}, client, factory.Core().V1().Services(), factory.Core().V1().Nodes(), c.ContextName, utilfeature.DefaultFeatureGate)
+	run, err := service.New(balancers, client, factory.Core().V1().Services(), factory.Core().V1().Nodes(), c.ContextName, utilfeature.DefaultFeatureGate)
 	if err != nil {
 		return fmt.Errorf("start the service controller: %w", err)
 	}
@@ -41,21 +36,14 @@ func runLoadBalancers(ctx context.Context, c Config, api *rest.Config) error {
 	return nil
 }
 
-// oneMachine is the cloud of one machine: it has load balancers and nothing else.
-// The service controller asks for no other part.
-type oneMachine struct {
-	cloudprovider.Interface
-	balancers *loadBalancers
-}
-
-func (o oneMachine) LoadBalancer() (cloudprovider.LoadBalancer, bool) { return o.balancers, true }
-func (oneMachine) ProviderName() string                               { return "whylet" }
-
 // loadBalancers holds the ports of all load balancers. kube-proxy takes what comes
 // for the node's address from elsewhere before a listener sees it; the listener there
 // keeps the port, so that nobody else on this machine can take it, and the one on
 // 127.0.0.1 serves this machine itself. It is safe for concurrent use.
+//
+// It is also the cloud of one machine, of which the service controller asks for nothing else.
 type loadBalancers struct {
+	cloudprovider.Interface
 	nodeIP string
 
 	mu   sync.Mutex
@@ -70,14 +58,17 @@ type loadBalancer struct {
 	proxy     *tcpproxy.Proxy
 }
 
+// LoadBalancer is itself.
+func (l *loadBalancers) LoadBalancer() (cloudprovider.LoadBalancer, bool) { return l, true }
+
+// ProviderName names whose load balancers they are.
+func (*loadBalancers) ProviderName() string { return "whylet" }
+
 // GetLoadBalancer says whether the Service holds ports.
 func (l *loadBalancers) GetLoadBalancer(_ context.Context, _ string, s *corev1.Service) (*corev1.LoadBalancerStatus, bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.held[s.UID] == nil {
-		return nil, false, nil
-	}
-	return l.status(), true, nil
+	return l.status(), l.held[s.UID] != nil, nil
 }
 
 // GetLoadBalancerName names it as the Service.
@@ -133,11 +124,10 @@ func (l *loadBalancers) take(b *loadBalancer) error {
 			b.proxy.AddRoute(net.JoinHostPort(ip, strconv.Itoa(int(port))), to)
 		}
 	}
-	err := b.proxy.Start()
-	if errors.Is(err, syscall.EADDRINUSE) {
+	switch err := b.proxy.Start(); {
+	case errors.Is(err, syscall.EADDRINUSE):
 		return l.taken(b, err)
-	}
-	if err != nil {
+	case err != nil:
 		return fmt.Errorf("load balancer of Service %s: %w", b.name, err)
 	}
 	return nil
@@ -152,17 +142,9 @@ func (l *loadBalancers) taken(b *loadBalancer, err error) error {
 			}
 		}
 	}
-	var op *net.OpError
-	if errors.As(err, &op) {
-		if address, ok := op.Addr.(*net.TCPAddr); ok {
-			owner := "another process"
-			if pid, command := portOwner(address.Port); pid != 0 {
-				owner = fmt.Sprintf("process %d (%s)", pid, command)
-			}
-			return fmt.Errorf("port %d of Service %s is taken by %s on this machine; stop it, or choose another port", address.Port, b.name, owner)
-		}
-	}
-	return fmt.Errorf("a port of Service %s is taken on this machine: %w", b.name, err)
+	taken := portTaken(err, b.name)
+	_, port, _ := net.SplitHostPort(taken.Address)
+	return fmt.Errorf("port %s of Service %s is taken by %s on this machine; stop it, or choose another port", port, b.name, taken.Owner())
 }
 
 func (l *loadBalancers) release(uid types.UID) {

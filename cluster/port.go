@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"strconv"
 	"syscall"
 
@@ -24,11 +25,7 @@ type PortTakenError struct {
 }
 
 func (e *PortTakenError) Error() string {
-	owner := "another process"
-	if e.PID != 0 {
-		owner = fmt.Sprintf("process %d (%s)", e.PID, e.Command)
-	}
-	return fmt.Sprintf("%s is taken by %s; stop it, or choose another port with --api-port", e.Address, owner)
+	return fmt.Sprintf("%s is taken by %s; stop it, or choose another port with --api-port", e.Address, e.Owner())
 }
 
 // listenAPI opens the API server's listeners: first the one for people, whose
@@ -42,7 +39,7 @@ func listenAPI(ctx context.Context, c Config) (net.Listener, error) {
 	}
 	listener, err := netutils.MultiListen(ctx, "tcp", addresses...)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, portTaken(err, addresses[0], c.APIPort)
+		return nil, portTaken(err, addresses[0])
 	}
 	if err != nil {
 		return nil, fmt.Errorf("listen for the API: %w", err)
@@ -50,20 +47,32 @@ func listenAPI(ctx context.Context, c Config) (net.Listener, error) {
 	return listener, nil
 }
 
-func portTaken(err error, fallback string, port int) error {
+// portTaken says who has the port that a listener did not get; fallback is its address
+// where the error does not tell.
+func portTaken(err error, fallback string) *PortTakenError {
 	taken := &PortTakenError{Address: fallback}
 	var op *net.OpError
 	if errors.As(err, &op) && op.Addr != nil {
 		taken.Address = op.Addr.String()
 	}
-	taken.PID, taken.Command = portOwner(port)
+	if address, parsed := netip.ParseAddrPort(taken.Address); parsed == nil {
+		taken.PID, taken.Command = PortOwner(int(address.Port()))
+	}
 	return taken
 }
 
-// portOwner finds the process that listens on a TCP port of this network
+// Owner names who has it.
+func (e *PortTakenError) Owner() string {
+	if e.PID == 0 {
+		return "another process"
+	}
+	return fmt.Sprintf("process %d (%s)", e.PID, e.Command)
+}
+
+// PortOwner finds the process that listens on a TCP port of this network
 // namespace, by the socket's inode. Anything that cannot be read is skipped:
 // the answer only makes an error message better.
-func portOwner(port int) (pid int, command string) {
+func PortOwner(port int) (pid int, command string) {
 	wanted := listeningSockets(port)
 	processes, err := procfs.AllProcs()
 	if err != nil {

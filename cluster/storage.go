@@ -17,26 +17,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	storagehelpers "k8s.io/component-helpers/storage/volume"
 	"sigs.k8s.io/sig-storage-lib-external-provisioner/v13/controller"
 )
 
-// The default StorageClass. Its name is the one that most charts and tutorials for
-// clusters of one machine expect.
+// The default StorageClass, of the name that most charts and tutorials expect.
 const (
 	storageClass       = "standard"
 	storageProvisioner = "whylet.dev/local"
 	defaultClass       = "storageclass.kubernetes.io/is-default-class"
 )
 
-// runStorage makes a directory of this node for each claim of the StorageClass,
-// until ctx ends.
-func runStorage(ctx context.Context, c Config, p paths, api *rest.Config) error {
-	client, err := kubernetes.NewForConfig(api)
-	if err != nil {
-		return fmt.Errorf("client for storage: %w", err)
-	}
+// runStorage makes a directory for each claim of the StorageClass until ctx ends.
+func runStorage(ctx context.Context, c Config, p paths, client kubernetes.Interface) error {
 	if err := createStorageClass(ctx, client); err != nil {
 		return err
 	}
@@ -72,15 +65,11 @@ func createStorageClass(ctx context.Context, client kubernetes.Interface) error 
 	return nil
 }
 
-// localStorage keeps each volume in a directory of its own below dir. A volume's
-// size is not enforced: the directory shares the disk with its neighbours.
+// localStorage keeps each volume in a directory below dir, all on one disk: a volume's
+// size is not enforced.
 type localStorage struct{ node, dir string }
 
-var (
-	_ controller.Provisioner   = (*localStorage)(nil)
-	_ controller.Qualifier     = (*localStorage)(nil)
-	_ controller.DeletionGuard = (*localStorage)(nil)
-)
+var _, _ = controller.Qualifier(&localStorage{}), controller.DeletionGuard(&localStorage{})
 
 // ShouldProvision leaves alone what the scheduler gave to another node.
 func (l *localStorage) ShouldProvision(_ context.Context, claim *corev1.PersistentVolumeClaim) bool {
@@ -92,13 +81,12 @@ func (l *localStorage) ShouldProvision(_ context.Context, claim *corev1.Persiste
 // that the claim asks for.
 func (l *localStorage) Provision(_ context.Context, o controller.ProvisionOptions) (*corev1.PersistentVolume, controller.ProvisioningState, error) {
 	size := o.PVC.Spec.Resources.Requests[corev1.ResourceStorage]
-	if err := os.MkdirAll(l.dir, 0o711); err != nil {
-		return nil, controller.ProvisioningFinished, fmt.Errorf("make the directory of volumes: %w", err)
+	var disk unix.Statfs_t
+	if err := errors.Join(os.MkdirAll(l.dir, 0o711), unix.Statfs(l.dir, &disk)); err != nil {
+		return nil, controller.ProvisioningFinished, fmt.Errorf("look how full the disk of %s is: %w", l.dir, err)
 	}
-	free, err := freeBytes(l.dir)
-	if err != nil {
-		return nil, controller.ProvisioningFinished, err
-	}
+	// What users without privileges can still write.
+	free := int64(disk.Bavail) * disk.Bsize
 	if size.CmpInt64(free) > 0 {
 		return nil, controller.ProvisioningFinished, fmt.Errorf("claim %s/%s asks for %s, and the disk of %s has %s free; free some of it, or ask for less",
 			o.PVC.Namespace, o.PVC.Name, size.String(), l.dir, resource.NewQuantity(free>>20<<20, resource.BinarySI))
@@ -137,20 +125,12 @@ func (l *localStorage) ShouldDelete(_ context.Context, v *corev1.PersistentVolum
 // passes for all of it.
 func (l *localStorage) Delete(_ context.Context, v *corev1.PersistentVolume) error {
 	doomed := filepath.Join(l.dir, ".deleted-"+v.Name)
-	if err := os.Rename(v.Spec.Local.Path, doomed); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("delete volume %s: %w", v.Name, err)
+	err := os.Rename(v.Spec.Local.Path, doomed)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		err = os.RemoveAll(doomed)
 	}
-	if err := os.RemoveAll(doomed); err != nil {
+	if err != nil {
 		return fmt.Errorf("delete volume %s: %w", v.Name, err)
 	}
 	return nil
-}
-
-// freeBytes is what users without privileges can still write to the disk of path.
-func freeBytes(path string) (int64, error) {
-	var disk unix.Statfs_t
-	if err := unix.Statfs(path, &disk); err != nil {
-		return 0, fmt.Errorf("look how full the disk of %s is: %w", path, err)
-	}
-	return int64(disk.Bavail) * disk.Bsize, nil
 }

@@ -44,7 +44,7 @@ const (
 	// lately is how old an earlier look may be to be compared with.
 	lately = time.Minute
 	// These bound the answer.
-	maxListeners, maxDials, maxCommands = 64, 8, 8
+	maxListeners, maxDials, maxOpen, maxCommands = 64, 8, 16, 8
 )
 
 // Look sees what the main process of a container is doing and what listens in
@@ -168,7 +168,8 @@ func (l *Looker) around(pid int, among []int, looked *fact.Looked) error {
 			l.owns(other, own, owners)
 		}
 	}
-	listeners, dialing := apart(sockets)
+	listeners, dialing, open := apart(sockets)
+	looked.Open = outward(open, listeners, owners)
 	looked.Listeners = listed(listeners, owners, l.v6Only(pid, listeners))
 	for _, s := range dialing[:min(len(dialing), maxDials)] {
 		o := owners[s.Inode]
@@ -318,16 +319,35 @@ func listed(sockets []Socket, owners map[uint64]owner, v6Only map[uint64]bool) [
 	return all
 }
 
-// apart tells the sockets that listen from those that connect.
-func apart(all []Socket) (listeners, dialing []Socket) {
+// apart tells the sockets that listen from those that connect and those that are connected.
+func apart(all []Socket) (listeners, dialing, open []Socket) {
 	for _, s := range all {
-		if s.Dialing {
+		switch {
+		case s.Dialing:
 			dialing = append(dialing, s)
-		} else {
+		case s.Open:
+			open = append(open, s)
+		default:
 			listeners = append(listeners, s)
 		}
 	}
-	return listeners, dialing
+	return listeners, dialing, open
+}
+
+// outward are the connections that were asked for from within: of those that came to a
+// listener the own port is the listener's.
+func outward(open, listeners []Socket, owners map[uint64]owner) []fact.Dial {
+	var all []fact.Dial
+	for _, s := range open {
+		o := owners[s.Inode]
+		at := netip.AddrPortFrom(s.Address.Addr().Unmap(), s.Address.Port())
+		d := fact.Dial{Remote: at.String(), PID: o.pid, Command: o.command, Other: o.pid != 0 && !o.inside}
+		inward := slices.ContainsFunc(listeners, func(l Socket) bool { return l.Port == s.Port })
+		if !inward && o.pid != 0 && len(all) < maxOpen && !slices.Contains(all, d) {
+			all = append(all, d)
+		}
+	}
+	return all
 }
 
 // sockets are those of the process's network namespace that listen or connect.

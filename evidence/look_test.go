@@ -170,8 +170,9 @@ const tcp6Table = `  sl  local_address                         remote_address   
 
 func TestParseSockets(t *testing.T) {
 	got, err := ParseSockets(tcpTable)
-	if err != nil || len(got) != 3 || got[0].Address.String() != "127.0.0.1:8080" || got[0].Waiting != 0x81 || got[0].Inode != 21733 || got[1].Address.String() != "0.0.0.0:22" ||
-		got[0].Dialing || !got[2].Dialing || got[2].Address.String() != "192.0.2.7:5432" || got[2].Inode != 98 {
+	if err != nil || len(got) != 4 || got[0].Address.String() != "127.0.0.1:8080" || got[0].Waiting != 0x81 || got[0].Inode != 21733 || got[2].Address.String() != "0.0.0.0:22" ||
+		got[0].Dialing || !got[3].Dialing || got[3].Address.String() != "192.0.2.7:5432" || got[3].Inode != 98 ||
+		!got[1].Open || got[1].Port != 8080 || got[1].Address.String() != "127.0.0.1:54000" {
 		t.Errorf("%+v %v", got, err)
 	}
 	got, err = ParseSockets(tcp6Table)

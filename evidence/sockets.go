@@ -10,12 +10,15 @@ import (
 	"strings"
 )
 
-// Socket is a TCP socket that listens, or one whose connection out is not answered.
+// Socket is a TCP socket that listens, one whose connection out is not answered, or one
+// that is connected.
 type Socket struct {
-	// Address is where it listens; of one that connects, where to.
+	// Address is where it listens; of the others, where it is connected to.
 	Address netip.AddrPort
-	// Dialing tells the second kind.
-	Dialing bool
+	// Dialing tells the second kind, Open the third.
+	Dialing, Open bool
+	// Port is the socket's own.
+	Port uint16
 	// Waiting is the number of connections that wait to be accepted.
 	Waiting int
 	// Inode names the socket; /proc/PID/fd has it.
@@ -24,7 +27,7 @@ type Socket struct {
 
 var errSocket = errors.New("not a table of TCP sockets")
 
-// ParseSockets reads the sockets that listen or connect of /proc/PID/net/tcp or tcp6
+// ParseSockets reads the sockets that listen, connect or are connected of /proc/PID/net/tcp or tcp6
 // (the kernel's Documentation/networking/proc_net_tcp.rst).
 func ParseSockets(table string) ([]Socket, error) {
 	lines := strings.Split(strings.TrimSuffix(table, "\n"), "\n")
@@ -37,17 +40,18 @@ func ParseSockets(table string) ([]Socket, error) {
 		if len(f) < 10 {
 			return all, fmt.Errorf("%w: %q", errSocket, line)
 		}
-		const synSent, listen = "02", "0A" // include/net/tcp_states.h
+		const established, synSent, listen = "01", "02", "0A" // include/net/tcp_states.h
 		at := f[1]
 		switch f[3] {
 		case listen:
-		case synSent:
+		case synSent, established:
 			at = f[2]
 		default:
 			continue
 		}
 		address, err := parseSocketAddress(at)
-		if err != nil {
+		own, ownErr := parseSocketAddress(f[1])
+		if err := errors.Join(err, ownErr); err != nil {
 			return all, err
 		}
 		// Of a listening socket, the receive queue is what waits to be accepted.
@@ -57,7 +61,7 @@ func ParseSockets(table string) ([]Socket, error) {
 		if err := errors.Join(err1, err2); err != nil {
 			return all, fmt.Errorf("%w: %w", errSocket, err)
 		}
-		all = append(all, Socket{Address: address, Dialing: f[3] == synSent, Waiting: int(waiting), Inode: inode})
+		all = append(all, Socket{Address: address, Dialing: f[3] == synSent, Open: f[3] == established, Port: own.Port(), Waiting: int(waiting), Inode: inode})
 	}
 	return all, nil
 }

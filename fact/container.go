@@ -85,7 +85,8 @@ type Exited struct {
 	// Message is what the container wrote to its termination log.
 	Message string `json:"message,omitempty"`
 	// LastLines are the last lines of its log, oldest first: at most 10 and 1 KiB
-	// together, without what looks like a secret. Empty also where nobody kept them.
+	// together, without what looks like a secret. The frames of a stack trace give way to
+	// the reason above it. Empty also where nobody kept them.
 	LastLines []string `json:"lastLines,omitempty"`
 	// OOMKills counts the kernel's OOM kills in the container's cgroup while it
 	// ran; MainOOMKilled is set when the main process was among the victims.

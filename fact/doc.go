@@ -22,8 +22,11 @@
 //	kubelet.go   observed: what a kubelet beside which we only watch says and counts
 //	decided.go   what package health decides
 //	act.go       what somebody else decided, as far as package shadow can tell
+//	read.go      how facts are read: a body of a known type, all of a type, the latest
+//	confine.go   a fact as those see it who may see one namespace
 //	bounds.go    what several rooms must agree on
 //	oom.go       whose memory had run out when the kernel killed a process
+//	workload.go  what a pod comes from
 //	cgroup.go    which pod and container a cgroup path belongs to
 //
 // Beyond encoding, the package only knows how to read a fact where several readers

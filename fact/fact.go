@@ -20,7 +20,12 @@ type Pod struct {
 }
 
 // String gives namespace/name, as kubectl users write it.
-func (p Pod) String() string { return p.Namespace + "/" + p.Name }
+func (p Pod) String() string {
+	if p.Namespace == "" {
+		return p.Name
+	}
+	return p.Namespace + "/" + p.Name
+}
 
 // Fact is one thing that happened or was decided. Facts are immutable: what is
 // learnt later is a later fact.
@@ -55,6 +60,14 @@ func (f Fact) When() time.Time {
 		return f.Seen
 	}
 	return f.At
+}
+
+// End is when it was over: of folded probe attempts, when the last began; else When.
+func (f Fact) End() time.Time {
+	if p, ok := f.Body.(Probed); ok && !p.Until.IsZero() {
+		return p.Until
+	}
+	return f.When()
 }
 
 // Kind names the type of a body on the wire, in answers and in queries.

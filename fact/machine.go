@@ -5,12 +5,23 @@ import (
 	"time"
 )
 
+// AgentEnd is how a run of an agent ended.
+type AgentEnd string
+
+// Ends of an agent's run; NoRunBefore is that of the first.
+const (
+	NoRunBefore AgentEnd = "first"
+	RunClean    AgentEnd = "clean"
+	RunKilled   AgentEnd = "killed"
+	RunRebooted AgentEnd = "reboot"
+)
+
 // AgentStarted says that this node's agent began (again) to look.
 type AgentStarted struct {
 	Version string `json:"version"`
 	PID     int    `json:"pid"`
-	// Previous is how the agent's last run ended: "clean", "killed", "reboot", "first".
-	Previous string `json:"previous"`
+	// Previous is how the agent's last run ended.
+	Previous AgentEnd `json:"previous"`
 	// LastSeen is when that run last gave a sign of life: its newest fact, or its
 	// last beat.
 	LastSeen time.Time `json:"lastSeen,omitzero"`
@@ -133,6 +144,9 @@ type Looked struct {
 	// Dialing are the connections out of the pod that have been asked for and not been
 	// answered yet, neither with an acceptance nor with a refusal.
 	Dialing []Dial `json:"dialing,omitempty"`
+	// Open are the connections from within the pod that are open, one for each process and
+	// place: at most 16.
+	Open []Dial `json:"open,omitempty"`
 	// Said are the last lines of the container's log, as [Exited.LastLines] has them, of
 	// one that has not been ready yet; not in every look.
 	Said []string `json:"said,omitempty"`
@@ -177,7 +191,7 @@ type Listener struct {
 	V6Only bool `json:"v6Only,omitempty"`
 }
 
-// Dial is a connection on its way: SYN was sent.
+// Dial is a connection that a process of the pod asked for.
 type Dial struct {
 	Remote  string `json:"remote"` // host:port
 	PID     int    `json:"pid,omitempty"`

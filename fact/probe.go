@@ -1,6 +1,10 @@
 package fact
 
-import "time"
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
 
 // ProbeKind is one of Kubernetes' three probes.
 type ProbeKind string
@@ -10,6 +14,29 @@ const (
 	Liveness  ProbeKind = "Liveness"
 	Readiness ProbeKind = "Readiness"
 	Startup   ProbeKind = "Startup"
+)
+
+// KillingProbes are those for which containers are ended.
+var KillingProbes = []ProbeKind{Liveness, Startup}
+
+// ProbeOf is the probe of that kind in a container's spec; nil without one, and without
+// a spec.
+func ProbeOf(c *v1.Container, kind ProbeKind) *v1.Probe {
+	if c == nil {
+		return nil
+	}
+	return map[ProbeKind]*v1.Probe{Liveness: c.LivenessProbe, Readiness: c.ReadinessProbe, Startup: c.StartupProbe}[kind]
+}
+
+// Handler is how a probe asks, named as in the field of its spec.
+type Handler string
+
+// The handlers of Kubernetes.
+const (
+	HTTPGet   Handler = "httpGet"
+	TCPSocket Handler = "tcpSocket"
+	Exec      Handler = "exec"
+	GRPC      Handler = "grpc"
 )
 
 // Verdict is what one attempt says about the container.
@@ -70,10 +97,10 @@ const (
 // Evidence is what an attempt saw on its way: where the time went and who
 // answered. A zero duration means that the phase was not reached.
 type Evidence struct {
-	Handler string `json:"handler"` // httpGet, tcpSocket, exec, grpc
-	Target  string `json:"target"`  // the URL, address or command
-	Local   string `json:"local,omitempty"`
-	Remote  string `json:"remote,omitempty"`
+	Handler Handler `json:"handler"`
+	Target  string  `json:"target"` // the URL, address or command
+	Local   string  `json:"local,omitempty"`
+	Remote  string  `json:"remote,omitempty"`
 
 	Connect   time.Duration `json:"connect,omitempty"`
 	TLS       time.Duration `json:"tls,omitempty"`

@@ -39,7 +39,7 @@ func (p Probed) appendJSON(b []byte, failed *error) []byte {
 }
 
 func (e *Evidence) appendJSON(b []byte) []byte {
-	b = appendString(append(b, `{"handler":`...), e.Handler)
+	b = appendString(append(b, `{"handler":`...), string(e.Handler))
 	b = appendString(append(b, `,"target":`...), e.Target)
 	b = appendText(b, `,"local":`, e.Local)
 	b = appendText(b, `,"remote":`, e.Remote)

@@ -15,7 +15,7 @@ func TestAttemptsAreEncodedAsByReflection(t *testing.T) {
 	took := rapid.Custom(func(t *rapid.T) time.Duration { return time.Duration(rapid.Int64().Draw(t, "took")) })
 	evidence := rapid.Custom(func(t *rapid.T) *Evidence {
 		return &Evidence{
-			Handler: text.Draw(t, "handler"), Target: text.Draw(t, "target"), Local: text.Draw(t, "local"), Remote: text.Draw(t, "remote"),
+			Handler: Handler(text.Draw(t, "handler")), Target: text.Draw(t, "target"), Local: text.Draw(t, "local"), Remote: text.Draw(t, "remote"),
 			Connect: took.Draw(t, "connect"), TLS: took.Draw(t, "tls"), Sent: took.Draw(t, "sent"),
 			FirstByte: took.Draw(t, "first byte"), Body: took.Draw(t, "body"),
 			Status: rapid.Int().Draw(t, "status"), Proto: text.Draw(t, "proto"), Header: rapid.MapOf(text, text).Draw(t, "header"),

@@ -32,26 +32,16 @@ type trouble struct {
 // not at all, so an observation and the decisions that follow from it belong in
 // one call.
 //
-// Probe successes from which nothing followed are folded into the runs they
-// continue: see [FoldOptions]. A success that led to a decision comes in one call
-// with it, and is kept whole.
-//
 // The error is never about the disk, but about the facts: no id, no body, a
 // decision without a reason. Nothing is written then.
-func (j *Journal) Append(facts ...fact.Fact) error { return j.appendOrFold(facts, true) }
-
-// AppendNow is Append without folding. Open runs of the pods concerned are
-// written first, so that a pod's facts are in order.
-func (j *Journal) AppendNow(facts ...fact.Fact) error { return j.appendOrFold(facts, false) }
-
-func (j *Journal) appendOrFold(facts []fact.Fact, mayFold bool) error {
+func (j *Journal) Append(facts ...fact.Fact) error {
 	if len(facts) == 0 {
 		return nil
 	}
 	if j.closed.Load() {
 		return ErrClosed
 	}
-	return j.fold.append(facts, mayFold)
+	return j.append(facts)
 }
 
 // scratch is what an Append needs until its group is written.
@@ -246,8 +236,8 @@ func (j *Journal) lost(reason string, from, until time.Time, count int64) {
 func (j *Journal) Degraded() string {
 	t := j.trouble.Load()
 	if t == nil {
-		if err := j.fold.slots.trouble(); err != nil {
-			return fmt.Sprintf("the latest probe successes are kept in memory: %v", err)
+		if err := j.held.slots.trouble(); err != nil {
+			return fmt.Sprintf("what is held back from the log is kept in memory: %v", err)
 		}
 		return ""
 	}
@@ -273,7 +263,6 @@ func (j *Journal) syncer() {
 				j.commit.Lock()
 				j.recover()
 				j.commit.Unlock()
-				j.fold.adopt()
 			}
 		}
 		if err := j.syncDue(&slotsSynced); err != nil && !errors.Is(err, os.ErrClosed) {
@@ -285,13 +274,13 @@ func (j *Journal) syncer() {
 }
 
 // syncSlotsEvery is longer than SyncEvery because the same blocks are written
-// again with every success.
+// again and again.
 const syncSlotsEvery = 30 * time.Second
 
 func (j *Journal) syncDue(slotsSynced *time.Time) error {
 	if now := time.Now(); now.Sub(*slotsSynced) >= syncSlotsEvery {
 		*slotsSynced = now
-		if err := j.fold.sync(); err != nil {
+		if err := j.held.slots.sync(); err != nil {
 			return err
 		}
 	}

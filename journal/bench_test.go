@@ -1,15 +1,10 @@
 package journal
 
 import (
-	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"whylet.dev/whylet/fact"
 )
@@ -28,7 +23,7 @@ func BenchmarkAppend(b *testing.B) {
 			for i := range b.N {
 				f := facts[i%len(facts)]
 				f.ID = j.Next(1)
-				if err := j.AppendNow(f); err != nil {
+				if err := j.Append(f); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -50,7 +45,7 @@ func BenchmarkAppendParallel(b *testing.B) {
 		for i := 0; pb.Next(); i++ {
 			f := facts[i%len(facts)]
 			f.ID = j.Next(1)
-			if err := j.AppendNow(f); err != nil {
+			if err := j.Append(f); err != nil {
 				b.Error(err)
 			}
 		}
@@ -84,7 +79,7 @@ var million = sync.OnceValues(func() (string, error) {
 	}
 	facts := benchFacts(1_000_000)
 	for i := 0; i < len(facts); i += 100 {
-		if err := j.AppendNow(facts[i : i+100]...); err != nil {
+		if err := j.Append(facts[i : i+100]...); err != nil {
 			return dir, err
 		}
 	}
@@ -143,75 +138,4 @@ func BenchmarkOpen(b *testing.B) {
 		must(b, err)
 		must(b, j.Close())
 	}
-}
-
-// BenchmarkSucceedingProbe is what probes that keep succeeding cost an hour: ten
-// pods with two probes each, every ten seconds. It counts the growth of every
-// file after the first minute, when each probe has its slot: its blocks on the
-// disk, and in its length.
-func BenchmarkSucceedingProbe(b *testing.B) {
-	for _, hours := range []int{1, 24, 7 * 24} {
-		b.Run(fmt.Sprintf("%dh", hours), func(b *testing.B) {
-			for b.Loop() {
-				succeedingProbes(b, 10, time.Duration(hours)*time.Hour)
-			}
-		})
-	}
-}
-
-func succeedingProbes(b *testing.B, pods int, total time.Duration) {
-	b.Helper()
-	dir := b.TempDir()
-	var now testClock
-	j := open(b, dir, Options{MaxBytes: 1 << 40, MaxAge: 1 << 60, Clock: now.now})
-	attempts := 0
-	var settled usage
-	for second := 0; time.Duration(second)*time.Second < total; second += 10 {
-		now.since.Store(int64(second) * int64(time.Second))
-		for p := range pods {
-			for _, probe := range []fact.ProbeKind{fact.Liveness, fact.Readiness} {
-				f := success(j.Next(1), testPod(p), second)
-				body, _ := f.Body.(fact.Probed)
-				body.Probe = probe
-				f.Body = body
-				must(b, j.Append(f))
-				attempts++
-			}
-		}
-		if second == 60 {
-			must(b, j.Sync())
-			settled = diskUsage(b, dir)
-		}
-		if second%86400 == 0 {
-			must(b, j.keep())
-		}
-	}
-	must(b, j.Sync())
-	grown := diskUsage(b, dir)
-	perHour := total.Hours() * float64(2*pods)
-	b.ReportMetric(float64(grown.disk-settled.disk)/perHour, "disk-B/probe-hour")
-	b.ReportMetric(float64(grown.length-settled.length)/perHour, "length-B/probe-hour")
-	b.ReportMetric(float64(settled.disk)/float64(2*pods), "slot-disk-B/probe")
-	b.ReportMetric(float64(attempts)/b.Elapsed().Seconds(), "attempts/s")
-}
-
-// usage is the space that files take, and their lengths, which are more where
-// they have holes.
-type usage struct{ disk, length int64 }
-
-func diskUsage(t testing.TB, dir string) (u usage) {
-	t.Helper()
-	must(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		var s unix.Stat_t
-		if err := unix.Stat(path, &s); err != nil {
-			return err
-		}
-		u.disk += s.Blocks * 512
-		u.length += s.Size
-		return nil
-	}))
-	return u
 }

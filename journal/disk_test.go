@@ -113,33 +113,6 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestFullDiskHoldsUpNoProbe: open runs go on in memory too.
-func TestFoldingOnAFullDisk(t *testing.T) {
-	disk := smallDisk(t, "size=256k")
-	dir := filepath.Join(disk, "journal")
-	j := open(t, dir, Options{})
-	must(t, os.WriteFile(filepath.Join(disk, "hog"), nil, 0o600))
-	fill(t, filepath.Join(disk, "hog"))
-	for i := range 100 {
-		must(t, j.Append(success(j.Next(1), testPod(i%2), i)))
-	}
-	if j.Degraded() == "" {
-		t.Error("it does not say that runs are in memory only")
-	}
-	must(t, os.Remove(filepath.Join(disk, "hog")))
-	for i := range 2 {
-		must(t, j.Append(success(j.Next(1), testPod(i%2), 100+i)))
-	}
-	if s := j.Degraded(); s != "" {
-		t.Errorf("with room again it says %q", s)
-	}
-	crash(j)
-	j = open(t, dir, Options{})
-	if n := successes(collect(t, j.Query(Query{}))); n != 102 {
-		t.Errorf("%d successes are left", n)
-	}
-}
-
 func TestDirectoryThatComesLater(t *testing.T) {
 	disk := smallDisk(t, "size=1m,mode=0500")
 	blocked := filepath.Join(disk, "not-a-directory")

@@ -15,8 +15,9 @@
 // into a segment: sorted by pod, compressed, with an index at its end
 // (segment.go), so a question about one pod reads that pod's blocks and little
 // else. Small segments are merged, and what retention lets go is left out on
-// the way (compact.go, retain.go). Repeated equal probe successes are folded
-// before they reach the log (fold.go).
+// the way (compact.go, retain.go). What may still be replaced by something shorter is
+// held back from the log (held.go); package journal/fold, a layer above this one, folds
+// equal probe successes so.
 //
 // The journal knows a fact's envelope and nothing else of pods. What health
 // needs of it is one thing: a live pod's latest fact.Checkpoint, and whatever
@@ -39,8 +40,8 @@
 //	compact.go   sealing and merging
 //	damage.go    what cannot be read is set aside
 //	retain.go    what may be dropped, fairly between pods
-//	fold.go      runs of equal probe successes
-//	slots.go     the file that keeps open runs
+//	held.go      facts that are held back from the log
+//	slots.go     the file that keeps them
 //	query.go     questions
 //	tail.go      following what is written
 //	reader.go    reading a directory that another process writes

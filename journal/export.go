@@ -217,7 +217,7 @@ func Import(dir string, r io.Reader) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	j, err := Open(dir, Options{MaxBytes: 1 << 50, MaxAge: 1 << 62, Fold: FoldOptions{Off: true}})
+	j, err := Open(dir, Options{MaxBytes: 1 << 50, MaxAge: 1 << 62})
 	if err != nil {
 		return 0, err
 	}
@@ -231,7 +231,7 @@ func (j *Journal) takeAll(facts iter.Seq2[fact.Fact, error]) (int64, error) {
 	var batch []fact.Fact
 	for f, err := range facts {
 		if err != nil {
-			return n, errors.Join(err, j.AppendNow(batch...))
+			return n, errors.Join(err, j.Append(batch...))
 		}
 		if f.ID <= last {
 			return n, fmt.Errorf("%w: fact %d comes after fact %d", ErrNotExport, f.ID, last)
@@ -240,12 +240,12 @@ func (j *Journal) takeAll(facts iter.Seq2[fact.Fact, error]) (int64, error) {
 		batch = append(batch, f)
 		n++
 		if len(batch) == importBatch {
-			if err := j.AppendNow(batch...); err != nil {
+			if err := j.Append(batch...); err != nil {
 				return n, err
 			}
 			batch = batch[:0]
 		}
 	}
 	j.next.Store(uint64(last) + 1)
-	return n, j.AppendNow(batch...)
+	return n, j.Append(batch...)
 }

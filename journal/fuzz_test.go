@@ -67,13 +67,12 @@ func FuzzSegment(f *testing.F) {
 	})
 }
 
-// FuzzSlots has a file of open runs of any bytes.
+// FuzzSlots has a file of slots of any bytes.
 func FuzzSlots(f *testing.F) {
 	dir := f.TempDir()
 	j := open(f, dir, Options{})
-	for i := range 5 {
-		must(f, j.Append(success(j.Next(1), testPod(i%2), i)))
-	}
+	var a, b Slot
+	must(f, j.Change(Change{Hold: []Hold{hold(f, &a, success(1, testPod(0), 1), success(2, testPod(0), 2)), hold(f, &b, success(3, testPod(1), 3))}}))
 	whole, err := os.ReadFile(filepath.Join(dir, slotsFile))
 	must(f, err)
 	f.Add(whole)
@@ -81,11 +80,11 @@ func FuzzSlots(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		left, n, err := readSlots(bytes.NewReader(data))
 		if err != nil || len(left) > n {
-			t.Fatalf("%d runs in %d slots: %v", len(left), n, err)
+			t.Fatalf("%d are held in %d slots: %v", len(left), n, err)
 		}
-		for _, run := range left {
-			if len(run.facts) == 0 || run.facts[0].ID == 0 {
-				t.Fatalf("read %+v", run)
+		for _, s := range left {
+			if len(s.facts) == 0 || s.facts[0].Fact.ID == 0 {
+				t.Fatalf("read %+v", s)
 			}
 		}
 	})

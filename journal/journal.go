@@ -45,9 +45,6 @@ type Options struct {
 	// SyncEvery is the period of fdatasync under SyncPeriodic; 0: 200 ms.
 	SyncEvery time.Duration
 
-	// Fold says how equal probe successes are folded.
-	Fold FoldOptions
-
 	// Live says whether a pod still needs its latest checkpoint and what follows
 	// it. It is called from a goroutine of the journal. Nil: no pod is live; see
 	// also [Journal.SetLive].
@@ -80,7 +77,6 @@ func (o Options) withDefaults() Options {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	o.Fold = o.Fold.withDefaults()
 	return o
 }
 
@@ -129,7 +125,7 @@ type Journal struct {
 	loaded    bool // the directory was read; guarded by commit
 	lock      *os.File
 
-	fold folder
+	held held
 
 	keeping  sync.Mutex // held for housekeeping
 	damageMu sync.Mutex
@@ -161,7 +157,7 @@ func Open(dir string, o Options) (*Journal, error) {
 	}
 	j.SetLive(o.Live)
 	j.next.Store(1)
-	j.fold.init(j)
+	j.held.all = map[*Slot]struct{}{}
 	err := j.load()
 	if errors.Is(err, ErrLocked) {
 		return nil, fmt.Errorf("opening %s: %w; stop that agent first", dir, err)
@@ -179,7 +175,6 @@ func Open(dir string, o Options) (*Journal, error) {
 		j.degrade(err)
 		j.commit.Unlock()
 	}
-	j.fold.adopt()
 	j.workers.Go(j.syncer)
 	j.workers.Go(j.keeper)
 	j.wakeKeeper()
@@ -306,7 +301,7 @@ func (j *Journal) reserve(clean fact.ID, empty bool) {
 			last = max(last, e.id)
 		}
 	}
-	last = max(last, j.fold.load())
+	last = max(last, j.held.load(j))
 	next := uint64(last) + 1
 	switch {
 	case clean > last:
@@ -388,7 +383,7 @@ func (j *Journal) current() *log {
 // Sync makes everything that was appended survive a loss of power. It fails
 // while facts are in memory only.
 func (j *Journal) Sync() error {
-	err := errors.Join(j.fold.sync(), j.syncLogs())
+	err := errors.Join(j.held.slots.sync(), j.syncLogs())
 	if t := j.trouble.Load(); t != nil {
 		err = errors.Join(err, t.err)
 	}
@@ -406,22 +401,22 @@ func (j *Journal) syncLogs() error {
 	return errors.Join(errs...)
 }
 
-// Close writes what is folded, makes all durable and ends. Facts that could not
-// reach the disk are lost, and the error says so.
+// Close makes all durable and ends; what is held stays held. Facts that could not reach
+// the disk are lost, and the error says so.
 func (j *Journal) Close() error {
 	if j.closed.Swap(true) {
 		return ErrClosed
 	}
 	close(j.stop)
 	j.workers.Wait()
-	err := j.fold.closeAll()
 	j.commit.Lock()
 	defer j.commit.Unlock()
 	j.recover()
+	var err error
 	if t := j.trouble.Load(); t != nil {
-		err = errors.Join(err, fmt.Errorf("closing the journal in %s: its latest facts were in memory only: %w", j.dir, t.err))
+		err = fmt.Errorf("closing the journal in %s: its latest facts were in memory only: %w", j.dir, t.err)
 	} else {
-		err = errors.Join(err, j.writeClosed(), j.Sync())
+		err = errors.Join(j.writeClosed(), j.Sync())
 	}
 	if j.lock != nil {
 		err = errors.Join(err, j.lock.Close())

@@ -1,4 +1,4 @@
-package journal
+package journal_test
 
 import (
 	"bufio"
@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/journal"
+	"whylet.dev/whylet/journal/fold"
+	"whylet.dev/whylet/test/attempts"
 )
 
 // killDir has the test binary be the writer of TestKilledAtAnyInstant.
@@ -28,26 +31,26 @@ func TestMain(m *testing.M) {
 // writeUntilKilled appends as an agent does, and prints the id of every fact
 // after Append has returned.
 func writeUntilKilled(dir string) {
-	j, err := Open(dir, Options{SegmentBytes: 24 << 10, Fold: FoldOptions{Every: 5 * time.Second, Keep: 2}}.inTest())
+	j, err := fold.Open(dir, journal.Options{SegmentBytes: 24 << 10, Clock: journal.TestDay}, fold.Options{Every: 5 * time.Second, Keep: 2})
 	if err != nil {
 		fmt.Println("error", err)
 		os.Exit(1)
 	}
 	for i := 0; ; i++ {
-		pod := testPod(i % 4)
+		pod := attempts.Pod(i % 4)
 		n := 1 + i%3
 		id := j.Next(n)
 		var facts []fact.Fact
 		for k := range n {
-			facts = append(facts, failure(id+fact.ID(k), pod, int(id)+k))
+			facts = append(facts, attempts.Failure(id+fact.ID(k), pod, int(id)+k))
 		}
 		if i%5 != 0 {
-			facts = []fact.Fact{success(id, pod, int(id))}
+			facts = []fact.Fact{attempts.Success(id, pod, int(id))}
 		}
 		if i%7 == 0 { // a batch, as the node's loop writes them
 			for k := range 3 {
 				id := j.Next(1)
-				facts = append(facts, success(id, testPod((i+k)%4), int(id)))
+				facts = append(facts, attempts.Success(id, attempts.Pod((i+k)%4), int(id)))
 			}
 		}
 		if err := j.Append(facts...); err != nil {
@@ -90,8 +93,8 @@ func runAndKill(t *testing.T, dir string, after time.Duration, acked map[fact.ID
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
 	cmd.Env = append(os.Environ(), killDir+"="+dir)
 	out, err := cmd.StdoutPipe()
-	must(t, err)
-	must(t, cmd.Start())
+	journal.Must(t, err)
+	journal.Must(t, cmd.Start())
 	timer := time.AfterFunc(after+15*time.Millisecond, func() { _ = cmd.Process.Kill() })
 	defer timer.Stop()
 	lines := bufio.NewReader(out)
@@ -105,7 +108,7 @@ func runAndKill(t *testing.T, dir string, after time.Duration, acked map[fact.ID
 			t.Fatalf("the writer says %q", line)
 		}
 		n, err := strconv.ParseUint(w[1], 10, 64)
-		must(t, err)
+		journal.Must(t, err)
 		if acked[fact.ID(n)] != "" {
 			t.Fatalf("fact id %d was given twice", n)
 		}
@@ -119,13 +122,13 @@ func runAndKill(t *testing.T, dir string, after time.Duration, acked map[fact.ID
 
 func checkAcknowledged(t *testing.T, dir string, acked map[fact.ID]fact.Verdict, succeeded map[string]int64) {
 	t.Helper()
-	j, err := Open(dir, Options{}.inTest())
-	must(t, err)
+	j, err := fold.Open(dir, journal.Options{Clock: journal.TestDay}, fold.Options{})
+	journal.Must(t, err)
 	found := map[fact.ID]bool{}
 	counted := map[string]int64{}
 	until := map[string]time.Time{}
 	var last fact.ID
-	for _, f := range collect(t, j.Query(Query{})) {
+	for _, f := range journal.Collect(t, j.Query(journal.Query{})) {
 		if f.ID <= last {
 			t.Fatalf("fact %d comes after %d", f.ID, last)
 		}
@@ -147,7 +150,7 @@ func checkAcknowledged(t *testing.T, dir string, acked map[fact.ID]fact.Verdict,
 			t.Fatalf("something is lost: %+v", p)
 		}
 	}
-	must(t, j.Close())
+	journal.Must(t, j.Close())
 	for id, verdict := range acked {
 		if verdict == fact.Failure && !found[id] {
 			t.Errorf("acknowledged failure %d is missing", id)

@@ -1,4 +1,4 @@
-package journal
+package journal_test
 
 import (
 	"bytes"
@@ -13,6 +13,9 @@ import (
 	"pgregory.net/rapid"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/journal"
+	"whylet.dev/whylet/journal/fold"
+	"whylet.dev/whylet/test/attempts"
 	_ "whylet.dev/whylet/test/fixedseed"
 )
 
@@ -20,10 +23,11 @@ import (
 type model struct {
 	t    *rapid.T
 	dir  string
-	j    *Journal
-	o    Options
+	j    *fold.Journal
+	o    journal.Options
+	fold fold.Options
 	all  []fact.Fact // everything that was appended
-	now  testClock
+	now  journal.TestClock
 	live map[types.UID]bool
 	cut  bool // retention may have dropped something
 }
@@ -38,16 +42,16 @@ func TestModel(t *testing.T) {
 		}
 		defer os.RemoveAll(dir)
 		m := &model{t: t, dir: dir, live: map[types.UID]bool{}}
-		m.o = Options{
+		m.fold = fold.Options{Every: 10 * time.Minute, Keep: rapid.IntRange(1, 4).Draw(t, "keep")}
+		m.o = journal.Options{
 			SegmentBytes: 4 << 10, MaxBytes: 1 << 30, MaxAge: 1000 * time.Hour,
-			Fold:  FoldOptions{Every: 10 * time.Minute, Keep: rapid.IntRange(1, 4).Draw(t, "keep")},
-			Clock: m.now.now,
+			Clock: m.now.Now,
 			Live:  func(uid types.UID) bool { return m.live[uid] },
 		}
 		if rapid.Bool().Draw(t, "small") {
 			m.o.MaxBytes, m.cut = 12<<10, true
 		}
-		m.live[testPod(0).UID] = true
+		m.live[attempts.Pod(0).UID] = true
 		m.open()
 		defer func() { _ = m.j.Close() }()
 		t.Repeat(map[string]func(*rapid.T){
@@ -57,8 +61,8 @@ func TestModel(t *testing.T) {
 			"checkpoint": m.checkpoint,
 			"sample":     m.sample,
 			"restart":    func(*rapid.T) { m.noError(m.j.Close()); m.open() },
-			"crash":      func(*rapid.T) { crash(m.j); m.open() },
-			"seal":       func(*rapid.T) { m.noError(m.j.commitAndSeal()) },
+			"crash":      func(*rapid.T) { journal.Crash(m.j.Journal); m.open() },
+			"seal":       func(*rapid.T) { m.noError(journal.Seal(m.j.Journal)) },
 			"":           func(*rapid.T) { m.check() },
 		})
 		m.exportAndCompare()
@@ -72,14 +76,14 @@ func (m *model) noError(err error) {
 }
 
 func (m *model) open() {
-	j, err := Open(m.dir, m.o)
+	j, err := fold.Open(m.dir, m.o, m.fold)
 	m.noError(err)
 	m.j = j
 }
 
 func (m *model) next(t *rapid.T) (fact.ID, fact.Pod, int) {
-	m.now.advance(time.Duration(rapid.IntRange(1, 120).Draw(t, "seconds")) * time.Second)
-	return m.j.Next(1), testPod(rapid.IntRange(0, 3).Draw(t, "pod")), int(m.now.now().Sub(day) / time.Second)
+	m.now.Advance(time.Duration(rapid.IntRange(1, 120).Draw(t, "seconds")) * time.Second)
+	return m.j.Next(1), attempts.Pod(rapid.IntRange(0, 3).Draw(t, "pod")), int(m.now.Now().Sub(attempts.Day) / time.Second)
 }
 
 func (m *model) append(fs ...fact.Fact) {
@@ -90,7 +94,7 @@ func (m *model) append(fs ...fact.Fact) {
 func (m *model) success(t *rapid.T) {
 	for range rapid.IntRange(1, 12).Draw(t, "n") {
 		id, pod, at := m.next(t)
-		f := success(id, pod, at)
+		f := attempts.Success(id, pod, at)
 		p, _ := f.Body.(fact.Probed)
 		p.Evidence.Status = rapid.SampledFrom([]int{200, 200, 200, 200, 204}).Draw(t, "status")
 		if rapid.Bool().Draw(t, "readiness") {
@@ -103,24 +107,24 @@ func (m *model) success(t *rapid.T) {
 
 func (m *model) failure(t *rapid.T) {
 	id, pod, at := m.next(t)
-	m.append(failure(id, pod, at))
+	m.append(attempts.Failure(id, pod, at))
 }
 
 func (m *model) sample(t *rapid.T) {
 	id, pod, at := m.next(t)
-	f := failure(id, pod, at)
+	f := attempts.Failure(id, pod, at)
 	f.Body = fact.Sampled{MemoryCurrent: int64(id)}
 	m.append(f)
 }
 
 func (m *model) checkpoint(t *rapid.T) {
 	id, pod, at := m.next(t)
-	m.append(checkpoint(id, pod, at))
+	m.append(journal.Checkpoint(id, pod, at))
 }
 
 func (m *model) decision(t *rapid.T) {
 	id, pod, at := m.next(t)
-	f := success(id, pod, at)
+	f := attempts.Success(id, pod, at)
 	m.append(f, fact.Decide("app", 0, fact.Marked{Ready: true}, id).Fact(m.j.Next(1), f))
 }
 
@@ -131,9 +135,9 @@ func isSuccess(f fact.Fact) bool {
 }
 
 func (m *model) check() {
-	got := m.facts(Query{})
+	got := m.facts(journal.Query{})
 	if !slices.IsSortedFunc(got, func(a, b fact.Fact) int { return cmp.Compare(a.ID, b.ID) }) {
-		m.t.Fatalf("not by id: %v", ids(got))
+		m.t.Fatalf("not by id: %v", journal.IDs(got))
 	}
 	want := map[fact.ID]fact.Fact{}
 	for _, f := range m.all {
@@ -141,7 +145,7 @@ func (m *model) check() {
 	}
 	counted := map[types.UID]int{}
 	for _, f := range got {
-		counted[f.Pod.UID] += successes([]fact.Fact{f})
+		counted[f.Pod.UID] += attempts.Successes([]fact.Fact{f})
 		p, _ := f.Body.(fact.Probed)
 		if p.Count == 0 && m.wire(f) != m.wire(want[f.ID]) {
 			m.t.Fatalf("fact %d came back as\n%s\nwas\n%s", f.ID, m.wire(f), m.wire(want[f.ID]))
@@ -152,13 +156,13 @@ func (m *model) check() {
 	if m.cut {
 		return // retention works while we look
 	}
-	q := Query{Among: map[types.UID]bool{testPod(0).UID: true, testPod(2).UID: true}}
-	if !slices.Equal(ids(m.facts(q)), ids(choose(got, q))) {
-		m.t.Fatalf("among pods 0 and 2: %v, want %v", ids(m.facts(q)), ids(choose(got, q)))
+	q := journal.Query{Among: map[types.UID]bool{attempts.Pod(0).UID: true, attempts.Pod(2).UID: true}}
+	if !slices.Equal(journal.IDs(m.facts(q)), journal.IDs(journal.Choose(got, q))) {
+		m.t.Fatalf("among pods 0 and 2: %v, want %v", journal.IDs(m.facts(q)), journal.IDs(journal.Choose(got, q)))
 	}
-	q = Query{UID: testPod(1).UID, Reverse: true, Limit: 3}
-	if !slices.Equal(ids(m.facts(q)), ids(choose(got, q))) {
-		m.t.Fatalf("the newest three of pod 1: %v, want %v", ids(m.facts(q)), ids(choose(got, q)))
+	q = journal.Query{UID: attempts.Pod(1).UID, Reverse: true, Limit: 3}
+	if !slices.Equal(journal.IDs(m.facts(q)), journal.IDs(journal.Choose(got, q))) {
+		m.t.Fatalf("the newest three of pod 1: %v, want %v", journal.IDs(m.facts(q)), journal.IDs(journal.Choose(got, q)))
 	}
 }
 
@@ -171,7 +175,7 @@ func (m *model) checkMissing(got []fact.Fact, counted map[types.UID]int) {
 	}
 	needed := map[types.UID]fact.ID{} // from which id on a pod's facts must be there
 	for _, f := range m.all {
-		if m.cut && (!m.live[f.Pod.UID] || f.Body.Kind() == checkpointKind) {
+		if m.cut && (!m.live[f.Pod.UID] || f.Body.Kind() == (fact.Checkpoint{}).Kind()) {
 			needed[f.Pod.UID] = f.ID
 		}
 	}
@@ -219,17 +223,17 @@ func (m *model) checkAround(got []fact.Fact) {
 // is what the journal had when it ended.
 func (m *model) exportAndCompare() {
 	m.noError(m.j.Close())
-	r, err := OpenReader(m.dir)
+	r, err := journal.OpenReader(m.dir)
 	m.noError(err)
 	defer r.Close()
 	var file bytes.Buffer
-	if _, err := Export(&file, Header{Node: "n1"}, r.Query(Query{})); err != nil {
+	if _, err := journal.Export(&file, journal.Header{Node: "n1"}, r.Query(journal.Query{})); err != nil {
 		m.t.Fatal(err)
 	}
-	f, err := NewFile(&file)
+	f, err := journal.NewFile(&file)
 	m.noError(err)
-	want := m.from(r, Query{})
-	got := m.from(f, Query{})
+	want := m.from(r, journal.Query{})
+	got := m.from(f, journal.Query{})
 	m.open() // from here on retention may drop what r has read
 	if len(got) != len(want) {
 		m.t.Fatalf("the exported file has %d facts, not %d", len(got), len(want))
@@ -242,14 +246,14 @@ func (m *model) exportAndCompare() {
 	if m.cut {
 		return
 	}
-	if again := m.facts(Query{}); !slices.Equal(ids(again), ids(want)) {
-		m.t.Fatalf("opened again there are %v, before %v", ids(again), ids(want))
+	if again := m.facts(journal.Query{}); !slices.Equal(journal.IDs(again), journal.IDs(want)) {
+		m.t.Fatalf("opened again there are %v, before %v", journal.IDs(again), journal.IDs(want))
 	}
 }
 
-func (m *model) facts(q Query) []fact.Fact { return m.from(m.j, q) }
+func (m *model) facts(q journal.Query) []fact.Fact { return m.from(m.j, q) }
 
-func (m *model) from(s Source, q Query) []fact.Fact {
+func (m *model) from(s journal.Source, q journal.Query) []fact.Fact {
 	var all []fact.Fact
 	var errs error
 	for f, err := range s.Query(q) {

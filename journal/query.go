@@ -28,8 +28,8 @@ type Query struct {
 	Container string
 	Kinds     []fact.Kind
 
-	// From and To bound the time at which it happened (fact.Fact.When): a run of
-	// folded successes is in if any of it is. From is inside, To is not.
+	// From and To bound the time at which it happened, from fact.Fact.When to
+	// fact.Fact.End: it is in if any of it is. From is inside, To is not.
 	From, To time.Time
 	// FromID and ToID bound the ids: FromID is inside, ToID is not.
 	FromID, ToID fact.ID
@@ -37,6 +37,9 @@ type Query struct {
 	// SinceCheckpoint leaves out, of each pod, what comes before its latest
 	// fact.Checkpoint: what a restart needs.
 	SinceCheckpoint bool
+
+	// Written leaves out what is held back from the log.
+	Written bool
 
 	// Limit ends the answer after so many facts; 0: no limit.
 	Limit int
@@ -60,10 +63,12 @@ type Source interface {
 // What is damaged is left out, and reported by a fact.Lost. An error means that
 // one fact could not be read; the iteration goes on after it.
 func (j *Journal) Query(q Query) iter.Seq2[fact.Fact, error] {
-	return func(yield func(fact.Fact, error) bool) { j.view(q.wantsPod).each(q, yield) }
+	return func(yield func(fact.Fact, error) bool) {
+		j.view(func(p fact.Pod) bool { return !q.Written && q.wantsPod(p) }).each(q, yield)
+	}
 }
 
-// Get gives the fact of that id. An attempt that was folded into a run has none.
+// Get gives the fact of that id. An attempt that was folded into others has none.
 func (j *Journal) Get(id fact.ID) (fact.Fact, bool, error) { return getFrom(j, id) }
 
 func getFrom(s Source, id fact.ID) (fact.Fact, bool, error) {
@@ -77,14 +82,14 @@ func getFrom(s Source, id fact.ID) (fact.Fact, bool, error) {
 type view struct {
 	segs   []*segment
 	logs   []logView
-	open   []fact.Fact  // of runs that are not in a log yet
+	open   []fact.Fact  // held, not in a log yet
 	report func(damage) // hears of blocks that cannot be read; may be nil
 }
 
-// view takes the open runs of those pods that match first: a run that ends in
+// view takes what is held of those pods that match first: what is written in
 // between is then seen twice, and not missed.
 func (j *Journal) view(match func(fact.Pod) bool) view {
-	v := view{open: j.fold.open(match), report: j.report}
+	v := view{open: j.held.open(match), report: j.report}
 	j.mu.RLock()
 	defer j.mu.RUnlock()
 	v.segs = j.segs
@@ -286,7 +291,7 @@ func (v view) each(q Query, yield func(fact.Fact, error) bool) {
 		}
 		r := m.next()
 		if r.id == last {
-			continue // an open run that reached the log meanwhile
+			continue // it was held, and reached the log meanwhile
 		}
 		last = r.id
 		f, err := r.fact()

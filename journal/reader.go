@@ -51,6 +51,9 @@ func (r *Reader) Query(q Query) iter.Seq2[fact.Fact, error] {
 			yield(fact.Fact{}, err)
 			return
 		}
+		if q.Written {
+			v.open = nil
+		}
 		v.each(q, yield)
 	}
 }
@@ -97,7 +100,7 @@ func (r *Reader) Tail(ctx context.Context, from fact.ID) iter.Seq2[fact.Fact, er
 		defer tick.Stop()
 		for {
 			var last fact.ID
-			for f, err := range r.written(from) {
+			for f, err := range r.Query(Query{FromID: from, Written: true}) {
 				if err == nil && seen[f.ID] {
 					continue
 				}
@@ -127,19 +130,6 @@ func (r *Reader) Tail(ctx context.Context, from fact.ID) iter.Seq2[fact.Fact, er
 // lookBack is how many ids behind the newest one Tail still expects late ones.
 const lookBack = 4096
 
-// written is Query without open runs.
-func (r *Reader) written(from fact.ID) iter.Seq2[fact.Fact, error] {
-	return func(yield func(fact.Fact, error) bool) {
-		v, err := r.view()
-		if err != nil {
-			yield(fact.Fact{}, err)
-			return
-		}
-		v.open = nil
-		v.each(Query{FromID: from}, yield)
-	}
-}
-
 // view reads what is new. The writer may seal and merge meanwhile: a name that
 // vanished between listing and opening has the directory listed again.
 func (r *Reader) view() (view, error) {
@@ -159,8 +149,8 @@ func (r *Reader) view() (view, error) {
 }
 
 func (r *Reader) tryView() (view, error) {
-	// The open runs come first: one that ends meanwhile is seen twice, not missed.
-	open := r.openRuns()
+	// What is held comes first: what is written meanwhile is seen twice, not missed.
+	open := r.held()
 	l, err := r.stableList()
 	if err != nil {
 		return view{}, err
@@ -235,7 +225,7 @@ func (r *Reader) readLog(seq uint64) (*readLog, error) {
 	return &readLog{f: l.f, end: s.next, entries: append(slices.Clip(l.entries), s.entries...), names: l.names}, nil
 }
 
-func (r *Reader) openRuns() []fact.Fact {
+func (r *Reader) held() []fact.Fact {
 	f, err := os.Open(filepath.Join(r.dir, slotsFile))
 	if err != nil {
 		return nil
@@ -246,8 +236,10 @@ func (r *Reader) openRuns() []fact.Fact {
 		return nil
 	}
 	var fs []fact.Fact
-	for _, l := range left {
-		fs = append(fs, l.facts...)
+	for _, s := range left {
+		for _, p := range s.facts {
+			fs = append(fs, p.Fact)
+		}
 	}
 	return fs
 }

@@ -47,7 +47,7 @@ var errShort = errors.New("record is cut short")
 type head struct {
 	id  fact.ID
 	at  int64 // Unix nanoseconds of Fact.When
-	end int64 // the end of a folded run, else at
+	end int64 // Unix nanoseconds of Fact.End
 	pod *fact.Pod
 	ctr string
 	kin fact.Kind
@@ -72,10 +72,7 @@ func (r record) fact() (fact.Fact, error) {
 func headOf(f fact.Fact) head {
 	pod := f.Pod
 	h := head{id: f.ID, at: nanos(f.When()), pod: &pod, ctr: f.Container, kin: f.Body.Kind()}
-	h.end = h.at
-	if p, ok := f.Body.(fact.Probed); ok && !p.Until.IsZero() {
-		h.end = max(h.at, nanos(p.Until))
-	}
+	h.end = max(h.at, nanos(f.End()))
 	return h
 }
 

@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 
 	"github.com/klauspost/compress/s2"
@@ -13,21 +12,19 @@ import (
 	"whylet.dev/whylet/fact"
 )
 
-// The file "open" keeps the open runs, each in a slot of its own that is
-// overwritten with every success. A slot has two halves, which are written in
+// The file "open" keeps what is held back from the log, in slots that are
+// overwritten again and again. A slot has two halves, which are written in
 // turn, so that one of them is whole whatever happens to the writer. The half
 // with the larger last id is the newer one.
 //
 // The file is sparse: of a half, the blocks that were written take space.
 const slotBytes = 32 << 10 // of a half
 
-// maxImage bounds a run before it is packed, and so what a damaged length can
-// make a reader allocate.
+// maxImage bounds what a slot holds before it is packed, and so what a damaged length
+// can make a reader allocate.
 const maxImage = 1 << 20
 
-var errLarge = errors.New("run is too large for a slot")
-
-// slot is a run's place in the file. The zero value has none yet.
+// slot is a place in the file. The zero value has none yet.
 type slot struct {
 	no   int // from 1
 	half int // the one to be written next
@@ -37,18 +34,12 @@ func (s slot) offset(half int) int64 {
 	return int64(s.no-1)*2*slotBytes + int64(half)*slotBytes
 }
 
-// leftRun is a run that an earlier process left open.
-type leftRun struct {
-	slot  slot
-	facts []fact.Fact
-}
-
 type slots struct {
 	mu    sync.Mutex
 	f     *os.File
 	n     int   // slots in the file
 	free  []int // of these, the unused ones
-	left  []leftRun
+	left  []*Slot
 	dirty bool
 	err   error // why the latest save failed, nil if it did not
 }
@@ -72,9 +63,9 @@ func (s *slots) load(dir string) (fact.ID, error) {
 	var last fact.ID
 	taken := map[int]bool{}
 	for _, l := range left {
-		taken[l.slot.no] = true
-		for _, f := range l.facts {
-			last = max(last, f.ID)
+		taken[l.at.no] = true
+		for _, p := range l.facts {
+			last = max(last, p.Fact.ID)
 		}
 	}
 	for no := range n {
@@ -86,7 +77,7 @@ func (s *slots) load(dir string) (fact.ID, error) {
 }
 
 // readSlots gives the newer half of every slot in use, and the number of slots.
-func readSlots(f io.ReaderAt) (left []leftRun, n int, err error) {
+func readSlots(f io.ReaderAt) (left []*Slot, n int, err error) {
 	data, err := io.ReadAll(io.NewSectionReader(f, 0, 1<<62))
 	if err != nil {
 		return nil, 0, err
@@ -100,15 +91,15 @@ func readSlots(f io.ReaderAt) (left []leftRun, n int, err error) {
 		case len(first) == 0 && len(second) == 0:
 			continue
 		case lastID(first) > lastID(second):
-			left = append(left, leftRun{a, first})
+			left = append(left, &Slot{a, first})
 		default:
-			left = append(left, leftRun{b, second})
+			left = append(left, &Slot{b, second})
 		}
 	}
 	return left, n, nil
 }
 
-func readHalf(b []byte) []fact.Fact {
+func readHalf(b []byte) []*Packed {
 	body, _, state := readFrame(b[:slotBytes])
 	if state != frameGood {
 		return nil
@@ -125,11 +116,11 @@ func readHalf(b []byte) []fact.Fact {
 	} else if kind != frameFacts { // the form of the first journals
 		return nil
 	}
-	var fs []fact.Fact
+	var fs []*Packed
 	var bad error
 	err := eachRecord(body, newNames(), func(_, _ int, r record) {
 		f, err := r.fact()
-		fs, bad = append(fs, f), errors.Join(bad, err)
+		fs, bad = append(fs, &Packed{Fact: f}), errors.Join(bad, err)
 	})
 	if err != nil || bad != nil {
 		return nil
@@ -137,15 +128,15 @@ func readHalf(b []byte) []fact.Fact {
 	return fs
 }
 
-func lastID(fs []fact.Fact) fact.ID {
+func lastID(fs []*Packed) fact.ID {
 	if len(fs) == 0 {
 		return 0
 	}
-	return fs[len(fs)-1].ID
+	return fs[len(fs)-1].Fact.ID
 }
 
-// save writes a run's image. Where it cannot, the run is in memory only until
-// its next success; see [Journal.Degraded].
+// save writes the image of what a slot holds. Where it cannot, that is in memory only
+// until it is replaced; see [Journal.Degraded].
 func (s *slots) save(at *slot, image []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -194,12 +185,18 @@ func (s *slots) clear(at *slot) {
 	*at = slot{}
 }
 
-func (s *slots) takeLeft() []leftRun {
+func (s *slots) takeLeft() []*Slot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	left := s.left
 	s.left = nil
-	return slices.Clone(left)
+	return left
+}
+
+func (s *slots) stillLeft() []*Slot {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.left
 }
 
 func (s *slots) sync() error {

@@ -33,8 +33,8 @@ type Stats struct {
 	LogBytes     int64
 	// RawBytes is the size of the sealed records before compression.
 	RawBytes int64
-	// OpenRuns is the number of facts that are being folded.
-	OpenRuns int
+	// Held is the number of facts that are held back from the log.
+	Held int
 	// Degraded says why facts are in memory only; empty while all is well.
 	Degraded string
 }
@@ -97,7 +97,7 @@ func (v view) pods() []PodSpan {
 }
 
 func (v view) stats() Stats {
-	s := Stats{Segments: len(v.segs), OpenRuns: len(v.open)}
+	s := Stats{Segments: len(v.segs), Held: len(v.open)}
 	first := func(id fact.ID) {
 		if s.FirstID == 0 || id < s.FirstID {
 			s.FirstID = id

@@ -9,8 +9,8 @@ import (
 
 // Tail gives the facts with ids from `from` on that are there already, then
 // those that are written, as they are written, until ctx ends; it ends without
-// an error then. A pod's facts come in order of their ids. Successes that are
-// being folded come when their run is written.
+// an error then. A pod's facts come in order of their ids. What is
+// held back comes when it is written.
 //
 // A slow caller holds up nobody, and misses nothing that memory had room for.
 func (j *Journal) Tail(ctx context.Context, from fact.ID) iter.Seq2[fact.Fact, error] {
@@ -44,7 +44,7 @@ type position struct {
 	n   int // entries of it that were seen, dropped ones too
 }
 
-// viewForTail is a view without open runs, and the position right behind it.
+// viewForTail is a view without what is held, and the position right behind it.
 func (j *Journal) viewForTail() (view, *position) {
 	j.mu.RLock()
 	defer j.mu.RUnlock()

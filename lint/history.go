@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -71,20 +72,11 @@ func Remember(facts []fact.Fact) History {
 
 // ownerOf names what made a pod as its manifest does: Deployment/web.
 func ownerOf(pod *v1.Pod) string {
-	for _, o := range pod.OwnerReferences {
-		if o.Controller == nil || !*o.Controller {
-			continue
-		}
-		if hash := pod.Labels["pod-template-hash"]; o.Kind == "ReplicaSet" && hash != "" {
-			return "Deployment/" + strings.TrimSuffix(o.Name, "-"+hash)
-		}
-		// A CronJob names its jobs after itself and the minute.
-		if i := strings.LastIndexByte(o.Name, '-'); o.Kind == "Job" && i > 0 && strings.Trim(o.Name[i+1:], "0123456789") == "" {
-			return "CronJob/" + o.Name[:i]
-		}
-		return o.Kind + "/" + o.Name
+	kind, name := fact.Workload(pod)
+	if kind == "" {
+		return "Pod/" + pod.Name
 	}
-	return "Pod/" + pod.Name
+	return kind + "/" + name
 }
 
 // of finds what is recorded of a container of a workload.
@@ -127,23 +119,23 @@ func (h History) recorded(w Workload) []Finding {
 		case limit > 0 && r.OOMKills > 0:
 			found = append(found, w.about(c.Name, "resources", Finding{
 				Rule: "memory-limit-was-hit", Severity: Error,
-				Text:   fmt.Sprintf("its processes were OOM-killed %d times, and its memory limit is %s", r.OOMKills, size(limit)),
-				Reason: "the journal remembers it, and what was too little then is too little again",
-				Fix:    "raise resources.limits.memory above what kubectl why says it needed, or bound what the application takes",
+				Text:   fmt.Sprintf("was OOM-killed %d times, and its memory limit is %s", r.OOMKills, size(limit)),
+				Reason: "the node's journal has these kills; with such a limit it will be OOM-killed again",
+				Fix:    fmt.Sprintf("raise resources.limits.memory (kubectl why -n %s %s/%s shows what it used), or bound what the application takes", cmp.Or(w.Namespace, metaDefault), strings.ToLower(w.Kind), w.Name),
 			}))
 		case limit > 0 && r.Most > limit/10*9:
 			found = append(found, w.about(c.Name, "resources", Finding{
 				Rule: "memory-limit-near-use", Severity: Warning,
-				Text:   fmt.Sprintf("it was seen to need %s, and its memory limit is %s", size(r.Most), size(limit)),
-				Reason: "a little more load, and the kernel kills a process of it",
+				Text:   fmt.Sprintf("used up to %s, and its memory limit is %s", size(r.Most), size(limit)),
+				Reason: "with a little more load the kernel OOM-kills one of its processes",
 				Fix:    fmt.Sprintf("set resources.limits.memory to %s or more", size(r.Most/4*5)),
 			}))
 		}
 		if r.Most > request && w.Pod.Spec.Resources == nil {
 			found = append(found, w.about(c.Name, "resources", Finding{
 				Rule: "memory-request-below-use", Severity: Note,
-				Text:   fmt.Sprintf("it was seen to need %s, and asks for %s", size(r.Most), size(request)),
-				Reason: "the node gives the difference away to others, and under pressure who uses more than it asked for goes first",
+				Text:   fmt.Sprintf("used up to %s, and requests %s", size(r.Most), size(request)),
+				Reason: "other pods may get the difference; when memory runs short, pods that use more than they request are evicted first",
 				Fix:    fmt.Sprintf("set resources.requests.memory to %s", size(r.Most)),
 			}))
 		}

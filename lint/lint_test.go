@@ -140,7 +140,7 @@ func TestUsualManifests(t *testing.T) {
 		for _, f := range Check(all, Node{Memory: memory}) {
 			got = append(got, f.Rule+" "+f.Object+" "+f.Container)
 			if f.Rule == "memory-overcommitted" && !strings.Contains(f.Reason, "in this order: Deployment/prometheus, StatefulSet/postgres, Deployment/web; "+
-				"by using more than they asked for, they push out others, but not StatefulSet/redis, CronJob/report") {
+				"pods that use more than they request push out others, but not StatefulSet/redis, CronJob/report") {
 				t.Errorf("it says %q", f.Reason)
 			}
 		}
@@ -175,11 +175,11 @@ spec:
 		t.Errorf("it says %q", found[0].Text)
 	}
 	if want := "set limits whose sum fits, for instance 148Mi for a pod of Deployment/web, 325Mi for a pod of Deployment/cache; " +
-		"and requests near to the limits of the pods that must not go"; found[0].Fix != want {
+		"and requests close to the limits for pods that must stay"; found[0].Fix != want {
 		t.Errorf("it says %q", found[0].Fix)
 	}
-	if want := "if they all used what they may, pods would be evicted, in this order: Deployment/cache, Deployment/web; " +
-		"by using more than they asked for, they push out others, but not Deployment/db"; found[0].Reason != want {
+	if want := "if all pods used their limits, some would be evicted, in this order: Deployment/cache, Deployment/web; " +
+		"pods that use more than they request push out others, but not Deployment/db"; found[0].Reason != want {
 		t.Errorf("it says %q", found[0].Reason)
 	}
 }

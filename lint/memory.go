@@ -22,8 +22,8 @@ func memory(w Workload) []Finding {
 			found = append(found, w.about(c.Name, "resources", Finding{
 				Rule: "no-memory-limit", Severity: Warning,
 				Text:   "has no memory limit",
-				Reason: "it can use all memory of the node; then pods are evicted that did nothing",
-				Fix:    "set resources.limits.memory to what it needs at most, and requests.memory to what it needs usually",
+				Reason: "it can use all of the node's memory; then other pods are evicted",
+				Fix:    "set resources.limits.memory to the most that it needs, and resources.requests.memory to what it usually needs",
 			}))
 		}
 		found = append(found, w.memoryVolumes(c)...)
@@ -59,8 +59,8 @@ func (w Workload) memoryVolumes(c *v1.Container) []Finding {
 	}
 	return []Finding{w.about(c.Name, "volumeMounts", Finding{
 		Rule: "memory-volume-within-limit", Severity: Warning,
-		Text:   fmt.Sprintf("what is in memory of volume %s may grow to the container's whole limit of %s", strings.Join(names, " and "), limit),
-		Reason: "what is written there counts as the container's memory: a full volume gets its processes OOM-killed",
+		Text:   fmt.Sprintf("files in the memory-backed volume %s may grow to the container's memory limit of %s", strings.Join(names, " and "), limit),
+		Reason: "these files count as the container's memory: when the volume fills up, its processes are OOM-killed",
 		Fix:    "set emptyDir.sizeLimit well below limits.memory, or raise the limit by the size of the volume",
 	})}
 }
@@ -87,8 +87,8 @@ func together(workloads []Workload, node Node) []Finding {
 		if a := w.ask(); node.Largest > 0 && a.Request > node.Largest && w.Replicas > 0 {
 			found = append(found, w.about("", "", Finding{
 				Rule: "larger-than-any-node", Severity: Error,
-				Text:   fmt.Sprintf("asks for %s of memory, and the largest node gives its pods %s", size(a.Request), size(node.Largest)),
-				Reason: "no node can take such a pod: it will stay Pending",
+				Text:   fmt.Sprintf("requests %s of memory, and the largest node has %s for pods", size(a.Request), size(node.Largest)),
+				Reason: "no node can take the pod: it stays Pending",
 				Fix:    "lower resources.requests.memory, or add a larger node",
 			}))
 		}
@@ -97,7 +97,7 @@ func together(workloads []Workload, node Node) []Finding {
 		found = append(found, Finding{
 			Rule: "memory-requests-beyond-node", Severity: Error,
 			Text:   fmt.Sprintf("memory requests add up to %s, %d %% of the %s that pods may have", size(requests), percent(requests, node.Memory), size(node.Memory)),
-			Reason: "the scheduler gives away no more than there is: some pods will stay Pending",
+			Reason: "the scheduler places no more than fits: some pods stay Pending",
 			Fix:    "lower requests to what the pods use, run fewer replicas, or take a larger node",
 		})
 	}
@@ -111,27 +111,27 @@ func overcommitted(workloads []Workload, node Node, limits int64, unlimited int)
 	f := Finding{
 		Rule: "memory-overcommitted", Severity: Warning,
 		Text: fmt.Sprintf("memory limits add up to %s, %d %% of the %s that pods may have", size(limits), percent(limits, node.Memory), size(node.Memory)),
-		Fix:  "set limits whose sum fits, and requests near to the limits of the pods that must not go",
+		Fix:  "set limits whose sum fits, and requests close to the limits for pods that must stay",
 	}
 	if unlimited > 0 {
 		f.Text += fmt.Sprintf("; %d of %d workloads have no limit at all", unlimited, len(workloads))
 	}
-	f.Reason = "if they all used what they may, pods would be evicted"
+	f.Reason = "if all pods used their limits, some would be evicted"
 	largest := slices.MaxFunc(workloads, func(a, b Workload) int {
 		return cmp.Compare(a.ask().Most(node.Memory)*a.Replicas, b.ask().Most(node.Memory)*b.Replicas)
 	})
 	f.File, f.Line = largest.File, largest.line("")
 	if fit := whatFits(workloads, node); fit != "" {
-		f.Fix = "set limits whose sum fits, for instance " + fit + "; and requests near to the limits of the pods that must not go"
+		f.Fix = "set limits whose sum fits, for instance " + fit + "; and requests close to the limits for pods that must stay"
 	}
 	if len(node.Recorded) > 0 {
-		f.Reason = "if memory ran short, pods would be evicted"
+		f.Reason = "if memory ran short, some pods would be evicted"
 	}
 	if order := evictionOrder(workloads, node); len(order) > 0 {
 		f.Reason += ", in this order: " + strings.Join(order, ", ")
 	}
 	if safe := cannotGo(workloads); len(safe) > 0 {
-		f.Reason += "; by using more than they asked for, they push out others, but not " + strings.Join(safe, ", ")
+		f.Reason += "; pods that use more than they request push out others, but not " + strings.Join(safe, ", ")
 	}
 	return f
 }

@@ -73,7 +73,7 @@ func (w Workload) port(c *v1.Container, p named) []Finding {
 		return []Finding{w.about(c.Name, p.name, Finding{
 			Rule: "probe-port-unknown", Severity: Error,
 			Text:   fmt.Sprintf("%s asks port %q, and the container has no port of that name", p.name, port.StrVal),
-			Reason: "such a probe can never succeed: the pod stays unready, or is restarted again and again",
+			Reason: "the probe can never succeed: the pod never becomes ready, or is restarted again and again",
 			Fix:    "name the port in the container's ports, or give the probe a number",
 		})}
 	}
@@ -92,7 +92,7 @@ func (w Workload) port(c *v1.Container, p named) []Finding {
 	f := Finding{
 		Rule: "probe-port-undeclared", Severity: Warning,
 		Text:   fmt.Sprintf("%s asks port %d, which no container of the pod declares", p.name, port.IntVal),
-		Reason: "the port may be another than the one that serves; a typing error here looks like an application that is down",
+		Reason: "it may be the wrong port; a typo here looks like an application that is down",
 		Fix:    "correct the number, or declare the port",
 	}
 	if !any {
@@ -110,7 +110,7 @@ func (w Workload) timing(c *v1.Container, p named) []Finding {
 	return []Finding{w.about(c.Name, p.name, Finding{
 		Rule: "probe-timeout-above-period", Severity: Warning,
 		Text:   fmt.Sprintf("%s has a timeout of %d s and a period of %d s", p.name, timeout, period),
-		Reason: "attempts do not overlap: while one waits the next is late, and a failure is noticed later than the period promises",
+		Reason: "an attempt that waits delays the next one, so a failure is noticed later than the period promises",
 		Fix:    "make timeoutSeconds at most periodSeconds",
 	})}
 }
@@ -135,9 +135,9 @@ func (w Workload) liveness(c *v1.Container, h History) []Finding {
 	if r := c.ReadinessProbe; r != nil && reflect.DeepEqual(p.ProbeHandler, r.ProbeHandler) && patience <= hasty {
 		found = append(found, w.about(c.Name, "livenessProbe", Finding{
 			Rule: "liveness-equals-readiness", Severity: Warning,
-			Text:   fmt.Sprintf("livenessProbe asks the same as readinessProbe, and kills after %d s", patience),
-			Reason: "what should only take traffic away for a while (load, a slow database) restarts the container, which makes it worse",
-			Fix:    "let liveness ask only whether the process is stuck, or raise its failureThreshold well above readiness'",
+			Text:   fmt.Sprintf("livenessProbe asks the same as readinessProbe, and restarts the container after %d s", patience),
+			Reason: "what should only stop traffic for a while (load, a slow database) restarts the container, which makes it worse",
+			Fix:    "let livenessProbe ask only whether the process hangs, or raise its failureThreshold well above that of readinessProbe",
 		}))
 	}
 	if c.StartupProbe == nil {
@@ -148,8 +148,8 @@ func (w Workload) liveness(c *v1.Container, h History) []Finding {
 		found = append(found, w.about(c.Name, "livenessProbe", Finding{
 			Rule: "onfailure-with-liveness", Severity: Warning,
 			Text:   "livenessProbe with restartPolicy OnFailure",
-			Reason: "kubelet ends such a pod as Completed for good if the process exits with 0 when its liveness probe had it killed, once a back-off is due (Whylet restarts it)",
-			Fix:    "use restartPolicy Always for what should go on, or drop the liveness probe of what should end",
+			Reason: "if the probe fails and the process then exits with 0, kubelet calls the pod Completed once a back-off is due, and never restarts it (Whylet does)",
+			Fix:    "use restartPolicy Always for a server, or drop the livenessProbe of a job",
 		}))
 	}
 	return found
@@ -169,9 +169,9 @@ func (w Workload) onFailure(c *v1.Container) bool {
 func (w Workload) start(c *v1.Container, h History, patience int32) []Finding {
 	f := Finding{
 		Rule: "startup-not-covered", Severity: Warning,
-		Text:   fmt.Sprintf("livenessProbe kills %d s after the start if the application does not answer by then", patience),
-		Reason: "on a busy machine a start takes longer, and then the container is restarted for ever",
-		Fix:    "add a startupProbe that allows for the slowest start; liveness waits for it",
+		Text:   fmt.Sprintf("livenessProbe restarts the container %d s after its start if the application does not answer by then", patience),
+		Reason: "on a busy machine a start takes longer, and then it never comes up",
+		Fix:    "add a startupProbe that allows for the slowest start; livenessProbe waits for it",
 	}
 	r, known := h.of(w, c.Name)
 	switch slowest := int32(r.Start.Seconds() + 0.5); {
@@ -181,9 +181,9 @@ func (w Workload) start(c *v1.Container, h History, patience int32) []Finding {
 		}
 	case slowest >= patience:
 		f.Severity = Error
-		f.Reason = fmt.Sprintf("it was seen to take %d s until it was ready: it will be killed while it starts", slowest)
+		f.Reason = fmt.Sprintf("it took up to %d s to become ready: it will be restarted while it starts", slowest)
 	case slowest >= patience/2:
-		f.Reason = fmt.Sprintf("it was seen to take %d s until it was ready; on a busy machine that is not enough", slowest)
+		f.Reason = fmt.Sprintf("it took up to %d s to become ready, and takes longer on a busy machine", slowest)
 	default:
 		return nil
 	}

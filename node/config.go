@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -88,4 +89,22 @@ type Config struct {
 	Log     *slog.Logger
 	// Progress is told, in a few words, what the start is waiting for. May be nil.
 	Progress func(string)
+}
+
+// pressureTransition is how long a pressure goes on after it was last seen
+// (kubelet: evictionPressureTransitionPeriod).
+const pressureTransition = 5 * time.Minute
+
+func (c Config) withDefaults() Config {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Progress == nil {
+		c.Progress = func(string) {}
+	}
+	if c.Eviction == nil {
+		c.Eviction = pressure.Defaults()
+	}
+	c.PressureTransition = cmp.Or(c.PressureTransition, pressureTransition)
+	return c
 }

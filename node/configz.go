@@ -1,7 +1,6 @@
 package node
 
 import (
-	"cmp"
 	"strconv"
 
 	v1 "k8s.io/api/core/v1"
@@ -36,12 +35,12 @@ func (c Config) configz() map[string]any {
 		SerializeImagePulls: &no, MaxParallelImagePulls: &parallel,
 		EvictionHard: map[string]string{}, EvictionSoft: map[string]string{}, EvictionSoftGracePeriod: map[string]string{},
 		EvictionMinimumReclaim:           map[string]string{},
-		EvictionPressureTransitionPeriod: metav1.Duration{Duration: cmp.Or(c.PressureTransition, pressureTransition)},
+		EvictionPressureTransitionPeriod: metav1.Duration{Duration: c.PressureTransition},
 		EvictionMaxPodGracePeriod:        int32(c.EvictionSoftGraceSeconds),
 		SystemReserved:                   amounts(c.SystemReserved), KubeReserved: amounts(c.KubeReserved),
 		CrashLoopBackOff: kubeletconfig.CrashLoopBackOffConfig{MaxContainerRestartPeriod: &metav1.Duration{Duration: health.Defaults().BackOffMax}},
 	}
-	for _, t := range c.thresholds() {
+	for _, t := range c.Eviction {
 		if t.ReclaimPart > 0 || !t.Reclaim.IsZero() {
 			k.EvictionMinimumReclaim[string(t.Signal)] = written(t.Reclaim, t.ReclaimPart)
 		}

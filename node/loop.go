@@ -47,24 +47,66 @@ type world interface {
 	gone(p pods.Pod)
 }
 
-// loop is the one place where facts become decisions. Nobody but its maker holds it:
-// the others have the registry that it keeps, and submit to hand in facts.
-type loop struct {
+// inbox takes what is observed. It is apart from the loop that empties it, because the
+// parts that the loop acts through hand in facts themselves.
+type inbox struct {
+	clock clock
+	facts chan fact.Fact
+	done  chan struct{} // closed when nobody takes facts any more
+}
+
+func newInbox(c clock) inbox {
+	return inbox{clock: c, facts: make(chan fact.Fact, 1024), done: make(chan struct{})}
+}
+
+// submit hands a fact to the loop. It blocks when the loop is far behind (back
+// pressure, not loss), and must not be called from the loop itself.
+func (i inbox) submit(f fact.Fact) {
+	i.clock.stamp(&f)
+	select {
+	case i.facts <- f: // first of all: what is said at the end is still taken
+		return
+	default:
+	}
+	select {
+	case i.facts <- f:
+	case <-i.done:
+	}
+}
+
+// waiting drains what has come meanwhile, so that one write serves many facts.
+func (i inbox) waiting() []fact.Fact {
+	var more []fact.Fact
+	for len(more) < 255 {
+		select {
+		case f := <-i.facts:
+			more = append(more, f)
+		default:
+			return more
+		}
+	}
+	return more
+}
+
+// loopConfig is what a loop works with.
+type loopConfig struct {
+	inbox
 	memory memory
 	world  world
 	known  *pods.Projection
 	policy health.Policy
-	clock  clock
 	log    *slog.Logger
-
 	// node is what is known of the node: what room there is rests on it. It is asked
-	// during a turn and must not wait; nil: nothing is known.
+	// during a turn and must not wait.
 	node func() health.Node
 	// first is what the runtime had when the agent started.
 	first cri.Snapshot
+}
 
-	facts chan fact.Fact
-	done  chan struct{} // closed when run has returned
+// loop is the one place where facts become decisions. Nobody but its maker holds it:
+// the others have the registry that it keeps, and the inbox to hand in facts.
+type loop struct {
+	loopConfig
 
 	// busy is when the turn under way began, in Unix nanoseconds; 0 between turns.
 	busy atomic.Int64
@@ -74,26 +116,8 @@ type loop struct {
 	told map[types.UID]fact.Fact
 }
 
-func newLoop(m memory, w world, known *pods.Projection, policy health.Policy, c clock, log *slog.Logger) *loop {
-	return &loop{
-		memory: m, world: w, known: known, policy: policy, clock: c, log: log,
-		facts: make(chan fact.Fact, 1024), done: make(chan struct{}), pods: map[types.UID]*pod{}, told: map[types.UID]fact.Fact{},
-	}
-}
-
-// submit hands a fact to the loop. It blocks when the loop is far behind (back
-// pressure, not loss), and must not be called from the loop itself.
-func (l *loop) submit(f fact.Fact) {
-	l.clock.stamp(&f)
-	select {
-	case l.facts <- f: // first of all: what is said at the end is still taken
-		return
-	default:
-	}
-	select {
-	case l.facts <- f:
-	case <-l.done:
-	}
+func newLoop(c loopConfig) *loop {
+	return &loop{loopConfig: c, pods: map[types.UID]*pod{}, told: map[types.UID]fact.Fact{}}
 }
 
 // take takes one fact at once, in place of the loop: only before it runs, or
@@ -106,8 +130,8 @@ func (l *loop) take(f fact.Fact) {
 // finish takes what the last effects said, after run has returned and nobody
 // submits any more, and tells that the agent ends.
 func (l *loop) finish(stopped fact.AgentStopped) {
-	for _, f := range l.waiting() {
-		l.turn([]fact.Fact{f})
+	for more := l.waiting(); len(more) > 0; more = l.waiting() {
+		l.turn(more)
 	}
 	l.take(fact.Fact{Body: stopped})
 }
@@ -123,20 +147,6 @@ func (l *loop) run(ctx context.Context) {
 			l.turn(append([]fact.Fact{f}, l.waiting()...))
 		}
 	}
-}
-
-// waiting drains what has come meanwhile, so that one write serves many facts.
-func (l *loop) waiting() []fact.Fact {
-	var more []fact.Fact
-	for len(more) < 255 {
-		select {
-		case f := <-l.facts:
-			more = append(more, f)
-		default:
-			return more
-		}
-	}
-	return more
 }
 
 // keep writes what led to something in one call, and each fact that led to
@@ -266,11 +276,7 @@ func (l *loop) roomFor(f fact.Fact) (fact.Fact, bool) {
 // lookForRoom is what room there is for a pod now, with the clocks of the fact that
 // made somebody ask.
 func (l *loop) lookForRoom(object *v1.Pod, f fact.Fact) fact.Fact {
-	var node health.Node
-	if l.node != nil {
-		node = l.node()
-	}
-	return fact.Fact{Pod: f.Pod, Seen: f.Seen, Mono: f.Mono, Boot: f.Boot, Body: health.SeeRoom(node, holders(l.known, f.Pod.UID), object)}
+	return fact.Fact{Pod: f.Pod, Seen: f.Seen, Mono: f.Mono, Boot: f.Boot, Body: health.SeeRoom(l.node(), holders(l.known, f.Pod.UID), object)}
 }
 
 // step takes one fact through health. It returns what has to be written: the

@@ -82,7 +82,10 @@ func testLoop(t *testing.T) (*loop, *ledger) {
 		t.Fatal(err)
 	}
 	r := &ledger{}
-	return newLoop(r, r, pods.New(), health.Policy{}, clock, slog.New(slog.DiscardHandler)), r
+	return newLoop(loopConfig{
+		inbox: newInbox(clock), memory: r, world: r, known: pods.New(), log: slog.New(slog.DiscardHandler),
+		node: func() health.Node { return health.Node{} },
+	}), r
 }
 
 var testPod = &v1.Pod{

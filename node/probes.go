@@ -3,6 +3,8 @@ package node
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -28,6 +30,18 @@ type probes struct {
 	targets map[probe.Key]probe.Target
 	// names are the pods behind the UIDs.
 	names map[types.UID]fact.Pod
+}
+
+// newProbes makes probes that run from now on; their scheduler is to be closed.
+func newProbes(runtime *cri.Client, submit func(fact.Fact), log *slog.Logger) (*probes, error) {
+	p := &probes{
+		submit: submit, set: map[types.UID]map[probe.Key]target{}, targets: map[probe.Key]probe.Target{}, names: map[types.UID]fact.Pod{},
+	}
+	var err error
+	if p.scheduler, err = probe.NewScheduler(probe.Options{Exec: execProbe(runtime), Result: p.result, Log: log}); err != nil {
+		return nil, fmt.Errorf("start the prober: %w", err)
+	}
+	return p, nil
 }
 
 // target is what a probe of one run depends on; the specification of a running

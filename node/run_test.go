@@ -42,10 +42,10 @@ func TestAgentStopped(t *testing.T) {
 // A machine that is shut down in order ends the agent first, in order too: that it was
 // a restart of the machine is what matters for the containers.
 func TestPrevious(t *testing.T) {
-	for want, last := range map[string]fact.Fact{
-		"killed": {Boot: "b", Body: fact.NodeSignals{}},
-		"clean":  {Boot: "b", Body: fact.AgentStopped{}},
-		"reboot": {Boot: "a", Body: fact.AgentStopped{}},
+	for want, last := range map[fact.AgentEnd]fact.Fact{
+		fact.RunKilled:   {Boot: "b", Body: fact.NodeSignals{}},
+		fact.RunClean:    {Boot: "b", Body: fact.AgentStopped{}},
+		fact.RunRebooted: {Boot: "a", Body: fact.AgentStopped{}},
 	} {
 		if got := previous(last, "b"); got != want {
 			t.Errorf("%s, not %s", got, want)

@@ -38,9 +38,9 @@ func (s *services) run(ctx context.Context) {
 // than fail and be tried again later.
 const firstList = 5 * time.Second
 
-func (s *services) list() ([]*v1.Service, error) {
+func (s *services) list(ctx context.Context) ([]*v1.Service, error) {
 	if !s.synced() {
-		ctx, cancel := context.WithTimeout(context.Background(), firstList)
+		ctx, cancel := context.WithTimeout(ctx, firstList)
 		defer cancel()
 		if !cache.WaitForCacheSync(ctx.Done(), s.synced) {
 			return nil, cri.ErrServicesUnread

@@ -1,12 +1,15 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,6 +18,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/journal"
+	"whylet.dev/whylet/journal/fold"
 	"whylet.dev/whylet/observe/api"
 	"whylet.dev/whylet/observe/runtime"
 )
@@ -45,15 +49,21 @@ type Agent struct {
 	o       Options
 	api     *api.Client
 	runtime *runtime.Client // nil: there is none
-	journal *journal.Journal
+	journal *fold.Journal
 	loop    *loop
 	trouble *troubles
 	words   *words
 	kernel  *kernel
+	counts  *counts
+	execs   execs
+	configs configs
 	// attempts are kubelet's own, by the tap.
 	attempts *attempts
 	// before is when an earlier agent was last heard of.
 	before time.Time
+
+	// synced is closed once the pods of the node are seen.
+	synced chan struct{}
 
 	mu   sync.Mutex
 	seen map[types.UID]bool // pods that the API server has
@@ -61,6 +71,12 @@ type Agent struct {
 
 // JournalDir is where the journal is below a data directory.
 func JournalDir(data string) string { return filepath.Join(data, "journal") }
+
+// Journal is what the agent remembers.
+func (a *Agent) Journal() *journal.Journal { return a.journal.Journal }
+
+// ReadyFile is there while an agent has seen its node's pods.
+func ReadyFile(data string) string { return filepath.Join(data, "ready") }
 
 // journalBytes and journalAge bound the node's memory.
 const (
@@ -74,14 +90,17 @@ func Open(ctx context.Context, o Options) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Agent{o: o, seen: map[types.UID]bool{}}
+	a := &Agent{o: o, seen: map[types.UID]bool{}, synced: make(chan struct{})}
 	if a.api, err = api.Open(o.Kubeconfig); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(o.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	a.journal, err = journal.Open(JournalDir(o.DataDir), journal.Options{MaxBytes: journalBytes, MaxAge: journalAge, Log: o.Log})
+	if err := os.Remove(ReadyFile(o.DataDir)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	a.journal, err = fold.Open(JournalDir(o.DataDir), journal.Options{MaxBytes: journalBytes, MaxAge: journalAge, Log: o.Log}, fold.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -92,23 +111,21 @@ func Open(ctx context.Context, o Options) (*Agent, error) {
 	a.journal.SetLive(func(uid types.UID) bool { _, ok := a.loop.pods.Get(uid); return ok })
 	a.openRuntime(ctx)
 	a.trouble, a.words = newTroubles(a), newWords(a)
-	a.attempts = newAttempts(a)
+	a.attempts, a.counts = newAttempts(a), newCounts(a)
 	if a.kernel, err = openKernel(a); err != nil {
 		o.Log.Warn("containers are not looked into", "error", err)
 	}
+	a.trouble.signals = slices.Contains(a.kernel.sources(), "signals")
 	a.loop.heard = a.heard
 	return a, nil
 }
 
 // openRuntime connects to the runtime. Without one the API alone tells what it can.
 func (a *Agent) openRuntime(ctx context.Context) {
-	endpoint := a.o.Runtime
-	if endpoint == "none" {
+	if a.o.Runtime == "none" {
 		return
 	}
-	if endpoint == "" {
-		endpoint = runtime.Find("")
-	}
+	endpoint := findRuntime(a.o.Runtime)
 	if endpoint == "" {
 		a.o.Log.Warn("no container runtime was found, so ends of containers are known from the API server only; say --runtime-endpoint")
 		return
@@ -120,6 +137,22 @@ func (a *Agent) openRuntime(ctx context.Context) {
 	}
 	a.runtime = client
 	a.o.Log.Info("container runtime found", "endpoint", endpoint, "name", client.Name, "version", client.Version)
+}
+
+// findRuntime is the endpoint that was named, or one at a usual place. In a pod, sockets
+// are where the machine's first process has its root.
+func findRuntime(named string) string {
+	const machine = "/proc/1/root"
+	if named == "" {
+		return cmp.Or(runtime.Find(""), runtime.Find(machine))
+	}
+	path := strings.TrimPrefix(named, "unix://")
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Stat(machine + path); err == nil {
+			return "unix://" + machine + path
+		}
+	}
+	return named
 }
 
 // Close ends what Open began.
@@ -135,6 +168,7 @@ func (a *Agent) Close() error {
 func (a *Agent) heard(f fact.Fact) {
 	a.trouble.heard(f)
 	a.kernel.heard(f)
+	a.counts.heard(f)
 }
 
 // Run watches until ctx ends.
@@ -151,13 +185,16 @@ func (a *Agent) Run(ctx context.Context) error {
 	var loop, sources sync.WaitGroup
 	loop.Go(func() { a.loop.run(loopCtx) })
 	if a.runtime != nil {
-		s := runtime.Source{Client: a.runtime, Root: a.runtime.Root, Complete: a.kernel.complete, Log: a.o.Log}
+		s := runtime.Source{Client: a.runtime, Root: a.runtime.Root, Complete: a.kernel.complete, ExecEnded: a.execs.ended, Log: a.o.Log}
 		sources.Go(func() { _ = s.Run(ctx, a.loop.submit) }) // it ends with ctx only
 	}
 	sources.Go(func() { a.watch(ctx) })
 	sources.Go(func() { a.trouble.run(ctx) })
 	sources.Go(func() { a.words.run(ctx) })
 	sources.Go(func() { a.kernel.run(ctx) })
+	sources.Go(func() { a.counts.run(ctx) })
+	sources.Go(func() { a.loop.shed.run(ctx, a.loop.submit) })
+	sources.Go(func() { a.tellCost(ctx) })
 	<-ctx.Done()
 	sources.Wait()
 	a.loop.submit(fact.Fact{Body: fact.AgentStopped{}})
@@ -166,14 +203,35 @@ func (a *Agent) Run(ctx context.Context) error {
 	return nil
 }
 
+// costEvery is how often the agent says what it cost so far.
+const costEvery = 10 * time.Minute
+
+// tellCost logs how much was asked of others, now and then and at the end.
+func (a *Agent) tellCost(ctx context.Context) {
+	ticker := time.NewTicker(costEvery)
+	defer ticker.Stop()
+	for ended := false; !ended; {
+		select {
+		case <-ctx.Done():
+			ended = true
+		case <-ticker.C:
+		}
+		calls := int64(0)
+		if a.runtime != nil {
+			calls = a.runtime.Calls()
+		}
+		a.o.Log.Info("asked so far", "apiServer", a.api.Requests(), "kubelet", a.api.Asked(), "runtime", calls, "facts", a.journal.Stats().Facts, "memoryMiB", memoryUsed()>>20)
+	}
+}
+
 // start tells that this agent looks from now on.
 func (a *Agent) start() {
-	b := fact.AgentStarted{Version: a.o.Version, PID: os.Getpid(), Previous: "first", Beside: "kubelet", Sources: a.kernel.sources()}
+	b := fact.AgentStarted{Version: a.o.Version, PID: os.Getpid(), Previous: fact.NoRunBefore, Beside: "kubelet", Sources: a.kernel.sources()}
 	if !a.before.IsZero() {
-		b.Previous, b.LastSeen = "killed", a.before
+		b.Previous, b.LastSeen = fact.RunKilled, a.before
 		for f, err := range a.journal.Query(journal.Query{Node: true, Reverse: true, Limit: 1}) {
 			if _, ok := f.Body.(fact.AgentStopped); ok && err == nil {
-				b.Previous = "clean"
+				b.Previous = fact.RunClean
 			}
 		}
 	}
@@ -204,7 +262,11 @@ func (a *Agent) watch(ctx context.Context) {
 				defer a.mu.Unlock()
 				return a.seen[uid]
 			})
+			close(a.synced)
 			a.o.Log.Info("the pods of the node are seen", "node", a.o.Node)
+			if err := os.WriteFile(ReadyFile(a.o.DataDir), nil, 0o600); err != nil {
+				a.o.Log.Warn("nobody can be told that the agent is ready", "error", err)
+			}
 			if a.o.Ready != nil {
 				a.o.Ready()
 			}

@@ -16,6 +16,7 @@ import (
 	"whylet.dev/whylet/observe/kubelet"
 	"whylet.dev/whylet/observe/tap"
 	"whylet.dev/whylet/pods"
+	"whylet.dev/whylet/probe"
 )
 
 // attempts makes facts of what the tap on kubelet's cgroup shows.
@@ -27,6 +28,8 @@ type attempts struct {
 	aims map[netip.AddrPort][]probed
 	last map[probeKey]time.Time // when each probe was last seen to be made
 	up   map[probeKey]bool      // startup probes that succeeded
+	// unread is when an attempt of a probe was last seen that packets do not explain.
+	unread map[probeKey]time.Time
 }
 
 // probeKey is a probe of a run of a container.
@@ -45,7 +48,7 @@ type probed struct {
 }
 
 func newAttempts(a *Agent) *attempts {
-	return &attempts{agent: a, aims: map[netip.AddrPort][]probed{}, last: map[probeKey]time.Time{}, up: map[probeKey]bool{}}
+	return &attempts{agent: a, aims: map[netip.AddrPort][]probed{}, last: map[probeKey]time.Time{}, up: map[probeKey]bool{}, unread: map[probeKey]time.Time{}}
 }
 
 // aimEvery is how often it is looked what there is to probe: containers come and go.
@@ -101,6 +104,7 @@ func (t *attempts) aim(ctx context.Context, on *tap.Tap) {
 			if time.Since(at) > time.Hour {
 				delete(t.last, key)
 				delete(t.up, key)
+				delete(t.unread, key)
 			}
 		}
 		t.mu.Unlock()
@@ -188,11 +192,13 @@ func (t *attempts) tell(a tap.Attempt) {
 		return
 	}
 	body, ok := bodyOf(a, p)
-	if !ok {
-		return
-	}
 	t.mu.Lock()
 	t.last[p.probeKey] = began
+	if !ok {
+		t.unread[p.probeKey] = began
+		t.mu.Unlock()
+		return
+	}
 	if p.kind == fact.Startup && body.Verdict == fact.Success {
 		t.up[p.probeKey] = true
 	}
@@ -252,7 +258,7 @@ func asks(p *v1.Probe, a tap.Attempt) bool {
 func bodyOf(a tap.Attempt, p probed) (b fact.Probed, ok bool) {
 	ev := &fact.Evidence{
 		Local: a.Near.String(), Remote: a.Far.String(), Connect: a.Connect, Sent: a.Sent, FirstByte: a.First,
-		Status: a.Status, Proto: a.Proto, Header: a.Header, Target: a.Far.String(), Handler: "tcpSocket",
+		Status: a.Status, Proto: a.Proto, Header: a.Header, Target: a.Far.String(), Handler: fact.TCPSocket,
 	}
 	b = fact.Probed{Probe: p.kind, By: fact.ByTap, Evidence: ev, Took: max(a.Ended, a.First, a.Sent, a.Connect), Verdict: fact.Failure}
 	plain := false
@@ -263,9 +269,9 @@ func bodyOf(a tap.Attempt, p probed) (b fact.Probed, ok bool) {
 			scheme = "http"
 		}
 		plain = scheme == "http"
-		ev.Handler, ev.Target = "httpGet", fmt.Sprintf("%s://%s/%s", scheme, a.Far, strings.TrimPrefix(p.spec.HTTPGet.Path, "/"))
+		ev.Handler, ev.Target = fact.HTTPGet, fmt.Sprintf("%s://%s/%s", scheme, a.Far, strings.TrimPrefix(p.spec.HTTPGet.Path, "/"))
 	case p.spec.GRPC != nil:
-		ev.Handler = "grpc"
+		ev.Handler = fact.GRPC
 	}
 	timeout := func() {
 		ev.Timeout, ev.Error = true, "no answer in time"
@@ -290,17 +296,17 @@ func bodyOf(a tap.Attempt, p probed) (b fact.Probed, ok bool) {
 		ev.Error, b.Message = "EOF", ev.Target+": EOF"
 	case a.First == 0:
 		timeout()
-	case ev.Handler == "grpc":
+	case ev.Handler == fact.GRPC:
 		return grpcBody(a, b)
 	case !plain:
 		return b, false // it is encrypted, and something was answered
 	default:
-		return httpBody(a, b, timeout)
+		return httpBody(a, b, p.spec.HTTPGet, timeout)
 	}
 	return b, true
 }
 
-func httpBody(a tap.Attempt, b fact.Probed, timeout func()) (fact.Probed, bool) {
+func httpBody(a tap.Attempt, b fact.Probed, of *v1.HTTPGetAction, timeout func()) (fact.Probed, bool) {
 	switch {
 	case a.Odd:
 		b.Evidence.Error = "malformed HTTP response"
@@ -311,6 +317,9 @@ func httpBody(a tap.Attempt, b fact.Probed, timeout func()) (fact.Probed, bool) 
 		timeout()
 	case a.Status >= 400:
 		b.Message = fmt.Sprintf("HTTP probe failed with statuscode: %d", a.Status)
+		if of.Host == "" { // what somebody else says is nobody's here
+			b.Evidence.Output = strings.ToValidUTF8(string(probe.Redact(a.Body)), "")
+		}
 	case a.Status >= 300 || a.Status < 200:
 		return b, false // kubelet goes where it is sent, and what it finds there decides
 	default:
@@ -340,7 +349,7 @@ func (t *attempts) tells(uid types.UID, container string, kind fact.ProbeKind) b
 		return false
 	}
 	for key, at := range t.last {
-		if key.pod == uid && key.container == container && key.kind == kind && time.Since(at) < tellsFor {
+		if key.pod == uid && key.container == container && key.kind == kind && time.Since(at) < tellsFor && time.Since(t.unread[key]) > tellsFor {
 			return true
 		}
 	}

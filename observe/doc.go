@@ -14,8 +14,13 @@
 //	told.go       facts of kubelet's events
 //	words.go      which kubelet there is, and facts of its log
 //	attempts.go   facts of kubelet's own probe attempts, by the tap
+//	counts.go     facts of kubelet's counters of its probes
+//	execs.go      how commands of probes ended
+//	configs.go    changes of ConfigMaps and Secrets, by kubelet's files
 //	kernel.go     what this machine's kernel tells, and looks into containers
 //	cgroups.go    the cgroups of pods, by their processes
+//	shed.go       what is left out when memory is short
 //	doctor.go     what can be seen on a machine
+//	clean.go      what agents left on a machine, and its end
 //	clock.go      the clocks that stamp facts
 package observe

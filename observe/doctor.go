@@ -26,10 +26,11 @@ func Examine(ctx context.Context, endpoint string) []Sight {
 
 func seesRuntime(ctx context.Context, endpoint string) Sight {
 	s := Sight{Name: "container runtime"}
-	if endpoint == "" {
-		endpoint = runtime.Find("")
+	if endpoint == "none" {
+		s.What = "none is to be asked; ends are known a second late, from the API server, and without the last lines of logs"
+		return s
 	}
-	if endpoint == "" {
+	if endpoint = findRuntime(endpoint); endpoint == "" {
 		s.What = "no socket at the usual places; ends are known a second late, from the API server, and without the last lines of logs"
 		return s
 	}

@@ -20,11 +20,17 @@ func (l *loop) toldBefore(f fact.Fact) bool {
 	case fact.DeletionSeen:
 		s := l.shadows[f.Pod.UID]
 		return s.For == fact.KillDeletion && s.Grace == b.GraceSeconds && !b.Gone
+	case fact.ImageFailed:
+		of := containerOf{f.Pod.UID, f.Container}
+		before := l.images[of]
+		l.images[of] = b.Message
+		return before == b.Message
 	case fact.Admitted:
 		return l.told(f, "admitted")
 	case fact.SetUpDone:
 		return there && reflect.DeepEqual(known.Sandbox.IPs, b.IPs)
 	case fact.Started:
+		delete(l.images, containerOf{f.Pod.UID, f.Container})
 		r, ok := l.runs.known(f.Pod.UID, f.Container, b.ContainerID)
 		if !ok || r.start.IsZero() {
 			return false

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"maps"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -30,6 +31,7 @@ type loop struct {
 	// heard is called with each fact that was written, in order, and must not wait.
 	heard func(fact.Fact)
 
+	shed    shedding
 	facts   chan fact.Fact
 	done    chan struct{}
 	shadows map[types.UID]shadow.State
@@ -39,21 +41,32 @@ type loop struct {
 	early map[types.UID][]fact.Fact
 	// once is what happens once and was told.
 	once map[types.UID]map[string]bool
+	// images are the newest words of why an image could not be pulled.
+	images map[containerOf]string
 	// gone are pods of which the last was heard, with when.
 	gone map[types.UID]time.Time
 	lost bool
+}
+
+// containerOf names a container.
+type containerOf struct {
+	pod       types.UID
+	container string
 }
 
 func newLoop(m memory, c clock, log *slog.Logger) *loop {
 	return &loop{
 		memory: m, clock: c, log: log, pods: pods.New(), runs: newRuns(), heard: func(fact.Fact) {},
 		facts: make(chan fact.Fact, 4096), done: make(chan struct{}),
-		shadows: map[types.UID]shadow.State{}, since: map[types.UID]int{}, early: map[types.UID][]fact.Fact{}, once: map[types.UID]map[string]bool{}, gone: map[types.UID]time.Time{},
+		shadows: map[types.UID]shadow.State{}, since: map[types.UID]int{}, early: map[types.UID][]fact.Fact{}, once: map[types.UID]map[string]bool{}, images: map[containerOf]string{}, gone: map[types.UID]time.Time{},
 	}
 }
 
 // submit hands a fact to the loop. It waits where the loop is far behind.
 func (l *loop) submit(f fact.Fact) {
+	if l.shed.drops(f) {
+		return
+	}
 	l.clock.stamp(&f)
 	select {
 	case l.facts <- f:
@@ -166,6 +179,7 @@ func (l *loop) forget(uid types.UID) {
 	delete(l.shadows, uid)
 	delete(l.since, uid)
 	delete(l.once, uid)
+	maps.DeleteFunc(l.images, func(of containerOf, _ string) bool { return of.pod == uid })
 	l.gone[uid] = time.Now()
 }
 

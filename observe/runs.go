@@ -78,6 +78,18 @@ func (r *runs) known(uid types.UID, container, id string) (run, bool) {
 	return run{}, false
 }
 
+// id is the container's id in a run; empty where it is not known.
+func (r *runs) id(uid types.UID, container string, attempt int32) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, one := range r.all[uid][container] {
+		if one.attempt == attempt {
+			return one.id
+		}
+	}
+	return ""
+}
+
 // second is how exact the times of events are.
 const second = time.Second
 

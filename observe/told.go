@@ -39,6 +39,7 @@ func (a *Agent) told(pod pods.Pod, t api.Told) []fact.Fact {
 			return nil
 		}
 		b := kubelet.Attempt(kind, probeOf(pod, t.Container, kind), output, errored)
+		b = a.execs.withCode(b, pod, a.loop.runs.id(pod.Key.UID, t.Container, envelope.Attempt), t.Container, at, t.Last)
 		b.Count, b.Until = t.New, t.Last
 		if t.New <= 1 {
 			b.Count = 0
@@ -61,5 +62,5 @@ func probeOf(pod pods.Pod, container string, kind fact.ProbeKind) *v1.Probe {
 	if !ok {
 		return nil
 	}
-	return map[fact.ProbeKind]*v1.Probe{fact.Liveness: c.LivenessProbe, fact.Readiness: c.ReadinessProbe, fact.Startup: c.StartupProbe}[kind]
+	return fact.ProbeOf(c, kind)
 }

@@ -20,11 +20,15 @@ type troubles struct {
 	agent  *Agent
 	events api.Events
 	log    *slog.Logger
+	// signals says whether it is seen what the runtime stops.
+	signals bool
 
 	mu  sync.Mutex
 	due map[types.UID]*trouble
 	// met are the pods whose events were looked at when they were well.
 	met map[types.UID]bool
+	// stopped are the containers that the runtime was seen to stop.
+	stopped map[containerOf]bool
 	// wake tells that something became due sooner.
 	wake chan struct{}
 }
@@ -41,23 +45,48 @@ type trouble struct {
 // one goes on as long as the trouble does. kubelet posts events within a second or so.
 var pauses = []time.Duration{300 * time.Millisecond, 1200 * time.Millisecond, 3 * time.Second, 7 * time.Second, 15 * time.Second, 30 * time.Second, time.Minute}
 
-// looksApart bounds the requests for all pods together: four a second at most, while
-// several pods have news at once.
-const looksApart = 250 * time.Millisecond
+// looksPerSecond and looksAtOnce bound the requests for all pods together: some at once
+// when several pods have news, and one a second while the trouble goes on.
+const (
+	looksPerSecond = 1.0
+	looksAtOnce    = 8
+)
+
+// budget says when a request may be made. The zero budget is full.
+type budget struct {
+	spent float64
+	at    time.Time // when spent was true
+}
+
+// wait is how long nothing may be spent yet.
+func (b *budget) wait(now time.Time) time.Duration {
+	b.spent, b.at = max(0, b.spent-now.Sub(b.at).Seconds()*looksPerSecond), now
+	return time.Duration(max(0, b.spent-looksAtOnce+1) / looksPerSecond * float64(time.Second))
+}
 
 func newTroubles(a *Agent) *troubles {
-	return &troubles{agent: a, events: api.Events{Client: a.api}, log: a.o.Log, due: map[types.UID]*trouble{}, met: map[types.UID]bool{}, wake: make(chan struct{}, 1)}
+	return &troubles{agent: a, events: api.Events{Client: a.api}, log: a.o.Log, due: map[types.UID]*trouble{}, met: map[types.UID]bool{}, stopped: map[containerOf]bool{}, wake: make(chan struct{}, 1)}
 }
 
 // heard learns from a fact whether its pod is in trouble.
 func (t *troubles) heard(f fact.Fact) {
 	switch b := f.Body.(type) {
-	case fact.Exited, fact.StartFailed, fact.ImageFailed, fact.SandboxLost, fact.OOMKilled, fact.Refused:
-		t.news(f.Pod.UID, false)
+	case fact.Signalled:
+		if b.Main && b.Origin == fact.FromNode {
+			t.mu.Lock()
+			t.stopped[containerOf{f.Pod.UID, f.Container}] = true
+			t.mu.Unlock()
+		}
+	case fact.Exited:
+		t.ended(containerOf{f.Pod.UID, f.Container})
+	case fact.StartFailed, fact.ImageFailed, fact.SandboxLost, fact.Refused, fact.DeletionSeen:
+		t.news(f.Pod.UID, 0)
 	case fact.StatusSeen:
-		t.news(f.Pod.UID, well(b.Status))
-	case fact.DeletionSeen:
-		t.news(f.Pod.UID, false)
+		if well(b.Status) {
+			t.isWell(f.Pod.UID)
+		} else {
+			t.isNot(f.Pod.UID)
+		}
 	case fact.ObjectGone:
 		t.mu.Lock()
 		delete(t.due, f.Pod.UID)
@@ -79,20 +108,55 @@ func well(s v1.PodStatus) bool {
 	return false
 }
 
-func (t *troubles) news(uid types.UID, calm bool) {
+// ended is the end of a container. Where the runtime stopped it, the reason is in an
+// event; of any other there is little to read.
+func (t *troubles) ended(c containerOf) {
+	t.mu.Lock()
+	ordered := t.stopped[c]
+	delete(t.stopped, c)
+	t.mu.Unlock()
+	if ordered || !t.signals {
+		t.news(c.pod, 0)
+	} else {
+		t.news(c.pod, unhurried)
+	}
+}
+
+// unhurried is the look with which those begin that promise little.
+const unhurried = 2
+
+// isNot is a pod that is not well: news only where it was.
+func (t *troubles) isNot(uid types.UID) {
 	t.mu.Lock()
 	one := t.due[uid]
-	if one == nil && calm {
-		t.onceLater(uid)
-		t.mu.Unlock()
-		return
+	was := one == nil || one.calm
+	t.mu.Unlock()
+	if was {
+		t.news(uid, 0)
 	}
+}
+
+// isWell is a pod that is well.
+func (t *troubles) isWell(uid types.UID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if one := t.due[uid]; one != nil {
+		one.calm, one.step = true, min(one.step, 1)
+	} else {
+		t.onceLater(uid)
+	}
+}
+
+// news has the events of a pod looked at soon, and again and again, from a step on.
+func (t *troubles) news(uid types.UID, step int) {
+	t.mu.Lock()
+	one := t.due[uid]
 	if one == nil {
-		one = &trouble{}
+		one = &trouble{step: step}
 		t.due[uid] = one
 	}
-	one.calm, one.step = calm, 0
-	if next := time.Now().Add(pauses[0]); one.next.IsZero() || next.Before(one.next) {
+	one.calm, one.step = false, min(one.step, step)
+	if next := time.Now().Add(pauses[step]); one.next.IsZero() || next.Before(one.next) {
 		one.next = next
 	}
 	t.mu.Unlock()
@@ -139,12 +203,12 @@ func (t *troubles) soonest() (uid types.UID, at time.Time) {
 func (t *troubles) run(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
-	var last time.Time
+	var spend budget
 	for {
 		uid, at := t.soonest()
 		wait := time.Hour
 		if uid != "" {
-			wait = max(time.Until(at), looksApart-time.Since(last), 0)
+			wait = max(time.Until(at), spend.wait(time.Now()), 0)
 		}
 		timer.Reset(wait)
 		select {
@@ -157,7 +221,7 @@ func (t *troubles) run(ctx context.Context) {
 		case <-timer.C:
 		}
 		if uid != "" {
-			last = time.Now()
+			spend.spent++
 			t.look(ctx, uid)
 		}
 	}

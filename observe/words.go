@@ -32,8 +32,13 @@ const (
 
 func newWords(a *Agent) *words { return &words{agent: a, heard: -1, until: a.before} }
 
-// run follows one kubelet after the other until ctx ends.
+// run follows one kubelet after the other until ctx ends. What it says is of use only
+// where its pods are known.
 func (w *words) run(ctx context.Context) {
+	select {
+	case <-w.agent.synced:
+	case <-ctx.Done():
+	}
 	for ctx.Err() == nil {
 		if p, ok := kubelet.Find(); ok {
 			w.with(ctx, p)
@@ -56,9 +61,10 @@ func (w *words) with(ctx context.Context, p kubelet.Process) {
 	if !w.agent.o.NoTap {
 		log.Go(func() { w.agent.attempts.run(ctx, p) })
 	}
-	if p.Log != "" && p.Log != kubelet.Journal {
+	if p.Log != "" {
 		log.Go(func() { w.follow(ctx, p) })
 	}
+	log.Go(func() { w.agent.configs.run(ctx, p, w.agent.loop.pods.All, w.agent.loop.submit) })
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	for {
@@ -79,12 +85,30 @@ func (w *words) with(ctx context.Context, p kubelet.Process) {
 }
 
 func (w *words) follow(ctx context.Context, p kubelet.Process) {
-	err := kubelet.FollowFile(ctx, p.Log, w.record, func() { w.setHeard(p.Verbosity) })
+	caughtUp := func() { w.setHeard(p.Verbosity) }
+	var err error
+	if p.Log == kubelet.Journal {
+		err = kubelet.FollowJournal(ctx, p, w.since(), w.record, caughtUp)
+	} else {
+		err = kubelet.FollowFile(ctx, p.Log, w.record, caughtUp)
+	}
 	w.setHeard(-1)
 	if err != nil {
 		w.agent.o.Log.Warn("kubelet's log cannot be read", "path", p.Log, "error", err)
 		w.agent.loop.submit(fact.Fact{Body: fact.Lost{Source: "kubelet's log", Reason: err.Error(), From: time.Now().UTC()}})
 	}
+}
+
+// wordsBack is how far back systemd's journal is read: what was before explains no pod
+// that anybody still asks about.
+const wordsBack = 3 * 24 * time.Hour
+
+// since is from when on words are of interest.
+func (w *words) since() time.Time {
+	if back := time.Now().Add(-wordsBack); w.until.Before(back) {
+		return back
+	}
+	return w.until.Add(-clocksApart)
 }
 
 func (w *words) setHeard(level int) {
@@ -147,7 +171,9 @@ func (w *words) tell(word kubelet.Word) {
 	case word.Said != nil:
 		f.Body = *word.Said
 	default:
-		f.Body = word.Attempt(probeOf(pod, word.Container, word.Probe))
+		b := word.Attempt(probeOf(pod, word.Container, word.Probe))
+		id := w.agent.loop.runs.id(f.Pod.UID, f.Container, f.Attempt)
+		f.Body = w.agent.execs.withCode(b, pod, id, f.Container, f.At, f.At)
 	}
 	w.agent.loop.submit(f)
 }

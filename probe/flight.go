@@ -162,7 +162,7 @@ func (f *flight) advance(buf []byte) *ending {
 
 // send goes from connecting to sent, if the connection is there.
 func (f *flight) send() *ending {
-	if f.plan.handler == handlerTCP {
+	if f.plan.handler == fact.TCPSocket {
 		return f.connectedTCP()
 	}
 	before := time.Now()
@@ -265,7 +265,7 @@ func (f *flight) answered(r response) *ending {
 func (f *flight) timedOut() *ending {
 	ev := f.evidence()
 	switch {
-	case f.plan.handler == handlerTCP:
+	case f.plan.handler == fact.TCPSocket:
 		return f.fail(ev, f.dialError(os.ErrDeadlineExceeded))
 	case f.headed:
 		f.closeSocket()
@@ -280,7 +280,7 @@ func (f *flight) timedOut() *ending {
 // dialFailed ends an attempt that got no connection, in the words of net.Dialer.
 func (f *flight) dialFailed(call string, errno error) *ending {
 	err := f.dialError(os.NewSyscallError(call, errno))
-	if f.plan.handler == handlerHTTP {
+	if f.plan.handler == fact.HTTPGet {
 		err = &url.Error{Op: "Get", URL: f.plan.get.url, Err: err}
 	}
 	return f.fail(f.evidence(), err)

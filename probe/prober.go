@@ -172,11 +172,11 @@ func (p *Prober) try(pl *plan, timeout time.Duration, from *fallback) outcome {
 		return outcome{err: pl.err, evidence: pl.newEvidence()}
 	}
 	switch pl.handler {
-	case handlerHTTP:
+	case fact.HTTPGet:
 		return p.httpGet(pl, timeout, from)
-	case handlerTCP:
+	case fact.TCPSocket:
 		return p.tcpSocket(pl, timeout)
-	case handlerExec:
+	case fact.Exec:
 		return p.execute(pl)
 	default:
 		return p.grpcCheck(pl)

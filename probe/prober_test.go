@@ -162,7 +162,7 @@ func TestEvidence(t *testing.T) {
 				t.Errorf("phases take %v of %v: %+v", sum, probed.Took, got)
 			}
 			got.Connect, got.Sent, got.FirstByte, got.Body, got.Local, got.Remote, got.Header = 0, 0, 0, 0, "", "", nil
-			tt.want.Handler = "httpGet"
+			tt.want.Handler = fact.HTTPGet
 			if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", tt.want) {
 				t.Errorf("got  %+v\nwant %+v", got, tt.want)
 			}

@@ -36,18 +36,10 @@ type Target struct {
 	StartedAt time.Time
 }
 
-// The handlers, as evidence names them.
-const (
-	handlerHTTP = "httpGet"
-	handlerTCP  = "tcpSocket"
-	handlerExec = "exec"
-	handlerGRPC = "grpc"
-)
-
 // plan is a Target compiled for many attempts. It is not changed afterwards.
 type plan struct {
 	kind    fact.ProbeKind
-	handler string
+	handler fact.Handler
 	where   string // what is probed, for the evidence
 	err     error  // why no attempt can be made
 
@@ -87,17 +79,17 @@ func compile(t Target) *plan {
 	p.enough = max(t.Spec.SuccessThreshold, 1)
 	switch {
 	case t.Spec.Exec != nil:
-		p.handler = handlerExec
+		p.handler = fact.Exec
 		p.command = expandCommand(t.Spec.Exec.Command, t.Container)
 		p.where = strings.Join(p.command, " ")
 	case t.Spec.HTTPGet != nil:
-		p.handler = handlerHTTP
+		p.handler = fact.HTTPGet
 		p.compileHTTP(t)
 	case t.Spec.TCPSocket != nil:
-		p.handler = handlerTCP
+		p.handler = fact.TCPSocket
 		p.compileTCP(t)
 	case t.Spec.GRPC != nil:
-		p.handler = handlerGRPC
+		p.handler = fact.GRPC
 		p.own = true
 		p.dial(t.PodIP, int(t.Spec.GRPC.Port))
 		p.where = p.address
@@ -158,7 +150,7 @@ func (p *plan) fast() bool {
 	if p.err != nil || !p.addr.IsValid() {
 		return false
 	}
-	return p.handler == handlerTCP || p.handler == handlerHTTP && p.get.wire != nil
+	return p.handler == fact.TCPSocket || p.handler == fact.HTTPGet && p.get.wire != nil
 }
 
 func seconds(n, otherwise int32) time.Duration {

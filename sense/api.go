@@ -17,23 +17,26 @@ import (
 
 // APIPods turns the watch on a node's pods into facts.
 type APIPods struct {
-	// Mirror hears of mirror pods: the static pods behind them are what runs.
-	Mirror func(pod *v1.Pod, gone bool)
-	// StatusSeen hears of the status that the API server has; first is set when the
-	// pod was not seen before.
-	StatusSeen func(pod *v1.Pod, first bool)
-
+	hearers    APIHearers
 	emit       func(fact.Fact)
 	synced     chan struct{}
 	store      cache.Store
 	controller cache.Controller
 }
 
+// APIHearers are told of what is no fact.
+type APIHearers struct {
+	// Mirror hears of mirror pods: the static pods behind them are what runs.
+	Mirror func(pod *v1.Pod, gone bool)
+	// StatusSeen hears of the status that the API server has; first is set when the
+	// pod was not seen before.
+	StatusSeen func(pod *v1.Pod, first bool)
+}
+
 // NewAPIPods makes a source that has seen nothing yet, of a client of core/v1: not of
-// all of Kubernetes' groups, whose types are most of a small program. Its functions
-// must be set before it runs.
-func NewAPIPods(client cache.Getter, node string) *APIPods {
-	s := &APIPods{synced: make(chan struct{})}
+// all of Kubernetes' groups, whose types are most of a small program.
+func NewAPIPods(client cache.Getter, node string, h APIHearers) *APIPods {
+	s := &APIPods{hearers: h, synced: make(chan struct{})}
 	selector := fields.OneTermEqualSelector("spec.nodeName", node).String()
 	watch := cache.NewFilteredListWatchFromClient(client, "pods", metav1.NamespaceAll,
 		func(o *metav1.ListOptions) { o.FieldSelector = selector })
@@ -87,11 +90,11 @@ func (s *APIPods) Run(ctx context.Context, known pods.Registry, emit func(fact.F
 func (s *APIPods) changed(old, pod *v1.Pod) {
 	if isMirror(pod) {
 		if old == nil || old.UID != pod.UID || pod.DeletionTimestamp != nil && old.DeletionTimestamp == nil {
-			s.Mirror(pod, false)
+			s.hearers.Mirror(pod, false)
 		}
 		return
 	}
-	s.StatusSeen(pod, old == nil)
+	s.hearers.StatusSeen(pod, old == nil)
 	for _, f := range factsOf(old, pod) {
 		s.emit(f)
 	}
@@ -106,7 +109,7 @@ func (s *APIPods) deleted(o any) {
 		return
 	}
 	if isMirror(pod) {
-		s.Mirror(pod, true)
+		s.hearers.Mirror(pod, true)
 		return
 	}
 	s.emit(PodFact(pod, fact.DeletionSeen{GraceSeconds: GraceOf(pod), Gone: true}))
@@ -123,7 +126,7 @@ func factsOf(old, pod *v1.Pod) []fact.Fact {
 		facts = append(facts, PodFact(pod, fact.AdoptedStatus{Status: pod.Status}))
 	}
 	if old == nil || specChanged(old, pod) {
-		facts = append(facts, PodFact(pod, fact.SpecSeen{Object: Trimmed(pod), By: lastManager(pod), Changed: changedFields(old, pod), Source: "api"}))
+		facts = append(facts, PodFact(pod, fact.SpecSeen{Object: Trimmed(pod), By: LastManager(pod), Changed: ChangedFields(old, pod), Source: "api"}))
 	}
 	if foreign := foreignConditions(pod); old == nil || !reflect.DeepEqual(foreignConditions(old), foreign) {
 		if len(foreign) > 0 || old != nil {
@@ -131,7 +134,7 @@ func factsOf(old, pod *v1.Pod) []fact.Fact {
 		}
 	}
 	if pod.DeletionTimestamp != nil && (old == nil || old.DeletionTimestamp == nil || GraceOf(old) != GraceOf(pod)) {
-		facts = append(facts, PodFact(pod, fact.DeletionSeen{GraceSeconds: GraceOf(pod), By: lastManager(pod)}))
+		facts = append(facts, PodFact(pod, fact.DeletionSeen{GraceSeconds: GraceOf(pod), By: LastManager(pod)}))
 	}
 	return facts
 }
@@ -165,20 +168,13 @@ func foreignConditions(pod *v1.Pod) []v1.PodCondition {
 	return foreign
 }
 
-// lastManager is who changed the object last, as managed fields tell.
-func lastManager(pod *v1.Pod) string {
-	var last *metav1.ManagedFieldsEntry
-	for i := range pod.ManagedFields {
-		m := &pod.ManagedFields[i]
-		if m.Subresource != "" || m.Time == nil {
-			continue
-		}
-		if last == nil || last.Time.Before(m.Time) {
+// LastManager is who changed the object last, as managed fields tell.
+func LastManager(object metav1.Object) string {
+	var last metav1.ManagedFieldsEntry
+	for _, m := range object.GetManagedFields() {
+		if m.Subresource == "" && (last.Time == nil || m.Time != nil && !m.Time.Before(last.Time)) {
 			last = m
 		}
-	}
-	if last == nil {
-		return ""
 	}
 	return last.Manager
 }

@@ -5,6 +5,8 @@
 //	source.go        Source: what all of them have in common
 //	api.go           APIPods: the API server's pods of one node
 //	spec_changes.go  which fields of a specification changed
+//	configs.go       Configs: the ConfigMaps and Secrets that pods refer to
+//	config_changes.go  which of their keys changed, and by whom
 //	contact.go       Contact: times in which the API server answered nothing
 //	runtime.go       Runtime: containers that ended and sandboxes that are gone
 //	kernel.go        Kernel: OOM kills, from the kernel's log
@@ -19,6 +21,5 @@
 //	alive.go         Alive: times in which this agent itself did not run
 //
 // What a runtime says is read by package sense/containers. A source that is told of
-
 // recorded facts has a method Hear, which never blocks.
 package sense

@@ -64,6 +64,7 @@ type attention struct {
 	looked  time.Time
 	trouble time.Time // the newest sign of it
 	calm    bool      // the calm look was asked for
+	asked   time.Time // when somebody's question last looked into it
 	soon    int       // the looks of this trouble that came soon after another
 	read    int       // how often its log was read, and when last
 	readAt  time.Time
@@ -86,7 +87,7 @@ const (
 	lookEvery, lookSoon, soonLooks = 5 * time.Second, time.Second, 3
 	// readEvery is how often the end of the log of a container that does not come up is
 	// kept, after the first few looks.
-	readEvery = time.Minute
+	readEvery = 15 * time.Second
 	// lookLater is how long a look waits that nobody's end depends on: it would take a
 	// processor from the status that tells who serves.
 	lookLater = 20 * time.Millisecond
@@ -235,20 +236,44 @@ func (l *Inspector) firstReady(id string) bool {
 	return true
 }
 
-// Listening looks at what the containers of a pod listen on that somebody asks about. They
-// share a network: one tells of all.
-func (l *Inspector) Listening(pod types.UID) (at time.Time, looked fact.Looked, ok bool) {
-	post := l.Load()
-	if post == nil {
-		return at, looked, false
+// askedEach bounds looks into a container that somebody asks for.
+const askedEach = 3 * time.Second
+
+// Look looks into the containers of a pod that somebody asks about, into each that was not
+// looked into just before, and reads the ends of their logs. What was seen is told as
+// facts; it returns how many there are to come.
+func (l *Inspector) Look(ctx context.Context, pod types.UID) (seen int) {
+	at := l.Load()
+	if at == nil {
+		return 0
 	}
-	p, _ := post.known.Get(pod)
-	for _, c := range p.Containers {
-		if c.Running && c.PID != 0 {
-			return time.Now().UTC(), l.looker.Listening(c.PID, l.among(p)), true
+	p, _ := at.known.Get(pod)
+	var all sync.WaitGroup
+	for name, c := range p.Containers {
+		if !c.Running || c.PID == 0 || !l.mayBeAsked(c.ID) {
+			continue
 		}
+		seen++
+		all.Go(func() {
+			looked := l.inspect(ctx, p, c.PID)
+			looked.Calm, looked.Said = true, l.lastSaid(p, name, c)
+			at.emit(fact.Fact{Pod: p.Key, Container: name, Attempt: c.Attempt, Body: looked})
+		})
 	}
-	return at, looked, false
+	all.Wait()
+	return seen
+}
+
+// mayBeAsked says whether a container is looked into for somebody who asks.
+func (l *Inspector) mayBeAsked(id string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a, now := l.attention(id), time.Now()
+	if now.Sub(a.asked) < askedEach {
+		return false
+	}
+	a.asked = now
+	return true
 }
 
 // failed hears of a failed probe attempt and looks into the container: at once, when
@@ -276,14 +301,14 @@ func (l *Inspector) failed(at *post, f fact.Fact, probe fact.ProbeKind) {
 	begin()
 }
 
-// mayRead says whether the end of a container's log belongs to a look: of one that has
-// not been ready yet, whose words tell what it waits for.
+// mayRead says whether the end of a container's log belongs to a look: its words tell what
+// it waits for, or what failed.
 func (l *Inspector) mayRead(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.seen[id]
 	now := time.Now()
-	if a == nil || a.calm || a.read >= soonLooks && now.Sub(a.readAt) < readEvery {
+	if a == nil || a.read >= soonLooks && now.Sub(a.readAt) < readEvery {
 		return false
 	}
 	a.read, a.readAt = a.read+1, now

@@ -56,7 +56,7 @@ func (a *Reprobe) Run(ctx context.Context, known pods.Registry, emit func(fact.F
 func (a *Reprobe) Hear(f fact.Fact) {
 	b, ok := f.Body.(fact.Probed)
 	at := a.Load()
-	if at == nil || !ok || b.Verdict != fact.Failure || b.Evidence == nil || !b.Evidence.Timeout || b.Evidence.Handler == "exec" {
+	if at == nil || !ok || b.Verdict != fact.Failure || b.Evidence == nil || !b.Evidence.Timeout || b.Evidence.Handler == fact.Exec {
 		return
 	}
 	key := probe.Key{Pod: f.Pod.UID, Container: f.Container, Kind: b.Probe, Attempt: f.Attempt}

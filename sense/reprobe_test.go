@@ -62,7 +62,7 @@ func (w *asked) run(attempt int32, kill fact.ID) {
 	}
 }
 
-func timedOut(handler string) fact.Fact {
+func timedOut(handler fact.Handler) fact.Fact {
 	return fact.Fact{
 		ID: 7, Pod: fact.Pod{UID: "u"}, Container: "web", Attempt: 2,
 		Body: fact.Probed{Probe: fact.Liveness, Verdict: fact.Failure, Evidence: &fact.Evidence{Handler: handler, Timeout: true}},
@@ -131,7 +131,7 @@ func TestAsksOnceAMinute(t *testing.T) {
 
 func TestDoesNotAsk(t *testing.T) {
 	refused := timedOut("httpGet")
-	refused.Body = fact.Probed{Verdict: fact.Failure, Evidence: &fact.Evidence{Handler: "httpGet", Errno: "ECONNREFUSED"}}
+	refused.Body = fact.Probed{Verdict: fact.Failure, Evidence: &fact.Evidence{Handler: fact.HTTPGet, Errno: "ECONNREFUSED"}}
 	tests := map[string]struct {
 		timeout int32
 		f       fact.Fact

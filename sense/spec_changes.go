@@ -14,9 +14,9 @@ import (
 // maxChanged bounds the fields that are named of one change.
 const maxChanged = 20
 
-// changedFields names the fields by which two versions of a pod differ: of its
+// ChangedFields names the fields by which two versions of a pod differ: of its
 // spec, labels and annotations. Values are not told: they may be secret.
-func changedFields(old, pod *v1.Pod) []string {
+func ChangedFields(old, pod *v1.Pod) []string {
 	if old == nil {
 		return nil
 	}

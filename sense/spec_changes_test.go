@@ -17,10 +17,10 @@ func TestChangedFields(t *testing.T) {
 	pod.Spec.Containers = pod.Spec.Containers[:1]
 	pod.Status.Phase = v1.PodRunning
 	want := []string{"metadata.labels.app", "spec.containers[log]", "spec.containers[web].args[1]", "spec.containers[web].image"}
-	if got := changedFields(old, pod); !slices.Equal(got, want) {
+	if got := ChangedFields(old, pod); !slices.Equal(got, want) {
 		t.Errorf("changed %q, want %q", got, want)
 	}
-	if got := changedFields(nil, pod); got != nil {
+	if got := ChangedFields(nil, pod); got != nil {
 		t.Errorf("seen first, changed %q", got)
 	}
 }

@@ -99,6 +99,18 @@ func TestAWordOfARunThatAnotherFollowed(t *testing.T) {
 	}
 }
 
+// Counters are read once a second at most, and a container may run again by then.
+func TestCountsOfARunThatAnotherFollowed(t *testing.T) {
+	story := begun().at(30, "app", 0, fact.Signalled{Signal: 15, Main: true, Origin: fact.FromNode}).at(30.2, "app", 0, fact.Exited{ContainerID: "c://1", ExitCode: 143}).at(30.6, "app", 1, fact.Started{ContainerID: "c://2"})
+	d, b := only(t, story.at(31, "app", 0, fact.Counted{Probe: fact.Liveness, Failures: 3, NewFailures: 3, From: start}))
+	if d.Act.Basis != fact.Matched || d.Attempt != 0 || b.Reason != fact.KillLiveness {
+		t.Errorf("%+v", d)
+	}
+	if r := story.state.Runs["app"]; r.Attempt != 1 || r.Kill != "" {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestASeenOrderThatWasDueIsMatched(t *testing.T) {
 	story := failing(begun(), 10, 20, 30).at(30.1, "app", 0, fact.Signalled{Signal: 15, Main: true, Origin: fact.FromNode})
 	if d, b := only(t, story.at(30.5, "app", 0, fact.Exited{ContainerID: "c://1"})); d.Act.Basis != fact.Matched || b.Reason != fact.KillLiveness {

@@ -28,6 +28,9 @@ type State struct {
 	Lost fact.ID `json:"lost,omitempty"`
 	// Runs are the newest runs by container.
 	Runs map[string]Run `json:"runs,omitempty"`
+	// Before are those before them: kubelet's counters may tell of an end only when the
+	// next run has begun.
+	Before map[string]Run `json:"before,omitempty"`
 }
 
 // Run is the newest run of a container.

@@ -37,9 +37,17 @@ func (s *stepper) container() {
 	r, known := s.Runs[f.Container]
 	if known && f.Attempt < r.Attempt {
 		s.lateWord()
+		s.lateCount()
 		return
 	}
 	if !known || f.Attempt > r.Attempt {
+		if known {
+			s.Before = maps.Clone(s.Before)
+			if s.Before == nil {
+				s.Before = map[string]Run{}
+			}
+			s.Before[f.Container] = r
+		}
 		r = Run{Attempt: f.Attempt}
 	}
 	switch b := f.Body.(type) {
@@ -68,6 +76,22 @@ func (s *stepper) container() {
 	}
 	s.set(f.Container, r)
 	s.judge(f.Container)
+}
+
+// lateCount takes counters that belong to the run before the newest.
+func (s *stepper) lateCount() {
+	name, now := s.fact.Container, s.Runs[s.fact.Container]
+	r, known := s.Before[name]
+	b, ok := s.fact.Body.(fact.Counted)
+	if !known || !ok || r.Attempt != s.fact.Attempt {
+		return
+	}
+	r.Rows = s.withCount(r.Rows, b)
+	s.set(name, r)
+	s.judge(name)
+	s.Before = maps.Clone(s.Before)
+	s.Before[name] = s.Runs[name]
+	s.set(name, now)
 }
 
 // ordered notes that the end of a run was ordered, from the first word of it on.

@@ -7,7 +7,7 @@
 //
 // # How an answer is made
 //
-//	facts ── NewHistory ──► History ── symptoms ──► []Symptom
+//	facts ── history.New ─► History ── symptoms ──► []Symptom
 //	                          │                        │ one decisive fact each:
 //	                          ▼                        ▼ an end, a failing probe, a failed start…
 //	                    what else is known ──► rules ──► findings ── judge ──► Verdict
@@ -24,10 +24,8 @@
 // # Beside somebody else's node
 //
 // Where the agent decides about pods itself, what it did not order was not ordered by
-// the node. Where it only watches, silence proves nothing. A history is of such an agent
-// when its newest [fact.AgentStarted] names in Beside who decides, or when it has
-// decisions of somebody else ([fact.Act]) or a status that was seen ([fact.StatusSeen]).
-// Then
+// the node. Where it only watches, silence proves nothing. Package why/history says
+// when a history is of such an agent. Then
 //   - an end was ordered, was not, or that is not known (order.go): it was not, where
 //     the spec and what was seen leave no reason for an order, or where the agent's
 //     Sources say that it traced "signals" all through the time in which one would
@@ -41,22 +39,26 @@
 //
 // # Where things are
 //
-//	history.go   one pod's facts, ordered by container and run
-//	state.go     the pod's status as health computes it
+// One pod's facts, ordered by container and run, and what they say by themselves: package
+// why/history. Here:
+//
 //	symptoms.go  what needs an explanation
-//	explain.go   Explain: symptoms to verdicts
+//	explain.go   Explain: a history that is asked about; symptoms to verdicts
 //	finding.go   what a rule says, to which it yields, and how the judge chooses
 //	rules.go     all rules by name: what each finds, needs, and is refuted by
 //	sight.go     which attempts were seen
 //	order.go     whether an end was ordered, as far as that is known
+//	beside.go    who decided, where that is not the node that is asked
 //	exit.go      why a run ended; rule_exit.go, rule_killed.go, rule_oom.go, rule_room.go,
 //	             rule_cpu_time.go, rule_heap.go, rule_dependency.go; rule_as_before.go, by like
 //	             ends before it; rule_meaning.go, what well-known last words stand for
 //	probing.go   why a probe fails; rule_probe*.go and rule_mesh.go, one file a family
+//	rule_probe_log.go  why a probe fails, by what the container says in its log
 //	start.go     why a container or a pod does not start; start_init.go, what the others wait for
 //	pod.go       deletion, readiness, completion; evicted.go, what the node ran short of
 //	rule_deleted.go, rule_requested.go  who wanted a pod gone
 //	rule_resize.go  why new resources of a running pod have no effect
+//	reaches.go   which places a pod asks for something, for who follows it there
 //	listening.go what a pod listens on
 //	node.go      when a node was away, and why; node_pod.go, what that was for its pods
 //	links.go     facts as links of a chain, in words

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
@@ -12,8 +11,8 @@ import (
 )
 
 // evictionFinding says what made the node evict the pod, and by which rank.
-func (h *History) evictionFinding() finding {
-	at, b, ok := Latest[fact.Evict](h, time.Time{})
+func (h *inquiry) evictionFinding() finding {
+	at, b, ok := fact.Latest[fact.Evict](h.Facts)
 	f := finding{cause: answer.CauseUnknown, certainty: answer.Recorded, weight: certain, chain: append(links(at), h.firstLinks(at)...)}
 	if !ok {
 		f.certainty = answer.Unknown
@@ -100,8 +99,8 @@ type eviction struct {
 // that was used.
 func evictions(pods []fact.Fact, o Options) []eviction {
 	var all []eviction
-	for _, f := range slices.Backward(All[fact.Evict](pods)) {
-		b := of[fact.Evict](f)
+	for _, f := range slices.Backward(fact.All[fact.Evict](pods)) {
+		b := fact.Of[fact.Evict](f)
 		if len(b.Ranking) == 0 || len(all) >= maxOutages || f.Seen.Before(o.Since) {
 			continue
 		}

@@ -5,13 +5,14 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
 )
 
 // rests holds an answer's chains to be made of facts of this pod, none of them
 // later than the question, and of runs that there were.
 func (s *tale) rests(a answer.Answer) {
 	s.t.Helper()
-	h := NewHistory(s.key, s.facts, s.node, s.near)
+	h := history.New(s.key, s.facts, s.node, s.near)
 	for _, v := range a.Verdicts {
 		for _, l := range v.Chain {
 			f, ok := h.Fact(l.Fact)
@@ -35,7 +36,7 @@ func (s *tale) laws(a answer.Answer) {
 		if len(less) == len(s.facts) {
 			continue
 		}
-		b := Explain(NewHistory(s.key, less, s.node, s.near), Options{Now: s.now})
+		b := Explain(history.New(s.key, less, s.node, s.near), Options{Now: s.now})
 		check(s.t, b)
 		for i, v := range b.Verdicts {
 			j := slices.IndexFunc(a.Symptoms, func(o answer.Symptom) bool {

@@ -10,21 +10,22 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
 )
 
 // ending is the case of a run that ended: why?
 type ending struct {
-	h    *History
-	run  *Run
+	h    *inquiry
+	run  *history.Run
 	exit fact.Exited
 	at   time.Time
 	spec *v1.Container // nil when it is not known
 }
 
-func newEnding(h *History, run *Run) ending {
-	return ending{h: h, run: run, exit: of[fact.Exited](run.Exit), at: run.Exit.When(), spec: h.Spec(run.Container)}
+func newEnding(h *inquiry, run *history.Run) ending {
+	return ending{h: h, run: run, exit: fact.Of[fact.Exited](run.Exit), at: run.Exit.When(), spec: h.Spec(run.Container)}
 }
 
 // killed says whether the end is the effect of a kill of which the decision is known.
@@ -72,7 +73,7 @@ func (e ending) limit() int64 {
 }
 
 // explainExit says why a run ended, and what it said last.
-func explainExit(h *History, run *Run, symptom string) answer.Verdict {
+func explainExit(h *inquiry, run *history.Run, symptom string) answer.Verdict {
 	e := newEnding(h, run)
 	v := e.explain(symptom)
 	v.LastWords = e.exit.LastLines
@@ -108,7 +109,7 @@ func (e ending) explain(symptom string) answer.Verdict {
 
 // explainKill follows a kill that the node decided to what it rests on.
 func (e ending) explainKill(symptom string) answer.Verdict {
-	kill := of[fact.Kill](e.run.Kill)
+	kill := fact.Of[fact.Kill](e.run.Kill)
 	var v answer.Verdict
 	switch kill.Reason {
 	case fact.KillLiveness, fact.KillStartup:
@@ -149,7 +150,7 @@ func (e ending) graceUsed(kill fact.Kill) (answer.Note, bool) {
 	grace := time.Duration(kill.GraceSeconds)*time.Second - 100*time.Millisecond
 	killed := e.exit.ExitCode == 137 && !e.exit.MainOOMKilled && e.at.Sub(e.run.Kill.Seen) >= grace
 	for _, hook := range e.run.Hooks {
-		switch b := of[fact.HookRan](hook); {
+		switch b := fact.Of[fact.HookRan](hook); {
 		case b.Hook != fact.PreStop:
 		case killed && b.Took >= grace:
 			return answer.Note{
@@ -177,7 +178,7 @@ func (e ending) notMemory() (answer.Note, bool) {
 	case len(e.run.OOMKills) > 0:
 		last := e.run.OOMKills[len(e.run.OOMKills)-1]
 		n.Facts = append(n.Facts, last.ID)
-		n.Text = fmt.Sprintf("%s was OOM-killed %s before; the container kept running, and ended for the reason above", prose.Brief(of[fact.OOMKilled](last).Command, 40), prose.Span(e.at.Sub(last.When())))
+		n.Text = fmt.Sprintf("%s was OOM-killed %s before; the container kept running, and ended for the reason above", prose.Brief(fact.Of[fact.OOMKilled](last).Command, 40), prose.Span(e.at.Sub(last.When())))
 	case e.exit.OOMKnown && e.exit.OOMKills == 0:
 		n.Text = "no process of the container was OOM-killed (its oom_kill counter is 0)"
 	case e.killed():
@@ -220,7 +221,7 @@ func (e ending) hookKill(symptom string) answer.Verdict {
 			hook = f
 		}
 	}
-	said := prose.Brief(words.Hook(of[fact.HookRan](hook).Error), kept)
+	said := prose.Brief(words.Hook(fact.Of[fact.HookRan](hook).Error), kept)
 	f := finding{
 		cause: answer.HookFailed, certainty: answer.Recorded, weight: certain, chain: e.chain(e.run.Start, hook, e.run.Kill),
 		text:  fmt.Sprintf("The postStart hook of container %s failed, so the node ended it and starts it again: %s.", e.run.Container, cmp.Or(said, "it said nothing")),
@@ -239,10 +240,10 @@ func (e ending) sandboxKill(symptom string) answer.Verdict {
 	}
 	f := finding{
 		cause: answer.SandboxFailed, certainty: answer.Recorded, weight: certain, chain: e.chain(lost, e.run.Kill),
-		text:  fmt.Sprintf("The pod's sandbox ended although nobody asked it to, so all its containers were ended and started in a new one%s.", colon(of[fact.SandboxLost](lost).Message)),
+		text:  fmt.Sprintf("The pod's sandbox ended although nobody asked it to, so all its containers were ended and started in a new one%s.", colon(fact.Of[fact.SandboxLost](lost).Message)),
 		fixes: []answer.Fix{e.h.inspect("see what happened on the node then", "whylet journal list --node --since 1h")},
 	}
-	if boot := e.h.rebootBefore(e.run); boot != nil {
+	if boot := e.h.RebootBefore(e.run); boot != nil {
 		f.cause, f.certainty = answer.NodeRestarted, answer.Inferred
 		f.rule = "reboot"
 		f.text = "The machine was restarted; all containers ended with it, and the node started them again."
@@ -277,7 +278,7 @@ func (e ending) podKill(kill fact.Kill) finding {
 		return d
 	case fact.KillSpec, fact.KillResize:
 		f.cause = answer.SpecChanged
-		f.text = fmt.Sprintf("The pod's own spec was changed%s, and that restarts container %s.", byWhom(e.h.changedBy()), e.run.Container)
+		f.text = fmt.Sprintf("The pod's own spec was changed%s, and that restarts container %s.", byWhom(e.h.ChangedBy()), e.run.Container)
 		f.fixes = []answer.Fix{e.h.inspect("see what changed", "whylet journal list "+e.h.Pod.Name+" --kind SpecSeen -o json")}
 	case fact.KillPreempted:
 		f.cause, f.text = answer.Preempted, "The pod had to go for a pod of higher priority."

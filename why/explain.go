@@ -11,6 +11,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/health"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -25,18 +26,30 @@ type Options struct {
 	// Alone is set when the cluster has no other node: what this one did not see of
 	// other pods did not happen.
 	Alone bool
+	// Within is the only namespace whose pods may be named; empty: every one. Who gathers
+	// the history sees to it.
+	Within string
 	// Policy is the node's, for a history without a checkpoint.
 	Policy health.Policy
 	// Journal says what the history covers.
 	Journal answer.Coverage
 }
 
+// inquiry is a history that is being asked about.
+type inquiry struct {
+	*history.History
+	now    time.Time
+	asked  string // the container; empty: all
+	alone  bool   // there is no other node
+	policy health.Policy
+}
+
 // Explain answers why a pod is as it is. Each symptom has one verdict; a pod
 // without symptoms is Healthy.
-func Explain(h *History, o Options) answer.Answer {
+func Explain(known *history.History, o Options) answer.Answer {
+	h := &inquiry{History: known, now: o.Now, asked: o.Container, alone: o.Alone, policy: o.Policy}
 	a := answer.New(answer.Subject{Kind: "Pod", Namespace: h.Pod.Namespace, Name: h.Pod.Name, UID: h.Pod.UID}, o.Now, o.Journal)
 	a.Journal.Gaps = append(a.Journal.Gaps, h.gaps()...)
-	h.now, h.asked, h.policy, h.alone = o.Now, o.Container, o.Policy, o.Alone
 	for _, t := range h.troubles() {
 		if !o.wants(t.Symptom) {
 			continue
@@ -48,7 +61,7 @@ func Explain(h *History, o Options) answer.Answer {
 		a.Symptoms = append(a.Symptoms, t.Symptom)
 		a.Verdicts = append(a.Verdicts, v)
 	}
-	a.Listening = h.listening()
+	a.Listening, a.Reaches = h.listening(), h.reaches()
 	if len(a.Symptoms) == 0 {
 		t := h.wellness(o.Container)
 		t.ID = "s1"
@@ -59,6 +72,7 @@ func Explain(h *History, o Options) answer.Answer {
 		}
 		a.Symptoms, a.Verdicts = []answer.Symptom{t.Symptom}, []answer.Verdict{v}
 	}
+	h.nameDecider(&a)
 	return a
 }
 
@@ -68,35 +82,35 @@ func (o Options) wants(s answer.Symptom) bool {
 }
 
 // gaps are the times in which the node could not see something.
-func (h *History) gaps() []answer.Gap {
+func (h *inquiry) gaps() []answer.Gap {
 	var gaps []answer.Gap
 	for _, set := range [][]fact.Fact{h.Facts, h.Node} {
-		for _, f := range All[fact.Lost](set) {
-			b := of[fact.Lost](f)
+		for _, f := range fact.All[fact.Lost](set) {
+			b := fact.Of[fact.Lost](f)
 			gaps = append(gaps, answer.Gap{From: b.From, To: b.Until, Reason: b.Source + ": " + prose.Brief(b.Reason, kept)})
 		}
 	}
-	for _, f := range All[fact.ClockStepped](h.Node) {
-		if by := of[fact.ClockStepped](f).By; len(h.Facts) > 0 && f.ID > h.Facts[0].ID {
+	for _, f := range fact.All[fact.ClockStepped](h.Node) {
+		if by := fact.Of[fact.ClockStepped](f).By; len(h.Facts) > 0 && f.ID > h.Facts[0].ID {
 			way := map[bool]string{true: "on", false: "back"}[by > 0]
 			gaps = append(gaps, answer.Gap{From: f.Seen.Add(-max(by, 0)), To: f.Seen.Add(max(-by, 0)), Reason: fmt.Sprintf("the node's clock was set %s by %s: times on either side do not compare", way, prose.Span(by.Abs()))})
 		}
 	}
 	gaps = append(gaps, h.stalls()...)
-	for _, f := range All[fact.AgentStarted](h.Node) {
-		b := of[fact.AgentStarted](f)
-		if b.Previous != "first" && len(h.Facts) > 0 && h.Facts[0].Seen.Before(b.LastSeen) {
-			gaps = append(gaps, answer.Gap{From: b.LastSeen, To: f.Seen, Reason: "the node's agent did not run (" + b.Previous + ")"})
+	for _, f := range fact.All[fact.AgentStarted](h.Node) {
+		b := fact.Of[fact.AgentStarted](f)
+		if b.Previous != fact.NoRunBefore && len(h.Facts) > 0 && h.Facts[0].Seen.Before(b.LastSeen) {
+			gaps = append(gaps, answer.Gap{From: b.LastSeen, To: f.Seen, Reason: "the node's agent did not run (" + string(b.Previous) + ")"})
 		}
 	}
 	return gaps
 }
 
 // wellness is the trouble of a pod that has none.
-func (h *History) wellness(container string) trouble {
+func (h *inquiry) wellness(container string) trouble {
 	t := trouble{Symptom: answer.Symptom{Kind: answer.Healthy, Container: container, Text: "it runs as it should"}}
 	t.explain = func(id string) answer.Verdict { return h.explainHealthy(id, container) }
-	status, known := h.status(h.policy)
+	status, known := h.Status(h.policy)
 	if known && !final(status.Phase) && !readyNow(status) {
 		t.Kind, t.Text = answer.NotReady, "it is not ready yet"
 	}
@@ -111,7 +125,7 @@ func (h *History) wellness(container string) trouble {
 }
 
 // explainHealthy looks for what goes on unseen in a pod that looks well.
-func (h *History) explainHealthy(symptom, container string) answer.Verdict {
+func (h *inquiry) explainHealthy(symptom, container string) answer.Verdict {
 	var all []finding
 	for _, name := range h.Containers() {
 		run := h.Last(name)
@@ -120,7 +134,7 @@ func (h *History) explainHealthy(symptom, container string) answer.Verdict {
 		}
 		all = append(all, h.unseen(run)...)
 	}
-	status, _ := h.status(h.policy)
+	status, _ := h.Status(h.policy)
 	if f := h.resize(status.Conditions); f != nil && (container == "" || container == f.container) {
 		all = append(all, *f)
 	}
@@ -134,7 +148,7 @@ func (h *History) explainHealthy(symptom, container string) answer.Verdict {
 		f.fixes = []answer.Fix{h.describeFix()}
 		return f.verdict(symptom, container, all)
 	}
-	if ready, spell := h.readySince(); spell != nil {
+	if ready, spell := h.ReadySince(); spell != nil {
 		f.text = fmt.Sprintf("Nothing is wrong: it has been ready since %s.", ready.Format(time.TimeOnly))
 		f.chain = links(spell)
 	}
@@ -146,24 +160,14 @@ func readyNow(status v1.PodStatus) bool {
 	return c != nil && c.Status == v1.ConditionTrue
 }
 
-// readySince is when the pod became ready for the last time.
-func (h *History) readySince() (time.Time, *fact.Fact) {
-	for i := len(h.Facts) - 1; i >= 0; i-- {
-		if b, ok := h.Facts[i].Body.(fact.SetCondition); ok && b.Condition.Type == v1.PodReady && b.Condition.Status == v1.ConditionTrue {
-			return h.Facts[i].Seen, &h.Facts[i]
-		}
-	}
-	return time.Time{}, nil
-}
-
 // unseen finds what no status shows: children that are OOM-killed while the
 // container lives, probes that have never been made, page cache that looks like
 // a leak.
-func (h *History) unseen(run *Run) []finding {
+func (h *inquiry) unseen(run *history.Run) []finding {
 	var all []finding
 	if n := len(run.OOMKills); n > 0 {
 		f := finding{rule: "silent-child-oom", weight: strong}
-		last := oomRecord(of[fact.OOMKilled](run.OOMKills[n-1]))
+		last := oomRecord(fact.Of[fact.OOMKilled](run.OOMKills[n-1]))
 		h.blameOOM(&f, run, run.OOMKills[n-1])
 		f.chain = links(run.OOMKills[max(0, n-5):]...)
 		f.text = fmt.Sprintf("Container %s looks healthy and is not: processes in it were OOM-killed %s while it kept running%s, %s.",
@@ -185,17 +189,59 @@ func (h *History) unseen(run *Run) []finding {
 			}
 		}
 	}
-	if f := h.cacheAtLimit(run); f != nil {
-		all = append(all, *f)
+	for _, f := range []*finding{h.cacheAtLimit(run), h.servesNobody(run)} {
+		if f != nil {
+			all = append(all, *f)
+		}
 	}
 	return all
 }
 
+// lookedLately is how old a look may be that tells how a container is that nobody probes.
+const lookedLately = time.Minute
+
+// servesNobody finds a container that looks well because no probe asks it: its main process
+// or the one that holds a port is stopped, or connections wait to be accepted while all is
+// idle.
+func (h *inquiry) servesNobody(run *history.Run) *finding {
+	if len(run.Looks) == 0 {
+		return nil
+	}
+	at := run.Looks[len(run.Looks)-1]
+	look := fact.Of[fact.Looked](at)
+	if look.Error != "" || h.now.Sub(at.When()) > lookedLately {
+		return nil
+	}
+	f := &finding{container: run.Container, weight: strong, chain: links(at)}
+	waiting := 0
+	for _, l := range look.Listeners {
+		if !l.Other {
+			waiting += l.Backlog
+		}
+		if !l.Other && stopped(l.State) && !stopped(look.State) {
+			look.State, look.PID = l.State, l.PID
+		}
+	}
+	switch {
+	case stopped(look.State):
+		f.cause, f.rule = answer.ProcessStopped, "stopped-unseen"
+		f.text = fmt.Sprintf("Container %s looks healthy and does nothing: its process (pid %d) %s.", run.Container, look.PID, stateWords(look.State))
+		f.fixes = []answer.Fix{{Text: "let it go on", Command: fmt.Sprintf("kill -CONT %d   # on the node", look.PID), Risk: answer.Safe}}
+	case waiting > 0 && look.State == "S" && share(look) >= 0 && share(look) <= idleShare:
+		f.cause, f.rule = answer.AppHang, "hang-unseen"
+		f.text = fmt.Sprintf("Container %s looks healthy and hangs: %s to be accepted, and its main process %s.", run.Container, waitWords(waiting), idleWords(look))
+		f.fixes = h.logsFix(run)
+	default:
+		return nil
+	}
+	return f
+}
+
 // cacheAtLimit rules memory out where usage touches the limit with what the
 // kernel gives back: page cache.
-func (h *History) cacheAtLimit(run *Run) *finding {
+func (h *inquiry) cacheAtLimit(run *history.Run) *finding {
 	for _, s := range slices.Backward(run.Samples) {
-		b := of[fact.Sampled](s)
+		b := fact.Of[fact.Sampled](s)
 		if b.MemoryLimit == 0 || b.MemoryCurrent < b.MemoryLimit*9/10 {
 			continue
 		}

@@ -6,41 +6,42 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
 )
 
 // kubectl is a command line about the pod's namespace.
-func (h *History) kubectl(format string, args ...any) string {
+func (h *inquiry) kubectl(format string, args ...any) string {
 	return kubectl.Command(h.Pod.Namespace, format, args...)
 }
 
 // exec runs something in a container.
-func (h *History) exec(container, command string) string {
+func (h *inquiry) exec(container, command string) string {
 	return h.kubectl("exec %s -c %s -- %s", h.Pod.Name, container, command)
 }
 
 // why asks about this pod again.
-func (h *History) why(flags string) string { return h.kubectl("why pod/%s %s", h.Pod.Name, flags) }
+func (h *inquiry) why(flags string) string { return h.kubectl("why pod/%s %s", h.Pod.Name, flags) }
 
-func (h *History) inspect(text, command string) answer.Fix {
+func (h *inquiry) inspect(text, command string) answer.Fix {
 	return kubectl.Inspect(text, command)
 }
 
 // specFix is a change of the pod's template, which makes new pods.
-func (h *History) specFix(text string) answer.Fix {
+func (h *inquiry) specFix(text string) answer.Fix {
 	return kubectl.EditTemplate(h.Pod.Namespace, h.Object, text)
 }
 
-func (h *History) limitsFix(text string) answer.Fix {
+func (h *inquiry) limitsFix(text string) answer.Fix {
 	f := h.specFix(text)
 	f.Risk = answer.Limits
 	return f
 }
 
 // logsFix shows a run's last words.
-func (h *History) logsFix(run *Run) []answer.Fix {
+func (h *inquiry) logsFix(run *history.Run) []answer.Fix {
 	previous := ""
 	if run.Exit != nil {
 		previous = " -p"
@@ -51,19 +52,19 @@ func (h *History) logsFix(run *Run) []answer.Fix {
 	return []answer.Fix{h.inspect("read its last words", h.kubectl("logs %s -c %s%s --tail=20", h.Pod.Name, run.Container, previous))}
 }
 
-func (h *History) describeFix() answer.Fix {
+func (h *inquiry) describeFix() answer.Fix {
 	return h.inspect("see what Kubernetes shows", h.kubectl("describe pod %s", h.Pod.Name))
 }
 
 // kernelFix looks for the kernel's own record of an OOM kill.
-func (h *History) kernelFix() answer.Fix {
+func (h *inquiry) kernelFix() answer.Fix {
 	return h.inspect("look for the kernel's own record on the node", "dmesg -T | grep -iE 'oom|killed process' | tail")
 }
 
 // probeFixes are what can be done about a probe that is too strict.
-func (h *History) probeFixes(p *probing) []answer.Fix {
+func (h *inquiry) probeFixes(p *probing) []answer.Fix {
 	fixes := []answer.Fix{}
-	if ev := p.last.Evidence; ev != nil && ev.Handler == "httpGet" {
+	if ev := p.last.Evidence; ev != nil && ev.Handler == fact.HTTPGet {
 		fixes = append(fixes, h.inspect("ask the same from inside", h.exec(p.run.Container, "wget -S -O- "+prose.Brief(ev.Target, 100))))
 	}
 	if p.mode == answered && !p.worked() {
@@ -81,11 +82,11 @@ func (h *History) probeFixes(p *probing) []answer.Fix {
 }
 
 // memoryFixes weigh raising a limit against finding out what eats it.
-func (h *History) memoryFixes(run *Run, o oomRecord) []answer.Fix {
+func (h *inquiry) memoryFixes(run *history.Run, o oomRecord) []answer.Fix {
 	fixes := []answer.Fix{h.inspect("see how its memory grows", h.kubectl("top pod %s --containers", h.Pod.Name))}
 	var peak int64
 	for _, s := range run.Samples {
-		peak = max(peak, of[fact.Sampled](s).MemoryPeak)
+		peak = max(peak, fact.Of[fact.Sampled](s).MemoryPeak)
 	}
 	text := "raise the memory limit if it needs that much; if its use only ever grows, find the leak: a higher limit puts the next kill off"
 	if o.Limit > 0 && peak >= o.Limit {

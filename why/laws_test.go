@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
 )
 
 // check holds an answer to what every answer must be.
@@ -82,7 +82,7 @@ func TestAnyHistory(t *testing.T) {
 		good(fact.Readiness, time.Second), connectionRefused(fact.Readiness), command(fact.Liveness, 1), command(fact.Startup, 127),
 		fact.Probed{Probe: fact.Liveness, Verdict: fact.Unknown},
 		fact.Probed{Probe: fact.Liveness, Verdict: fact.Failure},
-		fact.Probed{Probe: fact.Readiness, Verdict: fact.Failure, Evidence: &fact.Evidence{Handler: "exec", ExitCode: &code}},
+		fact.Probed{Probe: fact.Readiness, Verdict: fact.Failure, Evidence: &fact.Evidence{Handler: fact.Exec, ExitCode: &code}},
 		fact.Exited{},
 		fact.Exited{ExitCode: 1},
 		fact.Exited{ExitCode: 137, RuntimeReason: "OOMKilled"},
@@ -134,7 +134,7 @@ func TestAnyHistory(t *testing.T) {
 		// With the beginning lost, or any part of it.
 		from := r.Intn(len(s.facts))
 		to := from + r.Intn(len(s.facts)-from)
-		check(t, Explain(NewHistory(s.key, s.facts[from:to], s.node, s.facts), Options{Now: s.now}))
+		check(t, Explain(history.New(s.key, s.facts[from:to], s.node, s.facts), Options{Now: s.now}))
 		if t.Failed() {
 			t.Fatalf("seed %d:\n%s", seed, a.Text(answer.Style{Wide: true}))
 		}

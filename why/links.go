@@ -14,16 +14,6 @@ import (
 	"whylet.dev/whylet/why/words"
 )
 
-// of reads the body of a fact whose type is known; zero for another.
-func of[B fact.Body](f *fact.Fact) B {
-	if f == nil {
-		var none B
-		return none
-	}
-	b, _ := f.Body.(B)
-	return b
-}
-
 // Tell words any fact as a link of a chain.
 func Tell(f fact.Fact) answer.Link { return link(&f) }
 
@@ -50,8 +40,9 @@ func links(facts ...*fact.Fact) []answer.Link {
 	return all
 }
 
-// kept bounds words that come from outside.
-const kept = 160
+// kept bounds words that come from outside, quoted the one line that gives the reason:
+// its middle often has what its beginning only introduces.
+const kept, quoted = 160, 300
 
 // describe words a body and gives its raw values, without what is empty.
 func describe(b fact.Body) (string, map[string]any) {
@@ -135,7 +126,7 @@ func describePlain(b fact.Body) (string, map[string]any) {
 		c := b.Condition
 		return strings.TrimSuffix(fmt.Sprintf("%s is %s: %s", c.Type, c.Status, prose.Brief(c.Message, kept)), ": "), values("reason", c.Reason, "message", c.Message)
 	case fact.AgentStarted:
-		return "the node's agent started; its last run ended " + b.Previous, values("previous", b.Previous, "lastSeen", b.LastSeen)
+		return "the node's agent started; its last run ended " + string(b.Previous), values("previous", b.Previous, "lastSeen", b.LastSeen)
 	case fact.AgentStopped:
 		text := "the node's agent ended, as it was asked to"
 		if b.Reason != "" {

@@ -81,24 +81,24 @@ func stalledWords(b fact.AgentStalled) (text, rule string) {
 
 // ended is the time between the end of one agent and the start of the next.
 func ended(node []fact.Fact, f *fact.Fact, b fact.AgentStarted) (Outage, bool) {
-	if b.Previous == "first" || b.LastSeen.IsZero() {
+	if b.Previous == fact.NoRunBefore || b.LastSeen.IsZero() {
 		return Outage{}, false
 	}
 	o := Outage{From: b.LastSeen, Until: f.Seen, Certainty: answer.Recorded, Chain: links(f), Ended: true}
 	switch b.Previous {
-	case "clean":
+	case fact.RunClean:
 		if stopped, ok := controlPlaneEnded(node, f); ok {
-			b := of[fact.AgentStopped](stopped)
+			b := fact.Of[fact.AgentStopped](stopped)
 			o.From, o.Text, o.Chain, o.Ended = b.Since, "its control plane had ended: "+prose.Brief(b.Reason, 2*kept), links(stopped, f), false
 			break
 		}
 		o.Text = "its agent was shut down (whylet down, or SIGTERM)"
-	case "reboot":
+	case fact.RunRebooted:
 		o.Text = "the machine was rebooted, or lost its power; all containers ended with it"
 	default:
 		o.Text, o.Certainty, o.Rule = "its agent was killed (SIGKILL, or a crash), and nothing else is known of that: the kernel's log has no OOM kill of it", answer.Inferred, "agent-killed"
 		if kill, ok := agentOOM(node, f); ok {
-			k := of[fact.OOMKilled](kill)
+			k := fact.Of[fact.OOMKilled](kill)
 			o.Text = fmt.Sprintf("its agent was OOM-killed: the kernel chose %s, which held %s", cmp.Or(process(k.Command, k.PID), "it"), prose.Size(k.AnonRSS))
 			o.Certainty, o.Rule, o.Chain = answer.Recorded, "", links(kill, f)
 		}
@@ -130,8 +130,8 @@ func agentOOM(node []fact.Fact, started *fact.Fact) (*fact.Fact, bool) {
 			pid = b.PID
 		}
 	}
-	for _, f := range All[fact.OOMKilled](node) {
-		if pid != 0 && of[fact.OOMKilled](f).PID == pid && f.Pod.UID == "" && !f.When().After(started.Seen) {
+	for _, f := range fact.All[fact.OOMKilled](node) {
+		if pid != 0 && fact.Of[fact.OOMKilled](f).PID == pid && f.Pod.UID == "" && !f.When().After(started.Seen) {
 			return f, true
 		}
 	}

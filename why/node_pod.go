@@ -16,7 +16,7 @@ const recalled = time.Hour
 
 // away are the outages of the node that were long enough for the control plane to
 // call the pod's state unknown. One that somebody asked for (whylet down) is none.
-func (h *History) away() []trouble {
+func (h *inquiry) away() []trouble {
 	if len(h.Facts) == 0 {
 		return nil
 	}
@@ -26,8 +26,8 @@ func (h *History) away() []trouble {
 		if last.IsZero() {
 			last = h.now
 		}
-		planned := o.Ended && o.Rule == "" && of[fact.AgentStarted](factOf(h.Node, o)).Previous == "clean"
-		if planned || !o.Long(h.now) || h.Facts[0].Seen.After(o.From) || h.now.Sub(last) > recalled || h.over(o.From) {
+		planned := o.Ended && o.Rule == "" && fact.Of[fact.AgentStarted](factOf(h.Node, o)).Previous == fact.RunClean
+		if planned || !o.Long(h.now) || h.Facts[0].Seen.After(o.From) || h.now.Sub(last) > recalled || h.Over(o.From) {
 			continue
 		}
 		s := o.symptom(h.now, last)
@@ -56,22 +56,11 @@ func factOf(node []fact.Fact, o Outage) *fact.Fact {
 	return nil
 }
 
-// over says whether nothing of the pod was left at a time.
-func (h *History) over(at time.Time) bool {
-	for i := range h.Facts {
-		switch h.Facts[i].Body.(type) {
-		case fact.TornDown, fact.ObjectGone:
-			return !h.Facts[i].Seen.After(at)
-		}
-	}
-	return false
-}
-
 // stalls are the times in which the agent lived and saw nothing.
-func (h *History) stalls() []answer.Gap {
+func (h *inquiry) stalls() []answer.Gap {
 	var gaps []answer.Gap
-	for _, f := range All[fact.AgentStalled](h.Node) {
-		b := of[fact.AgentStalled](f)
+	for _, f := range fact.All[fact.AgentStalled](h.Node) {
+		b := fact.Of[fact.AgentStalled](f)
 		if len(h.Facts) > 0 && h.Facts[0].Seen.Before(b.Until) {
 			text, _ := stalledWords(b)
 			gaps = append(gaps, answer.Gap{From: b.From, To: b.Until, Reason: fmt.Sprintf("the node's agent did not run: %s", text)})

@@ -10,6 +10,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
 )
 
 // tick makes a fact about the node, seconds after dawn.
@@ -44,14 +45,14 @@ func TestOutages(t *testing.T) {
 		{"no memory", []fact.Fact{tick(1, 60, with(func(s *fact.AgentStalled) { s.MemoryStall, s.MajorFaults = 50*time.Second, 12345 }))}, "waited for memory for 50 s of it (12345 pages", "agent-starved-of-memory"},
 		{
 			"killed",
-			[]fact.Fact{tick(1, 0, fact.AgentStarted{PID: 7, Previous: "first"}), tick(2, 60, fact.AgentStarted{PID: 8, Previous: "killed", LastSeen: dawn})},
+			[]fact.Fact{tick(1, 0, fact.AgentStarted{PID: 7, Previous: fact.NoRunBefore}), tick(2, 60, fact.AgentStarted{PID: 8, Previous: fact.RunKilled, LastSeen: dawn})},
 			"no OOM kill of it", "agent-killed",
 		},
 		{
 			"OOM-killed, which only the next agent reads",
 			[]fact.Fact{
-				tick(1, 0, fact.AgentStarted{PID: 7, Previous: "first"}),
-				tick(2, 60, fact.AgentStarted{PID: 8, Previous: "killed", LastSeen: dawn.Add(time.Second)}),
+				tick(1, 0, fact.AgentStarted{PID: 7, Previous: fact.NoRunBefore}),
+				tick(2, 60, fact.AgentStarted{PID: 8, Previous: fact.RunKilled, LastSeen: dawn.Add(time.Second)}),
 				tick(3, 2, fact.OOMKilled{PID: 7, Command: "whylet", AnonRSS: 300 << 20}),
 			},
 			"the kernel chose whylet, pid 7, which held 300Mi", "",
@@ -59,20 +60,20 @@ func TestOutages(t *testing.T) {
 		{
 			"another's OOM kill",
 			[]fact.Fact{
-				tick(1, 0, fact.AgentStarted{PID: 7, Previous: "first"}), tick(2, 2, fact.OOMKilled{PID: 9}),
-				tick(3, 60, fact.AgentStarted{PID: 8, Previous: "killed", LastSeen: dawn.Add(time.Second)}),
+				tick(1, 0, fact.AgentStarted{PID: 7, Previous: fact.NoRunBefore}), tick(2, 2, fact.OOMKilled{PID: 9}),
+				tick(3, 60, fact.AgentStarted{PID: 8, Previous: fact.RunKilled, LastSeen: dawn.Add(time.Second)}),
 			},
 			"no OOM kill of it", "agent-killed",
 		},
-		{"rebooted", []fact.Fact{tick(2, 60, fact.AgentStarted{Previous: "reboot", LastSeen: dawn})}, "rebooted", ""},
-		{"shut down", []fact.Fact{tick(2, 60, fact.AgentStarted{Previous: "clean", LastSeen: dawn})}, "shut down", ""},
+		{"rebooted", []fact.Fact{tick(2, 60, fact.AgentStarted{Previous: fact.RunRebooted, LastSeen: dawn})}, "rebooted", ""},
+		{"shut down", []fact.Fact{tick(2, 60, fact.AgentStarted{Previous: fact.RunClean, LastSeen: dawn})}, "shut down", ""},
 		{
 			"its control plane had ended",
 			[]fact.Fact{
-				tick(1, 0, fact.AgentStarted{PID: 7, Previous: "first"}),
+				tick(1, 0, fact.AgentStarted{PID: 7, Previous: fact.NoRunBefore}),
 				tick(2, 21, fact.Lost{Source: "api", Reason: "connection refused", From: dawn.Add(time.Second)}),
 				tick(3, 60, fact.AgentStopped{Reason: "the disk was full", Since: dawn}),
-				tick(4, 62, fact.AgentStarted{PID: 7, Previous: "clean", LastSeen: dawn.Add(time.Minute)}),
+				tick(4, 62, fact.AgentStarted{PID: 7, Previous: fact.RunClean, LastSeen: dawn.Add(time.Minute)}),
 			},
 			"its control plane had ended: the disk was full", "",
 		},
@@ -81,7 +82,7 @@ func TestOutages(t *testing.T) {
 			[]fact.Fact{
 				tick(3, -90, fact.AgentStopped{Reason: "the disk was full", Since: dawn.Add(-time.Hour)}),
 				tick(4, 0, fact.AgentStopped{}),
-				tick(5, 62, fact.AgentStarted{PID: 7, Previous: "clean", LastSeen: dawn}),
+				tick(5, 62, fact.AgentStarted{PID: 7, Previous: fact.RunClean, LastSeen: dawn}),
 			},
 			"shut down", "",
 		},
@@ -93,7 +94,7 @@ func TestOutages(t *testing.T) {
 			},
 			"the API server did not answer", "",
 		},
-		{"nothing", []fact.Fact{tick(1, 0, fact.AgentStarted{Previous: "first"}), tick(2, 3, fact.Lost{Source: "kmsg"})}, "", ""},
+		{"nothing", []fact.Fact{tick(1, 0, fact.AgentStarted{Previous: fact.NoRunBefore}), tick(2, 3, fact.Lost{Source: "kmsg"})}, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			all := Outages(c.facts)
@@ -155,7 +156,7 @@ func TestPodOfANodeThatWasAway(t *testing.T) {
 	s.wait(time.Minute)
 	s.node = append(s.node, fact.Fact{ID: 1000, Seen: s.now, At: s.now, Body: fact.AgentStalled{From: from, Until: s.now, Continued: true}})
 	explain := func(later time.Duration) answer.Answer {
-		return Explain(NewHistory(s.key, s.facts, s.node, nil), Options{Now: s.now.Add(later)})
+		return Explain(history.New(s.key, s.facts, s.node, nil), Options{Now: s.now.Add(later)})
 	}
 	a := explain(time.Minute)
 	v := a.Verdicts[len(a.Verdicts)-1]

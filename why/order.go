@@ -32,7 +32,7 @@ func (e ending) order() order {
 	switch {
 	case e.killed():
 		return ordered
-	case e.h.beside == "":
+	case e.h.Beside == "":
 		return unordered
 	case e.stopped() != nil:
 		return ordered
@@ -63,38 +63,13 @@ func unlessOrdered(e ending, r rule[ending], f *finding) *finding {
 // node on which somebody else decides; nil where none was seen.
 func (e ending) stopped() *fact.Fact {
 	for _, f := range slices.Backward(e.run.Signals) {
-		b, ago := of[fact.Signalled](f), e.at.Sub(f.When())
-		if b.Main && b.Origin == fact.FromNode && ago >= -fact.OOMFollowedWithin && ago <= e.h.grace()+fact.OOMFollowedWithin {
+		b, ago := fact.Of[fact.Signalled](f), e.at.Sub(f.When())
+		if b.Main && b.Origin == fact.FromNode && ago >= -fact.OOMFollowedWithin && ago <= e.h.Grace()+fact.OOMFollowedWithin {
 			return f
 		}
 	}
 	return nil
 }
-
-// grace is the longest time that the pod's spec gives a container to end.
-func (h *History) grace() time.Duration {
-	longest := int64(v1.DefaultTerminationGracePeriodSeconds)
-	if h.Object == nil {
-		return time.Duration(longest) * time.Second
-	}
-	raise := func(s *int64) {
-		if s != nil {
-			longest = max(longest, *s)
-		}
-	}
-	raise(h.Object.Spec.TerminationGracePeriodSeconds)
-	for _, name := range h.Containers() {
-		for _, kind := range killingProbes {
-			if p := probeSpec(h.Spec(name), kind); p != nil {
-				raise(p.TerminationGracePeriodSeconds)
-			}
-		}
-	}
-	return time.Duration(longest) * time.Second
-}
-
-// killingProbes are those for which containers are ended.
-var killingProbes = []fact.ProbeKind{fact.Liveness, fact.Startup}
 
 // tracedStops are the stop signals that a trace of signals shows.
 var tracedStops = []v1.Signal{"", v1.SIGTERM, v1.SIGKILL, v1.SIGINT, v1.SIGQUIT, v1.SIGHUP, v1.SIGUSR1, v1.SIGUSR2}
@@ -104,12 +79,12 @@ func (e ending) traced() bool {
 	if e.spec != nil && e.spec.Lifecycle != nil && e.spec.Lifecycle.StopSignal != nil && !slices.Contains(tracedStops, *e.spec.Lifecycle.StopSignal) {
 		return false
 	}
-	from := e.at.Add(-e.h.grace() - fact.OOMFollowedWithin)
+	from := e.at.Add(-e.h.Grace() - fact.OOMFollowedWithin)
 	if d := e.lasted(); d > 0 && e.at.Add(-d).After(from) {
 		from = e.at.Add(-d)
 	}
-	for _, f := range All[fact.Lost](e.h.Node) {
-		b := of[fact.Lost](f)
+	for _, f := range fact.All[fact.Lost](e.h.Node) {
+		b := fact.Of[fact.Lost](f)
 		if b.From.IsZero() {
 			b.From = b.Until.Add(-overrun)
 		}
@@ -117,7 +92,7 @@ func (e ending) traced() bool {
 			return false
 		}
 	}
-	return e.h.ran(signalsSource, from, e.at)
+	return e.h.Ran(signalsSource, from, e.at)
 }
 
 const signalsSource = "signals"
@@ -125,23 +100,6 @@ const signalsSource = "signals"
 // overrun is how long before it was noticed signals may have been lost that came faster
 // than they were read.
 const overrun = time.Minute
-
-// ran says whether an agent with a source ran through all of a time.
-func (h *History) ran(source string, from, until time.Time) bool {
-	has := false
-	for _, f := range All[fact.AgentStarted](h.Node) {
-		b := of[fact.AgentStarted](f)
-		switch {
-		case !f.Seen.After(from):
-			has = slices.Contains(b.Sources, source)
-		case !f.Seen.After(until), b.LastSeen.Before(until):
-			return false // it began meanwhile, or the one before it had ended by then
-		default:
-			return has
-		}
-	}
-	return has
-}
 
 // reason says whether there may have been a reason to order the end. What a node ends
 // single containers for is in the pod's spec, and what it ends pods for in their status.
@@ -155,12 +113,12 @@ func (e ending) reason() bool {
 		return true // a sidecar ends with the others, and a rule may restart the pod
 	}
 	if hooks := e.spec.Lifecycle; hooks != nil && hooks.PostStart != nil && !slices.ContainsFunc(e.run.Hooks, func(f *fact.Fact) bool {
-		b := of[fact.HookRan](f)
+		b := fact.Of[fact.HookRan](f)
 		return b.Hook == fact.PostStart && b.Error == "" && !b.Timeout
 	}) {
 		return true
 	}
-	return slices.ContainsFunc(killingProbes, func(kind fact.ProbeKind) bool { return e.probeMayHaveFailed(kind) })
+	return slices.ContainsFunc(fact.KillingProbes, func(kind fact.ProbeKind) bool { return e.probeMayHaveFailed(kind) })
 }
 
 // outlived says whether the pod went on after the end: it was not ended as a whole.
@@ -168,7 +126,7 @@ func (e ending) outlived() bool {
 	if e.h.Last(e.run.Container).Attempt > e.run.Attempt {
 		return true
 	}
-	f, b, ok := Latest[fact.StatusSeen](e.h, time.Time{})
+	f, b, ok := fact.Latest[fact.StatusSeen](e.h.Facts)
 	return ok && f.Seen.After(e.at) && b.Status.Reason == "" && conditionOf(b.Status.Conditions, v1.DisruptionTarget) == nil
 }
 
@@ -199,7 +157,7 @@ func (e ending) changedMeanwhile() bool {
 // probeMayHaveFailed says whether a probe may have failed often enough by the end: it
 // had had the time to, and neither a success nor the counters show that it did not.
 func (e ending) probeMayHaveFailed(kind fact.ProbeKind) bool {
-	p := probeSpec(e.spec, kind)
+	p := fact.ProbeOf(e.spec, kind)
 	if p == nil || e.due(kind) {
 		return p != nil
 	}
@@ -209,12 +167,12 @@ func (e ending) probeMayHaveFailed(kind fact.ProbeKind) bool {
 		return false
 	}
 	for _, f := range e.run.Probes {
-		if b := of[fact.Probed](f); b.Probe == kind && !bad(b) && latest(f.Seen, b.Until).After(e.at.Add(-row)) {
+		if b := fact.Of[fact.Probed](f); b.Probe == kind && !bad(b) && latest(f.Seen, b.Until).After(e.at.Add(-row)) {
 			return false
 		}
 	}
 	for _, f := range e.run.Counts {
-		if b := of[fact.Counted](f); b.Probe == kind && !f.Seen.Before(e.at) &&
+		if b := fact.Of[fact.Counted](f); b.Probe == kind && !f.Seen.Before(e.at) &&
 			(b.Failures == 0 || b.NewFailures < int64(threshold) && !b.From.IsZero() && b.From.Before(e.at.Add(-row-period))) {
 			return false
 		}
@@ -231,7 +189,7 @@ func latest(a, b time.Time) time.Time {
 
 // due says whether a probe was seen to fail as often as it takes to end the container.
 func (e ending) due(kind fact.ProbeKind) bool {
-	p := probeSpec(e.spec, kind)
+	p := fact.ProbeOf(e.spec, kind)
 	return p != nil && e.failedInARow(kind) >= int(max(p.FailureThreshold, 1))
 }
 
@@ -239,7 +197,7 @@ func (e ending) due(kind fact.ProbeKind) bool {
 func (e ending) failedInARow(kind fact.ProbeKind) int {
 	n := 0
 	for _, f := range e.run.Probes {
-		switch b := of[fact.Probed](f); {
+		switch b := fact.Of[fact.Probed](f); {
 		case b.Probe != kind || f.Seen.After(e.at.Add(fact.OOMFollowedWithin)):
 		case b.Verdict == fact.Failure:
 			n++
@@ -259,14 +217,14 @@ func (e ending) openWords() (what, missing string) {
 	}
 	if at := e.stopped(); at != nil {
 		what = fmt.Sprintf("Container %s was stopped through the container runtime%s, with %s; it ended with exit code %d.",
-			e.run.Container, e.after(), signalName(of[fact.Signalled](at).Signal), e.exit.ExitCode)
-		missing = fmt.Sprintf("Whose order that was is not known: the word of %s was not heard.", e.h.beside)
+			e.run.Container, e.after(), signalName(fact.Of[fact.Signalled](at).Signal), e.exit.ExitCode)
+		missing = fmt.Sprintf("Whose order that was is not known: the word of %s was not heard.", e.h.Beside)
 	} else {
 		missing = "Whether somebody asked it to is not known here: " + e.unseenWords() + "."
 	}
-	for _, kind := range killingProbes {
-		if e.due(kind) && slices.ContainsFunc(e.run.Probes, func(f *fact.Fact) bool { return of[fact.Probed](f).By == fact.BySay }) {
-			missing += fmt.Sprintf(" Its %s probe had failed %s by then, of which %s told.", kindWord(kind), prose.Times(e.failedInARow(kind)), e.h.beside)
+	for _, kind := range fact.KillingProbes {
+		if e.due(kind) && slices.ContainsFunc(e.run.Probes, func(f *fact.Fact) bool { return fact.Of[fact.Probed](f).By == fact.BySay }) {
+			missing += fmt.Sprintf(" Its %s probe had failed %s by then, of which %s told.", kindWord(kind), prose.Times(e.failedInARow(kind)), e.h.Beside)
 		} else if e.due(kind) {
 			missing += fmt.Sprintf(" Its %s probe had failed %s in a row by then, which is reason enough to end it.", kindWord(kind), prose.Times(e.failedInARow(kind)))
 		}
@@ -276,29 +234,22 @@ func (e ending) openWords() (what, missing string) {
 
 // unseenWords say why an order need not have been seen.
 func (e ending) unseenWords() string {
-	traces := func(f *fact.Fact) bool { return slices.Contains(of[fact.AgentStarted](f).Sources, signalsSource) }
+	traces := func(f *fact.Fact) bool { return slices.Contains(fact.Of[fact.AgentStarted](f).Sources, signalsSource) }
 	switch {
 	case e.exit.Vanished:
 		return "nobody saw it end"
-	case !slices.ContainsFunc(All[fact.AgentStarted](e.h.Node), traces):
+	case !slices.ContainsFunc(fact.All[fact.AgentStarted](e.h.Node), traces):
 		return "signals are not traced on this node"
 	case e.traced():
-		return fmt.Sprintf("no signal of the container runtime was seen, and the word of %s was not heard", e.h.beside)
+		return fmt.Sprintf("no signal of the container runtime was seen, and the word of %s was not heard", e.h.Beside)
 	}
 	return "signals were not traced all the time while it ran"
 }
 
 // soften makes a verdict inferred that rests on somebody else's decision to end something
 // of which there is no word of theirs, and says so.
-func (h *History) soften(v *answer.Verdict) {
-	weakest := fact.Told
-	for _, l := range v.Chain {
-		switch b := h.basis[l.Fact]; {
-		case l.Kind != fact.Kill{}.Kind() && l.Kind != fact.Evict{}.Kind(): // a mere link between facts
-		case b == fact.Deduced, b == fact.Matched && weakest == fact.Told:
-			weakest = b
-		}
-	}
+func (h *inquiry) soften(v *answer.Verdict) {
+	weakest := h.restsOn(*v)
 	how, ok := map[fact.Basis]string{
 		fact.Matched: "what was seen until then made that due",
 		fact.Deduced: "counters and the order of times allow nothing else",
@@ -306,7 +257,7 @@ func (h *History) soften(v *answer.Verdict) {
 	if !ok {
 		return
 	}
-	v.SayThen(fmt.Sprintf("That %s decided so is inferred, because %s; its own word was not heard.", h.beside, how))
+	v.SayThen(fmt.Sprintf("That %s decided so is inferred, because %s; its own word was not heard.", h.Beside, how))
 	if v.Certainty == answer.Recorded {
 		v.Certainty, v.Rule = answer.Inferred, actRule(weakest)
 	}

@@ -2,6 +2,7 @@ package why
 
 import (
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/health"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
 )
 
 // sight is what an agent sees that only watches beside a kubelet.
@@ -57,7 +59,7 @@ func (s sight) watch(facts, node []fact.Fact, shown map[fact.ID]v1.PodStatus) (s
 		switch {
 		case dropped[number]:
 		case s.told && f.Body.Kind() == fact.Probed{}.Kind():
-			if b := of[fact.Probed](&f); bad(b) {
+			if b := fact.Of[fact.Probed](&f); bad(b) {
 				b.By = fact.BySay
 				f.Body = b
 				seen = append(seen, f)
@@ -87,7 +89,7 @@ func (s sight) watch(facts, node []fact.Fact, shown map[fact.ID]v1.PodStatus) (s
 			seen = append(seen, fact.Fact{ID: f.ID + 1, At: f.Seen, Seen: f.Seen, Pod: f.Pod, Body: fact.StatusSeen{Status: now}})
 		}
 	}
-	start := fact.AgentStarted{Previous: "first", Beside: "kubelet"}
+	start := fact.AgentStarted{Previous: fact.NoRunBefore, Beside: "kubelet"}
 	if s.signals {
 		start.Sources = []string{signalsSource}
 	}
@@ -125,10 +127,13 @@ func (s *tale) watched(truth answer.Answer) {
 			continue // an answer is all that is asked for, and the first and the last differ most
 		}
 		facts, node := sight.watch(s.facts, s.node, statuses)
-		a := Explain(NewHistory(s.key, facts, node, s.near), Options{Now: s.now})
+		a := Explain(history.New(s.key, facts, node, s.near), Options{Now: s.now})
 		check(s.t, a)
 		if s.junk {
 			continue // what happens in it cannot: there is no truth to compare with
+		}
+		if said := selfDecided.FindString(a.Text(answer.Style{Wide: true})); said != "" {
+			s.t.Errorf("%s: it says %q of what kubelet decided:\n%s", sight.name, said, a.Text(answer.Style{Wide: true}))
 		}
 		for _, v := range a.Verdicts {
 			if v.Cause != answer.CauseUnknown && !mayBe(v, truth, sight.basis == fact.Matched) {
@@ -137,6 +142,9 @@ func (s *tale) watched(truth answer.Answer) {
 		}
 	}
 }
+
+// selfDecided is how an answer speaks of the decisions of a node's own.
+var selfDecided = regexp.MustCompile(`[Tt]he\s+node\s+(ended|ends|killed|ordered|evict|refused|start|did\s+not|saw|decided)\S*`)
 
 // mayBe says whether a verdict holds by the answer of one who knows more.
 func mayBe(v answer.Verdict, truth answer.Answer, guessed bool) bool {
@@ -224,7 +232,7 @@ func TestOrder(t *testing.T) {
 			see(end, 0, c.exit)
 			see(end.Add(time.Second), 1, fact.Started{PID: 200})
 			see(end.Add(time.Second), 0, fact.StatusSeen{Status: v1.PodStatus{Phase: v1.PodRunning, Conditions: []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}}})
-			a := Explain(NewHistory(key, facts, c.node, nil), Options{Now: end.Add(time.Minute)})
+			a := Explain(history.New(key, facts, c.node, nil), Options{Now: end.Add(time.Minute)})
 			check(t, a)
 			if v := a.Verdicts[0]; v.Cause != c.cause || !strings.Contains(v.Text, c.says) {
 				t.Errorf("%s: %s", v.Cause, v.Text)

@@ -1,7 +1,6 @@
 package why
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,14 +10,15 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/prose"
 )
 
 // unreadyTroubles are the times in which a container ran and was not ready
 // because of a probe: the last one, also when it is over.
-func (h *History) unreadyTroubles(name string) []trouble {
+func (h *inquiry) unreadyTroubles(name string) []trouble {
 	run := h.Last(name)
-	if run == nil || run.Started == nil {
+	if run == nil || run.Started == nil || h.endsAgain(name, run) {
 		return nil
 	}
 	for _, r := range slices.Backward(h.Runs(name)) {
@@ -29,11 +29,31 @@ func (h *History) unreadyTroubles(name string) []trouble {
 	return nil
 }
 
+// endsAgain says whether a run is one of a container that ends by itself again and again,
+// and has not lasted longer yet than such a run does: that it is not ready follows from
+// that, whatever its probe finds meanwhile.
+func (h *inquiry) endsAgain(name string, run *history.Run) bool {
+	runs := h.Runs(name)
+	if len(runs) < 2 || run.Exit != nil || wasReady(run) {
+		return false
+	}
+	before := runs[len(runs)-2]
+	if before.Exit == nil || wasReady(before) {
+		return false
+	}
+	e := newEnding(h, before)
+	return !e.killed() && e.order() == unordered && e.lasted() > 0 && h.now.Sub(run.Started.When()) < max(10*time.Second, 2*e.lasted())
+}
+
+func wasReady(run *history.Run) bool {
+	return slices.ContainsFunc(run.Marks, func(m *fact.Fact) bool { return fact.Of[fact.Marked](m).Ready })
+}
+
 // unreadySpell is the last time in which a run was not ready.
-func (h *History) unreadySpell(run *Run, newest bool) (trouble, bool) {
+func (h *inquiry) unreadySpell(run *history.Run, newest bool) (trouble, bool) {
 	var began, over, good *fact.Fact
 	for _, m := range run.Marks {
-		b := of[fact.Marked](m)
+		b := fact.Of[fact.Marked](m)
 		switch {
 		case !b.Ready && (run.Exit == nil || m.ID < run.Exit.ID):
 			began, over = m, nil
@@ -51,7 +71,7 @@ func (h *History) unreadySpell(run *Run, newest bool) (trouble, bool) {
 	if p := newProbing(h, run, fact.Startup, nil); good == nil && len(p.failed) > 0 {
 		kind = fact.Startup
 	}
-	decisive := h.attempts(began.Because)
+	decisive := h.Attempts(began.Because)
 	if over != nil && len(decisive) == 0 {
 		decisive = failuresBetween(run, kind, began, over)
 	}
@@ -69,19 +89,11 @@ func (h *History) unreadySpell(run *Run, newest bool) (trouble, bool) {
 	return trouble{s, func(id string) answer.Verdict { return h.explainUnready(p, began, id) }}, true
 }
 
-// attempts are those of the given facts that are probe attempts.
-func (h *History) attempts(all []fact.ID) []fact.ID {
-	return slices.DeleteFunc(slices.Clone(all), func(id fact.ID) bool {
-		f, ok := h.Fact(id)
-		return !ok || f.Body.Kind() != fact.Probed{}.Kind()
-	})
-}
-
 // failuresBetween are the failed attempts from one fact to another.
-func failuresBetween(run *Run, kind fact.ProbeKind, from, to *fact.Fact) []fact.ID {
+func failuresBetween(run *history.Run, kind fact.ProbeKind, from, to *fact.Fact) []fact.ID {
 	var all []fact.ID
 	for _, f := range run.Probes {
-		if b := of[fact.Probed](f); b.Probe == kind && bad(b) && f.ID > from.ID && f.ID < to.ID {
+		if b := fact.Of[fact.Probed](f); b.Probe == kind && bad(b) && f.ID > from.ID && f.ID < to.ID {
 			all = append(all, f.ID)
 		}
 	}
@@ -92,8 +104,8 @@ func failuresBetween(run *Run, kind fact.ProbeKind, from, to *fact.Fact) []fact.
 // word: one that followed readiness, or in which the application itself said no
 // as often as its threshold, or in which it waited long for something else. A container
 // that refused connections until it was up only started.
-func countsAfterwards(began, over *fact.Fact, run *Run, p *probing) bool {
-	if slices.ContainsFunc(run.Marks, func(m *fact.Fact) bool { return m.ID < began.ID && of[fact.Marked](m).Ready }) {
+func countsAfterwards(began, over *fact.Fact, run *history.Run, p *probing) bool {
+	if slices.ContainsFunc(run.Marks, func(m *fact.Fact) bool { return m.ID < began.ID && fact.Of[fact.Marked](m).Ready }) {
 		return len(p.failed) > 0
 	}
 	if over.Seen.Sub(began.Seen) >= briefly && p.hearing().finding("probe-waits-for-dependency") != nil {
@@ -109,15 +121,15 @@ const briefly = time.Minute
 
 // passed says whether a time without readiness went by in a run that ended later
 // for another reason.
-func passed(run *Run, began, over *fact.Fact) bool {
+func passed(run *history.Run, began, over *fact.Fact) bool {
 	return run.Exit != nil && over.Seen.Sub(began.Seen) < briefly
 }
 
 // explainUnready says why a container that runs is not ready.
-func (h *History) explainUnready(p *probing, began *fact.Fact, id string) answer.Verdict {
-	if len(p.failed) == 0 && h.beside != "" {
+func (h *inquiry) explainUnready(p *probing, began *fact.Fact, id string) answer.Verdict {
+	if len(p.failed) == 0 && h.Beside != "" {
 		return undecided(id, p.run.Container, fmt.Sprintf("Container %s runs and is not ready.", p.run.Container), links(p.run.Started, began), nil,
-			fmt.Sprintf("What the attempts of its %s probe saw is not known here: they are those of %s, and none was seen to fail.", kindWord(p.kind), h.beside), h.describeFix())
+			fmt.Sprintf("What the attempts of its %s probe saw is not known here: they are those of %s, and none was seen to fail.", kindWord(p.kind), h.Beside), h.describeFix())
 	}
 	if len(p.failed) == 0 {
 		f := finding{cause: answer.None, rule: "not-asked-yet", weight: fair, chain: links(p.run.Started, began), text: fmt.Sprintf("Container %s has just started, and its %s probe has not been asked yet.", p.run.Container, kindWord(p.kind))}
@@ -130,32 +142,21 @@ func (h *History) explainUnready(p *probing, began *fact.Fact, id string) answer
 	v.Chain = inOrder(append(v.Chain, link(began)))
 	v.SayThen(fmt.Sprintf("So container %s gets no traffic.", p.run.Container))
 	if v.Cause == answer.AppNotListening || v.Cause == answer.DependencyDown || v.Cause == answer.CauseUnknown {
-		v.LastWords = p.run.said()
+		v.LastWords = p.run.Said()
 	}
 	return v
 }
 
-// said are the last lines of a run's log of which a look tells, of one that never came
-// up.
-func (r *Run) said() []string {
-	for _, f := range slices.Backward(r.Looks) {
-		if lines := of[fact.Looked](f).Said; len(lines) > 0 {
-			return lines
-		}
-	}
-	return nil
-}
-
 // readyTroubles are those of the pod's readiness: gates, and containers that keep
 // others out of service.
-func (h *History) readyTroubles(status v1.PodStatus, found []trouble) []trouble {
+func (h *inquiry) readyTroubles(status v1.PodStatus, found []trouble) []trouble {
 	ready := conditionOf(status.Conditions, v1.PodReady)
 	if ready == nil || ready.Status == v1.ConditionTrue || status.Phase != v1.PodRunning {
 		return nil
 	}
 	since := ready.LastTransitionTime.Time
 	s := answer.Symptom{Kind: answer.NotReady, Count: 1, First: since, Last: h.now, Text: "the pod is not ready, and gets no traffic"}
-	condition := h.conditionFact(v1.PodReady)
+	condition := h.ConditionFact(v1.PodReady)
 	if ready.Reason == "ReadinessGatesNotReady" {
 		return []trouble{{s, func(id string) answer.Verdict { v := h.gate(ready, condition); return v.verdict(id, "", nil) }}}
 	}
@@ -214,22 +215,7 @@ func conditionOf(all []v1.PodCondition, kind v1.PodConditionType) *v1.PodConditi
 	return nil
 }
 
-// conditionFact is the newest decision about a condition, or the status that shows it.
-func (h *History) conditionFact(kind v1.PodConditionType) *fact.Fact {
-	for i := len(h.Facts) - 1; i >= 0; i-- {
-		switch b := h.Facts[i].Body.(type) {
-		case fact.SetCondition:
-			if b.Condition.Type == kind {
-				return &h.Facts[i]
-			}
-		case fact.StatusSeen:
-			return &h.Facts[i]
-		}
-	}
-	return nil
-}
-
-func (h *History) gate(ready *v1.PodCondition, decided *fact.Fact) finding {
+func (h *inquiry) gate(ready *v1.PodCondition, decided *fact.Fact) finding {
 	return finding{
 		cause: answer.ReadinessGate, certainty: answer.Recorded, weight: certain, chain: append(links(decided), h.firstLinks(decided)...),
 		text:  fmt.Sprintf("All containers are ready; the pod waits for a readiness gate that nobody has set: %s", strings.TrimSuffix(ready.Message, ".")+"."),
@@ -238,7 +224,7 @@ func (h *History) gate(ready *v1.PodCondition, decided *fact.Fact) finding {
 }
 
 // firstLinks are the facts that a decision rests on.
-func (h *History) firstLinks(f *fact.Fact) []answer.Link {
+func (h *inquiry) firstLinks(f *fact.Fact) []answer.Link {
 	if f == nil {
 		return nil
 	}
@@ -252,7 +238,7 @@ func (h *History) firstLinks(f *fact.Fact) []answer.Link {
 }
 
 // explainDone says why a container that ended well is not started again.
-func (h *History) explainDone(last *Run, id string) answer.Verdict {
+func (h *inquiry) explainDone(last *history.Run, id string) answer.Verdict {
 	e := newEnding(h, last)
 	f := finding{
 		cause: answer.RestartPolicy, rule: "done", weight: strong, chain: e.chain(last.Started),
@@ -266,13 +252,13 @@ func (h *History) explainDone(last *Run, id string) answer.Verdict {
 }
 
 // endOfPod is the pod's deletion, under way or done.
-func (h *History) endOfPod() []trouble {
-	del, b, ok := h.deletion()
+func (h *inquiry) endOfPod() []trouble {
+	del, b, ok := h.Deletion()
 	if !ok {
 		return nil
 	}
 	s := answer.Symptom{Kind: answer.Terminating, Count: 1, First: del.Seen, Last: h.now, Text: "the pod is being deleted"}
-	gone, _, isGone := Latest[fact.ObjectGone](h, time.Time{})
+	gone, _, isGone := fact.Latest[fact.ObjectGone](h.Facts)
 	if isGone || b.Gone {
 		s.Kind, s.Text, s.Last = answer.Disappeared, "the pod is gone", del.Seen
 		if isGone {
@@ -287,28 +273,8 @@ func (h *History) endOfPod() []trouble {
 	}}}
 }
 
-// deletion is the fact that the pod is to go: the first that says so, and by whom.
-func (h *History) deletion() (*fact.Fact, fact.DeletionSeen, bool) {
-	all := All[fact.DeletionSeen](h.Facts)
-	if len(all) == 0 {
-		return nil, fact.DeletionSeen{}, false
-	}
-	b := of[fact.DeletionSeen](all[0])
-	for _, f := range all[1:] {
-		o := of[fact.DeletionSeen](f)
-		b.By, b.Reason, b.Gone = cmp.Or(b.By, o.By), cmp.Or(b.Reason, o.Reason), b.Gone || o.Gone
-	}
-	return all[0], b, true
-}
-
-// foreign are the newest conditions that others set.
-func (h *History) foreign() []v1.PodCondition {
-	_, b, _ := Latest[fact.ConditionsSeen](h, time.Time{})
-	return b.Conditions
-}
-
 // slowEnd says which containers used up their grace period.
-func (h *History) slowEnd(v *answer.Verdict) {
+func (h *inquiry) slowEnd(v *answer.Verdict) {
 	for _, name := range h.Containers() {
 		run := h.Last(name)
 		if run == nil || run.Kill == nil || run.Exit == nil {
@@ -318,26 +284,20 @@ func (h *History) slowEnd(v *answer.Verdict) {
 		if !e.killed() {
 			continue
 		}
-		e.howItWent(v, of[fact.Kill](run.Kill))
+		e.howItWent(v, fact.Of[fact.Kill](run.Kill))
 	}
 }
 
-// changedBy is who changed the spec last.
-func (h *History) changedBy() string {
-	_, b, _ := Latest[fact.SpecSeen](h, time.Time{})
-	return b.By
-}
-
 // deadlineFinding is about activeDeadlineSeconds.
-func (h *History) deadlineFinding() finding {
+func (h *inquiry) deadlineFinding() finding {
 	f := finding{cause: answer.ActiveDeadline, certainty: answer.Recorded, weight: certain}
 	allowed := ""
 	if h.Object != nil && h.Object.Spec.ActiveDeadlineSeconds != nil {
 		allowed = fmt.Sprintf(" (%d s)", *h.Object.Spec.ActiveDeadlineSeconds)
 	}
 	f.text = fmt.Sprintf("The pod was active for longer than its activeDeadlineSeconds%s allow, so the node ended it.", allowed)
-	for _, k := range All[fact.Kill](h.Facts) {
-		if of[fact.Kill](k).Reason == fact.KillDeadline {
+	for _, k := range fact.All[fact.Kill](h.Facts) {
+		if fact.Of[fact.Kill](k).Reason == fact.KillDeadline {
 			f.chain = append(f.chain, link(k))
 			f.chain = append(f.chain, h.firstLinks(k)...)
 			break
@@ -348,8 +308,8 @@ func (h *History) deadlineFinding() finding {
 }
 
 // refusal says why the node did not take the pod in.
-func (h *History) refusal(at *fact.Fact, b fact.Refused) finding {
-	f := finding{certainty: answer.Recorded, weight: certain, chain: append(links(at, h.conditionFact(v1.PodReady)), h.firstLinks(at)...)}
+func (h *inquiry) refusal(at *fact.Fact, b fact.Refused) finding {
+	f := finding{certainty: answer.Recorded, weight: certain, chain: append(links(at, h.ConditionFact(v1.PodReady)), h.firstLinks(at)...)}
 	f.text = fmt.Sprintf("The node refused the pod: %s", prose.Brief(b.Message, 200))
 	switch {
 	case strings.HasPrefix(b.Reason, "OutOf"):

@@ -13,6 +13,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/mesh"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
 )
@@ -37,8 +38,8 @@ const (
 
 // probing is the case of a probe that failed: why?
 type probing struct {
-	h    *History
-	run  *Run
+	h    *inquiry
+	run  *history.Run
 	kind fact.ProbeKind
 	spec *v1.Probe     // nil when it is not known
 	of   *v1.Container // nil when it is not known
@@ -66,11 +67,11 @@ func (p *probing) hearing() *hearing[*probing] {
 
 // newProbing makes the case of the failed attempts that a decision names; of the
 // newest ones in a row where it names none that are kept.
-func newProbing(h *History, run *Run, kind fact.ProbeKind, decisive []fact.ID) *probing {
+func newProbing(h *inquiry, run *history.Run, kind fact.ProbeKind, decisive []fact.ID) *probing {
 	p := &probing{h: h, run: run, kind: kind, of: h.Spec(run.Container)}
-	p.spec = probeSpec(p.of, kind)
+	p.spec = fact.ProbeOf(p.of, kind)
 	for _, f := range run.Probes {
-		b := of[fact.Probed](f)
+		b := fact.Of[fact.Probed](f)
 		if b.Probe == kind && bad(b) && slices.Contains(decisive, f.ID) {
 			p.failed = append(p.failed, f)
 		}
@@ -84,7 +85,7 @@ func newProbing(h *History, run *Run, kind fact.ProbeKind, decisive []fact.ID) *
 	}
 	for _, r := range h.Runs(run.Container) {
 		for _, f := range r.Probes {
-			b := of[fact.Probed](f)
+			b := fact.Of[fact.Probed](f)
 			if b.Probe != kind || !(b.Verdict == fact.Success || b.Verdict == fact.Warning) || f.When().After(p.until) {
 				continue
 			}
@@ -96,21 +97,15 @@ func newProbing(h *History, run *Run, kind fact.ProbeKind, decisive []fact.ID) *
 	}
 	p.mesh = p.meshed()
 	p.mode, p.last = p.commonMode()
+	p.findOut()
 	return p
 }
 
-func probeSpec(c *v1.Container, kind fact.ProbeKind) *v1.Probe {
-	if c == nil {
-		return nil
-	}
-	return map[fact.ProbeKind]*v1.Probe{fact.Liveness: c.LivenessProbe, fact.Readiness: c.ReadinessProbe, fact.Startup: c.StartupProbe}[kind]
-}
-
 // lastFailures are the newest attempts in a row that did not succeed.
-func lastFailures(run *Run, kind fact.ProbeKind) []*fact.Fact {
+func lastFailures(run *history.Run, kind fact.ProbeKind) []*fact.Fact {
 	var row []*fact.Fact
 	for _, f := range run.Probes {
-		b := of[fact.Probed](f)
+		b := fact.Of[fact.Probed](f)
 		switch {
 		case b.Probe != kind:
 		case b.Verdict == fact.Failure || b.Verdict == fact.Unknown:
@@ -132,7 +127,7 @@ func (p *probing) commonMode() (mode, fact.Probed) {
 	newest := map[mode]fact.Probed{}
 	best := unclear
 	for _, f := range p.failed {
-		b, m := p.read(of[fact.Probed](f))
+		b, m := p.read(fact.Of[fact.Probed](f))
 		count[m]++
 		newest[m] = b
 		if count[m] >= count[best] {
@@ -161,9 +156,9 @@ func modeOf(b fact.Probed) mode {
 		return unclear
 	}
 	switch {
-	case ev.Handler == "exec":
+	case ev.Handler == fact.Exec:
 		return execMode(b, ev)
-	case ev.Handler == "httpGet" && cutShort(b):
+	case ev.Handler == fact.HTTPGet && cutShort(b):
 		return broken // kubelet counts that as an attempt that could not be made
 	case b.Verdict == fact.Unknown:
 		return impossible
@@ -175,11 +170,11 @@ func modeOf(b fact.Probed) mode {
 		return broken
 	case ev.Errno == "EHOSTUNREACH", ev.Errno == "ENETUNREACH", ev.Errno == "EPERM", ev.Errno == "EACCES":
 		return unreachable
-	case ev.Timeout && ev.Connect == 0:
+	case ev.Timeout && !connected(b):
 		return unreachable
 	case ev.Timeout:
 		return silent
-	case ev.Handler == "grpc" && ev.Connect > 0:
+	case ev.Handler == fact.GRPC && (ev.Connect > 0 || b.By == fact.BySay && ev.Output != ""):
 		return notServing
 	case words.ManyRedirects.In(ev.Error):
 		return redirects
@@ -189,6 +184,25 @@ func modeOf(b fact.Probed) mode {
 		return broken
 	}
 	return unclear
+}
+
+// connected says whether the attempt came to a connection. Who only tells of attempts
+// names what failed, and is taken to have connected where that is not the dialing
+// itself; [probing.findOut] knows better where somebody asked again.
+func connected(b fact.Probed) bool {
+	return b.Evidence.Connect > 0 || b.By == fact.BySay && !strings.Contains(b.Evidence.Error, "dial ")
+}
+
+// findOut corrects the mode where the attempts are known by words that do not say whether
+// a connection came about, and one that was made again shows that none does.
+func (p *probing) findOut() {
+	if p.mode != silent || p.last.By != fact.BySay || p.last.Evidence.Connect > 0 {
+		return
+	}
+	came, none := p.again()
+	if came == nil && none != nil && fact.Of[fact.AskedAgain](none).Evidence.Connect == 0 {
+		p.mode = unreachable
+	}
 }
 
 // commandSaid says how a probe's command ended.
@@ -255,7 +269,7 @@ func (p *probing) period() time.Duration {
 // shortly after; ok is false without one that succeeded.
 func (p *probing) look() (*fact.Fact, fact.Looked, bool) {
 	for _, f := range slices.Backward(p.run.Looks) {
-		b := of[fact.Looked](f)
+		b := fact.Of[fact.Looked](f)
 		if b.Error == "" && !f.Seen.Before(p.from) && !f.Seen.After(p.until.Add(p.period()+p.timeout())) {
 			return f, b, true
 		}
@@ -312,7 +326,7 @@ func (p *probing) what() string {
 	if ev == nil {
 		return fmt.Sprintf("the %s probe of container %s", kindWord(p.kind), p.run.Container)
 	}
-	target := prose.Brief(cmp.Or(ev.Target, ev.Handler), 80)
+	target := prose.Brief(cmp.Or(ev.Target, string(ev.Handler)), 80)
 	if ev.Redirected != "" {
 		target += ", redirected to " + prose.Brief(ev.Redirected, 60)
 	}
@@ -370,6 +384,9 @@ func (p *probing) how() string {
 	case noSidecar:
 		return fmt.Sprintf("the sidecar %s does not answer", mesh.SidecarOf(p.mesh.Mesh))
 	case silent:
+		if ev.Connect == 0 {
+			return fmt.Sprintf("no answer within %s", prose.Span(p.timeout()))
+		}
 		return fmt.Sprintf("it connects after %s and gets no answer within %s", prose.Span(ev.Connect), prose.Span(p.timeout()))
 	case unreachable:
 		return "no connection comes about" + colon(ev.Errno)
@@ -443,6 +460,9 @@ func describeProbe(b fact.Probed) (string, map[string]any) {
 	text := fmt.Sprintf("%s probe failed: %s", kind, cmp.Or(p.how(), "no message"))
 	if p.mode == silent || p.mode == commandLate {
 		text = fmt.Sprintf("%s probe failed: no answer after %s", kind, prose.Span(b.Took))
+		if b.Took == 0 {
+			text = kind + " probe failed: no answer in time"
+		}
 	}
 	if p.mode == impossible {
 		text = fmt.Sprintf("%s probe could not be made: %s", kind, prose.Brief(b.Message, kept))

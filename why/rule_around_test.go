@@ -10,6 +10,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
 )
 
 // What there was no room for.
@@ -45,7 +46,7 @@ func TestRoom(t *testing.T) {
 		{name: "the probe's command could not be started", pod: web(), cause: answer.ProcessLimit, tale: func(s *tale) {
 			s.probe("app", 3, good(fact.Liveness, time.Millisecond))
 			s.in("app", full)
-			s.probe("app", 3, attempt(fact.Liveness, fact.Evidence{Handler: "exec", Target: "check", ExitCode: &code, Output: "sh: can't fork: Resource temporarily unavailable"}))
+			s.probe("app", 3, attempt(fact.Liveness, fact.Evidence{Handler: fact.Exec, Target: "check", ExitCode: &code, Output: "sh: can't fork: Resource temporarily unavailable"}))
 		}},
 		{name: "resources of another kind", cause: answer.AppExitError, tale: func(s *tale) {
 			s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true, Message: "recv: Resource temporarily unavailable"})
@@ -152,7 +153,7 @@ func TestWhoWantedItGone(t *testing.T) {
 		s.see("", 0, fact.DeletionSeen{GraceSeconds: 2})
 		at := s.now
 		s.wait(time.Minute)
-		h := NewHistory(s.key, s.facts, nil, nil)
+		h := history.New(s.key, s.facts, nil, nil)
 		if c.heir != nil {
 			c.heir.Namespace, c.heir.Name = "shop", "web-2"
 			h.Kin = []fact.Fact{{ID: 999, Seen: at.Add(c.after), Pod: fact.Pod{Namespace: "shop", Name: "web-2", UID: "u2"}, Body: fact.SpecSeen{Object: c.heir}}}
@@ -196,7 +197,7 @@ func TestWhoAskedForIt(t *testing.T) {
 		s.last++
 		s.facts = append(s.facts, fact.Fact{ID: s.last, At: at.Add(-5 * time.Millisecond), Seen: at.Add(time.Millisecond), Pod: s.key, Body: c.asked})
 		s.wait(time.Second)
-		h := NewHistory(s.key, s.facts, nil, nil)
+		h := history.New(s.key, s.facts, nil, nil)
 		if c.heir != "" {
 			heir := owned(c.heir)
 			heir.Namespace, heir.Name = "shop", "web-2"
@@ -212,7 +213,7 @@ func TestWhoAskedForIt(t *testing.T) {
 
 // Wrong second verdicts that a busy machine brought about.
 func TestBusyMachine(t *testing.T) {
-	late := attempt(fact.Liveness, fact.Evidence{Handler: "exec", Target: "check", Timeout: true})
+	late := attempt(fact.Liveness, fact.Evidence{Handler: fact.Exec, Target: "check", Timeout: true})
 	t.Run("an exec probe that said no, and was late in between", question{
 		pod: web(), symptom: answer.Restarted, cause: answer.AppUnhealthy,
 		tale: func(s *tale) {
@@ -224,7 +225,7 @@ func TestBusyMachine(t *testing.T) {
 	t.Run("unready for a moment, in a run that ended by itself later", func(t *testing.T) {
 		s := tell(t, web(ready))
 		s.probe("app", 3, good(fact.Readiness, time.Millisecond))
-		s.probe("app", 3, attempt(fact.Readiness, fact.Evidence{Handler: "exec", Target: "check", Timeout: true}))
+		s.probe("app", 3, attempt(fact.Readiness, fact.Evidence{Handler: fact.Exec, Target: "check", Timeout: true}))
 		s.probe("app", 3, good(fact.Readiness, time.Millisecond))
 		s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true})
 		s.wait(time.Minute)
@@ -320,7 +321,7 @@ func TestElsewhere(t *testing.T) {
 }
 
 func TestSandboxWithoutRoom(t *testing.T) {
-	h := NewHistory(fact.Pod{Namespace: "shop", Name: "web-1"}, nil, nil, nil)
+	h := &inquiry{History: history.New(fact.Pod{Namespace: "shop", Name: "web-1"}, nil, nil, nil)}
 	failed := &fact.Fact{ID: 1, Body: fact.SetUpFailed{Stage: "sandbox", Message: "failed to create shim task: OCI runtime create failed: container init was OOM-killed (memory limit too low?)"}}
 	if v := h.explainSetUp(failed, "s1"); v.Cause != answer.MemoryLimit {
 		t.Errorf("%s: %s", v.Cause, v.Text)
@@ -346,7 +347,7 @@ func TestDeletedForTaint(t *testing.T) {
 		s := tell(t, web(silentProbe))
 		s.wait(time.Hour)
 		if c.away {
-			s.node = append(s.node, fact.Fact{ID: 1 << 20, At: s.now, Seen: s.now, Body: fact.AgentStarted{Previous: "reboot", LastSeen: s.now.Add(-8 * time.Minute)}})
+			s.node = append(s.node, fact.Fact{ID: 1 << 20, At: s.now, Seen: s.now, Body: fact.AgentStarted{Previous: fact.RunRebooted, LastSeen: s.now.Add(-8 * time.Minute)}})
 		}
 		s.see("", 0, fact.ConditionsSeen{Conditions: []v1.PodCondition{{Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: "DeletionByTaintManager", Message: "Taint manager: deleting due to NoExecute taint"}}})
 		s.see("", 0, fact.DeletionSeen{GraceSeconds: 2})

@@ -5,6 +5,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
 )
 
 // asBefore is the rule that explains an end of which too little was seen by earlier
@@ -39,11 +40,11 @@ type sameEnd struct {
 	mode   mode
 }
 
-func (h *History) endBy(r *Run) (sameEnd, bool) {
+func (h *inquiry) endBy(r *history.Run) (sameEnd, bool) {
 	if !newEnding(h, r).killed() {
 		return sameEnd{}, false
 	}
-	kind, reason := fact.Liveness, of[fact.Kill](r.Kill).Reason
+	kind, reason := fact.Liveness, fact.Of[fact.Kill](r.Kill).Reason
 	switch reason {
 	case fact.KillLiveness:
 	case fact.KillStartup:
@@ -57,7 +58,7 @@ func (h *History) endBy(r *Run) (sameEnd, bool) {
 // asBefore explains the last of several ends, which v leaves open. Needs: earlier ends
 // like it under the same spec, of which those that are explained have one cause. Against
 // it: something about the last end that rules this cause out, or fits others only.
-func (h *History) asBefore(v answer.Verdict, ends []*Run, earlier []answer.Verdict) answer.Verdict {
+func (h *inquiry) asBefore(v answer.Verdict, ends []*history.Run, earlier []answer.Verdict) answer.Verdict {
 	last := ends[len(ends)-1]
 	how, ok := h.endBy(last)
 	if !ok {
@@ -66,7 +67,7 @@ func (h *History) asBefore(v answer.Verdict, ends []*Run, earlier []answer.Verdi
 	var known *answer.Verdict
 	for i, r := range slices.Backward(ends[:len(ends)-1]) {
 		e := &earlier[i]
-		if h.specChanged(r, last) {
+		if h.SpecChanged(r, last) {
 			break
 		}
 		if like, ok := h.endBy(r); !ok || like != how || e.Cause == answer.CauseUnknown {
@@ -91,20 +92,4 @@ func (h *History) asBefore(v answer.Verdict, ends []*Run, earlier []answer.Verdi
 		return slices.ContainsFunc(v.RuledOut, func(have answer.Note) bool { return have.Cause == n.Cause })
 	})...)
 	return v
-}
-
-// specChanged says whether another spec came between the ends of two runs.
-func (h *History) specChanged(a, b *Run) bool {
-	var generation int64
-	for i := range h.Facts {
-		s, ok := h.Facts[i].Body.(fact.SpecSeen)
-		if !ok || s.Object == nil || h.Facts[i].Seen.After(b.Exit.Seen) {
-			continue
-		}
-		if generation != 0 && s.Object.Generation != generation && h.Facts[i].Seen.After(a.Exit.Seen) {
-			return true
-		}
-		generation = s.Object.Generation
-	}
-	return false
 }

@@ -52,10 +52,10 @@ type change struct {
 }
 
 // changeBefore is the newest change in a span of time.
-func (h *History) changeBefore(from, until time.Time) (change, bool) {
+func (h *inquiry) changeBefore(from, until time.Time) (change, bool) {
 	for i := len(h.Facts) - 1; i >= 0; i-- {
 		f := &h.Facts[i]
-		if f.Seen.Before(from) || f.Seen.After(until) {
+		if f.When().Before(from) || f.When().After(until) {
 			continue
 		}
 		switch b := f.Body.(type) {
@@ -107,14 +107,14 @@ func configThenExit(e ending) *finding {
 		}
 	}
 	c, ok := e.h.changeBefore(from, first.at)
-	if !ok || !ranWell || c.at.Seen.Sub(began) > 0 && first.lasted() < proven {
+	if !ok || !ranWell || c.at.When().Sub(began) > 0 && first.lasted() < proven {
 		return nil
 	}
 	return &finding{
 		cause: answer.ConfigChanged, weight: strong, chain: e.chain(c.at, first.run.Exit),
 		notes: []answer.Note{{Cause: answer.AppExitError, Text: fmt.Sprintf("it ends by itself with exit code %d%s", e.exit.ExitCode, colon(e.exit.Message)), Facts: idsOf(e.chain())}},
 		text: fmt.Sprintf("Container %s ends with exit code %d since %s, %s before its first such end; it had run well until then.",
-			e.run.Container, e.exit.ExitCode, c.text, prose.Span(first.at.Sub(c.at.Seen))),
+			e.run.Container, e.exit.ExitCode, c.text, prose.Span(first.at.Sub(c.at.When()))),
 		fixes: append(e.h.changeFixes(c), e.h.logsFix(e.run)...),
 	}
 }
@@ -126,26 +126,26 @@ func configThenNo(p *probing) *finding {
 	}
 	good := p.before[0].When()
 	c, ok := p.h.changeBefore(p.from.Add(-settles), p.from)
-	if !ok || c.at.Seen.Sub(good) < proven {
+	if !ok || c.at.When().Sub(good) < proven {
 		return nil
 	}
 	// It had failed without any change, too: then this one is not its reason. While
 	// it came up it did so because it was not up yet.
 	for _, f := range p.run.Probes {
-		if b := of[fact.Probed](f); b.Probe == p.kind && bad(b) && f.When().After(good) && f.When().Before(c.at.Seen) && c.at.Seen.Sub(f.When()) < 10*settles {
+		if b := fact.Of[fact.Probed](f); b.Probe == p.kind && bad(b) && f.When().After(good) && f.When().Before(c.at.When()) && c.at.When().Sub(f.When()) < 10*settles {
 			return nil
 		}
 	}
 	return &finding{
 		cause: answer.ConfigChanged, weight: strong, chain: append(p.chain(), link(c.at)),
 		notes: []answer.Note{{Cause: answer.AppUnhealthy, Text: "since then " + p.how(), Facts: idsOf(p.chain())}},
-		text:  fmt.Sprintf("%s fails since %s, %s before; it had been well for %s until then.", prose.Upper(p.what()), c.text, prose.Span(p.from.Sub(c.at.Seen)), prose.Span(c.at.Seen.Sub(good))),
+		text:  fmt.Sprintf("%s fails since %s, %s before; it had been well for %s until then.", prose.Upper(p.what()), c.text, prose.Span(p.from.Sub(c.at.When())), prose.Span(c.at.When().Sub(good))),
 		fixes: append(p.h.changeFixes(c), p.h.logsFix(p.run)...),
 	}
 }
 
-func (h *History) changeFixes(c change) []answer.Fix {
-	if b := of[fact.ConfigChanged](c.at); b.Name != "" {
+func (h *inquiry) changeFixes(c change) []answer.Fix {
+	if b := fact.Of[fact.ConfigChanged](c.at); b.Name != "" {
 		object := strings.ToLower(b.Object) + " " + b.Name
 		return []answer.Fix{
 			h.inspect("see what it is now", h.kubectl("get %s -o yaml", object)),

@@ -30,7 +30,7 @@ const (
 )
 
 func cpuTimeLimit(e ending) *finding {
-	look, limit := e.run.cpuTime()
+	look, limit := e.run.CPUTime()
 	if limit == 0 && e.exit.ByKernel {
 		look, limit = e.otherCPUTime()
 	}
@@ -58,18 +58,8 @@ func cpuTimeLimit(e ending) *finding {
 // otherCPUTime is the limit of another run: of a short one often nobody saw anything.
 func (e ending) otherCPUTime() (*fact.Fact, time.Duration) {
 	for _, r := range slices.Backward(e.h.Runs(e.run.Container)) {
-		if look, limit := r.cpuTime(); limit > 0 {
+		if look, limit := r.CPUTime(); limit > 0 {
 			return look, limit
-		}
-	}
-	return nil, 0
-}
-
-// cpuTime is the limit that a look found, 0 where none did.
-func (r *Run) cpuTime() (*fact.Fact, time.Duration) {
-	for _, f := range r.Looks {
-		if limit := of[fact.Looked](f).MaxCPU; limit > 0 {
-			return f, limit
 		}
 	}
 	return nil, 0

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
@@ -19,19 +18,19 @@ import (
 // what happened around it is all there is.
 func init() {
 	deletedRules.add(
-		rule[*History]{
+		rule[*inquiry]{
 			name: "deletion", causes: []answer.Cause{answer.Deleted, answer.Preempted, answer.NodeLost},
 			needs:   "the deletion of the object; the request for it, where the control plane told of it; the DisruptionTarget condition says preemption or a taint, and that is the control plane's for a node that was away at most 10 minutes before",
 			against: "",
 			judge:   deletion,
 		},
-		rule[*History]{
+		rule[*inquiry]{
 			name: "replaced-by-revision", causes: []answer.Cause{answer.RolledOut},
 			needs:   "a pod of the same controller with another pod-template-hash or controller-revision-hash, first seen at most 15 minutes before the deletion or 2 minutes after it",
 			against: "a pod without a controller; the DisruptionTarget condition; a request that did not come from its controller",
 			judge:   replacedByRevision,
 		},
-		rule[*History]{
+		rule[*inquiry]{
 			name: "not-replaced", causes: []answer.Cause{answer.ScaledDown},
 			needs:   "a pod of a ReplicaSet or StatefulSet on a cluster of one node, and no pod of the same revision within 10 s after the deletion; or its controller's own request",
 			against: "a pod that took its place: its controller still wanted it, so somebody else deleted it; a request that did not come from its controller",
@@ -49,7 +48,7 @@ const (
 )
 
 // deletionFinding says who wanted the pod gone.
-func (h *History) deletionFinding() finding {
+func (h *inquiry) deletionFinding() finding {
 	best, rest := deletedRules.hear(h).judge()
 	if best == nil {
 		return rest[0]
@@ -58,14 +57,14 @@ func (h *History) deletionFinding() finding {
 }
 
 // deletion takes the object's own word.
-func deletion(h *History) *finding {
+func deletion(h *inquiry) *finding {
 	f := &finding{cause: answer.Deleted, weight: fair, text: "The pod was deleted; by whom is not known: deletions leave no trace in the object."}
-	at, b, ok := h.deletion()
+	at, b, ok := h.Deletion()
 	if !ok {
 		return f
 	}
 	f.chain = links(at)
-	target := conditionOf(h.foreign(), v1.DisruptionTarget)
+	target := conditionOf(h.Foreign(), v1.DisruptionTarget)
 	switch {
 	case b.Reason == "Preempted" || target != nil && target.Reason == v1.PodReasonPreemptionByScheduler:
 		f.cause, f.weight, f.text = answer.Preempted, certain, "The scheduler deleted the pod to make room for one of higher priority."
@@ -77,7 +76,7 @@ func deletion(h *History) *finding {
 		}
 	case target != nil:
 		f.weight, f.text = certain, "The pod was deleted to disturb it on purpose: "+prose.Brief(target.Message, kept)
-		if request, b := h.requested(); request != nil {
+		if request, b := h.Requested(); request != nil {
 			f.certainty, f.chain = answer.Recorded, links(request, at)
 			f.because = []string{fmt.Sprintf("It was %s who asked for it.", requester(b))}
 		}
@@ -88,7 +87,7 @@ func deletion(h *History) *finding {
 	}
 	if heir := h.heir(); heir != nil && target == nil {
 		f.chain = append(f.chain, kinLink(heir))
-		f.text = fmt.Sprintf("The pod was deleted by somebody else than its controller, which made %s in its place.", of[fact.SpecSeen](heir).Object.Name)
+		f.text = fmt.Sprintf("The pod was deleted by somebody else than its controller, which made %s in its place.", fact.Of[fact.SpecSeen](heir).Object.Name)
 	}
 	if f.fixes == nil {
 		f.fixes = []answer.Fix{h.inspect("see what its controller did", h.kubectl("get events --sort-by=.lastTimestamp"))}
@@ -101,23 +100,23 @@ func deletion(h *History) *finding {
 const missed = 10 * time.Minute
 
 // wasAway says whether the node was away before a time, or as it was.
-func (h *History) wasAway(at time.Time) bool {
+func (h *inquiry) wasAway(at time.Time) bool {
 	return slices.ContainsFunc(Outages(h.Node), func(o Outage) bool {
 		return o.From.Before(at) && (o.Until.IsZero() || o.Until.After(at.Add(-missed)))
 	})
 }
 
 // replacedByRevision: a newer revision of its controller's template took its place.
-func replacedByRevision(h *History) *finding {
-	at, _, ok := h.deletion()
-	if !ok || conditionOf(h.foreign(), v1.DisruptionTarget) != nil || h.byOther() {
+func replacedByRevision(h *inquiry) *finding {
+	at, _, ok := h.Deletion()
+	if !ok || conditionOf(h.Foreign(), v1.DisruptionTarget) != nil || h.byOther() {
 		return nil
 	}
 	var newest *fact.Fact
 	for i := range h.Kin {
 		k := &h.Kin[i]
-		o := of[fact.SpecSeen](k).Object
-		if o != nil && k.Pod.UID != h.Pod.UID && kubectl.Related(h.Object, o) && revision(o) != revision(h.Object) && !k.Seen.Before(h.firstSeen()) &&
+		o := fact.Of[fact.SpecSeen](k).Object
+		if o != nil && k.Pod.UID != h.Pod.UID && kubectl.Related(h.Object, o) && revision(o) != revision(h.Object) && !k.Seen.Before(h.FirstSeen()) &&
 			k.Seen.After(at.Seen.Add(-rolloutBefore)) && k.Seen.Before(at.Seen.Add(rolloutAfter)) {
 			newest = k
 		}
@@ -127,18 +126,18 @@ func replacedByRevision(h *History) *finding {
 	}
 	return &finding{
 		cause: answer.RolledOut, weight: strong, chain: append(links(at), kinLink(newest)),
-		text:  fmt.Sprintf("Its controller replaced the pod by one of another revision: %s came (revision %s instead of %s).", of[fact.SpecSeen](newest).Object.Name, revision(of[fact.SpecSeen](newest).Object), revision(h.Object)),
+		text:  fmt.Sprintf("Its controller replaced the pod by one of another revision: %s came (revision %s instead of %s).", fact.Of[fact.SpecSeen](newest).Object.Name, revision(fact.Of[fact.SpecSeen](newest).Object), revision(h.Object)),
 		fixes: []answer.Fix{h.inspect("see what changed between the revisions", h.kubectl("rollout history %s", kubectl.Workload(h.Object)))},
 	}
 }
 
 // notReplaced: its controller did not want it any more.
-func notReplaced(h *History) *finding {
-	at, _, ok := h.deletion()
-	kind, name := h.controller()
-	request, _ := h.requested()
+func notReplaced(h *inquiry) *finding {
+	at, _, ok := h.Deletion()
+	kind, name := h.Controller()
+	request, _ := h.Requested()
 	settled := request != nil || h.alone && h.now.Sub(at.Seen) >= replaces
-	if !ok || !settled || kind != "ReplicaSet" && kind != "StatefulSet" || h.heir() != nil || h.byOther() || conditionOf(h.foreign(), v1.DisruptionTarget) != nil {
+	if !ok || !settled || kind != "ReplicaSet" && kind != "StatefulSet" || h.heir() != nil || h.byOther() || conditionOf(h.Foreign(), v1.DisruptionTarget) != nil {
 		return nil
 	}
 	return &finding{
@@ -149,16 +148,16 @@ func notReplaced(h *History) *finding {
 }
 
 // heir is the first pod of the same revision that came right after the deletion.
-func (h *History) heir() *fact.Fact {
-	at, _, ok := h.deletion()
-	if kind, _ := h.controller(); !ok || kind == "" || kind == "Job" {
+func (h *inquiry) heir() *fact.Fact {
+	at, _, ok := h.Deletion()
+	if kind, _ := h.Controller(); !ok || kind == "" || kind == "Job" {
 		return nil
 	}
 	for i := range h.Kin {
 		k := &h.Kin[i]
-		o := of[fact.SpecSeen](k).Object
+		o := fact.Of[fact.SpecSeen](k).Object
 		if o != nil && k.Pod.UID != h.Pod.UID && kubectl.Related(h.Object, o) && revision(o) == revision(h.Object) &&
-			k.Seen.After(at.Seen.Add(-time.Second)) && k.Seen.Before(at.Seen.Add(replaces+h.graceful())) && k.Seen.After(h.firstSeen()) {
+			k.Seen.After(at.Seen.Add(-time.Second)) && k.Seen.Before(at.Seen.Add(replaces+h.graceful())) && k.Seen.After(h.FirstSeen()) {
 			return k
 		}
 	}
@@ -166,29 +165,11 @@ func (h *History) heir() *fact.Fact {
 }
 
 // graceful is how long a StatefulSet's next pod waits for this one to be gone.
-func (h *History) graceful() time.Duration {
-	if kind, _ := h.controller(); kind != "StatefulSet" || h.Object.Spec.TerminationGracePeriodSeconds == nil {
+func (h *inquiry) graceful() time.Duration {
+	if kind, _ := h.Controller(); kind != "StatefulSet" || h.Object.Spec.TerminationGracePeriodSeconds == nil {
 		return 0
 	}
 	return time.Duration(*h.Object.Spec.TerminationGracePeriodSeconds) * time.Second
-}
-
-func (h *History) firstSeen() time.Time {
-	if len(h.Facts) == 0 {
-		return time.Time{}
-	}
-	return h.Facts[0].Seen
-}
-
-// controller is what the pod was made by.
-func (h *History) controller() (kind, name string) {
-	if h.Object == nil {
-		return "", ""
-	}
-	if o := metav1.GetControllerOf(h.Object); o != nil {
-		return o.Kind, o.Name
-	}
-	return "", ""
 }
 
 // revision tells the templates of a workload apart.
@@ -204,6 +185,6 @@ func revision(pod *v1.Pod) string {
 
 func kinLink(f *fact.Fact) answer.Link {
 	l := link(f)
-	l.Text = fmt.Sprintf("pod %s was seen first (revision %s)", of[fact.SpecSeen](f).Object.Name, revision(of[fact.SpecSeen](f).Object))
+	l.Text = fmt.Sprintf("pod %s was seen first (revision %s)", fact.Of[fact.SpecSeen](f).Object.Name, revision(fact.Of[fact.SpecSeen](f).Object))
 	return l
 }

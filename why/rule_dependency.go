@@ -8,6 +8,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
 )
@@ -60,6 +61,11 @@ func dependency(line string) (n needed, ok bool) {
 // lastNeed is the dependency of which the last lines of a log tell: it is among the
 // last three that are no stack trace, and no other reason follows it.
 func lastNeed(lines []string) (needed, bool) {
+	if i := words.Telling(lines); i >= 0 {
+		if n, ok := dependency(lines[i]); ok {
+			return n, true
+		}
+	}
 	looked := 0
 	for _, line := range slices.Backward(lines) {
 		if strings.TrimSpace(line) == "" || strings.HasPrefix(line, "\t") || strings.HasPrefix(line, "    ") {
@@ -84,7 +90,7 @@ func (n needed) named() string {
 }
 
 // fixes show what stands for the place in the cluster.
-func (n needed) fixes(h *History) []answer.Fix {
+func (n needed) fixes(h *inquiry) []answer.Fix {
 	host, _, ok := splitAddress(n.place)
 	if !ok {
 		host = n.place
@@ -102,7 +108,7 @@ func (n needed) fixes(h *History) []answer.Fix {
 	case len(parts) > 1:
 		space = parts[1]
 	}
-	return []answer.Fix{h.inspect("see why it does not answer", fmt.Sprintf("kubectl -n %s why svc/%s", space, parts[0]))}
+	return []answer.Fix{h.inspect("see why it does not answer", kubectl.Command(space, "why svc/%s", parts[0]))}
 }
 
 func numeric(host string) bool {
@@ -150,9 +156,9 @@ func probeWaits(p *probing) *finding {
 // waitsFor says what an idle container waits for: by a connection on its way, or by
 // what it said last. how is empty where neither tells.
 func (p *probing) waitsFor(look fact.Looked) (n needed, how string) {
-	lines := p.run.said()
+	lines := p.run.Said()
 	if p.run.Exit != nil {
-		lines = of[fact.Exited](p.run.Exit).LastLines
+		lines = fact.Of[fact.Exited](p.run.Exit).LastLines
 	}
 	return waitsFor(look, lines)
 }
@@ -203,5 +209,5 @@ func probeAsksAnother(p *probing) *finding {
 
 // ownAddress says whether a host is an address of the pod.
 func (p *probing) ownAddress(host string) bool {
-	return slices.ContainsFunc(All[fact.SetUpDone](p.h.Facts), func(f *fact.Fact) bool { return slices.Contains(of[fact.SetUpDone](f).IPs, host) })
+	return slices.ContainsFunc(fact.All[fact.SetUpDone](p.h.Facts), func(f *fact.Fact) bool { return slices.Contains(fact.Of[fact.SetUpDone](f).IPs, host) })
 }

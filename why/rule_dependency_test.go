@@ -8,6 +8,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
 )
 
 // What a container needs from elsewhere, and does not reach.
@@ -86,7 +87,7 @@ func TestWaitedLong(t *testing.T) {
 func TestProbeAsksAnother(t *testing.T) {
 	asks := func(code *int, target, output string) func(*tale) {
 		return func(s *tale) {
-			s.probe("app", 4, attempt(fact.Readiness, fact.Evidence{Handler: "exec", Target: target, ExitCode: code, Output: output, Timeout: code == nil}))
+			s.probe("app", 4, attempt(fact.Readiness, fact.Evidence{Handler: fact.Exec, Target: target, ExitCode: code, Output: output, Timeout: code == nil}))
 		}
 	}
 	one := 1
@@ -110,7 +111,7 @@ func TestBrokenOff(t *testing.T) {
 		{name: "once is nothing", pod: web(ready), symptom: answer.NotReady, cause: answer.CauseUnknown, tale: func(s *tale) { s.probe("app", 1, reset) }},
 		{name: "always", pod: web(ready), symptom: answer.NotReady, cause: answer.AppUnhealthy, says: "closes it without an answer; it has never answered well", tale: func(s *tale) { s.probe("app", 4, reset) }},
 		{name: "in the middle of the answer", pod: web(ready), symptom: answer.NotReady, cause: answer.AppUnhealthy, says: "before its answer is whole", tale: func(s *tale) {
-			s.probe("app", 4, fact.Probed{Probe: fact.Readiness, Verdict: fact.Unknown, Message: "unexpected EOF", Evidence: &fact.Evidence{Handler: "httpGet", Target: "http://10.0.0.1:8080/"}})
+			s.probe("app", 4, fact.Probed{Probe: fact.Readiness, Verdict: fact.Unknown, Message: "unexpected EOF", Evidence: &fact.Evidence{Handler: fact.HTTPGet, Target: "http://10.0.0.1:8080/"}})
 		}},
 		{name: "a worker dies of the question", pod: web(ready), symptom: answer.NotReady, cause: answer.ChildProcessEnded, says: "died of SIGSEGV", tale: func(s *tale) {
 			s.probe("app", 3, good(fact.Readiness, time.Millisecond))
@@ -184,7 +185,7 @@ func FuzzDependency(f *testing.F) {
 		if len(n.place) > len(line) {
 			t.Fatalf("place %q of %q", n.place, line)
 		}
-		_ = n.fixes(&History{})
+		_ = n.fixes(&inquiry{History: &history.History{}})
 	})
 }
 

@@ -20,7 +20,7 @@ func init() {
 		rule[ending]{
 			name: "crash-signal", causes: []answer.Cause{answer.AppCrashSignal, answer.SecurityRefused},
 			needs:   "the kernel's word that SIGSEGV, SIGABRT or the like ended it, or exit code 128 + such a signal; SIGSYS under a seccomp profile that the pod names makes it security-refused",
-			against: "a kill that the node ordered",
+			against: "a kill that the node ordered; an abort for which a full disk was said",
 			yields:  []string{"heap-said"},
 			judge:   crashSignal,
 		},
@@ -38,8 +38,8 @@ func init() {
 			judge:     ownExit,
 		},
 		rule[ending]{
-			name: "own-success", causes: []answer.Cause{answer.AppExitSuccess},
-			needs:     "exit code 0 and no kill by the node",
+			name: "own-success", causes: []answer.Cause{answer.AppExitSuccess, answer.AppExitError},
+			needs:     "exit code 0 and no kill by the node; where its last words are those of a failure, that makes it app-exit-error",
 			against:   "a container that vanished",
 			unordered: true,
 			judge:     ownSuccess,
@@ -61,10 +61,16 @@ func crashSignal(e ending) *finding {
 	if !slices.Contains(crashes, n) || !seen && e.exit.StatusKnown {
 		return nil // a code that was given to exit(2), as far as the kernel saw
 	}
+	if n == sigabrt && e.said(words.NoSpace.In) != "" {
+		return nil // it ended itself for want of room
+	}
 	f := &finding{cause: answer.AppCrashSignal, weight: certain, chain: e.chain(), fixes: e.h.logsFix(e.run)}
 	f.text = fmt.Sprintf("The main process of container %s crashed%s: it died of %s%s.", e.run.Container, e.after(), signalName(n), crashMeaning(n))
 	if n == sigsys {
 		e.forbiddenCall(f)
+	}
+	if words.Failed(e.exit.LastLines) {
+		f.because = append(f.because, prose.Upper(e.quote(e.lastWord())))
 	}
 	if !seen {
 		f.weight = strong
@@ -74,7 +80,8 @@ func crashSignal(e ending) *finding {
 	return f
 }
 
-const sigsys = 31
+// sigabrt is what a process sends to itself, once it has said why.
+const sigabrt, sigsys = 6, 31
 
 // crashMeanings says when the kernel or the C library sends such a signal (signal(7)).
 var crashMeanings = map[int32]string{
@@ -104,7 +111,7 @@ func (e ending) forbiddenCall(f *finding) {
 
 // seccompProfile is the profile on the node that a container's spec, or else the pod's,
 // names; "" where it has none of its own.
-func (h *History) seccompProfile(c *v1.Container) string {
+func (h *inquiry) seccompProfile(c *v1.Container) string {
 	var profile *v1.SeccompProfile
 	if h.Object != nil && h.Object.Spec.SecurityContext != nil {
 		profile = h.Object.Spec.SecurityContext.SeccompProfile
@@ -149,7 +156,7 @@ func ownExit(e ending) *finding {
 	f := &finding{cause: answer.AppExitError, weight: fair, chain: e.chain(), fixes: e.h.logsFix(e.run)}
 	f.text = fmt.Sprintf("The main process of container %s ended by itself%s with exit code %d.", e.run.Container, e.after(), code)
 	if said := e.lastWord(); said != "" {
-		f.because = []string{"the last that it said: " + strings.TrimSuffix(prose.Brief(said, kept), ".") + "."}
+		f.because = []string{e.quote(said)}
 	} else {
 		f.because = []string{"the node did not ask it to."}
 	}
@@ -164,6 +171,11 @@ func ownExit(e ending) *finding {
 	return f
 }
 
+// quote is what a process said of its end, without what a logger put before it.
+func (e ending) quote(said string) string {
+	return "the last that it said: " + strings.TrimSuffix(prose.Brief(words.Gist(said), quoted), ".") + "."
+}
+
 // ownSuccess: it ended by itself with 0, and its policy starts it again.
 func ownSuccess(e ending) *finding {
 	if e.exit.ExitCode != 0 || e.exit.Vanished {
@@ -172,6 +184,13 @@ func ownSuccess(e ending) *finding {
 	f := &finding{cause: answer.AppExitSuccess, weight: strong, chain: e.chain()}
 	f.text = fmt.Sprintf("The main process of container %s ended by itself%s with exit code 0, as if its work were done.", e.run.Container, e.after())
 	f.fixes = e.h.logsFix(e.run)
+	if said := e.lastWord(); words.Failed(e.exit.LastLines) {
+		f.cause = answer.AppExitError
+		f.text = fmt.Sprintf("Container %s failed%s, and called it a success: its main process ended by itself with exit code 0.", e.run.Container, e.after())
+		f.because = []string{e.quote(said)}
+		e.meant(f, said)
+		return f
+	}
 	if e.h.Object != nil && e.h.Object.Spec.RestartPolicy == v1.RestartPolicyAlways {
 		f.then = []string{"Under restartPolicy Always it is started again."}
 		f.fixes = append(f.fixes, e.h.specFix("if it is meant to end, run it as a Job (restartPolicy OnFailure); if not, keep its main process in the foreground"))

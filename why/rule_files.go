@@ -102,7 +102,7 @@ func (p *probing) said(fits func(string) bool) string {
 		texts = append(texts, p.last.Evidence.Output)
 	}
 	if p.run.Exit != nil {
-		exit := of[fact.Exited](p.run.Exit)
+		exit := fact.Of[fact.Exited](p.run.Exit)
 		texts = append(append(texts, exit.Message), exit.LastLines...)
 	}
 	for _, text := range slices.Backward(texts) {
@@ -120,14 +120,14 @@ func (p *probing) filesWords(full *fact.Files) string {
 	}
 	text := fmt.Sprintf(": %s has %d open of %d", process(full.Command, full.PID), full.Open, full.Limit)
 	for _, f := range p.run.Looks {
-		if b := of[fact.Looked](f); b.Files != nil && b.Files.PID == full.PID && f.Seen.Before(p.from) {
+		if b := fact.Of[fact.Looked](f); b.Files != nil && b.Files.PID == full.PID && f.Seen.Before(p.from) {
 			return text + fmt.Sprintf(", and had %d %s before", b.Files.Open, prose.Span(p.from.Sub(f.Seen)))
 		}
 	}
 	return text
 }
 
-func (h *History) filesFix(full *fact.Files) answer.Fix {
+func (h *inquiry) filesFix(full *fact.Files) answer.Fix {
 	text := "have it close what it opens, and bound the connections that it holds at once; a higher limit (ulimit -n) puts the end of a leak off"
 	if full != nil && full.Most > full.Limit {
 		text += fmt.Sprintf(", and can be raised to %d", full.Most)

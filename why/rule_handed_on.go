@@ -34,7 +34,7 @@ func (e ending) handedOn() (*fact.Fact, fact.ProcessEnded) {
 		return nil, fact.ProcessEnded{}
 	}
 	for _, f := range slices.Backward(e.run.Ended) {
-		b := of[fact.ProcessEnded](f)
+		b := fact.Of[fact.ProcessEnded](f)
 		if !b.Main && b.Signal != 0 && e.exit.ExitCode == 128+b.Signal && e.at.Sub(f.When()).Abs() <= fact.OOMFollowedWithin {
 			return f, b
 		}
@@ -81,8 +81,8 @@ func childKillHandedOn(e ending) *finding {
 		return nil
 	}
 	for _, f := range e.run.Signals {
-		s := of[fact.Signalled](f)
-		if s.PID != b.PID || s.Signal != b.Signal || s.Origin != fact.FromHost && s.Origin != fact.FromContainer || e.h.itsOwn(s, e.run.Container) {
+		s := fact.Of[fact.Signalled](f)
+		if s.PID != b.PID || s.Signal != b.Signal || s.Origin != fact.FromHost && s.Origin != fact.FromContainer || e.h.ItsOwn(s, e.run.Container) {
 			continue
 		}
 		return &finding{
@@ -94,16 +94,10 @@ func childKillHandedOn(e ending) *finding {
 	return nil
 }
 
-// itsOwn says whether a container's own processes sent the signal: those that its
-// main process brought forth, and not one that somebody put beside them.
-func (h *History) itsOwn(s fact.Signalled, container string) bool {
-	return s.Origin == fact.FromContainer && s.SenderContainer == container && !s.SenderStray && (s.SenderPod == nil || s.SenderPod.UID == h.Pod.UID)
-}
-
 // childKilled says whether the main process handed on that a child was killed,
 // and nobody knows by whom.
 func (e ending) childKilled() bool {
 	at, b := e.handedOn()
 	return at != nil && slices.Contains(kills, b.Signal) &&
-		!slices.ContainsFunc(e.run.Signals, func(f *fact.Fact) bool { return of[fact.Signalled](f).PID == b.PID })
+		!slices.ContainsFunc(e.run.Signals, func(f *fact.Fact) bool { return fact.Of[fact.Signalled](f).PID == b.PID })
 }

@@ -292,3 +292,20 @@ func TestStarting(t *testing.T) {
 		t.Run(q.name, q.run)
 	}
 }
+
+// A server that serves one after the other lets connections wait, and does not hang: its
+// late answer shows that. Without that answer the two look the same.
+func TestOneAfterTheOther(t *testing.T) {
+	s := tell(t, web())
+	id := s.in("app", noAnswer(fact.Liveness))
+	s.wait(2 * time.Second)
+	queued := fact.Looked{PID: 100, State: "S", Processes: 1, Over: time.Second, Listeners: []fact.Listener{{Address: "0.0.0.0:8080", PID: 100, Command: "app", Backlog: 1}}}
+	late := fact.AskedAgain{Probe: fact.Liveness, Patience: 30 * time.Second, Timeout: time.Second, Verdict: fact.Success, Took: 4 * time.Second, Evidence: &fact.Evidence{Status: 200}}
+	for _, b := range []fact.Body{queued, late} {
+		s.see("app", s.attempt("app"), b, id)
+	}
+	s.probe("app", 2, noAnswer(fact.Liveness))
+	if v := s.ask().Verdicts[0]; v.Cause != answer.ProbeTimeoutTooShort {
+		t.Errorf("%s: %s", v.Cause, v.Text)
+	}
+}

@@ -3,9 +3,7 @@ package why
 import (
 	"fmt"
 	"slices"
-	"time"
 
-	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 )
 
@@ -65,7 +63,7 @@ func vanished(e ending) *finding {
 	if !e.exit.Vanished {
 		return nil
 	}
-	if boot := e.h.rebootBefore(e.run); boot != nil {
+	if boot := e.h.RebootBefore(e.run); boot != nil {
 		return &finding{
 			cause: answer.NodeRestarted, weight: strong, chain: append(e.chain(), link(boot)),
 			text:  fmt.Sprintf("The machine was restarted; container %s ended with it, and its exit code is not known.", e.run.Container),
@@ -80,20 +78,4 @@ func vanished(e ending) *finding {
 		text:  fmt.Sprintf("Container %s was removed from the container runtime behind the node's back; how it ended is not known.", e.run.Container),
 		fixes: []answer.Fix{e.h.inspect("look for who talks to the runtime besides the node", "journalctl -u containerd --since -1h")},
 	}
-}
-
-// rebootBefore is the start of an agent after a reboot, in the time of a run's
-// end; nil when there was none.
-func (h *History) rebootBefore(run *Run) *fact.Fact {
-	exit := run.Exit
-	for _, f := range All[fact.AgentStarted](h.Node) {
-		b := of[fact.AgentStarted](f)
-		if run.Started != nil && !run.Started.When().Before(f.Seen) {
-			continue // it was started after that
-		}
-		if b.Previous == "reboot" && !f.Seen.After(exit.Seen.Add(time.Minute)) && !b.LastSeen.IsZero() && exit.Seen.After(b.LastSeen) {
-			return f
-		}
-	}
-	return nil
 }

@@ -56,7 +56,7 @@ func (p *probing) meshed() mesh.Probe {
 // sidecar is told as if the application had been asked itself: at its own port,
 // with what the sidecar reports of it.
 func (p *probing) read(b fact.Probed) (fact.Probed, mode) {
-	if !p.mesh.Rewritten || b.Evidence == nil || b.Evidence.Handler == "exec" {
+	if !p.mesh.Rewritten || b.Evidence == nil || b.Evidence.Handler == fact.Exec {
 		return b, modeOf(b)
 	}
 	if b.Evidence.Status == 0 && !b.Evidence.Timeout {
@@ -125,10 +125,10 @@ func move(ev *fact.Evidence, original *v1.Probe) {
 		ev.Remote = at(get.Port.String())
 		ev.Target = scheme + "://" + ev.Remote + "/" + strings.TrimPrefix(get.Path, "/")
 	case original.TCPSocket != nil:
-		ev.Handler, ev.Remote = "tcpSocket", at(original.TCPSocket.Port.String())
+		ev.Handler, ev.Remote = fact.TCPSocket, at(original.TCPSocket.Port.String())
 		ev.Target = ev.Remote
 	case original.GRPC != nil:
-		ev.Handler, ev.Remote = "grpc", at(strconv.Itoa(int(original.GRPC.Port)))
+		ev.Handler, ev.Remote = fact.GRPC, at(strconv.Itoa(int(original.GRPC.Port)))
 		ev.Target = ev.Remote
 	}
 }
@@ -217,7 +217,7 @@ func previous(facts []*fact.Fact) string {
 
 // stateOf words how a container was while the attempts failed, where that
 // explains why it did not answer.
-func (h *History) stateOf(name string, p *probing) (string, []*fact.Fact) {
+func (h *inquiry) stateOf(name string, p *probing) (string, []*fact.Fact) {
 	last := h.Last(name)
 	if last == nil {
 		if h.Object != nil && h.Spec(name) == nil {
@@ -264,7 +264,7 @@ func probeSidecarSaid(p *probing) *finding {
 // the sidecar's report of an application that gave none.
 func (p *probing) sidecarReport() (answer.Note, bool) {
 	for i := len(p.failed) - 1; i >= 0; i-- {
-		ev := of[fact.Probed](p.failed[i]).Evidence
+		ev := fact.Of[fact.Probed](p.failed[i]).Evidence
 		if ev == nil || ev.Header[mesh.AnsweredBy] != mesh.Sidecar || p.mode == answered {
 			continue
 		}
@@ -283,6 +283,6 @@ func sidecarsWord(ev *fact.Evidence) bool {
 }
 
 // isSidecar says whether a container of the pod is its mesh's sidecar.
-func (h *History) isSidecar(name string) bool {
+func (h *inquiry) isSidecar(name string) bool {
 	return h.Object != nil && name != "" && name == mesh.SidecarOf(mesh.Of(h.Object))
 }

@@ -2,12 +2,11 @@ package why
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -39,7 +38,7 @@ func init() {
 func oomMain(e ending) *finding {
 	var record *fact.Fact
 	for _, f := range e.run.OOMKills {
-		if of[fact.OOMKilled](f).Main {
+		if fact.Of[fact.OOMKilled](f).Main {
 			record = f
 		}
 	}
@@ -48,12 +47,12 @@ func oomMain(e ending) *finding {
 	}
 	f := e.oom(record)
 	f.weight = certain
-	if chosen := e.run.chosenBefore(record); chosen != nil {
-		o := of[fact.OOMKilled](chosen)
+	if chosen := e.run.ChosenBefore(record); chosen != nil {
+		o := fact.Of[fact.OOMKilled](chosen)
 		f.because = append(f.because, fmt.Sprintf("The kernel had chosen a child%s, and the whole container dies with one of its processes (memory.oom.group).", inBrackets("", process(o.Command, o.PID))))
 		f.chain = e.chain(chosen, record)
 	}
-	if o := of[fact.OOMKilled](record); record == nil || o.Scope(e.h.Object, e.run.Container) == "" && o.Limit == 0 {
+	if o := fact.Of[fact.OOMKilled](record); record == nil || o.Scope(e.h.Object, e.run.Container) == "" && o.Limit == 0 {
 		// The victim is known, and not whose limit it was.
 		if o.Constraint == "" {
 			f.weight = fair
@@ -65,20 +64,6 @@ func oomMain(e ending) *finding {
 	return f
 }
 
-// chosenBefore is the kill of the process that the kernel chose, where another died
-// only because it takes all of a cgroup (memory.oom.group, cgroup v2).
-func (r *Run) chosenBefore(record *fact.Fact) *fact.Fact {
-	if record == nil || !of[fact.OOMKilled](record).Group {
-		return nil
-	}
-	for _, f := range slices.Backward(r.OOMKills) {
-		if ago := record.When().Sub(f.When()); !of[fact.OOMKilled](f).Group && ago >= 0 && ago <= fact.OOMFollowedWithin {
-			return f
-		}
-	}
-	return nil
-}
-
 // oomChildThenExit: a child was OOM-killed and the main process, which waited
 // for it, ended at once with an error: a shell hands on 137, stress says 1.
 func oomChildThenExit(e ending) *finding {
@@ -87,7 +72,7 @@ func oomChildThenExit(e ending) *finding {
 	}
 	var record *fact.Fact
 	for _, f := range e.run.OOMKills {
-		if !of[fact.OOMKilled](f).Main && e.at.Sub(f.When()).Abs() <= fact.OOMFollowedWithin {
+		if !fact.Of[fact.OOMKilled](f).Main && e.at.Sub(f.When()).Abs() <= fact.OOMFollowedWithin {
 			record = f
 		}
 	}
@@ -117,7 +102,7 @@ func oomNotThis(e ending) *finding {
 		return nil
 	}
 	for _, f := range e.run.OOMKills {
-		if of[fact.OOMKilled](f).Main || e.exit.ExitCode != 0 && e.at.Sub(f.When()).Abs() <= fact.OOMFollowedWithin {
+		if fact.Of[fact.OOMKilled](f).Main || e.exit.ExitCode != 0 && e.at.Sub(f.When()).Abs() <= fact.OOMFollowedWithin {
 			return nil
 		}
 	}
@@ -146,7 +131,7 @@ func (e ending) childOOM() []answer.Note {
 		return nil
 	}
 	last := e.run.OOMKills[len(e.run.OOMKills)-1]
-	o, ago := oomRecord(of[fact.OOMKilled](last)), e.at.Sub(last.When())
+	o, ago := oomRecord(fact.Of[fact.OOMKilled](last)), e.at.Sub(last.When())
 	if o.Main || ago <= fact.OOMFollowedWithin || ago > lately {
 		return nil
 	}
@@ -162,7 +147,7 @@ func (e ending) oom(record *fact.Fact) *finding {
 	if record == nil {
 		record = &fact.Fact{Body: fact.OOMKilled{Main: true, Limit: e.limit()}}
 	}
-	o := oomRecord(of[fact.OOMKilled](record))
+	o := oomRecord(fact.Of[fact.OOMKilled](record))
 	e.h.blameOOM(f, e.run, record)
 	if f.cause == answer.MemoryLimit || f.cause == answer.MemoryLimitChild {
 		f.fixes = append(f.fixes, e.h.memoryFixes(e.run, o)...)
@@ -171,8 +156,8 @@ func (e ending) oom(record *fact.Fact) *finding {
 }
 
 // blameOOM says whose limit an OOM kill was about, and in whose memory it was.
-func (h *History) blameOOM(f *finding, run *Run, record *fact.Fact) {
-	b, container := of[fact.OOMKilled](record), run.Container
+func (h *inquiry) blameOOM(f *finding, run *history.Run, record *fact.Fact) {
+	b, container := fact.Of[fact.OOMKilled](record), run.Container
 	o := oomRecord(b)
 	victim := fmt.Sprintf("a child process of container %s", container)
 	f.cause = answer.MemoryLimitChild
@@ -199,41 +184,18 @@ func (h *History) blameOOM(f *finding, run *Run, record *fact.Fact) {
 		f.cause = answer.NodeOvercommitted
 		f.text = fmt.Sprintf("All pods of the node together hit what pods may have%s, and the kernel chose %s.", ofSize(o.Limit), victim)
 		f.fixes = []answer.Fix{h.inspect("see how much was promised", "kubectl describe nodes | grep -A8 'Allocated resources'")}
-	case o.inFiles(run.dying(record)):
+	case o.inFiles(run.Dying(record)):
 		f.cause = answer.MemoryBackedVolume
 		f.text = fmt.Sprintf("Files in memory (a tmpfs volume or /dev/shm) ate the memory limit%s of container %s; the kernel then killed %s, though all its processes together held only %s.",
 			ofSize(o.Limit), container, victim, prose.Size(o.held()))
 		f.fixes = []answer.Fix{h.inspect("see what lies in memory", h.exec(container, "df -h -t tmpfs")), h.specFix("give the memory-backed volume a sizeLimit well below the memory limit, or write to disk")}
 	default:
 		f.text = fmt.Sprintf("%s was OOM-killed: container %s hit its memory limit%s%s.", prose.Upper(victim), container, ofSize(o.Limit), o.crowd())
-		if h.limitRanged(container) {
+		if h.LimitRanged(container) {
 			f.because = []string{"its manifest does not ask for that limit: a LimitRange of the namespace sets it."}
 			f.fixes = []answer.Fix{h.inspect("see the LimitRange's default", h.kubectl("describe limitrange"))}
 		}
 	}
-}
-
-// OwnLimit says whether an OOM kill in a container was about its own memory limit,
-// as far as anybody can tell, and not about that of the pod, of all pods, or of the
-// machine.
-func (h *History) OwnLimit(container string, b fact.OOMKilled) bool {
-	scope := b.Scope(h.Object, container)
-	return scope == fact.OfContainer || scope == ""
-}
-
-// limitRanged says whether a container's memory limit comes from a LimitRange, by the
-// annotation that tells so (plugin/pkg/admission/limitranger/admission.go).
-func (h *History) limitRanged(container string) bool {
-	if h.Object == nil {
-		return false
-	}
-	for part := range strings.SplitSeq(strings.TrimPrefix(h.Object.Annotations["kubernetes.io/limit-ranger"], "LimitRanger plugin set: "), "; ") {
-		what, _, _ := strings.Cut(part, " for ")
-		if strings.HasSuffix(part, "container "+container) && strings.Contains(what, "memory") && strings.Contains(what, "limit") {
-			return true
-		}
-	}
-	return false
 }
 
 func ofSize(bytes int64) string {
@@ -247,7 +209,7 @@ func ofSize(bytes int64) string {
 type oomRecord fact.OOMKilled
 
 // atLimit words whose limit an OOM kill in a container was about.
-func (h *History) atLimit(container string, b fact.OOMKilled) string {
+func (h *inquiry) atLimit(container string, b fact.OOMKilled) string {
 	switch b.Scope(h.Object, container) {
 	case fact.OfMachine:
 		return "because the machine had run out of memory"
@@ -313,24 +275,4 @@ func (o oomRecord) inFiles(dying int64) bool {
 		return o.CgroupShmem > o.CgroupAnon && o.CgroupShmem >= o.Limit/4
 	}
 	return o.Limit > 0 && len(o.Tasks) > 0 && len(o.Tasks) < fact.MostTasks && o.held()+dying < o.Limit/2
-}
-
-// givesBack is how long a process that was killed may take to give its memory back
-// on a machine that has none left.
-const givesBack = 10 * time.Second
-
-// dying is what those of the container held that were OOM-killed shortly before a
-// record, and that are not in its table any more.
-func (r *Run) dying(record *fact.Fact) int64 {
-	var sum int64
-	for _, f := range r.OOMKills {
-		o := of[fact.OOMKilled](f)
-		if ago := record.When().Sub(f.When()); f == record || ago < 0 || ago > givesBack {
-			continue
-		}
-		if !slices.ContainsFunc(of[fact.OOMKilled](record).Tasks, func(t fact.OOMTask) bool { return t.PID == o.PID }) {
-			sum += o.AnonRSS
-		}
-	}
-	return sum
 }

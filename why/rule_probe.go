@@ -20,7 +20,7 @@ func (p *probing) worked() bool {
 func succeededTimes(facts []*fact.Fact) int64 {
 	var n int64
 	for _, f := range facts {
-		n += max(1, of[fact.Probed](f).Count)
+		n += max(1, fact.Of[fact.Probed](f).Count)
 	}
 	return n
 }
@@ -73,7 +73,7 @@ func (p *probing) otherListener() (container, how string) {
 	if _, look, ok := p.look(); ok {
 		here, _ := p.listeners(look)
 		for _, l := range here {
-			switch owner := p.h.owner(l.PID); {
+			switch owner := p.h.Owner(l.PID); {
 			case owner == p.run.Container:
 				return "", ""
 			case owner != "":
@@ -93,21 +93,6 @@ func (p *probing) otherListener() (container, how string) {
 		}
 	}
 	return "", ""
-}
-
-// owner is the container whose main process has that pid, empty when it is none's.
-func (h *History) owner(pid int) string {
-	if pid == 0 {
-		return ""
-	}
-	for name, runs := range h.runs {
-		for _, r := range runs {
-			if r.Started != nil && of[fact.Started](r.Started).PID == pid {
-				return name
-			}
-		}
-	}
-	return ""
 }
 
 // appSilent says whether the look shows that the container declares ports, and

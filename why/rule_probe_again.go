@@ -25,7 +25,7 @@ func init() {
 			name: "probe-never-answers", causes: []answer.Cause{answer.AppHang},
 			needs:   "a patient request after a timeout, which was not answered at all, and a main process that is not at work",
 			against: "CPU use; an attempt that was answered meanwhile",
-			yields:  append([]string{"probe-blocked"}, stalling...),
+			yields:  append([]string{"probe-blocked", "probe-limit-said"}, stalling...),
 			judge:   probeNeverAnswers,
 		},
 	)
@@ -35,7 +35,7 @@ func init() {
 // that was answered, and the one that was not.
 func (p *probing) again() (came, silent *fact.Fact) {
 	for _, f := range slices.Backward(p.run.Again) {
-		b := of[fact.AskedAgain](f)
+		b := fact.Of[fact.AskedAgain](f)
 		if b.Probe != p.kind || b.Cut || !p.about(f) {
 			continue
 		}
@@ -66,8 +66,11 @@ func (p *probing) about(f *fact.Fact) bool {
 			return true
 		}
 	}
-	if n := len(p.before); n > 0 && !f.Seen.After(p.before[n-1].When()) {
-		return false
+	if n := len(p.before); n > 0 {
+		well := p.before[n-1].When()
+		if !f.Seen.After(well) || answerCame(fact.Of[fact.AskedAgain](f)) && f.Seen.Before(p.from) {
+			return false // it tells of an earlier row
+		}
 	}
 	return !f.Seen.Before(p.from.Add(-againLasts)) && !f.When().After(p.until.Add(p.period()))
 }
@@ -94,7 +97,7 @@ func probeAnswersAfterTimeout(p *probing) *finding {
 	if p.mode != silent || at == nil {
 		return nil
 	}
-	b := of[fact.AskedAgain](at)
+	b := fact.Of[fact.AskedAgain](at)
 	f := &finding{cause: answer.ProbeTimeoutTooShort, weight: strong, chain: p.chain(at)}
 	f.fixes = []answer.Fix{
 		p.h.inspect("see what makes it slow", p.h.exec(p.run.Container, "top -b -n 1")),
@@ -129,15 +132,15 @@ func probeNeverAnswers(p *probing) *finding {
 	if p.mode != silent && p.mode != unreachable || at == nil || came != nil {
 		return nil
 	}
-	b := of[fact.AskedAgain](at)
+	b := fact.Of[fact.AskedAgain](at)
 	f := &finding{cause: answer.AppHang, weight: strong, chain: p.chain(at)}
 	seen, look, ok := p.look()
 	if !ok {
 		f.weight, f.text = weak, "no answer came, not even to a request with more time"
 		return f // it may be busy, or stopped
 	}
-	if share(look) >= busyShare {
-		return nil
+	if _, _, u := p.used(); share(look) >= busyShare || look.State == "R" && u.starved() {
+		return nil // it wants to run
 	}
 	f.chain = append(f.chain, link(seen))
 	idle := ""

@@ -23,12 +23,14 @@ func init() {
 			name: "probe-command-late", causes: []answer.Cause{answer.ProbeCommandFailed},
 			needs:   "an exec probe whose command does not end within the timeout",
 			against: "throttling, a busy node or a stopped process",
+			yields:  []string{"probe-hang"},
 			judge:   probeCommandLate,
 		},
 		rule[*probing]{
 			name: "probe-path", causes: []answer.Cause{answer.ProbeWrongPath},
 			needs:   "404, 405 or 410 in every attempt of every run",
 			against: "a good answer at the same path, ever",
+			yields:  []string{"probe-not-deployed"},
 			seesAll: true,
 			judge:   probePath,
 		},
@@ -56,7 +58,7 @@ func probeImpossible(p *probing) *finding {
 	}
 	ev := p.last.Evidence
 	f := &finding{cause: answer.ProbeCommandFailed, weight: certain, certainty: answer.Inferred, chain: p.chain()}
-	if ev != nil && ev.Handler == "exec" {
+	if ev != nil && ev.Handler == fact.Exec {
 		f.text = fmt.Sprintf("The command of the %s probe (%s) cannot be run in container %s: %s.", kindWord(p.kind), prose.Brief(ev.Target, 80), p.run.Container, lastClause(p.last.Message, ev))
 		f.fixes = []answer.Fix{p.h.inspect("see what the image has", p.h.exec(p.run.Container, "ls /bin /usr/bin")), p.h.specFix("correct the probe's command")}
 		return f
@@ -163,9 +165,9 @@ func probeWrongProtocol(p *probing) *finding {
 		f.fixes = []answer.Fix{p.h.specFix("set the probe's scheme to HTTPS")}
 	case p.mode == mismatch:
 		f.text = fmt.Sprintf("What answers %s does not speak its protocol: %s.", p.what(), prose.Brief(ev.Error, 100))
-	case ev.Handler == "grpc" && p.mode == notServing && words.NoHealthService.In(p.last.Message):
+	case ev.Handler == fact.GRPC && p.mode == notServing && words.NoHealthService.In(p.last.Message):
 		f.text = fmt.Sprintf("The gRPC server of container %s has no health service, which %s asks.", p.run.Container, p.what())
-	case ev.Handler == "grpc" && ev.Timeout && ev.Connect > 0:
+	case ev.Handler == fact.GRPC && ev.Timeout && ev.Connect > 0:
 		f.weight = fair
 		f.text = fmt.Sprintf("Port %d accepts connections within %s and never speaks gRPC on them, so %s fails.", p.port(), prose.Span(ev.Connect), p.what())
 	default:

@@ -46,7 +46,7 @@ func probeWorkerDied(p *probing) *finding {
 		return nil
 	}
 	for _, ended := range p.run.Ended {
-		b := of[fact.ProcessEnded](ended)
+		b := fact.Of[fact.ProcessEnded](ended)
 		meanwhile := slices.ContainsFunc(p.failed, func(at *fact.Fact) bool {
 			return !ended.When().Before(at.When()) && ended.When().Sub(at.Seen) <= time.Second
 		})
@@ -70,8 +70,8 @@ func probeDiedAnswering(p *probing) *finding {
 	if p.run.Exit == nil || len(p.failed) == 0 {
 		return nil
 	}
-	exit, last := of[fact.Exited](p.run.Exit), p.failed[len(p.failed)-1]
-	if modeOf(of[fact.Probed](last)) != broken || !exit.StatusKnown || exit.Signal != 0 || exit.ExitCode == 0 || exit.ExitCode > 128 ||
+	exit, last := fact.Of[fact.Exited](p.run.Exit), p.failed[len(p.failed)-1]
+	if modeOf(fact.Of[fact.Probed](last)) != broken || !exit.StatusKnown || exit.Signal != 0 || exit.ExitCode == 0 || exit.ExitCode > 128 ||
 		exit.Vanished || p.run.Exit.When().Sub(last.Seen).Abs() > time.Second {
 		return nil
 	}
@@ -91,7 +91,7 @@ const oomBefore = 15 * time.Second
 func probeChildOOM(p *probing) *finding {
 	var kills []*fact.Fact
 	for _, f := range p.run.OOMKills {
-		if at := f.When(); !of[fact.OOMKilled](f).Main && at.After(p.from.Add(-oomBefore)) && !at.After(p.stalledUntil()) {
+		if at := f.When(); !fact.Of[fact.OOMKilled](f).Main && at.After(p.from.Add(-oomBefore)) && !at.After(p.stalledUntil()) {
 			kills = append(kills, f)
 		}
 	}
@@ -99,7 +99,7 @@ func probeChildOOM(p *probing) *finding {
 		return nil
 	}
 	f := &finding{weight: strong, chain: p.chain(kills[max(0, len(kills)-mostKills):]...)}
-	last := oomRecord(of[fact.OOMKilled](kills[len(kills)-1]))
+	last := oomRecord(fact.Of[fact.OOMKilled](kills[len(kills)-1]))
 	p.h.blameOOM(f, p.run, kills[len(kills)-1])
 	switch {
 	case p.mode == answered && p.last.Evidence.Status < 500, p.mode == impossible, p.mode == mismatch:
@@ -149,9 +149,9 @@ func (p *probing) livedThrough(kill *fact.Fact) int {
 	for _, f := range p.run.OOMKills {
 		followed := slices.ContainsFunc(p.run.Probes, func(at *fact.Fact) bool {
 			ago := at.When().Sub(f.When())
-			return bad(of[fact.Probed](at)) && ago >= 0 && ago <= oomBefore
+			return bad(fact.Of[fact.Probed](at)) && ago >= 0 && ago <= oomBefore
 		})
-		if f.ID < kill.ID && !of[fact.OOMKilled](f).Main && !followed {
+		if f.ID < kill.ID && !fact.Of[fact.OOMKilled](f).Main && !followed {
 			n++
 		}
 	}
@@ -169,8 +169,8 @@ func (p *probing) wellSince(kills []*fact.Fact) bool {
 // one: the container comes up, though this probe was asked too late to see it.
 func (p *probing) anotherWorked() bool {
 	for _, r := range p.h.Runs(p.run.Container) {
-		if slices.ContainsFunc(r.Probes, func(f *fact.Fact) bool { return !bad(of[fact.Probed](f)) && f.When().Before(p.from) }) ||
-			slices.ContainsFunc(r.Counts, func(f *fact.Fact) bool { return of[fact.Counted](f).Successes > 0 && f.Seen.Before(p.from) }) {
+		if slices.ContainsFunc(r.Probes, func(f *fact.Fact) bool { return !bad(fact.Of[fact.Probed](f)) && f.When().Before(p.from) }) ||
+			slices.ContainsFunc(r.Counts, func(f *fact.Fact) bool { return fact.Of[fact.Counted](f).Successes > 0 && f.Seen.Before(p.from) }) {
 			return true
 		}
 	}

@@ -128,8 +128,8 @@ func probeServedBySibling(p *probing) *finding {
 	var listener fact.Listener
 	for _, r := range p.h.Runs(p.run.Container) {
 		for _, f := range r.Looks {
-			for _, l := range first(p.listeners(of[fact.Looked](f))) {
-				owner := p.h.owner(l.PID)
+			for _, l := range first(p.listeners(fact.Of[fact.Looked](f))) {
+				owner := p.h.Owner(l.PID)
 				if !l.Other && (owner == "" || owner == p.run.Container) {
 					return nil
 				}
@@ -165,7 +165,7 @@ func first(here, _ []fact.Listener) []fact.Listener { return here }
 // which nobody listened in the earlier look.
 func (p *probing) movedTo(f *finding, earlier *fact.Fact, look fact.Looked) {
 	fresh := slices.DeleteFunc(p.mine(look.Listeners), func(l fact.Listener) bool {
-		return l.PID != look.PID || slices.ContainsFunc(of[fact.Looked](earlier).Listeners, func(old fact.Listener) bool { return old.Address == l.Address })
+		return l.PID != look.PID || slices.ContainsFunc(fact.Of[fact.Looked](earlier).Listeners, func(old fact.Listener) bool { return old.Address == l.Address })
 	})
 	if len(fresh) == 0 {
 		return
@@ -183,7 +183,7 @@ func (p *probing) childEnded(pid int) (*fact.Fact, fact.ProcessEnded) {
 		since = p.before[n-1]
 	}
 	for _, f := range slices.Backward(p.run.Ended) {
-		b := of[fact.ProcessEnded](f)
+		b := fact.Of[fact.ProcessEnded](f)
 		if b.Main || f.When().After(p.until) {
 			continue
 		}
@@ -205,8 +205,8 @@ func (p *probing) childGone(f *finding, ended *fact.Fact, b fact.ProcessEnded) {
 	}
 	f.text = fmt.Sprintf("The process that served port %d of container %s %s%s; the main process still runs without it.", p.port(), p.run.Container, how, inBrackets("", process(b.Command, b.PID)))
 	for _, at := range p.run.Signals {
-		s := of[fact.Signalled](at)
-		if s.PID == b.PID && s.Signal == b.Signal && s.Origin != fact.FromKernel && !p.h.itsOwn(s, p.run.Container) {
+		s := fact.Of[fact.Signalled](at)
+		if s.PID == b.PID && s.Signal == b.Signal && s.Origin != fact.FromKernel && !p.h.ItsOwn(s, p.run.Container) {
 			f.cause = answer.KilledByOther
 			f.chain = append(f.chain, link(at))
 			f.text = fmt.Sprintf("%s sent %s to the process that served port %d of container %s%s; the main process still runs without it.",
@@ -221,7 +221,7 @@ func (p *probing) servedBy() (*fact.Fact, fact.Listener, bool) {
 		if f.Seen.After(p.from) {
 			continue
 		}
-		if here, _ := p.listeners(of[fact.Looked](f)); len(here) > 0 {
+		if here, _ := p.listeners(fact.Of[fact.Looked](f)); len(here) > 0 {
 			return f, here[0], true
 		}
 	}
@@ -232,13 +232,13 @@ func (p *probing) servedBy() (*fact.Fact, fact.Listener, bool) {
 // while the probe succeeded.
 func (p *probing) fewerProcesses(look fact.Looked) bool {
 	for _, f := range p.run.Looks {
-		if b := of[fact.Looked](f); f.Seen.Before(p.from) && b.Processes > look.Processes && look.Processes > 0 {
+		if b := fact.Of[fact.Looked](f); f.Seen.Before(p.from) && b.Processes > look.Processes && look.Processes > 0 {
 			return true
 		}
 	}
 	var first, last int64
 	for _, f := range p.run.Samples {
-		if n := of[fact.Sampled](f).PIDs; n > 0 {
+		if n := fact.Of[fact.Sampled](f).PIDs; n > 0 {
 			if f.Seen.Before(p.from) {
 				first = max(first, n)
 			} else {
@@ -252,7 +252,7 @@ func (p *probing) fewerProcesses(look fact.Looked) bool {
 // mine are the listeners that are not known to be of another container.
 func (p *probing) mine(listeners []fact.Listener) []fact.Listener {
 	return slices.DeleteFunc(slices.Clone(listeners), func(l fact.Listener) bool {
-		owner := p.h.owner(l.PID)
+		owner := p.h.Owner(l.PID)
 		return l.Other || owner != "" && owner != p.run.Container
 	})
 }

@@ -2,6 +2,7 @@ package why
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"whylet.dev/whylet/fact"
@@ -20,8 +21,8 @@ func init() {
 		},
 		rule[*probing]{
 			name: "probe-node-cpu", causes: []answer.Cause{answer.NodeCPUSaturated},
-			needs:   "two samples between which its tasks waited for a CPU for half of the time, less what its own limit took; or samples around the failed attempts between which they waited for two fifths of the time in which they were asked, and ten times as long as they had a CPU",
-			against: "throttling; a tenth of a CPU for one that is still coming up",
+			needs:   "a success in this run, and two samples after it between which its tasks waited for a CPU for half of the time, less what its own limit took; or samples around the failed attempts between which they waited for two fifths of the time in which they were asked, and ten times as long as they had a CPU; and samples before, between which they waited less than half as much",
+			against: "throttling; a container that is still coming up; the same waiting before, while the probe succeeded; CPU use of its own that rose",
 			judge:   probeNodeCPU,
 		},
 		rule[*probing]{
@@ -32,7 +33,7 @@ func init() {
 		},
 		rule[*probing]{
 			name: "probe-answers-late", causes: []answer.Cause{answer.ProbeTimeoutTooShort, answer.AppOverloaded},
-			needs:   "good answers that took more than half of the timeout, or a first byte that came after it; quick answers before make it app-overloaded",
+			needs:   "three good answers or more that took more than half of the timeout, lately, too, or a first byte that came after it; quick answers before make it app-overloaded",
 			against: "",
 			yields:  stalling,
 			judge:   probeAnswersLate,
@@ -45,9 +46,9 @@ func init() {
 		},
 		rule[*probing]{
 			name: "probe-hang", causes: []answer.Cause{answer.AppHang},
-			needs:   "connections that wait to be accepted and an idle main process, or one that waits for a disk",
+			needs:   "connections that wait to be accepted and an idle main process, or one that waits for a disk; or quick answers before, none for five seconds and two timeouts now, and no CPU use of all its processes",
 			against: "CPU use; a stopped process; answers that do come",
-			yields:  []string{"probe-child-oom"},
+			yields:  []string{"probe-child-oom", "probe-limit-said"},
 			judge:   probeHang,
 		},
 	)
@@ -108,7 +109,7 @@ func probeThrottled(p *probing) *finding {
 	if a == nil {
 		return nil
 	}
-	before, after := of[fact.Sampled](a), of[fact.Sampled](b)
+	before, after := fact.Of[fact.Sampled](a), fact.Of[fact.Sampled](b)
 	if coming {
 		return p.throttledStart(a, b)
 	}
@@ -156,7 +157,7 @@ func (p *probing) atLimit(used, over time.Duration) bool {
 // of the pod's cgroup is as small, so what counts as throttled is in either of them;
 // the pressure has both.
 func (p *probing) throttledStart(a, b *fact.Fact) *finding {
-	before, after := of[fact.Sampled](a), of[fact.Sampled](b)
+	before, after := fact.Of[fact.Sampled](a), fact.Of[fact.Sampled](b)
 	over, used := b.Seen.Sub(a.Seen), after.CPUUsage-before.CPUUsage
 	stalled := max(after.ThrottledTime-before.ThrottledTime, after.CPUSome-before.CPUSome)
 	if !p.atLimit(used, over) || used > over/4 || stalled < over*3/4 {
@@ -177,39 +178,84 @@ func (p *probing) cpuLimit() string {
 	return " of " + p.of.Resources.Limits.Cpu().String() + " CPU"
 }
 
-// probeNodeCPU: it wanted to run and was not let, without a quota of its own.
+// probeNodeCPU: it wanted to run and was not let, without a quota of its own, and it was
+// let before. Who is still starting waits for a CPU on any machine, and would be slow by
+// itself.
 func probeNodeCPU(p *probing) *finding {
-	if f := p.starvedWhileAsked(); f != nil {
-		return f
+	if !p.late() || len(p.before) == 0 {
+		return nil
 	}
-	return p.starved(p.around())
+	f, now := p.starvedWhileAsked()
+	if f == nil {
+		f, now = p.starved(p.around())
+	}
+	if f == nil {
+		return nil
+	}
+	calm, ok := p.calmUse()
+	switch {
+	case !ok && now.waited >= 10*now.cpu:
+		f.weight = fair
+	case !ok:
+		f.weight, f.text = weak, "its tasks waited for a CPU; whether they did before, too, was not seen"
+	case calm.part(calm.waited) >= now.part(now.waited)/2:
+		f.weight, f.text = refuted, fmt.Sprintf("its tasks waited for a CPU as much while the probe still succeeded: for %s of %s", prose.Span(calm.waited), prose.Span(calm.over))
+	case now.part(now.cpu) >= max(0.1, 2*calm.part(calm.cpu)):
+		return nil // it has more to do than before
+	}
+	return f
+}
+
+// part is the share of the time that something took.
+func (u use) part(d time.Duration) float64 { return float64(d) / float64(max(u.over, 1)) }
+
+// calmUse is what the container's processes did with the CPU before the first failed
+// attempt, by the last samples of then; ok is false without two.
+func (p *probing) calmUse() (u use, ok bool) {
+	var last *fact.Fact
+	for _, f := range slices.Backward(p.run.Samples) {
+		switch {
+		case f.Seen.After(p.from):
+		case last == nil:
+			last = f
+		case last.Seen.Sub(f.Seen) >= time.Second:
+			return useBetween(f, last), true
+		}
+	}
+	return use{}, false
+}
+
+func useBetween(a, b *fact.Fact) use {
+	before, after := fact.Of[fact.Sampled](a), fact.Of[fact.Sampled](b)
+	return use{
+		cpu: after.CPUUsage - before.CPUUsage, over: b.Seen.Sub(a.Seen),
+		waited: after.CPUSome - before.CPUSome - (after.ThrottledTime - before.ThrottledTime),
+	}
 }
 
 // starvedWhileAsked looks at the time of the failed attempts alone: between them a
 // server has nothing to do, and waits for nothing. Needs: it waited for a CPU for two
 // fifths of that time, and ten times as long as it had one.
-func (p *probing) starvedWhileAsked() *finding {
-	if !p.late() {
-		return nil
-	}
-	var asked, waited, used time.Duration
+func (p *probing) starvedWhileAsked() (*finding, use) {
+	var asked time.Duration
+	var now use
 	var chain []*fact.Fact
 	for _, f := range p.failed {
-		took := of[fact.Probed](f).Took
+		took := fact.Of[fact.Probed](f).Took
 		a, b := p.samplesAround(f)
 		if a == nil || b == nil || b.Seen.Sub(a.Seen) > took+2*time.Second {
 			continue
 		}
-		before, after := of[fact.Sampled](a), of[fact.Sampled](b)
+		u := useBetween(a, b)
 		asked += took
-		used += after.CPUUsage - before.CPUUsage
-		waited += after.CPUSome - before.CPUSome - (after.ThrottledTime - before.ThrottledTime)
+		now.cpu, now.waited, now.over = now.cpu+u.cpu, now.waited+u.waited, now.over+u.over
 		chain = []*fact.Fact{a, b}
 	}
-	if asked == 0 || waited < asked*2/5 || waited < 10*used {
-		return nil
+	if asked == 0 || now.waited < asked*2/5 || now.waited < 10*now.cpu {
+		return nil, now
 	}
-	return p.saturated(waited, asked, chain...)
+	now.over = max(now.over, asked)
+	return p.saturated(now.waited, asked, chain...), now
 }
 
 // samplesAround are the last sample before an attempt and the first one after it.
@@ -235,23 +281,20 @@ func (p *probing) saturated(waited, over time.Duration, samples ...*fact.Fact) *
 }
 
 // starved compares two samples, which may be nil.
-func (p *probing) starved(a, b *fact.Fact) *finding {
-	coming := p.comingUp()
-	if a == nil || !p.late() && !coming {
-		return nil
+func (p *probing) starved(a, b *fact.Fact) (*finding, use) {
+	if a == nil {
+		return nil, use{}
 	}
-	before, after := of[fact.Sampled](a), of[fact.Sampled](b)
-	over := b.Seen.Sub(a.Seen)
-	waited, throttledFor := after.CPUSome-before.CPUSome, after.ThrottledTime-before.ThrottledTime
-	if over <= 0 || waited-throttledFor < over/2 || coming && after.CPUUsage-before.CPUUsage >= over/10 {
-		return nil // who comes up and does get the CPU is slow by itself
+	now := useBetween(a, b)
+	if now.over <= 0 || now.waited < now.over/2 {
+		return nil, now
 	}
-	return p.saturated(waited-throttledFor, over, a, b)
+	return p.saturated(now.waited, now.over, a, b), now
 }
 
 // probeOverloaded: it is busy and answers too late.
 func probeOverloaded(p *probing) *finding {
-	if !p.late() || p.last.Evidence == nil || p.last.Evidence.Handler == "exec" {
+	if !p.late() || p.last.Evidence == nil || p.last.Evidence.Handler == fact.Exec {
 		return nil
 	}
 	at, look, ok := p.look()
@@ -281,6 +324,9 @@ func probeAnswersLate(p *probing) *finding {
 	}
 	late := p.last.Evidence != nil && p.last.Evidence.FirstByte > p.timeout()
 	slow, quick := p.slowSuccesses()
+	if came, silent := p.again(); !late && (silent != nil && came == nil || !p.slowLately()) {
+		return nil // it answers later than any patience, or was quick up to the end
+	}
 	f := &finding{cause: answer.ProbeTimeoutTooShort, weight: fair, chain: p.chain()}
 	f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("raise the probe's timeoutSeconds above %s", prose.Span(p.timeout()))), p.h.inspect("let the history propose one", p.h.why("--suggest"))}
 	switch {
@@ -295,7 +341,7 @@ func probeAnswersLate(p *probing) *finding {
 	case late:
 		f.weight = strong
 		f.text = fmt.Sprintf("The answers to %s come, but later than its timeout: the first byte after %s; the probe allows %s.", p.what(), prose.Span(p.last.Evidence.FirstByte), prose.Span(p.timeout()))
-	case slow > 0:
+	case slow >= 3:
 		f.weight = strong
 		f.text = fmt.Sprintf("The answers to %s are correct, but often later than its timeout of %s: %s took more than half of it, the others were too late.",
 			p.what(), prose.Span(p.timeout()), prose.Plural(int(slow), "good answer"))
@@ -305,11 +351,25 @@ func probeAnswersLate(p *probing) *finding {
 	return f
 }
 
+// slowLately says whether the last good answers before the attempts at hand, of whatever
+// run, were slow: that the very first one was, as the first of a JVM is, tells nothing.
+func (p *probing) slowLately() bool {
+	for _, f := range p.ever[max(0, len(p.ever)-lastAnswers):] {
+		if fact.Of[fact.Probed](f).Took > p.timeout()/2 {
+			return true
+		}
+	}
+	return false
+}
+
+// lastAnswers is how many facts about good answers count as the last ones: some are of many.
+const lastAnswers = 3
+
 // slowSuccesses counts good answers that took more than half of the timeout, and
 // those that took less than a fifth.
 func (p *probing) slowSuccesses() (slow, quick int64) {
 	for _, f := range p.ever {
-		b := of[fact.Probed](f)
+		b := fact.Of[fact.Probed](f)
 		if len(b.Latency) == 0 {
 			switch {
 			case b.Took > p.timeout()/2:
@@ -343,7 +403,7 @@ func (p *probing) slowSuccesses() (slow, quick int64) {
 // handler that hangs never ends, so there the tasks only become more.
 func probeFinishesLate(p *probing) *finding {
 	at, look, ok := p.look()
-	if p.mode != silent || !ok || len(p.before) == 0 {
+	if p.mode != silent || p.last.Evidence.Connect == 0 || !ok || len(p.before) == 0 {
 		return nil
 	}
 	here, _ := p.listeners(look)
@@ -353,7 +413,7 @@ func probeFinishesLate(p *probing) *finding {
 	var calm, peak int64
 	var ended *fact.Fact
 	for _, f := range p.run.Samples {
-		n := of[fact.Sampled](f).PIDs
+		n := fact.Of[fact.Sampled](f).PIDs
 		switch {
 		case n == 0 || f.Seen.After(p.until.Add(p.period())):
 		case f.Seen.Before(p.from):
@@ -378,15 +438,21 @@ func probeFinishesLate(p *probing) *finding {
 // probeHang: it holds the port, uses no CPU and takes no connection. One that accepts and
 // then says nothing may only be slow: without a late answer to show for it that stays open.
 func probeHang(p *probing) *finding {
-	if p.mode != silent && p.mode != unreachable {
+	if p.mode != silent && p.mode != unreachable && p.mode != commandLate {
 		return nil
+	}
+	if came, _ := p.again(); came != nil {
+		return nil // connections wait where one is served at a time, too
 	}
 	at, look, ok := p.look()
 	// What is runnable and uses nothing waits for a CPU: it does not hang.
 	if !ok || share(look) > idleShare || stopped(look.State) || look.State == "R" {
 		return nil
 	}
-	here, _ := p.listeners(look)
+	here, all := p.listeners(look)
+	if p.mode == commandLate { // which asks the container itself, at whatever port
+		here = slices.DeleteFunc(all, func(l fact.Listener) bool { return l.Other })
+	}
 	f := &finding{cause: answer.AppHang, weight: weak, chain: p.chain(at)}
 	f.fixes = append([]answer.Fix{p.h.inspect("see where it waits", fmt.Sprintf("cat /proc/%d/wchan /proc/%d/stack   # on the node", look.PID, look.PID))}, p.h.logsFix(p.run)...)
 	waiting := 0
@@ -396,20 +462,39 @@ func probeHang(p *probing) *finding {
 	switch {
 	case waiting > 0:
 		f.weight = strong
-		f.text = fmt.Sprintf("Container %s hangs: it holds port %d, its main process %s, and %s to be accepted.",
-			p.run.Container, p.port(), idleWords(look), waitWords(waiting))
+		f.text = fmt.Sprintf("Container %s hangs: it listens, its main process %s, and %s to be accepted.", p.run.Container, idleWords(look), waitWords(waiting))
+		if p.port() != 0 {
+			f.text = fmt.Sprintf("Container %s hangs: it holds port %d, its main process %s, and %s to be accepted.", p.run.Container, p.port(), idleWords(look), waitWords(waiting))
+		}
 		if look.Stopped != nil {
 			f.weight = fair // which may be the one that should take them
 		}
 	case look.State == "D":
 		f.weight = strong
 		f.text = fmt.Sprintf("Container %s hangs: its main process waits for a disk that does not answer.", p.run.Container)
-	case len(here) > 0:
+	case len(here) > 0 && p.mode != commandLate:
 		f.text = "it holds its port, idles and does not answer in time"
+		if u, ok := p.idlesLong(); ok {
+			f.weight = fair
+			f.text = fmt.Sprintf("Container %s hangs: it takes the connection of %s and has answered nothing for %s, and its processes used %s CPU in %s of that.",
+				p.run.Container, p.what(), prose.Span(p.h.now.Sub(p.from)), prose.Span(u.cpu), prose.Span(u.over))
+		}
 	default:
 		return nil
 	}
 	return f
+}
+
+// idlesLong says whether it answered quickly before, has not for so long that a patient
+// request would have been answered, and whether all its processes together did nothing
+// meanwhile.
+func (p *probing) idlesLong() (use, bool) {
+	slow, quick := p.slowSuccesses()
+	if quick == 0 || slow > quick || len(p.failed) < 2 || p.h.now.Sub(p.from) < 5*time.Second+2*p.timeout() {
+		return use{}, false
+	}
+	_, _, u := p.usedBetween(p.from, p.h.now)
+	return u, u.over >= 2*time.Second && u.part(u.cpu) <= idleShare && u.part(u.waited) <= 0.1
 }
 
 func waitWords(connections int) string {

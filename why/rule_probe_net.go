@@ -32,7 +32,7 @@ func probeTableFull(p *probing) *finding {
 	if p.mode != unreachable {
 		return nil
 	}
-	for _, at := range slices.Backward(All[fact.PacketsDropped](p.h.Node)) {
+	for _, at := range slices.Backward(fact.All[fact.PacketsDropped](p.h.Node)) {
 		if at.When().Before(p.from.Add(-p.period())) || at.When().After(p.until.Add(p.period())) {
 			continue
 		}
@@ -84,7 +84,7 @@ func probeBlocked(p *probing) *finding {
 // before an attempt: an answer or a look tells.
 func (p *probing) heldBefore(attempt *fact.Fact) bool {
 	return len(p.before) > 0 || slices.ContainsFunc(p.run.Looks, func(f *fact.Fact) bool {
-		here, _ := p.listeners(of[fact.Looked](f))
+		here, _ := p.listeners(fact.Of[fact.Looked](f))
 		return len(here) > 0 && f.Seen.Before(attempt.When())
 	})
 }

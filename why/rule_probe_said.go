@@ -6,6 +6,7 @@ import (
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // These rules are about answers.
@@ -15,13 +16,14 @@ func init() {
 			name: "probe-said-no", causes: []answer.Cause{answer.AppUnhealthy},
 			needs:   "an HTTP status, redirects without an end, an exit code or a gRPC status of the application",
 			against: "another process on the port, a path that never worked",
+			yields:  []string{"probe-dependency-said", "probe-not-deployed", "probe-limit-said", "probe-sibling-elsewhere"},
 			judge:   probeSaidNo,
 		},
 		rule[*probing]{
 			name: "probe-died-meanwhile", causes: []answer.Cause{answer.AppUnhealthy},
 			needs:   "connections that were taken and broken off without a word, attempt after attempt, by a main process that lives; of a single attempt never enough for a verdict",
 			against: "an end of the main process that nobody ordered",
-			yields:  []string{"probe-died-answering", "probe-files-limit"},
+			yields:  []string{"probe-died-answering", "probe-files-limit", "probe-protocol-said"},
 			judge:   probeBrokeOff,
 		},
 	)
@@ -43,6 +45,9 @@ func probeSaidNo(p *probing) *finding {
 	default:
 		return nil
 	}
+	if at, lines := p.log(); words.Troubled(lines) && (ev.Status >= 500 || p.mode == exitCode) {
+		f.because, f.chain = []string{quoteLog(lines)}, p.chain(at)
+	}
 	f.fixes = append(p.h.probeFixes(p), p.h.logsFix(p.run)...)
 	return f
 }
@@ -51,7 +56,7 @@ func saying(output string) string {
 	if output == "" {
 		return ""
 	}
-	return fmt.Sprintf(" (%q)", prose.Brief(output, 80))
+	return fmt.Sprintf(" (%q)", prose.Brief(words.Told(output), kept))
 }
 
 // sinceWhen says how long it had been well.

@@ -19,6 +19,7 @@ func init() {
 			needs:   "no success in this run of a liveness or startup probe, and another run that came up, or CPU use of at least half a CPU while it was asked: of the main process, or of the whole container; or a refused connection, and an end less than 3 s after the start",
 			against: "a success before; a container that listens already, on another port",
 			seesAll: true,
+			yields:  []string{"probe-child-oom"},
 			judge:   probeSlowStart,
 		},
 	)
@@ -58,7 +59,7 @@ func probeSlowStart(p *probing) *finding {
 	case ok && p.atWork(look) && p.mode != exitCode && p.mode != answered:
 		f.chain = append(f.chain, link(at))
 		f.because = append(f.because, fmt.Sprintf("It was at work: %s.", workWords(look)))
-	case p.mode == refused && u.busy():
+	case p.mode == refused && (u.busy() || u.starved()):
 		f.chain = inOrder(append(f.chain, links(first, last)...))
 		f.because = append(f.because, fmt.Sprintf("Its processes were at work: %s.", u))
 	default:
@@ -93,7 +94,7 @@ func (p *probing) usedBetween(from, until time.Time) (first, last *fact.Fact, u 
 	if first == nil {
 		return nil, nil, use{}
 	}
-	a, b := of[fact.Sampled](first), of[fact.Sampled](last)
+	a, b := fact.Of[fact.Sampled](first), fact.Of[fact.Sampled](last)
 	if b.CPUUsage == 0 {
 		return nil, nil, use{}
 	}
@@ -105,6 +106,9 @@ func (p *probing) usedBetween(from, until time.Time) (first, last *fact.Fact, u 
 func (u use) busy() bool {
 	return u.over >= time.Second && (u.cpu >= u.over/2 || u.cpu >= u.over/10 && u.cpu+u.waited >= u.over/2)
 }
+
+// starved says whether they waited for a CPU for half of the time.
+func (u use) starved() bool { return u.over >= time.Second && u.waited >= u.over/2 }
 
 func (u use) String() string {
 	text := fmt.Sprintf("%s CPU in %s", prose.Span(u.cpu), prose.Span(u.over))
@@ -119,12 +123,12 @@ func (u use) String() string {
 // they used.
 func (p *probing) childrenWork(look fact.Looked) bool {
 	_, _, u := p.used()
-	return u.busy() || p.atLimit(u.cpu, u.over) || u.over == 0 && look.Processes > 1
+	return u.busy() || u.starved() || p.atLimit(u.cpu, u.over) || u.over == 0 && look.Processes > 1
 }
 
 // up says whether the container listens already, on whatever port.
 func (p *probing) up(look fact.Looked) bool {
-	return slices.ContainsFunc(look.Listeners, func(l fact.Listener) bool { return !l.Other && (l.PID == 0 || p.h.owner(l.PID) != "" || !p.shared()) })
+	return slices.ContainsFunc(look.Listeners, func(l fact.Listener) bool { return !l.Other && (l.PID == 0 || p.h.Owner(l.PID) != "" || !p.shared()) })
 }
 
 // mayStillStart says whether a probe ended the container within a minute, while its
@@ -139,7 +143,7 @@ func (p *probing) mayStillStart(look fact.Looked) bool {
 		command = path.Base(p.of.Command[0])
 	}
 	for _, f := range p.run.Ended {
-		if b := of[fact.ProcessEnded](f); b.Main {
+		if b := fact.Of[fact.ProcessEnded](f); b.Main {
 			command = b.Command // what it was in the end
 		}
 	}
@@ -178,7 +182,7 @@ func workWords(look fact.Looked) string {
 func (p *probing) cameUpElsewhen() bool {
 	for _, r := range p.h.Runs(p.run.Container) {
 		for _, f := range r.Probes {
-			if b := of[fact.Probed](f); r != p.run && b.Probe == p.kind && !bad(b) {
+			if b := fact.Of[fact.Probed](f); r != p.run && b.Probe == p.kind && !bad(b) {
 				return true
 			}
 		}
@@ -188,7 +192,7 @@ func (p *probing) cameUpElsewhen() bool {
 
 // timeToHealth is the longest time that a run took from its start to the first
 // success of a probe; 0 when none did.
-func (h *History) timeToHealth(container string, kind fact.ProbeKind) time.Duration {
+func (h *inquiry) timeToHealth(container string, kind fact.ProbeKind) time.Duration {
 	var longest time.Duration
 	for _, r := range h.Runs(container) {
 		if r.Started == nil {
@@ -196,7 +200,7 @@ func (h *History) timeToHealth(container string, kind fact.ProbeKind) time.Durat
 		}
 		failedFirst := false
 		for _, f := range r.Probes {
-			b := of[fact.Probed](f)
+			b := fact.Of[fact.Probed](f)
 			if b.Probe != kind {
 				continue
 			}

@@ -42,7 +42,7 @@ func probeDependency(p *probing) *finding {
 	independent := 0
 	for i := range p.h.Neighbours {
 		f := &p.h.Neighbours[i]
-		b := of[fact.Probed](f)
+		b := fact.Of[fact.Probed](f)
 		if first[f.Pod] != f || b.Evidence == nil || modeOf(b) != p.mode || b.Evidence.Status != ev.Status || pathOf(b.Evidence.Target) != pathOf(ev.Target) || b.Evidence.Output != ev.Output {
 			continue
 		}
@@ -68,7 +68,7 @@ func probeDependency(p *probing) *finding {
 }
 
 // neighboursFailures are the first failed attempts that are known of other pods.
-func (h *History) neighboursFailures() map[fact.Pod]*fact.Fact {
+func (h *inquiry) neighboursFailures() map[fact.Pod]*fact.Fact {
 	first := map[fact.Pod]*fact.Fact{}
 	for i := range h.Neighbours {
 		f := &h.Neighbours[i]

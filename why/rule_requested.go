@@ -9,28 +9,13 @@ import (
 	"whylet.dev/whylet/why/prose"
 )
 
-// requested is the request that had the pod deleted; nil where nobody told of it.
-func (h *History) requested() (*fact.Fact, fact.Requested) {
-	at, _, ok := h.deletion()
-	if !ok {
-		return nil, fact.Requested{}
-	}
-	var found *fact.Fact
-	for _, f := range All[fact.Requested](h.Facts) {
-		if !f.When().After(at.Seen) {
-			found = f
-		}
-	}
-	return found, of[fact.Requested](found)
-}
-
 // byOther says whether it is known that the deletion was not its controller's wish.
-func (h *History) byOther() bool {
-	f, b := h.requested()
+func (h *inquiry) byOther() bool {
+	f, b := h.Requested()
 	if f == nil {
 		return false
 	}
-	kind, _ := h.controller()
+	kind, _ := h.Controller()
 	own := strings.ReplaceAll(part(b), "-", "")
 	return kind == "" || own != strings.ToLower(kind)+"controller"
 }
@@ -70,8 +55,8 @@ var reasons = map[string]string{
 }
 
 // deletedByOther: the control plane told who asked, and it was not its controller.
-func (h *History) deletedByOther(at *fact.Fact) *finding {
-	request, b := h.requested()
+func (h *inquiry) deletedByOther(at *fact.Fact) *finding {
+	request, b := h.Requested()
 	done := "deleted"
 	if b.Verb == "evict" {
 		done = "evicted (as kubectl drain does)"
@@ -83,7 +68,7 @@ func (h *History) deletedByOther(at *fact.Fact) *finding {
 	}
 	if heir := h.heir(); heir != nil {
 		f.chain = append(f.chain, kinLink(heir))
-		f.then = []string{fmt.Sprintf("Its controller made %s in its place.", of[fact.SpecSeen](heir).Object.Name)}
+		f.then = []string{fmt.Sprintf("Its controller made %s in its place.", fact.Of[fact.SpecSeen](heir).Object.Name)}
 	}
 	f.fixes = []answer.Fix{h.inspect("see what happened around it", h.kubectl("get events --sort-by=.lastTimestamp"))}
 	return f

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -16,7 +15,7 @@ import (
 
 // resize says what keeps a change of a running pod's resources from taking effect
 // (KEP-1287); nil where none is due. The containers run on with those they had.
-func (h *History) resize(conditions []v1.PodCondition) *finding {
+func (h *inquiry) resize(conditions []v1.PodCondition) *finding {
 	pending := conditionOf(conditions, v1.PodResizePending)
 	if pending == nil {
 		pending = conditionOf(conditions, v1.PodResizeInProgress)
@@ -24,7 +23,7 @@ func (h *History) resize(conditions []v1.PodCondition) *finding {
 	if pending == nil || pending.Reason == "" {
 		return nil // it is under way
 	}
-	failed, _, ok := Latest[fact.ResizeFailed](h, time.Time{})
+	failed, _, ok := fact.Latest[fact.ResizeFailed](h.Facts)
 	if !ok {
 		return nil
 	}

@@ -2,11 +2,11 @@ package why
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
 )
@@ -16,7 +16,7 @@ func init() {
 	exitRules.add(
 		rule[ending]{
 			name: "disk-full-said", causes: []answer.Cause{answer.DiskFull},
-			needs:     "ENOSPC or EDQUOT among the last words of a process that ended with an error",
+			needs:     "ENOSPC or EDQUOT among the last words of a process that ended with an error, or aborted",
 			against:   "exit code 0",
 			unordered: true,
 			judge:     diskFullSaid,
@@ -105,7 +105,7 @@ func processLimitHit(e ending) *finding {
 	if e.exit.ExitCode == 0 || e.exit.Vanished || e.exit.Signal == 9 || e.exit.MainOOMKilled {
 		return nil
 	}
-	full := e.run.atPIDLimit(e.at.Add(-time.Minute), e.at)
+	full := e.run.AtPIDLimit(e.at.Add(-time.Minute), e.at)
 	said := e.said(words.NoFork)
 	if full == nil && said == "" {
 		return nil
@@ -118,26 +118,15 @@ func processLimitHit(e ending) *finding {
 	return f
 }
 
-// atPIDLimit is the newest sample of that time with as many tasks as are allowed.
-func (r *Run) atPIDLimit(from, until time.Time) *fact.Fact {
-	for _, f := range slices.Backward(r.Samples) {
-		b := of[fact.Sampled](f)
-		if b.PIDLimit > 0 && b.PIDs >= b.PIDLimit && !f.Seen.Before(from) && !f.Seen.After(until) {
-			return f
-		}
-	}
-	return nil
-}
-
 func pidWords(sample *fact.Fact) string {
 	if sample == nil {
 		return ""
 	}
-	b := of[fact.Sampled](sample)
+	b := fact.Of[fact.Sampled](sample)
 	return fmt.Sprintf(": it had %d of the %d tasks that it may have", b.PIDs, b.PIDLimit)
 }
 
-func (h *History) pidFixes(run *Run) []answer.Fix {
+func (h *inquiry) pidFixes(run *history.Run) []answer.Fix {
 	return []answer.Fix{
 		h.inspect("see which processes it has, and whether they pile up", h.exec(run.Container, "ps")),
 		h.specFix("have the application reap its children and bound its threads; the node's pids limit is the same for all pods"),
@@ -160,7 +149,7 @@ func probeDiskFull(p *probing) *finding {
 // probeProcessLimit: no process could be started any more.
 func probeProcessLimit(p *probing) *finding {
 	ev := p.last.Evidence
-	full := p.run.atPIDLimit(p.from.Add(-p.period()), p.until.Add(p.period()))
+	full := p.run.AtPIDLimit(p.from.Add(-p.period()), p.until.Add(p.period()))
 	said := words.NoFork(p.last.Message) || ev != nil && words.NoFork(ev.Output)
 	if full == nil && !said || p.mode == refused && len(p.before) == 0 {
 		return nil

@@ -18,7 +18,7 @@ func (e ending) said(fits func(string) bool) string {
 	if e.exit.Message != "" && fits(e.exit.Message) {
 		return e.exit.Message
 	}
-	if code := e.exit.ExitCode; e.exit.Signal != 0 || code >= 128 && code != 255 {
+	if code := e.exit.ExitCode; e.exit.Signal != 0 && e.exit.Signal != sigabrt || code >= 128 && code != 255 && code != 128+sigabrt {
 		return "" // a signal ended it, not what it last complained of
 	}
 	for _, line := range slices.Backward(e.exit.LastLines) {
@@ -53,7 +53,7 @@ func init() {
 		},
 		rule[ending]{
 			name: "read-only-said", causes: []answer.Cause{answer.SecurityRefused},
-			needs:     "EROFS among the last words of a process that ended with an error, in a container with readOnlyRootFilesystem",
+			needs:     "EROFS, or that there is no place for temporary files, among the last words of a process that ended with an error, in a container with readOnlyRootFilesystem",
 			against:   "exit code 0; a container whose root can be written",
 			unordered: true,
 			judge:     readOnlySaid,
@@ -101,7 +101,7 @@ func execSaid(e ending) *finding {
 // readOnlySaid: it tried to write to its own image, which its security context
 // forbids.
 func readOnlySaid(e ending) *finding {
-	said := e.said(words.ReadOnly.In)
+	said := e.said(func(line string) bool { return words.Any(line, words.ReadOnly, words.NoTemporary) })
 	if e.exit.ExitCode == 0 || e.spec == nil || said == "" {
 		return nil
 	}
@@ -136,7 +136,7 @@ func permissionSaid(e ending) *finding {
 
 // fewerRights says what a container's security context takes from it; "" when it
 // takes nothing that could make a call fail with EACCES or EPERM.
-func (h *History) fewerRights(c *v1.Container) string {
+func (h *inquiry) fewerRights(c *v1.Container) string {
 	if c == nil || h.Object == nil {
 		return ""
 	}

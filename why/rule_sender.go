@@ -16,7 +16,7 @@ func init() {
 		rule[ending]{
 			name: "sender-seen", causes: []answer.Cause{answer.KilledByOther, answer.AppCrashSignal},
 			needs:   "the kernel's word of who sent SIGKILL, SIGTERM, SIGINT or SIGQUIT to the main process (a trace of signal:signal_generate) right before its end, or SIGHUP, SIGUSR1 or SIGUSR2 of which it died",
-			against: "a kill that the node ordered; a signal of the kernel itself, which is the OOM killer's",
+			against: "a kill that the node ordered; a signal of the kernel itself, which is the OOM killer's; a signal to itself, on which it ended with an exit code of its own",
 			judge:   senderSeen,
 		},
 	)
@@ -29,7 +29,7 @@ const heeds = 30 * time.Second
 // senderSeen: the kernel told who sent the signal that ended the main process.
 func senderSeen(e ending) *finding {
 	at, b := e.lastSignal()
-	if at == nil || b.Origin == fact.FromKernel || b.Origin == fact.FromNode && e.h.beside != "" {
+	if at == nil || b.Origin == fact.FromKernel || b.Origin == fact.FromNode && e.h.Beside != "" {
 		return nil
 	}
 	f := &finding{cause: answer.KilledByOther, weight: certain, chain: e.chain(at), fixes: e.h.logsFix(e.run)}
@@ -38,6 +38,8 @@ func senderSeen(e ending) *finding {
 		how = fmt.Sprintf("on its %s (exit code %d)", signalName(b.Signal), e.exit.ExitCode)
 	}
 	switch {
+	case b.SenderPID == b.PID && b.PID != 0 && e.exit.Signal != b.Signal && e.exit.ExitCode != 128+b.Signal:
+		return nil // a way to end that it has heeded by itself, with a code of its own
 	case b.SenderPID == b.PID && b.PID != 0:
 		f.cause = answer.AppCrashSignal
 		f.text = fmt.Sprintf("The main process of container %s ended itself%s: it sent %s to itself.", e.run.Container, e.after(), signalName(b.Signal))
@@ -55,7 +57,7 @@ func senderSeen(e ending) *finding {
 // lastSignal is the newest signal to the main process that its end follows from.
 func (e ending) lastSignal() (*fact.Fact, fact.Signalled) {
 	for _, f := range slices.Backward(e.run.Signals) {
-		b := of[fact.Signalled](f)
+		b := fact.Of[fact.Signalled](f)
 		gap := e.at.Sub(f.When())
 		if !b.Main || gap < -fact.OOMFollowedWithin {
 			continue

@@ -26,7 +26,7 @@ var (
 	probeRules   = rulebook[*probing]{limit: unlessHalfSeen}
 	startRules   rulebook[notStarted]
 	imageRules   rulebook[notStarted]
-	deletedRules rulebook[*History]
+	deletedRules rulebook[*inquiry]
 )
 
 // Rules lists every way to a cause. docs/rules.md shows it, and a test holds the
@@ -54,6 +54,9 @@ func (b *rulebook[C]) list() []Rule {
 var plainRules = []Rule{
 	{"silent-child-oom", oomCauses, "OOM kills in a container that lives on and looks well", "a limit that nobody hit", nil},
 	{"cache-at-limit", []answer.Cause{answer.MemoryLimit}, "memory use at the limit that is mostly page cache, and no OOM kill: this rule only rules out", "", nil},
+	{"stopped-unseen", []answer.Cause{answer.ProcessStopped}, "a look of the last minute that finds the main process, or the one that holds a port, stopped or traced in a container that looks well", "", nil},
+	{"hang-unseen", []answer.Cause{answer.AppHang}, "a look of the last minute that finds connections which wait to be accepted and an idle main process in a container that looks well", "CPU use", nil},
+	{"another-pod", []answer.Cause{answer.ProcessStopped, answer.AppHang, answer.AppExitError, answer.MemoryLimit, answer.AppListensElse, answer.ServicePortMismatch, answer.SelectorMismatch}, "a failure that may be another's (an answer of 5xx, silence, a refused connection, a start that waits), a Service or pod that the container asks by its words, its open connections or its configuration, and trouble there: its cause is taken over, whatever it is", "nothing wrong there", nil},
 	{"sidecar-report", []answer.Cause{answer.MeshSidecarAnswered}, "the sidecar's mark on the answer, which says that it could not reach the application, and nothing that says why", "a rule about the application that knows why", nil},
 	{"reboot", []answer.Cause{answer.NodeRestarted}, "a sandbox that was gone when an agent came back, and the kernel's boot id was another", "", nil},
 	{"no-symptom", []answer.Cause{answer.None}, "all containers run and are ready, or the pod is not ready yet, and nothing has failed, was killed or evicted", "a probe that could never be asked", nil},
@@ -75,6 +78,7 @@ var plainRules = []Rule{
 	{"node-not-ready", []answer.Cause{answer.NodeLost}, "a node object that is not Ready, or that is gone", "a node that is Ready", nil},
 	{"selector", []answer.Cause{answer.SelectorMismatch}, "a Service whose selector fits no pod of its namespace", "", nil},
 	{"nobody-listens", []answer.Cause{answer.ServicePortMismatch}, "pods that are well, into which somebody looked, and which do not listen on the Service's target port", "a probe of that port that succeeded since the look", nil},
+	{"load-balancer-refused", []answer.Cause{answer.LoadBalancerFailed}, "a Service of type LoadBalancer without an address, and its controller's last event SyncLoadBalancerFailed", "an address", nil},
 	{"target-port", []answer.Cause{answer.ServicePortMismatch}, "a target port that none of the selected pods declares, while they declare others", "for a number: a pod that listens there", nil},
 }
 

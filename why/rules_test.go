@@ -12,6 +12,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
 )
 
 // case of a table: what happened, and what the first verdict must and must not say.
@@ -571,7 +572,7 @@ func TestUnready(t *testing.T) {
 	if a = s.ask(); a.Symptoms[0].Kind != answer.NotReady || a.Verdicts[0].Cause != answer.AppUnhealthy || !strings.Contains(a.Symptoms[0].Text, "until") {
 		t.Fatalf("after recovery: %s", a.Text(answer.Style{}))
 	}
-	if a = Explain(NewHistory(s.key, s.facts, nil, nil), Options{Now: s.now, Since: s.now}); a.Symptoms[0].Kind != answer.Healthy {
+	if a = Explain(history.New(s.key, s.facts, nil, nil), Options{Now: s.now, Since: s.now}); a.Symptoms[0].Kind != answer.Healthy {
 		t.Fatalf("since now: %s", a.Text(answer.Style{}))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/history"
 )
 
 // counted are another node's newest own counts of the attempts until the last failed one,
@@ -11,7 +12,7 @@ import (
 func (p *probing) counted() (newest fact.Counted, ok bool) {
 	for _, r := range p.h.Runs(p.run.Container) {
 		for _, f := range r.Counts {
-			if b := of[fact.Counted](f); b.Probe == p.kind {
+			if b := fact.Of[fact.Counted](f); b.Probe == p.kind {
 				newest, ok = b, true
 			}
 		}
@@ -22,15 +23,15 @@ func (p *probing) counted() (newest fact.Counted, ok bool) {
 // wasReady says whether the container was ready before the attempts failed, in this run
 // or an earlier one: its readiness probe had succeeded then.
 func (p *probing) wasReady() bool {
-	return p.kind == fact.Readiness && slices.ContainsFunc(p.h.Runs(p.run.Container), func(r *Run) bool {
-		return r.Attempt <= p.run.Attempt && slices.ContainsFunc(r.Marks, func(m *fact.Fact) bool { return of[fact.Marked](m).Ready && m.Seen.Before(p.from) })
+	return p.kind == fact.Readiness && slices.ContainsFunc(p.h.Runs(p.run.Container), func(r *history.Run) bool {
+		return r.Attempt <= p.run.Attempt && slices.ContainsFunc(r.Marks, func(m *fact.Fact) bool { return fact.Of[fact.Marked](m).Ready && m.Seen.Before(p.from) })
 	})
 }
 
 // told says whether the attempts are known only by what somebody else says of those that
 // failed: the good ones are not.
 func (p *probing) told() bool {
-	return slices.ContainsFunc(p.failed, func(f *fact.Fact) bool { return of[fact.Probed](f).By == fact.BySay })
+	return slices.ContainsFunc(p.failed, func(f *fact.Fact) bool { return fact.Of[fact.Probed](f).By == fact.BySay })
 }
 
 // halfSeen says whether good attempts may have been made of which nobody tells.
@@ -56,20 +57,4 @@ func (p *probing) inOneRow() {
 			return
 		}
 	}
-}
-
-// HalfSeen says whether another node made attempts of which not all were seen: what other
-// settings would have made of them cannot be told.
-func (h *History) HalfSeen() bool {
-	if h.beside == "" {
-		return false
-	}
-	seen := false
-	for _, f := range All[fact.Probed](h.Facts) {
-		if of[fact.Probed](f).By == fact.BySay {
-			return true
-		}
-		seen = true
-	}
-	return !seen
 }

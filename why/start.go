@@ -6,26 +6,27 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
 )
 
 // notStarted is the case of a container that cannot be started: why?
 type notStarted struct {
-	h    *History
-	run  *Run
+	h    *inquiry
+	run  *history.Run
 	fact *fact.Fact
 	// reason and message are those that Kubernetes shows.
 	reason, message string
 }
 
 // startTrouble says whether the newest run of a container could not be started.
-func (h *History) startTrouble(name string, runs []*Run) (trouble, bool) {
+func (h *inquiry) startTrouble(name string, runs []*history.Run) (trouble, bool) {
 	last := runs[len(runs)-1]
 	if last.Started != nil {
 		return trouble{}, false
 	}
-	newest := func(r *Run) *fact.Fact {
+	newest := func(r *history.Run) *fact.Fact {
 		if r.Failed != nil {
 			return r.Failed
 		}
@@ -70,7 +71,7 @@ func earlier(a, b *fact.Fact) *fact.Fact {
 }
 
 // explainStart says why a container could not be started.
-func (h *History) explainStart(run *Run, failed *fact.Fact, id string) answer.Verdict {
+func (h *inquiry) explainStart(run *history.Run, failed *fact.Fact, id string) answer.Verdict {
 	c := notStarted{h: h, run: run, fact: failed}
 	rules := &startRules
 	switch b := failed.Body.(type) {
@@ -250,7 +251,7 @@ func (c notStarted) filledBefore() *fact.Fact {
 		}
 		for _, f := range r.OOMKills {
 			record = nil
-			if o := oomRecord(of[fact.OOMKilled](f)); c.h.OwnLimit(c.run.Container, fact.OOMKilled(o)) && o.inFiles(r.dying(f)) {
+			if o := oomRecord(fact.Of[fact.OOMKilled](f)); c.h.OwnLimit(c.run.Container, fact.OOMKilled(o)) && o.inFiles(r.Dying(f)) {
 				record = f
 			}
 		}
@@ -296,7 +297,7 @@ func init() {
 }
 
 func (c notStarted) image(cause answer.Cause, w weight, certainty answer.Certainty, what string, fixes ...answer.Fix) *finding {
-	failed := of[fact.ImageFailed](c.fact)
+	failed := fact.Of[fact.ImageFailed](c.fact)
 	f := &finding{cause: cause, weight: w, certainty: certainty, chain: c.chain(), fixes: fixes}
 	f.text = fmt.Sprintf("The image %s of container %s %s.", failed.Image, c.run.Container, what)
 	if failed.OnNode {
@@ -308,7 +309,7 @@ func (c notStarted) image(cause answer.Cause, w weight, certainty answer.Certain
 
 // missingObject guesses from the pod's spec which object a message is about, for
 // a command to look at it.
-func (h *History) missingObject(message string) (kind, name string, ok bool) {
+func (h *inquiry) missingObject(message string) (kind, name string, ok bool) {
 	parts := strings.FieldsFunc(message, func(r rune) bool { return r == ' ' || r == '"' || r == '/' || r == ':' })
 	for i, w := range parts {
 		k := strings.ToLower(w)
@@ -325,8 +326,8 @@ func (h *History) missingObject(message string) (kind, name string, ok bool) {
 }
 
 // explainSetUp says why the pod's volumes, cgroup or sandbox cannot be made.
-func (h *History) explainSetUp(failed *fact.Fact, id string) answer.Verdict {
-	b := of[fact.SetUpFailed](failed)
+func (h *inquiry) explainSetUp(failed *fact.Fact, id string) answer.Verdict {
+	b := fact.Of[fact.SetUpFailed](failed)
 	f := finding{weight: strong, certainty: answer.Recorded, chain: notStarted{h: h, fact: failed}.chain()}
 	message := prose.Brief(b.Message, 200)
 	switch {

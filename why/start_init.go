@@ -9,11 +9,12 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/prose"
 )
 
 // initTroubles are those of a container that has to end before others start.
-func (h *History) initTroubles(name string, ends []*Run, status v1.PodStatus) []trouble {
+func (h *inquiry) initTroubles(name string, ends []*history.Run, status v1.PodStatus) []trouble {
 	if run := h.Last(name); run.Started != nil && run.Exit == nil && !final(status.Phase) && !h.triesAgain(run, ends) {
 		since := run.Started.When()
 		text := fmt.Sprintf("the pod waits for init container %s, since %s", name, prose.Span(max(h.now.Sub(since), 0)))
@@ -24,7 +25,7 @@ func (h *History) initTroubles(name string, ends []*Run, status v1.PodStatus) []
 	}
 	bad := 0
 	for _, r := range ends {
-		if of[fact.Exited](r.Exit).ExitCode != 0 {
+		if fact.Of[fact.Exited](r.Exit).ExitCode != 0 {
 			bad++
 		}
 	}
@@ -32,7 +33,7 @@ func (h *History) initTroubles(name string, ends []*Run, status v1.PodStatus) []
 		return nil
 	}
 	last := ends[len(ends)-1]
-	if of[fact.Exited](last.Exit).ExitCode == 0 {
+	if fact.Of[fact.Exited](last.Exit).ExitCode == 0 {
 		return nil // it came through in the end
 	}
 	return []trouble{{
@@ -44,7 +45,7 @@ func (h *History) initTroubles(name string, ends []*Run, status v1.PodStatus) []
 // triesAgain says whether an init container that runs has failed before and has
 // not run for longer than then: it is about to fail once more, as far as anyone
 // can tell.
-func (h *History) triesAgain(run *Run, ends []*Run) bool {
+func (h *inquiry) triesAgain(run *history.Run, ends []*history.Run) bool {
 	var longest time.Duration
 	for _, r := range ends {
 		if e := newEnding(h, r); e.exit.ExitCode != 0 {
@@ -56,7 +57,7 @@ func (h *History) triesAgain(run *Run, ends []*Run) bool {
 
 // initFailed is the verdict on the end of an init container: why it ended stays
 // in the text and among what contributed.
-func (h *History) initFailed(last *Run, id string) answer.Verdict {
+func (h *inquiry) initFailed(last *history.Run, id string) answer.Verdict {
 	v := explainExit(h, last, id)
 	v.Contributing = append([]answer.Note{{Cause: v.Cause, Text: v.Text, Facts: idsOf(v.Chain)}}, v.Contributing...)
 	v.Say(answer.Parts{
@@ -71,10 +72,10 @@ func (h *History) initFailed(last *Run, id string) answer.Verdict {
 }
 
 // initWaiting is the finding on an init container that goes on.
-func (h *History) initWaiting(run *Run) finding {
+func (h *inquiry) initWaiting(run *history.Run) finding {
 	f := finding{cause: answer.InitWaiting, weight: strong, rule: "init-still-runs", chain: links(run.Start, run.Started)}
 	f.text = fmt.Sprintf("Init container %s has been running for %s and has not ended; the pod's containers start only after it.", run.Container, prose.Span(max(h.now.Sub(run.Started.When()), time.Second)))
-	f.notes = run.initNeeds()
+	f.notes = initNeeds(run)
 	f.fixes = []answer.Fix{
 		h.inspect("see what it waits for", h.kubectl("logs %s -c %s", h.Pod.Name, run.Container)),
 		h.inspect("and what runs in it", h.exec(run.Container, "ps")),
@@ -83,9 +84,9 @@ func (h *History) initWaiting(run *Run) finding {
 }
 
 // initNeeds is what an init container waits for, where a look found that.
-func (r *Run) initNeeds() []answer.Note {
+func initNeeds(r *history.Run) []answer.Note {
 	for _, f := range slices.Backward(r.Looks) {
-		if _, how := waitsFor(of[fact.Looked](f), of[fact.Looked](f).Said); how != "" {
+		if _, how := waitsFor(fact.Of[fact.Looked](f), fact.Of[fact.Looked](f).Said); how != "" {
 			return []answer.Note{{Cause: answer.DependencyDown, Text: "it waits for " + how, Facts: []fact.ID{f.ID}}}
 		}
 	}
@@ -94,7 +95,7 @@ func (r *Run) initNeeds() []answer.Note {
 
 // sidecarTrouble is that of a restartable init container that runs and has not
 // started in the sense of its startup probe: the containers after it wait.
-func (h *History) sidecarTrouble(name string, status v1.PodStatus) (trouble, bool) {
+func (h *inquiry) sidecarTrouble(name string, status v1.PodStatus) (trouble, bool) {
 	run := h.Last(name)
 	waits := slices.ContainsFunc(status.InitContainerStatuses, func(c v1.ContainerStatus) bool {
 		return c.Name == name && c.State.Running != nil && c.Started != nil && !*c.Started
@@ -125,13 +126,13 @@ const patientWithHook = 30 * time.Second
 
 // hookTrouble is a container that runs and does not count as started, because its
 // postStart hook has not ended.
-func (h *History) hookTrouble(name string) (trouble, bool) {
+func (h *inquiry) hookTrouble(name string) (trouble, bool) {
 	run, spec := h.Last(name), h.Spec(name)
 	if run == nil || run.Started == nil || run.Exit != nil || run.Kill != nil || spec == nil || spec.Lifecycle == nil || spec.Lifecycle.PostStart == nil {
 		return trouble{}, false
 	}
 	since := run.Started.When()
-	if h.now.Sub(since) < patientWithHook || slices.ContainsFunc(run.Hooks, func(f *fact.Fact) bool { return of[fact.HookRan](f).Hook == fact.PostStart }) {
+	if h.now.Sub(since) < patientWithHook || slices.ContainsFunc(run.Hooks, func(f *fact.Fact) bool { return fact.Of[fact.HookRan](f).Hook == fact.PostStart }) {
 		return trouble{}, false
 	}
 	return trouble{

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -21,8 +21,15 @@ type trouble struct {
 
 // troubles lists what needs an explanation, worst first: what is so now, and
 // what happened as far back as the history goes.
-func (h *History) troubles() []trouble {
-	alive := h.untilDeletion()
+//
+// What the pod suffered from until it was deleted stays to be explained when it is gone.
+func (h *inquiry) troubles() []trouble {
+	alive := h
+	if before, at, deleted := h.UntilDeletion(); deleted {
+		then := *h
+		then.History, then.now = before, at
+		alive = &then
+	}
 	all := alive.living()
 	if alive != h {
 		all = slices.DeleteFunc(all, func(t trouble) bool { return t.explain("").Cause == answer.None })
@@ -35,34 +42,18 @@ func (h *History) troubles() []trouble {
 	return append(all, h.away()...)
 }
 
-// untilDeletion is the history up to the pod's deletion: what it suffered from
-// until then stays to be explained when it is gone. It is h itself where nobody
-// deleted it.
-func (h *History) untilDeletion() *History {
-	for i := range h.Facts {
-		if _, ok := h.Facts[i].Body.(fact.DeletionSeen); !ok {
-			continue
-		}
-		before := newHistory(h.Pod, h.Facts[:i], h.Node, h.Neighbours, h.basis)
-		before.now, before.asked, before.policy = h.Facts[i].Seen, h.asked, h.policy
-		before.beside = h.beside
-		return before
-	}
-	return h
-}
-
-func (h *History) succeeded() bool {
-	status, _ := h.status(h.policy)
+func (h *inquiry) succeeded() bool {
+	status, _ := h.Status(h.policy)
 	return status.Phase == v1.PodSucceeded
 }
 
 // living are the troubles of the pod while it was wanted.
-func (h *History) living() []trouble {
+func (h *inquiry) living() []trouble {
 	var all []trouble
-	status, _ := h.status(h.policy)
+	status, _ := h.Status(h.policy)
 	all = append(all, h.podTroubles(status)...)
 	for _, name := range h.Containers() {
-		if h.isEphemeral(name) {
+		if h.IsEphemeral(name) {
 			continue
 		}
 		all = append(all, h.containerTroubles(name, status)...)
@@ -77,27 +68,16 @@ func done(t trouble) int {
 	return 1
 }
 
-func (h *History) isEphemeral(name string) bool {
-	return h.Object != nil && slices.ContainsFunc(h.Object.Spec.EphemeralContainers, func(c v1.EphemeralContainer) bool { return c.Name == name })
-}
-
-// isInit says whether a container is an init container that is to end.
-func (h *History) isInit(name string) bool {
-	return h.Object != nil && slices.ContainsFunc(h.Object.Spec.InitContainers, func(c v1.Container) bool {
-		return c.Name == name && (c.RestartPolicy == nil || *c.RestartPolicy != v1.ContainerRestartPolicyAlways)
-	})
-}
-
 // podTroubles are those of the pod as a whole: eviction, refusal, set-up.
-func (h *History) podTroubles(status v1.PodStatus) []trouble {
+func (h *inquiry) podTroubles(status v1.PodStatus) []trouble {
 	var all []trouble
-	if f, _, ok := Latest[fact.Evict](h, time.Time{}); ok {
+	if f, _, ok := fact.Latest[fact.Evict](h.Facts); ok {
 		all = append(all, trouble{
 			answer.Symptom{Kind: answer.Evicted, First: f.Seen, Last: f.Seen, Count: 1, Text: "the pod was evicted from its node"},
 			func(id string) answer.Verdict { v := h.evictionFinding(); return v.verdict(id, "", nil) },
 		})
 	}
-	if f, b, ok := Latest[fact.Refused](h, time.Time{}); ok {
+	if f, b, ok := fact.Latest[fact.Refused](h.Facts); ok {
 		all = append(all, trouble{
 			answer.Symptom{Kind: answer.Failed, First: f.Seen, Last: f.Seen, Count: 1, Text: "the node refused the pod"},
 			func(id string) answer.Verdict { v := h.refusal(f, b); return v.verdict(id, "", nil) },
@@ -105,13 +85,13 @@ func (h *History) podTroubles(status v1.PodStatus) []trouble {
 	}
 	if status.Phase == v1.PodFailed && status.Reason == "DeadlineExceeded" {
 		v := h.deadlineFinding()
-		last := h.lastSeen()
+		last := h.LastSeen()
 		all = append(all, trouble{
 			answer.Symptom{Kind: answer.Failed, First: last, Last: last, Count: 1, Text: "the pod failed: it was active for too long"},
 			func(id string) answer.Verdict { return v.verdict(id, "", nil) },
 		})
 	}
-	if failed := h.setUpFailures(); len(failed) > 0 {
+	if failed := h.SetUpFailures(); len(failed) > 0 {
 		last := failed[len(failed)-1]
 		all = append(all, trouble{
 			answer.Symptom{Kind: answer.NotStarting, First: failed[0].Seen, Last: last.Seen, Count: len(failed), Text: "the pod cannot be set up"},
@@ -121,29 +101,8 @@ func (h *History) podTroubles(status v1.PodStatus) []trouble {
 	return all
 }
 
-func (h *History) lastSeen() time.Time {
-	if len(h.Facts) == 0 {
-		return time.Time{}
-	}
-	return h.Facts[len(h.Facts)-1].Seen
-}
-
-// setUpFailures are those since the last time it succeeded.
-func (h *History) setUpFailures() []*fact.Fact {
-	var row []*fact.Fact
-	for i := range h.Facts {
-		switch h.Facts[i].Body.(type) {
-		case fact.SetUpFailed:
-			row = append(row, &h.Facts[i])
-		case fact.SetUpDone:
-			row = nil
-		}
-	}
-	return row
-}
-
 // containerTroubles are those of one container.
-func (h *History) containerTroubles(name string, status v1.PodStatus) []trouble {
+func (h *inquiry) containerTroubles(name string, status v1.PodStatus) []trouble {
 	runs := h.Runs(name)
 	if len(runs) == 0 {
 		return nil
@@ -152,7 +111,7 @@ func (h *History) containerTroubles(name string, status v1.PodStatus) []trouble 
 	if t, ok := h.startTrouble(name, runs); ok {
 		all = append(all, t)
 	}
-	var ends []*Run
+	var ends []*history.Run
 	for _, r := range runs {
 		if r.Exit != nil && r.Failed == nil {
 			ends = append(ends, r)
@@ -161,7 +120,7 @@ func (h *History) containerTroubles(name string, status v1.PodStatus) []trouble 
 	if t, ok := h.hookTrouble(name); ok {
 		return append(all, t)
 	}
-	if h.isInit(name) {
+	if h.IsInit(name) {
 		return append(all, h.initTroubles(name, ends, status)...)
 	}
 	all = append(all, h.endTroubles(name, ends, status)...)
@@ -173,7 +132,7 @@ func (h *History) containerTroubles(name string, status v1.PodStatus) []trouble 
 
 // endTroubles are the ends of a container: as a part of the pod's own end, or
 // followed by another start.
-func (h *History) endTroubles(name string, ends []*Run, status v1.PodStatus) []trouble {
+func (h *inquiry) endTroubles(name string, ends []*history.Run, status v1.PodStatus) []trouble {
 	var all []trouble
 	if n := len(ends); n > 0 && final(status.Phase) && status.Reason == "" {
 		last := ends[n-1]
@@ -203,11 +162,11 @@ func (h *History) endTroubles(name string, ends []*Run, status v1.PodStatus) []t
 func final(p v1.PodPhase) bool { return p == v1.PodFailed || p == v1.PodSucceeded }
 
 // endsWithPod says whether a run was ended because the whole pod had to go.
-func (h *History) endsWithPod(r *Run) bool {
+func (h *inquiry) endsWithPod(r *history.Run) bool {
 	if r.Kill == nil || !newEnding(h, r).killed() {
 		return false
 	}
-	switch of[fact.Kill](r.Kill).Reason {
+	switch fact.Of[fact.Kill](r.Kill).Reason {
 	case fact.KillDeletion, fact.KillEviction, fact.KillDeadline, fact.KillPreempted, fact.KillPodDone:
 		return true
 	}
@@ -215,9 +174,9 @@ func (h *History) endsWithPod(r *Run) bool {
 }
 
 // finalTrouble is the end of a container in a pod that ended with it.
-func (h *History) finalTrouble(name string, last *Run, status v1.PodStatus) (trouble, bool) {
+func (h *inquiry) finalTrouble(name string, last *history.Run, status v1.PodStatus) (trouble, bool) {
 	at := last.Exit.When()
-	code := of[fact.Exited](last.Exit).ExitCode
+	code := fact.Of[fact.Exited](last.Exit).ExitCode
 	if h.endsWithPod(last) {
 		return trouble{}, false
 	}
@@ -248,7 +207,7 @@ func (h *History) finalTrouble(name string, last *Run, status v1.PodStatus) (tro
 	}, true
 }
 
-func (h *History) policyWord() string {
+func (h *inquiry) policyWord() string {
 	if h.Object == nil {
 		return ""
 	}
@@ -257,7 +216,7 @@ func (h *History) policyWord() string {
 
 // explainEnds explains the last of several ends, and says where earlier ones had
 // other causes.
-func (h *History) explainEnds(ends []*Run, id string) answer.Verdict {
+func (h *inquiry) explainEnds(ends []*history.Run, id string) answer.Verdict {
 	ends = ends[max(0, len(ends)-20):]
 	v := explainExit(h, ends[len(ends)-1], id)
 	var earlier []answer.Verdict
@@ -297,13 +256,13 @@ func sameFamily(a, b answer.Cause) bool {
 
 // noise are failed probe attempts that never reached their threshold: loud in
 // events, and without any effect on the end.
-func (h *History) noise(r *Run) (answer.Note, bool) {
+func (h *inquiry) noise(r *history.Run) (answer.Note, bool) {
 	if r.Kill != nil || newEnding(h, r).order() != unordered {
 		return answer.Note{}, false
 	}
 	n := answer.Note{Cause: answer.AppUnhealthy}
 	for _, f := range r.Probes {
-		if bad(of[fact.Probed](f)) {
+		if bad(fact.Of[fact.Probed](f)) {
 			n.Facts = append(n.Facts, f.ID)
 		}
 	}

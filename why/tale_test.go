@@ -13,6 +13,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/health"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
 )
 
 // tale is a history in the making: what was observed is told by the test, what
@@ -173,7 +174,7 @@ func (s *tale) neighbours(b fact.Probed, ages ...time.Duration) {
 
 // ask explains the pod as it is now.
 func (s *tale) ask() answer.Answer {
-	a := Explain(NewHistory(s.key, s.facts, s.node, s.near), Options{Now: s.now})
+	a := Explain(history.New(s.key, s.facts, s.node, s.near), Options{Now: s.now})
 	s.watched(a)
 	return a
 }
@@ -181,12 +182,12 @@ func (s *tale) ask() answer.Answer {
 // What attempts look like.
 
 func good(kind fact.ProbeKind, took time.Duration) fact.Probed {
-	return fact.Probed{Probe: kind, Verdict: fact.Success, Took: took, Evidence: &fact.Evidence{Handler: "httpGet", Target: "http://10.0.0.1:8080/", Status: 200}}
+	return fact.Probed{Probe: kind, Verdict: fact.Success, Took: took, Evidence: &fact.Evidence{Handler: fact.HTTPGet, Target: "http://10.0.0.1:8080/", Status: 200}}
 }
 
 func attempt(kind fact.ProbeKind, ev fact.Evidence) fact.Probed {
 	if ev.Handler == "" {
-		ev.Handler = "httpGet"
+		ev.Handler = fact.HTTPGet
 	}
 	if ev.Target == "" {
 		ev.Target = "http://10.0.0.1:8080/"
@@ -209,7 +210,7 @@ func status(kind fact.ProbeKind, code int, body string) fact.Probed {
 }
 
 func command(kind fact.ProbeKind, code int) fact.Probed {
-	return attempt(kind, fact.Evidence{Handler: "exec", Target: "check", ExitCode: &code})
+	return attempt(kind, fact.Evidence{Handler: fact.Exec, Target: "check", ExitCode: &code})
 }
 
 // What pods look like.

@@ -187,7 +187,7 @@ func TestUnheardOf(t *testing.T) {
 		}},
 		{name: "an exec probe whose tool is not in the image", pod: web(), cause: answer.ProbeCommandFailed, tale: func(s *tale) {
 			n := 127
-			s.probe("app", 3, attempt(fact.Liveness, fact.Evidence{Handler: "exec", Target: "curl -f localhost", ExitCode: &n, Output: "sh: curl: not found"}))
+			s.probe("app", 3, attempt(fact.Liveness, fact.Evidence{Handler: fact.Exec, Target: "curl -f localhost", ExitCode: &n, Output: "sh: curl: not found"}))
 		}},
 		{name: "apache2: workers OOM-killed under load, then timeouts", pod: web(), cause: answer.MemoryLimitChild, tale: func(s *tale) {
 			worked(s)
@@ -260,12 +260,12 @@ func TestUnheardOf(t *testing.T) {
 			s.probe("app", 3, attempt(fact.Liveness, fact.Evidence{Connect: time.Millisecond, Errno: "ECONNRESET"}))
 		}},
 		{name: "gRPC without the health service", pod: web(), cause: answer.ProbeProtocol, tale: func(s *tale) {
-			b := attempt(fact.Liveness, fact.Evidence{Handler: "grpc", Target: "10.0.0.1:8080", Connect: time.Millisecond})
+			b := attempt(fact.Liveness, fact.Evidence{Handler: fact.GRPC, Target: "10.0.0.1:8080", Connect: time.Millisecond})
 			b.Message = "error: this server does not implement the grpc health protocol (grpc.health.v1.Health)"
 			s.probe("app", 3, b)
 		}},
 		{name: "a gRPC service that nobody registered", pod: web(), cause: answer.ProbeWrongPath, tale: func(s *tale) {
-			b := attempt(fact.Liveness, fact.Evidence{Handler: "grpc", Target: "10.0.0.1:8080/webb", Connect: time.Millisecond})
+			b := attempt(fact.Liveness, fact.Evidence{Handler: fact.GRPC, Target: "10.0.0.1:8080/webb", Connect: time.Millisecond})
 			b.Message = "error: health rpc probe failed: rpc error: code = NotFound desc = unknown service"
 			s.probe("app", 3, b)
 		}},

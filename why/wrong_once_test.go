@@ -87,7 +87,7 @@ func TestWrongOnce(t *testing.T) {
 		}},
 		{name: "a shell waits for a child that is at work on its start", symptom: answer.Restarted, cause: answer.AppSlowStart, says: "at work: 3.8 s CPU in 2 s", tale: starting(used(time.Second, 0), used(2800*time.Millisecond, 0), used(4800*time.Millisecond, 0))},
 		{name: "the same, and others use the CPU", symptom: answer.Restarted, cause: answer.AppSlowStart, says: "they waited", tale: starting(used(time.Second, 0), used(1200*time.Millisecond, 700*time.Millisecond), used(1900*time.Millisecond, 3*time.Second))},
-		{name: "it comes up, and gets no CPU", symptom: answer.Restarted, cause: answer.NodeCPUSaturated, tale: starting(used(time.Second, 0), used(1050*time.Millisecond, time.Second), used(1100*time.Millisecond, 4*time.Second))},
+		{name: "it comes up, and gets no CPU", symptom: answer.Restarted, cause: answer.AppSlowStart, says: "they waited", tale: starting(used(time.Second, 0), used(1050*time.Millisecond, time.Second), used(1100*time.Millisecond, 4*time.Second))},
 		{name: "a shell waits for a child that waits", symptom: answer.Restarted, cause: answer.AppNotListening, tale: starting(used(time.Second, 0), used(1010*time.Millisecond, 0), used(1020*time.Millisecond, 100*time.Millisecond))},
 		{name: "a shell waits for a child that nobody saw", symptom: answer.Restarted, cause: answer.CauseUnknown, tale: starting()},
 		{name: "workers wait for memory, and the first is killed after the attempts", symptom: answer.Restarted, cause: answer.MemoryLimitChild, says: "before the first of them was killed", tale: stalled(oomOfChild)},

@@ -133,15 +133,29 @@ func (c Config) paths() paths {
 // networkName is the CNI network's name; CNI keeps its cache under it.
 func (c Config) networkName() string { return "whylet-" + ID(c.DataDir) }
 
+// Helper is where the helper program of that name is for a node that runs: beside the binary,
+// or in the data directory, where a binary that carries its helpers put them.
+func Helper(dataDir, name string) (string, error) {
+	c, err := Config{DataDir: dataDir}.withDefaults()
+	if err == nil && carriesHelpers(c.Executable) {
+		c.Libexec = filepath.Join(dataDir, "libexec")
+	}
+	return filepath.Join(c.Libexec, name), err
+}
+
 // helpers are the programs that must be in Libexec.
 var helpers = []string{"runc", "containerd-shim-runc-v2", "containerd-shim-join", "pause", "cni/podnet"}
 
 // MissingHelpers lists the programs that are not in libexec, with their full
-// paths. libexec is the directory beside the binary; empty: beside the running one.
+// paths. libexec is the directory beside the binary; empty: beside the running one, unless
+// that has them within.
 func MissingHelpers(libexec string) ([]string, error) {
 	c, err := Config{DataDir: "/", Libexec: libexec}.withDefaults()
 	if err != nil {
 		return nil, err
+	}
+	if libexec == "" && carriesHelpers(c.Executable) {
+		return nil, nil
 	}
 	var missing []string
 	for _, name := range helpers {

@@ -23,7 +23,8 @@
 // Pods share a few shims (package shim says why); they write to run/shims.log.
 //
 // The helper programs (runc, the shim and what asks it to take a pod, pause and the CNI
-// plugin, package podnet) are looked for in libexec/ beside the running binary.
+// plugin, package podnet) are looked for in libexec/ beside the running binary; a released
+// binary has them within, and unpacks them to libexec/ below the data directory.
 //
 // Files of this package:
 //
@@ -35,6 +36,7 @@
 //	log.go          its log
 //	client.go       calls of CRI; image.go, images from files; pause.go, the sandboxes' image
 //	seccomp.go      what the sandboxes' processes may do
+//	bundle.go       the helper programs that a released binary has within
 //	network.go      the pods' network
 //	remove_pods.go  the end of pods; purge.go and purge_cgroup.go, the end of all
 package runtime

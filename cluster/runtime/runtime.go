@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -41,6 +42,16 @@ func Start(ctx context.Context, config Config) (*Runtime, error) {
 	c, err := config.withDefaults()
 	if err != nil {
 		return nil, err
+	}
+	if config.Libexec == "" {
+		within := filepath.Join(c.DataDir, "libexec")
+		found, err := unpackHelpers(c.Executable, within)
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			c.Libexec = within
+		}
 	}
 	missing, err := MissingHelpers(c.Libexec)
 	if err != nil {

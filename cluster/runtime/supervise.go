@@ -87,7 +87,11 @@ func (r *Runtime) watch(ctx context.Context, proc *process) error {
 			if kill := proc.signal(unix.SIGKILL); kill != nil {
 				return fmt.Errorf("it hangs (%w) and cannot be killed: %w", err, kill)
 			}
-			<-proc.exited
+			select {
+			case <-proc.exited:
+			case <-ctx.Done(): // it waits for a disk that hangs
+				return ctx.Err()
+			}
 			return fmt.Errorf("killed, because it did not answer for %s: %w", checkMisses*checkTimeout, err)
 		}
 	}

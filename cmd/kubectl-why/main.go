@@ -20,6 +20,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"whylet.dev/whylet/cmd/exit"
+	deploy "whylet.dev/whylet/deploy/command"
 	"whylet.dev/whylet/why/command"
 )
 
@@ -44,6 +45,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	root := command.New(command.Env{In: in, Out: out, Err: errs, DataDir: "/var/lib/whylet", Agent: "kubectl-why/" + version})
 	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl why"}
 	root.Version = version
+	root.AddCommand(deploy.New(deploy.Env{In: in, Out: out, Err: errs, Version: version})...)
 	root.SilenceUsage, root.SilenceErrors = true, true
 	root.SetIn(in)
 	root.SetOut(out)

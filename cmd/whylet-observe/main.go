@@ -6,6 +6,8 @@
 //	agent.go   agent: watches the pods of one node and remembers
 //	why.go     why: answers from that memory, also while the agent runs
 //	doctor.go  doctor: says what can be seen on this machine, and what the rest costs
+//	clean.go   clean: removes what agents kept
+//	ready.go   ready: whether the agent sees its node's pods
 package main
 
 import (
@@ -59,6 +61,6 @@ func newRoot(out, log io.Writer) *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newAgent(log), newWhy(out), newDoctor(out))
+	root.AddCommand(newAgent(log), newWhy(out), newDoctor(out), newClean(out), newReady())
 	return root
 }

@@ -48,7 +48,7 @@ func TestExitCodesAndStreams(t *testing.T) {
 		{"image load without a file", []string{"image", "load"}, exit.Usage, "", "whylet image load --help"},
 		{"one name for two files", []string{"image", "load", "--name", "a:1", "x", "y"}, exit.Usage, "", "--name is for one file"},
 		{"image list of no node", []string{"image", "list", "--data-dir", empty}, exit.NotRunning, "", "whylet up --data-dir"},
-		{"status of no node", []string{"status", "--data-dir", empty}, exit.NotRunning, "none was ever started", ""},
+		{"status of no node", []string{"status", "--data-dir", empty}, exit.NotRunning, "none was started yet", ""},
 		{"down of no node", []string{"down", "--data-dir", empty}, exit.OK, "", "nothing to do"},
 		{"foreign data dir", []string{"up", "--data-dir", foreign}, exit.Failed, "", "holds somebody but no whylet.json"},
 		{"foreign data dir, detached", []string{"up", "-d", "--data-dir", foreign}, exit.Failed, "", "holds somebody but no whylet.json"},
@@ -87,7 +87,7 @@ func TestExitCodesAndStreams(t *testing.T) {
 // nodeless are the commands that talk to no node.
 var nodeless = map[string]bool{
 	"whylet service remove": true,
-	"whylet version":        true, "whylet journal import": true, "whylet lint": true,
+	"whylet kubectl":        true, "whylet version": true, "whylet journal import": true, "whylet lint": true,
 	"whylet mesh render": true, "whylet mesh image": true, "whylet mesh sidecar": true,
 }
 
@@ -135,9 +135,9 @@ func TestFindingsAreShownWithTheirMend(t *testing.T) {
 	printFindings(streams{out: &out}, findings)
 	want := `ok        root
 degraded  CAP_SYS_RESOURCE: worse
-          mend: docker run …
+          fix: docker run …
 missing   program nft: not in PATH
-          mend: apt-get install -y nftables
+          fix: apt-get install -y nftables
 `
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
@@ -173,7 +173,7 @@ func TestDoctorHere(t *testing.T) {
 func TestTakenPortIsMissing(t *testing.T) {
 	l := listen(t)
 	findings := checkPorts([]port{{l, "whylet up --node-api-port chooses another"}})
-	if findings[0].Verdict != missing || !strings.Contains(findings[0].Fix, "ss -ltnp") || !strings.Contains(findings[0].Fix, "--node-api-port") {
+	if findings[0].Verdict != missing || !strings.Contains(findings[0].Detail, "by process") || !strings.Contains(findings[0].Fix, "--node-api-port") {
 		t.Errorf("finding: %+v", findings[0])
 	}
 }

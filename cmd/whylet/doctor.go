@@ -19,7 +19,7 @@ func newDoctorCommand(s streams) *cobra.Command {
 	var dataDir, output string
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check what a node needs of this machine, and say what mends it",
+		Short: "Check that this machine has what a node needs, and say how to fix what is missing",
 		Long: `Check each thing that a node needs of this machine, and say which command mends
 what is missing. whylet up makes the same checks first. Nothing is changed: what
 has to be tried is tried in a network namespace that ends with the check.
@@ -39,9 +39,7 @@ Exit code 4 when something is missing; what is only degraded is no failure.`,
 				st.instance = previous
 			}
 			n := st.need()
-			if previous.running() {
-				n.listen = nil
-			}
+			n.running = previous.running()
 			findings := examine(cmd.Context(), n)
 			if output != "" {
 				err = encode(s.out, output, findings)
@@ -82,7 +80,7 @@ func printFindings(s streams, findings []finding) {
 		}
 		fmt.Fprintln(s.out, line)
 		if f.Verdict != found && f.Fix != "" {
-			fmt.Fprintf(s.out, "          mend: %s\n", f.Fix)
+			fmt.Fprintf(s.out, "          fix: %s\n", f.Fix)
 		}
 	}
 }

@@ -74,6 +74,7 @@ func down(ctx context.Context, s streams, dataDir string, purge bool) error {
 	}
 	defer lock.Close()
 	if i.Settings.RuntimeEndpoint == "" {
+		p.step("ending the container runtime")
 		if err := runtime.Halt(ctx, dataDir); err != nil {
 			return err
 		}
@@ -83,8 +84,12 @@ func down(ctx context.Context, s streams, dataDir string, purge bool) error {
 		fmt.Fprintln(s.err, "The node is down. Containers keep running; whylet up goes on with them.")
 		return nil
 	}
-	p.step("removing everything below " + dataDir + " and what it made elsewhere")
-	return purgeNode(ctx, dataDir, i)
+	if err := purgeNode(ctx, dataDir, i, p.step); err != nil {
+		return err
+	}
+	p.step("")
+	fmt.Fprintf(s.err, "Nothing is left of the node in %s.\n", dataDir)
+	return nil
 }
 
 // stopProcess asks the node's process to stop, and kills it when it does not.
@@ -124,7 +129,7 @@ func awaitPidfd(ctx context.Context, pidfd int) bool {
 }
 
 // purgeNode removes all that the node made, in this network namespace and on disk.
-func purgeNode(ctx context.Context, dataDir string, i instance) error {
+func purgeNode(ctx context.Context, dataDir string, i instance, step func(string)) error {
 	if err := sameNamespace(dataDir, i); err != nil {
 		return err
 	}
@@ -137,13 +142,14 @@ func purgeNode(ctx context.Context, dataDir string, i instance) error {
 			return fmt.Errorf("%w\n       start that runtime, then run whylet down --purge again", err)
 		}
 	}
-	err = errors.Join(
-		runtime.Purge(ctx, c),
-		cluster.Purge(ctx, cluster.Config{DataDir: dataDir, Kubeconfig: i.Settings.Kubeconfig}),
-	)
+	step("ending the containers, and removing their networks, mounts and cgroups")
+	err = runtime.Purge(ctx, c)
+	step("removing the rules and addresses of the control plane")
+	err = errors.Join(err, cluster.Purge(ctx, cluster.Config{DataDir: dataDir, Kubeconfig: i.Settings.Kubeconfig}))
 	if err != nil {
 		return fmt.Errorf("%w\n       whylet down --purge can be run again", err)
 	}
+	step("removing everything below " + dataDir)
 	if err := os.RemoveAll(dataDir); err != nil {
 		return fmt.Errorf("removing %s: %w", dataDir, err)
 	}

@@ -94,7 +94,11 @@ type instance struct {
 // withNotes adds to what is degraded what a look at the data directory tells.
 func (i instance) withNotes(dataDir string) instance {
 	i.Degraded = slices.Clone(i.Degraded)
-	for _, note := range []string{i.servingNote(dataDir), shortOfDisk(dataDir)} {
+	full := tooFullNote(dataDir, i.Settings)
+	if full != "" {
+		full += "; " + otherThresholds
+	}
+	for _, note := range []string{i.servingNote(dataDir), shortOfDisk(dataDir), full} {
 		if note != "" {
 			i.Degraded = append(i.Degraded, note)
 		}

@@ -98,7 +98,7 @@ func (o lintOptions) run(ctx context.Context, s streams) error {
 	if err := write(s.out, found); err != nil {
 		return fmt.Errorf("writing the findings: %w", err)
 	}
-	fmt.Fprintf(s.err, "%d objects that make pods, %d findings\n", len(workloads), len(found))
+	fmt.Fprintf(s.err, "objects that make pods: %d; findings: %d\n", len(workloads), len(found))
 	if lint.Worst(found) >= failOn {
 		return exit.Silent(exit.Failed)
 	}

@@ -41,14 +41,14 @@ func TestLint(t *testing.T) {
 	out, said, code := lintOutput(t, "", "-f", dir, "--node-memory", "1Gi")
 	const want = `error Pod/large, container c: readinessProbe asks port "web", and the container has no port of that name [probe-port-unknown]
     in:  DIR/pod.yaml:13
-    why: such a probe can never succeed: the pod stays unready, or is restarted again and again
+    why: the probe can never succeed: the pod never becomes ready, or is restarted again and again
     fix: name the port in the container's ports, or give the probe a number
 warning all together: memory limits add up to 3Gi, 332 % of the 924Mi that pods may have [memory-overcommitted]
     in:  DIR/pod.yaml:6
-    why: if they all used what they may, pods would be evicted, in this order: Pod/large
-    fix: set limits whose sum fits, for instance 924Mi for a pod of Pod/large; and requests near to the limits of the pods that must not go
+    why: if all pods used their limits, some would be evicted, in this order: Pod/large
+    fix: set limits whose sum fits, for instance 924Mi for a pod of Pod/large; and requests close to the limits for pods that must stay
 `
-	if got := strings.ReplaceAll(out, dir, "DIR"); got != want || code != exit.Failed || said != "1 objects that make pods, 2 findings\n" {
+	if got := strings.ReplaceAll(out, dir, "DIR"); got != want || code != exit.Failed || said != "objects that make pods: 1; findings: 2\n" {
 		t.Errorf("exit code %d, said %q, wrote\n%s", code, said, got)
 	}
 }

@@ -8,12 +8,10 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -45,8 +43,11 @@ type finding struct {
 
 // need is what a node on this machine would use.
 type need struct {
-	dataDir string
-	// listen has to be free; nothing while the node runs.
+	dataDir  string
+	settings settings
+	// running: what it needs of ports and memory it has.
+	running bool
+	// listen has to be free where it does not run.
 	listen []port
 	// ownRuntime: containerd is ours, so its helper programs must be there.
 	ownRuntime bool
@@ -54,6 +55,14 @@ type need struct {
 
 // port is where a node listens: host:port, and the command that moves it elsewhere.
 type port struct{ address, move string }
+
+// beside looks at what a node that is to start finds taken; nothing where it runs.
+func (n need) beside() []finding {
+	if n.running {
+		return nil
+	}
+	return slices.Concat(checkMemory(), checkPorts(n.listen), checkOthers())
+}
 
 // examine makes all checks, in the order in which they are shown.
 func examine(ctx context.Context, n need) []finding {
@@ -66,8 +75,9 @@ func examine(ctx context.Context, n need) []finding {
 		func() []finding { return checkNetwork(ctx) },
 		checkForwarding,
 		checkCgroups,
-		func() []finding { return checkStorage(n.dataDir) },
-		func() []finding { return checkPorts(n.listen) },
+		func() []finding { return checkStorage(n.dataDir, n.settings) },
+		func() []finding { return n.beside() },
+		checkProxy,
 		checkEvidence,
 	}
 	results := make([][]finding, len(checks))
@@ -169,7 +179,7 @@ func tryNetwork(ctx context.Context) []finding {
 	} {
 		f := finding{Name: l.what, Verdict: found}
 		if err := netlink.LinkAdd(l.link); err != nil {
-			f.Verdict, f.Detail, f.Fix = missing, err.Error(), "modprobe "+l.module
+			f.Verdict, f.Detail, f.Fix = missing, err.Error(), lookAtKernel().load(l.module)
 		}
 		list = append(list, f)
 	}
@@ -194,7 +204,7 @@ func tryNFTables(ctx context.Context) finding {
 		f.Verdict, f.Detail, f.Fix = missing, "cannot be tried without nft", "apt-get install -y nftables"
 	case err != nil:
 		first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-		f.Verdict, f.Detail, f.Fix = missing, first, "modprobe nf_tables nft_chain_nat nft_masq nft_fib_inet nf_nat"
+		f.Verdict, f.Detail, f.Fix = missing, first, lookAtKernel().load("nf_tables", "nft_chain_nat", "nft_masq", "nft_fib_inet", "nf_nat")
 	}
 	return f
 }
@@ -208,55 +218,13 @@ func checkForwarding() []finding {
 	bridge := finding{Name: "bridge-nf-call-iptables", Verdict: found, Detail: "whylet up turns it on"}
 	if _, err := os.Stat("/proc/sys/net/bridge/bridge-nf-call-iptables"); err != nil {
 		bridge.Verdict = degraded
-		bridge.Detail = "Services do not answer between two pods of this node"
-		bridge.Fix = "modprobe br_netfilter && echo br_netfilter > /etc/modules-load.d/whylet.conf"
+		bridge.Detail = "a pod cannot reach a Service whose endpoint is another pod of this node"
+		bridge.Fix = lookAtKernel().load("br_netfilter")
 	}
 	return []finding{forward, bridge}
 }
 
-// neededControllers are the cgroup controllers without which limits do nothing.
-var neededControllers = []string{"cpu", "memory", "pids"}
-
-func checkCgroups() []finding {
-	f := finding{Name: "cgroup controllers", Verdict: found}
-	have, version := cgroupControllers()
-	var absent []string
-	for _, c := range neededControllers {
-		if !slices.Contains(have, c) {
-			absent = append(absent, c)
-		}
-	}
-	f.Detail = fmt.Sprintf("v%d: %s", version, strings.Join(have, " "))
-	if len(absent) > 0 {
-		f.Verdict = missing
-		f.Detail = fmt.Sprintf("v%d lacks %s", version, strings.Join(absent, ", "))
-		f.Fix = "boot with cgroup_enable=memory on the kernel command line, or mount the controllers"
-	}
-	return []finding{f}
-}
-
-// cgroupControllers lists the controllers of the hierarchy that containers use.
-func cgroupControllers() (controllers []string, version int) {
-	if raw, err := os.ReadFile("/sys/fs/cgroup/cgroup.controllers"); err == nil {
-		return strings.Fields(string(raw)), 2
-	}
-	raw, err := os.ReadFile("/proc/cgroups")
-	if err != nil {
-		return nil, 1
-	}
-	for line := range strings.Lines(string(raw)) {
-		fields := strings.Fields(line)
-		if len(fields) != 4 || strings.HasPrefix(line, "#") || fields[3] != "1" {
-			continue
-		}
-		if _, err := os.Stat(filepath.Join("/sys/fs/cgroup", fields[0])); err == nil {
-			controllers = append(controllers, fields[0])
-		}
-	}
-	return controllers, 1
-}
-
-func checkStorage(dataDir string) []finding {
+func checkStorage(dataDir string, set settings) []finding {
 	dir := existingParent(dataDir)
 	space := checkSpace(dataDir)
 	overlay := finding{Name: "overlayfs", Verdict: found}
@@ -264,28 +232,16 @@ func checkStorage(dataDir string) []finding {
 		overlay.Verdict, overlay.Detail = degraded, "can only be tried as root"
 	} else if err := runtime.OverlayWorks(dir); err != nil {
 		overlay.Verdict = degraded
-		overlay.Detail = fmt.Sprintf("%v: images are copied for each container", err)
-		overlay.Fix = "modprobe overlay, or choose a --data-dir on ext4 or xfs"
+		overlay.Detail = fmt.Sprintf("images are copied for each container: %v", err)
+		overlay.Fix = lookAtKernel().load("overlay") + "; or choose a --data-dir on ext4 or xfs"
 	}
-	return []finding{space, overlay}
-}
-
-func checkPorts(listen []port) []finding {
-	var list []finding
-	for _, p := range listen {
-		f := finding{Name: "port " + p.address, Verdict: found, Detail: "free"}
-		l, err := net.Listen("tcp", p.address)
-		switch {
-		case err == nil:
-			l.Close()
-		case errors.Is(err, syscall.EADDRNOTAVAIL):
-			f.Detail = "its address comes with whylet up"
-		default:
-			f.Verdict, f.Detail = missing, err.Error()
-			_, number, _ := net.SplitHostPort(p.address)
-			f.Fix = "ss -ltnp 'sport = :" + number + "' shows who has it; " + p.move
-		}
-		list = append(list, f)
+	list := []finding{space, overlay}
+	if note := tooFullNote(dir, set); note != "" {
+		list = append(list, finding{Name: "room before evictions", Verdict: degraded, Detail: note, Fix: otherThresholds})
+	}
+	var fs unix.Statfs_t
+	if unix.Statfs(dir, &fs) == nil {
+		list = append(list, judgeFileSystem(int64(fs.Type), fs.Files, fs.Ffree, dir)...)
 	}
 	return list
 }
@@ -295,12 +251,12 @@ func checkEvidence() []finding {
 	oom := finding{Name: "CAP_SYS_RESOURCE", Verdict: found}
 	if lower, err := runtime.CanLowerOOMScore(); err != nil || !lower {
 		oom.Verdict = degraded
-		oom.Detail = "containers cannot be protected from the OOM killer below the agent's own oom_score_adj"
+		oom.Detail = "no container can get an oom_score_adj below the agent's own, which would protect it from the OOM killer"
 		oom.Fix = "start whylet with the capability (docker: --cap-add SYS_RESOURCE)"
 	}
 	list := []finding{oom}
 	for _, e := range []struct{ name, path, without, fix string }{
-		{"kernel log", "/dev/kmsg", "which process an OOM kill chose stays unknown", "mknod -m 600 /dev/kmsg c 1 11"},
+		{"kernel log", "/dev/kmsg", "which process the OOM killer chose is not known", "mknod -m 600 /dev/kmsg c 1 11"},
 		{"pressure stall information", "/proc/pressure/memory", "pressure is not recorded", "boot with psi=1"},
 	} {
 		f := finding{Name: e.name, Verdict: found}
@@ -320,7 +276,7 @@ func checkConnector() finding {
 	c, err := evidence.OpenConnector(func(evidence.ProcessEvent) {}, func() {})
 	if err != nil {
 		f.Verdict = degraded
-		f.Detail = fmt.Sprintf("a kill and an exit code of 137 cannot be told apart, and children's ends are not seen (%v)", err)
+		f.Detail = fmt.Sprintf("SIGKILL and exit code 137 look the same, and the ends of child processes are not seen (%v)", err)
 		f.Fix = "use a kernel with CONFIG_PROC_EVENTS, outside of a container"
 		return f
 	}
@@ -334,7 +290,7 @@ func checkSignals() finding {
 	s, err := evidence.OpenSignals(func(evidence.Signal) {}, func(int64) {})
 	if err != nil {
 		f.Verdict = degraded
-		f.Detail = fmt.Sprintf("who killed a container stays unknown (%v)", err)
+		f.Detail = fmt.Sprintf("who sent a container a signal is not known (%v)", err)
 		f.Fix = "use a kernel with tracefs, outside of a container"
 		return f
 	}
@@ -353,7 +309,7 @@ func (s *stack) checkMachine(ctx context.Context) error {
 		}
 		err := fmt.Errorf("%s: %s", f.Name, f.Detail)
 		if f.Fix != "" {
-			err = fmt.Errorf("%w\n       mend it with: %s", err, f.Fix)
+			err = fmt.Errorf("%w\n       fix: %s", err, f.Fix)
 		}
 		errs = append(errs, err)
 	}
@@ -365,7 +321,7 @@ func (s *stack) checkMachine(ctx context.Context) error {
 
 // need is what this node uses of the machine.
 func (s *stack) need() need {
-	n := need{dataDir: s.dataDir, ownRuntime: s.instance.Settings.RuntimeEndpoint == ""}
+	n := need{dataDir: s.dataDir, settings: s.instance.Settings, ownRuntime: s.instance.Settings.RuntimeEndpoint == ""}
 	ip := cluster.DefaultHostAddress
 	if address, ok, err := defaultRouteAddress(); err == nil && ok {
 		ip = address.String()

@@ -1,7 +1,8 @@
 // Command whylet is a Kubernetes node that remembers why.
 //
-// One binary has two parts. It is the command line; and with the hidden argument
-// "containerd" it is the container runtime, as which it starts itself.
+// One binary has three parts. It is the command line; with the hidden argument
+// "containerd" it is the container runtime, as which it starts itself; and as
+// whylet kubectl, or through a link of that name, it is kubectl.
 //
 // Each command is one file with one constructor, newXCommand(streams), listed in
 // root.go. What a command prints on stdout is data; progress, hints and errors
@@ -30,6 +31,12 @@ func init() { goruntime.LockOSThread() }
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == runtime.Subcommand {
 		os.Exit(runtime.Main(os.Args[2:], os.Stderr))
+	}
+	if args, ok := kubectlArgs(os.Args); ok {
+		if len(os.Args) > 1 && os.Args[1] == "kubectl" {
+			preferOwnCluster()
+		}
+		kubectl(args)
 	}
 	// What the borrowed packages log on stderr comes back as an error where it
 	// matters; a node sends it to its log.

@@ -35,24 +35,24 @@ func checkPlace() []finding {
 	if lacking := lackingCapabilities(procField("CapEff")); len(lacking) > 0 {
 		f := finding{
 			Name: "rights of root", Verdict: missing,
-			Detail: "this root may not do all that root may, it lacks CAP_" + strings.Join(lacking, ", CAP_"),
+			Detail: "root has not all its capabilities here: it lacks CAP_" + strings.Join(lacking, ", CAP_"),
 			Fix:    "start whylet as the machine's own root",
 		}
 		if what := container(); what != "" {
 			f.Detail += "; this is a container (" + what + ")"
-			f.Fix = "run the container with --privileged, or whylet outside of it"
+			f.Fix = "run the container with --privileged, or run whylet outside of it"
 		}
 		list = append(list, f)
 	}
 	if unix.Access("/sys/fs/cgroup", unix.W_OK) == unix.EROFS && version2() {
 		list = append(list, finding{
-			"cgroup file system", missing, "/sys/fs/cgroup can only be read here", "mount -o remount,rw /sys/fs/cgroup, or run the container with --privileged",
+			"cgroup file system", missing, "/sys/fs/cgroup is read-only", "mount -o remount,rw /sys/fs/cgroup, or run the container with --privileged",
 		})
 	}
 	if inside, err := chrooted(); err == nil && inside {
 		list = append(list, finding{
 			"root directory", degraded,
-			"whylet runs in a chroot: what enters a container from outside, as kubectl exec does, begins in the root of the machine",
+			"whylet runs in a chroot: what enters a container from outside, such as kubectl exec, begins in the machine's root directory",
 			"run it on the machine itself, or use pivot_root or systemd-nspawn in place of chroot",
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -21,18 +22,40 @@ type report interface {
 	ready(i instance)
 }
 
-// terminalReport is for a node in the foreground.
+// terminalReport is for a node in the foreground. On a terminal it goes on with a view
+// of the pods.
 type terminalReport struct {
 	streams
 	*progress
+
+	viewing sync.Mutex
+	// endView ends the view and leaves it standing; nil: there is none.
+	endView func()
 }
 
-func (r terminalReport) ready(i instance) {
+// step ends the view: what a node that runs has to tell is mostly that it stops.
+func (r *terminalReport) step(text string) {
+	r.viewing.Lock()
+	defer r.viewing.Unlock()
+	if r.endView != nil && text != "" {
+		r.endView()
+		r.endView = nil
+	}
+	r.progress.step(text)
+}
+
+func (r *terminalReport) ready(i instance) {
 	r.step("")
 	announce(r.streams, i, time.Since(r.began))
 	// Without systemd there is nobody to tell, which is no error.
 	_, _ = daemon.SdNotify(false, daemon.SdNotifyReady)
 	fmt.Fprintln(r.err, "Press Ctrl-C to stop the node; containers keep running then.")
+	if showsLive(r.err) && i.Kubeconfig != "" {
+		fmt.Fprintln(r.err)
+		r.viewing.Lock()
+		defer r.viewing.Unlock()
+		r.endView = startLive(r.streams, i)
+	}
 }
 
 // announce says that the node is Ready and what to type next. The line for the

@@ -282,6 +282,7 @@ func (s *stack) runNode(ctx context.Context) error {
 	})
 	if s.cluster != nil {
 		g.Go(func() error { return s.watchControl(ctx) })
+		g.Go(func() error { s.answerQuestions(ctx); return nil })
 	}
 	for _, credential := range s.credentials {
 		client, err := kubernetes.NewForConfig(c.API)

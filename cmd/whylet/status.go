@@ -116,7 +116,7 @@ func inspectNode(ctx context.Context, dataDir string) (nodeStatus, error) {
 // askAPI reads the node's condition at its API server.
 func (st *nodeStatus) askAPI(ctx context.Context) error {
 	if st.Kubeconfig == "" {
-		return errors.New("it has not said yet where its API server is")
+		return errors.New("the address of its API server is not known yet")
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", st.Kubeconfig)
 	if err != nil {
@@ -143,7 +143,7 @@ func printStatus(s streams, st nodeStatus) {
 		}
 	}
 	if st.Node == "" {
-		row("node", "none was ever started in "+st.DataDir)
+		row("node", "none was started yet in "+st.DataDir)
 		return
 	}
 	row("node", st.Node)

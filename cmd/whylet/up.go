@@ -82,7 +82,7 @@ func (o *nodeOptions) run(cmd *cobra.Command, s streams) error {
 	if o.detach {
 		err = detach(cmd.Context(), cmd, s, dir)
 	} else {
-		r := terminalReport{s, newProgress(s.err)}
+		r := &terminalReport{streams: s, progress: newProgress(s.err)}
 		err = o.serve(cmd.Context(), cmd.Flags().Changed, r)
 		r.step("")
 	}
@@ -169,6 +169,7 @@ func (o *nodeOptions) serve(ctx context.Context, changed func(string) bool, r re
 	case st.instance.Settings.Kubeconfig == "":
 		return exit.UsageError("--kubeconfig is needed: it says which API server to join")
 	}
+	exemptFromProxy(o.command, st.instance.Settings)
 	_ = runtime.Spare() // Where it may not, doctor and status say so.
 	return st.run(ctx, previous)
 }

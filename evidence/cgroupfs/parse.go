@@ -57,51 +57,32 @@ func field(b []byte, name string) int64 {
 	return found
 }
 
-// memoryStatV2 leaves inactive_file, which is not part of the working set, in
-// WorkingSet for Read to subtract.
-func memoryStatV2(s *Sample, b []byte) {
+// memoryStat reads memory.stat of either version. On version 1 total_ means "with all
+// cgroups below" and comes after what the cgroup has itself. It leaves inactive_file,
+// which is not part of the working set, in WorkingSet for Read to subtract.
+func memoryStat(s *Sample, b []byte) {
 	each(b, func(key []byte, value int64) {
 		switch string(key) {
-		case "anon":
+		case "anon", "total_rss":
 			s.MemoryAnon = value
-		case "file":
+		case "file", "total_cache":
 			s.MemoryFile = value
-		case "shmem":
-			s.MemoryShmem = value
-		case "inactive_file":
-			s.WorkingSet = value
-		case "pgfault":
-			s.PageFaults = value
-		case "pgmajfault":
-			s.MajorFaults = value
-		}
-	})
-}
-
-// memoryStatV1 is memoryStatV2 on version 1, where total_ means "with all
-// cgroups below".
-func memoryStatV1(s *Sample, b []byte) {
-	each(b, func(key []byte, value int64) {
-		switch string(key) {
-		case "total_rss":
-			s.MemoryAnon = value
-		case "total_cache":
-			s.MemoryFile = value
-		case "total_shmem":
+		case "shmem", "total_shmem":
 			s.MemoryShmem = value
 		case "total_swap":
 			s.Swap = value
-		case "total_inactive_file":
+		case "inactive_file", "total_inactive_file":
 			s.WorkingSet = value
-		case "total_pgfault":
+		case "pgfault", "total_pgfault":
 			s.PageFaults = value
-		case "total_pgmajfault":
+		case "pgmajfault", "total_pgmajfault":
 			s.MajorFaults = value
 		}
 	})
 }
 
-func cpuStatV2(s *Sample, b []byte) {
+// cpuStat reads cpu.stat of either version.
+func cpuStat(s *Sample, b []byte) {
 	each(b, func(key []byte, value int64) {
 		switch string(key) {
 		case "usage_usec":
@@ -112,28 +93,17 @@ func cpuStatV2(s *Sample, b []byte) {
 			s.ThrottledPeriods = value
 		case "throttled_usec":
 			s.ThrottledTime = times(value, time.Microsecond)
-		}
-	})
-}
-
-func cpuStatV1(s *Sample, b []byte) {
-	each(b, func(key []byte, value int64) {
-		switch string(key) {
-		case "nr_periods":
-			s.Periods = value
-		case "nr_throttled":
-			s.ThrottledPeriods = value
 		case "throttled_time":
 			s.ThrottledTime = time.Duration(value)
 		}
 	})
 }
 
-// pressure reads a PSI file:
+// ParsePressure reads a PSI file:
 //
 //	some avg10=0.00 avg60=0.00 avg300=0.00 total=0
 //	full avg10=0.00 avg60=0.00 avg300=0.00 total=0
-func pressure(b []byte) Pressure {
+func ParsePressure(b []byte) Pressure {
 	var p Pressure
 	for len(b) > 0 {
 		var line []byte

@@ -58,16 +58,16 @@ var (
 		{"memory.peak", func(s *Sample, b []byte) { s.MemoryPeak = number(b) }},
 		{"memory.max", func(s *Sample, b []byte) { s.MemoryLimit = limit(b) }},
 		{"memory.swap.current", func(s *Sample, b []byte) { s.Swap = number(b) }},
-		{"memory.stat", memoryStatV2},
+		{"memory.stat", memoryStat},
 		{"memory.events", func(s *Sample, b []byte) { s.LimitHits, s.OOMKills = field(b, "max"), field(b, "oom_kill") }},
-		{"cpu.stat", cpuStatV2},
+		{"cpu.stat", cpuStat},
 		{"pids.current", func(s *Sample, b []byte) { s.PIDs = number(b) }},
 		{"pids.max", func(s *Sample, b []byte) { s.PIDLimit = limit(b) }},
 	}
 	pressureFiles = []file{
-		{"cpu.pressure", func(s *Sample, b []byte) { s.CPUPressure, s.PSI = pressure(b), true }},
-		{"memory.pressure", func(s *Sample, b []byte) { s.MemoryPressure, s.PSI = pressure(b), true }},
-		{"io.pressure", func(s *Sample, b []byte) { s.IOPressure, s.PSI = pressure(b), true }},
+		{"cpu.pressure", func(s *Sample, b []byte) { s.CPUPressure, s.PSI = ParsePressure(b), true }},
+		{"memory.pressure", func(s *Sample, b []byte) { s.MemoryPressure, s.PSI = ParsePressure(b), true }},
+		{"io.pressure", func(s *Sample, b []byte) { s.IOPressure, s.PSI = ParsePressure(b), true }},
 	}
 	memoryFilesV1 = []file{
 		{"memory.usage_in_bytes", func(s *Sample, b []byte) { s.MemoryCurrent = number(b) }},
@@ -75,9 +75,9 @@ var (
 		{"memory.limit_in_bytes", func(s *Sample, b []byte) { s.MemoryLimit = limit(b) }},
 		{"memory.failcnt", func(s *Sample, b []byte) { s.LimitHits = number(b) }},
 		{"memory.oom_control", func(s *Sample, b []byte) { s.OOMKills = field(b, "oom_kill") }},
-		{"memory.stat", memoryStatV1},
+		{"memory.stat", memoryStat},
 	}
-	cpuFilesV1     = []file{{"cpu.stat", cpuStatV1}}
+	cpuFilesV1     = []file{{"cpu.stat", cpuStat}}
 	cpuAcctFilesV1 = []file{{"cpuacct.usage", func(s *Sample, b []byte) { s.CPUUsage = time.Duration(number(b)) }}}
 	pidsFilesV1    = []file{
 		{"pids.current", func(s *Sample, b []byte) { s.PIDs = number(b) }},

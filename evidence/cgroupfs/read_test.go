@@ -56,7 +56,7 @@ func TestNumbers(t *testing.T) {
 }
 
 func TestPressureFile(t *testing.T) {
-	p := pressure([]byte("some avg10=12.34 avg60=0.50 avg300=100.00 total=1500\nfull avg10=0.00 avg60=0.05 avg300=1.00 total=7\n"))
+	p := ParsePressure([]byte("some avg10=12.34 avg60=0.50 avg300=100.00 total=1500\nfull avg10=0.00 avg60=0.05 avg300=1.00 total=7\n"))
 	want := Pressure{Some: Stall{12.34, 0.5, 100, 1500 * time.Microsecond}, Full: Stall{0, 0.05, 1, 7 * time.Microsecond}}
 	if p != want {
 		t.Errorf("got %+v", p)

@@ -62,7 +62,7 @@ const (
 // kubelet lets kubelet's manager look once at such a node, and gives the order in
 // which it would evict the pods, with what it says to the first of them. The
 // manager sorts the slice that it is given, and then kills.
-func kubelet(t *rapid.T, signal evictionapi.Signal, all []one) (order []string, message string) {
+func kubelet(t rapid.TB, signal evictionapi.Signal, all []one) (order []string, message string) {
 	m := machine{&statsapi.Summary{Node: statsapi.NodeStats{
 		Memory: &statsapi.MemoryStats{AvailableBytes: ptr[uint64](left), WorkingSetBytes: ptr[uint64](capacity - left)},
 		Rlimit: &statsapi.RlimitStats{MaxPID: ptr[int64](capacity), NumOfRunningProcesses: ptr[int64](capacity - left)},
@@ -166,37 +166,56 @@ func draw(t *rapid.T, name v1.ResourceName) []one {
 func TestOrderIsKubelets(t *testing.T) {
 	for signal, name := range short {
 		t.Run(string(signal), func(t *testing.T) {
-			rapid.Check(t, func(t *rapid.T) {
-				all := draw(t, name)
-				var candidates []health.Candidate
-				for _, o := range all {
-					c := health.Candidate{
-						Pod: fact.Pod{Namespace: "ns", Name: o.pod.Name, UID: o.pod.UID}, Priority: *o.pod.Spec.Priority,
-						Measured: o.measured, Usage: o.usage, Critical: health.Critical(o.pod, false),
-					}
-					request := o.pod.Spec.Containers[0].Resources.Requests[name]
-					c.Request = request.Value()
-					candidates = append(candidates, c)
-				}
-				ranked := health.Rank(name, candidates)
-				if len(ranked) == 0 {
-					return // kubelet would try for ever
-				}
-				theirs, message := kubelet(t, signal, all)
-				var ours []string
-				for _, r := range ranked {
-					ours = append(ours, r.Pod.Name)
-				}
-				theirs = slices.DeleteFunc(theirs, func(name string) bool { return !slices.Contains(ours, name) })
-				if !slices.Equal(ours, theirs) {
-					t.Fatalf("ours %v, kubelet's %v", ours, theirs)
-				}
-				first := all[slices.IndexFunc(all, func(o one) bool { return o.pod.Name == ours[0] })]
-				if want := words(signal, first); message != want {
-					t.Fatalf("ours    %q\nkubelet %q", want, message)
-				}
-			})
+			rapid.Check(t, func(t *rapid.T) { sameOrder(t, signal, draw(t, name)) })
 		})
+	}
+}
+
+// Of pods without requests who uses more goes first, however little the other uses.
+func TestWhoUsesLittleGoesLast(t *testing.T) {
+	for signal := range short {
+		t.Run(string(signal), func(t *testing.T) {
+			priority := int32(-5)
+			var all []one
+			for i, usage := range []int64{1 << 20, 0} {
+				all = append(all, one{usage: usage, measured: true, pod: &v1.Pod{
+					ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprintf("p%d", i), UID: types.UID(fmt.Sprint(i))},
+					Spec:       v1.PodSpec{Priority: &priority, Containers: []v1.Container{{Name: "c"}}},
+				}})
+			}
+			sameOrder(t, signal, all)
+		})
+	}
+}
+
+func sameOrder(t rapid.TB, signal evictionapi.Signal, all []one) {
+	name := short[signal]
+	var candidates []health.Candidate
+	for _, o := range all {
+		c := health.Candidate{
+			Pod: fact.Pod{Namespace: "ns", Name: o.pod.Name, UID: o.pod.UID}, Priority: *o.pod.Spec.Priority,
+			Measured: o.measured, Usage: o.usage, Critical: health.Critical(o.pod, false),
+		}
+		request := o.pod.Spec.Containers[0].Resources.Requests[name]
+		c.Request = request.Value()
+		candidates = append(candidates, c)
+	}
+	ranked := health.Rank(name, candidates)
+	if len(ranked) == 0 {
+		return // kubelet would try for ever
+	}
+	theirs, message := kubelet(t, signal, all)
+	var ours []string
+	for _, r := range ranked {
+		ours = append(ours, r.Pod.Name)
+	}
+	theirs = slices.DeleteFunc(theirs, func(name string) bool { return !slices.Contains(ours, name) })
+	if !slices.Equal(ours, theirs) {
+		t.Fatalf("ours %v, kubelet's %v", ours, theirs)
+	}
+	first := all[slices.IndexFunc(all, func(o one) bool { return o.pod.Name == ours[0] })]
+	if want := words(signal, first); message != want {
+		t.Fatalf("ours    %q\nkubelet %q", want, message)
 	}
 }
 

@@ -65,7 +65,7 @@ func node(t *testing.T) (dataDir string, j *journal.Journal) {
 			}
 		}
 	}
-	if err := j.Append(fact.Fact{ID: j.Next(1), At: at, Seen: at, Body: fact.AgentStarted{Version: "1", PID: 7, Previous: "first"}}); err != nil {
+	if err := j.Append(fact.Fact{ID: j.Next(1), At: at, Seen: at, Body: fact.AgentStarted{Version: "1", PID: 7, Previous: fact.NoRunBefore}}); err != nil {
 		t.Fatal(err)
 	}
 	return dataDir, j

@@ -320,7 +320,7 @@ func stats(env Env, s journal.Source, pods bool, output string) error {
 	if all.SegmentBytes > 0 {
 		row("", "%.1f times smaller than written", float64(all.RawBytes)/float64(all.SegmentBytes))
 	}
-	row("not yet", "%s, and %d facts that are being folded", size(all.LogBytes), all.OpenRuns)
+	row("not yet", "%s, and %d facts that are being folded", size(all.LogBytes), all.Held)
 	if all.Degraded != "" {
 		row("degraded", "%s", all.Degraded)
 	}

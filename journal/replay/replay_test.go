@@ -16,6 +16,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/health"
 	"whylet.dev/whylet/journal"
+	"whylet.dev/whylet/journal/fold"
 	_ "whylet.dev/whylet/test/fixedseed"
 )
 
@@ -25,7 +26,7 @@ var key = fact.Pod{Namespace: "shop", Name: "web", UID: "00000000-0000-4000-8000
 // follows from it in one Append. It answers decisions as a runtime would.
 type node struct {
 	t     *rapid.T
-	j     *journal.Journal
+	j     *fold.Journal
 	state health.State
 	now   time.Time
 	runs  int32
@@ -155,7 +156,7 @@ func begin(t *rapid.T) (*node, func()) {
 		t.Fatal(err)
 	}
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	j, err := journal.Open(dir, journal.Options{Clock: func() time.Time { return now }})
+	j, err := fold.Open(dir, journal.Options{Clock: func() time.Time { return now }}, fold.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"whylet.dev/whylet/health"
 	"whylet.dev/whylet/journal"
+	"whylet.dev/whylet/journal/fold"
 )
 
 // The journal was written by a node of build 78dc8e6, which knew no fact for the room
@@ -17,7 +18,7 @@ func TestJournalOfAnEarlierBuild(t *testing.T) {
 	if out, err := exec.Command("tar", "-xzf", "testdata/journal-78dc8e6.tgz", "-C", dir).CombinedOutput(); err != nil {
 		t.Fatalf("unpack: %v: %s", err, out)
 	}
-	j, err := journal.Open(filepath.Join(dir, "journal"), journal.Options{})
+	j, err := fold.Open(filepath.Join(dir, "journal"), journal.Options{}, fold.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,19 +1,14 @@
 package command
 
 import (
-	"archive/tar"
-	"bytes"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 
-	"github.com/google/go-containerregistry/pkg/name"
-	"github.com/google/go-containerregistry/pkg/v1/empty"
-	"github.com/google/go-containerregistry/pkg/v1/mutate"
-	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/spf13/cobra"
+
+	"whylet.dev/whylet/deploy/oci"
 )
 
 func newImageCommand(env Env) *cobra.Command {
@@ -54,45 +49,7 @@ with whylet image load, or push it to a registry with a tool of your choice.`,
 
 // writeImage puts one program into an image, as /whylet.
 func writeImage(binary, to, tag string) error {
-	ref, err := name.NewTag(tag)
-	if err != nil {
-		return err
-	}
-	program, err := os.ReadFile(binary)
-	if err != nil {
-		return fmt.Errorf("read the program of the mesh's image: %w", err)
-	}
-	var layer bytes.Buffer
-	w := tar.NewWriter(&layer)
-	if err := w.WriteHeader(&tar.Header{Name: "whylet", Mode: 0o755, Size: int64(len(program)), Typeflag: tar.TypeReg}); err != nil {
-		return err
-	}
-	if _, err := w.Write(program); err != nil {
-		return err
-	}
-	if err := w.Close(); err != nil {
-		return err
-	}
-	l, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(layer.Bytes())), nil })
-	if err != nil {
-		return fmt.Errorf("make the mesh's image: %w", err)
-	}
-	image, err := mutate.AppendLayers(empty.Image, l)
-	if err != nil {
-		return fmt.Errorf("make the mesh's image: %w", err)
-	}
-	config, err := image.ConfigFile()
-	if err != nil {
-		return fmt.Errorf("make the mesh's image: %w", err)
-	}
-	config = config.DeepCopy()
-	config.OS, config.Architecture = "linux", runtime.GOARCH
-	config.Config.Entrypoint = []string{"/whylet"}
-	if image, err = mutate.ConfigFile(image, config); err != nil {
-		return fmt.Errorf("make the mesh's image: %w", err)
-	}
-	if err := tarball.WriteToFile(to, ref, image); err != nil {
-		return fmt.Errorf("write %s: %w", to, err)
-	}
-	return nil
+	return oci.Write(to, tag, oci.Spec{
+		Arch: runtime.GOARCH, Entrypoint: []string{"/whylet"}, Files: []oci.File{{Path: "/whylet", From: binary, Mode: 0o755}},
+	})
 }

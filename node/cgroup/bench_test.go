@@ -9,7 +9,7 @@ func BenchmarkPod(b *testing.B) {
 		if _, err := m.Ensure(podOf("p", "100m", "1 64Mi")); err != nil {
 			b.Fatal(err)
 		}
-		if err := m.Remove("p"); err != nil {
+		if err := m.Remove(b.Context(), "p"); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -23,7 +23,7 @@ func BenchmarkEnsureAgain(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	if err := m.Remove("p"); err != nil {
+	if err := m.Remove(b.Context(), "p"); err != nil {
 		b.Fatal(err)
 	}
 }

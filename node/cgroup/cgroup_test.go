@@ -232,11 +232,11 @@ func TestBurstableClassFollowsItsPods(t *testing.T) {
 		t.Fatal(err)
 	}
 	near(t, "after a resize", weight(t, class), 2560)
-	if err := m.Remove("b"); err != nil {
+	if err := m.Remove(t.Context(), "b"); err != nil {
 		t.Fatal(err)
 	}
 	near(t, "after one went", weight(t, class), 1024)
-	if err := m.Remove("a"); err != nil {
+	if err := m.Remove(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
 	near(t, "without pods", weight(t, class), 2)
@@ -281,7 +281,7 @@ func TestNextAgentTakesCgroupsOver(t *testing.T) {
 	if err != nil || len(orphans) != 1 || orphans[0] != "lost" {
 		t.Fatalf("orphans %v %v", orphans, err)
 	}
-	if err := next.Remove("lost"); err != nil {
+	if err := next.Remove(t.Context(), "lost"); err != nil {
 		t.Fatal(err)
 	}
 	if _, ok := next.Path("lost", ""); ok {
@@ -359,7 +359,7 @@ func TestRemoveKillsWhatIsInsideOnly(t *testing.T) {
 	if none := m.Processes("nobody"); none != nil {
 		t.Errorf("a pod without a cgroup has processes %v", none)
 	}
-	if err := m.Remove("p"); err != nil {
+	if err := m.Remove(t.Context(), "p"); err != nil {
 		t.Fatal(err)
 	}
 	select {
@@ -380,10 +380,10 @@ func TestRemoveKillsWhatIsInsideOnly(t *testing.T) {
 	if _, err := g.Read(); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("reading what is gone: %v", err)
 	}
-	if err := m.Remove("p"); err != nil {
+	if err := m.Remove(t.Context(), "p"); err != nil {
 		t.Error("again is no error:", err)
 	}
-	if err := m.Remove("pp"); err != nil {
+	if err := m.Remove(t.Context(), "pp"); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -413,7 +413,7 @@ func TestOOMKillIsCounted(t *testing.T) {
 	if s := sample(t, m.layout.At(parent)); s.LimitHits == 0 {
 		t.Errorf("the pod's limit was not hit: %+v", s)
 	}
-	if err := m.Remove("oom"); err != nil {
+	if err := m.Remove(t.Context(), "oom"); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -471,7 +471,7 @@ func TestEnforcementIsTriedAgain(t *testing.T) {
 	if m.unenforced == nil {
 		t.Error("the kernel took a limit below what is used")
 	}
-	if err := m.Remove("big"); err != nil {
+	if err := m.Remove(t.Context(), "big"); err != nil {
 		t.Fatal(err)
 	}
 	if got := sample(t, m.Node()).MemoryLimit; got != 4<<20 || m.unenforced != nil {
@@ -485,7 +485,7 @@ func TestOddUIDs(t *testing.T) {
 		if _, err := m.Ensure(&v1.Pod{ObjectMeta: metav1.ObjectMeta{UID: uid}}); err == nil {
 			t.Errorf("Ensure took %q", uid)
 		}
-		if err := m.Remove(uid); err == nil {
+		if err := m.Remove(t.Context(), uid); err == nil {
 			t.Errorf("Remove took %q", uid)
 		}
 	}
@@ -524,7 +524,7 @@ func TestReadOwnMachine(t *testing.T) {
 	if p, err := g.Pressure(); err != nil || p.PSI != s.PSI {
 		t.Errorf("%+v %v", p, err)
 	}
-	if err := m.Remove("p"); err != nil {
+	if err := m.Remove(t.Context(), "p"); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -2,6 +2,7 @@ package cgroup
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,13 +28,13 @@ const (
 )
 
 // remove empties a cgroup and removes it.
-func (m *Manager) remove(name cm.CgroupName) error {
+func (m *Manager) remove(ctx context.Context, name cm.CgroupName) error {
 	path := m.kube.Name(name)
 	var dirs []string
 	for _, root := range m.layout.Roots() {
 		dirs = append(dirs, filepath.Join(root, path))
 	}
-	if err := empty(path, dirs); err != nil {
+	if err := empty(ctx, path, dirs); err != nil {
 		return err
 	}
 	if err := m.kube.Destroy(logr.Discard(), &cm.CgroupConfig{Name: name, ResourceParameters: &cm.ResourceConfig{}}); err != nil {
@@ -50,8 +51,9 @@ func (m *Manager) remove(name cm.CgroupName) error {
 }
 
 // empty kills what is in the cgroup and below it, and waits until it is gone.
-func empty(path string, dirs []string) error {
-	deadline := time.Now().Add(emptied)
+func empty(ctx context.Context, path string, dirs []string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, emptied, fmt.Errorf("they had %v after SIGKILL", emptied))
+	defer cancel()
 	for wait := lookAgain; ; wait = min(2*wait, time.Second) {
 		pids, err := processes(dirs)
 		if err != nil {
@@ -60,15 +62,16 @@ func empty(path string, dirs []string) error {
 		if len(pids) == 0 {
 			return nil
 		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("processes %v do not end, %v after SIGKILL", pids, emptied)
-		}
 		for _, pid := range pids {
 			if err := kill(pid, path); err != nil {
 				return err
 			}
 		}
-		time.Sleep(wait)
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return fmt.Errorf("processes %v do not end: %w", pids, context.Cause(ctx))
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package cgroup
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -112,16 +113,16 @@ func (m *Manager) share() error {
 }
 
 // Remove ends a pod's cgroup: it kills what is left in it, waits until that is
-// gone (at most emptied), and removes the cgroup in every hierarchy. One that
+// gone (at most emptied, and no longer than ctx), and removes the cgroup in every hierarchy. One that
 // does not exist is no error.
-func (m *Manager) Remove(uid types.UID) error {
+func (m *Manager) Remove(ctx context.Context, uid types.UID) error {
 	names, err := m.find(uid)
 	if err != nil {
 		return err
 	}
 	var errs []error
 	for _, name := range names {
-		errs = append(errs, m.remove(name))
+		errs = append(errs, m.remove(ctx, name))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("cgroup of pod %s: %w", uid, err)

@@ -99,14 +99,6 @@ func TestStopSignal(t *testing.T) {
 	}
 }
 
-func TestSeccompDefault(t *testing.T) {
-	pod := simplePod()
-	c, err := cri.ContainerConfig(cri.ContainerInput{Pod: pod, Container: &pod.Spec.Containers[0], SeccompDefault: true})
-	if err != nil || c.Linux.SecurityContext.Seccomp.ProfileType != runtimeapi.SecurityProfile_RuntimeDefault {
-		t.Errorf("%v, %v", c, err)
-	}
-}
-
 func TestSandboxSeccomp(t *testing.T) {
 	for file, want := range map[string]*runtimeapi.SecurityProfile{
 		"":          {ProfileType: runtimeapi.SecurityProfile_RuntimeDefault},

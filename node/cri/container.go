@@ -33,9 +33,7 @@ type ContainerInput struct {
 	ExtraGroups []int64
 	// SeccompRoot is the folder that Localhost profiles are relative to.
 	SeccompRoot string
-	// SeccompDefault makes RuntimeDefault the profile of those that name none.
-	SeccompDefault bool
-	Machine        Machine
+	Machine     Machine
 }
 
 // ContainerConfig builds the configuration of one run of a container. Errors are

@@ -14,75 +14,67 @@ import (
 // sources reads what values come from, each ConfigMap and Secret at most once,
 // so that all variables of a container stem from the same version.
 type sources struct {
-	in         EnvInput
-	configMaps map[string]*v1.ConfigMap
-	secrets    map[string]*v1.Secret
+	in   EnvInput
+	read map[source]map[string]string
 }
 
-func newSources(in EnvInput) *sources {
-	return &sources{in: in, configMaps: map[string]*v1.ConfigMap{}, secrets: map[string]*v1.Secret{}}
-}
+// source is a ConfigMap or a Secret, by kubelet's word for the kind.
+type source struct{ kind, name string }
 
-// configMap gives nil when it does not exist and need not.
-func (s *sources) configMap(name string, optional *bool) (*v1.ConfigMap, error) {
-	if cm, ok := s.configMaps[name]; ok {
-		return cm, nil
+const configMap, secret = "configmap", "secret"
+
+func newSources(in EnvInput) *sources { return &sources{in, map[source]map[string]string{}} }
+
+// contents gives nil when it does not exist and need not.
+func (s *sources) contents(from source, optional *bool) (map[string]string, error) {
+	if data, ok := s.read[from]; ok {
+		return data, nil
 	}
-	cm, err := s.in.ConfigMaps.GetConfigMap(s.in.Pod.Namespace, name)
-	if apierrors.IsNotFound(err) {
-		if isTrue(optional) {
-			return nil, nil
+	data := map[string]string{}
+	var err error
+	if from.kind == secret {
+		var o *v1.Secret
+		if o, err = s.in.Secrets.GetSecret(s.in.Pod.Namespace, from.name); err == nil {
+			for key, value := range o.Data {
+				data[key] = string(value)
+			}
 		}
+	} else {
+		var o *v1.ConfigMap
+		if o, err = s.in.ConfigMaps.GetConfigMap(s.in.Pod.Namespace, from.name); err == nil {
+			maps.Copy(data, o.Data)
+		}
+	}
+	switch {
+	case apierrors.IsNotFound(err) && isTrue(optional):
+		return nil, nil
+	case apierrors.IsNotFound(err):
 		// Whoever read it may say "configmaps"; users look for kubelet's words.
-		return nil, apierrors.NewNotFound(v1.Resource("configmap"), name)
-	}
-	if err != nil {
+		return nil, apierrors.NewNotFound(v1.Resource(from.kind), from.name)
+	case err != nil:
 		return nil, err
 	}
-	s.configMaps[name] = cm
-	return cm, nil
-}
-
-// secret gives nil when it does not exist and need not.
-func (s *sources) secret(name string, optional *bool) (*v1.Secret, error) {
-	if secret, ok := s.secrets[name]; ok {
-		return secret, nil
-	}
-	secret, err := s.in.Secrets.GetSecret(s.in.Pod.Namespace, name)
-	if apierrors.IsNotFound(err) {
-		if isTrue(optional) {
-			return nil, nil
-		}
-		return nil, apierrors.NewNotFound(v1.Resource("secret"), name)
-	}
-	if err != nil {
-		return nil, err
-	}
-	s.secrets[name] = secret
-	return secret, nil
+	s.read[from] = data
+	return data, nil
 }
 
 // addAll takes every key of an envFrom source.
 func (s *sources) addAll(env *environment, from *v1.EnvFromSource) error {
+	var of source
+	var optional *bool
 	switch {
 	case from.ConfigMapRef != nil:
-		cm, err := s.configMap(from.ConfigMapRef.Name, from.ConfigMapRef.Optional)
-		if err != nil || cm == nil {
-			return err
-		}
-		for _, key := range slices.Sorted(maps.Keys(cm.Data)) {
-			env.set(from.Prefix+key, cm.Data[key])
-		}
+		of, optional = source{configMap, from.ConfigMapRef.Name}, from.ConfigMapRef.Optional
 	case from.SecretRef != nil:
-		secret, err := s.secret(from.SecretRef.Name, from.SecretRef.Optional)
-		if err != nil || secret == nil {
-			return err
-		}
-		for _, key := range slices.Sorted(maps.Keys(secret.Data)) {
-			env.set(from.Prefix+key, string(secret.Data[key]))
-		}
+		of, optional = source{secret, from.SecretRef.Name}, from.SecretRef.Optional
+	default:
+		return nil
 	}
-	return nil
+	data, err := s.contents(of, optional)
+	for _, key := range slices.Sorted(maps.Keys(data)) {
+		env.set(from.Prefix+key, data[key])
+	}
+	return err
 }
 
 // value resolves a valueFrom. It is not ok when an optional source or key is
@@ -96,37 +88,27 @@ func (s *sources) value(from *v1.EnvVarSource) (value string, ok bool, err error
 		value, err = resourceValue(s.in, from.ResourceFieldRef)
 		return value, err == nil, err
 	case from.ConfigMapKeyRef != nil:
-		return s.configMapKey(from.ConfigMapKeyRef)
+		ref := from.ConfigMapKeyRef
+		return s.key("ConfigMap", source{configMap, ref.Name}, ref.Key, ref.Optional)
 	case from.SecretKeyRef != nil:
-		return s.secretKey(from.SecretKeyRef)
+		ref := from.SecretKeyRef
+		return s.key("Secret", source{secret, ref.Name}, ref.Key, ref.Optional)
 	case from.FileKeyRef != nil:
 		return s.fileKey(from.FileKeyRef)
 	}
 	return "", true, nil
 }
 
-func (s *sources) configMapKey(ref *v1.ConfigMapKeySelector) (string, bool, error) {
-	cm, err := s.configMap(ref.Name, ref.Optional)
-	if err != nil || cm == nil {
+func (s *sources) key(kind string, from source, key string, optional *bool) (string, bool, error) {
+	data, err := s.contents(from, optional)
+	if err != nil || data == nil {
 		return "", false, err
 	}
-	value, ok := cm.Data[ref.Key]
-	if !ok && !isTrue(ref.Optional) {
-		return "", false, fmt.Errorf("couldn't find key %v in ConfigMap %v/%v", ref.Key, s.in.Pod.Namespace, ref.Name)
+	value, ok := data[key]
+	if !ok && !isTrue(optional) {
+		return "", false, fmt.Errorf("couldn't find key %v in %s %v/%v", key, kind, s.in.Pod.Namespace, from.name)
 	}
 	return value, ok, nil
-}
-
-func (s *sources) secretKey(ref *v1.SecretKeySelector) (string, bool, error) {
-	secret, err := s.secret(ref.Name, ref.Optional)
-	if err != nil || secret == nil {
-		return "", false, err
-	}
-	value, ok := secret.Data[ref.Key]
-	if !ok && !isTrue(ref.Optional) {
-		return "", false, fmt.Errorf("couldn't find key %v in Secret %v/%v", ref.Key, s.in.Pod.Namespace, ref.Name)
-	}
-	return string(value), ok, nil
 }
 
 // fileKey reads a variable from an env file that an init container left in a

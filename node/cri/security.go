@@ -93,7 +93,7 @@ func addProfiles(s *runtimeapi.LinuxContainerSecurityContext, in ContainerInput)
 	return err
 }
 
-// seccomp takes the container's profile, else the pod's, else the node's default.
+// seccomp takes the container's profile, else the pod's.
 func seccomp(in ContainerInput) (*runtimeapi.SecurityProfile, error) {
 	var p *v1.SeccompProfile
 	if psc := in.Pod.Spec.SecurityContext; psc != nil {
@@ -103,7 +103,7 @@ func seccomp(in ContainerInput) (*runtimeapi.SecurityProfile, error) {
 		p = sc.SeccompProfile
 	}
 	switch {
-	case p == nil && in.SeccompDefault, p != nil && p.Type == v1.SeccompProfileTypeRuntimeDefault:
+	case p != nil && p.Type == v1.SeccompProfileTypeRuntimeDefault:
 		return &runtimeapi.SecurityProfile{ProfileType: runtimeapi.SecurityProfile_RuntimeDefault}, nil
 	case p != nil && p.Type == v1.SeccompProfileTypeLocalhost:
 		if p.LocalhostProfile == nil || *p.LocalhostProfile == "" {

@@ -43,7 +43,7 @@ type Config struct {
 	// Node is the Node object, nil before it is known; Services lists all Services, for
 	// the environment.
 	Node     func() *v1.Node
-	Services func() ([]*v1.Service, error)
+	Services func(context.Context) ([]*v1.Service, error)
 	// Release has the API server drop a pod's object.
 	Release  func(ctx context.Context, pod fact.Pod) error
 	Recorder record.EventRecorder
@@ -61,6 +61,9 @@ type Config struct {
 // as kubelet's pod worker does them: a container's postStart hook delays the
 // next container. Kills have a lane for each container, so that all grace
 // periods run at once.
+//
+// Effects end with the agent and not with the turn that decided them: that the agent
+// ends is no failure of theirs, so none is told then, and the next agent asks again.
 type Effects struct {
 	Config
 	ctx   context.Context
@@ -88,7 +91,7 @@ func New(ctx context.Context, c Config) (*Effects, error) {
 		starting: map[startKey]context.CancelFunc{}, left: map[types.UID][]cri.SandboxView{}, untaken: map[types.UID]bool{},
 	}
 	var err error
-	e.users, err = cri.NewUsers(c.Volumes.PodsDir(), c.MaxPods, func() (cri.Health, error) { return c.Runtime.Health(context.Background()) })
+	e.users, err = cri.NewUsers(c.Volumes.PodsDir(), c.MaxPods, func() (cri.Health, error) { return c.Runtime.Health(ctx) })
 	if err != nil {
 		return nil, fmt.Errorf("user namespaces of pods: %w", err)
 	}
@@ -158,7 +161,7 @@ func (e *Effects) Act(p pods.Pod, d fact.Fact) {
 	}
 }
 
-// endStart ends a start that has not yet created its container.
+// endStart ends a start that has not yet created its container, and a postStart hook.
 func (e *Effects) endStart(key startKey) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

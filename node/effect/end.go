@@ -39,7 +39,7 @@ func (e *Effects) tearDown(ctx context.Context, p pods.Pod, d fact.Fact) {
 	}
 	for _, step := range []func() error{
 		func() error { return e.Volumes.TearDown(ctx, p.Key.UID) },
-		func() error { return e.Cgroups.Remove(p.Key.UID) },
+		func() error { return e.Cgroups.Remove(ctx, p.Key.UID) },
 	} {
 		retry(ctx, step, func(err error) {
 			e.Log.Warn("pod not torn down, will be tried again", "pod", p.Key.String(), "error", err)

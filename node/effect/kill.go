@@ -2,7 +2,6 @@ package effect
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"whylet.dev/whylet/fact"
@@ -34,9 +33,7 @@ func (e *Effects) kill(ctx context.Context, p pods.Pod, d fact.Fact, want fact.K
 		}
 		return err
 	}, func(err error) {
-		if !errors.Is(err, context.Canceled) {
-			e.say(d, fact.KillFailed{Message: cri.Words(err)})
-		}
+		e.say(d, fact.KillFailed{Message: cri.Words(err)})
 	})
 }
 
@@ -45,11 +42,7 @@ func (e *Effects) preStop(ctx context.Context, p pods.Pod, d fact.Fact, id strin
 	spec, _ := p.Spec(d.Container)
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
-	ran := e.Runtime.RunHook(ctx, cri.Hook{
-		Kind: fact.PreStop, Pod: p.Object, Container: spec, ContainerID: id, PodIPs: p.Sandbox.IPs,
-	})
-	e.say(d, ran)
-	return ran.Took
+	return e.hook(ctx, p, d, cri.Hook{Kind: fact.PreStop, Container: spec, ContainerID: id})
 }
 
 // holdBack keeps an evicted pod from using up, while it ends, the memory that its

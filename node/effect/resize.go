@@ -20,7 +20,11 @@ func (e *Effects) resize(ctx context.Context, p pods.Pod, d fact.Fact, want fact
 		return // its end is on its way, and the next run gets the new resources
 	}
 	if !want.Restart { // else the start sets them
-		if err := e.setResources(ctx, p, pod, spec); err != nil {
+		err := e.setResources(ctx, p, pod, spec)
+		if ctx.Err() != nil {
+			return // the agent ends; the next one asks again
+		}
+		if err != nil {
 			e.say(d, fact.ResizeFailed{Reason: v1.PodReasonError, Message: cri.Words(err)})
 			return
 		}

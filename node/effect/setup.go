@@ -89,7 +89,7 @@ func (e *Effects) Readopt(p pods.Pod, first cri.Snapshot) {
 
 // setUpFailed says which stage failed, each volume in a fact of its own.
 func (e *Effects) setUpFailed(d fact.Fact, err error) {
-	if errors.Is(err, context.Canceled) {
+	if e.ctx.Err() != nil {
 		return // the agent ends; the next one sets up again
 	}
 	var failed *stageError

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -27,7 +28,7 @@ func (e *Effects) start(ctx context.Context, p pods.Pod, d fact.Fact) {
 	}
 	made := p.Containers[d.Container]
 	if made.ID != "" && made.Attempt == d.Attempt { // by an agent that died before it could say more
-		e.launch(p, d, spec, made.ID, made.Running)
+		e.launch(ctx, p, d, spec, made.ID, made.Running)
 		return
 	}
 	parts, ok := e.pullVolumes(ctx, p, d, spec)
@@ -44,13 +45,14 @@ func (e *Effects) start(ctx context.Context, p pods.Pod, d fact.Fact) {
 		return
 	}
 	e.say(d, fact.Created{ContainerID: id, Image: spec.Image})
-	e.launch(p, d, spec, id, false)
+	e.launch(ctx, p, d, spec, id, false)
 }
 
 // launch starts a created container and runs its postStart hook. A hook may run
 // twice, as Kubernetes says of hooks, when an agent died while it ran.
-func (e *Effects) launch(p pods.Pod, d fact.Fact, spec *v1.Container, id string, running bool) {
-	// From here on a kill finds the container and ends it as it ends any other.
+func (e *Effects) launch(ctx context.Context, p pods.Pod, d fact.Fact, spec *v1.Container, id string, running bool) {
+	// From here on a kill finds the container and ends it as it ends any other: it ends
+	// ctx, and with that the hook.
 	if !running {
 		if err := e.run(id); err != nil {
 			e.didNotRun(d, id, err)
@@ -59,7 +61,7 @@ func (e *Effects) launch(p pods.Pod, d fact.Fact, spec *v1.Container, id string,
 		e.started(p, d, spec, id)
 	}
 	if spec.Lifecycle != nil && spec.Lifecycle.PostStart != nil {
-		e.postStart(p, d, spec, id)
+		e.hook(ctx, p, d, cri.Hook{Kind: fact.PostStart, Container: spec, ContainerID: id})
 	}
 }
 
@@ -118,7 +120,7 @@ func (e *Effects) create(ctx context.Context, p pods.Pod, d fact.Fact, spec *v1.
 	if err != nil {
 		return "", cri.ConfigFailure(err)
 	}
-	env, err := cri.Environment(e.envInput(p, spec))
+	env, err := cri.Environment(e.envInput(ctx, p, spec))
 	if err != nil {
 		return "", cri.ConfigFailure(err)
 	}
@@ -146,7 +148,7 @@ func (e *Effects) create(ctx context.Context, p pods.Pod, d fact.Fact, spec *v1.
 	return e.Runtime.Create(ctx, p.Sandbox.ID, config, sandbox)
 }
 
-func (e *Effects) envInput(p pods.Pod, spec *v1.Container) cri.EnvInput {
+func (e *Effects) envInput(ctx context.Context, p pods.Pod, spec *v1.Container) cri.EnvInput {
 	node := e.Node()
 	var allocatable v1.ResourceList
 	if node != nil {
@@ -154,7 +156,7 @@ func (e *Effects) envInput(p pods.Pod, spec *v1.Container) cri.EnvInput {
 	}
 	return cri.EnvInput{
 		Pod: p.Object, Container: spec, PodIPs: p.Sandbox.IPs, HostIPs: p.Sandbox.HostIPs, Allocatable: allocatable,
-		ConfigMaps: configMaps(e.Volumes.ConfigMapGetter()), Secrets: Secrets(e.Volumes.SecretGetter()), Services: e.Services,
+		ConfigMaps: e.Volumes, Secrets: e.Volumes, Services: func() ([]*v1.Service, error) { return e.Services(ctx) },
 		VolumePath: func(volume string) (string, error) { return e.Volumes.Path(p.Key.UID, volume) },
 	}
 }
@@ -218,6 +220,9 @@ func (e *Effects) calledOff(d fact.Fact) {
 // didNotRun says why a created container did not start. The runtime leaves it
 // behind as ended, with an exit code of its own choice.
 func (e *Effects) didNotRun(d fact.Fact, id string, err error) {
+	if e.ctx.Err() != nil {
+		return // it may run: the next agent sees
+	}
 	failed := fact.StartFailed{Reason: cri.ReasonStart, Message: cri.Words(err), ContainerID: id}
 	if v, statusErr := e.Runtime.Status(e.ctx, id); statusErr == nil && v.State == cri.Exited {
 		failed.Exited, failed.ExitCode = true, v.ExitCode
@@ -242,20 +247,14 @@ func (e *Effects) started(p pods.Pod, d fact.Fact, spec *v1.Container, id string
 	e.sayAt(d, v.StartedAt, body)
 }
 
-// postStart runs the hook to its end: the next container of the pod waits for it.
-func (e *Effects) postStart(p pods.Pod, d fact.Fact, spec *v1.Container, id string) {
-	e.say(d, e.Runtime.RunHook(e.ctx, cri.Hook{
-		Kind: fact.PostStart, Pod: p.Object, Container: spec, ContainerID: id, PodIPs: p.Sandbox.IPs,
-	}))
+// hook runs a hook of a container to its end, or to that of ctx, and says how it went
+// and how long it took; a hook that the agent's own end cuts short says nothing of the
+// pod.
+func (e *Effects) hook(ctx context.Context, p pods.Pod, d fact.Fact, h cri.Hook) time.Duration {
+	h.Pod, h.PodIPs = p.Object, p.Sandbox.IPs
+	ran := e.Runtime.RunHook(ctx, h)
+	if e.ctx.Err() == nil {
+		e.say(d, ran)
+	}
+	return ran.Took
 }
-
-// configMaps and Secrets let plain functions serve as getters.
-type (
-	configMaps func(namespace, name string) (*v1.ConfigMap, error)
-	Secrets    func(namespace, name string) (*v1.Secret, error)
-)
-
-func (f configMaps) GetConfigMap(namespace, name string) (*v1.ConfigMap, error) {
-	return f(namespace, name)
-}
-func (f Secrets) GetSecret(namespace, name string) (*v1.Secret, error) { return f(namespace, name) }

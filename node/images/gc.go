@@ -13,9 +13,6 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// CollectInterval is how often Collect is meant to be called (kubelet: ImageGCPeriod).
-const CollectInterval = 5 * time.Minute
-
 // FullError says that the disk stays too full although every unused image is gone.
 type FullError struct {
 	// UsedPercent of Capacity bytes are used; Freed bytes were given back.

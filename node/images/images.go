@@ -2,7 +2,6 @@ package images
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -57,12 +56,6 @@ func New(ctx context.Context, client *cri.Client, o Options) (*Manager, error) {
 	}
 	if o.Policy == (GCPolicy{}) {
 		o.Policy = DefaultPolicy
-	}
-	if err := o.Policy.check(); err != nil {
-		return nil, err
-	}
-	if o.Log == nil {
-		return nil, errors.New("images: no logger given")
 	}
 	m := &Manager{
 		client: client, service: client.Images(), options: o,

@@ -2,7 +2,6 @@ package images
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 )
@@ -19,13 +18,6 @@ type GCPolicy struct {
 
 // DefaultPolicy is Kubernetes' (imageGCHighThresholdPercent and its kin).
 var DefaultPolicy = GCPolicy{High: 85, Low: 80, MinAge: 2 * time.Minute}
-
-func (p GCPolicy) check() error {
-	if p.Low < 0 || p.High > 100 || p.Low > p.High {
-		return fmt.Errorf("image garbage collection between %d and %d percent of the disk makes no sense", p.Low, p.High)
-	}
-	return nil
-}
 
 // toFree is how many bytes have to go, 0 while the disk is not too full.
 func (p GCPolicy) toFree(capacity, available int64) int64 {

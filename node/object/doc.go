@@ -1,7 +1,7 @@
 // Package object keeps the node's Node object and its lease.
 //
 // [Reporter] creates the object, or takes over one of the same name, and from
-// then on writes what differs: at once when [Reporter.Changed] is called or
+// then on writes what differs: at once when [Own.Changed] is called or
 // somebody else changed the object, and every five minutes in any case. That the
 // node lives is said by the lease, every ten seconds.
 //
@@ -20,6 +20,7 @@
 // Files:
 //
 //	object.go      Config, State, and what runs
+//	own.go         the object as last seen, for others
 //	register.go    creating the object or taking it over
 //	patch.go       writing what differs
 //	lease.go       the heartbeat

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -71,10 +70,6 @@ type Config struct {
 	Images func(context.Context) ([]v1.ContainerImage, error)
 	// Event records an event on the Node object; may be nil.
 	Event func(Event)
-	// Updated is told of the object, as created and whenever it changed (its
-	// labels and pod CIDR are news to others); may be nil. The object is not to
-	// be changed.
-	Updated func(*v1.Node)
 	// Reported is told each time that the status was written, as opposed to found
 	// as an earlier process had written it; may be nil.
 	Reported func()
@@ -87,9 +82,8 @@ func (c Config) hostname() string { return cmp.Or(c.Hostname, c.Name) }
 
 // Reporter keeps the Node object. Make it with New.
 type Reporter struct {
-	c       Config
-	changed chan struct{}
-	current atomic.Pointer[v1.Node]
+	*Own
+	c Config
 
 	// The rest belongs to Run's goroutine.
 	machine    Machine
@@ -100,23 +94,8 @@ type Reporter struct {
 	failedLook string
 }
 
-// New makes a reporter that does nothing until Run.
-func New(c Config) *Reporter {
-	return &Reporter{c: c, changed: make(chan struct{}, 1)}
-}
-
-// Changed says that State would now answer something else. It does not wait, and
-// may be called from anywhere.
-func (r *Reporter) Changed() {
-	select {
-	case r.changed <- struct{}{}:
-	default:
-	}
-}
-
-// Node is the object as it was last seen; nil before it was registered. It is
-// not to be changed.
-func (r *Reporter) Node() *v1.Node { return r.current.Load() }
+// New makes a reporter of a node's own object that does nothing until Run.
+func New(own *Own, c Config) *Reporter { return &Reporter{Own: own, c: c} }
 
 // Run registers the node and keeps object and lease until ctx ends. What fails
 // is logged and tried again.
@@ -194,24 +173,6 @@ func (r *Reporter) update(ctx context.Context) {
 	r.written(s.now.Time)
 	r.saw(updated)
 	r.tell(events)
-}
-
-// saw takes in the object as it is now, unless a newer one was seen before: the
-// watch and the answers to our own writes race. A resource version that cannot be
-// compared counts as newer.
-func (r *Reporter) saw(node *v1.Node) {
-	for {
-		old := r.current.Load()
-		if old != nil && old.UID == node.UID && !newer(old.ResourceVersion, node.ResourceVersion) {
-			return
-		}
-		if r.current.CompareAndSwap(old, node) {
-			break
-		}
-	}
-	if r.c.Updated != nil {
-		r.c.Updated(node)
-	}
 }
 
 // written notes that the status as of now is at the API server.

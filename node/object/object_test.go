@@ -75,7 +75,7 @@ func start(t *testing.T, prepare func(*fake.Clientset), objects ...runtime.Objec
 		c.events = append(c.events, e.Reason)
 	}
 	config.Reported = func() { c.reported.Add(1) }
-	c.reporter = New(config)
+	c.reporter = New(NewOwn(t.Context()), config)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
@@ -285,7 +285,7 @@ func TestEndDoesNotWaitForTheAPIServer(t *testing.T) {
 	config.Machine = func() (Machine, error) { return Machine{Memory: 1}, nil }
 	config.State = func() State { return State{} }
 	config.Client, config.Clock, config.Log = client, clocktesting.NewFakeClock(day.Time), slog.New(slog.DiscardHandler)
-	r := New(config)
+	r := New(NewOwn(t.Context()), config)
 	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
 	r.saw(node)
 	for name, call := range map[string]func(context.Context){
@@ -327,5 +327,14 @@ func TestLease(t *testing.T) {
 	}
 	if o := lease.OwnerReferences; len(o) != 1 || o[0].Kind != "Node" || o[0].Name != "n1" || o[0].UID != c.node().UID {
 		t.Errorf("%+v", o)
+	}
+}
+
+// Who waits for the node to be registered does not keep it from ending.
+func TestNobodyWaitsForAnObjectOfANodeThatEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := NewOwn(ctx).Get("n1"); !errors.Is(err, context.Canceled) {
+		t.Errorf("it waited, and says %v", err)
 	}
 }

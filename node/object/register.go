@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 )
@@ -101,10 +100,4 @@ func (r *Reporter) watch(ctx context.Context) {
 		},
 	})
 	informer.RunWithContext(ctx)
-}
-
-// newer compares resource versions. What cannot be compared counts as newer.
-func newer(old, now string) bool {
-	order, err := resourceversion.CompareResourceVersion(now, old)
-	return err != nil || order > 0
 }

@@ -1,10 +1,8 @@
 package stats
 
 import (
-	"context"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	v1 "k8s.io/api/core/v1"
@@ -114,13 +112,8 @@ func (cadvisor) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
 func (a cadvisor) Collect(metrics chan<- prometheus.Metric) {
-	s, err := a.c.look(context.Background(), false)
-	failed := 0.0
-	if err != nil {
-		failed = 1
-	}
-	metrics <- prometheus.MustNewConstMetric(lookError, prometheus.GaugeValue, failed)
-	if err != nil {
+	s, ok := a.c.scrape(metrics, lookError)
+	if !ok {
 		return
 	}
 	a.cgroup(metrics, s.node, []string{"", "/", "", "", "", ""})
@@ -133,9 +126,7 @@ func (a cadvisor) Collect(metrics chan<- prometheus.Metric) {
 			_, name, _ := strings.Cut(c.id, "://")
 			labels := []string{c.name, a.id(p.pod, c.id), image(p.pod, c.id), name, p.pod.Namespace, p.pod.Name}
 			a.cgroup(metrics, c.reading, labels)
-			if !c.started.IsZero() {
-				metrics <- prometheus.MustNewConstMetric(startTime, prometheus.GaugeValue, float64(c.started.UnixNano())/float64(time.Second), labels...)
-			}
+			began(metrics, startTime, c, labels...)
 			if a.c.c.Layer == nil {
 				continue
 			}

@@ -92,25 +92,7 @@ func (c *Collector) cpuTime() time.Duration {
 
 // pressure reads the machine's own PSI (Documentation/accounting/psi.rst).
 func (c *Collector) pressure(resource string) cgroupfs.Pressure {
-	stall := func(text string) (s cgroupfs.Stall) {
-		for field := range strings.FieldsSeq(text) {
-			key, value, _ := strings.Cut(field, "=")
-			percent, _ := strconv.ParseFloat(value, 64)
-			switch key {
-			case "avg10":
-				s.Avg10 = percent
-			case "avg60":
-				s.Avg60 = percent
-			case "avg300":
-				s.Avg300 = percent
-			case "total":
-				s.Total = time.Duration(number(value)) * time.Microsecond
-			}
-		}
-		return s
-	}
-	lines := c.lines("pressure/" + resource)
-	return cgroupfs.Pressure{Some: stall(lines["some"]), Full: stall(lines["full"])}
+	return cgroupfs.ParsePressure([]byte(c.file("pressure/" + resource)))
 }
 
 // bootTime is when the machine was started.

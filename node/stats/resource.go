@@ -41,40 +41,45 @@ func (resources) Describe(descs chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector. Who reads counters makes rates of
+// scrape looks, and tells whether that failed. Who reads counters makes rates of
 // them: there is nothing to wait for.
-func (r resources) Collect(metrics chan<- prometheus.Metric) {
-	s, err := r.c.look(context.Background(), false)
+func (c *Collector) scrape(metrics chan<- prometheus.Metric, failure *prometheus.Desc) (snapshot, bool) {
+	s, err := c.look(context.Background(), false)
 	failed := 0.0
 	if err != nil {
 		failed = 1
 	}
-	metrics <- prometheus.MustNewConstMetric(scrapeError, prometheus.GaugeValue, failed)
-	if err != nil {
+	metrics <- prometheus.MustNewConstMetric(failure, prometheus.GaugeValue, failed)
+	return s, err == nil
+}
+
+// began tells when a container was started, where that is known.
+func began(metrics chan<- prometheus.Metric, when *prometheus.Desc, c containerReading, labels ...string) {
+	if !c.started.IsZero() {
+		metrics <- prometheus.MustNewConstMetric(when, prometheus.GaugeValue, float64(c.started.UnixNano())/float64(time.Second), labels...)
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (r resources) Collect(metrics chan<- prometheus.Metric) {
+	s, ok := r.c.scrape(metrics, scrapeError)
+	if !ok {
 		return
 	}
 	usage := func(of reading, cpu, memory, swap *prometheus.Desc, labels ...string) {
-		for _, m := range []struct {
-			desc  *prometheus.Desc
-			kind  prometheus.ValueType
-			value float64
-		}{
-			{cpu, prometheus.CounterValue, of.sample.CPUUsage.Seconds()},
-			{memory, prometheus.GaugeValue, float64(of.sample.WorkingSet)},
-			{swap, prometheus.GaugeValue, float64(of.sample.Swap)},
-		} {
-			metrics <- prometheus.NewMetricWithTimestamp(of.at, prometheus.MustNewConstMetric(m.desc, m.kind, m.value, labels...))
+		tell := func(desc *prometheus.Desc, kind prometheus.ValueType, value float64) {
+			metrics <- prometheus.NewMetricWithTimestamp(of.at, prometheus.MustNewConstMetric(desc, kind, value, labels...))
 		}
+		tell(cpu, prometheus.CounterValue, of.sample.CPUUsage.Seconds())
+		tell(memory, prometheus.GaugeValue, float64(of.sample.WorkingSet))
+		tell(swap, prometheus.GaugeValue, float64(of.sample.Swap))
 	}
 	usage(s.node, nodeCPU, nodeMemory, nodeSwap)
 	for _, p := range s.each {
 		usage(p.whole, podCPU, podMemory, podSwap, p.pod.Name, p.pod.Namespace)
 		for _, c := range p.containers {
 			usage(c.reading, containerCPU, containerMem, containerSwap, c.name, p.pod.Name, p.pod.Namespace)
-			if !c.started.IsZero() {
-				metrics <- prometheus.MustNewConstMetric(containerStart, prometheus.GaugeValue,
-					float64(c.started.UnixNano())/float64(time.Second), c.name, p.pod.Name, p.pod.Namespace)
-			}
+			began(metrics, containerStart, c, c.name, p.pod.Name, p.pod.Namespace)
 		}
 	}
 }

@@ -55,9 +55,8 @@
 //	setup.go     SetUp: from the pod to mounted volumes
 //	claims.go    from a claim to the volume behind it; record.go: remembers it
 //	errors.go    failures in kubelet's words
-//	objects.go   the watched ConfigMaps and Secrets
+//	configs.go   the ConfigMaps and Secrets that pods refer to, watched by sense.Configs
 //	refresh.go   contents follow their objects
-//	content.go   what of an object changed
 //	mounts.go    a container's mounts; hosts.go: its /etc/hosts
 //	usage.go     disk use; limits.go: who is over its limit
 //	teardown.go  the end

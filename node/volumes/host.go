@@ -90,11 +90,11 @@ func (h host) GetNodeAllocatable() (v1.ResourceList, error) {
 }
 
 func (h host) GetSecretFunc() func(namespace, name string) (*v1.Secret, error) {
-	return h.m.SecretGetter()
+	return h.m.GetSecret
 }
 
 func (h host) GetConfigMapFunc() func(namespace, name string) (*v1.ConfigMap, error) {
-	return h.m.ConfigMapGetter()
+	return h.m.GetConfigMap
 }
 
 func (h host) GetServiceAccountTokenFunc() func(namespace, name string, tr *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error) {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 )
@@ -42,17 +41,10 @@ func (m *Manager) startRefresh(ctx context.Context) {
 	}
 }
 
-// objectChanged is told by the caches whose ConfigMap or Secret changed.
-func (m *Manager) objectChanged(uids []types.UID, old, now runtime.Object) {
-	difference, differs := contentChange(old, now)
-	for _, uid := range uids {
+// configChanged is told whose ConfigMap or Secret changed.
+func (m *Manager) configChanged(users []types.UID) {
+	for _, uid := range users {
 		m.queue.Add(uid)
-		if differs && m.cfg.Content != nil {
-			m.cfg.Content(uid, difference)
-		}
-		if m.cfg.Changed != nil {
-			m.cfg.Changed(uid)
-		}
 	}
 }
 

@@ -60,8 +60,7 @@ func (m *Manager) register(p *podVolumes, pod *v1.Pod) bool {
 		return false
 	}
 	p.pod = pod
-	m.maps.register(pod)
-	m.secrets.register(pod)
+	m.configs.Register(pod)
 	return true
 }
 
@@ -70,8 +69,7 @@ func (m *Manager) unregister(p *podVolumes, uid types.UID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.gone = true
-	m.maps.unregister(uid)
-	m.secrets.unregister(uid)
+	m.configs.Unregister(uid)
 }
 
 // mountAll mounts what is not mounted, and writes what may have changed, all

@@ -30,7 +30,7 @@ import (
 	"k8s.io/kubernetes/pkg/volume/util/subpath"
 	"k8s.io/mount-utils"
 
-	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/sense"
 )
 
 // Config is what the volumes of a node depend on.
@@ -46,13 +46,6 @@ type Config struct {
 	Node func() (*v1.Node, error)
 	// Event is told what a plugin wants known about a pod. May be nil.
 	Event func(object runtime.Object, eventType, reason, message string)
-	// Changed is told that an object which the pod refers to, in a volume or in
-	// its environment, appeared, changed or went: what failed for want of it is
-	// worth another attempt. Contents of mounted volumes follow without help. It
-	// is called from a watch and must not block. May be nil.
-	Changed func(types.UID)
-	// Content is told that the contents of such an object are others than before.
-	Content func(types.UID, fact.ConfigChanged)
 	// Failed is told that new contents could not be brought into a running pod;
 	// err is a Failures. It is tried again. May be nil.
 	Failed func(pod *v1.Pod, err error)
@@ -80,8 +73,7 @@ type Manager struct {
 	hostutil  hostutil.HostUtils
 	plugins   volume.VolumePluginMgr
 	tokens    *token.Manager
-	maps      *objects
-	secrets   *objects
+	configs   *sense.Configs
 
 	queue   workqueue.TypedRateLimitingInterface[types.UID]
 	workers sync.WaitGroup
@@ -148,8 +140,7 @@ func New(cfg Config) (*Manager, error) {
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	m.cancel = cancel
-	m.maps = newConfigMaps(ctx, cfg.Client, m.objectChanged)
-	m.secrets = newSecrets(ctx, cfg.Client, m.objectChanged)
+	m.configs = newConfigs(ctx, cfg.Client, m.configChanged)
 	m.startRefresh(ctx)
 	return m, nil
 }
@@ -176,34 +167,6 @@ func (m *Manager) Close() {
 	m.cancel(errClosed)
 	m.queue.ShutDown()
 	m.workers.Wait()
-}
-
-// ConfigMapGetter reads the ConfigMaps that pods set up here refer to, from the
-// cache that their volumes use. One that does not exist is an API error NotFound.
-func (m *Manager) ConfigMapGetter() func(namespace, name string) (*v1.ConfigMap, error) {
-	return func(namespace, name string) (*v1.ConfigMap, error) {
-		return get[*v1.ConfigMap](m.maps, namespace, name)
-	}
-}
-
-// SecretGetter is ConfigMapGetter for Secrets, pull secrets among them.
-func (m *Manager) SecretGetter() func(namespace, name string) (*v1.Secret, error) {
-	return func(namespace, name string) (*v1.Secret, error) {
-		return get[*v1.Secret](m.secrets, namespace, name)
-	}
-}
-
-func get[T runtime.Object](from *objects, namespace, name string) (T, error) {
-	var none T
-	o, err := from.get(namespace, name)
-	if err != nil {
-		return none, err
-	}
-	value, ok := o.(T)
-	if !ok {
-		return none, fmt.Errorf("%s %s/%s: the API server sent a %T", from.group.Resource, namespace, name, o)
-	}
-	return value, nil
 }
 
 // PodsDir is the folder that has a directory of each pod, named by its UID.

@@ -34,7 +34,6 @@ type node struct {
 
 	mu      sync.Mutex
 	failed  []error
-	changed []types.UID
 	watched []string
 	tokens  atomic.Int64
 	// nodeUnknown makes the node's object unknown.
@@ -71,11 +70,6 @@ func (n *node) start() {
 				ObjectMeta: metav1.ObjectMeta{Name: "n1", Labels: map[string]string{v1.LabelHostname: "n1"}},
 				Status:     v1.NodeStatus{Allocatable: v1.ResourceList{v1.ResourceMemory: resource.MustParse("1Gi")}},
 			}, nil
-		},
-		Changed: func(uid types.UID) {
-			n.mu.Lock()
-			defer n.mu.Unlock()
-			n.changed = append(n.changed, uid)
 		},
 		Failed: func(_ *v1.Pod, err error) {
 			n.mu.Lock()

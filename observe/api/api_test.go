@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -42,6 +43,21 @@ func kindsOf(facts []fact.Fact) []fact.Kind {
 func container(state v1.ContainerState, restarts int32) func(*v1.Pod) {
 	return func(p *v1.Pod) {
 		p.Status.ContainerStatuses = []v1.ContainerStatus{{Name: "app", State: state, RestartCount: restarts, ContainerID: "containerd://c"}}
+	}
+}
+
+// What variables are set to is not kept; that they are there is.
+func TestValuesAreNotKept(t *testing.T) {
+	p := slim(pod(func(p *v1.Pod) {
+		p.Spec.Containers[0].Env = []v1.EnvVar{{Name: "PASSWORD", Value: "hunter2"}, {Name: "EMPTY"}, {Name: "NODE", ValueFrom: &v1.EnvVarSource{FieldRef: &v1.ObjectFieldSelector{FieldPath: "spec.nodeName"}}}}
+		p.Spec.InitContainers = []v1.Container{{Name: "init", Env: []v1.EnvVar{{Name: "TOKEN", Value: "hunter2"}}}}
+	}))
+	text, err := json.Marshal(FactsOf(nil, p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(text), "hunter2") || !strings.Contains(string(text), "PASSWORD") || !strings.Contains(string(text), "spec.nodeName") {
+		t.Errorf("%s", text)
 	}
 }
 

@@ -110,8 +110,21 @@ func (t Told) Bodies() []fact.Observed {
 		said.Count = t.New
 	}
 	bodies := []fact.Observed{said}
+	if image, why, ok := pullFailed(t.Message); ok && t.Reason == "Failed" {
+		bodies = append(bodies, fact.ImageFailed{Image: image, Reason: "ErrImagePull", Message: why})
+	}
 	if stage, ok := setUpStages[t.Reason]; ok {
 		bodies = append(bodies, fact.SetUpFailed{Stage: stage, Reason: t.Reason, Message: t.Message})
 	}
 	return bodies
+}
+
+// pullFailed reads `Failed to pull image "IMAGE": WHY`: the status says the same later, and
+// not at all where it waits in between (pkg/kubelet/images/image_manager.go).
+func pullFailed(message string) (image, why string, ok bool) {
+	rest, ok := strings.CutPrefix(message, `Failed to pull image "`)
+	if !ok {
+		return "", "", false
+	}
+	return strings.Cut(rest, `": `)
 }

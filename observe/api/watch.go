@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/sense"
 )
 
 // Watch tells of the pods of one node.
@@ -70,7 +71,7 @@ func (w Watch) Run(ctx context.Context, emit func(fact.Fact)) error {
 func (w Watch) gone(pod *v1.Pod, emit func(fact.Fact)) {
 	key := KeyOf(pod)
 	if pod.DeletionTimestamp == nil { // nobody was told that it was to go
-		emit(fact.Fact{Pod: key, At: time.Now().UTC(), Body: fact.DeletionSeen{GraceSeconds: graceOf(pod), Gone: true}})
+		emit(fact.Fact{Pod: key, At: time.Now().UTC(), Body: fact.DeletionSeen{GraceSeconds: sense.GraceOf(pod), Gone: true}})
 	}
 	w.Changed(pod, true)
 	emit(fact.Fact{Pod: key, Body: fact.ObjectGone{}})

@@ -15,7 +15,8 @@ import (
 
 // Attempt makes a probe attempt of what kubelet says of one that failed: the output
 // in its log, or its event Unhealthy after "probe failed: ". What the text does not
-// say stays empty: kubelet keeps bodies and times to itself. spec may be nil.
+// say stays empty: kubelet keeps bodies and times to itself, and of a timeout whether
+// it had connected. spec may be nil.
 func Attempt(kind fact.ProbeKind, spec *v1.Probe, output string, errored bool) fact.Probed {
 	output = strings.TrimSpace(output)
 	ev := &fact.Evidence{Handler: handlerOf(spec)}
@@ -25,14 +26,45 @@ func Attempt(kind fact.ProbeKind, spec *v1.Probe, output string, errored bool) f
 		p.Verdict = fact.Unknown
 	}
 	switch ev.Handler {
-	case "exec":
+	case fact.Exec:
 		execWords(ev, output)
-	case "grpc":
+	case fact.GRPC:
 		grpcWords(ev, output)
 	default:
 		httpWords(ev, output)
+		if spec != nil && spec.HTTPGet != nil {
+			if own, ok := elsewhere(ev.Target, spec.HTTPGet); ok {
+				ev.Redirected, ev.Target = ev.Target, own
+			}
+		}
 	}
 	return p
+}
+
+// elsewhere says whether a URL is not the one that a probe asks, but one that kubelet was
+// sent to, and gives the probe's own.
+func elsewhere(target string, asks *v1.HTTPGetAction) (own string, ok bool) {
+	u, err := url.Parse(target)
+	if err != nil || u.Scheme == "" || asks.Port.IntVal == 0 {
+		return "", false
+	}
+	scheme := strings.ToLower(string(asks.Scheme))
+	if scheme == "" {
+		scheme = "http"
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	wanted := strconv.Itoa(int(asks.Port.IntVal))
+	if u.Scheme == scheme && port == wanted {
+		return "", false
+	}
+	host := asks.Host
+	if host == "" {
+		host = u.Hostname()
+	}
+	return scheme + "://" + net.JoinHostPort(host, wanted) + "/" + strings.TrimPrefix(asks.Path, "/"), true
 }
 
 const mostMessage = 1 << 10
@@ -44,18 +76,18 @@ func bounded(s string) string {
 	return s
 }
 
-func handlerOf(spec *v1.Probe) string {
+func handlerOf(spec *v1.Probe) fact.Handler {
 	switch {
 	case spec == nil:
 		return ""
 	case spec.Exec != nil:
-		return "exec"
+		return fact.Exec
 	case spec.GRPC != nil:
-		return "grpc"
+		return fact.GRPC
 	case spec.TCPSocket != nil:
-		return "tcpSocket"
+		return fact.TCPSocket
 	}
-	return "httpGet"
+	return fact.HTTPGet
 }
 
 var (
@@ -74,14 +106,13 @@ var errnos = map[string]string{
 // and Go's net and net/http).
 func httpWords(ev *fact.Evidence, output string) {
 	if m := statusCode.FindStringSubmatch(output); m != nil {
-		ev.Handler = "httpGet"
+		ev.Handler = fact.HTTPGet
 		ev.Status, _ = strconv.Atoi(m[1]) // three digits
-		ev.Connect = 1                    // it was connected; for how long is not said
 		return
 	}
 	text := output
 	if m := getURL.FindStringSubmatch(output); m != nil {
-		ev.Handler, ev.Target, text = "httpGet", m[1], m[2]
+		ev.Handler, ev.Target, text = fact.HTTPGet, m[1], m[2]
 		if u, err := url.Parse(m[1]); err == nil && net.ParseIP(u.Hostname()) != nil {
 			ev.Remote = u.Host
 		}
@@ -99,17 +130,7 @@ func httpWords(ev *fact.Evidence, output string) {
 			ev.Errno = errno
 		}
 	}
-	switch {
-	case strings.Contains(text, "i/o timeout"), strings.Contains(text, "deadline exceeded"), strings.Contains(text, "Client.Timeout exceeded"):
-		ev.Timeout = true
-		if dial == nil {
-			ev.Connect = 1
-		}
-	case ev.Errno == "" || ev.Errno == "ECONNRESET" || ev.Errno == "EPIPE":
-		if dial == nil {
-			ev.Connect = 1
-		}
-	}
+	ev.Timeout = strings.Contains(text, "i/o timeout") || strings.Contains(text, "deadline exceeded") || strings.Contains(text, "Client.Timeout exceeded")
 }
 
 // execWords reads those of commands (pkg/probe/exec): their output, or that they
@@ -143,9 +164,8 @@ func grpcWords(ev *fact.Evidence, output string) {
 		}
 		ev.Timeout = ev.Errno == "" && strings.HasPrefix(output, "timeout")
 	case strings.HasPrefix(output, "timeout: health rpc"), strings.Contains(output, "DeadlineExceeded"):
-		ev.Timeout, ev.Connect = true, 1
+		ev.Timeout = true
 	default:
-		ev.Connect = 1
 		ev.Output = bounded(output)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"whylet.dev/whylet/fact"
 )
@@ -17,24 +18,36 @@ func TestWhatKubeletSaysOfAnAttempt(t *testing.T) {
 		status  int
 		errno   string
 		timeout bool
-		connect bool
 		remote  string
 	}{
-		{nil, "HTTP probe failed with statuscode: 503", 503, "", false, true, ""},
-		{nil, `Get "http://10.86.0.6:8080/": dial tcp 10.86.0.6:8080: connect: connection refused`, 0, "ECONNREFUSED", false, false, "10.86.0.6:8080"},
-		{nil, `Get "http://10.86.0.6:8080/": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`, 0, "", true, true, "10.86.0.6:8080"},
-		{nil, `dial tcp 10.86.0.6:8080: i/o timeout`, 0, "", true, false, "10.86.0.6:8080"},
-		{nil, `dial tcp [fd00::6]:8080: connect: no route to host`, 0, "EHOSTUNREACH", false, false, "[fd00::6]:8080"},
-		{nil, `Get "http://10.86.0.6:8080/": read tcp 10.86.0.1:4->10.86.0.6:8080: read: connection reset by peer`, 0, "ECONNRESET", false, true, "10.86.0.6:8080"},
-		{exec, `command timed out: "sleep 5" timed out after 1s`, 0, "", true, false, ""},
-		{grpc, `timeout: failed to connect service "10.86.0.6:5000" within 1s: context deadline exceeded`, 0, "", true, false, ""},
-		{grpc, `service unhealthy (responded with "NOT_SERVING")`, 0, "", false, true, ""},
+		{nil, "HTTP probe failed with statuscode: 503", 503, "", false, ""},
+		{nil, `Get "http://10.86.0.6:8080/": dial tcp 10.86.0.6:8080: connect: connection refused`, 0, "ECONNREFUSED", false, "10.86.0.6:8080"},
+		{nil, `Get "http://10.86.0.6:8080/": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`, 0, "", true, "10.86.0.6:8080"},
+		{nil, `dial tcp 10.86.0.6:8080: i/o timeout`, 0, "", true, "10.86.0.6:8080"},
+		{nil, `dial tcp [fd00::6]:8080: connect: no route to host`, 0, "EHOSTUNREACH", false, "[fd00::6]:8080"},
+		{nil, `Get "http://10.86.0.6:8080/": read tcp 10.86.0.1:4->10.86.0.6:8080: read: connection reset by peer`, 0, "ECONNRESET", false, "10.86.0.6:8080"},
+		{exec, `command timed out: "sleep 5" timed out after 1s`, 0, "", true, ""},
+		{grpc, `timeout: failed to connect service "10.86.0.6:5000" within 1s: context deadline exceeded`, 0, "", true, ""},
+		{grpc, `service unhealthy (responded with "NOT_SERVING")`, 0, "", false, ""},
 	} {
 		b := Attempt(fact.Liveness, c.spec, c.said, false)
 		e := b.Evidence
-		if e.Status != c.status || e.Errno != c.errno || e.Timeout != c.timeout || (e.Connect > 0) != c.connect || e.Remote != c.remote || b.By != fact.BySay {
+		if e.Status != c.status || e.Errno != c.errno || e.Timeout != c.timeout || e.Connect != 0 || e.Remote != c.remote || b.By != fact.BySay {
 			t.Errorf("%s\n%+v", c.said, e)
 		}
+	}
+}
+
+// What kubelet met where it was sent is not about the port that the probe names.
+func TestARedirectIsNoPortOfTheProbe(t *testing.T) {
+	spec := &v1.Probe{ProbeHandler: v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Path: "/", Port: intstr.FromInt32(8080)}}}
+	own := Attempt(fact.Readiness, spec, `Get "http://10.86.0.6:8080/": dial tcp 10.86.0.6:8080: connect: connection refused`, false)
+	if own.Evidence.Redirected != "" || own.Evidence.Target == "" {
+		t.Errorf("%+v", own.Evidence)
+	}
+	sent := Attempt(fact.Readiness, spec, `Get "https://10.86.0.6/": dial tcp 10.86.0.6:443: connect: connection refused`, false)
+	if sent.Evidence.Redirected != "https://10.86.0.6/" || sent.Evidence.Target != "http://10.86.0.6:8080/" || sent.Evidence.Errno != "ECONNREFUSED" {
+		t.Errorf("%+v", sent.Evidence)
 	}
 }
 

@@ -23,6 +23,8 @@ type Process struct {
 	Log string
 	// Root is where its paths begin: /proc/PID/root.
 	Root string
+	// Unit is the systemd unit that it is part of; empty where it is of none.
+	Unit string
 }
 
 // Find looks for a kubelet. One in this process's own network namespace is this node's;
@@ -68,6 +70,12 @@ func Look(pid int) (Process, bool) {
 		return Process{}, false
 	}
 	p := Process{PID: pid, Args: args, Verbosity: verbosity(args), Root: dir + "/root", Log: logOf(dir)}
+	if groups, err := os.ReadFile(dir + "/cgroup"); err == nil {
+		p.Unit = unitOf(string(groups))
+	}
+	if p.Log == Journal && p.Unit == "" {
+		p.Log = "" // a socket of somebody else's
+	}
 	if info, err := os.Stat(dir); err == nil {
 		p.Started = info.ModTime().UTC()
 	}
@@ -101,6 +109,32 @@ func verbosity(args []string) int {
 	return level
 }
 
+// Dir is where it keeps its pods' files (--root-dir).
+func (p Process) Dir() string {
+	for i, a := range p.Args {
+		if dir, ok := strings.CutPrefix(a, "--root-dir="); ok {
+			return dir
+		}
+		if a == "--root-dir" && i+1 < len(p.Args) {
+			return p.Args[i+1]
+		}
+	}
+	return "/var/lib/kubelet"
+}
+
+// unitOf finds the unit in a process's cgroups: systemd gives each service one.
+func unitOf(groups string) string {
+	unit := ""
+	for line := range strings.Lines(groups) {
+		for part := range strings.SplitSeq(strings.TrimSpace(line), "/") {
+			if strings.HasSuffix(part, ".service") {
+				unit = part
+			}
+		}
+	}
+	return unit
+}
+
 // Journal is Process.Log where systemd keeps the log.
 const Journal = "journal"
 
@@ -123,6 +157,9 @@ func (p Process) String() string {
 	where := "its log goes to " + p.Log
 	if target, err := os.Readlink(p.Log); err == nil {
 		where = "its log goes to " + target
+	}
+	if p.Log == Journal {
+		where = "its log goes to systemd's journal, as " + p.Unit
 	}
 	if p.Log == "" {
 		where = "where its log goes is not known"

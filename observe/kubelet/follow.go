@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"whylet.dev/whylet/observe/journald"
 )
 
 const (
@@ -61,6 +63,13 @@ func FollowFile(ctx context.Context, path string, record func(string), caughtUp 
 			in.Reset(f)
 		}
 	}
+}
+
+// FollowJournal is FollowFile for a kubelet whose words systemd keeps: from a moment on.
+func FollowJournal(ctx context.Context, p Process, since time.Time, record func(string), caughtUp func()) error {
+	g := gatherer{record: record}
+	defer g.flush()
+	return journald.Follow(ctx, p.Root, p.Unit, since, func(_ time.Time, text string) { g.line(text) }, caughtUp)
 }
 
 // replaced opens the file anew where there is another one at its path, or where it has

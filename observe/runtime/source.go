@@ -18,7 +18,10 @@ type Source struct {
 	// Complete adds to an exit what the kernel told of it; it may wait for that. Nil:
 	// nobody asked the kernel.
 	Complete func(*fact.Exited)
-	Log      *slog.Logger
+	// ExecEnded hears of the end of each command that was run in a container beside its
+	// main process. Nil: nobody wants to.
+	ExecEnded func(containerID string, code int32, at time.Time)
+	Log       *slog.Logger
 
 	emit  func(fact.Fact)
 	mu    sync.Mutex
@@ -98,6 +101,9 @@ func (s *Source) follow(ctx context.Context, wake chan<- struct{}) {
 
 func (s *Source) heard(ctx context.Context, t told) {
 	if t.exec != "" {
+		if !t.started && s.ExecEnded != nil {
+			s.ExecEnded(s.Client.FullID(t.container), int32(t.code), t.at.UTC())
+		}
 		return
 	}
 	v, err := s.Client.look(ctx, t.container)
@@ -105,28 +111,47 @@ func (s *Source) heard(ctx context.Context, t told) {
 		return // a sandbox, or gone; a look will tell
 	}
 	if t.started {
-		v.pid = int(t.pid)
-		s.tell(v)
+		s.lane(v, func() {
+			// The process runs before the status says so.
+			v = s.until(ctx, v, func(v view) bool { return !v.started.IsZero() })
+			if v.started.IsZero() {
+				v.started = t.at.UTC()
+			}
+			v.pid = int(t.pid)
+			s.tellStart(v)
+		})
 		return
 	}
 	s.lane(v, func() {
-		for deadline := time.Now().Add(lateStatus); !v.exited() && time.Now().Before(deadline) && ctx.Err() == nil; {
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(10 * time.Millisecond):
-			}
-			if now, err := s.Client.look(ctx, v.id); err == nil {
-				v = now
-			} else if notFound(err) {
-				break
-			}
+		v = s.until(ctx, v, view.exited)
+		if ctx.Err() != nil {
+			return
 		}
 		if !v.exited() { // removed before its status could be read
 			v.exitCode, v.finished = int32(t.code), t.at.UTC()
 		}
 		s.tellEnd(v)
 	})
+}
+
+// until looks at a container until its status says what an event said already, and
+// gives what was seen last.
+func (s *Source) until(ctx context.Context, v view, so func(view) bool) view {
+	for deadline := time.Now().Add(lateStatus); !so(v) && time.Now().Before(deadline); {
+		select {
+		case <-ctx.Done():
+			return v
+		case <-time.After(10 * time.Millisecond):
+		}
+		now, err := s.Client.look(ctx, v.id)
+		switch {
+		case err == nil && now.pod.UID != "":
+			v = now
+		case notFound(err):
+			return v
+		}
+	}
+	return v
 }
 
 // lookAtAll tells what nobody told: at the start, after a gap, and without events.
@@ -186,17 +211,25 @@ func (s *Source) tell(v view) {
 		return
 	}
 	s.lane(v, func() {
-		if !v.started.IsZero() && s.advance(v.id, started) {
-			b := fact.Started{ContainerID: s.Client.FullID(v.id), Image: v.image, ImageID: v.imageID}
-			if v.running() {
-				b.PID = hostPID(v.id, v.pid)
-			}
-			s.emit(s.fact(v, v.started, b))
+		if !v.started.IsZero() {
+			s.tellStart(v)
 		}
 		if v.exited() {
 			s.tellEnd(v)
 		}
 	})
+}
+
+// tellStart tells that a container was started. It runs in the container's lane.
+func (s *Source) tellStart(v view) {
+	if !s.advance(v.id, started) {
+		return
+	}
+	b := fact.Started{ContainerID: s.Client.FullID(v.id), Image: v.image, ImageID: v.imageID}
+	if !v.exited() {
+		b.PID = hostPID(v.id, v.pid)
+	}
+	s.emit(s.fact(v, v.started, b))
 }
 
 func (s *Source) fact(v view, at time.Time, body fact.Observed) fact.Fact {

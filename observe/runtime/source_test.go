@@ -203,6 +203,18 @@ func TestARunIsToldAndNothingIsChanged(t *testing.T) {
 	}
 }
 
+// A start whose status lags behind is told when it says so: else a container's process
+// would not be known until the next list, half a minute later.
+func TestAStartWhoseStatusIsLate(t *testing.T) {
+	s, wait, _ := begin(t)
+	s.set("c1", func(c *runtimeapi.ContainerStatus) { c.State = runtimeapi.ContainerState_CONTAINER_CREATED })
+	s.tell(t, "/tasks/start", &apievents.TaskStart{ContainerID: "c1", Pid: 1})
+	time.AfterFunc(50*time.Millisecond, func() { s.set("c1", runs) })
+	if f := wait("Started"); f.At.IsZero() {
+		t.Errorf("%+v", f)
+	}
+}
+
 // What was removed before its status could be read ended as the event says.
 func TestAnEndWhoseContainerIsGone(t *testing.T) {
 	s, wait, _ := begin(t)

@@ -19,6 +19,8 @@ type Attempt struct {
 	Status                        int
 	Proto                         string
 	Header                        map[string]string
+	// Body is the beginning of an HTTP/1 answer's, as far as it was copied.
+	Body []byte
 	// Odd is set where an answer came that is not HTTP/1, to a request that is.
 	Odd bool
 	// Partial is set where kubelet closed the connection before the body was whole.
@@ -172,6 +174,9 @@ func (f *Flows) end(key flow, s *state, _ time.Duration) {
 	delete(f.open, key)
 	if !s.ended {
 		s.ended = true
+		if s.head.size > 0 && s.head.size < len(s.begin) {
+			s.Body = s.begin[s.head.size:]
+		}
 		s.Odd = s.Path != "" && s.Status == 0 && len(s.begin) > 0 && !mayBeHead(s.begin)
 		f.Tell(s.Attempt)
 	}

@@ -21,8 +21,6 @@ type Service interface {
 	ListPodSandbox(ctx context.Context, filter *runtimeapi.PodSandboxFilter) ([]*runtimeapi.PodSandbox, error)
 	PodSandboxStatus(ctx context.Context, id string, verbose bool) (*runtimeapi.PodSandboxStatusResponse, error)
 	ContainerStats(ctx context.Context, id string) (*runtimeapi.ContainerStats, error)
-	ListContainerStats(ctx context.Context, filter *runtimeapi.ContainerStatsFilter) ([]*runtimeapi.ContainerStats, error)
-	ListPodSandboxStats(ctx context.Context, filter *runtimeapi.PodSandboxStatsFilter) ([]*runtimeapi.PodSandboxStats, error)
 	GetContainerEvents(ctx context.Context, events chan *runtimeapi.ContainerEventResponse, connected func(runtimeapi.RuntimeService_GetContainerEventsClient)) error
 	Close(ctx context.Context) error
 }
@@ -118,9 +116,9 @@ func (c *Client) Health(ctx context.Context) (Health, error) {
 	for _, cond := range r.GetStatus().GetConditions() {
 		switch cond.Type {
 		case runtimeapi.RuntimeReady:
-			h.RuntimeReady, h.RuntimeReason = cond.Status, words(cond)
+			h.RuntimeReady, h.RuntimeReason = cond.Status, conditionWords(cond)
 		case runtimeapi.NetworkReady:
-			h.NetworkReady, h.NetworkReason = cond.Status, words(cond)
+			h.NetworkReady, h.NetworkReason = cond.Status, conditionWords(cond)
 		}
 	}
 	for _, handler := range r.GetRuntimeHandlers() {
@@ -145,7 +143,7 @@ func (h Health) Handler(name string) Handler {
 	return Handler{Name: name}
 }
 
-func words(c *runtimeapi.RuntimeCondition) string {
+func conditionWords(c *runtimeapi.RuntimeCondition) string {
 	if c.Status {
 		return ""
 	}

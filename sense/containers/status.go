@@ -17,24 +17,6 @@ func (c *Client) ContainerStats(ctx context.Context, id string) (*runtimeapi.Con
 	return s, nil
 }
 
-// AllContainerStats gives the usage of every running container, in one call.
-func (c *Client) AllContainerStats(ctx context.Context) ([]*runtimeapi.ContainerStats, error) {
-	s, err := c.runtime.ListContainerStats(Quiet(ctx), nil)
-	if err != nil {
-		return nil, fmt.Errorf("usage of containers: %w", err)
-	}
-	return s, nil
-}
-
-// AllPodStats gives the usage of every sandbox with its containers, in one call.
-func (c *Client) AllPodStats(ctx context.Context) ([]*runtimeapi.PodSandboxStats, error) {
-	s, err := c.runtime.ListPodSandboxStats(Quiet(ctx), nil)
-	if err != nil {
-		return nil, fmt.Errorf("usage of pods: %w", err)
-	}
-	return s, nil
-}
-
 // Sandbox asks for one sandbox.
 func (c *Client) Sandbox(ctx context.Context, id string) (SandboxView, error) {
 	r, err := c.runtime.PodSandboxStatus(Quiet(ctx), id, false)

@@ -14,6 +14,7 @@ import (
 	logs "k8s.io/cri-client/pkg/logs"
 
 	"whylet.dev/whylet/probe"
+	"whylet.dev/whylet/why/words"
 )
 
 // Of a termination message so many bytes count, of a log in its place so many lines
@@ -82,15 +83,15 @@ func logTail(path string) string {
 	return text
 }
 
-// LastLines are the last lines of a container's log, oldest first: at most
-// 10 and 1 KiB together, and without what looks like a secret. Nil where there is
-// no log to read. It reads the file now.
+// LastLines are those of the last lines of a container's log that say most
+// ([words.Keep]), oldest first: at most 10 and 1 KiB together, and without what looks
+// like a secret. Nil where there is no log to read. It reads the file now.
 func LastLines(v ContainerView) []string {
-	const most, raw, kept = 10, 4 << 10, 1 << 10
+	const read, raw, most, kept = 100, 24 << 10, 10, 1 << 10
 	if v.LogPath == "" {
 		return nil
 	}
-	text, err := endOfLog(v.LogPath, most, raw)
+	text, err := endOfLog(v.LogPath, read, raw)
 	if err != nil {
 		return nil
 	}
@@ -102,19 +103,7 @@ func LastLines(v ContainerView) []string {
 	if text == "" {
 		return nil
 	}
-	lines := strings.Split(text, "\n")
-	left := kept
-	for i := len(lines) - 1; i >= 0; i-- {
-		if len(lines[i]) > left {
-			lines[i] = strings.ToValidUTF8(lines[i][:left], "")
-			if i == len(lines)-1 {
-				return lines[i:]
-			}
-			return lines[i+1:]
-		}
-		left -= len(lines[i])
-	}
-	return lines
+	return words.Keep(strings.Split(text, "\n"), most, kept)
 }
 
 // endOfLog reads the last lines of a log, and of those the last bytes.

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"whylet.dev/whylet/test/pty"
 )
 
 // What cannot work is refused at once, with what is wrong, what mends it, and an
@@ -44,6 +46,7 @@ func TestRefusals(t *testing.T) {
 		{"node without kubeconfig", []string{"node", "--data-dir", joinless}, 2, []string{"--kubeconfig is needed"}},
 		{"runtime that is not there", []string{"up", "--runtime-endpoint", "unix:///run/no.sock", "--data-dir", n.data()}, 4, []string{"does not answer at unix:///run/no.sock", "start that runtime"}},
 		{"status of nothing", []string{"status", "--data-dir", n.data()}, 3, nil},
+		{"demo without a node", []string{"demo", "--data-dir", n.data()}, 3, []string{"whylet up"}},
 		{"load without a node", []string{"image", "load", "--data-dir", n.data(), "x.tar"}, 3, []string{"whylet up"}},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
@@ -88,7 +91,7 @@ func TestNotRoot(t *testing.T) {
 	}
 }
 
-// A port that somebody has is named, with the command that shows who.
+// A port that somebody has is named, and who has it.
 func TestPortTaken(t *testing.T) {
 	t.Parallel()
 	n := bareNode(t)
@@ -99,7 +102,7 @@ func TestPortTaken(t *testing.T) {
 		if code != 4 {
 			t.Errorf("exit code %d, want 4:\n%s", code, out)
 		}
-		contains(t, out, "port 127.0.0.1:6443", "address already in use", "ss -ltnp 'sport = :6443'", "--api-port")
+		contains(t, out, "port 127.0.0.1:6443", "address already in use", "by process", "--api-port")
 	}
 }
 
@@ -155,6 +158,50 @@ func TestForeground(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(n.data(), "whylet.json")); err != nil {
 		t.Error("the state is gone:", err)
 	}
+}
+
+// On a terminal up goes on with a view of the pods, and of the answer that needs a person
+// first, until somebody types Ctrl-C; down then tells what it does.
+func TestForegroundOnTerminal(t *testing.T) {
+	t.Parallel()
+	n := bareNode(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	terminal := pty.Open(t, 100)
+	cmd := n.command(ctx, bin("whylet"), "up", "--data-dir", n.data(), "--kubeconfig", n.kubeconfig)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = terminal.Program, terminal.Program, terminal.Program
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s := &space{t: t, node: n, name: "default"}
+	shows := func(words string) {
+		t.Helper()
+		s.eventually(time.Minute, words, func() error {
+			if shown := terminal.Shown(); !strings.Contains(shown, words) {
+				return fmt.Errorf("it shows %q", shown)
+			}
+			return nil
+		})
+	}
+	shows("0 pods, all Ready")
+	s.eventually(time.Minute, "a pod without an image", func() error {
+		_, err := s.kubectl("run", "never", "--image=no.invalid/x:1", "--image-pull-policy=Never") // refused until there is a service account
+		return err
+	})
+	shows("worst: default/never · NotStarting · image-policy-never")
+	if err := terminal.Type("\x03"); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("after Ctrl-C: %v\n%s", err, terminal.Shown())
+	}
+	shows("stopping")
+	out, code := n.whylet(t, "down", "--data-dir", n.data())
+	if code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	contains(t, out, "ending the container runtime", "Containers keep running")
 }
 
 // Purge leaves nothing: no process, mount, namespace, interface, nftables table,

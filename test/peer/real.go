@@ -196,7 +196,7 @@ func (r *real) startAll(ctx context.Context) error {
 			"--cert-dir="+in("certs"), "--token-auth-file="+in("tokens.csv"), "--authorization-mode=Node,RBAC", "--allow-privileged",
 			"--service-cluster-ip-range=10.97.0.0/16", "--service-account-issuer=https://kubernetes.default.svc",
 			"--service-account-key-file="+in("sa.key"), "--service-account-signing-key-file="+in("sa.key"),
-			"--advertise-address="+nodeAddress),
+			"--advertise-address="+nodeAddress, "--kubelet-preferred-address-types=InternalIP"),
 		r.connect(),
 	); err != nil {
 		return err

@@ -87,7 +87,7 @@ func large(t *testing.T, n int) journal.Source {
 			}
 			var failed []fact.ID
 			for range 3 {
-				failed = append(failed, add("app", fact.Probed{Probe: fact.Liveness, Verdict: fact.Failure, Took: time.Second, Message: "context deadline exceeded", Evidence: &fact.Evidence{Handler: "httpGet", Target: "http://10.0.0.1:8080/", Timeout: true}}))
+				failed = append(failed, add("app", fact.Probed{Probe: fact.Liveness, Verdict: fact.Failure, Took: time.Second, Message: "context deadline exceeded", Evidence: &fact.Evidence{Handler: fact.HTTPGet, Target: "http://10.0.0.1:8080/", Timeout: true}}))
 			}
 			kill := add("app", fact.Kill{Reason: fact.KillLiveness, GraceSeconds: 30}, failed...)
 			end := add("app", fact.Exited{ContainerID: "c://1", ExitCode: 137, OOMKnown: true}, kill)

@@ -201,7 +201,7 @@ func TestHostileWords(t *testing.T) {
 		facts = append(facts, fact.Fact{ID: fact.ID(len(facts) + 1), At: at, Seen: at, Pod: pod, Container: container, Because: because, Body: body})
 	}
 	add(nil, "app", fact.Started{ContainerID: "c://1"})
-	add(nil, "app", fact.Probed{Probe: fact.Liveness, Verdict: fact.Failure, Message: hostile, Evidence: &fact.Evidence{Handler: "httpGet", Target: hostile, Output: hostile}})
+	add(nil, "app", fact.Probed{Probe: fact.Liveness, Verdict: fact.Failure, Message: hostile, Evidence: &fact.Evidence{Handler: fact.HTTPGet, Target: hostile, Output: hostile}})
 	add(nil, "app", fact.Exited{ContainerID: "c://1", ExitCode: 3, StatusKnown: true, OOMKnown: true, Message: hostile, LastLines: []string{hostile}})
 	add([]fact.ID{3}, "app", fact.BackOff{What: "container", Delay: time.Minute, Until: at.Add(time.Minute), Message: hostile})
 	var file bytes.Buffer

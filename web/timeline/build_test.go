@@ -116,7 +116,7 @@ func TestEvicted(t *testing.T) {
 
 // Nobody looked between an agent's last sign of life and the next agent's start.
 func TestNobodyLooked(t *testing.T) {
-	f := at(1, 100, fact.AgentStarted{Previous: "killed", LastSeen: outset.Add(40 * time.Second)})
+	f := at(1, 100, fact.AgentStarted{Previous: fact.RunKilled, LastSeen: outset.Add(40 * time.Second)})
 	f.Pod, f.Container = fact.Pod{}, ""
 	m := lane(t, build(f), "node/agent").Marks[0]
 	if m.Shape != Absent || m.Until-m.At != 60_000 {

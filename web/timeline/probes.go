@@ -79,7 +79,7 @@ func (b *builder) limits(name, title string, value func(*v1.Container) (float64,
 
 func (b *builder) timeouts(name string, kind fact.ProbeKind) []Limit {
 	return b.limits(name, "timeout", func(c *v1.Container) (float64, bool) {
-		p := map[fact.ProbeKind]*v1.Probe{fact.Startup: c.StartupProbe, fact.Liveness: c.LivenessProbe, fact.Readiness: c.ReadinessProbe}[kind]
+		p := fact.ProbeOf(c, kind)
 		if p == nil {
 			return 0, false
 		}

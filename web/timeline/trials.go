@@ -11,6 +11,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/whatif"
 )
 
@@ -30,7 +31,7 @@ const mostAttempts = 3000
 
 // Trials says what other settings would have changed: of every probe that ever failed,
 // and of the memory limit of containers that hit it.
-func Trials(h *why.History, o why.Options) []Trial {
+func Trials(h *history.History, o why.Options) []Trial {
 	if h.Object == nil {
 		return nil
 	}
@@ -52,7 +53,7 @@ func Trials(h *why.History, o why.Options) []Trial {
 				knob(p.field+".periodSeconds", periods, p.probe.PeriodSeconds, 10),
 			}))
 		}
-		if limit := c.Resources.Limits.Memory().Value(); limit > 0 && slices.ContainsFunc(h.Runs(c.Name), func(r *why.Run) bool { return len(r.OOMKills) > 0 || len(r.Samples) > 0 }) {
+		if limit := c.Resources.Limits.Memory().Value(); limit > 0 && slices.ContainsFunc(h.Runs(c.Name), func(r *history.Run) bool { return len(r.OOMKills) > 0 || len(r.Samples) > 0 }) {
 			all = append(all, try(h, o, c.Name, []Knob{memoryKnob(limit)}))
 		}
 	}
@@ -61,7 +62,7 @@ func Trials(h *why.History, o why.Options) []Trial {
 
 // failures says whether a probe of a container ever failed, and how many attempts are
 // kept.
-func failures(h *why.History, container string, kind fact.ProbeKind) (failed bool, attempts int) {
+func failures(h *history.History, container string, kind fact.ProbeKind) (failed bool, attempts int) {
 	for _, run := range h.Runs(container) {
 		for _, f := range run.Probes {
 			if b, ok := f.Body.(fact.Probed); ok && b.Probe == kind {
@@ -98,7 +99,7 @@ func memoryKnob(limit int64) Knob {
 }
 
 // try asks about every combination of the knobs' values.
-func try(h *why.History, o why.Options, container string, knobs []Knob) Trial {
+func try(h *history.History, o why.Options, container string, knobs []Knob) Trial {
 	t := Trial{Container: container, Settings: knobs}
 	known := map[string]int{}
 	at := make([]int, len(knobs))
@@ -118,7 +119,7 @@ func try(h *why.History, o why.Options, container string, knobs []Knob) Trial {
 }
 
 // ask gives the index of what comes of one combination, -1 where it is refused.
-func (t *Trial) ask(h *why.History, o why.Options, at []int, known map[string]int) int {
+func (t *Trial) ask(h *history.History, o why.Options, at []int, known map[string]int) int {
 	var changes []whatif.Change
 	for i, k := range t.Settings {
 		all, err := whatif.Parse(fmt.Sprintf("%s:%s=%s", t.Container, k.Field, k.Values[at[i]]))

@@ -31,6 +31,8 @@ type Answer struct {
 	// Listening is what the pod listened on when somebody last looked; nil when
 	// nobody did.
 	Listening *Listening `json:"listening,omitempty"`
+	// Reaches are the places that the pod asks for something, as far as somebody saw.
+	Reaches []Reach `json:"reaches,omitempty"`
 }
 
 // New is an answer without symptoms yet; now is when it was asked for.
@@ -42,12 +44,42 @@ func New(about Subject, now time.Time, known Coverage) Answer {
 type Listening struct {
 	At    time.Time `json:"at"`
 	Ports []int32   `json:"ports"`
+	// Loopback are those that only the pod itself can reach.
+	Loopback []int32 `json:"loopback,omitempty"`
+}
+
+// Reached says how it goes to ask at a place.
+type Reached string
+
+// How it goes: the words of the container say that it failed; the connection was asked for
+// and nobody has answered; it is open.
+const (
+	ReachSaid    Reached = "said"
+	ReachDialing Reached = "dialing"
+	ReachOpen    Reached = "open"
+)
+
+// Reach is a place that a container asks for something: a name, an address or host:port.
+type Reach struct {
+	Container string  `json:"container"`
+	Place     string  `json:"place"`
+	How       Reached `json:"how"`
+	// Text is what shows it.
+	Text string  `json:"text"`
+	Fact fact.ID `json:"fact"`
 }
 
 // Add takes a port by its decimal number, once.
 func (l *Listening) Add(port string) {
 	if n, err := strconv.ParseInt(port, 10, 32); err == nil && n > 0 && !slices.Contains(l.Ports, int32(n)) {
 		l.Ports = append(l.Ports, int32(n))
+	}
+}
+
+// AddLoopback takes a port of loopback by its decimal number, once.
+func (l *Listening) AddLoopback(port string) {
+	if n, err := strconv.ParseInt(port, 10, 32); err == nil && n > 0 && !slices.Contains(l.Loopback, int32(n)) {
+		l.Loopback = append(l.Loopback, int32(n))
 	}
 }
 
@@ -127,9 +159,17 @@ type Verdict struct {
 	Certainty Certainty `json:"certainty"`
 	// Rule is the rule that inferred it; empty when recorded.
 	Rule string `json:"rule,omitempty"`
+	// By is who decides about the pod, where that is not the node that was asked: kubelet.
+	// Basis says how its decision to end something is known that the verdict rests on;
+	// empty where it rests on none.
+	By    string     `json:"by,omitempty"`
+	Basis fact.Basis `json:"basis,omitempty"`
 	// Container is the one that is to blame, which need not be the one that suffers.
 	Container string `json:"container,omitempty"`
-	Text      string `json:"text"`
+	// Pod is the one that is to blame, as namespace/name, where it is another than the one
+	// that suffers; Hops lead there.
+	Pod  string `json:"pod,omitempty"`
+	Text string `json:"text"`
 	// Parts are what Text was made of, where it is about a pod.
 	Parts        Parts  `json:"parts,omitzero"`
 	Chain        []Link `json:"chain"`
@@ -138,11 +178,25 @@ type Verdict struct {
 	Fixes        []Fix  `json:"fixes,omitempty"`
 	// LastWords are the last lines that the container logged before it ended.
 	LastWords []string `json:"lastWords,omitempty"`
+	// Hops lead from this pod to the one that is to blame, the last.
+	Hops []Hop `json:"hops,omitempty"`
 
 	// Possible are the causes that an unknown verdict leaves open.
 	Possible []Cause `json:"possible,omitempty"`
 	// Missing is what an unknown verdict lacks to be sure; it is the end of Text too.
 	Missing string `json:"missing,omitempty"`
+}
+
+// Hop is one thing after another that was waited for: a Service, a pod, or both.
+type Hop struct {
+	// Service and Pod are as namespace/name; Pod is empty where there is none.
+	Service string `json:"service,omitempty"`
+	Pod     string `json:"pod,omitempty"`
+	// By is what led there, Text what is wrong there, Chain what shows it.
+	By    string `json:"by"`
+	Cause Cause  `json:"cause"`
+	Text  string `json:"text"`
+	Chain []Link `json:"chain,omitempty"`
 }
 
 // Link is one step of the chain from symptom to root cause.

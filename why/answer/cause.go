@@ -67,6 +67,7 @@ const (
 	SecurityRefused          Cause = "security-refused"
 	SelectorMismatch         Cause = "selector-mismatch"
 	ServicePortMismatch      Cause = "service-port-mismatch"
+	LoadBalancerFailed       Cause = "load-balancer-failed"
 )
 
 // Scheduling, the node, and people.
@@ -104,7 +105,7 @@ var Causes = []Cause{
 	ProbeProtocol, DependencyDown, MeshNotRewritten, MeshSidecarAnswered, MeshSidecarNotReady,
 	SiblingNotReady, ReadinessGate, InitFailed, InitWaiting, HookFailed, RestartPolicy, ActiveDeadline,
 	ImageNotFound, ImageUnauthorized, ImageRegistryUnreachable, ImagePolicyNever, ConfigMissing, ConfigChanged,
-	VolumeFailed, SecurityRefused, SelectorMismatch, ServicePortMismatch,
+	VolumeFailed, SecurityRefused, SelectorMismatch, ServicePortMismatch, LoadBalancerFailed,
 	InsufficientResources, NoMatchingNode, VolumeUnbound, SchedulingGate, SchedulerMissing, EvictedMemory, EvictedDisk, EvictedPIDs, Preempted,
 	NodeLost, NodeRestarted, RuntimeFailed, SandboxFailed, RemovedByOther, Deleted, RolledOut, ScaledDown, SpecChanged, Suspended,
 	None, CauseUnknown,

@@ -25,7 +25,10 @@ func Overview(all []Answer, s Style) string {
 			}
 			fmt.Fprintf(&w, "%-40s %-12s %-28s %s\n", name, s.paint("bad", string(sym.Kind)), v.Cause, prose.Brief(v.Text, 110))
 		}
-		if w.Len() == before {
+		switch {
+		case len(a.Verdicts) == 0:
+			well += a.Well
+		case w.Len() == before:
 			well++
 		}
 	}

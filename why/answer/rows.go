@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ const (
 	RowAlike    RowKind = "alike"    // the pods that have the same
 	RowEarlier  RowKind = "earlier"  // how many links are left out
 	RowLink     RowKind = "link"     // a link of the chain
+	RowHop      RowKind = "hop"      // another pod or Service that the chain leads to: Tag; what shows its trouble follows, with times
 	RowWords    RowKind = "words"    // a last line of the log
 	RowWorse    RowKind = "worse"    // what contributed
 	RowRuledOut RowKind = "ruledOut" // what was looked at and ruled out
@@ -95,10 +97,34 @@ func rowsOf(a *Answer, sym Symptom, v Verdict, wide bool) []Row {
 		rows = append(rows, Row{Kind: RowAlike, Title: "all of them", Text: prose.Some(sym.alike) + "; -o wide shows each"})
 	}
 	rows = append(rows, chainRows(v.Chain, wide)...)
+	rows = append(rows, hopRows(v.Hops, wide)...)
 	rows = append(rows, wordRows(v.LastWords, wide)...)
 	rows = append(rows, noteRows(RowWorse, "contributed", v.Contributing, wide)...)
 	rows = append(rows, noteRows(RowRuledOut, "ruled out", v.RuledOut, wide)...)
 	return append(rows, fixRows(v.Fixes)...)
+}
+
+// shownOfHop is how many links of another pod's chain are shown.
+const shownOfHop = 4
+
+// hopRows tell of the pods that a verdict leads to, each with what shows its trouble.
+func hopRows(hops []Hop, wide bool) []Row {
+	var rows []Row
+	for _, h := range hops {
+		row := Row{Kind: RowHop, Tag: cmp.Or(h.Pod, h.Service), Text: fmt.Sprintf("%s: %s. %s", cmp.Or(h.Pod, h.Service), h.By, h.Text)}
+		if len(rows) == 0 {
+			row.Title = "leads to"
+		}
+		rows = append(rows, row)
+		chain := h.Chain
+		if !wide {
+			chain = chain[max(0, len(chain)-shownOfHop):]
+		}
+		for _, l := range chain {
+			rows = append(rows, Row{Kind: RowHop, Tag: row.Tag, At: l.At, Text: l.Text})
+		}
+	}
+	return rows
 }
 
 // ago says how long the symptom is over, or that it goes on.
@@ -110,6 +136,12 @@ func ago(now time.Time, sym Symptom) string {
 }
 
 func howKnown(v Verdict) string {
+	switch {
+	case v.Certainty == Recorded && v.Basis == fact.Told:
+		return "recorded: " + v.By + " said so itself"
+	case v.Certainty == Recorded && v.By != "":
+		return "recorded: seen by the kernel's, the runtime's or the API server's own word"
+	}
 	switch v.Certainty {
 	case Recorded:
 		return "recorded: the node saw and decided it itself"

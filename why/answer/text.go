@@ -71,6 +71,14 @@ func (s Style) row(w *strings.Builder, r Row) {
 			w.WriteString(" " + s.paint("dim", r.Tag))
 		}
 		w.WriteString("\n")
+	case RowHop:
+		text := r.Text
+		if !r.At.IsZero() {
+			text = s.clock(r.At) + "  " + text
+		}
+		for i, line := range prose.Wrap(text, 84) {
+			fmt.Fprintf(w, "  %-12s%s\n", onFirst(i, r.Title), line)
+		}
 	case RowWords:
 		fmt.Fprintf(w, "  %-12s%s\n", r.Title, s.paint("dim", r.Text))
 	case RowDo:

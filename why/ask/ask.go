@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/serve"
 	"whylet.dev/whylet/why/suggest"
 	"whylet.dev/whylet/why/whatif"
 )
@@ -43,7 +44,39 @@ type Options struct {
 	Since time.Duration
 	// Each bounds a question to one node, Whole that to all of them; 0: 20 s and 30 s.
 	Each, Whole time.Duration
+	// Front is who reaches the nodes and remembers what is gone; nil: the nodes are asked
+	// through the API server.
+	Front Front
+	// NoFront asks the nodes even where a front answers in the cluster.
+	NoFront bool
+	// Told is called with the way that a question took, where that is asked for.
+	Told func(string)
+	// Within is set where the asker may see the namespace and nothing else: of pods of
+	// others answers have the number only.
+	Within bool
 }
+
+// Front reaches the agents of a cluster's nodes. It may be used from many goroutines.
+type Front interface {
+	// Get gives what a node serves at a path, such as "why". Where it gives an answer that
+	// is not 200, the error is an apierrors.APIStatus with its code; where nobody on the
+	// node can be asked, an [*AwayError].
+	Get(ctx context.Context, node, path string, about serve.Question) ([]byte, error)
+	// Departed gives what is remembered of pods that are gone: of the newest one of a name,
+	// or of those that an owner made.
+	Departed(ctx context.Context, about serve.Question) ([]answer.Answer, error)
+	// Where is the node that knows most of a pod that is gone.
+	Where(ctx context.Context, about serve.Question) (node string, ok bool)
+	// Standing gives how the pods of a namespace ("": of every one) stand by what their nodes
+	// told last: those that are not well, and how many are. missing are nodes that nobody
+	// speaks for.
+	Standing(ctx context.Context, namespace string) (ill []answer.Answer, well int, missing []string, err error)
+}
+
+// AwayError says that nobody on a node can be asked, and why, as the end of a sentence.
+type AwayError struct{ Reason string }
+
+func (e *AwayError) Error() string { return e.Reason }
 
 // What bounds a question where nothing else is said.
 const (

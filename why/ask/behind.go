@@ -13,6 +13,7 @@ import (
 
 	"whylet.dev/whylet/journal"
 	"whylet.dev/whylet/why/answer"
+	object "whylet.dev/whylet/why/question"
 	"whylet.dev/whylet/why/serve"
 )
 
@@ -43,6 +44,9 @@ const mostBehind = 8
 // node, or of the pods that an answer about a workload tells of. The error may come with
 // parts; it then is a *[PartialError].
 func (c *Cluster) Behind(ctx context.Context, a answer.Answer) ([]Part, error) {
+	if err := c.beyond(Target{Kind: strings.ToLower(a.Subject.Kind), Name: a.Subject.Name, Namespace: a.Subject.Namespace}); err != nil {
+		return nil, err
+	}
 	q, ctx, cancel := c.begin(ctx, a.Subject.Namespace)
 	defer cancel()
 	about := q.about(a.Subject.Name)
@@ -50,7 +54,7 @@ func (c *Cluster) Behind(ctx context.Context, a answer.Answer) ([]Part, error) {
 	switch a.Subject.Kind {
 	case "Node":
 		about.Node = true
-		part, err := q.facts(ctx, a.Subject.Name, about)
+		part, err := q.behindNode(ctx, about)
 		return []Part{part}, err
 	case "Pod":
 		about.UID = a.Subject.UID
@@ -78,42 +82,79 @@ func (c *Cluster) Behind(ctx context.Context, a answer.Answer) ([]Part, error) {
 	return there, partial(errs, func(i int) string { return "about pod " + names[i] })
 }
 
+// behindNode fetches what a node remembers of itself.
+func (q *question) behindNode(ctx context.Context, about serve.Question) (Part, error) {
+	if status, ok, err := q.asked(ctx, "", object.Spec{Kind: "node", Name: about.Name, Facts: true}); ok {
+		if err != nil {
+			return Part{}, err
+		}
+		return factsOf(status, about)
+	}
+	raw, err := q.facts(ctx, about.Name, about)
+	if err != nil {
+		return Part{}, err
+	}
+	return partOf(raw, about, about.Name)
+}
+
 // behindPod finds the node that remembers a pod; of one that is gone, all are asked.
 func (q *question) behindPod(ctx context.Context, about serve.Question) (Part, error) {
+	if status, ok, err := q.asked(ctx, q.space, object.Spec{Kind: "pod", Name: about.Name, UID: about.UID, Facts: true}); ok {
+		if err != nil {
+			return Part{}, err
+		}
+		return factsOf(status, about)
+	}
+	raw, node, err := q.podFacts(ctx, about)
+	if err != nil {
+		return Part{}, err
+	}
+	return partOf(raw, about, node)
+}
+
+// podFacts finds the node that remembers a pod, and fetches what it does.
+func (q *question) podFacts(ctx context.Context, about serve.Question) (raw []byte, node string, err error) {
 	pod, err := q.client.CoreV1().Pods(q.space).Get(ctx, about.Name, metav1.GetOptions{})
 	switch {
 	case err == nil && pod.Spec.NodeName == "":
-		return Part{}, fmt.Errorf("pod %s/%s has no node yet, so nothing was recorded of it", q.space, about.Name)
+		return nil, "", fmt.Errorf("pod %s/%s has no node yet, so nothing was recorded of it", q.space, about.Name)
 	case err == nil && (about.UID == "" || about.UID == pod.UID):
-		return q.facts(ctx, pod.Spec.NodeName, about)
+		raw, err = q.facts(ctx, pod.Spec.NodeName, about)
+		return raw, pod.Spec.NodeName, err
 	case err != nil && !apierrors.IsNotFound(err):
-		return Part{}, fmt.Errorf("reading pod %s/%s: %w", q.space, about.Name, err)
+		return nil, "", fmt.Errorf("reading pod %s/%s: %w", q.space, about.Name, err)
+	}
+	if q.options.Front != nil {
+		if node, ok := q.options.Front.Where(ctx, about); ok {
+			raw, err = q.facts(ctx, node, about)
+			return raw, node, err
+		}
+		return nil, "", &serve.NotKnownError{Namespace: q.space, Name: about.Name}
 	}
 	var failed error
 	for _, n := range q.nodes() {
-		part, err := q.facts(ctx, n.Name, about)
+		raw, err := q.facts(ctx, n.Name, about)
 		if err == nil {
-			return part, nil
+			return raw, n.Name, nil
 		}
 		if !apierrors.IsNotFound(err) {
 			failed = errors.Join(failed, err)
 		}
 	}
-	return Part{}, errors.Join(failed, &serve.NotKnownError{Namespace: q.space, Name: about.Name})
+	return nil, "", errors.Join(failed, &serve.NotKnownError{Namespace: q.space, Name: about.Name})
 }
 
 // facts fetches what a node remembers of what a question is about.
-func (q *question) facts(ctx context.Context, node string, about serve.Question) (Part, error) {
-	ctx, cancel := context.WithTimeout(ctx, q.options.Each)
-	defer cancel()
-	r := q.client.CoreV1().RESTClient().Get().Resource("nodes").Name(node).SubResource("proxy").Suffix("why", "facts")
-	for name, values := range about.Values() {
-		r = r.Param(name, values[0])
-	}
-	raw, err := patient(ctx, r)
+func (q *question) facts(ctx context.Context, node string, about serve.Question) ([]byte, error) {
+	raw, err := q.get(ctx, node, about, "why", "facts")
 	if err != nil {
-		return Part{}, fmt.Errorf("fetching facts of node %s: %w", node, said(err, raw))
+		return nil, fmt.Errorf("fetching facts of node %s: %w", node, err)
 	}
+	return raw, nil
+}
+
+// partOf reads the facts that a node gave.
+func partOf(raw []byte, about serve.Question, node string) (Part, error) {
 	file, err := journal.NewFile(bytes.NewReader(raw))
 	if errors.Is(err, journal.ErrNotExport) {
 		return Part{}, fmt.Errorf("node %s does not give the facts themselves: its whylet is older than this client", node)

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -17,12 +18,23 @@ import (
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/cluster"
+	object "whylet.dev/whylet/why/question"
 )
 
 // Cluster asks a cluster's nodes through its API server.
 type Cluster struct {
 	client  kubernetes.Interface
 	options Options
+	// closed is set once a front could not be asked: the nodes are, from then on.
+	closed atomic.Bool
+	// confined is set once it is known that the asker may ask about namespaces only.
+	confined atomic.Bool
+}
+
+// With gives one that asks the same cluster with other options.
+func (c *Cluster) With(o Options) *Cluster {
+	o.complete()
+	return &Cluster{client: c.client, options: o}
 }
 
 // Connect makes a Cluster of what is known of the API server. Nothing is asked yet.
@@ -75,8 +87,16 @@ func (c *Cluster) begin(ctx context.Context, space string) (*question, context.C
 
 // About answers about a pod, or about what stands for several.
 func (c *Cluster) About(ctx context.Context, t Target) ([]answer.Answer, error) {
+	if err := c.beyond(t); err != nil {
+		return nil, err
+	}
 	q, ctx, cancel := c.begin(ctx, t.Namespace)
 	defer cancel()
+	if status, ok, err := c.asked(ctx, q.space, object.Spec{Kind: t.Kind, Name: t.Name}); err != nil {
+		return nil, err
+	} else if ok {
+		return answersOf(status)
+	}
 	if t.Kind != "pod" {
 		return q.workload(ctx, t)
 	}
@@ -91,7 +111,16 @@ func (c *Cluster) About(ctx context.Context, t Target) ([]answer.Answer, error) 
 	if err != nil {
 		return nil, fmt.Errorf("asking %s: %w", whoHas(pod), err)
 	}
+	q.follow(ctx, pod, &a)
 	return []answer.Answer{a}, nil
+}
+
+// beyond refuses what is not of the namespace that the asker may see.
+func (c *Cluster) beyond(t Target) error {
+	if c.options.Within && (t.Kind == "node" || t.Namespace != "" && t.Namespace != c.options.Namespace) {
+		return fmt.Errorf("%s is not of namespace %s, and nothing else may be asked about", t, c.options.Namespace)
+	}
+	return nil
 }
 
 // whoHas names who would have answered about a pod.
@@ -107,6 +136,9 @@ func (q *question) pod(ctx context.Context, pod *v1.Pod) (answer.Answer, error) 
 	about := q.about(pod.Name)
 	about.Namespace, about.UID = pod.Namespace, pod.UID
 	a, err := fromNode[answer.Answer](ctx, q, pod.Spec.NodeName, about)
+	if err == nil && (a.Subject.UID != pod.UID || a.Subject.Namespace != pod.Namespace) {
+		err = fmt.Errorf("it speaks of another pod, %s/%s", a.Subject.Namespace, a.Subject.Name)
+	}
 	if err != nil {
 		node, nodeErr := q.client.CoreV1().Nodes().Get(ctx, pod.Spec.NodeName, metav1.GetOptions{})
 		if nodeErr == nil || apierrors.IsNotFound(nodeErr) {
@@ -156,6 +188,14 @@ func (q *question) storage(ctx context.Context, pod *v1.Pod) (s cluster.Storage)
 func (c *Cluster) All(ctx context.Context) ([]answer.Answer, error) {
 	q, ctx, cancel := c.begin(ctx, "")
 	defer cancel()
+	if status, ok, err := c.asked(ctx, q.space, object.Spec{All: true}); err != nil {
+		return nil, err
+	} else if ok {
+		return answersOf(status)
+	}
+	if c.options.Front != nil {
+		return q.standing(ctx)
+	}
 	pods, err := c.client.CoreV1().Pods(q.space).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("listing pods: %w", err)

@@ -10,8 +10,11 @@
 //	target.go    what can be asked about, and how people name it
 //	journal.go   a journal, and nothing else
 //	cluster.go   a cluster: pods, and everything at once
+//	asked.go     a front, by a question that is written down in the cluster
 //	nodes.go     the way of a question to a node
+//	standing.go  everything at once, by what a front was told
 //	level0.go    what the API server shows, where nobody on a node can be asked
+//	follow.go    from a pod that waits to the one that is waited for
 //	gone.go      pods that are not there any more
 //	select.go    many by their labels
 //	workload.go  what stands for several pods

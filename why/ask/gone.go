@@ -37,7 +37,7 @@ func fromAll[T any](ctx context.Context, q *question, about serve.Question) ([]T
 
 // departed asks all nodes about a pod that does not exist any more.
 func (q *question) departed(ctx context.Context, name string) ([]answer.Answer, error) {
-	found, err := fromAll[answer.Answer](ctx, q, q.about(name))
+	found, err := q.remembered(ctx, q.about(name))
 	if len(found) > 0 {
 		newest := slices.MaxFunc(found, func(a, b answer.Answer) int { return a.Journal.From.Compare(b.Journal.From) })
 		return []answer.Answer{newest}, nil
@@ -45,10 +45,22 @@ func (q *question) departed(ctx context.Context, name string) ([]answer.Answer, 
 	return nil, errors.Join(err, q.notKnown(ctx, name))
 }
 
+// remembered asks the front, or all nodes, about one pod that is gone.
+func (q *question) remembered(ctx context.Context, about serve.Question) ([]answer.Answer, error) {
+	if q.options.Front != nil {
+		return q.options.Front.Departed(ctx, about)
+	}
+	return fromAll[answer.Answer](ctx, q, about)
+}
+
 // notKnown names pods with names like it.
 func (q *question) notKnown(ctx context.Context, name string) error {
 	e := &serve.NotKnownError{Namespace: q.space, Name: name}
-	pods, err := q.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{Limit: 5000})
+	space := ""
+	if q.options.Within {
+		space = q.space
+	}
+	pods, err := q.client.CoreV1().Pods(space).List(ctx, metav1.ListOptions{Limit: 5000})
 	if err != nil {
 		// Who may not list everywhere may know what is in the namespace.
 		if pods, err = q.client.CoreV1().Pods(q.space).List(ctx, metav1.ListOptions{Limit: 5000}); err != nil {
@@ -68,6 +80,10 @@ func (q *question) notKnown(ctx context.Context, name string) error {
 func (q *question) gone(ctx context.Context, owner answer.Subject) []answer.Answer {
 	about := q.about(owner.Name)
 	about.Owner = owner.UID
+	if q.options.Front != nil {
+		all, _ := q.options.Front.Departed(ctx, about)
+		return all
+	}
 	lists, _ := fromAll[serve.List](ctx, q, about)
 	var all []answer.Answer
 	for _, list := range lists {

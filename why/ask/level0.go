@@ -2,6 +2,7 @@ package ask
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -19,7 +20,10 @@ import (
 // absent says why a node cannot be asked at all: nobody on it answers such questions, or
 // the asker may not ask. ok is false for other errors, and for a node that answered.
 func absent(node string, err error) (reason string, ok bool) {
+	var away *AwayError
 	switch {
+	case errors.As(err, &away):
+		return away.Reason, true
 	case apierrors.IsForbidden(err):
 		return fmt.Sprintf("you may not ask node %s (get on nodes/proxy)", node), true
 	// What a kubelet says of a path that it does not serve (net/http, NotFound), or a

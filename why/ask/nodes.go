@@ -19,6 +19,9 @@ func (q *question) about(name string) serve.Question {
 	about := serve.Question{Namespace: q.space, Name: name, Look: q.look}
 	about.Now = time.Now().UTC()
 	about.Container, about.Alone = q.options.Container, q.alone()
+	if q.options.Within {
+		about.Within = q.space
+	}
 	if q.options.Since > 0 {
 		about.Since = about.Now.Add(-q.options.Since)
 	}
@@ -32,20 +35,32 @@ func fromNode[T any](ctx context.Context, q *question, node string, about serve.
 
 // fetch gets what a node serves below a path.
 func fetch[T any](ctx context.Context, q *question, node string, about serve.Question, path ...string) (into T, err error) {
+	raw, err := q.get(ctx, node, about, path...)
+	if err != nil {
+		return into, err
+	}
+	if err := json.Unmarshal(raw, &into); err != nil {
+		return into, fmt.Errorf("what it says is not understood: %w", err)
+	}
+	return into, nil
+}
+
+// get gives what a node serves below a path: by the front, or through the API server.
+func (q *question) get(ctx context.Context, node string, about serve.Question, path ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, q.options.Each)
 	defer cancel()
+	if q.options.Front != nil {
+		return q.options.Front.Get(ctx, node, strings.Join(path, "/"), about)
+	}
 	r := q.client.CoreV1().RESTClient().Get().Resource("nodes").Name(node).SubResource("proxy").Suffix(path...)
 	for name, values := range about.Values() {
 		r = r.Param(name, values[0])
 	}
 	raw, err := patient(ctx, r)
 	if err != nil {
-		return into, said(err, raw)
+		return nil, said(err, raw)
 	}
-	if err := json.Unmarshal(raw, &into); err != nil {
-		return into, fmt.Errorf("what it says is not understood: %w", err)
-	}
-	return into, nil
+	return raw, nil
 }
 
 // comesBack is how long an agent that starts anew may take to listen again.

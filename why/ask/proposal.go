@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	object "whylet.dev/whylet/why/question"
 	"whylet.dev/whylet/why/serve"
 	"whylet.dev/whylet/why/suggest"
 	"whylet.dev/whylet/why/whatif"
@@ -25,10 +26,18 @@ func (c *Cluster) Suggest(ctx context.Context, pod Target) (suggest.Result, erro
 
 // proposal asks the pod's node; where the pod is gone, all of them.
 func proposal[T any](ctx context.Context, c *Cluster, t Target, asks func(*serve.Question)) (none T, err error) {
+	if err := c.beyond(t); err != nil {
+		return none, err
+	}
 	q, ctx, cancel := c.begin(ctx, t.Namespace)
 	defer cancel()
 	about := q.about(t.Name)
 	asks(&about)
+	if status, ok, err := c.asked(ctx, q.space, object.Spec{Kind: "pod", Name: t.Name, WhatIf: about.WhatIf, Suggest: about.Suggest}); err != nil {
+		return none, err
+	} else if ok {
+		return resultOf[T](status)
+	}
 	pod, err := c.client.CoreV1().Pods(q.space).Get(ctx, t.Name, metav1.GetOptions{})
 	if err == nil {
 		if pod.Spec.NodeName == "" {
@@ -39,6 +48,12 @@ func proposal[T any](ctx context.Context, c *Cluster, t Target, asks func(*serve
 	}
 	if !apierrors.IsNotFound(err) {
 		return none, fmt.Errorf("reading pod %s/%s: %w", q.space, t.Name, err)
+	}
+	if q.options.Front != nil {
+		if node, ok := q.options.Front.Where(ctx, about); ok {
+			return fromNode[T](ctx, q, node, about)
+		}
+		return none, q.notKnown(ctx, t.Name)
 	}
 	found, err := fromAll[T](ctx, q, about)
 	if len(found) > 0 {

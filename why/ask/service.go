@@ -13,12 +13,25 @@ import (
 	"whylet.dev/whylet/why/cluster"
 )
 
-// service asks about the pods that a Service selects.
+// service asks about the pods that a Service selects, and about its way in from outside.
 func (q *question) service(ctx context.Context, name string) ([]answer.Answer, error) {
 	service, err := q.client.CoreV1().Services(q.space).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("reading service %s/%s: %w", q.space, name, err)
 	}
+	answers, err := q.behindService(ctx, service)
+	if !cluster.WantsAddress(service) || len(answers) == 0 {
+		return answers, err
+	}
+	// The reason that k8s.io/cloud-provider/controllers/service gives.
+	if words, since := q.lastEvent(ctx, service.UID, "SyncLoadBalancerFailed"); words != "" {
+		answers[0] = cluster.WithoutAddress(service, answers[0], words, since, time.Now().UTC())
+	}
+	return answers, err
+}
+
+// behindService asks about the pods.
+func (q *question) behindService(ctx context.Context, service *v1.Service) ([]answer.Answer, error) {
 	pods, err := q.client.CoreV1().Pods(q.space).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("listing pods: %w", err)

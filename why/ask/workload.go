@@ -163,8 +163,13 @@ func asksOfNodes(spec v1.PodSpec) string {
 // refused is the API server's last refusal of a pod that the controller with the
 // given uid wanted to make: where its status does not tell, its events do.
 func (q *question) refused(ctx context.Context, uid types.UID) (string, time.Time) {
+	return q.lastEvent(ctx, uid, "FailedCreate")
+}
+
+// lastEvent is the last one of that reason about an object, and when it was first heard.
+func (q *question) lastEvent(ctx context.Context, uid types.UID, reason string) (string, time.Time) {
 	events, err := q.client.CoreV1().Events(q.space).List(ctx, metav1.ListOptions{
-		FieldSelector: fields.Set{"involvedObject.uid": string(uid), "reason": "FailedCreate"}.String(),
+		FieldSelector: fields.Set{"involvedObject.uid": string(uid), "reason": reason}.String(),
 	})
 	if err != nil || len(events.Items) == 0 {
 		return "", time.Time{} // an answer without it is still one

@@ -6,5 +6,6 @@
 //	node_lost.go  pods of which no node knows, and those whose node lets nothing be heard
 //	workload.go   what stands for several pods; controller.go, why it has too few; cronjob.go
 //	service.go    why a Service has no endpoints; listening.go, whether its pods listen for it
+//	follow.go     what may be another pod's trouble, and what that pod's answer says of it
 //	node.go       what a node promised its pods, and what presses it
 package cluster

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -44,7 +45,7 @@ func notListening(service *v1.Service, pods []v1.Pod, answers []answer.Answer) (
 		}
 		f.Text += "."
 		f.Fixes = []answer.Fix{
-			{Text: "see what the pods listen on", Command: fmt.Sprintf("kubectl -n %s why svc/%s -o json", service.Namespace, service.Name), Risk: answer.Inspect},
+			{Text: "see what the pods listen on", Command: kubectl.Command(service.Namespace, "why svc/%s -o json", service.Name), Risk: answer.Inspect},
 			{Text: "correct targetPort", Command: fmt.Sprintf("kubectl -n %s edit service %s", service.Namespace, service.Name), Risk: answer.Safe},
 		}
 		if !all {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
 )
 
 // ServiceAnswer says why a Service has no endpoints, or why some of its pods are
@@ -141,5 +142,31 @@ func ServiceWithoutPods(service *v1.Service, behind []answer.Answer, now time.Ti
 			a.Symptoms, a.Verdicts = append(a.Symptoms, s), append(a.Verdicts, v)
 		}
 	}
+	return a
+}
+
+// WantsAddress says whether a Service waits for an address outside of the cluster.
+func WantsAddress(service *v1.Service) bool {
+	return service.Spec.Type == v1.ServiceTypeLoadBalancer && len(service.Status.LoadBalancer.Ingress) == 0
+}
+
+// WithoutAddress adds to the answer about a Service that it has no address outside of the
+// cluster. words are those of the controller that could not give it one, first heard then.
+func WithoutAddress(service *v1.Service, behind answer.Answer, words string, since, now time.Time) answer.Answer {
+	// service/controller.go and its provider wrap what was wrong in what they did.
+	for _, wrapped := range []string{"Error syncing load balancer: ", "failed to ensure load balancer: "} {
+		words = strings.TrimPrefix(words, wrapped)
+	}
+	f := answer.Verdict{Cause: answer.LoadBalancerFailed, Rule: "load-balancer-refused", Certainty: answer.Inferred}
+	f.Text = "The Service gets no address outside of the cluster. Who gives them says: " + prose.Upper(strings.TrimSuffix(words, ".")) + "."
+	space := "kubectl -n " + service.Namespace
+	f.Fixes = []answer.Fix{
+		{Text: "see which Services of type LoadBalancer there are, and their ports", Command: "kubectl get services -A", Risk: answer.Inspect},
+		{Text: "choose another port, if it is taken", Command: space + " edit service " + service.Name, Risk: answer.Safe},
+	}
+	a := single(behind.Subject, now, answer.NotServing, "it has no address outside of the cluster", f)
+	a.Symptoms[0].First = since
+	a.Join(&behind)
+	a.Well = behind.Well
 	return a
 }

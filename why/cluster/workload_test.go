@@ -178,3 +178,27 @@ func TestPending(t *testing.T) {
 		}
 	}
 }
+
+// A Service whose port somebody has says who, beside what is wrong with its pods.
+func TestWithoutAddress(t *testing.T) {
+	service := &v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}, Spec: v1.ServiceSpec{Type: v1.ServiceTypeLoadBalancer}}
+	if !WantsAddress(service) {
+		t.Error("it waits for none")
+	}
+	subject := answer.Subject{Kind: "Service", Namespace: "shop", Name: "web"}
+	well := Group(subject, []answer.Answer{}, dawn)
+	const words = "Error syncing load balancer: failed to ensure load balancer: port 80 of Service shop/web is taken by process 7 (nginx) on this machine; stop it, or choose another port"
+	a := WithoutAddress(service, well, words, dawn, dawn)
+	if len(a.Verdicts) != 1 || a.Verdicts[0].Cause != answer.LoadBalancerFailed || a.Symptoms[0].Kind != answer.NotServing ||
+		!strings.Contains(a.Verdicts[0].Text, "says: Port 80 of Service shop/web is taken by process 7 (nginx)") {
+		t.Errorf("%+v", a)
+	}
+	sick := single(subject, dawn, answer.NotServing, "it has no endpoints", answer.Verdict{Cause: answer.SelectorMismatch})
+	if a := WithoutAddress(service, sick, words, dawn, dawn); len(a.Verdicts) != 2 || a.Verdicts[1].Cause != answer.SelectorMismatch {
+		t.Errorf("with a selector that fits nothing: %+v", a.Verdicts)
+	}
+	service.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{IP: "192.0.2.1"}}
+	if WantsAddress(service) {
+		t.Error("it has one")
+	}
+}

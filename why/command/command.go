@@ -36,7 +36,7 @@ type options struct {
 	files                          []string
 	since                          time.Duration
 	all, everywhere, watch, within bool
-	web                            bool
+	web, verbose                   bool
 	missing                        string // of a page, as it was told last
 	whatIf                         []string
 	suggest                        bool
@@ -54,8 +54,10 @@ looks guilty and is not, and what to do. Of a deployment, replicaset, statefulse
 daemonset, job, cronjob or service it says which pods are out, and why each is; of a
 node, whether it was away, and who could push whom out of it.
 
-The question goes through the API server to the node that remembers, so Kubernetes
-RBAC decides who may ask (get on nodes/proxy). --data-dir asks a node's memory on
+Where a front is installed, the question is an object of the asker's namespace (create
+on questions.why.whylet.dev) that it answers; else it goes through the API server to the
+node that remembers (get on nodes/proxy). So Kubernetes RBAC decides who may ask; -v
+says which way it took. --data-dir asks a node's memory on
 this machine instead, also when nothing runs; --file an exported history. Where
 nobody on the node remembers, or you may not ask it, the answer is made of what the
 API shows (level 0): it says so, and says unknown where that does not suffice.
@@ -103,6 +105,7 @@ func (o *options) register(cmd *cobra.Command) {
 	f.BoolVarP(&o.everywhere, "all-namespaces", "A", false, "with --all or -l: in every namespace")
 	f.BoolVarP(&o.watch, "watch", "w", false, "ask again and again, and print a line for each change")
 	f.BoolVar(&o.web, "web", false, "show the answer and what led to it as a page on this machine, until Ctrl-C")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "say who was asked, and how")
 	f.StringArrayVar(&o.whatIf, "what-if", nil, "what other settings would have changed, as [CONTAINER:]FIELD=VALUE,…")
 	f.BoolVar(&o.suggest, "suggest", false, "propose probe settings and memory limits from what was recorded")
 	f.StringVar(&o.history, "file", "", "an exported history, instead of a cluster")

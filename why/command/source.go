@@ -61,6 +61,9 @@ func (o *options) cluster(settings ask.Options, everywhere bool) (*ask.Cluster, 
 	if everywhere {
 		settings.Namespace = ""
 	}
+	if o.verbose {
+		settings.Told = func(text string) { fmt.Fprintf(o.Err, "note: %s\n", text) }
+	}
 	return ask.Connect(config, settings)
 }
 

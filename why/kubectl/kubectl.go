@@ -2,19 +2,24 @@ package kubectl
 
 import (
 	"fmt"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/why/answer"
 )
 
-// Command is a command line about a namespace.
+// Command is a command line about a namespace. kubectl takes flags before the name of one
+// of its own commands, and not before that of a plugin.
 func Command(namespace, format string, args ...any) string {
-	space := ""
+	command, plugin, space := fmt.Sprintf(format, args...), "", ""
+	if rest, ok := strings.CutPrefix(command, "why "); ok {
+		command, plugin = rest, "why "
+	}
 	if namespace != "" && namespace != "default" {
 		space = "-n " + namespace + " "
 	}
-	return "kubectl " + space + fmt.Sprintf(format, args...)
+	return "kubectl " + plugin + space + command
 }
 
 // Inspect is a command that changes nothing.

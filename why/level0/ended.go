@@ -3,6 +3,7 @@ package level0
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,6 +35,9 @@ func (c *podCase) whyEnded(st v1.ContainerStatus, t *v1.ContainerStateTerminated
 		return c.killed(name, t, e)
 	}
 	switch {
+	case t.Reason == "OOMKilled" && t.ExitCode == 137 && !c.silent(name, t.FinishedAt.Time):
+		return unknown(name, fmt.Sprintf("Container %s ended with exit code 137, and the runtime says OOMKilled: some process in it was killed for memory. Whether the end came of that, or of a probe that failed meanwhile, is not known: it has one, and what kubelet said then is not there any more.", name),
+			"which process was killed, and whether kubelet ended the container", c.logsBefore(name))
 	case t.Reason == "OOMKilled" && t.ExitCode == 137:
 		return c.outOfMemory(name, t)
 	case t.Reason == "OOMKilled":
@@ -51,8 +55,10 @@ func (c *podCase) whyEnded(st v1.ContainerStatus, t *v1.ContainerStateTerminated
 		return unknown(name, fmt.Sprintf("Container %s ended with exit code %d, and whether it was told to is not known: it has a probe that may have had it killed, and what kubelet said then is not there any more.", name, t.ExitCode),
 			"whether kubelet ended it", c.logsBefore(name))
 	case t.ExitCode == 0:
-		return because(answer.AppExitSuccess, "api-exit", name, fmt.Sprintf("Container %s ended by itself with exit code 0, after %s; its pod's restart policy %s starts it again.", name, ran(t), c.Pod.Spec.RestartPolicy),
-			answer.Fix{Text: "let its main process stay in the foreground, or run it as a Job", Risk: answer.Restarts}, c.logsBefore(name))
+		v := unknown(name, fmt.Sprintf("Container %s ended with exit code 0, after %s, and its pod's restart policy %s starts it again. Kubelet did not ask it to end. Whether it was done, or somebody else asked it to, the status does not tell.", name, ran(t), c.Pod.Spec.RestartPolicy),
+			"whether it was sent a signal", answer.Fix{Text: "if it is done: let its main process stay in the foreground, or run it as a Job", Risk: answer.Restarts}, c.logsBefore(name))
+		v.Possible = []answer.Cause{answer.AppExitSuccess}
+		return v
 	case t.ExitCode > 128 && crash(t.ExitCode) != "":
 		return because(answer.AppCrashSignal, "api-exit", name, fmt.Sprintf("Container %s ended of %s (exit code %d), after %s.", name, crash(t.ExitCode), t.ExitCode, ran(t)), c.logsBefore(name))
 	}
@@ -214,6 +220,9 @@ func (c *podCase) probeMet(name, kind, begins string, e *v1.Event) answer.Verdic
 	lower := strings.ToLower(e.Message)
 	var v answer.Verdict
 	switch {
+	case strings.Contains(lower, "statuscode: 5") && c.alone() && c.configured(name):
+		v = unknown(name, begins+". The application answered, and said itself that it is not well. Whether its configuration was changed before is not known: it reads some from outside.", "when its ConfigMaps and Secrets were changed", c.logsBefore(name))
+		v.Possible = []answer.Cause{answer.AppUnhealthy, answer.ConfigChanged}
 	case strings.Contains(lower, "statuscode: 5") && c.alone():
 		v = because(answer.AppUnhealthy, "api-probe-said-no", name, begins+". The application answered, and said itself that it is not well.", c.logsBefore(name))
 	case strings.Contains(lower, "connection refused"):
@@ -225,6 +234,15 @@ func (c *podCase) probeMet(name, kind, begins string, e *v1.Event) answer.Verdic
 	}
 	v.Chain = []answer.Link{link(last(*e), fromEvent, e.Message)}
 	return v
+}
+
+// configured says whether a container reads files of ConfigMaps or Secrets, which may
+// change while it runs.
+func (c *podCase) configured(name string) bool {
+	k := c.container(name)
+	return k != nil && slices.ContainsFunc(c.Pod.Spec.Volumes, func(vol v1.Volume) bool {
+		return (vol.ConfigMap != nil || vol.Secret != nil) && slices.ContainsFunc(k.VolumeMounts, func(m v1.VolumeMount) bool { return m.Name == vol.Name })
+	})
 }
 
 // alone says that only one container can have answered, and no proxy did.

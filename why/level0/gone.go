@@ -17,6 +17,13 @@ func (c *podCase) ended() (told, bool) {
 	switch st.Phase {
 	case v1.PodSucceeded:
 		s.Kind = answer.Completed
+		for _, one := range st.ContainerStatuses {
+			k, t := c.container(one.Name), one.State.Terminated
+			if k != nil && t != nil && (k.LivenessProbe != nil || k.StartupProbe != nil) && !c.silent(one.Name, t.FinishedAt.Time) {
+				return told{s, unknown(one.Name, fmt.Sprintf("Container %s ended with exit code 0, and its restart policy %s lets it be. It has a probe that may have had it ended, and then it was not done: that is not known here.", one.Name, c.Pod.Spec.RestartPolicy),
+					"whether kubelet ended it", c.logsBefore(one.Name))}, true
+			}
+		}
 		return told{s, because(answer.RestartPolicy, "api-completed", "", fmt.Sprintf("All its containers ended with exit code 0, and its restart policy %s lets them be.", c.Pod.Spec.RestartPolicy))}, true
 	case v1.PodFailed:
 	default:

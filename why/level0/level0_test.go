@@ -56,6 +56,7 @@ const (
 	shelled   = `{containers: [{name: app, image: "reg.example/app:1", command: [/bin/sh, -c, "work"], resources: {limits: {memory: 64Mi}}}]}`
 	restarted = `{phase: Running, conditions: [{type: Ready, status: "True"}], containerStatuses: [{name: app, image: "reg.example/app:1", restartCount: 3, ready: true, started: true, state: {running: {startedAt: "2026-11-22T02:50:01Z"}}, lastState: {terminated: `
 	again     = `[{reason: Started, count: 4, lastTimestamp: "2026-11-22T02:50:01Z"}]`
+	ready     = `{phase: Running, conditions: [{type: Ready, status: "True", lastTransitionTime: "2026-11-22T02:55:00Z"}], containerStatuses: [{name: app, ready: true, started: true, state: {running: {startedAt: "2026-11-22T02:30:00Z"}}}]}`
 	unready   = `{phase: Running, conditions: [{type: Ready, status: "False", reason: ContainersNotReady, lastTransitionTime: "2026-11-22T02:55:00Z"}], containerStatuses: [{name: app, ready: false, started: true, state: {running: {startedAt: "2026-11-22T02:30:00Z"}}}]}`
 )
 
@@ -106,7 +107,7 @@ func TestExplain(t *testing.T) {
 			events: `[{reason: Started, count: 4, lastTimestamp: "2026-11-22T02:50:01Z"}, {reason: Unhealthy, count: 40, message: "Liveness probe failed: x", lastTimestamp: "2026-11-22T02:30:00Z"}]`,
 			kind:   answer.Restarted, cause: answer.CauseUnknown,
 		},
-		{name: "exit 0", status: ended(`exitCode: 0, reason: Completed`), words: quiet, kind: answer.Restarted, cause: answer.AppExitSuccess},
+		{name: "exit 0", status: ended(`exitCode: 0, reason: Completed`), words: quiet, kind: answer.Restarted, cause: answer.CauseUnknown, text: "somebody else asked it to"},
 		{
 			name: "exit 0 of a liveness kill", spec: liveness, status: ended(`exitCode: 0, reason: Completed`), words: quiet,
 			events: `[{reason: Killing, message: "Container app failed liveness probe, will be restarted", lastTimestamp: "2026-11-22T02:49:55Z"}, {reason: Unhealthy, message: "Liveness probe failed: HTTP probe failed with statuscode: 500", lastTimestamp: "2026-11-22T02:49:55Z"}]`,
@@ -157,6 +158,22 @@ func TestExplain(t *testing.T) {
 		{name: "a mount", status: waits("ContainerCreating", ""), events: `[{reason: FailedMount, message: 'MountVolume.SetUp failed for volume "c" : configmap "web" not found', lastTimestamp: "2026-11-22T02:59:00Z", involvedObject: {fieldPath: none}}]`, kind: answer.NotStarting, cause: answer.ConfigMissing},
 		{name: "a mount that failed long ago", status: waits("ContainerCreating", ""), events: `[{reason: FailedMount, message: 'MountVolume.SetUp failed for volume "c" : configmap "web" not found', lastTimestamp: "2026-11-22T02:30:00Z", involvedObject: {fieldPath: none}}]`, kind: answer.NotStarting, cause: answer.CauseUnknown},
 
+		{
+			name: "init fails", spec: `{initContainers: [{name: migrate, image: x}]}`, kind: answer.NotStarting, cause: answer.InitFailed, words: map[string][]string{"migrate": {"no such table"}},
+			status: `{phase: Pending, initContainerStatuses: [{name: migrate, restartCount: 2, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1, reason: Error, startedAt: "2026-11-22T02:45:00Z", finishedAt: "2026-11-22T02:50:00Z"}}}], containerStatuses: [{name: app, state: {waiting: {reason: PodInitializing}}}]}`,
+		},
+		{name: "an OOM kill, or a probe", spec: liveness, status: ended(`exitCode: 137, reason: OOMKilled`), kind: answer.Restarted, cause: answer.CauseUnknown},
+		{name: "a probe that fails now and then", spec: readiness, status: ready, events: `[{reason: Unhealthy, message: "Readiness probe failed: HTTP probe failed with statuscode: 503", count: 3, lastTimestamp: "2026-11-22T02:59:50Z"}]`, kind: answer.Healthy, cause: answer.CauseUnknown},
+		{
+			name: "its configuration may have changed", kind: answer.NotReady, cause: answer.CauseUnknown, status: unready,
+			spec:   `{volumes: [{name: c, configMap: {name: settings}}], containers: [{name: app, image: x, volumeMounts: [{name: c, mountPath: /c}], readinessProbe: {periodSeconds: 10, timeoutSeconds: 1, httpGet: {path: /, port: 80}}}]}`,
+			events: `[{reason: Unhealthy, message: "Readiness probe failed: HTTP probe failed with statuscode: 500", count: 3, lastTimestamp: "2026-11-22T02:59:55Z"}]`,
+		},
+		{
+			name: "completed, or ended by its probe", spec: strings.Replace(liveness, "{", "{restartPolicy: OnFailure, ", 1), kind: answer.Completed, cause: answer.CauseUnknown,
+			status: `{phase: Succeeded, containerStatuses: [{name: app, state: {terminated: {exitCode: 0, startedAt: "2026-11-22T02:45:00Z", finishedAt: "2026-11-22T02:50:00Z"}}}]}`,
+		},
+
 		// An init container that runs is not failing, and the containers behind it wait.
 		{
 			name: "init runs", spec: `{initContainers: [{name: migrate, image: x}]}`, kind: answer.NotStarting, cause: answer.InitWaiting,
@@ -197,5 +214,16 @@ func TestExplain(t *testing.T) {
 				t.Errorf("it does not say what would have been seen: %s", v.Text)
 			}
 		})
+	}
+}
+
+// Where one container keeps its pod from being ready, the others are not at fault.
+func TestHeldBack(t *testing.T) {
+	status := `{phase: Running, conditions: [{type: Ready, status: "False", reason: ContainersNotReady}], containerStatuses: [
+		{name: app, ready: true, started: true, state: {running: {startedAt: "2026-11-22T02:30:00Z"}}},
+		{name: log, ready: false, restartCount: 3, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1, startedAt: "2026-11-22T02:59:00Z", finishedAt: "2026-11-22T02:59:01Z"}}}]}`
+	a := Explain(Seen{Pod: pod(t, `{containers: [{name: app, image: x}, {name: log, image: x}]}`, status), Words: map[string][]string{"log": {"no server"}}, Now: now})
+	if len(a.Verdicts) != 2 || a.Verdicts[1].Cause != answer.SiblingNotReady || a.Verdicts[1].Container != "log" || a.Verdicts[0].Cause != answer.AppExitError {
+		t.Errorf("%s", a.Text(answer.Style{}))
 	}
 }

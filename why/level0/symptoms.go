@@ -52,6 +52,8 @@ func (c *podCase) symptoms() []told {
 		if t, ok := c.notReady(); ok {
 			all = append(all, t)
 		}
+	} else if t, ok := c.heldBack(); ok {
+		all = append(all, t)
 	}
 	if len(all) == 0 {
 		all = append(all, c.well())
@@ -84,6 +86,9 @@ func (c *podCase) starting(st v1.ContainerStatus, init bool) (told, bool) {
 			s.Text, s.Count = "container "+st.Name+" ended", 1
 		}
 		v := c.end(st, before)
+		if init && v.Cause == answer.AppExitError {
+			s.Kind, v.Cause = answer.NotStarting, answer.InitFailed
+		}
 		if init && v.Cause != answer.CauseUnknown && v.Cause != answer.MemoryLimit && v.Cause != answer.AppStartFailed {
 			v.Text = "Init container " + strings.TrimPrefix(v.Text, "Container ")
 		}
@@ -142,7 +147,53 @@ func (c *podCase) well() told {
 			unknown("", fmt.Sprintf("The pod's phase is %s, and nothing in its status says what it waits for.", c.Pod.Status.Phase), "what it waits for", c.describe()),
 		}
 	}
+	if e := c.failedLately(); e != nil {
+		return told{
+			answer.Symptom{Kind: answer.Healthy, First: started(c.Pod), Last: c.Now, Text: "its status says Ready, and a probe failed lately"},
+			unknown("", fmt.Sprintf("All its containers run, and its status says Ready. A probe failed %s ago, or could not be made: %s", prose.Span(max(c.Now.Sub(last(*e)), 0)), short(e.Message)), "each attempt, and why it failed", c.describe()),
+		}
+	}
 	return told{answer.Symptom{Kind: answer.Healthy, First: started(c.Pod), Last: c.Now}, because(answer.None, "api-ready", "", "All its containers run, and its status says Ready.")}
+}
+
+// lately is how long a failed probe stands against what a status says: what comes and
+// goes looks well in between.
+const lately = time.Minute
+
+// failedLately is kubelet's newest word of a probe that failed not long ago, after its
+// container had had the time to start.
+func (c *podCase) failedLately() *v1.Event {
+	var best *v1.Event
+	for i := range c.events {
+		e := &c.events[i]
+		if (e.Reason == "Unhealthy" || e.Reason == "ProbeWarning") && c.Now.Sub(last(*e)) < lately && (best == nil || last(*e).After(last(*best))) {
+			best = e
+		}
+	}
+	ready := condition(c.Pod, v1.PodReady)
+	if best == nil || ready != nil && best.Count < 2 && !last(*best).After(ready.LastTransitionTime.Time) {
+		return nil // it only started
+	}
+	return best
+}
+
+// heldBack is a pod whose other containers are ready, and which is not for the sake of
+// those that are not.
+func (c *podCase) heldBack() (told, bool) {
+	ready := condition(c.Pod, v1.PodReady)
+	var held, by []string
+	for _, st := range c.Pod.Status.ContainerStatuses {
+		if st.Ready {
+			held = append(held, st.Name)
+		} else {
+			by = append(by, st.Name)
+		}
+	}
+	if c.Pod.Status.Phase != v1.PodRunning || ready == nil || ready.Status != v1.ConditionFalse || ready.Reason != "ContainersNotReady" || len(held) == 0 || len(by) != 1 {
+		return told{}, false
+	}
+	s := answer.Symptom{Kind: answer.NotReady, First: ready.LastTransitionTime.Time, Last: c.Now, Text: "not ready since " + prose.Span(max(c.Now.Sub(ready.LastTransitionTime.Time), 0))}
+	return told{s, because(answer.SiblingNotReady, "api-sibling", by[0], fmt.Sprintf("Container %s is ready, and its pod gets no traffic as long as container %s is not.", held[0], by[0]), c.describe())}, true
 }
 
 func started(pod *v1.Pod) time.Time {

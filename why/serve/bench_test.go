@@ -63,7 +63,7 @@ func million(b *testing.B) (*journal.Journal, Question) {
 		for p := range pods {
 			batch = append(batch, fact.Fact{
 				ID: j.Next(1), At: at, Seen: at, Container: "c", Pod: fact.Pod{Namespace: "shop", Name: fmt.Sprintf("pod-%d", p), UID: types.UID(fmt.Sprintf("uid-%d", p))},
-				Body: fact.Probed{Probe: fact.Liveness, Verdict: fact.Failure, Took: 3 * time.Millisecond, Message: "connection refused", Evidence: &fact.Evidence{Handler: "httpGet", Target: "http://10.0.0.1:8080/", Errno: "ECONNREFUSED"}},
+				Body: fact.Probed{Probe: fact.Liveness, Verdict: fact.Failure, Took: 3 * time.Millisecond, Message: "connection refused", Evidence: &fact.Evidence{Handler: fact.HTTPGet, Target: "http://10.0.0.1:8080/", Errno: "ECONNREFUSED"}},
 			})
 		}
 		for len(real) > 0 && !real[0].Seen.After(at.Add(step)) {
@@ -77,7 +77,7 @@ func million(b *testing.B) (*journal.Journal, Question) {
 			}
 			batch = append(batch, f)
 		}
-		errs = append(errs, j.AppendNow(batch...))
+		errs = append(errs, j.Append(batch...))
 	}
 	if err := errors.Join(errs...); err != nil {
 		b.Fatal(err)

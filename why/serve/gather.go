@@ -13,6 +13,7 @@ import (
 	"whylet.dev/whylet/journal"
 	"whylet.dev/whylet/why"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/suggest"
 	"whylet.dev/whylet/why/whatif"
 )
@@ -77,7 +78,7 @@ func Owned(s journal.Source, q Question) ([]answer.Answer, error) {
 	slices.SortFunc(own, func(a, b journal.PodSpan) int { return b.First.Compare(a.First) })
 	var all []answer.Answer
 	for _, span := range own[:min(len(own), ownedMost)] {
-		h, err := history(s, spans, span, &q.Options)
+		h, err := historyOf(s, spans, span, &q.Options)
 		if err != nil {
 			return all, err
 		}
@@ -114,7 +115,7 @@ func newest(spans []journal.PodSpan, q Question) (journal.PodSpan, bool) {
 func near(spans []journal.PodSpan, q Question) []string {
 	var names []string
 	for _, p := range spans {
-		if p.Pod.Name != "" && (q.Namespace == "" || p.Pod.Namespace == q.Namespace || p.Pod.Name == q.Name) && Alike(p.Pod.Name, q.Name) {
+		if p.Pod.Name != "" && (q.Namespace == "" || p.Pod.Namespace == q.Namespace || p.Pod.Name == q.Name) && (q.Within == "" || p.Pod.Namespace == q.Within) && Alike(p.Pod.Name, q.Name) {
 			names = append(names, p.Pod.String())
 		}
 	}
@@ -151,7 +152,7 @@ func distance(a, b string) int {
 }
 
 func explain(s journal.Source, spans []journal.PodSpan, span journal.PodSpan, o why.Options) (answer.Answer, error) {
-	h, err := history(s, spans, span, &o)
+	h, err := historyOf(s, spans, span, &o)
 	if err != nil {
 		return answer.Answer{}, err
 	}
@@ -179,17 +180,17 @@ func Suggest(s journal.Source, q Question) (suggest.Result, error) {
 
 // History gathers the history of the pod that is asked about, and puts into the question
 // how much of it the journal has. The error is as that of [One].
-func History(s journal.Source, q *Question) (*why.History, error) {
+func History(s journal.Source, q *Question) (*history.History, error) {
 	spans := s.Pods()
 	span, ok := newest(spans, *q)
 	if !ok {
 		return nil, &NotKnownError{Namespace: q.Namespace, Name: q.Name, Near: near(spans, *q)}
 	}
-	return history(s, spans, span, &q.Options)
+	return historyOf(s, spans, span, &q.Options)
 }
 
-// history gathers all that is known of a pod and around it; spans are all pods.
-func history(s journal.Source, spans []journal.PodSpan, span journal.PodSpan, o *why.Options) (*why.History, error) {
+// historyOf gathers all that is known of a pod and around it; spans are all pods.
+func historyOf(s journal.Source, spans []journal.PodSpan, span journal.PodSpan, o *why.Options) (*history.History, error) {
 	facts, err := collect(s, journal.Query{UID: span.Pod.UID})
 	if err != nil {
 		return nil, err
@@ -211,11 +212,24 @@ func history(s journal.Source, spans []journal.PodSpan, span journal.PodSpan, o 
 	if err != nil {
 		return nil, err
 	}
+	for _, seen := range [][]fact.Fact{facts, node, neighbours} {
+		confine(seen, o.Within)
+	}
 	o.Journal.From = span.First
 	o.Journal.Complete = len(facts) > 0 && facts[0].Body.Kind() == (fact.SpecSeen{}).Kind()
-	h := why.NewHistory(span.Pod, facts, node, neighbours)
+	h := history.New(span.Pod, facts, node, neighbours)
 	h.Kin = kin
 	return h, nil
+}
+
+// confine takes the names of other namespaces' pods out of facts, in place; an empty
+// namespace leaves all.
+func confine(facts []fact.Fact, namespace string) {
+	for i := range facts {
+		if namespace != "" {
+			facts[i] = fact.Confined(facts[i], namespace)
+		}
+	}
 }
 
 // watching is the newest start of an agent before a time, where it only watches; nil where

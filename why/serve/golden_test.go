@@ -26,8 +26,11 @@ var wanted = map[string]answer.Cause{
 	"wrong-port":           answer.ProbeWrongPort,   // connection refused
 	"listener-gone":        answer.ChildProcessEnded,
 	"proxy-503":            answer.AppNotListening,
-	"noise-then-crash":     answer.AppExitError, // exit 1 after many Unhealthy events
-	"threshold-exit1":      answer.AppUnhealthy, // exit 1 on its TERM trap
+	"seed-000":             answer.MemoryLimitChild, // caught SIGWINCH, says its log
+	"seed-000-late":        answer.MemoryLimitChild, // and its server says that its one worker is taken
+	"seed-002":             answer.AppUnhealthy,     // exit 0, and again
+	"noise-then-crash":     answer.AppExitError,     // exit 1 after many Unhealthy events
+	"threshold-exit1":      answer.AppUnhealthy,     // exit 1 on its TERM trap
 	"other-container":      answer.MemoryLimitChild,
 	"gate":                 answer.ReadinessGate,
 	"config-key":           answer.ConfigMissing,   // CreateContainerConfigError

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -11,7 +12,6 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/health"
 	"whylet.dev/whylet/journal"
-	"whylet.dev/whylet/why"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/whatif"
 )
@@ -34,15 +34,15 @@ func NewList(items []answer.Answer) List {
 	return List{APIVersion: answer.APIVersion, Kind: ListKind, Items: items}
 }
 
-// Look sees what a pod listens on; ok is false where that cannot be done.
-type Look func(pod types.UID) (at time.Time, looked fact.Looked, ok bool)
+// Look looks into the containers of a pod, and says how many facts of it are to come.
+type Look func(ctx context.Context, pod types.UID) (coming int)
 
 // Handler answers GET with the parameters of [ParseQuestion] from a journal: with an
 // AnswerList about the pods that are gone of a controller, with an Answer about a pod,
 // with an AnswerList when no name is given, with an Answer about the node itself, or
 // with what other settings would have changed or what it proposes. It answers 404 when
 // nothing is known of the pod, and 400 when the question makes no sense. A nil look
-// leaves what a pod listens on at what is known. Who may ask is for the server around
+// leaves it at what is known. Who may ask is for the server around
 // it. It may be used from many goroutines.
 func Handler(s journal.Source, policy health.Policy, look Look) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -56,7 +56,7 @@ func Handler(s journal.Source, policy health.Policy, look Look) http.Handler {
 			return
 		}
 		q.Policy = policy
-		body, err := answerTo(s, q, look)
+		body, err := answerTo(r.Context(), s, q, look)
 		var unknown *NotKnownError
 		switch {
 		case errors.As(err, &unknown):
@@ -73,7 +73,7 @@ func Handler(s journal.Source, policy health.Policy, look Look) http.Handler {
 }
 
 // answerTo answers a question by what it asks for.
-func answerTo(s journal.Source, q Question, look Look) (any, error) {
+func answerTo(ctx context.Context, s journal.Source, q Question, look Look) (any, error) {
 	switch {
 	case q.Node:
 		return Node(s, q)
@@ -92,11 +92,35 @@ func answerTo(s journal.Source, q Question, look Look) (any, error) {
 		all, err := Owned(s, q)
 		return NewList(all), err
 	}
-	a, err := One(s, q)
-	if err == nil && look != nil && q.Look {
-		if at, looked, ok := look(a.Subject.UID); ok {
-			why.LookedAt(&a, at, looked)
+	if span, ok := newest(s.Pods(), q); ok && q.Look && look != nil {
+		since := q.Now
+		await(ctx, s, span.Pod.UID, since, look(ctx, span.Pod.UID))
+		q.Now = time.Now().UTC()
+	}
+	return One(s, q)
+}
+
+// A look is asked for, and what it saw is in the journal some milliseconds later.
+const (
+	lookWithin = time.Second
+	lookEvery  = 10 * time.Millisecond
+)
+
+// await waits until the journal has as many looks into a pod since a time.
+func await(ctx context.Context, s journal.Source, pod types.UID, since time.Time, coming int) {
+	ctx, cancel := context.WithTimeout(ctx, lookWithin)
+	defer cancel()
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for coming > 0 {
+		seen, err := collect(s, journal.Query{UID: pod, Kinds: []fact.Kind{fact.Looked{}.Kind()}, From: since})
+		if err != nil || len(seen) >= coming {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
 		}
 	}
-	return a, err
 }

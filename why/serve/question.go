@@ -35,7 +35,7 @@ type Question struct {
 const (
 	paramKind, paramNamespace, paramName, paramUID, paramOwner = "kind", "namespace", "name", "uid", "owner"
 	paramContainer, paramSince, paramAlone, paramLook          = "container", "since", "alone", "look"
-	paramWhatIf, paramSuggest                                  = "whatif", "suggest"
+	paramWhatIf, paramSuggest, paramWithin                     = "whatif", "suggest", "within"
 )
 
 // Values are the parameters that [ParseQuestion] reads. Policy and Journal are for the
@@ -58,6 +58,7 @@ func (q Question) Values() url.Values {
 	set(paramOwner, string(q.Owner))
 	set(paramContainer, q.Container)
 	set(paramWhatIf, q.WhatIf)
+	set(paramWithin, q.Within)
 	flag(paramAlone, q.Alone)
 	flag(paramLook, q.Look)
 	flag(paramSuggest, q.Suggest)
@@ -77,7 +78,7 @@ func ParseQuestion(v url.Values, now time.Time) (Question, error) {
 	q := Question{
 		Namespace: v.Get(paramNamespace), Name: v.Get(paramName), UID: types.UID(v.Get(paramUID)), Owner: types.UID(v.Get(paramOwner)),
 		Look: on(paramLook), Suggest: on(paramSuggest), WhatIf: v.Get(paramWhatIf),
-		Options: why.Options{Now: now, Container: v.Get(paramContainer), Alone: on(paramAlone)},
+		Options: why.Options{Now: now, Container: v.Get(paramContainer), Alone: on(paramAlone), Within: v.Get(paramWithin)},
 	}
 	switch v.Get(paramKind) {
 	case "", "pod":

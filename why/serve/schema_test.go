@@ -160,13 +160,15 @@ func fullAnswer() answer.Answer {
 	})
 	notes := []answer.Note{{Cause: answer.DiskFull, Text: "no", Facts: nil}}
 	a.Put(answer.Symptom{Kind: answer.Restarted, Pod: "web-1", Container: "app", Count: 2, First: at, Last: at, Text: "again"}, answer.Verdict{
-		Cause: answer.CauseUnknown, Certainty: answer.Unknown, Rule: "r", Container: "app", Text: "It is not known.",
+		Cause: answer.CauseUnknown, Certainty: answer.Unknown, Rule: "r", By: "kubelet", Basis: "told", Container: "app", Text: "It is not known.",
 		Parts:        answer.Parts{Subject: "container app", What: "It is not known.", Because: []string{"a"}, Then: []string{"b"}},
 		Chain:        []answer.Link{{Fact: 7, At: at, Kind: "Exited", Text: "it ended", Evidence: map[string]any{"exitCode": 1}}},
 		Contributing: notes, RuledOut: notes, Fixes: []answer.Fix{{Text: "look", Command: "kubectl get pods", Risk: answer.Inspect}},
+		Pod: "shop/db-0", Hops: []answer.Hop{{Service: "shop/db", Pod: "shop/db-0", By: "it asks db", Cause: answer.AppHang, Text: "It hangs.", Chain: []answer.Link{{Fact: 8, At: at, Kind: "Looked", Text: "idle"}}}},
 		LastWords: []string{"bye"}, Possible: []answer.Cause{answer.AppHang}, Missing: "Somebody who looked.",
 	})
-	a.Well, a.Listening = 3, &answer.Listening{At: at, Ports: []int32{8080}}
+	a.Well, a.Listening = 3, &answer.Listening{At: at, Ports: []int32{8080}, Loopback: []int32{9090}}
+	a.Reaches = []answer.Reach{{Container: "app", Place: "db:5432", How: answer.ReachSaid, Text: "connection refused", Fact: 7}}
 	return a
 }
 

@@ -10,6 +10,7 @@ import (
 	"whylet.dev/whylet/journal"
 	"whylet.dev/whylet/why"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
 )
 
 // What was recorded on a node of our own is told again as by somebody who only watched
@@ -31,7 +32,7 @@ func TestRecordedHistoriesWithoutOrders(t *testing.T) {
 				if span.Pod.Name == "" {
 					continue
 				}
-				h, err := history(source, source.Pods(), span, &o)
+				h, err := historyOf(source, source.Pods(), span, &o)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -48,7 +49,7 @@ func TestRecordedHistoriesWithoutOrders(t *testing.T) {
 }
 
 // watched is a history without what the node decided.
-func watched(h *why.History) *why.History {
+func watched(h *history.History) *history.History {
 	var facts []fact.Fact
 	for _, f := range h.Facts {
 		_, checkpoint := f.Body.(fact.Checkpoint)
@@ -60,7 +61,7 @@ func watched(h *why.History) *why.History {
 			facts = append(facts, f)
 		}
 	}
-	node := []fact.Fact{{ID: 1, Body: fact.AgentStarted{Previous: "first", Beside: "kubelet"}}}
+	node := []fact.Fact{{ID: 1, Body: fact.AgentStarted{Previous: fact.NoRunBefore, Beside: "kubelet"}}}
 	for _, f := range h.Node {
 		if b, ok := f.Body.(fact.AgentStarted); ok {
 			b.Beside, b.Sources = "kubelet", nil
@@ -68,5 +69,5 @@ func watched(h *why.History) *why.History {
 		}
 		node = append(node, f)
 	}
-	return why.NewHistory(h.Pod, facts, node, h.Neighbours)
+	return history.New(h.Pod, facts, node, h.Neighbours)
 }

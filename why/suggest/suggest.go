@@ -17,6 +17,7 @@ import (
 
 	"whylet.dev/whylet/why"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
 )
 
 // Kind of a result in JSON and YAML.
@@ -58,7 +59,7 @@ var ErrNoSpec = errors.New("the pod's spec is not kept in the journal any more, 
 
 // For proposes settings for the containers of a pod; with o.Container set, for
 // that one.
-func For(h *why.History, o why.Options) (Result, error) {
+func For(h *history.History, o why.Options) (Result, error) {
 	if h.Object == nil {
 		return Result{}, ErrNoSpec
 	}
@@ -74,7 +75,7 @@ func For(h *why.History, o why.Options) (Result, error) {
 		if o.Container != "" && o.Container != c.Name {
 			continue
 		}
-		s := subject{h: h, spec: c, runs: slices.DeleteFunc(slices.Clone(h.Runs(c.Name)), func(r *why.Run) bool { return r.Started == nil })}
+		s := subject{h: h, spec: c, runs: slices.DeleteFunc(slices.Clone(h.Runs(c.Name)), func(r *history.Run) bool { return r.Started == nil })}
 		r.Suggestions = append(r.Suggestions, s.probes()...)
 		r.Suggestions = append(r.Suggestions, s.memory()...)
 	}
@@ -83,7 +84,7 @@ func For(h *why.History, o why.Options) (Result, error) {
 
 // subject is the container at hand.
 type subject struct {
-	h    *why.History
+	h    *history.History
 	spec *v1.Container
-	runs []*why.Run
+	runs []*history.Run
 }

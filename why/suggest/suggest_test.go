@@ -10,13 +10,14 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/history"
 )
 
 var dawn = time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
 
 // history is that of a container with a liveness probe and a limit, which did the
 // given things at the given times after its start.
-func history(bodies map[time.Duration]fact.Body) *why.History {
+func past(bodies map[time.Duration]fact.Body) *history.History {
 	c := v1.Container{Name: "app", LivenessProbe: &v1.Probe{TimeoutSeconds: 1, PeriodSeconds: 10, FailureThreshold: 3}}
 	c.Resources.Limits = v1.ResourceList{v1.ResourceMemory: resource.MustParse("64Mi")}
 	pod := fact.Pod{Namespace: "shop", Name: "web-1", UID: "u1"}
@@ -30,7 +31,7 @@ func history(bodies map[time.Duration]fact.Body) *why.History {
 			facts = append(facts, fact.Fact{ID: fact.ID(i + 10), Seen: at, At: at, Pod: pod, Container: "app", Body: b})
 		}
 	}
-	return why.NewHistory(pod, facts, nil, nil)
+	return history.New(pod, facts, nil, nil)
 }
 
 func (r *Result) of(field string) Suggestion {
@@ -67,7 +68,7 @@ func TestProbes(t *testing.T) {
 		{"no failure", map[time.Duration]fact.Body{time.Hour: good}, "livenessProbe.failureThreshold", "3", "never failed", false},
 		{"a long start", map[time.Duration]fact.Body{50 * time.Second: good}, "startupProbe.failureThreshold", "10", "50 s at most", true},
 	} {
-		r, err := For(history(c.bodies), why.Options{Now: dawn.Add(5 * time.Hour)})
+		r, err := For(past(c.bodies), why.Options{Now: dawn.Add(5 * time.Hour)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +102,7 @@ func TestMemory(t *testing.T) {
 		{"nobody looked", "", "no look", nil, true},
 		{"it was killed before anybody looked", "128Mi", "OOM-killed at 64Mi", map[time.Duration]fact.Body{time.Second: fact.OOMKilled{Limit: 64 << 20}}, true},
 	} {
-		r, err := For(history(c.bodies), why.Options{Now: dawn.Add(48 * time.Hour)})
+		r, err := For(past(c.bodies), why.Options{Now: dawn.Add(48 * time.Hour)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +111,7 @@ func TestMemory(t *testing.T) {
 			t.Errorf("%s: %+v", c.name, g)
 		}
 	}
-	if _, err := For(why.NewHistory(fact.Pod{}, nil, nil, nil), why.Options{}); err == nil {
+	if _, err := For(history.New(fact.Pod{}, nil, nil, nil), why.Options{}); err == nil {
 		t.Error("a pod without a spec")
 	}
 }

@@ -7,7 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
-	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/history"
 )
 
 // outcome is how an attempt would have gone.
@@ -32,7 +32,7 @@ type attempt struct {
 const mostOfARun = 200
 
 // recorded are the attempts of one probe in a run, judged by a timeout.
-func recorded(run *why.Run, kind fact.ProbeKind, old, now *v1.Probe) []attempt {
+func recorded(run *history.Run, kind fact.ProbeKind, old, now *v1.Probe) []attempt {
 	was, is := timeoutOf(old), timeoutOf(now)
 	var all []attempt
 	for _, f := range run.Probes {
@@ -63,7 +63,7 @@ func timeoutOf(p *v1.Probe) time.Duration {
 
 // failed: what was answered with a failure stays one. What timed out is not
 // known with a longer timeout, unless the node asked once more.
-func failed(run *why.Run, f *fact.Fact, b fact.Probed, was, is time.Duration) outcome {
+func failed(run *history.Run, f *fact.Fact, b fact.Probed, was, is time.Duration) outcome {
 	if b.Evidence == nil || !b.Evidence.Timeout || is <= was {
 		return bad
 	}

@@ -7,12 +7,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"whylet.dev/whylet/fact"
-	"whylet.dev/whylet/why"
+	"whylet.dev/whylet/why/history"
 )
 
 // memory says what another memory limit would have meant to a run that had the
 // given one: ok is false where it would have meant nothing.
-func memory(h *why.History, run *why.Run, had, limit int64) (Restart, bool) {
+func memory(h *history.History, run *history.Run, had, limit int64) (Restart, bool) {
 	at, hit := hitLimit(h, run, had)
 	if at == nil {
 		return wouldHit(run, limit)
@@ -29,7 +29,7 @@ func memory(h *why.History, run *why.Run, had, limit int64) (Restart, bool) {
 
 // hitLimit is what shows that a run ended at its own memory limit, and the limit:
 // the kernel's record, or the cgroup's count of its kills.
-func hitLimit(h *why.History, run *why.Run, had int64) (*fact.Fact, int64) {
+func hitLimit(h *history.History, run *history.Run, had int64) (*fact.Fact, int64) {
 	if run.Exit == nil {
 		return nil, 0
 	}
@@ -47,7 +47,7 @@ func hitLimit(h *why.History, run *why.Run, had int64) (*fact.Fact, int64) {
 
 // wouldHit finds the first sample of a run that a lower limit would not have
 // allowed: page cache does not count, since the kernel gives it back.
-func wouldHit(run *why.Run, limit int64) (Restart, bool) {
+func wouldHit(run *history.Run, limit int64) (Restart, bool) {
 	if limit <= 0 {
 		return Restart{}, false
 	}

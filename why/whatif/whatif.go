@@ -11,6 +11,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
 )
 
 // Kind of a result in JSON and YAML.
@@ -74,7 +75,7 @@ var ErrNoSpec = errors.New("the pod's spec is not kept in the journal any more, 
 
 // Ask says what the changes would have changed. It fails when the pod has no such
 // settings, when the API server would refuse the values, and with [ErrNoSpec] or [ErrHalfSeen].
-func Ask(h *why.History, changes []Change, o why.Options) (Result, error) {
+func Ask(h *history.History, changes []Change, o why.Options) (Result, error) {
 	if h.Object == nil {
 		return Result{}, ErrNoSpec
 	}
@@ -111,7 +112,7 @@ func containersOf(changes []Change) []string {
 
 // question is about one container.
 type question struct {
-	h        *why.History
+	h        *history.History
 	o        why.Options
 	result   *Result
 	changes  []Change
@@ -138,7 +139,7 @@ func (q *question) ask() {
 }
 
 // limit asks about the memory limit.
-func (q *question) limit(run *why.Run) (Restart, bool) {
+func (q *question) limit(run *history.Run) (Restart, bool) {
 	for _, c := range q.changes {
 		if c.Container == q.old.Name && c.probe == "" {
 			r, ok := memory(q.h, run, q.old.Resources.Limits.Memory().Value(), c.bytes)
@@ -152,7 +153,7 @@ func (q *question) limit(run *why.Run) (Restart, bool) {
 }
 
 // probes replays the run's attempts with the old and with the new settings.
-func (q *question) probes(run *why.Run) (Restart, bool) {
+func (q *question) probes(run *history.Run) (Restart, bool) {
 	if !slices.ContainsFunc(q.changes, func(c Change) bool { return c.Container == q.old.Name && c.probe != "" }) {
 		return Restart{}, false
 	}
@@ -176,7 +177,7 @@ func (q *question) probes(run *why.Run) (Restart, bool) {
 }
 
 // end is the last moment of a run about which its attempts say something.
-func (q *question) end(run *why.Run) time.Time {
+func (q *question) end(run *history.Run) time.Time {
 	switch {
 	case run.Kill != nil:
 		return run.Kill.Seen
@@ -187,7 +188,7 @@ func (q *question) end(run *why.Run) time.Time {
 }
 
 // compare says what became of a run's end.
-func (q *question) compare(run *why.Run, before, best, worst life) (Restart, bool) {
+func (q *question) compare(run *history.Run, before, best, worst life) (Restart, bool) {
 	r := Restart{Container: run.Container, Attempt: run.Attempt}
 	killed := run.Kill != nil && byProbe(run.Kill)
 	switch {
@@ -257,7 +258,7 @@ func word(r fact.KillReason) string {
 }
 
 // gap is the time from a run's end to the readiness of the next one.
-func (q *question) gap(run, next *why.Run, o Outcome) {
+func (q *question) gap(run, next *history.Run, o Outcome) {
 	if run.Exit == nil || !everReady(run) {
 		return
 	}
@@ -282,6 +283,6 @@ func (q *question) gap(run, next *why.Run, o Outcome) {
 	}
 }
 
-func everReady(run *why.Run) bool {
+func everReady(run *history.Run) bool {
 	return slices.ContainsFunc(run.Marks, func(m *fact.Fact) bool { b, ok := m.Body.(fact.Marked); return ok && b.Ready })
 }

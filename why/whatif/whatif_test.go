@@ -14,6 +14,7 @@ import (
 	"whylet.dev/whylet/health"
 	"whylet.dev/whylet/why"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
 )
 
 // world is a pod's history in the making: decisions come from package health, and
@@ -99,7 +100,7 @@ func (w *world) ask(t *testing.T, question string) Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Ask(why.NewHistory(w.facts[0].Pod, w.facts, nil, nil), changes, why.Options{Now: w.now, Journal: answer.Coverage{Complete: true}})
+	r, err := Ask(history.New(w.facts[0].Pod, w.facts, nil, nil), changes, why.Options{Now: w.now, Journal: answer.Coverage{Complete: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,7 +295,7 @@ func TestRefused(t *testing.T) {
 	} {
 		changes, err := Parse(question)
 		if err == nil {
-			_, err = Ask(why.NewHistory(fact.Pod{}, []fact.Fact{{ID: 1, Body: fact.SpecSeen{Object: web()}}}, nil, nil), changes, why.Options{})
+			_, err = Ask(history.New(fact.Pod{}, []fact.Fact{{ID: 1, Body: fact.SpecSeen{Object: web()}}}, nil, nil), changes, why.Options{})
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", question, err, want)
@@ -311,6 +312,6 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		_, _ = Ask(why.NewHistory(fact.Pod{}, []fact.Fact{{ID: 1, Body: fact.SpecSeen{Object: web()}}}, nil, nil), changes, why.Options{})
+		_, _ = Ask(history.New(fact.Pod{}, []fact.Fact{{ID: 1, Body: fact.SpecSeen{Object: web()}}}, nil, nil), changes, why.Options{})
 	})
 }

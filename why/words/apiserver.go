@@ -32,5 +32,5 @@ var (
 		`admission webhook "images.example.com" denied the request: not signed`)
 	Forbidden = says("apimachinery, errors.NewForbidden",
 		[]string{"is forbidden"},
-		`pods "web-x" is forbidden: something of its own`)
+		`pods "web-x" is forbidden: no RuntimeClass "x"`)
 )

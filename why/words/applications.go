@@ -5,10 +5,24 @@ import "strings"
 // What applications, their languages and libraries say of what they lack.
 var (
 	// NoMemory is said by a heap or an allocator that has reached its own limit.
-	NoMemory = fits("OpenJDK 25, Node 24 (V8), Go 1.26, CPython 3.14, Ruby 3.4, .NET 10, libstdc++, Perl 5.42; strerror(3), ENOMEM",
-		`java\.lang\.OutOfMemoryError|heap out of memory|runtime: out of memory|\bMemoryError\b|NoMemoryError|System\.OutOfMemoryException|std::bad_alloc|^Out of memory[!:]|(?i)cannot allocate memory`,
+	NoMemory = fits("OpenJDK 25, Node 24 (V8), Go 1.26, CPython 3.14, Ruby 3.4, .NET 10, libstdc++, Perl 5.42, busybox 1.35; strerror(3), ENOMEM",
+		`java\.lang\.OutOfMemoryError|heap out of memory|runtime: out of memory|\bMemoryError\b|NoMemoryError|System\.OutOfMemoryException|std::bad_alloc|^Out of memory[!:]|^[\w./-]+: out of memory$|(?i)cannot allocate memory`,
 		"java.lang.OutOfMemoryError: Java heap space", "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory", "fatal error: runtime: out of memory", "MemoryError",
-		"failed to allocate memory (NoMemoryError)", "System.OutOfMemoryException: Insufficient memory", "terminate called after throwing an instance of 'std::bad_alloc'", "Out of memory!", "fork: Cannot allocate memory")
+		"failed to allocate memory (NoMemoryError)", "System.OutOfMemoryException: Insufficient memory", "terminate called after throwing an instance of 'std::bad_alloc'", "Out of memory!", "sort: out of memory", "fork: Cannot allocate memory")
+	// ConnectionLimit is said by a server that takes no more connections or requests.
+	ConnectionLimit = fits("Apache 2.4, mpm_prefork.c; PHP 8.4, fpm_children.c; HAProxy 3, nginx 1.28, PostgreSQL 17, MariaDB 12, Redis 8, MongoDB 8, memcached 1.6",
+		`(?i)server reached (MaxRequestWorkers|MaxClients|pm\.max_children|max_children)|reached (process|the frontend's|its) (maxconn|limit)|\bmaxconn\b.*reached|worker_connections are not enough|too many connections\b|too many clients already|max(imum)? number of clients (has been )?reached|connection refused because too many open connections|too many open connections`,
+		"[mpm_prefork:error] [pid 1] AH00161: server reached MaxRequestWorkers setting, consider raising the MaxRequestWorkers setting", "WARNING: [pool www] server reached pm.max_children setting (1), consider raising it", "1024 worker_connections are not enough",
+		"FATAL:  sorry, too many clients already", "ERROR 1040 (HY000): Too many connections", "ERR max number of clients reached")
+	// NotMyProtocol is said by a server that was asked in another protocol than its own.
+	NotMyProtocol = fits("uWSGI 2.0, core/protocol.c; OpenSSL 3.5; Go 1.26, crypto/tls and net/http; gunicorn 23; RabbitMQ 4; Kafka 4; Netty 4",
+		`(?i)invalid request block size|wrong version number|first record does not look like a tls handshake|http request to an https|tls handshake error|bad_header|invalid (http|protocol)|unsupported protocol|not an ssl/tls record|protocol version mismatch|bogus greeting|invalid magic|InvalidReceiveException`,
+		"invalid request block size: 21573 (max 4096)...skip", "error:0A00010B:SSL routines::wrong version number", "http: TLS handshake error from 10.0.0.1:4711: tls: first record does not look like a TLS handshake",
+		"not an SSL/TLS record: 474554202f", "InvalidReceiveException: Invalid receive (size = 1195725856 larger than 104857600)")
+	// NoTemporary is said where none of the usual folders can be written.
+	NoTemporary = fits("CPython 3.14, tempfile; OpenJDK 25; Ruby 3.4, tmpdir; PHP 8.4",
+		`(?i)no usable temporary directory|unable to create temp(orary)? (file|directory)|could not find a temporary directory|could not create temp`,
+		"FileNotFoundError: [Errno 2] No usable temporary directory found in ['/tmp', '/var/tmp', '/usr/tmp', '/srv']", "java.lang.IllegalStateException: Unable to create temp file", "could not find a temporary directory (ArgumentError)")
 	// Libraries are the words of a program's loader, which ends with 127 as a shell does.
 	Libraries = fits("glibc 2.42, elf/dl-load.c; musl 1.2, ldso/dynlink.c",
 		`(?i)error while loading shared libraries|error loading shared library|version .GLIBC\w*_[\d.]+. not found|symbol not found`,
@@ -28,10 +42,10 @@ var (
 		`(?i)password authentication failed|access denied for user|authentication failed|invalid username or password|wrongpass|noauth authentication required|login failed for user`,
 		`FATAL:  password authentication failed for user "shop"`, "ERROR 1045 (28000): Access denied for user 'shop'@'10.42.0.3' (using password: YES)", "WRONGPASS invalid username-password pair or user is disabled.",
 		"NOAUTH Authentication required.", "Login failed for user 'sa'.")
-	ModuleMissing = fits("CPython 3.14, Node 24, Ruby 3.4, OpenJDK 25",
-		`(?i)modulenotfounderror|cannot find module|cannot load such file|no module named|classnotfoundexception|noclassdeffounderror|could not find or load main class|unsupportedclassversionerror`,
+	ModuleMissing = fits("CPython 3.14, Node 24, Ruby 3.4, OpenJDK 25, Perl 5.36",
+		`(?i)modulenotfounderror|cannot find module|cannot load such file|no module named|classnotfoundexception|noclassdeffounderror|could not find or load main class|unsupportedclassversionerror|can't locate \S+ in @inc`,
 		"ModuleNotFoundError: No module named 'flask'", "Error: Cannot find module 'express'", "cannot load such file -- rack (LoadError)", "java.lang.ClassNotFoundException: com.example.Main",
-		"Error: Could not find or load main class com.example.Main", "java.lang.UnsupportedClassVersionError: Main has been compiled by a more recent version")
+		"Can't locate Nope.pm in @INC (you may need to install the Nope module)", "Error: Could not find or load main class com.example.Main", "java.lang.UnsupportedClassVersionError: Main has been compiled by a more recent version")
 	SettingMissing = fits("what programs say of their environment, in their own words",
 		`(?i)\benv(ironment)?\b.{0,40}\b(not set|unset|missing|required|undefined|must be set)|\b(missing|required|undefined)\b.{0,30}\benv(ironment)?\b`,
 		"environment variable DATABASE_URL is not set", "missing required environment variable PORT")
@@ -44,9 +58,9 @@ var (
 		`(?i)no such host|host not found|name or service not known|bad address '|could not resolve|\benotfound\b|unknownhostexception|could not translate host name|nodename nor servname|name does not resolve|no address associated with|unknown (\w+ )?(server )?host\b`,
 		"dial tcp: lookup db.shop.svc.cluster.local on 10.96.0.10:53: no such host", `host not found in upstream "backend" in /etc/nginx/nginx.conf:5`, "ping: db: Name or service not known", "nc: bad address 'db'",
 		"curl: (6) Could not resolve host: db", "Error: getaddrinfo ENOTFOUND db", "java.net.UnknownHostException: db", `could not translate host name "db" to address`, "ERROR 2005 (HY000): Unknown MySQL server host 'db' (-2)")
-	nobodyTakes = fits("strerror(3), ECONNREFUSED; Node 24 gives the name",
-		`(?i)connection refused|\beconnrefused\b`,
-		"dial tcp 10.0.0.9:6379: connect: connection refused", "Error: connect ECONNREFUSED 10.0.0.9:6379")
+	nobodyTakes = fits("strerror(3), ECONNREFUSED; Node 24 gives the name; curl 7.88",
+		`(?i)connection refused|\beconnrefused\b|couldn't connect to server`,
+		"dial tcp 10.0.0.9:6379: connect: connection refused", "Error: connect ECONNREFUSED 10.0.0.9:6379", "curl: (7) Failed to connect to db port 80 after 0 ms: Couldn't connect to server")
 	nobodyAnswers = fits("strerror(3), ETIMEDOUT, EHOSTUNREACH, ENETUNREACH; Go 1.26, OpenJDK 25, Node 24",
 		`(?i)i/o timeout|connection timed out|operation timed out|connect timed out|\betimedout\b|no route to host|host is unreachable|network is unreachable|\behostunreach\b|\benetunreach\b`,
 		"dial tcp 10.0.0.9:5432: i/o timeout", "connect: Connection timed out", "java.net.SocketTimeoutException: Connect timed out", "Error: connect ETIMEDOUT 10.0.0.9:5432", "nc: connect: No route to host", "connect: Network is unreachable")

@@ -1,7 +1,9 @@
 // Package words reads the words of others: text that was made for people, and is all
 // there is to go by. Each phrase that means something here stands in the file of who
 // says it, with its source, the version that was read, and samples that the package's
-// test runs. The package knows nothing of pods; all functions are pure.
+// tests run. They also find each in what was really said: in the formats of the cited
+// modules at the versions of go.mod, in errors that these make, or in what programs said
+// when testdata/said.sh ran them; the few that are from memory are listed. The package knows nothing of pods; all functions are pure.
 //
 //	phrase.go        what a phrase is
 //	kubelet.go       kubelet, and our own node, which has its words
@@ -13,5 +15,7 @@
 //	kernel.go        what a system call came to, in the C library's words
 //	applications.go  languages, libraries, databases and shells
 //	probes.go        the clients that probes are made with, servers and proxies
-//	telling.go       which of the last lines of a log says most
+//	telling.go       which of the last lines of a log says most, and which are worth keeping
+//	told.go          what an answer says, without tags and what is well
+//	gist.go          what a line of a log says, without what a logger put before it
 package words

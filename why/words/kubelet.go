@@ -21,10 +21,10 @@ var (
 		"unable to set memory limit to 33554432 (current usage: 50331648, peak usage: 52428800)")
 	notThere = says("kubelet 1.36, volume/configmap and volume/secret; volume/util, projected keys",
 		[]string{"not found", "non-existent"},
-		`secret "tls" not found`, "references non-existent config key: app.yaml")
+		`secret "tls" not found`, "configmap references non-existent config key: app.yaml")
 	volumeObject = says("kubelet 1.36, volume/configmap and volume/secret",
 		[]string{"configmap", "secret", "references non-existent"},
-		`MountVolume.SetUp failed for volume "settings" : configmap "settings" not found`, `secret "tls" not found`, "references non-existent config key: app.yaml")
+		`MountVolume.SetUp failed for volume "settings" : configmap "settings" not found`, `secret "tls" not found`, "configmap references non-existent config key: app.yaml")
 )
 
 // VolumeObjectMissing says whether a volume's set-up failed because an object, or a key

@@ -17,8 +17,8 @@ var (
 		[]string{"http response to https client", "malformed http", "first record does not look like a tls handshake", "tls: ", "http2: "},
 		"http: server gave HTTP response to HTTPS client", `malformed HTTP status code "ready"`, "tls: first record does not look like a TLS handshake", "http2: server sent GOAWAY")
 	ManyRedirects   = says("net/http of Go 1.26, defaultCheckRedirect", []string{"stopped after 10 redirects"}, `Get "/": stopped after 10 redirects`)
-	ServiceNotKnown = says("grpc-go, health/server.go; kubelet 1.36, pkg/probe/grpc", []string{"code = notfound"}, "error: health rpc failed: rpc error: code = NotFound desc = unknown service")
-	NoHealthService = says("kubelet 1.36, pkg/probe/grpc", []string{"does not implement the grpc health protocol"}, "error: this server does not implement the grpc health protocol (grpc.health.v1.Health)")
+	ServiceNotKnown = says("grpc-go, health/server.go; kubelet 1.36, pkg/probe/grpc", []string{"code = notfound"}, "error: health rpc probe failed: rpc error: code = NotFound desc = unknown service")
+	NoHealthService = says("kubelet 1.36, pkg/probe/grpc", []string{"does not implement the grpc health protocol"}, "error: this server does not implement the grpc health protocol (grpc.health.v1.Health): unknown service grpc.health.v1.Health")
 	// WantsHTTPS is the body of a 400 that a server answers plain HTTP with on a TLS port.
 	WantsHTTPS = says("nginx 1.28, Go 1.26 net/http, Apache 2.4",
 		[]string{"https", "ssl", "tls"},

@@ -16,12 +16,12 @@ var (
 		`runc create failed: unable to start container process: error during container init: chdir to cwd ("/srv/none") set in config.json failed: permission denied`)
 	SecurityModule = says("runc 1.5, libcontainer/seccomp and apparmor; kubelet 1.36, security/apparmor",
 		[]string{"seccomp", "apparmor"},
-		"error during container init: error setting seccomp filter: no such file or directory",
+		"error during container init: unable to init seccomp: error adding architecture to seccomp filter: invalid argument",
 		"apparmor failed to apply profile: write /proc/self/attr/apparmor/exec: no such file or directory")
 	Capability = says("runc 1.5, libcontainer/capabilities; capset(2)",
 		[]string{"capabilit", "operation not permitted"},
 		"error during container init: unable to apply caps: operation not permitted",
-		"unable to apply bounding set: capability CAP_FOO not supported")
+		"error during container init: unable to apply caps: unable to get capability version from the kernel: operation not permitted")
 	PermissionDenied = says("strerror(3), EACCES",
 		[]string{"permission denied"},
 		`exec: "/app": permission denied: unknown`)

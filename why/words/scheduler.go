@@ -6,9 +6,10 @@ import "strings"
 // available: 1 Insufficient cpu, 2 node(s) didn't match Pod's node affinity/selector."
 // (kube-scheduler 1.36, framework/types.go, FitError; each plugin has its own.)
 var (
+	// VolumeElsewhere has the second words in older schedulers.
 	VolumeElsewhere = says("kube-scheduler 1.36, plugins/volumebinding, ErrReasonNodeConflict",
-		[]string{"volume node affinity"},
-		"0/2 nodes are available: 2 node(s) had volume node affinity conflict.")
+		[]string{"persistentvolume's node affinity", "volume node affinity conflict"},
+		"0/2 nodes are available: 2 node(s) didn't match PersistentVolume's node affinity.", "0/2 nodes are available: 2 node(s) had volume node affinity conflict.")
 	ClaimWaits = says("kube-scheduler 1.36, plugins/volumebinding; scheduler/util",
 		[]string{"persistentvolumeclaim", "unbound immediate", "didn't find available persistent volumes", "storageclass"},
 		`0/1 nodes are available: persistentvolumeclaim "data" not found.`,
@@ -26,14 +27,14 @@ var (
 		"0/1 nodes are available: 1 node(s) were unschedulable.")
 	Tainted = says("kube-scheduler 1.36, plugins/tainttoleration",
 		[]string{"taint"},
-		"0/1 nodes are available: 1 node(s) had untolerated taint {a: b}.")
+		"0/1 nodes are available: 1 node(s) had untolerated taint(s).")
 	LabelsDiffer = says("kube-scheduler 1.36, plugins/nodeaffinity and interpodaffinity",
 		[]string{"affinity", "selector"},
 		"0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector.")
 	NodesDiffer = says("kube-scheduler 1.36, plugins/podtopologyspread and nodename",
 		[]string{"unschedulable", "didn't match", "topology spread"},
 		"0/1 nodes are available: 1 node(s) were unschedulable.", "0/1 nodes are available: 1 node(s) didn't match the requested node name.",
-		"0/1 nodes are available: 1 node(s) didn't satisfy plugin(s) [topology spread constraints].")
+		"0/1 nodes are available: 1 node(s) didn't match pod topology spread constraints.")
 )
 
 // Scheduler drops what the scheduler adds about preemption, which could not help either.

@@ -54,7 +54,8 @@ func TestUnreached(t *testing.T) {
 		"dial tcp: lookup db on 10.96.0.10:53: no such host":                             "db",
 		`connection to server at "db" (10.43.0.9), port 5432 failed: Connection refused`: "db",
 		"curl: (7) Failed to connect to db port 80 after 2 ms: Connection refused":       "db:80",
-		"redis: connection refused":                                                      "",
+
+		"redis: connection refused": "",
 	} {
 		if _, where, ok := Unreached(line); !ok || where != want {
 			t.Errorf("%q: %q, want %q", line, where, want)

@@ -18,7 +18,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	goruntime "runtime"
 	"sync"
 	"syscall"
 	"testing"
@@ -206,7 +205,7 @@ func need(t testing.TB) string {
 	if os.Geteuid() != 0 {
 		t.Skip("containerd needs root")
 	}
-	libexec := filepath.Join(moduleRoot(), "bin", "libexec")
+	libexec := filepath.Join(moduleRoot(t), "bin", "libexec")
 	missing, err := runtime.MissingHelpers(libexec)
 	if err != nil {
 		t.Fatal(err)
@@ -220,8 +219,15 @@ func need(t testing.TB) string {
 	return libexec
 }
 
-// moduleRoot is found from this file, as tests run in their own folders.
-func moduleRoot() string {
-	_, file, _, _ := goruntime.Caller(0)
-	return filepath.Join(filepath.Dir(file), "..", "..", "..")
+// moduleRoot is the folder of go.mod above the one that the tests run in.
+func moduleRoot(t testing.TB) string {
+	t.Helper()
+	dir, err := filepath.Abs(".")
+	for ; err == nil && dir != "/"; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+	}
+	t.Fatal("no go.mod above the folder of the test")
+	return ""
 }

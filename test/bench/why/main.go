@@ -11,6 +11,9 @@
 //	make bench-why WHY="-situations live"               in some of the situations
 //	make bench-why STACK=kubelet                        beside a real kubelet
 //
+// Beside a kubelet, -keep leaves the agent's memory, and -again asks it the same
+// questions as at the same moments, after a rule has changed: in seconds, for hours.
+//
 // With -results every answer is kept in a file, one line of JSON for each question. A
 // run that was stopped goes on there: what the file has is not played again, unless
 // -only names it, and then the new answers take the place of the old ones. The table is
@@ -52,6 +55,8 @@ type options struct {
 	window         time.Duration
 	load           int
 	stack, agent   string
+	keepIn, again  string
+	journal        string // where the memory of the node that is asked is kept
 
 	elsewhere map[string][]string // what cannot be played there, by why
 
@@ -72,6 +77,8 @@ func main() {
 	flag.StringVar(&o.block, "block", "bench-whylet", "the name in those markers")
 	flag.StringVar(&o.stack, "stack", "whylet", "what is asked: whylet, or kubelet for the real one with the agent beside it")
 	flag.StringVar(&o.agent, "agent", "", "more flags for the agent beside kubelet")
+	flag.StringVar(&o.keepIn, "keep", "", "the folder in which the agent's memory is kept for -again")
+	flag.StringVar(&o.again, "again", "", "play nothing: ask this file's questions again, of the memories that -keep left")
 	flag.StringVar(&o.bin, "bin", "bin", "where the built programs are")
 	flag.StringVar(&o.folder, "folder", "test/e2e/scenarios", "where the scenarios are")
 	flag.DurationVar(&o.patience, "patience", 2*time.Minute, "how long trouble may take to come about and be understood")
@@ -90,6 +97,9 @@ func (o *options) run(ctx context.Context) error {
 	all, err := scenarios.Load(o.folder, fields(o.only)...)
 	if err != nil {
 		return err
+	}
+	if o.again != "" {
+		return o.askAgain(all)
 	}
 	situations := scenarios.Situations
 	switch o.stack {
@@ -204,6 +214,10 @@ func (o *options) onNode(ctx context.Context, round int, waves [][]scenarios.Sce
 		return err
 	}
 	defer func() { err = cmp.Or(err, n.Purge()) }()
+	if k, ok := n.(*scenarios.Kubelet); ok && o.keepIn != "" {
+		o.journal = filepath.Join(o.keepIn, time.Now().UTC().Format("150405"))
+		defer func() { err = cmp.Or(err, k.Keep(o.journal)) }() // before the end of the node
+	}
 	archives, err := scenarios.Servers(o.bin, slices.Concat(waves...))
 	if err == nil && len(archives) > 0 {
 		err = n.Load(ctx, archives...)

@@ -27,6 +27,11 @@ type record struct {
 	Sight     scenarios.Sight     `json:"sight"`
 	Cause     answer.Cause        `json:"cause"` // the right one
 	Samples   []scenarios.Sample  `json:"samples"`
+	// Subject and Namespace are what was asked about, Journal is the folder in which
+	// -keep left the memory that answered.
+	Subject   string `json:"subject,omitempty"`
+	Namespace string `json:"namespace,omitempty"`
+	Journal   string `json:"journal,omitempty"`
 	// Failed says why nothing was asked.
 	Failed string `json:"failed,omitempty"`
 
@@ -42,6 +47,7 @@ func (o *options) newRecord(round int, r scenarios.Result) record {
 	one := record{
 		Round: round, Scenario: r.Scenario.Name, Situation: r.Situation, Sight: r.Sight, Cause: r.Scenario.Want.In(r.Situation).Cause,
 		Samples: r.Samples, At: time.Now().UTC().Truncate(time.Second), Machine: machine(), Load: o.load, Measured: measured(), Width: o.width,
+		Subject: r.Subject, Namespace: r.Namespace, Journal: o.journal,
 	}
 	for i := range one.Samples {
 		one.Samples[i].Why = brief(one.Samples[i].Why)

@@ -50,7 +50,7 @@ func (k *Kubelet) hasAgent() bool {
 	return err == nil
 }
 
-// startAgent starts the agent and waits for its first word: it says when it sees.
+// startAgent starts the agent and waits until it says that it sees.
 func (k *Kubelet) startAgent(ctx context.Context) error {
 	if !k.hasAgent() {
 		return nil
@@ -80,8 +80,8 @@ func (k *Kubelet) startAgent(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	return eventually(ctx, 100*time.Millisecond, func() error {
-		now, err := os.Stat(log.Name())
-		if err == nil && now.Size() == before.Size() {
+		said, err := os.ReadFile(log.Name())
+		if err == nil && !bytes.Contains(said[before.Size():], []byte("the pods of the node are seen")) {
 			err = errors.New("the agent does not say that it sees")
 		}
 		return err
@@ -174,6 +174,14 @@ func (k *Kubelet) Load(ctx context.Context, archives ...string) error {
 
 // Log is the end of all logs.
 func (k *Kubelet) Log() string { return k.stack.Logs() }
+
+// Keep copies the agent's memory, so that it can be asked again when the node is gone.
+func (k *Kubelet) Keep(dir string) error {
+	if !k.hasAgent() {
+		return nil
+	}
+	return os.CopyFS(dir, os.DirFS(k.data()))
+}
 
 // Purge ends the agent and the stack.
 func (k *Kubelet) Purge() error { return errors.Join(k.endAgent(), k.stack.Stop()) }

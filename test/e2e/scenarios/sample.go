@@ -18,7 +18,9 @@ type Sample struct {
 	// at which it was asked; Took is how long the answer took.
 	After time.Duration `json:"after"`
 	Took  time.Duration `json:"took"`
-	Grade Grade         `json:"grade"`
+	// Asked is when, by the clock.
+	Asked time.Time `json:"asked,omitzero"`
+	Grade Grade     `json:"grade"`
 	// Why says what was amiss.
 	Why string `json:"why,omitempty"`
 	// Overstated says that a wrong verdict was called recorded.
@@ -40,7 +42,7 @@ func (s *Suite) Sample(ctx context.Context, c *Scenario, in Situation) []Result 
 	sights := s.Node.Sights()
 	results := make([]Result, len(sights))
 	for i, by := range sights {
-		results[i] = Result{Scenario: c, Situation: in, Sight: by, Grade: Unknown}
+		results[i] = Result{Scenario: c, Situation: in, Sight: by, Grade: Unknown, Subject: s.subject(c), Namespace: s.namespace(c)}
 	}
 	window := s.Window
 	switch {
@@ -86,16 +88,23 @@ func (s *Suite) sampleInto(ctx context.Context, r *Result, after time.Duration) 
 func (s *Suite) once(ctx context.Context, c *Scenario, in Situation, by Sight) (Sample, answer.Answer) {
 	at := time.Now()
 	got, err := s.question(ctx, c, by)
-	one := Sample{Took: time.Since(at), Grade: Unknown}
-	if err == nil {
-		want := c.Want.In(in)
-		one.Grade, err = want.Judge(got)
-		one.Overstated = one.Grade == Wrong && want.overstated(got)
-	}
+	one := Sample{Asked: at.UTC(), Took: time.Since(at), Grade: Unknown}
 	if err != nil {
 		one.Why = err.Error()
+		return one, got
 	}
+	c.Want.In(in).Grade(&one, got)
 	return one, got
+}
+
+// Grade judges a sample's answer.
+func (e Expected) Grade(s *Sample, got answer.Answer) {
+	var err error
+	s.Why = ""
+	if s.Grade, err = e.Judge(got); err != nil {
+		s.Why = err.Error()
+	}
+	s.Overstated = s.Grade == Wrong && e.overstated(got)
 }
 
 // overstated says whether one of a wrong answer's verdicts is wrong and called

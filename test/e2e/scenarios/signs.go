@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -89,7 +90,10 @@ func (s *signs) sawPod(pod v1.Pod, deleted bool) {
 		one.wasReady = false
 	}
 	one.pod, one.deleted = pod, deleted
-	one.wasReady = one.wasReady || condition(pod, v1.PodReady) == v1.ConditionTrue
+	if ready := condition(pod, v1.PodReady) == v1.ConditionTrue; ready && !one.wasReady {
+		one.wasReady = true
+		one.warned = slices.DeleteFunc(one.warned, func(reason string) bool { return reason == "Unhealthy" }) // it only started
+	}
 }
 
 func (s *signs) sawWarning(event v1.Event) {
@@ -135,7 +139,7 @@ func (s *sign) shows(want Expected) bool {
 			return c.RestartCount > 0 || c.State.Terminated != nil || c.LastTerminationState.Terminated != nil
 		})
 	case answer.NotReady:
-		return warned("Unhealthy") || s.wasReady && condition(s.pod, v1.PodReady) == v1.ConditionFalse
+		return warned("Unhealthy") && (s.wasReady || !s.starts(want.Container)) || s.wasReady && condition(s.pod, v1.PodReady) == v1.ConditionFalse
 	case answer.NotStarting:
 		return slices.ContainsFunc(s.containers(""), func(c v1.ContainerStatus) bool {
 			return c.State.Waiting != nil && !slices.Contains([]string{"", "ContainerCreating", "PodInitializing"}, c.State.Waiting.Reason)
@@ -156,6 +160,14 @@ func (s *sign) shows(want Expected) bool {
 		return want.Cause == answer.None && condition(s.pod, v1.PodReady) == v1.ConditionTrue
 	}
 	return false
+}
+
+// starts says whether a container began so lately that its failing probes are no trouble
+// yet: kubelet asks at once, and most servers do not listen by then.
+func (s *sign) starts(name string) bool {
+	return slices.ContainsFunc(s.containers(name), func(c v1.ContainerStatus) bool {
+		return c.State.Running != nil && time.Since(c.State.Running.StartedAt.Time) < Grace
+	})
 }
 
 // containers are those of the name, or all of them; a container that is to blame need

@@ -32,6 +32,8 @@ type Result struct {
 	Scenario  *Scenario
 	Situation Situation
 	Sight     Sight
+	// Subject and Namespace are what was asked about, where answers were sampled.
+	Subject, Namespace string
 	// Grade is that of the last answer, Samples are all of them.
 	Grade   Grade
 	Samples []Sample

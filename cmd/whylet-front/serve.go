@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"whylet.dev/whylet/front"
+	"whylet.dev/whylet/front/archive"
+	"whylet.dev/whylet/front/door"
+	"whylet.dev/whylet/why/ask"
+)
+
+// serve runs a front until ctx ends.
+func serve(ctx context.Context, s settings, log *slog.Logger) error {
+	config, err := clientcmd.BuildConfigFromFlags("", s.kubeconfig)
+	if err != nil {
+		return fmt.Errorf("finding the API server: %w", err)
+	}
+	config.UserAgent, config.QPS = "whylet-front/"+version, -1 // the API server has bounds of its own
+	typed := rest.CopyConfig(config)
+	typed.ContentType = "application/vnd.kubernetes.protobuf"
+	api, err := kubernetes.NewForConfig(typed)
+	if err != nil {
+		return err
+	}
+	objects, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var parts sync.WaitGroup
+	defer parts.Wait()
+	o := front.Options{API: api, Agent: "system:serviceaccount:" + strings.Replace(s.account, "/", ":", 1), Log: log}
+	var kept interface{ Trouble() error }
+	if s.archive != "" {
+		a := archive.New(archive.Options{Place: s.archive, MaxBytes: s.archiveBytes, MaxAge: s.archiveAge, Log: log})
+		o.Archive, kept = a, a
+		parts.Go(func() { a.Run(ctx) })
+	}
+	hub := front.New(o)
+	cluster, err := ask.Connect(typed, ask.Options{Front: hub})
+	if err != nil {
+		return err
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	answerer := &door.Answerer{Cluster: cluster, Front: hub, Name: name}
+	questions := &door.Questions{API: objects, Answerer: answerer, Log: log}
+	if s.peers != "" {
+		p := &peers{host: s.peers, own: os.Getenv("POD_IP")}
+		questions.Self, questions.Peers = p.own, p.all
+		parts.Go(func() { p.run(ctx) })
+	}
+	parts.Go(func() { questions.Run(ctx) })
+	parts.Go(func() { sweep(ctx, hub) })
+	tls, err := certificate(s.cert, s.key)
+	if err != nil {
+		return err
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.agents)
+	if err != nil {
+		return fmt.Errorf("listening for agents: %w", err)
+	}
+	server := hub.Server(grpc.Creds(credentials.NewTLS(tls)))
+	context.AfterFunc(ctx, server.Stop)
+	parts.Go(func() { stop(server.Serve(l)) })
+	if s.listen != "" {
+		web := (&door.HTTPS{API: api, Answerer: answerer, Hub: hub, Version: version, Archive: kept}).Server()
+		web.TLSConfig, web.Addr, web.ErrorLog = tls, s.listen, slog.NewLogLogger(log.Handler(), slog.LevelDebug)
+		context.AfterFunc(ctx, func() { _ = web.Close() })
+		parts.Go(func() { stop(web.ListenAndServeTLS("", "")) })
+	}
+	log.Info("agents may come", "address", l.Addr())
+	<-ctx.Done()
+	if cause := context.Cause(ctx); cause != ctx.Err() {
+		return cause
+	}
+	return nil
+}
+
+// sweep has the hub forget what is long over.
+func sweep(ctx context.Context, hub *front.Hub) {
+	ticker := time.NewTicker(time.Minute)
+	defer ticker.Stop()
+	for {
+		select {
+		case now := <-ticker.C:
+			hub.Sweep(now)
+		case <-ctx.Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"whylet.dev/whylet/front/door"
+	"whylet.dev/whylet/why/ask"
+	"whylet.dev/whylet/why/question"
+)
+
+// lookForQuestions is how often it is looked whether the cluster knows questions.
+const lookForQuestions = time.Minute
+
+// answerQuestions answers the questions that are written down in the cluster, as a front
+// does, once somebody has told the cluster of them (whylet-front manifests). So rights in
+// one namespace are enough here, too. What fails is logged: no pod depends on it.
+func (s *stack) answerQuestions(ctx context.Context) {
+	config, err := clientcmd.BuildConfigFromFlags("", s.cluster.AdminKubeconfig())
+	if err != nil {
+		s.log.Warn("questions are not answered", "error", err)
+		return
+	}
+	config.UserAgent = "whylet-front/" + version
+	api, err := kubernetes.NewForConfig(config)
+	var objects *dynamic.DynamicClient
+	var cluster *ask.Cluster
+	if err == nil {
+		objects, err = dynamic.NewForConfig(config)
+	}
+	if err == nil {
+		cluster, err = ask.Connect(config, ask.Options{NoFront: true})
+	}
+	if err != nil {
+		s.log.Warn("questions are not answered", "error", err)
+		return
+	}
+	for {
+		if _, err := api.Discovery().ServerResourcesForGroupVersion(question.Group + "/" + question.Version); err == nil {
+			break
+		}
+		select {
+		case <-time.After(lookForQuestions):
+		case <-ctx.Done():
+			return
+		}
+	}
+	q := door.Questions{API: objects, Answerer: &door.Answerer{Cluster: cluster, Name: "whylet up"}, Log: s.log}
+	q.Run(ctx)
+}

@@ -1,0 +1,124 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"whylet.dev/whylet/deploy"
+)
+
+// run runs one of the commands without a cluster.
+func run(t *testing.T, in string, args ...string) (out, errs string, err error) {
+	t.Helper()
+	t.Setenv("KUBECONFIG", "/nowhere")
+	var o, e bytes.Buffer
+	for _, cmd := range New(Env{In: strings.NewReader(in), Out: &o, Err: &e, Version: "v1"}) {
+		if cmd.Name() == args[0] {
+			cmd.SilenceUsage, cmd.SilenceErrors = true, true
+			cmd.SetArgs(args[1:])
+			err = cmd.ExecuteContext(t.Context())
+		}
+	}
+	return o.String(), e.String(), err
+}
+
+func TestDryRun(t *testing.T) {
+	out, _, err := run(t, "", "install", "--dry-run")
+	if err != nil || !strings.Contains(out, "  DaemonSet whylet-agent in whylet\n") {
+		t.Errorf("%q, %v", out, err)
+	}
+	out, _, err = run(t, "", "install", "--dry-run", "-o", "yaml", "-n", "eyes", "--registry", "my.own/x", "--tag", "2")
+	if err != nil || !strings.Contains(out, "namespace: eyes") || !strings.Contains(out, "image: my.own/x/front:2") || !strings.Contains(out, "kind: Secret") {
+		t.Errorf("%q, %v", out, err)
+	}
+}
+
+func TestAsksBefore(t *testing.T) {
+	for in, want := range map[string]string{"": "nobody answered", "n\n": "nothing was changed", "what?\n": "nothing was changed"} {
+		_, errs, err := run(t, in, "install")
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(errs, "DaemonSet whylet-agent") {
+			t.Errorf("%q: %v, %q", in, err, errs)
+		}
+	}
+	for _, args := range [][]string{{"install", "--dry-run=maybe"}, {"install", "-n", "No Name", "--dry-run"}, {"doctor", "x"}} {
+		if _, _, err := run(t, "", args...); err == nil {
+			t.Errorf("%v was taken", args)
+		}
+	}
+}
+
+func TestLate(t *testing.T) {
+	labels := map[string]string{"app": "agent"}
+	set := &appsv1.DaemonSet{
+		ObjectMeta: metav1.ObjectMeta{Name: "agent", Namespace: "x"},
+		Spec:       appsv1.DaemonSetSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}},
+		Status:     appsv1.DaemonSetStatus{DesiredNumberScheduled: 2, UpdatedNumberScheduled: 2, NumberReady: 1},
+	}
+	pod := func(name, node string, status v1.PodStatus) *v1.Pod {
+		return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "x", Labels: labels}, Spec: v1.PodSpec{NodeName: node}, Status: status}
+	}
+	ready := v1.PodStatus{Conditions: []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}}
+	pulling := v1.PodStatus{ContainerStatuses: []v1.ContainerStatus{{State: v1.ContainerState{Waiting: &v1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "no such host"}}}}}
+	client := fake.NewClientset(set, pod("one", "a", ready), pod("two", "b", pulling))
+	r := rollout{client: client, namespace: "x", name: "agent", what: "agents", say: func(string, ...any) {}}
+	late, err := r.wait(t.Context(), 10*time.Millisecond)
+	if err != nil || len(late) != 1 || late[0] != "b: ErrImagePull no such host" {
+		t.Errorf("%q, %v", late, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.wait(ctx, time.Minute); err == nil {
+		t.Error("told to end, it says that it waited")
+	}
+}
+
+func TestDoctor(t *testing.T) {
+	var out bytes.Buffer
+	flags := genericclioptions.NewConfigFlags(false)
+	o := &options{Env: Env{Out: &out}, config: flags}
+	if err := o.doctor(t.Context(), fake.NewClientset()); err != nil || !strings.Contains(out.String(), "kubectl why install") {
+		t.Errorf("without agents: %q, %v", out.String(), err)
+	}
+	labels := map[string]string{"app": "agent"}
+	node := func(name string) *v1.Node {
+		return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"karpenter.sh/nodepool": "large"}}}
+	}
+	client := fake.NewClientset(node("a"), node("b"),
+		&appsv1.DaemonSet{
+			ObjectMeta: metav1.ObjectMeta{Name: deploy.Agent, Namespace: deploy.Namespace},
+			Spec:       appsv1.DaemonSetSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}},
+		},
+		&v1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: "one", Namespace: deploy.Namespace, Labels: labels}, Spec: v1.PodSpec{NodeName: "a"},
+			Status: v1.PodStatus{Conditions: []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}},
+		})
+	out.Reset()
+	if err := o.doctor(t.Context(), client); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"large (2 nodes)", "not known", "seen on a", "no agent (level 0) on b: none was made for it"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, out.String())
+		}
+	}
+}
+
+// TestPool: nodes that see the same are told of once.
+func TestPool(t *testing.T) {
+	p := &pool{name: "large", nodes: make([]*v1.Node, 3), looked: map[string][]sight{"b": keen, "a": keen, "c": {blind}}}
+	got := p.String()
+	for _, want := range []string{"large (3 nodes)", "level 3 of 3", "seen on a, b\n", "level 0 of 3\n    no   container runtime", "seen on c\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in\n%s", want, got)
+		}
+	}
+}

@@ -1,0 +1,211 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/yaml"
+
+	"whylet.dev/whylet/cmd/exit"
+	"whylet.dev/whylet/deploy"
+)
+
+type install struct {
+	options
+	output, dryRun string
+}
+
+func newInstall(env Env) *cobra.Command {
+	o := &install{options: options{Env: env}}
+	cmd := &cobra.Command{
+		Use:   "install",
+		Short: "Put an agent on each node of a cluster, and a front that is asked",
+		Long: `Put an agent on each node of a cluster, beside the kubelets that are there, and a front,
+which kubectl why asks. They watch, and change nothing but answers; who may view a
+namespace may ask about it.
+It says what it will make, and asks once. Said again it brings what is there up to date.
+
+It needs the rights of a cluster administrator. What else can be set is in the Helm
+chart, of whose templates these manifests are made.`,
+		Example: `  kubectl why install
+  kubectl why install --dry-run -o yaml > whylet.yaml    # for kubectl apply -f, or to read
+  kubectl why install --registry registry.example/whylet --yes`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+	}
+	o.registerChange(cmd)
+	f := cmd.Flags()
+	f.StringVar(&o.dryRun, "dry-run", "none", "none, client (print what would be made) or server (have the API server check it)")
+	f.Lookup("dry-run").NoOptDefVal = "client"
+	f.StringVarP(&o.output, "output", "o", "name", "of --dry-run: name or yaml")
+	return cmd
+}
+
+// fieldManager is who the API server is told changes things.
+const fieldManager = "kubectl-why"
+
+func (o *install) run(ctx context.Context) error {
+	settings := o.settings()
+	objects, err := settings.Objects()
+	if err != nil {
+		return exit.With(exit.Usage, err)
+	}
+	certificate, err := deploy.Certificate(o.namespace(), time.Now())
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.dryRun != "none" && o.dryRun != "client" && o.dryRun != "server", o.output != "name" && o.output != "yaml":
+		return exit.UsageError("--dry-run is none, client or server; -o is name or yaml")
+	case o.dryRun == "client" && o.output == "yaml":
+		return o.print(settings, certificate)
+	case o.dryRun == "client":
+		return names(o.Out, slices.Concat(objects, certificate))
+	case o.dryRun == "none":
+		if err := o.announce(slices.Concat(objects, certificate)); err != nil {
+			return err
+		}
+	}
+	typed, client, err := o.clients()
+	if err != nil {
+		return err
+	}
+	mapper, err := o.config.ToRESTMapper()
+	if err != nil {
+		return err
+	}
+	_, err = typed.CoreV1().Secrets(o.namespace()).Get(ctx, deploy.Front, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) { // else it has one, and agents know it by that
+		objects = slices.Insert(objects, 1, certificate...) // behind the namespace
+	} else if err != nil {
+		return err
+	}
+	if err := apply(ctx, client, mapper, objects, o.dryRun == "server"); err != nil || o.dryRun == "server" {
+		return err
+	}
+	return o.ready(ctx, typed)
+}
+
+// print writes the manifests, and a certificate of their own.
+func (o *install) print(settings deploy.Options, certificate []*unstructured.Unstructured) error {
+	text, err := settings.Text()
+	if err != nil {
+		return err
+	}
+	for _, object := range certificate {
+		b, err := yaml.Marshal(object.Object)
+		if err != nil {
+			return err
+		}
+		text += "---\n" + string(b)
+	}
+	_, err = io.WriteString(o.Out, text)
+	return err
+}
+
+func (o *install) announce(objects []*unstructured.Unstructured) error {
+	o.say("In %s this is made, or brought up to date:\n\n", o.cluster())
+	if err := names(o.Err, objects); err != nil {
+		return err
+	}
+	o.say("\nOn each node: %s, at most 128 MiB. Nothing else there is changed.\n", deploy.DataDir)
+	return o.agreed("Go on?")
+}
+
+// names lists objects as kubectl names them.
+func names(out io.Writer, objects []*unstructured.Unstructured) error {
+	for _, object := range objects {
+		where := ""
+		if ns := object.GetNamespace(); ns != "" {
+			where = " in " + ns
+		}
+		if _, err := fmt.Fprintf(out, "  %s %s%s\n", object.GetKind(), object.GetName(), where); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apply makes the objects, or brings them up to date, in their order.
+func apply(ctx context.Context, client dynamic.Interface, mapper meta.RESTMapper, objects []*unstructured.Unstructured, dry bool) error {
+	settings := metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
+	if dry {
+		settings.DryRun = []string{metav1.DryRunAll}
+	}
+	for _, object := range objects {
+		at, err := resource(client, mapper, object)
+		if err != nil {
+			return err
+		}
+		if _, err := at.Apply(ctx, object.GetName(), object, settings); err != nil {
+			return fmt.Errorf("%s: %w", path.Join(object.GetKind(), object.GetName()), err)
+		}
+	}
+	return nil
+}
+
+// resource is where an object is at the API server.
+func resource(client dynamic.Interface, mapper meta.RESTMapper, object *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
+	kind := object.GroupVersionKind()
+	mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if err != nil {
+		return nil, fmt.Errorf("the API server has no %s: %w", kind.Kind, err)
+	}
+	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+		return client.Resource(mapping.Resource).Namespace(object.GetNamespace()), nil
+	}
+	return client.Resource(mapping.Resource), nil
+}
+
+// ready waits for the agents and the front.
+func (o *install) ready(ctx context.Context, typed kubernetes.Interface) error {
+	late, err := rollout{client: typed, namespace: o.namespace(), name: deploy.Agent, what: "agents", say: o.say}.wait(ctx, o.wait)
+	if err != nil {
+		return err
+	}
+	front, err := o.waitForFront(ctx, typed)
+	if err != nil {
+		return err
+	}
+	if late = append(late, front...); len(late) > 0 {
+		return exit.With(exit.Failed, fmt.Errorf("what does not run yet, and may later:\n  %s", lines(late)))
+	}
+	o.say("\nEach node has its agent, and the front answers.\n\n  kubectl why doctor      what the nodes let be seen\n  kubectl why --all -A    everything unhealthy, worst first\n")
+	return nil
+}
+
+// waitForFront waits until one replica answers, or says why none does.
+func (o *install) waitForFront(ctx context.Context, typed kubernetes.Interface) ([]string, error) {
+	var front *appsv1.Deployment
+	err := wait.PollUntilContextTimeout(ctx, time.Second, o.wait, true, func(ctx context.Context) (bool, error) {
+		var err error
+		front, err = typed.AppsV1().Deployments(o.namespace()).Get(ctx, deploy.Front, metav1.GetOptions{})
+		return err == nil && front.Status.ObservedGeneration == front.Generation && front.Status.ReadyReplicas > 0, err
+	})
+	if err == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
+		return nil, err
+	}
+	pods, err := typed.CoreV1().Pods(o.namespace()).List(ctx, metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(front.Spec.Selector)})
+	if err != nil {
+		return nil, err
+	}
+	late := []string{"the front"}
+	for i := range pods.Items {
+		late = append(late, pods.Items[i].Name+": "+notReady(&pods.Items[i]))
+	}
+	return late, nil
+}

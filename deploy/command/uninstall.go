@@ -1,0 +1,236 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+
+	"whylet.dev/whylet/cmd/exit"
+	"whylet.dev/whylet/deploy"
+)
+
+type uninstall struct{ options }
+
+func newUninstall(env Env) *cobra.Command {
+	o := &uninstall{options: options{Env: env}}
+	cmd := &cobra.Command{
+		Use:   "uninstall",
+		Short: "Remove the agents, and what they kept on their nodes",
+		Long: `Remove the agents, what they kept on their nodes, and all that kubectl why install made.
+It says what goes, and asks once.
+
+What agents kept is removed by a DaemonSet that lives for that long. Nodes that are away
+are named: their folder stays. What Helm installed Helm removes (helm uninstall); then
+this removes what that leaves on the nodes.`,
+		Example: `  kubectl why uninstall
+  kubectl why uninstall --yes --wait 10m`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+	}
+	o.registerChange(cmd)
+	return cmd
+}
+
+func (o *uninstall) run(ctx context.Context) error {
+	objects, err := o.settings().Objects()
+	if err != nil {
+		return exit.With(exit.Usage, err)
+	}
+	certificate, err := deploy.Certificate(o.namespace(), time.Now())
+	if err != nil {
+		return err
+	}
+	objects = slices.Insert(objects, 1, certificate...)
+	typed, _, err := o.clients()
+	if err != nil {
+		return err
+	}
+	agent, err := o.agentOf(ctx, typed, objects)
+	if err != nil {
+		return err
+	}
+	there, err := o.there(ctx, objects)
+	if err != nil {
+		return err
+	}
+	if _, err := typed.CoreV1().Namespaces().Get(ctx, o.namespace(), metav1.GetOptions{}); apierrors.IsNotFound(err) && len(there) == 0 {
+		o.say("Nothing of it is in %s.\n", o.cluster())
+		return nil
+	}
+	dir, err := deploy.DataDirOf(agent)
+	if err != nil {
+		return err
+	}
+	o.say("From %s this is removed:\n\n", o.cluster())
+	if err := names(o.Err, there); err != nil {
+		return err
+	}
+	o.say("\nOn each node: %s, with all that is remembered there.\n", dir)
+	if err := o.agreed("Go on?"); err != nil {
+		return err
+	}
+	late, err := o.clean(ctx, typed, agent)
+	if err != nil {
+		return err
+	}
+	if err := o.remove(ctx, there); err != nil {
+		return err
+	}
+	if len(late) > 0 {
+		return exit.With(exit.Failed, fmt.Errorf("all else is removed, but %s may be there still on these nodes:\n  %s", dir, lines(late)))
+	}
+	o.say("\nNothing is left.\n")
+	return nil
+}
+
+// agentOf is the agents' DaemonSet: that of the cluster, whatever was set there; else as
+// it would be.
+func (o *uninstall) agentOf(ctx context.Context, typed kubernetes.Interface, objects []*unstructured.Unstructured) (*appsv1.DaemonSet, error) {
+	agent, err := typed.AppsV1().DaemonSets(o.namespace()).Get(ctx, deploy.Agent, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		i := slices.IndexFunc(objects, func(u *unstructured.Unstructured) bool {
+			return u.GetName() == deploy.Agent && u.GetKind() == "DaemonSet"
+		})
+		agent = &appsv1.DaemonSet{}
+		// Its priority class and its service account may be gone, and it needs neither.
+		err = runtime.DefaultUnstructuredConverter.FromUnstructured(objects[i].Object, agent)
+		agent.Spec.Template.Spec.PriorityClassName = ""
+		return agent, err
+	case err != nil:
+		return nil, err
+	}
+	if by := agent.Labels["app.kubernetes.io/managed-by"]; by == "Helm" {
+		return nil, exit.With(exit.Failed, fmt.Errorf("helm installed it, so first: helm uninstall %s -n %s; then this again removes what that leaves on the nodes",
+			agent.Annotations["meta.helm.sh/release-name"], o.namespace()))
+	}
+	return agent, nil
+}
+
+// there are those of the objects that the cluster has, and that are not Helm's.
+func (o *uninstall) there(ctx context.Context, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+	_, client, err := o.clients()
+	if err != nil {
+		return nil, err
+	}
+	mapper, err := o.config.ToRESTMapper()
+	if err != nil {
+		return nil, err
+	}
+	var there []*unstructured.Unstructured
+	for _, object := range slices.Backward(objects) {
+		at, err := resource(client, mapper, object)
+		if err != nil {
+			continue // a kind that the cluster does not have: none of it is there
+		}
+		found, err := at.Get(ctx, object.GetName(), metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return nil, err
+		case object.GetKind() == "Namespace" && found.GetLabels()["app.kubernetes.io/managed-by"] != deploy.ManagedBy: // it was there before
+		case found.GetLabels()["app.kubernetes.io/managed-by"] != "Helm":
+			there = append(there, found)
+		}
+	}
+	return there, nil
+}
+
+// clean ends the agents and has their folders removed. It gives the nodes on which that
+// could not be done.
+func (o *uninstall) clean(ctx context.Context, typed kubernetes.Interface, agent *appsv1.DaemonSet) ([]string, error) {
+	sets := typed.AppsV1().DaemonSets(o.namespace())
+	foreground := metav1.DeletePropagationForeground
+	if err := o.gone(ctx, "agents", func(ctx context.Context) error {
+		return sets.Delete(ctx, deploy.Agent, metav1.DeleteOptions{PropagationPolicy: &foreground})
+	}); err != nil {
+		return nil, err
+	}
+	cleaner, err := deploy.Clean(agent)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := typed.CoreV1().Namespaces().Get(ctx, o.namespace(), metav1.GetOptions{}); apierrors.IsNotFound(err) {
+		return nil, exit.With(exit.Failed, fmt.Errorf("there is no namespace %s for the pods that clean; nothing was changed", o.namespace()))
+	}
+	if _, err := sets.Create(ctx, cleaner, metav1.CreateOptions{FieldManager: fieldManager}); err != nil && !apierrors.IsAlreadyExists(err) {
+		return nil, fmt.Errorf("the pods that clean: %w", err)
+	}
+	late, err := rollout{client: typed, namespace: o.namespace(), name: deploy.Cleaner, what: "cleaned", say: o.say}.wait(ctx, o.wait)
+	if err != nil {
+		return nil, err
+	}
+	away, err := awayNodes(ctx, typed)
+	if err != nil {
+		return nil, err
+	}
+	err = o.gone(ctx, "pods that cleaned", func(ctx context.Context) error {
+		return sets.Delete(ctx, deploy.Cleaner, metav1.DeleteOptions{PropagationPolicy: &foreground})
+	})
+	return append(late, away...), err
+}
+
+// gone deletes until there is nothing to delete.
+func (o *options) gone(ctx context.Context, what string, remove func(context.Context) error) error {
+	err := wait.PollUntilContextTimeout(ctx, time.Second, o.wait, true, func(ctx context.Context) (bool, error) {
+		err := remove(ctx)
+		if apierrors.IsNotFound(err) {
+			return true, nil
+		}
+		return false, err
+	})
+	if err != nil {
+		return fmt.Errorf("ending the %s: %w", what, err)
+	}
+	return nil
+}
+
+// awayNodes names nodes that are not Ready: what a pod of theirs last said may be old.
+func awayNodes(ctx context.Context, typed kubernetes.Interface) ([]string, error) {
+	nodes, err := typed.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	var away []string
+	for i := range nodes.Items {
+		if n := &nodes.Items[i]; !isReady(n) {
+			away = append(away, n.Name+": the node is not Ready")
+		}
+	}
+	return away, nil
+}
+
+// remove deletes the objects, and waits until the namespace is gone, if it is one of them.
+func (o *uninstall) remove(ctx context.Context, there []*unstructured.Unstructured) error {
+	_, client, err := o.clients()
+	if err != nil {
+		return err
+	}
+	mapper, err := o.config.ToRESTMapper()
+	if err != nil {
+		return err
+	}
+	for _, object := range there {
+		at, err := resource(client, mapper, object)
+		if err != nil {
+			return err
+		}
+		if err := o.gone(ctx, path.Join(object.GetKind(), object.GetName()), func(ctx context.Context) error {
+			return at.Delete(ctx, object.GetName(), metav1.DeleteOptions{})
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

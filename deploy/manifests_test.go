@@ -1,0 +1,146 @@
+package deploy
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+func objects(t *testing.T, o Options) []*unstructured.Unstructured {
+	t.Helper()
+	all, err := o.Objects()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func find[T any](t *testing.T, all []*unstructured.Unstructured, kind, name string) T {
+	t.Helper()
+	var to T
+	for _, o := range all {
+		if o.GetKind() == kind && o.GetName() == name {
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, &to, true); err != nil {
+				t.Fatal(err)
+			}
+			return to
+		}
+	}
+	t.Fatalf("no %s %s", kind, name)
+	return to
+}
+
+func TestObjects(t *testing.T) {
+	all := objects(t, Options{Namespace: "eyes", Version: "v1.2.3"})
+	if all[0].GetKind() != "Namespace" || all[0].GetName() != "eyes" {
+		t.Errorf("first comes %s %s", all[0].GetKind(), all[0].GetName())
+	}
+	for _, o := range all {
+		if ns := o.GetNamespace(); ns != "" && ns != "eyes" {
+			t.Errorf("%s %s is in %q", o.GetKind(), o.GetName(), ns)
+		}
+		// The kinds of questions and their roles are the front's own file.
+		if got := o.GetLabels()["app.kubernetes.io/managed-by"]; got != ManagedBy && o.GetKind() != "CustomResourceDefinition" && o.GetKind() != "ClusterRole" {
+			t.Errorf("%s %s is managed by %q", o.GetKind(), o.GetName(), got)
+		}
+	}
+	agent := find[appsv1.DaemonSet](t, all, "DaemonSet", Agent)
+	if got := agent.Spec.Template.Spec.Containers[0].Image; got != "whylet.dev/observe:v1.2.3" {
+		t.Errorf("the image is %s", got)
+	}
+	for _, bad := range []Options{{Namespace: "A b"}, {Namespace: "x", Registry: "a\nb: c", Version: "v1"}, {Namespace: "x", Version: "1 2"}} {
+		if _, err := bad.Text(); err == nil {
+			t.Errorf("%+v was taken", bad)
+		}
+	}
+	text, err := Options{Namespace: "x", Registry: "my.own:5000/y", Tag: "v2", Version: "v1"}.Text()
+	if err != nil || !strings.Contains(text, "image: my.own:5000/y/observe:v2\n") || strings.Contains(text, "$(") {
+		t.Errorf("%v in\n%s", err, text)
+	}
+}
+
+// TestAgentOnlyReads holds the agent's rights to what docs/security.md says.
+func TestAgentOnlyReads(t *testing.T) {
+	role := find[rbacv1.ClusterRole](t, objects(t, Options{Namespace: "x", Version: "v1"}), "ClusterRole", Agent)
+	for _, rule := range role.Rules {
+		for _, verb := range rule.Verbs {
+			if !slices.Contains([]string{"get", "list", "watch"}, verb) {
+				t.Errorf("the agent may %s %v", verb, rule.Resources)
+			}
+		}
+		for _, r := range rule.Resources {
+			if !slices.Contains([]string{"pods", "events", "nodes/metrics"}, r) {
+				t.Errorf("the agent may see %s", r)
+			}
+		}
+	}
+}
+
+func TestClean(t *testing.T) {
+	agent := find[appsv1.DaemonSet](t, objects(t, Options{Namespace: "x", Version: "v1"}), "DaemonSet", Agent)
+	if dir, err := DataDirOf(&agent); err != nil || dir != DataDir {
+		t.Errorf("%s, %v", dir, err)
+	}
+	clean, err := Clean(&agent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := clean.Spec.Template.Spec
+	if pod.Volumes[0].HostPath.Path != "/var/lib" || pod.InitContainers[0].Args[1] != "--data-dir=/host/whylet-observe" {
+		t.Errorf("%+v", pod)
+	}
+	if pod.ServiceAccountName != "" || *pod.AutomountServiceAccountToken {
+		t.Error("who cleans needs no rights at the API server")
+	}
+	if clean.Spec.Template.Labels["app.kubernetes.io/component"] == agent.Spec.Template.Labels["app.kubernetes.io/component"] {
+		t.Error("the two would take each other's pods")
+	}
+	agent.Spec.Template.Spec.Volumes = nil
+	if _, err := Clean(&agent); err == nil {
+		t.Error("an agent without a folder")
+	}
+}
+
+// TestCertificate: agents know the front by the authority that they are given, under both
+// its names.
+func TestCertificate(t *testing.T) {
+	made, err := Certificate("x", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := find[v1.Secret](t, made, "Secret", Front)
+	pair, err := tls.X509KeyPair(secret.Data["tls.crt"], secret.Data["tls.key"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM([]byte(find[v1.ConfigMap](t, made, "ConfigMap", Front).Data["ca.crt"]))
+	for _, name := range []string{"whylet-front.x.svc", "whylet-fronts.x.svc"} {
+		if _, err := pair.Leaf.Verify(x509.VerifyOptions{DNSName: name, Roots: roots}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestFrontHasNoPrivilege holds its pods to the strictest of Pod Security's levels, as far
+// as these fields go.
+func TestFrontHasNoPrivilege(t *testing.T) {
+	front := find[appsv1.Deployment](t, objects(t, Options{Namespace: "x", Version: "v1"}), "Deployment", Front)
+	pod := front.Spec.Template.Spec
+	c := pod.Containers[0].SecurityContext
+	if pod.HostNetwork || pod.HostPID || !*pod.SecurityContext.RunAsNonRoot || *c.AllowPrivilegeEscalation || !*c.ReadOnlyRootFilesystem || c.Capabilities.Drop[0] != "ALL" {
+		t.Errorf("%+v %+v", pod.SecurityContext, c)
+	}
+	if *front.Spec.Replicas != 2 {
+		t.Errorf("%d replicas", *front.Spec.Replicas)
+	}
+}

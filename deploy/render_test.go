@@ -1,0 +1,165 @@
+package deploy
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"text/template"
+
+	"sigs.k8s.io/yaml"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write manifests.yaml anew")
+
+const chart = "chart/whylet"
+
+// render makes of the chart what Helm does, as far as the chart goes: it uses no more of
+// its language than this (test/helm has the real one).
+func render(t *testing.T, namespace, service, version string, values map[string]any) []string {
+	t.Helper()
+	root := template.New("chart").Option("missingkey=error")
+	root.Funcs(template.FuncMap{
+		"include": func(name string, data any) (string, error) {
+			var out bytes.Buffer
+			err := root.ExecuteTemplate(&out, name, data)
+			return out.String(), err
+		},
+		"toYaml": func(v any) (string, error) {
+			b, err := yaml.Marshal(v)
+			return strings.TrimSuffix(string(b), "\n"), err
+		},
+		"nindent": func(n int, s string) string { return "\n" + indent(n, s) },
+		"quote":   func(s string) string { return strconv.Quote(s) },
+		"int":     func(v float64) int { return int(v) },
+		"default": func(d string, v any) string { s, _ := v.(string); return cmp.Or(s, d) },
+	})
+	files, err := filepath.Glob(filepath.Join(chart, "templates", "*.*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Of Helm's own functions; kubectl why install makes a certificate by itself.
+	files = slices.DeleteFunc(files, func(f string) bool { return filepath.Base(f) == "front-certificate.yaml" })
+	if _, err := root.ParseFiles(files...); err != nil {
+		t.Fatal(err)
+	}
+	data := map[string]any{
+		"Values": values, "Chart": map[string]any{"AppVersion": version},
+		"Release": map[string]any{"Namespace": namespace, "Service": service, "Name": "whylet"},
+	}
+	var documents []string
+	for _, f := range files {
+		if filepath.Ext(f) != ".yaml" {
+			continue
+		}
+		var out bytes.Buffer
+		if err := root.ExecuteTemplate(&out, filepath.Base(f), data); err != nil {
+			t.Fatal(err)
+		}
+		for d := range strings.SplitSeq(out.String(), "\n---\n") {
+			if strings.TrimSpace(d) != "" {
+				documents = append(documents, strings.TrimSpace(d))
+			}
+		}
+	}
+	slices.SortStableFunc(documents, func(a, b string) int { return cmp.Compare(rank(t, a), rank(t, b)) })
+	return documents
+}
+
+func indent(n int, s string) string {
+	pad := strings.Repeat(" ", n)
+	return pad + strings.ReplaceAll(s, "\n", "\n"+pad)
+}
+
+var kindLine = regexp.MustCompile(`(?m)^kind: (.*)$`)
+
+// order is that in which kinds need each other.
+var order = []string{
+	"Namespace", "PriorityClass", "NetworkPolicy", "CustomResourceDefinition", "ServiceAccount", "ClusterRole", "ClusterRoleBinding",
+	"Role", "RoleBinding", "ConfigMap", "Secret", "PersistentVolumeClaim", "Service", "PodDisruptionBudget", "DaemonSet", "Deployment",
+	"ValidatingWebhookConfiguration",
+}
+
+func rank(t *testing.T, document string) int {
+	t.Helper()
+	kind := kindLine.FindStringSubmatch(document)
+	if kind == nil || !slices.Contains(order, kind[1]) {
+		t.Fatalf("when is this applied?\n%s", document)
+	}
+	return slices.Index(order, kind[1])
+}
+
+func values(t *testing.T) map[string]any {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(chart, "values.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v map[string]any
+	if err := yaml.Unmarshal(b, &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// TestManifests holds the manifests to the chart.
+func TestManifests(t *testing.T) {
+	v := values(t)
+	v["createNamespace"] = true
+	v["image"].(map[string]any)["registry"] = markRegistry
+	want := strings.Join(render(t, markNamespace, ManagedBy, markVersion, v), "\n---\n") + "\n"
+	if *rewrite {
+		if err := os.WriteFile("manifests.yaml", []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if manifests != want {
+		t.Error("manifests.yaml is not what the chart makes: go test ./deploy -run TestManifests -rewrite")
+	}
+}
+
+// TestValuesHaveASchema keeps the two lists of values the same, so that a mistyped value is
+// refused and none is refused that is there.
+func TestValuesHaveASchema(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join(chart, "values.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema map[string]any
+	if err := json.Unmarshal(b, &schema); err != nil {
+		t.Fatal(err)
+	}
+	compare(t, "", values(t), schema)
+}
+
+func compare(t *testing.T, at string, values, schema map[string]any) {
+	t.Helper()
+	properties, ok := schema["properties"].(map[string]any)
+	if !ok {
+		return // what Kubernetes defines
+	}
+	if schema["additionalProperties"] != false {
+		t.Errorf("%s: the schema takes any value", at)
+	}
+	for name := range properties {
+		if _, ok := values[name]; !ok && at+name != "global" { // which Helm hands on
+			t.Errorf("%s%s is in the schema, and no value", at, name)
+		}
+	}
+	for name, v := range values {
+		of, ok := properties[name].(map[string]any)
+		if !ok {
+			t.Errorf("%s%s is not in the schema", at, name)
+		} else if inner, ok := v.(map[string]any); ok {
+			compare(t, at+name+".", inner, of)
+		}
+	}
+}

@@ -1,0 +1,201 @@
+package door
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	authn "k8s.io/api/authentication/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"whylet.dev/whylet/front"
+	"whylet.dev/whylet/why/ask"
+	assistants "whylet.dev/whylet/why/mcp"
+	"whylet.dev/whylet/why/question"
+)
+
+// HTTPS is the door for machines: who shows a token is asked for in the API server, and
+// every answer is of namespaces that they may ask about.
+type HTTPS struct {
+	API      kubernetes.Interface
+	Answerer *Answerer
+	Hub      *front.Hub
+	Version  string
+	// Archive is nil where there is none.
+	Archive interface{ Trouble() error }
+
+	rights rights
+	busy   chan struct{}
+}
+
+const (
+	// mostRequests is how many requests are served at the same time, mostBody how long one
+	// may be.
+	mostRequests = 64
+	mostBody     = 1 << 20
+)
+
+// Handler serves:
+//
+//	GET  /why       parameters as in a Question's spec: an AnswerList
+//	GET  /page      the same with a timeline, as a page; without a name what is not well
+//	POST /alerts    what Alertmanager posts: the same, each alert with an annotation why
+//	GET  /metrics   verdicts, for who may get /metrics of the API server
+//	     /mcp       the Model Context Protocol, as streamable HTTP
+func (h *HTTPS) Handler() http.Handler {
+	h.rights.api, h.busy = h.API, make(chan struct{}, mostRequests)
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /why", h.known(h.why))
+	mux.HandleFunc("GET /page", h.known(h.page))
+	mux.HandleFunc("GET /metrics", h.known(h.metrics))
+	mux.HandleFunc("POST /alerts", h.known(h.alerts))
+	mux.HandleFunc("/mcp", h.known(func(w http.ResponseWriter, r *http.Request, user authn.UserInfo) error {
+		server := assistants.NewServer(h.Version, func(o ask.Options, everywhere bool) (ask.Asker, error) {
+			return h.asker(r.Context(), user, o, everywhere)
+		})
+		mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true}).ServeHTTP(w, r)
+		return nil
+	}))
+	return mux
+}
+
+// Server serves the [HTTPS.Handler] with bounds on how long anything takes.
+func (h *HTTPS) Server() *http.Server {
+	return &http.Server{
+		Handler: h.Handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second,
+		WriteTimeout: 2 * answerWithin, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
+	}
+}
+
+// known lets those in whose token is good, as many as can be served.
+func (h *HTTPS) known(f func(http.ResponseWriter, *http.Request, authn.UserInfo) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case h.busy <- struct{}{}:
+			defer func() { <-h.busy }()
+		default:
+			http.Error(w, "too much is asked at the same time", http.StatusTooManyRequests)
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), answerWithin)
+		defer cancel()
+		r = r.WithContext(ctx)
+		r.Body = http.MaxBytesReader(w, r.Body, mostBody)
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		user, err := h.rights.who(r)
+		if err == nil {
+			err = f(w, r, user)
+		}
+		switch {
+		case errors.Is(err, errUnknown):
+			http.Error(w, err.Error(), http.StatusUnauthorized)
+		case errors.Is(err, errForbidden):
+			http.Error(w, err.Error(), http.StatusForbidden)
+		case err != nil:
+			http.Error(w, err.Error(), http.StatusBadRequest)
+		}
+	}
+}
+
+// specOf reads the parameters of a question.
+func specOf(v url.Values) question.Spec {
+	return question.Spec{
+		Kind: v.Get("kind"), Name: v.Get("name"), All: v.Get("name") == "", Container: v.Get("container"), Since: v.Get("since"),
+		WhatIf: v.Get("whatif"), Suggest: v.Get("suggest") == "true",
+	}
+}
+
+// scoped is the scope of a request's question, if its asker may see it. Nodes and
+// everything are of no namespace.
+func (h *HTTPS) scoped(r *http.Request, user authn.UserInfo) (string, question.Spec, error) {
+	spec := specOf(r.URL.Query())
+	namespace := r.URL.Query().Get("namespace")
+	if kind, ok := ask.Kind(spec.Kind); ok && kind == "node" {
+		namespace = ""
+	}
+	return namespace, spec, h.rights.may(r.Context(), user, namespace)
+}
+
+func (h *HTTPS) why(w http.ResponseWriter, r *http.Request, user authn.UserInfo) error {
+	namespace, spec, err := h.scoped(r, user)
+	if err != nil {
+		return err
+	}
+	var s question.Status
+	err = h.Answerer.answer(r.Context(), scope(namespace), spec, &s)
+	body := s.Answers
+	if body == nil {
+		body = s.Result
+	}
+	if body == nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if err != nil { // who did not answer, beside those who did
+		w.Header().Set("Warning", `199 whylet "`+oneLine(err.Error())+`"`)
+	}
+	_, _ = w.Write(body)
+	return nil
+}
+
+// asker is who answers a user's assistant, if they may ask that.
+func (h *HTTPS) asker(ctx context.Context, user authn.UserInfo, o ask.Options, everywhere bool) (ask.Asker, error) {
+	if o.Namespace == "" && !everywhere {
+		return nil, errors.New("say which namespace")
+	}
+	if everywhere {
+		o.Namespace = ""
+	}
+	if err := h.rights.may(ctx, user, o.Namespace); err != nil {
+		return nil, err
+	}
+	o.Front, o.NoFront, o.Within = h.Answerer.Front, true, o.Namespace != ""
+	return h.Answerer.Cluster.With(o), nil
+}
+
+// alerts gives an Alertmanager's webhook its alerts back, with an annotation why for those
+// that name a pod which the caller may ask about.
+func (h *HTTPS) alerts(w http.ResponseWriter, r *http.Request, user authn.UserInfo) error {
+	var body map[string]any
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+		return errors.New("this is not what Alertmanager posts: " + err.Error())
+	}
+	list, _ := body["alerts"].([]any)
+	allowed := map[string]error{}
+	for _, one := range list[:min(len(list), mostAlerts)] {
+		alert, _ := one.(map[string]any)
+		labels, _ := alert["labels"].(map[string]any)
+		namespace, _ := labels["namespace"].(string)
+		pod, _ := labels["pod"].(string)
+		if namespace == "" || pod == "" {
+			continue
+		}
+		err, asked := allowed[namespace]
+		if !asked {
+			err = h.rights.may(r.Context(), user, namespace)
+			allowed[namespace] = err
+		}
+		if err != nil {
+			return err
+		}
+		if why := h.sentence(r.Context(), namespace, pod); why != "" {
+			notes, _ := alert["annotations"].(map[string]any)
+			if notes == nil {
+				notes = map[string]any{}
+			}
+			notes["why"] = why
+			alert["annotations"] = notes
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(body)
+	return nil
+}
+
+// mostAlerts is how many alerts of one post are explained.
+const mostAlerts = 100

@@ -1,0 +1,190 @@
+package door
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"html/template"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	authn "k8s.io/api/authentication/v1"
+
+	"whylet.dev/whylet/web"
+	"whylet.dev/whylet/web/timeline"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/question"
+)
+
+// sentence is the worst that is known of a pod, in one line; empty where nothing is.
+func (h *HTTPS) sentence(ctx context.Context, namespace, pod string) string {
+	c, target, err := h.Answerer.asker(scope(namespace), question.Spec{Name: pod})
+	if err != nil {
+		return ""
+	}
+	answers, err := c.About(ctx, target)
+	if err != nil || len(answers) == 0 || len(answers[0].Verdicts) == 0 {
+		return ""
+	}
+	v := answers[0].Verdicts[0]
+	return fmt.Sprintf("%s (%s, %s)", oneLine(v.Text), v.Cause, v.Certainty)
+}
+
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == '"' {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// metrics writes how every pod stands that is not well, in Prometheus' text form.
+func (h *HTTPS) metrics(w http.ResponseWriter, r *http.Request, user authn.UserInfo) error {
+	if err := h.rights.mayGet(r.Context(), user, "/metrics"); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	fmt.Fprint(w, "# HELP whylet_pod_verdict Why a pod is not well; 1 while it is so.\n# TYPE whylet_pod_verdict gauge\n")
+	h.Hub.Each(func(_ string, a answer.Answer) {
+		seen := map[string]bool{}
+		for i, v := range a.Verdicts {
+			if answer.WellOrDone(a.Symptoms[i], v) {
+				continue
+			}
+			series := fmt.Sprintf("whylet_pod_verdict{namespace=%s,pod=%s,container=%s,cause=%s,certainty=%s} 1\n",
+				label(a.Subject.Namespace), label(a.Subject.Name), label(cmp.Or(v.Container, a.Symptoms[i].Container)), label(string(v.Cause)), label(string(v.Certainty)))
+			if !seen[series] {
+				seen[series] = true
+				fmt.Fprint(w, series)
+			}
+		}
+	})
+	counts, agents, pods := h.Hub.Count()
+	fmt.Fprint(w, "# HELP whylet_verdicts_total Verdicts that were new, by cause.\n# TYPE whylet_verdicts_total counter\n")
+	causes := h.Hub.Causes()
+	for _, c := range slices.Sorted(maps.Keys(causes)) {
+		fmt.Fprintf(w, "whylet_verdicts_total{cause=%s} %d\n", label(string(c)), causes[c])
+	}
+	trouble := 0
+	if h.Archive != nil && h.Archive.Trouble() != nil {
+		trouble = 1
+	}
+	for _, m := range []struct {
+		name, kind, help string
+		value            any
+	}{
+		{"whylet_front_agents", "gauge", "Agents that are connected.", agents},
+		{"whylet_front_pods", "gauge", "Pods that agents tell of.", pods},
+		{"whylet_front_agents_refused_total", "counter", "Agents whose token was refused.", counts.Refused},
+		{"whylet_front_foreign_pods_total", "counter", "Pods that an agent told of and that are not on its node.", counts.Foreign},
+		{"whylet_front_closing_answers_total", "counter", "Closing answers that were archived.", counts.Kept},
+		{"whylet_front_archive_failed_total", "counter", "Attempts to archive that failed.", counts.Unkept},
+		{"whylet_front_archive_trouble", "gauge", "1 while the archive does not work.", trouble},
+	} {
+		fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n%s %v\n", m.name, m.help, m.name, m.kind, m.name, m.value)
+	}
+	return nil
+}
+
+// label writes a label's value as Prometheus reads it.
+func label(v string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`).Replace(v) + `"`
+}
+
+// page shows one thing with its timeline, or what is not well.
+func (h *HTTPS) page(w http.ResponseWriter, r *http.Request, user authn.UserInfo) error {
+	namespace, spec, err := h.scoped(r, user)
+	if err != nil {
+		return err
+	}
+	c, target, err := h.Answerer.asker(scope(namespace), spec)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Security-Policy", "frame-ancestors 'none'") // what it may load, the page says itself
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	if spec.All {
+		all, err := c.All(r.Context())
+		if len(all) == 0 && err != nil {
+			return err
+		}
+		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
+		return overview.Execute(w, overviewOf(namespace, all, err))
+	}
+	answers, err := c.About(r.Context(), target)
+	if len(answers) == 0 {
+		return err
+	}
+	found, _ := c.Behind(r.Context(), answers[0]) // a page with less on it
+	var parts []timeline.PodInput
+	for _, p := range found {
+		of := web.Pod
+		if p.Question.Node {
+			of = web.Node
+		}
+		if p.Source == nil {
+			continue
+		}
+		if part, err := of(p.Source, p.Question, p.Node); err == nil {
+			parts = append(parts, part)
+		}
+	}
+	return web.Write(w, web.Of(answers[0], "kubectl why "+target.String()+" -n "+target.Namespace, parts...))
+}
+
+// row is a line of the overview.
+type row struct {
+	Namespace, Kind, Name, Symptom, Cause, Text, Certainty, Last string
+}
+
+type overviewPage struct {
+	Scope, Missing string
+	Well           int
+	Rows           []row
+}
+
+func overviewOf(namespace string, all []answer.Answer, missing error) overviewPage {
+	p := overviewPage{Scope: cmp.Or(namespace, "all namespaces")}
+	if missing != nil {
+		p.Missing = missing.Error()
+	}
+	for _, a := range all {
+		if len(a.Verdicts) == 0 {
+			p.Well += a.Well
+		}
+		for i, v := range a.Verdicts {
+			s := a.Symptoms[i]
+			if answer.WellOrDone(s, v) {
+				continue
+			}
+			last := ""
+			if !s.Last.IsZero() {
+				last = s.Last.UTC().Format(time.RFC3339)
+			}
+			p.Rows = append(p.Rows, row{a.Subject.Namespace, strings.ToLower(a.Subject.Kind), a.Subject.Name, string(s.Kind), string(v.Cause), v.Text, string(v.Certainty), last})
+		}
+	}
+	return p
+}
+
+var overview = template.Must(template.New("overview").Parse(`<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>What is not well in {{.Scope}}</title>
+<style>
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem; color-scheme: light dark }
+table { border-collapse: collapse; width: 100% }
+th, td { text-align: left; padding: .35rem .8rem .35rem 0; border-bottom: 1px solid color-mix(in srgb, currentColor 20%, transparent); vertical-align: top }
+</style>
+<h1>What is not well in {{.Scope}}</h1>
+{{if .Missing}}<p role="status">{{.Missing}}</p>{{end}}
+{{if .Rows}}<table><thead><tr><th scope="col">What</th><th scope="col">Symptom</th><th scope="col">Why</th><th scope="col">Known</th><th scope="col">Last</th></tr></thead><tbody>
+{{range .Rows}}<tr><td><a href="page?namespace={{.Namespace}}&amp;kind={{.Kind}}&amp;name={{.Name}}">{{.Namespace}}/{{.Name}}</a></td><td>{{.Symptom}}</td><td>{{.Text}} <small>{{.Cause}}</small></td><td>{{.Certainty}}</td><td><time>{{.Last}}</time></td></tr>
+{{end}}</tbody></table>{{end}}
+<p>{{.Well}} others are well or done.</p>
+</html>
+`))

@@ -1,0 +1,69 @@
+package e2e
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// ownTag is that of the images that the test installs: no release has it, so that nothing
+// is pulled.
+const ownTag = "e2e"
+
+// hostFolder is where agents keep their memory: the one thing that they make on a node.
+const hostFolder = "/var/lib/whylet-observe"
+
+// TestInstallAgents puts agents into a cluster by kubectl why, looks at what they see, and
+// takes them away again: nothing may be left, on the node neither.
+func TestInstallAgents(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat(hostFolder); err == nil {
+		t.Skip("this machine has agents of its own: " + hostFolder)
+	}
+	for _, name := range []string{"observe", "front"} {
+		image := filepath.Join(bin("oci"), "whylet-"+name+".tar")
+		if _, err := os.Stat(image); err != nil {
+			t.Skip("make image makes what is installed")
+		}
+		if out, code := shared.whylet(t, "image", "load", "--data-dir", shared.data(), "--name", "whylet.dev/"+name+":"+ownTag, image); code != 0 {
+			t.Fatalf("the image cannot be loaded: %s", out)
+		}
+	}
+	why := func(args ...string) (string, error) {
+		out, err := shared.command(t.Context(), bin("kubectl-why"), args...).CombinedOutput()
+		return string(out), err
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(hostFolder) })
+	if out, err := why("install", "--tag", ownTag, "--yes"); err != nil {
+		t.Fatalf("install: %v\n%s", err, out)
+	}
+	out, err := why("doctor")
+	if err != nil {
+		t.Errorf("doctor: %v", err)
+	}
+	contains(t, out, "(1 node)", "container runtime", "wait statuses")
+	if out, err := why("install", "--tag", ownTag, "--yes"); err != nil {
+		t.Errorf("a second time: %v\n%s", err, out)
+	}
+	if _, err := os.Stat(filepath.Join(hostFolder, "journal")); err != nil {
+		t.Errorf("the agent has no memory: %v", err)
+	}
+	if out, err := why("uninstall", "--yes"); err != nil {
+		t.Fatalf("uninstall: %v\n%s", err, out)
+	}
+	if _, err := os.Stat(hostFolder); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s is there still: %v", hostFolder, err)
+	}
+	left, err := shared.command(t.Context(), bin("kubectl"), "get", "-A", "-l", "app.kubernetes.io/name=whylet", "-o", "name",
+		"ns,ds,deploy,pods,sa,clusterroles,clusterrolebindings,priorityclasses").Output()
+	var failed *exec.ExitError
+	if errors.As(err, &failed) {
+		t.Fatalf("%v: %s", err, failed.Stderr)
+	}
+	if len(strings.TrimSpace(string(left))) > 0 {
+		t.Errorf("left over:\n%s", left)
+	}
+}

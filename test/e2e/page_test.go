@@ -1,0 +1,92 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// The page of a pod that is in trouble right now: an OOM loop, and the troubles of two
+// of the seeds, drawn by a real Chromium. What each mark of it looks like is tested in
+// web/browser, with recorded histories of the same.
+func TestPagesOfLivePods(t *testing.T) {
+	chromium, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("there is no chromium on this machine; apt-get install chromium")
+	}
+	for name, test := range map[string]struct {
+		restarts int32
+		marks    []string // must be among the marks of its lanes
+	}{
+		"oom-main": {1, []string{"OOM-killed", "137"}},
+		"seed-000": {1, []string{"OOM-killed a child process: apache2", "liveness probe failed: no answer", "the node ends it"}},
+		"seed-002": {2, []string{"the answer is 404", "the node ends it"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSpace(t, shared)
+			s.play(name)
+			s.waitPod("subject", 2*time.Minute, "restarted", func(p *v1.Pod) bool {
+				return len(p.Status.ContainerStatuses) > 0 && p.Status.ContainerStatuses[0].RestartCount >= test.restarts
+			})
+			s.eventually(time.Minute, "page", func() error {
+				drawn, err := s.drawn(chromium)
+				for _, want := range append(test.marks, `class="verdict"`, "<canvas") {
+					if err == nil && !strings.Contains(drawn, want) {
+						err = fmt.Errorf("the page does not show %q", want)
+					}
+				}
+				return err
+			})
+		})
+	}
+}
+
+// drawn is what Chromium makes of the page of the pod subject, its script run.
+func (s *space) drawn(chromium string) (string, error) {
+	html, err := s.node.command(s.t.Context(), bin("kubectl"), "why", "pod/subject", "-n", s.name, "-o", "html").Output()
+	if err != nil {
+		return "", fmt.Errorf("kubectl why: %w", err)
+	}
+	page := filepath.Join(s.t.TempDir(), "page.html")
+	if err := os.WriteFile(page, html, 0o600); err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir="+s.t.TempDir(),
+		"--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=5000", "--dump-dom", "file://"+page).Output()
+	return string(out), err
+}
+
+// play brings the trouble of a scenario about, in the background until the test ends.
+func (s *space) play(scenario string) {
+	s.t.Helper()
+	dir := filepath.Join("scenarios", scenario)
+	manifest, err := os.ReadFile(filepath.Join(dir, "manifest.yaml"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.apply(string(manifest))
+	trigger := filepath.Join(dir, "trigger.sh")
+	if _, err := os.Stat(trigger); err != nil {
+		return // the pod is trouble enough
+	}
+	cmd := s.node.command(s.t.Context(), "bash", "-eu", trigger)
+	cmd.Env = append(cmd.Env, "NS="+s.name, "DATA="+s.node.data(), fmt.Sprintf("PATH=%s:%s", filepath.Dir(bin("kubectl")), os.Getenv("PATH")))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // its clients end with it
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = cmd.Wait() })
+}

@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+ready db; said "Booting worker"; sleep 8

@@ -1,0 +1,237 @@
+// Package fronts starts an API server with a front before it and agents that remember
+// what was recorded once, for tests of what a whole cluster is asked.
+package fronts
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	authv1 "k8s.io/api/authentication/v1"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/front"
+	"whylet.dev/whylet/front/link"
+	"whylet.dev/whylet/front/uplink"
+	"whylet.dev/whylet/health"
+	"whylet.dev/whylet/journal"
+	"whylet.dev/whylet/test/kube"
+	"whylet.dev/whylet/why/ask"
+	"whylet.dev/whylet/why/serve"
+)
+
+// World is an API server with a front before it.
+type World struct {
+	Kube *kube.Server
+	Hub  *front.Hub
+	// Address is where agents connect, CA the file of who vouches for it.
+	Address, CA string
+	// Stop ends the front.
+	Stop func()
+
+	t      testing.TB
+	dir    string
+	secure credentials.TransportCredentials
+}
+
+const AgentUser = "system:serviceaccount:whylet:whylet-agent"
+
+func New(t testing.TB, archive front.Archive) *World {
+	t.Helper()
+	w := &World{t: t, Kube: kube.Start(t), dir: t.TempDir()}
+	w.Kube.Namespace(t, "whylet", "whylet-agent")
+	w.Kube.Namespace(t, "shop", "default")
+	w.Kube.Namespace(t, "other", "default")
+	w.secure, w.CA = certificate(t, w.dir)
+	w.Address = "127.0.0.1:0"
+	w.Front(archive)
+	return w
+}
+
+// Front starts a front, at the address of the one before, until the test or the returned
+// function ends it.
+func (w *World) Front(archive front.Archive) (stop func()) {
+	w.t.Helper()
+	w.Hub = front.New(front.Options{API: w.Kube.Client, Agent: AgentUser, Archive: archive, Log: slog.New(slog.DiscardHandler)})
+	l, err := net.Listen("tcp", w.Address)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	server := w.Hub.Server(grpc.Creds(w.secure))
+	w.Address = l.Addr().String()
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = server.Serve(l) })
+	stop = func() { server.Stop(); serving.Wait() }
+	w.t.Cleanup(stop)
+	w.Stop = stop
+	return stop
+}
+
+// certificate makes a certificate for 127.0.0.1, and gives the file of its authority.
+func certificate(t testing.TB, dir string) (credentials.TransportCredentials, string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "ca.pem")
+	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return credentials.NewServerTLSFromCert(&tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}), path
+}
+
+// Pod makes a pod on a node.
+func (w *World) Pod(namespace, name, node string) *v1.Pod {
+	w.t.Helper()
+	p, err := w.Kube.Client.CoreV1().Pods(namespace).Create(w.t.Context(), &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       v1.PodSpec{NodeName: node, ServiceAccountName: "whylet-agent", Containers: []v1.Container{{Name: "app", Image: "app"}}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return p
+}
+
+func (w *World) Node(name string) {
+	w.t.Helper()
+	n, err := w.Kube.Client.CoreV1().Nodes().Create(w.t.Context(), &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	if err == nil {
+		now := metav1.Now()
+		n.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue, LastHeartbeatTime: now, LastTransitionTime: now}}
+		_, err = w.Kube.Client.CoreV1().Nodes().UpdateStatus(w.t.Context(), n, metav1.UpdateOptions{})
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// Token is that of an agent's pod on a node.
+func (w *World) Token(node, audience string) string {
+	w.t.Helper()
+	pod := w.Pod("whylet", "agent-"+node+"-"+strings.ToLower(rand.Text()[:5]), node)
+	r, err := w.Kube.Client.CoreV1().ServiceAccounts("whylet").CreateToken(w.t.Context(), "whylet-agent", &authv1.TokenRequest{Spec: authv1.TokenRequestSpec{
+		Audiences: []string{audience}, BoundObjectRef: &authv1.BoundObjectReference{Kind: "Pod", APIVersion: "v1", Name: pod.Name, UID: pod.UID},
+	}}, metav1.CreateOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r.Status.Token
+}
+
+// Journal is a node's memory with recorded facts, told of a pod of this cluster.
+func (w *World) Journal(pod *v1.Pod, recorded string) *journal.Journal {
+	w.t.Helper()
+	j, err := journal.Open(w.t.TempDir(), journal.Options{Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { _ = j.Close() })
+	w.Record(j, pod, recorded)
+	return j
+}
+
+func (w *World) Record(j *journal.Journal, pod *v1.Pod, recorded string) {
+	w.t.Helper()
+	f, err := journal.OpenFile(filepath.Join(recordings(), recorded+".facts"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	base := j.Next(int(f.Stats().LastID)) - 1
+	var all []fact.Fact
+	for f, err := range f.Query(journal.Query{}) {
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		f.ID += base
+		for i := range f.Because {
+			f.Because[i] += base
+		}
+		if f.Pod.UID != "" {
+			f.Pod = fact.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
+		}
+		all = append(all, f)
+	}
+	if err := j.Append(all...); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// Agent runs an agent of a node until the test or the returned function ends it.
+func (w *World) Agent(node string, j *journal.Journal) (stop func()) {
+	w.t.Helper()
+	path := filepath.Join(w.t.TempDir(), "token")
+	if err := os.WriteFile(path, []byte(w.Token(node, link.Audience)), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() {
+		_ = uplink.Run(ctx, uplink.Options{
+			Address: w.Address, CAFile: w.CA, TokenFile: path, Journal: j, Log: slog.New(slog.DiscardHandler),
+			Serve: map[string]http.Handler{"why": serve.Handler(j, health.Policy{}, nil), "why/facts": serve.FactsHandler(j)},
+		})
+	})
+	stop = func() { cancel(); running.Wait() }
+	w.t.Cleanup(stop)
+	return stop
+}
+
+// Until waits until something is so.
+func (w *World) Until(what string, so func() bool) {
+	w.t.Helper()
+	for end := time.Now().Add(30 * time.Second); !so(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			w.t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+// Asker asks through the front, as somebody who may see one namespace.
+func (w *World) Asker(namespace string) *ask.Cluster {
+	w.t.Helper()
+	c, err := ask.Connect(w.Kube.Config, ask.Options{Namespace: namespace, Front: w.Hub, Within: namespace != ""})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return c
+}
+
+// Ill is how many pods of a namespace are not well.
+func (w *World) Ill(namespace string) int {
+	ill, _, _, err := w.Hub.Standing(w.t.Context(), namespace)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return len(ill)
+}
+
+// recordings is where the recorded histories are.
+func recordings() string { return filepath.Join(kube.Root(), "why", "serve", "testdata") }

@@ -1,0 +1,182 @@
+// Package kube starts a real API server with its etcd for one test, without nodes,
+// controllers or a network of their own. Tests that use it skip where the binaries of
+// `make peer` are missing.
+package kube
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+// Server is a running API server.
+type Server struct {
+	// Config is an administrator's.
+	Config *rest.Config
+	Client kubernetes.Interface
+	// Log is the file of what the API server says.
+	Log string
+	// PID is the API server's process.
+	PID int
+}
+
+const adminToken = "the-test-s-own"
+
+// binaries is where `make peer` puts its programs, by default below the module.
+func binaries() string {
+	if dir := os.Getenv("WHYLET_PEER_BIN"); dir != "" {
+		return dir
+	}
+	return filepath.Join(Root(), "bin", "peer")
+}
+
+// Root is the module's folder: the first one above the test's with a go.mod.
+func Root() string {
+	dir, err := os.Getwd()
+	for ; err == nil && dir != "/"; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+	}
+	return "."
+}
+
+// Start starts one, which ends with the test.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	bin := binaries()
+	for _, name := range []string{"etcd", "kube-apiserver"} {
+		if _, err := os.Stat(filepath.Join(bin, name)); err != nil {
+			t.Skipf("%v: run 'make peer', or say in WHYLET_PEER_BIN where it is", err)
+		}
+	}
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	write(t, in("sa.key"), key(t))
+	write(t, in("tokens.csv"), []byte(adminToken+",admin,admin,system:masters\n"))
+	etcd, peer, port := freePort(t), freePort(t), freePort(t)
+	start(t, in("etcd.log"), filepath.Join(bin, "etcd"), "-data-dir", in("etcd"), "-unsafe-no-fsync",
+		"-listen-client-urls", "http://127.0.0.1:"+etcd, "-listen-peer-urls", "http://127.0.0.1:"+peer)
+	s := &Server{Log: in("apiserver.log")}
+	s.PID = start(t, s.Log, filepath.Join(bin, "kube-apiserver"), "--etcd-servers=http://127.0.0.1:"+etcd, "--bind-address=127.0.0.1", "--secure-port="+port,
+		"--cert-dir="+in("certs"), "--token-auth-file="+in("tokens.csv"), "--authorization-mode=RBAC", "--allow-privileged",
+		"--service-cluster-ip-range=10.97.0.0/16", "--service-account-issuer=https://kubernetes.default.svc",
+		"--service-account-key-file="+in("sa.key"), "--service-account-signing-key-file="+in("sa.key"),
+		"--endpoint-reconciler-type=none", "--advertise-address=192.0.2.1", "--disable-admission-plugins=ServiceAccount")
+	s.Config = &rest.Config{
+		Host: "https://127.0.0.1:" + port, BearerToken: adminToken, QPS: -1,
+		TLSClientConfig: rest.TLSClientConfig{Insecure: true},
+	}
+	client, err := kubernetes.NewForConfig(s.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Client = client
+	ready := func(ctx context.Context) (bool, error) {
+		_, err := client.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
+		return err == nil, nil
+	}
+	if err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 2*time.Minute, true, ready); err != nil {
+		log, _ := os.ReadFile(s.Log)
+		t.Fatalf("the API server does not come up: %v\n%s", err, log[max(0, len(log)-2000):])
+	}
+	return s
+}
+
+// As is a configuration of somebody else.
+func (s *Server) As(user string, groups ...string) *rest.Config {
+	c := rest.CopyConfig(s.Config)
+	c.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: append(groups, "system:authenticated")}
+	return c
+}
+
+// Namespace makes a namespace with a service account of that name in it, if there is none.
+func (s *Server) Namespace(t testing.TB, name, account string) {
+	t.Helper()
+	_, err := s.Client.CoreV1().Namespaces().Create(t.Context(), &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	if err == nil && account != "" {
+		_, err = s.Client.CoreV1().ServiceAccounts(name).Create(t.Context(), &v1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account}}, metav1.CreateOptions{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func start(t testing.TB, log, program string, args ...string) int {
+	t.Helper()
+	file, err := os.Create(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	cmd := exec.Command(program, args...)
+	cmd.Stdout, cmd.Stderr = file, file
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	started := make(chan error, 1)
+	ended := make(chan struct{})
+	go func() { // a parent's death signal is that of its thread
+		runtime.LockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait()
+		}
+		close(ended)
+	}()
+	if err := <-started; err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		<-ended
+	})
+	return cmd.Process.Pid
+}
+
+func freePort(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
+}
+
+func key(t testing.TB) []byte {
+	t.Helper()
+	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalECPrivateKey(k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})
+}
+
+func write(t testing.TB, path string, text []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,173 @@
+package ask
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"whylet.dev/whylet/why/answer"
+	object "whylet.dev/whylet/why/question"
+	"whylet.dev/whylet/why/serve"
+)
+
+// frontWithin is how long a front may take with a question before another way is tried.
+const frontWithin = 12 * time.Second
+
+// doorClosed says that a front cannot be asked, and why.
+type doorClosed struct {
+	reason    string
+	forbidden bool
+}
+
+func (e *doorClosed) Error() string { return e.reason }
+
+// asked asks a front by writing the question down in the cluster. ok is false where that
+// door is not there; then the nodes are asked.
+func (c *Cluster) asked(ctx context.Context, space string, spec object.Spec) (status object.Status, ok bool, err error) {
+	if c.options.Front != nil || c.options.NoFront || c.closed.Load() {
+		return status, false, nil
+	}
+	if spec.Container = c.options.Container; c.options.Since > 0 {
+		spec.Since = c.options.Since.String()
+	}
+	kind := object.ClusterKind // who may ask about everything is told more
+	var closed *doorClosed
+	if c.confined.Load() && kindOf(space, spec) == object.Kind {
+		kind = object.Kind
+	}
+	status, err = c.written(ctx, kind, space, spec)
+	if errors.As(err, &closed) && closed.forbidden && kindOf(space, spec) == object.Kind && kind != object.Kind {
+		c.confined.Store(true)
+		kind = object.Kind
+		status, err = c.written(ctx, kind, space, spec)
+	}
+	if errors.As(err, &closed) {
+		c.closed.Store(true)
+		c.told("a front is not asked: %s", closed.reason)
+		return status, false, nil
+	}
+	if err == nil {
+		c.told("answered by %s, by a %s", status.By, kind)
+	}
+	return status, true, err
+}
+
+// kindOf is the kind that is enough for a question.
+func kindOf(space string, spec object.Spec) string {
+	if space == "" || spec.Kind == "node" {
+		return object.ClusterKind
+	}
+	return object.Kind
+}
+
+func (c *Cluster) told(format string, args ...any) {
+	if c.options.Told != nil {
+		c.options.Told(fmt.Sprintf(format, args...))
+	}
+}
+
+// written creates the object and waits for its status.
+func (c *Cluster) written(ctx context.Context, kind, space string, spec object.Spec) (object.Status, error) {
+	ctx, cancel := context.WithTimeout(ctx, frontWithin)
+	defer cancel()
+	q := object.Question{TypeMeta: metav1.TypeMeta{APIVersion: object.Group + "/" + object.Version, Kind: kind}, Spec: spec}
+	q.GenerateName = "why-"
+	at := path.Join("/apis", object.Group, object.Version, object.ClusterResource)
+	if q.Kind == object.Kind {
+		at = path.Join("/apis", object.Group, object.Version, "namespaces", space, object.Resource)
+	} else {
+		q.Spec.Namespace = space
+	}
+	body, err := json.Marshal(q)
+	if err != nil {
+		return q.Status, err
+	}
+	rest := c.client.CoreV1().RESTClient()
+	raw, err := rest.Post().AbsPath(at).SetHeader("Content-Type", "application/json").Body(body).Do(ctx).Raw()
+	switch {
+	case apierrors.IsNotFound(err):
+		return q.Status, &doorClosed{reason: "the cluster knows no " + q.Kind}
+	case apierrors.IsForbidden(err):
+		return q.Status, &doorClosed{reason: "you may not create " + strings.ToLower(q.Kind) + "s", forbidden: true}
+	case err != nil:
+		return q.Status, &doorClosed{reason: err.Error()}
+	}
+	if err := json.Unmarshal(raw, &q); err != nil {
+		return q.Status, &doorClosed{reason: err.Error()}
+	}
+	watch, err := rest.Get().AbsPath(at).Param("watch", "true").Param("resourceVersion", q.ResourceVersion).
+		Param("fieldSelector", "metadata.name="+q.Name).Param("timeoutSeconds", fmt.Sprint(int(frontWithin.Seconds()))).Stream(ctx)
+	if err != nil {
+		return q.Status, &doorClosed{reason: "the question cannot be watched: " + err.Error()}
+	}
+	defer watch.Close()
+	for events := json.NewDecoder(watch); ; {
+		var e struct {
+			Type   string          `json:"type"`
+			Object object.Question `json:"object"`
+		}
+		if err := events.Decode(&e); err != nil {
+			return q.Status, &doorClosed{reason: "no front answered in time"}
+		}
+		if e.Type == "MODIFIED" && !e.Object.Status.AnsweredAt.IsZero() {
+			return e.Object.Status, nil
+		}
+	}
+}
+
+// answersOf are those of a status, and an error for what failed.
+func answersOf(s object.Status) ([]answer.Answer, error) {
+	var list serve.List
+	if len(s.Answers) > 0 {
+		if err := json.Unmarshal(s.Answers, &list); err != nil {
+			return nil, fmt.Errorf("the front's answer is not understood: %w", err)
+		}
+	}
+	if s.Message != "" {
+		return list.Items, errors.New(s.Message)
+	}
+	return list.Items, nil
+}
+
+// resultOf is what was asked for beside answers.
+func resultOf[T any](s object.Status) (result T, err error) {
+	if len(s.Result) == 0 {
+		return result, errors.New(s.Message)
+	}
+	err = json.Unmarshal(s.Result, &result)
+	return result, err
+}
+
+// factsOf are the facts in a status, for the question that they answer.
+func factsOf(s object.Status, about serve.Question) (Part, error) {
+	if len(s.Facts) == 0 {
+		return Part{}, errors.New(s.Message)
+	}
+	return partOf(s.Facts, about, s.Node)
+}
+
+// Facts fetches what is remembered of one pod, or of a node, as a portable file, and says
+// by which node.
+func (c *Cluster) Facts(ctx context.Context, t Target, uid types.UID) (raw []byte, node string, err error) {
+	if err := c.beyond(t); err != nil {
+		return nil, "", err
+	}
+	q, ctx, cancel := c.begin(ctx, t.Namespace)
+	defer cancel()
+	about := q.about(t.Name)
+	if t.Kind == "node" {
+		about.Node = true
+		raw, err = q.facts(ctx, t.Name, about)
+		return raw, t.Name, err
+	}
+	about.UID = uid
+	return q.podFacts(ctx, about)
+}

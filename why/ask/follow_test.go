@@ -1,0 +1,184 @@
+package ask
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"whylet.dev/whylet/why/answer"
+)
+
+// town is a namespace of pods behind Services of their names, and what their node says of
+// each.
+type town struct {
+	t        *testing.T
+	pods     v1.PodList
+	services v1.ServiceList
+	maps     map[string]string
+	answers  map[string]answer.Answer
+}
+
+// pod adds a pod that its node answers about, and the Service that leads to it.
+func (w *town) pod(name string, port int32, symptom answer.SymptomKind, v answer.Verdict, reaches ...answer.Reach) *answer.Answer {
+	p := v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID(name), Labels: map[string]string{"app": name}}, Spec: v1.PodSpec{NodeName: "n"}}
+	w.pods.Items = append(w.pods.Items, p)
+	w.services.Items = append(w.services.Items, v1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name},
+		Spec:       v1.ServiceSpec{ClusterIP: "10.43.0." + strings.TrimLeft(name, "abcdefghijklmnopqrstuvwxyz"), Selector: map[string]string{"app": name}, Ports: []v1.ServicePort{{Port: port}}},
+	})
+	now := time.Now().UTC()
+	a := answer.New(answer.Subject{Kind: "Pod", Namespace: "shop", Name: name, UID: types.UID(name)}, now, answer.Coverage{Complete: true})
+	v.Certainty, v.Parts.What = answer.Inferred, v.Text
+	a.Put(answer.Symptom{ID: "s1", Kind: symptom, Last: now}, v)
+	a.Reaches, a.Listening = reaches, &answer.Listening{At: now, Ports: []int32{port}}
+	w.answers[name] = a
+	return &a
+}
+
+func (w *town) ServeHTTP(out http.ResponseWriter, r *http.Request) {
+	var body any
+	parts := strings.Split(r.URL.Path, "/")
+	name := parts[len(parts)-1]
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/proxy/why"):
+		body = w.answers[r.URL.Query().Get("name")]
+	case name == "pods":
+		body = w.pods
+	case name == "services":
+		body = w.services
+	case strings.Contains(r.URL.Path, "/pods/"):
+		for _, p := range w.pods.Items {
+			if p.Name == name {
+				body = p
+			}
+		}
+	case strings.Contains(r.URL.Path, "/services/"):
+		for _, s := range w.services.Items {
+			if s.Name == name {
+				body = s
+			}
+		}
+	case strings.Contains(r.URL.Path, "/configmaps/"):
+		body = v1.ConfigMap{Data: w.maps}
+	}
+	if body == nil {
+		http.NotFound(out, r)
+		return
+	}
+	out.Header().Set("Content-Type", "application/json")
+	if err := json.NewEncoder(out).Encode(body); err != nil {
+		w.t.Error(err)
+	}
+}
+
+// ask asks about a pod of the town.
+func (w *town) ask(name string) answer.Verdict {
+	server := httptest.NewServer(w)
+	defer server.Close()
+	c, err := Connect(&rest.Config{Host: server.URL}, Options{Namespace: "shop"})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	all, err := c.About(w.t.Context(), Target{Kind: "pod", Name: name})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return all[0].Verdicts[0]
+}
+
+// saysNo is a verdict of an application that answers with a status.
+func saysNo(status int) answer.Verdict {
+	return answer.Verdict{Cause: answer.AppUnhealthy, Text: "It says no.", Chain: []answer.Link{{Fact: 1, Evidence: map[string]any{"status": status}}}}
+}
+
+func refusedAt(place string) answer.Reach {
+	return answer.Reach{Container: "web", Place: place, How: answer.ReachSaid, Text: "connection refused"}
+}
+
+// A verdict that ends at another's door gets the cause of the last that is waited for; what
+// is well there, or over, or a matter of the pod's own, leads nowhere.
+func TestFollow(t *testing.T) {
+	well := answer.Verdict{Cause: answer.None, Text: "Nothing is wrong."}
+	ended := answer.Verdict{Cause: answer.AppExitError, Text: "It ended with exit code 1."}
+	oom := answer.Verdict{Cause: answer.MemoryLimit, Text: "It hit its limit."}
+	for name, test := range map[string]struct {
+		build func(*town)
+		want  answer.Cause
+		pod   string
+		hops  int
+	}{
+		"its words name a Service": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(500), refusedAt("db2:5432"))
+			w.pod("db2", 5432, answer.Restarted, ended)
+		}, answer.AppExitError, "shop/db2", 1},
+		"its words name an address": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(502), refusedAt("10.43.0.2:5432"))
+			w.pod("db2", 5432, answer.Restarted, ended)
+		}, answer.AppExitError, "shop/db2", 1},
+		"two hops, and who is in the middle has no probe": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(502), refusedAt("api2:80"))
+			w.pod("api2", 80, answer.Healthy, well, refusedAt("db3.shop.svc.cluster.local:5432"))
+			w.pod("db3", 5432, answer.Restarted, oom)
+		}, answer.MemoryLimit, "shop/db3", 2},
+		"they wait for each other": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(503), refusedAt("api2:80"))
+			w.pod("api2", 80, answer.NotReady, saysNo(503), refusedAt("web1:80"))
+		}, answer.AppUnhealthy, "shop/api2", 1},
+		"whom it asks is well": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(500), refusedAt("db2:5432"))
+			w.pod("db2", 5432, answer.Healthy, well)
+		}, answer.AppUnhealthy, "", 0},
+		"what happened there is over": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(500), refusedAt("db2:5432"))
+			a := w.pod("db2", 5432, answer.Restarted, ended)
+			a.Symptoms[0].Last = a.AsOf.Add(-time.Hour)
+			w.answers["db2"] = *a
+		}, answer.AppUnhealthy, "", 0},
+		"its own 404": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(404), refusedAt("db2:5432"))
+			w.pod("db2", 5432, answer.Restarted, ended)
+		}, answer.AppUnhealthy, "", 0},
+		"an open connection, of one that answers": {func(w *town) {
+			w.pod("web1", 80, answer.Restarted, ended, answer.Reach{Container: "web", Place: "10.43.0.2:5432", How: answer.ReachOpen})
+			w.pod("db2", 5432, answer.Restarted, oom)
+		}, answer.AppExitError, "", 0},
+		"a port that the Service does not have": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(500), refusedAt("db2:5433"))
+			w.pod("db2", 5432, answer.Healthy, well)
+		}, answer.ServicePortMismatch, "", 1},
+		"it listens on loopback alone": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(500), refusedAt("db2:5432"))
+			a := w.pod("db2", 5432, answer.Healthy, well)
+			a.Listening.Ports, a.Listening.Loopback = nil, []int32{5432}
+			w.answers["db2"] = *a
+		}, answer.AppListensElse, "shop/db2", 1},
+		"only its configuration names it": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(503))
+			w.pods.Items[0].Spec.Volumes = []v1.Volume{{VolumeSource: v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{LocalObjectReference: v1.LocalObjectReference{Name: "conf"}}}}}
+			w.maps = map[string]string{"haproxy.cfg": "backend app\n  server app1 db2:5432 check"}
+			w.pod("db2", 5432, answer.Restarted, ended)
+		}, answer.AppExitError, "shop/db2", 1},
+		"a word of its configuration has the name in it": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(503))
+			w.pods.Items[0].Spec.Containers = []v1.Container{{Command: []string{"serve", "--config=/etc/my-db2.conf"}}}
+			w.pod("db2", 5432, answer.Restarted, ended)
+		}, answer.AppUnhealthy, "", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &town{t: t, answers: map[string]answer.Answer{}}
+			test.build(w)
+			v := w.ask("web1")
+			if v.Cause != test.want || v.Pod != test.pod || len(v.Hops) != test.hops {
+				t.Errorf("%s of %q by %d hops, want %s of %q by %d: %s", v.Cause, v.Pod, len(v.Hops), test.want, test.pod, test.hops, v.Text)
+			}
+		})
+	}
+}

@@ -1,0 +1,60 @@
+package ask
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+
+	"whylet.dev/whylet/why/answer"
+)
+
+// mostUnspoken is of how many nodes without an agent the pods are answered for from the
+// API: the rest are named as missing.
+const mostUnspoken = 20
+
+// standing answers about everything by what the nodes told last, so that no node is
+// asked; pods without a node and those of nodes without an agent come from the API.
+func (q *question) standing(ctx context.Context) ([]answer.Answer, error) {
+	all, well, missing, err := q.options.Front.Standing(ctx, q.space)
+	if err != nil {
+		return nil, err
+	}
+	waiting, err := q.client.CoreV1().Pods(q.space).List(ctx, metav1.ListOptions{
+		FieldSelector: fields.OneTermEqualSelector("spec.nodeName", "").String(), ResourceVersion: "0",
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listing the pods without a node: %w", err)
+	}
+	pending, _ := q.pods(ctx, waiting.Items) // which asks no node
+	all = append(all, pending...)
+	asked := missing[:min(len(missing), mostUnspoken)]
+	lists, errs := make([][]answer.Answer, len(asked)), make([]error, len(missing))
+	each(asked, func(i int, node string) { lists[i], errs[i] = q.unspoken(ctx, node) })
+	for i := len(asked); i < len(missing); i++ {
+		errs[i] = &AwayError{"nobody on it remembers"}
+	}
+	for _, list := range lists {
+		all = append(all, list...)
+	}
+	answer.WorstFirst(all)
+	if well > 0 {
+		a := answer.New(answer.Subject{Kind: "Namespace", Name: q.space}, time.Now().UTC(), answer.Coverage{Complete: true})
+		a.Well = well
+		all = append(all, a)
+	}
+	return all, partial(errs, func(i int) string { return "node " + missing[i] })
+}
+
+// unspoken answers about the pods of a node that nobody speaks for.
+func (q *question) unspoken(ctx context.Context, node string) ([]answer.Answer, error) {
+	list, err := q.client.CoreV1().Pods(q.space).List(ctx, metav1.ListOptions{
+		FieldSelector: fields.OneTermEqualSelector("spec.nodeName", node).String(), ResourceVersion: "0",
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listing the pods of node %s: %w", node, err)
+	}
+	return q.eachFromAPI(ctx, list.Items, fmt.Sprintf("nobody on node %s remembers", node)), nil
+}

@@ -1,0 +1,253 @@
+package history
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
+)
+
+// History is what the journal knows of one pod, ordered for questions. It keeps what a
+// replay gave, so that it may not be asked concurrently.
+type History struct {
+	Pod fact.Pod
+	// Object is the pod's newest spec, nil when its beginning is not kept.
+	Object *v1.Pod
+	// Facts are all facts of the pod, by id.
+	Facts []fact.Fact
+	// Node are the facts about the node itself in the same time, and the newest
+	// AgentStarted before.
+	Node []fact.Fact
+	// Neighbours are the probe failures, evictions and OOM kills of other pods of
+	// the node in the same time.
+	Neighbours []fact.Fact
+
+	// Kin are the SpecSeen facts of other pods of the same namespace around this
+	// one's deletion: who came in its place.
+	Kin []fact.Fact
+
+	runs map[string][]*Run
+	byID map[fact.ID]int
+	// basis says of the acts of a kubelet beside which an agent only watched how they
+	// are known. A decision that is not in it was the node's own.
+	basis map[fact.ID]fact.Basis
+	// Beside is who decides about the pod where the agent only watches; empty on a node
+	// of its own.
+	Beside string
+
+	replayed *replayed
+}
+
+// Run is one life of a container: an attempt, from its start decision on.
+type Run struct {
+	Container string
+	Attempt   int32
+	// Each is nil when the journal has no such fact. Kill is the decision that
+	// asked for its end; Failed is a start that nothing came of since.
+	Start, Created, Started, Failed, Kill, Exit *fact.Fact
+	Probes                                      []*fact.Fact
+	OOMKills                                    []*fact.Fact
+	Samples                                     []*fact.Fact
+	Looks                                       []*fact.Fact
+	Hooks                                       []*fact.Fact
+	Images                                      []*fact.Fact
+	BackOffs                                    []*fact.Fact
+	Marks                                       []*fact.Fact
+	// Again are the patient requests after attempts that timed out; Ended the ends
+	// of processes, Signals what was sent to them, where the kernel told.
+	Again, Ended, Signals []*fact.Fact
+	// Counts are another node's own counts of its attempts.
+	Counts []*fact.Fact
+}
+
+// New orders the facts of one pod. The slices are not kept.
+func New(pod fact.Pod, facts, node, neighbours []fact.Fact) *History {
+	return ordered(pod, facts, node, neighbours, map[fact.ID]fact.Basis{})
+}
+
+func ordered(pod fact.Pod, facts, node, neighbours []fact.Fact, basis map[fact.ID]fact.Basis) *History {
+	h := &History{
+		Pod: pod, Facts: slices.Clone(facts), Node: slices.Clone(node), Neighbours: slices.Clone(neighbours),
+		runs: map[string][]*Run{}, byID: map[fact.ID]int{}, basis: basis,
+	}
+	slices.SortStableFunc(h.Facts, func(a, b fact.Fact) int { return cmp.Compare(a.ID, b.ID) })
+	for _, f := range fact.All[fact.AgentStarted](h.Node) {
+		h.Beside = fact.Of[fact.AgentStarted](f).Beside
+	}
+	for i := range h.Facts {
+		f := &h.Facts[i]
+		h.byID[f.ID] = i
+		if act, ok := f.Body.(fact.Act); ok {
+			// What happened is told by At: these are seen after their effects.
+			f.Body, f.Seen, h.basis[f.ID], h.Beside = act.Body, f.When(), act.Basis, act.By
+		}
+		switch b := f.Body.(type) {
+		case fact.SpecSeen:
+			h.Object = b.Object
+		case fact.Checkpoint:
+			if h.Object == nil {
+				h.Object = objectIn(b)
+			}
+		case fact.StatusSeen:
+			h.Beside = cmp.Or(h.Beside, "kubelet")
+			h.mark(f, b)
+		}
+		if f.Container != "" {
+			h.run(f.Container, f.Attempt).note(f, h.surer)
+		}
+	}
+	return h
+}
+
+// run finds or begins a run.
+func (h *History) run(container string, attempt int32) *Run {
+	runs := h.runs[container]
+	i, found := slices.BinarySearchFunc(runs, attempt, func(r *Run, n int32) int { return cmp.Compare(r.Attempt, n) })
+	if !found {
+		runs = slices.Insert(runs, i, &Run{Container: container, Attempt: attempt})
+		h.runs[container] = runs
+	}
+	return runs[i]
+}
+
+// UntilDeletion is the history up to the pod's deletion, and when that was; ok is false
+// where nobody deleted it.
+func (h *History) UntilDeletion() (before *History, at time.Time, ok bool) {
+	for i := range h.Facts {
+		if _, deleted := h.Facts[i].Body.(fact.DeletionSeen); deleted {
+			before = ordered(h.Pod, h.Facts[:i], h.Node, h.Neighbours, h.basis)
+			before.Beside = h.Beside
+			return before, h.Facts[i].Seen, true
+		}
+	}
+	return h, time.Time{}, false
+}
+
+// Basis says of the act of a kubelet how it is known; "" of the node's own decisions.
+func (h *History) Basis(id fact.ID) fact.Basis { return h.basis[id] }
+
+// surer says whether the first of two decisions is better known than the second.
+func (h *History) surer(a, b *fact.Fact) bool {
+	rank := map[fact.Basis]int{fact.Deduced: 1, fact.Matched: 2, fact.Told: 3, "": 4}
+	return rank[h.basis[a.ID]] > rank[h.basis[b.ID]]
+}
+
+func (r *Run) note(f *fact.Fact, surer func(a, b *fact.Fact) bool) {
+	switch f.Body.(type) {
+	case fact.Start:
+		r.Start = f
+	case fact.Created:
+		r.Created = f
+	case fact.Started:
+		r.Started, r.Failed = f, nil // it failed before, and was tried again
+	case fact.StartFailed:
+		r.Failed = f
+	case fact.Kill:
+		if r.Kill == nil || surer(f, r.Kill) {
+			r.Kill = f
+		}
+	case fact.Exited:
+		if r.Exit == nil {
+			r.Exit = f
+		}
+	case fact.Probed:
+		r.Probes = append(r.Probes, f)
+	case fact.OOMKilled:
+		r.OOMKills = append(r.OOMKills, f)
+	case fact.Sampled:
+		r.Samples = append(r.Samples, f)
+	case fact.Looked:
+		r.Looks = append(r.Looks, f)
+	case fact.HookRan:
+		r.Hooks = append(r.Hooks, f)
+	case fact.ImagePulling, fact.ImageReady, fact.ImageFailed:
+		r.Images = append(r.Images, f)
+	case fact.BackOff:
+		r.BackOffs = append(r.BackOffs, f)
+	case fact.Marked:
+		if n := len(r.Marks); n > 0 && fact.Of[fact.Marked](r.Marks[n-1]) == fact.Of[fact.Marked](f) {
+			r.Marks = r.Marks[:n-1] // seen in a status before: the act knows what it rests on
+		}
+		r.Marks = append(r.Marks, f)
+	case fact.AskedAgain:
+		r.Again = append(r.Again, f)
+	case fact.ProcessEnded:
+		r.Ended = append(r.Ended, f)
+	case fact.Signalled:
+		r.Signals = append(r.Signals, f)
+	case fact.Counted:
+		r.Counts = append(r.Counts, f)
+	}
+}
+
+// Fact finds a fact of the pod by its id.
+func (h *History) Fact(id fact.ID) (*fact.Fact, bool) {
+	i, ok := h.byID[id]
+	if !ok {
+		return nil, false
+	}
+	return &h.Facts[i], true
+}
+
+// Containers lists the containers with a history, in the order of the spec:
+// init containers, containers, ephemeral ones; then what the spec does not name.
+func (h *History) Containers() []string {
+	var names []string
+	if h.Object != nil {
+		s := &h.Object.Spec
+		for i := range s.InitContainers {
+			names = append(names, s.InitContainers[i].Name)
+		}
+		for i := range s.Containers {
+			names = append(names, s.Containers[i].Name)
+		}
+		for i := range s.EphemeralContainers {
+			names = append(names, s.EphemeralContainers[i].Name)
+		}
+	}
+	var rest []string
+	for name := range h.runs {
+		if !slices.Contains(names, name) {
+			rest = append(rest, name)
+		}
+	}
+	slices.Sort(rest)
+	return append(names, rest...)
+}
+
+// Runs are the container's lives, oldest first.
+func (h *History) Runs(container string) []*Run { return h.runs[container] }
+
+// Last is the container's newest run, nil when it never had one.
+func (h *History) Last(container string) *Run {
+	runs := h.runs[container]
+	if len(runs) == 0 {
+		return nil
+	}
+	return runs[len(runs)-1]
+}
+
+// Spec finds a container's spec by name; nil when there is none.
+func (h *History) Spec(container string) *v1.Container {
+	if h.Object == nil {
+		return nil
+	}
+	s := &h.Object.Spec
+	for _, set := range [][]v1.Container{s.Containers, s.InitContainers} {
+		for i := range set {
+			if set[i].Name == container {
+				return &set[i]
+			}
+		}
+	}
+	for i := range s.EphemeralContainers {
+		if s.EphemeralContainers[i].Name == container {
+			c := v1.Container(s.EphemeralContainers[i].EphemeralContainerCommon)
+			return &c
+		}
+	}
+	return nil
+}

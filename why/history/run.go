@@ -1,0 +1,103 @@
+package history
+
+import (
+	"slices"
+	"time"
+
+	"whylet.dev/whylet/fact"
+)
+
+// ItsOwn says whether a container's own processes sent the signal: those that its
+// main process brought forth, and not one that somebody put beside them.
+func (h *History) ItsOwn(s fact.Signalled, container string) bool {
+	return s.Origin == fact.FromContainer && s.SenderContainer == container && !s.SenderStray && (s.SenderPod == nil || s.SenderPod.UID == h.Pod.UID)
+}
+
+// Owner is the container whose main process has that pid, empty when it is none's.
+func (h *History) Owner(pid int) string {
+	if pid == 0 {
+		return ""
+	}
+	for name, runs := range h.runs {
+		for _, r := range runs {
+			if r.Started != nil && fact.Of[fact.Started](r.Started).PID == pid {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// Attempts are those of the given facts that are probe attempts.
+func (h *History) Attempts(all []fact.ID) []fact.ID {
+	return slices.DeleteFunc(slices.Clone(all), func(id fact.ID) bool {
+		f, ok := h.Fact(id)
+		return !ok || f.Body.Kind() != fact.Probed{}.Kind()
+	})
+}
+
+// ChosenBefore is the kill of the process that the kernel chose, where another died
+// only because it takes all of a cgroup (memory.oom.group, cgroup v2).
+func (r *Run) ChosenBefore(record *fact.Fact) *fact.Fact {
+	if record == nil || !fact.Of[fact.OOMKilled](record).Group {
+		return nil
+	}
+	for _, f := range slices.Backward(r.OOMKills) {
+		if ago := record.When().Sub(f.When()); !fact.Of[fact.OOMKilled](f).Group && ago >= 0 && ago <= fact.OOMFollowedWithin {
+			return f
+		}
+	}
+	return nil
+}
+
+// givesBack is how long a process that was killed may take to give its memory back
+// on a machine that has none left.
+const givesBack = 10 * time.Second
+
+// Dying is what those of the container held that were OOM-killed shortly before a
+// record, and that are not in its table any more.
+func (r *Run) Dying(record *fact.Fact) int64 {
+	var sum int64
+	for _, f := range r.OOMKills {
+		o := fact.Of[fact.OOMKilled](f)
+		if ago := record.When().Sub(f.When()); f == record || ago < 0 || ago > givesBack {
+			continue
+		}
+		if !slices.ContainsFunc(fact.Of[fact.OOMKilled](record).Tasks, func(t fact.OOMTask) bool { return t.PID == o.PID }) {
+			sum += o.AnonRSS
+		}
+	}
+	return sum
+}
+
+// CPUTime is the limit that a look found, 0 where none did.
+func (r *Run) CPUTime() (*fact.Fact, time.Duration) {
+	for _, f := range r.Looks {
+		if limit := fact.Of[fact.Looked](f).MaxCPU; limit > 0 {
+			return f, limit
+		}
+	}
+	return nil, 0
+}
+
+// Said are the last lines of a run's log of which a look tells, of one that never came
+// up.
+func (r *Run) Said() []string {
+	for _, f := range slices.Backward(r.Looks) {
+		if lines := fact.Of[fact.Looked](f).Said; len(lines) > 0 {
+			return lines
+		}
+	}
+	return nil
+}
+
+// AtPIDLimit is the newest sample of that time with as many tasks as are allowed.
+func (r *Run) AtPIDLimit(from, until time.Time) *fact.Fact {
+	for _, f := range slices.Backward(r.Samples) {
+		b := fact.Of[fact.Sampled](f)
+		if b.PIDLimit > 0 && b.PIDs >= b.PIDLimit && !f.Seen.Before(from) && !f.Seen.After(until) {
+			return f
+		}
+	}
+	return nil
+}

@@ -1,0 +1,212 @@
+package why
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
+)
+
+// These rules go by what a container says in its log while a probe of it fails.
+func init() {
+	probeRules.add(
+		rule[*probing]{
+			name: "probe-not-deployed", causes: []answer.Cause{answer.AppUnhealthy},
+			needs:   "404 in every attempt, and words of a failure, as its runtime or framework calls fatal, in the log of the container",
+			against: "a good answer at the same path, ever",
+			seesAll: true,
+			judge:   probeNotDeployed,
+		},
+		rule[*probing]{
+			name: "probe-limit-said", causes: []answer.Cause{answer.AppOverloaded},
+			needs:   "no answer in time, or 502 to 504, and the words of a server of the pod that its limit of connections, workers or children is reached",
+			against: "",
+			yields:  []string{"probe-child-oom"},
+			judge:   probeLimitSaid,
+		},
+		rule[*probing]{
+			name: "probe-protocol-said", causes: []answer.Cause{answer.ProbeProtocol},
+			needs:   "connections that are taken and cut, no success ever, and the words of the container that what it is asked is not its protocol",
+			against: "a success, ever",
+			seesAll: true,
+			judge:   probeProtocolSaid,
+		},
+		rule[*probing]{
+			name: "probe-sibling-elsewhere", causes: []answer.Cause{answer.AppListensElse, answer.AppNotListening},
+			needs:   "an answer of 5xx, the words for a refused connection to loopback at the end of the container's log, and a look that finds nobody on that port in the pod; another container that listens on another port makes it app-listens-elsewhere",
+			against: "a listener on that port",
+			judge:   probeSiblingElsewhere,
+		},
+		rule[*probing]{
+			name: "probe-dependency-said", causes: []answer.Cause{answer.DependencyDown},
+			needs:   "an answer of 5xx or a command that says no, and the words for a connection that does not come about, with where to, in that answer or as what the container said last",
+			against: "",
+			judge:   probeDependencySaid,
+		},
+	)
+}
+
+// log is the end of a container's log as a look has it, while the probe failed or before.
+func (p *probing) log() (*fact.Fact, []string) {
+	for _, f := range slices.Backward(p.run.Looks) {
+		if lines := fact.Of[fact.Looked](f).Said; len(lines) > 0 {
+			return f, lines
+		}
+	}
+	return nil, nil
+}
+
+// inLogs is the newest line of the logs of the pod's containers, the probed one's first,
+// that fits.
+func (p *probing) inLogs(fits func(string) bool) (at *fact.Fact, line string) {
+	for _, name := range append([]string{p.run.Container}, p.h.Containers()...) {
+		run := p.h.Last(name)
+		if run == nil {
+			continue
+		}
+		for _, f := range slices.Backward(run.Looks) {
+			for _, line := range slices.Backward(fact.Of[fact.Looked](f).Said) {
+				if fits(line) {
+					return f, line
+				}
+			}
+		}
+	}
+	return nil, ""
+}
+
+// probeNotDeployed: a server is up, and the application that it should serve is not in it.
+func probeNotDeployed(p *probing) *finding {
+	at, lines := p.log()
+	if p.mode != answered || p.last.Evidence.Status != 404 || p.worked() || !words.Failed(lines) {
+		return nil
+	}
+	return &finding{
+		cause: answer.AppUnhealthy, weight: strong, chain: p.chain(at),
+		text: fmt.Sprintf("The server of container %s is up, and its application is not: its log tells of a failure, and %s has been answered with 404 ever since.",
+			p.run.Container, p.what()),
+		because: []string{quoteLog(lines)},
+		fixes:   append(p.h.logsFix(p.run), p.h.specFix("mend what the log tells of; the probe's path need not be wrong")),
+	}
+}
+
+// quoteLog is what a log says most.
+func quoteLog(lines []string) string {
+	return "Its log says: " + strings.TrimSuffix(prose.Brief(words.Gist(lines[words.Telling(lines)]), quoted), ".") + "."
+}
+
+// probeLimitSaid: a server takes no more, and says so.
+func probeLimitSaid(p *probing) *finding {
+	if p.mode != silent && p.mode != unreachable && !(p.mode == answered && p.last.Evidence.Status >= 502 && p.last.Evidence.Status <= 504) {
+		return nil
+	}
+	at, line := p.inLogs(words.ConnectionLimit.In)
+	if at == nil {
+		return nil
+	}
+	return &finding{
+		cause: answer.AppOverloaded, weight: certain, certainty: answer.Inferred, container: at.Container, chain: p.chain(at),
+		text: fmt.Sprintf("Container %s takes no more work: it says that a limit of its own is reached (%s), so %s fails.", at.Container, strings.TrimSuffix(prose.Brief(words.Gist(line), kept), "."), p.what()),
+		fixes: []answer.Fix{
+			p.h.inspect("see who holds its connections or workers", p.h.exec(at.Container, "cat /proc/net/tcp /proc/net/tcp6")),
+			p.h.specFix("raise that limit, have slow clients time out, or give the probe a port or worker of its own"),
+		},
+	}
+}
+
+// probeProtocolSaid: it cuts what it does not understand, and says so.
+func probeProtocolSaid(p *probing) *finding {
+	at, line := p.inLogs(words.NotMyProtocol.In)
+	if p.mode != broken || p.worked() || at == nil || at.Container != p.run.Container {
+		return nil
+	}
+	return &finding{
+		cause: answer.ProbeProtocol, weight: strong, chain: p.chain(at),
+		text:  fmt.Sprintf("Port %d of container %s speaks another protocol than %s: it cuts the connection, and its log says: %s.", p.port(), p.run.Container, p.what(), strings.TrimSuffix(prose.Brief(words.Gist(line), kept), ".")),
+		fixes: []answer.Fix{p.h.specFix("have the probe speak what the port speaks, use tcpSocket, or have the server speak HTTP there")},
+	}
+}
+
+// probeDependencySaid: it says no because of something that it asks.
+func probeDependencySaid(p *probing) *finding {
+	if p.last.Evidence == nil || p.mode != exitCode && !(p.mode == answered && p.last.Evidence.Status >= 500) {
+		return nil
+	}
+	n, ok := lastNeed(strings.Split(words.Told(p.last.Evidence.Output), "\n"))
+	at, lines := p.log()
+	if !ok || n.place == "" {
+		n, ok = lastNeed(lines)
+	} else {
+		at = nil
+	}
+	if !ok || n.place == "" || loopback(hostIn(n.place)) {
+		return nil
+	}
+	return &finding{
+		cause: answer.DependencyDown, weight: strong, chain: p.chain(at),
+		text:  fmt.Sprintf("Container %s fails because it cannot reach %s (%s): %s.", p.run.Container, n.named(), n.what, strings.TrimSuffix(prose.Brief(words.Gist(n.said), quoted), ".")),
+		then:  []string{fmt.Sprintf("So %s failed: %s.", p.what(), p.how())},
+		fixes: append(n.fixes(p.h), p.h.logsFix(p.run)...),
+	}
+}
+
+// probeSiblingElsewhere: a proxy finds nobody at the port of its own pod where the
+// application should be.
+func probeSiblingElsewhere(p *probing) *finding {
+	if p.mode != answered || p.last.Evidence.Status < 500 {
+		return nil
+	}
+	said, lines := p.log()
+	n, ok := lastNeed(lines)
+	at, look, seen := p.look()
+	if !ok || !seen || !loopback(hostIn(n.place)) {
+		return nil
+	}
+	_, port, _ := splitAddress(n.place)
+	f := &finding{cause: answer.AppNotListening, weight: fair, chain: p.chain(said, at)}
+	var other []string
+	for _, l := range look.Listeners {
+		_, on, _ := splitAddress(l.Address)
+		switch {
+		case on == port:
+			return nil // it has come up since
+		case l.Other:
+			f.cause, f.weight, f.container = answer.AppListensElse, strong, p.containerOf(l)
+			other = append(other, fmt.Sprintf("%s (%s)", l.Address, prose.Brief(l.Command, 30)))
+		}
+	}
+	f.text = fmt.Sprintf("Container %s asks port %s of its own pod, and nobody listens there.", p.run.Container, port)
+	if len(other) > 0 {
+		f.text = fmt.Sprintf("Container %s asks port %s of its own pod, and the other container listens elsewhere: on %s.", p.run.Container, port, strings.Join(other, ", "))
+	}
+	f.because = []string{quoteLog(lines)}
+	f.fixes = []answer.Fix{p.h.specFix("give both the same port")}
+	return f
+}
+
+// containerOf is the container of the pod that has a listener, where there are only two or
+// its main process listens; "" where that is not known.
+func (p *probing) containerOf(l fact.Listener) string {
+	if owner := p.h.Owner(l.PID); owner != "" {
+		return owner
+	}
+	if p.h.Object != nil && len(p.h.Object.Spec.Containers) == 2 {
+		for _, c := range p.h.Object.Spec.Containers {
+			if c.Name != p.run.Container {
+				return c.Name
+			}
+		}
+	}
+	return ""
+}
+
+func hostIn(place string) string {
+	if host, _, ok := splitAddress(place); ok {
+		return host
+	}
+	return place
+}

@@ -1,0 +1,63 @@
+package words
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestTelling(t *testing.T) {
+	for name, test := range map[string]struct{ log, want string }{
+		"the error before the goodbye": {"[Note] Server socket created\n2026-11-23 1:53:26 0 [ERROR] Fatal error: Can't open and lock privilege tables\n2026-11-23 1:53:26 0 [ERROR] Aborting", "[ERROR] Fatal error: Can't open and lock privilege tables"},
+		"node, above the stack":        {"node:internal/process/promises:288\nError: getaddrinfo EAI_AGAIN redis-master\n    at GetAddrInfoReqWrap.onlookup [as oncomplete] (node:dns:108:26) {\n  errno: -3001,\n  hostname: 'redis-master'\n}\n\nNode.js v18.20.4", "Error: getaddrinfo EAI_AGAIN redis-master"},
+		"the deepest cause":            {"Exception in thread \"main\" java.lang.IllegalStateException: no\n\tat a.B.c(B.java:1)\nCaused by: java.net.ConnectException: Connection refused\n\tat a.B.c(B.java:1)\n\t... 12 more", "Caused by: java.net.ConnectException: Connection refused"},
+		"a traceback's last line":      {"Traceback (most recent call last):\n  File \"/srv/app.py\", line 1, in <module>\n    import stripe\nModuleNotFoundError: No module named 'stripe'\n[2026-11-23 01:53:26 +0000] [7] [INFO] Worker exiting (pid: 7)\n[2026-11-23 01:53:26 +0000] [1] [ERROR] Reason: Worker failed to boot.", "ModuleNotFoundError: No module named 'stripe'"},
+		"postgres":                     {"LOG:  starting PostgreSQL\n2026-11-23 01:53:26.123 UTC [1] FATAL:  data directory \"/data\" has invalid permissions\n2026-11-23 01:53:26.123 UTC [1] DETAIL:  Permissions should be u=rwx (0700).", "FATAL:  data directory \"/data\" has invalid permissions"},
+		"the system's words":           {"cp: can't stat '/none': No such file or directory\ngiving up", "cp: can't stat '/none': No such file or directory"},
+		"an error that was survived":   {"ERROR: no cache\nlistening on 8080\nserving", "serving"},
+		"logfmt":                       {`ts=2026-11-23T01:53:32.053Z caller=main.go:469 level=error msg="Error loading config (--config.file=/srv/p.yml)" file=/srv/p.yml err="parsing YAML file /srv/p.yml: field scrape_configz not found"`, "Error loading config (--config.file=/srv/p.yml): parsing YAML file /srv/p.yml: field scrape_configz not found"},
+		"JSON":                         {`{"level":"fatal","ts":1.2,"msg":"cannot start","error":"listen tcp :80: bind: permission denied"}`, "cannot start: listen tcp :80: bind: permission denied"},
+		"redis":                        {"1:M 23 Nov 2026 01:53:26.123 # Fatal error loading the DB, check server logs. Exiting.", "Fatal error loading the DB, check server logs. Exiting."},
+		"nginx":                        {`2026/11/23 02:48:14 [error] 6#6: *5 connect() failed (111: Connection refused) while connecting to upstream, client: 10.42.0.1, server: , request: "GET / HTTP/1.1", upstream: "http://10.43.60.105:80/", host: "10.42.0.11:8080"`, `[error] 6#6: *5 connect() failed (111: Connection refused) while connecting to upstream, upstream: "http://10.43.60.105:80/"`},
+		"nothing":                      {" \n\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lines := strings.Split(test.log, "\n")
+			got := ""
+			if i := Telling(lines); i >= 0 {
+				got = Gist(lines[i])
+			}
+			if got != test.want {
+				t.Errorf("%q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// A reason that stands above a long stack is kept, and the newest lines are.
+func TestKeep(t *testing.T) {
+	log := []string{"starting", "Error: getaddrinfo ENOTFOUND db"}
+	for range 40 {
+		log = append(log, "    at Object.<anonymous> (/srv/server.js:3:38)")
+	}
+	log = append(log, "", "Node.js v18.20.4")
+	kept := Keep(log, 10, 1<<10)
+	if len(kept) != 10 || kept[0] != "starting" || kept[1] != log[1] || kept[9] != log[len(log)-1] {
+		t.Errorf("%q", kept)
+	}
+	if long := Keep([]string{strings.Repeat("x", 2000)}, 10, 1<<10); len(long) != 1 || len(long[0]) != 1<<10 {
+		t.Errorf("%d lines", len(long))
+	}
+}
+
+func FuzzGist(f *testing.F) {
+	f.Add(`{"msg":"x","error":{"message":"y"}}`)
+	f.Add(`level=error msg="a \" b" err=c`)
+	f.Add("1:M 23 Nov 2026 01:53:26.123 # Fatal")
+	f.Fuzz(func(t *testing.T, line string) {
+		lines := strings.Split(line, "\n")
+		if kept := Keep(lines, 3, 100); len(kept) > 3 {
+			t.Errorf("%q", kept)
+		}
+		_ = Gist(line)
+	})
+}

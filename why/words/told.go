@@ -1,0 +1,77 @@
+package words
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var (
+	// hidden is what a page in HTML does not show, tag what is left of it.
+	hidden = regexp.MustCompile(`(?is)<(style|script|head)\b.*?</(style|script|head)>|<!--.*?-->`)
+	title  = regexp.MustCompile(`(?is)<title>(.*?)</title>`)
+	tag    = regexp.MustCompile(`(?s)<[^>]*>?`)
+	// failing is a value of a health check that does not stand for success.
+	failing = regexp.MustCompile(`(?i)\b(fail(ed|ing|ure)?|down|error|errored|unhealthy|unavailable|refused|timed? ?out|critical|not ok|nok|disconnected|unreachable|outofservice|out_of_service)\b`)
+)
+
+// Told is what an answer of an application says: a page without its tags, the members of an
+// object in JSON that tell of a failure, or the line that says most.
+func Told(output string) string {
+	text := strings.TrimSpace(output)
+	switch {
+	case strings.HasPrefix(text, "{"):
+		if failed := failures(text); failed != "" {
+			return failed
+		}
+	case strings.HasPrefix(text, "<"):
+		shown := tag.ReplaceAllString(hidden.ReplaceAllString(text, " "), " ")
+		if m := title.FindStringSubmatch(text); m != nil && len(strings.Fields(shown)) == 0 {
+			shown = m[1]
+		}
+		return strings.Join(strings.Fields(html.UnescapeString(shown)), " ")
+	default:
+		lines := strings.Split(text, "\n")
+		if i := Telling(lines); i >= 0 && len(lines) > 1 {
+			return Gist(lines[i])
+		}
+	}
+	return text
+}
+
+// failures are the members of an object, however deep, that tell of a failure, by their
+// path; empty where none does, or where it is no object.
+func failures(text string) string {
+	var object map[string]any
+	if json.Unmarshal([]byte(text), &object) != nil {
+		return ""
+	}
+	var all []string
+	failuresIn(object, "", &all)
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+func failuresIn(value any, path string, all *[]string) {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, inner := range v {
+			failuresIn(inner, strings.TrimPrefix(path+"."+name, "."), all)
+		}
+	case []any:
+		for _, inner := range v {
+			failuresIn(inner, path, all)
+		}
+	case string:
+		if failing.MatchString(v) {
+			*all = append(*all, fmt.Sprintf("%s: %s", path, v))
+		}
+	case bool:
+		if !v {
+			*all = append(*all, path+": false")
+		}
+	}
+}

@@ -1,0 +1,25 @@
+package words
+
+import "testing"
+
+func TestTold(t *testing.T) {
+	for name, test := range map[string]struct{ output, want string }{
+		"failing members": {`{"status":"DOWN","checks":{"disk":{"status":"UP"},"db":{"status":"DOWN","detail":"connection refused"}}}`, "checks.db.detail: connection refused, checks.db.status: DOWN, status: DOWN"},
+		"a page":          {"<!doctype html><html><head><title>502</title><style>b{}</style></head>\n<body><h1>502 Bad Gateway</h1><hr>nginx</body></html>", "502 Bad Gateway nginx"},
+		"a title alone":   {"<html><head><title>Not &amp; here</title></head></html>", "Not & here"},
+		"psql":            {"psql: error: connection to server on socket \"/tmp/.s.PGSQL.5432\" failed: FATAL:  sorry, too many clients already\n", "psql: error: connection to server on socket \"/tmp/.s.PGSQL.5432\" failed: FATAL:  sorry, too many clients already"},
+		"a traceback":     {"Traceback (most recent call last):\n  File \"x\", line 1, in <module>\nValueError: no mode\n", "ValueError: no mode"},
+		"an object":       {`{"ok":true}`, `{"ok":true}`},
+		"no object":       {`{oops`, `{oops`},
+	} {
+		if got := Told(test.output); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+func FuzzTold(f *testing.F) {
+	f.Add(`{"a":[{"b":false}]}`)
+	f.Add("<p <b>x")
+	f.Fuzz(func(_ *testing.T, output string) { Told(output) })
+}
