@@ -148,6 +148,9 @@ func howKnown(v Verdict) string {
 	case Inferred:
 		return "inferred (rule " + v.Rule + ")"
 	}
+	if v.Cause == None {
+		return "nothing is seen, and not much was looked at"
+	}
 	return "not enough evidence"
 }
 

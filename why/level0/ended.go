@@ -29,6 +29,12 @@ func orNothing(reason string) string {
 
 func (c *podCase) whyEnded(st v1.ContainerStatus, t *v1.ContainerStateTerminated) answer.Verdict {
 	name := st.Name
+	if c.sandboxAnew(t) {
+		v := unknown(name, fmt.Sprintf("Container %s ended with exit code %d, and its pod got a new sandbox then: all that ran in the old one was ended with it. Whether that came of the node, of its runtime or of somebody is not known.", name, t.ExitCode),
+			"what ended the sandbox, and when", c.describe())
+		v.Possible = []answer.Cause{answer.SandboxFailed, answer.NodeRestarted}
+		return v
+	}
 	// A kill by kubelet comes first: what the runtime says of an OOM kill may be about a
 	// child of long ago, and an exit code about how the application took the order.
 	if e := c.ordered(name, t.FinishedAt.Time); e != nil {
@@ -36,7 +42,7 @@ func (c *podCase) whyEnded(st v1.ContainerStatus, t *v1.ContainerStateTerminated
 	}
 	switch {
 	case t.Reason == "OOMKilled" && t.ExitCode == 137 && !c.silent(name, t.FinishedAt.Time):
-		return unknown(name, fmt.Sprintf("Container %s ended with exit code 137, and the runtime says OOMKilled: some process in it was killed for memory. Whether the end came of that, or of a probe that failed meanwhile, is not known: it has one, and what kubelet said then is not there any more.", name),
+		return unknown(name, fmt.Sprintf("Container %s ended with exit code 137, and the runtime says OOMKilled: some process in it was killed for memory. Whether the end came of that, or kubelet ended it meanwhile for a probe, a hook or a change, is not known: what kubelet said then is not there any more.", name),
 			"which process was killed, and whether kubelet ended the container", c.logsBefore(name))
 	case t.Reason == "OOMKilled" && t.ExitCode == 137:
 		return c.outOfMemory(name, t)
@@ -45,14 +51,13 @@ func (c *podCase) whyEnded(st v1.ContainerStatus, t *v1.ContainerStateTerminated
 			"which process was killed, when, and whose limit was hit", c.logsBefore(name))
 	case t.Reason == "StartError" || t.Reason == "ContainerCannotRun":
 		return c.notRun(name, t.Message)
-	case t.Reason == "ContainerStatusUnknown":
+	case t.Reason == "ContainerStatusUnknown", t.Reason == "Unknown": // kubelet's word; containerd's, after the machine was restarted
 		return unknown(name, fmt.Sprintf("Container %s was gone when its kubelet looked for it again: its exit code of %d is not its own.", name, t.ExitCode), "how it ended", c.describe())
-	case t.ExitCode == 137 || t.ExitCode == 143:
-		signal := map[int32]string{137: "SIGKILL", 143: "SIGTERM"}[t.ExitCode]
-		return unknown(name, fmt.Sprintf("Container %s ended with exit code %d, which stands for %s. The runtime saw no OOM kill of the container, and there is no word of kubelet that it ended it; who did is not known.", name, t.ExitCode, signal),
+	case sent[t.ExitCode] != "":
+		return unknown(name, fmt.Sprintf("Container %s ended with exit code %d, which stands for %s. The runtime saw no OOM kill of the container, and there is no word of kubelet that it ended it; who did is not known.", name, t.ExitCode, sent[t.ExitCode]),
 			"who sent the signal, or that nobody did", c.logsBefore(name), c.describe())
 	case !c.silent(name, t.FinishedAt.Time):
-		return unknown(name, fmt.Sprintf("Container %s ended with exit code %d, and whether it was told to is not known: it has a probe that may have had it killed, and what kubelet said then is not there any more.", name, t.ExitCode),
+		return unknown(name, fmt.Sprintf("Container %s ended with exit code %d, and whether it was told to is not known: kubelet may have ended it for a probe, a hook or a change of its spec, and what kubelet said then is not there any more.", name, t.ExitCode),
 			"whether kubelet ended it", c.logsBefore(name))
 	case t.ExitCode == 0:
 		v := unknown(name, fmt.Sprintf("Container %s ended with exit code 0, after %s, and its pod's restart policy %s starts it again. Kubelet did not ask it to end. Whether it was done, or somebody else asked it to, the status does not tell.", name, ran(t), c.Pod.Spec.RestartPolicy),
@@ -65,6 +70,20 @@ func (c *podCase) whyEnded(st v1.ContainerStatus, t *v1.ContainerStateTerminated
 	return c.ownError(name, t)
 }
 
+// sent names the signals that exit codes stand for, where they mostly come from others. A
+// process that gets one may end with such a code of its own as well.
+var sent = map[int32]string{
+	129: "SIGHUP", 130: "SIGINT", 131: "SIGQUIT", 137: "SIGKILL", 138: "SIGUSR1", 140: "SIGUSR2", 141: "SIGPIPE", 142: "SIGALRM",
+	143: "SIGTERM", 152: "SIGXCPU", 153: "SIGXFSZ", 159: "SIGSYS",
+}
+
+// sandboxAnew says whether the pod got another sandbox after a run had begun: what was in
+// the first ended with it. Its condition is set soon after the first containers run.
+func (c *podCase) sandboxAnew(t *v1.ContainerStateTerminated) bool {
+	up := condition(c.Pod, v1.PodReadyToStartContainers)
+	return up != nil && up.Status == v1.ConditionTrue && up.LastTransitionTime.Sub(t.StartedAt.Time) > 10*time.Second
+}
+
 // ownError is about an end with an error of its own: what it said is not judged here
 // beyond what only one cause can be.
 func (c *podCase) ownError(name string, t *v1.ContainerStateTerminated) answer.Verdict {
@@ -72,18 +91,64 @@ func (c *podCase) ownError(name string, t *v1.ContainerStateTerminated) answer.V
 		return because(answer.AppStartFailed, "api-command", name, fmt.Sprintf("Container %s ended at once with exit code %d: a shell in it found no such command (127), or could not run it (126).", name, t.ExitCode),
 			answer.Fix{Text: "correct command and args, or the image", Risk: answer.Restarts}, c.logsBefore(name))
 	}
+	k := c.container(name)
 	lines, read := c.Words[name]
+	if !read && t.Message != "" {
+		lines, read = strings.Split(t.Message, "\n"), true
+	}
 	begins := fmt.Sprintf("Container %s ended by itself with exit code %d, after %s", name, t.ExitCode, ran(t))
-	if !read {
+	if !read || k == nil {
 		return unknown(name, begins+"; what it said before could not be read.", "its last words", c.logsBefore(name))
 	}
-	if w, at, ok := said(lines); ok {
-		if at > 0 {
-			return unknown(name, begins+"; it spoke "+w.text+" shortly before, and whether it ended of that is not known.", "what it had open and waited for", c.logsBefore(name))
-		}
-		return because(w.cause, "api-last-words", name, begins+", and the last that it spoke of is "+strings.TrimPrefix(w.text, "of ")+".", c.logsBefore(name))
+	if execSaid(t, lines) {
+		return because(answer.AppStartFailed, "api-exec-said", name, fmt.Sprintf("The program of container %s could not be run: %s.", name, short(strings.Join(lines, " "))),
+			answer.Fix{Text: "correct command and args, or use an image that has the program, what runs it, and for this kind of machine", Risk: answer.Restarts})
+	}
+	switch of, ok := c.complains(k, lines); {
+	case ok && of.cause == "":
+		v := unknown(name, begins+"; it said shortly before "+of.text+", and whether it ended of that is not known.", "what it had open, waited for and was refused", c.logsBefore(name))
+		v.Possible = []answer.Cause{of.possible}
+		return v
+	case ok:
+		return because(of.cause, "api-last-words", name, begins+", and said last "+of.text+".", c.logsBefore(name))
+	case c.wasWell(k, t):
+		v := unknown(name, begins+". It had run for longer before, and takes some of its configuration from ConfigMaps or Secrets: whether these were changed is not known.", "when they were changed", c.logsBefore(name))
+		v.Possible = []answer.Cause{answer.AppExitError, answer.ConfigChanged}
+		return v
 	}
 	return because(answer.AppExitError, "api-exit", name, begins+".", c.logsBefore(name))
+}
+
+// execSaid says whether the kernel refused the program when the runtime's own process had
+// already been started in its place (runc exits with 255 then, and its words are all that
+// the container said).
+func execSaid(t *v1.ContainerStateTerminated, lines []string) bool {
+	said := slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return strings.TrimSpace(line) == "" })
+	return t.ExitCode == 255 && len(said) == 1 && strings.HasPrefix(said[0], "exec ") && t.FinishedAt.Sub(t.StartedAt.Time) <= 3*time.Second
+}
+
+// wasWell says whether a container that is configured from outside has run for much longer
+// at some time than in the run that is over: something may have changed since.
+func (c *podCase) wasWell(k *v1.Container, t *v1.ContainerStateTerminated) bool {
+	of := slices.ContainsFunc(k.Env, func(e v1.EnvVar) bool {
+		return e.ValueFrom != nil && (e.ValueFrom.ConfigMapKeyRef != nil || e.ValueFrom.SecretKeyRef != nil)
+	})
+	if !of && len(k.EnvFrom) == 0 && !c.configured(k.Name) {
+		return false
+	}
+	restarts := int32(0)
+	for _, st := range slices.Concat(c.Pod.Status.InitContainerStatuses, c.Pod.Status.ContainerStatuses) {
+		if st.Name == k.Name {
+			restarts = st.RestartCount
+		}
+	}
+	last := t.FinishedAt.Sub(t.StartedAt.Time)
+	spent, backOff := last, 10*time.Second // from here on each run and the wait after it
+	for range restarts {
+		spent += last + backOff + 5*time.Second
+		backOff = min(2*backOff, 5*time.Minute)
+	}
+	return t.FinishedAt.Sub(started(c.Pod)) > spent+time.Minute
 }
 
 func ran(t *v1.ContainerStateTerminated) string {
@@ -162,7 +227,7 @@ func (c *podCase) killed(name string, t *v1.ContainerStateTerminated, e *v1.Even
 // probeFailed is about a probe whose failure kubelet acted on: what it said of its
 // attempts tells what it met, seldom why.
 func (c *podCase) probeFailed(name, kind string, by time.Time) answer.Verdict {
-	e := c.unhealthy(name, kind, by)
+	e := c.unhealthy(name, kind, by, by.Add(slack))
 	begins := fmt.Sprintf("Kubelet ended container %s because its %s probe failed", name, strings.ToLower(kind))
 	if e == nil {
 		return unknown(name, begins+"; what the probe met is not there any more.", "each attempt, and why it failed", c.describe())
@@ -171,8 +236,8 @@ func (c *podCase) probeFailed(name, kind string, by time.Time) answer.Verdict {
 }
 
 // unhealthy is kubelet's last word about a failed attempt of a probe that can belong to
-// what happened at the given time.
-func (c *podCase) unhealthy(name, kind string, by time.Time) *v1.Event {
+// what happened between the given times.
+func (c *podCase) unhealthy(name, kind string, by, until time.Time) *v1.Event {
 	var best *v1.Event
 	for i := range c.events {
 		e := &c.events[i]
@@ -180,7 +245,7 @@ func (c *podCase) unhealthy(name, kind string, by time.Time) *v1.Event {
 			continue
 		}
 		// The period tells how old the last failure can be.
-		if last(*e).Before(by.Add(-c.period(name, kind) - slack)) {
+		if last(*e).Before(by.Add(-c.period(name, kind)-slack)) || first(*e).After(until) {
 			continue
 		}
 		if best == nil || last(*e).After(last(*best)) {
@@ -218,12 +283,13 @@ func (c *podCase) probeMet(name, kind, begins string, e *v1.Event) answer.Verdic
 	_, met, _ := strings.Cut(e.Message, ": ")
 	begins += ": " + strings.TrimSuffix(strings.TrimSpace(met), ".")
 	lower := strings.ToLower(e.Message)
+	says := strings.Contains(lower, "statuscode: 5") && !strings.Contains(lower, "statuscode: 502") && !strings.Contains(lower, "statuscode: 504") || strings.Contains(e.Message, `responded with "NOT_SERVING"`)
 	var v answer.Verdict
 	switch {
-	case strings.Contains(lower, "statuscode: 5") && c.alone() && c.configured(name):
+	case says && c.asksItself(name, kind) && c.configured(name):
 		v = unknown(name, begins+". The application answered, and said itself that it is not well. Whether its configuration was changed before is not known: it reads some from outside.", "when its ConfigMaps and Secrets were changed", c.logsBefore(name))
 		v.Possible = []answer.Cause{answer.AppUnhealthy, answer.ConfigChanged}
-	case strings.Contains(lower, "statuscode: 5") && c.alone():
+	case says && c.asksItself(name, kind):
 		v = because(answer.AppUnhealthy, "api-probe-said-no", name, begins+". The application answered, and said itself that it is not well.", c.logsBefore(name))
 	case strings.Contains(lower, "connection refused"):
 		v = unknown(name, begins+". Nothing listened there: the application had not come so far, listens elsewhere, or is gone.", "what the pod listened on at that moment, and whether it ever listened there", c.describe())
@@ -245,7 +311,9 @@ func (c *podCase) configured(name string) bool {
 	})
 }
 
-// alone says that only one container can have answered, and no proxy did.
-func (c *podCase) alone() bool {
-	return len(c.Pod.Spec.Containers) == 1 && len(c.Pod.Spec.InitContainers) == 0 && !c.Pod.Spec.HostNetwork
+// asksItself says that only the container itself can have answered a probe: no other one,
+// no proxy and nobody elsewhere. (502 and 504 are what proxies say in front of another.)
+func (c *podCase) asksItself(name, kind string) bool {
+	p := c.probe(name, kind)
+	return len(c.Pod.Spec.Containers) == 1 && len(c.Pod.Spec.InitContainers) == 0 && !c.Pod.Spec.HostNetwork && (p == nil || p.HTTPGet == nil || p.HTTPGet.Host == "")
 }

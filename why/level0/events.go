@@ -1,6 +1,7 @@
 package level0
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +31,17 @@ func last(e v1.Event) time.Time {
 		return e.EventTime.Time
 	}
 	return e.FirstTimestamp.Time
+}
+
+// first is when an event was seen first.
+func first(e v1.Event) time.Time {
+	switch {
+	case !e.FirstTimestamp.IsZero():
+		return e.FirstTimestamp.Time
+	case !e.EventTime.IsZero():
+		return e.EventTime.Time
+	}
+	return last(e)
 }
 
 // of says whether an event is about a container: kubelet writes it into the field path,
@@ -86,32 +98,46 @@ func (c *podCase) grace() time.Duration {
 	return time.Duration(grace) * time.Second
 }
 
-// Events beyond this many of one pod are dropped by who would write them (client-go
-// tools/record, defaultSpamBurst is 25, and one more each five minutes).
-const spam = 20
+// Kubelet writes 25 events of one pod, and then one more each five minutes (client-go
+// tools/record, defaultSpamBurst); they are kept for an hour (kube-apiserver,
+// --event-ttl).
+const (
+	refill   = 5 * time.Minute
+	keptFor  = 25 * time.Minute
+	fewWords = 2
+)
 
 // silent says that kubelet did not order the end of a run, as its word for it is not
-// there, though it would be: none can have ordered it without a probe, or a word of the
-// same minute is there, and so few were written that none was dropped.
+// there, though it would be: nothing in the pod's spec could have made it order one, or it
+// could still write of the next run, within the time in which it may write one event more
+// than at the end.
 func (c *podCase) silent(container string, ended time.Time) bool {
 	if c.Pod.DeletionTimestamp != nil || c.ordered(container, ended) != nil {
 		return false
 	}
-	if k := c.container(container); k != nil && k.LivenessProbe == nil && k.StartupProbe == nil {
+	for _, e := range c.events { // several orders in one event: this end may be among them
+		if e.Reason == "Killing" && of(e, container) && last(e).After(ended.Add(slack)) && !first(e).After(ended.Add(slack)) {
+			return false
+		}
+	}
+	if !c.mayBeEnded(container) {
 		return true
 	}
-	count, kept := int32(0), false
+	after := 0
 	for _, e := range c.events {
-		count += max(e.Count, 1)
-		if e.Series != nil {
-			count += e.Series.Count
-		}
 		about := last(e).Sub(ended)
-		if of(e, container) && (e.Reason == "Started" || e.Reason == "Created" || e.Reason == "BackOff") && about > -slack && about < time.Minute {
-			kept = true
+		if of(e, container) && slices.Contains([]string{"Pulled", "Created", "Started", "BackOff"}, e.Reason) && about >= -slack && about < refill-c.grace() {
+			after++
 		}
 	}
-	return kept && count < spam
+	return after >= fewWords && c.Now.Sub(ended) < keptFor
+}
+
+// mayBeEnded says whether something in the pod's spec makes kubelet end a container: a
+// probe, a hook, or that the spec was changed.
+func (c *podCase) mayBeEnded(container string) bool {
+	k := c.container(container)
+	return k == nil || k.LivenessProbe != nil || k.StartupProbe != nil || k.Lifecycle != nil && k.Lifecycle.PostStart != nil || c.Pod.Generation > 1
 }
 
 func (c *podCase) container(name string) *v1.Container {

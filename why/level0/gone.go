@@ -3,6 +3,7 @@ package level0
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -83,7 +84,7 @@ func (c *podCase) evicted(message string) answer.Verdict {
 	case strings.Contains(message, "low on resource: pids"):
 		return because(answer.EvictedPIDs, "api-status", "", text, c.describe())
 	case strings.Contains(message, "low on resource: ephemeral-storage"), strings.Contains(message, "low on resource: inodes"),
-		strings.Contains(message, "exceeds the limit"), strings.Contains(message, "exceeded its local ephemeral storage limit"):
+		strings.Contains(message, "exceeds the limit"), strings.Contains(message, "exceeds the total limit"), strings.Contains(message, "exceeded its local ephemeral storage limit"):
 		return because(answer.EvictedDisk, "api-status", "", text, c.describe())
 	}
 	return unknown("", text, "what the node was short of", c.describe())
@@ -97,10 +98,27 @@ func (c *podCase) terminating() told {
 	if len(c.Pod.Finalizers) > 0 && c.done() {
 		return told{s, because(answer.Deleted, "api-finalizers", "", fmt.Sprintf("The pod was deleted and its containers have ended; what keeps the object is its finalizers (%s), which nobody has taken away.", strings.Join(c.Pod.Finalizers, ", ")), c.describe())}
 	}
+	if d := condition(c.Pod, v1.DisruptionTarget); d != nil && d.Status == v1.ConditionTrue && d.Reason == v1.PodReasonPreemptionByScheduler {
+		return told{s, because(answer.Preempted, "api-status", "", "The scheduler deleted the pod to make room for one of higher priority: "+short(d.Message)+".", c.describe())}
+	}
 	if c.Now.Before(by) {
-		return told{s, because(answer.Deleted, "api-deleted", "", fmt.Sprintf("The pod was deleted; its containers have %s more to end. Who deleted it is in the API server's audit log, if there is one.", prose.Span(by.Sub(c.Now))))}
+		return told{s, c.deleted(by)}
 	}
 	return told{s, unknown("", fmt.Sprintf("The pod was deleted, and its grace period was over %s ago; what still holds it is not known.", prose.Span(c.Now.Sub(by))), "which container does not end, or which volume does not come off", c.describe())}
+}
+
+// deleted is about a pod that somebody deleted a moment ago. Of one that a controller has
+// made, it may have been the controller.
+func (c *podCase) deleted(by time.Time) answer.Verdict {
+	text := fmt.Sprintf("The pod was deleted; its containers have %s more to end.", prose.Span(by.Sub(c.Now)))
+	for _, owner := range c.Pod.OwnerReferences {
+		if owner.Controller != nil && *owner.Controller {
+			v := unknown("", fmt.Sprintf("%s Whether %s %s did it, which made it, or somebody else is not known.", text, owner.Kind, owner.Name), "how its containers take it", c.describe())
+			v.Possible = []answer.Cause{answer.Deleted, answer.RolledOut, answer.ScaledDown}
+			return v
+		}
+	}
+	return because(answer.Deleted, "api-deleted", "", text+" Who deleted it is in the API server's audit log, if there is one.")
 }
 
 func (c *podCase) done() bool {

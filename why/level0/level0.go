@@ -45,7 +45,7 @@ func Explain(s Seen) answer.Answer {
 		return s.Container != "" && t.symptom.Container != "" && t.symptom.Container != s.Container || !t.symptom.Last.IsZero() && t.symptom.Last.Before(s.Since)
 	})
 	if len(all) == 0 {
-		all = []told{{answer.Symptom{Kind: answer.Healthy, Last: s.Now}, because(answer.None, "api-ready", "", "By its status there is nothing to explain in what was asked about.")}}
+		all = []told{{answer.Symptom{Kind: answer.Healthy, Last: s.Now}, nothing("By its status there is nothing to explain in what was asked about.")}}
 	}
 	for _, t := range all {
 		v := t.why

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"whylet.dev/whylet/why/answer"
@@ -55,9 +56,12 @@ const (
 	limited   = `{containers: [{name: app, image: "reg.example/app:1", resources: {limits: {memory: 64Mi}}}]}`
 	shelled   = `{containers: [{name: app, image: "reg.example/app:1", command: [/bin/sh, -c, "work"], resources: {limits: {memory: 64Mi}}}]}`
 	restarted = `{phase: Running, conditions: [{type: Ready, status: "True"}], containerStatuses: [{name: app, image: "reg.example/app:1", restartCount: 3, ready: true, started: true, state: {running: {startedAt: "2026-11-22T02:50:01Z"}}, lastState: {terminated: `
-	again     = `[{reason: Started, count: 4, lastTimestamp: "2026-11-22T02:50:01Z"}]`
-	ready     = `{phase: Running, conditions: [{type: Ready, status: "True", lastTransitionTime: "2026-11-22T02:55:00Z"}], containerStatuses: [{name: app, ready: true, started: true, state: {running: {startedAt: "2026-11-22T02:30:00Z"}}}]}`
-	unready   = `{phase: Running, conditions: [{type: Ready, status: "False", reason: ContainersNotReady, lastTransitionTime: "2026-11-22T02:55:00Z"}], containerStatuses: [{name: app, ready: false, started: true, state: {running: {startedAt: "2026-11-22T02:30:00Z"}}}]}`
+	again     = `[{reason: Created, count: 4, lastTimestamp: "2026-11-22T02:50:01Z"}, {reason: Started, count: 4, lastTimestamp: "2026-11-22T02:50:01Z"}]`
+	hooked    = `{containers: [{name: app, image: "reg.example/app:1", lifecycle: {postStart: {exec: {command: [warm]}}}}]}`
+	// fromMap reads a variable from a ConfigMap.
+	fromMap = `{containers: [{name: app, image: "reg.example/app:1", env: [{name: MODE, valueFrom: {configMapKeyRef: {name: settings, key: mode}}}]}]}`
+	ready   = `{phase: Running, conditions: [{type: Ready, status: "True", lastTransitionTime: "2026-11-22T02:55:00Z"}], containerStatuses: [{name: app, ready: true, started: true, state: {running: {startedAt: "2026-11-22T02:30:00Z"}}}]}`
+	unready = `{phase: Running, conditions: [{type: Ready, status: "False", reason: ContainersNotReady, lastTransitionTime: "2026-11-22T02:55:00Z"}], containerStatuses: [{name: app, ready: false, started: true, state: {running: {startedAt: "2026-11-22T02:30:00Z"}}}]}`
 )
 
 // ended is a status of a container that runs again after an end.
@@ -119,12 +123,44 @@ func TestExplain(t *testing.T) {
 		{name: "words a while before", status: ended(`exitCode: 1, reason: Error`), words: map[string][]string{"app": {"dial tcp 10.0.0.1:1: connection refused", "panic: nil map"}}, kind: answer.Restarted, cause: answer.CauseUnknown},
 		{name: "words long before", status: ended(`exitCode: 1, reason: Error`), words: map[string][]string{"app": {"dial tcp 10.0.0.1:1: connection refused", "connected", "a", "b", "panic: nil map"}}, kind: answer.Restarted, cause: answer.AppExitError},
 
+		{name: "a dependency that it had been told of before", status: ended(`exitCode: 1, reason: Error`), words: map[string][]string{"app": {`nginx: [emerg] host not found in upstream "backend" in /tmp/n.conf:2`}}, kind: answer.Restarted, cause: answer.DependencyDown, text: "backend"},
+		{name: "no shared memory is no full disk", status: ended(`exitCode: 1, reason: Error`), words: map[string][]string{"app": {"FATAL: could not create shared memory segment: No space left on device"}}, kind: answer.Restarted, cause: answer.AppExitError},
+		{name: "a full disk", status: ended(`exitCode: 1, reason: Error`), words: map[string][]string{"app": {"dd: error writing '/v/f': No space left on device", "3+0 records in"}}, kind: answer.Restarted, cause: answer.DiskFull},
+		{name: "refused something, as root", status: ended(`exitCode: 1, reason: Error`), words: map[string][]string{"app": {"open /data/x: permission denied"}}, kind: answer.Restarted, cause: answer.CauseUnknown, text: "refused"},
+		{name: "refused something, as somebody else", spec: `{securityContext: {runAsUser: 1000}}`, status: ended(`exitCode: 1, reason: Error`), words: map[string][]string{"app": {"open /data/x: permission denied"}}, kind: answer.Restarted, cause: answer.SecurityRefused},
+		{name: "a database's refusal", spec: `{securityContext: {runAsUser: 1000}}`, status: ended(`exitCode: 1, reason: Error`), words: map[string][]string{"app": {"ERROR: permission denied for table users"}}, kind: answer.Restarted, cause: answer.AppExitError},
+		{
+			name: "its own image may not be written", spec: `{containers: [{name: app, image: x, securityContext: {readOnlyRootFilesystem: true}}]}`, status: ended(`exitCode: 1, reason: Error`),
+			words: map[string][]string{"app": {"sh: can't create /run.pid: Read-only file system"}}, kind: answer.Restarted, cause: answer.SecurityRefused,
+		},
+		{name: "no interpreter", status: strings.ReplaceAll(ended(`exitCode: 255, reason: Error`), "02:45:00", "02:50:00"), words: map[string][]string{"app": {"exec /scripts/run.sh: no such file or directory"}}, kind: answer.Restarted, cause: answer.AppStartFailed},
+		{name: "only its termination message is left", status: ended(`exitCode: 1, reason: Error, message: "listen tcp :80: bind: address already in use"`), kind: answer.Restarted, cause: answer.AppExitError, text: "taken"},
+		{name: "an interrupt, or its own code", status: ended(`exitCode: 130, reason: Error`), words: quiet, kind: answer.Restarted, cause: answer.CauseUnknown, text: "SIGINT"},
+		{name: "a forbidden call, or its own code", status: ended(`exitCode: 159, reason: Error`), words: quiet, kind: answer.Restarted, cause: answer.CauseUnknown, text: "SIGSYS"},
+		{name: "the machine was restarted", status: ended(`exitCode: 255, reason: Unknown`), words: quiet, kind: answer.Restarted, cause: answer.CauseUnknown, text: "not its own"},
+		{
+			name: "the sandbox was made anew", words: quiet, kind: answer.Restarted, cause: answer.CauseUnknown, text: "new sandbox",
+			status: strings.Replace(ended(`exitCode: 1, reason: Error`), "conditions: [", `conditions: [{type: PodReadyToStartContainers, status: "True", lastTransitionTime: "2026-11-22T02:50:01Z"}, `, 1),
+		},
+		{name: "a crash loop since it is there, configured from outside", spec: fromMap, status: strings.ReplaceAll(strings.Replace(ended(`exitCode: 1, reason: Error`), "phase: Running", `phase: Running, startTime: "2026-11-22T02:49:00Z"`, 1), "02:45:00", "02:49:58"), words: quiet, kind: answer.Restarted, cause: answer.AppExitError},
+		{name: "a crash loop after it had been well, configured from outside", spec: fromMap, status: strings.ReplaceAll(strings.Replace(ended(`exitCode: 1, reason: Error`), "phase: Running", `phase: Running, startTime: "2026-11-22T02:39:00Z"`, 1), "02:45:00", "02:49:58"), words: quiet, kind: answer.Restarted, cause: answer.CauseUnknown, text: "were changed"},
+
 		// Stale events never outrank the status.
 		{
 			name: "a kill of an earlier run", spec: liveness, status: ended(`exitCode: 1, reason: Error`), words: quiet,
-			events: `[{reason: Killing, message: "Container app failed liveness probe, will be restarted", lastTimestamp: "2026-11-22T02:20:00Z"}, {reason: Unhealthy, message: "Liveness probe failed: x", lastTimestamp: "2026-11-22T02:20:00Z"}, {reason: Started, lastTimestamp: "2026-11-22T02:50:01Z"}]`,
+			events: `[{reason: Killing, message: "Container app failed liveness probe, will be restarted", lastTimestamp: "2026-11-22T02:20:00Z"}, {reason: Unhealthy, message: "Liveness probe failed: x", lastTimestamp: "2026-11-22T02:20:00Z"}, {reason: Created, lastTimestamp: "2026-11-22T02:50:01Z"}, {reason: Started, lastTimestamp: "2026-11-22T02:50:01Z"}]`,
 			kind:   answer.Restarted, cause: answer.AppExitError,
 		},
+		{
+			name: "the event of a kill stands for a later one, too", spec: liveness, status: ended(`exitCode: 1, reason: Error`), words: quiet,
+			events: strings.TrimSuffix(again, "]") + `, {reason: Killing, count: 2, message: "Container app failed liveness probe, will be restarted", firstTimestamp: "2026-11-22T02:49:59Z", lastTimestamp: "2026-11-22T02:55:00Z"}]`,
+			kind:   answer.Restarted, cause: answer.CauseUnknown, text: "whether it was told to",
+		},
+		{
+			name: "a word of the next run may be one of few that were left to say", spec: liveness, status: ended(`exitCode: 1, reason: Error`), words: quiet,
+			events: `[{reason: Started, count: 4, lastTimestamp: "2026-11-22T02:50:01Z"}]`, kind: answer.Restarted, cause: answer.CauseUnknown, text: "whether it was told to",
+		},
+		{name: "exit 1 with a hook, events are gone", spec: hooked, status: ended(`exitCode: 1, reason: Error`), words: quiet, kind: answer.Restarted, cause: answer.CauseUnknown, text: "a hook"},
 		{
 			name: "events of an earlier pod of this name", spec: liveness, status: ended(`exitCode: 137, reason: Error`), words: quiet,
 			events: `[{reason: Killing, message: "Container app failed liveness probe, will be restarted", lastTimestamp: "2026-11-22T02:49:55Z", involvedObject: {uid: u0}}]`,
@@ -145,6 +181,13 @@ func TestExplain(t *testing.T) {
 		{name: "no ConfigMap", status: waits("CreateContainerConfigError", `configmap "web" not found`), kind: answer.NotStarting, cause: answer.ConfigMissing},
 		{name: "no key", status: waits("CreateContainerConfigError", "couldn't find key level in ConfigMap shop/web"), kind: answer.NotStarting, cause: answer.ConfigMissing},
 		{name: "root", status: waits("CreateContainerConfigError", "container has runAsNonRoot and image will run as root"), kind: answer.NotStarting, cause: answer.SecurityRefused},
+		{name: "a subPathExpr", status: waits("CreateContainerConfigError", "failed to expand subPathExpr: missing value for DIR"), kind: answer.NotStarting, cause: answer.VolumeFailed},
+		{name: "a seccomp profile, and no program", status: waits("CreateContainerError", "failed to generate security options: cannot load seccomp profile /var/lib/kubelet/seccomp/x.json: open x.json: no such file or directory"), kind: answer.NotStarting, cause: answer.SecurityRefused},
+		{
+			name: "a mount", spec: `{containers: [{name: app, image: x, volumeMounts: [{name: v, mountPath: /etc/passwd}]}]}`, kind: answer.NotStarting, cause: answer.VolumeFailed,
+			status: waits("RunContainerError", `error during container init: error mounting "/var/lib/kubelet/pods/u1/volumes/v" to rootfs at "/etc/passwd": not a directory`),
+		},
+		{name: "a file of the runtime's", status: waits("RunContainerError", `error during container init: open /proc/self/fd/7: no such file or directory`), kind: answer.NotStarting, cause: answer.CauseUnknown},
 		{name: "something else", status: waits("CreateContainerConfigError", "services have not yet been read at least once, cannot construct envvars"), kind: answer.NotStarting, cause: answer.CauseUnknown},
 		{name: "no program", status: waits("RunContainerError", `failed to create containerd task: exec: "serve": executable file not found in $PATH`), kind: answer.NotStarting, cause: answer.AppStartFailed},
 
@@ -153,15 +196,38 @@ func TestExplain(t *testing.T) {
 			name: "back-off says nothing, the event does", status: waits("ImagePullBackOff", `Back-off pulling image "reg.example/app:1"`),
 			events: `[{reason: Failed, message: 'Failed to pull image "reg.example/app:1": dial tcp: lookup reg.example: no such host', lastTimestamp: "2026-11-22T02:58:00Z"}]`, kind: answer.NotStarting, cause: answer.ImageRegistryUnreachable,
 		},
+		{name: "an image whose name sounds like trouble", status: waits("ErrImagePull", `failed to resolve reference "docker.io/library/reg.example/app:1": docker.io/library/reg.example/app:1: not found`), kind: answer.NotStarting, cause: answer.ImageNotFound},
 		{name: "a pull that nobody explains", status: waits("ImagePullBackOff", `Back-off pulling image "reg.example/app:1"`), kind: answer.NotStarting, cause: answer.CauseUnknown},
 
 		{name: "a mount", status: waits("ContainerCreating", ""), events: `[{reason: FailedMount, message: 'MountVolume.SetUp failed for volume "c" : configmap "web" not found', lastTimestamp: "2026-11-22T02:59:00Z", involvedObject: {fieldPath: none}}]`, kind: answer.NotStarting, cause: answer.ConfigMissing},
+		{
+			name: "a mount that came right meanwhile", status: waits("ContainerCreating", ""), kind: answer.NotStarting, cause: answer.CauseUnknown, text: "being pulled",
+			events: `[{reason: FailedMount, message: 'MountVolume.SetUp failed for volume "c" : configmap "web" not found', lastTimestamp: "2026-11-22T02:59:00Z", involvedObject: {fieldPath: none}}, {reason: Pulling, lastTimestamp: "2026-11-22T02:59:30Z"}]`,
+		},
+		{name: "an object that kubelet has not heard of", status: waits("ContainerCreating", ""), events: `[{reason: FailedMount, message: 'MountVolume.SetUp failed for volume "c" : object "shop"/"web" not registered', lastTimestamp: "2026-11-22T02:59:00Z", involvedObject: {fieldPath: none}}]`, kind: answer.NotStarting, cause: answer.CauseUnknown},
 		{name: "a mount that failed long ago", status: waits("ContainerCreating", ""), events: `[{reason: FailedMount, message: 'MountVolume.SetUp failed for volume "c" : configmap "web" not found', lastTimestamp: "2026-11-22T02:30:00Z", involvedObject: {fieldPath: none}}]`, kind: answer.NotStarting, cause: answer.CauseUnknown},
 
 		{
 			name: "init fails", spec: `{initContainers: [{name: migrate, image: x}]}`, kind: answer.NotStarting, cause: answer.InitFailed, words: map[string][]string{"migrate": {"no such table"}},
 			status: `{phase: Pending, initContainerStatuses: [{name: migrate, restartCount: 2, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1, reason: Error, startedAt: "2026-11-22T02:45:00Z", finishedAt: "2026-11-22T02:50:00Z"}}}], containerStatuses: [{name: app, state: {waiting: {reason: PodInitializing}}}]}`,
 		},
+		{
+			name: "init runs out of memory", spec: `{initContainers: [{name: migrate, image: x, resources: {limits: {memory: 24Mi}}}]}`, kind: answer.NotStarting, cause: answer.InitFailed, text: "24Mi",
+			status: `{phase: Pending, initContainerStatuses: [{name: migrate, restartCount: 2, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 137, reason: OOMKilled, startedAt: "2026-11-22T02:45:00Z", finishedAt: "2026-11-22T02:50:00Z"}}}], containerStatuses: [{name: app, state: {waiting: {reason: PodInitializing}}}]}`,
+		},
+		{
+			name: "a program that never started", kind: answer.NotStarting, cause: answer.AppStartFailed,
+			status: `{phase: Running, containerStatuses: [{name: app, restartCount: 2, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 128, reason: StartError, message: 'runc create failed: unable to start container process: exec: "/nope": stat /nope: no such file or directory', finishedAt: "2026-11-22T02:50:00Z"}}}]}`,
+		},
+		{name: "ready again", spec: readiness, status: strings.Replace(ready, "02:55:00", "02:58:00", 1), kind: answer.Healthy, cause: answer.CauseUnknown, text: "only since"},
+		{name: "ready as soon as can be", spec: readiness, status: strings.ReplaceAll(ready, "02:30:00", "02:54:50"), kind: answer.Healthy, cause: answer.None},
+		{
+			name: "a change of its resources waits", kind: answer.Healthy, cause: answer.CauseUnknown, text: "current usage",
+			status: strings.Replace(ready, "conditions: [", `conditions: [{type: PodResizeInProgress, status: "True", reason: Error, message: "attempting to set pod memory limit (20971520) below current usage (31457280)"}, `, 1),
+		},
+		{name: "several failed probes, and few events are let through", spec: readiness, status: ready, events: `[{reason: Unhealthy, message: "Readiness probe failed: x", count: 20, lastTimestamp: "2026-11-22T02:56:00Z"}]`, kind: answer.Healthy, cause: answer.CauseUnknown},
+		{name: "502 is a proxy's word", spec: readiness, status: unready, events: `[{reason: Unhealthy, message: "Readiness probe failed: HTTP probe failed with statuscode: 502", lastTimestamp: "2026-11-22T02:59:55Z"}]`, kind: answer.NotReady, cause: answer.CauseUnknown},
+		{name: "it asks somebody else", spec: strings.Replace(readiness, "path: /,", "path: /, host: 10.0.0.1,", 1), status: unready, events: `[{reason: Unhealthy, message: "Readiness probe failed: HTTP probe failed with statuscode: 500", lastTimestamp: "2026-11-22T02:59:55Z"}]`, kind: answer.NotReady, cause: answer.CauseUnknown},
 		{name: "an OOM kill, or a probe", spec: liveness, status: ended(`exitCode: 137, reason: OOMKilled`), kind: answer.Restarted, cause: answer.CauseUnknown},
 		{name: "a probe that fails now and then", spec: readiness, status: ready, events: `[{reason: Unhealthy, message: "Readiness probe failed: HTTP probe failed with statuscode: 503", count: 3, lastTimestamp: "2026-11-22T02:59:50Z"}]`, kind: answer.Healthy, cause: answer.CauseUnknown},
 		{
@@ -204,16 +270,35 @@ func TestExplain(t *testing.T) {
 			if s.Kind != c.kind || v.Cause != c.cause || !strings.Contains(v.Text, c.text) {
 				t.Errorf("%s, %s: %s", s.Kind, v.Cause, v.Text)
 			}
-			if v.Certainty == answer.Recorded || (v.Cause == answer.CauseUnknown) != (v.Certainty == answer.Unknown) {
+			if v.Certainty == answer.Recorded || (v.Cause == answer.CauseUnknown || v.Cause == answer.None) != (v.Certainty == answer.Unknown) {
 				t.Errorf("it is called %s", v.Certainty)
 			}
 			if text := a.Text(answer.Style{}); !strings.Contains(text, "level 0") {
 				t.Errorf("it does not say how little was seen:\n%s", text)
 			}
-			if v.Certainty == answer.Unknown && !strings.Contains(v.Text, "An agent on the node would have seen ") {
+			if v.Cause == answer.CauseUnknown && !strings.Contains(v.Text, "An agent on the node would have seen ") {
 				t.Errorf("it does not say what would have been seen: %s", v.Text)
 			}
 		})
+	}
+}
+
+// Whoever deletes a pod that a controller has made does not show it, but the scheduler does.
+func TestDeleted(t *testing.T) {
+	for _, c := range []struct {
+		name, status string
+		owners       []metav1.OwnerReference
+		cause        answer.Cause
+	}{
+		{name: "nobody's", status: `{phase: Running}`, cause: answer.Deleted},
+		{name: "a controller's", status: `{phase: Running}`, owners: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "web-1", Controller: new(true)}}, cause: answer.CauseUnknown},
+		{name: "for one of higher priority", status: `{phase: Running, conditions: [{type: DisruptionTarget, status: "True", reason: PreemptionByScheduler, message: "default-scheduler: preempting to accommodate a higher priority pod"}]}`, cause: answer.Preempted},
+	} {
+		p := pod(t, "{}", c.status)
+		p.DeletionTimestamp, p.OwnerReferences = &metav1.Time{Time: now.Add(20 * time.Second)}, c.owners
+		if a := Explain(Seen{Pod: p, Now: now}); a.Verdicts[0].Cause != c.cause || a.Symptoms[0].Kind != answer.Terminating {
+			t.Errorf("%s: %s", c.name, a.Text(answer.Style{}))
+		}
 	}
 }
 

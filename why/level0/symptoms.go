@@ -3,7 +3,6 @@ package level0
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -32,7 +31,7 @@ func (c *podCase) symptoms() []told {
 		if !sidecar && st.State.Terminated != nil && st.State.Terminated.ExitCode == 0 {
 			continue
 		}
-		if t, ok := c.starting(st, true); ok {
+		if t, ok := c.starting(st, !sidecar); ok {
 			all = append(all, t)
 			initializing = true
 		} else if !sidecar && st.State.Running != nil {
@@ -86,15 +85,27 @@ func (c *podCase) starting(st v1.ContainerStatus, init bool) (told, bool) {
 			s.Text, s.Count = "container "+st.Name+" ended", 1
 		}
 		v := c.end(st, before)
-		if init && v.Cause == answer.AppExitError {
-			s.Kind, v.Cause = answer.NotStarting, answer.InitFailed
-		}
-		if init && v.Cause != answer.CauseUnknown && v.Cause != answer.MemoryLimit && v.Cause != answer.AppStartFailed {
-			v.Text = "Init container " + strings.TrimPrefix(v.Text, "Container ")
+		switch {
+		case init && before.ExitCode != 0:
+			s.Kind, v = answer.NotStarting, initFailed(st.Name, v)
+		case before.Reason == "StartError" || before.Reason == "ContainerCannotRun":
+			s.Kind = answer.NotStarting
 		}
 		return told{s, v}, true
 	}
 	return told{}, false
+}
+
+// initFailed is about an init container that ended with an error: that keeps the others
+// from being started, whatever it came of.
+func initFailed(name string, why answer.Verdict) answer.Verdict {
+	v := why
+	v.Cause, v.Certainty, v.Rule, v.Possible = answer.InitFailed, answer.Inferred, "api-init-failed", nil
+	v.Text = fmt.Sprintf("Init container %s fails, so the pod's containers never start. %s", name, why.Text)
+	if why.Cause != answer.CauseUnknown {
+		v.Contributing = []answer.Note{{Cause: why.Cause, Text: why.Text}}
+	}
+	return v
 }
 
 // restarts says whether a container that ended with an exit code is to run again.
@@ -129,52 +140,6 @@ func condition(pod *v1.Pod, kind v1.PodConditionType) *v1.PodCondition {
 		return nil
 	}
 	return &pod.Status.Conditions[i]
-}
-
-// well is the answer where there is nothing to explain: the pod is Ready by its status,
-// or done, or nobody has taken it up yet.
-func (c *podCase) well() told {
-	if len(c.Pod.Status.ContainerStatuses) == 0 && c.Pod.Status.Phase == v1.PodPending {
-		since := c.Now.Sub(c.Pod.CreationTimestamp.Time)
-		return told{
-			answer.Symptom{Kind: answer.Pending, Last: c.Now, First: c.Pod.CreationTimestamp.Time, Text: "no status yet, for " + prose.Span(max(since, 0))},
-			unknown("", fmt.Sprintf("Node %s was chosen, and its kubelet has not said anything of the pod.", c.Pod.Spec.NodeName), "whether its kubelet took the pod up", c.describe()),
-		}
-	}
-	if ready := condition(c.Pod, v1.PodReady); c.Pod.Status.Phase != v1.PodRunning || ready == nil || ready.Status != v1.ConditionTrue {
-		return told{
-			answer.Symptom{Kind: answer.NotReady, Last: c.Now, First: started(c.Pod), Text: "its status does not say Ready"},
-			unknown("", fmt.Sprintf("The pod's phase is %s, and nothing in its status says what it waits for.", c.Pod.Status.Phase), "what it waits for", c.describe()),
-		}
-	}
-	if e := c.failedLately(); e != nil {
-		return told{
-			answer.Symptom{Kind: answer.Healthy, First: started(c.Pod), Last: c.Now, Text: "its status says Ready, and a probe failed lately"},
-			unknown("", fmt.Sprintf("All its containers run, and its status says Ready. A probe failed %s ago, or could not be made: %s", prose.Span(max(c.Now.Sub(last(*e)), 0)), short(e.Message)), "each attempt, and why it failed", c.describe()),
-		}
-	}
-	return told{answer.Symptom{Kind: answer.Healthy, First: started(c.Pod), Last: c.Now}, because(answer.None, "api-ready", "", "All its containers run, and its status says Ready.")}
-}
-
-// lately is how long a failed probe stands against what a status says: what comes and
-// goes looks well in between.
-const lately = time.Minute
-
-// failedLately is kubelet's newest word of a probe that failed not long ago, after its
-// container had had the time to start.
-func (c *podCase) failedLately() *v1.Event {
-	var best *v1.Event
-	for i := range c.events {
-		e := &c.events[i]
-		if (e.Reason == "Unhealthy" || e.Reason == "ProbeWarning") && c.Now.Sub(last(*e)) < lately && (best == nil || last(*e).After(last(*best))) {
-			best = e
-		}
-	}
-	ready := condition(c.Pod, v1.PodReady)
-	if best == nil || ready != nil && best.Count < 2 && !last(*best).After(ready.LastTransitionTime.Time) {
-		return nil // it only started
-	}
-	return best
 }
 
 // heldBack is a pod whose other containers are ready, and which is not for the sake of

@@ -9,6 +9,7 @@ import (
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // waiting explains why a container waits, by kubelet's reason and its message.
@@ -20,8 +21,10 @@ func (c *podCase) waiting(st v1.ContainerStatus) answer.Verdict {
 		v = c.noImage(st)
 	case "CreateContainerConfigError":
 		v = c.notConfigured(st.Name, w.Message)
-	case "CreateContainerError", "RunContainerError", "PreCreateHookError", "PreStartHookError", "PostStartHookError":
+	case "CreateContainerError", "RunContainerError":
 		v = c.notRun(st.Name, w.Message)
+	case "PostStartHookError":
+		v = because(answer.HookFailed, "api-hook", st.Name, fmt.Sprintf("The postStart hook of container %s failed: %s.", st.Name, strings.TrimSuffix(short(w.Message), ".")), c.describe())
 	case "ContainerCreating", "":
 		v = c.creating(st)
 	default:
@@ -37,7 +40,7 @@ func (c *podCase) waiting(st v1.ContainerStatus) answer.Verdict {
 // missing ConfigMap as well as for a user that may not be root.
 func (c *podCase) notConfigured(name, message string) answer.Verdict {
 	begins := fmt.Sprintf("Container %s cannot be configured: %s.", name, strings.TrimSuffix(message, "."))
-	if cause, ok := first(configWords, message); ok {
+	if cause, ok := notConfiguredBy(message); ok {
 		return because(cause, "api-config", name, begins, configFix(cause))
 	}
 	return unknown(name, begins, "what was missing", c.describe())
@@ -56,11 +59,15 @@ func configFix(cause answer.Cause) answer.Fix {
 // notRun reads what the runtime says of a container that it could not create or run.
 func (c *podCase) notRun(name, message string) answer.Verdict {
 	begins := fmt.Sprintf("Container %s could not be started: %s.", name, strings.TrimSuffix(short(message), "."))
-	if cause, ok := first(runWords, message); ok {
+	if cause, ok := notRunBy(c.container(name), message); ok {
 		return because(cause, "api-runtime-said", name, begins, c.describe())
 	}
 	return unknown(name, begins, "what the runtime met", c.describe())
 }
+
+// pullAgain is how old the last attempt to pull an image can be: they are five minutes
+// apart at most, and may take as long.
+const pullAgain = 10 * time.Minute
 
 // noImage reads why there is no image. "Back-off pulling image" says nothing: the event
 // of the attempt does, where it belongs to this wait.
@@ -68,11 +75,11 @@ func (c *podCase) noImage(st v1.ContainerStatus) answer.Verdict {
 	w := st.State.Waiting
 	message := w.Message
 	v := answer.Verdict{}
-	cause, ok := c.imageCause(st, w.Reason, message)
+	cause, ok := noImageBy(st.Image, w.Reason, message)
 	if !ok {
-		if e := c.newestEvent(st.Name, "Failed"); e != nil && strings.Contains(e.Message, st.Image) {
+		if e := c.newestEvent(st.Name, "Failed"); e != nil && strings.Contains(e.Message, st.Image) && c.Now.Sub(last(*e)) < pullAgain {
 			message = e.Message
-			cause, ok = c.imageCause(st, w.Reason, message)
+			cause, ok = noImageBy(st.Image, w.Reason, message)
 			v.Chain = []answer.Link{link(last(*e), fromEvent, short(e.Message))}
 		}
 	}
@@ -85,16 +92,6 @@ func (c *podCase) noImage(st v1.ContainerStatus) answer.Verdict {
 	b := because(cause, "api-image", st.Name, begins, imageFix(cause))
 	b.Chain = v.Chain
 	return b
-}
-
-func (c *podCase) imageCause(st v1.ContainerStatus, reason, message string) (answer.Cause, bool) {
-	if reason == "ErrImageNeverPull" {
-		return answer.ImagePolicyNever, true
-	}
-	if reason == "InvalidImageName" {
-		return answer.ImageNotFound, true
-	}
-	return first(imageWords, message)
 }
 
 func imageFix(cause answer.Cause) answer.Fix {
@@ -118,24 +115,11 @@ func (c *podCase) creating(st v1.ContainerStatus) answer.Verdict {
 	since := started(c.Pod)
 	e := c.newestEvent("", "FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox", "FailedMapVolume")
 	// Mounts are tried again at least every two minutes and two seconds
-	// (k8s.io/kubernetes pkg/util/goroutinemap/exponentialbackoff).
-	if e != nil && c.Now.Sub(last(*e)) < 3*time.Minute {
-		begins := fmt.Sprintf("Container %s cannot be created yet: %s.", st.Name, strings.TrimSuffix(short(e.Message), "."))
-		chain := []answer.Link{link(last(*e), fromEvent, short(e.Message))}
-		cause, ok := first(mountWords, e.Message)
-		switch {
-		case ok:
-		case e.Reason == "FailedCreatePodSandBox":
-			cause, ok = answer.SandboxFailed, true
-		case e.Reason == "FailedAttachVolume" || e.Reason == "FailedMapVolume" || strings.Contains(e.Message, "MountVolume"):
-			cause, ok = answer.VolumeFailed, true
-		}
-		v := unknown(st.Name, begins, "which step it is at", c.describe())
-		if ok {
-			v = because(cause, "api-mount", st.Name, begins, c.describe())
-		}
-		v.Chain = chain
-		return v
+	// (k8s.io/kubernetes pkg/util/goroutinemap/exponentialbackoff), and images are pulled
+	// after them.
+	over := c.newestEvent("", "Pulling", "Pulled", "Created")
+	if e != nil && c.Now.Sub(last(*e)) < 3*time.Minute && (over == nil || last(*over).Before(last(*e))) {
+		return c.held(st.Name, e)
 	}
 	if p := c.newestEvent(st.Name, "Pulling"); p != nil {
 		if done := c.newestEvent(st.Name, "Pulled", "Failed"); done == nil || last(*done).Before(last(*p)) {
@@ -146,4 +130,24 @@ func (c *podCase) creating(st v1.ContainerStatus) answer.Verdict {
 		return unknown(st.Name, fmt.Sprintf("Container %s is being created, since %s.", st.Name, prose.Span(max(c.Now.Sub(since), 0))), "which step it is at")
 	}
 	return unknown(st.Name, fmt.Sprintf("Container %s is being created, since %s, and no event says what holds it.", st.Name, prose.Span(c.Now.Sub(since))), "which step it is at, and what it waits for", c.describe())
+}
+
+// held is about what a container that is created needs, and an event says cannot be had.
+func (c *podCase) held(name string, e *v1.Event) answer.Verdict {
+	begins := fmt.Sprintf("Container %s cannot be created yet: %s.", name, strings.TrimSuffix(short(e.Message), "."))
+	cause, ok := answer.ConfigMissing, words.VolumeObjectMissing(e.Message)
+	switch {
+	case ok, strings.Contains(e.Message, "not registered"), strings.Contains(e.Message, "timed out waiting"):
+		// Kubelet has not heard of an object yet, which may be there.
+	case e.Reason == "FailedCreatePodSandBox":
+		cause, ok = answer.SandboxFailed, true
+	case e.Reason == "FailedAttachVolume" || e.Reason == "FailedMapVolume" || strings.Contains(e.Message, "MountVolume"):
+		cause, ok = answer.VolumeFailed, true
+	}
+	v := unknown(name, begins, "which step it is at", c.describe())
+	if ok {
+		v = because(cause, "api-mount", name, begins, c.describe())
+	}
+	v.Chain = []answer.Link{link(last(*e), fromEvent, short(e.Message))}
+	return v
 }

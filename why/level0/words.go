@@ -1,115 +1,146 @@
 package level0
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
+
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/words"
 )
 
-// word is a part of a message that stands for a cause. Others' words are theirs to
-// change, so each names who says it.
-type word struct {
-	part  string
-	cause answer.Cause
-}
-
-// configWords are in messages of CreateContainerConfigError (k8s.io/kubernetes
-// pkg/kubelet/kubelet_pods.go, makeEnvironmentVariables; kuberuntime/security_context.go,
-// verifyRunAsNonRoot; the API's "not found").
-var configWords = []word{
-	{"runAsNonRoot", answer.SecurityRefused},
-	{"couldn't find key", answer.ConfigMissing},
-	{"non-existent config key", answer.ConfigMissing},
-	{"references non-existent secret key", answer.ConfigMissing},
-	{`" not found`, answer.ConfigMissing},
-	{"subPath", answer.VolumeFailed},
-}
-
-// runWords are what runc and containerd say of a program (runc libcontainer/init_linux.go;
-// Go's exec errors).
-var runWords = []word{
-	{"executable file not found", answer.AppStartFailed},
-	{"exec format error", answer.AppStartFailed},
-	{"no command specified", answer.AppStartFailed},
-	{"is a directory", answer.AppStartFailed},
-	{": permission denied", answer.AppStartFailed},
-	{": no such file or directory", answer.AppStartFailed},
-}
-
-// imageWords are what registries and containerd say (distribution's error codes; Go's
-// net errors). The first that fits counts: an unreachable registry is asked nothing.
-var imageWords = []word{
-	{"no such host", answer.ImageRegistryUnreachable},
-	{"connection refused", answer.ImageRegistryUnreachable},
-	{"i/o timeout", answer.ImageRegistryUnreachable},
-	{"no route to host", answer.ImageRegistryUnreachable},
-	{"network is unreachable", answer.ImageRegistryUnreachable},
-	{"TLS handshake timeout", answer.ImageRegistryUnreachable},
-	{"401 Unauthorized", answer.ImageUnauthorized},
-	{"403 Forbidden", answer.ImageUnauthorized},
-	{"no basic auth credentials", answer.ImageUnauthorized},
-	{"authorization failed", answer.ImageUnauthorized},
-	{"pull access denied", answer.ImageUnauthorized},
-	{"manifest unknown", answer.ImageNotFound},
-	{": not found", answer.ImageNotFound},
-	{"no match for platform", answer.ImageNotFound},
-}
-
-// mountWords are in events of mounts that fail for something else than the volume
-// (k8s.io/kubernetes pkg/volume/configmap, secret, projected).
-var mountWords = []word{
-	{"references non-existent config key", answer.ConfigMissing},
-	{"references non-existent secret key", answer.ConfigMissing},
-	{`configmap "`, answer.ConfigMissing},
-	{`secret "`, answer.ConfigMissing},
-}
-
-func first(list []word, message string) (answer.Cause, bool) {
-	for _, w := range list {
-		if strings.Contains(message, w.part) {
-			return w.cause, true
-		}
+// notConfiguredBy reads a message of CreateContainerConfigError, which stands for a missing
+// ConfigMap as well as for a user that may not be root.
+func notConfiguredBy(message string) (answer.Cause, bool) {
+	if _, ok := words.SubPathVariable(message); ok {
+		return answer.VolumeFailed, true
+	}
+	switch {
+	case words.RunsAsRoot.In(message):
+		return answer.SecurityRefused, true
+	case words.NoSuchKey.In(message), words.VolumeObjectMissing(message):
+		return answer.ConfigMissing, true
+	case words.Mounting.In(message):
+		return answer.VolumeFailed, true
 	}
 	return "", false
 }
 
-// spoken is what a process says of what it cannot have.
-type spoken struct {
-	parts []string
-	cause answer.Cause
-	text  string
+// notRunBy reads what the runtime says of a container that it could not create or run: a
+// file that was not found is its program's only where it says that it tried to run it.
+func notRunBy(k *v1.Container, message string) (answer.Cause, bool) {
+	mounts := func(m v1.VolumeMount) bool { return strings.Contains(message, `"`+m.MountPath+`"`) }
+	switch {
+	case strings.Contains(message, `exec: "`) && words.NoProgram.In(message), words.ExecFormat.In(message), words.WorkingDirectory.In(message):
+		return answer.AppStartFailed, true
+	case words.SecurityModule.In(message):
+		return answer.SecurityRefused, true
+	case words.Mounting.In(message) && k != nil && slices.ContainsFunc(k.VolumeMounts, mounts):
+		return answer.VolumeFailed, true
+	}
+	return "", false
 }
 
-// saidWords are the system's own words for what cannot be had (strerror, Go's net,
-// Node's codes): a process that ends with an error right after them ended for want of it.
-var saidWords = []spoken{
-	{[]string{"no such host", "Name or service not known", "Temporary failure in name resolution", "ENOTFOUND", "could not translate host name", "bad address"}, answer.DependencyDown, "of a name that is not known"},
-	{[]string{"Connection refused", "connection refused", "ECONNREFUSED"}, answer.DependencyDown, "of a connection that was refused"},
-	{[]string{"Connection timed out", "i/o timeout", "ETIMEDOUT", "No route to host", "no route to host"}, answer.DependencyDown, "of a connection that nobody answered"},
-	{[]string{"ddress already in use", "EADDRINUSE"}, answer.AppExitError, "of a port that is taken"},
-	{[]string{"o space left on device", "ENOSPC", "isk quota exceeded"}, answer.DiskFull, "of a disk without room"},
-	{[]string{"an't fork", "annot fork", "fork: Resource temporarily unavailable", "unable to create new native thread"}, answer.ProcessLimit, "of a process that could not be made"},
+// noImageBy reads what registries say, as the runtime hands it on. An unreachable one was
+// asked nothing. The image's own name says nothing.
+func noImageBy(image, reason, message string) (answer.Cause, bool) {
+	name, _, _ := strings.Cut(image, "@")
+	message = strings.ReplaceAll(message, name, "IMAGE")
+	switch {
+	case reason == "ErrImageNeverPull":
+		return answer.ImagePolicyNever, true
+	case reason == "InvalidImageName":
+		return answer.ImageNotFound, true
+	case words.RegistryAway.In(message):
+		return answer.ImageRegistryUnreachable, !words.NotAuthorized.In(message)
+	case words.NotAuthorized.In(message):
+		return answer.ImageUnauthorized, true
+	case words.NoSuchImage.In(message) && !words.NotThatImage.In(message), strings.Contains(message, "no match for platform"):
+		return answer.ImageNotFound, true
+	}
+	return "", false
+}
+
+// complaint is what the last words of a process say of what it lacked. Without a cause
+// they leave open whether it ended for want of it; Possible is the cause then.
+type complaint struct {
+	cause, possible answer.Cause
+	text            string
 }
 
 // spokenLines is how far back words may bear on an end.
 const spokenLines = 4
 
-// said finds such words among the last lines; at is how many lines followed them.
-func said(lines []string) (w spoken, at int, ok bool) {
-	for i := len(lines) - 1; i >= 0 && at < spokenLines; i-- {
-		line := strings.TrimSpace(lines[i])
-		if line == "" {
+// complains reads the last few lines of a log: the one that says most of why the process
+// ended, or else one that tells of something that it lacked, which it may have got over.
+func (c *podCase) complains(k *v1.Container, lines []string) (complaint, bool) {
+	telling := words.Telling(lines)
+	open, found, looked := complaint{}, false, 0
+	for i, line := range slices.Backward(lines) {
+		if strings.TrimSpace(line) == "" || i > 0 && words.Frame(lines[i-1], line) {
 			continue
 		}
-		for _, w := range saidWords {
-			if slices.ContainsFunc(w.parts, func(part string) bool { return strings.Contains(line, part) }) {
-				return w, at, true
+		if of, ok := c.lacked(k, line); ok {
+			if i == telling {
+				return of, true
+			}
+			if !found {
+				open, found = complaint{possible: cmp.Or(of.cause, of.possible), text: of.text}, true
 			}
 		}
-		at++
+		if looked++; looked == spokenLines {
+			break
+		}
 	}
-	return spoken{}, 0, false
+	return open, found
+}
+
+// lacked reads one line.
+func (c *podCase) lacked(k *v1.Container, line string) (complaint, bool) {
+	if what, where, ok := words.Unreached(line); ok {
+		text := "that it could not reach something that it needs (" + what + ")"
+		if where != "" {
+			text = fmt.Sprintf("that it could not reach %s (%s)", where, what)
+		}
+		return complaint{cause: answer.DependencyDown, text: text}, true
+	}
+	refused := complaint{possible: answer.SecurityRefused, text: "that it was refused something"}
+	switch {
+	case words.PortUsed.In(line):
+		return complaint{cause: answer.AppExitError, text: "that the port that it wants is taken"}, true
+	case words.NoSpace.In(line):
+		return complaint{cause: answer.DiskFull, text: "that a disk has no room left"}, true
+	case words.NoFork(line):
+		return complaint{cause: answer.ProcessLimit, text: "that it could make no process"}, true
+	case words.Any(line, words.ReadOnly, words.NoTemporary):
+		refused.text = "that it could not write"
+		if context := k.SecurityContext; context != nil && context.ReadOnlyRootFilesystem != nil && *context.ReadOnlyRootFilesystem {
+			refused.cause = answer.SecurityRefused
+		}
+		return refused, true
+	case words.Refused.In(line):
+		if c.fewerRights(k) {
+			refused.cause = answer.SecurityRefused
+		}
+		return refused, true
+	}
+	return complaint{}, false
+}
+
+// fewerRights says whether a container has less than its image may have been made for.
+func (c *podCase) fewerRights(k *v1.Container) bool {
+	var user *int64
+	if pod := c.Pod.Spec.SecurityContext; pod != nil {
+		user = pod.RunAsUser
+	}
+	own := k.SecurityContext
+	if own != nil && own.RunAsUser != nil {
+		user = own.RunAsUser
+	}
+	return user != nil && *user != 0 || own != nil && own.Capabilities != nil && len(own.Capabilities.Drop) > 0
 }
 
 // short cuts a message to what a person reads.

@@ -10,7 +10,11 @@ func answerOf(pairs ...any) answer.Answer {
 	var a answer.Answer
 	for i := 0; i < len(pairs); i += 2 {
 		a.Symptoms = append(a.Symptoms, answer.Symptom{Kind: pairs[i].(answer.SymptomKind)})
-		a.Verdicts = append(a.Verdicts, answer.Verdict{Cause: pairs[i+1].(answer.Cause), Container: "c"})
+		v := answer.Verdict{Cause: pairs[i+1].(answer.Cause), Container: "c", Certainty: answer.Inferred}
+		if v.Cause == answer.CauseUnknown {
+			v.Certainty = answer.Unknown
+		}
+		a.Verdicts = append(a.Verdicts, v)
 	}
 	return a
 }
@@ -50,6 +54,10 @@ func TestJudge(t *testing.T) {
 	}
 	if grade, _ := want.In(Live).Judge(well); grade != Wrong {
 		t.Errorf("live: %s", grade)
+	}
+	well.Verdicts[0].Certainty = answer.Unknown
+	if grade, _ := want.In(Live).Judge(well); grade != Unknown {
+		t.Errorf("nothing to see, and not sure of it: %s", grade)
 	}
 	want.RuledOut = []answer.Cause{answer.AppHang}
 	if grade, _ := want.Judge(answerOf(answer.Restarted, answer.MemoryLimit)); grade != Part {

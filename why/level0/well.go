@@ -1,0 +1,105 @@
+package level0
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
+)
+
+// well is the answer where there is nothing to explain: the pod is Ready by its status,
+// or done, or nobody has taken it up yet.
+func (c *podCase) well() told {
+	if len(c.Pod.Status.ContainerStatuses) == 0 && c.Pod.Status.Phase == v1.PodPending {
+		since := c.Now.Sub(c.Pod.CreationTimestamp.Time)
+		return told{
+			answer.Symptom{Kind: answer.Pending, Last: c.Now, First: c.Pod.CreationTimestamp.Time, Text: "no status yet, for " + prose.Span(max(since, 0))},
+			unknown("", fmt.Sprintf("Node %s was chosen, and its kubelet has not said anything of the pod.", c.Pod.Spec.NodeName), "whether its kubelet took the pod up", c.describe()),
+		}
+	}
+	if ready := condition(c.Pod, v1.PodReady); c.Pod.Status.Phase != v1.PodRunning || ready == nil || ready.Status != v1.ConditionTrue {
+		return told{
+			answer.Symptom{Kind: answer.NotReady, Last: c.Now, First: started(c.Pod), Text: "its status does not say Ready"},
+			unknown("", fmt.Sprintf("The pod's phase is %s, and nothing in its status says what it waits for.", c.Pod.Status.Phase), "what it waits for", c.describe()),
+		}
+	}
+	if e := c.failedLately(); e != nil {
+		return told{
+			answer.Symptom{Kind: answer.Healthy, First: started(c.Pod), Last: c.Now, Text: "its status says Ready, and a probe failed lately"},
+			unknown("", fmt.Sprintf("All its containers run, and its status says Ready. A probe failed %s ago, or could not be made: %s", prose.Span(max(c.Now.Sub(last(*e)), 0)), short(e.Message)), "each attempt, and why it failed", c.describe()),
+		}
+	}
+	healthy := answer.Symptom{Kind: answer.Healthy, First: started(c.Pod), Last: c.Now}
+	if v, ok := c.notLong(); ok {
+		return told{healthy, v}
+	}
+	return told{healthy, nothing("All its containers run, and its status says Ready. What goes on inside them, and brings no restart and no failed probe, it does not tell.")}
+}
+
+// nothing is the verdict that nothing is amiss, of which no status can be sure.
+func nothing(text string) answer.Verdict {
+	return answer.Verdict{Cause: answer.None, Certainty: answer.Unknown, Text: text}
+}
+
+// A pod that is Ready later than its probes would have it by lateReady was in trouble
+// meanwhile, or is slow; that is told for as long as readySince.
+const (
+	lateReady  = 15 * time.Second
+	readySince = 5 * time.Minute
+)
+
+// notLong is about a pod that is Ready since a moment, long after its containers had
+// started, and about one whose change of resources is not done.
+func (c *podCase) notLong() (answer.Verdict, bool) {
+	for _, kind := range []v1.PodConditionType{v1.PodResizePending, v1.PodResizeInProgress} {
+		if r := condition(c.Pod, kind); r != nil && r.Status == v1.ConditionTrue {
+			return unknown("", fmt.Sprintf("All its containers run, and its status says Ready. A change of its resources is not done: %s.", strings.TrimSuffix(strings.TrimSpace(r.Reason+" "+short(r.Message)), ".")), "what keeps it from being done", c.describe()), true
+		}
+	}
+	ready, began, due := condition(c.Pod, v1.PodReady).LastTransitionTime.Time, time.Time{}, time.Duration(0)
+	for _, st := range c.Pod.Status.ContainerStatuses {
+		if r := st.State.Running; r != nil && r.StartedAt.After(began) {
+			began = r.StartedAt.Time
+		}
+		if p := c.probe(st.Name, "Readiness"); p != nil {
+			due = max(due, time.Duration(p.InitialDelaySeconds)*time.Second+time.Duration(max(p.SuccessThreshold, 1))*c.period(st.Name, "Readiness"))
+		}
+	}
+	if ready.IsZero() || began.IsZero() || ready.Sub(began.Add(due)) < lateReady || c.Now.Sub(ready) >= readySince {
+		return answer.Verdict{}, false
+	}
+	return unknown("", fmt.Sprintf("All its containers run, and its status says Ready, but only since %s, and they run since %s. Whether they were not ready in between or took so long to start, and why, is not there any more.", prose.Span(max(c.Now.Sub(ready), 0)), prose.Span(c.Now.Sub(began))),
+		"each attempt of its probes, and why some failed", c.describe()), true
+}
+
+// lately is how long a failed probe stands against what a status says, and longLately how
+// long several do, as kubelet gives up most of its events: what comes and goes looks well
+// in between.
+const (
+	lately     = time.Minute
+	longLately = 10 * time.Minute
+)
+
+// failedLately is kubelet's newest word of a probe that failed not long ago, after its
+// container had had the time to start.
+func (c *podCase) failedLately() *v1.Event {
+	var best *v1.Event
+	for i := range c.events {
+		if e := &c.events[i]; (e.Reason == "Unhealthy" || e.Reason == "ProbeWarning") && (best == nil || last(*e).After(last(*best))) {
+			best = e
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	ready, age := condition(c.Pod, v1.PodReady), c.Now.Sub(last(*best))
+	since := ready == nil || last(*best).After(ready.LastTransitionTime.Time)
+	if age < lately && (since || best.Count > 1) || age < longLately && since && best.Count > 2 {
+		return best
+	}
+	return nil // it only started, or it is over
+}
