@@ -242,9 +242,19 @@ func (r *kernelReader) fact(ctx context.Context, k OOM, at time.Time, backlog bo
 	if c, ok := r.find(ctx, whose.Container, wait); ok && c.Pod.UID == whose.Pod {
 		f.Pod, f.Container, f.Attempt = c.Pod, c.Name, c.Attempt
 		k.Main = c.PID != 0 && (c.PID == k.PID || c.PID == k.TGID)
+		if c.PID == 0 && backlog {
+			k.Main = k.alone()
+			k.MainOpen = !k.Main
+		}
 	}
 	f.Body = k.OOMKilled
 	return f
+}
+
+// alone says whether the victim was the only process of its container: then it was the
+// main one. The kernel's table has all those below the cgroup whose limit was hit.
+func (k OOM) alone() bool {
+	return k.OOMCgroup == k.TaskCgroup && len(k.Tasks) == 1 && (k.Tasks[0].PID == k.PID || k.Tasks[0].PID == k.TGID)
 }
 
 // find asks for a container, and may wait a little for it.

@@ -46,9 +46,12 @@ type AgentStopped struct {
 // OOMKilled is a kernel OOM kill, from the kernel log and the cgroup's counters.
 // The envelope names pod and container where the cgroup could be mapped.
 type OOMKilled struct {
-	PID         int    `json:"pid"`
-	Command     string `json:"command"`
-	Main        bool   `json:"main,omitempty"`
+	PID     int    `json:"pid"`
+	Command string `json:"command"`
+	Main    bool   `json:"main,omitempty"`
+	// MainOpen is set where nobody knows whether it was the main process: the container
+	// had ended before anybody looked.
+	MainOpen    bool   `json:"mainOpen,omitempty"`
 	AnonRSS     int64  `json:"anonRSS,omitempty"`  // bytes
 	FileRSS     int64  `json:"fileRSS,omitempty"`  // bytes
 	ShmemRSS    int64  `json:"shmemRSS,omitempty"` // bytes

@@ -79,6 +79,13 @@ func (c Container) after(f fact.Fact) (now Container, changed bool) {
 	case fact.Created:
 		return Container{ID: b.ContainerID, Attempt: f.Attempt, Previous: c.ID}, true
 	case fact.Started:
+		if c.ID != "" && f.Attempt < c.Attempt { // told late
+			earlier := c.Previous == "" && f.Attempt == c.Attempt-1
+			if earlier {
+				c.Previous = b.ContainerID
+			}
+			return c, earlier
+		}
 		if c.ID != b.ContainerID {
 			c = Container{ID: b.ContainerID, Previous: c.ID}
 		}

@@ -29,6 +29,7 @@ type Exits struct {
 type killed struct {
 	count int64
 	main  bool
+	open  bool // whether the main process was among them is not known
 	at    time.Time
 }
 
@@ -57,7 +58,8 @@ func (e *Exits) count(known pods.Registry, f fact.Fact, b fact.OOMKilled) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	c := e.kills[id]
-	c.count, c.main, c.at = c.count+1, c.main || b.Main, f.When()
+	// A record of long ago may be news: the log is read back to the machine's start.
+	c.count, c.main, c.open, c.at = c.count+1, c.main || b.Main, c.open || b.MainOpen, time.Now()
 	e.kills[id] = c
 	for old, c := range e.kills {
 		if time.Since(c.at) > rememberKills {
@@ -85,8 +87,8 @@ func (e *Exits) Complete(ctx context.Context, known pods.Registry, exit *fact.Ex
 	if c.count == 0 && exit.ExitCode == sigkilled && (exit.RuntimeReason == "OOMKilled" || exit.ByKernel) {
 		c = e.await(ctx, exit.ContainerID)
 	}
-	if c.count == 0 && ctx.Err() != nil {
-		return // nobody waited to the end: what was not told may still be
+	if c.count == 0 && ctx.Err() != nil || c.open {
+		return // nobody waited to the end, so what was not told may still be; or it is not known who was killed
 	}
 	exit.OOMKnown, exit.OOMKills, exit.MainOOMKilled = true, c.count, c.main
 }

@@ -2,7 +2,11 @@ package why
 
 import (
 	"fmt"
+	"path"
+	"slices"
 	"time"
+
+	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
@@ -43,7 +47,7 @@ func oomMain(e ending) *finding {
 		}
 	}
 	if record == nil && !e.exit.MainOOMKilled {
-		return nil
+		return e.oomPerhapsMain()
 	}
 	f := e.oom(record)
 	f.weight = certain
@@ -64,6 +68,44 @@ func oomMain(e ending) *finding {
 	return f
 }
 
+// openOOM is an OOM kill right before an end with 137 of which nobody knows whether it took
+// the main process; nil where there is none.
+func (e ending) openOOM() *fact.Fact {
+	for _, f := range slices.Backward(e.run.OOMKills) {
+		if fact.Of[fact.OOMKilled](f).MainOpen && e.exit.ExitCode == 137 && e.at.Sub(f.When()).Abs() <= fact.OOMFollowedWithin {
+			return f
+		}
+	}
+	return nil
+}
+
+// oomPerhapsMain: it ended as the main process does that the OOM killer takes. Where that
+// one is no shell, hardly anything else ends with 137.
+func (e ending) oomPerhapsMain() *finding {
+	record := e.openOOM()
+	if record == nil {
+		return nil
+	}
+	taken := *record
+	b := fact.Of[fact.OOMKilled](record)
+	b.Main = true
+	taken.Body = b
+	f := e.oom(&taken)
+	f.weight = fair
+	f.because = append(f.because, "nobody watched then: that it was the main process is concluded from its exit code 137, which a shell would also hand on.")
+	return f
+}
+
+// handsOn says whether a container's main process is one that ends with the exit code of a
+// child, by its command.
+func handsOn(c *v1.Container) bool {
+	if c == nil || len(c.Command) == 0 {
+		return false
+	}
+	name := path.Base(c.Command[0])
+	return slices.Contains(shells, name) || slices.Contains([]string{"busybox", "tini", "dumb-init", "catatonit"}, name)
+}
+
 // oomChildThenExit: a child was OOM-killed and the main process, which waited
 // for it, ended at once with an error: a shell hands on 137, stress says 1.
 func oomChildThenExit(e ending) *finding {
@@ -79,10 +121,18 @@ func oomChildThenExit(e ending) *finding {
 	if record == nil {
 		return nil
 	}
+	open := record == e.openOOM()
+	if open && !handsOn(e.spec) {
+		return nil
+	}
 	f := e.oom(record)
 	f.weight = strong
 	if f.cause == answer.MemoryLimit {
 		f.cause = answer.MemoryLimitChild
+	}
+	if open {
+		f.weight, f.then = fair, []string{"the main process, a shell, may have handed on the child's exit code 137."}
+		return f
 	}
 	how := fmt.Sprintf("the main process ended because of it, with exit code %d", e.exit.ExitCode)
 	if e.exit.ExitCode == 137 {
