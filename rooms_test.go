@@ -92,7 +92,7 @@ var rooms = []room{
 	{dir: "observe/tap", imports: []string{"github.com/cilium/ebpf", "golang.org/x/sys"}},
 	{dir: "observe/api", imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", module + "fact", module + "sense"}},
 	{dir: "observe/runtime", imports: []string{
-		"github.com/containerd/containerd/api", "golang.org/x/sys", "google.golang.org/grpc", "google.golang.org/protobuf", "k8s.io/apimachinery", "k8s.io/cri-api", module + "evidence", module + "fact", module + "probe",
+		"github.com/containerd/containerd/api", "golang.org/x/sys", "google.golang.org/grpc", "google.golang.org/protobuf", "k8s.io/apimachinery", "k8s.io/cri-api", module + "evidence", module + "fact",
 	}},
 	{dir: "observe/kubelet", imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "observe/journald", module + "probe"}},
 	{dir: "observe/journald", imports: []string{"github.com/klauspost/compress"}},

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"whylet.dev/whylet/fact"
@@ -21,6 +22,7 @@ import (
 	"whylet.dev/whylet/journal/fold"
 	"whylet.dev/whylet/observe/api"
 	"whylet.dev/whylet/observe/runtime"
+	"whylet.dev/whylet/sense/containers"
 )
 
 // Options say what to watch.
@@ -62,8 +64,9 @@ type Agent struct {
 	// before is when an earlier agent was last heard of.
 	before time.Time
 
-	// synced is closed once the pods of the node are seen.
-	synced chan struct{}
+	// synced is closed once the pods of the node are seen, listed once the runtime has told
+	// what it had at the beginning.
+	synced, listed chan struct{}
 
 	mu   sync.Mutex
 	seen map[types.UID]bool // pods that the API server has
@@ -90,7 +93,7 @@ func Open(ctx context.Context, o Options) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Agent{o: o, seen: map[types.UID]bool{}, synced: make(chan struct{})}
+	a := &Agent{o: o, seen: map[types.UID]bool{}, synced: make(chan struct{}), listed: make(chan struct{})}
 	if a.api, err = api.Open(o.Kubeconfig); err != nil {
 		return nil, err
 	}
@@ -139,10 +142,12 @@ func (a *Agent) openRuntime(ctx context.Context) {
 	a.o.Log.Info("container runtime found", "endpoint", endpoint, "name", client.Name, "version", client.Version)
 }
 
+// machine is the root of the machine's first process.
+const machine = "/proc/1/root"
+
 // findRuntime is the endpoint that was named, or one at a usual place. In a pod, sockets
 // are where the machine's first process has its root.
 func findRuntime(named string) string {
-	const machine = "/proc/1/root"
 	if named == "" {
 		return cmp.Or(runtime.Find(""), runtime.Find(machine))
 	}
@@ -185,7 +190,10 @@ func (a *Agent) Run(ctx context.Context) error {
 	var loop, sources sync.WaitGroup
 	loop.Go(func() { a.loop.run(loopCtx) })
 	if a.runtime != nil {
-		s := runtime.Source{Client: a.runtime, Root: a.runtime.Root, Complete: a.kernel.complete, ExecEnded: a.execs.ended, Log: a.o.Log}
+		s := runtime.Source{
+			Client: a.runtime, Root: a.runtime.Root, Complete: a.kernel.complete, LastLines: lastLines, ExecEnded: a.execs.ended,
+			Told: func() { close(a.listed) }, Log: a.o.Log,
+		}
 		sources.Go(func() { _ = s.Run(ctx, a.loop.submit) }) // it ends with ctx only
 	}
 	sources.Go(func() { a.watch(ctx) })
@@ -274,11 +282,23 @@ func (a *Agent) watch(ctx context.Context) {
 	}
 	_ = w.Run(ctx, func(f fact.Fact) { // it ends with ctx only
 		if a.runtime != nil && runtimesWord(f) {
-			time.AfterFunc(statusLater, func() { a.loop.submit(f) })
+			time.AfterFunc(statusLater, func() { a.loop.submit(a.filled(f)) })
 			return
 		}
-		a.loop.submit(f)
+		a.loop.submit(a.filled(f))
 	})
+}
+
+// filled adds to an end that only the status tells of what was logged before it.
+func (a *Agent) filled(f fact.Fact) fact.Fact {
+	b, ok := f.Body.(fact.Exited)
+	if r, known := a.loop.runs.known(f.Pod.UID, f.Container, b.ContainerID); !ok || known && r.over {
+		return f
+	}
+	of := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: f.Pod.Namespace, Name: f.Pod.Name, UID: f.Pod.UID}}
+	b.LastLines = lastLines(containers.LogFile(a.logs(), of, f.Container, f.Attempt))
+	f.Body = b
+	return f
 }
 
 // runtimesWord says whether the runtime tells the same, and better.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"whylet.dev/whylet/pods"
 	"whylet.dev/whylet/probe"
 	"whylet.dev/whylet/sense"
+	"whylet.dev/whylet/sense/containers"
 )
 
 // kernel are the sources that ask this machine's kernel, and the one request that a
@@ -22,17 +24,20 @@ type kernel struct {
 	exits     *sense.Exits
 	inspector *sense.Inspector
 	prober    *probe.Prober
-	reprobe   *sense.Reprobe
+	// began is when the kernel's word was heard from on.
+	began   time.Time
+	reprobe *sense.Reprobe
 }
 
 func openKernel(a *Agent) (*kernel, error) {
-	k := &kernel{agent: a, processes: sense.OpenProcesses(a.o.Log)}
+	k := &kernel{agent: a, processes: sense.OpenProcesses(a.o.Log), began: time.Now()}
 	k.exits = sense.NewExits(k.processes)
 	groups, err := newCgroups(a.loop.pods)
 	if err != nil {
 		return k, err
 	}
-	k.inspector = sense.NewInspector(groups, k.processes.Join, nil, "")
+	said := func(v containers.ContainerView) []string { return lastLines(filepath.Join(a.logs(), v.LogPath)) }
+	k.inspector = sense.NewInspector(groups, k.processes.Join, said, "")
 	if k.prober, err = probe.NewProber(nil, a.o.Log); err != nil {
 		return k, err
 	}
@@ -69,6 +74,9 @@ func (k *kernel) run(ctx context.Context) {
 	}
 	for name, s := range sources {
 		all.Go(func() {
+			if _, log := s.(*sense.Kernel); log {
+				k.acquainted(ctx)
+			}
 			if err := s.Run(ctx, k.agent.loop.pods, k.agent.loop.submit); err != nil && !errors.Is(err, context.Canceled) {
 				k.agent.o.Log.Warn("a source failed", "source", name, "error", err)
 				k.agent.loop.submit(fact.Fact{Body: fact.Lost{Source: name, Reason: err.Error(), From: time.Now().UTC()}})
@@ -78,8 +86,39 @@ func (k *kernel) run(ctx context.Context) {
 	all.Wait()
 }
 
-// complete adds to an exit what the kernel told of it.
-func (k *kernel) complete(e *fact.Exited) {
+// acquainted waits until it is known which containers there are, and were before: only
+// then is it of use to read the kernel's log back. It does not wait for long, and not
+// where an earlier agent knew them.
+func (k *kernel) acquainted(ctx context.Context) {
+	if !k.agent.before.IsZero() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, acquaintedWithin)
+	defer cancel()
+	known := []chan struct{}{k.agent.synced}
+	if k.agent.runtime != nil {
+		known = append(known, k.agent.listed)
+	}
+	for _, one := range known {
+		select {
+		case <-one:
+		case <-ctx.Done():
+		}
+	}
+}
+
+const (
+	acquaintedWithin = 15 * time.Second
+	readBackSurely   = 10 * time.Minute
+)
+
+// complete adds to an exit what the kernel told of it. Of an end of long before this agent
+// nothing is added: that the kernel's log has nothing of it may be because that was
+// overwritten.
+func (k *kernel) complete(e *fact.Exited, ended time.Time) {
+	if before := k.began.Sub(ended); before > 0 && k.agent.before.IsZero() || before > readBackSurely {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), completeWithin)
 	defer cancel()
 	k.exits.Complete(ctx, k.agent.loop.pods, e)

@@ -33,6 +33,7 @@ type Client struct {
 	conn  *grpc.ClientConn
 	cri   reader
 	calls atomic.Int64
+	logs  atomic.Pointer[string]
 
 	// Name and Version are the runtime's own words for itself.
 	Name, Version string
@@ -112,6 +113,15 @@ func (c *Client) count(ctx context.Context, method string, q, r any, cc *grpc.Cl
 
 // Calls is how many calls were made so far.
 func (c *Client) Calls() int64 { return c.calls.Load() }
+
+// Logs is the folder of all pods' logs as the runtime was told it, in its paths; empty before
+// it told of one.
+func (c *Client) Logs() string {
+	if dir := c.logs.Load(); dir != nil {
+		return *dir
+	}
+	return ""
+}
 
 // Close ends the connection.
 func (c *Client) Close() error { return c.conn.Close() }

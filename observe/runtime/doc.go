@@ -11,5 +11,5 @@
 //	source.go  Source: looks, events, and the facts that come of them
 //	events.go  containerd's events
 //	pids.go    the main process as this machine numbers it
-//	files.go   the end of a container's log, and its termination message
+//	files.go   a container's termination message
 package runtime

@@ -1,8 +1,11 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,7 +20,11 @@ type Source struct {
 	Root string
 	// Complete adds to an exit what the kernel told of it; it may wait for that. Nil:
 	// nobody asked the kernel.
-	Complete func(*fact.Exited)
+	Complete func(exit *fact.Exited, ended time.Time)
+	// LastLines reads the end of a container's log. Nil: it is not kept.
+	LastLines func(path string) []string
+	// Told is called once what was there at the beginning was told. Nil: nobody waits.
+	Told func()
 	// ExecEnded hears of the end of each command that was run in a container beside its
 	// main process. Nil: nobody wants to.
 	ExecEnded func(containerID string, code int32, at time.Time)
@@ -160,7 +167,9 @@ func (s *Source) lookAtAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for id, v := range all {
+	// The runs of a container in their order: the newest is the one that is.
+	for _, v := range slices.SortedFunc(maps.Values(all), func(a, b view) int { return cmp.Compare(a.attempt, b.attempt) }) {
+		id := v.id
 		if s.stage(id) == ended || s.stage(id) == started && !v.exited() || !v.exited() && !v.running() {
 			continue
 		}
@@ -174,7 +183,26 @@ func (s *Source) lookAtAll(ctx context.Context) error {
 		}
 	}
 	s.forget(all)
+	s.first(ctx)
 	return nil
+}
+
+// first has it known that all was told that was there at the beginning.
+func (s *Source) first(ctx context.Context) {
+	if s.Told == nil {
+		return
+	}
+	s.mu.Lock()
+	lanes := slices.Collect(maps.Values(s.lanes))
+	s.mu.Unlock()
+	for _, lane := range lanes {
+		select {
+		case <-lane:
+		case <-ctx.Done():
+		}
+	}
+	s.Told()
+	s.Told = nil
 }
 
 // forget drops what the runtime has no more, some time after the last word of it.
@@ -247,7 +275,10 @@ func (s *Source) tellEnd(v view) {
 		}))
 		return
 	}
-	b := fact.Exited{ContainerID: s.Client.FullID(v.id), StartedAt: v.started, LastLines: lastLines(s.path(v.logPath))}
+	b := fact.Exited{ContainerID: s.Client.FullID(v.id), StartedAt: v.started}
+	if s.LastLines != nil && v.logPath != "" {
+		b.LastLines = s.LastLines(s.path(v.logPath))
+	}
 	// containerd makes up this end for what ended while it did not run itself
 	// (internal/cri/server, cleanupUnknownContainer).
 	if v.exitCode == 255 && v.reason == "Unknown" {
@@ -258,7 +289,7 @@ func (s *Source) tellEnd(v view) {
 			b.Message = v.message
 		}
 		if s.Complete != nil {
-			s.Complete(&b)
+			s.Complete(&b, v.finished)
 		}
 	}
 	s.emit(s.fact(v, v.finished, b))

@@ -2,11 +2,13 @@ package runtime
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -24,6 +26,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/sense/containers"
 )
 
 // standIn answers as a runtime, and notes what it was asked.
@@ -107,10 +110,11 @@ func (s *standIn) tell(t *testing.T, topic string, body proto.Message) {
 	s.events <- &types.Envelope{Timestamp: timestamppb.Now(), Namespace: "k8s.io", Topic: topic, Event: packed}
 }
 
-func begin(t *testing.T) (*standIn, func(fact.Kind) fact.Fact, *[]fact.Fact) {
+// serve has a stand-in listen at a socket.
+func serve(t *testing.T) (socket string, s *standIn) {
 	t.Helper()
-	s := &standIn{containers: map[string]*runtimeapi.ContainerStatus{}, events: make(chan *types.Envelope, 8), heard: make(chan struct{})}
-	socket := filepath.Join(t.TempDir(), "s")
+	s = &standIn{containers: map[string]*runtimeapi.ContainerStatus{}, events: make(chan *types.Envelope, 8), heard: make(chan struct{})}
+	socket = filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", socket)
 	if err != nil {
 		t.Fatal(err)
@@ -128,6 +132,12 @@ func begin(t *testing.T) (*standIn, func(fact.Kind) fact.Fact, *[]fact.Fact) {
 	eventsapi.RegisterEventsServer(server, s)
 	go func() { _ = server.Serve(l) }()
 	t.Cleanup(server.Stop)
+	return socket, s
+}
+
+func begin(t *testing.T) (*standIn, func(fact.Kind) fact.Fact, *[]fact.Fact) {
+	t.Helper()
+	socket, s := serve(t)
 	client, err := Dial(context.Background(), "unix://"+socket)
 	if err != nil {
 		t.Fatal(err)
@@ -137,7 +147,9 @@ func begin(t *testing.T) (*standIn, func(fact.Kind) fact.Fact, *[]fact.Fact) {
 	facts := make(chan fact.Fact, 64)
 	var all []fact.Fact
 	var run sync.WaitGroup
-	source := Source{Client: client, Log: slog.New(slog.DiscardHandler)}
+	source := Source{Client: client, Log: slog.New(slog.DiscardHandler), LastLines: func(path string) []string {
+		return containers.LastLines(containers.ContainerView{LogPath: path})
+	}}
 	run.Go(func() { _ = source.Run(ctx, func(f fact.Fact) { facts <- f }) })
 	t.Cleanup(func() { cancel(); run.Wait() })
 	<-s.heard
@@ -232,12 +244,37 @@ func TestAnEndWhoseContainerIsGone(t *testing.T) {
 	}
 }
 
-func FuzzJoinLines(f *testing.F) {
-	f.Add([]byte("2026-11-22T23:00:00.0Z stdout F one\n"))
-	f.Add([]byte("x\n\n a b c\n"))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		if text := joinLines(b); len(text) > len(b) {
-			t.Errorf("%d bytes of %d", len(text), len(b))
+// What is there at the beginning is told with the runs of a container in their order, and
+// then it is known that all was told.
+func TestWhatWasThere(t *testing.T) {
+	socket, s := serve(t)
+	for attempt := range 20 {
+		id := fmt.Sprintf("c%d", attempt)
+		s.set(id, func(c *runtimeapi.ContainerStatus) {
+			runs(c)
+			c.Annotations[noteRestarts] = strconv.Itoa(attempt)
+			if attempt < 19 {
+				c.State, c.FinishedAt = runtimeapi.ContainerState_CONTAINER_EXITED, time.Now().UnixNano()
+			}
+		})
+	}
+	client, err := Dial(t.Context(), "unix://"+socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	var attempts []int32
+	var mu sync.Mutex
+	source := Source{Client: client, Log: slog.New(slog.DiscardHandler), Told: cancel}
+	_ = source.Run(ctx, func(f fact.Fact) {
+		mu.Lock()
+		defer mu.Unlock()
+		if _, ok := f.Body.(fact.Started); ok {
+			attempts = append(attempts, f.Attempt)
 		}
 	})
+	if len(attempts) != 20 || !slices.IsSorted(attempts) {
+		t.Errorf("%v", attempts)
+	}
 }

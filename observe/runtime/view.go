@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -99,6 +100,10 @@ func (c *Client) look(ctx context.Context, id string) (view, error) {
 		id: s.Id, pod: podOf(s.Labels), name: s.GetMetadata().GetName(), attempt: attemptOf(s.Annotations, s.GetMetadata().GetAttempt()), state: s.State, full: true,
 		started: nanos(s.StartedAt), finished: nanos(s.FinishedAt), created: nanos(s.CreatedAt), exitCode: s.ExitCode, reason: s.Reason, message: s.Message,
 		image: s.GetImage().GetImage(), imageID: s.ImageRef, logPath: s.LogPath, pid: pidOf(r.Info),
+	}
+	if s.LogPath != "" && c.logs.Load() == nil { // FOLDER/NAMESPACE_NAME_UID/CONTAINER/ATTEMPT.log
+		dir := filepath.Dir(filepath.Dir(filepath.Dir(s.LogPath)))
+		c.logs.Store(&dir)
 	}
 	for _, m := range s.Mounts {
 		if path := s.Annotations[noteMessage]; path != "" && m.ContainerPath == path {

@@ -28,6 +28,10 @@ const (
 	stackKey  = stackCopy - 24
 )
 
+// wakeNobody is BPF_RB_NO_WAKEUP (linux/bpf.h): copies are read some times a second, and to
+// be woken for each costs more than all that is done with it.
+const wakeNobody = 1
+
 // Offsets in struct __sk_buff (linux/bpf.h).
 const skbLen = 0
 
@@ -110,7 +114,7 @@ func program(way int32, targets, out *ebpf.Map) *ebpf.ProgramSpec {
 		asm.Mov.Reg(asm.R2, asm.RFP),
 		asm.Add.Imm(asm.R2, stackCopy),
 		asm.Mov.Imm(asm.R3, copySize),
-		asm.Mov.Imm(asm.R4, 0),
+		asm.Mov.Imm(asm.R4, wakeNobody),
 		asm.FnRingbufOutput.Call(),
 
 		// 1: the packet goes on, always.

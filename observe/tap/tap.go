@@ -145,18 +145,18 @@ func keyOf(a netip.AddrPort) []byte {
 	return key
 }
 
-// lookEvery is how often attempts are ended that nobody answers.
-const lookEvery = 200 * time.Millisecond
+// readEvery is how often copies are read, and attempts ended that nobody answers.
+const readEvery = 25 * time.Millisecond
 
 // Run reads what the program copies until ctx ends, and tells of attempts. within says
 // how long one may take.
 func (t *Tap) Run(ctx context.Context, within func(Attempt) time.Duration, tell func(Attempt)) error {
 	flows := NewFlows(tell)
+	var record ringbuf.Record // its bytes are used again for each
 	for ctx.Err() == nil {
-		next := time.Now().Add(lookEvery)
-		t.reader.SetDeadline(next)
-		for time.Now().Before(next) {
-			record, err := t.reader.Read()
+		t.reader.SetDeadline(time.Now().Add(readEvery))
+		for {
+			err := t.reader.ReadInto(&record)
 			if errors.Is(err, os.ErrDeadlineExceeded) {
 				break
 			}

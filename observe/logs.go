@@ -1,0 +1,22 @@
+package observe
+
+import (
+	"whylet.dev/whylet/sense/containers"
+)
+
+// podLogs is where kubelet keeps the logs of all pods, unless it is told otherwise
+// (pkg/kubelet/apis/config, podLogsDir), as the machine's first process sees it.
+const podLogs = machine + "/var/log/pods"
+
+// logs is the folder of all pods' logs.
+func (a *Agent) logs() string {
+	if a.runtime != nil && a.runtime.Logs() != "" {
+		return a.runtime.Root + a.runtime.Logs()
+	}
+	return podLogs
+}
+
+// lastLines are those that say most of the last lines of a log.
+func lastLines(path string) []string {
+	return containers.LastLines(containers.ContainerView{LogPath: path})
+}
