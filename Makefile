@@ -345,7 +345,7 @@ bench-cluster: peer front ## Measure a front with a thousand simulated agents an
 
 .PHONY: test-observe
 test-observe: build peer images observe ## A third of the scenarios beside a real kubelet, with the observing agent (10 minutes, needs root)
-	@WHYLET_OBSERVE=1 $(GO) test -count=1 -timeout 20m ./test/e2e/scenarios -run '^TestObserve$$' -v
+	@WHYLET_OBSERVE=1 $(GO) test -count=1 -timeout 20m ./test/e2e/scenarios -run '^TestObserve' -v
 
 # The real Helm is a module of its own: it brings forty others along.
 .PHONY: test-helm

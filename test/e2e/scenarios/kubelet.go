@@ -33,6 +33,11 @@ func StartKubelet(ctx context.Context, bin peer.Binaries, flags ...string) (*Kub
 	if err != nil {
 		return nil, err
 	}
+	return beside(ctx, bin, stack, flags...)
+}
+
+// beside puts the agent beside a real stack, which ends with it.
+func beside(ctx context.Context, bin peer.Binaries, stack *peer.Stack, flags ...string) (*Kubelet, error) {
 	k := &Kubelet{stack: stack, bin: bin, flags: flags, turn: make(chan struct{}, 3)}
 	if err := k.startAgent(ctx); err != nil {
 		return nil, errors.Join(err, k.Purge())
@@ -154,6 +159,9 @@ func (k *Kubelet) Why(ctx context.Context, by Sight, subject, namespace string) 
 // Situations are all of them.
 func (k *Kubelet) Situations() []Situation { return Situations }
 
+// acquainted is how long an agent that was installed may take to look back before it is asked.
+const acquainted = 10 * time.Second
+
 // Restart kills the agent or kubelet as a crash would, and starts it again.
 func (k *Kubelet) Restart(ctx context.Context, in Situation) error {
 	k.lock.Lock()
@@ -161,6 +169,10 @@ func (k *Kubelet) Restart(ctx context.Context, in Situation) error {
 	switch in {
 	case Restarted:
 		return errors.Join(k.endAgent(), k.startAgent(ctx))
+	case Installed:
+		err := errors.Join(k.endAgent(), os.RemoveAll(k.data()), k.startAgent(ctx))
+		pause(ctx, acquainted)
+		return err
 	case KubeletRestarted:
 		return k.stack.RestartKubelet(ctx)
 	}

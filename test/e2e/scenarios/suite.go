@@ -173,7 +173,7 @@ func (s *Suite) Enter(ctx context.Context, in Situation, all []Scenario) map[str
 			_, err := s.kubectl(ctx, "", "delete", "events", "--all", "-n", s.namespace(c))
 			return err
 		}
-	case Restarted, KubeletRestarted:
+	case Restarted, KubeletRestarted, Installed:
 		err := s.Node.Restart(ctx, in)
 		one = func(*Scenario) error { return err }
 	case Recovered:

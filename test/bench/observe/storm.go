@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"whylet.dev/whylet/test/peer"
+	"whylet.dev/whylet/why/answer"
+)
+
+// quickRestarts has kubelet start what ended again after a second at most.
+const quickRestarts = `crashLoopBackOff: {maxContainerRestartPeriod: "1s"}`
+
+// crashing is how many pods end again and again, forks how many processes another one makes
+// and ends in a second, at most.
+const (
+	crashing = 12
+	forks    = 5000
+)
+
+// mostMemory is what the agent may have: its limit as a DaemonSet has it (deploy/chart).
+const mostMemory = 96 << 20
+
+// storm has pods end and processes come and go as fast as this machine lets them, and shows
+// what the agent needs meanwhile and what it still answers.
+func storm(ctx context.Context, root string, window time.Duration) (err error) {
+	bin, err := peer.FindBinaries(root)
+	if err != nil {
+		return err
+	}
+	stack, err := peer.StartKubelet(ctx, bin, quickRestarts)
+	if err != nil {
+		return err
+	}
+	b := &bench{Stack: stack, program: filepath.Join(bin.Whylet, "whylet-observe")}
+	defer func() { err = errors.Join(err, b.end(), stack.Stop()) }()
+	if b.log, err = os.Create(filepath.Join(stack.Dir, "logs", "agent.log")); err != nil {
+		return err
+	}
+	defer b.log.Close()
+	if err := errors.Join(b.begin(), b.stormPods(ctx)); err != nil {
+		return err
+	}
+	before, began, most := processes(), time.Now(), int64(0)
+	var cpu time.Duration
+	for time.Since(began) < window {
+		if err := pause(ctx, time.Second); err != nil {
+			return err
+		}
+		if err := b.agent.Process.Signal(syscall.Signal(0)); err != nil {
+			return fmt.Errorf("the agent ended after %v: %w", time.Since(began).Round(time.Second), err)
+		}
+		use, err := b.use()
+		if err != nil {
+			return err
+		}
+		most, cpu = max(most, use["whylet-observe"].RSS), use["whylet-observe"].CPU
+	}
+	restarts, err := b.restarts(ctx)
+	if err != nil {
+		return err
+	}
+	took := time.Since(began)
+	fmt.Printf("%v: %d restarts, %.0f forks a second on the machine; the agent: at most %d MiB resident, %.1f millicores; load %s\n",
+		took.Round(time.Second), restarts, float64(processes()-before)/took.Seconds(), most>>20, 1000*cpu.Seconds()/took.Seconds(), load())
+	if most > mostMemory {
+		err = fmt.Errorf("the agent needed %d MiB", most>>20)
+	}
+	return errors.Join(err, b.asked(ctx))
+}
+
+// stormPods makes those that end, and the one that forks.
+func (b *bench) stormPods(ctx context.Context) error {
+	second, no := int64(1), false
+	create := func(name, image string, command ...string) error {
+		pod := &v1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: metav1.NamespaceDefault},
+			Spec:       v1.PodSpec{TerminationGracePeriodSeconds: &second, AutomountServiceAccountToken: &no, Containers: []v1.Container{{Name: "c", Image: image, Command: command}}},
+		}
+		_, err := b.Client.CoreV1().Pods(metav1.NamespaceDefault).Create(ctx, pod, metav1.CreateOptions{})
+		return err
+	}
+	// Each hundredth of a second a hundredth of them, as far as there is processor for it.
+	loop := fmt.Sprintf(`while (1) { for (1..%d) { my $p = fork; exit 0 unless $p; waitpid $p, 0 } select undef, undef, undef, 0.01 }`, forks/100)
+	err := create("forks", "perl:1", "perl", "-e", loop)
+	for i := range crashing {
+		err = errors.Join(err, create(fmt.Sprintf("crash-%d", i), "busybox:1", "sh", "-c", "echo no more; exit 1"))
+	}
+	return err
+}
+
+// restarts counts them by what the API says.
+func (b *bench) restarts(ctx context.Context) (n int, err error) {
+	list, err := b.Client.CoreV1().Pods(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return 0, err
+	}
+	for i := range list.Items {
+		for _, c := range list.Items[i].Status.ContainerStatuses {
+			n += int(c.RestartCount)
+		}
+	}
+	return n, nil
+}
+
+// asked shows what is answered of one of those that end, and what was not seen.
+func (b *bench) asked(ctx context.Context) error {
+	out, err := b.Command(ctx, b.program, "why", "pod/crash-0", "-n", metav1.NamespaceDefault, "--data-dir", filepath.Join(b.Dir, "observe"), "-o", "json").Output()
+	var a answer.Answer
+	if len(out) == 0 || json.Unmarshal(out, &a) != nil {
+		return fmt.Errorf("no answer: %w: %s", err, out)
+	}
+	for i, v := range a.Verdicts {
+		fmt.Printf("%s: %s (%s): %s\n", a.Symptoms[i].Kind, v.Cause, v.Certainty, v.Text)
+		if v.Cause != answer.AppExitError && v.Cause != answer.CauseUnknown {
+			err = errors.Join(err, fmt.Errorf("it ends of itself with 1, and not for %s", v.Cause))
+		}
+	}
+	for _, g := range a.Journal.Gaps {
+		fmt.Printf("not seen: %s to %s: %s\n", g.From.Format(time.TimeOnly), g.To.Format(time.TimeOnly), g.Reason)
+	}
+	var asked interface{ ExitCode() int }
+	if errors.As(err, &asked) && asked.ExitCode() > 1 {
+		return nil // it says that something is not well
+	}
+	return err
+}
+
+// processes is how many processes this machine has made so far.
+func processes() (n int) {
+	raw, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(raw), "\nprocesses ")
+	_, _ = fmt.Sscan(rest, &n)
+	return n
+}
