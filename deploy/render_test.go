@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write manifests.yaml anew")
+var rewrite = flag.Bool("rewrite", false, "write manifests.yaml anew, and the chart's copy of the front's")
 
 const chart = "chart/whylet"
 
@@ -109,8 +109,22 @@ func values(t *testing.T) map[string]any {
 	return v
 }
 
-// TestManifests holds the manifests to the chart.
+// TestManifests holds the manifests to the chart, and the chart to what the front brings
+// itself, of which it has a copy: not everything that carries a chart carries links.
 func TestManifests(t *testing.T) {
+	questions, err := os.ReadFile(filepath.Join("..", "front", "door", "manifests.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	same := filepath.Join(chart, "templates", "front-questions.yaml")
+	if *rewrite {
+		if err := os.WriteFile(same, questions, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := os.ReadFile(same); err != nil || !bytes.Equal(got, questions) {
+		t.Errorf("%s is not front/door/manifests.yaml: %v", same, err)
+	}
 	v := values(t)
 	v["createNamespace"] = true
 	v["image"].(map[string]any)["registry"] = markRegistry
