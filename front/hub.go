@@ -19,6 +19,7 @@ import (
 	"whylet.dev/whylet/front/link"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/ask"
+	"whylet.dev/whylet/why/cluster"
 	"whylet.dev/whylet/why/serve"
 )
 
@@ -70,7 +71,8 @@ type Hub struct {
 	left    map[types.UID]leftPod
 	counts  Counts
 	causes  map[answer.Cause]uint64
-	listed  []string // nodes of the cluster, at listedAt
+	listed  []string // nodes of the cluster, as of at
+	own     []string // those of them that are Whylet's own
 	at      time.Time
 	changed chan struct{} // closed when an agent comes
 }
@@ -116,8 +118,8 @@ const (
 	awayFor = time.Minute
 	// leftFor is how long it is remembered where a pod was.
 	leftFor = 10 * time.Minute
-	// nodesFor is how long a list of the nodes is good.
-	nodesFor = 30 * time.Second
+	// nodesFor is how long a list of the nodes is good, ownFor which of them are Whylet's own.
+	nodesFor, ownFor = 30 * time.Second, 5 * time.Minute
 )
 
 // Standing is of [ask.Front].
@@ -163,13 +165,32 @@ func (h *Hub) clusterNodes(ctx context.Context) ([]string, error) {
 		return nil, fmt.Errorf("listing nodes: %w", err)
 	}
 	names = make([]string, 0, len(list.Items))
+	var own []string
 	for i := range list.Items {
 		names = append(names, list.Items[i].Name)
+		if cluster.Own(&list.Items[i]) {
+			own = append(own, list.Items[i].Name)
+		}
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.listed, h.at = names, time.Now()
+	h.listed, h.own, h.at = names, own, time.Now()
 	return names, nil
+}
+
+// Own are the nodes that are Whylet's own: they know more of their pods than an agent
+// beside them, and answer where the hub does not reach (nodes/proxy).
+func (h *Hub) Own(ctx context.Context) []string {
+	h.mu.RLock()
+	own, at := h.own, h.at
+	h.mu.RUnlock()
+	if time.Since(at) < ownFor {
+		return own
+	}
+	_, _ = h.clusterNodes(ctx) // those that were known stay
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.own
 }
 
 // Departed is of [ask.Front].

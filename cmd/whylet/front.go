@@ -13,8 +13,9 @@ import (
 	"whylet.dev/whylet/why/question"
 )
 
-// lookForQuestions is how often it is looked whether the cluster knows questions.
-const lookForQuestions = time.Minute
+// lookForQuestions is how often it is looked whether the cluster knows questions: an
+// installed front answers from then on, and knows less of this node than it does.
+const lookForQuestions = 10 * time.Second
 
 // answerQuestions answers the questions that are written down in the cluster, as a front
 // does, once somebody has told the cluster of them (whylet-front manifests). So rights in

@@ -29,18 +29,27 @@ type scope string
 // Answer answers a question with what may be seen in a namespace, and nothing of others;
 // in an empty one, with everything.
 func (a *Answerer) Answer(ctx context.Context, namespace string, spec question.Spec) question.Status {
-	s := question.Status{By: a.Name}
-	if err := a.answer(ctx, scope(namespace), spec, &s); err != nil {
-		s.Message = err.Error()
-	}
-	if err := fit(&s); err != nil {
-		s = question.Status{By: a.Name, Message: err.Error()}
-	}
+	s, _ := a.heard(ctx, namespace, spec)
 	return s
 }
 
-func (a *Answerer) answer(ctx context.Context, in scope, spec question.Spec, s *question.Status) error {
-	c, target, err := a.asker(in, spec)
+// heard is Answer; better says that somebody else may know more.
+func (a *Answerer) heard(ctx context.Context, namespace string, spec question.Spec) (s question.Status, better bool) {
+	h := a.listen()
+	s.By = a.Name
+	err := a.answer(ctx, h, scope(namespace), spec, &s)
+	if err != nil {
+		s.Message = err.Error()
+	}
+	s.Unheard, better = h.result(ctx, err)
+	if err := fit(&s); err != nil {
+		s = question.Status{By: a.Name, Message: err.Error()}
+	}
+	return s, better
+}
+
+func (a *Answerer) answer(ctx context.Context, h *hearing, in scope, spec question.Spec, s *question.Status) error {
+	c, target, err := a.asker(h, in, spec)
 	if err != nil {
 		return err
 	}
@@ -69,8 +78,8 @@ func (a *Answerer) answer(ctx context.Context, in scope, spec question.Spec, s *
 }
 
 // asker is who asks with the rights of the scope, and what about.
-func (a *Answerer) asker(in scope, spec question.Spec) (*ask.Cluster, ask.Target, error) {
-	o := ask.Options{Namespace: string(in), Container: spec.Container, Front: a.Front, NoFront: true, Within: in != ""}
+func (a *Answerer) asker(h *hearing, in scope, spec question.Spec) (*ask.Cluster, ask.Target, error) {
+	o := ask.Options{Namespace: string(in), Container: spec.Container, Front: h.front(), NoFront: true, Within: in != "", Unheard: h.missing}
 	if in == "" {
 		o.Namespace = spec.Namespace
 	}

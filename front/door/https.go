@@ -51,7 +51,7 @@ func (h *HTTPS) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /why", h.known(h.why))
 	mux.HandleFunc("GET /page", h.known(h.page))
-	mux.HandleFunc("GET /metrics", h.known(h.metrics))
+	mux.HandleFunc("GET /metrics", h.known(h.metrics()))
 	mux.HandleFunc("POST /alerts", h.known(h.alerts))
 	mux.HandleFunc("/mcp", h.known(func(w http.ResponseWriter, r *http.Request, user authn.UserInfo) error {
 		server := assistants.NewServer(h.Version, func(o ask.Options, everywhere bool) (ask.Asker, error) {
@@ -127,7 +127,7 @@ func (h *HTTPS) why(w http.ResponseWriter, r *http.Request, user authn.UserInfo)
 		return err
 	}
 	var s question.Status
-	err = h.Answerer.answer(r.Context(), scope(namespace), spec, &s)
+	err = h.Answerer.answer(r.Context(), h.Answerer.listen(), scope(namespace), spec, &s)
 	body := s.Answers
 	if body == nil {
 		body = s.Result

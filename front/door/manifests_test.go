@@ -68,7 +68,7 @@ func FuzzQuestion(f *testing.F) {
 			return
 		}
 		spec := specOf(v)
-		_, target, err := a.asker(scope(namespace), spec)
+		_, target, err := a.asker(a.listen(), scope(namespace), spec)
 		if err == nil && namespace != "" && (target.Kind == "node" || target.Namespace != namespace) {
 			t.Errorf("%+v in %q asks about %+v", spec, namespace, target)
 		}

@@ -1,16 +1,11 @@
 package door
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
-	"hash/fnv"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -34,9 +29,15 @@ type Questions struct {
 	Log   *slog.Logger
 
 	mu       sync.Mutex
-	inFlight map[types.UID]bool
+	inFlight map[types.UID]*flight
 	of       map[string]int // in flight, by namespace
 	answered uint64
+}
+
+// flight is a question that is being answered.
+type flight struct {
+	over    chan struct{} // closed once somebody has answered, or it is gone
+	takenBy []string
 }
 
 const (
@@ -45,15 +46,13 @@ const (
 	mostAtOnce, mostOfOne = 256, 32
 	// answerWithin bounds one answer.
 	answerWithin = 20 * time.Second
-	// turn is how long each further replica waits for those before it.
-	turn = time.Second
 	// removeEvery is how often questions that have lived long enough are looked for.
 	removeEvery = 10 * time.Second
 )
 
 // Run answers until ctx ends.
 func (q *Questions) Run(ctx context.Context) {
-	q.inFlight, q.of = map[types.UID]bool{}, map[string]int{}
+	q.inFlight, q.of = map[types.UID]*flight{}, map[string]int{}
 	var all sync.WaitGroup
 	defer all.Wait()
 	for _, resource := range []string{question.Resource, question.ClusterResource} {
@@ -62,18 +61,28 @@ func (q *Questions) Run(ctx context.Context) {
 		// An answer may be large, and is not needed again.
 		_ = informer.SetTransform(withoutStatus) // before it runs
 		_ = informer.SetWatchErrorHandler(func(*cache.Reflector, error) {})
-		_, _ = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(o any) {
-			if u, ok := o.(*unstructured.Unstructured); ok && q.begin(u) {
-				all.Go(func() {
-					defer q.end(u)
-					q.answer(ctx, gvr, u)
-				})
-			}
-		}})
+		_, _ = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+			AddFunc: func(o any) {
+				if u, ok := o.(*unstructured.Unstructured); ok && q.begin(u) {
+					all.Go(func() {
+						defer q.end(u)
+						q.answer(ctx, gvr, u)
+					})
+				}
+			},
+			UpdateFunc: func(_, o any) { q.changed(o, false) },
+			DeleteFunc: func(o any) { q.changed(o, true) },
+		})
 		all.Go(func() { informer.RunWithContext(ctx) })
 		all.Go(func() { q.removeOld(ctx, gvr, informer.GetStore()) })
 	}
 	<-ctx.Done()
+}
+
+// answeredAt is when a question was answered; empty while it is not.
+func answeredAt(u *unstructured.Unstructured) string {
+	at, _, _ := unstructured.NestedString(u.Object, "status", "answeredAt")
+	return at
 }
 
 // withoutStatus keeps of an answered question that it is.
@@ -82,7 +91,7 @@ func withoutStatus(o any) (any, error) {
 	if !ok {
 		return o, nil
 	}
-	if at, _, _ := unstructured.NestedString(u.Object, "status", "answeredAt"); at != "" {
+	if at := answeredAt(u); at != "" {
 		u.Object["status"] = map[string]any{"answeredAt": at}
 		delete(u.Object, "spec")
 	}
@@ -92,17 +101,16 @@ func withoutStatus(o any) (any, error) {
 
 // begin takes a question, unless it is answered, too old, or too many are.
 func (q *Questions) begin(u *unstructured.Unstructured) bool {
-	at, _, _ := unstructured.NestedString(u.Object, "status", "answeredAt")
-	if at != "" || time.Since(u.GetCreationTimestamp().Time) > question.Lives {
+	if answeredAt(u) != "" || time.Since(u.GetCreationTimestamp().Time) > question.Lives {
 		return false
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	space := u.GetNamespace()
-	if q.inFlight[u.GetUID()] || len(q.inFlight) >= mostAtOnce || q.of[space] >= mostOfOne {
+	if q.inFlight[u.GetUID()] != nil || len(q.inFlight) >= mostAtOnce || q.of[space] >= mostOfOne {
 		return false
 	}
-	q.inFlight[u.GetUID()] = true
+	q.inFlight[u.GetUID()] = &flight{over: make(chan struct{}), takenBy: takenBy(u)}
 	q.of[space]++
 	return true
 }
@@ -114,82 +122,6 @@ func (q *Questions) end(u *unstructured.Unstructured) {
 	if q.of[u.GetNamespace()]--; q.of[u.GetNamespace()] == 0 {
 		delete(q.of, u.GetNamespace())
 	}
-}
-
-// answer answers one question, after those whose turn is before.
-func (q *Questions) answer(ctx context.Context, gvr schema.GroupVersionResource, u *unstructured.Unstructured) {
-	space, name := u.GetNamespace(), u.GetName()
-	if wait := time.Duration(q.rank(u.GetUID())) * turn; wait > 0 {
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return
-		}
-		now, err := q.API.Resource(gvr).Namespace(space).Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			return // it is gone, or nobody can be told
-		}
-		if at, _, _ := unstructured.NestedString(now.Object, "status", "answeredAt"); at != "" {
-			return
-		}
-	}
-	raw, err := u.MarshalJSON()
-	var asked question.Question
-	if err == nil {
-		err = json.Unmarshal(raw, &asked)
-	}
-	if err != nil {
-		q.Log.Warn("a question is not understood", "namespace", space, "name", name, "error", err)
-		return
-	}
-	asking, cancel := context.WithTimeout(ctx, answerWithin)
-	defer cancel()
-	// The namespace is the object's own, whatever it says: who may create it there may see it.
-	asked.Status = q.Answerer.Answer(asking, space, asked.Spec)
-	asked.Status.AnsweredAt = metav1.NowMicro()
-	if err := q.write(ctx, gvr, &asked); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-		q.Log.Warn("an answer could not be written", "namespace", space, "name", name, "error", err)
-		return
-	}
-	q.mu.Lock()
-	q.answered++
-	q.mu.Unlock()
-}
-
-// Answered is how many questions were answered.
-func (q *Questions) Answered() uint64 {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.answered
-}
-
-func (q *Questions) write(ctx context.Context, gvr schema.GroupVersionResource, asked *question.Question) error {
-	raw, err := json.Marshal(asked)
-	if err != nil {
-		return err
-	}
-	o := &unstructured.Unstructured{}
-	if err := o.UnmarshalJSON(raw); err != nil {
-		return err
-	}
-	_, err = q.API.Resource(gvr).Namespace(asked.Namespace).UpdateStatus(ctx, o, metav1.UpdateOptions{})
-	return err
-}
-
-// rank is how many replicas are to answer a question before this one: each has another
-// order of them, so that they share the work.
-func (q *Questions) rank(uid types.UID) int {
-	if q.Peers == nil {
-		return 0
-	}
-	peers := slices.Clone(q.Peers())
-	weight := func(name string) uint64 {
-		h := fnv.New64a()
-		_, _ = h.Write([]byte(string(uid) + "/" + name))
-		return h.Sum64()
-	}
-	slices.SortFunc(peers, func(a, b string) int { return cmp.Compare(weight(a), weight(b)) })
-	return max(0, slices.Index(peers, q.Self))
 }
 
 // removeOld removes questions that have lived long enough.

@@ -23,6 +23,25 @@ import (
 // open tells the cluster of questions, and answers them until the test ends.
 func open(t *testing.T, w *fronts.World) *door.Answerer {
 	t.Helper()
+	a := answerer(t, w, w.Hub, "front-0")
+	peers := []string{"10.0.0.1", "10.0.0.2"} // two replicas
+	answering(t, w, &door.Questions{Answerer: a, Self: peers[0], Peers: func() []string { return peers }}, &door.Questions{Answerer: a, Self: peers[1], Peers: func() []string { return peers }})
+	return a
+}
+
+func answerer(t *testing.T, w *fronts.World, f ask.Front, name string) *door.Answerer {
+	t.Helper()
+	cluster, err := ask.Connect(w.Kube.Config, ask.Options{Front: f})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &door.Answerer{Cluster: cluster, Front: f, Name: name}
+}
+
+// answering tells the cluster of questions, and has some fronts answer them until the test
+// ends.
+func answering(t *testing.T, w *fronts.World, all ...*door.Questions) {
+	t.Helper()
 	api, err := dynamic.NewForConfig(w.Kube.Config)
 	if err != nil {
 		t.Fatal(err)
@@ -30,19 +49,13 @@ func open(t *testing.T, w *fronts.World) *door.Answerer {
 	if err := door.Apply(t.Context(), api, "test"); err != nil {
 		t.Fatal(err)
 	}
-	cluster, err := ask.Connect(w.Kube.Config, ask.Options{Front: w.Hub})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := &door.Answerer{Cluster: cluster, Front: w.Hub, Name: "front-0"}
 	ctx, cancel := context.WithCancel(context.Background())
-	var answering sync.WaitGroup
-	for _, self := range []string{"10.0.0.1", "10.0.0.2"} { // two replicas
-		q := &door.Questions{API: api, Answerer: a, Log: slog.New(slog.DiscardHandler), Self: self, Peers: func() []string { return []string{"10.0.0.1", "10.0.0.2"} }}
-		answering.Go(func() { q.Run(ctx) })
+	var running sync.WaitGroup
+	for _, q := range all {
+		q.API, q.Log = api, slog.New(slog.DiscardHandler)
+		running.Go(func() { q.Run(ctx) })
 	}
-	t.Cleanup(func() { cancel(); answering.Wait() })
-	return a
+	t.Cleanup(func() { cancel(); running.Wait() })
 }
 
 // allow lets a user do what a ClusterRole says, in a namespace or everywhere ("").

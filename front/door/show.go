@@ -5,9 +5,7 @@ import (
 	"context"
 	"fmt"
 	"html/template"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +19,7 @@ import (
 
 // sentence is the worst that is known of a pod, in one line; empty where nothing is.
 func (h *HTTPS) sentence(ctx context.Context, namespace, pod string) string {
-	c, target, err := h.Answerer.asker(scope(namespace), question.Spec{Name: pod})
+	c, target, err := h.Answerer.asker(h.Answerer.listen(), scope(namespace), question.Spec{Name: pod})
 	if err != nil {
 		return ""
 	}
@@ -42,66 +40,13 @@ func oneLine(text string) string {
 	}, text)
 }
 
-// metrics writes how every pod stands that is not well, in Prometheus' text form.
-func (h *HTTPS) metrics(w http.ResponseWriter, r *http.Request, user authn.UserInfo) error {
-	if err := h.rights.mayGet(r.Context(), user, "/metrics"); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	fmt.Fprint(w, "# HELP whylet_pod_verdict Why a pod is not well; 1 while it is so.\n# TYPE whylet_pod_verdict gauge\n")
-	h.Hub.Each(func(_ string, a answer.Answer) {
-		seen := map[string]bool{}
-		for i, v := range a.Verdicts {
-			if answer.WellOrDone(a.Symptoms[i], v) {
-				continue
-			}
-			series := fmt.Sprintf("whylet_pod_verdict{namespace=%s,pod=%s,container=%s,cause=%s,certainty=%s} 1\n",
-				label(a.Subject.Namespace), label(a.Subject.Name), label(cmp.Or(v.Container, a.Symptoms[i].Container)), label(string(v.Cause)), label(string(v.Certainty)))
-			if !seen[series] {
-				seen[series] = true
-				fmt.Fprint(w, series)
-			}
-		}
-	})
-	counts, agents, pods := h.Hub.Count()
-	fmt.Fprint(w, "# HELP whylet_verdicts_total Verdicts that were new, by cause.\n# TYPE whylet_verdicts_total counter\n")
-	causes := h.Hub.Causes()
-	for _, c := range slices.Sorted(maps.Keys(causes)) {
-		fmt.Fprintf(w, "whylet_verdicts_total{cause=%s} %d\n", label(string(c)), causes[c])
-	}
-	trouble := 0
-	if h.Archive != nil && h.Archive.Trouble() != nil {
-		trouble = 1
-	}
-	for _, m := range []struct {
-		name, kind, help string
-		value            any
-	}{
-		{"whylet_front_agents", "gauge", "Agents that are connected.", agents},
-		{"whylet_front_pods", "gauge", "Pods that agents tell of.", pods},
-		{"whylet_front_agents_refused_total", "counter", "Agents whose token was refused.", counts.Refused},
-		{"whylet_front_foreign_pods_total", "counter", "Pods that an agent told of and that are not on its node.", counts.Foreign},
-		{"whylet_front_closing_answers_total", "counter", "Closing answers that were archived.", counts.Kept},
-		{"whylet_front_archive_failed_total", "counter", "Attempts to archive that failed.", counts.Unkept},
-		{"whylet_front_archive_trouble", "gauge", "1 while the archive does not work.", trouble},
-	} {
-		fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n%s %v\n", m.name, m.help, m.name, m.kind, m.name, m.value)
-	}
-	return nil
-}
-
-// label writes a label's value as Prometheus reads it.
-func label(v string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`).Replace(v) + `"`
-}
-
 // page shows one thing with its timeline, or what is not well.
 func (h *HTTPS) page(w http.ResponseWriter, r *http.Request, user authn.UserInfo) error {
 	namespace, spec, err := h.scoped(r, user)
 	if err != nil {
 		return err
 	}
-	c, target, err := h.Answerer.asker(scope(namespace), spec)
+	c, target, err := h.Answerer.asker(h.Answerer.listen(), scope(namespace), spec)
 	if err != nil {
 		return err
 	}

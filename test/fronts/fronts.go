@@ -54,9 +54,10 @@ type World struct {
 
 const AgentUser = "system:serviceaccount:whylet:whylet-agent"
 
+// New makes a world of its own on the API server that the package's tests share.
 func New(t testing.TB, archive front.Archive) *World {
 	t.Helper()
-	w := &World{t: t, Kube: kube.Start(t), dir: t.TempDir()}
+	w := &World{t: t, Kube: kube.Shared(t), dir: t.TempDir()}
 	w.Kube.Namespace(t, "whylet", "whylet-agent")
 	w.Kube.Namespace(t, "shop", "default")
 	w.Kube.Namespace(t, "other", "default")

@@ -10,17 +10,20 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
@@ -58,6 +61,78 @@ func Root() string {
 	}
 	return "."
 }
+
+// packageWide is the test that a shared server belongs to: all of the package.
+type packageWide struct {
+	testing.TB
+	dir  string
+	ends []func()
+}
+
+var (
+	whole  *packageWide
+	shared *Server
+)
+
+// Main runs a package's tests, which may share a server:
+//
+//	func TestMain(m *testing.M) { os.Exit(kube.Main(m)) }
+func Main(m *testing.M) int {
+	whole = &packageWide{}
+	defer func() {
+		for _, end := range slices.Backward(whole.ends) {
+			end()
+		}
+		if whole.dir != "" {
+			_ = os.RemoveAll(whole.dir)
+		}
+	}()
+	return m.Run()
+}
+
+func (p *packageWide) Cleanup(f func()) { p.ends = append(p.ends, f) }
+
+func (p *packageWide) TempDir() string {
+	if p.dir == "" {
+		dir, err := os.MkdirTemp("", "kube-")
+		if err != nil {
+			p.Fatal(err)
+		}
+		p.dir = dir
+	}
+	return p.dir
+}
+
+// Shared is the server that all tests of the package share, one after the other, for its
+// start takes longer than most of them: empty of nodes, of pods, and of bindings but its own.
+func Shared(t testing.TB) *Server {
+	t.Helper()
+	if shared == nil {
+		whole.TB = t
+		shared = Start(whole)
+		return shared
+	}
+	zero := int64(0)
+	now, all := metav1.DeleteOptions{GracePeriodSeconds: &zero}, metav1.ListOptions{}
+	spaces, err := shared.Client.CoreV1().Namespaces().List(t.Context(), all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = shared.Client.CoreV1().Nodes().DeleteCollection(t.Context(), now, all)
+	for i := range spaces.Items {
+		name := spaces.Items[i].Name
+		err = errors.Join(err, shared.Client.CoreV1().Pods(name).DeleteCollection(t.Context(), now, all),
+			shared.Client.RbacV1().RoleBindings(name).DeleteCollection(t.Context(), now, madeHere))
+	}
+	err = errors.Join(err, shared.Client.RbacV1().ClusterRoleBindings().DeleteCollection(t.Context(), now, madeHere))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return shared
+}
+
+// madeHere leaves what the API server makes at its start.
+var madeHere = metav1.ListOptions{LabelSelector: "!kubernetes.io/bootstrapping"}
 
 // Start starts one, which ends with the test.
 func Start(t testing.TB) *Server {
@@ -112,6 +187,9 @@ func (s *Server) As(user string, groups ...string) *rest.Config {
 func (s *Server) Namespace(t testing.TB, name, account string) {
 	t.Helper()
 	_, err := s.Client.CoreV1().Namespaces().Create(t.Context(), &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return // by another test
+	}
 	if err == nil && account != "" {
 		_, err = s.Client.CoreV1().ServiceAccounts(name).Create(t.Context(), &v1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account}}, metav1.CreateOptions{})
 	}

@@ -51,6 +51,9 @@ type Options struct {
 	NoFront bool
 	// Told is called with the way that a question took, where that is asked for.
 	Told func(string)
+	// Unheard is called with each node on which nobody could be asked, so that its pods are
+	// answered for from the API. It may be called from many goroutines.
+	Unheard func(node string)
 	// Within is set where the asker may see the namespace and nothing else: of pods of
 	// others answers have the number only.
 	Within bool

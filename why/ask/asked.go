@@ -18,8 +18,13 @@ import (
 	"whylet.dev/whylet/why/serve"
 )
 
-// frontWithin is how long a front may take with a question before another way is tried.
-const frontWithin = 12 * time.Second
+const (
+	// frontWithin is how long a front may take with a question before another way is tried.
+	frontWithin = 12 * time.Second
+	// takenWithin is how long it may be until a front has taken the question, beside what an
+	// API server that is slow takes more: where none does, none is running.
+	takenWithin = time.Second
+)
 
 // doorClosed says that a front cannot be asked, and why.
 type doorClosed struct {
@@ -78,6 +83,7 @@ func (c *Cluster) told(format string, args ...any) {
 func (c *Cluster) written(ctx context.Context, kind, space string, spec object.Spec) (object.Status, error) {
 	ctx, cancel := context.WithTimeout(ctx, frontWithin)
 	defer cancel()
+	began := time.Now()
 	q := object.Question{TypeMeta: metav1.TypeMeta{APIVersion: object.Group + "/" + object.Version, Kind: kind}, Spec: spec}
 	q.GenerateName = "why-"
 	at := path.Join("/apis", object.Group, object.Version, object.ClusterResource)
@@ -109,16 +115,31 @@ func (c *Cluster) written(ctx context.Context, kind, space string, spec object.S
 		return q.Status, &doorClosed{reason: "the question cannot be watched: " + err.Error()}
 	}
 	defer watch.Close()
-	for events := json.NewDecoder(watch); ; {
+	silence := time.AfterFunc(takenWithin+2*time.Since(began), cancel)
+	defer silence.Stop()
+	return inStatus(json.NewDecoder(watch), silence)
+}
+
+// inStatus follows a question until its answer is there. Once somebody has taken it, the
+// silence is over.
+func inStatus(events *json.Decoder, silence *time.Timer) (object.Status, error) {
+	taken := false
+	for {
 		var e struct {
 			Type   string          `json:"type"`
 			Object object.Question `json:"object"`
 		}
-		if err := events.Decode(&e); err != nil {
-			return q.Status, &doorClosed{reason: "no front answered in time"}
-		}
-		if e.Type == "MODIFIED" && !e.Object.Status.AnsweredAt.IsZero() {
+		switch err := events.Decode(&e); {
+		case err != nil && taken:
+			return e.Object.Status, &doorClosed{reason: "the front that took the question did not answer in time"}
+		case err != nil:
+			return e.Object.Status, &doorClosed{reason: "no front took the question"}
+		case e.Type != "MODIFIED":
+		case !e.Object.Status.AnsweredAt.IsZero():
 			return e.Object.Status, nil
+		case len(e.Object.Status.TakenBy) > 0:
+			taken = true
+			silence.Stop()
 		}
 	}
 }

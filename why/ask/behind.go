@@ -88,8 +88,12 @@ func (q *question) behindNode(ctx context.Context, about serve.Question) (Part, 
 		if err != nil {
 			return Part{}, err
 		}
-		return factsOf(status, about)
+		return nearer(q, status, func(s object.Status) (Part, error) { return factsOf(s, about) }, func(q *question) (Part, error) { return q.nodePart(ctx, about) })
 	}
+	return q.nodePart(ctx, about)
+}
+
+func (q *question) nodePart(ctx context.Context, about serve.Question) (Part, error) {
 	raw, err := q.facts(ctx, about.Name, about)
 	if err != nil {
 		return Part{}, err
@@ -103,8 +107,12 @@ func (q *question) behindPod(ctx context.Context, about serve.Question) (Part, e
 		if err != nil {
 			return Part{}, err
 		}
-		return factsOf(status, about)
+		return nearer(q, status, func(s object.Status) (Part, error) { return factsOf(s, about) }, func(q *question) (Part, error) { return q.podPart(ctx, about) })
 	}
+	return q.podPart(ctx, about)
+}
+
+func (q *question) podPart(ctx context.Context, about serve.Question) (Part, error) {
 	raw, node, err := q.podFacts(ctx, about)
 	if err != nil {
 		return Part{}, err
@@ -148,6 +156,7 @@ func (q *question) podFacts(ctx context.Context, about serve.Question) (raw []by
 func (q *question) facts(ctx context.Context, node string, about serve.Question) ([]byte, error) {
 	raw, err := q.get(ctx, node, about, "why", "facts")
 	if err != nil {
+		q.absent(node, err)
 		return nil, fmt.Errorf("fetching facts of node %s: %w", node, err)
 	}
 	return raw, nil

@@ -95,12 +95,17 @@ func (c *Cluster) About(ctx context.Context, t Target) ([]answer.Answer, error) 
 	if status, ok, err := c.asked(ctx, q.space, object.Spec{Kind: t.Kind, Name: t.Name}); err != nil {
 		return nil, err
 	} else if ok {
-		return answersOf(status)
+		return nearer(q, status, answersOf, func(q *question) ([]answer.Answer, error) { return q.answers(ctx, t) })
 	}
+	return q.answers(ctx, t)
+}
+
+// answers asks the nodes about one thing.
+func (q *question) answers(ctx context.Context, t Target) ([]answer.Answer, error) {
 	if t.Kind != "pod" {
 		return q.workload(ctx, t)
 	}
-	pod, err := c.client.CoreV1().Pods(q.space).Get(ctx, t.Name, metav1.GetOptions{})
+	pod, err := q.client.CoreV1().Pods(q.space).Get(ctx, t.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return q.departed(ctx, t.Name)
 	}
@@ -146,7 +151,7 @@ func (q *question) pod(ctx context.Context, pod *v1.Pod) (answer.Answer, error) 
 				return lost, nil
 			}
 		}
-		if reason, ok := absent(pod.Spec.NodeName, err); ok {
+		if reason, ok := q.absent(pod.Spec.NodeName, err); ok {
 			return q.fromAPI(ctx, pod, q.eventsOf(ctx, pod), reason), nil
 		}
 		return a, err
@@ -191,7 +196,8 @@ func (c *Cluster) All(ctx context.Context) ([]answer.Answer, error) {
 	if status, ok, err := c.asked(ctx, q.space, object.Spec{All: true}); err != nil {
 		return nil, err
 	} else if ok {
-		return answersOf(status)
+		all, err := answersOf(status)
+		return q.nearest(ctx, all, status.Unheard), err
 	}
 	if c.options.Front != nil {
 		return q.standing(ctx)
@@ -201,10 +207,9 @@ func (c *Cluster) All(ctx context.Context) ([]answer.Answer, error) {
 		return nil, fmt.Errorf("listing pods: %w", err)
 	}
 	var waiting []v1.Pod
-	on, byUID := map[string][]v1.Pod{}, map[types.UID]*v1.Pod{}
+	on := map[string][]v1.Pod{}
 	for i := range pods.Items {
 		p := &pods.Items[i]
-		byUID[p.UID] = p
 		if p.Spec.NodeName == "" {
 			waiting = append(waiting, *p)
 		} else {
@@ -215,14 +220,23 @@ func (c *Cluster) All(ctx context.Context) ([]answer.Answer, error) {
 	all, _ := q.pods(ctx, waiting) // which asks no node
 	lists, errs := make([][]answer.Answer, len(nodes)), make([]error, len(nodes))
 	each(nodes, func(i int, node string) { lists[i], errs[i] = q.listOf(ctx, node, q.space, on[node]) })
-	for _, list := range lists {
-		for i := range list {
-			if p := byUID[list[i].Subject.UID]; p != nil {
-				cluster.StillThere(&list[i], p)
-			}
-		}
+	for i, list := range lists {
+		stillThere(list, on[nodes[i]])
 		all = append(all, list...)
 	}
 	answer.WorstFirst(all)
 	return all, partial(errs, func(i int) string { return "node " + nodes[i] })
+}
+
+// stillThere puts into a node's answers what the API server knows of its pods.
+func stillThere(list []answer.Answer, pods []v1.Pod) {
+	byUID := map[types.UID]*v1.Pod{}
+	for i := range pods {
+		byUID[pods[i].UID] = &pods[i]
+	}
+	for i := range list {
+		if p := byUID[list[i].Subject.UID]; p != nil {
+			cluster.StillThere(&list[i], p)
+		}
+	}
 }

@@ -11,6 +11,7 @@
 //	journal.go   a journal, and nothing else
 //	cluster.go   a cluster: pods, and everything at once
 //	asked.go     a front, by a question that is written down in the cluster
+//	nearer.go    what a front did not hear, asked directly
 //	nodes.go     the way of a question to a node
 //	standing.go  everything at once, by what a front was told
 //	level0.go    what the API server shows, where nobody on a node can be asked

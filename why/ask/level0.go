@@ -19,7 +19,21 @@ import (
 
 // absent says why a node cannot be asked at all: nobody on it answers such questions, or
 // the asker may not ask. ok is false for other errors, and for a node that answered.
-func absent(node string, err error) (reason string, ok bool) {
+func (q *question) absent(node string, err error) (reason string, ok bool) {
+	if reason, ok = whyAbsent(node, err); ok {
+		q.unheard(node)
+	}
+	return reason, ok
+}
+
+// unheard tells that nobody on a node could be asked.
+func (q *question) unheard(node string) {
+	if q.options.Unheard != nil {
+		q.options.Unheard(node)
+	}
+}
+
+func whyAbsent(node string, err error) (reason string, ok bool) {
 	var away *AwayError
 	switch {
 	case errors.As(err, &away):
@@ -93,7 +107,7 @@ func (q *question) listOf(ctx context.Context, node, space string, pods []v1.Pod
 	if err == nil {
 		return list.Items, nil
 	}
-	if reason, ok := absent(node, err); ok {
+	if reason, ok := q.absent(node, err); ok {
 		return q.eachFromAPI(ctx, pods, reason), nil
 	}
 	return nil, err

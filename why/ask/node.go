@@ -53,7 +53,7 @@ func (q *question) node(ctx context.Context, name string) ([]answer.Answer, erro
 			k.Usage, errs[i] = q.usage(ctx, name)
 		}
 	})
-	if reason, ok := absent(name, errs[1]); ok {
+	if reason, ok := q.absent(name, errs[1]); ok {
 		errs[1], known = nil, answer.Coverage{Gaps: []answer.Gap{{Reason: level0.Sight + reason}}}
 	} else if errs[1] == nil {
 		k.Memory, known = &own, answer.Coverage{From: own.Journal.From, Complete: own.Journal.Complete}

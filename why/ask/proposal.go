@@ -36,15 +36,22 @@ func proposal[T any](ctx context.Context, c *Cluster, t Target, asks func(*serve
 	if status, ok, err := c.asked(ctx, q.space, object.Spec{Kind: "pod", Name: t.Name, WhatIf: about.WhatIf, Suggest: about.Suggest}); err != nil {
 		return none, err
 	} else if ok {
-		return resultOf[T](status)
+		return nearer(q, status, resultOf[T], func(q *question) (T, error) { return proposed[T](ctx, q, t, about) })
 	}
-	pod, err := c.client.CoreV1().Pods(q.space).Get(ctx, t.Name, metav1.GetOptions{})
+	return proposed[T](ctx, q, t, about)
+}
+
+// proposed asks the nodes.
+func proposed[T any](ctx context.Context, q *question, t Target, about serve.Question) (none T, err error) {
+	pod, err := q.client.CoreV1().Pods(q.space).Get(ctx, t.Name, metav1.GetOptions{})
 	if err == nil {
 		if pod.Spec.NodeName == "" {
 			return none, fmt.Errorf("pod %s/%s has no node yet, so nothing was recorded of it", q.space, t.Name)
 		}
 		about.UID = pod.UID
-		return fromNode[T](ctx, q, pod.Spec.NodeName, about)
+		proposed, err := fromNode[T](ctx, q, pod.Spec.NodeName, about)
+		q.absent(pod.Spec.NodeName, err)
+		return proposed, err
 	}
 	if !apierrors.IsNotFound(err) {
 		return none, fmt.Errorf("reading pod %s/%s: %w", q.space, t.Name, err)

@@ -34,6 +34,7 @@ func (q *question) standing(ctx context.Context) ([]answer.Answer, error) {
 	lists, errs := make([][]answer.Answer, len(asked)), make([]error, len(missing))
 	each(asked, func(i int, node string) { lists[i], errs[i] = q.unspoken(ctx, node) })
 	for i := len(asked); i < len(missing); i++ {
+		q.unheard(missing[i])
 		errs[i] = &AwayError{"nobody on it remembers"}
 	}
 	for _, list := range lists {
@@ -56,5 +57,6 @@ func (q *question) unspoken(ctx context.Context, node string) ([]answer.Answer, 
 	if err != nil {
 		return nil, fmt.Errorf("listing the pods of node %s: %w", node, err)
 	}
+	q.unheard(node)
 	return q.eachFromAPI(ctx, list.Items, fmt.Sprintf("nobody on node %s remembers", node)), nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -28,6 +29,10 @@ type NodeCase struct {
 	// Each are the answers about its pods.
 	Each []answer.Answer
 }
+
+// Own says whether a node is one of Whylet's own, which answers itself what it is asked.
+// Its version says so (object.KubeletVersion).
+func Own(n *v1.Node) bool { return strings.Contains(n.Status.NodeInfo.KubeletVersion, "+whylet") }
 
 // NodeAnswer answers about a node: whether it is lost, under pressure or promised
 // to more pods than it can hold, when it was away, and what is wrong with its pods.

@@ -53,6 +53,9 @@ type Spec struct {
 
 // Status is the answer.
 type Status struct {
+	// TakenBy are those who are at it. The first is there a moment after the question, long
+	// before an answer may be: a question that nobody takes reached nobody.
+	TakenBy []string `json:"takenBy,omitempty"`
 	// AnsweredAt is set once it is there; By is who answered.
 	AnsweredAt metav1.MicroTime `json:"answeredAt,omitzero"`
 	By         string           `json:"by,omitempty"`
@@ -62,6 +65,9 @@ type Status struct {
 	// Facts are a portable file of the journal, of the node Node.
 	Facts []byte `json:"facts,omitempty"`
 	Node  string `json:"node,omitempty"`
+	// Unheard are nodes that did not speak for themselves: what is said of their pods is what
+	// others could see. Who may ask those nodes may learn more there.
+	Unheard []string `json:"unheard,omitempty"`
 	// Message says what failed, or who did not answer beside the answers that are there.
 	Message string `json:"message,omitempty"`
 }

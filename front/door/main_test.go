@@ -1,0 +1,10 @@
+package door_test
+
+import (
+	"os"
+	"testing"
+
+	"whylet.dev/whylet/test/kube"
+)
+
+func TestMain(m *testing.M) { os.Exit(kube.Main(m)) }

@@ -1,0 +1,126 @@
+package ask
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/cluster"
+	object "whylet.dev/whylet/why/question"
+)
+
+// unheardOf collects the nodes that nobody could be asked on.
+type unheardOf struct {
+	mu    sync.Mutex
+	nodes map[string]bool
+}
+
+func (u *unheardOf) add(node string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.nodes == nil {
+		u.nodes = map[string]bool{}
+	}
+	u.nodes[node] = true
+}
+
+func (u *unheardOf) all() []string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return slices.Sorted(maps.Keys(u.nodes))
+}
+
+// directly is the same question to the nodes themselves, through the API server.
+func (q *question) directly() (*question, *unheardOf) {
+	u := &unheardOf{}
+	o := q.options
+	o.NoFront, o.Unheard = true, u.add
+	d := *q
+	d.Cluster = q.With(o)
+	return &d, u
+}
+
+// nearer gives what a front said, unless it could not ask some nodes and the asker may: a
+// node of Whylet's own answers in the API server's name, and needs no front for that.
+func nearer[T any](q *question, s object.Status, said func(object.Status) (T, error), ask func(*question) (T, error)) (T, error) {
+	if own := q.own(s.Unheard); len(own) > 0 {
+		d, u := q.directly()
+		if got, err := ask(d); err == nil && len(u.all()) < len(s.Unheard) {
+			q.told("the front did not hear %s: asked directly", strings.Join(own, ", "))
+			return got, nil
+		}
+	}
+	return said(s)
+}
+
+// own are those of some nodes that may answer themselves; all where nodes may not be read.
+func (q *question) own(names []string) []string {
+	if len(names) == 0 {
+		return nil
+	}
+	nodes := q.nodes()
+	if len(nodes) == 0 {
+		return names
+	}
+	var own []string
+	for i := range nodes {
+		_, lost := cluster.NodeLostAnswer(&v1.Pod{Spec: v1.PodSpec{NodeName: nodes[i].Name}}, &nodes[i], time.Now().UTC())
+		if slices.Contains(names, nodes[i].Name) && cluster.Own(&nodes[i]) && !lost {
+			own = append(own, nodes[i].Name)
+		}
+	}
+	return own
+}
+
+// nearest puts in what nodes say that a front did not hear, in place of what it said of
+// their pods.
+func (q *question) nearest(ctx context.Context, all []answer.Answer, unheard []string) []answer.Answer {
+	unheard = q.own(unheard)
+	unheard = unheard[:min(len(unheard), mostUnspoken)]
+	lists := make([][]answer.Answer, len(unheard))
+	replaced := make([]map[types.UID]bool, len(unheard))
+	each(unheard, func(i int, node string) { lists[i], replaced[i] = q.listDirectly(ctx, node) })
+	heard := false
+	for i, list := range lists {
+		if replaced[i] == nil {
+			continue
+		}
+		heard = true
+		all = slices.DeleteFunc(all, func(a answer.Answer) bool { return replaced[i][a.Subject.UID] })
+		all = append(all, list...)
+	}
+	if heard {
+		answer.WorstFirst(all)
+	}
+	return all
+}
+
+// listDirectly is what a node says about all its pods, and which those are; nil where it
+// says nothing.
+func (q *question) listDirectly(ctx context.Context, node string) ([]answer.Answer, map[types.UID]bool) {
+	pods, err := q.client.CoreV1().Pods(q.space).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("spec.nodeName", node).String()})
+	if err != nil {
+		return nil, nil
+	}
+	d, u := q.directly()
+	list, err := d.listOf(ctx, node, q.space, pods.Items)
+	if err != nil || len(u.all()) > 0 {
+		return nil, nil
+	}
+	q.told("the front did not hear node %s: asked directly", node)
+	uids := map[types.UID]bool{}
+	for i := range pods.Items {
+		uids[pods.Items[i].UID] = true
+	}
+	stillThere(list, pods.Items)
+	return list, uids
+}
