@@ -22,6 +22,7 @@ import (
 	"whylet.dev/whylet/journal/fold"
 	"whylet.dev/whylet/observe/api"
 	"whylet.dev/whylet/observe/runtime"
+	"whylet.dev/whylet/pods"
 	"whylet.dev/whylet/sense/containers"
 )
 
@@ -289,8 +290,25 @@ func (a *Agent) watch(ctx context.Context) {
 	})
 }
 
-// filled adds to an end that only the status tells of what was logged before it.
+// hasImage says whether a container runs on the node with an image of that name.
+func (a *Agent) hasImage(name string) bool {
+	return slices.ContainsFunc(a.loop.pods.All(), func(p pods.Pod) bool {
+		for of, c := range p.Containers {
+			if spec, ok := p.Spec(of); ok && c.Running && spec.Image == name {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// filled adds to what only the status tells of: to an end what was logged before it, and to
+// an image that could not be pulled whether the node has it.
 func (a *Agent) filled(f fact.Fact) fact.Fact {
+	if b, ok := f.Body.(fact.ImageFailed); ok {
+		b.OnNode = a.hasImage(b.Image)
+		f.Body = b
+	}
 	b, ok := f.Body.(fact.Exited)
 	if r, known := a.loop.runs.known(f.Pod.UID, f.Container, b.ContainerID); !ok || known && r.over {
 		return f

@@ -249,7 +249,7 @@ func (t *troubles) look(ctx context.Context, uid types.UID) {
 	}
 	for _, one := range all {
 		for _, f := range t.agent.told(pod, one) {
-			t.agent.loop.submit(f)
+			t.agent.loop.submit(t.agent.filled(f))
 		}
 	}
 }

@@ -144,7 +144,7 @@ func TestWhoWantedItGone(t *testing.T) {
 		{"a newer revision, recreated", owned("a1"), owned("b2"), 5 * time.Second, false, answer.RolledOut},
 		{"the same revision: somebody deleted it", owned("a1"), owned("a1"), 100 * time.Millisecond, true, answer.Deleted},
 		{"nobody came", owned("a1"), nil, 0, true, answer.ScaledDown},
-		{"nobody came, on this node", owned("a1"), nil, 0, false, answer.Deleted},
+		{"nobody came, on this node", owned("a1"), nil, 0, false, answer.CauseUnknown},
 		{"it had no controller", web(silentProbe), nil, 0, true, answer.Deleted},
 		{"another workload was rolled out", owned("a1"), func() *v1.Pod { p := owned("b2"); p.OwnerReferences[0].Name = "db-b2"; return p }(), 0, true, answer.ScaledDown},
 	} {

@@ -95,6 +95,14 @@ func deletion(h *inquiry) *finding {
 	return f
 }
 
+// mayHaveBeenItsController says whether nothing tells who deleted a pod that a controller
+// made: pods that took its place may be on other nodes.
+func (h *inquiry) mayHaveBeenItsController(f finding) bool {
+	kind, _ := h.Controller()
+	request, _ := h.Requested()
+	return f.cause == answer.Deleted && f.weight == fair && kind != "" && request == nil && !h.alone && h.heir() == nil && !h.byOther()
+}
+
 // missed is how long before a deletion its node may have been away to be the reason: the
 // control plane waits 40 s, and the pod's tolerations are for 5 minutes by default.
 const missed = 10 * time.Minute

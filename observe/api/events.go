@@ -63,6 +63,10 @@ func (e *Events) Look(ctx context.Context, namespace string, uid types.UID) ([]T
 	return all, nil
 }
 
+// combined is what client-go puts before the newest of several events that differ in their
+// message only (tools/record/events_cache.go).
+const combined = "(combined from similar events): "
+
 func (e *Events) fresh(v *v1.Event) (Told, bool) {
 	count, last := max(1, int64(v.Count)), v.LastTimestamp.Time
 	if v.Series != nil {
@@ -83,7 +87,7 @@ func (e *Events) fresh(v *v1.Event) (Told, bool) {
 		first = time.Time{}
 	}
 	t := Told{
-		UID: v.InvolvedObject.UID, Component: v.Source.Component, Reason: v.Reason, Message: v.Message, New: count - was,
+		UID: v.InvolvedObject.UID, Component: v.Source.Component, Reason: v.Reason, Message: strings.TrimPrefix(v.Message, combined), New: count - was,
 		First: first.UTC(), Last: last.UTC(),
 	}
 	if t.Component == "" {

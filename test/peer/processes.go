@@ -88,6 +88,15 @@ func readProcess(dir string) (Process, error) {
 	return p, err
 }
 
+// Files is how many files it has open; 0 where that cannot be read any more.
+func (p Process) Files() int {
+	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.PID))
+	if err != nil {
+		return 0
+	}
+	return len(open)
+}
+
 func memory(dir string) (rss, pss int64, err error) {
 	file, err := os.Open(filepath.Join(dir, "smaps_rollup"))
 	if err != nil {

@@ -191,7 +191,7 @@ func (r *real) startAll(ctx context.Context) error {
 	in := func(file string) string { return filepath.Join(r.Dir, file) }
 	if err := errors.Join(
 		r.start("etcd", "-data-dir", in("etcd"), "-unsafe-no-fsync"),
-		r.start("containerd", "--config", in("containerd.toml")),
+		r.startRuntime(),
 		r.start("kube-apiserver", "--etcd-servers=http://127.0.0.1:2379", "--bind-address=127.0.0.1", "--secure-port=6443",
 			"--cert-dir="+in("certs"), "--token-auth-file="+in("tokens.csv"), "--authorization-mode=Node,RBAC", "--allow-privileged",
 			"--service-cluster-ip-range=10.97.0.0/16", "--service-account-issuer=https://kubernetes.default.svc",
@@ -217,6 +217,21 @@ func (r *real) startAll(ctx context.Context) error {
 	}
 	r.ToReady = time.Since(began)
 	return nil
+}
+
+func (r *real) startRuntime() error {
+	return r.start("containerd", "--config", filepath.Join(r.Dir, "containerd.toml"))
+}
+
+// waitRuntime waits until containerd takes connections.
+func (r *real) waitRuntime() error {
+	return waitFor(20*time.Second, "containerd", func() error {
+		conn, err := net.Dial("unix", filepath.Join(r.Dir, "containerd.sock"))
+		if err == nil {
+			err = conn.Close()
+		}
+		return err
+	})
 }
 
 func (r *real) startKubelet() error {
@@ -251,14 +266,7 @@ func (r *real) loadImages(ctx context.Context) error {
 	if err := writePauseImage(filepath.Join(r.bin.Whylet, "libexec", "pause"), pause); err != nil {
 		return err
 	}
-	socket := filepath.Join(r.Dir, "containerd.sock")
-	if err := waitFor(20*time.Second, "containerd", func() error {
-		conn, err := net.Dial("unix", socket)
-		if err == nil {
-			err = conn.Close()
-		}
-		return err
-	}); err != nil {
+	if err := r.waitRuntime(); err != nil {
 		return err
 	}
 	return r.importImages(ctx, append(images, pause))

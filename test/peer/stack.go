@@ -199,18 +199,7 @@ func (s *Stack) Load(ctx context.Context, archives ...string) error {
 // RestartKubelet kills the real kubelet as a crash would, starts it again, and waits
 // until it says that it is healthy.
 func (s *Stack) RestartKubelet(ctx context.Context) error {
-	all, err := s.Processes()
-	if err != nil {
-		return err
-	}
-	for _, p := range all {
-		if p.Name == "kubelet" {
-			if err := syscall.Kill(p.PID, syscall.SIGKILL); err != nil {
-				return fmt.Errorf("kill kubelet: %w", err)
-			}
-		}
-	}
-	if err := s.real.startKubelet(); err != nil {
+	if err := errors.Join(s.kill("kubelet"), s.real.startKubelet()); err != nil {
 		return err
 	}
 	return waitFor(time.Minute, "kubelet", func() error {
@@ -220,6 +209,31 @@ func (s *Stack) RestartKubelet(ctx context.Context) error {
 		}
 		return err
 	})
+}
+
+// RestartRuntime kills the real containerd as a crash would, starts it again, and waits until
+// it takes connections. Containers go on meanwhile.
+func (s *Stack) RestartRuntime() error {
+	if err := errors.Join(s.kill("containerd"), s.real.startRuntime()); err != nil {
+		return err
+	}
+	return s.real.waitRuntime()
+}
+
+// kill ends a program of the stack's.
+func (s *Stack) kill(name string) error {
+	all, err := s.Processes()
+	if err != nil {
+		return err
+	}
+	for _, p := range all {
+		if p.Name == name {
+			if err := syscall.Kill(p.PID, syscall.SIGKILL); err != nil {
+				return fmt.Errorf("kill %s: %w", name, err)
+			}
+		}
+	}
+	return nil
 }
 
 // Logs is the end of each of the stack's log files.

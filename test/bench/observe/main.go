@@ -4,6 +4,7 @@
 //
 //	make bench-observe                            100 pods, two probes each every 10 s
 //	make bench-observe OBSERVE="-period 1"        every second
+//	make bench-observe OBSERVE="-storm 10m"       pods that end and processes that come and go, as fast as they can
 //
 // The times of starts are made in turns, with and without the agent. On a machine that
 // is busy otherwise they say little: the load is printed with them.
@@ -42,10 +43,16 @@ func main() {
 	period := flag.Int("period", 10, "seconds between two attempts of a probe")
 	window := flag.Duration("for", time.Minute, "for how long it is measured")
 	starts := flag.Int("starts", 20, "how many pods are started with the agent, and as many without")
+	stormFor := flag.Duration("storm", 0, "in place of all that: for how long pods end and processes come and go")
 	root := flag.String("root", ".", "where bin/ is")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, *root, *pods, int32(*period), *window, *starts)
+	err := error(nil)
+	if *stormFor > 0 {
+		err = storm(ctx, *root, *stormFor)
+	} else {
+		err = run(ctx, *root, *pods, int32(*period), *window, *starts)
+	}
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "observe:", err)

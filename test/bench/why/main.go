@@ -10,6 +10,7 @@
 //	make bench-why WHY="-only throttled,hang -v"        some of them, with the answers
 //	make bench-why WHY="-situations live"               in some of the situations
 //	make bench-why STACK=kubelet                        beside a real kubelet
+//	make bench-why STACK=kubelet WHY="-faults 15s"      where it, the runtime or the agent is killed all the while
 //
 // Beside a kubelet, -keep leaves the agent's memory, and -again asks it the same
 // questions as at the same moments, after a rule has changed: in seconds, for hours.
@@ -54,6 +55,7 @@ type options struct {
 	patience, tick time.Duration
 	window         time.Duration
 	load           int
+	faults         time.Duration
 	stack, agent   string
 	keepIn, again  string
 	journal        string // where the memory of the node that is asked is kept
@@ -77,6 +79,7 @@ func main() {
 	flag.StringVar(&o.block, "block", "bench-whylet", "the name in those markers")
 	flag.StringVar(&o.stack, "stack", "whylet", "what is asked: whylet, or kubelet for the real one with the agent beside it")
 	flag.StringVar(&o.agent, "agent", "", "more flags for the agent beside kubelet")
+	flag.DurationVar(&o.faults, "faults", 0, "beside kubelet: kill it, the runtime or the agent at random, once in so long; 0: never")
 	flag.StringVar(&o.keepIn, "keep", "", "the folder in which the agent's memory is kept for -again")
 	flag.StringVar(&o.again, "again", "", "play nothing: ask this file's questions again, of the memories that -keep left")
 	flag.StringVar(&o.bin, "bin", "bin", "where the built programs are")
@@ -225,6 +228,10 @@ func (o *options) onNode(ctx context.Context, round int, waves [][]scenarios.Sce
 	if err != nil {
 		return err
 	}
+	if k, ok := n.(*scenarios.Kubelet); ok && o.faults > 0 {
+		ended := beginFaults(ctx, k, o.faults)
+		defer func() { err = cmp.Or(err, ended()) }()
+	}
 	suite := scenarios.Suite{Node: n, Suffix: fmt.Sprintf("-%d", round), Patience: o.patience, Every: o.tick, Window: o.window}
 	for i, wave := range waves {
 		began := time.Now()
@@ -238,6 +245,26 @@ func (o *options) onNode(ctx context.Context, round int, waves [][]scenarios.Sce
 		fmt.Fprintf(os.Stderr, "wave %d of %d: %d answers in %v\n", i+1, len(waves), len(played), time.Since(began).Round(time.Second))
 	}
 	return nil
+}
+
+// beginFaults has parts of the stack killed at random. What it gives ends that, and says how
+// often it was and whether the agent has grown.
+func beginFaults(ctx context.Context, k *scenarios.Kubelet, every time.Duration) (ended func() error) {
+	ctx, stop := context.WithCancel(ctx)
+	memory, files := k.Agent()
+	result := make(chan error, 1)
+	go func() {
+		killed, err := k.Faults(ctx, every)
+		fmt.Fprintf(os.Stderr, "killed: %v\n", killed)
+		result <- err
+	}()
+	return func() error {
+		stop()
+		err := <-result
+		now, open := k.Agent()
+		fmt.Fprintf(os.Stderr, "the agent: %d MiB and %d files at first, %d MiB and %d files in the end\n", memory>>20, files, now>>20, open)
+		return err
+	}
 }
 
 // keep takes the answers of a wave into the report, and into the file at once: hours

@@ -70,6 +70,7 @@ func TestObserve(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	t.Logf("%d of %d are right", right, len(all))
 	if share := float64(right) / float64(len(all)); share < leastRight {
 		t.Errorf("%d of %d are answered rightly, %.0f %%", right, len(all), 100*share)
 	}

@@ -1,0 +1,47 @@
+package observe
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"whylet.dev/whylet/fact"
+)
+
+// An image that could not be pulled is on the node where a container of another pod, or of
+// this one, runs with it.
+func TestTheImageIsThere(t *testing.T) {
+	l, _ := aLoop()
+	a := &Agent{loop: l}
+	of := spec()
+	pod := theSpec()
+	pod.Spec.Containers[0].Image = "web:1"
+	of.Body = fact.SpecSeen{Object: pod}
+	l.take(of)
+	onNode := func(image string) bool {
+		b, _ := a.filled(about(0, 1, fact.ImageFailed{Image: image})).Body.(fact.ImageFailed)
+		return b.OnNode
+	}
+	if onNode("web:1") {
+		t.Error("nothing runs yet")
+	}
+	l.take(start(0, 2, "a"))
+	if !onNode("web:1") || onNode("web:2") {
+		t.Error("web:1 runs, and web:2 does not")
+	}
+}
+
+// The last lines of a log are read with what they say most, and nothing of a log that is
+// not there.
+func TestLastLines(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "0.log")
+	if err := os.WriteFile(path, []byte("2026-11-22T23:00:00.0Z stdout F one\n2026-11-22T23:00:00.1Z stderr F two\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := lastLines(path); len(got) != 2 || got[1] != "two" {
+		t.Errorf("%q", got)
+	}
+	if got := lastLines(path + ".none"); got != nil {
+		t.Errorf("%q", got)
+	}
+}
