@@ -48,6 +48,9 @@ type Expected struct {
 	// Recovered is what must be said after recovery, where that is something else: of
 	// trouble that leaves nothing behind.
 	Recovered *Recovery `json:"recovered,omitempty"`
+	// Deleted is the cause that must be said once the pod is gone, where that is another
+	// one: whom a pod waits for is looked at while it is there.
+	Deleted answer.Cause `json:"deleted,omitempty"`
 	// After is how long after the trigger the first question is asked; for what
 	// looks well from the start.
 	After metav1.Duration `json:"after,omitempty"`
@@ -74,10 +77,13 @@ type Recovery struct {
 
 // In is what is expected in a situation.
 func (e Expected) In(in Situation) Expected {
-	if in != Recovered || e.Recovered == nil {
-		return e
+	switch {
+	case in == Recovered && e.Recovered != nil:
+		return Expected{Symptom: e.Recovered.Symptom, Cause: e.Recovered.Cause, Never: []answer.Cause{e.Cause}}
+	case in == Deleted && e.Deleted != "":
+		return Expected{Symptom: e.Symptom, Cause: e.Deleted}
 	}
-	return Expected{Symptom: e.Recovered.Symptom, Cause: e.Recovered.Cause, Never: []answer.Cause{e.Cause}}
+	return e
 }
 
 // Situation is when a question is asked.
