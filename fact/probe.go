@@ -126,7 +126,8 @@ type Evidence struct {
 
 // AskedAgain is one more request, made with patience after a probe attempt had
 // timed out: it tells an application that answers late from one that answers
-// nothing at all. It is evidence only and counts for no threshold. The envelope's
+// nothing at all. After one that was cut it is made in other protocols, and told only
+// where one of them was answered. It is evidence only and counts for no threshold. The envelope's
 // Because names the attempt; Fact.At is when the request began.
 type AskedAgain struct {
 	Probe ProbeKind `json:"probe"`
@@ -142,7 +143,22 @@ type AskedAgain struct {
 	// Cut is set when the container ended, or the node did, before an answer came:
 	// Took is then how long it had been waited for, and nothing is known.
 	Cut bool `json:"cut,omitempty"`
+	// Speaks is the protocol whose beginning was answered in kind, where that is another
+	// than the probe's.
+	Speaks Protocol `json:"speaks,omitempty"`
 }
+
+// Protocol is what a port speaks.
+type Protocol string
+
+// The protocols that a port is tried for. Proxied is HTTP after the line of the PROXY
+// protocol, HTTP2 that without TLS, as gRPC begins.
+const (
+	TLS     Protocol = "TLS"
+	HTTP1   Protocol = "HTTP/1"
+	HTTP2   Protocol = "HTTP/2"
+	Proxied Protocol = "PROXY"
+)
 
 func (Probed) Kind() Kind     { return "Probed" }
 func (AskedAgain) Kind() Kind { return "AskedAgain" }

@@ -164,7 +164,7 @@ func newSenses(g ground, r reports, s stores, p *probes, closing *closers) (sens
 		return all, fmt.Errorf("start the prober that asks again: %w", err)
 	}
 	closing.add(prober.Close)
-	all.reprobe = &sense.Reprobe{Ask: prober.Ask, Target: p.target}
+	all.reprobe = &sense.Reprobe{Ask: prober.Ask, Hello: prober.Hello, Target: p.target}
 	return all, nil
 }
 

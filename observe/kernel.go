@@ -41,7 +41,7 @@ func openKernel(a *Agent) (*kernel, error) {
 	if k.prober, err = probe.NewProber(nil, a.o.Log); err != nil {
 		return k, err
 	}
-	k.reprobe = &sense.Reprobe{Ask: k.prober.Ask, Target: k.target}
+	k.reprobe = &sense.Reprobe{Ask: k.prober.Ask, Hello: k.prober.Hello, Target: k.target}
 	return k, nil
 }
 

@@ -14,6 +14,7 @@
 //	fallback.go  how the fast way hands an attempt over to the long way
 //	http.go      the long way: net/http
 //	exec.go, grpc.go, tcp.go  the other handlers
+//	hello.go     what is spoken at a port that does not speak the probe's protocol
 //	evidence.go  what is kept of an answer, and what is not
 //	redact.go    what looks like a secret is not
 //	scheduler.go when each probe is due

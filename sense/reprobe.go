@@ -2,6 +2,7 @@ package sense
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,12 +14,16 @@ import (
 
 // Reprobe makes one more request, with patience, after a probe attempt has timed
 // out: whether the answer comes late or never is what tells an application that
-// is slow from one that hangs, and the probe itself never waits to see it. What
-// is learnt is a fact and counts for no threshold.
+// is slow from one that hangs, and the probe itself never waits to see it. Where an
+// attempt was cut, it tries what else is spoken there. What is learnt is a fact and
+// counts for no threshold.
 type Reprobe struct {
 	manned
 	// Ask makes one request and waits for the answer so long; false: it was cut short.
 	Ask func(context.Context, probe.Target, time.Duration) (fact.Probed, bool)
+	// Hello says what is spoken where a probe asks, each try within so long; "" where
+	// nothing else than the probe's protocol was recognised.
+	Hello func(context.Context, probe.Target, time.Duration) fact.Protocol
 	// Target finds what a probe asks.
 	Target func(probe.Key) (probe.Target, bool)
 
@@ -52,11 +57,12 @@ func (a *Reprobe) Run(ctx context.Context, known pods.Registry, emit func(fact.F
 	return nil
 }
 
-// Hear asks again after an attempt that timed out.
+// Hear asks again after an attempt that timed out, and in other protocols after one that
+// was cut.
 func (a *Reprobe) Hear(f fact.Fact) {
 	b, ok := f.Body.(fact.Probed)
 	at := a.Load()
-	if at == nil || !ok || b.Verdict != fact.Failure || b.Evidence == nil || !b.Evidence.Timeout || b.Evidence.Handler == fact.Exec {
+	if at == nil || !ok || b.Verdict != fact.Failure || b.Evidence == nil || !b.Evidence.Timeout && !cut(b) || b.Evidence.Handler == fact.Exec {
 		return
 	}
 	key := probe.Key{Pod: f.Pod.UID, Container: f.Container, Kind: b.Probe, Attempt: f.Attempt}
@@ -65,23 +71,59 @@ func (a *Reprobe) Hear(f fact.Fact) {
 		return
 	}
 	timeout := time.Duration(max(t.Spec.TimeoutSeconds, 1)) * time.Second
-	patience := min(patienceTimes*timeout, maxPatience)
-	if patience < 2*timeout || !a.begin(key) {
+	ask := a.greet
+	if b.Evidence.Timeout {
+		ask = a.wait
+		if patienceOf(timeout) < 2*timeout {
+			return
+		}
+	}
+	if !a.begin(key) {
 		return
 	}
 	a.lanes.Do(key, func(ctx context.Context) {
 		defer a.end(key)
 		began := time.Now()
-		said, whole := a.Ask(ctx, t, patience)
-		again := fact.AskedAgain{
-			Probe: b.Probe, Patience: patience, Timeout: timeout,
-			Verdict: said.Verdict, Message: said.Message, Took: time.Since(began), Evidence: said.Evidence,
+		again, told := ask(ctx, t, timeout)
+		if !told {
+			return
 		}
-		again.Cut = !whole || disturbed(at.known, f, again)
+		again.Probe, again.Timeout, again.Took = b.Probe, timeout, time.Since(began)
+		again.Cut = again.Cut || again.Speaks == "" && disturbed(at.known, f, again)
 		at.emit(fact.Fact{
 			At: began.UTC(), Pod: f.Pod, Container: f.Container, Attempt: f.Attempt, Because: []fact.ID{f.ID}, Body: again,
 		})
 	})
+}
+
+func patienceOf(timeout time.Duration) time.Duration { return min(patienceTimes*timeout, maxPatience) }
+
+// wait asks the same with patience. A client of gRPC goes on trying where it is cut, so
+// that what it asks may speak another protocol.
+func (a *Reprobe) wait(ctx context.Context, t probe.Target, timeout time.Duration) (fact.AskedAgain, bool) {
+	patience := patienceOf(timeout)
+	said, whole := a.Ask(ctx, t, patience)
+	again := fact.AskedAgain{Patience: patience, Verdict: said.Verdict, Message: said.Message, Evidence: said.Evidence, Cut: !whole}
+	if e := said.Evidence; whole && e != nil && e.Handler == fact.GRPC && e.Timeout && e.Connect > 0 {
+		again.Speaks = a.Hello(ctx, t, timeout)
+	}
+	return again, true
+}
+
+// greet says hello in other protocols.
+func (a *Reprobe) greet(ctx context.Context, t probe.Target, timeout time.Duration) (fact.AskedAgain, bool) {
+	again := fact.AskedAgain{Patience: timeout, Verdict: fact.Failure, Speaks: a.Hello(ctx, t, timeout)}
+	return again, again.Speaks != ""
+}
+
+// cut says whether an attempt over HTTP was taken and then broken off, or answered in
+// what is no HTTP/1: another protocol may be spoken there.
+func cut(b fact.Probed) bool {
+	e := b.Evidence
+	if e.Handler != fact.HTTPGet || e.Status != 0 || e.Connect == 0 && b.By != fact.BySay {
+		return false
+	}
+	return e.Errno == "ECONNRESET" || e.Errno == "EPIPE" || strings.HasSuffix(e.Error, "EOF") || strings.Contains(e.Error, "malformed HTTP")
 }
 
 // disturbed says whether a request that failed early did so because the container

@@ -18,6 +18,7 @@ import (
 type asked struct {
 	patience chan time.Duration
 	answer   chan fact.Probed
+	speaks   fact.Protocol
 	facts    chan fact.Fact
 	known    *pods.Projection
 }
@@ -41,7 +42,7 @@ func newAsked(t *testing.T, timeout int32) (*Reprobe, *asked) {
 	target := func(probe.Key) (probe.Target, bool) {
 		return probe.Target{Spec: &v1.Probe{TimeoutSeconds: timeout}}, true
 	}
-	a := &Reprobe{Ask: ask, Target: target}
+	a := &Reprobe{Ask: ask, Target: target, Hello: func(context.Context, probe.Target, time.Duration) fact.Protocol { return w.speaks }}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)
 	go func() { ended <- a.Run(ctx, w.known, func(f fact.Fact) { w.facts <- f }) }()
@@ -151,4 +152,64 @@ func TestDoesNotAsk(t *testing.T) {
 		})
 	}
 	new(Reprobe).Hear(timedOut("httpGet")) // it does not run
+}
+
+// What was cut may be of another protocol, and what was told is told only once.
+func TestSaysHello(t *testing.T) {
+	after := func(e fact.Evidence) fact.Fact {
+		f := timedOut(e.Handler)
+		f.Body = fact.Probed{Probe: fact.Liveness, Verdict: fact.Failure, Evidence: &e}
+		return f
+	}
+	for name, test := range map[string]struct {
+		evidence fact.Evidence
+		speaks   fact.Protocol
+		tells    bool
+	}{
+		"an orderly end":        {fact.Evidence{Handler: fact.HTTPGet, Connect: 1, Error: `Get "http://10.0.0.1:8080/": EOF`}, fact.TLS, true},
+		"a reset":               {fact.Evidence{Handler: fact.HTTPGet, Connect: 1, Errno: "ECONNRESET"}, fact.Proxied, true},
+		"other bytes":           {fact.Evidence{Handler: fact.HTTPGet, Connect: 1, Error: "net/http: malformed HTTP response"}, fact.HTTP2, true},
+		"nothing is recognised": {fact.Evidence{Handler: fact.HTTPGet, Connect: 1, Errno: "ECONNRESET"}, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, w := newAsked(t, 20)
+			w.speaks = test.speaks
+			a.Hear(after(test.evidence))
+			a.lanes.Wait()
+			if told := len(w.facts) == 1; told != test.tells {
+				t.Fatalf("%d facts", len(w.facts))
+			}
+			if !test.tells {
+				return
+			}
+			if b := (<-w.facts).Body.(fact.AskedAgain); b.Speaks != test.speaks || b.Cut || b.Verdict != fact.Failure {
+				t.Errorf("%+v", b)
+			}
+		})
+	}
+	for name, e := range map[string]fact.Evidence{
+		"refused":             {Handler: fact.HTTPGet, Errno: "ECONNREFUSED"},
+		"answered":            {Handler: fact.HTTPGet, Connect: 1, Status: 500, Error: "EOF"},
+		"a connection is all": {Handler: fact.TCPSocket, Connect: 1, Errno: "ECONNRESET"},
+	} {
+		a, w := newAsked(t, 1)
+		w.speaks = fact.TLS
+		a.Hear(after(e))
+		a.lanes.Wait()
+		if len(w.facts) > 0 {
+			t.Errorf("%s: it says hello", name)
+		}
+	}
+}
+
+// A client of gRPC tries until its time is over, whatever is spoken there.
+func TestSaysHelloAfterGRPC(t *testing.T) {
+	a, w := newAsked(t, 1)
+	w.speaks = fact.TLS
+	a.Hear(timedOut(fact.GRPC))
+	<-w.patience
+	w.answer <- fact.Probed{Verdict: fact.Failure, Evidence: &fact.Evidence{Handler: fact.GRPC, Timeout: true, Connect: 1}}
+	if b := (<-w.facts).Body.(fact.AskedAgain); b.Speaks != fact.TLS || b.Patience != 10*time.Second {
+		t.Errorf("%+v", b)
+	}
 }

@@ -161,10 +161,17 @@ func (e ending) graceUsed(kill fact.Kill) (answer.Note, bool) {
 			return answer.Note{Cause: answer.HookFailed, Facts: []fact.ID{hook.ID}, Text: fmt.Sprintf("the preStop hook of container %s failed after %s", e.run.Container, prose.Span(b.Took))}, true
 		}
 	}
-	return answer.Note{
-		Cause: answer.AppIgnoredSIGTERM, Facts: []fact.ID{e.run.Kill.ID, e.run.Exit.ID},
-		Text: fmt.Sprintf("container %s did not end on its stop signal within %d s, so the node killed it: exit code 137 comes from that", e.run.Container, kill.GraceSeconds),
-	}, killed
+	text := fmt.Sprintf("container %s did not end on its stop signal within %d s, so the node killed it: exit code 137 comes from that", e.run.Container, kill.GraceSeconds)
+	if shellInFront(e.spec) {
+		// Shells put the last command in their own place, most of them and mostly.
+		switch main := e.mainCommand(); {
+		case slices.Contains(shells, main):
+			text += "; its main process is a shell, which hands no signal on to the program that it starts: put exec before that in its command"
+		case main == "":
+			text += "; if its main process was still the shell of its command, that handed no signal on: exec before the program in it helps then"
+		}
+	}
+	return answer.Note{Cause: answer.AppIgnoredSIGTERM, Facts: []fact.ID{e.run.Kill.ID, e.run.Exit.ID}, Text: text}, killed
 }
 
 // notMemory rules memory out of an end that others would call OOMKilled.

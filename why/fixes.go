@@ -92,5 +92,10 @@ func (h *inquiry) memoryFixes(run *history.Run, o oomRecord) []answer.Fix {
 	if o.Limit > 0 && peak >= o.Limit {
 		text = fmt.Sprintf("raise the memory limit above %s if it needs that much; a leak will reach any limit", prose.Size(o.Limit))
 	}
-	return append(fixes, h.specFix("have it use less: limit its caches, its heap or its number of workers"), h.limitsFix(text))
+	less := "have it use less: limit its caches, its heap or its number of workers"
+	if g, ok := heapOf(h.Spec(run.Container)); ok && o.Limit > 0 && float64(g.bytes) > besideHeap*float64(o.Limit) {
+		less = fmt.Sprintf("lower %s, to %s at most: all else that the process needs comes on top", g, prose.Size(int64(besideHeap*float64(o.Limit))))
+		text = fmt.Sprintf("or raise the memory limit to %s at least, for a heap of that size", prose.Size(int64(float64(g.bytes)/besideHeap)))
+	}
+	return append(fixes, h.specFix(less), h.limitsFix(text))
 }

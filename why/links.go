@@ -287,12 +287,14 @@ func describeSample(b fact.Sampled) (string, map[string]any) {
 func describeAgain(b fact.AskedAgain) (string, map[string]any) {
 	text := fmt.Sprintf("asked again with more time: no answer within %s", prose.Span(b.Patience))
 	switch {
+	case b.Speaks != "":
+		text = fmt.Sprintf("asked once in another way: it speaks %s", b.Speaks)
 	case b.Cut:
 		text = fmt.Sprintf("asked again with more time: the container ended before it answered, after %s", prose.Span(b.Took))
 	case answerCame(b):
 		text = fmt.Sprintf("asked again with more time: the answer came after %s", prose.Span(b.Took))
 	}
-	return text, values("probe", b.Probe, "verdict", b.Verdict, "took", b.Took.String(), "patience", b.Patience.String(), "timeout", b.Timeout.String(), "cut", b.Cut, "message", b.Message)
+	return text, values("probe", b.Probe, "verdict", b.Verdict, "took", b.Took.String(), "patience", b.Patience.String(), "timeout", b.Timeout.String(), "cut", b.Cut, "speaks", b.Speaks, "message", b.Message)
 }
 
 // describeEnded words the end of one process.

@@ -64,11 +64,12 @@ func (h *inquiry) unreadySpell(run *history.Run, newest bool) (trouble, bool) {
 			}
 		}
 	}
-	if began == nil {
-		return trouble{}, false
+	still := over == nil && newest && run.Exit == nil
+	if began == nil || over == nil && !still {
+		return trouble{}, false // most runs of many: no more is looked at of them
 	}
 	kind := fact.Readiness
-	if p := newProbing(h, run, fact.Startup, nil); good == nil && len(p.failed) > 0 {
+	if good == nil && len(lastFailures(run, fact.Startup)) > 0 {
 		kind = fact.Startup
 	}
 	decisive := h.Attempts(began.Because)
@@ -76,7 +77,6 @@ func (h *inquiry) unreadySpell(run *history.Run, newest bool) (trouble, bool) {
 		decisive = failuresBetween(run, kind, began, over)
 	}
 	p := newProbing(h, run, kind, decisive)
-	still := over == nil && newest && run.Exit == nil
 	if !still && !(over != nil && countsAfterwards(began, over, run, p) && !passed(run, began, over)) {
 		return trouble{}, false
 	}

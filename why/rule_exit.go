@@ -140,6 +140,10 @@ func commandNotRunnable(e ending) *finding {
 		text:  fmt.Sprintf("Container %s ended at once with exit code %d: its shell %s%s.", e.run.Container, code, what, colon(prose.Brief(e.lastWord(), 100))),
 		fixes: append(e.h.logsFix(e.run), e.h.specFix("correct command and args, or use an image that has the program")),
 	}
+	if said := e.lastWord(); words.NoInterpreter.In(said) {
+		f.text = fmt.Sprintf("Container %s ended at once with exit code %d: its script is there, and the interpreter that its first line names is not (or that line ends in CR LF): %s.", e.run.Container, code, strings.TrimSuffix(prose.Brief(said, kept), "."))
+		f.fixes = append(e.h.logsFix(e.run), e.h.specFix("name an interpreter in the script's first line that the image has (#!/bin/sh), save it with Unix line ends, or use an image that has the interpreter"))
+	}
 	if words.Libraries.In(e.lastWord()) {
 		f.text = fmt.Sprintf("Container %s ended at once with exit code %d: its program is there and cannot be loaded%s.", e.run.Container, code, colon(prose.Brief(e.lastWord(), 100)))
 		e.meant(f, e.lastWord())

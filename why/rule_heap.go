@@ -43,6 +43,13 @@ func heapSaid(e ending) *finding {
 		f.cause, f.weight, how = answer.AppCrashSignal, certain, "by "+signalName(e.exit.Signal)
 	}
 	f.text = fmt.Sprintf("Container %s ended%s %s because its program could get no more memory. The kernel killed nothing: there was no OOM kill at the container's limit. It said: %s.", e.run.Container, e.after(), how, prose.Brief(said, kept))
-	f.fixes = append(f.fixes, e.h.specFix("find what fills its heap, or allow it a larger one (-Xmx, --max-old-space-size, ulimit -v); the container's memory limit matters only as far as the heap's is derived from it"))
+	larger := "allow it a larger one (-Xmx, --max-old-space-size, ulimit -v); the container's memory limit matters only as far as the heap's is derived from it"
+	if g, ok := heapOf(e.spec); ok {
+		larger = fmt.Sprintf("allow it a larger one than %s", g)
+		if limit := e.limit(); limit > 0 && float64(g.bytes) > besideHeap*float64(limit)/2 {
+			larger += fmt.Sprintf(", and the container more than %s of memory with it", prose.Size(limit))
+		}
+	}
+	f.fixes = append(f.fixes, e.h.specFix("find what fills its heap, or "+larger))
 	return f
 }

@@ -49,6 +49,11 @@ var meanings = []meaning{
 		changing("correct the user or password that it is given (a Secret's value, and its line end)"),
 	},
 	{
+		words.OthersMay,
+		"others than its owner may read or write a file, and the program does not take it then",
+		changing("give the file the mode that it wants (0600 mostly): defaultMode of a Secret's or ConfigMap's volume, chmod on another; a pod's fsGroup gives the group rights to all files of its volumes"),
+	},
+	{
 		words.Libraries,
 		"the image lacks a library that the program was linked with, or has an older one",
 		changing("build the image on the same distribution as the program, or add the library"),

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -238,12 +239,20 @@ func (h *inquiry) blameOOM(f *finding, run *history.Run, record *fact.Fact) {
 		f.cause = answer.MemoryBackedVolume
 		f.text = fmt.Sprintf("Files in memory (a tmpfs volume or /dev/shm) ate the memory limit%s of container %s; the kernel then killed %s, though all its processes together held only %s.",
 			ofSize(o.Limit), container, victim, prose.Size(o.held()))
-		f.fixes = []answer.Fix{h.inspect("see what lies in memory", h.exec(container, "df -h -t tmpfs")), h.specFix("give the memory-backed volume a sizeLimit well below the memory limit, or write to disk")}
+		which := "the memory-backed volume"
+		if volumes := h.inMemory(container); len(volumes) > 0 {
+			which = "volume " + strings.Join(volumes, " and volume ")
+			f.because = []string{fmt.Sprintf("Its %s is an emptyDir of medium Memory.", which)}
+		}
+		f.fixes = []answer.Fix{h.inspect("see what lies in memory", h.exec(container, "df -h -t tmpfs")), h.specFix(fmt.Sprintf("give %s a sizeLimit well below the memory limit, or write to disk", which))}
 	default:
 		f.text = fmt.Sprintf("%s was OOM-killed: container %s hit its memory limit%s%s.", prose.Upper(victim), container, ofSize(o.Limit), o.crowd())
 		if h.LimitRanged(container) {
 			f.because = []string{"its manifest does not ask for that limit: a LimitRange of the namespace sets it."}
 			f.fixes = []answer.Fix{h.inspect("see the LimitRange's default", h.kubectl("describe limitrange"))}
+		}
+		if words := heapWords(h.Spec(container), o.Limit); words != "" {
+			f.because = append(f.because, words)
 		}
 	}
 }

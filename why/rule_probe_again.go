@@ -25,7 +25,7 @@ func init() {
 			name: "probe-never-answers", causes: []answer.Cause{answer.AppHang},
 			needs:   "a patient request after a timeout, which was not answered at all, and a main process that is not at work",
 			against: "CPU use; an attempt that was answered meanwhile",
-			yields:  append([]string{"probe-blocked", "probe-limit-said"}, stalling...),
+			yields:  append([]string{"probe-blocked", "probe-limit-said", "probe-speaks-otherwise"}, stalling...),
 			judge:   probeNeverAnswers,
 		},
 	)

@@ -45,6 +45,7 @@ func init() {
 			name: "probe-protocol", causes: []answer.Cause{answer.ProbeProtocol, answer.ProbeWrongScheme},
 			needs:   "what came back is of another protocol, and no attempt ever succeeded",
 			against: "a success, ever",
+			yields:  []string{"probe-speaks-otherwise"},
 			seesAll: true,
 			judge:   probeWrongProtocol,
 		},

@@ -29,9 +29,17 @@ func init() {
 			judge:   probeLimitSaid,
 		},
 		rule[*probing]{
+			name: "probe-program-given-up", causes: []answer.Cause{answer.ChildProcessEnded},
+			needs:   "a refused connection, a look that finds nobody on the port and no process at work, and the words of a supervisor in the container's log that it starts a program no more",
+			against: "a listener on the port; CPU use",
+			yields:  []string{"probe-waits-for-dependency"},
+			judge:   probeProgramGivenUp,
+		},
+		rule[*probing]{
 			name: "probe-protocol-said", causes: []answer.Cause{answer.ProbeProtocol},
 			needs:   "connections that are taken and cut, no success ever, and the words of the container that what it is asked is not its protocol",
 			against: "a success, ever",
+			yields:  []string{"probe-speaks-otherwise"},
 			seesAll: true,
 			judge:   probeProtocolSaid,
 		},
@@ -116,6 +124,29 @@ func probeLimitSaid(p *probing) *finding {
 			p.h.specFix("raise that limit, have slow clients time out, or give the probe a port or worker of its own"),
 		},
 	}
+}
+
+// probeProgramGivenUp: the supervisor lives, and what it should keep up does not.
+func probeProgramGivenUp(p *probing) *finding {
+	seen, look, ok := p.refusedAndLooked()
+	said, lines := p.log()
+	if _, _, used := p.used(); !ok || said == nil || p.atWork(look) || used.busy() || used.starved() {
+		return nil
+	}
+	if here, _ := p.listeners(look); len(here) > 0 {
+		return nil
+	}
+	i := words.LastOf(lines, words.GaveUp)
+	if i < 0 {
+		return nil
+	}
+	f := &finding{cause: answer.ChildProcessEnded, weight: strong, chain: p.chain(said, seen)}
+	f.text = fmt.Sprintf("The supervisor in container %s lives, and has given its program %s up: so nothing listens on port %d, and %s is refused.", p.run.Container, firstOf(words.GaveUp.Find(lines[i])...), p.port(), p.what())
+	if before := lines[:i]; words.Troubled(before) {
+		f.because = []string{quoteLog(before)}
+	}
+	f.fixes = append(p.h.logsFix(p.run), p.h.specFix("mend what its program ends for; and run one program a container, so that its end is the container's"))
+	return f
 }
 
 // probeProtocolSaid: it cuts what it does not understand, and says so.

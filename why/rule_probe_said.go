@@ -23,7 +23,7 @@ func init() {
 			name: "probe-died-meanwhile", causes: []answer.Cause{answer.AppUnhealthy},
 			needs:   "connections that were taken and broken off without a word, attempt after attempt, by a main process that lives; of a single attempt never enough for a verdict",
 			against: "an end of the main process that nobody ordered",
-			yields:  []string{"probe-died-answering", "probe-files-limit", "probe-protocol-said"},
+			yields:  []string{"probe-died-answering", "probe-files-limit", "probe-protocol-said", "probe-speaks-otherwise"},
 			judge:   probeBrokeOff,
 		},
 	)

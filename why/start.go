@@ -161,7 +161,11 @@ func init() {
 			if c.says(words.ExecFormat) {
 				f.text = fmt.Sprintf("The program of container %s is made for another kind of machine (exec format error).", c.run.Container)
 			}
-			f.fixes = []answer.Fix{c.h.specFix("correct command and args, or use an image that has the program"), c.h.inspect("see what it should run", c.h.kubectl("get pod %s -o jsonpath='{.spec.containers[*].command}'", c.h.Pod.Name))}
+			correct := c.h.specFix("correct command and args, or use an image that has the program")
+			if fix, ok := c.h.modeFix(c.run.Container, words.NotExecutable(c.message)); ok {
+				correct = fix
+			}
+			f.fixes = []answer.Fix{correct, c.h.inspect("see what it should run", c.h.kubectl("get pod %s -o jsonpath='{.spec.containers[*].command}'", c.h.Pod.Name))}
 			return f
 		}},
 		rule[notStarted]{name: "working-directory", causes: []answer.Cause{answer.AppStartFailed}, needs: "the runtime's words that it cannot make or enter the container's workingDir", against: "", judge: func(c notStarted) *finding {

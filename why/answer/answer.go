@@ -180,6 +180,12 @@ type Verdict struct {
 	LastWords []string `json:"lastWords,omitempty"`
 	// Hops lead from this pod to the one that is to blame, the last.
 	Hops []Hop `json:"hops,omitempty"`
+	// TakesDown are pods that fail because of the one that was asked about, each with how
+	// it comes to ask it.
+	TakesDown []Hop `json:"takesDown,omitempty"`
+	// SteadySince is a time at which the node would have given the same cause, as it would
+	// have at each time since that was tried; zero where none was, or it was another.
+	SteadySince time.Time `json:"steadySince,omitzero"`
 
 	// Possible are the causes that an unknown verdict leaves open.
 	Possible []Cause `json:"possible,omitempty"`

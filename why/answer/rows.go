@@ -23,7 +23,7 @@ const (
 	RowAlike    RowKind = "alike"    // the pods that have the same
 	RowEarlier  RowKind = "earlier"  // how many links are left out
 	RowLink     RowKind = "link"     // a link of the chain
-	RowHop      RowKind = "hop"      // another pod or Service that the chain leads to: Tag; what shows its trouble follows, with times
+	RowHop      RowKind = "hop"      // another pod or Service that the chain leads to, or that suffers: Tag; what shows its trouble follows, with times
 	RowWords    RowKind = "words"    // a last line of the log
 	RowWorse    RowKind = "worse"    // what contributed
 	RowRuledOut RowKind = "ruledOut" // what was looked at and ruled out
@@ -92,12 +92,13 @@ func rowsOf(a *Answer, sym Symptom, v Verdict, wide bool) []Row {
 	for _, l := range v.Chain {
 		cause.Facts = append(cause.Facts, l.Fact)
 	}
-	rows := []Row{subject, cause, {Kind: RowKnown, Text: "cause: " + string(v.Cause) + ", " + howKnown(v)}}
+	rows := []Row{subject, cause, {Kind: RowKnown, Text: "cause: " + string(v.Cause) + ", " + howKnown(v) + steady(a.AsOf, v)}}
 	if len(sym.alike) > 1 {
 		rows = append(rows, Row{Kind: RowAlike, Title: "all of them", Text: prose.Some(sym.alike) + "; -o wide shows each"})
 	}
 	rows = append(rows, chainRows(v.Chain, wide)...)
-	rows = append(rows, hopRows(v.Hops, wide)...)
+	rows = append(rows, hopRows("leads to", v.Hops, wide)...)
+	rows = append(rows, hopRows("takes down", v.TakesDown, wide)...)
 	rows = append(rows, wordRows(v.LastWords, wide)...)
 	rows = append(rows, noteRows(RowWorse, "contributed", v.Contributing, wide)...)
 	rows = append(rows, noteRows(RowRuledOut, "ruled out", v.RuledOut, wide)...)
@@ -107,13 +108,22 @@ func rowsOf(a *Answer, sym Symptom, v Verdict, wide bool) []Row {
 // shownOfHop is how many links of another pod's chain are shown.
 const shownOfHop = 4
 
-// hopRows tell of the pods that a verdict leads to, each with what shows its trouble.
-func hopRows(hops []Hop, wide bool) []Row {
+// steady says for how long the answer has been the same.
+func steady(now time.Time, v Verdict) string {
+	if v.SteadySince.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("; the same for %s at least", prose.Span(now.Sub(v.SteadySince)))
+}
+
+// hopRows tell of the pods that a verdict leads to or takes down, each with what shows its
+// trouble.
+func hopRows(title string, hops []Hop, wide bool) []Row {
 	var rows []Row
 	for _, h := range hops {
 		row := Row{Kind: RowHop, Tag: cmp.Or(h.Pod, h.Service), Text: fmt.Sprintf("%s: %s. %s", cmp.Or(h.Pod, h.Service), h.By, h.Text)}
 		if len(rows) == 0 {
-			row.Title = "leads to"
+			row.Title = title
 		}
 		rows = append(rows, row)
 		chain := h.Chain

@@ -117,6 +117,7 @@ func (q *question) answers(ctx context.Context, t Target) ([]answer.Answer, erro
 		return nil, fmt.Errorf("asking %s: %w", whoHas(pod), err)
 	}
 	q.follow(ctx, pod, &a)
+	q.sufferers(ctx, pod, &a)
 	return []answer.Answer{a}, nil
 }
 

@@ -27,6 +27,8 @@ const mostHops, mostPlaces = 5, 12
 type follower struct {
 	*question
 	seen map[types.UID]bool
+	// beside are the ways to what is not well either and may have nothing to do with it.
+	beside [][]answer.Hop
 }
 
 // follow goes on where a pod's answer ends at another's door: a verdict of a failure that
@@ -38,7 +40,7 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 	}
 	looking := *q
 	looking.look = true
-	f := &follower{&looking, map[types.UID]bool{pod.UID: true}}
+	f := &follower{question: &looking, seen: map[types.UID]bool{pod.UID: true}}
 	// What its processes say and wait for now, and those of its other containers.
 	if again, err := f.pod(ctx, pod); err == nil && len(again.Verdicts) > 0 {
 		*a = again
@@ -47,8 +49,13 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 		if !cluster.MayLead(v) {
 			continue
 		}
+		f.beside = nil
 		if hops := f.from(ctx, pod, a, v, mostHops); len(hops) > 0 {
 			cluster.Lead(a, i, hops)
+			continue
+		}
+		for _, hops := range f.beside {
+			cluster.Mention(&a.Verdicts[i], hops)
 		}
 	}
 }
@@ -60,9 +67,8 @@ type place struct {
 	port int32 // 0: not known
 }
 
-// places are what a pod asks: as its words and sockets show, then as its configuration
-// names it.
-func (f *follower) places(ctx context.Context, pod *v1.Pod, a *answer.Answer, v answer.Verdict) []place {
+// places are what a pod asks, as its words and sockets show.
+func places(a *answer.Answer, v answer.Verdict) []place {
 	var all []place
 	for _, r := range a.Reaches {
 		if r.How == answer.ReachOpen && !cluster.MayWait(v) {
@@ -70,9 +76,6 @@ func (f *follower) places(ctx context.Context, pod *v1.Pod, a *answer.Answer, v 
 		}
 		host, port := split(r.Place)
 		all = append(all, place{r, host, port})
-	}
-	if cluster.MayBeConfigured(v) {
-		all = append(all, f.configured(ctx, pod)...)
 	}
 	return all[:min(len(all), mostPlaces)]
 }
@@ -96,28 +99,58 @@ func (f *follower) from(ctx context.Context, pod *v1.Pod, a *answer.Answer, v an
 		return nil
 	}
 	asked := map[string]bool{}
-	for _, p := range f.places(ctx, pod, a, v) {
-		service, target := f.resolve(ctx, pod.Namespace, p.host)
-		key := fmt.Sprint(p.host, p.port)
-		if service != nil {
-			key = service.Namespace + "/" + service.Name
-		}
-		if asked[key] {
-			continue
-		}
-		asked[key] = true
-		var hops []answer.Hop
-		switch {
-		case service != nil && cluster.Leads(service, pod):
-			continue // its own
-		case service != nil:
-			hops = f.behind(ctx, p, service, left)
-		case target != nil:
-			hops = f.at(ctx, p, "", target, left)
-		}
-		if len(hops) > 0 {
+	for _, p := range places(a, v) {
+		hops := f.to(ctx, pod, p, asked, left)
+		if len(hops) > 0 && cluster.Explains(v, p.How, hops[len(hops)-1].Cause) {
 			return hops
 		}
+		if len(hops) > 0 && left == mostHops {
+			f.beside = append(f.beside, hops)
+		}
+	}
+	return f.named(ctx, pod, v, asked, left)
+}
+
+// named goes to the Services that only the pod's configuration names. That one of them is
+// not well either explains a gateway's answer, if it is the only one; of anything else it
+// is worth a word.
+func (f *follower) named(ctx context.Context, pod *v1.Pod, v answer.Verdict, asked map[string]bool, left int) []answer.Hop {
+	if !cluster.MayBeConfigured(v) {
+		return nil
+	}
+	var unwell [][]answer.Hop
+	all := f.configured(ctx, pod)
+	for _, p := range all[:min(len(all), mostPlaces)] {
+		if hops := f.to(ctx, pod, p, asked, left); len(hops) > 0 {
+			unwell = append(unwell, hops)
+		}
+	}
+	if len(unwell) == 1 && cluster.HandsOn(v) {
+		return unwell[0]
+	}
+	if left == mostHops {
+		f.beside = append(f.beside, unwell...)
+	}
+	return nil
+}
+
+// to looks at one place that a pod asks, unless it was looked at before.
+func (f *follower) to(ctx context.Context, pod *v1.Pod, p place, asked map[string]bool, left int) []answer.Hop {
+	service, target := f.resolve(ctx, pod.Namespace, p.host)
+	key := fmt.Sprint(p.host, p.port)
+	if service != nil {
+		key = service.Namespace + "/" + service.Name
+	}
+	if asked[key] {
+		return nil
+	}
+	asked[key] = true
+	switch {
+	case service != nil && cluster.Leads(service, pod): // its own
+	case service != nil:
+		return f.behind(ctx, p, service, left)
+	case target != nil:
+		return f.at(ctx, p, "", target, left)
 	}
 	return nil
 }
@@ -181,7 +214,7 @@ func (f *follower) at(ctx context.Context, p place, service string, pod *v1.Pod,
 		own.Cause, own.Text, own.Chain = a.Verdicts[i].Cause, a.Verdicts[i].Text, a.Verdicts[i].Chain
 	}
 	if i < 0 || cluster.MayLead(a.Verdicts[i]) {
-		waiting := answer.Verdict{Cause: answer.DependencyDown}
+		waiting := answer.Verdict{Cause: answer.AppHang} // who asks it waits for it, as far as anyone knows
 		if i >= 0 {
 			waiting = a.Verdicts[i]
 		}

@@ -43,6 +43,13 @@ func (w *town) pod(name string, port int32, symptom answer.SymptomKind, v answer
 	return &a
 }
 
+// configure gives the pod that was added last a ConfigMap with that text.
+func (w *town) configure(text string) {
+	last := &w.pods.Items[len(w.pods.Items)-1]
+	last.Spec.Volumes = []v1.Volume{{VolumeSource: v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{LocalObjectReference: v1.LocalObjectReference{Name: "conf"}}}}}
+	w.maps = map[string]string{"conf": text}
+}
+
 func (w *town) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	var body any
 	parts := strings.Split(r.URL.Path, "/")
@@ -150,6 +157,14 @@ func TestFollow(t *testing.T) {
 			w.pod("web1", 80, answer.Restarted, ended, answer.Reach{Container: "web", Place: "10.43.0.2:5432", How: answer.ReachOpen})
 			w.pod("db2", 5432, answer.Restarted, oom)
 		}, answer.AppExitError, "", 0},
+		"an open connection of one that says 500, to one that hangs": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(500), answer.Reach{Container: "web", Place: "10.43.0.2:5432", How: answer.ReachOpen})
+			w.pod("db2", 5432, answer.NotReady, answer.Verdict{Cause: answer.ProcessStopped, Text: "It is stopped."})
+		}, answer.ProcessStopped, "shop/db2", 1},
+		"an open connection of one that says 500, to one that was restarted": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(500), answer.Reach{Container: "web", Place: "10.43.0.2:5432", How: answer.ReachOpen})
+			w.pod("db2", 5432, answer.Restarted, ended)
+		}, answer.AppUnhealthy, "", 0},
 		"a port that the Service does not have": {func(w *town) {
 			w.pod("web1", 80, answer.NotReady, saysNo(500), refusedAt("db2:5433"))
 			w.pod("db2", 5432, answer.Healthy, well)
@@ -160,12 +175,35 @@ func TestFollow(t *testing.T) {
 			a.Listening.Ports, a.Listening.Loopback = nil, []int32{5432}
 			w.answers["db2"] = *a
 		}, answer.AppListensElse, "shop/db2", 1},
-		"only its configuration names it": {func(w *town) {
-			w.pod("web1", 80, answer.NotReady, saysNo(503))
-			w.pods.Items[0].Spec.Volumes = []v1.Volume{{VolumeSource: v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{LocalObjectReference: v1.LocalObjectReference{Name: "conf"}}}}}
-			w.maps = map[string]string{"haproxy.cfg": "backend app\n  server app1 db2:5432 check"}
+		"a gateway whose configuration names it": {func(w *town) {
+			v := saysNo(503)
+			v.Text = "503 Service Unavailable No server is available to handle this request."
+			w.pod("web1", 80, answer.NotReady, v)
+			w.configure("server app1 db2:5432 check")
 			w.pod("db2", 5432, answer.Restarted, ended)
 		}, answer.AppExitError, "shop/db2", 1},
+		"a gateway whose configuration names several that are not well": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(502))
+			w.configure("server app1 db2:5432 check\nserver app2 db3:5432 check")
+			w.pod("db2", 5432, answer.Restarted, ended)
+			w.pod("db3", 5432, answer.Restarted, oom)
+		}, answer.AppUnhealthy, "", 0},
+		"a plain 500 of one whose configuration names it": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(500))
+			w.configure("DB_HOST=db2:5432")
+			w.pod("db2", 5432, answer.Restarted, ended)
+		}, answer.AppUnhealthy, "", 0},
+		"a plain 503 of one whose configuration names it": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(503))
+			w.configure("DB_HOST=db2:5432")
+			w.pod("db2", 5432, answer.Restarted, ended)
+		}, answer.AppUnhealthy, "", 0},
+		"in the middle one that is well, whose configuration names it": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(500), refusedAt("api2:80"))
+			w.pod("api2", 80, answer.Healthy, well)
+			w.configure("DB_HOST=db3:5432")
+			w.pod("db3", 5432, answer.Restarted, ended)
+		}, answer.AppUnhealthy, "", 0},
 		"a word of its configuration has the name in it": {func(w *town) {
 			w.pod("web1", 80, answer.NotReady, saysNo(503))
 			w.pods.Items[0].Spec.Containers = []v1.Container{{Command: []string{"serve", "--config=/etc/my-db2.conf"}}}
@@ -180,5 +218,36 @@ func TestFollow(t *testing.T) {
 				t.Errorf("%s of %q by %d hops, want %s of %q by %d: %s", v.Cause, v.Pod, len(v.Hops), test.want, test.pod, test.hops, v.Text)
 			}
 		})
+	}
+}
+
+// What is not well either is worth a look, and no more.
+func TestMention(t *testing.T) {
+	w := &town{t: t, answers: map[string]answer.Answer{}}
+	w.pod("web1", 80, answer.NotReady, saysNo(500))
+	w.configure("DB_HOST=db2:5432")
+	w.pod("db2", 5432, answer.Restarted, answer.Verdict{Cause: answer.AppExitError, Text: "It ended with exit code 1."})
+	v := w.ask("web1")
+	if n := len(v.Fixes); n != 1 || v.Fixes[0].Command != "kubectl why -n shop svc/db2" || v.Cause != answer.AppUnhealthy {
+		t.Errorf("%+v", v)
+	}
+}
+
+// Asked about the last pod, the answer tells whom it takes down; of one that suffers itself
+// it tells nobody.
+func TestTakesDown(t *testing.T) {
+	w := &town{t: t, answers: map[string]answer.Answer{}}
+	w.pod("web1", 80, answer.NotReady, saysNo(502), refusedAt("api2:80"))
+	w.pod("api2", 80, answer.NotReady, saysNo(500), refusedAt("db3:5432"))
+	w.pod("db3", 5432, answer.Restarted, answer.Verdict{Cause: answer.MemoryLimit, Text: "It hit its limit."})
+	w.pod("other4", 80, answer.NotReady, saysNo(500))
+	w.pod("well5", 80, answer.NotReady, saysNo(500), refusedAt("db3:5432"))
+	w.pods.Items[4].Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}
+	down := w.ask("db3").TakesDown
+	if len(down) != 2 || down[0].Pod != "shop/web1" || down[1].Pod != "shop/api2" || down[1].Cause != answer.AppUnhealthy || down[1].By == "" {
+		t.Errorf("it takes down %+v", down)
+	}
+	if down := w.ask("api2").TakesDown; len(down) != 0 {
+		t.Errorf("in the middle: %+v", down)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // leads are the causes that may be the effect of another pod's trouble.
@@ -33,9 +34,34 @@ func MayWait(v answer.Verdict) bool {
 }
 
 // MayBeConfigured says whether the Services that a pod's configuration names are worth a
-// look: it says itself that something failed that it asks, or waits for it.
+// look: it may be that it waits for one.
 func MayBeConfigured(v answer.Verdict) bool {
 	return MayWait(v) || v.Cause == answer.AppNotListening
+}
+
+// HandsOn says whether a verdict is about an answer that only a gateway gives, of whom it
+// hands requests on to (RFC 9110, 15.6), or about one that says itself that it reaches
+// something, and not what. A plain 500 or 503 is the application's own.
+func HandsOn(v answer.Verdict) bool {
+	switch v.Cause {
+	case answer.DependencyDown:
+		return true
+	case answer.AppUnhealthy:
+		code, said := status(v), v.Text
+		return code == 502 || code == 504 || code == 503 && words.NoUpstream.In(said)
+	}
+	return false
+}
+
+// silences are the causes for which somebody answers nothing on a connection that is open.
+var silences = []answer.Cause{answer.AppHang, answer.ProcessStopped, answer.AppOverloaded, answer.CPUThrottled, answer.NodeCPUSaturated, answer.NetworkBlocked}
+
+// Explains says whether a cause at a place explains a verdict, by how the place is known: an
+// application that answers 5xx itself, and has a connection open to another one, suffers
+// from it only where that one keeps silent.
+func Explains(v answer.Verdict, how answer.Reached, there answer.Cause) bool {
+	plain := v.Cause == answer.AppUnhealthy && status(v) != 0 && !HandsOn(v)
+	return how != answer.ReachOpen || !plain || slices.Contains(silences, there)
 }
 
 // status is the newest HTTP status in a verdict's chain; 0 where there is none.
@@ -84,6 +110,24 @@ func HopOf(service, pod, by string, a *answer.Answer) []answer.Hop {
 	}
 	v := a.Verdicts[i]
 	return []answer.Hop{{Service: service, Pod: pod, By: by, Cause: v.Cause, Text: v.Text, Chain: v.Chain}}
+}
+
+// LooksWell says whether the API shows nothing amiss of a pod: it is ready, or done.
+func LooksWell(pod *v1.Pod) bool {
+	if pod.Status.Phase == v1.PodSucceeded {
+		return true
+	}
+	return slices.ContainsFunc(pod.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == v1.PodReady && c.Status == v1.ConditionTrue })
+}
+
+// Suffers is a pod that fails because of another one, to which the hop of its verdict leads.
+func Suffers(pod *v1.Pod, a *answer.Answer, i int, there answer.Hop) answer.Hop {
+	s, v := a.Symptoms[i], a.Verdicts[i]
+	own := answer.Hop{Pod: pod.Namespace + "/" + pod.Name, By: there.By, Cause: v.Cause, Text: prose.Upper(cmp.Or(s.Text, string(s.Kind))) + "."}
+	if n := len(v.Contributing); n > 0 {
+		own.Cause = v.Contributing[n-1].Cause // its own, which led there
+	}
+	return own
 }
 
 // NoSuchPort is the hop to a Service that does not have the port that it is asked at.
@@ -183,11 +227,24 @@ func Lead(a *answer.Answer, i int, hops []answer.Hop) {
 	fix := kubectl.Inspect("see all that is known of it, and what to do", kubectl.Command(space, "why %s/%s", kind, name))
 	v.Fixes = []answer.Fix{fix}
 	v.Cause, v.Certainty, v.Rule, v.Container, v.Pod, v.Hops = last.Cause, answer.Inferred, "another-pod", "", last.Pod, hops
-	v.Missing, v.Possible = "", nil
+	v.Missing, v.Possible, v.SteadySince = "", nil, time.Time{}
 	if was.Cause != answer.CauseUnknown && was.Cause != last.Cause {
 		v.Contributing = append(v.Contributing, was)
 	}
 	v.Say(parts)
+}
+
+// Mention adds to a verdict that something else is not well, of which nothing shows that it
+// is the reason.
+func Mention(v *answer.Verdict, hops []answer.Hop) {
+	first := hops[0]
+	space, name, _ := strings.Cut(cmp.Or(first.Service, first.Pod), "/")
+	kind := "svc"
+	if first.Service == "" {
+		kind = "pod"
+	}
+	text := fmt.Sprintf("see about %s too, which is not well either (%s): nothing shows that this is why", cmp.Or(first.Service, first.Pod), first.By)
+	v.Fixes = append(v.Fixes, kubectl.Inspect(text, kubectl.Command(space, "why %s/%s", kind, name)))
 }
 
 // Setting is a text that configures a pod, and where it stands.

@@ -126,6 +126,15 @@ func (h *History) UntilDeletion() (before *History, at time.Time, ok bool) {
 	return h, time.Time{}, false
 }
 
+// At is the history as it was known at a time; ok is false where nothing was.
+func (h *History) At(then time.Time) (before *History, ok bool) {
+	later := func(f fact.Fact) bool { return f.Seen.After(then) }
+	upTo := func(all []fact.Fact) []fact.Fact { return slices.DeleteFunc(slices.Clone(all), later) }
+	before = ordered(h.Pod, upTo(h.Facts), upTo(h.Node), upTo(h.Neighbours), h.basis)
+	before.Beside = cmp.Or(before.Beside, h.Beside)
+	return before, len(before.Facts) > 0
+}
+
 // Basis says of the act of a kubelet how it is known; "" of the node's own decisions.
 func (h *History) Basis(id fact.ID) fact.Basis { return h.basis[id] }
 

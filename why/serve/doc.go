@@ -2,6 +2,7 @@
 // why needs for an answer, and answers over HTTP.
 //
 //	gather.go    from a journal to a history.History
+//	steady.go    how long the answer has been the same
 //	question.go  a question, and the parameters that it has on its way
 //	facts.go     GET /why/facts: the facts behind an answer
 //	handler.go   GET /why, as the node mounts it behind its API's authentication

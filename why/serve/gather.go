@@ -41,7 +41,13 @@ func One(s journal.Source, q Question) (answer.Answer, error) {
 	if !ok {
 		return answer.Answer{}, &NotKnownError{Namespace: q.Namespace, Name: q.Name, Near: near(spans, q)}
 	}
-	return explain(s, spans, span, q.Options)
+	h, err := historyOf(s, spans, span, &q.Options)
+	if err != nil {
+		return answer.Answer{}, err
+	}
+	a := why.Explain(h, q.Options)
+	steady(h, q.Options, &a)
+	return a, nil
 }
 
 // All answers about every pod of the namespace (empty: of all) that is not gone,

@@ -14,11 +14,31 @@ var (
 		`(?i)server reached (MaxRequestWorkers|MaxClients|pm\.max_children|max_children)|reached (process|the frontend's|its) (maxconn|limit)|\bmaxconn\b.*reached|worker_connections are not enough|too many connections\b|too many clients already|max(imum)? number of clients (has been )?reached|connection refused because too many open connections|too many open connections`,
 		"[mpm_prefork:error] [pid 1] AH00161: server reached MaxRequestWorkers setting, consider raising the MaxRequestWorkers setting", "WARNING: [pool www] server reached pm.max_children setting (1), consider raising it", "1024 worker_connections are not enough",
 		"FATAL:  sorry, too many clients already", "ERROR 1040 (HY000): Too many connections", "ERR max number of clients reached")
+	// NoUpstream is said by a gateway whose application is not there.
+	NoUpstream = fits("HAProxy 3, Envoy 1.35, Traefik 3, nginx 1.28, Apache 2.4, Varnish 8",
+		`(?i)no server is available to handle|no healthy upstream|upstream connect error|no available server|bad gateway|gateway time-?out|error reading from remote server|backend fetch failed`,
+		"<html><body><h1>503 Service Unavailable</h1>\nNo server is available to handle this request.\n</body></html>", "no healthy upstream", "upstream connect error or disconnect/reset before headers",
+		"no available server", "502 Bad Gateway", "Error 503 Backend fetch failed", "The proxy server received an invalid response: Error reading from remote server")
 	// NotMyProtocol is said by a server that was asked in another protocol than its own.
 	NotMyProtocol = fits("uWSGI 2.0, core/protocol.c; OpenSSL 3.5; Go 1.26, crypto/tls and net/http; gunicorn 23; RabbitMQ 4; Kafka 4; Netty 4",
 		`(?i)invalid request block size|wrong version number|first record does not look like a tls handshake|http request to an https|tls handshake error|bad_header|invalid (http|protocol)|unsupported protocol|not an ssl/tls record|protocol version mismatch|bogus greeting|invalid magic|InvalidReceiveException`,
 		"invalid request block size: 21573 (max 4096)...skip", "error:0A00010B:SSL routines::wrong version number", "http: TLS handshake error from 10.0.0.1:4711: tls: first record does not look like a TLS handshake",
 		"not an SSL/TLS record: 474554202f", "InvalidReceiveException: Invalid receive (size = 1195725856 larger than 104857600)")
+	// OthersMay is said by one that insists on files, mostly of keys, that nobody else may
+	// read or write.
+	OthersMay = fits("Erlang/OTP 27, auth.erl; PostgreSQL 17; OpenSSH 10, libpq 17, MySQL 9, Vault 1.18",
+		`(?i)must be accessible by owner only|has invalid permissions|has group or (world|other)s? access|permissions.{0,80} are too (open|permissive)|unprotected private key|is world[- ]?writable|bad permissions|permissions should be (u=rw|0?[467]00)`,
+		"Cookie file /var/lib/rabbitmq/.erlang.cookie must be accessible by owner only", `FATAL:  data directory "/data/pg" has invalid permissions`, `FATAL:  private key file "/tls/tls.key" has group or world access`,
+		"Permissions 0644 for '/keys/id_rsa' are too open.", "WARNING: UNPROTECTED PRIVATE KEY FILE!", "World-writable config file '/etc/mysql/my.cnf' is ignored: is world-writable", "bad permissions: ignore key: /keys/id_rsa",
+		"DETAIL:  Permissions should be u=rwx (0700) or u=rwx,g=rx (0750).")
+	// NoInterpreter is said by a shell of a script whose first line names what is not there.
+	NoInterpreter = fits("bash 5.2 and 5.1, execute_cmd.c",
+		`(?i)cannot execute: required file not found|bad interpreter: no such file`,
+		"bash: line 1: /srv/run.sh: cannot execute: required file not found", "bash: /srv/run.sh: /bin/bash^M: bad interpreter: No such file or directory")
+	// GaveUp is said by a supervisor of a program that it starts no more.
+	GaveUp = fits("supervisord 4, process.py; systemd 257; PM2 6",
+		`(?i)gave up: (\S+) entered FATAL state|(\S+): start request repeated too quickly|(\S+) had too many unstable restarts`,
+		"INFO gave up: web entered FATAL state, too many start retries too quickly", "web.service: Start request repeated too quickly.", "PM2 | Script /srv/web.js had too many unstable restarts (16). Stopped.")
 	// NoTemporary is said where none of the usual folders can be written.
 	NoTemporary = fits("CPython 3.14, tempfile; OpenJDK 25; Ruby 3.4, tmpdir; PHP 8.4",
 		`(?i)no usable temporary directory|unable to create temp(orary)? (file|directory)|could not find a temporary directory|could not create temp`,

@@ -1,6 +1,9 @@
 package words
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // The words of runc 1.5, and of the kernel that it hands on, when a container cannot
 // be made or started. CRI has no codes for these.
@@ -43,6 +46,18 @@ var (
 		`error during container init: error mounting "/var/lib/x" to rootfs at "/data": mount src=/var/lib/x, dst=/data: not a directory`,
 		`failed to prepare subPath for volumeMount "data" of container "app"`)
 )
+
+// notExecutable is a program that is there and may not be run.
+var notExecutable = regexp.MustCompile(`exec: "([^"]+)": permission denied`)
+
+// NotExecutable is the file that exec was refused, as runc names it (execve(2), EACCES);
+// empty where it found another fault.
+func NotExecutable(message string) string {
+	if m := notExecutable.FindStringSubmatch(message); m != nil {
+		return m[1]
+	}
+	return ""
+}
 
 // Start drops what containerd and runc put before every error of a start: what matters
 // stands at the end, and texts are cut there.

@@ -215,6 +215,9 @@ func recorded(t *testing.T) []string {
 var fromMemory = map[*Phrase]string{
 	ConnectionLimit: "PostgreSQL, src/backend/storage/lmgr/proc.c, InitProcess; Apache, server/mpm/prefork/prefork.c; MySQL, ER_CON_COUNT_ERROR; Redis, src/networking.c",
 	Credentials:     "PostgreSQL, src/backend/libpq/auth.c, auth_failed; Redis, src/acl.c; MySQL, share/messages_to_clients.txt, ER_ACCESS_DENIED_ERROR",
+	NoUpstream:      "HAProxy, src/http.c, HTTP_ERR_503; Envoy, source/common/router/router.cc; nginx, ngx_http_special_response.c; Apache, mod_proxy_http.c; Varnish, builtin.vcl",
+	OthersMay:       "Erlang/OTP, lib/kernel/src/auth.erl; PostgreSQL, src/backend/utils/init/miscinit.c, checkDataDir; OpenSSH, authfile.c, sshkey_perm_ok",
+	GaveUp:          "supervisord, process.py, give_up; systemd, src/core/unit.c; PM2, lib/God.js",
 	SettingMissing:  "no one program: it is the habit of many",
 	HostHeader:      "Django, django/http/request.py, get_host; Rails, HostAuthorization; webpack-dev-server, lib/Server.js",
 }

@@ -85,6 +85,16 @@ func Telling(lines []string) int {
 // firsts is how many lines are kept for what they say, before what was said last.
 const firsts = 4
 
+// LastOf is the last of some lines that has a phrase; -1 where none has.
+func LastOf(lines []string, p *Phrase) int {
+	for i, line := range slices.Backward(lines) {
+		if p.In(line) {
+			return i
+		}
+	}
+	return -1
+}
+
 // Failed says whether the last lines of a log have the words of a failure: a reason as
 // languages give it, or what a program calls fatal.
 func Failed(lines []string) bool {

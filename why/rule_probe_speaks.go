@@ -1,0 +1,85 @@
+package why
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
+)
+
+// These rules go by what was recognised where a probe asks, when it was tried in other
+// protocols.
+func init() {
+	probeRules.add(
+		rule[*probing]{
+			name: "probe-speaks-otherwise", causes: []answer.Cause{answer.ProbeProtocol, answer.ProbeWrongScheme},
+			needs:   "attempts that were cut, or answered in what is no HTTP/1, or of a client of gRPC that got no answer; no success ever; and the beginning of another protocol (TLS, HTTP/2, HTTP after a PROXY line) that was answered in kind on the same port",
+			against: "a success, ever; a mesh, whose sidecar takes all connections",
+			seesAll: true,
+			judge:   probeSpeaksOtherwise,
+		},
+	)
+}
+
+// speaksLasts is how long ago a hello may have been answered that tells of the attempts at
+// hand: each run of a container is tried anew, and need not have been yet.
+const speaksLasts = 10 * time.Minute
+
+// speaks is the newest hello of this probe that was answered.
+func (p *probing) speaks() (*fact.Fact, fact.AskedAgain) {
+	for _, r := range slices.Backward(p.h.Runs(p.run.Container)) {
+		for _, f := range slices.Backward(r.Again) {
+			b := fact.Of[fact.AskedAgain](f)
+			if b.Probe == p.kind && b.Speaks != "" && f.When().After(p.from.Add(-speaksLasts)) && !f.When().After(p.until.Add(p.period())) {
+				return f, b
+			}
+		}
+	}
+	return nil, fact.AskedAgain{}
+}
+
+// probeSpeaksOtherwise: the port speaks another protocol, and was heard to.
+func probeSpeaksOtherwise(p *probing) *finding {
+	ev := p.last.Evidence
+	if ev == nil || p.worked() || p.mesh.Mesh != "" {
+		return nil
+	}
+	asGRPC := ev.Handler == fact.GRPC && ev.Timeout
+	if p.mode != broken && p.mode != mismatch && !asGRPC {
+		return nil
+	}
+	at, b := p.speaks()
+	if at == nil {
+		return nil
+	}
+	f := &finding{cause: answer.ProbeProtocol, weight: certain, chain: p.chain(at)}
+	asks, instead := "plain HTTP", fmt.Sprintf("Port %d of container %s speaks", p.port(), p.run.Container)
+	if asGRPC {
+		asks = "gRPC without TLS"
+	}
+	switch b.Speaks {
+	case fact.TLS:
+		f.text = instead + " TLS"
+		f.fixes = []answer.Fix{p.h.specFix("a gRPC probe knows no TLS: probe with exec, with tcpSocket, or at a port without it")}
+		if !asGRPC {
+			f.cause = answer.ProbeWrongScheme
+			f.fixes = []answer.Fix{p.h.specFix("set the probe's scheme to HTTPS")}
+		}
+	case fact.HTTP2:
+		f.text = instead + " HTTP/2 from the first byte, as gRPC does"
+		f.fixes = []answer.Fix{p.h.specFix("if it is gRPC and has the health service, make it a grpc probe; or probe with tcpSocket, or at a port that speaks HTTP/1.1")}
+	case fact.Proxied:
+		f.text = fmt.Sprintf("Port %d of container %s wants the line of the PROXY protocol before each request, which a load balancer sends", p.port(), p.run.Container)
+		f.fixes = []answer.Fix{p.h.specFix("probe at a port without the PROXY protocol, or with tcpSocket")}
+	case fact.HTTP1:
+		f.text = instead + " HTTP/1"
+		f.fixes = []answer.Fix{p.h.specFix("make it an httpGet probe, or ask at the port that speaks gRPC")}
+	default:
+		f.text = fmt.Sprintf("%s %s", instead, prose.Brief(string(b.Speaks), 20))
+	}
+	f.text += fmt.Sprintf(", and %s asks in %s: tried once in the other way, it was answered.", p.what(), asks)
+	return f
+}

@@ -1,0 +1,153 @@
+package why
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
+)
+
+// heap is how large a container's spec lets the heap of its runtime grow.
+type heap struct {
+	flag  string // as it stands there
+	where string
+	bytes int64
+}
+
+// heapFlags are those of the JVM, whose size may have a unit, and of Node.js, in MiB.
+var heapFlags = regexp.MustCompile(`(?:-Xmx|-XX:MaxHeapSize=)(\d{1,12})([kKmMgGtT]?)(?:\s|$)|--max[-_]old[-_]space[-_]size=(\d{1,12})(?:\s|$)`)
+
+// heapOf reads the flags in a container's command line and in the values of its variables:
+// of several the last counts, as to the runtimes themselves.
+func heapOf(c *v1.Container) (found heap, ok bool) {
+	if c == nil {
+		return heap{}, false
+	}
+	read := func(where, text string) {
+		for _, m := range heapFlags.FindAllStringSubmatch(text, -1) {
+			n, err := strconv.ParseInt(cmp.Or(m[1], m[3]), 10, 64)
+			if err != nil {
+				continue
+			}
+			power := strings.Index("kmgt", strings.ToLower(m[2])) + 1
+			if m[2] == "" {
+				power = 0
+			}
+			if m[3] != "" {
+				power = 2
+			}
+			found, ok = heap{strings.TrimSpace(m[0]), where, n << (10 * power)}, n>>(62-10*power) == 0
+		}
+	}
+	for _, e := range c.Env {
+		read("variable "+e.Name, e.Value)
+	}
+	read("its command", strings.Join(append(slices.Clone(c.Command), c.Args...), " "))
+	return found, ok
+}
+
+func (g heap) String() string {
+	if g.where == "its command" {
+		return g.flag + " in its command"
+	}
+	return g.flag + " in its " + g.where
+}
+
+// besideHeap is the share of a memory limit that a heap may have: threads, code, buffers
+// and the kernel's page tables need the rest.
+const besideHeap = 0.75
+
+// heapWords say how the heap that a container may fill goes with a memory limit; empty
+// where its spec does not say, or it leaves enough for the rest.
+func heapWords(c *v1.Container, limit int64) string {
+	g, ok := heapOf(c)
+	switch {
+	case !ok || limit == 0 || float64(g.bytes) <= besideHeap*float64(limit):
+		return ""
+	case g.bytes >= limit:
+		return fmt.Sprintf("Its heap may grow to %s (%s), and so beyond that limit.", prose.Size(g.bytes), g)
+	}
+	return fmt.Sprintf("Its heap may grow to %s (%s), which leaves %s of that limit for all else.", prose.Size(g.bytes), g, prose.Size(limit-g.bytes))
+}
+
+// inMemory names the volumes of a container that lie in memory, with their mounts.
+func (h *inquiry) inMemory(container string) []string {
+	c := h.Spec(container)
+	if c == nil || h.Object == nil {
+		return nil
+	}
+	var all []string
+	for _, v := range h.Object.Spec.Volumes {
+		if v.EmptyDir == nil || v.EmptyDir.Medium != v1.StorageMediumMemory {
+			continue
+		}
+		for _, m := range c.VolumeMounts {
+			if m.Name == v.Name {
+				all = append(all, fmt.Sprintf("%s (at %s)", v.Name, m.MountPath))
+			}
+		}
+	}
+	return all
+}
+
+// modeFix is what can be done about a file that may not be executed: it comes from a volume
+// that gives its files a mode, or from the image.
+func (h *inquiry) modeFix(container, file string) (answer.Fix, bool) {
+	c := h.Spec(container)
+	if c == nil || h.Object == nil || !path.IsAbs(file) {
+		return answer.Fix{}, false
+	}
+	below, volume := "", ""
+	for _, m := range c.VolumeMounts {
+		if at := path.Clean(m.MountPath); len(at) > len(below) && (file == at || strings.HasPrefix(file, strings.TrimSuffix(at, "/")+"/")) {
+			below, volume = at, m.Name
+		}
+	}
+	for _, v := range h.Object.Spec.Volumes {
+		if v.Name != volume {
+			continue
+		}
+		if v.ConfigMap == nil && v.Secret == nil && v.Projected == nil {
+			return h.specFix(fmt.Sprintf("make %s executable in volume %s (chmod +x), or start it by its interpreter", file, volume)), true
+		}
+		return h.specFix(fmt.Sprintf("set defaultMode: 0755 in volume %s, whose files are not executable without, or start %s by its interpreter", volume, file)), true
+	}
+	return h.specFix(fmt.Sprintf("make %s executable in the image (chmod +x)", file)), true
+}
+
+// asScript fits the flag with which a shell takes a script as an argument, takesSignals a script
+// that puts the program in the shell's place, or takes signals itself.
+var (
+	asScript     = regexp.MustCompile(`^-\w*c(\s|$)`)
+	takesSignals = regexp.MustCompile(`(^|[;&|\s])(exec|trap)\s`)
+)
+
+// mainCommand is the name of a run's main process, as the kernel told of its end; "" where
+// it did not.
+func (e ending) mainCommand() string {
+	for _, f := range e.run.Ended {
+		if b := fact.Of[fact.ProcessEnded](f); b.Main {
+			return b.Command
+		}
+	}
+	return ""
+}
+
+// shellInFront says whether a container's command is a script for a shell, which may wait
+// for the program that it starts, so that the program hears nothing of a stop signal.
+func shellInFront(c *v1.Container) bool {
+	if c == nil || len(c.Command) == 0 || !slices.Contains(shells, path.Base(c.Command[0])) {
+		return false
+	}
+	script := strings.Join(append(slices.Clone(c.Command[1:]), c.Args...), " ")
+	return asScript.MatchString(script) && !takesSignals.MatchString(script)
+}
