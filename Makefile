@@ -363,7 +363,7 @@ bench-servers: build images ## The same about situations with real servers, from
 # single rooms have commands of their own (docs/performance.md).
 .PHONY: bench
 bench: bench-stacks ## Measure Whylet beside a real kubelet: start, idle, latency, reactions, density, probes; then journal and why (a quarter of an hour, needs root)
-	@$(GO) test -tags $(TAGS) -run '^$$' -bench 'TenThousand|Append|Query|SucceedingProbe|Million' -timeout 60m \
+	@$(GO) test -tags $(TAGS) -run '^$$' -bench 'TenThousand|Append|Query|SucceedingProbe|Million|LongHistory|AllPods' -timeout 60m \
 		./test/bench/probes ./journal ./why/serve
 
 ## Checking
