@@ -200,7 +200,7 @@ func (r *kernelReader) take(ctx context.Context, b []byte) {
 	if r.next != 0 && rec.Seq > r.next {
 		r.parser.Forget()
 		r.emit(fact.Fact{At: at, Body: fact.Lost{
-			Source: "kmsg", Reason: "the kernel overwrote records of its log before they were read",
+			Source: fact.SourceKernelLog, Reason: "the kernel overwrote records of its log before they were read",
 			From: r.lastAt, Until: at, Count: int64(rec.Seq - r.next),
 		}})
 	}

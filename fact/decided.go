@@ -55,7 +55,7 @@ type Kill struct {
 // BackOff says that the next attempt has to wait. What is "container",
 // "image" or "setup".
 type BackOff struct {
-	What    string        `json:"what"`
+	What    BackOffOf     `json:"what"`
 	Delay   time.Duration `json:"delay"`
 	Until   time.Time     `json:"until"`
 	Message string        `json:"message"`

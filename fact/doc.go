@@ -22,6 +22,7 @@
 //	kubelet.go   observed: what a kubelet beside which we only watch says and counts
 //	decided.go   what package health decides
 //	act.go       what somebody else decided, as far as package shadow can tell
+//	source.go    who tells: sources of facts and of pods, and what backs off
 //	read.go      how facts are read: a body of a known type, all of a type, the latest
 //	confine.go   a fact as those see it who may see one namespace
 //	bounds.go    what several rooms must agree on

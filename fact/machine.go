@@ -27,7 +27,7 @@ type AgentStarted struct {
 	LastSeen time.Time `json:"lastSeen,omitzero"`
 	// Sources are the optional sources of the kernel that this run has: "connector"
 	// (wait statuses) and "signals" (who sent SIGKILL and SIGTERM).
-	Sources []string `json:"sources,omitempty"`
+	Sources []Source `json:"sources,omitempty"`
 	// Beside is who decides about the node's pods where this agent only watches:
 	// kubelet. Empty: the agent decides itself, and what it did not order was not
 	// ordered by the node.
@@ -230,7 +230,7 @@ type PacketsDropped struct {
 // Lost is a gap in what the agent could see: the API server, the runtime or the
 // kernel log did not answer, or records were overrun.
 type Lost struct {
-	Source string    `json:"source"` // api, runtime, kmsg, connector, signals, journal
+	Source Source    `json:"source"`
 	Reason string    `json:"reason"`
 	From   time.Time `json:"from,omitzero"`
 	Until  time.Time `json:"until,omitzero"`

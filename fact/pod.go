@@ -16,9 +16,8 @@ type SpecSeen struct {
 	By string `json:"by,omitempty"`
 	// Changed are the fields that differ from the spec seen before, as paths
 	// (spec.containers[web].image), bounded; empty when it was seen first.
-	Changed []string `json:"changed,omitempty"`
-	// Source is "api" or "file" (a static pod).
-	Source string `json:"source"`
+	Changed []string     `json:"changed,omitempty"`
+	Source  ConfigSource `json:"source"`
 }
 
 // ConditionsSeen carries the conditions that somebody other than this node set

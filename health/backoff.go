@@ -48,9 +48,9 @@ func (b *backOff) grow(l limits, since, now time.Time) time.Duration {
 
 // pause is what the next start of a container waits for.
 type pause struct {
-	What  string        `json:"what,omitempty"` // as fact.BackOff has it; empty: just tried again later
-	Delay time.Duration `json:"delay,omitempty"`
-	Until time.Time     `json:"until"`
+	What  fact.BackOffOf `json:"what,omitempty"` // empty: just tried again later
+	Delay time.Duration  `json:"delay,omitempty"`
+	Until time.Time      `json:"until"`
 	// Turn is when the status turns from what happened to Shown, zero once it has:
 	// kubelet shows the end of a container first, and that it backs off when it
 	// looks again.
@@ -137,7 +137,7 @@ func (t *turn) backOffAfter(c *container) {
 		return
 	}
 	p := pause{
-		What: "container", Delay: c.Crash.Delay, Until: until,
+		What: fact.BackOffContainer, Delay: c.Crash.Delay, Until: until,
 		Shown: wait{"CrashLoopBackOff", fmt.Sprintf("back-off %s restarting failed container=%s pod=%s_%s(%s)",
 			c.Crash.Delay, c.Name, t.Object.Name, t.Object.Namespace, t.Object.UID)},
 		Facts: []fact.ID{c.Run.End},

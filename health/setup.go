@@ -61,7 +61,7 @@ func (t *turn) setUpFailed(b fact.SetUpFailed) {
 	s.Stage, s.Failures, s.RetryAt, s.Fact = sandboxNone, s.Failures+1, t.now.Add(delay), t.fact.ID
 	t.Sandbox = s
 	if t.Ending == nil {
-		t.decide("", 0, fact.BackOff{What: "setup", Delay: delay, Until: s.RetryAt, Message: b.Reason + ": " + b.Message})
+		t.decide("", 0, fact.BackOff{What: fact.BackOffSetUp, Delay: delay, Until: s.RetryAt, Message: b.Reason + ": " + b.Message})
 	}
 }
 

@@ -17,7 +17,7 @@ func (t *turn) specSeen(b fact.SpecSeen) {
 		t.Key = t.fact.Pod
 	}
 	before := pod{Object: t.Object}
-	t.Object, t.Static, t.SpecFact = b.Object, b.Source == "file", t.fact.ID
+	t.Object, t.Static, t.SpecFact = b.Object, b.Source == fact.FromFile, t.fact.ID
 	spec := &b.Object.Spec
 	known := t.Containers
 	t.Containers = nil
@@ -49,16 +49,16 @@ func (t *turn) forgive(before pod) {
 		image := was.Image != is.Image
 		if image {
 			c.Image = backOff{}
-			c.unpause("image")
+			c.unpause(fact.BackOffImage)
 		}
 		if image || !sameResources(was.Resources, is.Resources) {
 			c.Crash = backOff{}
-			c.unpause("container")
+			c.unpause(fact.BackOffContainer)
 		}
 	}
 }
 
-func (c *container) unpause(what string) {
+func (c *container) unpause(what fact.BackOffOf) {
 	if c.Pause != nil && c.Pause.What == what {
 		c.Pause = nil
 	}

@@ -160,7 +160,7 @@ func (t *turn) imageFailed(c *container, b fact.ImageFailed) {
 	}
 	delay := c.Image.grow(imageBackOff, t.now, t.now)
 	t.pause(c, pause{
-		What: "image", Delay: delay, Until: t.now.Add(delay),
+		What: fact.BackOffImage, Delay: delay, Until: t.now.Add(delay),
 		Shown: wait{"ImagePullBackOff", backOffPulling(b)},
 		Facts: []fact.ID{t.fact.ID},
 	})

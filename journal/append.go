@@ -222,7 +222,7 @@ func (j *Journal) moveToDisk() error {
 func (j *Journal) lost(reason string, from, until time.Time, count int64) {
 	now := j.o.Clock()
 	f := fact.Fact{ID: j.Next(1), At: now, Seen: now, Body: fact.Lost{
-		Source: "journal", Reason: reason, From: from, Until: until, Count: count,
+		Source: fact.SourceJournal, Reason: reason, From: from, Until: until, Count: count,
 	}}
 	var s scratch
 	if err := s.fill([]fact.Fact{f}); err != nil {

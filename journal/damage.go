@@ -60,7 +60,7 @@ func (j *Journal) noteDamage(d damage) {
 	}
 	aside := j.keepAside(path)
 	j.o.Log.Error("journal: damaged, the rest is served", "error", d.err, "aside", aside)
-	lost := fact.Lost{Source: "journal", Reason: d.err.Error()}
+	lost := fact.Lost{Source: fact.SourceJournal, Reason: d.err.Error()}
 	var pod fact.Pod
 	switch {
 	case d.seg != nil && d.block.count > 0:

@@ -48,7 +48,7 @@ func (o outside) gone(p pods.Pod) {
 	o.publisher.Forget(p.Key)
 	o.metrics.Forget(p.Key)
 	o.probed.Forget(p.Key)
-	if p.Source == "file" {
+	if p.Source == fact.FromFile {
 		go o.static.Gone(p.Key)
 	}
 }

@@ -76,7 +76,7 @@ func (t *attempts) run(ctx context.Context, p kubelet.Process) {
 	cancel()
 	aim.Wait()
 	if err != nil {
-		t.agent.loop.submit(fact.Fact{Body: fact.Lost{Source: "tap", Reason: err.Error(), From: time.Now().UTC()}})
+		t.agent.loop.submit(fact.Fact{Body: fact.Lost{Source: fact.SourceTap, Reason: err.Error(), From: time.Now().UTC()}})
 	}
 }
 

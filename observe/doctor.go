@@ -24,19 +24,21 @@ func Examine(ctx context.Context, endpoint string) []Sight {
 	return []Sight{seesRuntime(ctx, endpoint), seesKernelLog(), seesProcesses(), seesSignals(), seesKubelet(), seesAttempts()}
 }
 
+const withoutRuntime = "a container's end is learned a second late, from the API server, without the last lines of its log"
+
 func seesRuntime(ctx context.Context, endpoint string) Sight {
 	s := Sight{Name: "container runtime"}
 	if endpoint == "none" {
-		s.What = "none is to be asked; ends are known a second late, from the API server, and without the last lines of logs"
+		s.What = "not asked, as told (none); " + withoutRuntime
 		return s
 	}
 	if endpoint = findRuntime(endpoint); endpoint == "" {
-		s.What = "no socket at the usual places; ends are known a second late, from the API server, and without the last lines of logs"
+		s.What = "no socket at the usual places; " + withoutRuntime
 		return s
 	}
 	c, err := runtime.Dial(ctx, endpoint)
 	if err != nil {
-		s.What = err.Error()
+		s.What = fmt.Sprintf("%v; %s", err, withoutRuntime)
 		return s
 	}
 	defer c.Close()
@@ -48,11 +50,11 @@ func seesKernelLog() Sight {
 	s := Sight{Name: "kernel's log"}
 	f, err := os.Open("/dev/kmsg")
 	if err != nil {
-		s.What = fmt.Sprintf("%v; OOM kills of children are not seen, and what the limit was", err)
+		s.What = fmt.Sprintf("%v; OOM kills of child processes are not seen, nor whose limit was reached", err)
 		return s
 	}
 	defer f.Close()
-	s.Seen, s.What = true, "OOM kills with victim and limit, also those of before, since the machine started"
+	s.Seen, s.What = true, "OOM kills, with the process and the limit, back to when the machine started"
 	return s
 }
 
@@ -60,11 +62,11 @@ func seesProcesses() Sight {
 	s := Sight{Name: "wait statuses"}
 	c, err := evidence.OpenConnector(func(evidence.ProcessEvent) {}, func() {})
 	if err != nil {
-		s.What = fmt.Sprintf("%v; exit 137 and killed by SIGKILL look alike", err)
+		s.What = fmt.Sprintf("%v; an exit with code 137 and a SIGKILL look the same", err)
 		return s
 	}
 	defer c.Close()
-	s.Seen, s.What = true, "how each process of a container ended, by the kernel's own word"
+	s.Seen, s.What = true, "how each process of a container ended, as the kernel tells it"
 	return s
 }
 
@@ -72,11 +74,11 @@ func seesSignals() Sight {
 	s := Sight{Name: "signals"}
 	t, err := evidence.OpenSignals(func(evidence.Signal) {}, func(int64) {})
 	if err != nil {
-		s.What = fmt.Sprintf("%v; whether an end was ordered is not known where kubelet does not say so", err)
+		s.What = fmt.Sprintf("%v; whether somebody ended a container is not known unless kubelet says so", err)
 		return s
 	}
 	defer t.Close()
-	s.Seen, s.What = true, "who sent SIGTERM and SIGKILL, so that an end that nobody ordered is known as one"
+	s.Seen, s.What = true, "who sent SIGTERM and SIGKILL, and so whether somebody ended a container"
 	return s
 }
 
@@ -84,7 +86,7 @@ func seesKubelet() Sight {
 	s := Sight{Name: "kubelet"}
 	k, ok := kubelet.Find()
 	if !ok {
-		s.What = "no process of that name; its own words are heard as events only, and of those it gives up most"
+		s.What = "no process of that name; what it says is known only from its events, and it drops most of those"
 		return s
 	}
 	s.Seen, s.What = true, k.String()
@@ -95,7 +97,7 @@ func seesAttempts() Sight {
 	s := Sight{Name: "probe attempts"}
 	k, ok := kubelet.Find()
 	if !ok {
-		s.What = "there is no kubelet to see them of"
+		s.What = "no kubelet runs here that makes them"
 		return s
 	}
 	dir, err := tap.CgroupOf(k.PID)
@@ -106,7 +108,7 @@ func seesAttempts() Sight {
 		}
 	}
 	if err != nil {
-		s.What = fmt.Sprintf("%v; of failed probes only kubelet's words are known, and times and answers are not", err)
+		s.What = fmt.Sprintf("%v; of a failed probe only what kubelet says is known, not how long it took nor what was answered", err)
 		return s
 	}
 	s.Seen, s.What = true, "each one, by its packets on "+dir

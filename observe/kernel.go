@@ -53,7 +53,7 @@ func (k *kernel) close() {
 }
 
 // sources names what is seen by the kernel's own word.
-func (k *kernel) sources() []string { return k.processes.Sources() }
+func (k *kernel) sources() []fact.Source { return k.processes.Sources() }
 
 // run runs them all until ctx ends. One that fails is said once, and the rest go on.
 func (k *kernel) run(ctx context.Context) {
@@ -61,16 +61,16 @@ func (k *kernel) run(ctx context.Context) {
 	past := func(kinds ...fact.Kind) iter.Seq2[fact.Fact, error] {
 		return k.agent.journal.Query(journal.Query{Kinds: kinds})
 	}
-	sources := map[string]sense.Source{
-		"kernel's log": &sense.Kernel{Exits: k.exits, Past: past, Boot: k.agent.loop.clock.boot, Log: k.agent.o.Log},
-		"processes":    k.processes,
-		"clock":        sense.NewClockSteps(),
+	sources := map[fact.Source]sense.Source{
+		fact.SourceKernelLog: &sense.Kernel{Exits: k.exits, Past: past, Boot: k.agent.loop.clock.boot, Log: k.agent.o.Log},
+		fact.SourceProcesses: k.processes,
+		fact.SourceClock:     sense.NewClockSteps(),
 	}
 	if k.inspector != nil {
-		sources["looks"] = k.inspector
+		sources[fact.SourceLooks] = k.inspector
 	}
 	if k.reprobe != nil && !k.agent.o.NoProbeAgain {
-		sources["reprobe"] = k.reprobe
+		sources[fact.SourceReprobe] = k.reprobe
 	}
 	for name, s := range sources {
 		all.Go(func() {

@@ -58,7 +58,7 @@ func (s *shedding) look(used uint64, now time.Time) (told fact.Lost, ok bool) {
 	case on && used < shedUntil:
 		s.on.Store(false)
 		return fact.Lost{
-			Source: "detail", From: s.since, Until: now, Count: s.dropped.Load(),
+			Source: fact.SourceDetail, From: s.since, Until: now, Count: s.dropped.Load(),
 			Reason: fmt.Sprintf("the agent came near its memory limit of %d MiB, and left out looks into containers and samples", MemoryLimit>>20),
 		}, true
 	}

@@ -95,7 +95,7 @@ func (w *words) follow(ctx context.Context, p kubelet.Process) {
 	w.setHeard(-1)
 	if err != nil {
 		w.agent.o.Log.Warn("kubelet's log cannot be read", "path", p.Log, "error", err)
-		w.agent.loop.submit(fact.Fact{Body: fact.Lost{Source: "kubelet's log", Reason: err.Error(), From: time.Now().UTC()}})
+		w.agent.loop.submit(fact.Fact{Body: fact.Lost{Source: fact.SourceKubeletLog, Reason: err.Error(), From: time.Now().UTC()}})
 	}
 }
 

@@ -15,9 +15,9 @@ type Pod struct {
 	// said so.
 	Status v1.PodStatus `json:"-"`
 
-	Object  *v1.Pod `json:"object"`
-	Source  string  `json:"source"`
-	Sandbox Sandbox `json:"sandbox"`
+	Object  *v1.Pod           `json:"object"`
+	Source  fact.ConfigSource `json:"source"`
+	Sandbox Sandbox           `json:"sandbox"`
 	// Containers by name: the newest run of each.
 	Containers map[string]Container `json:"containers"`
 }

@@ -77,7 +77,7 @@ func (s *APIPods) Run(ctx context.Context, known pods.Registry, emit func(fact.F
 			return
 		}
 		for _, p := range known.All() {
-			if _, ok := s.Get(p.Key); p.Source == "api" && !ok {
+			if _, ok := s.Get(p.Key); p.Source == fact.FromAPI && !ok {
 				emit(fact.Fact{Pod: p.Key, Body: fact.DeletionSeen{Gone: true}})
 			}
 		}
@@ -126,7 +126,7 @@ func factsOf(old, pod *v1.Pod) []fact.Fact {
 		facts = append(facts, PodFact(pod, fact.AdoptedStatus{Status: pod.Status}))
 	}
 	if old == nil || specChanged(old, pod) {
-		facts = append(facts, PodFact(pod, fact.SpecSeen{Object: Trimmed(pod), By: LastManager(pod), Changed: ChangedFields(old, pod), Source: "api"}))
+		facts = append(facts, PodFact(pod, fact.SpecSeen{Object: Trimmed(pod), By: LastManager(pod), Changed: ChangedFields(old, pod), Source: fact.FromAPI}))
 	}
 	if foreign := foreignConditions(pod); old == nil || !reflect.DeepEqual(foreignConditions(old), foreign) {
 		if len(foreign) > 0 || old != nil {

@@ -51,14 +51,14 @@ func (w *Contact) result(now time.Time, err error) {
 	switch {
 	case err == nil:
 		if w.told {
-			news = &fact.Lost{Source: "api", Reason: "the API server answers again", From: w.failing, Until: now}
+			news = &fact.Lost{Source: fact.SourceAPI, Reason: "the API server answers again", From: w.failing, Until: now}
 		}
 		w.failing, w.told = time.Time{}, false
 	case w.failing.IsZero():
 		w.failing = now
 	case at != nil && !w.told && now.Sub(w.failing) >= silentFrom:
 		w.told = true
-		news = &fact.Lost{Source: "api", Reason: err.Error(), From: w.failing}
+		news = &fact.Lost{Source: fact.SourceAPI, Reason: err.Error(), From: w.failing}
 	}
 	w.mu.Unlock()
 	if at != nil && news != nil {

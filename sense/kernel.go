@@ -45,7 +45,7 @@ func (k *Kernel) Run(ctx context.Context, known pods.Registry, emit func(fact.Fa
 	if err != nil {
 		k.Exits.follows.Store(false)
 		k.Log.Warn("OOM kills are only seen by the runtime", "error", err)
-		emit(fact.Fact{Body: fact.Lost{Source: "kmsg", Reason: err.Error(), From: time.Now().UTC()}})
+		emit(fact.Fact{Body: fact.Lost{Source: fact.SourceKernelLog, Reason: err.Error(), From: time.Now().UTC()}})
 		<-ctx.Done()
 	}
 	return nil

@@ -64,13 +64,13 @@ func OpenProcesses(log *slog.Logger) *Processes {
 }
 
 // Sources names those that are there.
-func (p *Processes) Sources() []string {
-	var names []string
+func (p *Processes) Sources() []fact.Source {
+	var names []fact.Source
 	if p.connector != nil {
-		names = append(names, "connector")
+		names = append(names, fact.SourceConnector)
 	}
 	if p.signals != nil {
-		names = append(names, "signals")
+		names = append(names, fact.SourceSignals)
 	}
 	return names
 }
@@ -100,7 +100,7 @@ func (p *Processes) Run(ctx context.Context, known pods.Registry, emit func(fact
 		}
 	}
 	var wg sync.WaitGroup
-	follow := func(source string, run func(context.Context) error) {
+	follow := func(source fact.Source, run func(context.Context) error) {
 		wg.Go(func() {
 			if err := run(ctx); err != nil {
 				p.log.Warn("a source of the kernel failed", "source", source, "error", err)
@@ -109,10 +109,10 @@ func (p *Processes) Run(ctx context.Context, known pods.Registry, emit func(fact
 		})
 	}
 	if p.connector != nil {
-		follow("connector", p.connector.Run)
+		follow(fact.SourceConnector, p.connector.Run)
 	}
 	if p.signals != nil {
-		follow("signals", p.signals.Run)
+		follow(fact.SourceSignals, p.signals.Run)
 	}
 	wg.Wait()
 	return nil
@@ -142,7 +142,7 @@ func (p *Processes) Join(id string, pids []int) {
 func (p *Processes) overrun() {
 	p.table.Overrun()
 	now := time.Now().UTC()
-	p.lose(fact.Fact{At: now, Body: fact.Lost{Source: "connector", Reason: "processes came and went faster than they were read", Until: now}})
+	p.lose(fact.Fact{At: now, Body: fact.Lost{Source: fact.SourceConnector, Reason: "processes came and went faster than they were read", Until: now}})
 }
 
 // lose tells of a gap, and not from here: who takes facts may be waiting for what this

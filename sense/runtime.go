@@ -66,7 +66,7 @@ func (s *Runtime) Run(ctx context.Context, known pods.Registry, emit func(fact.F
 			s.Log.Warn("the container runtime does not answer", "error", e.Err)
 		case containers.Synced:
 			if !from.IsZero() {
-				emit(fact.Fact{Body: fact.Lost{Source: "runtime", Reason: e.Err.Error(), From: e.From, Until: e.At}})
+				emit(fact.Fact{Body: fact.Lost{Source: fact.SourceRuntime, Reason: e.Err.Error(), From: e.From, Until: e.At}})
 				from = time.Time{}
 			}
 			s.Lost(nil)

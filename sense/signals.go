@@ -24,7 +24,7 @@ func (p *Processes) killedByKernel(pid int) bool {
 
 func (p *Processes) lostSignals(count int64) {
 	now := time.Now().UTC()
-	p.lose(fact.Fact{At: now, Body: fact.Lost{Source: "signals", Reason: "signals were sent faster than they were read", Until: now, Count: count}})
+	p.lose(fact.Fact{At: now, Body: fact.Lost{Source: fact.SourceSignals, Reason: "signals were sent faster than they were read", Until: now, Count: count}})
 }
 
 // signalled hears of each signal of the machine that may end a process.

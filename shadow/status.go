@@ -104,7 +104,7 @@ func (s *stepper) containerStatus(c *v1.ContainerStatus) {
 var backOff = regexp.MustCompile(`^[Bb]ack-off ([0-9a-z.]+) restarting`)
 
 func (s *stepper) waiting(c *v1.ContainerStatus, w *v1.ContainerStateWaiting) {
-	what := map[string]string{"CrashLoopBackOff": "container", "ImagePullBackOff": "image"}[w.Reason]
+	what := map[string]fact.BackOffOf{"CrashLoopBackOff": fact.BackOffContainer, "ImagePullBackOff": fact.BackOffImage}[w.Reason]
 	r := s.Runs[c.Name]
 	told := w.Reason + " " + w.Message
 	if r.Waits == told {

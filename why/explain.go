@@ -87,7 +87,7 @@ func (h *inquiry) gaps() []answer.Gap {
 	for _, set := range [][]fact.Fact{h.Facts, h.Node} {
 		for _, f := range fact.All[fact.Lost](set) {
 			b := fact.Of[fact.Lost](f)
-			gaps = append(gaps, answer.Gap{From: b.From, To: b.Until, Reason: b.Source + ": " + prose.Brief(b.Reason, kept)})
+			gaps = append(gaps, answer.Gap{From: b.From, To: b.Until, Reason: string(b.Source) + ": " + prose.Brief(b.Reason, kept)})
 		}
 	}
 	for _, f := range fact.All[fact.ClockStepped](h.Node) {
@@ -250,7 +250,7 @@ func (h *inquiry) cacheAtLimit(run *history.Run) *finding {
 		}
 		return &finding{
 			cause: answer.MemoryLimit, weight: refuted, rule: "cache-at-limit", chain: links(s),
-			text: fmt.Sprintf("container %s uses %s of its %s, and %s of that is page cache, which the kernel gives back; nothing was OOM-killed",
+			text: fmt.Sprintf("container %s uses %s of its %s, but %s of that is page cache, which the kernel gives back when memory is short; nothing was OOM-killed",
 				run.Container, prose.Size(b.MemoryCurrent), prose.Size(b.MemoryLimit), prose.Size(b.MemoryFile-b.MemoryShmem)),
 		}
 	}

@@ -88,7 +88,7 @@ func (h *inquiry) memoryFixes(run *history.Run, o oomRecord) []answer.Fix {
 	for _, s := range run.Samples {
 		peak = max(peak, fact.Of[fact.Sampled](s).MemoryPeak)
 	}
-	text := "raise the memory limit if it needs that much; if its use only ever grows, find the leak: a higher limit puts the next kill off"
+	text := "raise the memory limit if it needs that much; if its use only ever grows, find the leak: a higher limit only delays the next kill"
 	if o.Limit > 0 && peak >= o.Limit {
 		text = fmt.Sprintf("raise the memory limit above %s if it needs that much; a leak will reach any limit", prose.Size(o.Limit))
 	}

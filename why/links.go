@@ -140,7 +140,7 @@ func describePlain(b fact.Body) (string, map[string]any) {
 	case fact.PacketsDropped:
 		return "the kernel dropped packets: " + prose.Brief(b.Message, kept), values("message", b.Message)
 	case fact.Lost:
-		return b.Source + ": " + prose.Brief(b.Reason, kept), values("source", b.Source, "from", b.From, "until", b.Until, "count", b.Count)
+		return string(b.Source) + ": " + prose.Brief(b.Reason, kept), values("source", b.Source, "from", b.From, "until", b.Until, "count", b.Count)
 	case fact.ObjectGone:
 		return "the object is gone from the API server", nil
 	}

@@ -147,7 +147,7 @@ func silence(later []fact.Fact, f *fact.Fact, b fact.Lost) (Outage, bool) {
 	o := Outage{From: b.From, Until: b.Until, Certainty: answer.Recorded, Chain: links(f)}
 	for i := range later {
 		again, ok := later[i].Body.(fact.Lost)
-		if ok && again.Source == "api" && again.From.Equal(b.From) {
+		if ok && again.Source == fact.SourceAPI && again.From.Equal(b.From) {
 			return Outage{}, false
 		}
 		if stopped, ok := later[i].Body.(fact.AgentStopped); ok && stopped.Reason != "" && !stopped.Since.After(b.From) && o.Until.IsZero() {

@@ -88,14 +88,12 @@ func (e ending) traced() bool {
 		if b.From.IsZero() {
 			b.From = b.Until.Add(-overrun)
 		}
-		if b.Source == signalsSource && !b.From.After(e.at) && (b.Until.IsZero() || b.Until.After(from)) {
+		if b.Source == fact.SourceSignals && !b.From.After(e.at) && (b.Until.IsZero() || b.Until.After(from)) {
 			return false
 		}
 	}
-	return e.h.Ran(signalsSource, from, e.at)
+	return e.h.Ran(fact.SourceSignals, from, e.at)
 }
-
-const signalsSource = "signals"
 
 // overrun is how long before it was noticed signals may have been lost that came faster
 // than they were read.
@@ -234,7 +232,9 @@ func (e ending) openWords() (what, missing string) {
 
 // unseenWords say why an order need not have been seen.
 func (e ending) unseenWords() string {
-	traces := func(f *fact.Fact) bool { return slices.Contains(fact.Of[fact.AgentStarted](f).Sources, signalsSource) }
+	traces := func(f *fact.Fact) bool {
+		return slices.Contains(fact.Of[fact.AgentStarted](f).Sources, fact.SourceSignals)
+	}
 	switch {
 	case e.exit.Vanished:
 		return "nobody saw it end"

@@ -91,7 +91,7 @@ func (s sight) watch(facts, node []fact.Fact, shown map[fact.ID]v1.PodStatus) (s
 	}
 	start := fact.AgentStarted{Previous: fact.NoRunBefore, Beside: "kubelet"}
 	if s.signals {
-		start.Sources = []string{signalsSource}
+		start.Sources = []fact.Source{fact.SourceSignals}
 	}
 	around = append(around, fact.Fact{ID: 1, Seen: time.Unix(0, 0).UTC(), Body: start})
 	for _, f := range node {
@@ -164,7 +164,7 @@ func restsOnEnd(v answer.Verdict) bool {
 // order need not have been seen, and is where there was no reason for one, or all signals
 // were traced.
 func TestOrder(t *testing.T) {
-	started := func(sources ...string) fact.Fact {
+	started := func(sources ...fact.Source) fact.Fact {
 		return fact.Fact{ID: 1, Seen: dawn.Add(-time.Hour), Body: fact.AgentStarted{Beside: "kubelet", Sources: sources}}
 	}
 	stopped := fact.Signalled{Signal: 15, Main: true, Origin: fact.FromNode, SenderCommand: "runc"}
@@ -196,7 +196,7 @@ func TestOrder(t *testing.T) {
 			ran: time.Hour, cause: answer.AppExitSuccess,
 		},
 		{
-			name: "the agent began meanwhile", node: []fact.Fact{started("signals"), {ID: 2, Seen: dawn.Add(time.Hour - time.Second), Body: fact.AgentStarted{Beside: "kubelet", Sources: []string{"signals"}}}},
+			name: "the agent began meanwhile", node: []fact.Fact{started("signals"), {ID: 2, Seen: dawn.Add(time.Hour - time.Second), Body: fact.AgentStarted{Beside: "kubelet", Sources: []fact.Source{"signals"}}}},
 			ran: time.Hour, cause: answer.CauseUnknown, says: "signals were not traced all the time",
 		},
 		{

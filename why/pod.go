@@ -129,7 +129,7 @@ func passed(run *history.Run, began, over *fact.Fact) bool {
 func (h *inquiry) explainUnready(p *probing, began *fact.Fact, id string) answer.Verdict {
 	if len(p.failed) == 0 && h.Beside != "" {
 		return undecided(id, p.run.Container, fmt.Sprintf("Container %s runs and is not ready.", p.run.Container), links(p.run.Started, began), nil,
-			fmt.Sprintf("What the attempts of its %s probe saw is not known here: they are those of %s, and none was seen to fail.", kindWord(p.kind), h.Beside), h.describeFix())
+			fmt.Sprintf("Its %s probe is made by %s, and no attempt was seen to fail; what they saw is not known here.", kindWord(p.kind), h.Beside), h.describeFix())
 	}
 	if len(p.failed) == 0 {
 		f := finding{cause: answer.None, rule: "not-asked-yet", weight: fair, chain: links(p.run.Started, began), text: fmt.Sprintf("Container %s has just started, and its %s probe has not been asked yet.", p.run.Container, kindWord(p.kind))}

@@ -56,6 +56,10 @@ func (h *inquiry) deletionFinding() finding {
 	return *best
 }
 
+// evictedByAPI is the reason of DisruptionTarget after the eviction API was called
+// (pkg/registry/core/pod/storage/eviction.go).
+const evictedByAPI = "EvictionByEvictionAPI"
+
 // deletion takes the object's own word.
 func deletion(h *inquiry) *finding {
 	f := &finding{cause: answer.Deleted, weight: fair, text: "The pod was deleted; by whom is not known: deletions leave no trace in the object."}
@@ -75,7 +79,10 @@ func deletion(h *inquiry) *finding {
 			f.cause, f.text = answer.NodeLost, "The pod was deleted because its node did not report for longer than the pod tolerates: "+prose.Brief(target.Message, kept)
 		}
 	case target != nil:
-		f.weight, f.text = certain, "The pod was deleted to disturb it on purpose: "+prose.Brief(target.Message, kept)
+		f.weight, f.text = certain, fmt.Sprintf("The pod was deleted for what its condition DisruptionTarget says (%s): %s", target.Reason, prose.Brief(target.Message, kept))
+		if target.Reason == evictedByAPI {
+			f.text = "The pod was evicted through the API server, as kubectl drain does: " + prose.Brief(target.Message, kept)
+		}
 		if request, b := h.Requested(); request != nil {
 			f.certainty, f.chain = answer.Recorded, links(request, at)
 			f.because = []string{fmt.Sprintf("It was %s who asked for it.", requester(b))}

@@ -128,7 +128,7 @@ func (p *probing) filesWords(full *fact.Files) string {
 }
 
 func (h *inquiry) filesFix(full *fact.Files) answer.Fix {
-	text := "have it close what it opens, and bound the connections that it holds at once; a higher limit (ulimit -n) puts the end of a leak off"
+	text := "have it close what it opens, and bound the connections that it holds at once; a higher limit (ulimit -n) only delays the end of a leak"
 	if full != nil && full.Most > full.Limit {
 		text += fmt.Sprintf(", and can be raised to %d", full.Most)
 	}

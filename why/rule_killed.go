@@ -75,7 +75,7 @@ func vanished(e ending) *finding {
 	}
 	return &finding{
 		cause: answer.RemovedByOther, weight: strong, chain: e.chain(),
-		text:  fmt.Sprintf("Container %s was removed from the container runtime behind the node's back; how it ended is not known.", e.run.Container),
+		text:  fmt.Sprintf("Container %s was removed from the container runtime by something other than the node; how it ended is not known.", e.run.Container),
 		fixes: []answer.Fix{e.h.inspect("look for who talks to the runtime besides the node", "journalctl -u containerd --since -1h")},
 	}
 }

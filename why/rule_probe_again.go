@@ -107,7 +107,7 @@ func probeAnswersAfterTimeout(p *probing) *finding {
 	slow, quick := p.slowSuccesses()
 	switch first, _ := p.around(); {
 	case first == nil && p.cpuLimit() != "":
-		f.weight, f.text = weak, "it answers late; whether its CPU limit stalled it was not looked at"
+		f.weight, f.text = weak, "it answers late; whether its CPU limit stalled it is not known"
 	case b.Took <= p.timeout():
 		f.weight = weak
 		f.text = "asked once more it answered in time"
@@ -119,7 +119,7 @@ func probeAnswersAfterTimeout(p *probing) *finding {
 		f.text = fmt.Sprintf("The application became slow: it had answered %s within %s, and now takes %s when it is asked again with more time; the probe allows %s.", p.what(), prose.Span(p.timeout()/5), prose.Span(b.Took), prose.Span(p.timeout()))
 	case p.halfSeen():
 		f.possibly()
-		f.text = "it answers late; how quickly it did before was not seen"
+		f.text = "it answers late; how quickly it answered before is not known"
 	default:
 		f.text = fmt.Sprintf("The answers to %s are correct but late: asked again with more time, it answered after %s; the probe allows %s.", p.what(), prose.Span(b.Took), prose.Span(p.timeout()))
 	}

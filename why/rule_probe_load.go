@@ -197,7 +197,7 @@ func probeNodeCPU(p *probing) *finding {
 	case !ok && now.waited >= 10*now.cpu:
 		f.weight = fair
 	case !ok:
-		f.weight, f.text = weak, "its tasks waited for a CPU; whether they did before, too, was not seen"
+		f.weight, f.text = weak, "its tasks waited for a CPU; whether they waited before, too, is not known"
 	case calm.part(calm.waited) >= now.part(now.waited)/2:
 		f.weight, f.text = refuted, fmt.Sprintf("its tasks waited for a CPU as much while the probe still succeeded: for %s of %s", prose.Span(calm.waited), prose.Span(calm.over))
 	case now.part(now.cpu) >= max(0.1, 2*calm.part(calm.cpu)):

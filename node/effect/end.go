@@ -53,7 +53,7 @@ func (e *Effects) tearDown(ctx context.Context, p pods.Pod, d fact.Fact) {
 
 // letGo has the API server drop the object. A static pod has none of its own.
 func (e *Effects) letGo(ctx context.Context, p pods.Pod, d fact.Fact) {
-	if p.Source != "file" {
+	if p.Source != fact.FromFile {
 		retry(ctx, func() error { return e.Release(ctx, p.Key) }, func(err error) {
 			e.Log.Warn("pod not released, will be tried again", "pod", p.Key.String(), "error", err)
 		})

@@ -105,10 +105,10 @@ func probeEvents(b fact.Probed) []event {
 
 func backOffEvents(pod *v1.Pod, container string, b fact.BackOff) []event {
 	switch b.What {
-	case "container":
+	case fact.BackOffContainer:
 		return []event{warning(events.BackOffStartContainer, "Back-off restarting failed container %s in pod %s_%s(%s)",
 			container, pod.Name, pod.Namespace, pod.UID)}
-	case "image":
+	case fact.BackOffImage:
 		// The decision names the image, which may be a volume's, and says more after it.
 		pulling, _, _ := strings.Cut(b.Message, ": ")
 		return []event{

@@ -111,7 +111,7 @@ func (m *Metrics) Hear(f fact.Fact) {
 			m.failures.WithLabelValues(append(labels, string(b.Probe))...).Inc()
 		}
 	case fact.BackOff:
-		m.backOffs.WithLabelValues(append(labels, b.What)...).Inc()
+		m.backOffs.WithLabelValues(append(labels, string(b.What))...).Inc()
 	}
 }
 

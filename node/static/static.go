@@ -108,7 +108,7 @@ func (s *Pods) add(pod *v1.Pod) {
 	}
 	s.running[name] = pod
 	s.mu.Unlock()
-	s.submit(sense.PodFact(pod, fact.SpecSeen{Object: sense.Trimmed(pod), By: s.dir, Source: "file"}))
+	s.submit(sense.PodFact(pod, fact.SpecSeen{Object: sense.Trimmed(pod), By: s.dir, Source: fact.FromFile}))
 }
 
 func (s *Pods) remove(pod *v1.Pod) {

@@ -73,7 +73,7 @@ func (s *shortages) pods(ctx context.Context, signal pressure.Signal) []health.M
 			continue
 		}
 		p := health.MeasuredPod{Object: v.Object, Candidate: health.Candidate{
-			Pod: v.Key, QoS: v.Status.QOSClass, Critical: health.Critical(v.Object, v.Source == "file"),
+			Pod: v.Key, QoS: v.Status.QOSClass, Critical: health.Critical(v.Object, v.Source == fact.FromFile),
 		}}
 		if v.Object.Spec.Priority != nil {
 			p.Priority = *v.Object.Spec.Priority

@@ -65,7 +65,7 @@ func FactsOf(old, pod *v1.Pod) []fact.Fact {
 	var facts []fact.Fact
 	add := func(at time.Time, body fact.Observed) { facts = append(facts, fact.Fact{Pod: key, At: at, Body: body}) }
 	if old == nil || specChanged(old, pod) {
-		add(time.Time{}, fact.SpecSeen{Object: sense.Trimmed(pod), By: sense.LastManager(pod), Changed: sense.ChangedFields(old, pod), Source: "api"})
+		add(time.Time{}, fact.SpecSeen{Object: sense.Trimmed(pod), By: sense.LastManager(pod), Changed: sense.ChangedFields(old, pod), Source: fact.FromAPI})
 	}
 	if others := foreign(pod); (old == nil && len(others) > 0) || (old != nil && !reflect.DeepEqual(foreign(old), others)) {
 		add(time.Time{}, fact.ConditionsSeen{Conditions: others})

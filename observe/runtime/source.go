@@ -75,7 +75,7 @@ func (s *Source) Run(ctx context.Context, emit func(fact.Fact)) error {
 			lostFrom = time.Now().UTC()
 			s.Log.Warn("the container runtime does not answer", "error", err)
 		case err == nil && !lostFrom.IsZero():
-			emit(fact.Fact{Body: fact.Lost{Source: "runtime", Reason: "the container runtime did not answer", From: lostFrom, Until: time.Now().UTC()}})
+			emit(fact.Fact{Body: fact.Lost{Source: fact.SourceRuntime, Reason: "the container runtime did not answer", From: lostFrom, Until: time.Now().UTC()}})
 			lostFrom = time.Time{}
 		}
 		select {

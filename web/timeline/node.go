@@ -27,7 +27,7 @@ func (b *builder) agent() {
 		case fact.AgentStalled:
 			l.Marks = append(l.Marks, missed(f, x.From, x.Until, "agent stalled"))
 		case fact.Lost:
-			l.Marks = append(l.Marks, missed(f, x.From, x.Until, x.Source+" not seen"))
+			l.Marks = append(l.Marks, missed(f, x.From, x.Until, string(x.Source)+" not seen"))
 		}
 	}
 	b.add(l)

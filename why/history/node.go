@@ -8,7 +8,7 @@ import (
 )
 
 // Ran says whether an agent with a source ran through all of a time.
-func (h *History) Ran(source string, from, until time.Time) bool {
+func (h *History) Ran(source fact.Source, from, until time.Time) bool {
 	has := false
 	for _, f := range fact.All[fact.AgentStarted](h.Node) {
 		b := fact.Of[fact.AgentStarted](f)

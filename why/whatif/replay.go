@@ -30,7 +30,7 @@ func live(pod *v1.Pod, container v1.Container, policy health.Policy, started, un
 	container.Lifecycle = nil // its hooks ran, or the run would not have been
 	object.Spec.InitContainers, object.Spec.EphemeralContainers, object.Spec.ReadinessGates = nil, nil, nil
 	object.Spec.Containers = []v1.Container{container}
-	r.step("", started, fact.SpecSeen{Object: object, Source: "api"})
+	r.step("", started, fact.SpecSeen{Object: object, Source: fact.FromAPI})
 	r.step("", started, fact.Admitted{})
 	r.step("", started, fact.SetUpDone{SandboxID: "s"})
 	r.step(container.Name, started, fact.Created{ContainerID: "c"})
