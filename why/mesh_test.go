@@ -181,9 +181,18 @@ func TestOtherMeshes(t *testing.T) {
 	answered := func(code int, target string) func(*tale) {
 		b := status(fact.Liveness, code, "")
 		b.Evidence.Target = target
+		b.Evidence.Header = map[string]string{"Content-Type": "text/plain"}
 		return func(s *tale) { s.probe("app", 3, b) }
 	}
+	agent := status(fact.Liveness, 500, "")
+	agent.Evidence.Target = "http://10.0.0.1:15020/app-health/app/livez"
+	refusal, said := status(fact.Liveness, 502, ""), status(fact.Liveness, 502, "")
+	refusal.Evidence.Header = map[string]string{"L5d-Proxy-Error": "connect error: Connection refused (os error 111)"}
+	said.By = fact.BySay
 	for _, q := range []question{
+		{name: "linkerd's proxy", pod: linkerd, symptom: answer.Restarted, cause: answer.MeshSidecarAnswered, says: "l5d-proxy-error", tale: func(s *tale) { s.probe("app", 3, refusal) }},
+		{name: "linkerd's proxy, or the application", pod: linkerd, symptom: answer.Restarted, cause: answer.CauseUnknown, tale: func(s *tale) { s.probe("app", 3, said) }},
+		{name: "istio's agent, or the application", pod: istio, symptom: answer.Restarted, cause: answer.CauseUnknown, tale: func(s *tale) { s.probe("app", 3, agent) }},
 		{name: "istio", pod: istio, symptom: answer.Restarted, cause: answer.AppUnhealthy, says: "liveness GET /live:8080, through the mesh (istio)", tale: answered(500, "http://10.0.0.1:15020/app-health/app/livez")},
 		{name: "osm-edge", pod: osm, symptom: answer.Restarted, cause: answer.AppUnhealthy, says: "rewritten by osm-edge", tale: answered(500, "http://10.0.0.1:15901/osm-liveness-probe")},
 		{name: "linkerd", pod: linkerd, symptom: answer.Restarted, cause: answer.AppUnhealthy, says: "liveness probe of container app", tale: answered(500, "http://10.0.0.1:8080/")},

@@ -56,6 +56,9 @@ func (p *probing) meshed() mesh.Probe {
 // sidecar is told as if the application had been asked itself: at its own port,
 // with what the sidecar reports of it.
 func (p *probing) read(b fact.Probed) (fact.Probed, mode) {
+	if p.mesh.Mesh == mesh.Linkerd && b.By == fact.BySay && gateway(b.Evidence) {
+		return b, unclear
+	}
 	if !p.mesh.Rewritten || b.Evidence == nil || b.Evidence.Handler == fact.Exec {
 		return b, modeOf(b)
 	}
@@ -66,7 +69,26 @@ func (p *probing) read(b fact.Probed) (fact.Probed, mode) {
 		return b, noSidecar
 	}
 	b = told(b, p.mesh.Original)
+	if p.mesh.Mesh == mesh.Istio && unmarked(b.Evidence) {
+		return b, unclear
+	}
 	return b, modeOf(b)
+}
+
+// linkerdSays is the header of an answer of Linkerd's proxy itself.
+const linkerdSays = "L5d-Proxy-Error"
+
+// gateway says whether an answer may be a proxy's, which got none: without its header only
+// the proxy knows.
+func gateway(ev *fact.Evidence) bool {
+	return ev != nil && ev.Status >= 502 && ev.Status <= 504 && ev.Header == nil
+}
+
+// unmarked says whether an answer may be that of Istio's agent itself: it says 500 and nothing
+// else where the application did not answer it, and hands on the application's headers
+// otherwise (istio, pilot/cmd/pilot-agent/status, handleAppProbe).
+func unmarked(ev *fact.Evidence) bool {
+	return ev.Status == 500 && ev.Output == "" && ev.Header["Server"] == "" && ev.Header["Content-Type"] == ""
 }
 
 // told moves an attempt's evidence from the sidecar's port to the one of the

@@ -47,6 +47,9 @@ func probeSidecarAnswered(p *probing) *finding {
 	if proxy == "" && strings.Contains(strings.ToLower(ev.Header["Server"]), "envoy") {
 		proxy, how = "a sidecar (envoy)", "its Server header says so"
 	}
+	if ev.Header[linkerdSays] != "" {
+		proxy, how = "Linkerd's proxy", "its header "+strings.ToLower(linkerdSays)+" says so"
+	}
 	if proxy == "" {
 		return nil
 	}

@@ -50,13 +50,13 @@ func container(state v1.ContainerState, restarts int32) func(*v1.Pod) {
 func TestValuesAreNotKept(t *testing.T) {
 	p := slim(pod(func(p *v1.Pod) {
 		p.Spec.Containers[0].Env = []v1.EnvVar{{Name: "PASSWORD", Value: "hunter2"}, {Name: "EMPTY"}, {Name: "NODE", ValueFrom: &v1.EnvVarSource{FieldRef: &v1.ObjectFieldSelector{FieldPath: "spec.nodeName"}}}}
-		p.Spec.InitContainers = []v1.Container{{Name: "init", Env: []v1.EnvVar{{Name: "TOKEN", Value: "hunter2"}}}}
+		p.Spec.InitContainers = []v1.Container{{Name: "init", Env: []v1.EnvVar{{Name: "TOKEN", Value: "hunter2"}}}, {Name: "istio-proxy", Env: []v1.EnvVar{{Name: originals, Value: "/app-health/app/readyz"}}}}
 	}))
 	text, err := json.Marshal(FactsOf(nil, p))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(string(text), "hunter2") || !strings.Contains(string(text), "PASSWORD") || !strings.Contains(string(text), "spec.nodeName") {
+	if strings.Contains(string(text), "hunter2") || !strings.Contains(string(text), "PASSWORD") || !strings.Contains(string(text), "spec.nodeName") || !strings.Contains(string(text), "/app-health/app/readyz") {
 		t.Errorf("%s", text)
 	}
 }

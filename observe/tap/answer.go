@@ -15,8 +15,13 @@ type head struct {
 	size, length int
 }
 
-// keptHeaders are those that name who answered and where to.
-var keptHeaders = []string{"Server", "Via", "Content-Type", "Location"}
+// keptHeaders are those that name who answered and where to, the marks of meshes' sidecars
+// among them: as package probe keeps them.
+var keptHeaders = []string{
+	"Server", "Via", "Content-Type", "Location", "X-Whylet-Answered-By",
+	"X-Envoy-Upstream-Service-Time", "X-Pipy-Upstream-Service-Time", "L5d-Proxy-Error",
+	"X-Whylet-Upstream-Service-Time", "X-Whylet-Sidecar-Service-Time",
+}
 
 // readHead reads as much as there is; ok is false for what is no HTTP/1 answer.
 func readHead(b []byte) (h head, ok bool) {

@@ -136,19 +136,24 @@ func (c *podCase) wasWell(k *v1.Container, t *v1.ContainerStateTerminated) bool 
 	if !of && len(k.EnvFrom) == 0 && !c.configured(k.Name) {
 		return false
 	}
-	restarts := int32(0)
+	before := int32(0) // how many runs there were before it
 	for _, st := range slices.Concat(c.Pod.Status.InitContainerStatuses, c.Pod.Status.ContainerStatuses) {
 		if st.Name == k.Name {
-			restarts = st.RestartCount
+			before = st.RestartCount
+			if st.State.Running != nil {
+				before--
+			}
 		}
 	}
+	// If all of them were like it, with the waits between them, which begin with none and
+	// 10 s (kubelet's back-off).
 	last := t.FinishedAt.Sub(t.StartedAt.Time)
-	spent, backOff := last, 10*time.Second // from here on each run and the wait after it
-	for range restarts {
+	spent, backOff := last, time.Duration(0)
+	for range before {
 		spent += last + backOff + 5*time.Second
-		backOff = min(2*backOff, 5*time.Minute)
+		backOff = min(max(2*backOff, 10*time.Second), 5*time.Minute)
 	}
-	return t.FinishedAt.Sub(started(c.Pod)) > spent+time.Minute
+	return t.FinishedAt.Sub(started(c.Pod)) > spent+30*time.Second
 }
 
 func ran(t *v1.ContainerStateTerminated) string {

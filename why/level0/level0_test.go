@@ -142,7 +142,7 @@ func TestExplain(t *testing.T) {
 			name: "the sandbox was made anew", words: quiet, kind: answer.Restarted, cause: answer.CauseUnknown, text: "new sandbox",
 			status: strings.Replace(ended(`exitCode: 1, reason: Error`), "conditions: [", `conditions: [{type: PodReadyToStartContainers, status: "True", lastTransitionTime: "2026-11-22T02:50:01Z"}, `, 1),
 		},
-		{name: "a crash loop since it is there, configured from outside", spec: fromMap, status: strings.ReplaceAll(strings.Replace(ended(`exitCode: 1, reason: Error`), "phase: Running", `phase: Running, startTime: "2026-11-22T02:49:00Z"`, 1), "02:45:00", "02:49:58"), words: quiet, kind: answer.Restarted, cause: answer.AppExitError},
+		{name: "a crash loop since it is there, configured from outside", spec: fromMap, status: strings.ReplaceAll(strings.Replace(ended(`exitCode: 1, reason: Error`), "phase: Running", `phase: Running, startTime: "2026-11-22T02:49:35Z"`, 1), "02:45:00", "02:49:58"), words: quiet, kind: answer.Restarted, cause: answer.AppExitError},
 		{name: "a crash loop after it had been well, configured from outside", spec: fromMap, status: strings.ReplaceAll(strings.Replace(ended(`exitCode: 1, reason: Error`), "phase: Running", `phase: Running, startTime: "2026-11-22T02:39:00Z"`, 1), "02:45:00", "02:49:58"), words: quiet, kind: answer.Restarted, cause: answer.CauseUnknown, text: "were changed"},
 
 		// Stale events never outrank the status.
@@ -230,6 +230,7 @@ func TestExplain(t *testing.T) {
 		{name: "it asks somebody else", spec: strings.Replace(readiness, "path: /,", "path: /, host: 10.0.0.1,", 1), status: unready, events: `[{reason: Unhealthy, message: "Readiness probe failed: HTTP probe failed with statuscode: 500", lastTimestamp: "2026-11-22T02:59:55Z"}]`, kind: answer.NotReady, cause: answer.CauseUnknown},
 		{name: "an OOM kill, or a probe", spec: liveness, status: ended(`exitCode: 137, reason: OOMKilled`), kind: answer.Restarted, cause: answer.CauseUnknown},
 		{name: "a probe that fails now and then", spec: readiness, status: ready, events: `[{reason: Unhealthy, message: "Readiness probe failed: HTTP probe failed with statuscode: 503", count: 3, lastTimestamp: "2026-11-22T02:59:50Z"}]`, kind: answer.Healthy, cause: answer.CauseUnknown},
+		{name: "a redirect counts as a success", spec: readiness, status: ready, events: `[{reason: ProbeWarning, message: "Readiness probe warning: Probe terminated redirects, Response body: ", count: 9, lastTimestamp: "2026-11-22T02:59:50Z"}]`, kind: answer.Healthy, cause: answer.None},
 		{
 			name: "its configuration may have changed", kind: answer.NotReady, cause: answer.CauseUnknown, status: unready,
 			spec:   `{volumes: [{name: c, configMap: {name: settings}}], containers: [{name: app, image: x, volumeMounts: [{name: c, mountPath: /c}], readinessProbe: {periodSeconds: 10, timeoutSeconds: 1, httpGet: {path: /, port: 80}}}]}`,

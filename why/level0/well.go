@@ -84,12 +84,16 @@ const (
 	longLately = 10 * time.Minute
 )
 
+// redirected is kubelet's word for an answer that leads to another host: it counts as a
+// success (pkg/probe/http, DoHTTPProbe).
+const redirected = "Probe terminated redirects"
+
 // failedLately is kubelet's newest word of a probe that failed not long ago, after its
 // container had had the time to start.
 func (c *podCase) failedLately() *v1.Event {
 	var best *v1.Event
 	for i := range c.events {
-		if e := &c.events[i]; (e.Reason == "Unhealthy" || e.Reason == "ProbeWarning") && (best == nil || last(*e).After(last(*best))) {
+		if e := &c.events[i]; (e.Reason == "Unhealthy" || e.Reason == "ProbeWarning" && !strings.Contains(e.Message, redirected)) && (best == nil || last(*e).After(last(*best))) {
 			best = e
 		}
 	}
