@@ -102,7 +102,7 @@ var rooms = []room{
 	{dir: "front/uplink", imports: []string{"google.golang.org/grpc", "k8s.io/apimachinery", module + "fact", module + "front/link", module + "journal", module + "why"}},
 	{dir: "front", imports: []string{"google.golang.org/grpc", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", module + "fact", module + "front/link", module + "why"}},
 	{dir: "front/door", imports: []string{
-		"github.com/modelcontextprotocol/go-sdk/mcp", "github.com/prometheus/client_golang", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", module + "front", module + "web", module + "why",
+		"github.com/modelcontextprotocol/go-sdk/mcp", "github.com/prometheus/client_golang", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", module + "fact", module + "front", module + "web", module + "why",
 	}},
 	{dir: "front/archive", imports: []string{
 		"github.com/jackc/pgx/v5", "github.com/klauspost/compress", "k8s.io/apimachinery/pkg/types", "modernc.org/sqlite", module + "fact", module + "front",

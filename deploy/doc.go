@@ -6,5 +6,6 @@
 //
 //	manifests.go    the manifests, for a namespace and a registry
 //	certificate.go  the front's certificate
+//	deletions.go    the webhook that is told who asks for the end of pods
 //	clean.go        the DaemonSet that removes what agents kept on their nodes
 package deploy

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	admissionregistration "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -142,5 +143,20 @@ func TestFrontHasNoPrivilege(t *testing.T) {
 	}
 	if *front.Spec.Replicas != 2 {
 		t.Errorf("%d replicas", *front.Spec.Replicas)
+	}
+}
+
+// TestWebhookFor: the webhook refuses nobody, waits for nobody long, and has in its address
+// the key that the front knows.
+func TestWebhookFor(t *testing.T) {
+	made := WebhookFor("x", "authority", "")
+	key := string(find[v1.Secret](t, made, "Secret", WebhookKey).Data["key"])
+	hook := find[admissionregistration.ValidatingWebhookConfiguration](t, made, "ValidatingWebhookConfiguration", Deletions).Webhooks[0]
+	if *hook.FailurePolicy != admissionregistration.Ignore || *hook.TimeoutSeconds != 1 || len(key) < 20 || *hook.ClientConfig.Service.Path != "/deletions/"+key || string(hook.ClientConfig.CABundle) != "authority" {
+		t.Errorf("%q %+v", key, hook)
+	}
+	again := WebhookFor("x", "authority", key)
+	if got := find[v1.Secret](t, again, "Secret", WebhookKey).Data["key"]; string(got) != key {
+		t.Errorf("another key: %q", got)
 	}
 }

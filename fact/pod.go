@@ -40,14 +40,17 @@ type DeletionSeen struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Requested says who had the API server delete or evict the pod. Only a control
-// plane that runs beside the node tells; Fact.At is when it got the request.
+// Requested says who had the API server delete or evict the pod. A control plane that runs
+// beside the node tells, or a webhook; Fact.At is when it got the request.
 type Requested struct {
 	Verb string `json:"verb"` // delete or evict
 	// User is who asked, As whom they acted for, Agent what their client calls itself.
 	User  string `json:"user"`
 	As    string `json:"as,omitempty"`
 	Agent string `json:"agent,omitempty"`
+	// Asked is set where the request was seen before it was decided: one that was refused
+	// looks the same.
+	Asked bool `json:"asked,omitempty"`
 }
 
 // Admitted says that the node took the pod in, Refused that it did not.

@@ -8,4 +8,5 @@
 //	standing.go  what an agent tells of its pods, taken when the API server agrees
 //	closing.go   closing answers on their way to the archive
 //	asking.go    questions to an agent
+//	deletions.go  who asked for a pod's end, told to its node's agent
 package front

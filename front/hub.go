@@ -79,7 +79,7 @@ type Hub struct {
 
 // Counts are what happened since the front began.
 type Counts struct {
-	Connected, Refused, Foreign, Malformed, Kept, Unkept uint64
+	Connected, Refused, Foreign, Malformed, Kept, Unkept, Requested uint64
 }
 
 type nodeState struct {

@@ -23,6 +23,7 @@ import (
 	"whylet.dev/whylet/observe/api"
 	"whylet.dev/whylet/observe/runtime"
 	"whylet.dev/whylet/pods"
+	"whylet.dev/whylet/sense"
 	"whylet.dev/whylet/sense/containers"
 )
 
@@ -65,6 +66,9 @@ type Agent struct {
 	// before is when an earlier agent was last heard of.
 	before time.Time
 
+	// requests are who asked for the end of pods.
+	requests chan fact.Fact
+
 	// synced is closed once the pods of the node are seen, listed once the runtime has told
 	// what it had at the beginning.
 	synced, listed chan struct{}
@@ -94,7 +98,7 @@ func Open(ctx context.Context, o Options) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Agent{o: o, seen: map[types.UID]bool{}, synced: make(chan struct{}), listed: make(chan struct{})}
+	a := &Agent{o: o, seen: map[types.UID]bool{}, synced: make(chan struct{}), listed: make(chan struct{}), requests: make(chan fact.Fact, mostRequests)}
 	if a.api, err = api.Open(o.Kubeconfig); err != nil {
 		return nil, err
 	}
@@ -171,6 +175,17 @@ func (a *Agent) Close() error {
 	return errors.Join(append(errs, a.journal.Close())...)
 }
 
+// mostRequests is how many requests wait to be written down; more are dropped.
+const mostRequests = 64
+
+// Requested takes who asked for a pod's end ([fact.Requested]). It does not block.
+func (a *Agent) Requested(f fact.Fact) {
+	select {
+	case a.requests <- f:
+	default:
+	}
+}
+
 func (a *Agent) heard(f fact.Fact) {
 	a.trouble.heard(f)
 	a.kernel.heard(f)
@@ -200,6 +215,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	sources.Go(func() { a.watch(ctx) })
 	sources.Go(func() { a.trouble.run(ctx) })
 	sources.Go(func() { a.words.run(ctx) })
+	sources.Go(func() { _ = sense.Audit(a.requests).Run(ctx, a.loop.pods, a.loop.submit) }) // it ends with ctx only
 	sources.Go(func() { a.kernel.run(ctx) })
 	sources.Go(func() { a.counts.run(ctx) })
 	sources.Go(func() { a.loop.shed.run(ctx, a.loop.submit) })

@@ -211,6 +211,27 @@ func TestWhoAskedForIt(t *testing.T) {
 	}
 }
 
+// A webhook tells of a request before it is decided: it counts if the pod's end follows at
+// once, and is never certain.
+func TestWhoAskedAndMayHaveBeenRefused(t *testing.T) {
+	for before, want := range map[time.Duration]string{
+		time.Second: "evicted (as kubectl drain does) at the request of alice",
+		time.Minute: "by whom is not known", // that one was refused, as a disruption budget does
+	} {
+		s := tell(t, owned("a1"))
+		s.wait(time.Hour)
+		s.see("", 0, fact.Requested{Verb: "evict", User: "alice", Asked: true})
+		s.wait(before)
+		s.see("", 0, fact.DeletionSeen{GraceSeconds: 2})
+		s.wait(time.Minute)
+		a := s.ask()
+		check(t, a)
+		if v := a.Verdicts[0]; v.Certainty == answer.Recorded || !strings.Contains(v.Text, want) {
+			t.Errorf("%v before: %s", before, a.Text(answer.Style{Wide: true}))
+		}
+	}
+}
+
 // Wrong second verdicts that a busy machine brought about.
 func TestBusyMachine(t *testing.T) {
 	late := attempt(fact.Liveness, fact.Evidence{Handler: fact.Exec, Target: "check", Timeout: true})

@@ -84,7 +84,10 @@ func deletion(h *inquiry) *finding {
 			f.text = "The pod was evicted through the API server, as kubectl drain does: " + prose.Brief(target.Message, kept)
 		}
 		if request, b := h.Requested(); request != nil {
-			f.certainty, f.chain = answer.Recorded, links(request, at)
+			f.chain = links(request, at)
+			if !b.Asked {
+				f.certainty = answer.Recorded
+			}
 			f.because = []string{fmt.Sprintf("It was %s who asked for it.", requester(b))}
 		}
 	case h.byOther():

@@ -63,6 +63,10 @@ func (h *inquiry) deletedByOther(at *fact.Fact) *finding {
 	}
 	f := &finding{cause: answer.Deleted, weight: certain, certainty: answer.Recorded, chain: links(request, at)}
 	f.text = fmt.Sprintf("The pod was %s by %s.", done, requester(b))
+	if b.Asked {
+		f.weight, f.certainty = strong, answer.Inferred
+		f.text = fmt.Sprintf("The pod was %s at the request of %s, which the API server told of right before.", done, requester(b))
+	}
 	if why := reasons[part(b)]; why != "" {
 		f.because = []string{why + "."}
 	}

@@ -43,11 +43,11 @@ func main() {
 
 // settings are the flags.
 type settings struct {
-	archive                                               string
-	archiveBytes                                          int64
-	archiveAge                                            time.Duration
-	listen, kubeconfig, agents, cert, key, account, peers string
-	verbose                                               bool
+	archive                                                        string
+	archiveBytes                                                   int64
+	archiveAge                                                     time.Duration
+	listen, kubeconfig, agents, cert, key, account, peers, webhook string
+	verbose                                                        bool
 }
 
 func newRoot(out, log io.Writer) *cobra.Command {
@@ -86,6 +86,7 @@ does that) as far as the asker may see the namespace. It changes nothing but ans
 	f.StringVar(&s.key, "tls-key", "/etc/whylet/front/tls.key", "its key")
 	f.StringVar(&s.account, "agent-account", "whylet/whylet-agent", "NAMESPACE/NAME of the agents' service account")
 	f.StringVar(&s.peers, "peers", "", "name that has the addresses of all replicas, as a headless Service does; needs $POD_IP (default: it is alone)")
+	f.StringVar(&s.webhook, "webhook-key", "/etc/whylet/webhook/key", "file with the key by which the API server's webhook for deletions is known; where there is none, there is no such webhook")
 	f.BoolVarP(&s.verbose, "verbose", "v", false, "log more")
 	root.AddCommand(&cobra.Command{
 		Use:   "manifests",

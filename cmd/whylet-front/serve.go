@@ -81,7 +81,7 @@ func serve(ctx context.Context, s settings, log *slog.Logger) error {
 	context.AfterFunc(ctx, server.Stop)
 	parts.Go(func() { stop(server.Serve(l)) })
 	if s.listen != "" {
-		web := (&door.HTTPS{API: api, Answerer: answerer, Hub: hub, Version: version, Archive: kept}).Server()
+		web := (&door.HTTPS{API: api, Answerer: answerer, Hub: hub, Version: version, Archive: kept, Key: func() string { return keyIn(s.webhook) }}).Server()
 		web.TLSConfig, web.Addr, web.ErrorLog = tls, s.listen, slog.NewLogLogger(log.Handler(), slog.LevelDebug)
 		context.AfterFunc(ctx, func() { _ = web.Close() })
 		parts.Go(func() { stop(web.ListenAndServeTLS("", "")) })
@@ -106,4 +106,13 @@ func sweep(ctx context.Context, hub *front.Hub) {
 			return
 		}
 	}
+}
+
+// keyIn reads a key, each time anew; empty where there is none.
+func keyIn(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
 }

@@ -80,7 +80,7 @@ func run(ctx context.Context, a *observe.Agent, up uplink.Options, log *slog.Log
 		return a.Run(ctx)
 	}
 	j := a.Journal()
-	up.Journal, up.Log = j, log
+	up.Journal, up.Log, up.Requested = j, log, a.Requested
 	up.Serve = map[string]http.Handler{"why": serve.Handler(j, health.Policy{}, nil), "why/facts": serve.FactsHandler(j)}
 	ctx, stop := context.WithCancel(ctx)
 	var uplinks sync.WaitGroup

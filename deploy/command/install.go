@@ -27,6 +27,7 @@ import (
 type install struct {
 	options
 	output, dryRun string
+	deletions      bool
 }
 
 func newInstall(env Env) *cobra.Command {
@@ -43,6 +44,7 @@ It needs the rights of a cluster administrator. What else can be set is in the H
 chart, of whose templates these manifests are made.`,
 		Example: `  kubectl why install
   kubectl why install --dry-run -o yaml > whylet.yaml    # for kubectl apply -f, or to read
+  kubectl why install --deletions                        # answers then say who deleted a pod
   kubectl why install --registry registry.example/whylet --yes`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
@@ -51,6 +53,7 @@ chart, of whose templates these manifests are made.`,
 	f := cmd.Flags()
 	f.StringVar(&o.dryRun, "dry-run", "none", "none, client (print what would be made) or server (have the API server check it)")
 	f.Lookup("dry-run").NoOptDefVal = "client"
+	f.BoolVar(&o.deletions, "deletions", false, "also make a webhook that is told who asks for the end of pods; it refuses nobody")
 	f.StringVarP(&o.output, "output", "o", "name", "of --dry-run: name or yaml")
 	return cmd
 }
@@ -68,15 +71,19 @@ func (o *install) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	made := certificate
+	if o.deletions {
+		made = slices.Concat(certificate, deploy.WebhookFor(o.namespace(), authorityIn(certificate), ""))
+	}
 	switch {
 	case o.dryRun != "none" && o.dryRun != "client" && o.dryRun != "server", o.output != "name" && o.output != "yaml":
 		return exit.UsageError("--dry-run is none, client or server; -o is name or yaml")
 	case o.dryRun == "client" && o.output == "yaml":
-		return o.print(settings, certificate)
+		return o.print(settings, made)
 	case o.dryRun == "client":
-		return names(o.Out, slices.Concat(objects, certificate))
+		return names(o.Out, slices.Concat(objects, made))
 	case o.dryRun == "none":
-		if err := o.announce(slices.Concat(objects, certificate)); err != nil {
+		if err := o.announce(slices.Concat(objects, made)); err != nil {
 			return err
 		}
 	}
@@ -88,10 +95,7 @@ func (o *install) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = typed.CoreV1().Secrets(o.namespace()).Get(ctx, deploy.Front, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) { // else it has one, and agents know it by that
-		objects = slices.Insert(objects, 1, certificate...) // behind the namespace
-	} else if err != nil {
+	if objects, err = o.withSecrets(ctx, typed, objects, made); err != nil {
 		return err
 	}
 	if err := apply(ctx, client, mapper, objects, o.dryRun == "server"); err != nil || o.dryRun == "server" {
@@ -100,7 +104,43 @@ func (o *install) run(ctx context.Context) error {
 	return o.ready(ctx, typed)
 }
 
-// print writes the manifests, and a certificate of their own.
+// withSecrets adds what has secrets in it: what was made now where the cluster has none.
+func (o *install) withSecrets(ctx context.Context, typed kubernetes.Interface, objects, made []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+	_, err := typed.CoreV1().Secrets(o.namespace()).Get(ctx, deploy.Front, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return slices.Insert(objects, 1, made...), nil // behind the namespace
+	case err != nil || !o.deletions: // it has one, and agents know it by that
+		return objects, err
+	}
+	webhook, err := o.webhook(ctx, typed)
+	return append(objects, webhook...), err
+}
+
+// webhook makes the one for deletions with the authority and the key that the cluster has.
+func (o *install) webhook(ctx context.Context, typed kubernetes.Interface) ([]*unstructured.Unstructured, error) {
+	authority, err := typed.CoreV1().ConfigMaps(o.namespace()).Get(ctx, deploy.Front, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("the front's authority: %w", err)
+	}
+	key, err := typed.CoreV1().Secrets(o.namespace()).Get(ctx, deploy.WebhookKey, metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return nil, err
+	}
+	return deploy.WebhookFor(o.namespace(), authority.Data["ca.crt"], string(key.Data["key"])), nil
+}
+
+// authorityIn is who vouches for a new certificate.
+func authorityIn(certificate []*unstructured.Unstructured) string {
+	for _, o := range certificate {
+		if text, ok, _ := unstructured.NestedString(o.Object, "data", "ca.crt"); ok {
+			return text
+		}
+	}
+	return ""
+}
+
+// print writes the manifests, and what has secrets of their own.
 func (o *install) print(settings deploy.Options, certificate []*unstructured.Unstructured) error {
 	text, err := settings.Text()
 	if err != nil {

@@ -51,7 +51,7 @@ func (o *uninstall) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	objects = slices.Insert(objects, 1, certificate...)
+	objects = append(slices.Insert(objects, 1, certificate...), deploy.WebhookFor(o.namespace(), "", "")...)
 	typed, _, err := o.clients()
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@
 //	https.go      for machines: answers, alerts, assistants
 //	show.go       the same as pages and sentences
 //	metrics.go    the same as metrics
+//	deletions.go  the webhook that is told who asks for a pod's end
 //	rights.go     who may ask what by HTTPS
 //	manifests.go  what the cluster has to know for that: manifests.yaml
 package door

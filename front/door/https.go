@@ -27,9 +27,13 @@ type HTTPS struct {
 	Version  string
 	// Archive is nil where there is none.
 	Archive interface{ Trouble() error }
+	// Key is what the API server knows the webhook for deletions by; nil or empty: there is
+	// no such webhook.
+	Key func() string
 
-	rights rights
-	busy   chan struct{}
+	rights  rights
+	busy    chan struct{}
+	reviews chan struct{}
 }
 
 const (
@@ -45,14 +49,16 @@ const (
 //	GET  /page      the same with a timeline, as a page; without a name what is not well
 //	POST /alerts    what Alertmanager posts: the same, each alert with an annotation why
 //	GET  /metrics   verdicts, for who may get /metrics of the API server
+//	POST /deletions/KEY  the API server's: who asks for a pod's end
 //	     /mcp       the Model Context Protocol, as streamable HTTP
 func (h *HTTPS) Handler() http.Handler {
-	h.rights.api, h.busy = h.API, make(chan struct{}, mostRequests)
+	h.rights.api, h.busy, h.reviews = h.API, make(chan struct{}, mostRequests), make(chan struct{}, mostReviews)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /why", h.known(h.why))
 	mux.HandleFunc("GET /page", h.known(h.page))
 	mux.HandleFunc("GET /metrics", h.known(h.metrics()))
 	mux.HandleFunc("POST /alerts", h.known(h.alerts))
+	mux.HandleFunc("POST /deletions/{key}", h.deletions)
 	mux.HandleFunc("/mcp", h.known(func(w http.ResponseWriter, r *http.Request, user authn.UserInfo) error {
 		server := assistants.NewServer(h.Version, func(o ask.Options, everywhere bool) (ask.Asker, error) {
 			return h.asker(r.Context(), user, o, everywhere)

@@ -2,14 +2,17 @@ package door
 
 import (
 	"context"
+	"encoding/json"
 	"net/url"
 	"slices"
 	"testing"
 
+	admission "k8s.io/api/admission/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 
+	"whylet.dev/whylet/front/link"
 	"whylet.dev/whylet/why/ask"
 )
 
@@ -74,6 +77,22 @@ func FuzzQuestion(f *testing.F) {
 		}
 		if s := a.Answer(ctx, namespace, spec); s.Message == "" {
 			t.Errorf("%+v is answered by nobody", spec)
+		}
+	})
+}
+
+// Whatever is posted as a review, who asked is somebody, and the pod has a name.
+func FuzzRequestedBy(f *testing.F) {
+	f.Add([]byte(`{"uid":"1","operation":"DELETE","namespace":"shop","name":"web-1","resource":{"version":"v1","resource":"pods"},"userInfo":{"username":"bob"},"oldObject":{"metadata":{"uid":"u"},"spec":{"nodeName":"a"}}}`))
+	f.Add([]byte(`{"operation":"CREATE","subResource":"eviction","namespace":"shop","name":"web-1","resource":{"resource":"pods"},"userInfo":{"username":"bob"},"dryRun":true}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var r admission.AdmissionRequest
+		if json.Unmarshal(text, &r) != nil {
+			return
+		}
+		asked, node, ok := requestedBy(&r)
+		if ok && (asked.User == "" || asked.Pod.Name == "" || asked.Verb != "delete" && asked.Verb != "evict" || asked.Verb == "delete" && node == "" || len(asked.User) > link.MaxName) {
+			t.Errorf("%+v on %q of %s", asked, node, text)
 		}
 	})
 }

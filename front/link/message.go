@@ -90,6 +90,18 @@ type ToAgent struct {
 	Ask     *Ask     `json:"ask,omitempty"`
 	// Kept acknowledges all closing answers up to this mark: they are on the front's disk.
 	Kept *Mark `json:"kept,omitempty"`
+	// Requested tells who asked that a pod of the node be deleted.
+	Requested *Requested `json:"requested,omitempty"`
+}
+
+// Requested is somebody's request to delete or evict a pod, as the API server told before
+// it decided. UID is empty where the request does not say it.
+type Requested struct {
+	Pod  fact.Pod `json:"pod"`
+	Verb string   `json:"verb"` // delete or evict
+	User string   `json:"user"`
+	// Ago is how long before this message: clocks differ.
+	Ago time.Duration `json:"ago"`
 }
 
 // Welcome tells the agent up to where the front has its closing answers. Kept is not set

@@ -57,6 +57,10 @@ func runSession(ctx context.Context, stream link.Dialled, t *tracker, o *Options
 			parts.Go(func() { s.answer(ctx, ask) })
 		case m.Kept != nil:
 			s.acknowledged(m.Kept.ID)
+		case m.Requested != nil && o.Requested != nil:
+			r := *m.Requested
+			at := time.Now().UTC().Add(-max(0, min(r.Ago, mostWithin)))
+			o.Requested(fact.Fact{At: at, Pod: r.Pod, Body: fact.Requested{Verb: r.Verb, User: r.User, Asked: true}})
 		}
 	}
 }

@@ -42,6 +42,9 @@ type Options struct {
 	CAFile, TokenFile string
 	Version           string
 	Journal           Journal
+	// Requested is told who asked for a pod's end, as a fact about a pod whose UID may be
+	// missing. It must not block; it may be nil.
+	Requested func(fact.Fact)
 	// Serve are the paths that a front may ask for, without the first slash.
 	Serve map[string]http.Handler
 	Log   *slog.Logger

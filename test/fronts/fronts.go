@@ -46,6 +46,8 @@ type World struct {
 	Address, CA string
 	// Stop ends the front.
 	Stop func()
+	// Requested is told what agents are told of who asks for the end of pods.
+	Requested func(fact.Fact)
 
 	t      testing.TB
 	dir    string
@@ -196,7 +198,7 @@ func (w *World) Agent(node string, j *journal.Journal) (stop func()) {
 	var running sync.WaitGroup
 	running.Go(func() {
 		_ = uplink.Run(ctx, uplink.Options{
-			Address: w.Address, CAFile: w.CA, TokenFile: path, Journal: j, Log: slog.New(slog.DiscardHandler),
+			Address: w.Address, CAFile: w.CA, TokenFile: path, Journal: j, Requested: w.Requested, Log: slog.New(slog.DiscardHandler),
 			Serve: map[string]http.Handler{"why": serve.Handler(j, health.Policy{}, nil), "why/facts": serve.FactsHandler(j)},
 		})
 	})

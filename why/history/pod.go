@@ -105,6 +105,10 @@ func (h *History) Deletion() (*fact.Fact, fact.DeletionSeen, bool) {
 	return all[0], b, true
 }
 
+// follows is how soon the deletion of a pod is seen after somebody asked for it, where it
+// is not known whether that was granted.
+const follows = 10 * time.Second
+
 // Requested is the request that had the pod deleted; nil where nobody told of it.
 func (h *History) Requested() (*fact.Fact, fact.Requested) {
 	at, _, ok := h.Deletion()
@@ -116,6 +120,9 @@ func (h *History) Requested() (*fact.Fact, fact.Requested) {
 		if !f.When().After(at.Seen) {
 			found = f
 		}
+	}
+	if b := fact.Of[fact.Requested](found); b.Asked && at.Seen.Sub(found.When()) > follows {
+		return nil, fact.Requested{} // it was refused, and nobody told who asked next
 	}
 	return found, fact.Of[fact.Requested](found)
 }

@@ -124,6 +124,9 @@ func TestValues(t *testing.T) {
 	if strings.Contains(string(agent), `"privileged":true`) || !strings.Contains(string(agent), "--no-tap") || strings.Contains(string(agent), "--front") {
 		t.Errorf("%s", agent)
 	}
+	if got, err = render(t, map[string]any{"front": map[string]any{"deletions": true}}); err != nil || got["ValidatingWebhookConfiguration/whylet-deletions"] == nil || got["Secret/whylet-webhook"] == nil {
+		t.Errorf("%v: no webhook among %d objects", err, len(got))
+	}
 	for _, bad := range []map[string]any{
 		{"agents": map[string]any{}}, {"agent": map[string]any{"dataDir": "relative"}}, {"front": map[string]any{"replicas": 0}}, {"image": map[string]any{"pullPolicy": "Sometimes"}},
 	} {
