@@ -43,6 +43,7 @@ func bundle(dir string) (map[string][]byte, error) {
 		Bundle: true, MinifySyntax: true, MinifyWhitespace: true, MinifyIdentifiers: true,
 		Format: api.FormatIIFE, Target: api.ES2022, Charset: api.CharsetASCII,
 		LegalComments: api.LegalCommentsNone,
+		TsconfigRaw:   "{}", // that of web/app is for the type checker
 		JSX:           api.JSXTransform, JSXFactory: "h", JSXFragment: "Fragment",
 		Alias: map[string]string{
 			"preact":       filepath.Join(preact, "src", "index.js"),
