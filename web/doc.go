@@ -8,6 +8,7 @@
 //
 //	gather.go   a journal and a question become a document (package timeline)
 //	page.go     a document becomes a page
+//	overview.go what is not well becomes a page that leads to the others
 //	trace.go    a history becomes a trace for Perfetto
 //	serve.go    the page on this machine, which follows what happens
 //

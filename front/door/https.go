@@ -99,6 +99,9 @@ func (h *HTTPS) known(f func(http.ResponseWriter, *http.Request, authn.UserInfo)
 		}
 		switch {
 		case errors.Is(err, errUnknown):
+			if isPage(r) {
+				w.Header().Set("WWW-Authenticate", `Basic realm="whylet-front: a token as the password", charset="UTF-8"`)
+			}
 			http.Error(w, err.Error(), http.StatusUnauthorized)
 		case errors.Is(err, errForbidden):
 			http.Error(w, err.Error(), http.StatusForbidden)

@@ -19,8 +19,8 @@ import (
 	"whylet.dev/whylet/test/fronts"
 )
 
-// tokenOf is a service account's token for an audience.
-func tokenOf(t *testing.T, w *fronts.World, namespace, account, audience string) string {
+// accountToken is a service account's token for an audience.
+func accountToken(t *testing.T, w *fronts.World, namespace, account, audience string) string {
 	t.Helper()
 	r, err := w.Kube.Client.CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), account, &authv1.TokenRequest{Spec: authv1.TokenRequestSpec{Audiences: []string{audience}}}, metav1.CreateOptions{})
 	if err != nil {
@@ -53,6 +53,22 @@ func (c caller) do(method, path, body string) (int, string) {
 	return answer.StatusCode, string(text)
 }
 
+// login asks as a browser does whose user gave the token as a password.
+func (c caller) login(path string) int {
+	c.t.Helper()
+	r, err := http.NewRequestWithContext(c.t.Context(), http.MethodGet, c.server.URL+path, nil)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	r.SetBasicAuth("me", c.token)
+	answer, err := c.server.Client().Do(r)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	answer.Body.Close()
+	return answer.StatusCode
+}
+
 // RoundTrip shows the token with each request of an assistant.
 func (c caller) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
@@ -76,9 +92,9 @@ func TestHTTPS(t *testing.T) {
 	allowAccount(t, w, "whylet", "whylet-agent", "cluster-admin", "")
 	server := httptest.NewTLSServer((&door.HTTPS{API: w.Kube.Client, Answerer: a, Hub: w.Hub, Version: "test"}).Handler())
 	t.Cleanup(server.Close)
-	tenant := caller{t, server, tokenOf(t, w, "shop", "default", link.Audience)}
-	admin := caller{t, server, tokenOf(t, w, "whylet", "whylet-agent", link.Audience)}
-	replayed := caller{t, server, tokenOf(t, w, "whylet", "whylet-agent", "https://kubernetes.default.svc")}
+	tenant := caller{t, server, accountToken(t, w, "shop", "default", link.Audience)}
+	admin := caller{t, server, accountToken(t, w, "whylet", "whylet-agent", link.Audience)}
+	replayed := caller{t, server, accountToken(t, w, "whylet", "whylet-agent", "https://kubernetes.default.svc")}
 	nobody := caller{t, server, ""}
 
 	for name, c := range map[string]struct {
@@ -114,6 +130,11 @@ func TestHTTPS(t *testing.T) {
 	if code, text := tenant.do(http.MethodPost, "/alerts", alerts); code != 200 || !strings.Contains(text, `"why":"`) || !strings.Contains(text, "container-memory-limit") || !strings.Contains(text, "it restarts") {
 		t.Errorf("%d %s", code, text)
 	}
+	for path, want := range map[string]int{"/page?namespace=shop": 200, "/page?namespace=other": 403, "/why?namespace=shop": 401, "/metrics": 401} {
+		if code := tenant.login(path); code != want {
+			t.Errorf("%s with the token as a password: %d, wanted %d", path, code, want)
+		}
+	}
 	if code, text := tenant.do(http.MethodPost, "/alerts", strings.ReplaceAll(alerts, `"shop"`, `"other"`)); code != 403 {
 		t.Errorf("%d %s", code, text)
 	}
@@ -121,6 +142,7 @@ func TestHTTPS(t *testing.T) {
 		t.Error("a body without end is taken")
 	}
 	assist(t, tenant)
+	browse(t, tenant)
 }
 
 // assist asks as an assistant does, with a tenant's token.

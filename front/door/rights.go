@@ -44,9 +44,21 @@ var (
 	errForbidden = errors.New("you may not ask that: create on questions.why.whylet.dev in the namespace, or on clusterquestions for everything, is missing")
 )
 
+// tokenOf is what a request shows. For pages it may be the password of a login, as browsers
+// ask for no other; what answers programs takes none, so that no page elsewhere can have a
+// browser ask there.
+func tokenOf(req *http.Request) (string, bool) {
+	if _, password, ok := req.BasicAuth(); ok && isPage(req) {
+		return password, true
+	}
+	return strings.CutPrefix(req.Header.Get("Authorization"), "Bearer ")
+}
+
+func isPage(req *http.Request) bool { return req.Method == http.MethodGet && req.URL.Path == "/page" }
+
 // who is the user of a request's token.
 func (r *rights) who(req *http.Request) (authn.UserInfo, error) {
-	token, ok := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer ")
+	token, ok := tokenOf(req)
 	if !ok {
 		return authn.UserInfo{}, errUnknown
 	}

@@ -1,10 +1,8 @@
 package door
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"html/template"
 	"net/http"
 	"strings"
 	"time"
@@ -13,7 +11,6 @@ import (
 
 	"whylet.dev/whylet/web"
 	"whylet.dev/whylet/web/timeline"
-	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/question"
 )
 
@@ -58,8 +55,7 @@ func (h *HTTPS) page(w http.ResponseWriter, r *http.Request, user authn.UserInfo
 		if len(all) == 0 && err != nil {
 			return err
 		}
-		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
-		return overview.Execute(w, overviewOf(namespace, all, err))
+		return web.WriteOverview(w, web.Overview{Namespace: namespace, AsOf: time.Now(), Answers: all, Missing: err})
 	}
 	answers, err := c.About(r.Context(), target)
 	if len(answers) == 0 {
@@ -79,57 +75,7 @@ func (h *HTTPS) page(w http.ResponseWriter, r *http.Request, user authn.UserInfo
 			parts = append(parts, part)
 		}
 	}
-	return web.Write(w, web.Of(answers[0], "kubectl why "+target.String()+" -n "+target.Namespace, parts...))
+	d := web.Of(answers[0], "kubectl why "+target.String()+" -n "+target.Namespace, parts...)
+	d.Page = "page"
+	return web.Write(w, d)
 }
-
-// row is a line of the overview.
-type row struct {
-	Namespace, Kind, Name, Symptom, Cause, Text, Certainty, Last string
-}
-
-type overviewPage struct {
-	Scope, Missing string
-	Well           int
-	Rows           []row
-}
-
-func overviewOf(namespace string, all []answer.Answer, missing error) overviewPage {
-	p := overviewPage{Scope: cmp.Or(namespace, "all namespaces")}
-	if missing != nil {
-		p.Missing = missing.Error()
-	}
-	for _, a := range all {
-		if len(a.Verdicts) == 0 {
-			p.Well += a.Well
-		}
-		for i, v := range a.Verdicts {
-			s := a.Symptoms[i]
-			if answer.WellOrDone(s, v) {
-				continue
-			}
-			last := ""
-			if !s.Last.IsZero() {
-				last = s.Last.UTC().Format(time.RFC3339)
-			}
-			p.Rows = append(p.Rows, row{a.Subject.Namespace, strings.ToLower(a.Subject.Kind), a.Subject.Name, string(s.Kind), string(v.Cause), v.Text, string(v.Certainty), last})
-		}
-	}
-	return p
-}
-
-var overview = template.Must(template.New("overview").Parse(`<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>What is not well in {{.Scope}}</title>
-<style>
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem; color-scheme: light dark }
-table { border-collapse: collapse; width: 100% }
-th, td { text-align: left; padding: .35rem .8rem .35rem 0; border-bottom: 1px solid color-mix(in srgb, currentColor 20%, transparent); vertical-align: top }
-</style>
-<h1>What is not well in {{.Scope}}</h1>
-{{if .Missing}}<p role="status">{{.Missing}}</p>{{end}}
-{{if .Rows}}<table><thead><tr><th scope="col">What</th><th scope="col">Symptom</th><th scope="col">Why</th><th scope="col">Known</th><th scope="col">Last</th></tr></thead><tbody>
-{{range .Rows}}<tr><td><a href="page?namespace={{.Namespace}}&amp;kind={{.Kind}}&amp;name={{.Name}}">{{.Namespace}}/{{.Name}}</a></td><td>{{.Symptom}}</td><td>{{.Text}} <small>{{.Cause}}</small></td><td>{{.Certainty}}</td><td><time>{{.Last}}</time></td></tr>
-{{end}}</tbody></table>{{end}}
-<p>{{.Well}} others are well or done.</p>
-</html>
-`))
