@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"os"
@@ -37,15 +38,17 @@ func TestPagesOfLivePods(t *testing.T) {
 			s.waitPod("subject", 2*time.Minute, "restarted", func(p *v1.Pod) bool {
 				return len(p.Status.ContainerStatuses) > 0 && p.Status.ContainerStatuses[0].RestartCount >= test.restarts
 			})
-			s.eventually(time.Minute, "page", func() error {
-				drawn, err := s.drawn(chromium)
-				for _, want := range append(test.marks, `class="verdict"`, "<canvas") {
-					if err == nil && !strings.Contains(drawn, want) {
-						err = fmt.Errorf("the page does not show %q", want)
+			for how, draw := range map[string]func(string) (string, error){"saved": s.drawn, "followed": s.followed} {
+				s.eventually(time.Minute, "page that is "+how, func() error {
+					drawn, err := draw(chromium)
+					for _, want := range append(test.marks, `class="verdict"`, "<canvas") {
+						if err == nil && !strings.Contains(drawn, want) {
+							err = fmt.Errorf("the page that is %s does not show %q", how, want)
+						}
 					}
-				}
-				return err
-			})
+					return err
+				})
+			}
 		})
 	}
 }
@@ -60,10 +63,39 @@ func (s *space) drawn(chromium string) (string, error) {
 	if err := os.WriteFile(page, html, 0o600); err != nil {
 		return "", err
 	}
+	return s.dumped(chromium, "file://"+page)
+}
+
+// followed is the same of the page that kubectl why serves until Ctrl-C.
+func (s *space) followed(chromium string) (string, error) {
+	cmd := s.node.command(s.t.Context(), bin("kubectl"), "why", "pod/subject", "-n", s.name, "--web")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return "", err
+	}
+	if err := cmd.Start(); err != nil {
+		return "", err
+	}
+	url, err := bufio.NewReader(out).ReadString('\n')
+	drawn := ""
+	if err == nil {
+		drawn, err = s.dumped(chromium, strings.TrimSpace(url))
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		return "", err
+	}
+	if ended := cmd.Wait(); ended != nil && err == nil {
+		err = fmt.Errorf("kubectl why --web after Ctrl-C: %w", ended)
+	}
+	return drawn, err
+}
+
+// dumped is the page at an address once its script ran, where the node is.
+func (s *space) dumped(chromium, url string) (string, error) {
 	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir="+s.t.TempDir(),
-		"--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=5000", "--dump-dom", "file://"+page).Output()
+	out, err := s.node.command(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir="+s.t.TempDir(),
+		"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--virtual-time-budget=5000", "--dump-dom", url).Output()
 	return string(out), err
 }
 

@@ -35,7 +35,7 @@ export function Detail({ ix, state, chooseFact, close, focus }: Props) {
     {r
       ? <details class="raw"><summary>{r.fact.kind} #{r.fact.id}, as it was recorded</summary><pre tabIndex={0}>{JSON.stringify(r.fact, null, 1)}</pre></details>
       : fact > 0 && <p class="dim">Fact #{fact} is not in this file: there were too many.</p>}
-    {fact > 0 && <p class="command"><code>whylet journal show {fact}</code></p>}
+    {fact > 0 && <p class="command"><code>whylet journal show {fact}</code>{ix.doc.pods[pod].node && <span class="dim"> on node {ix.doc.pods[pod].node}</span>}</p>}
   </aside>
 }
 

@@ -54,6 +54,8 @@ export interface Lit { // what is lit: all is where it is undefined
 
 export class Painter {
   private hatch?: CanvasPattern | null
+  // taken are the places of a strip that have words on them, from left to right.
+  private taken: { from: number; to: number }[] = []
   private grid?: CanvasPattern | null
 
   constructor(private c: CanvasRenderingContext2D, private k: Look, private w: number, private v: View) {
@@ -95,35 +97,38 @@ export class Painter {
       if (right < -80 || later[i] > this.w + 20) return
       ;(m.shape === 'bar' || m.shape === 'hatched' || m.shape === 'absent' ? bars : points).push(i)
     })
+    c.font = this.k.font
+    c.textBaseline = 'middle'
+    const labels = new Map<number, { text: string; x: number }>()
+    this.taken = []
+    points.forEach((i, j) => {
+      const m = s.lane.marks[i]
+      if (s.lane.form === 'heights') return
+      this.taken.push({ from: later[i] - 7, to: later[i] + 7 })
+      if (!m.label) return
+      const text = m.count ? `${m.count}\u00d7 ${m.label}` : m.label
+      const width = c.measureText(text).width
+      const right = later[i] + 8 + width <= this.w
+      const from = right ? later[i] + 8 : later[i] - 8 - width
+      const to = from + width
+      const next = points.slice(j + 1).find(n => later[n] > later[i] + 1)
+      if (from < end || right && next !== undefined && later[next] - 7 < to) return
+      if (!right && points.slice(0, j).some(n => later[n] + 7 > from)) return
+      labels.set(i, { text, x: from })
+      this.taken.push({ from, to })
+      end = to
+    })
     for (const i of [...bars, ...points]) {
       const m = s.lane.marks[i]
       c.globalAlpha = !lit || lit.has(m) ? 1 : 0.5
-      this.mark(s, m, this.beside(s, i, later))
+      this.mark(s, m)
     }
     c.globalAlpha = 1
-    c.font = this.k.font
-    c.textBaseline = 'middle'
-    for (const i of points) {
+    for (const [i, { text, x }] of labels) {
       const m = s.lane.marks[i]
-      if (!m.label || s.lane.form === 'heights') continue
-      const text = m.count ? `${m.count}\u00d7 ${m.label}` : m.label
-      const width = c.measureText(text).width
-      const from = later[i] + 8
-      const next = s.lane.marks.slice(i + 1).find((n, j) => n.shape !== 'hatched' && later[i + 1 + j] > later[i] + 1 && n.shape !== 'bar')
-      if (from < end || next && this.x(next.at) - 7 < from + width) continue
-      this.text(text, from, m.value !== undefined && s.lane.form !== 'bars' ? Math.max(this.y(s, m.value), s.top + 8) : s.top + s.height / 2, lit && !lit.has(m) ? this.k.muted : this.k.tones[m.tone === 'calm' ? 'plain' : m.tone])
-      end = from + width
+      this.text(text, x, m.value !== undefined && s.lane.form !== 'bars' ? Math.max(this.y(s, m.value), s.top + 8) : s.top + s.height / 2, lit && !lit.has(m) ? this.k.muted : this.k.tones[m.tone === 'calm' ? 'plain' : m.tone])
     }
     c.restore()
-  }
-
-  // beside is the room that the label of an end takes, at which a wait begins.
-  private beside(s: Strip, i: number, at: number[]): number {
-    if (s.lane.marks[i].shape !== 'hatched') return 0
-    const n = s.lane.marks.findIndex((m, j) => m.label && m.shape === 'cross' && Math.abs(at[j] - at[i]) < 12)
-    if (n < 0) return 0
-    this.c.font = this.k.font
-    return this.c.measureText(s.lane.marks[n].label!).width + 12
   }
 
   private text(text: string, x: number, y: number, color: string) {
@@ -136,7 +141,7 @@ export class Painter {
     c.fillText(text, x, y)
   }
 
-  private mark(s: Strip, m: Mark, room = 0) {
+  private mark(s: Strip, m: Mark) {
     const { c, k } = this
     const x = this.x(m.at)
     const right = this.x(m.until ?? m.at)
@@ -151,7 +156,7 @@ export class Painter {
         const w = Math.max(right - x, 2)
         c.fillStyle = (m.shape === 'hatched' ? this.hatch : this.grid) ?? k.muted
         c.fillRect(x, s.top + 6, w, s.height - 12)
-        if (m.label) this.inside(m.label, x + room, right, middle, k.muted)
+        if (m.label) this.inside(m.label, x, right, middle, k.muted)
         return
       }
       case 'band': {
@@ -160,7 +165,7 @@ export class Painter {
         c.fillRect(x, y, w, s.top + s.height - 4 - y)
         c.fillStyle = k.tones[m.tone]
         c.fillRect(x, y, w, 1.5)
-        if (m.count) this.inside(`${m.count}\u00d7`, x, right, s.top + s.height - 12, k.muted)
+        if (m.count) this.inside(`${m.count}\u00d7`, x, right, s.top + s.height - 12, k.fg)
         return
       }
       case 'tick':
@@ -223,14 +228,20 @@ export class Painter {
     if (m.label) this.inside(m.count ? `${m.count}\u00d7 ${m.label}` : m.label, x + 3, right, s.top + s.height / 2, k.fg)
   }
 
-  // inside writes where there is room, in the part that is seen.
+  // inside writes where there is room, in the part that is seen, and beside what else has
+  // words there.
   private inside(text: string, x: number, right: number, y: number, color: string) {
     const { c } = this
-    const from = Math.max(x, 0) + 4
+    let from = Math.max(x, 0) + 4
     const to = Math.min(right, this.w) - 4
     c.font = this.k.font
     c.textBaseline = 'middle'
-    if (c.measureText(text).width > to - from) return
+    const width = c.measureText(text).width
+    for (const t of this.taken) {
+      if (t.from > to) break
+      if (t.from < from + width && t.to > from) from = t.to + 4
+    }
+    if (width > to - from) return
     c.fillStyle = c.globalAlpha < 1 ? this.k.muted : color
     c.globalAlpha = 1 // words stay legible where shapes are dim
     c.fillText(text, from, y)

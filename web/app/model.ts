@@ -27,17 +27,22 @@ export interface Tried {
 export interface Knob { field: string; values: string[]; now: number }
 export interface Trial { container: string; settings: Knob[]; results: Tried[]; grid: number[] }
 export interface Pod {
-  kind: string; namespace?: string; name: string; uid?: string; node?: string
+  kind: string; namespace?: string; name: string; uid?: string; node?: string; symptom?: string
   lanes: Lane[]; facts: Record<string, Recorded>; total: number; whatIf?: Trial[]
 }
 export interface Row {
   kind: string; title?: string; tag?: string; text: string; at?: string; until?: string
   facts?: number[]; pod?: string; good?: boolean
 }
+export interface Other { namespace?: string; name: string; symptom: string; text?: string }
 export interface Doc {
   subject: { kind: string; namespace?: string; name: string }
   asOf: number; from: number; until: number; trouble: [number, number]; rows: Row[]; ask: string; pods: Pod[]
+  others?: Other[]; page?: string
 }
+
+// wellOrDone are the symptoms that ask for nobody.
+export const wellOrDone = (symptom?: string) => !symptom || symptom === 'Healthy' || symptom === 'Completed'
 
 // Place says where a mark is: numbers of its pod, its lane there, and its own there.
 export interface Place { pod: number; lane: number; mark: number }
@@ -94,11 +99,31 @@ export class Index {
     return all
   }
 
-  // podOf is the number of the pod that a row of the answer is about.
+  // podOf is the number of the pod that a row of the answer is about, -1 where that is not
+  // here: numbers of facts are a node's own, so another pod's would be taken for its.
   podOf(row: Row): number {
-    if (!row.pod) return 0
-    const i = this.doc.pods.findIndex(p => p.name === row.pod || p.namespace + '/' + p.name === row.pod)
-    return Math.max(i, 0)
+    if (!row.pod) return this.doc.pods.length > 0 ? 0 : -1
+    return this.doc.pods.findIndex(p => p.name === row.pod || p.namespace + '/' + p.name === row.pod)
+  }
+
+  // said is the last mark of a pod's words that has a line of the answer in it, which may
+  // be cut short there.
+  said(pod: number, line: string): Place | undefined {
+    const begin = line.replace(/\u2026$/, '')
+    const lanes = this.doc.pods[pod]?.lanes ?? []
+    const lane = lanes.findIndex(l => l.id === 'words')
+    const mark = lane < 0 ? -1 : lanes[lane].marks.findLastIndex(m => m.text?.includes(begin))
+    return mark < 0 ? undefined : { pod, lane, mark }
+  }
+
+  // unseen is the mark of a time that nobody saw, or of a step of the clock, nearest to a
+  // time.
+  unseen(pod: number, at: number): Place | undefined {
+    let best: Place | undefined
+    this.doc.pods[pod]?.lanes.forEach((l, lane) => l.marks.forEach((m, mark) => {
+      if (l.group === 'Node' && (m.shape === 'absent' || m.shape === 'flag') && (!best || Math.abs(m.at - at) < Math.abs(this.mark(best).at - at))) best = { pod, lane, mark }
+    }))
+    return best
   }
 
   words(pod: number, m: Mark): string {

@@ -8,6 +8,8 @@ export interface State {
   chosen?: Ref & { place?: Place }
   // verdict is the row of the answer whose chain is drawn.
   verdict: number
+  // open are the pods, by their numbers, of which all lanes are shown.
+  open: ReadonlySet<number>
   tried?: { pod: number; container: string; restarts: { at: number; outcome: string }[] }
 }
 
@@ -16,11 +18,34 @@ export function chain(ix: Index, row: number): Ref[] {
   const r = ix.doc.rows[row]
   if (!r?.facts) return []
   const pod = ix.podOf(r)
-  return r.facts.map(fact => ({ pod, fact }))
+  return pod < 0 ? [] : r.facts.map(fact => ({ pod, fact }))
 }
 
-// firstChain is the row of the first verdict that has one.
-export const firstChain = (doc: Doc) => doc.rows.findIndex(r => r.kind === 'cause' && (r.facts?.length ?? 0) > 0)
+// firstChain is the row of the first verdict that has one here.
+export const firstChain = (ix: Index) => ix.doc.rows.findIndex((r, i) => r.kind === 'cause' && chain(ix, i).length > 0)
+
+// firstOpen are the pods that are open at first: of many the one that is told of first.
+export function firstOpen(ix: Index): ReadonlySet<number> {
+  if (ix.doc.pods.length <= 2) return new Set(ix.doc.pods.keys())
+  const first = ix.doc.rows[firstChain(ix)]
+  return new Set([first ? ix.podOf(first) : 0])
+}
+
+// opened is a set of pods with one more.
+export const opened = (open: ReadonlySet<number>, pod: number): ReadonlySet<number> => open.has(pod) ? open : new Set([...open, pod])
+
+// follow is the state on a newer document, in which pods may stand in another order.
+export function follow(s: State, was: Doc, is: Doc): State {
+  const ix = new Index(is)
+  const now = (pod: number) => is.pods.findIndex(p => p.name === was.pods[pod].name && p.namespace === was.pods[pod].namespace)
+  const pod = s.chosen ? now(s.chosen.pod) : -1
+  return {
+    ...s,
+    verdict: is.rows[s.verdict]?.text === was.rows[s.verdict]?.text ? s.verdict : firstChain(ix),
+    chosen: s.chosen && pod >= 0 ? { pod, fact: s.chosen.fact, place: ix.place(pod, s.chosen.fact) } : undefined,
+    open: new Set(s.open.size > 0 && was.pods.length > 0 ? [...s.open].map(now).filter(pod => pod >= 0) : firstOpen(ix)),
+  }
+}
 
 export interface Arrow { from: Place; to: Place; strong: boolean }
 

@@ -1,25 +1,35 @@
-import { h, type ComponentChildren } from 'preact'
+import { h } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { Painter, heights, hit, look, scale, type Look, type Strip } from './draw'
-import type { Index, Lane, Mark, Place } from './model'
+import { wellOrDone, type Index, type Lane, type Mark, type Place } from './model'
 import { lit, type Arrow, type State } from './state'
-import { amount, day, span, ticks, time } from './time'
+import { amount, span, ticks, time } from './time'
 import type { View } from './view'
 
 export interface Props {
   ix: Index; view: View; state: State
   choose: (p: Place | undefined, focus?: boolean) => void
+  unfold: (pod: number) => void
 }
 
 interface Group { pod: number; name: string; lanes: { lane: Lane; n: number }[] }
 
-function groups(ix: Index): Group[] {
+// groups are what is drawn together. A pod that is folded has its runs only.
+function groups(ix: Index, open: ReadonlySet<number>): Group[] {
   const all: Group[] = []
-  ix.doc.pods.forEach((p, pod) => p.lanes.forEach((lane, n) => {
-    const last = all[all.length - 1]
-    if (last && last.pod === pod && last.name === lane.group) last.lanes.push({ lane, n })
-    else all.push({ pod, name: lane.group, lanes: [{ lane, n }] })
-  }))
+  ix.doc.pods.forEach((p, pod) => {
+    if (!open.has(pod)) {
+      const lanes = p.lanes.map((lane, n) => ({ lane: { ...lane, name: lane.group }, n })).filter(({ lane }) => lane.id.endsWith('/runs'))
+      all.push({ pod, name: '', lanes })
+      return
+    }
+    if (p.lanes.length === 0) all.push({ pod, name: '', lanes: [] })
+    p.lanes.forEach((lane, n) => {
+      const last = all[all.length - 1]
+      if (last && last.pod === pod && last.name === lane.group) last.lanes.push({ lane, n })
+      else all.push({ pod, name: lane.group, lanes: [{ lane, n }] })
+    })
+  })
   return all
 }
 
@@ -107,7 +117,7 @@ function Lanes({ g, ix, view, state, choose, light, hover }: Props & { g: Group;
   return <div class="lanes">
     <div class="names">
       {all.map(s => <div class={'name ' + s.lane.form + (s.lane.id.startsWith('pod/') ? ' pods' : '')} style={{ height: s.height + above() + 'px' }} key={s.lane.id}>
-        <span>{s.lane.name}</span>
+        <span>{s.lane.name.replace(/([a-z])([A-Z])|([/.])/g, '$1$3\u200b$2')}</span>
         {s.lane.curves && s.lane.curves.length > 1 && <small>{s.lane.curves.map((c, i) => <i class={'curve c' + i} key={c.name}>{c.name}</i>)}</small>}
         {s.lane.curves && s.lane.curves.length > 0 && <small>at most {amount(s.scale.most, s.lane.unit)}</small>}
         {s.lane.form === 'heights' && <small>how long answers took</small>}
@@ -375,12 +385,12 @@ function where(root: HTMLElement, at: DOMRect, view: View, ix: Index, p: Place) 
   return { x: box.left - at.left + (m.at - view.from) / view.span * box.width, y: box.top - at.top + y }
 }
 
-export function Timeline(props: Props & { children?: ComponentChildren }) {
-  const { ix, view, state, choose } = props
+export function Timeline(props: Props) {
+  const { ix, view, state } = props
   const root = useRef<HTMLDivElement>(null)
   const [hover, setHover] = useState<Hover>()
-  const all = useMemo(() => groups(ix), [ix])
-  const { marks, arrows } = useMemo(() => lit(ix, state), [ix, state.chosen, state.verdict])
+  const all = useMemo(() => groups(ix, state.open), [ix, state.open])
+  const { marks, arrows } = useMemo(() => lit(ix, state), [ix, state.chosen, state.verdict, state.open])
   let before = -1
   return <div class="timeline">
     <div class="clock"><Minimap ix={ix} view={view} /><Axis ix={ix} view={view} state={state} /></div>
@@ -392,10 +402,11 @@ export function Timeline(props: Props & { children?: ComponentChildren }) {
         before = g.pod
         const p = ix.doc.pods[g.pod]
         return <div key={g.pod + g.name}>
-          {head && <h3 class="podname">{p.kind.toLowerCase()} {p.namespace && p.namespace + '/'}{p.name}{p.node && p.kind === 'Pod' && <small> on {p.node}</small>}</h3>}
+          {head && <h3 class="podname"><button aria-expanded={state.open.has(g.pod)} onClick={() => props.unfold(g.pod)}>
+            <i aria-hidden="true">{state.open.has(g.pod) ? '\u25be' : '\u25b8'}</i> {p.kind.toLowerCase()} {p.namespace && p.namespace + '/'}{p.name}{p.node && p.kind === 'Pod' && <small> on {p.node}</small>} <span class={'symptom ' + (wellOrDone(p.symptom) ? 'good' : 'bad')}>{p.symptom ?? 'well'}</span></button></h3>}
           <section data-strip={g.pod + '/' + g.name} class="group">
-            <h4>{title(ix, g)}</h4>
-            <Lanes {...props} g={g} light={marks} hover={setHover} />
+            {g.name && <h4>{title(ix, g)}</h4>}
+            {g.lanes.length > 0 && <Lanes {...props} g={g} light={marks} hover={setHover} />}
           </section>
         </div>
       })}
@@ -437,7 +448,7 @@ function keys(e: KeyboardEvent, { ix, view, state, choose }: Props) {
     End: () => go(place && { ...place, mark: ix.doc.pods[place.pod].lanes[place.lane].marks.length - 1 }),
   }
   const f = use[e.key]
-  if (!f || e.ctrlKey || e.metaKey || e.altKey) return
+  if (!f || e.ctrlKey || e.metaKey || e.altKey || e.key === 'Enter' && (e.target as Element).closest('button')) return
   e.preventDefault()
   f()
 }
@@ -480,5 +491,3 @@ function otherLane(ix: Index, view: View, p: Place | undefined, by: number): Pla
     if (mark >= 0) return { pod, lane, mark }
   }
 }
-
-export { day }

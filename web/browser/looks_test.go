@@ -14,6 +14,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"whylet.dev/whylet/web/timeline"
 )
 
 var rewrite = flag.Bool("rewrite", false, "take the screenshots in testdata anew; look at them")
@@ -59,6 +61,9 @@ var looks = []struct {
 	{"slow-dark", "slow-handler", "dark", 1280, 1000, []step{chromedp.Click(chromedp.Search("//button[contains(., 'the node ends it')]"))}},
 	{"slow-whatif", "slow-handler", "light", 1280, 1000, []step{chromedp.Click(chromedp.CSS(".whatif .choice button"))}},
 	{"evicted-light", "emptydir-limit", "light", 1280, 900, nil},
+	{"lanes-light", "", "light", 1280, 2150, []step{chromedp.Click(chromedp.Search("//div[@aria-label='View']/button[contains(., 'All')]"))}},
+	{"lanes-dark", "", "dark", 1280, 2150, []step{chromedp.Click(chromedp.Search("//div[@aria-label='View']/button[contains(., 'All')]"))}},
+	{"pods-light", "pods", "light", 1280, 2500, nil},
 	{"slow-narrow", "slow-handler", "light", 390, 1400, nil},
 	{"oom-narrow-dark", "oom-main", "dark", 390, 1200, nil},
 }
@@ -68,7 +73,7 @@ var looks = []struct {
 func TestLooks(t *testing.T) {
 	for _, l := range looks {
 		t.Run(l.name, func(t *testing.T) {
-			d, _ := recorded(t, l.history)
+			d := looked(t, l.history)
 			b := open(t, l.width, l.height)
 			b.prefers("prefers-color-scheme", l.scheme)
 			b.show(d)
@@ -90,6 +95,21 @@ func TestLooks(t *testing.T) {
 			b.calm()
 		})
 	}
+}
+
+// looked is what is looked at: a recorded history, one with all that there is, or a workload.
+func looked(t *testing.T, history string) timeline.Document {
+	t.Helper()
+	switch history {
+	case "":
+		source := eventful(t)
+		d, _ := document(t, source, about(source))
+		return d
+	case "pods":
+		return workload(t, manyPods(t)[:6], 1)
+	}
+	d, _ := recorded(t, history)
+	return d
 }
 
 // sameFont says whether pages have the font that the screenshots have.

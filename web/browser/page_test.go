@@ -2,22 +2,23 @@ package browser
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/journal"
 	"whylet.dev/whylet/web"
-	"whylet.dev/whylet/web/timeline"
 	"whylet.dev/whylet/why/answer"
-	"whylet.dev/whylet/why/cluster"
-	"whylet.dev/whylet/why/serve"
 )
 
 // Every recorded history opens from disk without a network, says what a terminal says,
@@ -76,6 +77,68 @@ func TestFromAnswerToFact(t *testing.T) {
 	b.calm()
 }
 
+// What the answer leads to in other pods stands in it, with its times; and last words lead
+// to who said them.
+func TestBeyondThePod(t *testing.T) {
+	source, q := opened(t, "seed-002")
+	_, a := document(t, source, q)
+	at := a.AsOf.Add(-10 * time.Second)
+	a.Verdicts[0].Hops = []answer.Hop{
+		{Service: "shop/db", Pod: "shop/db-0", By: "container app says that db:5432 refused", Text: "The volume of db-0 is full.", Chain: []answer.Link{{At: at, Text: "no space left on device"}, {At: at.Add(time.Second), Text: "it ended with exit code 1"}}},
+		{Service: "shop/cache", By: "db-0 waits for cache", Text: "It has no endpoints."},
+	}
+	d, err := web.FromJournal(source, q, a, "kubectl why pod/"+q.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, 1280, 1000)
+	b.show(d)
+	got := b.text(".part.hop")
+	for _, r := range a.Rows(false) {
+		if r.Kind == answer.RowHop && !strings.Contains(got, r.Text) {
+			t.Errorf("the page does not say %q but %q", r.Text, got)
+		}
+	}
+	if n := eval[int](b, "document.querySelectorAll('.hop time').length"); n != 2 || !strings.HasPrefix(got, "leads to") || !strings.Contains(got, "shop/db-0: container app says") || !strings.Contains(got, at.UTC().Format("15:04:05.000")) {
+		t.Errorf("%d times in %q", n, got)
+	}
+	b.do(chromedp.Click(chromedp.CSS(".hop .link")), chromedp.Click(chromedp.CSS(".words .leads")), chromedp.WaitVisible(chromedp.CSS(".detail .said")))
+	if said, line := b.text(".detail .said"), b.text(".words .leads"); !strings.Contains(said, strings.TrimSuffix(line, "…")) {
+		t.Errorf("%q leads to %q", line, said)
+	}
+	b.calm()
+}
+
+// The saved file needs no network at all: it is drawn where there is none, not even this
+// machine's own.
+func TestWithoutNetwork(t *testing.T) {
+	chromium, err := exec.LookPath("chromium")
+	if err != nil || os.Geteuid() != 0 {
+		t.Skip("it takes chromium, and root to be without a network")
+	}
+	d, _ := recorded(t, "slow-handler")
+	file := filepath.Join(t.TempDir(), "page.html")
+	var page bytes.Buffer
+	if err := web.Write(&page, d); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, page.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	drawn, err := exec.CommandContext(ctx, "unshare", "--net", chromium, "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir="+t.TempDir(),
+		"--virtual-time-budget=5000", "--dump-dom", "file://"+file).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`class="verdict"`, "<canvas", "the node ends it", "What if other settings"} {
+		if !strings.Contains(string(drawn), want) {
+			t.Errorf("the page does not show %q", want)
+		}
+	}
+}
+
 // Everything can be reached without a pointer, and what is chosen is said aloud.
 func TestKeyboard(t *testing.T) {
 	d, _ := recorded(t, "oom-main")
@@ -109,6 +172,25 @@ func TestKeyboard(t *testing.T) {
 	b.do(chromedp.Focus(chromedp.CSS(".groups")), chromedp.KeyEvent(kb.Escape), chromedp.KeyEvent("+"), chromedp.KeyEvent("0"), chromedp.KeyEvent("t"))
 	if b.text("[role=status][aria-live]") != "" {
 		t.Error("Escape lets nothing go")
+	}
+	b.calm()
+}
+
+// Times are in UTC, the reader's own, or from the end of the trouble.
+func TestClocks(t *testing.T) {
+	d, a := recorded(t, "slow-handler")
+	b := open(t, 1280, 900)
+	call(b, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "Asia/Kathmandu"})
+	b.show(d)
+	chain := a.Verdicts[0].Chain
+	last := chain[len(chain)-1].At
+	for clock, want := range map[string]string{
+		"UTC": last.UTC().Format("15:04:05.000"), "Local": last.In(time.FixedZone("", 5*3600+45*60)).Format("15:04:05.000"), "Relative": "+0 ms",
+	} {
+		b.do(chromedp.Click(chromedp.Search("//div[@aria-label='Times']/button[contains(., '" + clock + "')]")))
+		if got := eval[string](b, "[...document.querySelectorAll('.chain time')].pop().textContent"); got != want {
+			t.Errorf("%s: %q, wanted %q", clock, got, want)
+		}
 	}
 	b.calm()
 }
@@ -147,45 +229,6 @@ func TestWhatIf(t *testing.T) {
 		t.Errorf("a longer timeout changes %q into %q", before, after)
 	}
 	b.calm()
-}
-
-// Several pods of a workload stand above each other on one clock, each with its own
-// facts, though these have the same numbers.
-func TestWorkload(t *testing.T) {
-	d := workload(t)
-	b := open(t, 1280, 900)
-	b.show(d)
-	if n := eval[int](b, "document.querySelectorAll('.podname').length"); n != 2 {
-		t.Errorf("%d pods have a title", n)
-	}
-	for _, name := range []string{"p8b", "p10b"} {
-		b.do(chromedp.Click(chromedp.Search(fmt.Sprintf("//article[contains(., '%s')]//button[contains(@class, 'link')][last()]", name))))
-		if place := eval[string](b, "document.querySelector('.detail .raw pre').textContent"); !strings.Contains(place, `"name": "`+name+`"`) {
-			t.Errorf("a line about %s leads to %s", name, place)
-		}
-	}
-	b.calm()
-}
-
-// workload is the document of a deployment of two pods, whose histories are recorded ones.
-func workload(t *testing.T) timeline.Document {
-	t.Helper()
-	var answers []answer.Answer
-	var parts []timeline.PodInput
-	for _, name := range []string{"slow-handler", "listener-gone"} {
-		source, q := opened(t, name)
-		a, err := serve.One(source, q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		part, err := web.Pod(source, q, "vm")
-		if err != nil {
-			t.Fatal(err)
-		}
-		answers, parts = append(answers, a), append(parts, part)
-	}
-	a := cluster.WorkloadAnswer(cluster.Workload{Subject: answer.Subject{Kind: "Deployment", Namespace: "default", Name: "web"}, Wanted: 2}, answers, answers[1].AsOf)
-	return web.Of(a, "kubectl why deployment/web", parts...)
 }
 
 // hostile is what a pod may log to take the page over.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why"
 	"whylet.dev/whylet/why/answer"
@@ -36,8 +38,11 @@ func Build(in Input) Document {
 		Rows: in.Answer.Rows(false), Ask: in.Ask, Pods: []Pod{},
 	}
 	for _, p := range in.Pods {
-		b := newBuilder(p, in.Answer)
+		b := newBuilder(p, in.Answer, len(in.Pods))
 		d.Pods = append(d.Pods, b.build())
+		if i := slices.IndexFunc(in.Answer.Symptoms, func(s answer.Symptom) bool { return s.Pod == p.Pod.Name || s.Pod == p.Pod.String() }); i >= 0 {
+			d.Pods[len(d.Pods)-1].Symptom = in.Answer.Symptoms[i].Kind
+		}
 		first, last := b.span()
 		if d.From == 0 || first < d.From {
 			d.From = first
@@ -45,7 +50,24 @@ func Build(in Input) Document {
 		d.Until = max(d.Until, last)
 	}
 	d.Trouble = trouble(d, in.Answer)
+	d.Others = others(d, in.Answer)
 	return d
+}
+
+// others are the pods that the answer tells of, once each, without those that are drawn.
+func others(d Document, a answer.Answer) []Other {
+	var all []Other
+	for _, s := range a.Symptoms {
+		o := Other{Namespace: a.Subject.Namespace, Name: s.Pod, Symptom: s.Kind, Text: strings.TrimPrefix(s.Text, "pod "+s.Pod+": ")}
+		if i := strings.IndexByte(s.Pod, '/'); i >= 0 {
+			o.Namespace, o.Name = s.Pod[:i], s.Pod[i+1:]
+		}
+		drawn := slices.ContainsFunc(d.Pods, func(p Pod) bool { return p.Kind == "Node" || p.Name == o.Name && p.Namespace == o.Namespace })
+		if o.Name != "" && !drawn && !slices.ContainsFunc(all, func(x Other) bool { return x.Name == o.Name && x.Namespace == o.Namespace }) {
+			all = append(all, o)
+		}
+	}
+	return all
 }
 
 // trouble is the time of the first verdict's chain, or all there is.
@@ -74,10 +96,21 @@ type builder struct {
 	acts map[fact.ID]fact.Act
 	// keep are the facts that the answer names: their marks stay marks of their own.
 	keep map[fact.ID]bool
+	room
 }
 
-func newBuilder(p PodInput, a answer.Answer) *builder {
-	b := &builder{PodInput: p, asOf: a.AsOf, keep: map[fact.ID]bool{}, acts: map[fact.ID]fact.Act{}}
+// room bounds what one pod brings to a page.
+type room struct{ facts, marks, points int }
+
+// roomFor shares a page between pods, so that it opens as quickly with many. Each has
+// some.
+func roomFor(pods int) room {
+	shared := max(1, (pods+1)/4)
+	return room{facts: max(mostFacts/max(pods, 1), mostFacts/24), marks: max(mostMarks/shared, 200), points: max(mostPoints/shared, 400)}
+}
+
+func newBuilder(p PodInput, a answer.Answer, pods int) *builder {
+	b := &builder{PodInput: p, asOf: a.AsOf, keep: map[fact.ID]bool{}, acts: map[fact.ID]fact.Act{}, room: roomFor(pods)}
 	b.Facts = slices.Clone(p.Facts)
 	for i, f := range b.Facts {
 		if act, ok := f.Body.(fact.Act); ok && act.Body != nil {
@@ -152,9 +185,9 @@ func (b *builder) add(l Lane) {
 		}
 	}
 	slices.SortStableFunc(l.Marks, func(x, y Mark) int { return cmp.Compare(x.At, y.At) })
-	l.Marks = thin(l.Marks, b.keep)
+	l.Marks = thin(l.Marks, b.keep, b.marks)
 	for i := range l.Curves {
-		l.Curves[i].Points = thinPoints(l.Curves[i].Points, b.keep)
+		l.Curves[i].Points = thinPoints(l.Curves[i].Points, b.keep, b.points)
 	}
 	b.out.Lanes = append(b.out.Lanes, l)
 }
@@ -232,7 +265,7 @@ func (b *builder) others() {
 	}
 	l := Lane{ID: "other", Group: "Other", Name: "Other facts", Form: "bars"}
 	for _, f := range b.Facts {
-		if f.Pod == b.Pod && !drawn[f.ID] && !slices.Contains(unseen, f.Body.Kind()) && b.out.Total <= mostFacts {
+		if f.Pod == b.Pod && !drawn[f.ID] && !slices.Contains(unseen, f.Body.Kind()) && b.out.Total <= b.facts {
 			m := mark(f, Tick, Plain, "")
 			l.Marks = append(l.Marks, m)
 		}
@@ -240,7 +273,7 @@ func (b *builder) others() {
 	b.add(l)
 }
 
-// mostFacts bounds how many facts come along whole.
+// mostFacts bounds how many facts come along whole with a page.
 const mostFacts = 6000
 
 // bring takes the facts along that marks stand for and that these rest on.
@@ -269,7 +302,7 @@ func (b *builder) bring() {
 			}
 		}
 	}
-	if b.out.Total <= mostFacts {
+	if b.out.Total <= b.facts {
 		for _, f := range b.Facts {
 			b.take(f)
 		}
@@ -281,7 +314,7 @@ func (b *builder) take(f fact.Fact) bool {
 	if _, known := b.out.Facts[f.ID]; known {
 		return true
 	}
-	if _, state := f.Body.(fact.Checkpoint); state || len(b.out.Facts) >= mostFacts && !b.keep[f.ID] {
+	if _, state := f.Body.(fact.Checkpoint); state || len(b.out.Facts) >= b.facts && !b.keep[f.ID] {
 		return false
 	}
 	text := Words(f)
@@ -333,7 +366,13 @@ func plainWords(f fact.Fact) string {
 	case fact.Created:
 		return "the runtime made the container"
 	case fact.ConditionsSeen:
-		return "somebody else set conditions of the pod"
+		var all []string
+		for _, c := range x.Conditions {
+			if c.Type != v1.PodScheduled || len(x.Conditions) == 1 {
+				all = append(all, fmt.Sprintf("%s=%s", c.Type, c.Status))
+			}
+		}
+		return "others than the node set conditions of the pod: " + strings.Join(all, ", ")
 	case fact.TornDown:
 		return "sandbox, volumes and cgroup of the pod are gone"
 	case fact.NodeSignals:
@@ -342,7 +381,10 @@ func plainWords(f fact.Fact) string {
 		}
 		return "the node as a whole was looked at"
 	case fact.ClockStepped:
-		return fmt.Sprintf("the wall clock was set by %s", x.By)
+		if x.By < 0 {
+			return fmt.Sprintf("the wall clock was set back by %s", -x.By)
+		}
+		return fmt.Sprintf("the wall clock was set forward by %s", x.By)
 	case fact.Resized:
 		return "new resources took effect"
 	case fact.Resize:

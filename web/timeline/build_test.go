@@ -1,12 +1,15 @@
 package timeline
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
 	"whylet.dev/whylet/fact"
@@ -114,6 +117,68 @@ func TestEvicted(t *testing.T) {
 	}
 }
 
+// A readiness gate is drawn from when it is asked for, until who should set it does.
+func TestGates(t *testing.T) {
+	spec := at(1, 0, fact.SpecSeen{Source: "api", Object: &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: pod.Name}, Spec: v1.PodSpec{
+		ReadinessGates: []v1.PodReadinessGate{{ConditionType: "example.com/gate"}},
+	}}})
+	scheduled := v1.PodCondition{Type: v1.PodScheduled, Status: v1.ConditionTrue}
+	others := at(2, 1, fact.ConditionsSeen{Conditions: []v1.PodCondition{scheduled}})
+	set := at(3, 9, fact.ConditionsSeen{Conditions: []v1.PodCondition{scheduled, {Type: "example.com/gate", Status: v1.ConditionTrue}}})
+	spec.Container, others.Container, set.Container = "", "", ""
+	d := build(spec, others, set)
+	marks := lane(t, d, "gate/example.com/gate").Marks
+	if len(marks) != 2 || marks[0].Label != "not set" || marks[0].Until != marks[1].At || marks[1].Label != "True" || marks[1].Tone != Good {
+		t.Errorf("%+v", marks)
+	}
+	if text := d.Pods[0].Facts[3].Text; !strings.HasSuffix(text, ": example.com/gate=True") {
+		t.Error(text)
+	}
+}
+
+// A page of many pods is as large as one of a few: each brings less, and what the answer
+// tells of and nobody brought is named.
+func TestManyPods(t *testing.T) {
+	a := answer.Answer{Subject: answer.Subject{Kind: "Deployment", Namespace: "shop", Name: "web"}, AsOf: outset.Add(time.Hour)}
+	in := Input{}
+	for n := range 24 {
+		of := fact.Pod{Namespace: "shop", Name: fmt.Sprintf("web-%d", n), UID: types.UID(fmt.Sprint(n))}
+		var facts []fact.Fact
+		for id := range fact.ID(3 * mostMarks) {
+			f := at(id+1, float64(id), fact.Probed{Probe: fact.Liveness, Verdict: fact.Success, Took: time.Millisecond})
+			f.Pod = of
+			facts = append(facts, f)
+		}
+		a.Put(answer.Symptom{Kind: answer.Restarted, Pod: of.Name}, answer.Verdict{})
+		in.Pods = append(in.Pods, PodInput{Pod: of, Facts: facts})
+	}
+	a.Put(answer.Symptom{Kind: answer.NotReady, Pod: "web-24", Text: "pod web-24: it is not ready"}, answer.Verdict{})
+	in.Answer = a
+	d := Build(in)
+	facts, marks := 0, 0
+	for _, p := range d.Pods {
+		facts += len(p.Facts)
+		marks = max(marks, len(p.Lanes[0].Marks))
+	}
+	if facts > mostFacts || facts < mostFacts/2 || marks > mostMarks/3 {
+		t.Errorf("%d facts, and up to %d marks a lane", facts, marks)
+	}
+	if want := []Other{{"shop", "web-24", answer.NotReady, "it is not ready"}}; !slices.Equal(d.Others, want) {
+		t.Errorf("%+v, wanted %+v", d.Others, want)
+	}
+}
+
+// A step of the clock says which way it went, on the lane of the machine.
+func TestClockStepped(t *testing.T) {
+	back, forward := at(1, 1, fact.ClockStepped{By: -3 * time.Second}), at(2, 9, fact.ClockStepped{By: time.Hour})
+	back.Pod, back.Container, forward.Pod, forward.Container = fact.Pod{}, "", fact.Pod{}, ""
+	d := build(back, forward)
+	marks := lane(t, d, "node/machine").Marks
+	if len(marks) != 2 || marks[0].Shape != Flag || !strings.HasSuffix(d.Pods[0].Facts[1].Text, "set back by 3s") || !strings.HasSuffix(d.Pods[0].Facts[2].Text, "set forward by 1h0m0s") {
+		t.Errorf("%+v %+v", marks, d.Pods[0].Facts)
+	}
+}
+
 // Nobody looked between an agent's last sign of life and the next agent's start.
 func TestNobodyLooked(t *testing.T) {
 	f := at(1, 100, fact.AgentStarted{Previous: fact.RunKilled, LastSeen: outset.Add(40 * time.Second)})
@@ -136,7 +201,7 @@ func TestThin(t *testing.T) {
 		for i := range n {
 			marks = append(marks, Mark{At: int64(i) * step, Shape: []Shape{Tick, Cross}[i%7/6], Tone: Good, Facts: []fact.ID{fact.ID(i + 1)}})
 		}
-		some := thin(marks, keep)
+		some := thin(marks, keep, mostMarks)
 		total, alone := int64(0), false
 		for _, m := range some {
 			total += max(m.Count, 1)
@@ -158,7 +223,7 @@ func TestThinPoints(t *testing.T) {
 			points = append(points, Point{At: int64(i) * 1000, Value: v})
 			most = max(most, v)
 		}
-		some := thinPoints(points, nil)
+		some := thinPoints(points, nil, mostPoints)
 		found := 0.0
 		for _, p := range some {
 			found = max(found, p.Value)

@@ -31,6 +31,19 @@ type Document struct {
 	// Ask is the command that asks the same again.
 	Ask  string `json:"ask"`
 	Pods []Pod  `json:"pods"`
+	// Others are pods of the answer whose facts did not come along.
+	Others []Other `json:"others,omitempty"`
+	// Page is where a server has the pages of other things, below its own address; empty
+	// in a file, which has none beside it.
+	Page string `json:"page,omitempty"`
+}
+
+// Other is a pod that the answer tells of and that has no lanes here.
+type Other struct {
+	Namespace string             `json:"namespace,omitempty"`
+	Name      string             `json:"name"`
+	Symptom   answer.SymptomKind `json:"symptom"`
+	Text      string             `json:"text,omitempty"`
 }
 
 // Pod is what is known of one pod, or of a node (then its Name is the node's).
@@ -40,7 +53,9 @@ type Pod struct {
 	Name      string `json:"name"`
 	UID       string `json:"uid,omitempty"`
 	Node      string `json:"node,omitempty"`
-	Lanes     []Lane `json:"lanes"`
+	// Symptom is the first that the answer tells of it, where that is about several.
+	Symptom answer.SymptomKind `json:"symptom,omitempty"`
+	Lanes   []Lane             `json:"lanes"`
 	// Facts are those behind the marks and what these rest on, by their numbers.
 	// With many of them some are left out; Total says how many there were.
 	Facts map[fact.ID]Recorded `json:"facts"`

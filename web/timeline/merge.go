@@ -8,8 +8,8 @@ import (
 	"whylet.dev/whylet/fact"
 )
 
-// A lane has at most about mostMarks marks, and a curve mostPoints points: a screen is
-// not wider, and who wants more asks about less time.
+// A lane of a page about one pod has at most about mostMarks marks, and a curve mostPoints
+// points: a screen is not wider, and who wants more asks about less time.
 const (
 	mostMarks  = 700
 	mostPoints = 1600
@@ -26,17 +26,17 @@ type likeness struct {
 // thin makes fewer marks of many: those that look alike and lie in one slot of time
 // become one that counts them. Slots grow until few enough are left. What the answer
 // names stays as it is.
-func thin(marks []Mark, keep map[fact.ID]bool) []Mark {
-	if len(marks) <= mostMarks {
+func thin(marks []Mark, keep map[fact.ID]bool, most int) []Mark {
+	if len(marks) <= most {
 		return marks
 	}
 	from, until := marks[0].At, marks[0].At
 	for _, m := range marks {
 		until = max(until, m.At)
 	}
-	for slot := max(1, (until-from)/mostMarks); ; slot *= 2 {
+	for slot := max(1, (until-from)/int64(most)); ; slot *= 2 {
 		some := merged(marks, keep, slot)
-		if len(some) <= mostMarks || slot > until-from {
+		if len(some) <= most || slot > until-from {
 			return some
 		}
 	}
@@ -94,26 +94,26 @@ func join(a, b Mark) Mark {
 
 // thinPoints leaves of every slot of time the least and the greatest value, so that no
 // peak is lost.
-func thinPoints(points []Point, keep map[fact.ID]bool) []Point {
-	if len(points) <= mostPoints {
+func thinPoints(points []Point, keep map[fact.ID]bool, most int) []Point {
+	if len(points) <= most {
 		return points
 	}
-	slot := max(1, (points[len(points)-1].At-points[0].At)/(mostPoints/4))
+	slot := max(1, (points[len(points)-1].At-points[0].At)/int64(most/4))
 	var out []Point
 	for i := 0; i < len(points); {
-		j, least, most := i, i, i
+		j, least, greatest := i, i, i
 		for ; j < len(points) && points[j].At/slot == points[i].At/slot; j++ {
 			if points[j].Value < points[least].Value {
 				least = j
 			}
-			if points[j].Value > points[most].Value {
-				most = j
+			if points[j].Value > points[greatest].Value {
+				greatest = j
 			}
 		}
 		broken := false
 		for k := i; k < j; k++ {
 			broken = broken || points[k].Break
-			if p := points[k]; k == least || k == most || keep[p.Fact] {
+			if p := points[k]; k == least || k == greatest || keep[p.Fact] {
 				p.Break = broken
 				broken = false
 				out = append(out, p)

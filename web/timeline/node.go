@@ -46,6 +46,7 @@ func missed(f fact.Fact, from, until time.Time, label string) Mark {
 // machine draws the node's pressure, its clock and its packets.
 func (b *builder) machine() {
 	l := Lane{ID: "node/machine", Group: "Node", Name: "Machine", Form: "bars"}
+	left := Curve{Name: "memory left", Style: "area"}
 	var pressed []Mark
 	for _, f := range b.Facts {
 		if f.Pod != (fact.Pod{}) {
@@ -58,6 +59,7 @@ func (b *builder) machine() {
 				label, tone = strings.Join(x.Conditions, ", "), Bad
 			}
 			pressed = enter(pressed, f, tone, label)
+			left.Points = append(left.Points, Point{At: ms(f.When()), Value: float64(x.MemoryAvailable), Fact: f.ID})
 		case fact.ClockStepped:
 			l.Marks = append(l.Marks, mark(f, Flag, Warn, "clock set"))
 		case fact.PacketsDropped:
@@ -66,6 +68,7 @@ func (b *builder) machine() {
 	}
 	l.Marks = append(pressed, l.Marks...)
 	b.add(l)
+	b.add(Lane{ID: "node/memory", Group: "Node", Name: "Memory left", Form: "curves", Unit: "bytes", Curves: curves(left)})
 }
 
 // mostResidents bounds how many pods a node's page has.

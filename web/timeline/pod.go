@@ -42,6 +42,39 @@ func (b *builder) pod() {
 			b.add(Lane{ID: "condition/" + string(name), Group: "Pod", Name: string(name), Form: "bars", Marks: conditions[name]})
 		}
 	}
+	b.gates()
+}
+
+// gates draws the conditions that a pod's readiness waits for and that others than the
+// node set.
+func (b *builder) gates() {
+	var all []Lane
+	for _, f := range b.Facts {
+		if f.Pod != b.Pod {
+			continue
+		}
+		switch x := f.Body.(type) {
+		case fact.SpecSeen:
+			if x.Object != nil && all == nil {
+				for _, g := range x.Object.Spec.ReadinessGates {
+					all = append(all, Lane{ID: "gate/" + string(g.ConditionType), Group: "Pod", Name: "Gate " + string(g.ConditionType), Form: "bars", Marks: enter(nil, f, Warn, "not set")})
+				}
+			}
+		case fact.ConditionsSeen:
+			for i := range all {
+				tone, label := Warn, "not set"
+				for _, c := range x.Conditions {
+					if all[i].ID == "gate/"+string(c.Type) {
+						tone, label = statuses[c.Status], string(c.Status)
+					}
+				}
+				all[i].Marks = enter(all[i].Marks, f, tone, label)
+			}
+		}
+	}
+	for _, l := range all {
+		b.add(l)
+	}
 }
 
 var phases = map[v1.PodPhase]Tone{v1.PodPending: Warn, v1.PodRunning: Calm, v1.PodSucceeded: Good, v1.PodFailed: Bad}

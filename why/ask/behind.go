@@ -37,8 +37,12 @@ func (j *Journal) Behind(_ context.Context, a answer.Answer) ([]Part, error) {
 }
 
 // mostBehind is of how many pods of a workload the facts are fetched: those that the
-// answer tells of first, which are the worst.
-const mostBehind = 8
+// answer tells of first, which are the worst. Where they are fewer than besides, some that
+// are well come along, to compare with.
+const (
+	mostBehind = 24
+	besides    = 8
+)
 
 // Behind fetches the facts behind an answer from the nodes that gave it: of a pod, of a
 // node, or of the pods that an answer about a workload tells of. The error may come with
@@ -67,6 +71,11 @@ func (c *Cluster) Behind(ctx context.Context, a answer.Answer) ([]Part, error) {
 			names = append(names, name)
 		}
 	}
+	for _, name := range q.members(ctx, a.Subject) {
+		if len(names) < besides && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
 	all, errs := make([]Part, len(names)), make([]error, len(names))
 	each(names, func(i int, name string) {
 		about := about
@@ -80,6 +89,39 @@ func (c *Cluster) Behind(ctx context.Context, a answer.Answer) ([]Part, error) {
 		}
 	}
 	return there, partial(errs, func(i int) string { return "about pod " + names[i] })
+}
+
+// members are the names of a workload's pods that have a node; none where they may not be
+// listed.
+func (q *question) members(ctx context.Context, of answer.Subject) []string {
+	var selector *metav1.LabelSelector
+	switch t := (Target{Kind: strings.ToLower(of.Kind), Name: of.Name, Namespace: of.Namespace}); t.Kind {
+	case "cronjob":
+		return nil // those of its newest job are told of
+	case "service":
+		service, err := q.client.CoreV1().Services(q.space).Get(ctx, of.Name, metav1.GetOptions{})
+		if err != nil || len(service.Spec.Selector) == 0 {
+			return nil
+		}
+		selector = &metav1.LabelSelector{MatchLabels: service.Spec.Selector}
+	default:
+		b, err := q.behind(ctx, t)
+		if err != nil || b.selector == nil {
+			return nil
+		}
+		selector = b.selector
+	}
+	list, err := q.client.CoreV1().Pods(q.space).List(ctx, metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(selector)})
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for i := range list.Items {
+		if list.Items[i].Spec.NodeName != "" {
+			names = append(names, list.Items[i].Name)
+		}
+	}
+	return names
 }
 
 // behindNode fetches what a node remembers of itself.
