@@ -121,7 +121,7 @@ func loadActor(ctx context.Context, node instance, dataDir string) error {
 	defer os.RemoveAll(dir)
 	archive := filepath.Join(dir, "demo.tar")
 	err = oci.Write(archive, demoImage, oci.Spec{
-		Arch: goruntime.GOARCH, Entrypoint: []string{"/actor"},
+		Arch: goruntime.GOARCH, Config: oci.Config{Entrypoint: []string{"/actor"}},
 		Files: []oci.File{{Path: "/actor", From: actor, Mode: 0o755}},
 	})
 	if errors.Is(err, os.ErrNotExist) {

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"whylet.dev/whylet/cluster/runtime"
 	"whylet.dev/whylet/cmd/exit"
 	"whylet.dev/whylet/mesh/command"
 )
@@ -18,6 +19,7 @@ func newMeshCommand(s streams) *cobra.Command {
 			}
 			return i.Kubeconfig
 		},
-		Usage: func(err error) error { return exit.With(exit.Usage, err) },
+		Helper: func(name string) (string, error) { return runtime.Helper(defaultDataDir, name) },
+		Usage:  func(err error) error { return exit.With(exit.Usage, err) },
 	})
 }

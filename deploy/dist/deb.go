@@ -7,33 +7,22 @@ import (
 )
 
 // deb writes Debian packages: an ar archive of a version, a control and a data archive
-// (deb(5)). A node needs nft for kube-proxy's rules and mount for volumes.
+// (deb(5)).
 func (r *release) deb() error {
-	for _, arch := range arches {
-		node := r.built("dist/whylet-" + arch)
-		if _, err := os.Stat(node); err != nil {
-			continue
-		}
-		data := []packed{
-			{name: "./usr/", mode: 0o755},
-			{name: "./usr/bin/", mode: 0o755},
-			{name: "./usr/bin/whylet", from: node, mode: 0o755},
-			{name: "./usr/bin/kubectl-why", from: r.client("linux", arch), mode: 0o755},
-			{name: "./usr/bin/kubectl_complete-why", link: "kubectl-why", mode: 0o777},
-			{name: "./usr/share/", mode: 0o755},
-			{name: "./usr/share/doc/", mode: 0o755},
-			{name: "./usr/share/doc/whylet/", mode: 0o755},
-			{name: "./usr/share/doc/whylet/copyright", from: "LICENSE", mode: 0o644},
+	return r.packages(func(arch string, size int64, tree []packed) error {
+		var data []packed
+		for _, f := range tree {
+			f.name = "." + f.name
+			data = append(data, f)
 		}
 		dataArchive, err := targz(data)
 		if err != nil {
 			return err
 		}
-		info, err := os.Stat(node)
-		if err != nil {
-			return err
-		}
-		control, err := targz([]packed{{name: "./control", mode: 0o644, content: []byte(r.control(arch, info.Size()))}})
+		control, err := targz([]packed{
+			{name: "./control", mode: 0o644, content: []byte(r.control(arch, size))},
+			{name: "./prerm", mode: 0o755, content: []byte("#!/bin/sh\nset -e\nif [ \"$1\" = remove ]; then\n" + beforeRemoval + "fi\n")},
+		})
 		if err != nil {
 			return err
 		}
@@ -42,11 +31,8 @@ func (r *release) deb() error {
 		member(&out, "debian-binary", []byte("2.0\n"))
 		member(&out, "control.tar.gz", control)
 		member(&out, "data.tar.gz", dataArchive)
-		if err := os.WriteFile(r.path("whylet_"+r.number()+"_"+arch+".deb"), out.Bytes(), 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
+		return os.WriteFile(r.path("whylet_"+r.number()+"_"+arch+".deb"), out.Bytes(), 0o644)
+	})
 }
 
 func (r *release) control(arch string, size int64) string {
@@ -55,17 +41,14 @@ func (r *release) control(arch string, size int64) string {
 	return fmt.Sprintf(`Package: whylet
 Version: %s
 Architecture: %s
-Maintainer: The Whylet authors <whylet@whylet.dev>
+Maintainer: %s
 Installed-Size: %d
-Depends: nftables, mount
 Section: admin
 Priority: optional
 Homepage: https://whylet.dev
-Description: Kubernetes node that remembers why
- A node with control plane and container runtime in one program. It writes down
- every fact that it decides from, and kubectl why answers from these why a pod
- was restarted, does not start, is not ready or is gone.
-`, version, arch, size/1024)
+Description: %s
+ %s
+`, version, arch, maintainer, size/1024, summary, string(bytes.ReplaceAll([]byte(description), []byte("\n"), []byte("\n "))))
 }
 
 // member adds a file to an ar archive.

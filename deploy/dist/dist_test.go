@@ -31,7 +31,7 @@ func made(t *testing.T) (dist string) {
 	bin, key := t.TempDir(), filepath.Join(t.TempDir(), "key.pem")
 	for _, name := range []string{
 		"dist/whylet-amd64", "dist/whylet-arm64", "client/kubectl-why-linux-amd64", "client/kubectl-why-linux-arm64", "client/kubectl-why-windows-amd64.exe",
-		"oci/amd64/whylet-observe", "oci/arm64/whylet-observe", "oci/whylet-observe.tar", "oci/whylet-front.tar",
+		"oci/amd64/whylet-observe", "oci/arm64/whylet-observe", "oci/whylet-node.tar", "oci/whylet-observe.tar", "oci/whylet-front.tar", "oci/whylet-mesh.tar",
 	} {
 		file := filepath.Join(bin, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -47,6 +47,10 @@ func made(t *testing.T) (dist string) {
 	}
 	agent := filepath.Join(bin, "oci/amd64/whylet-observe") // what is within is read from a Go program
 	if err := errors.Join(os.Remove(agent), os.Symlink(self, agent)); err != nil {
+		t.Fatal(err)
+	}
+	packages := filepath.Join(bin, "libexec/nft.d/packages")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(packages), 0o755), os.WriteFile(packages, []byte("gmp 2:6.2.1 libgmp10 2:6.2.1+dfsg1-1.1 amd64\n"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -71,7 +75,8 @@ func made(t *testing.T) (dist string) {
 func TestRelease(t *testing.T) {
 	dist := made(t)
 	for _, name := range []string{
-		"whylet_1.2.3_linux_amd64.tar.gz", "whylet_1.2.3_linux_arm64.tar.gz", "whylet_1.2.3_amd64.deb", "kubectl-why_1.2.3_windows_amd64.tar.gz",
+		"whylet_1.2.3_linux_amd64.tar.gz", "whylet_1.2.3_linux_arm64.tar.gz", "whylet_1.2.3_amd64.deb", "whylet_1.2.3_arm64.deb", "whylet-1.2.3-1.x86_64.rpm", "whylet-1.2.3-1.aarch64.rpm", "whylet-node_1.2.3_oci.tar", "whylet-mesh_1.2.3_oci.tar",
+		"kubectl-why_1.2.3_windows_amd64.tar.gz",
 		"whylet-1.2.3.tgz", "why.yaml", "whylet_1.2.3.spdx.json", "NOTES.md", "install.sh", "SHA256SUMS", "SHA256SUMS.sig",
 	} {
 		if _, err := os.Stat(filepath.Join(dist, name)); err != nil {
@@ -83,13 +88,20 @@ func TestRelease(t *testing.T) {
 		t.Errorf("the chart is of another version:\n%s", chart["whylet/Chart.yaml"])
 	}
 	bill, err := os.ReadFile(filepath.Join(dist, "whylet_1.2.3.spdx.json"))
-	if err != nil || !json.Valid(bill) || !strings.Contains(string(bill), "pkg:golang/sigs.k8s.io/yaml@v") {
+	if err != nil || !json.Valid(bill) || !strings.Contains(string(bill), "pkg:golang/sigs.k8s.io/yaml@v") ||
+		!strings.Contains(string(bill), "pkg:deb/debian/libgmp10@2%3A6.2.1%2Bdfsg1-1.1?arch=amd64") {
 		t.Errorf("the list of what is within: %v\n%s", err, bill)
 	}
 	check := exec.CommandContext(t.Context(), "sha256sum", "--check", "--strict", "SHA256SUMS")
 	check.Dir = dist
 	if out, err := check.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
+	}
+	if rpm, err := exec.LookPath("rpm"); err == nil {
+		out, err := exec.CommandContext(t.Context(), rpm, "-q", "-l", "--requires", "-p", filepath.Join(dist, "whylet-1.2.3-1.x86_64.rpm")).CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "/usr/bin/kubectl-why\n") {
+			t.Errorf("%v\n%s", err, out)
+		}
 	}
 	if dpkg, err := exec.LookPath("dpkg-deb"); err == nil {
 		out, err := exec.CommandContext(t.Context(), dpkg, "--contents", filepath.Join(dist, "whylet_1.2.3_amd64.deb")).CombinedOutput()

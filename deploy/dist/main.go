@@ -7,7 +7,7 @@
 //
 //	main.go     what there is to do
 //	archive.go  tar archives, zip archives
-//	deb.go      the Debian package
+//	packages.go what packages hold; deb.go and rpm.go, how they are written
 //	chart.go    the chart, at this version
 //	krew.go     the manifest by which krew installs kubectl why
 //	sbom.go     what is in the programs, as SPDX
@@ -67,7 +67,7 @@ func (r *release) run() error {
 			return err
 		}
 	}
-	for _, step := range []func() error{r.programs, r.clients, r.images, r.deb, r.chart, r.krew, r.sbom, r.notes, r.installer, r.sums} {
+	for _, step := range []func() error{r.programs, r.clients, r.images, r.deb, r.rpm, r.chart, r.krew, r.sbom, r.notes, r.installer, r.sums} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -133,7 +133,7 @@ func (r *release) clients() error {
 }
 
 func (r *release) images() error {
-	for _, name := range []string{"whylet-observe", "whylet-front"} {
+	for _, name := range []string{"whylet-node", "whylet-observe", "whylet-front", "whylet-mesh"} {
 		content, err := os.ReadFile(r.built("oci/" + name + ".tar"))
 		if err != nil {
 			return err

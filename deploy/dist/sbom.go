@@ -7,10 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"regexp"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -60,7 +62,7 @@ func (r *release) sbom() error {
 		Creation: creation{Created: epoch.UTC().Format(time.RFC3339), Creators: []string{"Organization: The Whylet authors", "Tool: whylet-dist"}},
 	}
 	modules := map[string]spdxPackage{}
-	for _, program := range []string{"whylet", "kubectl-why", "oci/amd64/whylet-observe", "oci/amd64/whylet-front", "libexec/runc", "libexec/containerd-shim-runc-v2", "libexec/cni/podnet"} {
+	for _, program := range []string{"whylet", "kubectl-why", "oci/amd64/whylet-observe", "oci/amd64/whylet-front", "oci/amd64/whylet-mesh", "oci/amd64/whylet-init", "libexec/runc", "libexec/containerd-shim-runc-v2", "libexec/cni/podnet"} {
 		info, err := buildinfo.ReadFile(r.built(program))
 		if errors.Is(err, os.ErrNotExist) {
 			fmt.Fprintf(os.Stderr, "dist: %s is not built, and not in the list of what is within\n", program)
@@ -78,6 +80,9 @@ func (r *release) sbom() error {
 			d.Relations = append(d.Relations, relationship{own.ID, "DEPENDS_ON", p.ID})
 		}
 	}
+	if err := r.borrowed(&d, modules); err != nil {
+		return err
+	}
 	for _, p := range modules {
 		d.Packages = append(d.Packages, p)
 	}
@@ -92,6 +97,30 @@ func (r *release) sbom() error {
 		return err
 	}
 	return os.WriteFile(r.path("whylet_"+r.number()+".spdx.json"), append(text, '\n'), 0o644)
+}
+
+// borrowed adds Debian's packages that the nft in libexec was taken from (tools/nft).
+func (r *release) borrowed(d *document, packages map[string]spdxPackage) error {
+	list, err := os.ReadFile(r.built("libexec/nft.d/packages"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	own := spdxPackage{ID: "SPDXRef-program-libexec-nft", Name: "libexec/nft", Version: r.version, Location: "NOASSERTION", License: "NOASSERTION"}
+	d.Packages = append(d.Packages, own)
+	d.Relations = append(d.Relations, relationship{d.ID, "DESCRIBES", own.ID})
+	for line := range strings.Lines(string(list)) {
+		f := strings.Fields(line) // source package and version, package and version, architecture
+		if len(f) != 5 {
+			return fmt.Errorf("%q is no line of nft.d/packages", line)
+		}
+		p := spdxPackage{
+			ID: "SPDXRef-debian-" + safe(f[2]+"-"+f[3]), Name: f[2], Version: f[3], Location: "NOASSERTION", License: "NOASSERTION",
+			Refs: []external{{"PACKAGE-MANAGER", "purl", fmt.Sprintf("pkg:deb/debian/%s@%s?arch=%s", f[2], url.QueryEscape(f[3]), f[4])}},
+		}
+		packages[p.ID] = p
+		d.Relations = append(d.Relations, relationship{own.ID, "DEPENDS_ON", p.ID})
+	}
+	return err
 }
 
 func packageOf(m *debug.Module) spdxPackage {

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"golang.org/x/sys/unix"
 )
 
 // TestWrite reads an archive back as a runtime does: by its names and digests alone.
@@ -27,12 +28,14 @@ func TestWrite(t *testing.T) {
 			t.Fatal(err)
 		}
 		specs = append(specs, Spec{
-			Arch: arch, User: "65532", Entrypoint: []string{"/whylet"},
-			Files: []File{{Path: "/whylet", From: program, Mode: 0o755}, {Path: "/etc/ssl/ca", From: program, Mode: 0o644}},
+			Arch: arch, Config: Config{User: "65532", Entrypoint: []string{"/whylet"}},
+			Files: []File{{Path: "/whylet", From: program, Mode: 0o755}, {Path: "/etc/ssl/ca", From: program, Mode: 0o644}, {Path: "/bin/kubectl", Link: "../whylet"}},
 		})
 	}
 	one, two := filepath.Join(dir, "one.tar"), filepath.Join(dir, "two.tar")
 	for _, file := range []string{one, two} {
+		umask := unix.Umask(map[string]int{one: 0o022, two: 0o077}[file])
+		t.Cleanup(func() { unix.Umask(umask) })
 		if err := Write(file, "observe:v1", specs...); err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +71,7 @@ func TestWrite(t *testing.T) {
 			t.Fatal(err)
 		}
 		root := untar(t, plain)
-		if string(root["whylet"]) != "program for "+arch || root["etc/ssl/ca"] == nil {
+		if string(root["whylet"]) != "program for "+arch || root["etc/ssl/ca"] == nil || root["bin/kubectl"] == nil {
 			t.Errorf("the root holds %q", root)
 		}
 	}

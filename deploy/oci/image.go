@@ -21,8 +21,9 @@ import (
 
 // File is a file of an image.
 type File struct {
-	// Path is where it is in the image, from its root; From is the file it is made of.
-	Path, From string
+	// Path is where it is in the image, from its root; From is the file it is made of, and
+	// Link, in its place, what it is a symbolic link to.
+	Path, From, Link string
 	// Mode is 0755 for a program.
 	Mode int64
 }
@@ -30,13 +31,14 @@ type File struct {
 // Spec says what an image holds: these files on an empty root. Without a shell and a
 // libc nothing is in it that would have to be updated, or that an intruder could use.
 type Spec struct {
-	Arch       string // as GOARCH
-	Files      []File
-	Entrypoint []string
-	// User is a number; empty for root.
-	User   string
-	Labels map[string]string
+	Arch  string // as GOARCH
+	Files []File
+	// Config's user is a number; empty for root.
+	Config Config
 }
+
+// Config says what a runtime starts, and how.
+type Config = v1.Config
 
 // epoch is the time of all files, so that two builds are equal.
 var epoch = time.Unix(1700000000, 0)
@@ -64,7 +66,8 @@ func (s Spec) Build() (v1.Image, error) {
 	}
 	config = config.DeepCopy()
 	config.OS, config.Architecture = "linux", s.Arch
-	config.Config = v1.Config{Entrypoint: s.Entrypoint, User: s.User, Labels: s.Labels, WorkingDir: "/"}
+	config.Config = s.Config
+	config.Config.WorkingDir = "/"
 	return mutate.ConfigFile(image, config)
 }
 
@@ -79,11 +82,17 @@ func (s Spec) layer() ([]byte, error) {
 		if err := directories(w, path.Dir(name), made); err != nil {
 			return nil, err
 		}
-		content, err := os.ReadFile(f.From)
-		if err != nil {
-			return nil, fmt.Errorf("/%s of the image: %w", name, err)
+		header := tar.Header{Name: name, Mode: f.Mode, Typeflag: tar.TypeReg, ModTime: epoch}
+		var content []byte
+		if f.Link != "" {
+			header.Typeflag, header.Linkname, header.Mode = tar.TypeSymlink, f.Link, 0o777
+		} else {
+			var err error
+			if content, err = os.ReadFile(f.From); err != nil {
+				return nil, fmt.Errorf("/%s of the image: %w", name, err)
+			}
+			header.Size = int64(len(content))
 		}
-		header := tar.Header{Name: name, Mode: f.Mode, Size: int64(len(content)), Typeflag: tar.TypeReg, ModTime: epoch}
 		if err := w.WriteHeader(&header); err != nil {
 			return nil, err
 		}

@@ -5,6 +5,8 @@ package command
 import (
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/kubernetes"
@@ -23,6 +25,8 @@ type Env struct {
 	// kubeconfig of the node in a data directory; nil or "" where there is none.
 	DataDir    string
 	Kubeconfig func(dataDir string) string
+	// Helper is where a helper program of whylet is; nil: in libexec beside the program.
+	Helper func(name string) (string, error)
 	// Usage marks an error as one of the command line.
 	Usage func(error) error
 }
@@ -53,6 +57,14 @@ application and says in each answer whose it is.`,
 		newWebhookCommand(env), newSidecarCommand(env),
 	)
 	return cmd
+}
+
+func (env Env) helper(name string) (string, error) {
+	if env.Helper != nil {
+		return env.Helper(name)
+	}
+	self, err := os.Executable()
+	return filepath.Join(filepath.Dir(self), "libexec", name), err
 }
 
 func (env Env) usage(format string, args ...any) error {

@@ -2,8 +2,6 @@ package command
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -27,11 +25,10 @@ with whylet image load, or push it to a registry with a tool of your choice.`,
 				return env.usage("--to is needed: the archive to write")
 			}
 			if binary == "" {
-				self, err := os.Executable()
-				if err != nil {
+				var err error
+				if binary, err = env.helper("whylet-mesh"); err != nil {
 					return fmt.Errorf("find whylet-mesh: %w; give --binary", err)
 				}
-				binary = filepath.Join(filepath.Dir(self), "libexec", "whylet-mesh")
 			}
 			if err := writeImage(binary, to, tag); err != nil {
 				return err
@@ -50,6 +47,6 @@ with whylet image load, or push it to a registry with a tool of your choice.`,
 // writeImage puts one program into an image, as /whylet.
 func writeImage(binary, to, tag string) error {
 	return oci.Write(to, tag, oci.Spec{
-		Arch: runtime.GOARCH, Entrypoint: []string{"/whylet"}, Files: []oci.File{{Path: "/whylet", From: binary, Mode: 0o755}},
+		Arch: runtime.GOARCH, Config: oci.Config{Entrypoint: []string{"/whylet"}}, Files: []oci.File{{Path: "/whylet", From: binary, Mode: 0o755}},
 	})
 }

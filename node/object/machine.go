@@ -54,14 +54,35 @@ func ReadMachine(root, dataDir string) (Machine, error) {
 	return m, err
 }
 
-// BootID names this boot of the kernel; empty where the kernel does not say. The
+// BootID names this boot of the kernel; empty where the kernel does not say. In a
+// container it names this start of it: nothing of what ran in it before runs on. The
 // variable WHYLET_BOOT_ID says otherwise: with it a test lets the machine seem to
 // have been booted anew.
 func BootID(root string) string {
 	if id := os.Getenv("WHYLET_BOOT_ID"); id != "" {
 		return id
 	}
-	return firstLine(root, "proc/sys/kernel/random/boot_id")
+	id := firstLine(root, "proc/sys/kernel/random/boot_id")
+	if began := firstProcess(root); id != "" && began > bootTicks {
+		id += "-" + strconv.FormatUint(began, 10)
+	}
+	return id
+}
+
+// bootTicks is after how many clock ticks a process 1 is not the kernel's first one.
+const bootTicks = 1000
+
+// firstProcess is when process 1 started, in clock ticks after the kernel (proc_pid_stat(5));
+// 0 where that is not to be seen.
+func firstProcess(root string) uint64 {
+	line := firstLine(root, "proc/1/stat")
+	// The command, field 2, is in parentheses and may hold anything.
+	fields := strings.Fields(line[strings.LastIndexByte(line, ')')+1:])
+	if len(fields) < 20 {
+		return 0
+	}
+	ticks, _ := strconv.ParseUint(fields[19], 10, 64)
+	return ticks
 }
 
 // firstLine is the first line of the first of the files that has one.

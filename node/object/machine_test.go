@@ -1,6 +1,7 @@
 package object
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -73,4 +74,27 @@ func FuzzMachineFiles(f *testing.F) {
 			t.Errorf("memory %d, error %v", m.Memory, err)
 		}
 	})
+}
+
+// A container that starts anew is another boot: its process 1 is another.
+func TestBootIDOfAContainer(t *testing.T) {
+	root := t.TempDir()
+	write := func(file, content string) {
+		t.Helper()
+		file = filepath.Join(root, "proc", file)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(content), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("sys/kernel/random/boot_id", "6b8f9c7e\n")
+	for _, c := range []struct{ stat, want string }{
+		{"", "6b8f9c7e"},
+		{"1 (systemd) S 0 1 1 0 -1 4194560 76185 41 0 60 20 95 72 22 20 0 1 0 25 49", "6b8f9c7e"},
+		{"1 (a) b) S 0 1 1 0 -1 4194560 76185 41 0 60 20 95 72 22 20 0 1 0 98765 49", "6b8f9c7e-98765"},
+	} {
+		write("1/stat", c.stat)
+		if got := BootID(root); got != c.want {
+			t.Errorf("%q: %s, want %s", c.stat, got, c.want)
+		}
+	}
 }
