@@ -47,13 +47,19 @@ func unpackHelpers(executable, dir string) (found bool, err error) {
 }
 
 // carriesHelpers says whether the binary ends with an archive of them.
-func carriesHelpers(executable string) bool {
+func carriesHelpers(executable string) bool { return carries(executable, Sums) }
+
+// carries says whether the binary ends with an archive that has that entry.
+func carries(executable, name string) bool {
 	archive, err := zip.OpenReader(executable)
 	if err != nil {
 		return false
 	}
 	defer archive.Close()
-	_, err = archive.Open(Sums)
+	entry, err := archive.Open(name)
+	if err == nil {
+		_ = entry.Close()
+	}
 	return err == nil
 }
 

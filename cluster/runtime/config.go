@@ -8,7 +8,9 @@ import (
 	"log/slog"
 	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -141,6 +143,45 @@ func Helper(dataDir, name string) (string, error) {
 		c.Libexec = filepath.Join(dataDir, "libexec")
 	}
 	return filepath.Join(c.Libexec, name), err
+}
+
+// UseHelpers gets the helper programs ready for this process: it unpacks them, where the
+// binary carries them, and has them found first in PATH, nft among them.
+func UseHelpers(dataDir string) error {
+	c, err := Config{DataDir: dataDir}.withDefaults()
+	if err != nil {
+		return err
+	}
+	within := filepath.Join(dataDir, "libexec")
+	found, err := unpackHelpers(c.Executable, within)
+	if err != nil {
+		return err
+	}
+	if found {
+		c.Libexec = within
+	}
+	first := c.Libexec + string(os.PathListSeparator)
+	if path := os.Getenv("PATH"); !strings.HasPrefix(path, first) { // a node that starts anew has it
+		return os.Setenv("PATH", first+path)
+	}
+	return nil
+}
+
+// FindNFT says where the program nft is that a node would use, or that the binary carries it.
+func FindNFT(dataDir string) (path string, within bool, err error) {
+	c, err := Config{DataDir: dataDir}.withDefaults()
+	if err != nil {
+		return "", false, err
+	}
+	if carries(c.Executable, "nft") {
+		return "", true, nil
+	}
+	path = filepath.Join(c.Libexec, "nft")
+	if _, err := os.Stat(path); err == nil {
+		return path, false, nil
+	}
+	path, err = exec.LookPath("nft")
+	return path, false, err
 }
 
 // helpers are the programs that must be in Libexec.

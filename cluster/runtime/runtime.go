@@ -43,15 +43,8 @@ func Start(ctx context.Context, config Config) (*Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	if config.Libexec == "" {
-		within := filepath.Join(c.DataDir, "libexec")
-		found, err := unpackHelpers(c.Executable, within)
-		if err != nil {
-			return nil, err
-		}
-		if found {
-			c.Libexec = within
-		}
+	if config.Libexec == "" && carriesHelpers(c.Executable) {
+		c.Libexec = filepath.Join(c.DataDir, "libexec") // where UseHelpers put them
 	}
 	missing, err := MissingHelpers(c.Libexec)
 	if err != nil {

@@ -152,7 +152,7 @@ missing   program nft: not in PATH
 
 // The doctor runs on any machine and finds the same things to look at.
 func TestDoctorHere(t *testing.T) {
-	findings := examine(context.Background(), need{dataDir: t.TempDir(), ownRuntime: true, listen: []port{{address: "127.0.0.1:0"}}})
+	findings := examine(need{dataDir: t.TempDir(), ownRuntime: true, listen: []port{{address: "127.0.0.1:0"}}})
 	names := map[string]verdict{}
 	for _, f := range findings {
 		names[f.Name] = f.Verdict

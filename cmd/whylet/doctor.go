@@ -40,7 +40,7 @@ Exit code 4 when something is missing; what is only degraded is no failure.`,
 			}
 			n := st.need()
 			n.running = previous.running()
-			findings := examine(cmd.Context(), n)
+			findings := examine(n)
 			if output != "" {
 				err = encode(s.out, output, findings)
 			} else {

@@ -142,6 +142,9 @@ func purgeNode(ctx context.Context, dataDir string, i instance, step func(string
 			return fmt.Errorf("%w\n       start that runtime, then run whylet down --purge again", err)
 		}
 	}
+	if err := runtime.UseHelpers(dataDir); err != nil { // rules are removed by nft
+		return err
+	}
 	step("ending the containers, and removing their networks, mounts and cgroups")
 	err = runtime.Purge(ctx, c)
 	step("removing the rules and addresses of the control plane")

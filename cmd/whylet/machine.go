@@ -1,13 +1,13 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
 	"os"
-	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,14 +65,14 @@ func (n need) beside() []finding {
 }
 
 // examine makes all checks, in the order in which they are shown.
-func examine(ctx context.Context, n need) []finding {
+func examine(n need) []finding {
 	checks := []func() []finding{
 		checkRoot,
 		checkPlace,
-		checkPrograms,
+		func() []finding { return []finding{checkNFT(n.dataDir)} },
 		func() []finding { return checkHelpers(n) },
-		func() []finding { return checkHosts("/etc/hosts") },
-		func() []finding { return checkNetwork(ctx) },
+		func() []finding { return checkHosts(hostsFile) },
+		checkNetwork,
 		checkForwarding,
 		checkCgroups,
 		func() []finding { return checkStorage(n.dataDir, n.settings) },
@@ -96,22 +96,19 @@ func checkRoot() []finding {
 	return []finding{{Name: "root", Verdict: found}}
 }
 
-// programs are called by what is linked in: nft by kube-proxy and the CNI
-// plugin, mount by the volume plugins.
-var programs = []struct{ name, apt string }{{"nft", "nftables"}, {"mount", "mount"}}
-
-func checkPrograms() []finding {
-	var list []finding
-	for _, p := range programs {
-		f := finding{Name: "program " + p.name, Verdict: found}
-		path, err := exec.LookPath(p.name)
+// checkNFT looks for the program by which kube-proxy and the CNI plugin write their rules.
+func checkNFT(dataDir string) finding {
+	f := finding{Name: "program nft", Verdict: found}
+	path, within, err := runtime.FindNFT(dataDir)
+	switch {
+	case err != nil:
+		f.Verdict, f.Detail, f.Fix = missing, "not in PATH", "apt-get install -y nftables"
+	case within:
+		f.Detail = "within whylet"
+	default:
 		f.Detail = path
-		if err != nil {
-			f.Verdict, f.Detail, f.Fix = missing, "not in PATH", "apt-get install -y "+p.apt
-		}
-		list = append(list, f)
 	}
-	return list
+	return f
 }
 
 func checkHelpers(n need) []finding {
@@ -129,19 +126,48 @@ func checkHelpers(n need) []finding {
 	return []finding{f}
 }
 
+// hostsFile is where resolvers look for it, and runtimes.
+const hostsFile = "/etc/hosts"
+
 // checkHosts looks for the file that containerd and CRI-O copy for pods on the node's
 // network: containerd starts no pod at all without it, and debootstrap writes none.
 func checkHosts(file string) []finding {
-	if _, err := os.Stat(file); err != nil {
-		return []finding{{"hosts file", missing, err.Error(), "echo 127.0.0.1 localhost >" + file}}
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		return []finding{{Name: "hosts file", Verdict: found, Detail: "whylet up writes " + file}}
+	} else if err != nil {
+		return []finding{{"hosts file", missing, err.Error(), "ls -ld " + file}}
 	}
 	return nil
+}
+
+// ensureTemp makes the folder for temporary files, which a root with nothing but whylet lacks.
+func ensureTemp(dir string) error {
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	return errors.Join(os.MkdirAll(dir, 0o777), os.Chmod(dir, 0o777|os.ModeSticky))
+}
+
+// ensureHosts writes a machine's hosts file where there is none.
+func ensureHosts(file string) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("pods on the node's network need a hosts file: %w", err)
+	}
+	_, err = f.WriteString("127.0.0.1 localhost\n::1 localhost\n")
+	return errors.Join(err, f.Close())
 }
 
 // checkNetwork tries in a network namespace of its own, which ends with it, what
 // pods need of the kernel: a namespace, a bridge, a veth pair, and nftables
 // with NAT and the fib expression that kube-proxy uses.
-func checkNetwork(ctx context.Context) []finding {
+func checkNetwork() []finding {
 	if os.Geteuid() != 0 {
 		return []finding{{"kernel network features", missing, "can only be tried as root", "sudo whylet doctor"}}
 	}
@@ -150,13 +176,13 @@ func checkNetwork(ctx context.Context) []finding {
 	go func() {
 		defer close(done)
 		// The thread keeps the namespace and is thrown away with the goroutine.
-		list = tryNetwork(ctx)
+		list = tryNetwork()
 	}()
 	<-done
 	return list
 }
 
-func tryNetwork(ctx context.Context) []finding {
+func tryNetwork() []finding {
 	lockThread()
 	f := finding{Name: "network namespaces", Verdict: found}
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
@@ -183,30 +209,7 @@ func tryNetwork(ctx context.Context) []finding {
 		}
 		list = append(list, f)
 	}
-	return append(list, tryNFTables(ctx))
-}
-
-// nftProbe uses what kube-proxy, podnet and the masquerade rule use.
-const nftProbe = `table inet whylet-doctor {
-	chain nat { type nat hook postrouting priority srcnat; ip saddr 192.0.2.0/24 masquerade; }
-	chain pre { type nat hook prerouting priority dstnat; fib daddr type local tcp dport 1 redirect to :2; }
-	chain filter { type filter hook forward priority filter; ct state new meta mark set 1; }
-}
-`
-
-func tryNFTables(ctx context.Context) finding {
-	f := finding{Name: "nf_tables with NAT", Verdict: found}
-	cmd := exec.CommandContext(ctx, "nft", "-f", "-")
-	cmd.Stdin = strings.NewReader(nftProbe)
-	out, err := cmd.CombinedOutput()
-	switch {
-	case errors.Is(err, exec.ErrNotFound):
-		f.Verdict, f.Detail, f.Fix = missing, "cannot be tried without nft", "apt-get install -y nftables"
-	case err != nil:
-		first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-		f.Verdict, f.Detail, f.Fix = missing, first, lookAtKernel().load("nf_tables", "nft_chain_nat", "nft_masq", "nft_fib_inet", "nf_nat")
-	}
-	return f
+	return append(list, tryNFTables())
 }
 
 // checkForwarding looks at the two switches that up turns on.
@@ -301,9 +304,9 @@ func checkSignals() finding {
 }
 
 // checkMachine stops the start when something is missing.
-func (s *stack) checkMachine(ctx context.Context) error {
+func (s *stack) checkMachine() error {
 	var errs []error
-	for _, f := range examine(ctx, s.need()) {
+	for _, f := range examine(s.need()) {
 		if f.Verdict != missing {
 			continue
 		}

@@ -112,7 +112,7 @@ func (s *stack) run(ctx context.Context, previous instance) error {
 		debug.SetGCPercent(gcPercent)
 	}
 	s.report.step("checking the machine")
-	if err := s.checkMachine(ctx); err != nil {
+	if err := s.checkMachine(); err != nil {
 		return err
 	}
 	// Before anything is written down: the next start is not to go on with a runtime
@@ -126,6 +126,9 @@ func (s *stack) run(ctx context.Context, previous instance) error {
 		}
 	}
 	if err := s.prepare(previous); err != nil {
+		return err
+	}
+	if err := runtime.UseHelpers(s.dataDir); err != nil {
 		return err
 	}
 	file := openLog(s.dataDir)
@@ -161,6 +164,9 @@ func (s *stack) again(why error) error {
 // prepare writes down who runs the node, before anything is started.
 func (s *stack) prepare(previous instance) error {
 	if err := s.instance.self(); err != nil {
+		return err
+	}
+	if err := errors.Join(ensureTemp(os.TempDir()), ensureHosts(hostsFile)); err != nil {
 		return err
 	}
 	// Others may pass through, to what lies in run: the root of a pod with users of

@@ -1,6 +1,7 @@
 package volumes
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -168,6 +169,58 @@ func TestMounterFollowsNoLinkWhenUnmounting(t *testing.T) {
 	}
 	if err := m.Unmount(dir + "/none"); err == nil {
 		t.Error("no error for what does not exist")
+	}
+}
+
+// Nothing of it calls a program of the machine.
+func TestMounterCallsNoProgram(t *testing.T) {
+	t.Setenv("PATH", "")
+	dir := t.TempDir()
+	m := newMounter()
+	source, target, memory := mkdir(t, dir, "source"), mkdir(t, dir, "target"), mkdir(t, dir, "memory")
+	unmount := func() {
+		for _, d := range []string{target, memory} {
+			if err := m.Unmount(d); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	t.Cleanup(unmount)
+	if err := m.Mount("tmpfs", memory, "tmpfs", []string{"size=65536", "noexec", "nosuid"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		source  string
+		options []string
+		err     error
+	}{
+		{source, []string{"bind"}, nil},
+		{source, []string{"bind", "ro"}, unix.EROFS},
+		{memory, []string{"bind", "rw"}, nil},
+		{memory, []string{"bind", "ro"}, unix.EROFS},
+	} {
+		if err := m.MountSensitive(c.source, target, "", c.options, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(target, "file"), nil, 0o600); !errors.Is(err, c.err) {
+			t.Errorf("%v: writing gives %v, want %v", c.options, err, c.err)
+		}
+		var now unix.Statfs_t
+		if err := unix.Statfs(target, &now); err != nil {
+			t.Fatal(err)
+		}
+		if noexec := now.Flags&unix.ST_NOEXEC != 0; noexec != (c.source == memory) {
+			t.Errorf("%v of %s: no programs may be run: %v", c.options, c.source, noexec)
+		}
+		if err := m.Unmount(target); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(source, "file"), nil, 0o600); err != nil {
+		t.Error("what is mounted read-only elsewhere is so here:", err)
+	}
+	if err := m.Mount(filepath.Join(dir, "none"), target, "", []string{"bind", "ro"}); err == nil {
+		t.Error("no error for a source that does not exist")
 	}
 }
 

@@ -18,12 +18,22 @@ type node struct {
 	netns, dir, kubeconfig string
 	// env is what its programs have in their environment besides.
 	env []string
+	// holder is a process in whose root directory it runs, which has no program but whylet;
+	// 0: in this machine's.
+	holder int
 }
 
 // shared is the node that most tests use.
 var shared *node
 
 func TestMain(m *testing.M) {
+	if root := os.Getenv(rootVariable); root != "" {
+		if err := enterRoot(root); err != nil {
+			fmt.Fprintln(os.Stderr, "e2e: a root of its own:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	os.Exit(run(m))
 }
 
@@ -203,7 +213,15 @@ func (n *node) purge() error {
 // command runs a program in the node's network namespace. (`ip netns exec` would
 // also hide /sys/fs/cgroup.)
 func (n *node) command(ctx context.Context, program string, args ...string) *exec.Cmd {
-	all := append([]string{"--net=/run/netns/" + n.netns, program}, args...)
+	all := []string{"--net=/run/netns/" + n.netns}
+	if n.holder != 0 {
+		all = append(all, fmt.Sprintf("--mount=/proc/%d/ns/mnt", n.holder))
+		if program == bin("kubectl") {
+			args = append([]string{"kubectl"}, args...)
+		}
+		program = "/whylet"
+	}
+	all = append(append(all, program), args...)
 	cmd := exec.CommandContext(ctx, "nsenter", all...)
 	cmd.Env = append(append(os.Environ(), "KUBECONFIG="+n.kubeconfig), n.env...)
 	return cmd
