@@ -77,6 +77,7 @@ runc:
 	if [ ! -e $(LIBEXEC)/pause ] || [ cluster/runtime/pause/pause.c -nt $(LIBEXEC)/pause ]; then
 		gcc -Os -static -s -Wall -Wextra -Werror -o $(LIBEXEC)/pause cluster/runtime/pause/pause.c
 	fi
+	./tools/nft $(LIBEXEC)
 
 # The programs that the container runtime starts beside runc and pause: the shim, one a
 # pod, and therefore small; the CNI plugin. And those that images are made of: whylet-mesh
@@ -98,17 +99,32 @@ observe: ## Build bin/whylet-observe, which explains pods beside somebody else's
 # Only this architecture's own, quickly: make image ARCHES=amd64.
 ARCHES ?= amd64 arm64
 REGISTRY ?= whylet.dev
+IMAGES ?= observe front
 .PHONY: image
 image: ## Make bin/oci/whylet-observe.tar and whylet-front.tar, images for amd64 and arm64, without a registry
 	@for arch in $(ARCHES); do
 		GOARCH=$$arch ./tools/gobuild -tags=$(TAGS) -ldflags="$(LDFLAGS)" \
-			$(BIN)/oci/$$arch/whylet-observe=./cmd/whylet-observe $(BIN)/oci/$$arch/whylet-front=./cmd/whylet-front
+			$(foreach p,$(IMAGES),$(BIN)/oci/$$arch/whylet-$(p)=./cmd/whylet-$(p))
 	done
-	for name in observe front; do
-		$(GO) run ./deploy/image -out $(BIN)/oci/whylet-$$name.tar -tag $(REGISTRY)/$$name:$(VERSION) -version $(VERSION) \
+	for name in $(IMAGES); do
+		at=/whylet-$$name; [ $$name != mesh ] || at=/whylet # as whylet mesh image has it
+		$(GO) run ./deploy/image -out $(BIN)/oci/whylet-$$name.tar -tag $(REGISTRY)/$$name:$(VERSION) -version $(VERSION) -at $$at \
 			$(foreach a,$(ARCHES),$(a)=$(BIN)/oci/$(a)/whylet-$$name)
 	done
 	ls -l $(BIN)/oci
+
+# The node is of this machine's architecture, and of another if its bundle was brought along.
+.PHONY: bundle
+bundle: build ## Make bin/dist/whylet-ARCH, a whylet with its helpers in it, and bin/oci/whylet-node.tar, the image of a node
+	@mkdir -p $(BIN)/dist
+	$(GO) run ./deploy/bundle -out $(BIN)/dist/whylet-$$($(GO) env GOARCH) $(BIN)/whylet $(LIBEXEC)
+	node=()
+	for arch in amd64 arm64; do
+		[ -e $(BIN)/dist/whylet-$$arch ] || continue
+		GOARCH=$$arch ./tools/gobuild -tags=$(TAGS) -ldflags="$(LDFLAGS)" $(BIN)/oci/$$arch/whylet-init=./cmd/whylet-init
+		node+=($$arch=$(BIN)/dist/whylet-$$arch,$(BIN)/oci/$$arch/whylet-init)
+	done
+	$(GO) run ./deploy/image -node -out $(BIN)/oci/whylet-node.tar -tag $(REGISTRY)/node:$(VERSION) -version $(VERSION) "$${node[@]}"
 
 PLUGINS := github.com/containernetworking/plugins/plugins
 .PHONY: reference-plugins
@@ -163,6 +179,7 @@ install: build ## Install below PREFIX (/usr/local); DESTDIR for packages. whyle
 	install -m 0755 $(BIN)/whylet $(BIN)/kubectl-why $(DESTDIR)$(LIB)
 	find $(LIBEXEC) -maxdepth 1 -type f -exec install -m 0755 -t $(DESTDIR)$(LIB)/libexec {} +
 	find $(LIBEXEC)/cni -type f -exec install -m 0755 -t $(DESTDIR)$(LIB)/libexec/cni {} +
+	find $(LIBEXEC)/nft.d -type f -exec install -m 0755 -t $(DESTDIR)$(LIB)/libexec/nft.d {} +
 	ln -sfn $(LIB)/whylet $(DESTDIR)$(PREFIX)/bin/whylet
 	ln -sfn $(LIB)/kubectl-why $(DESTDIR)$(PREFIX)/bin/kubectl-why
 	ln -sfn $(LIB)/kubectl-why $(DESTDIR)$(PREFIX)/bin/kubectl_complete-why
@@ -183,9 +200,7 @@ uninstall: ## Remove what make install installed; the data stays (whylet down --
 RELEASE = $(if $(filter v%,$(VERSION)),$(VERSION),v0.0.0-$(VERSION))
 .PHONY: dist
 dist: deps ## Make all files of a release in dist/, but for uploading them
-	@$(MAKE) --no-print-directory build client image VERSION=$(RELEASE)
-	mkdir -p $(BIN)/dist
-	$(GO) run ./deploy/bundle -out $(BIN)/dist/whylet-$$($(GO) env GOARCH) $(BIN)/whylet $(BIN)/libexec
+	@$(MAKE) --no-print-directory bundle client image VERSION=$(RELEASE) IMAGES="observe front mesh"
 	$(GO) run ./deploy/dist -version $(RELEASE) -bin $(BIN) -out dist $(if $(KEY),-key $(KEY))
 	ls -l dist
 
@@ -290,6 +305,14 @@ SUITE ?= bookworm
 test-bare: ## Do what a newcomer does on a bare machine: a minimal Debian in a folder (needs root)
 	@./test/bare/run $(BIN)/bare $(SUITE) $(MIRROR)
 
+.PHONY: test-packages
+test-packages: ## Install and remove the packages of a release in a minimal Debian in a folder (needs root, and make dist before)
+	@./test/bare/packages $(BIN)/bare dist $(SUITE) $(MIRROR)
+
+.PHONY: test-container
+test-container: bundle images ## Run a node in a container, as CI does with podman or docker (needs root and apt-get)
+	@./test/container/run $(BIN)/oci/whylet-node.tar $(BIN)/images/busybox.tar
+
 .PHONY: test-differential
 test-differential: build peer images ## Compare 150 pods' lives on Whylet and on a real kubelet (5 minutes, needs root)
 	@$(GO) test -count=1 -timeout 20m ./test/differential/...
@@ -351,6 +374,12 @@ test-observe: build peer images observe ## A third of the scenarios beside a rea
 .PHONY: test-helm
 test-helm: ## Render and lint the chart with the real Helm, and compare with what kubectl why install makes
 	@cd test/helm && $(GO) test -count=1 ./...
+
+.PHONY: test-charts
+test-charts: build images ## Install, upgrade, roll back and remove a chart with the real Helm on a node (needs root and apt-get; builds Helm)
+	@(cd tools/helm && $(GO) build -o $(CURDIR)/$(BIN)/helm helm.sh/helm/v3/cmd/helm)
+	$(GO) run ./test/images -out $(BIN)/servers -servers postgres
+	$(GO) test -count=1 -timeout 20m ./test/e2e -run '^TestHelm$$' -v
 
 # Servers as people deploy them; what is played there was written down before it was first played.
 .PHONY: bench-servers
