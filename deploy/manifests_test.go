@@ -3,6 +3,7 @@ package deploy
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"slices"
 	"strings"
 	"testing"
@@ -114,7 +115,7 @@ func TestClean(t *testing.T) {
 // TestCertificate: agents know the front by the authority that they are given, under both
 // its names.
 func TestCertificate(t *testing.T) {
-	made, err := Certificate("x", time.Now())
+	made, err := Certificate("x", time.Now(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,6 +130,49 @@ func TestCertificate(t *testing.T) {
 		if _, err := pair.Leaf.Verify(x509.VerifyOptions{DNSName: name, Roots: roots}); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestCertificateRenewed: who knows the new authority knows the certificate before, too, until
+// that ends, and the other way round nobody is left out for longer than a mount takes.
+func TestCertificateRenewed(t *testing.T) {
+	now := time.Now()
+	authority := func(made []*unstructured.Unstructured) string {
+		return find[v1.ConfigMap](t, made, "ConfigMap", Front).Data["ca.crt"]
+	}
+	first, err := Certificate("x", now, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := Certificate("x", now, authority(first)+"nonsense")
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM([]byte(authority(second)))
+	for _, made := range [][]*unstructured.Unstructured{first, second} {
+		text := find[v1.Secret](t, made, "Secret", Front).Data["tls.crt"]
+		block, _ := pem.Decode(text)
+		c, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Verify(x509.VerifyOptions{DNSName: "whylet-fronts.x.svc", Roots: roots}); err != nil {
+			t.Error(err)
+		}
+		if ends, err := Ends(text); err != nil || ends.Sub(now) < 3640*24*time.Hour {
+			t.Errorf("%v, %v", ends, err)
+		}
+	}
+	later, err := Certificate("x", now.Add(2*certified), authority(second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(authority(later), "BEGIN"); n != 1 {
+		t.Errorf("%d authorities, of which all but one are over", n)
+	}
+	if _, err := Ends([]byte("nonsense")); err == nil {
+		t.Error("nonsense ends")
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // metrics are those that the front serves.
-var metrics = []string{"whylet_pod_verdict", "whylet_verdicts_total", "whylet_front_agents"}
+var metrics = []string{"whylet_pod_verdict", "whylet_verdicts_total", "whylet_front_agents", "whylet_front_certificate_end_seconds"}
 
 var (
 	metricName  = regexp.MustCompile(`\bwhylet_[a-z_]+\b`)

@@ -69,7 +69,7 @@ func serve(ctx context.Context, s settings, log *slog.Logger) error {
 	}
 	parts.Go(func() { questions.Run(ctx) })
 	parts.Go(func() { sweep(ctx, hub) })
-	tls, err := certificate(s.cert, s.key)
+	tls, ends, err := certificate(s.cert, s.key)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func serve(ctx context.Context, s settings, log *slog.Logger) error {
 	context.AfterFunc(ctx, server.Stop)
 	parts.Go(func() { stop(server.Serve(l)) })
 	if s.listen != "" {
-		web := (&door.HTTPS{API: api, Answerer: answerer, Hub: hub, Version: version, Archive: kept, Key: func() string { return keyIn(s.webhook) }}).Server()
+		web := (&door.HTTPS{API: api, Answerer: answerer, Hub: hub, Version: version, Archive: kept, Ends: ends, Key: func() string { return keyIn(s.webhook) }}).Server()
 		web.TLSConfig, web.Addr, web.ErrorLog = tls, s.listen, slog.NewLogLogger(log.Handler(), slog.LevelDebug)
 		context.AfterFunc(ctx, func() { _ = web.Close() })
 		parts.Go(func() { stop(web.ListenAndServeTLS("", "")) })

@@ -11,14 +11,22 @@ import (
 // lookAgain is how often the certificate's file is looked at.
 const lookAgain = time.Minute
 
-// certificate is a server's, of files that may change while it runs. The error is that of
-// the first reading; later ones leave the certificate that there is.
-func certificate(cert, key string) (*tls.Config, error) {
+// certificate is a server's, of files that may change while it runs, and when it ends. The
+// error is that of the first reading; later ones leave the certificate that there is.
+func certificate(cert, key string) (config *tls.Config, ends func() time.Time, err error) {
 	c := &changing{cert: cert, key: key}
 	if _, err := c.get(nil); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return &tls.Config{GetCertificate: c.get, MinVersion: tls.VersionTLS13}, nil
+	return &tls.Config{GetCertificate: c.get, MinVersion: tls.VersionTLS13}, c.ends, nil
+}
+
+// ends is when the certificate does that is served now.
+func (c *changing) ends() time.Time {
+	if held, err := c.get(nil); err == nil && held.Leaf != nil {
+		return held.Leaf.NotAfter
+	}
+	return time.Time{}
 }
 
 type changing struct {

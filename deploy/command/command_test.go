@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/kubernetes/fake"
 
@@ -119,6 +122,50 @@ func TestPool(t *testing.T) {
 	for _, want := range []string{"large (3 nodes)", "level 3 of 3", "seen on a, b\n", "level 0 of 3\n    no   container runtime", "seen on c\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)
+		}
+	}
+}
+
+// TestRenewal: a certificate is kept until its last year or until it is asked for, and with a
+// new one comes a webhook that knows it, if there is one.
+func TestRenewal(t *testing.T) {
+	there := func(age time.Duration, more ...runtime.Object) *fake.Clientset {
+		made, err := deploy.Certificate(deploy.Namespace, time.Now().Add(-age), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var pair v1.Secret
+		var known v1.ConfigMap
+		for i, to := range []any{&pair, &known} {
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(made[i].Object, to); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return fake.NewClientset(append(more, &pair, &known)...)
+	}
+	webhook := &v1.Secret{ObjectMeta: metav1.ObjectMeta{Name: deploy.WebhookKey, Namespace: deploy.Namespace}, Data: map[string][]byte{"key": []byte("k")}}
+	const year = 365 * 24 * time.Hour
+	for name, c := range map[string]struct {
+		client           *fake.Clientset
+		renew, deletions bool
+		want             []string
+	}{
+		"young":                {there(0), false, false, nil},
+		"in its last year":     {there(9*year + year/2), false, false, []string{"Secret", "ConfigMap"}},
+		"asked for":            {there(0), true, false, []string{"Secret", "ConfigMap"}},
+		"with a webhook":       {there(10*year, webhook), false, false, []string{"Secret", "ConfigMap", "Secret", "ValidatingWebhookConfiguration"}},
+		"a webhook besides":    {there(0), false, true, []string{"Secret", "ValidatingWebhookConfiguration"}},
+		"there is none so far": {fake.NewClientset(), false, false, []string{"Made"}},
+	} {
+		o := &install{options: options{config: genericclioptions.NewConfigFlags(false)}, renew: c.renew, deletions: c.deletions}
+		first, made := &unstructured.Unstructured{Object: map[string]any{"kind": "Namespace"}}, &unstructured.Unstructured{Object: map[string]any{"kind": "Made"}}
+		all, err := o.withSecrets(t.Context(), c.client, []*unstructured.Unstructured{first}, []*unstructured.Unstructured{made})
+		var kinds []string
+		for _, object := range all {
+			kinds = append(kinds, object.GetKind())
+		}
+		if err != nil || !slices.Equal(kinds, append([]string{"Namespace"}, c.want...)) {
+			t.Errorf("%s: %v %v", name, kinds, err)
 		}
 	}
 }

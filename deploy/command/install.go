@@ -28,6 +28,7 @@ type install struct {
 	options
 	output, dryRun string
 	deletions      bool
+	renew          bool
 }
 
 func newInstall(env Env) *cobra.Command {
@@ -54,6 +55,7 @@ chart, of whose templates these manifests are made.`,
 	f.StringVar(&o.dryRun, "dry-run", "none", "none, client (print what would be made) or server (have the API server check it)")
 	f.Lookup("dry-run").NoOptDefVal = "client"
 	f.BoolVar(&o.deletions, "deletions", false, "also make a webhook that is told who asks for the end of pods; it refuses nobody")
+	f.BoolVar(&o.renew, "renew", false, "make the front's certificate anew, as is done by itself in its last year")
 	f.StringVarP(&o.output, "output", "o", "name", "of --dry-run: name or yaml")
 	return cmd
 }
@@ -67,7 +69,7 @@ func (o *install) run(ctx context.Context) error {
 	if err != nil {
 		return exit.With(exit.Usage, err)
 	}
-	certificate, err := deploy.Certificate(o.namespace(), time.Now())
+	certificate, err := deploy.Certificate(o.namespace(), time.Now(), "")
 	if err != nil {
 		return err
 	}
@@ -106,28 +108,34 @@ func (o *install) run(ctx context.Context) error {
 
 // withSecrets adds what has secrets in it: what was made now where the cluster has none.
 func (o *install) withSecrets(ctx context.Context, typed kubernetes.Interface, objects, made []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
-	_, err := typed.CoreV1().Secrets(o.namespace()).Get(ctx, deploy.Front, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err):
+	secrets := typed.CoreV1().Secrets(o.namespace())
+	pair, err := secrets.Get(ctx, deploy.Front, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
 		return slices.Insert(objects, 1, made...), nil // behind the namespace
-	case err != nil || !o.deletions: // it has one, and agents know it by that
-		return objects, err
+	} else if err != nil {
+		return nil, err
 	}
-	webhook, err := o.webhook(ctx, typed)
-	return append(objects, webhook...), err
-}
-
-// webhook makes the one for deletions with the authority and the key that the cluster has.
-func (o *install) webhook(ctx context.Context, typed kubernetes.Interface) ([]*unstructured.Unstructured, error) {
-	authority, err := typed.CoreV1().ConfigMaps(o.namespace()).Get(ctx, deploy.Front, metav1.GetOptions{})
+	known, err := typed.CoreV1().ConfigMaps(o.namespace()).Get(ctx, deploy.Front, metav1.GetOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("the front's authority: %w", err)
 	}
-	key, err := typed.CoreV1().Secrets(o.namespace()).Get(ctx, deploy.WebhookKey, metav1.GetOptions{})
+	authority := known.Data["ca.crt"]
+	if ends, err := deploy.Ends(pair.Data["tls.crt"]); o.renew || err != nil || time.Until(ends) < deploy.RenewBefore {
+		certificate, err := deploy.Certificate(o.namespace(), time.Now(), authority)
+		if err != nil {
+			return nil, err
+		}
+		authority = authorityIn(certificate)
+		objects = slices.Insert(objects, 1, certificate...)
+	}
+	key, err := secrets.Get(ctx, deploy.WebhookKey, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, err
 	}
-	return deploy.WebhookFor(o.namespace(), authority.Data["ca.crt"], string(key.Data["key"])), nil
+	if err == nil || o.deletions { // one that is there knows the front by the same authority
+		objects = append(objects, deploy.WebhookFor(o.namespace(), authority, string(key.Data["key"]))...)
+	}
+	return objects, nil
 }
 
 // authorityIn is who vouches for a new certificate.

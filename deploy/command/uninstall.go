@@ -47,7 +47,7 @@ func (o *uninstall) run(ctx context.Context) error {
 	if err != nil {
 		return exit.With(exit.Usage, err)
 	}
-	certificate, err := deploy.Certificate(o.namespace(), time.Now())
+	certificate, err := deploy.Certificate(o.namespace(), time.Now(), "")
 	if err != nil {
 		return err
 	}

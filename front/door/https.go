@@ -27,6 +27,8 @@ type HTTPS struct {
 	Version  string
 	// Archive is nil where there is none.
 	Archive interface{ Trouble() error }
+	// Ends is when the server's certificate does; nil: nobody knows.
+	Ends func() time.Time
 	// Key is what the API server knows the webhook for deletions by; nil or empty: there is
 	// no such webhook.
 	Key func() string

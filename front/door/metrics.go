@@ -20,6 +20,7 @@ var (
 	foreign       = prometheus.NewDesc("whylet_front_foreign_pods_total", "Pods that an agent told of and that are not on its node.", nil, nil)
 	archived      = prometheus.NewDesc("whylet_front_closing_answers_total", "Closing answers that were archived.", nil, nil)
 	notArchived   = prometheus.NewDesc("whylet_front_archive_failed_total", "Attempts to archive that failed.", nil, nil)
+	certificate   = prometheus.NewDesc("whylet_front_certificate_end_seconds", "When the front's certificate ends, in seconds since 1970.", nil, nil)
 	archiveFailed = prometheus.NewDesc("whylet_front_archive_trouble", "1 while the archive does not work.", nil, nil)
 )
 
@@ -28,7 +29,7 @@ type collector struct{ *HTTPS }
 
 // Describe implements prometheus.Collector.
 func (collector) Describe(descs chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{podVerdict, newVerdicts, agents, pods, refused, foreign, archived, notArchived, archiveFailed} {
+	for _, d := range []*prometheus.Desc{podVerdict, newVerdicts, agents, pods, refused, foreign, archived, notArchived, certificate, archiveFailed} {
 		descs <- d
 	}
 }
@@ -53,6 +54,9 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 	trouble := 0.0
 	if c.Archive != nil && c.Archive.Trouble() != nil {
 		trouble = 1
+	}
+	if c.Ends != nil {
+		to <- prometheus.MustNewConstMetric(certificate, prometheus.GaugeValue, float64(c.Ends().Unix()))
 	}
 	to <- prometheus.MustNewConstMetric(agents, prometheus.GaugeValue, float64(connected))
 	to <- prometheus.MustNewConstMetric(pods, prometheus.GaugeValue, float64(told))
