@@ -1,6 +1,7 @@
 package shadow
 
 import (
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -31,10 +32,46 @@ func (s *stepper) said(r Run, b fact.Said) Run {
 		} else if r.Hook != 0 && b.Reason == LogKilling && s.Going == 0 {
 			// kubelet says at once that the hook failed and that it ends the container.
 			r = s.told(s.fact.Container, r, fact.KillHook, b)
+		} else if r.Kill == "" && strings.HasPrefix(b.Message, stopping) && s.withSandbox(r.Ordered) {
+			r = s.endsWithSandbox(s.fact.Container, r)
 		}
 	}
 	return r
 }
+
+// sandboxLost takes the loss of the pod's sandbox: what kubelet ends then without another
+// reason it ends for that. Its word of the ends may have come before.
+func (s *stepper) sandboxLost() {
+	s.Lost, s.LostAt = s.fact.ID, s.fact.When()
+	for _, name := range s.names() {
+		for _, r := range []Run{s.Before[name], s.Runs[name]} {
+			if r.ByKubelet && r.Kill == "" && s.withSandbox(r.Ordered) {
+				s.endsWithSandbox(name, r)
+			}
+		}
+	}
+}
+
+// withSandbox says whether an end that kubelet ordered at a time belongs to the loss of the
+// sandbox: it says both within one sync.
+func (s *stepper) withSandbox(ordered time.Time) bool {
+	return s.Lost != 0 && s.Going == 0 && ordered.Sub(s.LostAt).Abs() <= slack
+}
+
+func (s *stepper) endsWithSandbox(name string, r Run) Run {
+	r.Kill = fact.Told
+	if s.Runs[name].Attempt == r.Attempt {
+		s.set(name, r)
+	} else {
+		s.Before = maps.Clone(s.Before)
+		s.Before[name] = r
+	}
+	s.act(fact.Told, s.before(r.Ordered, r), name, r.Attempt, fact.Kill{Reason: fact.KillSandbox, Message: stopping + name, GraceSeconds: s.graceOf(fact.KillSandbox, name)}, s.Lost, r.Order)
+	return r
+}
+
+// stopping is what kubelet says of a container that it ends for its pod's sake.
+const stopping = "Stopping container "
 
 // lateWord takes kubelet's word about the end of a run that another one followed.
 func (s *stepper) lateWord() {
@@ -44,6 +81,15 @@ func (s *stepper) lateWord() {
 	}
 	if reason, ok := reasonOf(b.Message); ok {
 		s.told(s.fact.Container, Run{Attempt: s.fact.Attempt}, reason, b)
+	}
+	r, known := s.Before[s.fact.Container]
+	if b.Reason != SaidKilling && b.Reason != LogKilling || !known || r.Attempt != s.fact.Attempt || r.Kill != "" || !strings.HasPrefix(b.Message, stopping) {
+		return
+	}
+	s.Before = maps.Clone(s.Before)
+	s.Before[s.fact.Container] = r.ordered(s.fact, true)
+	if r = s.Before[s.fact.Container]; s.withSandbox(r.Ordered) {
+		s.endsWithSandbox(s.fact.Container, r)
 	}
 }
 
@@ -155,5 +201,5 @@ func (s *stepper) podGoes(name string, r Run) {
 	}
 	r.Kill = fact.Told
 	s.set(name, r)
-	s.act(fact.Told, s.before(s.Since, r), name, r.Attempt, fact.Kill{Reason: s.For, GraceSeconds: s.Grace, Message: "Stopping container " + name}, s.Going, r.Order)
+	s.act(fact.Told, s.before(s.Since, r), name, r.Attempt, fact.Kill{Reason: s.For, GraceSeconds: s.Grace, Message: stopping + name}, s.Going, r.Order)
 }

@@ -273,3 +273,26 @@ func check(t *rapid.T, d Decision, cause fact.Fact, seen map[fact.ID]bool, sures
 		surest[run] = d.Act.Basis
 	}
 }
+
+// What kubelet ends when the pod's sandbox was lost it ends for that, in whatever order it is
+// told of both; but not long before or after.
+func TestTheSandboxWasLost(t *testing.T) {
+	const words = "Stopping container app"
+	killing := fact.Said{Component: By, Source: "event", Reason: SaidKilling, Message: words}
+	lost := fact.SandboxLost{Message: "kubelet says: Pod sandbox changed, it will be killed and re-created."}
+	end := fact.Exited{ContainerID: "c://1", ExitCode: 137}
+	for name, story := range map[string]*tale{
+		"the loss first":      begun().at(30, "", 0, lost).at(30, "app", 0, killing).at(31, "app", 0, end),
+		"the order first":     begun().at(30, "app", 0, killing).at(30, "", 0, lost).at(31, "app", 0, end),
+		"when the next began": begun().at(31, "app", 0, end).at(32, "app", 1, fact.Started{ContainerID: "c://2", PID: 8}).at(30, "app", 0, killing).at(30, "", 0, lost),
+		"and the loss first":  begun().at(31, "app", 0, end).at(32, "app", 1, fact.Started{ContainerID: "c://2", PID: 8}).at(30, "", 0, lost).at(30, "app", 0, killing),
+	} {
+		d, b := only(t, story)
+		if d.Act.Basis != fact.Told || b.Reason != fact.KillSandbox || d.Attempt != 0 || len(d.Because) != 2 {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
+	if kills := begun().at(30, "", 0, lost).at(60, "app", 0, killing).at(61, "app", 0, end).kills(); len(kills) != 0 {
+		t.Errorf("%+v", kills)
+	}
+}

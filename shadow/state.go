@@ -24,8 +24,9 @@ type State struct {
 	Grace int64           `json:"grace,omitempty"` // seconds
 	// Since is when it had to.
 	Since time.Time `json:"since,omitzero"`
-	// Lost is the sandbox that ended.
-	Lost fact.ID `json:"lost,omitempty"`
+	// Lost is the sandbox that ended, LostAt when kubelet said so.
+	Lost   fact.ID   `json:"lost,omitempty"`
+	LostAt time.Time `json:"lostAt,omitzero"`
 	// Runs are the newest runs by container.
 	Runs map[string]Run `json:"runs,omitempty"`
 	// Before are those before them: kubelet's counters may tell of an end only when the

@@ -22,7 +22,7 @@ func Step(state State, f fact.Fact) (State, []Decision) {
 	case fact.DeletionSeen:
 		s.goes(fact.KillDeletion, b.GraceSeconds, f.When())
 	case fact.SandboxLost:
-		s.Lost = f.ID
+		s.sandboxLost()
 	}
 	if f.Container != "" {
 		s.container()

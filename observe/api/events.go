@@ -117,6 +117,9 @@ func (t Told) Bodies() []fact.Observed {
 	if image, why, ok := pullFailed(t.Message); ok && t.Reason == "Failed" {
 		bodies = append(bodies, fact.ImageFailed{Image: image, Reason: "ErrImagePull", Message: why})
 	}
+	if t.Reason == "SandboxChanged" {
+		bodies = append(bodies, fact.SandboxLost{Message: "kubelet says: " + t.Message})
+	}
 	if stage, ok := setUpStages[t.Reason]; ok {
 		bodies = append(bodies, fact.SetUpFailed{Stage: stage, Reason: t.Reason, Message: t.Message})
 	}
