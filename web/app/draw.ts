@@ -156,7 +156,7 @@ export class Painter {
         const w = Math.max(right - x, 2)
         c.fillStyle = (m.shape === 'hatched' ? this.hatch : this.grid) ?? k.muted
         c.fillRect(x, s.top + 6, w, s.height - 12)
-        if (m.label) this.inside(m.label, x, right, middle, k.muted)
+        if (m.label) this.inside(m.label, x, right, middle, k.muted, true)
         return
       }
       case 'band': {
@@ -230,7 +230,7 @@ export class Painter {
 
   // inside writes where there is room, in the part that is seen, and beside what else has
   // words there.
-  private inside(text: string, x: number, right: number, y: number, color: string) {
+  private inside(text: string, x: number, right: number, y: number, color: string, hatched = false) {
     const { c } = this
     let from = Math.max(x, 0) + 4
     const to = Math.min(right, this.w) - 4
@@ -244,7 +244,8 @@ export class Painter {
     if (width > to - from) return
     c.fillStyle = c.globalAlpha < 1 ? this.k.muted : color
     c.globalAlpha = 1 // words stay legible where shapes are dim
-    c.fillText(text, from, y)
+    if (hatched) this.text(text, from, y, color)
+    else c.fillText(text, from, y)
   }
 
   y(s: Strip, v: number) { return s.top + s.height - 4 - s.scale.y(v) * (s.height - 12) }

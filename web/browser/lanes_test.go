@@ -2,6 +2,7 @@ package browser
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,8 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/journal"
+	"whylet.dev/whylet/web"
+	"whylet.dev/whylet/why/serve"
 )
 
 // lanes are what a page shows of a history in which everything happened that has a place
@@ -58,6 +61,38 @@ func TestLanes(t *testing.T) {
 		}
 	}
 	b.leads()
+	b.calm()
+}
+
+// A node's page has its memory, its pods by their runs, and in which order they would have
+// been evicted.
+func TestNode(t *testing.T) {
+	source := eventful(t)
+	q := serve.Question{Name: "vm"}
+	q.Now = source.Stats().Last
+	a, err := serve.Node(source, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := web.FromJournal(source, q, a, "kubectl why node/vm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, 1280, 1000)
+	b.show(d)
+	names := eval[[]string](b, "[...document.querySelectorAll('.tables summary')].map(s => s.firstChild.textContent)")
+	for _, want := range []string{"Node: Who looked", "Node: Machine", "Node: Memory left", "Pods: shop/web-1"} {
+		if !slices.Contains(names, want) {
+			t.Errorf("no lane %q among %q", want, names)
+		}
+	}
+	eval[any](b, "document.querySelectorAll('.tables details').forEach(d => { d.open = true })")
+	b.do(chromedp.WaitVisible(chromedp.CSS(".tables table")),
+		chromedp.Click(chromedp.Search("//div[@class='whole']//details[contains(., 'Pods: shop/web-1')]//tr[contains(., 'order of eviction')]//button")), chromedp.WaitVisible(chromedp.CSS(".detail .said")))
+	if got := b.text(".detail .said"); !strings.Contains(got, "1. shop/web-1 (BestEffort") || !strings.Contains(got, "2. shop/db-0 (Burstable") {
+		t.Error("the order of eviction:", got)
+	}
+	b.accessible()
 	b.calm()
 }
 
