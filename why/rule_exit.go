@@ -165,6 +165,7 @@ func ownExit(e ending) *finding {
 		f.because = []string{"the node did not ask it to."}
 	}
 	e.meant(f, e.lastWord())
+	e.mayNotWrite(f)
 	f.notes = e.childOOM()
 	if code > 128 && fact.SignalNames[code-128] != "" && !e.exit.StatusKnown || e.childKilled() {
 		f.weight = weak // as likely a signal's

@@ -70,6 +70,20 @@ var meanings = []meaning{
 	},
 }
 
+// mayNotWrite names the volumes that the spec does not let the container write to, where
+// that is what it complains of.
+func (e ending) mayNotWrite(f *finding) {
+	if e.spec == nil || e.said(words.ReadOnly.In) == "" {
+		return
+	}
+	for _, m := range e.spec.VolumeMounts {
+		if m.ReadOnly {
+			f.because = append(f.because, fmt.Sprintf("Its volume %s (at %s) is mounted readOnly.", m.Name, m.MountPath))
+			f.fixes = append(f.fixes, e.h.specFix(fmt.Sprintf("mount volume %s without readOnly, or have it write elsewhere", m.Name)))
+		}
+	}
+}
+
 // meant adds the meaning of a process's last words to a finding that quotes them.
 func (e ending) meant(f *finding, said string) {
 	for _, m := range meanings {

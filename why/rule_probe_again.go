@@ -148,6 +148,7 @@ func probeNeverAnswers(p *probing) *finding {
 		idle = ", and its main process " + idleWords(look)
 	}
 	f.text = fmt.Sprintf("Container %s hangs: it takes the connection of %s and answers nothing, not even within %s%s.", p.run.Container, p.what(), prose.Span(b.Patience), idle)
+	p.complains(f)
 	f.fixes = append([]answer.Fix{p.h.inspect("see what its threads wait for", p.h.exec(p.run.Container, "cat /proc/1/wchan /proc/1/status"))}, p.h.logsFix(p.run)...)
 	return f
 }

@@ -8,6 +8,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // These rules are about answers that come too late, or never.
@@ -435,9 +436,23 @@ func probeFinishesLate(p *probing) *finding {
 	}
 }
 
-// probeHang: it holds the port, uses no CPU and takes no connection. One that accepts and
-// then says nothing may only be slow: without a late answer to show for it that stays open.
+// probeHang: it holds the port, and answers nothing.
 func probeHang(p *probing) *finding {
+	f := p.hang()
+	p.complains(f)
+	return f
+}
+
+// complains quotes the error of which a container's log tells while it does not answer.
+func (p *probing) complains(f *finding) {
+	if at, lines := p.log(); f != nil && f.weight >= fair && at != nil && !at.Seen.Before(p.from) && words.Troubled(lines) {
+		f.because = append(f.because, quoteLog(lines))
+	}
+}
+
+// hang: it holds the port, uses no CPU and takes no connection. One that accepts and then
+// says nothing may only be slow: without a late answer to show for it that stays open.
+func (p *probing) hang() *finding {
 	if p.mode != silent && p.mode != unreachable && p.mode != commandLate {
 		return nil
 	}

@@ -51,6 +51,9 @@ func TestSettings(t *testing.T) {
 	files := limited()
 	files.Spec.Volumes = []v1.Volume{{Name: "cache", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{Medium: v1.StorageMediumMemory}}}}
 	files.Spec.Containers[0].VolumeMounts = []v1.VolumeMount{{Name: "cache", MountPath: "/cache"}}
+	readOnly := web(silentProbe, func(c *v1.Container) {
+		c.VolumeMounts = []v1.VolumeMount{{Name: "data", MountPath: "/data", ReadOnly: true}}
+	})
 	for _, q := range []question{
 		{name: "a heap beyond the limit", pod: limited("java", "-Xmx1g", "Main"), cause: answer.MemoryLimit, says: "Its heap may grow to 1Gi (-Xmx1g in its command), and so beyond that limit.", tale: oom},
 		{name: "a heap that leaves too little", pod: limited("java", "-Xmx22m", "Main"), cause: answer.MemoryLimit, says: "leaves 2Mi of that limit", tale: oom},
@@ -63,6 +66,9 @@ func TestSettings(t *testing.T) {
 		{name: "a key that others may read", pod: web(silentProbe), cause: answer.AppExitError, says: "others than its owner may read", tale: func(s *tale) {
 			s.wait(5 * time.Second)
 			s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true, StatusKnown: true, LastLines: []string{"Cookie file /data/.erlang.cookie must be accessible by owner only"}})
+		}},
+		{name: "a volume that it may not write", pod: readOnly, cause: answer.AppExitError, says: "Its volume data (at /data) is mounted readOnly.", tale: func(s *tale) {
+			s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true, StatusKnown: true, LastLines: []string{`[ERROR] mariadbd: Can't create/write to file './ddl_recovery.log' (Errcode: 30 "Read-only file system")`, "[ERROR] Aborting"}})
 		}},
 		{name: "a script whose interpreter is not there", pod: web(silentProbe), cause: answer.AppStartFailed, says: "the interpreter that its first line names is not", tale: func(s *tale) {
 			s.exit("app", fact.Exited{ExitCode: 127, OOMKnown: true, StatusKnown: true, LastLines: []string{"bash: line 1: /srv/run.sh: cannot execute: required file not found"}})
@@ -156,4 +162,26 @@ func FuzzHeap(f *testing.F) {
 			t.Fatalf("%d bytes of %q", g.bytes, text)
 		}
 	})
+}
+
+// What a log tells of meanwhile is quoted where nothing is answered.
+func TestHangComplains(t *testing.T) {
+	hangs := fact.Looked{PID: 100, State: "S", Over: time.Second, Listeners: []fact.Listener{{Address: "0.0.0.0:8080", PID: 100, Backlog: 3}}}
+	for _, q := range []question{
+		{name: "an error", says: "Its log says: [CRITICAL] WORKER TIMEOUT (pid:6).", tale: func(s *tale) {
+			hangs.Said = []string{"[2026-11-23 06:54:18 +0000] [1] [CRITICAL] WORKER TIMEOUT (pid:6)", "[2026-11-23 06:54:18 +0000] [9] [INFO] Booting worker with pid: 9"}
+			s.probe("app", 1, noAnswer(fact.Readiness))
+			s.in("app", hangs)
+			s.probe("app", 3, noAnswer(fact.Readiness))
+		}},
+		{name: "none", says: "3 connections wait to be accepted. So", tale: func(s *tale) {
+			hangs.Said = []string{"[INFO] Listening"}
+			s.probe("app", 1, noAnswer(fact.Readiness))
+			s.in("app", hangs)
+			s.probe("app", 3, noAnswer(fact.Readiness))
+		}},
+	} {
+		q.pod, q.symptom, q.cause = web(ready), answer.NotReady, answer.AppHang
+		t.Run(q.name, func(t *testing.T) { q.run(t) })
+	}
 }

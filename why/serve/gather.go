@@ -36,12 +36,7 @@ func (e *NotKnownError) Error() string {
 // One answers about one pod. The error is a *[NotKnownError] when the journal has
 // nothing about it, or the journal's own.
 func One(s journal.Source, q Question) (answer.Answer, error) {
-	spans := s.Pods()
-	span, ok := newest(spans, q)
-	if !ok {
-		return answer.Answer{}, &NotKnownError{Namespace: q.Namespace, Name: q.Name, Near: near(spans, q)}
-	}
-	h, err := historyOf(s, spans, span, &q.Options)
+	h, err := History(s, &q)
 	if err != nil {
 		return answer.Answer{}, err
 	}
@@ -54,16 +49,18 @@ func One(s journal.Source, q Question) (answer.Answer, error) {
 // worst first.
 func All(s journal.Source, q Question) ([]answer.Answer, error) {
 	var all []answer.Answer
-	spans := s.Pods()
-	for _, span := range spans {
+	from := newGatherer(s)
+	from.share()
+	for _, span := range from.spans {
 		if span.Pod.Name == "" || q.Namespace != "" && span.Pod.Namespace != q.Namespace {
 			continue
 		}
-		a, err := explain(s, spans, span, q.Options)
+		o := q.Options
+		h, err := from.historyOf(span, &o)
 		if err != nil {
 			return all, err
 		}
-		if !gone(a) {
+		if a := why.Explain(h, o); !gone(a) {
 			all = append(all, a)
 		}
 	}
@@ -77,14 +74,14 @@ const ownedMost = 5
 // Owned answers about pods that a controller made and that are gone, worst first. They
 // have its name as the beginning of theirs.
 func Owned(s journal.Source, q Question) ([]answer.Answer, error) {
-	spans := s.Pods()
-	own := slices.DeleteFunc(slices.Clone(spans), func(p journal.PodSpan) bool {
+	from := newGatherer(s)
+	own := slices.DeleteFunc(slices.Clone(from.spans), func(p journal.PodSpan) bool {
 		return p.Pod.Namespace != q.Namespace || !strings.HasPrefix(p.Pod.Name, q.Name+"-")
 	})
 	slices.SortFunc(own, func(a, b journal.PodSpan) int { return b.First.Compare(a.First) })
 	var all []answer.Answer
 	for _, span := range own[:min(len(own), ownedMost)] {
-		h, err := historyOf(s, spans, span, &q.Options)
+		h, err := from.historyOf(span, &q.Options)
 		if err != nil {
 			return all, err
 		}
@@ -157,14 +154,6 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-func explain(s journal.Source, spans []journal.PodSpan, span journal.PodSpan, o why.Options) (answer.Answer, error) {
-	h, err := historyOf(s, spans, span, &o)
-	if err != nil {
-		return answer.Answer{}, err
-	}
-	return why.Explain(h, o), nil
-}
-
 // WhatIf says what other settings would have changed for one pod. The error is as
 // that of [One], or whatif's own.
 func WhatIf(s journal.Source, q Question, changes []whatif.Change) (whatif.Result, error) {
@@ -187,16 +176,42 @@ func Suggest(s journal.Source, q Question) (suggest.Result, error) {
 // History gathers the history of the pod that is asked about, and puts into the question
 // how much of it the journal has. The error is as that of [One].
 func History(s journal.Source, q *Question) (*history.History, error) {
-	spans := s.Pods()
-	span, ok := newest(spans, *q)
+	from := newGatherer(s)
+	span, ok := newest(from.spans, *q)
 	if !ok {
-		return nil, &NotKnownError{Namespace: q.Namespace, Name: q.Name, Near: near(spans, *q)}
+		return nil, &NotKnownError{Namespace: q.Namespace, Name: q.Name, Near: near(from.spans, *q)}
 	}
-	return historyOf(s, spans, span, &q.Options)
+	return from.historyOf(span, &q.Options)
 }
 
-// historyOf gathers all that is known of a pod and around it; spans are all pods.
-func historyOf(s journal.Source, spans []journal.PodSpan, span journal.PodSpan, o *why.Options) (*history.History, error) {
+// gatherer gathers histories from a journal.
+type gatherer struct {
+	journal.Source
+	spans []journal.PodSpan // of all pods
+	// failed and started are what was read for another pod and is read for many: nil where
+	// nothing is shared.
+	failed  map[shared][]fact.Fact
+	started map[types.UID][]fact.Fact
+}
+
+// shared is the beginning of a time in which others' failures are read once for all pods of
+// a namespace whose own began in it.
+type shared struct {
+	namespace string
+	from      time.Time
+}
+
+func newGatherer(s journal.Source) *gatherer { return &gatherer{Source: s, spans: s.Pods()} }
+
+// share has what is read for one pod kept for the next: for who gathers the histories of
+// all, which often began to fail together.
+func (g *gatherer) share() {
+	g.failed, g.started = map[shared][]fact.Fact{}, map[types.UID][]fact.Fact{}
+}
+
+// historyOf gathers all that is known of a pod and around it.
+func (g *gatherer) historyOf(span journal.PodSpan, o *why.Options) (*history.History, error) {
+	s := g.Source
 	facts, err := collect(s, journal.Query{UID: span.Pod.UID})
 	if err != nil {
 		return nil, err
@@ -210,7 +225,7 @@ func historyOf(s journal.Source, spans []journal.PodSpan, span journal.PodSpan, 
 	} else if agent != nil {
 		node = slices.Insert(node, 0, *agent)
 	}
-	neighbours, err := neighbours(s, spans, span.Pod, facts)
+	neighbours, err := g.neighbours(span.Pod, facts)
 	if err != nil {
 		return nil, err
 	}
@@ -273,12 +288,12 @@ const (
 
 // neighbours are failed probe attempts of other pods around the time at which
 // this pod's newest failures began: whether one thing made several fail.
-func neighbours(s journal.Source, spans []journal.PodSpan, pod fact.Pod, facts []fact.Fact) ([]fact.Fact, error) {
+func (g *gatherer) neighbours(pod fact.Pod, facts []fact.Fact) ([]fact.Fact, error) {
 	began := onset(facts)
 	if began.IsZero() {
 		return nil, nil
 	}
-	failed, err := failuresAround(s, present(spans, pod, began), began)
+	failed, err := g.failuresAround(pod, began)
 	if err != nil {
 		return nil, err
 	}
@@ -289,13 +304,25 @@ func neighbours(s journal.Source, spans []journal.PodSpan, pod fact.Pod, facts [
 			continue
 		}
 		seen[f.Pod] = true
-		starts, err := collect(s, journal.Query{UID: f.Pod.UID, Kinds: []fact.Kind{fact.Started{}.Kind()}})
+		starts, err := g.starts(f.Pod.UID)
 		if err != nil {
 			return nil, err
 		}
 		near = append(near, starts...)
 	}
 	return near, nil
+}
+
+// starts are when containers of a pod were started.
+func (g *gatherer) starts(uid types.UID) ([]fact.Fact, error) {
+	if known, ok := g.started[uid]; ok {
+		return known, nil
+	}
+	starts, err := collect(g.Source, journal.Query{UID: uid, Kinds: []fact.Kind{fact.Started{}.Kind()}})
+	if g.started != nil && err == nil {
+		g.started[uid] = starts
+	}
+	return starts, err
 }
 
 // present are other pods that were there around a moment, at most mostPods of
@@ -321,12 +348,36 @@ func present(spans []journal.PodSpan, pod fact.Pod, moment time.Time) map[types.
 	return chosen
 }
 
-// failuresAround are the failed attempts of some pods around a moment.
-func failuresAround(s journal.Source, among map[types.UID]bool, moment time.Time) ([]fact.Fact, error) {
+// together is how long the time is for which failures are read once for all.
+const together = 5 * time.Second
+
+// failuresAround are the failed attempts of other pods around a moment.
+func (g *gatherer) failuresAround(pod fact.Pod, moment time.Time) ([]fact.Fact, error) {
+	if g.failed == nil {
+		return g.failures(present(g.spans, pod, moment), moment.Add(-aside), moment.Add(aside), mostFailures)
+	}
+	key := shared{pod.Namespace, moment.Truncate(together)}
+	all, known := g.failed[key]
+	if !known {
+		var err error
+		among := present(g.spans, fact.Pod{Namespace: pod.Namespace}, key.from)
+		if all, err = g.failures(among, key.from.Add(-aside), key.from.Add(together+aside), 4*mostFailures); err != nil {
+			return nil, err
+		}
+		g.failed[key] = all
+	}
+	own := slices.DeleteFunc(slices.Clone(all), func(f fact.Fact) bool {
+		return f.Pod.UID == pod.UID || f.Seen.Before(moment.Add(-aside)) || f.Seen.After(moment.Add(aside))
+	})
+	return own[:min(len(own), mostFailures)], nil
+}
+
+// failures are the first failed attempts of some pods in a time, of so many attempts.
+func (g *gatherer) failures(among map[types.UID]bool, from, to time.Time, most int) ([]fact.Fact, error) {
 	if len(among) == 0 {
 		return nil, nil
 	}
-	all, err := collect(s, journal.Query{Among: among, Kinds: []fact.Kind{fact.Probed{}.Kind()}, From: moment.Add(-aside), To: moment.Add(aside), Limit: mostFailures})
+	all, err := collect(g.Source, journal.Query{Among: among, Kinds: []fact.Kind{fact.Probed{}.Kind()}, From: from, To: to, Limit: most})
 	return slices.DeleteFunc(all, func(f fact.Fact) bool {
 		b, ok := f.Body.(fact.Probed)
 		return !ok || b.Verdict != fact.Failure

@@ -32,7 +32,7 @@ func TestRecordedHistoriesWithoutOrders(t *testing.T) {
 				if span.Pod.Name == "" {
 					continue
 				}
-				h, err := historyOf(source, source.Pods(), span, &o)
+				h, err := newGatherer(source).historyOf(span, &o)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -10,6 +10,22 @@ import (
 // say why they end. Where it happened may follow it.
 var givesReason = regexp.MustCompile(`^(panic: |fatal error: |FATAL ERROR: |Exception in thread |Unhandled exception|Uncaught |Caused by: |thread '.*' panicked|(\w+[.:]+)*\w*(Error|Exception)( \[\w+\])?: )`)
 
+// raised fits the line with which Python ends a traceback, by the package that its class is
+// in, where the class is not named an error.
+var raised = regexp.MustCompile(`^(\w+\.)*(exceptions?|errors?|exc)\.(\w+\.)*[A-Z]\w*(: |$)`)
+
+// class fits what may be the line below a traceback.
+var class = regexp.MustCompile(`^[A-Za-z_][\w.]*(: |$)`)
+
+// belowTraceback says whether a line is the one that a traceback of Python's ends with.
+func belowTraceback(lines []string, i int) bool {
+	if i < 2 || !class.MatchString(lines[i]) || !strings.HasPrefix(lines[i-1], "  ") {
+		return false
+	}
+	// The place, its source, and what of that is underlined.
+	return slices.ContainsFunc(lines[max(0, i-3):i], func(line string) bool { return strings.HasPrefix(line, `  File "`) })
+}
+
 // gravest and grave are what programs call a line that says why they end, and one that
 // says what went wrong: syslog's names, those of Java's and Go's loggers, of PostgreSQL,
 // nginx and klog.
@@ -20,7 +36,7 @@ var (
 
 // system fits a line that ends with the C library's words for what a system call came
 // to, most often before a program's own "giving up".
-var system = regexp.MustCompile(`(?i): (no such file or directory|permission denied|address already in use|no space left on device|cannot allocate memory|too many open files|read-only file system|not a directory|is a directory)\)?\.?$`)
+var system = regexp.MustCompile(`(?i)(?:: | ")(no such file or directory|permission denied|address already in use|no space left on device|cannot allocate memory|too many open files|read-only file system|not a directory|is a directory)"?\)?\.?$`)
 
 // poor fits what is said last and says nothing but that it ends.
 var poor = regexp.MustCompile(`(?i)^\W*(\w+: )?(\[?(error|fatal|note|info|warn(ing)?)\]?:? )?\W*(aborting|aborted|exiting|exited|shutting down|shutdown( complete)?|terminat(ed|ing)|giving up|stopp(ed|ing)|node\.js v[\d.]+|worker exiting.*|reason: \w+( \w+)?|\w+ (is )?(shut(ting)? down|stopped|exiting)|unloading application|database system is shut down)\W*$`)
@@ -48,7 +64,7 @@ func gravity(lines []string, i, behind int) int {
 		return 0
 	case i > 0 && Frame(lines[i-1], line), i == 0 && Frame("", line), poor.MatchString(gist), strings.HasPrefix(trimmed, "Traceback "):
 		return 1
-	case GivesReason(trimmed):
+	case GivesReason(trimmed), raised.MatchString(trimmed), belowTraceback(lines, i):
 		return 6
 	case gravest.MatchString(line):
 		return 5
