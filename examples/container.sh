@@ -6,13 +6,15 @@
 #   whylet_load NAME ARCHIVE…     images as docker save writes them, which no registry has to have
 #   whylet_stop NAME              and its data
 #
-# ENGINE is what is called; docker, or podman where there is no docker.
+# ENGINE is what is called; docker, or podman where there is no docker. RUN_FLAGS are
+# further flags of its run.
 
 ENGINE=${ENGINE:-$(command -v docker || command -v podman)}
 
 whylet_start() {
   # Privileged, for it mounts, makes cgroups and writes rules; the port is one that is free.
-  $ENGINE run --detach --privileged --name "$1" --hostname "$1" \
+  # shellcheck disable=SC2086 # several words
+  $ENGINE run ${RUN_FLAGS:-} --detach --privileged --name "$1" --hostname "$1" \
     --publish 127.0.0.1::6443 --volume "$1:/var/lib/whylet" "$2" >/dev/null || return
   whylet_wait "$1"
 }
@@ -25,7 +27,7 @@ whylet_wait() {
     fi
     sleep 0.2
   done
-  KUBECONFIG=$(mktemp) || return
+  KUBECONFIG=${TMPDIR:-/tmp}/$1.kubeconfig
   export KUBECONFIG
   $ENGINE cp "$1:/var/lib/whylet/kubeconfig/admin.conf" "$KUBECONFIG" || return
   port=$($ENGINE port "$1" 6443/tcp) || return
@@ -43,4 +45,5 @@ whylet_load() {
 whylet_stop() {
   $ENGINE rm --force --volumes "$1" >/dev/null
   $ENGINE volume rm --force "$1" >/dev/null
+  rm -f "${TMPDIR:-/tmp}/$1.kubeconfig"
 }
