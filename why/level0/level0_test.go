@@ -313,3 +313,31 @@ func TestHeldBack(t *testing.T) {
 		t.Errorf("%s", a.Text(answer.Style{}))
 	}
 }
+
+// Whatever an API server shows, no answer is called recorded, and what is not known is
+// called so.
+func FuzzExplain(f *testing.F) {
+	f.Add(liveness, ended(`exitCode: 1, reason: Error`), again, "dial tcp 10.0.0.1:1: connection refused")
+	f.Add(readiness, unready, `[{reason: Unhealthy, message: "Readiness probe failed: HTTP probe failed with statuscode: 503", lastTimestamp: "2026-11-22T02:59:55Z"}]`, "")
+	f.Add(hooked, waits("RunContainerError", `exec: "/x": permission denied`), "[]", "exec /x: exec format error")
+	f.Add(limited, `{phase: Failed, reason: Evicted, message: "The node was low on resource: memory."}`, "[]", "")
+	f.Fuzz(func(t *testing.T, spec, status, said, line string) {
+		p := v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "u1"}}
+		var list []v1.Event
+		if yaml.Unmarshal([]byte(spec), &p.Spec) != nil || yaml.Unmarshal([]byte(status), &p.Status) != nil || yaml.Unmarshal([]byte(said), &list) != nil {
+			return
+		}
+		for i := range list {
+			list[i].InvolvedObject = v1.ObjectReference{UID: "u1", FieldPath: "spec.containers{app}"}
+		}
+		a := Explain(Seen{Pod: &p, Events: list, Words: map[string][]string{"app": strings.Split(line, "\n")}, Now: now})
+		if len(a.Symptoms) == 0 || len(a.Symptoms) != len(a.Verdicts) {
+			t.Fatalf("%+v", a)
+		}
+		for _, v := range a.Verdicts {
+			if v.Certainty == answer.Recorded || v.Cause == answer.CauseUnknown && v.Certainty != answer.Unknown {
+				t.Errorf("%s is called %s: %s", v.Cause, v.Certainty, v.Text)
+			}
+		}
+	})
+}
