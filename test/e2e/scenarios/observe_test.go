@@ -20,8 +20,8 @@ const leastRight = 0.9
 // leastLater is the share of them that is explained by an agent that was installed when all
 // had happened, and mostWrongLater how many it may explain wrongly.
 const (
-	leastLater     = 0.5
-	mostWrongLater = 2
+	leastLater     = 0.6
+	mostWrongLater = 1
 )
 
 // A third of the scenarios, the same ones every time, beside a real kubelet. What is
