@@ -54,7 +54,7 @@ func (c caller) do(method, path, body string) (int, string) {
 }
 
 // login asks as a browser does whose user gave the token as a password.
-func (c caller) login(path string) int {
+func (c caller) login(path string) (int, http.Header) {
 	c.t.Helper()
 	r, err := http.NewRequestWithContext(c.t.Context(), http.MethodGet, c.server.URL+path, nil)
 	if err != nil {
@@ -66,7 +66,7 @@ func (c caller) login(path string) int {
 		c.t.Fatal(err)
 	}
 	answer.Body.Close()
-	return answer.StatusCode
+	return answer.StatusCode, answer.Header
 }
 
 // RoundTrip shows the token with each request of an assistant.
@@ -131,8 +131,12 @@ func TestHTTPS(t *testing.T) {
 		t.Errorf("%d %s", code, text)
 	}
 	for path, want := range map[string]int{"/page?namespace=shop": 200, "/page?namespace=other": 403, "/why?namespace=shop": 401, "/metrics": 401} {
-		if code := tenant.login(path); code != want {
+		code, header := tenant.login(path)
+		if code != want {
 			t.Errorf("%s with the token as a password: %d, wanted %d", path, code, want)
+		}
+		if code == 200 && (header.Get("Cross-Origin-Resource-Policy") != "same-origin" || !strings.Contains(header.Get("Content-Security-Policy"), "frame-ancestors 'none'")) {
+			t.Errorf("%s can be read or framed from elsewhere: %v", path, header)
 		}
 	}
 	if code, text := tenant.do(http.MethodPost, "/alerts", strings.ReplaceAll(alerts, `"shop"`, `"other"`)); code != 403 {

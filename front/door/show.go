@@ -1,8 +1,11 @@
 package door
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -11,6 +14,7 @@ import (
 
 	"whylet.dev/whylet/web"
 	"whylet.dev/whylet/web/timeline"
+	"whylet.dev/whylet/why/ask"
 	"whylet.dev/whylet/why/question"
 )
 
@@ -47,21 +51,39 @@ func (h *HTTPS) page(w http.ResponseWriter, r *http.Request, user authn.UserInfo
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Content-Security-Policy", "frame-ancestors 'none'") // what it may load, the page says itself
-	w.Header().Set("Referrer-Policy", "no-referrer")
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	var page bytes.Buffer
 	if spec.All {
-		all, err := c.All(r.Context())
-		if len(all) == 0 && err != nil {
-			return err
-		}
-		return web.WriteOverview(w, web.Overview{Namespace: namespace, AsOf: time.Now(), Answers: all, Missing: err})
+		err = overview(r.Context(), &page, c, namespace)
+	} else {
+		err = history(r.Context(), &page, c, target)
 	}
-	answers, err := c.About(r.Context(), target)
-	if len(answers) == 0 {
+	if err != nil {
 		return err
 	}
-	found, _ := c.Behind(r.Context(), answers[0]) // a page with less on it
+	w.Header().Set("Content-Security-Policy", "frame-ancestors 'none'") // what it may load, the page says itself
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write(page.Bytes()) // who went away does not want it
+	return nil
+}
+
+// overview is what is not well, with who did not answer beside those who did.
+func overview(ctx context.Context, w io.Writer, c *ask.Cluster, namespace string) error {
+	all, err := c.All(ctx)
+	if len(all) == 0 && err != nil {
+		return err
+	}
+	return web.WriteOverview(w, web.Overview{Namespace: namespace, AsOf: time.Now(), Answers: all, Missing: err})
+}
+
+// history is an answer with its timeline; what cannot be had leaves less on it.
+func history(ctx context.Context, w io.Writer, c *ask.Cluster, target ask.Target) error {
+	answers, err := c.About(ctx, target)
+	if len(answers) == 0 {
+		return cmp.Or(err, fmt.Errorf("nothing is known of %s", target))
+	}
+	found, _ := c.Behind(ctx, answers[0])
 	var parts []timeline.PodInput
 	for _, p := range found {
 		of := web.Pod
