@@ -251,3 +251,20 @@ func TestParseRecord(t *testing.T) {
 		}
 	}
 }
+
+// A victim that was the only process of its container was the main one.
+func TestAlone(t *testing.T) {
+	own := fact.OOMKilled{PID: 7, TaskCgroup: "/kubepods/podu/c", OOMCgroup: "/kubepods/podu/c", Tasks: []fact.OOMTask{{PID: 7}}}
+	more, pods, other := own, own, own
+	more.Tasks = []fact.OOMTask{{PID: 7}, {PID: 8}}
+	pods.OOMCgroup = "/kubepods/podu"
+	other.Tasks = []fact.OOMTask{{PID: 8}}
+	for name, c := range map[string]struct {
+		killed fact.OOMKilled
+		alone  bool
+	}{"alone": {own, true}, "with another": {more, false}, "the limit of the pod": {pods, false}, "the table has another": {other, false}} {
+		if got := (OOM{OOMKilled: c.killed, TGID: 7}).alone(); got != c.alone {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

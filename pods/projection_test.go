@@ -152,3 +152,20 @@ func TestRestore(t *testing.T) {
 		t.Error("it is known still")
 	}
 }
+
+// A run that is told late does not take the place of the newest one, and is found by its id.
+func TestAnEarlierRunToldLate(t *testing.T) {
+	p := pods.New()
+	key := fact.Pod{Namespace: "shop", Name: "web", UID: "u"}
+	p.Take(fact.Fact{Pod: key, Body: fact.SpecSeen{}})
+	p.Take(fact.Fact{Pod: key, Container: "app", Attempt: 2, Body: fact.Started{ContainerID: "c://2", PID: 22}})
+	p.Take(fact.Fact{Pod: key, Container: "app", Attempt: 1, Body: fact.Started{ContainerID: "c://1"}})
+	p.Take(fact.Fact{Pod: key, Container: "app", Attempt: 1, Body: fact.Exited{ContainerID: "c://1"}})
+	pod, _ := p.Get("u")
+	if c := pod.Containers["app"]; c.ID != "c://2" || !c.Running || c.PID != 22 || c.Previous != "c://1" {
+		t.Errorf("%+v", c)
+	}
+	if run, ok := p.ByID("1"); !ok || run.Newest || run.Attempt != 1 {
+		t.Errorf("%+v, %v", run, ok)
+	}
+}
