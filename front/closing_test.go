@@ -39,14 +39,25 @@ func openArchive(t *testing.T, path string) *archive.Archive {
 // end has the API server and the journal lose a pod.
 func end(t *testing.T, w *fronts.World, j *journal.Journal, p *v1.Pod) {
 	t.Helper()
+	remove(t, w, p)
+	gone(t, j, p)
+}
+
+func remove(t *testing.T, w *fronts.World, p *v1.Pod) {
+	t.Helper()
 	zero := int64(0)
 	if err := w.Kube.Client.CoreV1().Pods(p.Namespace).Delete(t.Context(), p.Name, metav1.DeleteOptions{GracePeriodSeconds: &zero}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// gone has the node see that a pod is.
+func gone(t *testing.T, j *journal.Journal, p *v1.Pod) {
+	t.Helper()
 	now := time.Now().UTC()
-	gone := []fact.Body{fact.DeletionSeen{Gone: true}, fact.ObjectGone{}}
-	first := j.Next(len(gone))
-	for i, b := range gone {
+	all := []fact.Body{fact.DeletionSeen{Gone: true}, fact.ObjectGone{}}
+	first := j.Next(len(all))
+	for i, b := range all {
 		if err := j.Append(fact.Fact{ID: first + fact.ID(i), Pod: keyOf(p), At: now, Seen: now, Body: b}); err != nil {
 			t.Fatal(err)
 		}
@@ -177,4 +188,69 @@ func TestNoClosingAnswerIsLost(t *testing.T) {
 		}
 		return true
 	})
+}
+
+// Two replicas, each with an archive of its own, and the API server are killed in turn while
+// pods end; in the end each archive has each closing answer, under the pod's own name.
+func TestReplicasAndTheAPIServerAreKilled(t *testing.T) {
+	hosts := []string{"127.0.0.1", "127.0.0.2"}
+	var kept [2]*faulty
+	for i := range kept {
+		kept[i] = &faulty{Archive: openArchive(t, filepath.Join(t.TempDir(), "a.db"))}
+	}
+	w := fronts.New(t, kept[0])
+	var stops [2]func()
+	stops[0] = w.Stop
+	_, stops[1] = w.Replica(hosts[1], kept[1])
+	const nodes, ends = 3, 8
+	var journals []*journal.Journal
+	var pods []*v1.Pod
+	for i := range nodes {
+		name := fmt.Sprintf("node-%d", i)
+		w.Node(name)
+		var j *journal.Journal
+		for n := range ends {
+			p := w.Pod("shop", fmt.Sprintf("web-%d-%d", i, n), name)
+			if j == nil {
+				j = w.Journal(p, "oom-main")
+			} else {
+				w.Record(j, p, "wrong-port")
+			}
+			pods = append(pods, p)
+		}
+		journals = append(journals, j)
+		w.Agent(name, j)
+	}
+	w.Until("the agents tell of their pods", func() bool { return w.Ill("shop") == len(pods) })
+	away := false
+	for step, n := range rand.New(rand.NewPCG(3, 4)).Perm(len(pods)) {
+		gone(t, journals[n/ends], pods[n])
+		if away {
+			w.Kube.Run(t)
+			away = false
+		}
+		remove(t, w, pods[n])
+		switch r := step / 4 % 2; step % 4 {
+		case 0:
+			stops[r]()
+		case 2:
+			_, stops[r] = w.Replica(hosts[r], kept[r])
+		case 3:
+			if step == 15 {
+				w.Kube.Kill()
+				away = true
+			}
+		}
+	}
+	if away {
+		w.Kube.Run(t)
+	}
+	for i, a := range kept {
+		for _, p := range pods {
+			w.Until(fmt.Sprintf("replica %d keeps the closing answer of %s", i, p.Name), func() bool {
+				c, ok, err := a.Newest(t.Context(), p.Namespace, p.Name, p.UID)
+				return err == nil && ok && c.Pod.UID == p.UID && c.Node == p.Spec.NodeName
+			})
+		}
+	}
 }

@@ -38,6 +38,8 @@ type Options struct {
 	// Address is host:port. Each address that the host's name has is a front, and each is
 	// told everything: a headless Service names all replicas.
 	Address string
+	// Lookup finds the addresses of a host; nil: the name servers are asked.
+	Lookup func(ctx context.Context, host string) ([]string, error)
 	// CAFile and TokenFile are read anew at each connection.
 	CAFile, TokenFile string
 	Version           string
@@ -63,13 +65,16 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("the front's address: %w", err)
 	}
+	if o.Lookup == nil {
+		o.Lookup = (&net.Resolver{}).LookupHost
+	}
 	t := newTracker(o.Journal)
 	var all sync.WaitGroup
 	defer all.Wait()
 	all.Go(func() { t.run(ctx) })
 	sessions := map[string]context.CancelFunc{}
 	for {
-		found, err := (&net.Resolver{}).LookupHost(ctx, host)
+		found, err := o.Lookup(ctx, host)
 		if err != nil && ctx.Err() == nil {
 			o.Log.Warn("no front is found", "host", host, "error", err)
 		}

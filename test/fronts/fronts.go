@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -52,7 +53,13 @@ type World struct {
 	t      testing.TB
 	dir    string
 	secure credentials.TransportCredentials
+
+	mu    sync.Mutex
+	hosts []string // of the replicas
 }
+
+// name is the one that all replicas have.
+const name = "fronts.test"
 
 const AgentUser = "system:serviceaccount:whylet:whylet-agent"
 
@@ -73,19 +80,44 @@ func New(t testing.TB, archive front.Archive) *World {
 // function ends it.
 func (w *World) Front(archive front.Archive) (stop func()) {
 	w.t.Helper()
-	w.Hub = front.New(front.Options{API: w.Kube.Client, Agent: AgentUser, Archive: archive, Log: slog.New(slog.DiscardHandler)})
-	l, err := net.Listen("tcp", w.Address)
+	w.Hub, w.Stop = w.Replica("127.0.0.1", archive)
+	return w.Stop
+}
+
+// Replica starts a front at another address and the same port, of which agents learn before
+// they start.
+func (w *World) Replica(host string, archive front.Archive) (hub *front.Hub, stop func()) {
+	w.t.Helper()
+	hub = front.New(front.Options{API: w.Kube.Client, Agent: AgentUser, Archive: archive, Log: slog.New(slog.DiscardHandler)})
+	_, port, err := net.SplitHostPort(w.Address)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	server := w.Hub.Server(grpc.Creds(w.secure))
-	w.Address = l.Addr().String()
+	l, err := net.Listen("tcp", net.JoinHostPort(host, port))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if port == "0" {
+		w.Address = l.Addr().String()
+	}
+	w.mu.Lock()
+	if !slices.Contains(w.hosts, host) {
+		w.hosts = append(w.hosts, host)
+	}
+	w.mu.Unlock()
+	server := hub.Server(grpc.Creds(w.secure))
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = server.Serve(l) })
 	stop = func() { server.Stop(); serving.Wait() }
 	w.t.Cleanup(stop)
-	w.Stop = stop
-	return stop
+	return hub, stop
+}
+
+// lookup is an agent's.
+func (w *World) lookup(context.Context, string) ([]string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.hosts), nil
 }
 
 // certificate makes a certificate for 127.0.0.1, and gives the file of its authority.
@@ -97,7 +129,7 @@ func certificate(t testing.TB, dir string) (credentials.TransportCredentials, st
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+		DNSNames: []string{name}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
@@ -194,11 +226,16 @@ func (w *World) Agent(node string, j *journal.Journal) (stop func()) {
 	if err := os.WriteFile(path, []byte(w.Token(node, link.Audience)), 0o600); err != nil {
 		w.t.Fatal(err)
 	}
+	_, port, err := net.SplitHostPort(w.Address)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	address := net.JoinHostPort(name, port)
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() {
 		_ = uplink.Run(ctx, uplink.Options{
-			Address: w.Address, CAFile: w.CA, TokenFile: path, Journal: j, Requested: w.Requested, Log: slog.New(slog.DiscardHandler),
+			Address: address, Lookup: w.lookup, CAFile: w.CA, TokenFile: path, Journal: j, Requested: w.Requested, Log: slog.New(slog.DiscardHandler),
 			Serve: map[string]http.Handler{"why": serve.Handler(j, health.Policy{}, nil), "why/facts": serve.FactsHandler(j)},
 		})
 	})

@@ -39,6 +39,10 @@ type Server struct {
 	Log string
 	// PID is the API server's process.
 	PID int
+
+	// run starts the API server, end ends it at once.
+	run func(testing.TB)
+	end func()
 }
 
 const adminToken = "the-test-s-own"
@@ -151,11 +155,14 @@ func Start(t testing.TB) *Server {
 	start(t, in("etcd.log"), filepath.Join(bin, "etcd"), "-data-dir", in("etcd"), "-unsafe-no-fsync",
 		"-listen-client-urls", "http://127.0.0.1:"+etcd, "-listen-peer-urls", "http://127.0.0.1:"+peer)
 	s := &Server{Log: in("apiserver.log")}
-	s.PID = start(t, s.Log, filepath.Join(bin, "kube-apiserver"), "--etcd-servers=http://127.0.0.1:"+etcd, "--bind-address=127.0.0.1", "--secure-port="+port,
-		"--cert-dir="+in("certs"), "--token-auth-file="+in("tokens.csv"), "--authorization-mode=RBAC", "--allow-privileged",
+	args := []string{
+		"--etcd-servers=http://127.0.0.1:" + etcd, "--bind-address=127.0.0.1", "--secure-port=" + port,
+		"--cert-dir=" + in("certs"), "--token-auth-file=" + in("tokens.csv"), "--authorization-mode=RBAC", "--allow-privileged",
 		"--service-cluster-ip-range=10.97.0.0/16", "--service-account-issuer=https://kubernetes.default.svc",
-		"--service-account-key-file="+in("sa.key"), "--service-account-signing-key-file="+in("sa.key"),
-		"--endpoint-reconciler-type=none", "--advertise-address=192.0.2.1", "--disable-admission-plugins=ServiceAccount")
+		"--service-account-key-file=" + in("sa.key"), "--service-account-signing-key-file=" + in("sa.key"),
+		"--endpoint-reconciler-type=none", "--advertise-address=192.0.2.1", "--disable-admission-plugins=ServiceAccount",
+	}
+	s.run = func(t testing.TB) { s.PID, s.end = start(t, s.Log, filepath.Join(bin, "kube-apiserver"), args...) }
 	s.Config = &rest.Config{
 		Host: "https://127.0.0.1:" + port, BearerToken: adminToken, QPS: -1,
 		TLSClientConfig: rest.TLSClientConfig{Insecure: true},
@@ -165,15 +172,28 @@ func Start(t testing.TB) *Server {
 		t.Fatal(err)
 	}
 	s.Client = client
+	s.Run(t)
+	return s
+}
+
+// Kill ends the API server as a crash does, until [Server.Run].
+func (s *Server) Kill() { s.end() }
+
+// Run runs the API server, again with what its etcd has.
+func (s *Server) Run(t testing.TB) {
+	t.Helper()
+	if whole != nil && s == shared {
+		t = whole
+	}
+	s.run(t)
 	ready := func(ctx context.Context) (bool, error) {
-		_, err := client.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
+		_, err := s.Client.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
 		return err == nil, nil
 	}
-	if err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 2*time.Minute, true, ready); err != nil {
+	if err := wait.PollUntilContextTimeout(context.Background(), 100*time.Millisecond, 2*time.Minute, true, ready); err != nil {
 		log, _ := os.ReadFile(s.Log)
 		t.Fatalf("the API server does not come up: %v\n%s", err, log[max(0, len(log)-2000):])
 	}
-	return s
 }
 
 // As is a configuration of somebody else.
@@ -198,7 +218,8 @@ func (s *Server) Namespace(t testing.TB, name, account string) {
 	}
 }
 
-func start(t testing.TB, log, program string, args ...string) int {
+// start gives the process, and what ends it at once.
+func start(t testing.TB, log, program string, args ...string) (pid int, end func()) {
 	t.Helper()
 	file, err := os.Create(log)
 	if err != nil {
@@ -222,11 +243,12 @@ func start(t testing.TB, log, program string, args ...string) int {
 	if err := <-started; err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	end = func() {
 		_ = cmd.Process.Kill()
 		<-ended
-	})
-	return cmd.Process.Pid
+	}
+	t.Cleanup(end)
+	return cmd.Process.Pid, end
 }
 
 func freePort(t testing.TB) string {
