@@ -64,6 +64,8 @@ var looks = []struct {
 	{"lanes-light", "", "light", 1280, 2150, []step{chromedp.Click(chromedp.Search("//div[@aria-label='View']/button[contains(., 'All')]"))}},
 	{"lanes-dark", "", "dark", 1280, 2150, []step{chromedp.Click(chromedp.Search("//div[@aria-label='View']/button[contains(., 'All')]"))}},
 	{"pods-light", "pods", "light", 1280, 2500, nil},
+	{"pods-narrow-dark", "pods", "dark", 390, 3000, nil},
+	{"hops-light", "hops", "light", 1280, 900, nil},
 	{"slow-narrow", "slow-handler", "light", 390, 1400, nil},
 	{"oom-narrow-dark", "oom-main", "dark", 390, 1200, nil},
 }
@@ -104,6 +106,9 @@ func looked(t *testing.T, history string) timeline.Document {
 	case "":
 		source := eventful(t)
 		d, _ := document(t, source, about(source))
+		return d
+	case "hops":
+		d, _ := beyond(t)
 		return d
 	case "pods":
 		return workload(t, manyPods(t)[:6], 1)

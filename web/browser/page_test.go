@@ -18,6 +18,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/journal"
 	"whylet.dev/whylet/web"
+	"whylet.dev/whylet/web/timeline"
 	"whylet.dev/whylet/why/answer"
 )
 
@@ -77,9 +78,9 @@ func TestFromAnswerToFact(t *testing.T) {
 	b.calm()
 }
 
-// What the answer leads to in other pods stands in it, with its times; and last words lead
-// to who said them.
-func TestBeyondThePod(t *testing.T) {
+// beyond is a document of an answer that leads to another pod, and from there to a Service.
+func beyond(t *testing.T) (timeline.Document, answer.Answer) {
+	t.Helper()
 	source, q := opened(t, "seed-002")
 	_, a := document(t, source, q)
 	at := a.AsOf.Add(-10 * time.Second)
@@ -91,6 +92,14 @@ func TestBeyondThePod(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return d, a
+}
+
+// What the answer leads to in other pods stands in it, with its times; and last words lead
+// to who said them.
+func TestBeyondThePod(t *testing.T) {
+	d, a := beyond(t)
+	at := a.Verdicts[0].Hops[0].Chain[0].At
 	b := open(t, 1280, 1000)
 	b.show(d)
 	got := b.text(".part.hop")
