@@ -29,16 +29,16 @@ func orNothing(reason string) string {
 
 func (c *podCase) whyEnded(st v1.ContainerStatus, t *v1.ContainerStateTerminated) answer.Verdict {
 	name := st.Name
+	// A kill by kubelet comes first: what the runtime says of an OOM kill may be about a
+	// child of long ago, and an exit code about how the application took the order.
+	if e := c.ordered(name, t.FinishedAt.Time); e != nil {
+		return c.killed(name, t, e)
+	}
 	if c.sandboxAnew(t) {
 		v := unknown(name, fmt.Sprintf("Container %s ended with exit code %d, and its pod got a new sandbox then: all that ran in the old one was ended with it. Whether that came of the node, of its runtime or of somebody is not known.", name, t.ExitCode),
 			"what ended the sandbox, and when", c.describe())
 		v.Possible = []answer.Cause{answer.SandboxFailed, answer.NodeRestarted}
 		return v
-	}
-	// A kill by kubelet comes first: what the runtime says of an OOM kill may be about a
-	// child of long ago, and an exit code about how the application took the order.
-	if e := c.ordered(name, t.FinishedAt.Time); e != nil {
-		return c.killed(name, t, e)
 	}
 	switch {
 	case t.Reason == "OOMKilled" && t.ExitCode == 137 && !c.silent(name, t.FinishedAt.Time):
@@ -224,6 +224,10 @@ func (c *podCase) killed(name string, t *v1.ContainerStateTerminated, e *v1.Even
 		v = because(answer.SpecChanged, "api-spec", name, fmt.Sprintf("Kubelet ended container %s because its definition was changed.", name), c.describe())
 	default:
 		v = unknown(name, fmt.Sprintf("Kubelet ended container %s: %q.", name, e.Message), "what it decided that from", c.describe())
+		if lost := c.newestEvent("", "SandboxChanged"); lost != nil && last(*lost).Sub(last(*e)).Abs() <= slack {
+			v = because(answer.SandboxFailed, "api-sandbox", name, fmt.Sprintf("The pod's sandbox ended or had to be made anew, so kubelet ended container %s, which still ran, and started it in another one.", name), c.describe())
+			chain = append(chain, link(last(*lost), fromEvent, lost.Message))
+		}
 	}
 	v.Chain = chain
 	return v

@@ -162,6 +162,10 @@ func TestExplain(t *testing.T) {
 		},
 		{name: "exit 1 with a hook, events are gone", spec: hooked, status: ended(`exitCode: 1, reason: Error`), words: quiet, kind: answer.Restarted, cause: answer.CauseUnknown, text: "a hook"},
 		{
+			name: "its sandbox was lost", status: ended(`exitCode: 137, reason: Error`), words: quiet, kind: answer.Restarted, cause: answer.SandboxFailed, text: "which still ran",
+			events: `[{reason: Killing, message: "Stopping container app", lastTimestamp: "2026-11-22T02:49:58Z"}, {reason: SandboxChanged, message: "Pod sandbox changed, it will be killed and re-created.", lastTimestamp: "2026-11-22T02:49:58Z", involvedObject: {fieldPath: none}}]`,
+		},
+		{
 			name: "events of an earlier pod of this name", spec: liveness, status: ended(`exitCode: 137, reason: Error`), words: quiet,
 			events: `[{reason: Killing, message: "Container app failed liveness probe, will be restarted", lastTimestamp: "2026-11-22T02:49:55Z", involvedObject: {uid: u0}}]`,
 			kind:   answer.Restarted, cause: answer.CauseUnknown,
@@ -219,7 +223,7 @@ func TestExplain(t *testing.T) {
 			name: "a program that never started", kind: answer.NotStarting, cause: answer.AppStartFailed,
 			status: `{phase: Running, containerStatuses: [{name: app, restartCount: 2, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 128, reason: StartError, message: 'runc create failed: unable to start container process: exec: "/nope": stat /nope: no such file or directory', finishedAt: "2026-11-22T02:50:00Z"}}}]}`,
 		},
-		{name: "ready again", spec: readiness, status: strings.Replace(ready, "02:55:00", "02:58:00", 1), kind: answer.Healthy, cause: answer.CauseUnknown, text: "only since"},
+		{name: "ready again", spec: readiness, status: strings.Replace(ready, "02:55:00", "02:58:00", 1), kind: answer.Healthy, cause: answer.CauseUnknown, text: "but only for 2 min"},
 		{name: "ready as soon as can be", spec: readiness, status: strings.ReplaceAll(ready, "02:30:00", "02:54:50"), kind: answer.Healthy, cause: answer.None},
 		{
 			name: "a change of its resources waits", kind: answer.Healthy, cause: answer.CauseUnknown, text: "current usage",

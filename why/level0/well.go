@@ -30,7 +30,7 @@ func (c *podCase) well() told {
 	if e := c.failedLately(); e != nil {
 		return told{
 			answer.Symptom{Kind: answer.Healthy, First: started(c.Pod), Last: c.Now, Text: "its status says Ready, and a probe failed lately"},
-			unknown("", fmt.Sprintf("All its containers run, and its status says Ready. A probe failed %s ago, or could not be made: %s", prose.Span(max(c.Now.Sub(last(*e)), 0)), short(e.Message)), "each attempt, and why it failed", c.describe()),
+			unknown("", fmt.Sprintf("All its containers run, and its status says Ready. A probe failed %s ago, or could not be made: %s.", prose.Span(max(c.Now.Sub(last(*e)), 0)), strings.TrimSuffix(short(e.Message), ".")), "each attempt, and why it failed", c.describe()),
 		}
 	}
 	healthy := answer.Symptom{Kind: answer.Healthy, First: started(c.Pod), Last: c.Now}
@@ -72,7 +72,7 @@ func (c *podCase) notLong() (answer.Verdict, bool) {
 	if ready.IsZero() || began.IsZero() || ready.Sub(began.Add(due)) < lateReady || c.Now.Sub(ready) >= readySince {
 		return answer.Verdict{}, false
 	}
-	return unknown("", fmt.Sprintf("All its containers run, and its status says Ready, but only since %s, and they run since %s. Whether they were not ready in between or took so long to start, and why, is not there any more.", prose.Span(max(c.Now.Sub(ready), 0)), prose.Span(c.Now.Sub(began))),
+	return unknown("", fmt.Sprintf("All its containers run, and its status says Ready, but only for %s, and they have run for %s. Whether they were not ready in between or took so long to start, and why, is not there any more.", prose.Span(max(c.Now.Sub(ready), 0)), prose.Span(c.Now.Sub(began))),
 		"each attempt of its probes, and why some failed", c.describe()), true
 }
 
