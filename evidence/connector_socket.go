@@ -55,10 +55,7 @@ func otherNamespaces() []string {
 // subscribeIn subscribes in another network namespace. A socket stays in the one
 // it was made in; the thread that went there is given up.
 func subscribeIn(namespace string) (fd int, err error) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+	onItsOwnThread(func() {
 		ns, e := unix.Open(namespace, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 		if e != nil {
 			fd, err = -1, e
@@ -70,9 +67,26 @@ func subscribeIn(namespace string) (fd int, err error) {
 			return
 		}
 		fd, err = subscribeHere()
+	})
+	return fd, err
+}
+
+// onItsOwnThread runs what leaves a thread in a state that nobody else is to have: the
+// thread ends with it. It is never the process's first one, which cannot end, and whose
+// namespaces /proc shows as those of the process.
+func onItsOwnThread(run func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // not unlocked: the thread ends with the goroutine
+		if unix.Gettid() != os.Getpid() {
+			run()
+			return
+		}
+		onItsOwnThread(run) // on another one, as this one is taken
+		runtime.UnlockOSThread()
 	}()
 	<-done
-	return fd, err
 }
 
 func subscribeHere() (fd int, err error) {

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"os"
 	"os/exec"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -158,4 +159,17 @@ func ownCPU(b *testing.B) time.Duration {
 		b.Fatal(err)
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// What a thread is left in never is what /proc shows of the process.
+func TestOnItsOwnThread(t *testing.T) {
+	runtime.LockOSThread() // more likely to be the first thread's turn elsewhere
+	defer runtime.UnlockOSThread()
+	for range 50 {
+		on := 0
+		onItsOwnThread(func() { on = unix.Gettid() })
+		if on == 0 || on == os.Getpid() {
+			t.Fatalf("it ran on thread %d of process %d", on, os.Getpid())
+		}
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
-	"runtime"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -60,18 +59,14 @@ func diagSocket(netns string) (fd int, err error) {
 		return -1, err
 	}
 	defer there.Close()
-	opened := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread()
-		opened <- func() error {
-			if err := unix.Setns(int(there.Fd()), unix.CLONE_NEWNET); err != nil {
-				return os.NewSyscallError("setns", err)
-			}
-			fd, err = unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_INET_DIAG)
-			return os.NewSyscallError("socket", err)
-		}()
-	}()
-	if err := <-opened; err != nil {
+	onItsOwnThread(func() {
+		if err = os.NewSyscallError("setns", unix.Setns(int(there.Fd()), unix.CLONE_NEWNET)); err != nil {
+			return
+		}
+		fd, err = unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_INET_DIAG)
+		err = os.NewSyscallError("socket", err)
+	})
+	if err != nil {
 		return -1, err
 	}
 	// The kernel answers at once; without a limit a fault of it would hold the look.

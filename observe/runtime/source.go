@@ -49,6 +49,7 @@ const (
 	poll        = time.Second      // without, as kubelet does
 	retryEvents = 500 * time.Millisecond
 	lateStatus  = 3 * time.Second // how long the status of an ended task may lag behind the event
+	rarely      = 300 * time.Millisecond
 )
 
 // Run tells until ctx ends. It begins with what there is.
@@ -142,13 +143,15 @@ func (s *Source) heard(ctx context.Context, t told) {
 }
 
 // until looks at a container until its status says what an event said already, and
-// gives what was seen last.
+// gives what was seen last. It looks less and less often: on a busy machine each look
+// takes a processor from what it waits for.
 func (s *Source) until(ctx context.Context, v view, so func(view) bool) view {
-	for deadline := time.Now().Add(lateStatus); !so(v) && time.Now().Before(deadline); {
+	pause := 10 * time.Millisecond
+	for deadline := time.Now().Add(lateStatus); !so(v) && time.Now().Before(deadline); pause = min(2*pause, rarely) {
 		select {
 		case <-ctx.Done():
 			return v
-		case <-time.After(10 * time.Millisecond):
+		case <-time.After(pause):
 		}
 		now, err := s.Client.look(ctx, v.id)
 		switch {
