@@ -46,3 +46,17 @@ func TestOwnWayToEnd(t *testing.T) {
 		})
 	}
 }
+
+// A failure of which a program told, and after which it went on, is not what it ended for.
+func TestSurvivedFailure(t *testing.T) {
+	for cause, lines := range map[answer.Cause][]string{
+		answer.AppExitSuccess: {"KeyError: 'name'", "again", "5 records read", "5 records written", "all is done"},
+		answer.AppExitError:   {"5 records read", "KeyError: 'name'", "exiting"},
+	} {
+		q := question{name: string(cause), pod: web(silentProbe), symptom: answer.Restarted, cause: cause, tale: func(s *tale) {
+			s.wait(5 * time.Second)
+			s.exit("app", fact.Exited{OOMKnown: true, StatusKnown: true, LastLines: lines})
+		}}
+		t.Run(q.name, func(t *testing.T) { q.run(t) })
+	}
+}

@@ -40,7 +40,7 @@ func init() {
 		rule[ending]{
 			name: "own-success", causes: []answer.Cause{answer.AppExitSuccess, answer.AppExitError},
 			needs:     "exit code 0 and no kill by the node; where its last words are those of a failure, that makes it app-exit-error",
-			against:   "a container that vanished",
+			against:   "a container that vanished; for app-exit-error, that it went on after those words",
 			unordered: true,
 			judge:     ownSuccess,
 		},
@@ -189,7 +189,7 @@ func ownSuccess(e ending) *finding {
 	f := &finding{cause: answer.AppExitSuccess, weight: strong, chain: e.chain()}
 	f.text = fmt.Sprintf("The main process of container %s ended by itself%s with exit code 0, as if its work were done.", e.run.Container, e.after())
 	f.fixes = e.h.logsFix(e.run)
-	if said := e.lastWord(); words.Failed(e.exit.LastLines) {
+	if said := e.lastWord(); words.EndsFailed(e.exit.LastLines) {
 		f.cause = answer.AppExitError
 		f.text = fmt.Sprintf("Container %s failed%s, and called it a success: its main process ended by itself with exit code 0.", e.run.Container, e.after())
 		f.because = []string{e.quote(said)}

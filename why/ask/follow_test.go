@@ -188,6 +188,11 @@ func TestFollow(t *testing.T) {
 			w.pod("db2", 5432, answer.Restarted, ended)
 			w.pod("db3", 5432, answer.Restarted, oom)
 		}, answer.AppUnhealthy, "", 0},
+		"one that does not say what it cannot reach": {func(w *town) {
+			w.pod("web1", 80, answer.Restarted, answer.Verdict{Cause: answer.DependencyDown, Text: "Connection refused."})
+			w.configure("DB_HOST=db2:5432")
+			w.pod("db2", 5432, answer.Restarted, ended)
+		}, answer.AppExitError, "shop/db2", 1},
 		"a plain 500 of one whose configuration names it": {func(w *town) {
 			w.pod("web1", 80, answer.NotReady, saysNo(500))
 			w.configure("DB_HOST=db2:5432")

@@ -46,6 +46,31 @@ func BenchmarkAllPods(b *testing.B) {
 	})
 }
 
+// What is read once for all pods gives each the answer that it gets alone.
+func TestAllAsAlone(t *testing.T) {
+	j, end := village(t, 5, 2)
+	q := Question{}
+	q.Now = end
+	all, err := All(j, q)
+	if err != nil || len(all) != 5 {
+		t.Fatal(len(all), err)
+	}
+	for _, a := range all {
+		alone := Question{Namespace: a.Subject.Namespace, Name: a.Subject.Name}
+		alone.Now = end
+		b, err := One(j, alone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range b.Verdicts {
+			b.Verdicts[i].SteadySince = time.Time{} // of many it is not tried
+		}
+		if asked, told := a.Text(answer.Style{Wide: true}), b.Text(answer.Style{Wide: true}); asked != told {
+			t.Errorf("among all:\n%s\nalone:\n%s", asked, told)
+		}
+	}
+}
+
 // costs reports the processor time of each round, that of the garbage collector with it.
 func costs(b *testing.B, round func()) {
 	b.Helper()
@@ -66,7 +91,7 @@ func costs(b *testing.B, round func()) {
 
 // village is a journal of pods that hang again and again, until their probe ends them; and
 // when that was.
-func village(b *testing.B, pods, ends int) (*journal.Journal, time.Time) {
+func village(b testing.TB, pods, ends int) (*journal.Journal, time.Time) {
 	b.Helper()
 	j, err := journal.Open(b.TempDir(), journal.Options{MaxBytes: 1 << 40})
 	if err != nil {
@@ -87,7 +112,7 @@ func village(b *testing.B, pods, ends int) (*journal.Journal, time.Time) {
 
 // villager is one pod: what happens to it is told, and what is decided follows.
 type villager struct {
-	b     *testing.B
+	b     testing.TB
 	j     *journal.Journal
 	pod   fact.Pod
 	state health.State

@@ -118,6 +118,26 @@ func Failed(lines []string) bool {
 	return i >= 0 && gravity(lines, i, len(lines)) >= 5
 }
 
+// afterwards is how many lines of its own a program may say after the words of a failure and
+// still have ended for it: more of them mean that it went on.
+const afterwards = 3
+
+// EndsFailed says whether what was said last are the words of a failure: nothing, or next to
+// nothing, but goodbyes follows them.
+func EndsFailed(lines []string) bool {
+	i := Telling(lines)
+	if i < 0 || gravity(lines, i, len(lines)) < 5 {
+		return false
+	}
+	more := 0
+	for j := i + 1; j < len(lines); j++ {
+		if gravity(lines, j, len(lines)) == 2 {
+			more++
+		}
+	}
+	return more < afterwards
+}
+
 // Troubled says whether the last lines of a log tell of an error at all.
 func Troubled(lines []string) bool {
 	i := Telling(lines)

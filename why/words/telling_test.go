@@ -37,6 +37,21 @@ func TestTelling(t *testing.T) {
 	}
 }
 
+// A program that goes on after the words of a failure has not ended for it.
+func TestEndsFailed(t *testing.T) {
+	for log, want := range map[string]bool{
+		"starting\nKeyError: 'name'\nexiting":                                     true,
+		"KeyError: 'name'\nbye\nclosing files":                                    true,
+		"KeyError: 'name'\nagain\n5 records read\n5 records written\nall is done": false,
+		"starting\nall is done":                                                   false,
+		"":                                                                        false,
+	} {
+		if got := EndsFailed(strings.Split(log, "\n")); got != want {
+			t.Errorf("%q: %v", log, got)
+		}
+	}
+}
+
 // A reason that stands above a long stack is kept, and the newest lines are.
 func TestKeep(t *testing.T) {
 	log := []string{"starting", "Error: getaddrinfo ENOTFOUND db"}
