@@ -227,7 +227,7 @@ func (h *inquiry) servesNobody(run *history.Run) *finding {
 		f.cause, f.rule = answer.ProcessStopped, "stopped-unseen"
 		f.text = fmt.Sprintf("Container %s looks healthy and does nothing: its process (pid %d) %s.", run.Container, look.PID, stateWords(look.State))
 		f.fixes = []answer.Fix{{Text: "let it go on", Command: fmt.Sprintf("kill -CONT %d   # on the node", look.PID), Risk: answer.Safe}}
-	case waiting > 0 && look.State == "S" && share(look) >= 0 && share(look) <= idleShare:
+	case waiting > 0 && waitedBefore(run, at) && look.State == "S" && share(look) >= 0 && share(look) <= idleShare:
 		f.cause, f.rule = answer.AppHang, "hang-unseen"
 		f.text = fmt.Sprintf("Container %s looks healthy and hangs: %s to be accepted, and its main process %s.", run.Container, waitWords(waiting), idleWords(look))
 		f.fixes = h.logsFix(run)
@@ -236,6 +236,25 @@ func (h *inquiry) servesNobody(run *history.Run) *finding {
 	}
 	return f
 }
+
+// comesUp is how long what serves may take until it does: its main process may idle all the
+// while, where others of the container work.
+const comesUp = time.Minute
+
+// waitedBefore says whether connections waited already in an earlier look, and the run is no
+// longer at its start: who is about to serve them is no hang.
+func waitedBefore(run *history.Run, at *fact.Fact) bool {
+	if run.Started != nil && at.When().Sub(run.Started.When()) < comesUp {
+		return false
+	}
+	return slices.ContainsFunc(run.Looks, func(f *fact.Fact) bool {
+		ago := at.When().Sub(f.When())
+		return ago >= leastHang && ago <= lookedLately && slices.ContainsFunc(fact.Of[fact.Looked](f).Listeners, func(l fact.Listener) bool { return !l.Other && l.Backlog > 0 })
+	})
+}
+
+// leastHang is how long connections must have waited.
+const leastHang = 3 * time.Second
 
 // cacheAtLimit rules memory out where usage touches the limit with what the
 // kernel gives back: page cache.

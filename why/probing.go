@@ -96,6 +96,7 @@ func newProbing(h *inquiry, run *history.Run, kind fact.ProbeKind, decisive []fa
 		}
 	}
 	p.mesh = p.meshed()
+	p.leaveOutStart()
 	p.mode, p.last = p.commonMode()
 	p.findOut()
 	return p
@@ -118,6 +119,23 @@ func lastFailures(run *history.Run, kind fact.ProbeKind) []*fact.Fact {
 		row = row[len(row)-10:]
 	}
 	return row
+}
+
+// leaveOutStart leaves out the refusals with which a row of failed readiness probes begins
+// where the container has come up since and goes on failing: they were its start.
+func (p *probing) leaveOutStart() {
+	if p.kind != fact.Readiness || len(p.before) > 0 {
+		return
+	}
+	for i, f := range p.failed {
+		if _, m := p.read(fact.Of[fact.Probed](f)); m != refused {
+			if m == answered || m == silent || m == broken || m == mismatch || m == notServing {
+				p.failed = p.failed[i:]
+				p.from = p.failed[0].When()
+			}
+			return
+		}
+	}
 }
 
 // commonMode is how most attempts failed, and the newest of those; of two that

@@ -164,7 +164,15 @@ func (p *probing) waitsFor(look fact.Looked) (n needed, how string) {
 }
 
 func waitsFor(look fact.Looked, lines []string) (n needed, how string) {
+	// What it says that it waits for may stand beside what each try came to.
+	waits := ""
+	for _, line := range slices.Backward(lines[max(0, len(lines)-3):]) {
+		if waits == "" && words.Waits.In(line) {
+			waits = line
+		}
+	}
 	if n, ok := lastNeed(lines); ok {
+		n.place = cmp.Or(n.place, words.Place(waits))
 		return n, fmt.Sprintf("%s (%s): %s", cmp.Or(n.place, "something"), n.what, strings.TrimSuffix(prose.Brief(n.said, 100), "."))
 	}
 	for _, d := range look.Dialing {
@@ -173,8 +181,8 @@ func waitsFor(look fact.Looked, lines []string) (n needed, how string) {
 			return n, fmt.Sprintf("%s, which has not answered yet%s", d.Remote, inBrackets("asked by ", process(d.Command, d.PID)))
 		}
 	}
-	if i := words.Telling(lines); i >= 0 && words.Waits.In(lines[i]) {
-		return n, fmt.Sprintf("something, as it says: %s", strings.TrimSuffix(prose.Brief(lines[i], 100), "."))
+	if waits != "" {
+		return needed{place: words.Place(waits), said: waits}, fmt.Sprintf("something, as it says: %s", strings.TrimSuffix(prose.Brief(waits, 100), "."))
 	}
 	return n, ""
 }

@@ -14,7 +14,7 @@ func init() {
 		rule[*probing]{
 			name: "probe-blocked", causes: []answer.Cause{answer.NetworkBlocked},
 			needs:   "no connection, while a look finds somebody who listens on the port and has room, or the kernel's word EPERM",
-			against: "nobody listening, or a full queue; a refusal before anybody was seen to listen: it may have come up since",
+			against: "nobody listening, or a full queue; a refusal before anybody was seen to listen, or a newer attempt that came to a connection: it has come up since",
 			judge:   probeBlocked,
 		},
 		rule[*probing]{
@@ -65,7 +65,7 @@ func probeBlocked(p *probing) *finding {
 	if at, look, ok := p.look(); ok {
 		here, _ := p.listeners(look)
 		switch {
-		case p.mode == refused && !p.heldBefore(p.failed[len(p.failed)-1]):
+		case p.mode == refused && !p.heldBefore(p.newestRefused()), p.gotThrough():
 			return nil // it has come up since
 		case len(here) > 0 && here[0].Backlog == 0:
 			f.weight = strong
@@ -78,6 +78,22 @@ func probeBlocked(p *probing) *finding {
 		return nil
 	}
 	return f
+}
+
+// newestRefused is the last of the attempts that was refused.
+func (p *probing) newestRefused() *fact.Fact {
+	for _, f := range slices.Backward(p.failed) {
+		if _, m := p.read(fact.Of[fact.Probed](f)); m == refused {
+			return f
+		}
+	}
+	return p.failed[len(p.failed)-1]
+}
+
+// gotThrough says whether the newest attempt came to a connection, whatever came of that.
+func (p *probing) gotThrough() bool {
+	b := fact.Of[fact.Probed](p.failed[len(p.failed)-1])
+	return b.Evidence != nil && b.Evidence.Connect > 0
 }
 
 // heldBefore says whether somebody is known to have listened on the port in this run

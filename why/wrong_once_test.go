@@ -166,3 +166,43 @@ func TestNoPID(t *testing.T) {
 		}
 	}
 }
+
+// What was refused while it started is no sign of a blocked way once it answers, and one
+// that is about to serve whom it lets wait does not hang.
+func TestCameUpSince(t *testing.T) {
+	serves := fact.Looked{PID: 100, State: "S", Processes: 2, Over: time.Second, Listeners: []fact.Listener{{Address: "0.0.0.0:8080", PID: 100}}}
+	waits := serves
+	waits.Listeners = []fact.Listener{{Address: "0.0.0.0:8080", PID: 100, Backlog: 3}}
+	for _, q := range []question{
+		{name: "it answers with 500 since", pod: web(ready), symptom: answer.NotReady, cause: answer.AppUnhealthy, says: "with 500", tale: func(s *tale) {
+			s.probe("app", 9, connectionRefused(fact.Readiness))
+			s.in("app", serves)
+			s.probe("app", 1, status(fact.Readiness, 500, "no"))
+		}},
+		{name: "it is refused although it listens", pod: web(ready), symptom: answer.NotReady, cause: answer.NetworkBlocked, tale: func(s *tale) {
+			s.probe("app", 3, connectionRefused(fact.Readiness))
+			s.in("app", serves)
+			s.probe("app", 3, connectionRefused(fact.Readiness))
+		}},
+		{name: "connections wait at its start", pod: web(silentProbe), symptom: answer.Healthy, cause: answer.None, tale: func(s *tale) {
+			s.wait(20 * time.Second)
+			s.in("app", waits)
+			s.wait(5 * time.Second)
+			s.in("app", waits)
+		}},
+		{name: "connections wait once", pod: web(silentProbe), symptom: answer.Healthy, cause: answer.None, tale: func(s *tale) {
+			s.wait(5 * time.Minute)
+			s.in("app", waits)
+		}},
+	} {
+		t.Run(q.name, func(t *testing.T) { q.run(t) })
+	}
+	s := tell(t, web(silentProbe))
+	s.wait(5 * time.Minute)
+	s.in("app", waits)
+	s.wait(5 * time.Second)
+	s.in("app", waits)
+	if v := s.ask().Verdicts[0]; v.Cause != answer.AppHang || v.Rule != "hang-unseen" {
+		t.Errorf("connections that go on waiting: %s: %s", v.Cause, v.Text)
+	}
+}

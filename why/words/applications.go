@@ -82,8 +82,8 @@ var (
 		`(?i)connection refused|\beconnrefused\b|couldn't connect to server`,
 		"dial tcp 10.0.0.9:6379: connect: connection refused", "Error: connect ECONNREFUSED 10.0.0.9:6379", "curl: (7) Failed to connect to db port 80 after 0 ms: Couldn't connect to server")
 	nobodyAnswers = fits("strerror(3), ETIMEDOUT, EHOSTUNREACH, ENETUNREACH; Go 1.26, OpenJDK 25, Node 24",
-		`(?i)i/o timeout|connection timed out|operation timed out|connect timed out|\betimedout\b|no route to host|host is unreachable|network is unreachable|\behostunreach\b|\benetunreach\b`,
-		"dial tcp 10.0.0.9:5432: i/o timeout", "connect: Connection timed out", "java.net.SocketTimeoutException: Connect timed out", "Error: connect ETIMEDOUT 10.0.0.9:5432", "nc: connect: No route to host", "connect: Network is unreachable")
+		`(?i)i/o timeout|connection timed out|^nc: timed out|operation timed out|connect timed out|\betimedout\b|no route to host|host is unreachable|network is unreachable|\behostunreach\b|\benetunreach\b`,
+		"dial tcp 10.0.0.9:5432: i/o timeout", "connect: Connection timed out", "java.net.SocketTimeoutException: Connect timed out", "Error: connect ETIMEDOUT 10.0.0.9:5432", "nc: connect: No route to host", "nc: timed out", "connect: Network is unreachable")
 	place = fits("the same speakers, where they name what they asked",
 		`(?i)\blookup ([\w.-]+)|bad address '([\w.-]+)'|(?:enotfound|eai_again) ([\w.-]+)|(?:resolve host:?|host name|host not found in upstream|unknownhostexception:?) "?([\w.-]+)|\bserver at "([\w.-]+)"|\bto ([\w.-]+ port \d+)|\b(?:remote )?host \(([\w.:]+)\)|\b((?:[a-z][\w-]*(?:\.[\w-]+)*|\d+(?:\.\d+){3}):\d{2,5})\b`,
 		"dial tcp: lookup db on 10.96.0.10:53: no such host", "nc: bad address 'db'", `connection to server at "db" (10.43.0.9), port 5432 failed: Connection refused`, "curl: (7) Failed to connect to db port 80")
@@ -118,6 +118,16 @@ var unreached = []struct {
 	{"nobody answers there", nobodyAnswers},
 }
 
+// Place is where a line of words about another points to; empty where it does not say.
+func Place(line string) string {
+	for _, w := range place.Find(line) {
+		if w != "" {
+			return strings.Replace(strings.TrimRight(w, "."), " port ", ":", 1)
+		}
+	}
+	return ""
+}
+
 // Unreached reads what a line says of a connection that did not come about: what kept
 // it, and where to, as a name, an address or host:port, empty where it does not say.
 func Unreached(line string) (what, where string, ok bool) {
@@ -125,12 +135,7 @@ func Unreached(line string) (what, where string, ok bool) {
 		if !u.said.In(line) {
 			continue
 		}
-		for _, w := range place.Find(line) {
-			if w != "" {
-				return u.what, strings.Replace(strings.TrimRight(w, "."), " port ", ":", 1), true
-			}
-		}
-		return u.what, "", true
+		return u.what, Place(line), true
 	}
 	return "", "", false
 }
