@@ -3,6 +3,7 @@ package e2e
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -38,9 +39,9 @@ func TestPagesOfLivePods(t *testing.T) {
 			s.waitPod("subject", 2*time.Minute, "restarted", func(p *v1.Pod) bool {
 				return len(p.Status.ContainerStatuses) > 0 && p.Status.ContainerStatuses[0].RestartCount >= test.restarts
 			})
-			for how, draw := range map[string]func(string) (string, error){"saved": s.drawn, "followed": s.followed} {
+			for how, draw := range map[string]func(string, string) (string, error){"saved": s.drawn, "followed": s.followed} {
 				s.eventually(time.Minute, "page that is "+how, func() error {
-					drawn, err := draw(chromium)
+					drawn, err := draw(chromium, "pod/subject")
 					for _, want := range append(test.marks, `class="verdict"`, "<canvas") {
 						if err == nil && !strings.Contains(drawn, want) {
 							err = fmt.Errorf("the page that is %s does not show %q", how, want)
@@ -53,10 +54,51 @@ func TestPagesOfLivePods(t *testing.T) {
 	}
 }
 
-// drawn is what Chromium makes of the page of the pod subject, its script run.
-func (s *space) drawn(chromium string) (string, error) {
-	html, err := s.node.command(s.t.Context(), bin("kubectl"), "why", "pod/subject", "-n", s.name, "-o", "html").Output()
+// The page of a deployment has its pods above each other, and that of the node has them by
+// their runs.
+func TestPagesOfManyPods(t *testing.T) {
+	chromium, err := exec.LookPath("chromium")
 	if err != nil {
+		t.Skip("there is no chromium on this machine; apt-get install chromium")
+	}
+	s := newSpace(t, shared)
+	s.apply(`
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: c, image: "busybox:1", command: [sh, -c, "sleep 2; exit 3"]}]}
+`)
+	node := ""
+	s.eventually(time.Minute, "page of the deployment", func() error {
+		drawn, err := s.drawn(chromium, "deployment/web")
+		if n := strings.Count(drawn, `class="podname"`); err == nil && (n != 3 || !strings.Contains(drawn, "exit 3")) {
+			err = fmt.Errorf("it shows %d pods", n)
+		}
+		return err
+	})
+	s.eventually(time.Minute, "page of the node", func() error {
+		var err error
+		if node, err = s.kubectl("get", "pods", "-o", "jsonpath={.items[0].spec.nodeName}"); err != nil {
+			return err
+		}
+		drawn, err := s.drawn(chromium, "node/"+node)
+		if n := strings.Count(drawn, "Pods: "+s.name+"/web-"); err == nil && n != 3 {
+			err = fmt.Errorf("it shows %d of the pods", n)
+		}
+		return err
+	})
+}
+
+// drawn is what Chromium makes of the page of something, its script run. That its cause is
+// not known is no error.
+func (s *space) drawn(chromium, what string) (string, error) {
+	html, err := s.node.command(s.t.Context(), bin("kubectl"), "why", what, "-n", s.name, "-o", "html").Output()
+	if ended := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &ended) || len(html) == 0) {
 		return "", fmt.Errorf("kubectl why: %w", err)
 	}
 	page := filepath.Join(s.t.TempDir(), "page.html")
@@ -67,8 +109,8 @@ func (s *space) drawn(chromium string) (string, error) {
 }
 
 // followed is the same of the page that kubectl why serves until Ctrl-C.
-func (s *space) followed(chromium string) (string, error) {
-	cmd := s.node.command(s.t.Context(), bin("kubectl"), "why", "pod/subject", "-n", s.name, "--web")
+func (s *space) followed(chromium, what string) (string, error) {
+	cmd := s.node.command(s.t.Context(), bin("kubectl"), "why", what, "-n", s.name, "--web")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return "", err
