@@ -3,6 +3,7 @@ package deploy
 import (
 	"crypto/rand"
 	"encoding/base64"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -18,7 +19,7 @@ const (
 // key is that of the Secret, empty for a new one.
 func WebhookFor(namespace, authority, key string) []*unstructured.Unstructured {
 	if key == "" {
-		key = rand.Text()
+		key = strings.ToLower(rand.Text()) // as the API server wants a path to be
 	}
 	encoded := func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
 	meta := func(name string, more map[string]any) map[string]any {

@@ -13,6 +13,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -198,6 +199,9 @@ func TestWebhookFor(t *testing.T) {
 	hook := find[admissionregistration.ValidatingWebhookConfiguration](t, made, "ValidatingWebhookConfiguration", Deletions).Webhooks[0]
 	if *hook.FailurePolicy != admissionregistration.Ignore || *hook.TimeoutSeconds != 1 || len(key) < 20 || *hook.ClientConfig.Service.Path != "/deletions/"+key || string(hook.ClientConfig.CABundle) != "authority" {
 		t.Errorf("%q %+v", key, hook)
+	}
+	if problems := content.IsDNS1123Subdomain(key); len(problems) > 0 { // the API server takes no other path
+		t.Errorf("%q: %v", key, problems)
 	}
 	again := WebhookFor("x", "authority", key)
 	if got := find[v1.Secret](t, again, "Secret", WebhookKey).Data["key"]; string(got) != key {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -126,6 +127,8 @@ func TestValues(t *testing.T) {
 	}
 	if got, err = render(t, map[string]any{"front": map[string]any{"deletions": true}}); err != nil || got["ValidatingWebhookConfiguration/whylet-deletions"] == nil || got["Secret/whylet-webhook"] == nil {
 		t.Errorf("%v: no webhook among %d objects", err, len(got))
+	} else if text, _ := json.Marshal(got["ValidatingWebhookConfiguration/whylet-deletions"]); !regexp.MustCompile(`"path":"/deletions/[a-z0-9]{32}"`).Match(text) {
+		t.Errorf("the API server does not take that path: %s", text)
 	}
 	for _, bad := range []map[string]any{
 		{"agents": map[string]any{}}, {"agent": map[string]any{"dataDir": "relative"}}, {"front": map[string]any{"replicas": 0}}, {"image": map[string]any{"pullPolicy": "Sometimes"}},
