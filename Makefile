@@ -167,7 +167,7 @@ web: deps ## Bundle the timeline page anew, after a change in web/app
 
 .PHONY: screenshots
 screenshots: deps ## Take the pictures of the timeline page anew, for docs/timeline.md and its tests (needs chromium)
-	@$(GO) test ./web/browser -count=1 -run '^(TestLooks|TestPictures)$$' -rewrite
+	@$(GO) test ./web/browser -count=1 -run '^(TestLooks|TestOverview|TestPictures)$$' -rewrite
 
 # A helper program is looked for in libexec/ beside the binary that runs, so all of
 # it is in a directory of its own, and bin/ has links into that.
