@@ -48,7 +48,7 @@ func init() {
 		rule[*probing]{
 			name: "probe-hang", causes: []answer.Cause{answer.AppHang},
 			needs:   "connections that wait to be accepted and an idle main process, or one that waits for a disk; or quick answers before, none for five seconds and two timeouts now, and no CPU use of all its processes",
-			against: "CPU use; a stopped process; answers that do come",
+			against: "CPU use; a stopped process; answers that do come; for one that has not served yet, processes at work beside the main one",
 			yields:  []string{"probe-child-oom", "probe-limit-said", "probe-speaks-otherwise"},
 			judge:   probeHang,
 		},
@@ -483,6 +483,9 @@ func (p *probing) hang() *finding {
 		}
 		if look.Stopped != nil {
 			f.weight = fair // which may be the one that should take them
+		}
+		if _, _, u := p.used(); len(p.before) == 0 && (u.busy() || u.starved()) {
+			f.weight, f.text = weak, fmt.Sprintf("connections wait to be accepted, and others of its processes than the main one are at work (%s): it may still be starting", u)
 		}
 	case look.State == "D":
 		f.weight = strong

@@ -184,6 +184,13 @@ func TestCameUpSince(t *testing.T) {
 			s.in("app", serves)
 			s.probe("app", 3, connectionRefused(fact.Readiness))
 		}},
+		{name: "its workers start, and the main process waits for them", pod: web(ready), symptom: answer.NotReady, cause: answer.CauseUnknown, tale: func(s *tale) {
+			s.in("app", fact.Sampled{CPUUsage: time.Second})
+			s.probe("app", 1, noAnswer(fact.Readiness))
+			s.in("app", waits)
+			s.probe("app", 1, noAnswer(fact.Readiness))
+			s.in("app", fact.Sampled{CPUUsage: 1500 * time.Millisecond, CPUSome: 3 * time.Second})
+		}},
 		{name: "connections wait at its start", pod: web(silentProbe), symptom: answer.Healthy, cause: answer.None, tale: func(s *tale) {
 			s.wait(20 * time.Second)
 			s.in("app", waits)
