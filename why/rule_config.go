@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
@@ -107,6 +109,11 @@ func configThenExit(e ending) *finding {
 		}
 	}
 	c, ok := e.h.changeBefore(from, first.at)
+	if !ok && ranWell && first.lasted() < proven && e.h.Beside != "" && variables(e.spec) {
+		// Nobody tells beside somebody else's node of changes that only the next start reads.
+		f := &finding{cause: answer.ConfigChanged, weight: fair, chain: e.chain(), text: "what its variables are taken from may have been changed: that is not seen here"}
+		return f.possibly()
+	}
 	if !ok || !ranWell || c.at.When().Sub(began) > 0 && first.lasted() < proven {
 		return nil
 	}
@@ -117,6 +124,13 @@ func configThenExit(e ending) *finding {
 			e.run.Container, e.exit.ExitCode, c.text, prose.Span(first.at.Sub(c.at.When()))),
 		fixes: append(e.h.changeFixes(c), e.h.logsFix(e.run)...),
 	}
+}
+
+// variables says whether a container takes variables from ConfigMaps or Secrets.
+func variables(c *v1.Container) bool {
+	return c != nil && (len(c.EnvFrom) > 0 || slices.ContainsFunc(c.Env, func(e v1.EnvVar) bool {
+		return e.ValueFrom != nil && (e.ValueFrom.ConfigMapKeyRef != nil || e.ValueFrom.SecretKeyRef != nil)
+	}))
 }
 
 // configThenNo: the application says no since a change.
