@@ -53,6 +53,8 @@ type probing struct {
 	// before are the successes of this run before them, ever those of any run.
 	before, ever []*fact.Fact
 	from, until  time.Time
+	// cameUp says that it was refused before them: from is when it had come up.
+	cameUp bool
 
 	heard *hearing[*probing]
 }
@@ -130,6 +132,7 @@ func (p *probing) leaveOutStart() {
 	for i, f := range p.failed {
 		if _, m := p.read(fact.Of[fact.Probed](f)); m != refused {
 			if m == answered || m == silent || m == broken || m == mismatch || m == notServing {
+				p.cameUp = i > 0
 				p.failed = p.failed[i:]
 				p.from = p.failed[0].When()
 			}

@@ -48,7 +48,7 @@ func init() {
 		rule[*probing]{
 			name: "probe-hang", causes: []answer.Cause{answer.AppHang},
 			needs:   "connections that wait to be accepted and an idle main process, or one that waits for a disk; or quick answers before, none for five seconds and two timeouts now, and no CPU use of all its processes",
-			against: "CPU use; a stopped process; answers that do come; for one that has not served yet, processes at work beside the main one",
+			against: "CPU use; a stopped process; answers that do come; for one that has not served yet, processes at work beside the main one, or that it listens for less than 10 s",
 			yields:  []string{"probe-child-oom", "probe-limit-said", "probe-speaks-otherwise"},
 			judge:   probeHang,
 		},
@@ -450,6 +450,9 @@ func (p *probing) complains(f *finding) {
 	}
 }
 
+// untilAccepts is how long one that began to listen may take until it accepts.
+const untilAccepts = 10 * time.Second
+
 // hang: it holds the port, uses no CPU and takes no connection. One that accepts and then
 // says nothing may only be slow: without a late answer to show for it that stays open.
 func (p *probing) hang() *finding {
@@ -483,6 +486,9 @@ func (p *probing) hang() *finding {
 		}
 		if look.Stopped != nil {
 			f.weight = fair // which may be the one that should take them
+		}
+		if p.cameUp && p.until.Sub(p.from) < untilAccepts {
+			f.weight, f.text = weak, "connections wait to be accepted since it began to listen, which was only just"
 		}
 		if _, _, u := p.used(); len(p.before) == 0 && (u.busy() || u.starved()) {
 			f.weight, f.text = weak, fmt.Sprintf("connections wait to be accepted, and others of its processes than the main one are at work (%s): it may still be starting", u)

@@ -191,6 +191,17 @@ func TestCameUpSince(t *testing.T) {
 			s.probe("app", 1, noAnswer(fact.Readiness))
 			s.in("app", fact.Sampled{CPUUsage: 1500 * time.Millisecond, CPUSome: 3 * time.Second})
 		}},
+		{name: "it has only just begun to listen", pod: web(ready), symptom: answer.NotReady, cause: answer.CauseUnknown, tale: func(s *tale) {
+			s.probe("app", 3, connectionRefused(fact.Readiness))
+			s.in("app", waits)
+			s.probe("app", 2, noAnswer(fact.Readiness))
+			s.in("app", waits)
+		}},
+		{name: "it began to listen, and accepts nothing", pod: web(ready), symptom: answer.NotReady, cause: answer.AppHang, tale: func(s *tale) {
+			s.probe("app", 3, connectionRefused(fact.Readiness))
+			s.probe("app", 8, noAnswer(fact.Readiness))
+			s.in("app", waits)
+		}},
 		{name: "connections wait at its start", pod: web(silentProbe), symptom: answer.Healthy, cause: answer.None, tale: func(s *tale) {
 			s.wait(20 * time.Second)
 			s.in("app", waits)
