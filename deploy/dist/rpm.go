@@ -23,14 +23,18 @@ func (r *release) rpm() error {
 		}
 		p.AddPreun("if [ \"$1\" = 0 ]; then\n" + beforeRemoval + "fi\n")
 		for _, f := range tree {
-			if strings.HasSuffix(f.name, "/") {
-				continue // those of the system
-			}
-			file := rpmpack.RPMFile{Name: f.name, Mode: uint(f.mode), Owner: "root", Group: "root", MTime: uint32(epoch.Unix()), Body: []byte(f.link)}
-			if f.link != "" {
+			file := rpmpack.RPMFile{Name: strings.TrimSuffix(f.name, "/"), Mode: uint(f.mode), Owner: "root", Group: "root", MTime: uint32(epoch.Unix()), Body: []byte(f.link)}
+			switch {
+			case strings.HasSuffix(f.name, "/whylet/"):
+				file.Mode |= 0o40000 // goes with the package
+			case strings.HasSuffix(f.name, "/"):
+				continue // the system's
+			case f.link != "":
 				file.Mode |= 0o120000
-			} else if file.Body, err = os.ReadFile(f.from); err != nil {
-				return err
+			default:
+				if file.Body, err = os.ReadFile(f.from); err != nil {
+					return err
+				}
 			}
 			p.AddFile(file)
 		}
