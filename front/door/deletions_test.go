@@ -10,8 +10,10 @@ import (
 	admissionregistration "k8s.io/api/admissionregistration/v1"
 	policy "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 
+	"whylet.dev/whylet/deploy"
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/front/door"
 	"whylet.dev/whylet/test/fronts"
@@ -38,6 +40,23 @@ func webhook(t *testing.T, w *fronts.World, server *httptest.Server, key string)
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = all.Delete(t.Context(), made.Name, metav1.DeleteOptions{}) })
+}
+
+// What kubectl why install makes is what a real API server takes.
+func TestTheAPIServerTakesTheWebhook(t *testing.T) {
+	w := fronts.New(t, nil)
+	for _, o := range deploy.WebhookFor("whylet", "", "") {
+		if o.GetKind() != "ValidatingWebhookConfiguration" {
+			continue
+		}
+		var c admissionregistration.ValidatingWebhookConfiguration
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, &c, true); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Kube.Client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(t.Context(), &c, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // client acts as somebody who may do everything.
