@@ -5,8 +5,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 // ownTag is that of the images that the test installs: no release has it, so that nothing
@@ -37,7 +39,7 @@ func TestInstallAgents(t *testing.T) {
 		return string(out), err
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(hostFolder) })
-	if out, err := why("install", "--tag", ownTag, "--yes"); err != nil {
+	if out, err := why("install", "--tag", ownTag, "--yes", "--deletions"); err != nil {
 		t.Fatalf("install: %v\n%s", err, out)
 	}
 	out, err := why("doctor")
@@ -51,6 +53,7 @@ func TestInstallAgents(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(hostFolder, "journal")); err != nil {
 		t.Errorf("the agent has no memory: %v", err)
 	}
+	tellsOfDeletions(t)
 	if out, err := why("uninstall", "--yes"); err != nil {
 		t.Fatalf("uninstall: %v\n%s", err, out)
 	}
@@ -58,12 +61,30 @@ func TestInstallAgents(t *testing.T) {
 		t.Errorf("%s is there still: %v", hostFolder, err)
 	}
 	left, err := shared.command(t.Context(), bin("kubectl"), "get", "-A", "-l", "app.kubernetes.io/name=whylet", "-o", "name",
-		"ns,ds,deploy,pods,sa,clusterroles,clusterrolebindings,priorityclasses").Output()
+		"ns,ds,deploy,pods,sa,secrets,clusterroles,clusterrolebindings,priorityclasses,validatingwebhookconfigurations").Output()
 	var failed *exec.ExitError
 	if errors.As(err, &failed) {
 		t.Fatalf("%v: %s", err, failed.Stderr)
 	}
 	if len(strings.TrimSpace(string(left))) > 0 {
 		t.Errorf("left over:\n%s", left)
+	}
+}
+
+// tellsOfDeletions waits until the API server has told the front who deletes a pod, which
+// it counts itself.
+func tellsOfDeletions(t *testing.T) {
+	t.Helper()
+	kubectl := func(args ...string) string {
+		out, _ := shared.command(t.Context(), bin("kubectl"), args...).CombinedOutput()
+		return string(out)
+	}
+	told := regexp.MustCompile(`apiserver_admission_webhook_request_total\{code="200",name="deletions.why.whylet.dev",operation="DELETE",rejected="false"`)
+	for end := time.Now().Add(30 * time.Second); !told.MatchString(kubectl("get", "--raw", "/metrics")); {
+		if time.Now().After(end) {
+			t.Fatal("the API server did not reach the front's webhook")
+		}
+		kubectl("run", "whylet-test-gone", "-n", "default", "--image", "none.invalid/none", "--restart", "Never")
+		kubectl("delete", "pod", "whylet-test-gone", "-n", "default", "--now")
 	}
 }
