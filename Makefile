@@ -309,6 +309,11 @@ test-bare: ## Do what a newcomer does on a bare machine: a minimal Debian in a f
 test-packages: ## Install and remove the packages of a release in a minimal Debian in a folder (needs root, and make dist before)
 	@./test/bare/packages $(BIN)/bare dist $(SUITE) $(MIRROR)
 
+.PHONY: test-arm64
+test-arm64: build ## Run kubectl-why for arm64, emulated by qemu-user: its answers are those of this machine's (needs apt-get)
+	@GOARCH=arm64 ./tools/gobuild -tags=$(TAGS) -ldflags="$(LDFLAGS)" $(BIN)/arm64/kubectl-why=./cmd/kubectl-why
+	./test/arm64/run $(BIN)/bare $(BIN) $(BIN)/arm64
+
 .PHONY: test-container
 test-container: bundle images ## Run a node in a container, as CI does with podman or docker (needs root and apt-get)
 	@./test/container/run $(BIN)/oci/whylet-node.tar $(BIN)/images/busybox.tar
