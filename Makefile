@@ -162,8 +162,9 @@ images: ## Make the images that tests and examples use, from Debian packages
 
 # The timeline page's script and style are in the repository, so that nobody has to.
 .PHONY: web
-web: deps ## Bundle the timeline page anew, after a change in web/app
-	@$(GO) run ./web/bundle web
+web: deps ## Check the types of the timeline page and bundle it anew, after a change in web/app
+	@$(GO) tool -modfile=tools/typescript.mod tsgo -p web/app # minutes the first time: TypeScript's own compiler
+	$(GO) run ./web/bundle web
 
 .PHONY: screenshots
 screenshots: deps ## Take the pictures of the timeline page anew, for docs/timeline.md and its tests (needs chromium)
