@@ -32,8 +32,8 @@ line: zstdcat shows it. It has what pods answered to probes and their specificat
 give it to people who may see these.
 
 A name that ends in .pftrace makes a trace of it, which ui.perfetto.dev opens, with an
-arrow from each fact to what rests on it. It has what a page of kubectl why has, and
-cannot be read back.`,
+arrow from each fact to what rests on it. It has what a page of kubectl why has, of all
+that is kept of the pod, and cannot be read back.`,
 		Example: `  whylet journal export web-1 --to web-1.facts
   whylet journal export --since 2h --to node.facts
   whylet journal export web-1 --to web-1.pftrace
@@ -44,8 +44,12 @@ cannot be read back.`,
 			if err != nil {
 				return err
 			}
-			if to == "" {
+			trace := strings.HasSuffix(to, ".pftrace") && env.Trace != nil
+			switch {
+			case to == "":
 				return env.usagef("--to says which file to write; - is standard output")
+			case trace && (q.Container != "" || len(q.Kinds) > 0 || q.Limit > 0 || !q.From.IsZero() || !q.To.IsZero()):
+				return env.usagef("a trace has all of a pod's history: leave out what chooses among its facts, or export facts (--to FILE.facts)")
 			}
 			s, err := in.open()
 			if err != nil {
@@ -55,7 +59,7 @@ cannot be read back.`,
 			if err := known(s, q); err != nil {
 				return err
 			}
-			if strings.HasSuffix(to, ".pftrace") && env.Trace != nil {
+			if trace {
 				return whole(to, func(w io.Writer) error { return env.Trace(w, s, q.Namespace, q.Name, string(q.UID)) })
 			}
 			h := journal.Header{Exported: time.Now().UTC(), Pods: chosen(s, q)}

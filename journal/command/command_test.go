@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -79,6 +80,7 @@ func whylet(ctx context.Context, args ...string) (out, errOut string, err error)
 		Dir:   func(dataDir string) string { return filepath.Join(dataDir, "journal") },
 		Node:  func(string) string { return "n1" },
 		Usage: func(err error) error { return errors.Join(errUsage, err) },
+		Trace: func(io.Writer, journal.Source, string, string, string) error { return nil },
 	})
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs(args)
@@ -105,6 +107,7 @@ func TestCommands(t *testing.T) {
 		{"list --data-dir D --since 1m", nil, []string{"shop"}, ""},
 		{"list web-1 --data-dir D -o json --kind Exited", []string{`"kind":"Exited"`}, nil, ""},
 		{"list web-2 --data-dir D", nil, nil, "of these there is: shop/web-1"},
+		{"export web-1 --data-dir D --since 1h --to x.pftrace", nil, nil, "a trace has all of a pod's history"},
 		{"list other/web-1 --data-dir D", nil, nil, "nothing is known of a pod web-1 in namespace other"},
 		{"list --kind Nothing --data-dir D", nil, nil, "usage"},
 		{"list --from yesterday --data-dir D", nil, nil, "usage"},
