@@ -126,22 +126,15 @@ func (f *faulty) Kept(ctx context.Context, node string) (m link.Mark, err error)
 	return f.Archive.Kept(ctx, node)
 }
 
-// Fronts, agents and the archive go and come back at random, and every pod that ended is
-// explained in the end, under its own name.
-func TestNoClosingAnswerIsLost(t *testing.T) {
-	f := &faulty{Archive: openArchive(t, filepath.Join(t.TempDir(), "a.db"))}
-	w := fronts.New(t, f)
-	const nodes, ends = 3, 8
-	random := rand.New(rand.NewPCG(1, 2))
-	var journals []*journal.Journal
-	stops := make([]func(), nodes)
-	var pods []*v1.Pod
+func nodeName(i int) string { return fmt.Sprintf("node-%d", i) }
+
+// nodesWithEnds makes nodes with pods that ended, and what each node remembers of its own.
+func nodesWithEnds(w *fronts.World, nodes, ends int) (journals []*journal.Journal, pods []*v1.Pod) {
 	for i := range nodes {
-		name := fmt.Sprintf("node-%d", i)
-		w.Node(name)
+		w.Node(nodeName(i))
 		var j *journal.Journal
 		for n := range ends {
-			p := w.Pod("shop", fmt.Sprintf("web-%d-%d", i, n), name)
+			p := w.Pod("shop", fmt.Sprintf("web-%d-%d", i, n), nodeName(i))
 			if j == nil {
 				j = w.Journal(p, "oom-main")
 			} else {
@@ -150,7 +143,21 @@ func TestNoClosingAnswerIsLost(t *testing.T) {
 			pods = append(pods, p)
 		}
 		journals = append(journals, j)
-		stops[i] = w.Agent(name, j)
+	}
+	return journals, pods
+}
+
+// Fronts, agents and the archive go and come back at random, and every pod that ended is
+// explained in the end, under its own name.
+func TestNoClosingAnswerIsLost(t *testing.T) {
+	f := &faulty{Archive: openArchive(t, filepath.Join(t.TempDir(), "a.db"))}
+	w := fronts.New(t, f)
+	const nodes, ends = 3, 8
+	random := rand.New(rand.NewPCG(1, 2))
+	journals, pods := nodesWithEnds(w, nodes, ends)
+	stops := make([]func(), nodes)
+	for i, j := range journals {
+		stops[i] = w.Agent(nodeName(i), j)
 	}
 	order := random.Perm(len(pods))
 	for step, n := range order {
@@ -165,7 +172,7 @@ func TestNoClosingAnswerIsLost(t *testing.T) {
 			f.failing.Store(true)
 		case 4:
 			stops[i]()
-			stops[i] = w.Agent(fmt.Sprintf("node-%d", i), journals[i])
+			stops[i] = w.Agent(nodeName(i), journals[i])
 		case 5:
 			f.failing.Store(false)
 		}
@@ -173,7 +180,7 @@ func TestNoClosingAnswerIsLost(t *testing.T) {
 	f.failing.Store(false)
 	for i := range nodes {
 		stops[i]()
-		stops[i] = w.Agent(fmt.Sprintf("node-%d", i), journals[i])
+		stops[i] = w.Agent(nodeName(i), journals[i])
 	}
 	kept := func(p *v1.Pod) bool {
 		c, ok, err := f.Newest(t.Context(), p.Namespace, p.Name, "")
@@ -203,23 +210,9 @@ func TestReplicasAndTheAPIServerAreKilled(t *testing.T) {
 	stops[0] = w.Stop
 	_, stops[1] = w.Replica(hosts[1], kept[1])
 	const nodes, ends = 3, 8
-	var journals []*journal.Journal
-	var pods []*v1.Pod
-	for i := range nodes {
-		name := fmt.Sprintf("node-%d", i)
-		w.Node(name)
-		var j *journal.Journal
-		for n := range ends {
-			p := w.Pod("shop", fmt.Sprintf("web-%d-%d", i, n), name)
-			if j == nil {
-				j = w.Journal(p, "oom-main")
-			} else {
-				w.Record(j, p, "wrong-port")
-			}
-			pods = append(pods, p)
-		}
-		journals = append(journals, j)
-		w.Agent(name, j)
+	journals, pods := nodesWithEnds(w, nodes, ends)
+	for i, j := range journals {
+		w.Agent(nodeName(i), j)
 	}
 	w.Until("the agents tell of their pods", func() bool { return w.Ill("shop") == len(pods) })
 	away := false
