@@ -19,8 +19,8 @@ import (
 	_ "k8s.io/client-go/plugin/pkg/client/auth" // the ways to log in that kubeconfigs name
 	"k8s.io/klog/v2"
 
-	"whylet.dev/whylet/cmd/exit"
 	deploy "whylet.dev/whylet/deploy/command"
+	"whylet.dev/whylet/exit"
 	"whylet.dev/whylet/why/command"
 )
 

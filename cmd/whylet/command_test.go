@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"whylet.dev/whylet/cmd/exit"
+	"whylet.dev/whylet/exit"
 )
 
 // whylet runs the program in this process.

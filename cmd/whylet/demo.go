@@ -15,10 +15,10 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"whylet.dev/whylet/cluster/runtime"
-	"whylet.dev/whylet/cmd/exit"
-	"whylet.dev/whylet/cmd/paint"
 	"whylet.dev/whylet/demo"
 	"whylet.dev/whylet/deploy/oci"
+	"whylet.dev/whylet/exit"
+	"whylet.dev/whylet/paint"
 )
 
 // demoImage is the image of the demo's pods while it plays.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"whylet.dev/whylet/cmd/exit"
-	"whylet.dev/whylet/cmd/paint"
+	"whylet.dev/whylet/exit"
+	"whylet.dev/whylet/paint"
 )
 
 // lockThread ties the goroutine to its thread for good: what the thread changes

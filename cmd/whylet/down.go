@@ -13,7 +13,7 @@ import (
 
 	"whylet.dev/whylet/cluster"
 	"whylet.dev/whylet/cluster/runtime"
-	"whylet.dev/whylet/cmd/exit"
+	"whylet.dev/whylet/exit"
 )
 
 // downTimeout is how long down waits for the node to stop by itself.

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"whylet.dev/whylet/cluster/runtime"
-	"whylet.dev/whylet/cmd/exit"
+	"whylet.dev/whylet/exit"
 )
 
 func newImageCommand(s streams) *cobra.Command {

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"whylet.dev/whylet/cluster/runtime"
-	"whylet.dev/whylet/cmd/exit"
+	"whylet.dev/whylet/exit"
 	"whylet.dev/whylet/node/object"
 )
 

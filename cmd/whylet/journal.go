@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"whylet.dev/whylet/cmd/exit"
+	"whylet.dev/whylet/exit"
 	"whylet.dev/whylet/journal/command"
 	"whylet.dev/whylet/web"
 )

@@ -18,12 +18,12 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"whylet.dev/whylet/cmd/exit"
-	"whylet.dev/whylet/cmd/paint"
+	"whylet.dev/whylet/exit"
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/journal"
 	"whylet.dev/whylet/lint"
 	"whylet.dev/whylet/node/object"
+	"whylet.dev/whylet/paint"
 )
 
 type lintOptions struct {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"whylet.dev/whylet/cmd/exit"
+	"whylet.dev/whylet/exit"
 )
 
 const lintable = `

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"whylet.dev/whylet/cmd/paint"
+	"whylet.dev/whylet/paint"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 )

@@ -18,8 +18,8 @@ import (
 
 	"whylet.dev/whylet/cluster"
 	"whylet.dev/whylet/cluster/runtime"
-	"whylet.dev/whylet/cmd/exit"
 	"whylet.dev/whylet/evidence"
+	"whylet.dev/whylet/exit"
 )
 
 // verdict is how one thing that the node needs was found.

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"whylet.dev/whylet/cluster/runtime"
-	"whylet.dev/whylet/cmd/exit"
+	"whylet.dev/whylet/exit"
 	"whylet.dev/whylet/mesh/command"
 )
 

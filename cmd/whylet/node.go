@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"whylet.dev/whylet/cmd/exit"
+	"whylet.dev/whylet/exit"
 	"whylet.dev/whylet/node"
 	"whylet.dev/whylet/node/credentials"
 )

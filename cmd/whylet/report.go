@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 	"golang.org/x/sys/unix"
 
-	"whylet.dev/whylet/cmd/exit"
-	"whylet.dev/whylet/cmd/paint"
+	"whylet.dev/whylet/exit"
+	"whylet.dev/whylet/paint"
 )
 
 // report is what a starting node tells: each step, and at the end that it is

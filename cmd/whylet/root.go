@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"whylet.dev/whylet/cluster/runtime"
-	"whylet.dev/whylet/cmd/exit"
+	"whylet.dev/whylet/exit"
 )
 
 // defaultDataDir is where a node's state is when nothing else is said.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"whylet.dev/whylet/cmd/exit"
+	"whylet.dev/whylet/exit"
 )
 
 // serviceOptions say which unit to write, and where.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"whylet.dev/whylet/cmd/exit"
+	"whylet.dev/whylet/exit"
 )
 
 func TestServiceUnit(t *testing.T) {

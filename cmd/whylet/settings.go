@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"whylet.dev/whylet/cluster"
-	"whylet.dev/whylet/cmd/exit"
+	"whylet.dev/whylet/exit"
 	"whylet.dev/whylet/journal/otlp"
 	"whylet.dev/whylet/node/pressure"
 )

@@ -22,7 +22,7 @@ import (
 
 	"whylet.dev/whylet/cluster"
 	"whylet.dev/whylet/cluster/runtime"
-	"whylet.dev/whylet/cmd/exit"
+	"whylet.dev/whylet/exit"
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/node"
 	"whylet.dev/whylet/node/credentials"

@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"whylet.dev/whylet/cluster/runtime"
-	"whylet.dev/whylet/cmd/exit"
-	"whylet.dev/whylet/cmd/paint"
+	"whylet.dev/whylet/exit"
+	"whylet.dev/whylet/paint"
 )
 
 // statusTimeout is how long the API server and the runtime may take to answer.

@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
-	"whylet.dev/whylet/cmd/exit"
 	"whylet.dev/whylet/deploy"
+	"whylet.dev/whylet/exit"
 )
 
 // Env is what the commands need of the program around them.

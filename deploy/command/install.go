@@ -20,8 +20,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
 
-	"whylet.dev/whylet/cmd/exit"
 	"whylet.dev/whylet/deploy"
+	"whylet.dev/whylet/exit"
 )
 
 type install struct {

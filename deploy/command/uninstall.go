@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
-	"whylet.dev/whylet/cmd/exit"
 	"whylet.dev/whylet/deploy"
+	"whylet.dev/whylet/exit"
 )
 
 type uninstall struct{ options }

@@ -11,7 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"whylet.dev/whylet/cmd/exit"
+	"whylet.dev/whylet/exit"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/serve"
 )

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"whylet.dev/whylet/cmd/exit"
+	"whylet.dev/whylet/exit"
 	"whylet.dev/whylet/why/answer"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/cli-runtime/pkg/resource"
 
-	"whylet.dev/whylet/cmd/exit"
+	"whylet.dev/whylet/exit"
 	"whylet.dev/whylet/why/ask"
 )
 

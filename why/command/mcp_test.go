@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"whylet.dev/whylet/cmd/exit"
+	"whylet.dev/whylet/exit"
 )
 
 // An assistant starts the command, and speaks with it by its standard input and output.

@@ -6,8 +6,8 @@ import (
 	"os/exec"
 	"strings"
 
-	"whylet.dev/whylet/cmd/exit"
-	"whylet.dev/whylet/cmd/paint"
+	"whylet.dev/whylet/exit"
+	"whylet.dev/whylet/paint"
 	"whylet.dev/whylet/web"
 	"whylet.dev/whylet/web/timeline"
 	"whylet.dev/whylet/why/answer"

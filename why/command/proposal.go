@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"whylet.dev/whylet/cmd/exit"
+	"whylet.dev/whylet/exit"
 	"whylet.dev/whylet/why/ask"
 	"whylet.dev/whylet/why/whatif"
 )

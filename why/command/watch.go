@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"whylet.dev/whylet/cmd/paint"
+	"whylet.dev/whylet/paint"
 	"whylet.dev/whylet/why/answer"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"whylet.dev/whylet/cmd/paint"
+	"whylet.dev/whylet/paint"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/serve"
 )

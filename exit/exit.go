@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"whylet.dev/whylet/cmd/paint"
+	"whylet.dev/whylet/paint"
 )
 
 // A Code is what a process ends with.
