@@ -137,6 +137,9 @@ func (f *follower) named(ctx context.Context, pod *v1.Pod, v answer.Verdict, ask
 // to looks at one place that a pod asks, unless it was looked at before.
 func (f *follower) to(ctx context.Context, pod *v1.Pod, p place, asked map[string]bool, left int) []answer.Hop {
 	service, target := f.resolve(ctx, pod.Namespace, p.host)
+	if f.foreign(service, target) {
+		return nil
+	}
 	key := fmt.Sprint(p.host, p.port)
 	if service != nil {
 		key = service.Namespace + "/" + service.Name
@@ -153,6 +156,11 @@ func (f *follower) to(ctx context.Context, pod *v1.Pod, p place, asked map[strin
 		return f.at(ctx, p, "", target, left)
 	}
 	return nil
+}
+
+// foreign says whether what is asked is of a namespace that the asker may not see.
+func (f *follower) foreign(service *v1.Service, pod *v1.Pod) bool {
+	return f.options.Within && (service != nil && service.Namespace != f.options.Namespace || pod != nil && pod.Namespace != f.options.Namespace)
 }
 
 // behind looks at a Service and the pods behind it.
