@@ -6,6 +6,7 @@
 //	agents.go    the streams: who may connect, and how often
 //	session.go   one stream
 //	standing.go  what an agent tells of its pods, taken when the API server agrees
+//	fellows.go   the pods that can be compared, for what only the cluster shows
 //	closing.go   closing answers on their way to the archive
 //	asking.go    questions to an agent
 //	deletions.go  who asked for a pod's end, told to its node's agent

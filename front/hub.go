@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,6 +21,7 @@ import (
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/ask"
 	"whylet.dev/whylet/why/cluster"
+	"whylet.dev/whylet/why/common"
 	"whylet.dev/whylet/why/serve"
 )
 
@@ -73,6 +75,7 @@ type Hub struct {
 	causes  map[answer.Cause]uint64
 	listed  []string // nodes of the cluster, as of at
 	own     []string // those of them that are Whylet's own
+	traits  map[string]common.Traits
 	at      time.Time
 	changed chan struct{} // closed when an agent comes
 }
@@ -95,6 +98,7 @@ type podState struct {
 	node   string
 	answer *answer.Answer // nil: well
 	seen   time.Time
+	maker  unique.Handle[common.Maker] // of which there are far fewer than pods
 }
 
 // leftPod is where a pod was of which the closing answer may be on its way.
@@ -166,15 +170,17 @@ func (h *Hub) clusterNodes(ctx context.Context) ([]string, error) {
 	}
 	names = make([]string, 0, len(list.Items))
 	var own []string
+	traits := make(map[string]common.Traits, len(list.Items))
 	for i := range list.Items {
 		names = append(names, list.Items[i].Name)
+		traits[list.Items[i].Name] = common.TraitsOf(&list.Items[i])
 		if cluster.Own(&list.Items[i]) {
 			own = append(own, list.Items[i].Name)
 		}
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.listed, h.own, h.at = names, own, time.Now()
+	h.listed, h.own, h.traits, h.at = names, own, traits, time.Now()
 	return names, nil
 }
 

@@ -1,12 +1,14 @@
 package front
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
+	"unique"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +18,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/front/link"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/common"
 )
 
 type uidOf = types.UID
@@ -47,7 +50,7 @@ func (t *taker) take(ctx context.Context, s link.Standing) {
 		return
 	}
 	for _, p := range s.Pods {
-		if err := sound(p.Pod, p.Answer); err != nil {
+		if err := cmp.Or(sound(p.Pod, p.Answer), soundMaker(p)); err != nil {
 			h.count(func(c *Counts) { c.Malformed++ })
 			h.o.Log.Warn("what an agent says makes no sense", "node", t.session.node, "error", err)
 			continue
@@ -85,6 +88,14 @@ func sound(p fact.Pod, text json.RawMessage) error {
 	}
 	if len(a.Symptoms) != len(a.Verdicts) || a.Subject != (answer.Subject{Kind: "Pod", Namespace: p.Namespace, Name: p.Name, UID: p.UID}) {
 		return errors.New("an answer about something else")
+	}
+	return nil
+}
+
+// soundMaker says whether what made a pod can be what it is said to be.
+func soundMaker(p link.Pod) error {
+	if (p.Kind == "") != (p.Workload == "") || max(len(p.Kind), len(p.Workload), len(p.Revision)) > link.MaxName {
+		return errors.New("a pod made by nothing that can be")
 	}
 	return nil
 }
@@ -178,7 +189,16 @@ func (h *Hub) put(node string, p link.Pod, confirmed bool) bool {
 	}
 	h.countNew(s.answer, a)
 	s.answer, s.seen = a, time.Now()
+	s.maker = unique.Make(makerOf(p))
 	return true
+}
+
+// makerOf is what an agent says has made a pod: something of its own namespace.
+func makerOf(p link.Pod) common.Maker {
+	if p.Workload == "" {
+		return common.Maker{}
+	}
+	return common.Maker{Namespace: p.Namespace, Kind: p.Kind, Name: p.Workload, Revision: p.Revision}
 }
 
 // countNew counts the verdicts that are in an answer and were not in the one before. The

@@ -85,6 +85,14 @@ func WriteOverview(w io.Writer, o Overview) error {
 	if o.Missing != nil {
 		fmt.Fprintf(&list, "<p class=\"bad\" role=\"status\">Not all could be asked: %s</p>\n", html.EscapeString(o.Missing.Error()))
 	}
+	for _, c := range answer.InCommon(o.Answers) {
+		name := c.Name
+		if c.Kind == answer.CommonRevision {
+			name = c.Namespace + "/" + name
+		}
+		fmt.Fprintf(&list, "<article class=\"common\"><h2>In common: %s</h2>\n<div>%s <small>cause: %s, %s</small></div>\n</article>\n",
+			html.EscapeString(name), html.EscapeString(c.Text), html.EscapeString(string(c.Cause)), html.EscapeString(string(c.Certainty)))
+	}
 	for _, one := range all {
 		o.tell(&list, one)
 	}

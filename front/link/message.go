@@ -55,6 +55,11 @@ type Pod struct {
 	fact.Pod
 	// Answer is why it is as it is; empty while it is well.
 	Answer json.RawMessage `json:"answer,omitempty"`
+	// Kind and Workload are what made it, and Revision the hash of its template; empty where
+	// nothing did, and from agents that do not tell.
+	Kind     string `json:"kind,omitempty"`
+	Workload string `json:"workload,omitempty"`
+	Revision string `json:"revision,omitempty"`
 }
 
 // Mark is a place in a node's journal: the fact and when it was seen, by which a journal

@@ -16,6 +16,7 @@ import (
 	"whylet.dev/whylet/journal"
 	"whylet.dev/whylet/why"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/common"
 	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/serve"
 )
@@ -36,6 +37,7 @@ type tracker struct {
 
 type standing struct {
 	pod     fact.Pod
+	maker   common.Maker
 	answer  []byte // nil: well
 	version uint64 // 0: not known yet
 	due     time.Time
@@ -143,7 +145,8 @@ func (t *tracker) explain(ctx context.Context) {
 	for {
 		if s, ok := t.next(time.Now()); ok {
 			began := time.Now()
-			t.put(s.UID, t.judge(s))
+			text, maker := t.judge(s)
+			t.put(s.UID, text, maker)
 			select {
 			case <-time.After((share - 1) * time.Since(began)):
 			case <-ctx.Done():
@@ -185,14 +188,21 @@ func (t *tracker) next(now time.Time) (fact.Pod, bool) {
 	return best.pod, true
 }
 
-// judge gives the answer about a pod, nil where it is well or nothing is known.
-func (t *tracker) judge(p fact.Pod) []byte {
-	a, _, err := explained(t.journal, p, time.Now().UTC())
-	if err != nil || well(a) {
-		return nil
+// judge gives the answer about a pod, nil where it is well or nothing is known, and what
+// made it.
+func (t *tracker) judge(p fact.Pod) (text []byte, maker common.Maker) {
+	a, h, err := explained(t.journal, p, time.Now().UTC())
+	if err != nil {
+		return nil, maker
+	}
+	if h.Object != nil {
+		maker = common.MakerOf(h.Object)
+	}
+	if well(a) {
+		return nil, maker
 	}
 	a.AsOf = a.AsOf.Truncate(24 * time.Hour) // what is the same must look the same
-	return bounded(a)
+	return bounded(a), maker
 }
 
 // explained answers about a pod as those see it who may see its namespace only.
@@ -214,14 +224,14 @@ func well(a answer.Answer) bool {
 	return true
 }
 
-func (t *tracker) put(uid types.UID, text []byte) {
+func (t *tracker) put(uid types.UID, text []byte, maker common.Maker) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.pods[uid]
-	if s == nil || s.version > 0 && bytes.Equal(s.answer, text) {
+	if s == nil || s.version > 0 && bytes.Equal(s.answer, text) && s.maker == maker {
 		return
 	}
-	s.answer = text
+	s.answer, s.maker = text, maker
 	t.bump()
 	s.version = t.version
 }
@@ -260,7 +270,9 @@ func (t *tracker) since(version uint64) (link.Standing, uint64, <-chan struct{})
 			continue
 		}
 		size += len(c.pod.answer)
-		out.Pods = append(out.Pods, link.Pod{Pod: c.pod.pod, Answer: json.RawMessage(c.pod.answer)})
+		out.Pods = append(out.Pods, link.Pod{
+			Pod: c.pod.pod, Answer: json.RawMessage(c.pod.answer), Kind: c.pod.maker.Kind, Workload: c.pod.maker.Name, Revision: c.pod.maker.Revision,
+		})
 	}
 	out.Whole = t.whole
 	return out, max(version, t.version), t.changed

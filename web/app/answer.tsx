@@ -35,6 +35,7 @@ function Verdict({ rows, brief, ix, state, lead }: Props & { rows: Numbered[]; b
         {!brief && cause}
         {of('known').map(r => <p class="known" key={r.n}>{r.row.text}</p>)}
         <Section rows={of('alike')} here={here} lead={lead} />
+        <Section rows={of('common')} here={here} lead={lead} />
         <ol class="chain">
           {of('earlier').map(r => <li class="dim" key={r.n}>{r.row.text}</li>)}
           {of('link').map(r => <li key={r.n}>

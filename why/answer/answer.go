@@ -183,6 +183,9 @@ type Verdict struct {
 	// TakesDown are pods that fail because of the one that was asked about, each with how
 	// it comes to ask it.
 	TakesDown []Hop `json:"takesDown,omitempty"`
+	// InCommon is what this pod has in common with others that fail alike, as far as it tells
+	// anything: what only who sees the cluster can see.
+	InCommon []Common `json:"inCommon,omitempty"`
 	// SteadySince is a time at which the node would have given the same cause, as it would
 	// have at each time since that was tried; zero where none was, or it was another.
 	SteadySince time.Time `json:"steadySince,omitzero"`

@@ -8,6 +8,7 @@
 //	order.go     what needs a person first, what is well, and answers put together
 //	rows.go      what an answer says to people, row by row, as data
 //	text.go      the rows as text
+//	common.go    what pods have in common that fail alike
 //	fold.go      what many pods have in common, told once
 //	overview.go  many answers at once, a line each
 //	markdown.go  many answers as Markdown, for a pull request

@@ -54,6 +54,9 @@ func named(a *Answer, s Symptom) string {
 
 func (a *Answer) explainMarkdown(w *strings.Builder, name string, s Symptom, v Verdict) {
 	fmt.Fprintf(w, "\n### %s: %s\n\n**%s**\n\nCause `%s`, %s.\n", name, s.Kind, plain(v.Text), v.Cause, plain(howKnown(v)))
+	for _, c := range v.InCommon {
+		fmt.Fprintf(w, "\nIn common: %s\n", plain(c.Text))
+	}
 	for i, l := range v.Chain {
 		if i == 0 {
 			w.WriteString("\n")

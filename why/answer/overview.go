@@ -7,10 +7,20 @@ import (
 	"whylet.dev/whylet/why/prose"
 )
 
-// Overview writes many answers for people: a line for each symptom that asks for
-// somebody, in the given order, and how many pods have none.
+// Overview writes many answers for people: what several pods have in common that fail
+// alike, then a line for each symptom that asks for somebody, in the given order, and how
+// many pods have none.
 func Overview(all []Answer, s Style) string {
 	var w strings.Builder
+	for _, c := range InCommon(all) {
+		name := c.Name
+		if c.Kind == CommonRevision {
+			name = c.Namespace + "/" + name
+		}
+		for i, line := range prose.Wrap(c.Text, 110) {
+			fmt.Fprintf(&w, "%-40s %-12s %-28s %s\n", onFirst(i, name), onFirst(i, "in common"), onFirst(i, string(c.Cause)), line)
+		}
+	}
 	well := 0
 	for _, a := range all {
 		name := a.Subject.Namespace + "/" + a.Subject.Name

@@ -21,6 +21,7 @@ const (
 	RowCause    RowKind = "cause"    // the one sentence
 	RowKnown    RowKind = "known"    // the cause's id, and how it is known
 	RowAlike    RowKind = "alike"    // the pods that have the same
+	RowCommon   RowKind = "common"   // what those have in common that fail alike
 	RowEarlier  RowKind = "earlier"  // how many links are left out
 	RowLink     RowKind = "link"     // a link of the chain
 	RowHop      RowKind = "hop"      // another pod or Service that the chain leads to, or that suffers: Tag; what shows its trouble follows, with times
@@ -96,6 +97,7 @@ func rowsOf(a *Answer, sym Symptom, v Verdict, wide bool) []Row {
 	if len(sym.alike) > 1 {
 		rows = append(rows, Row{Kind: RowAlike, Title: "all of them", Text: prose.Some(sym.alike) + "; -o wide shows each"})
 	}
+	rows = append(rows, commonRows(v.InCommon)...)
 	rows = append(rows, chainRows(v.Chain, wide)...)
 	rows = append(rows, hopRows("leads to", v.Hops, wide)...)
 	rows = append(rows, hopRows("takes down", v.TakesDown, wide)...)

@@ -37,7 +37,7 @@ func (a *Answer) Text(s Style) string {
 // section is the first kind of the rows that stand together, without a blank line.
 func section(k RowKind) RowKind {
 	switch k {
-	case RowCause, RowKnown, RowAlike:
+	case RowCause, RowKnown, RowAlike, RowCommon:
 		return RowSubject
 	case RowLink:
 		return RowEarlier

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/common"
 	"whylet.dev/whylet/why/serve"
 	"whylet.dev/whylet/why/suggest"
 	"whylet.dev/whylet/why/whatif"
@@ -70,6 +71,10 @@ type Front interface {
 	Departed(ctx context.Context, about serve.Question) ([]answer.Answer, error)
 	// Where is the node that knows most of a pod that is gone.
 	Where(ctx context.Context, about serve.Question) (node string, ok bool)
+	// Fellows are the pods that can be compared: those of all makers of which some pod is not
+	// well, wherever they are, and what their nodes may share. Places that they ask are as
+	// they say them.
+	Fellows(ctx context.Context) (common.Scene, error)
 	// Standing gives how the pods of a namespace ("": of every one) stand by what their nodes
 	// told last: those that are not well, and how many are. missing are nodes that nobody
 	// speaks for.

@@ -118,6 +118,7 @@ func (q *question) answers(ctx context.Context, t Target) ([]answer.Answer, erro
 	}
 	q.follow(ctx, pod, &a)
 	q.sufferers(ctx, pod, &a)
+	q.beside(ctx, pod, &a)
 	return []answer.Answer{a}, nil
 }
 
@@ -225,6 +226,7 @@ func (c *Cluster) All(ctx context.Context) ([]answer.Answer, error) {
 		stillThere(list, on[nodes[i]])
 		all = append(all, list...)
 	}
+	q.inCommon(ctx, all, pods.Items)
 	answer.WorstFirst(all)
 	return all, partial(errs, func(i int) string { return "node " + nodes[i] })
 }

@@ -17,6 +17,7 @@
 //	level0.go    what the API server shows, where nobody on a node can be asked
 //	follow.go    from a pod that waits to the one that is waited for
 //	suffer.go    and from that one back to those that fail because of it
+//	common.go    what pods have in common that fail alike; rollout.go, what a revision brought
 //	gone.go      pods that are not there any more
 //	select.go    many by their labels
 //	workload.go  what stands for several pods

@@ -40,6 +40,7 @@ func (q *question) standing(ctx context.Context) ([]answer.Answer, error) {
 	for _, list := range lists {
 		all = append(all, list...)
 	}
+	q.inCommon(ctx, all, waiting.Items)
 	answer.WorstFirst(all)
 	if well > 0 {
 		a := answer.New(answer.Subject{Kind: "Namespace", Name: q.space}, time.Now().UTC(), answer.Coverage{Complete: true})

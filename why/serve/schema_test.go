@@ -166,6 +166,10 @@ func fullAnswer() answer.Answer {
 		Contributing: notes, RuledOut: notes, Fixes: []answer.Fix{{Text: "look", Command: "kubectl get pods", Risk: answer.Inspect}},
 		Pod: "shop/db-0", Hops: []answer.Hop{{Service: "shop/db", Pod: "shop/db-0", By: "it asks db", Cause: answer.AppHang, Text: "It hangs.", Chain: []answer.Link{{Fact: 8, At: at, Kind: "Looked", Text: "idle"}}}},
 		TakesDown: []answer.Hop{{Pod: "shop/api-0", By: "it asks web", Cause: answer.AppHang, Text: "It waits."}}, SteadySince: at,
+		InCommon: []answer.Common{{
+			Kind: answer.CommonRevision, Name: "deployment/web, revision 2", Certainty: answer.Inferred, Text: "It came with revision 2.",
+			With: answer.Tally{Failing: 3, All: 3}, Without: answer.Tally{All: 5}, Nodes: 2, Changes: []string{"image of container app"},
+		}},
 		LastWords: []string{"bye"}, Possible: []answer.Cause{answer.AppHang}, Missing: "Somebody who looked.",
 	})
 	a.Well, a.Listening = 3, &answer.Listening{At: at, Ports: []int32{8080}, Loopback: []int32{9090}}
@@ -192,7 +196,7 @@ func TestSchemaIsComplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for of, d := range map[string]*schema{"answer": s, "verdict": s.Defs["verdict"], "symptom": s.Defs["symptom"], "link": s.Defs["link"], "fix": s.Defs["fix"], "parts": s.Defs["parts"], "journal": s.Defs["journal"], "gap": s.Defs["gap"]} {
+	for of, d := range map[string]*schema{"answer": s, "verdict": s.Defs["verdict"], "symptom": s.Defs["symptom"], "link": s.Defs["link"], "fix": s.Defs["fix"], "parts": s.Defs["parts"], "journal": s.Defs["journal"], "gap": s.Defs["gap"], "common": s.Defs["common"], "tally": s.Defs["tally"]} {
 		for name := range d.Properties {
 			if !strings.Contains(string(full), `"`+name+`":`) {
 				t.Errorf("no %s has %s", of, name)

@@ -1,0 +1,36 @@
+package front
+
+import (
+	"context"
+
+	"whylet.dev/whylet/why/common"
+)
+
+// Fellows is of [ask.Front].
+func (h *Hub) Fellows(ctx context.Context) (common.Scene, error) {
+	if _, err := h.clusterNodes(ctx); err != nil {
+		return common.Scene{}, err
+	}
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	ill := map[common.Maker]bool{} // workloads, at whatever revision
+	for _, p := range h.pods {
+		if m := p.maker.Value(); p.answer != nil && m != (common.Maker{}) {
+			ill[m.Workload()] = true
+		}
+	}
+	s := common.Scene{Traits: h.traits}
+	for uid, p := range h.pods {
+		if p.answer == nil && !ill[p.maker.Value().Workload()] {
+			continue
+		}
+		one := common.Pod{UID: uid, Node: p.node, Maker: p.maker.Value()}
+		one.Namespace = p.pod.Namespace // also of one that nothing made
+		one.Judge(p.answer)
+		if n := h.nodes[p.node]; n == nil || n.session == nil {
+			one.Faults, one.Asks, one.Apart = nil, nil, true // how it is now nobody says
+		}
+		s.Pods = append(s.Pods, one)
+	}
+	return s, nil
+}

@@ -1,0 +1,244 @@
+package ask
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/cluster"
+	"whylet.dev/whylet/why/common"
+)
+
+// mostFellows is how many pods of the same workload that are not well are asked for the
+// sake of one, where no front knows how they stand.
+const mostFellows = 6
+
+// beside tells of one pod that fails what it has in common with others that do.
+func (q *question) beside(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
+	own := common.Pod{}
+	if own.Judge(a); len(own.Faults) == 0 || q.options.Container != "" {
+		return
+	}
+	answers, pods := []answer.Answer{*a}, []v1.Pod{*pod}
+	if maker := common.MakerOf(pod); q.options.Front == nil && maker != (common.Maker{}) {
+		fellows, heard := q.fellows(ctx, pod, maker.Workload())
+		answers, pods = append(answers, heard...), append(pods, fellows...)
+	}
+	q.inCommon(ctx, answers, pods)
+	*a = answers[0]
+}
+
+// fellows are the other pods of a workload, and what the nodes of those say that do not
+// look well.
+func (q *question) fellows(ctx context.Context, pod *v1.Pod, workload common.Maker) ([]v1.Pod, []answer.Answer) {
+	list, err := q.client.CoreV1().Pods(pod.Namespace).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	if err != nil {
+		return nil, nil
+	}
+	others := slices.DeleteFunc(list.Items, func(p v1.Pod) bool {
+		return p.UID == pod.UID || p.DeletionTimestamp != nil || common.MakerOf(&p).Workload() != workload
+	})
+	var unwell []v1.Pod
+	for i := range others {
+		if !cluster.LooksWell(&others[i]) && len(unwell) < mostFellows {
+			unwell = append(unwell, others[i])
+		}
+	}
+	heard, _ := q.pods(ctx, unwell)
+	return others, heard
+}
+
+// inCommon puts into answers about pods what those have in common that fail alike. pods are
+// those of them that were read, or can be compared with them; a front knows of more.
+func (q *question) inCommon(ctx context.Context, answers []answer.Answer, pods []v1.Pod) {
+	s, ok := q.scene(ctx, answers, pods)
+	if !ok {
+		return
+	}
+	q.places(ctx, s.Pods)
+	settled := 0
+	for _, f := range common.Find(s) {
+		var fixes []answer.Fix
+		if f.Kind == answer.CommonRevision && settled < mostSettled && (q.space == "" || q.space == f.Maker.Namespace) {
+			settled++
+			fixes = q.rollout(ctx, &f)
+		}
+		for i := range answers {
+			if f.Pods[answers[i].Subject.UID] {
+				putCommon(&answers[i], f, fixes)
+			}
+		}
+	}
+}
+
+// putCommon puts a finding into the verdict of an answer that it is about.
+func putCommon(a *answer.Answer, f common.Finding, fixes []answer.Fix) {
+	for i := range a.Verdicts {
+		v := &a.Verdicts[i]
+		about := common.FaultOf(a.Symptoms[i], *v) == f.Fault
+		if f.Kind == answer.CommonDependency {
+			about = cluster.MayLead(*v) || v.Pod != ""
+		}
+		if about {
+			v.InCommon = append(v.InCommon, f.Common)
+			v.Fixes = append(v.Fixes, fixes...)
+			return
+		}
+	}
+}
+
+// scene is what there is to compare; ok is false where nothing fails.
+func (q *question) scene(ctx context.Context, answers []answer.Answer, pods []v1.Pod) (s common.Scene, ok bool) {
+	given, seen := map[types.UID]*answer.Answer{}, map[types.UID]bool{}
+	for i := range answers {
+		given[answers[i].Subject.UID] = &answers[i]
+	}
+	nodes := map[string]bool{}
+	for i := range pods {
+		p := common.Pod{UID: pods[i].UID, Namespace: pods[i].Namespace, Node: pods[i].Spec.NodeName, Maker: common.MakerOf(&pods[i])}
+		if a := given[p.UID]; a != nil {
+			p.Judge(a)
+		} else {
+			p.Apart = !cluster.LooksWell(&pods[i])
+		}
+		s.Pods = append(s.Pods, p)
+		seen[p.UID], nodes[p.Node], ok = true, true, ok || len(p.Faults) > 0
+	}
+	if q.options.Front == nil {
+		if ok && len(nodes) > 1 {
+			s.Traits = traitsOf(q.nodes())
+		}
+		return s, ok
+	}
+	known, err := q.options.Front.Fellows(ctx)
+	if err != nil {
+		return s, ok
+	}
+	for _, p := range known.Pods {
+		if seen[p.UID] {
+			continue
+		}
+		p.Hidden = q.options.Within && p.Namespace != q.space
+		s.Pods = append(s.Pods, p)
+		ok = ok || len(p.Faults) > 0
+	}
+	s.Traits = known.Traits
+	return s, ok
+}
+
+func traitsOf(nodes []v1.Node) map[string]common.Traits {
+	all := map[string]common.Traits{}
+	for i := range nodes {
+		all[nodes[i].Name] = common.TraitsOf(&nodes[i])
+	}
+	return all
+}
+
+// places puts what the cluster calls them in place of the places that pods say they ask:
+// NAMESPACE/NAME of a Service or pod, or the host. What is of the pod itself is left out.
+func (q *question) places(ctx context.Context, pods []common.Pod) {
+	var by *directory
+	for i := range pods {
+		p := &pods[i]
+		if len(p.Asks) > 0 && by == nil {
+			by = q.directory(ctx)
+		}
+		named := map[string]bool{}
+		for _, place := range p.Asks {
+			host, _ := split(place)
+			ip, err := netip.ParseAddr(host)
+			switch {
+			case host == "" || host == "localhost" || err == nil && ip.IsLoopback():
+			case err == nil:
+				named[cmp.Or(by.address(ctx, ip.Unmap().String()), place)] = true
+			default:
+				named[cmp.Or(by.service(p.Namespace, host), place)] = true
+			}
+		}
+		p.Asks = slices.Sorted(maps.Keys(named))
+	}
+}
+
+// directory knows what the cluster calls an address or a name.
+type directory struct {
+	*question
+	space    string
+	services []v1.Service
+	names    map[string]bool   // of Services
+	known    map[string]string // by address
+	asked    int
+}
+
+// mostAsked is of how many addresses that no Service has the pods are looked for.
+const mostAsked = 5
+
+// directory reads the Services that the asker may see.
+func (q *question) directory(ctx context.Context) *directory {
+	d := &directory{question: q, space: q.space, names: map[string]bool{}, known: map[string]string{}}
+	if !q.options.Within && q.options.Front != nil {
+		d.space = metav1.NamespaceAll
+	}
+	list, err := q.client.CoreV1().Services(d.space).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	if err != nil {
+		return d
+	}
+	d.services = list.Items
+	for i := range d.services {
+		s := &d.services[i]
+		name := s.Namespace + "/" + s.Name
+		d.names[name] = true
+		for _, ip := range append(s.Spec.ClusterIPs, s.Spec.ClusterIP) {
+			d.known[ip] = name
+		}
+	}
+	return d
+}
+
+// address is the Service that has an address, or that leads to the pod that has it, or the
+// pod; empty where none does.
+func (d *directory) address(ctx context.Context, ip string) string {
+	if name, ok := d.known[ip]; ok || d.asked == mostAsked {
+		return name
+	}
+	d.asked++
+	d.known[ip] = ""
+	list, err := d.client.CoreV1().Pods(d.space).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("status.podIP", ip).String()})
+	if err != nil {
+		return ""
+	}
+	for i := range list.Items {
+		p := &list.Items[i]
+		if p.Status.PodIP != ip || p.Spec.HostNetwork {
+			continue
+		}
+		d.known[ip] = p.Namespace + "/" + p.Name
+		for j := range d.services {
+			if s := &d.services[j]; cluster.Leads(s, p) {
+				d.known[ip] = s.Namespace + "/" + s.Name
+			}
+		}
+	}
+	return d.known[ip]
+}
+
+// service is the Service that a pod of a namespace means by a host; empty where it means
+// none.
+func (d *directory) service(namespace, host string) string {
+	parts := strings.Split(strings.TrimSuffix(host, "."), ".")
+	switch {
+	case len(parts) == 1:
+		return namespace + "/" + host
+	case len(parts) > 2 && parts[2] == "svc", len(parts) == 2 && d.names[parts[1]+"/"+parts[0]]:
+		return parts[1] + "/" + parts[0]
+	}
+	return ""
+}
