@@ -55,6 +55,10 @@ type Started struct {
 	StopSignal   *v1.Signal               `json:"stopSignal,omitempty"`
 	// Adopted is set when an earlier agent started it, and this one found it running.
 	Adopted bool `json:"adopted,omitempty"`
+	// Compared says that its variables were compared with those of the run before, and
+	// OtherVariables names those that differ, sorted, bounded. Their values are not kept.
+	Compared       bool     `json:"compared,omitempty"`
+	OtherVariables []string `json:"otherVariables,omitempty"`
 }
 
 // StartFailed says that the container could not be made or started.

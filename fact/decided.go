@@ -101,6 +101,8 @@ type Ranked struct {
 	Priority int32  `json:"priority"`
 	Usage    int64  `json:"usage"`
 	Request  int64  `json:"request"`
+	// Unmeasured says that its usage is not known.
+	Unmeasured bool `json:"unmeasured,omitempty"`
 }
 
 // Resize asks for new resources of a running container; without a container, of

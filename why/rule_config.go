@@ -10,6 +10,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -18,7 +19,7 @@ func init() {
 	exitRules.add(
 		rule[ending]{
 			name: "config-changed-then-exit", causes: []answer.Cause{answer.ConfigChanged},
-			needs:     "a change of the pod's spec, or of a ConfigMap or Secret that it refers to; a run before it that lasted at least a minute; and ends with an error that began within 3 minutes of it or at the next start",
+			needs:     "a change of the pod's spec, or of a ConfigMap or Secret that it refers to, or a run that was given other variables from one than the run before; a run before it that lasted at least a minute; and ends with an error that began within 3 minutes of it or at the next start",
 			against:   "an OOM kill, a crash, a kill from outside; ends of the same kind before the change; a run that came up after it",
 			yields:    []string{"disk-full-said", "process-limit-hit"},
 			unordered: true,
@@ -51,6 +52,8 @@ const (
 type change struct {
 	at   *fact.Fact
 	text string
+	// object and name are those of what was changed; empty: the pod itself.
+	object, name string
 }
 
 // changeBefore is the newest change in a span of time.
@@ -66,10 +69,10 @@ func (h *inquiry) changeBefore(from, until time.Time) (change, bool) {
 			if len(b.Keys) > 0 {
 				text += " (" + prose.Brief(strings.Join(b.Keys, ", "), 60) + ")"
 			}
-			return change{f, text + byWhom(b.By)}, true
+			return change{f, text + byWhom(b.By), b.Object, b.Name}, true
 		case fact.SpecSeen:
 			if len(b.Changed) > 0 && slices.ContainsFunc(b.Changed, func(path string) bool { return strings.HasPrefix(path, "spec") }) {
-				return change{f, fmt.Sprintf("the pod's own spec was changed (%s)", prose.Brief(strings.Join(b.Changed, ", "), 80)) + byWhom(b.By)}, true
+				return change{f, fmt.Sprintf("the pod's own spec was changed (%s)", prose.Brief(strings.Join(b.Changed, ", "), 80)) + byWhom(b.By), "", ""}, true
 			}
 		}
 	}
@@ -110,11 +113,15 @@ func configThenExit(e ending) *finding {
 	}
 	c, ok := e.h.changeBefore(from, first.at)
 	if !ok && ranWell && first.lasted() < proven && e.h.Beside != "" && variables(e.spec) {
-		// Nobody tells beside somebody else's node of changes that only the next start reads.
-		f := &finding{cause: answer.ConfigChanged, weight: fair, chain: e.chain(), text: "what its variables are taken from may have been changed: that is not seen here"}
-		return f.possibly()
+		// Nobody tells beside somebody else's node of changes that only the next start
+		// reads: they are seen by what that run was given.
+		var compared bool
+		if c, ok, compared = givenOther(first.run, e.spec); !compared {
+			f := &finding{cause: answer.ConfigChanged, weight: fair, chain: e.chain(), text: "what its variables are taken from may have been changed: that is not seen here"}
+			return f.possibly()
+		}
 	}
-	if !ok || !ranWell || c.at.When().Sub(began) > 0 && first.lasted() < proven {
+	if !ok || !ranWell || c.at != first.run.Started && c.at.When().Sub(began) > 0 && first.lasted() < proven {
 		return nil
 	}
 	return &finding{
@@ -124,6 +131,56 @@ func configThenExit(e ending) *finding {
 			e.run.Container, e.exit.ExitCode, c.text, prose.Span(first.at.Sub(c.at.When()))),
 		fixes: append(e.h.changeFixes(c), e.h.logsFix(e.run)...),
 	}
+}
+
+// givenOther says whether a run was given other variables than the one before it, from a
+// ConfigMap or a Secret; compared is false where that was not seen.
+func givenOther(r *history.Run, spec *v1.Container) (c change, ok, compared bool) {
+	if r.Started == nil || !fact.Of[fact.Started](r.Started).Compared {
+		return change{}, false, false
+	}
+	other := fact.Of[fact.Started](r.Started).OtherVariables
+	for _, name := range other {
+		object, of, found := takenFrom(spec, name)
+		if !found || slices.ContainsFunc(other, func(o string) bool {
+			service, of := strings.CutSuffix(o, "_SERVICE_HOST") // a Service that came, went or moved
+			return of && strings.HasPrefix(name, service+"_")
+		}) {
+			continue
+		}
+		return change{r.Started, fmt.Sprintf("%s %s was changed (variable %s is another one than in the run before)", object, of, name), object, of}, true, true
+	}
+	return change{}, false, true
+}
+
+// takenFrom is the object that a variable of a container is taken from, where it is one
+// and only one can be it.
+func takenFrom(c *v1.Container, variable string) (object, name string, ok bool) {
+	for _, e := range c.Env {
+		switch from := e.ValueFrom; {
+		case e.Name != variable:
+		case from != nil && from.ConfigMapKeyRef != nil:
+			return "ConfigMap", from.ConfigMapKeyRef.Name, true
+		case from != nil && from.SecretKeyRef != nil:
+			return "Secret", from.SecretKeyRef.Name, true
+		default:
+			return "", "", false
+		}
+	}
+	for _, from := range c.EnvFrom {
+		if !strings.HasPrefix(variable, from.Prefix) {
+			continue
+		}
+		if ok {
+			return "", "", false
+		}
+		if from.ConfigMapRef != nil {
+			object, name, ok = "ConfigMap", from.ConfigMapRef.Name, true
+		} else if from.SecretRef != nil {
+			object, name, ok = "Secret", from.SecretRef.Name, true
+		}
+	}
+	return object, name, ok
 }
 
 // variables says whether a container takes variables from ConfigMaps or Secrets.
@@ -159,8 +216,8 @@ func configThenNo(p *probing) *finding {
 }
 
 func (h *inquiry) changeFixes(c change) []answer.Fix {
-	if b := fact.Of[fact.ConfigChanged](c.at); b.Name != "" {
-		object := strings.ToLower(b.Object) + " " + b.Name
+	if c.name != "" {
+		object := strings.ToLower(c.object) + " " + c.name
 		return []answer.Fix{
 			h.inspect("see what it is now", h.kubectl("get %s -o yaml", object)),
 			{Text: "put back what was there before, if the change was not meant", Command: h.kubectl("edit %s", object), Risk: answer.Restarts},

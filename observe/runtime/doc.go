@@ -10,6 +10,7 @@
 //	view.go    what a status says of a container
 //	source.go  Source: looks, events, and the facts that come of them
 //	events.go  containerd's events
+//	variables.go  which variables a run was given otherwise than the one before it
 //	pids.go    the main process as this machine numbers it
 //	files.go   a container's termination message
 package runtime

@@ -33,6 +33,7 @@ type Source struct {
 	emit  func(fact.Fact)
 	mu    sync.Mutex
 	known map[string]stage // how far each container was told of
+	given variables
 	lanes map[string]chan struct{}
 	jobs  sync.WaitGroup
 }
@@ -217,6 +218,7 @@ func (s *Source) forget(all map[string]view) {
 			delete(s.known, id)
 		}
 	}
+	s.given.keep(all)
 }
 
 func (s *Source) stage(id string) stage {
@@ -260,6 +262,7 @@ func (s *Source) tellStart(v view) {
 	if !v.exited() {
 		b.PID = hostPID(v.id, v.pid)
 	}
+	b.OtherVariables, b.Compared = s.given.compare(v)
 	s.emit(s.fact(v, v.started, b))
 }
 
@@ -307,7 +310,7 @@ func (s *Source) path(p string) string {
 
 // lane runs a job after those of the same container of the same pod that came before.
 func (s *Source) lane(v view, job func()) {
-	key := string(v.pod.UID) + "/" + v.name
+	key := keyOf(v)
 	done := make(chan struct{})
 	s.mu.Lock()
 	before := s.lanes[key]

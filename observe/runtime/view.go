@@ -42,6 +42,9 @@ type view struct {
 	image, imageID, logPath    string
 	messageFile                string // on the host, as kubelet sees it
 	pid                        int
+	// environment is what its main process was given, as "NAME=value". It is compared
+	// with that of another run and not kept.
+	environment []string
 }
 
 func (v view) exited() bool { return v.state == runtimeapi.ContainerState_CONTAINER_EXITED }
@@ -99,8 +102,9 @@ func (c *Client) look(ctx context.Context, id string) (view, error) {
 	v := view{
 		id: s.Id, pod: podOf(s.Labels), name: s.GetMetadata().GetName(), attempt: attemptOf(s.Annotations, s.GetMetadata().GetAttempt()), state: s.State, full: true,
 		started: nanos(s.StartedAt), finished: nanos(s.FinishedAt), created: nanos(s.CreatedAt), exitCode: s.ExitCode, reason: s.Reason, message: s.Message,
-		image: s.GetImage().GetImage(), imageID: s.ImageRef, logPath: s.LogPath, pid: pidOf(r.Info),
+		image: s.GetImage().GetImage(), imageID: s.ImageRef, logPath: s.LogPath,
 	}
+	v.pid, v.environment = processOf(r.Info)
 	if s.LogPath != "" && c.logs.Load() == nil { // FOLDER/NAMESPACE_NAME_UID/CONTAINER/ATTEMPT.log
 		dir := filepath.Dir(filepath.Dir(filepath.Dir(s.LogPath)))
 		c.logs.Store(&dir)
@@ -113,16 +117,21 @@ func (c *Client) look(ctx context.Context, id string) (view, error) {
 	return v, nil
 }
 
-// pidOf takes the main process from a verbose status: containerd and CRI-O both put
-// a JSON object with "pid" under the key "info".
-func pidOf(info map[string]string) int {
+// processOf takes the main process and what it was given from a verbose status: containerd
+// and CRI-O both put a JSON object with "pid" and "runtimeSpec" under the key "info".
+func processOf(info map[string]string) (pid int, environment []string) {
 	var parsed struct {
-		PID int `json:"pid"`
+		PID  int `json:"pid"`
+		Spec struct {
+			Process struct {
+				Env []string `json:"env"`
+			} `json:"process"`
+		} `json:"runtimeSpec"`
 	}
 	if json.Unmarshal([]byte(info["info"]), &parsed) != nil {
-		return 0
+		return 0, nil
 	}
-	return parsed.PID
+	return parsed.PID, parsed.Spec.Process.Env
 }
 
 func nanos(n int64) time.Time {
