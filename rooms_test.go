@@ -88,7 +88,7 @@ var rooms = []room{
 	{dir: "shadow", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "health"}},
 	// Nothing below observe may change a pod: no room with an effect is within reach.
 	{dir: "observe", imports: []string{
-		"golang.org/x/sys", "k8s.io/api", "k8s.io/apimachinery", module + "evidence", module + "fact", module + "journal", module + "pods", module + "probe", module + "sense", module + "shadow",
+		"golang.org/x/sys", "k8s.io/api", "k8s.io/apimachinery", module + "evidence", module + "fact", module + "health", module + "journal", module + "pods", module + "probe", module + "sense", module + "shadow",
 	}},
 	{dir: "observe/tap", imports: []string{"github.com/cilium/ebpf", "golang.org/x/sys"}},
 	{dir: "observe/api", imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", module + "fact", module + "sense"}},

@@ -13,6 +13,7 @@
 //	trouble.go    which pods are in trouble, and when their events are looked at
 //	told.go       facts of kubelet's events
 //	words.go      which kubelet there is, and facts of its log
+//	ranked.go     the order in which kubelet evicts, with what each pod used
 //	attempts.go   facts of kubelet's own probe attempts, by the tap
 //	counts.go     facts of kubelet's counters of its probes
 //	execs.go      how commands of probes ended

@@ -23,6 +23,7 @@ type kernel struct {
 	processes *sense.Processes
 	exits     *sense.Exits
 	inspector *sense.Inspector
+	groups    *cgroups // nil: it is not known where they are
 	prober    *probe.Prober
 	// began is when the kernel's word was heard from on.
 	began   time.Time
@@ -36,6 +37,7 @@ func openKernel(a *Agent) (*kernel, error) {
 	if err != nil {
 		return k, err
 	}
+	k.groups = groups
 	said := func(v containers.ContainerView) []string { return lastLines(filepath.Join(a.logs(), v.LogPath)) }
 	k.inspector = sense.NewInspector(groups, k.processes.Join, said, "")
 	if k.prober, err = probe.NewProber(nil, a.o.Log); err != nil {

@@ -21,6 +21,8 @@ type words struct {
 	// there on.
 	until time.Time
 	odd   int64
+	// short is what the node had run short of when kubelet last said that pods have to go.
+	short string
 }
 
 const (
@@ -145,6 +147,14 @@ func (w *words) record(text string) {
 }
 
 func (w *words) tell(word kubelet.Word) {
+	switch {
+	case word.Reclaims != "":
+		w.short = word.Reclaims
+		return
+	case len(word.Ranked) > 0:
+		w.agent.ranked(word, w.short)
+		return
+	}
 	if word.Probe == "" && word.Said == nil {
 		return
 	}

@@ -145,6 +145,35 @@ func TestTheEndOfAPodEndsItsContainers(t *testing.T) {
 	}
 }
 
+// kubelet logs its order of eviction before it evicts the first; the log may be read later
+// than the status.
+func TestTheOrderOfAnEviction(t *testing.T) {
+	order := fact.EvictionNeeded{Signal: "memory.available", Ranking: []fact.Ranked{{Pod: key, Usage: 5}, {Pod: fact.Pod{Name: "next"}}}}
+	evicted := fact.StatusSeen{Status: v1.PodStatus{Phase: v1.PodFailed, Reason: "Evicted", Message: "The node was low on resource: memory. "}}
+	other := order
+	other.Signal = "pid.available"
+	for _, c := range []struct {
+		name  string
+		story *tale
+		long  int
+	}{
+		{"before", begun().at(10, "", 0, order).at(11, "", 0, evicted), 2},
+		{"after", begun().at(10, "", 0, evicted).at(11, "", 0, order), 2},
+		{"of long ago", begun().at(10, "", 0, order).at(300, "", 0, evicted), 0},
+		{"for something else", begun().at(10, "", 0, other).at(11, "", 0, evicted), 0},
+	} {
+		var last fact.Evict
+		for _, d := range c.story.acts {
+			if b, ok := d.Act.Body.(fact.Evict); ok {
+				last = b
+			}
+		}
+		if len(last.Ranking) != c.long || last.Reason != "Evicted" {
+			t.Errorf("%s: %+v", c.name, last)
+		}
+	}
+}
+
 func TestAnEvictionIsTold(t *testing.T) {
 	story := begun().at(10, "", 0, fact.StatusSeen{Status: v1.PodStatus{Phase: v1.PodFailed, Reason: "Evicted", Message: "The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi. "}})
 	found := false

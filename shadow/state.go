@@ -27,11 +27,20 @@ type State struct {
 	// Lost is the sandbox that ended, LostAt when kubelet said so.
 	Lost   fact.ID   `json:"lost,omitempty"`
 	LostAt time.Time `json:"lostAt,omitzero"`
+	// Needed is the order of eviction in which kubelet put the pod first.
+	Needed *Needed `json:"needed,omitempty"`
 	// Runs are the newest runs by container.
 	Runs map[string]Run `json:"runs,omitempty"`
 	// Before are those before them: kubelet's counters may tell of an end only when the
 	// next run has begun.
 	Before map[string]Run `json:"before,omitempty"`
+}
+
+// Needed is a fact about kubelet's order of eviction.
+type Needed struct {
+	ID fact.ID   `json:"id"`
+	At time.Time `json:"at"`
+	fact.EvictionNeeded
 }
 
 // Run is the newest run of a container.

@@ -144,8 +144,21 @@ func (s *stepper) evicted(now v1.PodStatus) {
 			at = c.LastTransitionTime.UTC()
 		}
 	}
-	s.act(fact.Told, at, "", 0, fact.Evict{Reason: now.Reason, Message: now.Message, Signal: signalOf(now.Message)}, s.fact.ID)
+	s.evict(now, at)
 	s.goes(fact.KillEviction, 0, at)
+}
+
+// rankedBefore is how long an order of eviction stands before the status tells of one.
+const rankedBefore = 2 * time.Minute
+
+func (s *stepper) evict(now v1.PodStatus, at time.Time) {
+	b := fact.Evict{Reason: now.Reason, Message: now.Message, Signal: signalOf(now.Message)}
+	because := []fact.ID{s.fact.ID}
+	if n := s.Needed; n != nil && at.Sub(n.At).Abs() < rankedBefore && (n.Signal == "" || n.Signal == b.Signal) {
+		b.Ranking = n.Ranking
+		because = append(because, n.ID)
+	}
+	s.act(fact.Told, at, "", 0, b, because...)
 }
 
 // signalOf finds what the node ran short of, or the pod's own limit, in the message.

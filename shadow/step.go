@@ -21,6 +21,11 @@ func Step(state State, f fact.Fact) (State, []Decision) {
 		s.statusSeen(b)
 	case fact.DeletionSeen:
 		s.goes(fact.KillDeletion, b.GraceSeconds, f.When())
+	case fact.EvictionNeeded:
+		s.Needed = &Needed{f.ID, f.When(), b}
+		if s.For == fact.KillEviction && s.Status != nil {
+			s.evict(*s.Status, s.Since)
+		}
 	case fact.SandboxLost:
 		s.sandboxLost()
 	}

@@ -139,13 +139,15 @@ func parseJSON(text string) (Line, bool) {
 	_, l.Error = all["err"]
 	for key, v := range all {
 		switch v := v.(type) {
+		case []any:
+			l.Values[key] = list(v)
 		case string:
 			l.Values[key] = v
 		case float64:
 			l.Values[key] = strconv.FormatFloat(v, 'f', -1, 64)
 		case map[string]any:
-			if name, ok := v["name"].(string); ok { // an object's reference
-				l.Values[key] = strings.TrimPrefix(fmt.Sprintf("%v/%s", v["namespace"], name), "<nil>/")
+			if name, ok := reference(v); ok {
+				l.Values[key] = name
 			}
 		}
 		if len(l.Values[key]) > mostValue {
@@ -153,6 +155,25 @@ func parseJSON(text string) (Line, bool) {
 		}
 	}
 	return l, true
+}
+
+// reference reads an object's reference.
+func reference(v map[string]any) (string, bool) {
+	name, ok := v["name"].(string)
+	return strings.TrimPrefix(fmt.Sprintf("%v/%s", v["namespace"], name), "<nil>/"), ok
+}
+
+// list gives objects' references the form that they have in text.
+func list(all []any) string {
+	var names []string
+	for _, one := range all {
+		if object, ok := one.(map[string]any); ok {
+			if name, ok := reference(object); ok {
+				names = append(names, strconv.Quote(name))
+			}
+		}
+	}
+	return "[" + strings.Join(names, ",") + "]"
 }
 
 // continues says whether a line belongs to the record before it: a block of lines in a

@@ -71,6 +71,18 @@ func TestWordsAreUnderstood(t *testing.T) {
 	if w, _, understood := read(because); !understood || w.Said == nil || w.Said.Message != "Container app failed liveness probe, will be restarted" {
 		t.Errorf("%+v", w)
 	}
+	if w, _, understood := read(`I1122 23:02:58.000000      44 eviction_manager.go:392] "Eviction manager: must evict pod(s) to reclaim" resourceName="memory"`); !understood || w.Reclaims != "memory" {
+		t.Errorf("%+v", w)
+	}
+	for _, text := range []string{
+		`I1122 23:02:58.000000      44 eviction_manager.go:410] "Eviction manager: pods ranked for eviction" pods=["shop/web-1","shop/db-0"]`,
+		`I1122 23:02:58.000000      44 eviction_manager.go:410] "Eviction manager: pods ranked for eviction" pods=[shop/web-1 shop/db-0]`,
+		`{"ts":1795388577113.4,"msg":"Eviction manager: pods ranked for eviction","v":0,"pods":[{"name":"web-1","namespace":"shop"},{"name":"db-0","namespace":"shop"}]}`,
+	} {
+		if w, about, understood := read(text); !about || !understood || len(w.Ranked) != 2 || w.Ranked[0].String() != "shop/web-1" || w.Ranked[1].String() != "shop/db-0" {
+			t.Errorf("%s: %+v", text, w)
+		}
+	}
 	if _, about, understood := read(`I1122 23:02:58.000000      44 new.go:1] "Something that nobody knows" pod="shop/web-1"`); !about || understood {
 		t.Error("a new line is taken for understood")
 	}

@@ -30,6 +30,10 @@ type Word struct {
 	Hook fact.HookKind
 	// Said is set where it is a word about anything else.
 	Said *fact.Said
+	// Reclaims is set where the node ran short of something for which pods have to go, and
+	// Ranked are those that may, in the order in which they do: two records.
+	Reclaims string
+	Ranked   []types.NamespacedName
 }
 
 // What the log of kubelet says at which verbosity is no API. These messages are those
@@ -43,6 +47,8 @@ const (
 	lineKilling      = "Killing container with a grace period" // -v=2
 	lineMessage      = "Message for Container of pod"          // -v=2
 	lineEvicted      = "Eviction manager: pod is evicted successfully"
+	lineReclaim      = "Eviction manager: must evict pod(s) to reclaim"
+	lineRanked       = "Eviction manager: pods ranked for eviction"
 )
 
 // hookLines are those of lifecycle hooks that failed, errors at any verbosity.
@@ -53,13 +59,20 @@ var otherLines = []string{
 	"SyncLoop", "Error syncing pod", "Generic (PLEG)", "ContainerStart failed", "Unhandled Error", "operationExecutor", "MountVolume", "UnmountVolume", "Volume ",
 	"Pod startup duration", "Observed pod startup duration", "Updating PodCIDR", "Cleaned up", "Patch status for pod", "Status for pod", "Failed to create sandbox", "CreatePodSandbox for pod failed",
 	"No status manager", "Failed to update status", "StopPodSandbox", "PodSandbox", "No sandbox for pod", "No ready sandbox", "Pod is terminated", "Ensuring sandbox", "RemoveContainer", "\"Failed to", "Container readiness", "Container startup",
-	"pods ranked for eviction", "Receiving a new pod", "Container is terminated", "Need to restart pod", "computePodActions", "Creating container in pod", "Removing container", "Missing actuated", "Exec lifecycle hook", "HTTP lifecycle hook", "Sleep lifecycle hook", "Getting status", "Pod termination", "Pod worker", "Container exited normally",
+	"Receiving a new pod", "Container is terminated", "Need to restart pod", "computePodActions", "Creating container in pod", "Removing container", "Missing actuated", "Exec lifecycle hook", "HTTP lifecycle hook", "Sleep lifecycle hook", "Getting status", "Pod termination", "Pod worker", "Container exited normally",
 	"Back-off restarting", "Creating PodSandbox", "Pod sandbox", "Will create hash", "Trying to get", "Mirror", "Creating a mirror", "Deleting a mirror", "Unable to attach or mount",
 }
 
 // Read understands a record. about is false for one that is not about a pod;
 // understood is false for one that is, and of which nobody knows what it says.
 func Read(l Line) (w Word, about, understood bool) {
+	switch l.Message {
+	case lineReclaim:
+		return Word{At: l.At, Reclaims: l.Values["resourceName"]}, true, l.Values["resourceName"] != ""
+	case lineRanked:
+		all := ranked(l.Values["pods"])
+		return Word{At: l.At, Ranked: all}, true, len(all) > 0
+	}
 	pod := l.Values["pod"]
 	if pod == "" {
 		return Word{}, false, true
@@ -88,6 +101,18 @@ func Read(l Line) (w Word, about, understood bool) {
 		return w, true, w.Hook == "" || w.Container != ""
 	}
 	return w, true, slices.ContainsFunc(otherLines, func(begin string) bool { return strings.HasPrefix(l.Message, begin) })
+}
+
+// ranked reads a list of pods: ["shop/web-1","shop/db-0"].
+func ranked(list string) []types.NamespacedName {
+	var all []types.NamespacedName
+	for one := range strings.FieldsFuncSeq(strings.Trim(list, "[]"), func(r rune) bool { return r == ',' || r == ' ' }) {
+		namespace, name, ok := strings.Cut(strings.Trim(one, `"`), "/")
+		if ok && namespace != "" && name != "" {
+			all = append(all, types.NamespacedName{Namespace: namespace, Name: name})
+		}
+	}
+	return all
 }
 
 // said is a record as a fact keeps it.

@@ -147,7 +147,11 @@ func evicted(f fact.Fact, x fact.Evict) Mark {
 		amount = func(n int64) string { return prose.Plural(int(n), "process") }
 	}
 	for i, r := range x.Ranking {
-		m.Text += fmt.Sprintf("\n%d. %s (%s, priority %d, used %s, requested %s)", i+1, r.Pod, r.QoS, r.Priority, amount(r.Usage), amount(r.Request))
+		used := amount(r.Usage)
+		if r.Unmeasured {
+			used = "what is not known"
+		}
+		m.Text += fmt.Sprintf("\n%d. %s (%s, priority %d, used %s, requested %s)", i+1, r.Pod, r.QoS, r.Priority, used, amount(r.Request))
 	}
 	return m
 }

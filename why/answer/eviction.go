@@ -17,7 +17,10 @@ func EvictionOrder(signal string, ranking []fact.Ranked) string {
 	amount := Amount(signal)
 	var order []string
 	for i, r := range ranking {
-		text := fmt.Sprintf("%d. %s uses %s", i+1, r.Pod, amount(r.Usage))
+		text := fmt.Sprintf("%d. %s", i+1, r.Pod)
+		if !r.Unmeasured {
+			text += " uses " + amount(r.Usage)
+		}
 		if signal != "" && !strings.HasPrefix(signal, "pid") && !strings.HasSuffix(signal, "inodesFree") {
 			text += ", asked for " + amount(r.Request)
 		}
