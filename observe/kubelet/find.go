@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
 // Process is a kubelet that runs on this machine.
@@ -45,14 +47,56 @@ func Find() (Process, bool) {
 		if !ok {
 			continue
 		}
-		if net, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid)); err == nil && net == own {
-			return p, true
-		}
-		if found.PID == 0 {
+		net, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid))
+		here := err == nil && net == own
+		if found.PID == 0 || here {
 			found = p
 		}
+		if here {
+			break
+		}
+	}
+	if level, ok := found.configured(); ok {
+		found.Verbosity = level
 	}
 	return found, found.PID != 0
+}
+
+// configured is the verbosity of its configuration file; ok is false where a flag says it,
+// which comes first.
+func (p Process) configured() (level int, ok bool) {
+	for _, form := range []string{"--v", "-v"} {
+		if _, said := flagOf(p.Args, form); said {
+			return 0, false
+		}
+	}
+	path, said := flagOf(p.Args, "--config")
+	if !said {
+		return 0, false
+	}
+	raw, err := os.ReadFile(filepath.Join(p.Root, path))
+	var config struct {
+		Logging struct {
+			Verbosity int `json:"verbosity"`
+		} `json:"logging"`
+	}
+	if err != nil || yaml.Unmarshal(raw, &config) != nil {
+		return 0, false
+	}
+	return config.Logging.Verbosity, true
+}
+
+// flagOf is a flag's value, in either of the forms that flags have.
+func flagOf(args []string, name string) (value string, ok bool) {
+	for i, a := range args {
+		if v, found := strings.CutPrefix(a, name+"="); found {
+			value, ok = v, true
+		}
+		if a == name && i+1 < len(args) {
+			value, ok = args[i+1], true
+		}
+	}
+	return value, ok
 }
 
 // Look reads what a process is; false where it is no kubelet.
@@ -96,14 +140,9 @@ func isKubelet(args []string) bool {
 // verbosity reads -v, in any of the forms that flags have.
 func verbosity(args []string) int {
 	level := 0
-	for i, a := range args {
-		for _, form := range []string{"--v=", "-v="} {
-			if v, ok := strings.CutPrefix(a, form); ok {
-				level, _ = strconv.Atoi(v) // with what is no number kubelet does not start
-			}
-		}
-		if (a == "--v" || a == "-v") && i+1 < len(args) {
-			level, _ = strconv.Atoi(args[i+1])
+	for _, form := range []string{"--v", "-v"} {
+		if v, ok := flagOf(args, form); ok {
+			level, _ = strconv.Atoi(v) // with what is no number kubelet does not start
 		}
 	}
 	return level
@@ -111,13 +150,8 @@ func verbosity(args []string) int {
 
 // Dir is where it keeps its pods' files (--root-dir).
 func (p Process) Dir() string {
-	for i, a := range p.Args {
-		if dir, ok := strings.CutPrefix(a, "--root-dir="); ok {
-			return dir
-		}
-		if a == "--root-dir" && i+1 < len(p.Args) {
-			return p.Args[i+1]
-		}
+	if dir, ok := flagOf(p.Args, "--root-dir"); ok {
+		return dir
 	}
 	return "/var/lib/kubelet"
 }
