@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/level0"
 	"whylet.dev/whylet/why/serve"
 )
 
@@ -42,7 +44,22 @@ func (q *question) departed(ctx context.Context, name string) ([]answer.Answer, 
 		newest := slices.MaxFunc(found, func(a, b answer.Answer) int { return a.Journal.From.Compare(b.Journal.From) })
 		return []answer.Answer{newest}, nil
 	}
+	if a, ok := q.departedFromAPI(ctx, name); ok {
+		return []answer.Answer{a}, nil
+	}
 	return nil, errors.Join(err, q.notKnown(ctx, name))
+}
+
+// departedFromAPI answers about a pod that is gone by what the API server still has of it.
+func (q *question) departedFromAPI(ctx context.Context, name string) (answer.Answer, bool) {
+	if q.options.Front != nil {
+		return answer.Answer{}, false // it remembers, or there was none
+	}
+	list, err := q.client.CoreV1().Events(q.space).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return answer.Answer{}, false
+	}
+	return level0.Departed(q.space, name, list.Items, "nobody remembers the pod", time.Now().UTC())
 }
 
 // remembered asks the front, or all nodes, about one pod that is gone.

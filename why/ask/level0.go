@@ -50,7 +50,8 @@ func whyAbsent(node string, err error) (reason string, ok bool) {
 
 // fromAPI answers from what the API server shows.
 func (q *question) fromAPI(ctx context.Context, pod *v1.Pod, events []v1.Event, reason string) answer.Answer {
-	s := level0.Seen{Pod: pod, Events: events, Words: q.words(ctx, pod), Container: q.options.Container, Reason: reason, Now: time.Now().UTC()}
+	words, saying := q.words(ctx, pod)
+	s := level0.Seen{Pod: pod, Events: events, Words: words, Saying: saying, Container: q.options.Container, Reason: reason, Now: time.Now().UTC()}
 	if q.options.Since > 0 {
 		s.Since = s.Now.Add(-q.options.Since)
 	}
@@ -71,24 +72,29 @@ func (q *question) eventsOf(ctx context.Context, pod *v1.Pod) []v1.Event {
 // lastLines is how many lines of a log are read.
 const lastLines = 20
 
-// words are the last lines of containers that ended, of the run that did. A log that
-// cannot be read leaves its container out.
-func (q *question) words(ctx context.Context, pod *v1.Pod) map[string][]string {
-	words := map[string][]string{}
+// words are the last lines of containers that ended, of the run that did, and of those
+// that run and are not ready. A log that cannot be read leaves its container out.
+func (q *question) words(ctx context.Context, pod *v1.Pod) (ended, saying map[string][]string) {
+	ended, saying = map[string][]string{}, map[string][]string{}
+	read := func(into map[string][]string, container string, previous bool) {
+		lines := int64(lastLines)
+		raw, err := q.client.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &v1.PodLogOptions{Container: container, Previous: previous, TailLines: &lines}).Do(ctx).Raw()
+		if err == nil {
+			into[container] = strings.Split(strings.TrimSpace(string(raw)), "\n")
+		}
+	}
 	for _, list := range [][]v1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for _, st := range list {
 			over := st.State.Terminated != nil
-			if !over && st.LastTerminationState.Terminated == nil {
-				continue
+			if over || st.LastTerminationState.Terminated != nil {
+				read(ended, st.Name, !over)
 			}
-			lines := int64(lastLines)
-			raw, err := q.client.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &v1.PodLogOptions{Container: st.Name, Previous: !over, TailLines: &lines}).Do(ctx).Raw()
-			if err == nil {
-				words[st.Name] = strings.Split(strings.TrimSpace(string(raw)), "\n")
+			if st.State.Running != nil && !st.Ready {
+				read(saying, st.Name, false)
 			}
 		}
 	}
-	return words
+	return ended, saying
 }
 
 // eachFromAPI answers about some pods from what the API server shows.

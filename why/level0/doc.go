@@ -14,7 +14,9 @@
 //	ended.go    why a container ended
 //	waiting.go  why a container does not start
 //	ready.go    why a pod is not ready
+//	probes.go   what a probe met, by kubelet's words
 //	well.go     a pod of which the status says that it is well
+//	departed.go a pod that does not exist any more
 //	gone.go     evicted, failed, ended on purpose
 //	events.go   which events belong to what, and when their absence says something
 //	words.go    the words of kubelets, runtimes and registries

@@ -286,31 +286,6 @@ func (c *podCase) period(name, kind string) time.Duration {
 	return time.Duration(max(p.PeriodSeconds, 1)+max(p.TimeoutSeconds, 1)) * time.Second
 }
 
-// probeMet explains a probe by what kubelet says it met: only an answer of the
-// application itself names its cause. Silence and refusals have many.
-func (c *podCase) probeMet(name, kind, begins string, e *v1.Event) answer.Verdict {
-	_, met, _ := strings.Cut(e.Message, ": ")
-	begins += ": " + strings.TrimSuffix(strings.TrimSpace(met), ".")
-	lower := strings.ToLower(e.Message)
-	says := strings.Contains(lower, "statuscode: 5") && !strings.Contains(lower, "statuscode: 502") && !strings.Contains(lower, "statuscode: 504") || strings.Contains(e.Message, `responded with "NOT_SERVING"`)
-	var v answer.Verdict
-	switch {
-	case says && c.asksItself(name, kind) && c.configured(name):
-		v = unknown(name, begins+". The application answered, and said itself that it is not well. Whether its configuration was changed before is not known: it reads some from outside.", "when its ConfigMaps and Secrets were changed", c.logsBefore(name))
-		v.Possible = []answer.Cause{answer.AppUnhealthy, answer.ConfigChanged}
-	case says && c.asksItself(name, kind):
-		v = because(answer.AppUnhealthy, "api-probe-said-no", name, begins+". The application answered, and said itself that it is not well.", c.logsBefore(name))
-	case strings.Contains(lower, "connection refused"):
-		v = unknown(name, begins+". Nothing listened there: the application had not come so far, listens elsewhere, or is gone.", "what the pod listened on at that moment, and whether it ever listened there", c.describe())
-	case strings.Contains(lower, "deadline exceeded"), strings.Contains(lower, "timeout"), strings.Contains(lower, "timed out"):
-		v = unknown(name, begins+". No answer came in time.", "whether it was throttled, hung, was swapped or answered late, and by how much", c.describe())
-	default:
-		v = unknown(name, begins+".", "each attempt, and who answered it", c.describe())
-	}
-	v.Chain = []answer.Link{link(last(*e), fromEvent, e.Message)}
-	return v
-}
-
 // configured says whether a container reads files of ConfigMaps or Secrets, which may
 // change while it runs.
 func (c *podCase) configured(name string) bool {
@@ -318,11 +293,4 @@ func (c *podCase) configured(name string) bool {
 	return k != nil && slices.ContainsFunc(c.Pod.Spec.Volumes, func(vol v1.Volume) bool {
 		return (vol.ConfigMap != nil || vol.Secret != nil) && slices.ContainsFunc(k.VolumeMounts, func(m v1.VolumeMount) bool { return m.Name == vol.Name })
 	})
-}
-
-// asksItself says that only the container itself can have answered a probe: no other one,
-// no proxy and nobody elsewhere. (502 and 504 are what proxies say in front of another.)
-func (c *podCase) asksItself(name, kind string) bool {
-	p := c.probe(name, kind)
-	return len(c.Pod.Spec.Containers) == 1 && len(c.Pod.Spec.InitContainers) == 0 && !c.Pod.Spec.HostNetwork && (p == nil || p.HTTPGet == nil || p.HTTPGet.Host == "")
 }

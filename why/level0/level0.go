@@ -20,6 +20,8 @@ type Seen struct {
 	// Words are the last lines that a container logged in the run before this one, where
 	// they could be read.
 	Words map[string][]string
+	// Saying are the last lines of containers that run and are not ready.
+	Saying map[string][]string
 	// Since leaves out what was over before; Container asks about one container.
 	Since     time.Time
 	Container string

@@ -1,6 +1,8 @@
 package level0
 
 import (
+	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -61,8 +63,21 @@ const (
 	// fromMap reads a variable from a ConfigMap.
 	fromMap = `{containers: [{name: app, image: "reg.example/app:1", env: [{name: MODE, valueFrom: {configMapKeyRef: {name: settings, key: mode}}}]}]}`
 	ready   = `{phase: Running, conditions: [{type: Ready, status: "True", lastTransitionTime: "2026-11-22T02:55:00Z"}], containerStatuses: [{name: app, ready: true, started: true, state: {running: {startedAt: "2026-11-22T02:30:00Z"}}}]}`
+	never   = `{phase: Running, conditions: [{type: Ready, status: "False", reason: ContainersNotReady, lastTransitionTime: "2026-11-22T02:29:59Z"}], containerStatuses: [{name: app, ready: false, started: true, state: {running: {startedAt: "2026-11-22T02:30:00Z"}}}]}`
+	serving = `{containers: [{name: app, image: "reg.example/app:1", readinessProbe: {periodSeconds: 10, timeoutSeconds: 1, grpc: {port: 80, service: webb}}}]}`
 	unready = `{phase: Running, conditions: [{type: Ready, status: "False", reason: ContainersNotReady, lastTransitionTime: "2026-11-22T02:55:00Z"}], containerStatuses: [{name: app, ready: false, started: true, state: {running: {startedAt: "2026-11-22T02:30:00Z"}}}]}`
 )
+
+// asking is a spec with a probe by command.
+func asking(command string) string {
+	return `{containers: [{name: app, image: "reg.example/app:1", readinessProbe: {periodSeconds: 10, timeoutSeconds: 1, exec: {command: ` + command + `}}}]}`
+}
+
+// failed is an event of a probe that failed a moment ago.
+func failed(message string) string {
+	raw, _ := json.Marshal(message) // a string
+	return `[{reason: Unhealthy, count: 3, message: ` + string(raw) + `, lastTimestamp: "2026-11-22T02:59:55Z"}]`
+}
 
 // ended is a status of a container that runs again after an end.
 func ended(how string) string {
@@ -80,7 +95,7 @@ func TestExplain(t *testing.T) {
 		name           string
 		spec, status   string
 		events         string
-		words          map[string][]string
+		words, saying  map[string][]string
 		kind           answer.SymptomKind
 		cause          answer.Cause
 		text           string
@@ -230,6 +245,20 @@ func TestExplain(t *testing.T) {
 			status: strings.Replace(ready, "conditions: [", `conditions: [{type: PodResizeInProgress, status: "True", reason: Error, message: "attempting to set pod memory limit (20971520) below current usage (31457280)"}, `, 1),
 		},
 		{name: "several failed probes, and few events are let through", spec: readiness, status: ready, events: `[{reason: Unhealthy, message: "Readiness probe failed: x", count: 20, lastTimestamp: "2026-11-22T02:56:00Z"}]`, kind: answer.Healthy, cause: answer.CauseUnknown},
+		{name: "TLS where none is spoken", spec: strings.Replace(readiness, "path: /,", "path: /, scheme: HTTPS,", 1), status: unready, events: failed(`Readiness probe failed: Get "https://10.0.0.9:80/": http: server gave HTTP response to HTTPS client`), kind: answer.NotReady, cause: answer.ProbeWrongScheme},
+		{name: "no TLS where it is spoken", spec: readiness, status: unready, events: failed(`Readiness probe failed: Get "http://10.0.0.9:80/": net/http: HTTP/1.x transport connection broken: malformed HTTP response "\x15\x03\x01\x00\x02\x02"`), kind: answer.NotReady, cause: answer.ProbeWrongScheme},
+		{name: "another protocol", spec: readiness, status: unready, events: failed(`Readiness probe failed: Get "http://10.0.0.9:80/": net/http: HTTP/1.x transport connection broken: malformed HTTP response "+OK ready"`), kind: answer.NotReady, cause: answer.ProbeProtocol},
+		{name: "a name that the health service does not know", spec: serving, status: unready, events: failed("Readiness probe failed: error: health rpc probe failed: rpc error: code = NotFound desc = unknown service"), kind: answer.NotReady, cause: answer.ProbeWrongPath},
+		{name: "a command that is not there", spec: asking("[check]"), status: ready, events: failed(`Readiness probe errored and resulted in unknown state: rpc error: code = Unknown desc = failed to exec in container: exec: "check": executable file not found in $PATH`), kind: answer.Healthy, cause: answer.ProbeCommandFailed},
+		{name: "a command that its shell does not find", spec: asking("[sh, -c, check]"), status: unready, events: failed("Readiness probe failed: sh: check: not found"), kind: answer.NotReady, cause: answer.ProbeCommandFailed},
+		{name: "a command that says no", spec: asking("[sh, -c, lag]"), status: unready, events: failed("Readiness probe failed: replication lag 900s"), kind: answer.NotReady, cause: answer.AppUnhealthy, text: "lag 900s"},
+		{name: "a command that says nothing", spec: asking(`["false"]`), status: unready, events: failed("Readiness probe failed: "), kind: answer.NotReady, cause: answer.CauseUnknown},
+		{name: "a command that asks another", spec: asking(`[curl, -f, "http://db"]`), status: unready, events: failed("Readiness probe failed: curl: (22) The requested URL returned error: 500"), kind: answer.NotReady, cause: answer.CauseUnknown},
+		{name: "a command that reached nobody", spec: asking("[check]"), status: unready, events: failed("Readiness probe failed: dial tcp 10.0.0.1:5432: connect: connection refused"), kind: answer.NotReady, cause: answer.CauseUnknown},
+		{name: "a port of no name", spec: strings.Replace(readiness, "port: 80", "port: web", 1), status: unready, kind: answer.NotReady, cause: answer.ProbePortNameUnknown},
+		{name: "404 since the beginning", spec: readiness, status: never, events: failed("Readiness probe failed: HTTP probe failed with statuscode: 404"), saying: map[string][]string{"app": {"listening"}}, kind: answer.NotReady, cause: answer.ProbeWrongPath},
+		{name: "404, and its log complains", spec: readiness, status: never, events: failed("Readiness probe failed: HTTP probe failed with statuscode: 404"), saying: map[string][]string{"app": {"SEVERE: one or more listeners failed to start"}}, kind: answer.NotReady, cause: answer.CauseUnknown},
+		{name: "404, and it was ready before", spec: readiness, status: unready, events: failed("Readiness probe failed: HTTP probe failed with statuscode: 404"), saying: map[string][]string{"app": {"listening"}}, kind: answer.NotReady, cause: answer.CauseUnknown},
 		{name: "502 is a proxy's word", spec: readiness, status: unready, events: `[{reason: Unhealthy, message: "Readiness probe failed: HTTP probe failed with statuscode: 502", lastTimestamp: "2026-11-22T02:59:55Z"}]`, kind: answer.NotReady, cause: answer.CauseUnknown},
 		{name: "it asks somebody else", spec: strings.Replace(readiness, "path: /,", "path: /, host: 10.0.0.1,", 1), status: unready, events: `[{reason: Unhealthy, message: "Readiness probe failed: HTTP probe failed with statuscode: 500", lastTimestamp: "2026-11-22T02:59:55Z"}]`, kind: answer.NotReady, cause: answer.CauseUnknown},
 		{name: "an OOM kill, or a probe", spec: liveness, status: ended(`exitCode: 137, reason: OOMKilled`), kind: answer.Restarted, cause: answer.CauseUnknown},
@@ -267,7 +296,7 @@ func TestExplain(t *testing.T) {
 			if c.events == "" {
 				c.events = "[]"
 			}
-			a := Explain(Seen{Pod: pod(t, c.spec, c.status), Events: events(t, c.events), Words: c.words, Now: now, Reason: "nobody was there"})
+			a := Explain(Seen{Pod: pod(t, c.spec, c.status), Events: events(t, c.events), Words: c.words, Saying: c.saying, Now: now, Reason: "nobody was there"})
 			if len(a.Symptoms) != 1 || len(a.Verdicts) != 1 {
 				t.Fatalf("%+v", a)
 			}
@@ -304,6 +333,45 @@ func TestDeleted(t *testing.T) {
 		if a := Explain(Seen{Pod: p, Now: now}); a.Verdicts[0].Cause != c.cause || a.Symptoms[0].Kind != answer.Terminating {
 			t.Errorf("%s: %s", c.name, a.Text(answer.Style{}))
 		}
+	}
+}
+
+// Of a pod that does not exist any more its events are left for an hour, and those of who
+// made it.
+func TestDeparted(t *testing.T) {
+	about := func(kind, name, reason, message string, at int) v1.Event {
+		return v1.Event{
+			Reason: reason, Message: message, LastTimestamp: metav1.NewTime(now.Add(time.Duration(at) * time.Second)),
+			InvolvedObject: v1.ObjectReference{Kind: kind, Name: name, UID: "u1", FieldPath: "spec.containers{app}"},
+		}
+	}
+	started := about("Pod", "web", "Started", "Started container app", -60)
+	stopped := about("Pod", "web", "Killing", "Stopping container app", -20)
+	for _, c := range []struct {
+		name   string
+		events []v1.Event
+		want   []answer.Cause
+	}{
+		{"deleted", []v1.Event{started, stopped, about("Pod", "web-2", "Preempted", "by another", -1)}, []answer.Cause{answer.Deleted}},
+		{"by who made it", []v1.Event{started, stopped, about("ReplicaSet", "web-1", "SuccessfulDelete", "Deleted pod: web", -20)}, []answer.Cause{answer.CauseUnknown}},
+		{"for one of higher priority", []v1.Event{started, stopped, about("Pod", "web", "Preempted", "Preempted by pod x on node n", -21)}, []answer.Cause{answer.Preempted}},
+		{"it had been evicted", []v1.Event{started, about("Pod", "web", "Evicted", "The node was low on resource: memory.", -21), stopped}, []answer.Cause{answer.CauseUnknown}},
+		{"done, and taken away", []v1.Event{started}, []answer.Cause{answer.CauseUnknown}},
+		{"it had no image", []v1.Event{about("Pod", "web", "Failed", `Failed to pull image "reg.example/nope:1": rpc error: code = NotFound desc = failed to pull and unpack image: reg.example/nope:1: not found`, -50), about("Pod", "web", "Failed", "Error: ErrImagePull", -50)}, []answer.Cause{answer.ImageNotFound, answer.CauseUnknown}},
+		{"it had no configuration", []v1.Event{about("Pod", "web", "Failed", `Error: configmap "settings" not found`, -50)}, []answer.Cause{answer.ConfigMissing, answer.CauseUnknown}},
+		{"it had been started since", []v1.Event{about("Pod", "web", "Failed", `Error: configmap "settings" not found`, -90), started, stopped}, []answer.Cause{answer.Deleted}},
+	} {
+		a, ok := Departed("shop", "web", c.events, "nobody was there", now)
+		var got []answer.Cause
+		for _, v := range a.Verdicts {
+			got = append(got, v.Cause)
+		}
+		if !ok || !slices.Equal(got, c.want) || len(a.Symptoms) != len(got) {
+			t.Errorf("%s: %s", c.name, a.Text(answer.Style{}))
+		}
+	}
+	if _, ok := Departed("shop", "web", []v1.Event{about("Pod", "db", "Started", "", 0)}, "", now); ok {
+		t.Error("it is known by another's events")
 	}
 }
 

@@ -43,6 +43,10 @@ func (c *podCase) notReadyContainer(st v1.ContainerStatus) answer.Verdict {
 	if p == nil {
 		return unknown(st.Name, fmt.Sprintf("Container %s runs, and its status does not say why it is not ready.", st.Name), "what its readiness waits for", c.describe())
 	}
+	if c.portUnknown(st.Name, p) != "" {
+		v, _ := c.asksWrongly(st.Name, kind, begins, "")
+		return v
+	}
 	e := c.unhealthy(st.Name, kind, c.Now.Add(-eventDelay), c.Now.Add(slack))
 	if e == nil || last(*e).Before(since) {
 		if c.Now.Sub(since) < time.Duration(p.InitialDelaySeconds)*time.Second+2*c.period(st.Name, kind) {

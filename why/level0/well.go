@@ -28,6 +28,9 @@ func (c *podCase) well() told {
 		}
 	}
 	if e := c.failedLately(); e != nil {
+		if v, ok := c.cannotBeMade(e); ok {
+			return told{answer.Symptom{Kind: answer.Healthy, Container: v.Container, First: started(c.Pod), Last: c.Now, Text: "its status says Ready, and a probe cannot be made"}, v}
+		}
 		return told{
 			answer.Symptom{Kind: answer.Healthy, First: started(c.Pod), Last: c.Now, Text: "its status says Ready, and a probe failed lately"},
 			unknown("", fmt.Sprintf("All its containers run, and its status says Ready. A probe failed %s ago, or could not be made: %s.", prose.Span(max(c.Now.Sub(last(*e)), 0)), strings.TrimSuffix(short(e.Message), ".")), "each attempt, and why it failed", c.describe()),
@@ -38,6 +41,22 @@ func (c *podCase) well() told {
 		return told{healthy, v}
 	}
 	return told{healthy, nothing("All its containers run, and its status says Ready. What goes on inside them, and brings no restart and no failed probe, it does not tell.")}
+}
+
+// cannotBeMade is about a probe of a pod that is well whose command cannot be run: kubelet
+// does not count that as a failure.
+func (c *podCase) cannotBeMade(e *v1.Event) (answer.Verdict, bool) {
+	kind, _, _ := strings.Cut(e.Message, " ")
+	for _, k := range c.Pod.Spec.Containers {
+		if !of(*e, k.Name) || !strings.Contains(e.Message, " probe errored") || c.probe(k.Name, kind) == nil {
+			continue
+		}
+		_, met, _ := strings.Cut(e.Message, ": ")
+		v, ok := c.asksWrongly(k.Name, kind, fmt.Sprintf("The %s probe of container %s cannot be made, which counts for no failure: %s", strings.ToLower(kind), k.Name, strings.TrimSuffix(short(met), ".")), e.Message)
+		v.Chain = []answer.Link{link(last(*e), fromEvent, e.Message)}
+		return v, ok
+	}
+	return answer.Verdict{}, false
 }
 
 // nothing is the verdict that nothing is amiss, of which no status can be sure.

@@ -111,6 +111,9 @@ func LastOf(lines []string, p *Phrase) int {
 	return -1
 }
 
+// Complains says whether a line of a log tells of something that went wrong.
+func Complains(line string) bool { return gravity([]string{line}, 0, 1) > 2 }
+
 // Failed says whether the last lines of a log have the words of a failure: a reason as
 // languages give it, or what a program calls fatal.
 func Failed(lines []string) bool {

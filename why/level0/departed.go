@@ -1,0 +1,114 @@
+package level0
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/why/answer"
+)
+
+// Departed answers about a pod that does not exist any more from the events that are left
+// of a namespace: they are kept for an hour. ok is false where none is about it.
+func Departed(namespace, name string, events []v1.Event, reason string, now time.Time) (a answer.Answer, ok bool) {
+	var own []v1.Event
+	for _, e := range events {
+		if e.InvolvedObject.Kind == "Pod" && e.InvolvedObject.Name == name {
+			own = append(own, e)
+		}
+	}
+	if len(own) == 0 {
+		return a, false
+	}
+	newest := slices.MaxFunc(own, func(a, b v1.Event) int { return last(a).Compare(last(b)) })
+	// What is known of it is its name, and of its containers those that events name.
+	pod := &v1.Pod{}
+	pod.Namespace, pod.Name, pod.UID = namespace, name, newest.InvolvedObject.UID
+	c := &podCase{Seen: Seen{Pod: pod, Now: now}, events: relevant(own, pod)}
+	a = answer.New(answer.Subject{Kind: "Pod", Namespace: namespace, Name: name, UID: pod.UID}, now, answer.Coverage{
+		Gaps: []answer.Gap{{Reason: Sight + reason + "; of a pod that is gone these are its events of the last hour"}},
+	})
+	all := append(c.neverBegan(), told{
+		answer.Symptom{Kind: answer.Disappeared, Last: last(newest), Text: "the pod is gone"}, c.wentFor(events),
+	})
+	for _, t := range all {
+		t.symptom.ID = fmt.Sprintf("s%d", len(a.Symptoms)+1)
+		t.why.Symptom = t.symptom.ID
+		a.Symptoms, a.Verdicts = append(a.Symptoms, t.symptom), append(a.Verdicts, t.why)
+	}
+	return a, true
+}
+
+// wentFor says why the pod is gone, as far as others said it of it.
+func (c *podCase) wentFor(all []v1.Event) answer.Verdict {
+	if e := c.newestEvent("", "Preempted"); e != nil {
+		v := because(answer.Preempted, "api-events", "", "The scheduler deleted the pod to make room for one of higher priority: "+strings.TrimSuffix(short(e.Message), ".")+".")
+		v.Chain = []answer.Link{link(last(*e), fromEvent, e.Message)}
+		return v
+	}
+	for _, e := range all {
+		if e.Reason == "SuccessfulDelete" && e.InvolvedObject.Kind != "Pod" && slices.Contains(strings.Fields(e.Message), c.Pod.Name) {
+			v := unknown("", fmt.Sprintf("%s %s deleted the pod, which it had made.", e.InvolvedObject.Kind, e.InvolvedObject.Name), "how its containers took it")
+			v.Possible = []answer.Cause{answer.ScaledDown, answer.RolledOut}
+			v.Chain = []answer.Link{link(last(e), fromEvent, e.Message)}
+			return v
+		}
+	}
+	stop := c.newestEvent("", "Killing")
+	if stop == nil || !strings.HasPrefix(stop.Message, "Stopping container ") || c.newestEvent("", "Evicted", "Preempting", "DeadlineExceeded", "TaintManagerEviction") != nil {
+		return unknown("", "The pod is gone, and no event says who deleted it, or what was decided before.", "what was decided, and from what")
+	}
+	v := because(answer.Deleted, "api-events", "", "Kubelet stopped the pod's containers, and then it was gone: somebody deleted it, or had it evicted. No controller says that it did. Who it was is in the API server's audit log, if there is one.")
+	v.Chain = []answer.Link{link(last(*stop), fromEvent, stop.Message)}
+	return v
+}
+
+// neverBegan is what kept a container from being started to the last: events say that
+// whatever became of the status. One that was created and started since is left out.
+func (c *podCase) neverBegan() []told {
+	e := c.newestEvent("", "Failed", "FailedMount", "FailedAttachVolume", "FailedMapVolume", "InspectFailed", "ErrImageNeverPull")
+	began := c.newestEvent("", "Started")
+	if e == nil || began != nil && !last(*began).Before(last(*e)) {
+		return nil
+	}
+	_, name, _ := strings.Cut(strings.TrimSuffix(e.InvolvedObject.FieldPath, "}"), "{")
+	s := answer.Symptom{Kind: answer.NotStarting, Container: name, Last: last(*e), Text: "it had not been started when it went"}
+	begins := fmt.Sprintf("Until the pod went, it could not be started: %s.", strings.TrimSuffix(short(e.Message), "."))
+	cause, ok := c.failedFor(e)
+	if !ok {
+		return nil
+	}
+	v := because(cause, "api-events", name, begins)
+	v.Chain = []answer.Link{link(last(*e), fromEvent, e.Message)}
+	return []told{{s, v}}
+}
+
+// failedFor reads kubelet's event about a start that failed. "Error: ImagePullBackOff" and
+// the like only follow from others.
+func (c *podCase) failedFor(e *v1.Event) (answer.Cause, bool) {
+	if e.Reason != "Failed" && e.Reason != "InspectFailed" && e.Reason != "ErrImageNeverPull" {
+		v := c.held("", e)
+		return v.Cause, v.Cause != answer.CauseUnknown
+	}
+	for _, one := range c.events {
+		_, image, pull := strings.Cut(one.Message, "Failed to pull image ")
+		if !pull || one.InvolvedObject.FieldPath != e.InvolvedObject.FieldPath {
+			continue
+		}
+		image, _, _ = strings.Cut(strings.TrimPrefix(image, `"`), `"`)
+		if cause, ok := noImageBy(image, "", one.Message); ok {
+			return cause, true
+		}
+	}
+	message := strings.TrimPrefix(e.Message, "Error: ")
+	if e.Reason == "ErrImageNeverPull" || strings.HasPrefix(message, "ErrImageNeverPull") {
+		return answer.ImagePolicyNever, true
+	}
+	if cause, ok := notConfiguredBy(message); ok {
+		return cause, true
+	}
+	return notRunBy(nil, message)
+}

@@ -1,0 +1,152 @@
+package level0
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/words"
+)
+
+// probeMet explains a probe by what kubelet says it met: what another protocol or a command
+// that is not there left no doubt of, and what the application itself said. Silence and
+// refusals have many causes.
+func (c *podCase) probeMet(name, kind, begins string, e *v1.Event) answer.Verdict {
+	_, met, _ := strings.Cut(e.Message, ": ")
+	begins += ": " + strings.TrimSuffix(strings.TrimSpace(met), ".")
+	lower := strings.ToLower(e.Message)
+	says := strings.Contains(lower, "statuscode: 5") && !strings.Contains(lower, "statuscode: 502") && !strings.Contains(lower, "statuscode: 504") || strings.Contains(e.Message, `responded with "NOT_SERVING"`)
+	says = says && c.asksItself(name, kind) || c.commandSaysNo(name, kind, e, met)
+	v, sure := c.asksWrongly(name, kind, begins, e.Message)
+	switch {
+	case sure:
+	case says && c.configured(name):
+		v = unknown(name, begins+". The application answered, and said itself that it is not well. Whether its configuration was changed before is not known: it reads some from outside.", "when its ConfigMaps and Secrets were changed", c.logsBefore(name))
+		v.Possible = []answer.Cause{answer.AppUnhealthy, answer.ConfigChanged}
+	case says:
+		v = because(answer.AppUnhealthy, "api-probe-said-no", name, begins+". The application answered, and said itself that it is not well.", c.logsBefore(name))
+	case c.neverHadPath(name, kind, lower):
+		v = because(answer.ProbeWrongPath, "api-probe-path", name, begins+". It has not been ready since it was started, and its log complains of nothing: the application does not have that path.",
+			answer.Fix{Text: "give the probe a path that the application serves", Risk: answer.Restarts}, c.describe())
+	case strings.Contains(lower, "connection refused"):
+		v = unknown(name, begins+". Nothing listened there: the application had not come so far, listens elsewhere, or is gone.", "what the pod listened on at that moment, and whether it ever listened there", c.describe())
+	case strings.Contains(lower, "deadline exceeded"), strings.Contains(lower, "timeout"), strings.Contains(lower, "timed out"):
+		v = unknown(name, begins+". No answer came in time.", "whether it was throttled, hung, was swapped or answered late, and by how much", c.describe())
+	default:
+		v = unknown(name, begins+".", "each attempt, and who answered it", c.describe())
+	}
+	v.Chain = []answer.Link{link(last(*e), fromEvent, e.Message)}
+	return v
+}
+
+// asksItself says that only the container itself can have answered a probe: no other one,
+// no proxy and nobody elsewhere. (502 and 504 are what proxies say in front of another.)
+func (c *podCase) asksItself(name, kind string) bool {
+	p := c.probe(name, kind)
+	return len(c.Pod.Spec.Containers) == 1 && len(c.Pod.Spec.InitContainers) == 0 && !c.Pod.Spec.HostNetwork && (p == nil || p.HTTPGet == nil || p.HTTPGet.Host == "")
+}
+
+// asksWrongly is about a probe that asks in another way than can be answered: kubelet's
+// words leave no doubt of that, whatever else is amiss.
+func (c *podCase) asksWrongly(name, kind, begins, said string) (answer.Verdict, bool) {
+	p := c.probe(name, kind)
+	if p == nil {
+		return answer.Verdict{}, false
+	}
+	cause, why, mend := answer.CauseUnknown, "", ""
+	switch get := p.HTTPGet; {
+	case c.portUnknown(name, p) != "":
+		cause, why, mend = answer.ProbePortNameUnknown, fmt.Sprintf("The probe names port %q, which the container does not declare, so it has never been asked.", c.portUnknown(name, p)), "declare the port under that name, or give the probe its number"
+	case p.Exec != nil && strings.Contains(said, `exec: "`) && words.NoProgram.In(said), p.Exec != nil && shellFoundNone(said):
+		cause, why, mend = answer.ProbeCommandFailed, "The probe's command is not in the container, or cannot be run there.", "correct the probe's command, or use an image that has the program"
+	case get != nil && get.Scheme == v1.URISchemeHTTPS && words.NotTLS.In(said):
+		cause, why, mend = answer.ProbeWrongScheme, "The probe uses HTTPS, and plain HTTP is spoken there.", "set the probe's scheme to HTTP"
+	case get != nil && get.Scheme != v1.URISchemeHTTPS && words.TLSAlert.In(said):
+		cause, why, mend = answer.ProbeWrongScheme, "The probe uses plain HTTP, and TLS is spoken there: the answer is an alert.", "set the probe's scheme to HTTPS"
+	case get != nil && strings.Contains(said, "malformed HTTP"), p.GRPC != nil && (words.NoHealthService.In(said) || strings.Contains(said, "error reading server preface: http2")):
+		cause, why, mend = answer.ProbeProtocol, "What answers there does not speak the probe's protocol.", "have the probe speak what the port speaks, or use tcpSocket"
+	case p.GRPC != nil && words.ServiceNotKnown.In(said):
+		cause, why, mend = answer.ProbeWrongPath, "The health service answers, and does not know the name that the probe asks for.", "give the probe's grpc.service a name that the application registers, or leave it out"
+	default:
+		return answer.Verdict{}, false
+	}
+	return because(cause, "api-probe-asks", name, begins+". "+why, answer.Fix{Text: mend, Risk: answer.Restarts}, c.describe()), true
+}
+
+// portUnknown is the name of the port that a probe asks at, where its container declares none
+// of that name; empty otherwise.
+func (c *podCase) portUnknown(container string, p *v1.Probe) string {
+	port := ""
+	switch {
+	case p.HTTPGet != nil:
+		port = p.HTTPGet.Port.StrVal
+	case p.TCPSocket != nil:
+		port = p.TCPSocket.Port.StrVal
+	}
+	if _, err := strconv.Atoi(port); err == nil || slices.ContainsFunc(c.container(container).Ports, func(has v1.ContainerPort) bool { return has.Name == port }) {
+		return ""
+	}
+	return port
+}
+
+// shellFoundNone says whether all that a probe's command said is that its shell found no
+// such program: "sh: curl: not found", "bash: line 1: curl: command not found".
+func shellFoundNone(said string) bool {
+	_, output, _ := strings.Cut(said, " probe failed: ")
+	output = strings.TrimSpace(output)
+	shell, _, _ := strings.Cut(output, ": ")
+	one := !strings.Contains(output, "\n") && slices.Contains(shells, path.Base(shell))
+	return one && (strings.HasSuffix(output, ": not found") || strings.HasSuffix(output, ": command not found"))
+}
+
+// shells are the programs that say so of others.
+var shells = []string{"sh", "bash", "dash", "ash"}
+
+// farCommands are programs of probes that ask others than the container, unless they are
+// told that it is meant.
+var farCommands = []string{"curl", "wget", "nc", "psql", "pg_isready", "mysql", "mysqladmin", "mariadb", "redis-cli", "mongo", "mongosh", "nslookup", "dig", "ping", "grpc_health_probe", "://"}
+
+// commandSaysNo says whether a probe's command ran and said no: what it said shows that it
+// did, and it asks nobody else.
+func (c *podCase) commandSaysNo(name, kind string, e *v1.Event, said string) bool {
+	p := c.probe(name, kind)
+	said = strings.TrimSpace(said)
+	if p == nil || p.Exec == nil || !strings.Contains(e.Message, " probe failed: ") || said == "" || strings.Contains(said, "timed out") || strings.HasSuffix(said, "Killed") {
+		return false
+	}
+	if _, _, ok := words.Unreached(said); ok {
+		return false
+	}
+	command := strings.Join(p.Exec.Command, " ")
+	if strings.Contains(command, "localhost") || strings.Contains(command, "127.0.0.1") {
+		return false // another program of the container is asked, and it may be that one's silence
+	}
+	return !slices.ContainsFunc(farCommands, func(one string) bool { return strings.Contains(command, one) })
+}
+
+// settledIn is how long a container runs at least before it is said that it does not have a path.
+const settledIn = 10 * time.Second
+
+// neverHadPath says whether the application answers that it has no such path, since it was
+// started first, and does not complain of anything.
+func (c *podCase) neverHadPath(name, kind, lower string) bool {
+	if kind != "Readiness" || !strings.Contains(lower, "statuscode: 404") || !c.asksItself(name, kind) || c.configured(name) {
+		return false
+	}
+	ready := condition(c.Pod, v1.PodReady)
+	for _, st := range c.Pod.Status.ContainerStatuses {
+		if st.Name != name || st.RestartCount > 0 || st.State.Running == nil || ready == nil {
+			continue
+		}
+		since := st.State.Running.StartedAt.Time
+		lines, read := c.Saying[name]
+		return read && !slices.ContainsFunc(lines, words.Complains) && !ready.LastTransitionTime.After(since.Add(slack)) && c.Now.Sub(since) >= settledIn
+	}
+	return false
+}
