@@ -31,7 +31,7 @@ func Departed(namespace, name string, events []v1.Event, reason string, now time
 	a = answer.New(answer.Subject{Kind: "Pod", Namespace: namespace, Name: name, UID: pod.UID}, now, answer.Coverage{
 		Gaps: []answer.Gap{{Reason: Sight + reason + "; of a pod that is gone these are its events of the last hour"}},
 	})
-	all := append(c.neverBegan(), told{
+	all := append(append(c.neverBegan(), c.wasIll()...), told{
 		answer.Symptom{Kind: answer.Disappeared, Last: last(newest), Text: "the pod is gone"}, c.wentFor(events),
 	})
 	for _, t := range all {
@@ -82,6 +82,26 @@ func (c *podCase) neverBegan() []told {
 		return nil
 	}
 	v := because(cause, "api-events", name, begins)
+	v.Chain = []answer.Link{link(last(*e), fromEvent, e.Message)}
+	return []told{{s, v}}
+}
+
+// wasIll is what events tell of its containers before: that there was trouble, and not of what.
+func (c *podCase) wasIll() []told {
+	s := answer.Symptom{Kind: answer.Restarted, Text: "a container was restarted before it went"}
+	e := c.newestEvent("", "Killing")
+	if e == nil || strings.HasPrefix(e.Message, "Stopping container ") {
+		e = c.newestEvent("", "BackOff")
+	}
+	if e == nil || !strings.Contains(e.Message, "restart") { // of an image it says "pulling"
+		s = answer.Symptom{Kind: answer.NotReady, Text: "a probe failed before it went"}
+		if e = c.newestEvent("", "Unhealthy"); e == nil {
+			return nil
+		}
+	}
+	_, s.Container, _ = strings.Cut(strings.TrimSuffix(e.InvolvedObject.FieldPath, "}"), "{")
+	s.First, s.Last = first(*e), last(*e)
+	v := unknown(s.Container, fmt.Sprintf("Before the pod went, kubelet said of container %s: %s.", s.Container, strings.TrimSuffix(short(e.Message), ".")), "why that was")
 	v.Chain = []answer.Link{link(last(*e), fromEvent, e.Message)}
 	return []told{{s, v}}
 }
