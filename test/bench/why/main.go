@@ -12,8 +12,9 @@
 //	make bench-why STACK=kubelet                        beside a real kubelet
 //	make bench-why STACK=kubelet WHY="-faults 15s"      where it, the runtime or the agent is killed all the while
 //
-// Beside a kubelet, -keep leaves the agent's memory, and -again asks it the same
-// questions as at the same moments, after a rule has changed: in seconds, for hours.
+// With -keep the memory of the node, or of the agent beside a kubelet, is left, and -again asks
+// it the same questions about pods as at the same moments, after a rule has changed: in
+// seconds, for hours. What an answer takes from the API or from other nodes is not in it.
 //
 // With -results every answer is kept in a file, one line of JSON for each question. A
 // run that was stopped goes on there: what the file has is not played again, unless
@@ -80,7 +81,7 @@ func main() {
 	flag.StringVar(&o.stack, "stack", "whylet", "what is asked: whylet, or kubelet for the real one with the agent beside it")
 	flag.StringVar(&o.agent, "agent", "", "more flags for the agent beside kubelet")
 	flag.DurationVar(&o.faults, "faults", 0, "beside kubelet: kill it, the runtime or the agent at random, once in so long; 0: never")
-	flag.StringVar(&o.keepIn, "keep", "", "the folder in which the agent's memory is kept for -again")
+	flag.StringVar(&o.keepIn, "keep", "", "the folder in which the memory that answered is kept for -again")
 	flag.StringVar(&o.again, "again", "", "play nothing: ask this file's questions again, of the memories that -keep left")
 	flag.StringVar(&o.bin, "bin", "bin", "where the built programs are")
 	flag.StringVar(&o.folder, "folder", "test/e2e/scenarios", "where the scenarios are")
@@ -217,9 +218,9 @@ func (o *options) onNode(ctx context.Context, round int, waves [][]scenarios.Sce
 		return err
 	}
 	defer func() { err = cmp.Or(err, n.Purge()) }()
-	if k, ok := n.(*scenarios.Kubelet); ok && o.keepIn != "" {
+	if o.keepIn != "" {
 		o.journal = filepath.Join(o.keepIn, time.Now().UTC().Format("150405"))
-		defer func() { err = cmp.Or(err, k.Keep(o.journal)) }() // before the end of the node
+		defer func() { err = cmp.Or(err, n.Keep(o.journal)) }() // before the end of the node
 	}
 	archives, err := scenarios.Servers(o.bin, slices.Concat(waves...))
 	if err == nil && len(archives) > 0 {

@@ -24,6 +24,9 @@ type Cluster interface {
 	Restart(ctx context.Context, in Situation) error
 	// Load takes archives of images.
 	Load(ctx context.Context, archives ...string) error
+	// Keep copies the memory that answers, so that it can be asked again when the cluster is
+	// gone.
+	Keep(dir string) error
 	// Log is the end of its logs.
 	Log() string
 	// Purge ends it and removes all that it made.

@@ -187,7 +187,7 @@ func (k *Kubelet) Load(ctx context.Context, archives ...string) error {
 // Log is the end of all logs.
 func (k *Kubelet) Log() string { return k.stack.Logs() }
 
-// Keep copies the agent's memory, so that it can be asked again when the node is gone.
+// Keep copies the agent's memory.
 func (k *Kubelet) Keep(dir string) error {
 	if !k.hasAgent() {
 		return nil

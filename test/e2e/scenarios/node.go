@@ -194,6 +194,11 @@ func (s *Stream) Close() error {
 	return nil
 }
 
+// Keep copies the node's memory.
+func (n *Node) Keep(dir string) error {
+	return os.CopyFS(filepath.Join(dir, "journal"), os.DirFS(filepath.Join(n.data(), "node", "journal")))
+}
+
 // Purge ends the node and removes all that it made.
 func (n *Node) Purge() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)

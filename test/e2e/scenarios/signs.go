@@ -29,26 +29,35 @@ type sign struct {
 	warned []string
 }
 
-// follow reads the cluster's pods and events until ctx ends.
+// follow reads the cluster's pods and events until ctx ends, anew where its API server was
+// killed and started again.
 func (s *signs) follow(ctx context.Context, node Cluster) error {
 	s.lock.Lock()
 	s.pods = map[string]*sign{}
 	s.lock.Unlock()
 	for _, what := range []string{"pods", "events"} {
-		stream, err := node.Stream(ctx, "kubectl", "get", what, "-A", "--watch", "--output-watch-events", "-o", "json")
+		watch := func() (*Stream, error) {
+			return node.Stream(ctx, "kubectl", "get", what, "-A", "--watch", "--output-watch-events", "-o", "json")
+		}
+		stream, err := watch()
 		if err != nil {
 			return err
 		}
 		go func() {
-			defer stream.Close()
-			s.read(stream)
+			for err == nil {
+				s.read(stream)
+				err = stream.Close()
+				if pause(ctx, 500*time.Millisecond); ctx.Err() != nil {
+					return
+				}
+				stream, err = watch()
+			}
 		}()
 	}
 	return nil
 }
 
-// read takes in what one watch says, to its end: a watch that ended early only makes
-// the first symptom come later.
+// read takes in what one watch says, to its end.
 func (s *signs) read(from io.Reader) {
 	for watch := json.NewDecoder(from); ; {
 		var one struct {
