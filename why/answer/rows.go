@@ -115,7 +115,7 @@ func steady(now time.Time, v Verdict) string {
 	if v.SteadySince.IsZero() {
 		return ""
 	}
-	return fmt.Sprintf("; the same for %s at least", prose.Span(now.Sub(v.SteadySince)))
+	return fmt.Sprintf("; unchanged for at least %s", prose.Span(now.Sub(v.SteadySince)))
 }
 
 // hopRows tell of the pods that a verdict leads to or takes down, each with what shows its
