@@ -16,6 +16,11 @@ const (
 	OOMFollowedWithin = 2 * time.Second
 )
 
+// Faults are the signals that a process brings upon itself: by a fault, or as SIGPIPE,
+// SIGALRM, SIGXFSZ, SIGVTALRM and SIGPROF by what it does and does not expect. Nobody else
+// sends them when a container ends.
+var Faults = []int32{4, 5, 6, 7, 8, 11, 13, 14, 25, 26, 27, 31}
+
 // SignalNames are the signals that end processes (signal(7)).
 var SignalNames = map[int32]string{
 	1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -192,14 +193,15 @@ func (t *telling) miss(what string) {
 }
 
 // tellEnd tells of a child's end, unless its container ended with it or is being
-// ended by the node.
+// ended by the node. The kernel ends no others by a fault when the main process has ended: that
+// child was the first, and the parent that waited for it was woken before the kernel told.
 func (p *Processes) tellEnd(e evidence.EndedProcess) {
 	at := p.Load()
 	if at == nil {
 		return
 	}
 	run, ok := at.known.ByID(e.Container)
-	if !ok || !run.Running || run.Kill != 0 {
+	if !ok || run.Kill != 0 || !run.Running && !slices.Contains(fact.Faults, e.Signal) {
 		return
 	}
 	alike, ok := p.mayTell(e.Container, alikeKey(e))

@@ -62,6 +62,11 @@ func TestEndsOfChildrenAreBounded(t *testing.T) {
 	if f, ok := told(t, facts); ok {
 		t.Errorf("the container ended, and its child's end is told: %+v", f)
 	}
+	end.Signal, end.ExitCode = 6, 134
+	p.tellEnd(end)
+	if f, ok := told(t, facts); !ok || f.Attempt != 2 {
+		t.Errorf("a child's crash, with which its container ended, is told as %+v", f)
+	}
 }
 
 func TestSenders(t *testing.T) {

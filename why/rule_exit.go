@@ -47,10 +47,6 @@ func init() {
 	)
 }
 
-// crashes are the signals that a process brings upon itself: by a fault, or as SIGPIPE,
-// SIGALRM, SIGXFSZ, SIGVTALRM and SIGPROF by what it does and does not expect.
-var crashes = []int32{4, 5, 6, 7, 8, 11, 13, 14, 25, 26, 27, 31}
-
 // crashSignal: it died of a signal of its own making. An exit code says that only by
 // convention, so without the kernel's word the answer says so.
 func crashSignal(e ending) *finding {
@@ -58,7 +54,7 @@ func crashSignal(e ending) *finding {
 	if n == 0 {
 		n, seen = e.exit.ExitCode-128, false
 	}
-	if !slices.Contains(crashes, n) || !seen && e.exit.StatusKnown {
+	if !slices.Contains(fact.Faults, n) || !seen && e.exit.StatusKnown {
 		return nil // a code that was given to exit(2), as far as the kernel saw
 	}
 	if n == sigabrt && e.said(words.NoSpace.In) != "" {

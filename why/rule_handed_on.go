@@ -7,6 +7,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // These rules are about main processes that end because a child did, and pass
@@ -15,7 +16,7 @@ func init() {
 	exitRules.add(
 		rule[ending]{
 			name: "child-crash-handed-on", causes: []answer.Cause{answer.AppCrashSignal},
-			needs:   "the kernel's wait status of a child that died of SIGSEGV or the like at most 2 s before this or an earlier end, and an exit code of 128 + that signal",
+			needs:   "the kernel's wait status of a child that died of SIGSEGV or the like at most 2 s before this or an earlier end, or a shell's words among the last that were said that one did, and an exit code of 128 + that signal",
 			against: "an OOM kill",
 			judge:   childCrashHandedOn,
 		},
@@ -65,13 +66,29 @@ func childCrashHandedOn(e ending) *finding {
 			b.PID = 0
 		}
 	}
-	if at == nil || !slices.Contains(crashes, b.Signal) {
+	if at == nil {
+		return e.crashToldByShell()
+	}
+	if !slices.Contains(fact.Faults, b.Signal) {
 		return nil
 	}
 	return &finding{
 		cause: answer.AppCrashSignal, weight: certain, chain: e.chain(at), fixes: e.h.logsFix(e.run),
 		text: fmt.Sprintf("A child process of container %s%s crashed%s: it died of %s%s. The main process was not hit: it handed on exit code %d.",
 			e.run.Container, inBrackets("", process(b.Command, b.PID)), e.after(), signalName(b.Signal), crashMeaning(b.Signal), e.exit.ExitCode),
+	}
+}
+
+// crashToldByShell: nobody saw the child end, and the shell that waited for it says how it did.
+func (e ending) crashToldByShell() *finding {
+	n := e.exit.ExitCode - 128
+	if e.exit.Signal != 0 || e.exit.MainOOMKilled || !slices.ContainsFunc(e.exit.LastLines, func(line string) bool { return words.DiedOf(line) == n }) {
+		return nil
+	}
+	return &finding{
+		cause: answer.AppCrashSignal, weight: strong, chain: e.chain(), fixes: e.h.logsFix(e.run),
+		text: fmt.Sprintf("A child process of container %s crashed%s: its shell says that it died of %s%s, and handed on exit code %d.",
+			e.run.Container, e.after(), signalName(n), crashMeaning(n), e.exit.ExitCode),
 	}
 }
 

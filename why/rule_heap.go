@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
@@ -25,7 +26,7 @@ func init() {
 }
 
 func heapSaid(e ending) *finding {
-	if e.exit.ExitCode == 0 || e.exit.Vanished || !e.exit.OOMKnown || e.exit.OOMKills > 0 || e.exit.Signal != 0 && !slices.Contains(crashes, e.exit.Signal) {
+	if e.exit.ExitCode == 0 || e.exit.Vanished || !e.exit.OOMKnown || e.exit.OOMKills > 0 || e.exit.Signal != 0 && !slices.Contains(fact.Faults, e.exit.Signal) {
 		return nil
 	}
 	said := ""

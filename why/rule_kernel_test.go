@@ -110,6 +110,12 @@ func TestKernelsWord(t *testing.T) {
 			s.in("app", fact.ProcessEnded{PID: 117, Parent: 100, Command: "worker", Signal: 11, Lived: time.Minute})
 			s.exit("app", fact.Exited{ExitCode: 139, StatusKnown: true, OOMKnown: true})
 		}},
+		{name: "nobody saw a child crash, and the shell says that it did", cause: answer.AppCrashSignal, says: "its shell says that it died of SIGABRT", tale: func(s *tale) {
+			s.exit("app", fact.Exited{ExitCode: 134, StatusKnown: true, OOMKnown: true, LastLines: []string{"starting", "/srv/run.sh: line 7:    12 Aborted                 (core dumped) /srv/web"}})
+		}},
+		{name: "a child crashed, and the shell went on until it failed", cause: answer.AppExitError, tale: func(s *tale) {
+			s.exit("app", fact.Exited{ExitCode: 1, StatusKnown: true, OOMKnown: true, LastLines: []string{"Aborted", "cannot go on"}})
+		}},
 		{name: "a child was killed by nobody knows whom", cause: answer.CauseUnknown, tale: func(s *tale) {
 			s.in("app", fact.ProcessEnded{PID: 117, Parent: 100, Command: "worker", Signal: 9})
 			s.exit("app", fact.Exited{ExitCode: 137, StatusKnown: true, OOMKnown: true})

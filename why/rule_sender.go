@@ -65,7 +65,7 @@ func (e ending) lastSignal() (*fact.Fact, fact.Signalled) {
 		died := e.exit.Signal == b.Signal || e.exit.Signal == 0 && e.exit.ExitCode == 128+b.Signal
 		switch b.Signal {
 		case 2, 15: // asks it to stop, in its own way
-			if gap <= heeds && e.exit.Signal != sigkill && !slices.Contains(crashes, e.exit.Signal) {
+			if gap <= heeds && e.exit.Signal != sigkill && !slices.Contains(fact.Faults, e.exit.Signal) {
 				return f, b
 			}
 		default: // others ask for something else (a JVM's SIGQUIT for its threads), unless it dies of them

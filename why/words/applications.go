@@ -39,6 +39,10 @@ var (
 	GaveUp = fits("supervisord 4, process.py; systemd 257; PM2 6",
 		`(?i)gave up: (\S+) entered FATAL state|(\S+): start request repeated too quickly|(\S+) had too many unstable restarts`,
 		"INFO gave up: web entered FATAL state, too many start retries too quickly", "web.service: Start request repeated too quickly.", "PM2 | Script /srv/web.js had too many unstable restarts (16). Stopped.")
+	// diedOf is said by a shell of a child that died of a fault.
+	diedOf = fits("dash 0.5.12, bash 5.2, busybox 1.35: strsignal(3)",
+		`^(?:\S+: line \d+: +\d+ )?(Illegal instruction|Trace/breakpoint trap|Aborted|Bus error|Floating point exception|Segmentation fault|Bad system call)`,
+		"Aborted", "Segmentation fault (core dumped)", "bash: line 1: 21023 Aborted                 sh -c 'kill -ABRT $$'", "/srv/run.sh: line 7:    12 Segmentation fault      (core dumped) /srv/web")
 	// NoTemporary is said where none of the usual folders can be written.
 	NoTemporary = fits("CPython 3.14, tempfile; OpenJDK 25; Ruby 3.4, tmpdir; PHP 8.4",
 		`(?i)no usable temporary directory|unable to create temp(orary)? (file|directory)|could not find a temporary directory|could not create temp`,
@@ -138,4 +142,18 @@ func Unreached(line string) (what, where string, ok bool) {
 		return u.what, Place(line), true
 	}
 	return "", "", false
+}
+
+// faultsByName are the signals by what strsignal(3) calls them.
+var faultsByName = map[string]int32{
+	"Illegal instruction": 4, "Trace/breakpoint trap": 5, "Aborted": 6, "Bus error": 7, "Floating point exception": 8, "Segmentation fault": 11, "Bad system call": 31,
+}
+
+// DiedOf is the signal of which a child died, as a shell says; 0 where the line says no such
+// thing.
+func DiedOf(line string) int32 {
+	for _, name := range diedOf.Find(line) {
+		return faultsByName[name]
+	}
+	return 0
 }

@@ -82,6 +82,8 @@ run busybox nc -w1 db.invalid 5432
 run psql -h db.invalid -c 'select 1'
 run java Net.java db.invalid 5432
 run unshare -n bash -c 'ip link set lo up 2>/dev/null; mount --bind <(echo nameserver 127.0.0.1) /etc/resolv.conf 2>/dev/null; exec "$0" -c "import socket; socket.create_connection((\"db.example\",5432))"' "$python"
+for shell in dash bash 'busybox sh'; do run $shell -c 'sh -c "kill -ABRT \$\$"; exit $?'; done
+run bash -c 'sh -c "kill -SEGV \$\$"; exit $?'
 run bash -c /nope
 run busybox sh -c /nope
 run bash -c ./script
