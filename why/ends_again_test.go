@@ -1,6 +1,7 @@
 package why
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -29,6 +30,33 @@ func TestEndsAgain(t *testing.T) {
 		a := s.ask()
 		if len(a.Verdicts) != test.want || a.Verdicts[0].Cause != answer.AppExitError {
 			t.Errorf("%s: %d verdicts:\n%s", name, len(a.Verdicts), a.Text(answer.Style{Wide: true}))
+		}
+	}
+}
+
+// A pod that is ready only while a container runs that ends soon again is told as not
+// ready in between as well: the answer does not flip with each start.
+func TestReadyForMoments(t *testing.T) {
+	for name, test := range map[string]struct {
+		ago  time.Duration
+		want bool
+	}{
+		"it waits to be started":    {0, true},
+		"it has just started again": {500 * time.Millisecond, true},
+		"it runs longer this time":  {5 * time.Second, false},
+	} {
+		s := tell(t, with("side")(web(silentProbe)))
+		for range 2 {
+			s.wait(time.Second)
+			s.exit("side", fact.Exited{ExitCode: 1, OOMKnown: true})
+		}
+		if test.ago > 0 {
+			s.wait(10 * time.Second)
+			s.wait(test.ago)
+		}
+		a := s.ask()
+		if told := slices.ContainsFunc(a.Verdicts, func(v answer.Verdict) bool { return v.Cause == answer.SiblingNotReady }); told != test.want {
+			t.Errorf("%s: told %v:\n%s", name, told, a.Text(answer.Style{Wide: true}))
 		}
 	}
 }

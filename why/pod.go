@@ -151,18 +151,22 @@ func (h *inquiry) explainUnready(p *probing, began *fact.Fact, id string) answer
 // others out of service.
 func (h *inquiry) readyTroubles(status v1.PodStatus, found []trouble) []trouble {
 	ready := conditionOf(status.Conditions, v1.PodReady)
-	if ready == nil || ready.Status == v1.ConditionTrue || status.Phase != v1.PodRunning {
+	if ready == nil || status.Phase != v1.PodRunning {
 		return nil
 	}
 	since := ready.LastTransitionTime.Time
 	s := answer.Symptom{Kind: answer.NotReady, Count: 1, First: since, Last: h.now, Text: "the pod is not ready, and gets no traffic"}
+	moments := ready.Status == v1.ConditionTrue
+	if moments {
+		s.Text = "the pod is ready for moments only"
+	}
 	condition := h.ConditionFact(v1.PodReady)
 	if ready.Reason == "ReadinessGatesNotReady" {
 		return []trouble{{s, func(id string) answer.Verdict { v := h.gate(ready, condition); return v.verdict(id, "", nil) }}}
 	}
 	var fine, guilty []string
 	for _, c := range status.ContainerStatuses {
-		if c.Ready {
+		if c.Ready && (!moments || !h.readyForAMoment(c.Name)) {
 			fine = append(fine, c.Name)
 		} else {
 			guilty = append(guilty, c.Name)
@@ -182,7 +186,10 @@ func (h *inquiry) readyTroubles(status v1.PodStatus, found []trouble) []trouble 
 			cause: answer.SiblingNotReady, certainty: answer.Recorded, weight: certain, container: guilty[0], chain: links(condition),
 			text: fmt.Sprintf("The pod is out of service because of container %s; %s fine.", strings.Join(guilty, ", "), areFine(fine)),
 		}
-		if h.isSidecar(guilty[0]) {
+		switch {
+		case moments:
+			f.text = fmt.Sprintf("The pod is in service only for the moments in which container %s runs before it ends again; %s fine.", strings.Join(guilty, ", "), areFine(fine))
+		case h.isSidecar(guilty[0]):
 			f.cause = answer.MeshSidecarNotReady
 			f.text = fmt.Sprintf("The pod is out of service because the mesh's sidecar %s does not run; %s fine.", guilty[0], areFine(fine))
 		}
@@ -197,6 +204,25 @@ func (h *inquiry) readyTroubles(status v1.PodStatus, found []trouble) []trouble 
 		v := f.verdict(id, guilty[0], nil)
 		return v
 	}}}
+}
+
+// aMoment is how long a container that ends by itself may have run for its readiness to be
+// none.
+const aMoment = 10 * time.Second
+
+// readyForAMoment says whether a container counts as ready only because it was started again,
+// and has not run longer yet than it did before it ended by itself the last time.
+func (h *inquiry) readyForAMoment(name string) bool {
+	runs := h.Runs(name)
+	if len(runs) < 3 {
+		return false
+	}
+	now, before := runs[len(runs)-1], runs[len(runs)-2]
+	if now.Exit != nil || now.Started == nil || before.Exit == nil {
+		return false
+	}
+	e := newEnding(h, before)
+	return !e.killed() && e.order() == unordered && e.lasted() > 0 && e.lasted() < aMoment && h.now.Sub(now.Started.When()) <= e.lasted()+time.Second
 }
 
 func areFine(names []string) string {
