@@ -146,14 +146,20 @@ func (p *probing) leaveOutStart() {
 func (p *probing) commonMode() (mode, fact.Probed) {
 	count := map[mode]int{}
 	newest := map[mode]fact.Probed{}
-	best := unclear
+	best, sentOn := unclear, 0
 	for _, f := range p.failed {
 		b, m := p.read(fact.Of[fact.Probed](f))
+		if m == silent && b.Evidence.Redirected != "" {
+			sentOn++
+		}
 		count[m]++
 		newest[m] = b
 		if count[m] >= count[best] {
 			best = m
 		}
+	}
+	if count[redirects] > 0 && count[redirects]+sentOn == len(p.failed) {
+		return redirects, newest[redirects] // the others were on their way when their time was over
 	}
 	if best == silent || best == commandLate {
 		// On a busy machine some attempts get no answer; what one of them was told
@@ -286,12 +292,20 @@ func (p *probing) period() time.Duration {
 	return time.Duration(p.spec.PeriodSeconds) * time.Second
 }
 
-// look is the newest look into the container while the attempts failed, or
-// shortly after; ok is false without one that succeeded.
+// look is the newest look into the container while the attempts failed, or shortly after,
+// and not what was seen once they succeeded again; ok is false without one that succeeded.
 func (p *probing) look() (*fact.Fact, fact.Looked, bool) {
+	until := p.until.Add(p.period() + p.timeout())
+	for _, f := range p.run.Probes {
+		if b := fact.Of[fact.Probed](f); b.Probe == p.kind && !bad(b) && f.When().After(p.until) && f.Seen.Before(until) {
+			until = f.Seen
+			break
+		}
+	}
 	for _, f := range slices.Backward(p.run.Looks) {
 		b := fact.Of[fact.Looked](f)
-		if b.Error == "" && !f.Seen.Before(p.from) && !f.Seen.After(p.until.Add(p.period()+p.timeout())) {
+		meant := slices.ContainsFunc(p.failed, func(at *fact.Fact) bool { return slices.Contains(f.Because, at.ID) })
+		if b.Error == "" && !f.Seen.Before(p.from) && (meant || !f.Seen.After(until)) {
 			return f, b, true
 		}
 	}

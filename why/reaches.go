@@ -35,6 +35,9 @@ func (h *inquiry) reaches() []answer.Reach {
 				add(f, answer.ReachSaid, n.place, words.Gist(line))
 			}
 		})
+		if f, host := h.askedByProbe(run); host != "" {
+			add(f, answer.ReachSaid, host, "the command of its probe asks "+host)
+		}
 		for _, f := range slices.Backward(run.Looks) {
 			look := fact.Of[fact.Looked](f)
 			for _, d := range look.Dialing {
@@ -53,6 +56,20 @@ func (h *inquiry) reaches() []answer.Reach {
 	rank := map[answer.Reached]int{answer.ReachSaid: 0, answer.ReachDialing: 1, answer.ReachOpen: 2}
 	slices.SortStableFunc(all, func(a, b answer.Reach) int { return cmp.Compare(rank[a.How], rank[b.How]) })
 	return all[:min(len(all), mostReaches)]
+}
+
+// askedByProbe is the host that the command of a run's probe asks, where its newest attempt
+// failed: whether its connection is open when somebody looks is luck.
+func (h *inquiry) askedByProbe(run *history.Run) (f *fact.Fact, host string) {
+	for _, f := range slices.Backward(run.Probes) {
+		if b := fact.Of[fact.Probed](f); b.Evidence != nil && b.Evidence.Handler == fact.Exec {
+			if !bad(b) {
+				return nil, ""
+			}
+			return f, h.askedBy(b.Evidence.Target)
+		}
+	}
+	return nil, ""
 }
 
 // said gives what a run said last, the newest first: the output of probes, the end of its

@@ -193,15 +193,8 @@ func probeAsksAnother(p *probing) *finding {
 		return nil
 	}
 	ev := p.last.Evidence
-	m := words.Asked.Find(ev.Target)
-	if m == nil {
-		return nil
-	}
-	host := firstOf(m...)
-	if m[0] != "" {
-		host = strings.ToLower(strings.ReplaceAll(host, "_", "-"))
-	}
-	if loopback(host) || host == "localhost" || host == p.h.Pod.Name || p.ownAddress(host) {
+	host := p.h.askedBy(ev.Target)
+	if host == "" {
 		return nil
 	}
 	n := needed{place: host}
@@ -215,7 +208,23 @@ func probeAsksAnother(p *probing) *finding {
 	return f
 }
 
+// askedBy is the host other than the pod itself that a command asks; "" where it names none.
+func (h *inquiry) askedBy(command string) string {
+	m := words.Asked.Find(command)
+	if m == nil {
+		return ""
+	}
+	host := firstOf(m...)
+	if m[0] != "" {
+		host = strings.ToLower(strings.ReplaceAll(host, "_", "-"))
+	}
+	if loopback(host) || host == "localhost" || host == h.Pod.Name || h.ownAddress(host) {
+		return ""
+	}
+	return host
+}
+
 // ownAddress says whether a host is an address of the pod.
-func (p *probing) ownAddress(host string) bool {
-	return slices.ContainsFunc(fact.All[fact.SetUpDone](p.h.Facts), func(f *fact.Fact) bool { return slices.Contains(fact.Of[fact.SetUpDone](f).IPs, host) })
+func (h *inquiry) ownAddress(host string) bool {
+	return slices.ContainsFunc(fact.All[fact.SetUpDone](h.Facts), func(f *fact.Fact) bool { return slices.Contains(fact.Of[fact.SetUpDone](f).IPs, host) })
 }

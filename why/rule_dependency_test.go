@@ -207,3 +207,17 @@ func TestTableFull(t *testing.T) {
 		t.Error("an hour before is not meanwhile")
 	}
 }
+
+// What somebody sees once the probe succeeds again tells nothing of why it failed.
+func TestALookAfterwards(t *testing.T) {
+	s := tell(t, web(ready))
+	s.probe("app", 1, connectionRefused(fact.Readiness))
+	s.in("app", fact.Looked{PID: 100, State: "S", Processes: 2, Over: 2 * time.Second, Commands: []string{"sleep"}, Said: []string{"waiting for db:5432"}})
+	s.probe("app", 34, connectionRefused(fact.Readiness))
+	s.in("app", good(fact.Readiness, time.Millisecond))
+	s.in("app", fact.Looked{PID: 100, State: "S", Processes: 1, Over: 2 * time.Second, Listeners: []fact.Listener{{Address: "[::]:8080", PID: 100, Command: "httpd"}}})
+	a := Explain(history.New(s.key, s.facts, s.node, s.near), Options{Now: s.now})
+	if a.Symptoms[0].Kind != answer.NotReady || a.Verdicts[0].Cause != answer.DependencyDown {
+		t.Error(a.Text(answer.Style{Wide: true}))
+	}
+}
