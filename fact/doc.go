@@ -13,6 +13,7 @@
 //	fact.go      the envelope, ids, and what a Decision is
 //	wire.go      the wire form (one JSON object a fact) and its strict decoding
 //	wire_probed.go the encoding of probe attempts
+//	wire_scan.go reading what was so written, without reflection
 //	pod.go       observed: the pod's spec, its deletion, its admission
 //	room.go      observed: what a node has left for a pod, and that there is more
 //	container.go observed: sandbox, image, container and hook facts

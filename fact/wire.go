@@ -188,8 +188,8 @@ func (f *Fact) UnmarshalJSON(data []byte) error {
 	return f.Decode(w.Kind, data)
 }
 
-// Decode reads the wire form of a fact whose kind is known, in half the time that
-// UnmarshalJSON takes.
+// Decode reads the wire form of a fact whose kind is known, in a fraction of the time that
+// UnmarshalJSON takes. Strings of the envelope that f has already are not copied.
 func (f *Fact) Decode(kind Kind, data []byte) error {
 	if kind == "" {
 		return errors.New("not a fact: no kind")
@@ -198,11 +198,15 @@ func (f *Fact) Decode(kind Kind, data []byte) error {
 	if !known {
 		t = reflect.TypeFor[json.RawMessage]()
 	}
-	// An interface that holds a pointer is decoded into what it points to.
+	var w wire
 	v := reflect.New(t)
-	w := wire{Body: v.Interface()}
-	if err := json.Unmarshal(data, &w); err != nil {
-		return fmt.Errorf("not a fact of kind %s: %w", kind, err)
+	if !known || !f.scan(&w, v, kind, data) {
+		// An interface that holds a pointer is decoded into what it points to.
+		v = reflect.New(t)
+		w = wire{Body: v.Interface()}
+		if err := json.Unmarshal(data, &w); err != nil {
+			return fmt.Errorf("not a fact of kind %s: %w", kind, err)
+		}
 	}
 	if w.Kind != kind {
 		return fmt.Errorf("fact %d is of kind %s, not %s", w.ID, w.Kind, kind)

@@ -9,33 +9,35 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What is written by hand must be what encoding/json would write.
-func TestAttemptsAreEncodedAsByReflection(t *testing.T) {
-	text := rapid.OneOf(rapid.SampledFrom([]string{"", "app", `a"b\c`, "<&>", "\x00\x7f", "\xff", "Größe", "\u2028"}), rapid.String())
+// anyAttempt is a probe attempt with anything in it.
+func anyAttempt(t *rapid.T) Probed {
 	took := rapid.Custom(func(t *rapid.T) time.Duration { return time.Duration(rapid.Int64().Draw(t, "took")) })
-	evidence := rapid.Custom(func(t *rapid.T) *Evidence {
-		return &Evidence{
-			Handler: Handler(text.Draw(t, "handler")), Target: text.Draw(t, "target"), Local: text.Draw(t, "local"), Remote: text.Draw(t, "remote"),
+	p := Probed{
+		Probe: ProbeKind(texts.Draw(t, "probe")), Verdict: Verdict(texts.Draw(t, "verdict")), Message: texts.Draw(t, "message"),
+		Took: took.Draw(t, "took"), Late: took.Draw(t, "late"),
+		Count: rapid.Int64().Draw(t, "count"), Latency: rapid.SliceOf(rapid.Int64()).Draw(t, "latency"),
+		By: ProbedBy(texts.Draw(t, "by")),
+	}
+	if rapid.Bool().Draw(t, "seen") {
+		p.Evidence = &Evidence{
+			Handler: Handler(texts.Draw(t, "handler")), Target: texts.Draw(t, "target"), Local: texts.Draw(t, "local"), Remote: texts.Draw(t, "remote"),
 			Connect: took.Draw(t, "connect"), TLS: took.Draw(t, "tls"), Sent: took.Draw(t, "sent"),
 			FirstByte: took.Draw(t, "first byte"), Body: took.Draw(t, "body"),
-			Status: rapid.Int().Draw(t, "status"), Proto: text.Draw(t, "proto"), Header: rapid.MapOf(text, text).Draw(t, "header"),
-			Output: text.Draw(t, "output"), ExitCode: rapid.Ptr(rapid.Int(), true).Draw(t, "exit code"),
-			Timeout: rapid.Bool().Draw(t, "timeout"), Error: text.Draw(t, "error"), Errno: text.Draw(t, "errno"),
+			Status: rapid.Int().Draw(t, "status"), Proto: texts.Draw(t, "proto"), Header: rapid.MapOf(texts, texts).Draw(t, "header"),
+			Output: texts.Draw(t, "output"), ExitCode: rapid.Ptr(rapid.Int(), true).Draw(t, "exit code"),
+			Timeout: rapid.Bool().Draw(t, "timeout"), Error: texts.Draw(t, "error"), Errno: texts.Draw(t, "errno"),
 		}
-	})
+	}
+	if rapid.Bool().Draw(t, "folded") {
+		p.Until = time.Unix(0, rapid.Int64Range(-1e18, 4e18).Draw(t, "until")).UTC()
+	}
+	return p
+}
+
+// What is written by hand must be what encoding/json would write.
+func TestAttemptsAreEncodedAsByReflection(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := Probed{
-			Probe: ProbeKind(text.Draw(t, "probe")), Verdict: Verdict(text.Draw(t, "verdict")), Message: text.Draw(t, "message"),
-			Took: took.Draw(t, "took"), Late: took.Draw(t, "late"),
-			Count: rapid.Int64().Draw(t, "count"), Latency: rapid.SliceOf(rapid.Int64()).Draw(t, "latency"),
-			By: ProbedBy(text.Draw(t, "by")),
-		}
-		if rapid.Bool().Draw(t, "seen") {
-			p.Evidence = evidence.Draw(t, "evidence")
-		}
-		if rapid.Bool().Draw(t, "folded") {
-			p.Until = time.Unix(0, rapid.Int64Range(-1e18, 4e18).Draw(t, "until")).UTC()
-		}
+		p := anyAttempt(t)
 		want, err := json.Marshal(p)
 		if err != nil {
 			t.Fatal(err)

@@ -99,22 +99,30 @@ func TestEveryKindSurvivesTheWire(t *testing.T) {
 	}
 }
 
+// texts are strings of all sorts.
+var texts = rapid.OneOf(rapid.SampledFrom([]string{"", "app", `a"b\c`, "<&>", "\x00\x7f", "\xff", "Größe", "\u2028"}), rapid.String())
+
+// anyFact has one of some bodies.
+func anyFact(t *rapid.T, bodies []Body) Fact {
+	times := rapid.Map(rapid.Int64Range(-1e18, 4e18), func(n int64) time.Time { return time.Unix(0, n).UTC() })
+	f := Fact{
+		ID: ID(rapid.Uint64().Draw(t, "id")), Seen: times.Draw(t, "seen"), Mono: time.Duration(rapid.Int64().Draw(t, "mono")),
+		Boot: texts.Draw(t, "boot"), Container: texts.Draw(t, "container"), Attempt: rapid.Int32().Draw(t, "attempt"),
+		Pod:     Pod{Namespace: texts.Draw(t, "namespace"), Name: texts.Draw(t, "name"), UID: types.UID(texts.Draw(t, "uid"))},
+		Because: []ID{1, 2, 3}[:rapid.IntRange(1, 3).Draw(t, "reasons")],
+		Body:    rapid.SampledFrom(bodies).Draw(t, "body"),
+	}
+	if rapid.Bool().Draw(t, "known when") {
+		f.At = times.Draw(t, "at")
+	}
+	return f
+}
+
 // What is written by hand must be what encoding/json would write.
 func TestTheEnvelopeIsEncodedAsByReflection(t *testing.T) {
-	text := rapid.OneOf(rapid.SampledFrom([]string{"", "app", `a"b\c`, "<&>", "\x00\x7f", "\xff", "Größe", "\u2028"}), rapid.String())
-	times := rapid.Map(rapid.Int64Range(-1e18, 4e18), func(n int64) time.Time { return time.Unix(0, n).UTC() })
 	all := every(t)
 	rapid.Check(t, func(t *rapid.T) {
-		f := Fact{
-			ID: ID(rapid.Uint64().Draw(t, "id")), Seen: times.Draw(t, "seen"), Mono: time.Duration(rapid.Int64().Draw(t, "mono")),
-			Boot: text.Draw(t, "boot"), Container: text.Draw(t, "container"), Attempt: rapid.Int32().Draw(t, "attempt"),
-			Pod:     Pod{Namespace: text.Draw(t, "namespace"), Name: text.Draw(t, "name"), UID: types.UID(text.Draw(t, "uid"))},
-			Because: []ID{1, 2, 3}[:rapid.IntRange(1, 3).Draw(t, "reasons")],
-			Body:    rapid.SampledFrom(all).Draw(t, "body"),
-		}
-		if rapid.Bool().Draw(t, "known when") {
-			f.At = times.Draw(t, "at")
-		}
+		f := anyFact(t, all)
 		w := wire{
 			ID: f.ID, At: f.At, Seen: f.Seen, Mono: f.Mono, Boot: f.Boot, Pod: f.Pod,
 			Container: f.Container, Attempt: f.Attempt, Because: f.Because, Kind: f.Body.Kind(), Body: f.Body,
@@ -128,6 +136,69 @@ func TestTheEnvelopeIsEncodedAsByReflection(t *testing.T) {
 		}
 		if got, err := f.MarshalJSON(); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%v\ngot  %s\nwant %s", err, got, want)
+		}
+	})
+}
+
+// byReflection reads a fact as encoding/json does.
+func byReflection(kind Kind, data []byte) (Fact, error) {
+	v := reflect.New(bodies[kind])
+	w := wire{Body: v.Interface()}
+	err := json.Unmarshal(data, &w)
+	body, _ := v.Elem().Interface().(Body)
+	return Fact{ID: w.ID, At: w.At, Seen: w.Seen, Mono: w.Mono, Boot: w.Boot, Pod: w.Pod, Container: w.Container, Attempt: w.Attempt, Because: w.Because, Body: body}, err
+}
+
+// byHand reads a fact by hand alone.
+func byHand(kind Kind, data []byte, like Fact) (Fact, bool) {
+	var w wire
+	v := reflect.New(bodies[kind])
+	ok := like.scan(&w, v, kind, data)
+	body, _ := v.Elem().Interface().(Body)
+	return Fact{ID: w.ID, At: w.At, Seen: w.Seen, Mono: w.Mono, Boot: w.Boot, Pod: w.Pod, Container: w.Container, Attempt: w.Attempt, Because: w.Because, Body: body}, ok
+}
+
+// What is written is read by hand, and as encoding/json would read it.
+func TestWhatIsWrittenIsReadByHand(t *testing.T) {
+	all := every(t)
+	rapid.Check(t, func(t *rapid.T) {
+		f := anyFact(t, all)
+		if rapid.Bool().Draw(t, "an attempt") {
+			f.Body = anyAttempt(t)
+		}
+		data, err := f.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := byReflection(f.Body.Kind(), data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		like := rapid.SampledFrom([]Fact{{}, f, {Boot: "b", Pod: Pod{Name: "n"}}}).Draw(t, "like")
+		if got, ok := byHand(f.Body.Kind(), data, like); !ok || !reflect.DeepEqual(got, want) {
+			t.Errorf("%v\ngot  %+v\nwant %+v\nof %s", ok, got, want, data)
+		}
+	})
+}
+
+// Whatever is read by hand, encoding/json would have read so.
+func FuzzScan(f *testing.F) {
+	for _, line := range []string{
+		`{"id":1,"at":"2026-11-21T03:50:00.5Z","seen":"2026-11-21T03:50:00Z","mono":7,"boot":"b","pod":{"namespace":"n","name":"p","uid":"u"},"ctr":"c","try":2,"because":[3,4],"kind":"Probed","body":{"probe":"Liveness","verdict":"Failure","message":"a\u003cb","took":1,"evidence":{"handler":"httpGet","target":"t","connect":5,"status":200,"header":{"A":"b"},"exitCode":-1,"timeout":true,"errno":"E"},"count":3,"until":"2026-11-21T03:50:00Z","latency":[1,2],"by":"tap"}}`,
+		`{"id":2,"seen":"2026-11-21T03:50:00Z","pod":{},"because":[1],"kind":"Kill","body":{"reason":"LivenessProbe","message":"m","graceSeconds":-1}}`,
+		`{"id":3,"seen":"2026-11-21T03:50:00Z","kind":"TimePassed"}`,
+	} {
+		f.Add([]byte(line))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, kind := range []Kind{"Probed", "Kill", "TimePassed"} {
+			got, ok := byHand(kind, data, Fact{})
+			if !ok {
+				continue
+			}
+			if want, err := byReflection(kind, data); err != nil || !reflect.DeepEqual(got, want) {
+				t.Fatalf("got  %+v\nwant %+v (%v)\nof %s", got, want, err, data)
+			}
 		}
 	})
 }

@@ -277,6 +277,7 @@ func (v view) each(q Query, yield func(fact.Fact, error) bool) {
 	slices.SortFunc(chunks, func(a, b chunk) int { return m.order(m.begin(a), m.begin(b)) })
 
 	var last fact.ID
+	var boot string
 	for n := 0; len(chunks) > 0 || len(m.lists) > 0; {
 		for len(chunks) > 0 && (len(m.lists) == 0 || m.order(m.begin(chunks[0]), m.lists[0][0].id) <= 0) {
 			rs, err := chunks[0].load(&q)
@@ -294,7 +295,8 @@ func (v view) each(q Query, yield func(fact.Fact, error) bool) {
 			continue // it was held, and reached the log meanwhile
 		}
 		last = r.id
-		f, err := r.fact()
+		f, err := r.fact(boot)
+		boot = f.Boot
 		if err != nil {
 			err = fmt.Errorf("journal: fact %d: %w", r.id, err)
 		}

@@ -60,13 +60,16 @@ type record struct {
 	known *fact.Fact
 }
 
-func (r record) fact() (fact.Fact, error) {
+// fact decodes the record; boot is what the one before it has, mostly the same.
+func (r record) fact(boot string) (fact.Fact, error) {
 	if r.known != nil {
 		return *r.known, nil
 	}
-	var f fact.Fact
-	err := f.Decode(r.kin, r.wire)
-	return f, err
+	f := fact.Fact{Boot: boot, Pod: *r.pod, Container: r.ctr}
+	if err := f.Decode(r.kin, r.wire); err != nil {
+		return fact.Fact{}, err
+	}
+	return f, nil
 }
 
 func headOf(f fact.Fact) head {

@@ -119,7 +119,7 @@ func readHalf(b []byte) []*Packed {
 	var fs []*Packed
 	var bad error
 	err := eachRecord(body, newNames(), func(_, _ int, r record) {
-		f, err := r.fact()
+		f, err := r.fact("")
 		fs, bad = append(fs, &Packed{Fact: f}), errors.Join(bad, err)
 	})
 	if err != nil || bad != nil {

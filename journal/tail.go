@@ -87,7 +87,7 @@ func (l logView) yield(e entry, yield func(fact.Fact, error) bool) bool {
 	if err != nil {
 		return yield(fact.Fact{}, err)
 	}
-	return yield(rs[0].fact())
+	return yield(rs[0].fact(""))
 }
 
 // follow gives a channel that is sent to after every write.

@@ -30,7 +30,6 @@ type History struct {
 	Kin []fact.Fact
 
 	runs map[string][]*Run
-	byID map[fact.ID]int
 	// basis says of the acts of a kubelet beside which an agent only watched how they
 	// are known. A decision that is not in it was the node's own.
 	basis map[fact.ID]fact.Basis
@@ -65,21 +64,20 @@ type Run struct {
 
 // New orders the facts of one pod. The slices are not kept.
 func New(pod fact.Pod, facts, node, neighbours []fact.Fact) *History {
-	return ordered(pod, facts, node, neighbours, map[fact.ID]fact.Basis{})
+	return ordered(pod, slices.Clone(facts), slices.Clone(node), slices.Clone(neighbours), map[fact.ID]fact.Basis{})
 }
 
+// ordered keeps the slices.
 func ordered(pod fact.Pod, facts, node, neighbours []fact.Fact, basis map[fact.ID]fact.Basis) *History {
-	h := &History{
-		Pod: pod, Facts: slices.Clone(facts), Node: slices.Clone(node), Neighbours: slices.Clone(neighbours),
-		runs: map[string][]*Run{}, byID: map[fact.ID]int{}, basis: basis,
+	h := &History{Pod: pod, Facts: facts, Node: node, Neighbours: neighbours, runs: map[string][]*Run{}, basis: basis}
+	if byID := func(a, b fact.Fact) int { return cmp.Compare(a.ID, b.ID) }; !slices.IsSortedFunc(facts, byID) {
+		slices.SortStableFunc(facts, byID)
 	}
-	slices.SortStableFunc(h.Facts, func(a, b fact.Fact) int { return cmp.Compare(a.ID, b.ID) })
 	for _, f := range fact.All[fact.AgentStarted](h.Node) {
 		h.Beside = fact.Of[fact.AgentStarted](f).Beside
 	}
 	for i := range h.Facts {
 		f := &h.Facts[i]
-		h.byID[f.ID] = i
 		if act, ok := f.Body.(fact.Act); ok {
 			// What happened is told by At: these are seen after their effects.
 			f.Body, f.Seen, h.basis[f.ID], h.Beside = act.Body, f.When(), act.Basis, act.By
@@ -128,11 +126,22 @@ func (h *History) UntilDeletion() (before *History, at time.Time, ok bool) {
 
 // At is the history as it was known at a time; ok is false where nothing was.
 func (h *History) At(then time.Time) (before *History, ok bool) {
-	later := func(f fact.Fact) bool { return f.Seen.After(then) }
-	upTo := func(all []fact.Fact) []fact.Fact { return slices.DeleteFunc(slices.Clone(all), later) }
-	before = ordered(h.Pod, upTo(h.Facts), upTo(h.Node), upTo(h.Neighbours), h.basis)
+	before = ordered(h.Pod, seenBy(then, h.Facts), seenBy(then, h.Node), seenBy(then, h.Neighbours), h.basis)
 	before.Beside = cmp.Or(before.Beside, h.Beside)
 	return before, len(before.Facts) > 0
+}
+
+// seenBy are the facts that were seen at a time: mostly all up to one.
+func seenBy(then time.Time, all []fact.Fact) []fact.Fact {
+	later := func(f fact.Fact) bool { return f.Seen.After(then) }
+	n := slices.IndexFunc(all, later)
+	if n < 0 {
+		return all
+	}
+	if slices.ContainsFunc(all[n:], func(f fact.Fact) bool { return !later(f) }) {
+		return slices.DeleteFunc(slices.Clone(all), later)
+	}
+	return all[:n:n]
 }
 
 // Basis says of the act of a kubelet how it is known; "" of the node's own decisions.
@@ -194,7 +203,7 @@ func (r *Run) note(f *fact.Fact, surer func(a, b *fact.Fact) bool) {
 
 // Fact finds a fact of the pod by its id.
 func (h *History) Fact(id fact.ID) (*fact.Fact, bool) {
-	i, ok := h.byID[id]
+	i, ok := slices.BinarySearchFunc(h.Facts, id, func(f fact.Fact, id fact.ID) int { return cmp.Compare(f.ID, id) })
 	if !ok {
 		return nil, false
 	}
