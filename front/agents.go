@@ -47,7 +47,7 @@ func (h *Hub) connect(stream link.Stream) error {
 		h.o.Log.Warn("an agent was refused", "error", err)
 		return status.Error(codes.Unauthenticated, err.Error())
 	}
-	s := &session{hub: h, node: node, stream: stream, asks: map[uint64]chan<- link.Said{}}
+	s := &session{hub: h, node: node, stream: stream, turns: make(chan struct{}, link.MaxAsked), asks: map[uint64]chan<- link.Said{}}
 	ctx, s.cancel = context.WithCancelCause(ctx)
 	if err := h.enter(s); err != nil {
 		return err

@@ -78,6 +78,14 @@ func (h *Hub) one(ctx context.Context, node string, about serve.Question) (a ans
 
 // ask puts one question to the agent and collects the parts of its answer.
 func (s *session) ask(ctx context.Context, path, query string) ([]byte, error) {
+	select { // an agent refuses more at the same time
+	case s.turns <- struct{}{}:
+		defer func() { <-s.turns }()
+	case <-s.stream.Context().Done():
+		return nil, errEnded
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	parts := make(chan link.Said, mostParts)
 	s.mu.Lock()
 	if s.asks == nil {

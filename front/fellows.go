@@ -8,7 +8,7 @@ import (
 
 // Fellows is of [ask.Front].
 func (h *Hub) Fellows(ctx context.Context) (common.Scene, error) {
-	if _, err := h.clusterNodes(ctx); err != nil {
+	if _, err := h.Nodes(ctx); err != nil {
 		return common.Scene{}, err
 	}
 	h.mu.RLock()

@@ -128,7 +128,7 @@ const (
 
 // Standing is of [ask.Front].
 func (h *Hub) Standing(ctx context.Context, namespace string) (ill []answer.Answer, well int, missing []string, err error) {
-	nodes, err := h.clusterNodes(ctx)
+	nodes, err := h.Nodes(ctx)
 	if err != nil {
 		return nil, 0, nil, err
 	}
@@ -156,8 +156,9 @@ func (h *Hub) Standing(ctx context.Context, namespace string) (ill []answer.Answ
 	return ill, well, missing, nil
 }
 
-// clusterNodes are the names of the cluster's nodes, as of a moment ago.
-func (h *Hub) clusterNodes(ctx context.Context) ([]string, error) {
+// Nodes is of [ask.Front]. To list them for each question would take the API server a tenth
+// of a second: so often it asks etcd how far its cache is.
+func (h *Hub) Nodes(ctx context.Context) ([]string, error) {
 	h.mu.RLock()
 	names, at := h.listed, h.at
 	h.mu.RUnlock()
@@ -193,7 +194,7 @@ func (h *Hub) Own(ctx context.Context) []string {
 	if time.Since(at) < ownFor {
 		return own
 	}
-	_, _ = h.clusterNodes(ctx) // those that were known stay
+	_, _ = h.Nodes(ctx) // those that were known stay
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	return h.own

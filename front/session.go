@@ -18,6 +18,7 @@ type session struct {
 	cancel context.CancelCauseFunc
 
 	sending sync.Mutex
+	turns   chan struct{} // a place for each question that the agent may have at the same time
 
 	mu    sync.Mutex
 	asked uint64

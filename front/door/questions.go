@@ -2,6 +2,7 @@ package door
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -30,7 +31,8 @@ type Questions struct {
 
 	mu       sync.Mutex
 	inFlight map[types.UID]*flight
-	of       map[string]int // in flight, by namespace
+	of       map[string]int // being answered, by namespace
+	refusing int            // those of inFlight that are beyond a bound
 	answered uint64
 }
 
@@ -38,12 +40,18 @@ type Questions struct {
 type flight struct {
 	over    chan struct{} // closed once somebody has answered, or it is gone
 	takenBy []string
+	tooMany string // why it is refused; empty: it is not
 }
 
 const (
 	// mostAtOnce and mostOfOne bound the questions that are being answered, of all and of
 	// one namespace.
 	mostAtOnce, mostOfOne = 256, 32
+	// mostRefused is how many at the same time are told that they are too many; what comes
+	// beside them is left alone, and its asker takes another way.
+	mostRefused = 64
+	// roomIn is when there should be room again: most answers take a tenth of that.
+	roomIn = 5 * time.Second
 	// answerWithin bounds one answer.
 	answerWithin = 20 * time.Second
 	// removeEvery is how often questions that have lived long enough are looked for.
@@ -74,7 +82,7 @@ func (q *Questions) Run(ctx context.Context) {
 			DeleteFunc: func(o any) { q.changed(o, true) },
 		})
 		all.Go(func() { informer.RunWithContext(ctx) })
-		all.Go(func() { q.removeOld(ctx, gvr, informer.GetStore()) })
+		all.Go(func() { q.removeOld(ctx, gvr, informer) })
 	}
 	<-ctx.Done()
 }
@@ -99,48 +107,77 @@ func withoutStatus(o any) (any, error) {
 	return u, nil
 }
 
-// begin takes a question, unless it is answered, too old, or too many are.
+// begin takes a question, unless it is answered or too old. Beyond a bound it is taken to be
+// refused.
 func (q *Questions) begin(u *unstructured.Unstructured) bool {
 	if answeredAt(u) != "" || time.Since(u.GetCreationTimestamp().Time) > question.Lives {
 		return false
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	space := u.GetNamespace()
-	if q.inFlight[u.GetUID()] != nil || len(q.inFlight) >= mostAtOnce || q.of[space] >= mostOfOne {
+	if q.inFlight[u.GetUID()] != nil {
 		return false
 	}
-	q.inFlight[u.GetUID()] = &flight{over: make(chan struct{}), takenBy: takenBy(u)}
-	q.of[space]++
+	f := &flight{over: make(chan struct{}), takenBy: takenBy(u)}
+	space := u.GetNamespace()
+	switch {
+	case q.of[space] >= mostOfOne:
+		f.tooMany = fmt.Sprintf("too much is asked at once in namespace %s (%d questions): try again in %v", space, mostOfOne, roomIn)
+	case len(q.inFlight)-q.refusing >= mostAtOnce:
+		f.tooMany = fmt.Sprintf("too much is asked at once in the cluster (%d questions): try again in %v", mostAtOnce, roomIn)
+	}
+	switch {
+	case f.tooMany == "":
+		q.of[space]++
+	case q.refusing >= mostRefused:
+		return false
+	default:
+		q.refusing++
+	}
+	q.inFlight[u.GetUID()] = f
 	return true
 }
 
 func (q *Questions) end(u *unstructured.Unstructured) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	f := q.inFlight[u.GetUID()]
 	delete(q.inFlight, u.GetUID())
+	if f.tooMany != "" {
+		q.refusing--
+		return
+	}
 	if q.of[u.GetNamespace()]--; q.of[u.GetNamespace()] == 0 {
 		delete(q.of, u.GetNamespace())
 	}
 }
 
-// removeOld removes questions that have lived long enough.
-func (q *Questions) removeOld(ctx context.Context, gvr schema.GroupVersionResource, store cache.Store) {
+// removeOld removes questions that have lived long enough, first of all those that were asked
+// while nobody was there.
+func (q *Questions) removeOld(ctx context.Context, gvr schema.GroupVersionResource, informer cache.SharedIndexInformer) {
+	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+		return
+	}
 	ticker := time.NewTicker(removeEvery)
 	defer ticker.Stop()
 	for {
+		q.remove(ctx, gvr, informer.GetStore(), time.Now().Add(-question.Lives))
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
 			return
 		}
-		for _, o := range store.List() {
-			u, ok := o.(*unstructured.Unstructured)
-			if !ok || time.Since(u.GetCreationTimestamp().Time) < question.Lives {
-				continue
-			}
-			uid := u.GetUID()
-			_ = q.API.Resource(gvr).Namespace(u.GetNamespace()).Delete(ctx, u.GetName(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+	}
+}
+
+// remove removes questions that were asked before a time.
+func (q *Questions) remove(ctx context.Context, gvr schema.GroupVersionResource, store cache.Store, before time.Time) {
+	for _, o := range store.List() {
+		u, ok := o.(*unstructured.Unstructured)
+		if !ok || u.GetCreationTimestamp().After(before) {
+			continue
 		}
+		uid := u.GetUID()
+		_ = q.API.Resource(gvr).Namespace(u.GetNamespace()).Delete(ctx, u.GetName(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -192,5 +193,39 @@ func TestDoorsThatAreClosed(t *testing.T) {
 	mine := as(t, w, "alice", "other")
 	if answers, err := mine.About(t.Context(), ask.Target{Kind: "pod", Name: "web-1", Namespace: "other"}); err == nil || len(answers) > 0 {
 		t.Errorf("%+v", answers)
+	}
+}
+
+// More questions at once than a namespace may have are told so at once, and the others are
+// answered.
+func TestTooManyQuestionsAreToldSo(t *testing.T) {
+	w := fronts.New(t, nil)
+	w.Node("node-a")
+	pod := w.Pod("shop", "web-1", "node-a")
+	w.Agent("node-a", w.Journal(pod, "oom-main"))
+	w.Until("the agent tells of its pod", func() bool { return w.Ill("") == 1 })
+	answering(t, w, &door.Questions{Answerer: answerer(t, w, slow{w.Hub, 4 * time.Second}, "front-0")})
+	allow(t, w, "alice", "whylet-why-asker", "shop")
+
+	const asked, atOnce = 48, 32
+	var told, refused atomic.Int64
+	var all sync.WaitGroup
+	for range asked {
+		alice := as(t, w, "alice", "shop")
+		all.Go(func() {
+			answers, err := alice.About(t.Context(), ask.Target{Kind: "pod", Name: "web-1"})
+			switch {
+			case err == nil && len(answers) == 1:
+				told.Add(1)
+			case err != nil && strings.Contains(err.Error(), "too much is asked at once in namespace shop"):
+				refused.Add(1)
+			default:
+				t.Errorf("%v %+v %s", err, answers, alice.told)
+			}
+		})
+	}
+	all.Wait()
+	if told.Load() < atOnce || refused.Load() == 0 {
+		t.Errorf("of %d questions at once %d are answered and %d refused", asked, told.Load(), refused.Load())
 	}
 }

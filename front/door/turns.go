@@ -95,6 +95,12 @@ func (q *Questions) answer(ctx context.Context, gvr schema.GroupVersionResource,
 		log.Warn("a question is not understood", "error", err)
 		return
 	}
+	if f.tooMany != "" {
+		asked.Status = question.Status{By: q.Answerer.Name, Message: f.tooMany, AnsweredAt: metav1.NowMicro()}
+		_, err := q.write(ctx, gvr, &asked)
+		q.told(log, err)
+		return
+	}
 	// Taken, its asker knows at once that somebody is at it, and another front that it is
 	// not alone.
 	if over, err := q.write(ctx, gvr, &asked); over || err != nil {

@@ -16,11 +16,17 @@ const mostWithin = time.Minute
 func (s *session) answer(ctx context.Context, ask link.Ask) {
 	select {
 	case s.asked <- struct{}{}:
-		defer func() { <-s.asked }()
 	default:
 		s.say(ask.ID, &reply{code: http.StatusTooManyRequests, body: []byte("the agent is asked too much at the same time")})
 		return
 	}
+	r := s.served(ctx, ask)
+	<-s.asked // before the front knows that there is room
+	s.say(ask.ID, r)
+}
+
+// served is what a handler says.
+func (s *session) served(ctx context.Context, ask link.Ask) *reply {
 	ctx, cancel := context.WithTimeout(ctx, min(max(ask.Within, time.Second), mostWithin))
 	defer cancel()
 	r := &reply{header: http.Header{}}
@@ -33,7 +39,7 @@ func (s *session) answer(ctx context.Context, ask link.Ask) {
 	if r.tooLong {
 		r.code, r.body = http.StatusRequestEntityTooLarge, []byte("the answer is too long")
 	}
-	s.say(ask.ID, r)
+	return r
 }
 
 // say sends a reply in parts. An error ends the session elsewhere.

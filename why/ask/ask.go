@@ -75,6 +75,8 @@ type Front interface {
 	// well, wherever they are, and what their nodes may share. Places that they ask are as
 	// they say them.
 	Fellows(ctx context.Context) (common.Scene, error)
+	// Nodes are the names of the cluster's nodes, as of a moment ago.
+	Nodes(ctx context.Context) ([]string, error)
 	// Standing gives how the pods of a namespace ("": of every one) stand by what their nodes
 	// told last: those that are not well, and how many are. missing are nodes that nobody
 	// speaks for.

@@ -24,6 +24,8 @@ const (
 	// takenWithin is how long it may be until a front has taken the question, beside what an
 	// API server that is slow takes more: where none does, none is running.
 	takenWithin = time.Second
+	// withdrawWithin is how long it may take to remove a question that nobody took.
+	withdrawWithin = time.Second
 )
 
 // doorClosed says that a front cannot be asked, and why.
@@ -96,8 +98,7 @@ func (c *Cluster) written(ctx context.Context, kind, space string, spec object.S
 	if err != nil {
 		return q.Status, err
 	}
-	rest := c.client.CoreV1().RESTClient()
-	raw, err := rest.Post().AbsPath(at).SetHeader("Content-Type", "application/json").Body(body).Do(ctx).Raw()
+	raw, err := c.client.CoreV1().RESTClient().Post().AbsPath(at).SetHeader("Content-Type", "application/json").Body(body).Do(ctx).Raw()
 	switch {
 	case apierrors.IsNotFound(err):
 		return q.Status, &doorClosed{reason: "the cluster knows no " + q.Kind}
@@ -109,6 +110,27 @@ func (c *Cluster) written(ctx context.Context, kind, space string, spec object.S
 	if err := json.Unmarshal(raw, &q); err != nil {
 		return q.Status, &doorClosed{reason: err.Error()}
 	}
+	status, err := c.followed(ctx, cancel, at, q, began)
+	if err != nil {
+		c.withdraw(ctx, at, q)
+	}
+	return status, err
+}
+
+// withdraw removes a question that its asker gives up, if that is allowed: no front may come
+// that does, and what nobody waits for costs it work.
+func (c *Cluster) withdraw(ctx context.Context, at string, q object.Question) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawWithin)
+	defer cancel()
+	body, err := json.Marshal(metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &q.UID}})
+	if err == nil {
+		_ = c.client.CoreV1().RESTClient().Delete().AbsPath(at, q.Name).SetHeader("Content-Type", "application/json").Body(body).Do(ctx).Error()
+	}
+}
+
+// followed waits for the status of a question that was created.
+func (c *Cluster) followed(ctx context.Context, cancel context.CancelFunc, at string, q object.Question, began time.Time) (object.Status, error) {
+	rest := c.client.CoreV1().RESTClient()
 	watch, err := rest.Get().AbsPath(at).Param("watch", "true").Param("resourceVersion", q.ResourceVersion).
 		Param("fieldSelector", "metadata.name="+q.Name).Param("timeoutSeconds", fmt.Sprint(int(frontWithin.Seconds()))).Stream(ctx)
 	if err != nil {

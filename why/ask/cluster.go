@@ -79,6 +79,10 @@ func (c *Cluster) begin(ctx context.Context, space string) (*question, context.C
 	})
 	// Whether the cluster has one node only; false where that is not told.
 	q.alone = sync.OnceValue(func() bool {
+		if c.options.Front != nil {
+			nodes, err := c.options.Front.Nodes(ctx)
+			return err == nil && len(nodes) == 1
+		}
 		list, err := c.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{Limit: 2})
 		return err == nil && len(list.Items) == 1
 	})

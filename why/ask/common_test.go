@@ -31,6 +31,8 @@ func (h *herald) Departed(context.Context, serve.Question) ([]answer.Answer, err
 
 func (h *herald) Where(context.Context, serve.Question) (string, bool) { return "", false }
 
+func (h *herald) Nodes(context.Context) ([]string, error) { return []string{"n00", "n01"}, nil }
+
 func (h *herald) Fellows(context.Context) (common.Scene, error) { return h.scene, nil }
 
 func (h *herald) Standing(context.Context, string) ([]answer.Answer, int, []string, error) {

@@ -29,8 +29,9 @@ type mixed struct {
 	wait  time.Duration
 	front []object.Status
 
-	mu    sync.Mutex
-	asked []string // nodes that were asked directly
+	mu        sync.Mutex
+	asked     []string // nodes that were asked directly
+	withdrawn []string // questions that were removed
 }
 
 func (m *mixed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -38,6 +39,11 @@ func (m *mixed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case strings.HasPrefix(r.URL.Path, "/apis/"+object.Group) && r.Method == http.MethodPost:
 		body = object.Question{ObjectMeta: metav1.ObjectMeta{Name: "why-1", ResourceVersion: "1"}}
+	case strings.HasPrefix(r.URL.Path, "/apis/"+object.Group) && r.Method == http.MethodDelete:
+		m.mu.Lock()
+		m.withdrawn = append(m.withdrawn, path.Base(r.URL.Path))
+		m.mu.Unlock()
+		body = metav1.Status{Status: metav1.StatusSuccess}
 	case strings.HasPrefix(r.URL.Path, "/apis/"+object.Group):
 		m.answer(w, r)
 		return
@@ -176,8 +182,8 @@ func TestAllIsPutTogether(t *testing.T) {
 	}
 }
 
-// A question that nobody takes is asked of the nodes after a moment; one that somebody
-// has taken is waited for.
+// A question that nobody takes is asked of the nodes after a moment, and not left behind; one
+// that somebody has taken is waited for.
 func TestSilence(t *testing.T) {
 	node := func(context.Context, string, serve.Question) (any, int) {
 		return about(0, "as the node says"), http.StatusOK
@@ -192,8 +198,8 @@ func TestSilence(t *testing.T) {
 		if err != nil || got[0].Verdicts[0].Text != "as the node says" || !strings.Contains(strings.Join(*told, "\n"), "no front took the question") {
 			t.Errorf("%v %+v %v", err, got, *told)
 		}
-		if took := time.Since(began); took > frontWithin/2 {
-			t.Errorf("it took %v", took)
+		if took := time.Since(began); took > frontWithin/2 || !slices.Equal(m.withdrawn, []string{"why-1"}) {
+			t.Errorf("it took %v, and %v is removed", took, m.withdrawn)
 		}
 	})
 	t.Run("it is taken", func(t *testing.T) {
@@ -202,8 +208,8 @@ func TestSilence(t *testing.T) {
 		m.node = node
 		asker, told := m.connect(t)
 		got, err := asker.About(t.Context(), Target{Kind: "pod", Name: "web-n00"})
-		if err != nil || got[0].Verdicts[0].Text != "as the front says" {
-			t.Errorf("%v %+v %v", err, got, *told)
+		if err != nil || got[0].Verdicts[0].Text != "as the front says" || len(m.withdrawn) > 0 {
+			t.Errorf("%v %+v %v, and %v is removed", err, got, *told, m.withdrawn)
 		}
 	})
 }

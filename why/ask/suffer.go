@@ -21,7 +21,9 @@ func (q *question) sufferers(ctx context.Context, pod *v1.Pod, a *answer.Answer)
 	if i < 0 || q.options.Container != "" || a.Verdicts[i].Pod != "" || a.Verdicts[i].Cause == answer.CauseUnknown {
 		return
 	}
-	services, err := q.client.CoreV1().Services(pod.Namespace).List(ctx, metav1.ListOptions{})
+	// Each question about a pod that is not well comes by here, and Services change seldom:
+	// the API server's cache will do. A list that must be new takes it a tenth of a second.
+	services, err := q.client.CoreV1().Services(pod.Namespace).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil || !slices.ContainsFunc(services.Items, func(s v1.Service) bool { return cluster.Leads(&s, pod) }) {
 		return
 	}
