@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -20,10 +19,12 @@ import (
 // Front is the name of the front's parts.
 const Front = "whylet-front"
 
-// certified is how long the front's certificate is good: as long as the chart's.
-const certified = 3650 * 24 * time.Hour
+// certified is how long the front's authority is good, as long as the chart's: what ends is
+// what the front issues by it.
+const certified = 36500 * 24 * time.Hour
 
-// RenewBefore is how long before its end a certificate is made anew by who installs again.
+// RenewBefore is how long before its end an authority is made anew by who installs again, or
+// a certificate of before fronts issued their own.
 const RenewBefore = 365 * 24 * time.Hour
 
 // Ends is when the front's certificate ends.
@@ -39,47 +40,34 @@ func Ends(certificate []byte) (time.Time, error) {
 	return c.NotAfter, nil
 }
 
-// unexpired are those of some authorities that vouch for something still.
-func unexpired(authorities string, now time.Time) string {
-	var still strings.Builder
-	for rest := []byte(authorities); ; {
-		var block *pem.Block
-		if block, rest = pem.Decode(rest); block == nil {
-			return still.String()
-		}
-		if c, err := x509.ParseCertificate(block.Bytes); err == nil && c.NotAfter.After(now) {
-			still.Write(pem.EncodeToMemory(block))
-		}
+// before is the newest of some authorities, if it vouches for something still. Older ones go,
+// so that two renewals are the end of a key that somebody took.
+func before(authorities string, now time.Time) string {
+	block, _ := pem.Decode([]byte(authorities))
+	if block == nil {
+		return ""
 	}
+	if c, err := x509.ParseCertificate(block.Bytes); err != nil || !c.NotAfter.After(now) {
+		return ""
+	}
+	return string(pem.EncodeToMemory(block))
 }
 
-// Certificate makes the front's: a Secret with it and its key, and a ConfigMap with the
-// authority that agents know it by. The authority's key is forgotten at once, so it can
-// vouch for nothing else. It is made at the first installation and kept; a new one comes
-// with the authorities of the ones before, so that agents know whichever they meet.
-func Certificate(namespace string, now time.Time, before string) ([]*unstructured.Unstructured, error) {
+// Certificate makes the front's: a Secret with an authority and its key, by which each replica
+// issues itself what it serves with, and a ConfigMap with the authority for agents. It vouches
+// for the front's names and no others. It is made at the first installation and kept; a new
+// one comes with the authority before, so that agents know whichever they meet.
+func Certificate(namespace string, now time.Time, known string) ([]*unstructured.Unstructured, error) {
 	authority := x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: Front}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(certified),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	server := x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: Front}, NotBefore: authority.NotBefore, NotAfter: authority.NotAfter,
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		DNSNames: []string{"whylet-front." + namespace + ".svc", "whylet-fronts." + namespace + ".svc"},
-	}
-	signer, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, err
+		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign,
+		PermittedDNSDomains: []string{"whylet-front." + namespace + ".svc", "whylet-fronts." + namespace + ".svc"}, PermittedDNSDomainsCritical: true,
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
 	}
-	ca, err := x509.CreateCertificate(rand.Reader, &authority, &authority, &signer.PublicKey, signer)
-	if err != nil {
-		return nil, err
-	}
-	crt, err := x509.CreateCertificate(rand.Reader, &server, &authority, &key.PublicKey, signer)
+	ca, err := x509.CreateCertificate(rand.Reader, &authority, &authority, &key.PublicKey, key)
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +84,8 @@ func Certificate(namespace string, now time.Time, before string) ([]*unstructure
 	encoded := func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
 	return []*unstructured.Unstructured{
 		{Object: map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": meta, "type": "kubernetes.io/tls", "data": map[string]any{
-			"tls.crt": encoded(block("CERTIFICATE", crt)), "tls.key": encoded(block("PRIVATE KEY", private)),
+			"tls.crt": encoded(block("CERTIFICATE", ca)), "tls.key": encoded(block("PRIVATE KEY", private)),
 		}}},
-		{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": map[string]any{"ca.crt": block("CERTIFICATE", ca) + unexpired(before, now)}}},
+		{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": map[string]any{"ca.crt": block("CERTIFICATE", ca) + before(known, now)}}},
 	}, nil
 }

@@ -1,9 +1,11 @@
 package deploy
 
 import (
+	"crypto"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/pem"
+	"math/big"
 	"slices"
 	"strings"
 	"testing"
@@ -113,64 +115,82 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// TestCertificate: agents know the front by the authority that they are given, under both
-// its names.
-func TestCertificate(t *testing.T) {
-	made, err := Certificate("x", time.Now(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+// authorityOf is the authority that a Secret has the key of, and the text by which agents know
+// it.
+func authorityOf(t *testing.T, made []*unstructured.Unstructured) (pair tls.Certificate, known string) {
+	t.Helper()
 	secret := find[v1.Secret](t, made, "Secret", Front)
 	pair, err := tls.X509KeyPair(secret.Data["tls.crt"], secret.Data["tls.key"])
 	if err != nil {
 		t.Fatal(err)
 	}
+	return pair, find[v1.ConfigMap](t, made, "ConfigMap", Front).Data["ca.crt"]
+}
+
+// issued is a front's certificate for a name, by the authority that it has.
+func issued(t *testing.T, by tls.Certificate, name string, now time.Time) *x509.Certificate {
+	t.Helper()
+	template := x509.Certificate{SerialNumber: big.NewInt(2), NotBefore: now, NotAfter: now.Add(time.Hour), DNSNames: []string{name}}
+	der, err := x509.CreateCertificate(rand.Reader, &template, by.Leaf, by.PrivateKey.(crypto.Signer).Public(), by.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestCertificate: agents know the front by the authority that they are given, under both
+// its names, and nobody under any other.
+func TestCertificate(t *testing.T) {
+	now := time.Now()
+	made, err := Certificate("x", now, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, known := authorityOf(t, made)
 	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM([]byte(find[v1.ConfigMap](t, made, "ConfigMap", Front).Data["ca.crt"]))
-	for _, name := range []string{"whylet-front.x.svc", "whylet-fronts.x.svc"} {
-		if _, err := pair.Leaf.Verify(x509.VerifyOptions{DNSName: name, Roots: roots}); err != nil {
-			t.Error(err)
+	roots.AppendCertsFromPEM([]byte(known))
+	for name, want := range map[string]bool{"whylet-front.x.svc": true, "whylet-fronts.x.svc": true, "kubernetes.default.svc": false} {
+		if _, err := issued(t, pair, name, now).Verify(x509.VerifyOptions{DNSName: name, Roots: roots}); err == nil != want {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-// TestCertificateRenewed: who knows the new authority knows the certificate before, too, until
-// that ends, and the other way round nobody is left out for longer than a mount takes.
+// TestCertificateRenewed: who knows the new authority knows the one before, too, so that for
+// no longer than a mount takes anybody is left out; those before that are forgotten.
 func TestCertificateRenewed(t *testing.T) {
 	now := time.Now()
-	authority := func(made []*unstructured.Unstructured) string {
-		return find[v1.ConfigMap](t, made, "ConfigMap", Front).Data["ca.crt"]
-	}
-	first, err := Certificate("x", now, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	second, err := Certificate("x", now, authority(first)+"nonsense")
-	if err != nil {
-		t.Fatal(err)
-	}
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM([]byte(authority(second)))
-	for _, made := range [][]*unstructured.Unstructured{first, second} {
-		text := find[v1.Secret](t, made, "Secret", Front).Data["tls.crt"]
-		block, _ := pem.Decode(text)
-		c, err := x509.ParseCertificate(block.Bytes)
+	const name = "whylet-fronts.x.svc"
+	known, pairs := "nonsense", []tls.Certificate{}
+	for range 3 {
+		made, err := Certificate("x", now, known)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.Verify(x509.VerifyOptions{DNSName: "whylet-fronts.x.svc", Roots: roots}); err != nil {
-			t.Error(err)
-		}
-		if ends, err := Ends(text); err != nil || ends.Sub(now) < 3640*24*time.Hour {
+		var pair tls.Certificate
+		pair, known = authorityOf(t, made)
+		pairs = append(pairs, pair)
+		if ends, err := Ends(find[v1.Secret](t, made, "Secret", Front).Data["tls.crt"]); err != nil || ends.Sub(now) < certified-time.Hour {
 			t.Errorf("%v, %v", ends, err)
 		}
 	}
-	later, err := Certificate("x", now.Add(2*certified), authority(second))
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM([]byte(known))
+	for i, want := range []bool{false, true, true} {
+		if _, err := issued(t, pairs[i], name, now).Verify(x509.VerifyOptions{DNSName: name, Roots: roots}); err == nil != want {
+			t.Errorf("the authority %d of 3: %v", i+1, err)
+		}
+	}
+	later, err := Certificate("x", now.Add(2*certified), known)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(authority(later), "BEGIN"); n != 1 {
-		t.Errorf("%d authorities, of which all but one are over", n)
+	if _, known := authorityOf(t, later); strings.Count(known, "BEGIN") != 1 {
+		t.Errorf("of these all but one are over:\n%s", known)
 	}
 	if _, err := Ends([]byte("nonsense")); err == nil {
 		t.Error("nonsense ends")

@@ -16,19 +16,19 @@ import (
 const keepAgain = 5 * time.Second
 
 // keep brings one agent's closing answers into the archive, and acknowledges them then.
-func (s *session) keep(ctx context.Context, ends <-chan link.Ended) {
+func (s *session) keep(ctx context.Context, ends <-chan *link.Ended) {
 	var batch []Closing
 	for {
 		select {
 		case e := <-ends:
-			batch = append(batch[:0], s.closing(e))
+			batch = append(batch[:0], s.closing(*e))
 		case <-ctx.Done():
 			return
 		}
 		for more := true; more && len(batch) < link.Window; {
 			select {
 			case e := <-ends:
-				batch = append(batch, s.closing(e))
+				batch = append(batch, s.closing(*e))
 			default:
 				more = false
 			}

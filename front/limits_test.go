@@ -63,12 +63,12 @@ func TestWhatAgentsSayIsBounded(t *testing.T) {
 		"an end's own name": {Ended: &link.Ended{Pod: long}},
 	} {
 		before, _, _ := h.Count()
-		_ = s.take(t.Context(), &m, tk, make(chan link.Ended, 1))
+		_ = s.take(t.Context(), &m, tk, make(chan *link.Ended, 1))
 		if now, _, _ := h.Count(); now.Malformed != before.Malformed+1 || len(tk.waiting) > 0 || len(h.pods) > 0 {
 			t.Errorf("%s: taken, %+v", name, now)
 		}
 	}
-	ends := make(chan link.Ended) // nobody keeps them
+	ends := make(chan *link.Ended) // nobody keeps them
 	if err := s.take(t.Context(), &link.ToFront{Ended: &link.Ended{Pod: pod}}, tk, ends); err == nil {
 		t.Error("closing answers wait without end")
 	}

@@ -50,7 +50,7 @@ func (s *session) run(ctx context.Context) error {
 	defer parts.Wait()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	ends := make(chan link.Ended, link.Window)
+	ends := make(chan *link.Ended, link.Window)
 	if a := s.hub.o.Archive; a != nil {
 		mark, err := a.Kept(ctx, s.node)
 		if err != nil {
@@ -112,7 +112,7 @@ func (s *session) receive(ctx context.Context, messages chan<- *link.ToFront, fa
 }
 
 // take takes one message. An error ends the stream.
-func (s *session) take(ctx context.Context, m *link.ToFront, t *taker, ends chan<- link.Ended) error {
+func (s *session) take(ctx context.Context, m *link.ToFront, t *taker, ends chan<- *link.Ended) error {
 	switch {
 	case m.Standing != nil:
 		t.take(ctx, *m.Standing)
@@ -124,7 +124,7 @@ func (s *session) take(ctx context.Context, m *link.ToFront, t *taker, ends chan
 			return fmt.Errorf("a closing answer: %w", err)
 		}
 		select {
-		case ends <- *m.Ended:
+		case ends <- m.Ended:
 		default:
 			return errors.New("more closing answers than may wait")
 		}

@@ -6,7 +6,7 @@
 //
 //	main.go   flags
 //	serve.go  everything that runs
-//	tls.go    the certificate, read again when it changes
+//	tls.go    the certificate: issued here and renewed, or read again when it changes
 //	peers.go  the other replicas
 package main
 
@@ -47,6 +47,8 @@ type settings struct {
 	archiveBytes                                                   int64
 	archiveAge                                                     time.Duration
 	listen, kubeconfig, agents, cert, key, account, peers, webhook string
+	names                                                          []string
+	lifetime                                                       time.Duration
 	verbose                                                        bool
 }
 
@@ -82,8 +84,10 @@ does that) as far as the asker may see the namespace. It changes nothing but ans
 	f.StringVar(&s.archive, "archive", "", "where closing answers are kept: a file (SQLite), or postgres://… (default: with the agents only)")
 	f.Int64Var(&s.archiveBytes, "archive-bytes", 4<<30, "the oldest closing answers go beyond so many bytes")
 	f.DurationVar(&s.archiveAge, "archive-age", 28*24*time.Hour, "closing answers older than this go")
-	f.StringVar(&s.cert, "tls-cert", "/etc/whylet/front/tls.crt", "certificate, read again when it changes")
+	f.StringVar(&s.cert, "tls-cert", "/etc/whylet/front/tls.crt", "certificate, read again when it changes; of an authority, with --tls-names")
 	f.StringVar(&s.key, "tls-key", "/etc/whylet/front/tls.key", "its key")
+	f.StringSliceVar(&s.names, "tls-names", nil, "where --tls-cert is an authority's: the names for which a certificate is issued by it, and renewed (default: --tls-cert is served itself)")
+	f.DurationVar(&s.lifetime, "tls-lifetime", 90*24*time.Hour, "how long such a certificate is good; it is renewed when two thirds of that are over")
 	f.StringVar(&s.account, "agent-account", "whylet/whylet-agent", "NAMESPACE/NAME of the agents' service account")
 	f.StringVar(&s.peers, "peers", "", "name that has the addresses of all replicas, as a headless Service does; needs $POD_IP (default: it is alone)")
 	f.StringVar(&s.webhook, "webhook-key", "/etc/whylet/webhook/key", "file with the key by which the API server's webhook for deletions is known; where there is none, there is no such webhook")

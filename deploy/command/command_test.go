@@ -126,7 +126,7 @@ func TestPool(t *testing.T) {
 	}
 }
 
-// TestRenewal: a certificate is kept until its last year or until it is asked for, and with a
+// TestRenewal: an authority is kept until its last year or until it is asked for, and with a
 // new one comes a webhook that knows it, if there is one.
 func TestRenewal(t *testing.T) {
 	there := func(age time.Duration, more ...runtime.Object) *fake.Clientset {
@@ -151,9 +151,9 @@ func TestRenewal(t *testing.T) {
 		want             []string
 	}{
 		"young":                {there(0), false, false, nil},
-		"in its last year":     {there(9*year + year/2), false, false, []string{"Secret", "ConfigMap"}},
+		"in its last year":     {there(99*year + year/2), false, false, []string{"Secret", "ConfigMap"}},
 		"asked for":            {there(0), true, false, []string{"Secret", "ConfigMap"}},
-		"with a webhook":       {there(10*year, webhook), false, false, []string{"Secret", "ConfigMap", "Secret", "ValidatingWebhookConfiguration"}},
+		"with a webhook":       {there(100*year, webhook), false, false, []string{"Secret", "ConfigMap", "Secret", "ValidatingWebhookConfiguration"}},
 		"a webhook besides":    {there(0), false, true, []string{"Secret", "ValidatingWebhookConfiguration"}},
 		"there is none so far": {fake.NewClientset(), false, false, []string{"Made"}},
 	} {
