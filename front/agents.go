@@ -42,13 +42,13 @@ func (h *Hub) Server(secure ...grpc.ServerOption) *grpc.Server {
 func (h *Hub) connect(stream link.Stream) error {
 	ctx, cancel := context.WithTimeoutCause(stream.Context(), sessionFor+rand.N(sessionFor/2), errRenew)
 	defer cancel()
-	node, err := h.nodeOf(ctx, bearer(ctx))
+	node, itself, err := h.whoIs(ctx)
 	if err != nil {
 		h.count(func(c *Counts) { c.Refused++ })
 		h.o.Log.Warn("an agent was refused", "error", err)
 		return status.Error(codes.Unauthenticated, err.Error())
 	}
-	s := &session{hub: h, node: node, stream: stream, turns: make(chan struct{}, link.MaxAsked), asks: map[uint64]chan<- link.Said{}}
+	s := &session{hub: h, node: node, itself: itself, stream: stream, turns: make(chan struct{}, link.MaxAsked), asks: map[uint64]chan<- link.Said{}}
 	ctx, s.cancel = context.WithCancelCause(ctx)
 	if err := h.enter(s); err != nil {
 		return err
@@ -65,6 +65,7 @@ func (h *Hub) connect(stream link.Stream) error {
 var (
 	errRenew    = errors.New("it is time to show a token again")
 	errReplaced = errors.New("another agent of the node has connected")
+	errBeside   = status.Error(codes.AlreadyExists, "the node speaks for itself")
 	errFull     = status.Error(codes.ResourceExhausted, "too many agents")
 )
 
@@ -78,7 +79,8 @@ func bearer(ctx context.Context) string {
 	return ""
 }
 
-// enter makes a session the one of its node; the newest stands.
+// enter makes a session the one of its node: the newest stands, but that of the node itself
+// before that of an agent beside it, which knows less.
 func (h *Hub) enter(s *session) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -89,6 +91,9 @@ func (h *Hub) enter(s *session) error {
 		}
 		n = &nodeState{name: s.node, pods: map[uidOf]*podState{}}
 		h.nodes[s.node] = n
+	}
+	if n.session != nil && n.session.itself && !s.itself {
+		return errBeside
 	}
 	if n.session != nil {
 		n.session.cancel(errReplaced)

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -75,15 +76,15 @@ func TestAnAgentMayGoAndComeBack(t *testing.T) {
 	w.Until("the second pod is told of", func() bool { return w.Ill("") == 2 })
 }
 
-// dial connects with a token and says hello.
-func dial(t *testing.T, w *fronts.World, token string) (link.Dialled, error) {
+// dial connects with a token, or a certificate, and says hello.
+func dial(t *testing.T, w *fronts.World, token string, own ...tls.Certificate) (link.Dialled, error) {
 	t.Helper()
 	pool := x509.NewCertPool()
 	ca, err := os.ReadFile(w.CA)
 	if err != nil || !pool.AppendCertsFromPEM(ca) {
 		t.Fatal(err)
 	}
-	c, err := grpc.NewClient(w.Address, grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS13})))
+	c, err := grpc.NewClient(w.Address, grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{RootCAs: pool, Certificates: own, MinVersion: tls.VersionTLS13})))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,6 +139,49 @@ func TestWhoIsNoAgentIsRefused(t *testing.T) {
 	counts, agents, _ := w.Hub.Count()
 	if counts.Refused != 5 || agents != 0 {
 		t.Errorf("%+v, %d agents", counts, agents)
+	}
+}
+
+// A node of Whylet's own is heard before an agent beside it, and each by its own certificate
+// only: what it tells of its pods, why they went, and what it is asked.
+func TestANodeSpeaksForItself(t *testing.T) {
+	a := openArchive(t, filepath.Join(t.TempDir(), "a.db"))
+	w := fronts.New(t, a)
+	w.Node("node-a")
+	pod, second := w.Pod("shop", "web-1", "node-a"), w.Pod("shop", "web-2", "node-a")
+	beside := w.Journal(pod, "wrong-port")
+	w.Agent("node-a", beside)
+	w.Until("the agent tells of its pod", func() bool { return w.Ill("shop") == 1 })
+	own := w.Journal(pod, "oom-main")
+	w.Record(own, second, "oom-main")
+	w.Own("node-a", own)
+	w.Until("the node tells of its pods", func() bool { return w.Ill("shop") == 2 })
+	for range 3 { // the agent comes again and again
+		answers, err := w.Asker("shop").About(t.Context(), ask.Target{Kind: "pod", Name: "web-1"})
+		if err != nil || len(answers) != 1 || answers[0].Verdicts[0].Cause != answer.MemoryLimit {
+			t.Errorf("%v %+v", err, answers)
+		}
+	}
+	if _, err := dial(t, w, w.Token("node-a", link.Audience)); err == nil || !strings.Contains(err.Error(), "speaks for itself") {
+		t.Errorf("an agent beside it is heard: %v", err)
+	}
+	end(t, w, own, second)
+	w.Until("its closing answer is kept", func() bool {
+		c, ok, err := a.Newest(t.Context(), "shop", "web-2", second.UID)
+		return err == nil && ok && c.Node == "node-a" && c.Confirmed
+	})
+	for name, c := range map[string]struct {
+		shown tls.Certificate
+		why   string
+	}{
+		"an administrator":          {w.Certificate("admin", "system:masters"), "no node"},
+		"a user by a node's name":   {w.Certificate("system:node:node-a", "users"), "no node"},
+		"a node that is gone":       {w.Certificate("system:node:node-z", "system:nodes"), "not found"},
+		"nobody's the API server's": {w.Stranger("system:node:node-a", "system:nodes"), "not the API server's"},
+	} {
+		if _, err := dial(t, w, w.Token("node-a", link.Audience), c.shown); err == nil || !strings.Contains(err.Error(), c.why) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

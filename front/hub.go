@@ -3,6 +3,7 @@ package front
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -51,6 +52,9 @@ type Options struct {
 	API kubernetes.Interface
 	// Agent is the user that agents are: system:serviceaccount:NAMESPACE:NAME.
 	Agent string
+	// Authorities are those whom the API server trusts to say who a node is; nil: nodes show
+	// no certificate.
+	Authorities func(context.Context) (*x509.CertPool, error)
 	// Archive is nil where closing answers are not kept.
 	Archive Archive
 	Log     *slog.Logger
@@ -185,19 +189,24 @@ func (h *Hub) Nodes(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Own are the nodes that are Whylet's own: they know more of their pods than an agent
-// beside them, and answer where the hub does not reach (nodes/proxy).
+// Own are the nodes that are Whylet's own and do not speak for themselves here: they know more
+// of their pods than an agent beside them, and answer where the hub does not reach (nodes/proxy).
 func (h *Hub) Own(ctx context.Context) []string {
 	h.mu.RLock()
-	own, at := h.own, h.at
+	at := h.at
 	h.mu.RUnlock()
-	if time.Since(at) < ownFor {
-		return own
+	if time.Since(at) >= ownFor {
+		_, _ = h.Nodes(ctx) // those that were known stay
 	}
-	_, _ = h.Nodes(ctx) // those that were known stay
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	return h.own
+	var silent []string
+	for _, name := range h.own {
+		if n := h.nodes[name]; n == nil || n.session == nil || !n.session.itself {
+			silent = append(silent, name)
+		}
+	}
+	return silent
 }
 
 // Departed is of [ask.Front].

@@ -14,6 +14,7 @@ import (
 type session struct {
 	hub    *Hub
 	node   string
+	itself bool // the node of Whylet's own, and no agent beside it
 	stream link.Stream
 	cancel context.CancelCauseFunc
 

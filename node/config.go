@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"net/http"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/journal"
 	"whylet.dev/whylet/node/pressure"
 )
 
@@ -83,6 +85,10 @@ type Config struct {
 	// Reported is told each time that the node has written to the API server how it
 	// is. May be nil.
 	Reported func()
+
+	// Answer is run while the node does, with its memory and the handlers of what it is asked:
+	// whoever else asks it, or is told. May be nil.
+	Answer func(ctx context.Context, j *journal.Journal, handlers map[string]http.Handler)
 
 	// Version is Whylet's own version.
 	Version string

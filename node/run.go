@@ -11,6 +11,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/journal"
+	"whylet.dev/whylet/node/api"
 	"whylet.dev/whylet/node/effect"
 	"whylet.dev/whylet/node/server"
 	"whylet.dev/whylet/sense"
@@ -123,6 +124,11 @@ func (n *node) start(spawn func(name string, job func(context.Context) error)) {
 	quiet("node pressure", n.pressure.Run)
 	if n.exporter != nil {
 		quiet("export of facts", func(ctx context.Context) { n.exporter.Run(ctx, n.journal, n.exportFrom) })
+	}
+	if answer := n.config.Answer; answer != nil {
+		quiet("answers elsewhere", func(ctx context.Context) {
+			answer(ctx, n.journal.Journal, api.Answers(n.journal.Journal, n.inspector.Look))
+		})
 	}
 	quiet("loop", n.loop.run)
 }

@@ -8,6 +8,7 @@
 //	serve.go  everything that runs
 //	tls.go    the certificate: issued here and renewed, or read again when it changes
 //	peers.go  the other replicas
+//	nodes.go  who vouches for nodes of Whylet's own
 package main
 
 import (

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"net"
@@ -52,7 +53,7 @@ func serve(ctx context.Context, s settings, log *slog.Logger) error {
 	defer stop(nil)
 	var parts sync.WaitGroup
 	defer parts.Wait()
-	o := front.Options{API: api, Agent: "system:serviceaccount:" + strings.Replace(s.account, "/", ":", 1), Log: log}
+	o := front.Options{API: api, Agent: "system:serviceaccount:" + strings.Replace(s.account, "/", ":", 1), Authorities: (&authorities{api: api}).get, Log: log}
 	var kept interface{ Trouble() error }
 	if s.archive != "" {
 		a := archive.New(archive.Options{Place: s.archive, MaxBytes: s.archiveBytes, MaxAge: s.archiveAge, Log: log})
@@ -86,7 +87,9 @@ func serve(ctx context.Context, s settings, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("listening for agents: %w", err)
 	}
-	server := hub.Server(grpc.Creds(credentials.NewTLS(secure)))
+	agents := secure.Clone()
+	agents.ClientAuth = tls.RequestClientCert // a node of Whylet's own; whose it is, the hub looks at
+	server := hub.Server(grpc.Creds(credentials.NewTLS(agents)))
 	context.AfterFunc(ctx, server.Stop)
 	parts.Go(func() { stop(server.Serve(l)) })
 	if s.listen != "" {

@@ -47,6 +47,10 @@ type settings struct {
 	PodMaxPIDs int64 `json:"podMaxPIDs,omitempty"`
 	// OTLPEndpoint is where facts are exported to; empty: nowhere.
 	OTLPEndpoint string `json:"otlpEndpoint,omitempty"`
+	// Front is host:port of a front that is told of the node's pods, FrontCA the file of who
+	// vouches for it; empty: none.
+	Front   string `json:"front,omitempty"`
+	FrontCA string `json:"frontCA,omitempty"`
 	// NoProbeAgain is set when no request may follow a probe that timed out.
 	NoProbeAgain bool `json:"noProbeAgain,omitempty"`
 	// NoLogLines is set when no line of a container's log may be kept in the journal.

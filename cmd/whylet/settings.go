@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"strings"
 
@@ -94,6 +95,8 @@ var table = []setting{
 	of("pod-max-pids", func(s *settings) *int64 { return &s.PodMaxPIDs }, "how many processes and threads a pod may have (default: no bound)").
 		checked(func(s *settings) error { return notNegative("pod-max-pids", s.PodMaxPIDs, "; 0 means no bound") }),
 	of("otlp-endpoint", func(s *settings) *string { return &s.OTLPEndpoint }, "send the facts as OpenTelemetry logs to this collector, for instance http://otel:4317 (default: nowhere)").checked(checkOTLP),
+	of("front", func(s *settings) *string { return &s.Front }, "tell the front at this host:port of the pods, for instance whylet-fronts.whylet.svc:9443 (default: none)").checked(checkFront),
+	of("front-ca", func(s *settings) *string { return &s.FrontCA }, "file of who vouches for that front"),
 	of("no-probe-again", func(s *settings) *bool { return &s.NoProbeAgain }, "send no second, patient request after a probe that timed out (why then cannot tell slow from hanging)"),
 	of("no-log-lines", func(s *settings) *bool { return &s.NoLogLines }, "keep no last lines of a container's log when it ends or does not come up (why then cannot say what it said)"),
 	of("node-api-port", func(s *settings) *int { return &s.NodeAPIPort }, fmt.Sprintf("port of the node's HTTPS API (default %d)", nodePort)).checked(checkNodePort),
@@ -181,6 +184,19 @@ func checkOTLP(s *settings) error {
 	}
 	if _, err := otlp.New(otlp.Options{Endpoint: s.OTLPEndpoint}); err != nil {
 		return fmt.Errorf("--otlp-endpoint: %w", err)
+	}
+	return nil
+}
+
+func checkFront(s *settings) error {
+	if s.Front == "" {
+		return nil
+	}
+	if host, _, err := net.SplitHostPort(s.Front); err != nil || host == "" {
+		return fmt.Errorf("--front %q is not of the form host:port", s.Front)
+	}
+	if s.FrontCA == "" {
+		return errors.New("--front needs --front-ca: who vouches for it")
 	}
 	return nil
 }

@@ -369,9 +369,11 @@ func (s *stack) nodeConfig() (node.Config, *rest.Config, error) {
 	}
 	if s.cluster == nil {
 		err := s.joinExisting(&c)
+		c.Answer = s.tellFront(c.API)
 		return c, c.API, err
 	}
 	c.API = s.cluster.NodeREST()
+	c.Answer = s.tellFront(c.API)
 	c.ServingCert, c.ServingKey, c.ClientCA = s.cluster.NodeTLS()
 	c.ClusterDNS, c.ClusterDomain = s.cluster.ClusterDNS(), s.cluster.ClusterDomain()
 	return c, s.cluster.AdminREST(), nil

@@ -42,8 +42,11 @@ type Options struct {
 	Lookup func(ctx context.Context, host string) ([]string, error)
 	// CAFile and TokenFile are read anew at each connection.
 	CAFile, TokenFile string
-	Version           string
-	Journal           Journal
+	// Certificate is what a node of Whylet's own shows in place of a token: that by which the
+	// API server knows it. Read anew at each connection; nil: there is a token.
+	Certificate func() (tls.Certificate, error)
+	Version     string
+	Journal     Journal
 	// Requested is told who asked for a pod's end, as a fact about a pod whose UID may be
 	// missing. It must not block; it may be nil.
 	Requested func(fact.Fact)
@@ -126,9 +129,12 @@ func (o *Options) session(ctx context.Context, t *tracker, host, address string)
 	if err != nil {
 		return err
 	}
-	token, err := os.ReadFile(o.TokenFile)
-	if err != nil {
-		return fmt.Errorf("reading the token: %w", err)
+	if o.Certificate == nil {
+		token, err := os.ReadFile(o.TokenFile)
+		if err != nil {
+			return fmt.Errorf("reading the token: %w", err)
+		}
+		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+strings.TrimSpace(string(token)))
 	}
 	c, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(transport),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}))
@@ -138,7 +144,6 @@ func (o *Options) session(ctx context.Context, t *tracker, host, address string)
 	defer c.Close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+strings.TrimSpace(string(token)))
 	stream, err := link.Connect(ctx, c)
 	if err != nil {
 		return err
@@ -155,5 +160,13 @@ func (o *Options) transport(host string) (credentials.TransportCredentials, erro
 	if !pool.AppendCertsFromPEM(pem) {
 		return nil, errors.New("there is no certificate in " + o.CAFile)
 	}
-	return credentials.NewTLS(&tls.Config{RootCAs: pool, ServerName: host, MinVersion: tls.VersionTLS13}), nil
+	c := &tls.Config{RootCAs: pool, ServerName: host, MinVersion: tls.VersionTLS13}
+	if o.Certificate != nil {
+		own, err := o.Certificate()
+		if err != nil {
+			return nil, fmt.Errorf("reading the node's certificate: %w", err)
+		}
+		c.Certificates = []tls.Certificate{own}
+	}
+	return credentials.NewTLS(c), nil
 }

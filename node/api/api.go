@@ -68,9 +68,14 @@ func Listen(ctx context.Context, c Config) (*server.Server, error) {
 	s := c.Config
 	s.Host, s.Runtime, s.Stats = h, c.Runtime.Runtime(), collector
 	s.Metrics, s.Resources, s.Containers = c.Metrics, resources, containers
-	s.Extra = map[string]http.Handler{"/why": serve.Handler(c.Journal, health.Policy{}, c.Look), "/why/facts": serve.FactsHandler(c.Journal)}
+	s.Extra = Answers(c.Journal, c.Look)
 	s.LogsDir = "/var/log"
 	return server.Listen(s)
+}
+
+// Answers are the handlers of what a node is asked, by their paths.
+func Answers(j *journal.Journal, look serve.Look) map[string]http.Handler {
+	return map[string]http.Handler{"/why": serve.Handler(j, health.Policy{}, look), "/why/facts": serve.FactsHandler(j)}
 }
 
 func (c Config) collector(ctx context.Context, h *host) *stats.Collector {

@@ -53,6 +53,8 @@ type World struct {
 	t      testing.TB
 	dir    string
 	secure credentials.TransportCredentials
+	key    string     // the file of the key that belongs to CA
+	nodes  *authority // of nodes' own certificates
 
 	mu    sync.Mutex
 	hosts []string // of the replicas
@@ -70,7 +72,8 @@ func New(t testing.TB, archive front.Archive) *World {
 	w.Kube.Namespace(t, "whylet", "whylet-agent")
 	w.Kube.Namespace(t, "shop", "default")
 	w.Kube.Namespace(t, "other", "default")
-	w.secure, w.CA = certificate(t, w.dir)
+	w.secure, w.CA, w.key = certificate(t, w.dir)
+	w.nodes = newAuthority(t)
 	w.Address = "127.0.0.1:0"
 	w.Front(archive)
 	return w
@@ -88,7 +91,7 @@ func (w *World) Front(archive front.Archive) (stop func()) {
 // they start.
 func (w *World) Replica(host string, archive front.Archive) (hub *front.Hub, stop func()) {
 	w.t.Helper()
-	hub = front.New(front.Options{API: w.Kube.Client, Agent: AgentUser, Archive: archive, Log: slog.New(slog.DiscardHandler)})
+	hub = front.New(front.Options{API: w.Kube.Client, Agent: AgentUser, Archive: archive, Authorities: w.nodes.pool, Log: slog.New(slog.DiscardHandler)})
 	_, port, err := net.SplitHostPort(w.Address)
 	if err != nil {
 		w.t.Fatal(err)
@@ -100,17 +103,22 @@ func (w *World) Replica(host string, archive front.Archive) (hub *front.Hub, sto
 	if port == "0" {
 		w.Address = l.Addr().String()
 	}
-	w.mu.Lock()
-	if !slices.Contains(w.hosts, host) {
-		w.hosts = append(w.hosts, host)
-	}
-	w.mu.Unlock()
+	w.there(host)
 	server := hub.Server(grpc.Creds(w.secure))
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = server.Serve(l) })
 	stop = func() { server.Stop(); serving.Wait() }
 	w.t.Cleanup(stop)
 	return hub, stop
+}
+
+// there tells agents of a replica.
+func (w *World) there(host string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !slices.Contains(w.hosts, host) {
+		w.hosts = append(w.hosts, host)
+	}
 }
 
 // lookup is an agent's.
@@ -120,26 +128,35 @@ func (w *World) lookup(context.Context, string) ([]string, error) {
 	return slices.Clone(w.hosts), nil
 }
 
-// certificate makes a certificate for 127.0.0.1, and gives the file of its authority.
-func certificate(t testing.TB, dir string) (credentials.TransportCredentials, string) {
+// certificate makes a certificate for 127.0.0.1 that is its own authority, and gives its file
+// and that of the key.
+func certificate(t testing.TB, dir string) (secure credentials.TransportCredentials, path, keyPath string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
 		DNSNames: []string{name}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(dir, "ca.pem")
-	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return credentials.NewServerTLSFromCert(&tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}), path
+	path, keyPath = filepath.Join(dir, "ca.pem"), filepath.Join(dir, "key.pem")
+	for file, block := range map[string]*pem.Block{path: {Type: "CERTIFICATE", Bytes: der}, keyPath: {Type: "PRIVATE KEY", Bytes: private}} {
+		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return credentials.NewTLS(&tls.Config{
+		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS13,
+	}), path, keyPath
 }
 
 // Pod makes a pod on a node.
@@ -226,19 +243,27 @@ func (w *World) Agent(node string, j *journal.Journal) (stop func()) {
 	if err := os.WriteFile(path, []byte(w.Token(node, link.Audience)), 0o600); err != nil {
 		w.t.Fatal(err)
 	}
+	return w.uplink(uplink.Options{TokenFile: path}, j)
+}
+
+// Own runs what a node of Whylet's own tells, as [World.Agent] does.
+func (w *World) Own(node string, j *journal.Journal) (stop func()) {
+	w.t.Helper()
+	own := w.Certificate("system:node:"+node, "system:nodes")
+	return w.uplink(uplink.Options{Certificate: func() (tls.Certificate, error) { return own, nil }}, j)
+}
+
+func (w *World) uplink(o uplink.Options, j *journal.Journal) (stop func()) {
+	w.t.Helper()
 	_, port, err := net.SplitHostPort(w.Address)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	address := net.JoinHostPort(name, port)
+	o.Address, o.Lookup, o.CAFile, o.Journal, o.Requested, o.Log = net.JoinHostPort(name, port), w.lookup, w.CA, j, w.Requested, slog.New(slog.DiscardHandler)
+	o.Serve = map[string]http.Handler{"why": serve.Handler(j, health.Policy{}, nil), "why/facts": serve.FactsHandler(j)}
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	running.Go(func() {
-		_ = uplink.Run(ctx, uplink.Options{
-			Address: address, Lookup: w.lookup, CAFile: w.CA, TokenFile: path, Journal: j, Requested: w.Requested, Log: slog.New(slog.DiscardHandler),
-			Serve: map[string]http.Handler{"why": serve.Handler(j, health.Policy{}, nil), "why/facts": serve.FactsHandler(j)},
-		})
-	})
+	running.Go(func() { _ = uplink.Run(ctx, o) })
 	stop = func() { cancel(); running.Wait() }
 	w.t.Cleanup(stop)
 	return stop
