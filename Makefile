@@ -382,10 +382,11 @@ test-helm: ## Render and lint the chart with the real Helm, and compare with wha
 	@cd test/helm && $(GO) test -count=1 ./...
 
 .PHONY: test-charts
-test-charts: build images ## Install, upgrade, roll back and remove a chart with the real Helm on a node (needs root and apt-get; builds Helm)
+test-charts: build images ## Install, upgrade, roll back and remove charts with the real Helm on a node, Whylet's own too (needs root and apt-get; builds Helm)
+	@$(MAKE) --no-print-directory image ARCHES=$$($(GO) env GOARCH)
 	@(cd tools/helm && $(GO) build -o $(CURDIR)/$(BIN)/helm helm.sh/helm/v3/cmd/helm)
 	$(GO) run ./test/images -out $(BIN)/servers -servers postgres
-	$(GO) test -count=1 -timeout 20m ./test/e2e -run '^TestHelm$$' -v
+	$(GO) test -count=1 -timeout 20m ./test/e2e -run '^TestHelm' -v
 
 # Servers as people deploy them; what is played there was written down before it was first played.
 .PHONY: bench-servers

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -18,10 +19,16 @@ const ownTag = "e2e"
 // hostFolder is where agents keep their memory: the one thing that they make on a node.
 const hostFolder = "/var/lib/whylet-observe"
 
-// TestInstallAgents puts agents into a cluster by kubectl why, looks at what they see, and
-// takes them away again: nothing may be left, on the node neither.
-func TestInstallAgents(t *testing.T) {
-	t.Parallel()
+// installing is held by the test whose agents the node has: there is one folder for them.
+var installing sync.Mutex
+
+// installsAgents brings the images to the node, and waits until no other test has agents
+// there. What it gives is to be called at the end.
+func installsAgents(t *testing.T) (done func()) {
+	t.Helper()
+	installing.Lock()
+	unlock := sync.OnceFunc(installing.Unlock)
+	t.Cleanup(unlock) // also where it is skipped
 	if _, err := os.Stat(hostFolder); err == nil {
 		t.Skip("this machine has agents of its own: " + hostFolder)
 	}
@@ -34,11 +41,21 @@ func TestInstallAgents(t *testing.T) {
 			t.Fatalf("the image cannot be loaded: %s", out)
 		}
 	}
+	return func() {
+		_ = os.RemoveAll(hostFolder)
+		unlock()
+	}
+}
+
+// TestInstallAgents puts agents into a cluster by kubectl why, looks at what they see, and
+// takes them away again: nothing may be left, on the node neither.
+func TestInstallAgents(t *testing.T) {
+	t.Parallel()
+	defer installsAgents(t)()
 	why := func(args ...string) (string, error) {
 		out, err := shared.command(t.Context(), bin("kubectl-why"), args...).CombinedOutput()
 		return string(out), err
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(hostFolder) })
 	if out, err := why("install", "--tag", ownTag, "--yes", "--deletions"); err != nil {
 		t.Fatalf("install: %v\n%s", err, out)
 	}
@@ -60,8 +77,14 @@ func TestInstallAgents(t *testing.T) {
 	if _, err := os.Stat(hostFolder); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%s is there still: %v", hostFolder, err)
 	}
+	nothingIsLeft(t)
+}
+
+// nothingIsLeft looks for objects that an installation leaves.
+func nothingIsLeft(t *testing.T) {
+	t.Helper()
 	left, err := shared.command(t.Context(), bin("kubectl"), "get", "-A", "-l", "app.kubernetes.io/name=whylet", "-o", "name",
-		"ns,ds,deploy,pods,sa,secrets,clusterroles,clusterrolebindings,priorityclasses,validatingwebhookconfigurations").Output()
+		"ns,ds,deploy,pods,services,pdb,networkpolicies,sa,secrets,configmaps,rolebindings,clusterroles,clusterrolebindings,priorityclasses,validatingwebhookconfigurations").Output()
 	var failed *exec.ExitError
 	if errors.As(err, &failed) {
 		t.Fatalf("%v: %s", err, failed.Stderr)
