@@ -372,6 +372,12 @@ NODES ?= 100,300,1000
 bench-cluster: peer front ## Measure a front with a thousand simulated agents and 50,000 pods (15 minutes)
 	@WHYLET_FRONT=$(abspath $(BIN)/whylet-front) WHYLET_BENCH_NODES=$(NODES) $(GO) test -count=1 -timeout 40m ./test/bench/cluster -run '^TestBenchCluster$$' -v
 
+# make test-faults FAULTS=15m
+FAULTS ?= 1m
+.PHONY: test-faults
+test-faults: peer front ## Kill fronts, their API server, agents and archives at random while pods end and people ask
+	@WHYLET_FAULTS=$(FAULTS) WHYLET_FRONT=$(abspath $(BIN)/whylet-front) $(GO) test -count=1 -timeout 60m ./test/faults -run '^TestFaults$$' -v
+
 .PHONY: test-observe
 test-observe: build peer images observe ## A third of the scenarios beside a real kubelet, with the observing agent (10 minutes, needs root)
 	@WHYLET_OBSERVE=1 $(GO) test -count=1 -timeout 20m ./test/e2e/scenarios -run '^TestObserve' -v

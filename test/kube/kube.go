@@ -152,7 +152,7 @@ func Start(t testing.TB) *Server {
 	write(t, in("sa.key"), key(t))
 	write(t, in("tokens.csv"), []byte(adminToken+",admin,admin,system:masters\n"))
 	etcd, peer, port := freePort(t), freePort(t), freePort(t)
-	start(t, in("etcd.log"), filepath.Join(bin, "etcd"), "-data-dir", in("etcd"), "-unsafe-no-fsync",
+	Spawn(t, in("etcd.log"), filepath.Join(bin, "etcd"), "-data-dir", in("etcd"), "-unsafe-no-fsync",
 		"-listen-client-urls", "http://127.0.0.1:"+etcd, "-listen-peer-urls", "http://127.0.0.1:"+peer)
 	s := &Server{Log: in("apiserver.log")}
 	args := []string{
@@ -162,7 +162,7 @@ func Start(t testing.TB) *Server {
 		"--service-account-key-file=" + in("sa.key"), "--service-account-signing-key-file=" + in("sa.key"),
 		"--endpoint-reconciler-type=none", "--advertise-address=192.0.2.1", "--disable-admission-plugins=ServiceAccount",
 	}
-	s.run = func(t testing.TB) { s.PID, s.end = start(t, s.Log, filepath.Join(bin, "kube-apiserver"), args...) }
+	s.run = func(t testing.TB) { s.PID, s.end = Spawn(t, s.Log, filepath.Join(bin, "kube-apiserver"), args...) }
 	s.Config = &rest.Config{
 		Host: "https://127.0.0.1:" + port, BearerToken: adminToken, QPS: -1,
 		TLSClientConfig: rest.TLSClientConfig{Insecure: true},
@@ -218,8 +218,9 @@ func (s *Server) Namespace(t testing.TB, name, account string) {
 	}
 }
 
-// start gives the process, and what ends it at once.
-func start(t testing.TB, log, program string, args ...string) (pid int, end func()) {
+// Spawn starts a program, which ends with the test at the latest, and gives its process and
+// what ends it at once.
+func Spawn(t testing.TB, log, program string, args ...string) (pid int, end func()) {
 	t.Helper()
 	file, err := os.Create(log)
 	if err != nil {
