@@ -108,4 +108,17 @@ var servers = []recipe{
 		files:    map[string]string{"etc/passwd": users, "etc/group": groups, "run/": "", "data/": ""},
 		config:   v1.Config{Env: []string{path}, Cmd: []string{"sh"}},
 	},
+	{
+		// Celery's workers and beat, and what serves Python without WSGI.
+		name: "workers", tag: "workers:1",
+		packages: []string{"busybox-static", "python3-minimal", "python3.11-minimal", "celery", "python3-celery", "python3-redis", "python3-psycopg2", "uvicorn", "python3-uvicorn", "python3-fastapi"},
+		files:    map[string]string{"etc/passwd": users, "etc/group": groups, "run/": "", "data/": ""},
+		config:   v1.Config{Env: []string{path, "PYTHONUNBUFFERED=1"}, Cmd: []string{"sh"}},
+	},
+	{
+		name: "etcd", tag: "etcd:1",
+		packages: []string{"busybox-static", "etcd-server"},
+		files:    map[string]string{"etc/passwd": users, "etc/group": groups, "data/": ""},
+		config:   v1.Config{Env: []string{path}, Cmd: []string{"etcd"}},
+	},
 }
