@@ -25,7 +25,8 @@ type Sample struct {
 	Why string `json:"why,omitempty"`
 	// Overstated says that a wrong verdict was called recorded.
 	Overstated bool `json:"overstated,omitempty"`
-	// Text is the answer, where it is not right and not what was amiss just before.
+	// Text is the answer, where its grade or what is amiss is not as just before: a right
+	// one is kept, too, for whoever reads whether a person could act on it.
 	Text string `json:"text,omitempty"`
 }
 
@@ -73,12 +74,13 @@ func (s *Suite) sampleInto(ctx context.Context, r *Result, after time.Duration) 
 		return
 	}
 	one.After = after
+	text := got.Text(answer.Style{Wide: true})
 	if one.Grade != Right {
 		r.Err = errors.New(one.Why)
-		r.Text = got.Text(answer.Style{Wide: true})
-		if n := len(r.Samples); n == 0 || r.Samples[n-1].Why != one.Why {
-			one.Text = r.Text
-		}
+		r.Text = text
+	}
+	if n := len(r.Samples); n == 0 || r.Samples[n-1].Why != one.Why {
+		one.Text = text
 	}
 	r.Grade, r.Took = one.Grade, one.Took
 	r.Samples = append(r.Samples, one)
