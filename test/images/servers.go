@@ -121,4 +121,19 @@ var servers = []recipe{
 		files:    map[string]string{"etc/passwd": users, "etc/group": groups, "data/": ""},
 		config:   v1.Config{Env: []string{path}, Cmd: []string{"etcd"}},
 	},
+	{
+		// What stands at the edge or carries for others.
+		name: "edge", tag: "edge:1",
+		packages: []string{"busybox-static", "squid", "dnsmasq-base", "openssh-server", "stunnel4", "libpam0g", "libsystemd0", "openssl"},
+		files: map[string]string{
+			"etc/passwd": users + "sshd:x:108:65534:sshd:/run/sshd:/bin/false\n", "etc/group": groups, "run/sshd/": "", "var/spool/squid/": "", "var/log/squid/": "",
+		},
+		config: v1.Config{Env: []string{path}, Cmd: []string{"sh"}},
+	},
+	{
+		name: "ruby", tag: "ruby:1",
+		packages: []string{"busybox-static", "ruby", "puma"},
+		files:    map[string]string{"etc/passwd": users, "etc/group": groups},
+		config:   v1.Config{Env: []string{path}, Cmd: []string{"sh"}},
+	},
 }
