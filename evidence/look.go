@@ -44,7 +44,7 @@ const (
 	// lately is how old an earlier look may be to be compared with.
 	lately = time.Minute
 	// These bound the answer.
-	maxListeners, maxDials, maxOpen, maxCommands = 64, 8, 16, 8
+	maxListeners, maxDials, maxOpen, maxCommands, maxLately = 64, 8, 16, 8, 16
 )
 
 // Look sees what the main process of a container is doing and what listens in
@@ -168,9 +168,11 @@ func (l *Looker) around(pid int, among []int, looked *fact.Looked) error {
 			l.owns(other, own, owners)
 		}
 	}
-	listeners, dialing, open := apart(sockets)
+	listeners, dialing, open, over := apart(sockets)
 	looked.Open = outward(open, listeners, owners)
+	looked.Lately, looked.From = peers(open, over, listeners)
 	looked.Listeners = listed(listeners, owners, l.v6Only(pid, listeners))
+	l.full(looked, listeners, open, among)
 	for _, s := range dialing[:min(len(dialing), maxDials)] {
 		o := owners[s.Inode]
 		looked.Dialing = append(looked.Dialing, fact.Dial{Remote: s.Address.String(), PID: o.pid, Command: o.command, Other: o.pid != 0 && !o.inside})
@@ -319,31 +321,59 @@ func listed(sockets []Socket, owners map[uint64]owner, v6Only map[uint64]bool) [
 	return all
 }
 
-// apart tells the sockets that listen from those that connect and those that are connected.
-func apart(all []Socket) (listeners, dialing, open []Socket) {
+// apart tells the sockets that listen from those that connect, those that are connected and
+// those that were.
+func apart(all []Socket) (listeners, dialing, open, over []Socket) {
 	for _, s := range all {
 		switch {
 		case s.Dialing:
 			dialing = append(dialing, s)
 		case s.Open:
 			open = append(open, s)
+		case s.Over:
+			over = append(over, s)
 		default:
 			listeners = append(listeners, s)
 		}
 	}
-	return listeners, dialing, open
+	return listeners, dialing, open, over
 }
 
-// outward are the connections that were asked for from within: of those that came to a
-// listener the own port is the listener's.
+// inward says whether a connection came to a listener: then the own port is the listener's.
+func inward(s Socket, listeners []Socket) bool {
+	return slices.ContainsFunc(listeners, func(l Socket) bool { return l.Port == s.Port })
+}
+
+// peers are the places that connections which are over went to, and the addresses that any
+// came from; each once, bounded.
+func peers(open, over, listeners []Socket) (lately, from []string) {
+	add := func(all []string, one string) []string {
+		if len(all) == maxLately || slices.Contains(all, one) {
+			return all
+		}
+		return append(all, one)
+	}
+	for i, s := range append(slices.Clone(open), over...) {
+		at := netip.AddrPortFrom(s.Address.Addr().Unmap(), s.Address.Port())
+		switch {
+		case at.Addr().IsLoopback():
+		case inward(s, listeners):
+			from = add(from, at.Addr().String())
+		case i >= len(open):
+			lately = add(lately, at.String())
+		}
+	}
+	return lately, from
+}
+
+// outward are the connections that were asked for from within.
 func outward(open, listeners []Socket, owners map[uint64]owner) []fact.Dial {
 	var all []fact.Dial
 	for _, s := range open {
 		o := owners[s.Inode]
 		at := netip.AddrPortFrom(s.Address.Addr().Unmap(), s.Address.Port())
 		d := fact.Dial{Remote: at.String(), PID: o.pid, Command: o.command, Other: o.pid != 0 && !o.inside}
-		inward := slices.ContainsFunc(listeners, func(l Socket) bool { return l.Port == s.Port })
-		if !inward && o.pid != 0 && len(all) < maxOpen && !slices.Contains(all, d) {
+		if !inward(s, listeners) && o.pid != 0 && len(all) < maxOpen && !slices.Contains(all, d) {
 			all = append(all, d)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -162,6 +163,8 @@ const tcpTable = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->
    1: 0100007F:1F90 0100007F:D2F0 01 00000000:00000000 00:00000000 00000000     0        0 21734 1 0000000000000000 20 4 30 10 -1
    2: 00000000:0016 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 99 1 0000000000000000 100 0 0 10 0
    3: 0200000A:D2F2 070200C0:1538 02 00000001:00000000 01:00000041 00000001     0        0 98 2 0000000000000000 200 0 0 1 7
+   4: 0200000A:1F90 090200C0:D2F4 06 00000000:00000000 03:00001770 00000000     0        0 0 3 0000000000000000
+   5: 0200000A:1F90 090200C0:D2F5 03 00000000:00000000 03:00001770 00000000     0        0 0 3 0000000000000000
 `
 
 const tcp6Table = `  sl  local_address                         remote_address                        st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
@@ -170,9 +173,10 @@ const tcp6Table = `  sl  local_address                         remote_address   
 
 func TestParseSockets(t *testing.T) {
 	got, err := ParseSockets(tcpTable)
-	if err != nil || len(got) != 4 || got[0].Address.String() != "127.0.0.1:8080" || got[0].Waiting != 0x81 || got[0].Inode != 21733 || got[2].Address.String() != "0.0.0.0:22" ||
+	if err != nil || len(got) != 5 || got[0].Address.String() != "127.0.0.1:8080" || got[0].Waiting != 0x81 || got[0].Inode != 21733 || got[2].Address.String() != "0.0.0.0:22" ||
 		got[0].Dialing || !got[3].Dialing || got[3].Address.String() != "192.0.2.7:5432" || got[3].Inode != 98 ||
-		!got[1].Open || got[1].Port != 8080 || got[1].Address.String() != "127.0.0.1:54000" {
+		!got[1].Open || got[1].Port != 8080 || got[1].Address.String() != "127.0.0.1:54000" || got[1].Over ||
+		!got[4].Over || got[4].Port != 8080 || got[4].Address.String() != "192.0.2.9:54004" {
 		t.Errorf("%+v %v", got, err)
 	}
 	got, err = ParseSockets(tcp6Table)
@@ -183,6 +187,18 @@ func TestParseSockets(t *testing.T) {
 		if got, err := ParseSockets(bad); err == nil {
 			t.Errorf("%q is taken for %+v", bad, got)
 		}
+	}
+}
+
+// Who asked and who was asked is seen for a minute after the connection is over.
+func TestPeers(t *testing.T) {
+	socket := func(at string, port uint16) Socket { return Socket{Address: netip.MustParseAddrPort(at), Port: port} }
+	listeners := []Socket{socket("0.0.0.0:8000", 8000)}
+	open := []Socket{socket("10.42.0.7:41000", 8000), socket("10.43.0.9:5432", 52000)}
+	over := []Socket{socket("[::ffff:10.42.0.7]:41002", 8000), socket("10.43.0.8:8000", 52002), socket("10.43.0.8:8000", 52004), socket("127.0.0.1:9000", 52006)}
+	lately, from := peers(open, over, listeners)
+	if !slices.Equal(lately, []string{"10.43.0.8:8000"}) || !slices.Equal(from, []string{"10.42.0.7"}) {
+		t.Errorf("to %v, from %v", lately, from)
 	}
 }
 

@@ -10,13 +10,14 @@ import (
 	"strings"
 )
 
-// Socket is a TCP socket that listens, one whose connection out is not answered, or one
-// that is connected.
+// Socket is a TCP socket that listens, one whose connection out is not answered, one that
+// is connected, or one that was: one side has ended it, which the kernel remembers for a
+// minute (TIME_WAIT).
 type Socket struct {
 	// Address is where it listens; of the others, where it is connected to.
 	Address netip.AddrPort
-	// Dialing tells the second kind, Open the third.
-	Dialing, Open bool
+	// Dialing tells the second kind, Open the third, Over the fourth.
+	Dialing, Open, Over bool
 	// Port is the socket's own.
 	Port uint16
 	// Waiting is the number of connections that wait to be accepted.
@@ -27,8 +28,8 @@ type Socket struct {
 
 var errSocket = errors.New("not a table of TCP sockets")
 
-// ParseSockets reads the sockets that listen, connect or are connected of /proc/PID/net/tcp or tcp6
-// (the kernel's Documentation/networking/proc_net_tcp.rst).
+// ParseSockets reads the sockets of /proc/PID/net/tcp or tcp6, but for those that others are
+// just connecting to (the kernel's Documentation/networking/proc_net_tcp.rst).
 func ParseSockets(table string) ([]Socket, error) {
 	lines := strings.Split(strings.TrimSuffix(table, "\n"), "\n")
 	if !strings.Contains(lines[0], "local_address") {
@@ -40,13 +41,12 @@ func ParseSockets(table string) ([]Socket, error) {
 		if len(f) < 10 {
 			return all, fmt.Errorf("%w: %q", errSocket, line)
 		}
-		const established, synSent, listen = "01", "02", "0A" // include/net/tcp_states.h
-		at := f[1]
-		switch f[3] {
+		const established, synSent, synReceived, closed, listen, newSynReceived = "01", "02", "03", "07", "0A", "0C" // include/net/tcp_states.h
+		at, state := f[2], f[3]
+		switch state {
 		case listen:
-		case synSent, established:
-			at = f[2]
-		default:
+			at = f[1]
+		case synReceived, closed, newSynReceived:
 			continue
 		}
 		address, err := parseSocketAddress(at)
@@ -61,7 +61,10 @@ func ParseSockets(table string) ([]Socket, error) {
 		if err := errors.Join(err1, err2); err != nil {
 			return all, fmt.Errorf("%w: %w", errSocket, err)
 		}
-		all = append(all, Socket{Address: address, Dialing: f[3] == synSent, Open: f[3] == established, Port: own.Port(), Waiting: int(waiting), Inode: inode})
+		all = append(all, Socket{
+			Address: address, Dialing: state == synSent, Open: state == established, Over: state != synSent && state != established && state != listen,
+			Port: own.Port(), Waiting: int(waiting), Inode: inode,
+		})
 	}
 	return all, nil
 }

@@ -150,6 +150,12 @@ type Looked struct {
 	// Open are the connections from within the pod that are open, one for each process and
 	// place: at most 16.
 	Open []Dial `json:"open,omitempty"`
+	// Lately are the places, as host:port, to which connections from within the pod were
+	// open a moment ago: the kernel remembers them for a minute, and not whose they were.
+	// From are the addresses whose connections to a listener of the pod are open, or were
+	// then. At most 16 each, without loopback.
+	Lately []string `json:"lately,omitempty"`
+	From   []string `json:"from,omitempty"`
 	// Said are the last lines of the container's log, as [Exited.LastLines] has them, of
 	// one that has not been ready yet; not in every look.
 	Said []string `json:"said,omitempty"`
@@ -190,6 +196,11 @@ type Listener struct {
 	Other bool `json:"other,omitempty"`
 	// Backlog is the number of connections that wait to be accepted.
 	Backlog int `json:"backlog,omitempty"`
+	// Taken is how many connections to its port are accepted and open, where others wait;
+	// Paused is set where others wait although the processes that have it open wait for
+	// events, and have taken it out of what they wait for: they take no more for now.
+	Taken  int  `json:"taken,omitempty"`
+	Paused bool `json:"paused,omitempty"`
 	// V6Only is set for one on :: that is known to take no connection over IPv4.
 	V6Only bool `json:"v6Only,omitempty"`
 }

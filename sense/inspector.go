@@ -255,7 +255,9 @@ func (l *Inspector) Look(ctx context.Context, pod types.UID) (seen int) {
 		}
 		seen++
 		all.Go(func() {
+			l.sampleAsked(at, p, name, c)
 			looked := l.inspect(ctx, p, c.PID)
+			l.sampleAsked(at, p, name, c)
 			looked.Calm, looked.Said = true, l.lastSaid(p, name, c)
 			at.emit(fact.Fact{Pod: p.Key, Container: name, Attempt: c.Attempt, Body: looked})
 		})

@@ -72,11 +72,13 @@ func (a *Reprobe) Hear(f fact.Fact) {
 	}
 	timeout := time.Duration(max(t.Spec.TimeoutSeconds, 1)) * time.Second
 	ask := a.greet
-	if b.Evidence.Timeout {
+	switch {
+	case b.Evidence.Timeout && b.Evidence.Handler == fact.GRPC && b.Evidence.Connect > 0:
+		ask = a.greetOrWait
+	case b.Evidence.Timeout && patienceOf(timeout) < 2*timeout:
+		return
+	case b.Evidence.Timeout:
 		ask = a.wait
-		if patienceOf(timeout) < 2*timeout {
-			return
-		}
 	}
 	if !a.begin(key) {
 		return
@@ -108,6 +110,15 @@ func (a *Reprobe) wait(ctx context.Context, t probe.Target, timeout time.Duratio
 		again.Speaks = a.Hello(ctx, t, timeout)
 	}
 	return again, true
+}
+
+// greetOrWait says hello first, to where a client of gRPC got a connection and nothing more:
+// its patience would tell nothing about who speaks something else.
+func (a *Reprobe) greetOrWait(ctx context.Context, t probe.Target, timeout time.Duration) (fact.AskedAgain, bool) {
+	if again, told := a.greet(ctx, t, timeout); told || patienceOf(timeout) < 2*timeout {
+		return again, told
+	}
+	return a.wait(ctx, t, timeout)
 }
 
 // greet says hello in other protocols.

@@ -213,3 +213,23 @@ func TestSaysHelloAfterGRPC(t *testing.T) {
 		t.Errorf("%+v", b)
 	}
 }
+
+// Where a client of gRPC gets a connection and nothing more, what else is spoken there is
+// tried before anybody waits.
+func TestSaysHelloBeforeItWaits(t *testing.T) {
+	connected := timedOut(fact.GRPC)
+	connected.Body = fact.Probed{Probe: fact.Liveness, Verdict: fact.Failure, Evidence: &fact.Evidence{Handler: fact.GRPC, Timeout: true, Connect: 1}}
+	a, w := newAsked(t, 20) // longer than anybody would wait for it
+	w.speaks = fact.HTTP1
+	a.Hear(connected)
+	if b := (<-w.facts).Body.(fact.AskedAgain); b.Speaks != fact.HTTP1 || len(w.patience) != 0 {
+		t.Errorf("%+v", b)
+	}
+	a, w = newAsked(t, 1)
+	a.Hear(connected)
+	<-w.patience
+	w.answer <- fact.Probed{Verdict: fact.Success}
+	if b := (<-w.facts).Body.(fact.AskedAgain); b.Speaks != "" || b.Verdict != fact.Success {
+		t.Errorf("%+v", b)
+	}
+}

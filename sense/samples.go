@@ -92,19 +92,33 @@ func (l *Inspector) troubled(id string) bool {
 	return a != nil && time.Since(a.trouble) < troubleLasts
 }
 
+// sample reads a container's cgroup, and tells what is worth it.
 func (l *Inspector) sample(at *post, p pods.Pod, name string, c pods.Container) {
-	group, ok := l.Cgroups.Path(p.Key.UID, c.ID)
-	if !ok {
-		return
-	}
-	read, err := group.Read()
-	if err != nil {
-		return // it ended between the two steps
-	}
-	l.Join(c.ID, processesOf(group))
-	if l.worthTelling(c.ID, read) {
+	if read, ok := l.read(p, c); ok && l.worthTelling(c.ID, read) {
 		at.emit(fact.Fact{Pod: p.Key, Container: name, Attempt: c.Attempt, Body: read.Sampled})
 	}
+}
+
+// sampleAsked tells it in any case: somebody wants to know how busy it is.
+func (l *Inspector) sampleAsked(at *post, p pods.Pod, name string, c pods.Container) {
+	if read, ok := l.read(p, c); ok {
+		l.worthTelling(c.ID, read)
+		at.emit(fact.Fact{Pod: p.Key, Container: name, Attempt: c.Attempt, Body: read.Sampled})
+	}
+}
+
+// read is a container's cgroup as it is; ok is false where it ended meanwhile.
+func (l *Inspector) read(p pods.Pod, c pods.Container) (s cgroupfs.Sample, ok bool) {
+	group, ok := l.Cgroups.Path(p.Key.UID, c.ID)
+	if !ok {
+		return s, false
+	}
+	s, err := group.Read()
+	if err != nil {
+		return s, false
+	}
+	l.Join(c.ID, processesOf(group))
+	return s, true
 }
 
 // worthTelling decides whether a sample becomes a fact: around trouble each does,

@@ -79,6 +79,8 @@ var lesser = map[fact.Kind][][2]answer.Cause{
 		{answer.ProbeWrongPort, answer.MeshSidecarAnswered},
 		{answer.AppNotListening, answer.MeshSidecarAnswered},
 		{answer.AppListensElse, answer.MeshSidecarAnswered},
+		{answer.DependencyDown, answer.AppUnhealthy},
+		{answer.AppHang, answer.AppUnhealthy},         // whose failure it hands on, and what it waited for, only its log tells
 		{answer.AppNotListening, answer.AppUnhealthy}, // of a proxy in its place: only a look tells whose answer it is
 	},
 	"Sampled": {{answer.ProcessLimit, answer.AppExitError}, {answer.CPUThrottled, answer.AppOverloaded}, {answer.NodeCPUSaturated, answer.ProbeTimeoutTooShort}},

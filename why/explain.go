@@ -61,7 +61,7 @@ func Explain(known *history.History, o Options) answer.Answer {
 		a.Symptoms = append(a.Symptoms, t.Symptom)
 		a.Verdicts = append(a.Verdicts, v)
 	}
-	a.Listening, a.Reaches = h.listening(), h.reaches()
+	a.Listening, a.Reaches, a.Complaints = h.listening(), h.reaches(), h.complaints()
 	if len(a.Symptoms) == 0 {
 		t := h.wellness(o.Container)
 		t.ID = "s1"
@@ -214,9 +214,13 @@ func (h *inquiry) servesNobody(run *history.Run) *finding {
 	}
 	f := &finding{container: run.Container, weight: strong, chain: links(at)}
 	waiting := 0
+	var paused fact.Listener
 	for _, l := range look.Listeners {
 		if !l.Other {
 			waiting += l.Backlog
+		}
+		if !l.Other && full(l) {
+			paused = l
 		}
 		if !l.Other && stopped(l.State) && !stopped(look.State) {
 			look.State, look.PID = l.State, l.PID
@@ -227,6 +231,10 @@ func (h *inquiry) servesNobody(run *history.Run) *finding {
 		f.cause, f.rule = answer.ProcessStopped, "stopped-unseen"
 		f.text = fmt.Sprintf("Container %s looks healthy and does nothing: its process (pid %d) %s.", run.Container, look.PID, stateWords(look.State))
 		f.fixes = []answer.Fix{{Text: "let it go on", Command: fmt.Sprintf("kill -CONT %d   # on the node", look.PID), Risk: answer.Safe}}
+	case paused.Paused && waitedBefore(run, at):
+		f.cause, f.rule = answer.AppOverloaded, "full-unseen"
+		f.text = fmt.Sprintf("Container %s looks healthy and takes no more connections: %s.", run.Container, fullWords(paused))
+		f.fixes = h.logsFix(run)
 	case waiting > 0 && waitedBefore(run, at) && look.State == "S" && share(look) >= 0 && share(look) <= idleShare:
 		f.cause, f.rule = answer.AppHang, "hang-unseen"
 		f.text = fmt.Sprintf("Container %s looks healthy and hangs: %s to be accepted, and its main process %s.", run.Container, waitWords(waiting), idleWords(look))

@@ -7,6 +7,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
 )
 
 // listening is what the pod's containers listen on, by the newest look into one
@@ -29,6 +30,7 @@ func (h *inquiry) listening() *answer.Listening {
 		return nil
 	}
 	l := listeningIn(newest.Seen, fact.Of[fact.Looked](newest))
+	l.From, l.Busy = fact.Of[fact.Looked](newest).From, h.busy()
 	for i := range h.Facts {
 		b, ok := h.Facts[i].Body.(fact.Probed)
 		if ok && b.Verdict == fact.Success && b.Evidence != nil && b.Evidence.Handler != fact.Exec && !h.Facts[i].Seen.Before(newest.Seen) {
@@ -53,4 +55,45 @@ func listeningIn(at time.Time, look fact.Looked) *answer.Listening {
 		}
 	}
 	return l
+}
+
+// sampledLately and shortest bound the samples that tell how busy a container is now.
+const sampledLately, shortest = 30 * time.Second, 200 * time.Millisecond
+
+// busy is how many processors the containers that run keep busy; nil where that was not seen
+// of each.
+func (h *inquiry) busy() *float64 {
+	var all float64
+	for _, name := range h.Containers() {
+		run := h.Last(name)
+		if run == nil || run.Exit != nil {
+			continue
+		}
+		part, ok := h.busyIn(run)
+		if !ok {
+			return nil
+		}
+		all += part
+	}
+	return &all
+}
+
+func (h *inquiry) busyIn(run *history.Run) (part float64, ok bool) {
+	var last *fact.Fact
+	for _, f := range slices.Backward(run.Samples) {
+		switch {
+		case h.now.Sub(f.Seen) > sampledLately:
+		case last == nil:
+			last = f
+		case last.Seen.Sub(f.Seen) >= shortest:
+			u := useBetween(f, last)
+			return u.part(u.cpu), true
+		}
+	}
+	if n := len(run.Looks); n > 0 && h.now.Sub(run.Looks[n-1].Seen) <= sampledLately {
+		if look := fact.Of[fact.Looked](run.Looks[n-1]); look.Processes == 1 && look.Over > 0 {
+			return share(look), true
+		}
+	}
+	return 0, false
 }

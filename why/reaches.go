@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
@@ -31,7 +32,11 @@ func (h *inquiry) reaches() []answer.Reach {
 			continue
 		}
 		said(run, func(f *fact.Fact, line string) {
-			if n, ok := dependency(line); ok {
+			n, ok := dependency(line)
+			if !ok {
+				_, n.place, ok = words.FailedBy(line)
+			}
+			if ok && !ephemeral(n.place) {
 				add(f, answer.ReachSaid, n.place, words.Gist(line))
 			}
 		})
@@ -50,10 +55,13 @@ func (h *inquiry) reaches() []answer.Reach {
 					add(f, answer.ReachOpen, d.Remote, fmt.Sprintf("%s is connected to %s", cmp.Or(prose.Brief(d.Command, 40), "it"), d.Remote))
 				}
 			}
+			for _, at := range look.Lately {
+				add(f, answer.ReachLately, at, fmt.Sprintf("a connection from it to %s was open less than a minute before", at))
+			}
 			break // what an older look saw need not be so any more
 		}
 	}
-	rank := map[answer.Reached]int{answer.ReachSaid: 0, answer.ReachDialing: 1, answer.ReachOpen: 2}
+	rank := map[answer.Reached]int{answer.ReachSaid: 0, answer.ReachDialing: 1, answer.ReachOpen: 2, answer.ReachLately: 3}
 	slices.SortStableFunc(all, func(a, b answer.Reach) int { return cmp.Compare(rank[a.How], rank[b.How]) })
 	return all[:min(len(all), mostReaches)]
 }
@@ -70,6 +78,47 @@ func (h *inquiry) askedByProbe(run *history.Run) (f *fact.Fact, host string) {
 		}
 	}
 	return nil, ""
+}
+
+// ephemeral says whether a place is one from which somebody was asked, and at which nobody
+// is: an address, with a port of those that the kernel chooses (ip_local_port_range).
+func ephemeral(place string) bool {
+	host, port, ok := splitAddress(place)
+	n, err := strconv.Atoi(port)
+	return ok && err == nil && numeric(host) && n >= 32768
+}
+
+// complaints are what the pod's containers say of errors at the ends of their logs, by the
+// newest looks into those that run.
+func (h *inquiry) complaints() []answer.Complaint {
+	var all []answer.Complaint
+	for _, name := range h.Containers() {
+		run := h.Last(name)
+		if run == nil || run.Exit != nil {
+			continue
+		}
+		for _, f := range slices.Backward(run.Looks) {
+			lines := fact.Of[fact.Looked](f).Said
+			if len(lines) == 0 {
+				continue
+			}
+			if words.Troubled(lines) {
+				all = append(all, answer.Complaint{Container: name, Text: prose.Brief(words.Reason(lines), quoted), Another: ofAnother(lines), Fact: f.ID})
+			}
+			break
+		}
+	}
+	return all
+}
+
+// ofAnother says whether what a log says most is that another failed.
+func ofAnother(lines []string) bool {
+	line := lines[words.Telling(lines)]
+	if _, _, ok := words.FailedBy(line); ok {
+		return true
+	}
+	_, ok := lastNeed(lines)
+	return ok
 }
 
 // said gives what a run said last, the newest first: the output of probes, the end of its

@@ -84,6 +84,26 @@ func TestWaitedLong(t *testing.T) {
 	}
 }
 
+// A failure of another is told by the words of who asked it.
+func TestFailedByAnother(t *testing.T) {
+	answers := func(said string) func(*tale) {
+		return func(s *tale) {
+			s.probe("app", 2, status(fact.Readiness, 500, "Internal Server Error"))
+			s.in("app", fact.Looked{PID: 100, State: "S", Over: time.Second, Said: []string{"[ERROR] in app: Exception on / [GET]", said}})
+			s.probe("app", 2, status(fact.Readiness, 500, "Internal Server Error"))
+		}
+	}
+	for _, q := range []question{
+		{name: "with a failure", cause: answer.DependencyDown, says: "because of stock:8000, which it needs (it answers with an error)", tale: answers("requests.exceptions.HTTPError: 500 Server Error: INTERNAL SERVER ERROR for url: http://stock:8000/")},
+		{name: "too late", cause: answer.DependencyDown, says: "because of stock, which it needs (it does not answer in time)", tale: answers("requests.exceptions.ReadTimeout: HTTPConnectionPool(host='stock', port=8000): Read timed out. (read timeout=2)")},
+		{name: "who, it does not say", cause: answer.AppUnhealthy, says: "HTTP Error 500", tale: answers("urllib.error.HTTPError: HTTP Error 500: INTERNAL SERVER ERROR")},
+		{name: "its own", cause: answer.AppUnhealthy, says: "KeyError", tale: answers("KeyError: 'price'")},
+	} {
+		q.pod, q.symptom = web(ready), answer.NotReady
+		t.Run(q.name, func(t *testing.T) { q.run(t) })
+	}
+}
+
 // Exec probes that ask something else than the container.
 func TestProbeAsksAnother(t *testing.T) {
 	asks := func(code *int, target, output string) func(*tale) {

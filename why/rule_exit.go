@@ -174,7 +174,11 @@ func ownExit(e ending) *finding {
 
 // quote is what a process said of its end, without what a logger put before it.
 func (e ending) quote(said string) string {
-	return "the last that it said: " + strings.TrimSuffix(prose.Brief(words.Gist(said), quoted), ".") + "."
+	text := words.Gist(said)
+	if strings.TrimSpace(e.exit.Message) == "" {
+		text = words.Reason(e.exit.LastLines)
+	}
+	return "the last that it said: " + strings.TrimSuffix(prose.Brief(text, quoted), ".") + "."
 }
 
 // ownSuccess: it ended by itself with 0, and its policy starts it again.

@@ -35,6 +35,7 @@ func init() {
 			name: "probe-worker-died", causes: []answer.Cause{answer.ChildProcessEnded},
 			needs:   "an attempt whose connection broke off, and the kernel's wait status of a child that died of a signal or ended with an error during it or at most 1 s later, while the main process lived on",
 			against: "the OOM kill of a child; an end of the main process that nobody ordered",
+			yields:  []string{"probe-worker-late"},
 			judge:   probeWorkerDied,
 		},
 	)

@@ -22,13 +22,6 @@ func init() {
 			judge:   probeNotDeployed,
 		},
 		rule[*probing]{
-			name: "probe-limit-said", causes: []answer.Cause{answer.AppOverloaded},
-			needs:   "no answer in time, or 502 to 504, and the words of a server of the pod that its limit of connections, workers or children is reached",
-			against: "",
-			yields:  []string{"probe-child-oom"},
-			judge:   probeLimitSaid,
-		},
-		rule[*probing]{
 			name: "probe-program-given-up", causes: []answer.Cause{answer.ChildProcessEnded},
 			needs:   "a refused connection, a look that finds nobody on the port and no process at work, and the words of a supervisor in the container's log that it starts a program no more",
 			against: "a listener on the port; CPU use",
@@ -51,7 +44,7 @@ func init() {
 		},
 		rule[*probing]{
 			name: "probe-dependency-said", causes: []answer.Cause{answer.DependencyDown},
-			needs:   "an answer of 5xx or a command that says no, and the words for a connection that does not come about, with where to, in that answer or as what the container said last",
+			needs:   "an answer of 5xx or a command that says no, and the words for a connection that does not come about, with where to, in that answer or as what the container said last, or those of a client there for an answer that is a failure or too late",
 			against: "",
 			judge:   probeDependencySaid,
 		},
@@ -104,26 +97,7 @@ func probeNotDeployed(p *probing) *finding {
 
 // quoteLog is what a log says most.
 func quoteLog(lines []string) string {
-	return "Its log says: " + strings.TrimSuffix(prose.Brief(words.Gist(lines[words.Telling(lines)]), quoted), ".") + "."
-}
-
-// probeLimitSaid: a server takes no more, and says so.
-func probeLimitSaid(p *probing) *finding {
-	if p.mode != silent && p.mode != unreachable && !(p.mode == answered && p.last.Evidence.Status >= 502 && p.last.Evidence.Status <= 504) {
-		return nil
-	}
-	at, line := p.inLogs(words.ConnectionLimit.In)
-	if at == nil {
-		return nil
-	}
-	return &finding{
-		cause: answer.AppOverloaded, weight: certain, certainty: answer.Inferred, container: at.Container, chain: p.chain(at),
-		text: fmt.Sprintf("Container %s takes no more work: it says that a limit of its own is reached (%s), so %s fails.", at.Container, strings.TrimSuffix(prose.Brief(words.Gist(line), kept), "."), p.what()),
-		fixes: []answer.Fix{
-			p.h.inspect("see who holds its connections or workers", p.h.exec(at.Container, "cat /proc/net/tcp /proc/net/tcp6")),
-			p.h.specFix("raise that limit, have slow clients time out, or give the probe a port or worker of its own"),
-		},
-	}
+	return "Its log says: " + strings.TrimSuffix(prose.Brief(words.Reason(lines), quoted), ".") + "."
 }
 
 // probeProgramGivenUp: the supervisor lives, and what it should keep up does not.
@@ -174,12 +148,17 @@ func probeDependencySaid(p *probing) *finding {
 	} else {
 		at = nil
 	}
+	how := "it cannot reach %s"
+	if i := words.Telling(lines); !ok && i >= 0 {
+		n.what, n.place, ok = words.FailedBy(lines[i])
+		n.said, how = lines[i], "of %s"
+	}
 	if !ok || n.place == "" || loopback(hostIn(n.place)) {
 		return nil
 	}
 	return &finding{
 		cause: answer.DependencyDown, weight: strong, chain: p.chain(at),
-		text:  fmt.Sprintf("Container %s fails because it cannot reach %s (%s): %s.", p.run.Container, n.named(), n.what, strings.TrimSuffix(prose.Brief(words.Gist(n.said), quoted), ".")),
+		text:  fmt.Sprintf("Container %s fails because "+how+" (%s): %s.", p.run.Container, n.named(), n.what, strings.TrimSuffix(prose.Brief(words.Gist(n.said), quoted), ".")),
 		then:  []string{fmt.Sprintf("So %s failed: %s.", p.what(), p.how())},
 		fixes: append(n.fixes(p.h), p.h.logsFix(p.run)...),
 	}

@@ -168,8 +168,8 @@ func FuzzHeap(f *testing.F) {
 func TestHangComplains(t *testing.T) {
 	hangs := fact.Looked{PID: 100, State: "S", Over: time.Second, Listeners: []fact.Listener{{Address: "0.0.0.0:8080", PID: 100, Backlog: 3}}}
 	for _, q := range []question{
-		{name: "an error", says: "Its log says: [CRITICAL] WORKER TIMEOUT (pid:6).", tale: func(s *tale) {
-			hangs.Said = []string{"[2026-11-23 06:54:18 +0000] [1] [CRITICAL] WORKER TIMEOUT (pid:6)", "[2026-11-23 06:54:18 +0000] [9] [INFO] Booting worker with pid: 9"}
+		{name: "an error", says: "Its log says: [CRITICAL] Socket error processing request.", tale: func(s *tale) {
+			hangs.Said = []string{"[2026-11-23 06:54:18 +0000] [6] [CRITICAL] Socket error processing request.", "[2026-11-23 06:54:18 +0000] [9] [INFO] Booting worker with pid: 9"}
 			s.probe("app", 1, noAnswer(fact.Readiness))
 			s.in("app", hangs)
 			s.probe("app", 3, noAnswer(fact.Readiness))

@@ -33,6 +33,8 @@ type Answer struct {
 	Listening *Listening `json:"listening,omitempty"`
 	// Reaches are the places that the pod asks for something, as far as somebody saw.
 	Reaches []Reach `json:"reaches,omitempty"`
+	// Complaints are what its containers say of errors at the ends of their logs.
+	Complaints []Complaint `json:"complaints,omitempty"`
 }
 
 // New is an answer without symptoms yet; now is when it was asked for.
@@ -46,17 +48,24 @@ type Listening struct {
 	Ports []int32   `json:"ports"`
 	// Loopback are those that only the pod itself can reach.
 	Loopback []int32 `json:"loopback,omitempty"`
+	// From are the addresses whose connections to it were open then, or within the minute
+	// before.
+	From []string `json:"from,omitempty"`
+	// Busy is how many processors its containers kept busy around then; nil where nobody
+	// knows.
+	Busy *float64 `json:"busy,omitempty"`
 }
 
 // Reached says how it goes to ask at a place.
 type Reached string
 
 // How it goes: the words of the container say that it failed; the connection was asked for
-// and nobody has answered; it is open.
+// and nobody has answered; it is open; it was, less than a minute before.
 const (
 	ReachSaid    Reached = "said"
 	ReachDialing Reached = "dialing"
 	ReachOpen    Reached = "open"
+	ReachLately  Reached = "lately"
 )
 
 // Reach is a place that a container asks for something: a name, an address or host:port.
@@ -67,6 +76,15 @@ type Reach struct {
 	// Text is what shows it.
 	Text string  `json:"text"`
 	Fact fact.ID `json:"fact"`
+}
+
+// Complaint is what a container's log says of an error. Another is set where its words are
+// about somebody that it asks, and not about itself.
+type Complaint struct {
+	Container string  `json:"container"`
+	Text      string  `json:"text"`
+	Another   bool    `json:"another,omitempty"`
+	Fact      fact.ID `json:"fact"`
 }
 
 // Add takes a port by its decimal number, once.

@@ -24,15 +24,18 @@ type town struct {
 	services v1.ServiceList
 	maps     map[string]string
 	answers  map[string]answer.Answer
+	all      []answer.Verdict // of the last answer
 }
 
 // pod adds a pod that its node answers about, and the Service that leads to it.
 func (w *town) pod(name string, port int32, symptom answer.SymptomKind, v answer.Verdict, reaches ...answer.Reach) *answer.Answer {
+	number := strings.TrimLeft(name, "abcdefghijklmnopqrstuvwxyz")
 	p := v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID(name), Labels: map[string]string{"app": name}}, Spec: v1.PodSpec{NodeName: "n"}}
+	p.Status.PodIP = "10.42.0." + number
 	w.pods.Items = append(w.pods.Items, p)
 	w.services.Items = append(w.services.Items, v1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name},
-		Spec:       v1.ServiceSpec{ClusterIP: "10.43.0." + strings.TrimLeft(name, "abcdefghijklmnopqrstuvwxyz"), Selector: map[string]string{"app": name}, Ports: []v1.ServicePort{{Port: port}}},
+		Spec:       v1.ServiceSpec{ClusterIP: "10.43.0." + number, Selector: map[string]string{"app": name}, Ports: []v1.ServicePort{{Port: port}}},
 	})
 	now := time.Now().UTC()
 	a := answer.New(answer.Subject{Kind: "Pod", Namespace: "shop", Name: name, UID: types.UID(name)}, now, answer.Coverage{Complete: true})
@@ -41,6 +44,22 @@ func (w *town) pod(name string, port int32, symptom answer.SymptomKind, v answer
 	a.Reaches, a.Listening = reaches, &answer.Listening{At: now, Ports: []int32{port}}
 	w.answers[name] = a
 	return &a
+}
+
+// says has the log of a pod tell of an error, another's or its own.
+func (w *town) says(name, text string, another bool) {
+	a := w.answers[name]
+	a.Complaints = append(a.Complaints, answer.Complaint{Container: "web", Text: text, Another: another})
+	w.answers[name] = a
+}
+
+// seenFrom has a pod see connections from another, and whether it works meanwhile.
+func (w *town) seenFrom(name, from string, busy float64) {
+	a := w.answers[name]
+	l := *a.Listening
+	l.From, l.Busy = []string{from}, &busy
+	a.Listening = &l
+	w.answers[name] = a
 }
 
 // configure gives the pod that was added last a ConfigMap with that text.
@@ -98,6 +117,7 @@ func (w *town) ask(name string) answer.Verdict {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	w.all = all[0].Verdicts
 	return all[0].Verdicts[0]
 }
 
@@ -209,6 +229,73 @@ func TestFollow(t *testing.T) {
 			w.configure("DB_HOST=db3:5432")
 			w.pod("db3", 5432, answer.Restarted, ended)
 		}, answer.AppUnhealthy, "", 0},
+		"three hops, of which two have no probe: each is seen to be asked, and says what it was answered": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(500))
+			w.configure("proxy_pass http://api2:80;")
+			w.pod("api2", 80, answer.Healthy, well, answer.Reach{Container: "web", Place: "10.43.0.3:80", How: answer.ReachLately})
+			w.says("api2", "HTTP Error 500", true)
+			w.seenFrom("api2", "10.42.0.1", 0)
+			w.pod("stock3", 80, answer.Healthy, well, refusedAt("db4:5432"))
+			w.says("stock3", "connection refused", true)
+			w.pod("db4", 5432, answer.Restarted, ended)
+		}, answer.AppExitError, "shop/db4", 3},
+		"nobody was seen to ask the first of them": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(500))
+			w.configure("proxy_pass http://api2:80;")
+			w.pod("api2", 80, answer.Healthy, well, refusedAt("db3:5432"))
+			w.says("api2", "connection refused", true)
+			w.pod("db3", 5432, answer.Restarted, ended)
+		}, answer.AppUnhealthy, "", 0},
+		"it says itself why it fails, and asks one that fails too": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(500), answer.Reach{Container: "web", Place: "10.43.0.2:80", How: answer.ReachLately})
+			w.says("web1", "TemplateNotFound: index.html", false)
+			w.pod("api2", 80, answer.NotReady, saysNo(500))
+		}, answer.AppUnhealthy, "", 0},
+		"it asks one that crashes, and was not refused": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(500), answer.Reach{Container: "web", Place: "10.43.0.2:80", How: answer.ReachLately})
+			w.pod("queue2", 80, answer.Restarted, ended)
+		}, answer.AppUnhealthy, "", 0},
+		"its words say that another failed it, and only one is not well": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(500))
+			w.says("web1", "HTTP Error 500", true)
+			w.configure("STOCK=http://api2")
+			w.pod("api2", 80, answer.NotReady, saysNo(500), refusedAt("db3:5432"))
+			w.pod("db3", 5432, answer.Restarted, ended)
+		}, answer.AppExitError, "shop/db3", 2},
+		"who is asked looks well, and its log has the reason": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(500), answer.Reach{Container: "web", Place: "api2:80", How: answer.ReachSaid, Text: "500 Server Error: INTERNAL SERVER ERROR for url: http://api2/"})
+			w.pod("api2", 80, answer.Healthy, well)
+			w.says("api2", "KeyError: 'price'", false)
+		}, answer.AppUnhealthy, "shop/api2", 1},
+		"a 504, of one that takes connections and idles": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(504))
+			w.configure("server app1 api2:80")
+			w.pod("api2", 80, answer.Healthy, well)
+			w.seenFrom("api2", "10.42.0.1", 0.01)
+		}, answer.AppHang, "shop/api2", 1},
+		"a 504, of one that works": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(504), answer.Reach{Container: "web", Place: "10.43.0.2:80", How: answer.ReachOpen})
+			w.pod("api2", 80, answer.Healthy, well)
+			w.seenFrom("api2", "10.42.0.9", 0.9)
+		}, answer.AppOverloaded, "shop/api2", 1},
+		"a 504, and nothing comes through": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(504))
+			w.configure("server app1 api2:80")
+			w.pod("api2", 80, answer.Healthy, well)
+			w.seenFrom("api2", "10.42.0.9", 0.01)
+		}, answer.AppUnhealthy, "", 0},
+		"its words name one that is well, and its configuration another that is not": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, answer.Verdict{Cause: answer.DependencyDown, Text: "Connection refused."}, refusedAt("db2:5432"))
+			w.configure("QUEUE=queue3:4222")
+			w.pod("db2", 5432, answer.Healthy, well)
+			w.pod("queue3", 4222, answer.Restarted, ended)
+		}, answer.DependencyDown, "", 0},
+		"two symptoms, and both lead to the same": {func(w *town) {
+			a := w.pod("web1", 80, answer.NotReady, saysNo(500), refusedAt("db2:5432"))
+			a.Put(answer.Symptom{ID: "s0", Kind: answer.Restarted, Last: a.AsOf}, answer.Verdict{Cause: answer.DependencyDown, Text: "Refused.", Certainty: answer.Inferred})
+			w.answers["web1"] = *a
+			w.pod("db2", 5432, answer.Restarted, ended)
+		}, answer.AppExitError, "shop/db2", 1},
 		"a word of its configuration has the name in it": {func(w *town) {
 			w.pod("web1", 80, answer.NotReady, saysNo(503))
 			w.pods.Items[0].Spec.Containers = []v1.Container{{Command: []string{"serve", "--config=/etc/my-db2.conf"}}}
@@ -219,6 +306,9 @@ func TestFollow(t *testing.T) {
 			w := &town{t: t, answers: map[string]answer.Answer{}}
 			test.build(w)
 			v := w.ask("web1")
+			if more := w.all[1:]; len(more) > 0 && more[0].Pod != test.pod {
+				t.Errorf("the other symptom: %+v", more)
+			}
 			if v.Cause != test.want || v.Pod != test.pod || len(v.Hops) != test.hops {
 				t.Errorf("%s of %q by %d hops, want %s of %q by %d: %s", v.Cause, v.Pod, len(v.Hops), test.want, test.pod, test.hops, v.Text)
 			}

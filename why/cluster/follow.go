@@ -56,12 +56,78 @@ func HandsOn(v answer.Verdict) bool {
 // silences are the causes for which somebody answers nothing on a connection that is open.
 var silences = []answer.Cause{answer.AppHang, answer.ProcessStopped, answer.AppOverloaded, answer.CPUThrottled, answer.NodeCPUSaturated, answer.NetworkBlocked}
 
-// Explains says whether a cause at a place explains a verdict, by how the place is known: an
-// application that answers 5xx itself, and has a connection open to another one, suffers
-// from it only where that one keeps silent.
-func Explains(v answer.Verdict, how answer.Reached, there answer.Cause) bool {
-	plain := v.Cause == answer.AppUnhealthy && status(v) != 0 && !HandsOn(v)
-	return how != answer.ReachOpen || !plain || slices.Contains(silences, there)
+// Plain says whether a verdict is about an answer of 5xx that an application gives itself, as
+// far as the answer shows.
+func Plain(v answer.Verdict) bool {
+	return v.Cause == answer.AppUnhealthy && status(v) >= 500 && !HandsOn(v)
+}
+
+// Silent says whether a cause is one for which somebody answers nothing on a connection.
+func Silent(c answer.Cause) bool { return slices.Contains(silences, c) }
+
+// SaysOwn says whether the containers' logs tell of an error that is their own, SaysAnothers
+// whether of one of somebody that they ask.
+func SaysOwn(a *answer.Answer) bool {
+	return slices.ContainsFunc(a.Complaints, func(c answer.Complaint) bool { return !c.Another })
+}
+
+// SaysAnothers: see SaysOwn.
+func SaysAnothers(a *answer.Answer) bool {
+	return slices.ContainsFunc(a.Complaints, func(c answer.Complaint) bool { return c.Another })
+}
+
+// TimesOut says whether a verdict, or the words that led to a place, are those of one that
+// reaches somebody and gets no answer in time.
+func TimesOut(v answer.Verdict, said string) bool {
+	return v.Cause == answer.AppUnhealthy && status(v) == 504 || words.TooLate.In(said)
+}
+
+// AnsweredFailure says whether words are those of one that was given a failure for an answer.
+func AnsweredFailure(said string) bool { return words.LetDown.In(said) }
+
+// idleShare and busyShare are up to how many processors one uses that waits, and from how
+// many on one that is at work.
+const idleShare, busyShare = 0.05, 0.5
+
+// Mute is what is wrong with a pod that looks well, listens, and does not answer who asks it;
+// ok is false where it is not known whether it works meanwhile.
+func Mute(a *answer.Answer) (cause answer.Cause, text string, ok bool) {
+	l := a.Listening
+	if l == nil || len(l.Ports) == 0 || l.Busy == nil {
+		return "", "", false
+	}
+	listens := fmt.Sprintf("It listens on %s and takes connections, and who asks it gets no answer in time; ", numbers(l.Ports))
+	switch {
+	case *l.Busy <= idleShare:
+		return answer.AppHang, listens + "it uses no CPU meanwhile: it hangs.", true
+	case *l.Busy >= busyShare:
+		return answer.AppOverloaded, listens + fmt.Sprintf("it keeps %.1f processors busy: it is too slow.", *l.Busy), true
+	}
+	return "", "", false
+}
+
+func numbers(ports []int32) string {
+	return strings.Trim(strings.Join(strings.Fields(fmt.Sprint(ports)), ", "), "[]")
+}
+
+// Fails is what is wrong with a pod that looks well and whose log tells of an error of its
+// own, where another gets failures for answers from it; ok is false where it tells of none.
+func Fails(a *answer.Answer) (text string, ok bool) {
+	for _, c := range a.Complaints {
+		if !c.Another {
+			return fmt.Sprintf("It looks well, and fails who asks it. The log of container %s says: %s.", c.Container, strings.TrimSuffix(c.Text, ".")), true
+		}
+	}
+	return "", false
+}
+
+// LooksWellBut words a pod on the way that no probe calls unwell: by what its log says.
+func LooksWellBut(a *answer.Answer) string {
+	if len(a.Complaints) == 0 {
+		return "It looks well."
+	}
+	c := a.Complaints[0]
+	return fmt.Sprintf("It looks well, and the log of container %s says: %s.", c.Container, strings.TrimSuffix(c.Text, "."))
 }
 
 // status is the newest HTTP status in a verdict's chain; 0 where there is none.
@@ -163,8 +229,8 @@ func Deaf(service *v1.Service, port int32, pods []v1.Pod, answers []answer.Answe
 			if j < 0 || answers[j].Listening == nil || !ok || slices.Contains(answers[j].Listening.Ports, target) {
 				continue
 			}
-			if !slices.Contains(answers[j].Listening.Loopback, target) && youngest(&pods[i], answers[j].AsOf) < comesUp {
-				continue // it may be about to
+			if !slices.Contains(answers[j].Listening.Loopback, target) && mayComeUp(p, &pods[i], &answers[j]) {
+				continue
 			}
 			pod := pods[i].Namespace + "/" + pods[i].Name
 			hop := answer.Hop{Service: name, Pod: pod, By: by, Cause: answer.ServicePortMismatch}
@@ -174,7 +240,7 @@ func Deaf(service *v1.Service, port int32, pods []v1.Pod, answers []answer.Answe
 				hop.Cause = answer.AppListensElse
 				hop.Text = fmt.Sprintf("Pod %s listens on port %d of its loopback alone (127.0.0.1:%d), where nobody else reaches it", pod, target, target)
 			case len(l.Ports) > 0:
-				hop.Text += fmt.Sprintf("; it listens on %s", strings.Trim(strings.Join(strings.Fields(fmt.Sprint(l.Ports)), ", "), "[]"))
+				hop.Text += fmt.Sprintf("; it listens on %s", numbers(l.Ports))
 			}
 			hop.Text += "."
 			return []answer.Hop{hop}
@@ -183,8 +249,23 @@ func Deaf(service *v1.Service, port int32, pods []v1.Pod, answers []answer.Answe
 	return nil
 }
 
-// comesUp is how long a server may take until it listens.
-const comesUp = time.Minute
+// comesUp is how long a server may take until it listens, settles how long one that listens
+// already may take until it listens on all of its ports, if it is at work.
+const comesUp, settles = time.Minute, 15 * time.Second
+
+// mayComeUp says whether a pod that does not listen on a Service's target port may be about
+// to: it is young. Not so one that listens on the port that the Service itself has, or that
+// listens elsewhere and has nothing more to do.
+func mayComeUp(p v1.ServicePort, pod *v1.Pod, a *answer.Answer) bool {
+	young, l := youngest(pod, a.AsOf), a.Listening
+	switch {
+	case young >= comesUp, slices.Contains(l.Ports, p.Port):
+		return false
+	case len(l.Ports) > 0 && young >= settles && l.Busy != nil && *l.Busy <= idleShare:
+		return false
+	}
+	return true
+}
 
 // youngest is how long ago the container of a pod was started that was started last.
 func youngest(pod *v1.Pod, now time.Time) time.Duration {

@@ -14,11 +14,33 @@ var (
 		`(?i)server reached (MaxRequestWorkers|MaxClients|pm\.max_children|max_children)|reached (process|the frontend's|its) (maxconn|limit)|\bmaxconn\b.*reached|worker_connections are not enough|too many connections\b|too many clients already|max(imum)? number of clients (has been )?reached|connection refused because too many open connections|too many open connections`,
 		"[mpm_prefork:error] [pid 1] AH00161: server reached MaxRequestWorkers setting, consider raising the MaxRequestWorkers setting", "WARNING: [pool www] server reached pm.max_children setting (1), consider raising it", "1024 worker_connections are not enough",
 		"FATAL:  sorry, too many clients already", "ERROR 1040 (HY000): Too many connections", "ERR max number of clients reached")
+	// WorkerLate is said by a server that ends a worker of its own because a request takes
+	// longer than it allows.
+	WorkerLate = fits("gunicorn 23, arbiter.py; uWSGI 2.0, core/master_checks.c; Puma 7, cluster.rb; Unicorn 6, http_server.rb; PHP 8.4, fpm_request.c",
+		`(?i)\bworker timeout\b|\bharakiri\b|terminating timed out worker|worker=\d+ .*timeout \(\d+s > \d+s\), killing|execution timed out \([\d.]+ sec\), terminating`,
+		"[CRITICAL] WORKER TIMEOUT (pid:7)", "*** HARAKIRI ON WORKER 1 (pid: 7, try: 1) ***", "! Terminating timed out worker (Worker 0 failed to check in within 60 seconds): 7",
+		"ERROR -- : worker=0 PID:7 timeout (61s > 60s), killing", `WARNING: [pool www] child 7, script '/srv/index.php' (request: "GET /index.php") execution timed out (10.5 sec), terminating`)
 	// NoUpstream is said by a gateway whose application is not there.
 	NoUpstream = fits("HAProxy 3, Envoy 1.35, Traefik 3, nginx 1.28, Apache 2.4, Varnish 8",
 		`(?i)no server is available to handle|no healthy upstream|upstream connect error|no available server|bad gateway|gateway time-?out|error reading from remote server|backend fetch failed`,
 		"<html><body><h1>503 Service Unavailable</h1>\nNo server is available to handle this request.\n</body></html>", "no healthy upstream", "upstream connect error or disconnect/reset before headers",
 		"no available server", "502 Bad Gateway", "Error 503 Backend fetch failed", "The proxy server received an invalid response: Error reading from remote server")
+	// LetDown is said by a client whose question was answered with a failure of whom it asked.
+	LetDown = fits("CPython 3.14 urllib, requests 2.32, httpx 0.28, axios 1.12, got 14, curl 8, wget 1.25, OpenJDK 25, Spring 7, OpenFeign 13, Guzzle 7, Ruby 3.4 net/http, .NET 10, Go programs",
+		`(?i)\bhttp error 5\d\d\b|\b5\d\d server error: |\bserver error '5\d\d |\b(failed with|unexpected|got|received|bad|non-200|not indicate success)\b.{0,20}\bstatus( code)?:? 5\d\d\b|\bnot indicate success: 5\d\d\b|\bresponse code:? 5\d\d\b|returned error: (http/[\d.]+ )?5\d\d\b|\berror 5\d\d: |\b5\d\d [\w ]+ from (get|post|put) |\[5\d\d[^\]]*\] during \[|resulted in a .5\d\d |\(Net::HTTPFatalError\)`,
+		"urllib.error.HTTPError: HTTP Error 500: INTERNAL SERVER ERROR", "requests.exceptions.HTTPError: 500 Server Error: INTERNAL SERVER ERROR for url: http://stock:8000/",
+		"httpx.HTTPStatusError: Server error '503 SERVICE UNAVAILABLE' for url 'http://stock:8000/'", "AxiosError: Request failed with status code 500", "HTTPError: Response code 502 (Bad Gateway)",
+		"curl: (22) The requested URL returned error: 503", "wget: server returned error: HTTP/1.1 500 Internal Server Error", "2026-11-23 08:00:00 ERROR 500: Internal Server Error.",
+		"java.io.IOException: Server returned HTTP response code: 500 for URL: http://stock:8000/", "500 Internal Server Error from GET http://stock:8000/",
+		"feign.FeignException$InternalServerError: [500 INTERNAL SERVER ERROR] during [GET] to [http://stock:8000/] [Stock#get()]: []", "Server error: `GET http://stock:8000/` resulted in a `500 Internal Server Error` response",
+		`500 "Internal Server Error" (Net::HTTPFatalError)`, "Response status code does not indicate success: 500 (Internal Server Error).", "unexpected status code: 503")
+	// TooLate is said by a client that gave up waiting for the answer of one that it reached.
+	TooLate = fits("CPython 3.14, requests 2.32, redis-py 7, axios 1.12, undici 7, curl 8, Go 1.26 net/http, OpenJDK 25, nginx 1.28",
+		`(?i)\btime(out|outerror): timed out|\bread ?timed ?out\b|\breadtimeout(error)?\b|\btimeout of \d+ ?ms exceeded|client\.timeout exceeded|\b(headers|body) timeout error|timed out after \d+ milliseconds|timeout reading from|\besockettimedout\b|timed out.*while reading (response|upstream)`,
+		"TimeoutError: timed out", "socket.timeout: timed out", "requests.exceptions.ReadTimeout: HTTPConnectionPool(host='stock', port=8000): Read timed out. (read timeout=2)", "redis.exceptions.TimeoutError: Timeout reading from socket",
+		"AxiosError: timeout of 2000ms exceeded", "HeadersTimeoutError: Headers Timeout Error", "curl: (28) Operation timed out after 2001 milliseconds with 0 bytes received",
+		`Get "http://stock:8000/": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`, "java.net.SocketTimeoutException: Read timed out",
+		"upstream timed out (110: Connection timed out) while reading response header from upstream")
 	// NotMyProtocol is said by a server that was asked in another protocol than its own.
 	NotMyProtocol = fits("uWSGI 2.0, core/protocol.c; OpenSSL 3.5; Go 1.26, crypto/tls and net/http; gunicorn 23; RabbitMQ 4; Kafka 4; Netty 4",
 		`(?i)invalid request block size|wrong version number|first record does not look like a tls handshake|http request to an https|tls handshake error|bad_header|invalid (http|protocol)|unsupported protocol|not an ssl/tls record|protocol version mismatch|bogus greeting|invalid magic|InvalidReceiveException`,
@@ -83,14 +105,16 @@ var (
 		"dial tcp: lookup db.shop.svc.cluster.local on 10.96.0.10:53: no such host", `host not found in upstream "backend" in /etc/nginx/nginx.conf:5`, "ping: db: Name or service not known", "nc: bad address 'db'",
 		"curl: (6) Could not resolve host: db", "Error: getaddrinfo ENOTFOUND db", "java.net.UnknownHostException: db", `could not translate host name "db" to address`, "ERROR 2005 (HY000): Unknown MySQL server host 'db' (-2)")
 	nobodyTakes = fits("strerror(3), ECONNREFUSED; Node 24 gives the name; curl 7.88",
-		`(?i)connection refused|\beconnrefused\b|couldn't connect to server`,
-		"dial tcp 10.0.0.9:6379: connect: connection refused", "Error: connect ECONNREFUSED 10.0.0.9:6379", "curl: (7) Failed to connect to db port 80 after 0 ms: Couldn't connect to server")
+		`(?i)connection refused|\beconnrefused\b|couldn't connect to server|\bconnection to \S+ refused\b|can't connect to (mysql )?server on '[^']*' \((111|115)\)`,
+		"dial tcp 10.0.0.9:6379: connect: connection refused", "Error: connect ECONNREFUSED 10.0.0.9:6379", "curl: (7) Failed to connect to db port 80 after 0 ms: Couldn't connect to server",
+		"org.postgresql.util.PSQLException: Connection to db:5432 refused. Check that the hostname and port are correct", "ERROR 2002 (HY000): Can't connect to server on 'db' (115)")
 	nobodyAnswers = fits("strerror(3), ETIMEDOUT, EHOSTUNREACH, ENETUNREACH; Go 1.26, OpenJDK 25, Node 24",
 		`(?i)i/o timeout|connection timed out|^nc: timed out|operation timed out|connect timed out|\betimedout\b|no route to host|host is unreachable|network is unreachable|\behostunreach\b|\benetunreach\b`,
 		"dial tcp 10.0.0.9:5432: i/o timeout", "connect: Connection timed out", "java.net.SocketTimeoutException: Connect timed out", "Error: connect ETIMEDOUT 10.0.0.9:5432", "nc: connect: No route to host", "nc: timed out", "connect: Network is unreachable")
 	place = fits("the same speakers, where they name what they asked",
-		`(?i)\blookup ([\w.-]+)|bad address '([\w.-]+)'|(?:enotfound|eai_again) ([\w.-]+)|(?:resolve host:?|host name|host not found in upstream|unknownhostexception:?) "?([\w.-]+)|\bserver at "([\w.-]+)"|\bto ([\w.-]+ port \d+)|\b(?:remote )?host \(([\w.:]+)\)|\b((?:[a-z][\w-]*(?:\.[\w-]+)*|\d+(?:\.\d+){3}):\d{2,5})\b`,
-		"dial tcp: lookup db on 10.96.0.10:53: no such host", "nc: bad address 'db'", `connection to server at "db" (10.43.0.9), port 5432 failed: Connection refused`, "curl: (7) Failed to connect to db port 80")
+		`(?i)\blookup ([\w.-]+)|bad address '([\w.-]+)'|(?:enotfound|eai_again) ([\w.-]+)|(?:resolve host:?|host name|host not found in upstream|unknownhostexception:?) "?([\w.-]+)|\bserver at "([\w.-]+)"|\bserver on '([\w.-]+)|\bhost='([\w.-]+)'|\b[a-z][a-z+]*://(?:[^/@\s'"]*@)?([\w.-]+(?::\d{2,5})?)|\bto ([\w.-]+ port \d+)|\b(?:remote )?host \(([\w.:]+)\)|\b((?:[a-z][\w-]*(?:\.[\w-]+)*|\d+(?:\.\d+){3}):\d{2,5})\b`,
+		"dial tcp: lookup db on 10.96.0.10:53: no such host", "nc: bad address 'db'", `connection to server at "db" (10.43.0.9), port 5432 failed: Connection refused`, "curl: (7) Failed to connect to db port 80",
+		"HTTPConnectionPool(host='stock', port=8000): Read timed out.", "500 Server Error: INTERNAL SERVER ERROR for url: http://stock/")
 
 	// Waits is said by one that waits for another.
 	Waits = fits("start scripts (wait-for-it, dockerize) and clients that try again",
@@ -130,6 +154,18 @@ func Place(line string) string {
 		}
 	}
 	return ""
+}
+
+// FailedBy reads what a line says of a question that another answered with a failure, or not in
+// time: what that came to, and whom it asked, empty where it does not say.
+func FailedBy(line string) (what, where string, ok bool) {
+	switch {
+	case LetDown.In(line):
+		return "it answers with an error", Place(line), true
+	case TooLate.In(line):
+		return "it does not answer in time", Place(line), true
+	}
+	return "", "", false
 }
 
 // Unreached reads what a line says of a connection that did not come about: what kept

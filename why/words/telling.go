@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // givesReason fits the line with which Go, Java, JavaScript, Python, Ruby, Rust and .NET
@@ -31,7 +32,7 @@ func belowTraceback(lines []string, i int) bool {
 // nginx and klog.
 var (
 	gravest = regexp.MustCompile(`\b(FATAL|PANIC|SEVERE|CRITICAL|EMERG|ALERT)\b|\[(emerg|alert|crit|fatal)\]|\blevel"?[=:] ?"?(fatal|panic|critical)\b|^F\d{4} |(?i)\bfatal error\b|^fatal\b|\bkernel pid terminated\b|\bboot failed\b`)
-	grave   = regexp.MustCompile(`\bERROR\b|\[error\]|\blevel"?[=:] ?"?error\b|^E\d{4} |(?i)^(\S+: )?(error|err):? |\bcannot\b|\bcould not\b|\bunable to\b|\bfailed\b`)
+	grave   = regexp.MustCompile(`\bERROR\b|\[error\]|\blevel"?[=:] ?"?error\b|^E\d{4} |(?i)^(\S+: )?(error|err):? |\bcannot\b|\bcould not\b|\bunable to\b|\bfailed\b|(?i)\bsyntax error\b|\bparser? (error|failed)\b|: failure\.?$|\b(unknown|unrecogni[sz]ed|unsupported|invalid|bad|illegal|wrong) (\w+ )?(option|directive|keyword|setting|parameter|variable|command|argument|configuration|key|property|number of arguments)s?\b`)
 )
 
 // system fits a line that ends with the C library's words for what a system call came
@@ -39,7 +40,7 @@ var (
 var system = regexp.MustCompile(`(?i)(?:: | ")(no such file or directory|permission denied|address already in use|no space left on device|cannot allocate memory|too many open files|read-only file system|not a directory|is a directory)"?\)?\.?$`)
 
 // poor fits what is said last and says nothing but that it ends.
-var poor = regexp.MustCompile(`(?i)^\W*(\w+: )?(\[?(error|fatal|note|info|warn(ing)?)\]?:? )?\W*(aborting|aborted|exiting|exited|shutting down|shutdown( complete)?|terminat(ed|ing)|giving up|stopp(ed|ing)|node\.js v[\d.]+|worker exiting.*|reason: \w+( \w+)?|\w+ (is )?(shut(ting)? down|stopped|exiting)|unloading application|database system is shut down)\W*$`)
+var poor = regexp.MustCompile(`(?i)^\W*(\w+: )?(\[?(error|fatal|note|info|warn(ing)?)\]?:? )?\W*(aborting|aborted|exiting|exited|shutting down|shutdown( complete)?|exiting \(due to fatal error\)|terminat(ed|ing)|giving up|stopp(ed|ing)|node\.js v[\d.]+|worker exiting.*|reason: \w+( \w+)?|\w+ (is )?(shut(ting)? down|stopped|exiting)|unloading application|database system is shut down)\W*$`)
 
 // frame fits a line of a stack: where something happened, and not what.
 var frame = regexp.MustCompile(`^\s*(at .*|File ".*", line \d+.*|\.\.\. \d+ (more|common frames).*|[~^\s]*\^[~^\s]*|from \S+:\d+:in .*|\S+\.go:\d+( \+0x[0-9a-f]+)?|goroutine \d+ \[.*|\d+: 0x[0-9a-f]+ .*)$`)
@@ -113,6 +114,63 @@ func LastOf(lines []string, p *Phrase) int {
 
 // Complains says whether a line of a log tells of something that went wrong.
 func Complains(line string) bool { return gravity([]string{line}, 0, 1) > 2 }
+
+// mostReasons is how many lines are quoted where several belong together.
+const mostReasons = 4
+
+// Reason is what the last lines of a log say of why: the line that says most, with the
+// errors right before it, since what is said first is what the rest comes from, and with
+// what continues it.
+func Reason(lines []string) string {
+	at := Telling(lines)
+	if at < 0 {
+		return ""
+	}
+	from, most := at, gravity(lines, at, len(lines)-at)
+	for i := at - 1; i >= 0 && most >= 3 && !raises(lines[at], most) && at-from < mostReasons-1; i-- {
+		if g := gravity(lines, i, len(lines)-i); g < 3 || raises(lines[i], g) {
+			break
+		}
+		from = i
+	}
+	var all []string
+	for i := from; i < len(lines) && len(all) < mostReasons; i++ {
+		if i > at && !continues(lines, i, most) {
+			break
+		}
+		gist := Gist(lines[i])
+		alike := func(other string) bool { return letters(other) == letters(gist) }
+		if gist != "" && !slices.ContainsFunc(all, alike) {
+			all = append(all, gist)
+		}
+	}
+	return strings.Join(all, " / ")
+}
+
+// raises says whether a line is the reason that a language gives, which says all; many
+// programs begin each of their errors with "Error: ".
+func raises(line string, g int) bool { return g == 6 && !strings.HasPrefix(line, "Error: ") }
+
+// continues says whether a line goes on with what the one before it says: it is of the same
+// mouth, and has nothing of a logger's before it, or is called a detail.
+func continues(lines []string, i, most int) bool {
+	trimmed := strings.TrimSpace(lines[i])
+	if most == 2 || most == 6 || gravity(lines, i, len(lines)-i) < 2 {
+		return false
+	}
+	gist := Gist(trimmed)
+	return gist == trimmed && Gist(lines[i-1]) == strings.TrimSpace(lines[i-1]) || strings.HasPrefix(gist, "DETAIL:") || strings.HasPrefix(gist, "HINT:")
+}
+
+// letters are those of a text: two lines that have the same tell the same of two times.
+func letters(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) {
+			return r
+		}
+		return -1
+	}, text)
+}
 
 // Failed says whether the last lines of a log have the words of a failure: a reason as
 // languages give it, or what a program calls fatal.

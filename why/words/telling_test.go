@@ -37,6 +37,25 @@ func TestTelling(t *testing.T) {
 	}
 }
 
+// What is said first is what the rest comes from, and what continues a line belongs to it.
+func TestReason(t *testing.T) {
+	for name, test := range map[string]struct{ log, want string }{
+		"several alarms":       {"[NOTICE]   (1) : haproxy version is 2.6.12\n[ALERT]    (1) : config : parsing [/srv/haproxy.cfg:3]: unknown keyword 'maxcon' in 'global' section\n[ALERT]    (1) : config : Error(s) found in configuration file : /srv/haproxy.cfg\n[ALERT]    (1) : config : Fatal errors found in configuration.", "[ALERT]    (1) : config : parsing [/srv/haproxy.cfg:3]: unknown keyword 'maxcon' in 'global' section / [ALERT]    (1) : config : Error(s) found in configuration file : /srv/haproxy.cfg / [ALERT]    (1) : config : Fatal errors found in configuration."},
+		"the lines of a box":   {"\n*** FATAL CONFIG FILE ERROR (Redis 7.0.15) ***\nReading the configuration file, at line 3\n>>> 'maxmemroy 10mb'\nBad directive or wrong number of arguments", "*** FATAL CONFIG FILE ERROR (Redis 7.0.15) *** / Reading the configuration file, at line 3 / >>> 'maxmemroy 10mb' / Bad directive or wrong number of arguments"},
+		"a detail":             {"2026-11-23 01:53:26.123 UTC [1] FATAL:  database files are incompatible with server\n2026-11-23 01:53:26.123 UTC [1] DETAIL:  The data directory was initialized by PostgreSQL version 12.", "FATAL:  database files are incompatible with server / DETAIL:  The data directory was initialized by PostgreSQL version 12."},
+		"a goodbye":            {"/etc/bind/named.conf:3: unknown option 'recursoin'\nloading configuration: failure\nexiting (due to fatal error)", "/etc/bind/named.conf:3: unknown option 'recursoin' / loading configuration: failure"},
+		"a traceback":          {"ERROR in app: x\nTraceback (most recent call last):\n  File \"/srv/app.py\", line 1, in <module>\nKeyError: 'a'", "KeyError: 'a'"},
+		"the same, again":      {"[error] 6#6: *5 connect() failed\n[error] 6#6: *7 connect() failed", "[error] 6#6: *5 connect() failed"},
+		"all is well":          {"starting\nlistening on 8080", "listening on 8080"},
+		"two of a daemon's":    {"Error: Unknown configuration variable \"foo\".\nError found at /etc/mosquitto.conf:3.\nError: Unable to open configuration file.", "Error: Unknown configuration variable \"foo\". / Error found at /etc/mosquitto.conf:3. / Error: Unable to open configuration file."},
+		"errors of other days": {"ERROR: no cache\nlistening\nFATAL: out of room", "FATAL: out of room"},
+	} {
+		if got := Reason(strings.Split(test.log, "\n")); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
 // A program that goes on after the words of a failure has not ended for it.
 func TestEndsFailed(t *testing.T) {
 	for log, want := range map[string]bool{
@@ -77,6 +96,6 @@ func FuzzGist(f *testing.F) {
 		if kept := Keep(lines, 3, 100); len(kept) > 3 {
 			t.Errorf("%q", kept)
 		}
-		_ = Gist(line)
+		_, _ = Gist(line), Reason(lines)
 	})
 }

@@ -55,6 +55,13 @@ func TestUnreached(t *testing.T) {
 		`connection to server at "db" (10.43.0.9), port 5432 failed: Connection refused`: "db",
 		"curl: (7) Failed to connect to db port 80 after 2 ms: Connection refused":       "db:80",
 
+		`HTTPConnectionPool(host='stock', port=8000): Max retries exceeded with url: / (Caused by NewConnectionError("[Errno 111] Connection refused"))`: "stock",
+
+		`Get "http://stock:8000/v1": dial tcp: lookup stock on 10.96.0.10:53: no such host`:                "stock:8000",
+		"ERROR 2002 (HY000): Can't connect to server on 'db' (115)":                                        "db",
+		"consumer: Cannot connect to amqp://guest:**@queue:5672//: [Errno 111] Connection refused.":        "queue:5672",
+		"org.postgresql.util.PSQLException: Connection to db:5432 refused. Check that the port is correct": "db:5432",
+
 		"redis: connection refused": "",
 	} {
 		if _, where, ok := Unreached(line); !ok || where != want {
@@ -63,6 +70,24 @@ func TestUnreached(t *testing.T) {
 	}
 	if _, _, ok := Unreached("all is well"); ok {
 		t.Error("nothing was said")
+	}
+}
+
+// A failure of another is told from a server's own, which its log has as well.
+func TestFailedBy(t *testing.T) {
+	for line, want := range map[string]string{
+		"urllib.error.HTTPError: HTTP Error 500: INTERNAL SERVER ERROR":                                    "",
+		"requests.exceptions.HTTPError: 500 Server Error: INTERNAL SERVER ERROR for url: http://stock:80/": "stock:80",
+		`upstream timed out (110: Connection timed out) while reading response header from upstream, client: 10.42.0.1, server: , request: "GET / HTTP/1.1", upstream: "http://10.43.0.9:8000/", host: "10.42.0.3:8080"`: "10.43.0.9:8000",
+	} {
+		if _, where, ok := FailedBy(line); !ok || where != want {
+			t.Errorf("%q: %v, %q, want %q", line, ok, where, want)
+		}
+	}
+	for _, line := range []string{`10.42.0.1 - - [23/Nov/2026] "GET / HTTP/1.1" 500 265`, "Completed 500 Internal Server Error in 2ms", "request completed statusCode=500", "[ERROR] Exception on / [GET]"} {
+		if what, _, ok := FailedBy(line); ok {
+			t.Errorf("%q: %s", line, what)
+		}
 	}
 }
 

@@ -1,0 +1,44 @@
+package cluster
+
+import (
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"whylet.dev/whylet/why/answer"
+)
+
+// One that does not listen where a Service leads may be about to, unless it listens on the
+// Service's own port, or elsewhere and is done with its start.
+func TestDeaf(t *testing.T) {
+	idle, works := 0.0, 0.8
+	for name, test := range map[string]struct {
+		age  time.Duration
+		seen answer.Listening
+		deaf bool
+	}{
+		"just started": {5 * time.Second, answer.Listening{Ports: []int32{4369}, Busy: &idle}, false},
+		"just started, on the port of the Service":     {5 * time.Second, answer.Listening{Ports: []int32{5432}, Busy: &works}, true},
+		"it listens elsewhere, and starts still":       {20 * time.Second, answer.Listening{Ports: []int32{4369}, Busy: &works}, false},
+		"it listens elsewhere, and is done":            {20 * time.Second, answer.Listening{Ports: []int32{4369}, Busy: &idle}, true},
+		"it listens nowhere yet":                       {20 * time.Second, answer.Listening{Busy: &idle}, false},
+		"nobody knows whether it works":                {20 * time.Second, answer.Listening{Ports: []int32{4369}}, false},
+		"it has had a minute":                          {2 * time.Minute, answer.Listening{Ports: []int32{4369}, Busy: &works}, true},
+		"it listens where the Service leads":           {2 * time.Minute, answer.Listening{Ports: []int32{5433}}, false},
+		"just started, where only itself can reach it": {5 * time.Second, answer.Listening{Loopback: []int32{5433}}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := podWith("db", "", "", 0)
+			pod.CreationTimestamp = metav1.NewTime(dawn.Add(-test.age))
+			s := &v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db"}, Spec: v1.ServiceSpec{Ports: []v1.ServicePort{{Port: 5432, TargetPort: intstr.FromInt32(5433)}}}}
+			a := answer.New(answer.Subject{UID: pod.UID}, dawn, answer.Coverage{})
+			a.Listening = &test.seen
+			if hops := Deaf(s, 5432, []v1.Pod{pod}, []answer.Answer{a}, "it asks"); len(hops) > 0 != test.deaf {
+				t.Errorf("%+v", hops)
+			}
+		})
+	}
+}
