@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,6 +21,8 @@ import (
 // is read here, and messages are read many at a time.
 type Connector struct {
 	file *os.File
+	// bell is given only what may not wait, and is read only to be silenced.
+	bell *os.File
 
 	// mu is held while messages are read and told, so that whoever holds it and
 	// finds nothing to read knows that all was told.
@@ -35,55 +39,80 @@ type Connector struct {
 // Where this process is in a network namespace of its own, the subscription is
 // made in the machine's: the kernel talks to no other.
 func OpenConnector(tell func(ProcessEvent), lost func()) (*Connector, error) {
-	fd, err := subscribe()
+	s, err := subscribe()
 	if err != nil {
 		return nil, fmt.Errorf("the kernel's process connector: %w", err)
 	}
-	return &Connector{file: os.NewFile(uintptr(fd), "process connector"), batch: newBatch(), tell: tell, lost: lost}, nil
+	return &Connector{
+		file: os.NewFile(uintptr(s.all), "process connector"), bell: os.NewFile(uintptr(s.bell), "process connector's bell"),
+		batch: newBatch(), tell: tell, lost: lost,
+	}, nil
 }
 
-// pace is how long messages may wait to be read together. Whoever cannot wait
-// calls Drain.
-const pace = 25 * time.Millisecond
+// pace is how long messages may wait to be read together where a program began, whose
+// name is read while it lives, or a process ended with an error. calmPace is the same
+// where processes only fork and end well, as servers' children do at each request. Whoever
+// cannot wait calls Drain.
+const (
+	pace     = 25 * time.Millisecond
+	calmPace = 100 * time.Millisecond
+)
 
 // Run reads until ctx ends.
 func (c *Connector) Run(ctx context.Context) error {
-	ended, end, err := os.Pipe()
+	all, err := c.file.SyscallConn()
 	if err != nil {
 		return err
 	}
-	defer ended.Close()
-	defer end.Close()
-	defer context.AfterFunc(ctx, func() { _ = end.Close() })()
-	raw, err := c.file.SyscallConn()
+	bell, err := c.bell.SyscallConn()
 	if err != nil {
 		return err
 	}
-	for {
-		var failed error
-		if err := raw.Control(func(fd uintptr) {
-			// Where processes come and go all the time the kernel need not wake anyone.
-			var read int
-			if read, failed = c.drain(int(fd)); failed == nil && read == 0 {
-				failed = await(int(fd), int(ended.Fd()))
-			}
-		}); ctx.Err() != nil {
-			return nil
-		} else if err := errors.Join(err, failed); err != nil {
+	for ctx.Err() == nil {
+		rung, err := c.await(bell)
+		if err != nil {
 			return err
 		}
-		time.Sleep(pace)
+		if rung {
+			time.Sleep(pace)
+			err = bell.Control(silence)
+		}
+		var failed error
+		err = errors.Join(err, all.Control(func(fd uintptr) { failed = c.drain(int(fd)) }))
+		if err := errors.Join(err, failed); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
-// await returns when there is something to read on fd, or when the other end of
-// ended is closed. Go's own poller is not asked, because it is woken by each message
-// also while nobody waits for one: that cost more than the rest together.
-func await(fd, ended int) error {
+// await returns when the bell rings, or after a time. Only a bell may be waited for so: Go's
+// poller is woken by each message also while nobody waits for one, and where processes come
+// and go that cost more than the rest together. A bell that rings has room for few.
+func (c *Connector) await(bell syscall.RawConn) (rung bool, err error) {
+	if err := c.bell.SetReadDeadline(time.Now().Add(calmPace)); err != nil {
+		return false, err
+	}
+	err = bell.Read(pending)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// pending says whether there is something to read.
+func pending(fd uintptr) bool {
+	_, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, fd, 0, 0, unix.MSG_DONTWAIT|unix.MSG_PEEK|unix.MSG_TRUNC, 0, 0)
+	return errno != unix.EAGAIN
+}
+
+// silence reads a bell empty.
+func silence(bell uintptr) {
+	var b [128]byte
 	for {
-		_, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}, {Fd: int32(ended)}}, -1)
-		if err != unix.EINTR {
-			return os.NewSyscallError("poll", err)
+		n, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, bell, uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), unix.MSG_DONTWAIT, 0, 0)
+		if errno != 0 && errno != unix.EINTR && errno != unix.ENOBUFS || errno == 0 && n == 0 {
+			return
 		}
 	}
 }
@@ -95,30 +124,29 @@ func (c *Connector) Drain() {
 	if err != nil {
 		return // closed
 	}
-	_ = raw.Control(func(fd uintptr) { _, _ = c.drain(int(fd)) })
+	_ = raw.Control(func(fd uintptr) { _ = c.drain(int(fd)) })
 }
 
 // Close ends the subscription.
-func (c *Connector) Close() error { return c.file.Close() }
+func (c *Connector) Close() error { return errors.Join(c.file.Close(), c.bell.Close()) }
 
-// drain reads until there is nothing more, and says how many messages it read.
-func (c *Connector) drain(fd int) (read int, err error) {
+// drain reads until there is nothing more.
+func (c *Connector) drain(fd int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for {
 		n, err := c.batch.read(fd)
 		switch {
 		case errors.Is(err, unix.EAGAIN):
-			return read, nil
+			return nil
 		case errors.Is(err, unix.EINTR):
 			continue
 		case errors.Is(err, unix.ENOBUFS):
 			c.lost()
 			continue
 		case err != nil:
-			return read, os.NewSyscallError("recvmmsg", err)
+			return os.NewSyscallError("recvmmsg", err)
 		}
-		read += n
 		for i := range n {
 			if message, ok := c.batch.message(i); ok {
 				parseConnector(message, c.tell)

@@ -20,18 +20,21 @@ const receiveBuffer = 32 << 20
 // answerWithin is how long the kernel may take to confirm a subscription.
 const answerWithin = 5 * time.Second
 
-// subscribe opens a socket on which process events come.
-func subscribe() (int, error) {
-	fd, err := subscribeHere()
+// sockets are those on which process events come: all that are read, and what may not wait.
+type sockets struct{ all, bell int }
+
+// subscribe opens the sockets.
+func subscribe() (sockets, error) {
+	s, err := subscribeHere()
 	if err == nil {
-		return fd, nil
+		return s, nil
 	}
 	for _, path := range otherNamespaces() {
-		if fd, err2 := subscribeIn(path); err2 == nil {
-			return fd, nil
+		if s, err2 := subscribeIn(path); err2 == nil {
+			return s, nil
 		}
 	}
-	return -1, err
+	return sockets{}, err
 }
 
 // otherNamespaces are the network namespaces of this machine's processes, one
@@ -54,21 +57,21 @@ func otherNamespaces() []string {
 
 // subscribeIn subscribes in another network namespace. A socket stays in the one
 // it was made in; the thread that went there is given up.
-func subscribeIn(namespace string) (fd int, err error) {
+func subscribeIn(namespace string) (s sockets, err error) {
 	onItsOwnThread(func() {
 		ns, e := unix.Open(namespace, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 		if e != nil {
-			fd, err = -1, e
+			err = e
 			return
 		}
 		defer unix.Close(ns)
 		if e := unix.Setns(ns, unix.CLONE_NEWNET); e != nil {
-			fd, err = -1, e
+			err = e
 			return
 		}
-		fd, err = subscribeHere()
+		s, err = subscribeHere()
 	})
-	return fd, err
+	return s, err
 }
 
 // onItsOwnThread runs what leaves a thread in a state that nobody else is to have: the
@@ -89,8 +92,34 @@ func onItsOwnThread(run func()) {
 	<-done
 }
 
-func subscribeHere() (fd int, err error) {
-	fd, err = unix.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.NETLINK_CONNECTOR)
+func subscribeHere() (s sockets, err error) {
+	if s.all, err = openSocket(0, receiveBuffer, everyProcess); err != nil {
+		return sockets{}, err
+	}
+	defer func() {
+		if err != nil {
+			_ = unix.Close(s.all)
+			s = sockets{}
+		}
+	}()
+	const listen = 1 // PROC_CN_MCAST_LISTEN
+	if err := unix.Sendto(s.all, controlMessage(listen), 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
+		return s, os.NewSyscallError("sendto", err)
+	}
+	if err := confirmed(s.all); err != nil {
+		return s, err
+	}
+	s.bell, err = openSocket(unix.SOCK_NONBLOCK, bellBuffer, whatPresses)
+	return s, err
+}
+
+// bellBuffer holds some messages: the first one rings the bell, and more need not be kept.
+const bellBuffer = 4 << 10
+
+// openSocket opens a socket that gets the events that a filter lets pass. Go's poller waits
+// for one that is not blocking (kind), and for no other.
+func openSocket(kind, buffer int, program []unix.SockFilter) (fd int, err error) {
+	fd, err = unix.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|kind, unix.NETLINK_CONNECTOR)
 	if err != nil {
 		return -1, os.NewSyscallError("socket", err)
 	}
@@ -100,20 +129,15 @@ func subscribeHere() (fd int, err error) {
 			fd = -1
 		}
 	}()
-	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, receiveBuffer) != nil {
-		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, receiveBuffer) // as much as is allowed
+	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, buffer) != nil {
+		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, buffer) // as much as is allowed
 	}
-	if err := filter(fd); err != nil {
-		return fd, err
+	err = unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]})
+	if err != nil {
+		return fd, os.NewSyscallError("attach the filter", err)
 	}
-	if err := unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Groups: connectorIndex}); err != nil {
-		return fd, os.NewSyscallError("bind", err)
-	}
-	const listen = 1 // PROC_CN_MCAST_LISTEN
-	if err := unix.Sendto(fd, controlMessage(listen), 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
-		return fd, os.NewSyscallError("sendto", err)
-	}
-	return fd, confirmed(fd)
+	err = unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Groups: connectorIndex})
+	return fd, os.NewSyscallError("bind", err)
 }
 
 func controlMessage(op uint32) []byte {
@@ -155,43 +179,57 @@ func confirmed(fd int) error {
 	}
 }
 
-// filter has the kernel drop what is not read: everything but acknowledgements
+// What filters are made of. They load words in network order.
+const (
+	bpfLoad  = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
+	bpfEqual = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
+	bpfSame  = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_X
+	bpfTax   = unix.BPF_MISC | unix.BPF_TAX
+	bpfJump  = unix.BPF_JMP | unix.BPF_JA
+	bpfRet   = unix.BPF_RET | unix.BPF_K
+	bpfWhole = 0xffffffff
+)
+
+func swapped(v uint32) uint32 {
+	var b [4]byte
+	binary.NativeEndian.PutUint32(b[:], v)
+	return binary.BigEndian.Uint32(b[:])
+}
+
+// everyProcess has the kernel drop what is not read: everything but acknowledgements
 // and the forks, execs and ends of processes. Threads come and go far more often.
-func filter(fd int) error {
-	// A filter loads words in network order.
-	swapped := func(v uint32) uint32 {
-		var b [4]byte
-		binary.NativeEndian.PutUint32(b[:], v)
-		return binary.BigEndian.Uint32(b[:])
-	}
-	const (
-		load  = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
-		equal = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
-		same  = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_X
-		tax   = unix.BPF_MISC | unix.BPF_TAX
-		jump  = unix.BPF_JMP | unix.BPF_JA
-		ret   = unix.BPF_RET | unix.BPF_K
-		whole = 0xffffffff
-	)
-	program := []unix.SockFilter{
-		{Code: load, K: eventAt},
-		{Code: equal, K: swapped(0), Jt: 12},                           // an acknowledgement: keep
-		{Code: equal, K: swapped(uint32(ProcessExeced)), Jt: 11},       // keep
-		{Code: equal, K: swapped(uint32(ProcessForked)), Jt: 5},        // look at the child
-		{Code: equal, K: swapped(uint32(ProcessExited)), Jt: 0, Jf: 8}, // or drop
-		{Code: load, K: eventData},
-		{Code: tax},
-		{Code: load, K: eventData + 4}, // who ended: thread, process
-		{Code: jump, K: 3},
-		{Code: load, K: eventData + 8},
-		{Code: tax},
-		{Code: load, K: eventData + 12}, // the child: the same
-		{Code: same, Jt: 1},             // keep what is a process
-		{Code: ret, K: 0},
-		{Code: ret, K: whole},
-	}
-	err := unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]})
-	return os.NewSyscallError("attach the filter", err)
+var everyProcess = []unix.SockFilter{
+	{Code: bpfLoad, K: eventAt},
+	{Code: bpfEqual, K: swapped(0), Jt: 12},                           // an acknowledgement: keep
+	{Code: bpfEqual, K: swapped(uint32(ProcessExeced)), Jt: 11},       // keep
+	{Code: bpfEqual, K: swapped(uint32(ProcessForked)), Jt: 5},        // look at the child
+	{Code: bpfEqual, K: swapped(uint32(ProcessExited)), Jt: 0, Jf: 8}, // or drop
+	{Code: bpfLoad, K: eventData},
+	{Code: bpfTax},
+	{Code: bpfLoad, K: eventData + 4}, // who ended: thread, process
+	{Code: bpfJump, K: 3},
+	{Code: bpfLoad, K: eventData + 8},
+	{Code: bpfTax},
+	{Code: bpfLoad, K: eventData + 12}, // the child: the same
+	{Code: bpfSame, Jt: 1},             // keep what is a process
+	{Code: bpfRet, K: 0},
+	{Code: bpfRet, K: bpfWhole},
+}
+
+// whatPresses lets pass what may not wait: programs that begin, and processes that do not
+// end well.
+var whatPresses = []unix.SockFilter{
+	{Code: bpfLoad, K: eventAt},
+	{Code: bpfEqual, K: swapped(uint32(ProcessExeced)), Jt: 8},
+	{Code: bpfEqual, K: swapped(uint32(ProcessExited)), Jf: 6},
+	{Code: bpfLoad, K: eventData},
+	{Code: bpfTax},
+	{Code: bpfLoad, K: eventData + 4}, // who ended: thread, process
+	{Code: bpfSame, Jf: 2},
+	{Code: bpfLoad, K: eventData + 8}, // its status
+	{Code: bpfEqual, K: 0, Jf: 1},
+	{Code: bpfRet, K: 0},
+	{Code: bpfRet, K: bpfWhole},
 }
 
 // batch reads many messages in one call.

@@ -93,6 +93,22 @@ func TestConnectorTellsExitFromKill(t *testing.T) {
 	}
 }
 
+// What may not wait is told soon though nobody drains, and what may a little later.
+func TestConnectorTellsByItself(t *testing.T) {
+	all := &collected{}
+	openConnector(t, all.tell)
+	for _, code := range []string{"3", "0"} {
+		cmd := exec.Command("/bin/sh", "-c", "exit "+code)
+		_ = cmd.Run()
+		deadline := time.Now().Add(time.Minute)
+		for ok := false; !ok; time.Sleep(time.Millisecond) {
+			if _, ok = all.find(ProcessExited, cmd.Process.Pid); time.Now().After(deadline) {
+				t.Fatalf("an end with %s is not told", code)
+			}
+		}
+	}
+}
+
 func TestWaitStatus(t *testing.T) {
 	for status, want := range map[WaitStatus]struct {
 		code, signal int32

@@ -98,7 +98,7 @@ func (r running) Running() map[string]evidence.Container {
 	return all
 }
 
-func (r running) Owner(pid int) (id string, ok bool) { return r.processes.table.Owner(pid) }
+func (r running) Owner(pid int) (id string, ok bool) { return r.processes.ownerNow(pid) }
 
 func (r running) Pod(uid types.UID) (fact.Pod, bool) {
 	p, ok := r.Get(uid)

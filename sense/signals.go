@@ -45,17 +45,24 @@ func (p *Processes) signalled(s evidence.Signal) {
 
 // from says where a sender is, or was: it may have ended meanwhile, as kill does.
 func (p *Processes) from(pid int) from {
-	if p.connector != nil {
-		p.connector.Drain() // it may have been forked a moment ago
-		if id, ok := p.table.Owner(pid); ok {
-			return from{container: id}
-		}
+	if id, ok := p.ownerNow(pid); ok {
+		return from{container: id}
 	}
 	if id := evidence.ContainerOf(pid); id != "" {
 		return from{container: id, stray: p.connector != nil && p.table.Stray(id, pid)}
 	}
 	ended, nested := evidence.Whereabouts(pid)
 	return from{alive: !ended, nested: ended && nested}
+}
+
+// ownerNow gives the container of a process that is alive or ended lately, by all that the
+// kernel has told of forks by now.
+func (p *Processes) ownerNow(pid int) (container string, ok bool) {
+	if p.connector == nil {
+		return "", false
+	}
+	p.connector.Drain()
+	return p.table.Owner(pid)
 }
 
 func (p *Processes) noteKernel(s evidence.Signal, at time.Time) {
@@ -74,6 +81,7 @@ func (p *Processes) noteKernel(s evidence.Signal, at time.Time) {
 // owner finds the container of a process, by what forks told or by its cgroup.
 func (p *Processes) owner(pid int) (container string, main bool) {
 	if p.connector != nil {
+		p.connector.Drain() // it may have been forked a moment ago
 		if container, _, main, ok := p.table.Of(pid); ok {
 			return container, main
 		}
