@@ -47,7 +47,6 @@ type state struct {
 	begin    []byte // of the answer, as far as copies have it without a gap
 	bytes    int
 	ended    bool
-	seen     time.Duration // the last packet
 }
 
 const (
@@ -70,19 +69,17 @@ func (f *Flows) take(p packet) {
 	s := f.open[key]
 	if p.out && p.syn && !p.ack {
 		if s != nil && !s.ended && s.Connect == 0 {
-			s.seen = p.at // the SYN once more
-			return
+			return // the SYN once more
 		}
 		f.end(key, s, p.at)
 		if len(f.open) < mostFlows {
-			f.open[key] = &state{Attempt: Attempt{Near: p.near, Far: p.far, Began: p.at, Health: -1}, seen: p.at}
+			f.open[key] = &state{Attempt: Attempt{Near: p.near, Far: p.far, Began: p.at, Health: -1}}
 		}
 		return
 	}
 	if s == nil {
 		return // it began before we looked
 	}
-	s.seen = p.at
 	if p.out {
 		f.outgoing(key, s, p)
 	} else {
@@ -107,7 +104,7 @@ func (f *Flows) outgoing(key flow, s *state, p packet) {
 	method, path, isRequest := requestPath(p.data)
 	if isRequest && s.First != 0 { // the connection is used once more
 		f.end(key, s, p.at)
-		*s = state{Attempt: Attempt{Near: p.near, Far: p.far, Began: p.at, Connect: 1, Health: -1}, seen: p.at}
+		*s = state{Attempt: Attempt{Near: p.near, Far: p.far, Began: p.at, Connect: 1, Health: -1}}
 		f.open[key] = s
 	}
 	if s.Sent == 0 {

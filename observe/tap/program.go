@@ -1,6 +1,8 @@
 package tap
 
 import (
+	"encoding/binary"
+
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 )
@@ -28,12 +30,22 @@ const (
 	stackKey  = stackCopy - 24
 )
 
-// wakeNobody is BPF_RB_NO_WAKEUP (linux/bpf.h): copies are read some times a second, and to
-// be woken for each costs more than all that is done with it.
-const wakeNobody = 1
+// Flags of bpf_ringbuf_output (linux/bpf.h). Copies are read some times a second, and to be
+// woken for each costs more than all that is done with it; who reads is woken only by what
+// looks like trouble, and where there is not room for many more.
+const (
+	wakeNobody = 1 // BPF_RB_NO_WAKEUP
+	wakeNow    = 2 // BPF_RB_FORCE_WAKEUP
+	unread     = 0 // BPF_RB_AVAIL_DATA, of bpf_ringbuf_query
+)
 
 // Offsets in struct __sk_buff (linux/bpf.h).
 const skbLen = 0
+
+// Flags of TCP, by their bits.
+const (
+	tcpFIN, tcpSYN, tcpRST = 1, 2, 4
+)
 
 // program copies packets of one way whose other end is among the targets.
 func program(way int32, targets, out *ebpf.Map) *ebpf.ProgramSpec {
@@ -107,14 +119,39 @@ func program(way int32, targets, out *ebpf.Map) *ebpf.ProgramSpec {
 		asm.FnMapLookupElem.Call(),
 		asm.JEq.Imm(asm.R0, 0, "done"),
 
-		asm.FnKtimeGetNs.Call(),
+		// R9: the flags of TCP, R8: where the payload begins.
+		asm.Sub.Imm(asm.R8, port),
+		asm.Mov.Reg(asm.R1, asm.R6),
+		asm.Mov.Reg(asm.R2, asm.R8),
+		asm.Add.Imm(asm.R2, 12),
+		asm.Mov.Reg(asm.R3, asm.RFP),
+		asm.Add.Imm(asm.R3, stackKey+keySize),
+		asm.Mov.Imm(asm.R4, 2),
+		asm.FnSkbLoadBytes.Call(),
+		asm.JNE.Imm(asm.R0, 0, "done"),
+		asm.LoadMem(asm.R9, asm.RFP, stackKey+keySize, asm.Byte),
+		asm.RSh.Imm(asm.R9, 4),
+		asm.LSh.Imm(asm.R9, 2),
+		asm.Add.Reg(asm.R8, asm.R9),
+		asm.LoadMem(asm.R9, asm.RFP, stackKey+keySize+1, asm.Byte),
+		asm.Mov.Imm(asm.R7, wakeNobody),
+	)
+	b = append(b, worth(way)...)
+	b = append(b,
+		asm.LoadMapPtr(asm.R1, out.FD()).WithSymbol("copy"),
+		asm.Mov.Imm(asm.R2, unread),
+		asm.FnRingbufQuery.Call(),
+		asm.JLE.Imm(asm.R0, ringBytes/2, "write"),
+		asm.Mov.Imm(asm.R7, wakeNow),
+
+		asm.FnKtimeGetNs.Call().WithSymbol("write"),
 		asm.StoreMem(asm.RFP, stackCopy+atTime, asm.R0, asm.DWord),
 		asm.StoreImm(asm.RFP, stackCopy+atWay, int64(way), asm.Word),
 		asm.LoadMapPtr(asm.R1, out.FD()),
 		asm.Mov.Reg(asm.R2, asm.RFP),
 		asm.Add.Imm(asm.R2, stackCopy),
 		asm.Mov.Imm(asm.R3, copySize),
-		asm.Mov.Imm(asm.R4, wakeNobody),
+		asm.Mov.Reg(asm.R4, asm.R7),
 		asm.FnRingbufOutput.Call(),
 
 		// 1: the packet goes on, always.
@@ -122,4 +159,43 @@ func program(way int32, targets, out *ebpf.Map) *ebpf.ProgramSpec {
 		asm.Return(),
 	)
 	return &ebpf.ProgramSpec{Name: "whylet_tap", Type: ebpf.CGroupSKB, License: "GPL", Instructions: b}
+}
+
+// worth goes to "done" with packets that say nothing, which are those that only acknowledge
+// others, and has who reads woken at once by a refusal, and by an answer whose status is that
+// of a failure: a container may be ended for it.
+func worth(way int32) asm.Instructions {
+	carries := "copy"
+	if way == inward {
+		carries = "answer"
+	}
+	b := asm.Instructions{
+		asm.LoadMem(asm.R1, asm.RFP, stackCopy+atLength, asm.Word),
+		asm.JGT.Reg(asm.R1, asm.R8, carries),
+		asm.Mov.Reg(asm.R1, asm.R9),
+		asm.And.Imm(asm.R1, tcpFIN|tcpSYN|tcpRST),
+		asm.JEq.Imm(asm.R1, 0, "done"),
+	}
+	if way != inward {
+		return b
+	}
+	const status = len("HTTP/1.1 ")
+	return append(b,
+		asm.And.Imm(asm.R9, tcpRST),
+		asm.JNE.Imm(asm.R9, 0, "wake"),
+		asm.Ja.Label("copy"),
+
+		asm.Mov.Reg(asm.R1, asm.R6).WithSymbol("answer"),
+		asm.Mov.Reg(asm.R2, asm.R8),
+		asm.Mov.Reg(asm.R3, asm.RFP),
+		asm.Add.Imm(asm.R3, stackKey),
+		asm.Mov.Imm(asm.R4, int32(status)+1),
+		asm.FnSkbLoadBytes.Call(),
+		asm.JNE.Imm(asm.R0, 0, "copy"),
+		asm.LoadMem(asm.R9, asm.RFP, stackKey, asm.Word),
+		asm.JNE.Imm(asm.R9, int32(binary.NativeEndian.Uint32([]byte("HTTP"))), "copy"),
+		asm.LoadMem(asm.R9, asm.RFP, stackKey+int16(status), asm.Byte),
+		asm.JLT.Imm(asm.R9, '4', "copy"),
+		asm.Mov.Imm(asm.R7, wakeNow).WithSymbol("wake"),
+	)
 }

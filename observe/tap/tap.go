@@ -23,6 +23,7 @@ type Tap struct {
 	programs      []*ebpf.Program
 	links         []link.Link
 	reader        *ringbuf.Reader
+	woken         *os.File // readable while there are copies; Go's poller waits for it
 	set           map[netip.AddrPort]bool
 }
 
@@ -92,8 +93,23 @@ func Open(cgroup string) (t *Tap, err error) {
 		}
 		t.links = append(t.links, l)
 	}
-	t.reader, err = ringbuf.NewReader(t.ring)
+	if t.reader, err = ringbuf.NewReader(t.ring); err != nil {
+		return t, err
+	}
+	t.woken, err = pollable(t.ring.FD())
 	return t, err
+}
+
+// pollable is another descriptor of the same file, for which Go's poller can wait.
+func pollable(fd int) (*os.File, error) {
+	own, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("fcntl", err)
+	}
+	if err := unix.SetNonblock(own, true); err != nil {
+		return nil, errors.Join(os.NewSyscallError("fcntl", err), unix.Close(own))
+	}
+	return os.NewFile(uintptr(own), "ring"), nil
 }
 
 // Close takes the program away.
@@ -104,6 +120,9 @@ func (t *Tap) Close() error {
 	}
 	for _, p := range t.programs {
 		errs = append(errs, p.Close())
+	}
+	if t.woken != nil {
+		errs = append(errs, t.woken.Close())
 	}
 	if t.reader != nil {
 		errs = append(errs, t.reader.Close())
@@ -145,16 +164,27 @@ func keyOf(a netip.AddrPort) []byte {
 	return key
 }
 
-// readEvery is how often copies are read, and attempts ended that nobody answers.
-const readEvery = 25 * time.Millisecond
+// readCalmly is how often copies are read of which none looks like trouble, and readEvery
+// how often while an attempt is not over, that it is ended in time if nobody answers.
+const (
+	readCalmly = 100 * time.Millisecond
+	readEvery  = 50 * time.Millisecond
+)
 
 // Run reads what the program copies until ctx ends, and tells of attempts. within says
 // how long one may take.
 func (t *Tap) Run(ctx context.Context, within func(Attempt) time.Duration, tell func(Attempt)) error {
 	flows := NewFlows(tell)
 	var record ringbuf.Record // its bytes are used again for each
+	t.reader.SetDeadline(time.Unix(1, 0))
 	for ctx.Err() == nil {
-		t.reader.SetDeadline(time.Now().Add(readEvery))
+		pause := readCalmly
+		if len(flows.open) > 0 {
+			pause = readEvery
+		}
+		if err := t.wait(pause); err != nil {
+			return fmt.Errorf("waiting for the tap: %w", err)
+		}
 		for {
 			err := t.reader.ReadInto(&record)
 			if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -170,6 +200,25 @@ func (t *Tap) Run(ctx context.Context, within func(Attempt) time.Duration, tell 
 		flows.expire(Now(), within)
 	}
 	return nil
+}
+
+// wait returns when the program wakes who reads, or after a time. The wait is the Go
+// runtime's own: one within a system call would take a thread, and wake another one that
+// looks after it.
+func (t *Tap) wait(most time.Duration) error {
+	raw, err := t.woken.SyscallConn()
+	if err == nil {
+		err = t.woken.SetReadDeadline(time.Now().Add(most))
+	}
+	if err != nil {
+		return err
+	}
+	waited := false
+	err = raw.Read(func(uintptr) bool { waited = !waited; return !waited })
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil
+	}
+	return err
 }
 
 // Now is the clock of attempts.
