@@ -59,6 +59,9 @@ func NewInspector(c Cgroups, join func(id string, pids []int), lastLines func(co
 
 // attention is what is known of a running container's cgroup.
 type attention struct {
+	read    fact.Sampled // the last that was read
+	moved   time.Time    // when it last came nearer to a limit, or was first read
+	next    time.Time    // when it is to be read again
 	last    fact.Sampled // the last that was told
 	toldAt  time.Time
 	looked  time.Time
@@ -66,7 +69,7 @@ type attention struct {
 	calm    bool      // the calm look was asked for
 	asked   time.Time // when somebody's question last looked into it
 	soon    int       // the looks of this trouble that came soon after another
-	read    int       // how often its log was read, and when last
+	reads   int       // how often its log was read, and when last
 	readAt  time.Time
 }
 
@@ -310,10 +313,10 @@ func (l *Inspector) mayRead(id string) bool {
 	defer l.mu.Unlock()
 	a := l.seen[id]
 	now := time.Now()
-	if a == nil || a.read >= soonLooks && now.Sub(a.readAt) < readEvery {
+	if a == nil || a.reads >= soonLooks && now.Sub(a.readAt) < readEvery {
 		return false
 	}
-	a.read, a.readAt = a.read+1, now
+	a.reads, a.readAt = a.reads+1, now
 	return true
 }
 

@@ -2,6 +2,7 @@ package sense
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -15,8 +16,11 @@ import (
 )
 
 const (
-	// sampleEvery is how often each cgroup is read; a read costs some 100 µs.
+	// sampleEvery is how often a cgroup is read; a read costs some 100 µs. Where nothing
+	// has moved for steadyAfter it is read every steadyEvery.
 	sampleEvery = 10 * time.Second
+	steadyEvery = 30 * time.Second
+	steadyAfter = 2 * time.Minute
 	// denseEvery is the same around trouble, which lasts for troubleLasts.
 	denseEvery   = time.Second
 	troubleLasts = 30 * time.Second
@@ -37,32 +41,50 @@ func (l *Inspector) Run(ctx context.Context, known pods.Registry, emit func(fact
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-			l.sampleAll(at, n%int(sampleEvery/denseEvery) == 0)
+			if n%int(sampleEvery/denseEvery) == 0 {
+				l.meet(at.known.All())
+			}
+			l.sampleDue(at)
 		}
 	}
 }
 
-// sampleAll reads the cgroups of troubled containers, or of all.
-func (l *Inspector) sampleAll(at *post, all bool) {
-	live := map[string]bool{}
-	for _, p := range at.known.All() {
-		for name, c := range p.Containers {
-			if !c.Running {
-				continue
-			}
-			live[c.ID] = true
-			if all || l.troubled(c.ID) {
-				l.sample(at, p, name, c)
-			}
-		}
-	}
+// meet learns which containers run; what is new is due at once.
+func (l *Inspector) meet(all []pods.Pod) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for id := range l.seen {
-		if !live[id] {
-			delete(l.seen, id)
+	live := map[string]bool{}
+	for _, p := range all {
+		for _, c := range p.Containers {
+			if c.Running {
+				live[c.ID] = true
+				l.attention(c.ID)
+			}
 		}
 	}
+	maps.DeleteFunc(l.seen, func(id string, _ *attention) bool { return !live[id] })
+}
+
+// sampleDue reads the cgroups of those containers whose turn it is, or that are in trouble.
+func (l *Inspector) sampleDue(at *post) {
+	for _, id := range l.due(time.Now()) {
+		run, ok := at.known.ByID(id)
+		if p, known := at.known.Get(run.Pod.UID); ok && known && run.Running {
+			l.sample(at, p, run.Name, run.Container)
+		}
+	}
+}
+
+func (l *Inspector) due(now time.Time) (ids []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for id, a := range l.seen {
+		if !now.Before(a.next) || now.Sub(a.trouble) < troubleLasts {
+			a.next = now.Add(sampleEvery)
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // processesOf lists the processes of a cgroup itself; nothing where that cannot be
@@ -128,6 +150,7 @@ func (l *Inspector) worthTelling(id string, s cgroupfs.Sample) bool {
 	defer l.mu.Unlock()
 	a := l.attention(id)
 	now := time.Now()
+	a.settle(s.Sampled, now)
 	if !a.toldAt.IsZero() && isTrouble(a.last, s.Sampled) {
 		a.trouble = now
 	}
@@ -136,6 +159,25 @@ func (l *Inspector) worthTelling(id string, s cgroupfs.Sample) bool {
 	}
 	a.last, a.toldAt = s.Sampled, now
 	return true
+}
+
+// settle lets a container be read less often that has long been steady.
+func (a *attention) settle(s fact.Sampled, now time.Time) {
+	if a.moved.IsZero() || moves(a.read, s) {
+		a.moved = now
+	}
+	a.read = s
+	if a.next = now.Add(sampleEvery); now.Sub(a.moved) >= steadyAfter {
+		a.next = now.Add(steadyEvery)
+	}
+}
+
+// moves says whether a container is on its way to what limits it, or was there since the
+// sample before.
+func moves(old, now fact.Sampled) bool {
+	return now.OOMKills > old.OOMKills || now.ThrottledPeriods > old.ThrottledPeriods ||
+		now.MemoryLimit > 0 && (now.WorkingSet > now.MemoryLimit/4*3 || now.WorkingSet > old.WorkingSet+now.MemoryLimit/16) ||
+		now.PIDLimit > 0 && now.PIDs > now.PIDLimit/4*3
 }
 
 // isTrouble compares a sample with the last that was told: OOM kills, memory
