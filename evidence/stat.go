@@ -46,6 +46,15 @@ func ParseStat(text string) (Process, error) {
 	return Process{Command: text[open+1 : end], State: f[0], CPU: time.Duration(user+system) * tick, Began: began}, nil
 }
 
+// Start is when it began by the wall clock, which may have been set since then; zero where
+// the clocks cannot be read.
+func (p Process) Start() time.Time {
+	if since := age(p.Began); since > 0 {
+		return time.Now().UTC().Add(-since)
+	}
+	return time.Time{}
+}
+
 var errLimits = errors.New("not a process's limits")
 
 // ParseLimit finds a limit by its name in /proc/PID/limits (proc_pid_limits(5)); 0 is

@@ -76,7 +76,7 @@ func (w *words) with(ctx context.Context, p kubelet.Process) {
 			return
 		case <-ticker.C:
 		}
-		if now, ok := kubelet.Look(p.PID); !ok || !now.Started.Equal(p.Started) {
+		if !p.Lives() {
 			cancel()
 			log.Wait()
 			seen.Ended, seen.NotUnderstood = true, w.odd

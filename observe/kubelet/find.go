@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"whylet.dev/whylet/evidence"
 )
 
 // Process is a kubelet that runs on this machine.
@@ -18,6 +20,8 @@ type Process struct {
 	PID     int
 	Args    []string
 	Started time.Time
+	// began tells it from a later process of the same number.
+	began uint64
 	// Verbosity is its -v; 0 where it was not given one.
 	Verbosity int
 	// Log is the file that its words go to, as this process can open it; [Journal] for
@@ -113,17 +117,26 @@ func Look(pid int) (Process, bool) {
 	if !isKubelet(args) {
 		return Process{}, false
 	}
-	p := Process{PID: pid, Args: args, Verbosity: verbosity(args), Root: dir + "/root", Log: logOf(dir)}
+	stat, err := os.ReadFile(dir + "/stat")
+	of, err2 := evidence.ParseStat(string(stat))
+	if err != nil || err2 != nil {
+		return Process{}, false
+	}
+	p := Process{PID: pid, Args: args, Verbosity: verbosity(args), Root: dir + "/root", Log: logOf(dir), began: of.Began, Started: of.Start()}
 	if groups, err := os.ReadFile(dir + "/cgroup"); err == nil {
 		p.Unit = unitOf(string(groups))
 	}
 	if p.Log == Journal && p.Unit == "" {
 		p.Log = "" // a socket of somebody else's
 	}
-	if info, err := os.Stat(dir); err == nil {
-		p.Started = info.ModTime().UTC()
-	}
 	return p, true
+}
+
+// Lives says whether it still runs.
+func (p Process) Lives() bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.PID))
+	now, err2 := evidence.ParseStat(string(stat))
+	return err == nil && err2 == nil && now.Began == p.began && now.State != "Z"
 }
 
 // housed are programs that have a kubelet inside, with the arguments that start it.
