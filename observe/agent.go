@@ -86,10 +86,12 @@ func (a *Agent) Journal() *journal.Journal { return a.journal.Journal }
 // ReadyFile is there while an agent has seen its node's pods.
 func ReadyFile(data string) string { return filepath.Join(data, "ready") }
 
-// journalBytes and journalAge bound the node's memory.
+// journalBytes and journalAge bound the node's memory. journalSync is how much of it a loss
+// of power may take.
 const (
 	journalBytes = 128 << 20
 	journalAge   = 14 * 24 * time.Hour
+	journalSync  = time.Second
 )
 
 // Open connects to what there is, and reads what an earlier agent knew.
@@ -108,7 +110,7 @@ func Open(ctx context.Context, o Options) (*Agent, error) {
 	if err := os.Remove(ReadyFile(o.DataDir)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	a.journal, err = fold.Open(JournalDir(o.DataDir), journal.Options{MaxBytes: journalBytes, MaxAge: journalAge, Log: o.Log}, fold.Options{})
+	a.journal, err = fold.Open(JournalDir(o.DataDir), journal.Options{MaxBytes: journalBytes, MaxAge: journalAge, SyncEvery: journalSync, Log: o.Log}, fold.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -190,6 +192,7 @@ func (a *Agent) heard(f fact.Fact) {
 	a.trouble.heard(f)
 	a.kernel.heard(f)
 	a.counts.heard(f)
+	a.attempts.heard(f)
 }
 
 // Run watches until ctx ends.

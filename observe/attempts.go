@@ -3,7 +3,9 @@ package observe
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -30,6 +32,8 @@ type attempts struct {
 	up   map[probeKey]bool      // startup probes that succeeded
 	// unread is when an attempt of a probe was last seen that packets do not explain.
 	unread map[probeKey]time.Time
+	// news tells that there may be something else to probe.
+	news chan struct{}
 }
 
 // probeKey is a probe of a run of a container.
@@ -48,11 +52,26 @@ type probed struct {
 }
 
 func newAttempts(a *Agent) *attempts {
-	return &attempts{agent: a, aims: map[netip.AddrPort][]probed{}, last: map[probeKey]time.Time{}, up: map[probeKey]bool{}, unread: map[probeKey]time.Time{}}
+	return &attempts{agent: a, aims: map[netip.AddrPort][]probed{}, last: map[probeKey]time.Time{}, up: map[probeKey]bool{}, unread: map[probeKey]time.Time{}, news: make(chan struct{}, 1)}
 }
 
-// aimEvery is how often it is looked what there is to probe: containers come and go.
-const aimEvery = 500 * time.Millisecond
+// What there is to probe is looked for when something was heard of a pod, aimApart apart at
+// least; what was seen of probes is forgotten after rememberProbes.
+const (
+	aimApart       = 100 * time.Millisecond
+	rememberProbes = time.Hour
+)
+
+// heard learns that containers come and go. It does not wait.
+func (t *attempts) heard(f fact.Fact) {
+	switch f.Body.(type) {
+	case fact.SpecSeen, fact.StatusSeen, fact.SetUpDone, fact.Started, fact.Exited, fact.ObjectGone:
+		select {
+		case t.news <- struct{}{}:
+		default:
+		}
+	}
+}
 
 // run taps one kubelet until ctx ends.
 func (t *attempts) run(ctx context.Context, p kubelet.Process) {
@@ -87,31 +106,41 @@ func (t *attempts) set(on bool) {
 }
 
 func (t *attempts) aim(ctx context.Context, on *tap.Tap) {
-	ticker := time.NewTicker(aimEvery)
-	defer ticker.Stop()
 	for {
 		aims := aimsOf(t.agent.loop.pods.All())
-		all := make([]netip.AddrPort, 0, len(aims))
-		for a := range aims {
-			all = append(all, a)
-		}
-		if err := on.Aim(all); err != nil {
+		if err := on.Aim(slices.Collect(maps.Keys(aims))); err != nil {
 			t.agent.o.Log.Debug("the tap does not take all addresses", "error", err)
 		}
-		t.mu.Lock()
-		t.aims = aims
-		for key, at := range t.last {
-			if time.Since(at) > time.Hour {
-				delete(t.last, key)
-				delete(t.up, key)
-				delete(t.unread, key)
-			}
-		}
-		t.mu.Unlock()
+		t.take(aims)
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-time.After(aimApart):
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.news:
+		}
+	}
+}
+
+// take takes what there is to probe now, and forgets what has not been for a while.
+func (t *attempts) take(aims map[netip.AddrPort][]probed) {
+	there := map[probeKey]bool{}
+	for _, all := range aims {
+		for _, one := range all {
+			there[one.probeKey] = true
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.aims = aims
+	for key, at := range t.last {
+		if !there[key] && time.Since(at) > rememberProbes {
+			delete(t.last, key)
+			delete(t.up, key)
+			delete(t.unread, key)
 		}
 	}
 }
@@ -232,10 +261,18 @@ func (t *attempts) active(p probed) bool {
 	startup.kind = fact.Startup
 	if pod, ok := t.agent.loop.pods.Get(p.pod); ok {
 		if c, ok := pod.Spec(p.container); ok && c.StartupProbe != nil && c.StartupProbe.Exec == nil {
-			return t.up[startup] != (p.kind == fact.Startup)
+			return (t.up[startup] || started(pod, p)) != (p.kind == fact.Startup)
 		}
 	}
 	return true
+}
+
+// started says whether the status has it that the startup probe of a run has succeeded,
+// which may have been before anybody looked at packets.
+func started(pod pods.Pod, p probed) bool {
+	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(c v1.ContainerStatus) bool {
+		return c.Name == p.container && c.RestartCount == p.attempt && c.Started != nil && *c.Started
+	})
 }
 
 // asks says whether an attempt may be one of a probe.
