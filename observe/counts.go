@@ -8,19 +8,24 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"whylet.dev/whylet/evidence"
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/observe/kubelet"
+	"whylet.dev/whylet/pods"
 )
 
 // counts reads kubelet's own counters of its probes: they count every attempt, whatever
-// it logs, and commands too, which no tap sees. Only its goroutine touches what it keeps.
+// it logs, and commands too, which no tap sees.
 type counts struct {
 	agent *Agent
 	read  func(context.Context) ([]byte, error)
+	// serving is the kubelet of which it was seen that it serves.
+	serving kubelet.Process
 
+	mu   sync.Mutex // held while last and at are replaced, or read by others
 	last map[kubelet.ProbeOf]kubelet.Count
 	at   time.Time // when last was read; zero: never
 	// ended hands over containers that ended: their counters belong to that run.
@@ -38,16 +43,47 @@ const (
 
 func newCounts(a *Agent) *counts {
 	url := fmt.Sprintf("https://%s/metrics/probes", net.JoinHostPort("127.0.0.1", strconv.Itoa(kubeletPort)))
-	return &counts{agent: a, ended: make(chan fact.Fact, 64), read: func(ctx context.Context) ([]byte, error) {
-		process, ok := kubelet.Find()
-		if !ok {
-			return nil, errors.New("no kubelet runs on this machine")
-		}
-		if err := serves(process.PID, kubeletPort); err != nil {
+	c := &counts{agent: a, ended: make(chan fact.Fact, 64)}
+	c.read = func(ctx context.Context) ([]byte, error) {
+		if err := c.found(); err != nil {
 			return nil, err
 		}
 		return a.api.Beside(ctx, url)
-	}}
+	}
+	return c
+}
+
+// found is nil if kubelet is there and serves. Who holds its port is looked for once in its
+// life: that reads the whole table of the machine's connections.
+func (c *counts) found() error {
+	if c.serving.PID != 0 && c.serving.Lives() {
+		return nil
+	}
+	process, ok := kubelet.Find()
+	if !ok {
+		return errors.New("no kubelet runs on this machine")
+	}
+	if err := serves(process.PID, kubeletPort); err != nil {
+		return err
+	}
+	c.serving = process
+	return nil
+}
+
+// fine says whether all probes of a pod that has run for a while are known to be made and to
+// succeed. One that cannot be made at all is not counted.
+func (c *counts) fine(pod pods.Pod) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name := range pod.Containers {
+		for _, kind := range []fact.ProbeKind{fact.Startup, fact.Liveness, fact.Readiness} {
+			n := c.last[kubelet.ProbeOf{UID: pod.Key.UID, Namespace: pod.Key.Namespace, Name: pod.Key.Name, Container: name, Kind: kind}]
+			if probeOf(pod, name, kind) != nil && (n.Successes == 0 || n.Failures > 0 || n.Unknowns > 0) {
+				return false
+			}
+		}
+	}
+	return len(pod.Containers) > 0
 }
 
 // serves is nil if a process of this network namespace holds a port. A kubelet's
@@ -168,6 +204,8 @@ func (c *counts) tell(now map[kubelet.ProbeOf]kubelet.Count, ends []fact.Fact, a
 		}
 		all = append(all, f)
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.last, c.at = now, at
 	return all
 }

@@ -25,7 +25,7 @@ type troubles struct {
 
 	mu  sync.Mutex
 	due map[types.UID]*trouble
-	// met are the pods whose events were looked at when they were well.
+	// met are the pods that were well once.
 	met map[types.UID]bool
 	// stopped are the containers that the runtime was seen to stop.
 	stopped map[containerOf]bool
@@ -39,6 +39,8 @@ type trouble struct {
 	step int
 	// calm is set while the pod is well: soon nothing more is to be looked at.
 	calm bool
+	// fresh is set while all that is known is that the pod is not up yet, or is up.
+	fresh bool
 }
 
 // pauses are the times between looks after the last news of a pod in trouble; the last
@@ -122,28 +124,45 @@ func (t *troubles) ended(c containerOf) {
 	}
 }
 
-// unhurried is the look with which those begin that promise little.
-const unhurried = 2
+const (
+	// unhurried is the look with which those begin that promise little.
+	unhurried = 2
+	// starting is the step of a pod that is not up yet, and comesUp how long that is nobody's
+	// trouble.
+	starting = 1
+	comesUp  = 3 * time.Second
+)
 
-// isNot is a pod that is not well: news only where it was.
+// isNot is a pod that is not well: news only where it was. One that was never well yet
+// starts, most likely, and is not disturbed by questions meanwhile.
 func (t *troubles) isNot(uid types.UID) {
 	t.mu.Lock()
 	one := t.due[uid]
-	was := one == nil || one.calm
+	was, starts := one == nil || one.calm, !t.met[uid]
+	if one == nil && starts {
+		t.due[uid] = &trouble{step: starting, next: time.Now().Add(comesUp), fresh: true}
+	}
 	t.mu.Unlock()
-	if was {
+	switch {
+	case one == nil && starts:
+		t.rouse()
+	case was:
 		t.news(uid, 0)
 	}
 }
 
-// isWell is a pod that is well.
+// isWell is a pod that is well. The events of one that came up without any trouble are
+// looked at once, later: a probe that cannot be made at all leaves no other trace.
 func (t *troubles) isWell(uid types.UID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if one := t.due[uid]; one != nil {
+	first := !t.met[uid]
+	t.met[uid] = true
+	switch one := t.due[uid]; {
+	case one != nil && (!one.fresh || one.step > starting):
 		one.calm, one.step = true, min(one.step, 1)
-	} else {
-		t.onceLater(uid)
+	case first:
+		t.due[uid] = &trouble{calm: true, fresh: true, step: lastCalm - 1, next: time.Now().Add(calmLook)}
 	}
 }
 
@@ -155,31 +174,27 @@ func (t *troubles) news(uid types.UID, step int) {
 		one = &trouble{step: step}
 		t.due[uid] = one
 	}
-	one.calm, one.step = false, min(one.step, step)
+	one.calm, one.fresh, one.step = false, false, min(one.step, step)
 	if next := time.Now().Add(pauses[step]); one.next.IsZero() || next.Before(one.next) {
 		one.next = next
 	}
 	t.mu.Unlock()
+	t.rouse()
+}
+
+// rouse tells that something became due.
+func (t *troubles) rouse() {
 	select {
 	case t.wake <- struct{}{}:
 	default:
 	}
 }
 
-// onceLater has the events of a pod that is well looked at once: a probe that cannot
-// be made at all leaves no other trace. The caller holds mu.
-func (t *troubles) onceLater(uid types.UID) {
-	if !t.met[uid] {
-		t.met[uid] = true
-		t.due[uid] = &trouble{calm: true, step: lastCalm - 1, next: time.Now().Add(calmLook)}
-	}
-}
-
 const (
 	// lastCalm is the look after which a pod that is well is left alone, calmLook how
-	// long after it became well it is looked at.
+	// long after it became well it is looked at: kubelet's counters were read again by then.
 	lastCalm = 3
-	calmLook = 10 * time.Second
+	calmLook = countEvery + 10*time.Second
 )
 
 // soonest is the pod to look at next, and when: of those that are due the one with the
@@ -220,16 +235,18 @@ func (t *troubles) run(ctx context.Context) {
 			}
 		case <-timer.C:
 		}
-		if uid != "" {
+		if uid != "" && t.look(ctx, uid) {
 			spend.spent++
-			t.look(ctx, uid)
 		}
 	}
 }
 
-func (t *troubles) look(ctx context.Context, uid types.UID) {
+// look looks at a pod's events. It says whether that took a request.
+func (t *troubles) look(ctx context.Context, uid types.UID) bool {
 	t.mu.Lock()
+	fresh := false
 	if one := t.due[uid]; one != nil {
+		fresh = one.fresh && one.calm
 		one.step++
 		one.next = time.Now().Add(pauses[min(one.step, len(pauses)-1)])
 		if one.calm && one.step >= lastCalm {
@@ -238,8 +255,8 @@ func (t *troubles) look(ctx context.Context, uid types.UID) {
 	}
 	t.mu.Unlock()
 	pod, ok := t.agent.loop.pods.Get(uid)
-	if !ok || pod.Object == nil {
-		return
+	if !ok || pod.Object == nil || fresh && t.agent.counts.fine(pod) {
+		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -252,4 +269,5 @@ func (t *troubles) look(ctx context.Context, uid types.UID) {
 			t.agent.loop.submit(t.agent.filled(f))
 		}
 	}
+	return true
 }

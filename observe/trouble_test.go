@@ -1,0 +1,72 @@
+package observe
+
+import (
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/observe/kubelet"
+	"whylet.dev/whylet/pods"
+)
+
+func newTroublesOf() *troubles {
+	return &troubles{due: map[types.UID]*trouble{}, met: map[types.UID]bool{}, stopped: map[containerOf]bool{}, wake: make(chan struct{}, 1)}
+}
+
+func ready(is v1.ConditionStatus) fact.Fact {
+	return fact.Fact{Pod: web, Body: fact.StatusSeen{Status: v1.PodStatus{Conditions: []v1.PodCondition{{Type: v1.PodReady, Status: is}}}}}
+}
+
+// A pod that starts is left in peace while it does, and looked at once, later, when it came up.
+func TestAPodThatStarts(t *testing.T) {
+	all := newTroublesOf()
+	soon := func() time.Duration { return time.Until(all.due[web.UID].next) }
+	all.heard(ready(v1.ConditionFalse))
+	if in := soon(); in < comesUp-time.Second {
+		t.Errorf("its events are read %v after it began", in)
+	}
+	all.heard(ready(v1.ConditionTrue))
+	if in := soon(); in < countEvery {
+		t.Errorf("those of one that came up %v later", in)
+	}
+	all.heard(ready(v1.ConditionFalse))
+	if in := soon(); in > time.Second {
+		t.Errorf("those of one that is not well any more only %v later", in)
+	}
+}
+
+// One that does not come up is in trouble, and so is one of which something else is heard.
+func TestAPodThatDoesNotComeUp(t *testing.T) {
+	all := newTroublesOf()
+	all.heard(ready(v1.ConditionFalse))
+	all.heard(fact.Fact{Pod: web, Container: "app", Body: fact.StartFailed{}})
+	if in := time.Until(all.due[web.UID].next); in > time.Second {
+		t.Errorf("its events are read only after %v", in)
+	}
+	all.heard(ready(v1.ConditionTrue))
+	if one := all.due[web.UID]; !one.calm || time.Until(one.next) > time.Second {
+		t.Errorf("what happened is not looked at once it is well: %+v", one)
+	}
+}
+
+// That a probe is made and succeeds is known from kubelet's counters, if they have it.
+func TestFine(t *testing.T) {
+	pod := pods.Pod{Key: web, Object: theSpec(), Containers: map[string]pods.Container{"app": {Running: true}}}
+	of := kubelet.ProbeOf{UID: web.UID, Namespace: web.Namespace, Name: web.Name, Container: "app", Kind: fact.Liveness}
+	for name, c := range map[string]struct {
+		counts map[kubelet.ProbeOf]kubelet.Count
+		want   bool
+	}{
+		"it succeeds":      {map[kubelet.ProbeOf]kubelet.Count{of: {Successes: 3}}, true},
+		"it failed":        {map[kubelet.ProbeOf]kubelet.Count{of: {Successes: 3, Failures: 1}}, false},
+		"it is never made": {map[kubelet.ProbeOf]kubelet.Count{of: {}}, false},
+		"nobody counts":    {nil, false},
+	} {
+		if got := (&counts{last: c.counts}).fine(pod); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
