@@ -115,20 +115,16 @@ func (s *Source) heard(ctx context.Context, t told) {
 		}
 		return
 	}
-	v, err := s.Client.look(ctx, t.container)
+	v, err := s.Client.look(ctx, t.container, false)
 	if err != nil || v.pod.UID == "" {
 		return // a sandbox, or gone; a look will tell
 	}
 	if t.started {
-		s.lane(v, func() {
-			// The process runs before the status says so.
-			v = s.until(ctx, v, func(v view) bool { return !v.started.IsZero() })
-			if v.started.IsZero() {
-				v.started = t.at.UTC()
-			}
-			v.pid = int(t.pid)
-			s.tellStart(v)
-		})
+		if v.started.IsZero() {
+			v.started = t.at.UTC() // the process runs before the status says so
+		}
+		v.pid = int(t.pid)
+		s.lane(v, func() { s.tellStart(v) })
 		return
 	}
 	s.lane(v, func() {
@@ -154,7 +150,7 @@ func (s *Source) until(ctx context.Context, v view, so func(view) bool) view {
 			return v
 		case <-time.After(pause):
 		}
-		now, err := s.Client.look(ctx, v.id)
+		now, err := s.Client.look(ctx, v.id, false)
 		switch {
 		case err == nil && now.pod.UID != "":
 			v = now
@@ -177,7 +173,7 @@ func (s *Source) lookAtAll(ctx context.Context) error {
 		if s.stage(id) == ended || s.stage(id) == started && !v.exited() || !v.exited() && !v.running() {
 			continue
 		}
-		full, err := s.Client.look(ctx, id)
+		full, err := s.Client.look(ctx, id, v.running())
 		switch {
 		case notFound(err):
 		case err != nil:

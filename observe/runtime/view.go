@@ -87,11 +87,12 @@ func (c *Client) list(ctx context.Context) (map[string]view, error) {
 	return all, nil
 }
 
-// look asks for everything about one container.
-func (c *Client) look(ctx context.Context, id string) (view, error) {
+// look asks about one container; with its process also for that, which has the runtime
+// write out the container's whole configuration.
+func (c *Client) look(ctx context.Context, id string, process bool) (view, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	r, err := c.cri.ContainerStatus(ctx, &runtimeapi.ContainerStatusRequest{ContainerId: id, Verbose: true})
+	r, err := c.cri.ContainerStatus(ctx, &runtimeapi.ContainerStatusRequest{ContainerId: id, Verbose: process})
 	if err != nil {
 		return view{}, fmt.Errorf("status of container %s: %w", id, err)
 	}
