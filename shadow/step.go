@@ -109,11 +109,14 @@ func (r Run) ordered(f fact.Fact, byKubelet bool) Run {
 }
 
 func withAttempt(rows map[fact.ProbeKind]Row, f fact.Fact, b fact.Probed) map[fact.ProbeKind]Row {
+	row, failed := rows[b.Probe]
+	if !failed && b.Verdict != fact.Failure {
+		return rows
+	}
 	rows = maps.Clone(rows)
 	if rows == nil {
 		rows = map[fact.ProbeKind]Row{}
 	}
-	row := rows[b.Probe]
 	switch b.Verdict {
 	case fact.Success, fact.Warning:
 		delete(rows, b.Probe)

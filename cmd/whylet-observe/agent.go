@@ -52,6 +52,7 @@ makes answers less certain, and they say so. "whylet-observe doctor" shows it.`,
 			for _, s := range observe.Examine(cmd.Context(), o.Runtime) { // kubectl why doctor reads this
 				o.Log.Info("sight", "name", s.Name, "seen", s.Seen, "what", s.What)
 			}
+			observe.Quieten()
 			debug.SetMemoryLimit(observe.GoMemoryLimit)
 			a, err := observe.Open(cmd.Context(), o)
 			if err != nil {
