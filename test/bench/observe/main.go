@@ -4,10 +4,18 @@
 //
 //	make bench-observe                            100 pods, two probes each every 10 s
 //	make bench-observe OBSERVE="-period 1"        every second
+//	make bench-observe OBSERVE="-agents bin/whylet-observe,/tmp/before -turns 3"
+//	                                              two builds in turns, beside the same pods
+//	make bench-observe OBSERVE="-pods 0 -starts 100"    only whether pods start later
 //	make bench-observe OBSERVE="-storm 10m"       pods that end and processes that come and go, as fast as they can
 //
 // The times of starts are made in turns, with and without the agent. On a machine that
 // is busy otherwise they say little: the load is printed with them.
+//
+//	main.go    what is measured, and the pods
+//	cost.go    what the agent uses
+//	starts.go  how long pods take to start
+//	storm.go   what it survives
 package main
 
 import (
@@ -33,26 +41,38 @@ import (
 
 type bench struct {
 	*peer.Stack
-	program string
-	agent   *exec.Cmd
-	log     *os.File
+	agent *exec.Cmd
+	log   *os.File
 }
 
+// options are the flags.
+type options struct {
+	pods, period, starts, turns int
+	window, settle, storm       time.Duration
+	root, agents                string
+}
+
+// programs are the agents that are measured.
+func (o options) programs() []string { return strings.Split(o.agents, ",") }
+
 func main() {
-	pods := flag.Int("pods", 100, "how many pods there are, with two HTTP probes each")
-	period := flag.Int("period", 10, "seconds between two attempts of a probe")
-	window := flag.Duration("for", time.Minute, "for how long it is measured")
-	starts := flag.Int("starts", 20, "how many pods are started with the agent, and as many without")
-	stormFor := flag.Duration("storm", 0, "in place of all that: for how long pods end and processes come and go")
-	root := flag.String("root", ".", "where bin/ is")
+	var o options
+	flag.IntVar(&o.pods, "pods", 100, "how many pods there are, with two HTTP probes each; 0: only starts are measured")
+	flag.IntVar(&o.period, "period", 10, "seconds between two attempts of a probe")
+	flag.DurationVar(&o.window, "for", time.Minute, "for how long it is measured")
+	flag.DurationVar(&o.settle, "settle", time.Minute, "how long after the last pod is ready, or the agent began, that is")
+	flag.IntVar(&o.starts, "starts", 60, "how many pods are started with the agent, and as many without")
+	flag.IntVar(&o.turns, "turns", 1, "how often each agent is measured, in turns")
+	flag.DurationVar(&o.storm, "storm", 0, "in place of all that: for how long pods end and processes come and go")
+	flag.StringVar(&o.root, "root", ".", "where bin/ is")
+	flag.StringVar(&o.agents, "agents", "bin/whylet-observe", "the agents, separated by commas")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := error(nil)
-	if *stormFor > 0 {
-		err = storm(ctx, *root, *stormFor)
-	} else {
-		err = run(ctx, *root, *pods, int32(*period), *window, *starts)
+	play := run
+	if o.storm > 0 {
+		play = storm
 	}
+	err := play(ctx, o)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "observe:", err)
@@ -60,45 +80,56 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, root string, pods int, period int32, window time.Duration, starts int) (err error) {
-	bin, err := peer.FindBinaries(root)
+// open starts the real stack.
+func open(ctx context.Context, o options, settings ...string) (*bench, error) {
+	bin, err := peer.FindBinaries(o.root)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	stack, err := peer.StartKubelet(ctx, bin)
+	stack, err := peer.StartKubelet(ctx, bin, settings...)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	b := &bench{Stack: stack, program: filepath.Join(bin.Whylet, "whylet-observe")}
-	defer func() { err = errors.Join(err, b.end(), stack.Stop()) }()
+	b := &bench{Stack: stack}
 	if b.log, err = os.Create(filepath.Join(stack.Dir, "logs", "agent.log")); err != nil {
+		return nil, errors.Join(err, stack.Stop())
+	}
+	return b, nil
+}
+
+func (b *bench) close() error { return errors.Join(b.end(), b.log.Close(), b.Stop()) }
+
+func run(ctx context.Context, o options) (err error) {
+	b, err := open(ctx, o)
+	if err != nil {
 		return err
 	}
-	defer b.log.Close()
-	fmt.Printf("%d pods, two probes each every %d s; load %s\n", pods, period, load())
-	if err := b.starts(ctx, starts); err != nil {
+	defer func() { err = errors.Join(err, b.close()) }()
+	if err := b.starts(ctx, o); err != nil || o.pods == 0 {
 		return err
 	}
-	if err := b.begin(); err != nil {
+	fmt.Printf("%d pods, two probes each every %d s; load %s\n", o.pods, o.period, load())
+	if err := b.begin(o.programs()[0]); err != nil { // it sees them come
 		return err
 	}
-	for i := range pods {
-		if _, err := b.create(ctx, fmt.Sprintf("many-%d", i), period); err != nil {
+	for i := range o.pods {
+		if _, err := b.create(ctx, fmt.Sprintf("many-%d", i), int32(o.period)); err != nil {
 			return err
 		}
 	}
-	if err := b.ready(ctx, pods); err != nil {
+	if err := b.ready(ctx, o.pods); err != nil {
 		return err
 	}
-	if err := b.measure(ctx, window); err != nil {
-		return err
-	}
-	return b.end()
+	return b.costs(ctx, o)
 }
 
 // begin starts the agent, end has it end and shows what it says it asked of others.
-func (b *bench) begin() error {
-	cmd := b.Command(context.Background(), b.program, "agent", "--kubeconfig", b.Kubeconfig, "--node-name", b.Node,
+func (b *bench) begin(program string) error {
+	program, err := filepath.Abs(program)
+	if err != nil {
+		return err
+	}
+	cmd := b.Command(context.Background(), program, "agent", "--kubeconfig", b.Kubeconfig, "--node-name", b.Node,
 		"--runtime-endpoint", b.RuntimeEndpoint(), "--data-dir", filepath.Join(b.Dir, "observe"))
 	cmd.Stdout, cmd.Stderr = b.log, b.log
 	b.agent = cmd
@@ -156,111 +187,6 @@ func isReady(pod *v1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(c v1.PodCondition) bool {
 		return c.Type == v1.PodReady && c.Status == v1.ConditionTrue
 	})
-}
-
-// starts times pods from their creation to Ready by what the API says, in turns with the
-// agent and without: five each.
-func (b *bench) starts(ctx context.Context, n int) error {
-	if n == 0 {
-		return nil
-	}
-	const turn = 5
-	took := map[bool][]time.Duration{}
-	for i := 0; len(took[true]) < n || len(took[false]) < n; i++ {
-		with := i/turn%2 == 1
-		if i%turn == 0 {
-			if err := b.end(); err != nil {
-				return err
-			}
-			if with {
-				if err := b.begin(); err != nil {
-					return err
-				}
-				if err := pause(ctx, 2*time.Second); err != nil {
-					return err
-				}
-			}
-		}
-		one, err := b.start(ctx, fmt.Sprintf("start-%d", i))
-		if err != nil {
-			return err
-		}
-		if i > 0 { // the first brings what is made once, such as the bridge
-			took[with] = append(took[with], one)
-		}
-	}
-	for _, with := range []bool{false, true} {
-		slices.Sort(took[with])
-		at := func(q float64) time.Duration {
-			return took[with][int(q*float64(len(took[with])-1))].Round(time.Millisecond)
-		}
-		fmt.Printf("pod created to Ready, with the agent %v: p50 %v, p99 %v of %d; load %s\n", with, at(0.5), at(0.99), len(took[with]), load())
-	}
-	return b.end()
-}
-
-func (b *bench) start(ctx context.Context, name string) (time.Duration, error) {
-	began, err := b.create(ctx, name, 10)
-	if err != nil {
-		return 0, err
-	}
-	pods := b.Client.CoreV1().Pods(metav1.NamespaceDefault)
-	for deadline := began.Add(3 * time.Minute); ; {
-		pod, err := pods.Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			return 0, err
-		}
-		if isReady(pod) {
-			took := time.Since(began)
-			return took, pods.Delete(ctx, name, metav1.DeleteOptions{})
-		}
-		if time.Now().After(deadline) {
-			return 0, fmt.Errorf("pod %s was not ready in time", name)
-		}
-		if err := pause(ctx, 5*time.Millisecond); err != nil {
-			return 0, err
-		}
-	}
-}
-
-// measure prints what the agent uses over a window, and kubelet and the runtime beside it.
-func (b *bench) measure(ctx context.Context, window time.Duration) error {
-	if err := pause(ctx, 15*time.Second); err != nil {
-		return err
-	}
-	before, err := b.use()
-	if err != nil {
-		return err
-	}
-	if err := pause(ctx, window); err != nil {
-		return err
-	}
-	after, err := b.use()
-	if err != nil {
-		return err
-	}
-	for _, name := range []string{"whylet-observe", "kubelet", "containerd"} {
-		fmt.Printf("%s: %.1f millicores, %d MiB resident\n", name, 1000*(after[name].CPU-before[name].CPU).Seconds()/window.Seconds(), after[name].RSS>>20)
-	}
-	if err := b.end(); err != nil {
-		return err
-	}
-	log, err := os.ReadFile(b.log.Name())
-	for line := range strings.Lines(string(log)) {
-		if strings.Contains(line, "asked so far") {
-			fmt.Print(line)
-		}
-	}
-	return err
-}
-
-func (b *bench) use() (map[string]peer.Process, error) {
-	all, err := b.Processes()
-	named := map[string]peer.Process{}
-	for _, p := range all {
-		named[p.Name] = p
-	}
-	return named, err
 }
 
 // load is the machine's load average of the last minute.

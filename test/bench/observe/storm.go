@@ -14,7 +14,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"whylet.dev/whylet/test/peer"
 	"whylet.dev/whylet/why/answer"
 )
 
@@ -33,22 +32,14 @@ const mostMemory = 96 << 20
 
 // storm has pods end and processes come and go as fast as this machine lets them, and shows
 // what the agent needs meanwhile and what it still answers.
-func storm(ctx context.Context, root string, window time.Duration) (err error) {
-	bin, err := peer.FindBinaries(root)
+func storm(ctx context.Context, o options) (err error) {
+	b, err := open(ctx, o, quickRestarts)
 	if err != nil {
 		return err
 	}
-	stack, err := peer.StartKubelet(ctx, bin, quickRestarts)
-	if err != nil {
-		return err
-	}
-	b := &bench{Stack: stack, program: filepath.Join(bin.Whylet, "whylet-observe")}
-	defer func() { err = errors.Join(err, b.end(), stack.Stop()) }()
-	if b.log, err = os.Create(filepath.Join(stack.Dir, "logs", "agent.log")); err != nil {
-		return err
-	}
-	defer b.log.Close()
-	if err := errors.Join(b.begin(), b.stormPods(ctx)); err != nil {
+	program, window := o.programs()[0], o.storm
+	defer func() { err = errors.Join(err, b.close()) }()
+	if err := errors.Join(b.begin(program), b.stormPods(ctx)); err != nil {
 		return err
 	}
 	before, began, most := processes(), time.Now(), int64(0)
@@ -60,11 +51,11 @@ func storm(ctx context.Context, root string, window time.Duration) (err error) {
 		if err := b.agent.Process.Signal(syscall.Signal(0)); err != nil {
 			return fmt.Errorf("the agent ended after %v: %w", time.Since(began).Round(time.Second), err)
 		}
-		use, err := b.use()
+		use, err := b.uses()
 		if err != nil {
 			return err
 		}
-		most, cpu = max(most, use["whylet-observe"].RSS), use["whylet-observe"].CPU
+		most, cpu = max(most, use[filepath.Base(program)].RSS), use[filepath.Base(program)].CPU
 	}
 	restarts, err := b.restarts(ctx)
 	if err != nil {
@@ -76,7 +67,7 @@ func storm(ctx context.Context, root string, window time.Duration) (err error) {
 	if most > mostMemory {
 		err = fmt.Errorf("the agent needed %d MiB", most>>20)
 	}
-	return errors.Join(err, b.asked(ctx))
+	return errors.Join(err, b.asked(ctx, program))
 }
 
 // stormPods makes those that end, and the one that forks.
@@ -114,8 +105,8 @@ func (b *bench) restarts(ctx context.Context) (n int, err error) {
 }
 
 // asked shows what is answered of one of those that end, and what was not seen.
-func (b *bench) asked(ctx context.Context) error {
-	out, err := b.Command(ctx, b.program, "why", "pod/crash-0", "-n", metav1.NamespaceDefault, "--data-dir", filepath.Join(b.Dir, "observe"), "-o", "json").Output()
+func (b *bench) asked(ctx context.Context, program string) error {
+	out, err := b.Command(ctx, program, "why", "pod/crash-0", "-n", metav1.NamespaceDefault, "--data-dir", filepath.Join(b.Dir, "observe"), "-o", "json").Output()
 	var a answer.Answer
 	if len(out) == 0 || json.Unmarshal(out, &a) != nil {
 		return fmt.Errorf("no answer: %w: %s", err, out)

@@ -10,7 +10,8 @@
 //	make bench-why WHY="-only throttled,hang -v"        some of them, with the answers
 //	make bench-why WHY="-situations live"               in some of the situations
 //	make bench-why STACK=kubelet                        beside a real kubelet
-//	make bench-why STACK=kubelet WHY="-faults 15s"      where it, the runtime or the agent is killed all the while
+//	make bench-why STACK=kubelet WHY="-faults 15s -within 10m"
+//	                                                    where it, the runtime or the agent is killed all the while, for so long
 //
 // With -keep the memory of the node, or of the agent beside a kubelet, is left, and -again asks
 // it the same questions about pods as at the same moments, after a rule has changed: in
@@ -30,6 +31,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/signal"
@@ -56,7 +58,8 @@ type options struct {
 	patience, tick time.Duration
 	window         time.Duration
 	load           int
-	faults         time.Duration
+	faults, within time.Duration
+	until          time.Time // when nothing new is begun
 	stack, agent   string
 	keepIn, again  string
 	journal        string // where the memory of the node that is asked is kept
@@ -81,6 +84,7 @@ func main() {
 	flag.StringVar(&o.stack, "stack", "whylet", "what is asked: whylet, or kubelet for the real one with the agent beside it")
 	flag.StringVar(&o.agent, "agent", "", "more flags for the agent beside kubelet")
 	flag.DurationVar(&o.faults, "faults", 0, "beside kubelet: kill it, the runtime or the agent at random, once in so long; 0: never")
+	flag.DurationVar(&o.within, "within", 0, "play scenarios again and again for so long, and begin none after that; 0: as often as -rounds says")
 	flag.StringVar(&o.keepIn, "keep", "", "the folder in which the memory that answered is kept for -again")
 	flag.StringVar(&o.again, "again", "", "play nothing: ask this file's questions again, of the memories that -keep left")
 	flag.StringVar(&o.bin, "bin", "bin", "where the built programs are")
@@ -134,7 +138,10 @@ func (o *options) run(ctx context.Context) error {
 		}
 		defer func() { _ = stop() }() // they end with this program at the latest
 	}
-	for round := range o.rounds {
+	if o.until = time.Now().Add(o.within); o.within > 0 {
+		o.rounds = math.MaxInt
+	}
+	for round := 0; round < o.rounds && !o.over(); round++ {
 		left := slices.DeleteFunc(slices.Clone(all), func(s scenarios.Scenario) bool {
 			return o.only == "" && played(o.kept, round, o.load, &s, situations)
 		})
@@ -151,8 +158,14 @@ func (o *options) run(ctx context.Context) error {
 	if o.write != "" {
 		err = r.writeInto(o.write, o.block)
 	}
+	if o.faults > 0 && r.overstated > 0 {
+		err = cmp.Or(err, fmt.Errorf("%d wrong answers were called recorded", r.overstated))
+	}
 	return cmp.Or(err, ctx.Err())
 }
+
+// over says whether nothing new is to be begun.
+func (o *options) over() bool { return o.within > 0 && time.Now().After(o.until) }
 
 // round plays every scenario once: those that share a node in an order that is
 // never the same, so that each has other neighbours, then those with one of their
@@ -174,6 +187,9 @@ func (o *options) round(ctx context.Context, round int, all []scenarios.Scenario
 		}
 	}
 	for _, s := range alone {
+		if o.over() {
+			break
+		}
 		if err := o.onNode(ctx, round, [][]scenarios.Scenario{{s}}, situations, s.Want.Node...); err != nil {
 			return err
 		}
@@ -235,6 +251,9 @@ func (o *options) onNode(ctx context.Context, round int, waves [][]scenarios.Sce
 	}
 	suite := scenarios.Suite{Node: n, Suffix: fmt.Sprintf("-%d", round), Patience: o.patience, Every: o.tick, Window: o.window}
 	for i, wave := range waves {
+		if i > 0 && o.over() {
+			break
+		}
 		began := time.Now()
 		played, err := suite.Play(ctx, wave, situations)
 		if err := cmp.Or(err, ctx.Err()); err != nil {
