@@ -12,10 +12,13 @@ import (
 
 // The agent's memory, in bytes: MemoryLimit is what it is given to live in, and a little
 // below it gives up detail rather than be killed. GoMemoryLimit is for the runtime's
-// own bound, from which on it collects more often.
+// own bound, from which on it collects more often. GoGarbage is how much garbage may lie
+// beside what is in use, in per cent: there is little to collect, and less often than
+// once a minute where all is well.
 const (
 	MemoryLimit   = 96 << 20
 	GoMemoryLimit = 72 << 20
+	GoGarbage     = 50
 	shedFrom      = 84 << 20
 	shedUntil     = 64 << 20
 )

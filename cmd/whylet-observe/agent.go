@@ -54,6 +54,7 @@ makes answers less certain, and they say so. "whylet-observe doctor" shows it.`,
 			}
 			observe.Quieten()
 			debug.SetMemoryLimit(observe.GoMemoryLimit)
+			debug.SetGCPercent(observe.GoGarbage)
 			a, err := observe.Open(cmd.Context(), o)
 			if err != nil {
 				return err
