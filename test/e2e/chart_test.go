@@ -14,15 +14,19 @@ import (
 // TestHelmInstallsWhylet has the real Helm install the chart with the images that a release
 // has: agent and front come up, somebody with rights in one namespace asks by the front's
 // door; it upgrades, rolls back, and removes it, and kubectl why removes what that leaves on
-// the node. make test-charts.
+// the node. Once the node knows who vouches for the front it speaks for itself, and the agent
+// is turned away. make test-charts.
 func TestHelmInstallsWhylet(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat(bin("helm")); err != nil {
 		t.Skip("make test-charts makes helm")
 	}
-	defer installsAgents(t)()
-	s := newSpace(t, shared)
-	h := &release{space: s, t: t, namespace: "whylet-by-helm"}
+	const namespace = "whylet-by-helm"
+	authority := filepath.Join(t.TempDir(), "front-ca.crt")
+	n := startNode(t, "--front", "whylet-fronts."+namespace+".svc:9443", "--front-ca", authority)
+	defer installsAgents(t, n)()
+	s := newSpace(t, n)
+	h := &release{space: s, t: t, namespace: namespace}
 	s.mustKubectl("create", "namespace", h.namespace)
 	s.mustKubectl("label", "namespace", h.namespace, "pod-security.kubernetes.io/enforce=privileged")
 	t.Cleanup(func() { h.removeAll() })
@@ -52,6 +56,19 @@ func TestHelmInstallsWhylet(t *testing.T) {
 	}
 	h.explains("failing", "exit code 3")
 
+	known := s.mustKubectl("get", "configmap", "whylet-front", "-n", h.namespace, "-o", `jsonpath={.data.ca\.crt}`)
+	if err := os.WriteFile(authority, []byte(known), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually(2*time.Minute, "the agent is turned away", func() error {
+		out, err := s.kubectl("logs", "-n", h.namespace, "daemonset/whylet-agent")
+		if err == nil && !strings.Contains(out, "the node speaks for itself") {
+			err = errors.New("it is heard still")
+		}
+		return err
+	})
+	h.explains("failing", "exit code 3")
+
 	h.helm("uninstall")
 	if out, err := h.why("uninstall", "--namespace", h.namespace, "--tag", ownTag, "--yes"); err != nil {
 		t.Fatalf("kubectl why uninstall: %v\n%s", err, out)
@@ -59,7 +76,7 @@ func TestHelmInstallsWhylet(t *testing.T) {
 	if _, err := os.Stat(hostFolder); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%s is there still: %v", hostFolder, err)
 	}
-	nothingIsLeft(t)
+	nothingIsLeft(t, n)
 	if out, err := s.kubectl("get", "crd", "-o", "name"); err != nil || strings.Contains(out, "why.whylet.dev") {
 		t.Errorf("%v, left over:\n%s", err, out)
 	}

@@ -22,9 +22,9 @@ const hostFolder = "/var/lib/whylet-observe"
 // installing is held by the test whose agents the node has: there is one folder for them.
 var installing sync.Mutex
 
-// installsAgents brings the images to the node, and waits until no other test has agents
-// there. What it gives is to be called at the end.
-func installsAgents(t *testing.T) (done func()) {
+// installsAgents brings the images to a node, and waits until no other test has agents on the
+// machine. What it gives is to be called at the end.
+func installsAgents(t *testing.T, n *node) (done func()) {
 	t.Helper()
 	installing.Lock()
 	unlock := sync.OnceFunc(installing.Unlock)
@@ -37,7 +37,7 @@ func installsAgents(t *testing.T) (done func()) {
 		if _, err := os.Stat(image); err != nil {
 			t.Skip("make image makes what is installed")
 		}
-		if out, code := shared.whylet(t, "image", "load", "--data-dir", shared.data(), "--name", "whylet.dev/"+name+":"+ownTag, image); code != 0 {
+		if out, code := n.whylet(t, "image", "load", "--data-dir", n.data(), "--name", "whylet.dev/"+name+":"+ownTag, image); code != 0 {
 			t.Fatalf("the image cannot be loaded: %s", out)
 		}
 	}
@@ -51,7 +51,7 @@ func installsAgents(t *testing.T) (done func()) {
 // takes them away again: nothing may be left, on the node neither.
 func TestInstallAgents(t *testing.T) {
 	t.Parallel()
-	defer installsAgents(t)()
+	defer installsAgents(t, shared)()
 	why := func(args ...string) (string, error) {
 		out, err := shared.command(t.Context(), bin("kubectl-why"), args...).CombinedOutput()
 		return string(out), err
@@ -77,13 +77,13 @@ func TestInstallAgents(t *testing.T) {
 	if _, err := os.Stat(hostFolder); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%s is there still: %v", hostFolder, err)
 	}
-	nothingIsLeft(t)
+	nothingIsLeft(t, shared)
 }
 
 // nothingIsLeft looks for objects that an installation leaves.
-func nothingIsLeft(t *testing.T) {
+func nothingIsLeft(t *testing.T, n *node) {
 	t.Helper()
-	left, err := shared.command(t.Context(), bin("kubectl"), "get", "-A", "-l", "app.kubernetes.io/name=whylet", "-o", "name",
+	left, err := n.command(t.Context(), bin("kubectl"), "get", "-A", "-l", "app.kubernetes.io/name=whylet", "-o", "name",
 		"ns,ds,deploy,pods,services,pdb,networkpolicies,sa,secrets,configmaps,rolebindings,clusterroles,clusterrolebindings,priorityclasses,validatingwebhookconfigurations").Output()
 	var failed *exec.ExitError
 	if errors.As(err, &failed) {
