@@ -296,9 +296,11 @@ test-e2e-more: build images ## A reboot, user namespaces, more pressure, lost no
 	@WHYLET_E2E_MORE=1 $(GO) test -count=1 -timeout 20m ./test/e2e -run '^(TestReboot|TestUserNamespace|TestManyEaters|TestSoftThreshold|TestLostAndFound)$$'
 
 .PHONY: test-runtimes
-test-runtimes: build images ## Run a node on Debian's containerd and on CRI-O (needs root and apt-get; builds CRI-O)
+test-runtimes: build images peer observe ## Run a node, and a real kubelet with the agent beside it, on Debian's containerd and on CRI-O (needs root and apt-get; builds CRI-O)
 	@./test/runtimes/fetch $(BIN)/runtimes
-	WHYLET_E2E_RUNTIMES=$(CURDIR)/$(BIN)/runtimes $(GO) test -count=1 -timeout 20m ./test/e2e -run '^TestForeign' -v
+	export WHYLET_E2E_RUNTIMES=$(CURDIR)/$(BIN)/runtimes
+	$(GO) test -count=1 -timeout 20m ./test/e2e -run '^TestForeign' -v
+	$(GO) test -count=1 -timeout 20m ./test/e2e/scenarios -run '^TestObserve(DebianContainerd|CRIO)$$' -v
 
 # make test-bare SUITE=trixie; SUITE=noble MIRROR=http://archive.ubuntu.com/ubuntu for an Ubuntu.
 SUITE ?= bookworm

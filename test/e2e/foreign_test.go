@@ -17,6 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 	internalapi "k8s.io/cri-api/pkg/apis"
 	remote "k8s.io/cri-client/pkg"
+
+	"whylet.dev/whylet/test/runtimes"
 )
 
 // foreign is a container runtime that is not the node's own. It runs in the
@@ -29,9 +31,9 @@ type foreign struct {
 	process *exec.Cmd
 }
 
-// runtimes is where make test-runtimes puts the runtimes; without it their tests
+// foreignRuntimes is where make test-runtimes puts the runtimes; without it their tests
 // are left out.
-func runtimes(t *testing.T) string {
+func foreignRuntimes(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("WHYLET_E2E_RUNTIMES")
 	if dir == "" {
@@ -57,6 +59,14 @@ func newForeign(t *testing.T) *foreign {
   {"type": "bridge", "bridge": "theirs0", "isGateway": true, "ipam": {"type": "host-local",
    "dataDir": "%s/addresses", "ranges": [[{"subnet": "10.87.0.0/16"}]], "routes": [{"dst": "0.0.0.0/0"}]}}]}`, dir))
 	return f
+}
+
+// place is where the runtime's own files go; its sandboxes are made of the shell's image.
+func (f *foreign) place(programs string) runtimes.Place {
+	return runtimes.Place{
+		Programs: programs, Dir: f.dir, Plugins: filepath.Join(programs, "debian/usr/lib/cni"), Network: filepath.Join(f.dir, "cni"),
+		Sandbox: "docker.io/library/shell:1",
+	}
 }
 
 func (f *foreign) write(name, content string) string {

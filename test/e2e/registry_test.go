@@ -1,24 +1,19 @@
 package e2e
 
 import (
-	"bytes"
-	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
 	"io"
-	"log"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-containerregistry/pkg/registry"
-	imagev1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
-	"github.com/google/go-containerregistry/pkg/v1/types"
 	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/test/runtimes"
 )
 
 // privateRegistry serves busybox as team/box:1 on the loopback of the node's
@@ -26,7 +21,7 @@ import (
 // own. It returns its host and port.
 func privateRegistry(t *testing.T, n *node) string {
 	t.Helper()
-	store := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
+	store := runtimes.NewMirror()
 	image, err := tarball.ImageFromPath(bin("images/busybox.tar"), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +36,9 @@ func privateRegistry(t *testing.T, n *node) string {
 	if image, err = mutate.ConfigFile(image, config); err != nil {
 		t.Fatal(err)
 	}
-	fill(t, store, "/v2/team/box", image)
+	if err := store.Put("/v2/team/box", image); err != nil {
+		t.Fatal(err)
+	}
 	listener := n.listen(t, "127.0.0.1:0")
 	guarded := &http.Server{ReadHeaderTimeout: time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, password, _ := r.BasicAuth(); password != "open-sesame" {
@@ -55,45 +52,6 @@ func privateRegistry(t *testing.T, n *node) string {
 	go func() { _ = guarded.Serve(listener) }()
 	t.Cleanup(func() { _ = guarded.Close() })
 	return listener.Addr().String()
-}
-
-// fill puts an image into a registry, as tag 1 of the repository at path.
-func fill(t *testing.T, store http.Handler, path string, image imagev1.Image) {
-	t.Helper()
-	put := func(method, url string, kind types.MediaType, body []byte, err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := httptest.NewRequest(method, url, bytes.NewReader(body))
-		r.Header.Set("Content-Type", string(kind))
-		answer := httptest.NewRecorder()
-		if store.ServeHTTP(answer, r); answer.Code != http.StatusCreated {
-			t.Fatalf("%s %s: %d %s", method, url, answer.Code, answer.Body)
-		}
-	}
-	blob := func(raw []byte, err error) {
-		t.Helper()
-		put(http.MethodPost, fmt.Sprintf("%s/blobs/uploads/?digest=sha256:%x", path, sha256.Sum256(raw)), types.OCILayer, raw, err)
-	}
-	layers, err := image.Layers()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, layer := range layers {
-		content, err := layer.Compressed()
-		if err != nil {
-			t.Fatal(err)
-		}
-		blob(io.ReadAll(content))
-	}
-	blob(image.RawConfigFile())
-	kind, err := image.MediaType()
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := image.RawManifest()
-	put(http.MethodPut, path+"/manifests/1", kind, raw, err)
 }
 
 // An image comes from a private registry with the pull secret of the pod, and

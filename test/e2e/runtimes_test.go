@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -14,42 +12,24 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-containerregistry/pkg/registry"
-	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	v1 "k8s.io/api/core/v1"
 	internalapi "k8s.io/cri-api/pkg/apis"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	"k8s.io/kubelet/pkg/types"
 
+	"whylet.dev/whylet/test/runtimes"
 	"whylet.dev/whylet/why/answer"
 )
 
 // Debian's containerd, version 1.6: it has no stream of events, so the node looks.
 func TestForeignContainerd(t *testing.T) {
-	programs := runtimes(t)
+	programs := foreignRuntimes(t)
 	t.Parallel()
 	f := newForeign(t)
-	f.write("config.toml", fmt.Sprintf(`
-version = 2
-root = "%[1]s/root"
-state = "%[1]s/state"
-[grpc]
-  address = "%[1]s/runtime.sock"
-[plugins."io.containerd.internal.v1.opt"]
-  path = "%[1]s/opt"
-[plugins."io.containerd.grpc.v1.cri"]
-  sandbox_image = "docker.io/library/shell:1"
-  restrict_oom_score_adj = true
-  netns_mounts_under_state_dir = true
-  [plugins."io.containerd.grpc.v1.cri".cni]
-    bin_dir = "%[2]s/usr/lib/cni"
-    conf_dir = "%[1]s/cni"
-  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
-    runtime_type = "io.containerd.runc.v2"
-    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
-      BinaryName = "%[2]s/usr/sbin/runc"
-`, f.dir, filepath.Join(programs, "debian")))
-	f.program = []string{filepath.Join(programs, "debian/usr/bin/containerd"), "--config", filepath.Join(f.dir, "config.toml")}
+	var err error
+	if f.program, err = f.place(programs).Containerd(); err != nil {
+		t.Fatal(err)
+	}
 	f.start()
 	ctr := filepath.Join(programs, "debian/usr/bin/ctr")
 	sandbox := f.n.command(t.Context(), ctr, "--address", f.socket(), "--namespace", "k8s.io", "images", "import", bin("images/shell.tar"))
@@ -69,63 +49,14 @@ state = "%[1]s/state"
 // CRI-O with its stream of events switched on. CRI has no call to load an image, so
 // CRI-O pulls them from a registry that stands in for docker.io.
 func TestForeignCRIO(t *testing.T) {
-	programs := runtimes(t)
+	programs := foreignRuntimes(t)
 	t.Parallel()
 	f := newForeign(t)
 	mirror := mirrorImages(t, f.n)
-	f.write("policy.json", `{"default": [{"type": "insecureAcceptAnything"}]}`)
-	registries := f.write("registries.conf", fmt.Sprintf(`
-unqualified-search-registries = ["docker.io"]
-short-name-mode = "disabled"
-[[registry]]
-location = "docker.io"
-[[registry.mirror]]
-location = "%s"
-insecure = true
-`, mirror))
-	runc := f.write("runc", fmt.Sprintf(runcWrapper, filepath.Join(programs, "debian/usr/sbin/runc")))
-	if err := os.Chmod(runc, 0o755); err != nil {
+	var err error
+	if f.program, err = f.place(programs).CRIO(mirror); err != nil {
 		t.Fatal(err)
 	}
-	f.write("crio.conf", fmt.Sprintf(`
-[crio]
-root = "%[1]s/root"
-runroot = "%[1]s/state"
-storage_driver = "overlay"
-log_dir = "%[1]s/logs"
-version_file = "%[1]s/version"
-version_file_persist = "%[1]s/version-kept"
-clean_shutdown_file = "%[1]s/clean"
-[crio.api]
-listen = "%[1]s/runtime.sock"
-stream_port = "0"
-[crio.runtime]
-cgroup_manager = "cgroupfs"
-conmon_cgroup = "pod"
-enable_pod_events = true
-default_runtime = "runc"
-namespaces_dir = "%[1]s/namespaces"
-pinns_path = "%[2]s/pinns"
-container_exits_dir = "%[1]s/exits"
-container_attach_socket_dir = "%[1]s/attach"
-hooks_dir = []
-[crio.runtime.runtimes.runc]
-runtime_path = "%[1]s/runc"
-runtime_root = "%[1]s/runc-state"
-monitor_path = "%[2]s/debian/usr/bin/conmon"
-monitor_cgroup = "pod"
-[crio.image]
-pause_image = "docker.io/library/shell:1"
-pause_command = ""
-signature_policy = "%[1]s/policy.json"
-signature_policy_dir = "%[1]s/policies"
-[crio.network]
-network_dir = "%[1]s/cni"
-plugin_dirs = ["%[2]s/debian/usr/lib/cni"]
-[crio.nri]
-enable_nri = false
-`, f.dir, programs))
-	f.program = []string{filepath.Join(programs, "crio"), "--config", filepath.Join(f.dir, "crio.conf"), "--config-dir", "", "--registries-conf", registries}
 	f.start()
 	f.refused()
 	f.up()
@@ -133,28 +64,13 @@ enable_nri = false
 	f.leaves("") // all of CRI-O's pods have Kubernetes' labels, so there can be no others
 }
 
-// runcWrapper lets CRI-O run where nobody may lower an OOM score, for which it has no
-// setting as containerd has.
-const runcWrapper = `#!/bin/bash
-bundle=
-for i in $(seq $#); do
-  if [ "${!i}" = --bundle ]; then next=$((i + 1)) bundle=${!next}; fi
-done
-[ -z "$bundle" ] || sed -i 's/"oomScoreAdj": *-[0-9]*/"oomScoreAdj":0/' "$bundle/config.json"
-exec %s "$@"
-`
-
 // mirrorImages serves the test images on the loopback of the node's namespace, and
 // returns host and port.
 func mirrorImages(t *testing.T, n *node) string {
 	t.Helper()
-	store := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
-	for _, name := range []string{"busybox", "shell", "stress", "nginx"} {
-		image, err := tarball.ImageFromPath(bin("images/"+name+".tar"), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		fill(t, store, "/v2/library/"+name, image)
+	store := runtimes.NewMirror()
+	if err := store.Load(bin("images/busybox.tar"), bin("images/shell.tar"), bin("images/stress.tar"), bin("images/nginx.tar")); err != nil {
+		t.Fatal(err)
 	}
 	listener := n.listen(t, "127.0.0.1:0")
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: store}

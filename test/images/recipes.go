@@ -97,6 +97,13 @@ var recipes = []recipe{
 		config: v1.Config{Env: []string{path}, Entrypoint: []string{"/usr/bin/eater"}},
 	},
 	{
+		// The proxies of other meshes, as far as probes meet them.
+		name: "sidecar", tag: "sidecar:1",
+		packages: []string{"busybox-static"},
+		programs: map[string]string{"usr/bin/sidecar": "whylet.dev/whylet/test/images/sidecar"},
+		config:   v1.Config{Env: []string{path}, Entrypoint: []string{"/usr/bin/sidecar"}},
+	},
+	{
 		// Apache with HTTP/2 in plain text on 8082, stopped by SIGWINCH as its official
 		// image is. A request for /eat takes 64 MB in the worker that serves it.
 		name: "httpd", tag: "httpd:1",

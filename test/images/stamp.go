@@ -15,7 +15,7 @@ import (
 // sources are what an image is made with: how packages become an archive, and the
 // programs of this module.
 //
-//go:embed archive.go debian.go registry.go eater/*.go grpchealth/*.go
+//go:embed archive.go debian.go registry.go eater/*.go grpchealth/*.go sidecar/*.go
 var sources embed.FS
 
 // stamp is the same as long as a recipe makes the same of the same packages.

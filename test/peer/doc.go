@@ -15,6 +15,7 @@
 // To look around in a real stack by hand: `go run ./test/peer/up`.
 //
 //	stack.go      what both have; whylet.go and real.go, the two
+//	runtimes.go   what runs the real one's containers: its containerd, an older one, CRI-O
 //	files.go      their folders; dial.go, how they are reached
 //	processes.go, cgroups.go  what they leave behind, and its end
 package peer

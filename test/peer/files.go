@@ -29,6 +29,10 @@ const pauseName = "peer.local/pause:1"
 
 // writeFiles writes the configuration of the real stack's programs.
 func (r *real) writeFiles(context.Context) error {
+	var err error
+	if r.runtime, err = r.bin.Runtime.configure(r); err != nil {
+		return err
+	}
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		return err
@@ -43,7 +47,6 @@ func (r *real) writeFiles(context.Context) error {
 		"sa.key":               string(pemKey),
 		"tokens.csv":           token + ",admin,admin,\"system:masters\"\n",
 		"kubeconfig":           fmt.Sprintf(kubeconfig, token),
-		"containerd.toml":      fmt.Sprintf(containerdConfig, r.Dir, pauseName, filepath.Join(r.bin.Whylet, "libexec"), filepath.Join(r.bin.Peer, "containerd-shim-runc-v2"), r.bin.Peer),
 		"cni/10-peer.conflist": fmt.Sprintf(network, r.Dir),
 		"kubelet.yaml":         fmt.Sprintf(kubeletConfig, r.Dir, r.root) + strings.Join(r.settings, "\n"),
 	}
@@ -68,26 +71,6 @@ contexts: [{name: peer, context: {cluster: peer, user: admin}}]
 current-context: peer
 `
 
-const containerdConfig = `
-version = 3
-root = "%[1]s/containerd/root"
-state = "%[1]s/containerd/state"
-[grpc]
-  address = "%[1]s/containerd.sock"
-[plugins.'io.containerd.cri.v1.images'.pinned_images]
-  sandbox = "%[2]s"
-[plugins.'io.containerd.cri.v1.runtime']
-  restrict_oom_score_adj = true
-[plugins.'io.containerd.cri.v1.runtime'.cni]
-  bin_dirs = ["%[5]s/cni"]
-  conf_dir = "%[1]s/cni"
-[plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc]
-  runtime_type = "io.containerd.runc.v2"
-  runtime_path = "%[4]s"
-[plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc.options]
-  BinaryName = "%[3]s/runc"
-`
-
 const network = `{"cniVersion": "1.0.0", "name": "peer", "plugins": [
   {"type": "bridge", "bridge": "cni0", "isGateway": true, "ipMasq": false, "ipam": {"type": "host-local",
    "dataDir": "%s/own/cni-addresses", "ranges": [[{"subnet": "10.86.0.0/16"}]], "routes": [{"dst": "0.0.0.0/0"}]}},
@@ -103,7 +86,7 @@ kind: KubeletConfiguration
 failCgroupV1: false
 cgroupDriver: cgroupfs
 cgroupRoot: /%[2]s
-containerRuntimeEndpoint: unix://%[1]s/containerd.sock
+containerRuntimeEndpoint: unix://%[1]s/runtime.sock
 podLogsDir: %[1]s/pod-logs
 authentication: {anonymous: {enabled: true}, webhook: {enabled: false}}
 authorization: {mode: AlwaysAllow}

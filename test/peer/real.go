@@ -27,6 +27,8 @@ type real struct {
 	bin  Binaries
 	init int // the first process of its process namespace, as this process sees it
 	root string
+	// runtime is the command line of what runs the containers.
+	runtime []string
 	// settings are lines of kubelet's configuration beside its own.
 	settings []string
 	// running holds the programs that were started and have not ended.
@@ -39,6 +41,9 @@ func StartKubelet(ctx context.Context, bin Binaries, settings ...string) (*Stack
 	s, err := newStack(ctx, "kubelet")
 	if err != nil {
 		return nil, err
+	}
+	if bin.Runtime == nil {
+		bin.Runtime = ownContainerd{}
 	}
 	r := &real{Stack: s, bin: bin, root: filepath.Base(s.Dir), settings: settings}
 	s.real = r
@@ -132,13 +137,15 @@ func (r *real) start(name string, args ...string) error {
 }
 
 func (r *real) command(name string, args ...string) *exec.Cmd {
-	enter := []string{
-		"--target", strconv.Itoa(r.init), "--net", "--mount", "--pid",
-		filepath.Join(r.bin.Peer, name),
-	}
-	cmd := exec.Command("nsenter", append(enter, args...)...)
+	cmd := r.program(filepath.Join(r.bin.Peer, name), args...)
 	cmd.Env = append(os.Environ(), "PATH="+filepath.Join(r.bin.Whylet, "libexec")+":"+os.Getenv("PATH"))
 	return cmd
+}
+
+// program prepares any program to run in the stack's namespaces.
+func (r *real) program(path string, args ...string) *exec.Cmd {
+	enter := []string{"--target", strconv.Itoa(r.init), "--net", "--mount", "--pid", path}
+	return exec.Command("nsenter", append(enter, args...)...)
 }
 
 // own is the cgroup of kubelet itself, as systemd gives each service one.
@@ -219,14 +226,20 @@ func (r *real) startAll(ctx context.Context) error {
 	return nil
 }
 
+// socket is where the container runtime listens.
+func (r *real) socket() string { return filepath.Join(r.Dir, "runtime.sock") }
+
 func (r *real) startRuntime() error {
-	return r.start("containerd", "--config", filepath.Join(r.Dir, "containerd.toml"))
+	cmd := r.program(r.runtime[0], r.runtime[1:]...)
+	// It finds its own programs beside itself first.
+	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(r.runtime[0])+":"+filepath.Join(r.bin.Whylet, "libexec")+":"+os.Getenv("PATH"))
+	return r.launch("runtime", cmd)
 }
 
-// waitRuntime waits until containerd takes connections.
+// waitRuntime waits until the container runtime takes connections.
 func (r *real) waitRuntime() error {
-	return waitFor(20*time.Second, "containerd", func() error {
-		conn, err := net.Dial("unix", filepath.Join(r.Dir, "containerd.sock"))
+	return waitFor(20*time.Second, "the container runtime", func() error {
+		conn, err := net.Dial("unix", r.socket())
 		if err == nil {
 			err = conn.Close()
 		}
@@ -256,7 +269,7 @@ func (r *real) waitAPI(ctx context.Context) error {
 	return nil
 }
 
-// loadImages waits for containerd and loads the test images.
+// loadImages waits for the container runtime and loads the test images.
 func (r *real) loadImages(ctx context.Context) error {
 	images, err := imageArchives(r.bin)
 	if err != nil {
@@ -269,15 +282,14 @@ func (r *real) loadImages(ctx context.Context) error {
 	if err := r.waitRuntime(); err != nil {
 		return err
 	}
-	return r.importImages(ctx, append(images, pause))
+	return r.bin.Runtime.load(ctx, r, append(images, pause))
 }
 
-// importImages loads archives into containerd.
-func (r *real) importImages(ctx context.Context, archives []string) error {
-	socket := filepath.Join(r.Dir, "containerd.sock")
+// importImages loads archives into a containerd by its own client.
+func (r *real) importImages(ctx context.Context, client string, archives []string, flags ...string) error {
 	for _, image := range archives {
-		if err := run(ctx, "nsenter", "--target", strconv.Itoa(r.init), "--mount", filepath.Join(r.bin.Peer, "ctr"),
-			"--address", socket, "--namespace", "k8s.io", "images", "import", "--local", image); err != nil {
+		args := []string{"--target", strconv.Itoa(r.init), "--mount", client, "--address", r.socket(), "--namespace", "k8s.io", "images", "import"}
+		if err := run(ctx, "nsenter", append(append(args, flags...), image)...); err != nil {
 			return err
 		}
 	}

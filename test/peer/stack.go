@@ -29,6 +29,8 @@ type Binaries struct {
 	Peer string
 	// Images is the folder of the image archives that are loaded; by default Whylet/images.
 	Images string
+	// Runtime is what runs the real stack's containers; by default Peer's containerd.
+	Runtime Runtime
 }
 
 // FindBinaries reads WHYLET_E2E_BIN and WHYLET_PEER_BIN, by default bin and
@@ -188,12 +190,12 @@ func (s *Stack) Inside(ctx context.Context, program string, args ...string) *exe
 	return cmd
 }
 
-// RuntimeEndpoint is where the real stack's containerd listens.
-func (s *Stack) RuntimeEndpoint() string { return "unix://" + filepath.Join(s.Dir, "containerd.sock") }
+// RuntimeEndpoint is where the real stack's container runtime listens.
+func (s *Stack) RuntimeEndpoint() string { return "unix://" + s.real.socket() }
 
 // Load loads archives of images into the real stack.
 func (s *Stack) Load(ctx context.Context, archives ...string) error {
-	return s.real.importImages(ctx, archives)
+	return s.real.bin.Runtime.load(ctx, s.real, archives)
 }
 
 // RestartKubelet kills the real kubelet as a crash would, starts it again, and waits
@@ -211,10 +213,10 @@ func (s *Stack) RestartKubelet(ctx context.Context) error {
 	})
 }
 
-// RestartRuntime kills the real containerd as a crash would, starts it again, and waits until
+// RestartRuntime kills the container runtime as a crash would, starts it again, and waits until
 // it takes connections. Containers go on meanwhile.
 func (s *Stack) RestartRuntime() error {
-	if err := errors.Join(s.kill("containerd"), s.real.startRuntime()); err != nil {
+	if err := errors.Join(s.kill(filepath.Base(s.real.runtime[0])), s.real.startRuntime()); err != nil {
 		return err
 	}
 	return s.real.waitRuntime()

@@ -10,6 +10,7 @@
 //	make bench-why WHY="-only throttled,hang -v"        some of them, with the answers
 //	make bench-why WHY="-situations live"               in some of the situations
 //	make bench-why STACK=kubelet                        beside a real kubelet
+//	make bench-why STACK=kubelet WHY="-kubelet 'logging: {verbosity: 2}'"   of which the log says more
 //	make bench-why STACK=kubelet WHY="-faults 15s -within 10m"
 //	                                                    where it, the runtime or the agent is killed all the while, for so long
 //
@@ -61,6 +62,7 @@ type options struct {
 	faults, within time.Duration
 	until          time.Time // when nothing new is begun
 	stack, agent   string
+	kubelet        string
 	keepIn, again  string
 	journal        string // where the memory of the node that is asked is kept
 
@@ -83,6 +85,7 @@ func main() {
 	flag.StringVar(&o.block, "block", "bench-whylet", "the name in those markers")
 	flag.StringVar(&o.stack, "stack", "whylet", "what is asked: whylet, or kubelet for the real one with the agent beside it")
 	flag.StringVar(&o.agent, "agent", "", "more flags for the agent beside kubelet")
+	flag.StringVar(&o.kubelet, "kubelet", "", "a line of kubelet's configuration beside its own, such as logging: {verbosity: 2}")
 	flag.DurationVar(&o.faults, "faults", 0, "beside kubelet: kill it, the runtime or the agent at random, once in so long; 0: never")
 	flag.DurationVar(&o.within, "within", 0, "play scenarios again and again for so long, and begin none after that; 0: as often as -rounds says")
 	flag.StringVar(&o.keepIn, "keep", "", "the folder in which the memory that answered is kept for -again")
@@ -204,7 +207,11 @@ func (o *options) start(ctx context.Context, flags []string) (scenarios.Cluster,
 		if err != nil {
 			return nil, err
 		}
-		return scenarios.StartKubelet(ctx, bin, strings.Fields(o.agent)...)
+		var settings []string
+		if o.kubelet != "" {
+			settings = []string{o.kubelet}
+		}
+		return scenarios.StartKubelet(ctx, bin, settings, strings.Fields(o.agent)...)
 	}
 	return scenarios.StartNode(ctx, o.bin, flags...)
 }

@@ -5,12 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"whylet.dev/whylet/test/peer"
 	"whylet.dev/whylet/why/answer"
 )
 
@@ -21,26 +19,8 @@ func TestObserveEvents(t *testing.T) {
 	if os.Getenv("WHYLET_OBSERVE") == "" {
 		t.Skip("it runs a real kubelet with the agent beside it: make test-observe")
 	}
-	bin, err := peer.FindBinaries(filepath.Join("..", "..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
-	stack, err := peer.StartKubelet(t.Context(), bin, "featureGates: {EventedPLEG: true}")
-	if err != nil {
-		t.Fatal(err)
-	}
-	node, err := beside(t.Context(), bin, stack)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("the logs end:\n%s", node.Log())
-		}
-		if err := node.Purge(); err != nil {
-			t.Error("clean-up:", err)
-		}
-	})
+	node := besideKubelet(t, nil, "featureGates: {EventedPLEG: true}")
+	stack := node.stack
 	const pods = 8
 	var manifest strings.Builder
 	for i := range pods {
@@ -57,7 +37,7 @@ func TestObserveEvents(t *testing.T) {
 	}
 	within, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	err = eventually(within, time.Second, func() error {
+	err := eventually(within, time.Second, func() error {
 		out, err := node.Run(within, "", "kubectl", "-n", "events", "get", "pods", "-o", "jsonpath={.items[*].status.phase}")
 		if got := strings.Count(string(out), "Failed"); err == nil && got < pods {
 			err = fmt.Errorf("kubelet has heard of %d ends of %d: %s", got, pods, out)

@@ -27,9 +27,10 @@ type Kubelet struct {
 	agent *exec.Cmd // nil where it is not built
 }
 
-// StartKubelet starts the real stack and, where it is built, the agent.
-func StartKubelet(ctx context.Context, bin peer.Binaries, flags ...string) (*Kubelet, error) {
-	stack, err := peer.StartKubelet(ctx, bin)
+// StartKubelet starts the real stack and, where it is built, the agent. settings are lines
+// of kubelet's configuration, flags the agent's.
+func StartKubelet(ctx context.Context, bin peer.Binaries, settings []string, flags ...string) (*Kubelet, error) {
+	stack, err := peer.StartKubelet(ctx, bin, settings...)
 	if err != nil {
 		return nil, err
 	}

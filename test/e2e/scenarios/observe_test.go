@@ -2,14 +2,11 @@ package scenarios
 
 import (
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"whylet.dev/whylet/test/peer"
 	"whylet.dev/whylet/why/answer"
 )
 
@@ -30,26 +27,8 @@ func TestObserve(t *testing.T) {
 	if os.Getenv("WHYLET_OBSERVE") == "" {
 		t.Skip("it runs a real kubelet with the agent beside it: make test-observe")
 	}
-	bin, err := peer.FindBinaries(filepath.Join("..", "..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
 	all := third(t)
-	node, err := StartKubelet(t.Context(), bin)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("the logs end:\n%s", node.Log())
-		}
-		if err := node.Purge(); err != nil {
-			t.Error("clean-up:", err)
-		}
-	})
-	if node.Sights()[0] != ByAgent {
-		t.Fatal("whylet-observe is not built")
-	}
+	node := besideKubelet(t, nil)
 	s := &Suite{Node: node, Patience: min(patience(t), 2*time.Minute), Every: 2 * time.Second}
 	if err := s.Prepare(t.Context(), all); err != nil {
 		t.Fatal(err)
@@ -140,9 +119,7 @@ func third(t *testing.T) []Scenario {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// An agent knows the pods of its node: not workloads, Services, and pods that have none.
-		others := !strings.HasPrefix(c.Want.Subject, "pod/") || c.Want.Symptom == answer.Pending
-		if reason != "" || others || c.Want.Bench != "" || c.Want.Todo != "" {
+		if reason != "" || !c.OfNode() || c.Want.Bench != "" || c.Want.Todo != "" {
 			continue
 		}
 		if n%3 == 0 {

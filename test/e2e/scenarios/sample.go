@@ -40,7 +40,7 @@ func (s Sample) Counts(in Situation) bool { return in != Live || s.After >= Grac
 // lasts, and grades every answer; it gives a result for each sight. The first symptom
 // is there when the API shows it, or when an answer tells it rightly before.
 func (s *Suite) Sample(ctx context.Context, c *Scenario, in Situation) []Result {
-	sights := s.Node.Sights()
+	sights := slices.DeleteFunc(s.Node.Sights(), func(by Sight) bool { return by == ByAgent && !c.OfNode() })
 	results := make([]Result, len(sights))
 	for i, by := range sights {
 		results[i] = Result{Scenario: c, Situation: in, Sight: by, Grade: Unknown, Subject: s.subject(c), Namespace: s.namespace(c)}

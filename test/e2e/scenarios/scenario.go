@@ -132,6 +132,12 @@ func Load(dir string, names ...string) ([]Scenario, error) {
 	return all, nil
 }
 
+// OfNode says whether an agent that knows the pods of its node can know of it: not of
+// workloads, Services, and pods that have no node.
+func (s *Scenario) OfNode() bool {
+	return strings.HasPrefix(s.Want.Subject, "pod/") && s.Want.Symptom != answer.Pending
+}
+
 // Servers are the archives below the built programs of the servers that scenarios
 // need: each is large, so only those are loaded.
 func Servers(bin string, all []Scenario) ([]string, error) {

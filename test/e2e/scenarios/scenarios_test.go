@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -52,7 +53,11 @@ func TestFolders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range append(all, servers...) {
+	meshes, err := Load("meshes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range slices.Concat(all, servers, meshes) {
 		if s.Want.Symptom == "" {
 			t.Errorf("%s: no symptom", s.Name)
 		}
