@@ -193,6 +193,11 @@ func TestOtherMeshes(t *testing.T) {
 		{name: "linkerd's proxy", pod: linkerd, symptom: answer.Restarted, cause: answer.MeshSidecarAnswered, says: "l5d-proxy-error", tale: func(s *tale) { s.probe("app", 3, refusal) }},
 		{name: "linkerd's proxy, or the application", pod: linkerd, symptom: answer.Restarted, cause: answer.CauseUnknown, tale: func(s *tale) { s.probe("app", 3, said) }},
 		{name: "istio's agent, or the application", pod: istio, symptom: answer.Restarted, cause: answer.CauseUnknown, tale: func(s *tale) { s.probe("app", 3, agent) }},
+		{name: "istio's agent, and nobody listens", pod: istio, symptom: answer.Restarted, cause: answer.AppNotListening, says: "through the mesh (istio)", tale: func(s *tale) {
+			s.probe("app", 2, agent)
+			s.in("app", fact.Looked{PID: 100, State: "S", Processes: 1, Over: time.Second, Listeners: []fact.Listener{{Address: "[::]:15020", PID: 777, Command: "pilot-agent", Other: true}}})
+			s.probe("app", 1, agent)
+		}},
 		{name: "istio", pod: istio, symptom: answer.Restarted, cause: answer.AppUnhealthy, says: "liveness GET /live:8080, through the mesh (istio)", tale: answered(500, "http://10.0.0.1:15020/app-health/app/livez")},
 		{name: "osm-edge", pod: osm, symptom: answer.Restarted, cause: answer.AppUnhealthy, says: "rewritten by osm-edge", tale: answered(500, "http://10.0.0.1:15901/osm-liveness-probe")},
 		{name: "linkerd", pod: linkerd, symptom: answer.Restarted, cause: answer.AppUnhealthy, says: "liveness probe of container app", tale: answered(500, "http://10.0.0.1:8080/")},

@@ -3,6 +3,7 @@ package why
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -70,7 +71,10 @@ func (p *probing) read(b fact.Probed) (fact.Probed, mode) {
 	}
 	b = told(b, p.mesh.Original)
 	if p.mesh.Mesh == mesh.Istio && unmarked(b.Evidence) {
-		return b, unclear
+		if !p.nobodyBehind() {
+			return b, unclear
+		}
+		b.Evidence.Status, b.Evidence.Errno = 0, "ECONNREFUSED" // told has made it a copy
 	}
 	return b, modeOf(b)
 }
@@ -84,9 +88,24 @@ func gateway(ev *fact.Evidence) bool {
 	return ev != nil && ev.Status >= 502 && ev.Status <= 504 && ev.Header == nil
 }
 
+// nobodyBehind says whether a look shows that nobody listens on the port that the probe was
+// made for.
+func (p *probing) nobodyBehind() bool {
+	o := p.mesh.Original
+	_, look, ok := p.look()
+	if !ok || o == nil || o.HTTPGet == nil || o.HTTPGet.Port.IntVal == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(look.Listeners, func(l fact.Listener) bool {
+		_, port, split := splitAddress(l.Address)
+		return split && port == o.HTTPGet.Port.String()
+	})
+}
+
 // unmarked says whether an answer may be that of Istio's agent itself: it says 500 and nothing
-// else where the application did not answer it, and hands on the application's headers
-// otherwise (istio, pilot/cmd/pilot-agent/status, handleAppProbe).
+// else where the application did not answer it, and hands on status and body of the application
+// otherwise, to which the type of what it says is added (istio, pilot/cmd/pilot-agent/status,
+// handleAppProbeHTTPGet).
 func unmarked(ev *fact.Evidence) bool {
 	return ev.Status == 500 && ev.Output == "" && ev.Header["Server"] == "" && ev.Header["Content-Type"] == ""
 }

@@ -48,7 +48,7 @@ func probeSidecarAnswered(p *probing) *finding {
 		proxy, how = "a sidecar (envoy)", "its Server header says so"
 	}
 	if ev.Header[linkerdSays] != "" {
-		proxy, how = "Linkerd's proxy", "its header "+strings.ToLower(linkerdSays)+" says so"
+		proxy, how = "Linkerd's proxy", fmt.Sprintf("its header %s says so: %s", strings.ToLower(linkerdSays), prose.Brief(ev.Header[linkerdSays], 100))
 	}
 	if proxy == "" {
 		return nil
