@@ -79,7 +79,9 @@ func (q *question) words(ctx context.Context, pod *v1.Pod) (ended, saying map[st
 	read := func(into map[string][]string, container string, previous bool) {
 		lines := int64(lastLines)
 		raw, err := q.client.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &v1.PodLogOptions{Container: container, Previous: previous, TailLines: &lines}).Do(ctx).Raw()
-		if err == nil {
+		// A log that is gone is answered for with these words in its place (kubelet,
+		// kuberuntime_container.go, GetContainerLogs).
+		if err == nil && !strings.HasPrefix(string(raw), "unable to retrieve container logs for ") {
 			into[container] = strings.Split(strings.TrimSpace(string(raw)), "\n")
 		}
 	}

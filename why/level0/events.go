@@ -115,13 +115,19 @@ func (c *podCase) silent(container string, ended time.Time) bool {
 	if c.Pod.DeletionTimestamp != nil || c.ordered(container, ended) != nil {
 		return false
 	}
-	for _, e := range c.events { // several orders in one event: this end may be among them
-		if e.Reason == "Killing" && of(e, container) && last(e).After(ended.Add(slack)) && !first(e).After(ended.Add(slack)) {
-			return false
-		}
-	}
 	if !c.mayBeEnded(container) {
 		return true
+	}
+	// It has ordered several ends of this container: of this one its word may have been lost,
+	// as when there were too many, or it was restarted.
+	orders := int32(0)
+	for _, e := range c.events {
+		if e.Reason == "Killing" && of(e, container) {
+			orders += max(e.Count, 1)
+		}
+	}
+	if orders > 1 {
+		return false
 	}
 	after := 0
 	for _, e := range c.events {

@@ -19,7 +19,9 @@ import (
 // refusals have many causes.
 func (c *podCase) probeMet(name, kind, begins string, e *v1.Event) answer.Verdict {
 	_, met, _ := strings.Cut(e.Message, ": ")
-	begins += ": " + strings.TrimSuffix(strings.TrimSpace(met), ".")
+	if met = strings.TrimSuffix(strings.TrimSpace(met), "."); met != "" {
+		begins += ": " + met
+	}
 	lower := strings.ToLower(e.Message)
 	says := strings.Contains(lower, "statuscode: 5") && !strings.Contains(lower, "statuscode: 502") && !strings.Contains(lower, "statuscode: 504") || strings.Contains(e.Message, `responded with "NOT_SERVING"`)
 	says = says && c.asksItself(name, kind) || c.commandSaysNo(name, kind, e, met)
@@ -112,12 +114,19 @@ var shells = []string{"sh", "bash", "dash", "ash"}
 // told that it is meant.
 var farCommands = []string{"curl", "wget", "nc", "psql", "pg_isready", "mysql", "mysqladmin", "mariadb", "redis-cli", "mongo", "mongosh", "nslookup", "dig", "ping", "grpc_health_probe", "://"}
 
+// limited says whether the kernel may end what runs in a container for memory, its probe's
+// command among it.
+func (c *podCase) limited(name string) bool {
+	_, own := c.container(name).Resources.Limits[v1.ResourceMemory]
+	return own || c.Pod.Spec.Resources != nil
+}
+
 // commandSaysNo says whether a probe's command ran and said no: what it said shows that it
-// did, and it asks nobody else.
+// did, or nothing can have ended it, and it asks nobody else.
 func (c *podCase) commandSaysNo(name, kind string, e *v1.Event, said string) bool {
 	p := c.probe(name, kind)
 	said = strings.TrimSpace(said)
-	if p == nil || p.Exec == nil || !strings.Contains(e.Message, " probe failed: ") || said == "" || strings.Contains(said, "timed out") || strings.HasSuffix(said, "Killed") {
+	if p == nil || p.Exec == nil || !strings.Contains(e.Message, " probe failed: ") || said == "" && c.limited(name) || strings.Contains(said, "timed out") || strings.HasSuffix(said, "Killed") {
 		return false
 	}
 	if _, _, ok := words.Unreached(said); ok {

@@ -125,21 +125,28 @@ func (c *podCase) lacked(k *v1.Container, line string) (complaint, bool) {
 		if c.fewerRights(k) {
 			refused.cause = answer.SecurityRefused
 		}
+		if user := c.userOf(k); user != nil {
+			refused.text += fmt.Sprintf(" (it runs as user %d)", *user)
+		}
 		return refused, true
 	}
 	return complaint{}, false
 }
 
+// userOf is the user that the spec has a container run as; nil where its image says that.
+func (c *podCase) userOf(k *v1.Container) *int64 {
+	if own := k.SecurityContext; own != nil && own.RunAsUser != nil {
+		return own.RunAsUser
+	}
+	if pod := c.Pod.Spec.SecurityContext; pod != nil {
+		return pod.RunAsUser
+	}
+	return nil
+}
+
 // fewerRights says whether a container has less than its image may have been made for.
 func (c *podCase) fewerRights(k *v1.Container) bool {
-	var user *int64
-	if pod := c.Pod.Spec.SecurityContext; pod != nil {
-		user = pod.RunAsUser
-	}
-	own := k.SecurityContext
-	if own != nil && own.RunAsUser != nil {
-		user = own.RunAsUser
-	}
+	user, own := c.userOf(k), k.SecurityContext
 	return user != nil && *user != 0 || own != nil && own.Capabilities != nil && len(own.Capabilities.Drop) > 0
 }
 
