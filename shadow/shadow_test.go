@@ -118,6 +118,30 @@ func TestASeenOrderThatWasDueIsMatched(t *testing.T) {
 	}
 }
 
+// kubelet tells of failed attempts and not of good ones: a row that takes longer than its
+// attempts is none.
+func TestFailuresThatComeAndGo(t *testing.T) {
+	exit := fact.Exited{ContainerID: "c://1", ExitCode: 1}
+	counted := func(from, until float64, n int64) *tale {
+		at := func(s float64) time.Time { return start.Add(time.Duration(s * float64(time.Second))) }
+		return begun().at(from, "app", 0, fact.Probed{Probe: fact.Liveness, Verdict: fact.Failure, By: fact.BySay, Count: n, Until: at(until)}).at(until+1, "app", 0, exit)
+	}
+	for name, story := range map[string]*tale{
+		"one by one":  failing(begun(), 10, 40, 70, 100).at(101, "app", 0, exit),
+		"in one fact": counted(10, 100, 4),
+	} {
+		if kills := story.kills(); len(kills) > 0 {
+			t.Errorf("%s: %+v", name, kills)
+		}
+	}
+	if kills := counted(10, 30, 3).kills(); len(kills) != 1 {
+		t.Errorf("three in a row: %+v", kills)
+	}
+	if kills := failing(begun(), 10, 70, 80, 90).at(91, "app", 0, exit).kills(); len(kills) != 1 {
+		t.Errorf("one, and then three in a row: %+v", kills)
+	}
+}
+
 func TestWhatWasNotDueIsNoAct(t *testing.T) {
 	for name, story := range map[string]*tale{
 		"nothing seen":       begun(),

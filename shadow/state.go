@@ -73,6 +73,8 @@ type Row struct {
 	IDs  []fact.ID `json:"ids,omitempty"`
 	Long int64     `json:"long,omitempty"` // how many they are; more than IDs where several came in one fact
 	Last time.Time `json:"last,omitzero"`
+	// First is when the row began.
+	First time.Time `json:"first,omitzero"`
 	// Counted is set when kubelet's counters told of them, and nobody of each.
 	Counted bool `json:"counted,omitempty"`
 }

@@ -65,7 +65,7 @@ func (s *stepper) container() {
 			r.Hook = f.ID
 		}
 	case fact.Probed:
-		r.Rows = withAttempt(r.Rows, f, b)
+		r.Rows = s.withAttempt(r.Rows, b)
 	case fact.Counted:
 		r.Rows = s.withCount(r.Rows, b)
 	case fact.Signalled:
@@ -108,7 +108,8 @@ func (r Run) ordered(f fact.Fact, byKubelet bool) Run {
 	return r
 }
 
-func withAttempt(rows map[fact.ProbeKind]Row, f fact.Fact, b fact.Probed) map[fact.ProbeKind]Row {
+func (s *stepper) withAttempt(rows map[fact.ProbeKind]Row, b fact.Probed) map[fact.ProbeKind]Row {
+	f := s.fact
 	row, failed := rows[b.Probe]
 	if !failed && b.Verdict != fact.Failure {
 		return rows
@@ -130,9 +131,35 @@ func withAttempt(rows map[fact.ProbeKind]Row, f fact.Fact, b fact.Probed) map[fa
 			return rows
 		}
 		ids := append(slices.Clone(row.IDs), f.ID)
-		rows[b.Probe] = Row{IDs: ids[max(0, len(ids)-mostInRow):], Long: row.Long + max(1, b.Count), Last: later(last, row.Last)}
+		now := Row{IDs: ids[max(0, len(ids)-mostInRow):], Long: row.Long + max(1, b.Count), First: f.When(), Last: later(last, row.Last)}
+		if row.Long > 0 && row.First.Before(now.First) {
+			now.First = row.First
+		}
+		// kubelet tells of failures alone.
+		if b.By == fact.BySay && s.gaps(b.Probe, now) {
+			now = Row{IDs: []fact.ID{f.ID}, Long: max(1, b.Count), First: f.When(), Last: last}
+			if s.gaps(b.Probe, now) {
+				now.Long, now.First = 1, last
+			}
+		}
+		rows[b.Probe] = now
 	}
 	return rows
+}
+
+// gaps says whether a row of failures took longer than so many attempts do: then others
+// succeeded between them, of which nobody told.
+func (s *stepper) gaps(kind fact.ProbeKind, r Row) bool {
+	spec := s.spec(s.fact.Container)
+	if spec == nil {
+		return false
+	}
+	p := fact.ProbeOf(spec, kind)
+	if p == nil {
+		return false
+	}
+	each := time.Duration(max(p.PeriodSeconds, 1)+max(p.TimeoutSeconds, 1)) * time.Second
+	return r.Last.Sub(r.First) > time.Duration(r.Long-1)*each+slack
 }
 
 // withCount takes kubelet's counters for a row of failures only where nobody told of

@@ -94,6 +94,12 @@ func (c *podCase) wasIll() []told {
 		e = c.newestEvent("", "BackOff")
 	}
 	if e == nil || !strings.Contains(e.Message, "restart") { // of an image it says "pulling"
+		e = c.newestEvent("", "SandboxChanged")
+	}
+	if e == nil {
+		e = c.startedAgain()
+	}
+	if e == nil {
 		s = answer.Symptom{Kind: answer.NotReady, Text: "a probe failed before it went"}
 		if e = c.newestEvent("", "Unhealthy"); e == nil {
 			return nil
@@ -101,9 +107,24 @@ func (c *podCase) wasIll() []told {
 	}
 	_, s.Container, _ = strings.Cut(strings.TrimSuffix(e.InvolvedObject.FieldPath, "}"), "{")
 	s.First, s.Last = first(*e), last(*e)
-	v := unknown(s.Container, fmt.Sprintf("Before the pod went, kubelet said of container %s: %s.", s.Container, strings.TrimSuffix(short(e.Message), ".")), "why that was")
+	v := unknown(s.Container, fmt.Sprintf("Before the pod went, kubelet said: %s.", strings.TrimSuffix(short(e.Message), ".")), "why that was")
 	v.Chain = []answer.Link{link(last(*e), fromEvent, e.Message)}
 	return []told{{s, v}}
+}
+
+// startedAgain is the start of a container that had been started before.
+func (c *podCase) startedAgain() *v1.Event {
+	times := map[string]int32{}
+	for i := range c.events {
+		e := &c.events[i]
+		if e.Reason != "Started" {
+			continue
+		}
+		if times[e.InvolvedObject.FieldPath] += max(e.Count, 1); times[e.InvolvedObject.FieldPath] > 1 {
+			return e
+		}
+	}
+	return nil
 }
 
 // failedFor reads kubelet's event about a start that failed. "Error: ImagePullBackOff" and

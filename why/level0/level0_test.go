@@ -361,6 +361,7 @@ func TestDeparted(t *testing.T) {
 		{"it had no image", []v1.Event{about("Pod", "web", "Failed", `Failed to pull image "reg.example/nope:1": rpc error: code = NotFound desc = failed to pull and unpack image: reg.example/nope:1: not found`, -50), about("Pod", "web", "Failed", "Error: ErrImagePull", -50)}, []answer.Cause{answer.ImageNotFound, answer.CauseUnknown}},
 		{"it had no configuration", []v1.Event{about("Pod", "web", "Failed", `Error: configmap "settings" not found`, -50)}, []answer.Cause{answer.ConfigMissing, answer.CauseUnknown}},
 		{"it was ill", []v1.Event{started, about("Pod", "web", "BackOff", "Back-off restarting failed container app in pod web_shop(u1)", -30), stopped}, []answer.Cause{answer.CauseUnknown, answer.Deleted}},
+		{"it was started twice", []v1.Event{started, about("Pod", "web", "Started", "Started container app", -40), stopped}, []answer.Cause{answer.CauseUnknown, answer.Deleted}},
 		{"its probe had failed", []v1.Event{started, about("Pod", "web", "Unhealthy", "Readiness probe failed: x", -30), stopped}, []answer.Cause{answer.CauseUnknown, answer.Deleted}},
 		{"it had been started since", []v1.Event{about("Pod", "web", "Failed", `Error: configmap "settings" not found`, -90), started, stopped}, []answer.Cause{answer.Deleted}},
 	} {

@@ -14,6 +14,9 @@ import (
 // symptoms are what there is to explain, each with its verdict: at the end of a pod only
 // that; else what its containers do, and then whether it is ready.
 func (c *podCase) symptoms() []told {
+	if c.Pod.DeletionTimestamp != nil && len(c.Pod.Finalizers) > 0 && c.done() {
+		return []told{c.terminating()} // whatever its phase: it ended for that
+	}
 	if t, ok := c.ended(); ok {
 		return []told{t}
 	}
