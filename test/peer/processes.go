@@ -41,8 +41,9 @@ func (s *Stack) Processes() ([]Process, error) {
 		if err != nil || !os.SameFile(own, namespace) {
 			continue
 		}
-		// What ends meanwhile is left out.
-		if p, err := readProcess(dir); err == nil && p.Name != "nsenter" && p.Name != "unshare" && p.Name != "pause" {
+		// What ends meanwhile is left out; so is this process: where dial was on its first
+		// thread, which Go never ends, it stays in the namespace.
+		if p, err := readProcess(dir); err == nil && p.PID != os.Getpid() && p.Name != "nsenter" && p.Name != "unshare" && p.Name != "pause" {
 			all = append(all, p)
 		}
 	}
