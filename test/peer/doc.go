@@ -14,8 +14,12 @@
 //
 // To look around in a real stack by hand: `go run ./test/peer/up`.
 //
+// Other nodes can join a real stack, each with namespaces, a kubelet and a containerd of its
+// own ([Stack.Join]), or as a node of Whylet's ([Stack.JoinWhylet]).
+//
 //	stack.go      what both have; whylet.go and real.go, the two
 //	runtimes.go   what runs the real one's containers: its containerd, an older one, CRI-O
+//	join.go       nodes that join, and the wires between them
 //	files.go      their folders; dial.go, how they are reached
 //	processes.go, cgroups.go  what they leave behind, and its end
 package peer

@@ -18,7 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// nodeAddress is the real node's address, on a bridge of its network namespace.
+// nodeAddress is the address of the real stack's first node, on a bridge of its network
+// namespace; those that join it have the next ones.
 const nodeAddress = "198.18.7.1"
 
 // real is the real stack while it starts.
@@ -31,6 +32,11 @@ type real struct {
 	runtime []string
 	// settings are lines of kubelet's configuration beside its own.
 	settings []string
+	place    place
+	// joined is the stack that this node has joined, nil for the first, which counts those
+	// that join.
+	joined *real
+	joins  int
 	// running holds the programs that were started and have not ended.
 	running sync.WaitGroup
 }
@@ -45,8 +51,8 @@ func StartKubelet(ctx context.Context, bin Binaries, settings ...string) (*Stack
 	if bin.Runtime == nil {
 		bin.Runtime = ownContainerd{}
 	}
-	r := &real{Stack: s, bin: bin, root: filepath.Base(s.Dir), settings: settings}
-	s.real = r
+	r := &real{Stack: s, bin: bin, root: filepath.Base(s.Dir), settings: settings, place: placeOf(0)}
+	s.Node, s.real = "peer", r
 	for _, step := range []func(context.Context) error{r.makeRoom, r.writeFiles, r.startAll, r.loadImages} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, errors.New(s.Logs()), s.Stop())
@@ -65,15 +71,8 @@ func (r *real) makeRoom(ctx context.Context) error {
 	if err := makeCgroups(r.own()); err != nil {
 		return err
 	}
-	name := filepath.Base(r.Netns)
-	for _, args := range [][]string{
-		{"link", "add", "node0", "type", "bridge"},
-		{"addr", "add", nodeAddress + "/24", "dev", "node0"},
-		{"link", "set", "node0", "up"},
-	} {
-		if err := run(ctx, "ip", append([]string{"-n", name}, args...)...); err != nil {
-			return err
-		}
+	if err := r.wire(ctx); err != nil {
+		return err
 	}
 	return r.startInit()
 }
@@ -199,10 +198,11 @@ func (r *real) startAll(ctx context.Context) error {
 	if err := errors.Join(
 		r.start("etcd", "-data-dir", in("etcd"), "-unsafe-no-fsync"),
 		r.startRuntime(),
-		r.start("kube-apiserver", "--etcd-servers=http://127.0.0.1:2379", "--bind-address=127.0.0.1", "--secure-port=6443",
+		r.start("kube-apiserver", "--etcd-servers=http://127.0.0.1:2379", "--secure-port=6443",
 			"--cert-dir="+in("certs"), "--token-auth-file="+in("tokens.csv"), "--authorization-mode=Node,RBAC", "--allow-privileged",
 			"--service-cluster-ip-range=10.97.0.0/16", "--service-account-issuer=https://kubernetes.default.svc",
 			"--service-account-key-file="+in("sa.key"), "--service-account-signing-key-file="+in("sa.key"),
+			"--kubelet-client-certificate="+in("kubelet-client.crt"), "--kubelet-client-key="+in("kubelet-client.key"),
 			"--advertise-address="+nodeAddress, "--kubelet-preferred-address-types=InternalIP"),
 		r.connect(),
 	); err != nil {
@@ -250,7 +250,7 @@ func (r *real) waitRuntime() error {
 func (r *real) startKubelet() error {
 	in := func(file string) string { return filepath.Join(r.Dir, file) }
 	cmd := r.command("kubelet", "--config="+in("kubelet.yaml"), "--kubeconfig="+r.Kubeconfig, "--root-dir="+in("kubelet"),
-		"--cert-dir="+in("kubelet-certs"), "--hostname-override=peer", "--node-ip="+nodeAddress)
+		"--cert-dir="+in("kubelet-certs"), "--hostname-override="+r.Node, "--node-ip="+r.place.address)
 	done, err := r.intoOwn(cmd)
 	if err != nil {
 		return err

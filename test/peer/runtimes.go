@@ -58,14 +58,14 @@ func DebianContainerd(programs string) Runtime { return debianContainerd{program
 
 type debianContainerd struct{ programs string }
 
-func placeOf(r *real, programs, sandbox string) runtimes.Place {
+func runtimePlace(r *real, programs, sandbox string) runtimes.Place {
 	return runtimes.Place{
 		Programs: programs, Dir: r.Dir, Plugins: filepath.Join(r.bin.Peer, "cni"), Network: filepath.Join(r.Dir, "cni"), Sandbox: sandbox,
 	}
 }
 
 func (d debianContainerd) configure(r *real) ([]string, error) {
-	return placeOf(r, d.programs, pauseName).Containerd()
+	return runtimePlace(r, d.programs, pauseName).Containerd()
 }
 
 func (d debianContainerd) load(ctx context.Context, r *real, archives []string) error {
@@ -89,7 +89,7 @@ func (c *crio) configure(r *real) ([]string, error) {
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: c.mirror}
 	go func() { _ = server.Serve(listener) }() // it ends with Close
 	r.onStop(server.Close)
-	return placeOf(r, c.programs, "docker.io/library/pause:1").CRIO(listener.Addr().String())
+	return runtimePlace(r, c.programs, "docker.io/library/pause:1").CRIO(listener.Addr().String())
 }
 
 func (c *crio) load(_ context.Context, _ *real, archives []string) error {

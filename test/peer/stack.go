@@ -136,11 +136,15 @@ func (s *Stack) connect() error {
 	return err
 }
 
-// waitReady waits until the node is Ready, and sets its name.
+// waitReady waits until the node is Ready, and sets its name where it has none.
 func (s *Stack) waitReady(ctx context.Context) error {
 	var last error
+	own := metav1.ListOptions{} // all that a node may read is itself
+	if s.Node != "" {
+		own.FieldSelector = "metadata.name=" + s.Node
+	}
 	err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
-		nodes, err := s.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+		nodes, err := s.Client.CoreV1().Nodes().List(ctx, own)
 		if err != nil || len(nodes.Items) == 0 {
 			last = err
 			return false, nil

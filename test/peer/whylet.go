@@ -15,13 +15,14 @@ func StartWhylet(ctx context.Context, bin Binaries, flags ...string) (*Stack, er
 	if err != nil {
 		return nil, err
 	}
-	if err := s.startWhylet(ctx, bin, flags); err != nil {
+	if err := s.whylet(ctx, bin, "up", flags...); err != nil {
 		return nil, errors.Join(err, errors.New(s.Logs()), s.Stop())
 	}
 	return s, nil
 }
 
-func (s *Stack) startWhylet(ctx context.Context, bin Binaries, flags []string) error {
+// whylet starts a node by one of whylet's commands, and loads the test images into it.
+func (s *Stack) whylet(ctx context.Context, bin Binaries, command string, flags ...string) error {
 	whylet, data := filepath.Join(bin.Whylet, "whylet"), filepath.Join(s.Dir, "data")
 	s.onStop(func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -32,9 +33,9 @@ func (s *Stack) startWhylet(ctx context.Context, bin Binaries, flags []string) e
 		return nil
 	})
 	began := time.Now()
-	args := append([]string{"up", "--detach", "--data-dir", data, "--kubeconfig", s.Kubeconfig}, flags...)
+	args := append([]string{command, "--detach", "--data-dir", data, "--kubeconfig", s.Kubeconfig}, flags...)
 	if out, err := s.Command(ctx, whylet, args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("whylet up: %w: %s", err, out)
+		return fmt.Errorf("whylet %s: %w: %s", command, err, out)
 	}
 	s.ToReady = time.Since(began)
 	if err := s.connect(); err != nil {

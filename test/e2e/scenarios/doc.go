@@ -17,7 +17,8 @@
 //	suite.go     plays scenarios; sample.go grades what is said all the while
 //	signs.go     from when on the API shows that something is amiss
 //	cluster.go   what they are played on: node.go a node of ours, kubelet.go the real
-//	             one with the agent beside it, of which faults.go kills parts
+//	             one with the agent beside it, of which faults.go kills parts, trio.go three
+//	             nodes behind a front
 //
 //	WHYLET_SCENARIOS=a,b       only these, todo or not
 //	WHYLET_SCENARIOS_ALL=1     all of them, in every situation
