@@ -29,11 +29,13 @@ func Write(file, tag string, specs ...Spec) error {
 		return err
 	}
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
+	var images []v1.Image
 	for _, s := range specs {
 		image, err := s.Build()
 		if err != nil {
 			return fmt.Errorf("image for %s: %w", s.Arch, err)
 		}
+		images = append(images, image)
 		index = mutate.AppendManifests(index, mutate.IndexAddendum{
 			Add: image, Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: s.Arch}},
 		})
@@ -53,6 +55,13 @@ func Write(file, tag string, specs ...Spec) error {
 	}
 	if err := to.AppendIndex(index, layout.WithAnnotations(names)); err != nil {
 		return fmt.Errorf("lay out %s: %w", file, err)
+	}
+	docker, err := dockerManifest(ref, images)
+	if err != nil {
+		return fmt.Errorf("list the images of %s: %w", file, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "manifest.json"), docker, 0o600); err != nil {
+		return err
 	}
 	out, err := os.Create(file + ".part")
 	if err != nil {

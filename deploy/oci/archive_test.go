@@ -14,7 +14,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/distribution/reference"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"golang.org/x/sys/unix"
 )
 
@@ -74,6 +76,28 @@ func TestWrite(t *testing.T) {
 		if string(root["whylet"]) != "program for "+arch || root["etc/ssl/ca"] == nil || root["bin/kubectl"] == nil {
 			t.Errorf("the root holds %q", root)
 		}
+		// docker looks for the same by another list.
+		var docker tarball.Manifest
+		parse(t, files["manifest.json"], &docker)
+		if got := docker[i]; got.RepoTags[0] != "observe:v1-"+arch || files[got.Config] == nil || len(got.Layers) != 1 || files[got.Layers[0]] == nil {
+			t.Errorf("docker is told %+v", got)
+		}
+	}
+}
+
+// An archive for one architecture has for docker, too, the image's own name.
+func TestDockerName(t *testing.T) {
+	image, err := Spec{Arch: "amd64"}.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref, err := reference.ParseDockerRef("whylet.dev/node:v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := dockerManifest(ref, []v1.Image{image})
+	if err != nil || !strings.Contains(string(list), `"RepoTags":["whylet.dev/node:v1"]`) {
+		t.Errorf("%s %v", list, err)
 	}
 }
 
