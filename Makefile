@@ -75,7 +75,7 @@ runc:
 	@CGO_ENABLED=1 ./tools/gobuild -tags=seccomp,netgo,osusergo,runc_nocriu,urfave_cli_no_docs \
 		-ldflags="-s -w -extldflags=-static" $(LIBEXEC)/runc=github.com/opencontainers/runc
 	if [ ! -e $(LIBEXEC)/pause ] || [ cluster/runtime/pause/pause.c -nt $(LIBEXEC)/pause ]; then
-		gcc -Os -static -s -Wall -Wextra -Werror -o $(LIBEXEC)/pause cluster/runtime/pause/pause.c
+		$${CC:-gcc} -Os -static -s -Wall -Wextra -Werror -o $(LIBEXEC)/pause cluster/runtime/pause/pause.c
 	fi
 	./tools/nft $(LIBEXEC)
 
@@ -113,14 +113,26 @@ image: ## Make bin/oci/whylet-observe.tar and whylet-front.tar, images for amd64
 	done
 	ls -l $(BIN)/oci
 
-# The node is of this machine's architecture, and of another if its bundle was brought along.
+# make cross CROSS=arm64: the same for another architecture, in bin/arm64.
+.PHONY: cross
+cross: deps
+	@environment=$$(./tools/cross $(CROSS) $(BIN)/$(CROSS)/root)
+	eval "$$environment"
+	$(MAKE) --no-print-directory binaries BIN=$(BIN)/$(CROSS)
+
+# Of this machine's architecture, quickly; a release has both: make bundle NODES="amd64 arm64".
+NODES ?= $$($(GO) env GOARCH)
 .PHONY: bundle
 bundle: build ## Make bin/dist/whylet-ARCH, a whylet with its helpers in it, and bin/oci/whylet-node.tar, the image of a node
 	@mkdir -p $(BIN)/dist
-	$(GO) run ./deploy/bundle -out $(BIN)/dist/whylet-$$($(GO) env GOARCH) $(BIN)/whylet $(LIBEXEC)
 	node=()
-	for arch in amd64 arm64; do
-		[ -e $(BIN)/dist/whylet-$$arch ] || continue
+	for arch in $(NODES); do
+		built=$(BIN)
+		if [ $$arch != $$($(GO) env GOARCH) ]; then
+			built=$(BIN)/$$arch
+			$(MAKE) --no-print-directory cross CROSS=$$arch
+		fi
+		$(GO) run ./deploy/bundle -out $(BIN)/dist/whylet-$$arch $$built/whylet $$built/libexec
 		GOARCH=$$arch ./tools/gobuild -tags=$(TAGS) -ldflags="$(LDFLAGS)" $(BIN)/oci/$$arch/whylet-init=./cmd/whylet-init
 		node+=($$arch=$(BIN)/dist/whylet-$$arch,$(BIN)/oci/$$arch/whylet-init)
 	done
@@ -197,11 +209,11 @@ uninstall: ## Remove what make install installed; the data stays (whylet down --
 
 # A release has a semantic version: make dist VERSION=v1.2.3 KEY=release.pem. The key is
 # the releaser's (openssl ecparam -name prime256v1 -genkey -noout); without one nothing is
-# signed. The node is of this machine's architecture: runc and pause are linked with C.
+# signed.
 RELEASE = $(if $(filter v%,$(VERSION)),$(VERSION),v0.0.0-$(VERSION))
 .PHONY: dist
 dist: deps ## Make all files of a release in dist/, but for uploading them
-	@$(MAKE) --no-print-directory bundle client image VERSION=$(RELEASE) IMAGES="observe front mesh"
+	@$(MAKE) --no-print-directory bundle client image VERSION=$(RELEASE) NODES="amd64 arm64" IMAGES="observe front mesh"
 	$(GO) run ./deploy/dist -version $(RELEASE) -bin $(BIN) -out dist $(if $(KEY),-key $(KEY))
 	ls -l dist
 
@@ -313,13 +325,23 @@ test-packages: ## Install and remove the packages of a release in a minimal Debi
 	@./test/bare/packages $(BIN)/bare dist $(SUITE) $(MIRROR)
 
 .PHONY: test-arm64
-test-arm64: build ## Run kubectl-why for arm64, emulated by qemu-user: its answers are those of this machine's (needs apt-get)
-	@GOARCH=arm64 ./tools/gobuild -tags=$(TAGS) -ldflags="$(LDFLAGS)" $(BIN)/arm64/kubectl-why=./cmd/kubectl-why
+test-arm64: build ## Run what is built for arm64 by qemu-user, and a whole node in an emulated machine (needs root and apt-get)
+	@$(MAKE) --no-print-directory bundle NODES=arm64
 	./test/arm64/run $(BIN)/bare $(BIN) $(BIN)/arm64
+	./test/arm64/node $(BIN)/machine $(BIN)/dist/whylet-arm64
 
 .PHONY: test-container
-test-container: bundle images ## Run a node in a container, as CI does with podman or docker (needs root and apt-get)
+test-container: bundle images ## Run a node in a container, as CI does, with podman or docker (needs root and apt-get)
 	@./test/container/run $(BIN)/oci/whylet-node.tar $(BIN)/images/busybox.tar
+
+# Emulated: podman takes another way on version 2, where this machine has version 1.
+.PHONY: test-container-cgroup2
+test-container-cgroup2: bundle images ## The same on cgroup v2, in an emulated machine (half an hour on a calm machine)
+	@./test/container/emulated $(BIN)/machine $(BIN)/oci/whylet-node.tar $(BIN)/images/busybox.tar
+
+.PHONY: test-modules
+test-modules: bundle ## What whylet doctor says of a kernel that lacks what a node needs, in an emulated machine (needs root and apt-get)
+	@./test/machine/modules $(BIN)/machine $(BIN)/dist/whylet-$$($(GO) env GOARCH)
 
 .PHONY: test-differential
 test-differential: build peer images ## Compare 150 pods' lives on Whylet and on a real kubelet (5 minutes, needs root)

@@ -2,9 +2,11 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,7 +26,7 @@ func TestDoctorNamesTheMend(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = unix.Unmount(small, 0) })
-	startAs(t, n, "k3s-server")
+	startAs(t, n, "k3s-server", "sleep", "600")
 	data := []string{bin("whylet"), "doctor", "--data-dir"}
 	for _, c := range []struct {
 		name    string
@@ -38,6 +40,7 @@ func TestDoctorNamesTheMend(t *testing.T) {
 		{"proxy", append(data, n.data()), "HTTPS_PROXY=http://192.0.2.1:3128", false, []string{"proxy: HTTPS_PROXY is used for images"}},
 		{"proxy that is none", append(data, n.data()), "HTTPS_PROXY=::", false, []string{"no address of a proxy", "export HTTPS_PROXY=http://HOST:PORT"}},
 		{"container with few rights", append([]string{"setpriv", "--bounding-set", "-sys_admin"}, append(data, n.data())...), "", true, []string{"CAP_SYS_ADMIN", "root"}},
+		{"container without cgroups", slices.Concat(withoutCgroups, data, []string{n.data()}), "", true, []string{"no cgroups can be seen", "mount -t cgroup2", "run it with --privileged"}},
 		{"ip netns exec", append([]string{"ip", "netns", "exec", n.netns}, append(data, n.data())...), "", true, []string{"ip netns exec hides", "nsenter --net=/run/netns/" + n.netns}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -52,16 +55,27 @@ func TestDoctorNamesTheMend(t *testing.T) {
 			contains(t, string(out), c.says...)
 		})
 	}
+	t.Run("port of another Kubernetes", func(t *testing.T) {
+		startAs(t, n, "kubelet", "nc", "-l", "-p", "6443")
+		s := &space{t: t, node: n}
+		s.eventually(10*time.Second, "the doctor names who has the port", func() error {
+			out, code := n.whylet(t, "doctor", "--data-dir", n.data())
+			if code != 4 || !strings.Contains(out, "address already in use by process") {
+				return fmt.Errorf("exit code %d: %s", code, out)
+			}
+			contains(t, out, "(kubelet)", "stop that Kubernetes", "nsenter --net=/run/netns/w whylet up")
+			return nil
+		})
+	})
 }
 
-// startAs runs a process of that name in the node's network until the test's end.
-func startAs(t *testing.T, n *node, name string) {
+// withoutCgroups begins a command that sees none, as the first process of a container.
+var withoutCgroups = []string{"unshare", "--mount", "--pid", "--fork", "--mount-proc", "sh", "-c", `umount -R -l /sys/fs/cgroup && exec "$@"`, "sh"}
+
+// startAs runs busybox under that name in the node's network until the test's end.
+func startAs(t *testing.T, n *node, name string, args ...string) {
 	t.Helper()
-	sleep, err := exec.LookPath("sleep")
-	if err != nil {
-		t.Fatal(err)
-	}
-	program, err := os.ReadFile(sleep)
+	program, err := os.ReadFile("/bin/busybox")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +84,8 @@ func startAs(t *testing.T, n *node, name string) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Minute)
-	cmd := n.command(ctx, file, "600")
+	// The kernel names a process by its file, busybox goes by what it is told that it is.
+	cmd := n.command(ctx, "bash", append([]string{"-c", `exec -a busybox "$0" "$@"`, file}, args...)...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,8 @@ import (
 
 // A released whylet is all that a machine needs: in a root with nothing but that one
 // file, without a shell, nft or mount, a node starts, pods get their volumes, Services and
-// host ports their rules, and nothing is left.
+// host ports their rules, and nothing is left. It is told of a proxy that does not answer:
+// whatever of the node went through it would fail.
 func TestNothingButTheBinary(t *testing.T) {
 	t.Parallel()
 	n := rootedNode(t)
@@ -86,7 +87,7 @@ spec:
 		t.Error("a claim that was mounted read-only is written to")
 	}
 	service := strings.TrimSpace(s.mustKubectl("get", "service", "web", "-o", "jsonpath={.spec.clusterIP}"))
-	for from, address := range map[string]string{"host": web.Status.HostIP + ":18082", "web": service + ":8080"} {
+	for address, from := range map[string]string{web.Status.HostIP + ":18082": "host", service + ":8080": "web", "web." + s.name + ":8080": "web"} {
 		s.eventually(30*time.Second, address+" answers", func() error {
 			out, err := s.exec(from, "wget", "-qO-", "http://"+address+"/word")
 			if err == nil && out != "spoken" {
@@ -126,7 +127,7 @@ func rootedNode(t *testing.T) *node {
 	if out, err := bundle.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	n := &node{netns: site.netns, dir: "/of-" + filepath.Base(site.dir), kubeconfig: "/kubeconfig", env: []string{"PATH=/nothing"}}
+	n := &node{netns: site.netns, dir: "/of-" + filepath.Base(site.dir), kubeconfig: "/kubeconfig", env: []string{"PATH=/nothing", "HTTP_PROXY=http://192.0.2.1:3128", "HTTPS_PROXY=http://192.0.2.1:3128"}}
 	n.holder = holdRoot(t, site, root)
 	t.Cleanup(func() {
 		if t.Failed() {
