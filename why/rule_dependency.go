@@ -129,7 +129,7 @@ func dependencySaid(e ending) *finding {
 	}
 	return &finding{
 		cause: answer.DependencyDown, weight: strong, chain: e.chain(),
-		text:  fmt.Sprintf("Container %s ended%s with exit code %d because it could not reach %s (%s): %s", e.run.Container, e.after(), e.exit.ExitCode, n.named(), n.what, prose.Brief(n.said, kept)),
+		text:  fmt.Sprintf("Container %s ended%s with exit code %d because it could not reach %s (%s): %s", e.run.Container, e.after(), e.exit.ExitCode, n.named(), n.what, gist(n.said)),
 		fixes: append(n.fixes(e.h), append(e.h.logsFix(e.run), e.h.specFix("correct the address in its configuration if it is the wrong one; have it try again instead of ending"))...),
 	}
 }

@@ -84,6 +84,22 @@ func TestWaitedLong(t *testing.T) {
 	}
 }
 
+// A probe's shell that finds no program says nothing of the application.
+func TestProbeCommandLacks(t *testing.T) {
+	one := 1
+	curl := attempt(fact.Readiness, fact.Evidence{Handler: fact.Exec, Target: "sh -c curl -fsS http://localhost:3000/ || exit 1", ExitCode: &one, Output: "sh: curl: not found"})
+	for _, q := range []question{
+		{name: "never there", cause: answer.ProbeCommandFailed, says: "its shell does not find curl", tale: func(s *tale) { s.probe("app", 4, curl) }},
+		{name: "it worked before", cause: answer.AppUnhealthy, tale: func(s *tale) {
+			s.probe("app", 2, good(fact.Readiness, time.Millisecond))
+			s.probe("app", 4, curl)
+		}},
+	} {
+		q.pod, q.symptom = web(ready), answer.NotReady
+		t.Run(q.name, func(t *testing.T) { q.run(t) })
+	}
+}
+
 // A failure of another is told by the words of who asked it.
 func TestFailedByAnother(t *testing.T) {
 	answers := func(said string) func(*tale) {

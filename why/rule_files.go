@@ -48,7 +48,7 @@ func filesSaid(e ending) *finding {
 		why = "the node lets its user watch files no more often (fs.inotify.max_user_instances, counted over all containers of that user)"
 		f.fixes = []answer.Fix{e.h.inspect("see the node's limit, and raise it there", "sysctl fs.inotify.max_user_instances   # on the node")}
 	}
-	f.text = fmt.Sprintf("Container %s ended%s with exit code %d because %s: %s.", e.run.Container, e.after(), e.exit.ExitCode, why, prose.Brief(said, kept))
+	f.text = fmt.Sprintf("Container %s ended%s with exit code %d because %s: %s.", e.run.Container, e.after(), e.exit.ExitCode, why, gist(said))
 	return f
 }
 

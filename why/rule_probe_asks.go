@@ -20,6 +20,13 @@ func init() {
 			judge:   probeImpossible,
 		},
 		rule[*probing]{
+			name: "probe-command-lacks", causes: []answer.Cause{answer.ProbeCommandFailed},
+			needs:   "a shell's words in the output of the probe's command that it finds no such program, and no success ever",
+			against: "a success, ever",
+			seesAll: true,
+			judge:   probeCommandLacks,
+		},
+		rule[*probing]{
 			name: "probe-command-late", causes: []answer.Cause{answer.ProbeCommandFailed},
 			needs:   "an exec probe whose command does not end within the timeout",
 			against: "throttling, a busy node or a stopped process",
@@ -50,6 +57,23 @@ func init() {
 			judge:   probeWrongProtocol,
 		},
 	)
+}
+
+// probeCommandLacks: the command runs, and what it runs is not there.
+func probeCommandLacks(p *probing) *finding {
+	if p.mode != exitCode || p.worked() || p.last.Evidence == nil {
+		return nil
+	}
+	m := words.NoCommand.Find(p.last.Evidence.Output)
+	if m == nil {
+		return nil
+	}
+	return &finding{
+		cause: answer.ProbeCommandFailed, weight: strong, chain: p.chain(),
+		text: fmt.Sprintf("The command of the %s probe (%s) cannot do its work in container %s: its shell does not find %s, which says nothing of the application.",
+			kindWord(p.kind), prose.Brief(p.last.Evidence.Target, 80), p.run.Container, firstOf(m...)),
+		fixes: []answer.Fix{p.h.inspect("see what the image has", p.h.exec(p.run.Container, "ls /bin /usr/bin")), p.h.specFix("correct the probe's command, or probe with httpGet, tcpSocket or grpc, which need no program in the image")},
+	}
 }
 
 // probeImpossible: the attempt itself cannot be made.

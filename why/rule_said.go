@@ -21,12 +21,20 @@ func (e ending) said(fits func(string) bool) string {
 	if code := e.exit.ExitCode; e.exit.Signal != 0 && e.exit.Signal != sigabrt || code >= 128 && code != 255 && code != 128+sigabrt {
 		return "" // a signal ended it, not what it last complained of
 	}
+	if i := words.Telling(e.exit.LastLines); i >= 0 && fits(e.exit.LastLines[i]) {
+		return e.exit.LastLines[i] // before a mere member of what it says
+	}
 	for _, line := range slices.Backward(e.exit.LastLines) {
 		if fits(line) {
 			return line
 		}
 	}
 	return ""
+}
+
+// gist is what a line says, without what a logger put before it.
+func gist(said string) string {
+	return strings.TrimSuffix(prose.Brief(words.Gist(said), quoted), ".")
 }
 
 // lastWord is what a container said last, its termination message before its log;
@@ -111,7 +119,7 @@ func readOnlySaid(e ending) *finding {
 	}
 	return &finding{
 		cause: answer.SecurityRefused, weight: strong, chain: e.chain(),
-		text:  fmt.Sprintf("Container %s ended%s because it may not write to its own root file system (readOnlyRootFilesystem): %s.", e.run.Container, e.after(), prose.Brief(said, kept)),
+		text:  fmt.Sprintf("Container %s ended%s because it may not write to its own root file system (readOnlyRootFilesystem): %s.", e.run.Container, e.after(), gist(said)),
 		fixes: []answer.Fix{e.h.specFix("mount an emptyDir where it writes, or let it write to its root file system")},
 	}
 }
@@ -129,7 +137,7 @@ func permissionSaid(e ending) *finding {
 	}
 	return &finding{
 		cause: answer.SecurityRefused, weight: strong, chain: e.chain(),
-		text:  fmt.Sprintf("Container %s ended%s because it was refused something, and %s: %s.", e.run.Container, e.after(), less, prose.Brief(said, kept)),
+		text:  fmt.Sprintf("Container %s ended%s because it was refused something, and %s: %s.", e.run.Container, e.after(), less, gist(said)),
 		fixes: append(e.h.logsFix(e.run), e.h.specFix("give that user the files (fsGroup for volumes, ownership in the image) and ports above 1023, or give the container the right that it needs")),
 	}
 }
@@ -172,7 +180,7 @@ func portTakenSaid(e ending) *finding {
 	}
 	return &finding{
 		cause: answer.AppExitError, weight: strong, chain: e.chain(),
-		text:  fmt.Sprintf("Container %s ended%s with exit code %d because the port that it wants is taken, by %s: %s.", e.run.Container, e.after(), e.exit.ExitCode, where, prose.Brief(said, kept)),
+		text:  fmt.Sprintf("Container %s ended%s with exit code %d because the port that it wants is taken, by %s: %s.", e.run.Container, e.after(), e.exit.ExitCode, where, gist(said)),
 		fixes: []answer.Fix{e.h.specFix("have each of them listen on a port of its own"), e.h.inspect("see who listens", e.h.exec(e.run.Container, "netstat -ltnp"))},
 	}
 }

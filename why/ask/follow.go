@@ -302,6 +302,9 @@ func (f *follower) at(ctx context.Context, p place, service *v1.Service, pod *v1
 	if own.Cause == "" || own.Cause == answer.CauseUnknown {
 		return way{}
 	}
+	if own.Cause == answer.ProbeTimeoutTooShort && !p.late {
+		return way{} // it answers, and no probe of its own keeps who asks it waiting
+	}
 	w.hops = []answer.Hop{own}
 	w.moot = p.moot(w.seen, own.Cause, own.Cause == answer.AppUnhealthy)
 	return w

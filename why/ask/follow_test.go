@@ -278,6 +278,11 @@ func TestFollow(t *testing.T) {
 			w.pod("api2", 80, answer.Healthy, well)
 			w.seenFrom("api2", "10.42.0.9", 0.9)
 		}, answer.AppOverloaded, "shop/api2", 1},
+		"who is asked answers, only later than its own probe allows": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(502))
+			w.configure("server app1 api2:80")
+			w.pod("api2", 80, answer.NotReady, answer.Verdict{Cause: answer.ProbeTimeoutTooShort, Text: "Its answers are correct but late."})
+		}, answer.AppUnhealthy, "", 0},
 		"a 504, and nothing comes through": {func(w *town) {
 			w.pod("web1", 80, answer.NotReady, saysNo(504))
 			w.configure("server app1 api2:80")

@@ -53,6 +53,10 @@ var (
 		"Cookie file /var/lib/rabbitmq/.erlang.cookie must be accessible by owner only", `FATAL:  data directory "/data/pg" has invalid permissions`, `FATAL:  private key file "/tls/tls.key" has group or world access`,
 		"Permissions 0644 for '/keys/id_rsa' are too open.", "WARNING: UNPROTECTED PRIVATE KEY FILE!", "World-writable config file '/etc/mysql/my.cnf' is ignored: is world-writable", "bad permissions: ignore key: /keys/id_rsa",
 		"DETAIL:  Permissions should be u=rwx (0700) or u=rwx,g=rx (0750).")
+	// NoCommand is said by a shell that finds no program of that name.
+	NoCommand = fits("bash 5.2, dash 0.5, busybox 1.37",
+		`(?m)^(?:[\w./-]*/)?(?:ba|da|a|z)?sh: (?:line \d+: |\d+: )?([\w./+-]+): (?:command )?not found$`,
+		"sh: curl: not found", "bash: line 1: curl: command not found", "/bin/sh: 1: curl: not found")
 	// NoInterpreter is said by a shell of a script whose first line names what is not there.
 	NoInterpreter = fits("bash 5.2 and 5.1, execute_cmd.c",
 		`(?i)cannot execute: required file not found|bad interpreter: no such file`,
