@@ -32,7 +32,7 @@ func (h *Hub) Server(secure ...grpc.ServerOption) *grpc.Server {
 		grpc.MaxConcurrentStreams(4), grpc.ConnectionTimeout(10*time.Second), grpc.MaxHeaderListSize(2*mostToken),
 		// What agents say is small: windows that grow with the line would take memory for each,
 		// and so do buffers: TLS has one for what is read.
-		grpc.InitialWindowSize(64<<10), grpc.InitialConnWindowSize(128<<10), grpc.ReadBufferSize(0), grpc.WriteBufferSize(8<<10), grpc.SharedWriteBuffer(true),
+		grpc.InitialWindowSize(64<<10), grpc.InitialConnWindowSize(128<<10), grpc.ReadBufferSize(0), grpc.WriteBufferSize(8<<10),
 	)...)
 	link.Serve(s, h.connect)
 	return s

@@ -120,6 +120,7 @@ type faults struct {
 // it again.
 func (f *faults) kill(long time.Duration) {
 	var back sync.WaitGroup
+	var serving sync.RWMutex
 	busy := map[any]chan struct{}{} // what is being killed
 	later := func(what any, again func()) {
 		done := make(chan struct{})
@@ -148,13 +149,19 @@ func (f *faults) kill(long time.Duration) {
 			later(r, r.Start)
 		case pick < 5:
 			f.servers++
+			serving.Lock()
 			f.w.Kube.Kill()
 			time.Sleep(rand.N(4 * time.Second))
 			f.w.Kube.Run(f.T)
+			serving.Unlock()
 		case pick < 8 && free(n):
 			f.agents++
 			n.stop()
-			later(n, func() { n.stop = f.w.Agent(n.name, n.journal) })
+			later(n, func() {
+				serving.RLock() // an agent gets its token of the API server
+				defer serving.RUnlock()
+				n.stop = f.w.Agent(n.name, n.journal)
+			})
 		case pick >= 8 && free(locked.archive):
 			f.archives++
 			f.lock(locked.archive, later)
