@@ -26,11 +26,17 @@ func (f *Fact) scan(w *wire, v reflect.Value, kind Kind, data []byte) bool {
 	case body[0] != '{':
 		return false
 	}
-	if p, is := v.Interface().(*Probed); is {
-		if s := (scanner{b: body}); s.probed(p) {
+	switch b := v.Interface().(type) {
+	case *Probed:
+		if s := (scanner{b: body}); s.probed(b) {
 			return true
 		}
-		*p = Probed{}
+		*b = Probed{}
+	case *Sampled:
+		if s := (scanner{b: body}); s.sampled(b) {
+			return true
+		}
+		*b = Sampled{}
 	}
 	return json.Unmarshal(body, v.Interface()) == nil
 }
@@ -158,6 +164,31 @@ func (s *scanner) evidence() *Evidence {
 	e.Error, e.Errno = s.text(`,"error":`), s.text(`,"errno":`)
 	s.must(`}`)
 	return e
+}
+
+// sampled reads the body of a sample, to its end: nothing but numbers.
+func (s *scanner) sampled(b *Sampled) bool {
+	s.must(`{`)
+	first := true
+	number := func(key string) int64 {
+		if first {
+			key = key[1:] // no comma before it
+		}
+		before := len(s.b)
+		n := s.number(key)
+		first = first && len(s.b) == before
+		return n
+	}
+	b.MemoryCurrent, b.MemoryPeak, b.MemoryLimit = number(`,"memoryCurrent":`), number(`,"memoryPeak":`), number(`,"memoryLimit":`)
+	b.MemoryFile, b.MemoryShmem, b.WorkingSet = number(`,"memoryFile":`), number(`,"memoryShmem":`), number(`,"workingSet":`)
+	b.OOMKills = number(`,"oomKills":`)
+	b.CPUUsage, b.Periods = time.Duration(number(`,"cpuUsage":`)), number(`,"periods":`)
+	b.ThrottledPeriods, b.ThrottledTime = number(`,"throttledPeriods":`), time.Duration(number(`,"throttledTime":`))
+	b.PIDs, b.PIDLimit = number(`,"pids":`), number(`,"pidLimit":`)
+	b.CPUSome, b.MemorySome = time.Duration(number(`,"cpuSome":`)), time.Duration(number(`,"memorySome":`))
+	b.MemoryFull, b.IOSome = time.Duration(number(`,"memoryFull":`)), time.Duration(number(`,"ioSome":`))
+	s.must(`}`)
+	return !s.bad && len(s.b) == 0
 }
 
 func (s *scanner) header() map[string]string {

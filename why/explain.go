@@ -29,6 +29,8 @@ type Options struct {
 	// Within is the only namespace whose pods may be named; empty: every one. Who gathers
 	// the history sees to it.
 	Within string
+	// Causes is set where only the causes matter: what else contributed is not looked for.
+	Causes bool
 	// Policy is the node's, for a history without a checkpoint.
 	Policy health.Policy
 	// Journal says what the history covers.
@@ -41,13 +43,15 @@ type inquiry struct {
 	now    time.Time
 	asked  string // the container; empty: all
 	alone  bool   // there is no other node
+	causes bool   // nothing else matters
 	policy health.Policy
+	good   map[attempts][]*fact.Fact
 }
 
 // Explain answers why a pod is as it is. Each symptom has one verdict; a pod
 // without symptoms is Healthy.
 func Explain(known *history.History, o Options) answer.Answer {
-	h := &inquiry{History: known, now: o.Now, asked: o.Container, alone: o.Alone, policy: o.Policy}
+	h := &inquiry{History: known, now: o.Now, asked: o.Container, alone: o.Alone, causes: o.Causes, policy: o.Policy}
 	a := answer.New(answer.Subject{Kind: "Pod", Namespace: h.Pod.Namespace, Name: h.Pod.Name, UID: h.Pod.UID}, o.Now, o.Journal)
 	a.Journal.Gaps = append(a.Journal.Gaps, h.gaps()...)
 	for _, t := range h.troubles() {

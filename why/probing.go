@@ -85,16 +85,13 @@ func newProbing(h *inquiry, run *history.Run, kind fact.ProbeKind, decisive []fa
 	if len(p.failed) > 0 {
 		p.from, p.until = p.failed[0].When(), p.failed[len(p.failed)-1].Seen
 	}
-	for _, r := range h.Runs(run.Container) {
-		for _, f := range r.Probes {
-			b := fact.Of[fact.Probed](f)
-			if b.Probe != kind || !(b.Verdict == fact.Success || b.Verdict == fact.Warning) || f.When().After(p.until) {
-				continue
-			}
-			p.ever = append(p.ever, f)
-			if r == run && f.When().Before(p.from) {
-				p.before = append(p.before, f)
-			}
+	for _, f := range h.goodAttempts(run.Container, kind) {
+		if f.When().After(p.until) {
+			continue
+		}
+		p.ever = append(p.ever, f)
+		if f.Attempt == run.Attempt && f.When().Before(p.from) {
+			p.before = append(p.before, f)
 		}
 	}
 	p.mesh = p.meshed()
@@ -102,6 +99,33 @@ func newProbing(h *inquiry, run *history.Run, kind fact.ProbeKind, decisive []fa
 	p.mode, p.last = p.commonMode()
 	p.findOut()
 	return p
+}
+
+// attempts are those of one probe of a container.
+type attempts struct {
+	container string
+	probe     fact.ProbeKind
+}
+
+// goodAttempts are those that succeeded, in all runs: found once, as each end is asked for them.
+func (h *inquiry) goodAttempts(container string, kind fact.ProbeKind) []*fact.Fact {
+	which := attempts{container, kind}
+	all, known := h.good[which]
+	if known {
+		return all
+	}
+	for _, r := range h.Runs(container) {
+		for _, f := range r.Probes {
+			if b, ok := f.Body.(fact.Probed); ok && b.Probe == kind && (b.Verdict == fact.Success || b.Verdict == fact.Warning) {
+				all = append(all, f)
+			}
+		}
+	}
+	if h.good == nil {
+		h.good = map[attempts][]*fact.Fact{}
+	}
+	h.good[which] = all
+	return all
 }
 
 // lastFailures are the newest attempts in a row that did not succeed.

@@ -27,7 +27,7 @@ func (h *inquiry) troubles() []trouble {
 	alive := h
 	if before, at, deleted := h.UntilDeletion(); deleted {
 		then := *h
-		then.History, then.now = before, at
+		then.History, then.now, then.good = before, at, nil
 		alive = &then
 	}
 	all := alive.living()
@@ -219,6 +219,9 @@ func (h *inquiry) policyWord() string {
 func (h *inquiry) explainEnds(ends []*history.Run, id string) answer.Verdict {
 	ends = ends[max(0, len(ends)-20):]
 	v := explainExit(h, ends[len(ends)-1], id)
+	if h.causes && v.Cause != answer.CauseUnknown {
+		return v
+	}
 	var earlier []answer.Verdict
 	for _, r := range ends[:len(ends)-1] {
 		earlier = append(earlier, explainExit(h, r, id))

@@ -212,7 +212,7 @@ func (g *gatherer) share() {
 // historyOf gathers all that is known of a pod and around it.
 func (g *gatherer) historyOf(span journal.PodSpan, o *why.Options) (*history.History, error) {
 	s := g.Source
-	facts, err := collect(s, journal.Query{UID: span.Pod.UID})
+	facts, err := collect(s, journal.Query{UID: span.Pod.UID}, int(span.Facts))
 	if err != nil {
 		return nil, err
 	}
@@ -263,8 +263,12 @@ func watching(s journal.Source, before time.Time) (*fact.Fact, error) {
 	return &found[0], nil
 }
 
-func collect(s journal.Source, q journal.Query) ([]fact.Fact, error) {
+// collect gives what a question asks for; about so many facts, where that is known.
+func collect(s journal.Source, q journal.Query, about ...int) ([]fact.Fact, error) {
 	var facts []fact.Fact
+	for _, n := range about {
+		facts = make([]fact.Fact, 0, n)
+	}
 	for f, err := range s.Query(q) {
 		if err != nil {
 			return nil, fmt.Errorf("reading the journal: %w", err)

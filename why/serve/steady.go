@@ -21,7 +21,7 @@ func steady(h *history.History, o why.Options, a *answer.Answer) {
 	}
 	for _, ago := range tried {
 		then := o
-		then.Now = o.Now.Add(-ago)
+		then.Now, then.Causes = o.Now.Add(-ago), true
 		before, ok := h.At(then.Now)
 		if !ok || !slices.Contains(open, true) {
 			return
