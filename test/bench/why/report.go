@@ -53,22 +53,29 @@ const (
 type asked struct {
 	sight     scenarios.Sight
 	situation scenarios.Situation
-	load      int
+	busy      bool
 }
+
+// busyFrom is the load of the machine from which on it counts as busy: four times what two
+// processors can do. That is what was measured, whoever made it.
+const busyFrom = 8
+
+func (r record) busy() bool { return r.Load >= busyFrom || r.Measured >= busyFrom }
 
 func (a asked) String() string {
 	text := string(a.situation)
 	if a.sight != scenarios.ByNode {
 		text = string(a.sight) + ", " + text
 	}
-	if a.load > 0 {
-		text += fmt.Sprintf(", at a load of %d", a.load)
+	if a.busy {
+		text += ", busy"
 	}
 	return text
 }
 
 func (a asked) compare(b asked) int {
-	return cmp.Or(cmp.Compare(a.sight, b.sight), cmp.Compare(a.load, b.load),
+	order := map[bool]int{true: 1}
+	return cmp.Or(cmp.Compare(a.sight, b.sight), cmp.Compare(order[a.busy], order[b.busy]),
 		cmp.Compare(slices.Index(scenarios.Situations, a.situation), slices.Index(scenarios.Situations, b.situation)))
 }
 
@@ -100,6 +107,17 @@ func (q *questions) add(r record) {
 	}
 }
 
+// sum adds what was asked in another way.
+func (q *questions) sum(o *questions) {
+	for g, n := range o.grades {
+		for range n {
+			q.tally.add(g)
+		}
+	}
+	q.asked, q.first, q.last = q.asked+o.asked, q.first+o.first, q.last+o.last
+	q.took = append(q.took, o.took...)
+}
+
 func (q *questions) row(name string) string {
 	slices.Sort(q.took)
 	return fmt.Sprintf("%s %d | %d | %d | %s | %s |", q.tally.row(name), q.asked, q.first, q.last, q.took.quantile(0.5), q.took.quantile(0.95))
@@ -128,7 +146,7 @@ type report struct {
 	all       questions
 	asked     map[asked]*questions
 	causes    map[string]*tally
-	scenarios map[string]map[int]*tally // by load
+	scenarios map[string]map[bool]*tally // by whether the machine was busy
 	// misses are when, after the first symptom, such an answer was given.
 	misses map[miss]times
 	// overstated counts wrong verdicts that were called recorded.
@@ -141,18 +159,18 @@ type report struct {
 
 func newReport(records []record) report {
 	r := report{
-		asked: map[asked]*questions{}, causes: map[string]*tally{}, scenarios: map[string]map[int]*tally{}, misses: map[miss]times{}, where: where(records),
+		asked: map[asked]*questions{}, causes: map[string]*tally{}, scenarios: map[string]map[bool]*tally{}, misses: map[miss]times{}, where: where(records),
 	}
 	for _, one := range records {
-		how := asked{one.Sight, one.Situation, one.Load}
+		how := asked{one.Sight, one.Situation, one.busy()}
 		r.all.add(one)
 		entry(r.asked, how).add(one)
 		if r.scenarios[one.Scenario] == nil {
-			r.scenarios[one.Scenario] = map[int]*tally{}
+			r.scenarios[one.Scenario] = map[bool]*tally{}
 		}
 		for _, s := range one.counted() {
 			entry(r.causes, one.label()).add(s.Grade)
-			entry(r.scenarios[one.Scenario], one.Load).add(s.Grade)
+			entry(r.scenarios[one.Scenario], one.busy()).add(s.Grade)
 			if s.Grade != scenarios.Right {
 				m := miss{how, one.Scenario, s.Grade, s.Why}
 				r.misses[m] = append(r.misses[m], s.After)
@@ -209,10 +227,21 @@ func (r report) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d scenarios, %d questions, %d answers, each graded, from %v after the first symptom on: **%.1f %% right, %.1f %% wrong, score %.0f %%**; %d wrong verdicts were called recorded; %s. ",
 		len(r.scenarios), r.all.asked, r.all.n, scenarios.Grace, r.all.share(scenarios.Right), r.all.share(scenarios.Wrong), r.all.percent(), r.overstated, r.where)
-	fmt.Fprintf(&b, "The columns after the score say how many questions there were, and of how many the first and the last answer was right, then the time to answer.\n\n")
+	fmt.Fprintf(&b, "Busy is a measured load of %d and more on the machine. The columns after the score say how many questions there were, and of how many the first and the last answer was right, then the time to answer.\n\n", busyFrom)
 	fmt.Fprintf(&b, head+" questions | first right | last right | p50 | p95 |\n"+rule+"--:|--:|--:|--:|--:|\n", "asked")
 	for _, how := range slices.SortedFunc(maps.Keys(r.asked), asked.compare) {
 		b.WriteString(r.asked[how].row(how.String()) + "\n")
+	}
+	for _, busy := range []bool{false, true} {
+		var sum questions
+		for how, q := range r.asked {
+			if how.busy == busy {
+				sum.sum(q)
+			}
+		}
+		if sum.n > 0 {
+			b.WriteString(sum.row(map[bool]string{false: "all, calm", true: "all, busy"}[busy]) + "\n")
+		}
 	}
 	b.WriteString(r.all.row("all") + "\n")
 	r.writeScenarios(&b)
@@ -241,9 +270,9 @@ func (r report) writeScenarios(b *strings.Builder) {
 	}
 	b.WriteString("\n| scenario | calm | busy | what was amiss, and when |\n|---|--:|--:|---|\n")
 	score := func(name string) (calm, busy, all tally) {
-		for load, t := range r.scenarios[name] {
+		for wasBusy, t := range r.scenarios[name] {
 			one := &calm
-			if load > 0 {
+			if wasBusy {
 				one = &busy
 			}
 			for _, sum := range []*tally{one, &all} {

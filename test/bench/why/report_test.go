@@ -49,9 +49,9 @@ func TestReport(t *testing.T) {
 		"3 scenarios, 5 questions, 10 answers, each graded, from 3s after the first symptom on: **30.0 % right, 50.0 % wrong, score -15 %**; 1 wrong verdicts were called recorded; " +
 			"2026-05-01 to 2026-05-02, 2 CPUs, 16 side by side at a measured load of 3 to 7.",
 		"| live | 2 | 2 | 0 | 0 | 0 | 100 % | 1 | 0 | 1 | 1s | 1s |",
-		"| live, at a load of 15 | 5 | 0 | 0 | 0 | 5 | -100 % | 2 | 2 | 0 | 1s | 1s |",
-		"| `one` | 100 % | -100 % | wrong, live, at a load of 15 (4× from 4s to 10s): it is wrong |",
-		"| `two` | 75 % | -100 % | wrong, live, at a load of 15 (after 4s): it is wrong; beside, pod deleted (after 2s): it is beside |",
+		"| live, busy | 5 | 0 | 0 | 0 | 5 | -100 % | 2 | 2 | 0 | 1s | 1s |",
+		"| `one` | 100 % | -100 % | wrong, live, busy (4× from 4s to 10s): it is wrong |",
+		"| `two` | 75 % | -100 % | wrong, live, busy (after 4s): it is wrong; beside, pod deleted (after 2s): it is beside |",
 		"| `three` | 0 % | – | unknown, agent restarted (after 0s): it did not start |",
 	} {
 		if !strings.Contains(text, want) {
