@@ -334,11 +334,6 @@ test-arm64: build ## Run what is built for arm64 by qemu-user, and a whole node 
 test-container: bundle images ## Run a node in a container, as CI does, with podman or docker (needs root and apt-get)
 	@./test/container/run $(BIN)/oci/whylet-node.tar $(BIN)/images/busybox.tar
 
-# Emulated: podman takes another way on version 2, where this machine has version 1.
-.PHONY: test-container-cgroup2
-test-container-cgroup2: bundle images ## The same on cgroup v2, in an emulated machine (half an hour on a calm machine)
-	@./test/container/emulated $(BIN)/machine $(BIN)/oci/whylet-node.tar $(BIN)/images/busybox.tar
-
 .PHONY: test-modules
 test-modules: bundle ## What whylet doctor says of a kernel that lacks what a node needs, in an emulated machine (needs root and apt-get)
 	@./test/machine/modules $(BIN)/machine $(BIN)/dist/whylet-$$($(GO) env GOARCH)
