@@ -1,2 +1,2 @@
 . "$(dirname "$0")/../../lib.sh"
-said "no such host" subject-0; sleep 8
+said "lookup subject-1" subject-0; sleep 8
