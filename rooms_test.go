@@ -88,9 +88,9 @@ var rooms = []room{
 	{dir: "shadow", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "health"}},
 	// Nothing below observe may change a pod: no room with an effect is within reach.
 	{dir: "observe", imports: []string{
-		"golang.org/x/sys", "k8s.io/api", "k8s.io/apimachinery", module + "evidence", module + "fact", module + "health", module + "journal", module + "pods", module + "probe", module + "sense", module + "shadow",
+		"golang.org/x/sys", "google.golang.org/grpc", "k8s.io/api", "k8s.io/apimachinery", module + "evidence", module + "fact", module + "health", module + "journal", module + "pods", module + "probe", module + "sense", module + "shadow",
 	}},
-	{dir: "observe/tap", imports: []string{"github.com/cilium/ebpf", "golang.org/x/sys"}},
+	{dir: "observe/tap", imports: []string{"github.com/cilium/ebpf", "golang.org/x/net", "golang.org/x/sys"}},
 	{dir: "observe/api", imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", module + "fact", module + "sense"}},
 	{dir: "observe/runtime", imports: []string{
 		"github.com/containerd/containerd/api", "golang.org/x/sys", "google.golang.org/grpc", "google.golang.org/protobuf", "k8s.io/apimachinery", "k8s.io/cri-api", module + "evidence", module + "fact",

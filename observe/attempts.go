@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -371,10 +373,28 @@ func grpcBody(a tap.Attempt, b fact.Probed) (fact.Probed, bool) {
 		b.Verdict = fact.Success
 		return b, true
 	}
+	if a.Code > 0 {
+		return refused(status.New(codes.Code(a.Code), a.Said), b)
+	}
 	name, ok := names[a.Health]
 	b.Message = fmt.Sprintf("service unhealthy (responded with %q)", name)
 	b.Evidence.Output = name
 	return b, ok
+}
+
+// refused is a gRPC call that its server answered with an error, in kubelet's words
+// (pkg/probe/grpc/grpc.go).
+func refused(s *status.Status, b fact.Probed) (fact.Probed, bool) {
+	switch s.Code() {
+	case codes.Unimplemented:
+		b.Message = "error: this server does not implement the grpc health protocol (grpc.health.v1.Health): " + s.Message()
+	case codes.DeadlineExceeded:
+		return b, false // whose deadline that was, packets do not tell
+	default:
+		b.Message = fmt.Sprintf("error: health rpc probe failed: %v", s.Err())
+	}
+	b.Evidence.Error = s.Err().Error()
+	return b, true
 }
 
 // tells says whether the attempts of a probe are seen, so that words about them repeat

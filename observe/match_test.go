@@ -171,6 +171,24 @@ func TestWhatTheTapCannotRead(t *testing.T) {
 	}
 }
 
+// A gRPC call that is refused is told as kubelet tells it.
+func TestCallsThatAreRefused(t *testing.T) {
+	probe := &v1.Probe{ProbeHandler: v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: 8080}}}
+	of := probed{probeKey{"u", "app", 0, fact.Readiness}, web, probe}
+	seen := tap.Attempt{Far: netip.MustParseAddrPort("10.0.0.5:8080"), Connect: 1, Sent: 2, First: 3, HTTP2: true, Health: -1}
+	for code, want := range map[int]string{
+		0:  "",
+		4:  "",
+		5:  "error: health rpc probe failed: rpc error: code = NotFound desc = unknown service",
+		12: "error: this server does not implement the grpc health protocol (grpc.health.v1.Health): unknown service",
+	} {
+		seen.Code, seen.Said = code, "unknown service"
+		if b, ok := bodyOf(seen, of); ok != (want != "") || ok && (b.Message != want || b.Verdict != fact.Failure) {
+			t.Errorf("%d: %v, %+v", code, ok, b)
+		}
+	}
+}
+
 func TestAimsAreWhatRunsAndIsProbed(t *testing.T) {
 	pod := pods.Pod{Key: web, Object: theSpec(), Containers: map[string]pods.Container{"app": {Running: true}}}
 	pod.Object.Spec.Containers[0].Ports = []v1.ContainerPort{{Name: "http", ContainerPort: 8080}}

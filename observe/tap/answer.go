@@ -2,8 +2,12 @@ package tap
 
 import (
 	"bytes"
+	"iter"
+	"net/url"
 	"strconv"
 	"strings"
+
+	"golang.org/x/net/http2/hpack"
 )
 
 // head is what stands at the beginning of an HTTP/1 answer.
@@ -91,28 +95,98 @@ func isTLS(b []byte) bool { return len(b) > 2 && b[0] == 0x16 && b[1] == 3 }
 // isAlert says whether TLS told that it failed: a record of type 21, in the open.
 func isAlert(b []byte) bool { return len(b) > 6 && b[0] == 21 && b[1] == 3 && b[5] == 2 }
 
+// Frames of HTTP/2 that answers are made of, and flags of theirs (RFC 9113, 6.1 and 6.2).
+const (
+	frameHead   = 9
+	frameData   = 0
+	frameHeader = 1
+
+	flagWhole, flagPadded, flagPriority = 0x4, 0x8, 0x20
+)
+
+// frames gives the whole frames that stand at the beginning of a copy.
+func frames(b []byte) iter.Seq2[byte, []byte] {
+	return func(yield func(kind byte, frame []byte) bool) {
+		for len(b) >= frameHead {
+			size := int(b[0])<<16 | int(b[1])<<8 | int(b[2])
+			kind, flags := b[3], b[4]
+			if b = b[frameHead:]; size > len(b) {
+				return
+			}
+			frame, whole := unpadded(b[:size], kind, flags)
+			b = b[size:]
+			if whole && !yield(kind, frame) {
+				return
+			}
+		}
+	}
+}
+
+// unpadded is what a frame carries; ok is false for a part of what goes on in others.
+func unpadded(frame []byte, kind, flags byte) (carries []byte, ok bool) {
+	if kind != frameData && kind != frameHeader {
+		return nil, false
+	}
+	if flags&flagPadded != 0 {
+		if len(frame) == 0 || int(frame[0]) >= len(frame) {
+			return nil, false
+		}
+		frame = frame[1 : len(frame)-int(frame[0])]
+	}
+	if kind == frameHeader && flags&flagPriority != 0 {
+		if len(frame) < 5 {
+			return nil, false
+		}
+		frame = frame[5:]
+	}
+	return frame, kind == frameData || flags&flagWhole != 0
+}
+
 // healthOf finds the answer of the gRPC health service among HTTP/2 frames: a DATA
 // frame with one message, whose one field is the status (grpc.health.v1).
 func healthOf(b []byte) (status int, ok bool) {
-	for len(b) >= 9 {
-		size := int(b[0])<<16 | int(b[1])<<8 | int(b[2])
-		kind := b[3]
-		b = b[9:]
-		if size > len(b) {
-			return 0, false
-		}
-		frame := b[:size]
-		b = b[size:]
-		if kind != 0 || size < 5 {
-			continue
-		}
-		// An empty message says UNKNOWN, which is 0 and so is left out.
-		if size == 5 {
+	for kind, frame := range frames(b) {
+		switch {
+		case kind != frameData || len(frame) < 5:
+		case len(frame) == 5: // an empty message says UNKNOWN, which is 0 and so is left out
 			return 0, true
-		}
-		if size == 7 && frame[5] == 0x08 {
+		case len(frame) == 7 && frame[5] == 0x08:
 			return int(frame[6]), true
 		}
 	}
 	return 0, false
+}
+
+// mostHeader bounds a header that is read.
+const mostHeader = 1 << 10
+
+// refusalOf finds the headers by which a gRPC server answers without any message: the call's
+// status and its words. They are the first of their connection, so nothing that came before is
+// needed to read them.
+func refusalOf(b []byte) (code int, said string, ok bool) {
+	for kind, frame := range frames(b) {
+		if kind != frameHeader {
+			continue
+		}
+		d := hpack.NewDecoder(4096, func(f hpack.HeaderField) {
+			switch f.Name {
+			case "grpc-status":
+				var err error
+				code, err = strconv.Atoi(f.Value)
+				ok = err == nil && code > 0
+			case "grpc-message":
+				said = f.Value
+				if plain, err := url.PathUnescape(said); err == nil {
+					said = plain
+				}
+			}
+		})
+		d.SetMaxStringLength(mostHeader)
+		_, err := d.Write(frame)
+		if ok = ok && err == nil && d.Close() == nil; ok {
+			return code, strings.ToValidUTF8(said, ""), true
+		}
+		return 0, "", false
+	}
+	return 0, "", false
 }

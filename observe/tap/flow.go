@@ -29,6 +29,9 @@ type Attempt struct {
 	Short bool
 	// Health is the gRPC health status that was answered, -1 without one.
 	Health int
+	// Code is the status with which a gRPC call was refused, with the words Said; 0: it was not.
+	Code int
+	Said string
 }
 
 // Flows makes attempts of packets. Not safe for concurrent use.
@@ -160,6 +163,8 @@ func (s *state) answer(p packet) {
 	if s.HTTP2 && s.Health < 0 {
 		if health, ok := healthOf(p.data); ok {
 			s.Health = health
+		} else if code, said, ok := refusalOf(p.data); ok && s.Code == 0 {
+			s.Code, s.Said = code, said
 		}
 	}
 }

@@ -19,8 +19,15 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/cilium/ebpf"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
 )
 
 // inCgroup puts this process into a cgroup of its own, and back at the end of the test.
@@ -233,6 +240,55 @@ func TestAnAnswerThatIsCutShort(t *testing.T) {
 	if a := eventually(t, attempts, "the answer", func(a Attempt) bool { return a.Status == 200 }); !a.Short {
 		t.Errorf("%+v", a)
 	}
+}
+
+// A gRPC server that knows no such service, or has no health service, says so in the headers
+// of its answer, which has no message.
+func TestCallsThatAreRefused(t *testing.T) {
+	tap := openTap(t)
+	var aims []netip.AddrPort
+	serve := func(has func(*grpc.Server)) netip.AddrPort {
+		l := listen(t, "tcp", "127.0.0.1:0")
+		server := grpc.NewServer()
+		has(server)
+		go func() { _ = server.Serve(l) }()
+		t.Cleanup(server.Stop)
+		aims = append(aims, addressOf(t, l))
+		return addressOf(t, l)
+	}
+	other := serve(func(s *grpc.Server) { healthpb.RegisterHealthServer(s, health.NewServer()) })
+	none := serve(func(*grpc.Server) {})
+	if err := tap.Aim(aims); err != nil {
+		t.Fatal(err)
+	}
+	attempts := watch(t, tap)
+	for at, want := range map[netip.AddrPort]*status.Status{
+		other: status.New(codes.NotFound, "unknown service"),
+		none:  status.New(codes.Unimplemented, "unknown service grpc.health.v1.Health"),
+	} {
+		conn, err := grpc.NewClient("passthrough:///"+at.String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = healthpb.NewHealthClient(conn).Check(t.Context(), &healthpb.HealthCheckRequest{Service: "web"})
+		_ = conn.Close()
+		a := eventually(t, attempts, want.String(), func(a Attempt) bool { return a.Far == at })
+		if status.Code(err) != want.Code() || codes.Code(a.Code) != want.Code() || a.Said != want.Message() || a.Health != -1 {
+			t.Errorf("%+v, %v", a, err)
+		}
+	}
+}
+
+// Headers in every shape that HTTP/2 allows are read or left, never misread.
+func FuzzRefusal(f *testing.F) {
+	f.Add([]byte("\x00\x00\x0c\x01\x05\x00\x00\x00\x01\x88@\x0bgrpc-status\x015"))
+	f.Add([]byte("\x00\x00\x03\x01\x2d\x00\x00\x00\x01\x01\x00\x00"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if code, said, ok := refusalOf(b); ok && (code <= 0 || !utf8.ValidString(said) || len(said) > mostHeader) {
+			t.Errorf("%d %q", code, said)
+		}
+		_, _ = healthOf(b)
+	})
 }
 
 func TestAnAnswerInSmallPieces(t *testing.T) {
