@@ -11,6 +11,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
+	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -299,8 +300,25 @@ func (h *inquiry) endOfPod() []trouble {
 				"Whether its controller wanted it gone shows on other nodes and in the controller's events; who deleted it otherwise, in the API server's audit log.", f.fixes...)
 		}
 		h.slowEnd(&v)
+		if s.Kind == answer.Terminating && h.keptByFinalizers() {
+			kubectl.Kept(&v, h.Object)
+		}
 		return v
 	}}}
+}
+
+// keptByFinalizers says whether all that a deleted pod ran has ended, and its object has
+// finalizers: a node of its own lets go of it then, and the API server is asked for the rest.
+func (h *inquiry) keptByFinalizers() bool {
+	if h.Beside == "" || h.Object == nil || len(h.Object.Finalizers) == 0 {
+		return false
+	}
+	for _, name := range h.Containers() {
+		if run := h.Last(name); run != nil && run.Exit == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // slowEnd says which containers used up their grace period.

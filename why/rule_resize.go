@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -23,15 +24,19 @@ func (h *inquiry) resize(conditions []v1.PodCondition) *finding {
 	if pending == nil || pending.Reason == "" {
 		return nil // it is under way
 	}
-	failed, _, ok := fact.Latest[fact.ResizeFailed](h.Facts)
-	if !ok {
+	failed := h.resizeFailed(pending.Type)
+	if failed == nil {
 		return nil
 	}
 	f := &finding{cause: answer.InsufficientResources, weight: certain, certainty: answer.Recorded, chain: links(failed), container: failed.Container}
 	f.fixes = []answer.Fix{{Text: "ask for less, or for what it had", Command: h.kubectl("edit pod %s --subresource=resize", h.Pod.Name), Risk: answer.Limits}}
+	sizes := words.AboveMemory.Find(pending.Message)
+	if m := words.AboveMemoryOf.Find(pending.Message); m != nil {
+		f.container, sizes = cmp.Or(f.container, m[0]), m[1:]
+	}
 	whose := "the pod"
-	if failed.Container != "" {
-		whose = "container " + failed.Container
+	if f.container != "" {
+		whose = "container " + f.container
 	}
 	said := strings.TrimSuffix(prose.Brief(pending.Message, 160), ".")
 	switch pending.Reason {
@@ -43,12 +48,26 @@ func (h *inquiry) resize(conditions []v1.PodCondition) *finding {
 	default:
 		f.cause = answer.RuntimeFailed
 		f.text = fmt.Sprintf("The new resources that its spec asks for could not be set, so %s runs on with the old ones: %s.", whose, said)
-		if m := words.AboveMemory.Find(pending.Message); m != nil {
-			f.text = fmt.Sprintf("%s uses more memory (%s) than the new limit that its spec asks for (%s), so it runs on with the old one.", strings.ToUpper(whose[:1])+whose[1:], sizeOf(m[1]), sizeOf(m[0]))
+		if sizes != nil {
+			f.text = fmt.Sprintf("%s uses more memory (%s) than the new limit that its spec asks for (%s), so it runs on with the old one.", strings.ToUpper(whose[:1])+whose[1:], sizeOf(sizes[1]), sizeOf(sizes[0]))
 			f.fixes[0].Text = "ask for a limit above what it uses, or have it use less"
 		}
 	}
 	return f
+}
+
+// resizeFailed is the node's own word that a resize failed: its decision or, beside a kubelet,
+// the newest of its conditions of that type.
+func (h *inquiry) resizeFailed(kind v1.PodConditionType) *fact.Fact {
+	if failed, _, ok := fact.Latest[fact.ResizeFailed](h.Facts); ok {
+		return failed
+	}
+	for i := len(h.Facts) - 1; i >= 0 && h.Beside != ""; i-- {
+		if b, ok := h.Facts[i].Body.(fact.SetCondition); ok && b.Condition.Type == kind {
+			return &h.Facts[i]
+		}
+	}
+	return nil
 }
 
 func sizeOf(bytes string) string {

@@ -87,7 +87,8 @@ func FactsOf(old, pod *v1.Pod) []fact.Fact {
 }
 
 func specChanged(old, pod *v1.Pod) bool {
-	return !reflect.DeepEqual(old.Spec, pod.Spec) || !reflect.DeepEqual(old.Labels, pod.Labels) || !reflect.DeepEqual(old.Annotations, pod.Annotations)
+	return !reflect.DeepEqual(old.Spec, pod.Spec) || !reflect.DeepEqual(old.Labels, pod.Labels) || !reflect.DeepEqual(old.Annotations, pod.Annotations) ||
+		!slices.Equal(old.Finalizers, pod.Finalizers)
 }
 
 // kubelets are the conditions that kubelet owns (pkg/kubelet/types/pod_status.go).

@@ -2,12 +2,12 @@ package cluster
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -69,11 +69,6 @@ func StillThere(a *answer.Answer, pod *v1.Pod) {
 			continue
 		}
 		a.Symptoms[i].Kind, a.Symptoms[i].Text = answer.Terminating, "its node is done with it, and the object is still there"
-		v := &a.Verdicts[i]
-		v.Text += fmt.Sprintf(" Its finalizers (%s) keep the object, and nobody has removed them.", strings.Join(pod.Finalizers, ", "))
-		v.Fixes = append([]answer.Fix{
-			{Text: "find out which controller is to remove them, and whether it runs", Command: fmt.Sprintf("kubectl -n %s get pod %s -o jsonpath='{.metadata.finalizers}'", pod.Namespace, pod.Name), Risk: answer.Inspect},
-			{Text: "remove them by hand where nobody will, and what they protect is done", Command: fmt.Sprintf("kubectl -n %s patch pod %s --type=merge -p '{\"metadata\":{\"finalizers\":null}}'", pod.Namespace, pod.Name), Risk: answer.Destructive},
-		}, v.Fixes...)
+		kubectl.Kept(&a.Verdicts[i], pod)
 	}
 }

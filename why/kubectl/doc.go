@@ -1,5 +1,6 @@
 // Package kubectl writes the kubectl command lines that answers propose.
 //
-//	kubectl.go   commands about a pod, as fixes
-//	workload.go  what a pod comes from, as kubectl takes it
+//	kubectl.go     commands about a pod, as fixes
+//	workload.go    what a pod comes from, as kubectl takes it
+//	finalizers.go  what keeps a pod's object when all is over, and what to do about it
 package kubectl

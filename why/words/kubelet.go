@@ -19,6 +19,10 @@ var (
 		`(?:set memory limit to |memory limit \()(\d+)\)? (?:\(|below )current usage:? \(?(\d+)`,
 		"attempting to set pod memory limit (33554432) below current usage (50331648)",
 		"unable to set memory limit to 33554432 (current usage: 50331648, peak usage: 52428800)")
+	// AboveMemoryOf names the container, too: of a pod with several limits kubelet tells the pod's first.
+	AboveMemoryOf = fits("kubelet 1.36, kuberuntime_manager.go, validateMemoryResizeAction",
+		`set container "([^"]+)" memory limit \((\d+)\) below current usage \((\d+)\)`,
+		`[attempting to set pod memory limit (20971520) below current usage (61046784), attempting to set container "c" memory limit (20971520) below current usage (61046784)]`)
 	notThere = says("kubelet 1.36, volume/configmap and volume/secret; volume/util, projected keys",
 		[]string{"not found", "non-existent"},
 		`secret "tls" not found`, "configmap references non-existent config key: app.yaml")

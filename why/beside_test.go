@@ -1,0 +1,63 @@
+package why
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
+)
+
+// besideKubelet asks about a pod whose statuses were all that was seen of its kubelet.
+func besideKubelet(pod *v1.Pod, bodies ...fact.Body) answer.Answer {
+	pod.Namespace, pod.Name, pod.UID = "shop", "web-1", "u1"
+	key := fact.Pod{Namespace: "shop", Name: "web-1", UID: "u1"}
+	facts := []fact.Fact{{ID: 1, Seen: dawn, Pod: key, Body: fact.SpecSeen{Object: pod}}}
+	for i, b := range bodies {
+		at := dawn.Add(time.Duration(i+1) * time.Second)
+		f := fact.Fact{ID: fact.ID(i + 2), At: at, Seen: at, Pod: key, Body: b}
+		switch b.(type) {
+		case fact.Started, fact.Exited:
+			f.Container = "app"
+		}
+		facts = append(facts, f)
+	}
+	began := fact.Fact{ID: 1, Seen: dawn.Add(-time.Hour), Body: fact.AgentStarted{Beside: "kubelet", Sources: []fact.Source{"connector", "signals"}}}
+	return Explain(history.New(key, facts, []fact.Fact{began}, nil), Options{Now: dawn.Add(time.Minute)})
+}
+
+// That a resize failed kubelet says in a condition only.
+func TestResizeThatKubeletRefuses(t *testing.T) {
+	failed := v1.PodCondition{
+		Type: v1.PodResizeInProgress, Status: v1.ConditionTrue, Reason: v1.PodReasonError,
+		Message: `cannot decrease memory limits: [attempting to set pod memory limit (20971520) below current usage (61046784), attempting to set container "app" memory limit (20971520) below current usage (61046784)]`,
+	}
+	ready := v1.PodCondition{Type: v1.PodReady, Status: v1.ConditionTrue}
+	status := v1.PodStatus{Phase: v1.PodRunning, Conditions: []v1.PodCondition{ready, failed}}
+	a := besideKubelet(web(silentProbe), fact.Started{ContainerID: "c://0", PID: 100},
+		fact.StatusSeen{Status: status}, fact.Act{By: "kubelet", Basis: fact.Told, Body: fact.SetCondition{Condition: failed}})
+	if v := a.Verdicts[0]; v.Cause != answer.RuntimeFailed || v.Container != "app" || !strings.Contains(v.Text, "Container app uses more memory (58Mi) than the new limit that its spec asks for (20Mi)") {
+		t.Error(a.Text(answer.Style{Wide: true}))
+	}
+}
+
+// What keeps the object of a pod whose containers have ended is told as soon as they have.
+func TestFinalizersKeepTheObject(t *testing.T) {
+	pod := web(silentProbe)
+	pod.Finalizers = []string{"example.com/hold"}
+	ran := []fact.Body{fact.Started{ContainerID: "c://0", PID: 100}, fact.StatusSeen{Status: v1.PodStatus{Phase: v1.PodRunning}}, fact.DeletionSeen{GraceSeconds: 1}}
+	if a := besideKubelet(pod, ran...); a.Symptoms[0].Kind != answer.Terminating || strings.Contains(a.Verdicts[0].Text, "finalizers") {
+		t.Error(a.Text(answer.Style{Wide: true}))
+	}
+	ran = append(ran, fact.Exited{ContainerID: "c://0", ExitCode: 0, OOMKnown: true, StatusKnown: true})
+	if a := besideKubelet(pod, ran...); a.Symptoms[0].Kind != answer.Terminating || !strings.Contains(a.Verdicts[0].Text, "Its finalizers (example.com/hold) keep the object") {
+		t.Error(a.Text(answer.Style{Wide: true}))
+	}
+	if a := besideKubelet(pod, append(ran, fact.ObjectGone{})...); a.Symptoms[0].Kind != answer.Disappeared || strings.Contains(a.Verdicts[0].Text, "finalizers") {
+		t.Error(a.Text(answer.Style{Wide: true}))
+	}
+}
