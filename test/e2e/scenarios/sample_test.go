@@ -72,8 +72,10 @@ func TestSigns(t *testing.T) {
 	pod := func(kind, status string) string {
 		return fmt.Sprintf(`{"type": %q, "object": {"kind": "Pod", %s, "status": {%s}}}`, kind, uid, status)
 	}
-	const running = `"phase": "Running", "containerStatuses": [{"name": "c", "restartCount": %d}], "conditions": [{"type": "Ready", "status": %q}]`
-	warning := `{"type": "ADDED", "object": {"kind": "Event", "type": "Warning", "reason": "Unhealthy", "involvedObject": {"namespace": "ns", "name": "subject"}}}`
+	const running = `"phase": "Running", "containerStatuses": [{"name": "c", "restartCount": %d}], "conditions": [{"type": "Ready", "status": %q, "lastTransitionTime": "2026-11-23T10:00:05Z"}]`
+	warned := func(at string) string {
+		return `{"type": "ADDED", "object": {"kind": "Event", "type": "Warning", "reason": "Unhealthy", "lastTimestamp": "2026-11-23T` + at + `Z", "involvedObject": {"namespace": "ns", "name": "subject"}}}`
+	}
 	for _, c := range []struct {
 		name    string
 		symptom answer.SymptomKind
@@ -85,8 +87,10 @@ func TestSigns(t *testing.T) {
 		{"it was restarted", answer.Restarted, []string{pod("ADDED", fmt.Sprintf(running, 1, "True"))}, true},
 		{"it starts", answer.NotReady, []string{pod("ADDED", fmt.Sprintf(running, 0, "False"))}, false},
 		{"it was ready", answer.NotReady, []string{pod("ADDED", fmt.Sprintf(running, 0, "True")), pod("MODIFIED", fmt.Sprintf(running, 0, "False"))}, true},
-		{"a probe failed", answer.NotReady, []string{pod("ADDED", fmt.Sprintf(running, 0, "False")), warning}, true},
-		{"another symptom", answer.Evicted, []string{pod("ADDED", fmt.Sprintf(running, 1, "False")), warning}, false},
+		{"a probe failed", answer.NotReady, []string{pod("ADDED", fmt.Sprintf(running, 0, "False")), warned("10:00:04")}, true},
+		{"a probe failed while it started, told late", answer.NotReady, []string{pod("ADDED", fmt.Sprintf(running, 0, "True")), warned("10:00:04")}, false},
+		{"a probe failed after it was ready", answer.NotReady, []string{warned("10:00:07"), pod("ADDED", fmt.Sprintf(running, 0, "True"))}, true},
+		{"another symptom", answer.Evicted, []string{pod("ADDED", fmt.Sprintf(running, 1, "False")), warned("10:00:04")}, false},
 		{"it is gone", answer.Disappeared, []string{pod("ADDED", ""), pod("DELETED", "")}, true},
 		{"it waits for an image", answer.NotStarting, []string{pod("ADDED", `"containerStatuses": [{"name": "c", "state": {"waiting": {"reason": "ErrImagePull"}}}]`)}, true},
 		{"it is being made", answer.NotStarting, []string{pod("ADDED", `"containerStatuses": [{"name": "c", "state": {"waiting": {"reason": "ContainerCreating"}}}]`)}, false},

@@ -23,10 +23,12 @@ type signs struct {
 
 // sign is what was seen of one pod, by namespace/name.
 type sign struct {
-	pod               v1.Pod
-	wasReady, deleted bool
-	// warned holds the reasons of its Warning events.
-	warned []string
+	pod     v1.Pod
+	deleted bool
+	// ready is when it became ready first; zero before.
+	ready time.Time
+	// warned holds when the last Warning event of each reason was, to the second.
+	warned map[string]time.Time
 }
 
 // follow reads the cluster's pods and events until ctx ends, anew where its API server was
@@ -86,7 +88,7 @@ func (s *signs) read(from io.Reader) {
 func (s *signs) of(namespace, name string) *sign {
 	key := namespace + "/" + name
 	if s.pods[key] == nil {
-		s.pods[key] = &sign{}
+		s.pods[key] = &sign{warned: map[string]time.Time{}}
 	}
 	return s.pods[key]
 }
@@ -96,20 +98,24 @@ func (s *signs) sawPod(pod v1.Pod, deleted bool) {
 	defer s.lock.Unlock()
 	one := s.of(pod.Namespace, pod.Name)
 	if one.pod.UID != pod.UID {
-		one.wasReady = false
+		one.ready = time.Time{}
 	}
 	one.pod, one.deleted = pod, deleted
-	if ready := condition(pod, v1.PodReady) == v1.ConditionTrue; ready && !one.wasReady {
-		one.wasReady = true
-		one.warned = slices.DeleteFunc(one.warned, func(reason string) bool { return reason == "Unhealthy" }) // it only started
+	if c := condition(pod, v1.PodReady); c.Status == v1.ConditionTrue && one.ready.IsZero() {
+		one.ready = c.LastTransitionTime.Time
 	}
 }
 
+// sawWarning notes an event's time, not that it came: pods and events are read by two
+// streams, and what failed while a server started may be told after it was ready.
 func (s *signs) sawWarning(event v1.Event) {
+	at := event.LastTimestamp.Time
+	if at.IsZero() {
+		at = event.EventTime.Time
+	}
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	one := s.of(event.InvolvedObject.Namespace, event.InvolvedObject.Name)
-	one.warned = append(one.warned, event.Reason)
+	s.of(event.InvolvedObject.Namespace, event.InvolvedObject.Name).warned[event.Reason] = at
 }
 
 // shows says whether the API shows the symptom that is expected of a subject. What it
@@ -141,20 +147,23 @@ func (e Expected) shows() bool {
 // shows says whether one pod has the symptom.
 func (s *sign) shows(want Expected) bool {
 	status := s.pod.Status
-	warned := func(reason string) bool { return slices.Contains(s.warned, reason) }
+	warned := func(reason string) bool { return !s.warned[reason].IsZero() }
 	switch want.Symptom {
 	case answer.Restarted:
 		return slices.ContainsFunc(s.containers(want.Container), func(c v1.ContainerStatus) bool {
 			return c.RestartCount > 0 || c.State.Terminated != nil || c.LastTerminationState.Terminated != nil
 		})
 	case answer.NotReady:
-		return warned("Unhealthy") && (s.wasReady || !s.starts(want.Container)) || s.wasReady && condition(s.pod, v1.PodReady) == v1.ConditionFalse
+		if s.ready.IsZero() {
+			return warned("Unhealthy") && !s.starts(want.Container)
+		}
+		return s.warned["Unhealthy"].After(s.ready) || condition(s.pod, v1.PodReady).Status == v1.ConditionFalse
 	case answer.NotStarting:
 		return slices.ContainsFunc(s.containers(""), func(c v1.ContainerStatus) bool {
 			return c.State.Waiting != nil && !slices.Contains([]string{"", "ContainerCreating", "PodInitializing"}, c.State.Waiting.Reason)
 		}) || warned("FailedMount") || warned("FailedCreatePodSandBox") || warned("Failed")
 	case answer.Pending:
-		return condition(s.pod, v1.PodScheduled) == v1.ConditionFalse
+		return condition(s.pod, v1.PodScheduled).Status == v1.ConditionFalse
 	case answer.Completed:
 		return status.Phase == v1.PodSucceeded
 	case answer.Failed:
@@ -166,7 +175,7 @@ func (s *sign) shows(want Expected) bool {
 	case answer.Disappeared:
 		return s.deleted
 	case answer.Healthy:
-		return want.Cause == answer.None && condition(s.pod, v1.PodReady) == v1.ConditionTrue
+		return want.Cause == answer.None && condition(s.pod, v1.PodReady).Status == v1.ConditionTrue
 	}
 	return false
 }
@@ -189,11 +198,11 @@ func (s *sign) containers(name string) []v1.ContainerStatus {
 	return all
 }
 
-func condition(pod v1.Pod, kind v1.PodConditionType) v1.ConditionStatus {
+func condition(pod v1.Pod, kind v1.PodConditionType) v1.PodCondition {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == kind {
-			return c.Status
+			return c
 		}
 	}
-	return ""
+	return v1.PodCondition{}
 }
