@@ -156,9 +156,11 @@ type Looked struct {
 	// then. At most 16 each, without loopback.
 	Lately []string `json:"lately,omitempty"`
 	From   []string `json:"from,omitempty"`
-	// Said are the last lines of the container's log, as [Exited.LastLines] has them, of
-	// one that has not been ready yet; not in every look.
+	// Said are the last lines of the container's log, as [Exited.LastLines] has them; not
+	// in every look.
 	Said []string `json:"said,omitempty"`
+	// SaidAt is when the runtime wrote each line of Said down; none where that is not known.
+	SaidAt []time.Time `json:"saidAt,omitempty"`
 	// Calm is set for a look that no failing probe asked for: one is taken a little
 	// after the container became ready, to compare later ones with.
 	Calm  bool   `json:"calm,omitempty"`

@@ -26,6 +26,7 @@ import (
 	"whylet.dev/whylet/pods"
 	"whylet.dev/whylet/probe"
 	"whylet.dev/whylet/sense"
+	"whylet.dev/whylet/sense/containers"
 )
 
 // newNode puts a node together, each part of those that were made before it; none is
@@ -151,10 +152,14 @@ func newSenses(g ground, r reports, s stores, p *probes, closing *closers) (sens
 	c := g.config
 	processes := sense.OpenProcesses(g.log)
 	closing.add(processes.Close)
+	said := sense.LastSaid(containers.LastSaid)
+	if c.NoLogLines {
+		said = nil
+	}
 	all := senses{
 		pods:      sense.NewAPIPods(g.client.CoreV1().RESTClient(), c.Name, sense.APIHearers{Mirror: r.mirrored, StatusSeen: r.statusSeen}),
 		processes: processes, exits: sense.NewExits(processes),
-		inspector: sense.NewInspector(s.cgroups, processes.Join, g.lastLines, c.PodLogsDir),
+		inspector: sense.NewInspector(s.cgroups, processes.Join, said, c.PodLogsDir),
 	}
 	if c.NoProbeAgain {
 		return all, nil

@@ -38,7 +38,10 @@ func openKernel(a *Agent) (*kernel, error) {
 		return k, err
 	}
 	k.groups = groups
-	said := func(v containers.ContainerView) []string { return lastLines(filepath.Join(a.logs(), v.LogPath)) }
+	said := func(v containers.ContainerView) ([]string, []time.Time) {
+		v.LogPath = filepath.Join(a.logs(), v.LogPath)
+		return containers.LastSaid(v)
+	}
 	k.inspector = sense.NewInspector(groups, k.processes.Join, said, "")
 	if k.prober, err = probe.NewProber(nil, a.o.Log); err != nil {
 		return k, err

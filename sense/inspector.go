@@ -35,10 +35,10 @@ type Inspector struct {
 	Cgroups Cgroups
 	// Join is told which processes a container has.
 	Join func(id string, pids []int)
-	// LastLines reads the end of a container's log; nil: it is not kept. Logs is the
+	// LastSaid reads the end of a container's log; nil: it is not kept. Logs is the
 	// folder of the pods' logs.
-	LastLines func(containers.ContainerView) []string
-	Logs      string
+	LastSaid LastSaid
+	Logs     string
 
 	looker evidence.Looker
 	lanes  *lanes.Lanes[look]
@@ -49,12 +49,16 @@ type Inspector struct {
 	killed map[runsKey]bool
 }
 
+// LastSaid reads the last lines of a log, and when each was said; at is nil where that is
+// not known.
+type LastSaid func(containers.ContainerView) (lines []string, at []time.Time)
+
 // look is what looks happen one after the other of: a container, or all that are calm.
 type look struct{ container string }
 
 // NewInspector makes one that has seen nothing yet.
-func NewInspector(c Cgroups, join func(id string, pids []int), lastLines func(containers.ContainerView) []string, logs string) *Inspector {
-	return &Inspector{Cgroups: c, Join: join, LastLines: lastLines, Logs: logs, seen: map[string]*attention{}, killed: map[runsKey]bool{}}
+func NewInspector(c Cgroups, join func(id string, pids []int), lastSaid LastSaid, logs string) *Inspector {
+	return &Inspector{Cgroups: c, Join: join, LastSaid: lastSaid, Logs: logs, seen: map[string]*attention{}, killed: map[runsKey]bool{}}
 }
 
 // attention is what is known of a running container's cgroup.
@@ -213,17 +217,17 @@ func (l *Inspector) lookOnce(at *post, started fact.Fact) {
 	}
 	l.lanes.Do(look{c.ID}, func(ctx context.Context) {
 		looked := l.inspect(ctx, p, c.PID)
-		looked.Said = l.lastSaid(p, started.Container, c)
+		l.hear(&looked, p, started.Container, c)
 		at.emit(fact.Fact{Pod: p.Key, Container: started.Container, Attempt: c.Attempt, Because: []fact.ID{started.ID}, Body: looked})
 	})
 }
 
-// lastSaid are the last lines of a running container's log.
-func (l *Inspector) lastSaid(p pods.Pod, name string, c pods.Container) []string {
-	if l.LastLines == nil || p.Object == nil {
-		return nil
+// hear adds the last lines of a running container's log to a look.
+func (l *Inspector) hear(looked *fact.Looked, p pods.Pod, name string, c pods.Container) {
+	if l.LastSaid == nil || p.Object == nil {
+		return
 	}
-	return l.LastLines(containers.ContainerView{LogPath: containers.LogFile(l.Logs, p.Object, name, c.Attempt)})
+	looked.Said, looked.SaidAt = l.LastSaid(containers.ContainerView{LogPath: containers.LogFile(l.Logs, p.Object, name, c.Attempt)})
 }
 
 // firstReady says whether a run of a container became ready for the first time. That
@@ -261,7 +265,8 @@ func (l *Inspector) Look(ctx context.Context, pod types.UID) (seen int) {
 			l.sampleAsked(at, p, name, c)
 			looked := l.inspect(ctx, p, c.PID)
 			l.sampleAsked(at, p, name, c)
-			looked.Calm, looked.Said = true, l.lastSaid(p, name, c)
+			looked.Calm = true
+			l.hear(&looked, p, name, c)
 			at.emit(fact.Fact{Pod: p.Key, Container: name, Attempt: c.Attempt, Body: looked})
 		})
 	}
@@ -294,7 +299,7 @@ func (l *Inspector) failed(at *post, f fact.Fact, probe fact.ProbeKind) {
 			l.sample(at, p, f.Container, c)
 			looked := l.inspect(ctx, p, c.PID)
 			if looked.Age >= readAfter && l.mayRead(c.ID) {
-				looked.Said = l.lastSaid(p, f.Container, c)
+				l.hear(&looked, p, f.Container, c)
 			}
 			at.emit(fact.Fact{Pod: p.Key, Container: f.Container, Attempt: c.Attempt, Because: []fact.ID{f.ID}, Body: looked})
 		})

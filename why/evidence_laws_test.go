@@ -80,6 +80,7 @@ var lesser = map[fact.Kind][][2]answer.Cause{
 		{answer.AppNotListening, answer.MeshSidecarAnswered},
 		{answer.AppListensElse, answer.MeshSidecarAnswered},
 		{answer.DependencyDown, answer.AppUnhealthy},
+		{answer.AppOverloaded, answer.AppUnhealthy},   // by whose limit, only its log tells
 		{answer.AppHang, answer.AppUnhealthy},         // whose failure it hands on, and what it waited for, only its log tells
 		{answer.AppNotListening, answer.AppUnhealthy}, // of a proxy in its place: only a look tells whose answer it is
 	},

@@ -134,12 +134,8 @@ func said(run *history.Run, tell func(f *fact.Fact, line string)) {
 			tell(f, b.Evidence.Output)
 		}
 	}
-	for _, f := range slices.Backward(run.Looks) {
-		if lines := fact.Of[fact.Looked](f).Said; len(lines) > 0 {
-			for _, line := range slices.Backward(lines) {
-				tell(f, line)
-			}
-			break
-		}
+	f, lines := run.Said(run.FailsSince())
+	for _, line := range slices.Backward(lines) {
+		tell(f, line)
 	}
 }

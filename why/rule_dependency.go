@@ -156,7 +156,7 @@ func probeWaits(p *probing) *finding {
 // waitsFor says what an idle container waits for: by a connection on its way, or by
 // what it said last. how is empty where neither tells.
 func (p *probing) waitsFor(look fact.Looked) (n needed, how string) {
-	lines := p.run.Said()
+	_, lines := p.log()
 	if p.run.Exit != nil {
 		lines = fact.Of[fact.Exited](p.run.Exit).LastLines
 	}
@@ -173,7 +173,7 @@ func waitsFor(look fact.Looked, lines []string) (n needed, how string) {
 	}
 	if n, ok := lastNeed(lines); ok {
 		n.place = cmp.Or(n.place, words.Place(waits))
-		return n, fmt.Sprintf("%s (%s): %s", cmp.Or(n.place, "something"), n.what, strings.TrimSuffix(prose.Brief(n.said, 100), "."))
+		return n, fmt.Sprintf("%s (%s): %s", cmp.Or(n.place, "something"), n.what, quote(n.said, 100))
 	}
 	for _, d := range look.Dialing {
 		if !d.Other {
@@ -182,7 +182,7 @@ func waitsFor(look fact.Looked, lines []string) (n needed, how string) {
 		}
 	}
 	if waits != "" {
-		return needed{place: words.Place(waits), said: waits}, fmt.Sprintf("something, as it says: %s", strings.TrimSuffix(prose.Brief(waits, 100), "."))
+		return needed{place: words.Place(waits), said: waits}, fmt.Sprintf("something, as it says: %s", quote(waits, 100))
 	}
 	return n, ""
 }

@@ -137,7 +137,7 @@ func commandNotRunnable(e ending) *finding {
 		fixes: append(e.h.logsFix(e.run), e.h.specFix("correct command and args, or use an image that has the program")),
 	}
 	if said := e.lastWord(); words.NoInterpreter.In(said) {
-		f.text = fmt.Sprintf("Container %s ended at once with exit code %d: its script is there, and the interpreter that its first line names is not (or that line ends in CR LF): %s.", e.run.Container, code, strings.TrimSuffix(prose.Brief(said, kept), "."))
+		f.text = fmt.Sprintf("Container %s ended at once with exit code %d: its script is there, and the interpreter that its first line names is not (or that line ends in CR LF): %s.", e.run.Container, code, quote(said, kept))
 		f.fixes = append(e.h.logsFix(e.run), e.h.specFix("name an interpreter in the script's first line that the image has (#!/bin/sh), save it with Unix line ends, or use an image that has the interpreter"))
 	}
 	if words.Libraries.In(e.lastWord()) {
@@ -178,7 +178,7 @@ func (e ending) quote(said string) string {
 	if strings.TrimSpace(e.exit.Message) == "" {
 		text = words.Reason(e.exit.LastLines)
 	}
-	return "the last that it said: " + strings.TrimSuffix(prose.Brief(text, quoted), ".") + "."
+	return "the last that it said: " + quote(text, quoted) + "."
 }
 
 // ownSuccess: it ended by itself with 0, and its policy starts it again.

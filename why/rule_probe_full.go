@@ -15,7 +15,7 @@ func init() {
 	probeRules.add(
 		rule[*probing]{
 			name: "probe-limit-said", causes: []answer.Cause{answer.AppOverloaded},
-			needs:   "no answer in time, or 502 to 504, and the words of a server of the pod that its limit of connections, workers or children is reached",
+			needs:   "no answer in time, connections that break off, or 502 to 504, and the words of a server of the pod that its limit of connections, workers or children is reached",
 			against: "",
 			yields:  []string{"probe-child-oom"},
 			judge:   probeLimitSaid,
@@ -44,7 +44,7 @@ func (p *probing) unanswered() bool {
 
 // probeLimitSaid: a server takes no more, and says so.
 func probeLimitSaid(p *probing) *finding {
-	if !p.unanswered() {
+	if !p.unanswered() && p.mode != broken {
 		return nil
 	}
 	at, line := p.inLogs(words.ConnectionLimit.In)
@@ -53,7 +53,7 @@ func probeLimitSaid(p *probing) *finding {
 	}
 	return &finding{
 		cause: answer.AppOverloaded, weight: certain, certainty: answer.Inferred, container: at.Container, chain: p.chain(at),
-		text:  fmt.Sprintf("Container %s takes no more work: it says that a limit of its own is reached (%s), so %s fails.", at.Container, strings.TrimSuffix(prose.Brief(words.Gist(line), kept), "."), p.what()),
+		text:  fmt.Sprintf("Container %s takes no more work: it says that a limit of its own is reached (%s), so %s fails.", at.Container, quote(words.Gist(line), kept), p.what()),
 		fixes: p.limitFixes(at.Container),
 	}
 }
@@ -105,7 +105,7 @@ func probeWorkerLate(p *probing) *finding {
 		f.cause, does = answer.AppOverloaded, "is too slow"
 	}
 	f.text = fmt.Sprintf("Container %s %s: its server ends a worker that has worked on one request for longer than it allows (%s), so %s fails.",
-		at.Container, does, strings.TrimSuffix(prose.Brief(words.Gist(line), kept), "."), p.what())
+		at.Container, does, quote(words.Gist(line), kept), p.what())
 	f.fixes = append(p.h.logsFix(p.run), p.h.specFix("mend what the request waits for; a longer timeout of the server only makes it wait longer"))
 	return f
 }

@@ -1,12 +1,15 @@
 package why
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
 )
@@ -51,18 +54,66 @@ func init() {
 	)
 }
 
-// log is the end of a container's log as a look has it, while the probe failed or before.
-func (p *probing) log() (*fact.Fact, []string) {
-	for _, f := range slices.Backward(p.run.Looks) {
-		if lines := fact.Of[fact.Looked](f).Said; len(lines) > 0 {
-			return f, lines
+// since is when the container was last well, as far as anyone can know: what was said before
+// explains nothing.
+func (p *probing) since() time.Time {
+	switch n := len(p.before); {
+	case n > 0:
+		return p.before[n-1].End()
+	case p.halfSeen():
+		return p.from.Add(-p.period() - p.timeout())
+	}
+	return time.Time{}
+}
+
+// log is what a container said since it was last well, as the newest look at its log has it.
+func (p *probing) log() (*fact.Fact, []string) { return p.run.Said(p.since()) }
+
+// newest is what it said lately, where that tells of an error, or else all of it.
+func (p *probing) newest() (*fact.Fact, []string) {
+	at, lines := p.log()
+	if at == nil || len(fact.Of[fact.Looked](at).SaidAt) == 0 {
+		return at, lines
+	}
+	if late := history.SaidSince(at, p.lately(at)); words.Trouble(late, false) != "" {
+		return at, late
+	}
+	return at, lines
+}
+
+// lately is when the failed attempts before a look began to be of now: the newest two are.
+func (p *probing) lately(look *fact.Fact) time.Time {
+	seen := slices.DeleteFunc(slices.Clone(p.failed), func(f *fact.Fact) bool { return f.Seen.After(look.Seen) })
+	switch n := len(seen); {
+	case n > 1:
+		return seen[n-2].When()
+	case n == 1 && p.since().IsZero():
+		return seen[0].When().Add(-p.timeout() - time.Second)
+	}
+	return p.since()
+}
+
+// complaint is what the container says in its log of what fails: what it said lately first,
+// warnings among it, and else the errors since it was last well; "" where it says nothing.
+func (p *probing) complaint() (*fact.Fact, string) {
+	at, lines := p.log()
+	switch {
+	case at == nil:
+	case len(fact.Of[fact.Looked](at).SaidAt) == 0:
+		if words.Troubled(lines) { // nobody knows whether it was said now
+			return at, itsLog(words.Reason(lines))
+		}
+	default:
+		late := history.SaidSince(at, p.lately(at))
+		if text := cmp.Or(words.Trouble(late, true), words.Trouble(lines, false)); text != "" {
+			return at, itsLog(text)
 		}
 	}
-	return nil, nil
+	return nil, ""
 }
 
 // inLogs is the newest line of the logs of the pod's containers, the probed one's first,
-// that fits.
+// that fits, and was said since the container was last well.
 func (p *probing) inLogs(fits func(string) bool) (at *fact.Fact, line string) {
 	for _, name := range append([]string{p.run.Container}, p.h.Containers()...) {
 		run := p.h.Last(name)
@@ -70,7 +121,7 @@ func (p *probing) inLogs(fits func(string) bool) (at *fact.Fact, line string) {
 			continue
 		}
 		for _, f := range slices.Backward(run.Looks) {
-			for _, line := range slices.Backward(fact.Of[fact.Looked](f).Said) {
+			for _, line := range slices.Backward(history.SaidSince(f, p.since())) {
 				if fits(line) {
 					return f, line
 				}
@@ -97,8 +148,10 @@ func probeNotDeployed(p *probing) *finding {
 
 // quoteLog is what a log says most.
 func quoteLog(lines []string) string {
-	return "Its log says: " + strings.TrimSuffix(prose.Brief(words.Reason(lines), quoted), ".") + "."
+	return itsLog(words.Reason(lines))
 }
+
+func itsLog(said string) string { return "Its log says: " + quote(said, quoted) + "." }
 
 // probeProgramGivenUp: the supervisor lives, and what it should keep up does not.
 func probeProgramGivenUp(p *probing) *finding {
@@ -131,7 +184,7 @@ func probeProtocolSaid(p *probing) *finding {
 	}
 	return &finding{
 		cause: answer.ProbeProtocol, weight: strong, chain: p.chain(at),
-		text:  fmt.Sprintf("Port %d of container %s speaks another protocol than %s: it cuts the connection, and its log says: %s.", p.port(), p.run.Container, p.what(), strings.TrimSuffix(prose.Brief(words.Gist(line), kept), ".")),
+		text:  fmt.Sprintf("Port %d of container %s speaks another protocol than %s: it cuts the connection, and its log says: %s.", p.port(), p.run.Container, p.what(), quote(words.Gist(line), kept)),
 		fixes: []answer.Fix{p.h.specFix("have the probe speak what the port speaks, use tcpSocket, or have the server speak HTTP there")},
 	}
 }
@@ -142,7 +195,7 @@ func probeDependencySaid(p *probing) *finding {
 		return nil
 	}
 	n, ok := lastNeed(strings.Split(words.Told(p.last.Evidence.Output), "\n"))
-	at, lines := p.log()
+	at, lines := p.newest()
 	if !ok || n.place == "" {
 		n, ok = lastNeed(lines)
 	} else {
@@ -158,7 +211,7 @@ func probeDependencySaid(p *probing) *finding {
 	}
 	return &finding{
 		cause: answer.DependencyDown, weight: strong, chain: p.chain(at),
-		text:  fmt.Sprintf("Container %s fails because "+how+" (%s): %s.", p.run.Container, n.named(), n.what, strings.TrimSuffix(prose.Brief(words.Gist(n.said), quoted), ".")),
+		text:  fmt.Sprintf("Container %s fails because "+how+" (%s): %s.", p.run.Container, n.named(), n.what, quote(words.Gist(n.said), quoted)),
 		then:  []string{fmt.Sprintf("So %s failed: %s.", p.what(), p.how())},
 		fixes: append(n.fixes(p.h), p.h.logsFix(p.run)...),
 	}
@@ -170,7 +223,7 @@ func probeSiblingElsewhere(p *probing) *finding {
 	if p.mode != answered || p.last.Evidence.Status < 500 {
 		return nil
 	}
-	said, lines := p.log()
+	said, lines := p.newest()
 	n, ok := lastNeed(lines)
 	at, look, seen := p.look()
 	if !ok || !seen || !loopback(hostIn(n.place)) {

@@ -23,7 +23,7 @@ func init() {
 			name: "probe-died-meanwhile", causes: []answer.Cause{answer.AppUnhealthy},
 			needs:   "connections that were taken and broken off without a word, attempt after attempt, by a main process that lives; of a single attempt never enough for a verdict",
 			against: "an end of the main process that nobody ordered",
-			yields:  []string{"probe-died-answering", "probe-files-limit", "probe-protocol-said", "probe-speaks-otherwise"},
+			yields:  []string{"probe-died-answering", "probe-files-limit", "probe-limit-said", "probe-protocol-said", "probe-speaks-otherwise"},
 			judge:   probeBrokeOff,
 		},
 	)
@@ -45,11 +45,18 @@ func probeSaidNo(p *probing) *finding {
 	default:
 		return nil
 	}
-	if at, lines := p.log(); words.Troubled(lines) && (ev.Status >= 500 || p.mode == exitCode) {
-		f.because, f.chain = []string{quoteLog(lines)}, p.chain(at)
+	if p.mode != answered || ev.Status >= 500 {
+		p.quoteInto(f)
 	}
 	f.fixes = append(p.h.probeFixes(p), p.h.logsFix(p.run)...)
 	return f
+}
+
+// quoteInto adds what the container's log says of the failure.
+func (p *probing) quoteInto(f *finding) {
+	if at, said := p.complaint(); at != nil {
+		f.because, f.chain = append(f.because, said), p.chain(at)
+	}
 }
 
 func saying(output string) string {
@@ -83,6 +90,7 @@ func probeBrokeOff(p *probing) *finding {
 		closed = "before its answer is whole (shorter than its Content-Length, say)"
 	}
 	f.text = fmt.Sprintf("The application takes the connection of %s and closes it %s%s.", p.what(), closed, p.sinceWhen())
+	p.quoteInto(f)
 	_, reported := p.sidecarReport()
 	if len(p.failed) > 1 && !reported && (p.run.Exit == nil || newEnding(p.h, p.run).order() == ordered) {
 		f.weight = fair

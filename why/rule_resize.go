@@ -38,7 +38,7 @@ func (h *inquiry) resize(conditions []v1.PodCondition) *finding {
 	if f.container != "" {
 		whose = "container " + f.container
 	}
-	said := strings.TrimSuffix(prose.Brief(pending.Message, 160), ".")
+	said := quote(pending.Message, 160)
 	switch pending.Reason {
 	case v1.PodReasonDeferred:
 		f.text = fmt.Sprintf("The new resources that its spec asks for do not fit on the node now, so it runs on with the old ones until there is room: %s.", said)

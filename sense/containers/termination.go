@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	logs "k8s.io/cri-client/pkg/logs"
@@ -76,7 +77,7 @@ func messageFile(v ContainerView) string {
 }
 
 func logTail(path string) string {
-	text, err := endOfLog(path, maxMessageLines, maxMessageLog)
+	text, err := endOfLog(path, logs.LogOptions{}, maxMessageLines, maxMessageLog)
 	if err != nil {
 		return fmt.Sprintf("Error on reading termination message from logs: %v", err)
 	}
@@ -87,29 +88,66 @@ func logTail(path string) string {
 // ([words.Keep]), oldest first: at most 10 and 1 KiB together, and without what looks
 // like a secret. Nil where there is no log to read. It reads the file now.
 func LastLines(v ContainerView) []string {
-	const read, raw, most, kept = 100, 24 << 10, 10, 1 << 10
+	lines, _ := LastSaid(v)
+	return lines
+}
+
+// LastSaid are [LastLines], and when the runtime wrote each of them down; at is nil where
+// that is not known.
+func LastSaid(v ContainerView) (lines []string, at []time.Time) {
+	const read, raw, most, kept = 100, 28 << 10, 10, 1 << 10
 	if v.LogPath == "" {
-		return nil
+		return nil, nil
 	}
-	text, err := endOfLog(v.LogPath, read, raw)
+	text, err := endOfLog(v.LogPath, logs.LogOptions{Timestamp: true}, read, raw)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	if len(text) == raw {
 		// The first line lacks its beginning, which may be what tells a secret.
 		_, text, _ = strings.Cut(text, "\n")
 	}
-	text = strings.TrimSpace(strings.ToValidUTF8(string(probe.Redact([]byte(text))), ""))
-	if text == "" {
-		return nil
+	text, at = withoutTimes(strings.Trim(text, "\n"))
+	text = strings.ToValidUTF8(string(probe.Redact([]byte(text))), "")
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
 	}
-	return words.Keep(strings.Split(text, "\n"), most, kept)
+	lines = strings.Split(text, "\n")
+	if len(at) != len(lines) {
+		at = nil // some were a secret together
+	}
+	lines, which := words.Keep(lines, most, kept)
+	if at == nil {
+		return lines, nil
+	}
+	for i, n := range which {
+		at[i] = at[n]
+	}
+	return lines, at[:len(which)]
+}
+
+// withoutTimes takes off what each line begins with where times were asked for; nil where
+// one has none.
+func withoutTimes(text string) (string, []time.Time) {
+	lines := strings.Split(text, "\n")
+	var all []time.Time
+	for i, line := range lines {
+		first, rest, _ := strings.Cut(line, " ")
+		if t, err := time.Parse(time.RFC3339Nano, first); err == nil {
+			lines[i], all = rest, append(all, t.UTC().Truncate(time.Millisecond))
+		}
+	}
+	if len(all) != len(lines) {
+		all = nil
+	}
+	return strings.Join(lines, "\n"), all
 }
 
 // endOfLog reads the last lines of a log, and of those the last bytes.
-func endOfLog(path string, lines int64, most int) (string, error) {
+func endOfLog(path string, o logs.LogOptions, lines int64, most int) (string, error) {
 	text := lastBytes{most: most}
-	err := logs.ReadLogs(Quiet(context.Background()), path, "", &logs.LogOptions{TailLines: &lines}, nil, &text, &text)
+	o.TailLines = &lines
+	err := logs.ReadLogs(Quiet(context.Background()), path, "", &o, nil, &text, &text)
 	return text.buf.String(), err
 }
 

@@ -95,6 +95,30 @@ func TestLastLines(t *testing.T) {
 	}
 }
 
+// Each line comes with when the runtime wrote it down; a secret of several lines leaves none.
+func TestLastSaid(t *testing.T) {
+	log := "2026-11-22T23:00:00.123456789Z stdout F one\n2026-11-22T23:00:01Z stdout F \n2026-11-23T00:00:02+01:00 stderr F   two\n"
+	for name, test := range map[string]struct {
+		log   string
+		lines []string
+		at    []string
+	}{
+		"lines":    {log, []string{"one", "  two"}, []string{"23:00:00.123", "23:00:02.000"}},
+		"a secret": {stamp + "-----BEGIN PRIVATE KEY-----\n" + stamp + "AAAA\n" + stamp + "-----END PRIVATE KEY-----\n" + stamp + "bye\n", []string{"[redacted]", "bye"}, nil},
+	} {
+		dir := t.TempDir()
+		write(t, dir, "0.log", test.log)
+		lines, at := LastSaid(exited(dir, 0, v1.TerminationMessageReadFile))
+		var times []string
+		for _, a := range at {
+			times = append(times, a.Format("15:04:05.000"))
+		}
+		if !slices.Equal(lines, test.lines) || !slices.Equal(times, test.at) {
+			t.Errorf("%s: %q at %q", name, lines, times)
+		}
+	}
+}
+
 // FuzzTerminationMessage feeds files and logs as a hostile container could write
 // them. The message stays within its bounds, and nothing breaks.
 func FuzzTerminationMessage(f *testing.F) {
@@ -123,7 +147,10 @@ func FuzzTerminationMessage(f *testing.F) {
 		case utf8.Valid(log) && len(got) < maxMessageLog && !utf8.ValidString(got) && !strings.Contains(string(log), "\\"):
 			t.Errorf("text was cut within a character: %q", got)
 		}
-		lines := LastLines(exited(dir, 1, v1.TerminationMessageReadFile))
+		lines, at := LastSaid(exited(dir, 1, v1.TerminationMessageReadFile))
+		if len(at) != 0 && len(at) != len(lines) {
+			t.Errorf("%d times of %d lines", len(at), len(lines))
+		}
 		if text := strings.Join(lines, ""); len(lines) > 10 || len(text) > 1<<10 || !utf8.ValidString(text) {
 			t.Errorf("last lines: %d of %d bytes", len(lines), len(text))
 		}

@@ -80,15 +80,54 @@ func (r *Run) CPUTime() (*fact.Fact, time.Duration) {
 	return nil, 0
 }
 
-// Said are the last lines of a run's log of which a look tells, of one that never came
-// up.
-func (r *Run) Said() []string {
+// Said are the last lines of a run's log that were said since some time, as the newest look
+// that read it has them; f is nil where there are none. Where nobody knows when they were
+// said, they are all of it.
+func (r *Run) Said(since time.Time) (f *fact.Fact, lines []string) {
 	for _, f := range slices.Backward(r.Looks) {
-		if lines := fact.Of[fact.Looked](f).Said; len(lines) > 0 {
-			return lines
+		if len(fact.Of[fact.Looked](f).Said) == 0 {
+			continue
+		}
+		if lines = SaidSince(f, since); len(lines) > 0 {
+			return f, lines
+		}
+		break
+	}
+	return nil, nil
+}
+
+// SaidSince are the lines of a log that a look read and that were said since some time.
+func SaidSince(f *fact.Fact, since time.Time) []string {
+	look := fact.Of[fact.Looked](f)
+	if len(look.SaidAt) != len(look.Said) {
+		return look.Said
+	}
+	first := slices.IndexFunc(look.SaidAt, func(at time.Time) bool { return !at.Before(since) })
+	if first < 0 {
+		return nil
+	}
+	return look.Said[first:]
+}
+
+// FailsSince is when a run was last well: its last good attempt of the probe whose newest
+// attempt is bad; zero for one that was never well, or is now.
+func (r *Run) FailsSince() time.Time {
+	for _, f := range slices.Backward(r.Probes) {
+		if b := fact.Of[fact.Probed](f); b.Verdict == fact.Failure || b.Verdict == fact.Unknown {
+			return r.goodBefore(b.Probe)
+		}
+		break
+	}
+	return time.Time{}
+}
+
+func (r *Run) goodBefore(kind fact.ProbeKind) time.Time {
+	for _, f := range slices.Backward(r.Probes) {
+		if b := fact.Of[fact.Probed](f); b.Probe == kind && (b.Verdict == fact.Success || b.Verdict == fact.Warning) {
+			return f.End()
 		}
 	}
-	return nil
+	return time.Time{}
 }
 
 // AtPIDLimit is the newest sample of that time with as many tasks as are allowed.

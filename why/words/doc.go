@@ -15,6 +15,7 @@
 //	kernel.go        what a system call came to, in the C library's words
 //	applications.go  languages, libraries, databases and shells
 //	probes.go        the clients that probes are made with, servers and proxies
+//	gravity.go       how much a line of a log promises to say of why something failed
 //	telling.go       which of the last lines of a log says most, and which are worth keeping
 //	told.go          what an answer says, without tags and what is well
 //	gist.go          what a line of a log says, without what a logger put before it

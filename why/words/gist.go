@@ -11,13 +11,31 @@ import (
 // place; the level stays. In the forms of syslog and ISO 8601, of nginx, PostgreSQL,
 // MariaDB, Redis, RabbitMQ, Tomcat and gunicorn.
 var preamble = regexp.MustCompile(`^(` +
-	`\[?\d{4}[-/]\d\d[-/]\d\d[T ]+\d\d?:\d\d:\d\d([.,]\d+)?( ?(Z|[A-Z]{3,4}|[+-]\d\d:?\d\d))?\]?[,:]?\s+` + // 2026-11-23 01:53:26.123 UTC
+	`\[?\d{4}[-/]\d\d[-/]\d\d[T ]+\d\d?:\d\d:\d\d([.,]\d+)?( ?(Z|[A-Z]{3,4}|[+-]\d\d:?\d\d))?\]?[,:|]?\s+` + // 2026-11-23 01:53:26.123 UTC
 	`|\d\d-[A-Z][a-z]{2}-\d{4} \d\d:\d\d:\d\d\.\d+\s+` + // 23-Nov-2026 01:53:26.123
 	`|\d+:[A-Z] \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d\.\d+ [#*.-] ` + // 1:M 23 Nov 2026 01:53:26.123 #
 	`|[A-Z][a-z]{2}\s+\d+ \d\d:\d\d:\d\d( [\w.-]+)? ` + // Nov 23 01:53:26 host
 	`|\[[\w :./+-]*\d\d:\d\d:\d\d[\w :./+-]*\] ` + // [Mon Nov 23 01:53:26.123 2026]
+	`|\d\d:\d\d:\d\d[.,]\d+\s+` + // 01:53:26.123
+	`|\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+\]\[\d+\]` + // [2026-11-23 01:53:26.123][1][critical]
+	`|1\d{9}(\.\d+)?: ` + // 1795429539:
 	`|\[\d+\] |\d+#\d+: |<[\d.]+> |\d+ ` + // [1] 7#7: <0.230.0> 0
+	`|[A-Z] \| |[IWEF]\d{4} [\d:.]+\s+\d+ \S+\] ` + // W | E1123 01:53:26.123 7 main.go:12]
+	"|\\S+:\\d+:in [`'][^']*': " + // /srv/config.ru:3:in `new':
 	`)`)
+
+// leveled are what stands before the level of a line, and between it and what is said: of
+// Celery, of Ruby, of Spring, of nginx, RabbitMQ and Envoy.
+var leveled = []struct {
+	form *regexp.Regexp
+	to   string
+}{
+	{regexp.MustCompile(`^\[[\d-]+ [\d:,.]+: ([A-Z]+)/[\w-]+\] `), "$1 "},
+	{regexp.MustCompile(`^[A-Z], \[[^\]]*\]\s+([A-Z]+) -- [^:]*: `), "$1: "},
+	{regexp.MustCompile(`^([A-Z]+)\s+\d+ --- \[[^\]]*\] (?:\[[^\]]*\] )?\S+\s*: `), "$1 "},
+	{regexp.MustCompile(`^(\[\w+\]) (?:\d+#\d+: (?:\*\d+ )?|<[\d.]+> )`), "$1 "},
+	{regexp.MustCompile(`^(\[\w+\])\[\w+\] (?:\[\S+:\d+\] )?`), "$1 "},
+}
 
 // proxied is what nginx tells of a request beside its upstream.
 var proxied = regexp.MustCompile(`, (client|server|request|host|referrer): (\"[^\"]*\"|[^,]*)`)
@@ -26,7 +44,7 @@ var proxied = regexp.MustCompile(`, (client|server|request|host|referrer): (\"[^
 // why; the first that there is counts.
 var (
 	said    = []string{"msg", "message", "@message", "log", "event", "title"}
-	reasons = []string{"err", "error", "reason", "cause", "exception", "detail", "details", "stack_trace"}
+	reasons = []string{"err", "error", "reason", "cause", "exception", "detail", "details", "alarm", "stack_trace"}
 )
 
 // Gist is what a line of a log says, without what a logger put before it: of a line in
@@ -38,6 +56,9 @@ func Gist(line string) string {
 	}
 	line = proxied.ReplaceAllString(line, "")
 	for range 4 {
+		for _, l := range leveled {
+			line = l.form.ReplaceAllString(line, l.to)
+		}
 		short := strings.TrimSpace(line[len(preamble.FindString(line)):])
 		if short == line || short == "" {
 			break

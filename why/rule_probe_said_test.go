@@ -1,0 +1,58 @@
+package why
+
+import (
+	"testing"
+	"time"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
+)
+
+// said is a look that reads the end of a log, of which each line is so old.
+func (s *tale) said(ago []time.Duration, lines ...string) {
+	look := fact.Looked{PID: 100, State: "S", Over: time.Second, Listeners: []fact.Listener{{Address: "0.0.0.0:8080", PID: 100}}, Said: lines}
+	for _, d := range ago {
+		look.SaidAt = append(look.SaidAt, s.now.Add(-d))
+	}
+	s.in("app", look)
+}
+
+// Words are quoted that belong to the time of the failure, of any level where they are of
+// now; what was said before the last success explains nothing.
+func TestWordsOfTheFailure(t *testing.T) {
+	refused := `2026/11/23 09:45:47 [error] 6#6: *1 connect() failed (111: Connection refused) while connecting to upstream, upstream: "http://10.43.13.137:8000/"`
+	const s = time.Second
+	fails := func(b fact.Probed, ago []time.Duration, lines ...string) func(*tale) {
+		return func(t *tale) {
+			t.probe("app", 2, good(fact.Readiness, time.Millisecond))
+			t.probe("app", 3, b)
+			t.said(ago, lines...)
+			t.probe("app", 1, b)
+		}
+	}
+	never := func(b fact.Probed, ago []time.Duration, lines ...string) func(*tale) {
+		return func(t *tale) {
+			t.probe("app", 3, b)
+			t.said(ago, lines...)
+			t.probe("app", 1, b)
+		}
+	}
+	for _, q := range []question{
+		{name: "of before the last success", says: "after it had answered well twice. So", tale: fails(status(fact.Readiness, 500, "oops"), []time.Duration{20 * s, 15 * s}, refused, refused)},
+		{name: "of the failure", cause: answer.DependencyDown, says: "10.43.13.137:8000", tale: fails(status(fact.Readiness, 502, "Bad Gateway"), []time.Duration{20 * s, 3 * s}, "starting", refused)},
+		{name: "nobody knows of when", cause: answer.DependencyDown, says: "10.43.13.137:8000", tale: fails(status(fact.Readiness, 502, "Bad Gateway"), nil, refused)},
+		{name: "a warning of now", says: "Its log says: etcdserver: /health error due to alarm:NOSPACE.", tale: fails(status(fact.Readiness, 503, `{"health":"false"}`), []time.Duration{3 * s, 2 * s}, "2026-11-23 09:31:13.618 W | etcdserver: /health error due to alarm:NOSPACE", "2026-11-23 09:31:14.000 I | etcdserver: compacted revision 5")},
+		{name: "a warning of the start", says: "it has never answered well. So", tale: never(status(fact.Readiness, 503, "no"), []time.Duration{40 * s}, "WARNING: no cache is configured")},
+		{name: "an error, and the requests after it", says: "Its log says: GET https://payments:8443/health failed: Error: certificate has expired.", tale: never(status(fact.Readiness, 502, "bad gateway"), []time.Duration{3 * s, 3 * s, 3 * s, 3 * s}, "GET https://payments:8443/health failed: Error: certificate has expired", "    at TLSSocket.onConnectSecure (node:_tls_wrap:1540:34) {", "  code: 'CERT_HAS_EXPIRED'", "}")},
+		{name: "the newest of its errors", says: "Its log says: [error] upstream sent too big header while reading response header from upstream.", tale: never(status(fact.Readiness, 502, "bad gateway"), []time.Duration{9 * s, 2 * s}, refused, "2026/11/23 09:45:55 [error] 6#6: *3 upstream sent too big header while reading response header from upstream")},
+		{name: "a connection that breaks off", says: "Its log says: ERROR panic serving 10.42.0.1: runtime error: index out of range.", tale: fails(attempt(fact.Readiness, fact.Evidence{Connect: s, Error: "EOF"}), []time.Duration{2 * s}, "2026/11/23 10:00:00 ERROR panic serving 10.42.0.1: runtime error: index out of range")},
+		{name: "a limit, at which connections break off", cause: answer.AppOverloaded, says: "12 worker_connections are not enough", tale: fails(attempt(fact.Readiness, fact.Evidence{Connect: s, Error: "EOF"}), []time.Duration{2 * s}, "2026/11/23 10:29:31 [alert] 6#6: 12 worker_connections are not enough")},
+		{name: "a limit of before", says: "closes it without an answer", tale: fails(attempt(fact.Readiness, fact.Evidence{Connect: s, Error: "EOF"}), []time.Duration{60 * s}, "2026/11/23 10:29:31 [alert] 6#6: 12 worker_connections are not enough")},
+	} {
+		q.pod, q.symptom = web(ready), answer.NotReady
+		if q.cause == "" {
+			q.cause = answer.AppUnhealthy
+		}
+		t.Run(q.name, func(t *testing.T) { q.run(t) })
+	}
+}
