@@ -7,12 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"os/exec"
-	"os/user"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -21,56 +17,16 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/front"
 	"whylet.dev/whylet/front/link"
+	"whylet.dev/whylet/test/fronts"
 )
 
 // places are an archive's databases: a file, and Debian's PostgreSQL where it is installed.
 func places(t *testing.T) map[string]string {
 	all := map[string]string{"sqlite": filepath.Join(t.TempDir(), "archive.db")}
-	if url := postgres(t); url != "" {
-		all["postgres"] = url
+	if p := fronts.NewPostgres(t); p != nil {
+		all["postgres"] = p.Place
 	}
 	return all
-}
-
-// postgres starts a server that ends with the test; empty where there is none to start.
-func postgres(t *testing.T) string {
-	t.Helper()
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
-	who, err := user.Lookup("postgres")
-	if len(found) == 0 || err != nil || os.Getuid() != 0 {
-		return ""
-	}
-	dir, err := os.MkdirTemp("", "archive-pg-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	uid, _ := strconv.ParseUint(who.Uid, 10, 32)
-	gid, _ := strconv.ParseUint(who.Gid, 10, 32)
-	if err := os.Chown(dir, int(uid), int(gid)); err != nil {
-		t.Fatal(err)
-	}
-	as := func(name string, args ...string) *exec.Cmd {
-		cmd := exec.Command(filepath.Join(filepath.Dir(found[len(found)-1]), name), args...)
-		cmd.Dir = dir
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
-		return cmd
-	}
-	data := filepath.Join(dir, "data")
-	if out, err := as("initdb", "-D", data, "-A", "trust", "-U", "whylet", "-N").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	server := as("postgres", "-D", data, "-k", dir, "-c", "listen_addresses=", "-c", "fsync=off")
-	var log bytes.Buffer
-	server.Stdout, server.Stderr = &log, &log
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = server.Process.Signal(syscall.SIGINT)
-		_ = server.Wait()
-	})
-	return "postgres://whylet@/postgres?host=" + dir
 }
 
 func open(t *testing.T, place string, o Options) *Archive {
@@ -78,9 +34,6 @@ func open(t *testing.T, place string, o Options) *Archive {
 	o.Place, o.Log = place, slog.New(slog.DiscardHandler)
 	a := New(o)
 	err := a.Open(t.Context())
-	for end := time.Now().Add(20 * time.Second); err != nil && a.postgres && time.Now().Before(end); err = a.Open(t.Context()) {
-		time.Sleep(50 * time.Millisecond) // it starts
-	}
 	if err != nil {
 		t.Fatal(err)
 	}

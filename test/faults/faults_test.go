@@ -20,7 +20,12 @@ import (
 	"whylet.dev/whylet/test/kube"
 )
 
-func TestMain(m *testing.M) { os.Exit(kube.Main(m)) }
+func TestMain(m *testing.M) {
+	if told := os.Getenv(agentTold); told != "" {
+		os.Exit(agentMain(told))
+	}
+	os.Exit(kube.Main(m))
+}
 
 const (
 	nodes, askers = 4, 2
@@ -31,10 +36,12 @@ const (
 	catchUp = 3 * time.Minute
 )
 
-// replica is a front with its archive; the last one is never killed.
+// replica is a front with its archive: a file of its own, or a database that others have, too.
+// The last one is never killed.
 type replica struct {
 	*fronts.Program
 	archive string
+	shared  bool
 }
 
 // TestFaults is told in WHYLET_FAULTS for how long, in WHYLET_FRONT which program.
@@ -53,13 +60,7 @@ func TestFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var replicas []*replica
-	for i := range 3 {
-		r := &replica{archive: filepath.Join(t.TempDir(), "archive.db")}
-		r.Program = w.Program(program, fmt.Sprintf("127.0.0.%d", i+1), "--archive", r.archive)
-		r.Start()
-		replicas = append(replicas, r)
-	}
+	replicas, database := startFronts(t, w, program)
 	p := newPlay(t, w)
 	ctx, stop := context.WithCancel(t.Context())
 	var living, asking sync.WaitGroup
@@ -72,7 +73,7 @@ func TestFaults(t *testing.T) {
 	lasting := replicas[len(replicas)-1]
 	time.Sleep(2 * settle) // what a front needs for this load
 	before := memory(t, lasting.PID)
-	f := &faults{play: p, replicas: replicas}
+	f := &faults{play: p, replicas: replicas, database: database}
 	f.kill(long)
 	after := memory(t, lasting.PID)
 	stop()
@@ -80,13 +81,35 @@ func TestFaults(t *testing.T) {
 	asking.Wait()
 	began := time.Now()
 	lost := p.archived(t, replicas)
-	fmt.Printf("%v: %d fronts, %d times the API server, %d agents and %d archives were killed or stopped\n", long, f.fronts, f.servers, f.agents, f.archives)
+	fmt.Printf("%v: %d fronts, %d times the API server, %d agents and %d times the database were killed, %d archives locked\n",
+		long, f.fronts, f.servers, f.agents, f.databases, f.archives)
 	fmt.Println(p.tally.String())
 	fmt.Printf("every closing answer in every archive %v after the last fault; %d missing\n", time.Since(began).Round(time.Second), lost)
 	fmt.Printf("memory of the front that was not killed: %d MiB before, %d MiB after\n", before>>20, after>>20)
 	if after > before*5/4+16<<20 {
 		t.Errorf("its memory does not return: %d MiB, then %d", before>>20, after>>20)
 	}
+}
+
+// startFronts starts replicas, two of which share Debian's PostgreSQL where it is installed.
+func startFronts(t *testing.T, w *fronts.World, program string) (replicas []*replica, database *fronts.Postgres) {
+	t.Helper()
+	database = fronts.NewPostgres(t)
+	file := func() *replica { return &replica{archive: filepath.Join(t.TempDir(), "archive.db")} }
+	replicas = append(replicas, file())
+	if database == nil {
+		replicas = append(replicas, file())
+	} else {
+		for range 2 {
+			replicas = append(replicas, &replica{archive: database.Place, shared: true})
+		}
+	}
+	replicas = append(replicas, file())
+	for i, r := range replicas {
+		r.Program = w.Program(program, fmt.Sprintf("127.0.0.%d", i+1), "--archive", r.archive)
+		r.Start()
+	}
+	return replicas, database
 }
 
 // memory is how much a process has, as the least of a while: what is garbage comes and goes.
@@ -112,8 +135,9 @@ func memory(t *testing.T, pid int) int64 {
 // faults is what is killed, and how often.
 type faults struct {
 	*play
-	replicas                          []*replica
-	fronts, servers, agents, archives int
+	replicas                                     []*replica
+	database                                     *fronts.Postgres // nil: there is none
+	fronts, servers, agents, archives, databases int
 }
 
 // kill kills at random, one thing after the other and some at the same time, and starts all of
@@ -156,13 +180,21 @@ func (f *faults) kill(long time.Duration) {
 			serving.Unlock()
 		case pick < 8 && free(n):
 			f.agents++
-			n.stop()
+			n.kill()
 			later(n, func() {
 				serving.RLock() // an agent gets its token of the API server
 				defer serving.RUnlock()
-				n.stop = f.w.Agent(n.name, n.journal)
+				f.start(n)
 			})
-		case pick >= 8 && free(locked.archive):
+		case pick == 8 && f.database != nil && free(f.database):
+			f.databases++
+			f.database.Kill()
+			later(f.database, func() {
+				if err := f.database.Start(); err != nil {
+					f.Error(err)
+				}
+			})
+		case pick == 9 && !locked.shared && free(locked.archive):
 			f.archives++
 			f.lock(locked.archive, later)
 		}

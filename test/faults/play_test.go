@@ -19,7 +19,6 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/health"
-	"whylet.dev/whylet/journal"
 	"whylet.dev/whylet/test/fronts"
 	"whylet.dev/whylet/why"
 	"whylet.dev/whylet/why/answer"
@@ -77,13 +76,6 @@ type life struct {
 	of   *recorded
 }
 
-type node struct {
-	name    string
-	journal *journal.Journal
-	stop    func() // of its agent
-	pods    []*life
-}
-
 // tally is how the answers were.
 type tally struct {
 	mu                            sync.Mutex
@@ -138,11 +130,13 @@ func newPlay(t *testing.T, w *fronts.World) *play {
 		}
 	}
 	for i := range nodes {
-		n := &node{name: fmt.Sprintf("node-%d", i)}
+		n := newNode(fmt.Sprintf("node-%d", i), t.TempDir())
 		w.Node(n.name)
-		n.journal = w.Journal(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: "before", UID: types.UID("before-" + n.name)}}, "gate")
-		p.goneIn(n.journal, fact.Pod{Namespace: space, Name: "before", UID: types.UID("before-" + n.name)})
-		n.stop = w.Agent(n.name, n.journal)
+		p.start(n)
+		t.Cleanup(n.kill)
+		before := fact.Pod{Namespace: space, Name: "before", UID: types.UID("before-" + n.name)}
+		n.tell(told{Pod: before, Lived: "gate"})
+		n.tell(told{Pod: before})
 		p.nodes = append(p.nodes, n)
 	}
 	return p
@@ -168,19 +162,11 @@ func (p *play) causesOf(name string) map[answer.Cause]bool {
 				all[v.Cause] = true
 			}
 		}
-		p.goneIn(j, key)
+		if err := gone(j, key); err != nil {
+			p.Fatal(err)
+		}
 	}
 	return all
-}
-
-// goneIn has a node see that a pod is gone.
-func (p *play) goneIn(j *journal.Journal, pod fact.Pod) {
-	now := time.Now().UTC()
-	first := j.Next(2)
-	if err := j.Append(fact.Fact{ID: first, Pod: pod, At: now, Seen: now, Body: fact.DeletionSeen{Gone: true}},
-		fact.Fact{ID: first + 1, Pod: pod, At: now, Seen: now, Body: fact.ObjectGone{}}); err != nil {
-		p.Error(err)
-	}
 }
 
 // live has pods come and go on a node, and in the end all go.
@@ -221,7 +207,7 @@ func (p *play) begin(ctx context.Context, n *node) *life {
 			p.lives[pod.UID] = l
 			p.order = append(p.order, l)
 			p.mu.Unlock()
-			p.w.Record(n.journal, pod, l.of.name)
+			n.tell(told{Pod: l.pod, Lived: l.of.name})
 			return l
 		}
 		select {
@@ -247,7 +233,7 @@ func (p *play) remove(ctx context.Context, name string) {
 
 func (p *play) end(n *node, l *life) {
 	p.remove(context.Background(), l.pod.Name)
-	p.goneIn(n.journal, l.pod)
+	n.tell(told{Pod: l.pod})
 	p.tally.count(&p.tally.ended)
 	p.free <- l.pod.Name
 }

@@ -210,40 +210,51 @@ func (w *World) Journal(pod *v1.Pod, recorded string) *journal.Journal {
 	return j
 }
 
+// Record has a pod of this cluster live through what was recorded once.
 func (w *World) Record(j *journal.Journal, pod *v1.Pod, recorded string) {
 	w.t.Helper()
+	if err := Record(j, fact.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, recorded); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// Record is [World.Record] for an agent in a process of its own.
+func Record(j *journal.Journal, pod fact.Pod, recorded string) error {
 	f, err := journal.OpenFile(filepath.Join(recordings(), recorded+".facts"))
 	if err != nil {
-		w.t.Fatal(err)
+		return err
 	}
 	base := j.Next(int(f.Stats().LastID)) - 1
 	var all []fact.Fact
 	for f, err := range f.Query(journal.Query{}) {
 		if err != nil {
-			w.t.Fatal(err)
+			return err
 		}
 		f.ID += base
 		for i := range f.Because {
 			f.Because[i] += base
 		}
 		if f.Pod.UID != "" {
-			f.Pod = fact.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
+			f.Pod = pod
 		}
 		all = append(all, f)
 	}
-	if err := j.Append(all...); err != nil {
-		w.t.Fatal(err)
-	}
+	return j.Append(all...)
 }
 
 // Agent runs an agent of a node until the test or the returned function ends it.
 func (w *World) Agent(node string, j *journal.Journal) (stop func()) {
 	w.t.Helper()
+	return w.uplink(uplink.Options{TokenFile: w.tokenFile(node)}, j)
+}
+
+func (w *World) tokenFile(node string) string {
+	w.t.Helper()
 	path := filepath.Join(w.t.TempDir(), "token")
 	if err := os.WriteFile(path, []byte(w.Token(node, link.Audience)), 0o600); err != nil {
 		w.t.Fatal(err)
 	}
-	return w.uplink(uplink.Options{TokenFile: path}, j)
+	return path
 }
 
 // Own runs what a node of Whylet's own tells, as [World.Agent] does.
@@ -255,18 +266,29 @@ func (w *World) Own(node string, j *journal.Journal) (stop func()) {
 
 func (w *World) uplink(o uplink.Options, j *journal.Journal) (stop func()) {
 	w.t.Helper()
+	o.Address, o.Lookup, o.CAFile, o.Requested = w.replicas(), w.lookup, w.CA, w.Requested
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { _ = run(ctx, o, j) })
+	stop = func() { cancel(); running.Wait() }
+	w.t.Cleanup(stop)
+	return stop
+}
+
+// replicas is what agents are told of where fronts are.
+func (w *World) replicas() string {
 	_, port, err := net.SplitHostPort(w.Address)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	o.Address, o.Lookup, o.CAFile, o.Journal, o.Requested, o.Log = net.JoinHostPort(name, port), w.lookup, w.CA, j, w.Requested, slog.New(slog.DiscardHandler)
+	return net.JoinHostPort(name, port)
+}
+
+// run tells fronts of what a node remembers until ctx ends.
+func run(ctx context.Context, o uplink.Options, j *journal.Journal) error {
+	o.Journal, o.Log = j, slog.New(slog.DiscardHandler)
 	o.Serve = map[string]http.Handler{"why": serve.Handler(j, health.Policy{}, nil), "why/facts": serve.FactsHandler(j)}
-	ctx, cancel := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	running.Go(func() { _ = uplink.Run(ctx, o) })
-	stop = func() { cancel(); running.Wait() }
-	w.t.Cleanup(stop)
-	return stop
+	return uplink.Run(ctx, o)
 }
 
 // Until waits until something is so.
