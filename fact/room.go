@@ -1,6 +1,10 @@
 package fact
 
-import v1 "k8s.io/api/core/v1"
+import (
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+)
 
 // RoomSeen is what a node had left when it met the pod, or when the pod wanted other
 // resources than it has: what the decisions [Admitted], [Refused] and [ResizeFailed]
@@ -35,6 +39,22 @@ type Holder struct {
 // resources. What waits for room is worth another look. Because names the fact.
 type RoomMade struct {
 	By Pod `json:"by"`
+}
+
+// PressuresIn are the conditions of a node for which it refused a pod, by the message of the
+// pod's status; nil: it failed for something else. The reason there is "Evicted", though the
+// pod was never let in (pkg/kubelet/eviction/helpers.go, nodeConditionMessageFmt).
+func PressuresIn(message string) []v1.NodeConditionType {
+	_, rest, ok := strings.Cut(message, "The node had condition: [")
+	list, _, closed := strings.Cut(rest, "]")
+	if !ok || !closed {
+		return nil
+	}
+	var all []v1.NodeConditionType
+	for name := range strings.FieldsSeq(list) {
+		all = append(all, v1.NodeConditionType(name))
+	}
+	return all
 }
 
 func (RoomSeen) Kind() Kind { return "RoomSeen" }

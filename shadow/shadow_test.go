@@ -211,6 +211,17 @@ func TestAnEvictionIsTold(t *testing.T) {
 	}
 }
 
+// kubelet gives a pod that it never took in the same reason.
+func TestARefusalIsNoEviction(t *testing.T) {
+	story := begun().at(10, "", 0, fact.StatusSeen{Status: v1.PodStatus{Phase: v1.PodFailed, Reason: "Evicted", Message: "Pod was rejected: The node had condition: [DiskPressure]. "}})
+	for _, d := range story.acts {
+		switch d.Act.Body.(type) {
+		case fact.Evict, fact.Kill:
+			t.Errorf("%+v", d.Act)
+		}
+	}
+}
+
 func TestReadinessAndBackOffAreTold(t *testing.T) {
 	ready := v1.PodStatus{Phase: v1.PodRunning, ContainerStatuses: []v1.ContainerStatus{{Name: "app", Ready: true, ContainerID: "c://1", State: v1.ContainerState{Running: &v1.ContainerStateRunning{}}}}}
 	waiting := v1.PodStatus{Phase: v1.PodRunning, ContainerStatuses: []v1.ContainerStatus{{Name: "app", RestartCount: 1, State: v1.ContainerState{

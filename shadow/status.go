@@ -26,6 +26,7 @@ func (s *stepper) statusSeen(b fact.StatusSeen) {
 	}
 	switch {
 	case old.Reason == now.Reason:
+	case now.Reason == "Evicted" && len(fact.PressuresIn(now.Message)) > 0: // it was never let in
 	case now.Reason == "Evicted":
 		s.evicted(now)
 	case now.Reason == "DeadlineExceeded":

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	v1 "k8s.io/api/core/v1"
+
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 )
@@ -48,6 +50,36 @@ func TestShortage(t *testing.T) {
 		}
 		if elsewhere := !strings.Contains(text, "set requests"); elsewhere != (c.do != "set requests") {
 			t.Errorf("%s: %s", c.name, text)
+		}
+	}
+}
+
+// Who is not let in for the node's pressure was not chosen among others.
+func TestRefusedUnderPressure(t *testing.T) {
+	for _, c := range []struct {
+		conditions []v1.NodeConditionType
+		want       answer.Cause
+		says       string
+	}{
+		{[]v1.NodeConditionType{v1.NodeDiskPressure}, answer.EvictedDisk, "The node was short of disk space or inodes when the pod came (DiskPressure), and takes in no new pods until that is over."},
+		{[]v1.NodeConditionType{v1.NodeMemoryPressure}, answer.EvictedMemory, "takes in no BestEffort pod"},
+		{[]v1.NodeConditionType{v1.NodeMemoryPressure, v1.NodePIDPressure}, answer.EvictedPIDs, "process ids and of memory"},
+		{[]v1.NodeConditionType{"QuuxPressure"}, answer.CauseUnknown, "QuuxPressure"},
+	} {
+		pod := web()
+		pod.Spec.NodeName = "second"
+		s := tell(t, pod, func(s *tale) {
+			s.see("", 0, fact.SpecSeen{Object: pod, Source: "api"})
+			s.see("", 0, fact.RoomSeen{Node: "second", Conditions: c.conditions})
+		})
+		a := s.ask()
+		check(t, a)
+		text := strings.Join(strings.Fields(a.Text(answer.Style{})), " ")
+		if len(a.Verdicts) != 1 || a.Verdicts[0].Cause != c.want || a.Symptoms[0].Kind != answer.Failed || !strings.Contains(text, c.says) {
+			t.Errorf("%v: %s", c.conditions, text)
+		}
+		if c.want != answer.CauseUnknown && !strings.Contains(text, "kubectl why node/second") {
+			t.Errorf("%v does not name the node: %s", c.conditions, text)
 		}
 	}
 }

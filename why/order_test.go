@@ -46,6 +46,10 @@ func (s sight) watch(facts, node []fact.Fact, shown map[fact.ID]v1.PodStatus) (s
 	for _, f := range facts {
 		number := f.ID
 		_, checkpoint := f.Body.(fact.Checkpoint)
+		if b, ok := f.Body.(fact.Refused); ok { // the status tells it
+			b.Room = 0
+			f.Body = b
+		}
 		decided := fact.IsDecided(f.Body)
 		decision, _ := f.Body.(fact.Decided)
 		_, kill := f.Body.(fact.Kill)

@@ -359,16 +359,26 @@ func (h *inquiry) deadlineFinding() finding {
 func (h *inquiry) refusal(at *fact.Fact, b fact.Refused) finding {
 	f := finding{certainty: answer.Recorded, weight: certain, chain: append(links(at, h.ConditionFact(v1.PodReady)), h.firstLinks(at)...)}
 	f.text = fmt.Sprintf("The node refused the pod: %s", prose.Brief(b.Message, 200))
+	pressures := fact.PressuresIn(b.Message)
 	switch {
+	case len(pressures) > 0:
+		if f.cause, f.text = answer.UnderPressure(pressures); f.cause == answer.CauseUnknown {
+			f.certainty = answer.Unknown
+		}
+		node := "NODE"
+		if h.Object != nil && h.Object.Spec.NodeName != "" {
+			node = h.Object.Spec.NodeName
+		}
+		f.fixes = []answer.Fix{h.inspect("see how the node is, and which pods went for it", "kubectl why node/"+node)}
 	case strings.HasPrefix(b.Reason, "OutOf"):
 		f.cause = answer.InsufficientResources
-	case b.Reason == "NodeAffinity", b.Reason == "PodOSSelectorNodeLabelDoesNotMatch", b.Reason == "PodOSNotSupported", b.Reason == "Taint":
+	case b.Reason == "NodeName", b.Reason == "NodePorts", b.Reason == "NodeAffinity", b.Reason == "PodOSSelectorNodeLabelDoesNotMatch", b.Reason == "PodOSNotSupported", b.Reason == "Taint":
 		f.cause = answer.NoMatchingNode
 	case strings.Contains(b.Reason, "AppArmor"), strings.Contains(b.Reason, "Sysctl"), strings.Contains(b.Reason, "Security"):
 		f.cause = answer.SecurityRefused
 	default:
 		f.cause, f.certainty = answer.CauseUnknown, answer.Unknown
 	}
-	f.fixes = []answer.Fix{h.describeFix()}
+	f.fixes = append(f.fixes, h.describeFix())
 	return f
 }

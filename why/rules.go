@@ -94,7 +94,7 @@ var decided = []Rule{
 	{"", []answer.Cause{answer.RestartPolicy}, "a kill that a restart rule of the pod asked for", "", nil},
 	{"", []answer.Cause{answer.ActiveDeadline}, "the kill for activeDeadlineSeconds", "", nil},
 	{"", []answer.Cause{answer.EvictedMemory, answer.EvictedDisk, answer.EvictedPIDs}, "the eviction, its signal and the ranking that chose the pod", "", nil},
-	{"", []answer.Cause{answer.InsufficientResources, answer.NoMatchingNode, answer.SecurityRefused}, "the node's refusal to take the pod in, and its reason", "", nil},
+	{"", []answer.Cause{answer.InsufficientResources, answer.NoMatchingNode, answer.SecurityRefused, answer.EvictedMemory, answer.EvictedDisk, answer.EvictedPIDs}, "the node's refusal to take the pod in, and its reason", "", nil},
 	{"", []answer.Cause{answer.InsufficientResources, answer.RuntimeFailed}, "new resources for a running pod that the node did not grant, or could not set", "", nil},
 	{"", []answer.Cause{answer.SpecChanged}, "a kill because the pod's own spec changed", "", nil},
 	{"", []answer.Cause{answer.Deleted, answer.Preempted}, "a kill because the pod has to go", "", nil},

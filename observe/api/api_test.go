@@ -82,6 +82,13 @@ func TestAStatusIsFacts(t *testing.T) {
 			fact.ImageFailed{Reason: "ErrImagePull", Message: "not found"},
 			0,
 		},
+		"a refusal for pressure": {
+			func(p *v1.Pod) {
+				p.Status.Phase, p.Status.Reason, p.Status.Message = v1.PodFailed, "Evicted", "Pod was rejected: The node had condition: [DiskPressure]. "
+			},
+			fact.Refused{Reason: "Evicted", Message: "Pod was rejected: The node had condition: [DiskPressure]. "},
+			0,
+		},
 		"a refusal": {func(p *v1.Pod) { p.Status.Phase, p.Status.Reason, p.Status.Message = v1.PodFailed, "OutOfcpu", "m" }, fact.Refused{Reason: "OutOfcpu", Message: "m"}, 0},
 	} {
 		var found []fact.Fact

@@ -47,6 +47,9 @@ func statusFacts(old, pod *v1.Pod) []fact.Fact {
 // refused says whether kubelet did not take the pod in: it failed, and nothing of it
 // was ever there. An evicted pod has a condition that says who disrupted it.
 func refused(now v1.PodStatus) bool {
+	if len(fact.PressuresIn(now.Message)) > 0 {
+		return true
+	}
 	if now.Reason == "" || now.Reason == "Evicted" || now.Reason == "DeadlineExceeded" || now.Reason == "NodeLost" || now.Reason == "Terminated" || now.Reason == "NodeShutdown" {
 		return false
 	}

@@ -3,6 +3,7 @@ package answer
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -35,4 +36,37 @@ func Amount(signal string) func(int64) string {
 		return func(n int64) string { return fmt.Sprint(n) }
 	}
 	return prose.Size
+}
+
+// shortOf is what a node is short of under a pressure, and the cause that it is for its pods;
+// the first is what keeps the most pods away.
+var shortOf = []struct {
+	pressure v1.NodeConditionType
+	cause    Cause
+	of       string
+}{
+	{v1.NodeDiskPressure, EvictedDisk, "disk space or inodes"},
+	{v1.NodePIDPressure, EvictedPIDs, "process ids"},
+	{v1.NodeMemoryPressure, EvictedMemory, "memory"},
+}
+
+// UnderPressure says why a node that is under pressure did not take a pod in.
+func UnderPressure(pressures []v1.NodeConditionType) (cause Cause, text string) {
+	cause = CauseUnknown
+	var short, names []string
+	for _, s := range shortOf {
+		if slices.Contains(pressures, s.pressure) {
+			short, names = append(short, s.of), append(names, string(s.pressure))
+			if cause == CauseUnknown {
+				cause = s.cause
+			}
+		}
+	}
+	switch cause {
+	case CauseUnknown:
+		return cause, fmt.Sprintf("The node did not take the pod in, because of its condition %v.", pressures)
+	case EvictedMemory:
+		return cause, "The node was short of memory when the pod came (MemoryPressure), and takes in no BestEffort pod, which asks for nothing, until that is over."
+	}
+	return cause, fmt.Sprintf("The node was short of %s when the pod came (%s), and takes in no new pods until that is over.", strings.Join(short, " and of "), strings.Join(names, ", "))
 }

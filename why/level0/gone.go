@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 )
@@ -35,6 +36,10 @@ func (c *podCase) ended() (told, bool) {
 	v := answer.Verdict{}
 	switch st.Reason {
 	case "Evicted":
+		if pressures := fact.PressuresIn(st.Message); len(pressures) > 0 {
+			v = c.underPressure(pressures)
+			break
+		}
 		s.Kind = answer.Evicted
 		v = c.evicted(message)
 	case "DeadlineExceeded":
@@ -43,7 +48,7 @@ func (c *podCase) ended() (told, bool) {
 		v = because(answer.Preempted, "api-status", "", "The pod had to go for one of higher priority: "+message+".", c.describe())
 	case "OutOfcpu", "OutOfmemory", "OutOfpods", "OutOfephemeral-storage":
 		v = because(answer.InsufficientResources, "api-status", "", "Its node had no room for it when it came: "+message+".", c.describe())
-	case "NodeAffinity":
+	case "NodeAffinity", "NodeName", "NodePorts":
 		v = because(answer.NoMatchingNode, "api-status", "", "Its node does not fit what the pod asks for: "+message+".", c.describe())
 	case "":
 		return c.failed(s)
@@ -88,6 +93,16 @@ func (c *podCase) evicted(message string) answer.Verdict {
 		return because(answer.EvictedDisk, "api-status", "", text, c.describe())
 	}
 	return unknown("", text, "what the node was short of", c.describe())
+}
+
+// underPressure is about a pod that its node did not take in.
+func (c *podCase) underPressure(pressures []v1.NodeConditionType) answer.Verdict {
+	cause, text := answer.UnderPressure(pressures)
+	if cause == answer.CauseUnknown {
+		return unknown("", text, "what the node was short of", c.describe())
+	}
+	see := answer.Fix{Text: "see how the node is, and which pods went for it", Command: "kubectl why node/" + c.Pod.Spec.NodeName, Risk: answer.Inspect}
+	return because(cause, "api-status", "", text, see, c.describe())
 }
 
 // terminating is about a pod that is on its way out: somebody deleted it, and the API

@@ -286,6 +286,12 @@ func TestExplain(t *testing.T) {
 		},
 
 		{name: "evicted", status: `{phase: Failed, reason: Evicted, message: "The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi."}`, kind: answer.Evicted, cause: answer.EvictedMemory},
+		{
+			name: "refused for pressure", spec: `{nodeName: n, containers: [{name: app, image: x}]}`, kind: answer.Failed, cause: answer.EvictedDisk, text: "takes in no new pods",
+			status: `{phase: Failed, reason: Evicted, message: "Pod was rejected: The node had condition: [DiskPressure MemoryPressure]. "}`,
+		},
+		{name: "refused for another condition", status: `{phase: Failed, reason: Evicted, message: "Pod was rejected: The node had condition: [QuuxPressure]. "}`, kind: answer.Failed, cause: answer.CauseUnknown},
+		{name: "refused for a port", status: `{phase: Failed, reason: NodePorts, message: "Pod was rejected: Predicate NodePorts failed"}`, kind: answer.Failed, cause: answer.NoMatchingNode},
 		{name: "too long", status: `{phase: Failed, reason: DeadlineExceeded, message: "Pod was active on the node longer than the specified deadline"}`, kind: answer.Failed, cause: answer.ActiveDeadline},
 		{name: "done", status: `{phase: Succeeded}`, kind: answer.Completed, cause: answer.RestartPolicy},
 		{name: "no status at all", status: `{phase: Pending}`, kind: answer.Pending, cause: answer.CauseUnknown},
