@@ -15,8 +15,8 @@ const asBefore = "as-before"
 // asBeforeRule may find what any rule about probes finds.
 func asBeforeRule() Rule {
 	return Rule{
-		Name: asBefore, Causes: causesOf(probeRules.list()),
-		Needs:   "an end for a failed probe of which too little was seen, and earlier ends of the container under the same spec, for which the same probe failed in the same way and which are explained, all by one cause",
+		Name: asBefore, Causes: causesOf(slices.Concat(exitRules.list(), probeRules.list())),
+		Needs:   "an end for a failed probe of which too little was seen, and earlier ends of the container under the same spec, for which the same probe failed in the same way and which are explained, all by one cause; or an end with an error and without any words, and earlier ones with the same exit code that had words, all of one cause",
 		Against: "something about the last end that rules this cause out, or fits others only",
 	}
 }
@@ -34,15 +34,17 @@ func causesOf(rules []Rule) []answer.Cause {
 }
 
 // sameEnd is what makes two ends alike: the node ordered both for the same probe, and
-// its attempts failed in the same way.
+// its attempts failed in the same way, or both were its own with one exit code.
 type sameEnd struct {
 	reason fact.KillReason
 	mode   mode
+	code   int32
 }
 
 func (h *inquiry) endBy(r *history.Run) (sameEnd, bool) {
-	if !newEnding(h, r).killed() {
-		return sameEnd{}, false
+	if e := newEnding(h, r); !e.killed() {
+		own := e.exit.ExitCode != 0 && e.exit.Signal == 0 && !e.exit.Vanished && !e.exit.MainOOMKilled
+		return sameEnd{code: e.exit.ExitCode}, own
 	}
 	kind, reason := fact.Liveness, fact.Of[fact.Kill](r.Kill).Reason
 	switch reason {
@@ -52,8 +54,16 @@ func (h *inquiry) endBy(r *history.Run) (sameEnd, bool) {
 	default:
 		return sameEnd{}, false
 	}
-	return sameEnd{reason, newProbing(h, r, kind, r.Kill.Because).mode}, true
+	return sameEnd{reason: reason, mode: newProbing(h, r, kind, r.Kill.Because).mode}, true
 }
+
+// wordless says whether a run ended with an error of its own, of which its exit code is all that
+// is known: logs go through the runtime, and what is said while that does not run is lost.
+func (h *inquiry) wordless(r *history.Run, v answer.Verdict) bool {
+	return v.Rule == "own-exit" && newEnding(h, r).saidNothing()
+}
+
+func (e ending) saidNothing() bool { return e.exit.Message == "" && len(e.exit.LastLines) == 0 }
 
 // asBefore explains the last of several ends, which v leaves open. Needs: earlier ends
 // like it under the same spec, of which those that are explained have one cause. Against
@@ -61,7 +71,7 @@ func (h *inquiry) endBy(r *history.Run) (sameEnd, bool) {
 func (h *inquiry) asBefore(v answer.Verdict, ends []*history.Run, earlier []answer.Verdict) answer.Verdict {
 	last := ends[len(ends)-1]
 	how, ok := h.endBy(last)
-	if !ok {
+	if !ok || how.code != 0 && !h.wordless(last, v) {
 		return v
 	}
 	var known *answer.Verdict
@@ -70,7 +80,7 @@ func (h *inquiry) asBefore(v answer.Verdict, ends []*history.Run, earlier []answ
 		if h.SpecChanged(r, last) {
 			break
 		}
-		if like, ok := h.endBy(r); !ok || like != how || e.Cause == answer.CauseUnknown {
+		if like, ok := h.endBy(r); !ok || like != how || e.Cause == answer.CauseUnknown || how.code != 0 && newEnding(h, r).saidNothing() {
 			continue
 		}
 		if known != nil && e.Cause != known.Cause {
@@ -80,7 +90,7 @@ func (h *inquiry) asBefore(v answer.Verdict, ends []*history.Run, earlier []answ
 			known = e
 		}
 	}
-	if known == nil || len(v.Possible) > 0 && !slices.Contains(v.Possible, known.Cause) ||
+	if known == nil || known.Cause == v.Cause || len(v.Possible) > 0 && !slices.Contains(v.Possible, known.Cause) ||
 		slices.ContainsFunc(v.RuledOut, func(n answer.Note) bool { return n.Cause == known.Cause }) {
 		return v
 	}

@@ -21,6 +21,7 @@ func TestAsBefore(t *testing.T) {
 		s.probe("app", 2, good(fact.Liveness, time.Millisecond))
 		s.probe("app", 3, noAnswer(fact.Liveness))
 	}
+	full := fact.Exited{ExitCode: 1, StatusKnown: true, OOMKnown: true, LastLines: []string{"dd: writing '/v/f': No space left on device"}}
 	for _, q := range []question{
 		{name: "the same again", cause: answer.AppHang, says: "at an earlier end", tale: func(s *tale) {
 			hang(s)
@@ -55,6 +56,28 @@ func TestAsBefore(t *testing.T) {
 			hang(s)
 			s.wait(time.Minute)
 			s.exit("app", fact.Exited{ExitCode: 3, StatusKnown: true, OOMKnown: true})
+		}},
+		{name: "the same exit code, and no words this time", cause: answer.DiskFull, says: "at an earlier end", tale: func(s *tale) {
+			s.exit("app", full)
+			s.wait(time.Minute)
+			s.exit("app", fact.Exited{ExitCode: 1, StatusKnown: true, OOMKnown: true})
+		}},
+		{name: "another exit code", cause: answer.AppExitError, tale: func(s *tale) {
+			s.exit("app", full)
+			s.wait(time.Minute)
+			s.exit("app", fact.Exited{ExitCode: 2, StatusKnown: true, OOMKnown: true})
+		}},
+		{name: "the same exit code with other words", cause: answer.AppExitError, tale: func(s *tale) {
+			s.exit("app", full)
+			s.wait(time.Minute)
+			s.exit("app", fact.Exited{ExitCode: 1, StatusKnown: true, OOMKnown: true, LastLines: []string{"the queue is gone"}})
+		}},
+		{name: "its words were of several causes", cause: answer.AppExitError, tale: func(s *tale) {
+			s.exit("app", fact.Exited{ExitCode: 1, StatusKnown: true, OOMKnown: true, LastLines: []string{"the queue is gone"}})
+			s.wait(time.Minute)
+			s.exit("app", full)
+			s.wait(time.Minute)
+			s.exit("app", fact.Exited{ExitCode: 1, StatusKnown: true, OOMKnown: true})
 		}},
 	} {
 		t.Run(q.name, func(t *testing.T) {

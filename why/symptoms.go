@@ -218,15 +218,17 @@ func (h *inquiry) policyWord() string {
 // other causes.
 func (h *inquiry) explainEnds(ends []*history.Run, id string) answer.Verdict {
 	ends = ends[max(0, len(ends)-20):]
-	v := explainExit(h, ends[len(ends)-1], id)
-	if h.causes && v.Cause != answer.CauseUnknown {
+	last := ends[len(ends)-1]
+	v := explainExit(h, last, id)
+	open := v.Cause == answer.CauseUnknown || h.wordless(last, v)
+	if h.causes && !open {
 		return v
 	}
 	var earlier []answer.Verdict
 	for _, r := range ends[:len(ends)-1] {
 		earlier = append(earlier, explainExit(h, r, id))
 	}
-	if v.Cause == answer.CauseUnknown {
+	if open {
 		v = h.asBefore(v, ends, earlier)
 	}
 	other := map[answer.Cause]*answer.Note{}
@@ -244,7 +246,7 @@ func (h *inquiry) explainEnds(ends []*history.Run, id string) answer.Verdict {
 	for _, c := range order {
 		v.Contributing = append(v.Contributing, *other[c])
 	}
-	if note, ok := h.noise(ends[len(ends)-1]); ok && v.Cause != answer.CauseUnknown {
+	if note, ok := h.noise(last); ok && v.Cause != answer.CauseUnknown {
 		v.RuledOut = append(v.RuledOut, note)
 	}
 	return v
