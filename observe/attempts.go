@@ -226,8 +226,13 @@ func (t *attempts) tell(a tap.Attempt) {
 	t.mu.Lock()
 	t.last[p.probeKey] = began
 	if !ok {
+		before := t.unread[p.probeKey]
 		t.unread[p.probeKey] = began
 		t.mu.Unlock()
+		if !a.TLS && began.Sub(before) > unreadFor { // what is encrypted is never read
+			pod, ok := t.agent.loop.pods.Get(p.pod)
+			t.agent.trouble.unread(p.pod, ok && well(pod.Status))
+		}
 		return
 	}
 	if p.kind == fact.Startup && body.Verdict == fact.Success {
@@ -412,6 +417,9 @@ func (t *attempts) tells(uid types.UID, container string, kind fact.ProbeKind) b
 	}
 	return false
 }
+
+// unreadFor is how long nothing new is expected of a probe whose attempts are not read again and again.
+const unreadFor = 5 * time.Minute
 
 // tellsFor is how long a probe counts as seen after its last attempt.
 const tellsFor = 30 * time.Second

@@ -20,7 +20,7 @@ import (
 func anAgent() (*Agent, *kept) {
 	l, k := aLoop()
 	a := &Agent{o: Options{Log: slog.New(slog.DiscardHandler)}, loop: l}
-	a.words, a.attempts, a.counts = newWords(a), newAttempts(a), &counts{agent: a}
+	a.words, a.attempts, a.counts, a.trouble = newWords(a), newAttempts(a), &counts{agent: a}, newTroublesOf()
 	l.take(spec())
 	l.take(start(0, 0, "a"))
 	return a, k

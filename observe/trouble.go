@@ -81,6 +81,8 @@ func (t *troubles) heard(f fact.Fact) {
 		}
 	case fact.Exited:
 		t.ended(containerOf{f.Pod.UID, f.Container})
+	case fact.Started:
+		t.begins(f.Pod.UID)
 	case fact.StartFailed, fact.ImageFailed, fact.SandboxLost, fact.Refused, fact.DeletionSeen:
 		t.news(f.Pod.UID, 0)
 	case fact.StatusSeen:
@@ -163,6 +165,25 @@ func (t *troubles) isWell(uid types.UID) {
 		one.calm, one.step = true, min(one.step, 1)
 	case first:
 		t.due[uid] = &trouble{calm: true, fresh: true, step: lastCalm - 1, next: time.Now().Add(calmLook)}
+	}
+}
+
+// begins is a container that starts in a pod that was never well: it has comesUp from now on, and
+// if it does not use it, the next looks come when its first probes have failed.
+func (t *troubles) begins(uid types.UID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if one := t.due[uid]; one != nil && one.fresh && !one.calm {
+		one.step, one.next = starting, time.Now().Add(comesUp)
+	}
+}
+
+// unread is an attempt of a probe whose end its packets do not show: if it failed, only kubelet's
+// word says how.
+func (t *troubles) unread(uid types.UID, isWell bool) {
+	t.news(uid, 0)
+	if isWell {
+		t.isWell(uid)
 	}
 }
 

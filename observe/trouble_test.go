@@ -38,6 +38,35 @@ func TestAPodThatStarts(t *testing.T) {
 	}
 }
 
+// It has its time from when its container starts: before that nothing of it can fail that its
+// status does not tell.
+func TestAPodThatStartsLate(t *testing.T) {
+	all := newTroublesOf()
+	all.heard(ready(v1.ConditionFalse))
+	one := all.due[web.UID]
+	one.step, one.next = 3, time.Now()
+	all.heard(fact.Fact{Pod: web, Container: "app", Body: fact.Started{}})
+	if in := time.Until(one.next); in < comesUp-time.Second || one.step != starting {
+		t.Errorf("its events are read %v after its container began, for the %d. time", in, one.step)
+	}
+	all.heard(fact.Fact{Pod: web, Container: "app", Body: fact.StartFailed{}})
+	all.heard(fact.Fact{Pod: web, Container: "app", Body: fact.Started{}})
+	if in := time.Until(one.next); in > time.Second {
+		t.Errorf("one that is in trouble is let alone for %v", in)
+	}
+}
+
+// What packets do not show of a probe is read soon, and once only while all is well.
+func TestAnAttemptThatIsNotRead(t *testing.T) {
+	for _, isWell := range []bool{true, false} {
+		all := newTroublesOf()
+		all.unread(web.UID, isWell)
+		if one := all.due[web.UID]; one.calm != isWell || time.Until(one.next) > time.Second {
+			t.Errorf("well %v: %+v", isWell, one)
+		}
+	}
+}
+
 // One that does not come up is in trouble, and so is one of which something else is heard.
 func TestAPodThatDoesNotComeUp(t *testing.T) {
 	all := newTroublesOf()

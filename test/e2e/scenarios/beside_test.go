@@ -134,12 +134,12 @@ func TestObserveEviction(t *testing.T) {
 	if err := node.stack.Namespace(t.Context(), "short"); err != nil {
 		t.Fatal(err)
 	}
-	// Beside 20 MiB the eater leaves less than the 100 MiB that kubelet keeps, and more than none; and it has
-	// passed the other long before, as kubelet's figures of it are seconds old.
+	// Beside 20 MiB the eater leaves less than the 100 MiB that kubelet keeps, and more than none. kubelet's figures of
+	// it are up to a quarter of a minute old, so it eats slowly: it has passed the other long before it is too much.
 	var manifest strings.Builder
 	for name, args := range map[string]string{
 		"next":  `image: "stress:1", args: ["--vm", "1", "--vm-bytes", "20M", "--vm-hang", "0"]`,
-		"first": `image: "eater:1", args: ["-mib", "610", "-rate", "50"]`,
+		"first": `image: "eater:1", args: ["-mib", "610", "-rate", "20"]`,
 		"last":  `image: "busybox:1", command: [sleep, "1000"], resources: {requests: {memory: 32Mi}}`,
 	} {
 		fmt.Fprintf(&manifest, "---\n{apiVersion: v1, kind: Pod, metadata: {name: %s}, spec: {automountServiceAccountToken: false, terminationGracePeriodSeconds: 1, containers: [{name: c, %s}]}}\n", name, args)
