@@ -17,6 +17,7 @@
 //	signals_line.go    the lines of its trace
 //	sockets.go what /proc/PID/net/tcp says
 //	v6only.go  which sockets on :: take no connection over IPv4, by the kernel's socket diagnosis
+//	awaited.go on which connections an answer is waited for, by the same
 //	paused.go  which listeners their event loops take nothing from for now
 //	stat.go    what /proc/PID/stat, limits and status say
 //	look.go    the source: one look into a container

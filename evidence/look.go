@@ -169,7 +169,7 @@ func (l *Looker) around(pid int, among []int, looked *fact.Looked) error {
 		}
 	}
 	listeners, dialing, open, over := apart(sockets)
-	looked.Open = outward(open, listeners, owners)
+	looked.Open = l.outward(pid, open, listeners, owners)
 	looked.Lately, looked.From = peers(open, over, listeners)
 	looked.Listeners = listed(listeners, owners, l.v6Only(pid, listeners))
 	l.full(looked, listeners, open, among)
@@ -366,15 +366,35 @@ func peers(open, over, listeners []Socket) (lately, from []string) {
 	return lately, from
 }
 
-// outward are the connections that were asked for from within.
-func outward(open, listeners []Socket, owners map[uint64]owner) []fact.Dial {
+// outward are the connections that were asked for from within, those of one process to one
+// place together.
+func (l *Looker) outward(pid int, open, listeners []Socket, owners map[uint64]owner) []fact.Dial {
 	var all []fact.Dial
+	var said map[uint64]talk
 	for _, s := range open {
 		o := owners[s.Inode]
+		if o.pid == 0 || inward(s, listeners) {
+			continue
+		}
+		if said == nil {
+			said = talks(l.path(pid, "ns/net"))
+		}
 		at := netip.AddrPortFrom(s.Address.Addr().Unmap(), s.Address.Port())
-		d := fact.Dial{Remote: at.String(), PID: o.pid, Command: o.command, Other: o.pid != 0 && !o.inside}
-		if !inward(s, listeners) && o.pid != 0 && len(all) < maxOpen && !slices.Contains(all, d) {
+		d := fact.Dial{Remote: at.String(), PID: o.pid, Command: o.command, Other: !o.inside, Unanswered: said[s.Inode].waits, Heard: said[s.Inode].heard}
+		i := slices.IndexFunc(all, func(have fact.Dial) bool { return have.Remote == d.Remote && have.PID == d.PID })
+		switch {
+		case i < 0 && len(all) < maxOpen:
 			all = append(all, d)
+		case i >= 0:
+			all[i].Unanswered = max(all[i].Unanswered, d.Unanswered)
+			if d.Heard > 0 && (all[i].Heard == 0 || d.Heard < all[i].Heard) {
+				all[i].Heard = d.Heard
+			}
+		}
+	}
+	for i := range all {
+		if all[i].Unanswered == 0 {
+			all[i].Heard = 0 // it tells something only of who does not answer
 		}
 	}
 	return all

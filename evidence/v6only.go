@@ -24,9 +24,25 @@ const (
 // v6Only are the inodes of the listening sockets that take connections over IPv6
 // only, in the network namespace of a process.
 func v6Only(netns string) (map[uint64]bool, error) {
+	only := map[uint64]bool{}
+	err := diagnose(netns, question{family: unix.AF_INET6, state: tcpListen}, func(inode uint64, attributes []byte) {
+		if b := attribute(attributes, diagV6Only); len(b) > 0 && b[0] != 0 {
+			only[inode] = true
+		}
+	})
+	return only, err
+}
+
+// question is what the kernel is asked: about the TCP sockets of a family in one state, and
+// for which attribute beside those that it always gives; 0: none.
+type question struct{ family, state, more byte }
+
+// diagnose asks the kernel about sockets in a network namespace, and gives the inode and the
+// attributes of each.
+func diagnose(netns string, q question, each func(inode uint64, attributes []byte)) error {
 	fd, err := diagSocket(netns)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer unix.Close(fd)
 	const header = unix.SizeofNlMsghdr
@@ -34,19 +50,22 @@ func v6Only(netns string) (map[uint64]bool, error) {
 	binary.NativeEndian.PutUint32(request, uint32(len(request)))
 	binary.NativeEndian.PutUint16(request[4:], diagByFamily)
 	binary.NativeEndian.PutUint16(request[6:], unix.NLM_F_REQUEST|unix.NLM_F_DUMP)
-	request[header], request[header+1] = unix.AF_INET6, unix.IPPROTO_TCP
-	binary.NativeEndian.PutUint32(request[header+4:], 1<<tcpListen)
-	if err := unix.Sendto(fd, request, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
-		return nil, os.NewSyscallError("sendto", err)
+	request[header], request[header+1] = q.family, unix.IPPROTO_TCP
+	if q.more > 0 {
+		request[header+2] = 1 << (q.more - 1)
 	}
-	only, buf := map[uint64]bool{}, make([]byte, 32<<10)
+	binary.NativeEndian.PutUint32(request[header+4:], 1<<q.state)
+	if err := unix.Sendto(fd, request, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
+		return os.NewSyscallError("sendto", err)
+	}
+	buf := make([]byte, 32<<10)
 	for {
 		n, _, err := unix.Recvfrom(fd, buf, 0)
 		if err != nil {
-			return nil, os.NewSyscallError("recvfrom", err)
+			return os.NewSyscallError("recvfrom", err)
 		}
-		if done, err := parseV6Only(buf[:n], only); done || err != nil {
-			return only, err
+		if done, err := parseDiagnosis(buf[:n], each); done || err != nil {
+			return err
 		}
 	}
 }
@@ -78,8 +97,8 @@ func diagSocket(netns string) (fd int, err error) {
 	return fd, nil
 }
 
-// parseV6Only reads messages of the answer; done is set with the last one.
-func parseV6Only(b []byte, only map[uint64]bool) (done bool, err error) {
+// parseDiagnosis reads messages of the answer; done is set with the last one.
+func parseDiagnosis(b []byte, each func(inode uint64, attributes []byte)) (done bool, err error) {
 	for len(b) >= unix.SizeofNlMsghdr {
 		size := int(binary.NativeEndian.Uint32(b))
 		if size < unix.SizeofNlMsghdr || size > len(b) {
@@ -95,8 +114,8 @@ func parseV6Only(b []byte, only map[uint64]bool) (done bool, err error) {
 			}
 			return true, unix.Errno(-int32(binary.NativeEndian.Uint32(body)))
 		case diagByFamily:
-			if len(body) >= diagMessage && flagged(body[diagMessage:], diagV6Only) {
-				only[uint64(binary.NativeEndian.Uint32(body[diagMessage-4:]))] = true
+			if len(body) >= diagMessage {
+				each(uint64(binary.NativeEndian.Uint32(body[diagMessage-4:])), body[diagMessage:])
 			}
 		}
 		b = b[min(aligned(size), len(b)):]
@@ -104,19 +123,19 @@ func parseV6Only(b []byte, only map[uint64]bool) (done bool, err error) {
 	return false, nil
 }
 
-// flagged says whether an attribute of that type is there and is not 0.
-func flagged(b []byte, kind uint16) bool {
+// attribute is what the attribute of that type holds; nil where it is not there.
+func attribute(b []byte, kind uint16) []byte {
 	for len(b) >= unix.SizeofNlAttr {
 		size := int(binary.NativeEndian.Uint16(b))
 		if size < unix.SizeofNlAttr || size > len(b) {
-			return false
+			return nil
 		}
 		if binary.NativeEndian.Uint16(b[2:]) == kind {
-			return size > unix.SizeofNlAttr && b[unix.SizeofNlAttr] != 0
+			return b[unix.SizeofNlAttr:size]
 		}
 		b = b[min(aligned(size), len(b)):]
 	}
-	return false
+	return nil
 }
 
 // aligned: messages and attributes begin at multiples of 4 (NLMSG_ALIGN).

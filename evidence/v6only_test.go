@@ -42,7 +42,7 @@ func TestLookTellsIPv6Only(t *testing.T) {
 func native32(n uint32) []byte { return binary.NativeEndian.AppendUint32(nil, n) }
 func native16(n uint16) []byte { return binary.NativeEndian.AppendUint16(nil, n) }
 
-func TestParseV6Only(t *testing.T) {
+func TestParseDiagnosis(t *testing.T) {
 	message := func(kind uint16, body ...byte) []byte {
 		size := uint32(16 + len(body))
 		head := append(append(native32(size), native16(kind)...), make([]byte, 10)...)
@@ -65,16 +65,21 @@ func TestParseV6Only(t *testing.T) {
 		"cut":             {message(diagByFamily, on...)[:40], false, true, true},
 	} {
 		only := map[uint64]bool{}
-		done, err := parseV6Only(c.raw, only)
+		done, err := parseDiagnosis(c.raw, func(inode uint64, attributes []byte) {
+			b := attribute(attributes, diagV6Only)
+			only[inode] = len(b) > 0 && b[0] != 0
+		})
 		if only[77] != c.only || done != c.done || (err != nil) != c.err {
 			t.Errorf("%s: %v, %v, %v", name, only, done, err)
 		}
 	}
 }
 
-func FuzzV6Only(f *testing.F) {
+func FuzzDiagnosis(f *testing.F) {
 	f.Add(make([]byte, 16+diagMessage+8))
-	f.Fuzz(func(t *testing.T, raw []byte) { _, _ = parseV6Only(raw, map[uint64]bool{}) })
+	f.Fuzz(func(_ *testing.T, raw []byte) {
+		_, _ = parseDiagnosis(raw, func(_ uint64, attributes []byte) { parseTalk(attribute(attributes, diagInfo)) })
+	})
 }
 
 func TestParseStatus(t *testing.T) {

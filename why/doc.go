@@ -54,6 +54,7 @@
 //	             ends before it; rule_meaning.go, what well-known last words stand for
 //	probing.go   why a probe fails; rule_probe*.go and rule_mesh.go, one file a family
 //	rule_probe_log.go  why a probe fails, by what the container says in its log
+//	rule_probe_awaits.go  why a probe fails, by whose answer is waited for
 //	rule_probe_full.go  why a probe fails, by the limits of who should answer
 //	rule_probe_speaks.go  why a probe fails, by what else is spoken there
 //	start.go     why a container or a pod does not start; start_init.go, what the others wait for

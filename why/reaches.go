@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
@@ -16,54 +19,122 @@ import (
 // mostReaches bounds how many places are told of.
 const mostReaches = 24
 
+// reached collects the places that the pod's containers ask for something, each once.
+type reached []answer.Reach
+
+func (all *reached) add(f *fact.Fact, how answer.Reached, place, text string) {
+	known := func(r answer.Reach) bool { return r.Place == place && r.Container == f.Container }
+	if place != "" && !slices.ContainsFunc(*all, known) {
+		*all = append(*all, answer.Reach{Container: f.Container, Place: place, How: how, Text: prose.Brief(text, kept), Fact: f.ID})
+	}
+}
+
 // reaches are the places that the pod's containers ask for something, those first of which
 // their own words say that it failed, then those that have not answered.
 func (h *inquiry) reaches() []answer.Reach {
-	var all []answer.Reach
-	add := func(f *fact.Fact, how answer.Reached, place, text string) {
-		known := func(r answer.Reach) bool { return r.Place == place && r.Container == f.Container }
-		if place != "" && !slices.ContainsFunc(all, known) {
-			all = append(all, answer.Reach{Container: f.Container, Place: place, How: how, Text: prose.Brief(text, kept), Fact: f.ID})
-		}
-	}
+	var all reached
 	for _, name := range h.Containers() {
 		run := h.Last(name)
 		if run == nil {
 			continue
 		}
-		said(run, func(f *fact.Fact, line string) {
-			n, ok := dependency(line)
-			if !ok {
-				_, n.place, ok = words.FailedBy(line)
-			}
-			if ok && !ephemeral(n.place) {
-				add(f, answer.ReachSaid, n.place, words.Gist(line))
-			}
-		})
+		said(run, func(f *fact.Fact, line string) { all.said(f, line, h.nameServers()) })
+		if host := h.askedByInit(run); host != "" {
+			all.add(run.Started, answer.ReachSaid, host, "its command asks "+host)
+		}
 		if f, host := h.askedByProbe(run); host != "" {
-			add(f, answer.ReachSaid, host, "the command of its probe asks "+host)
+			all.add(f, answer.ReachSaid, host, "the command of its probe asks "+host)
 		}
-		for _, f := range slices.Backward(run.Looks) {
-			look := fact.Of[fact.Looked](f)
-			for _, d := range look.Dialing {
-				if !d.Other {
-					add(f, answer.ReachDialing, d.Remote, fmt.Sprintf("its connection to %s has not been answered yet", d.Remote))
-				}
-			}
-			for _, d := range look.Open {
-				if !d.Other {
-					add(f, answer.ReachOpen, d.Remote, fmt.Sprintf("%s is connected to %s", cmp.Or(prose.Brief(d.Command, 40), "it"), d.Remote))
-				}
-			}
-			for _, at := range look.Lately {
-				add(f, answer.ReachLately, at, fmt.Sprintf("a connection from it to %s was open less than a minute before", at))
-			}
-			break // what an older look saw need not be so any more
-		}
+		all.seen(run)
 	}
-	rank := map[answer.Reached]int{answer.ReachSaid: 0, answer.ReachDialing: 1, answer.ReachOpen: 2, answer.ReachLately: 3}
+	rank := map[answer.Reached]int{answer.ReachSaid: 0, answer.ReachAwaits: 1, answer.ReachDialing: 1, answer.ReachOpen: 2, answer.ReachLately: 3}
 	slices.SortStableFunc(all, func(a, b answer.Reach) int { return cmp.Compare(rank[a.How], rank[b.How]) })
 	return all[:min(len(all), mostReaches)]
+}
+
+// said adds the place of which a line says that it failed; where DNS did not answer, the
+// name servers that the pod has of its own: the place itself was never asked, for want of
+// its address.
+func (all *reached) said(f *fact.Fact, line string, servers []string) {
+	n, ok := dependency(line)
+	if !ok {
+		_, n.place, ok = words.FailedBy(line)
+	}
+	switch {
+	case ok && len(servers) > 0 && words.NoDNS.In(line):
+		for _, at := range servers {
+			all.add(f, answer.ReachSaid, at, words.Gist(line))
+		}
+	case ok && !ephemeral(n.place):
+		all.add(f, answer.ReachSaid, n.place, words.Gist(line))
+	}
+}
+
+// seen adds what the newest look into a run saw of its connections. That one was not answered
+// holds for a while: who tries again and again has none on its way in between.
+func (all *reached) seen(run *history.Run) {
+	for i, f := range slices.Backward(run.Looks) {
+		newest := run.Looks[len(run.Looks)-1]
+		if newest.Seen.Sub(f.Seen) > awaitsLately {
+			return
+		}
+		look := fact.Of[fact.Looked](f)
+		for _, d := range look.Dialing {
+			if !d.Other {
+				all.add(f, answer.ReachDialing, d.Remote, fmt.Sprintf("its connection to %s has not been answered yet", d.Remote))
+			}
+		}
+		if i < len(run.Looks)-1 {
+			continue
+		}
+		for _, d := range look.Open {
+			all.open(f, d)
+		}
+		for _, at := range look.Lately {
+			all.add(f, answer.ReachLately, at, fmt.Sprintf("a connection from it to %s was open less than a minute before", at))
+		}
+	}
+}
+
+// open adds a connection that is open, and tells whether an answer is waited for there.
+func (all *reached) open(f *fact.Fact, d fact.Dial) {
+	who := cmp.Or(prose.Brief(d.Command, 40), "it")
+	switch {
+	case d.Other:
+	case d.Unanswered >= leastAwaited:
+		before := len(*all)
+		all.add(f, answer.ReachAwaits, d.Remote, fmt.Sprintf("%s sent something to %s %s before, and nothing has come back", who, d.Remote, prose.Span(d.Unanswered)))
+		if len(*all) > before {
+			(*all)[before].Heard = d.Heard > 0 && d.Heard < d.Unanswered
+		}
+	default:
+		all.add(f, answer.ReachOpen, d.Remote, fmt.Sprintf("%s is connected to %s", who, d.Remote))
+	}
+}
+
+// nameServers are those that the pod's specification gives it in place of the cluster's.
+func (h *inquiry) nameServers() []string {
+	if h.Object == nil || h.Object.Spec.DNSPolicy != v1.DNSNone || h.Object.Spec.DNSConfig == nil {
+		return nil
+	}
+	var all []string
+	for _, ip := range h.Object.Spec.DNSConfig.Nameservers {
+		if strings.Contains(ip, ":") {
+			ip = "[" + ip + "]"
+		}
+		all = append(all, ip+":53")
+	}
+	return all
+}
+
+// askedByInit is the host that the command of an init container names which has not ended
+// yet: most of those that last wait for one.
+func (h *inquiry) askedByInit(run *history.Run) string {
+	if h.Object == nil || run.Started == nil || run.Exit != nil || !slices.ContainsFunc(h.Object.Spec.InitContainers, func(c v1.Container) bool { return c.Name == run.Container && c.RestartPolicy == nil }) {
+		return ""
+	}
+	c := h.Spec(run.Container)
+	return h.askedBy(strings.Join(append(slices.Clone(c.Command), c.Args...), " "))
 }
 
 // askedByProbe is the host that the command of a run's probe asks, where its newest attempt

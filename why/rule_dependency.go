@@ -91,6 +91,9 @@ func (n needed) named() string {
 
 // fixes show what stands for the place in the cluster.
 func (n needed) fixes(h *inquiry) []answer.Fix {
+	if servers := h.nameServers(); len(servers) > 0 && words.NoDNS.In(n.said) {
+		n.place = servers[0] // the place itself was never asked
+	}
 	host, _, ok := splitAddress(n.place)
 	if !ok {
 		host = n.place
@@ -160,10 +163,11 @@ func (p *probing) waitsFor(look fact.Looked) (n needed, how string) {
 	if p.run.Exit != nil {
 		lines = fact.Of[fact.Exited](p.run.Exit).LastLines
 	}
-	return waitsFor(look, lines)
+	return p.h.waitsFor(p.run.Container, look, lines)
 }
 
-func waitsFor(look fact.Looked, lines []string) (n needed, how string) {
+// waitsFor is the same of any container, by a look and the end of its log.
+func (h *inquiry) waitsFor(container string, look fact.Looked, lines []string) (n needed, how string) {
 	// What it says that it waits for may stand beside what each try came to.
 	waits := ""
 	for _, line := range slices.Backward(lines[max(0, len(lines)-3):]) {
@@ -175,11 +179,8 @@ func waitsFor(look fact.Looked, lines []string) (n needed, how string) {
 		n.place = cmp.Or(n.place, words.Place(waits))
 		return n, fmt.Sprintf("%s (%s): %s", cmp.Or(n.place, "something"), n.what, quote(n.said, 100))
 	}
-	for _, d := range look.Dialing {
-		if !d.Other {
-			n = needed{place: d.Remote}
-			return n, fmt.Sprintf("%s, which has not answered yet%s", d.Remote, inBrackets("asked by ", process(d.Command, d.PID)))
-		}
+	if n, how := h.awaited(look, container); how != "" {
+		return n, how
 	}
 	if waits != "" {
 		return needed{place: words.Place(waits), said: waits}, fmt.Sprintf("something, as it says: %s", quote(waits, 100))

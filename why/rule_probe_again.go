@@ -24,8 +24,8 @@ func init() {
 		rule[*probing]{
 			name: "probe-never-answers", causes: []answer.Cause{answer.AppHang},
 			needs:   "a patient request after a timeout, which was not answered at all, and a main process that is not at work",
-			against: "CPU use; an attempt that was answered meanwhile",
-			yields:  append([]string{"probe-blocked", "probe-limit-said", "probe-speaks-otherwise"}, stalling...),
+			against: "CPU use; an attempt that was answered meanwhile; that it waits for another's answer",
+			yields:  append([]string{"probe-awaits-another", "probe-blocked", "probe-limit-said", "probe-speaks-otherwise"}, stalling...),
 			judge:   probeNeverAnswers,
 		},
 	)

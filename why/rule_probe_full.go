@@ -31,7 +31,7 @@ func init() {
 			name: "probe-worker-late", causes: []answer.Cause{answer.AppHang, answer.AppOverloaded},
 			needs:   "no answer in time, connections that break off, or 502 to 504, and the words of a server of the pod that it ends a worker whose request takes too long; CPU use makes it app-overloaded",
 			against: "",
-			yields:  []string{"probe-child-oom"},
+			yields:  []string{"probe-awaits-another", "probe-child-oom"},
 			judge:   probeWorkerLate,
 		},
 	)

@@ -9,6 +9,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // These rules are about containers that were not up yet.
@@ -16,7 +17,7 @@ func init() {
 	probeRules.add(
 		rule[*probing]{
 			name: "probe-slow-start", causes: []answer.Cause{answer.AppSlowStart},
-			needs:   "no success in this run of a liveness or startup probe, and another run that came up, or CPU use of at least half a CPU while it was asked: of the main process, or of the whole container; or a refused connection, and an end less than 3 s after the start",
+			needs:   "no success in this run of a liveness or startup probe, and another run that came up, its own words that it still starts, or CPU use of at least half a CPU while it was asked: of the main process, or of the whole container; or a refused connection, and an end less than 3 s after the start",
 			against: "a success before; a container that listens already, on another port",
 			seesAll: true,
 			yields:  []string{"probe-child-oom"},
@@ -38,6 +39,11 @@ func probeSlowStart(p *probing) *finding {
 			p.h.specFix(fmt.Sprintf("add a startupProbe that allows more than %s, or a larger initialDelaySeconds", prose.Span(given))),
 			p.h.inspect("see how far it came", p.h.kubectl("logs %s -c %s -p", p.h.Pod.Name, p.run.Container)),
 		},
+	}
+	if ev := p.last.Evidence; (p.mode == exitCode || p.mode == answered) && words.StillStarts.In(ev.Output) {
+		f.weight = strong
+		f.because = []string{fmt.Sprintf("It says so itself%s.", saying(ev.Output))}
+		return f
 	}
 	at, look, ok := p.look()
 	if ok && p.up(look) {

@@ -75,7 +75,7 @@ func (h *inquiry) initFailed(last *history.Run, id string) answer.Verdict {
 func (h *inquiry) initWaiting(run *history.Run) finding {
 	f := finding{cause: answer.InitWaiting, weight: strong, rule: "init-still-runs", chain: links(run.Start, run.Started)}
 	f.text = fmt.Sprintf("Init container %s has been running for %s and has not ended; the pod's containers start only after it.", run.Container, prose.Span(max(h.now.Sub(run.Started.When()), time.Second)))
-	f.notes = initNeeds(run)
+	f.notes = h.initNeeds(run)
 	f.fixes = []answer.Fix{
 		h.inspect("see what it waits for", h.kubectl("logs %s -c %s", h.Pod.Name, run.Container)),
 		h.inspect("and what runs in it", h.exec(run.Container, "ps")),
@@ -84,9 +84,9 @@ func (h *inquiry) initWaiting(run *history.Run) finding {
 }
 
 // initNeeds is what an init container waits for, where a look found that.
-func initNeeds(r *history.Run) []answer.Note {
+func (h *inquiry) initNeeds(r *history.Run) []answer.Note {
 	for _, f := range slices.Backward(r.Looks) {
-		if _, how := waitsFor(fact.Of[fact.Looked](f), fact.Of[fact.Looked](f).Said); how != "" {
+		if _, how := h.waitsFor(r.Container, fact.Of[fact.Looked](f), fact.Of[fact.Looked](f).Said); how != "" {
 			return []answer.Note{{Cause: answer.DependencyDown, Text: "it waits for " + how, Facts: []fact.ID{f.ID}}}
 		}
 	}

@@ -60,10 +60,12 @@ type Listening struct {
 type Reached string
 
 // How it goes: the words of the container say that it failed; the connection was asked for
-// and nobody has answered; it is open; it was, less than a minute before.
+// and nobody has answered; it is open, and a question on it is not answered; it is open; it
+// was, less than a minute before.
 const (
 	ReachSaid    Reached = "said"
 	ReachDialing Reached = "dialing"
+	ReachAwaits  Reached = "awaits"
 	ReachOpen    Reached = "open"
 	ReachLately  Reached = "lately"
 )
@@ -73,6 +75,8 @@ type Reach struct {
 	Container string  `json:"container"`
 	Place     string  `json:"place"`
 	How       Reached `json:"how"`
+	// Heard is set where the place answers others of the container's questions meanwhile.
+	Heard bool `json:"heard,omitempty"`
 	// Text is what shows it.
 	Text string  `json:"text"`
 	Fact fact.ID `json:"fact"`

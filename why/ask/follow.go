@@ -59,6 +59,30 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 		for _, hops := range f.beside {
 			cluster.Mention(&a.Verdicts[i], hops)
 		}
+		if v.Cause == answer.DependencyDown && len(f.beside) == 0 {
+			f.name(ctx, pod, a, i)
+		}
+	}
+}
+
+// name tells whose an address is that a verdict speaks of, where nothing was found to be wrong
+// there.
+func (f *follower) name(ctx context.Context, pod *v1.Pod, a *answer.Answer, i int) {
+	for _, r := range a.Reaches {
+		host, _ := split(r.Place)
+		if _, err := netip.ParseAddr(host); err != nil || r.How == answer.ReachOpen || r.How == answer.ReachLately || !strings.Contains(a.Verdicts[i].Text, r.Place) {
+			continue
+		}
+		service, target := f.resolve(ctx, pod.Namespace, host)
+		switch {
+		case f.foreign(service, target):
+		case service != nil:
+			cluster.Name(&a.Verdicts[i], r.Place, "svc", service.Namespace, service.Name)
+			return
+		case target != nil && target.UID != pod.UID:
+			cluster.Name(&a.Verdicts[i], r.Place, "pod", target.Namespace, target.Name)
+			return
+		}
 	}
 }
 
@@ -85,7 +109,7 @@ func newAsker(pod *v1.Pod, a *answer.Answer, v answer.Verdict) asker {
 	k := asker{address: pod.Status.PodIP, late: cluster.TimesOut(v, ""), handsOn: cluster.HandsOn(v), own: cluster.SaysOwn(a)}
 	k.failing = cluster.Plain(v)
 	for _, r := range a.Reaches {
-		if r.How == answer.ReachOpen || r.How == answer.ReachLately {
+		if r.How == answer.ReachOpen || r.How == answer.ReachAwaits || r.How == answer.ReachLately {
 			host, _ := split(r.Place)
 			k.connected = append(k.connected, host)
 		}
@@ -105,7 +129,7 @@ func places(k asker, a *answer.Answer, v answer.Verdict) []place {
 		}
 		host, port := split(r.Place)
 		p := place{Reach: r, host: host, port: port, asker: k}
-		p.late = k.late || cluster.TimesOut(v, r.Text)
+		p.late = k.late || cluster.TimesOut(v, r.Text) || r.How == answer.ReachAwaits
 		p.failing = k.failing && r.How != answer.ReachSaid && r.How != answer.ReachDialing
 		all = append(all, p)
 	}
@@ -150,7 +174,7 @@ func (f *follower) from(ctx context.Context, pod *v1.Pod, a *answer.Answer, v an
 	if !cluster.MayBeConfigured(v) {
 		return nil
 	}
-	return f.named(ctx, pod, a, k, asked, left)
+	return f.named(ctx, pod, a, v, k, asked, left)
 }
 
 // mention keeps what is not well either, of those that the pod asks itself.
@@ -162,10 +186,10 @@ func (f *follower) mention(w way, left int) {
 
 // named goes to the Services that only the pod's configuration names. That one of them is
 // not well explains the answer of a gateway, or of one whose words say that another failed
-// it, if it is the only one, or the only one that the pod was seen to ask; and that of one
+// it, if its answer calls it by its name, or if it is the only one, or the only one that the pod was seen to ask; and that of one
 // that says nothing itself, if it was seen to ask it. Else it is worth a word, as it is where
 // the words name another place.
-func (f *follower) named(ctx context.Context, pod *v1.Pod, a *answer.Answer, k asker, asked map[string]bool, left int) []answer.Hop {
+func (f *follower) named(ctx context.Context, pod *v1.Pod, a *answer.Answer, v answer.Verdict, k asker, asked map[string]bool, left int) []answer.Hop {
 	names := slices.ContainsFunc(a.Reaches, func(r answer.Reach) bool { return r.How == answer.ReachSaid })
 	if k.failing && cluster.SaysAnothers(a) && !k.own {
 		k.handsOn, k.failing = true, false
@@ -177,6 +201,10 @@ func (f *follower) named(ctx context.Context, pod *v1.Pod, a *answer.Answer, k a
 		w := f.to(ctx, pod, p, asked, left)
 		if len(w.hops) == 0 {
 			continue
+		}
+		if member := cluster.Blames(v, p.host); member != "" {
+			w.hops[0].By += fmt.Sprintf(", and its answer says that %s fails", member)
+			return w.hops
 		}
 		all = append(all, w)
 		if w.seen && !w.moot {
@@ -352,7 +380,7 @@ func waiting(a *answer.Answer, i int) answer.Verdict {
 // that does not tell.
 func unseen(p place, met bool, a *answer.Answer) (answer.Cause, string) {
 	if p.late && met {
-		if cause, text, ok := cluster.Mute(a); ok {
+		if cause, text, ok := cluster.Mute(a); ok && (cause != answer.AppHang || !p.Heard) {
 			return cause, text
 		}
 	}

@@ -301,6 +301,29 @@ func TestFollow(t *testing.T) {
 			w.answers["web1"] = *a
 			w.pod("db2", 5432, answer.Restarted, ended)
 		}, answer.AppExitError, "shop/db2", 1},
+		"it waits for the answer of one that works": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, waitsAt("10.43.0.2:80"), answer.Reach{Container: "web", Place: "10.43.0.2:80", How: answer.ReachAwaits})
+			w.pod("api2", 80, answer.Healthy, well)
+			w.seenFrom("api2", "10.42.0.1", 0.9)
+		}, answer.AppOverloaded, "shop/api2", 1},
+		"it waits for the answer of one that idles": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, waitsAt("10.43.0.2:80"), answer.Reach{Container: "web", Place: "10.43.0.2:80", How: answer.ReachAwaits})
+			w.pod("api2", 80, answer.Healthy, well)
+			w.seenFrom("api2", "10.42.0.1", 0)
+		}, answer.AppHang, "shop/api2", 1},
+		"it waits for the answer of one that idles, and answers others": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, waitsAt("10.43.0.2:80"), answer.Reach{Container: "web", Place: "10.43.0.2:80", How: answer.ReachAwaits, Heard: true})
+			w.pod("api2", 80, answer.Healthy, well)
+			w.seenFrom("api2", "10.42.0.1", 0)
+		}, answer.DependencyDown, "", 0},
+		"its answer calls by its name who fails": {func(w *town) {
+			v := saysNo(503)
+			v.Text = `The application itself answers with 503 ("components.db2.details.error: no connection, components.db2.status: DOWN, status: DOWN").`
+			w.pod("web1", 80, answer.NotReady, v)
+			w.configure("DB_HOST=db2:5432 QUEUE=queue3:4222")
+			w.pod("db2", 5432, answer.Restarted, ended)
+			w.pod("queue3", 4222, answer.Restarted, oom)
+		}, answer.AppExitError, "shop/db2", 1},
 		"a word of its configuration has the name in it": {func(w *town) {
 			w.pod("web1", 80, answer.NotReady, saysNo(503))
 			w.pods.Items[0].Spec.Containers = []v1.Container{{Command: []string{"serve", "--config=/etc/my-db2.conf"}}}
@@ -318,6 +341,23 @@ func TestFollow(t *testing.T) {
 				t.Errorf("%s of %q by %d hops, want %s of %q by %d: %s", v.Cause, v.Pod, len(v.Hops), test.want, test.pod, test.hops, v.Text)
 			}
 		})
+	}
+}
+
+// waitsAt is the verdict of one that waits for an answer.
+func waitsAt(place string) answer.Verdict {
+	return answer.Verdict{Cause: answer.DependencyDown, Text: "It waits for an answer of " + place + "."}
+}
+
+// An address is told by the name that it has.
+func TestName(t *testing.T) {
+	w := &town{t: t, answers: map[string]answer.Answer{}}
+	w.pod("web1", 80, answer.NotReady, waitsAt("10.43.0.2:5432"), answer.Reach{Container: "web", Place: "10.43.0.2:5432", How: answer.ReachAwaits, Heard: true})
+	w.pod("db2", 5432, answer.Healthy, answer.Verdict{Cause: answer.None, Text: "Nothing is wrong."})
+	w.seenFrom("db2", "10.42.0.1", 0)
+	v := w.ask("web1")
+	if !strings.Contains(v.Text, "10.43.0.2:5432 is Service shop/db2.") || len(v.Fixes) == 0 || !strings.HasSuffix(v.Fixes[0].Command, "svc/db2") {
+		t.Errorf("%s %+v", v.Text, v.Fixes)
 	}
 }
 

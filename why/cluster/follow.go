@@ -3,6 +3,7 @@ package cluster
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -326,6 +327,29 @@ func Mention(v *answer.Verdict, hops []answer.Hop) {
 	}
 	text := fmt.Sprintf("see about %s too, which is not well either (%s): nothing shows that this is why", cmp.Or(first.Service, first.Pod), first.By)
 	v.Fixes = append(v.Fixes, kubectl.Inspect(text, kubectl.Command(space, "why %s/%s", kind, name)))
+}
+
+// Name adds to a verdict whose an address is that it speaks of.
+func Name(v *answer.Verdict, place, kind, space, name string) {
+	p := v.Parts
+	what := map[string]string{"svc": "Service", "pod": "pod"}[kind]
+	p.Because = append(slices.Clip(p.Because), fmt.Sprintf("%s is %s %s/%s.", place, what, space, name))
+	v.Say(p)
+	fix := kubectl.Inspect("see what is known of it", kubectl.Command(space, "why %s/%s", kind, name))
+	v.Fixes = append([]answer.Fix{fix}, v.Fixes...)
+}
+
+// Blames is the member of the health check's answer, which a verdict quotes, that fails and is
+// called by the name of a Service; empty where none is.
+func Blames(v answer.Verdict, service string) string {
+	if v.Cause != answer.AppUnhealthy || len(service) == 0 {
+		return ""
+	}
+	m := regexp.MustCompile(`(?:^|[ ("])((?:\w+\.)*` + regexp.QuoteMeta(service) + `)(?:\.\w+)*: `).FindStringSubmatch(v.Text)
+	if m == nil {
+		return ""
+	}
+	return m[1]
 }
 
 // Setting is a text that configures a pod, and where it stands.

@@ -41,6 +41,10 @@ var (
 		"AxiosError: timeout of 2000ms exceeded", "HeadersTimeoutError: Headers Timeout Error", "curl: (28) Operation timed out after 2001 milliseconds with 0 bytes received",
 		`Get "http://stock:8000/": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`, "java.net.SocketTimeoutException: Read timed out",
 		"upstream timed out (110: Connection timed out) while reading response header from upstream")
+	// StillStarts is said by a server that is up, and not ready yet by its own words.
+	StillStarts = fits("Redis 8, PostgreSQL 17, MongoDB 8; servers in their own words",
+		`(?i)\bLOADING .{0,20}is loading the dataset|the database system is (starting up|not yet accepting connections)|\bis (still )?starting( up)?\b|\bstill (starting|loading|initiali[sz]ing|warming up)\b|\bnot (yet )?(fully )?(started|initiali[sz]ed)( yet)?\b|\b(startup|start-up|initiali[sz]ation) (is )?in progress\b|NotYetInitialized`,
+		"LOADING Redis is loading the dataset in memory", "FATAL:  the database system is starting up", "FATAL:  the database system is not yet accepting connections", "server is still starting", "NotYetInitialized: Replication has not yet been configured")
 	// NotMyProtocol is said by a server that was asked in another protocol than its own.
 	NotMyProtocol = fits("uWSGI 2.0, core/protocol.c; OpenSSL 3.5; Go 1.26, crypto/tls and net/http; gunicorn 23; RabbitMQ 4; Kafka 4; Netty 4",
 		`(?i)invalid request block size|wrong version number|first record does not look like a tls handshake|http request to an https|tls handshake error|bad_header|invalid (http|protocol)|unsupported protocol|not an ssl/tls record|protocol version mismatch|bogus greeting|invalid magic|InvalidReceiveException`,
@@ -100,7 +104,8 @@ var (
 		`(?i)\benv(ironment)?\b.{0,40}\b(not set|unset|missing|required|undefined|must be set)|\b(missing|required|undefined)\b.{0,30}\benv(ironment)?\b`,
 		"environment variable DATABASE_URL is not set", "missing required environment variable PORT")
 
-	noDNS = fits("glibc 2.42, Node 24, Go 1.26",
+	// NoDNS is said by one that got no answer about a name, neither that there is none.
+	NoDNS = fits("glibc 2.42, Node 24, Go 1.26",
 		`(?i)temporary failure in name resolution|\beai_again\b|server misbehaving|\blookup \S+( on \S+)?: .*(i/o timeout|refused)`,
 		"Could not connect: Temporary failure in name resolution", "Error: getaddrinfo EAI_AGAIN db", "dial tcp: lookup db on 10.96.0.10:53: server misbehaving",
 		"dial tcp: lookup db on 10.96.0.10:53: read udp 10.42.0.3:4711->10.96.0.10:53: i/o timeout")
@@ -131,8 +136,8 @@ var (
 	// Asked is the host that a command asks: by the variable that Kubernetes sets for a
 	// Service, by a URL, as host:port, or as the clients of databases take it.
 	Asked = fits("shells, curl and wget, nc of busybox, clients of PostgreSQL, Redis and MySQL",
-		`\$\{?([A-Z][A-Z0-9_]*)_SERVICE_HOST\b|\bhttps?://(?:[^/@\s]*@)?([\w.-]+)|\b([a-z][\w-]*(?:\.[\w-]+)*):\d{2,5}\b|\bnc(?: -\w+)* ([a-z][\w.-]*) \d{2,5}\b|\b(?:pg_isready|psql|redis-cli|mysql|mysqladmin)\b.*? -h[ =]?([\w.-]+)`,
-		"wget -qO- http://db/health", "nc -z db 5432", "pg_isready -h db", "curl $DB_SERVICE_HOST")
+		`\$\{?([A-Z][A-Z0-9_]*)_SERVICE_HOST\b|\bhttps?://(?:[^/@\s]*@)?([\w.-]+)|\b([a-z][\w-]*(?:\.[\w-]+)*):\d{2,5}\b|\bnc(?: -\w+(?: \d+)?)* ([a-z][\w.-]*) \d{2,5}\b|\b(?:pg_isready|psql|redis-cli|mysql|mysqladmin)\b.*? -h[ =]?([\w.-]+)`,
+		"wget -qO- http://db/health", "nc -z db 5432", "nc -w 1 db 5432", "pg_isready -h db", "curl $DB_SERVICE_HOST")
 	// HostHeader is an answer that complains of the Host header.
 	HostHeader = says("Django 5, Rails 8, webpack-dev-server 5, Jetty 12, Vite 7, RFC 9110 (421)",
 		[]string{"http_host", "host header", "blocked host", "invalid host", "unknown host", "misdirected"},
@@ -144,7 +149,7 @@ var unreached = []struct {
 	what string
 	said *Phrase
 }{
-	{"DNS did not answer", noDNS},
+	{"DNS did not answer", NoDNS},
 	{"there is no such name in DNS", noName},
 	{"nobody takes connections there", nobodyTakes},
 	{"nobody answers there", nobodyAnswers},

@@ -215,6 +215,7 @@ func recorded(t *testing.T) []string {
 var fromMemory = map[*Phrase]string{
 	ConnectionLimit: "PostgreSQL, src/backend/storage/lmgr/proc.c, InitProcess; Apache, server/mpm/prefork/prefork.c; MySQL, ER_CON_COUNT_ERROR; Redis, src/networking.c",
 	Credentials:     "PostgreSQL, src/backend/libpq/auth.c, auth_failed; Redis, src/acl.c; MySQL, share/messages_to_clients.txt, ER_ACCESS_DENIED_ERROR",
+	StillStarts:     "Redis, src/server.c, shared.loadingerr; PostgreSQL, src/backend/tcop/backend_startup.c; MongoDB, error_codes.yml",
 	NoUpstream:      "HAProxy, src/http.c, HTTP_ERR_503; Envoy, source/common/router/router.cc; nginx, ngx_http_special_response.c; Apache, mod_proxy_http.c; Varnish, builtin.vcl",
 	LetDown:         "CPython, Lib/urllib/error.py; requests, models.py, raise_for_status; axios, lib/core/settle.js; curl, lib/http.c; OpenJDK, HttpURLConnection.java; Spring, WebClientResponseException",
 	TooLate:         "urllib3, connectionpool.py; CPython, Modules/socketmodule.c; Go, net/http/client.go; OpenJDK, NioSocketImpl.java; nginx, ngx_http_upstream.c",

@@ -1,0 +1,165 @@
+package why
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
+	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
+)
+
+// These rules are about servers that answer nobody, because they wait for another's answer.
+func init() {
+	probeRules.add(
+		rule[*probing]{
+			name: "probe-awaits-another", causes: []answer.Cause{answer.DependencyDown},
+			needs:   "no answer in time, not to a patient request either, an idle main process, and, while that lasts: a question on an open connection out of the container to which nothing comes back, a connection that nobody answers, or words of its log, said since then or again and again, that it does not reach another, with where to",
+			against: "CPU use; a stopped process; a late answer",
+			yields:  []string{"probe-child-oom", "probe-process-stopped", "probe-limit-said", "probe-takes-no-more", "probe-speaks-otherwise"},
+			judge:   probeAwaits,
+		},
+	)
+}
+
+// probeAwaits: it holds its port and answers nobody, and it waits for another meanwhile.
+func probeAwaits(p *probing) *finding {
+	at, look, ok := p.look()
+	if !ok || p.mode != silent && p.mode != unreachable || share(look) > waitsShare || p.atWork(look) || stopped(look.State) {
+		return nil
+	}
+	if came, _ := p.again(); came != nil {
+		return nil
+	}
+	here, _ := p.listeners(look)
+	if _, _, u := p.used(); u.busy() || len(here) == 0 || p.mode == unreachable && here[0].Backlog == 0 {
+		return nil
+	}
+	n, how, seen := p.awaits()
+	if how == "" {
+		return nil
+	}
+	return &finding{
+		cause: answer.DependencyDown, weight: strong, chain: p.chain(at, seen),
+		text:  fmt.Sprintf("Container %s answers nobody, and waits for %s.", p.run.Container, how),
+		then:  []string{fmt.Sprintf("Meanwhile its main process %s, and %s failed: %s.", idleWords(look), p.what(), p.how())},
+		fixes: append(n.fixes(p.h), p.h.logsFix(p.run)...),
+	}
+}
+
+// awaitsLately is for how long what a look saw of waiting still tells: one that tries again
+// and again has no connection on its way in between.
+const awaitsLately = 30 * time.Second
+
+// waitsShare is the CPU use up to which one waits that tries again and again.
+const waitsShare = 0.2
+
+// leastAwaited is how long a question must have been without an answer.
+const leastAwaited = time.Second
+
+// awaits is whom the container waits for while its probe fails: by its newest looks, or by what
+// it has said since. how is empty where nothing tells.
+func (p *probing) awaits() (n needed, how string, at *fact.Fact) {
+	said, complaint := p.blamed()
+	for _, f := range slices.Backward(p.run.Looks) {
+		if f.Seen.Before(p.from) || p.until.Sub(f.Seen) > awaitsLately {
+			break
+		}
+		if n, how := p.h.awaited(fact.Of[fact.Looked](f), p.run.Container); how != "" {
+			if complaint.place != "" {
+				how += ". Its log says: " + quote(words.Gist(complaint.said), quoted)
+			}
+			return n, how, f
+		}
+	}
+	if complaint.place == "" {
+		return needed{}, "", nil
+	}
+	return complaint, fmt.Sprintf("%s (%s): %s", complaint.place, complaint.what, quote(words.Gist(complaint.said), quoted)), said
+}
+
+// awaited is whom a container waits for by what a look found of its connections: a question
+// that is not answered, or a connection that is not.
+func (h *inquiry) awaited(look fact.Looked, container string) (n needed, how string) {
+	for _, d := range look.Open {
+		if d.Other || d.Unanswered < leastAwaited {
+			continue
+		}
+		n = needed{place: d.Remote}
+		if host := hostIn(d.Remote); loopback(host) || h.ownAddress(host) {
+			if n.place = h.besideAt(look, d.Remote, container); n.place == "" {
+				continue // itself
+			}
+		}
+		return n, fmt.Sprintf("an answer of %s: nothing has come back from there since it sent something %s before%s", n.place, prose.Span(d.Unanswered), inBrackets("", process(d.Command, d.PID)))
+	}
+	for _, d := range look.Dialing {
+		if !d.Other {
+			return needed{place: d.Remote}, fmt.Sprintf("%s, which has not answered yet%s", d.Remote, inBrackets("asked by ", process(d.Command, d.PID)))
+		}
+	}
+	return needed{}, ""
+}
+
+// besideAt names who listens at a place of the pod's own, where that is another container.
+func (h *inquiry) besideAt(look fact.Looked, place, container string) string {
+	_, port, _ := splitAddress(place)
+	for _, l := range look.Listeners {
+		if _, on, _ := splitAddress(l.Address); on != port || !l.Other {
+			continue
+		}
+		if owner := h.Owner(l.PID); owner != "" && owner != container {
+			return fmt.Sprintf("%s (container %s)", place, owner)
+		}
+		return fmt.Sprintf("%s (%s of another container)", place, cmp.Or(prose.Brief(l.Command, 30), "a process"))
+	}
+	return ""
+}
+
+// blamed is the last of the log's lines that says that another is not reached, or fails it, and
+// where that is, said while the probe fails: since it was last well or, of one that never was,
+// lately. Where nobody knows when, it is one that was said last, or again and again.
+func (p *probing) blamed() (*fact.Fact, needed) {
+	at, lines := p.log()
+	if at == nil || at.Seen.Before(p.from) {
+		return nil, needed{}
+	}
+	dated := len(fact.Of[fact.Looked](at).SaidAt) > 0
+	if dated && len(p.before) == 0 {
+		lines = history.SaidSince(at, p.from.Add(-p.timeout()))
+	}
+	for i, line := range slices.Backward(lines) {
+		if n, ok := complains(line); ok {
+			if dated || i == len(lines)-1 || again(lines, n.place) {
+				return at, n
+			}
+			break
+		}
+	}
+	return nil, needed{}
+}
+
+// again says whether a log complains of a place more than once.
+func again(lines []string, place string) bool {
+	times := 0
+	for _, line := range lines {
+		if n, ok := complains(line); ok && n.place == place {
+			times++
+		}
+	}
+	return times > 1
+}
+
+// complains reads a line that says that another is not reached, or fails it, and where that is.
+func complains(line string) (needed, bool) {
+	n, ok := dependency(line)
+	if !ok {
+		n.what, n.place, ok = words.FailedBy(line)
+		n.said = line
+	}
+	return n, ok && n.place != "" && !loopback(hostIn(n.place)) && hostIn(n.place) != "localhost"
+}
