@@ -136,4 +136,41 @@ var servers = []recipe{
 		files:    map[string]string{"etc/passwd": users, "etc/group": groups},
 		config:   v1.Config{Env: []string{path}, Cmd: []string{"sh"}},
 	},
+	{
+		// A directory, and an application that asks it.
+		name: "directory", tag: "directory:1",
+		packages: []string{"busybox-static", "slapd", "ldap-utils", "python3-minimal", "python3.11-minimal", "python3-ldap", "gunicorn", "python3-gunicorn", "python3-flask"},
+		files: map[string]string{
+			"etc/passwd": users + "openldap:x:109:109:openldap:/var/lib/ldap:/bin/false\n", "etc/group": groups + "openldap:x:109:\n", "data/": "", "run/slapd/": "",
+		},
+		config: v1.Config{Env: []string{path, "PYTHONUNBUFFERED=1"}, Cmd: []string{"sh"}},
+	},
+	{
+		// What keeps jobs, series and images.
+		name: "stores", tag: "stores:1",
+		packages: []string{"busybox-static", "beanstalkd", "influxdb", "docker-registry", "libsystemd0"},
+		files: map[string]string{
+			"etc/passwd": users + "influxdb:x:110:110:influxdb:/data:/bin/false\n", "etc/group": groups + "influxdb:x:110:\n", "data/": "",
+		},
+		config: v1.Config{Env: []string{path}, Cmd: []string{"sh"}},
+	},
+	{
+		// Perl's own, whole, and Starman, which forks before it serves.
+		name: "starman", tag: "starman:1",
+		packages: []string{"busybox-static", "perl", "perl-base", "libc6", "libcrypt1", "starman"},
+		files:    map[string]string{"etc/passwd": users, "etc/group": groups},
+		config:   v1.Config{Env: []string{path}, Cmd: []string{"sh"}},
+	},
+	{
+		name: "sidekiq", tag: "sidekiq:1",
+		packages: []string{"busybox-static", "ruby", "ruby-sidekiq"},
+		files:    map[string]string{"etc/passwd": users, "etc/group": groups},
+		config:   v1.Config{Env: []string{path}, Cmd: []string{"sh"}},
+	},
+	{
+		name: "hypercorn", tag: "hypercorn:1",
+		packages: []string{"busybox-static", "python3-minimal", "python3.11-minimal", "python3-hypercorn", "python3-starlette", "openssl"},
+		files:    map[string]string{"etc/passwd": users, "etc/group": groups},
+		config:   v1.Config{Env: []string{path, "PYTHONUNBUFFERED=1"}, Cmd: []string{"sh"}},
+	},
 }

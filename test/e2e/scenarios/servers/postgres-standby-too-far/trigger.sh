@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said "has already been removed"; sleep 12
