@@ -119,7 +119,7 @@ func (p *Processes) Take(e ProcessEvent) {
 	switch e.What {
 	case ProcessForked:
 		if parent := p.live[e.Parent]; parent != nil {
-			p.live[e.PID] = &process{container: parent.container, parent: e.Parent, command: parent.command, began: wallOf(e.At)}
+			p.live[e.PID] = &process{container: parent.container, parent: e.Parent, command: parent.command, began: WallOf(e.At)}
 		}
 	case ProcessExeced:
 		if one := p.live[e.PID]; one != nil && p.names.take(namesASecond) {
@@ -127,10 +127,10 @@ func (p *Processes) Take(e ProcessEvent) {
 		}
 	case ProcessExited:
 		if p.live[e.PID] != nil {
-			p.exit(e.PID, e.Status, wallOf(e.At))
+			p.exit(e.PID, e.Status, WallOf(e.At))
 			return
 		}
-		p.late[p.next] = lateEnd{e.PID, e.Status, wallOf(e.At)}
+		p.late[p.next] = lateEnd{e.PID, e.Status, WallOf(e.At)}
 		p.next = (p.next + 1) % lateEnds
 	}
 }
@@ -227,8 +227,8 @@ func (p *Processes) name(pid int) string {
 	return strings.ToValidUTF8(strings.TrimSuffix(string(b), "\n"), "\uFFFD")
 }
 
-// wallOf makes a wall time of one on CLOCK_MONOTONIC.
-func wallOf(at time.Duration) time.Time { return time.Now().UTC().Add(at - monotonic()) }
+// WallOf makes a wall time of one on CLOCK_MONOTONIC, by what the clocks say now.
+func WallOf(at time.Duration) time.Time { return time.Now().UTC().Add(at - monotonic()) }
 
 // budget allows so many things a second.
 type budget struct {

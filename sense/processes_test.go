@@ -80,6 +80,7 @@ func TestSenders(t *testing.T) {
 		sender  from
 		own     bool
 		ordered bool
+		ended   bool
 		want    fact.SignalOrigin
 		silent  bool
 	}{
@@ -92,6 +93,8 @@ func TestSenders(t *testing.T) {
 		"the node's agent":                         {signal: kill, own: true, silent: true},
 		"the runtime, as the node ordered":         {signal: runc, ordered: true, silent: true},
 		"the runtime, on somebody else's order":    {signal: runc, want: fact.FromNode},
+		"to a main process whose end is known":     {signal: kill, sender: from{nested: true}, ended: true, want: fact.FromContainer},
+		"to a child, after the container's end":    {signal: child, sender: from{nested: true}, ended: true, silent: true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -100,6 +103,9 @@ func TestSenders(t *testing.T) {
 				kill := of("c", 2, fact.Kill{})
 				kill.ID = 5
 				known.Take(kill)
+			}
+			if test.ended {
+				known.Take(of("c", 2, fact.Exited{ContainerID: "containerd://abc"}))
 			}
 			p.tellSignal(test.signal, time.Now(), "abc", false, test.sender, test.own)
 			f, ok := told(t, facts)

@@ -29,7 +29,7 @@ func (p *Processes) lostSignals(count int64) {
 
 // signalled hears of each signal of the machine that may end a process.
 func (p *Processes) signalled(s evidence.Signal) {
-	at := time.Now().UTC()
+	at := evidence.WallOf(s.At)
 	receiver, main := p.owner(s.PID)
 	if receiver == "" {
 		return
@@ -116,10 +116,11 @@ func (p *Processes) tellSignal(s evidence.Signal, at time.Time, receiver string,
 		return
 	}
 	run, ok := post.known.ByID(receiver)
-	if !ok || own || !run.Running {
+	main = main || s.PID == run.PID
+	// A main process may end of it, and its end be known, before this is told.
+	if !ok || own || !run.Running && !main {
 		return
 	}
-	main = main || s.PID == run.PID
 	runtime := slices.ContainsFunc(runtimeCommands, func(name string) bool { return strings.HasPrefix(s.SenderCommand, name) })
 	if (runtime && run.Kill != 0) || (sender.container == receiver && !sender.stray && !main) {
 		return
