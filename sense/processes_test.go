@@ -119,6 +119,18 @@ func TestSenders(t *testing.T) {
 	}
 }
 
+// A main process that is gone, and of whose fork nothing was heard, is known from the runtime.
+func TestOwnerOfMainProcess(t *testing.T) {
+	p, known, _ := newTestProcesses(t)
+	known.Take(of("c", 2, fact.Started{ContainerID: "containerd://abc", PID: 1 << 30}))
+	if id, main := p.owner(1 << 30); id != "abc" || !main {
+		t.Errorf("it is of %q, main: %v", id, main)
+	}
+	if id, _ := p.owner(1<<30 + 1); id != "" {
+		t.Errorf("a stranger is of %q", id)
+	}
+}
+
 var testPod = fact.Pod{Namespace: "ns", Name: "p", UID: "u1"}
 
 func of(container string, attempt int32, body fact.Body) fact.Fact {

@@ -9,6 +9,7 @@ import (
 
 	"whylet.dev/whylet/evidence"
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/pods"
 )
 
 // killedByKernel says whether the kernel itself sent the process a SIGKILL lately.
@@ -30,13 +31,13 @@ func (p *Processes) lostSignals(count int64) {
 // signalled hears of each signal of the machine that may end a process.
 func (p *Processes) signalled(s evidence.Signal) {
 	at := evidence.WallOf(s.At)
-	receiver, main := p.owner(s.PID)
-	if receiver == "" {
-		return
-	}
 	if s.FromKernel() {
 		p.noteKernel(s, at)
 		return // what it killed for is told by its log
+	}
+	receiver, main := p.owner(s.PID)
+	if receiver == "" {
+		return
 	}
 	own := threadOf(s.Sender, os.Getpid())
 	sender := p.from(s.Sender)
@@ -86,7 +87,17 @@ func (p *Processes) owner(pid int) (container string, main bool) {
 			return container, main
 		}
 	}
-	return evidence.ContainerOf(pid), false
+	if id := evidence.ContainerOf(pid); id != "" {
+		return id, false
+	}
+	// It is gone, and of its fork a busy machine's kernel lost the word: main processes
+	// are known from the runtime, too.
+	if post := p.Load(); post != nil {
+		if run, ok := post.known.ByPID(pid); ok {
+			return pods.BareID(run.ID), true
+		}
+	}
+	return "", false
 }
 
 // threadOf says whether a thread is one of a process.

@@ -31,7 +31,7 @@ const (
 
 func cpuTimeLimit(e ending) *finding {
 	look, limit := e.run.CPUTime()
-	if limit == 0 && e.exit.ByKernel {
+	if limit == 0 {
 		look, limit = e.otherCPUTime()
 	}
 	f := &finding{cause: answer.AppCrashSignal, weight: certain, chain: e.chain(look), fixes: e.h.logsFix(e.run)}
