@@ -57,7 +57,12 @@ func containerCgroup(pid int, id string) string {
 	if err != nil {
 		return ""
 	}
-	for line := range strings.Lines(string(b)) {
+	return cgroupIn(string(b), id)
+}
+
+// cgroupIn finds it among a process's cgroups (proc(5)).
+func cgroupIn(all, id string) string {
+	for line := range strings.Lines(all) {
 		// hierarchy:controllers:path; version 2 has no controllers
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
 		if len(parts) < 3 || !(parts[1] == "" || parts[1] == "memory") || fact.ParseCgroup(parts[2]).Container != id {
