@@ -16,13 +16,19 @@ import (
 // Group answers about what stands for several pods (a deployment, a job, a node…)
 // from the answers about them: which pods are out, and why each is.
 func Group(subject answer.Subject, pods []answer.Answer, now time.Time) answer.Answer {
-	a := answer.New(subject, now, answer.Coverage{Complete: true})
+	a, unsure := answer.New(subject, now, answer.Coverage{Complete: true}), false
 	for _, p := range pods {
 		a.Journal.Complete = a.Journal.Complete && p.Journal.Complete
+		for _, gap := range p.Journal.Gaps {
+			if gap.From.IsZero() && gap.To.IsZero() && !slices.Contains(a.Journal.Gaps, gap) {
+				a.Journal.Gaps = append(a.Journal.Gaps, gap) // with how little they were seen
+			}
+		}
 		before := len(a.Symptoms)
 		for i, s := range p.Symptoms {
 			v := p.Verdicts[i]
 			if answer.WellOrDone(s, v) {
+				unsure = unsure || v.Cause == answer.None && v.Certainty == answer.Unknown
 				continue
 			}
 			if s.Pod = p.Subject.Name; p.Subject.Namespace != subject.Namespace {
@@ -40,6 +46,9 @@ func Group(subject answer.Subject, pods []answer.Answer, now time.Time) answer.A
 	}
 	a.Well = 0
 	f := answer.Verdict{Cause: answer.None, Rule: "no-symptom", Certainty: answer.Inferred, Text: fmt.Sprintf("Nothing is wrong with its %s.", prose.Plural(len(pods), "pod"))}
+	if unsure {
+		f.Certainty, f.Text = answer.Unknown, fmt.Sprintf("Nothing is seen that is wrong with its %s, and not much was looked at.", prose.Plural(len(pods), "pod"))
+	}
 	a.Put(answer.Symptom{Kind: answer.Healthy, Count: len(pods), Text: prose.Plural(len(pods), "pod")}, f)
 	return a
 }

@@ -154,6 +154,11 @@ func TestGroup(t *testing.T) {
 	if a = WorkloadAnswer(Workload{Subject: subject, Wanted: 1}, []answer.Answer{wellPod()}, dawn); a.Verdicts[0].Cause != answer.None {
 		t.Error(a.Text(answer.Style{}))
 	}
+	seen := wellPod()
+	seen.Verdicts[0].Certainty, seen.Journal.Gaps = answer.Unknown, []answer.Gap{{Reason: "level 0, only what the API shows: nobody was there"}}
+	if a = WorkloadAnswer(Workload{Subject: subject, Wanted: 2}, []answer.Answer{seen, seen}, dawn); a.Verdicts[0].Certainty != answer.Unknown || strings.Count(a.Text(answer.Style{}), "level 0") != 1 {
+		t.Error(a.Text(answer.Style{}))
+	}
 	if a = WorkloadAnswer(Workload{Subject: subject, Wanted: 2}, []answer.Answer{wellPod()}, dawn); a.Symptoms[0].Kind != answer.NotServing || a.Explained() {
 		t.Error(a.Text(answer.Style{}))
 	}
