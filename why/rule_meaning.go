@@ -93,11 +93,10 @@ func (e ending) meant(f *finding, said string) {
 			return
 		}
 	}
-	words := map[int32]string{126: "126 is what a shell gives for a command that it may not execute", 127: "127 is what a shell gives for a command that it does not find"}
 	code := e.exit.ExitCode
 	switch {
-	case words[code] != "":
-		f.because = append(f.because, prose.Upper("exit code "+words[code])+".")
+	case words.ShellCodes[code] != "":
+		f.because = append(f.because, prose.Upper("exit code "+words.ShellCodes[code])+".")
 		f.fixes = append([]answer.Fix{e.h.specFix("correct the command in its start script, or use an image that has it")}, f.fixes...)
 	case code > 128 && fact.SignalNames[code-128] != "" && e.exit.StatusKnown:
 		f.because = append(f.because, fmt.Sprintf("By a shell's convention that stands for a child that died of %s; the main process itself died of no signal, by the kernel's word.", signalName(code-128)))

@@ -2,8 +2,10 @@ package ask
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,7 +53,7 @@ func whyAbsent(node string, err error) (reason string, ok bool) {
 // fromAPI answers from what the API server shows.
 func (q *question) fromAPI(ctx context.Context, pod *v1.Pod, events []v1.Event, reason string) answer.Answer {
 	words, saying := q.words(ctx, pod)
-	s := level0.Seen{Pod: pod, Events: events, Words: words, Saying: saying, Container: q.options.Container, Reason: reason, Now: time.Now().UTC()}
+	s := level0.Seen{Pod: pod, Events: events, Words: words, Saying: saying, Changed: q.changed(ctx, pod), Images: q.images(ctx, pod), Container: q.options.Container, Reason: reason, Now: time.Now().UTC()}
 	if q.options.Since > 0 {
 		s.Since = s.Now.Add(-q.options.Since)
 	}
@@ -67,6 +69,56 @@ func (q *question) eventsOf(ctx context.Context, pod *v1.Pod) []v1.Event {
 		return nil
 	}
 	return list.Items
+}
+
+// changed is when the ConfigMaps that a pod reads were changed last; one that may not be
+// read is left out, and so are all of a pod that is well. Only what is known of the objects
+// is asked for, and not what is in them.
+func (q *question) changed(ctx context.Context, pod *v1.Pod) map[string]time.Time {
+	all := map[string]time.Time{}
+	if settled(pod) {
+		return all
+	}
+	for _, name := range level0.ConfigMaps(pod) {
+		raw, err := q.client.CoreV1().RESTClient().Get().Namespace(pod.Namespace).Resource("configmaps").Name(name).
+			SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1").Do(ctx).Raw()
+		var of metav1.PartialObjectMetadata
+		if err != nil || json.Unmarshal(raw, &of) != nil {
+			continue
+		}
+		for _, f := range of.ManagedFields {
+			if f.Time != nil && f.Time.After(all[name]) {
+				all[name] = f.Time.Time
+			}
+		}
+	}
+	return all
+}
+
+// settled says whether a pod's containers run and are ready, as they were started first.
+func settled(pod *v1.Pod) bool {
+	for _, st := range pod.Status.ContainerStatuses {
+		if !st.Ready || st.RestartCount > 0 {
+			return false
+		}
+	}
+	return len(pod.Status.ContainerStatuses) > 0
+}
+
+// images are those that the node of a pod has that lacks one; none where nodes may not be
+// read.
+func (q *question) images(ctx context.Context, pod *v1.Pod) []v1.ContainerImage {
+	waits := func(st v1.ContainerStatus) bool {
+		return st.State.Waiting != nil && strings.Contains(st.State.Waiting.Reason, "Image")
+	}
+	if !slices.ContainsFunc(slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses), waits) {
+		return nil
+	}
+	node, err := q.client.CoreV1().Nodes().Get(ctx, pod.Spec.NodeName, metav1.GetOptions{})
+	if err != nil {
+		return nil
+	}
+	return node.Status.Images
 }
 
 // lastLines is how many lines of a log are read.

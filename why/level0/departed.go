@@ -51,10 +51,7 @@ func (c *podCase) wentFor(all []v1.Event) answer.Verdict {
 	}
 	for _, e := range all {
 		if e.Reason == "SuccessfulDelete" && e.InvolvedObject.Kind != "Pod" && slices.Contains(strings.Fields(e.Message), c.Pod.Name) {
-			v := unknown("", fmt.Sprintf("%s %s deleted the pod, which it had made.", e.InvolvedObject.Kind, e.InvolvedObject.Name), "how its containers took it")
-			v.Possible = []answer.Cause{answer.ScaledDown, answer.RolledOut}
-			v.Chain = []answer.Link{link(last(e), fromEvent, e.Message)}
-			return v
+			return c.byItsMaker(all, e)
 		}
 	}
 	stop := c.newestEvent("", "Killing")
@@ -64,6 +61,66 @@ func (c *podCase) wentFor(all []v1.Event) answer.Verdict {
 	v := because(answer.Deleted, "api-events", "", "Kubelet stopped the pod's containers, and then it was gone: somebody deleted it, or had it evicted. No controller says that it did. Who it was is in the API server's audit log, if there is one.")
 	v.Chain = []answer.Link{link(last(*stop), fromEvent, stop.Message)}
 	return v
+}
+
+// byItsMaker is about a pod that its controller deleted: where a Deployment says of the
+// ReplicaSet that it scaled it down, and whether another one of its came in the meantime, it
+// says why.
+func (c *podCase) byItsMaker(all []v1.Event, e v1.Event) answer.Verdict {
+	maker := e.InvolvedObject
+	v := unknown("", fmt.Sprintf("%s %s deleted the pod, which it had made.", maker.Kind, maker.Name), "how its containers took it")
+	v.Possible = []answer.Cause{answer.ScaledDown, answer.RolledOut}
+	chain := []answer.Link{link(last(e), fromEvent, e.Message)}
+	down, up := scalings(all, maker, last(e))
+	switch {
+	case down == nil:
+	case up != nil:
+		v = because(answer.RolledOut, "api-scaling", "", fmt.Sprintf("Deployment %s replaced the pod by one of another revision: %s, and %s.", down.InvolvedObject.Name, lower(up.Message), lower(down.Message)),
+			answer.Fix{Text: "see what changed between the revisions", Command: fmt.Sprintf("kubectl -n %s rollout history deployment/%s", c.Pod.Namespace, down.InvolvedObject.Name), Risk: answer.Inspect})
+		chain = append(chain, link(last(*up), fromEvent, up.Message), link(last(*down), fromEvent, down.Message))
+	default:
+		v = because(answer.ScaledDown, "api-scaling", "", fmt.Sprintf("Deployment %s no longer wanted the pod: %s, and no other ReplicaSet of its came instead.", down.InvolvedObject.Name, lower(down.Message)),
+			answer.Fix{Text: "see how many are wanted now, and who changed that", Command: fmt.Sprintf("kubectl -n %s get deployment %s --show-managed-fields -o yaml", c.Pod.Namespace, down.InvolvedObject.Name), Risk: answer.Inspect})
+		chain = append(chain, link(last(*down), fromEvent, down.Message))
+	}
+	v.Chain = chain
+	return v
+}
+
+// lower begins a message with a small letter, to stand in a sentence.
+func lower(message string) string {
+	return strings.ToLower(message[:min(len(message), 1)]) + message[min(len(message), 1):]
+}
+
+// scalings are what a Deployment said of a ReplicaSet of which a pod was deleted: that it
+// scaled it down then, and that it had scaled another one up since it had made this one
+// (deployment controller, sync.go, scaleReplicaSet). That it made this one must still be
+// there, or else nothing is told: what came after may be gone, too.
+func scalings(all []v1.Event, set v1.ObjectReference, deleted time.Time) (down, up *v1.Event) {
+	const scaledUp, scaledDown = "Scaled up replica set ", "Scaled down replica set "
+	var made, other *v1.Event
+	for i := range all {
+		e := &all[i]
+		if e.Reason != "ScalingReplicaSet" || e.InvolvedObject.Kind != "Deployment" || !strings.HasPrefix(set.Name, e.InvolvedObject.Name+"-") || strings.Contains(set.Name[len(e.InvolvedObject.Name)+1:], "-") {
+			continue
+		}
+		name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(e.Message, scaledUp), scaledDown), " ")
+		switch {
+		case strings.HasPrefix(e.Message, scaledDown) && name == set.Name && last(*e).Sub(deleted).Abs() <= slack:
+			down = e
+		case strings.HasPrefix(e.Message, scaledUp) && name == set.Name && made == nil:
+			made = e
+		case strings.HasPrefix(e.Message, scaledUp) && name != set.Name && (other == nil || last(*e).After(last(*other))):
+			other = e
+		}
+	}
+	if down == nil || made == nil {
+		return nil, nil
+	}
+	if other != nil && !last(*other).Before(first(*made)) && !last(*other).After(deleted.Add(slack)) {
+		up = other
+	}
+	return down, up
 }
 
 // neverBegan is what kept a container from being started to the last: events say that

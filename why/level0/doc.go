@@ -14,6 +14,7 @@
 //	ended.go    why a container ended
 //	waiting.go  why a container does not start
 //	ready.go    why a pod is not ready
+//	config.go   ConfigMaps that were changed before
 //	probes.go   what a probe met, by kubelet's words
 //	well.go     a pod of which the status says that it is well
 //	departed.go a pod that does not exist any more

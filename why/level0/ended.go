@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/words"
 )
 
 // end explains why a run of a container ended.
@@ -34,6 +35,9 @@ func (c *podCase) whyEnded(st v1.ContainerStatus, t *v1.ContainerStateTerminated
 	if e := c.ordered(name, t.FinishedAt.Time); e != nil {
 		return c.killed(name, t, e)
 	}
+	if t.Reason == "StartError" || t.Reason == "ContainerCannotRun" { // it never ran, whatever became of its sandbox
+		return c.notRun(name, t.Message)
+	}
 	if c.sandboxAnew(t) {
 		v := unknown(name, fmt.Sprintf("Container %s ended with exit code %d, and its pod got a new sandbox then: all that ran in the old one was ended with it. Whether that came of the node, of its runtime or of somebody is not known.", name, t.ExitCode),
 			"what ended the sandbox, and when", c.describe())
@@ -49,8 +53,6 @@ func (c *podCase) whyEnded(st v1.ContainerStatus, t *v1.ContainerStateTerminated
 	case t.Reason == "OOMKilled":
 		return unknown(name, fmt.Sprintf("Container %s ended with exit code %d, and the runtime says OOMKilled: some process in it was killed for memory at some time, and whether the end came of it is not known.", name, t.ExitCode),
 			"which process was killed, when, and whose limit was hit", c.logsBefore(name))
-	case t.Reason == "StartError" || t.Reason == "ContainerCannotRun":
-		return c.notRun(name, t.Message)
 	case t.Reason == "ContainerStatusUnknown", t.Reason == "Unknown": // kubelet's word; containerd's, after the machine was restarted
 		return unknown(name, fmt.Sprintf("Container %s was gone when its kubelet looked for it again: its exit code of %d is not its own.", name, t.ExitCode), "how it ended", c.describe())
 	case sent[t.ExitCode] != "":
@@ -59,6 +61,9 @@ func (c *podCase) whyEnded(st v1.ContainerStatus, t *v1.ContainerStateTerminated
 	case !c.silent(name, t.FinishedAt.Time):
 		return unknown(name, fmt.Sprintf("Container %s ended with exit code %d, and whether it was told to is not known: kubelet may have ended it for a probe, a hook or a change of its spec, and what kubelet said then is not there any more.", name, t.ExitCode),
 			"whether kubelet ended it", c.logsBefore(name))
+	case t.ExitCode == 0 && c.soEachTime(name, t) && !slices.ContainsFunc(c.Words[name], words.Complains):
+		return because(answer.AppExitSuccess, "api-exit-zero", name, fmt.Sprintf("Container %s ends by itself with exit code 0, %s after each start, as a program does that is done; its pod's restart policy %s starts it again. Kubelet did not ask it to end.", name, ran(t), c.Pod.Spec.RestartPolicy),
+			answer.Fix{Text: "if it is done: run it as a Job; if not: let its main process stay in the foreground", Risk: answer.Restarts}, c.logsBefore(name))
 	case t.ExitCode == 0:
 		v := unknown(name, fmt.Sprintf("Container %s ended with exit code 0, after %s, and its pod's restart policy %s starts it again. Kubelet did not ask it to end. Whether it was done, or somebody else asked it to, the status does not tell.", name, ran(t), c.Pod.Spec.RestartPolicy),
 			"whether it was sent a signal", answer.Fix{Text: "if it is done: let its main process stay in the foreground, or run it as a Job", Risk: answer.Restarts}, c.logsBefore(name))
@@ -112,11 +117,28 @@ func (c *podCase) ownError(name string, t *v1.ContainerStateTerminated) answer.V
 	case ok:
 		return because(of.cause, "api-last-words", name, begins+", and said last "+of.text+".", c.logsBefore(name))
 	case c.wasWell(k, t):
+		if v, ok := c.changedThenEnded(k, t, begins); ok {
+			return v
+		}
 		v := unknown(name, begins+". It had run for longer before, and takes some of its configuration from ConfigMaps or Secrets: whether these were changed is not known.", "when they were changed", c.logsBefore(name))
 		v.Possible = []answer.Cause{answer.AppExitError, answer.ConfigChanged}
 		return v
 	}
-	return because(answer.AppExitError, "api-exit", name, begins+".", c.logsBefore(name))
+	if means := words.ShellCodes[t.ExitCode]; means != "" {
+		begins += "; " + means
+	}
+	v := because(answer.AppExitError, "api-exit", name, begins+".", c.logsBefore(name))
+	v.RuledOut = c.onlyReadiness(k)
+	return v
+}
+
+// onlyReadiness rules out that a container was ended for a probe that failed, where it has
+// none but that of its readiness.
+func (c *podCase) onlyReadiness(k *v1.Container) []answer.Note {
+	if k.LivenessProbe != nil || k.StartupProbe != nil || k.ReadinessProbe == nil || c.newestEvent(k.Name, "Unhealthy") == nil {
+		return nil
+	}
+	return []answer.Note{{Cause: answer.AppUnhealthy, Text: "attempts of its readiness probe failed, too; that ends no container"}}
 }
 
 // execSaid says whether the kernel refused the program when the runtime's own process had
@@ -130,30 +152,41 @@ func execSaid(t *v1.ContainerStateTerminated, lines []string) bool {
 // wasWell says whether a container that is configured from outside has run for much longer
 // at some time than in the run that is over: something may have changed since.
 func (c *podCase) wasWell(k *v1.Container, t *v1.ContainerStateTerminated) bool {
-	of := slices.ContainsFunc(k.Env, func(e v1.EnvVar) bool {
-		return e.ValueFrom != nil && (e.ValueFrom.ConfigMapKeyRef != nil || e.ValueFrom.SecretKeyRef != nil)
-	})
-	if !of && len(k.EnvFrom) == 0 && !c.configured(k.Name) {
+	if !c.mayHaveChanged(variablesOf(k)) && !c.configured(k.Name) {
 		return false
 	}
-	before := int32(0) // how many runs there were before it
-	for _, st := range slices.Concat(c.Pod.Status.InitContainerStatuses, c.Pod.Status.ContainerStatuses) {
-		if st.Name == k.Name {
-			before = st.RestartCount
-			if st.State.Running != nil {
-				before--
-			}
-		}
-	}
-	// If all of them were like it, with the waits between them, which begin with none and
-	// 10 s (kubelet's back-off).
+	return t.FinishedAt.Sub(started(c.Pod)) > c.ifAlike(k.Name, t)+30*time.Second
+}
+
+// ifAlike is how long it takes to come to the end of a run if all runs before were like
+// it, with the waits between them, which begin with none and 10 s (kubelet's back-off).
+func (c *podCase) ifAlike(name string, t *v1.ContainerStateTerminated) time.Duration {
 	last := t.FinishedAt.Sub(t.StartedAt.Time)
 	spent, backOff := last, time.Duration(0)
-	for range before {
+	for range c.runsBefore(name) {
 		spent += last + backOff + 5*time.Second
 		backOff = min(max(2*backOff, 10*time.Second), 5*time.Minute)
 	}
-	return t.FinishedAt.Sub(started(c.Pod)) > spent+30*time.Second
+	return spent
+}
+
+// runsBefore is how many runs of a container there were before the last that ended.
+func (c *podCase) runsBefore(name string) int32 {
+	for _, st := range slices.Concat(c.Pod.Status.InitContainerStatuses, c.Pod.Status.ContainerStatuses) {
+		if st.Name == name && st.State.Running != nil {
+			return max(st.RestartCount-1, 0)
+		} else if st.Name == name {
+			return st.RestartCount
+		}
+	}
+	return 0
+}
+
+// soEachTime says whether a container has ended several times as in the run that is over,
+// which nobody who sends a signal would do: all runs before took as long as this one.
+func (c *podCase) soEachTime(name string, t *v1.ContainerStateTerminated) bool {
+	return c.runsBefore(name) > 0 && !c.Pod.Spec.HostPID && (c.Pod.Spec.ShareProcessNamespace == nil || !*c.Pod.Spec.ShareProcessNamespace) &&
+		t.FinishedAt.Sub(started(c.Pod)) <= c.ifAlike(name, t)+30*time.Second
 }
 
 func ran(t *v1.ContainerStateTerminated) string {
@@ -170,15 +203,27 @@ func crash(code int32) string {
 // outOfMemory is about the runtime's word OOMKilled with the exit code of SIGKILL.
 func (c *podCase) outOfMemory(name string, t *v1.ContainerStateTerminated) answer.Verdict {
 	k := c.container(name)
-	if k == nil || c.Pod.Spec.Resources != nil {
-		return unknown(name, fmt.Sprintf("Container %s was killed by the kernel for memory; whether its own limit was hit, or its pod's, is not known.", name), "whose limit was hit, and which process was killed")
+	if k == nil {
+		return unknown(name, fmt.Sprintf("Container %s was killed by the kernel for memory.", name), "whose limit was hit, and which process was killed")
 	}
 	limit, ok := k.Resources.Limits[v1.ResourceMemory]
+	if c.Pod.Spec.Resources != nil {
+		whole, has := c.Pod.Spec.Resources.Limits[v1.ResourceMemory]
+		if has && !ok && !handsOn(k) {
+			return because(answer.PodMemoryLimit, "api-oom-killed", name, fmt.Sprintf("Container %s was killed by the kernel for memory; it has no limit of its own, and all containers of its pod together have one of %s.", name, whole.String()),
+				answer.Fix{Text: "see which of its containers holds the memory", Command: fmt.Sprintf("kubectl -n %s top pod %s --containers", c.Pod.Namespace, c.Pod.Name), Risk: answer.Inspect}, c.logsBefore(name))
+		}
+		v := unknown(name, fmt.Sprintf("Container %s was killed by the kernel for memory; whether its own limit was hit, or its pod's, is not known.", name), "whose limit was hit, and which process was killed")
+		v.Possible = []answer.Cause{answer.MemoryLimit, answer.PodMemoryLimit}
+		return v
+	}
 	if !ok {
 		return unknown(name, fmt.Sprintf("Container %s was killed by the kernel for memory, and it has no limit of its own: the node, or all pods together, had no more.", name), "whether the machine had no memory left or its pods had used up their share, and who held it")
 	}
-	if shell(k) {
-		return unknown(name, fmt.Sprintf("Container %s ended of the kernel's OOM kill at its limit of %s; whether it took the main process, or a child whose end the shell handed on, is not known.", name, limit.String()), "which process was killed", c.logsBefore(name))
+	if handsOn(k) {
+		v := unknown(name, fmt.Sprintf("Container %s ended of the kernel's OOM kill at its limit of %s; whether it took the main process, or a child whose end the shell handed on, is not known.", name, limit.String()), "which process was killed", c.logsBefore(name))
+		v.Possible = []answer.Cause{answer.MemoryLimit, answer.MemoryLimitChild}
+		return v
 	}
 	for _, m := range k.VolumeMounts {
 		for _, vol := range c.Pod.Spec.Volumes {
@@ -187,21 +232,54 @@ func (c *podCase) outOfMemory(name string, t *v1.ContainerStateTerminated) answe
 			}
 		}
 	}
-	return because(answer.MemoryLimit, "api-oom-killed", name, fmt.Sprintf("Container %s was killed by the kernel for memory; it has a limit of %s.", name, limit.String()),
+	return because(answer.MemoryLimit, "api-oom-killed", name, fmt.Sprintf("Container %s was killed by the kernel for memory; it has a limit of %s%s.", name, limit.String(), c.limitRanged(name)),
 		answer.Fix{Text: "find out what it needs before the limit is raised: a leak takes any limit", Command: fmt.Sprintf("kubectl -n %s top pod %s --containers", c.Pod.Namespace, c.Pod.Name), Risk: answer.Inspect}, c.logsBefore(name))
 }
 
-// shell says whether a container's main process is a shell by its command: its exit code
-// may be that of a child.
-func shell(k *v1.Container) bool {
+// limitRanged says that a container's memory limit is none of its manifest's, by the
+// annotation that tells so (plugin/pkg/admission/limitranger/admission.go).
+func (c *podCase) limitRanged(name string) string {
+	for part := range strings.SplitSeq(strings.TrimPrefix(c.Pod.Annotations["kubernetes.io/limit-ranger"], "LimitRanger plugin set: "), "; ") {
+		what, of, _ := strings.Cut(part, " for ")
+		if of == "container "+name && strings.Contains(what, "memory") && strings.Contains(what, "limit") {
+			return ", which a LimitRange of the namespace sets"
+		}
+	}
+	return ""
+}
+
+// handsOn says whether a container's main process is by its command one that hands on the
+// exit code of a child: a shell, unless another program takes its place in the end.
+func handsOn(k *v1.Container) bool {
 	if len(k.Command) == 0 {
 		return false
 	}
-	switch path.Base(k.Command[0]) {
-	case "sh", "bash", "dash", "ash", "tini", "dumb-init":
-		return true
+	program := path.Base(k.Command[0])
+	return program == "tini" || program == "dumb-init" || slices.Contains(shells, program) && !replaced(slices.Concat(k.Command[1:], k.Args))
+}
+
+// replaced says whether the script that a shell is given ends with exec of a program,
+// whatever it does before, and leaves nothing running beside that. A script that is not
+// as simple as that is not read.
+func replaced(args []string) bool {
+	if len(args) < 2 || !strings.HasPrefix(args[0], "-") || !strings.HasSuffix(args[0], "c") {
+		return false
 	}
-	return false
+	script := strings.TrimRight(args[1], "; \n")
+	for _, beside := range []string{"/dev/shm", "|", "$(", "`", "trap "} {
+		if strings.Contains(script, beside) {
+			return false
+		}
+	}
+	if strings.Contains(strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(script, "&&", ""), "2>&1", ""), ">&2", ""), "&") {
+		return false
+	}
+	statements := strings.FieldsFunc(script, func(r rune) bool { return r == ';' || r == '\n' })
+	if len(statements) == 0 {
+		return false
+	}
+	ends := strings.TrimSpace(statements[len(statements)-1])
+	return strings.HasPrefix(ends, "exec ") && strings.Count(ends, "'")%2 == 0 && strings.Count(ends, `"`)%2 == 0
 }
 
 // killed is about an end that kubelet says it ordered.
@@ -230,6 +308,9 @@ func (c *podCase) killed(name string, t *v1.ContainerStateTerminated, e *v1.Even
 		}
 	}
 	v.Chain = chain
+	if k := c.container(name); t.ExitCode == 137 && t.Reason != "OOMKilled" && k != nil && k.Resources.Limits.Memory().Sign() > 0 {
+		v.RuledOut = append(v.RuledOut, answer.Note{Cause: answer.MemoryLimit, Text: "exit code 137 is of the SIGKILL that kubelet sends when the grace period is over; the runtime saw no OOM kill in the container"})
+	}
 	return v
 }
 
@@ -284,13 +365,4 @@ func (c *podCase) period(name, kind string) time.Duration {
 		return 10 * time.Second
 	}
 	return time.Duration(max(p.PeriodSeconds, 1)+max(p.TimeoutSeconds, 1)) * time.Second
-}
-
-// configured says whether a container reads files of ConfigMaps or Secrets, which may
-// change while it runs.
-func (c *podCase) configured(name string) bool {
-	k := c.container(name)
-	return k != nil && slices.ContainsFunc(c.Pod.Spec.Volumes, func(vol v1.Volume) bool {
-		return (vol.ConfigMap != nil || vol.Secret != nil) && slices.ContainsFunc(k.VolumeMounts, func(m v1.VolumeMount) bool { return m.Name == vol.Name })
-	})
 }

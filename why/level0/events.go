@@ -115,7 +115,7 @@ func (c *podCase) silent(container string, ended time.Time) bool {
 	if c.Pod.DeletionTimestamp != nil || c.ordered(container, ended) != nil {
 		return false
 	}
-	if !c.mayBeEnded(container) {
+	if !c.mayBeEnded(container) || c.heardAll(container) {
 		return true
 	}
 	// It has ordered several ends of this container: of this one its word may have been lost,
@@ -137,6 +137,27 @@ func (c *podCase) silent(container string, ended time.Time) bool {
 		}
 	}
 	return after >= fewWords && c.Now.Sub(ended) < keptFor
+}
+
+// atOnce is how many events of one pod kubelet writes at least before it gives any up.
+const atOnce = 20
+
+// heardAll says that no word of kubelet about a container's ends can be missing: those
+// about its pod are fewer than it writes at once, the oldest event of all, which is not
+// written again, is still there, and each order is told with a time of its own.
+func (c *podCase) heardAll(container string) bool {
+	count, oldest := int32(0), false
+	for _, e := range c.events {
+		switch {
+		case e.Reason == "Scheduled":
+			oldest = !last(e).After(c.Pod.CreationTimestamp.Add(refill))
+		case e.Reason == "Killing" && of(e, container) && e.Count > 1:
+			return false
+		default:
+			count += max(e.Count, 1)
+		}
+	}
+	return oldest && count <= atOnce
 }
 
 // mayBeEnded says whether something in the pod's spec makes kubelet end a container: a

@@ -21,12 +21,17 @@ func (c *podCase) ended() (told, bool) {
 		s.Kind = answer.Completed
 		for _, one := range st.ContainerStatuses {
 			k, t := c.container(one.Name), one.State.Terminated
+			if e := c.orderedEnd(k, t); e != nil {
+				v := c.end(one, t)
+				v.Text += fmt.Sprintf(" Its exit code was 0, so restart policy %s lets it be.", c.Pod.Spec.RestartPolicy)
+				return told{s, v}, true
+			}
 			if k != nil && t != nil && (k.LivenessProbe != nil || k.StartupProbe != nil) && !c.silent(one.Name, t.FinishedAt.Time) {
 				return told{s, unknown(one.Name, fmt.Sprintf("Container %s ended with exit code 0, and its restart policy %s lets it be. It has a probe that may have had it ended, and then it was not done: that is not known here.", one.Name, c.Pod.Spec.RestartPolicy),
 					"whether kubelet ended it", c.logsBefore(one.Name))}, true
 			}
 		}
-		return told{s, because(answer.RestartPolicy, "api-completed", "", fmt.Sprintf("All its containers ended with exit code 0, and its restart policy %s lets them be.", c.Pod.Spec.RestartPolicy))}, true
+		return told{s, because(answer.RestartPolicy, "api-completed", c.only(), fmt.Sprintf("All its containers ended with exit code 0, and its restart policy %s lets them be.", c.Pod.Spec.RestartPolicy))}, true
 	case v1.PodFailed:
 	default:
 		return told{}, false
@@ -59,6 +64,17 @@ func (c *podCase) ended() (told, bool) {
 		v.Chain = append(v.Chain, link(d.LastTransitionTime.Time, fromStatus, d.Reason+": "+short(d.Message)))
 	}
 	return told{s, v}, true
+}
+
+// orderedEnd is kubelet's word that it ended a container for a probe.
+func (c *podCase) orderedEnd(k *v1.Container, t *v1.ContainerStateTerminated) *v1.Event {
+	if k == nil || t == nil || k.LivenessProbe == nil && k.StartupProbe == nil {
+		return nil
+	}
+	if e := c.ordered(k.Name, t.FinishedAt.Time); e != nil && strings.Contains(e.Message, " probe") {
+		return e
+	}
+	return nil
 }
 
 // failed is about a pod that failed with one of its containers.

@@ -22,6 +22,11 @@ type Seen struct {
 	Words map[string][]string
 	// Saying are the last lines of containers that run and are not ready.
 	Saying map[string][]string
+	// Changed is when each of the ConfigMaps that its containers read was changed last, as far
+	// as that is known.
+	Changed map[string]time.Time
+	// Images are those that its node has; none where they may not be read.
+	Images []v1.ContainerImage
 	// Since leaves out what was over before; Container asks about one container.
 	Since     time.Time
 	Container string
@@ -97,6 +102,10 @@ func link(at time.Time, kind fact.Kind, text string) answer.Link {
 
 func (c *podCase) describe() answer.Fix {
 	return answer.Fix{Text: "see what the API has of it", Command: fmt.Sprintf("kubectl -n %s describe pod %s", c.Pod.Namespace, c.Pod.Name), Risk: answer.Inspect}
+}
+
+func (c *podCase) logs(container string) answer.Fix {
+	return answer.Fix{Text: "read what it says", Command: fmt.Sprintf("kubectl -n %s logs %s -c %s", c.Pod.Namespace, c.Pod.Name, container), Risk: answer.Inspect}
 }
 
 func (c *podCase) logsBefore(container string) answer.Fix {

@@ -62,6 +62,8 @@ const (
 	hooked    = `{containers: [{name: app, image: "reg.example/app:1", lifecycle: {postStart: {exec: {command: [warm]}}}}]}`
 	// fromMap reads a variable from a ConfigMap.
 	fromMap = `{containers: [{name: app, image: "reg.example/app:1", env: [{name: MODE, valueFrom: {configMapKeyRef: {name: settings, key: mode}}}]}]}`
+	// mapped reads a file of it.
+	mapped  = `{volumes: [{name: c, configMap: {name: settings}}], containers: [{name: app, image: x, volumeMounts: [{name: c, mountPath: /c}], readinessProbe: {periodSeconds: 10, timeoutSeconds: 1, httpGet: {path: /, port: 80}}}]}`
 	ready   = `{phase: Running, conditions: [{type: Ready, status: "True", lastTransitionTime: "2026-11-22T02:55:00Z"}], containerStatuses: [{name: app, ready: true, started: true, state: {running: {startedAt: "2026-11-22T02:30:00Z"}}}]}`
 	never   = `{phase: Running, conditions: [{type: Ready, status: "False", reason: ContainersNotReady, lastTransitionTime: "2026-11-22T02:29:59Z"}], containerStatuses: [{name: app, ready: false, started: true, state: {running: {startedAt: "2026-11-22T02:30:00Z"}}}]}`
 	serving = `{containers: [{name: app, image: "reg.example/app:1", readinessProbe: {periodSeconds: 10, timeoutSeconds: 1, grpc: {port: 80, service: webb}}}]}`
@@ -96,6 +98,7 @@ func TestExplain(t *testing.T) {
 		spec, status   string
 		events         string
 		words, saying  map[string][]string
+		changed        map[string]time.Time
 		kind           answer.SymptomKind
 		cause          answer.Cause
 		text           string
@@ -109,6 +112,10 @@ func TestExplain(t *testing.T) {
 		{name: "OOM at its limit", spec: limited, status: ended(`exitCode: 137, reason: OOMKilled`), events: again, words: quiet, kind: answer.Restarted, cause: answer.MemoryLimit, text: "64Mi"},
 		{name: "OOM without a limit", status: ended(`exitCode: 137, reason: OOMKilled`), events: again, words: quiet, kind: answer.Restarted, cause: answer.CauseUnknown, text: "no limit of its own"},
 		{name: "OOM, and the shell may have handed it on", spec: shelled, status: ended(`exitCode: 137, reason: OOMKilled`), events: again, words: quiet, kind: answer.Restarted, cause: answer.CauseUnknown, text: "64Mi"},
+		{name: "OOM, and the shell had put the program in its place", spec: strings.Replace(shelled, `"work"`, `"sleep 1; exec work"`, 1), status: ended(`exitCode: 137, reason: OOMKilled`), events: again, words: quiet, kind: answer.Restarted, cause: answer.MemoryLimit, text: "64Mi"},
+		{name: "OOM, and the shell left something running beside", spec: strings.Replace(shelled, `"work"`, `"fill & exec work"`, 1), status: ended(`exitCode: 137, reason: OOMKilled`), events: again, words: quiet, kind: answer.Restarted, cause: answer.CauseUnknown},
+		{name: "OOM, and only its pod has a limit", spec: `{resources: {limits: {memory: 64Mi}}}`, status: ended(`exitCode: 137, reason: OOMKilled`), events: again, words: quiet, kind: answer.Restarted, cause: answer.PodMemoryLimit},
+		{name: "OOM, and its pod has a limit, too", spec: strings.Replace(limited, "{", "{resources: {limits: {memory: 128Mi}}, ", 1), status: ended(`exitCode: 137, reason: OOMKilled`), events: again, words: quiet, kind: answer.Restarted, cause: answer.CauseUnknown},
 		{name: "OOM of a child, some time", spec: limited, status: ended(`exitCode: 1, reason: OOMKilled`), events: again, words: quiet, kind: answer.Restarted, cause: answer.CauseUnknown, text: "some process in it"},
 		{
 			name: "137 of a liveness kill, with a sticky OOMKilled", spec: liveness, status: ended(`exitCode: 137, reason: OOMKilled`), words: quiet,
@@ -132,6 +139,17 @@ func TestExplain(t *testing.T) {
 			events: `[{reason: Killing, message: "Container app failed liveness probe, will be restarted", lastTimestamp: "2026-11-22T02:49:55Z"}, {reason: Unhealthy, message: "Liveness probe failed: HTTP probe failed with statuscode: 500", lastTimestamp: "2026-11-22T02:49:55Z"}]`,
 			kind:   answer.Restarted, cause: answer.AppUnhealthy, text: "statuscode: 500",
 		},
+		{name: "exit 0, again and again", status: strings.Replace(ended(`exitCode: 0, reason: Completed`), "phase: Running", `phase: Running, startTime: "2026-11-22T02:34:40Z"`, 1), words: quiet, kind: answer.Restarted, cause: answer.AppExitSuccess},
+		{name: "exit 0, again and again, with a complaint", status: strings.Replace(ended(`exitCode: 0, reason: Completed`), "phase: Running", `phase: Running, startTime: "2026-11-22T02:34:40Z"`, 1), words: map[string][]string{"app": {"FATAL: no database"}}, kind: answer.Restarted, cause: answer.CauseUnknown},
+		{name: "exit 0, again and again, and others may send signals", spec: `{shareProcessNamespace: true}`, status: strings.Replace(ended(`exitCode: 0, reason: Completed`), "phase: Running", `phase: Running, startTime: "2026-11-22T02:34:40Z"`, 1), words: quiet, kind: answer.Restarted, cause: answer.CauseUnknown},
+		{name: "127 after a while", status: ended(`exitCode: 127, reason: Error`), words: quiet, kind: answer.Restarted, cause: answer.AppExitError, text: "does not find"},
+		{name: "its heap was full", status: ended(`exitCode: 3, reason: Error`), words: map[string][]string{"app": {"java.lang.OutOfMemoryError: Java heap space"}}, kind: answer.Restarted, cause: answer.AppExitError, text: "there was no OOM kill"},
+		{
+			name: "no program, and a new sandbox since", words: quiet, kind: answer.NotStarting, cause: answer.AppStartFailed,
+			status: strings.Replace(ended(`exitCode: 128, reason: StartError, message: 'exec: "/nosuch": stat /nosuch: no such file or directory'`), "conditions: [", `conditions: [{type: PodReadyToStartContainers, status: "True", lastTransitionTime: "2026-11-22T02:50:01Z"}, `, 1),
+		},
+		{name: "a crash loop since its ConfigMap was changed", spec: fromMap, status: strings.ReplaceAll(strings.Replace(ended(`exitCode: 1, reason: Error`), "phase: Running", `phase: Running, startTime: "2026-11-22T02:39:00Z"`, 1), "02:45:00", "02:49:58"), words: quiet, changed: map[string]time.Time{"settings": time.Date(2026, 11, 22, 2, 48, 0, 0, time.UTC)}, kind: answer.Restarted, cause: answer.ConfigChanged, text: "ConfigMap settings was changed"},
+		{name: "a crash loop after it had been well, and its ConfigMap is older", spec: fromMap, status: strings.ReplaceAll(strings.Replace(ended(`exitCode: 1, reason: Error`), "phase: Running", `phase: Running, startTime: "2026-11-22T02:39:00Z"`, 1), "02:45:00", "02:49:58"), words: quiet, changed: map[string]time.Time{"settings": time.Date(2026, 11, 21, 2, 48, 0, 0, time.UTC)}, kind: answer.Restarted, cause: answer.AppExitError},
 		{name: "SIGSEGV", status: ended(`exitCode: 139, reason: Error`), words: quiet, kind: answer.Restarted, cause: answer.AppCrashSignal, text: "SIGSEGV"},
 		{name: "127 at once", status: strings.ReplaceAll(ended(`exitCode: 127, reason: Error`), "02:45:00", "02:50:00"), words: quiet, kind: answer.Restarted, cause: answer.AppStartFailed},
 		{name: "its last words", status: ended(`exitCode: 1, reason: Error`), words: map[string][]string{"app": {"dial tcp: lookup db on 10.0.0.10:53: no such host"}}, kind: answer.Restarted, cause: answer.DependencyDown},
@@ -159,6 +177,20 @@ func TestExplain(t *testing.T) {
 		},
 		{name: "a crash loop since it is there, configured from outside", spec: fromMap, status: strings.ReplaceAll(strings.Replace(ended(`exitCode: 1, reason: Error`), "phase: Running", `phase: Running, startTime: "2026-11-22T02:49:35Z"`, 1), "02:45:00", "02:49:58"), words: quiet, kind: answer.Restarted, cause: answer.AppExitError},
 		{name: "a crash loop after it had been well, configured from outside", spec: fromMap, status: strings.ReplaceAll(strings.Replace(ended(`exitCode: 1, reason: Error`), "phase: Running", `phase: Running, startTime: "2026-11-22T02:39:00Z"`, 1), "02:45:00", "02:49:58"), words: quiet, kind: answer.Restarted, cause: answer.CauseUnknown, text: "were changed"},
+
+		{
+			name: "exit 1 with a probe, and all that kubelet said is there", spec: liveness, words: quiet, kind: answer.Restarted, cause: answer.AppExitError,
+			status: ended(`exitCode: 1, reason: Error`), events: `[{reason: Scheduled, eventTime: "2026-11-22T02:00:01.000000Z"}, {reason: Started, count: 4, lastTimestamp: "2026-11-22T02:50:01Z"}]`,
+		},
+		{
+			name: "exit 1 with a probe, and too much was said", spec: liveness, words: quiet, kind: answer.Restarted, cause: answer.CauseUnknown,
+			status: ended(`exitCode: 1, reason: Error`), events: `[{reason: Scheduled, eventTime: "2026-11-22T02:00:01.000000Z"}, {reason: Unhealthy, count: 30, message: "Liveness probe failed: x", lastTimestamp: "2026-11-22T02:30:00Z"}]`,
+		},
+		{
+			name: "a liveness kill by a command, and the runtime saw no OOM kill", words: quiet, kind: answer.Restarted, cause: answer.AppUnhealthy,
+			spec:   `{containers: [{name: app, image: x, resources: {limits: {memory: 64Mi}}, livenessProbe: {periodSeconds: 10, timeoutSeconds: 1, exec: {command: [alive]}}}]}`,
+			status: ended(`exitCode: 137, reason: Error`), events: `[{reason: Unhealthy, count: 3, message: "Liveness probe failed: ", firstTimestamp: "2026-11-22T02:49:10Z", lastTimestamp: "2026-11-22T02:49:30Z"}, {reason: Killing, message: "Container app failed liveness probe, will be restarted", lastTimestamp: "2026-11-22T02:49:30Z"}]`,
+		},
 
 		// Stale events never outrank the status.
 		{
@@ -241,7 +273,7 @@ func TestExplain(t *testing.T) {
 		{name: "ready again", spec: readiness, status: strings.Replace(ready, "02:55:00", "02:58:00", 1), kind: answer.Healthy, cause: answer.CauseUnknown, text: "but only for 2 min"},
 		{name: "ready as soon as can be", spec: readiness, status: strings.ReplaceAll(ready, "02:30:00", "02:54:50"), kind: answer.Healthy, cause: answer.None},
 		{
-			name: "a change of its resources waits", kind: answer.Healthy, cause: answer.CauseUnknown, text: "current usage",
+			name: "a change of its resources waits", kind: answer.Healthy, cause: answer.RuntimeFailed, text: "more memory (31457280 bytes)",
 			status: strings.Replace(ready, "conditions: [", `conditions: [{type: PodResizeInProgress, status: "True", reason: Error, message: "attempting to set pod memory limit (20971520) below current usage (31457280)"}, `, 1),
 		},
 		{name: "several failed probes, and few events are let through", spec: readiness, status: ready, events: `[{reason: Unhealthy, message: "Readiness probe failed: x", count: 20, lastTimestamp: "2026-11-22T02:56:00Z"}]`, kind: answer.Healthy, cause: answer.CauseUnknown},
@@ -259,19 +291,41 @@ func TestExplain(t *testing.T) {
 		{name: "a port of no name", spec: strings.Replace(readiness, "port: 80", "port: web", 1), status: unready, kind: answer.NotReady, cause: answer.ProbePortNameUnknown},
 		{name: "404 since the beginning", spec: readiness, status: never, events: failed("Readiness probe failed: HTTP probe failed with statuscode: 404"), saying: map[string][]string{"app": {"listening"}}, kind: answer.NotReady, cause: answer.ProbeWrongPath},
 		{name: "404, and its log complains", spec: readiness, status: never, events: failed("Readiness probe failed: HTTP probe failed with statuscode: 404"), saying: map[string][]string{"app": {"SEVERE: one or more listeners failed to start"}}, kind: answer.NotReady, cause: answer.CauseUnknown},
-		{name: "404, and it was ready before", spec: readiness, status: unready, events: failed("Readiness probe failed: HTTP probe failed with statuscode: 404"), saying: map[string][]string{"app": {"listening"}}, kind: answer.NotReady, cause: answer.CauseUnknown},
+		{name: "404, and it was ready before", spec: readiness, status: unready, events: failed("Readiness probe failed: HTTP probe failed with statuscode: 404"), saying: map[string][]string{"app": {"listening"}}, kind: answer.NotReady, cause: answer.AppUnhealthy, text: "had been ready before"},
+		{name: "404 of a proxy before it, and it was ready before", spec: strings.Replace(readiness, "containers: [", "containers: [{name: proxy, image: x}, ", 1), status: unready, events: failed("Readiness probe failed: HTTP probe failed with statuscode: 404"), kind: answer.NotReady, cause: answer.CauseUnknown},
+		{name: "too many requests", spec: readiness, status: unready, events: failed("Readiness probe failed: HTTP probe failed with statuscode: 429"), kind: answer.NotReady, cause: answer.CauseUnknown},
+		{name: "redirects without an end", spec: readiness, status: never, events: failed(`Readiness probe failed: Get "/aaaaaaaaaa": stopped after 10 redirects`), kind: answer.NotReady, cause: answer.AppUnhealthy, text: "never end"},
+		{name: "a redirect to HTTPS", spec: readiness, status: never, events: failed(`Readiness probe failed: Get "https://10.0.0.9/": dial tcp 10.0.0.9:443: connect: connection refused`), kind: answer.NotReady, cause: answer.ProbeWrongScheme},
+		{name: "a redirect to HTTPS that had worked", spec: readiness, status: unready, events: failed(`Readiness probe failed: Get "https://10.0.0.9/": dial tcp 10.0.0.9:443: connect: connection refused`), kind: answer.NotReady, cause: answer.CauseUnknown},
+		{name: "an answer cut short", spec: readiness, status: never, events: failed("Readiness probe errored and resulted in failure state: unexpected EOF"), kind: answer.NotReady, cause: answer.AppUnhealthy, text: "before its answer is whole"},
+		{name: "no answer at all", spec: readiness, status: never, events: failed(`Readiness probe failed: Get "http://10.0.0.9:80/": EOF`), kind: answer.NotReady, cause: answer.CauseUnknown},
+		{name: "500 since its configuration was changed", spec: mapped, status: unready, events: failed("Readiness probe failed: HTTP probe failed with statuscode: 500"), changed: map[string]time.Time{"settings": now.Add(-6 * time.Minute)}, kind: answer.NotReady, cause: answer.ConfigChanged, text: "ConfigMap settings was changed"},
+		{name: "500 long after its configuration was changed", spec: mapped, status: unready, events: failed("Readiness probe failed: HTTP probe failed with statuscode: 500"), changed: map[string]time.Time{"settings": now.Add(-12 * time.Minute)}, kind: answer.NotReady, cause: answer.CauseUnknown},
+		{name: "500, and its configuration is older than it", spec: mapped, status: unready, events: failed("Readiness probe failed: HTTP probe failed with statuscode: 500"), changed: map[string]time.Time{"settings": now.Add(-2 * time.Hour)}, kind: answer.NotReady, cause: answer.AppUnhealthy},
 		{name: "502 is a proxy's word", spec: readiness, status: unready, events: `[{reason: Unhealthy, message: "Readiness probe failed: HTTP probe failed with statuscode: 502", lastTimestamp: "2026-11-22T02:59:55Z"}]`, kind: answer.NotReady, cause: answer.CauseUnknown},
 		{name: "it asks somebody else", spec: strings.Replace(readiness, "path: /,", "path: /, host: 10.0.0.1,", 1), status: unready, events: `[{reason: Unhealthy, message: "Readiness probe failed: HTTP probe failed with statuscode: 500", lastTimestamp: "2026-11-22T02:59:55Z"}]`, kind: answer.NotReady, cause: answer.CauseUnknown},
 		{name: "an OOM kill, or a probe", spec: liveness, status: ended(`exitCode: 137, reason: OOMKilled`), kind: answer.Restarted, cause: answer.CauseUnknown},
 		{name: "a probe that fails now and then", spec: readiness, status: ready, events: `[{reason: Unhealthy, message: "Readiness probe failed: HTTP probe failed with statuscode: 503", count: 3, lastTimestamp: "2026-11-22T02:59:50Z"}]`, kind: answer.Healthy, cause: answer.CauseUnknown},
+		{name: "failures that never are enough in a row", spec: readiness, status: ready, events: `[{reason: Unhealthy, message: "Readiness probe failed: HTTP probe failed with statuscode: 503", count: 3, firstTimestamp: "2026-11-22T02:58:00Z", lastTimestamp: "2026-11-22T02:59:50Z"}]`, kind: answer.Healthy, cause: answer.None, text: "some must have passed"},
 		{name: "a redirect counts as a success", spec: readiness, status: ready, events: `[{reason: ProbeWarning, message: "Readiness probe warning: Probe terminated redirects, Response body: ", count: 9, lastTimestamp: "2026-11-22T02:59:50Z"}]`, kind: answer.Healthy, cause: answer.None},
 		{
 			name: "its configuration may have changed", kind: answer.NotReady, cause: answer.CauseUnknown, status: unready,
-			spec:   `{volumes: [{name: c, configMap: {name: settings}}], containers: [{name: app, image: x, volumeMounts: [{name: c, mountPath: /c}], readinessProbe: {periodSeconds: 10, timeoutSeconds: 1, httpGet: {path: /, port: 80}}}]}`,
+			spec:   mapped,
 			events: `[{reason: Unhealthy, message: "Readiness probe failed: HTTP probe failed with statuscode: 500", count: 3, lastTimestamp: "2026-11-22T02:59:55Z"}]`,
 		},
 		{
 			name: "completed, or ended by its probe", spec: strings.Replace(liveness, "{", "{restartPolicy: OnFailure, ", 1), kind: answer.Completed, cause: answer.CauseUnknown,
+			status: `{phase: Succeeded, containerStatuses: [{name: app, state: {terminated: {exitCode: 0, startedAt: "2026-11-22T02:45:00Z", finishedAt: "2026-11-22T02:50:00Z"}}}]}`,
+		},
+
+		{
+			name: "completed, and all that kubelet said is there", spec: strings.Replace(liveness, "{", "{restartPolicy: OnFailure, ", 1), kind: answer.Completed, cause: answer.RestartPolicy,
+			events: `[{reason: Scheduled, eventTime: "2026-11-22T02:00:01.000000Z"}]`,
+			status: `{phase: Succeeded, containerStatuses: [{name: app, state: {terminated: {exitCode: 0, startedAt: "2026-11-22T02:45:00Z", finishedAt: "2026-11-22T02:50:00Z"}}}]}`,
+		},
+		{
+			name: "completed, and its probe ended it", spec: strings.Replace(liveness, "{", "{restartPolicy: OnFailure, ", 1), kind: answer.Completed, cause: answer.AppUnhealthy, text: "lets it be",
+			events: `[{reason: Killing, message: "Container app failed liveness probe, will be restarted", lastTimestamp: "2026-11-22T02:49:55Z"}, {reason: Unhealthy, message: "Liveness probe failed: HTTP probe failed with statuscode: 500", lastTimestamp: "2026-11-22T02:49:55Z"}]`,
 			status: `{phase: Succeeded, containerStatuses: [{name: app, state: {terminated: {exitCode: 0, startedAt: "2026-11-22T02:45:00Z", finishedAt: "2026-11-22T02:50:00Z"}}}]}`,
 		},
 
@@ -303,7 +357,7 @@ func TestExplain(t *testing.T) {
 			if c.events == "" {
 				c.events = "[]"
 			}
-			a := Explain(Seen{Pod: pod(t, c.spec, c.status), Events: events(t, c.events), Words: c.words, Saying: c.saying, Now: now, Reason: "nobody was there"})
+			a := Explain(Seen{Pod: pod(t, c.spec, c.status), Events: events(t, c.events), Words: c.words, Saying: c.saying, Changed: c.changed, Now: now, Reason: "nobody was there"})
 			if len(a.Symptoms) != 1 || len(a.Verdicts) != 1 {
 				t.Fatalf("%+v", a)
 			}
@@ -370,6 +424,9 @@ func TestDeparted(t *testing.T) {
 		{"it was started twice", []v1.Event{started, about("Pod", "web", "Started", "Started container app", -40), stopped}, []answer.Cause{answer.CauseUnknown, answer.Deleted}},
 		{"its probe had failed", []v1.Event{started, about("Pod", "web", "Unhealthy", "Readiness probe failed: x", -30), stopped}, []answer.Cause{answer.CauseUnknown, answer.Deleted}},
 		{"it had been started since", []v1.Event{about("Pod", "web", "Failed", `Error: configmap "settings" not found`, -90), started, stopped}, []answer.Cause{answer.Deleted}},
+		{"replaced by another revision", []v1.Event{started, stopped, about("ReplicaSet", "web-1", "SuccessfulDelete", "Deleted pod: web", -20), about("Deployment", "web", "ScalingReplicaSet", "Scaled up replica set web-1 from 0 to 1", -70), about("Deployment", "web", "ScalingReplicaSet", "Scaled up replica set web-2 from 0 to 1", -25), about("Deployment", "web", "ScalingReplicaSet", "Scaled down replica set web-1 from 1 to 0", -20)}, []answer.Cause{answer.RolledOut}},
+		{"no longer wanted", []v1.Event{started, stopped, about("ReplicaSet", "web-1", "SuccessfulDelete", "Deleted pod: web", -20), about("Deployment", "web", "ScalingReplicaSet", "Scaled up replica set web-1 from 0 to 1", -70), about("Deployment", "web", "ScalingReplicaSet", "Scaled down replica set web-1 from 1 to 0", -20)}, []answer.Cause{answer.ScaledDown}},
+		{"no longer wanted, and what was before is gone", []v1.Event{started, stopped, about("ReplicaSet", "web-1", "SuccessfulDelete", "Deleted pod: web", -20), about("Deployment", "web", "ScalingReplicaSet", "Scaled down replica set web-1 from 1 to 0", -20)}, []answer.Cause{answer.CauseUnknown}},
 	} {
 		a, ok := Departed("shop", "web", c.events, "nobody was there", now)
 		var got []answer.Cause
@@ -393,6 +450,17 @@ func TestHeldBack(t *testing.T) {
 	a := Explain(Seen{Pod: pod(t, `{containers: [{name: app, image: x}, {name: log, image: x}]}`, status), Words: map[string][]string{"log": {"no server"}}, Now: now})
 	if len(a.Verdicts) != 2 || a.Verdicts[1].Cause != answer.SiblingNotReady || a.Verdicts[1].Container != "log" || a.Verdicts[0].Cause != answer.AppExitError {
 		t.Errorf("%s", a.Text(answer.Style{}))
+	}
+}
+
+// An image that the node has is none for who asks the registry each time.
+func TestImageOnNode(t *testing.T) {
+	p := pod(t, `{containers: [{name: app, image: "busybox:1", imagePullPolicy: Always}]}`, waits("ErrImagePull", `failed to resolve reference "docker.io/library/busybox:1": dial tcp: lookup registry-1.docker.io on 10.0.0.10:53: no such host`))
+	for has, want := range map[string]bool{"docker.io/library/busybox:1": true, "reg.example/busybox:1": false} {
+		a := Explain(Seen{Pod: p, Images: []v1.ContainerImage{{Names: []string{has}}}, Now: now})
+		if v := a.Verdicts[0]; v.Cause != answer.ImageRegistryUnreachable || strings.Contains(v.Text, "The node has that image") != want {
+			t.Errorf("with %s: %s: %s", has, v.Cause, v.Text)
+		}
 	}
 }
 

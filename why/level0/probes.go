@@ -3,6 +3,7 @@ package level0
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,13 +27,18 @@ func (c *podCase) probeMet(name, kind, begins string, e *v1.Event) answer.Verdic
 	says := strings.Contains(lower, "statuscode: 5") && !strings.Contains(lower, "statuscode: 502") && !strings.Contains(lower, "statuscode: 504") || strings.Contains(e.Message, `responded with "NOT_SERVING"`)
 	says = says && c.asksItself(name, kind) || c.commandSaysNo(name, kind, e, met)
 	v, sure := c.asksWrongly(name, kind, begins, e.Message)
+	changed, _ := c.changedThenNo(name, kind, begins)
 	switch {
 	case sure:
+	case (says || clientError.MatchString(e.Message)) && changed.Cause != "":
+		v = changed
 	case says && c.configured(name):
 		v = unknown(name, begins+". The application answered, and said itself that it is not well. Whether its configuration was changed before is not known: it reads some from outside.", "when its ConfigMaps and Secrets were changed", c.logsBefore(name))
 		v.Possible = []answer.Cause{answer.AppUnhealthy, answer.ConfigChanged}
 	case says:
-		v = because(answer.AppUnhealthy, "api-probe-said-no", name, begins+". The application answered, and said itself that it is not well.", c.logsBefore(name))
+		v = because(answer.AppUnhealthy, "api-probe-said-no", name, begins+". The application answered, and said itself that it is not well.", c.logs(name))
+	case c.ownFault(name, kind, e) != "":
+		v = because(answer.AppUnhealthy, "api-probe-own-fault", name, begins+". "+c.ownFault(name, kind, e), c.logs(name), c.describe())
 	case c.neverHadPath(name, kind, lower):
 		v = because(answer.ProbeWrongPath, "api-probe-path", name, begins+". It has not been ready since it was started, and its log complains of nothing: the application does not have that path.",
 			answer.Fix{Text: "give the probe a path that the application serves", Risk: answer.Restarts}, c.describe())
@@ -44,7 +50,51 @@ func (c *podCase) probeMet(name, kind, begins string, e *v1.Event) answer.Verdic
 		v = unknown(name, begins+".", "each attempt, and who answered it", c.describe())
 	}
 	v.Chain = []answer.Link{link(last(*e), fromEvent, e.Message)}
+	if kind == "Readiness" || kind == "Startup" {
+		v.LastWords = lastOf(c.Saying[name], shownLines)
+	}
 	return v
+}
+
+// shownLines is how many lines of a log that goes on are shown with what is not ready.
+const shownLines = 3
+
+func lastOf(lines []string, n int) []string {
+	return lines[max(len(lines)-n, 0):]
+}
+
+// ownFault says what of an answer can be nobody's fault but the application's; empty where
+// there is nothing such. What had passed before asks at the right place.
+func (c *podCase) ownFault(name, kind string, e *v1.Event) string {
+	p := c.probe(name, kind)
+	if p == nil || p.HTTPGet == nil || !c.asksItself(name, kind) || c.configured(name) {
+		return ""
+	}
+	switch {
+	case words.ManyRedirects.In(e.Message):
+		return "The application answers with redirects that never end."
+	case words.CutShort(e.Message) && e.Count > 1:
+		return "The application takes the connection, answers, and closes it before its answer is whole (shorter than its Content-Length, say)."
+	case clientError.MatchString(e.Message) && kind == "Readiness" && c.wasReady(name):
+		return "The application answers so itself, and it had been ready before, by the same probe."
+	}
+	return ""
+}
+
+// clientError is kubelet's word for an answer of 4xx that says no, and neither that there
+// is too much to do nor that it took too long.
+var clientError = regexp.MustCompile(`statuscode: 4(0[0-7]|09|[13]\d|2[0-8])`)
+
+// wasReady says whether a pod that is not ready was so in its containers' first and only
+// run: it begins as not ready, and its condition has changed since.
+func (c *podCase) wasReady(name string) bool {
+	ready := condition(c.Pod, v1.PodReady)
+	for _, st := range c.Pod.Status.ContainerStatuses {
+		if st.Name == name && st.RestartCount == 0 && st.State.Running != nil && ready != nil {
+			return ready.Status == v1.ConditionFalse && ready.LastTransitionTime.After(st.State.Running.StartedAt.Add(slack))
+		}
+	}
+	return false
 }
 
 // asksItself says that only the container itself can have answered a probe: no other one,
@@ -71,6 +121,8 @@ func (c *podCase) asksWrongly(name, kind, begins, said string) (answer.Verdict, 
 		cause, why, mend = answer.ProbeWrongScheme, "The probe uses HTTPS, and plain HTTP is spoken there.", "set the probe's scheme to HTTP"
 	case get != nil && get.Scheme != v1.URISchemeHTTPS && words.TLSAlert.In(said):
 		cause, why, mend = answer.ProbeWrongScheme, "The probe uses plain HTTP, and TLS is spoken there: the answer is an alert.", "set the probe's scheme to HTTPS"
+	case get != nil && get.Scheme != v1.URISchemeHTTPS && strings.Contains(said, `Get "https://`) && kind == "Readiness" && c.neverReady(name):
+		cause, why, mend = answer.ProbeWrongScheme, "The application answers the probe with a redirect to HTTPS on its own host, which kubelet follows, and there it fails.", "have the probe ask by HTTPS, on the port where the application speaks it, or for a path that is not redirected"
 	case get != nil && strings.Contains(said, "malformed HTTP"), p.GRPC != nil && (words.NoHealthService.In(said) || strings.Contains(said, "error reading server preface: http2")):
 		cause, why, mend = answer.ProbeProtocol, "What answers there does not speak the probe's protocol.", "have the probe speak what the port speaks, or use tcpSocket"
 	case p.GRPC != nil && words.ServiceNotKnown.In(said):
@@ -121,12 +173,25 @@ func (c *podCase) limited(name string) bool {
 	return own || c.Pod.Spec.Resources != nil
 }
 
+// noOOM says whether kubelet ended the run in which a probe failed, and the runtime saw no
+// OOM kill in it: it calls a run so for any of its processes, and for its probe's, too.
+func (c *podCase) noOOM(name string, e *v1.Event) bool {
+	for _, st := range c.Pod.Status.ContainerStatuses {
+		for _, t := range []*v1.ContainerStateTerminated{st.State.Terminated, st.LastTerminationState.Terminated} {
+			if st.Name == name && t != nil && !last(*e).Before(t.StartedAt.Time) && !first(*e).After(t.FinishedAt.Time) && c.ordered(name, t.FinishedAt.Time) != nil {
+				return t.Reason == "Error" || t.Reason == "Completed"
+			}
+		}
+	}
+	return false
+}
+
 // commandSaysNo says whether a probe's command ran and said no: what it said shows that it
 // did, or nothing can have ended it, and it asks nobody else.
 func (c *podCase) commandSaysNo(name, kind string, e *v1.Event, said string) bool {
 	p := c.probe(name, kind)
 	said = strings.TrimSpace(said)
-	if p == nil || p.Exec == nil || !strings.Contains(e.Message, " probe failed: ") || said == "" && c.limited(name) || strings.Contains(said, "timed out") || strings.HasSuffix(said, "Killed") {
+	if p == nil || p.Exec == nil || !strings.Contains(e.Message, " probe failed: ") || said == "" && c.limited(name) && !c.noOOM(name, e) || strings.Contains(said, "timed out") || strings.HasSuffix(said, "Killed") {
 		return false
 	}
 	if _, _, ok := words.Unreached(said); ok {
@@ -148,14 +213,19 @@ func (c *podCase) neverHadPath(name, kind, lower string) bool {
 	if kind != "Readiness" || !strings.Contains(lower, "statuscode: 404") || !c.asksItself(name, kind) || c.configured(name) {
 		return false
 	}
+	lines, read := c.Saying[name]
+	return read && !slices.ContainsFunc(lines, words.Complains) && c.neverReady(name)
+}
+
+// neverReady says whether a container has not been ready since it was started first, and
+// has had the time for it.
+func (c *podCase) neverReady(name string) bool {
 	ready := condition(c.Pod, v1.PodReady)
 	for _, st := range c.Pod.Status.ContainerStatuses {
-		if st.Name != name || st.RestartCount > 0 || st.State.Running == nil || ready == nil {
-			continue
+		if st.Name == name && st.RestartCount == 0 && st.State.Running != nil && ready != nil {
+			since := st.State.Running.StartedAt.Time
+			return ready.Status == v1.ConditionFalse && !ready.LastTransitionTime.After(since.Add(slack)) && c.Now.Sub(since) >= settledIn
 		}
-		since := st.State.Running.StartedAt.Time
-		lines, read := c.Saying[name]
-		return read && !slices.ContainsFunc(lines, words.Complains) && !ready.LastTransitionTime.After(since.Add(slack)) && c.Now.Sub(since) >= settledIn
 	}
 	return false
 }

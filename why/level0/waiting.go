@@ -2,6 +2,8 @@ package level0
 
 import (
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -90,8 +92,24 @@ func (c *podCase) noImage(st v1.ContainerStatus) answer.Verdict {
 		return u
 	}
 	b := because(cause, "api-image", st.Name, begins, imageFix(cause))
+	if k := c.container(st.Name); k != nil && k.ImagePullPolicy == v1.PullAlways && c.onNode(k.Image) {
+		b.Text += " The node has that image, and starts nothing of it because imagePullPolicy Always asks the registry each time."
+		b.Fixes = append([]answer.Fix{{Text: "set imagePullPolicy to IfNotPresent, to use the image that is on the node", Risk: answer.Restarts}}, b.Fixes...)
+	}
 	b.Chain = v.Chain
 	return b
+}
+
+// onNode says whether the node has an image, as far as its status tells: kubelet names the
+// fifty largest there, with the registry and the tag that a short name stands for.
+func (c *podCase) onNode(image string) bool {
+	full := image
+	if !strings.Contains(path.Base(full), ":") && !strings.Contains(full, "@") {
+		full += ":latest"
+	}
+	return slices.ContainsFunc(c.Images, func(has v1.ContainerImage) bool {
+		return slices.Contains(has.Names, full) || slices.Contains(has.Names, "docker.io/"+full) || slices.Contains(has.Names, "docker.io/library/"+full)
+	})
 }
 
 func imageFix(cause answer.Cause) answer.Fix {

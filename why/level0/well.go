@@ -9,6 +9,7 @@ import (
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // well is the answer where there is nothing to explain: the pod is Ready by its status,
@@ -31,6 +32,12 @@ func (c *podCase) well() told {
 		if v, ok := c.cannotBeMade(e); ok {
 			return told{answer.Symptom{Kind: answer.Healthy, Container: v.Container, First: started(c.Pod), Last: c.Now, Text: "its status says Ready, and a probe cannot be made"}, v}
 		}
+		if c.comesAndGoes(e) {
+			return told{
+				answer.Symptom{Kind: answer.Healthy, First: started(c.Pod), Last: c.Now, Text: "its status says Ready, and attempts of a probe failed"},
+				nothing(fmt.Sprintf("All its containers run, and its status has said Ready for %s. Attempts of a probe have failed for so long that some must have passed between them, never so many in a row that it counts: %s.", prose.Span(c.Now.Sub(condition(c.Pod, v1.PodReady).LastTransitionTime.Time)), strings.TrimSuffix(short(e.Message), "."))),
+			}
+		}
 		return told{
 			answer.Symptom{Kind: answer.Healthy, First: started(c.Pod), Last: c.Now, Text: "its status says Ready, and a probe failed lately"},
 			unknown("", fmt.Sprintf("All its containers run, and its status says Ready. A probe failed %s ago, or could not be made: %s.", prose.Span(max(c.Now.Sub(last(*e)), 0)), strings.TrimSuffix(short(e.Message), ".")), "each attempt, and why it failed", c.describe()),
@@ -41,6 +48,28 @@ func (c *podCase) well() told {
 		return told{healthy, v}
 	}
 	return told{healthy, nothing("All its containers run, and its status says Ready. What goes on inside them, and brings no restart and no failed probe, it does not tell.")}
+}
+
+// comesAndGoes says whether failures of a probe have gone on for longer than it takes to count
+// for something, and its container was not restarted and its pod ready all the while.
+func (c *podCase) comesAndGoes(e *v1.Event) bool {
+	kind, _, _ := strings.Cut(e.Message, " ")
+	ready := condition(c.Pod, v1.PodReady)
+	for _, st := range c.Pod.Status.ContainerStatuses {
+		p := c.probe(st.Name, kind)
+		if !of(*e, st.Name) || p == nil || st.State.Running == nil {
+			continue
+		}
+		began := first(*e)
+		for _, since := range []time.Time{ready.LastTransitionTime.Time, st.State.Running.StartedAt.Time} {
+			if since.After(began) {
+				began = since
+			}
+		}
+		row := time.Duration(max(p.FailureThreshold, 1)+1) * c.period(st.Name, kind)
+		return e.Count > 1 && last(*e).Sub(began) > row
+	}
+	return false
 }
 
 // cannotBeMade is about a probe of a pod that is well whose command cannot be run: kubelet
@@ -76,6 +105,9 @@ const (
 func (c *podCase) notLong() (answer.Verdict, bool) {
 	for _, kind := range []v1.PodConditionType{v1.PodResizePending, v1.PodResizeInProgress} {
 		if r := condition(c.Pod, kind); r != nil && r.Status == v1.ConditionTrue {
+			if v, ok := c.resizeRefused(r); ok {
+				return v, true
+			}
 			return unknown("", fmt.Sprintf("All its containers run, and its status says Ready. A change of its resources is not done: %s.", strings.TrimSuffix(strings.TrimSpace(r.Reason+" "+short(r.Message)), ".")), "what keeps it from being done", c.describe()), true
 		}
 	}
@@ -93,6 +125,33 @@ func (c *podCase) notLong() (answer.Verdict, bool) {
 	}
 	return unknown("", fmt.Sprintf("All its containers run, and its status says Ready, but only for %s, and they have run for %s. Whether they were not ready in between or took so long to start, and why, is not there any more.", prose.Span(max(c.Now.Sub(ready), 0)), prose.Span(c.Now.Sub(began))),
 		"each attempt of its probes, and why some failed", c.describe()), true
+}
+
+// resizeRefused is about a change of a running pod's resources that kubelet says it does not
+// make, and why.
+func (c *podCase) resizeRefused(r *v1.PodCondition) (answer.Verdict, bool) {
+	begins := "All its containers run on with the resources that they had, and its status says Ready. The new ones that its spec asks for "
+	fix := answer.Fix{Text: "ask for less, or for what it had", Command: fmt.Sprintf("kubectl -n %s edit pod %s --subresource=resize", c.Pod.Namespace, c.Pod.Name), Risk: answer.Limits}
+	said := strings.TrimSuffix(short(r.Message), ".")
+	m := words.AboveMemory.Find(r.Message)
+	switch {
+	case r.Reason == v1.PodReasonDeferred:
+		return because(answer.InsufficientResources, "api-resize", "", begins+"do not fit on the node now: "+said+".", fix, c.describe()), true
+	case r.Reason == v1.PodReasonInfeasible:
+		return because(answer.InsufficientResources, "api-resize", "", begins+"can never be had on this node: "+said+".", fix, c.describe()), true
+	case r.Reason == v1.PodReasonError && len(m) > 1:
+		fix.Text = "ask for a limit above what it uses, or have it use less"
+		return because(answer.RuntimeFailed, "api-resize", c.only(), fmt.Sprintf("%scould not be set: it uses more memory (%s bytes) than the new limit (%s bytes).", begins, m[1], m[0]), fix, c.describe()), true
+	}
+	return answer.Verdict{}, false
+}
+
+// only is the name of a pod's one container; empty where it has several.
+func (c *podCase) only() string {
+	if len(c.Pod.Spec.Containers) != 1 {
+		return ""
+	}
+	return c.Pod.Spec.Containers[0].Name
 }
 
 // lately is how long a failed probe stands against what a status says, and longLately how

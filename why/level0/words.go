@@ -103,7 +103,7 @@ func (c *podCase) lacked(k *v1.Container, line string) (complaint, bool) {
 	if what, where, ok := words.Unreached(line); ok {
 		text := "that it could not reach something that it needs (" + what + ")"
 		if where != "" {
-			text = fmt.Sprintf("that it could not reach %s (%s)", where, what)
+			text = fmt.Sprintf("that it could not reach %s, which it needs (%s)", where, what)
 		}
 		return complaint{cause: answer.DependencyDown, text: text}, true
 	}
@@ -113,6 +113,8 @@ func (c *podCase) lacked(k *v1.Container, line string) (complaint, bool) {
 		return complaint{cause: answer.AppExitError, text: "that the port that it wants is taken"}, true
 	case words.NoSpace.In(line):
 		return complaint{cause: answer.DiskFull, text: "that a disk has no room left"}, true
+	case words.NoMemory.In(line) && !words.NoFork(line):
+		return complaint{cause: answer.AppExitError, text: "that it could get no more memory: by the runtime's word there was no OOM kill, so it is not the container's limit that ended it"}, true
 	case words.NoFork(line):
 		return complaint{cause: answer.ProcessLimit, text: "that it could make no process"}, true
 	case words.Any(line, words.ReadOnly, words.NoTemporary):

@@ -2,6 +2,13 @@ package words
 
 import "strings"
 
+// ShellCodes are the exit codes that shells have for what they could not run, with what
+// they stand for (POSIX.1-2024, 2.8.2).
+var ShellCodes = map[int32]string{
+	126: "126 is what a shell gives for a command that it may not execute",
+	127: "127 is what a shell gives for a command that it does not find",
+}
+
 // What applications, their languages and libraries say of what they lack.
 var (
 	// NoMemory is said by a heap or an allocator that has reached its own limit.
