@@ -247,6 +247,9 @@ UNIT := $$($(GO) list ./... | grep -vE '/test/(e2e|differential)(/|$$)')
 .PHONY: test
 test: test-unit test-race test-laws test-reproducible test-e2e test-differential-short ## Run all tests
 
+# go vet is lint's: go test would have it read all of Kubernetes once more, for fewer checks.
+VET := -vet=off
+
 # Tests with real containers, clocks and kernels run on machines that do other things
 # too: what fails is run once more, and if it then passes it is told at the end as a
 # bug of ours (bin/flaky-*.txt), not hidden. Few failures only: many are no accident.
@@ -255,11 +258,11 @@ TWICE = $(GO) tool -modfile=tools/go.mod gotestsum --rerun-fails=1 \
 
 .PHONY: test-unit
 test-unit: chromium libexec peer ## Run the tests that need no built node (as root also those with real containers)
-	@$(TWICE) --format pkgname --packages "$(UNIT)" -- -tags $(TAGS)
+	@$(TWICE) --format pkgname --packages "$(UNIT)" -- $(VET) -tags $(TAGS)
 
 .PHONY: test-laws
 test-laws: ## Check the laws of pod health over a million random steps, always the same (a minute)
-	@$(GO) test ./health -count=1 -v -timeout 40m -run '^TestLaws$$' -rapid.checks=16000
+	@$(GO) test $(VET) ./health -count=1 -v -timeout 40m -run '^TestLaws$$' -rapid.checks=16000
 
 # Not part of `make test`: what it finds is worth mending, and has nothing to do
 # with the change that it is found by.
@@ -285,14 +288,14 @@ test-reproducible: build ## Build the same once more in another folder, and comp
 RACE := ./fact ./health ./journal ./journal/replay ./journal/otlp ./probe ./evidence ./why/... ./mesh ./mesh/identity ./mesh/sidecar
 .PHONY: test-race
 test-race: deps ## Run the tests of our own concurrency under the race detector
-	@CGO_ENABLED=1 $(GO) test -race $(RACE)
+	@CGO_ENABLED=1 $(GO) test $(VET) -race $(RACE)
 
 .PHONY: test-e2e
 test-e2e: build images ## Run a whole node and talk to it with kubectl (needs root)
 	@$(MAKE) --no-print-directory image ARCHES=$$($(GO) env GOARCH)
-	@$(TWICE) --format testname --rerun-fails-run-root-test --packages ./test/e2e -- -count=1 -parallel 4 -timeout 40m
+	@$(TWICE) --format testname --rerun-fails-run-root-test --packages ./test/e2e -- $(VET) -count=1 -parallel 4 -timeout 40m
 	$(GO) run ./test/images -servers -out $(BIN)/servers python redis
-	$(TWICE) --format testname --packages ./test/e2e/scenarios -- -count=1 -timeout 40m
+	$(TWICE) --format testname --packages ./test/e2e/scenarios -- $(VET) -count=1 -timeout 40m
 
 .PHONY: test-cgroup2
 test-cgroup2: libexec ## Run the tests that touch cgroups on cgroup v2, with real containers too, in an emulated machine (10 minutes, needs apt-get)
@@ -344,7 +347,7 @@ test-differential: build peer images ## Compare 150 pods' lives on Whylet and on
 
 .PHONY: test-differential-short
 test-differential-short: build peer images ## The third of them on which most turns (2 minutes)
-	@$(TWICE) --format pkgname --packages ./test/differential -- -count=1 -short -timeout 20m
+	@$(TWICE) --format pkgname --packages ./test/differential -- $(VET) -count=1 -short -timeout 20m
 
 # make test-conformance FOCUS='Probing container' for those whose name matches; CONFORMANCE="-procs 4" for
 # fewer at once. The tests are a module of their own, which takes minutes to build once.
