@@ -60,3 +60,28 @@ func TestReadyForMoments(t *testing.T) {
 		}
 	}
 }
+
+// What is refused because a container has just crashed follows the crash, and only until it
+// should have come up again.
+func TestComesUpAgain(t *testing.T) {
+	for name, test := range map[string]struct {
+		lasts time.Duration
+		want  answer.Cause
+	}{
+		"it has just started again": {0, answer.MemoryLimit},
+		"it should be up by now":    {time.Minute, answer.CauseUnknown},
+	} {
+		s := tell(t, web(func(c *v1.Container) { c.LivenessProbe, c.ReadinessProbe = nil, httpProbe(8080) }))
+		s.probe("app", 2, good(fact.Readiness, time.Millisecond))
+		s.wait(time.Minute)
+		s.in("app", oomOfMain)
+		s.exit("app", fact.Exited{ExitCode: 137, Signal: 9, OOMKnown: true, OOMKills: 1, MainOOMKilled: true})
+		s.probe("app", 1, connectionRefused(fact.Readiness))
+		s.wait(test.lasts)
+		a := s.ask()
+		i := slices.IndexFunc(a.Symptoms, func(s answer.Symptom) bool { return s.Kind == answer.NotReady })
+		if i < 0 || a.Verdicts[i].Cause != test.want {
+			t.Errorf("%s:\n%s", name, a.Text(answer.Style{Wide: true}))
+		}
+	}
+}

@@ -140,12 +140,55 @@ func (h *inquiry) explainUnready(p *probing, began *fact.Fact, id string) answer
 		return f.verdict(id, p.run.Container, nil)
 	}
 	v := p.explain(id)
+	if v.Cause == answer.CauseUnknown {
+		v = h.comesUpAgain(p, v)
+	}
 	v.Chain = inOrder(append(v.Chain, link(began)))
 	v.SayThen(fmt.Sprintf("So container %s gets no traffic.", p.run.Container))
 	if v.Cause == answer.AppNotListening || v.Cause == answer.DependencyDown || v.Cause == answer.CauseUnknown {
 		_, v.LastWords = p.log()
 	}
 	return v
+}
+
+// comesUpAgain explains what is left open of a container that has just been started again, and
+// refuses connections until it is up, by why it had ended.
+func (h *inquiry) comesUpAgain(p *probing, v answer.Verdict) answer.Verdict {
+	runs := h.Runs(p.run.Container)
+	i := slices.Index(runs, p.run)
+	if i < 1 {
+		return v
+	}
+	before := runs[i-1]
+	if before.Exit == nil || p.run.Started == nil || p.run.Exit != nil || p.mode != refused || wasReady(p.run) {
+		return v
+	}
+	if e := newEnding(h, before); e.killed() || h.now.Sub(p.run.Started.When()) > max(readyAgain, 2*readyAfter(before)) {
+		return v
+	}
+	crash := explainExit(h, before, v.Symptom)
+	if crash.Cause == answer.CauseUnknown {
+		return v
+	}
+	parts := crash.Parts
+	parts.Then = append(parts.Then[:len(parts.Then):len(parts.Then)], fmt.Sprintf("It was started again %s ago, and has not come up yet: so %s failed: %s.", prose.Span(max(h.now.Sub(p.run.Started.When()), 0)), p.what(), p.how()))
+	crash.Say(parts)
+	crash.Chain = append(crash.Chain, append(links(p.run.Started), p.chain()...)...)
+	return crash
+}
+
+// readyAgain is how long a container may take to come up again, if it did not take longer
+// before.
+const readyAgain = 10 * time.Second
+
+// readyAfter is how long a run took until it was ready; 0 where it never was.
+func readyAfter(run *history.Run) time.Duration {
+	for _, m := range run.Marks {
+		if fact.Of[fact.Marked](m).Ready && run.Started != nil {
+			return m.When().Sub(run.Started.When())
+		}
+	}
+	return 0
 }
 
 // readyTroubles are those of the pod's readiness: gates, and containers that keep

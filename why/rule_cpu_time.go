@@ -7,6 +7,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -17,7 +18,7 @@ func init() {
 	exitRules.add(
 		rule[ending]{
 			name: "cpu-time-limit", causes: []answer.Cause{answer.AppCrashSignal},
-			needs:   "SIGXCPU; or SIGKILL, the kernel's word that it sent the signal itself, and a look into this or another run that found a limit of CPU time (RLIMIT_CPU)",
+			needs:   "SIGXCPU; or SIGKILL, the kernel's word that it sent the signal itself, and a look into this or another run that found a limit of CPU time (RLIMIT_CPU); or SIGKILL of which nobody saw the sender, after a run that ended in that way",
 			against: "an OOM kill; a sender that was seen",
 			judge:   cpuTimeLimit,
 		},
@@ -48,11 +49,26 @@ func cpuTimeLimit(e ending) *finding {
 		return nil
 	case !e.exit.ByKernel:
 		f.weight = strong // as likely as that somebody killed it, unless one was seen
+		if e.endedByCPUTime() {
+			f.because = []string{"An earlier end was seen to be of that kind; of this one less was seen."}
+		}
 		if e.order() == orderUnknown {
 			f.weight = weak
 		}
 	}
 	return f
+}
+
+// endedByCPUTime says whether another run was seen to be killed by the kernel at such a limit.
+func (e ending) endedByCPUTime() bool {
+	return slices.ContainsFunc(e.h.Runs(e.run.Container), func(r *history.Run) bool {
+		if r == e.run || r.Exit == nil {
+			return false
+		}
+		b := fact.Of[fact.Exited](r.Exit)
+		_, limit := r.CPUTime()
+		return b.ByKernel && b.Signal == sigkill && !b.MainOOMKilled && limit > 0
+	})
 }
 
 // otherCPUTime is the limit of another run: of a short one often nobody saw anything.

@@ -315,3 +315,15 @@ func TestOneAfterTheOther(t *testing.T) {
 		t.Errorf("%s: %s", v.Cause, v.Text)
 	}
 }
+
+// One that the kernel ended at a limit of CPU time, and then ends in the same way unseen.
+func TestCPUTimeAgain(t *testing.T) {
+	s := tell(t, web(silentProbe))
+	s.in("app", fact.Looked{PID: 100, MaxCPU: time.Second})
+	s.exit("app", fact.Exited{ExitCode: 137, Signal: 9, StatusKnown: true, OOMKnown: true, ByKernel: true})
+	s.wait(20 * time.Second)
+	s.exit("app", fact.Exited{ExitCode: 137, Signal: 9, StatusKnown: true, OOMKnown: true})
+	if a := s.ask(); a.Verdicts[0].Cause != answer.AppCrashSignal {
+		t.Error(a.Text(answer.Style{Wide: true}))
+	}
+}

@@ -49,7 +49,10 @@ func killedFromOutside(e ending) *finding {
 	}
 	f.text = fmt.Sprintf("Container %s was ended%s with %s by something other than the node: the node ordered no kill, and no OOM kill was seen in it.", e.run.Container, e.after(), signalName(n))
 	f.fixes = append(e.h.logsFix(e.run), e.h.inspect("look for who did it on the node", "journalctl --since -1h | grep -iE 'kill|oom'"))
+	sender, _ := e.lastSignal()
 	switch {
+	case n == sigkill && sender == nil && e.endedByCPUTime():
+		f.text = "somebody else may have killed it, but an earlier run ended in the same way at its limit of CPU time"
 	case seen:
 		f.weight = strong
 	case n == 9:
