@@ -1,2 +1,2 @@
 . "$(dirname "$0")/../../lib.sh"
-said "Running on http"; until_true running_for 32
+said "Running on http"; until_true running_for 50

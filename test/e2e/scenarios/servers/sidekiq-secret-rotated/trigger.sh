@@ -6,4 +6,4 @@ k patch secret redis-auth -p '{"stringData":{"password":"autumn-2026"}}'
 k rollout restart deployment/redis
 k rollout status deployment/redis --timeout=120s
 k wait pod/subject --for=condition=Ready=false --timeout=90s
-said WRONGPASS; sleep 4
+said NOAUTH; sleep 4
