@@ -283,6 +283,10 @@ func TestInit(t *testing.T) {
 	if a := s.ask(); a.Verdicts[0].Cause != answer.InitWaiting {
 		t.Error(a.Text(answer.Style{}))
 	}
+	s.in("prepare", fact.Looked{PID: 90, State: "S", Over: time.Second, Said: []string{`ERROR:  relation "schema_version" does not exist`, "LINE 1: select version from schema_version", "                            ^"}})
+	if v := s.ask().Verdicts[0]; !strings.Contains(v.Text, `Its log says: ERROR: relation "schema_version" does not exist / LINE 1: select version from schema_version.`) {
+		t.Error(v.Text)
+	}
 	for range 2 {
 		s.exit("prepare", fact.Exited{ExitCode: 1, OOMKnown: true})
 		s.wait(30 * time.Second)

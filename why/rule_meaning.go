@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"fmt"
 
 	"whylet.dev/whylet/fact"
@@ -9,29 +10,50 @@ import (
 	"whylet.dev/whylet/why/words"
 )
 
-// meaning is what well-known last words stand for, for people who see them for the
-// first time. They change no cause: the process ended because of them by itself.
+// meaning is what well-known words stand for, for people who see them for the first
+// time. They change no cause: the process ended, or says no, because of them by itself.
 type meaning struct {
 	said *words.Phrase
 	text string
-	fix  func(e ending) answer.Fix
+	fix  func(h *inquiry, container, said string) answer.Fix
 }
 
-func changing(text string) func(ending) answer.Fix {
-	return func(e ending) answer.Fix { return e.h.specFix(text) }
+func changing(text string) func(*inquiry, string, string) answer.Fix {
+	return func(h *inquiry, _, _ string) answer.Fix { return h.specFix(text) }
 }
 
-func showing(text, command string) func(ending) answer.Fix {
-	return func(e ending) answer.Fix { return e.h.inspect(text, command) }
+// showing is a command on the node, running one within the container.
+func showing(text, command string) func(*inquiry, string, string) answer.Fix {
+	return func(h *inquiry, _, _ string) answer.Fix { return h.inspect(text, command) }
 }
 
-// meanings are in the words of OpenSSL, Go, Java, Node, Python, glibc, musl, PostgreSQL
-// and MySQL. The first that fits counts.
+func running(text, command string) func(*inquiry, string, string) answer.Fix {
+	return func(h *inquiry, container, _ string) answer.Fix { return h.inspect(text, h.exec(container, command)) }
+}
+
+// certificateDates shows them from a pod of its own: few images have openssl.
+func certificateDates(h *inquiry, _, said string) answer.Fix {
+	host, port, ok := splitAddress(words.Place(said))
+	if !ok {
+		host, port = cmp.Or(words.Place(said), "HOST"), "443"
+	}
+	return h.inspect("see the dates of the certificate (NotAfter), and renew it where it is served",
+		h.kubectl("run tls-test --rm -i --restart=Never --image=alpine/openssl -- s_client -connect %s:%s -servername %s", host, port, host))
+}
+
+// leftBehind names the file that an earlier run left.
+func leftBehind(h *inquiry, _, said string) answer.Fix {
+	file := cmp.Or(firstOf(words.LeftBehind.Find(said)...), "that file")
+	return h.specFix(fmt.Sprintf("have the start remove %s, or give it a place that does not outlive the container, or none; only one pod may use it", file))
+}
+
+// meanings are in the words of OpenSSL, Go, Java, Node, Python, glibc, musl, and of
+// databases and their clients. The first that fits counts.
 var meanings = []meaning{
 	{
 		words.CertificateExpired,
 		"a TLS certificate has expired, or the clock is wrong",
-		showing("see the dates of the certificate, and renew it", "openssl s_client -connect HOST:443 </dev/null 2>/dev/null | openssl x509 -noout -dates"),
+		certificateDates,
 	},
 	{
 		words.CertificateUnknown,
@@ -47,6 +69,26 @@ var meanings = []meaning{
 		words.Credentials,
 		"its credentials were refused",
 		changing("correct the user or password that it is given (a Secret's value, and its line end)"),
+	},
+	{
+		words.LeftBehind,
+		"it takes a file that an earlier run left for the sign of another that runs, and does not start beside it",
+		leftBehind,
+	},
+	{
+		words.TakesNoWrites,
+		"the database is there and takes no writes: it is a replica, or was set read-only, as after a failover",
+		changing("have it ask the primary, or let the database take writes again"),
+	},
+	{
+		words.QuotaReached,
+		"the database takes no more because a limit of its own is reached, whatever room the disk and the node have",
+		changing("delete what is not needed, or raise that limit (Redis: maxmemory or its policy; etcd: compact and defragment it, then etcdctl alarm disarm, or --quota-backend-bytes)"),
+	},
+	{
+		words.PoolTaken,
+		"all connections of its own pool are taken, and none is given back in time",
+		changing("have every request give its connection back, also after an error; make the pool larger only if the database allows it"),
 	},
 	{
 		words.OthersMay,
@@ -84,14 +126,23 @@ func (e ending) mayNotWrite(f *finding) {
 	}
 }
 
-// meant adds the meaning of a process's last words to a finding that quotes them.
-func (e ending) meant(f *finding, said string) {
+// meant adds the meaning of a container's words to a finding that quotes them.
+func (h *inquiry) meant(f *finding, container, said string) bool {
+	h.throughProxy(f, container, said)
 	for _, m := range meanings {
 		if m.said.In(said) {
 			f.because = append(f.because, fmt.Sprintf("That means: %s.", m.text))
-			f.fixes = append([]answer.Fix{m.fix(e)}, f.fixes...)
-			return
+			f.fixes = append([]answer.Fix{m.fix(h, container, said)}, f.fixes...)
+			return true
 		}
+	}
+	return false
+}
+
+// meant adds the meaning of a process's last words, or else of its code.
+func (e ending) meant(f *finding, said string) {
+	if e.h.meant(f, e.run.Container, said) {
+		return
 	}
 	code := e.exit.ExitCode
 	switch {

@@ -101,12 +101,12 @@ func (p *probing) complaint() (*fact.Fact, string) {
 	case at == nil:
 	case len(fact.Of[fact.Looked](at).SaidAt) == 0:
 		if words.Troubled(lines) { // nobody knows whether it was said now
-			return at, itsLog(words.Reason(lines))
+			return at, words.Reason(lines)
 		}
 	default:
 		late := history.SaidSince(at, p.lately(at))
 		if text := cmp.Or(words.Trouble(late, true), words.Trouble(lines, false)); text != "" {
-			return at, itsLog(text)
+			return at, text
 		}
 	}
 	return nil, ""

@@ -45,18 +45,22 @@ func probeSaidNo(p *probing) *finding {
 	default:
 		return nil
 	}
+	f.fixes = append(p.h.probeFixes(p), p.h.logsFix(p.run)...)
 	if p.mode != answered || ev.Status >= 500 {
 		p.quoteInto(f)
 	}
-	f.fixes = append(p.h.probeFixes(p), p.h.logsFix(p.run)...)
 	return f
 }
 
 // quoteInto adds what the container's log says of the failure.
 func (p *probing) quoteInto(f *finding) {
-	if at, said := p.complaint(); at != nil {
-		f.because, f.chain = append(f.because, said), p.chain(at)
+	at, said := p.complaint()
+	if at != nil {
+		f.because, f.chain = append(f.because, itsLog(said)), p.chain(at)
+	} else if p.last.Evidence != nil {
+		said = p.last.Evidence.Output
 	}
+	p.h.meant(f, p.run.Container, said)
 }
 
 func saying(output string) string {

@@ -14,6 +14,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // heap is how large a container's spec lets the heap of its runtime grow.
@@ -77,6 +78,39 @@ func heapWords(c *v1.Container, limit int64) string {
 		return fmt.Sprintf("Its heap may grow to %s (%s), and so beyond that limit.", prose.Size(g.bytes), g)
 	}
 	return fmt.Sprintf("Its heap may grow to %s (%s), which leaves %s of that limit for all else.", prose.Size(g.bytes), g, prose.Size(limit-g.bytes))
+}
+
+// proxyOf is the proxy through which a container's variables have clients ask, and the
+// variable that says so, without what it logs in with.
+func proxyOf(c *v1.Container) (variable, address string) {
+	if c == nil {
+		return "", ""
+	}
+	for _, e := range c.Env {
+		switch strings.ToLower(e.Name) {
+		case "http_proxy", "https_proxy", "all_proxy":
+			_, host, ok := strings.Cut(e.Value, "://")
+			if !ok {
+				host = e.Value
+			}
+			host = host[strings.LastIndexByte(host, '@')+1:]
+			if host, _, _ = strings.Cut(host, "/"); host != "" {
+				return e.Name, host
+			}
+		}
+	}
+	return "", ""
+}
+
+// throughProxy says whose word a refusal may be, where it came to a client that asks through
+// a proxy.
+func (h *inquiry) throughProxy(f *finding, container, said string) {
+	variable, address := proxyOf(h.Spec(container))
+	if variable == "" || !words.TurnedAway.In(said) {
+		return
+	}
+	f.because = append(f.because, fmt.Sprintf("It asks through the proxy %s (%s in its env), so that may be the proxy's word, and not that of whom it asks.", prose.Brief(address, 80), variable))
+	f.fixes = append([]answer.Fix{h.specFix("have NO_PROXY and no_proxy name what it is to ask directly (.svc, .cluster.local and the names of Services), or allow the request at the proxy")}, f.fixes...)
 }
 
 // inMemory names the volumes of a container that lie in memory, with their mounts.

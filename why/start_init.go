@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // initTroubles are those of a container that has to end before others start.
@@ -79,6 +81,11 @@ func (h *inquiry) initWaiting(run *history.Run) finding {
 	f.fixes = []answer.Fix{
 		h.inspect("see what it waits for", h.kubectl("logs %s -c %s", h.Pod.Name, run.Container)),
 		h.inspect("and what runs in it", h.exec(run.Container, "ps")),
+	}
+	if at, lines := run.Said(time.Time{}); at != nil {
+		said := cmp.Or(words.Trouble(lines, true), words.Reason(lines))
+		f.because, f.chain = []string{itsLog(said)}, links(run.Start, run.Started, at)
+		h.meant(&f, run.Container, said)
 	}
 	return f
 }

@@ -16,6 +16,27 @@ var (
 		`java\.lang\.OutOfMemoryError|heap out of memory|runtime: out of memory|\bMemoryError\b|NoMemoryError|System\.OutOfMemoryException|std::bad_alloc|^Out of memory[!:]|^[\w./-]+: out of memory$|(?i)cannot allocate memory`,
 		"java.lang.OutOfMemoryError: Java heap space", "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory", "fatal error: runtime: out of memory", "MemoryError",
 		"failed to allocate memory (NoMemoryError)", "System.OutOfMemoryException: Insufficient memory", "terminate called after throwing an instance of 'std::bad_alloc'", "Out of memory!", "sort: out of memory", "fork: Cannot allocate memory")
+	// RefusedMemory is said by a program that the kernel gave no more memory: at a limit of
+	// address space, of what may be promised, or of huge pages.
+	RefusedMemory = says("strerror(3), ENOMEM", []string{"cannot allocate memory"}, "fork: Cannot allocate memory")
+	HugePages     = says("PostgreSQL 17, sysv_shmem.c; OpenJDK 25, os_linux.cpp; DPDK 25", []string{"huge page", "hugepage", "large pages"},
+		"HINT:  This error usually means that PostgreSQL's request for a shared memory segment exceeded available memory, swap space, or huge pages.", "Failed to reserve large pages memory", "EAL: No free 2048 kB hugepages reported on node 0")
+	// LeftBehind is said of a file of an earlier run that says that the program runs already.
+	LeftBehind = fits("Celery 5, platforms.py; Rack 3, server.rb; Apache 2.4; PostgreSQL 17, miscinit.c; MongoDB 8",
+		`(?i)\bpid ?file \(?(\S+?)\)? already exists|a server is already running\b.*check (\S+)|lock file "([^"]+)" already exists|\b(httpd) \(pid \d+\) already running|unable to lock the lock file: (\S+)`,
+		"ERROR: Pidfile (celerybeat.pid) already exists.", "A server is already running. Check /app/tmp/pids/server.pid.", `FATAL:  lock file "postmaster.pid" already exists`, "httpd (pid 1) already running")
+	// TakesNoWrites is said by a database that answers, and changes nothing.
+	TakesNoWrites = fits("PostgreSQL 17, utility.c; MySQL 9, MariaDB 12; Redis 8; MongoDB 8",
+		`(?i)in a read-only transaction|--(super-)?read-only option|can't write against a read only replica|\bREADONLY\b|not ?(writable)?primary`,
+		"ERROR:  cannot execute INSERT in a read-only transaction", "The MySQL server is running with the --read-only option so it cannot execute this statement", "READONLY You can't write against a read only replica.", "NotWritablePrimary")
+	// QuotaReached is said by a database that takes no more because of a limit of its own.
+	QuotaReached = fits("etcd 3.6, Redis 8",
+		`\bNOSPACE\b|database space exceeded|command not allowed when used memory > 'maxmemory'`,
+		"/health error due to alarm:NOSPACE", "etcdserver: mvcc: database space exceeded", "OOM command not allowed when used memory > 'maxmemory'.")
+	// PoolTaken is said by a pool that has no connection left to give.
+	PoolTaken = fits("psycopg 2.9 and 3, SQLAlchemy 2, HikariCP 6, node-postgres 8, Rails 8, Go 1.26",
+		`(?i)connection pool exhausted|QueuePool limit of|connection is not available, request timed out|timeout exceeded when trying to connect|could not obtain a connection from the pool|couldn't get a connection after`,
+		"psycopg2.pool.PoolError: connection pool exhausted", "QueuePool limit of size 5 overflow 10 reached, connection timed out", "HikariPool-1 - Connection is not available, request timed out after 30000ms.", "could not obtain a connection from the pool within 5.000 seconds")
 	// ConnectionLimit is said by a server that takes no more connections or requests.
 	ConnectionLimit = fits("Apache 2.4, mpm_prefork.c; PHP 8.4, fpm_children.c; HAProxy 3, nginx 1.28, PostgreSQL 17, MariaDB 12, Redis 8, MongoDB 8, memcached 1.6",
 		`(?i)server reached (MaxRequestWorkers|MaxClients|pm\.max_children|max_children)|reached (process|the frontend's|its) (maxconn|limit)|\bmaxconn\b.*reached|worker_connections are not enough|too many connections\b|too many clients already|max(imum)? number of clients (has been )?reached|connection refused because too many open connections|too many open connections`,
@@ -32,6 +53,11 @@ var (
 		`(?i)no server is available to handle|no healthy upstream|upstream connect error|no available server|bad gateway|gateway time-?out|error reading from remote server|backend fetch failed`,
 		"<html><body><h1>503 Service Unavailable</h1>\nNo server is available to handle this request.\n</body></html>", "no healthy upstream", "upstream connect error or disconnect/reset before headers",
 		"no available server", "502 Bad Gateway", "Error 503 Backend fetch failed", "The proxy server received an invalid response: Error reading from remote server")
+	// TurnedAway is said by a client that was answered in a way in which proxies answer, too.
+	TurnedAway = fits("CPython 3.14 urllib, requests 2.32, axios 1.12, curl 8, wget 1.25, OpenJDK 25, Node 24",
+		`(?i)\bhttp error (403|407|50[234])\b|\b(403|407) client error: |\b50[234] server error: |\b(status|response) code:? (403|407|50[234])\b|returned error: (http/[\d.]+ )?(403|407|50[234])\b|proxy authentication required|tunnel (connection )?failed\b|unable to tunnel through proxy`,
+		"urllib.error.HTTPError: HTTP Error 403: Forbidden", "requests.exceptions.HTTPError: 403 Client Error: Forbidden for url: http://stock/", "AxiosError: Request failed with status code 403",
+		"curl: (22) The requested URL returned error: 403", "OSError: Tunnel connection failed: 403 Forbidden", "curl: (56) CONNECT tunnel failed, response 403", "java.io.IOException: Unable to tunnel through proxy. Proxy returns \"HTTP/1.1 403 Forbidden\"")
 	// LetDown is said by a client whose question was answered with a failure of whom it asked.
 	LetDown = fits("CPython 3.14 urllib, requests 2.32, httpx 0.28, axios 1.12, got 14, curl 8, wget 1.25, OpenJDK 25, Spring 7, OpenFeign 13, Guzzle 7, Ruby 3.4 net/http, .NET 10, Go programs",
 		`(?i)\bhttp error 5\d\d\b|\b5\d\d server error: |\bserver error '5\d\d |\b(failed with|unexpected|got|received|bad|non-200|not indicate success)\b.{0,20}\bstatus( code)?:? 5\d\d\b|\bnot indicate success: 5\d\d\b|\bresponse code:? 5\d\d\b|returned error: (http/[\d.]+ )?5\d\d\b|\berror 5\d\d: |\b5\d\d [\w ]+ from (get|post|put) |\[5\d\d[^\]]*\] during \[|resulted in a .5\d\d |\(Net::HTTPFatalError\)`,

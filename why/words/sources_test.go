@@ -222,6 +222,12 @@ var fromMemory = map[*Phrase]string{
 	WorkerLate:      "gunicorn, arbiter.py, murder_workers; uWSGI, core/master_checks.c; Puma, lib/puma/cluster.rb; PHP, sapi/fpm/fpm/fpm_request.c",
 	OthersMay:       "Erlang/OTP, lib/kernel/src/auth.erl; PostgreSQL, src/backend/utils/init/miscinit.c, checkDataDir; OpenSSH, authfile.c, sshkey_perm_ok",
 	GaveUp:          "supervisord, process.py, give_up; systemd, src/core/unit.c; PM2, lib/God.js",
+	TurnedAway:      "CPython, Lib/urllib/error.py and Lib/http/client.py; requests, models.py, raise_for_status; axios, lib/core/settle.js; curl, lib/http_proxy.c; OpenJDK, HttpURLConnection.java",
+	HugePages:       "PostgreSQL, src/backend/port/sysv_shmem.c, CreateAnonymousSegment; OpenJDK, src/hotspot/os/linux/os_linux.cpp; DPDK, lib/eal/linux/eal_hugepage_info.c",
+	LeftBehind:      "Celery, celery/platforms.py, Pidfile; rackup, lib/rackup/server.rb; PostgreSQL, src/backend/utils/init/miscinit.c, CreateLockFile; Apache, server/log.c",
+	TakesNoWrites:   "PostgreSQL, src/backend/tcop/utility.c, PreventCommandIfReadOnly; MySQL, ER_OPTION_PREVENTS_STATEMENT; Redis, src/server.c, shared.roslaveerr",
+	QuotaReached:    "etcd, server/etcdserver/api/etcdhttp/health.go and errors.go; Redis, src/server.c, shared.oomerr",
+	PoolTaken:       "psycopg2, lib/pool.py; SQLAlchemy, pool/impl.py; HikariPool.java; node-postgres, pg-pool/index.js; Rails, connection_pool.rb",
 	SettingMissing:  "no one program: it is the habit of many",
 	HostHeader:      "Django, django/http/request.py, get_host; Rails, HostAuthorization; webpack-dev-server, lib/Server.js",
 }

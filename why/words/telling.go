@@ -90,8 +90,8 @@ func Reason(lines []string) string {
 // reasonAt is what a line says, with what belongs to it.
 func reasonAt(lines []string, at int) string {
 	from, most := at, gravity(lines, at, len(lines)-at)
-	for i := at - 1; i >= 0 && most >= trouble && !raises(lines[at], most) && at-from < mostReasons-1; i-- {
-		if g := gravity(lines, i, len(lines)-i); g < trouble || raises(lines[i], g) {
+	for i := at - 1; i >= 0 && most >= trouble && at-from < mostBefore(lines[at], most); i-- {
+		if g := gravity(lines, i, len(lines)-i); g < warning || raises(lines[i], g) {
 			break
 		}
 		from = i
@@ -113,6 +113,17 @@ func reasonAt(lines []string, at int) string {
 // raises says whether a line is the reason that a language gives, which says all; many
 // programs begin each of their errors with "Error: ".
 func raises(line string, g int) bool { return g == reason && !strings.HasPrefix(line, "Error: ") }
+
+// mostBefore is how many errors before a line may belong to it.
+func mostBefore(line string, g int) int {
+	switch {
+	case strings.HasPrefix(line, "panic: "):
+		return 1 // Go's programs log why they give up
+	case raises(line, g):
+		return 0
+	}
+	return mostReasons - 1
+}
 
 // continues says whether a line goes on with what the one before it says: it is of the same
 // mouth, and has nothing of a logger's before it, or is called a detail.

@@ -76,6 +76,10 @@ func TestSigns(t *testing.T) {
 	warned := func(at string) string {
 		return `{"type": "ADDED", "object": {"kind": "Event", "type": "Warning", "reason": "Unhealthy", "lastTimestamp": "2026-11-23T` + at + `Z", "involvedObject": {"namespace": "ns", "name": "subject"}}}`
 	}
+	initially := func(policy string, ago time.Duration) string {
+		return fmt.Sprintf(`{"type": "ADDED", "object": {"kind": "Pod", %s, "spec": {"initContainers": [{"name": "i"%s}]}, "status": {"initContainerStatuses": [{"name": "i", "state": {"running": {"startedAt": %q}}}]}}}`,
+			uid, policy, time.Now().Add(-ago).UTC().Format(time.RFC3339))
+	}
 	for _, c := range []struct {
 		name    string
 		symptom answer.SymptomKind
@@ -94,6 +98,9 @@ func TestSigns(t *testing.T) {
 		{"it is gone", answer.Disappeared, []string{pod("ADDED", ""), pod("DELETED", "")}, true},
 		{"it waits for an image", answer.NotStarting, []string{pod("ADDED", `"containerStatuses": [{"name": "c", "state": {"waiting": {"reason": "ErrImagePull"}}}]`)}, true},
 		{"it is being made", answer.NotStarting, []string{pod("ADDED", `"containerStatuses": [{"name": "c", "state": {"waiting": {"reason": "ContainerCreating"}}}]`)}, false},
+		{"an init container goes on", answer.NotStarting, []string{initially("", time.Minute)}, true},
+		{"an init container has begun", answer.NotStarting, []string{initially("", time.Second)}, false},
+		{"a sidecar goes on", answer.NotStarting, []string{initially(`, "restartPolicy": "Always"`, time.Minute)}, false},
 		{"no node", answer.Pending, []string{pod("ADDED", `"conditions": [{"type": "PodScheduled", "status": "False"}]`)}, true},
 		{"well", answer.Healthy, []string{pod("ADDED", fmt.Sprintf(running, 0, "True"))}, true},
 	} {

@@ -161,7 +161,7 @@ func (s *sign) shows(want Expected) bool {
 	case answer.NotStarting:
 		return slices.ContainsFunc(s.containers(""), func(c v1.ContainerStatus) bool {
 			return c.State.Waiting != nil && !slices.Contains([]string{"", "ContainerCreating", "PodInitializing"}, c.State.Waiting.Reason)
-		}) || warned("FailedMount") || warned("FailedCreatePodSandBox") || warned("Failed")
+		}) || s.waitsForInit() || warned("FailedMount") || warned("FailedCreatePodSandBox") || warned("Failed")
 	case answer.Pending:
 		return condition(s.pod, v1.PodScheduled).Status == v1.ConditionFalse
 	case answer.Completed:
@@ -178,6 +178,19 @@ func (s *sign) shows(want Expected) bool {
 		return want.Cause == answer.None && condition(s.pod, v1.PodReady).Status == v1.ConditionTrue
 	}
 	return false
+}
+
+// initGrace is how long an init container may run before somebody wonders.
+const initGrace = 10 * time.Second
+
+// waitsForInit says whether an init container that is to end goes on: kubectl shows Init:0/1,
+// and nothing else.
+func (s *sign) waitsForInit() bool {
+	return slices.ContainsFunc(s.pod.Spec.InitContainers, func(c v1.Container) bool {
+		return c.RestartPolicy == nil && slices.ContainsFunc(s.pod.Status.InitContainerStatuses, func(of v1.ContainerStatus) bool {
+			return of.Name == c.Name && of.State.Running != nil && time.Since(of.State.Running.StartedAt.Time) > initGrace
+		})
+	})
 }
 
 // starts says whether a container began so lately that its failing probes are no trouble
