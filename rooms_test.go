@@ -70,7 +70,7 @@ var rooms = []room{
 	{dir: "web/perfetto", pure: true, imports: []string{"google.golang.org/protobuf/encoding/protowire", module + "fact", module + "web/timeline"}},
 	{dir: "web/bundle", imports: []string{"github.com/evanw/esbuild/pkg/api"}},
 	{dir: "web/browser"},
-	{dir: "why/level0", pure: true, imports: []string{"k8s.io/api", module + "fact", module + "why/answer", module + "why/prose", module + "why/words"}},
+	{dir: "why/level0", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "why/answer", module + "why/prose", module + "why/words"}},
 	{dir: "why/mcp", imports: []string{"github.com/modelcontextprotocol/go-sdk/mcp", module + "fact", module + "journal", module + "why"}},
 	{dir: "why/ask", imports: []string{
 		"golang.org/x/sync", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/kubelet/pkg/apis/stats", module + "journal", module + "why",

@@ -60,6 +60,10 @@ func (c *podCase) wentFor(all []v1.Event) answer.Verdict {
 	}
 	v := because(answer.Deleted, "api-events", "", "Kubelet stopped the pod's containers, and then it was gone: somebody deleted it, or had it evicted. No controller says that it did. Who it was is in the API server's audit log, if there is one.")
 	v.Chain = []answer.Link{link(last(*stop), fromEvent, stop.Message)}
+	if hook := c.newestEvent("", "FailedPreStopHook"); hook != nil && !last(*hook).Before(last(*stop)) {
+		v.Contributing = []answer.Note{{Cause: answer.HookFailed, Text: "its preStop hook failed, or used up the grace period"}}
+		v.Chain = append(v.Chain, link(last(*hook), fromEvent, hook.Message))
+	}
 	return v
 }
 
@@ -208,5 +212,5 @@ func (c *podCase) failedFor(e *v1.Event) (answer.Cause, bool) {
 	if cause, ok := notConfiguredBy(message); ok {
 		return cause, true
 	}
-	return notRunBy(nil, message)
+	return notRunBy(c.Pod, nil, message)
 }

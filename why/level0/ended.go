@@ -226,10 +226,10 @@ func (c *podCase) outOfMemory(name string, t *v1.ContainerStateTerminated) answe
 		return v
 	}
 	for _, m := range k.VolumeMounts {
-		for _, vol := range c.Pod.Spec.Volumes {
-			if vol.Name == m.Name && vol.EmptyDir != nil && vol.EmptyDir.Medium == v1.StorageMediumMemory {
-				return unknown(name, fmt.Sprintf("Container %s was killed by the kernel for memory. Its limit is %s, and what is in its memory-backed volume %s counts for it; which of the two filled it is not known.", name, limit.String(), vol.Name), "what the memory was made of")
-			}
+		if inMemory(c.Pod, m.Name) {
+			v := unknown(name, fmt.Sprintf("Container %s was killed by the kernel for memory. Its limit is %s, and what is in its memory-backed volume %s counts for it; which of the two filled it is not known.", name, limit.String(), m.Name), "what the memory was made of")
+			v.Possible = []answer.Cause{answer.MemoryLimit, answer.MemoryBackedVolume}
+			return v
 		}
 	}
 	return because(answer.MemoryLimit, "api-oom-killed", name, fmt.Sprintf("Container %s was killed by the kernel for memory; it has a limit of %s%s.", name, limit.String(), c.limitRanged(name)),

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/words"
@@ -42,6 +43,9 @@ func (c *podCase) probeMet(name, kind, begins string, e *v1.Event) answer.Verdic
 	case c.neverHadPath(name, kind, lower):
 		v = because(answer.ProbeWrongPath, "api-probe-path", name, begins+". It has not been ready since it was started, and its log complains of nothing: the application does not have that path.",
 			answer.Fix{Text: "give the probe a path that the application serves", Risk: answer.Restarts}, c.describe())
+	case strings.Contains(lower, "connection refused") && c.heardElsewhere(name, kind) != "":
+		v = because(answer.AppListensElse, "api-says-where", name, begins+". "+c.heardElsewhere(name, kind),
+			answer.Fix{Text: "have it listen on 0.0.0.0 (or [::]) and on the port that the probe asks at, or correct the probe's port", Risk: answer.Restarts}, c.logs(name))
 	case strings.Contains(lower, "connection refused"):
 		v = unknown(name, begins+". Nothing listened there: the application had not come so far, listens elsewhere, or is gone.", "what the pod listened on at that moment, and whether it ever listened there", c.describe())
 	case strings.Contains(lower, "deadline exceeded"), strings.Contains(lower, "timeout"), strings.Contains(lower, "timed out"):
@@ -95,6 +99,47 @@ func (c *podCase) wasReady(name string) bool {
 		}
 	}
 	return false
+}
+
+// heardElsewhere says where a container listens by its own log, or by its command, where that
+// is not where its probe asks, and it has never been ready; empty where neither says so.
+// That it listens on another port, too, is left out: the probe's may come later.
+func (c *podCase) heardElsewhere(name, kind string) string {
+	p, k := c.probe(name, kind), c.container(name)
+	if p == nil || k == nil || kind != "Readiness" || !c.asksItself(name, kind) || !c.neverReady(name) {
+		return ""
+	}
+	asked := portOf(k, p)
+	for _, line := range slices.Backward(c.Saying[name]) {
+		if words.ListensOnLoopback(line, asked) {
+			return fmt.Sprintf("By its log it listens on loopback only, where nobody outside of the pod gets to: %s.", strings.TrimSuffix(short(line), "."))
+		}
+	}
+	for _, arg := range slices.Concat(k.Command, k.Args) {
+		if arg == fmt.Sprintf("127.0.0.1:%d", asked) || arg == fmt.Sprintf("localhost:%d", asked) {
+			return fmt.Sprintf("Its command has it listen on loopback only (%s), where nobody outside of the pod gets to.", arg)
+		}
+	}
+	return ""
+}
+
+// portOf is the number of the port that a probe of a container asks at; 0 where it is none.
+func portOf(k *v1.Container, p *v1.Probe) int32 {
+	var port intstr.IntOrString
+	switch {
+	case p.HTTPGet != nil:
+		port = p.HTTPGet.Port
+	case p.TCPSocket != nil:
+		port = p.TCPSocket.Port
+	case p.GRPC != nil:
+		return p.GRPC.Port
+	}
+	for _, has := range k.Ports {
+		if port.StrVal != "" && has.Name == port.StrVal {
+			return has.ContainerPort
+		}
+	}
+	return int32(port.IntValue())
 }
 
 // asksItself says that only the container itself can have answered a probe: no other one,

@@ -61,10 +61,14 @@ func configFix(cause answer.Cause) answer.Fix {
 // notRun reads what the runtime says of a container that it could not create or run.
 func (c *podCase) notRun(name, message string) answer.Verdict {
 	begins := fmt.Sprintf("Container %s could not be started: %s.", name, strings.TrimSuffix(short(message), "."))
-	if cause, ok := notRunBy(c.container(name), message); ok {
+	if cause, ok := notRunBy(c.Pod, c.container(name), message); ok {
 		return because(cause, "api-runtime-said", name, begins, c.describe())
 	}
-	return unknown(name, begins, "what the runtime met", c.describe())
+	v := unknown(name, begins, "what the runtime met", c.describe())
+	if words.InitOOM.In(message) {
+		v.Possible = []answer.Cause{answer.MemoryLimit, answer.MemoryBackedVolume}
+	}
+	return v
 }
 
 // pullAgain is how old the last attempt to pull an image can be: they are five minutes

@@ -31,17 +31,26 @@ func notConfiguredBy(message string) (answer.Cause, bool) {
 
 // notRunBy reads what the runtime says of a container that it could not create or run: a
 // file that was not found is its program's only where it says that it tried to run it.
-func notRunBy(k *v1.Container, message string) (answer.Cause, bool) {
+func notRunBy(pod *v1.Pod, k *v1.Container, message string) (answer.Cause, bool) {
 	mounts := func(m v1.VolumeMount) bool { return strings.Contains(message, `"`+m.MountPath+`"`) }
 	switch {
 	case strings.Contains(message, `exec: "`) && words.NoProgram.In(message), words.ExecFormat.In(message), words.WorkingDirectory.In(message):
 		return answer.AppStartFailed, true
+	case words.InitOOM.In(message) && (k == nil || !slices.ContainsFunc(k.VolumeMounts, func(m v1.VolumeMount) bool { return inMemory(pod, m.Name) })):
+		return answer.MemoryLimit, true
 	case words.SecurityModule.In(message):
 		return answer.SecurityRefused, true
 	case words.Mounting.In(message) && k != nil && slices.ContainsFunc(k.VolumeMounts, mounts):
 		return answer.VolumeFailed, true
 	}
 	return "", false
+}
+
+// inMemory says whether a volume of a pod is kept in memory.
+func inMemory(pod *v1.Pod, volume string) bool {
+	return slices.ContainsFunc(pod.Spec.Volumes, func(vol v1.Volume) bool {
+		return vol.Name == volume && vol.EmptyDir != nil && vol.EmptyDir.Medium == v1.StorageMediumMemory
+	})
 }
 
 // noImageBy reads what registries say, as the runtime hands it on. An unreachable one was

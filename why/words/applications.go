@@ -1,6 +1,9 @@
 package words
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // ShellCodes are the exit codes that shells have for what they could not run, with what
 // they stand for (POSIX.1-2024, 2.8.2).
@@ -90,6 +93,11 @@ var (
 		"Cookie file /var/lib/rabbitmq/.erlang.cookie must be accessible by owner only", `FATAL:  data directory "/data/pg" has invalid permissions`, `FATAL:  private key file "/tls/tls.key" has group or world access`,
 		"Permissions 0644 for '/keys/id_rsa' are too open.", "WARNING: UNPROTECTED PRIVATE KEY FILE!", "World-writable config file '/etc/mysql/my.cnf' is ignored: is world-writable", "bad permissions: ignore key: /keys/id_rsa",
 		"DETAIL:  Permissions should be u=rwx (0700) or u=rwx,g=rx (0750).")
+	// onLoopback is said by a server that takes connections of its own pod only, with the port.
+	onLoopback = fits("Flask 3 (Werkzeug), Uvicorn 0.38, gunicorn 23, Puma 7, Kestrel of .NET 10, Vite 7, Go programs",
+		`(?i)(?:running on|listening (?:at|on)|local|started on|serving on|bound to):?\s+(?:https?://|tcp://)?(?:127\.0\.0\.1|localhost|\[::1\]):(\d{2,5})\b`,
+		" * Running on http://127.0.0.1:5000", "INFO:     Uvicorn running on http://127.0.0.1:8000 (Press CTRL+C to quit)", "[INFO] Listening at: http://127.0.0.1:8000 (7)",
+		"* Listening on http://127.0.0.1:3000", "Now listening on: http://localhost:5000", "  Local:   http://localhost:5173/", "listening on 127.0.0.1:8080")
 	// NoCommand is said by a shell that finds no program of that name.
 	NoCommand = fits("bash 5.2, dash 0.5, busybox 1.37",
 		`(?m)^(?:[\w./-]*/)?(?:ba|da|a|z)?sh: (?:line \d+: |\d+: )?([\w./+-]+): (?:command )?not found$`,
@@ -186,6 +194,17 @@ var unreached = []struct {
 	{"there is no such name in DNS", noName},
 	{"nobody takes connections there", nobodyTakes},
 	{"nobody answers there", nobodyAnswers},
+}
+
+// ListensOnLoopback says whether a line tells that a server takes connections on a port from
+// its own pod only.
+func ListensOnLoopback(line string, port int32) bool {
+	for _, said := range onLoopback.Find(line) {
+		if said == strconv.Itoa(int(port)) {
+			return true
+		}
+	}
+	return false
 }
 
 // Place is where a line of words about another points to; empty where it does not say.

@@ -229,6 +229,7 @@ var fromMemory = map[*Phrase]string{
 	QuotaReached:    "etcd, server/etcdserver/api/etcdhttp/health.go and errors.go; Redis, src/server.c, shared.oomerr",
 	PoolTaken:       "psycopg2, lib/pool.py; SQLAlchemy, pool/impl.py; HikariPool.java; node-postgres, pg-pool/index.js; Rails, connection_pool.rb",
 	SettingMissing:  "no one program: it is the habit of many",
+	onLoopback:      "Werkzeug, serving.py, log_startup; Uvicorn, server.py, _log_started_message; gunicorn, arbiter.py, start; Puma, binder.rb; Vite, src/node/logger.ts",
 	HostHeader:      "Django, django/http/request.py, get_host; Rails, HostAuthorization; webpack-dev-server, lib/Server.js",
 }
 
