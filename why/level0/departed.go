@@ -58,13 +58,21 @@ func (c *podCase) wentFor(all []v1.Event) answer.Verdict {
 	if stop == nil || !strings.HasPrefix(stop.Message, "Stopping container ") || c.newestEvent("", "Evicted", "Preempting", "DeadlineExceeded", "TaintManagerEviction") != nil {
 		return unknown("", "The pod is gone, and no event says who deleted it, or what was decided before.", "what was decided, and from what")
 	}
-	v := because(answer.Deleted, "api-events", "", "Kubelet stopped the pod's containers, and then it was gone: somebody deleted it, or had it evicted. No controller says that it did. Who it was is in the API server's audit log, if there is one.")
+	v := because(answer.Deleted, "api-events", "", "Kubelet stopped the pod's containers, and then it was gone: somebody deleted it, or had it evicted. No controller says that it did. Who it was is in the API server's audit log, if there is one."+c.before())
 	v.Chain = []answer.Link{link(last(*stop), fromEvent, stop.Message)}
 	if hook := c.newestEvent("", "FailedPreStopHook"); hook != nil && !last(*hook).Before(last(*stop)) {
 		v.Contributing = []answer.Note{{Cause: answer.HookFailed, Text: "its preStop hook failed, or used up the grace period"}}
 		v.Chain = append(v.Chain, link(last(*hook), fromEvent, hook.Message))
 	}
 	return v
+}
+
+// before says whether events tell how the pod was before it went: its oldest may be gone.
+func (c *podCase) before() string {
+	if c.newestEvent("", "Scheduled") != nil {
+		return ""
+	}
+	return " Whether it was well before its events do not tell: the oldest of them are gone."
 }
 
 // byItsMaker is about a pod that its controller deleted: where a Deployment says of the

@@ -46,9 +46,16 @@ func (c *podCase) probeMet(name, kind, begins string, e *v1.Event) answer.Verdic
 	case strings.Contains(lower, "connection refused") && c.heardElsewhere(name, kind) != "":
 		v = because(answer.AppListensElse, "api-says-where", name, begins+". "+c.heardElsewhere(name, kind),
 			answer.Fix{Text: "have it listen on 0.0.0.0 (or [::]) and on the port that the probe asks at, or correct the probe's port", Risk: answer.Restarts}, c.logs(name))
+	case strings.Contains(lower, "connection refused") && c.asksItself(name, kind) && listensNever(c.container(name)) != "":
+		v = because(answer.AppNotListening, "api-listens-never", name, fmt.Sprintf("%s. Its main process is %s by its command, which listens on nothing.", begins, listensNever(c.container(name))),
+			answer.Fix{Text: "give it the command of the server, or take the probe away", Risk: answer.Restarts}, c.describe())
 	case strings.Contains(lower, "connection refused"):
 		v = unknown(name, begins+". Nothing listened there: the application had not come so far, listens elsewhere, or is gone.", "what the pod listened on at that moment, and whether it ever listened there", c.describe())
-	case strings.Contains(lower, "deadline exceeded"), strings.Contains(lower, "timeout"), strings.Contains(lower, "timed out"):
+	case strings.Contains(lower, "timed out after") && c.sleepsTooLong(name, kind):
+		v = because(answer.ProbeCommandFailed, "api-probe-sleeps", name, begins+". The probe's own command sleeps for longer than its timeout.", answer.Fix{Text: "have it sleep less, or give it a longer timeoutSeconds", Risk: answer.Restarts}, c.describe())
+	case timedOut(lower) && c.outOfFiles(name) != "":
+		v = because(answer.AppHang, "api-files-limit", name, fmt.Sprintf("%s. No answer came in time, and it says itself that it may open no more files (its limit is RLIMIT_NOFILE), of which each connection is one: %s.", begins, c.outOfFiles(name)), c.logs(name), c.logsBefore(name))
+	case timedOut(lower):
 		v = unknown(name, begins+". No answer came in time.", "whether it was throttled, hung, was swapped or answered late, and by how much", c.describe())
 	default:
 		v = unknown(name, begins+".", "each attempt, and who answered it", c.describe())
@@ -58,6 +65,51 @@ func (c *podCase) probeMet(name, kind, begins string, e *v1.Event) answer.Verdic
 		v.LastWords = lastOf(c.Saying[name], shownLines)
 	}
 	return v
+}
+
+func timedOut(lower string) bool {
+	return strings.Contains(lower, "deadline exceeded") || strings.Contains(lower, "timeout") || strings.Contains(lower, "timed out")
+}
+
+// listensNever is the program that is a container's main process by its command, where that
+// only waits; empty where it may be a server, or a shell's script.
+func listensNever(k *v1.Container) string {
+	if k == nil || len(k.Command) == 0 {
+		return ""
+	}
+	if program := path.Base(k.Command[0]); slices.Contains([]string{"sleep", "tail", "cat", "pause"}, program) {
+		return program
+	}
+	return ""
+}
+
+// sleepsTooLong says whether the first that a probe's command does is to sleep for longer
+// than it may take.
+func (c *podCase) sleepsTooLong(name, kind string) bool {
+	p := c.probe(name, kind)
+	if p == nil || p.Exec == nil {
+		return false
+	}
+	command := p.Exec.Command
+	if len(command) == 3 && slices.Contains(shells, path.Base(command[0])) && command[1] == "-c" {
+		command = strings.Fields(command[2])
+	}
+	if len(command) < 2 || path.Base(command[0]) != "sleep" || len(command) > 2 && command[2] == "&" {
+		return false
+	}
+	n, err := strconv.ParseFloat(strings.TrimRight(command[1], "s;"), 64)
+	return err == nil && n >= float64(max(p.TimeoutSeconds, 1))
+}
+
+// outOfFiles is the last line of a container's log where that says that it may open no more
+// files; empty where it says something else.
+func (c *podCase) outOfFiles(name string) string {
+	for _, lines := range [][]string{c.Saying[name], c.Words[name]} {
+		if n := len(lines); n > 0 && words.OpenFiles.In(lines[n-1]) && !words.Inotify.In(lines[n-1]) {
+			return strings.TrimSuffix(short(lines[n-1]), ".")
+		}
+	}
+	return ""
 }
 
 // shownLines is how many lines of a log that goes on are shown with what is not ready.
