@@ -14,8 +14,13 @@ const (
 	tcpEstablished = 1 // TCP_ESTABLISHED
 	diagInfo       = 2 // INET_DIAG_INFO
 	// Where struct tcp_info has the milliseconds since data was sent and received, how many
-	// bytes came, and where what is read of it ends (linux/tcp.h).
-	infoSent, infoReceived, infoBytes, infoEnd = 44, 52, 128, 136
+	// bytes came, how many segments of data went, and where what is read of it ends
+	// (linux/tcp.h).
+	infoSent, infoReceived, infoBytes, infoSegments, infoEnd = 44, 52, 128, 156, 160
+	// leastAwaited is how long a question must be without an answer, and mostSent how many
+	// segments may go one way, if it is one: who sends its log there never gets an answer.
+	leastAwaited = time.Second
+	mostSent     = 64
 )
 
 // talk is how long ago something was sent on a connection to which nothing has come back, 0
@@ -48,11 +53,21 @@ func parseTalk(info []byte) (t talk) {
 	sent, received := milliseconds(infoSent), milliseconds(infoReceived)
 	if binary.NativeEndian.Uint64(info[infoBytes:]) > 0 {
 		t.heard = max(received, 1)
+	} else if binary.NativeEndian.Uint32(info[infoSegments:]) > mostSent {
+		return t
 	} else {
 		received++ // what the kernel counts from then is when the connection was made
 	}
-	if sent < received {
+	if sent < received && sent >= leastAwaited {
 		t.waits = sent
 	}
 	return t
+}
+
+// later is the newer of two questions without an answer; 0: none.
+func later(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
 }

@@ -45,7 +45,7 @@ func TestLookTellsWhoIsWaitedFor(t *testing.T) {
 	if _, err := v6Only("/proc/self/ns/net"); err != nil {
 		t.Skip("the kernel has no diagnosis of sockets: ", err)
 	}
-	time.Sleep(20 * time.Millisecond)
+	time.Sleep(leastAwaited + 20*time.Millisecond)
 	looked := new(Looker).Look(context.Background(), os.Getpid(), nil)
 	for _, d := range looked.Open {
 		if waits, ok := want[d.Remote]; ok {

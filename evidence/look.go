@@ -386,10 +386,7 @@ func (l *Looker) outward(pid int, open, listeners []Socket, owners map[uint64]ow
 		case i < 0 && len(all) < maxOpen:
 			all = append(all, d)
 		case i >= 0:
-			all[i].Unanswered = max(all[i].Unanswered, d.Unanswered)
-			if d.Heard > 0 && (all[i].Heard == 0 || d.Heard < all[i].Heard) {
-				all[i].Heard = d.Heard
-			}
+			all[i].Unanswered, all[i].Heard = later(all[i].Unanswered, d.Unanswered), later(all[i].Heard, d.Heard)
 		}
 	}
 	for i := range all {

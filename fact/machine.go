@@ -215,8 +215,9 @@ type Dial struct {
 	// Other is set when the process belongs to another container of the pod.
 	Other bool `json:"other,omitempty"`
 	// Unanswered is how long ago something was sent on an open connection to which nothing has
-	// come back; 0: nothing is waited for, or nobody could see. Heard is then how long ago
-	// anything came from there to the same process; 0: nothing has.
+	// come back for a second or more, the newest of several; 0: nothing is waited for, or
+	// nobody could see. Heard is then how long ago anything came from there to the same
+	// process; 0: nothing has.
 	Unanswered time.Duration `json:"unanswered,omitempty"`
 	Heard      time.Duration `json:"heard,omitempty"`
 }

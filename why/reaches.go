@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -96,16 +97,20 @@ func (all *reached) seen(run *history.Run) {
 	}
 }
 
+// justBefore is how long before a question that is not answered something may have come from
+// the same place to show that somebody is at work there: a greeting does.
+const justBefore = 500 * time.Millisecond
+
 // open adds a connection that is open, and tells whether an answer is waited for there.
 func (all *reached) open(f *fact.Fact, d fact.Dial) {
 	who := cmp.Or(prose.Brief(d.Command, 40), "it")
 	switch {
 	case d.Other:
-	case d.Unanswered >= leastAwaited:
+	case d.Unanswered > 0:
 		before := len(*all)
 		all.add(f, answer.ReachAwaits, d.Remote, fmt.Sprintf("%s sent something to %s %s before, and nothing has come back", who, d.Remote, prose.Span(d.Unanswered)))
 		if len(*all) > before {
-			(*all)[before].Heard = d.Heard > 0 && d.Heard < d.Unanswered
+			(*all)[before].Heard = d.Heard > 0 && d.Heard < d.Unanswered+justBefore
 		}
 	default:
 		all.add(f, answer.ReachOpen, d.Remote, fmt.Sprintf("%s is connected to %s", who, d.Remote))

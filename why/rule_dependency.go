@@ -3,8 +3,10 @@ package why
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
@@ -50,6 +52,7 @@ type needed struct {
 	// Place is where it should be, as name, address or host:port; empty where the words
 	// do not say.
 	place, what, said string
+	since             time.Time // when it was asked; zero where that is not known
 }
 
 // dependency reads the words of one line; ok is false where they are about none.
@@ -144,7 +147,7 @@ func probeWaits(p *probing) *finding {
 		return nil
 	}
 	f := &finding{cause: answer.DependencyDown, weight: strong, chain: p.chain(at)}
-	n, how := p.waitsFor(look)
+	n, how := p.waitsFor(at)
 	if how == "" {
 		return nil
 	}
@@ -158,16 +161,16 @@ func probeWaits(p *probing) *finding {
 
 // waitsFor says what an idle container waits for: by a connection on its way, or by
 // what it said last. how is empty where neither tells.
-func (p *probing) waitsFor(look fact.Looked) (n needed, how string) {
+func (p *probing) waitsFor(at *fact.Fact) (n needed, how string) {
 	_, lines := p.log()
 	if p.run.Exit != nil {
 		lines = fact.Of[fact.Exited](p.run.Exit).LastLines
 	}
-	return p.h.waitsFor(p.run.Container, look, lines)
+	return p.h.waitsFor(p.run.Container, at, lines)
 }
 
 // waitsFor is the same of any container, by a look and the end of its log.
-func (h *inquiry) waitsFor(container string, look fact.Looked, lines []string) (n needed, how string) {
+func (h *inquiry) waitsFor(container string, at *fact.Fact, lines []string) (n needed, how string) {
 	// What it says that it waits for may stand beside what each try came to.
 	waits := ""
 	for _, line := range slices.Backward(lines[max(0, len(lines)-3):]) {
@@ -179,7 +182,7 @@ func (h *inquiry) waitsFor(container string, look fact.Looked, lines []string) (
 		n.place = cmp.Or(n.place, words.Place(waits))
 		return n, fmt.Sprintf("%s (%s): %s", cmp.Or(n.place, "something"), n.what, quote(n.said, 100))
 	}
-	if n, how := h.awaited(look, container); how != "" {
+	if n, how := h.awaited(at, container, forever); how != "" {
 		return n, how
 	}
 	if waits != "" {
@@ -187,6 +190,9 @@ func (h *inquiry) waitsFor(container string, look fact.Looked, lines []string) (
 	}
 	return n, ""
 }
+
+// forever is longer than anything waits.
+const forever = time.Duration(math.MaxInt64)
 
 // probeAsksAnother: the command asks something else, which fails it.
 func probeAsksAnother(p *probing) *finding {

@@ -18,7 +18,7 @@ func init() {
 	probeRules.add(
 		rule[*probing]{
 			name: "probe-awaits-another", causes: []answer.Cause{answer.DependencyDown},
-			needs:   "no answer in time, not to a patient request either, an idle main process, and, while that lasts: a question on an open connection out of the container to which nothing comes back, a connection that nobody answers, or words of its log, said since then or again and again, that it does not reach another, with where to",
+			needs:   "no answer in time, not to a patient request either, an idle main process, and, while that lasts: a question on an open connection out of the container, asked since it was last well, to which nothing comes back, a connection that nobody answers, or words of its log, said since then or again and again, that it does not reach another, with where to",
 			against: "CPU use; a stopped process; a late answer",
 			yields:  []string{"probe-child-oom", "probe-process-stopped", "probe-limit-said", "probe-takes-no-more", "probe-speaks-otherwise"},
 			judge:   probeAwaits,
@@ -43,12 +43,16 @@ func probeAwaits(p *probing) *finding {
 	if how == "" {
 		return nil
 	}
-	return &finding{
+	f := &finding{
 		cause: answer.DependencyDown, weight: strong, chain: p.chain(at, seen),
 		text:  fmt.Sprintf("Container %s answers nobody, and waits for %s.", p.run.Container, how),
 		then:  []string{fmt.Sprintf("Meanwhile its main process %s, and %s failed: %s.", idleWords(look), p.what(), p.how())},
 		fixes: append(n.fixes(p.h), p.h.logsFix(p.run)...),
 	}
+	if p.halfSeen() && n.since.Before(p.from.Add(-p.period()-p.timeout())) && !n.since.IsZero() {
+		return f.possibly() // it may have waited there while it was well
+	}
+	return f
 }
 
 // awaitsLately is for how long what a look saw of waiting still tells: one that tries again
@@ -58,9 +62,6 @@ const awaitsLately = 30 * time.Second
 // waitsShare is the CPU use up to which one waits that tries again and again.
 const waitsShare = 0.2
 
-// leastAwaited is how long a question must have been without an answer.
-const leastAwaited = time.Second
-
 // awaits is whom the container waits for while its probe fails: by its newest looks, or by what
 // it has said since. how is empty where nothing tells.
 func (p *probing) awaits() (n needed, how string, at *fact.Fact) {
@@ -69,7 +70,11 @@ func (p *probing) awaits() (n needed, how string, at *fact.Fact) {
 		if f.Seen.Before(p.from) || p.until.Sub(f.Seen) > awaitsLately {
 			break
 		}
-		if n, how := p.h.awaited(fact.Of[fact.Looked](f), p.run.Container); how != "" {
+		most := forever
+		if n := len(p.before); n > 0 {
+			most = f.Seen.Sub(p.before[n-1].End()) + p.timeout()
+		}
+		if n, how := p.h.awaited(f, p.run.Container, most); how != "" {
 			if complaint.place != "" {
 				how += ". Its log says: " + quote(words.Gist(complaint.said), quoted)
 			}
@@ -83,13 +88,15 @@ func (p *probing) awaits() (n needed, how string, at *fact.Fact) {
 }
 
 // awaited is whom a container waits for by what a look found of its connections: a question
-// that is not answered, or a connection that is not.
-func (h *inquiry) awaited(look fact.Looked, container string) (n needed, how string) {
+// that is not answered, or a connection that is not. A question that was asked longer ago
+// than most is of one that waits for work, as it did while it was well.
+func (h *inquiry) awaited(at *fact.Fact, container string, most time.Duration) (n needed, how string) {
+	look := fact.Of[fact.Looked](at)
 	for _, d := range look.Open {
-		if d.Other || d.Unanswered < leastAwaited {
+		if d.Other || d.Unanswered == 0 || d.Unanswered > most {
 			continue
 		}
-		n = needed{place: d.Remote}
+		n = needed{place: d.Remote, since: at.Seen.Add(-d.Unanswered)}
 		if host := hostIn(d.Remote); loopback(host) || h.ownAddress(host) {
 			if n.place = h.besideAt(look, d.Remote, container); n.place == "" {
 				continue // itself

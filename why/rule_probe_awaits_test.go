@@ -42,9 +42,10 @@ func TestProbeAwaits(t *testing.T) {
 	peer := "W | rafthttp: health check for peer d51 could not connect: dial tcp: lookup etcd-1.etcd on 10.43.0.10:53: no such host"
 	for _, q := range []question{
 		{name: "for an answer", cause: answer.DependencyDown, says: "waits for an answer of 10.43.0.7:3000: nothing has come back", tale: holds(true, asks(fact.Dial{Remote: "10.43.0.7:3000", PID: 100, Command: "app", Unanswered: 4 * time.Second}))},
+		{name: "for an answer, from the start on", cause: answer.DependencyDown, tale: holds(false, asks(fact.Dial{Remote: "10.43.0.7:3000", PID: 100, Command: "app", Unanswered: time.Minute}))},
 		{name: "a connection that idles", cause: answer.AppHang, tale: holds(true, asks(fact.Dial{Remote: "10.43.0.7:3000", PID: 100, Command: "app"}))},
 		{name: "another container's question", cause: answer.AppHang, tale: holds(true, asks(fact.Dial{Remote: "10.43.0.7:3000", PID: 300, Other: true, Unanswered: 4 * time.Second}))},
-		{name: "one that was asked just now", cause: answer.AppHang, tale: holds(true, asks(fact.Dial{Remote: "10.43.0.7:3000", PID: 100, Unanswered: time.Millisecond}))},
+		{name: "for work, as it did while it was well", cause: answer.AppHang, tale: holds(true, asks(fact.Dial{Remote: "10.43.0.7:3000", PID: 100, Unanswered: 2 * time.Minute}))},
 		{name: "for itself", cause: answer.AppHang, tale: holds(true, asks(fact.Dial{Remote: "127.0.0.1:8080", PID: 100, Unanswered: 4 * time.Second}))},
 		{name: "for a connection", cause: answer.DependencyDown, says: "192.0.2.7:5432, which has not answered yet", tale: holds(true, func(l *fact.Looked) { l.Dialing = []fact.Dial{{Remote: "192.0.2.7:5432", PID: 100}} })},
 		{name: "for a peer, as it says again and again", cause: answer.DependencyDown, says: "etcd-1.etcd (there is no such name in DNS)", tale: holds(false, says(peer, "raft: became candidate", peer, "raft: became candidate"))},

@@ -93,7 +93,7 @@ func (h *inquiry) initWaiting(run *history.Run) finding {
 // initNeeds is what an init container waits for, where a look found that.
 func (h *inquiry) initNeeds(r *history.Run) []answer.Note {
 	for _, f := range slices.Backward(r.Looks) {
-		if _, how := h.waitsFor(r.Container, fact.Of[fact.Looked](f), fact.Of[fact.Looked](f).Said); how != "" {
+		if _, how := h.waitsFor(r.Container, f, fact.Of[fact.Looked](f).Said); how != "" {
 			return []answer.Note{{Cause: answer.DependencyDown, Text: "it waits for " + how, Facts: []fact.ID{f.ID}}}
 		}
 	}

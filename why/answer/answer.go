@@ -75,7 +75,8 @@ type Reach struct {
 	Container string  `json:"container"`
 	Place     string  `json:"place"`
 	How       Reached `json:"how"`
-	// Heard is set where the place answers others of the container's questions meanwhile.
+	// Heard is set where something came from the place just before a question that it does not
+	// answer, or since: whoever is there is at work.
 	Heard bool `json:"heard,omitempty"`
 	// Text is what shows it.
 	Text string  `json:"text"`
