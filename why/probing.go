@@ -431,6 +431,9 @@ func (p *probing) explain(symptom string) answer.Verdict {
 		return v
 	}
 	what := prose.Upper(p.what()) + " failed: " + cmp.Or(p.how(), "how is not known") + "."
+	if at, said := p.complaint(); at != nil {
+		what += " " + itsLog(said)
+	}
 	return undecided(symptom, p.run.Container, what, p.chain(), rest, p.missing(), append(p.h.probeFixes(p), p.h.logsFix(p.run)...)...)
 }
 

@@ -111,6 +111,8 @@ func (n needed) fixes(h *inquiry) []answer.Fix {
 		return []answer.Fix{h.inspect("see whose address that is", "kubectl get services,pods -A -o wide | grep -F "+host)}
 	case !isService:
 		return []answer.Fix{h.inspect("see whether the name is known in the cluster", fmt.Sprintf("kubectl run dns-test --rm -it --image=busybox --restart=Never -- nslookup %s", host))}
+	case len(parts) > 1 && h.Object != nil && h.Object.Spec.Subdomain == parts[1]:
+		return []answer.Fix{h.inspect("see why it does not answer", kubectl.Command(space, "why pod/%s", parts[0]))} // of its own StatefulSet
 	case len(parts) > 1:
 		space = parts[1]
 	}

@@ -75,6 +75,7 @@ func probeFilesLimit(p *probing) *finding {
 	if full == nil && said == "" {
 		return nil
 	}
+	said = words.Told(said)
 	f.text = fmt.Sprintf("Container %s may have no more files and connections open (RLIMIT_NOFILE)%s, so %s fails%s.", p.run.Container, p.filesWords(full), p.what(), colon(prose.Brief(said, kept)))
 	f.fixes = append(p.h.logsFix(p.run), p.h.filesFix(full))
 	if said != "" {

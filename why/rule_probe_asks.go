@@ -6,6 +6,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
 )
@@ -134,8 +135,16 @@ func probeCommandLate(p *probing) *finding {
 	return &finding{
 		cause: answer.ProbeCommandFailed, weight: fair, chain: p.chain(),
 		text:  fmt.Sprintf("The command of %s does not end within its timeout of %s.", p.what(), prose.Span(p.timeout())),
-		fixes: []answer.Fix{p.h.inspect("see how long it takes", p.h.exec(p.run.Container, "time "+prose.Brief(p.last.Evidence.Target, 80))), p.h.specFix("make it quicker, or raise timeoutSeconds")},
+		fixes: []answer.Fix{p.h.inspect("see how long it takes", "time "+p.h.exec(p.run.Container, p.command())), p.h.specFix("make it quicker, or raise timeoutSeconds")},
 	}
+}
+
+// command is what an exec probe runs, as a shell takes it.
+func (p *probing) command() string {
+	if p.spec == nil || p.spec.Exec == nil {
+		return prose.Brief(p.last.Evidence.Target, 80)
+	}
+	return kubectl.Quote(p.spec.Exec.Command...)
 }
 
 // probePath: the application answers 404 where it never answered anything else.

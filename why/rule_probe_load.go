@@ -8,7 +8,6 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
-	"whylet.dev/whylet/why/words"
 )
 
 // These rules are about answers that come too late, or never.
@@ -445,8 +444,9 @@ func probeHang(p *probing) *finding {
 
 // complains quotes the error of which a container's log tells while it does not answer.
 func (p *probing) complains(f *finding) {
-	if at, lines := p.log(); f != nil && f.weight >= fair && at != nil && !at.Seen.Before(p.from) && words.Troubled(lines) {
-		f.because = append(f.because, quoteLog(lines))
+	if at, said := p.complaint(); f != nil && f.weight >= fair && at != nil && !at.Seen.Before(p.from) {
+		f.because = append(f.because, itsLog(said))
+		p.h.meant(f, p.run.Container, said)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
@@ -37,7 +38,7 @@ func probeSaidNo(p *probing) *finding {
 	case p.mode == exitCode:
 		f.text = fmt.Sprintf("The application says that it is unhealthy: the command of %s %s%s.", p.what(), commandSaid(ev), saying(ev.Output))
 	case p.mode == answered:
-		f.text = fmt.Sprintf("The application itself answers %s with %d%s%s.", p.what(), ev.Status, saying(ev.Output), p.sinceWhen())
+		f.text = fmt.Sprintf("The application itself answers %s with %d%s%s.", p.what(), ev.Status, p.sayingBeside(ev), p.sinceWhen())
 	case p.mode == redirects:
 		f.text = fmt.Sprintf("The application answers %s with redirects that never end%s.", p.what(), p.sinceWhen())
 	case p.mode == notServing && strings.Contains(p.last.Message, "NOT_SERVING"):
@@ -46,10 +47,19 @@ func probeSaidNo(p *probing) *finding {
 		return nil
 	}
 	f.fixes = append(p.h.probeFixes(p), p.h.logsFix(p.run)...)
-	if p.mode != answered || ev.Status >= 500 {
+	if p.mode != answered || ev.Status >= 500 || p.worked() {
 		p.quoteInto(f)
 	}
 	return f
+}
+
+// sayingBeside is what an answer says, and of a server's own page of an error no more than its
+// title where the log tells more.
+func (p *probing) sayingBeside(ev *fact.Evidence) string {
+	if at, _ := p.complaint(); at != nil && ev.Status >= 500 && words.Title(ev.Output) != "" {
+		return saying(strings.TrimSpace(strings.TrimPrefix(words.Title(ev.Output), fmt.Sprint(ev.Status))))
+	}
+	return saying(ev.Output)
 }
 
 // quoteInto adds what the container's log says of the failure.

@@ -36,7 +36,7 @@ func (e ending) said(fits func(string) bool) string {
 func gist(said string) string { return quote(words.Gist(said), quoted) }
 
 // quote is what somebody said, as it stands before a full stop.
-func quote(said string, most int) string { return strings.TrimRight(prose.Brief(said, most), ". ") }
+func quote(said string, most int) string { return strings.TrimRight(prose.Brief(said, most), ".! ") }
 
 // lastWord is what a container said last, its termination message before its log;
 // "" when it said nothing.

@@ -196,8 +196,7 @@ func wordRows(lines []string, wide bool) []Row {
 		lines = slices.Compact(lines)
 	}
 	if len(lines) > shownWords && !wide {
-		from := min(len(lines)-shownWords, words.Telling(lines))
-		lines = lines[from : from+shownWords]
+		lines, _ = words.Keep(lines, shownWords, 1<<20)
 	}
 	var rows []Row
 	for _, line := range lines {

@@ -2,6 +2,8 @@ package kubectl
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -35,4 +37,18 @@ func EditTemplate(namespace string, pod *v1.Pod, text string) answer.Fix {
 		f.Command = Command(namespace, "edit %s", workload)
 	}
 	return f
+}
+
+// plainWord fits what a shell takes as it stands.
+var plainWord = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
+
+// Quote is a command line that a shell takes apart into these words again.
+func Quote(words ...string) string {
+	all := slices.Clone(words)
+	for i, word := range all {
+		if !plainWord.MatchString(word) {
+			all[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(all, " ")
 }

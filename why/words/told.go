@@ -42,8 +42,17 @@ func Told(output string) string {
 	return text
 }
 
-// failures are the members of an object, however deep, that tell of a failure, by their
-// path; empty where none does, or where it is no object.
+// Title is what a page in HTML, as servers make one of an error, calls itself; empty where the
+// answer is none.
+func Title(output string) string {
+	if m := title.FindStringSubmatch(output); m != nil && strings.HasPrefix(strings.TrimSpace(output), "<") {
+		return strings.Join(strings.Fields(html.UnescapeString(m[1])), " ")
+	}
+	return ""
+}
+
+// failures are the members of an object, however deep, that tell of a failure or of its
+// reason, by their path; empty where none does, or where it is no object.
 func failures(text string) string {
 	var object map[string]any
 	if json.Unmarshal([]byte(text), &object) != nil {
@@ -59,6 +68,10 @@ func failuresIn(value any, path string, all *[]string) {
 	switch v := value.(type) {
 	case map[string]any:
 		for name, inner := range v {
+			if text, ok := inner.(string); ok && text != "" && slices.Contains(reasons, strings.ToLower(name)) && !failing.MatchString(text) {
+				*all = append(*all, strings.TrimPrefix(path+"."+name, ".")+": "+text)
+				continue
+			}
 			failuresIn(inner, strings.TrimPrefix(path+"."+name, "."), all)
 		}
 	case []any:

@@ -5,6 +5,7 @@ import "testing"
 func TestTold(t *testing.T) {
 	for name, test := range map[string]struct{ output, want string }{
 		"failing members": {`{"status":"DOWN","checks":{"disk":{"status":"UP"},"db":{"status":"DOWN","detail":"connection refused"}}}`, "checks.db.detail: connection refused, checks.db.status: DOWN, status: DOWN"},
+		"its reason":      {`{"error":"EMFILE: too many open files, open '/srv/server.js'","path":"/"}`, "error: EMFILE: too many open files, open '/srv/server.js'"},
 		"a page":          {"<!doctype html><html><head><title>502</title><style>b{}</style></head>\n<body><h1>502 Bad Gateway</h1><hr>nginx</body></html>", "502 Bad Gateway nginx"},
 		"a title alone":   {"<html><head><title>Not &amp; here</title></head></html>", "Not & here"},
 		"psql":            {"psql: error: connection to server on socket \"/tmp/.s.PGSQL.5432\" failed: FATAL:  sorry, too many clients already\n", "psql: error: connection to server on socket \"/tmp/.s.PGSQL.5432\" failed: FATAL:  sorry, too many clients already"},
