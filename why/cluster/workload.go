@@ -83,6 +83,11 @@ func JobAnswer(job *batchv1.Job, w Workload, pods []answer.Answer, now time.Time
 	case batchv1.JobReasonBackoffLimitExceeded:
 		f.Text = "The job failed for good: its pods failed more often than its backoffLimit allows, and nothing starts another."
 		f.Fixes = []answer.Fix{{Text: "fix what makes its pods fail, then create the job again; backoffLimit says how often it is tried", Risk: answer.Restarts}}
+		if len(there) == 0 { // that nothing is tried any more is not why they failed
+			f.Contributing = []answer.Note{{Cause: answer.RestartPolicy, Text: f.Text}}
+			f.Cause, f.Certainty, f.Rule = answer.CauseUnknown, answer.Unknown, ""
+			f.Text += " Why they failed is not known: they are gone, and nobody remembers them."
+		}
 	}
 	if c.Reason == batchv1.JobReasonBackoffLimitExceeded && a.Symptoms[0].Kind != answer.Healthy {
 		for i := range a.Verdicts {

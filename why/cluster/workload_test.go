@@ -69,7 +69,7 @@ func TestJob(t *testing.T) {
 		{"too long, its pods are gone", failed("DeadlineExceeded"), nil, []answer.Cause{answer.ActiveDeadline}},
 		{"too long, after a crash", failed("DeadlineExceeded"), []answer.Answer{crashed}, []answer.Cause{answer.ActiveDeadline, answer.AppExitError}},
 		{"too often", failed("BackoffLimitExceeded"), []answer.Answer{crashed}, []answer.Cause{answer.AppExitError}},
-		{"too often, its pods are gone", failed("BackoffLimitExceeded"), nil, []answer.Cause{answer.RestartPolicy}},
+		{"too often, its pods are gone", failed("BackoffLimitExceeded"), nil, []answer.Cause{answer.CauseUnknown}},
 		{"a policy of its own", failed("PodFailurePolicy"), nil, []answer.Cause{answer.RestartPolicy}},
 	} {
 		a := JobAnswer(c.job, Workload{Subject: answer.Subject{Kind: "Job", Namespace: "shop", Name: "import"}, Wanted: -1}, c.pods, dawn)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // relevant are the events about this very pod: one of the same name before it had
@@ -73,13 +74,22 @@ func (c *podCase) newestEvent(container string, reasons ...string) *v1.Event {
 const slack = 2 * time.Second
 
 // ordered is kubelet's word that it ended the run of a container that ended at the given
-// time: a Killing event between the end and a grace period before.
+// time: a Killing event between the end and a grace period before, as it was then. An event
+// that is told again keeps the times of the first and of the last.
 func (c *podCase) ordered(container string, ended time.Time) *v1.Event {
 	e := c.newestEvent(container, "Killing")
-	if e == nil || last(*e).After(ended.Add(slack)) || last(*e).Before(ended.Add(-c.grace()-slack)) {
+	if e == nil {
 		return nil
 	}
-	return e
+	for _, at := range []time.Time{last(*e), first(*e)} {
+		if at.After(ended.Add(slack)) || at.Before(ended.Add(-c.grace()-slack)) {
+			continue
+		}
+		then := *e
+		then.Series, then.LastTimestamp, then.EventTime = nil, metav1.NewTime(at), metav1.MicroTime{}
+		return &then
+	}
+	return nil
 }
 
 // grace is the longest that kubelet lets a container of this pod end by itself.

@@ -201,7 +201,7 @@ func TestExplain(t *testing.T) {
 		{
 			name: "the event of a kill stands for a later one, too", spec: liveness, status: ended(`exitCode: 1, reason: Error`), words: quiet,
 			events: strings.TrimSuffix(again, "]") + `, {reason: Killing, count: 2, message: "Container app failed liveness probe, will be restarted", firstTimestamp: "2026-11-22T02:49:59Z", lastTimestamp: "2026-11-22T02:55:00Z"}]`,
-			kind:   answer.Restarted, cause: answer.CauseUnknown, text: "whether it was told to",
+			kind:   answer.Restarted, cause: answer.CauseUnknown, text: "because its liveness probe failed",
 		},
 		{
 			name: "a word of the next run may be one of few that were left to say", spec: liveness, status: ended(`exitCode: 1, reason: Error`), words: quiet,
