@@ -9,12 +9,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// combined is what client-go writes before the newest message of events that differ in little
+// (tools/record, EventAggregatorByReasonMessageFunc).
+const combined = "(combined from similar events): "
+
 // relevant are the events about this very pod: one of the same name before it had
 // another uid.
 func relevant(events []v1.Event, pod *v1.Pod) []v1.Event {
 	var own []v1.Event
 	for _, e := range events {
 		if e.InvolvedObject.UID == pod.UID && pod.UID != "" {
+			e.Message = strings.TrimPrefix(e.Message, combined)
 			own = append(own, e)
 		}
 	}

@@ -11,6 +11,7 @@
 //	make bench-why WHY="-situations live"               in some of the situations
 //	make bench-why STACK=kubelet                        beside a real kubelet
 //	make bench-why STACK=kubelet WHY="-kubelet 'logging: {verbosity: 2}'"   of which the log says more
+//	make bench-why STACK=kubelet WHY="-agent none -situations live"   with nothing but the API to go by
 //	make bench-why STACK=kubelet WHY="-faults 15s -within 10m"
 //	                                                    where it, the runtime or the agent is killed all the while, for so long
 //
@@ -84,7 +85,7 @@ func main() {
 	flag.StringVar(&o.write, "write", "", "the page whose table is to be replaced, between its markers")
 	flag.StringVar(&o.block, "block", "bench-whylet", "the name in those markers")
 	flag.StringVar(&o.stack, "stack", "whylet", "what is asked: whylet, or kubelet for the real one with the agent beside it")
-	flag.StringVar(&o.agent, "agent", "", "more flags for the agent beside kubelet")
+	flag.StringVar(&o.agent, "agent", "", "more flags for the agent beside kubelet; none: there is no agent, and the API alone is asked")
 	flag.StringVar(&o.kubelet, "kubelet", "", "a line of kubelet's configuration beside its own, such as logging: {verbosity: 2}")
 	flag.DurationVar(&o.faults, "faults", 0, "beside kubelet: kill it, the runtime or the agent at random, once in so long; 0: never")
 	flag.DurationVar(&o.within, "within", 0, "play scenarios again and again for so long, and begin none after that; 0: as often as -rounds says")

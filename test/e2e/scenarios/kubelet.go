@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -50,8 +51,14 @@ func (k *Kubelet) program(name string) string { return filepath.Join(k.bin.Whyle
 
 func (k *Kubelet) data() string { return filepath.Join(k.stack.Dir, "observe") }
 
-// hasAgent says whether the agent is built.
+// NoAgent in place of the agent's flags leaves it out, so that only the API is asked.
+const NoAgent = "none"
+
+// hasAgent says whether the agent is built, and wanted.
 func (k *Kubelet) hasAgent() bool {
+	if slices.Contains(k.flags, NoAgent) {
+		return false
+	}
 	_, err := os.Stat(k.program("whylet-observe"))
 	return err == nil
 }
