@@ -44,6 +44,12 @@ func TestJudge(t *testing.T) {
 			t.Errorf("%s: %s, %v; want %s", c.name, grade, err, c.grade)
 		}
 	}
+	want.Or = answer.NotStarting
+	for kind, right := range map[answer.SymptomKind]Grade{answer.NotStarting: Right, answer.NotReady: Part} {
+		if grade, _ := (Expected{Symptom: want.Symptom, Or: want.Or, Cause: want.Cause}).Judge(answerOf(kind, answer.MemoryLimit)); grade != right {
+			t.Errorf("%s: %s", kind, grade)
+		}
+	}
 	well := answerOf(answer.Healthy, answer.None)
 	want.Recovered = &Recovery{Symptom: answer.Healthy, Cause: answer.None}
 	if grade, err := want.In(Recovered).Judge(well); grade != Right {

@@ -33,6 +33,8 @@ type Expected struct {
 	Symptom   answer.SymptomKind `json:"symptom"`
 	Cause     answer.Cause       `json:"cause"`
 	Container string             `json:"container,omitempty"`
+	// Or is a symptom that is as true: what the same trouble comes to on another runtime.
+	Or answer.SymptomKind `json:"or,omitempty"`
 	// RuledOut and Contributing must be said with that verdict.
 	RuledOut     []answer.Cause `json:"ruledOut,omitempty"`
 	Contributing []answer.Cause `json:"contributing,omitempty"`
@@ -229,7 +231,7 @@ func (e Expected) Judge(a answer.Answer) (Grade, error) {
 	}
 	unknown, short := false, false
 	for i, v := range a.Verdicts {
-		if v.Cause == e.Cause && a.Symptoms[i].Kind == e.Symptom && (e.Container == "" || e.Container == v.Container) {
+		if kind := a.Symptoms[i].Kind; v.Cause == e.Cause && (kind == e.Symptom || kind == e.Or) && (e.Container == "" || e.Container == v.Container) {
 			if err := e.missing(a, v); err != nil {
 				return Part, err
 			}
