@@ -75,14 +75,15 @@ location = "%s"
 insecure = true
 `
 
-// runcWrapper lets CRI-O run where nobody may lower an OOM score, for which it has no
-// setting as containerd has.
+// runcWrapper lets CRI-O run where nobody may lower an OOM score, and where the kernel has
+// limits of huge pages and nobody mounted their cgroups: kubelet asks for some, and CRI-O has no
+// setting for either, as containerd has.
 const runcWrapper = `#!/bin/bash
 bundle=
 for i in $(seq $#); do
   if [ "${!i}" = --bundle ]; then next=$((i + 1)) bundle=${!next}; fi
 done
-[ -z "$bundle" ] || sed -i 's/"oomScoreAdj": *-[0-9]*/"oomScoreAdj":0/' "$bundle/config.json"
+[ -z "$bundle" ] || sed -z -i 's/"oomScoreAdj": *-[0-9]*/"oomScoreAdj":0/; s/"hugepageLimits": *\[[^]]*\]/"hugepageLimits":[]/' "$bundle/config.json"
 exec %s "$@"
 `
 
