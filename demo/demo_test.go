@@ -99,6 +99,37 @@ func TestPlay(t *testing.T) {
 	}
 }
 
+// A node that is short of disk is told at once, before anything is shown and while it is.
+func TestPlayRefused(t *testing.T) {
+	for name, whenAsked := range map[string]bool{"before": false, "while it plays": true} {
+		t.Run(name, func(t *testing.T) {
+			s, out := stage(t, nil)
+			taint := func() {
+				node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: s.Node}}
+				node.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeDiskPressure, Effect: corev1.TaintEffectNoSchedule}}
+				_, _ = s.Client.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{})
+			}
+			if !whenAsked {
+				taint()
+			}
+			s.Ask = func(_ context.Context, w io.Writer, _ ...string) error {
+				taint()
+				fmt.Fprintln(w, "{}")
+				return nil
+			}
+			if err := s.Play(t.Context()); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "disk-pressure") {
+				t.Errorf("error %v", err)
+			}
+			if strings.Contains(out.String(), "kubectl why") || strings.Contains(out.String(), "2/5") {
+				t.Errorf("it went on:\n%s", out)
+			}
+			if !gone(t, s) {
+				t.Error("the namespace is left")
+			}
+		})
+	}
+}
+
 // Ctrl-C ends it wherever it is, and what was made goes.
 func TestPlayInterrupted(t *testing.T) {
 	s, _ := stage(t, nil)

@@ -32,6 +32,8 @@ var (
 	ErrNoScene = errors.New("there is no scene")
 	// ErrForeign: somebody else has a namespace of that name.
 	ErrForeign = errors.New("namespace " + Namespace + " is not the demo's")
+	// ErrRefused: the node takes no pods.
+	ErrRefused = errors.New("the node takes no pods now")
 )
 
 // How long the parts of a demo may take. A scene is over in seconds on a calm machine.
@@ -62,11 +64,14 @@ type Stage struct {
 }
 
 // Play plays the scenes and takes everything away, also when ctx ends. The error is
-// ErrNoScene, ErrForeign, ctx's, that of the API, or says which scene was answered
+// ErrNoScene, ErrForeign, ErrRefused, ctx's, that of the API, or says which scene was answered
 // otherwise than it should have been.
 func (s Stage) Play(ctx context.Context) (err error) {
 	chosen, err := scenes(s.Only)
 	if err != nil {
+		return err
+	}
+	if err := s.refused(ctx); err != nil {
 		return err
 	}
 	if err := s.enter(ctx); err != nil {
@@ -90,6 +95,8 @@ func (s Stage) Play(ctx context.Context) (err error) {
 		fmt.Fprintf(s.Out, "%s\n%s\n\n", s.Bold(fmt.Sprintf("%d/%d  %s (%s)", i+1, len(chosen), c.Title, c.Name)), c.Story)
 		if err := s.show(ctx, c); ctx.Err() != nil {
 			return ctx.Err()
+		} else if errors.Is(err, ErrRefused) {
+			return err
 		} else if err != nil {
 			wrong = append(wrong, err)
 		}
@@ -101,6 +108,21 @@ func (s Stage) Play(ctx context.Context) (err error) {
 		}
 	}
 	return errors.Join(wrong...)
+}
+
+// refused is ErrRefused while the node is tainted, as one that is short of disk is: it would
+// evict what is shown.
+func (s Stage) refused(ctx context.Context) error {
+	node, err := s.Client.CoreV1().Nodes().Get(ctx, s.Node, metav1.GetOptions{})
+	if err != nil {
+		return nil // what is wrong with the API is told by who cannot go on
+	}
+	for _, taint := range node.Spec.Taints {
+		if taint.Effect != corev1.TaintEffectPreferNoSchedule {
+			return fmt.Errorf("%w: it has the taint %s", ErrRefused, taint.Key)
+		}
+	}
+	return nil
 }
 
 // enter makes the namespace, after what an interrupted demo left is gone.
@@ -152,13 +174,19 @@ func (s Stage) create(ctx context.Context, c scene) error {
 // to another end is printed as it is, and the error says so.
 func (s Stage) show(ctx context.Context, c scene) error {
 	var found []finding
-	var last error
+	var last, refused error
 	_ = wait.PollUntilContextTimeout(ctx, askEvery, sceneTime, true, func(ctx context.Context) (bool, error) {
-		found, last = s.ask(ctx, c)
-		return slices.Contains(found, c.finding), nil
+		if found, last = s.ask(ctx, c); slices.Contains(found, c.finding) {
+			return true, nil
+		}
+		refused = s.refused(ctx)
+		return false, refused
 	})
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if refused != nil {
+		return refused
 	}
 	if found == nil && last != nil {
 		return fmt.Errorf("ask why pod/%s: %w", c.Name, last)

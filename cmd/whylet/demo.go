@@ -85,6 +85,12 @@ func playDemo(ctx context.Context, s streams, dataDir, only string, web bool) (e
 	if errors.Is(err, context.Canceled) {
 		return exit.Silent(exit.Failed) // Ctrl-C, and all is gone
 	}
+	if note := tooFullNote(dataDir, node.Settings); note != "" && errors.Is(err, demo.ErrRefused) {
+		return fmt.Errorf("%w: %s; %s", err, note, otherThresholds)
+	}
+	if errors.Is(err, demo.ErrRefused) {
+		return fmt.Errorf("%w; kubectl why node/%s says why", err, node.Settings.NodeName)
+	}
 	return err
 }
 
