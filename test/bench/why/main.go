@@ -242,6 +242,8 @@ func (o *options) onNode(ctx context.Context, round int, waves [][]scenarios.Sce
 		return err
 	}
 	defer func() { err = cmp.Or(err, n.Purge()) }()
+	ctx, stop := context.WithCancel(ctx) // the suite's watches end with their node
+	defer stop()
 	if o.keepIn != "" {
 		o.journal = filepath.Join(o.keepIn, time.Now().UTC().Format("150405"))
 		defer func() { err = cmp.Or(err, n.Keep(o.journal)) }() // before the end of the node
