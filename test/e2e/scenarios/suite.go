@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -56,6 +57,16 @@ func (s *Suite) kubectl(ctx context.Context, stdin string, args ...string) (stri
 	return string(out), err
 }
 
+// roomy says what the machine has too little of to play anything: no pod would come to a
+// node under pressure, and every scenario would seem not to come about.
+func (s *Suite) roomy(ctx context.Context) error {
+	taints, err := s.kubectl(ctx, "", "get", "nodes", "-o", "jsonpath={.items[*].spec.taints[*].key}")
+	if err == nil && strings.Contains(taints, "pressure") {
+		err = fmt.Errorf("the node takes no pods, before anything was played (%s): free the machine's disk or memory", taints)
+	}
+	return err
+}
+
 // Prepare makes the namespaces of all scenarios at once, and waits for what every
 // pod needs in one.
 func (s *Suite) Prepare(ctx context.Context, all []Scenario) error {
@@ -67,7 +78,7 @@ func (s *Suite) Prepare(ctx context.Context, all []Scenario) error {
 		return err
 	}
 	var failed error
-	s.follow.Do(func() { failed = s.signs.follow(ctx, s.Node) })
+	s.follow.Do(func() { failed = cmp.Or(s.roomy(ctx), s.signs.follow(ctx, s.Node)) })
 	if failed != nil {
 		return failed
 	}
