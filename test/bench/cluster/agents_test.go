@@ -24,7 +24,7 @@ import (
 // pod of its node with a made-up answer of usual length.
 type agent struct {
 	node string
-	pods []fact.Pod
+	pods []link.Pod
 
 	sending sync.Mutex
 	stream  link.Dialled
@@ -51,11 +51,10 @@ func (a *agent) connect(ctx context.Context, address string, secure credentials.
 	}
 	var s link.Standing
 	for i, p := range a.pods {
-		one := link.Pod{Pod: p}
 		if i == 0 {
-			one.Answer = about(p, 1)
+			p.Answer = about(p.Pod, 1)
 		}
-		s.Pods = append(s.Pods, one)
+		s.Pods = append(s.Pods, p)
 	}
 	s.Whole = true
 	go a.listen()
@@ -88,7 +87,9 @@ func (a *agent) listen() {
 
 // restarted tells that the first pod ended once more.
 func (a *agent) restarted() {
-	_ = a.send(link.ToFront{Standing: &link.Standing{Pods: []link.Pod{{Pod: a.pods[0], Answer: about(a.pods[0], int(a.counts.Add(1))+1)}}}})
+	p := a.pods[0]
+	p.Answer = about(p.Pod, int(a.counts.Add(1))+1)
+	_ = a.send(link.ToFront{Standing: &link.Standing{Pods: []link.Pod{p}}})
 }
 
 // gone tells that a pod is, and why.
