@@ -147,7 +147,7 @@ reference-plugins: deps
 # is compiled already after `make build`; what is left is linking.
 .PHONY: peer
 peer: deps reference-plugins ## Build the real kubelet, control plane and containerd to compare with
-	@./tools/gobuild -tags=$(TAGS) -ldflags="$(LDFLAGS)" $(PEER)/etcd=./test/peer/etcd \
+	@./tools/gobuild -tags=$(TAGS) -ldflags="$(LDFLAGS)" $(PEER)/etcd=./test/peer/etcd $(PEER)/services=./test/peer/services \
 		$(foreach p,kube-apiserver kube-controller-manager kube-scheduler kubelet,$(PEER)/$(p)=k8s.io/kubernetes/cmd/$(p)) \
 		$(foreach p,containerd containerd-shim-runc-v2 ctr,$(PEER)/$(p)=github.com/containerd/containerd/v2/cmd/$(p))
 
@@ -416,11 +416,12 @@ test-helm: ## Render and lint the chart with the real Helm, and compare with wha
 	@cd test/helm && $(GO) test -count=1 ./...
 
 .PHONY: test-charts
-test-charts: build images ## Install, upgrade, roll back and remove charts with the real Helm on a node, Whylet's own too (needs root and apt-get; builds Helm)
+test-charts: build peer images ## Install, upgrade, roll back and remove charts with the real Helm on a node, Whylet's own beside a real kubelet, too (needs root and apt-get; builds Helm)
 	@$(MAKE) --no-print-directory image ARCHES=$$($(GO) env GOARCH)
 	@(cd tools/helm && $(GO) build -o $(CURDIR)/$(BIN)/helm helm.sh/helm/v3/cmd/helm)
 	$(GO) run ./test/images -out $(BIN)/servers -servers postgres
 	$(GO) test -count=1 -timeout 20m ./test/e2e -run '^TestHelm' -v
+	WHYLET_CHARTS=$(VERSION) $(GO) test -count=1 -timeout 20m ./test/e2e/scenarios -run '^TestChartBesideKubelet$$' -v
 
 # Servers as people deploy them; what is played there was written down before it was first played.
 .PHONY: bench-servers

@@ -169,6 +169,7 @@ var rooms = []room{
 		"k8s.io/klog", "k8s.io/kubelet", "k8s.io/metrics",
 	}},
 	{dir: "cluster/pki", imports: []string{"k8s.io/client-go"}},
+	{dir: "cluster/proxy", imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/kubernetes/pkg/proxy"}},
 	{dir: "cluster/runtime", outside: true},
 	{dir: "cluster/runtime/bridge", imports: []string{"github.com/vishvananda/netlink", "golang.org/x/sys"}},
 	{dir: "cluster/runtime/podnet", outside: true, imports: []string{module + "cluster/runtime/bridge"}},

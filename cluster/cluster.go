@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"whylet.dev/whylet/cluster/pki"
+	"whylet.dev/whylet/cluster/proxy"
 )
 
 // Log rotation: at most three files of this size.
@@ -228,7 +229,7 @@ func (c *Cluster) startClients() {
 		if err != nil {
 			return err
 		}
-		return runProxy(ctx, c.config, c.clientConfig(c.certs.Proxy))
+		return proxy.Run(ctx, proxy.Node{Name: c.config.NodeName, IP: c.config.NodeIP, PodCIDR: c.config.PodCIDR}, c.clientConfig(c.certs.Proxy))
 	})
 	c.run(&c.clients, "storage", func(ctx context.Context) error {
 		client, err := c.server.client(ctx)

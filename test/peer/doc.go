@@ -6,7 +6,8 @@
 // The real stack is etcd, kube-apiserver, kube-controller-manager,
 // kube-scheduler, kubelet, containerd and runc, built by `make peer` from this
 // module's go.mod, so that both sides are of the same versions. kube-proxy and
-// CoreDNS are not part of it: nothing that is compared needs them. Its processes
+// CoreDNS run only where they are asked for ([Stack.ServeServices]): nothing that is compared
+// needs them. Its processes
 // live in a process and a mount namespace of their own as well. What ends them
 // is the end of that namespace's first process, and with them go their mounts,
 // also when something fails half way. Only cgroups are the machine's; the
@@ -20,6 +21,7 @@
 //	stack.go      what both have; whylet.go and real.go, the two
 //	runtimes.go   what runs the real one's containers: its containerd, an older one, CRI-O
 //	join.go       nodes that join, and the wires between them
-//	files.go      their folders; dial.go, how they are reached
+//	files.go      their folders; certificates.go, who vouches for whom; dial.go, how they are reached
+//	services.go   kube-proxy and names
 //	processes.go, cgroups.go  what they leave behind, and its end
 package peer

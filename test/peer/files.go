@@ -4,22 +4,17 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/hex"
 	"encoding/pem"
 	"fmt"
 	"io"
-	"math/big"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"time"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -48,16 +43,10 @@ func (r *real) writeFiles(context.Context) error {
 	}
 	token := hex.EncodeToString(secret)
 	pemKey := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
-	client, clientKey, err := clientCertificate()
-	if err != nil {
-		return err
-	}
 	files := map[string]string{
-		"kubelet-client.crt":   client,
-		"kubelet-client.key":   clientKey,
 		"sa.key":               string(pemKey),
-		"tokens.csv":           token + ",admin,admin,\"system:masters\"\n" + nodeTokens(),
-		"kubeconfig":           fmt.Sprintf(kubeconfig, nodeAddress, token),
+		"tokens.csv":           token + ",admin,admin,\"system:masters\"\n",
+		"kubeconfig":           fmt.Sprintf(kubeconfig, nodeAddress, "token: "+token),
 		"cni/10-peer.conflist": fmt.Sprintf(network, r.Dir, r.place.pods),
 		"kubelet.yaml":         fmt.Sprintf(kubeletConfig, r.Dir, r.root) + strings.Join(r.settings, "\n"),
 	}
@@ -70,49 +59,14 @@ func (r *real) writeFiles(context.Context) error {
 			return err
 		}
 	}
-	return nil
-}
-
-// clientCertificate is what the API server shows nodes; it vouches for itself.
-func clientCertificate() (crt, key string, err error) {
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return "", "", err
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "kube-apiserver", Organization: []string{"system:masters"}},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		IsCA: true, BasicConstraintsValid: true,
-	}
-	cert, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-	if err != nil {
-		return "", "", err
-	}
-	der, err := x509.MarshalPKCS8PrivateKey(private)
-	block := func(kind string, der []byte) string {
-		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
-	}
-	return block("CERTIFICATE", cert), block("PRIVATE KEY", der), err
-}
-
-// Nodes of Whylet's can join by these names.
-var guests = []string{"whylet"}
-
-// nodeTokens are lines of the token file for nodes that are users of their own.
-func nodeTokens() string {
-	var lines strings.Builder
-	for _, name := range guests {
-		fmt.Fprintf(&lines, "%s,system:node:%s,%s,system:nodes\n", strings.ToLower(rand.Text()), name, name)
-	}
-	return lines.String()
+	return r.writeCertificates()
 }
 
 const kubeconfig = `
 apiVersion: v1
 kind: Config
 clusters: [{name: peer, cluster: {server: "https://%s:6443", insecure-skip-tls-verify: true}}]
-users: [{name: admin, user: {token: "%s"}}]
+users: [{name: admin, user: {%s}}]
 contexts: [{name: peer, context: {cluster: peer, user: admin}}]
 current-context: peer
 `

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 )
 
@@ -76,13 +75,14 @@ func (r *real) next() place {
 }
 
 // Join adds a node of that name to a real stack: a kubelet and a containerd in namespaces of
-// their own, wired to the first. It is to be stopped before the stack is.
-func (s *Stack) Join(ctx context.Context, name string) (*Stack, error) {
+// their own, wired to the first. settings are those of [StartKubelet]. It is to be stopped
+// before the stack is.
+func (s *Stack) Join(ctx context.Context, name string, settings ...string) (*Stack, error) {
 	own, err := newStack(ctx, "kubelet")
 	if err != nil {
 		return nil, err
 	}
-	r := &real{Stack: own, bin: s.real.bin, root: filepath.Base(own.Dir), place: s.real.next(), joined: s.real}
+	r := &real{Stack: own, bin: s.real.bin, root: filepath.Base(own.Dir), place: s.real.next(), joined: s.real, settings: settings}
 	own.Node, own.real = name, r
 	for _, step := range []func(context.Context) error{r.makeRoom, r.writeFiles, r.startJoined, r.loadImages} {
 		if err := step(ctx); err != nil {
@@ -109,8 +109,9 @@ func (r *real) startJoined(ctx context.Context) error {
 	return nil
 }
 
-// JoinWhylet adds a node of Whylet's to a real stack, and loads the test images into it.
-func (s *Stack) JoinWhylet(ctx context.Context, name string) (*Stack, error) {
+// JoinWhylet adds a node of Whylet's to a real stack, and loads the test images into it. flags
+// go to whylet node.
+func (s *Stack) JoinWhylet(ctx context.Context, name string, flags ...string) (*Stack, error) {
 	own, err := newStack(ctx, "whylet")
 	if err != nil {
 		return nil, err
@@ -122,7 +123,8 @@ func (s *Stack) JoinWhylet(ctx context.Context, name string) (*Stack, error) {
 		err = s.real.credentials(own.Kubeconfig, name)
 	}
 	if err == nil {
-		err = own.whylet(ctx, s.real.bin, "node", "--node-name", name, "--pod-cidr", at.pods, "--client-ca", filepath.Join(s.Dir, "kubelet-client.crt"))
+		flags = append([]string{"--node-name", name, "--pod-cidr", at.pods, "--client-ca", s.real.file("ca.crt")}, flags...)
+		err = own.whylet(ctx, s.real.bin, "node", flags...)
 	}
 	if err != nil {
 		return nil, errors.Join(err, errors.New(own.Logs()), own.Stop())
@@ -130,21 +132,7 @@ func (s *Stack) JoinWhylet(ctx context.Context, name string) (*Stack, error) {
 	return own, nil
 }
 
-// credentials writes the kubeconfig of a node that is a user of its own.
-func (r *real) credentials(path, node string) error {
-	tokens, err := os.ReadFile(filepath.Join(r.Dir, "tokens.csv"))
-	if err != nil {
-		return err
-	}
-	for line := range strings.Lines(string(tokens)) {
-		if token, user, _ := strings.Cut(line, ","); strings.HasPrefix(user, "system:node:"+node+",") {
-			return Kubeconfig(path, token)
-		}
-	}
-	return fmt.Errorf("the API server knows no node %s", node)
-}
-
 // Kubeconfig writes one for a real stack, for who has a token; it works on all its nodes.
 func Kubeconfig(path, token string) error {
-	return os.WriteFile(path, []byte(fmt.Sprintf(kubeconfig, nodeAddress, token)), 0o600)
+	return os.WriteFile(path, fmt.Appendf(nil, kubeconfig, nodeAddress, "token: "+token), 0o600)
 }

@@ -22,6 +22,10 @@ import (
 // namespace; those that join it have the next ones.
 const nodeAddress = "198.18.7.1"
 
+// apiService and dnsService are what pods know the API server and the name server by, where
+// something programs Services ([Stack.ServeServices]).
+const apiService, dnsService = "10.97.0.1", "10.97.0.10"
+
 // real is the real stack while it starts.
 type real struct {
 	*Stack
@@ -31,8 +35,9 @@ type real struct {
 	// runtime is the command line of what runs the containers.
 	runtime []string
 	// settings are lines of kubelet's configuration beside its own.
-	settings []string
-	place    place
+	settings  []string
+	place     place
+	authority authority
 	// joined is the stack that this node has joined, nil for the first, which counts those
 	// that join.
 	joined *real
@@ -199,7 +204,7 @@ func (r *real) startAll(ctx context.Context) error {
 		r.start("etcd", "-data-dir", in("etcd"), "-unsafe-no-fsync"),
 		r.startRuntime(),
 		r.start("kube-apiserver", "--etcd-servers=http://127.0.0.1:2379", "--secure-port=6443",
-			"--cert-dir="+in("certs"), "--token-auth-file="+in("tokens.csv"), "--authorization-mode=Node,RBAC", "--allow-privileged",
+			"--tls-cert-file="+in("apiserver.crt"), "--tls-private-key-file="+in("apiserver.key"), "--client-ca-file="+in("ca.crt"), "--token-auth-file="+in("tokens.csv"), "--authorization-mode=Node,RBAC", "--allow-privileged",
 			"--service-cluster-ip-range=10.97.0.0/16", "--service-account-issuer=https://kubernetes.default.svc",
 			"--service-account-key-file="+in("sa.key"), "--service-account-signing-key-file="+in("sa.key"),
 			"--kubelet-client-certificate="+in("kubelet-client.crt"), "--kubelet-client-key="+in("kubelet-client.key"),
@@ -213,7 +218,8 @@ func (r *real) startAll(ctx context.Context) error {
 	}
 	if err := errors.Join(
 		r.start("kube-controller-manager", "--kubeconfig="+r.Kubeconfig, "--leader-elect=false",
-			"--service-account-private-key-file="+in("sa.key"), "--use-service-account-credentials=false"),
+			"--service-account-private-key-file="+in("sa.key"), "--use-service-account-credentials=false",
+			"--root-ca-file="+in("ca.crt")),
 		r.start("kube-scheduler", "--kubeconfig="+r.Kubeconfig, "--leader-elect=false"),
 		r.startKubelet(),
 	); err != nil {

@@ -82,6 +82,12 @@ func (c *Trio) startFront(ctx context.Context) error {
 	}, metav1.CreateOptions{}); err != nil {
 		return err
 	}
+	if _, err := api.RbacV1().RoleBindings(metav1.NamespaceSystem).Create(ctx, &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "whylet-front"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "extension-apiserver-authentication-reader"},
+		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: agents, Name: "whylet-front"}},
+	}, metav1.CreateOptions{}); err != nil {
+		return err
+	}
 	token, err := api.CoreV1().ServiceAccounts(agents).CreateToken(ctx, "whylet-front", &authv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {
 		return err
@@ -107,9 +113,16 @@ func (c *Trio) startFront(ctx context.Context) error {
 
 func (c *Trio) in(file string) string { return filepath.Join(c.stack.Dir, file) }
 
+// secondMemory is what the second node has, so that one pod can take it.
+const secondMemory = 1 << 30
+
 // startNodes has the other nodes join, and puts agents beside the real kubelets.
 func (c *Trio) startNodes(ctx context.Context) error {
-	second, err := c.stack.Join(ctx, "second")
+	smaller, err := peer.Smaller(secondMemory)
+	if err != nil {
+		return err
+	}
+	second, err := c.stack.Join(ctx, "second", smaller, "evictionPressureTransitionPeriod: 5s")
 	if err != nil {
 		return err
 	}
@@ -122,7 +135,7 @@ func (c *Trio) startNodes(ctx context.Context) error {
 			return err
 		}
 	}
-	c.Third, err = c.stack.JoinWhylet(ctx, "whylet")
+	c.Third, err = c.stack.JoinWhylet(ctx, "whylet", "--front", frontAt, "--front-ca", c.in("front.crt"))
 	return err
 }
 
@@ -194,6 +207,16 @@ func (c *Trio) LoseSecond() error {
 	return second.Purge()
 }
 
+// LoseGuest ends Whylet's node, with its memory.
+func (c *Trio) LoseGuest() error {
+	guest := c.Third
+	c.Third = nil
+	if guest == nil {
+		return nil
+	}
+	return guest.Stop()
+}
+
 // Load takes archives of images to all nodes.
 func (c *Trio) Load(ctx context.Context, archives ...string) error {
 	return errors.Join(c.Kubelet.Load(ctx, archives...), c.Second.Load(ctx, archives...))
@@ -214,10 +237,7 @@ func (c *Trio) Log() string {
 // Purge ends all of it.
 func (c *Trio) Purge() error {
 	var errs []error
-	if c.Third != nil {
-		errs = append(errs, c.Third.Stop())
-	}
-	errs = append(errs, c.LoseSecond())
+	errs = append(errs, c.LoseGuest(), c.LoseSecond())
 	if c.front != nil && c.front.Process != nil {
 		if err := c.front.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			errs = append(errs, err)

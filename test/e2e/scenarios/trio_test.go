@@ -122,6 +122,9 @@ func TestTrio(t *testing.T) {
 			})
 		}
 	})
+	for name, play := range map[string]func(*stage){"takes all CPUs": takesCPU, "takes all memory": takesMemory} {
+		t.Run(name, func(t *testing.T) { play(&stage{t, c}) })
+	}
 	t.Run("tenant", func(t *testing.T) { tenant(&stage{t, c}) })
 	t.Run("overview", func(t *testing.T) { overview(&stage{t, c}) })
 	if os.Getenv("WHYLET_TRIO") == "score" {
@@ -129,6 +132,7 @@ func TestTrio(t *testing.T) {
 	}
 	t.Run("drained", func(t *testing.T) { drained(&stage{t, c}) })
 	t.Run("lost", func(t *testing.T) { lost(&stage{t, c}) })
+	t.Run("guest lost", func(t *testing.T) { guestLost(&stage{t, c}) })
 }
 
 // deployment is one of busybox pods, spread over the real kubelets.
@@ -207,6 +211,41 @@ func noisyNeighbour(s *stage) {
 	s.until("pod/quiet", "neighbour", caused(answer.EvictedDisk, ""))
 }
 
+// A neighbour takes all CPUs, for as long as it is asked about.
+func takesCPU(s *stage) {
+	raw, err := os.ReadFile(filepath.Join("cpu-saturated", "manifest.yaml"))
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.begin("takes-cpu", strings.ReplaceAll(string(raw), "spec:\n", "spec:\n  nodeName: second\n  automountServiceAccountToken: false\n"))
+	s.kubectl("", "-n", "takes-cpu", "wait", "pod/subject", "pod/neighbour", "--for=condition=Ready", "--timeout=3m")
+	s.kubectl("", "-n", "takes-cpu", "exec", "neighbour", "--", "touch", "/tmp/go")
+	s.until("pod/subject", "takes-cpu", caused(answer.NodeCPUSaturated, "", "neighbour"))
+	s.kubectl("", "-n", "takes-cpu", "delete", "pod", "neighbour", "--now")
+}
+
+// A neighbour of higher priority takes the node's memory, and a pod goes for it that has
+// next to none.
+func takesMemory(s *stage) {
+	s.begin("takes-memory", `
+{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: loud}, value: 1000}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: subject}, spec: {nodeName: second, terminationGracePeriodSeconds: 1, automountServiceAccountToken: false,
+  containers: [{name: c, image: "busybox:1", command: [sleep, "100000"]}]}}`)
+	s.kubectl("", "-n", "takes-memory", "wait", "pod/subject", "--for=condition=Ready", "--timeout=3m")
+	s.kubectl(`
+{apiVersion: v1, kind: Pod, metadata: {name: neighbour}, spec: {nodeName: second, priorityClassName: loud, terminationGracePeriodSeconds: 1, automountServiceAccountToken: false,
+  containers: [{name: c, image: "stress:1", args: ["--vm", "1", "--vm-bytes", "940M", "--vm-hang", "0"]}]}}`, "-n", "takes-memory", "apply", "-f", "-")
+	s.until("pod/subject", "takes-memory", caused(answer.EvictedMemory, "", "neighbour"))
+	// As long as the node is short it takes in nobody who asks for nothing.
+	s.kubectl(`
+{apiVersion: v1, kind: Pod, metadata: {name: late}, spec: {nodeName: second, terminationGracePeriodSeconds: 1, automountServiceAccountToken: false,
+  containers: [{name: c, image: "busybox:1", command: [sleep, "100000"]}]}}`, "-n", "takes-memory", "apply", "-f", "-")
+	s.until("pod/late", "takes-memory", caused(answer.EvictedMemory, "", "takes in no BestEffort pod"))
+	s.kubectl("", "-n", "takes-memory", "delete", "pod", "neighbour", "--now")
+	s.kubectl("", "wait", "node/second", "--for=condition=MemoryPressure=false", "--timeout=3m")
+}
+
 // Somebody with rights in one namespace sees its pods, and of others numbers.
 func tenant(s *stage) {
 	api := s.c.stack.Client.CoreV1()
@@ -269,6 +308,16 @@ func lost(s *stage) {
 	}
 	s.until("pod/before", "lost", caused(answer.MemoryLimit, ""))
 	s.until("pod/still", "lost", caused(answer.NodeLost, ""))
+}
+
+// A node of Whylet's told the front of its pods: what it said of one that is gone outlives it.
+func guestLost(s *stage) {
+	s.kubectl("", "-n", "guest", "delete", "pod", "subject", "--wait")
+	s.until("pod/subject", "guest", caused(answer.MemoryLimit, ""))
+	if err := s.c.LoseGuest(); err != nil {
+		s.Fatal(err)
+	}
+	s.until("pod/subject", "guest", caused(answer.MemoryLimit, ""))
 }
 
 // score plays the scenarios that one real kubelet is tested with, spread over two, and asks

@@ -1,4 +1,4 @@
-package cluster
+package proxy
 
 import (
 	"context"
@@ -34,14 +34,21 @@ const (
 	masqueradeBit      = 14 // kube-proxy's default
 )
 
-// runProxy runs kube-proxy's nftables backend until ctx ends.
+// Node is whose Services are to work.
+type Node struct {
+	Name, IP string
+	// PodCIDR is the range of its pods' addresses.
+	PodCIDR string
+}
+
+// Run runs kube-proxy's nftables backend until ctx ends.
 //
 // It is wired here rather than through kube-proxy's command, which exits the
 // process when the Node object goes away, sets connection-tracking limits for the
 // whole machine, and sweeps iptables for leftovers of other proxies, none of which
 // is ours to do. The backend's own loop cannot be stopped; it idles until the
 // process ends.
-func runProxy(ctx context.Context, c Config, api *rest.Config) error {
+func Run(ctx context.Context, n Node, api *rest.Config) error {
 	if _, err := exec.LookPath("nft"); err != nil {
 		return errors.New("kube-proxy needs the nft command; install it with: apt-get install nftables")
 	}
@@ -57,21 +64,21 @@ func runProxy(ctx context.Context, c Config, api *rest.Config) error {
 	metrics.RegisterMetrics(kubeproxyconfig.ProxyModeNFTables)
 	proxier, err := nftables.NewProxier(ctx, corev1.IPv4Protocol,
 		proxySyncPeriod, proxyMinSyncPeriod, false, masqueradeBit,
-		proxyutil.NewDetectLocalByCIDR(c.PodCIDR), c.NodeName, net.ParseIP(c.NodeIP),
-		broadcaster.NewRecorder(scheme.Scheme, "kube-proxy"), nil, []string{c.NodeIP + "/32"}, false)
+		proxyutil.NewDetectLocalByCIDR(n.PodCIDR), n.Name, net.ParseIP(n.IP),
+		broadcaster.NewRecorder(scheme.Scheme, "kube-proxy"), nil, []string{n.IP + "/32"}, false)
 	if err != nil {
 		return fmt.Errorf("start kube-proxy: %w", err)
 	}
-	feedProxy(ctx, client, c.NodeName, proxier)
+	feed(ctx, client, n.Name, proxier)
 	go proxier.SyncLoop()
 	<-ctx.Done()
 	return nil
 }
 
-// feedProxy connects the proxier to the objects it follows, with the same
+// feed connects the proxier to the objects it follows, with the same
 // selections as kube-proxy's command makes: Services that another proxy claims
 // and headless ones are not its business.
-func feedProxy(ctx context.Context, client kubernetes.Interface, node string, proxier proxy.Provider) {
+func feed(ctx context.Context, client kubernetes.Interface, node string, proxier proxy.Provider) {
 	const noResync = 0
 	services := factory(client, "!"+apis.LabelServiceProxyName, fields.OneTermNotEqualSelector("spec.clusterIP", corev1.ClusterIPNone))
 	slices := factory(client, "!"+corev1.IsHeadlessService, nil)
