@@ -404,7 +404,8 @@ test-faults: peer front ## Kill fronts, their API server, agents and archives at
 test-observe: build peer images observe ## A third of the scenarios beside a real kubelet, with the observing agent (10 minutes, needs root)
 	@WHYLET_OBSERVE=1 $(GO) test -count=1 -timeout 20m ./test/e2e/scenarios -run '^TestObserve' -v
 
-# make test-trio TRIO=score plays a third of the scenarios on them, too, as test-observe does on one.
+# make test-trio TRIO=score plays a third of the scenarios on them, too, as test-observe does on one; TRIO=pools is seven
+# real kubelets in two pools in place of the three.
 TRIO ?= 1
 .PHONY: test-trio
 test-trio: build peer images observe front ## What crosses nodes, on a cluster of three real ones, asked at the front's door (5 minutes, needs root)

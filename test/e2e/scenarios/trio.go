@@ -33,6 +33,7 @@ type Trio struct {
 	Second   *Kubelet
 	Third    *peer.Stack
 
+	more  []*Kubelet // of [StartMany]
 	front *exec.Cmd
 }
 
@@ -45,15 +46,38 @@ const (
 
 // StartTrio starts the three nodes, the front and the agents.
 func StartTrio(ctx context.Context, bin peer.Binaries) (*Trio, error) {
+	return startTrio(ctx, bin, (*Trio).startNodes)
+}
+
+// StartMany starts a first real kubelet with the front, and others with these names.
+func StartMany(ctx context.Context, bin peer.Binaries, names ...string) (*Trio, error) {
+	return startTrio(ctx, bin, func(c *Trio, ctx context.Context) error {
+		if err := c.speaks(ctx, c.Kubelet); err != nil {
+			return err
+		}
+		for _, name := range names {
+			k, err := c.join(ctx, name)
+			if err != nil {
+				return err
+			}
+			c.more = append(c.more, k)
+		}
+		return nil
+	})
+}
+
+func startTrio(ctx context.Context, bin peer.Binaries, nodes func(*Trio, context.Context) error) (*Trio, error) {
 	first, err := peer.StartKubelet(ctx, bin)
 	if err != nil {
 		return nil, err
 	}
 	c := &Trio{Kubelet: &Kubelet{stack: first, bin: bin, turn: make(chan struct{}, 3)}}
-	for _, step := range []func(context.Context) error{c.startFront, c.startNodes} {
-		if err := step(ctx); err != nil {
-			return nil, errors.Join(err, errors.New(c.Log()), c.Purge())
-		}
+	err = c.startFront(ctx)
+	if err == nil {
+		err = nodes(c, ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, errors.New(c.Log()), c.Purge())
 	}
 	return c, nil
 }
@@ -122,21 +146,35 @@ func (c *Trio) startNodes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	second, err := c.stack.Join(ctx, "second", smaller, "evictionPressureTransitionPeriod: 5s")
-	if err != nil {
+	if err := c.speaks(ctx, c.Kubelet); err != nil {
 		return err
 	}
-	c.Second = &Kubelet{stack: second, bin: c.bin, turn: c.turn}
-	for _, k := range []*Kubelet{c.Kubelet, c.Second} {
-		if k.flags, err = c.dials(ctx, k.stack); err != nil {
-			return err
-		}
-		if err := k.startAgent(ctx); err != nil {
-			return err
-		}
+	if c.Second, err = c.join(ctx, "second", smaller, "evictionPressureTransitionPeriod: 5s"); err != nil {
+		return err
 	}
 	c.Third, err = c.stack.JoinWhylet(ctx, "whylet", "--front", frontAt, "--front-ca", c.in("front.crt"))
 	return err
+}
+
+// join adds a real kubelet with an agent beside it.
+func (c *Trio) join(ctx context.Context, name string, settings ...string) (*Kubelet, error) {
+	stack, err := c.stack.Join(ctx, name, settings...)
+	if err != nil {
+		return nil, err
+	}
+	k := &Kubelet{stack: stack, bin: c.bin, turn: c.turn}
+	if err := c.speaks(ctx, k); err != nil {
+		return nil, errors.Join(err, k.Purge())
+	}
+	return k, nil
+}
+
+// speaks puts an agent beside a kubelet, which dials the front.
+func (c *Trio) speaks(ctx context.Context, k *Kubelet) (err error) {
+	if k.flags, err = c.dials(ctx, k.stack); err != nil {
+		return err
+	}
+	return k.startAgent(ctx)
 }
 
 // dials makes the pod that a node's agent speaks for, as that of a DaemonSet would be, and
@@ -238,6 +276,9 @@ func (c *Trio) Log() string {
 func (c *Trio) Purge() error {
 	var errs []error
 	errs = append(errs, c.LoseGuest(), c.LoseSecond())
+	for _, k := range c.more {
+		errs = append(errs, k.Purge())
+	}
 	if c.front != nil && c.front.Process != nil {
 		if err := c.front.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			errs = append(errs, err)

@@ -89,7 +89,7 @@ func caused(cause answer.Cause, common answer.CommonKind, words ...string) func(
 
 // What crosses the nodes of a real cluster of three, asked at the front's door.
 func TestTrio(t *testing.T) {
-	if os.Getenv("WHYLET_TRIO") == "" {
+	if mode := os.Getenv("WHYLET_TRIO"); mode == "" || mode == "pools" {
 		t.Skip("it runs three real nodes: make test-trio")
 	}
 	bin, err := peer.FindBinaries(filepath.Join("..", "..", ".."))
@@ -133,6 +133,58 @@ func TestTrio(t *testing.T) {
 	t.Run("drained", func(t *testing.T) { drained(&stage{t, c}) })
 	t.Run("lost", func(t *testing.T) { lost(&stage{t, c}) })
 	t.Run("guest lost", func(t *testing.T) { guestLost(&stage{t, c}) })
+}
+
+// What nodes of one pool, in one zone, share is told from what a node has by itself where
+// there are enough of them: seven real kubelets, two of which are in a pool whose disk lacks
+// something.
+func TestTrioPools(t *testing.T) {
+	if os.Getenv("WHYLET_TRIO") != "pools" {
+		t.Skip("it runs seven real kubelets: make test-trio TRIO=pools")
+	}
+	bin, err := peer.FindBinaries(filepath.Join("..", "..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	images := t.TempDir() // what each of them loads
+	if err := os.Symlink(filepath.Join(bin.Whylet, "images", "busybox.tar"), filepath.Join(images, "busybox.tar")); err != nil {
+		t.Fatal(err)
+	}
+	bin.Images = images
+	names := []string{"old-1", "old-2", "new-1", "new-2", "new-3", "new-4"}
+	began := time.Now()
+	c, err := StartMany(t.Context(), bin, names...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Purge(); err != nil {
+			t.Error("clean-up:", err)
+		}
+	})
+	s := &stage{t, c}
+	t.Logf("seven nodes after %v", time.Since(began).Round(time.Second))
+	for i, k := range append([]*Kubelet{c.Kubelet}, c.more...) {
+		pool := "new"
+		if strings.HasPrefix(k.stack.Node, "old") {
+			pool = "old"
+		} else if err := os.WriteFile(filepath.Join(k.stack.Dir, "own", "_var_log", "licence"), []byte("good"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		s.kubectl("", "label", "node", k.stack.Node, "cloud.google.com/gke-nodepool="+pool, fmt.Sprintf("topology.kubernetes.io/zone=zone-%d", i%2))
+	}
+	var manifest strings.Builder
+	for _, name := range []string{"one", "two", "three"} {
+		manifest.WriteString(licensed(name, len(names)+1))
+	}
+	s.begin("pools", manifest.String())
+	s.until("deployment/one", "pools", caused(answer.AppExitError, answer.CommonNodes, "6 of 6 pods on nodes with node pool old fail so, and 0 of 15 of the same workloads elsewhere: it is what those nodes share"))
+}
+
+// licensed are pods that run where the node's disk has a file.
+func licensed(name string, replicas int) string {
+	d := deployment(name, replicas, "test -f /var/log/licence || { echo no licence here; exit 4; }; sleep 100000", `, volumeMounts: [{name: log, mountPath: /var/log}]`)
+	return strings.Replace(d, "automountServiceAccountToken: false,", "automountServiceAccountToken: false, volumes: [{name: log, hostPath: {path: /var/log}}],", 1)
 }
 
 // deployment is one of busybox pods, spread over the real kubelets.
@@ -184,10 +236,8 @@ func oneBadNode(s *stage) {
 		s.Fatal(err)
 	}
 	var manifest strings.Builder
-	const script = "test -f /var/log/licence || { echo no licence here; exit 4; }; sleep 100000"
 	for _, name := range []string{"one", "two", "three"} {
-		d := deployment(name, 4, script, `, volumeMounts: [{name: log, mountPath: /var/log}]`)
-		manifest.WriteString(strings.Replace(d, "automountServiceAccountToken: false,", "automountServiceAccountToken: false, volumes: [{name: log, hostPath: {path: /var/log}}],", 1))
+		manifest.WriteString(licensed(name, 4))
 	}
 	s.begin("bad-node", manifest.String())
 	s.until("deployment/one", "bad-node", caused(answer.AppExitError, answer.CommonNodes, "6 of 6 pods on node second fail so, and 0 of 6 of the same workloads elsewhere: it is the node"))
