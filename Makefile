@@ -398,7 +398,7 @@ bench-cluster: peer front ## Measure a front with a thousand simulated agents an
 FAULTS ?= 1m
 .PHONY: test-faults
 test-faults: peer front ## Kill fronts, their API server, agents and archives at random while pods end and people ask
-	@WHYLET_FAULTS=$(FAULTS) WHYLET_FRONT=$(abspath $(BIN)/whylet-front) $(GO) test -count=1 -timeout 60m ./test/faults -run '^TestFaults$$' -v
+	@WHYLET_FAULTS=$(FAULTS) WHYLET_FRONT=$(abspath $(BIN)/whylet-front) $(GO) test -count=1 -timeout 60m ./test/faults -run '^Test(OneOfTwo|Faults)$$' -v
 
 .PHONY: test-observe
 test-observe: build peer images observe ## A third of the scenarios beside a real kubelet, with the observing agent (10 minutes, needs root)

@@ -68,7 +68,8 @@ func (o Options) AgentNamespace() string {
 
 // Hub knows what the agents told, and asks them.
 type Hub struct {
-	o Options
+	o     Options
+	began time.Time
 
 	mu      sync.RWMutex
 	nodes   map[string]*nodeState
@@ -114,7 +115,7 @@ type leftPod struct {
 // New makes a hub that knows nobody.
 func New(o Options) *Hub {
 	return &Hub{
-		o: o, nodes: map[string]*nodeState{}, pods: map[types.UID]*podState{}, names: map[string][]types.UID{}, left: map[types.UID]leftPod{},
+		o: o, began: time.Now(), nodes: map[string]*nodeState{}, pods: map[types.UID]*podState{}, names: map[string][]types.UID{}, left: map[types.UID]leftPod{},
 		causes:  map[answer.Cause]uint64{},
 		changed: make(chan struct{}),
 	}
@@ -124,11 +125,17 @@ const (
 	// awayFor is how long what a node told is taken for how things stand after its agent
 	// went; agents that start anew are back in seconds.
 	awayFor = time.Minute
+	// freshFor is how long agents may take to come: they look for new fronts each 15 s, and try
+	// one that was away again after 45 s at the latest.
+	freshFor = time.Minute
 	// leftFor is how long it is remembered where a pod was.
 	leftFor = 10 * time.Minute
 	// nodesFor is how long a list of the nodes is good, ownFor which of them are Whylet's own.
 	nodesFor, ownFor = 30 * time.Second, 5 * time.Minute
 )
+
+// Fresh says whether agents may be on their way still, because the front has just begun.
+func (h *Hub) Fresh() bool { return time.Since(h.began) < freshFor }
 
 // Standing is of [ask.Front].
 func (h *Hub) Standing(ctx context.Context, namespace string) (ill []answer.Answer, well int, missing []string, err error) {

@@ -70,7 +70,7 @@ func serve(ctx context.Context, s settings, log *slog.Logger) error {
 		return err
 	}
 	answerer := &door.Answerer{Cluster: cluster, Front: hub, Name: name}
-	questions := &door.Questions{API: objects, Answerer: answerer, Log: log}
+	questions := &door.Questions{API: objects, Answerer: answerer, Fresh: hub.Fresh, Log: log}
 	if s.peers != "" {
 		p := &peers{host: s.peers, own: os.Getenv("POD_IP")}
 		questions.Self, questions.Peers = p.own, p.all

@@ -36,6 +36,11 @@ type knowsOwn interface {
 	Own(ctx context.Context) []string
 }
 
+// mayBeFresh is a front that says whether it has just begun.
+type mayBeFresh interface {
+	Fresh() bool
+}
+
 func (h *hearing) front() ask.Front {
 	if h.Front == nil {
 		return nil
@@ -82,10 +87,12 @@ func (h *hearing) Standing(ctx context.Context, namespace string) (ill []answer.
 
 // result are the nodes that did not speak for themselves, and whether somebody else who
 // answers questions in this cluster may know more: of Whylet's own nodes their own process,
-// of others an installed front.
+// of others an installed front, or a replica of it that has run for longer.
 func (h *hearing) result(ctx context.Context, err error) (unheard []string, better bool) {
 	var unknown *serve.NotKnownError
 	own := h.ownNodes(ctx)
+	f, ok := h.Front.(mayBeFresh)
+	alone := h.Front == nil || ok && f.Fresh() // agents are not heard here, or not all yet
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if errors.As(err, &unknown) { // any node may remember what is gone
@@ -94,7 +101,7 @@ func (h *hearing) result(ctx context.Context, err error) (unheard []string, bett
 		}
 	}
 	unheard = slices.Sorted(maps.Keys(h.unheard))
-	better = len(h.beside) > 0 || h.Front == nil && (len(unheard) > 0 || unknown != nil) ||
+	better = len(h.beside) > 0 || alone && (len(unheard) > 0 || unknown != nil) ||
 		slices.ContainsFunc(unheard, func(node string) bool { return slices.Contains(own, node) })
 	return unheard[:min(len(unheard), mostUnheard)], better
 }

@@ -27,6 +27,9 @@ type Questions struct {
 	// it went.
 	Self  string
 	Peers func() []string
+	// Fresh says whether this replica has just begun, so that another may know more: it comes
+	// last then. It may be nil.
+	Fresh func() bool
 	Log   *slog.Logger
 
 	mu       sync.Mutex

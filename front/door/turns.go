@@ -202,12 +202,16 @@ func objectOf(asked *question.Question) (*unstructured.Unstructured, error) {
 }
 
 // rank is how many replicas are to answer a question before this one: each has another
-// order of them, so that they share the work.
+// order of them, so that they share the work. One that has just begun comes last: not all
+// agents may have found it yet.
 func (q *Questions) rank(uid types.UID) int {
-	if q.Peers == nil {
-		return 0
+	var peers []string
+	if q.Peers != nil {
+		peers = slices.Clone(q.Peers())
 	}
-	peers := slices.Clone(q.Peers())
+	if q.Fresh != nil && q.Fresh() {
+		return max(1, len(peers))
+	}
 	weight := func(name string) uint64 {
 		h := fnv.New64a()
 		_, _ = h.Write([]byte(string(uid) + "/" + name))

@@ -2,6 +2,7 @@ package door_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"testing"
 	"time"
@@ -41,6 +42,34 @@ func makeOwn(t *testing.T, w *fronts.World, name string) {
 	}
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A replica that has just begun leaves questions to one to which all agents have come, though
+// it is the quicker one.
+func TestWhoHasJustBegunComesLast(t *testing.T) {
+	w := fronts.New(t, nil)
+	w.Node("node-a")
+	pod := w.Pod("shop", "web-1", "node-a")
+	w.Agent("node-a", w.Journal(pod, "oom-main"))
+	w.Until("the agent tells of its pod", func() bool { return w.Ill("shop") == 1 })
+	begun := front.New(front.Options{API: w.Kube.Client, Agent: fronts.AgentUser, Log: slog.New(slog.DiscardHandler)})
+	answering(t, w, &door.Questions{Answerer: answerer(t, w, begun, "fresh"), Fresh: begun.Fresh},
+		&door.Questions{Answerer: answerer(t, w, slow{w.Hub, 500 * time.Millisecond}, "who knows")})
+	allow(t, w, "alice", "whylet-why-asker", "shop")
+	told := func() error {
+		alice := as(t, w, "alice", "shop")
+		answers, err := alice.About(t.Context(), ask.Target{Kind: "pod", Name: "web-1"})
+		if err != nil || len(answers) != 1 || answers[0].Verdicts[0].Cause != answer.MemoryLimit {
+			return fmt.Errorf("%w %+v %s", err, answers, alice.told)
+		}
+		return nil
+	}
+	w.Until("both watch", func() bool { return told() == nil })
+	for range 3 {
+		if err := told(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
