@@ -27,8 +27,18 @@ type place struct {
 	shared []string // what, in words
 }
 
-// ground is how pods fail by node and maker.
-type ground map[string]map[Maker]*answer.Tally
+// ground is how pods fail by node and maker: of those makers that can be compared, which have
+// numbers, as there are many to be added up.
+type ground struct {
+	makers map[Maker]int
+	on     map[string][]cell
+}
+
+// cell is how the pods of one maker fail on a node.
+type cell struct {
+	maker int
+	answer.Tally
+}
 
 // nodes finds the nodes on which pods fail so that do well elsewhere: at most one finding.
 func (s Scene) nodes(f Fault) []Finding {
@@ -58,40 +68,59 @@ func (s Scene) nodes(f Fault) []Finding {
 // ground counts the pods that can be compared: those of makers of which some fail so and
 // some do not, on nodes of which it is known what they share.
 func (s Scene) ground(f Fault) ground {
-	both := map[Maker][2]bool{}
-	for i := range s.Pods {
-		p := &s.Pods[i]
-		if so, compared := p.fails(f); compared && p.Maker != (Maker{}) && p.Node != "" {
-			b := both[p.Maker]
-			both[p.Maker] = [2]bool{b[0] || so, b[1] || !so}
-		}
+	type kinds struct {
+		number         int
+		fails, thrives bool
 	}
-	g := ground{}
+	both := map[Maker]*kinds{}
+	of := make([]*kinds, len(s.Pods))
 	for i := range s.Pods {
 		p := &s.Pods[i]
 		so, compared := p.fails(f)
-		if b := both[p.Maker]; !compared || p.Node == "" || !b[0] || !b[1] {
+		if !compared || p.Maker == (Maker{}) || p.Node == "" {
 			continue
 		}
-		if g[p.Node] == nil {
-			g[p.Node] = map[Maker]*answer.Tally{}
+		k := both[p.Maker]
+		if k == nil {
+			k = &kinds{}
+			both[p.Maker] = k
 		}
-		t := g[p.Node][p.Maker]
-		if t == nil {
-			t = &answer.Tally{}
-			g[p.Node][p.Maker] = t
+		k.fails, k.thrives, of[i] = k.fails || so, k.thrives || !so, k
+	}
+	g := ground{map[Maker]int{}, map[string][]cell{}}
+	for m, k := range both {
+		if k.fails && k.thrives {
+			k.number = len(g.makers)
+			g.makers[m] = k.number
 		}
-		if t.All++; so {
-			t.Failing++
+	}
+	for i, k := range of {
+		if k == nil || !k.fails || !k.thrives {
+			continue
 		}
+		p := &s.Pods[i]
+		so, _ := p.fails(f)
+		g.count(p.Node, k.number, so)
 	}
 	return g
 }
 
+func (g ground) count(node string, maker int, fails bool) {
+	cells := g.on[node]
+	i := slices.IndexFunc(cells, func(c cell) bool { return c.maker == maker })
+	if i < 0 {
+		i, cells = len(cells), append(cells, cell{maker: maker})
+		g.on[node] = cells
+	}
+	if cells[i].All++; fails {
+		cells[i].Failing++
+	}
+}
+
 // failing is how many pods fail so on a node.
 func (g ground) failing(node string) (n int) {
-	for _, t := range g[node] {
-		n += t.Failing
+	for _, c := range g.on[node] {
+		n += c.Failing
 	}
 	return n
 }
@@ -110,7 +139,7 @@ func (s Scene) places(g ground) []place {
 		by[key].shared = append(by[key].shared, shared)
 	}
 	sharing := map[[2]string]map[string]bool{}
-	for _, node := range slices.Sorted(maps.Keys(g)) {
+	for _, node := range slices.Sorted(maps.Keys(g.on)) {
 		if g.failing(node) > 1 {
 			add(map[string]bool{node: true}, "node "+node)
 		}
@@ -123,7 +152,7 @@ func (s Scene) places(g ground) []place {
 		}
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(sharing), func(a, b [2]string) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) }) {
-		if len(sharing[key]) < len(g) { // what all share tells nothing
+		if len(sharing[key]) < len(g.on) { // what all share tells nothing
 			add(sharing[key], key[0]+" "+key[1])
 		}
 	}
@@ -136,26 +165,18 @@ func (s Scene) places(g ground) []place {
 
 // strata compare the pods of a place with others of the same makers.
 func (g ground) strata(p place) []stratum {
-	by := map[Maker]*stratum{}
-	for node, makers := range g {
-		for m, t := range makers {
-			if by[m] == nil {
-				by[m] = &stratum{}
+	all := make([]stratum, len(g.makers))
+	for node, cells := range g.on {
+		here := p.nodes[node]
+		for _, c := range cells {
+			into := &all[c.maker].without
+			if here {
+				into = &all[c.maker].with
 			}
-			into := &by[m].without
-			if p.nodes[node] {
-				into = &by[m].with
-			}
-			into.Failing, into.All = into.Failing+t.Failing, into.All+t.All
+			into.Failing, into.All = into.Failing+c.Failing, into.All+c.All
 		}
 	}
-	var all []stratum
-	for _, s := range by {
-		if s.tells() {
-			all = append(all, *s)
-		}
-	}
-	return all
+	return slices.DeleteFunc(all, func(s stratum) bool { return !s.tells() })
 }
 
 func with(strata []stratum) (t answer.Tally) {
@@ -186,7 +207,8 @@ func (s Scene) here(f Fault, g ground, p place, strata []stratum, likely float64
 	failing := map[string]bool{}
 	for i := range s.Pods {
 		q := &s.Pods[i]
-		if so, _ := q.fails(f); so && p.nodes[q.Node] && g[q.Node][q.Maker] != nil {
+		_, compared := g.makers[q.Maker]
+		if so, _ := q.fails(f); so && compared && p.nodes[q.Node] {
 			found.Pods[q.UID], failing[q.Node] = true, true
 		}
 	}
@@ -213,7 +235,7 @@ func (s Scene) here(f Fault, g ground, p place, strata []stratum, likely float64
 // byNode is how likely chance would choose these nodes of all for pods to fail on.
 func byNode(g ground, p place) float64 {
 	var s stratum
-	for node := range g {
+	for node := range g.on {
 		t := &s.without
 		if p.nodes[node] {
 			t = &s.with
