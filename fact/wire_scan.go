@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -26,19 +28,30 @@ func (f *Fact) scan(w *wire, v reflect.Value, kind Kind, data []byte) bool {
 	case body[0] != '{':
 		return false
 	}
+	s = scanner{b: body}
 	switch b := v.Interface().(type) {
 	case *Probed:
-		if s := (scanner{b: body}); s.probed(b) {
-			return true
-		}
-		*b = Probed{}
+		ok = s.probed(b)
 	case *Sampled:
-		if s := (scanner{b: body}); s.sampled(b) {
-			return true
-		}
-		*b = Sampled{}
+		ok = s.sampled(b)
+	case *Created:
+		ok = s.created(b)
+	case *Marked:
+		ok = s.marked(b)
+	case *Kill:
+		ok = s.kill(b)
+	case *BackOff:
+		ok = s.backOff(b)
+	case *SetCondition:
+		ok = s.condition(&b.Condition)
+	default:
+		return json.Unmarshal(body, b) == nil
 	}
-	return json.Unmarshal(body, v.Interface()) == nil
+	if !ok {
+		v.Elem().SetZero()
+		return json.Unmarshal(body, v.Interface()) == nil
+	}
+	return true
 }
 
 // scanner takes what is expected off the front of b; after the first thing that is not
@@ -135,8 +148,7 @@ func (s *scanner) probed(p *Probed) bool {
 		}
 	}
 	p.By = ProbedBy(s.text(`,"by":`, string(ByTap), string(BySay)))
-	s.must(`}`)
-	return !s.bad && len(s.b) == 0
+	return s.over()
 }
 
 func (s *scanner) evidence() *Evidence {
@@ -187,6 +199,80 @@ func (s *scanner) sampled(b *Sampled) bool {
 	b.PIDs, b.PIDLimit = number(`,"pids":`), number(`,"pidLimit":`)
 	b.CPUSome, b.MemorySome = time.Duration(number(`,"cpuSome":`)), time.Duration(number(`,"memorySome":`))
 	b.MemoryFull, b.IOSome = time.Duration(number(`,"memoryFull":`)), time.Duration(number(`,"ioSome":`))
+	return s.over()
+}
+
+// created, marked, kill and backOff read what each run of a container leaves.
+func (s *scanner) created(b *Created) bool {
+	s.must(`{"containerID":`)
+	b.ContainerID = s.quoted()
+	b.Image, b.ImageID = s.text(`,"image":`), s.text(`,"imageID":`)
+	return s.over()
+}
+
+func (s *scanner) marked(b *Marked) bool {
+	s.must(`{"ready":`)
+	b.Ready = s.either()
+	s.must(`,"started":`)
+	b.Started = s.either()
+	return s.over()
+}
+
+func (s *scanner) kill(b *Kill) bool {
+	s.must(`{"reason":`)
+	b.Reason = KillReason(s.quoted(string(KillLiveness), string(KillStartup)))
+	s.must(`,"message":`)
+	b.Message = s.quoted()
+	s.must(`,"graceSeconds":`)
+	b.GraceSeconds = s.signed()
+	b.SkipHook = s.have(`,"skipHook":true`)
+	return s.over()
+}
+
+func (s *scanner) backOff(b *BackOff) bool {
+	s.must(`{"what":`)
+	b.What = BackOffOf(s.quoted())
+	s.must(`,"delay":`)
+	b.Delay = time.Duration(s.signed())
+	s.must(`,"until":`)
+	b.Until = s.time()
+	s.must(`,"message":`)
+	b.Message = s.quoted()
+	return s.over()
+}
+
+// condition reads one of the pod's, which Kubernetes' own types write.
+func (s *scanner) condition(c *v1.PodCondition) bool {
+	s.must(`{"condition":{"type":`)
+	c.Type = v1.PodConditionType(s.quoted(string(v1.PodReady), string(v1.ContainersReady)))
+	c.ObservedGeneration = s.number(`,"observedGeneration":`)
+	s.must(`,"status":`)
+	c.Status = v1.ConditionStatus(s.quoted(string(v1.ConditionTrue), string(v1.ConditionFalse)))
+	s.must(`,"lastProbeTime":`)
+	c.LastProbeTime = s.metaTime()
+	s.must(`,"lastTransitionTime":`)
+	c.LastTransitionTime = s.metaTime()
+	c.Reason, c.Message = s.text(`,"reason":`, "ContainersNotReady"), s.text(`,"message":`)
+	s.must(`}`)
+	return s.over()
+}
+
+func (s *scanner) metaTime() (t metav1.Time) {
+	if !s.have(`null`) {
+		t.Time = s.time().Local()
+	}
+	return t
+}
+
+// either reads true or false.
+func (s *scanner) either() bool {
+	yes := s.have(`true`)
+	s.bad = s.bad || !yes && !s.have(`false`)
+	return yes
+}
+
+// over says whether the body ends here, and all was as expected.
+func (s *scanner) over() bool {
 	s.must(`}`)
 	return !s.bad && len(s.b) == 0
 }

@@ -187,12 +187,15 @@ func FuzzScan(f *testing.F) {
 		`{"id":1,"at":"2026-11-21T03:50:00.5Z","seen":"2026-11-21T03:50:00Z","mono":7,"boot":"b","pod":{"namespace":"n","name":"p","uid":"u"},"ctr":"c","try":2,"because":[3,4],"kind":"Probed","body":{"probe":"Liveness","verdict":"Failure","message":"a\u003cb","took":1,"evidence":{"handler":"httpGet","target":"t","connect":5,"status":200,"header":{"A":"b"},"exitCode":-1,"timeout":true,"errno":"E"},"count":3,"until":"2026-11-21T03:50:00Z","latency":[1,2],"by":"tap"}}`,
 		`{"id":2,"seen":"2026-11-21T03:50:00Z","pod":{},"because":[1],"kind":"Kill","body":{"reason":"LivenessProbe","message":"m","graceSeconds":-1}}`,
 		`{"id":3,"seen":"2026-11-21T03:50:00Z","kind":"TimePassed"}`,
+		`{"id":5,"seen":"2026-11-21T03:50:00Z","kind":"SetCondition","body":{"condition":{"type":"Ready","observedGeneration":1,"status":"False","lastProbeTime":null,"lastTransitionTime":"2026-11-21T03:50:00Z","reason":"ContainersNotReady"}}}`,
+		`{"id":6,"seen":"2026-11-21T03:50:00Z","kind":"Marked","body":{"ready":true,"started":false}}`,
+		`{"id":7,"seen":"2026-11-21T03:50:00Z","kind":"BackOff","body":{"what":"container","delay":1,"until":"2026-11-21T03:50:00Z","message":"m"}}`,
 		`{"id":4,"seen":"2026-11-21T03:50:00Z","kind":"Sampled","body":{"memoryCurrent":1,"pids":4,"cpuSome":-7}}`,
 	} {
 		f.Add([]byte(line))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, kind := range []Kind{"Probed", "Sampled", "Kill", "TimePassed"} {
+		for _, kind := range []Kind{"Probed", "Sampled", "Kill", "TimePassed", "SetCondition", "Marked", "BackOff", "Created"} {
 			got, ok := byHand(kind, data, Fact{})
 			if !ok {
 				continue
