@@ -14,6 +14,7 @@
 //	wire.go      the wire form (one JSON object a fact) and its strict decoding
 //	wire_probed.go the encoding of probe attempts
 //	wire_scan.go reading what was so written, without reflection
+//	wire_looked.go the same of looks
 //	pod.go       observed: the pod's spec, its deletion, its admission
 //	room.go      observed: what a node has left for a pod, and that there is more
 //	container.go observed: sandbox, image, container and hook facts

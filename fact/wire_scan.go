@@ -34,6 +34,8 @@ func (f *Fact) scan(w *wire, v reflect.Value, kind Kind, data []byte) bool {
 		ok = s.probed(b)
 	case *Sampled:
 		ok = s.sampled(b)
+	case *Looked:
+		ok = s.looked(b)
 	case *Created:
 		ok = s.created(b)
 	case *Marked:

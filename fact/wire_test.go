@@ -158,13 +158,38 @@ func byHand(kind Kind, data []byte, like Fact) (Fact, bool) {
 	return Fact{ID: w.ID, At: w.At, Seen: w.Seen, Mono: w.Mono, Boot: w.Boot, Pod: w.Pod, Container: w.Container, Attempt: w.Attempt, Because: w.Because, Body: body}, ok
 }
 
+// anyLook has some of what a look may have.
+func anyLook(t *rapid.T) Looked {
+	some := func(what string) bool { return rapid.Bool().Draw(t, what) }
+	l := Looked{PID: rapid.Int().Draw(t, "pid"), State: texts.Draw(t, "state"), Over: time.Duration(rapid.Int64().Draw(t, "over")), Calm: some("calm")}
+	if some("files") {
+		l.Files = &Files{Open: 1, Most: rapid.IntRange(0, 1).Draw(t, "most")}
+	}
+	if some("stopped") {
+		l.Stopped = &StoppedProcess{State: texts.Draw(t, "stopped")}
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "listeners") {
+		l.Listeners = append(l.Listeners, Listener{Address: texts.Draw(t, "address"), Backlog: rapid.Int().Draw(t, "backlog"), Other: some("other"), Paused: some("paused")})
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "open") {
+		l.Open = append(l.Open, Dial{Remote: texts.Draw(t, "remote"), Other: some("other"), Heard: time.Duration(rapid.Int64().Draw(t, "heard"))})
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "said") {
+		l.Said, l.SaidAt = append(l.Said, texts.Draw(t, "line")), append(l.SaidAt, time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "at"), 0).UTC())
+	}
+	return l
+}
+
 // What is written is read by hand, and as encoding/json would read it.
 func TestWhatIsWrittenIsReadByHand(t *testing.T) {
 	all := every(t)
 	rapid.Check(t, func(t *rapid.T) {
 		f := anyFact(t, all)
-		if rapid.Bool().Draw(t, "an attempt") {
+		switch rapid.IntRange(0, 3).Draw(t, "which") {
+		case 0:
 			f.Body = anyAttempt(t)
+		case 1:
+			f.Body = anyLook(t)
 		}
 		data, err := f.MarshalJSON()
 		if err != nil {
@@ -188,6 +213,7 @@ func FuzzScan(f *testing.F) {
 		`{"id":2,"seen":"2026-11-21T03:50:00Z","pod":{},"because":[1],"kind":"Kill","body":{"reason":"LivenessProbe","message":"m","graceSeconds":-1}}`,
 		`{"id":3,"seen":"2026-11-21T03:50:00Z","kind":"TimePassed"}`,
 		`{"id":5,"seen":"2026-11-21T03:50:00Z","kind":"SetCondition","body":{"condition":{"type":"Ready","observedGeneration":1,"status":"False","lastProbeTime":null,"lastTransitionTime":"2026-11-21T03:50:00Z","reason":"ContainersNotReady"}}}`,
+		`{"id":8,"seen":"2026-11-21T03:50:00Z","kind":"Looked","body":{"pid":1,"state":"S","processes":2,"commands":["a"],"cpuUsed":1,"over":2,"listeners":[{"address":":80","pid":1,"state":"S","backlog":3,"v6Only":true}],"files":{"pid":1,"open":3,"limit":9},"stopped":{"pid":2,"state":"T"},"open":[{"remote":"a:1","pid":1,"unanswered":5}],"said":["a","b\u003c"],"saidAt":["2026-11-21T03:50:00Z"],"calm":true}}`,
 		`{"id":6,"seen":"2026-11-21T03:50:00Z","kind":"Marked","body":{"ready":true,"started":false}}`,
 		`{"id":7,"seen":"2026-11-21T03:50:00Z","kind":"BackOff","body":{"what":"container","delay":1,"until":"2026-11-21T03:50:00Z","message":"m"}}`,
 		`{"id":4,"seen":"2026-11-21T03:50:00Z","kind":"Sampled","body":{"memoryCurrent":1,"pids":4,"cpuSome":-7}}`,
@@ -195,7 +221,7 @@ func FuzzScan(f *testing.F) {
 		f.Add([]byte(line))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, kind := range []Kind{"Probed", "Sampled", "Kill", "TimePassed", "SetCondition", "Marked", "BackOff", "Created"} {
+		for _, kind := range []Kind{"Probed", "Sampled", "Kill", "TimePassed", "SetCondition", "Marked", "BackOff", "Created", "Looked"} {
 			got, ok := byHand(kind, data, Fact{})
 			if !ok {
 				continue
