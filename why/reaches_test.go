@@ -1,0 +1,59 @@
+package why
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
+)
+
+// Where a pod asks is known from what its init container's command names, from its own name
+// servers where they do not answer, and from what a look of seconds ago still tells.
+func TestReaches(t *testing.T) {
+	refused := connectionRefused(fact.Readiness)
+	for name, test := range map[string]struct {
+		pod   *v1.Pod
+		tale  func(*tale)
+		place string
+		how   answer.Reached
+	}{
+		"the command of an init container": {withInit("sh", "-c", "until nc -w 1 db 5432 </dev/null; do sleep 2; done"), func(s *tale) { s.wait(time.Minute) }, "db", answer.ReachSaid},
+		"a name server of its own": {resolvedBy("10.43.0.53"), func(s *tale) {
+			s.probe("app", 2, refused)
+			s.in("app", fact.Looked{PID: 100, State: "S", Said: []string{"could not translate host name \"db\" to address: Temporary failure in name resolution"}})
+		}, "10.43.0.53:53", answer.ReachSaid},
+		"a connection that was on its way a moment ago": {web(ready), func(s *tale) {
+			s.probe("app", 1, refused)
+			s.in("app", fact.Looked{PID: 100, State: "S", Dialing: []fact.Dial{{Remote: "192.0.2.7:5432", PID: 100}}})
+			s.probe("app", 2, refused)
+			s.in("app", fact.Looked{PID: 100, State: "S"})
+		}, "192.0.2.7:5432", answer.ReachDialing},
+		"a question without an answer": {web(ready), func(s *tale) {
+			s.probe("app", 1, refused)
+			s.in("app", fact.Looked{PID: 100, State: "S", Open: []fact.Dial{{Remote: "192.0.2.7:5432", PID: 100, Unanswered: 2 * time.Second}}})
+		}, "192.0.2.7:5432", answer.ReachAwaits},
+	} {
+		s := tell(t, test.pod)
+		test.tale(s)
+		all := s.ask().Reaches
+		if !slices.ContainsFunc(all, func(r answer.Reach) bool { return r.Place == test.place && r.How == test.how }) {
+			t.Errorf("%s: %+v", name, all)
+		}
+	}
+}
+
+func withInit(command ...string) *v1.Pod {
+	pod := web(silentProbe)
+	pod.Spec.InitContainers = []v1.Container{{Name: "wait", Command: command}}
+	return pod
+}
+
+func resolvedBy(server string) *v1.Pod {
+	pod := web(ready)
+	pod.Spec.DNSPolicy, pod.Spec.DNSConfig = v1.DNSNone, &v1.PodDNSConfig{Nameservers: []string{server}}
+	return pod
+}
