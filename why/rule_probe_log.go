@@ -112,8 +112,12 @@ func (p *probing) complaint() (*fact.Fact, string) {
 	return nil, ""
 }
 
+// saidOnce is how long before a server's last good answer it may have said that a limit is
+// reached: many say so once, and answer now and then meanwhile.
+const saidOnce = 15 * time.Second
+
 // inLogs is the newest line of the logs of the pod's containers, the probed one's first,
-// that fits, and was said since the container was last well.
+// that fits, and was said since the container was last well, or right before.
 func (p *probing) inLogs(fits func(string) bool) (at *fact.Fact, line string) {
 	for _, name := range append([]string{p.run.Container}, p.h.Containers()...) {
 		run := p.h.Last(name)
@@ -121,7 +125,7 @@ func (p *probing) inLogs(fits func(string) bool) (at *fact.Fact, line string) {
 			continue
 		}
 		for _, f := range slices.Backward(run.Looks) {
-			for _, line := range slices.Backward(history.SaidSince(f, p.since())) {
+			for _, line := range slices.Backward(history.SaidSince(f, p.since().Add(-saidOnce))) {
 				if fits(line) {
 					return f, line
 				}

@@ -193,7 +193,7 @@ const shownWords = 4
 func wordRows(lines []string, wide bool) []Row {
 	lines = slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return strings.TrimSpace(line) == "" })
 	if !wide {
-		lines = slices.Compact(lines)
+		lines = slices.CompactFunc(lines, words.Alike)
 	}
 	if len(lines) > shownWords && !wide {
 		lines, _ = words.Keep(lines, shownWords, 1<<20)

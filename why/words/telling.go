@@ -136,6 +136,9 @@ func continues(lines []string, i, most int) bool {
 	return gist == trimmed && Gist(lines[i-1]) == strings.TrimSpace(lines[i-1]) || strings.HasPrefix(gist, "DETAIL:") || strings.HasPrefix(gist, "HINT:")
 }
 
+// Alike says whether two lines tell the same, of two times.
+func Alike(a, b string) bool { return letters(a) == letters(b) && letters(a) != "" || a == b }
+
 // letters are those of a text: two lines that have the same tell the same of two times.
 func letters(text string) string {
 	return strings.Map(func(r rune) rune {
