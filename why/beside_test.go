@@ -21,7 +21,7 @@ func besideKubelet(pod *v1.Pod, bodies ...fact.Body) answer.Answer {
 		at := dawn.Add(time.Duration(i+1) * time.Second)
 		f := fact.Fact{ID: fact.ID(i + 2), At: at, Seen: at, Pod: key, Body: b}
 		switch b.(type) {
-		case fact.Started, fact.Exited:
+		case fact.Started, fact.Exited, fact.Probed, fact.Looked:
 			f.Container = "app"
 		}
 		facts = append(facts, f)
@@ -59,5 +59,35 @@ func TestFinalizersKeepTheObject(t *testing.T) {
 	}
 	if a := besideKubelet(pod, append(ran, fact.ObjectGone{})...); a.Symptoms[0].Kind != answer.Disappeared || strings.Contains(a.Verdicts[0].Text, "finalizers") {
 		t.Error(a.Text(answer.Style{Wide: true}))
+	}
+}
+
+// Of an answer kubelet says the status alone: whose it was is known by who listens on the port
+// that the spec names, and else not for sure.
+func TestWhoAnsweredByKubeletsWord(t *testing.T) {
+	said := fact.Probed{Probe: fact.Readiness, Verdict: fact.Failure, By: fact.BySay, Message: "HTTP probe failed with statuscode: 503", Evidence: &fact.Evidence{Handler: fact.HTTPGet, Status: 503}}
+	for name, c := range map[string]struct {
+		at        []fact.Listener
+		cause     answer.Cause
+		certainty answer.Certainty
+	}{
+		"another container listens": {[]fact.Listener{{Address: "0.0.0.0:8080", Other: true, Command: "proxy"}, {Address: "0.0.0.0:9090", PID: 100, Command: "app"}}, answer.MeshSidecarAnswered, answer.Inferred},
+		"it listens itself":         {[]fact.Listener{{Address: "0.0.0.0:8080", PID: 100, Command: "app"}}, answer.AppUnhealthy, answer.Recorded},
+		"nobody looked":             {nil, answer.AppUnhealthy, answer.Inferred},
+	} {
+		pod := with("side")(web(func(c *v1.Container) { c.LivenessProbe, c.ReadinessProbe = nil, httpProbe(8080) }))
+		pod.Spec.Containers[0].ReadinessProbe.FailureThreshold = 1
+		bodies := []fact.Body{
+			fact.Started{ContainerID: "c://0", PID: 100},
+			fact.StatusSeen{Status: v1.PodStatus{Phase: v1.PodRunning, ContainerStatuses: []v1.ContainerStatus{{Name: "app", State: v1.ContainerState{Running: &v1.ContainerStateRunning{}}}}}},
+			said, said,
+		}
+		if c.at != nil {
+			bodies = append(bodies, fact.Looked{PID: 100, State: "S", Over: time.Second, Listeners: c.at})
+		}
+		a := besideKubelet(pod, append(bodies, said)...)
+		if v := a.Verdicts[0]; v.Cause != c.cause || v.Certainty != c.certainty {
+			t.Errorf("%s: %s", name, a.Text(answer.Style{Wide: true}))
+		}
 	}
 }

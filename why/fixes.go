@@ -64,7 +64,7 @@ func (h *inquiry) kernelFix() answer.Fix {
 // probeFixes are what can be done about a probe that is too strict.
 func (h *inquiry) probeFixes(p *probing) []answer.Fix {
 	fixes := []answer.Fix{}
-	if ev := p.last.Evidence; ev != nil && ev.Handler == fact.HTTPGet {
+	if ev := p.last.Evidence; ev != nil && ev.Handler == fact.HTTPGet && ev.Target != "" {
 		fixes = append(fixes, h.inspect("ask the same from inside", h.exec(p.run.Container, "wget -S -O- "+prose.Brief(ev.Target, 100))))
 	}
 	if p.mode == answered && !p.worked() {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/mesh"
@@ -290,6 +291,9 @@ func (p *probing) port() int {
 	if target == "" {
 		target = addressOf(p.last.Evidence.Target)
 	}
+	if target == "" {
+		return p.portOfSpec()
+	}
 	_, port, ok := splitAddress(target)
 	if !ok {
 		return 0
@@ -299,6 +303,33 @@ func (p *probing) port() int {
 		return 0
 	}
 	return n
+}
+
+// portOfSpec is where the probe goes by its spec, for words that do not say it: of an answer
+// kubelet tells the status alone. 0 for another host's, and for a name that is not there.
+func (p *probing) portOfSpec() int {
+	host, at := "", intstr.IntOrString{}
+	switch s := p.spec; {
+	case s == nil || p.mesh.Rewritten:
+	case s.HTTPGet != nil:
+		host, at = s.HTTPGet.Host, s.HTTPGet.Port
+	case s.TCPSocket != nil:
+		host, at = s.TCPSocket.Host, s.TCPSocket.Port
+	case s.GRPC != nil:
+		at = intstr.FromInt32(s.GRPC.Port)
+	}
+	switch {
+	case host != "" || p.of == nil:
+		return 0
+	case at.Type == intstr.Int:
+		return int(at.IntVal)
+	}
+	for _, named := range p.of.Ports {
+		if named.Name == at.StrVal {
+			return int(named.ContainerPort)
+		}
+	}
+	return 0
 }
 
 // timeout is the probe's own.

@@ -2,6 +2,7 @@ package why
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"whylet.dev/whylet/fact"
@@ -39,6 +40,9 @@ func probeSaidNo(p *probing) *finding {
 		f.text = fmt.Sprintf("The application says that it is unhealthy: the command of %s %s%s.", p.what(), commandSaid(ev), saying(ev.Output))
 	case p.mode == answered:
 		f.text = fmt.Sprintf("The application itself answers %s with %d%s%s.", p.what(), ev.Status, p.sayingBeside(ev), p.sinceWhen())
+		if p.last.By == fact.BySay && p.shared() && !p.seenListening() {
+			f.certainty = answer.Inferred // kubelet does not say who answered, and others of the pod may
+		}
 	case p.mode == redirects:
 		f.text = fmt.Sprintf("The application answers %s with redirects that never end%s.", p.what(), p.sinceWhen())
 	case p.mode == notServing && strings.Contains(p.last.Message, "NOT_SERVING"):
@@ -51,6 +55,13 @@ func probeSaidNo(p *probing) *finding {
 		p.quoteInto(f)
 	}
 	return f
+}
+
+// seenListening says whether a look shows that the container itself holds the probed port.
+func (p *probing) seenListening() bool {
+	_, look, ok := p.look()
+	here, _ := p.listeners(look)
+	return ok && slices.ContainsFunc(here, func(l fact.Listener) bool { return !l.Other && p.h.Owner(l.PID) == p.run.Container })
 }
 
 // sayingBeside is what an answer says, and of a server's own page of an error no more than its
