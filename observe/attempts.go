@@ -378,8 +378,14 @@ func grpcBody(a tap.Attempt, b fact.Probed) (fact.Probed, bool) {
 		b.Verdict = fact.Success
 		return b, true
 	}
-	if a.Code > 0 {
+	switch {
+	case a.Code > 0:
 		return refused(status.New(codes.Code(a.Code), a.Said), b)
+	case a.Status != 0: // of HTTP/1: a client of gRPC waits on for HTTP/2
+		b.Evidence.Status, b.Evidence.Proto, b.Evidence.Header, b.Evidence.FirstByte = 0, "", nil, 0
+		b.Evidence.Timeout, b.Evidence.Error = true, "no answer in time"
+		b.Message = fmt.Sprintf("timeout: failed to connect service %q: context deadline exceeded", a.Far)
+		return b, true
 	}
 	name, ok := names[a.Health]
 	b.Message = fmt.Sprintf("service unhealthy (responded with %q)", name)

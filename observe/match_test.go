@@ -150,6 +150,15 @@ func TestBodiesOfAnswers(t *testing.T) {
 	}
 }
 
+// An answer of HTTP/1 is none for a client of gRPC.
+func TestHTTPAnswersGRPC(t *testing.T) {
+	of := probed{probeKey{"u", "app", 0, fact.Readiness}, web, &v1.Probe{ProbeHandler: v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: 8080}}}}
+	seen := tap.Attempt{Far: netip.MustParseAddrPort("10.0.0.5:8080"), Connect: 1, Sent: 2, First: 3, HTTP2: true, Health: -1, Status: 400, Proto: "HTTP/1.1"}
+	if b, ok := bodyOf(seen, of); !ok || !b.Evidence.Timeout || b.Evidence.Connect == 0 || b.Evidence.Status != 0 {
+		t.Errorf("%v, %+v", ok, b)
+	}
+}
+
 // What the tap sees and cannot read, kubelet's own words tell.
 func TestWhatTheTapCannotRead(t *testing.T) {
 	a, _ := anAgent()
