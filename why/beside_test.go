@@ -20,9 +20,16 @@ func besideKubelet(pod *v1.Pod, bodies ...fact.Body) answer.Answer {
 	for i, b := range bodies {
 		at := dawn.Add(time.Duration(i+1) * time.Second)
 		f := fact.Fact{ID: fact.ID(i + 2), At: at, Seen: at, Pod: key, Body: b}
-		switch b.(type) {
+		switch b := b.(type) {
 		case fact.Started, fact.Exited, fact.Probed, fact.Looked:
 			f.Container = "app"
+		case fact.Act:
+			if _, ok := b.Body.(fact.Marked); ok {
+				f.Container = "app"
+				for _, p := range fact.All[fact.Probed](facts) {
+					f.Because = append(f.Because, p.ID)
+				}
+			}
 		}
 		facts = append(facts, f)
 	}
@@ -89,5 +96,20 @@ func TestWhoAnsweredByKubeletsWord(t *testing.T) {
 		if v := a.Verdicts[0]; v.Cause != c.cause || v.Certainty != c.certainty {
 			t.Errorf("%s: %s", name, a.Text(answer.Style{Wide: true}))
 		}
+	}
+}
+
+// What kubelet's first status of a run came after is not all that keeps it from being ready.
+func TestNeverReadyForMoreThanTheFirstAttempts(t *testing.T) {
+	early := fact.Probed{Probe: fact.Readiness, Verdict: fact.Failure, By: fact.ByTap, Message: "connection refused", Evidence: &fact.Evidence{Handler: fact.HTTPGet, Errno: "ECONNREFUSED", Target: "http://10.0.0.5:8080/", Remote: "10.0.0.5:8080"}}
+	no := fact.Probed{Probe: fact.Readiness, Verdict: fact.Failure, By: fact.ByTap, Message: "HTTP probe failed with statuscode: 503", Evidence: &fact.Evidence{Handler: fact.HTTPGet, Status: 503, Connect: 1, Target: "http://10.0.0.5:8080/", Remote: "10.0.0.5:8080"}}
+	pod := web(func(c *v1.Container) { c.LivenessProbe, c.ReadinessProbe = nil, httpProbe(8080) })
+	started := true
+	running := v1.ContainerStatus{Name: "app", Started: &started, State: v1.ContainerState{Running: &v1.ContainerStateRunning{}}}
+	a := besideKubelet(pod, fact.Started{ContainerID: "c://0", PID: 100}, early,
+		fact.StatusSeen{Status: v1.PodStatus{Phase: v1.PodRunning, ContainerStatuses: []v1.ContainerStatus{running}}},
+		fact.Act{By: "kubelet", Basis: fact.Told, Body: fact.Marked{Started: true}}, no, no, no)
+	if v := a.Verdicts[0]; v.Cause != answer.AppUnhealthy || !strings.Contains(v.Text, "503") {
+		t.Error(a.Text(answer.Style{Wide: true}))
 	}
 }

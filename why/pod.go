@@ -77,6 +77,9 @@ func (h *inquiry) unreadySpell(run *history.Run, newest bool) (trouble, bool) {
 	if over != nil && len(decisive) == 0 {
 		decisive = failuresBetween(run, kind, began, over)
 	}
+	if still && good == nil {
+		decisive = nil // what failed since keeps it from being ready as well, and the first attempts may only have been early
+	}
 	p := newProbing(h, run, kind, decisive)
 	if !still && !(over != nil && countsAfterwards(began, over, run, p) && !passed(run, began, over)) {
 		return trouble{}, false
