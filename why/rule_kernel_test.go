@@ -216,6 +216,12 @@ func TestAskedAgain(t *testing.T) {
 			fail(s, still, none)
 		}},
 		{name: "none because its worker was OOM-killed", cause: answer.MemoryLimitChild, tale: func(s *tale) { worked(s); s.in("app", oomOfChild); fail(s, calm, none) }},
+		{name: "none because others have all the CPUs: it could run, and does not", cause: answer.CauseUnknown, tale: func(s *tale) {
+			starved := calm
+			starved.State = "R"
+			worked(s)
+			fail(s, starved, none)
+		}},
 		{name: "busy for longer than anybody waits", cause: answer.AppOverloaded, tale: func(s *tale) {
 			busy := calm
 			busy.CPUUsed = time.Second

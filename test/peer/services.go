@@ -3,6 +3,7 @@ package peer
 import (
 	"context"
 	"errors"
+	"path/filepath"
 
 	v1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -14,7 +15,9 @@ import (
 // CoreDNS.
 func (s *Stack) ServeServices(ctx context.Context) error {
 	r := s.real
-	if err := errors.Join(r.forward(ctx), r.start("services", r.Kubeconfig, r.Node, r.place.address, r.place.pods)); err != nil {
+	// The node itself finds a Service as it finds anything that is elsewhere.
+	route := ip(ctx, []string{"-n", filepath.Base(r.Netns), "route", "add", "default", "dev", "node0"})
+	if err := errors.Join(route, r.forward(ctx), r.start("services", r.Kubeconfig, r.Node, r.place.address, r.place.pods)); err != nil {
 		return err
 	}
 	const system, name = "kube-system", "kube-dns"

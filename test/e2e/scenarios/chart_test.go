@@ -55,6 +55,7 @@ func TestChartBesideKubelet(t *testing.T) {
 	set := []string{"--set", "image.tag=" + tag, "--set", "agent.runtimeEndpoint=" + stack.RuntimeEndpoint(), "--set", "agent.dataDir=/var/lib/kubelet/whylet-observe"}
 	began := time.Now()
 	c.helm("install", set...)
+	c.run("kubectl", "rollout", "status", "daemonset/whylet-agent", "-n", "whylet", "--timeout=3m") // of one agent one may be missing, thinks Helm
 	t.Logf("installed after %v:\n%s", time.Since(began).Round(time.Second), c.run("kubectl", "get", "pods", "-n", "whylet", "-o", "wide"))
 	c.run("kubectl", "run", "failing", "-n", "shop", "--image=busybox:1", "--overrides={\"spec\":{\"terminationGracePeriodSeconds\":0}}", "--", "sh", "-c", "sleep 1; exit 3")
 	c.told("exit code 3", "by a Question")
@@ -67,6 +68,7 @@ func TestChartBesideKubelet(t *testing.T) {
 	c.told("exit code 3", "by a Question")
 
 	c.helm("upgrade", append(set, "--set", "front.deletions=true")...)
+	c.told("exit code 3", "by a Question")
 	c.run("kubectl", "delete", "pod", "failing", "-n", "shop", "--now")
 	c.told("admin", "by a Question")
 
@@ -124,6 +126,9 @@ func (c *charted) told(words ...string) {
 	began := time.Now()
 	if err := eventually(ctx, time.Second, func() error {
 		out, _ := c.why("pod/failing", "-n", "shop") // a cause that is not known is an error, too
+		if strings.Contains(out, "level 0") {
+			return fmt.Errorf("the agent is not heard:\n%s", out)
+		}
 		for _, w := range words {
 			if !strings.Contains(out, w) {
 				return fmt.Errorf("%q is not in:\n%s", w, out)
