@@ -74,7 +74,8 @@ func describe(b fact.Body) (string, map[string]any) {
 	case fact.BackOff:
 		return fmt.Sprintf("waits %s before the next attempt", prose.Span(b.Delay)), values("what", b.What, "delay", b.Delay.String(), "until", b.Until)
 	case fact.EvictionNeeded:
-		return prose.Brief(b.Message, kept), values("signal", b.Signal, "message", b.Message)
+		text := cmp.Or(prose.Brief(b.Message, kept), "pods were ranked for eviction, for "+b.Signal) // of kubelet the order alone is known
+		return text, values("signal", b.Signal, "message", b.Message)
 	case fact.Evict:
 		return "the node evicts the pod: " + prose.Brief(b.Message, kept), values("signal", b.Signal, "ranking", b.Ranking)
 	case fact.AskedAgain:
