@@ -3,7 +3,9 @@ package scenarios
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +17,7 @@ import (
 	authv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"whylet.dev/whylet/front/archive"
 	"whylet.dev/whylet/test/peer"
 	"whylet.dev/whylet/why/answer"
 )
@@ -366,10 +369,32 @@ func lost(s *stage) {
 func guestLost(s *stage) {
 	s.kubectl("", "-n", "guest", "delete", "pod", "subject", "--wait")
 	s.until("pod/subject", "guest", caused(answer.MemoryLimit, ""))
+	s.archived("guest", "subject")
 	if err := s.c.LoseGuest(); err != nil {
 		s.Fatal(err)
 	}
 	s.until("pod/subject", "guest", caused(answer.MemoryLimit, ""))
+}
+
+// archived waits until the front has a pod's closing answer, which its node gives 2 s after its end.
+func (s *stage) archived(namespace, name string) {
+	s.Helper()
+	a := archive.New(archive.Options{Place: s.c.in("archive.db"), Log: slog.New(slog.DiscardHandler)})
+	if err := a.Open(s.Context()); err != nil {
+		s.Fatal(err)
+	}
+	defer a.Close()
+	ctx, cancel := context.WithTimeout(s.Context(), time.Minute)
+	defer cancel()
+	if err := eventually(ctx, 100*time.Millisecond, func() error {
+		_, ok, err := a.Newest(ctx, namespace, name, "")
+		if err == nil && !ok {
+			err = errors.New("it is not there")
+		}
+		return err
+	}); err != nil {
+		s.Fatalf("the closing answer of %s/%s: %v", namespace, name, err)
+	}
 }
 
 // score plays the scenarios that one real kubelet is tested with, spread over two, and asks
