@@ -57,7 +57,7 @@ func TestChartBesideKubelet(t *testing.T) {
 	c.helm("install", set...)
 	c.run("kubectl", "rollout", "status", "daemonset/whylet-agent", "-n", "whylet", "--timeout=3m") // of one agent one may be missing, thinks Helm
 	t.Logf("installed after %v:\n%s", time.Since(began).Round(time.Second), c.run("kubectl", "get", "pods", "-n", "whylet", "-o", "wide"))
-	c.run("kubectl", "run", "failing", "-n", "shop", "--image=busybox:1", "--overrides={\"spec\":{\"terminationGracePeriodSeconds\":0}}", "--", "sh", "-c", "sleep 1; exit 3")
+	c.fails()
 	c.told("exit code 3", "by a Question")
 	if out, err := c.why("--all", "-n", "whylet"); err == nil {
 		t.Errorf("the tenant is told of another namespace:\n%s", out)
@@ -68,9 +68,15 @@ func TestChartBesideKubelet(t *testing.T) {
 	c.told("exit code 3", "by a Question")
 
 	c.helm("upgrade", append(set, "--set", "front.deletions=true")...)
-	c.told("exit code 3", "by a Question")
-	c.run("kubectl", "delete", "pod", "failing", "-n", "shop", "--now")
-	c.told("admin", "by a Question")
+	c.eventually(func() error { // kubelet brings the webhook's key into pods that run within a minute or two
+		c.run("kubectl", "delete", "pod", "failing", "-n", "shop", "--now", "--wait")
+		out, _ := c.why("pod/failing", "-n", "shop")
+		c.fails()
+		if !strings.Contains(out, "admin") {
+			return errors.New(out)
+		}
+		return nil
+	})
 
 	c.helm("rollback", "1")
 	c.told("exit code 3", "by a Question")
@@ -111,6 +117,21 @@ func (c *charted) helm(verb string, args ...string) {
 	}
 }
 
+// fails makes a pod that ends again and again.
+func (c *charted) fails() {
+	c.Helper()
+	c.run("kubectl", "run", "failing", "-n", "shop", "--image=busybox:1", "--overrides={\"spec\":{\"terminationGracePeriodSeconds\":0}}", "--", "sh", "-c", "sleep 1; exit 3")
+}
+
+func (c *charted) eventually(check func() error) {
+	c.Helper()
+	ctx, cancel := context.WithTimeout(c.Context(), patience(c.T))
+	defer cancel()
+	if err := eventually(ctx, 2*time.Second, check); err != nil {
+		c.Fatal(err)
+	}
+}
+
 // why asks with the rights of somebody who may view one namespace.
 func (c *charted) why(args ...string) (string, error) {
 	args = append(args, "-v", "--as=system:serviceaccount:shop:tenant")
@@ -121,10 +142,8 @@ func (c *charted) why(args ...string) (string, error) {
 // told waits until the tenant is told so of the pod.
 func (c *charted) told(words ...string) {
 	c.Helper()
-	ctx, cancel := context.WithTimeout(c.Context(), patience(c.T))
-	defer cancel()
 	began := time.Now()
-	if err := eventually(ctx, time.Second, func() error {
+	c.eventually(func() error {
 		out, _ := c.why("pod/failing", "-n", "shop") // a cause that is not known is an error, too
 		if strings.Contains(out, "level 0") {
 			return fmt.Errorf("the agent is not heard:\n%s", out)
@@ -135,8 +154,6 @@ func (c *charted) told(words ...string) {
 			}
 		}
 		return nil
-	}); err != nil {
-		c.Fatal(err)
-	}
+	})
 	c.Logf("%q after %v", words, time.Since(began).Round(100*time.Millisecond))
 }
