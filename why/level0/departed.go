@@ -105,9 +105,9 @@ func lower(message string) string {
 }
 
 // scalings are what a Deployment said of a ReplicaSet of which a pod was deleted: that it
-// scaled it down then, and that it had scaled another one up since it had made this one
-// (deployment controller, sync.go, scaleReplicaSet). That it made this one must still be
-// there, or else nothing is told: what came after may be gone, too.
+// scaled it down then, and that it had scaled another one up since it did so with this one
+// (deployment controller, sync.go, scaleReplicaSet). That must still be there, or else
+// nothing is told: what came after may be gone, too.
 func scalings(all []v1.Event, set v1.ObjectReference, deleted time.Time) (down, up *v1.Event) {
 	const scaledUp, scaledDown = "Scaled up replica set ", "Scaled down replica set "
 	var made, other *v1.Event
@@ -120,16 +120,16 @@ func scalings(all []v1.Event, set v1.ObjectReference, deleted time.Time) (down, 
 		switch {
 		case strings.HasPrefix(e.Message, scaledDown) && name == set.Name && last(*e).Sub(deleted).Abs() <= slack:
 			down = e
-		case strings.HasPrefix(e.Message, scaledUp) && name == set.Name && made == nil:
+		case strings.HasPrefix(e.Message, scaledUp) && name == set.Name && (made == nil || last(*e).After(last(*made))):
 			made = e
-		case strings.HasPrefix(e.Message, scaledUp) && name != set.Name && (other == nil || last(*e).After(last(*other))):
+		case strings.HasPrefix(e.Message, scaledUp) && name != set.Name && !last(*e).After(deleted.Add(slack)) && (other == nil || last(*e).After(last(*other))):
 			other = e
 		}
 	}
 	if down == nil || made == nil {
 		return nil, nil
 	}
-	if other != nil && !last(*other).Before(first(*made)) && !last(*other).After(deleted.Add(slack)) {
+	if other != nil && !last(*other).Before(last(*made)) {
 		up = other
 	}
 	return down, up
