@@ -128,27 +128,89 @@ const lastLines = 20
 // that run and are not ready. A log that cannot be read leaves its container out.
 func (q *question) words(ctx context.Context, pod *v1.Pod) (ended, saying map[string][]string) {
 	ended, saying = map[string][]string{}, map[string][]string{}
-	read := func(into map[string][]string, container string, previous bool) {
-		lines := int64(lastLines)
-		raw, err := q.client.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &v1.PodLogOptions{Container: container, Previous: previous, TailLines: &lines}).Do(ctx).Raw()
-		// A log that is gone is answered for with these words in its place (kubelet,
-		// kuberuntime_container.go, GetContainerLogs).
-		if err == nil && !strings.HasPrefix(string(raw), "unable to retrieve container logs for ") {
-			into[container] = strings.Split(strings.TrimSpace(string(raw)), "\n")
-		}
-	}
 	for _, list := range [][]v1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for _, st := range list {
-			over := st.State.Terminated != nil
-			if over || st.LastTerminationState.Terminated != nil {
-				read(ended, st.Name, !over)
+			t, over := st.LastTerminationState.Terminated, st.State.Terminated != nil
+			if over {
+				t = st.State.Terminated
+			}
+			if t != nil {
+				if lines, ok := q.lastOf(ctx, pod, st.Name, t, !over); ok {
+					ended[st.Name] = lines
+				}
 			}
 			if st.State.Running != nil && !st.Ready {
-				read(saying, st.Name, false)
+				if lines, ok := q.log(ctx, pod, st.Name, false); ok {
+					saying[st.Name] = textOf(lines)
+				}
 			}
 		}
 	}
 	return ended, saying
+}
+
+// lastOf are the last lines of a run that is over. Which run a log is of, its node decides
+// when it is read, and the next may have begun since the status was written: a log that
+// begins at another time is another run's, and of one without lines nobody knows.
+func (q *question) lastOf(ctx context.Context, pod *v1.Pod, container string, t *v1.ContainerStateTerminated, previous bool) ([]string, bool) {
+	lines, ok := q.log(ctx, pod, container, previous)
+	if during(lines, t) {
+		return textOf(lines), true
+	}
+	if !previous {
+		if before, found := q.log(ctx, pod, container, true); found && during(before, t) {
+			return textOf(before), true
+		}
+	}
+	return nil, ok && len(lines) == 0
+}
+
+// logged is a line of a log, and when it was written; the zero time where that is not told.
+type logged struct {
+	at   time.Time
+	text string
+}
+
+// log are the last lines of a container.
+func (q *question) log(ctx context.Context, pod *v1.Pod, container string, previous bool) ([]logged, bool) {
+	lines := int64(lastLines)
+	raw, err := q.client.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &v1.PodLogOptions{Container: container, Previous: previous, Timestamps: true, TailLines: &lines}).Do(ctx).Raw()
+	// A log that is gone is answered for with these words in its place (kubelet,
+	// kuberuntime_container.go, GetContainerLogs).
+	if err != nil || strings.HasPrefix(string(raw), "unable to retrieve container logs for ") {
+		return nil, false
+	}
+	var all []logged
+	for line := range strings.SplitSeq(strings.TrimRight(string(raw), "\n"), "\n") {
+		if line == "" {
+			continue
+		}
+		stamp, text, _ := strings.Cut(line, " ")
+		at, err := time.Parse(time.RFC3339Nano, stamp)
+		if err != nil {
+			text = line
+		}
+		all = append(all, logged{at, text})
+	}
+	return all, true
+}
+
+// during says whether a log, which is of one run, begins within a run, of whose times the
+// status has whole seconds.
+func during(lines []logged, t *v1.ContainerStateTerminated) bool {
+	if len(lines) == 0 {
+		return false
+	}
+	at := lines[0].at
+	return at.IsZero() || !at.Before(t.StartedAt.Add(-time.Second)) && at.Before(t.FinishedAt.Add(time.Second))
+}
+
+func textOf(lines []logged) []string {
+	all := make([]string, 0, len(lines))
+	for _, l := range lines {
+		all = append(all, l.text)
+	}
+	return all
 }
 
 // eachFromAPI answers about some pods from what the API server shows.

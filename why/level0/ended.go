@@ -61,7 +61,7 @@ func (c *podCase) whyEnded(st v1.ContainerStatus, t *v1.ContainerStateTerminated
 	case !c.silent(name, t.FinishedAt.Time):
 		return unknown(name, fmt.Sprintf("Container %s ended with exit code %d, and whether it was told to is not known: kubelet may have ended it for a probe, a hook or a change of its spec, and what kubelet said then is not there any more.", name, t.ExitCode),
 			"whether kubelet ended it", c.logsBefore(name))
-	case t.ExitCode == 0 && c.soEachTime(name, t) && !slices.ContainsFunc(c.Words[name], words.Complains):
+	case t.ExitCode == 0 && c.restarts(name, 0) && c.soEachTime(name, t) && !slices.ContainsFunc(c.Words[name], words.Complains):
 		return because(answer.AppExitSuccess, "api-exit-zero", name, fmt.Sprintf("Container %s ends by itself with exit code 0, %s after each start, as a program does that is done; its pod's restart policy %s starts it again. Kubelet did not ask it to end.", name, ran(t), c.Pod.Spec.RestartPolicy),
 			answer.Fix{Text: "if it is done: run it as a Job; if not: let its main process stay in the foreground", Risk: answer.Restarts}, c.logsBefore(name))
 	case t.ExitCode == 0:
