@@ -22,13 +22,9 @@ func changing(text string) func(*inquiry, string, string) answer.Fix {
 	return func(h *inquiry, _, _ string) answer.Fix { return h.specFix(text) }
 }
 
-// showing is a command on the node, running one within the container.
+// showing is a command to look with.
 func showing(text, command string) func(*inquiry, string, string) answer.Fix {
 	return func(h *inquiry, _, _ string) answer.Fix { return h.inspect(text, command) }
-}
-
-func running(text, command string) func(*inquiry, string, string) answer.Fix {
-	return func(h *inquiry, container, _ string) answer.Fix { return h.inspect(text, h.exec(container, command)) }
 }
 
 // certificateDates shows them from a pod of its own: few images have openssl.
