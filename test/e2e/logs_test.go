@@ -15,8 +15,9 @@ import (
 func TestLogRotation(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t, shared)
-	// 120 lines of 100 kB are more than a file may have (10 MiB). The rest comes when
-	// the rotation is over.
+	// 120 lines of 100 kB are more than a file may have (10 MiB). They come when the log is
+	// followed: of one that was rotated before, the new file alone is shown. The rest comes
+	// when the rotation is over.
 	s.apply(`
 apiVersion: v1
 kind: Pod
@@ -34,8 +35,10 @@ spec:
     - |
       line=$(head -c 100000 /dev/zero | tr '\0' x)
       i=0
-      while [ $i -lt 120 ]; do i=$((i+1)); echo "$i $line"; done
+      echo 0
       until [ -e /go/on ]; do sleep 0.1; done
+      while [ $i -lt 120 ]; do i=$((i+1)); echo "$i $line"; done
+      until [ -e /go/further ]; do sleep 0.1; done
       while [ $i -lt 140 ]; do i=$((i+1)); echo "$i $line"; done
       echo the end
       sleep infinity
@@ -65,7 +68,7 @@ spec:
 			lines <- first
 		}
 	}()
-	next := 1
+	next := 0
 	follow := func(last int) {
 		for ; next <= last; next++ {
 			select {
@@ -78,6 +81,13 @@ spec:
 			}
 		}
 	}
+	tell := func(file string) {
+		if _, err := s.exec("talk", "touch", file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	follow(0)
+	tell("/go/on")
 	follow(120)
 	folder := filepath.Join(shared.data(), "pod-logs", fmt.Sprintf("%s_talk_%s", s.name, pod.UID), "c")
 	s.eventually(60*time.Second, "the log is rotated", func() error {
@@ -87,9 +97,7 @@ spec:
 		}
 		return err
 	})
-	if _, err := s.exec("talk", "touch", "/go/on"); err != nil {
-		t.Fatal(err)
-	}
+	tell("/go/further")
 	follow(140)
 	select {
 	case line := <-lines:
