@@ -273,6 +273,9 @@ func (f *follower) behind(ctx context.Context, p place, service *v1.Service, lef
 	if hop, ok := cluster.NoSuchPort(service, p.port, byPlace(p, name)); ok {
 		return way{hops: []answer.Hop{hop}, moot: p.failing}
 	}
+	if hop, ok := cluster.NoSuchName(service, p.port, selected, byPlace(p, name)); ok {
+		return way{hops: []answer.Hop{hop}, moot: p.failing}
+	}
 	for i := range selected {
 		if w := f.at(ctx, p, service, &selected[i], left); len(w.hops) > 0 {
 			return w

@@ -10,6 +10,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
@@ -214,6 +215,29 @@ func NoSuchPort(service *v1.Service, port int32, by string) (answer.Hop, bool) {
 		Service: name, By: by, Cause: answer.ServicePortMismatch,
 		Text: fmt.Sprintf("Service %s has no port %d; it has %s.", name, port, strings.Join(have, ", ")),
 	}, true
+}
+
+// NoSuchName is the hop to a Service whose port leads to one by a name that none of its
+// pods gives a port.
+func NoSuchName(service *v1.Service, port int32, pods []v1.Pod, by string) (answer.Hop, bool) {
+	for _, p := range service.Spec.Ports {
+		if port != 0 && p.Port != port || p.TargetPort.Type != intstr.String {
+			continue
+		}
+		declared, served := portsOf(pods, p.TargetPort)
+		if served {
+			continue
+		}
+		name := service.Namespace + "/" + service.Name
+		hop := answer.Hop{Service: name, By: by, Cause: answer.ServicePortMismatch}
+		hop.Text = fmt.Sprintf("Port %d of Service %s leads to the port named %s, and none of its pods names one so", p.Port, name, p.TargetPort.StrVal)
+		if len(declared) > 0 {
+			hop.Text += "; they declare " + strings.Join(declared, ", ")
+		}
+		hop.Text += "."
+		return hop, true
+	}
+	return answer.Hop{}, false
 }
 
 // Deaf is the hop to a Service whose pods look well and do not listen on the port that it

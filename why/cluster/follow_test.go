@@ -42,3 +42,17 @@ func TestDeaf(t *testing.T) {
 		})
 	}
 }
+
+// A Service leads nowhere by a name that no pod behind it gives a port.
+func TestNoSuchName(t *testing.T) {
+	pod := podWith("db", "", "", 0)
+	pod.Spec.Containers = []v1.Container{{Name: "c", Ports: []v1.ContainerPort{{Name: "http", ContainerPort: 8080}}}}
+	s := &v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db"}, Spec: v1.ServiceSpec{Ports: []v1.ServicePort{
+		{Port: 80, TargetPort: intstr.FromString("web")}, {Port: 8080, TargetPort: intstr.FromString("http")}, {Port: 81},
+	}}}
+	for port, wrong := range map[int32]bool{80: true, 8080: false, 81: false, 0: true} {
+		if hop, ok := NoSuchName(s, port, []v1.Pod{pod}, "it asks"); ok != wrong || ok && hop.Cause != answer.ServicePortMismatch {
+			t.Errorf("port %d: %v %+v", port, ok, hop)
+		}
+	}
+}

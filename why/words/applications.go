@@ -78,9 +78,9 @@ var (
 		`Get "http://stock:8000/": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`, "java.net.SocketTimeoutException: Read timed out",
 		"upstream timed out (110: Connection timed out) while reading response header from upstream")
 	// StillStarts is said by a server that is up, and not ready yet by its own words.
-	StillStarts = fits("Redis 8, PostgreSQL 17, MongoDB 8; servers in their own words",
-		`(?i)\bLOADING .{0,20}is loading the dataset|the database system is (starting up|not yet accepting connections)|\bis (still )?starting( up)?\b|\bstill (starting|loading|initiali[sz]ing|warming up)\b|\bnot (yet )?(fully )?(started|initiali[sz]ed)( yet)?\b|\b(startup|start-up|initiali[sz]ation) (is )?in progress\b|NotYetInitialized`,
-		"LOADING Redis is loading the dataset in memory", "FATAL:  the database system is starting up", "FATAL:  the database system is not yet accepting connections", "server is still starting", "NotYetInitialized: Replication has not yet been configured")
+	StillStarts = fits("Redis 8, PostgreSQL 15 and 17, pg_isready, MongoDB 8; servers in their own words",
+		`(?i)\bLOADING .{0,20}is loading the dataset|the database system is (starting up|in recovery mode|not (yet )?accepting connections)|:\d+ - rejecting connections|\bis (still )?starting( up)?\b|\bstill (starting|loading|initiali[sz]ing|warming up)\b|\bnot (yet )?(fully )?(started|initiali[sz]ed)( yet)?\b|\b(startup|start-up|initiali[sz]ation) (is )?in progress\b|NotYetInitialized`,
+		"LOADING Redis is loading the dataset in memory", "FATAL:  the database system is starting up", "FATAL:  the database system is not yet accepting connections", "127.0.0.1:5432 - rejecting connections", "server is still starting", "NotYetInitialized: Replication has not yet been configured")
 	// NotMyProtocol is said by a server that was asked in another protocol than its own.
 	NotMyProtocol = fits("uWSGI 2.0, core/protocol.c; OpenSSL 3.5; Go 1.26, crypto/tls and net/http; gunicorn 23; RabbitMQ 4; Kafka 4; Netty 4",
 		`(?i)invalid request block size|wrong version number|first record does not look like a tls handshake|http request to an https|tls handshake error|bad_header|invalid (http|protocol)|unsupported protocol|not an ssl/tls record|protocol version mismatch|bogus greeting|invalid magic|InvalidReceiveException`,
@@ -161,6 +161,13 @@ var (
 	nobodyAnswers = fits("strerror(3), ETIMEDOUT, EHOSTUNREACH, ENETUNREACH; Go 1.26, OpenJDK 25, Node 24",
 		`(?i)i/o timeout|connection timed out|^nc: timed out|operation timed out|connect timed out|\betimedout\b|no route to host|host is unreachable|network is unreachable|\behostunreach\b|\benetunreach\b`,
 		"dial tcp 10.0.0.9:5432: i/o timeout", "connect: Connection timed out", "java.net.SocketTimeoutException: Connect timed out", "Error: connect ETIMEDOUT 10.0.0.9:5432", "nc: connect: No route to host", "nc: timed out", "connect: Network is unreachable")
+	// noContact is said by clients that do not tell what kept them.
+	noContact = says("OpenLDAP 2.6, ldap_err2string of LDAP_SERVER_DOWN", []string{"can't contact ldap server"},
+		"ERROR in app: cannot bind to ldap://ldap:389: {'result': -1, 'desc': \"Can't contact LDAP server\", 'ctrls': []}", "ldap_sasl_bind(SIMPLE): Can't contact LDAP server (-1)")
+	// BrokenOff is said by a client whose connection was ended by whom it asked, with its place.
+	BrokenOff = fits("Go 1.26, net: OpError",
+		`(?i)\b(?:read|write) tcp \S+->(\S+:\d+): .*(?:connection reset by peer|broken pipe)`,
+		"write tcp 10.42.0.9:56264->10.43.70.233:9000: write: connection reset by peer", "read tcp [::1]:4711->[::1]:9000: read: connection reset by peer")
 	place = fits("the same speakers, where they name what they asked",
 		`(?i)\blookup ([\w.-]+)|bad address '([\w.-]+)'|(?:enotfound|eai_again) ([\w.-]+)|(?:resolve host:?|host name|host not found in upstream|unknownhostexception:?) "?([\w.-]+)|\bserver at "([\w.-]+)"|\bserver on '([\w.-]+)|\bhost='([\w.-]+)'|\b[a-z][a-z+]*://(?:[^/@\s'"]*@)?([\w.-]+(?::\d{2,5})?)|\bto ([\w.-]+ port \d+)|\b(?:remote )?host \(([\w.:]+)\)|\b((?:[a-z][\w-]*(?:\.[\w-]+)*|\d+(?:\.\d+){3}):\d{2,5})\b`,
 		"dial tcp: lookup db on 10.96.0.10:53: no such host", "nc: bad address 'db'", `connection to server at "db" (10.43.0.9), port 5432 failed: Connection refused`, "curl: (7) Failed to connect to db port 80",
@@ -194,6 +201,7 @@ var unreached = []struct {
 	{"there is no such name in DNS", noName},
 	{"nobody takes connections there", nobodyTakes},
 	{"nobody answers there", nobodyAnswers},
+	{"it is not reached", noContact},
 }
 
 // ListensOnLoopback says whether a line tells that a server takes connections on a port from
@@ -225,6 +233,9 @@ func FailedBy(line string) (what, where string, ok bool) {
 		return "it answers with an error", Place(line), true
 	case TooLate.In(line):
 		return "it does not answer in time", Place(line), true
+	}
+	for _, at := range BrokenOff.Find(line) {
+		return "it breaks the connection off", at, true
 	}
 	return "", "", false
 }

@@ -215,7 +215,7 @@ func recorded(t *testing.T) []string {
 var fromMemory = map[*Phrase]string{
 	ConnectionLimit: "PostgreSQL, src/backend/storage/lmgr/proc.c, InitProcess; Apache, server/mpm/prefork/prefork.c; MySQL, ER_CON_COUNT_ERROR; Redis, src/networking.c",
 	Credentials:     "PostgreSQL, src/backend/libpq/auth.c, auth_failed; Redis, src/acl.c; MySQL, share/messages_to_clients.txt, ER_ACCESS_DENIED_ERROR",
-	StillStarts:     "Redis, src/server.c, shared.loadingerr; PostgreSQL, src/backend/tcop/backend_startup.c; MongoDB, error_codes.yml",
+	StillStarts:     "Redis, src/server.c, shared.loadingerr; PostgreSQL, src/backend/tcop/backend_startup.c, src/bin/scripts/pg_isready.c (PQPING_REJECT: cannot_connect_now); MongoDB, error_codes.yml",
 	NoUpstream:      "HAProxy, src/http.c, HTTP_ERR_503; Envoy, source/common/router/router.cc; nginx, ngx_http_special_response.c; Apache, mod_proxy_http.c; Varnish, builtin.vcl",
 	LetDown:         "CPython, Lib/urllib/error.py; requests, models.py, raise_for_status; axios, lib/core/settle.js; curl, lib/http.c; OpenJDK, HttpURLConnection.java; Spring, WebClientResponseException",
 	TooLate:         "urllib3, connectionpool.py; CPython, Modules/socketmodule.c; Go, net/http/client.go; OpenJDK, NioSocketImpl.java; nginx, ngx_http_upstream.c",
@@ -228,6 +228,8 @@ var fromMemory = map[*Phrase]string{
 	TakesNoWrites:   "PostgreSQL, src/backend/tcop/utility.c, PreventCommandIfReadOnly; MySQL, ER_OPTION_PREVENTS_STATEMENT; Redis, src/server.c, shared.roslaveerr",
 	QuotaReached:    "etcd, server/etcdserver/api/etcdhttp/health.go and errors.go; Redis, src/server.c, shared.oomerr",
 	PoolTaken:       "psycopg2, lib/pool.py; SQLAlchemy, pool/impl.py; HikariPool.java; node-postgres, pg-pool/index.js; Rails, connection_pool.rb",
+	noContact:       "OpenLDAP, libraries/libldap/error.c, LDAP_SERVER_DOWN",
+	BrokenOff:       "Go, src/net/net.go, OpError.Error",
 	SettingMissing:  "no one program: it is the habit of many",
 	onLoopback:      "Werkzeug, serving.py, log_startup; Uvicorn, server.py, _log_started_message; gunicorn, arbiter.py, start; Puma, binder.rb; Vite, src/node/logger.ts",
 	HostHeader:      "Django, django/http/request.py, get_host; Rails, HostAuthorization; webpack-dev-server, lib/Server.js",

@@ -68,6 +68,9 @@ func TestUnreached(t *testing.T) {
 			t.Errorf("%q: %q, want %q", line, where, want)
 		}
 	}
+	if _, where, ok := Unreached(`cannot bind to ldap://ldap:389: {'result': -1, 'desc': "Can't contact LDAP server", 'errno': 11}`); !ok || where != "ldap:389" {
+		t.Errorf("%v, %q", ok, where)
+	}
 	if _, _, ok := Unreached("all is well"); ok {
 		t.Error("nothing was said")
 	}
@@ -79,6 +82,7 @@ func TestFailedBy(t *testing.T) {
 		"urllib.error.HTTPError: HTTP Error 500: INTERNAL SERVER ERROR":                                    "",
 		"requests.exceptions.HTTPError: 500 Server Error: INTERNAL SERVER ERROR for url: http://stock:80/": "stock:80",
 		`upstream timed out (110: Connection timed out) while reading response header from upstream, client: 10.42.0.1, server: , request: "GET / HTTP/1.1", upstream: "http://10.43.0.9:8000/", host: "10.42.0.3:8080"`: "10.43.0.9:8000",
+		"write tcp 10.42.0.9:56264->10.43.70.233:9000: write: connection reset by peer": "10.43.70.233:9000",
 	} {
 		if _, where, ok := FailedBy(line); !ok || where != want {
 			t.Errorf("%q: %v, %q, want %q", line, ok, where, want)
