@@ -2,6 +2,7 @@ package front
 
 import (
 	"context"
+	"unique"
 
 	"whylet.dev/whylet/why/common"
 )
@@ -19,9 +20,16 @@ func (h *Hub) Fellows(ctx context.Context) (common.Scene, error) {
 			ill[m.Workload()] = true
 		}
 	}
-	s := common.Scene{Traits: h.traits}
+	// There are far fewer makers than pods, and a handle is found faster than its value.
+	compared := map[unique.Handle[common.Maker]]bool{}
+	s := common.Scene{Traits: h.traits, Pods: make([]common.Pod, 0, len(h.pods))}
 	for uid, p := range h.pods {
-		if p.answer == nil && !ill[p.maker.Value().Workload()] {
+		beside, known := compared[p.maker]
+		if !known {
+			beside = ill[p.maker.Value().Workload()]
+			compared[p.maker] = beside
+		}
+		if p.answer == nil && !beside {
 			continue
 		}
 		one := common.Pod{UID: uid, Node: p.node, Maker: p.maker.Value()}

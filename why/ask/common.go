@@ -98,11 +98,11 @@ func putCommon(a *answer.Answer, f common.Finding, fixes []answer.Fix) {
 
 // scene is what there is to compare; ok is false where nothing fails.
 func (q *question) scene(ctx context.Context, answers []answer.Answer, pods []v1.Pod) (s common.Scene, ok bool) {
-	given, seen := map[types.UID]*answer.Answer{}, map[types.UID]bool{}
+	given, asked := map[types.UID]*answer.Answer{}, map[types.UID]bool{}
 	for i := range answers {
-		given[answers[i].Subject.UID] = &answers[i]
+		given[answers[i].Subject.UID], asked[answers[i].Subject.UID] = &answers[i], true
 	}
-	nodes := map[string]bool{}
+	nodes, own := map[string]bool{}, map[types.UID]int{}
 	for i := range pods {
 		p := common.Pod{UID: pods[i].UID, Namespace: pods[i].Namespace, Node: pods[i].Spec.NodeName, Maker: common.MakerOf(&pods[i])}
 		if a := given[p.UID]; a != nil {
@@ -110,8 +110,9 @@ func (q *question) scene(ctx context.Context, answers []answer.Answer, pods []v1
 		} else {
 			p.Apart = !cluster.LooksWell(&pods[i])
 		}
+		own[p.UID] = len(s.Pods)
 		s.Pods = append(s.Pods, p)
-		seen[p.UID], nodes[p.Node], ok = true, true, ok || len(p.Faults) > 0
+		nodes[p.Node], ok = true, ok || len(p.Faults) > 0
 	}
 	if q.options.Front == nil {
 		if ok && len(nodes) > 1 {
@@ -123,16 +124,24 @@ func (q *question) scene(ctx context.Context, answers []answer.Answer, pods []v1
 	if err != nil {
 		return s, ok
 	}
-	for _, p := range known.Pods {
-		if seen[p.UID] {
+	// What was read of a pod just now counts more than what its node told last.
+	for i := range known.Pods {
+		p := &known.Pods[i]
+		if at, read := own[p.UID]; read {
+			*p = s.Pods[at]
+			delete(own, p.UID)
 			continue
 		}
 		p.Hidden = q.options.Within && p.Namespace != q.space
-		s.Pods = append(s.Pods, p)
 		ok = ok || len(p.Faults) > 0
 	}
-	s.Traits = known.Traits
-	return s, ok
+	for i := range s.Pods {
+		if _, left := own[s.Pods[i].UID]; left {
+			known.Pods = append(known.Pods, s.Pods[i])
+		}
+	}
+	known.Asked = asked
+	return known, ok
 }
 
 func traitsOf(nodes []v1.Node) map[string]common.Traits {

@@ -32,7 +32,15 @@ func BenchmarkFindInACluster(b *testing.B) {
 			s.Pods = append(s.Pods, p)
 		}
 	}
-	for b.Loop() {
-		Find(s)
-	}
+	b.Run("all", func(b *testing.B) {
+		for b.Loop() {
+			Find(s)
+		}
+	})
+	s.Asked = map[types.UID]bool{s.Pods[0].UID: true}
+	b.Run("one", func(b *testing.B) {
+		for b.Loop() {
+			Find(s)
+		}
+	})
 }

@@ -64,6 +64,9 @@ type Scene struct {
 	Pods []Pod
 	// Traits are what nodes can have in common, by node.
 	Traits map[string]Traits
+	// Asked are the pods that it is asked about: what others alone have in common is not
+	// looked for. nil: all of them.
+	Asked map[types.UID]bool
 }
 
 // Finding is something that pods which fail alike have in common.
@@ -155,6 +158,9 @@ func Find(s Scene) []Finding {
 func (s Scene) faults() []Fault {
 	var all []Fault
 	for i := range s.Pods {
+		if s.Asked != nil && !s.Asked[s.Pods[i].UID] {
+			continue
+		}
 		for _, f := range s.Pods[i].Faults {
 			if !slices.Contains(all, f) {
 				all = append(all, f)
@@ -164,6 +170,17 @@ func (s Scene) faults() []Fault {
 	slices.SortFunc(all, func(a, b Fault) int {
 		return cmp.Or(cmp.Compare(a.Cause, b.Cause), cmp.Compare(a.Symptom, b.Symptom))
 	})
+	return all
+}
+
+// workloads are those of the pods that it is asked about.
+func (s Scene) workloads() map[Maker]bool {
+	all := map[Maker]bool{}
+	for i := range s.Pods {
+		if s.Asked == nil || s.Asked[s.Pods[i].UID] {
+			all[s.Pods[i].Maker.Workload()] = true
+		}
+	}
 	return all
 }
 

@@ -266,7 +266,16 @@ func TestFindings(t *testing.T) {
 				}
 			}
 		}
-		shuffled := Scene{slices.Clone(w.Pods), w.Traits}
+		// Asked about one of them, it is what it has in common with others, no more.
+		for i := range w.Pods {
+			one := w.Scene
+			one.Asked = map[types.UID]bool{w.Pods[i].UID: true}
+			others := func(f Finding) bool { return !f.Pods[w.Pods[i].UID] }
+			if got, want := slices.DeleteFunc(Find(one), others), slices.DeleteFunc(Find(w.Scene), others); fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Fatalf("of %s: %v\n%v", w.Pods[i].UID, got, want)
+			}
+		}
+		shuffled := Scene{Pods: slices.Clone(w.Pods), Traits: w.Traits}
 		seed := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "order"), 0))
 		seed.Shuffle(len(shuffled.Pods), func(i, j int) { shuffled.Pods[i], shuffled.Pods[j] = shuffled.Pods[j], shuffled.Pods[i] })
 		if again := Find(shuffled); fmt.Sprint(again) != fmt.Sprint(found) {

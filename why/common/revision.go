@@ -20,7 +20,7 @@ const unlikely = 0.05
 // revisions finds workloads of which the pods of one revision all fail so and those of
 // the others do not.
 func (s Scene) revisions(f Fault) []Finding {
-	of := map[Maker]map[string]*stratum{} // by workload and revision
+	of, workloads := map[Maker]map[string]*stratum{}, s.workloads() // by workload and revision
 	for i := range s.Pods {
 		p := &s.Pods[i]
 		so, compared := p.fails(f)
@@ -28,6 +28,9 @@ func (s Scene) revisions(f Fault) []Finding {
 			continue
 		}
 		w := p.Maker.Workload()
+		if !workloads[w] {
+			continue
+		}
 		if of[w] == nil {
 			of[w] = map[string]*stratum{}
 		}
