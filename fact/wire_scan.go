@@ -47,10 +47,10 @@ func (f *Fact) scan(w *wire, v reflect.Value, kind Kind, data []byte) bool {
 	case *SetCondition:
 		ok = s.condition(&b.Condition)
 	default:
-		return json.Unmarshal(body, b) == nil
+		ok = false
 	}
 	if !ok {
-		v.Elem().SetZero()
+		v.Elem().SetZero() // of what was read before something else stood there
 		return json.Unmarshal(body, v.Interface()) == nil
 	}
 	return true

@@ -53,6 +53,7 @@
 //	             rule_cpu_time.go, rule_heap.go, rule_dependency.go; rule_as_before.go, by like
 //	             ends before it; rule_meaning.go, what well-known last words stand for
 //	probing.go   why a probe fails; rule_probe*.go and rule_mesh.go, one file a family
+//	probing_told.go    how a probe and its attempts are worded
 //	rule_probe_log.go  why a probe fails, by what the container says in its log
 //	rule_probe_awaits.go  why a probe fails, by whose answer is waited for
 //	rule_probe_full.go  why a probe fails, by the limits of who should answer

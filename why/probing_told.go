@@ -1,0 +1,168 @@
+package why
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/mesh"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
+)
+
+// what names the probe for people.
+func (p *probing) what() string {
+	ev := p.last.Evidence
+	if p.mesh.Rewritten {
+		return fmt.Sprintf("the probe of container %s (%s)", p.run.Container, prose.Brief(p.mesh.String(), 120))
+	}
+	if ev == nil {
+		return fmt.Sprintf("the %s probe of container %s", kindWord(p.kind), p.run.Container)
+	}
+	target := prose.Brief(cmp.Or(ev.Target, string(ev.Handler)), 80)
+	if ev.Redirected != "" {
+		target += ", redirected to " + prose.Brief(ev.Redirected, 60)
+	}
+	return fmt.Sprintf("the %s probe of container %s (%s)", kindWord(p.kind), p.run.Container, target)
+}
+
+func kindWord(k fact.ProbeKind) string { return strings.ToLower(string(k)) }
+
+// chain is the last success before, and the attempts that failed: the first and
+// the last of them.
+func (p *probing) chain(more ...*fact.Fact) []answer.Link {
+	var all []answer.Link
+	if n := len(p.before); n > 0 {
+		all = links(p.before[n-1])
+	}
+	if n := len(p.failed); n > 0 {
+		first := link(p.failed[0])
+		if n > 1 {
+			all = append(all, first)
+			last := link(p.failed[n-1])
+			if n > 2 {
+				last.Text += fmt.Sprintf(" (attempt %d in a row)", n)
+			}
+			first = last
+		}
+		all = append(all, first)
+	}
+	return append(all, links(more...)...)
+}
+
+// explain says why the probe fails.
+func (p *probing) explain(symptom string) answer.Verdict {
+	best, rest := p.hearing().judge()
+	report, reported := p.sidecarReport()
+	if best == nil && reported {
+		best = &finding{cause: answer.MeshSidecarAnswered, rule: "sidecar-report", chain: p.chain(), text: prose.Upper(p.what()) + " failed: " + report.Text + ".", fixes: append(p.h.probeFixes(p), p.h.logsFix(p.run)...)}
+	}
+	if best != nil {
+		v := best.verdict(symptom, p.run.Container, rest)
+		if reported && best.cause != answer.MeshSidecarAnswered {
+			v.Contributing = append(v.Contributing, report)
+		}
+		return v
+	}
+	what := prose.Upper(p.what()) + " failed: " + cmp.Or(p.how(), "how is not known") + "."
+	if at, said := p.complaint(); at != nil {
+		what += " " + itsLog(said)
+	}
+	return undecided(symptom, p.run.Container, what, p.chain(), rest, p.missing(), append(p.h.probeFixes(p), p.h.logsFix(p.run)...)...)
+}
+
+// how words the way in which the attempts failed.
+func (p *probing) how() string {
+	ev := p.last.Evidence
+	switch p.mode {
+	case refused:
+		return fmt.Sprintf("the connection to port %d is refused", p.port())
+	case noSidecar:
+		return fmt.Sprintf("the sidecar %s does not answer", mesh.SidecarOf(p.mesh.Mesh))
+	case silent:
+		if ev.Connect == 0 {
+			return fmt.Sprintf("no answer within %s", prose.Span(p.timeout()))
+		}
+		return fmt.Sprintf("it connects after %s and gets no answer within %s", prose.Span(ev.Connect), prose.Span(p.timeout()))
+	case unreachable:
+		return "no connection comes about" + colon(ev.Errno)
+	case redirects:
+		return "each answer is a redirect to the next place, without an end"
+	case broken:
+		if cutShort(p.last) {
+			return "the connection breaks off in the middle of the answer"
+		}
+		return "the connection breaks off before an answer"
+	case answered:
+		return fmt.Sprintf("the answer is %d%s", ev.Status, answeredBy(ev))
+	case exitCode:
+		return "its command " + commandSaid(ev)
+	case commandLate:
+		return fmt.Sprintf("its command does not end within %s", prose.Span(p.timeout()))
+	}
+	return prose.Brief(p.last.Message, kept)
+}
+
+// answeredBy says whose answer it is, where a sidecar of ours marked it.
+func answeredBy(ev *fact.Evidence) string {
+	if by := ev.Header[mesh.AnsweredBy]; by == mesh.Sidecar || by == mesh.Application {
+		return ", of the " + by
+	}
+	return ""
+}
+
+// missing says what would settle it.
+func (p *probing) missing() string {
+	if _, _, ok := p.look(); !ok && (p.mode == refused || p.mode == silent || p.mode == unreachable) {
+		return "Nobody looked into the container while it failed (its sockets, its main process, its CPU): ask again while it fails."
+	}
+	if p.mode == silent {
+		return "Whether the answer would have come later is not known: a request with a longer timeout tells."
+	}
+	return ""
+}
+
+// describeProbe words one attempt, or a run of successes.
+func describeProbe(b fact.Probed) (string, map[string]any) {
+	kind := kindWord(b.Probe)
+	v := values("probe", b.Probe, "verdict", b.Verdict, "took", b.Took.String(), "count", b.Count, "message", b.Message)
+	if ev := b.Evidence; ev != nil {
+		for k, x := range values("handler", ev.Handler, "target", ev.Target, "remote", ev.Remote, "connect", ev.Connect.String(),
+			"firstByte", ev.FirstByte.String(), "status", ev.Status, "output", prose.Brief(ev.Output, kept), "errno", ev.Errno, "timeout", ev.Timeout) {
+			v[k] = x
+		}
+		if ev.ExitCode != nil {
+			v["exitCode"] = *ev.ExitCode
+		}
+		if s := ev.Header["Server"]; s != "" {
+			v["server"] = s
+		}
+		for k, x := range values("answeredBy", ev.Header[mesh.AnsweredBy],
+			"upstreamMs", ev.Header["X-Whylet-Upstream-Service-Time"], "sidecarMs", ev.Header["X-Whylet-Sidecar-Service-Time"]) {
+			v[k] = x
+		}
+	}
+	if !bad(b) {
+		text := fmt.Sprintf("%s probe succeeds", kind)
+		if b.Count > 1 {
+			text += fmt.Sprintf(", %d times since", b.Count)
+		}
+		return text + fmt.Sprintf(" (at most %s)", prose.Span(b.Took)), v
+	}
+	p := probing{last: b, kind: b.Probe, mode: modeOf(b)}
+	text := fmt.Sprintf("%s probe failed: %s", kind, cmp.Or(p.how(), "no message"))
+	if p.mode == silent || p.mode == commandLate {
+		text = fmt.Sprintf("%s probe failed: no answer after %s", kind, prose.Span(b.Took))
+		if b.Took == 0 {
+			text = kind + " probe failed: no answer in time"
+		}
+	}
+	if p.mode == impossible {
+		text = fmt.Sprintf("%s probe could not be made: %s", kind, prose.Brief(b.Message, kept))
+	}
+	if p.mode == answered && b.Evidence.Output != "" {
+		text += ", saying: " + prose.Brief(b.Evidence.Output, 60)
+	}
+	return text, v
+}
