@@ -44,6 +44,10 @@ func TestJudge(t *testing.T) {
 			t.Errorf("%s: %s, %v; want %s", c.name, grade, err, c.grade)
 		}
 	}
+	want.Either = []answer.Cause{answer.MemoryLimitChild}
+	if grade, err := want.Judge(answerOf(answer.Restarted, answer.MemoryLimitChild, answer.NotReady, answer.MemoryLimit)); grade != Right {
+		t.Errorf("as true: %s, %v", grade, err)
+	}
 	want.Or = answer.NotStarting
 	for kind, right := range map[answer.SymptomKind]Grade{answer.NotStarting: Right, answer.NotReady: Part} {
 		if grade, _ := (Expected{Symptom: want.Symptom, Or: want.Or, Cause: want.Cause}).Judge(answerOf(kind, answer.MemoryLimit)); grade != right {

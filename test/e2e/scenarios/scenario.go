@@ -33,6 +33,9 @@ type Expected struct {
 	Symptom   answer.SymptomKind `json:"symptom"`
 	Cause     answer.Cause       `json:"cause"`
 	Container string             `json:"container,omitempty"`
+	// Either are causes that are as true as Cause: what somebody else would call the same
+	// trouble, who knows as much of it.
+	Either []answer.Cause `json:"either,omitempty"`
 	// Or is a symptom that is as true: what the same trouble comes to on another runtime.
 	Or answer.SymptomKind `json:"or,omitempty"`
 	// RuledOut and Contributing must be said with that verdict.
@@ -170,8 +173,10 @@ func load(dir string) (Scenario, error) {
 	if s.Want.Subject == "" {
 		s.Want.Subject = "pod/subject"
 	}
-	if !slices.Contains(answer.Causes, s.Want.Cause) {
-		return s, fmt.Errorf("%q is no cause", s.Want.Cause)
+	for _, cause := range append([]answer.Cause{s.Want.Cause}, s.Want.Either...) {
+		if !slices.Contains(answer.Causes, cause) {
+			return s, fmt.Errorf("%q is no cause", cause)
+		}
 	}
 	for name, script := range map[string]*string{"trigger.sh": &s.Trigger, "recover.sh": &s.Recover} {
 		path, err := filepath.Abs(filepath.Join(dir, name))
@@ -231,7 +236,7 @@ func (e Expected) Judge(a answer.Answer) (Grade, error) {
 	}
 	unknown, short := false, false
 	for i, v := range a.Verdicts {
-		if kind := a.Symptoms[i].Kind; v.Cause == e.Cause && (kind == e.Symptom || kind == e.Or) && (e.Container == "" || e.Container == v.Container) {
+		if kind := a.Symptoms[i].Kind; e.is(v.Cause) && (kind == e.Symptom || kind == e.Or) && (e.Container == "" || e.Container == v.Container) {
 			if err := e.missing(a, v); err != nil {
 				return Part, err
 			}
@@ -242,13 +247,16 @@ func (e Expected) Judge(a answer.Answer) (Grade, error) {
 	}
 	err := fmt.Errorf("not %s: %s, but %s", e.Symptom, e.Cause, said(a))
 	switch {
-	case short, slices.ContainsFunc(a.Verdicts, func(v answer.Verdict) bool { return v.Cause == e.Cause }):
+	case short, slices.ContainsFunc(a.Verdicts, func(v answer.Verdict) bool { return e.is(v.Cause) }):
 		return Part, err
 	case unknown, len(a.Verdicts) == 0:
 		return Unknown, err
 	}
 	return Wrong, err
 }
+
+// is says whether a cause is the expected one, or as true.
+func (e Expected) is(c answer.Cause) bool { return c == e.Cause || slices.Contains(e.Either, c) }
 
 // said are an answer's verdicts in short.
 func said(a answer.Answer) string {
@@ -290,7 +298,7 @@ func (e Expected) missing(a answer.Answer, v answer.Verdict) error {
 
 // fine says whether a cause may stand in the answer.
 func (e Expected) fine(c answer.Cause) bool {
-	return slices.Contains([]answer.Cause{e.Cause, answer.CauseUnknown, answer.None}, c) || slices.Contains(e.Also, c) || slices.Contains(e.Short, c)
+	return e.is(c) || c == answer.CauseUnknown || c == answer.None || slices.Contains(e.Also, c) || slices.Contains(e.Short, c)
 }
 
 // beside looks for root causes that have no business in a right answer.
