@@ -351,9 +351,15 @@ func TestSandboxWithoutRoom(t *testing.T) {
 	if v := h.explainSetUp(failed, "s1"); v.Cause != answer.MemoryLimit {
 		t.Errorf("%s: %s", v.Cause, v.Text)
 	}
-	failed.Body = fact.SetUpFailed{Stage: "sandbox", Message: "no address is left"}
-	if v := h.explainSetUp(failed, "s1"); v.Cause != answer.SandboxFailed {
+	failed.Body = fact.SetUpFailed{Stage: "sandbox", Message: `Failed to create pod sandbox: rpc error: code = Unavailable desc = connection error: desc = "transport: Error while dialing: dial unix /run/containerd/containerd.sock: connect: connection refused"`}
+	if v := h.explainSetUp(failed, "s1"); v.Cause != answer.RuntimeFailed {
 		t.Errorf("%s: %s", v.Cause, v.Text)
+	}
+	for _, passedOn := range []string{"no address is left", `rpc error: code = Unknown desc = failed to setup network for sandbox: plugin: rpc error: code = Unavailable desc = dial tcp 10.0.0.1:443: connect: connection refused`} {
+		failed.Body = fact.SetUpFailed{Stage: "sandbox", Message: passedOn}
+		if v := h.explainSetUp(failed, "s1"); v.Cause != answer.SandboxFailed {
+			t.Errorf("%s: %s", v.Cause, v.Text)
+		}
 	}
 }
 

@@ -341,6 +341,9 @@ func (h *inquiry) explainSetUp(failed *fact.Fact, id string) answer.Verdict {
 	case b.Stage == "sandbox" && words.InitOOM.In(b.Message):
 		f.cause, f.text = answer.MemoryLimit, fmt.Sprintf("The pod's memory limit is too low even for its sandbox, which was OOM-killed as it was made: %s.", message)
 		f.fixes = []answer.Fix{h.limitsFix("raise the memory limits of the pod's containers: together they are its limit")}
+	case b.Stage == "sandbox" && words.NoRuntime(b.Message):
+		f.cause, f.text = answer.RuntimeFailed, fmt.Sprintf("The pod cannot be set up because the container runtime did not answer: %s.", message)
+		f.fixes = []answer.Fix{h.inspect("see whether it runs; the pod is set up by itself then", "whylet status")}
 	case b.Stage == "sandbox":
 		f.cause, f.text = answer.SandboxFailed, fmt.Sprintf("The pod's sandbox or network could not be made: %s.", message)
 		f.fixes = []answer.Fix{h.inspect("see how the node is", "whylet status")}

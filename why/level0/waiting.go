@@ -161,6 +161,8 @@ func (c *podCase) held(name string, e *v1.Event) answer.Verdict {
 	switch {
 	case ok, strings.Contains(e.Message, "not registered"), strings.Contains(e.Message, "timed out waiting"):
 		// Kubelet has not heard of an object yet, which may be there.
+	case e.Reason == "FailedCreatePodSandBox" && words.NoRuntime(e.Message):
+		cause, ok = answer.RuntimeFailed, true
 	case e.Reason == "FailedCreatePodSandBox":
 		cause, ok = answer.SandboxFailed, true
 	case e.Reason == "FailedAttachVolume" || e.Reason == "FailedMapVolume" || strings.Contains(e.Message, "MountVolume"):
