@@ -45,6 +45,9 @@ type bench struct {
 	log   *os.File
 }
 
+// namespace is that of all pods here.
+const namespace = "bench"
+
 // options are the flags.
 type options struct {
 	pods, period, starts, turns int
@@ -91,6 +94,9 @@ func open(ctx context.Context, o options, settings ...string) (*bench, error) {
 		return nil, err
 	}
 	b := &bench{Stack: stack}
+	if err := b.Namespace(ctx, namespace); err != nil {
+		return nil, errors.Join(err, stack.Stop())
+	}
 	if b.log, err = os.Create(filepath.Join(stack.Dir, "logs", "agent.log")); err != nil {
 		return nil, errors.Join(err, stack.Stop())
 	}
@@ -155,21 +161,21 @@ func (b *bench) create(ctx context.Context, name string, period int32) (time.Tim
 	}
 	second, no := int64(1), false
 	pod := &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: metav1.NamespaceDefault},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace},
 		Spec: v1.PodSpec{TerminationGracePeriodSeconds: &second, AutomountServiceAccountToken: &no, Containers: []v1.Container{{
 			Name: "c", Image: "busybox:1", Command: []string{"sh", "-c", "mkdir /w; echo fine >/w/index.html; exec httpd -f -p 80 -h /w"},
 			ReadinessProbe: probe, LivenessProbe: probe,
 		}}},
 	}
 	at := time.Now()
-	_, err := b.Client.CoreV1().Pods(metav1.NamespaceDefault).Create(ctx, pod, metav1.CreateOptions{})
+	_, err := b.Client.CoreV1().Pods(namespace).Create(ctx, pod, metav1.CreateOptions{})
 	return at, err
 }
 
 // ready waits until so many pods are Ready.
 func (b *bench) ready(ctx context.Context, n int) error {
 	for deadline := time.Now().Add(10 * time.Minute); time.Now().Before(deadline); {
-		list, err := b.Client.CoreV1().Pods(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{})
+		list, err := b.Client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return err
 		}

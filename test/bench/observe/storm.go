@@ -75,10 +75,10 @@ func (b *bench) stormPods(ctx context.Context) error {
 	second, no := int64(1), false
 	create := func(name, image string, command ...string) error {
 		pod := &v1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: metav1.NamespaceDefault},
+			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace},
 			Spec:       v1.PodSpec{TerminationGracePeriodSeconds: &second, AutomountServiceAccountToken: &no, Containers: []v1.Container{{Name: "c", Image: image, Command: command}}},
 		}
-		_, err := b.Client.CoreV1().Pods(metav1.NamespaceDefault).Create(ctx, pod, metav1.CreateOptions{})
+		_, err := b.Client.CoreV1().Pods(namespace).Create(ctx, pod, metav1.CreateOptions{})
 		return err
 	}
 	// Each hundredth of a second a hundredth of them, as far as there is processor for it.
@@ -92,7 +92,7 @@ func (b *bench) stormPods(ctx context.Context) error {
 
 // restarts counts them by what the API says.
 func (b *bench) restarts(ctx context.Context) (n int, err error) {
-	list, err := b.Client.CoreV1().Pods(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{})
+	list, err := b.Client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return 0, err
 	}
@@ -106,7 +106,7 @@ func (b *bench) restarts(ctx context.Context) (n int, err error) {
 
 // asked shows what is answered of one of those that end, and what was not seen.
 func (b *bench) asked(ctx context.Context, program string) error {
-	out, err := b.Command(ctx, program, "why", "pod/crash-0", "-n", metav1.NamespaceDefault, "--data-dir", filepath.Join(b.Dir, "observe"), "-o", "json").Output()
+	out, err := b.Command(ctx, program, "why", "pod/crash-0", "-n", namespace, "--data-dir", filepath.Join(b.Dir, "observe"), "-o", "json").Output()
 	var a answer.Answer
 	if len(out) == 0 || json.Unmarshal(out, &a) != nil {
 		return fmt.Errorf("no answer: %w: %s", err, out)
