@@ -216,16 +216,15 @@ func (r *real) startAll(ctx context.Context) error {
 	if err := r.waitAPI(ctx); err != nil {
 		return err
 	}
+	if err := errors.Join(r.start("kube-scheduler", "--kubeconfig="+r.Kubeconfig, "--leader-elect=false"), r.startKubelet(), r.waitHealthy(ctx)); err != nil {
+		return err
+	}
 	if err := errors.Join(
 		r.start("kube-controller-manager", "--kubeconfig="+r.Kubeconfig, "--leader-elect=false",
 			"--service-account-private-key-file="+in("sa.key"), "--use-service-account-credentials=false",
 			"--root-ca-file="+in("ca.crt")),
-		r.start("kube-scheduler", "--kubeconfig="+r.Kubeconfig, "--leader-elect=false"),
-		r.startKubelet(),
+		r.waitReady(ctx),
 	); err != nil {
-		return err
-	}
-	if err := r.waitReady(ctx); err != nil {
 		return err
 	}
 	r.ToReady = time.Since(began)
@@ -271,6 +270,20 @@ func (r *real) waitAPI(ctx context.Context) error {
 	})
 	if err != nil {
 		return fmt.Errorf("the API server of the real stack does not answer: %w", err)
+	}
+	return nil
+}
+
+// waitHealthy waits until the API server calls itself healthy: kube-controller-manager ends where
+// that takes ten seconds longer, as on a busy machine it may.
+func (r *real) waitHealthy(ctx context.Context) error {
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+		last = r.Client.Discovery().RESTClient().Get().AbsPath("/healthz").Do(ctx).Error()
+		return last == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("the API server of the real stack is not healthy: %w: %w", err, last)
 	}
 	return nil
 }
