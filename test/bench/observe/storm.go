@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -39,7 +39,15 @@ func storm(ctx context.Context, o options) (err error) {
 	}
 	program, window := o.programs()[0], o.storm
 	defer func() { err = errors.Join(err, b.close()) }()
-	if err := errors.Join(b.begin(program), b.stormPods(ctx)); err != nil {
+	if err := b.begin(program); err != nil {
+		return err
+	}
+	free, err := limit(b.agent.Process.Pid, filepath.Base(b.Dir)+"-agent")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.end(), free()) }()
+	if err := b.stormPods(ctx); err != nil {
 		return err
 	}
 	before, began, most := processes(), time.Now(), int64(0)
@@ -48,14 +56,15 @@ func storm(ctx context.Context, o options) (err error) {
 		if err := pause(ctx, time.Second); err != nil {
 			return err
 		}
-		if err := b.agent.Process.Signal(syscall.Signal(0)); err != nil {
-			return fmt.Errorf("the agent ended after %v: %w", time.Since(began).Round(time.Second), err)
-		}
-		use, err := b.uses()
+		all, err := b.uses()
 		if err != nil {
 			return err
 		}
-		most, cpu = max(most, use[filepath.Base(program)].RSS), use[filepath.Base(program)].CPU
+		use, lives := all[filepath.Base(program)]
+		if !lives {
+			return fmt.Errorf("the agent ended after %v", time.Since(began).Round(time.Second))
+		}
+		most, cpu = max(most, use.RSS), use.CPU
 	}
 	restarts, err := b.restarts(ctx)
 	if err != nil {
@@ -70,6 +79,25 @@ func storm(ctx context.Context, o options) (err error) {
 	return errors.Join(err, b.asked(ctx, program))
 }
 
+// limit puts a process into a memory cgroup of its own, in which the kernel kills it beyond
+// mostMemory. free removes that once the process has ended.
+func limit(pid int, name string) (free func() error, err error) {
+	dir, file := filepath.Join("/sys/fs/cgroup/memory", name), "memory.limit_in_bytes"
+	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err == nil {
+		dir, file = filepath.Join("/sys/fs/cgroup", name), "memory.max"
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return nil, err
+	}
+	free = func() error { return os.Remove(dir) }
+	for name, value := range map[string]int{file: mostMemory, "cgroup.procs": pid} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(strconv.Itoa(value)), 0o644); err != nil {
+			return nil, errors.Join(err, free())
+		}
+	}
+	return free, nil
+}
+
 // stormPods makes those that end, and the one that forks.
 func (b *bench) stormPods(ctx context.Context) error {
 	second, no := int64(1), false
@@ -81,9 +109,7 @@ func (b *bench) stormPods(ctx context.Context) error {
 		_, err := b.Client.CoreV1().Pods(namespace).Create(ctx, pod, metav1.CreateOptions{})
 		return err
 	}
-	// Each hundredth of a second a hundredth of them, as far as there is processor for it.
-	loop := fmt.Sprintf(`while (1) { for (1..%d) { my $p = fork; exit 0 unless $p; waitpid $p, 0 } select undef, undef, undef, 0.01 }`, forks/100)
-	err := create("forks", "perl:1", "perl", "-e", loop)
+	err := create("forks", "eater:1", "/usr/bin/eater", "-forks", strconv.Itoa(forks))
 	for i := range crashing {
 		err = errors.Join(err, create(fmt.Sprintf("crash-%d", i), "busybox:1", "sh", "-c", "echo no more; exit 1"))
 	}

@@ -1,7 +1,8 @@
 // Command eater is the program of the image eater. It eats memory at a steady
-// rate, or is the neighbour who writes down when it was asked how it is:
+// rate, makes processes that end at once, or is the neighbour who writes down when it was asked how it is:
 //
 //	eater -mib 4096 -rate 400
+//	eater -forks 5000
 //	eater -serve :8080 -log /v/asked
 package main
 
@@ -22,6 +23,7 @@ func main() {
 	mib := flag.Int("mib", 1024, "how many MiB to eat, and then to keep")
 	rate := flag.Int("rate", 400, "how many MiB a second")
 	address := flag.String("serve", "", "eat nothing, and answer every request at this address")
+	forks := flag.Int("forks", 0, "eat nothing, and make so many processes a second")
 	log := flag.String("log", "", "file to add a line to at the start (start) and for each request (nanoseconds since 1970)")
 	flag.Parse()
 	// The first process of a container gets no signal that it does not ask for.
@@ -35,6 +37,8 @@ func main() {
 	switch {
 	case *address != "":
 		err = serve(*address, *log)
+	case *forks > 0:
+		err = fork(*forks)
 	case *mib > 0 && *rate > 0:
 		err = eat(*mib, *rate)
 	}
@@ -57,6 +61,20 @@ func eat(mib, rate int) error {
 		}
 	}
 	select {}
+}
+
+// fork makes processes that end as they find no program to become, some at a time, as late as the
+// rate says or as early as it can after that.
+func fork(rate int) error {
+	const some = 50
+	for began, n := time.Now(), 0; ; n++ {
+		if n%some == 0 {
+			time.Sleep(time.Until(began.Add(time.Duration(n) * time.Second / time.Duration(rate))))
+		}
+		if _, err := syscall.ForkExec("/none", nil, &syscall.ProcAttr{}); !errors.Is(err, syscall.ENOENT) {
+			return fmt.Errorf("after %d processes: %w", n, err)
+		}
+	}
 }
 
 // serve answers every request, after it was written down.
