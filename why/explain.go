@@ -65,7 +65,7 @@ func Explain(known *history.History, o Options) answer.Answer {
 		a.Symptoms = append(a.Symptoms, t.Symptom)
 		a.Verdicts = append(a.Verdicts, v)
 	}
-	a.Listening, a.Reaches, a.Complaints = h.listening(), h.reaches(), h.complaints()
+	a.Listening, a.Reaches, a.Complaints, a.Changes = h.listening(), h.reaches(), h.complaints(), h.changes()
 	if len(a.Symptoms) == 0 {
 		t := h.wellness(o.Container)
 		t.ID = "s1"

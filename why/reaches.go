@@ -164,8 +164,12 @@ func ephemeral(place string) bool {
 	return ok && err == nil && numeric(host) && n >= 32768
 }
 
-// complaints are what the pod's containers say of errors at the ends of their logs, by the
-// newest looks into those that run.
+// complainsLately is how long ago a container may have said of an error that goes on: who is
+// asked seldom says it seldom.
+const complainsLately = 2 * time.Minute
+
+// complaints are what the pod's containers say of errors: lately, whatever they said after it,
+// or, where nobody knows when a line was said, at the ends of their logs.
 func (h *inquiry) complaints() []answer.Complaint {
 	var all []answer.Complaint
 	for _, name := range h.Containers() {
@@ -174,12 +178,12 @@ func (h *inquiry) complaints() []answer.Complaint {
 			continue
 		}
 		for _, f := range slices.Backward(run.Looks) {
-			lines := fact.Of[fact.Looked](f).Said
-			if len(lines) == 0 {
+			look := fact.Of[fact.Looked](f)
+			if len(look.Said) == 0 {
 				continue
 			}
-			if words.Troubled(lines) {
-				all = append(all, answer.Complaint{Container: name, Text: prose.Brief(words.Reason(lines), quoted), Another: ofAnother(lines), Fact: f.ID})
+			if c, ok := complaint(f, look, h.now.Add(-complainsLately)); ok {
+				all = append(all, c)
 			}
 			break
 		}
@@ -187,14 +191,33 @@ func (h *inquiry) complaints() []answer.Complaint {
 	return all
 }
 
-// ofAnother says whether what a log says most is that another failed.
-func ofAnother(lines []string) bool {
-	line := lines[words.Telling(lines)]
-	if _, _, ok := words.FailedBy(line); ok {
-		return true
+// complaint is what the end of a log says of an error.
+func complaint(f *fact.Fact, look fact.Looked, since time.Time) (answer.Complaint, bool) {
+	text, another := "", false
+	switch lines := look.Said; {
+	case len(look.SaidAt) > 0:
+		text = words.Trouble(history.SaidSince(f, since), false)
+		another = blames(text)
+	case words.Troubled(lines):
+		text = words.Reason(lines)
+		_, another = lastNeed(lines)
+		another = another || blames(lines[words.Telling(lines)])
 	}
-	_, ok := lastNeed(lines)
-	return ok
+	if text == "" {
+		return answer.Complaint{}, false
+	}
+	c := answer.Complaint{Container: f.Container, Text: prose.Brief(text, quoted), Another: another, Fact: f.ID}
+	if words.NoSpace.In(text) && !another {
+		c.Cause = answer.DiskFull
+	}
+	return c, true
+}
+
+// blames says whether words are that another failed.
+func blames(said string) bool {
+	_, _, failed := words.FailedBy(said)
+	_, unreached := dependency(said)
+	return failed || unreached
 }
 
 // said gives what a run said last, the newest first: the output of probes, the end of its

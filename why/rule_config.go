@@ -63,20 +63,42 @@ func (h *inquiry) changeBefore(from, until time.Time) (change, bool) {
 		if f.When().Before(from) || f.When().After(until) {
 			continue
 		}
-		switch b := f.Body.(type) {
-		case fact.ConfigChanged:
-			text := fmt.Sprintf("%s %s was changed", b.Object, b.Name)
-			if len(b.Keys) > 0 {
-				text += " (" + prose.Brief(strings.Join(b.Keys, ", "), 60) + ")"
-			}
-			return change{f, text + byWhom(b.By), b.Object, b.Name}, true
-		case fact.SpecSeen:
-			if len(b.Changed) > 0 && slices.ContainsFunc(b.Changed, func(path string) bool { return strings.HasPrefix(path, "spec") }) {
-				return change{f, fmt.Sprintf("the pod's own spec was changed (%s)", prose.Brief(strings.Join(b.Changed, ", "), 80)) + byWhom(b.By), "", ""}, true
-			}
+		if c, ok := changeIn(f); ok {
+			return c, true
 		}
 	}
 	return change{}, false
+}
+
+// changeIn is the change that a fact tells of.
+func changeIn(f *fact.Fact) (change, bool) {
+	switch b := f.Body.(type) {
+	case fact.ConfigChanged:
+		text := fmt.Sprintf("%s %s was changed", b.Object, b.Name)
+		if len(b.Keys) > 0 {
+			text += " (" + prose.Brief(strings.Join(b.Keys, ", "), 60) + ")"
+		}
+		return change{f, text + byWhom(b.By), b.Object, b.Name}, true
+	case fact.SpecSeen:
+		if slices.ContainsFunc(b.Changed, func(path string) bool { return strings.HasPrefix(path, "spec") }) {
+			return change{f, fmt.Sprintf("the pod's own spec was changed (%s)", prose.Brief(strings.Join(b.Changed, ", "), 80)) + byWhom(b.By), "", ""}, true
+		}
+	}
+	return change{}, false
+}
+
+// mostChanges bounds how many changes are told of.
+const mostChanges = 8
+
+// changes are those of what the pod reads, for who suffers from one that looks well.
+func (h *inquiry) changes() []answer.Changed {
+	var all []answer.Changed
+	for i := range h.Facts {
+		if c, ok := changeIn(&h.Facts[i]); ok {
+			all = append(all, answer.Changed{At: c.at.When(), Text: c.text, Fact: c.at.ID})
+		}
+	}
+	return all[max(0, len(all)-mostChanges):]
 }
 
 // configThenExit: the first end with an error came with a change. What the change

@@ -83,4 +83,10 @@ func TestSeenAround(t *testing.T) {
 	if a := s.ask(); len(a.Complaints) != 1 || a.Complaints[0].Another {
 		t.Errorf("%+v", a.Complaints)
 	}
+	s.see("", 0, fact.ConfigChanged{Object: "ConfigMap", Name: "settings", Keys: []string{"app.conf"}})
+	s.said([]time.Duration{time.Hour, 4 * time.Second, 3 * time.Second, 2 * time.Second, time.Second}, "CRITICAL: long ago", "append: write: No space left on device", "GET /healthz", "GET /healthz", "GET /healthz")
+	a = s.ask()
+	if len(a.Complaints) != 1 || a.Complaints[0].Cause != answer.DiskFull || len(a.Changes) != 1 {
+		t.Errorf("%+v %+v", a.Complaints, a.Changes)
+	}
 }

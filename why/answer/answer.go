@@ -3,6 +3,7 @@ package answer
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -35,6 +36,8 @@ type Answer struct {
 	Reaches []Reach `json:"reaches,omitempty"`
 	// Complaints are what its containers say of errors at the ends of their logs.
 	Complaints []Complaint `json:"complaints,omitempty"`
+	// Changes are those of what the pod reads, as far as somebody saw, the newest last.
+	Changes []Changed `json:"changes,omitempty"`
 }
 
 // New is an answer without symptoms yet; now is when it was asked for.
@@ -90,6 +93,16 @@ type Complaint struct {
 	Text      string  `json:"text"`
 	Another   bool    `json:"another,omitempty"`
 	Fact      fact.ID `json:"fact"`
+	// Cause is what its words stand for, where that is more than that it fails.
+	Cause Cause `json:"cause,omitempty"`
+}
+
+// Changed is a change of the pod's own specification, or of a ConfigMap or Secret to which it
+// refers.
+type Changed struct {
+	At   time.Time `json:"at"`
+	Text string    `json:"text"`
+	Fact fact.ID   `json:"fact"`
 }
 
 // Add takes a port by its decimal number, once.
@@ -219,16 +232,31 @@ type Verdict struct {
 	Missing string `json:"missing,omitempty"`
 }
 
-// Hop is one thing after another that was waited for: a Service, a pod, or both.
+// Hop is one thing after another that was waited for: a Service or a Job, a pod, or both.
 type Hop struct {
-	// Service and Pod are as namespace/name; Pod is empty where there is none.
+	// Service, Job and Pod are as namespace/name; Pod is empty where there is none.
 	Service string `json:"service,omitempty"`
+	Job     string `json:"job,omitempty"`
 	Pod     string `json:"pod,omitempty"`
 	// By is what led there, Text what is wrong there, Chain what shows it.
 	By    string `json:"by"`
 	Cause Cause  `json:"cause"`
 	Text  string `json:"text"`
 	Chain []Link `json:"chain,omitempty"`
+}
+
+// Place is where a hop leads, as kubectl why takes it: its kind, namespace and name.
+func (h Hop) Place() (kind, space, name string) {
+	kind, at := "pod", h.Pod
+	switch {
+	case at != "":
+	case h.Job != "":
+		kind, at = "job", h.Job
+	default:
+		kind, at = "svc", h.Service
+	}
+	space, name, _ = strings.Cut(at, "/")
+	return kind, space, name
 }
 
 // Link is one step of the chain from symptom to root cause.

@@ -123,7 +123,7 @@ func steady(now time.Time, v Verdict) string {
 func hopRows(title string, hops []Hop, wide bool) []Row {
 	var rows []Row
 	for _, h := range hops {
-		row := Row{Kind: RowHop, Tag: cmp.Or(h.Pod, h.Service), Text: fmt.Sprintf("%s: %s. %s", cmp.Or(h.Pod, h.Service), h.By, h.Text)}
+		row := Row{Kind: RowHop, Tag: cmp.Or(h.Pod, h.Job, h.Service), Text: fmt.Sprintf("%s: %s. %s", cmp.Or(h.Pod, h.Job, h.Service), h.By, h.Text)}
 		if len(rows) == 0 {
 			row.Title = title
 		}

@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 
 	"whylet.dev/whylet/why/answer"
@@ -31,6 +29,8 @@ type follower struct {
 	told map[types.UID]answer.Answer
 	// beside are the ways to what is not well either and may have nothing to do with it.
 	beside [][]answer.Hop
+	// likely is set where nothing but a configuration shows that it was asked there.
+	likely bool
 }
 
 // follow goes on where a pod's answer ends at another's door: a verdict of a failure that
@@ -51,9 +51,9 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 		if !cluster.MayLead(v) {
 			continue
 		}
-		f.beside, f.seen = nil, map[types.UID]bool{pod.UID: true}
+		f.beside, f.likely, f.seen = nil, false, map[types.UID]bool{pod.UID: true}
 		if hops := f.from(ctx, pod, a, v, mostHops); len(hops) > 0 {
-			cluster.Lead(a, i, hops)
+			cluster.Lead(a, i, hops, f.likely)
 			continue
 		}
 		for _, hops := range f.beside {
@@ -86,74 +86,14 @@ func (f *follower) name(ctx context.Context, pod *v1.Pod, a *answer.Answer, i in
 	}
 }
 
-// place is somewhere that a pod asks.
-type place struct {
-	answer.Reach
-	host string
-	port int32 // 0: not known
-	asker
-}
-
-// asker is who asks there, as far as it matters for what its trouble may come from.
-type asker struct {
-	address   string   // the pod's
-	connected []string // hosts to which it has or had connections
-	// late is set where it reaches somebody and gets no answer in time, handsOn where it
-	// hands on what it was answered, and failing where it may: it answers with a failure, and
-	// nobody knows whose that is. Then one that is down explains nothing, as it would have been
-	// refused; and where it says a reason of its own, nobody but who keeps silent does.
-	late, handsOn, failing, own bool
-}
-
-func newAsker(pod *v1.Pod, a *answer.Answer, v answer.Verdict) asker {
-	k := asker{address: pod.Status.PodIP, late: cluster.TimesOut(v, ""), handsOn: cluster.HandsOn(v), own: cluster.SaysOwn(a)}
-	k.failing = cluster.Plain(v)
-	for _, r := range a.Reaches {
-		if r.How == answer.ReachOpen || r.How == answer.ReachAwaits || r.How == answer.ReachLately {
-			host, _ := split(r.Place)
-			k.connected = append(k.connected, host)
-		}
-	}
-	return k
-}
-
-// places are what a pod asks, as its words and sockets show.
-func places(k asker, a *answer.Answer, v answer.Verdict) []place {
-	var all []place
-	for _, r := range a.Reaches {
-		if r.How == answer.ReachOpen && !cluster.MayWait(v) {
-			continue // an open connection tells only of who waits for an answer
-		}
-		if r.How == answer.ReachLately && !k.handsOn && !k.failing {
-			continue // one that is over, only of who hands on what it was answered
-		}
-		host, port := split(r.Place)
-		p := place{Reach: r, host: host, port: port, asker: k}
-		p.late = k.late || cluster.TimesOut(v, r.Text) || r.How == answer.ReachAwaits
-		p.failing = k.failing && r.How != answer.ReachSaid && r.How != answer.ReachDialing
-		all = append(all, p)
-	}
-	return all[:min(len(all), mostPlaces)]
-}
-
-func split(where string) (host string, port int32) {
-	i := strings.LastIndexByte(where, ':')
-	if i < 0 || strings.Count(where, ":") > 1 && !strings.Contains(where, "]") {
-		return where, 0
-	}
-	n, err := strconv.ParseInt(where[i+1:], 10, 32)
-	if err != nil {
-		return where, 0
-	}
-	return strings.Trim(where[:i], "[]"), int32(n)
-}
-
 // way is what there is at a place: the hops that lead to the trouble, none where there is
 // none; whether anything but a configuration shows that it was asked there, and whether the
 // trouble explains nothing, or may not.
 type way struct {
 	hops       []answer.Hop
 	seen, moot bool
+	closed     bool // no pod behind the Service takes requests
+	first      time.Time
 }
 
 // from finds the first place that a pod asks whose trouble explains the pod's: the hops
@@ -164,12 +104,17 @@ func (f *follower) from(ctx context.Context, pod *v1.Pod, a *answer.Answer, v an
 	}
 	asked := map[string]bool{}
 	k := newAsker(pod, a, v)
-	for _, p := range places(k, a, v) {
+	called := f.called(ctx, pod, a, v)
+	k.letDown(a, called)
+	for _, p := range places(k, a, v, called) {
 		w := f.to(ctx, pod, p, asked, left)
 		if len(w.hops) > 0 && !w.moot {
 			return w.hops
 		}
 		f.mention(w, left)
+	}
+	if hops := f.jobs(ctx, pod, a, v, k, left); len(hops) > 0 {
+		return hops
 	}
 	if !cluster.MayBeConfigured(v) {
 		return nil
@@ -187,13 +132,10 @@ func (f *follower) mention(w way, left int) {
 // named goes to the Services that only the pod's configuration names. That one of them is
 // not well explains the answer of a gateway, or of one whose words say that another failed
 // it, if its answer calls it by its name, or if it is the only one, or the only one that the pod was seen to ask; and that of one
-// that says nothing itself, if it was seen to ask it. Else it is worth a word, as it is where
-// the words name another place.
+// that says nothing itself, if it was seen to ask it. Likely it does where one that says no
+// reason answers that it is not available, or waits, and nothing was well since. Else it is
+// worth a word, as it is where the words name another place.
 func (f *follower) named(ctx context.Context, pod *v1.Pod, a *answer.Answer, v answer.Verdict, k asker, asked map[string]bool, left int) []answer.Hop {
-	names := slices.ContainsFunc(a.Reaches, func(r answer.Reach) bool { return r.How == answer.ReachSaid })
-	if k.failing && cluster.SaysAnothers(a) && !k.own {
-		k.handsOn, k.failing = true, false
-	}
 	var all, seen []way
 	places := f.configured(ctx, pod)
 	for _, p := range places[:min(len(places), mostPlaces)] {
@@ -212,10 +154,13 @@ func (f *follower) named(ctx context.Context, pod *v1.Pod, a *answer.Answer, v a
 		}
 	}
 	switch {
-	case names:
+	case k.names:
 	case len(seen) == 1 && (k.handsOn || k.failing):
 		return seen[0].hops
 	case k.handsOn && len(all) == 1:
+		return all[0].hops
+	case len(all) == 1 && all[0].closed && !k.own && cluster.Lacks(v) && !k.well.After(all[0].first.Add(mayLast)):
+		f.likely = true
 		return all[0].hops
 	}
 	for _, w := range all {
@@ -224,20 +169,24 @@ func (f *follower) named(ctx context.Context, pod *v1.Pod, a *answer.Answer, v a
 	return nil
 }
 
+// mayLast is how long one may still look well that has lost what it needs.
+const mayLast = 30 * time.Second
+
 // to looks at one place that a pod asks, unless it was looked at before.
 func (f *follower) to(ctx context.Context, pod *v1.Pod, p place, asked map[string]bool, left int) way {
 	service, target := f.resolve(ctx, pod.Namespace, p.host)
 	if f.foreign(service, target) {
 		return way{}
 	}
-	key := fmt.Sprint(p.host, p.port)
-	if service != nil {
-		key = service.Namespace + "/" + service.Name
-	}
+	p.service = service
+	key := p.key()
 	if asked[key] {
 		return way{}
 	}
 	asked[key] = true
+	if p.called = p.calls[key]; p.called {
+		p.failing = false
+	}
 	switch {
 	case service != nil && cluster.Leads(service, pod): // its own
 	case service != nil:
@@ -268,7 +217,7 @@ func (f *follower) behind(ctx context.Context, p place, service *v1.Service, lef
 		if err != nil || len(all) == 0 {
 			return way{}
 		}
-		return way{hops: cluster.HopOf(name, "", byPlace(p, name), &all[0]), moot: p.failing}
+		return way{hops: cluster.HopOf(name, "", byPlace(p, name), &all[0]), moot: p.failing, closed: true}
 	}
 	if hop, ok := cluster.NoSuchPort(service, p.port, byPlace(p, name)); ok {
 		return way{hops: []answer.Hop{hop}, moot: p.failing}
@@ -276,8 +225,10 @@ func (f *follower) behind(ctx context.Context, p place, service *v1.Service, lef
 	if hop, ok := cluster.NoSuchName(service, p.port, selected, byPlace(p, name)); ok {
 		return way{hops: []answer.Hop{hop}, moot: p.failing}
 	}
+	p.closed = cluster.Closed(service, selected)
 	for i := range selected {
 		if w := f.at(ctx, p, service, &selected[i], left); len(w.hops) > 0 {
+			w.closed = p.closed
 			return w
 		}
 	}
@@ -318,12 +269,12 @@ func (f *follower) at(ctx context.Context, p place, service *v1.Service, pod *v1
 	if i >= 0 {
 		own.Cause, own.Text, own.Chain = a.Verdicts[i].Cause, a.Verdicts[i].Text, a.Verdicts[i].Chain
 	}
-	w := way{seen: p.How != "" || met}
+	w := way{seen: p.How != "" || met, first: cluster.First(&a, i)}
 	if i < 0 || cluster.MayLead(a.Verdicts[i]) {
 		if more := f.from(ctx, pod, &a, waiting(&a, i), left-1); len(more) > 0 {
 			own.Cause = more[len(more)-1].Cause
 			w.hops = append([]answer.Hop{own}, more...)
-			w.moot = p.moot(w.seen, own.Cause, i >= 0 || cluster.SaysAnothers(&a))
+			w.moot = p.moot(service, w.seen, own.Cause, i >= 0 || cluster.SaysAnothers(&a))
 			return w
 		}
 	}
@@ -337,7 +288,7 @@ func (f *follower) at(ctx context.Context, p place, service *v1.Service, pod *v1
 		return way{} // it answers, and no probe of its own keeps who asks it waiting
 	}
 	w.hops = []answer.Hop{own}
-	w.moot = p.moot(w.seen, own.Cause, own.Cause == answer.AppUnhealthy)
+	w.moot = p.moot(service, w.seen, own.Cause, i < 0 || own.Cause == answer.AppUnhealthy)
 	return w
 }
 
@@ -351,20 +302,6 @@ func (f *follower) about(ctx context.Context, pod *v1.Pod) (answer.Answer, error
 		f.told[pod.UID] = a
 	}
 	return a, err
-}
-
-// met says whether there are connections between who asks and a pod, or were a moment ago:
-// so they reach each other.
-func (p place) met(service *v1.Service, pod *v1.Pod, a *answer.Answer) bool {
-	return a.Listening != nil && p.address != "" && slices.Contains(a.Listening.From, p.address) ||
-		pod.Status.PodIP != "" && slices.Contains(p.connected, pod.Status.PodIP) ||
-		service != nil && slices.Contains(p.connected, service.Spec.ClusterIP)
-}
-
-// moot says whether a trouble that was found at a place explains nothing of who asks there;
-// fails is set where it gives failures for answers.
-func (p place) moot(seen bool, there answer.Cause, fails bool) bool {
-	return p.failing && (!seen || !cluster.Silent(there) && (p.own || !fails))
 }
 
 // waiting is what a pod on the way suffers from: its own verdict, or, where it looks well,
@@ -387,90 +324,11 @@ func unseen(p place, met bool, a *answer.Answer) (answer.Cause, string) {
 			return cause, text
 		}
 	}
-	if text, ok := cluster.Fails(a); ok && (p.failing || p.handsOn && met || cluster.AnsweredFailure(p.Text)) {
-		return answer.AppUnhealthy, text
+	if !p.failing && !p.called && !(p.handsOn && met) && !cluster.AnsweredFailure(p.Text) {
+		return "", ""
+	}
+	if cause, text, ok := cluster.Fails(a, p.since); ok {
+		return cause, text
 	}
 	return "", ""
-}
-
-// resolve finds what a host stands for in the cluster: a Service or a pod, or neither.
-func (f *follower) resolve(ctx context.Context, space, host string) (*v1.Service, *v1.Pod) {
-	if ip, err := netip.ParseAddr(host); err == nil {
-		if ip.IsLoopback() {
-			return nil, nil
-		}
-		return f.address(ctx, space, ip.Unmap().String())
-	}
-	parts := strings.Split(strings.TrimSuffix(host, "."), ".")
-	switch {
-	case len(parts) >= 2 && (len(parts) == 2 || parts[2] == "svc"):
-		space = parts[1]
-	case len(parts) != 1:
-		return nil, nil
-	}
-	service, err := f.client.CoreV1().Services(space).Get(ctx, parts[0], metav1.GetOptions{})
-	if err != nil {
-		return nil, nil
-	}
-	return service, nil
-}
-
-// address finds the Service or the pod that has an address.
-func (f *follower) address(ctx context.Context, space, ip string) (*v1.Service, *v1.Pod) {
-	for _, in := range []string{space, metav1.NamespaceAll} {
-		services, err := f.client.CoreV1().Services(in).List(ctx, metav1.ListOptions{})
-		if err != nil {
-			continue // it may be that only the own namespace may be read
-		}
-		for i := range services.Items {
-			if slices.Contains(services.Items[i].Spec.ClusterIPs, ip) || services.Items[i].Spec.ClusterIP == ip {
-				return &services.Items[i], nil
-			}
-		}
-		pods, err := f.client.CoreV1().Pods(in).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("status.podIP", ip).String()})
-		if err != nil {
-			continue
-		}
-		for i := range pods.Items {
-			if pods.Items[i].Status.PodIP == ip {
-				return nil, &pods.Items[i]
-			}
-		}
-	}
-	return nil, nil
-}
-
-// configured are the Services of its namespace that a pod's specification or its
-// ConfigMaps name.
-func (f *follower) configured(ctx context.Context, pod *v1.Pod) []place {
-	services, err := f.client.CoreV1().Services(pod.Namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil
-	}
-	texts := cluster.Settings(pod)
-	for _, name := range cluster.ConfigMaps(pod) {
-		c, err := f.client.CoreV1().ConfigMaps(pod.Namespace).Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			continue
-		}
-		for key, text := range c.Data {
-			texts = append(texts, cluster.Setting{Where: fmt.Sprintf("ConfigMap %s, key %s", name, key), Text: text})
-		}
-	}
-	var all []place
-	for i := range services.Items {
-		s := &services.Items[i]
-		if cluster.Leads(s, pod) {
-			continue
-		}
-		named := regexp.MustCompile(`(?:^|[^\w.-])` + regexp.QuoteMeta(s.Name) + `(?:\.` + regexp.QuoteMeta(s.Namespace) + `(?:\.svc[\w.]*)?)?(?::(\d{2,5})\b|[^\w.-]|$)`)
-		for _, t := range texts {
-			if m := named.FindStringSubmatch(t.Text); m != nil {
-				port, _ := strconv.ParseInt(m[1], 10, 32)
-				all = append(all, place{Reach: answer.Reach{Place: s.Name, Text: "its " + t.Where + " names it"}, host: s.Name, port: int32(port)})
-				break
-			}
-		}
-	}
-	return all
 }

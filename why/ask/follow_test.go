@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -22,6 +23,7 @@ type town struct {
 	t        *testing.T
 	pods     v1.PodList
 	services v1.ServiceList
+	jobs     batchv1.JobList
 	maps     map[string]string
 	answers  map[string]answer.Answer
 	all      []answer.Verdict // of the last answer
@@ -32,6 +34,14 @@ func (w *town) pod(name string, port int32, symptom answer.SymptomKind, v answer
 	number := strings.TrimLeft(name, "abcdefghijklmnopqrstuvwxyz")
 	p := v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID(name), Labels: map[string]string{"app": name}}, Spec: v1.PodSpec{NodeName: "n"}}
 	p.Status.PodIP = "10.42.0." + number
+	for i := range w.jobs.Items {
+		if j := &w.jobs.Items[i]; strings.HasPrefix(name, j.Name+"-") {
+			p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(j, batchv1.SchemeGroupVersion.WithKind("Job"))}
+		}
+	}
+	if symptom == answer.Healthy {
+		p.Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}
+	}
 	w.pods.Items = append(w.pods.Items, p)
 	w.services.Items = append(w.services.Items, v1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name},
@@ -44,6 +54,11 @@ func (w *town) pod(name string, port int32, symptom answer.SymptomKind, v answer
 	a.Reaches, a.Listening = reaches, &answer.Listening{At: now, Ports: []int32{port}}
 	w.answers[name] = a
 	return &a
+}
+
+// job adds one, and has the pod that is added next be its own.
+func (w *town) job(name string) {
+	w.jobs.Items = append(w.jobs.Items, batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID("job-" + name)}})
 }
 
 // says has the log of a pod tell of an error, another's or its own.
@@ -60,6 +75,15 @@ func (w *town) seenFrom(name, from string, busy float64) {
 	l.From, l.Busy = []string{from}, &busy
 	a.Listening = &l
 	w.answers[name] = a
+}
+
+// serves has a pod take requests, whatever happened to it.
+func (w *town) serves(name string) {
+	for i := range w.pods.Items {
+		if w.pods.Items[i].Name == name {
+			w.pods.Items[i].Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}
+		}
+	}
 }
 
 // configure gives the pod that was added last a ConfigMap with that text.
@@ -80,6 +104,8 @@ func (w *town) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		body = w.pods
 	case name == "services":
 		body = w.services
+	case name == "jobs":
+		body = w.jobs
 	case strings.Contains(r.URL.Path, "/pods/"):
 		for _, p := range w.pods.Items {
 			if p.Name == name {
@@ -184,6 +210,7 @@ func TestFollow(t *testing.T) {
 		"an open connection of one that says 500, to one that was restarted": {func(w *town) {
 			w.pod("web1", 80, answer.NotReady, saysNo(500), answer.Reach{Container: "web", Place: "10.43.0.2:5432", How: answer.ReachOpen})
 			w.pod("db2", 5432, answer.Restarted, ended)
+			w.serves("db2")
 		}, answer.AppUnhealthy, "", 0},
 		"a port that the Service does not have": {func(w *town) {
 			w.pod("web1", 80, answer.NotReady, saysNo(500), refusedAt("db2:5433"))
@@ -218,10 +245,38 @@ func TestFollow(t *testing.T) {
 			w.configure("DB_HOST=db2:5432")
 			w.pod("db2", 5432, answer.Restarted, ended)
 		}, answer.AppUnhealthy, "", 0},
-		"a plain 503 of one whose configuration names it": {func(w *town) {
+		"a plain 503 of one that says no reason, and whose configuration names one that is gone": {func(w *town) {
 			w.pod("web1", 80, answer.NotReady, saysNo(503))
 			w.configure("DB_HOST=db2:5432")
 			w.pod("db2", 5432, answer.Restarted, ended)
+		}, answer.AppExitError, "shop/db2", 1},
+		"a plain 503 of one that says a reason": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(503))
+			w.says("web1", "ERROR the license has run out", false)
+			w.configure("DB_HOST=db2:5432")
+			w.pod("db2", 5432, answer.Restarted, ended)
+		}, answer.AppUnhealthy, "", 0},
+		"a plain 503 of one whose configuration names one that takes requests": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(503))
+			w.configure("DB_HOST=db2:5432")
+			w.pod("db2", 5432, answer.Restarted, ended)
+			w.serves("db2")
+		}, answer.AppUnhealthy, "", 0},
+		"a plain 503 of one whose configuration names two that are gone": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(503))
+			w.configure("DB_HOST=db2:5432 QUEUE=queue3:4222")
+			w.pod("db2", 5432, answer.Restarted, ended)
+			w.pod("queue3", 4222, answer.Restarted, oom)
+		}, answer.AppUnhealthy, "", 0},
+		"a plain 503 of one that was well for long while what its configuration names was gone": {func(w *town) {
+			now := time.Now().UTC()
+			v := saysNo(503)
+			v.Chain = append([]answer.Link{{Fact: 2, At: now.Add(-10 * time.Second), Kind: "Probed", Evidence: map[string]any{"verdict": "Success"}}}, v.Chain...)
+			w.pod("web1", 80, answer.NotReady, v)
+			w.configure("DB_HOST=db2:5432")
+			a := w.pod("db2", 5432, answer.Restarted, ended)
+			a.Symptoms[0].First = now.Add(-2 * time.Minute)
+			w.answers["db2"] = *a
 		}, answer.AppUnhealthy, "", 0},
 		"in the middle one that is well, whose configuration names it": {func(w *town) {
 			w.pod("web1", 80, answer.NotReady, saysNo(500), refusedAt("api2:80"))
@@ -254,7 +309,95 @@ func TestFollow(t *testing.T) {
 		"it asks one that crashes, and was not refused": {func(w *town) {
 			w.pod("web1", 80, answer.NotReady, saysNo(500), answer.Reach{Container: "web", Place: "10.43.0.2:80", How: answer.ReachLately})
 			w.pod("queue2", 80, answer.Restarted, ended)
+			w.serves("queue2")
 		}, answer.AppUnhealthy, "", 0},
+		"it asks one that crashes, and is refused by its Service": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(500), answer.Reach{Container: "web", Place: "10.43.0.2:80", How: answer.ReachLately})
+			w.pod("queue2", 80, answer.Restarted, ended)
+		}, answer.AppExitError, "shop/queue2", 1},
+		"it asks one that crashes, and says a reason of its own": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(500), answer.Reach{Container: "web", Place: "10.43.0.2:80", How: answer.ReachLately})
+			w.says("web1", "TemplateNotFound: index.html", false)
+			w.pod("queue2", 80, answer.Restarted, ended)
+		}, answer.AppUnhealthy, "", 0},
+		"it asks one that crashes, whose name is in its own error": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(500), answer.Reach{Container: "web", Place: "10.43.0.2:80", How: answer.ReachLately})
+			w.says("web1", "shop.queue2.NotStored: the order was not stored", false)
+			w.pod("queue2", 80, answer.Restarted, ended)
+		}, answer.AppExitError, "shop/queue2", 1},
+		"its new revision is up, and its probe asks a path that is not there": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(500), answer.Reach{Container: "web", Place: "10.43.0.2:80", How: answer.ReachLately})
+			w.pod("cart2", 80, answer.NotReady, answer.Verdict{Cause: answer.ProbeWrongPath, Text: "404."})
+		}, answer.ProbeWrongPath, "shop/cart2", 1},
+		"its error names the place in words of its own": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(500))
+			w.says("web1", "RuntimeError: the queue at jobs2:11300 refused the job: OUT_OF_MEMORY", false)
+			w.pod("jobs2", 11300, answer.Healthy, well)
+			w.says("jobs2", "write: No space left on device", false)
+			a := w.answers["jobs2"]
+			a.Complaints[0].Cause = answer.DiskFull
+		}, answer.DiskFull, "shop/jobs2", 1},
+		"its error names a place that is well, and says nothing": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(500))
+			w.says("web1", "RuntimeError: the queue at jobs2:11300 refused the job", false)
+			w.pod("jobs2", 11300, answer.Healthy, well)
+			w.configure("CACHE=cache3:6379")
+			w.pod("cache3", 6379, answer.Restarted, ended)
+		}, answer.AppUnhealthy, "", 0},
+		"it finds none that leads the others, and who tells it so is well": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(500), answer.Reach{Container: "web", Place: "10.43.0.2:26379", How: answer.ReachOpen})
+			w.says("web1", "MasterNotFoundError: No master found for 'mymaster'", true)
+			w.pod("watch2", 26379, answer.Healthy, well, answer.Reach{Container: "web", Place: "sessions3:6379", How: answer.ReachDialing})
+			w.pod("sessions3", 6379, answer.Restarted, oom)
+		}, answer.MemoryLimit, "shop/sessions3", 2},
+		"it was well until what another reads was changed": {func(w *town) {
+			now := time.Now().UTC()
+			v := saysNo(500)
+			v.Chain = []answer.Link{{Fact: 1, At: now.Add(-20 * time.Second), Kind: "Probed", Evidence: map[string]any{"verdict": "Success"}}, {Fact: 2, At: now.Add(-10 * time.Second), Kind: "Probed", Evidence: map[string]any{"status": 500, "verdict": "Failure"}}}
+			w.pod("web1", 80, answer.NotReady, v, answer.Reach{Container: "web", Place: "10.43.0.2:3000", How: answer.ReachOpen})
+			w.pod("api2", 3000, answer.Healthy, well)
+			w.says("api2", "SyntaxError: Unexpected token }", false)
+			a := w.answers["api2"]
+			a.Changes = []answer.Changed{{At: now.Add(-30 * time.Second), Text: "ConfigMap settings was changed (settings.json)"}}
+			w.answers["api2"] = a
+		}, answer.ConfigChanged, "shop/api2", 1},
+		"what another reads was changed long before": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(500), answer.Reach{Container: "web", Place: "10.43.0.2:3000", How: answer.ReachOpen})
+			w.pod("api2", 3000, answer.Healthy, well)
+			w.says("api2", "SyntaxError: Unexpected token }", false)
+			a := w.answers["api2"]
+			a.Changes = []answer.Changed{{At: time.Now().Add(-time.Hour), Text: "ConfigMap settings was changed (settings.json)"}}
+			w.answers["api2"] = a
+		}, answer.AppUnhealthy, "shop/api2", 1},
+		"its connection was broken off by one that says why": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, answer.Verdict{Cause: answer.DependencyDown, Text: "It fails."}, answer.Reach{Container: "web", Place: "10.43.0.2:9000", How: answer.ReachSaid, Text: "write tcp 10.42.0.1:56264->10.43.0.2:9000: write: connection reset by peer"})
+			w.pod("php2", 9000, answer.Healthy, well)
+			w.says("php2", "ERROR: Connection disallowed: IP address '10.42.0.1' has been dropped.", false)
+		}, answer.AppUnhealthy, "shop/php2", 1},
+		"it waits for a peer of its own, by the name that a headless Service gives it": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, answer.Verdict{Cause: answer.DependencyDown, Text: "It waits."}, refusedAt("db-0.db2:5432"))
+			w.pod("db2", 5432, answer.Healthy, well)
+			w.services.Items[1].Spec.ClusterIP = v1.ClusterIPNone
+			w.pod("db-0", 5432, answer.Restarted, oom)
+			w.pods.Items[2].Spec.Subdomain = "db2"
+			w.services.Items = w.services.Items[:2]
+		}, answer.MemoryLimit, "shop/db-0", 1},
+		"a name that stands for another Service": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, answer.Verdict{Cause: answer.DependencyDown, Text: "It waits."}, refusedAt("legacy:5432"))
+			w.services.Items = append(w.services.Items, v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "legacy"}, Spec: v1.ServiceSpec{Type: v1.ServiceTypeExternalName, ExternalName: "db2.shop.svc.cluster.local"}})
+			w.pod("db2", 5432, answer.Restarted, oom)
+		}, answer.MemoryLimit, "shop/db2", 1},
+		"it waits for a Job, whose pod has no node": {func(w *town) {
+			w.pod("web1", 80, answer.NotStarting, answer.Verdict{Cause: answer.InitWaiting, Text: "Init container wait has not ended. Its log says: waiting for job migrate: it is not 42 yet."})
+			w.job("migrate")
+			w.pod("migrate-x7k2p", 80, answer.Pending, answer.Verdict{Cause: answer.InsufficientResources, Text: "No node has 96 cpu."})
+		}, answer.InsufficientResources, "shop/migrate-x7k2p", 1},
+		"it waits for a Job that is done": {func(w *town) {
+			w.pod("web1", 80, answer.NotStarting, answer.Verdict{Cause: answer.InitWaiting, Text: "Init container wait has not ended. Its log says: waiting for job migrate: it is not 42 yet."})
+			w.job("migrate")
+			w.jobs.Items[0].Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: v1.ConditionTrue}}
+			w.pod("migrate-x7k2p", 80, answer.Restarted, ended)
+		}, answer.InitWaiting, "", 0},
 		"its words say that another failed it, and only one is not well": {func(w *town) {
 			w.pod("web1", 80, answer.NotReady, saysNo(500))
 			w.says("web1", "HTTP Error 500", true)

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
@@ -38,7 +39,62 @@ func MayWait(v answer.Verdict) bool {
 // MayBeConfigured says whether the Services that a pod's configuration names are worth a
 // look: it may be that it waits for one.
 func MayBeConfigured(v answer.Verdict) bool {
-	return MayWait(v) || v.Cause == answer.AppNotListening
+	return MayWait(v) || v.Cause == answer.AppNotListening || v.Cause == answer.InitWaiting
+}
+
+// Lacks says whether a verdict is that of one which waits, or answers that it is not available:
+// what it lacks it need not say.
+func Lacks(v answer.Verdict) bool {
+	return v.Cause == answer.InitWaiting || v.Cause == answer.AppUnhealthy && status(v) == 503
+}
+
+// Since is when what a verdict explains began: its first link that is no success. LastWell is
+// when it was well last before that, zero where no link shows it.
+func Since(a *answer.Answer, v answer.Verdict) time.Time {
+	for _, l := range v.Chain {
+		if !succeeded(l) && !l.At.IsZero() {
+			return l.At
+		}
+	}
+	for _, s := range a.Symptoms {
+		if s.ID == v.Symptom {
+			return s.First
+		}
+	}
+	return time.Time{}
+}
+
+// LastWell: see Since.
+func LastWell(v answer.Verdict) (at time.Time) {
+	for _, l := range v.Chain {
+		if succeeded(l) {
+			at = l.At
+		}
+	}
+	return at
+}
+
+func succeeded(l answer.Link) bool {
+	return l.Kind == fact.Probed{}.Kind() && fmt.Sprint(l.Evidence["verdict"]) == string(fact.Success)
+}
+
+// First is when the symptom of an answer's verdict began; zero where it has none.
+func First(a *answer.Answer, i int) time.Time {
+	if i < 0 {
+		return time.Time{}
+	}
+	return a.Symptoms[i].First
+}
+
+// Closed says whether who asks a Service is refused, for no pod behind it takes requests.
+func Closed(service *v1.Service, pods []v1.Pod) bool {
+	return !service.Spec.PublishNotReadyAddresses && !slices.ContainsFunc(pods, func(p v1.Pod) bool { return LooksWell(&p) && p.Status.Phase != v1.PodSucceeded })
+}
+
+// WasReached says whether words are those of one that reached whom it asked, and was failed there.
+func WasReached(said string) bool {
+	_, _, ok := words.FailedBy(said)
+	return ok
 }
 
 // HandsOn says whether a verdict is about an answer that only a gateway gives, of whom it
@@ -98,29 +154,54 @@ func Mute(a *answer.Answer) (cause answer.Cause, text string, ok bool) {
 	if l == nil || len(l.Ports) == 0 || l.Busy == nil {
 		return "", "", false
 	}
-	listens := fmt.Sprintf("It listens on %s and takes connections, and who asks it gets no answer in time; ", numbers(l.Ports))
+	text = fmt.Sprintf("It listens on %s and takes connections, and who asks it gets no answer in time; ", numbers(l.Ports))
 	switch {
 	case *l.Busy <= idleShare:
-		return answer.AppHang, listens + "it uses no CPU meanwhile: it hangs.", true
+		cause, text = answer.AppHang, text+"it uses no CPU meanwhile: it hangs."
 	case *l.Busy >= busyShare:
-		return answer.AppOverloaded, listens + fmt.Sprintf("it keeps %.1f processors busy: it is too slow.", *l.Busy), true
+		cause, text = answer.AppOverloaded, text+fmt.Sprintf("it keeps %.1f processors busy: it is too slow.", *l.Busy)
+	default:
+		return "", "", false
 	}
-	return "", "", false
+	if i := own(a); i >= 0 {
+		text += " " + itsLog(a.Complaints[i])
+	}
+	return cause, text, true
+}
+
+// own is the first complaint of a pod's logs that is about itself; -1 where there is none.
+func own(a *answer.Answer) int {
+	return slices.IndexFunc(a.Complaints, func(c answer.Complaint) bool { return !c.Another })
+}
+
+func itsLog(c answer.Complaint) string {
+	return fmt.Sprintf("The log of container %s says: %s.", c.Container, strings.TrimSuffix(c.Text, "."))
 }
 
 func numbers(ports []int32) string {
 	return strings.Trim(strings.Join(strings.Fields(fmt.Sprint(ports)), ", "), "[]")
 }
 
+// felt is how long after a change what was changed may begin to fail: a volume is written again
+// within a minute and a half, and many look once a minute; and how long before that its
+// beginning may be known.
+const felt, early = 3 * time.Minute, 5 * time.Second
+
 // Fails is what is wrong with a pod that looks well and whose log tells of an error of its
-// own, where another gets failures for answers from it; ok is false where it tells of none.
-func Fails(a *answer.Answer) (text string, ok bool) {
-	for _, c := range a.Complaints {
-		if !c.Another {
-			return fmt.Sprintf("It looks well, and fails who asks it. The log of container %s says: %s.", c.Container, strings.TrimSuffix(c.Text, ".")), true
+// own, where another gets failures for answers from it since some time; ok is false where it
+// tells of none.
+func Fails(a *answer.Answer, since time.Time) (cause answer.Cause, text string, ok bool) {
+	i := own(a)
+	if i < 0 {
+		return "", "", false
+	}
+	c := a.Complaints[i]
+	for _, changed := range slices.Backward(a.Changes) {
+		if before := since.Sub(changed.At); !since.IsZero() && before > -early && before < felt {
+			return answer.ConfigChanged, fmt.Sprintf("It looks well, and fails who asks it since %s, %s before. %s", changed.Text, prose.Span(max(before, 0)), itsLog(c)), true
 		}
 	}
-	return "", false
+	return cmp.Or(c.Cause, answer.AppUnhealthy), "It looks well, and fails who asks it. " + itsLog(c), true
 }
 
 // LooksWellBut words a pod on the way that no probe calls unwell: by what its log says.
@@ -128,8 +209,7 @@ func LooksWellBut(a *answer.Answer) string {
 	if len(a.Complaints) == 0 {
 		return "It looks well."
 	}
-	c := a.Complaints[0]
-	return fmt.Sprintf("It looks well, and the log of container %s says: %s.", c.Container, strings.TrimSuffix(c.Text, "."))
+	return "It looks well. " + itsLog(a.Complaints[0])
 }
 
 // status is the newest HTTP status in a verdict's chain; 0 where there is none.
@@ -305,30 +385,27 @@ func youngest(pod *v1.Pod, now time.Time) time.Duration {
 	return age
 }
 
-// Lead gives a verdict the cause of the last of the hops, and tells of the way there.
-func Lead(a *answer.Answer, i int, hops []answer.Hop) {
+// Lead gives a verdict the cause of the last of the hops, and tells of the way there; likely is
+// set where nothing but a configuration shows that it leads there.
+func Lead(a *answer.Answer, i int, hops []answer.Hop, likely bool) {
 	v := &a.Verdicts[i]
 	last := hops[len(hops)-1]
 	was := answer.Note{Cause: v.Cause, Text: v.Text}
 	for _, l := range v.Chain {
 		was.Facts = append(was.Facts, l.Fact)
 	}
-	where := "Service " + last.Service
-	if last.Pod != "" {
-		where = "pod " + last.Pod
-	}
+	kind, space, name := last.Place()
+	where := map[string]string{"pod": "pod", "svc": "Service", "job": "Job"}[kind] + " " + space + "/" + name
 	parts := answer.Parts{Subject: v.Parts.Subject, What: fmt.Sprintf("The reason is %s: %s", where, last.Text)}
+	if likely {
+		parts.What = fmt.Sprintf("The reason is most likely %s, since all else that its configuration names is well and it says no reason of its own: %s", where, last.Text)
+	}
 	for _, h := range hops {
 		parts.Because = append(parts.Because, prose.Upper(h.By)+".")
 	}
 	parts.Then = append([]string{prose.Upper(strings.TrimSuffix(v.Parts.String(), ".")) + "."}, parts.Then...)
 	if v.Cause == answer.CauseUnknown {
 		parts.Then = nil
-	}
-	space, name, _ := strings.Cut(cmp.Or(last.Pod, last.Service), "/")
-	kind := "pod"
-	if last.Pod == "" {
-		kind = "svc"
 	}
 	fix := kubectl.Inspect("see all that is known of it, and what to do", kubectl.Command(space, "why %s/%s", kind, name))
 	v.Fixes = []answer.Fix{fix}

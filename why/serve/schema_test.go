@@ -164,7 +164,7 @@ func fullAnswer() answer.Answer {
 		Parts:        answer.Parts{Subject: "container app", What: "It is not known.", Because: []string{"a"}, Then: []string{"b"}},
 		Chain:        []answer.Link{{Fact: 7, At: at, Kind: "Exited", Text: "it ended", Evidence: map[string]any{"exitCode": 1}}},
 		Contributing: notes, RuledOut: notes, Fixes: []answer.Fix{{Text: "look", Command: "kubectl get pods", Risk: answer.Inspect}},
-		Pod: "shop/db-0", Hops: []answer.Hop{{Service: "shop/db", Pod: "shop/db-0", By: "it asks db", Cause: answer.AppHang, Text: "It hangs.", Chain: []answer.Link{{Fact: 8, At: at, Kind: "Looked", Text: "idle"}}}},
+		Pod: "shop/db-0", Hops: []answer.Hop{{Service: "shop/db", Job: "shop/load", Pod: "shop/db-0", By: "it asks db", Cause: answer.AppHang, Text: "It hangs.", Chain: []answer.Link{{Fact: 8, At: at, Kind: "Looked", Text: "idle"}}}},
 		TakesDown: []answer.Hop{{Pod: "shop/api-0", By: "it asks web", Cause: answer.AppHang, Text: "It waits."}}, SteadySince: at,
 		InCommon: []answer.Common{{
 			Kind: answer.CommonRevision, Name: "deployment/web, revision 2", Certainty: answer.Inferred, Text: "It came with revision 2.",
@@ -172,8 +172,11 @@ func fullAnswer() answer.Answer {
 		}},
 		LastWords: []string{"bye"}, Possible: []answer.Cause{answer.AppHang}, Missing: "Somebody who looked.",
 	})
-	a.Well, a.Listening = 3, &answer.Listening{At: at, Ports: []int32{8080}, Loopback: []int32{9090}}
-	a.Reaches = []answer.Reach{{Container: "app", Place: "db:5432", How: answer.ReachSaid, Text: "connection refused", Fact: 7}}
+	busy := 0.5
+	a.Well, a.Listening = 3, &answer.Listening{At: at, Ports: []int32{8080}, Loopback: []int32{9090}, From: []string{"10.42.0.7"}, Busy: &busy}
+	a.Reaches = []answer.Reach{{Container: "app", Place: "db:5432", How: answer.ReachSaid, Heard: true, Text: "connection refused", Fact: 7}}
+	a.Complaints = []answer.Complaint{{Container: "app", Text: "no space left on device", Another: true, Cause: answer.DiskFull, Fact: 7}}
+	a.Changes = []answer.Changed{{At: at, Text: "ConfigMap settings was changed", Fact: 6}}
 	return a
 }
 
@@ -196,7 +199,7 @@ func TestSchemaIsComplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for of, d := range map[string]*schema{"answer": s, "verdict": s.Defs["verdict"], "symptom": s.Defs["symptom"], "link": s.Defs["link"], "fix": s.Defs["fix"], "parts": s.Defs["parts"], "journal": s.Defs["journal"], "gap": s.Defs["gap"], "common": s.Defs["common"], "tally": s.Defs["tally"]} {
+	for of, d := range map[string]*schema{"answer": s, "verdict": s.Defs["verdict"], "symptom": s.Defs["symptom"], "link": s.Defs["link"], "fix": s.Defs["fix"], "parts": s.Defs["parts"], "journal": s.Defs["journal"], "gap": s.Defs["gap"], "common": s.Defs["common"], "tally": s.Defs["tally"], "hop": s.Defs["hop"], "reach": s.Defs["reach"], "complaint": s.Defs["complaint"], "changed": s.Defs["changed"], "listening": s.Defs["listening"]} {
 		for name := range d.Properties {
 			if !strings.Contains(string(full), `"`+name+`":`) {
 				t.Errorf("no %s has %s", of, name)

@@ -71,12 +71,18 @@ var (
 		"feign.FeignException$InternalServerError: [500 INTERNAL SERVER ERROR] during [GET] to [http://stock:8000/] [Stock#get()]: []", "Server error: `GET http://stock:8000/` resulted in a `500 Internal Server Error` response",
 		`500 "Internal Server Error" (Net::HTTPFatalError)`, "Response status code does not indicate success: 500 (Internal Server Error).", "unexpected status code: 503")
 	// TooLate is said by a client that gave up waiting for the answer of one that it reached.
-	TooLate = fits("CPython 3.14, requests 2.32, redis-py 7, axios 1.12, undici 7, curl 8, Go 1.26 net/http, OpenJDK 25, nginx 1.28",
-		`(?i)\btime(out|outerror): timed out|\bread ?timed ?out\b|\breadtimeout(error)?\b|\btimeout of \d+ ?ms exceeded|client\.timeout exceeded|\b(headers|body) timeout error|timed out after \d+ milliseconds|timeout reading from|\besockettimedout\b|timed out.*while reading (response|upstream)`,
+	TooLate = fits("CPython 3.14, requests 2.32, redis-py 7, axios 1.12, undici 7, curl 8, Go 1.26 net/http, OpenJDK 25, nginx 1.28, Apache's APR 1.7",
+		`(?i)\btime(out|outerror): timed out|\bread ?timed ?out\b|\breadtimeout(error)?\b|\btimeout of \d+ ?ms exceeded|client\.timeout exceeded|\b(headers|body) timeout error|timed out after \d+ milliseconds|timeout reading from|\besockettimedout\b|timed out.*while reading (response|upstream)|\bthe timeout specified has expired`,
 		"TimeoutError: timed out", "socket.timeout: timed out", "requests.exceptions.ReadTimeout: HTTPConnectionPool(host='stock', port=8000): Read timed out. (read timeout=2)", "redis.exceptions.TimeoutError: Timeout reading from socket",
 		"AxiosError: timeout of 2000ms exceeded", "HeadersTimeoutError: Headers Timeout Error", "curl: (28) Operation timed out after 2001 milliseconds with 0 bytes received",
 		`Get "http://stock:8000/": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`, "java.net.SocketTimeoutException: Read timed out",
-		"upstream timed out (110: Connection timed out) while reading response header from upstream")
+		"upstream timed out (110: Connection timed out) while reading response header from upstream", "(70007)The timeout specified has expired: AH01030: ajp_ilink_receive() can't receive header")
+	// nobodyLeft is said by a client that may ask several, and finds none of them, or none that
+	// leads the others.
+	nobodyLeft = fits("redis-py 7 (sentinel), Redis 8, kafka-python 2, librdkafka 2, PyMongo 4, Cassandra driver 3, Elasticsearch 9 and OpenSearch 3, NATS client 2, go-redis 9",
+		`(?i)\bno (master|primary|leader|coordinator|brokers?|replicas?|nodes?|servers?)\b (was |were |is |are )?(found|available|reachable|elected)|\bno (reachable|available|alive|living) (servers?|nodes?|brokers?|hosts?|connections?|upstreams?)\b|\ball (sentinels|brokers|nodes|hosts|servers) (are )?(specified|unreachable|down|failed|tried|busy)|NoBrokersAvailable|NoHostAvailable|NoNodeAvailable|ServerSelectionTimeout|MASTERDOWN|CLUSTERDOWN|brokers? (are )?down`,
+		"redis.sentinel.MasterNotFoundError: No master found for 'mymaster'", "kafka.errors.NoBrokersAvailable: NoBrokersAvailable", "%3|1|ERROR|rdkafka| 3/3 brokers are down", "pymongo.errors.ServerSelectionTimeoutError: No primary available for writes",
+		"cassandra.cluster.NoHostAvailable: ('Unable to connect to any servers', {})", "nats: no servers available for connection", "redis: all sentinels specified in configuration are unreachable", "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.", "CLUSTERDOWN The cluster is down", "ConnectionError: There are no living connections", "no available connection: no Elasticsearch node available")
 	// StillStarts is said by a server that is up, and not ready yet by its own words.
 	StillStarts = fits("Redis 8, PostgreSQL 15 and 17, pg_isready, MongoDB 8; servers in their own words",
 		`(?i)\bLOADING .{0,20}is loading the dataset|the database system is (starting up|in recovery mode|not (yet )?accepting connections)|:\d+ - rejecting connections|\bis (still )?starting( up)?\b|\bstill (starting|loading|initiali[sz]ing|warming up)\b|\bnot (yet )?(fully )?(started|initiali[sz]ed)( yet)?\b|\b(startup|start-up|initiali[sz]ation) (is )?in progress\b|NotYetInitialized`,
@@ -233,6 +239,8 @@ func FailedBy(line string) (what, where string, ok bool) {
 		return "it answers with an error", Place(line), true
 	case TooLate.In(line):
 		return "it does not answer in time", Place(line), true
+	case nobodyLeft.In(line):
+		return "none of those that it may ask is there", Place(line), true
 	}
 	for _, at := range BrokenOff.Find(line) {
 		return "it breaks the connection off", at, true

@@ -1,0 +1,310 @@
+package ask
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/cluster"
+)
+
+// place is somewhere that a pod asks.
+type place struct {
+	answer.Reach
+	host string
+	port int32 // 0: not known
+	// called is set where an error's words call it by its name, and say nothing of a kind
+	// that is known here; closed, where no pod behind the Service takes requests.
+	called, closed bool
+	service        *v1.Service // nil where it was not looked up yet, or is none
+	asker
+}
+
+// key is one of a place: whatever it is called by.
+func (p place) key() string {
+	if p.service != nil {
+		return p.service.Namespace + "/" + p.service.Name
+	}
+	return fmt.Sprint(p.host, p.port)
+}
+
+// asker is who asks there, as far as it matters for what its trouble may come from.
+type asker struct {
+	address   string   // the pod's
+	connected []string // hosts to which it has or had connections
+	// late is set where it reaches somebody and gets no answer in time, handsOn where it
+	// hands on what it was answered, and failing where it may: it answers with a failure, and
+	// nobody knows whose that is. Then one that is down explains nothing, as it would have been
+	// refused; and where it says a reason of its own, nobody but who keeps silent does.
+	late, handsOn, failing, own bool
+	// names is set where its words name who failed it.
+	names bool
+	// well is when it was seen well last, since when it began to fail after that.
+	since, well time.Time
+	complaints  []answer.Complaint
+	calls       map[string]bool // whom its errors call by name, by their keys
+}
+
+func newAsker(pod *v1.Pod, a *answer.Answer, v answer.Verdict) asker {
+	k := asker{address: pod.Status.PodIP, late: cluster.TimesOut(v, ""), handsOn: cluster.HandsOn(v), own: cluster.SaysOwn(a), complaints: a.Complaints}
+	k.failing = cluster.Plain(v)
+	if k.well = cluster.LastWell(v); !k.well.IsZero() {
+		k.since = cluster.Since(a, v)
+	}
+	for _, r := range a.Reaches {
+		if r.How == answer.ReachOpen || r.How == answer.ReachAwaits || r.How == answer.ReachLately {
+			host, _ := split(r.Place)
+			k.connected = append(k.connected, host)
+		}
+		k.names = k.names || r.How == answer.ReachSaid
+	}
+	return k
+}
+
+// letDown takes one that fails for one that hands on another's failure, where its own words say
+// that, and not whose: called are those that they call by their names.
+func (k *asker) letDown(a *answer.Answer, called []place) {
+	k.calls = map[string]bool{}
+	for _, p := range called {
+		k.names, k.calls[p.key()] = true, true
+	}
+	if k.failing && !k.names && !k.own && cluster.SaysAnothers(a) {
+		k.handsOn, k.failing = true, false
+	}
+	for _, c := range a.Complaints {
+		k.late = k.late || c.Another && cluster.TimesOut(answer.Verdict{}, c.Text)
+	}
+}
+
+// about says whether an error of the asker's own has the name of a Service among its words.
+func (k *asker) about(service *v1.Service) bool {
+	return service != nil && slices.ContainsFunc(k.complaints, func(c answer.Complaint) bool { return cluster.Mentions(c.Text, service.Name) })
+}
+
+// places are what a pod asks, as its words and sockets show: called are those that its words
+// call by their names.
+func places(k asker, a *answer.Answer, v answer.Verdict, called []place) []place {
+	var all []place
+	for _, r := range a.Reaches {
+		if r.How == answer.ReachOpen && !cluster.MayWait(v) {
+			continue // an open connection tells only of who waits for an answer
+		}
+		if r.How == answer.ReachLately && !k.handsOn && !k.failing {
+			continue // one that is over, only of who hands on what it was answered
+		}
+		if r.How == answer.ReachOpen || r.How == answer.ReachLately {
+			all = append(all, called...)
+			called = nil
+		}
+		host, port := split(r.Place)
+		all = append(all, place{Reach: r, host: host, port: port})
+	}
+	all = append(all, called...)
+	for i := range all {
+		p := &all[i]
+		p.asker = k
+		p.late = k.late || cluster.TimesOut(v, p.Text) || p.How == answer.ReachAwaits
+		p.failing = k.failing && p.How != answer.ReachSaid && p.How != answer.ReachDialing
+	}
+	return all[:min(len(all), mostPlaces)]
+}
+
+func split(where string) (host string, port int32) {
+	i := strings.LastIndexByte(where, ':')
+	if i < 0 || strings.Count(where, ":") > 1 && !strings.Contains(where, "]") {
+		return where, 0
+	}
+	n, err := strconv.ParseInt(where[i+1:], 10, 32)
+	if err != nil {
+		return where, 0
+	}
+	return strings.Trim(where[:i], "[]"), int32(n)
+}
+
+// met says whether there are connections between who asks and a pod, or were a moment ago:
+// so they reach each other.
+func (p place) met(service *v1.Service, pod *v1.Pod, a *answer.Answer) bool {
+	return a.Listening != nil && p.address != "" && slices.Contains(a.Listening.From, p.address) ||
+		pod.Status.PodIP != "" && slices.Contains(p.connected, pod.Status.PodIP) ||
+		service != nil && slices.Contains(p.connected, service.Spec.ClusterIP) ||
+		p.How == answer.ReachSaid && cluster.WasReached(p.Text)
+}
+
+// moot says whether a trouble that was found at a place explains nothing of who asks there;
+// fails is set where it gives failures for answers.
+func (p place) moot(service *v1.Service, seen bool, there answer.Cause, fails bool) bool {
+	switch {
+	case !p.failing, seen && cluster.Silent(there):
+		return false
+	case !seen:
+		return true
+	case p.own:
+		return !p.about(service)
+	}
+	return !fails && !p.closed && !p.about(service)
+}
+
+// called are the Services and pods that the words of a pod's errors call by their names.
+func (f *follower) called(ctx context.Context, pod *v1.Pod, a *answer.Answer, v answer.Verdict) []place {
+	said := cluster.Words(a, v)
+	if len(said) == 0 {
+		return nil
+	}
+	var all []place
+	add := func(host string, port int32, service *v1.Service, text string) {
+		all = append(all, place{Reach: answer.Reach{Place: host, How: answer.ReachSaid, Text: text}, host: host, port: port, service: service})
+	}
+	services, err := f.client.CoreV1().Services(pod.Namespace).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	if err != nil {
+		return nil
+	}
+	for i := range services.Items {
+		s := &services.Items[i]
+		for _, text := range said {
+			if port, ok := cluster.Called(text, s); ok && !cluster.Leads(s, pod) {
+				add(s.Name, port, s, text)
+				break
+			}
+		}
+	}
+	pods, err := f.client.CoreV1().Pods(pod.Namespace).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	if err != nil {
+		return all
+	}
+	for i := range pods.Items {
+		p := &pods.Items[i]
+		for _, text := range said {
+			if p.UID != pod.UID && p.Status.PodIP != "" && cluster.CallsPod(text, p.Name) {
+				add(p.Status.PodIP, 0, nil, text)
+				break
+			}
+		}
+	}
+	return all
+}
+
+// mostNames is how many names of other Services a name may stand for one after another.
+const mostNames = 3
+
+// resolve finds what a host stands for in the cluster: a Service or a pod, or neither.
+func (f *follower) resolve(ctx context.Context, space, host string) (*v1.Service, *v1.Pod) {
+	if ip, err := netip.ParseAddr(host); err == nil {
+		if ip.IsLoopback() {
+			return nil, nil
+		}
+		return f.address(ctx, space, ip.Unmap().String())
+	}
+	var service *v1.Service
+	for range mostNames {
+		next, pod := f.known(ctx, space, host)
+		if next == nil {
+			return service, pod
+		}
+		if service = next; service.Spec.Type != v1.ServiceTypeExternalName {
+			break
+		}
+		space, host = service.Namespace, service.Spec.ExternalName
+	}
+	return service, nil
+}
+
+// known finds what a name stands for, as the cluster's DNS has them: service[.namespace[.svc…]],
+// or a pod's of a headless Service, pod.service[.namespace[.svc…]]; the Service where there is
+// no such pod.
+func (f *follower) known(ctx context.Context, space, host string) (*v1.Service, *v1.Pod) {
+	parts := strings.Split(strings.TrimSuffix(host, "."), ".")
+	if n := len(parts); n <= 2 || parts[2] == "svc" {
+		in := space
+		if n > 1 {
+			in = parts[1]
+		}
+		if service, err := f.client.CoreV1().Services(in).Get(ctx, parts[0], metav1.GetOptions{}); err == nil {
+			return service, nil
+		}
+	}
+	switch n := len(parts); {
+	case n == 2:
+	case n == 3 && parts[2] != "svc", n > 3 && parts[3] == "svc":
+		space = parts[2]
+	default:
+		return nil, nil
+	}
+	if pod, err := f.client.CoreV1().Pods(space).Get(ctx, parts[0], metav1.GetOptions{}); err == nil && pod.Spec.Subdomain == parts[1] {
+		return nil, pod
+	}
+	service, err := f.client.CoreV1().Services(space).Get(ctx, parts[1], metav1.GetOptions{})
+	if err != nil || service.Spec.ClusterIP != v1.ClusterIPNone {
+		return nil, nil
+	}
+	return service, nil
+}
+
+// address finds the Service or the pod that has an address.
+func (f *follower) address(ctx context.Context, space, ip string) (*v1.Service, *v1.Pod) {
+	for _, in := range []string{space, metav1.NamespaceAll} {
+		services, err := f.client.CoreV1().Services(in).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			continue // it may be that only the own namespace may be read
+		}
+		for i := range services.Items {
+			if slices.Contains(services.Items[i].Spec.ClusterIPs, ip) || services.Items[i].Spec.ClusterIP == ip {
+				return &services.Items[i], nil
+			}
+		}
+		pods, err := f.client.CoreV1().Pods(in).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("status.podIP", ip).String()})
+		if err != nil {
+			continue
+		}
+		for i := range pods.Items {
+			if pods.Items[i].Status.PodIP == ip {
+				return nil, &pods.Items[i]
+			}
+		}
+	}
+	return nil, nil
+}
+
+// configured are the Services of its namespace that a pod's specification or its
+// ConfigMaps name.
+func (f *follower) configured(ctx context.Context, pod *v1.Pod) []place {
+	services, err := f.client.CoreV1().Services(pod.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil
+	}
+	texts := cluster.Settings(pod)
+	for _, name := range cluster.ConfigMaps(pod) {
+		c, err := f.client.CoreV1().ConfigMaps(pod.Namespace).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			continue
+		}
+		for key, text := range c.Data {
+			texts = append(texts, cluster.Setting{Where: fmt.Sprintf("ConfigMap %s, key %s", name, key), Text: text})
+		}
+	}
+	var all []place
+	for i := range services.Items {
+		s := &services.Items[i]
+		if cluster.Leads(s, pod) {
+			continue
+		}
+		named := regexp.MustCompile(`(?:^|[^\w.-])` + regexp.QuoteMeta(s.Name) + `(?:\.` + regexp.QuoteMeta(s.Namespace) + `(?:\.svc[\w.]*)?)?(?::(\d{2,5})\b|[^\w.-]|$)`)
+		for _, t := range texts {
+			if m := named.FindStringSubmatch(t.Text); m != nil {
+				port, _ := strconv.ParseInt(m[1], 10, 32)
+				all = append(all, place{Reach: answer.Reach{Place: s.Name, Text: "its " + t.Where + " names it"}, host: s.Name, port: int32(port)})
+				break
+			}
+		}
+	}
+	return all
+}

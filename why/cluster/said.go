@@ -1,0 +1,153 @@
+package cluster
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
+)
+
+// Words are what a pod says of an error: in its logs, and in what its verdict quotes.
+func Words(a *answer.Answer, v answer.Verdict) []string {
+	var all []string
+	for _, c := range a.Complaints {
+		all = append(all, c.Text)
+	}
+	if words.Troubled(v.LastWords) {
+		all = append(all, words.Reason(v.LastWords))
+	}
+	if v.Text != "" && v.Cause != answer.None {
+		all = append(all, v.Text)
+	}
+	return all
+}
+
+// sentBy is what servers log of who asked them, whom nothing was asked.
+var sentBy = regexp.MustCompile(`(?i)\b(?:referr?er|client|remote_addr)[:=]? ?"?[^\s",]+"?|\bfrom \(?[\d\[][^\s",]*`)
+
+// before and after are what stands around a name that is one by itself.
+const before, after = `(?:^|[^\w.-])`, `(?:\.?(?:[^\w.-]|$))`
+
+// called are the ways in which words call a Service by its name as a place, where %s is the
+// name, with its namespace or without: in a URL, after a word for a server, or after one for
+// waiting or connecting.
+var called = []string{
+	`(?i)\b[a-z][a-z0-9+.-]*://(?:[^/@\s'"]*@)?%s(?::(\d{2,5}))?` + after,
+	`(?i)\b(?:host|hostname|server|upstream|backend|broker|service|database server)(?:[ =:]|['"]?[=:] ?)['"]?%s['"]?` + after,
+	`(?i)\b(?:wait(?:s|ing)?|connect(?:s|ed|ing|ion)?|reach|talk(?:ing)?|speak(?:ing)?)\b[^.;:]{0,20}\b(?:for|on|until|to|with)\s+(?:(?:the\s+)?(?:service|server|host|database|queue|broker)\s+)?['"]?%s['"]?` + after,
+}
+
+// Called says whether words of an error call a Service by its name, as only a place is called:
+// see called, with a port that it has, with its namespace, or by its address.
+func Called(text string, s *v1.Service) (port int32, ok bool) {
+	text = sentBy.ReplaceAllString(text, " ")
+	name := regexp.QuoteMeta(s.Name)
+	full := name + `(?:\.` + regexp.QuoteMeta(s.Namespace) + `(?:\.svc[\w.]*\w)?)?`
+	if !strings.Contains(strings.ToLower(text), strings.ToLower(s.Name)) {
+		return callsAddress(text, s)
+	}
+	for _, form := range called {
+		if m := regexp.MustCompile(fmt.Sprintf(form, full)).FindStringSubmatch(text); m != nil {
+			return portIn(m), true
+		}
+	}
+	if regexp.MustCompile(before + name + `\.` + regexp.QuoteMeta(s.Namespace) + `(?:\.svc[\w.]*\w)?` + `(?:\.?(?:[^\w-]|$))`).MatchString(text) {
+		return 0, true
+	}
+	for _, m := range regexp.MustCompile(before+full+`:(\d{2,5})\b`).FindAllStringSubmatch(text, -1) {
+		if port := portIn(m); hasPort(s, port) {
+			return port, true
+		}
+	}
+	return callsAddress(text, s)
+}
+
+func callsAddress(text string, s *v1.Service) (port int32, ok bool) {
+	ip := s.Spec.ClusterIP
+	if ip == "" || ip == v1.ClusterIPNone || !strings.Contains(text, ip) {
+		return 0, false
+	}
+	m := regexp.MustCompile(`(?:^|[^\d.])` + regexp.QuoteMeta(ip) + `(?::(\d{2,5}))?(?:[^\d.]|\.?$|\. )`).FindStringSubmatch(text)
+	return portIn(m), m != nil
+}
+
+func portIn(match []string) int32 {
+	if len(match) < 2 {
+		return 0
+	}
+	n, err := strconv.ParseInt(match[1], 10, 32)
+	if err != nil {
+		return 0
+	}
+	return int32(n)
+}
+
+func hasPort(s *v1.Service, port int32) bool {
+	return slices.ContainsFunc(s.Spec.Ports, func(p v1.ServicePort) bool { return p.Port == port || p.TargetPort.IntVal == port })
+}
+
+// CallsPod says whether words call a pod by its name, where that is no mere word.
+func CallsPod(text, name string) bool {
+	return strings.ContainsAny(name, "-0123456789") && strings.Contains(text, name) &&
+		regexp.MustCompile(before+regexp.QuoteMeta(name)+`(?:[^\w-]|$)`).MatchString(sentBy.ReplaceAllString(text, " "))
+}
+
+// Mentions says whether words have a name among them, also as a part of the name of an error.
+func Mentions(text, name string) bool {
+	return len(name) > 2 && regexp.MustCompile(`(?i)(?:^|[^a-z0-9-])`+regexp.QuoteMeta(name)+`(?:[^a-z0-9-]|$)`).MatchString(text)
+}
+
+var job = regexp.MustCompile(`(?i)\bjobs?\b`)
+
+// SpeaksOfJobs says whether a text may call one.
+func SpeaksOfJobs(text string) bool { return job.MatchString(text) }
+
+// CallsJob says whether a text calls a Job by its name.
+func CallsJob(text, name string) bool {
+	quoted := `['"]?` + regexp.QuoteMeta(name) + `['"]?`
+	return regexp.MustCompile(`(?i)\bjobs?(?:\.batch)?(?:/|\s+)` + quoted + after + `|` + before + quoted + `\s+job\b`).MatchString(text)
+}
+
+// WaitsForJob words that a text shows that a Job is waited for.
+func WaitsForJob(o *batchv1.Job, text string) string {
+	return fmt.Sprintf("the pod waits for Job %s/%s (%s)", o.Namespace, o.Name, strings.TrimSuffix(prose.Brief(aroundJob(text, o.Name), 100), "."))
+}
+
+// aroundJob is the part of a text that calls the Job: a sentence, or a line of a command.
+func aroundJob(text, name string) string {
+	for _, part := range regexp.MustCompile(`\n|; | / |\. `).Split(text, -1) {
+		if CallsJob(part, name) {
+			return strings.TrimSpace(part)
+		}
+	}
+	return text
+}
+
+// Completed says whether a Job has done its work.
+func Completed(o *batchv1.Job) bool {
+	return slices.ContainsFunc(o.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Type == batchv1.JobComplete && c.Status == v1.ConditionTrue
+	})
+}
+
+// Waiting are the commands of a pod's init containers that have not ended.
+func Waiting(pod *v1.Pod) []string {
+	var all []string
+	for _, c := range pod.Spec.InitContainers {
+		done := slices.ContainsFunc(pod.Status.InitContainerStatuses, func(s v1.ContainerStatus) bool {
+			return s.Name == c.Name && s.State.Terminated != nil && s.State.Terminated.ExitCode == 0
+		})
+		if !done {
+			all = append(all, strings.Join(append(slices.Clone(c.Command), c.Args...), " "))
+		}
+	}
+	return all
+}

@@ -1,0 +1,91 @@
+package cluster
+
+import (
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Words call a Service by its name where a place stands, and not where a word does.
+func TestCalled(t *testing.T) {
+	s := &v1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cart"},
+		Spec:       v1.ServiceSpec{ClusterIP: "10.43.0.9", Ports: []v1.ServicePort{{Port: 11300}}},
+	}
+	for text, want := range map[string]struct {
+		called bool
+		port   int32
+	}{
+		"RuntimeError: beanstalkd at cart:11300 refused the job":              {true, 11300},
+		"cannot bind to ldap://cart:389: Can't contact":                       {true, 389},
+		"no reply from amqp://guest:secret@cart/orders":                       {true, 0},
+		"http://cart.shop.svc.cluster.local:8000/items gave nothing":          {true, 8000},
+		"lookup of cart.shop.svc failed":                                      {true, 0},
+		"cart.shop: gone":                                                     {true, 0},
+		"error from upstream cart.":                                           {true, 0},
+		`could not open host="cart" port=5432`:                                {true, 0},
+		"backend cart has no server available!":                               {true, 0},
+		"waiting for cart":                                                    {true, 0},
+		"still waiting for service cart to come up":                           {true, 0},
+		"Lost connection to cart during query":                                {true, 0},
+		"dial 10.43.0.9:11300: what?":                                         {true, 11300},
+		"no answer of 10.43.0.9.":                                             {true, 0},
+		"KeyError: 'cart'":                                                    {false, 0},
+		"TemplateNotFound: cart.html":                                         {false, 0},
+		"/srv/cart/app.py:12: oops":                                           {false, 0},
+		"cart:12:31 is late":                                                  {false, 0},
+		"the cart is empty":                                                   {false, 0},
+		"shopping-cart:11300 refused":                                         {false, 0},
+		"110.43.0.99:80 refused":                                              {false, 0},
+		`client: 10.42.0.1, request: "GET /", referrer: "http://cart:11300/"`: {false, 0},
+		"waiting for the cart-worker":                                         {false, 0},
+	} {
+		if port, ok := Called(text, s); ok != want.called || port != want.port {
+			t.Errorf("%s: %v %d", text, ok, port)
+		}
+	}
+}
+
+func TestCallsPod(t *testing.T) {
+	for text, want := range map[string]bool{
+		"the lock is held by worker-1":               true,
+		"peer db-0.db:2380 is gone, worker-1.worker": true,
+		"worker-12 has it":                           false,
+		"client: worker-1":                           false,
+	} {
+		if got := CallsPod(text, "worker-1"); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+	if CallsPod("the worker is gone", "worker") {
+		t.Error("a mere word")
+	}
+}
+
+func TestCallsJob(t *testing.T) {
+	for text, want := range map[string]bool{
+		"waiting for job migrate: schema is not 42 yet":                        true,
+		"kubectl wait --for=condition=complete job/migrate --timeout=-1s":      true,
+		`until kubectl get jobs.batch "migrate" -o jsonpath='{.status}'; do :`: true,
+		"the migrate job is not done":                                          true,
+		"jobs are late, migrate by hand":                                       false,
+		"job migrate-all":                                                      false,
+	} {
+		if got := CallsJob(text, "migrate"); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}
+
+func TestMentions(t *testing.T) {
+	for text, want := range map[string]bool{
+		"redis.sentinel.NotFound: none": true,
+		"SentinelError: none":           false,
+		"sentinel-2 is gone":            false,
+	} {
+		if got := Mentions(text, "sentinel"); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}
