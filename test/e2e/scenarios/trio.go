@@ -183,7 +183,7 @@ func (c *Trio) dials(ctx context.Context, node *peer.Stack) ([]string, error) {
 	pod, err := c.stack.Client.CoreV1().Pods(agents).Create(ctx, &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "agent-" + node.Node},
 		Spec: v1.PodSpec{
-			NodeName: node.Node, ServiceAccountName: agentAccount,
+			NodeName: node.Node, ServiceAccountName: agentAccount, PriorityClassName: "system-node-critical", // else it is evicted with what it tells of
 			Containers: []v1.Container{{Name: "agent", Image: "busybox:1", Command: []string{"sleep", "infinity"}}},
 		},
 	}, metav1.CreateOptions{})

@@ -125,22 +125,30 @@ func TestTrio(t *testing.T) {
 			})
 		}
 	})
-	for name, play := range map[string]func(*stage){"takes all CPUs": takesCPU, "takes all memory": takesMemory} {
-		t.Run(name, func(t *testing.T) { play(&stage{t, c}) })
-	}
+	// What is together is looked at before a node that is short of memory ends some of it.
 	t.Run("tenant", func(t *testing.T) { tenant(&stage{t, c}) })
 	t.Run("overview", func(t *testing.T) { overview(&stage{t, c}) })
 	if os.Getenv("WHYLET_TRIO") == "score" {
 		t.Run("score", func(t *testing.T) { score(t, c) })
 	}
+	t.Run("takes all CPUs", func(t *testing.T) { takesCPU(&stage{t, c}) })
+	t.Run("takes all memory", func(t *testing.T) { takesMemory(&stage{t, c}) })
 	t.Run("drained", func(t *testing.T) { drained(&stage{t, c}) })
-	t.Run("lost", func(t *testing.T) { lost(&stage{t, c}) })
-	t.Run("guest lost", func(t *testing.T) { guestLost(&stage{t, c}) })
+	t.Run("lost", func(t *testing.T) {
+		t.Run("second", func(t *testing.T) {
+			t.Parallel()
+			lost(&stage{t, c})
+		})
+		t.Run("guest", func(t *testing.T) {
+			t.Parallel()
+			guestLost(&stage{t, c})
+		})
+	})
 }
 
-// What nodes of one pool, in one zone, share is told from what a node has by itself where
-// there are enough of them: seven real kubelets, two of which are in a pool whose disk lacks
-// something.
+// What nodes of one pool share, and what those of one zone do, is told from what a node has by
+// itself where there are enough of them: seven real kubelets, of which the disks of one pool
+// lack something, and those of a zone something else.
 func TestTrioPools(t *testing.T) {
 	if os.Getenv("WHYLET_TRIO") != "pools" {
 		t.Skip("it runs seven real kubelets: make test-trio TRIO=pools")
@@ -167,27 +175,48 @@ func TestTrioPools(t *testing.T) {
 	})
 	s := &stage{t, c}
 	t.Logf("seven nodes after %v", time.Since(began).Round(time.Second))
-	for i, k := range append([]*Kubelet{c.Kubelet}, c.more...) {
-		pool := "new"
+	for _, k := range append([]*Kubelet{c.Kubelet}, c.more...) {
+		pool, zone := "new", "near"
 		if strings.HasPrefix(k.stack.Node, "old") {
 			pool = "old"
-		} else if err := os.WriteFile(filepath.Join(k.stack.Dir, "own", "_var_log", "licence"), []byte("good"), 0o644); err != nil {
+		} else if err := onDisk(k, "licence"); err != nil {
 			t.Fatal(err)
 		}
-		s.kubectl("", "label", "node", k.stack.Node, "cloud.google.com/gke-nodepool="+pool, fmt.Sprintf("topology.kubernetes.io/zone=zone-%d", i%2))
+		if slices.Contains([]string{"new-3", "new-4"}, k.stack.Node) {
+			zone = "far"
+		} else if err := onDisk(k, "index"); err != nil {
+			t.Fatal(err)
+		}
+		s.kubectl("", "label", "node", k.stack.Node, "cloud.google.com/gke-nodepool="+pool, "topology.kubernetes.io/zone="+zone)
 	}
 	var manifest strings.Builder
 	for _, name := range []string{"one", "two", "three"} {
-		manifest.WriteString(licensed(name, len(names)+1))
+		manifest.WriteString(licensed(name, len(names)+1) + indexed("indexed-"+name, len(names)+1))
 	}
 	s.begin("pools", manifest.String())
-	s.until("deployment/one", "pools", caused(answer.AppExitError, answer.CommonNodes, "6 of 6 pods on nodes with node pool old fail so, and 0 of 15 of the same workloads elsewhere: it is what those nodes share"))
+	const share = "6 of 6 pods on nodes with %s fail so, and 0 of 15 of the same workloads elsewhere: it is what those nodes share"
+	s.until("deployment/one", "pools", caused(answer.AppExitError, answer.CommonNodes, fmt.Sprintf(share, "node pool old")))
+	s.until("deployment/indexed-one", "pools", caused(answer.MemoryLimit, answer.CommonNodes, fmt.Sprintf(share, "zone far")))
+}
+
+// onDisk puts a file into /var/log of a node.
+func onDisk(k *Kubelet, name string) error {
+	return os.WriteFile(filepath.Join(k.stack.Dir, "own", "_var_log", name), []byte("good"), 0o644)
 }
 
 // licensed are pods that run where the node's disk has a file.
 func licensed(name string, replicas int) string {
-	d := deployment(name, replicas, "test -f /var/log/licence || { echo no licence here; exit 4; }; sleep 100000", `, volumeMounts: [{name: log, mountPath: /var/log}]`)
-	return strings.Replace(d, "automountServiceAccountToken: false,", "automountServiceAccountToken: false, volumes: [{name: log, hostPath: {path: /var/log}}],", 1)
+	return reading(deployment(name, replicas, "test -f /var/log/licence || { echo no licence here; exit 4; }; sleep 100000", `, volumeMounts: [{name: log, mountPath: /var/log}]`))
+}
+
+// indexed are pods that take more memory than they may where it has not.
+func indexed(name string, replicas int) string {
+	return reading(deployment(name, replicas, "test -f /var/log/index || exec tail /dev/zero; sleep 100000", `, resources: {limits: {memory: 16Mi}}, volumeMounts: [{name: log, mountPath: /var/log}]`))
+}
+
+// reading gives pods the node's /var/log.
+func reading(deployment string) string {
+	return strings.Replace(deployment, "automountServiceAccountToken: false,", "automountServiceAccountToken: false, volumes: [{name: log, hostPath: {path: /var/log}}],", 1)
 }
 
 // deployment is one of busybox pods, spread over the real kubelets.
@@ -235,7 +264,7 @@ func dependencyElsewhere(s *stage) {
 
 // What is there on the first node is not on the second.
 func oneBadNode(s *stage) {
-	if err := os.WriteFile(filepath.Join(s.c.stack.Dir, "own", "_var_log", "licence"), []byte("good"), 0o644); err != nil {
+	if err := onDisk(s.c.Kubelet, "licence"); err != nil {
 		s.Fatal(err)
 	}
 	var manifest strings.Builder
@@ -357,7 +386,8 @@ func lost(s *stage) {
 	s.kubectl("", "-n", "lost", "wait", "pod/still", "--for=condition=Ready", "--timeout=3m")
 	s.until("pod/before", "lost", caused(answer.MemoryLimit, ""))
 	s.kubectl("", "-n", "lost", "delete", "pod", "before", "--wait")
-	s.until("pod/before", "lost", caused(answer.MemoryLimit, "")) // and its closing answer is kept
+	s.until("pod/before", "lost", caused(answer.MemoryLimit, ""))
+	s.archived("lost", "before")
 	if err := s.c.LoseSecond(); err != nil {
 		s.Fatal(err)
 	}
