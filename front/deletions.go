@@ -32,10 +32,10 @@ func (h *Hub) Requested(node string, r link.Requested, at time.Time) {
 // NodeOf is where a pod of that name is: as agents told, else as the API server says.
 func (h *Hub) NodeOf(ctx context.Context, pod fact.Pod) string {
 	h.mu.RLock()
-	known := h.names[pod.String()]
-	if len(known) == 1 && h.pods[known[0]] != nil {
+	known := h.names[nameOf(pod)]
+	if known != nil && known.before == nil {
 		defer h.mu.RUnlock()
-		return h.pods[known[0]].node
+		return known.node
 	}
 	h.mu.RUnlock()
 	p, err := h.o.API.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})

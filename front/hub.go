@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -74,7 +73,9 @@ type Hub struct {
 	mu      sync.RWMutex
 	nodes   map[string]*nodeState
 	pods    map[types.UID]*podState
-	names   map[string][]types.UID // by namespace/name
+	names   map[podName]*podState
+	ill     map[types.UID]*podState // those of pods that are not well
+	crowds  map[handle]*crowd       // the others, as numbers
 	left    map[types.UID]leftPod
 	counts  Counts
 	causes  map[answer.Cause]uint64
@@ -102,9 +103,14 @@ type podState struct {
 	pod    fact.Pod
 	node   string
 	answer *answer.Answer // nil: well
-	seen   time.Time
-	maker  unique.Handle[common.Maker] // of which there are far fewer than pods
+	seen   int64          // in nanoseconds
+	maker  handle
+	before *podState // another of that name
 }
+
+type podName struct{ namespace, name string }
+
+func nameOf(p fact.Pod) podName { return podName{p.Namespace, p.Name} }
 
 // leftPod is where a pod was of which the closing answer may be on its way.
 type leftPod struct {
@@ -115,8 +121,8 @@ type leftPod struct {
 // New makes a hub that knows nobody.
 func New(o Options) *Hub {
 	return &Hub{
-		o: o, began: time.Now(), nodes: map[string]*nodeState{}, pods: map[types.UID]*podState{}, names: map[string][]types.UID{}, left: map[types.UID]leftPod{},
-		causes:  map[answer.Cause]uint64{},
+		o: o, began: time.Now(), nodes: map[string]*nodeState{}, pods: map[types.UID]*podState{}, names: map[podName]*podState{}, left: map[types.UID]leftPod{},
+		ill: map[types.UID]*podState{}, crowds: map[handle]*crowd{}, causes: map[answer.Cause]uint64{},
 		changed: make(chan struct{}),
 	}
 }
@@ -277,8 +283,8 @@ func (h *Hub) still(about serve.Question) (node string, uid types.UID, ok bool) 
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	var best *podState
-	for _, uid := range h.names[about.Namespace+"/"+about.Name] {
-		if p := h.pods[uid]; p != nil && (about.UID == "" || about.UID == uid) && (best == nil || p.seen.After(best.seen)) {
+	for p := h.names[podName{about.Namespace, about.Name}]; p != nil; p = p.before {
+		if (about.UID == "" || about.UID == p.pod.UID) && (best == nil || p.seen > best.seen) {
 			best = p
 		}
 	}
@@ -315,10 +321,8 @@ func (h *Hub) Each(f func(node string, a answer.Answer)) {
 		a    answer.Answer
 	}
 	var all []one
-	for _, p := range h.pods {
-		if p.answer != nil {
-			all = append(all, one{p.node, *p.answer})
-		}
+	for _, p := range h.ill {
+		all = append(all, one{p.node, *p.answer})
 	}
 	h.mu.RUnlock()
 	slices.SortFunc(all, func(a, b one) int {

@@ -64,6 +64,9 @@ func (t *taker) take(ctx context.Context, s link.Standing) {
 		delete(t.waiting, uid)
 		h.went(t.session.node, uid)
 	}
+	if len(t.waiting) == 0 {
+		t.waiting = map[uidOf]waitingPod{} // what a map once held it keeps, and there is one for each node
+	}
 	if s.Whole {
 		h.wholeOf(t.session.node)
 	}
@@ -183,13 +186,15 @@ func (h *Hub) put(node string, p link.Pod, confirmed bool) bool {
 		if s != nil {
 			h.forget(p.UID)
 		}
-		s = &podState{pod: p.Pod, node: node}
-		h.pods[p.UID], h.nodes[node].pods[p.UID] = s, s
-		h.names[p.String()] = append(h.names[p.String()], p.UID)
+		s = &podState{pod: p.Pod, node: h.nodes[node].name, before: h.names[nameOf(p.Pod)]}
+		h.pods[p.UID], h.nodes[node].pods[p.UID], h.names[nameOf(p.Pod)] = s, s, s
+	} else {
+		h.stands(s, -1)
 	}
 	h.countNew(s.answer, a)
-	s.answer, s.seen = a, time.Now()
+	s.answer, s.seen = a, time.Now().UnixNano()
 	s.maker = unique.Make(makerOf(p))
+	h.stands(s, 1)
 	return true
 }
 
@@ -242,15 +247,28 @@ func (h *Hub) forget(uid uidOf) {
 	if p == nil {
 		return
 	}
+	h.stands(p, -1)
 	delete(h.pods, uid)
 	if n := h.nodes[p.node]; n != nil {
 		delete(n.pods, uid)
 	}
-	name := p.pod.String()
-	if rest := slices.DeleteFunc(h.names[name], func(u uidOf) bool { return u == uid }); len(rest) > 0 {
-		h.names[name] = rest
-	} else {
-		delete(h.names, name)
+	h.unname(p)
+}
+
+// unname drops a pod from those of its name. The caller holds mu.
+func (h *Hub) unname(p *podState) {
+	first := h.names[nameOf(p.pod)]
+	switch {
+	case first == p && p.before == nil:
+		delete(h.names, nameOf(p.pod))
+	case first == p:
+		h.names[nameOf(p.pod)] = p.before
+	default:
+		for ; first != nil; first = first.before {
+			if first.before == p {
+				first.before = p.before
+			}
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"whylet.dev/whylet/why/answer"
@@ -37,44 +38,50 @@ func (a *Answerer) Answer(ctx context.Context, namespace string, spec question.S
 func (a *Answerer) heard(ctx context.Context, namespace string, spec question.Spec) (s question.Status, better bool) {
 	h := a.listen()
 	s.By = a.Name
-	err := a.answer(ctx, h, scope(namespace), spec, &s)
+	all, err := a.answer(ctx, h, scope(namespace), spec, &s)
 	if err != nil {
 		s.Message = err.Error()
 	}
 	s.Unheard, better = h.result(ctx, err)
-	if err := fit(&s); err != nil {
+	if err := fit(&s, all); err != nil {
 		s = question.Status{By: a.Name, Message: err.Error()}
 	}
 	return s, better
 }
 
-func (a *Answerer) answer(ctx context.Context, h *hearing, in scope, spec question.Spec, s *question.Status) error {
+// answer gives answers, or puts into a status what is asked for in their place.
+func (a *Answerer) answer(ctx context.Context, h *hearing, in scope, spec question.Spec, s *question.Status) ([]answer.Answer, error) {
 	c, target, err := a.asker(h, in, spec)
-	if err != nil {
-		return err
-	}
 	switch {
+	case err != nil:
+		return nil, err
 	case spec.All:
-		all, err := c.All(ctx)
-		return errors.Join(err, put(&s.Answers, serve.NewList(all)))
+		return atLeastNone(c.All(ctx))
 	case spec.Facts:
 		s.Facts, s.Node, err = c.Facts(ctx, target, spec.UID)
-		return err
+		return nil, err
 	case spec.WhatIf != "":
 		r, err := c.WhatIf(ctx, target, spec.WhatIf)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		return put(&s.Result, r)
+		return nil, put(&s.Result, r)
 	case spec.Suggest:
 		r, err := c.Suggest(ctx, target)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		return put(&s.Result, r)
+		return nil, put(&s.Result, r)
 	}
-	all, err := c.About(ctx, target)
-	return errors.Join(err, put(&s.Answers, serve.NewList(all)))
+	return atLeastNone(c.About(ctx, target))
+}
+
+// atLeastNone are answers, which are none rather than nil.
+func atLeastNone(all []answer.Answer, err error) ([]answer.Answer, error) {
+	if all == nil {
+		all = []answer.Answer{}
+	}
+	return all, err
 }
 
 // asker is who asks with the rights of the scope, and what about.
@@ -122,19 +129,19 @@ func put(into *json.RawMessage, body any) error {
 // would be written to etcd and read by every replica, too.
 const briefAbove = 256 << 10
 
-// fit makes a status small enough for an object: answers lose their chains, then those
-// that need a person least go.
-func fit(s *question.Status) error {
+// fit puts answers into a status and makes it small enough for an object: answers lose their
+// chains, then those that need a person least go.
+func fit(s *question.Status, all []answer.Answer) error {
 	switch {
 	case len(s.Facts) > question.MaxStatus*3/4:
 		return errors.New("there are more facts than fit into an object; a front gives them by HTTPS")
 	case len(s.Result) > question.MaxStatus:
 		return errors.New("the result does not fit into an object")
-	case len(s.Answers) <= briefAbove:
+	case all == nil:
 		return nil
 	}
-	var list serve.List
-	if err := json.Unmarshal(s.Answers, &list); err != nil {
+	list := serve.NewList(all)
+	if err := put(&s.Answers, list); err != nil || len(s.Answers) <= briefAbove {
 		return err
 	}
 	for i := range list.Items {
@@ -152,6 +159,7 @@ func fit(s *question.Status) error {
 
 // brief leaves of an answer what an overview shows.
 func brief(a *answer.Answer) {
+	a.Verdicts = slices.Clone(a.Verdicts) // the others stay with who gave them
 	for i := range a.Verdicts {
 		v := &a.Verdicts[i]
 		v.Chain, v.Contributing, v.RuledOut, v.LastWords, v.Fixes, v.Parts = nil, nil, nil, nil, nil, answer.Parts{}

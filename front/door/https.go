@@ -16,6 +16,7 @@ import (
 	"whylet.dev/whylet/why/ask"
 	assistants "whylet.dev/whylet/why/mcp"
 	"whylet.dev/whylet/why/question"
+	"whylet.dev/whylet/why/serve"
 )
 
 // HTTPS is the door for machines: who shows a token is asked for in the API server, and
@@ -138,10 +139,10 @@ func (h *HTTPS) why(w http.ResponseWriter, r *http.Request, user authn.UserInfo)
 		return err
 	}
 	var s question.Status
-	err = h.Answerer.answer(r.Context(), h.Answerer.listen(), scope(namespace), spec, &s)
-	body := s.Answers
-	if body == nil {
-		body = s.Result
+	all, err := h.Answerer.answer(r.Context(), h.Answerer.listen(), scope(namespace), spec, &s)
+	body := s.Result
+	if all != nil {
+		err = errors.Join(err, put(&body, serve.NewList(all)))
 	}
 	if body == nil {
 		return err

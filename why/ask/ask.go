@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/types"
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/common"
@@ -73,8 +74,8 @@ type Front interface {
 	Where(ctx context.Context, about serve.Question) (node string, ok bool)
 	// Fellows are the pods that can be compared: those of all makers of which some pod is not
 	// well, wherever they are, and what their nodes may share. Places that they ask are as
-	// they say them.
-	Fellows(ctx context.Context) (common.Scene, error)
+	// they say them. The single ones are in no crowd, but by themselves, if it knows them.
+	Fellows(ctx context.Context, single []types.UID) (common.Scene, error)
 	// Nodes are the names of the cluster's nodes, as of a moment ago.
 	Nodes(ctx context.Context) ([]string, error)
 	// Standing gives how the pods of a namespace ("": of every one) stand by what their nodes

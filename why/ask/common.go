@@ -120,7 +120,7 @@ func (q *question) scene(ctx context.Context, answers []answer.Answer, pods []v1
 		}
 		return s, ok
 	}
-	known, err := q.options.Front.Fellows(ctx)
+	known, err := q.options.Front.Fellows(ctx, slices.Collect(maps.Keys(own)))
 	if err != nil {
 		return s, ok
 	}
@@ -134,6 +134,10 @@ func (q *question) scene(ctx context.Context, answers []answer.Answer, pods []v1
 		}
 		p.Hidden = q.options.Within && p.Namespace != q.space
 		ok = ok || len(p.Faults) > 0
+	}
+	for i := range known.Crowds {
+		c := &known.Crowds[i]
+		c.Hidden = q.options.Within && c.Maker.Namespace != q.space
 	}
 	for i := range s.Pods {
 		if _, left := own[s.Pods[i].UID]; left {

@@ -33,7 +33,7 @@ func (h *herald) Where(context.Context, serve.Question) (string, bool) { return 
 
 func (h *herald) Nodes(context.Context) ([]string, error) { return []string{"n00", "n01"}, nil }
 
-func (h *herald) Fellows(context.Context) (common.Scene, error) { return h.scene, nil }
+func (h *herald) Fellows(context.Context, []types.UID) (common.Scene, error) { return h.scene, nil }
 
 func (h *herald) Standing(context.Context, string) ([]answer.Answer, int, []string, error) {
 	return nil, 0, nil, nil

@@ -2,7 +2,9 @@ package common
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -14,7 +16,7 @@ import (
 // all that one question compares at most.
 func BenchmarkFindInACluster(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
-	s := Scene{Traits: map[string]Traits{}}
+	s, crowds := Scene{Traits: map[string]Traits{}}, map[Maker]map[string]int{}
 	for n := range 1000 {
 		node := fmt.Sprintf("node-%d", n)
 		s.Traits[node] = Traits{
@@ -28,9 +30,21 @@ func BenchmarkFindInACluster(b *testing.B) {
 			}
 			if i == 0 {
 				p.Faults = []Fault{{Cause: answer.MemoryLimit}}
+				s.Pods = append(s.Pods, p)
+				continue
 			}
-			s.Pods = append(s.Pods, p)
+			if crowds[p.Maker] == nil {
+				crowds[p.Maker] = map[string]int{}
+			}
+			crowds[p.Maker][p.Node]++
 		}
+	}
+	for maker, on := range crowds {
+		c := Crowd{Maker: maker}
+		for _, node := range slices.Sorted(maps.Keys(on)) {
+			c.On = append(c.On, Share{NodeOf(node), on[node]})
+		}
+		s.Crowds = append(s.Crowds, c)
 	}
 	b.Run("all", func(b *testing.B) {
 		for b.Loop() {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"time"
+	"unique"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -59,9 +60,38 @@ type Pod struct {
 	Hidden bool
 }
 
+// Crowd are pods of one maker that do well: of those it matters only where they are, and how
+// many. A question would copy fifty thousand else.
+type Crowd struct {
+	Maker  Maker
+	On     []Share
+	Hidden bool
+}
+
+// Share are those of them on one node.
+type Share struct {
+	Node Node
+	Pods int
+}
+
+// Node is the name of one, which is found faster than by its letters.
+type Node = unique.Handle[string]
+
+// NodeOf is a node by its name.
+func NodeOf(name string) Node { return unique.Make(name) }
+
+func (c Crowd) pods() (n int) {
+	for _, on := range c.On {
+		n += on.Pods
+	}
+	return n
+}
+
 // Scene is what there is to compare.
 type Scene struct {
 	Pods []Pod
+	// Crowds are pods beside those.
+	Crowds []Crowd
 	// Traits are what nodes can have in common, by node.
 	Traits map[string]Traits
 	// Asked are the pods that it is asked about: what others alone have in common is not

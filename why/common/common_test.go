@@ -53,6 +53,25 @@ func (w *town) pool(name string, nodes ...string) *town {
 
 func scene() *town { return &town{} }
 
+// crowded is the same with the pods that do well in crowds.
+func (w *town) crowded() Scene {
+	s := Scene{Traits: w.Traits}
+	by := map[Maker]int{}
+	for _, p := range w.Pods {
+		if p.Apart || len(p.Faults) > 0 {
+			s.Pods = append(s.Pods, p)
+			continue
+		}
+		if _, ok := by[p.Maker]; !ok {
+			by[p.Maker] = len(s.Crowds)
+			s.Crowds = append(s.Crowds, Crowd{Maker: p.Maker, Hidden: p.Hidden})
+		}
+		c := &s.Crowds[by[p.Maker]]
+		c.On = append(c.On, Share{NodeOf(p.Node), 1}) // twice for two on a node is the same
+	}
+	return s
+}
+
 func TestFind(t *testing.T) {
 	many := []string{"a", "b", "c", "d", "e", "f"}
 	pools := func(w *town) Scene { return w.pool("new", "a", "b", "c").pool("old", "d", "e", "f").Scene }
@@ -274,6 +293,9 @@ func TestFindings(t *testing.T) {
 			if got, want := slices.DeleteFunc(Find(one), others), slices.DeleteFunc(Find(w.Scene), others); fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Fatalf("of %s: %v\n%v", w.Pods[i].UID, got, want)
 			}
+		}
+		if got := Find(w.crowded()); fmt.Sprint(got) != fmt.Sprint(found) {
+			t.Fatalf("in crowds: %v\n%v", got, found)
 		}
 		shuffled := Scene{Pods: slices.Clone(w.Pods), Traits: w.Traits}
 		seed := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "order"), 0))

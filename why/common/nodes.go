@@ -23,18 +23,34 @@ const (
 
 // place is a set of nodes that share something; one node is a place, too.
 type place struct {
-	nodes  map[string]bool
+	nodes  []*spot
 	shared []string // what, in words
+}
+
+func (p place) has() map[*spot]bool {
+	all := map[*spot]bool{}
+	for _, n := range p.nodes {
+		all[n] = true
+	}
+	return all
 }
 
 // ground is how pods fail by node and maker: of those makers that can be compared, which have
 // numbers, as there are many to be added up.
 type ground struct {
 	makers map[Maker]int
-	on     map[string][]cell
+	all    []answer.Tally // of each of them
+	on     map[Node]*spot
 }
 
-// cell is how the pods of one maker fail on a node.
+// spot is how the pods of a node fail.
+type spot struct {
+	name    string
+	cells   []cell
+	failing int
+}
+
+// cell is how those of one maker do.
 type cell struct {
 	maker int
 	answer.Tally
@@ -87,78 +103,97 @@ func (s Scene) ground(f Fault) ground {
 		}
 		k.fails, k.thrives, of[i] = k.fails || so, k.thrives || !so, k
 	}
-	g := ground{map[Maker]int{}, map[string][]cell{}}
+	for _, c := range s.Crowds {
+		if k := both[c.Maker]; k != nil && len(c.On) > 0 {
+			k.thrives = true
+		}
+	}
+	g := ground{makers: map[Maker]int{}, on: map[Node]*spot{}}
 	for m, k := range both {
 		if k.fails && k.thrives {
 			k.number = len(g.makers)
 			g.makers[m] = k.number
 		}
 	}
+	g.all = make([]answer.Tally, len(g.makers))
 	for i, k := range of {
 		if k == nil || !k.fails || !k.thrives {
 			continue
 		}
-		p := &s.Pods[i]
-		so, _ := p.fails(f)
-		g.count(p.Node, k.number, so)
+		one := answer.Tally{All: 1}
+		if so, _ := s.Pods[i].fails(f); so {
+			one.Failing = 1
+		}
+		g.count(NodeOf(s.Pods[i].Node), k.number, one)
+	}
+	for _, c := range s.Crowds {
+		if number, ok := g.makers[c.Maker]; ok {
+			for _, on := range c.On {
+				g.count(on.Node, number, answer.Tally{All: on.Pods})
+			}
+		}
 	}
 	return g
 }
 
-func (g ground) count(node string, maker int, fails bool) {
-	cells := g.on[node]
-	i := slices.IndexFunc(cells, func(c cell) bool { return c.maker == maker })
+func (g ground) count(node Node, maker int, more answer.Tally) {
+	at := g.on[node]
+	if at == nil {
+		at = &spot{name: node.Value()}
+		g.on[node] = at
+	}
+	at.failing += more.Failing
+	add(&g.all[maker], more)
+	i := slices.IndexFunc(at.cells, func(c cell) bool { return c.maker == maker })
 	if i < 0 {
-		i, cells = len(cells), append(cells, cell{maker: maker})
-		g.on[node] = cells
+		at.cells = append(at.cells, cell{maker, more})
+		return
 	}
-	if cells[i].All++; fails {
-		cells[i].Failing++
-	}
+	add(&at.cells[i].Tally, more)
 }
 
-// failing is how many pods fail so on a node.
-func (g ground) failing(node string) (n int) {
-	for _, c := range g.on[node] {
-		n += c.Failing
-	}
-	return n
+func add(t *answer.Tally, more answer.Tally) {
+	t.Failing, t.All = t.Failing+more.Failing, t.All+more.All
 }
 
 // places are the nodes on which pods fail, one by one and by what they share. Places with
 // the same nodes are one.
 func (s Scene) places(g ground) []place {
-	by := map[string]*place{}
-	var order []string
-	add := func(nodes map[string]bool, shared string) {
-		key := strings.Join(slices.Sorted(maps.Keys(nodes)), " ")
-		if by[key] == nil {
-			by[key] = &place{nodes: nodes}
-			order = append(order, key)
+	spots := slices.SortedFunc(maps.Values(g.on), func(a, b *spot) int { return cmp.Compare(a.name, b.name) })
+	var all []place
+	by := map[string]int{}
+	take := func(nodes []*spot, shared string) {
+		var key strings.Builder
+		for _, n := range nodes {
+			key.WriteString(n.name)
+			key.WriteByte(' ')
 		}
-		by[key].shared = append(by[key].shared, shared)
+		i, known := by[key.String()]
+		if !known {
+			i, all = len(all), append(all, place{nodes: nodes})
+			by[key.String()] = i
+		}
+		all[i].shared = append(all[i].shared, shared)
 	}
-	sharing := map[[2]string]map[string]bool{}
-	for _, node := range slices.Sorted(maps.Keys(g.on)) {
-		if g.failing(node) > 1 {
-			add(map[string]bool{node: true}, "node "+node)
+	sharing := map[[2]string]*[]*spot{}
+	for _, one := range spots {
+		if one.failing > 1 {
+			take([]*spot{one}, "node "+one.name)
 		}
-		for name, value := range s.Traits[node] {
+		for name, value := range s.Traits[one.name] {
 			key := [2]string{name, value}
-			if sharing[key] == nil {
-				sharing[key] = map[string]bool{}
+			nodes := sharing[key]
+			if nodes == nil {
+				nodes = &[]*spot{}
+				sharing[key] = nodes
 			}
-			sharing[key][node] = true
+			*nodes = append(*nodes, one)
 		}
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(sharing), func(a, b [2]string) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) }) {
-		if len(sharing[key]) < len(g.on) { // what all share tells nothing
-			add(sharing[key], key[0]+" "+key[1])
+		if nodes := *sharing[key]; len(nodes) < len(g.on) { // what all share tells nothing
+			take(nodes, key[0]+" "+key[1])
 		}
-	}
-	var all []place
-	for _, key := range order {
-		all = append(all, *by[key])
 	}
 	return all
 }
@@ -166,14 +201,14 @@ func (s Scene) places(g ground) []place {
 // strata compare the pods of a place with others of the same makers.
 func (g ground) strata(p place) []stratum {
 	all := make([]stratum, len(g.makers))
-	for node, cells := range g.on {
-		here := p.nodes[node]
-		for _, c := range cells {
-			into := &all[c.maker].without
-			if here {
-				into = &all[c.maker].with
-			}
-			into.Failing, into.All = into.Failing+c.Failing, into.All+c.All
+	for i, t := range g.all {
+		all[i].without = t
+	}
+	for _, n := range p.nodes {
+		for _, c := range n.cells {
+			one := &all[c.maker]
+			add(&one.with, c.Tally)
+			add(&one.without, answer.Tally{Failing: -c.Failing, All: -c.All})
 		}
 	}
 	return slices.DeleteFunc(all, func(s stratum) bool { return !s.tells() })
@@ -181,14 +216,14 @@ func (g ground) strata(p place) []stratum {
 
 func with(strata []stratum) (t answer.Tally) {
 	for _, s := range strata {
-		t.Failing, t.All = t.Failing+s.with.Failing, t.All+s.with.All
+		add(&t, s.with)
 	}
 	return t
 }
 
 func without(strata []stratum) (t answer.Tally) {
 	for _, s := range strata {
-		t.Failing, t.All = t.Failing+s.without.Failing, t.All+s.without.All
+		add(&t, s.without)
 	}
 	return t
 }
@@ -204,11 +239,11 @@ func (s Scene) here(f Fault, g ground, p place, strata []stratum, likely float64
 	found := Finding{Fault: f, Pods: map[types.UID]bool{}}
 	found.Kind, found.Name = answer.CommonNodes, prose.Some(p.shared)
 	found.With, found.Without, found.Certainty = with(strata), without(strata), answer.Unknown
-	failing := map[string]bool{}
+	failing, has := map[string]bool{}, p.has()
 	for i := range s.Pods {
 		q := &s.Pods[i]
 		_, compared := g.makers[q.Maker]
-		if so, _ := q.fails(f); so && compared && p.nodes[q.Node] {
+		if so, _ := q.fails(f); so && compared && has[g.on[NodeOf(q.Node)]] {
 			found.Pods[q.UID], failing[q.Node] = true, true
 		}
 	}
@@ -235,12 +270,13 @@ func (s Scene) here(f Fault, g ground, p place, strata []stratum, likely float64
 // byNode is how likely chance would choose these nodes of all for pods to fail on.
 func byNode(g ground, p place) float64 {
 	var s stratum
-	for node := range g.on {
+	has := p.has()
+	for _, n := range g.on {
 		t := &s.without
-		if p.nodes[node] {
+		if has[n] {
 			t = &s.with
 		}
-		if t.All++; g.failing(node) > 0 {
+		if t.All++; n.failing > 0 {
 			t.Failing++
 		}
 	}

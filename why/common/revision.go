@@ -20,27 +20,31 @@ const unlikely = 0.05
 // revisions finds workloads of which the pods of one revision all fail so and those of
 // the others do not.
 func (s Scene) revisions(f Fault) []Finding {
-	of, workloads := map[Maker]map[string]*stratum{}, s.workloads() // by workload and revision
-	for i := range s.Pods {
-		p := &s.Pods[i]
-		so, compared := p.fails(f)
-		if !compared || p.Maker.Revision == "" || p.Hidden {
-			continue
-		}
-		w := p.Maker.Workload()
-		if !workloads[w] {
-			continue
+	of, workloads := map[Maker]map[string]answer.Tally{}, s.workloads() // by workload and revision
+	count := func(m Maker, more answer.Tally) {
+		w := m.Workload()
+		if more.All == 0 || m.Revision == "" || !workloads[w] {
+			return
 		}
 		if of[w] == nil {
-			of[w] = map[string]*stratum{}
+			of[w] = map[string]answer.Tally{}
 		}
-		t := of[w][p.Maker.Revision]
-		if t == nil {
-			t = &stratum{}
-			of[w][p.Maker.Revision] = t
+		t := of[w][m.Revision]
+		add(&t, more)
+		of[w][m.Revision] = t
+	}
+	for i := range s.Pods {
+		switch so, compared := s.Pods[i].fails(f); {
+		case s.Pods[i].Hidden:
+		case so:
+			count(s.Pods[i].Maker, answer.Tally{Failing: 1, All: 1})
+		case compared:
+			count(s.Pods[i].Maker, answer.Tally{All: 1})
 		}
-		if t.with.All++; so {
-			t.with.Failing++
+	}
+	for _, c := range s.Crowds {
+		if !c.Hidden {
+			count(c.Maker, answer.Tally{All: c.pods()})
 		}
 	}
 	var all []Finding
@@ -57,10 +61,10 @@ func (s Scene) revisions(f Fault) []Finding {
 
 // revision is the one revision of a workload whose pods all fail so, while none of the
 // others do.
-func (s Scene) revision(f Fault, w Maker, revisions map[string]*stratum) (Finding, bool) {
+func (s Scene) revision(f Fault, w Maker, revisions map[string]answer.Tally) (Finding, bool) {
 	found := Finding{Fault: f, Pods: map[types.UID]bool{}}
 	for _, name := range slices.Sorted(maps.Keys(revisions)) {
-		switch t := revisions[name].with; {
+		switch t := revisions[name]; {
 		case t.Failing == t.All && found.Maker == (Maker{}):
 			found.Maker = Maker{w.Namespace, w.Kind, w.Name, name}
 			found.With = t
@@ -87,10 +91,17 @@ func (s Scene) revision(f Fault, w Maker, revisions map[string]*stratum) (Findin
 	}
 	found.Nodes = len(nodes)
 	for node := range nodes {
-		found.alone = len(nodes) == 1 && !well[node]
+		found.alone = len(nodes) == 1 && !well[node] && !s.crowded(NodeOf(node))
 	}
 	found.Settle("", nil)
 	return found, true
+}
+
+// crowded says whether pods of a crowd are on a node.
+func (s Scene) crowded(node Node) bool {
+	return slices.ContainsFunc(s.Crowds, func(c Crowd) bool {
+		return slices.ContainsFunc(c.On, func(on Share) bool { return on.Node == node })
+	})
 }
 
 // Settle words what is found of a revision once it is known what people call it, and what
