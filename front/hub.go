@@ -143,6 +143,14 @@ const (
 // Fresh says whether agents may be on their way still, because the front has just begun.
 func (h *Hub) Fresh() bool { return time.Since(h.began) < freshFor }
 
+// Whole says whether the agents of all nodes have told of all their pods.
+func (h *Hub) Whole(ctx context.Context) bool {
+	names, err := h.Nodes(ctx)
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return err == nil && !slices.ContainsFunc(names, func(name string) bool { n := h.nodes[name]; return n == nil || !n.whole })
+}
+
 // Standing is of [ask.Front].
 func (h *Hub) Standing(ctx context.Context, namespace string) (ill []answer.Answer, well int, missing []string, err error) {
 	nodes, err := h.Nodes(ctx)

@@ -71,8 +71,10 @@ func serve(ctx context.Context, s settings, log *slog.Logger) error {
 	}
 	answerer := &door.Answerer{Cluster: cluster, Front: hub, Name: name}
 	questions := &door.Questions{API: objects, Answerer: answerer, Fresh: hub.Fresh, Log: log}
+	var others func() bool
 	if s.peers != "" {
 		p := &peers{host: s.peers, own: os.Getenv("POD_IP")}
+		others = func() bool { return len(p.all()) > 1 }
 		questions.Self, questions.Peers = p.own, p.all
 		parts.Go(func() { p.run(ctx) })
 	}
@@ -93,7 +95,7 @@ func serve(ctx context.Context, s settings, log *slog.Logger) error {
 	context.AfterFunc(ctx, server.Stop)
 	parts.Go(func() { stop(server.Serve(l)) })
 	if s.listen != "" {
-		web := (&door.HTTPS{API: api, Answerer: answerer, Hub: hub, Version: version, Archive: kept, Ends: cert.end, Key: func() string { return keyIn(s.webhook) }}).Server()
+		web := (&door.HTTPS{API: api, Answerer: answerer, Hub: hub, Version: version, Others: others, Archive: kept, Ends: cert.end, Key: func() string { return keyIn(s.webhook) }}).Server()
 		web.TLSConfig, web.Addr, web.ErrorLog = secure, s.listen, slog.NewLogLogger(log.Handler(), slog.LevelDebug)
 		context.AfterFunc(ctx, func() { _ = web.Close() })
 		parts.Go(func() { stop(web.ListenAndServeTLS("", "")) })

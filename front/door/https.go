@@ -26,6 +26,8 @@ type HTTPS struct {
 	Answerer *Answerer
 	Hub      *front.Hub
 	Version  string
+	// Others says whether further replicas can be asked; nil: there are none.
+	Others func() bool
 	// Archive is nil where there is none.
 	Archive interface{ Trouble() error }
 	// Ends is when the server's certificate does; nil: nobody knows.
@@ -57,19 +59,37 @@ const (
 func (h *HTTPS) Handler() http.Handler {
 	h.rights.api, h.busy, h.reviews = h.API, make(chan struct{}, mostRequests), make(chan struct{}, mostReviews)
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /why", h.known(h.why))
-	mux.HandleFunc("GET /page", h.known(h.page))
+	mux.HandleFunc("GET /why", h.known(h.last(h.why)))
+	mux.HandleFunc("GET /page", h.known(h.last(h.page)))
 	mux.HandleFunc("GET /metrics", h.known(h.metrics()))
-	mux.HandleFunc("POST /alerts", h.known(h.alerts))
+	mux.HandleFunc("POST /alerts", h.known(h.last(h.alerts)))
 	mux.HandleFunc("POST /deletions/{key}", h.deletions)
-	mux.HandleFunc("/mcp", h.known(func(w http.ResponseWriter, r *http.Request, user authn.UserInfo) error {
+	mux.HandleFunc("/mcp", h.known(h.last(func(w http.ResponseWriter, r *http.Request, user authn.UserInfo) error {
 		server := assistants.NewServer(h.Version, func(o ask.Options, everywhere bool) (ask.Asker, error) {
 			return h.asker(r.Context(), user, o, everywhere)
 		})
 		mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true}).ServeHTTP(w, r)
 		return nil
-	}))
+	})))
 	return mux
+}
+
+// serves answers a request of who may ask at all.
+type serves func(http.ResponseWriter, *http.Request, authn.UserInfo) error
+
+// last leaves requests to other replicas while this one has just begun and does not know of
+// all nodes: it would answer with less than they do. Who comes again comes to another, as the
+// connection ends.
+func (h *HTTPS) last(f serves) serves {
+	return func(w http.ResponseWriter, r *http.Request, user authn.UserInfo) error {
+		if h.Others != nil && h.Others() && h.Hub.Fresh() && !h.Hub.Whole(r.Context()) {
+			w.Header().Set("Retry-After", "1")
+			w.Header().Set("Connection", "close")
+			http.Error(w, "this replica has just begun, and agents are on their way to it: ask again", http.StatusServiceUnavailable)
+			return nil
+		}
+		return f(w, r, user)
+	}
 }
 
 // Server serves the [HTTPS.Handler] with bounds on how long anything takes.
@@ -81,7 +101,7 @@ func (h *HTTPS) Server() *http.Server {
 }
 
 // known lets those in whose token is good, as many as can be served.
-func (h *HTTPS) known(f func(http.ResponseWriter, *http.Request, authn.UserInfo) error) http.HandlerFunc {
+func (h *HTTPS) known(f serves) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case h.busy <- struct{}{}:

@@ -149,6 +149,47 @@ func TestHTTPS(t *testing.T) {
 	browse(t, tenant)
 }
 
+// A replica that has just begun leaves requests to the others until it knows of all nodes;
+// where it is alone it says what it can.
+func TestAReplicaThatHasJustBegunLeavesRequestsToOthers(t *testing.T) {
+	w := fronts.New(t, nil)
+	w.Node("node-a")
+	pod := w.Pod("shop", "web-1", "node-a")
+	allowAccount(t, w, "shop", "default", "whylet-why-asker", "shop")
+	a, others := open(t, w), true
+	server := httptest.NewTLSServer((&door.HTTPS{API: w.Kube.Client, Answerer: a, Hub: w.Hub, Version: "test", Others: func() bool { return others }}).Handler())
+	t.Cleanup(server.Close)
+	get := func(path string) (*http.Response, string) {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+accountToken(t, w, "shop", "default", link.Audience))
+		answer, err := server.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		text, _ := io.ReadAll(answer.Body)
+		return answer, string(text)
+	}
+	for _, path := range []string{"/why?namespace=shop&name=web-1", "/page?namespace=shop", "/mcp"} {
+		if r, text := get(path); r.StatusCode != http.StatusServiceUnavailable || r.Header.Get("Retry-After") == "" || !r.Close {
+			t.Errorf("%s: %d %v %s", path, r.StatusCode, r.Header, text)
+		}
+	}
+	others = false
+	if r, text := get("/why?namespace=shop&name=web-1"); r.StatusCode != http.StatusOK || strings.Contains(text, "container-memory-limit") {
+		t.Errorf("%d %s", r.StatusCode, text)
+	}
+	others = true
+	w.Agent("node-a", w.Journal(pod, "oom-main"))
+	w.Until("the agent tells of all its pods", func() bool { return w.Hub.Whole(t.Context()) })
+	if r, text := get("/why?namespace=shop&name=web-1"); r.StatusCode != http.StatusOK || !strings.Contains(text, "container-memory-limit") {
+		t.Errorf("%d %s", r.StatusCode, text)
+	}
+}
+
 // assist asks as an assistant does, with a tenant's token.
 func assist(t *testing.T, c caller) {
 	t.Helper()
