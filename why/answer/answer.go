@@ -243,6 +243,8 @@ type Hop struct {
 	Cause Cause  `json:"cause"`
 	Text  string `json:"text"`
 	Chain []Link `json:"chain,omitempty"`
+	// Fixes are what to do there; the verdict that leads there has them among its own.
+	Fixes []Fix `json:"-"`
 }
 
 // Place is where a hop leads, as kubectl why takes it: its kind, namespace and name.

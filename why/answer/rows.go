@@ -89,22 +89,45 @@ func rowsOf(a *Answer, sym Symptom, v Verdict, wide bool) []Row {
 	if sym.Text != "" {
 		subject.Text = sym.told() + ago(a.AsOf, sym)
 	}
-	cause := Row{Kind: RowCause, Text: v.Text}
-	for _, l := range v.Chain {
-		cause.Facts = append(cause.Facts, l.Fact)
-	}
-	rows := []Row{subject, cause, {Kind: RowKnown, Text: "cause: " + string(v.Cause) + ", " + howKnown(v) + steady(a.AsOf, v)}}
+	rows := append([]Row{subject}, causeRows(v)...)
+	rows = append(rows, Row{Kind: RowKnown, Text: "cause: " + string(v.Cause) + ", " + howKnown(v) + steady(a.AsOf, v)})
 	if len(sym.alike) > 1 {
 		rows = append(rows, Row{Kind: RowAlike, Title: "all of them", Text: prose.Some(sym.alike) + "; -o wide shows each"})
 	}
 	rows = append(rows, commonRows(v.InCommon)...)
 	rows = append(rows, chainRows(v.Chain, wide)...)
-	rows = append(rows, hopRows("leads to", v.Hops, wide)...)
-	rows = append(rows, hopRows("takes down", v.TakesDown, wide)...)
+	rows = append(rows, hopRows("leads to", v.Hops, v.Text, wide)...)
+	rows = append(rows, hopRows("takes down", v.TakesDown, "", wide)...)
 	rows = append(rows, wordRows(v.LastWords, wide)...)
-	rows = append(rows, noteRows(RowWorse, "contributed", v.Contributing, wide)...)
+	news := slices.DeleteFunc(slices.Clone(v.Contributing), func(n Note) bool { return len(v.Hops) > 0 && tells(v.Text, n.Text) })
+	rows = append(rows, noteRows(RowWorse, "contributed", news, wide)...)
 	rows = append(rows, noteRows(RowRuledOut, "ruled out", v.RuledOut, wide)...)
 	return append(rows, fixRows(v.Fixes)...)
+}
+
+// causeRows say the cause: where it is another pod's, that first, and then what the pod that
+// was asked about suffers from it. How the one leads to the other is told below them.
+func causeRows(v Verdict) []Row {
+	texts := []string{v.Text}
+	if own := strings.Join(v.Parts.Then, " "); len(v.Hops) > 0 && v.Parts.What != "" {
+		texts = []string{v.Parts.What, strings.TrimSpace(own + " " + v.Missing)}
+	}
+	var rows []Row
+	for _, text := range texts {
+		row := Row{Kind: RowCause, Text: text}
+		for _, l := range v.Chain {
+			row.Facts = append(row.Facts, l.Fact)
+		}
+		if text != "" {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// tells says whether a text has what a sentence says.
+func tells(text, sentence string) bool {
+	return sentence != "" && strings.Contains(text, strings.TrimSuffix(sentence, "."))
 }
 
 // shownOfHop is how many links of another pod's chain are shown.
@@ -119,11 +142,14 @@ func steady(now time.Time, v Verdict) string {
 }
 
 // hopRows tell of the pods that a verdict leads to or takes down, each with what shows its
-// trouble.
-func hopRows(title string, hops []Hop, wide bool) []Row {
+// trouble, unless that is said already.
+func hopRows(title string, hops []Hop, said string, wide bool) []Row {
 	var rows []Row
 	for _, h := range hops {
-		row := Row{Kind: RowHop, Tag: cmp.Or(h.Pod, h.Job, h.Service), Text: fmt.Sprintf("%s: %s. %s", cmp.Or(h.Pod, h.Job, h.Service), h.By, h.Text)}
+		row := Row{Kind: RowHop, Tag: cmp.Or(h.Pod, h.Job, h.Service), Text: fmt.Sprintf("%s: %s.", cmp.Or(h.Pod, h.Job, h.Service), h.By)}
+		if !tells(said, h.Text) {
+			row.Text += " " + h.Text
+		}
 		if len(rows) == 0 {
 			row.Title = title
 		}

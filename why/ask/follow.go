@@ -267,7 +267,8 @@ func (f *follower) at(ctx context.Context, p place, service *v1.Service, pod *v1
 	}
 	i := cluster.Root(&a)
 	if i >= 0 {
-		own.Cause, own.Text, own.Chain = a.Verdicts[i].Cause, a.Verdicts[i].Text, a.Verdicts[i].Chain
+		v := a.Verdicts[i]
+		own.Cause, own.Text, own.Chain, own.Fixes = v.Cause, v.Text, v.Chain, v.Fixes
 	}
 	w := way{seen: p.How != "" || met, first: cluster.First(&a, i)}
 	if i < 0 || cluster.MayLead(a.Verdicts[i]) {

@@ -504,6 +504,21 @@ func TestName(t *testing.T) {
 	}
 }
 
+// What to do about the pod to which it leads is said at once.
+func TestLeadsToWhatToDo(t *testing.T) {
+	w := &town{t: t, answers: map[string]answer.Answer{}}
+	w.pod("web1", 80, answer.NotReady, saysNo(502), refusedAt("db2:5432"))
+	ended := answer.Verdict{Cause: answer.AppExitError, Text: "It ended with exit code 1."}
+	for _, text := range []string{"a", "b", "c", "d"} {
+		ended.Fixes = append(ended.Fixes, answer.Fix{Text: text, Risk: answer.Inspect})
+	}
+	w.pod("db2", 5432, answer.Restarted, ended)
+	v := w.ask("web1")
+	if n := len(v.Fixes); n != 4 || v.Fixes[0].Text != "a" || v.Fixes[2].Text != "c" || !strings.HasSuffix(v.Fixes[3].Command, "why -n shop pod/db2") {
+		t.Errorf("%+v", v.Fixes)
+	}
+}
+
 // What is not well either is worth a look, and no more.
 func TestMention(t *testing.T) {
 	w := &town{t: t, answers: map[string]answer.Answer{}}

@@ -257,7 +257,7 @@ func HopOf(service, pod, by string, a *answer.Answer) []answer.Hop {
 		return nil
 	}
 	v := a.Verdicts[i]
-	return []answer.Hop{{Service: service, Pod: pod, By: by, Cause: v.Cause, Text: v.Text, Chain: v.Chain}}
+	return []answer.Hop{{Service: service, Pod: pod, By: by, Cause: v.Cause, Text: v.Text, Chain: v.Chain, Fixes: v.Fixes}}
 }
 
 // LooksWell says whether the API shows nothing amiss of a pod: it is ready, or done.
@@ -385,6 +385,9 @@ func youngest(pod *v1.Pod, now time.Time) time.Duration {
 	return age
 }
 
+// mostFixes is how much of what to do about another pod is shown.
+const mostFixes = 3
+
 // Lead gives a verdict the cause of the last of the hops, and tells of the way there; likely is
 // set where nothing but a configuration shows that it leads there.
 func Lead(a *answer.Answer, i int, hops []answer.Hop, likely bool) {
@@ -408,7 +411,7 @@ func Lead(a *answer.Answer, i int, hops []answer.Hop, likely bool) {
 		parts.Then = nil
 	}
 	fix := kubectl.Inspect("see all that is known of it, and what to do", kubectl.Command(space, "why %s/%s", kind, name))
-	v.Fixes = []answer.Fix{fix}
+	v.Fixes = append(slices.Clone(last.Fixes[:min(len(last.Fixes), mostFixes)]), fix)
 	v.Cause, v.Certainty, v.Rule, v.Container, v.Pod, v.Hops = last.Cause, answer.Inferred, "another-pod", "", last.Pod, hops
 	v.Missing, v.Possible, v.SteadySince = "", nil, time.Time{}
 	if was.Cause != answer.CauseUnknown && was.Cause != last.Cause {

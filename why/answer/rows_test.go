@@ -1,0 +1,36 @@
+package answer
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// What a verdict that leads to another pod says, it says once: first what is wrong there,
+// then what comes of it here, and below how the one leads to the other.
+func TestAChainIsToldOnce(t *testing.T) {
+	at := time.Date(2026, 11, 23, 3, 0, 0, 0, time.UTC)
+	a := New(Subject{Kind: "Pod", Namespace: "shop", Name: "web-1"}, at, Coverage{Complete: true})
+	v := Verdict{Cause: AppExitError, Certainty: Inferred, Rule: "another-pod", Pod: "shop/db-0"}
+	v.Hops = []Hop{
+		{Pod: "shop/api-0", By: "container web asks shop/api-0 (502)", Cause: AppUnhealthy, Text: "It looks well."},
+		{Pod: "shop/db-0", By: "container api asks shop/db-0 (refused)", Cause: AppExitError, Text: "It ended with exit code 1.", Chain: []Link{{At: at, Text: "it ended with exit code 1"}}},
+	}
+	v.Contributing = []Note{{Cause: DependencyDown, Text: "It cannot reach api"}, {Cause: AppIgnoredSIGTERM, Text: "it did not end in time"}}
+	v.Say(Parts{
+		What: "The reason is pod shop/db-0: It ended with exit code 1.", Because: []string{"Container web asks shop/api-0 (502).", "Container api asks shop/db-0 (refused)."},
+		Then: []string{"It cannot reach api.", "So it gets no traffic."},
+	})
+	a.Put(Symptom{Kind: NotReady}, v)
+	for _, wide := range []bool{false, true} {
+		text := a.Text(Style{Wide: wide})
+		for _, once := range []string{"It ended with exit code 1.", "It cannot reach api", "asks shop/api-0 (502)", "asks shop/db-0 (refused)", "It looks well.", "03:00:00.000", "it did not end in time"} {
+			if n := strings.Count(text, once); n != 1 {
+				t.Errorf("%d times %q in\n%s", n, once, text)
+			}
+		}
+		if !strings.Contains(text, "exit code 1.\n  It cannot reach api. So it gets no traffic.\n  cause: ") {
+			t.Errorf("what comes of it is no sentence of its own:\n%s", text)
+		}
+	}
+}
