@@ -98,10 +98,14 @@ func (e ending) explain(symptom string) answer.Verdict {
 	if !e.exit.OOMKnown {
 		missing = "Whether the kernel's OOM killer took a process of it could not be seen (the container's cgroup was gone, or the kernel log not readable)."
 		if e.exit.RuntimeReason == "OOMKilled" {
-			missing = "The container runtime says OOMKilled, which it also says when a child or a sibling was the victim; the kernel's own record was not seen."
+			missing = "The container runtime says OOMKilled, which it also says when a child or a sibling was the victim; the kernel's own record of this end was not seen."
 		}
 	}
-	if e.exit.ByKernel {
+	switch {
+	case !e.exit.ByKernel:
+	case len(e.run.OOMKills) > 0 || e.exit.OOMKills > 0 || e.exit.MainOOMKilled:
+		missing = "The kernel itself sent its main process SIGKILL; whether for the OOM kill that it tells of, or for a limit of CPU time (RLIMIT_CPU, ulimit -t), was not seen."
+	default:
 		missing = "The kernel itself sent its main process SIGKILL, and its log has no OOM kill. A limit of CPU time (RLIMIT_CPU, ulimit -t) does that; whether there is one was not seen."
 	}
 	return undecided(symptom, run.Container, what, e.chain(), rest, missing, append(h.logsFix(run), h.kernelFix())...)
@@ -185,7 +189,7 @@ func (e ending) notMemory() (answer.Note, bool) {
 	case len(e.run.OOMKills) > 0:
 		last := e.run.OOMKills[len(e.run.OOMKills)-1]
 		n.Facts = append(n.Facts, last.ID)
-		n.Text = fmt.Sprintf("%s was OOM-killed %s before; the container kept running, and ended for the reason above", prose.Brief(fact.Of[fact.OOMKilled](last).Command, 40), prose.Span(e.at.Sub(last.When())))
+		n.Text = fmt.Sprintf("%s was OOM-killed %s before; the container kept running after that", prose.Brief(fact.Of[fact.OOMKilled](last).Command, 40), prose.Span(e.at.Sub(last.When())))
 	case e.exit.OOMKnown && e.exit.OOMKills == 0:
 		n.Text = "no process of the container was OOM-killed (its oom_kill counter is 0)"
 	case e.killed():

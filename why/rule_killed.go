@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 )
 
@@ -40,14 +41,14 @@ func killedFromOutside(e ending) *finding {
 		return nil
 	}
 	f := &finding{cause: answer.KilledByOther, weight: weak, chain: e.chain()}
-	if n == sigkill && (!e.exit.OOMKnown || e.exit.OOMKills > 0) {
+	if n == sigkill && (!e.exit.OOMKnown || e.exit.OOMKills > 0 || !e.exit.ByKernel && e.oomLately()) {
 		return f // the OOM killer is not out of the question
 	}
 	if e.exit.ByKernel {
 		f.weight, f.text = refuted, "no process sent the SIGKILL: the kernel itself did"
 		return f
 	}
-	f.text = fmt.Sprintf("Container %s was ended%s with %s by something other than the node: the node ordered no kill, and no OOM kill was seen in it.", e.run.Container, e.after(), signalName(n))
+	f.text = fmt.Sprintf("Container %s was ended%s with %s by something other than the node: the node ordered no kill, and no OOM kill was seen in it then.", e.run.Container, e.after(), signalName(n))
 	f.fixes = append(e.h.logsFix(e.run), e.h.inspect("look for who did it on the node", "journalctl --since -1h | grep -iE 'kill|oom'"))
 	sender, _ := e.lastSignal()
 	switch {
@@ -59,6 +60,11 @@ func killedFromOutside(e ending) *finding {
 		f.text = "something else killed it, or it handed on the 137 of a child that was killed"
 	}
 	return f
+}
+
+// oomLately says whether a process of the container was OOM-killed shortly before its end.
+func (e ending) oomLately() bool {
+	return slices.ContainsFunc(e.run.OOMKills, func(f *fact.Fact) bool { return e.at.Sub(f.When()).Abs() <= lately })
 }
 
 // vanished: the container is gone without a trace, and nobody saw it end.

@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -48,7 +49,7 @@ func oomMain(e ending) *finding {
 		}
 	}
 	if record == nil && !e.exit.MainOOMKilled {
-		return e.oomPerhapsMain()
+		return cmp.Or(e.oomTookMain(), e.oomPerhapsMain())
 	}
 	f := e.oom(record)
 	f.weight = certain
@@ -76,6 +77,28 @@ func (e ending) openOOM() *fact.Fact {
 		if fact.Of[fact.OOMKilled](f).MainOpen && e.exit.ExitCode == 137 && e.at.Sub(f.When()).Abs() <= fact.OOMFollowedWithin {
 			return f
 		}
+	}
+	return nil
+}
+
+// oomTookMain: the kernel itself killed the main process right when it OOM-killed a child,
+// as it does to the whole container (memory.oom.group); of the main process its log has no
+// word, or none that came.
+func (e ending) oomTookMain() *finding {
+	if !e.exit.ByKernel {
+		return nil
+	}
+	for _, record := range slices.Backward(e.run.OOMKills) {
+		if e.at.Sub(record.When()).Abs() > fact.OOMFollowedWithin {
+			continue
+		}
+		f := e.oom(record)
+		f.weight = strong
+		if f.cause == answer.MemoryLimitChild {
+			f.cause = answer.MemoryLimit
+		}
+		f.because = append(f.because, "The kernel itself killed the main process with it: the whole container dies with one of its processes (memory.oom.group).")
+		return f
 	}
 	return nil
 }
@@ -110,7 +133,7 @@ func handsOn(c *v1.Container) bool {
 // oomChildThenExit: a child was OOM-killed and the main process, which waited
 // for it, ended at once with an error: a shell hands on 137, stress says 1.
 func oomChildThenExit(e ending) *finding {
-	if e.exit.MainOOMKilled || e.exit.ExitCode == 0 {
+	if e.exit.MainOOMKilled || e.exit.ExitCode == 0 || e.exit.ByKernel {
 		return nil
 	}
 	var record *fact.Fact
@@ -157,15 +180,16 @@ func oomNotThis(e ending) *finding {
 			return nil
 		}
 	}
+	open := !e.exit.OOMKnown && e.exit.ExitCode == 137 && (e.exit.Signal != 0 || !e.exit.StatusKnown)
 	note, ok := e.notMemory()
-	if !ok {
+	if !ok || open && e.oomLately() {
 		return nil
 	}
 	f := &finding{cause: note.Cause, weight: refuted, text: note.Text, chain: e.chain(e.run.OOMKills...)}
 	if len(e.childOOM()) > 0 {
 		f.text = "the main process was not OOM-killed"
 	}
-	if e.exit.RuntimeReason == "OOMKilled" {
+	if e.exit.RuntimeReason == "OOMKilled" && !open {
 		f.because = []string{"the runtime's word OOMKilled is not true of this end"}
 	}
 	return f

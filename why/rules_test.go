@@ -201,7 +201,7 @@ func TestEnds(t *testing.T) {
 		{
 			name: "137 and nobody looked", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.CauseUnknown, certainty: answer.Unknown,
 			tale: func(s *tale) { s.exit("app", fact.Exited{ExitCode: 137, RuntimeReason: "OOMKilled"}) },
-			says: "the kernel's own record was not seen",
+			says: "the kernel's own record of this end was not seen",
 		},
 		{
 			name: "SIGKILL from elsewhere", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.KilledByOther,
