@@ -9,7 +9,7 @@ import (
 
 // preamble is what loggers put before what is said: when, by which process, at which
 // place; the level stays. In the forms of syslog and ISO 8601, of nginx, PostgreSQL,
-// MariaDB, Redis, RabbitMQ, Tomcat and gunicorn.
+// MariaDB, Redis, RabbitMQ, Tomcat, OpenLDAP and gunicorn.
 var preamble = regexp.MustCompile(`^(` +
 	`\[?\d{4}[-/]\d\d[-/]\d\d[T ]+\d\d?:\d\d:\d\d([.,]\d+)?( ?(Z|[A-Z]{3,4}|[+-]\d\d:?\d\d))?\]?[,:|]?\s+` + // 2026-11-23 01:53:26.123 UTC
 	`|\d\d-[A-Z][a-z]{2}-\d{4} \d\d:\d\d:\d\d\.\d+\s+` + // 23-Nov-2026 01:53:26.123
@@ -19,6 +19,7 @@ var preamble = regexp.MustCompile(`^(` +
 	`|\d\d:\d\d:\d\d[.,]\d+\s+` + // 01:53:26.123
 	`|\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+\]\[\d+\]` + // [2026-11-23 01:53:26.123][1][critical]
 	`|1\d{9}(\.\d+)?: ` + // 1795429539:
+	`|[0-9a-f]{8}\.[0-9a-f]{8} 0x[0-9a-f]+ ` + // 6b045d38.22c6f91e 0x7f26d745b200
 	`|\[\d+\] |\d+#\d+: |<[\d.]+> |\d+ ` + // [1] 7#7: <0.230.0> 0
 	`|[A-Z] \| |[IWEF]\d{4} [\d:.]+\s+\d+ \S+\] ` + // W | E1123 01:53:26.123 7 main.go:12]
 	"|\\S+:\\d+:in [`'][^']*': " + // /srv/config.ru:3:in `new':
@@ -79,7 +80,10 @@ func structured(m map[string]string) string {
 			}
 		}
 	}
-	return strings.Join(parts, ": ")
+	if text := strings.Join(parts, ": "); text == "" || strings.Contains(text, " ") || m["err_trace"] == "" {
+		return text
+	}
+	return parts[0] + ": " + m["err_trace"] // a word alone tells next to nothing
 }
 
 // pair is one member in logfmt.

@@ -9,9 +9,11 @@ import (
 // Telling is which of the last lines of a log says most of why its program ended: the last
 // that gives a reason, or that a program calls fatal, or one of the last three that has the
 // system's words, or the last that tells of an error where what follows only goes on with it
-// or says that it ends; or else the last that is not empty; -1 where there is none.
+// or says that it ends, or is said after that; or else the last that is not empty; -1 where
+// there is none.
 func Telling(lines []string) int {
 	best, most, behind := -1, empty, 0
+	ending, before := false, false
 	for i, line := range slices.Backward(lines) {
 		if strings.TrimSpace(line) == "" {
 			continue
@@ -21,7 +23,13 @@ func Telling(lines []string) int {
 		if g == warning {
 			g = plain // it had got over that
 		}
-		if g == trouble && most == plain && (behind != 2 || Gist(lines[best]) != strings.TrimSpace(lines[best])) {
+		switch {
+		case poor.MatchString(Gist(line)):
+			ending = !before // what it says after that is no reason
+		case g == plain:
+			ending, before = false, before || ending
+		}
+		if g == trouble && most == plain && !ending && (behind != 2 || Gist(lines[best]) != strings.TrimSpace(lines[best])) {
 			continue // a later line of its own, and no mere goodbye
 		}
 		if g > most {

@@ -22,6 +22,8 @@ func TestTelling(t *testing.T) {
 		"JSON":                                {`{"level":"fatal","ts":1.2,"msg":"cannot start","error":"listen tcp :80: bind: permission denied"}`, "cannot start: listen tcp :80: bind: permission denied"},
 		"redis":                               {"1:M 23 Nov 2026 01:53:26.123 # Fatal error loading the DB, check server logs. Exiting.", "Fatal error loading the DB, check server logs. Exiting."},
 		"nginx":                               {`2026/11/23 02:48:14 [error] 6#6: *5 connect() failed (111: Connection refused) while connecting to upstream, client: 10.42.0.1, server: , request: "GET / HTTP/1.1", upstream: "http://10.43.60.105:80/", host: "10.42.0.11:8080"`, `[error] connect() failed (111: Connection refused) while connecting to upstream, upstream: "http://10.43.60.105:80/"`},
+		"what is said after the goodbye":      {"TLS: could not use private key file `/tls/tls.key`.\n6b045d38.22c753d7 0x7f26d745b200 main: TLS init def ctx failed: -1\n6b045d38.22dde593 0x7f26d745b200 slapd stopped.\n6b045d38.22de54b8 0x7f26d745b200 connections_destroy: nothing to destroy.", "main: TLS init def ctx failed: -1"},
+		"a goodbye of another time":           {"main: TLS init failed: -1\nserver stopped\nstarting again\nserver stopped\nbye", "bye"},
 		"nothing":                             {" \n\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -45,6 +47,7 @@ func TestReason(t *testing.T) {
 		"a detail":             {"2026-11-23 01:53:26.123 UTC [1] FATAL:  database files are incompatible with server\n2026-11-23 01:53:26.123 UTC [1] DETAIL:  The data directory was initialized by PostgreSQL version 12.", "FATAL:  database files are incompatible with server / DETAIL:  The data directory was initialized by PostgreSQL version 12."},
 		"a goodbye":            {"/etc/bind/named.conf:3: unknown option 'recursoin'\nloading configuration: failure\nexiting (due to fatal error)", "/etc/bind/named.conf:3: unknown option 'recursoin' / loading configuration: failure"},
 		"a traceback":          {"ERROR in app: x\nTraceback (most recent call last):\n  File \"/srv/app.py\", line 1, in <module>\nKeyError: 'a'", "KeyError: 'a'"},
+		"a server's own words": {"6b045d38.21cdeab7 0x7f26d745b200 @(#) $OpenLDAP: slapd 2.5.13+dfsg-5 $\n\tDebian OpenLDAP Maintainers\n6b045d38.22c6f91e 0x7f26d745b200 TLS: opening `/tls/tls.key' failed: Permission denied\n6b045d38.22c733af 0x7f26d745b200 TLS: could not use private key file `/tls/tls.key`.\n6b045d38.22c753d7 0x7f26d745b200 main: TLS init def ctx failed: -1\n6b045d38.22dde593 0x7f26d745b200 slapd stopped.\n6b045d38.22de54b8 0x7f26d745b200 connections_destroy: nothing to destroy.", "TLS: opening `/tls/tls.key' failed: Permission denied / TLS: could not use private key file `/tls/tls.key`. / main: TLS init def ctx failed: -1"},
 		"the same, again":      {"[error] 6#6: *5 connect() failed\n[error] 6#6: *7 connect() failed", "[error] connect() failed"},
 		"all is well":          {"starting\nlistening on 8080", "listening on 8080"},
 		"two of a daemon's":    {"Error: Unknown configuration variable \"foo\".\nError found at /etc/mosquitto.conf:3.\nError: Unable to open configuration file.", "Error: Unknown configuration variable \"foo\". / Error found at /etc/mosquitto.conf:3. / Error: Unable to open configuration file."},

@@ -29,10 +29,7 @@ func Told(output string) string {
 		}
 	case strings.HasPrefix(text, "<"):
 		shown := tag.ReplaceAllString(hidden.ReplaceAllString(text, " "), " ")
-		if m := title.FindStringSubmatch(text); m != nil && len(strings.Fields(shown)) == 0 {
-			shown = m[1]
-		}
-		return strings.Join(strings.Fields(html.UnescapeString(shown)), " ")
+		return once(Title(output), stock.ReplaceAllString(strings.Join(strings.Fields(html.UnescapeString(shown)), " "), ""))
 	default:
 		lines := strings.Split(text, "\n")
 		if i := Telling(lines); i >= 0 && len(lines) > 1 {
@@ -40,6 +37,31 @@ func Told(output string) string {
 		}
 	}
 	return text
+}
+
+// stock is what Apache and Werkzeug put on each of their pages for an error.
+var stock = regexp.MustCompile(`\bThe server (encountered an internal error or misconfiguration|encountered an internal error and was unable|is temporarily unable to service your request)\b.*$`)
+
+// once is what a page shows, with its title where that says no other than it begins with:
+// many have it as a heading too.
+func once(title, shown string) string {
+	shown = strings.TrimSpace(shown)
+	rest, titled := strings.CutPrefix(shown, title)
+	if title == "" || !titled && shown != "" {
+		return shown
+	}
+	rest = strings.TrimSpace(rest)
+	between := " "
+	for i := range title { // "503 Service Unavailable", and "Service Unavailable" below it
+		if more, ok := strings.CutPrefix(rest, title[i:]); ok && strings.Contains(title[i:], " ") {
+			rest, between = strings.TrimSpace(more), ": "
+			break
+		}
+	}
+	if rest == "" {
+		return title
+	}
+	return title + between + rest
 }
 
 // Title is what a page in HTML, as servers make one of an error, calls itself; empty where the

@@ -8,6 +8,8 @@ func TestTold(t *testing.T) {
 		"its reason":      {`{"error":"EMFILE: too many open files, open '/srv/server.js'","path":"/"}`, "error: EMFILE: too many open files, open '/srv/server.js'"},
 		"a page":          {"<!doctype html><html><head><title>502</title><style>b{}</style></head>\n<body><h1>502 Bad Gateway</h1><hr>nginx</body></html>", "502 Bad Gateway nginx"},
 		"a title alone":   {"<html><head><title>Not &amp; here</title></head></html>", "Not & here"},
+		"a stock page":    {"<!doctype html>\n<html lang=en>\n<title>500 Internal Server Error</title>\n<h1>Internal Server Error</h1>\n<p>The server encountered an internal error and was unable to complete your request. Either the server is overloaded or there is an error in the application.</p>", "500 Internal Server Error"},
+		"its own reason":  {"<!doctype html>\n<html lang=en>\n<title>503 Service Unavailable</title>\n<h1>Service Unavailable</h1>\n<p>the database is locked</p>", "503 Service Unavailable: the database is locked"},
 		"psql":            {"psql: error: connection to server on socket \"/tmp/.s.PGSQL.5432\" failed: FATAL:  sorry, too many clients already\n", "psql: error: connection to server on socket \"/tmp/.s.PGSQL.5432\" failed: FATAL:  sorry, too many clients already"},
 		"a traceback":     {"Traceback (most recent call last):\n  File \"x\", line 1, in <module>\nValueError: no mode\n", "ValueError: no mode"},
 		"an object":       {`{"ok":true}`, `{"ok":true}`},
