@@ -61,6 +61,7 @@ func Explain(known *history.History, o Options) answer.Answer {
 		t.ID = fmt.Sprintf("s%d", len(a.Symptoms)+1)
 		v := t.explain(t.ID)
 		h.soften(&v)
+		v.Fixes = h.possible(v.Fixes)
 		v.Text, v.Symptom = strings.TrimSpace(v.Text+" "+v.Missing), t.ID
 		a.Symptoms = append(a.Symptoms, t.Symptom)
 		a.Verdicts = append(a.Verdicts, v)

@@ -2,6 +2,8 @@ package why
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"whylet.dev/whylet/fact"
@@ -20,6 +22,32 @@ func (h *inquiry) kubectl(format string, args ...any) string {
 // exec runs something in a container.
 func (h *inquiry) exec(container, command string) string {
 	return h.kubectl("exec %s -c %s -- %s", h.Pod.Name, container, command)
+}
+
+// possible leaves out what would run in a container that is down, or that was up too
+// briefly for anybody to get into it.
+func (h *inquiry) possible(fixes []answer.Fix) []answer.Fix {
+	return slices.DeleteFunc(slices.Clone(fixes), func(f answer.Fix) bool {
+		return slices.ContainsFunc(h.Containers(), func(name string) bool {
+			return strings.Contains(f.Command, h.exec(name, "")) && h.hardlyUp(name)
+		})
+	})
+}
+
+// getIn is how long a container has to be up for somebody to get into it.
+const getIn = 10 * time.Second
+
+// hardlyUp says whether a container is down, or its last run was and was short.
+func (h *inquiry) hardlyUp(name string) bool {
+	runs := h.Runs(name)
+	if len(runs) == 0 {
+		return true
+	}
+	if runs[len(runs)-1].Exit != nil || len(runs) == 1 {
+		return runs[len(runs)-1].Exit != nil
+	}
+	before := runs[len(runs)-2]
+	return before.Exit != nil && before.Started != nil && before.Exit.When().Sub(before.Started.When()) < getIn
 }
 
 // why asks about this pod again.

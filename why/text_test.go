@@ -59,3 +59,31 @@ func TestLimitIsNotTheOnlyFix(t *testing.T) {
 		}
 	}
 }
+
+// Nothing is to be done in a container that is down, or that comes up for moments only.
+func TestNothingRunsInWhatIsDown(t *testing.T) {
+	taken := fact.Exited{ExitCode: 1, StatusKnown: true, OOMKnown: true, LastLines: []string{"listen tcp :80: bind: address already in use"}}
+	for name, test := range map[string]struct {
+		tale func(*tale)
+		may  bool
+	}{
+		"it is up since": {func(s *tale) { s.wait(time.Minute); s.exit("app", taken); s.wait(20 * time.Second) }, true},
+		"it is down": {func(s *tale) {
+			for range 2 {
+				s.wait(time.Minute)
+				s.exit("app", taken)
+				s.wait(3 * time.Second)
+			}
+		}, false},
+		"it came up for a moment each time": {func(s *tale) { s.exit("app", taken); s.wait(20 * time.Second) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := tell(t, web(silentProbe))
+			test.tale(s)
+			a := s.ask()
+			if may := strings.Contains(fmt.Sprint(a.Verdicts[0].Fixes), " exec web-1 -c app "); may != test.may {
+				t.Errorf("%v: %s", may, a.Text(answer.Style{Wide: true}))
+			}
+		})
+	}
+}
