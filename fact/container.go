@@ -92,6 +92,9 @@ type Exited struct {
 	// together, without what looks like a secret. The frames of a stack trace give way to
 	// the reason above it. Empty also where nobody kept them.
 	LastLines []string `json:"lastLines,omitempty"`
+	// LastLinesAt is when the runtime wrote each of LastLines down; none where that is not
+	// known, or where all were said within the last 5 s before the end.
+	LastLinesAt []time.Time `json:"lastLinesAt,omitempty"`
 	// OOMKills counts the kernel's OOM kills in the container's cgroup while it
 	// ran; MainOOMKilled is set when the main process was among the victims.
 	// OOMKnown is false where nobody could look.
@@ -104,6 +107,18 @@ type Exited struct {
 	// Vanished is set when the container is gone without a trace, so that no exit
 	// code is known (kubelet reports 137, ContainerStatusUnknown).
 	Vanished bool `json:"vanished,omitempty"`
+}
+
+// atTheEnd is how long before its end what a container said needs no time of its own.
+const atTheEnd = 5 * time.Second
+
+// Say takes the last lines of its log, and when each was written down; at is nil where that
+// is not known.
+func (b *Exited) Say(lines []string, at []time.Time, end time.Time) {
+	b.LastLines, b.LastLinesAt = lines, nil
+	if len(at) > 0 && len(at) == len(lines) && !at[0].After(end.Add(-atTheEnd)) {
+		b.LastLinesAt = at
+	}
 }
 
 // HookKind is a lifecycle hook.

@@ -41,8 +41,8 @@ type ground struct {
 	first   cri.Snapshot
 	contact *sense.Contact
 	client  kubernetes.Interface
-	// lastLines reads the end of a container's log; nil: it is not kept.
-	lastLines func(cri.ContainerView) []string
+	// lastSaid reads the end of a container's log; nil: it is not kept.
+	lastSaid sense.LastSaid
 }
 
 // openGround opens the journal, waits for the runtime, and looks at what it has.
@@ -72,7 +72,7 @@ func openGround(ctx context.Context, c Config, closing *closers) (g ground, err 
 		g.exportFrom = g.journal.Next(1)
 	}
 	if !c.NoLogLines {
-		g.lastLines = containers.LastLines
+		g.lastSaid = containers.LastSaid
 	}
 	if g.runtime, g.first, err = g.reachRuntime(ctx, closing); err != nil {
 		return g, err

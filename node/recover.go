@@ -63,7 +63,7 @@ func (l *loop) replayOne(f fact.Fact) {
 // reconcile compares what the journal remembers with what the runtime has, and
 // says the differences as facts: what ended, vanished or began unseen.
 // lost is what became of sandboxes that are no longer there.
-func (l *loop) reconcile(s cri.Snapshot, lost string, lastLines func(cri.ContainerView) []string) []fact.Fact {
+func (l *loop) reconcile(s cri.Snapshot, lost string, lastSaid sense.LastSaid) []fact.Fact {
 	containers := map[string]cri.ContainerView{}
 	for _, c := range s.Containers {
 		containers[c.ID] = c
@@ -77,7 +77,7 @@ func (l *loop) reconcile(s cri.Snapshot, lost string, lastLines func(cri.Contain
 		if p.Sandbox.ID != "" && !ready[p.Sandbox.ID] {
 			facts = append(facts, fact.Fact{Pod: p.Key, Body: fact.SandboxLost{SandboxID: p.Sandbox.ID, Message: lost}})
 		}
-		facts = append(facts, missedExits(p.Pod, containers, lastLines)...)
+		facts = append(facts, missedExits(p.Pod, containers, lastSaid)...)
 	}
 	return append(facts, l.missedStarts(s)...)
 }
@@ -110,7 +110,7 @@ func (l *loop) resume(before map[fact.ID]bool) {
 }
 
 // missedExits lists what became of the pod's containers while nobody looked.
-func missedExits(p pods.Pod, have map[string]cri.ContainerView, lastLines func(cri.ContainerView) []string) []fact.Fact {
+func missedExits(p pods.Pod, have map[string]cri.ContainerView, lastSaid sense.LastSaid) []fact.Fact {
 	var facts []fact.Fact
 	for name, c := range p.Containers {
 		if !c.Running {
@@ -122,7 +122,7 @@ func missedExits(p pods.Pod, have map[string]cri.ContainerView, lastLines func(c
 		case !ok:
 			f.Body = fact.Exited{ContainerID: c.ID, Vanished: true}
 		case v.State == cri.Exited:
-			f.At, f.Body = v.FinishedAt, sense.ExitedBody(v, lastLines)
+			f.At, f.Body = v.FinishedAt, sense.ExitedBody(v, lastSaid)
 		default:
 			continue
 		}

@@ -100,7 +100,7 @@ func (n *node) start(spawn func(name string, job func(context.Context) error)) {
 	quiet("publisher", n.publisher.Run)
 	quiet("services", n.services.run)
 	observe("runtime events", &sense.Runtime{
-		Client: n.runtime, Since: &n.first, Complete: n.exits.Complete, LastLines: n.lastLines, Lost: n.status.RuntimeLost, Log: n.log,
+		Client: n.runtime, Since: &n.first, Complete: n.exits.Complete, LastSaid: n.lastSaid, Lost: n.status.RuntimeLost, Log: n.log,
 	})
 	observe("pods of the API server", n.pods)
 	observe("what pods are configured by", n.volumes.Configs())
@@ -163,7 +163,7 @@ func (n *node) recover() {
 		n.effects.Readopt(p, n.first)
 	}
 	unanswered := n.loop.unanswered()
-	for _, f := range n.loop.reconcile(n.first, lostAfter(started), n.lastLines) {
+	for _, f := range n.loop.reconcile(n.first, lostAfter(started), n.lastSaid) {
 		n.loop.take(f)
 	}
 	n.loop.resume(unanswered)

@@ -210,7 +210,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	loop.Go(func() { a.loop.run(loopCtx) })
 	if a.runtime != nil {
 		s := runtime.Source{
-			Client: a.runtime, Root: a.runtime.Root, Complete: a.kernel.complete, LastLines: lastLines, ExecEnded: a.execs.ended,
+			Client: a.runtime, Root: a.runtime.Root, Complete: a.kernel.complete, LastSaid: lastSaid, ExecEnded: a.execs.ended,
 			Told: func() { close(a.listed) }, Log: a.o.Log,
 		}
 		sources.Go(func() { _ = s.Run(ctx, a.loop.submit) }) // it ends with ctx only
@@ -333,7 +333,8 @@ func (a *Agent) filled(f fact.Fact) fact.Fact {
 		return f
 	}
 	of := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: f.Pod.Namespace, Name: f.Pod.Name, UID: f.Pod.UID}}
-	b.LastLines = lastLines(containers.LogFile(a.logs(), of, f.Container, f.Attempt))
+	lines, at := lastSaid(containers.LogFile(a.logs(), of, f.Container, f.Attempt))
+	b.Say(lines, at, f.When())
 	f.Body = b
 	return f
 }

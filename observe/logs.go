@@ -1,6 +1,8 @@
 package observe
 
 import (
+	"time"
+
 	"whylet.dev/whylet/sense/containers"
 )
 
@@ -16,7 +18,7 @@ func (a *Agent) logs() string {
 	return podLogs
 }
 
-// lastLines are those that say most of the last lines of a log.
-func lastLines(path string) []string {
-	return containers.LastLines(containers.ContainerView{LogPath: path})
+// lastSaid are those that say most of the last lines of a log, and when each was said.
+func lastSaid(path string) ([]string, []time.Time) {
+	return containers.LastSaid(containers.ContainerView{LogPath: path})
 }

@@ -33,15 +33,15 @@ func TestTheImageIsThere(t *testing.T) {
 
 // The last lines of a log are read with what they say most, and nothing of a log that is
 // not there.
-func TestLastLines(t *testing.T) {
+func TestLastSaid(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "0.log")
 	if err := os.WriteFile(path, []byte("2026-11-22T23:00:00.0Z stdout F one\n2026-11-22T23:00:00.1Z stderr F two\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := lastLines(path); len(got) != 2 || got[1] != "two" {
-		t.Errorf("%q", got)
+	if got, at := lastSaid(path); len(got) != 2 || got[1] != "two" || len(at) != 2 {
+		t.Errorf("%q %v", got, at)
 	}
-	if got := lastLines(path + ".none"); got != nil {
+	if got, _ := lastSaid(path + ".none"); got != nil {
 		t.Errorf("%q", got)
 	}
 }

@@ -27,8 +27,8 @@ type Runtime struct {
 	Since *containers.Snapshot
 	// Complete adds to an exit what the kernel told. It may take a second.
 	Complete func(ctx context.Context, known pods.Registry, e *fact.Exited)
-	// LastLines reads the end of a container's log; nil: it is not kept.
-	LastLines func(containers.ContainerView) []string
+	// LastSaid reads the end of a container's log; nil: it is not kept.
+	LastSaid LastSaid
 	// Lost hears whether the runtime answers; nil: it does.
 	Lost func(error)
 	Log  *slog.Logger
@@ -76,7 +76,7 @@ func (s *Runtime) Run(ctx context.Context, known pods.Registry, emit func(fact.F
 }
 
 func (s *Runtime) exited(ctx context.Context, known pods.Registry, v containers.ContainerView) fact.Fact {
-	body := ExitedBody(v, s.LastLines)
+	body := ExitedBody(v, s.LastSaid)
 	s.Complete(ctx, known, &body)
 	return fact.Fact{At: v.FinishedAt, Pod: v.Pod, Container: v.Name, Attempt: v.Attempt, Body: body}
 }
@@ -84,10 +84,11 @@ func (s *Runtime) exited(ctx context.Context, known pods.Registry, v containers.
 // ExitedBody says how a container ended. The runtime makes up exit code 255 with
 // reason Unknown for one that ended while it was not running itself: then nobody
 // knows (containerd: internal/cri/server, cleanupUnknownContainer).
-func ExitedBody(v containers.ContainerView, lastLines func(containers.ContainerView) []string) fact.Exited {
+func ExitedBody(v containers.ContainerView, lastSaid LastSaid) fact.Exited {
 	b := fact.Exited{ContainerID: v.ID, StartedAt: v.StartedAt}
-	if lastLines != nil {
-		b.LastLines = lastLines(v)
+	if lastSaid != nil {
+		lines, at := lastSaid(v)
+		b.Say(lines, at, v.FinishedAt)
 	}
 	if v.ExitCode == 255 && v.Reason == "Unknown" {
 		b.Vanished = true

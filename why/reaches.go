@@ -224,7 +224,7 @@ func blames(said string) bool {
 // log as looks have it, its last words.
 func said(run *history.Run, tell func(f *fact.Fact, line string)) {
 	if run.Exit != nil {
-		for _, line := range slices.Backward(fact.Of[fact.Exited](run.Exit).LastLines) {
+		for _, line := range slices.Backward(run.LastSaid(run.FailsSince())) {
 			tell(run.Exit, line)
 		}
 	}

@@ -130,7 +130,7 @@ func dependencySaid(e ending) *finding {
 	}
 	n, ok := dependency(e.exit.Message)
 	if !ok {
-		n, ok = lastNeed(e.exit.LastLines)
+		n, ok = lastNeed(e.saidAtLast())
 	}
 	if !ok {
 		return nil
@@ -166,7 +166,7 @@ func probeWaits(p *probing) *finding {
 func (p *probing) waitsFor(at *fact.Fact) (n needed, how string) {
 	_, lines := p.log()
 	if p.run.Exit != nil {
-		lines = fact.Of[fact.Exited](p.run.Exit).LastLines
+		lines = p.run.LastSaid(p.since())
 	}
 	return p.h.waitsFor(p.run.Container, at, lines)
 }

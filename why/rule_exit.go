@@ -174,11 +174,11 @@ func ownExit(e ending) *finding {
 
 // quote is what a process said of its end, without what a logger put before it.
 func (e ending) quote(said string) string {
-	text := words.Gist(said)
+	text, when := words.Gist(said), ""
 	if strings.TrimSpace(e.exit.Message) == "" {
-		text = words.Reason(e.exit.LastLines)
+		text, when = words.Reason(e.exit.LastLines), e.longBefore()
 	}
-	return "the last that it said: " + quote(text, quoted) + "."
+	return "the last that it said" + when + ": " + quote(text, quoted) + "."
 }
 
 // ownSuccess: it ended by itself with 0, and its policy starts it again.

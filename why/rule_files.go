@@ -103,8 +103,7 @@ func (p *probing) said(fits func(string) bool) string {
 		texts = append(texts, p.last.Evidence.Output)
 	}
 	if p.run.Exit != nil {
-		exit := fact.Of[fact.Exited](p.run.Exit)
-		texts = append(append(texts, exit.Message), exit.LastLines...)
+		texts = append(append(texts, fact.Of[fact.Exited](p.run.Exit).Message), p.run.LastSaid(p.since())...)
 	}
 	for _, text := range slices.Backward(texts) {
 		if fits(text) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -21,13 +22,29 @@ func (e ending) said(fits func(string) bool) string {
 	if code := e.exit.ExitCode; e.exit.Signal != 0 && e.exit.Signal != sigabrt || code >= 128 && code != 255 && code != 128+sigabrt {
 		return "" // a signal ended it, not what it last complained of
 	}
-	if i := words.Telling(e.exit.LastLines); i >= 0 && fits(e.exit.LastLines[i]) {
-		return e.exit.LastLines[i] // before a mere member of what it says
+	lines := e.saidAtLast()
+	if i := words.Telling(lines); i >= 0 && fits(lines[i]) {
+		return lines[i] // before a mere member of what it says
 	}
-	for _, line := range slices.Backward(e.exit.LastLines) {
+	for _, line := range slices.Backward(lines) {
 		if fits(line) {
 			return line
 		}
+	}
+	return ""
+}
+
+// atLast is how long before its end a process may have said what it ended for.
+const atLast = 2 * time.Minute
+
+// saidAtLast are the last lines of its log that it said shortly before its end.
+func (e ending) saidAtLast() []string { return e.run.LastSaid(e.at.Add(-atLast)) }
+
+// longBefore words how long before its end a process said last what it said, where that is
+// long.
+func (e ending) longBefore() string {
+	if n := len(e.exit.LastLinesAt); n > 0 && e.exit.LastLinesAt[n-1].Before(e.at.Add(-atLast)) {
+		return fmt.Sprintf(" (%s before)", prose.Span(e.at.Sub(e.exit.LastLinesAt[n-1])))
 	}
 	return ""
 }
@@ -182,6 +199,6 @@ func portTakenSaid(e ending) *finding {
 	return &finding{
 		cause: answer.AppExitError, weight: strong, chain: e.chain(),
 		text:  fmt.Sprintf("Container %s ended%s with exit code %d because the port that it wants is taken, by %s: %s.", e.run.Container, e.after(), e.exit.ExitCode, where, gist(said)),
-		fixes: []answer.Fix{e.h.specFix("have each of them listen on a port of its own"), e.h.inspect("see who listens", e.h.exec(e.run.Container, "netstat -ltnp"))},
+		fixes: append([]answer.Fix{e.h.specFix("have each of them listen on a port of its own"), e.h.inspect("see who listens", e.h.exec(e.run.Container, "netstat -ltnp"))}, e.h.logsFix(e.run)...),
 	}
 }

@@ -2,6 +2,7 @@ package why
 
 import (
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -23,6 +24,14 @@ func TestLastWords(t *testing.T) {
 	logged := func(code int32, lines ...string) func(*tale) {
 		return func(s *tale) {
 			s.exit("app", fact.Exited{ExitCode: code, OOMKnown: true, LastLines: lines})
+		}
+	}
+	dated := func(ago time.Duration, lines ...string) func(*tale) {
+		return func(s *tale) {
+			s.wait(ago)
+			e := fact.Exited{ExitCode: 1, OOMKnown: true}
+			e.Say(lines, []time.Time{s.now.Add(-ago), s.now.Add(-ago)}, s.now)
+			s.exit("app", e)
 		}
 	}
 	user := int64(1000)
@@ -47,6 +56,9 @@ func TestLastWords(t *testing.T) {
 		{name: "an interpreter that is not there", pod: web(silentProbe), cause: answer.AppStartFailed, says: "interpreter", tale: logged(255, "exec /run.sh: no such file or directory")},
 		{name: "a program that may not be executed", pod: web(silentProbe), cause: answer.AppStartFailed, tale: logged(255, "exec /run.sh: permission denied")},
 		{name: "it says that it could not start another", pod: web(silentProbe), cause: answer.AppExitError, tale: logged(255, "starting", "exec /run.sh: no such file or directory")},
+		{name: "it gave up on another", pod: web(silentProbe), cause: answer.DependencyDown, tale: dated(time.Minute, "starting", "dial tcp 10.43.0.9:5432: connect: connection refused")},
+		{name: "it got over that", pod: web(silentProbe), cause: answer.AppExitError, says: "the last that it said (10 min before): dial tcp", tale: dated(10*time.Minute, "starting", "dial tcp 10.43.0.9:5432: connect: connection refused")},
+		{name: "a port that was taken at first", pod: web(silentProbe), cause: answer.AppExitError, says: "ended by itself", tale: dated(time.Hour, "httpd: bind: Address already in use", "trying the next")},
 		{name: "its port is taken", pod: web(silentProbe), cause: answer.AppExitError, says: "the port that it wants is taken", tale: logged(1, "httpd: bind: Address already in use")},
 	} {
 		q.symptom = answer.Restarted

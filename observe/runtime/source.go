@@ -21,8 +21,9 @@ type Source struct {
 	// Complete adds to an exit what the kernel told of it; it may wait for that. Nil:
 	// nobody asked the kernel.
 	Complete func(exit *fact.Exited, ended time.Time)
-	// LastLines reads the end of a container's log. Nil: it is not kept.
-	LastLines func(path string) []string
+	// LastSaid reads the end of a container's log, and when each line was said. Nil: it is not
+	// kept.
+	LastSaid func(path string) (lines []string, at []time.Time)
 	// Told is called once what was there at the beginning was told. Nil: nobody waits.
 	Told func()
 	// ExecEnded hears of the end of each command that was run in a container beside its
@@ -278,8 +279,9 @@ func (s *Source) tellEnd(v view) {
 		return
 	}
 	b := fact.Exited{ContainerID: s.Client.FullID(v.id), StartedAt: v.started}
-	if s.LastLines != nil && v.logPath != "" {
-		b.LastLines = s.LastLines(s.path(v.logPath))
+	if s.LastSaid != nil && v.logPath != "" {
+		lines, at := s.LastSaid(s.path(v.logPath))
+		b.Say(lines, at, v.finished)
 	}
 	// containerd makes up this end for what ended while it did not run itself
 	// (internal/cri/server, cleanupUnknownContainer).

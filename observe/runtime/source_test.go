@@ -147,8 +147,8 @@ func begin(t *testing.T) (*standIn, func(fact.Kind) fact.Fact, *[]fact.Fact) {
 	facts := make(chan fact.Fact, 64)
 	var all []fact.Fact
 	var run sync.WaitGroup
-	source := Source{Client: client, Log: slog.New(slog.DiscardHandler), LastLines: func(path string) []string {
-		return containers.LastLines(containers.ContainerView{LogPath: path})
+	source := Source{Client: client, Log: slog.New(slog.DiscardHandler), LastSaid: func(path string) ([]string, []time.Time) {
+		return containers.LastSaid(containers.ContainerView{LogPath: path})
 	}}
 	run.Go(func() { _ = source.Run(ctx, func(f fact.Fact) { facts <- f }) })
 	t.Cleanup(func() { cancel(); run.Wait() })

@@ -84,16 +84,10 @@ func logTail(path string) string {
 	return text
 }
 
-// LastLines are those of the last lines of a container's log that say most
+// LastSaid are those of the last lines of a container's log that say most
 // ([words.Keep]), oldest first: at most 10 and 1 KiB together, and without what looks
-// like a secret. Nil where there is no log to read. It reads the file now.
-func LastLines(v ContainerView) []string {
-	lines, _ := LastSaid(v)
-	return lines
-}
-
-// LastSaid are [LastLines], and when the runtime wrote each of them down; at is nil where
-// that is not known.
+// like a secret. Nil where there is no log to read. It reads the file now. at is when the
+// runtime wrote each of them down, nil where that is not known.
 func LastSaid(v ContainerView) (lines []string, at []time.Time) {
 	const read, raw, most, kept = 100, 28 << 10, 10, 1 << 10
 	if v.LogPath == "" {

@@ -67,7 +67,7 @@ func TestTerminationMessage(t *testing.T) {
 	}
 }
 
-func TestLastLines(t *testing.T) {
+func TestWhatSaysMost(t *testing.T) {
 	many := func(n int, text string) string { return strings.Repeat(stamp+text+"\n", n) }
 	for name, test := range map[string]struct {
 		log  string
@@ -85,12 +85,12 @@ func TestLastLines(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			write(t, dir, "0.log", test.log)
-			if got := LastLines(exited(dir, 0, v1.TerminationMessageReadFile)); !slices.Equal(got, test.want) {
+			if got, _ := LastSaid(exited(dir, 0, v1.TerminationMessageReadFile)); !slices.Equal(got, test.want) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
 	}
-	if got := LastLines(exited("/none", 1, v1.TerminationMessageReadFile)); got != nil {
+	if got, _ := LastSaid(exited("/none", 1, v1.TerminationMessageReadFile)); got != nil {
 		t.Errorf("without a log: %q", got)
 	}
 }

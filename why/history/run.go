@@ -109,6 +109,22 @@ func SaidSince(f *fact.Fact, since time.Time) []string {
 	return look.Said[first:]
 }
 
+// LastSaid are those of the last lines of a run that ended which were said since some time,
+// and before the node ended it. Where nobody knows when they were said, they are all of it.
+func (r *Run) LastSaid(since time.Time) []string {
+	b := fact.Of[fact.Exited](r.Exit)
+	if len(b.LastLinesAt) != len(b.LastLines) {
+		return b.LastLines
+	}
+	var lines []string
+	for i, at := range b.LastLinesAt {
+		if !at.Before(since) && (r.Kill == nil || !at.After(r.Kill.Seen)) {
+			lines = append(lines, b.LastLines[i])
+		}
+	}
+	return lines
+}
+
 // FailsSince is when a run was last well: its last good attempt of the probe whose newest
 // attempt is bad; zero for one that was never well, or is now.
 func (r *Run) FailsSince() time.Time {
