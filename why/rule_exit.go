@@ -66,7 +66,7 @@ func crashSignal(e ending) *finding {
 		e.forbiddenCall(f)
 	}
 	if words.Failed(e.exit.LastLines) {
-		f.because = append(f.because, prose.Upper(e.quote(e.lastWord())))
+		f.because = append(f.because, prose.Upper(e.quote()))
 	}
 	if !seen {
 		f.weight = strong
@@ -155,12 +155,13 @@ func ownExit(e ending) *finding {
 	}
 	f := &finding{cause: answer.AppExitError, weight: fair, chain: e.chain(), fixes: e.h.logsFix(e.run)}
 	f.text = fmt.Sprintf("The main process of container %s ended by itself%s with exit code %d.", e.run.Container, e.after(), code)
-	if said := e.lastWord(); said != "" {
-		f.because = []string{e.quote(said)}
+	if e.lastWord() != "" {
+		f.because = []string{e.quote()}
 	} else {
 		f.because = []string{"the node did not ask it to."}
 	}
 	e.meant(f, e.lastWord())
+	e.h.namedFile(f, e.run.Container, e.inItsWords())
 	e.mayNotWrite(f)
 	f.notes = e.childOOM()
 	if code > 128 && fact.SignalNames[code-128] != "" && !e.exit.StatusKnown || e.childKilled() {
@@ -173,12 +174,21 @@ func ownExit(e ending) *finding {
 }
 
 // quote is what a process said of its end, without what a logger put before it.
-func (e ending) quote(said string) string {
-	text, when := words.Gist(said), ""
+func (e ending) quote() string {
+	when := ""
 	if strings.TrimSpace(e.exit.Message) == "" {
-		text, when = words.Reason(e.exit.LastLines), e.longBefore()
+		when = e.longBefore()
 	}
-	return "the last that it said" + when + ": " + quote(text, quoted) + "."
+	return "the last that it said" + when + ": " + quote(e.inItsWords(), quoted) + "."
+}
+
+// inItsWords is what a process said of why it ends: its termination message, or the lines of its
+// log that say most.
+func (e ending) inItsWords() string {
+	if strings.TrimSpace(e.exit.Message) != "" {
+		return words.Gist(e.exit.Message)
+	}
+	return words.Reason(e.exit.LastLines)
 }
 
 // ownSuccess: it ended by itself with 0, and its policy starts it again.
@@ -192,7 +202,7 @@ func ownSuccess(e ending) *finding {
 	if said := e.lastWord(); words.EndsFailed(e.exit.LastLines) {
 		f.cause = answer.AppExitError
 		f.text = fmt.Sprintf("Container %s failed%s, and called it a success: its main process ended by itself with exit code 0.", e.run.Container, e.after())
-		f.because = []string{e.quote(said)}
+		f.because = []string{e.quote()}
 		e.meant(f, said)
 		return f
 	}

@@ -82,6 +82,7 @@ func (p *probing) quoteInto(f *finding) {
 		said = p.last.Evidence.Output
 	}
 	p.h.meant(f, p.run.Container, said)
+	p.h.namedFile(f, p.run.Container, said)
 }
 
 func saying(output string) string {

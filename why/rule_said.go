@@ -153,11 +153,13 @@ func permissionSaid(e ending) *finding {
 	if less == "" {
 		return nil
 	}
-	return &finding{
+	f := &finding{
 		cause: answer.SecurityRefused, weight: strong, chain: e.chain(),
 		text:  fmt.Sprintf("Container %s ended%s because it was refused something, and %s: %s.", e.run.Container, e.after(), less, gist(said)),
 		fixes: append(e.h.logsFix(e.run), e.h.specFix("give that user the files (fsGroup for volumes, ownership in the image) and ports above 1023, or give the container the right that it needs")),
 	}
+	e.h.namedFile(f, e.run.Container, said)
+	return f
 }
 
 // fewerRights says what a container's security context takes from it; "" when it

@@ -136,26 +136,17 @@ func (h *inquiry) inMemory(container string) []string {
 // modeFix is what can be done about a file that may not be executed: it comes from a volume
 // that gives its files a mode, or from the image.
 func (h *inquiry) modeFix(container, file string) (answer.Fix, bool) {
-	c := h.Spec(container)
-	if c == nil || h.Object == nil || !path.IsAbs(file) {
+	if h.Spec(container) == nil || h.Object == nil || !path.IsAbs(file) {
 		return answer.Fix{}, false
 	}
-	below, volume := "", ""
-	for _, m := range c.VolumeMounts {
-		if at := path.Clean(m.MountPath); len(at) > len(below) && (file == at || strings.HasPrefix(file, strings.TrimSuffix(at, "/")+"/")) {
-			below, volume = at, m.Name
-		}
+	switch _, v := h.volumeOf(container, file); {
+	case v == nil:
+		return h.specFix(fmt.Sprintf("make %s executable in the image (chmod +x)", file)), true
+	case v.ConfigMap == nil && v.Secret == nil && v.Projected == nil:
+		return h.specFix(fmt.Sprintf("make %s executable in volume %s (chmod +x), or start it by its interpreter", file, v.Name)), true
+	default:
+		return h.specFix(fmt.Sprintf("set defaultMode: 0755 in volume %s, whose files are not executable without, or start %s by its interpreter", v.Name, file)), true
 	}
-	for _, v := range h.Object.Spec.Volumes {
-		if v.Name != volume {
-			continue
-		}
-		if v.ConfigMap == nil && v.Secret == nil && v.Projected == nil {
-			return h.specFix(fmt.Sprintf("make %s executable in volume %s (chmod +x), or start it by its interpreter", file, volume)), true
-		}
-		return h.specFix(fmt.Sprintf("set defaultMode: 0755 in volume %s, whose files are not executable without, or start %s by its interpreter", volume, file)), true
-	}
-	return h.specFix(fmt.Sprintf("make %s executable in the image (chmod +x)", file)), true
 }
 
 // asScript fits the flag with which a shell takes a script as an argument, takesSignals a script

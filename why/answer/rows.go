@@ -99,7 +99,7 @@ func rowsOf(a *Answer, sym Symptom, v Verdict, wide bool) []Row {
 	rows = append(rows, hopRows("leads to", v.Hops, v.Text, wide)...)
 	rows = append(rows, hopRows("takes down", v.TakesDown, "", wide)...)
 	rows = append(rows, wordRows(v.LastWords, wide)...)
-	news := slices.DeleteFunc(slices.Clone(v.Contributing), func(n Note) bool { return len(v.Hops) > 0 && tells(v.Text, n.Text) })
+	news := slices.DeleteFunc(slices.Clone(v.Contributing), func(n Note) bool { return tells(v.Text, n.Text) })
 	rows = append(rows, noteRows(RowWorse, "contributed", news, wide)...)
 	rows = append(rows, noteRows(RowRuledOut, "ruled out", v.RuledOut, wide)...)
 	return append(rows, fixRows(v.Fixes)...)

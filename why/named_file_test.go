@@ -1,0 +1,43 @@
+package why
+
+import (
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
+)
+
+// A file that last words name is told by where it comes from.
+func TestNamedFile(t *testing.T) {
+	pod := web(silentProbe)
+	pod.Spec.Volumes = []v1.Volume{
+		{Name: "conf", VolumeSource: v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{LocalObjectReference: v1.LocalObjectReference{Name: "squid"}}}},
+		{Name: "one", VolumeSource: v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{LocalObjectReference: v1.LocalObjectReference{Name: "all"}, Items: []v1.KeyToPath{{Key: "main", Path: "app.ini"}}}}},
+		{Name: "tls", VolumeSource: v1.VolumeSource{Secret: &v1.SecretVolumeSource{SecretName: "ldap-tls"}}},
+		{Name: "data", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}},
+	}
+	pod.Spec.Containers[0].VolumeMounts = []v1.VolumeMount{
+		{Name: "conf", MountPath: "/srv/"}, {Name: "one", MountPath: "/etc/app.ini", SubPath: "app.ini"}, {Name: "tls", MountPath: "/srv/tls"}, {Name: "data", MountPath: "/data"},
+	}
+	for said, want := range map[string]string{
+		"2026/11/23 11:34:59| /srv/squid.conf(2): unrecognized: 'http_acess'":                      "correct /srv/squid.conf, which its words name: it is squid.conf of ConfigMap squid: kubectl -n shop edit configmap squid",
+		"PHP Fatal error: no memory in /srv/..2026_11_23_11_41_23.1086845026/status.php on line 3": "correct /srv/status.php, which its words name: it is status.php of ConfigMap squid: kubectl -n shop edit configmap squid",
+		"ERROR: unknown key at /etc/app.ini:7":                                                     "correct /etc/app.ini, which its words name: it is main of ConfigMap all: kubectl -n shop edit configmap all",
+		"TLS: opening `/srv/tls/tls.key' failed: Permission denied":                                "let its user read /srv/tls/tls.key, which is of Secret ldap-tls: give volume tls a defaultMode for that",
+		"open /data/queries.active: permission denied":                                             "give its user volume data, in which /data/queries.active is",
+		"error: cannot load /srv/tls/ca.crt: no such file or directory":                            "see whether Secret ldap-tls, mounted at /srv/tls, has ca.crt: kubectl -n shop describe secret ldap-tls",
+		"ERROR in /usr/lib/python3/app.py":                                                         "read its last words",
+		"ERROR: cannot start from /srv":                                                            "read its last words",
+		"ERROR: https://db.example.com/srv/squid.conf answers 404":                                 "read its last words",
+	} {
+		s := tell(t, pod.DeepCopy())
+		s.exit("app", fact.Exited{ExitCode: 1, StatusKnown: true, OOMKnown: true, LastLines: []string{said}})
+		a := s.ask()
+		check(t, a)
+		if f := a.Verdicts[0].Fixes[0]; !strings.HasPrefix(f.Text+": "+f.Command, want) {
+			t.Errorf("%s: %s: %s", said, f.Text, f.Command)
+		}
+	}
+}
