@@ -130,6 +130,22 @@ func TestPlayRefused(t *testing.T) {
 	}
 }
 
+// A node that has just become ready has the taint of before for some seconds.
+func TestJustReady(t *testing.T) {
+	for status, want := range map[corev1.ConditionStatus]error{corev1.ConditionTrue: nil, corev1.ConditionFalse: ErrRefused} {
+		s, _ := stage(t, nil)
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: s.Node}}
+		node.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}}
+		node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: status}}
+		if _, err := s.Client.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.refused(t.Context()); !errors.Is(err, want) {
+			t.Errorf("Ready is %s: %v", status, err)
+		}
+	}
+}
+
 // Ctrl-C ends it wherever it is, and what was made goes.
 func TestPlayInterrupted(t *testing.T) {
 	s, _ := stage(t, nil)

@@ -111,14 +111,18 @@ func (s Stage) Play(ctx context.Context) (err error) {
 }
 
 // refused is ErrRefused while the node is tainted, as one that is short of disk is: it would
-// evict what is shown.
+// evict what is shown. The taint of a node that was not ready is taken away seconds after it is.
 func (s Stage) refused(ctx context.Context) error {
 	node, err := s.Client.CoreV1().Nodes().Get(ctx, s.Node, metav1.GetOptions{})
 	if err != nil {
 		return nil // what is wrong with the API is told by who cannot go on
 	}
+	ready := slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
 	for _, taint := range node.Spec.Taints {
-		if taint.Effect != corev1.TaintEffectPreferNoSchedule {
+		passing := ready && (taint.Key == corev1.TaintNodeNotReady || taint.Key == corev1.TaintNodeUnreachable)
+		if taint.Effect != corev1.TaintEffectPreferNoSchedule && !passing {
 			return fmt.Errorf("%w: it has the taint %s", ErrRefused, taint.Key)
 		}
 	}
