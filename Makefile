@@ -335,8 +335,9 @@ test-arm64: build ## Run what is built for arm64 by qemu-user, and a whole node 
 	./test/arm64/node $(BIN)/machine $(BIN)/dist/whylet-arm64
 
 .PHONY: test-container
-test-container: bundle images ## Run a node in a container, as CI does, with podman or docker (needs root and apt-get)
+test-container: bundle images ## Run a node in a container, as CI does, with podman or docker, and by systemd-nspawn (needs root and apt-get)
 	@./test/container/run $(BIN)/oci/whylet-node.tar $(BIN)/images/busybox.tar
+	./test/container/nspawn $(BIN)/oci/whylet-node.tar $(BIN)/images/busybox.tar
 
 .PHONY: test-modules
 test-modules: bundle ## What whylet doctor says of a kernel that lacks what a node needs, in an emulated machine (needs root and apt-get)

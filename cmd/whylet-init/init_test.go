@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -57,5 +58,21 @@ func TestHandOn(t *testing.T) {
 		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != want {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
+	}
+}
+
+// Of the mounts of a container of systemd-nspawn those of cgroups that may only be read.
+func TestReadOnlyCgroups(t *testing.T) {
+	const mounts = `711 710 0:31 / /sys/fs/cgroup ro,nosuid shared:1 - tmpfs tmpfs ro,size=4096k
+712 711 0:33 / /sys/fs/cgroup/memory ro,nosuid,nodev,noexec,relatime shared:2 master:9 - cgroup cgroup rw,memory
+713 711 0:34 / /sys/fs/cgroup/unified rw,nosuid - cgroup2 cgroup rw
+714 711 0:35 / /sys/fs/cgroup/cpu,cpuacct ro - cgroup cgroup rw,cpu,cpuacct
+broken
+`
+	if got, want := readOnlyCgroups(mounts), []string{"/sys/fs/cgroup/memory", "/sys/fs/cgroup/cpu,cpuacct"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if err := writable(filepath.Join(t.TempDir(), "none")); err == nil {
+		t.Error("no mountinfo is no error")
 	}
 }

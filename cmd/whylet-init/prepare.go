@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -20,7 +21,38 @@ func prepare(root string) error {
 	for _, dir := range []string{"tmp", "run"} {
 		errs = append(errs, os.MkdirAll(filepath.Join(root, dir), 0o1777))
 	}
+	if err := writable(filepath.Join(root, "proc/self/mountinfo")); err != nil {
+		errs = append(errs, err)
+	}
 	return errors.Join(append(errs, handOn(filepath.Join(root, "sys/fs/cgroup")))...)
+}
+
+// writable takes "read only" from the mounts of cgroups: systemd-nspawn sets it on those of version 1.
+func writable(mountinfo string) error {
+	raw, err := os.ReadFile(mountinfo)
+	if err != nil {
+		return fmt.Errorf("looking for mounts of cgroups: %w", err)
+	}
+	var errs []error
+	for _, at := range readOnlyCgroups(string(raw)) {
+		if err := unix.Mount("", at, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+			errs = append(errs, fmt.Errorf("making %s writable: %w", at, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// readOnlyCgroups are where a mountinfo (proc(5)) has hierarchies that may only be read.
+func readOnlyCgroups(mountinfo string) []string {
+	var list []string
+	for line := range strings.Lines(mountinfo) {
+		mount, source, _ := strings.Cut(line, " - ")
+		fields := strings.Fields(mount)
+		if len(fields) > 5 && strings.HasPrefix(source, "cgroup") && slices.Contains(strings.Split(fields[5], ","), "ro") {
+			list = append(list, fields[4])
+		}
+	}
+	return list
 }
 
 // handOn moves what runs in a container's cgroup into one below it, so that the kernel
