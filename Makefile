@@ -325,8 +325,9 @@ test-bare: ## Do what a newcomer does on a bare machine: a minimal Debian in a f
 	@./test/bare/run $(BIN)/bare $(SUITE) $(MIRROR)
 
 .PHONY: test-packages
-test-packages: ## Install and remove the packages of a release in a minimal Debian in a folder (needs root, and make dist before)
+test-packages: ## Install, use and remove a release by its packages and by install.sh, in a minimal Debian in a folder (needs root, and make dist before)
 	@./test/bare/packages $(BIN)/bare dist $(SUITE) $(MIRROR)
+	./test/bare/run $(BIN)/bare $(SUITE) "$(MIRROR)" dist
 
 .PHONY: test-arm64
 test-arm64: build ## Run what is built for arm64 by qemu-user, and a whole node in an emulated machine (needs root and apt-get)
