@@ -242,7 +242,7 @@ func (r *kernelReader) fact(ctx context.Context, k OOM, at time.Time, backlog bo
 	if c, ok := r.find(ctx, whose.Container, wait); ok && c.Pod.UID == whose.Pod {
 		f.Pod, f.Container, f.Attempt = c.Pod, c.Name, c.Attempt
 		k.Main = c.PID != 0 && (c.PID == k.PID || c.PID == k.TGID)
-		if c.PID == 0 && backlog {
+		if c.PID == 0 { // it ended long ago, or before anybody could look which process is its main one
 			k.Main = k.alone()
 			k.MainOpen = !k.Main
 		}

@@ -145,9 +145,12 @@ func TestRealOOM(t *testing.T) {
 		name   string
 		script string
 		main   bool
+		gone   bool // before anybody saw which process was its main one
 	}{
-		{"main", `echo $$ > "$0"; read go; exec dd if=/dev/zero of=/dev/null bs=100M count=1`, true},
-		{"child", `echo $$ > "$0"; read go; dd if=/dev/zero of=/dev/null bs=100M count=1; read x; exit 0`, false},
+		{"main", `echo $$ > "$0"; read go; exec dd if=/dev/zero of=/dev/null bs=100M count=1`, true, false},
+		{"main, gone", `echo $$ > "$0"; read go; exec dd if=/dev/zero of=/dev/null bs=100M count=1`, true, true},
+		{"child", `echo $$ > "$0"; read go; dd if=/dev/zero of=/dev/null bs=100M count=1; read x; exit 0`, false, false},
+		{"child, gone", `echo $$ > "$0"; read go; dd if=/dev/zero of=/dev/null bs=100M count=1; read x; exit 0`, false, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			run := int(time.Now().UnixNano() / 1e6 % 1e9) // the log still has what an earlier run met
@@ -168,7 +171,9 @@ func TestRealOOM(t *testing.T) {
 			ends := sync.OnceValue(func() error { lives.Close(); return cmd.Wait() })
 			t.Cleanup(func() { _ = ends() })
 			c := known[id]
-			c.PID = cmd.Process.Pid
+			if !tt.gone {
+				c.PID = cmd.Process.Pid
+			}
 			known[id] = c
 			// A kill from before the source began, whose report the kernel left out because
 			// there were many lately, is nobody's.
@@ -189,9 +194,9 @@ func TestRealOOM(t *testing.T) {
 				left = k.FoundBy != ""
 				// With several such kills at once, those of other tests too, who it was is not said.
 				counted := k.FoundBy == fact.ByCounter
-				if left && (counted || k.Main == tt.main) {
+				if left && (counted || tt.gone || k.Main == tt.main) {
 					t.Logf("the kernel left out its report: %+v", k)
-				} else if k.Main != tt.main || k.Command != "dd" || k.Limit != 8<<20 || k.AnonRSS == 0 || k.Constraint != "CONSTRAINT_MEMCG" ||
+				} else if k.Main != tt.main || k.MainOpen != (tt.gone && !tt.main) || k.Command != "dd" || k.Limit != 8<<20 || k.AnonRSS == 0 || k.Constraint != "CONSTRAINT_MEMCG" ||
 					k.TaskCgroup != k.OOMCgroup || !strings.HasSuffix(k.TaskCgroup, uid+"/"+id) || len(k.Tasks) == 0 || k.Usage == 0 {
 					t.Errorf("%+v", k)
 				}
