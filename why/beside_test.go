@@ -6,6 +6,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
@@ -21,7 +22,7 @@ func besideKubelet(pod *v1.Pod, bodies ...fact.Body) answer.Answer {
 		at := dawn.Add(time.Duration(i+1) * time.Second)
 		f := fact.Fact{ID: fact.ID(i + 2), At: at, Seen: at, Pod: key, Body: b}
 		switch b := b.(type) {
-		case fact.Started, fact.Exited, fact.Probed, fact.Looked:
+		case fact.Started, fact.Exited, fact.Probed, fact.Looked, fact.OOMKilled:
 			f.Container = "app"
 		case fact.Act:
 			if _, ok := b.Body.(fact.Marked); ok {
@@ -111,5 +112,66 @@ func TestNeverReadyForMoreThanTheFirstAttempts(t *testing.T) {
 		fact.Act{By: "kubelet", Basis: fact.Told, Body: fact.Marked{Started: true}}, no, no, no)
 	if v := a.Verdicts[0]; v.Cause != answer.AppUnhealthy || !strings.Contains(v.Text, "503") {
 		t.Error(a.Text(answer.Style{Wide: true}))
+	}
+}
+
+// That no attempt succeeded the status shows, where kubelet's counters do not say so yet.
+func TestNeverReadyByItsStatus(t *testing.T) {
+	tls := fact.Probed{Probe: fact.Readiness, Verdict: fact.Failure, By: fact.BySay, Message: `Get "https://10.0.0.5:8080/": http: server gave HTTP response to HTTPS client`, Evidence: &fact.Evidence{Handler: fact.HTTPGet, Error: "http: server gave HTTP response to HTTPS client"}}
+	for name, c := range map[string]struct {
+		threshold int32
+		since     time.Duration
+		cause     answer.Cause
+	}{
+		"not ready since before it was started": {3, 0, answer.ProbeWrongScheme},
+		"ready meanwhile":                       {3, 2 * time.Second, answer.CauseUnknown},
+		"ready for too short to be shown":       {1, 0, answer.CauseUnknown},
+	} {
+		pod := web(func(c *v1.Container) { c.LivenessProbe, c.ReadinessProbe = nil, httpProbe(8080) })
+		pod.Spec.Containers[0].ReadinessProbe.FailureThreshold, pod.Spec.Containers[0].ReadinessProbe.PeriodSeconds = c.threshold, 2
+		not := v1.PodCondition{Type: v1.PodReady, Status: v1.ConditionFalse, Reason: "ContainersNotReady"}
+		not.LastTransitionTime.Time = dawn.Add(c.since)
+		running := []v1.ContainerStatus{{Name: "app", State: v1.ContainerState{Running: &v1.ContainerStateRunning{}}}}
+		a := besideKubelet(pod, fact.Started{ContainerID: "c://0", PID: 100},
+			fact.StatusSeen{Status: v1.PodStatus{Phase: v1.PodRunning, Conditions: []v1.PodCondition{not}, ContainerStatuses: running}}, tls, tls)
+		if v := a.Verdicts[0]; v.Cause != c.cause {
+			t.Errorf("%s: %s", name, a.Text(answer.Style{Wide: true}))
+		}
+	}
+}
+
+// Kubelet's word of a failed command may be read before the runtime tells its exit code.
+func TestProbesCommandKilledForMemory(t *testing.T) {
+	code := 137
+	no := func(code *int) fact.Probed {
+		return fact.Probed{Probe: fact.Readiness, Verdict: fact.Failure, By: fact.BySay, Evidence: &fact.Evidence{Handler: fact.Exec, ExitCode: code}}
+	}
+	killed := fact.OOMKilled{PID: 200, Command: "dd", Limit: 24 << 20, AnonRSS: 24 << 20, Constraint: "CONSTRAINT_MEMCG"}
+	other := 1
+	for name, c := range map[string]struct {
+		first *int
+		cause answer.Cause
+	}{"the first was told": {&code, answer.MemoryLimitChild}, "it ended otherwise": {&other, answer.CauseUnknown}} {
+		pod := web(func(k *v1.Container) {
+			k.LivenessProbe, k.ReadinessProbe = nil, &v1.Probe{ProbeHandler: v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"dd"}}}, FailureThreshold: 3, PeriodSeconds: 2}
+			k.Resources.Limits = v1.ResourceList{v1.ResourceMemory: resource.MustParse("24Mi")}
+		})
+		running := []v1.ContainerStatus{{Name: "app", State: v1.ContainerState{Running: &v1.ContainerStateRunning{}}}}
+		a := besideKubelet(pod, fact.Started{ContainerID: "c://0", PID: 100},
+			fact.StatusSeen{Status: v1.PodStatus{Phase: v1.PodRunning, ContainerStatuses: running}}, killed, no(c.first), killed, no(nil))
+		if v := a.Verdicts[0]; v.Cause != c.cause {
+			t.Errorf("%s: %s", name, a.Text(answer.Style{Wide: true}))
+		}
+	}
+}
+
+// A container that still runs was not ended.
+func TestStillStartingWasNotEnded(t *testing.T) {
+	pod := web(func(c *v1.Container) { c.LivenessProbe, c.StartupProbe = nil, httpProbe(8080) })
+	refused := fact.Probed{Probe: fact.Startup, Verdict: fact.Failure, By: fact.BySay, Evidence: &fact.Evidence{Handler: fact.HTTPGet, Errno: "ECONNREFUSED"}}
+	running := []v1.ContainerStatus{{Name: "app", State: v1.ContainerState{Running: &v1.ContainerStateRunning{}}}}
+	a := besideKubelet(pod, fact.StatusSeen{Status: v1.PodStatus{Phase: v1.PodRunning, ContainerStatuses: running}}, fact.Started{ContainerID: "c://0", PID: 100}, refused)
+	if text := a.Text(answer.Style{Wide: true}); strings.Contains(text, "it was ended") {
+		t.Error(text)
 	}
 }

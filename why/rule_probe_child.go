@@ -130,11 +130,25 @@ func probeChildOOM(p *probing) *finding {
 const mostKills = 3
 
 // ownCommandKilled says whether the probe's command died of SIGKILL, and one of the
-// kills was made while it ran.
+// kills was made while it ran. Kubelet's word of a failure may be read before the runtime
+// tells the exit code, which then is known of some of the attempts.
 func (p *probing) ownCommandKilled(kills []*fact.Fact) bool {
-	return p.last.Evidence.ExitCode != nil && *p.last.Evidence.ExitCode == 137 && slices.ContainsFunc(p.failed, func(at *fact.Fact) bool {
+	died := false
+	for _, at := range p.failed {
+		if ev := fact.Of[fact.Probed](at).Evidence; ev != nil && ev.ExitCode != nil {
+			if *ev.ExitCode != 137 {
+				return false
+			}
+			died = true
+		}
+	}
+	return died && slices.ContainsFunc(p.failed, func(at *fact.Fact) bool {
+		began := at.When()
+		if b := fact.Of[fact.Probed](at); b.By == fact.BySay && b.Took == 0 {
+			began = began.Add(-p.timeout()) // what is told is when it was over
+		}
 		return slices.ContainsFunc(kills, func(f *fact.Fact) bool {
-			return !f.When().Before(at.When()) && !f.When().After(at.Seen.Add(time.Second))
+			return !f.When().Before(began) && !f.When().After(at.Seen.Add(time.Second))
 		})
 	})
 }

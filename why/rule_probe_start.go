@@ -40,6 +40,10 @@ func probeSlowStart(p *probing) *finding {
 			p.h.inspect("see how far it came", p.h.kubectl("logs %s -c %s -p", p.h.Pod.Name, p.run.Container)),
 		},
 	}
+	ended := p.run.Kill != nil || p.run.Exit != nil
+	if !ended {
+		f.text = fmt.Sprintf("Container %s is still starting: until %s after its start, %s had not succeeded once.", p.run.Container, prose.Span(given), p.what())
+	}
 	if ev := p.last.Evidence; (p.mode == exitCode || p.mode == answered) && words.StillStarts.In(ev.Output) {
 		f.weight = strong
 		f.because = []string{fmt.Sprintf("It says so itself%s.", saying(ev.Output))}
@@ -49,7 +53,7 @@ func probeSlowStart(p *probing) *finding {
 	if ok && p.up(look) {
 		return f
 	}
-	if p.tooSoon() {
+	if ended && p.tooSoon() {
 		f.weight = fair
 		f.text = fmt.Sprintf("Container %s was given too little time to start: it was ended %s after its start, because %s had not succeeded.", p.run.Container, prose.Span(given), p.what())
 	}

@@ -2,6 +2,9 @@ package why
 
 import (
 	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/history"
@@ -37,8 +40,27 @@ func (p *probing) told() bool {
 // halfSeen says whether good attempts may have been made of which nobody tells.
 func (p *probing) halfSeen() bool {
 	b, ok := p.counted()
-	return p.told() && !(ok && b.Successes == 0)
+	return p.told() && !(ok && b.Successes == 0) && !p.neverPassed()
 }
+
+// neverPassed says that the status shows that no attempt succeeded in a container's only
+// run: a startup probe is asked no more after its first success, and with that of a
+// readiness probe the pod is ready for as long as it takes to fail again, which the status
+// shows unless that is too short.
+func (p *probing) neverPassed() bool {
+	if p.run.Attempt != 0 || p.run.Started == nil || p.spec == nil || p.spec.SuccessThreshold > 1 {
+		return false
+	}
+	if p.kind != fact.Readiness || p.shared() || time.Duration(max(p.spec.FailureThreshold, 1))*p.period() < shownFor {
+		return p.kind == fact.Startup
+	}
+	status, _ := p.h.Status(p.h.policy)
+	ready := conditionOf(status.Conditions, v1.PodReady)
+	return ready != nil && ready.Status == v1.ConditionFalse && !ready.LastTransitionTime.After(p.run.Started.When())
+}
+
+// shownFor is how long a status has to last to be shown for sure.
+const shownFor = 5 * time.Second
 
 // unlessHalfSeen keeps rules from concluding from good attempts that were not seen.
 func unlessHalfSeen(p *probing, r rule[*probing], f *finding) *finding {
