@@ -118,6 +118,7 @@ func (c *podCase) grace() time.Duration {
 // --event-ttl).
 const (
 	refill   = 5 * time.Minute
+	burst    = 25
 	keptFor  = 25 * time.Minute
 	fewWords = 2
 )
@@ -152,6 +153,18 @@ func (c *podCase) silent(container string, ended time.Time) bool {
 		}
 	}
 	return after >= fewWords && c.Now.Sub(ended) < keptFor
+}
+
+// spent says whether kubelet has written as many events of this pod as it does before it
+// gives any up.
+func (c *podCase) spent() bool {
+	count := int32(0)
+	for _, e := range c.events {
+		if e.Source.Component == "kubelet" {
+			count += max(e.Count, 1)
+		}
+	}
+	return count >= burst
 }
 
 // atOnce is how many events of one pod kubelet writes at least before it gives any up.

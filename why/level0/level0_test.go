@@ -225,6 +225,18 @@ func TestExplain(t *testing.T) {
 		// Running is not ready.
 		{name: "not ready, says no", spec: readiness, status: unready, events: `[{reason: Unhealthy, message: "Readiness probe failed: HTTP probe failed with statuscode: 503", lastTimestamp: "2026-11-22T02:59:55Z"}]`, kind: answer.NotReady, cause: answer.AppUnhealthy},
 		{name: "not ready, refused", spec: readiness, status: unready, events: `[{reason: Unhealthy, message: "Readiness probe failed: dial tcp 10.1.1.1:80: connect: connection refused", lastTimestamp: "2026-11-22T02:59:55Z"}]`, kind: answer.NotReady, cause: answer.CauseUnknown, text: "Nothing listened there"},
+		{
+			name: "not ready, and kubelet writes few events by now", spec: readiness, status: unready, kind: answer.NotReady, cause: answer.AppUnhealthy, text: "So it was 4 min ago",
+			events: `[{reason: Unhealthy, count: 25, source: {component: kubelet}, message: "Readiness probe failed: HTTP probe failed with statuscode: 503", lastTimestamp: "2026-11-22T02:56:00Z"}]`,
+		},
+		{
+			name: "not ready, it could have written more", spec: readiness, status: unready, kind: answer.NotReady, cause: answer.CauseUnknown, text: "not there any more",
+			events: `[{reason: Unhealthy, count: 12, source: {component: kubelet}, message: "Readiness probe failed: HTTP probe failed with statuscode: 503", lastTimestamp: "2026-11-22T02:56:00Z"}]`,
+		},
+		{
+			name: "not ready, was ready since the last of many events", spec: readiness, status: unready, kind: answer.NotReady, cause: answer.CauseUnknown, text: "not there any more",
+			events: `[{reason: Unhealthy, count: 25, source: {component: kubelet}, message: "Readiness probe failed: HTTP probe failed with statuscode: 503", lastTimestamp: "2026-11-22T02:54:55Z"}]`,
+		},
 		{name: "not ready, the event is old", spec: readiness, status: unready, events: `[{reason: Unhealthy, message: "Readiness probe failed: HTTP probe failed with statuscode: 503", lastTimestamp: "2026-11-22T02:50:00Z"}]`, kind: answer.NotReady, cause: answer.CauseUnknown, text: "not there any more"},
 		{name: "a readiness gate", status: `{phase: Running, conditions: [{type: Ready, status: "False", reason: ReadinessGatesNotReady, message: 'the status of pod readiness gate "example.com/lb" is not "True"'}], containerStatuses: [{name: app, ready: true, state: {running: {}}}]}`, kind: answer.NotReady, cause: answer.ReadinessGate},
 

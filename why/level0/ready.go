@@ -27,12 +27,12 @@ func (c *podCase) notReady() (told, bool) {
 			continue
 		}
 		s.Container = st.Name
-		return told{s, c.notReadyContainer(st)}, true
+		return told{s, c.notReadyContainer(st, ready.LastTransitionTime.Time)}, true
 	}
 	return told{s, unknown("", fmt.Sprintf("The pod is not ready: %s %s", orNothing(ready.Reason), ready.Message), "what its readiness waits for", c.describe())}, true
 }
 
-func (c *podCase) notReadyContainer(st v1.ContainerStatus) answer.Verdict {
+func (c *podCase) notReadyContainer(st v1.ContainerStatus, unready time.Time) answer.Verdict {
 	since := st.State.Running.StartedAt.Time
 	kind := "Readiness"
 	if st.Started != nil && !*st.Started {
@@ -49,12 +49,27 @@ func (c *podCase) notReadyContainer(st v1.ContainerStatus) answer.Verdict {
 	}
 	e := c.unhealthy(st.Name, kind, c.Now.Add(-eventDelay), c.Now.Add(slack))
 	if e == nil || last(*e).Before(since) {
+		if e := c.metBefore(st.Name, kind, unready, since); e != nil {
+			v := c.probeMet(st.Name, kind, begins, e)
+			v.Text += fmt.Sprintf(" So it was %s ago: kubelet has written as many events of this pod as it does at once, and from then on writes one in five minutes.", prose.Span(c.Now.Sub(last(*e))))
+			return v
+		}
 		if c.Now.Sub(since) < time.Duration(p.InitialDelaySeconds)*time.Second+2*c.period(st.Name, kind) {
 			return unknown(st.Name, begins+": it was started a moment ago, and has not been asked often enough.", "each attempt", c.describe())
 		}
 		return unknown(st.Name, begins+", and what it met is not there any more.", "each attempt, and why it failed", c.describe())
 	}
 	return c.probeMet(st.Name, kind, begins, e)
+}
+
+// metBefore is kubelet's newest word of a failed attempt since a container is not ready and
+// since it was started, where it gives up most of them by now; nil where there is none.
+func (c *podCase) metBefore(name, kind string, unready, since time.Time) *v1.Event {
+	e := c.unhealthy(name, kind, c.Now.Add(-refill), c.Now.Add(slack))
+	if e == nil || !c.spent() || last(*e).Before(unready) || last(*e).Before(since) {
+		return nil
+	}
+	return e
 }
 
 // eventDelay is how late an event's count may be brought up to date while the failures
