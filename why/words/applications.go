@@ -1,6 +1,7 @@
 package words
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -175,7 +176,7 @@ var (
 		`(?i)\b(?:read|write) tcp \S+->(\S+:\d+): .*(?:connection reset by peer|broken pipe)`,
 		"write tcp 10.42.0.9:56264->10.43.70.233:9000: write: connection reset by peer", "read tcp [::1]:4711->[::1]:9000: read: connection reset by peer")
 	place = fits("the same speakers, where they name what they asked",
-		`(?i)\blookup ([\w.-]+)|bad address '([\w.-]+)'|(?:enotfound|eai_again) ([\w.-]+)|(?:resolve host:?|host name|host not found in upstream|unknownhostexception:?) "?([\w.-]+)|\bserver at "([\w.-]+)"|\bserver on '([\w.-]+)|\bhost='([\w.-]+)'|\b[a-z][a-z+]*://(?:[^/@\s'"]*@)?([\w.-]+(?::\d{2,5})?)|\bto ([\w.-]+ port \d+)|\b(?:remote )?host \(([\w.:]+)\)|\b((?:[a-z][\w-]*(?:\.[\w-]+)*|\d+(?:\.\d+){3}):\d{2,5})\b`,
+		`(?i)\blookup ([\w.-]+)|bad address '([\w.-]+)'|(?:enotfound|eai_again) ([\w.-]+)|(?:resolve host:?|resolve address|host name|host not found in upstream|unknownhostexception:?) ["']?([\w.-]+)|\bserver at "([\w.-]+)"|\bserver on '([\w.-]+)|\bhost='([\w.-]+)'|\b[a-z][a-z+]*://(?:[^/@\s'"]*@)?([\w.-]+(?::\d{2,5})?)|\bto ([\w.-]+ port \d+)|\b(?:remote )?host \(([\w.:]+)\)|\b((?:[a-z][\w-]*(?:\.[\w-]+)*|\d+(?:\.\d+){3}):\d{2,5})\b`,
 		"dial tcp: lookup db on 10.96.0.10:53: no such host", "nc: bad address 'db'", `connection to server at "db" (10.43.0.9), port 5432 failed: Connection refused`, "curl: (7) Failed to connect to db port 80",
 		"HTTPConnectionPool(host='stock', port=8000): Read timed out.", "500 Server Error: INTERNAL SERVER ERROR for url: http://stock/")
 
@@ -221,9 +222,13 @@ func ListensOnLoopback(line string, port int32) bool {
 	return false
 }
 
+// source fits the line of a file from which something is said, as loggers and parsers name it,
+// which looks like a host and its port.
+var source = regexp.MustCompile(`(^|[\s"'(\[{<,=])/?[\w.-]+(?:/[\w.@-]+)*\.(?:go|py|m?js|ts|rb|java|kt|scala|php|cpp|exs?|erl|lua|cfg|conf|cnf|ini|ya?ml|json|xml|toml|properties|log|txt):\d+\b`)
+
 // Place is where a line of words about another points to; empty where it does not say.
 func Place(line string) string {
-	for _, w := range place.Find(line) {
+	for _, w := range place.Find(source.ReplaceAllString(line, "$1")) {
 		if w != "" {
 			return strings.Replace(strings.TrimRight(w, "."), " port ", ":", 1)
 		}

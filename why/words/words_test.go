@@ -62,6 +62,10 @@ func TestUnreached(t *testing.T) {
 		"consumer: Cannot connect to amqp://guest:**@queue:5672//: [Errno 111] Connection refused.":        "queue:5672",
 		"org.postgresql.util.PSQLException: Connection to db:5432 refused. Check that the port is correct": "db:5432",
 
+		"[ALERT] (1) : config : [/srv/haproxy.cfg:10] : 'server app/app1' : could not resolve address 'storefront'.": "storefront",
+		"2026/11/23 02:00:00 main.go:42: dial tcp: lookup db on 10.96.0.10:53: no such host":                         "db",
+		"(app/client.py:88) connecting to https://db.example.py:443 failed: Connection refused":                      "db.example.py:443",
+
 		"redis: connection refused": "",
 	} {
 		if _, where, ok := Unreached(line); !ok || where != want {
