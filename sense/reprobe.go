@@ -73,7 +73,7 @@ func (a *Reprobe) Hear(f fact.Fact) {
 	timeout := time.Duration(max(t.Spec.TimeoutSeconds, 1)) * time.Second
 	ask := a.greet
 	switch {
-	case b.Evidence.Timeout && b.Evidence.Handler == fact.GRPC && b.Evidence.Connect > 0:
+	case b.Evidence.Timeout && b.Evidence.Handler == fact.GRPC && (b.Evidence.Connect > 0 || b.By == fact.BySay): // kubelet does not say whether it got a connection
 		ask = a.greetOrWait
 	case b.Evidence.Timeout && patienceOf(timeout) < 2*timeout:
 		return

@@ -219,13 +219,17 @@ func TestSaysHelloAfterGRPC(t *testing.T) {
 func TestSaysHelloBeforeItWaits(t *testing.T) {
 	connected := timedOut(fact.GRPC)
 	connected.Body = fact.Probed{Probe: fact.Liveness, Verdict: fact.Failure, Evidence: &fact.Evidence{Handler: fact.GRPC, Timeout: true, Connect: 1}}
-	a, w := newAsked(t, 20) // longer than anybody would wait for it
-	w.speaks = fact.HTTP1
-	a.Hear(connected)
-	if b := (<-w.facts).Body.(fact.AskedAgain); b.Speaks != fact.HTTP1 || len(w.patience) != 0 {
-		t.Errorf("%+v", b)
+	told := timedOut(fact.GRPC)
+	told.Body = fact.Probed{Probe: fact.Liveness, Verdict: fact.Failure, By: fact.BySay, Evidence: &fact.Evidence{Handler: fact.GRPC, Timeout: true}}
+	for _, attempt := range []fact.Fact{connected, told} {
+		a, w := newAsked(t, 20) // longer than anybody would wait for it
+		w.speaks = fact.HTTP1
+		a.Hear(attempt)
+		if b := (<-w.facts).Body.(fact.AskedAgain); b.Speaks != fact.HTTP1 || len(w.patience) != 0 {
+			t.Errorf("%+v", b)
+		}
 	}
-	a, w = newAsked(t, 1)
+	a, w := newAsked(t, 1)
 	a.Hear(connected)
 	<-w.patience
 	w.answer <- fact.Probed{Verdict: fact.Success}
