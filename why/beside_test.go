@@ -129,7 +129,7 @@ func TestNeverReadyByItsStatus(t *testing.T) {
 	} {
 		pod := web(func(c *v1.Container) { c.LivenessProbe, c.ReadinessProbe = nil, httpProbe(8080) })
 		pod.Spec.Containers[0].ReadinessProbe.FailureThreshold, pod.Spec.Containers[0].ReadinessProbe.PeriodSeconds = c.threshold, 2
-		not := v1.PodCondition{Type: v1.PodReady, Status: v1.ConditionFalse, Reason: "ContainersNotReady"}
+		not := v1.PodCondition{Type: v1.ContainersReady, Status: v1.ConditionFalse, Reason: "ContainersNotReady"}
 		not.LastTransitionTime.Time = dawn.Add(c.since)
 		running := []v1.ContainerStatus{{Name: "app", State: v1.ContainerState{Running: &v1.ContainerStateRunning{}}}}
 		a := besideKubelet(pod, fact.Started{ContainerID: "c://0", PID: 100},

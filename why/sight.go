@@ -45,17 +45,17 @@ func (p *probing) halfSeen() bool {
 
 // neverPassed says that the status shows that no attempt succeeded in a container's only
 // run: a startup probe is asked no more after its first success, and with that of a
-// readiness probe the pod is ready for as long as it takes to fail again, which the status
-// shows unless that is too short.
+// readiness probe the only container is ready for as long as it takes to fail again, which
+// the status shows unless that is too short.
 func (p *probing) neverPassed() bool {
 	if p.run.Attempt != 0 || p.run.Started == nil || p.spec == nil || p.spec.SuccessThreshold > 1 {
 		return false
 	}
-	if p.kind != fact.Readiness || p.shared() || time.Duration(max(p.spec.FailureThreshold, 1))*p.period() < shownFor {
+	if p.kind != fact.Readiness || p.shared() || len(p.h.Object.Spec.InitContainers) > 0 || time.Duration(max(p.spec.FailureThreshold, 1))*p.period() < shownFor {
 		return p.kind == fact.Startup
 	}
 	status, _ := p.h.Status(p.h.policy)
-	ready := conditionOf(status.Conditions, v1.PodReady)
+	ready := conditionOf(status.Conditions, v1.ContainersReady)
 	return ready != nil && ready.Status == v1.ConditionFalse && !ready.LastTransitionTime.After(p.run.Started.When())
 }
 
