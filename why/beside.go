@@ -10,7 +10,7 @@ import (
 // decisions are what a node does in the words of the rules; on a node on which somebody
 // else decides, that one does it.
 var decisions = []string{
-	"ended", "ends", "killed", "ordered", "evicted", "evicts", "refused", "started", "starts", "sets", "took", "did not",
+	"ended", "ends", "killed", "ordered", "evicted", "evicts", "follows", "refused", "started", "starts", "sets", "took", "did not",
 	"then", "'s order", "'s decision", "'s kill", "'s refusal",
 }
 

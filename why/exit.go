@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -232,7 +233,7 @@ func (e ending) hookKill(symptom string) answer.Verdict {
 			hook = f
 		}
 	}
-	said := prose.Brief(words.Hook(fact.Of[fact.HookRan](hook).Error), kept)
+	said := prose.Brief(strings.TrimRight(words.Hook(fact.Of[fact.HookRan](hook).Error), ":. "), kept)
 	f := finding{
 		cause: answer.HookFailed, certainty: answer.Recorded, weight: certain, chain: e.chain(e.run.Start, hook, e.run.Kill),
 		text:  fmt.Sprintf("The postStart hook of container %s failed, so the node ended it and starts it again: %s.", e.run.Container, cmp.Or(said, "it said nothing")),
@@ -267,7 +268,7 @@ func colon(text string) string {
 	if text == "" {
 		return ""
 	}
-	return ": " + prose.Brief(text, kept)
+	return ": " + strings.TrimSuffix(prose.Brief(text, kept), ".")
 }
 
 // podKill explains a kill on the account of the whole pod.

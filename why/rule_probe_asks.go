@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -72,7 +73,7 @@ func probeCommandLacks(p *probing) *finding {
 	return &finding{
 		cause: answer.ProbeCommandFailed, weight: strong, chain: p.chain(),
 		text: fmt.Sprintf("The command of the %s probe (%s) cannot do its work in container %s: its shell does not find %s, which says nothing of the application.",
-			kindWord(p.kind), prose.Brief(p.last.Evidence.Target, 80), p.run.Container, firstOf(m...)),
+			kindWord(p.kind), prose.Brief(cmp.Or(p.last.Evidence.Target, p.command()), 80), p.run.Container, firstOf(m...)),
 		fixes: []answer.Fix{p.h.inspect("see what the image has", p.h.exec(p.run.Container, "ls /bin /usr/bin")), p.h.specFix("correct the probe's command, or probe with httpGet, tcpSocket or grpc, which need no program in the image")},
 	}
 }
@@ -85,7 +86,7 @@ func probeImpossible(p *probing) *finding {
 	ev := p.last.Evidence
 	f := &finding{cause: answer.ProbeCommandFailed, weight: certain, certainty: answer.Inferred, chain: p.chain()}
 	if ev != nil && ev.Handler == fact.Exec {
-		f.text = fmt.Sprintf("The command of the %s probe (%s) cannot be run in container %s: %s.", kindWord(p.kind), prose.Brief(ev.Target, 80), p.run.Container, lastClause(p.last.Message, ev))
+		f.text = fmt.Sprintf("The command of the %s probe (%s) cannot be run in container %s: %s.", kindWord(p.kind), prose.Brief(cmp.Or(ev.Target, p.command()), 80), p.run.Container, lastClause(p.last.Message, ev))
 		f.fixes = []answer.Fix{p.h.inspect("see what the image has", p.h.exec(p.run.Container, "ls /bin /usr/bin")), p.h.specFix("correct the probe's command")}
 		return f
 	}
