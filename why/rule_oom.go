@@ -116,7 +116,7 @@ func (e ending) oomPerhapsMain() *finding {
 	taken.Body = b
 	f := e.oom(&taken)
 	f.weight = fair
-	f.because = append(f.because, "nobody watched then: that it was the main process is concluded from its exit code 137, which a shell would also hand on.")
+	f.because = append(f.because, "nobody saw which process it was: that it was the main one is concluded from its exit code 137, which a shell would also hand on.")
 	return f
 }
 

@@ -26,7 +26,7 @@ func TestAnOOMKillOfBeforeAnybodyWatched(t *testing.T) {
 		}
 	}
 	for _, q := range []question{
-		{name: "a program ends with 137", pod: program, symptom: answer.Restarted, cause: answer.MemoryLimit, certainty: answer.Inferred, says: "nobody watched then", tale: ends(137, 0)},
+		{name: "a program ends with 137", pod: program, symptom: answer.Restarted, cause: answer.MemoryLimit, certainty: answer.Inferred, says: "nobody saw which process it was", tale: ends(137, 0)},
 		{name: "what the image runs ends with 137", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.MemoryLimit, certainty: answer.Inferred, tale: ends(137, 0)},
 		{name: "a shell ends with 137", pod: shell, symptom: answer.Restarted, cause: answer.CauseUnknown, says: "container-memory-limit-child", tale: ends(137, 0)},
 		{name: "it ended with an error of its own", pod: program, symptom: answer.Restarted, cause: answer.MemoryLimitChild, tale: ends(1, 0)},
