@@ -1,6 +1,7 @@
 package fact
 
 import (
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -169,3 +170,10 @@ func (Exited) observed()       {}
 func (HookRan) observed()      {}
 func (KillFailed) observed()   {}
 func (Removed) observed()      {}
+
+// TakesVariables says whether a container takes variables from ConfigMaps or Secrets.
+func TakesVariables(c *v1.Container) bool {
+	return c != nil && (len(c.EnvFrom) > 0 || slices.ContainsFunc(c.Env, func(e v1.EnvVar) bool {
+		return e.ValueFrom != nil && (e.ValueFrom.ConfigMapKeyRef != nil || e.ValueFrom.SecretKeyRef != nil)
+	}))
+}

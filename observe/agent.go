@@ -195,6 +195,14 @@ func (a *Agent) heard(f fact.Fact) {
 	a.attempts.heard(f)
 }
 
+// varies says whether a container's runs may be given other variables; also where its pod
+// is not known yet.
+func (a *Agent) varies(uid types.UID, container string) bool {
+	pod, known := a.loop.pods.Get(uid)
+	spec, ok := pod.Spec(container)
+	return !known || ok && fact.TakesVariables(spec)
+}
+
 // Run watches until ctx ends.
 func (a *Agent) Run(ctx context.Context) error {
 	a.start()
@@ -211,7 +219,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	if a.runtime != nil {
 		s := runtime.Source{
 			Client: a.runtime, Root: a.runtime.Root, Complete: a.kernel.complete, LastSaid: lastSaid, ExecEnded: a.execs.ended,
-			Told: func() { close(a.listed) }, Log: a.o.Log,
+			Told: func() { close(a.listed) }, Varies: a.varies, Log: a.o.Log,
 		}
 		sources.Go(func() { _ = s.Run(ctx, a.loop.submit) }) // it ends with ctx only
 	}

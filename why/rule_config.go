@@ -134,7 +134,7 @@ func configThenExit(e ending) *finding {
 		}
 	}
 	c, ok := e.h.changeBefore(from, first.at)
-	if !ok && ranWell && first.lasted() < proven && e.h.Beside != "" && variables(e.spec) {
+	if !ok && ranWell && first.lasted() < proven && e.h.Beside != "" && fact.TakesVariables(e.spec) {
 		// Nobody tells beside somebody else's node of changes that only the next start
 		// reads: they are seen by what that run was given.
 		var compared bool
@@ -203,13 +203,6 @@ func takenFrom(c *v1.Container, variable string) (object, name string, ok bool) 
 		}
 	}
 	return object, name, ok
-}
-
-// variables says whether a container takes variables from ConfigMaps or Secrets.
-func variables(c *v1.Container) bool {
-	return c != nil && (len(c.EnvFrom) > 0 || slices.ContainsFunc(c.Env, func(e v1.EnvVar) bool {
-		return e.ValueFrom != nil && (e.ValueFrom.ConfigMapKeyRef != nil || e.ValueFrom.SecretKeyRef != nil)
-	}))
 }
 
 // configThenNo: the application says no since a change.

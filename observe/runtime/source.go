@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"whylet.dev/whylet/fact"
 )
 
@@ -29,7 +31,10 @@ type Source struct {
 	// ExecEnded hears of the end of each command that was run in a container beside its
 	// main process. Nil: nobody wants to.
 	ExecEnded func(containerID string, code int32, at time.Time)
-	Log       *slog.Logger
+	// Varies says whether a run of a container may be given other variables than the one
+	// before it, so that it is worth asking which. Nil: none is.
+	Varies func(pod types.UID, container string) bool
+	Log    *slog.Logger
 
 	emit  func(fact.Fact)
 	mu    sync.Mutex
@@ -124,6 +129,11 @@ func (s *Source) heard(ctx context.Context, t told) {
 		if v.started.IsZero() {
 			v.started = t.at.UTC() // the process runs before the status says so
 		}
+		if s.varies(v) {
+			if whole, err := s.Client.look(ctx, v.id, true); err == nil {
+				v.environment = whole.environment
+			}
+		}
 		v.pid = int(t.pid)
 		s.lane(v, func() { s.tellStart(v) })
 		return
@@ -139,6 +149,8 @@ func (s *Source) heard(ctx context.Context, t told) {
 		s.tellEnd(v)
 	})
 }
+
+func (s *Source) varies(v view) bool { return s.Varies != nil && s.Varies(v.pod.UID, v.name) }
 
 // until looks at a container until its status says what an event said already, and
 // gives what was seen last. It looks less and less often: on a busy machine each look
@@ -174,7 +186,7 @@ func (s *Source) lookAtAll(ctx context.Context) error {
 		if s.stage(id) == ended || s.stage(id) == started && !v.exited() || !v.exited() && !v.running() {
 			continue
 		}
-		full, err := s.Client.look(ctx, id, v.running())
+		full, err := s.Client.look(ctx, id, v.running() || s.varies(v))
 		switch {
 		case notFound(err):
 		case err != nil:

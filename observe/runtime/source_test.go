@@ -23,6 +23,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/timestamppb"
+	k8stypes "k8s.io/apimachinery/pkg/types"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"whylet.dev/whylet/fact"
@@ -69,7 +70,11 @@ func (s *standIn) ContainerStatus(_ context.Context, q *runtimeapi.ContainerStat
 		return nil, status.Error(codes.NotFound, "no such container")
 	}
 	copied, _ := proto.Clone(c).(*runtimeapi.ContainerStatus)
-	return &runtimeapi.ContainerStatusResponse{Status: copied}, nil
+	r := &runtimeapi.ContainerStatusResponse{Status: copied}
+	if q.Verbose {
+		r.Info = map[string]string{"info": fmt.Sprintf(`{"pid": 1, "runtimeSpec": {"process": {"env": ["MODE=%s"]}}}`, c.Annotations["mode"])}
+	}
+	return r, nil
 }
 
 func (s *standIn) Subscribe(_ *eventsapi.SubscribeRequest, stream eventsapi.Events_SubscribeServer) error {
@@ -147,7 +152,7 @@ func begin(t *testing.T) (*standIn, func(fact.Kind) fact.Fact, *[]fact.Fact) {
 	facts := make(chan fact.Fact, 64)
 	var all []fact.Fact
 	var run sync.WaitGroup
-	source := Source{Client: client, Log: slog.New(slog.DiscardHandler), LastSaid: func(path string) ([]string, []time.Time) {
+	source := Source{Client: client, Log: slog.New(slog.DiscardHandler), Varies: func(uid k8stypes.UID, name string) bool { return uid == "u" && name == "app" }, LastSaid: func(path string) ([]string, []time.Time) {
 		return containers.LastSaid(containers.ContainerView{LogPath: path})
 	}}
 	run.Go(func() { _ = source.Run(ctx, func(f fact.Fact) { facts <- f }) })
@@ -224,6 +229,22 @@ func TestAStartWhoseStatusIsLate(t *testing.T) {
 	time.AfterFunc(50*time.Millisecond, func() { s.set("c1", runs) })
 	if f := wait("Started"); f.At.IsZero() {
 		t.Errorf("%+v", f)
+	}
+}
+
+// A run's variables are compared with those of the run before it, also where it ended at once.
+func TestARunThatWasGivenOtherVariables(t *testing.T) {
+	s, wait, _ := begin(t)
+	s.set("c1", func(c *runtimeapi.ContainerStatus) { runs(c); c.Annotations["mode"] = "good" })
+	s.tell(t, "/tasks/start", &apievents.TaskStart{ContainerID: "c1", Pid: 1})
+	wait("Started")
+	s.set("c2", func(c *runtimeapi.ContainerStatus) {
+		runs(c)
+		c.State, c.ExitCode, c.Annotations[noteRestarts], c.Annotations["mode"] = runtimeapi.ContainerState_CONTAINER_EXITED, 1, "3", "bad"
+	})
+	s.tell(t, "/tasks/start", &apievents.TaskStart{ContainerID: "c2", Pid: 2})
+	if b, ok := wait("Started").Body.(fact.Started); !ok || !b.Compared || !slices.Equal(b.OtherVariables, []string{"MODE"}) {
+		t.Errorf("%+v", b)
 	}
 }
 

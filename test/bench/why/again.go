@@ -46,12 +46,15 @@ func newClock(s journal.Source) (c clock, err error) {
 	return c, nil
 }
 
+// until is the first fact that was written after a moment for sure: what is seen before may
+// be written later, and what is seen after cannot have been written before.
 func (c clock) until(at time.Time) fact.ID {
 	to := fact.ID(1)
 	for _, one := range c {
-		if one.seen.Before(at) && one.id >= to {
-			to = one.id + 1
+		if !one.seen.Before(at) {
+			return one.id
 		}
+		to = max(to, one.id+1)
 	}
 	return to
 }
