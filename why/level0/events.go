@@ -80,14 +80,16 @@ const slack = 2 * time.Second
 
 // ordered is kubelet's word that it ended the run of a container that ended at the given
 // time: a Killing event between the end and a grace period before, as it was then. An event
-// that is told again keeps the times of the first and of the last.
+// that is told again keeps the times of the first and of the last. What is ordered in a run
+// ends it, however long a busy node takes for that.
 func (c *podCase) ordered(container string, ended time.Time) *v1.Event {
 	e := c.newestEvent(container, "Killing")
 	if e == nil {
 		return nil
 	}
+	began, known := c.began(container, ended)
 	for _, at := range []time.Time{last(*e), first(*e)} {
-		if at.After(ended.Add(slack)) || at.Before(ended.Add(-c.grace()-slack)) {
+		if at.After(ended.Add(slack)) || at.Before(ended.Add(-c.grace()-slack)) && (!known || !at.After(began)) {
 			continue
 		}
 		then := *e
@@ -95,6 +97,20 @@ func (c *podCase) ordered(container string, ended time.Time) *v1.Event {
 		return &then
 	}
 	return nil
+}
+
+// began is when the run of a container began that ended at the given time.
+func (c *podCase) began(container string, ended time.Time) (time.Time, bool) {
+	for _, all := range [][]v1.ContainerStatus{c.Pod.Status.ContainerStatuses, c.Pod.Status.InitContainerStatuses} {
+		for _, st := range all {
+			for _, t := range []*v1.ContainerStateTerminated{st.State.Terminated, st.LastTerminationState.Terminated} {
+				if st.Name == container && t != nil && t.FinishedAt.Time.Equal(ended) && !t.StartedAt.IsZero() {
+					return t.StartedAt.Time, true
+				}
+			}
+		}
+	}
+	return time.Time{}, false
 }
 
 // grace is the longest that kubelet lets a container of this pod end by itself.

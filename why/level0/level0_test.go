@@ -209,6 +209,10 @@ func TestExplain(t *testing.T) {
 		},
 		{name: "exit 1 with a hook, events are gone", spec: hooked, status: ended(`exitCode: 1, reason: Error`), words: quiet, kind: answer.Restarted, cause: answer.CauseUnknown, text: "a hook"},
 		{
+			name: "the node took long for the end that was ordered", spec: liveness, status: ended(`exitCode: 137, reason: OOMKilled`), words: quiet, kind: answer.Restarted, cause: answer.CauseUnknown, text: "Kubelet was ending container app for its liveness probe",
+			events: `[{reason: Scheduled, lastTimestamp: "2026-11-22T02:00:00Z"}, {reason: Killing, message: "Container app failed liveness probe, will be restarted", lastTimestamp: "2026-11-22T02:48:50Z"}]`,
+		},
+		{
 			name: "its sandbox was lost", status: ended(`exitCode: 137, reason: Error`), words: quiet, kind: answer.Restarted, cause: answer.SandboxFailed, text: "which still ran",
 			events: `[{reason: Killing, message: "Stopping container app", lastTimestamp: "2026-11-22T02:49:58Z"}, {reason: SandboxChanged, message: "Pod sandbox changed, it will be killed and re-created.", lastTimestamp: "2026-11-22T02:49:58Z", involvedObject: {fieldPath: none}}]`,
 		},
