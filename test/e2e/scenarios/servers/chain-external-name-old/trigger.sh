@@ -1,2 +1,2 @@
 . "$(dirname "$0")/../../lib.sh"
-said ENOTFOUND accounts; sleep 6
+said getaddrinfo accounts; sleep 6
