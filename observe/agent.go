@@ -231,6 +231,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	sources.Go(func() { a.counts.run(ctx) })
 	sources.Go(func() { a.loop.shed.run(ctx, a.loop.submit) })
 	sources.Go(func() { a.tellCost(ctx) })
+	sources.Go(func() { lean(ctx) })
 	<-ctx.Done()
 	sources.Wait()
 	a.loop.submit(fact.Fact{Body: fact.AgentStopped{}})

@@ -22,6 +22,7 @@
 //	kernel.go     what this machine's kernel tells, and looks into containers
 //	cgroups.go    the cgroups of pods, by their processes
 //	quiet.go      what the agent does not to be noticed
+//	lean.go       what it read of its own program and gives back
 //	shed.go       what is left out when memory is short
 //	doctor.go     what can be seen on a machine
 //	clean.go      what agents left on a machine, and its end
