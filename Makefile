@@ -407,6 +407,10 @@ test-faults: peer front ## Kill fronts, their API server, agents and archives at
 test-observe: build peer images observe ## A third of the scenarios beside a real kubelet, with the observing agent (10 minutes, needs root)
 	@WHYLET_OBSERVE=1 $(GO) test -count=1 -timeout 20m ./test/e2e/scenarios -run '^TestObserve' -v
 
+.PHONY: test-systemd
+test-systemd: build peer images observe ## A real kubelet and the agent under systemd on cgroup v2, in an emulated machine (half an hour on a calm machine, needs root and apt-get)
+	@WHYLET_MACHINE=$(CURDIR)/$(BIN)/machine $(GO) test -count=1 -timeout 90m ./test/e2e/scenarios -run '^TestObserveSystemd$$' -v
+
 # make test-trio TRIO=score plays a third of the scenarios on them, too, as test-observe does on one; TRIO=pools is seven
 # real kubelets in two pools in place of the three.
 TRIO ?= 1

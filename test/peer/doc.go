@@ -21,6 +21,7 @@
 //	stack.go      what both have; whylet.go and real.go, the two
 //	runtimes.go   what runs the real one's containers: its containerd, an older one, CRI-O
 //	join.go       nodes that join, and the wires between them
+//	machine.go    one that joins in an emulated machine, under systemd
 //	files.go      their folders; certificates.go, who vouches for whom; dial.go, how they are reached
 //	services.go   kube-proxy and names
 //	processes.go, cgroups.go  what they leave behind, and its end
