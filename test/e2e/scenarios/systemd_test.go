@@ -92,7 +92,7 @@ func (u *underSystemd) play(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Suite{Node: u, Patience: 8 * time.Minute, Every: 5 * time.Second}
+	s := &Suite{Node: u, Patience: 10 * time.Minute, Every: 20 * time.Second} // a question takes seconds of an emulated processor
 	if err := s.Prepare(t.Context(), all); err != nil {
 		t.Fatal(err)
 	}
