@@ -169,7 +169,7 @@ func ephemeral(place string) bool {
 const complainsLately = 2 * time.Minute
 
 // complaints are what the pod's containers say of errors: lately, whatever they said after it,
-// or, where nobody knows when a line was said, at the ends of their logs.
+// or before; or, where nobody knows when a line was said, at the ends of their logs.
 func (h *inquiry) complaints() []answer.Complaint {
 	var all []answer.Complaint
 	for _, name := range h.Containers() {
@@ -193,10 +193,12 @@ func (h *inquiry) complaints() []answer.Complaint {
 
 // complaint is what the end of a log says of an error.
 func complaint(f *fact.Fact, look fact.Looked, since time.Time) (answer.Complaint, bool) {
-	text, another := "", false
+	text, another, earlier := "", false, false
 	switch lines := look.Said; {
 	case len(look.SaidAt) > 0:
-		text = words.Trouble(history.SaidSince(f, since), false)
+		if text = words.Trouble(history.SaidSince(f, since), false); text == "" {
+			text, earlier = words.Trouble(lines, false), true
+		}
 		another = blames(text)
 	case words.Troubled(lines):
 		text = words.Reason(lines)
@@ -206,7 +208,7 @@ func complaint(f *fact.Fact, look fact.Looked, since time.Time) (answer.Complain
 	if text == "" {
 		return answer.Complaint{}, false
 	}
-	c := answer.Complaint{Container: f.Container, Text: prose.Brief(text, quoted), Another: another, Fact: f.ID}
+	c := answer.Complaint{Container: f.Container, Text: prose.Brief(text, quoted), Another: another, Before: earlier, Fact: f.ID}
 	if words.NoSpace.In(text) && !another {
 		c.Cause = answer.DiskFull
 	}

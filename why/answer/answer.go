@@ -89,10 +89,12 @@ type Reach struct {
 // Complaint is what a container's log says of an error. Another is set where its words are
 // about somebody that it asks, and not about itself.
 type Complaint struct {
-	Container string  `json:"container"`
-	Text      string  `json:"text"`
-	Another   bool    `json:"another,omitempty"`
-	Fact      fact.ID `json:"fact"`
+	Container string `json:"container"`
+	Text      string `json:"text"`
+	Another   bool   `json:"another,omitempty"`
+	// Before is set where it was said longer ago than what fails now is likely to come from.
+	Before bool    `json:"before,omitempty"`
+	Fact   fact.ID `json:"fact"`
 	// Cause is what its words stand for, where that is more than that it fails.
 	Cause Cause `json:"cause,omitempty"`
 }

@@ -159,7 +159,7 @@ func (f *follower) named(ctx context.Context, pod *v1.Pod, a *answer.Answer, v a
 		return seen[0].hops
 	case k.handsOn && len(all) == 1:
 		return all[0].hops
-	case len(all) == 1 && all[0].closed && !k.own && cluster.Lacks(v) && !k.well.After(all[0].first.Add(mayLast)):
+	case len(all) == 1 && all[0].closed && !k.own && cluster.Lacks(v) && k.enduredFor(all[0].first) < mayLast:
 		f.likely = true
 		return all[0].hops
 	}
@@ -320,15 +320,17 @@ func waiting(a *answer.Answer, i int) answer.Verdict {
 // unseen is what is wrong with a pod that looks well, by what who asks it gets; nothing where
 // that does not tell.
 func unseen(p place, met bool, a *answer.Answer) (answer.Cause, string) {
+	hands := p.failing || p.called || p.handsOn && met || cluster.AnsweredFailure(p.Text)
+	cause, text, fails := cluster.Fails(a, p.since)
+	if hands && fails && p.answered {
+		return cause, text
+	}
 	if p.late && met {
 		if cause, text, ok := cluster.Mute(a); ok && (cause != answer.AppHang || !p.Heard) {
 			return cause, text
 		}
 	}
-	if !p.failing && !p.called && !(p.handsOn && met) && !cluster.AnsweredFailure(p.Text) {
-		return "", ""
-	}
-	if cause, text, ok := cluster.Fails(a, p.since); ok {
+	if hands && fails {
 		return cause, text
 	}
 	return "", ""

@@ -268,6 +268,17 @@ func TestFollow(t *testing.T) {
 			w.pod("db2", 5432, answer.Restarted, ended)
 			w.pod("queue3", 4222, answer.Restarted, oom)
 		}, answer.AppUnhealthy, "", 0},
+		"a plain 503 of one that looked well at its start, while what its configuration names was gone": {func(w *town) {
+			now := time.Now().UTC()
+			v := saysNo(503)
+			v.Chain = append([]answer.Link{{Fact: 2, At: now.Add(-10 * time.Second), Kind: "Probed", Evidence: map[string]any{"verdict": "Success"}}}, v.Chain...)
+			w.pod("web1", 80, answer.NotReady, v)
+			w.pods.Items[0].Status.ContainerStatuses = []v1.ContainerStatus{{State: v1.ContainerState{Running: &v1.ContainerStateRunning{StartedAt: metav1.NewTime(now.Add(-15 * time.Second))}}}}
+			w.configure("DB_HOST=db2:5432")
+			a := w.pod("db2", 5432, answer.Restarted, ended)
+			a.Symptoms[0].First = now.Add(-2 * time.Minute)
+			w.answers["db2"] = *a
+		}, answer.AppExitError, "shop/db2", 1},
 		"a plain 503 of one that was well for long while what its configuration names was gone": {func(w *town) {
 			now := time.Now().UTC()
 			v := saysNo(503)
@@ -350,6 +361,18 @@ func TestFollow(t *testing.T) {
 			w.pod("watch2", 26379, answer.Healthy, well, answer.Reach{Container: "web", Place: "sessions3:6379", How: answer.ReachDialing})
 			w.pod("sessions3", 6379, answer.Restarted, oom)
 		}, answer.MemoryLimit, "shop/sessions3", 2},
+		"who fails it is given nothing at a moment, and says what is wrong": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(500), answer.Reach{Container: "web", Place: "10.43.0.2:80", How: answer.ReachAwaits})
+			w.pod("api2", 80, answer.Healthy, well)
+			w.seenFrom("api2", "10.42.0.1", 0)
+			w.says("api2", "SyntaxError: Unexpected token }", false)
+		}, answer.AppUnhealthy, "shop/api2", 1},
+		"who fails it said something long ago": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(500), answer.Reach{Container: "web", Place: "10.43.0.2:80", How: answer.ReachOpen})
+			w.pod("api2", 80, answer.Healthy, well)
+			w.says("api2", "SyntaxError: Unexpected token }", false)
+			w.answers["api2"].Complaints[0].Before = true
+		}, answer.AppUnhealthy, "", 0},
 		"it was well until what another reads was changed": {func(w *town) {
 			now := time.Now().UTC()
 			v := saysNo(500)

@@ -3,8 +3,8 @@ package ask
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,20 +47,24 @@ type asker struct {
 	// nobody knows whose that is. Then one that is down explains nothing, as it would have been
 	// refused; and where it says a reason of its own, nobody but who keeps silent does.
 	late, handsOn, failing, own bool
+	// answered is set where it was given an answer, and not too late: nothing says else.
+	answered bool
 	// names is set where its words name who failed it.
 	names bool
-	// well is when it was seen well last, since when it began to fail after that.
-	since, well time.Time
-	complaints  []answer.Complaint
-	calls       map[string]bool // whom its errors call by name, by their keys
+	// started is when its youngest container was, well is when it was seen well last, since when it began to fail after that.
+	started, since, well time.Time
+	complaints           []answer.Complaint
+	calls                map[string]bool // whom its errors call by name, by their keys
 }
 
 func newAsker(pod *v1.Pod, a *answer.Answer, v answer.Verdict) asker {
 	k := asker{address: pod.Status.PodIP, late: cluster.TimesOut(v, ""), handsOn: cluster.HandsOn(v), own: cluster.SaysOwn(a), complaints: a.Complaints}
 	k.failing = cluster.Plain(v)
+	k.answered = k.failing
 	if k.well = cluster.LastWell(v); !k.well.IsZero() {
 		k.since = cluster.Since(a, v)
 	}
+	k.started = cluster.LastStart(pod)
 	for _, r := range a.Reaches {
 		if r.How == answer.ReachOpen || r.How == answer.ReachAwaits || r.How == answer.ReachLately {
 			host, _ := split(r.Place)
@@ -82,13 +86,22 @@ func (k *asker) letDown(a *answer.Answer, called []place) {
 		k.handsOn, k.failing = true, false
 	}
 	for _, c := range a.Complaints {
-		k.late = k.late || c.Another && cluster.TimesOut(answer.Verdict{}, c.Text)
+		k.late = k.late || c.Another && !c.Before && cluster.TimesOut(answer.Verdict{}, c.Text)
 	}
+	k.answered = k.answered && !k.late
 }
 
 // about says whether an error of the asker's own has the name of a Service among its words.
 func (k *asker) about(service *v1.Service) bool {
-	return service != nil && slices.ContainsFunc(k.complaints, func(c answer.Complaint) bool { return cluster.Mentions(c.Text, service.Name) })
+	return service != nil && slices.ContainsFunc(k.complaints, func(c answer.Complaint) bool { return !c.Before && cluster.Mentions(c.Text, service.Name) })
+}
+
+// enduredFor is how long it was well while another was down since some time.
+func (k *asker) enduredFor(down time.Time) time.Duration {
+	if k.started.After(down) {
+		down = k.started
+	}
+	return k.well.Sub(down)
 }
 
 // places are what a pod asks, as its words and sockets show: called are those that its words
@@ -287,8 +300,8 @@ func (f *follower) configured(ctx context.Context, pod *v1.Pod) []place {
 		if err != nil {
 			continue
 		}
-		for key, text := range c.Data {
-			texts = append(texts, cluster.Setting{Where: fmt.Sprintf("ConfigMap %s, key %s", name, key), Text: text})
+		for _, key := range slices.Sorted(maps.Keys(c.Data)) {
+			texts = append(texts, cluster.Setting{Where: fmt.Sprintf("ConfigMap %s, key %s", name, key), Text: c.Data[key]})
 		}
 	}
 	var all []place
@@ -297,13 +310,8 @@ func (f *follower) configured(ctx context.Context, pod *v1.Pod) []place {
 		if cluster.Leads(s, pod) {
 			continue
 		}
-		named := regexp.MustCompile(`(?:^|[^\w.-])` + regexp.QuoteMeta(s.Name) + `(?:\.` + regexp.QuoteMeta(s.Namespace) + `(?:\.svc[\w.]*)?)?(?::(\d{2,5})\b|[^\w.-]|$)`)
-		for _, t := range texts {
-			if m := named.FindStringSubmatch(t.Text); m != nil {
-				port, _ := strconv.ParseInt(m[1], 10, 32)
-				all = append(all, place{Reach: answer.Reach{Place: s.Name, Text: "its " + t.Where + " names it"}, host: s.Name, port: int32(port)})
-				break
-			}
+		if where, port, ok := cluster.Named(texts, s); ok {
+			all = append(all, place{Reach: answer.Reach{Place: s.Name, Text: "its " + where + " names it"}, host: s.Name, port: port})
 		}
 	}
 	return all

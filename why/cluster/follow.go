@@ -123,15 +123,13 @@ func Plain(v answer.Verdict) bool {
 // Silent says whether a cause is one for which somebody answers nothing on a connection.
 func Silent(c answer.Cause) bool { return slices.Contains(silences, c) }
 
-// SaysOwn says whether the containers' logs tell of an error that is their own, SaysAnothers
-// whether of one of somebody that they ask.
-func SaysOwn(a *answer.Answer) bool {
-	return slices.ContainsFunc(a.Complaints, func(c answer.Complaint) bool { return !c.Another })
-}
+// SaysOwn says whether the containers' logs tell of an error of now that is their own,
+// SaysAnothers whether of one of somebody that they ask.
+func SaysOwn(a *answer.Answer) bool { return own(a, false) >= 0 }
 
 // SaysAnothers: see SaysOwn.
 func SaysAnothers(a *answer.Answer) bool {
-	return slices.ContainsFunc(a.Complaints, func(c answer.Complaint) bool { return c.Another })
+	return slices.ContainsFunc(a.Complaints, func(c answer.Complaint) bool { return c.Another && !c.Before })
 }
 
 // TimesOut says whether a verdict, or the words that led to a place, are those of one that
@@ -163,15 +161,16 @@ func Mute(a *answer.Answer) (cause answer.Cause, text string, ok bool) {
 	default:
 		return "", "", false
 	}
-	if i := own(a); i >= 0 {
+	if i := own(a, true); i >= 0 {
 		text += " " + itsLog(a.Complaints[i])
 	}
 	return cause, text, true
 }
 
-// own is the first complaint of a pod's logs that is about itself; -1 where there is none.
-func own(a *answer.Answer) int {
-	return slices.IndexFunc(a.Complaints, func(c answer.Complaint) bool { return !c.Another })
+// own is the first complaint of a pod's logs that is about itself, of now or, where that is
+// asked for, ever; -1 where there is none.
+func own(a *answer.Answer, ever bool) int {
+	return slices.IndexFunc(a.Complaints, func(c answer.Complaint) bool { return !c.Another && (ever || !c.Before) })
 }
 
 func itsLog(c answer.Complaint) string {
@@ -191,14 +190,14 @@ const felt, early = 3 * time.Minute, 5 * time.Second
 // own, where another gets failures for answers from it since some time; ok is false where it
 // tells of none.
 func Fails(a *answer.Answer, since time.Time) (cause answer.Cause, text string, ok bool) {
-	i := own(a)
+	i := own(a, false)
 	if i < 0 {
 		return "", "", false
 	}
 	c := a.Complaints[i]
 	for _, changed := range slices.Backward(a.Changes) {
 		if before := since.Sub(changed.At); !since.IsZero() && before > -early && before < felt {
-			return answer.ConfigChanged, fmt.Sprintf("It looks well, and fails who asks it since %s, %s before. %s", changed.Text, prose.Span(max(before, 0)), itsLog(c)), true
+			return answer.ConfigChanged, fmt.Sprintf("It looks well, and fails who asks it, which began %[2]s after %[1]s. %[3]s", changed.Text, prose.Span(max(before, 0)), itsLog(c)), true
 		}
 	}
 	return cmp.Or(c.Cause, answer.AppUnhealthy), "It looks well, and fails who asks it. " + itsLog(c), true
@@ -206,10 +205,11 @@ func Fails(a *answer.Answer, since time.Time) (cause answer.Cause, text string, 
 
 // LooksWellBut words a pod on the way that no probe calls unwell: by what its log says.
 func LooksWellBut(a *answer.Answer) string {
-	if len(a.Complaints) == 0 {
+	i := slices.IndexFunc(a.Complaints, func(c answer.Complaint) bool { return !c.Before })
+	if i < 0 {
 		return "It looks well."
 	}
-	return "It looks well. " + itsLog(a.Complaints[0])
+	return "It looks well. " + itsLog(a.Complaints[i])
 }
 
 // status is the newest HTTP status in a verdict's chain; 0 where there is none.
@@ -370,6 +370,17 @@ func mayComeUp(p v1.ServicePort, pod *v1.Pod, a *answer.Answer) bool {
 		return false
 	}
 	return true
+}
+
+// LastStart is when the container of a pod was started that was started last; zero where none is
+// known to run.
+func LastStart(pod *v1.Pod) (at time.Time) {
+	for _, c := range pod.Status.ContainerStatuses {
+		if c.State.Running != nil && c.State.Running.StartedAt.After(at) {
+			at = c.State.Running.StartedAt.Time
+		}
+	}
+	return at
 }
 
 // youngest is how long ago the container of a pod was started that was started last.

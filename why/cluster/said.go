@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -19,7 +20,9 @@ import (
 func Words(a *answer.Answer, v answer.Verdict) []string {
 	var all []string
 	for _, c := range a.Complaints {
-		all = append(all, c.Text)
+		if !c.Before {
+			all = append(all, c.Text)
+		}
 	}
 	if words.Troubled(v.LastWords) {
 		all = append(all, words.Reason(v.LastWords))
@@ -68,6 +71,25 @@ func Called(text string, s *v1.Service) (port int32, ok bool) {
 		}
 	}
 	return callsAddress(text, s)
+}
+
+// Named is where settings name a Service, and with which port: first where they call it as a
+// place, then where its name stands with a port, then wherever it stands.
+func Named(texts []Setting, s *v1.Service) (where string, port int32, ok bool) {
+	named := regexp.MustCompile(before + regexp.QuoteMeta(s.Name) + `(?:\.` + regexp.QuoteMeta(s.Namespace) + `(?:\.svc[\w.]*)?)?(?::(\d{2,5})\b|[^\w.-]|$)`)
+	for _, t := range texts {
+		m := named.FindStringSubmatch(t.Text)
+		if m == nil {
+			continue
+		}
+		if at, called := Called(t.Text, s); called {
+			return t.Where, cmp.Or(at, portIn(m)), true
+		}
+		if at := portIn(m); !ok || port == 0 && at != 0 {
+			where, port, ok = t.Where, at, true
+		}
+	}
+	return where, port, ok
 }
 
 func callsAddress(text string, s *v1.Service) (port int32, ok bool) {

@@ -226,9 +226,15 @@ func ListensOnLoopback(line string, port int32) bool {
 // which looks like a host and its port.
 var source = regexp.MustCompile(`(^|[\s"'(\[{<,=])/?[\w.-]+(?:/[\w.@-]+)*\.(?:go|py|m?js|ts|rb|java|kt|scala|php|cpp|exs?|erl|lua|cfg|conf|cnf|ini|ya?ml|json|xml|toml|properties|log|txt):\d+\b`)
 
+// clients are those of whom a server logs that they asked it, transports what may stand before
+// an address.
+var clients, transports = regexp.MustCompile(`(?i)\bclient:? \[?\d[\d.:a-f\]]*`), regexp.MustCompile(`\b(?:tcp|udp)[46]?:(\d)`)
+
 // Place is where a line of words about another points to; empty where it does not say.
 func Place(line string) string {
-	for _, w := range place.Find(source.ReplaceAllString(line, "$1")) {
+	line = source.ReplaceAllString(line, "$1")
+	line = transports.ReplaceAllString(clients.ReplaceAllString(line, " "), "$1")
+	for _, w := range place.Find(line) {
 		if w != "" {
 			return strings.Replace(strings.TrimRight(w, "."), " port ", ":", 1)
 		}

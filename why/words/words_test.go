@@ -125,3 +125,17 @@ func FuzzWords(f *testing.F) {
 		}
 	})
 }
+
+// A place is whom a line speaks of, and not who asked.
+func TestPlaceIsAsked(t *testing.T) {
+	for line, want := range map[string]string{
+		"(gw_backend.c.274) establishing connection failed: socket: tcp:10.43.135.3:8000: Connection refused":                      "10.43.135.3:8000",
+		"(70007)The timeout specified has expired: [client 10.42.0.1:45340] AH00878: read response failed from 10.43.108.135:8009": "10.43.108.135:8009",
+		"connect() failed, client: 10.42.0.1, upstream: \"http://10.43.60.105:80/\"":                                               "10.43.60.105:80",
+		"redis client db:6379 gave up": "db:6379",
+	} {
+		if got := Place(line); got != want {
+			t.Errorf("%s: %q", line, got)
+		}
+	}
+}
