@@ -131,9 +131,9 @@ const (
 	// awayFor is how long what a node told is taken for how things stand after its agent
 	// went; agents that start anew are back in seconds.
 	awayFor = time.Minute
-	// freshFor is how long agents may take to come: they look for new fronts each 15 s, and try
+	// FreshFor is how long agents may take to come: they look for new fronts each 15 s, and try
 	// one that was away again after 45 s at the latest.
-	freshFor = time.Minute
+	FreshFor = time.Minute
 	// leftFor is how long it is remembered where a pod was.
 	leftFor = 10 * time.Minute
 	// nodesFor is how long a list of the nodes is good, ownFor which of them are Whylet's own.
@@ -141,7 +141,7 @@ const (
 )
 
 // Fresh says whether agents may be on their way still, because the front has just begun.
-func (h *Hub) Fresh() bool { return time.Since(h.began) < freshFor }
+func (h *Hub) Fresh() bool { return time.Since(h.began) < FreshFor }
 
 // Whole says whether the agents of all nodes have told of all their pods.
 func (h *Hub) Whole(ctx context.Context) bool {

@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
 	"log/slog"
@@ -51,25 +50,11 @@ func TestFaults(t *testing.T) {
 	if err != nil || program == "" {
 		t.Skip("run 'make test-faults'")
 	}
-	w := fronts.New(t, nil)
-	w.Stop() // its place is the first program's
-	objects, err := dynamic.NewForConfig(w.Kube.Config)
-	if err == nil {
-		err = door.Apply(t.Context(), objects, "test")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := world(t)
 	replicas, database := startFronts(t, w, program)
 	p := newPlay(t, w)
-	ctx, stop := context.WithCancel(t.Context())
-	var living, asking sync.WaitGroup
-	for _, n := range p.nodes {
-		living.Go(func() { p.live(ctx, n) })
-	}
-	for range askers {
-		asking.Go(func() { p.askOn(ctx) })
-	}
+	people, stop := p.perform()
+	people()
 	lasting := replicas[len(replicas)-1]
 	time.Sleep(2 * settle) // what a front needs for this load
 	before := memory(t, lasting.PID)
@@ -77,8 +62,6 @@ func TestFaults(t *testing.T) {
 	f.kill(long)
 	after := memory(t, lasting.PID)
 	stop()
-	living.Wait()
-	asking.Wait()
 	began := time.Now()
 	lost := p.archived(t, replicas)
 	fmt.Printf("%v: %d fronts, %d times the API server, %d agents and %d times the database were killed, %d archives locked\n",
@@ -89,6 +72,21 @@ func TestFaults(t *testing.T) {
 	if after > before*5/4+16<<20 {
 		t.Errorf("its memory does not return: %d MiB, then %d", before>>20, after>>20)
 	}
+}
+
+// world is an API server that knows questions, whose fronts are programs.
+func world(t *testing.T) *fronts.World {
+	t.Helper()
+	w := fronts.New(t, nil)
+	w.Stop() // its place is the first program's
+	objects, err := dynamic.NewForConfig(w.Kube.Config)
+	if err == nil {
+		err = door.Apply(t.Context(), objects, "test")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
 }
 
 // startFronts starts replicas, two of which share Debian's PostgreSQL where it is installed.

@@ -1,18 +1,14 @@
 package faults
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
-	"k8s.io/client-go/dynamic"
-
-	"whylet.dev/whylet/front/door"
+	"whylet.dev/whylet/front"
 	"whylet.dev/whylet/test/fronts"
 )
 
@@ -23,15 +19,7 @@ func TestOneOfTwo(t *testing.T) {
 	if program == "" {
 		t.Skip("run 'make test-faults'")
 	}
-	w := fronts.New(t, nil)
-	w.Stop() // its place is the first program's
-	objects, err := dynamic.NewForConfig(w.Kube.Config)
-	if err == nil {
-		err = door.Apply(t.Context(), objects, "test")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := world(t)
 	var replicas []*fronts.Program // the second is never killed
 	for i := range 2 {
 		p := w.Program(program, fmt.Sprintf("127.0.0.%d", i+1), "--archive", filepath.Join(t.TempDir(), "archive.db"))
@@ -39,15 +27,9 @@ func TestOneOfTwo(t *testing.T) {
 		replicas = append(replicas, p)
 	}
 	p := newPlay(t, w)
-	ctx, stop := context.WithCancel(t.Context())
-	var living, asking sync.WaitGroup
-	for _, n := range p.nodes {
-		living.Go(func() { p.live(ctx, n) })
-	}
-	time.Sleep(70 * time.Second) // one that has just begun comes last, and so far both have
-	for range askers {
-		asking.Go(func() { p.askOn(ctx) })
-	}
+	people, stop := p.perform()
+	time.Sleep(front.FreshFor + 10*time.Second) // one that has just begun comes last, and so far both have
+	people()
 	killed := 0
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); killed++ {
 		time.Sleep(rand.N(3 * time.Second))
@@ -56,8 +38,6 @@ func TestOneOfTwo(t *testing.T) {
 		replicas[0].Start()
 	}
 	stop()
-	asking.Wait()
-	living.Wait()
 	fmt.Printf("%d times one of two fronts was killed\n%s\n", killed, p.tally.String())
 	if p.tally.failed+p.tally.nothing > 0 || p.tally.right == 0 {
 		t.Errorf("an answer was lost: %s", p.tally.String())

@@ -189,6 +189,22 @@ func (p *play) live(ctx context.Context, n *node) {
 	}
 }
 
+// perform has pods live and end on all nodes, and people ask about them from when they are
+// called until it is stopped.
+func (p *play) perform() (people, stop func()) {
+	ctx, cancel := context.WithCancel(p.Context())
+	var acting sync.WaitGroup
+	for _, n := range p.nodes {
+		acting.Go(func() { p.live(ctx, n) })
+	}
+	people = func() {
+		for range askers {
+			acting.Go(func() { p.askOn(ctx) })
+		}
+	}
+	return people, func() { cancel(); acting.Wait() }
+}
+
 // begin makes a pod, as soon as the API server lets it.
 func (p *play) begin(ctx context.Context, n *node) *life {
 	name := <-p.free

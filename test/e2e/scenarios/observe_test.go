@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"sync"
@@ -33,27 +34,51 @@ func TestObserve(t *testing.T) {
 	if err := s.Prepare(t.Context(), all); err != nil {
 		t.Fatal(err)
 	}
-	var lock sync.Mutex
-	right := 0
-	var later []Scenario
+	playAll(t, s, all, func(c *Scenario) bool { return !endedBefore(c) })
+	installedLate(t, s, slices.DeleteFunc(all, func(c Scenario) bool { return !endedBefore(&c) }))
+}
+
+// playAll plays scenarios side by side, ends those that are to be ended, and wants most of
+// them answered rightly.
+func playAll(t *testing.T, s *Suite, all []Scenario, end func(*Scenario) bool) {
+	t.Helper()
+	var y tally
 	SideBySide(len(all), width(t), func(i int) {
-		r := s.one(t.Context(), &all[i], Live, nil)[0]
-		lock.Lock()
-		defer lock.Unlock()
-		if graded(t, r) {
-			right++
+		y.take(t, s.one(t.Context(), &all[i], Live, nil)[0])
+		if !end(&all[i]) {
+			return
 		}
-		if endedBefore(&all[i]) {
-			later = append(later, all[i])
-		} else if err := s.End(t.Context(), &all[i]); err != nil {
+		if err := s.End(t.Context(), &all[i]); err != nil {
 			t.Error(err)
 		}
 	})
-	t.Logf("%d of %d are right", right, len(all))
-	if share := float64(right) / float64(len(all)); share < leastRight {
-		t.Errorf("%d of %d are answered rightly, %.0f %%", right, len(all), 100*share)
+	if t.Log(y.String()); y.share() < leastRight {
+		t.Errorf("%s, %.0f %%", y.String(), 100*y.share())
 	}
-	installedLate(t, s, later)
+}
+
+// tally counts how many results are right, and wrong.
+type tally struct {
+	mu                sync.Mutex
+	all, right, wrong int
+}
+
+func (y *tally) take(t *testing.T, r Result) {
+	t.Helper()
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	if y.all++; graded(t, r) {
+		y.right++
+	}
+	if r.Grade == Wrong {
+		y.wrong++
+	}
+}
+
+func (y *tally) share() float64 { return float64(y.right) / float64(y.all) }
+
+func (y *tally) String() string {
+	return fmt.Sprintf("of %d %d are answered rightly, %d wrongly", y.all, y.right, y.wrong)
 }
 
 // endedBefore says whether a scenario is about what was over, and takes no processor from the
@@ -86,22 +111,10 @@ func installedLate(t *testing.T, s *Suite, all []Scenario) {
 	for name, err := range s.Enter(t.Context(), Installed, all) {
 		t.Fatal(name, err)
 	}
-	var lock sync.Mutex
-	right, wrong := 0, 0
-	SideBySide(len(all), len(all), func(i int) {
-		r := s.one(t.Context(), &all[i], Installed, nil)[0]
-		lock.Lock()
-		defer lock.Unlock()
-		if graded(t, r) {
-			right++
-		}
-		if r.Grade == Wrong {
-			wrong++
-		}
-	})
-	t.Logf("installed afterwards, of %d: %d right, %d wrong", len(all), right, wrong)
-	if share := float64(right) / float64(len(all)); share < leastLater || wrong > mostWrongLater {
-		t.Errorf("installed afterwards: %d of %d are answered rightly, %.0f %%; %d wrongly", right, len(all), 100*share, wrong)
+	var y tally
+	SideBySide(len(all), len(all), func(i int) { y.take(t, s.one(t.Context(), &all[i], Installed, nil)[0]) })
+	if t.Log("installed afterwards,", y.String()); y.share() < leastLater || y.wrong > mostWrongLater {
+		t.Errorf("installed afterwards, %s, %.0f %%", y.String(), 100*y.share())
 	}
 }
 
