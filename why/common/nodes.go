@@ -27,33 +27,34 @@ type place struct {
 	shared []string // what, in words
 }
 
-func (p place) has() map[*spot]bool {
-	all := map[*spot]bool{}
-	for _, n := range p.nodes {
-		all[n] = true
-	}
-	return all
-}
-
-// ground is how pods fail by node and maker: of those makers that can be compared, which have
-// numbers, as there are many to be added up.
+// ground is how pods fail by node and maker: of those makers that can be compared. Both have
+// numbers, as there are many cells to be added up.
 type ground struct {
 	makers map[Maker]int
 	all    []answer.Tally // of each of them
 	on     map[Node]*spot
+	cells  []cell
 }
 
-// spot is how the pods of a node fail.
+// spot is a node.
 type spot struct {
-	name    string
-	cells   []cell
-	failing int
+	name            string
+	number, failing int
 }
 
-// cell is how those of one maker do.
+// cell is how pods of one maker fail on a node.
 type cell struct {
-	maker int
+	maker, node int32
 	answer.Tally
+}
+
+// in says of each node whether it is of a place.
+func (g *ground) in(p place) []bool {
+	all := make([]bool, len(g.on))
+	for _, n := range p.nodes {
+		all[n.number] = true
+	}
+	return all
 }
 
 // nodes finds the nodes on which pods fail so that do well elsewhere: at most one finding.
@@ -83,7 +84,7 @@ func (s Scene) nodes(f Fault) []Finding {
 
 // ground counts the pods that can be compared: those of makers of which some fail so and
 // some do not, on nodes of which it is known what they share.
-func (s Scene) ground(f Fault) ground {
+func (s Scene) ground(f Fault) *ground {
 	type kinds struct {
 		number         int
 		fails, thrives bool
@@ -103,12 +104,14 @@ func (s Scene) ground(f Fault) ground {
 		}
 		k.fails, k.thrives, of[i] = k.fails || so, k.thrives || !so, k
 	}
+	cells := len(s.Pods)
 	for _, c := range s.Crowds {
 		if k := both[c.Maker]; k != nil && len(c.On) > 0 {
 			k.thrives = true
+			cells += len(c.On)
 		}
 	}
-	g := ground{makers: map[Maker]int{}, on: map[Node]*spot{}}
+	g := &ground{makers: map[Maker]int{}, on: map[Node]*spot{}, cells: make([]cell, 0, cells)}
 	for m, k := range both {
 		if k.fails && k.thrives {
 			k.number = len(g.makers)
@@ -136,20 +139,15 @@ func (s Scene) ground(f Fault) ground {
 	return g
 }
 
-func (g ground) count(node Node, maker int, more answer.Tally) {
+func (g *ground) count(node Node, maker int, more answer.Tally) {
 	at := g.on[node]
 	if at == nil {
-		at = &spot{name: node.Value()}
+		at = &spot{name: node.Value(), number: len(g.on)}
 		g.on[node] = at
 	}
 	at.failing += more.Failing
 	add(&g.all[maker], more)
-	i := slices.IndexFunc(at.cells, func(c cell) bool { return c.maker == maker })
-	if i < 0 {
-		at.cells = append(at.cells, cell{maker, more})
-		return
-	}
-	add(&at.cells[i].Tally, more)
+	g.cells = append(g.cells, cell{int32(maker), int32(at.number), more})
 }
 
 func add(t *answer.Tally, more answer.Tally) {
@@ -158,7 +156,7 @@ func add(t *answer.Tally, more answer.Tally) {
 
 // places are the nodes on which pods fail, one by one and by what they share. Places with
 // the same nodes are one.
-func (s Scene) places(g ground) []place {
+func (s Scene) places(g *ground) []place {
 	spots := slices.SortedFunc(maps.Values(g.on), func(a, b *spot) int { return cmp.Compare(a.name, b.name) })
 	var all []place
 	by := map[string]int{}
@@ -199,13 +197,14 @@ func (s Scene) places(g ground) []place {
 }
 
 // strata compare the pods of a place with others of the same makers.
-func (g ground) strata(p place) []stratum {
+func (g *ground) strata(p place) []stratum {
 	all := make([]stratum, len(g.makers))
 	for i, t := range g.all {
 		all[i].without = t
 	}
-	for _, n := range p.nodes {
-		for _, c := range n.cells {
+	in := g.in(p)
+	for i := range g.cells {
+		if c := &g.cells[i]; in[c.node] {
 			one := &all[c.maker]
 			add(&one.with, c.Tally)
 			add(&one.without, answer.Tally{Failing: -c.Failing, All: -c.All})
@@ -235,15 +234,16 @@ func telling(strata []stratum) bool {
 }
 
 // here is what is found of a place.
-func (s Scene) here(f Fault, g ground, p place, strata []stratum, likely float64) Finding {
+func (s Scene) here(f Fault, g *ground, p place, strata []stratum, likely float64) Finding {
 	found := Finding{Fault: f, Pods: map[types.UID]bool{}}
 	found.Kind, found.Name = answer.CommonNodes, prose.Some(p.shared)
 	found.With, found.Without, found.Certainty = with(strata), without(strata), answer.Unknown
-	failing, has := map[string]bool{}, p.has()
+	failing, in := map[string]bool{}, g.in(p)
 	for i := range s.Pods {
 		q := &s.Pods[i]
+		so, _ := q.fails(f)
 		_, compared := g.makers[q.Maker]
-		if so, _ := q.fails(f); so && compared && has[g.on[NodeOf(q.Node)]] {
+		if at := g.on[NodeOf(q.Node)]; so && compared && at != nil && in[at.number] {
 			found.Pods[q.UID], failing[q.Node] = true, true
 		}
 	}
@@ -268,12 +268,12 @@ func (s Scene) here(f Fault, g ground, p place, strata []stratum, likely float64
 }
 
 // byNode is how likely chance would choose these nodes of all for pods to fail on.
-func byNode(g ground, p place) float64 {
+func byNode(g *ground, p place) float64 {
 	var s stratum
-	has := p.has()
+	in := g.in(p)
 	for _, n := range g.on {
 		t := &s.without
-		if has[n] {
+		if in[n.number] {
 			t = &s.with
 		}
 		if t.All++; n.failing > 0 {
