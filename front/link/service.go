@@ -15,6 +15,12 @@ func (codec) Name() string                    { return "json" }
 func (codec) Marshal(v any) ([]byte, error)   { return json.Marshal(v) }
 func (codec) Unmarshal(b []byte, v any) error { return json.Unmarshal(b, v) }
 
+// DialOptions are an agent's: what it writes at once is one record of TLS, and a front keeps
+// room for the longest of each agent.
+func DialOptions() []grpc.DialOption {
+	return []grpc.DialOption{grpc.WithWriteBufferSize(4 << 10)}
+}
+
 // ServerOptions are what a server of the stream needs.
 func ServerOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{grpc.ForceServerCodec(codec{}), grpc.MaxRecvMsgSize(MaxToFront), grpc.MaxSendMsgSize(MaxToAgent)}

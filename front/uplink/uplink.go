@@ -136,8 +136,8 @@ func (o *Options) session(ctx context.Context, t *tracker, host, address string)
 		}
 		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+strings.TrimSpace(string(token)))
 	}
-	c, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(transport),
-		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}))
+	c, err := grpc.NewClient("passthrough:///"+address, append(link.DialOptions(), grpc.WithTransportCredentials(transport),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}))...)
 	if err != nil {
 		return fmt.Errorf("connecting to the front: %w", err)
 	}

@@ -35,7 +35,7 @@ type agent struct {
 
 // connect dials the front and tells of all pods, the first of which is not well.
 func (a *agent) connect(ctx context.Context, address string, secure credentials.TransportCredentials, token string) error {
-	c, err := grpc.NewClient(address, grpc.WithTransportCredentials(secure))
+	c, err := grpc.NewClient(address, append(link.DialOptions(), grpc.WithTransportCredentials(secure))...)
 	if err != nil {
 		return err
 	}

@@ -143,7 +143,6 @@ func (b *bench) front(program string) {
 	_ = l.Close()
 	cmd := exec.Command(program, "--kubeconfig", filepath.Join(dir, "kubeconfig"), "--agents", b.address, "--listen", "",
 		"--tls-cert", filepath.Join(dir, "tls.crt"), "--tls-key", filepath.Join(dir, "tls.key"), "--archive", filepath.Join(dir, "archive.db"))
-	cmd.Env = append(os.Environ(), "GOMEMLIMIT=230MiB")
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		b.Fatal(err)
