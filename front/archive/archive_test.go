@@ -177,6 +177,51 @@ func TestADiskThatIsMissing(t *testing.T) {
 	}
 }
 
+// A disk that is full acknowledges nothing, is said once, leaves what is there to be found, and
+// takes more when there is room.
+func TestADiskThatIsFull(t *testing.T) {
+	var log bytes.Buffer
+	a := New(Options{Place: filepath.Join(t.TempDir(), "a.db"), Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if err := a.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	a.db.SetMaxOpenConns(1) // whose room it is
+	room := func(pages int) {
+		t.Helper()
+		if _, err := a.db.Exec(fmt.Sprintf("PRAGMA max_page_count = %d", pages)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	room(1) // as many as there are
+	kept, refused := 0, 0
+	for n := 1; refused < 3; n++ {
+		c := closing("node-a", "web", types.UID(fmt.Sprint(n)), n, true)
+		c.Answer = []byte(rand.Text() + strings.Repeat(rand.Text(), 100))
+		switch err := a.Keep(t.Context(), "node-a", []front.Closing{c}); {
+		case err != nil && a.Trouble() != nil:
+			refused++
+		case err != nil || refused > 0:
+			t.Fatalf("the %d-th: %v, %v", n, err, a.Trouble())
+		default:
+			kept++
+		}
+	}
+	if m, err := a.Kept(t.Context(), "node-a"); err != nil || int(m.ID) != kept {
+		t.Errorf("up to %v are acknowledged, and %d were kept: %v", m, kept, err)
+	}
+	if n := strings.Count(log.String(), "does not work"); n != 1 {
+		t.Errorf("said %d times:\n%s", n, log.String())
+	}
+	room(1 << 20)
+	if err := a.Keep(t.Context(), "node-a", []front.Closing{closing("node-a", "web", "later", kept+1, true)}); err != nil || a.Trouble() != nil {
+		t.Error(err, a.Trouble())
+	}
+	if _, ok, err := a.Newest(t.Context(), "shop", "web", "later"); err != nil || !ok {
+		t.Error(ok, err)
+	}
+}
+
 // Tables of a later version are left alone.
 func TestLaterTables(t *testing.T) {
 	place := filepath.Join(t.TempDir(), "a.db")

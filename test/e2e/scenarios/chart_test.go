@@ -13,6 +13,9 @@ import (
 	"whylet.dev/whylet/test/peer"
 )
 
+// mostAgent is how long the agent's image may be: every node of a cluster pulls it.
+const mostAgent = 30_000_000
+
 // The real Helm installs the chart beside a real kubelet: pods find the fronts and the API
 // server by Services and names, somebody with rights in one namespace asks by the front's
 // door, one front goes while it is asked, and the webhook tells who deleted a pod.
@@ -40,6 +43,9 @@ func TestChartBesideKubelet(t *testing.T) {
 	})
 	c := &charted{t, stack, bin}
 	oci := filepath.Join(bin.Whylet, "oci")
+	if info, err := os.Stat(filepath.Join(oci, "whylet-observe.tar")); err != nil || info.Size() > mostAgent {
+		t.Errorf("the agent's image: %v, %+v", err, info)
+	}
 	if err := errors.Join(stack.ServeServices(t.Context()), stack.Load(t.Context(), filepath.Join(oci, "whylet-observe.tar"), filepath.Join(oci, "whylet-front.tar"))); err != nil {
 		t.Fatal(err)
 	}
