@@ -193,8 +193,8 @@ func TestTrioPools(t *testing.T) {
 		manifest.WriteString(licensed(name, len(names)+1) + indexed("indexed-"+name, len(names)+1))
 	}
 	s.begin("pools", manifest.String())
-	const share = "6 of 6 pods on nodes with %s fail so, and 0 of 15 of the same workloads elsewhere: it is what those nodes share"
-	s.until("deployment/one", "pools", caused(answer.AppExitError, answer.CommonNodes, fmt.Sprintf(share, "node pool old")))
+	const share = "pods on nodes with %s fail so, and 0 of 15 of the same workloads elsewhere: it is what those nodes share"
+	s.until("deployment/one", "pools", caused(answer.AppExitError, answer.CommonNodes, fmt.Sprintf("6 of 6 "+share, "node pool old")))
 	s.until("deployment/indexed-one", "pools", caused(answer.MemoryLimit, answer.CommonNodes, fmt.Sprintf(share, "zone far")))
 }
 
