@@ -75,7 +75,7 @@ func (h *inquiry) fileFixes(file string, mount v1.VolumeMount, volume *v1.Volume
 		return []answer.Fix{kubectl.Inspect(fmt.Sprintf("see whether %s %s, mounted at %s, has %s", kind, name, mount.MountPath, key), h.kubectl("describe %s %s", strings.ToLower(kind), name))}
 	}
 	return []answer.Fix{{
-		Text: fmt.Sprintf("correct %s, which its words name: it is %s of %s %s", file, key, kind, name), Risk: answer.Restarts,
+		Text: fmt.Sprintf("if %s, which its words name, is at fault, correct it: it is %s of %s %s", file, key, kind, name), Risk: answer.Restarts,
 		Command: h.kubectl("edit %s %s", strings.ToLower(kind), name),
 	}}
 }

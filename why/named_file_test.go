@@ -22,9 +22,9 @@ func TestNamedFile(t *testing.T) {
 		{Name: "conf", MountPath: "/srv/"}, {Name: "one", MountPath: "/etc/app.ini", SubPath: "app.ini"}, {Name: "tls", MountPath: "/srv/tls"}, {Name: "data", MountPath: "/data"},
 	}
 	for said, want := range map[string]string{
-		"2026/11/23 11:34:59| /srv/squid.conf(2): unrecognized: 'http_acess'":                      "correct /srv/squid.conf, which its words name: it is squid.conf of ConfigMap squid: kubectl -n shop edit configmap squid",
-		"PHP Fatal error: no memory in /srv/..2026_11_23_11_41_23.1086845026/status.php on line 3": "correct /srv/status.php, which its words name: it is status.php of ConfigMap squid: kubectl -n shop edit configmap squid",
-		"ERROR: unknown key at /etc/app.ini:7":                                                     "correct /etc/app.ini, which its words name: it is main of ConfigMap all: kubectl -n shop edit configmap all",
+		"2026/11/23 11:34:59| /srv/squid.conf(2): unrecognized: 'http_acess'":                      "if /srv/squid.conf, which its words name, is at fault, correct it: it is squid.conf of ConfigMap squid: kubectl -n shop edit configmap squid",
+		"PHP Fatal error: no memory in /srv/..2026_11_23_11_41_23.1086845026/status.php on line 3": "if /srv/status.php, which its words name, is at fault, correct it: it is status.php of ConfigMap squid: kubectl -n shop edit configmap squid",
+		"ERROR: unknown key at /etc/app.ini:7":                                                     "if /etc/app.ini, which its words name, is at fault, correct it: it is main of ConfigMap all: kubectl -n shop edit configmap all",
 		"TLS: opening `/srv/tls/tls.key' failed: Permission denied":                                "let its user read /srv/tls/tls.key, which is of Secret ldap-tls: give volume tls a defaultMode for that",
 		"open /data/queries.active: permission denied":                                             "give its user volume data, in which /data/queries.active is",
 		"error: cannot load /srv/tls/ca.crt: no such file or directory":                            "see whether Secret ldap-tls, mounted at /srv/tls, has ca.crt: kubectl -n shop describe secret ldap-tls",
