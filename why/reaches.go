@@ -205,6 +205,9 @@ func complaint(f *fact.Fact, look fact.Looked, since time.Time) (answer.Complain
 		_, another = lastNeed(lines)
 		another = another || blames(lines[words.Telling(lines)])
 	}
+	if line := look.Said[len(look.Said)-1]; (text == "" || earlier) && words.Waits.In(line) {
+		text, another, earlier = words.Gist(line), true, false
+	}
 	if text == "" {
 		return answer.Complaint{}, false
 	}

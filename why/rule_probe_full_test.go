@@ -86,7 +86,15 @@ func TestSeenAround(t *testing.T) {
 	s.see("", 0, fact.ConfigChanged{Object: "ConfigMap", Name: "settings", Keys: []string{"app.conf"}})
 	s.said([]time.Duration{time.Hour, 4 * time.Second, 3 * time.Second, 2 * time.Second, time.Second}, "CRITICAL: long ago", "append: write: No space left on device", "GET /healthz", "GET /healthz", "GET /healthz")
 	a = s.ask()
-	if len(a.Complaints) != 1 || a.Complaints[0].Cause != answer.DiskFull || len(a.Changes) != 1 {
+	if len(a.Complaints) != 1 || a.Complaints[0].Cause != answer.DiskFull || a.Complaints[0].Before || len(a.Changes) != 1 {
 		t.Errorf("%+v %+v", a.Complaints, a.Changes)
+	}
+	s.wait(10 * time.Minute)
+	if a = s.ask(); len(a.Complaints) != 1 || !a.Complaints[0].Before {
+		t.Errorf("%+v", a.Complaints)
+	}
+	s.said([]time.Duration{time.Hour, time.Minute}, "CRITICAL: long ago", "waiting for the lock that worker-1 holds")
+	if a = s.ask(); len(a.Complaints) != 1 || !a.Complaints[0].Another || a.Complaints[0].Before {
+		t.Errorf("%+v", a.Complaints)
 	}
 }

@@ -56,6 +56,7 @@ type question struct {
 	*Cluster
 	space string // "" for every namespace
 	look  bool   // have the nodes look into pods anew
+	top   bool   // it was asked about what stands for several, whose waiting is followed
 	nodes func() []v1.Node
 	alone func() bool
 }
@@ -107,7 +108,9 @@ func (c *Cluster) About(ctx context.Context, t Target) ([]answer.Answer, error) 
 // answers asks the nodes about one thing.
 func (q *question) answers(ctx context.Context, t Target) ([]answer.Answer, error) {
 	if t.Kind != "pod" {
-		return q.workload(ctx, t)
+		asked := *q
+		asked.top = true
+		return asked.workload(ctx, t)
 	}
 	pod, err := q.client.CoreV1().Pods(q.space).Get(ctx, t.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

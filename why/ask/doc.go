@@ -16,7 +16,8 @@
 //	standing.go  everything at once, by what a front was told
 //	level0.go    what the API server shows, where nobody on a node can be asked
 //	follow.go    from a pod that waits to the one that is waited for
-//	places.go    where a pod asks, and who that is; waited.go, Jobs that it waits for
+//	places.go    where a pod asks, and who that is; waited.go, Jobs that it waits for,
+//	             and what stands for several pods
 //	suffer.go    and from that one back to those that fail because of it
 //	common.go    what pods have in common that fail alike; rollout.go, what a revision brought
 //	gone.go      pods that are not there any more

@@ -41,7 +41,7 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 		return
 	}
 	looking := *q
-	looking.look = true
+	looking.look, looking.top = true, false
 	f := &follower{question: &looking, told: map[types.UID]answer.Answer{}}
 	// What its processes say and wait for now, and those of its other containers.
 	if again, err := f.pod(ctx, pod); err == nil && len(again.Verdicts) > 0 {
@@ -320,7 +320,7 @@ func waiting(a *answer.Answer, i int) answer.Verdict {
 // unseen is what is wrong with a pod that looks well, by what who asks it gets; nothing where
 // that does not tell.
 func unseen(p place, met bool, a *answer.Answer) (answer.Cause, string) {
-	hands := p.failing || p.called || p.handsOn && met || cluster.AnsweredFailure(p.Text)
+	hands := p.failing || p.called || p.handsOn && met || cluster.AnsweredFailure(p.Text) || p.How == answer.ReachSaid && p.told
 	cause, text, fails := cluster.Fails(a, p.since)
 	if hands && fails && p.answered {
 		return cause, text

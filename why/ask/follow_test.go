@@ -4,13 +4,16 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
@@ -24,9 +27,11 @@ type town struct {
 	pods     v1.PodList
 	services v1.ServiceList
 	jobs     batchv1.JobList
-	maps     map[string]string
-	answers  map[string]answer.Answer
-	all      []answer.Verdict // of the last answer
+	// deployment is the one that there is.
+	deployment *appsv1.Deployment
+	maps       map[string]string
+	answers    map[string]answer.Answer
+	all        []answer.Verdict // of the last answer
 }
 
 // pod adds a pod that its node answers about, and the Service that leads to it.
@@ -101,7 +106,13 @@ func (w *town) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	case strings.HasSuffix(r.URL.Path, "/proxy/why"):
 		body = w.answers[r.URL.Query().Get("name")]
 	case name == "pods":
-		body = w.pods
+		list := w.pods
+		if only, err := labels.Parse(r.URL.Query().Get("labelSelector")); err == nil {
+			list.Items = slices.DeleteFunc(slices.Clone(list.Items), func(p v1.Pod) bool { return !only.Matches(labels.Set(p.Labels)) })
+		}
+		body = list
+	case strings.Contains(r.URL.Path, "/deployments/"):
+		body = w.deployment
 	case name == "services":
 		body = w.services
 	case name == "jobs":
@@ -132,14 +143,16 @@ func (w *town) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 }
 
 // ask asks about a pod of the town.
-func (w *town) ask(name string) answer.Verdict {
+func (w *town) ask(name string) answer.Verdict { return w.about(Target{Kind: "pod", Name: name}) }
+
+func (w *town) about(t Target) answer.Verdict {
 	server := httptest.NewServer(w)
 	defer server.Close()
 	c, err := Connect(&rest.Config{Host: server.URL}, Options{Namespace: "shop"})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	all, err := c.About(w.t.Context(), Target{Kind: "pod", Name: name})
+	all, err := c.About(w.t.Context(), t)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -415,6 +428,12 @@ func TestFollow(t *testing.T) {
 			w.job("migrate")
 			w.pod("migrate-x7k2p", 80, answer.Pending, answer.Verdict{Cause: answer.InsufficientResources, Text: "No node has 96 cpu."})
 		}, answer.InsufficientResources, "shop/migrate-x7k2p", 1},
+		"it was given a failure by whom its command asks, and says not by whom": {func(w *town) {
+			w.pod("web1", 80, answer.NotStarting, answer.Verdict{Cause: answer.InitWaiting, Text: "Init container fetch has not ended. Its log says: wget: server returned error: HTTP/1.1 500 Internal Server Error."},
+				answer.Reach{Container: "fetch", Place: "settings2", How: answer.ReachSaid, Text: "its command asks settings2"})
+			w.pod("settings2", 80, answer.Healthy, well)
+			w.says("settings2", "KeyError: 'price'", false)
+		}, answer.AppUnhealthy, "shop/settings2", 1},
 		"it waits for a Job that is done": {func(w *town) {
 			w.pod("web1", 80, answer.NotStarting, answer.Verdict{Cause: answer.InitWaiting, Text: "Init container wait has not ended. Its log says: waiting for job migrate: it is not 42 yet."})
 			w.job("migrate")
@@ -570,5 +589,31 @@ func TestTakesDown(t *testing.T) {
 	}
 	if down := w.ask("api2").TakesDown; len(down) != 0 {
 		t.Errorf("in the middle: %+v", down)
+	}
+}
+
+// Who asks about what stands for a pod is led to the one that it waits for, too, and to the one
+// that the API server asks in vain before it makes one.
+func TestLed(t *testing.T) {
+	ended := answer.Verdict{Cause: answer.AppExitError, Text: "It ended with exit code 1."}
+	w := &town{t: t, answers: map[string]answer.Answer{}}
+	w.pod("web1", 80, answer.NotReady, saysNo(502), refusedAt("db2:5432"))
+	w.pod("db2", 5432, answer.Restarted, ended)
+	w.deployment = &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "d1"}}
+	w.deployment.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web1"}}
+	for _, about := range []Target{{Kind: "deployment", Name: "web"}, {Kind: "service", Name: "web1"}} {
+		if v := w.about(about); v.Cause != answer.AppExitError || v.Pod != "shop/db2" {
+			t.Errorf("%s: %s of %q: %s", about, v.Cause, v.Pod, v.Text)
+		}
+	}
+	w = &town{t: t, answers: map[string]answer.Answer{}, deployment: w.deployment}
+	w.pod("policy1", 443, answer.Restarted, ended)
+	w.deployment.Status.Conditions = []appsv1.DeploymentCondition{{
+		Type: appsv1.DeploymentReplicaFailure, Status: v1.ConditionTrue,
+		Message: `Internal error occurred: failed calling webhook "pods.example.com": failed to call webhook: Post "https://policy1.shop.svc:443/validate?timeout=10s": no endpoints available for service "policy1"`,
+	}}
+	w.deployment.Spec.Selector.MatchLabels = map[string]string{"app": "web"}
+	if v := w.about(Target{Kind: "deployment", Name: "web"}); v.Cause != answer.AppExitError || v.Pod != "shop/policy1" || !strings.Contains(v.Text, "before it makes a pod") {
+		t.Errorf("%s of %q: %s", v.Cause, v.Pod, v.Text)
 	}
 }

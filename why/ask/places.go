@@ -47,8 +47,9 @@ type asker struct {
 	// nobody knows whose that is. Then one that is down explains nothing, as it would have been
 	// refused; and where it says a reason of its own, nobody but who keeps silent does.
 	late, handsOn, failing, own bool
-	// answered is set where it was given an answer, and not too late: nothing says else.
-	answered bool
+	// answered is set where it was given an answer, and not too late: nothing says else; told,
+	// where its words are that it was given a failure.
+	answered, told bool
 	// names is set where its words name who failed it.
 	names bool
 	// started is when its youngest container was, well is when it was seen well last, since when it began to fail after that.
@@ -61,6 +62,7 @@ func newAsker(pod *v1.Pod, a *answer.Answer, v answer.Verdict) asker {
 	k := asker{address: pod.Status.PodIP, late: cluster.TimesOut(v, ""), handsOn: cluster.HandsOn(v), own: cluster.SaysOwn(a), complaints: a.Complaints}
 	k.failing = cluster.Plain(v)
 	k.answered = k.failing
+	k.told = slices.ContainsFunc(cluster.Words(a, v), cluster.AnsweredFailure)
 	if k.well = cluster.LastWell(v); !k.well.IsZero() {
 		k.since = cluster.Since(a, v)
 	}

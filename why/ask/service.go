@@ -44,6 +44,7 @@ func (q *question) behindService(ctx context.Context, service *v1.Service) ([]an
 	}
 	q.look = true // who listens decides, and nobody need have looked since they began to
 	answers, err := q.pods(ctx, selected)
+	q.led(ctx, selected, answers)
 	return []answer.Answer{cluster.ServiceAnswer(service, pods.Items, answers, time.Now().UTC())}, err
 }
 

@@ -7,9 +7,12 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/cluster"
+	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // jobs goes to the Job that a pod says that it waits for, or whose name the command of a
@@ -66,4 +69,47 @@ func (f *follower) job(ctx context.Context, o *batchv1.Job, by string, k asker, 
 		hops[i].Job = name
 	}
 	return hops
+}
+
+// mostLed is how many pods of what stands for several are followed to whom they wait for.
+const mostLed = 4
+
+// led goes on where the answers about some pods end at another's door, for who asked about
+// what stands for them; of many it would take too long.
+func (q *question) led(ctx context.Context, pods []v1.Pod, answers []answer.Answer) {
+	if !q.top {
+		return
+	}
+	var waiting []int
+	for i := range answers {
+		if slices.ContainsFunc(answers[i].Verdicts, cluster.MayLead) {
+			waiting = append(waiting, i)
+		}
+	}
+	each(waiting[:min(len(waiting), mostLed)], func(_, i int) {
+		if n := slices.IndexFunc(pods, func(p v1.Pod) bool { return p.UID == answers[i].Subject.UID }); n >= 0 {
+			q.follow(ctx, &pods[n], &answers[i])
+		}
+	})
+}
+
+// turnedAway goes to whom the API server asked in vain before it would make a pod: a webhook
+// behind a Service.
+func (q *question) turnedAway(ctx context.Context, b behind, a *answer.Answer) {
+	at := words.Place(b.Refused)
+	if !q.top || at == "" || b.template == nil {
+		return
+	}
+	looking := *q
+	looking.look, looking.top = true, false
+	f := &follower{question: &looking, told: map[types.UID]answer.Answer{}, seen: map[types.UID]bool{}}
+	host, port := split(at)
+	asking := &v1.Pod{ObjectMeta: b.template.ObjectMeta}
+	asking.Namespace = b.Subject.Namespace
+	by := answer.Reach{Place: at, How: answer.ReachSaid, Text: prose.Brief(b.Refused, 160)}
+	w := f.to(ctx, asking, place{Reach: by, host: host, port: port}, map[string]bool{}, mostHops)
+	if i := cluster.Root(a); i >= 0 && len(w.hops) > 0 && a.Symptoms[i].Pod == "" {
+		w.hops[0].By = cluster.AsksForPods(w.hops[0], by.Text)
+		cluster.Lead(a, i, w.hops, false)
+	}
 }

@@ -56,6 +56,7 @@ func (q *question) standsFor(ctx context.Context, b behind) (answer.Answer, erro
 		return answer.Answer{}, fmt.Errorf("listing pods: %w", err)
 	}
 	answers, err := q.pods(ctx, list.Items)
+	q.led(ctx, list.Items, answers)
 	q.inCommon(ctx, answers, list.Items)
 	if b.Refused == "" {
 		b.Refused, b.Since = q.refused(ctx, b.Subject.UID)
@@ -64,7 +65,9 @@ func (q *question) standsFor(ctx context.Context, b behind) (answer.Answer, erro
 		answers = append(answers, q.gone(ctx, b.Subject)...)
 		return cluster.JobAnswer(b.job, b.Workload, answers, time.Now().UTC()), err
 	}
-	return cluster.WorkloadAnswer(b.Workload, answers, time.Now().UTC()), err
+	a := cluster.WorkloadAnswer(b.Workload, answers, time.Now().UTC())
+	q.turnedAway(ctx, b, &a)
+	return a, err
 }
 
 // behind reads a workload.

@@ -173,3 +173,9 @@ func Waiting(pod *v1.Pod) []string {
 	}
 	return all
 }
+
+// AsksForPods words that the API server asks somebody whether it may make a pod.
+func AsksForPods(there answer.Hop, refused string) string {
+	_, space, name := there.Place()
+	return fmt.Sprintf("the API server asks %s/%s before it makes a pod (%s)", space, name, strings.TrimSuffix(refused, "."))
+}
