@@ -44,7 +44,7 @@ const before, after = `(?:^|[^\w.-])`, `(?:\.?(?:[^\w.-]|$))`
 // waiting or connecting.
 var called = []string{
 	`(?i)\b[a-z][a-z0-9+.-]*://(?:[^/@\s'"]*@)?%s(?::(\d{2,5}))?` + after,
-	`(?i)\b(?:host|hostname|server|upstream|backend|broker|service|database server)(?:[ =:]|['"]?[=:] ?)['"]?%s['"]?` + after,
+	`(?i)\b(?:host|hostname|server|upstream|backend|broker|service|database server)(?:[ =:]|['"]? ?(?:=>|[=:]) ?)['"]?%s['"]?` + after,
 	`(?i)\b(?:wait(?:s|ing)?|connect(?:s|ed|ing|ion)?|reach|talk(?:ing)?|speak(?:ing)?)\b[^.;:]{0,20}\b(?:for|on|until|to|with)\s+(?:(?:the\s+)?(?:service|server|host|database|queue|broker)\s+)?['"]?%s['"]?` + after,
 }
 
