@@ -247,6 +247,10 @@ func (r *kernelReader) fact(ctx context.Context, k OOM, at time.Time, backlog bo
 			k.MainOpen = !k.Main
 		}
 	}
+	if wait && f.Container == "" { // on a busy machine the runtime's word comes later than that, too
+		k.Main = k.alone()
+		k.MainOpen = !k.Main
+	}
 	f.Body = k.OOMKilled
 	return f
 }

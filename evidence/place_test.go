@@ -204,3 +204,23 @@ func TestManyRealKills(t *testing.T) {
 	}
 	t.Logf("%d of %d had no cgroup in the kernel's record", byProcess, many)
 }
+
+// Of a container that the runtime has not told of in time it is not known whether its main
+// process was killed, unless it had no other.
+func TestKillInUnknownContainer(t *testing.T) {
+	m := newMachine(t)
+	m.container("apple", 100, 0)
+	unknown := "/kubepods/podapple/" + strings.Repeat("b", 64)
+	late, end := context.WithCancel(t.Context())
+	end()
+	for tasks, want := range map[int]fact.OOMKilled{1: {Main: true}, 2: {MainOpen: true}} {
+		k := OOM{OOMKilled: fact.OOMKilled{PID: 7, TaskCgroup: unknown, OOMCgroup: unknown}}
+		for pid := range tasks {
+			k.Tasks = append(k.Tasks, fact.OOMTask{PID: 7 + pid})
+		}
+		f := m.reader.fact(late, k, time.Now(), false)
+		if b := fact.Of[fact.OOMKilled](&f); f.Pod.UID != "apple" || b.Main != want.Main || b.MainOpen != want.MainOpen {
+			t.Errorf("with %d processes: %+v", tasks, f)
+		}
+	}
+}

@@ -341,6 +341,9 @@ func (a *Agent) filled(f fact.Fact) fact.Fact {
 	if r, known := a.loop.runs.known(f.Pod.UID, f.Container, b.ContainerID); !ok || known && r.over {
 		return f
 	}
+	if a.runtime != nil { // it was too busy to tell
+		a.kernel.complete(&b, f.At)
+	}
 	of := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: f.Pod.Namespace, Name: f.Pod.Name, UID: f.Pod.UID}}
 	lines, at := lastSaid(containers.LogFile(a.logs(), of, f.Container, f.Attempt))
 	b.Say(lines, at, f.When())

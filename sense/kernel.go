@@ -28,7 +28,11 @@ func (k *Kernel) Run(ctx context.Context, known pods.Registry, emit func(fact.Fa
 	k.Exits.follows.Store(true)
 	defer k.Exits.follows.Store(false)
 	agents := k.earlierAgents()
-	source := evidence.Kernel{Containers: running{known, k.Exits.processes}, Reported: evidence.Reported(k.earlier()), Fence: &k.Exits.fence, Log: k.Log}
+	earlier := k.earlier()
+	for _, f := range earlier { // the end that one brought may be told only now
+		k.Exits.count(known, f, fact.Of[fact.OOMKilled](&f))
+	}
+	source := evidence.Kernel{Containers: running{known, k.Exits.processes}, Reported: evidence.Reported(earlier), Fence: &k.Exits.fence, Log: k.Log}
 	err := source.Run(ctx, func(f fact.Fact) {
 		if b, ok := f.Body.(fact.OOMKilled); ok {
 			k.Exits.count(known, f, b)
