@@ -180,3 +180,17 @@ func TestSpecChanged(t *testing.T) {
 		}
 	}
 }
+
+// An event that is read when its pod has long been set up tells of no trouble that lasts.
+func TestSetUpFailedLongAgo(t *testing.T) {
+	at := time.Date(2026, 11, 23, 16, 24, 1, 0, time.UTC)
+	failed := func(after time.Duration) fact.Fact {
+		return fact.Fact{At: at.Add(after), Seen: at.Add(time.Hour), Body: fact.SetUpFailed{Stage: "volumes"}}
+	}
+	started := fact.Fact{At: at.Add(time.Minute), Seen: at.Add(time.Minute), Container: "app", Body: fact.Started{}}
+	for want, facts := range [][]fact.Fact{{started, failed(0)}, {failed(0), started, failed(0), failed(2 * time.Minute)}} {
+		if got := New(fact.Pod{}, facts, nil, nil).SetUpFailures(); len(got) != want {
+			t.Errorf("%d failures, not %d", len(got), want)
+		}
+	}
+}

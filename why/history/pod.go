@@ -127,18 +127,24 @@ func (h *History) Requested() (*fact.Fact, fact.Requested) {
 	return found, fact.Of[fact.Requested](found)
 }
 
-// SetUpFailures are those since the last time it succeeded.
+// SetUpFailures are those since the last time it succeeded. An event may be read long after
+// that: what a container was started after is over, whenever it was told.
 func (h *History) SetUpFailures() []*fact.Fact {
 	var row []*fact.Fact
+	var started time.Time
 	for i := range h.Facts {
-		switch h.Facts[i].Body.(type) {
+		switch f := &h.Facts[i]; f.Body.(type) {
 		case fact.SetUpFailed:
-			row = append(row, &h.Facts[i])
+			row = append(row, f)
 		case fact.SetUpDone:
 			row = nil
+		case fact.Started:
+			if f.When().After(started) {
+				started = f.When()
+			}
 		}
 	}
-	return row
+	return slices.DeleteFunc(row, func(f *fact.Fact) bool { return f.When().Before(started) })
 }
 
 // ReadySince is when the pod became ready for the last time.
