@@ -22,16 +22,17 @@ var version = regexp.MustCompile(`\.\.\d{4}_[\d_]+\.\d+/`)
 // namedFile adds where a file comes from that a container's words name, and what to do there:
 // it is in one of its volumes mostly.
 func (h *inquiry) namedFile(f *finding, container, said string) {
-	for _, m := range aPath.FindAllStringSubmatch(said, mostPaths) {
-		file := path.Clean(version.ReplaceAllString(strings.TrimRight(m[1], ".-"), ""))
-		mount, volume := h.volumeOf(container, file)
-		if volume == nil {
-			continue
-		}
-		fixes := h.fileFixes(file, mount, volume, said)
-		f.fixes = append(fixes, f.fixes...)
-		if len(fixes) > 0 {
-			return
+	for line := range strings.SplitSeq(said, " / ") { // as [words.Reason] puts them together
+		for _, m := range aPath.FindAllStringSubmatch(line, mostPaths) {
+			file := path.Clean(version.ReplaceAllString(strings.TrimRight(m[1], ".-"), ""))
+			mount, volume := h.volumeOf(container, file)
+			if volume == nil {
+				continue
+			}
+			if fixes := h.fileFixes(file, mount, volume, line); len(fixes) > 0 {
+				f.fixes = append(fixes, f.fixes...)
+				return
+			}
 		}
 	}
 }

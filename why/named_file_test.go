@@ -22,18 +22,18 @@ func TestNamedFile(t *testing.T) {
 		{Name: "conf", MountPath: "/srv/"}, {Name: "one", MountPath: "/etc/app.ini", SubPath: "app.ini"}, {Name: "tls", MountPath: "/srv/tls"}, {Name: "data", MountPath: "/data"},
 	}
 	for said, want := range map[string]string{
-		"2026/11/23 11:34:59| /srv/squid.conf(2): unrecognized: 'http_acess'":                      "if /srv/squid.conf, which its words name, is at fault, correct it: it is squid.conf of ConfigMap squid: kubectl -n shop edit configmap squid",
-		"PHP Fatal error: no memory in /srv/..2026_11_23_11_41_23.1086845026/status.php on line 3": "if /srv/status.php, which its words name, is at fault, correct it: it is status.php of ConfigMap squid: kubectl -n shop edit configmap squid",
-		"ERROR: unknown key at /etc/app.ini:7":                                                     "if /etc/app.ini, which its words name, is at fault, correct it: it is main of ConfigMap all: kubectl -n shop edit configmap all",
-		"TLS: opening `/srv/tls/tls.key' failed: Permission denied":                                "let its user read /srv/tls/tls.key, which is of Secret ldap-tls: give volume tls a defaultMode for that",
-		"open /data/queries.active: permission denied":                                             "give its user volume data, in which /data/queries.active is",
-		"error: cannot load /srv/tls/ca.crt: no such file or directory":                            "see whether Secret ldap-tls, mounted at /srv/tls, has ca.crt: kubectl -n shop describe secret ldap-tls",
-		"ERROR in /usr/lib/python3/app.py":                                                         "read its last words",
-		"ERROR: cannot start from /srv":                                                            "read its last words",
-		"ERROR: https://db.example.com/srv/squid.conf answers 404":                                 "read its last words",
+		"2026/11/23 11:34:59| /srv/squid.conf(2): unrecognized: 'http_acess'":                                                "if /srv/squid.conf, which its words name, is at fault, correct it: it is squid.conf of ConfigMap squid: kubectl -n shop edit configmap squid",
+		"PHP Fatal error: no memory in /srv/..2026_11_23_11_41_23.1086845026/status.php on line 3":                           "if /srv/status.php, which its words name, is at fault, correct it: it is status.php of ConfigMap squid: kubectl -n shop edit configmap squid",
+		"ERROR: unknown key at /etc/app.ini:7":                                                                               "if /etc/app.ini, which its words name, is at fault, correct it: it is main of ConfigMap all: kubectl -n shop edit configmap all",
+		"TLS: opening `/srv/tls/tls.key' failed: Permission denied\nTLS: could not use private key file `/srv/tls/tls.key`.": "let its user read /srv/tls/tls.key, which is of Secret ldap-tls: give volume tls a defaultMode for that",
+		"open /data/queries.active: permission denied":                                                                       "give its user volume data, in which /data/queries.active is",
+		"error: cannot load /srv/tls/ca.crt: no such file or directory":                                                      "see whether Secret ldap-tls, mounted at /srv/tls, has ca.crt: kubectl -n shop describe secret ldap-tls",
+		"ERROR in /usr/lib/python3/app.py":                                                                                   "read its last words",
+		"ERROR: cannot start from /srv":                                                                                      "read its last words",
+		"ERROR: https://db.example.com/srv/squid.conf answers 404":                                                           "read its last words",
 	} {
 		s := tell(t, pod.DeepCopy())
-		s.exit("app", fact.Exited{ExitCode: 1, StatusKnown: true, OOMKnown: true, LastLines: []string{said}})
+		s.exit("app", fact.Exited{ExitCode: 1, StatusKnown: true, OOMKnown: true, LastLines: strings.Split(said, "\n")})
 		a := s.ask()
 		check(t, a)
 		if f := a.Verdicts[0].Fixes[0]; !strings.HasPrefix(f.Text+": "+f.Command, want) {
