@@ -100,6 +100,29 @@ func TestProbeCommandLacks(t *testing.T) {
 	}
 }
 
+// A probe's command that fails itself says nothing of the application, and one that tells of
+// the application does.
+func TestProbeCommandFails(t *testing.T) {
+	two := 2
+	says := func(output string) fact.Probed {
+		return attempt(fact.Readiness, fact.Evidence{Handler: fact.Exec, Target: "sh -c jcmd 1 VM.uptime", ExitCode: &two, Output: output})
+	}
+	taken := "Picked up JAVA_TOOL_OPTIONS: -agentlib:jdwp=address=*:5005\nERROR: transport error 202: bind failed: Address already in use\nERROR: JDWP Transport dt_socket failed to initialize, TRANSPORT_INIT(510)\nJDWP exit error AGENT_ERROR_TRANSPORT_INIT(197): No transports initialized"
+	for _, q := range []question{
+		{name: "the port that it wants for itself", cause: answer.ProbeCommandFailed, says: "fails itself, before it asks anything, which says nothing of the application: ERROR: transport error 202", tale: func(s *tale) { s.probe("app", 4, says(taken)) }},
+		{name: "its arguments", cause: answer.ProbeCommandFailed, says: "nc: unrecognized option: z", tale: func(s *tale) { s.probe("app", 4, says("nc: unrecognized option: z")) }},
+		{name: "it worked before", cause: answer.AppUnhealthy, tale: func(s *tale) {
+			s.probe("app", 2, good(fact.Readiness, time.Millisecond))
+			s.probe("app", 4, says(taken))
+		}},
+		{name: "words of the application", cause: answer.AppUnhealthy, tale: func(s *tale) { s.probe("app", 4, says("queue: 3 invalid jobs")) }},
+		{name: "a port of the application's, by its words", cause: answer.AppUnhealthy, tale: func(s *tale) { s.probe("app", 4, says("cluster: bind failed: Address already in use")) }},
+	} {
+		q.pod, q.symptom = web(ready), answer.NotReady
+		t.Run(q.name, func(t *testing.T) { q.run(t) })
+	}
+}
+
 // A failure of another is told by the words of who asked it.
 func TestFailedByAnother(t *testing.T) {
 	answers := func(said string) func(*tale) {

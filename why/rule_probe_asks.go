@@ -29,6 +29,14 @@ func init() {
 			judge:   probeCommandLacks,
 		},
 		rule[*probing]{
+			name: "probe-command-fails", causes: []answer.Cause{answer.ProbeCommandFailed},
+			needs:   "the probe's command says that it fails itself, before it asks anything: it takes its arguments for wrong, cannot be loaded, or its runtime does not start; and no success ever",
+			against: "a success, ever",
+			yields:  []string{"probe-command-lacks"},
+			seesAll: true,
+			judge:   probeCommandFails,
+		},
+		rule[*probing]{
 			name: "probe-command-late", causes: []answer.Cause{answer.ProbeCommandFailed},
 			needs:   "an exec probe whose command does not end within the timeout",
 			against: "throttling, a busy node or a stopped process",
@@ -76,6 +84,33 @@ func probeCommandLacks(p *probing) *finding {
 			kindWord(p.kind), prose.Brief(cmp.Or(p.last.Evidence.Target, p.command()), 80), p.run.Container, firstOf(m...)),
 		fixes: []answer.Fix{p.h.inspect("see what the image has", p.h.exec(p.run.Container, "ls /bin /usr/bin")), p.h.specFix("correct the probe's command, or probe with httpGet, tcpSocket or grpc, which need no program in the image")},
 	}
+}
+
+// probeCommandFails: the command runs, and ends for an error of its own, of which the
+// application knows nothing.
+func probeCommandFails(p *probing) *finding {
+	if p.mode != exitCode || p.worked() || p.last.Evidence == nil {
+		return nil
+	}
+	output := p.last.Evidence.Output
+	if !words.ToolFails.In(output) {
+		return nil
+	}
+	f := &finding{
+		cause: answer.ProbeCommandFailed, weight: strong, chain: p.chain(),
+		text: fmt.Sprintf("The command of %s (%s) fails itself, before it asks anything, which says nothing of the application: %s.",
+			p.what(), prose.Brief(cmp.Or(p.last.Evidence.Target, p.command()), 80), quote(words.Told(output), kept)),
+		fixes: []answer.Fix{p.h.inspect("run it by hand", p.h.exec(p.run.Container, p.command()))},
+	}
+	if p.of != nil {
+		for _, env := range p.of.Env {
+			if strings.Contains(output, env.Name) {
+				f.fixes = append(f.fixes, p.h.specFix(fmt.Sprintf("it has %s from the container, which is meant for the application: run it without (env -u %s …)", env.Name, env.Name)))
+			}
+		}
+	}
+	f.fixes = append(f.fixes, p.h.specFix("correct the probe's command, or probe with httpGet, tcpSocket or grpc, which need no program in the image"))
+	return f
 }
 
 // probeImpossible: the attempt itself cannot be made.

@@ -18,7 +18,7 @@ func init() {
 			name: "probe-said-no", causes: []answer.Cause{answer.AppUnhealthy},
 			needs:   "an HTTP status, redirects without an end, an exit code or a gRPC status of the application",
 			against: "another process on the port, a path that never worked",
-			yields:  []string{"probe-command-lacks", "probe-dependency-said", "probe-not-deployed", "probe-limit-said", "probe-sibling-elsewhere"},
+			yields:  []string{"probe-command-lacks", "probe-command-fails", "probe-dependency-said", "probe-not-deployed", "probe-limit-said", "probe-sibling-elsewhere"},
 			judge:   probeSaidNo,
 		},
 		rule[*probing]{

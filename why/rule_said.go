@@ -93,8 +93,8 @@ func init() {
 		},
 		rule[ending]{
 			name: "port-taken-said", causes: []answer.Cause{answer.AppExitError},
-			needs:     "EADDRINUSE among the last words of a process that ended with an error",
-			against:   "exit code 0",
+			needs:     "EADDRINUSE among the last words of a process that ended with an error, or with exit code 0 after the words of a failure",
+			against:   "exit code 0 of one that went on after those words",
 			unordered: true,
 			judge:     portTakenSaid,
 		},
@@ -188,19 +188,25 @@ func (h *inquiry) fewerRights(c *v1.Container) string {
 // portTakenSaid: somebody in the pod's network had the port already.
 func portTakenSaid(e ending) *finding {
 	said := e.said(words.PortUsed.In)
-	if e.exit.ExitCode == 0 || said == "" {
+	if said == "" || e.exit.ExitCode == 0 && !words.EndsFailed(e.saidAtLast()) {
 		return nil
 	}
-	where := "another process of the container"
+	if all := e.inItsWords(); words.PortUsed.In(all) {
+		said = all // which port that is stands beside it
+	}
+	where, with := "another process of the container", fmt.Sprintf("with exit code %d", e.exit.ExitCode)
 	if e.h.Object != nil && len(e.h.Object.Spec.Containers) > 1 {
 		where = "another container of the pod (they share one network)"
 	}
 	if e.h.Object != nil && e.h.Object.Spec.HostNetwork {
 		where = "something else on the node (the pod uses the node's network)"
 	}
+	if e.exit.ExitCode == 0 {
+		with += ", as if all were well,"
+	}
 	return &finding{
 		cause: answer.AppExitError, weight: strong, chain: e.chain(),
-		text:  fmt.Sprintf("Container %s ended%s with exit code %d because the port that it wants is taken, by %s: %s.", e.run.Container, e.after(), e.exit.ExitCode, where, gist(said)),
+		text:  fmt.Sprintf("Container %s ended%s %s because the port that it wants is taken, by %s: %s.", e.run.Container, e.after(), with, where, gist(said)),
 		fixes: append([]answer.Fix{e.h.specFix("have each of them listen on a port of its own"), e.h.inspect("see who listens", e.h.exec(e.run.Container, "netstat -ltnp"))}, e.h.logsFix(e.run)...),
 	}
 }

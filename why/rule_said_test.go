@@ -60,6 +60,8 @@ func TestLastWords(t *testing.T) {
 		{name: "it got over that", pod: web(silentProbe), cause: answer.AppExitError, says: "the last that it said (10 min before): dial tcp", tale: dated(10*time.Minute, "starting", "dial tcp 10.43.0.9:5432: connect: connection refused")},
 		{name: "a port that was taken at first", pod: web(silentProbe), cause: answer.AppExitError, says: "ended by itself", tale: dated(time.Hour, "httpd: bind: Address already in use", "trying the next")},
 		{name: "its port is taken", pod: web(silentProbe), cause: answer.AppExitError, says: "the port that it wants is taken", tale: logged(1, "httpd: bind: Address already in use")},
+		{name: "its port is taken, and it calls that a success", pod: web(silentProbe), cause: answer.AppExitError, says: "on port [8005] / java.net.BindException", tale: logged(0, "23-Nov-2026 17:08:38.076 SEVERE [main] o.a.c.Server.await Failed to listen on port [8005]", "\tjava.net.BindException: Address already in use", "23-Nov-2026 17:08:38.078 INFO [main] o.a.c.Http.pause Pausing it", "23-Nov-2026 17:08:38.085 INFO [main] o.a.c.Server.stop Stopping it", "23-Nov-2026 17:08:38.086 INFO [main] o.a.c.Http.stop Stopping it", "23-Nov-2026 17:08:38.092 INFO [main] o.a.c.Http.destroy Destroying it")},
+		{name: "its port was taken, and it went on", pod: web(silentProbe), cause: answer.AppExitSuccess, tale: logged(0, "httpd: bind: Address already in use", "trying 8081", "listening", "5 requests", "done")},
 	} {
 		q.symptom = answer.Restarted
 		t.Run(q.name, q.run)

@@ -109,6 +109,13 @@ var (
 	NoCommand = fits("bash 5.2, dash 0.5, busybox 1.37",
 		`(?m)^(?:[\w./-]*/)?(?:ba|da|a|z)?sh: (?:line \d+: |\d+: )?([\w./+-]+): (?:command )?not found$`,
 		"sh: curl: not found", "bash: line 1: curl: command not found", "/bin/sh: 1: curl: not found")
+	// ToolFails is said by a program that fails before it has asked anything: it takes its own
+	// arguments for wrong, cannot be loaded, or its runtime does not start.
+	ToolFails = fits("getopt(3), Go 1.26 flag, pflag 1, argparse of CPython 3.14, curl 8; glibc 2.42, musl 1.2; OpenJDK 25, java.c and debugInit.c; Node 24; dash 0.5, bash 5.2, busybox 1.37",
+		`(?im)\b(unrecogni[sz]ed|invalid|illegal|unknown) (short |long )?(option|flag)\b|\bflag provided but not defined\b|\bunknown (shorthand )?flag: |error: (unrecognized arguments|the following arguments are required)|^usage: |error while loading shared libraries|error loading shared library|could not (create the java virtual machine|find or load main class)|error occurred during initialization of (boot layer|vm)|JDWP exit error|exception thrown by the agent|\bModuleNotFoundError: |\bError: Cannot find module |^(\S*/)?(ba|da|a)?sh: (\S+: )*(line )?(\d+: )?(cannot open |can't open |syntax error)`,
+		"nc: unrecognized option: z", "curl: option --nope: is unknown\nusage: curl [options...] <url>", "flag provided but not defined: -x", "unknown shorthand flag: 'x' in -x", "probe.py: error: the following arguments are required: url",
+		"/app: error while loading shared libraries: libssl.so.1.1: cannot open shared object file", "Error: Could not create the Java Virtual Machine.", "Error: Could not find or load main class Check", "Error occurred during initialization of VM",
+		"Error: Exception thrown by the agent : java.rmi.server.ExportException: Port already in use: 9010; nested exception is:", "JDWP exit error AGENT_ERROR_TRANSPORT_INIT(197): No transports initialized", "ModuleNotFoundError: No module named 'requests'", "Error: Cannot find module '/srv/health.js'", "sh: can't open '/srv/check.sh': No such file or directory", "sh: 1: Syntax error: Unterminated quoted string")
 	// NoInterpreter is said by a shell of a script whose first line names what is not there.
 	NoInterpreter = fits("bash 5.2 and 5.1, execute_cmd.c",
 		`(?i)cannot execute: required file not found|bad interpreter: no such file`,

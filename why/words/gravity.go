@@ -43,11 +43,14 @@ func belowTraceback(lines []string, i int) bool {
 
 // gravest, grave and warns are what programs call a line that says why they end, one that
 // says what went wrong, and one that is not well: syslog's names, those of Java's and Go's
-// loggers, of PostgreSQL, nginx, Apache, etcd and klog, and the numbers of Node's.
+// loggers, of PostgreSQL, nginx, Apache, etcd and klog, the numbers of Node's and of the
+// kernel's, and the marks of a letter or two of stunnel, Telegraf, Android and zerolog.
 var (
-	gravest = regexp.MustCompile(`\b(FATAL|PANIC|SEVERE|CRITICAL|EMERG|ALERT)\b|[\[:](emerg|alert|crit|critical|fatal)\]|\b(level|severity)"?[=:] ?"?(fatal|panic|critical|60\b)|^(\S+ ){0,2}C \| |^F\d{4} |(?i)\bfatal error\b|^fatal\b|\bkernel pid terminated\b|\bboot failed\b`)
-	grave   = regexp.MustCompile(`\bERROR\b|[\[:]error\]|\b(level|severity)"?[=:] ?"?(error|50\b)|^(\S+ ){0,2}E \| |^E\d{4} |\b\w*(Error|Exception)[:\]]|(?i)^(\S+: )?(error|err|fail):? |\b(can't|cannot|could not|unable to|failed to)\b|(?-i:\bfailed\b)|\bsyntax error\b|\bparser? (error|failed)\b|: failure\.?$|\b(unknown|unrecogni[sz]ed|unsupported|invalid|bad|illegal|wrong) (\w+ )?(option|directive|keyword|setting|parameter|variable|command|argument|configuration|key|property|number of arguments)s?\b`)
-	warns   = regexp.MustCompile(`\b(WARN|WARNING)\b|[\[:][Ww]arn(ing)?\]|\b(level|severity)"?[=:] ?"?(warn|40\b)|^(\S+ ){0,2}W \| |^W\d{4} |(?i)^warn(ing)?: `)
+	gravest = regexp.MustCompile(`\b(FATAL|PANIC|SEVERE|CRITICAL|EMERG|ALERT)\b|[\[:](emerg|alert|crit|critical|fatal)\]|\b(level|severity)"?[=:] ?"?(fatal|panic|critical|60\b)|\bFTL\b|^<[0-2]>|^(\S+ ){0,2}C \| |^F\d{4} |(?i)\bfatal error\b|^fatal\b|\bkernel pid terminated\b|\bboot failed\b`)
+	grave   = regexp.MustCompile(`\bERROR\b|[\[:]error\]|\b(level|severity)"?[=:] ?"?(error|50\b)|\bERR\b|^<3>|^(\S+ ){0,2}(E \||\[(!|E)\]|E[!/]|!!)(?: |\w+: )|^E\d{4} |\b\w*(Error|Exception)[:\]]|(?i)^(\S+: )?(error|err|fail):? |\b(can't|cannot|could not|unable to|failed to)\b|(?-i:\bfailed\b)|\bsyntax error\b|\bparser? (error|failed)\b|: failure\.?$|\b(unknown|unrecogni[sz]ed|unsupported|invalid|bad|illegal|wrong) (\w+ )?(option|directive|keyword|setting|parameter|variable|command|argument|configuration|key|property|number of arguments)s?\b`)
+	warns   = regexp.MustCompile(`\b(WARN|WARNING)\b|[\[:][Ww]arn(ing)?\]|\b(level|severity)"?[=:] ?"?(warn|40\b)|\bWRN\b|^<4>|^(\S+ ){0,2}(W \||\[W\]|W[!/])(?: |\w+: )|^W\d{4} |(?i)^warn(ing)?: `)
+	// mild fits a line that its program calls one of what goes on.
+	mild = regexp.MustCompile(`\b(INFO?|DEBUG|DBG|NOTICE)\b|^(\S+ ){0,2}(\[[ .*+i]\]|[DI][!/])(?: |\w+: )|^<[5-7]>`)
 	// aside fits a warning that is about something else than what fails.
 	aside = regexp.MustCompile(`(?i)deprecat`)
 )
@@ -58,6 +61,13 @@ var systems = regexp.MustCompile(`(?i)(?:: | ")(no such file or directory|permis
 
 // poor fits what is said last and says nothing but that it ends.
 var poor = regexp.MustCompile(`(?i)^\W*(\w+: )?(\[?(error|fatal|note|info|warn(ing)?)\]?:? )?\W*(aborting|aborted|exiting|exited|shutting down|shutdown( complete)?|exiting \(due to fatal error\)|terminat(ed|ing)|giving up|stopp(ed|ing)|node\.js v[\d.]+|worker exiting.*|reason: \w+( \w+)?|\w+ (is )?(shut(ting)? down|stopped|exiting)|unloading application|database system is shut down)\W*$`)
+
+// clearing fits a line that tells, at no level or a mild one, of what a program puts away
+// as it ends, in order, and nothing of why.
+var clearing = regexp.MustCompile(`^(\[[ \w./#-]*\] |(INFO?|NOTICE|DEBUG|DBG|NOTE):? |[DI][!/] ?|\S+\.\w+ )*(?i)(pausing|stopp(ing|ed)|destroy(ing|ed)|clos(ing|ed)|deallocat(ing|ed)|terminat(ing|ed)|shutting down|clean(ing|ed)? ?up|unload(ing|ed)|unregister(ing|ed)|unbinding|disconnecting|releas(ing|ed)|freeing)\b[^:]*$`)
+
+// motive fits a line that says why, too.
+var motive = regexp.MustCompile(`(?i)\b(because|due to|since|after|as|on|unexpected(ly)?|no)\b`)
 
 // frame fits a line of a stack, where something happened and not what, and what JavaScript
 // shows of an error below its message.
@@ -101,6 +111,8 @@ func gravity(lines []string, i, behind int) int {
 		return plain
 	case grave.MatchString(line):
 		return trouble
+	case clearing.MatchString(gist) && !motive.MatchString(gist) && !warns.MatchString(line):
+		return parting
 	case warns.MatchString(line) && !aside.MatchString(line):
 		return warning
 	}

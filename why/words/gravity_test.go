@@ -40,6 +40,10 @@ func TestTrouble(t *testing.T) {
 		"Envoy":               {"[2026-11-23 10:00:00.000][1][warning][config] [source/common/config/grpc_stream.h:191] StreamListeners gRPC config stream to xds closed: 14, connection refused\n[2026-11-23 10:00:01.000][1][info][main] all clusters initialized", "[warning] StreamListeners gRPC config stream to xds closed: 14, connection refused"},
 		"Squid":               {"2026/11/23 10:25:39| WARNING: Cannot write log file: /var/log/squid/cache.log\n2026/11/23 10:25:39| Accepting HTTP Socket connections", "WARNING: Cannot write log file: /var/log/squid/cache.log"},
 		"syslog":              {"Nov 23 01:53:26 web systemd[1]: web.service: Failed with result 'exit-code'.\nNov 23 01:53:27 web systemd[1]: Started Daily Cleanup.", ""},
+		"zerolog, Serilog":    {"10:00AM INF up\n10:00AM ERR no quorum\n10:01AM INF served", "10:00AM ERR no quorum"},
+		"Android":             {"E/Gateway: no route\nI/Gateway: up", "E/Gateway: no route"},
+		"a mark":              {"[!] no entropy\n[ ] served", "[!] no entropy"},
+		"a warning's letter":  {"2026-11-23T01:53:26Z W! [outputs] buffer is full\n2026-11-23T01:53:27Z I! served", "W! [outputs] buffer is full"},
 		"a thing of the past": {"DeprecationWarning: WARNING: the flag --logger is deprecated\nserving", ""},
 		"all is well":         {"starting\n10.42.0.1 - - \"GET /error HTTP/1.1\" 200", ""},
 	} {

@@ -98,7 +98,7 @@ func Reason(lines []string) string {
 // reasonAt is what a line says, with what belongs to it.
 func reasonAt(lines []string, at int) string {
 	from, most := at, gravity(lines, at, len(lines)-at)
-	for i := at - 1; i >= 0 && most >= trouble && at-from < mostBefore(lines[at], most); i-- {
+	for i := at - 1; i >= 0 && most >= trouble && at-from < mostBefore(lines, at, most); i-- {
 		if g := gravity(lines, i, len(lines)-i); g < warning || raises(lines[i], g) {
 			break
 		}
@@ -123,10 +123,12 @@ func reasonAt(lines []string, at int) string {
 func raises(line string, g int) bool { return g == reason && !strings.HasPrefix(line, "Error: ") }
 
 // mostBefore is how many errors before a line may belong to it.
-func mostBefore(line string, g int) int {
-	switch {
+func mostBefore(lines []string, at, g int) int {
+	switch line := lines[at]; {
 	case strings.HasPrefix(line, "panic: "):
 		return 1 // Go's programs log why they give up
+	case raises(line, g) && at > 0 && Gist(line) == strings.TrimSpace(line) && Gist(lines[at-1]) != strings.TrimSpace(lines[at-1]):
+		return 1 // a logger says what was tried, and below it what came of that
 	case raises(line, g):
 		return 0
 	}
@@ -138,7 +140,7 @@ func mostBefore(line string, g int) int {
 func continues(lines []string, i, most int) bool {
 	trimmed := strings.TrimSpace(lines[i])
 	gist := Gist(trimmed)
-	if most <= warning || most == reason || gravity(lines, i, len(lines)-i) < plain || access.MatchString(gist) {
+	if most <= warning || most == reason || gravity(lines, i, len(lines)-i) < plain || access.MatchString(gist) || mild.MatchString(trimmed) {
 		return false
 	}
 	return gist == trimmed && Gist(lines[i-1]) == strings.TrimSpace(lines[i-1]) || strings.HasPrefix(gist, "DETAIL:") || strings.HasPrefix(gist, "HINT:")

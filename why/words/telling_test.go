@@ -5,6 +5,11 @@ import (
 	"testing"
 )
 
+const (
+	stunnel = "[ ] Session resumption enabled\n[ ] No certificate or private key specified\n[!] No trusted certificates found\n[!] Service [redis]: Failed to initialize TLS context\n[!] Configuration failed\n[ ] Deallocating temporary section defaults\n[ ] Deallocating section [redis]"
+	tomcat  = "23-Nov-2026 17:08:38.073 INFO [main] org.apache.catalina.startup.Catalina.start Server startup in [169] milliseconds\n23-Nov-2026 17:08:38.076 SEVERE [main] org.apache.catalina.core.StandardServer.await Failed to create server shutdown socket on address [localhost] and port [8005]\n\tjava.net.BindException: Address already in use\n23-Nov-2026 17:08:38.078 INFO [main] org.apache.coyote.AbstractProtocol.pause Pausing ProtocolHandler [\"http-nio-8081\"]\n23-Nov-2026 17:08:38.085 INFO [main] org.apache.catalina.core.StandardService.stopInternal Stopping service [Catalina]\n23-Nov-2026 17:08:38.086 INFO [main] org.apache.coyote.AbstractProtocol.stop Stopping ProtocolHandler [\"http-nio-8081\"]\n23-Nov-2026 17:08:38.092 INFO [main] org.apache.coyote.AbstractProtocol.destroy Destroying ProtocolHandler [\"http-nio-8081\"]"
+)
+
 func TestTelling(t *testing.T) {
 	for name, test := range map[string]struct{ log, want string }{
 		"the error before the goodbye":        {"[Note] Server socket created\n2026-11-23 1:53:26 0 [ERROR] Fatal error: Can't open and lock privilege tables\n2026-11-23 1:53:26 0 [ERROR] Aborting", "[ERROR] Fatal error: Can't open and lock privilege tables"},
@@ -24,6 +29,12 @@ func TestTelling(t *testing.T) {
 		"nginx":                               {`2026/11/23 02:48:14 [error] 6#6: *5 connect() failed (111: Connection refused) while connecting to upstream, client: 10.42.0.1, server: , request: "GET / HTTP/1.1", upstream: "http://10.43.60.105:80/", host: "10.42.0.11:8080"`, `[error] connect() failed (111: Connection refused) while connecting to upstream, upstream: "http://10.43.60.105:80/"`},
 		"what is said after the goodbye":      {"TLS: could not use private key file `/tls/tls.key`.\n6b045d38.22c753d7 0x7f26d745b200 main: TLS init def ctx failed: -1\n6b045d38.22dde593 0x7f26d745b200 slapd stopped.\n6b045d38.22de54b8 0x7f26d745b200 connections_destroy: nothing to destroy.", "main: TLS init def ctx failed: -1"},
 		"a goodbye of another time":           {"main: TLS init failed: -1\nserver stopped\nstarting again\nserver stopped\nbye", "bye"},
+		"a mark, and what is put away":        {stunnel, "[!] Configuration failed"},
+		"an orderly stop":                     {tomcat, "java.net.BindException: Address already in use"},
+		"a stop that says why":                {"starting\nStopped: the license is not valid", "Stopped: the license is not valid"},
+		"one that says it otherwise":          {"starting\nClosing because the lease is lost", "Closing because the lease is lost"},
+		"Telegraf":                            {"2026-11-23T01:53:26Z I! Loaded inputs: cpu\n2026-11-23T01:53:26Z E! [agent] Error running agent: could not start\n2026-11-23T01:53:26Z I! [agent] Stopping running outputs", "E! [agent] Error running agent: could not start"},
+		"a priority of syslog's":              {"<6>starting\n<3>no such key in the ring\n<6>Closing files", "no such key in the ring"},
 		"nothing":                             {" \n\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -51,6 +62,8 @@ func TestReason(t *testing.T) {
 		"the same, again":      {"[error] 6#6: *5 connect() failed\n[error] 6#6: *7 connect() failed", "[error] connect() failed"},
 		"all is well":          {"starting\nlistening on 8080", "listening on 8080"},
 		"two of a daemon's":    {"Error: Unknown configuration variable \"foo\".\nError found at /etc/mosquitto.conf:3.\nError: Unable to open configuration file.", "Error: Unknown configuration variable \"foo\". / Error found at /etc/mosquitto.conf:3. / Error: Unable to open configuration file."},
+		"a mark of each":       {stunnel, "[!] No trusted certificates found / [!] Service [redis]: Failed to initialize TLS context / [!] Configuration failed"},
+		"what was tried":       {tomcat, "SEVERE [main] org.apache.catalina.core.StandardServer.await Failed to create server shutdown socket on address [localhost] and port [8005] / java.net.BindException: Address already in use"},
 		"errors of other days": {"ERROR: no cache\nlistening\nFATAL: out of room", "FATAL: out of room"},
 	} {
 		if got := Reason(strings.Split(test.log, "\n")); got != test.want {
@@ -66,6 +79,7 @@ func TestEndsFailed(t *testing.T) {
 		"KeyError: 'name'\nbye\nclosing files":                                    true,
 		"KeyError: 'name'\nagain\n5 records read\n5 records written\nall is done": false,
 		"starting\nall is done":                                                   false,
+		tomcat:                                                                    true,
 		"":                                                                        false,
 	} {
 		if got := EndsFailed(strings.Split(log, "\n")); got != want {
