@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
+
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
@@ -98,19 +100,26 @@ func probeCommandFails(p *probing) *finding {
 	}
 	f := &finding{
 		cause: answer.ProbeCommandFailed, weight: strong, chain: p.chain(),
-		text: fmt.Sprintf("The command of %s (%s) fails itself, before it asks anything, which says nothing of the application: %s.",
-			p.what(), prose.Brief(cmp.Or(p.last.Evidence.Target, p.command()), 80), quote(words.Told(output), kept)),
+		text:  fmt.Sprintf("The command of %s fails itself, before it asks anything, which says nothing of the application: %s.", p.what(), quote(words.Told(output), kept)),
 		fixes: []answer.Fix{p.h.inspect("run it by hand", p.h.exec(p.run.Container, p.command()))},
 	}
-	if p.of != nil {
-		for _, env := range p.of.Env {
-			if strings.Contains(output, env.Name) {
-				f.fixes = append(f.fixes, p.h.specFix(fmt.Sprintf("it has %s from the container, which is meant for the application: run it without (env -u %s …)", env.Name, env.Name)))
-			}
-		}
-	}
+	f.fixes = append(f.fixes, p.h.withoutFixes(p.of, output)...)
 	f.fixes = append(f.fixes, p.h.specFix("correct the probe's command, or probe with httpGet, tcpSocket or grpc, which need no program in the image"))
 	return f
+}
+
+// withoutFixes advise that a probe's command runs without the variables of its container that
+// its output names.
+func (h *inquiry) withoutFixes(c *v1.Container, output string) (all []answer.Fix) {
+	if c == nil {
+		return nil
+	}
+	for _, env := range c.Env {
+		if strings.Contains(output, env.Name) {
+			all = append(all, h.specFix(fmt.Sprintf("the probe's command has %s from the container, which is meant for the application: run it without (env -u %s COMMAND)", env.Name, env.Name)))
+		}
+	}
+	return all
 }
 
 // probeImpossible: the attempt itself cannot be made.

@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
@@ -191,7 +192,7 @@ func portTakenSaid(e ending) *finding {
 	if said == "" || e.exit.ExitCode == 0 && !words.EndsFailed(e.saidAtLast()) {
 		return nil
 	}
-	if all := e.inItsWords(); words.PortUsed.In(all) {
+	if all := e.inItsWords(); words.GivesReason(strings.TrimSpace(said)) && words.PortUsed.In(all) {
 		said = all // which port that is stands beside it
 	}
 	where, with := "another process of the container", fmt.Sprintf("with exit code %d", e.exit.ExitCode)
@@ -204,9 +205,31 @@ func portTakenSaid(e ending) *finding {
 	if e.exit.ExitCode == 0 {
 		with += ", as if all were well,"
 	}
+	var fixes []answer.Fix
+	if kind, output, line := e.probeListens(); kind != "" {
+		where = fmt.Sprintf("the command of its own %s probe, which runs at that time and says %q", kindWord(kind), prose.Brief(line, kept))
+		fixes = e.h.withoutFixes(e.spec, output)
+	}
 	return &finding{
 		cause: answer.AppExitError, weight: strong, chain: e.chain(),
 		text:  fmt.Sprintf("Container %s ended%s %s because the port that it wants is taken, by %s: %s.", e.run.Container, e.after(), with, where, gist(said)),
-		fixes: append([]answer.Fix{e.h.specFix("have each of them listen on a port of its own"), e.h.inspect("see who listens", e.h.exec(e.run.Container, "netstat -ltnp"))}, e.h.logsFix(e.run)...),
+		fixes: append(append(fixes, e.h.specFix("have each of them listen on a port of its own"), e.h.inspect("see who listens", e.h.exec(e.run.Container, "netstat -ltnp"))), e.h.logsFix(e.run)...),
 	}
+}
+
+// probeListens finds the probe of a run whose command says that it listens itself, with all
+// that it says.
+func (e ending) probeListens() (kind fact.ProbeKind, output, line string) {
+	for _, f := range e.run.Probes {
+		b := fact.Of[fact.Probed](f)
+		if b.Evidence == nil || b.Evidence.Handler != fact.Exec || f.At.After(e.at) {
+			continue
+		}
+		for line := range strings.Lines(b.Evidence.Output) {
+			if words.Listens.In(line) {
+				return b.Probe, b.Evidence.Output, strings.TrimSpace(line)
+			}
+		}
+	}
+	return "", "", ""
 }

@@ -34,7 +34,7 @@ func TestLastWords(t *testing.T) {
 			s.exit("app", e)
 		}
 	}
-	user := int64(1000)
+	user, killed := int64(1000), 137
 	asUser := func(c *v1.Container) {
 		c.LivenessProbe, c.SecurityContext = nil, &v1.SecurityContext{RunAsUser: &user}
 	}
@@ -61,6 +61,12 @@ func TestLastWords(t *testing.T) {
 		{name: "a port that was taken at first", pod: web(silentProbe), cause: answer.AppExitError, says: "ended by itself", tale: dated(time.Hour, "httpd: bind: Address already in use", "trying the next")},
 		{name: "its port is taken", pod: web(silentProbe), cause: answer.AppExitError, says: "the port that it wants is taken", tale: logged(1, "httpd: bind: Address already in use")},
 		{name: "its port is taken, and it calls that a success", pod: web(silentProbe), cause: answer.AppExitError, says: "on port [8005] / java.net.BindException", tale: logged(0, "23-Nov-2026 17:08:38.076 SEVERE [main] o.a.c.Server.await Failed to listen on port [8005]", "\tjava.net.BindException: Address already in use", "23-Nov-2026 17:08:38.078 INFO [main] o.a.c.Http.pause Pausing it", "23-Nov-2026 17:08:38.085 INFO [main] o.a.c.Server.stop Stopping it", "23-Nov-2026 17:08:38.086 INFO [main] o.a.c.Http.stop Stopping it", "23-Nov-2026 17:08:38.092 INFO [main] o.a.c.Http.destroy Destroying it")},
+		{name: "its probe's command has it", pod: web(func(c *v1.Container) {
+			c.LivenessProbe, c.Env = nil, []v1.EnvVar{{Name: "JAVA_TOOL_OPTIONS", Value: "-agentlib:jdwp=address=*:5005"}}
+		}), cause: answer.AppExitError, says: `taken, by the command of its own readiness probe, which runs at that time and says "Listening for transport dt_socket at address: 5005"`, tale: func(s *tale) {
+			s.probe("app", 1, attempt(fact.Readiness, fact.Evidence{Handler: fact.Exec, Target: "jcmd 1", ExitCode: &killed, Output: "Listening for transport dt_socket at address: 5005\nPicked up JAVA_TOOL_OPTIONS"}))
+			logged(2, "ERROR: transport error 202: bind failed: Address already in use")(s)
+		}},
 		{name: "its port was taken, and it went on", pod: web(silentProbe), cause: answer.AppExitSuccess, tale: logged(0, "httpd: bind: Address already in use", "trying 8081", "listening", "5 requests", "done")},
 	} {
 		q.symptom = answer.Restarted

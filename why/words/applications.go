@@ -116,6 +116,9 @@ var (
 		"nc: unrecognized option: z", "curl: option --nope: is unknown\nusage: curl [options...] <url>", "flag provided but not defined: -x", "unknown shorthand flag: 'x' in -x", "probe.py: error: the following arguments are required: url",
 		"/app: error while loading shared libraries: libssl.so.1.1: cannot open shared object file", "Error: Could not create the Java Virtual Machine.", "Error: Could not find or load main class Check", "Error occurred during initialization of VM",
 		"Error: Exception thrown by the agent : java.rmi.server.ExportException: Port already in use: 9010; nested exception is:", "JDWP exit error AGENT_ERROR_TRANSPORT_INIT(197): No transports initialized", "ModuleNotFoundError: No module named 'requests'", "Error: Cannot find module '/srv/health.js'", "sh: can't open '/srv/check.sh': No such file or directory", "sh: 1: Syntax error: Unterminated quoted string")
+	// Listens is said by a program that takes connections itself.
+	Listens = fits("OpenJDK 17, debugInit.c; Node 20, inspector; Go programs", `(?i)^(debugger )?listening (for|on|at)\b`,
+		"Listening for transport dt_socket at address: 5005", "Debugger listening on ws://127.0.0.1:9229/5a", "listening on :8080")
 	// NoInterpreter is said by a shell of a script whose first line names what is not there.
 	NoInterpreter = fits("bash 5.2 and 5.1, execute_cmd.c",
 		`(?i)cannot execute: required file not found|bad interpreter: no such file`,

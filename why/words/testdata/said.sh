@@ -63,6 +63,7 @@ run ./app
 run "$python" -c 'import flask_none'
 run node -e 'require("express-none")'
 run java -cp . com.example.Main
+run java -agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=127.0.0.1:50055 -cp /nothing Check
 run perl -e 'use Nope;'
 run "$python" -c 'import socket; socket.create_connection(("127.0.0.1",9))'
 run node -e 'require("net").connect(9,"127.0.0.1")'
