@@ -76,6 +76,7 @@ var plainRules = []Rule{
 	{"no-node-fits", []answer.Cause{answer.NoMatchingNode}, "a DaemonSet whose controller wants it on no node", "", nil},
 	{"suspended", []answer.Cause{answer.Suspended}, "a paused Deployment or a suspended Job without pods", "", nil},
 	{"scaled-to-zero", []answer.Cause{answer.ScaledDown}, "a Service whose selector fits the pods of a workload that is scaled to 0", "", nil},
+	{"name-for-nothing", []answer.Cause{answer.DependencyDown}, "a Service of type ExternalName with the name of a Service of the same cluster, which the API server does not have", "a name of a host elsewhere", nil},
 	{"node-not-ready", []answer.Cause{answer.NodeLost}, "a node object that is not Ready, or that is gone", "a node that is Ready", nil},
 	{"selector", []answer.Cause{answer.SelectorMismatch}, "a Service whose selector fits no pod of its namespace", "", nil},
 	{"nobody-listens", []answer.Cause{answer.ServicePortMismatch}, "pods that are well, into which somebody looked, and which do not listen on the Service's target port", "a probe of that port that succeeded since the look", nil},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -190,6 +191,9 @@ func (f *follower) to(ctx context.Context, pod *v1.Pod, p place, asked map[strin
 	switch {
 	case service != nil && cluster.Leads(service, pod): // its own
 	case service != nil:
+		if hops := f.absent(ctx, p, service); len(hops) > 0 {
+			return way{hops: hops, moot: p.failing}
+		}
 		return f.behind(ctx, p, service, left)
 	case target != nil:
 		return f.at(ctx, p, nil, target, left)
@@ -200,6 +204,26 @@ func (f *follower) to(ctx context.Context, pod *v1.Pod, p place, asked map[strin
 // foreign says whether what is asked is of a namespace that the asker may not see.
 func (f *follower) foreign(service *v1.Service, pod *v1.Pod) bool {
 	return f.options.Within && (service != nil && service.Namespace != f.options.Namespace || pod != nil && pod.Namespace != f.options.Namespace)
+}
+
+// absent is the hop to a pod that a place calls by the name which a headless Service gives it,
+// and that is gone; none where there is such a pod, or nobody remembers one.
+func (f *follower) absent(ctx context.Context, p place, service *v1.Service) []answer.Hop {
+	name, domain, _ := strings.Cut(p.host, ".")
+	if first, _, _ := strings.Cut(domain, "."); service.Spec.ClusterIP != v1.ClusterIPNone || first != service.Name {
+		return nil
+	}
+	if _, err := f.client.CoreV1().Pods(service.Namespace).Get(ctx, name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		return nil
+	}
+	inside := *f.question
+	inside.space, inside.look = service.Namespace, false
+	all, _ := inside.departed(ctx, name)
+	if len(all) == 0 {
+		return nil
+	}
+	where := service.Namespace + "/" + name
+	return cluster.HopOf("", where, byPlace(p, where), &all[0])
 }
 
 // behind looks at a Service and the pods behind it.

@@ -104,7 +104,9 @@ func (w *town) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	name := parts[len(parts)-1]
 	switch {
 	case strings.HasSuffix(r.URL.Path, "/proxy/why"):
-		body = w.answers[r.URL.Query().Get("name")]
+		if a, ok := w.answers[r.URL.Query().Get("name")]; ok {
+			body = a
+		}
 	case name == "pods":
 		list := w.pods
 		if only, err := labels.Parse(r.URL.Query().Get("labelSelector")); err == nil {
@@ -113,6 +115,8 @@ func (w *town) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		body = list
 	case strings.Contains(r.URL.Path, "/deployments/"):
 		body = w.deployment
+	case name == "nodes":
+		body = v1.NodeList{Items: []v1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "n"}}}}
 	case name == "services":
 		body = w.services
 	case name == "jobs":
@@ -423,6 +427,24 @@ func TestFollow(t *testing.T) {
 			w.services.Items = append(w.services.Items, v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "legacy"}, Spec: v1.ServiceSpec{Type: v1.ServiceTypeExternalName, ExternalName: "db2.shop.svc.cluster.local"}})
 			w.pod("db2", 5432, answer.Restarted, oom)
 		}, answer.MemoryLimit, "shop/db2", 1},
+		"a name that stands for a Service of a namespace that is gone, behind one that hands on what it is answered": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(503), refusedAt("legacy:5432"))
+			w.services.Items = append(w.services.Items, v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "legacy"}, Spec: v1.ServiceSpec{Type: v1.ServiceTypeExternalName, ExternalName: "postgres.staging.svc.cluster.local"}})
+		}, answer.DependencyDown, "", 1},
+		"a name that stands for a host elsewhere": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(503), refusedAt("legacy:5432"))
+			w.services.Items = append(w.services.Items, v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "legacy"}, Spec: v1.ServiceSpec{Type: v1.ServiceTypeExternalName, ExternalName: "postgres.example.com"}})
+		}, answer.AppUnhealthy, "", 0},
+		"a gateway before one that asks a replica by its name, which was scaled away": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(502), answer.Reach{Container: "web", Place: "10.43.0.2:80", How: answer.ReachLately})
+			w.pod("reports2", 80, answer.Healthy, well, answer.Reach{Container: "web", Place: "cache-1.cache3:6379", How: answer.ReachSaid, Text: "Temporary failure in name resolution"})
+			w.says("reports2", "Error -3 connecting to cache-1.cache3:6379. Temporary failure in name resolution.", true)
+			w.pod("cache3", 6379, answer.Healthy, well)
+			w.services.Items[2].Spec.ClusterIP = v1.ClusterIPNone
+			gone := answer.New(answer.Subject{Kind: "Pod", Namespace: "shop", Name: "cache-1"}, time.Now(), answer.Coverage{})
+			gone.Put(answer.Symptom{ID: "s1", Kind: answer.Disappeared}, answer.Verdict{Cause: answer.ScaledDown, Text: "StatefulSet cache no longer wanted the pod."})
+			w.answers["cache-1"] = gone
+		}, answer.ScaledDown, "shop/cache-1", 2},
 		"it waits for a Job, whose pod has no node": {func(w *town) {
 			w.pod("web1", 80, answer.NotStarting, answer.Verdict{Cause: answer.InitWaiting, Text: "Init container wait has not ended. Its log says: waiting for job migrate: it is not 42 yet."})
 			w.job("migrate")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -19,6 +20,9 @@ func (q *question) service(ctx context.Context, name string) ([]answer.Answer, e
 	if err != nil {
 		return nil, fmt.Errorf("reading service %s/%s: %w", q.space, name, err)
 	}
+	if a, ok := q.elsewhere(ctx, service); ok {
+		return []answer.Answer{a}, nil
+	}
 	answers, err := q.behindService(ctx, service)
 	if !cluster.WantsAddress(service) || len(answers) == 0 {
 		return answers, err
@@ -28,6 +32,19 @@ func (q *question) service(ctx context.Context, name string) ([]answer.Answer, e
 		answers[0] = cluster.WithoutAddress(service, answers[0], words, since, time.Now().UTC())
 	}
 	return answers, err
+}
+
+// elsewhere answers about a Service that is another name for one of the cluster's which is not there.
+func (q *question) elsewhere(ctx context.Context, service *v1.Service) (answer.Answer, bool) {
+	space, name, ok := cluster.StandsFor(service)
+	if !ok || q.options.Within && space != q.options.Namespace {
+		return answer.Answer{}, false
+	}
+	if _, err := q.client.CoreV1().Services(space).Get(ctx, name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		return answer.Answer{}, false
+	}
+	_, err := q.client.CoreV1().Namespaces().Get(ctx, space, metav1.GetOptions{})
+	return cluster.NameForNothing(service, apierrors.IsNotFound(err), time.Now().UTC()), true
 }
 
 // behindService asks about the pods.

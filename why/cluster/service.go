@@ -145,6 +145,36 @@ func ServiceWithoutPods(service *v1.Service, behind []answer.Answer, now time.Ti
 	return a
 }
 
+// StandsFor is the Service of this cluster that another is a second name for; ok is false where
+// it is none, or one for a host elsewhere.
+func StandsFor(service *v1.Service) (space, name string, ok bool) {
+	if service.Spec.Type != v1.ServiceTypeExternalName {
+		return "", "", false
+	}
+	parts := strings.Split(strings.TrimSuffix(service.Spec.ExternalName, "."), ".")
+	if len(parts) < 3 || parts[2] != "svc" {
+		return "", "", false
+	}
+	return parts[1], parts[0], true
+}
+
+// NameForNothing answers about a Service that is a second name for one which does not exist;
+// empty says that not even its namespace does.
+func NameForNothing(service *v1.Service, empty bool, now time.Time) answer.Answer {
+	space, name, _ := StandsFor(service)
+	f := answer.Verdict{Cause: answer.DependencyDown, Rule: "name-for-nothing", Certainty: answer.Inferred}
+	f.Text = fmt.Sprintf("The Service is another name for %s, and namespace %s has no Service %s", service.Spec.ExternalName, space, name)
+	if empty {
+		f.Text = fmt.Sprintf("The Service is another name for %s, and there is no namespace %s", service.Spec.ExternalName, space)
+	}
+	f.Text += ": so DNS knows no address for it."
+	f.Fixes = []answer.Fix{
+		{Text: "see where that Service is now", Command: "kubectl get services -A --field-selector metadata.name=" + name, Risk: answer.Inspect},
+		{Text: "correct externalName", Command: fmt.Sprintf("kubectl -n %s edit service %s", service.Namespace, service.Name), Risk: answer.Safe},
+	}
+	return single(answer.Subject{Kind: "Service", Namespace: service.Namespace, Name: service.Name, UID: service.UID}, now, answer.NotServing, "its name leads nowhere", f)
+}
+
 // WantsAddress says whether a Service waits for an address outside of the cluster.
 func WantsAddress(service *v1.Service) bool {
 	return service.Spec.Type == v1.ServiceTypeLoadBalancer && len(service.Status.LoadBalancer.Ingress) == 0
