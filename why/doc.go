@@ -58,6 +58,7 @@
 //	rule_probe_awaits.go  why a probe fails, by whose answer is waited for
 //	rule_probe_full.go  why a probe fails, by the limits of who should answer
 //	rule_probe_speaks.go  why a probe fails, by what else is spoken there
+//	rule_probe_relay.go  whose answer it is that a probe gets, by its page
 //	start.go     why a container or a pod does not start; start_init.go, what the others wait for
 //	pod.go       deletion, readiness, completion; evicted.go, what the node ran short of
 //	rule_deleted.go, rule_requested.go  who wanted a pod gone

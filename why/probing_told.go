@@ -46,6 +46,9 @@ func (p *probing) chain(more ...*fact.Fact) []answer.Link {
 			}
 			first = last
 		}
+		if by := p.relayed(); by != "" {
+			first.Evidence["signedBy"] = by
+		}
 		all = append(all, first)
 	}
 	return append(all, links(more...)...)

@@ -63,7 +63,7 @@ func init() {
 		rule[*probing]{
 			name: "probe-protocol", causes: []answer.Cause{answer.ProbeProtocol, answer.ProbeWrongScheme},
 			needs:   "what came back is of another protocol, and no attempt ever succeeded",
-			against: "a success, ever",
+			against: "a success, ever; where the answer is that HTTPS is wanted, another answer in this run, or a page that another server signs",
 			yields:  []string{"probe-speaks-otherwise"},
 			seesAll: true,
 			judge:   probeWrongProtocol,
@@ -234,6 +234,8 @@ func probeWrongProtocol(p *probing) *finding {
 		f.cause = answer.ProbeWrongScheme
 		f.text = fmt.Sprintf("%s uses HTTPS, and the application speaks plain HTTP there.", prose.Upper(p.what()))
 		f.fixes = []answer.Fix{p.h.specFix("set the probe's scheme to HTTP")}
+	case p.mode == answered && ev.Status == 400 && words.WantsHTTPS.In(ev.Output) && (p.answeredOtherwise() || p.relayed() != ""):
+		return nil
 	case p.mode == answered && ev.Status == 400 && words.WantsHTTPS.In(ev.Output):
 		f.cause = answer.ProbeWrongScheme
 		f.text = fmt.Sprintf("%s uses plain HTTP, and the application wants HTTPS there%s.", prose.Upper(p.what()), saying(ev.Output))

@@ -38,6 +38,13 @@ func probeSaidNo(p *probing) *finding {
 	switch {
 	case p.mode == exitCode:
 		f.text = fmt.Sprintf("The application says that it is unhealthy: the command of %s %s%s.", p.what(), commandSaid(ev), saying(ev.Output))
+	case p.mode == answered && p.relayed() != "":
+		f.certainty = answer.Inferred
+		f.text = fmt.Sprintf("Container %s hands on another server's answer to %s: %d%s, a page of %s%s.", p.run.Container, p.what(), ev.Status, saying(ev.Output), p.relayed(), p.sinceWhen())
+		if ev.Status == 400 && words.WantsHTTPS.In(ev.Output) {
+			f.because = []string{"It is the container that asks in plain HTTP where TLS is wanted, and not the probe."}
+			f.fixes = []answer.Fix{p.h.specFix("have the configuration of the container ask that server by HTTPS")}
+		}
 	case p.mode == answered:
 		f.text = fmt.Sprintf("The application itself answers %s with %d%s%s.", p.what(), ev.Status, p.sayingBeside(ev), p.sinceWhen())
 		if p.last.By == fact.BySay && p.shared() && !p.seenListening() {
@@ -50,7 +57,7 @@ func probeSaidNo(p *probing) *finding {
 	default:
 		return nil
 	}
-	f.fixes = append(p.h.probeFixes(p), p.h.logsFix(p.run)...)
+	f.fixes = append(f.fixes, append(p.h.probeFixes(p), p.h.logsFix(p.run)...)...)
 	if p.mode != answered || ev.Status >= 500 || p.worked() {
 		p.quoteInto(f)
 	}

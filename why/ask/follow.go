@@ -60,8 +60,14 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 		for _, hops := range f.beside {
 			cluster.Mention(&a.Verdicts[i], hops)
 		}
-		if v.Cause == answer.DependencyDown && len(f.beside) == 0 {
+		switch {
+		case len(f.beside) > 0:
+		case v.Cause == answer.DependencyDown:
 			f.name(ctx, pod, a, i)
+		case cluster.Relays(v):
+			if named := f.configured(ctx, pod); len(named) == 1 {
+				cluster.Behind(&a.Verdicts[i], named[0].Text, pod.Namespace, named[0].host)
+			}
 		}
 	}
 }

@@ -169,6 +169,13 @@ func saysNo(status int) answer.Verdict {
 	return answer.Verdict{Cause: answer.AppUnhealthy, Text: "It says no.", Chain: []answer.Link{{Fact: 1, Evidence: map[string]any{"status": status}}}}
 }
 
+// signed is one of a server that hands on a page which another signs.
+func signed(status int) answer.Verdict {
+	v := saysNo(status)
+	v.Chain[0].Evidence["signedBy"] = "nginx/1.22.1"
+	return v
+}
+
 func refusedAt(place string) answer.Reach {
 	return answer.Reach{Container: "web", Place: place, How: answer.ReachSaid, Text: "connection refused"}
 }
@@ -445,6 +452,25 @@ func TestFollow(t *testing.T) {
 			gone.Put(answer.Symptom{ID: "s1", Kind: answer.Disappeared}, answer.Verdict{Cause: answer.ScaledDown, Text: "StatefulSet cache no longer wanted the pod."})
 			w.answers["cache-1"] = gone
 		}, answer.ScaledDown, "shop/cache-1", 2},
+		"a 404 that another server signs than who answers, and the only one that it asks fails in the same way": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, signed(404), answer.Reach{Container: "web", Place: "10.43.0.2:80", How: answer.ReachLately})
+			w.says("web1", "handled request", false)
+			w.configure("reverse_proxy pages2:80")
+			w.pod("pages2", 80, answer.Restarted, saysNo(404))
+		}, answer.AppUnhealthy, "shop/pages2", 1},
+		"such a 404, seen only in its configuration and by who is asked": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, signed(404))
+			w.configure("reverse_proxy pages2:80")
+			w.pod("pages2", 80, answer.Restarted, saysNo(404))
+			w.seenFrom("pages2", "10.42.0.1", 0)
+		}, answer.AppUnhealthy, "shop/pages2", 1},
+		"such a 404, and one that crashes, which gave it no answer": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, signed(404), answer.Reach{Container: "web", Place: "10.43.0.2:80", How: answer.ReachLately}, answer.Reach{Container: "web", Place: "10.43.0.3:4222", How: answer.ReachLately})
+			w.configure("reverse_proxy pages2:80 queue3:4222")
+			w.pod("pages2", 80, answer.Healthy, well)
+			w.pod("queue3", 4222, answer.Restarted, ended)
+			w.serves("queue3")
+		}, answer.AppUnhealthy, "", 0},
 		"it waits for a Job, whose pod has no node": {func(w *town) {
 			w.pod("web1", 80, answer.NotStarting, answer.Verdict{Cause: answer.InitWaiting, Text: "Init container wait has not ended. Its log says: waiting for job migrate: it is not 42 yet."})
 			w.job("migrate")
@@ -554,6 +580,17 @@ func TestFollow(t *testing.T) {
 // waitsAt is the verdict of one that waits for an answer.
 func waitsAt(place string) answer.Verdict {
 	return answer.Verdict{Cause: answer.DependencyDown, Text: "It waits for an answer of " + place + "."}
+}
+
+// Where one hands on an answer, and the only Service that its configuration names is well, that is named.
+func TestHandedOn(t *testing.T) {
+	w := &town{t: t, answers: map[string]answer.Answer{}}
+	w.pod("web1", 80, answer.NotReady, signed(400))
+	w.configure("reverse_proxy account2:8443")
+	w.pod("account2", 8443, answer.Healthy, answer.Verdict{Cause: answer.None})
+	if v := w.ask("web1"); v.Cause != answer.AppUnhealthy || !strings.Contains(v.Text, "Behind it is Service shop/account2") {
+		t.Errorf("%s: %s", v.Cause, v.Text)
+	}
 }
 
 // An address is told by the name that it has.

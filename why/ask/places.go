@@ -61,6 +61,9 @@ type asker struct {
 func newAsker(pod *v1.Pod, a *answer.Answer, v answer.Verdict) asker {
 	k := asker{address: pod.Status.PodIP, late: cluster.TimesOut(v, ""), handsOn: cluster.HandsOn(v), own: cluster.SaysOwn(a), complaints: a.Complaints}
 	k.failing = cluster.Plain(v)
+	if cluster.Relays(v) { // what it says itself is not the reason: another's answer is
+		k.own, k.failing = false, !k.handsOn
+	}
 	k.answered = k.failing
 	k.told = slices.ContainsFunc(cluster.Words(a, v), cluster.AnsweredFailure)
 	if k.well = cluster.LastWell(v); !k.well.IsZero() {

@@ -27,7 +27,13 @@ var leads = []answer.Cause{
 
 // MayLead says whether a verdict may be the effect of another pod's trouble.
 func MayLead(v answer.Verdict) bool {
-	return slices.Contains(leads, v.Cause) && v.Pod == "" && (v.Cause != answer.AppUnhealthy || status(v) == 0 || status(v) >= 500)
+	return slices.Contains(leads, v.Cause) && v.Pod == "" && (v.Cause != answer.AppUnhealthy || status(v) == 0 || status(v) >= 500 || Relays(v))
+}
+
+// Relays says whether a verdict is about an answer that another server signs than the one that
+// gave it, which so hands it on.
+func Relays(v answer.Verdict) bool {
+	return slices.ContainsFunc(v.Chain, func(l answer.Link) bool { return l.Evidence["signedBy"] != nil })
 }
 
 // MayWait says whether it may be that of one who waits for an answer.
@@ -452,6 +458,14 @@ func Name(v *answer.Verdict, place, kind, space, name string) {
 	v.Say(p)
 	fix := kubectl.Inspect("see what is known of it", kubectl.Command(space, "why %s/%s", kind, name))
 	v.Fixes = append([]answer.Fix{fix}, v.Fixes...)
+}
+
+// Behind adds to a verdict of one that hands on an answer whose that is by its configuration.
+func Behind(v *answer.Verdict, where, space, name string) {
+	p := v.Parts
+	p.Because = append(slices.Clip(p.Because), fmt.Sprintf("Behind it is Service %s/%s (%s).", space, name, where))
+	v.Say(p)
+	v.Fixes = append(slices.Clip(v.Fixes), kubectl.Inspect("see what is known of whom it asks", kubectl.Command(space, "why svc/%s", name)))
 }
 
 // Blames is the member of the health check's answer, which a verdict quotes, that fails and is

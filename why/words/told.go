@@ -73,6 +73,19 @@ func Title(output string) string {
 	return ""
 }
 
+// signature is how a server signs its own page of an error: nginx and its kin below a line,
+// Apache as an address.
+var signature = regexp.MustCompile(`(?i)<hr>\s*<center>([a-z][\w-]*(?:/[\w.]+)?)</center>|<address>(Apache(?:/[\w.]+)?)[^<]* Server at `)
+
+// SignedBy is the server that made a page of an error, by the name that it gives itself there;
+// empty where the answer is no such page.
+func SignedBy(output string) string {
+	if m := signature.FindStringSubmatch(output); m != nil {
+		return m[1] + m[2]
+	}
+	return ""
+}
+
 // failures are the members of an object, however deep, that tell of a failure or of its
 // reason, by their path; empty where none does, or where it is no object.
 func failures(text string) string {

@@ -26,3 +26,17 @@ func FuzzTold(f *testing.F) {
 	f.Add("<p <b>x")
 	f.Fuzz(func(_ *testing.T, output string) { Told(output) })
 }
+
+func TestSignedBy(t *testing.T) {
+	for output, want := range map[string]string{
+		"<html>\r\n<head><title>404 Not Found</title></head>\r\n<body>\r\n<center><h1>404 Not Found</h1></center>\r\n<hr><center>nginx/1.22.1</center>\r\n</body>\r\n</html>": "nginx/1.22.1",
+		"<hr><center>openresty</center>": "openresty",
+		"<hr>\n<address>Apache/2.4.62 (Debian) Server at 10.42.0.3 Port 8080</address>\n</body></html>": "Apache/2.4.62",
+		"<center>Welcome to nginx</center>": "",
+		`{"server":"nginx/1.22.1"}`:         "",
+	} {
+		if got := SignedBy(output); got != want {
+			t.Errorf("%q is signed by %q, want %q", output, got, want)
+		}
+	}
+}
