@@ -30,8 +30,8 @@ type follower struct {
 	told map[types.UID]answer.Answer
 	// beside are the ways to what is not well either and may have nothing to do with it.
 	beside [][]answer.Hop
-	// likely is set where nothing but a configuration shows that it was asked there.
-	likely bool
+	// likely is why it leads there, where nothing but a name shows that it does.
+	likely string
 }
 
 // follow goes on where a pod's answer ends at another's door: a verdict of a failure that
@@ -52,7 +52,7 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 		if !cluster.MayLead(v) {
 			continue
 		}
-		f.beside, f.likely, f.seen = nil, false, map[types.UID]bool{pod.UID: true}
+		f.beside, f.likely, f.seen = nil, "", map[types.UID]bool{pod.UID: true}
 		if hops := f.from(ctx, pod, a, v, mostHops); len(hops) > 0 {
 			cluster.Lead(a, i, hops, f.likely)
 			continue
@@ -113,14 +113,28 @@ func (f *follower) from(ctx context.Context, pod *v1.Pod, a *answer.Answer, v an
 	k := newAsker(pod, a, v)
 	called := f.called(ctx, pod, a, v)
 	k.letDown(a, called)
+	var guessed []way
 	for _, p := range places(k, a, v, called) {
 		w := f.to(ctx, pod, p, asked, left)
-		if len(w.hops) > 0 && !w.moot {
+		switch {
+		case len(w.hops) > 0 && !w.moot && k.nameless && p.passed():
+			guessed = append(guessed, w)
+		case len(w.hops) > 0 && !w.moot:
 			return w.hops
+		default:
+			f.mention(w, left)
 		}
+	}
+	if len(guessed) == 1 {
+		return guessed[0].hops
+	}
+	for _, w := range guessed {
 		f.mention(w, left)
 	}
 	if hops := f.jobs(ctx, pod, a, v, k, left); len(hops) > 0 {
+		return hops
+	}
+	if hops := f.mentioned(ctx, pod, a, v, k, left); len(hops) > 0 {
 		return hops
 	}
 	if !cluster.MayBeConfigured(v) {
@@ -167,7 +181,7 @@ func (f *follower) named(ctx context.Context, pod *v1.Pod, a *answer.Answer, v a
 	case k.handsOn && len(all) == 1:
 		return all[0].hops
 	case len(all) == 1 && all[0].closed && !k.own && cluster.Lacks(v) && k.enduredFor(all[0].first) < mayLast:
-		f.likely = true
+		f.likely = "all else that its configuration names is well and it says no reason of its own"
 		return all[0].hops
 	}
 	for _, w := range all {
@@ -351,17 +365,25 @@ func waiting(a *answer.Answer, i int) answer.Verdict {
 // that does not tell.
 func unseen(p place, met bool, a *answer.Answer) (answer.Cause, string) {
 	hands := p.failing || p.called || p.handsOn && met || cluster.AnsweredFailure(p.Text) || p.How == answer.ReachSaid && p.told
-	cause, text, fails := cluster.Fails(a, p.since)
+	cause, failed, fails := cluster.Fails(a, p.since)
 	if hands && fails && p.answered {
-		return cause, text
+		return cause, failed
 	}
+	text, waits := cluster.Waits(a)
 	if p.late && met {
-		if cause, text, ok := cluster.Mute(a); ok && (cause != answer.AppHang || !p.Heard) {
-			return cause, text
+		mute, how, ok := cluster.Mute(a)
+		switch idle := mute == answer.AppHang; {
+		case ok && idle && waits:
+			return answer.DependencyDown, text
+		case ok && (!idle || !p.Heard && !cluster.TimedOutWorker(a)):
+			return mute, how
 		}
 	}
-	if hands && fails {
-		return cause, text
+	switch {
+	case hands && fails:
+		return cause, failed
+	case hands && waits && cluster.SaysAnothers(a):
+		return answer.DependencyDown, text
 	}
 	return "", ""
 }

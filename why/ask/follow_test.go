@@ -176,6 +176,22 @@ func signed(status int) answer.Verdict {
 	return v
 }
 
+// since has what an answer is about have begun some time ago.
+func (w *town) since(name string, ago time.Duration) {
+	a := w.answers[name]
+	a.Symptoms[0].First = time.Now().UTC().Add(-ago)
+	w.answers[name] = a
+}
+
+func complaining(a answer.Answer, c answer.Complaint) answer.Answer {
+	a.Complaints = append(a.Complaints, c)
+	return a
+}
+
+func lately(place string) answer.Reach {
+	return answer.Reach{Container: "web", Place: place, How: answer.ReachLately, Text: "a connection from it to " + place + " was open less than a minute before"}
+}
+
 func refusedAt(place string) answer.Reach {
 	return answer.Reach{Container: "web", Place: place, How: answer.ReachSaid, Text: "connection refused"}
 }
@@ -557,6 +573,74 @@ func TestFollow(t *testing.T) {
 			w.pod("db2", 5432, answer.Restarted, ended)
 			w.pod("queue3", 4222, answer.Restarted, oom)
 		}, answer.AppExitError, "shop/db2", 1},
+		"its connection was broken off, and one that it asks is refused what it needs": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(503), lately("10.43.0.2:6432"), lately("10.43.0.4:6379"))
+			w.says("web1", "ERROR in app: database check failed: server closed the connection unexpectedly", true)
+			w.pod("pooler2", 6432, answer.Healthy, well)
+			w.says("pooler2", `ERROR S: login failed: FATAL: password authentication failed for user "shop"`, false)
+			w.pod("cache4", 6379, answer.Healthy, well)
+		}, answer.AppUnhealthy, "shop/pooler2", 1},
+		"its connection was broken off by one that does not reach a database without room": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(503), lately("10.43.0.2:6432"))
+			w.says("web1", "ERROR in app: database check failed: server closed the connection unexpectedly", true)
+			w.pod("pooler2", 6432, answer.Healthy, well, answer.Reach{Container: "web", Place: "10.43.0.3:5432", How: answer.ReachLately})
+			w.says("pooler2", "LOG S-0x5560f60e9c30: shop/shop@10.43.0.3:5432 closing because: connect failed (age=0s)", true)
+			w.pod("db3", 5432, answer.Restarted, answer.Verdict{Cause: answer.DiskFull, Text: "No space left on device."})
+		}, answer.DiskFull, "shop/db3", 2},
+		"its connection was broken off, and two that it asks are not well": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(503), lately("10.43.0.2:6432"), lately("10.43.0.3:6379"))
+			w.says("web1", "ERROR in app: server closed the connection unexpectedly", true)
+			w.pod("pooler2", 6432, answer.Restarted, ended)
+			w.pod("cache3", 6379, answer.Restarted, oom)
+		}, answer.AppUnhealthy, "", 0},
+		"in the middle one that idles, for it waits for another": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(502), answer.Reach{Container: "web", Place: "10.43.0.2:8000", How: answer.ReachAwaits})
+			w.pod("orders2", 8000, answer.Healthy, well, answer.Reach{Container: "web", Place: "10.43.0.3:5432", How: answer.ReachDialing})
+			w.seenFrom("orders2", "10.42.0.1", 0)
+			w.says("orders2", `ERROR in app: connection to server at "db3" (10.43.0.3), port 5432 failed: timeout expired`, true)
+			w.pod("db3", 5432, answer.Healthy, well)
+		}, answer.DependencyDown, "shop/orders2", 1},
+		"in the middle one that hands on that it does not reach another": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(502), lately("10.43.0.2:8000"))
+			w.pod("orders2", 8000, answer.Healthy, well)
+			w.says("orders2", `ERROR in app: connection to server at "db3" (10.43.0.3), port 5432 failed: timeout expired`, true)
+			w.pod("db3", 5432, answer.Healthy, well)
+		}, answer.DependencyDown, "shop/orders2", 1},
+		"in the middle one whose workers were ended at their work for others": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(504), answer.Reach{Container: "web", Place: "10.43.0.2:8000", How: answer.ReachAwaits})
+			w.pod("shop2", 8000, answer.Healthy, well, answer.Reach{Container: "web", Place: "10.43.0.3:6379", How: answer.ReachOpen})
+			w.seenFrom("shop2", "10.42.0.1", 0)
+			w.answers["shop2"] = complaining(w.answers["shop2"], answer.Complaint{Container: "web", Text: "[CRITICAL] WORKER TIMEOUT (pid:7)"})
+			w.pod("cache3", 6379, answer.Healthy, well)
+		}, answer.AppUnhealthy, "shop/shop2", 1},
+		"its error names a workload that was not well before": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(503))
+			w.says("web1", "ERROR in app: queue mail of mailer: 16 jobs wait, 0 Sidekiq processes", false)
+			w.since("web1", 10*time.Second)
+			w.pod("mailer", 80, answer.Restarted, ended)
+			w.since("mailer", time.Minute)
+		}, answer.AppExitError, "shop/mailer", 1},
+		"its error names a workload that was well before": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(503))
+			w.says("web1", "ERROR in app: queue mail of mailer: 16 jobs wait, 0 Sidekiq processes", false)
+			w.since("web1", time.Minute)
+			w.pod("mailer", 80, answer.Restarted, ended)
+			w.since("mailer", 10*time.Second)
+		}, answer.AppUnhealthy, "", 0},
+		"its error has a common word that one is called by": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(503))
+			w.says("web1", "TemplateNotFound: the page of the queue is missing", false)
+			w.since("web1", 10*time.Second)
+			w.pod("queue", 80, answer.Restarted, ended)
+			w.since("queue", time.Minute)
+		}, answer.AppUnhealthy, "", 0},
+		"one that asked it is named by its error": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(503))
+			w.says("web1", "KeyError: 'price' in a request from mailer", false)
+			w.since("web1", 10*time.Second)
+			w.pod("mailer", 80, answer.Restarted, ended)
+			w.since("mailer", time.Minute)
+		}, answer.AppUnhealthy, "", 0},
 		"a word of its configuration has the name in it": {func(w *town) {
 			w.pod("web1", 80, answer.NotReady, saysNo(503))
 			w.pods.Items[0].Spec.Containers = []v1.Container{{Command: []string{"serve", "--config=/etc/my-db2.conf"}}}

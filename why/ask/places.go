@@ -30,6 +30,9 @@ type place struct {
 	asker
 }
 
+// passed says whether nothing shows of a connection but that it is there, or was.
+func (p place) passed() bool { return p.How == answer.ReachOpen || p.How == answer.ReachLately }
+
 // key is one of a place: whatever it is called by.
 func (p place) key() string {
 	if p.service != nil {
@@ -52,6 +55,9 @@ type asker struct {
 	answered, told bool
 	// names is set where its words name who failed it.
 	names bool
+	// nameless is set where its words are that another broke a connection off, and nothing but
+	// those that it has or had shows who that may be.
+	nameless bool
 	// started is when its youngest container was, well is when it was seen well last, since when it began to fail after that.
 	started, since, well time.Time
 	complaints           []answer.Complaint
@@ -88,7 +94,7 @@ func (k *asker) letDown(a *answer.Answer, called []place) {
 		k.names, k.calls[p.key()] = true, true
 	}
 	if k.failing && !k.names && !k.own && cluster.SaysAnothers(a) {
-		k.handsOn, k.failing = true, false
+		k.handsOn, k.failing, k.nameless = true, false, cluster.BreaksOff(a)
 	}
 	for _, c := range a.Complaints {
 		k.late = k.late || c.Another && !c.Before && cluster.TimesOut(answer.Verdict{}, c.Text)

@@ -110,6 +110,41 @@ func (q *question) turnedAway(ctx context.Context, b behind, a *answer.Answer) {
 	w := f.to(ctx, asking, place{Reach: by, host: host, port: port}, map[string]bool{}, mostHops)
 	if i := cluster.Root(a); i >= 0 && len(w.hops) > 0 && a.Symptoms[i].Pod == "" {
 		w.hops[0].By = cluster.AsksForPods(w.hops[0], by.Text)
-		cluster.Lead(a, i, w.hops, false)
+		cluster.Lead(a, i, w.hops, "")
 	}
+}
+
+// mentioned goes to a workload that an error of the pod's has for a word, where a pod of it was
+// not well before that error was felt, and no other that is has its name there.
+func (f *follower) mentioned(ctx context.Context, pod *v1.Pod, a *answer.Answer, v answer.Verdict, k asker, left int) []answer.Hop {
+	said, since := cluster.Quoted(a, v), cluster.Since(a, v)
+	if left < mostHops || k.names || since.IsZero() || v.Cause != answer.AppUnhealthy || len(said) == 0 {
+		return nil
+	}
+	pods, err := f.client.CoreV1().Pods(pod.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil
+	}
+	found := map[string]way{}
+	for i := range pods.Items {
+		p := &pods.Items[i]
+		name := cluster.CalledLike(p)
+		n := slices.IndexFunc(said, func(text string) bool { return cluster.HasWord(text, name) })
+		if n < 0 || p.UID == pod.UID || cluster.CalledLike(pod) == name || cluster.HasContainer(pod, name) || f.seen[p.UID] {
+			continue
+		}
+		w := f.at(ctx, place{Reach: answer.Reach{How: answer.ReachSaid, Text: prose.Brief(said[n], 100)}, asker: k}, nil, p, left)
+		if len(w.hops) > 0 && !w.first.IsZero() && w.first.Before(since) {
+			w.hops[0].By = cluster.NamedInError(p, name, said[n])
+			found[name] = w
+		}
+	}
+	if len(found) != 1 {
+		return nil
+	}
+	for name, w := range found {
+		f.likely = "its error names " + name + ", which was not well before"
+		return w.hops
+	}
+	return nil
 }

@@ -173,6 +173,38 @@ func Mute(a *answer.Answer) (cause answer.Cause, text string, ok bool) {
 	return cause, text, true
 }
 
+// BreaksOff says whether the containers' logs tell of a connection that another broke off now.
+func BreaksOff(a *answer.Answer) bool {
+	return slices.ContainsFunc(a.Complaints, func(c answer.Complaint) bool { return c.Another && !c.Before && words.BreaksOff(c.Text) })
+}
+
+// Waits words that a pod which looks well waits for another itself, or is failed by one that its
+// log names: who gets no answer from it, or a failure, gets none for another's sake; ok is false
+// where nothing shows that, or where it says a reason of its own.
+func Waits(a *answer.Answer) (text string, ok bool) {
+	if i := own(a, false); i >= 0 && !words.WorkerLate.In(a.Complaints[i].Text) {
+		return "", false
+	}
+	i := slices.IndexFunc(a.Complaints, func(c answer.Complaint) bool { return c.Another && !c.Before && words.Place(c.Text) != "" })
+	if j := slices.IndexFunc(a.Reaches, func(r answer.Reach) bool { return r.How == answer.ReachDialing }); j >= 0 {
+		text = fmt.Sprintf("It looks well, and waits for another itself: %s.", strings.TrimSuffix(a.Reaches[j].Text, "."))
+	}
+	switch {
+	case i >= 0 && text != "":
+		return text + " " + itsLog(a.Complaints[i]), true
+	case i >= 0:
+		return "It looks well, and another fails it that it asks. " + itsLog(a.Complaints[i]), true
+	}
+	return text, text != ""
+}
+
+// TimedOutWorker says whether a pod's log tells that its server ended a worker which took too
+// long, while it had connections to others: it does not say for whom the worker waited.
+func TimedOutWorker(a *answer.Answer) bool {
+	late := slices.ContainsFunc(a.Complaints, func(c answer.Complaint) bool { return !c.Before && words.WorkerLate.In(c.Text) })
+	return late && slices.ContainsFunc(a.Reaches, func(r answer.Reach) bool { return r.How != answer.ReachSaid })
+}
+
 // own is the first complaint of a pod's logs that is about itself, of now or, where that is
 // asked for, ever; -1 where there is none.
 func own(a *answer.Answer, ever bool) int {
@@ -406,8 +438,8 @@ func youngest(pod *v1.Pod, now time.Time) time.Duration {
 const mostFixes = 3
 
 // Lead gives a verdict the cause of the last of the hops, and tells of the way there; likely is
-// set where nothing but a configuration shows that it leads there.
-func Lead(a *answer.Answer, i int, hops []answer.Hop, likely bool) {
+// why, where that is no more than likely.
+func Lead(a *answer.Answer, i int, hops []answer.Hop, likely string) {
 	v := &a.Verdicts[i]
 	last := hops[len(hops)-1]
 	was := answer.Note{Cause: v.Cause, Text: v.Text}
@@ -417,8 +449,8 @@ func Lead(a *answer.Answer, i int, hops []answer.Hop, likely bool) {
 	kind, space, name := last.Place()
 	where := map[string]string{"pod": "pod", "svc": "Service", "job": "Job"}[kind] + " " + space + "/" + name
 	parts := answer.Parts{Subject: v.Parts.Subject, What: fmt.Sprintf("The reason is %s: %s", where, last.Text)}
-	if likely {
-		parts.What = fmt.Sprintf("The reason is most likely %s, since all else that its configuration names is well and it says no reason of its own: %s", where, last.Text)
+	if likely != "" {
+		parts.What = fmt.Sprintf("The reason is most likely %s, since %s: %s", where, likely, last.Text)
 	}
 	for _, h := range hops {
 		parts.Because = append(parts.Because, prose.Upper(h.By)+".")

@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
 )
@@ -29,6 +30,18 @@ func Words(a *answer.Answer, v answer.Verdict) []string {
 	}
 	if v.Text != "" && v.Cause != answer.None {
 		all = append(all, v.Text)
+	}
+	return all
+}
+
+// quotes are what a verdict's text has from the pod itself.
+var quotes = regexp.MustCompile(`"([^"]+)"`)
+
+// Quoted are the same, without what a verdict says in words of its own.
+func Quoted(a *answer.Answer, v answer.Verdict) []string {
+	all := Words(a, answer.Verdict{LastWords: v.LastWords})
+	for _, m := range quotes.FindAllStringSubmatch(v.Text, -1) {
+		all = append(all, m[1])
 	}
 	return all
 }
@@ -120,6 +133,41 @@ func hasPort(s *v1.Service, port int32) bool {
 func CallsPod(text, name string) bool {
 	return strings.ContainsAny(name, "-0123456789") && strings.Contains(text, name) &&
 		regexp.MustCompile(before+regexp.QuoteMeta(name)+`(?:[^\w-]|$)`).MatchString(sentBy.ReplaceAllString(text, " "))
+}
+
+// common are words that many errors have, and that are names of workloads, too.
+var common = []string{
+	"database", "server", "client", "queue", "worker", "service", "backend", "frontend", "cache", "proxy", "broker", "store", "storage", "data", "redis", "postgres", "postgresql", "mysql", "mariadb",
+	"mongo", "mongodb", "kafka", "rabbitmq", "nginx", "gateway", "test", "main", "default", "error", "failed", "user", "users", "order", "orders", "request", "session", "sessions", "host", "health",
+	"config", "settings", "auth", "login", "search", "mail", "email", "file", "files", "jobs", "task", "tasks", "token", "tokens", "application", "container", "connection", "stock", "cart", "account", "payment", "payments",
+}
+
+// CalledLike is what people call a pod: as what stands for it, or by its own name.
+func CalledLike(p *v1.Pod) string {
+	if _, name, ok := strings.Cut(kubectl.Workload(p), "/"); ok {
+		return name
+	}
+	return p.Name
+}
+
+// HasWord says whether words have a name among them, by itself, that is no common word.
+func HasWord(text, name string) bool {
+	if len(name) < 4 || slices.Contains(common, name) || !strings.Contains(text, name) {
+		return false
+	}
+	quoted := regexp.QuoteMeta(name)
+	text = regexp.MustCompile(`(?i)\b(?:from|by) `+quoted+`\b`).ReplaceAllString(sentBy.ReplaceAllString(text, " "), " ") // who asked it
+	return regexp.MustCompile(`(?:^|[\s"'(,;])` + quoted + `(?:[\s"'),;:]|$)`).MatchString(text)
+}
+
+// HasContainer says whether a pod has a container of that name.
+func HasContainer(p *v1.Pod, name string) bool {
+	return slices.ContainsFunc(p.Spec.Containers, func(c v1.Container) bool { return c.Name == name })
+}
+
+// NamedInError words that an error has the name of what stands for a pod among its words.
+func NamedInError(p *v1.Pod, name, text string) string {
+	return fmt.Sprintf("its error names %s, as %s/%s is called (%s)", name, p.Namespace, p.Name, strings.TrimSuffix(prose.Brief(text, 100), "."))
 }
 
 // Mentions says whether words have a name among them, also as a part of the name of an error.

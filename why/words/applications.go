@@ -175,16 +175,29 @@ var (
 		`(?i)connection refused|\beconnrefused\b|couldn't connect to server|\bconnection to \S+ refused\b|can't connect to (mysql )?server on '[^']*' \((111|115)\)`,
 		"dial tcp 10.0.0.9:6379: connect: connection refused", "Error: connect ECONNREFUSED 10.0.0.9:6379", "curl: (7) Failed to connect to db port 80 after 0 ms: Couldn't connect to server",
 		"org.postgresql.util.PSQLException: Connection to db:5432 refused. Check that the hostname and port are correct", "ERROR 2002 (HY000): Can't connect to server on 'db' (115)")
-	nobodyAnswers = fits("strerror(3), ETIMEDOUT, EHOSTUNREACH, ENETUNREACH; Go 1.26, OpenJDK 25, Node 24",
-		`(?i)i/o timeout|connection timed out|^nc: timed out|operation timed out|connect timed out|\betimedout\b|no route to host|host is unreachable|network is unreachable|\behostunreach\b|\benetunreach\b`,
-		"dial tcp 10.0.0.9:5432: i/o timeout", "connect: Connection timed out", "java.net.SocketTimeoutException: Connect timed out", "Error: connect ETIMEDOUT 10.0.0.9:5432", "nc: connect: No route to host", "nc: timed out", "connect: Network is unreachable")
+	nobodyAnswers = fits("strerror(3), ETIMEDOUT, EHOSTUNREACH, ENETUNREACH; Go 1.26, OpenJDK 25, Node 24, libpq 17",
+		`(?i)i/o timeout|connection timed out|^nc: timed out|operation timed out|connect timed out|failed: timeout expired|could not connect to server: timeout expired|\betimedout\b|no route to host|host is unreachable|network is unreachable|\behostunreach\b|\benetunreach\b`,
+		"dial tcp 10.0.0.9:5432: i/o timeout", "connect: Connection timed out", "java.net.SocketTimeoutException: Connect timed out", "Error: connect ETIMEDOUT 10.0.0.9:5432", "nc: connect: No route to host", "nc: timed out", `connection to server at "db" (10.43.202.87), port 5432 failed: timeout expired`, "connect: Network is unreachable")
 	// noContact is said by clients that do not tell what kept them.
-	noContact = says("OpenLDAP 2.6, ldap_err2string of LDAP_SERVER_DOWN", []string{"can't contact ldap server"},
+	noContact = fits("OpenLDAP 2.6, ldap_err2string of LDAP_SERVER_DOWN; PgBouncer 1.25, of a server",
+		`(?i)can't contact ldap server|^[^@]*\bS-0x[0-9a-f]+: \S+ closing because: connect failed`,
+		"2026-11-23 17:06:36.938 UTC [1] LOG S-0x5560f60e9c30: postgres/postgres@10.43.222.82:5432 closing because: connect failed (age=0s)",
 		"ERROR in app: cannot bind to ldap://ldap:389: {'result': -1, 'desc': \"Can't contact LDAP server\", 'ctrls': []}", "ldap_sasl_bind(SIMPLE): Can't contact LDAP server (-1)")
 	// BrokenOff is said by a client whose connection was ended by whom it asked, with its place.
 	BrokenOff = fits("Go 1.26, net: OpError",
 		`(?i)\b(?:read|write) tcp \S+->(\S+:\d+): .*(?:connection reset by peer|broken pipe)`,
 		"write tcp 10.42.0.9:56264->10.43.70.233:9000: write: connection reset by peer", "read tcp [::1]:4711->[::1]:9000: read: connection reset by peer")
+	// brokenOff is said by a client whose connection was ended by whom it asked, mostly without
+	// its place.
+	brokenOff = fits("libpq 17, psycopg 2.9, MySQL 9, redis-py 7, Node 24, node-postgres 8, pgjdbc 42, urllib3 2, Go 1.26, Ruby 3.4; strerror(3), ECONNRESET, EPIPE",
+		`(?i)server closed the connection|connection (was |has been )?(forcibly |unexpectedly )?(closed|terminated|lost|ended)( unexpectedly|.{0,10} by (the )?(server|remote|peer))|lost connection to|(server|connection) has gone away|connection (was )?reset( by peer)?\b|\beconnreset\b|socket hang up|\bbroken pipe\b|\bread(ing)? [^:]*: (unexpected )?eof$|connection (is )?lost\b|remote end closed connection|while sending to the backend`,
+		"server closed the connection unexpectedly", "SSL connection has been closed unexpectedly", "Lost connection to MySQL server during query", "MySQL server has gone away", "redis.exceptions.ConnectionError: Connection closed by server.",
+		"Error: read ECONNRESET", "Error: socket hang up", "Error: Connection terminated unexpectedly", "java.sql.SQLException: An I/O error occurred while sending to the backend.", "ConnectionResetError: [Errno 104] Connection reset by peer",
+		"('Connection aborted.', RemoteDisconnected('Remote end closed connection without response'))", "read tcp: broken pipe", "error reading from server: EOF", "Error: Connection lost: The server closed the connection.").except(byClient)
+	// byClient is said by a server of one that asked it, and is not there any more.
+	byClient = fits("nginx 1.28, PostgreSQL 17, gunicorn 23, Tomcat 11, Apache 2.4, Redis 8",
+		`(?i)\bclient(abort)?|\bignoring\b|\b(writing|sending|write|send) (the )?(response|reply|body|output)|\bhandshake\b`,
+		"recv() failed (104: Connection reset by peer) while reading client request headers", "LOG:  could not receive data from client: Connection reset by peer", "Ignoring EPIPE: Broken pipe", "org.apache.catalina.connector.ClientAbortException: java.io.IOException: Broken pipe")
 	place = fits("the same speakers, where they name what they asked",
 		`(?i)\blookup ([\w.-]+)|bad address '([\w.-]+)'|(?:enotfound|eai_again) ([\w.-]+)|(?:resolve host:?|resolve address|host name|host not found in upstream|unknownhostexception:?) ["']?([\w.-]+)|\bserver at "([\w.-]+)"|\bserver on '([\w.-]+)|\bhost='([\w.-]+)'|\b[a-z][a-z+]*://(?:[^/@\s'"]*@)?([\w.-]+(?::\d{2,5})?)|\bto ([\w.-]+ port \d+)|\b(?:remote )?host \(([\w.:]+)\)|\b((?:[a-z][\w-]*(?:\.[\w-]+)*|\d+(?:\.\d+){3}):\d{2,5})\b`,
 		"dial tcp: lookup db on 10.96.0.10:53: no such host", "nc: bad address 'db'", `connection to server at "db" (10.43.0.9), port 5432 failed: Connection refused`, "curl: (7) Failed to connect to db port 80",
@@ -266,8 +279,19 @@ func FailedBy(line string) (what, where string, ok bool) {
 	for _, at := range BrokenOff.Find(line) {
 		return "it breaks the connection off", at, true
 	}
+	if brokenOff.In(line) {
+		return "it breaks the connection off", Place(line), true
+	}
 	return "", "", false
 }
+
+// BreaksOff says whether a line tells of a connection that was ended by whom it led to, as its
+// client says it.
+func BreaksOff(line string) bool { return brokenOff.In(line) }
+
+// Unanswered says whether a line tells of a connection that was asked for, and neither came about
+// nor was refused.
+func Unanswered(line string) bool { return nobodyAnswers.In(line) }
 
 // Unreached reads what a line says of a connection that did not come about: what kept
 // it, and where to, as a name, an address or host:port, empty where it does not say.

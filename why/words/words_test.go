@@ -66,6 +66,9 @@ func TestUnreached(t *testing.T) {
 		"2026/11/23 02:00:00 main.go:42: dial tcp: lookup db on 10.96.0.10:53: no such host":                         "db",
 		"(app/client.py:88) connecting to https://db.example.py:443 failed: Connection refused":                      "db.example.py:443",
 
+		`orders cannot be read: connection to server at "db" (10.43.202.87), port 5432 failed: timeout expired`: "db",
+		"[1] LOG S-0x5560f60e9c30: shop/shop@10.43.222.82:5432 closing because: connect failed (age=0s)":        "10.43.222.82:5432",
+
 		"redis: connection refused": "",
 	} {
 		if _, where, ok := Unreached(line); !ok || where != want {
@@ -86,13 +89,18 @@ func TestFailedBy(t *testing.T) {
 		"urllib.error.HTTPError: HTTP Error 500: INTERNAL SERVER ERROR":                                    "",
 		"requests.exceptions.HTTPError: 500 Server Error: INTERNAL SERVER ERROR for url: http://stock:80/": "stock:80",
 		`upstream timed out (110: Connection timed out) while reading response header from upstream, client: 10.42.0.1, server: , request: "GET / HTTP/1.1", upstream: "http://10.43.0.9:8000/", host: "10.42.0.3:8080"`: "10.43.0.9:8000",
-		"write tcp 10.42.0.9:56264->10.43.70.233:9000: write: connection reset by peer": "10.43.70.233:9000",
+		"write tcp 10.42.0.9:56264->10.43.70.233:9000: write: connection reset by peer":                             "10.43.70.233:9000",
+		"ERROR in app: database check failed: server closed the connection unexpectedly":                            "",
+		"redis.exceptions.ConnectionError: Error while reading from queue:6379 : (104, 'Connection reset by peer')": "queue:6379",
 	} {
 		if _, where, ok := FailedBy(line); !ok || where != want {
 			t.Errorf("%q: %v, %q, want %q", line, ok, where, want)
 		}
 	}
-	for _, line := range []string{`10.42.0.1 - - [23/Nov/2026] "GET / HTTP/1.1" 500 265`, "Completed 500 Internal Server Error in 2ms", "request completed statusCode=500", "[ERROR] Exception on / [GET]"} {
+	for _, line := range []string{
+		`10.42.0.1 - - [23/Nov/2026] "GET / HTTP/1.1" 500 265`, "Completed 500 Internal Server Error in 2ms", "request completed statusCode=500", "[ERROR] Exception on / [GET]",
+		"recv() failed (104: Connection reset by peer) while reading client request headers", "json: unexpected EOF", "java.io.IOException: Broken pipe while writing response",
+	} {
 		if what, _, ok := FailedBy(line); ok {
 			t.Errorf("%q: %s", line, what)
 		}
