@@ -3,6 +3,7 @@ package why
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
@@ -102,6 +103,11 @@ var meanings = []meaning{
 		changing("build the image again with all its dependencies, for the version of the runtime that it has"),
 	},
 	{
+		words.NewerData,
+		"its data were written by another version of it than the one that the image has",
+		changing("use the version that wrote them, or follow its way of upgrading or downgrading; do not delete them before there is a copy"),
+	},
+	{
 		words.SettingMissing,
 		"it is not given a setting that it needs",
 		changing("set that variable in the container's env"),
@@ -137,6 +143,9 @@ func (h *inquiry) meant(f *finding, container, said string) bool {
 
 // meant adds the meaning of a process's last words, or else of its code.
 func (e ending) meant(f *finding, said string) {
+	if all := e.inItsWords(); !slices.ContainsFunc(meanings, func(m meaning) bool { return m.said.In(said) }) {
+		said = cmp.Or(all, said) // what it said just before has one, maybe
+	}
 	if e.h.meant(f, e.run.Container, said) {
 		return
 	}

@@ -157,10 +157,24 @@ func permissionSaid(e ending) *finding {
 	f := &finding{
 		cause: answer.SecurityRefused, weight: strong, chain: e.chain(),
 		text:  fmt.Sprintf("Container %s ended%s because it was refused something, and %s: %s.", e.run.Container, e.after(), less, gist(said)),
-		fixes: append(e.h.logsFix(e.run), e.h.specFix("give that user the files (fsGroup for volumes, ownership in the image) and ports above 1023, or give the container the right that it needs")),
+		fixes: append(append(e.h.addFixes(e.spec, said), e.h.logsFix(e.run)...), e.h.specFix("give that user the files (fsGroup for volumes, ownership in the image) and ports above 1023, or give the container the right that it needs")),
 	}
 	e.h.namedFile(f, e.run.Container, said)
 	return f
+}
+
+// addFixes name the capability that what was refused needs (capabilities(7)), where the
+// container's security context drops it.
+func (h *inquiry) addFixes(c *v1.Container, said string) []answer.Fix {
+	needs := words.NeededCapability(said)
+	if needs == "" || c == nil || c.SecurityContext == nil || c.SecurityContext.Capabilities == nil {
+		return nil
+	}
+	dropped := func(d v1.Capability) bool { return d == "ALL" || string(d) == needs }
+	if !slices.ContainsFunc(c.SecurityContext.Capabilities.Drop, dropped) {
+		return nil
+	}
+	return []answer.Fix{h.specFix(fmt.Sprintf("add capability %s to the container (securityContext.capabilities.add), or configure the program so that it does not need that", needs))}
 }
 
 // fewerRights says what a container's security context takes from it; "" when it

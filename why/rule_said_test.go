@@ -50,6 +50,9 @@ func TestLastWords(t *testing.T) {
 		{name: "no semaphore is left", pod: web(silentProbe), cause: answer.AppExitError, tale: logged(1, "could not create semaphores: No space left on device")},
 		{name: "an empty socket is no process limit", pod: web(silentProbe), cause: answer.AppExitError, tale: logged(1, "error while executing recv: Resource temporarily unavailable")},
 		{name: "another user than its image is made for", pod: web(asUser), cause: answer.SecurityRefused, says: "runs as user 1000", tale: logged(1, "nginx: [emerg] bind() to 0.0.0.0:80 failed (13: Permission denied)")},
+		{name: "without its capabilities", pod: web(func(c *v1.Container) {
+			c.LivenessProbe, c.SecurityContext = nil, &v1.SecurityContext{Capabilities: &v1.Capabilities{Drop: []v1.Capability{"ALL"}}}
+		}), cause: answer.SecurityRefused, says: "without capabilities", tale: logged(5, "dnsmasq[1]: failed to change group-id to nogroup: Operation not permitted")},
 		{name: "refused by a program, not the system", pod: web(asUser), cause: answer.AppExitError, tale: logged(1, "ERROR: permission denied for table users")},
 		{name: "refused by a server", pod: web(asUser), cause: answer.AppExitError, tale: logged(1, "PUT https://vault:8200/v1/x: permission denied")},
 		{name: "refused as root", pod: web(silentProbe), cause: answer.AppExitError, tale: logged(1, "mkdir: can't create directory '/data/pg': Permission denied")},

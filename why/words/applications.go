@@ -137,7 +137,7 @@ var (
 		"FileNotFoundError: [Errno 2] No usable temporary directory found in ['/tmp', '/var/tmp', '/usr/tmp', '/srv']", "java.lang.IllegalStateException: Unable to create temp file", "could not find a temporary directory (ArgumentError)")
 	// Libraries are the words of a program's loader, which ends with 127 as a shell does.
 	Libraries = fits("glibc 2.42, elf/dl-load.c; musl 1.2, ldso/dynlink.c",
-		`(?i)error while loading shared libraries|error loading shared library|version .GLIBC\w*_[\d.]+. not found|symbol not found`,
+		`(?i)error while loading shared libraries|error loading shared library|: cannot open shared object file|version .GLIBC\w*_[\d.]+. not found|symbol not found`,
 		"/app: error while loading shared libraries: libssl.so.1.1: cannot open shared object file: No such file or directory", "Error loading shared library libgcc_s.so.1: No such file or directory (needed by /app)",
 		"/app: /lib/libc.so.6: version `GLIBC_2.38' not found (required by /app)", "Error relocating /app: __res_init: symbol not found")
 	CertificateExpired = fits("OpenSSL 3.5, Go 1.26 crypto/x509, Node 24, OpenJDK 25",
@@ -158,6 +158,10 @@ var (
 		`(?i)modulenotfounderror|cannot find module|cannot load such file|no module named|classnotfoundexception|noclassdeffounderror|could not find or load main class|unsupportedclassversionerror|can't locate \S+ in @inc`,
 		"ModuleNotFoundError: No module named 'flask'", "Error: Cannot find module 'express'", "cannot load such file -- rack (LoadError)", "java.lang.ClassNotFoundException: com.example.Main",
 		"Can't locate Nope.pm in @INC (you may need to install the Nope module)", "Error: Could not find or load main class com.example.Main", "java.lang.UnsupportedClassVersionError: Main has been compiled by a more recent version")
+	// NewerData is said by a program of data that another version of it wrote.
+	NewerData = fits("Redis 8, rdb.c; PostgreSQL 17, miscinit.c; MariaDB 12 and MySQL 9, InnoDB; MongoDB 8; RabbitMQ 4",
+		`(?i)can't handle RDB format version|database files are incompatible with server|unsupported redo log format|upgrade after a crash is not supported|downgrade is not supported|too recent to start up on the existing data files|feature flags.{0,60}(unsupported|not supported)|(written|created|initialized) by a newer version`,
+		"Can't handle RDB format version 12", "FATAL:  database files are incompatible with server", "InnoDB: Unsupported redo log format. The redo log was created with MariaDB 11.4.", "This version of MongoDB is too recent to start up on the existing data files.")
 	SettingMissing = fits("what programs say of their environment, in their own words",
 		`(?i)\benv(ironment)?\b.{0,40}\b(not set|unset|missing|required|undefined|must be set)|\b(missing|required|undefined)\b.{0,30}\benv(ironment)?\b`,
 		"environment variable DATABASE_URL is not set", "missing required environment variable PORT")

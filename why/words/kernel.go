@@ -1,5 +1,7 @@
 package words
 
+import "regexp"
+
 // The kernel's answers to system calls, in the C library's words (strerror(3)), which
 // most languages pass on.
 var (
@@ -49,3 +51,28 @@ var (
 
 // NoFork says whether something could not start a process or a thread for want of ids.
 func NoFork(text string) bool { return noFork.In(text) || again.In(text) && start.In(text) }
+
+// capabilities are what the kernel asks of who does what a line tells of (capabilities(7)).
+var capabilities = []struct {
+	does *regexp.Regexp
+	name string
+}{
+	{regexp.MustCompile(`(?i)\b(set(re|res)?gid|setgroups|initgroups)\b|\bgroup[- ]?id\b`), "SETGID"},
+	{regexp.MustCompile(`(?i)\bset(re|res)?uid\b|\buser[- ]?id\b`), "SETUID"},
+	{regexp.MustCompile(`(?i)\bchown\b`), "CHOWN"},
+	{regexp.MustCompile(`(?i)\bchroot\b`), "SYS_CHROOT"},
+	{regexp.MustCompile(`(?i)\bbind(ing)?\b`), "NET_BIND_SERVICE"},
+	{regexp.MustCompile(`(?i)\bmlock(all)?\b`), "IPC_LOCK"},
+	{regexp.MustCompile(`(?i)\braw socket\b|\bSOCK_RAW\b`), "NET_RAW"},
+}
+
+// NeededCapability is the one that a call needs that was refused, as Kubernetes names it; "" where
+// the line does not tell which call that was.
+func NeededCapability(said string) string {
+	for _, c := range capabilities {
+		if c.does.MatchString(said) {
+			return c.name
+		}
+	}
+	return ""
+}

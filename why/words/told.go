@@ -15,7 +15,7 @@ var (
 	title  = regexp.MustCompile(`(?is)<title>(.*?)</title>`)
 	tag    = regexp.MustCompile(`(?s)<[^>]*>?`)
 	// failing is a value of a health check that does not stand for success.
-	failing = regexp.MustCompile(`(?i)\b(fail(ed|ing|ure)?|down|error|errored|unhealthy|unavailable|refused|timed? ?out|critical|not ok|nok|disconnected|unreachable|outofservice|out_of_service)\b`)
+	failing = regexp.MustCompile(`(?i)\b(fail(ed|ing|ure)?|down|error|errored|unhealthy|unavailable|refused|timed? ?out|critical|not ok|nok|disconnected|unreachable|outofservice|out_of_service|(?-i:closed)|denied|not found|no such|cannot|unable to|\w+(error|exception))\b|(?-i:\bE(CONN[A-Z]+|NOTFOUND|TIMEDOUT|AI_[A-Z]+|PIPE|(HOST|NET)UNREACH|MFILE|NOSPC|ACCES|PERM|ROFS)\b)`)
 )
 
 // Told is what an answer of an application says: a page without its tags, the members of an
@@ -115,7 +115,7 @@ func failuresIn(value any, path string, all *[]string) {
 		}
 	case string:
 		if failing.MatchString(v) {
-			*all = append(*all, fmt.Sprintf("%s: %s", path, v))
+			*all = append(*all, fmt.Sprintf("%s: %s", path, strings.Join(strings.Fields(v), " ")))
 		}
 	case bool:
 		if !v {

@@ -5,6 +5,9 @@ import "testing"
 func TestTold(t *testing.T) {
 	for name, test := range map[string]struct{ output, want string }{
 		"failing members": {`{"status":"DOWN","checks":{"disk":{"status":"UP"},"db":{"status":"DOWN","detail":"connection refused"}}}`, "checks.db.detail: connection refused, checks.db.status: DOWN, status: DOWN"},
+		"a class":         {`{"database":"OperationalError","status":"DOWN"}`, "database: OperationalError, status: DOWN"},
+		"an errno":        {`{"status":"DOWN","database":"getaddrinfo ENOTFOUND db","cache":"ENABLED","breaker":"CLOSED"}`, "database: getaddrinfo ENOTFOUND db, status: DOWN"},
+		"lines":           {`{"database":"server closed the connection unexpectedly\n\tThis probably means"}`, "database: server closed the connection unexpectedly This probably means"},
 		"its reason":      {`{"error":"EMFILE: too many open files, open '/srv/server.js'","path":"/"}`, "error: EMFILE: too many open files, open '/srv/server.js'"},
 		"a page":          {"<!doctype html><html><head><title>502</title><style>b{}</style></head>\n<body><h1>502 Bad Gateway</h1><hr>nginx</body></html>", "502 Bad Gateway nginx"},
 		"a title alone":   {"<html><head><title>Not &amp; here</title></head></html>", "Not & here"},

@@ -147,3 +147,17 @@ func TestPlaceIsAsked(t *testing.T) {
 		}
 	}
 }
+
+func TestNeededCapability(t *testing.T) {
+	for line, want := range map[string]string{
+		"dnsmasq[1]: failed to change group-id to nogroup: Operation not permitted": "SETGID",
+		"nginx: [emerg] bind() to 0.0.0.0:80 failed (13: Permission denied)":        "NET_BIND_SERVICE",
+		"setuid: Operation not permitted":                                           "SETUID",
+		"chown: /data: Operation not permitted":                                     "CHOWN",
+		"mkdir: /data/pg: Permission denied":                                        "",
+	} {
+		if got := NeededCapability(line); got != want {
+			t.Errorf("%q: %q, want %q", line, got, want)
+		}
+	}
+}
