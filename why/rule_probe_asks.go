@@ -234,9 +234,7 @@ func probeWrongProtocol(p *probing) *finding {
 		f.cause = answer.ProbeWrongScheme
 		f.text = fmt.Sprintf("%s uses HTTPS, and the application speaks plain HTTP there.", prose.Upper(p.what()))
 		f.fixes = []answer.Fix{p.h.specFix("set the probe's scheme to HTTP")}
-	case p.mode == answered && ev.Status == 400 && words.WantsHTTPS.In(ev.Output) && (p.answeredOtherwise() || p.relayed() != ""):
-		return nil
-	case p.mode == answered && ev.Status == 400 && words.WantsHTTPS.In(ev.Output):
+	case p.mode == answered && p.asksTLS():
 		f.cause = answer.ProbeWrongScheme
 		f.text = fmt.Sprintf("%s uses plain HTTP, and the application wants HTTPS there%s.", prose.Upper(p.what()), saying(ev.Output))
 		f.fixes = []answer.Fix{p.h.specFix("set the probe's scheme to HTTPS")}

@@ -11,34 +11,45 @@ import (
 // programs are by which names the processes of servers run that sign their pages.
 var programs = map[string][]string{"nginx": {"nginx", "openresty"}, "openresty": {"nginx", "openresty"}, "apache": {"apache", "httpd"}}
 
-// relayed is the server whose page of an error the attempts were answered with, where that is
-// none of the pod's: by the Server header, or by who listens on the port. Empty where it may be
-// the pod's own.
-func (p *probing) relayed() string {
+// signed is the server that signs the page of an error with which the attempts were answered,
+// and whether the answer's Server header names another.
+func (p *probing) signed() (by, signer string, other bool) {
 	ev := p.last.Evidence
-	if p.mode != answered || ev == nil || p.mesh.Mesh != "" {
+	if p.mode != answered || ev == nil {
+		return "", "", false
+	}
+	by = words.SignedBy(ev.Output)
+	signer, _, _ = strings.Cut(strings.ToLower(by), "/")
+	server := strings.ToLower(ev.Header["Server"])
+	return by, signer, by != "" && server != "" && !strings.HasPrefix(server, signer)
+}
+
+// relayed is the server that signs such a page, where it is none of the pod's: by the Server
+// header or by who listens on the port. Empty where it may be the pod's own.
+func (p *probing) relayed() string {
+	by, signer, other := p.signed()
+	if by == "" || p.mesh.Mesh != "" {
 		return ""
 	}
-	by := words.SignedBy(ev.Output)
-	if by == "" {
-		return ""
-	}
-	signer, _, _ := strings.Cut(strings.ToLower(by), "/")
 	runs := func(l fact.Listener) bool {
 		return slices.ContainsFunc(programs[signer], func(name string) bool { return strings.Contains(strings.ToLower(l.Command), name) })
 	}
 	_, look, seen := p.look()
-	if seen && slices.ContainsFunc(look.Listeners, runs) {
+	if !seen || slices.ContainsFunc(look.Listeners, runs) {
 		return ""
 	}
-	if server := ev.Header["Server"]; server != "" && !strings.HasPrefix(strings.ToLower(server), signer) {
-		return by
-	}
 	here, _ := p.listeners(look)
-	if seen && programs[signer] != nil && len(here) > 0 && !slices.ContainsFunc(here, func(l fact.Listener) bool { return l.Command == "" }) {
+	if other || programs[signer] != nil && len(here) > 0 && !slices.ContainsFunc(here, func(l fact.Listener) bool { return l.Command == "" }) {
 		return by
 	}
 	return ""
+}
+
+// asksTLS says whether the answer is that HTTPS is wanted, and nothing shows that it may be
+// another's: another answer in this run, or a page that another server signs.
+func (p *probing) asksTLS() bool {
+	_, _, other := p.signed()
+	return p.last.Evidence.Status == 400 && words.WantsHTTPS.In(p.last.Evidence.Output) && !other && p.relayed() == "" && !p.answeredOtherwise()
 }
 
 // answeredOtherwise says whether the run's port has answered in this way of asking, and not

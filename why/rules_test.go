@@ -452,12 +452,12 @@ func TestProbes(t *testing.T) {
 		{name: "http to https of whom it asks, by a page that another server signs", cause: answer.AppUnhealthy, says: "asks in plain HTTP where TLS is wanted", tale: func(s *tale) {
 			b := status(fact.Liveness, 400, "<html><head><title>400 The plain HTTP request was sent to HTTPS port</title></head><body><center>The plain HTTP request was sent to HTTPS port</center><hr><center>nginx/1.22.1</center></body></html>")
 			b.Evidence.Header = map[string]string{"Server": "Caddy"}
-			fail(s, b)
+			fail(s, b, calm)
 		}},
 		{name: "its own page", cause: answer.ProbeWrongScheme, says: "wants HTTPS there", tale: func(s *tale) {
 			b := status(fact.Liveness, 400, "<html><head><title>400 The plain HTTP request was sent to HTTPS port</title></head><body><hr><center>nginx/1.22.1</center></body></html>")
 			b.Evidence.Header = map[string]string{"Server": "nginx/1.22.1"}
-			fail(s, b)
+			fail(s, b, fact.Looked{PID: 100, State: "S", Processes: 1, Over: time.Second, Listeners: []fact.Listener{{Address: "0.0.0.0:8080", PID: 100, Command: "nginx"}}})
 		}},
 		{name: "http to https, of a port that has answered plain HTTP", cause: answer.AppUnhealthy, says: "HTTPS server", tale: func(s *tale) {
 			s.probe("app", 2, status(fact.Liveness, 502, ""))

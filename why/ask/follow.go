@@ -286,6 +286,9 @@ func byPlace(p place, where string) string {
 	if p.Container == "" {
 		who = "the pod"
 	}
+	if p.answer {
+		return fmt.Sprintf("the answer of %s names %s (%s)", who, where, strings.TrimSuffix(p.Text, "."))
+	}
 	return fmt.Sprintf("%s asks %s (%s)", who, where, strings.TrimSuffix(p.Text, "."))
 }
 

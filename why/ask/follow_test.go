@@ -666,6 +666,18 @@ func waitsAt(place string) answer.Verdict {
 	return answer.Verdict{Cause: answer.DependencyDown, Text: "It waits for an answer of " + place + "."}
 }
 
+// A place that only an answer names need not be asked by who gives it.
+func TestAnswerNames(t *testing.T) {
+	w := &town{t: t, answers: map[string]answer.Answer{}}
+	named := refusedAt("db2:5432")
+	named.Fact = 1
+	w.pod("web1", 80, answer.NotReady, saysNo(503), named)
+	w.pod("db2", 5432, answer.Restarted, answer.Verdict{Cause: answer.AppExitError, Text: "It ended."})
+	if v := w.ask("web1"); len(v.Hops) != 1 || !strings.Contains(v.Hops[0].By, "the answer of container web names Service shop/db2") {
+		t.Errorf("%+v", v.Hops)
+	}
+}
+
 // Where one hands on an answer, and the only Service that its configuration names is well, that is named.
 func TestHandedOn(t *testing.T) {
 	w := &town{t: t, answers: map[string]answer.Answer{}}

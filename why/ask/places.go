@@ -26,6 +26,7 @@ type place struct {
 	// called is set where an error's words call it by its name, and say nothing of a kind
 	// that is known here; closed, where no pod behind the Service takes requests.
 	called, closed bool
+	answer         bool        // it is the asker's answer that names it, which may be another's
 	service        *v1.Service // nil where it was not looked up yet, or is none
 	asker
 }
@@ -131,7 +132,7 @@ func places(k asker, a *answer.Answer, v answer.Verdict, called []place) []place
 			called = nil
 		}
 		host, port := split(r.Place)
-		all = append(all, place{Reach: r, host: host, port: port})
+		all = append(all, place{Reach: r, host: host, port: port, answer: r.How == answer.ReachSaid && cluster.Answers(v, r.Fact)})
 	}
 	all = append(all, called...)
 	for i := range all {

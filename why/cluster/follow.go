@@ -492,6 +492,11 @@ func Name(v *answer.Verdict, place, kind, space, name string) {
 	v.Fixes = append([]answer.Fix{fix}, v.Fixes...)
 }
 
+// Answers says whether a fact of a verdict's chain is an answer with an HTTP status.
+func Answers(v answer.Verdict, id fact.ID) bool {
+	return slices.ContainsFunc(v.Chain, func(l answer.Link) bool { return l.Fact == id && l.Evidence["status"] != nil })
+}
+
 // Behind adds to a verdict of one that hands on an answer whose that is by its configuration.
 func Behind(v *answer.Verdict, where, space, name string) {
 	p := v.Parts
