@@ -161,8 +161,8 @@ func ownExit(e ending) *finding {
 	} else {
 		f.because = []string{"the node did not ask it to."}
 	}
-	e.meant(f, e.lastWord())
 	e.h.namedFile(f, e.run.Container, e.inItsWords())
+	e.meant(f, e.lastWord()) // whose advice comes first: it says more
 	e.mayNotWrite(f)
 	f.notes = e.childOOM()
 	if code > 128 && fact.SignalNames[code-128] != "" && !e.exit.StatusKnown || e.childKilled() {

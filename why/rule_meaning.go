@@ -94,8 +94,8 @@ var meanings = []meaning{
 	},
 	{
 		words.Libraries,
-		"the image lacks a library that the program was linked with, or has an older one",
-		changing("build the image on the same distribution as the program, or add the library"),
+		"the image lacks a library that the program loads, or has an older one",
+		changing("add the library's package to the image, or build it on the same distribution as the program; an extension that is not needed can leave the configuration"),
 	},
 	{
 		words.ModuleMissing,
@@ -110,7 +110,7 @@ var meanings = []meaning{
 	{
 		words.SettingMissing,
 		"it is not given a setting that it needs",
-		changing("set that variable in the container's env"),
+		changing("give it that setting: in the container's env, its arguments or its configuration"),
 	},
 }
 

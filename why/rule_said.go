@@ -157,7 +157,12 @@ func permissionSaid(e ending) *finding {
 	f := &finding{
 		cause: answer.SecurityRefused, weight: strong, chain: e.chain(),
 		text:  fmt.Sprintf("Container %s ended%s because it was refused something, and %s: %s.", e.run.Container, e.after(), less, gist(said)),
-		fixes: append(append(e.h.addFixes(e.spec, said), e.h.logsFix(e.run)...), e.h.specFix("give that user the files (fsGroup for volumes, ownership in the image) and ports above 1023, or give the container the right that it needs")),
+		fixes: e.h.logsFix(e.run),
+	}
+	if add := e.h.addFixes(e.spec, said); add != nil {
+		f.fixes = append(add, f.fixes...)
+	} else {
+		f.fixes = append(f.fixes, e.h.specFix("give that user the files (fsGroup for volumes, ownership in the image) and ports above 1023, or give the container the right that it needs"))
 	}
 	e.h.namedFile(f, e.run.Container, said)
 	return f

@@ -163,8 +163,8 @@ var (
 		`(?i)can't handle RDB format version|database files are incompatible with server|unsupported redo log format|upgrade after a crash is not supported|downgrade is not supported|too recent to start up on the existing data files|feature flags.{0,60}(unsupported|not supported)|(written|created|initialized) by a newer version`,
 		"Can't handle RDB format version 12", "FATAL:  database files are incompatible with server", "InnoDB: Unsupported redo log format. The redo log was created with MariaDB 11.4.", "This version of MongoDB is too recent to start up on the existing data files.")
 	SettingMissing = fits("what programs say of their environment, in their own words",
-		`(?i)\benv(ironment)?\b.{0,40}\b(not set|unset|missing|required|undefined|must be set)|\b(missing|required|undefined)\b.{0,30}\benv(ironment)?\b`,
-		"environment variable DATABASE_URL is not set", "missing required environment variable PORT")
+		`(?i)\brequires \S+ to be (set|configured)\b|\benv(ironment)?\b.{0,40}\b(not set|unset|missing|required|undefined|must be set)|\b(missing|required|undefined)\b.{0,30}\benv(ironment)?\b`,
+		"environment variable DATABASE_URL is not set", "nats-server: jetstream cluster requires `server_name` to be set", "missing required environment variable PORT")
 
 	// NoDNS is said by one that got no answer about a name, neither that there is none.
 	NoDNS = fits("glibc 2.42, Node 24, Go 1.26",
