@@ -52,6 +52,9 @@ func listeningIn(at time.Time, look fact.Looked) *answer.Listening {
 			l.AddLoopback(port)
 		default:
 			l.Add(port)
+			if n := l.Ports[len(l.Ports)-1]; s.Backlog == 0 && !s.V6Only && strconv.Itoa(int(n)) == port {
+				l.Room = append(l.Room, n)
+			}
 		}
 	}
 	return l

@@ -51,6 +51,9 @@ type Listening struct {
 	Ports []int32   `json:"ports"`
 	// Loopback are those that only the pod itself can reach.
 	Loopback []int32 `json:"loopback,omitempty"`
+	// Room are those of Ports on which no connection waits to be accepted: the kernel takes one
+	// there at once, whatever the process does.
+	Room []int32 `json:"room,omitempty"`
 	// From are the addresses whose connections to it were open then, or within the minute
 	// before.
 	From []string `json:"from,omitempty"`

@@ -277,7 +277,10 @@ func (f *follower) behind(ctx context.Context, p place, service *v1.Service, lef
 		}
 	}
 	answers, _ := f.pods(ctx, selected)
-	return way{hops: cluster.Deaf(service, p.port, selected, answers, byPlace(p, name)), moot: p.failing}
+	if hops := cluster.Deaf(service, p.port, selected, answers, byPlace(p, name)); len(hops) > 0 || !p.unanswered {
+		return way{hops: hops, moot: p.failing}
+	}
+	return way{hops: cluster.Dropped(service, p.dialing, selected, answers, byPlace(p, name)), moot: p.failing}
 }
 
 // byPlace words what led to a Service or pod.

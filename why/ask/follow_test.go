@@ -600,6 +600,20 @@ func TestFollow(t *testing.T) {
 			w.says("orders2", `ERROR in app: connection to server at "db3" (10.43.0.3), port 5432 failed: timeout expired`, true)
 			w.pod("db3", 5432, answer.Healthy, well)
 		}, answer.DependencyDown, "shop/orders2", 1},
+		"in the middle one to whose connections nobody answers, though there is room for them": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(502), answer.Reach{Container: "web", Place: "10.43.0.2:8000", How: answer.ReachAwaits})
+			w.pod("orders2", 8000, answer.Healthy, well, answer.Reach{Container: "web", Place: "10.43.0.3:5432", How: answer.ReachDialing})
+			w.seenFrom("orders2", "10.42.0.1", 0)
+			w.says("orders2", `ERROR in app: connection to server at "db3" (10.43.0.3), port 5432 failed: timeout expired`, true)
+			w.pod("db3", 5432, answer.Healthy, well)
+			w.answers["db3"].Listening.Room = []int32{5432}
+		}, answer.NetworkBlocked, "", 2},
+		"in the middle one that asks for a connection, and says nothing": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(502), answer.Reach{Container: "web", Place: "10.43.0.2:8000", How: answer.ReachAwaits})
+			w.pod("orders2", 8000, answer.Healthy, well, answer.Reach{Container: "web", Place: "10.43.0.3:5432", How: answer.ReachDialing})
+			w.pod("db3", 5432, answer.Healthy, well)
+			w.answers["db3"].Listening.Room = []int32{5432}
+		}, answer.AppUnhealthy, "", 0},
 		"in the middle one that hands on that it does not reach another": {func(w *town) {
 			w.pod("web1", 80, answer.NotReady, saysNo(502), lately("10.43.0.2:8000"))
 			w.pod("orders2", 8000, answer.Healthy, well)

@@ -56,6 +56,10 @@ type asker struct {
 	answered, told bool
 	// names is set where its words name who failed it.
 	names bool
+	// dialing are the places to which a connection of its is not answered, and unanswered is set
+	// where its log says now that one was not.
+	dialing    []string
+	unanswered bool
 	// nameless is set where its words are that another broke a connection off, and nothing but
 	// those that it has or had shows who that may be.
 	nameless bool
@@ -77,7 +81,11 @@ func newAsker(pod *v1.Pod, a *answer.Answer, v answer.Verdict) asker {
 		k.since = cluster.Since(a, v)
 	}
 	k.started = cluster.LastStart(pod)
+	k.unanswered = cluster.Unanswered(a)
 	for _, r := range a.Reaches {
+		if r.How == answer.ReachDialing {
+			k.dialing = append(k.dialing, r.Place)
+		}
 		if r.How == answer.ReachOpen || r.How == answer.ReachAwaits || r.How == answer.ReachLately {
 			host, _ := split(r.Place)
 			k.connected = append(k.connected, host)

@@ -178,6 +178,11 @@ func BreaksOff(a *answer.Answer) bool {
 	return slices.ContainsFunc(a.Complaints, func(c answer.Complaint) bool { return c.Another && !c.Before && words.BreaksOff(c.Text) })
 }
 
+// Unanswered says whether the containers' logs tell now of a connection that nobody answered.
+func Unanswered(a *answer.Answer) bool {
+	return slices.ContainsFunc(a.Complaints, func(c answer.Complaint) bool { return c.Another && !c.Before && words.Unanswered(c.Text) })
+}
+
 // Waits words that a pod which looks well waits for another itself, or is failed by one that its
 // log names: who gets no answer from it, or a failure, gets none for another's sake; ok is false
 // where nothing shows that, or where it says a reason of its own.
@@ -390,6 +395,50 @@ func Deaf(service *v1.Service, port int32, pods []v1.Pod, answers []answer.Answe
 		}
 	}
 	return nil
+}
+
+// tries is how long one that asks for a connection may wait until it asks again: the kernel
+// does after 1, 2 and 4 s.
+const tries = 10 * time.Second
+
+// Dropped is the hop to a Service that is asked for connections at some places in vain, while its
+// pods listen there and have room: their kernel would answer each that comes to them. None where
+// one of them may not, or nobody looked.
+func Dropped(service *v1.Service, dialing []string, pods []v1.Pod, answers []answer.Answer, by string) []answer.Hop {
+	name := service.Namespace + "/" + service.Name
+	for _, p := range service.Spec.Ports {
+		place := fmt.Sprintf("%s:%d", service.Spec.ClusterIP, p.Port)
+		if service.Spec.ClusterIP == "" || !slices.Contains(dialing, place) || p.Protocol != "" && p.Protocol != v1.ProtocolTCP {
+			continue
+		}
+		var takes string
+		for i := range pods {
+			target, ok := targetOf(p, &pods[i])
+			j := slices.IndexFunc(answers, func(a answer.Answer) bool { return a.Subject.UID == pods[i].UID })
+			if j < 0 || !ok || !LooksWell(&pods[i]) || youngest(&pods[i], answers[j].AsOf) < tries || !hasRoom(&answers[j], target) {
+				return nil
+			}
+			takes = fmt.Sprintf("pod %s/%s listens on %d and has room for connections", pods[i].Namespace, pods[i].Name, target)
+		}
+		if takes == "" {
+			return nil
+		}
+		return []answer.Hop{{
+			Service: name, By: by, Cause: answer.NetworkBlocked,
+			Text: fmt.Sprintf("No connection to port %d of Service %s (%s) comes about, although %s: what is sent there is dropped on the way, as a network policy or a firewall does.", p.Port, name, place, takes),
+			Fixes: []answer.Fix{
+				kubectl.Inspect("see which network policies there are", kubectl.Command(service.Namespace, "get networkpolicies")),
+				kubectl.Inspect("see which rules drop it, on the node and in the pods' network namespaces", "nft list ruleset | grep -iE 'drop|reject'; iptables-save | grep -iE 'drop|reject'"),
+			},
+		}}
+	}
+	return nil
+}
+
+// hasRoom says whether a pod was seen just now to listen on a port with room for connections.
+func hasRoom(a *answer.Answer, port int32) bool {
+	l := a.Listening
+	return l != nil && a.AsOf.Sub(l.At) < tries && slices.Contains(l.Room, port)
 }
 
 // comesUp is how long a server may take until it listens, settles how long one that listens
