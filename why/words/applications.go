@@ -184,7 +184,7 @@ var (
 		"dial tcp 10.0.0.9:5432: i/o timeout", "connect: Connection timed out", "java.net.SocketTimeoutException: Connect timed out", "Error: connect ETIMEDOUT 10.0.0.9:5432", "nc: connect: No route to host", "nc: timed out", `connection to server at "db" (10.43.202.87), port 5432 failed: timeout expired`, "connect: Network is unreachable")
 	// noContact is said by clients that do not tell what kept them.
 	noContact = fits("OpenLDAP 2.6, ldap_err2string of LDAP_SERVER_DOWN; PgBouncer 1.25, of a server",
-		`(?i)can't contact ldap server|^[^@]*\bS-0x[0-9a-f]+: \S+ closing because: connect failed`,
+		`(?i)can't contact ldap server|\bS-0x[0-9a-f]+: \S+ closing because: connect failed`,
 		"2026-11-23 17:06:36.938 UTC [1] LOG S-0x5560f60e9c30: postgres/postgres@10.43.222.82:5432 closing because: connect failed (age=0s)",
 		"ERROR in app: cannot bind to ldap://ldap:389: {'result': -1, 'desc': \"Can't contact LDAP server\", 'ctrls': []}", "ldap_sasl_bind(SIMPLE): Can't contact LDAP server (-1)")
 	// BrokenOff is said by a client whose connection was ended by whom it asked, with its place.
