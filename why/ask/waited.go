@@ -87,7 +87,8 @@ func (q *question) led(ctx context.Context, pods []v1.Pod, answers []answer.Answ
 		}
 	}
 	each(waiting[:min(len(waiting), mostLed)], func(_, i int) {
-		if n := slices.IndexFunc(pods, func(p v1.Pod) bool { return p.UID == answers[i].Subject.UID }); n >= 0 {
+		s := answers[i].Subject
+		if n := slices.IndexFunc(pods, func(p v1.Pod) bool { return p.Namespace == s.Namespace && p.Name == s.Name }); n >= 0 {
 			q.follow(ctx, &pods[n], &answers[i])
 		}
 	})
