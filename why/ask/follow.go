@@ -152,7 +152,8 @@ func (f *follower) mention(w way, left int) {
 
 // named goes to the Services that only the pod's configuration names. That one of them is
 // not well explains the answer of a gateway, or of one whose words say that another failed
-// it, if its answer calls it by its name, or if it is the only one, or the only one that the pod was seen to ask; and that of one
+// it, if its answer calls it by its name, or if it is the only one, or the only one that the pod was seen to ask; that of one which
+// gives another server's answer, if no other is named; and that of one
 // that says nothing itself, if it was seen to ask it. Likely it does where one that says no
 // reason answers that it is not available, or waits, and nothing was well since. Else it is
 // worth a word, as it is where the words name another place.
@@ -178,7 +179,7 @@ func (f *follower) named(ctx context.Context, pod *v1.Pod, a *answer.Answer, v a
 	case k.names:
 	case len(seen) == 1 && (k.handsOn || k.failing):
 		return seen[0].hops
-	case k.handsOn && len(all) == 1:
+	case k.handsOn && len(all) == 1, k.relays && len(places) == 1 && len(all) == 1:
 		return all[0].hops
 	case len(all) == 1 && all[0].closed && !k.own && cluster.Lacks(v) && k.enduredFor(all[0].first) < mayLast:
 		f.likely = "all else that its configuration names is well and it says no reason of its own"

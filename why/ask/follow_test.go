@@ -480,6 +480,11 @@ func TestFollow(t *testing.T) {
 			w.pod("pages2", 80, answer.Restarted, saysNo(404))
 			w.seenFrom("pages2", "10.42.0.1", 0)
 		}, answer.AppUnhealthy, "shop/pages2", 1},
+		"such a 404 of one whose configuration names nobody else": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, signed(404))
+			w.configure("reverse_proxy pages2:80")
+			w.pod("pages2", 80, answer.Restarted, saysNo(404))
+		}, answer.AppUnhealthy, "shop/pages2", 1},
 		"such a 404, and one that crashes, which gave it no answer": {func(w *town) {
 			w.pod("web1", 80, answer.NotReady, signed(404), answer.Reach{Container: "web", Place: "10.43.0.2:80", How: answer.ReachLately}, answer.Reach{Container: "web", Place: "10.43.0.3:4222", How: answer.ReachLately})
 			w.configure("reverse_proxy pages2:80 queue3:4222")

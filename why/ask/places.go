@@ -51,6 +51,8 @@ type asker struct {
 	// nobody knows whose that is. Then one that is down explains nothing, as it would have been
 	// refused; and where it says a reason of its own, nobody but who keeps silent does.
 	late, handsOn, failing, own bool
+	// relays is set where its answer is signed by another server than it runs.
+	relays bool
 	// answered is set where it was given an answer, and not too late: nothing says else; told,
 	// where its words are that it was given a failure.
 	answered, told bool
@@ -73,7 +75,7 @@ func newAsker(pod *v1.Pod, a *answer.Answer, v answer.Verdict) asker {
 	k := asker{address: pod.Status.PodIP, late: cluster.TimesOut(v, ""), handsOn: cluster.HandsOn(v), own: cluster.SaysOwn(a), complaints: a.Complaints}
 	k.failing = cluster.Plain(v)
 	if cluster.Relays(v) { // what it says itself is not the reason: another's answer is
-		k.own, k.failing = false, !k.handsOn
+		k.relays, k.own, k.failing = true, false, !k.handsOn
 	}
 	k.answered = k.failing
 	k.told = slices.ContainsFunc(cluster.Words(a, v), cluster.AnsweredFailure)
