@@ -119,7 +119,7 @@ var rooms = []room{
 	{dir: "deploy/dist", imports: []string{"github.com/google/rpmpack", "sigs.k8s.io/yaml"}},
 	{dir: "deploy/oci", imports: []string{"github.com/distribution/reference", "github.com/google/go-containerregistry"}},
 	{dir: "deploy/image", imports: []string{module + "deploy/oci"}},
-	{dir: "journal/otlp", imports: []string{"go.opentelemetry.io/proto", "google.golang.org/grpc", module + "fact", module + "journal"}},
+	{dir: "journal/otlp", imports: []string{"go.opentelemetry.io/proto", "google.golang.org/grpc", "google.golang.org/protobuf", module + "fact", module + "journal"}},
 	{dir: "journal", imports: []string{"github.com/klauspost/compress", "golang.org/x/sys", "k8s.io/apimachinery", module + "fact"}},
 	{dir: "journal/fold", imports: []string{"k8s.io/apimachinery", module + "fact", module + "journal"}},
 	{dir: "journal/replay", imports: []string{"k8s.io/apimachinery", module + "fact", module + "health"}},

@@ -58,8 +58,10 @@ type Config struct {
 	PressureTransition       time.Duration
 
 	// OTLPEndpoint is the OpenTelemetry collector that gets the facts as log records
-	// (http://host:4317, https://…); empty: none.
+	// (http://host:4317, http://host:4318/v1/logs, https://…); empty: none.
 	OTLPEndpoint string
+	// OTLPHeaders are sent to it with each request.
+	OTLPHeaders http.Header
 	// NoProbeAgain is set when no second, patient request may follow a probe that
 	// timed out.
 	NoProbeAgain bool

@@ -47,6 +47,8 @@ type settings struct {
 	PodMaxPIDs int64 `json:"podMaxPIDs,omitempty"`
 	// OTLPEndpoint is where facts are exported to; empty: nowhere.
 	OTLPEndpoint string `json:"otlpEndpoint,omitempty"`
+	// OTLPHeaders is the file of headers that go with them; empty: none.
+	OTLPHeaders string `json:"otlpHeaders,omitempty"`
 	// Front is host:port of a front that is told of the node's pods, FrontCA the file of who
 	// vouches for it; empty: none.
 	Front   string `json:"front,omitempty"`

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/netip"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -94,7 +96,8 @@ var table = []setting{
 		}),
 	of("pod-max-pids", func(s *settings) *int64 { return &s.PodMaxPIDs }, "how many processes and threads a pod may have (default: no bound)").
 		checked(func(s *settings) error { return notNegative("pod-max-pids", s.PodMaxPIDs, "; 0 means no bound") }),
-	of("otlp-endpoint", func(s *settings) *string { return &s.OTLPEndpoint }, "send the facts as OpenTelemetry logs to this collector, for instance http://otel:4317 (default: nowhere)").checked(checkOTLP),
+	of("otlp-endpoint", func(s *settings) *string { return &s.OTLPEndpoint }, "send the facts as OpenTelemetry logs to this collector: http://otel:4317 by gRPC, http://otel:4318/v1/logs by HTTP (default: nowhere)").checked(checkOTLP),
+	of("otlp-headers", func(s *settings) *string { return &s.OTLPHeaders }, "file of headers for that collector, one a line, such as Authorization: Bearer TOKEN"),
 	of("front", func(s *settings) *string { return &s.Front }, "tell the front at this host:port of the pods, for instance whylet-fronts.whylet.svc:9443 (default: none)").checked(checkFront),
 	of("front-ca", func(s *settings) *string { return &s.FrontCA }, "file of who vouches for that front"),
 	of("no-probe-again", func(s *settings) *bool { return &s.NoProbeAgain }, "send no second, patient request after a probe that timed out (why then cannot tell slow from hanging)"),
@@ -185,7 +188,25 @@ func checkOTLP(s *settings) error {
 	if _, err := otlp.New(otlp.Options{Endpoint: s.OTLPEndpoint}); err != nil {
 		return fmt.Errorf("--otlp-endpoint: %w", err)
 	}
-	return nil
+	_, err := s.otlpHeaders()
+	return err
+}
+
+// otlpHeaders are what is sent to the collector with each request; nil: nothing.
+func (s *settings) otlpHeaders() (http.Header, error) {
+	if s.OTLPHeaders == "" {
+		return nil, nil
+	}
+	file, err := os.Open(s.OTLPHeaders)
+	if err != nil {
+		return nil, fmt.Errorf("--otlp-headers: %w", err)
+	}
+	defer file.Close()
+	h, err := otlp.ReadHeaders(file)
+	if err != nil {
+		return nil, fmt.Errorf("--otlp-headers %s: %w", s.OTLPHeaders, err)
+	}
+	return h, nil
 }
 
 func checkFront(s *settings) error {

@@ -77,7 +77,7 @@ func differences(a, b settings) (fields []int) {
 func TestCheckTellsAll(t *testing.T) {
 	s := merge(settings{
 		NodeName: "A_b", PodCIDR: "10.0.0.1/8", NodeMemory: "lots", EvictionHard: "x", EvictionTransition: "soon", EvictionMaxPodGrace: -1,
-		SystemReserved: "pid=1", KubeReserved: "cpu", NodePIDs: -1, PodMaxPIDs: -1, OTLPEndpoint: "ftp://x", RuntimeEndpoint: "tcp://x",
+		SystemReserved: "pid=1", KubeReserved: "cpu", NodePIDs: -1, PodMaxPIDs: -1, OTLPEndpoint: "http://x:4317", OTLPHeaders: "nowhere", RuntimeEndpoint: "tcp://x",
 		NodeAPIPort: 70000, ServingKey: "k",
 	}, func(string) bool { return true }, settings{})
 	_, err := s.check()
@@ -86,7 +86,7 @@ func TestCheckTellsAll(t *testing.T) {
 	}
 	for _, flag := range []string{
 		"node-name", "pod-cidr", "node-memory", "eviction-hard", "eviction-pressure-transition-period", "eviction-max-pod-grace-period",
-		"system-reserved", "kube-reserved", "node-pids", "pod-max-pids", "otlp-endpoint", "runtime-endpoint", "node-api-port", "serving-cert",
+		"system-reserved", "kube-reserved", "node-pids", "pod-max-pids", "otlp-headers", "runtime-endpoint", "node-api-port", "serving-cert",
 	} {
 		if !strings.Contains(err.Error(), "--"+flag) {
 			t.Errorf("nothing is said of --%s in:\n%v", flag, err)

@@ -356,6 +356,10 @@ func (s *stack) nodeConfig() (node.Config, *rest.Config, error) {
 		Log:             s.log,
 		Progress:        s.report.step,
 	}
+	var err error
+	if c.OTLPHeaders, err = set.otlpHeaders(); err != nil {
+		return c, nil, err
+	}
 	if set.RuntimeEndpoint == "" {
 		c.SandboxSeccomp = runtime.PauseSeccomp(s.dataDir)
 	}

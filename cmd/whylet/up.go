@@ -72,7 +72,7 @@ func (o *nodeOptions) run(cmd *cobra.Command, s streams) error {
 			return exit.UsageError("--data-dir: %w", err)
 		}
 	}
-	if err := absoluteFlags(cmd, "kubeconfig", "client-ca", "serving-cert", "serving-key"); err != nil {
+	if err := absoluteFlags(cmd, "kubeconfig", "client-ca", "serving-cert", "serving-key", "front-ca", "otlp-headers"); err != nil {
 		return err
 	}
 	if o.detached {

@@ -2,11 +2,9 @@ package otlp
 
 import (
 	"context"
-	"crypto/tls"
-	"fmt"
 	"iter"
 	"log/slog"
-	"net/url"
+	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -14,10 +12,7 @@ import (
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	logspb "go.opentelemetry.io/proto/otlp/logs/v1"
 	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
 	"whylet.dev/whylet/fact"
@@ -30,9 +25,11 @@ type Journal interface {
 
 // Options says where the facts go.
 type Options struct {
-	// Endpoint is the collector: http://host:4317 in plain text, https://host:4317
-	// with TLS and the machine's certificate authorities.
+	// Endpoint is the collector: http://host:4317 for gRPC, http://host:4318/v1/logs, which has
+	// a path, for HTTP; https with TLS and the machine's certificate authorities.
 	Endpoint string
+	// Headers are sent with each request, such as who asks.
+	Headers http.Header
 	// Node and Version name the sender.
 	Node, Version string
 	Log           *slog.Logger
@@ -43,10 +40,9 @@ type Options struct {
 
 // Exporter sends facts. Its numbers may be read from any goroutine.
 type Exporter struct {
-	options Options
-	conn    *grpc.ClientConn
-	client  collectorpb.LogsServiceClient
-	queue   chan fact.Fact
+	options   Options
+	transport transport
+	queue     chan fact.Fact
 
 	sent, dropped atomic.Int64
 	trouble       atomic.Pointer[string] // see Degraded
@@ -66,18 +62,9 @@ const (
 // New makes an exporter. It does not connect yet: a collector may come later. The
 // error says what is wrong with the endpoint.
 func New(o Options) (*Exporter, error) {
-	u, err := url.Parse(o.Endpoint)
-	if err != nil || u.Host == "" || u.Port() == "" || (u.Path != "" && u.Path != "/") {
-		return nil, fmt.Errorf("OTLP endpoint %q is not of the form http://host:4317", o.Endpoint)
-	}
-	var transport credentials.TransportCredentials
-	switch u.Scheme {
-	case "http":
-		transport = insecure.NewCredentials()
-	case "https":
-		transport = credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12})
-	default:
-		return nil, fmt.Errorf("OTLP endpoint %q: the scheme is http or https", o.Endpoint)
+	t, err := dial(o.Endpoint, o.Headers)
+	if err != nil {
+		return nil, err
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -85,11 +72,7 @@ func New(o Options) (*Exporter, error) {
 	if o.Queue <= 0 {
 		o.Queue = 8192
 	}
-	conn, err := grpc.NewClient(u.Host, grpc.WithTransportCredentials(transport))
-	if err != nil {
-		return nil, fmt.Errorf("OTLP endpoint %q: %w", o.Endpoint, err)
-	}
-	return &Exporter{options: o, conn: conn, client: collectorpb.NewLogsServiceClient(conn), queue: make(chan fact.Fact, o.Queue)}, nil
+	return &Exporter{options: o, transport: t, queue: make(chan fact.Fact, o.Queue)}, nil
 }
 
 // Sent and Dropped count facts.
@@ -108,7 +91,7 @@ func (e *Exporter) Degraded() string {
 // Run sends the facts with ids from the given one on, until ctx ends, and closes
 // the exporter. What is queued then is lost.
 func (e *Exporter) Run(ctx context.Context, j Journal, from fact.ID) {
-	defer e.conn.Close()
+	defer e.transport.close()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -173,7 +156,7 @@ func (e *Exporter) send(ctx context.Context, batch []fact.Fact) {
 	count := len(request.ResourceLogs[0].ScopeLogs[0].LogRecords)
 	for pause := leastPause; ; pause = min(2*pause, mostPause) {
 		call, cancel := context.WithTimeout(ctx, sendTimeout)
-		reply, err := e.client.Export(call, request)
+		reply, err := e.transport.export(call, request)
 		cancel()
 		switch {
 		case err == nil:
@@ -190,9 +173,9 @@ func (e *Exporter) send(ctx context.Context, batch []fact.Fact) {
 			e.drop(count, err.Error())
 			return
 		}
-		why := "the collector does not answer: " + status.Convert(err).Message()
+		why := "the collector takes nothing now: " + status.Convert(err).Message()
 		e.trouble.Store(&why)
-		e.options.Log.Debug("the collector does not answer", "error", err)
+		e.options.Log.Debug("the collector takes nothing now", "error", err)
 		select {
 		case <-ctx.Done():
 			return

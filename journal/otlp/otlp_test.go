@@ -2,8 +2,12 @@ package otlp
 
 import (
 	"context"
+	"io"
 	"iter"
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -12,7 +16,9 @@ import (
 	logspb "go.opentelemetry.io/proto/otlp/logs/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/journal"
@@ -25,15 +31,19 @@ type collector struct {
 	fail    []error
 	records []*logspb.LogRecord
 	node    string
+	asker   string        // what came as the header Authorization
 	tried   chan struct{} // sent to at each request, if there is room
 }
 
-func (c *collector) Export(_ context.Context, r *collectorpb.ExportLogsServiceRequest) (*collectorpb.ExportLogsServiceResponse, error) {
+func (c *collector) Export(ctx context.Context, r *collectorpb.ExportLogsServiceRequest) (*collectorpb.ExportLogsServiceResponse, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	select {
 	case c.tried <- struct{}{}:
 	default:
+	}
+	if md, ok := metadata.FromIncomingContext(ctx); ok {
+		c.asker = strings.Join(md.Get("authorization"), " ")
 	}
 	if len(c.fail) > 0 {
 		err := c.fail[0]
@@ -74,6 +84,32 @@ func (c *collector) listen(t *testing.T) string {
 	return "http://" + l.Addr().String()
 }
 
+// serve is the same by HTTP.
+func (c *collector) serve(t *testing.T) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		request := &collectorpb.ExportLogsServiceRequest{}
+		if err := proto.Unmarshal(body, request); err != nil || r.Method != http.MethodPost || r.URL.Path != "/v1/logs" || r.Header.Get("Content-Type") != "application/x-protobuf" {
+			http.Error(w, "no OTLP", http.StatusBadRequest)
+			return
+		}
+		reply, err := c.Export(metadata.NewIncomingContext(r.Context(), metadata.Pairs("authorization", r.Header.Get("Authorization"))), request)
+		switch {
+		case status.Code(err) == codes.Unavailable:
+			http.Error(w, "not yet", http.StatusServiceUnavailable)
+		case err != nil:
+			http.Error(w, "no", http.StatusBadRequest)
+		default:
+			w.Header().Set("Content-Type", "application/x-protobuf")
+			data, _ := proto.Marshal(reply)
+			_, _ = w.Write(data)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s.URL + "/v1/logs"
+}
+
 func run(t *testing.T, o Options, j Journal, from fact.ID) *Exporter {
 	t.Helper()
 	e, err := New(o)
@@ -106,7 +142,15 @@ func exited(id fact.ID) fact.Fact {
 	}
 }
 
-func TestFactsOfAJournalArrive(t *testing.T) {
+// both runs a test with a collector by gRPC and by HTTP.
+func both(t *testing.T, test func(t *testing.T, listen func(c *collector) string)) {
+	t.Run("gRPC", func(t *testing.T) { test(t, func(c *collector) string { return c.listen(t) }) })
+	t.Run("HTTP", func(t *testing.T) { test(t, func(c *collector) string { return c.serve(t) }) })
+}
+
+func TestFactsOfAJournalArrive(t *testing.T) { both(t, factsArrive) }
+
+func factsArrive(t *testing.T, listen func(c *collector) string) {
 	j, err := journal.Open(t.TempDir(), journal.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -121,13 +165,17 @@ func TestFactsOfAJournalArrive(t *testing.T) {
 	}
 	before := write()
 	c := &collector{fail: []error{status.Error(codes.Unavailable, "not yet")}}
-	e := run(t, Options{Endpoint: c.listen(t), Node: "n1", Version: "v1"}, j, before+1)
+	headers, err := ReadHeaders(strings.NewReader("Authorization: Bearer sesame\nX-Tenant: a\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := run(t, Options{Endpoint: listen(c), Headers: headers, Node: "n1", Version: "v1"}, j, before+1)
 	want := write()
 	waitFor(t, "the fact is sent", func() bool { return e.Sent() == 1 })
 	waitFor(t, "all is well again", func() bool { return e.Degraded() == "" })
 	got := c.received()
-	if len(got) != 1 || c.node != "n1" {
-		t.Fatalf("received %v of %q", got, c.node)
+	if len(got) != 1 || c.node != "n1" || c.asker != "Bearer sesame" {
+		t.Fatalf("received %v of %q, who is %q", got, c.node, c.asker)
 	}
 	r := got[0]
 	if r.EventName != "whylet.Exited" || r.SeverityText != "WARN" || r.TimeUnixNano != 100_000_000_005 || r.ObservedTimeUnixNano != 101_000_000_000 {
@@ -183,25 +231,44 @@ func TestNobodyWaitsForACollectorThatIsGone(t *testing.T) {
 }
 
 func TestWhatIsRefusedIsDropped(t *testing.T) {
-	c := &collector{fail: []error{status.Error(codes.InvalidArgument, "no")}}
-	e := run(t, Options{Endpoint: c.listen(t)}, given(3), 1)
-	waitFor(t, "they are dropped or sent", func() bool { return e.Dropped()+e.Sent() == 3 })
-	if e.Dropped() == 0 {
-		t.Error("a refused batch was sent again")
-	}
+	both(t, func(t *testing.T, listen func(c *collector) string) {
+		c := &collector{fail: []error{status.Error(codes.InvalidArgument, "no")}}
+		e := run(t, Options{Endpoint: listen(c)}, given(3), 1)
+		waitFor(t, "they are dropped or sent", func() bool { return e.Dropped()+e.Sent() == 3 })
+		if e.Dropped() == 0 {
+			t.Error("a refused batch was sent again")
+		}
+	})
+}
+
+func FuzzReadHeaders(f *testing.F) {
+	f.Add("Authorization: Bearer sesame\nX-Tenant: a")
+	f.Add("no header")
+	f.Fuzz(func(t *testing.T, text string) {
+		h, err := ReadHeaders(strings.NewReader(text))
+		if (err == nil) != (len(h) > 0) {
+			t.Errorf("%v, %v", h, err)
+		}
+		for name := range h {
+			if strings.ContainsAny(name, "\r\n") {
+				t.Errorf("%q", name)
+			}
+		}
+	})
 }
 
 func TestEndpoints(t *testing.T) {
 	for endpoint, ok := range map[string]bool{
 		"http://127.0.0.1:4317": true, "https://otel.example:4317/": true,
-		"127.0.0.1:4317": false, "http://host": false, "grpc://host:4317": false, "http://host:4318/v1/logs": false, "": false,
+		"127.0.0.1:4317": false, "http://host": false, "grpc://host:4317": false, "ftp://host/v1/logs": false, "": false,
+		"http://host:4318/v1/logs": true, "https://otel.example/v1/logs": true,
 	} {
 		e, err := New(Options{Endpoint: endpoint})
 		if (err == nil) != ok {
 			t.Errorf("%q: %v", endpoint, err)
 		}
 		if e != nil {
-			e.conn.Close()
+			e.transport.close()
 		}
 	}
 }
