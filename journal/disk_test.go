@@ -102,8 +102,11 @@ func TestMemoryIsBounded(t *testing.T) {
 		t.Errorf("degraded: %s", j.Degraded())
 	}
 	must(t, os.Remove(filepath.Join(disk, "hog")))
-	eventually(t, "it recovers", func() bool { return j.Degraded() == "" })
-	got := collect(t, j.Query(Query{}))
+	var got []fact.Fact
+	eventually(t, "it recovers, and tells of the loss", func() bool { // which it does once it has recovered
+		got = collect(t, j.Query(Query{}))
+		return j.Degraded() == "" && len(ofKind(got, "Lost")) > 0
+	})
 	lost := ofKind(got, "Lost")
 	if len(lost) != 1 {
 		t.Fatalf("%d facts say that something is lost", len(lost))
