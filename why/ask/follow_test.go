@@ -653,6 +653,13 @@ func TestFollow(t *testing.T) {
 			w.pod("queue", 80, answer.Restarted, ended)
 			w.since("queue", time.Minute)
 		}, answer.AppUnhealthy, "", 0},
+		"its error has the name of one that crashes for a word of its own": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(503))
+			w.says("web1", "ERROR asked in mailer text", false)
+			w.since("web1", 10*time.Second)
+			w.pod("mailer", 80, answer.Restarted, ended)
+			w.since("mailer", time.Minute)
+		}, answer.AppUnhealthy, "", 0},
 		"one that asked it is named by its error": {func(w *town) {
 			w.pod("web1", 80, answer.NotReady, saysNo(503))
 			w.says("web1", "KeyError: 'price' in a request from mailer", false)

@@ -150,14 +150,15 @@ func CalledLike(p *v1.Pod) string {
 	return p.Name
 }
 
-// HasWord says whether words have a name among them, by itself, that is no common word.
+// HasWord says whether words have a name among them that is no common word, as one has names:
+// of what is said after a colon, or in quotes. Any word may be somebody's name, as in plain text.
 func HasWord(text, name string) bool {
 	if len(name) < 4 || slices.Contains(common, name) || !strings.Contains(text, name) {
 		return false
 	}
 	quoted := regexp.QuoteMeta(name)
 	text = regexp.MustCompile(`(?i)\b(?:from|by) `+quoted+`\b`).ReplaceAllString(sentBy.ReplaceAllString(text, " "), " ") // who asked it
-	return regexp.MustCompile(`(?:^|[\s"'(,;])` + quoted + `(?:[\s"'),;:]|$)`).MatchString(text)
+	return regexp.MustCompile(`(?:^|[\s(,;])` + quoted + `:(?:\s|$)|"` + quoted + `"|'` + quoted + `'`).MatchString(text)
 }
 
 // HasContainer says whether a pod has a container of that name.
