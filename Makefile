@@ -340,6 +340,10 @@ test-container: bundle images ## Run a node in a container, as CI does, with pod
 	@./test/container/run $(BIN)/oci/whylet-node.tar $(BIN)/images/busybox.tar
 	./test/container/nspawn $(BIN)/oci/whylet-node.tar $(BIN)/images/busybox.tar
 
+.PHONY: test-container-cgroup2
+test-container-cgroup2: bundle images ## The same by podman on cgroup v2, in an emulated machine (5 minutes on a calm machine, needs root and apt-get)
+	@./test/container/cgroup2 $(BIN)/machine $(BIN)/oci/whylet-node.tar $(BIN)/images/busybox.tar $(MIRROR)
+
 .PHONY: test-modules
 test-modules: bundle ## What whylet doctor says of a kernel that lacks what a node needs, in an emulated machine (needs root and apt-get)
 	@./test/machine/modules $(BIN)/machine $(BIN)/dist/whylet-$$($(GO) env GOARCH)

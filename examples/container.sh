@@ -7,7 +7,7 @@
 #   whylet_stop NAME              and its data
 #
 # ENGINE is what is called; docker, or podman where there is no docker. RUN_FLAGS are
-# further flags of its run.
+# further flags of its run. Whether it is Ready is looked at each WHYLET_POLL seconds.
 
 ENGINE=${ENGINE:-$(command -v docker || command -v podman)}
 
@@ -25,7 +25,7 @@ whylet_wait() {
       $ENGINE logs "$1" >&2
       return 1
     fi
-    sleep 0.2
+    sleep "${WHYLET_POLL:-0.2}"
   done
   KUBECONFIG=${TMPDIR:-/tmp}/$1.kubeconfig
   export KUBECONFIG
