@@ -77,6 +77,16 @@ var frame = regexp.MustCompile("^\\s*(" + strings.Join([]string{
 	`[\])}]+[,;]?`,
 }, "|") + `)$|^\s+\w+: ('.*'|-?\d+|\[.*|undefined|null|true|false),?$`)
 
+// upshot fits what a runtime says of its end where that is but what came of something that
+// was said before: Erlang's, of its supervisors.
+var upshot = regexp.MustCompile(`(?i)\bkernel pid terminated\b|\bapplication:? \S+ exited with reason:|^crash dump is being written to:`)
+
+// level fits the level of a line that says nothing else.
+var level = regexp.MustCompile(`^\[\w+\]$`)
+
+// furthers fits a line that goes on with the error before it, as PostgreSQL's programs do.
+var furthers = regexp.MustCompile(`(?i)^([\w.-]+: )?(detail|hint): `)
+
 // access fits what servers log of every request, in the form of Apache's and its like.
 var access = regexp.MustCompile(`"[A-Z]+ \S+ HTTP/\d`)
 
@@ -97,7 +107,7 @@ func gravity(lines []string, i, behind int) int {
 	line := lines[i]
 	gist := Gist(line)
 	switch trimmed := strings.TrimSpace(line); {
-	case trimmed == "":
+	case trimmed == "", level.MatchString(gist):
 		return empty
 	case i > 0 && Frame(lines[i-1], line), i == 0 && Frame("", line), poor.MatchString(gist), strings.HasPrefix(trimmed, "Traceback "):
 		return parting

@@ -29,7 +29,7 @@ func Telling(lines []string) int {
 		case g == plain:
 			ending, before = false, before || ending
 		}
-		if g == trouble && most == plain && !ending && (behind != 2 || Gist(lines[best]) != strings.TrimSpace(lines[best])) {
+		if g == trouble && most == plain && !ending && !furthered(lines, i) && (behind != 2 || Gist(lines[best]) != strings.TrimSpace(lines[best])) {
 			continue // a later line of its own, and no mere goodbye
 		}
 		if g > most {
@@ -37,6 +37,25 @@ func Telling(lines []string) int {
 		}
 	}
 	return best
+}
+
+// furthered says whether the line after one goes on with it.
+func furthered(lines []string, i int) bool {
+	return i+1 < len(lines) && furthers.MatchString(Gist(lines[i+1]))
+}
+
+// origin is the line from which the one comes that says most: itself, or the last error before
+// it where it is but what came of that.
+func origin(lines []string, at int) int {
+	if !upshot.MatchString(Gist(lines[at])) {
+		return at
+	}
+	for i := at - 1; i >= 0; i-- {
+		if gravity(lines, i, len(lines)-i) >= trouble && !upshot.MatchString(Gist(lines[i])) {
+			return i
+		}
+	}
+	return at
 }
 
 // gravestLine is which line of the log of a program that goes on says most of what fails,
@@ -92,7 +111,7 @@ func Reason(lines []string) string {
 	if at < 0 {
 		return ""
 	}
-	return reasonAt(lines, at)
+	return reasonAt(lines, origin(lines, at))
 }
 
 // reasonAt is what a line says, with what belongs to it.
@@ -143,7 +162,7 @@ func continues(lines []string, i, most int) bool {
 	if most <= warning || most == reason || gravity(lines, i, len(lines)-i) < plain || access.MatchString(gist) || mild.MatchString(trimmed) {
 		return false
 	}
-	return gist == trimmed && Gist(lines[i-1]) == strings.TrimSpace(lines[i-1]) || strings.HasPrefix(gist, "DETAIL:") || strings.HasPrefix(gist, "HINT:")
+	return gist == trimmed && Gist(lines[i-1]) == strings.TrimSpace(lines[i-1]) || furthers.MatchString(gist)
 }
 
 // Alike says whether two lines tell the same, of two times.
