@@ -13,19 +13,24 @@ import (
 const (
 	tcpEstablished = 1 // TCP_ESTABLISHED
 	diagInfo       = 2 // INET_DIAG_INFO
-	// Where struct tcp_info has the milliseconds since data was sent and received, how many
-	// bytes came, how many segments of data went, and where what is read of it ends
-	// (linux/tcp.h).
-	infoSent, infoReceived, infoBytes, infoSegments, infoEnd = 44, 52, 128, 156, 160
+	// Where struct tcp_info has the milliseconds since data was sent and received, and since an
+	// acknowledgement came, how many bytes came, how many segments of data went, and where what
+	// is read of it ends (linux/tcp.h).
+	infoSent, infoReceived, infoAcked, infoBytes, infoSegments, infoEnd = 44, 52, 56, 128, 156, 160
 	// leastAwaited is how long a question must be without an answer, and mostSent how many
 	// segments may go one way, if it is one: who sends its log there never gets an answer.
 	leastAwaited = time.Second
 	mostSent     = 64
+	// mostDelayed is how long the other end may take to acknowledge what it does not answer
+	// (linux/tcp.h, TCP_DELACK_MAX, and a tick of its clock).
+	mostDelayed = 250 * time.Millisecond
 )
 
 // talk is how long ago something was sent on a connection to which nothing has come back, 0
 // where nothing is waited for; and how long ago something came, 0 where nothing ever did.
-type talk struct{ waits, heard time.Duration }
+// Instantly is how long ago something was sent in the same tick of the kernel's clock in which
+// something had come: the next question, or what a protocol says to that by itself.
+type talk struct{ waits, heard, instantly time.Duration }
 
 // talks are those on the open connections, by their inodes, in the network namespace of a
 // process. A kernel that cannot tell has none.
@@ -58,10 +63,31 @@ func parseTalk(info []byte) (t talk) {
 	} else {
 		received++ // what the kernel counts from then is when the connection was made
 	}
-	if sent < received && sent >= leastAwaited {
+	switch late := sent - milliseconds(infoAcked); {
+	case sent < leastAwaited:
+	case sent < received:
 		t.waits = sent
+	case sent == received && late > 0 && late <= mostDelayed: // an answer would have brought the acknowledgement
+		t.instantly = sent
 	}
 	return t
+}
+
+// instants are the newest questions of a process to places that were asked in the tick of an
+// answer. One alone may be a protocol's own word: two that wait side by side are questions.
+type instants map[int]time.Duration
+
+// another is what is waited for at a place with one more; 0: nothing that is known.
+func (all instants) another(place int, t talk) time.Duration {
+	if t.instantly == 0 {
+		return 0
+	}
+	before := all[place]
+	all[place] = later(before, t.instantly)
+	if before == 0 {
+		return 0
+	}
+	return all[place]
 }
 
 // later is the newer of two questions without an answer; 0: none.

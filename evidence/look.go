@@ -371,6 +371,7 @@ func peers(open, over, listeners []Socket) (lately, from []string) {
 func (l *Looker) outward(pid int, open, listeners []Socket, owners map[uint64]owner) []fact.Dial {
 	var all []fact.Dial
 	var said map[uint64]talk
+	alike := instants{}
 	for _, s := range open {
 		o := owners[s.Inode]
 		if o.pid == 0 || inward(s, listeners) {
@@ -383,11 +384,14 @@ func (l *Looker) outward(pid int, open, listeners []Socket, owners map[uint64]ow
 		d := fact.Dial{Remote: at.String(), PID: o.pid, Command: o.command, Other: !o.inside, Unanswered: said[s.Inode].waits, Heard: said[s.Inode].heard}
 		i := slices.IndexFunc(all, func(have fact.Dial) bool { return have.Remote == d.Remote && have.PID == d.PID })
 		switch {
-		case i < 0 && len(all) < maxOpen:
-			all = append(all, d)
-		case i >= 0:
+		case i < 0 && len(all) == maxOpen:
+			continue
+		case i < 0:
+			i, all = len(all), append(all, d)
+		default:
 			all[i].Unanswered, all[i].Heard = later(all[i].Unanswered, d.Unanswered), later(all[i].Heard, d.Heard)
 		}
+		all[i].Unanswered = later(all[i].Unanswered, alike.another(i, said[s.Inode]))
 	}
 	for i := range all {
 		if all[i].Unanswered == 0 {
