@@ -30,6 +30,11 @@ type follower struct {
 	told map[types.UID]answer.Answer
 	// beside are the ways to what is not well either and may have nothing to do with it.
 	beside [][]answer.Hop
+	// path are the pods on the way to where it looks now, circles those found there that wait for
+	// one of them; mutual is the one of these that the first pod asks, which waits itself (waits).
+	path, circles map[types.UID]bool
+	waits         bool
+	mutual        *v1.Pod
 	// likely is why it leads there, where nothing but a name shows that it does.
 	likely string
 }
@@ -52,15 +57,18 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 		if !cluster.MayLead(v) {
 			continue
 		}
-		f.beside, f.likely, f.seen = nil, "", map[types.UID]bool{pod.UID: true}
+		f.begin(pod.UID, v.Cause == answer.DependencyDown)
 		if hops := f.from(ctx, pod, a, v, mostHops); len(hops) > 0 {
 			cluster.Lead(a, i, hops, f.likely)
+			cluster.Share(a, i, hops, f.likely)
 			continue
 		}
 		for _, hops := range f.beside {
 			cluster.Mention(&a.Verdicts[i], hops)
 		}
 		switch {
+		case f.mutual != nil:
+			cluster.Mutual(&a.Verdicts[i], f.mutual, f.domain(ctx, f.mutual))
 		case len(f.beside) > 0:
 		case v.Cause == answer.DependencyDown:
 			f.name(ctx, pod, a, i)
@@ -70,6 +78,12 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 			}
 		}
 	}
+}
+
+// begin begins with a verdict of a pod, which waits for another or does not.
+func (f *follower) begin(pod types.UID, waits bool) {
+	f.beside, f.likely, f.mutual, f.waits = nil, "", nil, waits
+	f.seen, f.path, f.circles = map[types.UID]bool{pod: true}, map[types.UID]bool{}, map[types.UID]bool{}
 }
 
 // name tells whose an address is that a verdict speaks of, where nothing was found to be wrong
@@ -100,6 +114,8 @@ type way struct {
 	hops       []answer.Hop
 	seen, moot bool
 	closed     bool // no pod behind the Service takes requests
+	back       bool // it is on the way already
+	mutual     *v1.Pod
 	first      time.Time
 }
 
@@ -109,6 +125,8 @@ func (f *follower) from(ctx context.Context, pod *v1.Pod, a *answer.Answer, v an
 	if left == 0 {
 		return nil
 	}
+	f.path[pod.UID] = true
+	defer delete(f.path, pod.UID)
 	asked := map[string]bool{}
 	k := newAsker(pod, a, v)
 	called := f.called(ctx, pod, a, v)
@@ -116,6 +134,10 @@ func (f *follower) from(ctx context.Context, pod *v1.Pod, a *answer.Answer, v an
 	var guessed []way
 	for _, p := range places(k, a, v, called) {
 		w := f.to(ctx, pod, p, asked, left)
+		f.circles[pod.UID] = f.circles[pod.UID] || w.back
+		if left == mostHops && f.mutual == nil {
+			f.mutual = w.mutual
+		}
 		switch {
 		case len(w.hops) > 0 && !w.moot && k.nameless && p.passed():
 			guessed = append(guessed, w)
@@ -222,6 +244,18 @@ func (f *follower) to(ctx context.Context, pod *v1.Pod, p place, asked map[strin
 	return way{}
 }
 
+// domain is the headless Service that gives a pod its name; nil where none does.
+func (f *follower) domain(ctx context.Context, pod *v1.Pod) *v1.Service {
+	if pod.Spec.Subdomain == "" {
+		return nil
+	}
+	service, err := f.client.CoreV1().Services(pod.Namespace).Get(ctx, pod.Spec.Subdomain, metav1.GetOptions{})
+	if err != nil || service.Spec.ClusterIP != v1.ClusterIPNone {
+		return nil
+	}
+	return service
+}
+
 // foreign says whether what is asked is of a namespace that the asker may not see.
 func (f *follower) foreign(service *v1.Service, pod *v1.Pod) bool {
 	return f.options.Within && (service != nil && service.Namespace != f.options.Namespace || pod != nil && pod.Namespace != f.options.Namespace)
@@ -299,7 +333,7 @@ func byPlace(p place, where string) string {
 // at looks at a pod that is asked: at its own trouble, or that of whom it asks.
 func (f *follower) at(ctx context.Context, p place, service *v1.Service, pod *v1.Pod, left int) way {
 	if f.seen[pod.UID] {
-		return way{}
+		return way{back: f.path[pod.UID]}
 	}
 	f.seen[pod.UID] = true
 	a, err := f.about(ctx, pod)
@@ -329,6 +363,9 @@ func (f *follower) at(ctx context.Context, p place, service *v1.Service, pod *v1
 			w.moot = p.moot(service, w.seen, own.Cause, i >= 0 || cluster.SaysAnothers(&a))
 			return w
 		}
+	}
+	if f.waits && f.circles[pod.UID] && own.Cause == answer.DependencyDown {
+		return way{mutual: pod} // neither is the reason of the other
 	}
 	if i < 0 {
 		own.Cause, own.Text = unseen(p, met, &a)

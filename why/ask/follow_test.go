@@ -742,6 +742,49 @@ func TestLeadsToWhatToDo(t *testing.T) {
 	}
 }
 
+// A pod that is out of service because of one container shares that container's reason.
+func TestSharesItsReason(t *testing.T) {
+	w := &town{t: t, answers: map[string]answer.Answer{}}
+	a := w.pod("web1", 80, answer.Restarted, answer.Verdict{Cause: answer.AppExitError, Text: "It ended with exit code 1."}, refusedAt("db2:5432"))
+	a.Symptoms[0].Container = "web"
+	a.Put(answer.Symptom{ID: "s2", Kind: answer.NotReady}, answer.Verdict{Cause: answer.SiblingNotReady, Container: "web", Certainty: answer.Recorded})
+	a.Put(answer.Symptom{ID: "s3", Kind: answer.NotReady}, answer.Verdict{Cause: answer.SiblingNotReady, Container: "log", Certainty: answer.Recorded})
+	w.answers["web1"] = *a
+	w.pod("db2", 5432, answer.Restarted, answer.Verdict{Cause: answer.MemoryLimit, Text: "It hit its limit."})
+	w.ask("web1")
+	if w.all[1].Cause != answer.MemoryLimit || w.all[1].Pod != "shop/db2" || len(w.all[1].Hops) != 1 || w.all[2].Cause != answer.SiblingNotReady {
+		t.Errorf("%+v", w.all)
+	}
+}
+
+// Two that wait for each other are neither the reason of the other, and who gives names to pods
+// that are ready only keeps them from it.
+func TestWaitForEachOther(t *testing.T) {
+	w := &town{t: t, answers: map[string]answer.Answer{}}
+	waits := answer.Verdict{Cause: answer.DependencyDown, Container: "etcd", Text: "It waits: dial tcp: lookup etcd-1.etcd on 10.43.0.10:53: no such host"}
+	w.pod("etcd-0", 80, answer.NotReady, waits, refusedAt("etcd-1.etcd:2380"))
+	w.pod("etcd-1", 80, answer.NotReady, waits, refusedAt("etcd-0.etcd:2380"))
+	for i := range w.pods.Items {
+		w.pods.Items[i].Spec.Subdomain = "etcd"
+	}
+	w.services.Items = []v1.Service{{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "etcd"}, Spec: v1.ServiceSpec{ClusterIP: v1.ClusterIPNone}}}
+	v := w.ask("etcd-0")
+	if v.Cause != answer.DependencyDown || v.Container != "etcd" || v.Pod != "" || !strings.Contains(v.Text, "Pod shop/etcd-1 waits for this one in turn") || !strings.Contains(v.Text, "only while they are ready") {
+		t.Errorf("%+v", v)
+	}
+	w.services.Items[0].Spec.PublishNotReadyAddresses = true
+	if v := w.ask("etcd-0"); strings.Contains(v.Text, "only while they are ready") {
+		t.Errorf("its names are published: %s", v.Text)
+	}
+	w.pod("db3", 5432, answer.Restarted, answer.Verdict{Cause: answer.MemoryLimit, Text: "It hit its limit."})
+	a := w.answers["etcd-1"]
+	a.Reaches = append(a.Reaches, refusedAt("db3:5432"))
+	w.answers["etcd-1"] = a
+	if v := w.ask("etcd-0"); v.Cause != answer.MemoryLimit || v.Pod != "shop/db3" {
+		t.Errorf("the other waits for a third, too: %+v", v)
+	}
+}
+
 // What is not well either is worth a look, and no more.
 func TestMention(t *testing.T) {
 	w := &town{t: t, answers: map[string]answer.Answer{}}

@@ -103,7 +103,8 @@ func (q *question) turnedAway(ctx context.Context, b behind, a *answer.Answer) {
 	}
 	looking := *q
 	looking.look, looking.top = true, false
-	f := &follower{question: &looking, told: map[types.UID]answer.Answer{}, seen: map[types.UID]bool{}}
+	f := &follower{question: &looking, told: map[types.UID]answer.Answer{}}
+	f.begin("", false)
 	host, port := split(at)
 	asking := &v1.Pod{ObjectMeta: b.template.ObjectMeta}
 	asking.Namespace = b.Subject.Namespace

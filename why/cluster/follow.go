@@ -518,6 +518,16 @@ func Lead(a *answer.Answer, i int, hops []answer.Hop, likely string) {
 	v.Say(parts)
 }
 
+// Share gives the reason of a container's trouble, which leads to another pod, to a verdict that
+// its own pod is out of service because of that container.
+func Share(a *answer.Answer, i int, hops []answer.Hop, likely string) {
+	for j, v := range a.Verdicts {
+		if of := a.Symptoms[i].Container; of != "" && v.Cause == answer.SiblingNotReady && v.Container == of {
+			Lead(a, j, hops, likely)
+		}
+	}
+}
+
 // Mention adds to a verdict that something else is not well, of which nothing shows that it
 // is the reason.
 func Mention(v *answer.Verdict, hops []answer.Hop) {

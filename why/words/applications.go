@@ -171,7 +171,8 @@ var (
 		`(?i)temporary failure in name resolution|\beai_again\b|server misbehaving|\blookup \S+( on \S+)?: .*(i/o timeout|refused)`,
 		"Could not connect: Temporary failure in name resolution", "Error: getaddrinfo EAI_AGAIN db", "dial tcp: lookup db on 10.96.0.10:53: server misbehaving",
 		"dial tcp: lookup db on 10.96.0.10:53: read udp 10.42.0.3:4711->10.96.0.10:53: i/o timeout")
-	noName = fits("glibc 2.42, busybox 1.37, curl 8, Go 1.26, Node 24, OpenJDK 25, nginx 1.28, libpq 17, MySQL 9",
+	// NoName is said by one that was told that there is no such name.
+	NoName = fits("glibc 2.42, busybox 1.37, curl 8, Go 1.26, Node 24, OpenJDK 25, nginx 1.28, libpq 17, MySQL 9",
 		`(?i)no such host|host not found|name or service not known|bad address '|could not resolve|\benotfound\b|unknownhostexception|could not translate host name|nodename nor servname|name does not resolve|no address associated with|unknown (\w+ )?(server )?host\b`,
 		"dial tcp: lookup db.shop.svc.cluster.local on 10.96.0.10:53: no such host", `host not found in upstream "backend" in /etc/nginx/nginx.conf:5`, "ping: db: Name or service not known", "nc: bad address 'db'",
 		"curl: (6) Could not resolve host: db", "Error: getaddrinfo ENOTFOUND db", "java.net.UnknownHostException: db", `could not translate host name "db" to address`, "ERROR 2005 (HY000): Unknown MySQL server host 'db' (-2)")
@@ -232,7 +233,7 @@ var unreached = []struct {
 	said *Phrase
 }{
 	{"DNS did not answer", NoDNS},
-	{"there is no such name in DNS", noName},
+	{"there is no such name in DNS", NoName},
 	{"nobody takes connections there", nobodyTakes},
 	{"nobody answers there", nobodyAnswers},
 	{"it is not reached", noContact},
