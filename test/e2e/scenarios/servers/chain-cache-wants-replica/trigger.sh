@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+ready cache
+said NOREPLICAS; sleep 8

@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+ready rates
+said "no exchange rates"; sleep 6
