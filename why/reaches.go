@@ -47,6 +47,9 @@ func (h *inquiry) reaches() []answer.Reach {
 			all.add(f, answer.ReachSaid, host, "the command of its probe asks "+host)
 		}
 		all.seen(run)
+		if before := h.endedLately(name); before != nil {
+			all.until(before)
+		}
 	}
 	rank := map[answer.Reached]int{answer.ReachSaid: 0, answer.ReachAwaits: 1, answer.ReachDialing: 1, answer.ReachOpen: 2, answer.ReachLately: 3}
 	slices.SortStableFunc(all, func(a, b answer.Reach) int { return cmp.Compare(rank[a.How], rank[b.How]) })
@@ -72,28 +75,78 @@ func (all *reached) said(f *fact.Fact, line string, servers []string) {
 }
 
 // seen adds what the newest look into a run saw of its connections. That one was not answered
-// holds for a while: who tries again and again has none on its way in between.
+// holds for a while, and that one was open for a minute, as the kernel remembers it: who tries
+// again and again, or gives up in time, has none in between.
 func (all *reached) seen(run *history.Run) {
 	for i, f := range slices.Backward(run.Looks) {
-		newest := run.Looks[len(run.Looks)-1]
-		if newest.Seen.Sub(f.Seen) > awaitsLately {
+		ago := run.Looks[len(run.Looks)-1].Seen.Sub(f.Seen)
+		if ago > time.Minute {
 			return
 		}
 		look := fact.Of[fact.Looked](f)
 		for _, d := range look.Dialing {
-			if !d.Other {
+			if !d.Other && ago <= awaitsLately {
 				all.add(f, answer.ReachDialing, d.Remote, fmt.Sprintf("its connection to %s has not been answered yet", d.Remote))
 			}
 		}
-		if i < len(run.Looks)-1 {
+		if i == len(run.Looks)-1 {
+			for _, d := range look.Open {
+				all.open(f, d)
+			}
+			for _, at := range look.Lately {
+				all.lately(f, at)
+			}
 			continue
 		}
 		for _, d := range look.Open {
-			all.open(f, d)
+			if !d.Other && !loopback(hostIn(d.Remote)) {
+				all.lately(f, d.Remote)
+			}
 		}
-		for _, at := range look.Lately {
-			all.add(f, answer.ReachLately, at, fmt.Sprintf("a connection from it to %s was open less than a minute before", at))
+	}
+}
+
+func (all *reached) lately(f *fact.Fact, at string) {
+	all.add(f, answer.ReachLately, at, fmt.Sprintf("a connection from it to %s was open less than a minute before", at))
+}
+
+// endedFor is how long after the end of a run that failed its probe that is still of now.
+const endedFor = 2 * time.Minute
+
+// endedLately is the run before a container's newest one, where the node ended it a moment ago
+// for what a probe found; nil where it did not.
+func (h *inquiry) endedLately(name string) *history.Run {
+	runs := h.Runs(name)
+	if len(runs) < 2 {
+		return nil
+	}
+	run := runs[len(runs)-2]
+	if run.Kill == nil || run.Exit == nil || h.now.Sub(run.Exit.Seen) > endedFor {
+		return nil
+	}
+	if why := fact.Of[fact.Kill](run.Kill).Reason; why != fact.KillLiveness && why != fact.KillStartup {
+		return nil
+	}
+	return run
+}
+
+// until adds for whose answer a run waited that the node ended: by the last look before that.
+func (all *reached) until(run *history.Run) {
+	for _, f := range slices.Backward(run.Looks) {
+		look := fact.Of[fact.Looked](f)
+		if f.Seen.After(run.Kill.Seen) {
+			continue
 		}
+		for _, d := range look.Open {
+			if !d.Other && d.Unanswered > 0 && !loopback(hostIn(d.Remote)) {
+				over := func(r answer.Reach) bool {
+					return r.How == answer.ReachLately && r.Place == d.Remote && r.Container == f.Container
+				}
+				*all = slices.DeleteFunc(*all, over)
+				all.open(f, d)
+			}
+		}
+		return
 	}
 }
 

@@ -36,6 +36,26 @@ func TestReaches(t *testing.T) {
 			s.probe("app", 1, refused)
 			s.in("app", fact.Looked{PID: 100, State: "S", Open: []fact.Dial{{Remote: "192.0.2.7:5432", PID: 100, Unanswered: 2 * time.Second}}})
 		}, "192.0.2.7:5432", answer.ReachAwaits},
+		"a connection that it gave up a moment ago": {web(ready), func(s *tale) {
+			s.probe("app", 1, status(fact.Readiness, 504, "too late"))
+			s.in("app", fact.Looked{PID: 100, State: "S", Open: []fact.Dial{{Remote: "192.0.2.7:80", PID: 100, Unanswered: 2 * time.Second}}})
+			s.probe("app", 3, status(fact.Readiness, 504, "too late"))
+			s.in("app", fact.Looked{PID: 100, State: "S"})
+		}, "192.0.2.7:80", answer.ReachLately},
+		"for whom it waited until the node ended it": {web(), func(s *tale) {
+			s.probe("app", 2, command(fact.Liveness, 1))
+			s.in("app", fact.Looked{PID: 100, State: "S", Open: []fact.Dial{{Remote: "192.0.2.7:6379", PID: 100, Unanswered: 9 * time.Second}}})
+			s.probe("app", 1, command(fact.Liveness, 1))
+			s.wait(5 * time.Second)
+			s.in("app", fact.Looked{PID: 101, State: "S", Lately: []string{"192.0.2.7:6379"}})
+		}, "192.0.2.7:6379", answer.ReachAwaits},
+		"for whom it waited long ago": {web(), func(s *tale) {
+			s.probe("app", 2, command(fact.Liveness, 1))
+			s.in("app", fact.Looked{PID: 100, State: "S", Open: []fact.Dial{{Remote: "192.0.2.7:6379", PID: 100, Unanswered: 9 * time.Second}}})
+			s.probe("app", 1, command(fact.Liveness, 1))
+			s.wait(5 * time.Minute)
+			s.in("app", fact.Looked{PID: 101, State: "S", Lately: []string{"192.0.2.7:6379"}})
+		}, "192.0.2.7:6379", answer.ReachLately},
 	} {
 		s := tell(t, test.pod)
 		test.tale(s)
