@@ -73,6 +73,7 @@ type attention struct {
 	calm    bool      // the calm look was asked for
 	asked   time.Time // when somebody's question last looked into it
 	soon    int       // the looks of this trouble that came soon after another
+	amidst  int       // those that came, or are to come, in the midst of an attempt
 	reads   int       // how often its log was read, and when last
 	readAt  time.Time
 }
@@ -304,11 +305,54 @@ func (l *Inspector) failed(at *post, f fact.Fact, probe fact.ProbeKind) {
 			at.emit(fact.Fact{Pod: p.Key, Container: f.Container, Attempt: c.Attempt, Because: []fact.ID{f.ID}, Body: looked})
 		})
 	}
+	if in := amidst(p.Object, f); in > 0 && l.mayLookAmidst(c.ID) {
+		time.AfterFunc(in, func() {
+			if p, ok := at.known.Get(f.Pod.UID); ok && p.Containers[f.Container].ID == c.ID && p.Containers[f.Container].Running {
+				begin()
+			}
+		})
+	}
 	if probe == fact.Readiness {
 		time.AfterFunc(lookLater, begin)
 		return
 	}
 	begin()
+}
+
+// longAttempt is how long an attempt takes at least that was answered late.
+const longAttempt = time.Second
+
+// amidst is in how long the next attempt of a probe will have waited for long, where this one was
+// answered late, and with a failure: whom the container asks itself meanwhile shows only then,
+// as it lets go of them before it answers. 0: there is nothing to see.
+func amidst(pod *v1.Pod, f fact.Fact) time.Duration {
+	b, ok := f.Body.(fact.Probed)
+	if !ok || b.Evidence == nil || b.Evidence.Timeout || b.Took < longAttempt || pod == nil {
+		return 0
+	}
+	i := slices.IndexFunc(pod.Spec.Containers, func(c v1.Container) bool { return c.Name == f.Container })
+	if i < 0 {
+		return 0
+	}
+	c := pod.Spec.Containers[i]
+	spec := map[fact.ProbeKind]*v1.Probe{fact.Readiness: c.ReadinessProbe, fact.Liveness: c.LivenessProbe, fact.Startup: c.StartupProbe}[b.Probe]
+	if spec == nil {
+		return 0
+	}
+	next := max(time.Duration(spec.PeriodSeconds)*time.Second-b.Took, 0)
+	return next + b.Took*3/4
+}
+
+// mayLookAmidst says whether one more look may come in the midst of an attempt.
+func (l *Inspector) mayLookAmidst(id string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.attention(id)
+	if a.amidst >= soonLooks {
+		return false
+	}
+	a.amidst++
+	return true
 }
 
 // mayRead says whether the end of a container's log belongs to a look: its words tell what
@@ -345,7 +389,7 @@ func (l *Inspector) mayLook(id string) bool {
 	a := l.attention(id)
 	now := time.Now()
 	if now.Sub(a.trouble) > troubleLasts {
-		a.soon = 0
+		a.soon, a.amidst = 0, 0
 	}
 	a.trouble = now
 	switch since := now.Sub(a.looked); {
