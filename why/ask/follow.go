@@ -72,9 +72,9 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 		case len(f.beside) > 0:
 		case v.Cause == answer.DependencyDown:
 			f.name(ctx, pod, a, i)
-		case cluster.Relays(v):
+		case cluster.Relays(v), cluster.HandsOn(v):
 			if named := f.configured(ctx, pod); len(named) == 1 {
-				cluster.Behind(&a.Verdicts[i], named[0].Text, pod.Namespace, named[0].host)
+				cluster.Behind(&a.Verdicts[i], named[0].Text, pod.Namespace, named[0].host, f.well(ctx, pod.Namespace, named[0].host))
 			}
 		}
 	}
@@ -242,6 +242,20 @@ func (f *follower) to(ctx context.Context, pod *v1.Pod, p place, asked map[strin
 		return f.at(ctx, p, nil, target, left)
 	}
 	return way{}
+}
+
+// well says whether all pods behind a Service are ready.
+func (f *follower) well(ctx context.Context, space, name string) bool {
+	service, err := f.client.CoreV1().Services(space).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return false
+	}
+	pods, err := f.client.CoreV1().Pods(space).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return false
+	}
+	behind := cluster.Selected(service, pods.Items)
+	return len(behind) > 0 && !slices.ContainsFunc(behind, func(p v1.Pod) bool { return !cluster.LooksWell(&p) || p.Status.Phase == v1.PodSucceeded })
 }
 
 // domain is the headless Service that gives a pod its name; nil where none does.

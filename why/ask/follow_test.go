@@ -713,6 +713,16 @@ func TestHandedOn(t *testing.T) {
 	if v := w.ask("web1"); v.Cause != answer.AppUnhealthy || !strings.Contains(v.Text, "Behind it is Service shop/account2") {
 		t.Errorf("%s: %s", v.Cause, v.Text)
 	}
+	w = &town{t: t, answers: map[string]answer.Answer{}}
+	nobody := saysNo(503)
+	nobody.Text = "It says: No server is available to handle this request."
+	w.pod("web1", 80, answer.NotReady, nobody)
+	w.configure("server app1 account2:8443 check")
+	w.pod("account2", 8443, answer.Healthy, answer.Verdict{Cause: answer.None})
+	v := w.ask("web1")
+	if n := len(v.Fixes); v.Cause != answer.AppUnhealthy || !strings.Contains(v.Text, "and its pods are ready") || n != 1 || !strings.Contains(v.Fixes[0].Text, "its own health check") {
+		t.Errorf("%s: %s %+v", v.Cause, v.Text, v.Fixes)
+	}
 }
 
 // An address is told by the name that it has.

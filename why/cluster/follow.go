@@ -336,8 +336,13 @@ func NoSuchPort(service *v1.Service, port int32, by string) (answer.Hop, bool) {
 	name := service.Namespace + "/" + service.Name
 	return answer.Hop{
 		Service: name, By: by, Cause: answer.ServicePortMismatch,
-		Text: fmt.Sprintf("Service %s has no port %d; it has %s.", name, port, strings.Join(have, ", ")),
+		Text:  fmt.Sprintf("Service %s has no port %d; it has %s.", name, port, strings.Join(have, ", ")),
+		Fixes: []answer.Fix{edit(service, fmt.Sprintf("ask it at port %s, or give it port %d", strings.Join(have, " or "), port))},
 	}, true
+}
+
+func edit(service *v1.Service, text string) answer.Fix {
+	return answer.Fix{Text: text, Command: kubectl.Command(service.Namespace, "edit service %s", service.Name), Risk: answer.Safe}
 }
 
 // NoSuchName is the hop to a Service whose port leads to one by a name that none of its
@@ -352,7 +357,7 @@ func NoSuchName(service *v1.Service, port int32, pods []v1.Pod, by string) (answ
 			continue
 		}
 		name := service.Namespace + "/" + service.Name
-		hop := answer.Hop{Service: name, By: by, Cause: answer.ServicePortMismatch}
+		hop := answer.Hop{Service: name, By: by, Cause: answer.ServicePortMismatch, Fixes: []answer.Fix{edit(service, "correct targetPort")}}
 		hop.Text = fmt.Sprintf("Port %d of Service %s leads to the port named %s, and none of its pods names one so", p.Port, name, p.TargetPort.StrVal)
 		if len(declared) > 0 {
 			hop.Text += "; they declare " + strings.Join(declared, ", ")
@@ -556,12 +561,21 @@ func Answers(v answer.Verdict, id fact.ID) bool {
 	return slices.ContainsFunc(v.Chain, func(l answer.Link) bool { return l.Fact == id && l.Evidence["status"] != nil })
 }
 
-// Behind adds to a verdict of one that hands on an answer whose that is by its configuration.
-func Behind(v *answer.Verdict, where, space, name string) {
-	p := v.Parts
-	p.Because = append(slices.Clip(p.Because), fmt.Sprintf("Behind it is Service %s/%s (%s).", space, name, where))
+// Behind adds to a verdict of one that hands on an answer whose that is by its configuration;
+// well is set where the pods there are ready, which one that says that nobody is there does not
+// see.
+func Behind(v *answer.Verdict, where, space, name string, well bool) {
+	p, is := v.Parts, ""
+	if well {
+		is = ", and its pods are ready"
+	}
+	p.Because = append(slices.Clip(p.Because), fmt.Sprintf("Behind it is Service %s/%s (%s)%s.", space, name, where, is))
 	v.Say(p)
-	v.Fixes = append(slices.Clip(v.Fixes), kubectl.Inspect("see what is known of whom it asks", kubectl.Command(space, "why svc/%s", name)))
+	fix := kubectl.Inspect("see what is known of whom it asks", kubectl.Command(space, "why svc/%s", name))
+	if well && status(*v) == 503 {
+		fix.Text = "compare what its own health check asks there, and the addresses that it knows, with what is there"
+	}
+	v.Fixes = append(slices.Clip(v.Fixes), fix)
 }
 
 // Blames is the member of the health check's answer, which a verdict quotes, that fails and is
