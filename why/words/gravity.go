@@ -82,7 +82,7 @@ var frame = regexp.MustCompile("^\\s*(" + strings.Join([]string{
 var upshot = regexp.MustCompile(`(?i)\bkernel pid terminated\b|\bapplication:? \S+ exited with reason:|^crash dump is being written to:`)
 
 // level fits the level of a line that says nothing else.
-var level = regexp.MustCompile(`^\[\w+\]$`)
+var level = regexp.MustCompile(`(?i)^\[(emerg|alert|crit|critical|fatal|error|warn|warning|notice|info|debug)\]$`)
 
 // furthers fits a line that goes on with the error before it, as PostgreSQL's programs do.
 var furthers = regexp.MustCompile(`(?i)^([\w.-]+: )?(detail|hint): `)
