@@ -149,6 +149,9 @@ func (h *inquiry) endTroubles(name string, ends []*history.Run, status v1.PodSta
 	text := fmt.Sprintf("container %s was restarted %s", name, prose.Times(len(ends)))
 	if r := h.Last(name); r == last && !final(status.Phase) {
 		text = fmt.Sprintf("container %s ended, and is to be started again", name)
+		if h.staysEnded(name, last) {
+			text = fmt.Sprintf("container %s ended, and nothing starts it again", name)
+		}
 		if len(ends) > 1 {
 			text = fmt.Sprintf("container %s ends again and again (%s)", name, prose.Times(len(ends)))
 		}
@@ -157,6 +160,19 @@ func (h *inquiry) endTroubles(name string, ends []*history.Run, status v1.PodSta
 		answer.Symptom{Kind: answer.Restarted, Container: name, Count: len(ends), First: ends[0].Exit.When(), Last: last.Exit.When(), Text: text},
 		func(id string) answer.Verdict { return h.explainEnds(ends, id) },
 	})
+}
+
+// staysEnded says whether a run that ended well is the last of its container, by the policy of
+// its pod.
+func (h *inquiry) staysEnded(name string, last *history.Run) bool {
+	if h.Object == nil || fact.Of[fact.Exited](last.Exit).ExitCode != 0 {
+		return false
+	}
+	own := slices.ContainsFunc(h.Object.Spec.Containers, func(c v1.Container) bool {
+		return c.Name == name && (c.RestartPolicy != nil || len(c.RestartPolicyRules) > 0)
+	})
+	policy := h.Object.Spec.RestartPolicy
+	return !own && (policy == v1.RestartPolicyNever || policy == v1.RestartPolicyOnFailure)
 }
 
 func final(p v1.PodPhase) bool { return p == v1.PodFailed || p == v1.PodSucceeded }

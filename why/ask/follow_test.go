@@ -66,6 +66,16 @@ func (w *town) job(name string) {
 	w.jobs.Items = append(w.jobs.Items, batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID("job-" + name)}})
 }
 
+// runs gives the pod that was added last a container that runs, or is done.
+func (w *town) runs(container string, done bool) {
+	s := v1.ContainerStatus{Name: container, State: v1.ContainerState{Running: &v1.ContainerStateRunning{}}}
+	if done {
+		s.State = v1.ContainerState{Terminated: &v1.ContainerStateTerminated{}}
+	}
+	last := &w.pods.Items[len(w.pods.Items)-1]
+	last.Status.ContainerStatuses = append(last.Status.ContainerStatuses, s)
+}
+
 // says has the log of a pod tell of an error, another's or its own.
 func (w *town) says(name, text string, another bool) {
 	a := w.answers[name]
@@ -497,6 +507,20 @@ func TestFollow(t *testing.T) {
 			w.job("migrate")
 			w.pod("migrate-x7k2p", 80, answer.Pending, answer.Verdict{Cause: answer.InsufficientResources, Text: "No node has 96 cpu."})
 		}, answer.InsufficientResources, "shop/migrate-x7k2p", 1},
+		"it waits for a Job that is done but for one that never ends": {func(w *town) {
+			w.pod("web1", 80, answer.NotStarting, answer.Verdict{Cause: answer.InitWaiting, Text: "Init container wait has not ended. Its log says: waiting for job migrate: active=1 succeeded=0."})
+			w.job("migrate")
+			w.pod("migrate-x7k2p", 80, answer.Restarted, answer.Verdict{Cause: answer.AppExitSuccess, Container: "migrate", Text: "It ended with exit code 0."})
+			w.runs("migrate", true)
+			w.runs("pooler", false)
+		}, answer.InitWaiting, "shop/migrate-x7k2p", 1},
+		"it waits for a Job, and what runs on there hangs": {func(w *town) {
+			w.pod("web1", 80, answer.NotStarting, answer.Verdict{Cause: answer.InitWaiting, Text: "Init container wait has not ended. Its log says: waiting for job migrate: active=1 succeeded=0."})
+			w.job("migrate")
+			w.pod("migrate-x7k2p", 80, answer.NotReady, answer.Verdict{Cause: answer.ProcessStopped, Container: "second", Text: "It is stopped."})
+			w.runs("first", true)
+			w.runs("second", false)
+		}, answer.ProcessStopped, "shop/migrate-x7k2p", 1},
 		"it was given a failure by whom its command asks, and says not by whom": {func(w *town) {
 			w.pod("web1", 80, answer.NotStarting, answer.Verdict{Cause: answer.InitWaiting, Text: "Init container fetch has not ended. Its log says: wget: server returned error: HTTP/1.1 500 Internal Server Error."},
 				answer.Reach{Container: "fetch", Place: "settings2", How: answer.ReachSaid, Text: "its command asks settings2"})

@@ -32,7 +32,7 @@ func (f *follower) jobs(ctx context.Context, pod *v1.Pod, a *answer.Answer, v an
 		if n < 0 || metav1.IsControlledBy(pod, o) || cluster.Completed(o) {
 			continue
 		}
-		if hops := f.job(ctx, o, cluster.WaitsForJob(o, said[n]), k, left); len(hops) > 0 {
+		if hops := f.job(ctx, o, cluster.WaitsForJob(o, said[n]), v, k, left); len(hops) > 0 {
 			return hops
 		}
 	}
@@ -40,8 +40,9 @@ func (f *follower) jobs(ctx context.Context, pod *v1.Pod, a *answer.Answer, v an
 }
 
 // job is the way to what keeps a Job from being done: one of its pods, and whom that waits for,
-// or what its controller says.
-func (f *follower) job(ctx context.Context, o *batchv1.Job, by string, k asker, left int) []answer.Hop {
+// or what its controller says. That a container of it ended well keeps nobody waiting: v is what
+// the one that waits suffers from.
+func (f *follower) job(ctx context.Context, o *batchv1.Job, by string, v answer.Verdict, k asker, left int) []answer.Hop {
 	name := o.Namespace + "/" + o.Name
 	pods, err := f.client.CoreV1().Pods(o.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -51,6 +52,12 @@ func (f *follower) job(ctx context.Context, o *batchv1.Job, by string, k asker, 
 		p := &pods.Items[i]
 		if !metav1.IsControlledBy(p, o) {
 			continue
+		}
+		if a, err := f.about(ctx, p); err == nil {
+			if hop, ok := cluster.RunsOn(o, p, &a, v); ok {
+				hop.By = by
+				return []answer.Hop{hop}
+			}
 		}
 		w := f.at(ctx, place{Reach: answer.Reach{How: answer.ReachSaid, Text: by}, asker: k}, nil, p, left)
 		if len(w.hops) > 0 {

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/why/answer"
@@ -174,39 +173,6 @@ func NamedInError(p *v1.Pod, name, text string) string {
 // Mentions says whether words have a name among them, also as a part of the name of an error.
 func Mentions(text, name string) bool {
 	return len(name) > 2 && regexp.MustCompile(`(?i)(?:^|[^a-z0-9-])`+regexp.QuoteMeta(name)+`(?:[^a-z0-9-]|$)`).MatchString(text)
-}
-
-var job = regexp.MustCompile(`(?i)\bjobs?\b`)
-
-// SpeaksOfJobs says whether a text may call one.
-func SpeaksOfJobs(text string) bool { return job.MatchString(text) }
-
-// CallsJob says whether a text calls a Job by its name.
-func CallsJob(text, name string) bool {
-	quoted := `['"]?` + regexp.QuoteMeta(name) + `['"]?`
-	return regexp.MustCompile(`(?i)\bjobs?(?:\.batch)?(?:/|\s+)` + quoted + after + `|` + before + quoted + `\s+job\b`).MatchString(text)
-}
-
-// WaitsForJob words that a text shows that a Job is waited for.
-func WaitsForJob(o *batchv1.Job, text string) string {
-	return fmt.Sprintf("the pod waits for Job %s/%s (%s)", o.Namespace, o.Name, strings.TrimSuffix(prose.Brief(aroundJob(text, o.Name), 100), "."))
-}
-
-// aroundJob is the part of a text that calls the Job: a sentence, or a line of a command.
-func aroundJob(text, name string) string {
-	for _, part := range regexp.MustCompile(`\n|; | / |\. `).Split(text, -1) {
-		if CallsJob(part, name) {
-			return strings.TrimSpace(part)
-		}
-	}
-	return text
-}
-
-// Completed says whether a Job has done its work.
-func Completed(o *batchv1.Job) bool {
-	return slices.ContainsFunc(o.Status.Conditions, func(c batchv1.JobCondition) bool {
-		return c.Type == batchv1.JobComplete && c.Status == v1.ConditionTrue
-	})
 }
 
 // Waiting are the commands of a pod's init containers that have not ended.

@@ -1,0 +1,90 @@
+package cluster
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
+	"whylet.dev/whylet/why/prose"
+)
+
+var job = regexp.MustCompile(`(?i)\bjobs?\b`)
+
+// SpeaksOfJobs says whether a text may call one.
+func SpeaksOfJobs(text string) bool { return job.MatchString(text) }
+
+// CallsJob says whether a text calls a Job by its name.
+func CallsJob(text, name string) bool {
+	quoted := `['"]?` + regexp.QuoteMeta(name) + `['"]?`
+	return regexp.MustCompile(`(?i)\bjobs?(?:\.batch)?(?:/|\s+)` + quoted + after + `|` + before + quoted + `\s+job\b`).MatchString(text)
+}
+
+// WaitsForJob words that a text shows that a Job is waited for.
+func WaitsForJob(o *batchv1.Job, text string) string {
+	return fmt.Sprintf("the pod waits for Job %s/%s (%s)", o.Namespace, o.Name, strings.TrimSuffix(prose.Brief(aroundJob(text, o.Name), 100), "."))
+}
+
+// aroundJob is the part of a text that calls the Job: a sentence, or a line of a command.
+func aroundJob(text, name string) string {
+	for _, part := range regexp.MustCompile(`\n|; | / |\. `).Split(text, -1) {
+		if CallsJob(part, name) {
+			return strings.TrimSpace(part)
+		}
+	}
+	return text
+}
+
+// Completed says whether a Job has done its work.
+func Completed(o *batchv1.Job) bool {
+	return slices.ContainsFunc(o.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Type == batchv1.JobComplete && c.Status == v1.ConditionTrue
+	})
+}
+
+// RunsOn is the hop to a pod of a Job, of whose containers some are done and the others run on,
+// and none is amiss: the Job is complete only when they end, too. v is what the one suffers from
+// that waits for it, and stays what it suffers from.
+func RunsOn(o *batchv1.Job, pod *v1.Pod, a *answer.Answer, v answer.Verdict) (answer.Hop, bool) {
+	var done, on []string
+	var last time.Time
+	for _, c := range pod.Status.ContainerStatuses {
+		switch ended := c.State.Terminated; {
+		case ended != nil && ended.ExitCode == 0:
+			done = append(done, c.Name)
+			if ended.FinishedAt.After(last) {
+				last = ended.FinishedAt.Time
+			}
+		case ended == nil && c.State.Running != nil:
+			on = append(on, c.Name)
+		default:
+			return answer.Hop{}, false
+		}
+	}
+	if len(done) == 0 || len(on) == 0 {
+		return answer.Hop{}, false
+	}
+	hop := answer.Hop{Job: o.Namespace + "/" + o.Name, Pod: pod.Namespace + "/" + pod.Name, Cause: answer.DependencyDown}
+	if v.Cause == answer.InitWaiting {
+		hop.Cause = answer.InitWaiting
+	}
+	if i := Root(a); i >= 0 {
+		if !slices.Contains(done, a.Verdicts[i].Container) || a.Verdicts[i].Cause != answer.AppExitSuccess && a.Verdicts[i].Cause != answer.SiblingNotReady {
+			return answer.Hop{}, false
+		}
+		hop.Chain = a.Verdicts[i].Chain
+	}
+	hop.Text = fmt.Sprintf("Container %s is done (exit code 0), and container %s of the same pod runs on, for %s now. Job %s is complete only when all containers of its pod have ended.",
+		strings.Join(done, ", "), strings.Join(on, ", "), prose.Span(max(a.AsOf.Sub(last), 0)), hop.Job)
+	hop.Fixes = []answer.Fix{
+		kubectl.Inspect("see what it still does", kubectl.Command(pod.Namespace, "logs %s -c %s --tail=20", pod.Name, on[0])),
+		{Text: fmt.Sprintf("if container %s is there for the others alone, make it an init container with restartPolicy Always, in a new Job: such a one is ended when they are done; else wait until its work is done, too", strings.Join(on, ", ")), Risk: answer.Restarts},
+	}
+	return hop, true
+}
