@@ -112,6 +112,7 @@ func (f *follower) name(ctx context.Context, pod *v1.Pod, a *answer.Answer, i in
 // trouble explains nothing, or may not.
 type way struct {
 	hops       []answer.Hop
+	well       bool // the pod looks well, and it is its log that says what is wrong
 	seen, moot bool
 	closed     bool // no pod behind the Service takes requests
 	back       bool // it is on the way already
@@ -142,6 +143,9 @@ func (f *follower) from(ctx context.Context, pod *v1.Pod, a *answer.Answer, v an
 		case len(w.hops) > 0 && !w.moot && k.nameless && p.passed():
 			guessed = append(guessed, w)
 		case len(w.hops) > 0 && !w.moot:
+			if hops := f.madeBy(ctx, pod, a, v, k, w, left); len(hops) > 0 {
+				return hops
+			}
 			return w.hops
 		default:
 			f.mention(w, left)
@@ -390,7 +394,7 @@ func (f *follower) at(ctx context.Context, p place, service *v1.Service, pod *v1
 	if own.Cause == answer.ProbeTimeoutTooShort && !p.late {
 		return way{} // it answers, and no probe of its own keeps who asks it waiting
 	}
-	w.hops = []answer.Hop{own}
+	w.hops, w.well = []answer.Hop{own}, i < 0
 	w.moot = p.moot(service, w.seen, own.Cause, i < 0 || own.Cause == answer.AppUnhealthy)
 	return w
 }

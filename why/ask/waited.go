@@ -39,6 +39,15 @@ func (f *follower) jobs(ctx context.Context, pod *v1.Pod, a *answer.Answer, v an
 	return nil
 }
 
+// madeBy goes to a Job that the words of a pod's error call, where whom it asks looks well and
+// only says no: what is not there yet, that Job makes.
+func (f *follower) madeBy(ctx context.Context, pod *v1.Pod, a *answer.Answer, v answer.Verdict, k asker, there way, left int) []answer.Hop {
+	if !there.well || v.Cause != answer.AppUnhealthy || !k.answered {
+		return nil
+	}
+	return f.jobs(ctx, pod, a, v, k, left)
+}
+
 // job is the way to what keeps a Job from being done: one of its pods, and whom that waits for,
 // or what its controller says. That a container of it ended well keeps nobody waiting: v is what
 // the one that waits suffers from.
