@@ -164,6 +164,7 @@ func (all *reached) open(f *fact.Fact, d fact.Dial) {
 		all.add(f, answer.ReachAwaits, d.Remote, fmt.Sprintf("%s sent something to %s %s before, and nothing has come back", who, d.Remote, prose.Span(d.Unanswered)))
 		if len(*all) > before {
 			(*all)[before].Heard = d.Heard > 0 && d.Heard < d.Unanswered+justBefore
+			(*all)[before].Since = f.Seen.Add(-d.Unanswered)
 		}
 	default:
 		all.add(f, answer.ReachOpen, d.Remote, fmt.Sprintf("%s is connected to %s", who, d.Remote))

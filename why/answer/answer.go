@@ -84,6 +84,8 @@ type Reach struct {
 	// Heard is set where something came from the place just before a question that it does not
 	// answer, or since: whoever is there is at work.
 	Heard bool `json:"heard,omitempty"`
+	// Since is when it asked what is not answered.
+	Since time.Time `json:"since,omitzero"`
 	// Text is what shows it.
 	Text string  `json:"text"`
 	Fact fact.ID `json:"fact"`

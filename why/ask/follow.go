@@ -37,6 +37,9 @@ type follower struct {
 	mutual        *v1.Pod
 	// likely is why it leads there, where nothing but a name shows that it does.
 	likely string
+	// lastWell is when the first pod was well last, since when it began to fail; zero where nobody
+	// knows.
+	lastWell, since time.Time
 }
 
 // follow goes on where a pod's answer ends at another's door: a verdict of a failure that
@@ -58,6 +61,7 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 			continue
 		}
 		f.begin(pod.UID, v.Cause == answer.DependencyDown)
+		f.lastWell, f.since = cluster.LastWell(v), cluster.Since(a, v)
 		if hops := f.from(ctx, pod, a, v, mostHops); len(hops) > 0 {
 			cluster.Lead(a, i, hops, f.likely)
 			cluster.Share(a, i, hops, f.likely)
@@ -130,6 +134,7 @@ func (f *follower) from(ctx context.Context, pod *v1.Pod, a *answer.Answer, v an
 	defer delete(f.path, pod.UID)
 	asked := map[string]bool{}
 	k := newAsker(pod, a, v)
+	k.top = f.lastWell
 	called := f.called(ctx, pod, a, v)
 	k.letDown(a, called)
 	var guessed []way
@@ -148,6 +153,7 @@ func (f *follower) from(ctx context.Context, pod *v1.Pod, a *answer.Answer, v an
 			}
 			return w.hops
 		default:
+			f.likely = ""
 			f.mention(w, left)
 		}
 	}
@@ -386,7 +392,15 @@ func (f *follower) at(ctx context.Context, p place, service *v1.Service, pod *v1
 		return way{mutual: pod} // neither is the reason of the other
 	}
 	if i < 0 {
+		if more := f.copies(ctx, p, service, pod, &a, met, left-1); len(more) > 0 {
+			own.Cause = more[len(more)-1].Cause
+			w.hops = append([]answer.Hop{own}, more...)
+			return w
+		}
 		own.Cause, own.Text = unseen(p, met, &a)
+	}
+	if own.Cause == "" && left < mostHops && met && p.withheld(&a) {
+		own.Cause, own.Text = answer.DependencyDown, cluster.Withholds(f.clients(ctx, p, &a))
 	}
 	if own.Cause == "" || own.Cause == answer.CauseUnknown {
 		return way{}
@@ -431,7 +445,7 @@ func unseen(p place, met bool, a *answer.Answer) (answer.Cause, string) {
 	if hands && fails && p.answered {
 		return cause, failed
 	}
-	text, waits := cluster.Waits(a)
+	text, waits := cluster.Waits(a, p.top)
 	if p.late && met {
 		mute, how, ok := cluster.Mute(a)
 		switch idle := mute == answer.AppHang; {

@@ -29,6 +29,7 @@ type town struct {
 	jobs     batchv1.JobList
 	// deployment is the one that there is.
 	deployment *appsv1.Deployment
+	sets       appsv1.StatefulSetList
 	maps       map[string]string
 	answers    map[string]answer.Answer
 	all        []answer.Verdict // of the last answer
@@ -74,6 +75,12 @@ func (w *town) runs(container string, done bool) {
 	}
 	last := &w.pods.Items[len(w.pods.Items)-1]
 	last.Status.ContainerStatuses = append(last.Status.ContainerStatuses, s)
+}
+
+// image gives the pod that was added last a container.
+func (w *town) image(image string, command ...string) {
+	last := &w.pods.Items[len(w.pods.Items)-1]
+	last.Spec.Containers = append(last.Spec.Containers, v1.Container{Name: "web", Image: image, Command: command})
 }
 
 // says has the log of a pod tell of an error, another's or its own.
@@ -125,6 +132,8 @@ func (w *town) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		body = list
 	case strings.Contains(r.URL.Path, "/deployments/"):
 		body = w.deployment
+	case name == "statefulsets":
+		body = w.sets
 	case name == "nodes":
 		body = v1.NodeList{Items: []v1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "n"}}}}
 	case name == "services":
@@ -191,6 +200,49 @@ func (w *town) since(name string, ago time.Duration) {
 	a := w.answers[name]
 	a.Symptoms[0].First = time.Now().UTC().Add(-ago)
 	w.answers[name] = a
+}
+
+// lacksReplicas is a town where one asks a store that takes nothing without a replica, and one
+// that its configuration has ask that store, too, has no node.
+func (w *town) lacksReplicas(image string) {
+	w.pod("web1", 80, answer.NotReady, saysNo(500), answer.Reach{Container: "web", Place: "10.43.0.2:6379", How: answer.ReachOpen})
+	w.since("web1", 10*time.Second)
+	w.says("web1", "ResponseError: NOREPLICAS Not enough good replicas to write.", false)
+	w.pod("cache2", 6379, answer.Healthy, answer.Verdict{Cause: answer.None})
+	w.image("redis:1", "redis-server", "--min-replicas-to-write", "1")
+	w.seenFrom("cache2", "10.42.0.1", 0)
+	w.pod("replica3", 6379, answer.Pending, answer.Verdict{Cause: answer.NoMatchingNode, Text: "No node has the label disktype=nvme."})
+	w.image(image, "redis-server", "--replicaof", "cache2", "6379")
+	w.since("replica3", 11*time.Second)
+}
+
+// withheld is a town where one waits in the middle for an answer of a database that idles.
+func (w *town) withheld() {
+	now := time.Now().UTC()
+	v := saysNo(504)
+	v.Chain = []answer.Link{{Fact: 1, At: now.Add(-13 * time.Second), Kind: "Probed", Evidence: map[string]any{"verdict": "Success"}}, {Fact: 2, At: now.Add(-10 * time.Second), Kind: "Probed", Evidence: map[string]any{"status": 504, "verdict": "Failure"}}}
+	w.pod("web1", 80, answer.NotReady, v, answer.Reach{Container: "web", Place: "10.43.0.2:8000", How: answer.ReachAwaits})
+	w.pod("orders2", 8000, answer.Healthy, answer.Verdict{Cause: answer.None}, answer.Reach{Container: "web", Place: "10.43.0.3:5432", How: answer.ReachAwaits, Heard: true, Since: now.Add(-3 * time.Second)})
+	w.seenFrom("orders2", "10.42.0.1", 0)
+	w.pod("db3", 5432, answer.Healthy, answer.Verdict{Cause: answer.None})
+	w.image("postgres:1")
+	w.seenFrom("db3", "10.42.0.2", 0)
+	a := w.answers["db3"]
+	a.Listening.From = append(a.Listening.From, "10.42.0.4")
+	w.pod("backup4", 80, answer.Healthy, answer.Verdict{Cause: answer.None})
+}
+
+// standby adds a StatefulSet without pods that is to have a copy of the database, whose pod went
+// some time ago.
+func (w *town) standby(image string, ago time.Duration) {
+	set := appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "standby"}}
+	set.Spec.Replicas = new(int32)
+	set.Spec.Template.Spec.Containers = []v1.Container{{Name: "web", Image: image, Command: []string{"pg_basebackup", "-h", "db3"}}}
+	w.sets.Items = append(w.sets.Items, set)
+	gone := answer.New(answer.Subject{Kind: "Pod", Namespace: "shop", Name: "standby-0"}, time.Now(), answer.Coverage{})
+	at := time.Now().Add(-ago)
+	gone.Put(answer.Symptom{Kind: answer.Disappeared, First: at, Last: at}, answer.Verdict{Cause: answer.ScaledDown, Text: "StatefulSet standby no longer wanted the pod."})
+	w.answers["standby-0"] = gone
 }
 
 func complaining(a answer.Answer, c answer.Complaint) answer.Answer {
@@ -672,6 +724,27 @@ func TestFollow(t *testing.T) {
 			w.answers["shop2"] = complaining(w.answers["shop2"], answer.Complaint{Container: "web", Text: "[CRITICAL] WORKER TIMEOUT (pid:7)"})
 			w.pod("cache3", 6379, answer.Healthy, well)
 		}, answer.AppUnhealthy, "shop/shop2", 1},
+		"whom it asks is well and lacks replicas, and one that is to be its replica has no node": {func(w *town) {
+			w.lacksReplicas("redis:1")
+		}, answer.NoMatchingNode, "shop/replica3", 2},
+		"whom it asks is well and lacks replicas, and one that is not well runs something else": {func(w *town) {
+			w.lacksReplicas("postgres:1")
+		}, answer.AppUnhealthy, "", 0},
+		"in the middle one that waits for the answer of one that idles, and that another asks, too": {func(w *town) {
+			w.withheld()
+		}, answer.DependencyDown, "shop/db3", 2},
+		"in the middle one that has waited for work since it was well": {func(w *town) {
+			w.withheld()
+			w.answers["orders2"].Reaches[0].Since = time.Now().Add(-time.Hour)
+		}, answer.AppHang, "shop/orders2", 1},
+		"in the middle one that waits for the answer of one whose standby was scaled away": {func(w *town) {
+			w.withheld()
+			w.standby("postgres:1", 12*time.Second)
+		}, answer.ScaledDown, "shop/standby-0", 3},
+		"whose standby was scaled away long before": {func(w *town) {
+			w.withheld()
+			w.standby("postgres:1", time.Hour)
+		}, answer.DependencyDown, "shop/db3", 2},
 		"its error names a workload that was not well before": {func(w *town) {
 			w.pod("web1", 80, answer.NotReady, saysNo(503))
 			w.says("web1", "ERROR in app: queue mail of mailer: 16 jobs wait, 0 Sidekiq processes", false)

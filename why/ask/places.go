@@ -67,8 +67,11 @@ type asker struct {
 	nameless bool
 	// started is when its youngest container was, well is when it was seen well last, since when it began to fail after that.
 	started, since, well time.Time
-	complaints           []answer.Complaint
-	calls                map[string]bool // whom its errors call by name, by their keys
+	// top is when the first of all that wait was well last.
+	top        time.Time
+	complaints []answer.Complaint
+	said       []string        // its words of errors
+	calls      map[string]bool // whom its errors call by name, by their keys
 }
 
 func newAsker(pod *v1.Pod, a *answer.Answer, v answer.Verdict) asker {
@@ -78,7 +81,8 @@ func newAsker(pod *v1.Pod, a *answer.Answer, v answer.Verdict) asker {
 		k.relays, k.own, k.failing = true, false, !k.handsOn
 	}
 	k.answered = k.failing
-	k.told = slices.ContainsFunc(cluster.Words(a, v), cluster.AnsweredFailure)
+	k.said = cluster.Words(a, v)
+	k.told = slices.ContainsFunc(k.said, cluster.AnsweredFailure)
 	if k.well = cluster.LastWell(v); !k.well.IsZero() {
 		k.since = cluster.Since(a, v)
 	}
@@ -316,16 +320,7 @@ func (f *follower) configured(ctx context.Context, pod *v1.Pod) []place {
 	if err != nil {
 		return nil
 	}
-	texts := cluster.Settings(pod)
-	for _, name := range cluster.ConfigMaps(pod) {
-		c, err := f.client.CoreV1().ConfigMaps(pod.Namespace).Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			continue
-		}
-		for _, key := range slices.Sorted(maps.Keys(c.Data)) {
-			texts = append(texts, cluster.Setting{Where: fmt.Sprintf("ConfigMap %s, key %s", name, key), Text: c.Data[key]})
-		}
-	}
+	texts := f.settings(ctx, pod)
 	var all []place
 	for i := range services.Items {
 		s := &services.Items[i]
@@ -337,4 +332,19 @@ func (f *follower) configured(ctx context.Context, pod *v1.Pod) []place {
 		}
 	}
 	return all
+}
+
+// settings are the texts that configure a pod.
+func (f *follower) settings(ctx context.Context, pod *v1.Pod) []cluster.Setting {
+	texts := cluster.Settings(pod)
+	for _, name := range cluster.ConfigMaps(pod) {
+		c, err := f.client.CoreV1().ConfigMaps(pod.Namespace).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			continue
+		}
+		for _, key := range slices.Sorted(maps.Keys(c.Data)) {
+			texts = append(texts, cluster.Setting{Where: fmt.Sprintf("ConfigMap %s, key %s", name, key), Text: c.Data[key]})
+		}
+	}
+	return texts
 }

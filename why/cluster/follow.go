@@ -186,12 +186,14 @@ func Unanswered(a *answer.Answer) bool {
 // Waits words that a pod which looks well waits for another itself, or is failed by one that its
 // log names: who gets no answer from it, or a failure, gets none for another's sake; ok is false
 // where nothing shows that, or where it says a reason of its own.
-func Waits(a *answer.Answer) (text string, ok bool) {
+// Well is when that one was well last, zero where nobody knows: who has waited for longer than
+// since then waits for work.
+func Waits(a *answer.Answer, well time.Time) (text string, ok bool) {
 	if i := own(a, false); i >= 0 && !words.WorkerLate.In(a.Complaints[i].Text) {
 		return "", false
 	}
 	i := slices.IndexFunc(a.Complaints, func(c answer.Complaint) bool { return c.Another && !c.Before && words.Place(c.Text) != "" })
-	if j := slices.IndexFunc(a.Reaches, func(r answer.Reach) bool { return r.How == answer.ReachDialing }); j >= 0 {
+	if j := slices.IndexFunc(a.Reaches, func(r answer.Reach) bool { return waitsThere(r, well) }); j >= 0 {
 		text = fmt.Sprintf("It looks well, and waits for another itself: %s.", strings.TrimSuffix(a.Reaches[j].Text, "."))
 	}
 	switch {
@@ -201,6 +203,17 @@ func Waits(a *answer.Answer) (text string, ok bool) {
 		return "It looks well, and another fails it that it asks. " + itsLog(a.Complaints[i]), true
 	}
 	return text, text != ""
+}
+
+// waitsThere says whether a pod waits at a place: for a connection, or for an answer of one that
+// was heard just before it asked.
+func waitsThere(r answer.Reach, well time.Time) bool {
+	return r.How == answer.ReachDialing || r.How == answer.ReachAwaits && r.Heard && !r.Since.Before(well)
+}
+
+// Idle says whether a pod listens, and uses no CPU.
+func Idle(a *answer.Answer) bool {
+	return a.Listening != nil && len(a.Listening.Ports) > 0 && a.Listening.Busy != nil && *a.Listening.Busy <= idleShare
 }
 
 // TimedOutWorker says whether a pod's log tells that its server ended a worker which took too

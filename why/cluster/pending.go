@@ -7,6 +7,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
@@ -64,12 +65,20 @@ func pending(pod *v1.Pod, around Around, now time.Time) answer.Verdict {
 	case says(words.Tainted) && !says(words.LabelsDiffer):
 		keptOut(&f, pod, around, message)
 	case says(words.LabelsDiffer, words.Tainted, words.NodesDiffer):
-		f.Cause, f.Text = answer.NoMatchingNode, "No node matches what the pod asks for: "+message
+		f.Cause, f.Text = answer.NoMatchingNode, "No node matches what the pod asks for"+ofNodes(pod)+": "+message
 		f.Fixes = []answer.Fix{kubectl.Inspect("compare labels and taints", "kubectl get nodes --show-labels"), kubectl.EditTemplate(pod.Namespace, pod, "correct nodeSelector, affinity or tolerations, or label a node")}
 	default:
 		return unknown(f.Text, "The scheduler's words fit no cause that is known here.", describe(pod))
 	}
 	return f
+}
+
+// ofNodes is what labels a pod's nodeSelector asks for, in brackets.
+func ofNodes(pod *v1.Pod) string {
+	if len(pod.Spec.NodeSelector) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (nodeSelector %s)", strings.ReplaceAll(labels.Set(pod.Spec.NodeSelector).String(), ",", ", "))
 }
 
 // keptOut is about taints. Those of a node that is short of something go by themselves.

@@ -174,7 +174,7 @@ func fullAnswer() answer.Answer {
 	})
 	busy := 0.5
 	a.Well, a.Listening = 3, &answer.Listening{At: at, Ports: []int32{8080}, Room: []int32{8080}, Loopback: []int32{9090}, From: []string{"10.42.0.7"}, Busy: &busy}
-	a.Reaches = []answer.Reach{{Container: "app", Place: "db:5432", How: answer.ReachSaid, Heard: true, Text: "connection refused", Fact: 7}}
+	a.Reaches = []answer.Reach{{Container: "app", Place: "db:5432", How: answer.ReachSaid, Heard: true, Since: a.AsOf, Text: "connection refused", Fact: 7}}
 	a.Complaints = []answer.Complaint{{Container: "app", Text: "no space left on device", Another: true, Before: true, Cause: answer.DiskFull, Fact: 7}}
 	a.Changes = []answer.Changed{{At: at, Text: "ConfigMap settings was changed", Fact: 6}}
 	return a

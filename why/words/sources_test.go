@@ -227,6 +227,7 @@ var fromMemory = map[*Phrase]string{
 	HugePages:       "PostgreSQL, src/backend/port/sysv_shmem.c, CreateAnonymousSegment; OpenJDK, src/hotspot/os/linux/os_linux.cpp; DPDK, lib/eal/linux/eal_hugepage_info.c",
 	LeftBehind:      "Celery, celery/platforms.py, Pidfile; rackup, lib/rackup/server.rb; PostgreSQL, src/backend/utils/init/miscinit.c, CreateLockFile; Apache, server/log.c",
 	TakesNoWrites:   "PostgreSQL, src/backend/tcop/utility.c, PreventCommandIfReadOnly; MySQL, ER_OPTION_PREVENTS_STATEMENT; Redis, src/server.c, shared.roslaveerr",
+	LacksCopies:     "Redis, src/server.c, shared.noreplicaserr; Kafka, NotEnoughReplicasException.java; MongoDB, error_codes.yml, UnsatisfiableWriteConcern; MariaDB, sql/share/errmsg-utf8.txt, ER_UNKNOWN_COM_ERROR of wsrep",
 	QuotaReached:    "etcd, server/etcdserver/api/etcdhttp/health.go and errors.go; Redis, src/server.c, shared.oomerr",
 	PoolTaken:       "psycopg2, lib/pool.py; SQLAlchemy, pool/impl.py; HikariPool.java; node-postgres, pg-pool/index.js; Rails, connection_pool.rb",
 	noContact:       "OpenLDAP, libraries/libldap/error.c, LDAP_SERVER_DOWN",
