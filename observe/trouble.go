@@ -41,6 +41,8 @@ type trouble struct {
 	calm bool
 	// fresh is set while all that is known is that the pod is not up yet, or is up.
 	fresh bool
+	// late is set when the last look at a pod that is well is due.
+	late bool
 }
 
 // pauses are the times between looks after the last news of a pod in trouble; the last
@@ -153,8 +155,8 @@ func (t *troubles) isNot(uid types.UID) {
 	}
 }
 
-// isWell is a pod that is well. The events of one that came up without any trouble are
-// looked at once, later: a probe that cannot be made at all leaves no other trace.
+// isWell is a pod that is well. Its events are looked at once more, later: a probe that cannot be
+// made at all leaves no other trace.
 func (t *troubles) isWell(uid types.UID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -164,8 +166,24 @@ func (t *troubles) isWell(uid types.UID) {
 	case one != nil && (!one.fresh || one.step > starting):
 		one.calm, one.step = true, min(one.step, 1)
 	case first:
-		t.due[uid] = &trouble{calm: true, fresh: true, step: lastCalm - 1, next: time.Now().Add(calmLook)}
+		t.due[uid] = t.last(uid)
 	}
+}
+
+// last is the last look at a pod that is well. It comes when each of its probes was to be made.
+func (t *troubles) last(uid types.UID) *trouble {
+	wait := calmLook
+	if pod, ok := t.agent.loop.pods.Get(uid); ok && pod.Object != nil {
+		for i := range pod.Object.Spec.Containers {
+			c := &pod.Object.Spec.Containers[i]
+			for _, p := range []*v1.Probe{c.LivenessProbe, c.ReadinessProbe} {
+				if p != nil {
+					wait = max(wait, calmLook+time.Duration(p.InitialDelaySeconds)*time.Second)
+				}
+			}
+		}
+	}
+	return &trouble{calm: true, fresh: true, late: true, step: lastCalm - 1, next: time.Now().Add(wait)}
 }
 
 // begins is a container that starts in a pod that was never well: it has comesUp from now on, and
@@ -195,7 +213,7 @@ func (t *troubles) news(uid types.UID, step int) {
 		one = &trouble{step: step}
 		t.due[uid] = one
 	}
-	one.calm, one.fresh, one.step = false, false, min(one.step, step)
+	one.calm, one.fresh, one.late, one.step = false, false, false, min(one.step, step)
 	if next := time.Now().Add(pauses[step]); one.next.IsZero() || next.Before(one.next) {
 		one.next = next
 	}
@@ -272,6 +290,9 @@ func (t *troubles) look(ctx context.Context, uid types.UID) bool {
 		one.next = time.Now().Add(pauses[min(one.step, len(pauses)-1)])
 		if one.calm && one.step >= lastCalm {
 			delete(t.due, uid)
+			if !one.late {
+				t.due[uid] = t.last(uid)
+			}
 		}
 	}
 	t.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 )
 
 func newTroublesOf() *troubles {
-	return &troubles{due: map[types.UID]*trouble{}, met: map[types.UID]bool{}, stopped: map[containerOf]bool{}, wake: make(chan struct{}, 1)}
+	return &troubles{agent: &Agent{loop: &loop{pods: pods.New()}}, due: map[types.UID]*trouble{}, met: map[types.UID]bool{}, stopped: map[containerOf]bool{}, wake: make(chan struct{}, 1)}
 }
 
 func ready(is v1.ConditionStatus) fact.Fact {
@@ -78,6 +78,31 @@ func TestAPodThatDoesNotComeUp(t *testing.T) {
 	all.heard(ready(v1.ConditionTrue))
 	if one := all.due[web.UID]; !one.calm || time.Until(one.next) > time.Second {
 		t.Errorf("what happened is not looked at once it is well: %+v", one)
+	}
+}
+
+// Also one that had trouble while it came up is looked at once more when each of its probes was to be
+// made: of one that cannot be made nothing else tells.
+func TestTheLastLook(t *testing.T) {
+	all := newTroublesOf()
+	all.heard(ready(v1.ConditionFalse))
+	all.heard(fact.Fact{Pod: web, Container: "app", Body: fact.StartFailed{}})
+	all.heard(ready(v1.ConditionTrue))
+	for range lastCalm {
+		all.look(t.Context(), web.UID)
+	}
+	one := all.due[web.UID]
+	if one == nil || !one.late || time.Until(one.next) < countEvery {
+		t.Fatalf("nothing more is looked at: %+v", one)
+	}
+	if all.look(t.Context(), web.UID); all.due[web.UID] != nil {
+		t.Errorf("it is never left alone: %+v", all.due[web.UID])
+	}
+	pod := theSpec()
+	pod.Spec.Containers[0].LivenessProbe.InitialDelaySeconds = 300
+	all.agent.loop.pods.Take(fact.Fact{Pod: web, Body: fact.SpecSeen{Object: pod}})
+	if in := time.Until(all.last(web.UID).next); in < 300*time.Second {
+		t.Errorf("it is left alone %v after it became well, before its probe was made", in)
 	}
 }
 
