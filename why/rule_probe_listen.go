@@ -11,6 +11,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // These rules are about refused connections, and who listens instead.
@@ -38,8 +39,8 @@ func init() {
 			judge:   probeNeverListened,
 		},
 		rule[*probing]{
-			name: "probe-listens-elsewhere", causes: []answer.Cause{answer.ProbeWrongPort, answer.AppListensElse},
-			needs:   "no success in any run, and a look that finds the container listening on another port, only on loopback, or over IPv6 only where it is asked over IPv4",
+			name: "probe-listens-elsewhere", causes: []answer.Cause{answer.ProbeWrongPort, answer.AppListensElse, answer.AppNotListening},
+			needs:   "no success in any run, and a look that finds the container listening on another port, only on loopback, or over IPv6 only where it is asked over IPv4; an error of its log that names the probed port, and no place that it asks, makes it app-not-listening",
 			against: "a listener on the probed port; one of another container",
 			yields:  []string{"probe-program-given-up"},
 			seesAll: true,
@@ -313,7 +314,12 @@ func probeListensElsewhere(p *probing) *finding {
 		_, port, ok := splitAddress(l.Address)
 		return ok && p.otherFamily(l) && port == fmt.Sprint(p.port())
 	})
+	said, why := p.saysOfPort()
 	switch {
+	case said != nil && !over6 && !onLoopback:
+		f.cause, f.weight, f.chain = answer.AppNotListening, certain, p.chain(at, said)
+		f.text = fmt.Sprintf("Container %s does not listen on port %d, and its log says why: %s. It listens on %s.", p.run.Container, p.port(), why, listening(mine))
+		f.fixes = append(p.h.logsFix(p.run), p.h.specFix("correct what it says there; the rest of it is up"))
 	case over6:
 		f.cause, f.weight = answer.AppListensElse, certain
 		f.text = fmt.Sprintf("Container %s listens on port %d over IPv6 only (%s); the pod's address is one of IPv4, so probes and Services are refused.", p.run.Container, p.port(), listening(mine))
@@ -331,4 +337,22 @@ func probeListensElsewhere(p *probing) *finding {
 		f.fixes = []answer.Fix{p.h.specFix("give the probe the port that the application listens on")}
 	}
 	return f
+}
+
+// saysOfPort are the words of an error in the log that name the probed port, with what follows
+// them there of the same error: not those of one that asks somebody at such a port.
+func (p *probing) saysOfPort() (*fact.Fact, string) {
+	for _, at := range slices.Backward(p.run.Looks) {
+		lines := fact.Of[fact.Looked](at).Said
+		i := words.OfPort(lines, p.port())
+		if i < 0 {
+			continue
+		}
+		_, asks := dependency(lines[i])
+		_, _, failed := words.FailedBy(lines[i])
+		if !asks && !failed && !strings.Contains(lines[i], "://") {
+			return at, quote(words.Error(lines, i), 2*quoted)
+		}
+	}
+	return nil, ""
 }

@@ -348,6 +348,18 @@ func TestProbes(t *testing.T) {
 		{name: "declared port, listens elsewhere", cause: answer.AppListensElse, pod: web(func(c *v1.Container) { c.Ports = []v1.ContainerPort{{ContainerPort: 8080}} }), tale: func(s *tale) {
 			fail(s, connectionRefused(fact.Liveness), look(func(l *fact.Looked) { l.Listeners[0].Address = "0.0.0.0:9090" }))
 		}},
+		{name: "declared port, of which its log says why it is not served", cause: answer.AppNotListening, says: "password was incorrect", pod: web(func(c *v1.Container) { c.Ports = []v1.ContainerPort{{ContainerPort: 8080}} }), tale: func(s *tale) {
+			fail(s, connectionRefused(fact.Liveness), look(func(l *fact.Looked) {
+				l.Listeners[0].Address = "0.0.0.0:9090"
+				l.Said = []string{`SEVERE [main] LifecycleBase.handleSubClassException Failed to initialize component [Connector["https-jsse-nio-8080"]]`, "\torg.apache.catalina.LifecycleException: Protocol handler initialization failed", "\tCaused by: java.io.IOException: keystore password was incorrect", "INFO [main] Server startup in [397] milliseconds"}
+			}))
+		}},
+		{name: "declared port, and its log says of another at such a port", cause: answer.AppListensElse, pod: web(func(c *v1.Container) { c.Ports = []v1.ContainerPort{{ContainerPort: 8080}} }), tale: func(s *tale) {
+			fail(s, connectionRefused(fact.Liveness), look(func(l *fact.Looked) {
+				l.Listeners[0].Address = "0.0.0.0:9090"
+				l.Said = []string{"ERROR dial tcp 10.43.0.9:8080: connect: connection refused"}
+			}))
+		}},
 		{name: "only loopback", cause: answer.AppListensElse, tale: func(s *tale) {
 			fail(s, connectionRefused(fact.Liveness), look(func(l *fact.Looked) { l.Listeners[0].Address = "127.0.0.1:8080" }))
 		}},

@@ -1,6 +1,8 @@
 package words
 
 import (
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -211,6 +213,66 @@ func Troubled(lines []string) bool {
 	return i >= 0 && gravity(lines, i, len(lines)) >= trouble
 }
 
+// mostBetween is how many reasons are kept of those between an error and the last one of it.
+const mostBetween = 2
+
+// between are the reasons right before the one that says most, with nothing but frames of a
+// stack in between: what a runtime calls the last of them may be what a person knows least of.
+func between(lines []string, order []int) (all []int) {
+	if len(order) == 0 {
+		return nil
+	}
+	for i := order[0] - 1; i > 0 && len(all) < mostBetween; i-- {
+		switch trimmed := strings.TrimSpace(lines[i]); {
+		case strings.HasPrefix(trimmed, "Caused by: "):
+			all = append(all, i)
+		case !Frame(lines[i-1], lines[i]):
+			return all
+		}
+	}
+	return all
+}
+
+// OfPort is the last line of a log that tells of an error and names a port as one; -1 where none
+// does. A short number needs its word before it: it may be a line's.
+func OfPort(lines []string, port int) int {
+	form := `(?i)\bport\b\W{0,3}%d\b`
+	if port >= 1000 {
+		form = `(?i)(?:\bport\b\W{0,3}|[a-z\]*\d][:-]|:)%d\b`
+	}
+	named := regexp.MustCompile(fmt.Sprintf(form, port))
+	for i, line := range slices.Backward(lines) {
+		if named.MatchString(line) && gravity(lines, i, 1) >= trouble {
+			return i
+		}
+	}
+	return -1
+}
+
+// Error is what a line of a log says, with the reasons below it: those that are called causes,
+// where any are, each said once.
+func Error(lines []string, at int) string {
+	var reasons, caused []string
+	for i := at + 1; i < len(lines); i++ {
+		trimmed := strings.TrimSpace(lines[i])
+		_, says, _ := strings.Cut(strings.TrimPrefix(trimmed, "Caused by: "), ": ")
+		said := slices.ContainsFunc(append(reasons, caused...), func(other string) bool { return says != "" && strings.HasSuffix(other, says) })
+		switch {
+		case said:
+		case strings.HasPrefix(trimmed, "Caused by: "):
+			caused = append(caused, trimmed)
+		case raised.MatchString(trimmed), givesReason.MatchString(trimmed):
+			reasons = append(reasons, trimmed)
+		case !Frame(lines[i-1], lines[i]):
+			i = len(lines)
+		}
+	}
+	if len(caused) > 0 {
+		reasons = caused
+	}
+	return strings.Join(append([]string{Gist(lines[at])}, reasons[:min(len(reasons), mostReasons-1)]...), " / ")
+}
+
 // Keep chooses those of the last lines of a log that are worth keeping, in their order, and
 // says which they were: at most so many, and so many bytes together. What says most comes
 // first, then the first errors, then what was said last; the frames of a stack give way to
@@ -228,6 +290,7 @@ func Keep(lines []string, most, bytes int) (kept []string, which []int) {
 			order = append(order, i)
 		}
 	}
+	order = append(order, between(lines, order)...)
 	for i, line := range slices.Backward(lines) {
 		switch before := lines[max(0, i-1)]; {
 		case strings.TrimSpace(line) == "":

@@ -1,6 +1,7 @@
 package words
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -103,6 +104,16 @@ func TestKeep(t *testing.T) {
 	kept, _ := Keep(log, 10, 1<<10)
 	if len(kept) != 10 || kept[0] != "starting" || kept[1] != log[1] || kept[9] != log[len(log)-1] {
 		t.Errorf("%q", kept)
+	}
+	stack := []string{"SEVERE Failed to initialize component", "java.lang.Exception: failed", "\tat a.b(c.java:1)", "\tCaused by: java.io.IOException: keystore password was incorrect", "\tat a.b(c.java:2)", "\tCaused by: java.security.UnrecoverableKeyException: failed to decrypt"}
+	for range 20 {
+		stack = append(stack, "\tat a.b(c.java:3)", "INFO up")
+	}
+	if kept, _ := Keep(stack, 6, 1<<10); !slices.Contains(kept, stack[3]) || !slices.Contains(kept, stack[5]) {
+		t.Errorf("%q", kept)
+	}
+	if got := Error(append([]string{stack[0], "java.lang.Exception: failed", "Caused by: java.lang.IllegalArgumentException: keystore password was incorrect"}, stack[3:7]...), 0); got != stack[0]+" / Caused by: java.lang.IllegalArgumentException: keystore password was incorrect / Caused by: java.security.UnrecoverableKeyException: failed to decrypt" {
+		t.Error(got)
 	}
 	if long, _ := Keep([]string{strings.Repeat("x", 2000)}, 10, 1<<10); len(long) != 1 || len(long[0]) != 1<<10 {
 		t.Errorf("%d lines", len(long))
