@@ -75,7 +75,9 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 			cluster.Mutual(&a.Verdicts[i], f.mutual, f.domain(ctx, f.mutual))
 		case len(f.beside) > 0:
 		case v.Cause == answer.DependencyDown:
-			f.name(ctx, pod, a, i)
+			if !f.oldAddress(ctx, pod, a, i) {
+				f.name(ctx, pod, a, i)
+			}
 		case cluster.Relays(v), cluster.HandsOn(v):
 			if named := f.configured(ctx, pod); len(named) == 1 {
 				cluster.Behind(&a.Verdicts[i], named[0].Text, pod.Namespace, named[0].host, f.well(ctx, pod.Namespace, named[0].host))
@@ -109,6 +111,52 @@ func (f *follower) name(ctx context.Context, pod *v1.Pod, a *answer.Answer, i in
 			return
 		}
 	}
+}
+
+// oldAddress tells of an address that a verdict speaks of and nobody has any more, where one
+// Service is likely to have given it out.
+func (f *follower) oldAddress(ctx context.Context, pod *v1.Pod, a *answer.Answer, i int) bool {
+	v := &a.Verdicts[i]
+	for _, r := range a.Reaches {
+		host, port := split(r.Place)
+		ip, err := netip.ParseAddr(host)
+		if err != nil || f.options.Within || r.How != answer.ReachSaid || !strings.Contains(v.Text, r.Place) {
+			continue
+		}
+		if service, target := f.resolve(ctx, pod.Namespace, host); service != nil || target != nil || ip.IsLoopback() {
+			continue
+		}
+		pods, err := f.client.CoreV1().Pods(pod.Namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false
+		}
+		var likely []place
+		for _, p := range f.configured(ctx, pod) {
+			if cluster.Replaced(port, p.service, cluster.Selected(p.service, pods.Items), func(other string) bool { return near(ip, other) }) {
+				likely = append(likely, p)
+			}
+		}
+		if len(likely) == 1 {
+			s := likely[0].service
+			cluster.OldAddress(v, pod, r.Place, strings.TrimSuffix(likely[0].Text, " names it"), s, cluster.Selected(s, pods.Items))
+			return true
+		}
+	}
+	return false
+}
+
+// near says whether two addresses are of one small network, as those of a node's pods are.
+func near(ip netip.Addr, other string) bool {
+	at, err := netip.ParseAddr(other)
+	if err != nil || at.Is4() != ip.Is4() {
+		return false
+	}
+	bits := 24
+	if at.Is6() {
+		bits = 64
+	}
+	network, err := at.Prefix(bits)
+	return err == nil && network.Contains(ip)
 }
 
 // way is what there is at a place: the hops that lead to the trouble, none where there is

@@ -838,6 +838,32 @@ func TestHandedOn(t *testing.T) {
 	}
 }
 
+// Who asks an address that a pod had, and goes on with it, is told that.
+func TestOldAddress(t *testing.T) {
+	w := &town{t: t, answers: map[string]answer.Answer{}}
+	v := waitsAt("10.42.0.32:3000")
+	v.Container = "nginx"
+	w.pod("web1", 80, answer.NotReady, v, refusedAt("10.42.0.32:3000"))
+	w.configure("proxy_pass http://cart2:3000")
+	w.pod("cart2", 3000, answer.Healthy, answer.Verdict{Cause: answer.None, Text: "Nothing is wrong."})
+	if v := w.ask("web1"); v.Cause != answer.DependencyDown {
+		t.Errorf("its Service has an address: %s: %s", v.Cause, v.Text)
+	}
+	w.services.Items[1].Spec.ClusterIP = v1.ClusterIPNone
+	if v := w.ask("web1"); v.Cause != answer.AppUnhealthy || v.Container != "nginx" || !strings.Contains(v.Text, "leads to cart2 (10.42.0.2)") {
+		t.Errorf("%s: %s", v.Cause, v.Text)
+	}
+	w.services.Items[1].Spec.Ports[0].Port = 3001
+	if v := w.ask("web1"); v.Cause != answer.DependencyDown {
+		t.Errorf("it leads to another port: %s: %s", v.Cause, v.Text)
+	}
+	w.services.Items[1].Spec.Ports[0].Port = 3000
+	w.pod("other32", 3000, answer.Healthy, answer.Verdict{Cause: answer.None, Text: "Nothing is wrong."})
+	if v := w.ask("web1"); v.Cause != answer.DependencyDown {
+		t.Errorf("a pod has the address: %s: %s", v.Cause, v.Text)
+	}
+}
+
 // An address is told by the name that it has.
 func TestName(t *testing.T) {
 	w := &town{t: t, answers: map[string]answer.Answer{}}

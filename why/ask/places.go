@@ -328,7 +328,7 @@ func (f *follower) configured(ctx context.Context, pod *v1.Pod) []place {
 			continue
 		}
 		if where, port, ok := cluster.Named(texts, s); ok {
-			all = append(all, place{Reach: answer.Reach{Place: s.Name, Text: "its " + where + " names it"}, host: s.Name, port: port})
+			all = append(all, place{Reach: answer.Reach{Place: s.Name, Text: "its " + where + " names it"}, host: s.Name, port: port, service: s})
 		}
 	}
 	return all

@@ -8,6 +8,7 @@
 //	service.go    why a Service has no endpoints; listening.go, whether its pods listen for it
 //	follow.go     what may be another pod's trouble, and what that pod's answer says of it
 //	mutual.go     pods that wait for each other; copies.go, and for those that have a copy
+//	address.go    addresses that pods had, and who still asks there
 //	said.go       whom words call by its name; job.go, Jobs, and what keeps one from being complete
 //	node.go       what a node promised its pods, and what presses it
 package cluster

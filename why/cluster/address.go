@@ -1,0 +1,74 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
+	"whylet.dev/whylet/why/prose"
+)
+
+// Replaced says whether an address that no pod has is likely one that a pod behind a Service had:
+// the Service gives out its pods' addresses, for it has none of its own, those that it leads to are
+// well and take requests at that port, and theirs are near the address.
+func Replaced(port int32, service *v1.Service, pods []v1.Pod, near func(ip string) bool) bool {
+	if service.Spec.ClusterIP != v1.ClusterIPNone || len(pods) == 0 {
+		return false
+	}
+	for i := range pods {
+		p := &pods[i]
+		takes := slices.ContainsFunc(service.Spec.Ports, func(s v1.ServicePort) bool {
+			target, ok := targetOf(s, p)
+			return s.Port == port || ok && target == port
+		})
+		if !takes || !LooksWell(p) || p.Status.Phase == v1.PodSucceeded || !near(p.Status.PodIP) {
+			return false
+		}
+	}
+	return true
+}
+
+// OldAddress gives a verdict of one that reaches nobody at an address the cause that nobody has
+// that any more: where is what of its configuration names the Service that leads elsewhere now.
+func OldAddress(v *answer.Verdict, asker *v1.Pod, place, where string, service *v1.Service, pods []v1.Pod) {
+	var now []string
+	for i := range pods {
+		now = append(now, fmt.Sprintf("%s (%s)", pods[i].Name, pods[i].Status.PodIP))
+	}
+	name := service.Namespace + "/" + service.Name
+	who := "Container " + v.Container
+	if v.Container == "" {
+		who = "The pod"
+	}
+	parts := answer.Parts{Subject: v.Parts.Subject}
+	parts.What = fmt.Sprintf("%s asks %s, an address that no pod and no Service has any more. Service %s, which %s names, has none of its own and leads to %s, which is well: it goes on with an address that it looked up before.",
+		who, place, name, where, prose.Brief(strings.Join(now, ", "), kept))
+	parts.Then = []string{prose.Upper(strings.TrimSuffix(v.Parts.String(), ".")) + "."}
+	was := answer.Note{Cause: v.Cause, Text: v.Text}
+	for _, l := range v.Chain {
+		was.Facts = append(was.Facts, l.Fact)
+	}
+	v.Contributing = append(v.Contributing, was)
+	v.Cause, v.Certainty, v.Rule, v.SteadySince = answer.AppUnhealthy, answer.Inferred, "old-address", time.Time{}
+	v.Missing, v.Possible = "", nil
+	v.Fixes = []answer.Fix{
+		kubectl.Inspect("see the addresses that the name has now", kubectl.Command(service.Namespace, "get endpointslices -l kubernetes.io/service-name=%s", service.Name)),
+		{Text: "start it again, so that it looks the name up", Risk: answer.Restarts, Command: again(asker)},
+		{Text: "have it look names up as it asks, or give the Service an address of its own (no clusterIP: None)", Risk: answer.Restarts},
+	}
+	v.Say(parts)
+}
+
+// again starts what a pod comes from again, where something would.
+func again(pod *v1.Pod) string {
+	of := kubectl.Editable(pod)
+	if of == "" {
+		return ""
+	}
+	return kubectl.Command(pod.Namespace, "rollout restart %s", of)
+}
