@@ -62,7 +62,7 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 		}
 		f.begin(pod.UID, v.Cause == answer.DependencyDown)
 		f.lastWell, f.since = cluster.LastWell(v), cluster.Since(a, v)
-		if hops := f.from(ctx, pod, a, v, mostHops); len(hops) > 0 {
+		if hops := f.from(ctx, pod, a, cluster.AsAnswer(v), mostHops); len(hops) > 0 && cluster.Explains(v, hops) {
 			cluster.Lead(a, i, hops, f.likely)
 			cluster.Share(a, i, hops, f.likely)
 			continue
@@ -417,7 +417,7 @@ func (f *follower) at(ctx context.Context, p place, service *v1.Service, pod *v1
 		p.Text += ", and there are connections between them"
 	}
 	name := pod.Namespace + "/" + pod.Name
-	own := answer.Hop{Pod: name, By: byPlace(p, name), Text: cluster.LooksWellBut(&a)}
+	own := answer.Hop{Pod: name, By: byPlace(p, name), Text: cluster.LooksWellBut(&a), Fixes: cluster.MoreRoom(pod, &a)}
 	if service != nil {
 		own.Service = service.Namespace + "/" + service.Name
 		own.By = byPlace(p, "Service "+own.Service+", which leads to "+name)
@@ -428,11 +428,17 @@ func (f *follower) at(ctx context.Context, p place, service *v1.Service, pod *v1
 		own.Cause, own.Text, own.Chain, own.Fixes = v.Cause, v.Text, v.Chain, v.Fixes
 	}
 	w := way{seen: p.How != "" || met, first: cluster.First(&a, i)}
+	echoes := i < 0 && cluster.Echoes(p.said, &a)
+	if p.echo && !echoes {
+		delete(f.seen, pod.UID)
+		return way{}
+	}
 	if i < 0 || cluster.MayLead(a.Verdicts[i]) {
-		if more := f.from(ctx, pod, &a, waiting(&a, i), left-1); len(more) > 0 {
+		suffers := waiting(&a, i)
+		if more := f.from(ctx, pod, &a, cluster.AsAnswer(suffers), left-1); len(more) > 0 && cluster.Explains(suffers, more) {
 			own.Cause = more[len(more)-1].Cause
 			w.hops = append([]answer.Hop{own}, more...)
-			w.moot = p.moot(service, w.seen, own.Cause, i >= 0 || cluster.SaysAnothers(&a))
+			w.moot = !echoes && p.moot(service, w.seen, own.Cause, i >= 0 || cluster.SaysAnothers(&a))
 			return w
 		}
 	}
@@ -447,6 +453,9 @@ func (f *follower) at(ctx context.Context, p place, service *v1.Service, pod *v1
 		}
 		own.Cause, own.Text = unseen(p, met, &a)
 	}
+	if echoes {
+		own.Cause, own.Text, _ = cluster.Fails(&a, p.since)
+	}
 	if own.Cause == "" && left < mostHops && met && p.withheld(&a) {
 		own.Cause, own.Text = answer.DependencyDown, cluster.Withholds(f.clients(ctx, p, &a))
 	}
@@ -457,7 +466,7 @@ func (f *follower) at(ctx context.Context, p place, service *v1.Service, pod *v1
 		return way{} // it answers, and no probe of its own keeps who asks it waiting
 	}
 	w.hops, w.well = []answer.Hop{own}, i < 0
-	w.moot = p.moot(service, w.seen, own.Cause, i < 0 || own.Cause == answer.AppUnhealthy)
+	w.moot = !echoes && p.moot(service, w.seen, own.Cause, i < 0 || own.Cause == answer.AppUnhealthy)
 	return w
 }
 

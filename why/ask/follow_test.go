@@ -216,6 +216,21 @@ func (w *town) lacksReplicas(image string) {
 	w.since("replica3", 11*time.Second)
 }
 
+// noRoom is a town where the answer has the words of a database behind another, for a cause.
+func (w *town) noRoom(cause answer.Cause) {
+	full := `could not resize shared memory segment "/PostgreSQL.129" to 4194304 bytes: No space left on device`
+	v := saysNo(500)
+	v.Cause, v.Text = answer.DiskFull, `Container web says that there is no room: "{\"error\":\"could not resize shared memory segment \\\"/Postgre…"`
+	w.pod("web1", 80, answer.NotReady, v, lately("10.43.0.2:8000"))
+	w.pod("reports2", 8000, answer.Healthy, answer.Verdict{Cause: answer.None}, lately("10.43.0.3:5432"))
+	w.answers["reports2"] = complaining(w.answers["reports2"], answer.Complaint{Container: "web", Text: "ERROR in app: report: " + full, Cause: answer.DiskFull})
+	w.pod("db3", 5432, answer.Healthy, answer.Verdict{Cause: answer.None})
+	if cause == "" {
+		full = "FATAL: something else that is long enough to be found again"
+	}
+	w.answers["db3"] = complaining(w.answers["db3"], answer.Complaint{Container: "postgres", Text: "ERROR: " + full, Cause: cause})
+}
+
 // withheld is a town where one waits in the middle for an answer of a database that idles.
 func (w *town) withheld() {
 	now := time.Now().UTC()
@@ -745,6 +760,18 @@ func TestFollow(t *testing.T) {
 			w.withheld()
 			w.standby("postgres:1", time.Hour)
 		}, answer.DependencyDown, "shop/db3", 2},
+		"its answer has what a database says of its own disk, behind one that repeats it": {func(w *town) {
+			w.noRoom(answer.DiskFull)
+		}, answer.DiskFull, "shop/db3", 2},
+		"its answer is of a full disk, and the database says something else": {func(w *town) {
+			w.noRoom("")
+		}, answer.DiskFull, "shop/reports2", 1},
+		"its answer is of a full disk, and whom it asks crashes": {func(w *town) {
+			v := saysNo(500)
+			v.Cause, v.Text = answer.DiskFull, "Container web says that there is no room."
+			w.pod("web1", 80, answer.NotReady, v, refusedAt("db2:5432"))
+			w.pod("db2", 5432, answer.Restarted, ended)
+		}, answer.DiskFull, "", 0},
 		"its error names a workload that was not well before": {func(w *town) {
 			w.pod("web1", 80, answer.NotReady, saysNo(503))
 			w.says("web1", "ERROR in app: queue mail of mailer: 16 jobs wait, 0 Sidekiq processes", false)

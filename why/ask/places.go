@@ -26,6 +26,7 @@ type place struct {
 	// called is set where an error's words call it by its name, and say nothing of a kind
 	// that is known here; closed, where no pod behind the Service takes requests.
 	called, closed bool
+	echo           bool        // it only counts where its own words are found there
 	answer         bool        // it is the asker's answer that names it, which may be another's
 	service        *v1.Service // nil where it was not looked up yet, or is none
 	asker
@@ -138,15 +139,16 @@ func places(k asker, a *answer.Answer, v answer.Verdict, called []place) []place
 		if r.How == answer.ReachOpen && !cluster.MayWait(v) {
 			continue // an open connection tells only of who waits for an answer
 		}
-		if r.How == answer.ReachLately && !k.handsOn && !k.failing {
-			continue // one that is over, only of who hands on what it was answered
+		echo := r.How == answer.ReachLately && !k.handsOn && !k.failing
+		if _, full := cluster.SaysFull(a); echo && !full {
+			continue // one that is over, only of who hands on what it was answered, or repeats it
 		}
 		if r.How == answer.ReachOpen || r.How == answer.ReachLately {
 			all = append(all, called...)
 			called = nil
 		}
 		host, port := split(r.Place)
-		all = append(all, place{Reach: r, host: host, port: port, answer: r.How == answer.ReachSaid && cluster.Answers(v, r.Fact)})
+		all = append(all, place{Reach: r, host: host, port: port, echo: echo, answer: r.How == answer.ReachSaid && cluster.Answers(v, r.Fact)})
 	}
 	all = append(all, called...)
 	for i := range all {
