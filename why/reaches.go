@@ -39,6 +39,9 @@ func (h *inquiry) reaches() []answer.Reach {
 		if run == nil {
 			continue
 		}
+		if h.IsInit(name) && run.Exit != nil && fact.Of[fact.Exited](run.Exit).ExitCode == 0 {
+			continue // whom it waited for, it found
+		}
 		said(run, func(f *fact.Fact, line string) { all.said(f, line, h.nameServers()) })
 		if host := h.askedByInit(run); host != "" {
 			all.add(run.Started, answer.ReachSaid, host, "its command asks "+host)

@@ -66,6 +66,20 @@ func TestReaches(t *testing.T) {
 	}
 }
 
+// Whom an init container waited for that is done, it found.
+func TestReachesOfWhatIsDone(t *testing.T) {
+	for code, want := range map[int32]bool{0: false, 1: true} {
+		s := tell(t, withInit("sh", "-c", "until psql -h db; do sleep 1; done"))
+		s.in("wait", fact.Started{PID: 90})
+		s.wait(3 * time.Second)
+		s.exit("wait", fact.Exited{ExitCode: code, LastLines: []string{`psql: error: connection to server at "db" (10.43.0.9), port 5432 failed: Connection refused`}})
+		all := s.ask().Reaches
+		if got := slices.ContainsFunc(all, func(r answer.Reach) bool { return r.Place == "db" }); got != want {
+			t.Errorf("exit code %d: %+v", code, all)
+		}
+	}
+}
+
 func withInit(command ...string) *v1.Pod {
 	pod := web(silentProbe)
 	pod.Spec.InitContainers = []v1.Container{{Name: "wait", Command: command}}
