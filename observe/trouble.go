@@ -43,6 +43,17 @@ type trouble struct {
 	fresh bool
 	// late is set when the last look at a pod that is well is due.
 	late bool
+	// looked is set once its events were read.
+	looked bool
+}
+
+// rank says who is looked at first of those that are due: of whom nothing was read yet, then
+// those with the freshest news.
+func (t *trouble) rank() int {
+	if !t.looked {
+		return -1
+	}
+	return t.step
 }
 
 // pauses are the times between looks after the last news of a pod in trouble; the last
@@ -183,7 +194,7 @@ func (t *troubles) last(uid types.UID) *trouble {
 			}
 		}
 	}
-	return &trouble{calm: true, fresh: true, late: true, step: lastCalm - 1, next: time.Now().Add(wait)}
+	return &trouble{calm: true, fresh: true, late: true, looked: true, step: lastCalm - 1, next: time.Now().Add(wait)}
 }
 
 // begins is a container that starts in a pod that was never well: it has comesUp from now on, and
@@ -236,19 +247,18 @@ const (
 	calmLook = countEvery + 10*time.Second
 )
 
-// soonest is the pod to look at next, and when: of those that are due the one with the
-// freshest news.
+// soonest is the pod to look at next, and when: of those that are due the one of the first rank.
 func (t *troubles) soonest() (uid types.UID, at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	now, step := time.Now(), 0
+	now, rank := time.Now(), 0
 	for id, one := range t.due {
 		due, better := !one.next.After(now), uid == "" || one.next.Before(at)
 		if uid != "" && due && !at.After(now) {
-			better = one.step < step || one.step == step && better
+			better = one.rank() < rank || one.rank() == rank && better
 		}
 		if better {
-			uid, at, step = id, one.next, one.step
+			uid, at, rank = id, one.next, one.rank()
 		}
 	}
 	return uid, at
@@ -286,6 +296,7 @@ func (t *troubles) look(ctx context.Context, uid types.UID) bool {
 	fresh := false
 	if one := t.due[uid]; one != nil {
 		fresh = one.fresh && one.calm
+		one.looked = true
 		one.step++
 		one.next = time.Now().Add(pauses[min(one.step, len(pauses)-1)])
 		if one.calm && one.step >= lastCalm {

@@ -106,6 +106,23 @@ func TestTheLastLook(t *testing.T) {
 	}
 }
 
+// A pod of which nothing was read yet does not wait for those that have news again and again.
+func TestWhoIsLookedAtFirst(t *testing.T) {
+	all := newTroublesOf()
+	now := time.Now()
+	all.due["old"] = &trouble{looked: true, next: now.Add(-time.Minute)}
+	all.due["older"] = &trouble{looked: true, step: 3, next: now.Add(-time.Hour)}
+	all.due["new"] = &trouble{step: starting, next: now.Add(-time.Second)}
+	all.due["later"] = &trouble{next: now.Add(time.Second)}
+	for _, want := range []types.UID{"new", "old", "older", "later"} {
+		got, _ := all.soonest()
+		if got != want {
+			t.Errorf("%s before %s", got, want)
+		}
+		delete(all.due, got)
+	}
+}
+
 // That a probe is made and succeeds is known from kubelet's counters, if they have it.
 func TestFine(t *testing.T) {
 	pod := pods.Pod{Key: web, Object: theSpec(), Containers: map[string]pods.Container{"app": {Running: true}}}
