@@ -13,7 +13,6 @@ import (
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/prose"
-	"whylet.dev/whylet/why/words"
 )
 
 // ending is the case of a run that ended: why?
@@ -233,7 +232,7 @@ func (e ending) hookKill(symptom string) answer.Verdict {
 			hook = f
 		}
 	}
-	said := prose.Brief(strings.TrimRight(words.Hook(fact.Of[fact.HookRan](hook).Error), ":. "), kept)
+	said := strings.TrimRight(hookSaid(fact.Of[fact.HookRan](hook).Error), ":. ")
 	f := finding{
 		cause: answer.HookFailed, certainty: answer.Recorded, weight: certain, chain: e.chain(e.run.Start, hook, e.run.Kill),
 		text:  fmt.Sprintf("The postStart hook of container %s failed, so the node ended it and starts it again: %s.", e.run.Container, cmp.Or(said, "it said nothing")),

@@ -11,7 +11,6 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
-	"whylet.dev/whylet/why/words"
 )
 
 // Tell words any fact as a link of a chain.
@@ -68,7 +67,7 @@ func describe(b fact.Body) (string, map[string]any) {
 		if b.Error == "" {
 			return fmt.Sprintf("%s hook ran, %s", b.Hook, prose.Span(b.Took)), values("took", b.Took)
 		}
-		return fmt.Sprintf("%s hook failed after %s: %s", b.Hook, prose.Span(b.Took), prose.Brief(words.Hook(b.Error), kept)), values("took", b.Took, "error", b.Error, "timeout", b.Timeout)
+		return fmt.Sprintf("%s hook failed after %s: %s", b.Hook, prose.Span(b.Took), hookSaid(b.Error)), values("took", b.Took, "error", b.Error, "timeout", b.Timeout)
 	case fact.Marked:
 		return marked(b), values("ready", b.Ready, "started", b.Started)
 	case fact.BackOff:

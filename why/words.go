@@ -6,6 +6,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // process names a process by what is known of it; empty where nothing is. The
@@ -27,6 +28,18 @@ func inBrackets(lead, known string) string {
 		return ""
 	}
 	return " (" + lead + known + ")"
+}
+
+// hookSaid is how a hook failed. Its command gives way to how that ended and what it said, which
+// stand behind it.
+func hookSaid(text string) string {
+	text = words.Hook(text)
+	const ended = "' exited with "
+	i := strings.LastIndex(text, ended)
+	if i < 0 {
+		return prose.Brief(text, kept)
+	}
+	return prose.Midst(text[:i], kept/2) + ended + prose.Midst(text[i+len(ended):], kept)
 }
 
 func signalName(n int32) string {

@@ -108,6 +108,17 @@ func Brief(text string, most int) string {
 	return text
 }
 
+// Midst is text on one line as Brief makes it, with what is too much cut out of its midst: for
+// what tells most at its end.
+func Midst(text string, most int) string {
+	r := []rune(Brief(text, len(text)))
+	if len(r) <= most {
+		return string(r)
+	}
+	tail := (most - 1) / 2
+	return string(r[:most-1-tail]) + "…" + string(r[len(r)-tail:])
+}
+
 // Some lists names, as many as can be read.
 func Some(names []string) string {
 	const most = 10
