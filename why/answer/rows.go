@@ -96,9 +96,10 @@ func rowsOf(a *Answer, sym Symptom, v Verdict, wide bool) []Row {
 	}
 	rows = append(rows, commonRows(v.InCommon)...)
 	rows = append(rows, chainRows(v.Chain, wide)...)
-	rows = append(rows, hopRows("leads to", v.Hops, v.Text, wide)...)
+	said := strings.Join(texts(v), " ")
+	rows = append(rows, hopRows("leads to", v.Hops, said, wide)...)
 	rows = append(rows, hopRows("takes down", v.TakesDown, "", wide)...)
-	rows = append(rows, wordRows(v.LastWords, wide)...)
+	rows = append(rows, wordRows(v.LastWords, said, wide)...)
 	news := slices.DeleteFunc(slices.Clone(v.Contributing), func(n Note) bool { return tells(v.Text, n.Text) })
 	rows = append(rows, noteRows(RowWorse, "contributed", news, wide)...)
 	rows = append(rows, noteRows(RowRuledOut, "ruled out", v.RuledOut, wide)...)
@@ -108,12 +109,8 @@ func rowsOf(a *Answer, sym Symptom, v Verdict, wide bool) []Row {
 // causeRows say the cause: where it is another pod's, that first, and then what the pod that
 // was asked about suffers from it. How the one leads to the other is told below them.
 func causeRows(v Verdict) []Row {
-	texts := []string{v.Text}
-	if own := strings.Join(v.Parts.Then, " "); len(v.Hops) > 0 && v.Parts.What != "" {
-		texts = []string{v.Parts.What, strings.TrimSpace(own + " " + v.Missing)}
-	}
 	var rows []Row
-	for _, text := range texts {
+	for _, text := range texts(v) {
 		row := Row{Kind: RowCause, Text: text}
 		for _, l := range v.Chain {
 			row.Facts = append(row.Facts, l.Fact)
@@ -123,6 +120,29 @@ func causeRows(v Verdict) []Row {
 		}
 	}
 	return rows
+}
+
+// texts are what a verdict says, as one sentence after the other: see causeRows.
+func texts(v Verdict) []string {
+	if own := strings.Join(v.Parts.Then, " "); len(v.Hops) > 0 && v.Parts.What != "" {
+		return []string{v.Parts.What, strings.TrimSpace(own + " " + v.Missing)}
+	}
+	return []string{v.Text}
+}
+
+// short is how much of a quote may stand twice: what is that short may be in a text by chance.
+const short = 20
+
+// unquoted is what led to a hop without the quote in brackets at its end, where that is said
+// already.
+func unquoted(by, said string) string {
+	for i := range by {
+		quote, ok := strings.CutSuffix(by[i:], ")")
+		if quote, is := strings.CutPrefix(quote, " ("); ok && is && len(quote) >= short && tells(said, strings.TrimSuffix(quote, "…")) {
+			return by[:i]
+		}
+	}
+	return by
 }
 
 // tells says whether a text has what a sentence says.
@@ -146,7 +166,7 @@ func steady(now time.Time, v Verdict) string {
 func hopRows(title string, hops []Hop, said string, wide bool) []Row {
 	var rows []Row
 	for _, h := range hops {
-		row := Row{Kind: RowHop, Tag: cmp.Or(h.Pod, h.Job, h.Service), Text: fmt.Sprintf("%s: %s.", cmp.Or(h.Pod, h.Job, h.Service), h.By)}
+		row := Row{Kind: RowHop, Tag: cmp.Or(h.Pod, h.Job, h.Service), Text: fmt.Sprintf("%s: %s.", cmp.Or(h.Pod, h.Job, h.Service), unquoted(h.By, said))}
 		if !tells(said, h.Text) {
 			row.Text += " " + h.Text
 		}
@@ -216,9 +236,14 @@ func chainRows(chain []Link, wide bool) []Row {
 // shownWords is how many of the last lines of a log fit beside the rest.
 const shownWords = 4
 
-func wordRows(lines []string, wide bool) []Row {
+// wordRows are the last lines of a log, without those that are said already.
+func wordRows(lines []string, said string, wide bool) []Row {
 	lines = slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return strings.TrimSpace(line) == "" })
 	if !wide {
+		lines = slices.DeleteFunc(lines, func(line string) bool {
+			gist := strings.TrimSpace(words.Gist(line))
+			return len(gist) >= short && tells(said, gist)
+		})
 		lines = slices.CompactFunc(lines, words.Alike)
 	}
 	if len(lines) > shownWords && !wide {
