@@ -64,6 +64,7 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 		f.lastWell, f.since = cluster.LastWell(v), cluster.Since(a, v)
 		if hops := f.from(ctx, pod, a, cluster.AsAnswer(v), mostHops); len(hops) > 0 && cluster.Explains(v, hops) {
 			cluster.Lead(a, i, hops, f.likely)
+			f.call(ctx, pod, a, i)
 			cluster.Share(a, i, hops, f.likely)
 			continue
 		}
@@ -109,6 +110,21 @@ func (f *follower) name(ctx context.Context, pod *v1.Pod, a *answer.Answer, i in
 		case target != nil && target.UID != pod.UID:
 			cluster.Name(&a.Verdicts[i], r.Place, "pod", target.Namespace, target.Name)
 			return
+		}
+	}
+}
+
+// call tells the names of the Services whose addresses a verdict speaks of that leads to another.
+func (f *follower) call(ctx context.Context, pod *v1.Pod, a *answer.Answer, i int) {
+	told := map[string]bool{}
+	for _, r := range a.Reaches {
+		host, _ := split(r.Place)
+		if _, err := netip.ParseAddr(host); err != nil || told[r.Place] {
+			continue
+		}
+		told[r.Place] = true
+		if service, target := f.resolve(ctx, pod.Namespace, host); service != nil && !f.foreign(service, target) {
+			cluster.TellName(&a.Verdicts[i], r.Place, "Service "+service.Namespace+"/"+service.Name)
 		}
 	}
 }

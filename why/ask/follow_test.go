@@ -903,6 +903,29 @@ func TestName(t *testing.T) {
 	}
 }
 
+// So it is where the answer leads there, and whose container it is where both are called the same.
+func TestCalledByName(t *testing.T) {
+	w := &town{t: t, answers: map[string]answer.Answer{}}
+	v := answer.Verdict{Cause: answer.DependencyDown, Container: "api"}
+	v.Say(answer.Parts{What: "Container api fails because it cannot reach 10.43.0.2:5432, which it needs: dial tcp 10.43.0.2:5432: connection refused."})
+	w.pod("web1", 80, answer.NotReady, v, refusedAt("10.43.0.2:5432"))
+	w.pod("db2", 5432, answer.Restarted, answer.Verdict{Cause: answer.AppExitError, Text: "Container api ended with exit code 1."})
+	v = w.ask("web1")
+	want := "Container api of this pod fails because it cannot reach 10.43.0.2:5432 (Service shop/db2), which it needs: dial tcp 10.43.0.2:5432: connection refused."
+	if got := strings.Join(v.Parts.Then, " "); got != want {
+		t.Errorf("%s", got)
+	}
+	if !strings.HasPrefix(v.Text, "The reason is pod shop/db2: Container api ended") {
+		t.Errorf("%s", v.Text)
+	}
+	quotes := saysNo(502)
+	quotes.Say(answer.Parts{What: "Its log says: upstream: \"http://10.43.0.2:5432/x\"."})
+	w.pod("web3", 80, answer.NotReady, quotes, refusedAt("10.43.0.2:5432"))
+	if v := w.ask("web3"); !strings.Contains(v.Text, "upstream: \"http://10.43.0.2:5432/x\". 10.43.0.2:5432 is Service shop/db2.") {
+		t.Errorf("%s", v.Text)
+	}
+}
+
 // What to do about the pod to which it leads is said at once.
 func TestLeadsToWhatToDo(t *testing.T) {
 	w := &town{t: t, answers: map[string]answer.Answer{}}

@@ -586,7 +586,7 @@ func Lead(a *answer.Answer, i int, hops []answer.Hop, likely string) {
 	for _, h := range hops {
 		parts.Because = append(parts.Because, prose.Upper(h.By)+".")
 	}
-	parts.Then = append([]string{prose.Upper(strings.TrimSuffix(v.Parts.String(), ".")) + "."}, parts.Then...)
+	parts.Then = []string{ofThis(prose.Upper(strings.TrimSuffix(v.Parts.String(), "."))+".", v.Container, last.Text)}
 	if v.Cause == answer.CauseUnknown {
 		parts.Then = nil
 	}
@@ -598,6 +598,31 @@ func Lead(a *answer.Answer, i int, hops []answer.Hop, likely string) {
 		v.Contributing = append(v.Contributing, was)
 	}
 	v.Say(parts)
+}
+
+// ofThis says of a container whose it is, where another's of the same name was spoken of just before.
+func ofThis(text, container, before string) string {
+	who := "ontainer " + container + " "
+	if container == "" || !strings.Contains(before, who) {
+		return text
+	}
+	return strings.Replace(text, who, who+"of this pod ", 1)
+}
+
+// TellName tells the name of what has an address that a verdict, which leads to another pod, speaks of.
+func TellName(v *answer.Verdict, place, name string) {
+	p, needs := v.Parts, "cannot reach "+place+","
+	said := strings.Join(p.Then, " ")
+	switch at := strings.Index(said, place); {
+	case at < 0 || strings.IndexAny(said[at+len(place):], "0123456789") == 0:
+		return
+	case strings.Contains(said, needs):
+		said = strings.Replace(said, needs, strings.TrimSuffix(needs, ",")+" ("+name+"),", 1)
+	default:
+		said += " " + place + " is " + name + "."
+	}
+	p.Then = []string{said}
+	v.Say(p)
 }
 
 // Share gives the reason of a container's trouble, which leads to another pod, to a verdict that
