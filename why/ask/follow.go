@@ -65,6 +65,7 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 		if hops := f.from(ctx, pod, a, cluster.AsAnswer(v), mostHops); len(hops) > 0 && cluster.Explains(v, hops) {
 			cluster.Lead(a, i, hops, f.likely)
 			f.call(ctx, pod, a, i)
+			f.ordinal(ctx, &a.Verdicts[i])
 			cluster.Share(a, i, hops, f.likely)
 			continue
 		}

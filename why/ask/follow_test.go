@@ -926,6 +926,40 @@ func TestCalledByName(t *testing.T) {
 	}
 }
 
+// Who asks a pod that its StatefulSet does not make yet is told for whom that waits.
+func TestNotMadeYet(t *testing.T) {
+	for name, test := range map[string]struct {
+		replicas int32
+		policy   appsv1.PodManagementPolicyType
+		there    bool
+		want     bool
+	}{
+		"the one before it is not ready": {replicas: 2, want: true},
+		"all are made at once":           {replicas: 2, policy: appsv1.ParallelPodManagement},
+		"it is not to be":                {replicas: 1},
+		"it is there":                    {replicas: 2, there: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &town{t: t, answers: map[string]answer.Answer{}}
+			asks := answer.Verdict{Cause: answer.DependencyDown, Container: "web", Text: "Container web fails because it cannot reach sessions-1.sessions:11211, which it needs."}
+			w.pod("web1", 80, answer.NotReady, asks, refusedAt("sessions-1.sessions:11211"))
+			w.pod("sessions-0", 11211, answer.NotReady, answer.Verdict{Cause: answer.ProbeWrongPort, Text: "The probe asks on port 11212."})
+			w.services.Items = []v1.Service{{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "sessions"}, Spec: v1.ServiceSpec{ClusterIP: v1.ClusterIPNone, Selector: map[string]string{"app": "sessions-0"}}}}
+			set := appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "sessions"}, Spec: appsv1.StatefulSetSpec{Replicas: &test.replicas, ServiceName: "sessions", PodManagementPolicy: test.policy}}
+			w.sets.Items = []appsv1.StatefulSet{set}
+			w.pods.Items[1].OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(&set, appsv1.SchemeGroupVersion.WithKind("StatefulSet"))}
+			if test.there {
+				w.pods.Items = append(w.pods.Items, v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "sessions-1"}})
+			}
+			v := w.ask("web1")
+			const step = "Pod sessions-1 does not exist: StatefulSet sessions makes it only when sessions-0 is Ready. Container web fails because"
+			if v.Cause != answer.ProbeWrongPort || strings.Contains(v.Text, step) != test.want {
+				t.Errorf("%s: %s", v.Cause, v.Text)
+			}
+		})
+	}
+}
+
 // What to do about the pod to which it leads is said at once.
 func TestLeadsToWhatToDo(t *testing.T) {
 	w := &town{t: t, answers: map[string]answer.Answer{}}

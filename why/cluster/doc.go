@@ -7,7 +7,8 @@
 //	workload.go   what stands for several pods; controller.go, why it has too few; cronjob.go
 //	service.go    why a Service has no endpoints; listening.go, whether its pods listen for it
 //	follow.go     what may be another pod's trouble, and what that pod's answer says of it
-//	mutual.go     pods that wait for each other; copies.go, and for those that have a copy
+//	mutual.go     pods that wait for each other; copies.go, and for those that have a copy;
+//	              ordinal.go, and for one before it that is not ready
 //	address.go    addresses that pods had, and who still asks there
 //	said.go       whom words call by its name; job.go, Jobs, and what keeps one from being complete
 //	node.go       what a node promised its pods, and what presses it

@@ -1,0 +1,46 @@
+package ask
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/cluster"
+)
+
+// ordinal tells, where a verdict leads to a pod of a StatefulSet and its words ask a later one that
+// does not exist, that this one is not made before the other is ready.
+func (f *follower) ordinal(ctx context.Context, v *answer.Verdict) {
+	space, name, _ := strings.Cut(v.Hops[0].Pod, "/")
+	if name == "" {
+		return
+	}
+	pod, err := f.client.CoreV1().Pods(space).Get(ctx, name, metav1.GetOptions{})
+	if err != nil || cluster.LooksWell(pod) {
+		return
+	}
+	owner := metav1.GetControllerOf(pod)
+	if owner == nil || owner.Kind != "StatefulSet" {
+		return
+	}
+	sets, err := f.client.AppsV1().StatefulSets(space).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return
+	}
+	i := slices.IndexFunc(sets.Items, func(s appsv1.StatefulSet) bool { return s.Name == owner.Name })
+	if i < 0 {
+		return
+	}
+	later := cluster.Later(strings.Join(v.Parts.Then, " "), &sets.Items[i], pod)
+	if later == "" {
+		return
+	}
+	if _, err := f.client.CoreV1().Pods(space).Get(ctx, later, metav1.GetOptions{}); apierrors.IsNotFound(err) {
+		cluster.NotYet(v, &sets.Items[i], pod, later)
+	}
+}

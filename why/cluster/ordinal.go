@@ -1,0 +1,45 @@
+package cluster
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/why/answer"
+)
+
+// Later is the pod of a StatefulSet that words name by its name in DNS and that is made only when
+// another, which comes before it, is Ready; empty where they name none.
+func Later(said string, set *appsv1.StatefulSet, before *v1.Pod) string {
+	first, err := strconv.Atoi(strings.TrimPrefix(before.Name, set.Name+"-"))
+	if err != nil || set.Spec.ServiceName == "" || set.Spec.PodManagementPolicy == appsv1.ParallelPodManagement {
+		return ""
+	}
+	end := 1
+	if set.Spec.Replicas != nil {
+		end = int(*set.Spec.Replicas)
+	}
+	if set.Spec.Ordinals != nil {
+		end += int(set.Spec.Ordinals.Start)
+	}
+	name := regexp.MustCompile(`(?:^|[^\w.-])(` + regexp.QuoteMeta(set.Name) + `-(\d+))\.` + regexp.QuoteMeta(set.Spec.ServiceName) + `(?:[^\w-]|$)`)
+	for _, m := range name.FindAllStringSubmatch(said, -1) {
+		if n, err := strconv.Atoi(m[2]); err == nil && n > first && n < end {
+			return m[1]
+		}
+	}
+	return ""
+}
+
+// NotYet adds to a verdict, which leads to a pod, why there is no other of its StatefulSet yet.
+func NotYet(v *answer.Verdict, set *appsv1.StatefulSet, before *v1.Pod, later string) {
+	p := v.Parts
+	step := fmt.Sprintf("Pod %s does not exist: StatefulSet %s makes it only when %s is Ready.", later, set.Name, before.Name)
+	p.Then = slices.Concat([]string{step}, p.Then)
+	v.Say(p)
+}
