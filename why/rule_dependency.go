@@ -86,8 +86,11 @@ func lastNeed(lines []string) (needed, bool) {
 
 // named words where a dependency should be.
 func (n needed) named() string {
-	if n.place == "" {
+	switch socket := words.Socket(n.said); {
+	case n.place == "":
 		return "something that it needs"
+	case n.place == "unix" && socket != "":
+		return "socket " + socket + ", which it needs"
 	}
 	return n.place + ", which it needs"
 }
@@ -105,7 +108,7 @@ func (n needed) fixes(h *inquiry) []answer.Fix {
 	parts := strings.Split(host, ".")
 	isService := len(parts) <= 2 || parts[2] == "svc"
 	switch {
-	case host == "", loopback(host), host == "localhost":
+	case host == "", loopback(host), host == "localhost", host == "unix" && words.Socket(n.said) != "":
 		return nil
 	case numeric(host):
 		return []answer.Fix{h.inspect("see whose address that is", "kubectl get services,pods -A -o wide | grep -F "+host)}

@@ -134,6 +134,7 @@ func TestFailedByAnother(t *testing.T) {
 	}
 	for _, q := range []question{
 		{name: "with a failure", cause: answer.DependencyDown, says: "because of stock:8000, which it needs (it answers with an error)", tale: answers("requests.exceptions.HTTPError: 500 Server Error: INTERNAL SERVER ERROR for url: http://stock:8000/")},
+		{name: "at a socket", cause: answer.DependencyDown, says: "cannot reach socket /run/app/app.sock, which it needs", tale: answers("2026/11/23 19:47:57 [error] 6#6: *5 connect() to unix:/run/app/app.sock failed (111: Connection refused) while connecting to upstream, upstream: \"http://unix:/run/app/app.sock:/\"")},
 		{name: "too late", cause: answer.DependencyDown, says: "because of stock, which it needs (it does not answer in time)", tale: answers("requests.exceptions.ReadTimeout: HTTPConnectionPool(host='stock', port=8000): Read timed out. (read timeout=2)")},
 		{name: "who, it does not say", cause: answer.AppUnhealthy, says: "HTTP Error 500", tale: answers("urllib.error.HTTPError: HTTP Error 500: INTERNAL SERVER ERROR")},
 		{name: "its own", cause: answer.AppUnhealthy, says: "KeyError", tale: answers("KeyError: 'price'")},

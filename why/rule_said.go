@@ -214,15 +214,19 @@ func portTakenSaid(e ending) *finding {
 	if all := e.inItsWords(); words.GivesReason(strings.TrimSpace(said)) && words.PortUsed.In(all) {
 		said = all // which port that is stands beside it
 	}
-	where, with := "another process of the container", fmt.Sprintf("with exit code %d", e.exit.ExitCode)
+	with := fmt.Sprintf("with exit code %d", e.exit.ExitCode)
+	if e.exit.ExitCode == 0 {
+		with += ", as if all were well,"
+	}
+	if socket := words.Socket(said); socket != "" {
+		return e.socketTaken(said, with, socket)
+	}
+	where := "another process of the container"
 	if e.h.Object != nil && len(e.h.Object.Spec.Containers) > 1 {
 		where = "another container of the pod (they share one network)"
 	}
 	if e.h.Object != nil && e.h.Object.Spec.HostNetwork {
 		where = "something else on the node (the pod uses the node's network)"
-	}
-	if e.exit.ExitCode == 0 {
-		with += ", as if all were well,"
 	}
 	var fixes []answer.Fix
 	if kind, output, line := e.probeListens(); kind != "" {
@@ -233,6 +237,17 @@ func portTakenSaid(e ending) *finding {
 		cause: answer.AppExitError, weight: strong, chain: e.chain(),
 		text:  fmt.Sprintf("Container %s ended%s %s because the port that it wants is taken, by %s: %s.", e.run.Container, e.after(), with, where, gist(said)),
 		fixes: append(append(fixes, e.h.specFix("have each of them listen on a port of its own"), e.h.inspect("see who listens", e.h.exec(e.run.Container, "netstat -ltnp"))), e.h.logsFix(e.run)...),
+	}
+}
+
+// socketTaken words that a process ended for the file of a socket that it was to make: that is there
+// as long as nobody removes it, whether somebody listens on it or not.
+func (e ending) socketTaken(said, with, socket string) *finding {
+	return &finding{
+		cause: answer.AppExitError, weight: strong, chain: e.chain(),
+		text: fmt.Sprintf("Container %s ended%s %s because the file of the socket that it wants to listen on, %s, is there already, left by a process that ended without removing it or held by one that runs: %s.",
+			e.run.Container, e.after(), with, socket, gist(said)),
+		fixes: append([]answer.Fix{e.h.specFix(fmt.Sprintf("if no other process listens on it, have the container's command remove %s before it starts", socket))}, e.h.logsFix(e.run)...),
 	}
 }
 

@@ -276,6 +276,18 @@ func Place(line string) string {
 	return ""
 }
 
+// socket fits the file of a socket, by what programs say of one that they listen on or ask: a path
+// right behind "unix" or behind what the system calls EADDRINUSE.
+var socket = regexp.MustCompile(`(?i)(?:\bunix(?:://|:| )|\baddress already in use:? )['"]?(/[a-z_][\w.@-]*(?:/[\w.@-]+)+)(?:[^\w./@-]|\.?$)`)
+
+// Socket is the file of the socket that a line is about; empty where it is about none.
+func Socket(line string) string {
+	if m := socket.FindStringSubmatch(line); m != nil {
+		return strings.TrimRight(m[1], ".")
+	}
+	return ""
+}
+
 // FailedBy reads what a line says of a question that another answered with a failure, or not in
 // time: what that came to, and whom it asked, empty where it does not say.
 func FailedBy(line string) (what, where string, ok bool) {

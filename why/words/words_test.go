@@ -148,6 +148,25 @@ func TestPlaceIsAsked(t *testing.T) {
 	}
 }
 
+func TestSocket(t *testing.T) {
+	for line, want := range map[string]string{
+		"Error: listen EADDRINUSE: address already in use /run/app/app.sock":   "/run/app/app.sock",
+		"listen unix /run/app.sock: bind: address already in use":              "/run/app.sock",
+		"bind() to unix:/run/app/app.sock failed (98: Address already in use)": "/run/app/app.sock",
+		"connect() failed, upstream: \"http://unix:/run/app/app.sock:/\"":      "/run/app/app.sock",
+		"dial unix:///run/app/app.sock.":                                       "/run/app/app.sock",
+		"java.net.BindException: Address already in use: /0.0.0.0:8080":        "",
+		"Error: listen EADDRINUSE: address already in use :::8080":             "",
+		"listen tcp :80: bind: address already in use":                         "",
+		"address already in use /localhost:8080":                               "",
+		"FATAL: see /var/log/app/error.log: [Errno 98] Address already in use": "",
+	} {
+		if got := Socket(line); got != want {
+			t.Errorf("%q: %q, want %q", line, got, want)
+		}
+	}
+}
+
 func TestNeededCapability(t *testing.T) {
 	for line, want := range map[string]string{
 		"dnsmasq[1]: failed to change group-id to nogroup: Operation not permitted": "SETGID",
