@@ -145,6 +145,16 @@ func unquoted(by, said string) string {
 	return by
 }
 
+// ledTo is what led to a hop, without the name of its pod, which stands before it, and without a
+// quote that is said already.
+func ledTo(h Hop, said string) string {
+	by := unquoted(h.By, said)
+	if h.Pod == "" {
+		return by
+	}
+	return strings.TrimSuffix(strings.Replace(by+" ", ", which leads to "+h.Pod+" ", ", which leads to it ", 1), " ")
+}
+
 // tells says whether a text has what a sentence says.
 func tells(text, sentence string) bool {
 	return sentence != "" && strings.Contains(text, strings.TrimSuffix(sentence, "."))
@@ -166,7 +176,7 @@ func steady(now time.Time, v Verdict) string {
 func hopRows(title string, hops []Hop, said string, wide bool) []Row {
 	var rows []Row
 	for _, h := range hops {
-		row := Row{Kind: RowHop, Tag: cmp.Or(h.Pod, h.Job, h.Service), Text: fmt.Sprintf("%s: %s.", cmp.Or(h.Pod, h.Job, h.Service), unquoted(h.By, said))}
+		row := Row{Kind: RowHop, Tag: cmp.Or(h.Pod, h.Job, h.Service), Text: fmt.Sprintf("%s: %s.", cmp.Or(h.Pod, h.Job, h.Service), ledTo(h, said))}
 		if !tells(said, h.Text) {
 			row.Text += " " + h.Text
 		}

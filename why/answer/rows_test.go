@@ -43,14 +43,14 @@ func TestAQuoteStandsOnce(t *testing.T) {
 	const quote, other = "upstream timed out (110: Connection timed out) while reading", "no live upstreams while connecting"
 	v := Verdict{Cause: AppHang, Certainty: Inferred, Rule: "another-pod", Pod: "shop/db-0"}
 	v.Hops = []Hop{
-		{Pod: "shop/api-0", By: "container web asks shop/api-0 (" + quote + ")", Cause: AppHang, Text: "It looks well."},
+		{Pod: "shop/api-0", By: "container web asks Service shop/api, which leads to shop/api-0 (" + quote + ")", Cause: AppHang, Text: "It looks well."},
 		{Pod: "shop/db-0", By: "container api asks shop/db-0 (" + quote + ", and there are connections between them)", Cause: AppHang, Text: "It hangs."},
 	}
 	v.LastWords = []string{"2026/11/23 03:00:00 [error] 6#6: *9 " + quote, "2026/11/23 03:00:00 [error] 6#6: *9 " + other}
 	v.Say(Parts{What: "The reason is pod shop/db-0: It hangs.", Because: []string{"Container web asks shop/api-0 (" + quote + ")."}, Then: []string{"Container web says: [error] " + quote + "."}})
 	a.Put(Symptom{Kind: NotReady}, v)
 	text := a.Text(Style{})
-	for _, want := range []string{"web asks shop/api-0. It looks well.", "db-0 (upstream timed out", "last words  2026/11/23 03:00:00 [error] 6#6: *9 " + other} {
+	for _, want := range []string{"shop/api-0: container web asks Service shop/api, which leads to it. It looks well.", "db-0 (upstream timed out", "last words  2026/11/23 03:00:00 [error] 6#6: *9 " + other} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}
