@@ -199,7 +199,7 @@ func (s *settings) otlpHeaders() (http.Header, error) {
 	}
 	file, err := os.Open(s.OTLPHeaders)
 	if err != nil {
-		return nil, fmt.Errorf("--otlp-headers: %w", err)
+		return nil, fmt.Errorf("--otlp-headers: %w (what was said once holds for later starts, too: --otlp-headers= takes it back)", err)
 	}
 	defer file.Close()
 	h, err := otlp.ReadHeaders(file)
