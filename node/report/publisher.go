@@ -187,7 +187,12 @@ func (p *Publisher) write(ctx context.Context, pod fact.Pod) error {
 	}
 	if !knows {
 		object, err := p.client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
-		// The node authorizer answers Forbidden about a pod that is not there.
+		// The node authorizer hears of pods by a watch of its own, and may not have of a mirror that
+		// was made just now.
+		if apierrors.IsForbidden(err) && uid != types.UID(pod.UID) {
+			return fmt.Errorf("read mirror pod %s: %w", pod, err)
+		}
+		// It answers Forbidden about a pod that is not there, too.
 		if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || (err == nil && object.UID != uid) {
 			p.gone(pod, uid)
 			return nil

@@ -1,10 +1,12 @@
 package report
 
 import (
+	"errors"
 	"log/slog"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -91,5 +93,29 @@ func statusFollowsTheMirror(t *testing.T, verb string) {
 	}
 	if err := p.flush(t.Context(), key); err != nil {
 		t.Error(err)
+	}
+}
+
+// The node authorizer may not know yet of a mirror that was made just now: its status is written
+// when it does.
+func TestStatusOfAMirrorThatIsForbidden(t *testing.T) {
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "fixed", UID: "mirror"}}
+	client := fake.NewClientset(pod)
+	asked := 0
+	client.PrependReactor("get", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		asked++
+		if asked > 1 {
+			return false, nil, nil
+		}
+		return true, nil, apierrors.NewForbidden(v1.Resource("pods"), "fixed", errors.New("no relationship found"))
+	})
+	key := fact.Pod{Namespace: "ns", Name: "fixed", UID: "static"}
+	p := NewPublisher(client, func(fact.Pod) (types.UID, bool) { return pod.UID, true }, slog.New(slog.DiscardHandler))
+	p.Publish(key, v1.PodStatus{Phase: v1.PodRunning})
+	p.next(t.Context())
+	p.next(t.Context())
+	got, err := client.CoreV1().Pods("ns").Get(t.Context(), "fixed", metav1.GetOptions{})
+	if err != nil || got.Status.Phase != v1.PodRunning {
+		t.Errorf("after %d questions the mirror says %q, %v", asked, got.Status.Phase, err)
 	}
 }
