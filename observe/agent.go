@@ -207,6 +207,7 @@ func (a *Agent) varies(uid types.UID, container string) bool {
 func (a *Agent) Run(ctx context.Context) error {
 	a.start()
 	for _, pod := range a.loop.pods.All() { // those that an earlier agent knew to run
+		a.trouble.isWell(pod.Key.UID) // kubelet says nothing anew of those that are
 		for name, c := range pod.Containers {
 			if c.Running {
 				a.kernel.processes.Hear(fact.Fact{Pod: pod.Key, Container: name, Attempt: c.Attempt, Body: fact.Started{ContainerID: c.ID, PID: c.PID}})
