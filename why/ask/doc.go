@@ -15,7 +15,8 @@
 //	nodes.go     the way of a question to a node
 //	standing.go  everything at once, by what a front was told
 //	level0.go    what the API server shows, where nobody on a node can be asked
-//	follow.go    from a pod that waits to the one that is waited for
+//	follow.go    from a pod that waits to the one that is waited for; whose.go, whose an
+//	             address or a name is
 //	places.go    where a pod asks, and who that is; waited.go, Jobs that it waits for,
 //	             and what stands for several pods
 //	copies.go    who waits for those that are to have a copy of what it has

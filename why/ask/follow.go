@@ -3,7 +3,6 @@ package ask
 import (
 	"context"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -92,88 +91,6 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 func (f *follower) begin(pod types.UID, waits bool) {
 	f.beside, f.likely, f.mutual, f.waits = nil, "", nil, waits
 	f.seen, f.path, f.circles = map[types.UID]bool{pod: true}, map[types.UID]bool{}, map[types.UID]bool{}
-}
-
-// name tells whose an address is that a verdict speaks of, where nothing was found to be wrong
-// there.
-func (f *follower) name(ctx context.Context, pod *v1.Pod, a *answer.Answer, i int) {
-	for _, r := range a.Reaches {
-		host, _ := split(r.Place)
-		if _, err := netip.ParseAddr(host); err != nil || r.How == answer.ReachOpen || r.How == answer.ReachLately || !strings.Contains(a.Verdicts[i].Text, r.Place) {
-			continue
-		}
-		service, target := f.resolve(ctx, pod.Namespace, host)
-		switch {
-		case f.foreign(service, target):
-		case service != nil:
-			cluster.Name(&a.Verdicts[i], r.Place, "svc", service.Namespace, service.Name)
-			return
-		case target != nil && target.UID != pod.UID:
-			cluster.Name(&a.Verdicts[i], r.Place, "pod", target.Namespace, target.Name)
-			return
-		}
-	}
-}
-
-// call tells the names of the Services whose addresses a verdict speaks of that leads to another.
-func (f *follower) call(ctx context.Context, pod *v1.Pod, a *answer.Answer, i int) {
-	told := map[string]bool{}
-	for _, r := range a.Reaches {
-		host, _ := split(r.Place)
-		if _, err := netip.ParseAddr(host); err != nil || told[r.Place] {
-			continue
-		}
-		told[r.Place] = true
-		if service, target := f.resolve(ctx, pod.Namespace, host); service != nil && !f.foreign(service, target) {
-			cluster.TellName(&a.Verdicts[i], r.Place, "Service "+service.Namespace+"/"+service.Name)
-		}
-	}
-}
-
-// oldAddress tells of an address that a verdict speaks of and nobody has any more, where one
-// Service is likely to have given it out.
-func (f *follower) oldAddress(ctx context.Context, pod *v1.Pod, a *answer.Answer, i int) bool {
-	v := &a.Verdicts[i]
-	for _, r := range a.Reaches {
-		host, port := split(r.Place)
-		ip, err := netip.ParseAddr(host)
-		if err != nil || f.options.Within || r.How != answer.ReachSaid || !strings.Contains(v.Text, r.Place) {
-			continue
-		}
-		if service, target := f.resolve(ctx, pod.Namespace, host); service != nil || target != nil || ip.IsLoopback() {
-			continue
-		}
-		pods, err := f.client.CoreV1().Pods(pod.Namespace).List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return false
-		}
-		var likely []place
-		for _, p := range f.configured(ctx, pod) {
-			if cluster.Replaced(port, p.service, cluster.Selected(p.service, pods.Items), func(other string) bool { return near(ip, other) }) {
-				likely = append(likely, p)
-			}
-		}
-		if len(likely) == 1 {
-			s := likely[0].service
-			cluster.OldAddress(v, pod, r.Place, strings.TrimSuffix(likely[0].Text, " names it"), s, cluster.Selected(s, pods.Items))
-			return true
-		}
-	}
-	return false
-}
-
-// near says whether two addresses are of one small network, as those of a node's pods are.
-func near(ip netip.Addr, other string) bool {
-	at, err := netip.ParseAddr(other)
-	if err != nil || at.Is4() != ip.Is4() {
-		return false
-	}
-	bits := 24
-	if at.Is6() {
-		bits = 64
-	}
-	network, err := at.Prefix(bits)
-	return err == nil && network.Contains(ip)
 }
 
 // way is what there is at a place: the hops that lead to the trouble, none where there is
@@ -317,37 +234,6 @@ func (f *follower) to(ctx context.Context, pod *v1.Pod, p place, asked map[strin
 		return f.at(ctx, p, nil, target, left)
 	}
 	return way{}
-}
-
-// well says whether all pods behind a Service are ready.
-func (f *follower) well(ctx context.Context, space, name string) bool {
-	service, err := f.client.CoreV1().Services(space).Get(ctx, name, metav1.GetOptions{})
-	if err != nil {
-		return false
-	}
-	pods, err := f.client.CoreV1().Pods(space).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return false
-	}
-	behind := cluster.Selected(service, pods.Items)
-	return len(behind) > 0 && !slices.ContainsFunc(behind, func(p v1.Pod) bool { return !cluster.LooksWell(&p) || p.Status.Phase == v1.PodSucceeded })
-}
-
-// domain is the headless Service that gives a pod its name; nil where none does.
-func (f *follower) domain(ctx context.Context, pod *v1.Pod) *v1.Service {
-	if pod.Spec.Subdomain == "" {
-		return nil
-	}
-	service, err := f.client.CoreV1().Services(pod.Namespace).Get(ctx, pod.Spec.Subdomain, metav1.GetOptions{})
-	if err != nil || service.Spec.ClusterIP != v1.ClusterIPNone {
-		return nil
-	}
-	return service
-}
-
-// foreign says whether what is asked is of a namespace that the asker may not see.
-func (f *follower) foreign(service *v1.Service, pod *v1.Pod) bool {
-	return f.options.Within && (service != nil && service.Namespace != f.options.Namespace || pod != nil && pod.Namespace != f.options.Namespace)
 }
 
 // absent is the hop to a pod that a place calls by the name which a headless Service gives it,

@@ -6,7 +6,10 @@
 //	node_lost.go  pods of which no node knows, and those whose node lets nothing be heard
 //	workload.go   what stands for several pods; controller.go, why it has too few; cronjob.go
 //	service.go    why a Service has no endpoints; listening.go, whether its pods listen for it
-//	follow.go     what may be another pod's trouble, and what that pod's answer says of it
+//	follow.go     what may be another pod's trouble; lead.go, what is told where it leads;
+//	              settings.go, what configures a pod
+//	doors.go      a Service that is asked, and leads to nobody who takes requests
+//	seems_well.go what is wrong with a pod that looks well; full.go, of a disk that is full
 //	mutual.go     pods that wait for each other; copies.go, and for those that have a copy;
 //	              ordinal.go, and for one before it that is not ready
 //	address.go    addresses that pods had, and who still asks there

@@ -1,0 +1,192 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
+)
+
+// Closed says whether who asks a Service is refused, for no pod behind it takes requests.
+func Closed(service *v1.Service, pods []v1.Pod) bool {
+	return !service.Spec.PublishNotReadyAddresses && !slices.ContainsFunc(pods, func(p v1.Pod) bool { return LooksWell(&p) && p.Status.Phase != v1.PodSucceeded })
+}
+
+// Leads says whether a Service leads to a pod.
+func Leads(service *v1.Service, pod *v1.Pod) bool {
+	return service.Namespace == pod.Namespace && len(service.Spec.Selector) > 0 && labels.SelectorFromSet(service.Spec.Selector).Matches(labels.Set(pod.Labels))
+}
+
+// NoSuchPort is the hop to a Service that does not have the port that it is asked at.
+func NoSuchPort(service *v1.Service, port int32, by string) (answer.Hop, bool) {
+	if port == 0 || len(service.Spec.Ports) == 0 || service.Spec.ClusterIP == v1.ClusterIPNone {
+		return answer.Hop{}, false
+	}
+	var have []string
+	for _, p := range service.Spec.Ports {
+		if p.Port == port {
+			return answer.Hop{}, false
+		}
+		have = append(have, fmt.Sprint(p.Port))
+	}
+	name := service.Namespace + "/" + service.Name
+	return answer.Hop{
+		Service: name, By: by, Cause: answer.ServicePortMismatch,
+		Text:  fmt.Sprintf("Service %s has no port %d; it has %s.", name, port, strings.Join(have, ", ")),
+		Fixes: []answer.Fix{edit(service, fmt.Sprintf("ask it at port %s, or give it port %d", strings.Join(have, " or "), port))},
+	}, true
+}
+
+func edit(service *v1.Service, text string) answer.Fix {
+	return answer.Fix{Text: text, Command: kubectl.Command(service.Namespace, "edit service %s", service.Name), Risk: answer.Safe}
+}
+
+// NoSuchName is the hop to a Service whose port leads to one by a name that none of its
+// pods gives a port.
+func NoSuchName(service *v1.Service, port int32, pods []v1.Pod, by string) (answer.Hop, bool) {
+	for _, p := range service.Spec.Ports {
+		if port != 0 && p.Port != port || p.TargetPort.Type != intstr.String {
+			continue
+		}
+		declared, served := portsOf(pods, p.TargetPort)
+		if served {
+			continue
+		}
+		name := service.Namespace + "/" + service.Name
+		hop := answer.Hop{Service: name, By: by, Cause: answer.ServicePortMismatch, Fixes: []answer.Fix{edit(service, "correct targetPort")}}
+		hop.Text = fmt.Sprintf("Port %d of Service %s leads to the port named %s, and none of its pods names one so", p.Port, name, p.TargetPort.StrVal)
+		if len(declared) > 0 {
+			hop.Text += "; they declare " + strings.Join(declared, ", ")
+		}
+		hop.Text += "."
+		return hop, true
+	}
+	return answer.Hop{}, false
+}
+
+// Deaf is the hop to a Service whose pods look well and do not listen on the port that it
+// leads to; none where one does, or nobody looked.
+func Deaf(service *v1.Service, port int32, pods []v1.Pod, answers []answer.Answer, by string) []answer.Hop {
+	name := service.Namespace + "/" + service.Name
+	for _, p := range service.Spec.Ports {
+		if port != 0 && p.Port != port || p.Protocol != "" && p.Protocol != v1.ProtocolTCP {
+			continue
+		}
+		for i := range pods {
+			j := slices.IndexFunc(answers, func(a answer.Answer) bool { return a.Subject.UID == pods[i].UID })
+			target, ok := targetOf(p, &pods[i])
+			if j < 0 || answers[j].Listening == nil || !ok || slices.Contains(answers[j].Listening.Ports, target) {
+				continue
+			}
+			if !slices.Contains(answers[j].Listening.Loopback, target) && mayComeUp(p, &pods[i], &answers[j]) {
+				continue
+			}
+			pod := pods[i].Namespace + "/" + pods[i].Name
+			hop := answer.Hop{Service: name, Pod: pod, By: by, Cause: answer.ServicePortMismatch}
+			hop.Text = fmt.Sprintf("Port %d of Service %s leads to port %d of pod %s, on which it does not listen", p.Port, name, target, pod)
+			switch l := answers[j].Listening; {
+			case slices.Contains(l.Loopback, target):
+				hop.Cause = answer.AppListensElse
+				hop.Text = fmt.Sprintf("Pod %s listens on port %d of its loopback alone (127.0.0.1:%d), where nobody else reaches it", pod, target, target)
+			case len(l.Ports) > 0:
+				hop.Text += fmt.Sprintf("; it listens on %s", numbers(l.Ports))
+			}
+			hop.Text += "."
+			return []answer.Hop{hop}
+		}
+	}
+	return nil
+}
+
+// tries is how long one that asks for a connection may wait until it asks again: the kernel
+// does after 1, 2 and 4 s.
+const tries = 10 * time.Second
+
+// Dropped is the hop to a Service that is asked for connections at some places in vain, while its
+// pods listen there and have room: their kernel would answer each that comes to them. None where
+// one of them may not, or nobody looked.
+func Dropped(service *v1.Service, dialing []string, pods []v1.Pod, answers []answer.Answer, by string) []answer.Hop {
+	name := service.Namespace + "/" + service.Name
+	for _, p := range service.Spec.Ports {
+		place := fmt.Sprintf("%s:%d", service.Spec.ClusterIP, p.Port)
+		if service.Spec.ClusterIP == "" || !slices.Contains(dialing, place) || p.Protocol != "" && p.Protocol != v1.ProtocolTCP {
+			continue
+		}
+		var takes string
+		for i := range pods {
+			target, ok := targetOf(p, &pods[i])
+			j := slices.IndexFunc(answers, func(a answer.Answer) bool { return a.Subject.UID == pods[i].UID })
+			if j < 0 || !ok || !LooksWell(&pods[i]) || youngest(&pods[i], answers[j].AsOf) < tries || !hasRoom(&answers[j], target) {
+				return nil
+			}
+			takes = fmt.Sprintf("pod %s/%s listens on %d and has room for connections", pods[i].Namespace, pods[i].Name, target)
+		}
+		if takes == "" {
+			return nil
+		}
+		return []answer.Hop{{
+			Service: name, By: by, Cause: answer.NetworkBlocked,
+			Text: fmt.Sprintf("No connection to port %d of Service %s (%s) comes about, although %s: what is sent there is dropped on the way, as a network policy or a firewall does.", p.Port, name, place, takes),
+			Fixes: []answer.Fix{
+				kubectl.Inspect("see which network policies there are", kubectl.Command(service.Namespace, "get networkpolicies")),
+				kubectl.Inspect("see which rules drop it, on the node and in the pods' network namespaces", "nft list ruleset | grep -iE 'drop|reject'; iptables-save | grep -iE 'drop|reject'"),
+			},
+		}}
+	}
+	return nil
+}
+
+// hasRoom says whether a pod was seen just now to listen on a port with room for connections.
+func hasRoom(a *answer.Answer, port int32) bool {
+	l := a.Listening
+	return l != nil && a.AsOf.Sub(l.At) < tries && slices.Contains(l.Room, port)
+}
+
+// comesUp is how long a server may take until it listens, settles how long one that listens
+// already may take until it listens on all of its ports, if it is at work.
+const comesUp, settles = time.Minute, 15 * time.Second
+
+// mayComeUp says whether a pod that does not listen on a Service's target port may be about
+// to: it is young. Not so one that listens on the port that the Service itself has, or that
+// listens elsewhere and has nothing more to do.
+func mayComeUp(p v1.ServicePort, pod *v1.Pod, a *answer.Answer) bool {
+	young, l := youngest(pod, a.AsOf), a.Listening
+	switch {
+	case young >= comesUp, slices.Contains(l.Ports, p.Port):
+		return false
+	case len(l.Ports) > 0 && young >= settles && l.Busy != nil && *l.Busy <= idleShare:
+		return false
+	}
+	return true
+}
+
+// LastStart is when the container of a pod was started that was started last; zero where none is
+// known to run.
+func LastStart(pod *v1.Pod) (at time.Time) {
+	for _, c := range pod.Status.ContainerStatuses {
+		if c.State.Running != nil && c.State.Running.StartedAt.After(at) {
+			at = c.State.Running.StartedAt.Time
+		}
+	}
+	return at
+}
+
+// youngest is how long ago the container of a pod was started that was started last.
+func youngest(pod *v1.Pod, now time.Time) time.Duration {
+	age := now.Sub(pod.CreationTimestamp.Time)
+	for _, c := range pod.Status.ContainerStatuses {
+		if c.State.Running != nil {
+			age = min(age, now.Sub(c.State.Running.StartedAt.Time))
+		} else {
+			age = 0
+		}
+	}
+	return age
+}

@@ -1,0 +1,73 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
+)
+
+// answersFull says whether a verdict is about an answer of 5xx which says that a disk is full:
+// that may be another's disk.
+func answersFull(v answer.Verdict) bool { return v.Cause == answer.DiskFull && status(v) >= 500 }
+
+// AsAnswer is a verdict as one that an application fails by its answer, where it is about what such
+// an answer says.
+func AsAnswer(v answer.Verdict) answer.Verdict {
+	if answersFull(v) {
+		v.Cause = answer.AppUnhealthy
+	}
+	return v
+}
+
+// Explains says whether hops lead to what may be the reason of a verdict: of a disk that is full,
+// another that is.
+func Explains(v answer.Verdict, hops []answer.Hop) bool {
+	return !answersFull(v) || hops[len(hops)-1].Cause == answer.DiskFull
+}
+
+// SaysFull is the first complaint of a pod's logs of now that is no other's, and whether that is
+// of a full disk.
+func SaysFull(a *answer.Answer) (i int, full bool) {
+	i = own(a, false)
+	return i, i >= 0 && a.Complaints[i].Cause == answer.DiskFull
+}
+
+// echo is how many letters of what one says of a full disk must be what another says, to be of it.
+const echo = 36
+
+// Echoes says whether words have what the log of a pod says now of a disk of its own that is full.
+func Echoes(said []string, a *answer.Answer) bool {
+	i, full := SaysFull(a)
+	if !full {
+		return false
+	}
+	text := unquoted.Replace(a.Complaints[i].Text)
+	for at := 0; at+echo <= len(text); at++ {
+		if slices.ContainsFunc(said, func(s string) bool { return strings.Contains(unquoted.Replace(s), text[at:at+echo]) }) {
+			return true
+		}
+	}
+	return false
+}
+
+var unquoted = strings.NewReplacer(`\`, "", `"`, "")
+
+// MoreRoom is what to do about a disk of a pod that is full, where it is its log that says so.
+func MoreRoom(pod *v1.Pod, a *answer.Answer) []answer.Fix {
+	i, full := SaysFull(a)
+	if !full {
+		return nil
+	}
+	fixes := []answer.Fix{kubectl.Inspect("see which of its file systems is full", kubectl.Command(pod.Namespace, "exec %s -c %s -- df -h", pod.Name, a.Complaints[i].Container))}
+	for _, v := range pod.Spec.Volumes {
+		if v.EmptyDir != nil && v.EmptyDir.Medium == v1.StorageMediumMemory && v.EmptyDir.SizeLimit != nil {
+			fixes = append(fixes, kubectl.EditTemplate(pod.Namespace, pod, fmt.Sprintf("if it is volume %s, which is in memory and takes at most %s, raise its sizeLimit, and the memory limit with it", v.Name, v.EmptyDir.SizeLimit)))
+		}
+	}
+	return fixes
+}

@@ -1,0 +1,166 @@
+package cluster
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
+	"whylet.dev/whylet/why/prose"
+)
+
+// HopOf is the one hop to a Service or pod about which an answer was given; none where
+// nothing is wrong there.
+func HopOf(service, pod, by string, a *answer.Answer) []answer.Hop {
+	i := Root(a)
+	if i < 0 || a.Verdicts[i].Cause == answer.CauseUnknown {
+		return nil
+	}
+	v := a.Verdicts[i]
+	return []answer.Hop{{Service: service, Pod: pod, By: by, Cause: v.Cause, Text: v.Text, Chain: v.Chain, Fixes: v.Fixes}}
+}
+
+// Suffers is a pod that fails because of another one, to which the hop of its verdict leads.
+func Suffers(pod *v1.Pod, a *answer.Answer, i int, there answer.Hop) answer.Hop {
+	s, v := a.Symptoms[i], a.Verdicts[i]
+	own := answer.Hop{Pod: pod.Namespace + "/" + pod.Name, By: there.By, Cause: v.Cause, Text: prose.Upper(cmp.Or(s.Text, string(s.Kind))) + "."}
+	if n := len(v.Contributing); n > 0 {
+		own.Cause = v.Contributing[n-1].Cause // its own, which led there
+	}
+	return own
+}
+
+// mostFixes is how much of what to do about another pod is shown.
+const mostFixes = 3
+
+// Lead gives a verdict the cause of the last of the hops, and tells of the way there; likely is
+// why, where that is no more than likely.
+func Lead(a *answer.Answer, i int, hops []answer.Hop, likely string) {
+	v := &a.Verdicts[i]
+	last := hops[len(hops)-1]
+	was := answer.Note{Cause: v.Cause, Text: v.Text}
+	for _, l := range v.Chain {
+		was.Facts = append(was.Facts, l.Fact)
+	}
+	kind, space, name := last.Place()
+	where := map[string]string{"pod": "pod", "svc": "Service", "job": "Job"}[kind] + " " + space + "/" + name
+	parts := answer.Parts{Subject: v.Parts.Subject, What: fmt.Sprintf("The reason is %s: %s", where, last.Text)}
+	if likely != "" {
+		parts.What = fmt.Sprintf("The reason is most likely %s, since %s: %s", where, likely, last.Text)
+	}
+	for _, h := range hops {
+		parts.Because = append(parts.Because, prose.Upper(h.By)+".")
+	}
+	parts.Then = []string{ofThis(prose.Upper(strings.TrimSuffix(v.Parts.String(), "."))+".", v.Container, last.Text)}
+	if v.Cause == answer.CauseUnknown {
+		parts.Then = nil
+	}
+	fix := kubectl.Inspect("see all that is known of it, and what to do", kubectl.Command(space, "why %s/%s", kind, name))
+	v.Fixes = append(slices.Clone(last.Fixes[:min(len(last.Fixes), mostFixes)]), fix)
+	v.Cause, v.Certainty, v.Rule, v.Container, v.Pod, v.Hops = last.Cause, answer.Inferred, "another-pod", "", last.Pod, hops
+	v.Missing, v.Possible, v.SteadySince = "", nil, time.Time{}
+	if was.Cause != answer.CauseUnknown && was.Cause != last.Cause {
+		v.Contributing = append(v.Contributing, was)
+	}
+	v.Say(parts)
+}
+
+// ofThis says of a container whose it is, where another's of the same name was spoken of just before.
+func ofThis(text, container, before string) string {
+	who := "ontainer " + container + " "
+	if container == "" || !strings.Contains(before, who) {
+		return text
+	}
+	return strings.Replace(text, who, who+"of this pod ", 1)
+}
+
+// TellName tells the name of what has an address that a verdict, which leads to another pod, speaks of.
+func TellName(v *answer.Verdict, place, name string) {
+	p, needs := v.Parts, "cannot reach "+place+","
+	said := strings.Join(p.Then, " ")
+	switch at := strings.Index(said, place); {
+	case at < 0 || strings.IndexAny(said[at+len(place):], "0123456789") == 0:
+		return
+	case strings.Contains(said, needs):
+		said = strings.Replace(said, needs, strings.TrimSuffix(needs, ",")+" ("+name+"),", 1)
+	default:
+		said += " " + place + " is " + name + "."
+	}
+	p.Then = []string{said}
+	v.Say(p)
+}
+
+// Share gives the reason of a container's trouble, which leads to another pod, to a verdict that
+// its own pod is out of service because of that container.
+func Share(a *answer.Answer, i int, hops []answer.Hop, likely string) {
+	for j, v := range a.Verdicts {
+		if of := a.Symptoms[i].Container; of != "" && v.Cause == answer.SiblingNotReady && v.Container == of {
+			Lead(a, j, hops, likely)
+		}
+	}
+}
+
+// Mention adds to a verdict that something else is not well, of which nothing shows that it
+// is the reason.
+func Mention(v *answer.Verdict, hops []answer.Hop) {
+	first := hops[0]
+	space, name, _ := strings.Cut(cmp.Or(first.Service, first.Pod), "/")
+	kind := "svc"
+	if first.Service == "" {
+		kind = "pod"
+	}
+	text := fmt.Sprintf("see about %s too, which is not well either (%s): nothing shows that this is why", cmp.Or(first.Service, first.Pod), first.By)
+	v.Fixes = append(v.Fixes, kubectl.Inspect(text, kubectl.Command(space, "why %s/%s", kind, name)))
+}
+
+// Name adds to a verdict whose an address is that it speaks of.
+func Name(v *answer.Verdict, place, kind, space, name string) {
+	p := v.Parts
+	what := map[string]string{"svc": "Service", "pod": "pod"}[kind]
+	p.Because = append(slices.Clip(p.Because), fmt.Sprintf("%s is %s %s/%s.", place, what, space, name))
+	v.Say(p)
+	fix := kubectl.Inspect("see what is known of it", kubectl.Command(space, "why %s/%s", kind, name))
+	v.Fixes = append([]answer.Fix{fix}, v.Fixes...)
+}
+
+// Answers says whether a fact of a verdict's chain is an answer with an HTTP status.
+func Answers(v answer.Verdict, id fact.ID) bool {
+	return slices.ContainsFunc(v.Chain, func(l answer.Link) bool { return l.Fact == id && l.Evidence["status"] != nil })
+}
+
+// Behind adds to a verdict of one that hands on an answer whose that is by its configuration;
+// well is set where the pods there are ready, which one that says that nobody is there does not
+// see.
+func Behind(v *answer.Verdict, where, space, name string, well bool) {
+	p, is := v.Parts, ""
+	if well {
+		is = ", and its pods are ready"
+	}
+	p.Because = append(slices.Clip(p.Because), fmt.Sprintf("Behind it is Service %s/%s (%s)%s.", space, name, where, is))
+	v.Say(p)
+	fix := kubectl.Inspect("see what is known of whom it asks", kubectl.Command(space, "why svc/%s", name))
+	if well && status(*v) == 503 {
+		fix.Text = "compare what its own health check asks there, and the addresses that it knows, with what is there"
+	}
+	v.Fixes = append(slices.Clip(v.Fixes), fix)
+}
+
+// Blames is the member of the health check's answer, which a verdict quotes, that fails and is
+// called by the name of a Service; empty where none is.
+func Blames(v answer.Verdict, service string) string {
+	if v.Cause != answer.AppUnhealthy || len(service) == 0 {
+		return ""
+	}
+	m := regexp.MustCompile(`(?:^|[ ("])((?:\w+\.)*` + regexp.QuoteMeta(service) + `)(?:\.\w+)*: `).FindStringSubmatch(v.Text)
+	if m == nil {
+		return ""
+	}
+	return m[1]
+}

@@ -1,0 +1,159 @@
+package cluster
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
+)
+
+// silences are the causes for which somebody answers nothing on a connection that is open.
+var silences = []answer.Cause{answer.AppHang, answer.ProcessStopped, answer.AppOverloaded, answer.CPUThrottled, answer.NodeCPUSaturated, answer.NetworkBlocked}
+
+// Silent says whether a cause is one for which somebody answers nothing on a connection.
+func Silent(c answer.Cause) bool { return slices.Contains(silences, c) }
+
+// SaysOwn says whether the containers' logs tell of an error of now that is their own,
+// SaysAnothers whether of one of somebody that they ask.
+func SaysOwn(a *answer.Answer) bool { return own(a, false) >= 0 }
+
+// SaysAnothers: see SaysOwn.
+func SaysAnothers(a *answer.Answer) bool {
+	return slices.ContainsFunc(a.Complaints, func(c answer.Complaint) bool { return c.Another && !c.Before })
+}
+
+// idleShare and busyShare are up to how many processors one uses that waits, and from how
+// many on one that is at work.
+const idleShare, busyShare = 0.05, 0.5
+
+// Mute is what is wrong with a pod that looks well, listens, and does not answer who asks it;
+// ok is false where it is not known whether it works meanwhile.
+func Mute(a *answer.Answer) (cause answer.Cause, text string, ok bool) {
+	l := a.Listening
+	if l == nil || len(l.Ports) == 0 || l.Busy == nil {
+		return "", "", false
+	}
+	text = fmt.Sprintf("It listens on %s and takes connections, and who asks it gets no answer in time; ", numbers(l.Ports))
+	switch {
+	case *l.Busy <= idleShare:
+		cause, text = answer.AppHang, text+"it uses no CPU meanwhile: it hangs."
+	case *l.Busy >= busyShare:
+		cause, text = answer.AppOverloaded, text+fmt.Sprintf("it keeps %.1f processors busy: it is too slow.", *l.Busy)
+	default:
+		return "", "", false
+	}
+	if i := own(a, true); i >= 0 {
+		text += " " + itsLog(a.Complaints[i])
+	}
+	return cause, text, true
+}
+
+// BreaksOff says whether the containers' logs tell of a connection that another broke off now.
+func BreaksOff(a *answer.Answer) bool {
+	return slices.ContainsFunc(a.Complaints, func(c answer.Complaint) bool { return c.Another && !c.Before && words.BreaksOff(c.Text) })
+}
+
+// Unanswered says whether the containers' logs tell now of a connection that nobody answered.
+func Unanswered(a *answer.Answer) bool {
+	return slices.ContainsFunc(a.Complaints, func(c answer.Complaint) bool { return c.Another && !c.Before && words.Unanswered(c.Text) })
+}
+
+// Waits words that a pod which looks well waits for another itself, or is failed by one that its
+// log names: who gets no answer from it, or a failure, gets none for another's sake; ok is false
+// where nothing shows that, or where it says a reason of its own.
+// Well is when that one was well last, zero where nobody knows: who has waited for longer than
+// since then waits for work.
+func Waits(a *answer.Answer, well time.Time) (text string, ok bool) {
+	if i := own(a, false); i >= 0 && !words.WorkerLate.In(a.Complaints[i].Text) {
+		return "", false
+	}
+	i := slices.IndexFunc(a.Complaints, func(c answer.Complaint) bool { return c.Another && !c.Before && words.Place(c.Text) != "" })
+	if j := slices.IndexFunc(a.Reaches, func(r answer.Reach) bool { return waitsThere(r, well) }); j >= 0 {
+		text = fmt.Sprintf("It looks well, and waits for another itself: %s.", strings.TrimSuffix(a.Reaches[j].Text, "."))
+	}
+	switch {
+	case i >= 0 && text != "":
+		return text + " " + itsLog(a.Complaints[i]), true
+	case i >= 0:
+		return "It looks well, and another fails it that it asks. " + itsLog(a.Complaints[i]), true
+	}
+	return text, text != ""
+}
+
+// waitsThere says whether a pod waits at a place: for a connection, or for an answer of one that
+// was heard just before it asked.
+func waitsThere(r answer.Reach, well time.Time) bool {
+	return r.How == answer.ReachDialing || r.How == answer.ReachAwaits && r.Heard && !r.Since.Before(well)
+}
+
+// Idle says whether a pod listens, and uses no CPU.
+func Idle(a *answer.Answer) bool {
+	return a.Listening != nil && len(a.Listening.Ports) > 0 && a.Listening.Busy != nil && *a.Listening.Busy <= idleShare
+}
+
+// TimedOutWorker says whether a pod's log tells that its server ended a worker which took too
+// long, while it had connections to others: it does not say for whom the worker waited.
+func TimedOutWorker(a *answer.Answer) bool {
+	late := slices.ContainsFunc(a.Complaints, func(c answer.Complaint) bool { return !c.Before && words.WorkerLate.In(c.Text) })
+	return late && slices.ContainsFunc(a.Reaches, func(r answer.Reach) bool { return r.How != answer.ReachSaid })
+}
+
+// own is the first complaint of a pod's logs that is about itself, of now or, where that is
+// asked for, ever; -1 where there is none.
+func own(a *answer.Answer, ever bool) int {
+	return slices.IndexFunc(a.Complaints, func(c answer.Complaint) bool { return !c.Another && (ever || !c.Before) })
+}
+
+func itsLog(c answer.Complaint) string {
+	return fmt.Sprintf("The log of container %s says: %s.", c.Container, strings.TrimSuffix(c.Text, "."))
+}
+
+func numbers(ports []int32) string {
+	return strings.Trim(strings.Join(strings.Fields(fmt.Sprint(ports)), ", "), "[]")
+}
+
+// felt is how long after a change what was changed may begin to fail: a volume is written again
+// within a minute and a half, and many look once a minute; and how long before that its
+// beginning may be known.
+const felt, early = 3 * time.Minute, 5 * time.Second
+
+// Fails is what is wrong with a pod that looks well and whose log tells of an error of its
+// own, where another gets failures for answers from it since some time; ok is false where it
+// tells of none.
+func Fails(a *answer.Answer, since time.Time) (cause answer.Cause, text string, ok bool) {
+	i := own(a, false)
+	if i < 0 {
+		return "", "", false
+	}
+	c := a.Complaints[i]
+	for _, changed := range slices.Backward(a.Changes) {
+		if before := since.Sub(changed.At); !since.IsZero() && before > -early && before < felt {
+			return answer.ConfigChanged, fmt.Sprintf("It looks well, and fails who asks it, which began %[2]s after %[1]s. %[3]s", changed.Text, prose.Span(max(before, 0)), itsLog(c)), true
+		}
+	}
+	return cmp.Or(c.Cause, answer.AppUnhealthy), "It looks well, and fails who asks it. " + itsLog(c), true
+}
+
+// LooksWellBut words a pod on the way that no probe calls unwell: by what its log says.
+func LooksWellBut(a *answer.Answer) string {
+	i := slices.IndexFunc(a.Complaints, func(c answer.Complaint) bool { return !c.Before })
+	if i < 0 {
+		return "It looks well."
+	}
+	return "It looks well. " + itsLog(a.Complaints[i])
+}
+
+// LooksWell says whether the API shows nothing amiss of a pod: it is ready, or done.
+func LooksWell(pod *v1.Pod) bool {
+	if pod.Status.Phase == v1.PodSucceeded {
+		return true
+	}
+	return slices.ContainsFunc(pod.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == v1.PodReady && c.Status == v1.ConditionTrue })
+}

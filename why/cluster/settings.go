@@ -1,0 +1,42 @@
+package cluster
+
+import (
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// Setting is a text that configures a pod, and where it stands.
+type Setting struct{ Where, Text string }
+
+// Settings are the commands and the environment of a pod's containers.
+func Settings(pod *v1.Pod) []Setting {
+	var all []Setting
+	for _, c := range append(slices.Clone(pod.Spec.InitContainers), pod.Spec.Containers...) {
+		for _, e := range c.Env {
+			all = append(all, Setting{"variable " + e.Name, e.Value})
+		}
+		all = append(all, Setting{"command", strings.Join(append(slices.Clone(c.Command), c.Args...), " ")})
+	}
+	return all
+}
+
+// ConfigMaps are the names of those that a pod takes its configuration from.
+func ConfigMaps(pod *v1.Pod) []string {
+	var all []string
+	for _, v := range pod.Spec.Volumes {
+		if v.ConfigMap != nil {
+			all = append(all, v.ConfigMap.Name)
+		}
+	}
+	for _, c := range pod.Spec.Containers {
+		for _, e := range c.EnvFrom {
+			if e.ConfigMapRef != nil {
+				all = append(all, e.ConfigMapRef.Name)
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}

@@ -1,0 +1,250 @@
+package why
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
+)
+
+// These rules are about one that wants a CPU and is given none.
+func init() {
+	probeRules.add(
+		rule[*probing]{
+			name: "probe-throttled", causes: []answer.Cause{answer.CPUThrottled},
+			needs:   "two samples around the attempts between which at least half of the CPU periods were throttled; for one that is still coming up, as much CPU use as its limit allows, at most a quarter of a CPU, and three quarters of the time in which it wanted more",
+			against: "no CPU limit, or few throttled periods",
+			judge:   probeThrottled,
+		},
+		rule[*probing]{
+			name: "probe-node-cpu", causes: []answer.Cause{answer.NodeCPUSaturated},
+			needs:   "a success in this run, and two samples after it between which its tasks waited for a CPU for half of the time, less what its own limit took; or samples around the failed attempts between which they waited for two fifths of the time in which they were asked, and ten times as long as they had a CPU; and samples before, between which they waited less than half as much",
+			against: "throttling; a container that is still coming up; the same waiting before, while the probe succeeded; CPU use of its own that rose",
+			judge:   probeNodeCPU,
+		},
+	)
+}
+
+// throttledShare is the share of CPU periods from which on a quota counts as what
+// stalled the container.
+const throttledShare = 0.5
+
+// around are the first and the last sample taken around the failed attempts, nil
+// without two of them.
+func (p *probing) around() (first, last *fact.Fact) {
+	margin := 2*p.period() + 5*time.Second
+	return p.samples(p.from.Add(-margin), p.until.Add(margin))
+}
+
+// samples are the first and the last sample of a time, nil without two of them.
+func (p *probing) samples(from, until time.Time) (first, last *fact.Fact) {
+	for _, f := range p.run.Samples {
+		switch {
+		case f.Seen.Before(from), f.Seen.After(until):
+		case first == nil:
+			first = f
+		default:
+			last = f
+		}
+	}
+	if last == nil {
+		return nil, nil
+	}
+	return first, last
+}
+
+// probeThrottled: its own CPU limit stalled it.
+func probeThrottled(p *probing) *finding {
+	coming := p.comingUp()
+	if !p.late() && !coming {
+		return nil
+	}
+	a, b := p.around()
+	if a == nil {
+		return nil
+	}
+	before, after := fact.Of[fact.Sampled](a), fact.Of[fact.Sampled](b)
+	if coming {
+		return p.throttledStart(a, b)
+	}
+	periods, stalled := after.Periods-before.Periods, after.ThrottledPeriods-before.ThrottledPeriods
+	f := &finding{cause: answer.CPUThrottled, weight: refuted, chain: links(b)}
+	if periods <= 0 {
+		if after.Periods == 0 {
+			f.text = "it has no CPU limit that could have stalled it"
+			return f
+		}
+		return nil
+	}
+	part := float64(stalled) / float64(periods)
+	if part < throttledShare {
+		f.text = fmt.Sprintf("only %d of %d CPU periods were throttled in that time", stalled, periods)
+		return f
+	}
+	f.weight = strong
+	if part >= 0.8 {
+		f.weight = certain
+	}
+	f.chain = p.chain(a, b)
+	f.text = fmt.Sprintf("Container %s was stalled by its own CPU limit%s: %d of %d CPU periods were throttled while %s timed out.",
+		p.run.Container, p.cpuLimit(), stalled, periods, p.what())
+	f.fixes = []answer.Fix{p.h.limitsFix("raise or remove the CPU limit of container " + p.run.Container), p.h.specFix("have it do less at once (fewer threads or workers), or raise the probe's timeoutSeconds")}
+	return f
+}
+
+// comingUp says whether the probe was refused and never succeeded in this run: the
+// container may be about to listen.
+func (p *probing) comingUp() bool { return p.mode == refused && len(p.before) == 0 }
+
+// atLimit says whether it used nearly as much CPU as its own limit allows.
+func (p *probing) atLimit(used, over time.Duration) bool {
+	if p.of == nil {
+		return false
+	}
+	allowed := time.Duration(p.of.Resources.Limits.Cpu().MilliValue()) * over / 1000
+	return allowed > 0 && used >= allowed*7/10
+}
+
+// throttledStart: it would listen by now, had its own CPU limit not stalled it. Needs:
+// it used what its limit allows, at most a quarter of a CPU, and wanted more for three
+// quarters of the time. One that was stalled less would be slow by itself. The quota
+// of the pod's cgroup is as small, so what counts as throttled is in either of them;
+// the pressure has both.
+func (p *probing) throttledStart(a, b *fact.Fact) *finding {
+	before, after := fact.Of[fact.Sampled](a), fact.Of[fact.Sampled](b)
+	over, used := b.Seen.Sub(a.Seen), after.CPUUsage-before.CPUUsage
+	stalled := max(after.ThrottledTime-before.ThrottledTime, after.CPUSome-before.CPUSome)
+	if !p.atLimit(used, over) || used > over/4 || stalled < over*3/4 {
+		return nil
+	}
+	return &finding{
+		cause: answer.CPUThrottled, weight: certain, chain: p.chain(a, b),
+		text: fmt.Sprintf("Container %s could not come up in time: its own CPU limit%s stalled it for %s of %s, and nobody listened yet when %s was asked.",
+			p.run.Container, p.cpuLimit(), prose.Span(min(stalled, over)), prose.Span(over), p.what()),
+		fixes: []answer.Fix{p.h.limitsFix("raise or remove the CPU limit of container " + p.run.Container), p.h.specFix("give it more time to start, with a startupProbe")},
+	}
+}
+
+func (p *probing) cpuLimit() string {
+	if p.of == nil || p.of.Resources.Limits.Cpu().IsZero() {
+		return ""
+	}
+	return " of " + p.of.Resources.Limits.Cpu().String() + " CPU"
+}
+
+// probeNodeCPU: it wanted to run and was not let, without a quota of its own, and it was
+// let before. Who is still starting waits for a CPU on any machine, and would be slow by
+// itself.
+func probeNodeCPU(p *probing) *finding {
+	if !p.late() || len(p.before) == 0 {
+		return nil
+	}
+	f, now := p.starvedWhileAsked()
+	if f == nil {
+		f, now = p.starved(p.around())
+	}
+	if f == nil {
+		return nil
+	}
+	calm, ok := p.calmUse()
+	switch {
+	case !ok && now.waited >= 10*now.cpu:
+		f.weight = fair
+	case !ok:
+		f.weight, f.text = weak, "its tasks waited for a CPU; whether they waited before, too, is not known"
+	case calm.part(calm.waited) >= now.part(now.waited)/2:
+		f.weight, f.text = refuted, fmt.Sprintf("its tasks waited for a CPU as much while the probe still succeeded: for %s of %s", prose.Span(calm.waited), prose.Span(calm.over))
+	case now.part(now.cpu) >= max(0.1, 2*calm.part(calm.cpu)):
+		return nil // it has more to do than before
+	}
+	return f
+}
+
+// part is the share of the time that something took.
+func (u use) part(d time.Duration) float64 { return float64(d) / float64(max(u.over, 1)) }
+
+// calmUse is what the container's processes did with the CPU before the first failed
+// attempt, by the last samples of then; ok is false without two.
+func (p *probing) calmUse() (u use, ok bool) {
+	var last *fact.Fact
+	for _, f := range slices.Backward(p.run.Samples) {
+		switch {
+		case f.Seen.After(p.from):
+		case last == nil:
+			last = f
+		case last.Seen.Sub(f.Seen) >= time.Second:
+			return useBetween(f, last), true
+		}
+	}
+	return use{}, false
+}
+
+func useBetween(a, b *fact.Fact) use {
+	before, after := fact.Of[fact.Sampled](a), fact.Of[fact.Sampled](b)
+	return use{
+		cpu: after.CPUUsage - before.CPUUsage, over: b.Seen.Sub(a.Seen),
+		waited: after.CPUSome - before.CPUSome - (after.ThrottledTime - before.ThrottledTime),
+	}
+}
+
+// starvedWhileAsked looks at the time of the failed attempts alone: between them a
+// server has nothing to do, and waits for nothing. Needs: it waited for a CPU for two
+// fifths of that time, and ten times as long as it had one.
+func (p *probing) starvedWhileAsked() (*finding, use) {
+	var asked time.Duration
+	var now use
+	var chain []*fact.Fact
+	for _, f := range p.failed {
+		took := fact.Of[fact.Probed](f).Took
+		a, b := p.samplesAround(f)
+		if a == nil || b == nil || b.Seen.Sub(a.Seen) > took+2*time.Second {
+			continue
+		}
+		u := useBetween(a, b)
+		asked += took
+		now.cpu, now.waited, now.over = now.cpu+u.cpu, now.waited+u.waited, now.over+u.over
+		chain = []*fact.Fact{a, b}
+	}
+	if asked == 0 || now.waited < asked*2/5 || now.waited < 10*now.cpu {
+		return nil, now
+	}
+	now.over = max(now.over, asked)
+	return p.saturated(now.waited, asked, chain...), now
+}
+
+// samplesAround are the last sample before an attempt and the first one after it.
+func (p *probing) samplesAround(attempt *fact.Fact) (before, after *fact.Fact) {
+	for _, f := range p.run.Samples {
+		if !f.Seen.After(attempt.When()) {
+			before = f
+		} else if after == nil && !f.Seen.Before(attempt.Seen) {
+			after = f
+		}
+	}
+	return before, after
+}
+
+// saturated words that the node had no CPU for the container.
+func (p *probing) saturated(waited, over time.Duration, samples ...*fact.Fact) *finding {
+	return &finding{
+		cause: answer.NodeCPUSaturated, weight: strong, chain: p.chain(samples...),
+		text: fmt.Sprintf("The node had no CPU left: processes of container %s waited for a CPU for %s of %s, without any limit of their own, while %s failed.",
+			p.run.Container, prose.Span(min(waited, over)), prose.Span(over), p.what()),
+		fixes: []answer.Fix{p.h.inspect("see who uses the CPU", "kubectl top pods -A --sort-by=cpu"), p.h.specFix("give the container a CPU request, so that it gets its share")},
+	}
+}
+
+// starved compares two samples, which may be nil.
+func (p *probing) starved(a, b *fact.Fact) (*finding, use) {
+	if a == nil {
+		return nil, use{}
+	}
+	now := useBetween(a, b)
+	if now.over <= 0 || now.waited < now.over/2 {
+		return nil, now
+	}
+	return p.saturated(now.waited, now.over, a, b), now
+}

@@ -1,0 +1,124 @@
+package why
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
+)
+
+// This rule is about one that holds its port and does nothing.
+func init() {
+	probeRules.add(
+		rule[*probing]{
+			name: "probe-hang", causes: []answer.Cause{answer.AppHang},
+			needs:   "connections that wait to be accepted and an idle main process, or one that waits for a disk; or quick answers before, none for five seconds and two timeouts now, and no CPU use of all its processes",
+			against: "CPU use; a stopped process; answers that do come; that it waits for another's; for one that has not served yet, processes at work beside the main one, or that it listens for less than 10 s",
+			yields:  []string{"probe-awaits-another", "probe-child-oom", "probe-limit-said", "probe-takes-no-more", "probe-worker-late", "probe-speaks-otherwise"},
+			judge:   probeHang,
+		},
+	)
+}
+
+// probeHang: it holds the port, and answers nothing.
+func probeHang(p *probing) *finding {
+	f := p.hang()
+	p.complains(f)
+	return f
+}
+
+// complains quotes the error of which a container's log tells while it does not answer.
+func (p *probing) complains(f *finding) {
+	if at, said := p.complaint(); f != nil && f.weight >= fair && at != nil && !at.Seen.Before(p.from) {
+		f.because = append(f.because, itsLog(said))
+		p.h.meant(f, p.run.Container, said)
+	}
+}
+
+// untilAccepts is how long one that began to listen may take until it accepts.
+const untilAccepts = 10 * time.Second
+
+// hang: it holds the port, uses no CPU and takes no connection. One that accepts and then
+// says nothing may only be slow: without a late answer to show for it that stays open.
+func (p *probing) hang() *finding {
+	if p.mode != silent && p.mode != unreachable && p.mode != commandLate {
+		return nil
+	}
+	if came, _ := p.again(); came != nil {
+		return nil // connections wait where one is served at a time, too
+	}
+	at, look, ok := p.look()
+	// What is runnable and uses nothing waits for a CPU: it does not hang.
+	if !ok || share(look) > idleShare || stopped(look.State) || look.State == "R" {
+		return nil
+	}
+	here, all := p.listeners(look)
+	if p.mode == commandLate { // which asks the container itself, at whatever port
+		here = slices.DeleteFunc(all, func(l fact.Listener) bool { return l.Other })
+	}
+	f := &finding{cause: answer.AppHang, weight: weak, chain: p.chain(at)}
+	f.fixes = append([]answer.Fix{p.h.inspect("see where it waits", fmt.Sprintf("cat /proc/%d/wchan /proc/%d/stack   # on the node", look.PID, look.PID))}, p.h.logsFix(p.run)...)
+	waiting := 0
+	for _, l := range here {
+		waiting += l.Backlog
+	}
+	switch {
+	case waiting > 0:
+		f.weight = strong
+		f.text = fmt.Sprintf("Container %s hangs: it listens, its main process %s, and %s to be accepted.", p.run.Container, idleWords(look), waitWords(waiting))
+		if p.port() != 0 {
+			f.text = fmt.Sprintf("Container %s hangs: it holds port %d, its main process %s, and %s to be accepted.", p.run.Container, p.port(), idleWords(look), waitWords(waiting))
+		}
+		if look.Stopped != nil {
+			f.weight = fair // which may be the one that should take them
+		}
+		if p.cameUp && p.until.Sub(p.from) < untilAccepts {
+			f.weight, f.text = weak, "connections wait to be accepted since it began to listen, which was only just"
+		}
+		if _, _, u := p.used(); len(p.before) == 0 && (u.busy() || u.starved()) {
+			f.weight, f.text = weak, fmt.Sprintf("connections wait to be accepted, and others of its processes than the main one are at work (%s): it may still be starting", u)
+		}
+	case look.State == "D":
+		f.weight = strong
+		f.text = fmt.Sprintf("Container %s hangs: its main process waits for a disk that does not answer.", p.run.Container)
+	case len(here) > 0 && p.mode != commandLate:
+		f.text = "it holds its port, idles and does not answer in time"
+		if u, ok := p.idlesLong(); ok {
+			f.weight = fair
+			f.text = fmt.Sprintf("Container %s hangs: it takes the connection of %s and has answered nothing for %s, and its processes used %s CPU in %s of that.",
+				p.run.Container, p.what(), prose.Span(p.h.now.Sub(p.from)), prose.Span(u.cpu), prose.Span(u.over))
+		}
+	default:
+		return nil
+	}
+	return f
+}
+
+// idlesLong says whether it answered quickly before, has not for so long that a patient
+// request would have been answered, and whether all its processes together did nothing
+// meanwhile.
+func (p *probing) idlesLong() (use, bool) {
+	slow, quick := p.slowSuccesses()
+	if quick == 0 || slow > quick || len(p.failed) < 2 || p.h.now.Sub(p.from) < 5*time.Second+2*p.timeout() {
+		return use{}, false
+	}
+	_, _, u := p.usedBetween(p.from, p.h.now)
+	return u, u.over >= 2*time.Second && u.part(u.cpu) <= idleShare && u.part(u.waited) <= 0.1
+}
+
+func waitWords(connections int) string {
+	if connections == 1 {
+		return "1 connection waits"
+	}
+	return fmt.Sprintf("%d connections wait", connections)
+}
+
+func idleWords(look fact.Looked) string {
+	if look.Over > 0 {
+		return "used " + prose.Span(look.CPUUsed) + " CPU in " + prose.Span(look.Over)
+	}
+	return stateWords(look.State)
+}
