@@ -9,6 +9,7 @@ import (
 	"whylet.dev/whylet/mesh"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // what names the probe for people.
@@ -165,7 +166,7 @@ func describeProbe(b fact.Probed) (string, map[string]any) {
 		text = fmt.Sprintf("%s probe could not be made: %s", kind, prose.Brief(b.Message, kept))
 	}
 	if p.mode == answered && b.Evidence.Output != "" {
-		text += ", saying: " + prose.Brief(b.Evidence.Output, 60)
+		text += ", saying: " + prose.Midst(words.Told(b.Evidence.Output), 48)
 	}
 	return text, v
 }

@@ -96,7 +96,7 @@ func saying(output string) string {
 	if output == "" {
 		return ""
 	}
-	return fmt.Sprintf(" (%q)", prose.Brief(words.Told(output), kept))
+	return fmt.Sprintf(" (%q)", prose.Midst(words.Told(output), kept))
 }
 
 // sinceWhen says how long it had been well.

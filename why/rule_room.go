@@ -141,7 +141,7 @@ func probeDiskFull(p *probing) *finding {
 	}
 	return &finding{
 		cause: answer.DiskFull, weight: strong, chain: p.chain(),
-		text:  fmt.Sprintf("Container %s says that there is no room to write: %s failed, saying %q.", p.run.Container, p.what(), prose.Brief(firstOf(ev.Output, p.last.Message), 100)),
+		text:  fmt.Sprintf("Container %s says that there is no room to write: %s failed, saying %q.", p.run.Container, p.what(), prose.Midst(words.Told(firstOf(ev.Output, p.last.Message)), kept)),
 		fixes: []answer.Fix{p.h.inspect("see what fills its file systems", p.h.exec(p.run.Container, "df -h")), p.h.specFix("write less, clean up, or give the volume more room")},
 	}
 }

@@ -53,8 +53,9 @@ func (e ending) longBefore() string {
 // gist is what a line says, without what a logger put before it.
 func gist(said string) string { return quote(words.Gist(said), quoted) }
 
-// quote is what somebody said, as it stands before a full stop.
-func quote(said string, most int) string { return strings.TrimRight(prose.Brief(said, most), ".! ") }
+// quote is what somebody said, as it stands before a full stop. What is too much is cut out of its
+// midst: errors name last what they come from.
+func quote(said string, most int) string { return strings.TrimRight(prose.Midst(said, most), ".! ") }
 
 // lastWord is what a container said last, its termination message before its log;
 // "" when it said nothing.

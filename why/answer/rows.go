@@ -236,15 +236,24 @@ func chainRows(chain []Link, wide bool) []Row {
 		if wide {
 			r.Tag = fmt.Sprintf("[%s #%d]", l.Kind, l.Fact)
 		} else {
-			r.Text = prose.Brief(l.Text, 96)
+			r.Text = brief(l)
 		}
 		rows = append(rows, r)
 	}
 	return rows
 }
 
-// shownWords is how many of the last lines of a log fit beside the rest.
-const shownWords = 4
+// brief is a link's text on one line: of an attempt how many there were stands last, and of what
+// was said there the error.
+func brief(l Link) string {
+	if l.Kind == (fact.Probed{}).Kind() {
+		return prose.Midst(l.Text, 120)
+	}
+	return prose.Brief(l.Text, 96)
+}
+
+// shownWords is how many of the last lines of a log fit beside the rest, wordsLong how much of each.
+const shownWords, wordsLong = 4, 96
 
 // wordRows are the last lines of a log, without those that are said already.
 func wordRows(lines []string, said string, wide bool) []Row {
@@ -261,7 +270,10 @@ func wordRows(lines []string, said string, wide bool) []Row {
 	}
 	var rows []Row
 	for _, line := range lines {
-		rows = append(rows, Row{Kind: RowWords, Text: prose.Brief(line, 96)})
+		if len(line) > wordsLong && !wide {
+			line = words.Gist(line) // what a logger put before it and behind it goes first
+		}
+		rows = append(rows, Row{Kind: RowWords, Text: prose.Midst(line, wordsLong)})
 	}
 	return titled("last words", rows)
 }

@@ -108,16 +108,26 @@ func Brief(text string, most int) string {
 	return text
 }
 
-// Midst is text on one line as Brief makes it, with what is too much cut out of its midst: for
-// what tells most at its end.
+// Midst is text on one line as Brief makes it, with what is too much cut out of its midst, between
+// words where there are any: for what tells most at its end.
 func Midst(text string, most int) string {
 	r := []rune(Brief(text, len(text)))
 	if len(r) <= most {
 		return string(r)
 	}
 	tail := (most - 1) / 2
-	return string(r[:most-1-tail]) + "…" + string(r[len(r)-tail:])
+	head, end := string(r[:most-1-tail]), string(r[len(r)-tail:])
+	if i := strings.LastIndexByte(head, ' '); i >= max(0, len(head)-word) {
+		head = head[:i+1]
+	}
+	if i := strings.IndexByte(end, ' '); i >= 0 && i < word {
+		end = end[i:]
+	}
+	return head + "…" + end
 }
+
+// word is how long a word may be that is left out whole, rather than cut.
+const word = 16
 
 // Some lists names, as many as can be read.
 func Some(names []string) string {

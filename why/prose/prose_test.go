@@ -53,3 +53,25 @@ func TestWrap(t *testing.T) {
 		}
 	})
 }
+
+// What is cut out of a text's midst leaves its beginning and its end, whole words where it has any.
+func TestMidst(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		most int
+		want string
+	}{
+		{"short enough", 12, "short enough"},
+		{"could not resize shared memory segment: No space left on device", 40, "could not resize … left on device"},
+		{"(the vhost is made by the job broker-setup)", 30, "(the vhost is … broker-setup)"},
+		{"abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz", 21, "abcdefghij…qrstuvwxyz"},
+		{"two\nlines\tand a bell\a of which the end tells", 24, "two lines … end tells"},
+	} {
+		if got := Midst(tt.text, tt.most); got != tt.want {
+			t.Errorf("%q is cut to %q, not %q", tt.text, got, tt.want)
+		}
+		if got := Midst(tt.text, tt.most); len([]rune(got)) > tt.most {
+			t.Errorf("%q is longer than %d", got, tt.most)
+		}
+	}
+}
