@@ -153,11 +153,14 @@ func (b *bench) end() error {
 	return b.agent.Wait()
 }
 
-// create makes a pod, and gives when.
+// create makes a pod with two probes of that period in seconds, or with none, and gives when.
 func (b *bench) create(ctx context.Context, name string, period int32) (time.Time, error) {
-	probe := &v1.Probe{
-		ProbeHandler:  v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Path: "/", Port: intstr.FromInt32(80)}},
-		PeriodSeconds: period, TimeoutSeconds: 5, FailureThreshold: 30,
+	var probe *v1.Probe
+	if period > 0 {
+		probe = &v1.Probe{
+			ProbeHandler:  v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Path: "/", Port: intstr.FromInt32(80)}},
+			PeriodSeconds: period, TimeoutSeconds: 5, FailureThreshold: 30,
+		}
 	}
 	second, no := int64(1), false
 	pod := &v1.Pod{

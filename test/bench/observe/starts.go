@@ -107,7 +107,7 @@ func (b *bench) turn(ctx context.Context, program, name string, into *started) e
 }
 
 func (b *bench) start(ctx context.Context, name string) (time.Duration, error) {
-	began, err := b.create(ctx, name, 10)
+	began, err := b.create(ctx, name, 0) // a probe that comes before the server listens would wait for its next turn
 	if err != nil {
 		return 0, err
 	}
