@@ -30,6 +30,7 @@
 //	bounds.go    what several rooms must agree on
 //	oom.go       whose memory had run out when the kernel killed a process
 //	workload.go  what a pod comes from
+//	disruption.go for what a pod was deleted, as whoever did it writes into its conditions
 //	cgroup.go    which pod and container a cgroup path belongs to
 //
 // Beyond encoding, the package only knows how to read a fact where several readers

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -100,6 +101,12 @@ func describePlain(b fact.Body) (string, map[string]any) {
 		return "the pod's spec was seen" + byWhom(b.By), values("by", b.By, "source", b.Source)
 	case fact.ConfigChanged:
 		return fmt.Sprintf("%s %s was changed", b.Object, b.Name) + byWhom(b.By), values("object", b.Object, "name", b.Name, "by", b.By, "keys", b.Keys)
+	case fact.ConditionsSeen:
+		c := fact.Disruption(b.Conditions, time.Time{})
+		if c == nil {
+			break
+		}
+		return fmt.Sprintf("its condition %s was set: %s: %s", c.Type, c.Reason, prose.Brief(c.Message, kept)), values("reason", c.Reason, "message", c.Message)
 	case fact.DeletionSeen:
 		return deletionWords(b), values("by", b.By, "graceSeconds", b.GraceSeconds, "gone", b.Gone, "reason", b.Reason)
 	case fact.Requested:

@@ -390,3 +390,40 @@ func TestDeletedForTaint(t *testing.T) {
 		}
 	}
 }
+
+// The API server writes into a pod that it was asked to evict it, right before it deletes it.
+func TestEvictedByTheAPIServer(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		is        v1.ConditionStatus
+		reason    string
+		set       time.Duration // against the deletion
+		cause     answer.Cause
+		certainty answer.Certainty
+		says      string
+	}{
+		{"a drain", v1.ConditionTrue, fact.EvictedByAPI, -time.Millisecond, answer.Deleted, answer.Recorded, "somebody asked the API server to evict it"},
+		{"the deletion came later", v1.ConditionTrue, fact.EvictedByAPI, -time.Minute, answer.Deleted, answer.Inferred, "somebody asked the API server to evict it"},
+		{"it came to nothing", v1.ConditionFalse, fact.EvictedByAPI, -time.Minute, answer.CauseUnknown, answer.Unknown, "by whom is not known"},
+		{"it went already", v1.ConditionTrue, fact.EvictedByAPI, time.Second, answer.CauseUnknown, answer.Unknown, "by whom is not known"},
+		{"kubelet ended it before", v1.ConditionTrue, v1.PodReasonTerminationByKubelet, -time.Hour, answer.CauseUnknown, answer.Unknown, "by whom is not known"},
+	} {
+		s := tell(t, owned("a1"))
+		s.wait(2 * time.Hour)
+		at := s.now
+		conditions := fact.ConditionsSeen{Conditions: []v1.PodCondition{{Type: v1.DisruptionTarget, Status: c.is, Reason: c.reason, Message: "Eviction API: evicting", LastTransitionTime: metav1.NewTime(at.Add(c.set))}}}
+		if c.set < 0 {
+			s.see("", 0, conditions)
+		}
+		s.see("", 0, fact.DeletionSeen{GraceSeconds: 2})
+		if c.set > 0 {
+			s.see("", 0, conditions)
+		}
+		s.wait(5 * time.Second)
+		a := s.ask()
+		check(t, a)
+		if v := a.Verdicts[0]; v.Cause != c.cause || v.Certainty != c.certainty || !strings.Contains(v.Text, c.says) {
+			t.Errorf("%s: %s", c.name, a.Text(answer.Style{Wide: true}))
+		}
+	}
+}

@@ -20,7 +20,7 @@ func init() {
 	deletedRules.add(
 		rule[*inquiry]{
 			name: "deletion", causes: []answer.Cause{answer.Deleted, answer.Preempted, answer.NodeLost},
-			needs:   "the deletion of the object; the request for it, where the control plane told of it; the DisruptionTarget condition says preemption or a taint, and that is the control plane's for a node that was away at most 10 minutes before",
+			needs:   "the deletion of the object; the request for it, where the control plane told of it; the DisruptionTarget condition, written right before, says preemption, eviction through the API server or a taint, and that is the control plane's for a node that was away at most 10 minutes before",
 			against: "",
 			judge:   deletion,
 		},
@@ -56,10 +56,6 @@ func (h *inquiry) deletionFinding() finding {
 	return *best
 }
 
-// evictedByAPI is the reason of DisruptionTarget after the eviction API was called
-// (pkg/registry/core/pod/storage/eviction.go).
-const evictedByAPI = "EvictionByEvictionAPI"
-
 // deletion takes the object's own word.
 func deletion(h *inquiry) *finding {
 	f := &finding{cause: answer.Deleted, weight: fair, text: "The pod was deleted; by whom is not known: deletions leave no trace in the object."}
@@ -68,7 +64,7 @@ func deletion(h *inquiry) *finding {
 		return f
 	}
 	f.chain = links(at)
-	target := conditionOf(h.Foreign(), v1.DisruptionTarget)
+	said, target := h.disruption()
 	switch {
 	case b.Reason == "Preempted" || target != nil && target.Reason == v1.PodReasonPreemptionByScheduler:
 		f.cause, f.weight, f.text = answer.Preempted, certain, "The scheduler deleted the pod to make room for one of higher priority."
@@ -80,13 +76,14 @@ func deletion(h *inquiry) *finding {
 		}
 	case target != nil:
 		f.weight, f.text = certain, fmt.Sprintf("The pod was deleted for what its condition DisruptionTarget says (%s): %s", target.Reason, prose.Brief(target.Message, kept))
-		if target.Reason == evictedByAPI {
-			f.text = "The pod was evicted through the API server, as kubectl drain does: " + prose.Brief(target.Message, kept)
+		f.chain = links(said, at)
+		if target.Reason == fact.EvictedByAPI {
+			evicted(f, target, at.When())
 		}
-		if request, b := h.Requested(); request != nil {
-			f.chain = links(request, at)
-			if !b.Asked {
-				f.certainty = answer.Recorded
+		if request, b := h.Requested(); request != nil && (b.Verb == "evict" || target.Reason != fact.EvictedByAPI) {
+			f.chain, f.certainty = links(request, said, at), answer.Recorded
+			if b.Asked {
+				f.certainty = answer.Inferred
 			}
 			f.because = []string{fmt.Sprintf("It was %s who asked for it.", requester(b))}
 		}
@@ -104,6 +101,42 @@ func deletion(h *inquiry) *finding {
 	}
 	return f
 }
+
+// disruption is the condition that was written because the pod was to be deleted, with the
+// fact that has it; nil where there was none. kubelet ends pods and leaves their objects, and
+// a condition that is newer than the deletion is about another request.
+func (h *inquiry) disruption() (*fact.Fact, *v1.PodCondition) {
+	at, _, ok := h.Deletion()
+	if !ok {
+		return nil, nil
+	}
+	var said *fact.Fact
+	for _, f := range fact.All[fact.ConditionsSeen](h.Facts) {
+		if f.ID < at.ID {
+			said = f
+		}
+	}
+	c := fact.Disruption(fact.Of[fact.ConditionsSeen](said).Conditions, at.When())
+	if c == nil {
+		return nil, nil
+	}
+	return said, c
+}
+
+// evicted says that somebody asked for an eviction: the API server writes so itself, right
+// before it deletes the pod. A deletion that is much later may be another one.
+func evicted(f *finding, c *v1.PodCondition, deleted time.Time) {
+	f.text = "The pod was evicted: somebody asked the API server to evict it, as kubectl drain does."
+	f.because = []string{"Who asked, the API server does not write into the pod: its audit log may tell, and the webhook for deletions would have."}
+	if c.LastTransitionTime.Time.Before(deleted.Add(-follows)) {
+		f.weight = strong
+	} else {
+		f.certainty = answer.Recorded
+	}
+}
+
+// follows is how soon the API server deletes a pod that it has marked as evicted.
+const follows = 10 * time.Second
 
 // mayHaveBeenItsController says whether nothing tells who deleted a pod that a controller
 // made: pods that took its place may be on other nodes.
@@ -127,7 +160,7 @@ func (h *inquiry) wasAway(at time.Time) bool {
 // replacedByRevision: a newer revision of its controller's template took its place.
 func replacedByRevision(h *inquiry) *finding {
 	at, _, ok := h.Deletion()
-	if !ok || conditionOf(h.Foreign(), v1.DisruptionTarget) != nil || h.byOther() {
+	if _, target := h.disruption(); !ok || target != nil || h.byOther() {
 		return nil
 	}
 	var newest *fact.Fact
@@ -154,8 +187,8 @@ func notReplaced(h *inquiry) *finding {
 	at, _, ok := h.Deletion()
 	kind, name := h.Controller()
 	request, _ := h.Requested()
-	settled := request != nil || h.alone && h.now.Sub(at.Seen) >= replaces
-	if !ok || !settled || kind != "ReplicaSet" && kind != "StatefulSet" || h.heir() != nil || h.byOther() || conditionOf(h.Foreign(), v1.DisruptionTarget) != nil {
+	settled := request != nil || ok && h.alone && h.now.Sub(at.Seen) >= replaces
+	if _, target := h.disruption(); !settled || target != nil || kind != "ReplicaSet" && kind != "StatefulSet" || h.heir() != nil || h.byOther() {
 		return nil
 	}
 	return &finding{

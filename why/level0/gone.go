@@ -129,13 +129,26 @@ func (c *podCase) terminating() told {
 	if len(c.Pod.Finalizers) > 0 && c.done() {
 		return told{s, because(answer.Deleted, "api-finalizers", "", fmt.Sprintf("The pod was deleted and its containers have ended; what keeps the object is its finalizers (%s), which nobody has taken away.", strings.Join(c.Pod.Finalizers, ", ")), c.describe())}
 	}
-	if d := condition(c.Pod, v1.DisruptionTarget); d != nil && d.Status == v1.ConditionTrue && d.Reason == v1.PodReasonPreemptionByScheduler {
+	d := fact.Disruption(c.Pod.Status.Conditions, c.deletedAt())
+	if d != nil && d.Reason == v1.PodReasonPreemptionByScheduler {
 		return told{s, because(answer.Preempted, "api-status", "", "The scheduler deleted the pod to make room for one of higher priority: "+short(d.Message)+".", c.describe())}
 	}
 	if c.Now.Before(by) {
+		if d != nil && d.Reason == fact.EvictedByAPI {
+			return told{s, because(answer.Deleted, "api-status", "", fmt.Sprintf("The pod was evicted: somebody asked the API server to evict it, as kubectl drain does; its containers have %s more to end. Who asked is in the API server's audit log, if there is one.", prose.Span(by.Sub(c.Now))))}
+		}
 		return told{s, c.deleted(by)}
 	}
 	return told{s, unknown("", fmt.Sprintf("The pod was deleted, and its grace period was over %s ago; what still holds it is not known.", prose.Span(c.Now.Sub(by))), "which container does not end, or which volume does not come off", c.describe())}
+}
+
+// deletedAt is when the pod was deleted: its timestamp is when the grace period is over.
+func (c *podCase) deletedAt() time.Time {
+	var grace int64
+	if s := c.Pod.DeletionGracePeriodSeconds; s != nil {
+		grace = *s
+	}
+	return c.Pod.DeletionTimestamp.Add(-time.Duration(grace) * time.Second)
 }
 
 // deleted is about a pod that somebody deleted a moment ago. Of one that a controller has

@@ -2,6 +2,7 @@ package level0
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -412,21 +413,29 @@ func TestExplain(t *testing.T) {
 
 // Whoever deletes a pod that a controller has made does not show it, but the scheduler does.
 func TestDeleted(t *testing.T) {
+	owned := []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "web-1", Controller: new(true)}}
 	for _, c := range []struct {
 		name, status string
 		owners       []metav1.OwnerReference
 		cause        answer.Cause
 	}{
 		{name: "nobody's", status: `{phase: Running}`, cause: answer.Deleted},
-		{name: "a controller's", status: `{phase: Running}`, owners: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "web-1", Controller: new(true)}}, cause: answer.CauseUnknown},
+		{name: "a controller's", status: `{phase: Running}`, owners: owned, cause: answer.CauseUnknown},
 		{name: "for one of higher priority", status: `{phase: Running, conditions: [{type: DisruptionTarget, status: "True", reason: PreemptionByScheduler, message: "default-scheduler: preempting to accommodate a higher priority pod"}]}`, cause: answer.Preempted},
+		{name: "a controller's, evicted", status: evictedStatus("True", now.Add(-10*time.Second)), owners: owned, cause: answer.Deleted},
+		{name: "one that was to be evicted, long before", status: evictedStatus("False", now.Add(-time.Hour)), owners: owned, cause: answer.CauseUnknown},
+		{name: "evicted once more when it was going", status: evictedStatus("True", now.Add(-time.Second)), owners: owned, cause: answer.CauseUnknown},
 	} {
 		p := pod(t, "{}", c.status)
-		p.DeletionTimestamp, p.OwnerReferences = &metav1.Time{Time: now.Add(20 * time.Second)}, c.owners
+		p.DeletionTimestamp, p.DeletionGracePeriodSeconds, p.OwnerReferences = &metav1.Time{Time: now.Add(20 * time.Second)}, new(int64(30)), c.owners
 		if a := Explain(Seen{Pod: p, Now: now}); a.Verdicts[0].Cause != c.cause || a.Symptoms[0].Kind != answer.Terminating {
 			t.Errorf("%s: %s", c.name, a.Text(answer.Style{}))
 		}
 	}
+}
+
+func evictedStatus(is v1.ConditionStatus, at time.Time) string {
+	return fmt.Sprintf(`{phase: Running, conditions: [{type: DisruptionTarget, status: %q, reason: EvictionByEvictionAPI, message: "Eviction API: evicting", lastTransitionTime: %q}]}`, is, at.Format(time.RFC3339))
 }
 
 // Of a pod that does not exist any more its events are left for an hour, and those of who

@@ -1,0 +1,25 @@
+package fact
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// EvictedByAPI is the reason of DisruptionTarget where the API server was asked to evict a pod
+// (pkg/registry/core/pod/storage/eviction.go).
+const EvictedByAPI = "EvictionByEvictionAPI"
+
+// Disruption is the condition that whoever disrupts a pod writes right before it deletes the
+// pod; nil where there is none that is true and not newer than the deletion (zero: at any time).
+// That of kubelet tells of an end that it ordered, and not of a deletion.
+func Disruption(conditions []v1.PodCondition, deleted time.Time) *v1.PodCondition {
+	for i := range conditions {
+		c := &conditions[i]
+		if c.Type == v1.DisruptionTarget && c.Status == v1.ConditionTrue && c.Reason != v1.PodReasonTerminationByKubelet &&
+			(deleted.IsZero() || !c.LastTransitionTime.Time.After(deleted)) {
+			return c
+		}
+	}
+	return nil
+}
