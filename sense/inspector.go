@@ -305,7 +305,7 @@ func (l *Inspector) failed(at *post, f fact.Fact, probe fact.ProbeKind) {
 			at.emit(fact.Fact{Pod: p.Key, Container: f.Container, Attempt: c.Attempt, Because: []fact.ID{f.ID}, Body: looked})
 		})
 	}
-	if in := amidst(p.Object, f); in > 0 && l.mayLookAmidst(c.ID) {
+	if in := amidst(p, f); in > 0 && l.mayLookAmidst(c.ID) {
 		time.AfterFunc(in, func() {
 			if p, ok := at.known.Get(f.Pod.UID); ok && p.Containers[f.Container].ID == c.ID && p.Containers[f.Container].Running {
 				begin()
@@ -325,17 +325,13 @@ const longAttempt = time.Second
 // amidst is in how long the next attempt of a probe will have waited for long, where this one was
 // answered late, and with a failure: whom the container asks itself meanwhile shows only then,
 // as it lets go of them before it answers. 0: there is nothing to see.
-func amidst(pod *v1.Pod, f fact.Fact) time.Duration {
+func amidst(p pods.Pod, f fact.Fact) time.Duration {
 	b, ok := f.Body.(fact.Probed)
-	if !ok || b.Evidence == nil || b.Evidence.Timeout || b.Took < longAttempt || pod == nil {
+	if !ok || b.Evidence == nil || b.Evidence.Timeout || b.Took < longAttempt {
 		return 0
 	}
-	i := slices.IndexFunc(pod.Spec.Containers, func(c v1.Container) bool { return c.Name == f.Container })
-	if i < 0 {
-		return 0
-	}
-	c := pod.Spec.Containers[i]
-	spec := map[fact.ProbeKind]*v1.Probe{fact.Readiness: c.ReadinessProbe, fact.Liveness: c.LivenessProbe, fact.Startup: c.StartupProbe}[b.Probe]
+	c, _ := p.Spec(f.Container)
+	spec := fact.ProbeOf(c, b.Probe)
 	if spec == nil {
 		return 0
 	}

@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/pods"
 )
 
 // The end of a log is read a few times, then now and then.
@@ -31,7 +32,7 @@ func TestMayRead(t *testing.T) {
 
 // Where an attempt is answered late with a failure, the next one is looked into before it ends.
 func TestAmidst(t *testing.T) {
-	pod := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{Name: "web", ReadinessProbe: &v1.Probe{PeriodSeconds: 3}}}}}
+	pod := pods.Pod{Object: &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{Name: "web", ReadinessProbe: &v1.Probe{PeriodSeconds: 3}}}}}}
 	late := fact.Probed{Probe: fact.Readiness, Took: 2 * time.Second, Evidence: &fact.Evidence{Status: 504}}
 	soon, never, slow, other := late, late, late, late
 	soon.Took = time.Millisecond
