@@ -134,6 +134,12 @@ func (w *town) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		body = w.deployment
 	case name == "statefulsets":
 		body = w.sets
+	case strings.Contains(r.URL.Path, "/statefulsets/"):
+		for _, s := range w.sets.Items {
+			if s.Name == name {
+				body = s
+			}
+		}
 	case name == "nodes":
 		body = v1.NodeList{Items: []v1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "n"}}}}
 	case name == "services":

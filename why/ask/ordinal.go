@@ -2,10 +2,8 @@ package ask
 
 import (
 	"context"
-	"slices"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -28,19 +26,15 @@ func (f *follower) ordinal(ctx context.Context, v *answer.Verdict) {
 	if owner == nil || owner.Kind != "StatefulSet" {
 		return
 	}
-	sets, err := f.client.AppsV1().StatefulSets(space).List(ctx, metav1.ListOptions{})
+	set, err := f.client.AppsV1().StatefulSets(space).Get(ctx, owner.Name, metav1.GetOptions{})
 	if err != nil {
 		return
 	}
-	i := slices.IndexFunc(sets.Items, func(s appsv1.StatefulSet) bool { return s.Name == owner.Name })
-	if i < 0 {
-		return
-	}
-	later := cluster.Later(strings.Join(v.Parts.Then, " "), &sets.Items[i], pod)
+	later := cluster.Later(strings.Join(v.Parts.Then, " "), set, pod)
 	if later == "" {
 		return
 	}
 	if _, err := f.client.CoreV1().Pods(space).Get(ctx, later, metav1.GetOptions{}); apierrors.IsNotFound(err) {
-		cluster.NotYet(v, &sets.Items[i], pod, later)
+		cluster.NotYet(v, set, pod, later)
 	}
 }
