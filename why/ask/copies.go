@@ -72,7 +72,7 @@ func (f *follower) copiesGone(ctx context.Context, pod *v1.Pod, service *v1.Serv
 	for i := range sets.Items {
 		set := &sets.Items[i]
 		c := copyOf(set)
-		if replicas(set.Spec.Replicas) > 0 || !f.copiesFrom(ctx, c, pod, service) {
+		if first, end := cluster.Ordinals(set); first < end || !f.copiesFrom(ctx, c, pod, service) {
 			continue
 		}
 		if all, _ := inside.departed(ctx, c.Name); len(all) > 0 && f.explains(cluster.First(&all[0], cluster.Root(&all[0]))) {
@@ -85,10 +85,7 @@ func (f *follower) copiesGone(ctx context.Context, pod *v1.Pod, service *v1.Serv
 // copyOf is the first pod of a StatefulSet, as it would be made.
 func copyOf(set *appsv1.StatefulSet) *v1.Pod {
 	c := &v1.Pod{ObjectMeta: set.Spec.Template.ObjectMeta, Spec: set.Spec.Template.Spec}
-	first := int32(0)
-	if set.Spec.Ordinals != nil {
-		first = set.Spec.Ordinals.Start
-	}
+	first, _ := cluster.Ordinals(set)
 	c.Namespace, c.Name = set.Namespace, fmt.Sprintf("%s-%d", set.Name, first)
 	return c
 }

@@ -79,7 +79,7 @@ func (q *question) behind(ctx context.Context, t Target) (behind, error) {
 		return deployment(o), err
 	case "replicaset":
 		o, err := apps.ReplicaSets(q.space).Get(ctx, t.Name, get)
-		b := behind{Workload: cluster.Workload{Subject: subject("ReplicaSet", o), Wanted: replicas(o.Spec.Replicas)}, selector: o.Spec.Selector, template: &o.Spec.Template}
+		b := behind{Workload: cluster.Workload{Subject: subject("ReplicaSet", o), Wanted: cluster.Replicas(o.Spec.Replicas)}, selector: o.Spec.Selector, template: &o.Spec.Template}
 		for _, s := range o.Status.Conditions {
 			if s.Type == appsv1.ReplicaSetReplicaFailure && s.Status == v1.ConditionTrue {
 				b.Refused, b.Since = s.Message, s.LastTransitionTime.Time
@@ -102,7 +102,7 @@ func subject(kind string, o metav1.Object) answer.Subject {
 }
 
 func deployment(o *appsv1.Deployment) behind {
-	b := behind{Workload: cluster.Workload{Subject: subject("Deployment", o), Wanted: replicas(o.Spec.Replicas)}, selector: o.Spec.Selector, template: &o.Spec.Template}
+	b := behind{Workload: cluster.Workload{Subject: subject("Deployment", o), Wanted: cluster.Replicas(o.Spec.Replicas)}, selector: o.Spec.Selector, template: &o.Spec.Template}
 	if o.Spec.Paused {
 		b.Suspended = "spec.paused"
 	}
@@ -115,7 +115,7 @@ func deployment(o *appsv1.Deployment) behind {
 }
 
 func statefulSet(o *appsv1.StatefulSet) behind {
-	return behind{Workload: cluster.Workload{Subject: subject("StatefulSet", o), Wanted: replicas(o.Spec.Replicas)}, selector: o.Spec.Selector, template: &o.Spec.Template}
+	return behind{Workload: cluster.Workload{Subject: subject("StatefulSet", o), Wanted: cluster.Replicas(o.Spec.Replicas)}, selector: o.Spec.Selector, template: &o.Spec.Template}
 }
 
 func daemonSet(o *appsv1.DaemonSet) behind {
@@ -180,11 +180,4 @@ func (q *question) lastEvent(ctx context.Context, uid types.UID, reason string) 
 	}
 	last := slices.MaxFunc(events.Items, func(a, b v1.Event) int { return a.LastTimestamp.Compare(b.LastTimestamp.Time) })
 	return last.Message, last.FirstTimestamp.Time
-}
-
-func replicas(n *int32) int {
-	if n == nil {
-		return 1
-	}
-	return int(*n)
 }
