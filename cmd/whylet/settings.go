@@ -182,7 +182,10 @@ func notNegative(flag string, n int64, means string) error {
 }
 
 func checkOTLP(s *settings) error {
-	if s.OTLPEndpoint == "" {
+	switch {
+	case s.OTLPEndpoint == "" && s.OTLPHeaders != "":
+		return errors.New("--otlp-headers are for the collector that --otlp-endpoint names, and it names none: give both, or take the headers back with --otlp-headers= (an earlier start's hold, too)")
+	case s.OTLPEndpoint == "":
 		return nil
 	}
 	if _, err := otlp.New(otlp.Options{Endpoint: s.OTLPEndpoint}); err != nil {

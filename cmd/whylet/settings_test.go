@@ -94,6 +94,24 @@ func TestCheckTellsAll(t *testing.T) {
 	}
 }
 
+// Headers go nowhere without a collector: who gives them alone is told so, and not only once the
+// node starts that their file is not there.
+func TestHeadersWithoutCollector(t *testing.T) {
+	s := merge(settings{OTLPHeaders: "nowhere"}, func(string) bool { return true }, settings{})
+	_, err := s.check()
+	if err == nil {
+		t.Fatal("all is well")
+	}
+	for _, said := range []string{"--otlp-headers are for", "--otlp-endpoint names", "--otlp-headers= "} {
+		if !strings.Contains(err.Error(), said) {
+			t.Errorf("%q is not in: %v", said, err)
+		}
+	}
+	if taken := merge(settings{}, func(f string) bool { return f == "otlp-headers" }, s); checkOTLP(&taken) != nil {
+		t.Error("what it tells to do does not help:", checkOTLP(&taken))
+	}
+}
+
 // What was told once holds until it is told otherwise.
 func TestMerge(t *testing.T) {
 	none := func(string) bool { return false }
