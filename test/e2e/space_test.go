@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,6 +23,10 @@ type space struct {
 	name string
 }
 
+// spaces are how many namespaces of a name were made on a node: a test that runs again (-count)
+// does so before the one that it had is gone.
+var spaces sync.Map
+
 // newSpace makes a namespace, deletes it at the end, and shows what is in it
 // when the test failed.
 func newSpace(t *testing.T, n *node) *space {
@@ -30,6 +36,10 @@ func newSpace(t *testing.T, n *node) *space {
 		name = name[:50]
 	}
 	s := &space{t: t, node: n, name: strings.Trim(name, "-")}
+	made, _ := spaces.LoadOrStore(space{node: n, name: s.name}, new(atomic.Int32))
+	if again := made.(*atomic.Int32).Add(1); again > 1 {
+		s.name = fmt.Sprintf("%s-%d", s.name, again)
+	}
 	s.mustKubectl("create", "namespace", s.name)
 	s.eventually(time.Minute, "default service account", func() error {
 		_, err := s.kubectl("get", "serviceaccount", "default")
