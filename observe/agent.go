@@ -206,14 +206,7 @@ func (a *Agent) varies(uid types.UID, container string) bool {
 // Run watches until ctx ends.
 func (a *Agent) Run(ctx context.Context) error {
 	a.start()
-	for _, pod := range a.loop.pods.All() { // those that an earlier agent knew to run
-		a.trouble.isWell(pod.Key.UID) // kubelet says nothing anew of those that are
-		for name, c := range pod.Containers {
-			if c.Running {
-				a.kernel.processes.Hear(fact.Fact{Pod: pod.Key, Container: name, Attempt: c.Attempt, Body: fact.Started{ContainerID: c.ID, PID: c.PID}})
-			}
-		}
-	}
+	a.resume()
 	loopCtx, stopLoop := context.WithCancel(context.Background())
 	var loop, sources sync.WaitGroup
 	loop.Go(func() { a.loop.run(loopCtx) })
@@ -239,6 +232,21 @@ func (a *Agent) Run(ctx context.Context) error {
 	stopLoop()
 	loop.Wait()
 	return nil
+}
+
+// resume takes up the pods that an earlier agent knew: what has not changed since then is not
+// told again.
+func (a *Agent) resume() {
+	for _, pod := range a.loop.pods.All() {
+		if s := a.loop.shadows[pod.Key.UID].Status; s != nil {
+			a.trouble.heard(fact.Fact{Pod: pod.Key, Body: fact.StatusSeen{Status: *s}})
+		}
+		for name, c := range pod.Containers {
+			if c.Running {
+				a.kernel.processes.Hear(fact.Fact{Pod: pod.Key, Container: name, Attempt: c.Attempt, Body: fact.Started{ContainerID: c.ID, PID: c.PID}})
+			}
+		}
+	}
 }
 
 // costEvery is how often the agent says what it cost so far.

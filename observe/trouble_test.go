@@ -10,6 +10,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/observe/kubelet"
 	"whylet.dev/whylet/pods"
+	"whylet.dev/whylet/shadow"
 )
 
 func newTroublesOf() *troubles {
@@ -103,6 +104,25 @@ func TestTheLastLook(t *testing.T) {
 	all.agent.loop.pods.Take(fact.Fact{Pod: web, Body: fact.SpecSeen{Object: pod}})
 	if in := time.Until(all.last(web.UID).next); in < 300*time.Second {
 		t.Errorf("it is left alone %v after it became well, before its probe was made", in)
+	}
+}
+
+// Those that an earlier agent knew are looked at as they were when it ended: their status is told
+// anew only when it changes.
+func TestPodsOfAnEarlierAgent(t *testing.T) {
+	for is, soon := range map[v1.ConditionStatus]bool{v1.ConditionTrue: false, v1.ConditionFalse: true} {
+		all := newTroublesOf()
+		a := all.agent
+		a.trouble, a.loop.shadows = all, map[types.UID]shadow.State{}
+		a.loop.pods.Take(fact.Fact{Pod: web, Body: fact.SpecSeen{Object: theSpec()}})
+		if a.resume(); all.due[web.UID] != nil {
+			t.Errorf("one whose status nobody knew: %+v", all.due[web.UID])
+		}
+		a.loop.shadows[web.UID], _ = shadow.Step(shadow.State{}, ready(is))
+		a.resume()
+		if one := all.due[web.UID]; one == nil || one.calm == soon || time.Until(one.next) <= comesUp != soon {
+			t.Errorf("ready %s: %+v", is, one)
+		}
 	}
 }
 
