@@ -208,6 +208,15 @@ func (w *town) since(name string, ago time.Duration) {
 	w.answers[name] = a
 }
 
+// callsJob has the error of one call the Job that makes what another lacks.
+func (w *town) callsJob() {
+	w.pod("web1", 80, answer.NotReady, saysNo(503), answer.Reach{Container: "web", Place: "queue2:5672", How: answer.ReachSaid, Text: "amqp://queue2:5672/orders: NOT_ALLOWED - vhost orders not found"})
+	w.says("web1", "amqp://queue2:5672/orders: NOT_ALLOWED - vhost orders not found (the vhost is made by the job broker-setup)", true)
+	w.pod("queue2", 5672, answer.Healthy, answer.Verdict{Cause: answer.None})
+	w.says("queue2", "vhost orders not found", false)
+	w.job("broker-setup")
+}
+
 // lacksReplicas is a town where one asks a store that takes nothing without a replica, and one
 // that its configuration has ask that store, too, has no node.
 func (w *town) lacksReplicas(image string) {
@@ -588,19 +597,11 @@ func TestFollow(t *testing.T) {
 			w.runs("pooler", false)
 		}, answer.InitWaiting, "shop/migrate-x7k2p", 1},
 		"whom it asks is well and lacks what a Job makes, which its error calls": {func(w *town) {
-			w.pod("web1", 80, answer.NotReady, saysNo(503), answer.Reach{Container: "web", Place: "queue2:5672", How: answer.ReachSaid, Text: "amqp://queue2:5672/orders: NOT_ALLOWED - vhost orders not found"})
-			w.says("web1", "amqp://queue2:5672/orders: NOT_ALLOWED - vhost orders not found (the vhost is made by the job broker-setup)", true)
-			w.pod("queue2", 5672, answer.Healthy, well)
-			w.says("queue2", "vhost orders not found", false)
-			w.job("broker-setup")
+			w.callsJob()
 			w.pod("broker-setup-x7k2p", 80, answer.NotStarting, answer.Verdict{Cause: answer.ConfigMissing, Text: "Secret broker-cookie is not there."})
 		}, answer.ConfigMissing, "shop/broker-setup-x7k2p", 1},
 		"whom it asks is well, and the Job that its error calls is done": {func(w *town) {
-			w.pod("web1", 80, answer.NotReady, saysNo(503), answer.Reach{Container: "web", Place: "queue2:5672", How: answer.ReachSaid, Text: "amqp://queue2:5672/orders: NOT_ALLOWED - vhost orders not found"})
-			w.says("web1", "amqp://queue2:5672/orders: NOT_ALLOWED - vhost orders not found (the vhost is made by the job broker-setup)", true)
-			w.pod("queue2", 5672, answer.Healthy, well)
-			w.says("queue2", "vhost orders not found", false)
-			w.job("broker-setup")
+			w.callsJob()
 			w.jobs.Items[0].Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: v1.ConditionTrue}}
 		}, answer.AppUnhealthy, "shop/queue2", 1},
 		"it waits for a Job, and what runs on there hangs": {func(w *town) {
