@@ -73,6 +73,11 @@ var meanings = []meaning{
 		leftBehind,
 	},
 	{
+		words.Locked,
+		"another process holds the lock on its data, of this pod, of another with the same volume, or of the run before that has not ended yet",
+		changing("let one pod at a time use that volume (strategy Recreate, or a StatefulSet with a volume for each), and see that the one before has ended"),
+	},
+	{
 		words.TakesNoWrites,
 		"the database is there and takes no writes: it is a replica, or was set read-only, as after a failover",
 		changing("have it ask the primary, or let the database take writes again"),
@@ -112,6 +117,11 @@ var meanings = []meaning{
 		"it is not given a setting that it needs",
 		changing("give it that setting: in the container's env, its arguments or its configuration"),
 	},
+	{
+		words.BadConfig,
+		"it does not take its configuration, at the line that it names",
+		nil,
+	},
 }
 
 // mayNotWrite names the volumes that the spec does not let the container write to, where
@@ -134,7 +144,9 @@ func (h *inquiry) meant(f *finding, container, said string) bool {
 	for _, m := range meanings {
 		if m.said.In(said) {
 			f.because = append(f.because, fmt.Sprintf("That means: %s.", m.text))
-			f.fixes = append([]answer.Fix{m.fix(h, container, said)}, f.fixes...)
+			if m.fix != nil { // the file itself is named elsewhere
+				f.fixes = append([]answer.Fix{m.fix(h, container, said)}, f.fixes...)
+			}
 			return true
 		}
 	}

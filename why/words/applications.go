@@ -26,9 +26,21 @@ var (
 	HugePages     = says("PostgreSQL 17, sysv_shmem.c; OpenJDK 25, os_linux.cpp; DPDK 25", []string{"huge page", "hugepage", "large pages"},
 		"HINT:  This error usually means that PostgreSQL's request for a shared memory segment exceeded available memory, swap space, or huge pages.", "Failed to reserve large pages memory", "EAL: No free 2048 kB hugepages reported on node 0")
 	// LeftBehind is said of a file of an earlier run that says that the program runs already.
-	LeftBehind = fits("Celery 5, platforms.py; Rack 3, server.rb; Apache 2.4; PostgreSQL 17, miscinit.c; MongoDB 8",
-		`(?i)\bpid ?file \(?(\S+?)\)? already exists|a server is already running\b.*check (\S+)|lock file "([^"]+)" already exists|\b(httpd) \(pid \d+\) already running|unable to lock the lock file: (\S+)`,
-		"ERROR: Pidfile (celerybeat.pid) already exists.", "A server is already running. Check /app/tmp/pids/server.pid.", `FATAL:  lock file "postmaster.pid" already exists`, "httpd (pid 1) already running")
+	LeftBehind = fits("Celery 5, platforms.py; Rack 3, server.rb; Apache 2.4; PostgreSQL 17, miscinit.c; MongoDB 8; Dovecot 2.4",
+		`(?i)\balready running with pid \d+ \(read from (\S+?)\)|\bpid ?file \(?(\S+?)\)? already exists|a server is already running\b.*check (\S+)|lock file "([^"]+)" already exists|\b(httpd) \(pid \d+\) already running|unable to lock the lock file: (\S+)`,
+		"ERROR: Pidfile (celerybeat.pid) already exists.", "A server is already running. Check /app/tmp/pids/server.pid.", `FATAL:  lock file "postmaster.pid" already exists`, "httpd (pid 1) already running", "Fatal: Dovecot is already running with PID 31 (read from /run/dovecot/master.pid)")
+	// Locked is said by one that finds its data in the hands of another process.
+	Locked = fits("Prometheus 3, MySQL 9, ClickHouse 25, ActiveMQ 6, Elasticsearch 9, SQLite 3, cron 3, LevelDB 1, bbolt 1, Terraform 1",
+		`(?i)\b(can(no|')t|could ?n[o']t|unable to|failed to) ((acquire|obtain|get|take|create) )?(an? |the |an exclusive )?(\w+ )?locks?\b|\bcould not be locked\b|\b(is|already) locked\b|\block \S+( \S+)?: resource temporarily unavailable|\berror acquiring the (state )?lock\b|\banother \w+ (instance|process|server)\b.{0,30} (is already running|holds|is using)`,
+		"opening storage failed: lock DB directory: resource temporarily unavailable", "[InnoDB] Unable to lock ./ibdata1 error: 11", "Cannot lock file /var/lib/clickhouse/status. Another server instance in same directory is already running.",
+		"java.io.IOException: File '/data/kahadb/lock' could not be locked.", "failed to obtain node locks", "sqlite3.OperationalError: database is locked", "cron: can't lock /var/run/crond.pid, otherpid may be 1", "Error: Error acquiring the state lock", "LOCK: already locked").except(lockFile)
+	lockFile = fits("strerror(3), EACCES and EPERM, of a file of a lock", `(?i)permission denied|accessdenied|read-only file system|operation not permitted`, "fatal: open lock file /var/lib/postfix/master.lock: cannot open file: Permission denied")
+	// BadConfig is said of a place in a file of configuration.
+	BadConfig = fits("nginx 1.28, Apache 2.4, HAProxy 3, Caddy 2, CoreDNS 1.12, Dovecot 2.4, Squid 7, NATS 2, BIND 9.20, Fluent Bit 4, Vault 1.18",
+		`(?i)\b(?:syntax error|error|unknown|invalid|unrecogni[sz]ed|unexpected|bungled|illegal|bad|parsing)\b.{0,60}?((?:/[\w.@-]+)+) ?(?::| line | on line )(\d+)\b|\bsyntax error on line (\d+) of ((?:/[\w.@-]+)+)|((?:/[\w.@-]+)*/?[\w-]+file|(?:/[\w.@-]+)*/?[\w-]+\.(?:conf|cfg|cnf|ya?ml|json|toml|hcl|ini|xml|vcl|local)):(\d+)\b.{0,60}\b(?:error|unknown|invalid|unrecogni[sz]ed|unexpected|undefined|illegal|missing|duplicate)|\bfrom ((?:/[\w.@-]+)+): at (\d+):\d+: `,
+		"[emerg] unexpected \"}\" in /etc/nginx/nginx.conf:9", "AH00526: Syntax error on line 12 of /usr/local/apache2/conf/httpd.conf:", "/etc/caddy/Caddyfile:12: unrecognized directive: revers_proxy", "FATAL: Bungled /etc/squid/squid.conf line 14: acl localnet sr 10.0.0.0/8",
+		"Error in configuration file /etc/dovecot/dovecot.conf line 12: Unknown setting: ssl_cret", "nats-server: nats.conf:4:3: unknown field \"jetstrem\"", "error loading configuration from /vault/config/vault.hcl: At 12:5: illegal character", "/etc/bind/named.conf:3: unknown option 'recursoin'", "[ALERT] config : parsing [/srv/haproxy.cfg:3]: unknown keyword 'maxcon'").except(inSource)
+	inSource = fits("CPython 3.14, PHP 8.4, Node 24, Ruby 3.4, Go 1.26", `\.(php|py|[cm]?js|ts|rb|java|go|p[lm]|kt|lua|exs?|erl|sh)(:| on line |", line | line )\d+`, "PHP Fatal error: no memory in /srv/status.php on line 3", "/srv/config.rb:3: syntax error, unexpected end-of-input")
 	// TakesNoWrites is said by a database that answers, and changes nothing.
 	TakesNoWrites = fits("PostgreSQL 17, utility.c; MySQL 9, MariaDB 12; Redis 8; MongoDB 8",
 		`(?i)in a read-only transaction|--(super-)?read-only option|can't write against a read only replica|\bREADONLY\b|not ?(writable)?primary`,
@@ -156,10 +168,11 @@ var (
 	WatchesFull = fits("Node 24, webpack 5, fsnotify 1.9; inotify_add_watch(2)",
 		`(?i)(file )?watch(es|ers?)\b.*(reached|no space|enospc)|(enospc|no space).*\bwatch|inotify_add_watch|inotify watch`,
 		"Error: ENOSPC: System limit for number of file watchers reached, watch '/app'", "inotify_add_watch(\"/app\") failed: No space left on device")
-	Credentials = fits("PostgreSQL 17, MySQL 9, Redis 8, SQL Server 2025",
-		`(?i)password authentication failed|access denied for user|authentication failed|invalid username or password|wrongpass|noauth authentication required|login failed for user`,
+	Credentials = fits("PostgreSQL 17, MySQL 9, Redis 8, SQL Server 2025, RabbitMQ 4, git 2, Terraform 1",
+		`(?i)password authentication failed|access denied for user|authentication failed|invalid username or password|wrongpass|noauth authentication required|login failed for user|login was refused|access_refused|invalid credentials|no valid credential|could not read (username|password) for`,
 		`FATAL:  password authentication failed for user "shop"`, "ERROR 1045 (28000): Access denied for user 'shop'@'10.42.0.3' (using password: YES)", "WRONGPASS invalid username-password pair or user is disabled.",
-		"NOAUTH Authentication required.", "Login failed for user 'sa'.")
+		"NOAUTH Authentication required.", "Login failed for user 'sa'.",
+		"ACCESS_REFUSED - Login was refused using authentication mechanism PLAIN.", "ERROR Unable to validate credentials inherited from the shell environment: Invalid credentials", "No valid credential sources found", "fatal: could not read Username for 'https://git.example.com': terminal prompts disabled")
 	ModuleMissing = fits("CPython 3.14, Node 24, Ruby 3.4, OpenJDK 25, Perl 5.36",
 		`(?i)modulenotfounderror|cannot find module|cannot load such file|no module named|classnotfoundexception|noclassdeffounderror|could not find or load main class|unsupportedclassversionerror|can't locate \S+ in @inc`,
 		"ModuleNotFoundError: No module named 'flask'", "Error: Cannot find module 'express'", "cannot load such file -- rack (LoadError)", "java.lang.ClassNotFoundException: com.example.Main",
@@ -169,7 +182,8 @@ var (
 		`(?i)can't handle RDB format version|database files are incompatible with server|unsupported redo log format|upgrade after a crash is not supported|downgrade is not supported|too recent to start up on the existing data files|feature flags.{0,60}(unsupported|not supported)|(written|created|initialized) by a newer version`,
 		"Can't handle RDB format version 12", "FATAL:  database files are incompatible with server", "InnoDB: Unsupported redo log format. The redo log was created with MariaDB 11.4.", "This version of MongoDB is too recent to start up on the existing data files.")
 	SettingMissing = fits("what programs say of their environment, in their own words",
-		`(?i)\brequires \S+ to be (set|configured)\b|\benv(ironment)?\b.{0,40}\b(not set|unset|missing|required|undefined|must be set)|\b(missing|required|undefined)\b.{0,30}\benv(ironment)?\b`,
+		`(?i)\brequires \S+ to be (set|configured)\b|\benv(ironment)?\b.{0,40}\b(not set|unset|missing|required|undefined|must be set)|\b(missing|required|undefined)\b.{0,30}\benv(ironment)?\b|\b[A-Z_][A-Z0-9_]+: (unbound variable|parameter (null or )?not set)|\b(setting|password|option|variable|property)\b.{0,30} (must not be empty|is not specified|must be (set|specified)|is required)|\brequired but it could not be found`,
+		"/run.sh: line 7: DB_HOST: unbound variable", "/run.sh: 3: DB_HOST: parameter not set", "The SECRET_KEY setting must not be empty.", "Database is uninitialized and superuser password is not specified.", "The config property stripe.key is required but it could not be found in any config source",
 		"environment variable DATABASE_URL is not set", "nats-server: jetstream cluster requires `server_name` to be set", "missing required environment variable PORT")
 
 	// NoDNS is said by one that got no answer about a name, neither that there is none.
@@ -179,21 +193,23 @@ var (
 		"dial tcp: lookup db on 10.96.0.10:53: read udp 10.42.0.3:4711->10.96.0.10:53: i/o timeout")
 	// NoName is said by one that was told that there is no such name.
 	NoName = fits("glibc 2.42, busybox 1.37, curl 8, Go 1.26, Node 24, OpenJDK 25, nginx 1.28, libpq 17, MySQL 9",
-		`(?i)no such host|host not found|name or service not known|bad address '|could not resolve|\benotfound\b|unknownhostexception|could not translate host name|nodename nor servname|name does not resolve|no address associated with|unknown (\w+ )?(server )?host\b`,
+		`(?i)no such host|host not found|name or service not known|bad address '|could not (resolve|be resolved)|\benotfound\b|unknownhostexception|could not translate host name|nodename nor servname|name does not resolve|no address associated with|unknown (\w+ )?(server )?host\b`,
+		"Backend host '\"app\"' could not be resolved to an IP address",
 		"dial tcp: lookup db.shop.svc.cluster.local on 10.96.0.10:53: no such host", `host not found in upstream "backend" in /etc/nginx/nginx.conf:5`, "ping: db: Name or service not known", "nc: bad address 'db'",
-		"curl: (6) Could not resolve host: db", "Error: getaddrinfo ENOTFOUND db", "java.net.UnknownHostException: db", `could not translate host name "db" to address`, "ERROR 2005 (HY000): Unknown MySQL server host 'db' (-2)")
+		"curl: (6) Could not resolve host: db", "Error: getaddrinfo ENOTFOUND db", "java.net.UnknownHostException: db", `could not translate host name "db" to address`, "ERROR 2005 (HY000): Unknown MySQL server host 'db' (-2)").except(noHost)
+	noHost      = fits("Spring 7, Maven 4, .NET 10", `(?i)could not resolve (placeholder|dependenc|type|service|parameter|reference|module|class|bean)`, "Could not resolve placeholder 'payment.url' in value \"${payment.url}\"")
 	nobodyTakes = fits("strerror(3), ECONNREFUSED; Node 24 gives the name; curl 7.88",
 		`(?i)connection refused|\beconnrefused\b|couldn't connect to server|\bconnection to \S+ refused\b|can't connect to (mysql )?server on '[^']*' \((111|115)\)`,
 		"dial tcp 10.0.0.9:6379: connect: connection refused", "Error: connect ECONNREFUSED 10.0.0.9:6379", "curl: (7) Failed to connect to db port 80 after 0 ms: Couldn't connect to server",
 		"org.postgresql.util.PSQLException: Connection to db:5432 refused. Check that the hostname and port are correct", "ERROR 2002 (HY000): Can't connect to server on 'db' (115)")
 	nobodyAnswers = fits("strerror(3), ETIMEDOUT, EHOSTUNREACH, ENETUNREACH; Go 1.26, OpenJDK 25, Node 24, libpq 17",
-		`(?i)i/o timeout|connection timed out|^nc: timed out|operation timed out|connect timed out|failed: timeout expired|could not connect to server: timeout expired|\betimedout\b|no route to host|host is unreachable|network is unreachable|\behostunreach\b|\benetunreach\b`,
-		"dial tcp 10.0.0.9:5432: i/o timeout", "connect: Connection timed out", "java.net.SocketTimeoutException: Connect timed out", "Error: connect ETIMEDOUT 10.0.0.9:5432", "nc: connect: No route to host", "nc: timed out", `connection to server at "db" (10.43.202.87), port 5432 failed: timeout expired`, "connect: Network is unreachable")
+		`(?i)i/o timeout|connection timed out|^nc: timed out|operation timed out|connect timed out|failed: timeout expired|could not connect to server: timeout expired|\btimeout occurred after waiting\b|\betimedout\b|no route to host|host is unreachable|network is unreachable|\behostunreach\b|\benetunreach\b`,
+		"dial tcp 10.0.0.9:5432: i/o timeout", "connect: Connection timed out", "java.net.SocketTimeoutException: Connect timed out", "Error: connect ETIMEDOUT 10.0.0.9:5432", "nc: connect: No route to host", "nc: timed out", `connection to server at "db" (10.43.202.87), port 5432 failed: timeout expired`, "connect: Network is unreachable", "wait-for-it.sh: timeout occurred after waiting 15 seconds for db:5432")
 	// noContact is said by clients that do not tell what kept them.
-	noContact = fits("OpenLDAP 2.6, ldap_err2string of LDAP_SERVER_DOWN; PgBouncer 1.25, of a server",
-		`(?i)can't contact ldap server|\bS-0x[0-9a-f]+: \S+ closing because: connect failed`,
+	noContact = fits("Prisma 6, error P1001; OpenLDAP 2.6, ldap_err2string of LDAP_SERVER_DOWN; PgBouncer 1.25, of a server",
+		`(?i)can't contact ldap server|can't reach database server at|\bS-0x[0-9a-f]+: \S+ closing because: connect failed`,
 		"2026-11-23 17:06:36.938 UTC [1] LOG S-0x5560f60e9c30: postgres/postgres@10.43.222.82:5432 closing because: connect failed (age=0s)",
-		"ERROR in app: cannot bind to ldap://ldap:389: {'result': -1, 'desc': \"Can't contact LDAP server\", 'ctrls': []}", "ldap_sasl_bind(SIMPLE): Can't contact LDAP server (-1)")
+		"ERROR in app: cannot bind to ldap://ldap:389: {'result': -1, 'desc': \"Can't contact LDAP server\", 'ctrls': []}", "ldap_sasl_bind(SIMPLE): Can't contact LDAP server (-1)", "Can't reach database server at `db`:`5432`")
 	// BrokenOff is said by a client whose connection was ended by whom it asked, with its place.
 	BrokenOff = fits("Go 1.26, net: OpError",
 		`(?i)\b(?:read|write) tcp \S+->(\S+:\d+): .*(?:connection reset by peer|broken pipe)`,
@@ -210,7 +226,7 @@ var (
 		`(?i)\bclient(abort)?|\bignoring\b|\b(writing|sending|write|send) (the )?(response|reply|body|output)|\bhandshake\b`,
 		"recv() failed (104: Connection reset by peer) while reading client request headers", "LOG:  could not receive data from client: Connection reset by peer", "Ignoring EPIPE: Broken pipe", "org.apache.catalina.connector.ClientAbortException: java.io.IOException: Broken pipe")
 	place = fits("the same speakers, where they name what they asked",
-		`(?i)\blookup ([\w.-]+)|bad address '([\w.-]+)'|(?:enotfound|eai_again) ([\w.-]+)|(?:resolve host:?|resolve address|host name|host not found in upstream|unknownhostexception:?) ["']?([\w.-]+)|\bserver at "([\w.-]+)"|\bserver on '([\w.-]+)|\bhost='([\w.-]+)'|\b[a-z][a-z+]*://(?:[^/@\s'"]*@)?([\w.-]+(?::\d{2,5})?)|\bto ([\w.-]+ port \d+)|\b(?:remote )?host \(([\w.:]+)\)|\b((?:[a-z][\w-]*(?:\.[\w-]+)*|\d+(?:\.\d+){3}):\d{2,5})\b`,
+		`(?i)\blookup ([\w.-]+)|bad address '([\w.-]+)'|(?:enotfound|eai_again) ([\w.-]+)|(?:resolve host:?|resolve address|host name|getaddrinfo for host|backend host|host not found in upstream|unknownhostexception:?) ["']*([\w.-]+)|\bserver at "([\w.-]+)"|\bserver on '([\w.-]+)|\bhost='([\w.-]+)'|\b[a-z][a-z+]*://(?:[^/@\s'"]*@)?([\w.-]+(?::\d{2,5})?)|\bto ([\w.-]+ port \d+)|\b(?:remote )?host \(([\w.:]+)\)|\b((?:[a-z][\w-]*(?:\.[\w-]+)*|\d+(?:\.\d+){3}):\d{2,5})\b`,
 		"dial tcp: lookup db on 10.96.0.10:53: no such host", "nc: bad address 'db'", `connection to server at "db" (10.43.0.9), port 5432 failed: Connection refused`, "curl: (7) Failed to connect to db port 80",
 		"HTTPConnectionPool(host='stock', port=8000): Read timed out.", "500 Server Error: INTERNAL SERVER ERROR for url: http://stock/")
 
@@ -267,6 +283,7 @@ var clients, transports = regexp.MustCompile(`(?i)\bclient:? \[?\d[\d.:a-f\]]*`)
 // Place is where a line of words about another points to; empty where it does not say.
 func Place(line string) string {
 	line = source.ReplaceAllString(line, "$1")
+	line = strings.ReplaceAll(strings.ReplaceAll(line, "`:`", ":"), "`", "")
 	line = transports.ReplaceAllString(clients.ReplaceAllString(line, " "), "$1")
 	for _, w := range place.Find(line) {
 		if w != "" {

@@ -79,7 +79,7 @@ func readExcerpt(t *testing.T, text string) excerpt {
 var meant = map[string]*Phrase{
 	"permission": Refused, "readonly": ReadOnly, "port": PortUsed, "nofile": NoFile, "nospace": NoSpace, "memory": NoMemory,
 	"credentials": Credentials, "authority": CertificateUnknown, "expired": CertificateExpired, "module": ModuleMissing,
-	"setting": SettingMissing, "pidfile": LeftBehind, "newer": NewerData,
+	"setting": SettingMissing, "pidfile": LeftBehind, "newer": NewerData, "locked": Locked, "config": BadConfig,
 }
 
 // unreachedMeans are the meanings of a connection that does not come about.
@@ -117,7 +117,7 @@ func (e excerpt) wrong(said string) string {
 		return "as for a connection: " + what + ", of " + said
 	case connects && (want != "" && want != what || !strings.HasPrefix(where, place)):
 		return what + " at " + where + ", of " + said
-	case !connects && kind != "" && kind != "-" && (meant[kind] == nil || !meant[kind].In(said)):
+	case !connects && kind != "" && kind != "-" && !meant[kind].In(said):
 		return "it is not seen that it means " + kind + ", of " + said
 	}
 	return ""

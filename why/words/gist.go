@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -12,6 +13,8 @@ import (
 // MariaDB, Redis, RabbitMQ, Tomcat, OpenLDAP and gunicorn.
 var preamble = regexp.MustCompile(`^(` +
 	`\[?\d{4}[-/]\d\d[-/]\d\d[T ]+\d\d?:\d\d:\d\d([.,]\d+)?( ?(Z|[A-Z]{3,4}|[+-]\d\d:?\d\d))?\]?[,:|]?\s+` + // 2026-11-23 01:53:26.123 UTC
+	`|\d{4}\.\d\d\.\d\d \d\d:\d\d:\d\d\.\d+\s+` + // 2026.11.23 01:53:26.123456
+	`|\[ *\d+ *\] |\{\S*\} |\| +` + // [ 7 ] {query} |
 	`|\d\d-[A-Z][a-z]{2}-\d{4} \d\d:\d\d:\d\d\.\d+\s+` + // 23-Nov-2026 01:53:26.123
 	`|\d+:[A-Z] \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d\.\d+ [#*.-] ` + // 1:M 23 Nov 2026 01:53:26.123 #
 	`|[A-Z][a-z]{2}\s+\d+ \d\d:\d\d:\d\d( [\w.-]+)? ` + // Nov 23 01:53:26 host
@@ -20,7 +23,7 @@ var preamble = regexp.MustCompile(`^(` +
 	`|\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+\]\[\d+\]` + // [2026-11-23 01:53:26.123][1][critical]
 	`|1\d{9}(\.\d+)?: ` + // 1795429539:
 	`|[0-9a-f]{8}\.[0-9a-f]{8} 0x[0-9a-f]+ ` + // 6b045d38.22c6f91e 0x7f26d745b200
-	`|\[\d+\] |\d+#\d+: |<[\d.]+> |<[0-7]>|\d+ ` + // [1] 7#7: <0.230.0> <3> 0
+	`|\d+#\d+: |<[\d.]+> |<[0-7]>|\d+ ` + // 7#7: <0.230.0> <3> 0
 	`|[A-Z] \| |[IWEF]\d{4} [\d:.]+\s+\d+ \S+\] ` + // W | E1123 01:53:26.123 7 main.go:12]
 	"|\\S+:\\d+:in [`'][^']*': " + // /srv/config.ru:3:in `new':
 	`)`)
@@ -41,17 +44,18 @@ var leveled = []struct {
 // proxied is what nginx tells of a request beside its upstream.
 var proxied = regexp.MustCompile(`, (client|server|request|host|referrer): (\"[^\"]*\"|[^,]*)`)
 
-// said and reasons are the members of a line in JSON or logfmt that say what happened, and
-// why; the first that there is counts.
+// said, reasons and stacks are the members of a line in JSON or logfmt that say what happened,
+// why, and where; the first that there is counts.
 var (
 	said    = []string{"msg", "message", "@message", "log", "event", "title"}
-	reasons = []string{"err", "error", "reason", "cause", "exception", "detail", "details", "alarm", "stack_trace"}
+	reasons = []string{"err", "error", "reason", "cause", "error.message", "exception.message", "detail", "details", "alarm"}
+	stacks  = []string{"stack_trace", "error.stack_trace", "exception.stacktrace", "exception", "exc_info", "traceback", "stack"}
 )
 
 // Gist is what a line of a log says, without what a logger put before it: of a line in
 // JSON or logfmt its message and its reason.
 func Gist(line string) string {
-	line = strings.TrimSpace(line)
+	line = strings.Trim(strings.TrimSpace(uncoloured(line)), "│ ")
 	if text := structured(members(line)); text != "" {
 		return text
 	}
@@ -69,6 +73,16 @@ func Gist(line string) string {
 	return line
 }
 
+// colour fits what a terminal takes for a colour.
+var colour = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`)
+
+func uncoloured(line string) string {
+	if !strings.Contains(line, "\x1b") {
+		return line
+	}
+	return colour.ReplaceAllString(line, "")
+}
+
 // structured words the members of a line; empty where they have neither message nor reason.
 func structured(m map[string]string) string {
 	var parts []string
@@ -80,10 +94,45 @@ func structured(m map[string]string) string {
 			}
 		}
 	}
+	for _, name := range stacks {
+		if why := deepest(m[name]); why != "" && !slices.ContainsFunc(parts, func(part string) bool { return strings.HasSuffix(why, part) }) {
+			parts = append(parts, why)
+			break
+		}
+	}
 	if text := strings.Join(parts, ": "); text == "" || strings.Contains(text, " ") || m["err_trace"] == "" {
 		return text
 	}
 	return parts[0] + ": " + m["err_trace"] // a word alone tells next to nothing
+}
+
+// deepest is the last reason that a stack gives; empty where it gives none.
+func deepest(stack string) string {
+	lines := strings.Split(strings.TrimSpace(stack), "\n")
+	if len(lines) == 1 {
+		return lines[0]
+	}
+	for i, line := range slices.Backward(lines) {
+		if trimmed := strings.TrimSpace(line); GivesReason(trimmed) || raised.MatchString(trimmed) || belowTraceback(lines, i) {
+			if above := wider(lines, i); above >= 0 {
+				return strings.TrimSpace(lines[above]) + " / " + trimmed
+			}
+			return trimmed
+		}
+	}
+	return ""
+}
+
+// within adds what the object under a name tells: {"error": {"message": …}}, {"attr": {"error": …}}.
+func within(m map[string]string, name string, object map[string]any) {
+	if text, ok := object["message"].(string); ok {
+		m[name] = text
+	}
+	for _, inner := range append(slices.Clone(reasons), stacks...) {
+		if text, ok := object[inner].(string); ok && m[inner] == "" {
+			m[inner] = text
+		}
+	}
 }
 
 // pair is one member in logfmt.
@@ -102,10 +151,12 @@ func members(line string) map[string]string {
 			switch v := value.(type) {
 			case string:
 				m[strings.ToLower(name)] = v
-			case map[string]any: // {"error": {"message": …}}
-				if text, ok := v["message"].(string); ok {
-					m[strings.ToLower(name)] = text
+			case float64:
+				if slices.Contains(levels, name) {
+					m[name] = strconv.FormatFloat(v, 'f', -1, 64)
 				}
+			case map[string]any:
+				within(m, strings.ToLower(name), v)
 			}
 		}
 		return m
@@ -118,7 +169,8 @@ func members(line string) map[string]string {
 		if strings.HasPrefix(value, `"`) {
 			var text string
 			if json.Unmarshal([]byte(value), &text) == nil {
-				value = text
+				m[p[1]] = text
+				continue
 			}
 		}
 		m[p[1]] = strings.Trim(value, `"`)

@@ -9,7 +9,8 @@ import (
 // How much a line promises to say of why something failed.
 const (
 	empty   = iota
-	parting // that it ends, or where it was: a frame of a stack
+	parting // that it ends, where it was, or how it is to be used: a frame of a stack, a line of help
+	detail  // more of the error above it
 	plain   // nothing but that it was said
 	warning // what its program calls a warning
 	trouble // an error
@@ -21,7 +22,7 @@ const (
 // givesReason fits the line with which Go, Java, JavaScript, Python, Rust and .NET say why
 // they end, and rubyReason Ruby's. Where it happened may follow it.
 var (
-	givesReason = regexp.MustCompile(`^(panic: |fatal error: |FATAL ERROR: |Exception in thread |Unhandled exception|Uncaught |Caused by: |thread '.*' panicked|(\w+[.:]+)*\w*(Error|Exception)( \[\w+\])?: )`)
+	givesReason = regexp.MustCompile(`^(panic: |fatal error: |FATAL ERROR: |Exception in thread |Unhandled exception|Uncaught |Caused by: |thread '.*' panicked|(\w+[.:]+)*\w*(Error|Exception)( \[\w+\]| \(0x[0-9A-Fa-f]+\))?: )`)
 	rubyReason  = regexp.MustCompile("^\\S+:\\d+:in [`'][^']*': .*\\S \\(([A-Z]\\w*::)*[A-Z]\\w*\\)$")
 )
 
@@ -46,11 +47,11 @@ func belowTraceback(lines []string, i int) bool {
 // loggers, of PostgreSQL, nginx, Apache, etcd and klog, the numbers of Node's and of the
 // kernel's, and the marks of a letter or two of stunnel, Telegraf, Android and zerolog.
 var (
-	gravest = regexp.MustCompile(`\b(FATAL|PANIC|SEVERE|CRITICAL|EMERG|ALERT)\b|[\[:](emerg|alert|crit|critical|fatal)\]|\b(level|severity)"?[=:] ?"?(fatal|panic|critical|60\b)|\bFTL\b|^<[0-2]>|^(\S+ ){0,2}C \| |^F\d{4} |(?i)\bfatal error\b|^fatal\b|\bkernel pid terminated\b|\bboot failed\b`)
-	grave   = regexp.MustCompile(`\bERROR\b|[\[:]error\]|\b(level|severity)"?[=:] ?"?(error|50\b)|\bERR\b|^<3>|^(\S+ ){0,2}(E \||\[(!|E)\]|E[!/]|!!)(?: |\w+: )|^E\d{4} |\b\w*(Error|Exception)[:\]]|(?i)^(\S+: )?(error|err|fail):? |\b(can't|cannot|could not|unable to|failed to)\b|(?-i:\bfailed\b)|\bsyntax error\b|\bparser? (error|failed)\b|: failure\.?$|\b(unknown|unrecogni[sz]ed|unsupported|invalid|bad|illegal|wrong) (\w+ )?(option|directive|keyword|setting|parameter|variable|command|argument|configuration|key|property|number of arguments)s?\b`)
-	warns   = regexp.MustCompile(`\b(WARN|WARNING)\b|[\[:][Ww]arn(ing)?\]|\b(level|severity)"?[=:] ?"?(warn|40\b)|\bWRN\b|^<4>|^(\S+ ){0,2}(W \||\[W\]|W[!/])(?: |\w+: )|^W\d{4} |(?i)^warn(ing)?: `)
+	gravest = regexp.MustCompile(`\b(FATAL|PANIC|SEVERE|CRITICAL|EMERG|ALERT)\b|[\[:<](?i:emerg|alert|crit|critical|fatal)[\]>]|\b(level|severity)"?[=:] ?"?(fatal|panic|critical|60\b)|\bFTL\b|^<[0-2]>|^(\S+ ){0,2}C \| |^F\d{4} |(?i)\bfatal error\b|^fatal\b|\bkernel pid terminated\b|\bboot failed\b`)
+	grave   = regexp.MustCompile(`\bERROR\b|[\[:<](?i:error)[\]>]|\b(level|severity)"?[=:] ?"?(error|50\b)|\bERR\b|^<3>|^(\S+ ){0,2}(E \||\[(!|E)\]|E[!/]|!!)(?: |\w+: )|^E\d{4} |\b\w*(Error|Exception)[:\]]|(?i)^(\S+: )?(error|err|fail):? |\b(can't|cannot|could not|unable to|failed to)\b|(?-i:\b(failed|FAILED)\b)|\bpanicked\b|\btimeout occurred\b|\berrors?:$|\bsyntax error\b|\bparser? (error|failed)\b|: failure\.?$|\b(unknown|unrecogni[sz]ed|unsupported|invalid|bad|illegal|wrong) (\w+ )?(option|flag|field|directive|keyword|setting|parameter|variable|command|argument|configuration|key|property|number of arguments)s?\b`)
+	warns   = regexp.MustCompile(`\b(WARN|WARNING)\b|[\[:<][Ww]arn(ing)?[\]>]|\b(level|severity)"?[=:] ?"?(warn|40\b)|\bWRN\b|^<4>|^(\S+ ){0,2}(W \||\[W\]|W[!/])(?: |\w+: )|^W\d{4} |(?i)^warn(ing)?: `)
 	// mild fits a line that its program calls one of what goes on.
-	mild = regexp.MustCompile(`\b(INFO?|DEBUG|DBG|NOTICE)\b|^(\S+ ){0,2}(\[[ .*+i]\]|[DI][!/])(?: |\w+: )|^<[5-7]>`)
+	mild = regexp.MustCompile(`\b(INFO?|DEBUG|DBG|NOTICE|TRACE)\b|[\[:<](?i:info|information|debug|trace|notice|note|system)[\]>]|^(\S+ ){0,2}(\[[ .*+i]\]|[DI][!/])(?: |\w+: )|^<[5-7]>`)
 	// aside fits a warning that is about something else than what fails.
 	aside = regexp.MustCompile(`(?i)deprecat`)
 )
@@ -72,7 +73,7 @@ var motive = regexp.MustCompile(`(?i)\b(because|due to|since|after|as|on|unexpec
 // frame fits a line of a stack, where something happened and not what, and what JavaScript
 // shows of an error below its message.
 var frame = regexp.MustCompile("^\\s*(" + strings.Join([]string{
-	`at .*`, `File ".*", line \d+.*`, `\.\.\. \d+ (more|common frames).*`, `[~^\s]*\^[~^\s]*`, `\S+\.go:\d+( \+0x[0-9a-f]+)?`, `goroutine \d+ \[.*`, `\d+: 0x[0-9a-f]+ .*`,
+	`at .*`, `File ".*", line \d+.*`, `\.\.\. \d+ (more|common frames).*`, `[~^\s]*\^[~^\s]*`, `\S+\.go:\d+( \+0x[0-9a-f]+)?`, `goroutine \d+ \[.*`, `\d+: 0x[0-9a-f]+ .*`, `\d+\. .* @ 0x[0-9a-f]+ in .*`, `--- End of .* ---`,
 	"from \\S+:in .*", "(from )?\\S+:\\d+:in [`'][^']*'",
 	`[\])}]+[,;]?`,
 }, "|") + `)$|^\s+\w+: ('.*'|-?\d+|\[.*|undefined|null|true|false),?$`)
@@ -80,6 +81,9 @@ var frame = regexp.MustCompile("^\\s*(" + strings.Join([]string{
 // upshot fits what a runtime says of its end where that is but what came of something that
 // was said before: Erlang's, of its supervisors.
 var upshot = regexp.MustCompile(`(?i)\bkernel pid terminated\b|\bapplication:? \S+ exited with reason:|^crash dump is being written to:`)
+
+// onlyFailed fits what says that something failed, or ended, and no more.
+var onlyFailed = regexp.MustCompile(`(?i)\b(failed|failure|aborted|unsuccessful(ly)?|exited( abnormally| unexpectedly)?|terminated( abnormally| unexpectedly)?|did not exit normally)\b( (with|due to|because of) (an? |the )?(previous |fatal )?(exit )?(code|status|errors?|failures?|exceptions?):?( \d+)?|, exited with \d+| - check the logs\b.*|: \d+)?[.! ]*$`)
 
 // level fits the level of a line that says nothing else.
 var level = regexp.MustCompile(`(?i)^\[(emerg|alert|crit|critical|fatal|error|warn|warning|notice|info|debug)\]$`)
@@ -101,30 +105,117 @@ func Frame(before, line string) bool {
 	return frame.MatchString(line) || strings.HasPrefix(line, "    ") && strings.HasPrefix(strings.TrimSpace(before), `File "`)
 }
 
-// gravity is how much a line promises to say of why a program ended, where so many follow
-// it, itself counted.
-func gravity(lines []string, i, behind int) int {
-	line := lines[i]
-	gist := Gist(line)
-	switch trimmed := strings.TrimSpace(line); {
+// gravities are how much each of some lines promises to say of why a program ended. What is
+// indented below an error belongs to it, and what stands below the usage of a command does to that.
+func gravities(lines []string) []int {
+	all := make([]int, len(lines))
+	above, help := empty, false
+	for i, line := range lines {
+		gist := Gist(line)
+		trimmed := strings.TrimSpace(line)
+		g := gravity(lines, i, gist)
+		indented := gist == trimmed && trimmed != "" && line[0] <= ' '
+		switch {
+		case g == empty:
+		case gist != trimmed, !indented && g >= trouble:
+			help = false
+		case opensHelp.MatchString(trimmed):
+			help = true
+		}
+		switch {
+		case g == empty || g == reason:
+		case help || helps.MatchString(gist):
+			g = parting
+		case indented && above >= warning && g > parting && g <= above:
+			g = detail
+		}
+		if !indented && g != empty && g != parting || g == reason {
+			above = g
+		}
+		all[i] = g
+	}
+	return all
+}
+
+// opensHelp fits the line above how a command is used or what can be done, helps one that is
+// nothing but such advice.
+var (
+	opensHelp = regexp.MustCompile(`(?i)^(usage\b.*|(actions?|(potential |possible )?(solutions?|fix(es)?)|learn more|flags|options|commands|available commands|arguments|examples?|hints?|to (fix|resolve|solve|install) [^:]*|did you mean\b[^:]*):)$`)
+	helps     = regexp.MustCompile(`(?i)^(\S+ )?(tip: |note: run with |for more (information|details|help)\b|(see|visit|read) (also )?(https?:|our |the )|https?://\S+$|(try|run|use) ['"\x60]|did you mean\b|ask for help|if this (error )?is unexpected|need (more|help))|\ba complete log of this run\b|\bfor more details run\b`)
+)
+
+// byName are how grave a line is by the name of its level, as members of an object have it, in
+// lower case.
+var byName = map[string]int{
+	"fatal": fatal, "panic": fatal, "critical": fatal, "crit": fatal, "emerg": fatal, "alert": fatal, "severe": fatal, "f": fatal, "60": fatal, "dpanic": fatal,
+	"error": trouble, "err": trouble, "e": trouble, "50": trouble, "warn": warning, "warning": warning, "w": warning, "40": warning,
+	"info": plain, "information": plain, "notice": plain, "debug": plain, "trace": plain, "i": plain, "d": plain, "30": plain, "20": plain, "10": plain,
+}
+
+// levels are the members of an object that have its level.
+var levels = []string{"level", "log.level", "severity", "lvl", "levelname", "level_name", "loglevel", "s"}
+
+// gravity is how much a line promises by itself, and by those right above it.
+func gravity(lines []string, i int, gist string) int {
+	line := uncoloured(lines[i])
+	trimmed := strings.TrimSpace(line)
+	switch {
 	case trimmed == "", level.MatchString(gist):
 		return empty
 	case i > 0 && Frame(lines[i-1], line), i == 0 && Frame("", line), poor.MatchString(gist), strings.HasPrefix(trimmed, "Traceback "):
 		return parting
 	case GivesReason(trimmed), raised.MatchString(trimmed), belowTraceback(lines, i):
 		return reason
+	}
+	if strings.HasPrefix(line, "{") {
+		if g, ok := gravityNamed(members(line), gist); ok {
+			return g
+		}
+	}
+	mildly := mild.MatchString(line)
+	switch {
 	case gravest.MatchString(line):
 		return fatal
-	case behind <= 3 && systems.MatchString(trimmed):
+	case systems.MatchString(trimmed):
 		return system
 	case access.MatchString(gist):
 		return plain
 	case grave.MatchString(line):
 		return trouble
-	case clearing.MatchString(gist) && !motive.MatchString(gist) && !warns.MatchString(line):
+	case clearing.MatchString(gist) && !motive.MatchString(gist) && !warns.MatchString(line), mildly && putsAway(gist):
 		return parting
 	case warns.MatchString(line) && !aside.MatchString(line):
 		return warning
+	case !mildly && tellsOfAnother(gist):
+		return trouble
 	}
 	return plain
+}
+
+// gravityNamed is how grave a line is whose members name its level.
+func gravityNamed(m map[string]string, gist string) (g int, ok bool) {
+	for _, name := range levels {
+		if g, ok = byName[strings.ToLower(m[name])]; !ok {
+			continue
+		}
+		if g == plain && putsAway(gist) {
+			g = parting
+		}
+		return g, true
+	}
+	return empty, false
+}
+
+// ends fits what a program tells mildly as it ends, wherever it stands.
+var ends = regexp.MustCompile(`(?i)\b(shut(ting)?[ -]?down|stop(ped|ping)?|clos(e|ed|ing)|exit(ed|ing)?|terminat(ed|ing)|destroy(ed|ing)|uninitiali[sz](ed|ing)|(un|de)-?register(ed|ing)|quiesce|drain(ed|ing)|releas(ed|ing)|clean(ed|ing)? ?up|received signal|good ?bye|bye|see you)\b`)
+
+// faults fits what makes the end of something more than that.
+var faults = regexp.MustCompile(`(?i)\b(because|due to|unexpected(ly)?|errors?|fail(ed|ure|s)?|reason|exception|exit (code|status) [1-9]|status [1-9])\b`)
+
+func putsAway(gist string) bool { return ends.MatchString(gist) && !faults.MatchString(gist) }
+
+// tellsOfAnother says whether a line tells that something else could not be reached, at no level.
+func tellsOfAnother(gist string) bool {
+	_, _, ok := Unreached(gist)
+	return ok
 }

@@ -28,14 +28,16 @@ var (
 		"Failed to create inotify instance: Too many open files", "fsnotify: too many open files")
 	ReadOnly = says("strerror(3), EROFS", []string{"read-only file system"}, "sh: can't create /run.pid: Read-only file system")
 	NoFile   = says("strerror(3), ENOENT", []string{"no such file or directory"}, "exec /app/run.sh: no such file or directory")
-	PortUsed = says("strerror(3), EADDRINUSE; Node 24 gives the name",
-		[]string{"address already in use", "address in use", "eaddrinuse"},
+	PortUsed = fits("strerror(3), EADDRINUSE; Node 24 and Rust 1.90 give the name; Spring Boot 4, RabbitMQ 4",
+		`(?i)\baddress (is )?(already )?in use\b|\be?addrinuse\b|\bport \d+\b.{0,8} (is|was) (already )?in use\b`,
+		"Web server failed to start. Port 8080 was already in use.", "could not bind to distribution port 25672, it is in use by another node: rabbit@queue",
 		"listen tcp :8080: bind: address already in use", "nginx: [emerg] bind() to 0.0.0.0:80 failed (98: Address in use)", "Error: listen EADDRINUSE: address already in use :::3000")
 	// Refused is EACCES or EPERM behind what was tried, as the C library, nginx, Python,
 	// Node and Go write it. A database's "permission denied for table" and ssh's
 	// "Permission denied (publickey)" are other refusals.
 	Refused = fits("strerror(3), EACCES and EPERM; nginx 1.28, CPython 3.14, Node 24, Go 1.26",
-		`(?i)(\S: |\((1|13): |errno (1|13)\] |e(acces|perm): )(permission denied|operation not permitted)($|[^\w\s])`,
+		`(?i)(\S: |\((1|13): |errno (1|13)\] |e(acces|perm): )(permission denied|operation not permitted)($|[^\w\s])|\b(bind|socket|open|create|mkdir|lock)\b.{0,30}[ (:]permission denied\)? for (\[|\d|/)`,
+		"Starting frontend web: cannot bind socket (Permission denied) for [0.0.0.0:80]",
 		"open /data/x: permission denied", "PermissionError: [Errno 13] Permission denied: '/data'", "nginx: [emerg] mkdir() \"/var/cache\" failed (13: Permission denied)",
 		"Error: EACCES: permission denied, mkdir '/data'", "chown: /data: Operation not permitted").except(aURL)
 	aURL   = says("RFC 3986", []string{"://"}, "git clone https://example.com/x: Permission denied")

@@ -13,7 +13,10 @@ import (
 // system's words, or the last that tells of an error where what follows only goes on with it
 // or says that it ends, or is said after that; or else the last that is not empty; -1 where
 // there is none.
-func Telling(lines []string) int {
+func Telling(lines []string) int { return telling(lines, gravities(lines)) }
+
+// telling is the same of lines whose gravities are known.
+func telling(lines []string, grave []int) int {
 	best, most, behind := -1, empty, 0
 	ending, before := false, false
 	for i, line := range slices.Backward(lines) {
@@ -21,12 +24,15 @@ func Telling(lines []string) int {
 			continue
 		}
 		behind++
-		g := gravity(lines, i, behind)
-		if g == warning {
+		g := grave[i]
+		switch {
+		case g == warning:
 			g = plain // it had got over that
+		case g == system && behind > 3:
+			g = trouble
 		}
 		switch {
-		case poor.MatchString(Gist(line)):
+		case g == parting && poor.MatchString(Gist(line)):
 			ending = !before // what it says after that is no reason
 		case g == plain:
 			ending, before = false, before || ending
@@ -48,25 +54,31 @@ func furthered(lines []string, i int) bool {
 
 // origin is the line from which the one comes that says most: itself, or the last error before
 // it where it is but what came of that.
-func origin(lines []string, at int) int {
-	if !upshot.MatchString(Gist(lines[at])) {
+func origin(lines []string, grave []int, at int) int {
+	if !hollow(lines[at]) {
 		return at
 	}
 	for i := at - 1; i >= 0; i-- {
-		if gravity(lines, i, len(lines)-i) >= trouble && !upshot.MatchString(Gist(lines[i])) {
+		if grave[i] >= trouble && !hollow(lines[i]) {
 			return i
 		}
 	}
 	return at
 }
 
-// gravestLine is which line of the log of a program that goes on says most of what fails,
+// hollow says whether a line tells that something failed, or ended, and nothing of why.
+func hollow(line string) bool {
+	gist := Gist(line)
+	return upshot.MatchString(gist) || onlyFailed.MatchString(gist)
+}
+
+// newestOfGravest is which line of the log of a program that goes on says most of what fails,
 // whatever it said after it: the newest of the gravest; -1 where none is as grave as least.
-func gravestLine(lines []string, least int) int {
+func newestOfGravest(lines []string, grave []int, least int) int {
 	best, most := -1, least-1
 	for i := range slices.Backward(lines) {
-		if g := gravity(lines, i, 1); g > most {
-			best, most = i, g
+		if grave[i] > most {
+			best, most = i, grave[i]
 		}
 	}
 	return best
@@ -79,11 +91,12 @@ func Trouble(lines []string, warned bool) string {
 	if warned {
 		least = warning
 	}
-	at := gravestLine(lines, least)
+	grave := gravities(lines)
+	at := newestOfGravest(lines, grave, least)
 	if at < 0 {
 		return ""
 	}
-	return reasonAt(lines, at)
+	return reasonAt(lines, grave, origin(lines, grave, at))
 }
 
 // firsts is how many lines are kept for what they say, before what was said last.
@@ -100,7 +113,7 @@ func LastOf(lines []string, p *Phrase) int {
 }
 
 // Complains says whether a line of a log tells of something that went wrong.
-func Complains(line string) bool { return gravity([]string{line}, 0, 1) >= trouble }
+func Complains(line string) bool { return gravities([]string{line})[0] >= trouble }
 
 // mostReasons is how many lines are quoted where several belong together.
 const mostReasons = 4
@@ -109,34 +122,65 @@ const mostReasons = 4
 // errors right before it, since what is said first is what the rest comes from, and with
 // what continues it.
 func Reason(lines []string) string {
-	at := Telling(lines)
+	grave := gravities(lines)
+	at := telling(lines, grave)
 	if at < 0 {
 		return ""
 	}
-	return reasonAt(lines, origin(lines, at))
+	return reasonAt(lines, grave, origin(lines, grave, at))
 }
 
 // reasonAt is what a line says, with what belongs to it.
-func reasonAt(lines []string, at int) string {
-	from, most := at, gravity(lines, at, len(lines)-at)
+func reasonAt(lines []string, grave []int, at int) string {
+	from, most := at, grave[at]
 	for i := at - 1; i >= 0 && most >= trouble && at-from < mostBefore(lines, at, most); i-- {
-		if g := gravity(lines, i, len(lines)-i); g < warning || raises(lines[i], g) {
+		if grave[i] < trouble || raises(lines[i], grave[i]) {
 			break
 		}
 		from = i
 	}
 	var all []string
-	for i := from; i < len(lines) && len(all) < mostReasons; i++ {
-		if i > at && !continues(lines, i, most) {
-			break
-		}
-		gist := Gist(lines[i])
+	say := func(line string) {
+		gist := Gist(line)
 		alike := func(other string) bool { return strings.Contains(letters(other), letters(gist)) }
 		if gist != "" && !slices.ContainsFunc(all, alike) {
 			all = append(all, gist)
 		}
 	}
+	if above := wider(lines, at); above >= 0 {
+		say(lines[above])
+	}
+	for i := from; i < len(lines) && len(all) < mostReasons; i++ {
+		if i > at && !continues(lines, grave, i, at) {
+			break
+		}
+		if !category.MatchString(strings.TrimSpace(lines[i])) {
+			say(lines[i])
+		}
+	}
 	return strings.Join(all, " / ")
+}
+
+// category fits the line that .NET's logger puts above what it says.
+var category = regexp.MustCompile(`^(crit|fail|warn|info|dbug|trce): [\w.]+\[\d+\]$`)
+
+// bare fits a cause that does not tell what it is about.
+var bare = regexp.MustCompile(`^Caused by: [\w.$]+: [A-Za-z ]{1,40}$`)
+
+// wider is the cause above one that does not tell what it is about; -1 where there is none.
+func wider(lines []string, at int) int {
+	if !bare.MatchString(strings.TrimSpace(lines[at])) {
+		return -1
+	}
+	for i := at - 1; i >= 0; i-- {
+		switch trimmed := strings.TrimSpace(lines[i]); {
+		case GivesReason(trimmed):
+			return i
+		case i > 0 && !Frame(lines[i-1], lines[i]):
+			return -1
+		}
+	}
+	return -1
 }
 
 // raises says whether a line is the reason that a language gives, which says all; many
@@ -158,13 +202,24 @@ func mostBefore(lines []string, at, g int) int {
 
 // continues says whether a line goes on with what the one before it says: it is of the same
 // mouth, and has nothing of a logger's before it, or is called a detail.
-func continues(lines []string, i, most int) bool {
+func continues(lines []string, grave []int, i, at int) bool {
 	trimmed := strings.TrimSpace(lines[i])
 	gist := Gist(trimmed)
-	if most <= warning || most == reason || gravity(lines, i, len(lines)-i) < plain || access.MatchString(gist) || mild.MatchString(trimmed) {
+	most := grave[at]
+	switch {
+	case most <= warning || grave[i] < detail || access.MatchString(gist) || mild.MatchString(trimmed):
 		return false
+	case most == reason:
+		return grave[i] <= plain && gist == trimmed && goesOn(lines, i)
 	}
 	return gist == trimmed && Gist(lines[i-1]) == strings.TrimSpace(lines[i-1]) || furthers.MatchString(gist)
+}
+
+// goesOn says whether a line below a reason is more of its message, which may have several
+// lines: it is indented, or what follows is, or the line before it promises more.
+func goesOn(lines []string, i int) bool {
+	indented := func(i int) bool { return i < len(lines) && lines[i] != "" && lines[i][0] <= ' ' }
+	return indented(i) || strings.HasSuffix(strings.TrimSpace(lines[i-1]), ":") || slices.ContainsFunc([]int{i + 1, i + 2}, indented)
 }
 
 // Alike says whether two lines tell the same, of two times.
@@ -183,8 +238,9 @@ func letters(text string) string {
 // Failed says whether the last lines of a log have the words of a failure: a reason as
 // languages give it, or what a program calls fatal.
 func Failed(lines []string) bool {
-	i := Telling(lines)
-	return i >= 0 && gravity(lines, i, len(lines)) >= fatal
+	grave := gravities(lines)
+	i := telling(lines, grave)
+	return i >= 0 && grave[i] >= fatal
 }
 
 // afterwards is how many lines of its own a program may say after the words of a failure and
@@ -194,13 +250,14 @@ const afterwards = 3
 // EndsFailed says whether what was said last are the words of a failure: nothing, or next to
 // nothing, but goodbyes follows them.
 func EndsFailed(lines []string) bool {
-	i := Telling(lines)
-	if i < 0 || gravity(lines, i, len(lines)) < fatal {
+	grave := gravities(lines)
+	i := telling(lines, grave)
+	if i < 0 || grave[i] < fatal {
 		return false
 	}
 	more := 0
-	for j := i + 1; j < len(lines); j++ {
-		if g := gravity(lines, j, len(lines)); g == plain || g == warning {
+	for _, g := range grave[i+1:] {
+		if g == plain || g == warning {
 			more++
 		}
 	}
@@ -209,8 +266,9 @@ func EndsFailed(lines []string) bool {
 
 // Troubled says whether the last lines of a log tell of an error at all.
 func Troubled(lines []string) bool {
-	i := Telling(lines)
-	return i >= 0 && gravity(lines, i, len(lines)) >= trouble
+	grave := gravities(lines)
+	i := telling(lines, grave)
+	return i >= 0 && grave[i] >= trouble
 }
 
 // mostBetween is how many reasons are kept of those between an error and the last one of it.
@@ -241,8 +299,9 @@ func OfPort(lines []string, port int) int {
 		form = `(?i)(?:\bport\b\W{0,3}|[a-z\]*\d][:-]|:)%d\b`
 	}
 	named := regexp.MustCompile(fmt.Sprintf(form, port))
+	grave := gravities(lines)
 	for i, line := range slices.Backward(lines) {
-		if named.MatchString(line) && gravity(lines, i, 1) >= trouble {
+		if named.MatchString(line) && grave[i] >= trouble {
 			return i
 		}
 	}
@@ -278,15 +337,21 @@ func Error(lines []string, at int) string {
 // first, then the first errors, then what was said last; the frames of a stack give way to
 // all of them.
 func Keep(lines []string, most, bytes int) (kept []string, which []int) {
+	lines = slices.Clone(lines)
+	for i, line := range lines {
+		lines[i] = uncoloured(line)
+	}
+	grave := gravities(lines)
 	var order, frames []int
-	if i := Telling(lines); i >= 0 {
+	if i := telling(lines, grave); i >= 0 {
 		order = append(order, i)
 	}
-	if i := gravestLine(lines, warning); i >= 0 {
+	if i := newestOfGravest(lines, grave, warning); i >= 0 {
 		order = append(order, i)
 	}
 	for i := range lines { // what failed first is often why the rest did
-		if gravity(lines, i, len(lines)) >= trouble && len(order) < firsts {
+		said := func(other int) bool { return Alike(lines[other], lines[i]) }
+		if grave[i] >= trouble && len(order) < firsts && !slices.ContainsFunc(order, said) {
 			order = append(order, i)
 		}
 	}
