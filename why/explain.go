@@ -61,7 +61,7 @@ func Explain(known *history.History, o Options) answer.Answer {
 		t.ID = fmt.Sprintf("s%d", len(a.Symptoms)+1)
 		v := t.explain(t.ID)
 		h.soften(&v)
-		v.Fixes = h.possible(v.Fixes)
+		h.fitting(&v)
 		v.Text, v.Symptom = strings.TrimSpace(v.Text+" "+v.Missing), t.ID
 		a.Symptoms = append(a.Symptoms, t.Symptom)
 		a.Verdicts = append(a.Verdicts, v)
@@ -71,6 +71,7 @@ func Explain(known *history.History, o Options) answer.Answer {
 		t := h.wellness(o.Container)
 		t.ID = "s1"
 		v := t.explain(t.ID)
+		h.nameNode(&v)
 		v.Text = strings.TrimSpace(v.Text + " " + v.Missing)
 		if t.Kind == answer.Healthy && v.Cause != answer.None {
 			t.Text = "it runs and is ready, and something is wrong"

@@ -24,6 +24,41 @@ func (h *inquiry) exec(container, command string) string {
 	return h.kubectl("exec %s -c %s -- %s", h.Pod.Name, container, command)
 }
 
+// fitting makes of what a verdict's finding would have done what can be done, and shows more than
+// the verdict says.
+func (h *inquiry) fitting(v *answer.Verdict) {
+	v.Fixes = h.possible(v.Fixes)
+	if i := slices.IndexFunc(v.Fixes, func(f answer.Fix) bool { return f.Text == lastWords }); i >= 0 && quotesLog(v) {
+		logs := v.Fixes[i]
+		v.Fixes = slices.Delete(v.Fixes, i, i+1)
+		if len(v.Fixes) < beside {
+			logs.Text, logs.Command = "read what it said before that", strings.Replace(logs.Command, "--tail=20", "--tail=100", 1)
+			v.Fixes = append(v.Fixes, logs)
+		}
+	}
+	h.nameNode(v)
+}
+
+// lastWords shows a log's end; beside so many other steps it is left out where the answer quotes it.
+const lastWords, beside = "read its last words", 2
+
+// quotesLog says whether a verdict shows what the log says at its end.
+func quotesLog(v *answer.Verdict) bool {
+	return len(v.LastWords) > 0 || strings.Contains(v.Text, "log says") || strings.Contains(v.Text, "last that it said")
+}
+
+// nameNode puts the node's name where a command is to be run there.
+func (h *inquiry) nameNode(v *answer.Verdict) {
+	if h.Object == nil || h.Object.Spec.NodeName == "" {
+		return
+	}
+	for i, f := range v.Fixes {
+		if command, ok := strings.CutSuffix(f.Command, "# on the node"); ok {
+			v.Fixes[i].Command = command + "# on node " + h.Object.Spec.NodeName
+		}
+	}
+}
+
 // possible leaves out what would run in a container that is down, or that was up too
 // briefly for anybody to get into it.
 func (h *inquiry) possible(fixes []answer.Fix) []answer.Fix {
@@ -77,7 +112,7 @@ func (h *inquiry) logsFix(run *history.Run) []answer.Fix {
 	if last := h.Last(run.Container); last == run {
 		previous = ""
 	}
-	return []answer.Fix{h.inspect("read its last words", h.kubectl("logs %s -c %s%s --tail=20", h.Pod.Name, run.Container, previous))}
+	return []answer.Fix{h.inspect(lastWords, h.kubectl("logs %s -c %s%s --tail=20", h.Pod.Name, run.Container, previous))}
 }
 
 func (h *inquiry) describeFix() answer.Fix {
@@ -92,7 +127,7 @@ func (h *inquiry) kernelFix() answer.Fix {
 // probeFixes are what can be done about a probe that is too strict.
 func (h *inquiry) probeFixes(p *probing) []answer.Fix {
 	fixes := []answer.Fix{}
-	if ev := p.last.Evidence; ev != nil && ev.Handler == fact.HTTPGet && ev.Target != "" {
+	if ev := p.last.Evidence; ev != nil && ev.Handler == fact.HTTPGet && ev.Target != "" && !(p.mode == answered && words.Told(ev.Output) != "") {
 		fixes = append(fixes, h.inspect("ask the same from inside", h.exec(p.run.Container, "wget -S -O- "+prose.Brief(ev.Target, 100))))
 	}
 	if p.mode == answered && !p.worked() {

@@ -30,10 +30,16 @@ func Inspect(text, command string) answer.Fix {
 }
 
 // EditTemplate is a change of the template of what makes a pod, which makes new
-// pods. pod may be nil.
+// pods. What nothing makes, or a Job, whose template cannot be changed, is made anew. pod may be nil.
 func EditTemplate(namespace string, pod *v1.Pod, text string) answer.Fix {
 	f := answer.Fix{Text: text, Risk: answer.Restarts}
-	if workload := Editable(pod); workload != "" {
+	switch workload := Workload(pod); {
+	case pod == nil:
+	case workload == "":
+		f.Command = Command(namespace, "replace --force -f MANIFEST   # of pod/%s, changed so", pod.Name)
+	case Editable(pod) == "":
+		f.Text += fmt.Sprintf(" (in a new Job: the template of %s cannot be changed)", workload)
+	default:
 		f.Command = Command(namespace, "edit %s", workload)
 	}
 	return f

