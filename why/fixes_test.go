@@ -27,7 +27,9 @@ func TestFitting(t *testing.T) {
 		want []string
 	}{
 		"last words that are shown": {
-			func(s *tale) { s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true, LastLines: []string{"ERROR: oops"}}) },
+			func(s *tale) {
+				s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true, LastLines: []string{"ERROR: oops"}})
+			},
 			[]string{"read what it said before that: kubectl -n shop logs web-1 -c app -p --tail=100"},
 		},
 		"last words of which nobody knows": {

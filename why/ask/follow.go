@@ -30,10 +30,12 @@ type follower struct {
 	// beside are the ways to what is not well either and may have nothing to do with it.
 	beside [][]answer.Hop
 	// path are the pods on the way to where it looks now, circles those found there that wait for
-	// one of them; mutual is the one of these that the first pod asks, which waits itself (waits).
-	path, circles map[types.UID]bool
-	waits         bool
-	mutual        *v1.Pod
+	// one of them, with the name that they have for it; mutual is the one of these that the first
+	// pod asks, which waits itself (waits).
+	path    map[types.UID]bool
+	circles map[types.UID]string
+	waits   bool
+	mutual  *v1.Pod
 	// likely is why it leads there, where nothing but a name shows that it does.
 	likely string
 	// lastWell is when the first pod was well last, since when it began to fail; zero where nobody
@@ -73,7 +75,7 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 		}
 		switch {
 		case f.mutual != nil:
-			cluster.Mutual(&a.Verdicts[i], f.mutual, f.domain(ctx, f.mutual))
+			cluster.Mutual(&a.Verdicts[i], pod, f.mutual, f.circles[f.mutual.UID], f.domain(ctx, f.mutual))
 		case len(f.beside) > 0:
 		case v.Cause == answer.DependencyDown:
 			if !f.oldAddress(ctx, pod, a, i) {
@@ -90,7 +92,7 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 // begin begins with a verdict of a pod, which waits for another or does not.
 func (f *follower) begin(pod types.UID, waits bool) {
 	f.beside, f.likely, f.mutual, f.waits = nil, "", nil, waits
-	f.seen, f.path, f.circles = map[types.UID]bool{pod: true}, map[types.UID]bool{}, map[types.UID]bool{}
+	f.seen, f.path, f.circles = map[types.UID]bool{pod: true}, map[types.UID]bool{}, map[types.UID]string{}
 }
 
 // way is what there is at a place: the hops that lead to the trouble, none where there is
@@ -122,7 +124,9 @@ func (f *follower) from(ctx context.Context, pod *v1.Pod, a *answer.Answer, v an
 	var guessed []way
 	for _, p := range places(k, a, v, called) {
 		w := f.to(ctx, pod, p, asked, left)
-		f.circles[pod.UID] = f.circles[pod.UID] || w.back
+		if w.back && f.circles[pod.UID] == "" {
+			f.circles[pod.UID] = p.host
+		}
 		if left == mostHops && f.mutual == nil {
 			f.mutual = w.mutual
 		}
@@ -280,17 +284,23 @@ func (f *follower) behind(ctx context.Context, p place, service *v1.Service, lef
 		return way{hops: []answer.Hop{hop}, moot: p.failing}
 	}
 	p.closed = cluster.Closed(service, selected)
+	none := way{moot: p.failing}
 	for i := range selected {
-		if w := f.at(ctx, p, service, &selected[i], left); len(w.hops) > 0 {
+		w := f.at(ctx, p, service, &selected[i], left)
+		if len(w.hops) > 0 {
 			w.closed = p.closed
 			return w
 		}
+		if len(selected) == 1 { // of several another may answer
+			none.back, none.mutual = w.back, w.mutual
+		}
 	}
 	answers, _ := f.pods(ctx, selected)
-	if hops := cluster.Deaf(service, p.port, selected, answers, byPlace(p, name)); len(hops) > 0 || !p.unanswered {
-		return way{hops: hops, moot: p.failing}
+	none.hops = cluster.Deaf(service, p.port, selected, answers, byPlace(p, name))
+	if len(none.hops) == 0 && p.unanswered {
+		none.hops = cluster.Dropped(service, p.dialing, selected, answers, byPlace(p, name))
 	}
-	return way{hops: cluster.Dropped(service, p.dialing, selected, answers, byPlace(p, name)), moot: p.failing}
+	return none
 }
 
 // byPlace words what led to a Service or pod.
@@ -320,7 +330,7 @@ func (f *follower) at(ctx context.Context, p place, service *v1.Service, pod *v1
 		p.Text += ", and there are connections between them"
 	}
 	name := pod.Namespace + "/" + pod.Name
-	own := answer.Hop{Pod: name, By: byPlace(p, name), Text: cluster.LooksWellBut(&a), Fixes: cluster.MoreRoom(pod, &a)}
+	own := answer.Hop{Pod: name, By: byPlace(p, name), Text: cluster.LooksWellBut(&a)}
 	if service != nil {
 		own.Service = service.Namespace + "/" + service.Name
 		own.By = byPlace(p, "Service "+own.Service+", which leads to "+name)
@@ -345,7 +355,7 @@ func (f *follower) at(ctx context.Context, p place, service *v1.Service, pod *v1
 			return w
 		}
 	}
-	if f.waits && f.circles[pod.UID] && own.Cause == answer.DependencyDown {
+	if f.waits && f.circles[pod.UID] != "" && own.Cause == answer.DependencyDown {
 		return way{mutual: pod} // neither is the reason of the other
 	}
 	if i < 0 {
@@ -359,8 +369,11 @@ func (f *follower) at(ctx context.Context, p place, service *v1.Service, pod *v1
 	if echoes {
 		own.Cause, own.Text, _ = cluster.Fails(&a, p.since)
 	}
+	if i < 0 {
+		own.Fixes = cluster.Steps(pod, &a, own.Cause)
+	}
 	if own.Cause == "" && left < mostHops && met && p.withheld(&a) {
-		own.Cause, own.Text = answer.DependencyDown, cluster.Withholds(f.clients(ctx, p, &a))
+		own.Cause, own.Text, own.Fixes = answer.DependencyDown, cluster.Withholds(f.clients(ctx, p, &a)), cluster.Asks(pod, &a)
 	}
 	if own.Cause == "" || own.Cause == answer.CauseUnknown {
 		return way{}

@@ -977,8 +977,21 @@ func TestLeadsToWhatToDo(t *testing.T) {
 	}
 	w.pod("db2", 5432, answer.Restarted, ended)
 	v := w.ask("web1")
-	if n := len(v.Fixes); n != 4 || v.Fixes[0].Text != "a" || v.Fixes[2].Text != "c" || !strings.HasSuffix(v.Fixes[3].Command, "why -n shop pod/db2") {
+	if n := len(v.Fixes); n != 3 || v.Fixes[0].Text != "a" || v.Fixes[2].Text != "c" {
 		t.Errorf("%+v", v.Fixes)
+	}
+	// Where nobody knows what to do there, what is known of it.
+	ended.Fixes = nil
+	w.pod("web3", 80, answer.NotReady, saysNo(502), refusedAt("db4:5432"))
+	w.pod("db4", 5432, answer.Restarted, ended)
+	if v := w.ask("web3"); len(v.Fixes) != 1 || v.Fixes[0].Command != "kubectl why -n shop pod/db4" {
+		t.Errorf("%+v", v.Fixes)
+	}
+	// A Service goes by its name once.
+	w.pod("web5", 80, answer.NotReady, saysNo(502), refusedAt("db6:5433"))
+	w.pod("db6", 5432, answer.Healthy, answer.Verdict{Cause: answer.None})
+	if v := w.ask("web5"); !strings.HasPrefix(v.Text, "The reason is Service shop/db6: It has no port 5433; it has 5432.") || !strings.HasPrefix(v.Hops[0].Text, "It has no port") {
+		t.Errorf("%s", v.Text)
 	}
 }
 
@@ -994,6 +1007,21 @@ func TestSharesItsReason(t *testing.T) {
 	w.ask("web1")
 	if w.all[1].Cause != answer.MemoryLimit || w.all[1].Pod != "shop/db2" || len(w.all[1].Hops) != 1 || w.all[2].Cause != answer.SiblingNotReady {
 		t.Errorf("%+v", w.all)
+	}
+}
+
+// So they do through the Services that lead to them.
+func TestWaitForEachOthersService(t *testing.T) {
+	w := &town{t: t, answers: map[string]answer.Answer{}}
+	waits := answer.Verdict{Cause: answer.DependencyDown, Container: "api", Text: "Container api fails because it cannot reach the other. So the readiness probe of container api failed."}
+	w.pod("orders1", 8000, answer.NotReady, waits, refusedAt("payments2:8000"))
+	w.pod("payments2", 8000, answer.NotReady, waits, refusedAt("orders1:8000"))
+	v := w.ask("orders1")
+	if v.Pod != "" || !strings.Contains(v.Text, "Pod shop/payments2 waits for this one in turn, which it asks as orders1: neither is the reason of the other.") {
+		t.Errorf("%s", v.Text)
+	}
+	if f := v.Fixes[0]; !strings.Contains(f.Text, "readiness probe") || !strings.Contains(f.Command, "pod/orders1") {
+		t.Errorf("%+v", v.Fixes)
 	}
 }
 

@@ -59,16 +59,27 @@ func OldAddress(v *answer.Verdict, asker *v1.Pod, place, where string, service *
 	v.Fixes = []answer.Fix{
 		kubectl.Inspect("see the addresses that the name has now", kubectl.Command(service.Namespace, "get endpointslices -l kubernetes.io/service-name=%s", service.Name)),
 		{Text: "start it again, so that it looks the name up", Risk: answer.Restarts, Command: again(asker)},
-		{Text: "have it look names up as it asks, or give the Service an address of its own (no clusterIP: None)", Risk: answer.Restarts},
+		{Text: fmt.Sprintf("have it look names up as it asks, or make Service %s anew with an address of its own (without clusterIP: None)", service.Name), Risk: answer.Restarts},
 	}
 	v.Say(parts)
 }
 
-// again starts what a pod comes from again, where something would.
+// again starts what a pod comes from again, or the pod where it comes from nothing.
 func again(pod *v1.Pod) string {
-	of := kubectl.Editable(pod)
-	if of == "" {
+	if of := kubectl.Editable(pod); of != "" {
+		return kubectl.Command(pod.Namespace, "rollout restart %s", of)
+	}
+	return anew(pod)
+}
+
+// anew has a pod made anew: by what makes it, or as it is where nothing does. Empty for a Job's,
+// which may count that as a failure.
+func anew(pod *v1.Pod) string {
+	switch of := kubectl.Workload(pod); {
+	case of == "":
+		return kubectl.Command(pod.Namespace, "get pod %s -o yaml | kubectl replace --force -f -", pod.Name)
+	case strings.HasPrefix(of, "job/"), strings.HasPrefix(of, "cronjob/"):
 		return ""
 	}
-	return kubectl.Command(pod.Namespace, "rollout restart %s", of)
+	return kubectl.Command(pod.Namespace, "delete pod %s", pod.Name)
 }

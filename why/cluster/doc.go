@@ -12,6 +12,7 @@
 //	seems_well.go what is wrong with a pod that looks well; full.go, of a disk that is full
 //	mutual.go     pods that wait for each other; copies.go, and for those that have a copy;
 //	              ordinal.go, and for one before it that is not ready
+//	steps.go      what to do about one that looks well and is to blame
 //	address.go    addresses that pods had, and who still asks there
 //	said.go       whom words call by its name; job.go, Jobs, and what keeps one from being complete
 //	node.go       what a node promised its pods, and what presses it

@@ -99,6 +99,7 @@ func Deaf(service *v1.Service, port int32, pods []v1.Pod, answers []answer.Answe
 				hop.Text += fmt.Sprintf("; it listens on %s", numbers(l.Ports))
 			}
 			hop.Text += "."
+			hop.Fixes = theirPort(service, p.Port, &pods[i], answers[j].Listening, target)
 			return []answer.Hop{hop}
 		}
 	}

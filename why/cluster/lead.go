@@ -40,8 +40,8 @@ func Suffers(pod *v1.Pod, a *answer.Answer, i int, there answer.Hop) answer.Hop 
 // mostFixes is how much of what to do about another pod is shown.
 const mostFixes = 3
 
-// Lead gives a verdict the cause of the last of the hops, and tells of the way there; likely is
-// why, where that is no more than likely.
+// Lead gives a verdict the cause of the last of the hops, and what to do there, and tells of the way
+// there; likely is why, where that is no more than likely.
 func Lead(a *answer.Answer, i int, hops []answer.Hop, likely string) {
 	v := &a.Verdicts[i]
 	last := hops[len(hops)-1]
@@ -50,7 +50,12 @@ func Lead(a *answer.Answer, i int, hops []answer.Hop, likely string) {
 		was.Facts = append(was.Facts, l.Fact)
 	}
 	kind, space, name := last.Place()
+	hops = slices.Clone(hops)
 	where := map[string]string{"pod": "pod", "svc": "Service", "job": "Job"}[kind] + " " + space + "/" + name
+	if rest, ok := strings.CutPrefix(last.Text, prose.Upper(where)+" "); ok {
+		last.Text = "It " + rest // it is named just before
+		hops[len(hops)-1] = last
+	}
 	parts := answer.Parts{Subject: v.Parts.Subject, What: fmt.Sprintf("The reason is %s: %s", where, last.Text)}
 	if likely != "" {
 		parts.What = fmt.Sprintf("The reason is most likely %s, since %s: %s", where, likely, last.Text)
@@ -62,8 +67,10 @@ func Lead(a *answer.Answer, i int, hops []answer.Hop, likely string) {
 	if v.Cause == answer.CauseUnknown {
 		parts.Then = nil
 	}
-	fix := kubectl.Inspect("see all that is known of it, and what to do", kubectl.Command(space, "why %s/%s", kind, name))
-	v.Fixes = append(slices.Clone(last.Fixes[:min(len(last.Fixes), mostFixes)]), fix)
+	v.Fixes = slices.Clone(last.Fixes[:min(len(last.Fixes), mostFixes)])
+	if len(v.Fixes) == 0 {
+		v.Fixes = []answer.Fix{kubectl.Inspect("see all that is known of it", kubectl.Command(space, "why %s/%s", kind, name))}
+	}
 	v.Cause, v.Certainty, v.Rule, v.Container, v.Pod, v.Hops = last.Cause, answer.Inferred, "another-pod", "", last.Pod, hops
 	v.Missing, v.Possible, v.SteadySince = "", nil, time.Time{}
 	if was.Cause != answer.CauseUnknown && was.Cause != last.Cause {

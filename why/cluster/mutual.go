@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -11,24 +12,29 @@ import (
 	"whylet.dev/whylet/why/words"
 )
 
-// Mutual adds to a verdict of one that waits for another that this one waits for it in turn.
+// Mutual adds to a verdict of one that waits for another that this one waits for it in turn, by the
+// name that it has for it.
 // Where they look for each other by names that DNS does not have, and a headless Service gives
 // those to pods that are ready, that is why neither ever is; service is nil where none does.
-func Mutual(v *answer.Verdict, other *v1.Pod, service *v1.Service) {
+func Mutual(v *answer.Verdict, pod, other *v1.Pod, called string, service *v1.Service) {
 	p := v.Parts
 	name := other.Namespace + "/" + other.Name
-	p.Because = append(slices.Clip(p.Because), fmt.Sprintf("Pod %s waits for this one in turn: neither is the reason of the other.", name))
+	p.Because = append(slices.Clip(p.Because), fmt.Sprintf("Pod %s waits for this one in turn, which it asks as %s: neither is the reason of the other.", name, called))
 	var fixes []answer.Fix
 	if see := kubectl.Command(other.Namespace, "why pod/%s", other.Name); !slices.ContainsFunc(v.Fixes, func(f answer.Fix) bool { return f.Command == see }) {
 		fixes = append(fixes, kubectl.Inspect("see the other, which waits for this one", see))
 	}
-	if service != nil && !service.Spec.PublishNotReadyAddresses && (words.NoDNS.In(v.Text) || words.NoName.In(v.Text)) {
+	switch {
+	case service != nil && !service.Spec.PublishNotReadyAddresses && (words.NoDNS.In(v.Text) || words.NoName.In(v.Text)):
 		p.Because = append(p.Because, fmt.Sprintf("DNS has the names of the pods of Service %s/%s only while they are ready (publishNotReadyAddresses is not set).", service.Namespace, service.Name))
 		fixes = append([]answer.Fix{{
 			Text: "have DNS tell the names of pods that are not ready, so that they find each other", Risk: answer.Restarts,
 			Command: kubectl.Command(service.Namespace, "patch service %s -p '{\"spec\":{\"publishNotReadyAddresses\":true}}'", service.Name),
 		}}, fixes...)
+	case strings.Contains(v.Text, "the readiness probe of container"):
+		fixes = append([]answer.Fix{kubectl.EditTemplate(pod.Namespace, pod, "have the readiness probe of one of the two test that container alone, and not whether it reaches the other: then that one becomes ready first")}, fixes...)
 	}
 	v.Say(p)
-	v.Fixes = append(fixes, v.Fixes...)
+	asks := func(f answer.Fix) bool { return len(fixes) > 0 && strings.HasPrefix(f.Command, "kubectl why ") }
+	v.Fixes = append(fixes, slices.DeleteFunc(slices.Clone(v.Fixes), asks)...) // it is told already why that does not answer
 }

@@ -43,7 +43,7 @@ func Mute(a *answer.Answer) (cause answer.Cause, text string, ok bool) {
 	text = fmt.Sprintf("It listens on %s and takes connections, and who asks it gets no answer in time; ", numbers(l.Ports))
 	switch {
 	case *l.Busy <= idleShare:
-		cause, text = answer.AppHang, text+"it uses no CPU meanwhile: it hangs."
+		cause, text = answer.AppHang, text+"it uses no CPU meanwhile: it hangs, or waits for something."
 	case *l.Busy >= busyShare:
 		cause, text = answer.AppOverloaded, text+fmt.Sprintf("it keeps %.1f processors busy: it is too slow.", *l.Busy)
 	default:
