@@ -1,6 +1,8 @@
 package fact
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -22,4 +24,18 @@ func Disruption(conditions []v1.PodCondition, deleted time.Time) *v1.PodConditio
 		}
 	}
 	return nil
+}
+
+// DeletedPod is the reason of a controller's event about a pod that it deleted
+// (pkg/controller/controller_utils.go, statefulset/stateful_pod_control.go).
+const DeletedPod = "SuccessfulDelete"
+
+// deletedSoon is how far the deletion of a pod and its controller's word of it may be apart:
+// another pod may have had that name.
+const deletedSoon = 10 * time.Second
+
+// DeletedBy says whether a controller's event is about the deletion of a pod: "Deleted pod:
+// web-1-x", or "delete Pod web-0 in StatefulSet web successful".
+func DeletedBy(reason, message string, said time.Time, pod string, deleted time.Time) bool {
+	return reason == DeletedPod && pod != "" && said.Sub(deleted).Abs() <= deletedSoon && slices.Contains(strings.Fields(message), pod)
 }

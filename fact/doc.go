@@ -30,6 +30,7 @@
 //	bounds.go    what several rooms must agree on
 //	oom.go       whose memory had run out when the kernel killed a process
 //	workload.go  what a pod comes from
+//	scaling.go   what a Deployment says of its ReplicaSets, and what that tells of a pod
 //	disruption.go for what a pod was deleted, as whoever did it writes into its conditions
 //	cgroup.go    which pod and container a cgroup path belongs to
 //

@@ -11,6 +11,7 @@
 //	restore.go    what an earlier agent knew
 //	runs.go       which run of a container a moment belongs to
 //	trouble.go    which pods are in trouble, and when their events are looked at
+//	maker.go      whether controllers say that they deleted a pod, and why
 //	told.go       facts of kubelet's events
 //	words.go      which kubelet there is, and facts of its log
 //	ranked.go     the order in which kubelet evicts, with what each pod used

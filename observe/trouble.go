@@ -45,6 +45,8 @@ type trouble struct {
 	late bool
 	// looked is set once its events were read.
 	looked bool
+	// maker is set where it is no pod, but one that makes pods.
+	maker *maker
 }
 
 // rank says who is looked at first of those that are due: of whom nothing was read yet, then
@@ -96,8 +98,11 @@ func (t *troubles) heard(f fact.Fact) {
 		t.ended(containerOf{f.Pod.UID, f.Container})
 	case fact.Started:
 		t.begins(f.Pod.UID)
-	case fact.StartFailed, fact.ImageFailed, fact.SandboxLost, fact.Refused, fact.DeletionSeen:
+	case fact.StartFailed, fact.ImageFailed, fact.SandboxLost, fact.Refused:
 		t.news(f.Pod.UID, 0)
+	case fact.DeletionSeen:
+		t.news(f.Pod.UID, 0)
+		t.leaves(f)
 	case fact.StatusSeen:
 		if well(b.Status) {
 			t.isWell(f.Pod.UID)
@@ -109,6 +114,7 @@ func (t *troubles) heard(f fact.Fact) {
 		delete(t.due, f.Pod.UID)
 		delete(t.met, f.Pod.UID)
 		t.mu.Unlock()
+		t.left(f.Pod.UID)
 	}
 }
 
@@ -294,6 +300,10 @@ func (t *troubles) run(ctx context.Context) {
 func (t *troubles) look(ctx context.Context, uid types.UID) bool {
 	t.mu.Lock()
 	fresh := false
+	if one := t.due[uid]; one != nil && one.maker != nil {
+		t.mu.Unlock()
+		return t.ask(ctx, uid, one.maker)
+	}
 	if one := t.due[uid]; one != nil {
 		fresh = one.fresh && one.calm
 		one.looked = true

@@ -61,7 +61,7 @@
 //	rule_probe_relay.go  whose answer it is that a probe gets, by its page
 //	start.go     why a container or a pod does not start; start_init.go, what the others wait for
 //	pod.go       deletion, readiness, completion; evicted.go, what the node ran short of
-//	rule_deleted.go, rule_requested.go  who wanted a pod gone
+//	rule_deleted.go, rule_requested.go, rule_controller.go  who wanted a pod gone
 //	rule_resize.go  why new resources of a running pod have no effect
 //	reaches.go   which places a pod asks for something, for who follows it there
 //	listening.go what a pod listens on

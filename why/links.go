@@ -101,6 +101,8 @@ func describePlain(b fact.Body) (string, map[string]any) {
 		return "the pod's spec was seen" + byWhom(b.By), values("by", b.By, "source", b.Source)
 	case fact.ConfigChanged:
 		return fmt.Sprintf("%s %s was changed", b.Object, b.Name) + byWhom(b.By), values("object", b.Object, "name", b.Name, "by", b.By, "keys", b.Keys)
+	case fact.Said:
+		return strings.TrimSpace(b.Component + " says " + b.Reason + ": " + b.Message), values("component", b.Component, "reason", b.Reason, "message", b.Message)
 	case fact.ConditionsSeen:
 		c := fact.Disruption(b.Conditions, time.Time{})
 		if c == nil {

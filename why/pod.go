@@ -341,9 +341,8 @@ func (h *inquiry) endOfPod() []trouble {
 	return []trouble{{s, func(id string) answer.Verdict {
 		f := h.deletionFinding()
 		v := f.verdict(id, "", nil)
-		if h.mayHaveBeenItsController(f) {
-			v = undecided(id, "", f.text, f.chain, []finding{f, {cause: answer.ScaledDown, weight: weak}, {cause: answer.RolledOut, weight: weak}},
-				"Whether its controller wanted it gone shows on other nodes and in the controller's events; who deleted it otherwise, in the API server's audit log.", f.fixes...)
+		if open, ok := h.wantedByOwn(id, f); ok {
+			v = open
 		}
 		h.slowEnd(&v)
 		if s.Kind == answer.Terminating && h.keptByFinalizers() {

@@ -32,9 +32,9 @@ func init() {
 		},
 		rule[*inquiry]{
 			name: "not-replaced", causes: []answer.Cause{answer.ScaledDown},
-			needs:   "a pod of a ReplicaSet or StatefulSet on a cluster of one node, and no pod of the same revision within 10 s after the deletion; or its controller's own request",
+			needs:   "a pod of a ReplicaSet or StatefulSet on a cluster of one node, and no pod of the same revision within 10 s after the deletion; or its controller's own request, heard of by the node that decides, or that or the event of a ReplicaSet that is of no Deployment",
 			against: "a pod that took its place: its controller still wanted it, so somebody else deleted it; a request that did not come from its controller",
-			yields:  []string{"replaced-by-revision"},
+			yields:  []string{"replaced-by-revision", "deployment-scaled"},
 			judge:   notReplaced,
 		},
 	)
@@ -89,6 +89,8 @@ func deletion(h *inquiry) *finding {
 		}
 	case h.byOther():
 		return h.deletedByOther(at)
+	case h.byOwn() != nil:
+		return h.deletedByOwn(h.byOwn(), at)
 	case b.By != "":
 		f.text = fmt.Sprintf("The pod was deleted; the last to change its object was %s.", b.By)
 	}
@@ -140,10 +142,10 @@ const follows = 10 * time.Second
 
 // mayHaveBeenItsController says whether nothing tells who deleted a pod that a controller
 // made: pods that took its place may be on other nodes.
-func (h *inquiry) mayHaveBeenItsController(f finding) bool {
+func (h *inquiry) mayHaveBeenItsController() bool {
 	kind, _ := h.Controller()
 	request, _ := h.Requested()
-	return f.cause == answer.Deleted && f.weight == fair && kind != "" && request == nil && !h.alone && h.heir() == nil && !h.byOther()
+	return kind != "" && request == nil && !h.alone && h.heir() == nil && !h.byOther()
 }
 
 // missed is how long before a deletion its node may have been away to be the reason: the
@@ -187,12 +189,13 @@ func notReplaced(h *inquiry) *finding {
 	at, _, ok := h.Deletion()
 	kind, name := h.Controller()
 	request, _ := h.Requested()
-	settled := request != nil || ok && h.alone && h.now.Sub(at.Seen) >= replaces
+	word := h.ownWord()
+	settled := ok && (request != nil && h.Beside == "" || (request != nil || word != nil) && h.ofNone() || h.alone && h.now.Sub(at.Seen) >= replaces)
 	if _, target := h.disruption(); !settled || target != nil || kind != "ReplicaSet" && kind != "StatefulSet" || h.heir() != nil || h.byOther() {
 		return nil
 	}
 	return &finding{
-		cause: answer.ScaledDown, weight: strong, chain: links(request, at),
+		cause: answer.ScaledDown, weight: strong, chain: links(request, word, at),
 		text:  fmt.Sprintf("%s %s no longer wanted the pod: it was deleted and not replaced. It was scaled down, or removed itself.", kind, name),
 		fixes: []answer.Fix{h.inspect("see how many are wanted now, and who changed that", h.kubectl("get %s --show-managed-fields -o yaml", kubectl.Workload(h.Object)))},
 	}

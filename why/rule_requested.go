@@ -12,8 +12,8 @@ import (
 // byOther says whether it is known that the deletion was not its controller's wish.
 func (h *inquiry) byOther() bool {
 	f, b := h.Requested()
-	if f == nil {
-		return false
+	if f == nil || b.Asked && h.ownWord() != nil {
+		return false // that one was refused
 	}
 	kind, _ := h.Controller()
 	own := strings.ReplaceAll(part(b), "-", "")

@@ -44,10 +44,7 @@ const (
 
 // Look reads the events of one pod, oldest first.
 func (e *Events) Look(ctx context.Context, namespace string, uid types.UID) ([]Told, error) {
-	selector := fields.OneTermEqualSelector("involvedObject.uid", string(uid)).String()
-	var list v1.EventList
-	err := e.Client.rest.Get().Namespace(namespace).Resource("events").Param("fieldSelector", selector).
-		Param("limit", fmt.Sprint(mostEvents)).Do(ctx).Into(&list)
+	list, err := e.list(ctx, namespace, fields.Set{"involvedObject.uid": string(uid)})
 	if err != nil {
 		return nil, fmt.Errorf("events of pod %s: %w", uid, err)
 	}
@@ -55,19 +52,56 @@ func (e *Events) Look(ctx context.Context, namespace string, uid types.UID) ([]T
 		e.counts = map[types.UID]int64{}
 	}
 	var all []Told
-	for i := range list.Items {
-		if t, ok := e.fresh(&list.Items[i]); ok {
+	for i := range list {
+		if t, ok := e.fresh(&list[i]); ok {
 			all = append(all, t)
 		}
 	}
 	return all, nil
 }
 
-// combined is what client-go puts before the newest of several events that differ in their
-// message only (tools/record/events_cache.go).
-const combined = "(combined from similar events): "
+// Deletions reads what a controller says of the pods that it deleted, all of it.
+func (e *Events) Deletions(ctx context.Context, namespace string, controller types.UID) ([]Told, error) {
+	list, err := e.list(ctx, namespace, fields.Set{"involvedObject.uid": string(controller), "reason": fact.DeletedPod})
+	return told(list), err
+}
 
+// Scalings reads what a Deployment says of its ReplicaSets, all of it.
+func (e *Events) Scalings(ctx context.Context, namespace, deployment string) ([]Told, error) {
+	list, err := e.list(ctx, namespace, fields.Set{"involvedObject.kind": "Deployment", "involvedObject.name": deployment, "reason": fact.ScaledSet})
+	return told(list), err
+}
+
+func (e *Events) list(ctx context.Context, namespace string, which fields.Set) ([]v1.Event, error) {
+	var list v1.EventList
+	err := e.Client.rest.Get().Namespace(namespace).Resource("events").Param("fieldSelector", which.AsSelector().String()).
+		Param("limit", fmt.Sprint(mostEvents)).Do(ctx).Into(&list)
+	return list.Items, err
+}
+
+func told(list []v1.Event) []Told {
+	var all []Told
+	for i := range list {
+		all = append(all, toldBy(&list[i]))
+	}
+	return all
+}
+
+// fresh is what an event tells that it did not tell before.
 func (e *Events) fresh(v *v1.Event) (Told, bool) {
+	t, was := toldBy(v), e.counts[v.UID]
+	if t.New <= was {
+		return Told{}, false
+	}
+	e.counts[v.UID] = t.New
+	if t.New -= was; was > 0 {
+		t.First = time.Time{}
+	}
+	return t, true
+}
+
+// toldBy is what an event tells as a whole.
+func toldBy(v *v1.Event) Told {
 	count, last := max(1, int64(v.Count)), v.LastTimestamp.Time
 	if v.Series != nil {
 		count, last = int64(v.Series.Count), v.Series.LastObservedTime.Time
@@ -78,16 +112,8 @@ func (e *Events) fresh(v *v1.Event) (Told, bool) {
 			*t = v.EventTime.Time
 		}
 	}
-	was := e.counts[v.UID]
-	if count <= was {
-		return Told{}, false
-	}
-	e.counts[v.UID] = count
-	if was > 0 {
-		first = time.Time{}
-	}
 	t := Told{
-		UID: v.InvolvedObject.UID, Component: v.Source.Component, Reason: v.Reason, Message: strings.TrimPrefix(v.Message, combined), New: count - was,
+		UID: v.InvolvedObject.UID, Component: v.Source.Component, Reason: v.Reason, Message: strings.TrimPrefix(v.Message, fact.Combined), New: count,
 		First: first.UTC(), Last: last.UTC(),
 	}
 	if t.Component == "" {
@@ -99,7 +125,7 @@ func (e *Events) fresh(v *v1.Event) (Told, bool) {
 	if _, path, ok := strings.Cut(v.InvolvedObject.FieldPath, "{"); ok {
 		t.Container = strings.TrimSuffix(path, "}")
 	}
-	return t, true
+	return t
 }
 
 // setUpStages are the events that tell that a pod could not be set up.

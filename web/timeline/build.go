@@ -341,8 +341,6 @@ func Words(f fact.Fact) string {
 // plainWords are for facts that no chain of an answer has.
 func plainWords(f fact.Fact) string {
 	switch x := f.Body.(type) {
-	case fact.Said:
-		return strings.TrimSpace(x.Component + " says " + x.Reason + ": " + x.Message)
 	case fact.Counted:
 		return fmt.Sprintf("kubelet counted %d more failures and %d more successes of the %s probe", x.NewFailures, x.NewSuccesses, strings.ToLower(string(x.Probe)))
 	case fact.StatusSeen:

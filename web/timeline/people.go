@@ -32,7 +32,7 @@ func (b *builder) words() {
 	b.add(l)
 	heard := Lane{ID: "heard", Group: "Around", Name: "What kubelet said", Form: "bars"}
 	for _, f := range b.Facts {
-		if _, ok := f.Body.(fact.Said); ok && f.Pod == b.Pod {
+		if x, ok := f.Body.(fact.Said); ok && f.Pod == b.Pod && !fromController(x) {
 			heard.Marks = append(heard.Marks, mark(f, Flag, Plain, ""))
 		}
 	}
@@ -64,11 +64,20 @@ func (b *builder) people() {
 			l.Marks = append(l.Marks, mark(f, Flag, Warn, x.Object+" "+x.Name))
 		case fact.DeletionSeen:
 			l.Marks = append(l.Marks, mark(f, Flag, Warn, x.By))
+		case fact.Said:
+			if fromController(x) {
+				l.Marks = append(l.Marks, mark(f, Flag, Warn, x.Component))
+			}
 		case fact.Requested:
 			l.Marks = append(l.Marks, mark(f, Flag, Warn, x.User))
 		}
 	}
 	b.add(l)
+}
+
+// fromController says whether it is a word of who made the pod, about its end.
+func fromController(b fact.Said) bool {
+	return b.Reason == fact.DeletedPod || b.Reason == fact.ScaledSet
 }
 
 func by(who string) string {

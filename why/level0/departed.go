@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 )
 
@@ -83,17 +84,18 @@ func (c *podCase) byItsMaker(all []v1.Event, e v1.Event) answer.Verdict {
 	v := unknown("", fmt.Sprintf("%s %s deleted the pod, which it had made.", maker.Kind, maker.Name), "how its containers took it")
 	v.Possible = []answer.Cause{answer.ScaledDown, answer.RolledOut}
 	chain := []answer.Link{link(last(e), fromEvent, e.Message)}
-	down, up := scalings(all, maker, last(e))
+	deployment := maker.Name[:max(0, strings.LastIndexByte(maker.Name, '-'))]
+	r, _ := fact.Departure{Deleted: last(e), Gone: last(e), Grace: c.grace()}.Rescaled(scalings(all, deployment), maker.Name, c.Now)
 	switch {
-	case down == nil:
-	case up != nil:
-		v = because(answer.RolledOut, "api-scaling", "", fmt.Sprintf("Deployment %s replaced the pod by one of another revision: %s, and %s.", down.InvolvedObject.Name, lower(up.Message), lower(down.Message)),
-			answer.Fix{Text: "see what changed between the revisions", Command: fmt.Sprintf("kubectl -n %s rollout history deployment/%s", c.Pod.Namespace, down.InvolvedObject.Name), Risk: answer.Inspect})
-		chain = append(chain, link(last(*up), fromEvent, up.Message), link(last(*down), fromEvent, down.Message))
+	case r.Down == nil:
+	case r.Up != nil:
+		v = because(answer.RolledOut, "api-scaling", "", fmt.Sprintf("Deployment %s replaced the pod by one of another revision: %s, and %s.", deployment, lower(r.Up.Message), lower(r.Down.Message)),
+			answer.Fix{Text: "see what changed between the revisions", Command: fmt.Sprintf("kubectl -n %s rollout history deployment/%s", c.Pod.Namespace, deployment), Risk: answer.Inspect})
+		chain = append(chain, link(r.Up.At, fromEvent, r.Up.Message), link(r.Down.At, fromEvent, r.Down.Message))
 	default:
-		v = because(answer.ScaledDown, "api-scaling", "", fmt.Sprintf("Deployment %s no longer wanted the pod: %s, and no other ReplicaSet of its came instead.", down.InvolvedObject.Name, lower(down.Message)),
-			answer.Fix{Text: "see how many are wanted now, and who changed that", Command: fmt.Sprintf("kubectl -n %s get deployment %s --show-managed-fields -o yaml", c.Pod.Namespace, down.InvolvedObject.Name), Risk: answer.Inspect})
-		chain = append(chain, link(last(*down), fromEvent, down.Message))
+		v = because(answer.ScaledDown, "api-scaling", "", fmt.Sprintf("Deployment %s no longer wanted the pod: %s, and no other ReplicaSet of its came instead.", deployment, lower(r.Down.Message)),
+			answer.Fix{Text: "see how many are wanted now, and who changed that", Command: fmt.Sprintf("kubectl -n %s get deployment %s --show-managed-fields -o yaml", c.Pod.Namespace, deployment), Risk: answer.Inspect})
+		chain = append(chain, link(r.Down.At, fromEvent, r.Down.Message))
 	}
 	v.Chain = chain
 	return v
@@ -104,35 +106,18 @@ func lower(message string) string {
 	return strings.ToLower(message[:min(len(message), 1)]) + message[min(len(message), 1):]
 }
 
-// scalings are what a Deployment said of a ReplicaSet of which a pod was deleted: that it
-// scaled it down then, and that it had scaled another one up since it did so with this one
-// (deployment controller, sync.go, scaleReplicaSet). That must still be there, or else
-// nothing is told: what came after may be gone, too.
-func scalings(all []v1.Event, set v1.ObjectReference, deleted time.Time) (down, up *v1.Event) {
-	const scaledUp, scaledDown = "Scaled up replica set ", "Scaled down replica set "
-	var made, other *v1.Event
-	for i := range all {
-		e := &all[i]
-		if e.Reason != "ScalingReplicaSet" || e.InvolvedObject.Kind != "Deployment" || !strings.HasPrefix(set.Name, e.InvolvedObject.Name+"-") || strings.Contains(set.Name[len(e.InvolvedObject.Name)+1:], "-") {
+// scalings are what a Deployment said of its ReplicaSets.
+func scalings(events []v1.Event, deployment string) []fact.Scaling {
+	var all []fact.Scaling
+	for _, e := range events {
+		if e.Reason != fact.ScaledSet || e.InvolvedObject.Kind != "Deployment" || e.InvolvedObject.Name != deployment {
 			continue
 		}
-		name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(e.Message, scaledUp), scaledDown), " ")
-		switch {
-		case strings.HasPrefix(e.Message, scaledDown) && name == set.Name && last(*e).Sub(deleted).Abs() <= slack:
-			down = e
-		case strings.HasPrefix(e.Message, scaledUp) && name == set.Name && (made == nil || last(*e).After(last(*made))):
-			made = e
-		case strings.HasPrefix(e.Message, scaledUp) && name != set.Name && !last(*e).After(deleted.Add(slack)) && (other == nil || last(*e).After(last(*other))):
-			other = e
+		if s, ok := fact.ScalingIn(e.Message, last(e)); ok {
+			all = append(all, s)
 		}
 	}
-	if down == nil || made == nil {
-		return nil, nil
-	}
-	if other != nil && !last(*other).Before(last(*made)) {
-		up = other
-	}
-	return down, up
+	return all
 }
 
 // neverBegan is what kept a container from being started to the last: events say that
