@@ -20,14 +20,7 @@ func WriteKubeconfig(file, server string, ca *Authority, user string, pair Pair)
 	config.AuthInfos[user] = &clientcmdapi.AuthInfo{ClientCertificate: pair.CertFile, ClientKey: pair.KeyFile}
 	config.Contexts["whylet"] = &clientcmdapi.Context{Cluster: "whylet", AuthInfo: user}
 	config.CurrentContext = "whylet"
-	data, err := clientcmd.Write(*config)
-	if err != nil {
-		return fmt.Errorf("encode kubeconfig %s: %w", file, err)
-	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return fmt.Errorf("make directory for kubeconfig: %w", err)
-	}
-	return writeFile(file, data, 0o600)
+	return save(file, config)
 }
 
 // MergeKubeconfig puts a self-contained entry named name into the kubeconfig of

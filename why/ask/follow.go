@@ -158,7 +158,7 @@ func (f *follower) from(ctx context.Context, pod *v1.Pod, a *answer.Answer, v an
 	if !cluster.MayBeConfigured(v) {
 		return nil
 	}
-	return f.named(ctx, pod, a, v, k, asked, left)
+	return f.named(ctx, pod, v, k, asked, left)
 }
 
 // mention keeps what is not well either, of those that the pod asks itself.
@@ -175,7 +175,7 @@ func (f *follower) mention(w way, left int) {
 // that says nothing itself, if it was seen to ask it. Likely it does where one that says no
 // reason answers that it is not available, or waits, and nothing was well since. Else it is
 // worth a word, as it is where the words name another place.
-func (f *follower) named(ctx context.Context, pod *v1.Pod, a *answer.Answer, v answer.Verdict, k asker, asked map[string]bool, left int) []answer.Hop {
+func (f *follower) named(ctx context.Context, pod *v1.Pod, v answer.Verdict, k asker, asked map[string]bool, left int) []answer.Hop {
 	var all, seen []way
 	places := f.configured(ctx, pod)
 	for _, p := range places[:min(len(places), mostPlaces)] {

@@ -49,7 +49,7 @@ func (c *podCase) whyEnded(st v1.ContainerStatus, t *v1.ContainerStateTerminated
 		return unknown(name, fmt.Sprintf("Container %s ended with exit code 137, and the runtime says OOMKilled: some process in it was killed for memory. Whether the end came of that, or kubelet ended it meanwhile for a probe, a hook or a change, is not known: what kubelet said then is not there any more.", name),
 			"which process was killed, and whether kubelet ended the container", c.logsBefore(name))
 	case t.Reason == "OOMKilled" && t.ExitCode == 137:
-		return c.outOfMemory(name, t)
+		return c.outOfMemory(name)
 	case t.Reason == "OOMKilled":
 		return unknown(name, fmt.Sprintf("Container %s ended with exit code %d, and the runtime says OOMKilled: some process in it was killed for memory at some time, and whether the end came of it is not known.", name, t.ExitCode),
 			"which process was killed, when, and whose limit was hit", c.logsBefore(name))
@@ -61,7 +61,7 @@ func (c *podCase) whyEnded(st v1.ContainerStatus, t *v1.ContainerStateTerminated
 	case !c.silent(name, t.FinishedAt.Time):
 		return unknown(name, fmt.Sprintf("Container %s ended with exit code %d, and whether it was told to is not known: kubelet may have ended it for a probe, a hook or a change of its spec, and what kubelet said then is not there any more.", name, t.ExitCode),
 			"whether kubelet ended it", c.logsBefore(name))
-	case t.ExitCode == 0 && c.restarts(name, 0) && c.soEachTime(name, t) && !slices.ContainsFunc(c.Words[name], words.Complains):
+	case t.ExitCode == 0 && c.restartsDone() && c.soEachTime(name, t) && !slices.ContainsFunc(c.Words[name], words.Complains):
 		return because(answer.AppExitSuccess, "api-exit-zero", name, fmt.Sprintf("Container %s ends by itself with exit code 0, %s after each start, as a program does that is done; its pod's restart policy %s starts it again. Kubelet did not ask it to end.", name, ran(t), c.Pod.Spec.RestartPolicy),
 			answer.Fix{Text: "if it is done: run it as a Job; if not: let its main process stay in the foreground", Risk: answer.Restarts}, c.logsBefore(name))
 	case t.ExitCode == 0:
@@ -201,7 +201,7 @@ func crash(code int32) string {
 }
 
 // outOfMemory is about the runtime's word OOMKilled with the exit code of SIGKILL.
-func (c *podCase) outOfMemory(name string, t *v1.ContainerStateTerminated) answer.Verdict {
+func (c *podCase) outOfMemory(name string) answer.Verdict {
 	k := c.container(name)
 	if k == nil {
 		return unknown(name, fmt.Sprintf("Container %s was killed by the kernel for memory.", name), "whose limit was hit, and which process was killed")

@@ -79,7 +79,7 @@ func (c *podCase) starting(st v1.ContainerStatus, init bool) (told, bool) {
 		s.First = c.Pod.CreationTimestamp.Time
 		return told{s, c.waiting(st)}, true
 	case before != nil && (st.State.Running == nil || st.RestartCount > 0):
-		if st.State.Terminated != nil && st.State.Terminated.ExitCode == 0 && st.RestartCount == 0 && !c.restarts(st.Name, 0) {
+		if st.State.Terminated != nil && st.State.Terminated.ExitCode == 0 && st.RestartCount == 0 && !c.restartsDone() {
 			return told{}, false // it did its work
 		}
 		s.Kind, s.Last = answer.Restarted, before.FinishedAt.Time
@@ -111,15 +111,10 @@ func initFailed(name string, why answer.Verdict) answer.Verdict {
 	return v
 }
 
-// restarts says whether a container that ended with an exit code is to run again.
-func (c *podCase) restarts(container string, code int32) bool {
-	switch c.Pod.Spec.RestartPolicy {
-	case v1.RestartPolicyNever:
-		return false
-	case v1.RestartPolicyOnFailure:
-		return code != 0
-	}
-	return true
+// restartsDone says whether a container that ended with success is to run again.
+func (c *podCase) restartsDone() bool {
+	p := c.Pod.Spec.RestartPolicy
+	return p != v1.RestartPolicyNever && p != v1.RestartPolicyOnFailure
 }
 
 func times(n int32) string {
