@@ -1,0 +1,261 @@
+package why
+
+import (
+	"fmt"
+	"strings"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
+)
+
+// These rules class why the runtime or the node could not make or start a
+// container. CRI has no codes for these: the class is in the words of the node
+// itself, of runc and of the kernel.
+func init() {
+	startRules.add(
+		rule[notStarted]{
+			name: "config-missing", causes: []answer.Cause{answer.ConfigMissing},
+			needs: "CreateContainerConfigError with the node's own words about an object or a key that does not exist",
+			judge: startConfig,
+		},
+		rule[notStarted]{
+			name: "security-refused", causes: []answer.Cause{answer.SecurityRefused},
+			needs:   "the node's or the kernel's words about runAsNonRoot, seccomp, AppArmor or capabilities",
+			against: "a file that is not executable says permission denied too",
+			judge:   startSecurity,
+		},
+		rule[notStarted]{
+			name: "prepared-and-stopped", causes: []answer.Cause{answer.SecurityRefused},
+			needs: "runc's words that what it had prepared has ended before it was started, in a container with a seccomp profile of its own",
+			judge: startStopped,
+		},
+		rule[notStarted]{
+			name: "command-not-found", causes: []answer.Cause{answer.AppStartFailed},
+			needs: "the runtime's words that exec found no file, or nothing that it can execute",
+			judge: startCommand,
+		},
+		rule[notStarted]{
+			name: "working-directory", causes: []answer.Cause{answer.AppStartFailed},
+			needs: "the runtime's words that it cannot make or enter the container's workingDir",
+			judge: startDirectory,
+		},
+		rule[notStarted]{
+			name: "volume-mount", causes: []answer.Cause{answer.VolumeFailed},
+			needs:   "the runtime's words about a mount",
+			against: "words about exec",
+			judge:   startMount,
+		},
+		rule[notStarted]{
+			name: "sub-path", causes: []answer.Cause{answer.VolumeFailed},
+			needs: "CreateContainerConfigError with the node's own words that a subPathExpr cannot be expanded",
+			judge: startSubPath,
+		},
+		rule[notStarted]{
+			name: "hook-before-start", causes: []answer.Cause{answer.HookFailed},
+			needs: "a waiting reason of a hook",
+			judge: startHook,
+		},
+		rule[notStarted]{
+			name: "start-oom", causes: oomCauses,
+			needs: "runc's words that the container's init was OOM-killed; whose limit it was comes from the kernel's record",
+			judge: startOOM,
+		},
+		rule[notStarted]{
+			name: "runtime-away", causes: []answer.Cause{answer.RuntimeFailed},
+			needs:   "the runtime's socket refused or did not answer in time",
+			against: "words about exec",
+			judge:   startRuntime,
+		},
+	)
+}
+
+func (c notStarted) says(one ...*words.Phrase) bool { return words.Any(c.message, one...) }
+
+// startConfig: what it takes its configuration from is not there.
+func startConfig(c notStarted) *finding {
+	if c.reason != "CreateContainerConfigError" || !c.says(words.NoSuchKey, words.NoSuchObject) {
+		return nil
+	}
+	what := prose.Brief(c.message, kept)
+	text := fmt.Sprintf("Container %s needs something that does not exist: %s.", c.run.Container, what)
+	if c.says(words.NoSuchKey) {
+		text = fmt.Sprintf("Container %s needs a key that its ConfigMap or Secret does not have: %s.", c.run.Container, what)
+	}
+	kind, name := c.h.missingObject(c.message)
+	return &finding{
+		cause: answer.ConfigMissing, weight: certain, certainty: answer.Recorded, chain: c.chain(), text: text,
+		fixes: []answer.Fix{c.h.inspect("see what is there", c.h.kubectl("get %s %s -o yaml", kind, name)), {Text: "create it, or add the key: the container starts by itself then", Risk: answer.Safe}},
+	}
+}
+
+// startSecurity: what its securityContext asks for is not let be.
+func startSecurity(c notStarted) *finding {
+	if !c.says(words.RunsAsRoot, words.SecurityModule, words.Capability, words.PermissionDenied) {
+		return nil
+	}
+	f := &finding{cause: answer.SecurityRefused, weight: certain, certainty: answer.Recorded, chain: c.chain()}
+	f.text = fmt.Sprintf("The security settings of container %s do not let it start: %s.", c.run.Container, prose.Brief(c.message, kept))
+	if !c.says(words.RunsAsRoot) {
+		f.weight, f.certainty = strong, answer.Inferred
+	}
+	if c.says(words.PermissionDenied) && c.says(words.AboutExec) && !c.says(words.SecurityModule) {
+		f.weight = weak // a file that is not executable says the same
+	}
+	f.fixes = []answer.Fix{c.h.specFix(map[bool]string{
+		true:  "set runAsUser to a user other than root that the image knows",
+		false: "change what it names in the securityContext, or run the pod on a node that supports it",
+	}[c.says(words.RunsAsRoot)])}
+	return f
+}
+
+// startStopped: its profile stops the process that is to run its command.
+func startStopped(c notStarted) *finding {
+	profile := c.h.seccompProfile(c.h.Spec(c.run.Container))
+	if profile == "" || !c.says(words.StoppedBeforeStart) {
+		return nil
+	}
+	return &finding{
+		cause: answer.SecurityRefused, weight: fair, chain: c.chain(),
+		text:  fmt.Sprintf("The seccomp profile of container %s (%s) seems to forbid what the runtime itself needs to start a container: its own process ended before the command was run.", c.run.Container, profile),
+		fixes: []answer.Fix{c.h.specFix("allow in the profile what runc needs (chdir, execve, capset and the like), or use RuntimeDefault")},
+	}
+}
+
+// startCommand: its command cannot be executed.
+func startCommand(c notStarted) *finding {
+	if !c.says(words.NoProgram) || !c.says(words.AboutExec) {
+		return nil
+	}
+	f := &finding{cause: answer.AppStartFailed, weight: strong, chain: c.chain()}
+	parts := strings.Split(c.message, "exec: ")
+	f.text = fmt.Sprintf("The command of container %s cannot be run: %s.", c.run.Container, prose.Brief(parts[len(parts)-1], 120))
+	if c.says(words.ExecFormat) {
+		f.text = fmt.Sprintf("The program of container %s is made for another kind of machine (exec format error).", c.run.Container)
+	}
+	correct := c.h.specFix("correct command and args, or use an image that has the program")
+	if fix, ok := c.h.modeFix(c.run.Container, words.NotExecutable(c.message)); ok {
+		correct = fix
+	}
+	f.fixes = []answer.Fix{correct, c.h.inspect("see what it should run", c.h.kubectl("get pod %s -o jsonpath='{.spec.containers[*].command}'", c.h.Pod.Name))}
+	return f
+}
+
+// startDirectory: it cannot be in its workingDir.
+func startDirectory(c notStarted) *finding {
+	spec := c.h.Spec(c.run.Container)
+	if !c.says(words.WorkingDirectory) && (spec == nil || !words.NoDirectory(c.message, spec.WorkingDir)) {
+		return nil
+	}
+	return &finding{
+		cause: answer.AppStartFailed, weight: certain, chain: c.chain(),
+		text:  fmt.Sprintf("Container %s cannot be started in its working directory: %s.", c.run.Container, prose.Brief(c.message, kept)),
+		fixes: []answer.Fix{c.h.specFix("correct workingDir: it has to be a directory that the container's user may enter, or one that can be made")},
+	}
+}
+
+// startMount: the runtime cannot mount what it has.
+func startMount(c notStarted) *finding {
+	if !c.says(words.Mounting) || c.says(words.ExecFailed) {
+		return nil
+	}
+	return &finding{
+		cause: answer.VolumeFailed, weight: fair, chain: c.chain(),
+		text:  fmt.Sprintf("A volume could not be mounted into container %s: %s.", c.run.Container, prose.Brief(c.message, kept)),
+		fixes: []answer.Fix{c.h.describeFix()},
+	}
+}
+
+// startSubPath: the path of a mount takes a variable that is not set.
+func startSubPath(c notStarted) *finding {
+	variable, ok := words.SubPathVariable(c.message)
+	if c.reason != "CreateContainerConfigError" || !ok {
+		return nil
+	}
+	return &finding{
+		cause: answer.VolumeFailed, weight: certain, certainty: answer.Recorded, chain: c.chain(),
+		text:  fmt.Sprintf("A volume cannot be mounted into container %s: the subPathExpr of its mount names the variable %s, which its env does not set.", c.run.Container, prose.Brief(variable, 60)),
+		fixes: []answer.Fix{c.h.specFix("set the variable in the container's env, or correct subPathExpr")},
+	}
+}
+
+// startHook: a hook of it failed first.
+func startHook(c notStarted) *finding {
+	if !strings.Contains(c.reason, "Hook") {
+		return nil
+	}
+	return &finding{cause: answer.HookFailed, weight: certain, certainty: answer.Recorded, chain: c.chain(), text: fmt.Sprintf("A hook of container %s failed before it could start: %s.", c.run.Container, prose.Brief(c.message, kept)), fixes: []answer.Fix{c.h.describeFix()}}
+}
+
+// startRuntime: nobody is there to start it.
+func startRuntime(c notStarted) *finding {
+	if !c.says(words.RuntimeAway) || c.says(words.ExecFailed) {
+		return nil
+	}
+	return &finding{
+		cause: answer.RuntimeFailed, weight: fair, chain: c.chain(), text: fmt.Sprintf("Container %s does not start because the container runtime failed: %s.", c.run.Container, prose.Brief(c.message, kept)),
+		fixes: []answer.Fix{c.h.inspect("see how the node is", "whylet status")},
+	}
+}
+
+// startOOM: there was not even room for the process that prepares the container.
+// Files in /dev/shm outlive the run that wrote them, and a limit may be that small.
+func startOOM(c notStarted) *finding {
+	if !c.says(words.InitOOM) {
+		return nil
+	}
+	f := &finding{
+		cause: answer.MemoryLimit, weight: strong, chain: c.chain(),
+		text:  fmt.Sprintf("Container %s does not start: the process that prepares it was OOM-killed, because its memory limit is too low, or full already.", c.run.Container),
+		fixes: []answer.Fix{c.h.limitsFix("raise the memory limit of container " + c.run.Container)},
+	}
+	record := c.filledBefore()
+	if n := len(c.run.OOMKills); n > 0 {
+		record = c.run.OOMKills[n-1]
+	}
+	if record != nil {
+		f.chain = inOrder(append(f.chain, link(record)))
+		c.h.blameOOM(f, c.run, record)
+		if f.cause == answer.MemoryLimitChild {
+			f.cause = answer.MemoryLimit // before its program ran there were no children
+		}
+		f.text, f.because = fmt.Sprintf("Container %s does not start.", c.run.Container), append([]string{f.text}, f.because...)
+	}
+	return f
+}
+
+// filledBefore is the OOM kill of the last run that told of files in memory, which
+// are still there; nil where there was none.
+func (c notStarted) filledBefore() *fact.Fact {
+	var record *fact.Fact
+	for _, r := range c.h.Runs(c.run.Container) {
+		if r == c.run {
+			break
+		}
+		for _, f := range r.OOMKills {
+			record = nil
+			if o := oomRecord(fact.Of[fact.OOMKilled](f)); c.h.OwnLimit(c.run.Container, fact.OOMKilled(o)) && o.inFiles(r.Dying(f)) {
+				record = f
+			}
+		}
+	}
+	return record
+}
+
+// missingObject is which object a message is about, for a command to look at it.
+func (h *inquiry) missingObject(message string) (kind, name string) {
+	parts := strings.FieldsFunc(message, func(r rune) bool { return r == ' ' || r == '"' || r == '/' || r == ':' })
+	for i, w := range parts {
+		k := strings.ToLower(w)
+		if k != "configmap" && k != "secret" || i+1 >= len(parts) {
+			continue
+		}
+		name := parts[i+1]
+		if name == h.Pod.Namespace && i+2 < len(parts) {
+			name = parts[i+2]
+		}
+		return k, name
+	}
+	return "configmaps,secrets", ""
+}
