@@ -329,17 +329,8 @@ func (f *follower) at(ctx context.Context, p place, service *v1.Service, pod *v1
 	if p.How == "" && met {
 		p.Text += ", and there are connections between them"
 	}
-	name := pod.Namespace + "/" + pod.Name
-	own := answer.Hop{Pod: name, By: byPlace(p, name), Text: cluster.LooksWellBut(&a)}
-	if service != nil {
-		own.Service = service.Namespace + "/" + service.Name
-		own.By = byPlace(p, "Service "+own.Service+", which leads to "+name)
-	}
 	i := cluster.Root(&a)
-	if i >= 0 {
-		v := a.Verdicts[i]
-		own.Cause, own.Text, own.Chain, own.Fixes = v.Cause, v.Text, v.Chain, v.Fixes
-	}
+	own := hopTo(p, service, pod, &a, i)
 	w := way{seen: p.How != "" || met, first: cluster.First(&a, i)}
 	echoes := i < 0 && cluster.Echoes(p.said, &a)
 	if p.echo && !echoes {
@@ -349,9 +340,8 @@ func (f *follower) at(ctx context.Context, p place, service *v1.Service, pod *v1
 	if i < 0 || cluster.MayLead(a.Verdicts[i]) {
 		suffers := waiting(&a, i)
 		if more := f.from(ctx, pod, &a, cluster.AsAnswer(suffers), left-1); len(more) > 0 && cluster.Explains(suffers, more) {
-			own.Cause = more[len(more)-1].Cause
-			w.hops = append([]answer.Hop{own}, more...)
-			w.moot = !echoes && p.moot(service, w.seen, own.Cause, i >= 0 || cluster.SaysAnothers(&a))
+			w.hops = through(own, more)
+			w.moot = !echoes && p.moot(service, w.seen, w.hops[0].Cause, i >= 0 || cluster.SaysAnothers(&a))
 			return w
 		}
 	}
@@ -360,8 +350,7 @@ func (f *follower) at(ctx context.Context, p place, service *v1.Service, pod *v1
 	}
 	if i < 0 {
 		if more := f.copies(ctx, p, service, pod, &a, met, left-1); len(more) > 0 {
-			own.Cause = more[len(more)-1].Cause
-			w.hops = append([]answer.Hop{own}, more...)
+			w.hops = through(own, more)
 			return w
 		}
 		own.Cause, own.Text = unseen(p, met, &a)
@@ -384,6 +373,27 @@ func (f *follower) at(ctx context.Context, p place, service *v1.Service, pod *v1
 	w.hops, w.well = []answer.Hop{own}, i < 0
 	w.moot = !echoes && p.moot(service, w.seen, own.Cause, i < 0 || own.Cause == answer.AppUnhealthy)
 	return w
+}
+
+// hopTo is the hop to a pod that is asked, by a verdict of its own answer; i < 0: it looks well.
+func hopTo(p place, service *v1.Service, pod *v1.Pod, a *answer.Answer, i int) answer.Hop {
+	name := pod.Namespace + "/" + pod.Name
+	hop := answer.Hop{Pod: name, By: byPlace(p, name), Text: cluster.LooksWellBut(a)}
+	if service != nil {
+		hop.Service = service.Namespace + "/" + service.Name
+		hop.By = byPlace(p, "Service "+hop.Service+", which leads to "+name)
+	}
+	if i >= 0 {
+		v := a.Verdicts[i]
+		hop.Cause, hop.Text, hop.Chain, hop.Fixes = v.Cause, v.Text, v.Chain, v.Fixes
+	}
+	return hop
+}
+
+// through is the way on through a pod: where it ends is the reason of the pod's trouble, too.
+func through(own answer.Hop, more []answer.Hop) []answer.Hop {
+	own.Cause = more[len(more)-1].Cause
+	return append([]answer.Hop{own}, more...)
 }
 
 // about asks about a pod, once.
