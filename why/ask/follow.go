@@ -76,6 +76,7 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 		switch {
 		case f.mutual != nil:
 			cluster.Mutual(&a.Verdicts[i], pod, f.mutual, f.circles[f.mutual.UID], f.domain(ctx, f.mutual))
+		case f.nameless(ctx, pod, a, i):
 		case len(f.beside) > 0:
 		case v.Cause == answer.DependencyDown:
 			if !f.oldAddress(ctx, pod, a, i) {

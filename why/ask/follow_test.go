@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/cluster"
 )
 
 // town is a namespace of pods behind Services of their names, and what their node says of
@@ -1007,6 +1008,35 @@ func TestSharesItsReason(t *testing.T) {
 	w.ask("web1")
 	if w.all[1].Cause != answer.MemoryLimit || w.all[1].Pod != "shop/db2" || len(w.all[1].Hops) != 1 || w.all[2].Cause != answer.SiblingNotReady {
 		t.Errorf("%+v", w.all)
+	}
+}
+
+// A name that is nobody's is told as that, with who has the port and what to correct.
+func TestNoServiceOfTheName(t *testing.T) {
+	for text, want := range map[string]string{
+		"getaddrinfo ENOTFOUND redis-master": "There is no Service redis-master in namespace shop; port 6379 is that of redis2.",
+		"Connection refused":                 "",
+	} {
+		w := &town{t: t, answers: map[string]answer.Answer{}}
+		v := answer.Verdict{Cause: answer.DependencyDown, Container: "web", Text: "Container web fails because it cannot reach redis-master:6379, which it needs.", Fixes: []answer.Fix{{Text: "see why", Command: "kubectl why -n shop svc/redis-master"}, {Text: "read"}}}
+		w.pod("web1", 80, answer.NotReady, v, answer.Reach{Container: "web", Place: "redis-master:6379", How: answer.ReachSaid, Text: text})
+		w.pod("redis2", 6379, answer.Healthy, answer.Verdict{Cause: answer.None})
+		w.pods.Items[0].Spec.Containers = []v1.Container{{Name: "web", Env: []v1.EnvVar{{Name: "BROKER", Value: "redis://redis-master:6379/0"}}}}
+		v = w.ask("web1")
+		if want == "" {
+			if strings.Contains(v.Text, "no Service") || len(v.Fixes) != 2 || v.Fixes[0].Text != "see why" {
+				t.Errorf("%s: %+v", v.Text, v.Fixes)
+			}
+			continue
+		}
+		if !strings.Contains(v.Text, want) || len(v.Fixes) != 2 || v.Fixes[0].Text != "see which Services there are, and correct the name in variable BROKER" || v.Fixes[1].Text != "read" {
+			t.Errorf("%s: %+v", v.Text, v.Fixes)
+		}
+	}
+	for host, want := range map[string]bool{"db": true, "db.shop.svc": true, "db.shop.svc.cluster.local": true, "db.shop": false, "example.com": false, "db.example.com": false, "localhost": false, "10.0.0.1": false} {
+		if cluster.MayBeService(host) != want {
+			t.Errorf("%s: %v", host, !want)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"whylet.dev/whylet/why/answer"
@@ -77,6 +78,32 @@ func (f *follower) oldAddress(ctx context.Context, pod *v1.Pod, a *answer.Answer
 			cluster.OldAddress(v, pod, r.Place, strings.TrimSuffix(likely[0].Text, " names it"), s, cluster.Selected(s, pods.Items))
 			return true
 		}
+	}
+	return false
+}
+
+// nameless tells of a name that a verdict speaks of, that DNS does not have and that is no Service's.
+func (f *follower) nameless(ctx context.Context, pod *v1.Pod, a *answer.Answer, i int) bool {
+	for _, r := range a.Reaches {
+		host, port := split(r.Place)
+		name, space, qualified := strings.Cut(host, ".")
+		if space, _, _ = strings.Cut(space, "."); !qualified {
+			space = pod.Namespace
+		}
+		if r.How != answer.ReachSaid || !cluster.NoSuchHost(r.Text) || !cluster.MayBeService(host) || f.options.Within && space != f.options.Namespace || !strings.Contains(a.Verdicts[i].Text, host) {
+			continue
+		}
+		if _, err := f.client.CoreV1().Services(space).Get(ctx, name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			continue
+		}
+		services, err := f.client.CoreV1().Services(space).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false
+		}
+		missing := &v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: name}}
+		where, _, _ := cluster.Named(f.settings(ctx, pod), missing)
+		cluster.NoService(&a.Verdicts[i], missing, port, where, services.Items)
+		return true
 	}
 	return false
 }

@@ -13,7 +13,7 @@
 //	mutual.go     pods that wait for each other; copies.go, and for those that have a copy;
 //	              ordinal.go, and for one before it that is not ready
 //	steps.go      what to do about one that looks well and is to blame
-//	address.go    addresses that pods had, and who still asks there
+//	address.go    addresses that pods had, and who still asks there; no_name.go, names of nobody
 //	said.go       whom words call by its name; job.go, Jobs, and what keeps one from being complete
 //	node.go       what a node promised its pods, and what presses it
 package cluster

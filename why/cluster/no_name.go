@@ -1,0 +1,52 @@
+package cluster
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
+	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
+)
+
+// NoSuchHost says whether words are that DNS has no such name, or did not answer about it.
+func NoSuchHost(said string) bool { return words.NoName.In(said) || words.NoDNS.In(said) }
+
+var serviceName = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.svc(\.cluster\.local)?)?)?$`)
+
+// MayBeService says whether a host is called as a Service is in the cluster: name[.namespace[.svc]].
+// One with a namespace may be another's name just as well, and counts only with svc.
+func MayBeService(host string) bool {
+	return host != "localhost" && serviceName.MatchString(host) && strings.Count(host, ".") != 1
+}
+
+// NoService adds to a verdict of one that asks for a name that there is no Service of that, and which
+// has the port that it asks at. Where is what of its configuration has the name; empty where none is
+// known to.
+func NoService(v *answer.Verdict, missing *v1.Service, port int32, where string, all []v1.Service) {
+	var have []string
+	for i := range all {
+		if port != 0 && slices.ContainsFunc(all[i].Spec.Ports, func(p v1.ServicePort) bool { return p.Port == port }) {
+			have = append(have, all[i].Name)
+		}
+	}
+	p := v.Parts
+	text := fmt.Sprintf("There is no Service %s in namespace %s", missing.Name, missing.Namespace)
+	if len(have) > 0 {
+		text += fmt.Sprintf("; port %d is that of %s", port, prose.Some(have))
+	}
+	p.Because = append(slices.Clip(p.Because), text+".")
+	v.Say(p)
+	see := kubectl.Command(missing.Namespace, "why svc/%s", missing.Name)
+	v.Fixes = slices.DeleteFunc(slices.Clone(v.Fixes), func(f answer.Fix) bool { return f.Command == see })
+	fix := kubectl.Inspect("see which Services there are, and correct the name where it is configured", kubectl.Command(missing.Namespace, "get services"))
+	if where != "" {
+		fix.Text = fmt.Sprintf("see which Services there are, and correct the name in %s", where)
+	}
+	v.Fixes = append([]answer.Fix{fix}, v.Fixes...)
+}
