@@ -236,7 +236,7 @@ func (e ending) hookKill(symptom string) answer.Verdict {
 	f := finding{
 		cause: answer.HookFailed, certainty: answer.Recorded, weight: certain, chain: e.chain(e.run.Start, hook, e.run.Kill),
 		text:  fmt.Sprintf("The postStart hook of container %s failed, so the node ended it and starts it again: %s.", e.run.Container, cmp.Or(said, "it said nothing")),
-		fixes: append(e.h.logsFix(e.run), e.h.specFix("mend the postStart hook, or have the main process do its work")),
+		fixes: append(e.h.logsFix(e.run), e.h.specFix(fmt.Sprintf("correct lifecycle.postStart of container %s, or have its main process do that work", e.run.Container))),
 	}
 	return f.verdict(symptom, e.run.Container, nil)
 }

@@ -133,15 +133,50 @@ func (h *inquiry) probeFixes(p *probing) []answer.Fix {
 	if p.mode == answered && !p.worked() {
 		switch ev := p.last.Evidence; {
 		case ev.Status == 401 || ev.Status == 403:
-			fixes = append(fixes, h.specFix("probe a path that needs no login, or send what it asks for in the probe's httpHeaders"))
+			fixes = append(fixes, h.specFix(fmt.Sprintf("probe a path that needs no login (%s), or send what it asks for in %s", p.field("path"), p.field("httpHeaders"))))
 		case ev.Status >= 400 && ev.Status < 500 && words.HostHeader.In(ev.Output):
-			fixes = append(fixes, h.specFix("give the probe the Host header that it expects, in httpHeaders: without one it gets the pod's address"))
+			fixes = append(fixes, h.specFix(fmt.Sprintf("have the probe send a Host header that it takes, as %s: [{name: Host, value: NAME}]: without one it gets the pod's address", p.field("httpHeaders"))))
 		}
 	}
 	if p.mode == silent && p.timeout() < 5*time.Second {
-		fixes = append(fixes, h.specFix(fmt.Sprintf("give the probe more than %s (timeoutSeconds), if its answers are correct but late", prose.Span(p.timeout()))))
+		fixes = append(fixes, h.specFix(fmt.Sprintf("raise %s of container %s above %d, if its answers are correct but late", p.field("timeoutSeconds"), p.run.Container, prose.Seconds(p.timeout()))))
 	}
 	return fixes
+}
+
+// field is a setting of the probe, as a manifest has it: readinessProbe.timeoutSeconds, or of what it
+// asks, as readinessProbe.httpGet.port.
+func (p *probing) field(name string) string {
+	at := kindWord(p.kind) + "Probe."
+	switch s := p.spec; {
+	case s == nil || name == "timeoutSeconds":
+	case s.HTTPGet != nil:
+		at += "httpGet."
+	case s.TCPSocket != nil:
+		at += "tcpSocket."
+	case s.GRPC != nil:
+		at += "grpc."
+	}
+	return at + name
+}
+
+// portFix has the probe ask where the container listens.
+func (p *probing) portFix(mine []fact.Listener) answer.Fix {
+	ports := portsOf(mine)
+	if len(ports) == 1 {
+		return p.h.specFix(fmt.Sprintf("set %s of container %s to %s, where it listens", p.field("port"), p.run.Container, ports[0]))
+	}
+	return p.h.specFix(fmt.Sprintf("set %s of container %s to that of its ports which is to be asked: %s", p.field("port"), p.run.Container, strings.Join(ports, " or ")))
+}
+
+// portsOf are the ports of listeners, each once.
+func portsOf(all []fact.Listener) (ports []string) {
+	for _, l := range all {
+		if _, port, ok := splitAddress(l.Address); ok && !slices.Contains(ports, port) {
+			ports = append(ports, port)
+		}
+	}
+	return ports
 }
 
 // memoryFixes weigh raising a limit against finding out what eats it.

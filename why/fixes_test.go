@@ -70,3 +70,31 @@ func TestFitting(t *testing.T) {
 		})
 	}
 }
+
+// A change of a probe names its field, and the value where the evidence has it.
+func TestFieldsOfFixes(t *testing.T) {
+	listens := func(at ...string) func(*tale) {
+		look := fact.Looked{PID: 100, State: "S", Over: time.Second}
+		for _, a := range at {
+			look.Listeners = append(look.Listeners, fact.Listener{Address: a, PID: 100})
+		}
+		return func(s *tale) {
+			s.probe("app", 2, connectionRefused(fact.Readiness))
+			s.in("app", look)
+			s.probe("app", 2, connectionRefused(fact.Readiness))
+		}
+	}
+	for want, tell1 := range map[string]func(*tale){
+		"set readinessProbe.httpGet.port of container app to 9090, where it listens":                                  listens("0.0.0.0:9090", "[::]:9090"),
+		"set readinessProbe.httpGet.port of container app to that of its ports which is to be asked: 9090 or 9091":    listens("0.0.0.0:9090", "0.0.0.0:9091"),
+		"probe a path that needs no login (readinessProbe.httpGet.path), or send what it asks for in readinessProbe.": func(s *tale) { s.probe("app", 3, status(fact.Readiness, 401, "no")) },
+	} {
+		s := tell(t, web(ready))
+		tell1(s)
+		a := s.ask()
+		check(t, a)
+		if f := a.Verdicts[0].Fixes; len(f) == 0 || !strings.HasPrefix(f[0].Text, want) {
+			t.Errorf("%s:\n%s", want, a.Text(answer.Style{}))
+		}
+	}
+}

@@ -101,7 +101,7 @@ func probeAnswersAfterTimeout(p *probing) *finding {
 	f := &finding{cause: answer.ProbeTimeoutTooShort, weight: strong, chain: p.chain(at)}
 	f.fixes = []answer.Fix{
 		p.h.inspect("see what makes it slow", p.h.exec(p.run.Container, "top -b -n 1")),
-		p.h.specFix(fmt.Sprintf("if answers may take that long, raise timeoutSeconds above %s", prose.Span(b.Took))),
+		p.h.specFix(fmt.Sprintf("if answers may take that long, raise %s of container %s from %d to %d", p.field("timeoutSeconds"), p.run.Container, prose.Seconds(p.timeout()), prose.Seconds(b.Took)+1)),
 		p.h.inspect("see what that would have changed", p.h.why(fmt.Sprintf("--what-if %sProbe.timeoutSeconds=%d", kindWord(p.kind), prose.Seconds(b.Took)+1))),
 	}
 	slow, quick := p.slowSuccesses()

@@ -180,7 +180,7 @@ func probeCommandLate(p *probing) *finding {
 	return &finding{
 		cause: answer.ProbeCommandFailed, weight: fair, chain: p.chain(),
 		text:  fmt.Sprintf("The command of %s does not end within its timeout of %s.", p.what(), prose.Span(p.timeout())),
-		fixes: []answer.Fix{p.h.inspect("see how long it takes", "time "+p.h.exec(p.run.Container, p.command())), p.h.specFix("make it quicker, or raise timeoutSeconds")},
+		fixes: []answer.Fix{p.h.inspect("see how long it takes", "time "+p.h.exec(p.run.Container, p.command())), p.h.specFix(fmt.Sprintf("make it quicker, or raise %s of container %s (now %d) above that", p.field("timeoutSeconds"), p.run.Container, prose.Seconds(p.timeout())))},
 	}
 }
 
@@ -205,7 +205,7 @@ func probePath(p *probing) *finding {
 	}
 	f.text = fmt.Sprintf("The %s probe asks for a path that container %s does not have: %s has been answered with %d ever since, and never otherwise.",
 		kindWord(p.kind), p.run.Container, prose.Brief(p.last.Evidence.Target, 80), p.last.Evidence.Status)
-	f.fixes = []answer.Fix{p.h.specFix("give the probe a path that the application serves"), p.h.inspect("try it", p.h.exec(p.run.Container, "wget -S -O- "+p.last.Evidence.Target))}
+	f.fixes = []answer.Fix{p.h.specFix("give " + p.field("path") + " one that the application serves"), p.h.inspect("try it", p.h.exec(p.run.Container, "wget -S -O- "+p.last.Evidence.Target))}
 	return f
 }
 
@@ -233,15 +233,15 @@ func probeWrongProtocol(p *probing) *finding {
 	case words.NotTLS.In(ev.Error):
 		f.cause = answer.ProbeWrongScheme
 		f.text = fmt.Sprintf("%s uses HTTPS, and the application speaks plain HTTP there.", prose.Upper(p.what()))
-		f.fixes = []answer.Fix{p.h.specFix("set the probe's scheme to HTTP")}
+		f.fixes = []answer.Fix{p.h.specFix("set " + p.field("scheme") + " to HTTP")}
 	case p.mode == answered && p.asksTLS():
 		f.cause = answer.ProbeWrongScheme
 		f.text = fmt.Sprintf("%s uses plain HTTP, and the application wants HTTPS there%s.", prose.Upper(p.what()), saying(ev.Output))
-		f.fixes = []answer.Fix{p.h.specFix("set the probe's scheme to HTTPS")}
+		f.fixes = []answer.Fix{p.h.specFix("set " + p.field("scheme") + " to HTTPS")}
 	case words.TLSAlert.In(ev.Error):
 		f.cause = answer.ProbeWrongScheme
 		f.text = fmt.Sprintf("%s uses plain HTTP, and the application speaks TLS there: it answers with an alert.", prose.Upper(p.what()))
-		f.fixes = []answer.Fix{p.h.specFix("set the probe's scheme to HTTPS")}
+		f.fixes = []answer.Fix{p.h.specFix("set " + p.field("scheme") + " to HTTPS")}
 	case p.mode == mismatch:
 		f.text = fmt.Sprintf("What answers %s does not speak its protocol: %s.", p.what(), prose.Brief(ev.Error, 100))
 	case ev.Handler == fact.GRPC && p.mode == notServing && words.NoHealthService.In(p.last.Message):

@@ -319,7 +319,10 @@ func probeListensElsewhere(p *probing) *finding {
 	case said != nil && !over6 && !onLoopback:
 		f.cause, f.weight, f.chain = answer.AppNotListening, certain, p.chain(at, said)
 		f.text = fmt.Sprintf("Container %s does not listen on port %d, and its log says why: %s. It listens on %s.", p.run.Container, p.port(), why, listening(mine))
-		f.fixes = append(p.h.logsFix(p.run), p.h.specFix("correct what it says there; the rest of it is up"))
+		f.because = []string{"The rest of it is up: the probe's port need not be wrong."}
+		f.fixes = p.h.logsFix(p.run)
+		p.h.namedFile(f, p.run.Container, why)
+		p.h.meant(f, p.run.Container, why)
 	case over6:
 		f.cause, f.weight = answer.AppListensElse, certain
 		f.text = fmt.Sprintf("Container %s listens on port %d over IPv6 only (%s); the pod's address is one of IPv4, so probes and Services are refused.", p.run.Container, p.port(), listening(mine))
@@ -331,10 +334,10 @@ func probeListensElsewhere(p *probing) *finding {
 	case p.of != nil && declares(p.of, p.port()):
 		f.cause = answer.AppListensElse
 		f.text = fmt.Sprintf("Container %s declares port %d and listens elsewhere: %s. %s has never succeeded.", p.run.Container, p.port(), listening(mine), prose.Upper(p.what()))
-		f.fixes = []answer.Fix{p.h.specFix("make the application's port and the declared one the same")}
+		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("have it listen on port %d, or give %s and its containerPort the one where it listens: %s", p.port(), p.field("port"), strings.Join(portsOf(mine), " or ")))}
 	default:
 		f.text = fmt.Sprintf("The %s probe asks on port %d, where container %s has never listened; it listens on %s.", kindWord(p.kind), p.port(), p.run.Container, listening(mine))
-		f.fixes = []answer.Fix{p.h.specFix("give the probe the port that the application listens on")}
+		f.fixes = []answer.Fix{p.portFix(mine)}
 	}
 	return f
 }

@@ -87,7 +87,7 @@ func probeAnswersLate(p *probing) *finding {
 		return nil // it answers later than any patience, or was quick up to the end
 	}
 	f := &finding{cause: answer.ProbeTimeoutTooShort, weight: fair, chain: p.chain()}
-	f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("raise the probe's timeoutSeconds above %s", prose.Span(p.timeout()))), p.h.inspect("let the history propose one", p.h.why("--suggest"))}
+	f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("raise %s of container %s above %d", p.field("timeoutSeconds"), p.run.Container, prose.Seconds(p.timeout()))), p.h.inspect("let the history propose one", p.h.why("--suggest"))}
 	switch {
 	case late && quick > 0, slow > 0 && quick > 2*slow:
 		f.cause = answer.AppOverloaded

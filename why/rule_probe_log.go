@@ -141,13 +141,16 @@ func probeNotDeployed(p *probing) *finding {
 	if p.mode != answered || p.last.Evidence.Status != 404 || p.worked() || !words.Failed(lines) {
 		return nil
 	}
-	return &finding{
+	f := &finding{
 		cause: answer.AppUnhealthy, weight: strong, chain: p.chain(at),
-		text: fmt.Sprintf("The server of container %s is up, and its application is not: its log tells of a failure, and %s has been answered with 404 ever since.",
+		text: fmt.Sprintf("The server of container %s is up, and its application is not: its log tells of a failure, and %s has been answered with 404 ever since: its path need not be wrong.",
 			p.run.Container, p.what()),
 		because: []string{quoteLog(lines)},
-		fixes:   append(p.h.logsFix(p.run), p.h.specFix("mend what the log tells of; the probe's path need not be wrong")),
+		fixes:   p.h.logsFix(p.run),
 	}
+	p.h.namedFile(f, p.run.Container, words.Reason(lines))
+	p.h.meant(f, p.run.Container, words.Reason(lines))
+	return f
 }
 
 // quoteLog is what a log says most.
@@ -176,7 +179,7 @@ func probeProgramGivenUp(p *probing) *finding {
 	if before := lines[:i]; words.Troubled(before) {
 		f.because = []string{quoteLog(before)}
 	}
-	f.fixes = append(p.h.logsFix(p.run), p.h.specFix("mend what its program ends for; and run one program a container, so that its end is the container's"))
+	f.fixes = append(p.h.logsFix(p.run), p.h.specFix("run one program a container, so that its end is the container's"))
 	return f
 }
 
@@ -251,8 +254,16 @@ func probeSiblingElsewhere(p *probing) *finding {
 		f.text = fmt.Sprintf("Container %s asks port %s of its own pod, and the other container listens elsewhere: on %s.", p.run.Container, port, strings.Join(other, ", "))
 	}
 	f.because = []string{quoteLog(lines)}
-	f.fixes = []answer.Fix{p.h.specFix("give both the same port")}
+	f.fixes = p.h.logsFix(p.run)
+	if ports := portsOf(others(look)); len(ports) > 0 {
+		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("have container %s ask port %s, or what listens there listen on %s", p.run.Container, strings.Join(ports, " or "), port))}
+	}
 	return f
+}
+
+// others are the listeners of other containers of the pod.
+func others(look fact.Looked) []fact.Listener {
+	return slices.DeleteFunc(slices.Clone(look.Listeners), func(l fact.Listener) bool { return !l.Other })
 }
 
 // containerOf is the container of the pod that has a listener, where there are only two or

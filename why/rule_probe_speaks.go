@@ -66,7 +66,7 @@ func probeSpeaksOtherwise(p *probing) *finding {
 		f.fixes = []answer.Fix{p.h.specFix("a gRPC probe knows no TLS: probe with exec, with tcpSocket, or at a port without it")}
 		if !asGRPC {
 			f.cause = answer.ProbeWrongScheme
-			f.fixes = []answer.Fix{p.h.specFix("set the probe's scheme to HTTPS")}
+			f.fixes = []answer.Fix{p.h.specFix("set " + p.field("scheme") + " to HTTPS")}
 		}
 	case fact.HTTP2:
 		f.text = instead + " HTTP/2 from the first byte, as gRPC does"

@@ -36,7 +36,7 @@ func probeSlowStart(p *probing) *finding {
 		cause: answer.AppSlowStart, weight: weak, chain: append(links(p.run.Started), p.chain()...),
 		text: fmt.Sprintf("Container %s was still starting: it was ended %s after its start, before %s had succeeded once.", p.run.Container, prose.Span(given), p.what()),
 		fixes: []answer.Fix{
-			p.h.specFix(fmt.Sprintf("add a startupProbe that allows more than %s, or a larger initialDelaySeconds", prose.Span(given))),
+			p.h.specFix(fmt.Sprintf("give container %s a startupProbe that allows more than %s, as with periodSeconds: 10 and failureThreshold: %d", p.run.Container, prose.Span(given), max(3, prose.Seconds(2*given)/10))),
 			p.h.inspect("see how far it came", p.h.kubectl("logs %s -c %s -p", p.h.Pod.Name, p.run.Container)),
 		},
 	}
