@@ -173,4 +173,13 @@ var servers = []recipe{
 		files:    map[string]string{"etc/passwd": users, "etc/group": groups},
 		config:   v1.Config{Env: []string{path, "PYTHONUNBUFFERED=1"}, Cmd: []string{"sh"}},
 	},
+	{
+		// What answers for names and for the time.
+		name: "names", tag: "names:1",
+		packages: []string{"busybox-static", "bind9", "unbound", "chrony", "libsystemd0", "openssl"},
+		files: map[string]string{
+			"etc/passwd": users + "unbound:x:111:111:unbound:/var/lib/unbound:/bin/false\n", "etc/group": groups + "unbound:x:111:\n", "run/": "", "data/": "",
+		},
+		config: v1.Config{Env: []string{path}, Cmd: []string{"sh"}},
+	},
 }
