@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said "not loaded due to errors"; sleep 8
