@@ -48,7 +48,7 @@ var proxied = regexp.MustCompile(`, (client|server|request|host|referrer): (\"[^
 // why, and where; the first that there is counts.
 var (
 	said    = []string{"msg", "message", "@message", "log", "event", "title"}
-	reasons = []string{"err", "error", "reason", "cause", "error.message", "exception.message", "detail", "details", "alarm"}
+	reasons = []string{"err", "error", "reason", "cause", "error.message", "exception.message", "detail", "details", "alarm", "attr"}
 	stacks  = []string{"stack_trace", "error.stack_trace", "exception.stacktrace", "exception", "exc_info", "traceback", "stack"}
 )
 
@@ -83,12 +83,37 @@ func uncoloured(line string) string {
 	return colour.ReplaceAllString(line, "")
 }
 
+// mostTold is how much is kept of what a long object says.
+const mostTold = 600
+
+// shortened is a line with an object of which only its level and what it says are left.
+func shortened(line string) string {
+	m := map[string]string{}
+	if strings.HasPrefix(line, "{") {
+		m = members(line)
+	}
+	text := structured(m)
+	if text == "" {
+		return line
+	}
+	short := map[string]string{"msg": strings.ToValidUTF8(text[:min(len(text), mostTold)], "")}
+	for _, name := range levels {
+		if m[name] != "" {
+			short[name] = m[name]
+		}
+	}
+	if raw, err := json.Marshal(short); err == nil && len(raw) < len(line) {
+		return string(raw)
+	}
+	return line
+}
+
 // structured words the members of a line; empty where they have neither message nor reason.
 func structured(m map[string]string) string {
 	var parts []string
 	for _, names := range [][]string{said, reasons} {
 		for _, name := range names {
-			if text := strings.TrimSpace(m[name]); text != "" && !slices.Contains(parts, text) {
+			if text := first(m[name]); text != "" && !slices.Contains(parts, text) {
 				parts = append(parts, strings.TrimSuffix(text, "."))
 				break
 			}
@@ -104,6 +129,16 @@ func structured(m map[string]string) string {
 		return text
 	}
 	return parts[0] + ": " + m["err_trace"] // a word alone tells next to nothing
+}
+
+// first is what a member says, of one with several lines what comes before the frames of a stack.
+func first(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	n := 1
+	for n < min(len(lines), 3) && !Frame(lines[n-1], lines[n]) {
+		n++
+	}
+	return strings.Join(lines[:n], " / ")
 }
 
 // deepest is the last reason that a stack gives; empty where it gives none.
@@ -125,7 +160,13 @@ func deepest(stack string) string {
 
 // within adds what the object under a name tells: {"error": {"message": …}}, {"attr": {"error": …}}.
 func within(m map[string]string, name string, object map[string]any) {
-	if text, ok := object["message"].(string); ok {
+	switch message := object["message"].(type) {
+	case string:
+		m[name] = message
+	case map[string]any:
+		within(m, name, message)
+	}
+	if text, ok := object["msg"].(string); ok && m[name] == "" {
 		m[name] = text
 	}
 	for _, inner := range append(slices.Clone(reasons), stacks...) {

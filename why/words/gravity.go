@@ -47,18 +47,18 @@ func belowTraceback(lines []string, i int) bool {
 // loggers, of PostgreSQL, nginx, Apache, etcd and klog, the numbers of Node's and of the
 // kernel's, and the marks of a letter or two of stunnel, Telegraf, Android and zerolog.
 var (
-	gravest = regexp.MustCompile(`\b(FATAL|PANIC|SEVERE|CRITICAL|EMERG|ALERT)\b|[\[:<](?i:emerg|alert|crit|critical|fatal)[\]>]|\b(level|severity)"?[=:] ?"?(fatal|panic|critical|60\b)|\bFTL\b|^<[0-2]>|^(\S+ ){0,2}C \| |^F\d{4} |(?i)\bfatal error\b|^fatal\b|\bkernel pid terminated\b|\bboot failed\b`)
-	grave   = regexp.MustCompile(`\bERROR\b|[\[:<](?i:error)[\]>]|\b(level|severity)"?[=:] ?"?(error|50\b)|\bERR\b|^<3>|^(\S+ ){0,2}(E \||\[(!|E)\]|E[!/]|!!)(?: |\w+: )|^E\d{4} |\b\w*(Error|Exception)[:\]]|(?i)^(\S+: )?(error|err|fail):? |\b(can't|cannot|could not|unable to|failed to)\b|(?-i:\b(failed|FAILED)\b)|\bpanicked\b|\btimeout occurred\b|\berrors?:$|\bsyntax error\b|\bparser? (error|failed)\b|: failure\.?$|\b(unknown|unrecogni[sz]ed|unsupported|invalid|bad|illegal|wrong) (\w+ )?(option|flag|field|directive|keyword|setting|parameter|variable|command|argument|configuration|key|property|number of arguments)s?\b`)
-	warns   = regexp.MustCompile(`\b(WARN|WARNING)\b|[\[:<][Ww]arn(ing)?[\]>]|\b(level|severity)"?[=:] ?"?(warn|40\b)|\bWRN\b|^<4>|^(\S+ ){0,2}(W \||\[W\]|W[!/])(?: |\w+: )|^W\d{4} |(?i)^warn(ing)?: `)
+	gravest = regexp.MustCompile(`\b(FATAL|PANIC|SEVERE|CRITICAL|EMERG|ALERT)\b|\t(fatal|panic)\t|[\[:<](?i:emerg|alert|crit|critical|fatal)[\]>]|\b(level|severity)"?[=:] ?"?(fatal|panic|critical|60\b)|\bFTL\b|^<[0-2]>|^(\S+ ){0,2}C \| |^F\d{4} |(?i)\bfatal error\b|^fatal\b|\bkernel pid terminated\b|\bboot failed\b`)
+	grave   = regexp.MustCompile(`\bERROR\b|\terror\t|[\[:<](?i:error)[\]>]|\b(level|severity)"?[=:] ?"?(error|50\b)|\bERR\b|^<3>|^(\S+ ){0,2}(E \||\[(!|E)\]|E[!/]|!!)(?: |\w+: )|^E\d{4} |\b\w*(Error|Exception)[:\]]|(?i)^(\S+: )?(error|err|fail):? |\b(can't|cannot|could not|unable to|failed to)\b|(?-i:\b(failed|FAILED)\b)|\bpanicked\b|\btimeout occurred\b|\berrors?:$|\bsyntax error\b|\bparser? (error|failed)\b|: failure\.?$|\b(unknown|unrecogni[sz]ed|unsupported|invalid|bad|illegal|wrong) (\w+ )?(option|flag|field|directive|keyword|setting|parameter|variable|command|argument|configuration|key|property|number of arguments)s?\b`)
+	warns   = regexp.MustCompile(`\b(WARN|WARNING)\b|\twarn(ing)?\t|\bexit(ed)? (with )?(exit )?(status|code|value) [1-9]|[\[:<][Ww]arn(ing)?[\]>]|\b(level|severity)"?[=:] ?"?(warn|40\b)|\bWRN\b|^<4>|^(\S+ ){0,2}(W \||\[W\]|W[!/])(?: |\w+: )|^W\d{4} |(?i)^warn(ing)?: `)
 	// mild fits a line that its program calls one of what goes on.
-	mild = regexp.MustCompile(`\b(INFO?|DEBUG|DBG|NOTICE|TRACE)\b|[\[:<](?i:info|information|debug|trace|notice|note|system)[\]>]|^(\S+ ){0,2}(\[[ .*+i]\]|[DI][!/])(?: |\w+: )|^<[5-7]>`)
+	mild = regexp.MustCompile(`\b(INFO?|DEBUG|DBG|NOTICE|TRACE)\b|\t(info|debug)\t|[\[:<](?i:info|information|debug|trace|notice|note|system)[\]>]|^(\S+ ){0,2}(\[[ .*+i]\]|[DI][!/])(?: |\w+: )|^<[5-7]>`)
 	// aside fits a warning that is about something else than what fails.
 	aside = regexp.MustCompile(`(?i)deprecat`)
 )
 
 // systems fits a line that ends with the C library's words for what a system call came
 // to, most often before a program's own "giving up".
-var systems = regexp.MustCompile(`(?i)(?:: | ")(no such file or directory|permission denied|address already in use|no space left on device|cannot allocate memory|too many open files|read-only file system|not a directory|is a directory)"?\)?\.?$`)
+var systems = regexp.MustCompile(`(?i)(?:: | "|\()(no such file or directory|permission denied|address already in use|no space left on device|cannot allocate memory|too many open files|read-only file system|not a directory|is a directory)"?\)?\.?$`)
 
 // poor fits what is said last and says nothing but that it ends.
 var poor = regexp.MustCompile(`(?i)^\W*(\w+: )?(\[?(error|fatal|note|info|warn(ing)?)\]?:? )?\W*(aborting|aborted|exiting|exited|shutting down|shutdown( complete)?|exiting \(due to fatal error\)|terminat(ed|ing)|giving up|stopp(ed|ing)|node\.js v[\d.]+|worker exiting.*|reason: \w+( \w+)?|\w+ (is )?(shut(ting)? down|stopped|exiting)|unloading application|database system is shut down)\W*$`)
@@ -73,7 +73,7 @@ var motive = regexp.MustCompile(`(?i)\b(because|due to|since|after|as|on|unexpec
 // frame fits a line of a stack, where something happened and not what, and what JavaScript
 // shows of an error below its message.
 var frame = regexp.MustCompile("^\\s*(" + strings.Join([]string{
-	`at .*`, `File ".*", line \d+.*`, `\.\.\. \d+ (more|common frames).*`, `[~^\s]*\^[~^\s]*`, `\S+\.go:\d+( \+0x[0-9a-f]+)?`, `goroutine \d+ \[.*`, `\d+: 0x[0-9a-f]+ .*`, `\d+\. .* @ 0x[0-9a-f]+ in .*`, `--- End of .* ---`,
+	`at .*`, `File ".*", line \d+.*`, `\.\.\. \d+ (more|common frames).*`, `[~^\s]*\^[~^\s]*`, `\S+\.go:\d+( \+0x[0-9a-f]+)?`, `goroutine \d+ \[.*`, `\d+: 0x[0-9a-f]+ .*`, `\d+\. .* @ 0x[0-9a-f]+ in .*`, `--- End of .* ---`, `stack traceback:`, `\[C\]: in .*`, `\S+:\d+: in (function|main chunk).*`, `[\w./-]*\w\.[(\w*)./-]+\)?\.\w+(\.func\d+)*`,
 	"from \\S+:in .*", "(from )?\\S+:\\d+:in [`'][^']*'",
 	`[\])}]+[,;]?`,
 }, "|") + `)$|^\s+\w+: ('.*'|-?\d+|\[.*|undefined|null|true|false),?$`)
@@ -83,7 +83,7 @@ var frame = regexp.MustCompile("^\\s*(" + strings.Join([]string{
 var upshot = regexp.MustCompile(`(?i)\bkernel pid terminated\b|\bapplication:? \S+ exited with reason:|^crash dump is being written to:`)
 
 // onlyFailed fits what says that something failed, or ended, and no more.
-var onlyFailed = regexp.MustCompile(`(?i)\b(failed|failure|aborted|unsuccessful(ly)?|exited( abnormally| unexpectedly)?|terminated( abnormally| unexpectedly)?|did not exit normally)\b( (with|due to|because of) (an? |the )?(previous |fatal )?(exit )?(code|status|errors?|failures?|exceptions?):?( \d+)?|, exited with \d+| - check the logs\b.*|: \d+)?[.! ]*$`)
+var onlyFailed = regexp.MustCompile(`(?i)\b(fail(ed|s|ure)( to (start|launch|initiali[sz]e|run|boot))?|(could not|cannot|unable to) (start|launch|initiali[sz]e|run|boot)|aborted|unsuccessful(ly)?|exit(ed)?( abnormally| unexpectedly)?( (status|code|value))?|terminated( abnormally| unexpectedly)?|did not exit normally)\b( \d+| (with|due to|because of) (an? |the )?(previous |fatal )?(exit )?(code|status|value|errors?|failures?|exceptions?)( \[\w+\])?:?( \d+)?|, exited with \d+| - check the logs\b.*|: \d+)?[.! ]*$`)
 
 // level fits the level of a line that says nothing else.
 var level = regexp.MustCompile(`(?i)^\[(emerg|alert|crit|critical|fatal|error|warn|warning|notice|info|debug)\]$`)
@@ -109,7 +109,7 @@ func Frame(before, line string) bool {
 // indented below an error belongs to it, and what stands below the usage of a command does to that.
 func gravities(lines []string) []int {
 	all := make([]int, len(lines))
-	above, help := empty, false
+	above, help, more := empty, false, false
 	for i, line := range lines {
 		gist := Gist(line)
 		trimmed := strings.TrimSpace(line)
@@ -126,11 +126,14 @@ func gravities(lines []string) []int {
 		case g == empty || g == reason:
 		case help || helps.MatchString(gist):
 			g = parting
-		case indented && above >= warning && g > parting && g <= above:
+		case indented && above >= warning && g > parting && g <= above, more && gist == trimmed && g == plain:
 			g = detail
 		}
-		if !indented && g != empty && g != parting || g == reason {
+		if !indented && g != empty && g != parting && g != detail || g == reason {
 			above = g
+		}
+		if g != empty {
+			more = g >= warning && strings.HasSuffix(trimmed, ":") || more && g == detail
 		}
 		all[i] = g
 	}
@@ -160,7 +163,7 @@ func gravity(lines []string, i int, gist string) int {
 	line := uncoloured(lines[i])
 	trimmed := strings.TrimSpace(line)
 	switch {
-	case trimmed == "", level.MatchString(gist):
+	case gist == "", level.MatchString(gist):
 		return empty
 	case i > 0 && Frame(lines[i-1], line), i == 0 && Frame("", line), poor.MatchString(gist), strings.HasPrefix(trimmed, "Traceback "):
 		return parting
@@ -184,13 +187,17 @@ func gravity(lines []string, i int, gist string) int {
 		return trouble
 	case clearing.MatchString(gist) && !motive.MatchString(gist) && !warns.MatchString(line), mildly && putsAway(gist):
 		return parting
+	case !mildly && tellsOfAnother(gist), beginsGrave.MatchString(bracketed.ReplaceAllString(gist, "")):
+		return trouble
 	case warns.MatchString(line) && !aside.MatchString(line):
 		return warning
-	case !mildly && tellsOfAnother(gist):
-		return trouble
 	}
 	return plain
 }
+
+// bracketed fits what loggers put in brackets before what is said, beginsGrave the word that
+// says it all there.
+var bracketed, beginsGrave = regexp.MustCompile(`^(\[[^\]]*\]\s*)+`), regexp.MustCompile(`^(Error|ERROR|Failed|Fatal)\b`)
 
 // gravityNamed is how grave a line is whose members name its level.
 func gravityNamed(m map[string]string, gist string) (g int, ok bool) {

@@ -32,7 +32,7 @@ func telling(lines []string, grave []int) int {
 			g = trouble
 		}
 		switch {
-		case g == parting && poor.MatchString(Gist(line)):
+		case g == parting && poor.MatchString(Gist(line)), g == plain && hollow(line):
 			ending = !before // what it says after that is no reason
 		case g == plain:
 			ending, before = false, before || ending
@@ -132,12 +132,18 @@ func Reason(lines []string) string {
 
 // reasonAt is what a line says, with what belongs to it.
 func reasonAt(lines []string, grave []int, at int) string {
-	from, most := at, grave[at]
-	for i := at - 1; i >= 0 && most >= trouble && at-from < mostBefore(lines, at, most); i-- {
-		if grave[i] < trouble || raises(lines[i], grave[i]) {
-			break
+	from, first, most := at, -1, grave[at]
+	for i := at - 1; i >= 0 && most >= trouble; i-- {
+		switch {
+		case grave[i] == detail, grave[i] == warning && at-from > 0:
+			continue
+		case grave[i] < trouble || raises(lines[i], grave[i]):
+			i = 0
+		case at-i <= mostBefore(lines, at, most):
+			from = i
+		case most < reason:
+			first = i // what began it all
 		}
-		from = i
 	}
 	var all []string
 	say := func(line string) {
@@ -150,9 +156,15 @@ func reasonAt(lines []string, grave []int, at int) string {
 	if above := wider(lines, at); above >= 0 {
 		say(lines[above])
 	}
+	if first >= 0 {
+		say(lines[first])
+	}
 	for i := from; i < len(lines) && len(all) < mostReasons; i++ {
 		if i > at && !continues(lines, grave, i, at) {
 			break
+		}
+		if i < at && grave[i] < trouble {
+			continue
 		}
 		if !category.MatchString(strings.TrimSpace(lines[i])) {
 			say(lines[i])
@@ -212,14 +224,16 @@ func continues(lines []string, grave []int, i, at int) bool {
 	case most == reason:
 		return grave[i] <= plain && gist == trimmed && goesOn(lines, i)
 	}
-	return gist == trimmed && Gist(lines[i-1]) == strings.TrimSpace(lines[i-1]) || furthers.MatchString(gist)
+	return gist == trimmed && (grave[i] == detail || Gist(lines[i-1]) == strings.TrimSpace(lines[i-1])) || furthers.MatchString(gist)
 }
 
 // goesOn says whether a line below a reason is more of its message, which may have several
-// lines: it is indented, or what follows is, or the line before it promises more.
+// lines: it is indented, or what follows is, or the line before it promises more, or a logger
+// begins the other lines with more than that.
 func goesOn(lines []string, i int) bool {
+	logged := func(line string) bool { return preamble.MatchString(strings.TrimSpace(line)) }
 	indented := func(i int) bool { return i < len(lines) && lines[i] != "" && lines[i][0] <= ' ' }
-	return indented(i) || strings.HasSuffix(strings.TrimSpace(lines[i-1]), ":") || slices.ContainsFunc([]int{i + 1, i + 2}, indented)
+	return indented(i) || slices.ContainsFunc(lines, logged) || strings.HasSuffix(strings.TrimSpace(lines[i-1]), ":") || slices.ContainsFunc([]int{i + 1, i + 2}, indented)
 }
 
 // Alike says whether two lines tell the same, of two times.
@@ -340,6 +354,9 @@ func Keep(lines []string, most, bytes int) (kept []string, which []int) {
 	lines = slices.Clone(lines)
 	for i, line := range lines {
 		lines[i] = uncoloured(line)
+		if len(line) > bytes/2 {
+			lines[i] = shortened(lines[i])
+		}
 	}
 	grave := gravities(lines)
 	var order, frames []int
@@ -356,6 +373,12 @@ func Keep(lines []string, most, bytes int) (kept []string, which []int) {
 		}
 	}
 	order = append(order, between(lines, order)...)
+	for i := 1; len(order) > 0 && i < mostReasons; i++ { // the rest of its message
+		if j := order[0] + i; j >= len(lines) || grave[j] != plain || !continues(lines, grave, j, order[0]) {
+			break
+		}
+		order = append(order, order[0]+i)
+	}
 	for i, line := range slices.Backward(lines) {
 		switch before := lines[max(0, i-1)]; {
 		case strings.TrimSpace(line) == "":
