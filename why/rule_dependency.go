@@ -64,10 +64,8 @@ func dependency(line string) (n needed, ok bool) {
 // lastNeed is the dependency of which the last lines of a log tell: it is among the
 // last three that are no stack trace, and no other reason follows it.
 func lastNeed(lines []string) (needed, bool) {
-	if i := words.Telling(lines); i >= 0 {
-		if n, ok := dependency(lines[i]); ok {
-			return n, true
-		}
+	if n, ok := dependency(words.Root(lines)); ok {
+		return n, true
 	}
 	looked := 0
 	for _, line := range slices.Backward(lines) {

@@ -68,14 +68,14 @@ var meanings = []meaning{
 		changing("correct the user or password that it is given (a Secret's value, and its line end)"),
 	},
 	{
-		words.LeftBehind,
-		"it takes a file that an earlier run left for the sign of another that runs, and does not start beside it",
-		leftBehind,
-	},
-	{
 		words.Locked,
 		"another process holds the lock on its data, of this pod, of another with the same volume, or of the run before that has not ended yet",
 		changing("let one pod at a time use that volume (strategy Recreate, or a StatefulSet with a volume for each), and see that the one before has ended"),
+	},
+	{
+		words.LeftBehind,
+		"it takes a file that an earlier run left for the sign of another that runs, and does not start beside it",
+		leftBehind,
 	},
 	{
 		words.TakesNoWrites,

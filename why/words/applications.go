@@ -276,6 +276,9 @@ func ListensOnLoopback(line string, port int32) bool {
 // which looks like a host and its port.
 var source = regexp.MustCompile(`(^|[\s"'(\[{<,=])/?[\w.-]+(?:/[\w.@-]+)*\.(?:go|py|m?js|ts|rb|java|kt|scala|php|cpp|cc?|h|hpp|rs|cs|exs?|erl|lua|cfg|conf|cnf|ini|ya?ml|json|xml|toml|properties|log|txt):\d+\b`)
 
+// quotes are what may stand between a host and its port, and what only looks like one.
+var quotes = strings.NewReplacer("`:`", ":", "`", "", "lookup address information", "")
+
 // clients are those of whom a server logs that they asked it, transports what may stand before
 // an address.
 var clients, transports = regexp.MustCompile(`(?i)\bclient:? \[?\d[\d.:a-f\]]*`), regexp.MustCompile(`\b(?:tcp|udp)[46]?:(\d)`)
@@ -283,7 +286,7 @@ var clients, transports = regexp.MustCompile(`(?i)\bclient:? \[?\d[\d.:a-f\]]*`)
 // Place is where a line of words about another points to; empty where it does not say.
 func Place(line string) string {
 	line = source.ReplaceAllString(line, "$1")
-	line = strings.ReplaceAll(strings.ReplaceAll(line, "`:`", ":"), "`", "")
+	line = quotes.Replace(line)
 	line = transports.ReplaceAllString(clients.ReplaceAllString(line, " "), "$1")
 	for _, w := range place.Find(line) {
 		if w != "" {

@@ -115,7 +115,7 @@ func (e excerpt) wrong(said string) string {
 	switch {
 	case ok != connects:
 		return "as for a connection: " + what + ", of " + said
-	case connects && (want != "" && want != what || !strings.HasPrefix(where, place)):
+	case connects && (want != "" && want != what || !strings.HasPrefix(where, place) || place == "" && where != ""):
 		return what + " at " + where + ", of " + said
 	case !connects && kind != "" && kind != "-" && !meant[kind].In(said):
 		return "it is not seen that it means " + kind + ", of " + said

@@ -73,7 +73,7 @@ var motive = regexp.MustCompile(`(?i)\b(because|due to|since|after|as|on|unexpec
 // frame fits a line of a stack, where something happened and not what, and what JavaScript
 // shows of an error below its message.
 var frame = regexp.MustCompile("^\\s*(" + strings.Join([]string{
-	`at .*`, `File ".*", line \d+.*`, `\.\.\. \d+ (more|common frames).*`, `[~^\s]*\^[~^\s]*`, `\S+\.go:\d+( \+0x[0-9a-f]+)?`, `goroutine \d+ \[.*`, `\d+: 0x[0-9a-f]+ .*`, `\d+\. .* @ 0x[0-9a-f]+ in .*`, `--- End of .* ---`, `stack traceback:`, `\[C\]: in .*`, `\S+:\d+: in (function|main chunk).*`, `[\w./-]*\w\.[(\w*)./-]+\)?\.\w+(\.func\d+)*`,
+	`at .*`, `File ".*", line \d+.*`, `\.\.\. \d+ (more|common frames).*`, `[~^\s]*\^[~^\s]*`, `\S+\.go:\d+( \+0x[0-9a-f]+)?`, `goroutine \d+ \[.*`, `\d+: 0x[0-9a-f]+ .*`, `\d+\. .* @ 0x[0-9a-f]+ in .*`, `--- End of .* ---`, `[Ss]tack trace(back)?:`, `#\d+ .*`, `\s*thrown in .* on line \d+`, `\[C\]: in .*`, `\S+:\d+: in (function|main chunk).*`, `[\w./-]*\w\.[(\w*)./-]+\)?\.\w+(\.func\d+)*`,
 	"from \\S+:in .*", "(from )?\\S+:\\d+:in [`'][^']*'",
 	`[\])}]+[,;]?`,
 }, "|") + `)$|^\s+\w+: ('.*'|-?\d+|\[.*|undefined|null|true|false),?$`)
@@ -83,7 +83,7 @@ var frame = regexp.MustCompile("^\\s*(" + strings.Join([]string{
 var upshot = regexp.MustCompile(`(?i)\bkernel pid terminated\b|\bapplication:? \S+ exited with reason:|^crash dump is being written to:`)
 
 // onlyFailed fits what says that something failed, or ended, and no more.
-var onlyFailed = regexp.MustCompile(`(?i)\b(fail(ed|s|ure)( to (start|launch|initiali[sz]e|run|boot))?|(could not|cannot|unable to) (start|launch|initiali[sz]e|run|boot)|aborted|unsuccessful(ly)?|exit(ed)?( abnormally| unexpectedly)?( (status|code|value))?|terminated( abnormally| unexpectedly)?|did not exit normally)\b( \d+| (with|due to|because of) (an? |the )?(previous |fatal )?(exit )?(code|status|value|errors?|failures?|exceptions?)( \[\w+\])?:?( \d+)?|, exited with \d+| - check the logs\b.*|: \d+)?[.! ]*$`)
+var onlyFailed = regexp.MustCompile(`^Error: \w{1,20}(\(\w+\))?$|(?i)\b(fail(ed|s|ure)( to (start|launch|initiali[sz]e|run|boot))?|(could not|cannot|unable to) (start|launch|initiali[sz]e|run|boot)|aborted|unsuccessful(ly)?|exit(ed)?( abnormally| unexpectedly)?( (status|code|value))?|terminated( abnormally| unexpectedly)?|did not exit normally)\b( \d+| (with|due to|because of) (an? |the )?(previous |fatal )?(exit )?(code|status|value|errors?|failures?|exceptions?)( \[\w+\])?:?( \d+)?|, exited with \d+| - check the logs\b.*|: \d+)?[.! ]*$`)
 
 // level fits the level of a line that says nothing else.
 var level = regexp.MustCompile(`(?i)^\[(emerg|alert|crit|critical|fatal|error|warn|warning|notice|info|debug)\]$`)

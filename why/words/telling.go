@@ -66,6 +66,21 @@ func origin(lines []string, grave []int, at int) int {
 	return at
 }
 
+// Root is the line of a log from which the reason comes that it tells of, with the cause above it
+// where it names nothing; empty where the log is.
+func Root(lines []string) string {
+	grave := gravities(lines)
+	at := telling(lines, grave)
+	if at < 0 {
+		return ""
+	}
+	at = origin(lines, grave, at)
+	if above := wider(lines, at); above >= 0 {
+		return Gist(lines[above]) + " / " + Gist(lines[at])
+	}
+	return lines[at]
+}
+
 // hollow says whether a line tells that something failed, or ended, and nothing of why.
 func hollow(line string) bool {
 	gist := Gist(line)
@@ -177,7 +192,7 @@ func reasonAt(lines []string, grave []int, at int) string {
 var category = regexp.MustCompile(`^(crit|fail|warn|info|dbug|trce): [\w.]+\[\d+\]$`)
 
 // bare fits a cause that does not tell what it is about.
-var bare = regexp.MustCompile(`^Caused by: [\w.$]+: [A-Za-z ]{1,40}$`)
+var bare = regexp.MustCompile(`^Caused by: [\w.$]+: [A-Z][a-z]+( [a-z]+){1,5}$`)
 
 // wider is the cause above one that does not tell what it is about; -1 where there is none.
 func wider(lines []string, at int) int {
@@ -233,7 +248,7 @@ func continues(lines []string, grave []int, i, at int) bool {
 func goesOn(lines []string, i int) bool {
 	logged := func(line string) bool { return preamble.MatchString(strings.TrimSpace(line)) }
 	indented := func(i int) bool { return i < len(lines) && lines[i] != "" && lines[i][0] <= ' ' }
-	return indented(i) || slices.ContainsFunc(lines, logged) || strings.HasSuffix(strings.TrimSpace(lines[i-1]), ":") || slices.ContainsFunc([]int{i + 1, i + 2}, indented)
+	return indented(i) || strings.HasPrefix(lines[i-1], "Caused by: ") && slices.ContainsFunc(lines, logged) || strings.HasSuffix(strings.TrimSpace(lines[i-1]), ":") || slices.ContainsFunc([]int{i + 1, i + 2}, indented)
 }
 
 // Alike says whether two lines tell the same, of two times.
