@@ -103,7 +103,7 @@ func (t *statusTeller) ended(c *v1.ContainerStatus, e *v1.ContainerStateTerminat
 	switch {
 	case e.Reason == "ContainerStatusUnknown":
 		t.tell(time.Time{}, c.Name, attempt, fact.Exited{ContainerID: e.ContainerID, Vanished: true})
-	case NeverRan(e.Reason):
+	case neverRan(e.Reason):
 		t.tell(at, c.Name, attempt, fact.StartFailed{Reason: "RunContainerError", Message: e.Message, ContainerID: e.ContainerID, Exited: true, ExitCode: e.ExitCode})
 	case e.ContainerID != "":
 		t.tell(at, c.Name, attempt, fact.Exited{
@@ -112,9 +112,9 @@ func (t *statusTeller) ended(c *v1.ContainerStatus, e *v1.ContainerStateTerminat
 	}
 }
 
-// NeverRan says whether the runtime's reason is that of a container that ended before
+// neverRan says whether the runtime's reason is that of a container that ended before
 // its program was run (containerd: StartError; CRI-O and old Docker: ContainerCannotRun).
-func NeverRan(reason string) bool { return reason == "StartError" || reason == "ContainerCannotRun" }
+func neverRan(reason string) bool { return reason == "StartError" || reason == "ContainerCannotRun" }
 
 // imageReasons are kubelet's waiting reasons for want of an image (pkg/kubelet/images/types.go).
 var imageReasons = []string{

@@ -14,9 +14,9 @@ func PodLogDir(root string, pod *v1.Pod) string {
 	return filepath.Join(root, strings.Join([]string{pod.Namespace, pod.Name, string(pod.UID)}, "_"))
 }
 
-// MessagePath is where a container finds its termination message file; a relative
+// messagePath is where a container finds its termination message file; a relative
 // terminationMessagePath begins at the root.
-func MessagePath(path string) string { return filepath.Clean("/" + path) }
+func messagePath(path string) string { return filepath.Clean("/" + path) }
 
 // LogFile is the log of one run of a container below the folder of all pods' logs.
 func LogFile(root string, pod *v1.Pod, container string, attempt int32) string {

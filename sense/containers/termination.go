@@ -67,7 +67,7 @@ func messageFile(v ContainerView) string {
 	if v.Recorded.MessagePath == "" {
 		return ""
 	}
-	inside := MessagePath(v.Recorded.MessagePath)
+	inside := messagePath(v.Recorded.MessagePath)
 	for _, m := range v.Mounts {
 		if m.ContainerPath == inside {
 			return m.HostPath

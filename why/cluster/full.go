@@ -57,8 +57,8 @@ func Echoes(said []string, a *answer.Answer) bool {
 
 var unquoted = strings.NewReplacer(`\`, "", `"`, "")
 
-// MoreRoom is what to do about a disk of a pod that is full, where it is its log that says so.
-func MoreRoom(pod *v1.Pod, a *answer.Answer) []answer.Fix {
+// moreRoom is what to do about a disk of a pod that is full, where it is its log that says so.
+func moreRoom(pod *v1.Pod, a *answer.Answer) []answer.Fix {
 	i, full := SaysFull(a)
 	if !full {
 		return nil

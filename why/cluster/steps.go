@@ -14,7 +14,7 @@ import (
 // Steps are what to do about a pod that looks well and is to blame for what others suffer: where
 // its log says why, what stands around that; else how to see what it does.
 func Steps(pod *v1.Pod, a *answer.Answer, cause answer.Cause) []answer.Fix {
-	if fixes := MoreRoom(pod, a); len(fixes) > 0 {
+	if fixes := moreRoom(pod, a); len(fixes) > 0 {
 		return fixes
 	}
 	container := listener(pod, a)
