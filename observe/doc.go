@@ -15,7 +15,7 @@
 //	told.go       facts of kubelet's events
 //	words.go      which kubelet there is, and facts of its log
 //	ranked.go     the order in which kubelet evicts, with what each pod used
-//	attempts.go   facts of kubelet's own probe attempts, by the tap
+//	attempts.go   facts of kubelet's own probe attempts, by the tap; attempt.go, what became of one
 //	counts.go     facts of kubelet's counters of its probes
 //	execs.go      how commands of probes ended
 //	configs.go    changes of ConfigMaps and Secrets, by kubelet's files

@@ -13,7 +13,7 @@
 //	processes.go     Processes: the ends of processes, from the process connector
 //	signals.go       who sent a signal that may end a process
 //	exits.go         Exits: completes an exit with what the kernel said of it
-//	inspector.go     Inspector: looks into containers in trouble
+//	inspector.go     Inspector: looks into containers in trouble; attention.go, how often
 //	samples.go       what their cgroups count
 //	reprobe.go       Reprobe: one more, patient request after a probe that timed out, or hellos in other protocols
 //	audit.go         Audit: what the control plane tells of requests about pods

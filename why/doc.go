@@ -52,7 +52,8 @@
 //	exit.go      why a run ended; rule_exit.go, rule_killed.go, rule_oom.go, rule_room.go,
 //	             rule_cpu_time.go, rule_heap.go, rule_dependency.go; rule_as_before.go, by like
 //	             ends before it; rule_meaning.go, what well-known last words stand for
-//	probing.go   why a probe fails; rule_probe*.go and rule_mesh.go, one file a family
+//	probing.go   why a probe fails, and probing_mode.go, in which way; rule_probe*.go and
+//	             rule_mesh.go, one file a family
 //	probing_told.go    how a probe and its attempts are worded
 //	rule_probe_log.go  why a probe fails, by what the container says in its log
 //	rule_probe_awaits.go  why a probe fails, by whose answer is waited for
@@ -61,7 +62,8 @@
 //	rule_probe_relay.go  whose answer it is that a probe gets, by its page
 //	start.go     why a container or a pod does not start, by rule_start.go, and rule_image.go
 //	             where it is for want of an image; start_init.go, what the others wait for
-//	pod.go       deletion, readiness, completion; evicted.go, what the node ran short of
+//	pod.go       deletion and completion; ready.go, readiness; evicted.go, what the node ran
+//	             short of
 //	rule_deleted.go, rule_requested.go, rule_controller.go  who wanted a pod gone
 //	rule_resize.go  why new resources of a running pod have no effect
 //	reaches.go   which places a pod asks for something, for who follows it there

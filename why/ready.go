@@ -1,0 +1,296 @@
+package why
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
+	"whylet.dev/whylet/why/prose"
+)
+
+// unreadyTroubles are the times in which a container ran and was not ready
+// because of a probe: the last one, also when it is over.
+func (h *inquiry) unreadyTroubles(name string) []trouble {
+	run := h.Last(name)
+	if run == nil || run.Started == nil || h.endsAgain(name, run) {
+		return nil
+	}
+	for _, r := range slices.Backward(h.Runs(name)) {
+		if t, ok := h.unreadySpell(r, r == run); ok {
+			return []trouble{t}
+		}
+	}
+	return nil
+}
+
+// endsAgain says whether a run is one of a container that ends by itself again and again,
+// and has not lasted longer yet than such a run does: that it is not ready follows from
+// that, whatever its probe finds meanwhile.
+func (h *inquiry) endsAgain(name string, run *history.Run) bool {
+	runs := h.Runs(name)
+	if len(runs) < 2 || run.Exit != nil || wasReady(run) {
+		return false
+	}
+	before := runs[len(runs)-2]
+	if before.Exit == nil || wasReady(before) {
+		return false
+	}
+	e := newEnding(h, before)
+	return !e.killed() && e.order() == unordered && e.lasted() > 0 && h.now.Sub(run.Started.When()) < max(10*time.Second, 2*e.lasted())
+}
+
+func wasReady(run *history.Run) bool {
+	return slices.ContainsFunc(run.Marks, func(m *fact.Fact) bool { return fact.Of[fact.Marked](m).Ready })
+}
+
+// unreadySpell is the last time in which a run was not ready.
+func (h *inquiry) unreadySpell(run *history.Run, newest bool) (trouble, bool) {
+	var began, over, good *fact.Fact
+	for _, m := range run.Marks {
+		b := fact.Of[fact.Marked](m)
+		switch {
+		case !b.Ready && (run.Exit == nil || m.ID < run.Exit.ID):
+			began, over = m, nil
+		case b.Ready:
+			good = m
+			if began != nil {
+				over = m
+			}
+		}
+	}
+	still := over == nil && newest && run.Exit == nil
+	if began == nil || over == nil && !still {
+		return trouble{}, false // most runs of many: no more is looked at of them
+	}
+	kind := fact.Readiness
+	if good == nil && len(lastFailures(run, fact.Startup)) > 0 {
+		kind = fact.Startup
+	}
+	decisive := h.Attempts(began.Because)
+	if over != nil && len(decisive) == 0 {
+		decisive = failuresBetween(run, kind, began, over)
+	}
+	if still && good == nil {
+		decisive = nil // what failed since keeps it from being ready as well, and the first attempts may only have been early
+	}
+	p := newProbing(h, run, kind, decisive)
+	if !still && !(over != nil && countsAfterwards(began, over, run, p) && !passed(run, began, over)) {
+		return trouble{}, false
+	}
+	s := answer.Symptom{Kind: answer.NotReady, Container: run.Container, Count: 1, First: began.Seen, Last: h.now}
+	s.Text = fmt.Sprintf("container %s runs and is not ready, since %s", run.Container, prose.Span(max(h.now.Sub(began.Seen), 0)))
+	if over != nil {
+		s.Last = over.Seen
+		s.Text = fmt.Sprintf("container %s was not ready for %s, until %s", run.Container, prose.Span(over.Seen.Sub(began.Seen)), over.Seen.Format(time.TimeOnly))
+	}
+	return trouble{s, func(id string) answer.Verdict { return h.explainUnready(p, began, id) }}, true
+}
+
+// failuresBetween are the failed attempts from one fact to another.
+func failuresBetween(run *history.Run, kind fact.ProbeKind, from, to *fact.Fact) []fact.ID {
+	var all []fact.ID
+	for _, f := range run.Probes {
+		if b := fact.Of[fact.Probed](f); b.Probe == kind && bad(b) && f.ID > from.ID && f.ID < to.ID {
+			all = append(all, f.ID)
+		}
+	}
+	return all
+}
+
+// countsAfterwards says whether a time without readiness that is over deserves a
+// word: one that followed readiness, or in which the application itself said no
+// as often as its threshold, or in which it waited long for something else. A container
+// that refused connections until it was up only started.
+func countsAfterwards(began, over *fact.Fact, run *history.Run, p *probing) bool {
+	if slices.ContainsFunc(run.Marks, func(m *fact.Fact) bool { return m.ID < began.ID && fact.Of[fact.Marked](m).Ready }) {
+		return len(p.failed) > 0
+	}
+	if over.Seen.Sub(began.Seen) >= briefly && p.hearing().finding("probe-waits-for-dependency") != nil {
+		return true
+	}
+	said := failuresBetween(run, p.kind, began, over)
+	return p.spec != nil && len(said) >= int(p.spec.FailureThreshold) && (p.mode == answered || p.mode == exitCode || p.mode == silent)
+}
+
+// briefly is how long a container may have been unready without a word: as it started, or
+// once the run that it was in has ended, since the end is what matters then.
+const briefly = time.Minute
+
+// passed says whether a time without readiness went by in a run that ended later
+// for another reason.
+func passed(run *history.Run, began, over *fact.Fact) bool {
+	return run.Exit != nil && over.Seen.Sub(began.Seen) < briefly
+}
+
+// explainUnready says why a container that runs is not ready.
+func (h *inquiry) explainUnready(p *probing, began *fact.Fact, id string) answer.Verdict {
+	if len(p.failed) == 0 && h.Beside != "" {
+		return undecided(id, p.run.Container, fmt.Sprintf("Container %s runs and is not ready.", p.run.Container), links(p.run.Started, began), nil,
+			fmt.Sprintf("Its %s probe is made by %s, and no attempt was seen to fail; what they saw is not known here.", kindWord(p.kind), h.Beside), h.describeFix())
+	}
+	if len(p.failed) == 0 {
+		f := finding{cause: answer.None, rule: "not-asked-yet", weight: fair, chain: links(p.run.Started, began), text: fmt.Sprintf("Container %s has just started, and its %s probe has not been asked yet.", p.run.Container, kindWord(p.kind))}
+		if p.spec != nil && p.spec.InitialDelaySeconds > 0 {
+			f.text = fmt.Sprintf("Container %s is not ready until its %s probe succeeds, and that is first made %d s after the start (initialDelaySeconds).", p.run.Container, kindWord(p.kind), p.spec.InitialDelaySeconds)
+		}
+		return f.verdict(id, p.run.Container, nil)
+	}
+	v := p.explain(id)
+	if v.Cause == answer.CauseUnknown {
+		v = h.comesUpAgain(p, v)
+	}
+	v.Chain = inOrder(append(v.Chain, link(began)))
+	v.SayThen(fmt.Sprintf("So container %s gets no traffic.", p.run.Container))
+	if v.Cause == answer.AppNotListening || v.Cause == answer.DependencyDown || v.Cause == answer.CauseUnknown {
+		_, v.LastWords = p.log()
+	}
+	return v
+}
+
+// comesUpAgain explains what is left open of a container that has just been started again, and
+// refuses connections until it is up, by why it had ended.
+func (h *inquiry) comesUpAgain(p *probing, v answer.Verdict) answer.Verdict {
+	runs := h.Runs(p.run.Container)
+	i := slices.Index(runs, p.run)
+	if i < 1 {
+		return v
+	}
+	before := runs[i-1]
+	if before.Exit == nil || p.run.Started == nil || p.run.Exit != nil || p.mode != refused || wasReady(p.run) {
+		return v
+	}
+	if e := newEnding(h, before); e.killed() || h.now.Sub(p.run.Started.When()) > max(readyAgain, 2*readyAfter(before)) {
+		return v
+	}
+	crash := explainExit(h, before, v.Symptom)
+	if crash.Cause == answer.CauseUnknown {
+		return v
+	}
+	parts := crash.Parts
+	parts.Then = append(parts.Then[:len(parts.Then):len(parts.Then)], fmt.Sprintf("It was started again %s ago, and has not come up yet: so %s failed: %s.", prose.Span(max(h.now.Sub(p.run.Started.When()), 0)), p.what(), p.how()))
+	crash.Say(parts)
+	crash.Chain = append(crash.Chain, append(links(p.run.Started), p.chain()...)...)
+	return crash
+}
+
+// readyAgain is how long a container may take to come up again, if it did not take longer
+// before.
+const readyAgain = 10 * time.Second
+
+// readyAfter is how long a run took until it was ready; 0 where it never was.
+func readyAfter(run *history.Run) time.Duration {
+	for _, m := range run.Marks {
+		if fact.Of[fact.Marked](m).Ready && run.Started != nil {
+			return m.When().Sub(run.Started.When())
+		}
+	}
+	return 0
+}
+
+// readyTroubles are those of the pod's readiness: gates, and containers that keep
+// others out of service.
+func (h *inquiry) readyTroubles(status v1.PodStatus, found []trouble) []trouble {
+	ready := conditionOf(status.Conditions, v1.PodReady)
+	if ready == nil || status.Phase != v1.PodRunning {
+		return nil
+	}
+	since := ready.LastTransitionTime.Time
+	s := answer.Symptom{Kind: answer.NotReady, Count: 1, First: since, Last: h.now, Text: "the pod is not ready, and gets no traffic"}
+	moments := ready.Status == v1.ConditionTrue
+	if moments {
+		s.Text = "the pod is ready for moments only"
+	}
+	condition := h.ConditionFact(v1.PodReady)
+	if ready.Reason == "ReadinessGatesNotReady" {
+		return []trouble{{s, func(id string) answer.Verdict { v := h.gate(ready, condition); return v.verdict(id, "", nil) }}}
+	}
+	var fine, guilty []string
+	for _, c := range status.ContainerStatuses {
+		if c.Ready && (!moments || !h.readyForAMoment(c.Name)) {
+			fine = append(fine, c.Name)
+		} else {
+			guilty = append(guilty, c.Name)
+		}
+	}
+	for _, c := range status.InitContainerStatuses {
+		if !c.Ready && h.isSidecar(c.Name) {
+			guilty = append(guilty, c.Name)
+		}
+	}
+	toldAlready := slices.ContainsFunc(found, func(t trouble) bool { return t.Kind == answer.NotReady && slices.Contains(guilty, t.Container) })
+	if len(fine) == 0 || len(guilty) == 0 || toldAlready && h.asked == "" {
+		return nil
+	}
+	return []trouble{{s, func(id string) answer.Verdict {
+		f := finding{
+			cause: answer.SiblingNotReady, certainty: answer.Recorded, weight: certain, container: guilty[0], chain: links(condition),
+			text: fmt.Sprintf("The pod is out of service because of container %s; %s fine.", strings.Join(guilty, ", "), areFine(fine)),
+		}
+		switch {
+		case moments:
+			f.text = fmt.Sprintf("The pod is in service only for the moments in which container %s runs before it ends again; %s fine.", strings.Join(guilty, ", "), areFine(fine))
+		case h.isSidecar(guilty[0]):
+			f.cause = answer.MeshSidecarNotReady
+			f.text = fmt.Sprintf("The pod is out of service because the mesh's sidecar %s does not run; %s fine.", guilty[0], areFine(fine))
+		}
+		for _, t := range found {
+			if slices.Contains(guilty, t.Container) {
+				why := t.explain(id)
+				f.chain = append(f.chain, why.Chain...)
+				f.notes = append(f.notes, answer.Note{Cause: why.Cause, Text: why.Text, Facts: idsOf(why.Chain)})
+				f.fixes = append(f.fixes, why.Fixes...)
+			}
+		}
+		v := f.verdict(id, guilty[0], nil)
+		return v
+	}}}
+}
+
+// aMoment is how long a container that ends by itself may have run for its readiness to be
+// none.
+const aMoment = 10 * time.Second
+
+// readyForAMoment says whether a container counts as ready only because it was started again,
+// and has not run longer yet than it did before it ended by itself the last time.
+func (h *inquiry) readyForAMoment(name string) bool {
+	runs := h.Runs(name)
+	if len(runs) < 3 {
+		return false
+	}
+	now, before := runs[len(runs)-1], runs[len(runs)-2]
+	if now.Exit != nil || now.Started == nil || before.Exit == nil {
+		return false
+	}
+	e := newEnding(h, before)
+	return !e.killed() && e.order() == unordered && e.lasted() > 0 && e.lasted() < aMoment && h.now.Sub(now.Started.When()) <= e.lasted()+time.Second
+}
+
+func areFine(names []string) string {
+	if len(names) == 1 {
+		return "container " + names[0] + " is"
+	}
+	return "containers " + strings.Join(names, ", ") + " are"
+}
+
+func conditionOf(all []v1.PodCondition, kind v1.PodConditionType) *v1.PodCondition {
+	for i := range all {
+		if all[i].Type == kind {
+			return &all[i]
+		}
+	}
+	return nil
+}
+
+func (h *inquiry) gate(ready *v1.PodCondition, decided *fact.Fact) finding {
+	return finding{
+		cause: answer.ReadinessGate, certainty: answer.Recorded, weight: certain, chain: append(links(decided), h.firstLinks(decided)...),
+		text:  fmt.Sprintf("All containers are ready; the pod waits for a readiness gate that nobody has set: %s", strings.TrimSuffix(ready.Message, ".")+"."),
+		fixes: []answer.Fix{h.inspect("see which gates it has", h.kubectl("get pod %s -o jsonpath='{.spec.readinessGates}'", h.Pod.Name)), h.specFix("have the controller run that sets the condition; or remove it from spec.readinessGates, if none is to")},
+	}
+}
