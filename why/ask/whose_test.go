@@ -1,0 +1,71 @@
+package ask
+
+import (
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/why/answer"
+)
+
+// Who asks an address that a pod had, and goes on with it, is told that.
+func TestOldAddress(t *testing.T) {
+	w := &town{t: t, answers: map[string]answer.Answer{}}
+	v := waitsAt("10.42.0.32:3000")
+	v.Container = "nginx"
+	w.pod("web1", 80, answer.NotReady, v, refusedAt("10.42.0.32:3000"))
+	w.configure("proxy_pass http://cart2:3000")
+	w.pod("cart2", 3000, answer.Healthy, answer.Verdict{Cause: answer.None, Text: "Nothing is wrong."})
+	if v := w.ask("web1"); v.Cause != answer.DependencyDown {
+		t.Errorf("its Service has an address: %s: %s", v.Cause, v.Text)
+	}
+	w.services.Items[1].Spec.ClusterIP = v1.ClusterIPNone
+	if v := w.ask("web1"); v.Cause != answer.AppUnhealthy || v.Container != "nginx" || !strings.Contains(v.Text, "leads to cart2 (10.42.0.2)") {
+		t.Errorf("%s: %s", v.Cause, v.Text)
+	}
+	w.services.Items[1].Spec.Ports[0].Port = 3001
+	if v := w.ask("web1"); v.Cause != answer.DependencyDown {
+		t.Errorf("it leads to another port: %s: %s", v.Cause, v.Text)
+	}
+	w.services.Items[1].Spec.Ports[0].Port = 3000
+	w.pod("other32", 3000, answer.Healthy, answer.Verdict{Cause: answer.None, Text: "Nothing is wrong."})
+	if v := w.ask("web1"); v.Cause != answer.DependencyDown {
+		t.Errorf("a pod has the address: %s: %s", v.Cause, v.Text)
+	}
+}
+
+// An address is told by the name that it has.
+func TestName(t *testing.T) {
+	w := &town{t: t, answers: map[string]answer.Answer{}}
+	w.pod("web1", 80, answer.NotReady, waitsAt("10.43.0.2:5432"), answer.Reach{Container: "web", Place: "10.43.0.2:5432", How: answer.ReachAwaits, Heard: true})
+	w.pod("db2", 5432, answer.Healthy, answer.Verdict{Cause: answer.None, Text: "Nothing is wrong."})
+	w.seenFrom("db2", "10.42.0.1", 0)
+	v := w.ask("web1")
+	if !strings.Contains(v.Text, "10.43.0.2:5432 is Service shop/db2.") || len(v.Fixes) == 0 || !strings.HasSuffix(v.Fixes[0].Command, "svc/db2") {
+		t.Errorf("%s %+v", v.Text, v.Fixes)
+	}
+}
+
+// So it is where the answer leads there, and whose container it is where both are called the same.
+func TestCalledByName(t *testing.T) {
+	w := &town{t: t, answers: map[string]answer.Answer{}}
+	v := answer.Verdict{Cause: answer.DependencyDown, Container: "api"}
+	v.Say(answer.Parts{What: "Container api fails because it cannot reach 10.43.0.2:5432, which it needs: dial tcp 10.43.0.2:5432: connection refused."})
+	w.pod("web1", 80, answer.NotReady, v, refusedAt("10.43.0.2:5432"))
+	w.pod("db2", 5432, answer.Restarted, answer.Verdict{Cause: answer.AppExitError, Text: "Container api ended with exit code 1."})
+	v = w.ask("web1")
+	want := "Container api of this pod fails because it cannot reach 10.43.0.2:5432 (Service shop/db2), which it needs: dial tcp 10.43.0.2:5432: connection refused."
+	if got := strings.Join(v.Parts.Then, " "); got != want {
+		t.Errorf("%s", got)
+	}
+	if !strings.HasPrefix(v.Text, "The reason is pod shop/db2: Container api ended") {
+		t.Errorf("%s", v.Text)
+	}
+	quotes := saysNo(502)
+	quotes.Say(answer.Parts{What: "Its log says: upstream: \"http://10.43.0.2:5432/x\"."})
+	w.pod("web3", 80, answer.NotReady, quotes, refusedAt("10.43.0.2:5432"))
+	if v := w.ask("web3"); !strings.Contains(v.Text, "upstream: \"http://10.43.0.2:5432/x\". 10.43.0.2:5432 is Service shop/db2.") {
+		t.Errorf("%s", v.Text)
+	}
+}
