@@ -34,18 +34,7 @@ func serve(ctx context.Context, s settings, log *slog.Logger) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	config, err := clientcmd.BuildConfigFromFlags("", s.kubeconfig)
-	if err != nil {
-		return fmt.Errorf("finding the API server: %w", err)
-	}
-	config.UserAgent, config.QPS = "whylet-front/"+version, -1 // the API server has bounds of its own
-	typed := rest.CopyConfig(config)
-	typed.ContentType = "application/vnd.kubernetes.protobuf"
-	api, err := kubernetes.NewForConfig(typed)
-	if err != nil {
-		return err
-	}
-	objects, err := dynamic.NewForConfig(config)
+	typed, api, objects, err := clients(s.kubeconfig)
 	if err != nil {
 		return err
 	}
@@ -106,6 +95,22 @@ func serve(ctx context.Context, s settings, log *slog.Logger) error {
 		return cause
 	}
 	return nil
+}
+
+// clients are those of the API server, and what the typed one is made of.
+func clients(kubeconfig string) (typed *rest.Config, api *kubernetes.Clientset, objects *dynamic.DynamicClient, err error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("finding the API server: %w", err)
+	}
+	config.UserAgent, config.QPS = "whylet-front/"+version, -1 // the API server has bounds of its own
+	typed = rest.CopyConfig(config)
+	typed.ContentType = "application/vnd.kubernetes.protobuf"
+	if api, err = kubernetes.NewForConfig(typed); err != nil {
+		return nil, nil, nil, err
+	}
+	objects, err = dynamic.NewForConfig(config)
+	return typed, api, objects, err
 }
 
 // sweep has the hub forget what is long over.
