@@ -169,7 +169,7 @@ var (
 		`(?i)(file )?watch(es|ers?)\b.*(reached|no space|enospc)|(enospc|no space).*\bwatch|inotify_add_watch|inotify watch`,
 		"Error: ENOSPC: System limit for number of file watchers reached, watch '/app'", "inotify_add_watch(\"/app\") failed: No space left on device")
 	Credentials = fits("PostgreSQL 17, MySQL 9, Redis 8, SQL Server 2025, RabbitMQ 4, git 2, Terraform 1",
-		`(?i)password authentication failed|access denied for user|authentication failed|invalid username or password|wrongpass|noauth authentication required|login failed for user|login was refused|access_refused|invalid credentials|no valid credential|could not read (username|password) for`,
+		`(?i)password authentication failed|access denied for user|authentication failed|invalid username or password|wrongpass|noauth authentication required|login failed for user|login was refused|access_refused|invalid credentials|no valid credential|unable to locate credentials|could not read (username|password) for`,
 		`FATAL:  password authentication failed for user "shop"`, "ERROR 1045 (28000): Access denied for user 'shop'@'10.42.0.3' (using password: YES)", "WRONGPASS invalid username-password pair or user is disabled.",
 		"NOAUTH Authentication required.", "Login failed for user 'sa'.",
 		"ACCESS_REFUSED - Login was refused using authentication mechanism PLAIN.", "ERROR Unable to validate credentials inherited from the shell environment: Invalid credentials", "No valid credential sources found", "fatal: could not read Username for 'https://git.example.com': terminal prompts disabled")
@@ -226,7 +226,7 @@ var (
 		`(?i)\bclient(abort)?|\bignoring\b|\b(writing|sending|write|send) (the )?(response|reply|body|output)|\bhandshake\b`,
 		"recv() failed (104: Connection reset by peer) while reading client request headers", "LOG:  could not receive data from client: Connection reset by peer", "Ignoring EPIPE: Broken pipe", "org.apache.catalina.connector.ClientAbortException: java.io.IOException: Broken pipe")
 	place = fits("the same speakers, where they name what they asked",
-		`(?i)\blookup ([\w.-]+)|bad address '([\w.-]+)'|(?:enotfound|eai_again) ([\w.-]+)|(?:resolve host:?|resolve address|host name|getaddrinfo for host|backend host|host not found in upstream|unknownhostexception:?) ["']*([\w.-]+)|\bserver at "([\w.-]+)"|\bserver on '([\w.-]+)|\bhost='([\w.-]+)'|\b[a-z][a-z+]*://(?:[^/@\s'"]*@)?([\w.-]+(?::\d{2,5})?)|\bto ([\w.-]+ port \d+)|\b(?:remote )?host \(([\w.:]+)\)|\b((?:[a-z][\w-]*(?:\.[\w-]+)*|\d+(?:\.\d+){3}):\d{2,5})\b`,
+		`(?i)\blookup ([\w.-]+)|bad address '([\w.-]+)'|(?:enotfound|eai_again) ([\w.-]+)|(?:resolve host:?|resolve address|host name|getaddrinfo for host|backend host|host not found in upstream|unknownhostexception:?) ["']*([\w.-]+)|\bserver at "([\w.-]+)"|\bserver (?:on|host) '([\w.-]+)|\bhost='([\w.-]+)'|\b[a-z][a-z+]*://(?:[^/@\s'"]*@)?([\w.-]+(?::\d{2,5})?)|\bto ([\w.-]+ port \d+)|\b(?:remote )?host \(([\w.:]+)\)|\b((?:[a-z][\w-]*(?:\.[\w-]+)*|\d+(?:\.\d+){3}):\d{2,5})\b`,
 		"dial tcp: lookup db on 10.96.0.10:53: no such host", "nc: bad address 'db'", `connection to server at "db" (10.43.0.9), port 5432 failed: Connection refused`, "curl: (7) Failed to connect to db port 80",
 		"HTTPConnectionPool(host='stock', port=8000): Read timed out.", "500 Server Error: INTERNAL SERVER ERROR for url: http://stock/")
 

@@ -18,7 +18,7 @@ func Telling(lines []string) int { return telling(lines, gravities(lines)) }
 // telling is the same of lines whose gravities are known.
 func telling(lines []string, grave []int) int {
 	best, most, behind := -1, empty, 0
-	ending, before := false, false
+	ending, before, milds := false, false, 0
 	for i, line := range slices.Backward(lines) {
 		if strings.TrimSpace(line) == "" {
 			continue
@@ -37,7 +37,12 @@ func telling(lines []string, grave []int) int {
 		case g == plain:
 			ending, before = false, before || ending
 		}
-		if g == trouble && most == plain && !ending && !furthered(lines, i) && (behind != 2 || Gist(lines[best]) != strings.TrimSpace(lines[best])) {
+		if g == plain && milds >= 0 && mild.MatchString(line) {
+			milds++
+		} else if g == plain {
+			milds = -1
+		}
+		if g == trouble && most == plain && !ending && (milds < 1 || milds > afterwards) && !furthered(lines, i) && (behind != 2 || Gist(lines[best]) != strings.TrimSpace(lines[best])) {
 			continue // a later line of its own, and no mere goodbye
 		}
 		if g > most {
@@ -58,13 +63,26 @@ func origin(lines []string, grave []int, at int) int {
 	if !hollow(lines[at]) {
 		return at
 	}
+	complaint := at
 	for i := at - 1; i >= 0; i-- {
-		if grave[i] >= trouble && !hollow(lines[i]) {
+		switch {
+		case hollow(lines[i]):
+		case grave[i] >= trouble:
 			return i
+		case complaint == at && grave[i] == plain && complains.MatchString(lines[i]):
+			complaint = i
+		case complaint == at && grave[i] != empty:
+			complaint = i + 1 // nothing is right before it
 		}
+	}
+	if complaint < at && complains.MatchString(lines[complaint]) {
+		return complaint
 	}
 	return at
 }
+
+// complains fits what a program says under its name.
+var complains = regexp.MustCompile(`^[\w./-]+: \S`)
 
 // Root is the line of a log from which the reason comes that it tells of, with the cause above it
 // where it names nothing; empty where the log is.
@@ -192,7 +210,7 @@ func reasonAt(lines []string, grave []int, at int) string {
 var category = regexp.MustCompile(`^(crit|fail|warn|info|dbug|trce): [\w.]+\[\d+\]$`)
 
 // bare fits a cause that does not tell what it is about.
-var bare = regexp.MustCompile(`^Caused by: [\w.$]+: [A-Z][a-z]+( [a-z]+){1,5}$`)
+var bare = regexp.MustCompile(`^(Caused by: |---> )[\w.$]+( \(\d+\))?: [A-Z][a-z]+( [a-z]+){1,5}$`)
 
 // wider is the cause above one that does not tell what it is about; -1 where there is none.
 func wider(lines []string, at int) int {
