@@ -3,6 +3,7 @@ package why
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 
 	"whylet.dev/whylet/fact"
@@ -138,12 +139,43 @@ func (e ending) mayNotWrite(f *finding) {
 	}
 }
 
+// passedOn fits words that a server has from one behind it.
+var passedOn = regexp.MustCompile(`(?i)\bfastcgi\b|\bupstream\b|\bsaid into std`)
+
+// lostSetting adds to a finding whose words miss a variable that the spec has it, where it does: for
+// the container that says so, or, where it passes on what another says, for any.
+func (h *inquiry) lostSetting(f *finding, container, said string) bool {
+	if h.Object == nil {
+		return false
+	}
+	for _, c := range h.Object.Spec.Containers {
+		if c.Name != container && !passedOn.MatchString(said) {
+			continue
+		}
+		for _, e := range c.Env {
+			if len(e.Name) < 3 || e.Value == "" || !regexp.MustCompile(`\b`+regexp.QuoteMeta(e.Name)+`\b`).MatchString(said) {
+				continue
+			}
+			f.because = append(f.because, fmt.Sprintf("Variable %s is in the env of container %s, and does not reach the process that wants it.", e.Name, c.Name))
+			f.fixes = append([]answer.Fix{h.inspect(
+				"see which of its processes have it: a start script may drop it, and a server give its workers an environment of their own (clear_env of php-fpm, env of nginx)",
+				h.exec(c.Name, fmt.Sprintf("sh -c 'grep -lz ^%s= /proc/[0-9]*/environ'", e.Name)),
+			)}, f.fixes...)
+			return true
+		}
+	}
+	return false
+}
+
 // meant adds the meaning of a container's words to a finding that quotes them.
 func (h *inquiry) meant(f *finding, container, said string) bool {
 	h.throughProxy(f, container, said)
 	for _, m := range meanings {
 		if m.said.In(said) {
 			f.because = append(f.because, fmt.Sprintf("That means: %s.", m.text))
+			if m.said == words.SettingMissing && h.lostSetting(f, container, said) {
+				return true
+			}
 			if m.fix != nil { // the file itself is named elsewhere
 				f.fixes = append([]answer.Fix{m.fix(h, container, said)}, f.fixes...)
 			}

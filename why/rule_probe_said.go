@@ -88,8 +88,8 @@ func (p *probing) quoteInto(f *finding) {
 	} else if p.last.Evidence != nil {
 		said = p.last.Evidence.Output
 	}
-	p.h.meant(f, p.run.Container, said)
 	p.h.namedFile(f, p.run.Container, said)
+	p.h.meant(f, p.run.Container, said) // whose advice comes first: it says more
 }
 
 func saying(output string) string {

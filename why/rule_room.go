@@ -2,7 +2,11 @@ package why
 
 import (
 	"fmt"
+	"path"
+	"regexp"
 	"time"
+
+	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
@@ -96,9 +100,61 @@ func diskFullSaid(e ending) *finding {
 	return &finding{
 		cause: answer.DiskFull, weight: strong, chain: e.chain(),
 		text:  fmt.Sprintf("Container %s ended%s because it could not write: %s.", e.run.Container, e.after(), prose.Brief(said, kept)),
-		fixes: []answer.Fix{e.h.inspect("see what fills its file systems", e.h.exec(e.run.Container, "df -h")), e.h.specFix("write less, clean up, or give the volume more room")},
+		fixes: append([]answer.Fix{e.h.inspect("see what fills its file systems", e.h.exec(e.run.Container, "df -h"))}, e.h.roomFix(e.run.Container, said)),
 	}
 }
+
+// roomFix gives the volume more room in which words name a file, or shared memory; where they name
+// none of a volume's, the only one of the container that is bounded may be it.
+func (h *inquiry) roomFix(container, said string) answer.Fix {
+	for _, m := range aPath.FindAllStringSubmatch(sharedMemory.ReplaceAllString(said, " /dev/shm/x "), mostPaths) {
+		if _, v := h.volumeOf(container, path.Clean(m[1])); v != nil {
+			if text, command := h.moreRoom(v); text != "" {
+				return answer.Fix{Text: text, Command: command, Risk: answer.Restarts}
+			}
+			return h.specFix(fmt.Sprintf("have it write less to volume %s, or give that more room", v.Name))
+		}
+	}
+	var may []answer.Fix
+	for _, m := range volumeMounts(h.Spec(container)) {
+		if _, v := h.volumeOf(container, path.Clean(m.MountPath)); v != nil && !m.ReadOnly {
+			if text, command := h.moreRoom(v); text != "" {
+				may = append(may, answer.Fix{Text: "if it is at " + m.MountPath + ": " + text, Command: command, Risk: answer.Restarts})
+			}
+		}
+	}
+	if len(may) == 1 {
+		return may[0]
+	}
+	return h.specFix("have it write less, or give it more room where it writes")
+}
+
+func volumeMounts(c *v1.Container) []v1.VolumeMount {
+	if c == nil {
+		return nil
+	}
+	return c.VolumeMounts
+}
+
+// moreRoom is how a volume that is bounded gets more room; empty where nothing but the node's disk
+// bounds it.
+func (h *inquiry) moreRoom(v *v1.Volume) (text, command string) {
+	switch {
+	case v.PersistentVolumeClaim != nil:
+		claim := v.PersistentVolumeClaim.ClaimName
+		return fmt.Sprintf("delete what is not needed there, or have claim %s ask for more (spec.resources.requests.storage), if its StorageClass lets claims grow", claim), h.kubectl("edit pvc %s", claim)
+	case v.EmptyDir == nil || v.EmptyDir.SizeLimit == nil:
+		return "", ""
+	case v.EmptyDir.Medium == v1.StorageMediumMemory:
+		text = fmt.Sprintf("raise the sizeLimit of volume %s, which is in memory (emptyDir, now %s), and the container's memory limit with it", v.Name, v.EmptyDir.SizeLimit)
+	default:
+		text = fmt.Sprintf("raise the sizeLimit of volume %s (emptyDir, now %s), or have it write less there", v.Name, v.EmptyDir.SizeLimit)
+	}
+	return text, h.specFix(text).Command
+}
+
+// sharedMemory fits what is said of shared memory, which is at /dev/shm.
+var sharedMemory = regexp.MustCompile(`(?i)shared memory segment ["\\]*/?[\w.]+`)
 
 // processLimitHit: it could not fork, and ended.
 func processLimitHit(e ending) *finding {
@@ -142,7 +198,7 @@ func probeDiskFull(p *probing) *finding {
 	return &finding{
 		cause: answer.DiskFull, weight: strong, chain: p.chain(),
 		text:  fmt.Sprintf("Container %s says that there is no room to write: %s failed, saying %q.", p.run.Container, p.what(), prose.Midst(words.Told(firstOf(ev.Output, p.last.Message)), kept)),
-		fixes: []answer.Fix{p.h.inspect("see what fills its file systems", p.h.exec(p.run.Container, "df -h")), p.h.specFix("write less, clean up, or give the volume more room")},
+		fixes: []answer.Fix{p.h.inspect("see whether it is one of its own file systems", p.h.exec(p.run.Container, "df -h"))}, // it may pass on another's words
 	}
 }
 
