@@ -146,6 +146,7 @@ func TestRestore(t *testing.T) {
 	j := open()
 	l := newLoop(j, clock{}, quiet)
 	l.take(spec())
+	l.take(fact.Fact{At: dawn, Seen: dawn, Pod: web, Body: fact.StatusSeen{Status: v1.PodStatus{PodIP: "10.42.0.7"}}})
 	for i := range int32(checkpointEvery) { // over a checkpoint
 		l.take(start(i, float64(4*i), string('a'+i%26)+"-"+time.Duration(i).String()))
 		l.take(end(i, float64(4*i+1), string('a'+i%26)+"-"+time.Duration(i).String(), 1))
@@ -168,6 +169,9 @@ func TestRestore(t *testing.T) {
 	}
 	if is := l.shadows["u"]; is.Runs["app"].Start != was.Runs["app"].Start || is.Object == nil {
 		t.Errorf("%+v, was %+v", is, was)
+	}
+	if pod, _ := l.pods.Get("u"); pod.Status.PodIP != "10.42.0.7" {
+		t.Errorf("its status is %+v", pod.Status)
 	}
 	if !l.toldBefore(start(checkpointEvery, 4*checkpointEvery, "last")) {
 		t.Error("the start that was told is told again")

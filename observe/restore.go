@@ -46,6 +46,9 @@ func (l *loop) relearn(f fact.Fact) {
 			return
 		}
 		l.shadows[uid], l.since[uid] = state, 0
+		if state.Status != nil {
+			l.pods.SetStatus(uid, *state.Status)
+		}
 		if pod, ok := l.pods.Get(uid); ok {
 			for name, c := range pod.Containers {
 				l.runs.take(fact.Fact{Pod: f.Pod, Container: name, Attempt: c.Attempt, At: f.Seen, Seen: f.Seen, Body: fact.Started{ContainerID: c.ID}})
