@@ -298,6 +298,7 @@ func (t *troubles) run(ctx context.Context) {
 
 // look looks at a pod's events. It says whether that took a request.
 func (t *troubles) look(ctx context.Context, uid types.UID) bool {
+	pod, ok := t.agent.loop.pods.Get(uid)
 	t.mu.Lock()
 	fresh := false
 	if one := t.due[uid]; one != nil && one.maker != nil {
@@ -309,15 +310,17 @@ func (t *troubles) look(ctx context.Context, uid types.UID) bool {
 		one.looked = true
 		one.step++
 		one.next = time.Now().Add(pauses[min(one.step, len(pauses)-1)])
-		if one.calm && one.step >= lastCalm {
+		switch {
+		case one.calm && one.step >= lastCalm:
 			delete(t.due, uid)
 			if !one.late {
 				t.due[uid] = t.last(uid)
 			}
+		case pod.Finished() && one.step >= len(pauses):
+			delete(t.due, uid) // it may be left lying for days
 		}
 	}
 	t.mu.Unlock()
-	pod, ok := t.agent.loop.pods.Get(uid)
 	if !ok || pod.Object == nil || fresh && t.agent.counts.fine(pod) {
 		return false
 	}

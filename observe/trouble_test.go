@@ -107,6 +107,27 @@ func TestTheLastLook(t *testing.T) {
 	}
 }
 
+// One that has failed for good is looked at for a while, and then left alone, whatever comes late.
+func TestAPodThatIsOver(t *testing.T) {
+	all := newTroublesOf()
+	failed := v1.PodStatus{Phase: v1.PodFailed}
+	if err := all.agent.loop.pods.Restore(web, []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	all.agent.loop.pods.SetStatus(web.UID, failed)
+	all.heard(fact.Fact{Pod: web, Body: fact.StatusSeen{Status: failed}})
+	all.heard(fact.Fact{Pod: web, Body: fact.SandboxLost{}})
+	for n := range pauses {
+		if all.due[web.UID] == nil {
+			t.Fatalf("left alone after %d looks", n)
+		}
+		all.look(t.Context(), web.UID)
+	}
+	if one := all.due[web.UID]; one != nil {
+		t.Errorf("it is never left alone: %+v", one)
+	}
+}
+
 // Those that an earlier agent knew are looked at as they were when it ended: their status is told
 // anew only when it changes.
 func TestPodsOfAnEarlierAgent(t *testing.T) {
