@@ -235,10 +235,10 @@ func (a *Agent) Run(ctx context.Context) error {
 }
 
 // resume takes up the pods that an earlier agent knew: what has not changed since then is not
-// told again.
+// told again. Of those that are over nothing new is to be read: there may be many.
 func (a *Agent) resume() {
 	for _, pod := range a.loop.pods.All() {
-		if s := a.loop.shadows[pod.Key.UID].Status; s != nil {
+		if s := a.loop.shadows[pod.Key.UID].Status; s != nil && !pod.Finished() {
 			a.trouble.heard(fact.Fact{Pod: pod.Key, Body: fact.StatusSeen{Status: *s}})
 		}
 		for name, c := range pod.Containers {

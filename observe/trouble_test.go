@@ -144,6 +144,11 @@ func TestPodsOfAnEarlierAgent(t *testing.T) {
 		if one := all.due[web.UID]; one == nil || one.calm == soon || time.Until(one.next) <= comesUp != soon {
 			t.Errorf("ready %s: %+v", is, one)
 		}
+		all.due = map[types.UID]*trouble{}
+		a.loop.pods.SetStatus(web.UID, v1.PodStatus{Phase: v1.PodFailed})
+		if a.resume(); len(all.due) > 0 {
+			t.Errorf("one that is over: %+v", all.due[web.UID])
+		}
 	}
 }
 
