@@ -138,12 +138,33 @@ const short = 20
 func unquoted(by, said string) string {
 	for i := range by {
 		quote, ok := strings.CutSuffix(by[i:], ")")
-		if quote, is := strings.CutPrefix(quote, " ("); ok && is && len(quote) >= short && tells(said, strings.TrimSuffix(quote, "…")) {
+		if quote, is := strings.CutPrefix(quote, " ("); ok && is && strings.Count(by[:i], "(") == strings.Count(by[:i], ")") && repeats(said, quote) {
 			return by[:i]
 		}
 	}
 	return by
 }
+
+// repeats says whether a quote has nothing that a text does not say, but for how it begins or ends: a
+// log and an answer word one error differently.
+func repeats(said, quote string) bool {
+	said, quote = bare.Replace(said), bare.Replace(strings.TrimSuffix(quote, "…"))
+	if len(quote) < short {
+		return false
+	}
+	run := min(len(quote), max(alike, 2*len(quote)/3))
+	for at := 0; at+run <= len(quote); at++ {
+		if strings.Contains(said, quote[at:at+run]) {
+			return true
+		}
+	}
+	return false
+}
+
+// alike is how long what two quotes share has to be at least, to be of one error.
+const alike = 36
+
+var bare = strings.NewReplacer(`\`, "", `"`, "", "'", "", "`", "")
 
 // ledTo is what led to a hop, without the name of its pod, which stands before it, and without a
 // quote that is said already.
@@ -260,8 +281,7 @@ func wordRows(lines []string, said string, wide bool) []Row {
 	lines = slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return strings.TrimSpace(line) == "" })
 	if !wide {
 		lines = slices.DeleteFunc(lines, func(line string) bool {
-			gist := strings.TrimSpace(words.Gist(line))
-			return len(gist) >= short && tells(said, gist)
+			return repeats(said, strings.TrimSpace(words.Gist(line)))
 		})
 		lines = slices.CompactFunc(lines, words.Alike)
 	}

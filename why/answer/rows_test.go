@@ -62,3 +62,27 @@ func TestAQuoteStandsOnce(t *testing.T) {
 		t.Errorf("last words are missing in\n%s", wide)
 	}
 }
+
+// One error in other words is one error: in a log, an answer and what led to a pod.
+func TestRepeats(t *testing.T) {
+	said := `Container api fails: database: connection to server at "db" (10.43.8.156), port 5432 failed: Connection refused Is the server running?, status: DOWN.`
+	for quote, want := range map[string]bool{
+		`ERROR in app: database check failed: connection to server at "db" (10.43.8.156), port 5432 failed: Connection refused`: true,
+		`{"database":"connection to server at \"db\" (10.43.8.156), port 5432 failed: Connection refused"}`:                     true,
+		"Connection refused": false, // too short to tell
+		"ERROR in app: cannot read its configuration: no such file or directory":        false,
+		"FATAL: password authentication failed for user shop, port 5432 failed: Connec": false,
+	} {
+		if repeats(said, quote) != want {
+			t.Errorf("%s: %v", quote, !want)
+		}
+	}
+	by := `container api asks Service shop/db, which leads to shop/db-0 (ERROR in app: connection to server at "db" (10.43.8.156), port 5432 failed: Connection refused)`
+	if got := ledTo(Hop{Pod: "shop/db-0", By: by}, said); got != "container api asks Service shop/db, which leads to it" {
+		t.Error(got)
+	}
+	by = `container api asks shop/db-0 (ERROR: cannot write what it read from (10.43.8.156) to /data/in: disk full)`
+	if got := ledTo(Hop{Pod: "shop/db-0", By: by}, said); got != by {
+		t.Error(got)
+	}
+}
