@@ -93,6 +93,14 @@ func (n needed) named() string {
 	return n.place + ", which it needs"
 }
 
+// unmet words what one that needs it lacks: to reach it, or an answer in time of one that it reaches.
+func (n needed) unmet(reach, gets string) string {
+	if words.TooLate.In(n.said) {
+		return fmt.Sprintf("%s no answer in time from %s", gets, n.named())
+	}
+	return fmt.Sprintf("%s %s (%s)", reach, n.named(), n.what)
+}
+
 // fixes show what stands for the place in the cluster.
 func (n needed) fixes(h *inquiry) []answer.Fix {
 	if servers := h.nameServers(); len(servers) > 0 && words.NoDNS.In(n.said) {
@@ -138,7 +146,7 @@ func dependencySaid(e ending) *finding {
 	}
 	return &finding{
 		cause: answer.DependencyDown, weight: strong, chain: e.chain(),
-		text:  fmt.Sprintf("Container %s ended%s with exit code %d because it could not reach %s (%s): %s", e.run.Container, e.after(), e.exit.ExitCode, n.named(), n.what, gist(n.said)),
+		text:  fmt.Sprintf("Container %s ended%s with exit code %d because it %s: %s", e.run.Container, e.after(), e.exit.ExitCode, n.unmet("could not reach", "got"), gist(n.said)),
 		fixes: append(n.fixes(e.h), append(e.h.logsFix(e.run), e.h.specFix("correct the address in its configuration if it is the wrong one; have it try again instead of ending"))...),
 	}
 }

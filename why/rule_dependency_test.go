@@ -135,6 +135,7 @@ func TestFailedByAnother(t *testing.T) {
 	for _, q := range []question{
 		{name: "with a failure", cause: answer.DependencyDown, says: "because of stock:8000, which it needs (it answers with an error)", tale: answers("requests.exceptions.HTTPError: 500 Server Error: INTERNAL SERVER ERROR for url: http://stock:8000/")},
 		{name: "at a socket", cause: answer.DependencyDown, says: "cannot reach socket /run/app/app.sock, which it needs", tale: answers("2026/11/23 19:47:57 [error] 6#6: *5 connect() to unix:/run/app/app.sock failed (111: Connection refused) while connecting to upstream, upstream: \"http://unix:/run/app/app.sock:/\"")},
+		{name: "no answer", cause: answer.DependencyDown, says: "because it gets no answer in time from 10.43.0.2:8000, which it needs: [error] upstream timed out", tale: answers("2026/11/23 19:47:57 [error] 6#6: *5 upstream timed out (110: Connection timed out) while reading response header from upstream, client: 10.42.0.1, server: , request: \"GET / HTTP/1.1\", upstream: \"http://10.43.0.2:8000/\"")},
 		{name: "too late", cause: answer.DependencyDown, says: "because of stock, which it needs (it does not answer in time)", tale: answers("requests.exceptions.ReadTimeout: HTTPConnectionPool(host='stock', port=8000): Read timed out. (read timeout=2)")},
 		{name: "who, it does not say", cause: answer.AppUnhealthy, says: "HTTP Error 500", tale: answers("urllib.error.HTTPError: HTTP Error 500: INTERNAL SERVER ERROR")},
 		{name: "its own", cause: answer.AppUnhealthy, says: "KeyError", tale: answers("KeyError: 'price'")},

@@ -208,17 +208,18 @@ func probeDependencySaid(p *probing) *finding {
 	} else {
 		at = nil
 	}
-	how := "it cannot reach %s"
+	why := "it " + n.unmet("cannot reach", "gets")
 	if i := words.Telling(lines); !ok && i >= 0 {
 		n.what, n.place, ok = words.FailedBy(lines[i])
-		n.said, how = lines[i], "of %s"
+		n.said = lines[i]
+		why = fmt.Sprintf("of %s (%s)", n.named(), n.what)
 	}
 	if !ok || n.place == "" || loopback(hostIn(n.place)) {
 		return nil
 	}
 	return &finding{
 		cause: answer.DependencyDown, weight: strong, chain: p.chain(at),
-		text:  fmt.Sprintf("Container %s fails because "+how+" (%s): %s.", p.run.Container, n.named(), n.what, quote(words.Gist(n.said), quoted)),
+		text:  fmt.Sprintf("Container %s fails because %s: %s.", p.run.Container, why, quote(words.Gist(n.said), quoted)),
 		then:  []string{fmt.Sprintf("So %s failed: %s.", p.what(), p.how())},
 		fixes: append(n.fixes(p.h), p.h.logsFix(p.run)...),
 	}

@@ -100,7 +100,7 @@ func rowsOf(a *Answer, sym Symptom, v Verdict, wide bool) []Row {
 	rows = append(rows, hopRows("leads to", v.Hops, said, wide)...)
 	rows = append(rows, hopRows("takes down", v.TakesDown, "", wide)...)
 	rows = append(rows, wordRows(v.LastWords, said, wide)...)
-	news := slices.DeleteFunc(slices.Clone(v.Contributing), func(n Note) bool { return tells(v.Text, n.Text) })
+	news := slices.DeleteFunc(slices.Clone(v.Contributing), func(n Note) bool { return tells(v.Text, n.Text) || repeats(v.Text, n.Text) })
 	rows = append(rows, noteRows(RowWorse, "contributed", news, wide)...)
 	rows = append(rows, noteRows(RowRuledOut, "ruled out", v.RuledOut, wide)...)
 	return append(rows, fixRows(v.Fixes)...)
@@ -276,12 +276,13 @@ func brief(l Link) string {
 // shownWords is how many of the last lines of a log fit beside the rest, wordsLong how much of each.
 const shownWords, wordsLong = 4, 96
 
-// wordRows are the last lines of a log, without those that are said already.
+// wordRows are the last lines of a log, without those that are said already, and without the probe's
+// own requests, of which the chain tells.
 func wordRows(lines []string, said string, wide bool) []Row {
 	lines = slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return strings.TrimSpace(line) == "" })
 	if !wide {
 		lines = slices.DeleteFunc(lines, func(line string) bool {
-			return repeats(said, strings.TrimSpace(words.Gist(line)))
+			return strings.Contains(line, "kube-probe/") || repeats(said, strings.TrimSpace(words.Gist(line)))
 		})
 		lines = slices.CompactFunc(lines, words.Alike)
 	}

@@ -90,13 +90,13 @@ func ofThis(text, container, before string) string {
 
 // TellName tells the name of what has an address that a verdict, which leads to another pod, speaks of.
 func TellName(v *answer.Verdict, place, name string) {
-	p, needs := v.Parts, "cannot reach "+place+","
+	p, needs := v.Parts, place+", which it needs"
 	said := strings.Join(p.Then, " ")
 	switch at := strings.Index(said, place); {
 	case at < 0 || strings.IndexAny(said[at+len(place):], "0123456789") == 0:
 		return
 	case strings.Contains(said, needs):
-		said = strings.Replace(said, needs, strings.TrimSuffix(needs, ",")+" ("+name+"),", 1)
+		said = strings.Replace(said, needs, place+" ("+name+"), which it needs", 1)
 	default:
 		said += " " + place + " is " + name + "."
 	}
