@@ -64,13 +64,6 @@ var systems = regexp.MustCompile(`(?i)(?:: | "|\()(no such file or directory|per
 // poor fits what is said last and says nothing but that it ends.
 var poor = regexp.MustCompile(`(?i)^\W*(\w+: )?(\[?(error|fatal|note|info|warn(ing)?)\]?:? )?\W*(aborting|aborted|exiting|exited|shutting down|shutdown( complete)?|exiting \(due to fatal error\)|terminat(ed|ing)|giving up|stopp(ed|ing)|node\.js v[\d.]+|worker exiting.*|reason: \w+( \w+)?|\w+ (is )?(shut(ting)? down|stopped|exiting)|unloading application|database system is shut down)\W*$`)
 
-// clearing fits a line that tells, at no level or a mild one, of what a program puts away
-// as it ends, in order, and nothing of why.
-var clearing = regexp.MustCompile(`^(\[[ \w./#-]*\] |(INFO?|NOTICE|DEBUG|DBG|NOTE):? |[DI][!/] ?|\S+\.\w+ )*(?i)(pausing|stopp(ing|ed)|destroy(ing|ed)|clos(ing|ed)|deallocat(ing|ed)|terminat(ing|ed)|shutting down|clean(ing|ed)? ?up|unload(ing|ed)|unregister(ing|ed)|unbinding|disconnecting|releas(ing|ed)|freeing)\b[^:]*$`)
-
-// motive fits a line that says why, too.
-var motive = regexp.MustCompile(`(?i)\b(because|due to|since|after|as|on|unexpected(ly)?|no)\b`)
-
 // frame fits a line of a stack, where something happened and not what, and what JavaScript
 // shows of an error below its message.
 var frame = regexp.MustCompile("^\\s*(" + strings.Join([]string{
@@ -191,7 +184,7 @@ func gravity(lines []string, i int, gist string) int {
 		return warning
 	case called.MatchString(line), grave.MatchString(line):
 		return trouble
-	case clearing.MatchString(gist) && !motive.MatchString(gist) && !warns.MatchString(line), mildly && putsAway(gist):
+	case !warns.MatchString(line) && putsAway(gist, mildly):
 		return parting
 	case !mildly && tellsOfAnother(gist), beginsGrave.MatchString(bracketed.ReplaceAllString(gist, "")):
 		return trouble
@@ -209,7 +202,7 @@ func gravityNamed(m map[string]string, gist string) (g int, ok bool) {
 		if g, ok = byName[strings.ToLower(m[name])]; !ok {
 			continue
 		}
-		if g == plain && putsAway(gist) {
+		if g == plain && putsAway(gist, true) {
 			g = parting
 		}
 		return g, true
@@ -217,13 +210,22 @@ func gravityNamed(m map[string]string, gist string) (g int, ok bool) {
 	return empty, false
 }
 
-// ends fits what a program tells mildly as it ends, wherever it stands.
-var ends = regexp.MustCompile(`(?i)\b(shut(ting)?[ -]?down|stop(ped|ping)?|clos(e|ed|ing)|exit(ed|ing)?|terminat(ed|ing)|destroy(ed|ing)|uninitiali[sz](ed|ing)|(un|de)-?register(ed|ing)|quiesce|drain(ed|ing)|releas(ed|ing)|clean(ed|ing)? ?up|received signal|good ?bye|bye|see you)\b`)
+// ends fits what a program puts away, in order, as it ends, and faults what makes that more than a
+// goodbye. Where it is not said at a mild level, it stands first, below who says it.
+var (
+	ends   = regexp.MustCompile(`(?i)\b(shut(ting)?[ -]?down|(stop|paus|clos|exit|terminat|destroy|deallocat|disconnect|unload|unbind|uninitiali[sz]|(un|de)-?register|drain|releas|free|clean|quiesc)(p?e|p?ed|p?ing)?|received signal|good ?bye|see you)\b`)
+	faults = regexp.MustCompile(`(?i)\b(because|due to|since|unexpected(ly)?|errors?|fail(ed|ure|s)?|reason|exception|status [1-9]|exit code [1-9])\b`)
+	sayer  = regexp.MustCompile(`^(\[[^\]]*\] ?|[A-Z]+:? |[DI][!/] ?|\S+\.\w+ )+`)
+)
 
-// faults fits what makes the end of something more than that.
-var faults = regexp.MustCompile(`(?i)\b(because|due to|unexpected(ly)?|errors?|fail(ed|ure|s)?|reason|exception|exit (code|status) [1-9]|status [1-9])\b`)
-
-func putsAway(gist string) bool { return ends.MatchString(gist) && !faults.MatchString(gist) }
+// putsAway says whether a line tells of nothing but that a program ends.
+func putsAway(gist string, mildly bool) bool {
+	if !mildly {
+		gist = sayer.ReplaceAllString(gist, "")
+	}
+	at := ends.FindStringIndex(gist)
+	return at != nil && !faults.MatchString(gist) && (mildly || at[0] == 0 && !strings.Contains(gist, ":"))
+}
 
 // tellsOfAnother says whether a line tells that something else could not be reached, at no level.
 func tellsOfAnother(gist string) bool {
