@@ -274,7 +274,7 @@ func ListensOnLoopback(line string, port int32) bool {
 
 // source fits the line of a file from which something is said, as loggers and parsers name it,
 // which looks like a host and its port.
-var source = regexp.MustCompile(`(^|[\s"'(\[{<,=])/?[\w.-]+(?:/[\w.@-]+)*\.(?:go|py|m?js|ts|rb|java|kt|scala|php|cpp|cc?|h|hpp|rs|cs|exs?|erl|lua|cfg|conf|cnf|ini|ya?ml|json|xml|toml|properties|log|txt):\d+\b`)
+var source = regexp.MustCompile(`(^|[\s"'(\[{<,=])/?[\w.@-]+(?:/[\w.@-]+)*\.(?:go|py|m?js|ts|rb|java|kt|scala|php|cpp|cc?|h|hpp|rs|cs|exs?|erl|lua|cfg|conf|cnf|ini|ya?ml|json|xml|toml|properties|log|txt):\d+\b`)
 
 // quotes are what may stand between a host and its port, and what only looks like one.
 var quotes = strings.NewReplacer("`:`", ":", "`", "", "lookup address information", "")

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"whylet.dev/whylet/why/prose"
 )
 
 // excerpt is the end of a log of a container that fails, in the format of some program, with
@@ -95,11 +97,7 @@ func (e excerpt) read() string {
 	if e.lives {
 		said = Trouble(kept, true)
 	}
-	said = strings.Join(strings.Fields(said), " ")
-	if r := []rune(said); len(r) > quoted {
-		return string(r[:quoted])
-	}
-	return said
+	return prose.Midst(said, quoted)
 }
 
 // wrong says what is wrong with how an excerpt is read; "" where nothing is.

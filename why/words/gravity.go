@@ -50,7 +50,7 @@ var (
 	gravest = regexp.MustCompile(`\b(FATAL|PANIC|SEVERE|CRITICAL|EMERG|ALERT)\b|\t(fatal|panic)\t|[\[:<](?i:emerg|alert|crit|critical|fatal)[\]>]|\b(level|severity)"?[=:] ?"?(fatal|panic|critical|60\b)|\bFTL\b|^<[0-2]>|^(\S+ ){0,2}C \| |^F\d{4} |(?i)\bfatal error\b|^fatal\b|\bkernel pid terminated\b|\bboot failed\b`)
 	called  = regexp.MustCompile(`\bERROR\b|\terror\t|[\[:<](?i:error)[\]>]|\b(level|severity)"?[=:] ?"?(error|50\b)|\bERR\b|^<3>|^(\S+ ){0,2}(E \||\[(!|E)\]|E[!/]|!!)(?: |\w+: )|^E\d{4} `)
 	grave   = regexp.MustCompile(`\b\w*(Error|Exception)[:\]]|(?i)^(\S+: )?(error|err|fail):? |\b(can't|cannot|could not|unable to|failed to)\b|(?-i:\b(failed|FAILED)\b)|\bpanicked\b|\berror occurred\b|\btimeout occurred\b|\berrors?:$|\bsyntax error\b|\bparser? (error|failed)\b|: failure\.?$|\b(unknown|unrecogni[sz]ed|unsupported|invalid|bad|illegal|wrong) (\w+ )?(option|flag|field|directive|keyword|setting|parameter|variable|command|argument|configuration|key|property|number of arguments)s?\b`)
-	warns   = regexp.MustCompile(`\b(WARN|WARNING)\b|\twarn(ing)?\t|\bexit(ed)? (with )?(exit )?(status|code|value) [1-9]|[\[:<][Ww]arn(ing)?[\]>]|\b(level|severity)"?[=:] ?"?(warn|40\b)|\bWRN\b|^<4>|^(\S+ ){0,2}(W \||\[W\]|W[!/])(?: |\w+: )|^W\d{4} |(?i)^warn(ing)?: `)
+	warns   = regexp.MustCompile(`\b(WARN|WARNING)\b|^\d+:[XCSM] .{24} # |\twarn(ing)?\t|\bexit(ed)? (with )?(exit )?(status|code|value) [1-9]|[\[:<][Ww]arn(ing)?[\]>]|\b(level|severity)"?[=:] ?"?(warn|40\b)|\bWRN\b|^<4>|^(\S+ ){0,2}(W \||\[W\]|W[!/])(?: |\w+: )|^W\d{4} |(?i)^warn(ing)?: `)
 	// mild fits a line that its program calls one of what goes on.
 	mild = regexp.MustCompile(`\b(INFO?|DEBUG|DBG|NOTICE|TRACE)\b|\t(info|debug)\t|[\[:<](?i:info|information|debug|trace|notice|note|system)[\]>]|^(\S+ ){0,2}(\[[ .*+i]\]|[DI][!/])(?: |\w+: )|^<[5-7]>`)
 	// aside fits a warning that is about something else than what fails.
@@ -77,10 +77,16 @@ var frame = regexp.MustCompile("^\\s*(" + strings.Join([]string{
 var upshot = regexp.MustCompile(`(?i)\bkernel pid terminated\b|\bapplication:? \S+ exited with reason:|^crash dump is being written to:`)
 
 // onlyFailed fits what says that something failed, or ended, and no more.
-var onlyFailed = regexp.MustCompile(`^Error: \w{1,20}(\(\w+\))?$|(?i)\b(fail(ed|s|ure)( to (start|launch|initiali[sz]e|run|boot))?|(could not|cannot|unable to) (start|launch|initiali[sz]e|run|boot)|aborted|unsuccessful(ly)?|exit(ed)?( abnormally| unexpectedly)?( (status|code|value))?|terminated( abnormally| unexpectedly)?|did not exit normally|returned (status|code)|not recoverable(: exiting now)?)\b( \d+| (with|due to|because of) (an? |the )?(previous |fatal )?(exit )?(code|status|value|errors?|failures?|exceptions?)( \[\w+\])?:?( \d+)?|, exited with \d+| - check the logs\b.*|: \d+)?[.! ]*$`)
+var onlyFailed = regexp.MustCompile(`^Error: \w{1,20}(\(\w+\))?$|\*\*\* .*\bError \d+$|(?i)\bsee (the )?(previous|above|preceding) (messages?|errors?|logs?)\b|\b(fail(ed|s|ure)( to (start|launch|initiali[sz]e|run|boot))?|(could not|cannot|unable to) (start|launch|initiali[sz]e|run|boot)|aborted|unsuccessful(ly)?|exit(ed)?( abnormally| unexpectedly)?( (status|code|value))?|terminated( abnormally| unexpectedly)?|did not exit normally|returned (status|code)|not recoverable(: exiting now)?)\b( \d+| (with|due to|because of) (an? |the )?(previous |fatal )?(exit )?(code|status|value|errors?|failures?|exceptions?)( \[\w+\])?:?( \d+)?|, exited with \d+| - check the logs\b.*|: \d+)?[.! ]*$`)
 
 // level fits the level of a line that says nothing else.
 var level = regexp.MustCompile(`(?i)^\[(emerg|alert|crit|critical|fatal|error|warn|warning|notice|info|debug)\]$`)
+
+// leading fits the level that a logger puts before a frame of a stack, too.
+var leading = regexp.MustCompile(`^[A-Z]+:? `)
+
+// hasOnlyLevel fits one that has nothing but what stands before what is said.
+var hasOnlyLevel = regexp.MustCompile(`^(FATAL|ERROR|SEVERE|WARN(ING)?): *(\[[^\]]*\]\s*)*$`)
 
 // furthers fits a line that goes on with the error before it, as PostgreSQL's programs do.
 var furthers = regexp.MustCompile(`(?i)^([\w.-]+: )?(detail|hint): `)
@@ -137,7 +143,7 @@ func gravities(lines []string) []int {
 // opensHelp fits the line above how a command is used or what can be done, helps one that is
 // nothing but such advice.
 var (
-	opensHelp = regexp.MustCompile(`(?i)^(usage\b.*|(actions?|(potential |possible )?(solutions?|fix(es)?)|learn more|flags|options|commands|available commands|arguments|examples?|hints?|to (fix|resolve|solve|install) [^:]*|did you mean\b[^:]*):)$`)
+	opensHelp = regexp.MustCompile(`(?i)^(usage\b.*|(actions?|(potential |possible )?(solutions?|fix(es)?)|learn more|flags|options|commands|available commands|arguments|examples?|hints?|full report( is)? at|to (fix|resolve|solve|install) [^:]*|did you mean\b[^:]*):)$`)
 	helps     = regexp.MustCompile(`(?i)^(\S+ )?(tip: |note: run with |for more (information|details|help)\b|(see|visit|read) (also )?(https?:|our |the )|https?://\S+$|(try|run|use) ['"\x60]|did you mean\b|ask for help|if this (error )?is unexpected|need (more|help))|\ba complete log of this run\b|\bfor more details run\b`)
 )
 
@@ -157,9 +163,9 @@ func gravity(lines []string, i int, gist string) int {
 	line := uncoloured(lines[i])
 	trimmed := strings.TrimSpace(line)
 	switch {
-	case gist == "", level.MatchString(gist):
+	case gist == "", level.MatchString(gist), hasOnlyLevel.MatchString(gist):
 		return empty
-	case i > 0 && Frame(lines[i-1], line), i == 0 && Frame("", line), poor.MatchString(gist), strings.HasPrefix(trimmed, "Traceback "):
+	case i > 0 && Frame(lines[i-1], line), i == 0 && Frame("", line), Frame("", leading.ReplaceAllString(gist, "")), poor.MatchString(gist), strings.HasPrefix(trimmed, "Traceback "):
 		return parting
 	case GivesReason(trimmed), raised.MatchString(trimmed), belowTraceback(lines, i):
 		return reason
@@ -186,7 +192,7 @@ func gravity(lines []string, i int, gist string) int {
 		return trouble
 	case !warns.MatchString(line) && putsAway(gist, mildly):
 		return parting
-	case !mildly && tellsOfAnother(gist), beginsGrave.MatchString(bracketed.ReplaceAllString(gist, "")):
+	case !mildly && tellsOfFault(gist), beginsGrave.MatchString(bracketed.ReplaceAllString(gist, "")):
 		return trouble
 	}
 	return plain
@@ -213,9 +219,9 @@ func gravityNamed(m map[string]string, gist string) (g int, ok bool) {
 // ends fits what a program puts away, in order, as it ends, and faults what makes that more than a
 // goodbye. Where it is not said at a mild level, it stands first, below who says it.
 var (
-	ends   = regexp.MustCompile(`(?i)\b(shut(ting)?[ -]?down|(stop|paus|clos|exit|terminat|destroy|deallocat|disconnect|unload|unbind|uninitiali[sz]|(un|de)-?register|drain|releas|free|clean|quiesc)(p?e|p?ed|p?ing)?|received signal|good ?bye|see you)\b`)
+	ends   = regexp.MustCompile(`(?i)\b(shut(ting)?[ -]?down|(stop|paus|clos|exit|terminat|destroy|deallocat|disconnect|unload|unbind|uninitiali[sz]|(un|de)-?register|drain|releas|free|clean|quiesc|leav)(p?e|p?ed|p?ing)?|received signal|good ?bye|see you)\b`)
 	faults = regexp.MustCompile(`(?i)\b(because|due to|since|unexpected(ly)?|errors?|fail(ed|ure|s)?|reason|exception|status [1-9]|exit code [1-9])\b`)
-	sayer  = regexp.MustCompile(`^(\[[^\]]*\] ?|[A-Z]+:? |[DI][!/] ?|\S+\.\w+ )+`)
+	sayer  = regexp.MustCompile(`^(\[[^\]]*\] ?|[A-Z]+:? |[DI][!/] ?|\S+: |\S+\.\w+ )+`)
 )
 
 // putsAway says whether a line tells of nothing but that a program ends.
@@ -226,6 +232,12 @@ func putsAway(gist string, mildly bool) bool {
 	at := ends.FindStringIndex(gist)
 	return at != nil && !faults.MatchString(gist) && (mildly || at[0] == 0 && !strings.Contains(gist, ":"))
 }
+
+// faulty are phrases that tell of a fault, at whatever level.
+var faulty = []*Phrase{Credentials, CertificateExpired, CertificateUnknown, NoSpace, Locked, QuotaReached, PoolTaken, LeftBehind, TakesNoWrites, SettingMissing, ModuleMissing, Libraries}
+
+// tellsOfFault says whether a line that is called nothing tells of something that fails.
+func tellsOfFault(gist string) bool { return tellsOfAnother(gist) || Any(gist, faulty...) }
 
 // tellsOfAnother says whether a line tells that something else could not be reached, at no level.
 func tellsOfAnother(gist string) bool {

@@ -168,7 +168,7 @@ func reasonAt(lines []string, grave []int, at int) string {
 	from, first, most := at, -1, grave[at]
 	for i := at - 1; i >= 0 && most >= trouble; i-- {
 		switch {
-		case grave[i] == detail, grave[i] == warning && at-from > 0:
+		case grave[i] == detail, grave[i] == warning && at-from > 0, most == trouble && i > 0 && grave[i-1] >= trouble && mild.MatchString(lines[i]):
 			continue
 		case grave[i] < trouble || raises(lines[i], grave[i]):
 			i = 0
@@ -182,7 +182,7 @@ func reasonAt(lines []string, grave []int, at int) string {
 	say := func(line string) {
 		gist := Gist(line)
 		alike := func(other string) bool { return strings.Contains(letters(other), letters(gist)) }
-		if gist != "" && !slices.ContainsFunc(all, alike) {
+		if gist != "" && !slices.ContainsFunc(all, alike) && !category.MatchString(gist) {
 			all = append(all, gist)
 		}
 	}
@@ -192,18 +192,38 @@ func reasonAt(lines []string, grave []int, at int) string {
 	if first >= 0 {
 		say(lines[first])
 	}
-	for i := from; i < len(lines) && len(all) < mostReasons; i++ {
-		if i > at && !continues(lines, grave, i, at) {
-			break
-		}
-		if i < at && grave[i] < trouble {
-			continue
-		}
-		if !category.MatchString(strings.TrimSpace(lines[i])) {
+	for i := from; i < at && len(all) < mostReasons-1; i++ {
+		if grave[i] >= trouble {
 			say(lines[i])
 		}
 	}
-	return strings.Join(all, " / ")
+	say(lines[at])
+	leading := len(all) // what belongs to it goes first where there is no room
+	for i := at + 1; i < len(lines) && len(all) < mostReasons && continues(lines, grave, i, at); i++ {
+		say(lines[i])
+	}
+	return strings.Join(roomFor(all, leading, grave[at] == reason), " / ")
+}
+
+// mostQuoted is how much of some lines fits where they are quoted.
+const mostQuoted = 300
+
+// roomFor leaves lines out until the rest can be quoted whole: of so many that lead to the one that
+// says most the first and the last stay, before a reason none need, as below it.
+func roomFor(all []string, leading int, says bool) []string {
+	for len(strings.Join(all, " / ")) > mostQuoted && len(all) > 1 {
+		switch {
+		case len(all) > leading:
+			all = all[:len(all)-1]
+		case leading > 2:
+			all, leading = slices.Delete(all, leading-2, leading-1), leading-1
+		case leading == 2 && says:
+			all, leading = all[1:], 1
+		default:
+			return all
+		}
+	}
+	return all
 }
 
 // category fits the line that .NET's logger puts above what it says.
