@@ -56,7 +56,7 @@ function Page({ first, live }: { first: Doc; live?: string }) {
     if (fact === undefined && r.kind !== 'cause' && r.facts?.length === 1) fact = r.facts[0]
     if (fact !== undefined) { chooseFact(pod, fact); return }
     if (!r.facts?.length) {
-      const place = r.kind === 'words' ? ix.said(pod, r.text) : r.kind === 'gap' && r.at ? ix.unseen(pod, Date.parse(r.at)) : undefined
+      const place = r.kind === 'words' ? ix.said(pod, r.line ?? r.text) : r.kind === 'gap' && r.at ? ix.unseen(pod, Date.parse(r.at)) : undefined
       if (place) choose(place)
       else if (r.at) v.show(Date.parse(r.at), Date.parse(r.until ?? r.at))
       return

@@ -31,7 +31,7 @@ export interface Pod {
   lanes: Lane[]; facts: Record<string, Recorded>; total: number; whatIf?: Trial[]
 }
 export interface Row {
-  kind: string; title?: string; tag?: string; text: string; at?: string; until?: string
+  kind: string; title?: string; tag?: string; text: string; line?: string; at?: string; until?: string
   facts?: number[]; pod?: string; good?: boolean
 }
 export interface Other { namespace?: string; name: string; symptom: string; text?: string }
@@ -106,13 +106,11 @@ export class Index {
     return this.doc.pods.findIndex(p => p.name === row.pod || p.namespace + '/' + p.name === row.pod)
   }
 
-  // said is the last mark of a pod's words that has a line of the answer in it, which may
-  // be cut short there.
+  // said is the last mark of a pod's words that has a line of a log in it.
   said(pod: number, line: string): Place | undefined {
-    const begin = line.replace(/\u2026$/, '')
     const lanes = this.doc.pods[pod]?.lanes ?? []
     const lane = lanes.findIndex(l => l.id === 'words')
-    const mark = lane < 0 ? -1 : lanes[lane].marks.findLastIndex(m => m.text?.includes(begin))
+    const mark = lane < 0 ? -1 : lanes[lane].marks.findLastIndex(m => m.text?.includes(line))
     return mark < 0 ? undefined : { pod, lane, mark }
   }
 

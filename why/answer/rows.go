@@ -43,6 +43,8 @@ type Row struct {
 	Title string `json:"title,omitempty"`
 	Tag   string `json:"tag,omitempty"`
 	Text  string `json:"text"`
+	// Line is the whole line of a log where Text is what is shown of it: who logged it is found by that.
+	Line string `json:"line,omitempty"`
 	// At and Until are the times that a link or a gap begins with.
 	At    time.Time `json:"at,omitzero"`
 	Until time.Time `json:"until,omitzero"`
@@ -291,10 +293,15 @@ func wordRows(lines []string, said string, wide bool) []Row {
 	}
 	var rows []Row
 	for _, line := range lines {
+		gist := line
 		if len(line) > wordsLong && !wide {
-			line = words.Gist(line) // what a logger put before it and behind it goes first
+			gist = words.Gist(line) // what a logger put before it and behind it goes first
 		}
-		rows = append(rows, Row{Kind: RowWords, Text: prose.Midst(line, wordsLong)})
+		row := Row{Kind: RowWords, Text: prose.Midst(gist, wordsLong)}
+		if row.Text != line {
+			row.Line = line
+		}
+		rows = append(rows, row)
 	}
 	return titled("last words", rows)
 }

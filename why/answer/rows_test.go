@@ -86,3 +86,17 @@ func TestRepeats(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A last line that is long is shown without what a logger put around it, and comes whole with what
+// is shown, so that it can be found among what was logged; one that is shown as it is, comes once.
+func TestWordsAreFound(t *testing.T) {
+	const plain = "2026/11/23 03:00:00 [notice] 1#1: exit"
+	long := `2026/11/23 03:00:00 [error] 6#6: *9 open() "/usr/share/nginx/html/index.html" failed (2: No such file or directory), client: 10.42.0.1, server: localhost`
+	rows := wordRows([]string{long, plain}, "", false)
+	if rows[0].Text != `[error] open() "/usr/share/nginx/html/index.html" failed (2: No such file or directory)` || rows[0].Line != long {
+		t.Errorf("%+v", rows[0])
+	}
+	if rows[1].Text != plain || rows[1].Line != "" {
+		t.Errorf("%+v", rows[1])
+	}
+}
