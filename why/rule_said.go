@@ -88,8 +88,8 @@ func init() {
 		},
 		rule[ending]{
 			name: "permission-said", causes: []answer.Cause{answer.SecurityRefused},
-			needs:     "the system's words for EACCES or EPERM among the last words of a process that ended with an error, in a container whose security context takes rights from it: a user other than root, or dropped capabilities",
-			against:   "exit code 0; a container that runs as its image says",
+			needs:     "the system's words for EACCES or EPERM among the last words of a process that ended with an error, in a container whose security context takes rights from it: a user other than root, or dropped capabilities; or, in what it says of its end, EPERM of a call for a capability, or the name of one that it misses, which its security context does not give it",
+			against:   "exit code 0; a container that runs as its image says, where no capability is known that it would need",
 			unordered: true,
 			judge:     permissionSaid,
 		},
@@ -147,13 +147,12 @@ func readOnlySaid(e ending) *finding {
 // permissionSaid: it was refused something, and its security context says that it
 // has less than its image was made for.
 func permissionSaid(e ending) *finding {
-	said := e.said(words.Refused.In)
-	if e.exit.ExitCode == 0 || said == "" {
+	if e.exit.ExitCode == 0 {
 		return nil
 	}
-	less := e.h.fewerRights(e.spec)
-	if less == "" {
-		return nil
+	said, less := e.said(words.Refused.In), e.h.fewerRights(e.spec)
+	if said == "" || less == "" {
+		return e.notGiven()
 	}
 	f := &finding{
 		cause: answer.SecurityRefused, weight: strong, chain: e.chain(),
@@ -169,6 +168,53 @@ func permissionSaid(e ending) *finding {
 	return f
 }
 
+// byDefault are the capabilities that runtimes give a container whose spec says nothing of them.
+var byDefault = []string{"AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE", "NET_RAW", "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT"}
+
+// gives says whether a container has a capability, as far as its spec tells.
+func gives(c *v1.Container, capability string) bool {
+	own, usual := c.SecurityContext, slices.Contains(byDefault, capability)
+	switch {
+	case own != nil && own.Privileged != nil && *own.Privileged:
+		return true
+	case own == nil || own.Capabilities == nil:
+		return usual
+	}
+	is := func(one v1.Capability) bool {
+		name := strings.TrimPrefix(strings.ToUpper(string(one)), "CAP_")
+		return name == "ALL" || name == capability
+	}
+	return slices.ContainsFunc(own.Capabilities.Add, is) || usual && !slices.ContainsFunc(own.Capabilities.Drop, is)
+}
+
+// notGiven: what it says that it ends for needs a capability that it has not.
+func (e ending) notGiven() *finding {
+	if e.spec == nil {
+		return nil
+	}
+	for said := range strings.SplitSeq(e.inItsWords(), " / ") { // as [words.Reason] puts them together
+		needs := words.LackedCapability(strings.TrimRight(said, ".! "))
+		if needs == "" || gives(e.spec, needs) {
+			continue
+		}
+		why := "which none has unless its security context adds it"
+		if slices.Contains(byDefault, needs) {
+			why = "which its security context drops"
+		}
+		return &finding{
+			cause: answer.SecurityRefused, weight: strong, chain: e.chain(),
+			text:  fmt.Sprintf("Container %s ended%s because it was refused what needs capability %s, %s: %s.", e.run.Container, e.after(), needs, why, gist(said)),
+			fixes: append([]answer.Fix{e.h.addFix(needs)}, e.h.logsFix(e.run)...),
+		}
+	}
+	return nil
+}
+
+// addFix gives a container a capability.
+func (h *inquiry) addFix(capability string) answer.Fix {
+	return h.specFix(fmt.Sprintf("add capability %s to the container (securityContext.capabilities.add), or configure the program so that it does not need that", capability))
+}
+
 // addFixes name the capability that what was refused needs (capabilities(7)), where the
 // container's security context drops it.
 func (h *inquiry) addFixes(c *v1.Container, said string) []answer.Fix {
@@ -180,7 +226,7 @@ func (h *inquiry) addFixes(c *v1.Container, said string) []answer.Fix {
 	if !slices.ContainsFunc(c.SecurityContext.Capabilities.Drop, dropped) {
 		return nil
 	}
-	return []answer.Fix{h.specFix(fmt.Sprintf("add capability %s to the container (securityContext.capabilities.add), or configure the program so that it does not need that", needs))}
+	return []answer.Fix{h.addFix(needs)}
 }
 
 // fewerRights says what a container's security context takes from it; "" when it

@@ -38,6 +38,17 @@ func TestLastWords(t *testing.T) {
 	asUser := func(c *v1.Container) {
 		c.LivenessProbe, c.SecurityContext = nil, &v1.SecurityContext{RunAsUser: &user}
 	}
+	capable := func(c v1.Capabilities) func(*v1.Container) {
+		return func(k *v1.Container) {
+			k.LivenessProbe, k.SecurityContext = nil, &v1.SecurityContext{Capabilities: &c}
+		}
+	}
+	dropping := func(name v1.Capability) func(*v1.Container) {
+		return capable(v1.Capabilities{Drop: []v1.Capability{name}})
+	}
+	adding := func(name v1.Capability) func(*v1.Container) {
+		return capable(v1.Capabilities{Add: []v1.Capability{name}})
+	}
 	for _, q := range []question{
 		{name: "another architecture", pod: web(silentProbe), cause: answer.AppStartFailed, tale: said(255, "exec /app: exec format error")},
 		{name: "it only speaks of one", pod: web(silentProbe), cause: answer.AppExitError, tale: said(1, "plugin x: exec format error")},
@@ -53,6 +64,11 @@ func TestLastWords(t *testing.T) {
 		{name: "without its capabilities", pod: web(func(c *v1.Container) {
 			c.LivenessProbe, c.SecurityContext = nil, &v1.SecurityContext{Capabilities: &v1.Capabilities{Drop: []v1.Capability{"ALL"}}}
 		}), cause: answer.SecurityRefused, says: "without capabilities", tale: logged(5, "dnsmasq[1]: failed to change group-id to nogroup: Operation not permitted")},
+		{name: "it may not set the clock", pod: web(silentProbe), cause: answer.SecurityRefused, says: "needs capability SYS_TIME, which none has unless its security context adds it: Fatal error : adjtimex(0x8001)", tale: logged(1, "2026-11-23T22:55:50Z chronyd version 4.3 starting", "2026-11-23T22:55:50Z CAP_SYS_TIME not present", "2026-11-23T22:55:50Z Fatal error : adjtimex(0x8001) failed : Operation not permitted")},
+		{name: "a capability that it names is dropped", pod: web(dropping("NET_RAW")), cause: answer.SecurityRefused, says: "capability NET_RAW, which its security context drops", tale: logged(1, "FATAL: process is missing required capability NET_RAW")},
+		{name: "it may set the clock", pod: web(adding("SYS_TIME")), cause: answer.AppExitError, tale: logged(1, "Fatal error : adjtimex(0x8001) failed : Operation not permitted")},
+		{name: "refused what it has the capability for", pod: web(silentProbe), cause: answer.AppExitError, tale: logged(1, "setuid: Operation not permitted")},
+		{name: "it got over what it was refused", pod: web(silentProbe), cause: answer.AppExitError, says: "bad line 7", tale: logged(1, "warning: settimeofday: Operation not permitted", "starting", "listening", "FATAL: bad line 7")},
 		{name: "refused by a program, not the system", pod: web(asUser), cause: answer.AppExitError, tale: logged(1, "ERROR: permission denied for table users")},
 		{name: "refused by a server", pod: web(asUser), cause: answer.AppExitError, tale: logged(1, "PUT https://vault:8200/v1/x: permission denied")},
 		{name: "refused as root", pod: web(silentProbe), cause: answer.AppExitError, tale: logged(1, "mkdir: can't create directory '/data/pg': Permission denied")},

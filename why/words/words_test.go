@@ -167,6 +167,30 @@ func TestSocket(t *testing.T) {
 	}
 }
 
+func TestLackedCapability(t *testing.T) {
+	for line, want := range map[string]string{
+		"Fatal error : adjtimex(0x8001) failed : Operation not permitted":            "SYS_TIME",
+		"settimeofday: Operation not permitted":                                      "SYS_TIME",
+		"clock_settime(): (1: Operation not permitted)":                              "SYS_TIME",
+		"CAP_SYS_TIME not present":                                                   "SYS_TIME",
+		"process is missing required capability NET_ADMIN":                           "NET_ADMIN",
+		"RTNETLINK answers: Operation not permitted":                                 "NET_ADMIN",
+		"ERROR: Cannot ioctl TUNSETIFF tun: Operation not permitted (errno=1)":       "NET_ADMIN",
+		"sethostname: operation not permitted":                                       "SYS_ADMIN",
+		"iopl: Operation not permitted":                                              "SYS_RAWIO",
+		"mlockall(): Operation not permitted [1]":                                    "IPC_LOCK",
+		"mlockall(): Cannot allocate memory":                                         "",
+		"running with CAP_NET_ADMIN":                                                 "",
+		"open /data/x: operation not permitted":                                      "",
+		"adjtimex took 3 s":                                                          "",
+		"Operation not permitted, ignoring: settimeofday will be tried again in 5 s": "",
+	} {
+		if got := LackedCapability(line); got != want {
+			t.Errorf("%q: %q, want %q", line, got, want)
+		}
+	}
+}
+
 func TestNeededCapability(t *testing.T) {
 	for line, want := range map[string]string{
 		"dnsmasq[1]: failed to change group-id to nogroup: Operation not permitted": "SETGID",
