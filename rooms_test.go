@@ -45,7 +45,7 @@ var rooms = []room{
 	{dir: "demo/actor"},
 	{dir: "why", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers/resource", module + "fact", module + "health", module + "mesh", module + "why/answer", module + "why/history", module + "why/kubectl", module + "why/prose", module + "why/words"}},
 	{dir: "why/history", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "health"}},
-	{dir: "why/cluster", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "health", module + "why/answer", module + "why/kubectl", module + "why/prose", module + "why/words"}},
+	{dir: "why/cluster", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers/resource", module + "fact", module + "health", module + "why/answer", module + "why/kubectl", module + "why/prose", module + "why/words"}},
 	{dir: "why/common", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "why/answer", module + "why/cluster", module + "why/prose"}},
 	{dir: "why/kubectl", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "why/answer"}},
 	{dir: "why/answer", pure: true, imports: []string{"k8s.io/api/core/v1", "k8s.io/apimachinery", module + "fact", module + "why/prose", module + "why/words"}},

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 )
@@ -95,6 +97,24 @@ func TestFieldsOfFixes(t *testing.T) {
 		check(t, a)
 		if f := a.Verdicts[0].Fixes; len(f) == 0 || !strings.HasPrefix(f[0].Text, want) {
 			t.Errorf("%s:\n%s", want, a.Text(answer.Style{}))
+		}
+	}
+}
+
+// Credentials that are refused are named by the Secret that they are of; a limit of a database is
+// changed there, and not in the pod that asks it.
+func TestWhereMeaningsLead(t *testing.T) {
+	pod := web(ready)
+	pod.Spec.Containers[0].Env = []v1.EnvVar{{Name: "DB_PASSWORD", ValueFrom: &v1.EnvVarSource{SecretKeyRef: &v1.SecretKeySelector{LocalObjectReference: v1.LocalObjectReference{Name: "shop-db"}, Key: "password"}}}}
+	for said, want := range map[string]string{
+		`psycopg2.OperationalError: FATAL: password authentication failed for user "shop"`:               "correct the user or password that it is given (a Secret's value, and its line end): DB_PASSWORD is password of Secret shop-db: kubectl -n shop edit secret shop-db   # then start the pod again",
+		"redis.exceptions.ResponseError: OOM command not allowed when used memory > 'maxmemory'":         "in that database, delete what is not needed, or raise its limit",
+		"psycopg2.errors.ReadOnlySqlTransaction: cannot execute CREATE TABLE in a read-only transaction": "have who writes ask the primary, or let the database that it asks take writes again: ",
+	} {
+		s := tell(t, pod.DeepCopy())
+		s.exit("app", fact.Exited{ExitCode: 1, StatusKnown: true, OOMKnown: true, LastLines: []string{said}})
+		if f := s.ask().Verdicts[0].Fixes[0]; !strings.HasPrefix(f.Text+": "+f.Command, want) {
+			t.Errorf("%s: %s: %s", said, f.Text, f.Command)
 		}
 	}
 }

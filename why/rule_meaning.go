@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
@@ -22,6 +23,36 @@ type meaning struct {
 
 func changing(text string) func(*inquiry, string, string) answer.Fix {
 	return func(h *inquiry, _, _ string) answer.Fix { return h.specFix(text) }
+}
+
+// atDatabase is a change of what the container may only ask: nobody knows where that is.
+func atDatabase(text string) func(*inquiry, string, string) answer.Fix {
+	return func(*inquiry, string, string) answer.Fix { return answer.Fix{Text: text, Risk: answer.Restarts} }
+}
+
+// credentials names the Secrets from which a container has them, as far as its variables tell.
+func credentials(h *inquiry, container, _ string) answer.Fix {
+	const text = "correct the user or password that it is given (a Secret's value, and its line end)"
+	var from []string
+	var secret string
+	if c := h.Spec(container); c != nil {
+		for _, e := range c.Env {
+			if e.ValueFrom == nil || e.ValueFrom.SecretKeyRef == nil {
+				continue
+			}
+			ref := e.ValueFrom.SecretKeyRef
+			from = append(from, fmt.Sprintf("%s is %s of Secret %s", e.Name, ref.Key, ref.Name))
+			if secret == "" {
+				secret = ref.Name
+			} else if secret != ref.Name {
+				return h.specFix(text)
+			}
+		}
+	}
+	if secret == "" {
+		return h.specFix(text)
+	}
+	return answer.Fix{Text: text + ": " + strings.Join(from, ", "), Risk: answer.Restarts, Command: h.kubectl("edit secret %s   # then start the pod again", secret)}
 }
 
 // showing is a command to look with.
@@ -66,7 +97,7 @@ var meanings = []meaning{
 	{
 		words.Credentials,
 		"its credentials were refused",
-		changing("correct the user or password that it is given (a Secret's value, and its line end)"),
+		credentials,
 	},
 	{
 		words.Locked,
@@ -81,12 +112,12 @@ var meanings = []meaning{
 	{
 		words.TakesNoWrites,
 		"the database is there and takes no writes: it is a replica, or was set read-only, as after a failover",
-		changing("have it ask the primary, or let the database take writes again"),
+		atDatabase("have who writes ask the primary, or let the database that it asks take writes again"),
 	},
 	{
 		words.QuotaReached,
 		"the database takes no more because a limit of its own is reached, whatever room the disk and the node have",
-		changing("delete what is not needed, or raise that limit (Redis: maxmemory or its policy; etcd: compact and defragment it, then etcdctl alarm disarm, or --quota-backend-bytes)"),
+		atDatabase("in that database, delete what is not needed, or raise its limit (Redis: maxmemory or its policy; etcd: compact and defragment it, then etcdctl alarm disarm, or --quota-backend-bytes)"),
 	},
 	{
 		words.PoolTaken,

@@ -2,12 +2,14 @@ package cluster
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	resourcehelper "k8s.io/component-helpers/resource"
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
@@ -55,7 +57,7 @@ func pending(pod *v1.Pod, around Around, now time.Time) answer.Verdict {
 		f.Fixes = []answer.Fix{kubectl.Inspect("see the claims", kubectl.Command(pod.Namespace, "get pvc,pv,storageclass")), {Text: "create the claim, or a volume that fits it, or the StorageClass that is to make one", Risk: answer.Safe}}
 	case says(words.NoRoom):
 		f.Cause, f.Text = answer.InsufficientResources, "No node has room for what the pod requests: "+message
-		f.Fixes = []answer.Fix{kubectl.Inspect("see what is left", "kubectl describe nodes | grep -A8 'Allocated resources'"), kubectl.EditTemplate(pod.Namespace, pod, "request less, or add a node")}
+		f.Fixes = []answer.Fix{kubectl.Inspect("see what is left", "kubectl describe nodes | grep -A8 'Allocated resources'"), kubectl.EditTemplate(pod.Namespace, pod, "request less"+requested(pod, message)+", or add a node")}
 	case says(words.PortTaken):
 		f.Cause, f.Text = answer.NoMatchingNode, "No node has the host port free that the pod asks for: "+message
 		f.Fixes = []answer.Fix{kubectl.Inspect("see who has it", `kubectl get pods -A -o custom-columns=NS:.metadata.namespace,NAME:.metadata.name,PORTS:.spec.containers[*].ports[*].hostPort`), kubectl.EditTemplate(pod.Namespace, pod, "do without hostPort (a Service needs none), or choose another")}
@@ -135,3 +137,22 @@ func unknown(text, missing string, fixes ...answer.Fix) answer.Verdict {
 		Text: strings.TrimSpace(text + " " + missing),
 	}
 }
+
+// requested is what a pod requests of what the scheduler finds too little of; empty where it says of
+// nothing.
+func requested(pod *v1.Pod, message string) string {
+	var all []string
+	requests := resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{})
+	for _, m := range insufficient.FindAllStringSubmatch(message, -1) {
+		q := requests[v1.ResourceName(m[1])]
+		if text := fmt.Sprintf("%s %s", q.String(), m[1]); !q.IsZero() && !slices.Contains(all, text) {
+			all = append(all, text)
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return " than " + strings.Join(all, " and ")
+}
+
+var insufficient = regexp.MustCompile(`Insufficient ([a-z][\w./-]*\w)`)

@@ -9,6 +9,7 @@ import (
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
+	"whylet.dev/whylet/why/words"
 )
 
 // Steps are what to do about a pod that looks well and is to blame for what others suffer: where
@@ -34,6 +35,11 @@ func Steps(pod *v1.Pod, a *answer.Answer, cause answer.Cause) []answer.Fix {
 		return append([]answer.Fix{threads}, afresh(pod)...)
 	case cause == answer.AppHang:
 		return append([]answer.Fix{exec("see what its main process waits for", "cat /proc/1/wchan /proc/1/status")}, afresh(pod)...)
+	case said >= 0 && words.Credentials.In(a.Complaints[said].Text):
+		return []answer.Fix{
+			kubectl.Inspect("compare the user and password that who asks it is given (a Secret's value, and its line end) with those that it has", kubectl.Command(pod.Namespace, "get secrets")),
+			logs(a.Complaints[said].Container),
+		}
 	case said >= 0:
 		return []answer.Fix{logs(a.Complaints[said].Container)}
 	}

@@ -26,6 +26,8 @@ func TestSteps(t *testing.T) {
 	listens := answer.Answer{Listening: &answer.Listening{Ports: []int32{5432}, Busy: &idle}}
 	says := listens
 	says.Complaints = []answer.Complaint{{Container: "log", Text: "ERROR: oops"}}
+	refuses := listens
+	refuses.Complaints = []answer.Complaint{{Container: "db", Text: `FATAL: password authentication failed for user "shop"`}}
 	for name, tt := range map[string]struct {
 		pod   *v1.Pod
 		a     answer.Answer
@@ -33,6 +35,7 @@ func TestSteps(t *testing.T) {
 		want  []string
 	}{
 		"its log says it":         {pod("StatefulSet"), says, answer.AppUnhealthy, []string{"kubectl -n shop logs db-0 -c log --tail=100"}},
+		"it refuses who asks it":  {pod("StatefulSet"), refuses, answer.AppUnhealthy, []string{"kubectl -n shop get secrets", "kubectl -n shop logs db-0 -c db --tail=100"}},
 		"it does not answer":      {pod("StatefulSet"), listens, answer.AppHang, []string{"kubectl -n shop exec db-0 -c db -- cat /proc/1/wchan /proc/1/status", "kubectl -n shop delete pod db-0"}},
 		"nothing makes it":        {pod(""), listens, answer.AppHang, []string{"kubectl -n shop exec db-0 -c db -- cat /proc/1/wchan /proc/1/status", "kubectl -n shop get pod db-0 -o yaml | kubectl replace --force -f -"}},
 		"a Job's, which may fail": {pod("Job"), listens, answer.AppHang, []string{"kubectl -n shop exec db-0 -c db -- cat /proc/1/wchan /proc/1/status"}},
