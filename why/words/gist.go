@@ -24,6 +24,7 @@ var preamble = regexp.MustCompile(`^(` +
 	`|1\d{9}(\.\d+)?: ` + // 1795429539:
 	`|[0-9a-f]{8}\.[0-9a-f]{8} 0x[0-9a-f]+ ` + // 6b045d38.22c6f91e 0x7f26d745b200
 	`|\d+#\d+: |<[\d.]+> |<[0-7]>|\d+ ` + // 7#7: <0.230.0> <3> 0
+	`|npm (?:ERR!|error|notice|warn|WARN) ?` +
 	`|[A-Z] \| |[IWEF]\d{4,6} [\d:.]+\s+\d+ \S+(?:\]| ⋮ \[\S*\] \d+ ) ?` + // W | E1123 01:53:26.123 7 main.go:12]
 	"|\\S+:\\d+:in [`'][^']*': " + // /srv/config.ru:3:in `new':
 	`)`)
@@ -59,6 +60,11 @@ func Gist(line string) string {
 	line = strings.Trim(strings.TrimSpace(uncoloured(line)), "│ ")
 	if text := structured(members(line)); text != "" {
 		return text
+	}
+	if at := strings.LastIndex(line, "\t{"); at > 0 { // of zap's console
+		if why := structured(members(line[at+1:])); why != "" {
+			line = line[:at] + ": " + why
+		}
 	}
 	line = proxied.ReplaceAllString(line, "")
 	for range 4 {

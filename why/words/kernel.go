@@ -27,7 +27,7 @@ var (
 		[]string{"inotify", "fsnotify"},
 		"Failed to create inotify instance: Too many open files", "fsnotify: too many open files")
 	ReadOnly = says("strerror(3), EROFS", []string{"read-only file system"}, "sh: can't create /run.pid: Read-only file system")
-	NoFile   = says("strerror(3), ENOENT", []string{"no such file or directory"}, "exec /app/run.sh: no such file or directory")
+	NoFile   = says("strerror(3), ENOENT; OpenJDK 25", []string{"no such file or directory", "unable to access jarfile"}, "Error: Unable to access jarfile /app/app.jar", "exec /app/run.sh: no such file or directory")
 	PortUsed = fits("strerror(3), EADDRINUSE; Node 24 and Rust 1.90 give the name; Spring Boot 4, RabbitMQ 4",
 		`(?i)\baddress (is )?(already )?in use\b|\be?addrinuse\b|\bport \d+\b.{0,8} (is|was) (already )?in use\b`,
 		"Web server failed to start. Port 8080 was already in use.", "could not bind to distribution port 25672, it is in use by another node: rabbit@queue",
@@ -36,7 +36,7 @@ var (
 	// Node and Go write it. A database's "permission denied for table" and ssh's
 	// "Permission denied (publickey)" are other refusals.
 	Refused = fits("strerror(3), EACCES and EPERM; nginx 1.28, CPython 3.14, Node 24, Go 1.26",
-		`(?i)(\S: "?|\((1|13): |errno (1|13)\] |e(acces|perm): )(permission denied|operation not permitted)($|[^\w\s]| /)|\baccessdeniedexception: /|\b(bind|socket|open|create|mkdir|lock)\b.{0,30}[ (:]permission denied\)? for (\[|\d|/)`,
+		`(?i)(\S: "?|\((1|13)(: |\))|errno (1|13)\] |e(acces|perm): )(permission denied|operation not permitted)($|[^\w\s]| /)|\baccessdeniedexception: /|\b(bind|socket|open|create|mkdir|lock)\b.{0,30}[ (:]permission denied\)? for (\[|\d|/)`,
 		"Starting frontend web: cannot bind socket (Permission denied) for [0.0.0.0:80]",
 		"open /data/x: permission denied", "PermissionError: [Errno 13] Permission denied: '/data'", "nginx: [emerg] mkdir() \"/var/cache\" failed (13: Permission denied)",
 		"Error: EACCES: permission denied, mkdir '/data'", "java.nio.file.AccessDeniedException: /data/node.lock", "chown: /data: Operation not permitted").except(aURL)

@@ -18,7 +18,7 @@ func Telling(lines []string) int { return telling(lines, gravities(lines)) }
 // telling is the same of lines whose gravities are known.
 func telling(lines []string, grave []int) int {
 	best, most, behind := -1, empty, 0
-	ending, before, milds := false, false, 0
+	ending, before, went, milds := false, false, false, 0
 	for i, line := range slices.Backward(lines) {
 		if strings.TrimSpace(line) == "" {
 			continue
@@ -34,15 +34,15 @@ func telling(lines []string, grave []int) int {
 		switch {
 		case g == parting && poor.MatchString(Gist(line)), g == plain && hollow(line):
 			ending = !before // what it says after that is no reason
-		case g == plain:
-			ending, before = false, before || ending
+		case g == plain && grave[i] == plain:
+			ending, before, went = false, before || ending, true
 		}
 		if g == plain && milds >= 0 && mild.MatchString(line) {
 			milds++
 		} else if g == plain {
 			milds = -1
 		}
-		if g == trouble && most == plain && !ending && (milds < 1 || milds > afterwards) && !furthered(lines, i) && (behind != 2 || Gist(lines[best]) != strings.TrimSpace(lines[best])) {
+		if g == trouble && went && most == plain && !ending && (milds < 1 || milds > afterwards) && !furthered(lines, i) && (behind != 2 || Gist(lines[best]) != strings.TrimSpace(lines[best])) {
 			continue // a later line of its own, and no mere goodbye
 		}
 		if g > most {
@@ -67,6 +67,7 @@ func origin(lines []string, grave []int, at int) int {
 	for i := at - 1; i >= 0; i-- {
 		switch {
 		case hollow(lines[i]):
+		case furthers.MatchString(Gist(lines[i])):
 		case grave[i] >= trouble:
 			return i
 		case complaint == at && grave[i] == plain && complains.MatchString(lines[i]):
@@ -168,7 +169,7 @@ func reasonAt(lines []string, grave []int, at int) string {
 	from, first, most := at, -1, grave[at]
 	for i := at - 1; i >= 0 && most >= trouble; i-- {
 		switch {
-		case grave[i] == detail, grave[i] == warning && at-from > 0, most == trouble && i > 0 && grave[i-1] >= trouble && mild.MatchString(lines[i]):
+		case grave[i] <= detail && most < reason, grave[i] == warning && at-from > 0, most == trouble && i > 0 && grave[i-1] >= trouble && mild.MatchString(lines[i]):
 			continue
 		case grave[i] < trouble || raises(lines[i], grave[i]):
 			i = 0
@@ -275,7 +276,7 @@ func continues(lines []string, grave []int, i, at int) bool {
 	case most <= warning || grave[i] < detail || access.MatchString(gist) || mild.MatchString(trimmed):
 		return false
 	case most == reason:
-		return grave[i] <= plain && gist == trimmed && goesOn(lines, i)
+		return grave[i] <= trouble && gist == trimmed && goesOn(lines, i)
 	}
 	return gist == trimmed && (grave[i] == detail || Gist(lines[i-1]) == strings.TrimSpace(lines[i-1])) || furthers.MatchString(gist)
 }
@@ -427,7 +428,7 @@ func Keep(lines []string, most, bytes int) (kept []string, which []int) {
 	}
 	order = append(order, between(lines, order)...)
 	for i := 1; len(order) > 0 && i < mostReasons; i++ { // the rest of its message
-		if j := order[0] + i; j >= len(lines) || grave[j] != plain || !continues(lines, grave, j, order[0]) {
+		if j := order[0] + i; j >= len(lines) || grave[j] < plain || !continues(lines, grave, j, order[0]) {
 			break
 		}
 		order = append(order, order[0]+i)
