@@ -105,9 +105,12 @@ func TestFieldsOfFixes(t *testing.T) {
 // changed there, and not in the pod that asks it.
 func TestWhereMeaningsLead(t *testing.T) {
 	pod := web(ready)
+	pod.Spec.Volumes = []v1.Volume{{Name: "data", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}}}
+	pod.Spec.Containers[0].VolumeMounts = []v1.VolumeMount{{Name: "data", MountPath: "/data"}}
 	pod.Spec.Containers[0].Env = []v1.EnvVar{{Name: "DB_PASSWORD", ValueFrom: &v1.EnvVarSource{SecretKeyRef: &v1.SecretKeySelector{LocalObjectReference: v1.LocalObjectReference{Name: "shop-db"}, Key: "password"}}}}
 	for said, want := range map[string]string{
 		`psycopg2.OperationalError: FATAL: password authentication failed for user "shop"`:               "correct the user or password that it is given (a Secret's value, and its line end): DB_PASSWORD is password of Secret shop-db: kubectl -n shop edit secret shop-db   # then start the pod again",
+		"etcdmain: member c918224843a046dc has already been bootstrapped":                                "take its old entry from the others' list and let it join as a new one (etcd: etcdctl member remove and member add, then --initial-cluster-state=existing; Cassandra: -Dcassandra.replace_address_first_boot); and have volume data outlive the pod: ",
 		"redis.exceptions.ResponseError: OOM command not allowed when used memory > 'maxmemory'":         "in that database, delete what is not needed, or raise its limit",
 		"psycopg2.errors.ReadOnlySqlTransaction: cannot execute CREATE TABLE in a read-only transaction": "have who writes ask the primary, or let the database that it asks take writes again: ",
 	} {

@@ -3,6 +3,7 @@ package why
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -76,6 +77,26 @@ func leftBehind(h *inquiry, _, said string) answer.Fix {
 	return h.specFix(fmt.Sprintf("have the start remove %s, or give it a place that does not outlive the container, or none; only one pod may use it", file))
 }
 
+// memberAgain has a member join anew whose data are gone, and keep them from then on: a volume that is
+// its only place for them, and goes with its pod, is named.
+func memberAgain(h *inquiry, container, _ string) answer.Fix {
+	text := "take its old entry from the others' list and let it join as a new one (etcd: etcdctl member remove and member add, then --initial-cluster-state=existing; Cassandra: -Dcassandra.replace_address_first_boot)"
+	var goes []string
+	for _, m := range volumeMounts(h.Spec(container)) {
+		switch _, v := h.volumeOf(container, path.Clean(m.MountPath)); {
+		case v == nil:
+		case v.EmptyDir != nil:
+			goes = append(goes, v.Name)
+		case v.PersistentVolumeClaim != nil:
+			return h.specFix(text)
+		}
+	}
+	if len(goes) == 1 {
+		text += fmt.Sprintf("; and have volume %s outlive the pod: an emptyDir goes with it (volumeClaimTemplates)", goes[0])
+	}
+	return h.specFix(text)
+}
+
 // meanings are in the words of OpenSSL, Go, Java, Node, Python, glibc, musl, and of
 // databases and their clients. The first that fits counts.
 var meanings = []meaning{
@@ -88,6 +109,11 @@ var meanings = []meaning{
 		words.CertificateUnknown,
 		"it does not trust whoever signed a TLS certificate",
 		changing("give it the certificate authority that signed it (ca-certificates in the image, or a mounted bundle)"),
+	},
+	{
+		words.StillMember,
+		"the others of its cluster know it as a member, and it has no data of one: they are gone, or it was given another volume",
+		memberAgain,
 	},
 	{
 		words.WatchesFull,

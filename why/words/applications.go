@@ -165,6 +165,11 @@ var (
 		`(?i)unknown authority|self[- ]signed certificate|local issuer certificate|pkix path building|unable to verify the first certificate|certificate verify failed`,
 		"x509: certificate signed by unknown authority", "Error: self-signed certificate in certificate chain", "unable to get local issuer certificate", "PKIX path building failed", "unable to verify the first certificate",
 		"ssl.SSLCertVerificationError: [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed")
+	// StillMember is said by a member of a cluster that has no data of one, and that the others
+	// know.
+	StillMember = fits("etcd 3.6, Cassandra 5",
+		`(?i)member \w+ has already been bootstrapped|a node with address \S+ already exists, cancelling join`,
+		"etcdmain: member c918224843a046dc has already been bootstrapped", "java.lang.RuntimeException: A node with address /10.42.0.7:7000 already exists, cancelling join. Use cassandra.replace_address if you want to replace this node.")
 	WatchesFull = fits("Node 24, webpack 5, fsnotify 1.9; inotify_add_watch(2)",
 		`(?i)(file )?watch(es|ers?)\b.*(reached|no space|enospc)|(enospc|no space).*\bwatch|inotify_add_watch|inotify watch`,
 		"Error: ENOSPC: System limit for number of file watchers reached, watch '/app'", "inotify_add_watch(\"/app\") failed: No space left on device")

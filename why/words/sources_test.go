@@ -232,6 +232,7 @@ var fromMemory = map[*Phrase]string{
 	noHost:          "Spring, PropertyPlaceholderHelper.java; .NET, CallSiteFactory.cs",
 	TakesNoWrites:   "PostgreSQL, src/backend/tcop/utility.c, PreventCommandIfReadOnly; MySQL, ER_OPTION_PREVENTS_STATEMENT; Redis, src/server.c, shared.roslaveerr",
 	LacksCopies:     "Redis, src/server.c, shared.noreplicaserr; Kafka, NotEnoughReplicasException.java; MongoDB, error_codes.yml, UnsatisfiableWriteConcern; MariaDB, sql/share/errmsg-utf8.txt, ER_UNKNOWN_COM_ERROR of wsrep",
+	StillMember:     "etcd, server/etcdserver/bootstrap.go; Cassandra, service/StorageService.java, checkForEndpointCollision",
 	QuotaReached:    "etcd, server/etcdserver/api/etcdhttp/health.go and errors.go; Redis, src/server.c, shared.oomerr",
 	PoolTaken:       "psycopg2, lib/pool.py; SQLAlchemy, pool/impl.py; HikariPool.java; node-postgres, pg-pool/index.js; Rails, connection_pool.rb",
 	noContact:       "OpenLDAP, libraries/libldap/error.c, LDAP_SERVER_DOWN",
