@@ -61,7 +61,8 @@
 //	rule_probe_speaks.go  why a probe fails, by what else is spoken there
 //	rule_probe_relay.go  whose answer it is that a probe gets, by its page
 //	start.go     why a container or a pod does not start, by rule_start.go, and rule_image.go
-//	             where it is for want of an image; start_init.go, what the others wait for
+//	             where it is for want of an image; start_init.go, what the others wait for;
+//	             start_mount.go, what cannot be mounted into it
 //	pod.go       deletion and completion; ready.go, readiness; evicted.go, what the node ran
 //	             short of
 //	rule_deleted.go, rule_requested.go, rule_controller.go  who wanted a pod gone

@@ -84,13 +84,8 @@ func (h *inquiry) fileFixes(file string, mount v1.VolumeMount, volume *v1.Volume
 // keyOf is the ConfigMap or Secret that a file is of, and its key there; kind is empty where it
 // is of neither.
 func keyOf(file string, mount v1.VolumeMount, volume *v1.Volume) (kind, name, key string) {
-	var items []v1.KeyToPath
-	switch {
-	case volume.ConfigMap != nil:
-		kind, name, items = "ConfigMap", volume.ConfigMap.Name, volume.ConfigMap.Items
-	case volume.Secret != nil:
-		kind, name, items = "Secret", volume.Secret.SecretName, volume.Secret.Items
-	default:
+	kind, name, items := source(volume)
+	if kind == "" {
 		return "", "", ""
 	}
 	key = strings.TrimPrefix(path.Join(mount.SubPath, strings.TrimPrefix(file, mount.MountPath)), "/")
@@ -103,4 +98,15 @@ func keyOf(file string, mount v1.VolumeMount, volume *v1.Volume) (kind, name, ke
 		return "", "", "" // the folder itself
 	}
 	return kind, name, key
+}
+
+// source is the ConfigMap or Secret that a volume is of; kind is empty where it is of neither.
+func source(volume *v1.Volume) (kind, name string, items []v1.KeyToPath) {
+	switch {
+	case volume.ConfigMap != nil:
+		return "ConfigMap", volume.ConfigMap.Name, volume.ConfigMap.Items
+	case volume.Secret != nil:
+		return "Secret", volume.Secret.SecretName, volume.Secret.Items
+	}
+	return "", "", nil
 }

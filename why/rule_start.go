@@ -155,18 +155,6 @@ func startDirectory(c notStarted) *finding {
 	}
 }
 
-// startMount: the runtime cannot mount what it has.
-func startMount(c notStarted) *finding {
-	if !c.says(words.Mounting) || c.says(words.ExecFailed) {
-		return nil
-	}
-	return &finding{
-		cause: answer.VolumeFailed, weight: fair, chain: c.chain(),
-		text:  fmt.Sprintf("A volume could not be mounted into container %s: %s.", c.run.Container, prose.Brief(c.message, kept)),
-		fixes: []answer.Fix{c.h.describeFix()},
-	}
-}
-
 // startSubPath: the path of a mount takes a variable that is not set.
 func startSubPath(c notStarted) *finding {
 	variable, ok := words.SubPathVariable(c.message)

@@ -47,6 +47,23 @@ var (
 		`failed to prepare subPath for volumeMount "data" of container "app"`)
 )
 
+// NotDirectory is what mount(2) says where one of the two is a directory, and the other is not
+// (strerror(3), ENOTDIR).
+const NotDirectory = "not a directory"
+
+// mountFailed is what could not be mounted, where, and why (runc 1.5, libcontainer/mount_linux.go,
+// mountError.Error).
+var mountFailed = regexp.MustCompile(`error mounting "[^"]*" to rootfs at "([^"]+)": (?:mount (?:src=|\S+:/)(?:.*?flags[=:] ?[^:]+|[^:]*): )?(.*)`)
+
+// MountFailed is where in a container something could not be mounted, and why, without the paths
+// on the node; empty where a message tells of no such thing.
+func MountFailed(message string) (at, why string) {
+	if m := mountFailed.FindStringSubmatch(message); m != nil {
+		return m[1], strings.TrimSuffix(m[2], ": unknown")
+	}
+	return "", ""
+}
+
 // notExecutable is a program that is there and may not be run.
 var notExecutable = regexp.MustCompile(`exec: "([^"]+)": permission denied`)
 

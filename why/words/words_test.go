@@ -167,6 +167,19 @@ func TestSocket(t *testing.T) {
 	}
 }
 
+func TestMountFailed(t *testing.T) {
+	for message, want := range map[string][2]string{
+		`error during container init: error mounting "/var/lib/kubelet/pods/u/volume-subpaths/proxy/haproxy/0" to rootfs at "/etc/haproxy/haproxy.cfg": mount src=/var/lib/kubelet/pods/u/volume-subpaths/proxy/haproxy/0, dst=/etc/haproxy/haproxy.cfg, dstFd=/proc/thread-self/fd/16, flags=MS_RDONLY|MS_BIND|MS_REC: not a directory`: {"/etc/haproxy/haproxy.cfg", "not a directory"},
+		`error mounting "/a" to rootfs at "/srv": mount /a:/srv (via /proc/self/fd/6), flags: 0x5000: not a directory: unknown`: {"/srv", "not a directory"},
+		`error mounting "/a" to rootfs at "/srv/x": create mountpoint for /srv/x mount: read-only file system`:                  {"/srv/x", "create mountpoint for /srv/x mount: read-only file system"},
+		`failed to prepare subPath for volumeMount "data" of container "app"`:                                                   {"", ""},
+	} {
+		if at, why := MountFailed(message); [2]string{at, why} != want {
+			t.Errorf("%q: %q, %q, want %q", message, at, why, want)
+		}
+	}
+}
+
 func TestLackedCapability(t *testing.T) {
 	for line, want := range map[string]string{
 		"Fatal error : adjtimex(0x8001) failed : Operation not permitted":            "SYS_TIME",
