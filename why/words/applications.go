@@ -187,7 +187,7 @@ var (
 		`(?i)can't handle RDB format version|database files are incompatible with server|unsupported redo log format|upgrade after a crash is not supported|downgrade is not supported|too recent to start up on the existing data files|feature flags.{0,60}(unsupported|not supported)|(written|created|initialized) by a newer version`,
 		"Can't handle RDB format version 12", "FATAL:  database files are incompatible with server", "InnoDB: Unsupported redo log format. The redo log was created with MariaDB 11.4.", "This version of MongoDB is too recent to start up on the existing data files.")
 	SettingMissing = fits("what programs say of their environment, in their own words",
-		`(?i)\brequires \S+ to be (set|configured)\b|\benv(ironment)?\b.{0,40}\b(not set|unset|missing|required|undefined|must be set)|\b(missing|required|undefined)\b.{0,40}\benv(ironment)?\b|\b[A-Z_][A-Z0-9_]+: (unbound variable|parameter (null or )?not set)|\b(setting|password|option|variable|property)\b.{0,30} (must not be empty|is not specified|must be (set|specified)|is required)|\brequired but it could not be found`,
+		`(?i)\brequires \S+ to be (set|configured)\b|\benv(ironment)?\b.{0,40}\b(not set|unset|missing|required|undefined|must be set|not found)|\b(missing|required|undefined)\b.{0,40}\benv(ironment)?\b|\b[A-Z_][A-Z0-9_]+: (unbound variable|parameter (null or )?not set)|\b(setting|password|option|variable|property)\b.{0,30} (must not be empty|is not specified|must be (set|specified)|is required)|\brequired but it could not be found`,
 		"/run.sh: line 7: DB_HOST: unbound variable", "/run.sh: 3: DB_HOST: parameter not set", "The SECRET_KEY setting must not be empty.", "Database is uninitialized and superuser password is not specified.", "The config property stripe.key is required but it could not be found in any config source",
 		"environment variable DATABASE_URL is not set", "nats-server: jetstream cluster requires `server_name` to be set", "missing required environment variable PORT")
 
@@ -231,7 +231,7 @@ var (
 		`(?i)\bclient(abort)?|\bignoring\b|\b(writing|sending|write|send) (the )?(response|reply|body|output)|\bhandshake\b`,
 		"recv() failed (104: Connection reset by peer) while reading client request headers", "LOG:  could not receive data from client: Connection reset by peer", "Ignoring EPIPE: Broken pipe", "org.apache.catalina.connector.ClientAbortException: java.io.IOException: Broken pipe")
 	place = fits("the same speakers, where they name what they asked",
-		`(?i)\blookup ([\w.-]+)|bad address '([\w.-]+)'|(?:enotfound|eai_again) ([\w.-]+)|(?:resolve host:?|resolve address|host name|getaddrinfo for host|backend host|host not found in upstream|unknownhostexception:?) ["']*([\w.-]+)|\bserver at "([\w.-]+)"|\bserver (?:on|host) '([\w.-]+)|\bhost='([\w.-]+)'|\b[a-z][a-z+]*://(?:[^/@\s'"]*@)?([\w.-]+(?::\d{2,5})?)|\bto ([\w.-]+ port \d+)|\b(?:remote )?host \(([\w.:]+)\)|\b((?:[a-z][\w-]*(?:\.[\w-]+)*|\d+(?:\.\d+){3}):\d{2,5})\b`,
+		`(?i)\blookup "?([\w.-]+)|bad address '([\w.-]+)'|(?:enotfound|eai_again) ([\w.-]+)|(?:resolve host:?|resolve address|host name|getaddrinfo for host|backend host|host not found in upstream|unknownhostexception:?) ["']*([\w.-]+)|\bserver at "([\w.-]+)"|\bserver (?:on|host) '([\w.-]+)|\bhost='([\w.-]+)'|\b[a-z][a-z+]*://(?:[^/@\s'"]*@)?([\w.-]+(?::\d{2,5})?)|\bto ([\w.-]+ port \d+)|\b(?:remote )?host \(([\w.:]+)\)|\b((?:[a-z][\w-]*(?:\.[\w-]+)*|\d+(?:\.\d+){3}):\d{2,5})\b`,
 		"dial tcp: lookup db on 10.96.0.10:53: no such host", "nc: bad address 'db'", `connection to server at "db" (10.43.0.9), port 5432 failed: Connection refused`, "curl: (7) Failed to connect to db port 80",
 		"HTTPConnectionPool(host='stock', port=8000): Read timed out.", "500 Server Error: INTERNAL SERVER ERROR for url: http://stock/")
 
@@ -282,7 +282,7 @@ func ListensOnLoopback(line string, port int32) bool {
 var source = regexp.MustCompile(`(^|[\s"'(\[{<,=])/?[\w.@-]+(?:/[\w.@-]+)*\.(?:go|py|m?js|ts|rb|java|kt|scala|php|cpp|cc?|h|hpp|rs|cs|exs?|erl|lua|cfg|conf|cnf|ini|ya?ml|json|xml|toml|properties|log|txt):\d+\b`)
 
 // quotes are what may stand between a host and its port, and what only looks like one.
-var quotes = strings.NewReplacer("`:`", ":", "`", "", "lookup address information", "")
+var quotes = strings.NewReplacer("`:`", ":", "`", "", "lookup address information", "", "lookup SRV records", "lookup")
 
 // clients are those of whom a server logs that they asked it, transports what may stand before
 // an address.

@@ -77,7 +77,7 @@ var frame = regexp.MustCompile("^\\s*(" + strings.Join([]string{
 var upshot = regexp.MustCompile(`(?i)\bkernel pid terminated\b|\bapplication:? \S+ exited with reason:|^crash dump is being written to:`)
 
 // onlyFailed fits what says that something failed, or ended, and no more.
-var onlyFailed = regexp.MustCompile(`^Error: \w{1,20}(\(\w+\))?$|^(\S+: )*(?i:could not|cannot|unable to|failed to) (create|start|launch|initiali[sz]e|boot|run|open) [A-Za-z ]{1,40}\.?$|(?i)\bprogram will exit\b|\*\*\* .*\bError \d+$|(?i)\bsee (the )?(previous|above|preceding) (messages?|errors?|logs?)\b|\b(fail(ed|s|ure)( to (start|launch|initiali[sz]e|run|boot))?|(could not|cannot|unable to) (start|launch|initiali[sz]e|run|boot)|aborted|unsuccessful(ly)?|exit(ed)?( abnormally| unexpectedly)?( (status|code|value))?|terminated( abnormally| unexpectedly)?|did not exit normally|returned (status|code)|not recoverable(: exiting now)?)\b( \d+| (with|due to|because of) (an? |the )?(previous |fatal )?(exit )?(code|status|value|errors?|failures?|exceptions?)( \[\w+\])?:?( \d+)?|, exited with \d+| - check the logs\b.*|: \d+)?[.! ]*$`)
+var onlyFailed = regexp.MustCompile(`^Error: \w{1,20}(\(\w+\))?$|^(\d+ )?errors?$|^(\S+: )*(?i:could not|cannot|unable to|failed to) (create|start|launch|initiali[sz]e|boot|run|open) [A-Za-z ]{1,40}\.?$|(?i)\bprogram will exit\b|\*\*\* .*\bError \d+$|(?i)\bsee (the )?(previous|above|preceding) (messages?|errors?|logs?)\b|\b(fail(ed|s|ure)( to (start|launch|initiali[sz]e|run|boot))?|(could not|cannot|unable to) (start|launch|initiali[sz]e|run|boot)|aborted|unsuccessful(ly)?|exit(ed)?( abnormally| unexpectedly)?( (status|code|value))?|terminated( abnormally| unexpectedly)?|did not exit normally|returned (status|code)|not recoverable(: exiting now)?)\b( (with )?\d+| (with|due to|because of) (an? |the )?(previous |fatal )?(exit )?(code|status|value|errors?|failures?|exceptions?)( \[\w+\])?:?( \d+)?|, exited with \d+| - check the logs\b.*|: \d+)?[.! ]*$`)
 
 // level fits the level of a line that says nothing else.
 var level = regexp.MustCompile(`(?i)^\[(emerg|alert|crit|critical|fatal|error|warn|warning|notice|info|debug)\]$`)
@@ -86,7 +86,7 @@ var level = regexp.MustCompile(`(?i)^\[(emerg|alert|crit|critical|fatal|error|wa
 var leading = regexp.MustCompile(`^[A-Z]+:? `)
 
 // hasOnlyLevel fits one that has nothing but what stands before what is said.
-var hasOnlyLevel = regexp.MustCompile(`^(FATAL|ERROR|SEVERE|WARN(ING)?|npm ERR!):? *(\[[^\]]*\]\s*)*$`)
+var hasOnlyLevel = regexp.MustCompile(`^[=*_#~-]{3,}$|^(FATAL|ERROR|SEVERE|WARN(ING)?|npm ERR!):? *(\[[^\]]*\]\s*)*$`)
 
 // furthers fits a line that goes on with the error before it, as PostgreSQL's programs do.
 var furthers = regexp.MustCompile(`(?i)^([\w.-]+: )?(detail|hint): `)
@@ -194,6 +194,8 @@ func gravity(lines []string, i int, gist string) int {
 		return trouble
 	case !warns.MatchString(line) && putsAway(gist, mildly):
 		return parting
+	case mildly && tellsOfAnother(gist):
+		return warning
 	case !mildly && tellsOfFault(gist), beginsGrave.MatchString(bracketed.ReplaceAllString(gist, "")):
 		return trouble
 	}
@@ -210,8 +212,12 @@ func gravityNamed(m map[string]string, gist string) (g int, ok bool) {
 		if g, ok = byName[strings.ToLower(m[name])]; !ok {
 			continue
 		}
-		if g == plain && putsAway(gist, true) {
+		switch {
+		case g != plain:
+		case putsAway(gist, true):
 			g = parting
+		case tellsOfAnother(gist):
+			g = warning
 		}
 		return g, true
 	}

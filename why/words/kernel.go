@@ -36,7 +36,7 @@ var (
 	// Node and Go write it. A database's "permission denied for table" and ssh's
 	// "Permission denied (publickey)" are other refusals.
 	Refused = fits("strerror(3), EACCES and EPERM; nginx 1.28, CPython 3.14, Node 24, Go 1.26",
-		`(?i)(\S: "?|\((1|13)(: |\))|errno (1|13)\] |e(acces|perm): )(permission denied|operation not permitted)($|[^\w\s]| /)|\baccessdeniedexception: /|\b(bind|socket|open|create|mkdir|lock)\b.{0,30}[ (:]permission denied\)? for (\[|\d|/)`,
+		`(?i)(\S: "?|\((1|13)(: |\))|errno (1|13)\] |e(acces|perm): )(permission denied|operation not permitted)($|[^\w\s]| /| \()|\baccessdeniedexception: /|\b(bind|socket|open|create|mkdir|lock)\b.{0,30}[ (:]permission denied\)? for (\[|\d|/)`,
 		"Starting frontend web: cannot bind socket (Permission denied) for [0.0.0.0:80]",
 		"open /data/x: permission denied", "PermissionError: [Errno 13] Permission denied: '/data'", "nginx: [emerg] mkdir() \"/var/cache\" failed (13: Permission denied)",
 		"Error: EACCES: permission denied, mkdir '/data'", "java.nio.file.AccessDeniedException: /data/node.lock", "chown: /data: Operation not permitted").except(aURL)
