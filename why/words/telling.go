@@ -166,6 +166,9 @@ func Reason(lines []string) string {
 
 // reasonAt is what a line says, with what belongs to it.
 func reasonAt(lines []string, grave []int, at int) string {
+	if at+1 == len(lines) || !continues(lines, grave, at+1, at) { // of its message there is no more
+		at = fuller(lines, at)
+	}
 	from, first, most := at, -1, grave[at]
 	for i := at - 1; i >= 0 && most >= trouble; i-- {
 		switch {
@@ -247,6 +250,28 @@ func wider(lines []string, at int) int {
 		}
 	}
 	return -1
+}
+
+// cause fits what runtimes put before an error that another comes from.
+var cause = regexp.MustCompile(`^(Caused by: |---> )`)
+
+// fuller is the error above a cause that ends with all that the cause says, and tells more before
+// that: the nearest; the cause itself where there is none.
+func fuller(lines []string, at int) int {
+	trimmed := strings.TrimSpace(lines[at])
+	says := cause.ReplaceAllString(trimmed, "")
+	if says == trimmed {
+		return at
+	}
+	for i := at - 1; i >= 0; i-- {
+		switch above := cause.ReplaceAllString(strings.TrimSpace(lines[i]), ""); {
+		case GivesReason(above) && above != says && strings.HasSuffix(above, says):
+			return i
+		case !GivesReason(above) && (i == 0 || !Frame(lines[i-1], lines[i])):
+			return at
+		}
+	}
+	return at
 }
 
 // raises says whether a line is the reason that a language gives, which says all; many

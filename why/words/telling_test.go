@@ -132,3 +132,27 @@ func FuzzGist(f *testing.F) {
 		_, _ = Gist(line), Reason(lines)
 	})
 }
+
+// The error above a cause is quoted where it ends with what the cause says.
+func TestFuller(t *testing.T) {
+	const deepest = "sun.security.provider.certpath.SunCertPathBuilderException: unable to find valid certification path to requested target"
+	for name, q := range map[string]struct{ log, want string }{
+		"the nearest": {
+			"javax.net.ssl.SSLHandshakeException: (certificate_unknown) PKIX path building failed: " + deepest + "\n\tat A.b(A.java:1)\nCaused by: sun.security.validator.ValidatorException: PKIX path building failed: " + deepest + "\n\t... 12 more\nCaused by: " + deepest + "\n\t... 18 more",
+			"Caused by: sun.security.validator.ValidatorException: PKIX path building failed: " + deepest,
+		},
+		"frames left out": {
+			"javax.net.ssl.SSLHandshakeException: (certificate_unknown) PKIX path building failed: " + deepest + "\nCaused by: " + deepest,
+			"javax.net.ssl.SSLHandshakeException: (certificate_unknown) PKIX path building failed: " + deepest,
+		},
+		"the same again": {"java.io.IOException: no\n\tat A.b(A.java:1)\nCaused by: java.io.IOException: no", "Caused by: java.io.IOException: no"},
+		"of another error": {
+			"java.io.IOException: read: java.io.EOFException: no\nretrying at once\nException in thread main a.B: c\nCaused by: java.io.EOFException: no",
+			"Caused by: java.io.EOFException: no",
+		},
+	} {
+		if got := Reason(strings.Split(q.log, "\n")); got != q.want {
+			t.Errorf("%s: %q, want %q", name, got, q.want)
+		}
+	}
+}
