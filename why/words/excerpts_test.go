@@ -142,3 +142,18 @@ func TestExcerpts(t *testing.T) {
 	}
 	t.Logf("%d of %d are read right; of those that nobody looked at when the rules were made, %d of %d", right[false], all[false], right[true], all[true])
 }
+
+// What is well is not called an error.
+func TestWell(t *testing.T) {
+	raw, err := os.ReadFile("testdata/well.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range strings.Split("\n"+string(raw), "\n=== ")[1:] {
+		name, log, _ := strings.Cut(text, "\n")
+		kept, _ := Keep(strings.Split(strings.TrimSpace(log), "\n"), 10, 1<<10)
+		if said := Trouble(kept, false); said != "" {
+			t.Errorf("%s: %s", name, said)
+		}
+	}
+}

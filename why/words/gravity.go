@@ -49,7 +49,7 @@ func belowTraceback(lines []string, i int) bool {
 var (
 	gravest = regexp.MustCompile(`\b(FATAL|PANIC|SEVERE|CRITICAL|EMERG|ALERT)\b|\t(fatal|panic)\t|[\[:<](?i:emerg|alert|crit|critical|fatal)[\]>]|\b(level|severity)"?[=:] ?"?(fatal|panic|critical|60\b)|\bFTL\b|^<[0-2]>|^(\S+ ){0,2}C \| |^F\d{4} |(?i)\bfatal error\b|(^|: )fatal:|^fatal\b|\bkernel pid terminated\b|\bboot failed\b`)
 	called  = regexp.MustCompile(`\bERROR\b|\terror\t|[\[:<](?i:error)[\]>]|\b(level|severity)"?[=:] ?"?(error|50\b)|\bERR\b|^<3>|^(\S+ ){0,2}(E \||\[(!|E)\]|E[!/]|!!)(?: |\w+: )|^E\d{4} `)
-	grave   = regexp.MustCompile(`\b\w*(Error|Exception)[:\]]|(?i)^(\S+: )?(error|err|fail):? |\b(can't|cannot|could not|unable to|failed to)\b|(?-i:\b(failed|FAILED)\b)|\bpanicked\b|\b(you must|must (be|install|specify|set|provide)|is required|does not exist|is missing|incompatible|mismatch|corrupt(ed)?)\b|\berror occurred\b|\btimeout occurred\b|\berrors?:$|\bsyntax error\b|\bparser? (error|failed)\b|: failure\.?$|\b(unknown|unrecogni[sz]ed|unsupported|invalid|bad|illegal|wrong) (\w+ )?(option|flag|field|directive|keyword|setting|parameter|variable|command|argument|configuration|key|property|number of arguments)s?\b`)
+	grave   = regexp.MustCompile(`\b\w*(Error|Exception)[:\]]|(?i)^(\S+: )?(error|err|fail):? |\b(can't|cannot|could not|unable to|failed to)\b|(?-i:\b(failed|FAILED)\b)|\bpanicked\b|\berror occurred\b|\btimeout occurred\b|\berrors?:$|\bsyntax error\b|\bparser? (error|failed)\b|: failure\.?$|\b(unknown|unrecogni[sz]ed|unsupported|invalid|bad|illegal|wrong) (\w+ )?(option|flag|field|directive|keyword|setting|parameter|variable|command|argument|configuration|key|property|number of arguments)s?\b`)
 	warns   = regexp.MustCompile(`\b(WARN|WARNING)\b|^\d+:[XCSM] .{24} # |\twarn(ing)?\t|\bexit(ed)? (with )?(exit )?(status|code|value) [1-9]|[\[:<][Ww]arn(ing)?[\]>]|\b(level|severity)"?[=:] ?"?(warn|40\b)|\bWRN\b|^<4>|^(\S+ ){0,2}(W \||\[W\]|W[!/])(?: |\w+: )|^W\d{4} |(?i)(^|: )warn(ing)?: `)
 	// mild fits a line that its program calls one of what goes on.
 	mild = regexp.MustCompile(`\b(INFO?|DEBUG|DBG|NOTICE|TRACE)\b|\t(info|debug)\t|[\[:<](?i:info|information|debug|trace|notice|note|system)[\]>]|^(\S+ ){0,2}(\[[ .*+i]\]|[DI][!/])(?: |\w+: )|^<[5-7]>`)
@@ -109,12 +109,16 @@ func Frame(before, line string) bool {
 // indented below an error belongs to it, and what stands below the usage of a command does to that.
 func gravities(lines []string) []int {
 	all := make([]int, len(lines))
-	above, help, more := empty, false, false
+	above, most, help, more := empty, reason, false, false
 	for i, line := range lines {
 		gist := Gist(line)
 		trimmed := strings.TrimSpace(line)
 		g := gravity(lines, i, gist)
 		indented := gist == trimmed && trimmed != "" && line[0] <= ' '
+		if !indented {
+			most = mostBelow(trimmed)
+		}
+		g = min(g, most)
 		switch {
 		case g == empty:
 		case gist != trimmed, !indented && g >= trouble:
@@ -138,6 +142,18 @@ func gravities(lines []string) []int {
 		all[i] = g
 	}
 	return all
+}
+
+// mostBelow is how grave a line can be that stands below one, which is more than a line where .NET's
+// logger puts the level above what it says.
+func mostBelow(line string) int {
+	switch m := category.FindStringSubmatch(line); {
+	case m == nil, m[1] == "crit", m[1] == "fail":
+		return reason
+	case m[1] == "warn":
+		return warning
+	}
+	return plain
 }
 
 // opensHelp fits the line above how a command is used or what can be done, helps one that is
@@ -196,11 +212,14 @@ func gravity(lines []string, i int, gist string) int {
 		return parting
 	case mildly && tellsOfAnother(gist):
 		return warning
-	case !mildly && tellsOfFault(gist), beginsGrave.MatchString(bracketed.ReplaceAllString(gist, "")):
+	case !mildly && (tellsOfFault(gist) || lacking.MatchString(gist)), beginsGrave.MatchString(bracketed.ReplaceAllString(gist, "")):
 		return trouble
 	}
 	return plain
 }
+
+// lacking fits what tells of an error where it is said at no level.
+var lacking = regexp.MustCompile(`(?i)\b(you must|must (be|install|specify|set|provide)|is required|does not exist|is missing|incompatible|mismatch|corrupt(ed)?)\b`)
 
 // bracketed fits what loggers put in brackets before what is said, beginsGrave the word that
 // says it all there.
