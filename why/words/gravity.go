@@ -54,7 +54,7 @@ var (
 	// mild fits a line that its program calls one of what goes on.
 	mild = regexp.MustCompile(`\b(INFO?|DEBUG|DBG|NOTICE|TRACE)\b|\t(info|debug)\t|[\[:<](?i:info|information|debug|trace|notice|note|system)[\]>]|^(\S+ ){0,2}(\[[ .*+i]\]|[DI][!/])(?: |\w+: )|^<[5-7]>`)
 	// aside fits a warning that is about something else than what fails.
-	aside = regexp.MustCompile(`(?i)deprecat|\bto suppress this (message|warning)\b`)
+	aside = regexp.MustCompile(`(?i)deprecat|\bto suppress this (message|warning)\b|\b(might|may|could) (become|be|get|lead|cause)\b`)
 )
 
 // systems fits a line that ends with the C library's words for what a system call came

@@ -217,3 +217,31 @@ func TestNeededCapability(t *testing.T) {
 		}
 	}
 }
+
+// What may become of something is no error.
+func TestWhatMayBecome(t *testing.T) {
+	lines := []string{"LOG:  database system is ready to accept connections", "initdb: hint: The data directory might become corrupt if the operating system crashes.", "the index is corrupt"}
+	if Troubled(lines[:2]) || !Troubled(lines) {
+		t.Errorf("%v, %v", Troubled(lines[:2]), Troubled(lines))
+	}
+}
+
+// A place that is asked is no line of a file.
+func TestPlaceIsNoLineOfAFile(t *testing.T) {
+	for text, want := range map[string]bool{
+		"ERROR in app: sign-up: cannot write to ldap://ldap:389: txn_commit failed":            false,
+		"ERROR in app: amqp://queue:5672/orders: ProbableAccessDeniedError":                    false,
+		"ERROR: cannot reach http://db.shop.svc.cluster.local:5432: unknown error":             false,
+		"db.shop.svc.cluster.local:5432: connection error":                                     false,
+		`error: cannot open "/etc/app/app.conf:12"`:                                            true,
+		"/etc/fail2ban/jail.local:7: invalid option":                                           true,
+		"error loading configuration from /vault/config/vault.hcl: At 12:5: illegal character": true,
+		"FATAL: Bungled /etc/squid/squid.conf line 14: acl localnet sr 10.0.0.0/8":             true,
+		"[ALERT] config : parsing [/srv/haproxy.cfg:3]: unknown keyword 'maxcon'":              true,
+		"error: cannot connect to unix:/run/app.sock:0":                                        false,
+	} {
+		if BadConfig.In(text) != want {
+			t.Errorf("%s: %v", text, !want)
+		}
+	}
+}
