@@ -111,12 +111,27 @@ func hollow(line string) bool {
 func newestOfGravest(lines []string, grave []int, least int) int {
 	best, most := -1, least-1
 	for i := range slices.Backward(lines) {
-		if grave[i] > most {
+		if grave[i] > most && !(grave[i] == system && most == trouble && triesAgain(lines[i+1:], lines[best])) {
 			best, most = i, grave[i]
 		}
 	}
 	return best
 }
+
+// triesAgain says whether an error stands so often among some lines that it is what each try comes to:
+// what came of those before is over then.
+func triesAgain(lines []string, said string) bool {
+	n := 0
+	for _, line := range lines {
+		if Alike(Gist(line), Gist(said)) {
+			n++
+		}
+	}
+	return n >= tries
+}
+
+// tries is how often one has to fail alike to be one who tries again and again.
+const tries = 3
 
 // Trouble is what the log of a program that goes on says of what fails; "" where nothing in
 // it is an error, or a warning where those are asked for.
@@ -176,6 +191,8 @@ func reasonAt(lines []string, grave []int, at int) string {
 			continue
 		case grave[i] < trouble || raises(lines[i], grave[i]):
 			i = 0
+		case at-i > 1 && Alike(Gist(lines[i]), Gist(lines[at])):
+			i = 0 // it tries again and again, and what was before that is over
 		case at-i <= mostBefore(lines, at, most):
 			from = i
 		case most < reason:

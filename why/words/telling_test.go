@@ -156,3 +156,21 @@ func TestFuller(t *testing.T) {
 		}
 	}
 }
+
+// What each newer try comes to tells more than what those before did, which is over.
+func TestTriesAgain(t *testing.T) {
+	const refused, missing, line1 = "psql: error: connection to server at \"db\", port 5432 failed: Connection refused", "ERROR:  relation \"schema_version\" does not exist", "LINE 1: select version from schema_version"
+	for name, q := range map[string]struct {
+		lines []string
+		want  string
+	}{
+		"again and again": {[]string{refused, refused, missing, line1, missing, line1, missing, line1}, "ERROR: relation \"schema_version\" does not exist / LINE 1: select version from schema_version"},
+		"once":            {[]string{refused, missing, line1}, "relation"},
+		"none since":      {[]string{missing, missing, missing, refused}, "Connection refused"},
+	} {
+		got := Trouble(q.lines, true)
+		if !strings.Contains(strings.Join(strings.Fields(got), " "), q.want) || name == "again and again" && strings.Contains(got, "refused") {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
