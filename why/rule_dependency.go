@@ -64,7 +64,8 @@ func dependency(line string) (n needed, ok bool) {
 // lastNeed is the dependency of which the last lines of a log tell: it is among the
 // last three that are no stack trace, and no other reason follows it.
 func lastNeed(lines []string) (needed, bool) {
-	if n, ok := dependency(words.Root(lines)); ok {
+	root := words.Root(lines)
+	if n, ok := dependency(root); ok {
 		return n, true
 	}
 	looked := 0
@@ -75,7 +76,7 @@ func lastNeed(lines []string) (needed, bool) {
 		if n, ok := dependency(line); ok {
 			return n, true
 		}
-		if looked++; looked == 3 || words.GivesReason(line) {
+		if looked++; looked == 3 || words.GivesReason(line) || line == root && words.Complains(line) {
 			break
 		}
 	}

@@ -198,23 +198,29 @@ var (
 		"dial tcp: lookup db on 10.96.0.10:53: read udp 10.42.0.3:4711->10.96.0.10:53: i/o timeout")
 	// NoName is said by one that was told that there is no such name.
 	NoName = fits("glibc 2.42, busybox 1.37, curl 8, Go 1.26, Node 24, OpenJDK 25, nginx 1.28, libpq 17, MySQL 9",
-		`(?i)no such host|host not found|name or service not known|bad address '|could not (resolve|be resolved)|\benotfound\b|unknownhostexception|could not translate host name|nodename nor servname|name does not resolve|no address associated with|unknown (\w+ )?(server )?host\b`,
-		"Backend host '\"app\"' could not be resolved to an IP address",
+		`(?i)no such host|host not found|name or service not known|bad address '|could not (resolve|be resolved)|\b(unable to|couldn't|failed to|cannot) resolve (the )?(host|server|address|name)|\b(dns|name) resolution failed|\bdomain name not found\b|\benotfound\b|unknownhostexception|could not translate host name|nodename nor servname|name does not resolve|no address associated with|unknown (\w+ )?(server )?host\b`,
+		"Backend host '\"app\"' could not be resolved to an IP address", "wget: unable to resolve host address 'stock'", "14 UNAVAILABLE: Name resolution failed for target dns:stock:9000", "DNS resolution failed for stock:9000: C-ares status is not ARES_SUCCESS: Domain name not found",
 		"dial tcp: lookup db.shop.svc.cluster.local on 10.96.0.10:53: no such host", `host not found in upstream "backend" in /etc/nginx/nginx.conf:5`, "ping: db: Name or service not known", "nc: bad address 'db'",
 		"curl: (6) Could not resolve host: db", "Error: getaddrinfo ENOTFOUND db", "java.net.UnknownHostException: db", `could not translate host name "db" to address`, "ERROR 2005 (HY000): Unknown MySQL server host 'db' (-2)").except(noHost)
 	noHost      = fits("Spring 7, Maven 4, .NET 10", `(?i)could not resolve (placeholder|dependenc|type|service|parameter|reference|module|class|bean)`, "Could not resolve placeholder 'payment.url' in value \"${payment.url}\"")
 	nobodyTakes = fits("strerror(3), ECONNREFUSED; Node 24 gives the name; curl 7.88",
-		`(?i)connection refused|\beconnrefused\b|couldn't connect to server|\bconnection to \S+ refused\b|can't connect to (mysql )?server on '[^']*' \((111|115)\)`,
+		`(?i)connection refused|\beconnrefused\b|\bconnectionrefused(error)?\b|couldn't connect to server|\bconnection to \S+ refused\b|can't connect to (mysql )?server on '[^']*' \((111|115)\)`,
 		"dial tcp 10.0.0.9:6379: connect: connection refused", "Error: connect ECONNREFUSED 10.0.0.9:6379", "curl: (7) Failed to connect to db port 80 after 0 ms: Couldn't connect to server",
-		"org.postgresql.util.PSQLException: Connection to db:5432 refused. Check that the hostname and port are correct", "ERROR 2002 (HY000): Can't connect to server on 'db' (115)")
+		"org.postgresql.util.PSQLException: Connection to db:5432 refused. Check that the hostname and port are correct", "ERROR 2002 (HY000): Can't connect to server on 'db' (115)", "ConnectionRefusedError: [Errno 111] Connect call failed ('10.43.0.7', 5432)")
 	nobodyAnswers = fits("strerror(3), ETIMEDOUT, EHOSTUNREACH, ENETUNREACH; Go 1.26, OpenJDK 25, Node 24, libpq 17",
-		`(?i)i/o timeout|connection timed out|^nc: timed out|operation timed out|connect timed out|failed: timeout expired|could not connect to server: timeout expired|\btimeout occurred after waiting\b|\betimedout\b|no route to host|host is unreachable|network is unreachable|\behostunreach\b|\benetunreach\b`,
-		"dial tcp 10.0.0.9:5432: i/o timeout", "connect: Connection timed out", "java.net.SocketTimeoutException: Connect timed out", "Error: connect ETIMEDOUT 10.0.0.9:5432", "nc: connect: No route to host", "nc: timed out", `connection to server at "db" (10.43.202.87), port 5432 failed: timeout expired`, "connect: Network is unreachable", "wait-for-it.sh: timeout occurred after waiting 15 seconds for db:5432")
+		`(?i)i/o timeout|connection timed out|^nc: timed out|operation timed out|connect timed out|failed: timeout expired|could not connect to server: timeout expired|\btimeout occurred after waiting\b|\btimeout after \S+ waiting\b|: timeout expired$|\betimedout\b|no route to host|host is unreachable|network is unreachable|\behostunreach\b|\benetunreach\b`,
+		"dial tcp 10.0.0.9:5432: i/o timeout", "connect: Connection timed out", "java.net.SocketTimeoutException: Connect timed out", "Error: connect ETIMEDOUT 10.0.0.9:5432", "nc: connect: No route to host", "nc: timed out", `connection to server at "db" (10.43.202.87), port 5432 failed: timeout expired`, "connect: Network is unreachable", "wait-for-it.sh: timeout occurred after waiting 15 seconds for db:5432", "Timeout after 30s waiting on dependencies to become available: [tcp://db:5432]", "psycopg2.OperationalError: timeout expired")
 	// noContact is said by clients that do not tell what kept them.
-	noContact = fits("Prisma 6, error P1001; OpenLDAP 2.6, ldap_err2string of LDAP_SERVER_DOWN; PgBouncer 1.25, of a server",
-		`(?i)can't contact ldap server|can't reach database server at|\bS-0x[0-9a-f]+: \S+ closing because: connect failed`,
+	noContact = fits("OpenLDAP 2.6, ldap_err2string of LDAP_SERVER_DOWN; PgBouncer 1.25, of a server; Prisma 6, error P1001; Kafka 4, redis-rb 5, httpx 0.28, aiohttp 3, Npgsql 10, StackExchange.Redis 2, RabbitMQ's client of .NET 7, MySQL Connector/J 9, SQL Server's clients",
+		`(?i)can't contact ldap server|\bS-0x[0-9a-f]+: \S+ closing because: connect failed|\b(can'?t|cannot|could not|couldn't|unable to|failed to|not possible to) (connect to|reach|contact) |\berror connecting to \S|\bconnection to .{1,60} could not be established|\bcommunications link failure\b|\ball connection attempts failed\b|\bnone of the specified endpoints were reachable\b|\berror occurred while establishing a connection\b|\bunabletoconnect on\b`,
 		"2026-11-23 17:06:36.938 UTC [1] LOG S-0x5560f60e9c30: postgres/postgres@10.43.222.82:5432 closing because: connect failed (age=0s)",
-		"ERROR in app: cannot bind to ldap://ldap:389: {'result': -1, 'desc': \"Can't contact LDAP server\", 'ctrls': []}", "ldap_sasl_bind(SIMPLE): Can't contact LDAP server (-1)", "Can't reach database server at `db`:`5432`")
+		"ERROR in app: cannot bind to ldap://ldap:389: {'result': -1, 'desc': \"Can't contact LDAP server\", 'ctrls': []}", "ldap_sasl_bind(SIMPLE): Can't contact LDAP server (-1)", "Can't reach database server at `db`:`5432`",
+		"Connection to node -1 (kafka/10.43.0.7:9092) could not be established. Node may not be available.", "Redis::CannotConnectError: Error connecting to Redis on redis:6379 (SocketError)", "httpx.ConnectError: All connection attempts failed",
+		"Npgsql.NpgsqlException (0x80004005): Failed to connect to 10.43.0.7:5432", "UnableToConnect on redis:6379/Interactive", "None of the specified endpoints were reachable", "com.mysql.cj.jdbc.exceptions.CommunicationsException: Communications link failure",
+		"A network-related or instance-specific error occurred while establishing a connection to SQL Server.").except(turnedDown)
+	// turnedDown is said by a client that reached whom it asked, and got nothing there.
+	turnedDown = fits("clients, which call that a failed connection, too", `(?i)auth|passw|credential|denied|permission|certificate|x509|\btls: |\b(tls|ssl)\b[ :/]+(error|routines|alert|version|peer|required)|handshake|does not exist|forbidden|\binvalid\b|unknown (database|user)|quota|too many|\blimit`,
+		"failed to connect to `host=db user=shop database=shop`: server error (FATAL: password authentication failed for user \"shop\" (SQLSTATE 28P01))", "could not connect to the database: x509: certificate signed by unknown authority", "Failed to connect to database: FATAL: database \"shop\" does not exist")
 	// BrokenOff is said by a client whose connection was ended by whom it asked, with its place.
 	BrokenOff = fits("Go 1.26, net: OpError",
 		`(?i)\b(?:read|write) tcp \S+->(\S+:\d+): .*(?:connection reset by peer|broken pipe)`,
@@ -231,7 +237,7 @@ var (
 		`(?i)\bclient(abort)?|\bignoring\b|\b(writing|sending|write|send) (the )?(response|reply|body|output)|\bhandshake\b`,
 		"recv() failed (104: Connection reset by peer) while reading client request headers", "LOG:  could not receive data from client: Connection reset by peer", "Ignoring EPIPE: Broken pipe", "org.apache.catalina.connector.ClientAbortException: java.io.IOException: Broken pipe")
 	place = fits("the same speakers, where they name what they asked",
-		`(?i)\blookup "?([\w.-]+)|bad address '([\w.-]+)'|(?:enotfound|eai_again) ([\w.-]+)|(?:resolve host:?|resolve address|host name|getaddrinfo for host|backend host|host not found in upstream|unknownhostexception:?) ["']*([\w.-]+)|\bserver at "([\w.-]+)"|\bserver (?:on|host) '([\w.-]+)|\bhost='([\w.-]+)'|\b[a-z][a-z+]*://(?:[^/@\s'"]*@)?([\w.-]+(?::\d{2,5})?)|\bto ([\w.-]+ port \d+)|\b(?:remote )?host \(([\w.:]+)\)|\b((?:[a-z][\w-]*(?:\.[\w-]+)*|\d+(?:\.\d+){3}):\d{2,5})\b`,
+		`(?i)\blookup "?([\w.-]+)|bad address '([\w.-]+)'|(?:enotfound|eai_again) ([\w.-]+)|(?:resolve (?:the )?(?:host address|host name|host|server|address):?|host name|getaddrinfo for(?: host)?|resolution failed for(?: target)?|backend host|host not found in upstream|unknownhostexception:?) ["']*([\w.-]+(?::\d{2,5})?)|\bserver at "([\w.-]+)"|\bserver (?:on|host) '([\w.-]+(?::\d+)?)|\bhost='([\w.-]+)'|\b[a-z][a-z+]*://(?:[^/@\s'"]*@)?([\w.-]+(?::\d{2,5})?)|\bto (?:host )?([\w.-]+ port \d+)|\b(?:remote )?host \(([\w.:]+)\)|\b((?:[a-z][\w-]*(?:\.[\w-]+)*|\d+(?:\.\d+){3}):\d{2,5})\b`,
 		"dial tcp: lookup db on 10.96.0.10:53: no such host", "nc: bad address 'db'", `connection to server at "db" (10.43.0.9), port 5432 failed: Connection refused`, "curl: (7) Failed to connect to db port 80",
 		"HTTPConnectionPool(host='stock', port=8000): Read timed out.", "500 Server Error: INTERNAL SERVER ERROR for url: http://stock/")
 
@@ -282,16 +288,29 @@ func ListensOnLoopback(line string, port int32) bool {
 var source = regexp.MustCompile(`(^|[\s"'(\[{<,=])/?[\w.@-]+(?:/[\w.@-]+)*\.(?:go|py|m?js|ts|rb|java|kt|scala|php|cpp|cc?|h|hpp|rs|cs|exs?|erl|lua|cfg|conf|cnf|ini|ya?ml|json|xml|toml|properties|log|txt):\d+\b`)
 
 // quotes are what may stand between a host and its port, and what only looks like one.
-var quotes = strings.NewReplacer("`:`", ":", "`", "", "lookup address information", "", "lookup SRV records", "lookup")
+var quotes = strings.NewReplacer("`:`", ":", "`", "", "lookup address information", "", "lookup SRV records", "lookup", "dns:", "")
+
+// addresses are the forms in which Java and Python have a host and its port, and nc has both names.
+var addresses = []struct {
+	form *regexp.Regexp
+	to   string
+}{
+	{regexp.MustCompile(`\b([a-z][\w.-]*)/\d+(?:\.\d+){3}:(\d+)`), "$1:$2"},
+	{regexp.MustCompile(`\('([\w.:-]+)', (\d+)\)`), "$1:$2"},
+	{regexp.MustCompile(` \(\d+(?:\.\d+){3}\) port `), " port "},
+}
 
 // clients are those of whom a server logs that they asked it, transports what may stand before
 // an address.
-var clients, transports = regexp.MustCompile(`(?i)\bclient:? \[?\d[\d.:a-f\]]*`), regexp.MustCompile(`\b(?:tcp|udp)[46]?:(\d)`)
+var clients, transports = regexp.MustCompile(`(?i)\bclient:? \[?\d[\d.:a-f\]]*`), regexp.MustCompile(`\b(?:tcp|udp|ipv)[46]?[:#](\d)`)
 
 // Place is where a line of words about another points to; empty where it does not say.
 func Place(line string) string {
 	line = source.ReplaceAllString(line, "$1")
 	line = quotes.Replace(line)
+	for _, a := range addresses {
+		line = a.form.ReplaceAllString(line, a.to)
+	}
 	line = transports.ReplaceAllString(clients.ReplaceAllString(line, " "), "$1")
 	for _, w := range place.Find(line) {
 		if w != "" {

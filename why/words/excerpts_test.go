@@ -89,26 +89,27 @@ var unreachedMeans = map[string]string{
 	"nodns": "DNS did not answer", "unknown": "there is no such name in DNS", "refused": "nobody takes connections there", "timeout": "nobody answers there", "unreached": "",
 }
 
-// read is what is quoted of an excerpt, as an answer has room for it.
-func (e excerpt) read() string {
+// read is what is quoted of an excerpt, as an answer has room for it, and the line that it is read by.
+func (e excerpt) read() (said, root string) {
 	const most, bytes, quoted = 10, 1 << 10, 300
 	kept, _ := Keep(e.lines, most, bytes)
-	said := Reason(kept)
+	said, root = Reason(kept), Root(kept)
 	if e.lives {
 		said = Trouble(kept, true)
+		root = said
 	}
-	return prose.Midst(said, quoted)
+	return prose.Midst(said, quoted), root
 }
 
 // wrong says what is wrong with how an excerpt is read; "" where nothing is.
-func (e excerpt) wrong(said string) string {
+func (e excerpt) wrong(said, root string) string {
 	for _, want := range e.says {
 		if !slices.ContainsFunc(strings.Split(want, "|"), func(w string) bool { return strings.Contains(said, w) }) {
 			return "quoted is " + said
 		}
 	}
 	kind, place, _ := strings.Cut(e.means, " ")
-	what, where, ok := Unreached(said)
+	what, where, ok := Unreached(root)
 	want, connects := unreachedMeans[kind]
 	switch {
 	case ok != connects:

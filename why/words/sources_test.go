@@ -235,7 +235,6 @@ var fromMemory = map[*Phrase]string{
 	StillMember:     "etcd, server/etcdserver/bootstrap.go; Cassandra, service/StorageService.java, checkForEndpointCollision",
 	QuotaReached:    "etcd, server/etcdserver/api/etcdhttp/health.go and errors.go; Redis, src/server.c, shared.oomerr",
 	PoolTaken:       "psycopg2, lib/pool.py; SQLAlchemy, pool/impl.py; HikariPool.java; node-postgres, pg-pool/index.js; Rails, connection_pool.rb",
-	noContact:       "OpenLDAP, libraries/libldap/error.c, LDAP_SERVER_DOWN",
 	nobodyLeft:      "redis-py, redis/sentinel.py, discover_master; kafka-python, errors.py; PyMongo, topology.py; Redis, src/cluster.c, getNodeByQuery; nats.go, ErrNoServers",
 	BrokenOff:       "Go, src/net/net.go, OpError.Error",
 	SettingMissing:  "no one program: it is the habit of many",
