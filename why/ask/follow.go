@@ -360,7 +360,7 @@ func (f *follower) at(ctx context.Context, p place, service *v1.Service, pod *v1
 		own.Cause, own.Text, _ = cluster.Fails(&a, p.since)
 	}
 	if i < 0 {
-		own.Fixes = cluster.Steps(pod, &a, own.Cause)
+		own.Fixes = cluster.Steps(pod, &a, own.Cause, own.Text)
 	}
 	if own.Cause == "" && left < mostHops && met && p.withheld(&a) {
 		own.Cause, own.Text, own.Fixes = answer.DependencyDown, cluster.Withholds(f.clients(ctx, p, &a)), cluster.Asks(pod, &a)

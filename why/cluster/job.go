@@ -28,7 +28,7 @@ func CallsJob(text, name string) bool {
 
 // WaitsForJob words that a text shows that a Job is waited for.
 func WaitsForJob(o *batchv1.Job, text string) string {
-	return fmt.Sprintf("the pod waits for Job %s/%s (%s)", o.Namespace, o.Name, strings.TrimSuffix(prose.Brief(aroundJob(text, o.Name), 100), "."))
+	return fmt.Sprintf("the pod waits for Job %s/%s (%s)", o.Namespace, o.Name, strings.TrimSuffix(prose.Midst(aroundJob(text, o.Name), 100), "."))
 }
 
 // aroundJob is the part of a text that calls the Job: a sentence, or a line of a command.

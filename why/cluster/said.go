@@ -167,7 +167,7 @@ func HasContainer(p *v1.Pod, name string) bool {
 
 // NamedInError words that an error has the name of what stands for a pod among its words.
 func NamedInError(p *v1.Pod, name, text string) string {
-	return fmt.Sprintf("its error names %s, as %s/%s is called (%s)", name, p.Namespace, p.Name, strings.TrimSuffix(prose.Brief(text, 100), "."))
+	return fmt.Sprintf("its error names %s, as %s/%s is called (%s)", name, p.Namespace, p.Name, strings.TrimSuffix(prose.Midst(text, 100), "."))
 }
 
 // Mentions says whether words have a name among them, also as a part of the name of an error.

@@ -3,7 +3,9 @@ package cluster
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -13,8 +15,8 @@ import (
 )
 
 // Steps are what to do about a pod that looks well and is to blame for what others suffer: where
-// its log says why, what stands around that; else how to see what it does.
-func Steps(pod *v1.Pod, a *answer.Answer, cause answer.Cause) []answer.Fix {
+// its log says why, what stands around that; else how to see what it does. Told is what is told of it.
+func Steps(pod *v1.Pod, a *answer.Answer, cause answer.Cause, told string) []answer.Fix {
 	if fixes := moreRoom(pod, a); len(fixes) > 0 {
 		return fixes
 	}
@@ -27,6 +29,13 @@ func Steps(pod *v1.Pod, a *answer.Answer, cause answer.Cause) []answer.Fix {
 	}
 	said := own(a, false)
 	switch {
+	case cause == answer.ConfigChanged && changed.MatchString(told):
+		m := changed.FindStringSubmatch(told)
+		object := strings.ToLower(m[1]) + " " + m[2]
+		return []answer.Fix{
+			kubectl.Inspect("see what it is now", kubectl.Command(pod.Namespace, "get %s -o yaml", object)),
+			{Text: "put back what was there before, if the change was not meant", Command: kubectl.Command(pod.Namespace, "edit %s", object), Risk: answer.Restarts},
+		}
 	case cause == answer.AppOverloaded:
 		return []answer.Fix{exec("see what it is busy with", "top -b -n 1")}
 	case cause == answer.AppHang && isJVM(container):
@@ -45,6 +54,9 @@ func Steps(pod *v1.Pod, a *answer.Answer, cause answer.Cause) []answer.Fix {
 	}
 	return nil
 }
+
+// changed fits what is told of a change of what a pod reads.
+var changed = regexp.MustCompile(`\b(ConfigMap|Secret) (\S+) was changed`)
 
 // afresh has a pod made anew that does not answer.
 func afresh(pod *v1.Pod) []answer.Fix {

@@ -34,20 +34,21 @@ func TestSteps(t *testing.T) {
 		cause answer.Cause
 		want  []string
 	}{
-		"its log says it":         {pod("StatefulSet"), says, answer.AppUnhealthy, []string{"kubectl -n shop logs db-0 -c log --tail=100"}},
-		"it refuses who asks it":  {pod("StatefulSet"), refuses, answer.AppUnhealthy, []string{"kubectl -n shop get secrets", "kubectl -n shop logs db-0 -c db --tail=100"}},
-		"it does not answer":      {pod("StatefulSet"), listens, answer.AppHang, []string{"kubectl -n shop exec db-0 -c db -- cat /proc/1/wchan /proc/1/status", "kubectl -n shop delete pod db-0"}},
-		"nothing makes it":        {pod(""), listens, answer.AppHang, []string{"kubectl -n shop exec db-0 -c db -- cat /proc/1/wchan /proc/1/status", "kubectl -n shop get pod db-0 -o yaml | kubectl replace --force -f -"}},
-		"a Job's, which may fail": {pod("Job"), listens, answer.AppHang, []string{"kubectl -n shop exec db-0 -c db -- cat /proc/1/wchan /proc/1/status"}},
-		"a JVM":                   {pod("Job", "/usr/bin/java", "-jar", "x.jar"), listens, answer.AppHang, []string{"kubectl -n shop exec db-0 -c db -- sh -c 'kill -3 1' && kubectl -n shop logs db-0 -c db --tail=300"}},
-		"a JVM below a shell":     {pod("Job", "sh", "-c", "java -jar x.jar"), listens, answer.AppHang, []string{"kubectl -n shop exec db-0 -c db -- cat /proc/1/wchan /proc/1/status"}},
-		"it is at work":           {pod("StatefulSet"), listens, answer.AppOverloaded, []string{"kubectl -n shop exec db-0 -c db -- top -b -n 1"}},
-		"nothing is known to do":  {pod("StatefulSet"), listens, answer.DependencyDown, nil},
-		"a Job's pod whose disk":  {pod("Job"), answer.Answer{Complaints: []answer.Complaint{{Container: "log", Text: "No space left on device", Cause: answer.DiskFull}}}, answer.DiskFull, []string{"kubectl -n shop exec db-0 -c log -- df -h"}},
+		"its log says it":           {pod("StatefulSet"), says, answer.AppUnhealthy, []string{"kubectl -n shop logs db-0 -c log --tail=100"}},
+		"it refuses who asks it":    {pod("StatefulSet"), refuses, answer.AppUnhealthy, []string{"kubectl -n shop get secrets", "kubectl -n shop logs db-0 -c db --tail=100"}},
+		"it does not answer":        {pod("StatefulSet"), listens, answer.AppHang, []string{"kubectl -n shop exec db-0 -c db -- cat /proc/1/wchan /proc/1/status", "kubectl -n shop delete pod db-0"}},
+		"nothing makes it":          {pod(""), listens, answer.AppHang, []string{"kubectl -n shop exec db-0 -c db -- cat /proc/1/wchan /proc/1/status", "kubectl -n shop get pod db-0 -o yaml | kubectl replace --force -f -"}},
+		"a Job's, which may fail":   {pod("Job"), listens, answer.AppHang, []string{"kubectl -n shop exec db-0 -c db -- cat /proc/1/wchan /proc/1/status"}},
+		"a JVM":                     {pod("Job", "/usr/bin/java", "-jar", "x.jar"), listens, answer.AppHang, []string{"kubectl -n shop exec db-0 -c db -- sh -c 'kill -3 1' && kubectl -n shop logs db-0 -c db --tail=300"}},
+		"a JVM below a shell":       {pod("Job", "sh", "-c", "java -jar x.jar"), listens, answer.AppHang, []string{"kubectl -n shop exec db-0 -c db -- cat /proc/1/wchan /proc/1/status"}},
+		"what it reads was changed": {pod("StatefulSet"), says, answer.ConfigChanged, []string{"kubectl -n shop get secret keys -o yaml", "kubectl -n shop edit secret keys"}},
+		"it is at work":             {pod("StatefulSet"), listens, answer.AppOverloaded, []string{"kubectl -n shop exec db-0 -c db -- top -b -n 1"}},
+		"nothing is known to do":    {pod("StatefulSet"), listens, answer.DependencyDown, nil},
+		"a Job's pod whose disk":    {pod("Job"), answer.Answer{Complaints: []answer.Complaint{{Container: "log", Text: "No space left on device", Cause: answer.DiskFull}}}, answer.DiskFull, []string{"kubectl -n shop exec db-0 -c log -- df -h"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, f := range Steps(tt.pod, &tt.a, tt.cause) {
+			for _, f := range Steps(tt.pod, &tt.a, tt.cause, "It looks well, and fails who asks it, which began 2 s after Secret keys was changed (a.json).") {
 				got = append(got, f.Command)
 			}
 			if !slices.Equal(got, tt.want) {
