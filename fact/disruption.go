@@ -26,6 +26,39 @@ func Disruption(conditions []v1.PodCondition, deleted time.Time) *v1.PodConditio
 	return nil
 }
 
+// EndedFor is for what kubelet ended a whole pod, and its words; empty where it did not. The status
+// says so, but where all containers then end with exit code 0: as the pod is Succeeded then and not
+// Failed, kubelet may take that back (pkg/kubelet/kubelet_pods.go, generateAPIPodStatus), and only
+// the condition that it wrote is left.
+func EndedFor(s v1.PodStatus) (reason, message string) {
+	if s.Reason != "" || s.Phase != v1.PodSucceeded {
+		return s.Reason, s.Message
+	}
+	for i := range s.Conditions {
+		c := &s.Conditions[i]
+		if c.Type != v1.DisruptionTarget || c.Status != v1.ConditionTrue || c.Reason != v1.PodReasonTerminationByKubelet {
+			continue
+		}
+		for _, e := range endings {
+			if strings.Contains(c.Message, e.says) {
+				return e.reason, c.Message
+			}
+		}
+	}
+	return "", ""
+}
+
+// endings are what kubelet says of pods that it ends, with the reason that it gives them
+// (pkg/kubelet/eviction/helpers.go, preemption/preemption.go, nodeshutdown/nodeshutdown_manager.go).
+var endings = []struct{ says, reason string }{
+	{"The node was low on resource: ", "Evicted"},
+	{"Usage of EmptyDir volume ", "Evicted"},
+	{"Pod ephemeral local storage usage exceeds the total limit", "Evicted"},
+	{" exceeded its local ephemeral storage limit", "Evicted"},
+	{"Preempted in order to admit critical pod", "Preempting"},
+	{"Pod was terminated in response to imminent node shutdown", "Terminated"},
+}
+
 // DeletedPod is the reason of a controller's event about a pod that it deleted
 // (pkg/controller/controller_utils.go, statefulset/stateful_pod_control.go).
 const DeletedPod = "SuccessfulDelete"

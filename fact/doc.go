@@ -31,7 +31,7 @@
 //	oom.go       whose memory had run out when the kernel killed a process
 //	workload.go  what a pod comes from
 //	scaling.go   what a Deployment says of its ReplicaSets, and what that tells of a pod
-//	disruption.go for what a pod was deleted, as whoever did it writes into its conditions
+//	disruption.go for what a pod was deleted or ended, as whoever did it writes into its conditions
 //	cgroup.go    which pod and container a cgroup path belongs to
 //
 // Beyond encoding, the package only knows how to read a fact where several readers

@@ -211,6 +211,26 @@ func TestAnEvictionIsTold(t *testing.T) {
 	}
 }
 
+// A pod that takes its stop signal well is Succeeded, and kubelet leaves its word in a condition only.
+func TestAnEvictionOfOneThatStopsWell(t *testing.T) {
+	target := v1.PodCondition{Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: v1.PodReasonTerminationByKubelet, Message: "The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi. "}
+	order := fact.EvictionNeeded{Signal: "memory.available", Ranking: []fact.Ranked{{Pod: key, Usage: 5}}}
+	story := begun().at(9, "", 0, order).at(10, "app", 0, fact.Exited{ContainerID: "c://1"}).
+		at(11, "", 0, fact.StatusSeen{Status: v1.PodStatus{Phase: v1.PodSucceeded, Conditions: []v1.PodCondition{target}}})
+	var told []fact.Evict
+	for _, d := range story.acts {
+		if b, ok := d.Act.Body.(fact.Evict); ok {
+			told = append(told, b)
+		}
+	}
+	if len(told) != 1 || told[0].Signal != "memory.available" || told[0].Message != target.Message || len(told[0].Ranking) != 1 {
+		t.Errorf("%+v", told)
+	}
+	if _, b := only(t, story); b.Reason != fact.KillEviction {
+		t.Errorf("%+v", story.acts)
+	}
+}
+
 // kubelet gives a pod that it never took in the same reason.
 func TestARefusalIsNoEviction(t *testing.T) {
 	story := begun().at(10, "", 0, fact.StatusSeen{Status: v1.PodStatus{Phase: v1.PodFailed, Reason: "Evicted", Message: "Pod was rejected: The node had condition: [DiskPressure]. "}})

@@ -24,14 +24,15 @@ func (s *stepper) statusSeen(b fact.StatusSeen) {
 	if now.Phase != old.Phase || now.Reason != old.Reason {
 		s.act(fact.Told, time.Time{}, "", 0, fact.SetPhase{Phase: now.Phase, Reason: now.Reason, Message: now.Message}, s.fact.ID)
 	}
-	switch {
-	case old.Reason == now.Reason:
-	case now.Reason == "Evicted" && len(fact.PressuresIn(now.Message)) > 0: // it was never let in
-	case now.Reason == "Evicted":
+	was, _ := fact.EndedFor(*old)
+	switch reason, message := fact.EndedFor(now); {
+	case was == reason:
+	case reason == "Evicted" && len(fact.PressuresIn(message)) > 0: // it was never let in
+	case reason == "Evicted":
 		s.evicted(now)
-	case now.Reason == "DeadlineExceeded":
+	case reason == "DeadlineExceeded":
 		s.goes(fact.KillDeadline, 0, s.fact.When())
-	case now.Reason == "Preempting":
+	case reason == "Preempting":
 		s.goes(fact.KillPreempted, 0, s.fact.When())
 	}
 	for _, all := range [][]v1.ContainerStatus{now.InitContainerStatuses, now.ContainerStatuses, now.EphemeralContainerStatuses} {
@@ -153,7 +154,8 @@ func (s *stepper) evicted(now v1.PodStatus) {
 const rankedBefore = 2 * time.Minute
 
 func (s *stepper) evict(now v1.PodStatus, at time.Time) {
-	b := fact.Evict{Reason: now.Reason, Message: now.Message, Signal: signalOf(now.Message)}
+	reason, message := fact.EndedFor(now)
+	b := fact.Evict{Reason: reason, Message: message, Signal: signalOf(message)}
 	because := []fact.ID{s.fact.ID}
 	if n := s.Needed; n != nil && at.Sub(n.At).Abs() < rankedBefore && (n.Signal == "" || n.Signal == b.Signal) {
 		b.Ranking = n.Ranking

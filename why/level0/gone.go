@@ -15,33 +15,24 @@ import (
 // ended is about a pod that is over for good: who ended it wrote that into its status.
 func (c *podCase) ended() (told, bool) {
 	st := c.Pod.Status
-	s := answer.Symptom{Count: 1, Text: strings.TrimSpace(st.Reason)}
-	switch st.Phase {
-	case v1.PodSucceeded:
+	reason, message := fact.EndedFor(st)
+	s := answer.Symptom{Count: 1, Text: strings.TrimSpace(reason)}
+	switch {
+	case st.Phase == v1.PodSucceeded && reason == "":
+		return c.completed(), true
+	case st.Phase == v1.PodSucceeded: // as its containers took their stop signal well
 		s.Kind = answer.Completed
-		for _, one := range st.ContainerStatuses {
-			k, t := c.container(one.Name), one.State.Terminated
-			if e := c.orderedEnd(k, t); e != nil {
-				v := c.end(one, t)
-				v.Text += fmt.Sprintf(" Its exit code was 0, so restart policy %s lets it be.", c.Pod.Spec.RestartPolicy)
-				return told{s, v}, true
-			}
-			if k != nil && t != nil && (k.LivenessProbe != nil || k.StartupProbe != nil) && !c.silent(one.Name, t.FinishedAt.Time) {
-				return told{s, unknown(one.Name, fmt.Sprintf("Container %s ended with exit code 0, and its restart policy %s lets it be. It has a probe that may have had it ended, and then it was not done: that is not known here.", one.Name, c.Pod.Spec.RestartPolicy),
-					"whether kubelet ended it", c.logsBefore(one.Name))}, true
-			}
-		}
-		return told{s, because(answer.RestartPolicy, "api-completed", c.only(), fmt.Sprintf("All its containers ended with exit code 0, and its restart policy %s lets them be.", c.Pod.Spec.RestartPolicy))}, true
-	case v1.PodFailed:
+	case st.Phase == v1.PodFailed:
+		s.Kind = answer.Failed
 	default:
 		return told{}, false
 	}
-	s.Kind = answer.Failed
-	message := strings.TrimSuffix(short(st.Message), ".")
+	pressures := fact.PressuresIn(message)
+	message = strings.TrimSuffix(short(message), ".")
 	v := answer.Verdict{}
-	switch st.Reason {
+	switch reason {
 	case "Evicted":
-		if pressures := fact.PressuresIn(st.Message); len(pressures) > 0 {
+		if len(pressures) > 0 {
 			v = c.underPressure(pressures)
 			break
 		}
@@ -58,12 +49,35 @@ func (c *podCase) ended() (told, bool) {
 	case "":
 		return c.failed(s)
 	default:
-		v = unknown("", fmt.Sprintf("The pod failed: %s: %s.", st.Reason, message), "what was decided, and from what", c.describe())
+		how := "failed"
+		if st.Phase == v1.PodSucceeded {
+			how = "was ended"
+		}
+		v = unknown("", fmt.Sprintf("The pod %s: %s: %s.", how, reason, message), "what was decided, and from what", c.describe())
 	}
 	if d := condition(c.Pod, v1.DisruptionTarget); d != nil {
 		v.Chain = append(v.Chain, link(d.LastTransitionTime.Time, fromStatus, d.Reason+": "+short(d.Message)))
 	}
 	return told{s, v}, true
+}
+
+// completed is about a pod whose containers all ended with exit code 0, and which kubelet did not end
+// as a whole.
+func (c *podCase) completed() told {
+	s := answer.Symptom{Kind: answer.Completed, Count: 1}
+	for _, one := range c.Pod.Status.ContainerStatuses {
+		k, t := c.container(one.Name), one.State.Terminated
+		if e := c.orderedEnd(k, t); e != nil {
+			v := c.end(one, t)
+			v.Text += fmt.Sprintf(" Its exit code was 0, so restart policy %s lets it be.", c.Pod.Spec.RestartPolicy)
+			return told{s, v}
+		}
+		if k != nil && t != nil && (k.LivenessProbe != nil || k.StartupProbe != nil) && !c.silent(one.Name, t.FinishedAt.Time) {
+			return told{s, unknown(one.Name, fmt.Sprintf("Container %s ended with exit code 0, and its restart policy %s lets it be. It has a probe that may have had it ended, and then it was not done: that is not known here.", one.Name, c.Pod.Spec.RestartPolicy),
+				"whether kubelet ended it", c.logsBefore(one.Name))}
+		}
+	}
+	return told{s, because(answer.RestartPolicy, "api-completed", c.only(), fmt.Sprintf("All its containers ended with exit code 0, and its restart policy %s lets them be.", c.Pod.Spec.RestartPolicy))}
 }
 
 // orderedEnd is kubelet's word that it ended a container for a probe.

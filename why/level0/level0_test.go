@@ -374,6 +374,18 @@ func TestExplain(t *testing.T) {
 
 		{name: "evicted", status: `{phase: Failed, reason: Evicted, message: "The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi."}`, kind: answer.Evicted, cause: answer.EvictedMemory},
 		{
+			name: "evicted, and it stopped well", kind: answer.Evicted, cause: answer.EvictedMemory, text: "low on resource: memory",
+			status: `{phase: Succeeded, conditions: [{type: DisruptionTarget, status: "True", reason: TerminationByKubelet, message: "The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi. "}]}`,
+		},
+		{
+			name: "stopped well for one of higher priority", kind: answer.Completed, cause: answer.Preempted,
+			status: `{phase: Succeeded, conditions: [{type: DisruptionTarget, status: "True", reason: TerminationByKubelet, message: "Preempted in order to admit critical pod"}]}`,
+		},
+		{
+			name: "stopped well as the node went down", kind: answer.Completed, cause: answer.CauseUnknown, text: "was ended: Terminated: Pod was terminated in response to imminent node shutdown",
+			status: `{phase: Succeeded, conditions: [{type: DisruptionTarget, status: "True", reason: TerminationByKubelet, message: "Pod was terminated in response to imminent node shutdown."}]}`,
+		},
+		{
 			name: "refused for pressure", spec: `{nodeName: n, containers: [{name: app, image: x}]}`, kind: answer.Failed, cause: answer.EvictedDisk, text: "takes in no new pods",
 			status: `{phase: Failed, reason: Evicted, message: "Pod was rejected: The node had condition: [DiskPressure MemoryPressure]. "}`,
 		},
