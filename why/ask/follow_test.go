@@ -593,6 +593,30 @@ func TestHandedOn(t *testing.T) {
 	}
 }
 
+// Who is not let in by whom it asks is told what that says of it.
+func TestNotLetIn(t *testing.T) {
+	for name, test := range map[string]struct {
+		says string
+		want answer.Cause
+	}{
+		"it says why":         {"Authentication refused: bad ownership or modes for directory /home/feed/.ssh", answer.AppUnhealthy},
+		"it says nothing now": {"", answer.AppExitError},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const said = "feed@sftp2: Permission denied (publickey)."
+			w := &town{t: t, answers: map[string]answer.Answer{}}
+			w.pod("web1", 80, answer.Restarted, answer.Verdict{Cause: answer.AppExitError, Text: "It ended; the last that it said: " + said}, answer.Reach{Container: "web", Place: "sftp2", How: answer.ReachSaid, Text: said})
+			w.pod("sftp2", 2222, answer.Healthy, answer.Verdict{Cause: answer.None})
+			if test.says != "" {
+				w.says("sftp2", test.says, false)
+			}
+			if v := w.ask("web1"); v.Cause != test.want || !strings.Contains(v.Text, test.says) || (v.Pod != "") != (test.says != "") {
+				t.Errorf("%s of %q: %s", v.Cause, v.Pod, v.Text)
+			}
+		})
+	}
+}
+
 // Who asks a pod that its StatefulSet does not make yet is told for whom that waits.
 func TestNotMadeYet(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -118,8 +118,9 @@ func TimesOut(v answer.Verdict, said string) bool {
 	return v.Cause == answer.AppUnhealthy && status(v) == 504 || words.TooLate.In(said)
 }
 
-// AnsweredFailure says whether words are those of one that was given a failure for an answer.
-func AnsweredFailure(said string) bool { return words.LetDown.In(said) }
+// AnsweredFailure says whether words are those of one that was given a failure for an answer, or
+// was not let in.
+func AnsweredFailure(said string) bool { return words.Any(said, words.LetDown, words.LetsNotIn) }
 
 // status is the newest HTTP status in a verdict's chain; 0 where there is none.
 func status(v answer.Verdict) int {

@@ -52,12 +52,13 @@ var sentBy = regexp.MustCompile(`(?i)\b(?:referr?er|client|remote_addr)[:=]? ?"?
 const before, after = `(?:^|[^\w.-])`, `(?:\.?(?:[^\w.-]|$))`
 
 // called are the ways in which words call a Service by its name as a place, where %s is the
-// name, with its namespace or without: in a URL, after a word for a server, or after one for
-// waiting or connecting.
+// name, with its namespace or without: in a URL, after a word for a server, after one for
+// waiting or connecting, or behind a user's.
 var called = []string{
 	`(?i)\b[a-z][a-z0-9+.-]*://(?:[^/@\s'"]*@)?%s(?::(\d{2,5}))?` + after,
 	`(?i)\b(?:host|hostname|server|upstream|backend|broker|service|database server)(?:[ =:]|['"]? ?(?:=>|[=:]) ?)['"]?%s['"]?` + after,
 	`(?i)\b(?:wait(?:s|ing)?|connect(?:s|ed|ing|ion)?|reach|talk(?:ing)?|speak(?:ing)?)\b[^.;:]{0,20}\b(?:for|on|until|to|with)\s+(?:(?:the\s+)?(?:service|server|host|database|queue|broker)\s+)?['"]?%s['"]?` + after,
+	`(?i)(?:^|\s)[\w.-]+@%s: `,
 }
 
 // Called says whether words of an error call a Service by its name, as only a place is called:

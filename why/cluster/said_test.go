@@ -29,6 +29,8 @@ func TestCalled(t *testing.T) {
 		"waiting for cart":                                                    {true, 0},
 		"still waiting for service cart to come up":                           {true, 0},
 		"Lost connection to cart during query":                                {true, 0},
+		"feed@cart: Permission denied (publickey).":                           {true, 0},
+		"feed@cart.example.com: mailbox unavailable":                          {false, 0},
 		"dial 10.43.0.9:11300: what?":                                         {true, 11300},
 		"no answer of 10.43.0.9.":                                             {true, 0},
 		"KeyError: 'cart'":                                                    {false, 0},

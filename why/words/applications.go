@@ -83,6 +83,10 @@ var (
 		"java.io.IOException: Server returned HTTP response code: 500 for URL: http://stock:8000/", "500 Internal Server Error from GET http://stock:8000/",
 		"feign.FeignException$InternalServerError: [500 INTERNAL SERVER ERROR] during [GET] to [http://stock:8000/] [Stock#get()]: []", "Server error: `GET http://stock:8000/` resulted in a `500 Internal Server Error` response",
 		`500 "Internal Server Error" (Net::HTTPFatalError)`, "Response status code does not indicate success: 500 (Internal Server Error).", "unexpected status code: 503")
+	// LetsNotIn is said by a client of whom it asked, by its name, and that it was not let in there.
+	LetsNotIn = fits("OpenSSH 9, sshconnect2.c, and git and rsync over it",
+		`(?i)(?:^|\s)[\w.-]+@([\w.-]+): (?:permission denied|access denied|authentication fail(?:ed|ure))\b`,
+		"feed@sftp: Permission denied (publickey).", "git@gitea.shop: Permission denied (publickey,password).")
 	// TooLate is said by a client that gave up waiting for the answer of one that it reached.
 	TooLate = fits("CPython 3.14, requests 2.32, redis-py 7, axios 1.12, undici 7, curl 8, Go 1.26 net/http, OpenJDK 25, nginx 1.28, Apache's APR 1.7",
 		`(?i)\btime(out|outerror): timed out|\bread ?timed ?out\b|\breadtimeout(error)?\b|\btimeout of \d+ ?ms exceeded|client\.timeout exceeded|\b(headers|body) timeout error|timed out after \d+ milliseconds|timeout reading from|\besockettimedout\b|timed out.*while reading (response|upstream)|\bthe timeout specified has expired`,
@@ -114,10 +118,10 @@ var (
 	// OthersMay is said by one that insists on files, mostly of keys, that nobody else may
 	// read or write.
 	OthersMay = fits("Erlang/OTP 27, auth.erl; PostgreSQL 17; OpenSSH 10, libpq 17, MySQL 9, Vault 1.18",
-		`(?i)must be accessible by owner only|has invalid permissions|has group or (world|other)s? access|permissions.{0,80} are too (open|permissive)|unprotected private key|is world[- ]?writable|bad permissions|permissions should be (u=rw|0?[467]00)`,
+		`(?i)must be accessible by owner only|has invalid permissions|has group or (world|other)s? access|bad ownership or modes|permissions.{0,80} are too (open|permissive)|unprotected private key|is world[- ]?writable|bad permissions|permissions should be (u=rw|0?[467]00)`,
 		"Cookie file /var/lib/rabbitmq/.erlang.cookie must be accessible by owner only", `FATAL:  data directory "/data/pg" has invalid permissions`, `FATAL:  private key file "/tls/tls.key" has group or world access`,
 		"Permissions 0644 for '/keys/id_rsa' are too open.", "WARNING: UNPROTECTED PRIVATE KEY FILE!", "World-writable config file '/etc/mysql/my.cnf' is ignored: is world-writable", "bad permissions: ignore key: /keys/id_rsa",
-		"DETAIL:  Permissions should be u=rwx (0700) or u=rwx,g=rx (0750).")
+		"Authentication refused: bad ownership or modes for directory /home/feed/.ssh", "DETAIL:  Permissions should be u=rwx (0700) or u=rwx,g=rx (0750).")
 	// onLoopback is said by a server that takes connections of its own pod only, with the port.
 	onLoopback = fits("Flask 3 (Werkzeug), Uvicorn 0.38, gunicorn 23, Puma 7, Kestrel of .NET 10, Vite 7, Go programs",
 		`(?i)(?:running on|listening (?:at|on)|local|started on|serving on|bound to):?\s+(?:https?://|tcp://)?(?:127\.0\.0\.1|localhost|\[::1\]):(\d{2,5})\b`,
@@ -342,6 +346,9 @@ func FailedBy(line string) (what, where string, ok bool) {
 		return "it does not answer in time", Place(line), true
 	case nobodyLeft.In(line):
 		return "none of those that it may ask is there", Place(line), true
+	}
+	for _, at := range LetsNotIn.Find(line) {
+		return "it does not let it in", at, true
 	}
 	for _, at := range BrokenOff.Find(line) {
 		return "it breaks the connection off", at, true

@@ -45,6 +45,7 @@ func TestTrouble(t *testing.T) {
 		"a mark":              {"[!] no entropy\n[ ] served", "[!] no entropy"},
 		"a warning's letter":  {"2026-11-23T01:53:26Z W! [outputs] buffer is full\n2026-11-23T01:53:27Z I! served", "W! [outputs] buffer is full"},
 		"a thing of the past": {"DeprecationWarning: WARNING: the flag --logger is deprecated\nserving", ""},
+		"sshd":                {"Connection closed by 10.42.0.1 port 48600\nAuthentication refused: bad ownership or modes for directory /home/feed/.ssh\nConnection closed by authenticating user feed 10.42.0.9 port 4711 [preauth]\nkex_exchange_identification: Connection closed by remote host\nConnection closed by 10.42.0.1 port 48608", "Authentication refused: bad ownership or modes for directory /home/feed/.ssh"},
 		"all is well":         {"starting\n10.42.0.1 - - \"GET /error HTTP/1.1\" 200", ""},
 	} {
 		if got := Trouble(strings.Split(test.log, "\n"), true); got != test.want {

@@ -70,6 +70,7 @@ func TestReason(t *testing.T) {
 		"a hint":               {"The files belonging to this database system will be owned by user \"postgres\".\n" + initdb, "initdb: error: directory \"/var/lib/postgresql/data\" exists but is not empty / initdb: detail: It contains a lost+found directory, perhaps due to it being a mount point. / initdb: hint: Using a mount point directly as the data directory is not recommended."},
 		"what came of it":      {rabbit, "[error] You've tried to set disk_free_limits.absolute, but there is no setting with that name. / [error]   Did you mean one of these?"},
 		"what came of nothing": {"Kernel pid terminated (application_controller) (shutdown)\nCrash dump is being written to: erl_crash.dump...", "Kernel pid terminated (application_controller) (shutdown) / Crash dump is being written to: erl_crash.dump..."},
+		"a client's goodbye":   {"Warning: Permanently added '[sftp]:2222' (ED25519) to the list of known hosts.\nfeed@sftp: Permission denied (publickey).\nConnection closed", "feed@sftp: Permission denied (publickey)."},
 		"errors of other days": {"ERROR: no cache\nlistening\nFATAL: out of room", "FATAL: out of room"},
 	} {
 		if got := Reason(strings.Split(test.log, "\n")); got != test.want {
