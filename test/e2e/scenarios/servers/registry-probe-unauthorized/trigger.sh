@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said "listening on"; sleep 8
