@@ -23,3 +23,18 @@ func TestClients(t *testing.T) {
 		}
 	}
 }
+
+// The same fault is known by the words of many: each line of testdata/meanings.txt begins with what
+// it means, as excerpts have it.
+func TestMeanings(t *testing.T) {
+	raw, err := os.ReadFile("testdata/meanings.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range strings.Split(strings.TrimSpace(string(raw)), "\n") {
+		kind, said, _ := strings.Cut(line, " | ")
+		if what, where, ok := Unreached(said); ok || !meant[kind].In(said) {
+			t.Errorf("%s: not %s; %s %s", said, kind, what, where)
+		}
+	}
+}
