@@ -262,13 +262,24 @@ func complaint(f *fact.Fact, look fact.Looked, since time.Time) (answer.Complain
 		_, another = lastNeed(lines)
 		another = another || blames(lines[words.Telling(lines)])
 	}
-	if line := look.Said[len(look.Said)-1]; (text == "" || earlier) && words.Waits.In(line) {
-		text, another, earlier = words.Gist(line), true, false
+	var at time.Time
+	if text == "" || earlier {
+		last := len(look.Said) - 1
+		switch i := words.LastWaitingForRoom(look.Said); {
+		case i >= 0 && (i == last || !words.Waits.In(look.Said[last])):
+			text, another, earlier = words.Gist(look.Said[i]), false, false
+			if len(look.SaidAt) == len(look.Said) {
+				at = look.SaidAt[i]
+				earlier = at.Before(since)
+			}
+		case words.Waits.In(look.Said[last]):
+			text, another, earlier = words.Gist(look.Said[last]), true, false
+		}
 	}
 	if text == "" {
 		return answer.Complaint{}, false
 	}
-	c := answer.Complaint{Container: f.Container, Text: prose.Brief(text, quoted), Another: another, Before: earlier, Fact: f.ID}
+	c := answer.Complaint{Container: f.Container, Text: prose.Brief(text, quoted), Another: another, Before: earlier, At: at, Fact: f.ID}
 	if words.NoSpace.In(text) && !another {
 		c.Cause = answer.DiskFull
 	}

@@ -93,6 +93,13 @@ func TestSeenAround(t *testing.T) {
 	if a = s.ask(); len(a.Complaints) != 1 || !a.Complaints[0].Before {
 		t.Errorf("%+v", a.Complaints)
 	}
+	const full = "6 [Warning] mariadbd: Disk is full writing './binlog.000001' (Errcode: 28 \"No space left on device\"). Waiting for someone to free space... (Expect up to 60 secs delay for server to continue after freeing disk space)"
+	for ago, before := range map[time.Duration]bool{time.Minute: false, 5 * time.Minute: true} {
+		s.said([]time.Duration{time.Hour, ago, time.Second}, "starting", full, "7 [Warning] Aborted connection 7 to db: 'unconnected'")
+		if a = s.ask(); len(a.Complaints) != 1 || a.Complaints[0].Cause != answer.DiskFull || a.Complaints[0].Before != before || a.Complaints[0].At.IsZero() {
+			t.Errorf("%s: %+v", ago, a.Complaints)
+		}
+	}
 	s.said([]time.Duration{time.Hour, time.Minute}, "CRITICAL: long ago", "waiting for the lock that worker-1 holds")
 	if a = s.ask(); len(a.Complaints) != 1 || !a.Complaints[0].Another || a.Complaints[0].Before {
 		t.Errorf("%+v", a.Complaints)

@@ -98,8 +98,10 @@ type Complaint struct {
 	Text      string `json:"text"`
 	Another   bool   `json:"another,omitempty"`
 	// Before is set where it was said longer ago than what fails now is likely to come from.
-	Before bool    `json:"before,omitempty"`
-	Fact   fact.ID `json:"fact"`
+	Before bool `json:"before,omitempty"`
+	// At is when it said that it waits for room on a disk, which most programs say once.
+	At   time.Time `json:"at,omitzero"`
+	Fact fact.ID   `json:"fact"`
 	// Cause is what its words stand for, where that is more than that it fails.
 	Cause Cause `json:"cause,omitempty"`
 }

@@ -349,7 +349,9 @@ func (f *follower) at(ctx context.Context, p place, service *v1.Service, pod *v1
 	if f.waits && f.circles[pod.UID] != "" && own.Cause == answer.DependencyDown {
 		return way{mutual: pod} // neither is the reason of the other
 	}
-	if i < 0 {
+	if text, fixes, stuck := cluster.Stuck(pod, &a, p.top); stuck && i < 0 && met && p.withheld(&a) {
+		own.Cause, own.Text, own.Fixes = answer.DiskFull, text, fixes
+	} else if i < 0 {
 		if more := f.copies(ctx, p, service, pod, &a, met, left-1); len(more) > 0 {
 			w.hops = through(own, more)
 			return w
@@ -359,7 +361,7 @@ func (f *follower) at(ctx context.Context, p place, service *v1.Service, pod *v1
 	if echoes {
 		own.Cause, own.Text, _ = cluster.Fails(&a, p.since)
 	}
-	if i < 0 {
+	if i < 0 && len(own.Fixes) == 0 {
 		own.Fixes = cluster.Steps(pod, &a, own.Cause, own.Text)
 	}
 	if own.Cause == "" && left < mostHops && met && p.withheld(&a) {

@@ -489,6 +489,14 @@ func TestFollow(t *testing.T) {
 			w.withheld()
 			w.standby("postgres:1", 12*time.Second)
 		}, answer.ScaledDown, "shop/standby-0", 3},
+		"in the middle one that waits for the answer of one that waits for room, as it said once": {func(w *town) {
+			w.withheld()
+			w.waitsForRoom(9 * time.Second)
+		}, answer.DiskFull, "shop/db3", 2},
+		"of one that waited for room before all was well": {func(w *town) {
+			w.withheld()
+			w.waitsForRoom(time.Minute)
+		}, answer.DependencyDown, "shop/db3", 2},
 		"whose standby was scaled away long before": {func(w *town) {
 			w.withheld()
 			w.standby("postgres:1", time.Hour)

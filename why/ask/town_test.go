@@ -262,6 +262,12 @@ func (w *town) withheld() {
 	w.pod("backup4", 80, answer.Healthy, answer.Verdict{Cause: answer.None})
 }
 
+// waitsForRoom has the database that idles have said some time ago, and not since, that it waits for
+// room.
+func (w *town) waitsForRoom(ago time.Duration) {
+	w.answers["db3"] = complaining(w.answers["db3"], answer.Complaint{Container: "web", Text: "[Warning] mariadbd: Disk is full. Waiting for someone to free space...", Before: true, At: time.Now().Add(-ago), Cause: answer.DiskFull})
+}
+
 // standby adds a StatefulSet without pods that is to have a copy of the database, whose pod went
 // some time ago.
 func (w *town) standby(image string, ago time.Duration) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -63,7 +64,25 @@ func moreRoom(pod *v1.Pod, a *answer.Answer) []answer.Fix {
 	if !full {
 		return nil
 	}
-	fixes := []answer.Fix{kubectl.Inspect("see which of its file systems is full", kubectl.Command(pod.Namespace, "exec %s -c %s -- df -h", pod.Name, a.Complaints[i].Container))}
+	return roomFor(pod, a.Complaints[i].Container)
+}
+
+// Stuck gives what is wrong with a pod that looks well and keeps an answer to itself, where it has
+// said since others were well that it waits for room on a disk, and what to do about that; ok is
+// false where it has not.
+func Stuck(pod *v1.Pod, a *answer.Answer, well time.Time) (text string, fixes []answer.Fix, ok bool) {
+	i := slices.IndexFunc(a.Complaints, func(c answer.Complaint) bool {
+		return !c.Another && c.Cause == answer.DiskFull && !c.At.IsZero() && (!c.Before || !well.IsZero() && !c.At.Before(well))
+	})
+	if i < 0 {
+		return "", nil, false
+	}
+	c := a.Complaints[i]
+	return "It looks well and gave other answers, and keeps this one to itself without using CPU: it waits for room on a disk. " + itsLog(c), roomFor(pod, c.Container), true
+}
+
+func roomFor(pod *v1.Pod, container string) []answer.Fix {
+	fixes := []answer.Fix{kubectl.Inspect("see which of its file systems is full", kubectl.Command(pod.Namespace, "exec %s -c %s -- df -h", pod.Name, container))}
 	for _, v := range pod.Spec.Volumes {
 		if v.EmptyDir != nil && v.EmptyDir.Medium == v1.StorageMediumMemory && v.EmptyDir.SizeLimit != nil {
 			fixes = append(fixes, kubectl.EditTemplate(pod.Namespace, pod, fmt.Sprintf("if it is volume %s, which is in memory and takes at most %s, raise its sizeLimit, and the memory limit with it", v.Name, v.EmptyDir.SizeLimit)))

@@ -161,6 +161,17 @@ func LastOf(lines []string, p *Phrase) int {
 	return -1
 }
 
+// LastWaitingForRoom is the last line of a log which says that its program waits for room on a
+// disk, at whatever level; -1 where none does.
+func LastWaitingForRoom(lines []string) int {
+	for i, line := range slices.Backward(lines) {
+		if NoSpace.In(line) && Waits.In(line) {
+			return i
+		}
+	}
+	return -1
+}
+
 // Complains says whether a line of a log tells of something that went wrong.
 func Complains(line string) bool { return gravities([]string{line})[0] >= trouble }
 
