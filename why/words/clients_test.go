@@ -38,3 +38,21 @@ func TestMeanings(t *testing.T) {
 		}
 	}
 }
+
+// What sounds like one of them, and is none, is not taken for one.
+func TestMeansNothing(t *testing.T) {
+	raw, err := os.ReadFile("testdata/none.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, said := range strings.Split(strings.TrimSpace(string(raw)), "\n") {
+		if what, where, ok := Unreached(said); ok {
+			t.Errorf("%s: %s at %s", said, what, where)
+		}
+		for kind, phrase := range meant {
+			if phrase.In(said) {
+				t.Errorf("%s: %s", said, kind)
+			}
+		}
+	}
+}

@@ -3,7 +3,9 @@
 // says it, with its source, the version that was read, and samples that the package's
 // tests run. They also find each in what was really said: in the formats of the cited
 // modules at the versions of go.mod, in errors that these make, or in what programs said
-// when testdata/said.sh ran them; the few that are from memory are listed. The package knows nothing of pods; all functions are pure.
+// when testdata/said.sh ran them; the few that are from memory are listed. How logs are read is held to the ends of some 300 in
+// testdata: what a person would quote of each, and what it means. The package knows nothing of
+// pods; all functions are pure.
 //
 //	phrase.go        what a phrase is
 //	kubelet.go       kubelet, and our own node, which has its words

@@ -27,7 +27,10 @@ type excerpt struct {
 	lines       []string
 }
 
-// held is the file of those that nobody looked at while the rules were made.
+// held is the file of those that nobody looked at while the first rules were made: 31 of these 50
+// were read right before, 39 after that, and the rest was mended then. The same is true of the
+// batches fresh, later, third and last, of 146: 102 were read right by the rules of the first day,
+// 110 at the first reading, by the rules as they were then.
 const held = "held"
 
 func excerpts(t *testing.T) map[string][]excerpt {
@@ -141,7 +144,7 @@ func TestExcerpts(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d of %d are read right; of those that nobody looked at when the rules were made, %d of %d", right[false], all[false], right[true], all[true])
+	t.Logf("%d of %d are read right; of those that were held out, %d of %d", right[false], all[false], right[true], all[true])
 }
 
 // What is well is not called an error.

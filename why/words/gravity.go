@@ -43,9 +43,9 @@ func belowTraceback(lines []string, i int) bool {
 }
 
 // gravest, called and warns are what programs call a line that says why they end, one that
-// says what went wrong, and one that is not well, grave the words for that: syslog's names, those of Java's and Go's
-// loggers, of PostgreSQL, nginx, Apache, etcd and klog, the numbers of Node's and of the
-// kernel's, and the marks of a letter or two of stunnel, Telegraf, Android and zerolog.
+// says what went wrong, and one that is not well, grave the words for that: syslog's names, those
+// of Java's and Go's loggers, of PostgreSQL, nginx, Apache, etcd and klog, the numbers of Node's
+// and of the kernel's, and the marks of a letter or two of stunnel, Telegraf, Android and zerolog.
 var (
 	gravest = regexp.MustCompile(`\b(FATAL|PANIC|SEVERE|CRITICAL|EMERG|ALERT)\b|\t(fatal|panic)\t|[\[:<](?i:emerg|alert|crit|critical|fatal)[\]>]|\b(level|severity)"?[=:] ?"?(fatal|panic|critical|60\b)|\bFTL\b|^<[0-2]>|^(\S+ ){0,2}C \| |^F\d{4} |(?i)\bfatal error\b|(^|: )fatal:|^fatal\b|\bkernel pid terminated\b|\bboot failed\b`)
 	called  = regexp.MustCompile(`\bERROR\b|\terror\t|[\[:<](?i:error)[\]>]|\b(level|severity)"?[=:] ?"?(error|50\b)|\bERR\b|^<3>|^(\S+ ){0,2}(E \||\[(!|E)\]|E[!/]|!!)(?: |\w+: )|^E\d{4} `)
