@@ -293,11 +293,11 @@ func wordRows(lines []string, said string, wide bool) []Row {
 	}
 	var rows []Row
 	for _, line := range lines {
-		gist := line
+		gist := prose.Brief(line, len(line))
 		if len(line) > wordsLong && !wide {
-			gist = words.Gist(line) // what a logger put before it and behind it goes first
+			gist = prose.Midst(words.Gist(line), wordsLong) // what a logger put around it goes first
 		}
-		row := Row{Kind: RowWords, Text: prose.Midst(gist, wordsLong)}
+		row := Row{Kind: RowWords, Text: gist}
 		if row.Text != line {
 			row.Line = line
 		}
