@@ -56,6 +56,9 @@ type Expected struct {
 	// Deleted is the cause that must be said once the pod is gone, where that is another
 	// one: whom a pod waits for is looked at while it is there.
 	Deleted answer.Cause `json:"deleted,omitempty"`
+	// WellFirst says that the pod is ready before its trouble begins: a probe that fails
+	// before that is no symptom of it.
+	WellFirst bool `json:"wellFirst,omitempty"`
 	// After is how long after the trigger the first question is asked; for what
 	// looks well from the start.
 	After metav1.Duration `json:"after,omitempty"`

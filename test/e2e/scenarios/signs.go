@@ -155,7 +155,7 @@ func (s *sign) shows(want Expected) bool {
 		})
 	case answer.NotReady:
 		if s.ready.IsZero() {
-			return warned("Unhealthy") && !s.starts(want.Container)
+			return warned("Unhealthy") && !want.WellFirst && !s.starts(want.Container)
 		}
 		return s.warned["Unhealthy"].After(s.ready) || condition(s.pod, v1.PodReady).Status == v1.ConditionFalse
 	case answer.NotStarting:
