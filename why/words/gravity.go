@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // How much a line promises to say of why something failed.
@@ -105,9 +106,39 @@ func Frame(before, line string) bool {
 	return frame.MatchString(line) || strings.HasPrefix(line, "    ") && strings.HasPrefix(strings.TrimSpace(before), `File "`)
 }
 
-// gravities are how much each of some lines promises to say of why a program ended. What is
-// indented below an error belongs to it, and what stands below the usage of a command does to that.
+// weighed are the gravities of the last few logs that were asked for: an answer asks for those of
+// the same lines again and again.
+var weighed = struct {
+	sync.Mutex
+	of map[string][]int
+}{of: map[string][]int{}}
+
+// mostWeighed is how many logs are remembered, longestWeighed how long they may be.
+const mostWeighed, longestWeighed = 128, 4 << 10
+
+// gravities are how much each of some lines promises to say of why a program ended.
 func gravities(lines []string) []int {
+	text := strings.Join(lines, "\n")
+	if len(text) > longestWeighed {
+		return weigh(lines)
+	}
+	weighed.Lock()
+	defer weighed.Unlock()
+	all, ok := weighed.of[text]
+	if ok && len(all) == len(lines) {
+		return all
+	}
+	if len(weighed.of) >= mostWeighed {
+		clear(weighed.of)
+	}
+	all = weigh(lines)
+	weighed.of[text] = all
+	return all
+}
+
+// weigh gives the gravities of lines. What is indented below an error belongs to it, and what stands
+// below the usage of a command does to that.
+func weigh(lines []string) []int {
 	all := make([]int, len(lines))
 	above, most, help, more := empty, reason, false, false
 	for i, line := range lines {
