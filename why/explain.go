@@ -157,8 +157,36 @@ func (h *inquiry) explainHealthy(symptom, container string) answer.Verdict {
 	if ready, spell := h.ReadySince(); spell != nil {
 		f.text = fmt.Sprintf("Nothing is wrong: it has been ready since %s.", ready.Format(time.TimeOnly))
 		f.chain = links(spell)
+		if last, most := h.failsLately(container); last != nil {
+			b := fact.Of[fact.Probed](last)
+			said, _ := describeProbe(b)
+			then := "make it not ready"
+			if b.Probe == fact.Liveness {
+				then = "end the container"
+			}
+			f.text = fmt.Sprintf("It has been ready since %s. The last %s; %d in a row %s.", ready.Format(time.TimeOnly), said, most, then)
+			f.chain = links(spell, last)
+		}
 	}
 	return f.verdict(symptom, container, all)
+}
+
+// failsLately is the newest attempt of a probe that fails and has not failed as often as it takes,
+// which is most: kubelet, and the API's status, come a moment after the last one. Nil for none.
+func (h *inquiry) failsLately(container string) (last *fact.Fact, most int) {
+	for _, name := range h.Containers() {
+		run := h.Last(name)
+		if run == nil || run.Exit != nil || container != "" && container != name {
+			continue
+		}
+		for _, kind := range []fact.ProbeKind{fact.Readiness, fact.Liveness} {
+			spec := fact.ProbeOf(h.Spec(name), kind)
+			if row := lastFailures(run, kind); len(row) > 0 && spec != nil {
+				return row[len(row)-1], int(max(1, spec.FailureThreshold))
+			}
+		}
+	}
+	return nil, 0
 }
 
 func readyNow(status v1.PodStatus) bool {

@@ -79,6 +79,10 @@ func TestWrongOnce(t *testing.T) {
 			s.probe("app", 35, good(fact.Readiness, time.Millisecond))
 			s.probe("app", 3, status(fact.Readiness, 500, "unknown mode: bad"))
 		}},
+		{name: "it is ready, and its last attempt failed", pod: web(ready), symptom: answer.Healthy, cause: answer.None, says: "The last readiness probe failed: the answer is 500, saying: busy; 3 in a row make it not ready.", tale: func(s *tale) {
+			s.probe("app", 4, good(fact.Readiness, time.Millisecond))
+			s.probe("app", 1, status(fact.Readiness, 500, "busy"))
+		}},
 		{name: "it was well for long after the change", pod: web(ready), symptom: answer.NotReady, cause: answer.AppUnhealthy, tale: func(s *tale) {
 			s.probe("app", 40, good(fact.Readiness, time.Millisecond))
 			s.see("", 0, settings)

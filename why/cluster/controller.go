@@ -41,6 +41,9 @@ func WorkloadAnswer(w Workload, pods []answer.Answer, now time.Time) answer.Answ
 			a.Verdicts[0].Text = "It is scaled to 0, so it has no pods."
 			a.Verdicts[0].Fixes = []answer.Fix{{Text: "scale it up if it should serve", Command: w.kubectl("scale %s %s --replicas=1"), Risk: answer.Safe}}
 		}
+		if well && w.Wanted != 0 && len(pods) == 0 {
+			a.Verdicts[0].Text = "It has no pods at the moment: one may be about to be made, or may have failed and been taken away."
+		}
 		return a // what is missing may be about to be made
 	case !known && w.Refused != "":
 		f = unknown(fmt.Sprintf("Its controller cannot make its pods: %s.", w.said()), "", w.describe())
