@@ -41,7 +41,7 @@ func init() {
 			name: "probe-asks-another", causes: []answer.Cause{answer.DependencyDown},
 			needs:   "an exec probe whose command names another host than the pod, by URL or host:port, and ends with an error or not in time",
 			against: "a command that does not run",
-			yields:  stalling,
+			yields:  append([]string{"probe-command-variable"}, stalling...),
 			judge:   probeAsksAnother,
 		},
 	)

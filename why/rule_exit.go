@@ -41,7 +41,7 @@ func init() {
 			name: "own-success", causes: []answer.Cause{answer.AppExitSuccess, answer.AppExitError},
 			needs:     "exit code 0 and no kill by the node; where its last words are those of a failure, that makes it app-exit-error",
 			against:   "a container that vanished; for app-exit-error, that it went on after those words",
-			yields:    []string{"port-taken-said"},
+			yields:    []string{"port-taken-said", "oom-child-then-exit"},
 			unordered: true,
 			judge:     ownSuccess,
 		},
@@ -208,6 +208,10 @@ func ownSuccess(e ending) *finding {
 		return f
 	}
 	if e.h.Object != nil && e.h.Object.Spec.RestartPolicy == v1.RestartPolicyAlways {
+		if e.exit.OOMKills > 0 && len(e.run.OOMKills) == 0 {
+			f.weight, f.text = weak, "a process of it was OOM-killed; when, and whether it ended because of that, only the kernel's record tells"
+			return f
+		}
 		f.then = []string{"Under restartPolicy Always it is started again."}
 		f.fixes = append(f.fixes, e.h.specFix("if it is meant to end, run it as a Job (restartPolicy OnFailure); if not, keep its main process in the foreground"))
 	}

@@ -27,8 +27,8 @@ func init() {
 		},
 		rule[ending]{
 			name: "oom-child-then-exit", causes: []answer.Cause{answer.MemoryLimitChild, answer.PodMemoryLimit, answer.MemoryBackedVolume, answer.NodeOutOfMemory, answer.NodeOvercommitted},
-			needs:   "the kernel's record of a child's OOM kill at most 2 s before the end, and an exit code other than 0",
-			against: "an end much later, or with exit code 0",
+			needs:   "the kernel's record of a child's OOM kill at most 2 s before the end, and an exit code other than 0; with exit code 0 at most 500 ms, where the pod is to run for ever",
+			against: "an end later, or with exit code 0 in a pod that may end",
 			judge:   oomChildThenExit,
 		},
 		rule[ending]{
@@ -133,12 +133,12 @@ func handsOn(c *v1.Container) bool {
 // oomChildThenExit: a child was OOM-killed and the main process, which waited
 // for it, ended at once with an error: a shell hands on 137, stress says 1.
 func oomChildThenExit(e ending) *finding {
-	if e.exit.MainOOMKilled || e.exit.ExitCode == 0 || e.exit.ByKernel {
+	if e.exit.MainOOMKilled || e.exit.ByKernel {
 		return nil
 	}
 	var record *fact.Fact
 	for _, f := range e.run.OOMKills {
-		if !fact.Of[fact.OOMKilled](f).Main && e.at.Sub(f.When()).Abs() <= fact.OOMFollowedWithin {
+		if !fact.Of[fact.OOMKilled](f).Main && e.endsOver(f) {
 			record = f
 		}
 	}
@@ -167,6 +167,23 @@ func oomChildThenExit(e ending) *finding {
 	return f
 }
 
+// successOver is how soon after the OOM kill of its child a main process ends with exit code 0
+// because of that: a script whose last command has no say in its exit code.
+const successOver = 500 * time.Millisecond
+
+// endsOver says whether the main process ended so soon after the OOM kill of a child that it
+// was because of that.
+func (e ending) endsOver(kill *fact.Fact) bool {
+	within := fact.OOMFollowedWithin
+	if e.exit.ExitCode == 0 {
+		if e.h.Object == nil || e.h.Object.Spec.RestartPolicy != v1.RestartPolicyAlways {
+			return false
+		}
+		within = successOver
+	}
+	return e.at.Sub(kill.When()).Abs() <= within
+}
+
 // oomNotThis rules out memory where an OOM kill is in sight and is not what
 // ended the run: an earlier one of a child, or one of a sibling for which the
 // runtime marks this container too (cgroup v1 wakes the notifiers of all below
@@ -176,7 +193,7 @@ func oomNotThis(e ending) *finding {
 		return nil
 	}
 	for _, f := range e.run.OOMKills {
-		if fact.Of[fact.OOMKilled](f).Main || e.exit.ExitCode != 0 && e.at.Sub(f.When()).Abs() <= fact.OOMFollowedWithin {
+		if fact.Of[fact.OOMKilled](f).Main || e.endsOver(f) {
 			return nil
 		}
 	}

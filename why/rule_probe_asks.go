@@ -3,6 +3,9 @@ package why
 import (
 	"cmp"
 	"fmt"
+	"path"
+	"regexp"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -37,6 +40,14 @@ func init() {
 			yields:  []string{"probe-command-lacks"},
 			seesAll: true,
 			judge:   probeCommandFails,
+		},
+		rule[*probing]{
+			name: "probe-command-variable", causes: []answer.Cause{answer.ProbeCommandFailed},
+			needs:   "an exec probe that runs no shell, with the name of a variable as a shell would take it ($NAME), and no success ever",
+			against: "a success, ever; a program to which $NAME means something itself",
+			yields:  []string{"probe-command-lacks", "probe-command-fails"},
+			seesAll: true,
+			judge:   probeCommandVariable,
 		},
 		rule[*probing]{
 			name: "probe-command-late", causes: []answer.Cause{answer.ProbeCommandFailed},
@@ -106,6 +117,35 @@ func probeCommandFails(p *probing) *finding {
 	f.fixes = append(f.fixes, p.h.withoutFixes(p.of, output)...)
 	f.fixes = append(f.fixes, p.h.specFix("correct the probe's command, or probe with httpGet, tcpSocket or grpc, which need no program in the image"))
 	return f
+}
+
+// readsDollars are programs, beside shells, whose arguments give $NAME a meaning of its own.
+var readsDollars = []string{"awk", "gawk", "mawk", "perl", "php", "ruby", "jq", "expect", "tclsh", "psql", "mongosh", "node"}
+
+// shellVariable is $NAME or ${NAME}. Of $(NAME) kubelet makes the value of the container's env.
+var shellVariable = regexp.MustCompile(`\$\{?[A-Za-z_][A-Za-z0-9_]*\}?`)
+
+// probeCommandVariable: nobody puts a variable's value into a command that runs without a shell.
+func probeCommandVariable(p *probing) *finding {
+	if p.mode != exitCode || p.worked() || p.last.Evidence == nil || p.spec == nil || p.spec.Exec == nil {
+		return nil
+	}
+	name := ""
+	for _, arg := range p.spec.Exec.Command {
+		if program := path.Base(arg); slices.Contains(shells, program) || slices.Contains(readsDollars, program) {
+			return nil
+		}
+		name = cmp.Or(name, shellVariable.FindString(arg))
+	}
+	if name == "" {
+		return nil
+	}
+	return &finding{
+		cause: answer.ProbeCommandFailed, weight: strong, chain: p.chain(),
+		text: fmt.Sprintf("%s is run without a shell, so %s in it stays as it is written, and no value comes in its place: %s%s.",
+			prose.Upper(p.what()), name, p.how(), saying(p.last.Evidence.Output)),
+		fixes: []answer.Fix{p.h.specFix(`have a shell run the probe's command (["sh", "-c", "exec …"]), which puts in the value of ` + name)},
+	}
 }
 
 // withoutFixes advise that a probe's command runs without the variables of its container that

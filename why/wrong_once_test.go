@@ -71,6 +71,11 @@ func TestWrongOnce(t *testing.T) {
 			s.probe("app", 3, attempt(fact.Liveness, fact.Evidence{Error: "EOF", Connect: time.Millisecond}))
 		}
 	}
+	pings := func(c *v1.Container) {
+		c.LivenessProbe.ProbeHandler = v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"celery", "-b", "redis://redis:6379/0", "inspect", "ping", "-d", "celery@$HOSTNAME"}}}
+	}
+	nobodyReplies := command(fact.Liveness, 69)
+	nobodyReplies.Evidence.Target, nobodyReplies.Evidence.Output = "celery -b redis://redis:6379/0 inspect ping -d celery@$HOSTNAME", "Error: No nodes replied within time constraint"
 	for _, q := range []question{
 		{name: "a changed ConfigMap reaches the pod a minute later, and it had been refused while it came up", pod: web(ready), symptom: answer.NotReady, cause: answer.ConfigChanged, says: "ConfigMap settings", tale: func(s *tale) {
 			s.probe("app", 2, connectionRefused(fact.Readiness))
@@ -122,6 +127,22 @@ func TestWrongOnce(t *testing.T) {
 				o.Tasks = append(o.Tasks, fact.OOMTask{PID: 400 + i, Command: "apache2", RSS: 1 << 20})
 			}
 		}))},
+		{name: "a script takes no notice of the OOM kill of what it runs", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.MemoryLimitChild, says: "with exit code 0", tale: func(s *tale) {
+			s.in("app", oomOfChild)
+			s.wait(68 * time.Millisecond)
+			s.exit("app", fact.Exited{ExitCode: 0, OOMKnown: true, OOMKills: 1})
+		}},
+		{name: "it ends a second later, and well", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.AppExitSuccess, tale: func(s *tale) {
+			s.in("app", oomOfChild)
+			s.wait(time.Second)
+			s.exit("app", fact.Exited{ExitCode: 0, OOMKnown: true, OOMKills: 1})
+		}},
+		{name: "a probe's command without a shell asks another by a name that nobody has", pod: web(pings), symptom: answer.Restarted, cause: answer.ProbeCommandFailed, says: "so $HOSTNAME in it stays as it is written", tale: func(s *tale) {
+			s.probe("app", 3, nobodyReplies)
+		}},
+		{name: "the same by a shell", pod: web(pings, func(c *v1.Container) {
+			c.LivenessProbe.Exec.Command = append([]string{"sh", "-c"}, strings.Join(c.LivenessProbe.Exec.Command, " "))
+		}), symptom: answer.Restarted, cause: answer.DependencyDown, tale: func(s *tale) { s.probe("app", 3, nobodyReplies) }},
 		{name: "the cgroup's statistics say that it was processes", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.MemoryLimit, tale: end(main(func(o *fact.OOMKilled) { o.CgroupAnon, o.CgroupShmem = 90<<20, 1<<20 }))},
 		{name: "files in /dev/shm, and a victim that held half of the limit as libraries", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.MemoryBackedVolume, says: "held only 7Mi", tale: end(main(func(o *fact.OOMKilled) {
 			o.Limit, o.FileRSS, o.CgroupAnon, o.CgroupShmem = 32<<20, 10<<20, 7<<20, 15<<20
