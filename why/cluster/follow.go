@@ -135,8 +135,9 @@ func status(v answer.Verdict) int {
 	return 0
 }
 
-// recently is how long ago an end may be that others still suffer from.
-const recently = 5 * time.Minute
+// recently is how long ago an end may be that others still suffer from, justNow how long a time
+// without readiness may be over.
+const recently, justNow = 5 * time.Minute, 10 * time.Second
 
 // Root is the verdict of an answer about a pod that others suffer from; -1 where there is
 // none: what is over, and what is well, explains nothing.
@@ -146,7 +147,7 @@ func Root(a *answer.Answer) int {
 		switch {
 		case answer.WellOrDone(s, v), v.Cause == answer.None, s.Kind == answer.Terminating:
 		case s.Kind == answer.Restarted && a.AsOf.Sub(s.Last) > recently:
-		case s.Kind == answer.NotReady && !s.Last.IsZero() && a.AsOf.Sub(s.Last) > recently/10:
+		case s.Kind == answer.NotReady && !s.Last.IsZero() && a.AsOf.Sub(s.Last) > justNow:
 		default:
 			return i
 		}
