@@ -370,6 +370,9 @@ func (f *follower) at(ctx context.Context, p place, service *v1.Service, pod *v1
 	if own.Cause == "" || own.Cause == answer.CauseUnknown {
 		return way{}
 	}
+	if i < 0 {
+		cluster.Leaves(&own, &a)
+	}
 	if own.Cause == answer.ProbeTimeoutTooShort && !p.late {
 		return way{} // it answers, and no probe of its own keeps who asks it waiting
 	}

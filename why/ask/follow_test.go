@@ -326,6 +326,14 @@ func TestFollow(t *testing.T) {
 			w.callsJob()
 			w.pod("broker-setup-x7k2p", 80, answer.NotStarting, answer.Verdict{Cause: answer.ConfigMissing, Text: "Secret broker-cookie is not there."})
 		}, answer.ConfigMissing, "shop/broker-setup-x7k2p", 1},
+		"whom it asks is being deleted, and takes nobody new until it is gone": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(503), answer.Reach{Container: "web", Place: "db2:5432", How: answer.ReachSaid, Text: "db2:5432: FATAL: the database system is shutting down"})
+			w.says("web1", "db2:5432: FATAL: the database system is shutting down", true)
+			w.pod("db2", 5432, answer.Healthy, well)
+			w.says("db2", "FATAL: the database system is shutting down", false)
+			a := w.answers["db2"]
+			a.Symptoms[0].Kind, a.Verdicts[0].Cause, a.Verdicts[0].Text = answer.Terminating, answer.Deleted, "The pod was deleted."
+		}, answer.Deleted, "shop/db2", 1},
 		"whom it asks is well, and the Job that its error calls is done": {func(w *town) {
 			w.callsJob()
 			w.jobs.Items[0].Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: v1.ConditionTrue}}

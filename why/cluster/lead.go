@@ -27,6 +27,17 @@ func HopOf(service, pod, by string, a *answer.Answer) []answer.Hop {
 	return []answer.Hop{{Service: service, Pod: pod, By: by, Cause: v.Cause, Text: v.Text, Chain: v.Chain, Fixes: v.Fixes}}
 }
 
+// Leaves says of the hop to a pod that looks well, and fails who asks it, that it is being deleted,
+// where it is: what it does until it is gone follows from that.
+func Leaves(own *answer.Hop, a *answer.Answer) {
+	i := slices.IndexFunc(a.Symptoms, func(s answer.Symptom) bool { return s.Kind == answer.Terminating })
+	if i < 0 || a.Verdicts[i].Cause == answer.CauseUnknown {
+		return
+	}
+	v := a.Verdicts[i]
+	own.Cause, own.Text, own.Chain, own.Fixes = v.Cause, strings.TrimSuffix(v.Text, ".")+", and it has not ended yet. "+own.Text, v.Chain, v.Fixes
+}
+
 // Suffers is a pod that fails because of another one, to which the hop of its verdict leads.
 func Suffers(pod *v1.Pod, a *answer.Answer, i int, there answer.Hop) answer.Hop {
 	s, v := a.Symptoms[i], a.Verdicts[i]
