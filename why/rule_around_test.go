@@ -345,7 +345,7 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-func TestSandboxWithoutRoom(t *testing.T) {
+func TestSetUpFailed(t *testing.T) {
 	h := &inquiry{History: history.New(fact.Pod{Namespace: "shop", Name: "web-1"}, nil, nil, nil)}
 	failed := &fact.Fact{ID: 1, Body: fact.SetUpFailed{Stage: "sandbox", Message: "failed to create shim task: OCI runtime create failed: container init was OOM-killed (memory limit too low?)"}}
 	if v := h.explainSetUp(failed, "s1"); v.Cause != answer.MemoryLimit {
@@ -353,6 +353,10 @@ func TestSandboxWithoutRoom(t *testing.T) {
 	}
 	failed.Body = fact.SetUpFailed{Stage: "sandbox", Message: `Failed to create pod sandbox: rpc error: code = Unavailable desc = connection error: desc = "transport: Error while dialing: dial unix /run/containerd/containerd.sock: connect: connection refused"`}
 	if v := h.explainSetUp(failed, "s1"); v.Cause != answer.RuntimeFailed {
+		t.Errorf("%s: %s", v.Cause, v.Text)
+	}
+	failed.Body = fact.SetUpFailed{Stage: "volumes", Message: `MountVolume.SetUp failed for volume "kube-api-access-vwc2r" : object "shop"/"kube-root-ca.crt" not registered`}
+	if v := h.explainSetUp(failed, "s1"); v.Cause != answer.CauseUnknown {
 		t.Errorf("%s: %s", v.Cause, v.Text)
 	}
 	for _, passedOn := range []string{"no address is left", `rpc error: code = Unknown desc = failed to setup network for sandbox: plugin: rpc error: code = Unavailable desc = dial tcp 10.0.0.1:443: connect: connection refused`} {

@@ -121,6 +121,9 @@ func (h *inquiry) explainSetUp(failed *fact.Fact, id string) answer.Verdict {
 		f.cause, f.text = answer.RuntimeFailed, fmt.Sprintf("The pod's cgroup could not be made: %s.", message)
 	case b.Stage == "devices":
 		f.cause, f.text = answer.RuntimeFailed, fmt.Sprintf("The pod claims devices that the node cannot prepare: %s.", message)
+	case words.NotRegistered.In(b.Message):
+		return undecided(id, "", fmt.Sprintf("A volume of the pod could not be set up by a kubelet that had just begun, and did not watch what it needs yet: %s.", message), f.chain, nil,
+			"It tries again, and whether that still fails is not known.", h.describeFix())
 	case words.VolumeObjectMissing(b.Message):
 		kind, name := h.missingObject(b.Message)
 		f.cause, f.text = answer.ConfigMissing, fmt.Sprintf("A volume of the pod needs something that does not exist: %s.", message)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -192,6 +193,7 @@ func TestFollowedLogGoesOnThroughRotation(t *testing.T) {
 	n, path := logging(t, recorded)
 	f := follow(n, "tailLines=1")
 	f.expect("five")
+	watched(t, filepath.Dir(path)) // kubelet's reader misses a rotation that comes before that
 	for i := range 3 {
 		add(t, path, fmt.Sprintf("before %d", i))
 		f.expect(fmt.Sprintf("before %d", i))
@@ -202,6 +204,28 @@ func TestFollowedLogGoesOnThroughRotation(t *testing.T) {
 		add(t, path, fmt.Sprintf("after %d", i))
 		f.expect(fmt.Sprintf("after %d", i))
 	}
+}
+
+// watched waits until this process watches a folder.
+func watched(t *testing.T, dir string) {
+	t.Helper()
+	info, err := os.Stat(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mark := fmt.Sprintf(" ino:%x ", info.Sys().(*syscall.Stat_t).Ino)
+	for until := time.Now().Add(deadline); time.Now().Before(until); time.Sleep(time.Millisecond) {
+		fds, err := filepath.Glob("/proc/self/fdinfo/*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, fd := range fds {
+			if raw, err := os.ReadFile(fd); err == nil && strings.Contains(string(raw), "inotify ") && strings.Contains(string(raw), mark) {
+				return
+			}
+		}
+	}
+	t.Fatalf("nobody watches %s", dir)
 }
 
 func TestFollowedLogEndsWithTheServer(t *testing.T) {

@@ -26,6 +26,11 @@ var (
 	notThere = says("kubelet 1.36, volume/configmap and volume/secret; volume/util, projected keys",
 		[]string{"not found", "non-existent"},
 		`secret "tls" not found`, "configmap references non-existent config key: app.yaml")
+	// NotRegistered is said of an object that is there, by a kubelet that has just begun and does
+	// not watch it yet.
+	NotRegistered = says("kubelet 1.36, util/manager/cache_based_manager.go and watch_based_manager.go, Get",
+		[]string{" not registered"},
+		`MountVolume.SetUp failed for volume "kube-api-access-vwc2r" : object "shop"/"kube-root-ca.crt" not registered`)
 	volumeObject = says("kubelet 1.36, volume/configmap and volume/secret",
 		[]string{"configmap", "secret", "references non-existent"},
 		`MountVolume.SetUp failed for volume "settings" : configmap "settings" not found`, `secret "tls" not found`, "configmap references non-existent config key: app.yaml")

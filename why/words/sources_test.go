@@ -35,6 +35,7 @@ var formats = []struct{ module, file, format string }{
 	{"k8s.io/kubernetes", "plugin/pkg/admission/serviceaccount/admission.go", "error looking up service account %s/%s: %w"},
 	{"k8s.io/kubernetes", "plugin/pkg/admission/priority/admission.go", "no PriorityClass with name %v was found"},
 	{"k8s.io/kubernetes", "plugin/pkg/admission/runtimeclass/admission.go", "pod rejected: RuntimeClass %q not found"},
+	{"k8s.io/kubernetes", "pkg/kubelet/util/manager/watch_based_manager.go", "object %q/%q not registered"},
 	{"k8s.io/kubernetes", "plugin/pkg/admission/limitranger/admission.go", "maximum %s usage per %s is %s, but limit is %s"},
 
 	{"k8s.io/kubernetes", "pkg/scheduler/framework/types.go", "0/%v nodes are available"},
