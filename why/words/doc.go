@@ -18,7 +18,9 @@
 //	applications.go  languages, libraries, databases and shells
 //	probes.go        the clients that probes are made with, servers and proxies
 //	gravity.go       how much a line of a log promises to say of why something failed
-//	telling.go       which of the last lines of a log says most, and which are worth keeping
+//	telling.go       which of the last lines of a log says most
+//	reason.go        what that one says of why, with the lines that belong to it
+//	keep.go          which of the last lines of a log are worth keeping
 //	told.go          what an answer says, without tags and what is well
 //	gist.go          what a line of a log says, without what a logger put before it
 package words

@@ -4,7 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"k8s.io/utils/lru"
 )
 
 // How much a line promises to say of why something failed.
@@ -108,31 +109,21 @@ func Frame(before, line string) bool {
 
 // weighed are the gravities of the last few logs that were asked for: an answer asks for those of
 // the same lines again and again.
-var weighed = struct {
-	sync.Mutex
-	of map[string][]int
-}{of: map[string][]int{}}
+var weighed = lru.New(128)
 
-// mostWeighed is how many logs are remembered, longestWeighed how long they may be.
-const mostWeighed, longestWeighed = 128, 4 << 10
+// longestWeighed is how long a log may be that is remembered.
+const longestWeighed = 4 << 10
 
 // gravities are how much each of some lines promises to say of why a program ended.
 func gravities(lines []string) []int {
 	text := strings.Join(lines, "\n")
-	if len(text) > longestWeighed {
-		return weigh(lines)
+	if all, ok := weighed.Get(text); ok && len(all.([]int)) == len(lines) {
+		return all.([]int)
 	}
-	weighed.Lock()
-	defer weighed.Unlock()
-	all, ok := weighed.of[text]
-	if ok && len(all) == len(lines) {
-		return all
+	all := weigh(lines)
+	if len(text) <= longestWeighed {
+		weighed.Add(text, all)
 	}
-	if len(weighed.of) >= mostWeighed {
-		clear(weighed.of)
-	}
-	all = weigh(lines)
-	weighed.of[text] = all
 	return all
 }
 

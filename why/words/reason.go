@@ -1,0 +1,199 @@
+package words
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// mostReasons is how many lines are quoted where several belong together.
+const mostReasons = 4
+
+// Reason is what the last lines of a log say of why: the line that says most, with the
+// errors right before it, since what is said first is what the rest comes from, and with
+// what continues it.
+func Reason(lines []string) string {
+	grave := gravities(lines)
+	at := telling(lines, grave)
+	if at < 0 {
+		return ""
+	}
+	return reasonAt(lines, grave, origin(lines, grave, at))
+}
+
+// reasonAt is what a line says, with what belongs to it.
+func reasonAt(lines []string, grave []int, at int) string {
+	if at+1 == len(lines) || !continues(lines, grave, at+1, at) { // of its message there is no more
+		at = fuller(lines, at)
+	}
+	from, first, most := at, -1, grave[at]
+	for i := at - 1; i >= 0 && most >= trouble; i-- {
+		switch {
+		case grave[i] <= detail && most < reason, grave[i] == warning && at-from > 0, most == trouble && i > 0 && grave[i-1] >= trouble && mild.MatchString(lines[i]):
+			continue
+		case grave[i] < trouble || raises(lines[i], grave[i]):
+			i = 0
+		case at-i > 1 && Alike(Gist(lines[i]), Gist(lines[at])):
+			i = 0 // it tries again and again, and what was before that is over
+		case at-i <= mostBefore(lines, at, most):
+			from = i
+		case most < reason:
+			first = i // what began it all
+		}
+	}
+	var all []string
+	say := func(line string) {
+		gist := Gist(line)
+		alike := func(other string) bool { return strings.Contains(letters(other), letters(gist)) }
+		if gist != "" && !slices.ContainsFunc(all, alike) && !category.MatchString(gist) {
+			all = append(all, gist)
+		}
+	}
+	if above := wider(lines, at); above >= 0 {
+		say(lines[above])
+	}
+	if first >= 0 {
+		say(lines[first])
+	}
+	for i := from; i < at && len(all) < mostReasons-1; i++ {
+		if grave[i] >= trouble {
+			say(lines[i])
+		}
+	}
+	say(lines[at])
+	leading := len(all) // what belongs to it goes first where there is no room
+	for i := at + 1; i < len(lines) && len(all) < mostReasons && continues(lines, grave, i, at); i++ {
+		say(lines[i])
+	}
+	return strings.Join(roomFor(all, leading, grave[at] == reason), " / ")
+}
+
+// mostQuoted is how much of some lines fits where they are quoted.
+const mostQuoted = 300
+
+// roomFor leaves lines out until the rest can be quoted whole: of so many that lead to the one that
+// says most the first and the last stay, before a reason none need, as below it.
+func roomFor(all []string, leading int, says bool) []string {
+	for len(strings.Join(all, " / ")) > mostQuoted && len(all) > 1 {
+		switch {
+		case len(all) > leading:
+			all = all[:len(all)-1]
+		case leading > 2:
+			all, leading = slices.Delete(all, leading-2, leading-1), leading-1
+		case leading == 2 && says:
+			all, leading = all[1:], 1
+		default:
+			return all
+		}
+	}
+	return all
+}
+
+// category fits the line that .NET's logger puts above what it says.
+var category = regexp.MustCompile(`^(crit|fail|warn|info|dbug|trce): [\w.]+\[\d+\]$`)
+
+// bare fits a cause that does not tell what it is about.
+var bare = regexp.MustCompile(`^(Caused by: |---> )[\w.$]+( \(\d+\))?: [A-Z][a-z]+( [a-z]+){1,5}$`)
+
+// wider is the cause above one that does not tell what it is about; -1 where there is none.
+func wider(lines []string, at int) int {
+	if !bare.MatchString(strings.TrimSpace(lines[at])) {
+		return -1
+	}
+	for i := at - 1; i >= 0; i-- {
+		switch trimmed := strings.TrimSpace(lines[i]); {
+		case GivesReason(trimmed):
+			return i
+		case i > 0 && !Frame(lines[i-1], lines[i]):
+			return -1
+		}
+	}
+	return -1
+}
+
+// cause fits what runtimes put before an error that another comes from.
+var cause = regexp.MustCompile(`^(Caused by: |---> )`)
+
+// fuller is the error above a cause that ends with all that the cause says, and tells more before
+// that: the nearest; the cause itself where there is none.
+func fuller(lines []string, at int) int {
+	trimmed := strings.TrimSpace(lines[at])
+	says := cause.ReplaceAllString(trimmed, "")
+	if says == trimmed {
+		return at
+	}
+	for i := at - 1; i >= 0; i-- {
+		switch above := cause.ReplaceAllString(strings.TrimSpace(lines[i]), ""); {
+		case GivesReason(above) && above != says && strings.HasSuffix(above, says):
+			return i
+		case !GivesReason(above) && (i == 0 || !Frame(lines[i-1], lines[i])):
+			return at
+		}
+	}
+	return at
+}
+
+// raises says whether a line is the reason that a language gives, which says all; many
+// programs begin each of their errors with "Error: ".
+func raises(line string, g int) bool { return g == reason && !strings.HasPrefix(line, "Error: ") }
+
+// mostBefore is how many errors before a line may belong to it.
+func mostBefore(lines []string, at, g int) int {
+	switch line := lines[at]; {
+	case strings.HasPrefix(line, "panic: "):
+		return 1 // Go's programs log why they give up
+	case raises(line, g) && at > 0 && Gist(line) == strings.TrimSpace(line) && Gist(lines[at-1]) != strings.TrimSpace(lines[at-1]):
+		return 1 // a logger says what was tried, and below it what came of that
+	case raises(line, g):
+		return 0
+	}
+	return mostReasons - 1
+}
+
+// continues says whether a line goes on with what the one before it says: it is of the same
+// mouth, and has nothing of a logger's before it, or is called a detail.
+func continues(lines []string, grave []int, i, at int) bool {
+	trimmed := strings.TrimSpace(lines[i])
+	gist := Gist(trimmed)
+	most := grave[at]
+	switch {
+	case most <= warning || grave[i] < detail || access.MatchString(gist) || mild.MatchString(trimmed):
+		return false
+	case most == reason:
+		return grave[i] <= trouble && gist == trimmed && goesOn(lines, i)
+	}
+	return gist == trimmed && (grave[i] == detail || Gist(lines[i-1]) == strings.TrimSpace(lines[i-1])) || furthers.MatchString(gist)
+}
+
+// goesOn says whether a line below a reason is more of its message, which may have several
+// lines: it is indented, or what follows is, or the line before it promises more, or a logger
+// begins the other lines with more than that.
+func goesOn(lines []string, i int) bool {
+	logged := func(line string) bool { return preamble.MatchString(strings.TrimSpace(line)) }
+	indented := func(i int) bool { return i < len(lines) && lines[i] != "" && lines[i][0] <= ' ' }
+	return indented(i) || strings.HasPrefix(lines[i-1], "Caused by: ") && slices.ContainsFunc(lines, logged) || strings.HasSuffix(strings.TrimSpace(lines[i-1]), ":") || slices.ContainsFunc([]int{i + 1, i + 2}, indented)
+}
+
+// Error is what a line of a log says, with the reasons below it: those that are called causes,
+// where any are, each said once.
+func Error(lines []string, at int) string {
+	var reasons, caused []string
+	for i := at + 1; i < len(lines); i++ {
+		trimmed := strings.TrimSpace(lines[i])
+		_, says, _ := strings.Cut(strings.TrimPrefix(trimmed, "Caused by: "), ": ")
+		said := slices.ContainsFunc(append(reasons, caused...), func(other string) bool { return says != "" && strings.HasSuffix(other, says) })
+		switch {
+		case said:
+		case strings.HasPrefix(trimmed, "Caused by: "):
+			caused = append(caused, trimmed)
+		case raised.MatchString(trimmed), givesReason.MatchString(trimmed):
+			reasons = append(reasons, trimmed)
+		case !Frame(lines[i-1], lines[i]):
+			i = len(lines)
+		}
+	}
+	if len(caused) > 0 {
+		reasons = caused
+	}
+	return strings.Join(append([]string{Gist(lines[at])}, reasons[:min(len(reasons), mostReasons-1)]...), " / ")
+}
