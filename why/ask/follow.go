@@ -431,6 +431,7 @@ func waiting(a *answer.Answer, i int) answer.Verdict {
 func unseen(p place, met bool, a *answer.Answer) (answer.Cause, string) {
 	hands := p.failing || p.called || p.handsOn && met || cluster.AnsweredFailure(p.Text) || p.How == answer.ReachSaid && p.told
 	cause, failed, fails := cluster.Fails(a, p.since)
+	fails = fails && !cluster.TurnedAway(p.said, failed)
 	if hands && fails && p.answered {
 		return cause, failed
 	}

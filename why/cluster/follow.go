@@ -118,6 +118,12 @@ func TimesOut(v answer.Verdict, said string) bool {
 	return v.Cause == answer.AppUnhealthy && status(v) == 504 || words.TooLate.In(said)
 }
 
+// TurnedAway says whether one asked with credentials that were refused, and whom it asked complains of
+// nothing else: the fault is with who asks.
+func TurnedAway(said []string, complaint string) bool {
+	return words.Credentials.In(complaint) && slices.ContainsFunc(said, words.Credentials.In)
+}
+
 // AnsweredFailure says whether words are those of one that was given a failure for an answer, or
 // was not let in.
 func AnsweredFailure(said string) bool { return words.Any(said, words.LetDown, words.LetsNotIn) }
