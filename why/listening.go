@@ -1,6 +1,7 @@
 package why
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
+	"whylet.dev/whylet/why/prose"
 )
 
 // listening is what the pod's containers listen on, by the newest look into one
@@ -30,7 +32,7 @@ func (h *inquiry) listening() *answer.Listening {
 		return nil
 	}
 	l := listeningIn(newest.Seen, fact.Of[fact.Looked](newest))
-	l.From, l.Busy = fact.Of[fact.Looked](newest).From, h.busy()
+	l.From, l.Busy, l.Throttled = fact.Of[fact.Looked](newest).From, h.busy(), h.throttled()
 	for i := range h.Facts {
 		b, ok := h.Facts[i].Body.(fact.Probed)
 		if ok && b.Verdict == fact.Success && b.Evidence != nil && b.Evidence.Handler != fact.Exec && !h.Facts[i].Seen.Before(newest.Seen) {
@@ -80,6 +82,38 @@ func (h *inquiry) busy() *float64 {
 	}
 	return &all
 }
+
+// throttled words which container that runs its own CPU limit stalled lately, in at least half of
+// the kernel's periods; "" where none was.
+func (h *inquiry) throttled() string {
+	for _, name := range h.Containers() {
+		run, spec := h.Last(name), h.Spec(name)
+		if run == nil || run.Exit != nil || spec == nil || spec.Resources.Limits.Cpu().IsZero() {
+			continue
+		}
+		var first, last *fact.Fact
+		for _, f := range slices.Backward(run.Samples) {
+			if h.now.Sub(f.Seen) > sampledLately || last != nil && last.Seen.Sub(f.Seen) > sampledLately/3 {
+				break
+			}
+			if first = f; last == nil {
+				last = f
+			}
+		}
+		if first == last {
+			continue
+		}
+		a, b := fact.Of[fact.Sampled](first), fact.Of[fact.Sampled](last)
+		periods, stalled := b.Periods-a.Periods, b.ThrottledPeriods-a.ThrottledPeriods
+		if periods >= fewestPeriods && 2*stalled >= periods {
+			return fmt.Sprintf("its own CPU limit of %s stalled container %s in %d of %d periods within %s", spec.Resources.Limits.Cpu(), name, stalled, periods, prose.Span(last.Seen.Sub(first.Seen)))
+		}
+	}
+	return ""
+}
+
+// fewestPeriods are those of the kernel's quota, 100 ms each, that tell how it goes.
+const fewestPeriods = 5
 
 func (h *inquiry) busyIn(run *history.Run) (part float64, ok bool) {
 	var last *fact.Fact

@@ -15,7 +15,7 @@ func init() {
 	probeRules.add(
 		rule[*probing]{
 			name: "probe-child-oom", causes: oomCauses,
-			needs:   "the kernel's record of a child's OOM kill at most 15 s before the first failure, or of timeouts at most 15 s after the last and before the end, and this or another probe of the container that had worked, in this run or an earlier one; a kill while the first attempt waited makes it certain",
+			needs:   "the kernel's record of a child's OOM kill at most 15 s before the first failure, or of timeouts at most 15 s after the last and before the end, and this or another probe of the container that had worked, in this run or an earlier one; a kill while the first attempt waited, or during each of two or more that broke off, makes it certain",
 			against: "an answer that memory does not explain, such as 404; a failure that it said itself, where good answers came after the kill, or after three earlier ones",
 			judge:   probeChildOOM,
 		},
@@ -103,6 +103,8 @@ func probeChildOOM(p *probing) *finding {
 	last := oomRecord(fact.Of[fact.OOMKilled](kills[len(kills)-1]))
 	p.h.blameOOM(f, p.run, kills[len(kills)-1])
 	switch {
+	case p.mode == broken && p.diedMeanwhile(kills):
+		f.weight = certain // who was to answer was killed
 	case p.mode == answered && p.last.Evidence.Status < 500, p.mode == impossible, p.mode == mismatch:
 		return nil
 	case p.mode == exitCode && p.ownCommandKilled(kills):
@@ -198,6 +200,21 @@ func (p *probing) struck(kills []*fact.Fact) bool {
 	return slices.ContainsFunc(kills, func(f *fact.Fact) bool {
 		return !f.When().After(p.from) && p.from.Sub(f.When()) <= p.timeout()
 	})
+}
+
+// diedMeanwhile says whether there was a kill during each attempt that broke off, of at least
+// two: what it is asked for takes the memory, and it need never have been well.
+func (p *probing) diedMeanwhile(kills []*fact.Fact) bool {
+	broke := 0
+	for _, at := range p.failed {
+		if modeOf(fact.Of[fact.Probed](at)) != broken {
+			continue
+		}
+		if broke++; !slices.ContainsFunc(kills, func(f *fact.Fact) bool { return !f.When().Before(at.When()) && f.When().Sub(at.Seen) <= time.Second }) {
+			return false
+		}
+	}
+	return broke >= 2
 }
 
 // stalledUntil is until when the OOM kill of a worker may come to explain the

@@ -17,7 +17,7 @@ func init() {
 	probeRules.add(
 		rule[*probing]{
 			name: "probe-slow-start", causes: []answer.Cause{answer.AppSlowStart},
-			needs:   "no success in this run of a liveness or startup probe, and another run that came up, its own words that it still starts, or CPU use of at least half a CPU while it was asked: of the main process, or of the whole container; or a refused connection, and an end less than 3 s after the start",
+			needs:   "no success in this run of a liveness or startup probe, and another run that came up, its own words that it still starts or how far it came, or CPU use of at least half a CPU while it was asked: of the main process, or of the whole container; or a refused connection, and an end less than 3 s after the start",
 			against: "a success before; a container that listens already, on another port",
 			seesAll: true,
 			yields:  []string{"probe-child-oom"},
@@ -53,6 +53,11 @@ func probeSlowStart(p *probing) *finding {
 	if ok && p.up(look) {
 		return f
 	}
+	if said := p.progress(); said != "" {
+		f.weight = strong
+		f.because = []string{fmt.Sprintf("Its log says how far it had come: “%s”.", prose.Brief(said, quoted))}
+		return f
+	}
 	if ended && p.tooSoon() {
 		f.weight = fair
 		f.text = fmt.Sprintf("Container %s was given too little time to start: it was ended %s after its start, because %s had not succeeded.", p.run.Container, prose.Span(given), p.what())
@@ -81,6 +86,17 @@ func probeSlowStart(p *probing) *finding {
 		f.fixes = append(f.fixes, p.h.limitsFix("or raise the CPU limit of container "+p.run.Container))
 	}
 	return f
+}
+
+// progress is what the log of a run that was never well says of how far it had come, in the end.
+func (p *probing) progress() string {
+	if p.run.Exit != nil {
+		if said := words.Progress(p.run.LastSaid(time.Time{})); said != "" {
+			return said
+		}
+	}
+	_, lines := p.log()
+	return words.Progress(lines)
 }
 
 // tooSoon says whether a probe ended the run so soon after its start that nothing can be

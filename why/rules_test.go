@@ -377,6 +377,11 @@ func TestProbes(t *testing.T) {
 		{name: "still starting", cause: answer.AppSlowStart, tale: func(s *tale) {
 			fail(s, connectionRefused(fact.Liveness), look(func(l *fact.Looked) { l.Listeners, l.CPUUsed = nil, 900*time.Millisecond }))
 		}},
+		{name: "still loading, by its log", cause: answer.AppSlowStart, says: "shard 4 of 40", tale: func(s *tale) {
+			fail(s, connectionRefused(fact.Liveness), look(func(l *fact.Looked) {
+				l.Listeners, l.Said = nil, []string{"loading weights: shard 3 of 40", "loading weights: shard 4 of 40"}
+			}))
+		}},
 		{name: "never listens, and a sidecar does, elsewhere", cause: answer.AppNotListening, tale: func(s *tale) {
 			fail(s, connectionRefused(fact.Liveness), fact.Looked{PID: 100, State: "S", Processes: 1, Over: time.Second, Listeners: []fact.Listener{{Address: "[::]:15901", PID: 777, Other: true}}})
 		}},

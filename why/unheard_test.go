@@ -140,6 +140,15 @@ func TestUnheardOf(t *testing.T) {
 				s.wait(2 * time.Second)
 			}
 		}},
+		{name: "each request that breaks off takes its worker's memory, and none was ever well", pod: web(readiness), symptom: answer.NotReady, cause: answer.MemoryLimitChild, tale: func(s *tale) {
+			broke := attempt(fact.Readiness, fact.Evidence{Connect: time.Millisecond, Error: "read: connection reset by peer"})
+			broke.Took = time.Second
+			for range 2 {
+				s.wait(2 * time.Second)
+				s.in("app", oomOfChild)
+				s.in("app", broke)
+			}
+		}},
 		{name: "the victim of an OOM kill is known, and not whose limit it was: the container has none", pod: web(silentProbe), cause: answer.CauseUnknown, says: "container-memory-limit", tale: func(s *tale) {
 			s.in("app", fact.OOMKilled{PID: 100, Command: "app", Main: true, AnonRSS: 48 << 20})
 			s.exit("app", fact.Exited{ExitCode: 137, OOMKnown: true, OOMKills: 1, MainOOMKilled: true})

@@ -60,6 +60,9 @@ type Listening struct {
 	// Busy is how many processors its containers kept busy around then; nil where nobody
 	// knows.
 	Busy *float64 `json:"busy,omitempty"`
+	// Throttled says which of them its own CPU limit stalled then, for at least half of the time;
+	// empty where it stalled none, or nobody knows.
+	Throttled string `json:"throttled,omitempty"`
 }
 
 // Reached says how it goes to ask at a place.

@@ -98,6 +98,17 @@ func TestFollow(t *testing.T) {
 			w.configure("DB_HOST=db2:5432")
 			w.pod("db2", 5432, answer.Restarted, ended)
 		}, answer.AppExitError, "shop/db2", 1},
+		"a command that says no reason, of one whose log says that another refuses it": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, answer.Verdict{Cause: answer.AppUnhealthy, Text: "The command of its probe exits with 1."})
+			w.says("web1", "Error condition on socket for SYNC: Connection refused", true)
+			w.configure("replicaof db2 5432")
+			w.pod("db2", 5432, answer.Restarted, ended)
+		}, answer.AppExitError, "shop/db2", 1},
+		"a command that says no reason, of one whose log says nothing": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, answer.Verdict{Cause: answer.AppUnhealthy, Text: "The command of its probe exits with 1."})
+			w.configure("replicaof db2 5432")
+			w.pod("db2", 5432, answer.Restarted, ended)
+		}, answer.AppUnhealthy, "", 0},
 		"a plain 500 of one whose configuration names it": {func(w *town) {
 			w.pod("web1", 80, answer.NotReady, saysNo(500))
 			w.configure("DB_HOST=db2:5432")
@@ -413,6 +424,24 @@ func TestFollow(t *testing.T) {
 			w.pod("api2", 80, answer.Healthy, well)
 			w.seenFrom("api2", "10.42.0.1", 0)
 		}, answer.AppHang, "shop/api2", 1},
+		"it waits for one that idles, and what that one's configuration names is not well": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, waitsAt("10.43.0.2:80"), answer.Reach{Container: "web", Place: "10.43.0.2:80", How: answer.ReachAwaits})
+			w.pod("api2", 80, answer.Healthy, well)
+			w.seenFrom("api2", "10.42.0.1", 0)
+			w.configure("DB_HOST=db3:5432")
+			w.pod("db3", 5432, answer.Restarted, ended)
+			w.serves("db3")
+		}, answer.DependencyDown, "", 0},
+		"it waits for one that its own CPU limit stalls": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, waitsAt("10.43.0.2:5432"), answer.Reach{Container: "web", Place: "10.43.0.2:5432", How: answer.ReachAwaits})
+			w.pod("db2", 5432, answer.Healthy, well)
+			w.seenFrom("db2", "10.42.0.1", 0.1)
+			w.answers["db2"].Listening.Throttled = "its own CPU limit of 100m stalled container postgres in 18 of 20 periods within 2 s"
+		}, answer.CPUThrottled, "shop/db2", 1},
+		"it is refused by its neighbour in the pod, which reaches its database": {func(w *town) {
+			w.pod("web1", 80, answer.Restarted, answer.Verdict{Cause: answer.DependencyDown, Text: "It could not reach 127.0.0.1."}, refusedAt("127.0.0.1:6432"), answer.Reach{Container: "pooler", Place: "10.43.0.2:5432", How: answer.ReachOpen})
+			w.pod("db2", 5432, answer.NotReady, saysNo(503))
+		}, answer.DependencyDown, "", 0},
 		"it waits for the answer of one that idles, and answers others": {func(w *town) {
 			w.pod("web1", 80, answer.NotReady, waitsAt("10.43.0.2:80"), answer.Reach{Container: "web", Place: "10.43.0.2:80", How: answer.ReachAwaits, Heard: true})
 			w.pod("api2", 80, answer.Healthy, well)

@@ -52,6 +52,8 @@ type asker struct {
 	// nobody knows whose that is. Then one that is down explains nothing, as it would have been
 	// refused; and where it says a reason of its own, nobody but who keeps silent does.
 	late, handsOn, failing, own bool
+	// mute is set where its probe's command says that it is not well, and not why.
+	mute bool
 	// relays is set where its answer is signed by another server than it runs.
 	relays bool
 	// answered is set where it was given an answer, and not too late: nothing says else; told,
@@ -77,7 +79,7 @@ type asker struct {
 
 func newAsker(pod *v1.Pod, a *answer.Answer, v answer.Verdict) asker {
 	k := asker{address: pod.Status.PodIP, late: cluster.TimesOut(v, ""), handsOn: cluster.HandsOn(v), own: cluster.SaysOwn(a), complaints: a.Complaints}
-	k.failing = cluster.Plain(v)
+	k.failing, k.mute = cluster.Plain(v), cluster.FailsCommand(v)
 	if cluster.Relays(v) { // what it says itself is not the reason: another's answer is
 		k.relays, k.own, k.failing = true, false, !k.handsOn
 	}
@@ -109,7 +111,7 @@ func (k *asker) letDown(a *answer.Answer, called []place) {
 	for _, p := range called {
 		k.names, k.calls[p.key()] = true, true
 	}
-	if k.failing && !k.names && !k.own && cluster.SaysAnothers(a) {
+	if (k.failing || k.mute) && !k.names && !k.own && cluster.SaysAnothers(a) {
 		k.handsOn, k.failing, k.nameless = true, false, cluster.BreaksOff(a)
 	}
 	for _, c := range a.Complaints {
@@ -135,9 +137,13 @@ func (k *asker) enduredFor(down time.Time) time.Duration {
 // call by their names.
 func places(k asker, a *answer.Answer, v answer.Verdict, called []place) []place {
 	var all []place
+	at := slices.IndexFunc(a.Reaches, refusedBeside)
 	for _, r := range a.Reaches {
 		if r.How == answer.ReachOpen && !cluster.MayWait(v) {
 			continue // an open connection tells only of who waits for an answer
+		}
+		if at >= 0 && r.Container != a.Reaches[at].Container && (r.How == answer.ReachOpen || r.How == answer.ReachLately) {
+			continue // who did not listen beside it was not kept waiting by one that it reached
 		}
 		echo := r.How == answer.ReachLately && !k.handsOn && !k.failing
 		if _, full := cluster.SaysFull(a); echo && !full {
@@ -158,6 +164,14 @@ func places(k asker, a *answer.Answer, v answer.Verdict, called []place) []place
 		p.failing = k.failing && p.How != answer.ReachSaid && p.How != answer.ReachDialing
 	}
 	return all[:min(len(all), mostPlaces)]
+}
+
+// refusedBeside says whether words are those of one that was refused by another container of its
+// own pod.
+func refusedBeside(r answer.Reach) bool {
+	host, _ := split(r.Place)
+	ip, err := netip.ParseAddr(host)
+	return r.How == answer.ReachSaid && (host == "localhost" || err == nil && ip.IsLoopback()) && cluster.Refused(r.Text)
 }
 
 func split(where string) (host string, port int32) {

@@ -92,6 +92,9 @@ func WasReached(said string) bool {
 	return ok
 }
 
+// Refused says whether words are those of one that found nobody to take its connection.
+func Refused(said string) bool { return words.ConnectionRefused.In(said) }
+
 // HandsOn says whether a verdict is about an answer that only a gateway gives, of whom it
 // hands requests on to (RFC 9110, 15.6), or about one that says itself that it reaches
 // something, and not what. A plain 500 or 503 is the application's own.
@@ -110,6 +113,12 @@ func HandsOn(v answer.Verdict) bool {
 // far as the answer shows.
 func Plain(v answer.Verdict) bool {
 	return v.Cause == answer.AppUnhealthy && status(v) >= 500 && !HandsOn(v)
+}
+
+// FailsCommand says whether a verdict is about a command which says that the application is not
+// well: another's answer it has none to hand on.
+func FailsCommand(v answer.Verdict) bool {
+	return v.Cause == answer.AppUnhealthy && status(v) == 0
 }
 
 // TimesOut says whether a verdict, or the words that led to a place, are those of one that

@@ -42,6 +42,8 @@ func Mute(a *answer.Answer) (cause answer.Cause, text string, ok bool) {
 	}
 	text = fmt.Sprintf("It listens on %s and takes connections, and who asks it gets no answer in time; ", numbers(l.Ports))
 	switch {
+	case l.Throttled != "":
+		return answer.CPUThrottled, text + l.Throttled + ".", true
 	case *l.Busy <= idleShare:
 		cause, text = answer.AppHang, text+"it uses no CPU meanwhile: it hangs, or waits for something."
 	case *l.Busy >= busyShare:

@@ -36,6 +36,10 @@ func Steps(pod *v1.Pod, a *answer.Answer, cause answer.Cause, told string) []ans
 			kubectl.Inspect("see what it is now", kubectl.Command(pod.Namespace, "get %s -o yaml", object)),
 			{Text: "put back what was there before, if the change was not meant", Command: kubectl.Command(pod.Namespace, "edit %s", object), Risk: answer.Restarts},
 		}
+	case cause == answer.CPUThrottled:
+		more := kubectl.EditTemplate(pod.Namespace, pod, "raise the CPU limit of container "+container.Name+", or have it do less")
+		more.Risk = answer.Limits
+		return []answer.Fix{more, exec("see what uses it up", "top -b -n 1")}
 	case cause == answer.AppOverloaded:
 		return []answer.Fix{exec("see what it is busy with", "top -b -n 1")}
 	case cause == answer.AppHang && isJVM(container):

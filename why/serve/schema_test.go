@@ -173,7 +173,7 @@ func fullAnswer() answer.Answer {
 		LastWords: []string{"bye"}, Possible: []answer.Cause{answer.AppHang}, Missing: "Somebody who looked.",
 	})
 	busy := 0.5
-	a.Well, a.Listening = 3, &answer.Listening{At: at, Ports: []int32{8080}, Room: []int32{8080}, Loopback: []int32{9090}, From: []string{"10.42.0.7"}, Busy: &busy}
+	a.Well, a.Listening = 3, &answer.Listening{At: at, Ports: []int32{8080}, Room: []int32{8080}, Loopback: []int32{9090}, From: []string{"10.42.0.7"}, Busy: &busy, Throttled: "its own CPU limit"}
 	a.Reaches = []answer.Reach{{Container: "app", Place: "db:5432", How: answer.ReachSaid, Heard: true, Since: a.AsOf, Text: "connection refused", Fact: 7}}
 	a.Complaints = []answer.Complaint{{Container: "app", Text: "no space left on device", Another: true, Before: true, Cause: answer.DiskFull, Fact: 7}}
 	a.Changes = []answer.Changed{{At: at, Text: "ConfigMap settings was changed", Fact: 6}}

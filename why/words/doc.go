@@ -22,5 +22,6 @@
 //	reason.go        what that one says of why, with the lines that belong to it
 //	keep.go          which of the last lines of a log are worth keeping
 //	told.go          what an answer says, without tags and what is well
+//	progress.go      how far something came that is not done
 //	gist.go          what a line of a log says, without what a logger put before it
 package words

@@ -1,0 +1,30 @@
+package words
+
+import "testing"
+
+func TestProgress(t *testing.T) {
+	for name, test := range map[string]struct {
+		lines []string
+		want  string
+	}{
+		"of so many":          {[]string{"loading weights: shard 1 of 40", "loading weights: shard 2 of 40"}, "loading weights: shard 2 of 40"},
+		"behind a slash":      {[]string{"2026-11-24 01:33:15 INFO migrating 7/90", "2026-11-24 01:33:17 INFO migrating 9/90"}, "migrating 9/90"},
+		"per cent":            {[]string{"Loading index: 12.5%", "Loading index: 80 %", "Loading index: 93.1%"}, "Loading index: 93.1%"},
+		"in other words":      {[]string{"shard 1 of 40", "replica 2 of 40"}, ""},
+		"done":                {[]string{"shard 1 of 2", "shard 2 of 2"}, ""},
+		"it does not go on":   {[]string{"shard 1 of 40", "shard 1 of 40"}, ""},
+		"once":                {[]string{"shard 1 of 40"}, ""},
+		"the time of the day": {[]string{"11/24 started", "11/24 listening"}, ""},
+		"no lines":            {nil, ""},
+	} {
+		if got := Progress(test.lines); got != test.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func FuzzProgress(f *testing.F) {
+	f.Add("shard 1 of 40", "shard 2 of 40")
+	f.Add("1%", "99999999999999999999999%")
+	f.Fuzz(func(_ *testing.T, a, b string) { Progress([]string{a, b}) })
+}
