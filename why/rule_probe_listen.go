@@ -19,7 +19,7 @@ func init() {
 	probeRules.add(
 		rule[*probing]{
 			name: "probe-listener-gone", causes: []answer.Cause{answer.AppNotListening, answer.AppListensElse, answer.ChildProcessEnded, answer.KilledByOther},
-			needs:   "successes before, and a look that finds nobody on the port; a port of the same process that is new makes it app-listens-elsewhere, the kernel's word that a child ended makes it certain, who served the port in an earlier look tells a worker from the main process, fewer processes than before only suggest it",
+			needs:   "successes before, and a look that finds nobody on the port; a port of the same process that is new makes it app-listens-elsewhere, the kernel's word that a child ended makes it certain, who served the port in an earlier look tells a worker from the main process, fewer processes than before only suggest it, and as many rule it out",
 			against: "somebody listening on the port",
 			yields:  []string{"probe-served-by-sibling", "probe-program-given-up"},
 			judge:   probeListenerGone,
@@ -103,6 +103,8 @@ func probeListenerGone(p *probing) *finding {
 		return f
 	}
 	switch {
+	case !known && p.sameProcesses():
+		f.because = []string{"It has as many processes and threads as before."}
 	case !known && !p.fewerProcesses(look):
 		f.weight = weak // a worker that ended looks the same
 	case known:
@@ -238,7 +240,20 @@ func (p *probing) fewerProcesses(look fact.Looked) bool {
 			return true
 		}
 	}
-	var first, last int64
+	first, last := p.tasks()
+	return last > 0 && first > last
+}
+
+// sameProcesses says whether it has as many processes and threads as it ever had while the
+// probe succeeded.
+func (p *probing) sameProcesses() bool {
+	first, last := p.tasks()
+	return first > 0 && last >= first
+}
+
+// tasks are how many processes and threads the container had at most before the attempts failed,
+// and how many at last; 0 where nobody counted.
+func (p *probing) tasks() (first, last int64) {
 	for _, f := range p.run.Samples {
 		if n := fact.Of[fact.Sampled](f).PIDs; n > 0 {
 			if f.Seen.Before(p.from) {
@@ -248,7 +263,7 @@ func (p *probing) fewerProcesses(look fact.Looked) bool {
 			}
 		}
 	}
-	return last > 0 && first > last
+	return first, last
 }
 
 // mine are the listeners that are not known to be of another container.

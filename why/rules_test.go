@@ -368,6 +368,11 @@ func TestProbes(t *testing.T) {
 			worked(s)
 			fail(s, connectionRefused(fact.Liveness), look(func(l *fact.Looked) { l.Listeners[0].Address = "0.0.0.0:9090" }), sample(0, 0, 1))
 		}},
+		{name: "it closed its port, and has as many processes as before", cause: answer.AppNotListening, says: "as many processes", tale: func(s *tale) {
+			s.in("app", sample(0, 0, 2))
+			worked(s)
+			fail(s, connectionRefused(fact.Liveness), look(func(l *fact.Looked) { l.Listeners = nil }), sample(0, 0, 2))
+		}},
 		{name: "the main process closed its port", cause: answer.AppNotListening, tale: func(s *tale) {
 			s.in("app", calm)
 			worked(s)
