@@ -90,12 +90,7 @@ const oomBefore = 15 * time.Second
 
 // probeChildOOM: a worker was OOM-killed, the container lived on, and the probe failed.
 func probeChildOOM(p *probing) *finding {
-	var kills []*fact.Fact
-	for _, f := range p.run.OOMKills {
-		if at := f.When(); !fact.Of[fact.OOMKilled](f).Main && at.After(p.from.Add(-oomBefore)) && !at.After(p.stalledUntil()) {
-			kills = append(kills, f)
-		}
-	}
+	kills := p.childrenKilled()
 	if len(kills) == 0 || len(p.failed) == 0 {
 		return nil
 	}
@@ -126,6 +121,16 @@ func probeChildOOM(p *probing) *finding {
 	}
 	f.then = []string{then + p.what() + " failed: " + p.how() + "."}
 	return f
+}
+
+// childrenKilled are the OOM kills of children that the failed attempts may come from.
+func (p *probing) childrenKilled() (kills []*fact.Fact) {
+	for _, f := range p.run.OOMKills {
+		if at := f.When(); !fact.Of[fact.OOMKilled](f).Main && at.After(p.from.Add(-oomBefore)) && !at.After(p.stalledUntil()) {
+			kills = append(kills, f)
+		}
+	}
+	return kills
 }
 
 // mostKills is how many OOM kills a chain shows, the newest.

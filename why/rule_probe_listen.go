@@ -33,7 +33,7 @@ func init() {
 		rule[*probing]{
 			name: "probe-never-listened", causes: []answer.Cause{answer.AppNotListening},
 			needs:   "no success, and a look that finds no listener in the pod but those of other containers",
-			against: "CPU use of the main process, or of all processes of the container together; a log that says how far it has come; children whose CPU use nobody saw, unless all that runs are programs that wait; another run that came up; an end less than 3 s after the start, or one within a minute in which the main process still was a shell with other children, as a start script is",
+			against: "CPU use of the main process, or of all processes of the container together; a log that says how far it has come; the OOM kill of a child, which may be who was to listen; children whose CPU use nobody saw, unless all that runs are programs that wait; another run that came up; an end less than 3 s after the start, or one within a minute in which the main process still was a shell with other children, as a start script is",
 			yields:  []string{"probe-waits-for-dependency", "probe-program-given-up"},
 			seesAll: true,
 			judge:   probeNeverListened,
@@ -294,7 +294,7 @@ func probeNeverListened(p *probing) *finding {
 	if waits {
 		f.because = []string{fmt.Sprintf("What runs in it only waits (%s).", strings.Join(look.Commands, ", "))}
 	}
-	if p.tooSoon() || p.cameUpElsewhen() || p.atWork(look) || p.progress() != "" || !waits && (p.childrenWork(look) || p.mayStillStart(look)) {
+	if p.tooSoon() || p.cameUpElsewhen() || p.atWork(look) || p.progress() != "" || len(p.childrenKilled()) > 0 || !waits && (p.childrenWork(look) || p.mayStillStart(look)) {
 		f.weight = weak
 	}
 	f.fixes = append(p.h.logsFix(p.run), p.h.inspect("see what it does", p.h.exec(p.run.Container, "ps")))

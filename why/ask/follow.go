@@ -338,13 +338,13 @@ func (f *follower) at(ctx context.Context, p place, service *v1.Service, pod *v1
 	own := hopTo(p, service, pod, &a, i)
 	w := way{seen: p.How != "" || met, first: cluster.First(&a, i)}
 	echoes := i < 0 && cluster.Echoes(p.said, &a)
-	if p.echo && !echoes {
+	if p.echo && !echoes && !(p.slow && cluster.Throttled(&a)) {
 		delete(f.seen, pod.UID)
 		return way{}
 	}
 	doubted := false
 	if i < 0 || cluster.MayLead(a.Verdicts[i]) {
-		suffers := waiting(&a, i)
+		suffers := waiting(p, &a, i)
 		f.unwell = false
 		if more := f.from(ctx, pod, &a, cluster.AsAnswer(suffers), left-1); len(more) > 0 && cluster.Explains(suffers, more) {
 			w.hops = through(own, more)
@@ -422,12 +422,13 @@ func (f *follower) about(ctx context.Context, pod *v1.Pod) (answer.Answer, error
 }
 
 // waiting is what a pod on the way suffers from: its own verdict, or, where it looks well,
-// that it was given a failure, or as far as anyone knows waits for an answer.
-func waiting(a *answer.Answer, i int) answer.Verdict {
+// that it was given a failure, or hands one on of which it says nothing, or as far as anyone
+// knows waits for an answer.
+func waiting(p place, a *answer.Answer, i int) answer.Verdict {
 	switch {
 	case i >= 0:
 		return a.Verdicts[i]
-	case cluster.SaysAnothers(a) && !cluster.SaysOwn(a):
+	case cluster.SaysAnothers(a) && !cluster.SaysOwn(a), len(a.Complaints) == 0 && cluster.GatewayFailed(p.Text):
 		return answer.Verdict{Cause: answer.DependencyDown}
 	}
 	return answer.Verdict{Cause: answer.AppHang}
@@ -441,6 +442,10 @@ func unseen(p place, met bool, a *answer.Answer) (answer.Cause, string) {
 	fails = fails && !cluster.TurnedAway(p.said, failed)
 	if hands && fails && p.answered {
 		return cause, failed
+	}
+	if p.slow && met && cluster.Throttled(a) {
+		mute, how, _ := cluster.Mute(a)
+		return mute, how
 	}
 	text, waits := cluster.Waits(a, p.top)
 	if p.late && met {

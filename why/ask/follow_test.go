@@ -438,6 +438,26 @@ func TestFollow(t *testing.T) {
 			w.seenFrom("db2", "10.42.0.1", 0.1)
 			w.answers["db2"].Listening.Throttled = "its own CPU limit of 100m stalled container postgres in 18 of 20 periods within 2 s"
 		}, answer.CPUThrottled, "shop/db2", 1},
+		"it is slow, and was a moment ago at one that its own CPU limit stalls": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, answer.Verdict{Cause: answer.AppOverloaded, Text: "It became slow."}, lately("10.43.0.2:5432"))
+			w.pod("db2", 5432, answer.Healthy, well)
+			w.seenFrom("db2", "10.42.0.1", 0.1)
+			w.answers["db2"].Listening.Throttled = "its own CPU limit of 100m stalled container postgres in 18 of 20 periods within 2 s"
+		}, answer.CPUThrottled, "shop/db2", 1},
+		"it is slow, and was a moment ago at one that idles": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, answer.Verdict{Cause: answer.AppOverloaded, Text: "It became slow."}, lately("10.43.0.2:5432"))
+			w.pod("db2", 5432, answer.Healthy, well)
+			w.seenFrom("db2", "10.42.0.1", 0)
+		}, answer.AppOverloaded, "", 0},
+		"it was told 503 by a gateway that says nothing, and who stands behind that says why": {func(w *town) {
+			told := "GET http://proxy2:80/prices: 503 Service Unavailable"
+			w.pod("web1", 80, answer.NotReady, saysNo(502), answer.Reach{Container: "web", Place: "proxy2:80", How: answer.ReachSaid, Text: told})
+			w.says("web1", told, true)
+			w.pod("proxy2", 80, answer.Healthy, well, lately("10.43.0.3:80"))
+			w.pod("prices3", 80, answer.Healthy, well)
+			w.seenFrom("prices3", "10.42.0.2", 0.1)
+			w.says("prices3", "[error] limiting requests, excess: 2.5", false)
+		}, answer.AppUnhealthy, "shop/prices3", 2},
 		"it is refused by its neighbour in the pod, which reaches its database": {func(w *town) {
 			w.pod("web1", 80, answer.Restarted, answer.Verdict{Cause: answer.DependencyDown, Text: "It could not reach 127.0.0.1."}, refusedAt("127.0.0.1:6432"), answer.Reach{Container: "pooler", Place: "10.43.0.2:5432", How: answer.ReachOpen})
 			w.pod("db2", 5432, answer.NotReady, saysNo(503))

@@ -52,6 +52,8 @@ type asker struct {
 	// nobody knows whose that is. Then one that is down explains nothing, as it would have been
 	// refused; and where it says a reason of its own, nobody but who keeps silent does.
 	late, handsOn, failing, own bool
+	// slow is set where it answers, too late for its probe.
+	slow bool
 	// mute is set where its probe's command says that it is not well, and not why.
 	mute bool
 	// relays is set where its answer is signed by another server than it runs.
@@ -80,6 +82,7 @@ type asker struct {
 func newAsker(pod *v1.Pod, a *answer.Answer, v answer.Verdict) asker {
 	k := asker{address: pod.Status.PodIP, late: cluster.TimesOut(v, ""), handsOn: cluster.HandsOn(v), own: cluster.SaysOwn(a), complaints: a.Complaints}
 	k.failing, k.mute = cluster.Plain(v), cluster.FailsCommand(v)
+	k.slow = v.Cause == answer.AppOverloaded || v.Cause == answer.ProbeTimeoutTooShort
 	if cluster.Relays(v) { // what it says itself is not the reason: another's answer is
 		k.relays, k.own, k.failing = true, false, !k.handsOn
 	}
@@ -146,8 +149,8 @@ func places(k asker, a *answer.Answer, v answer.Verdict, called []place) []place
 			continue // who did not listen beside it was not kept waiting by one that it reached
 		}
 		echo := r.How == answer.ReachLately && !k.handsOn && !k.failing
-		if _, full := cluster.SaysFull(a); echo && !full {
-			continue // one that is over, only of who hands on what it was answered, or repeats it
+		if _, full := cluster.SaysFull(a); echo && !full && !k.slow {
+			continue // one that is over, only of who hands on what it was answered, repeats it, or waited there
 		}
 		if r.How == answer.ReachOpen || r.How == answer.ReachLately {
 			all = append(all, called...)

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
@@ -136,6 +137,12 @@ func TurnedAway(said []string, complaint string) bool {
 // AnsweredFailure says whether words are those of one that was given a failure for an answer, or
 // was not let in.
 func AnsweredFailure(said string) bool { return words.Any(said, words.LetDown, words.LetsNotIn) }
+
+// gateways fits the answers with which a gateway hands on that another fails (RFC 9110, 15.6.3 to 5).
+var gateways = regexp.MustCompile(`\b50[234]\b`)
+
+// GatewayFailed says whether words are those of one that was given such an answer.
+func GatewayFailed(said string) bool { return words.LetDown.In(said) && gateways.MatchString(said) }
 
 // status is the newest HTTP status in a verdict's chain; 0 where there is none.
 func status(v answer.Verdict) int {

@@ -57,6 +57,11 @@ func Mute(a *answer.Answer) (cause answer.Cause, text string, ok bool) {
 	return cause, text, true
 }
 
+// Throttled says whether a pod listens, and its own CPU limit stalls it.
+func Throttled(a *answer.Answer) bool {
+	return a.Listening != nil && len(a.Listening.Ports) > 0 && a.Listening.Busy != nil && a.Listening.Throttled != ""
+}
+
 // BreaksOff says whether the containers' logs tell of a connection that another broke off now.
 func BreaksOff(a *answer.Answer) bool {
 	return slices.ContainsFunc(a.Complaints, func(c answer.Complaint) bool { return c.Another && !c.Before && words.BreaksOff(c.Text) })

@@ -76,13 +76,13 @@ var (
 		"curl: (22) The requested URL returned error: 403", "OSError: Tunnel connection failed: 403 Forbidden", "curl: (56) CONNECT tunnel failed, response 403", "java.io.IOException: Unable to tunnel through proxy. Proxy returns \"HTTP/1.1 403 Forbidden\"")
 	// LetDown is said by a client whose question was answered with a failure of whom it asked.
 	LetDown = fits("CPython 3.14 urllib, requests 2.32, httpx 0.28, axios 1.12, got 14, curl 8, wget 1.25, OpenJDK 25, Spring 7, OpenFeign 13, Guzzle 7, Ruby 3.4 net/http, .NET 10, Go programs",
-		`(?i)\bhttp error 5\d\d\b|\b5\d\d server error: |\bserver error '5\d\d |\b(failed with|unexpected|got|received|bad|non-200|not indicate success)\b.{0,20}\bstatus( code)?:? 5\d\d\b|\bnot indicate success: 5\d\d\b|\bresponse code:? 5\d\d\b|returned error: (http/[\d.]+ )?5\d\d\b|\berror 5\d\d: |\b5\d\d [\w ]+ from (get|post|put) |\[5\d\d[^\]]*\] during \[|resulted in a .5\d\d |\(Net::HTTPFatalError\)`,
+		`(?i)\bhttp error 5\d\d\b|\b5\d\d server error: |\bserver error '5\d\d |\b(failed with|unexpected|got|received|bad|non-200|not indicate success)\b.{0,20}\bstatus( code)?:? 5\d\d\b|\bnot indicate success: 5\d\d\b|\bresponse code:? 5\d\d\b|returned error: (http/[\d.]+ )?5\d\d\b|\berror 5\d\d: |\b5\d\d [\w ]+ from (get|post|put) |\[5\d\d[^\]]*\] during \[|resulted in a .5\d\d |\(Net::HTTPFatalError\)|\b(GET|HEAD|POST|PUT|PATCH|DELETE) "?https?://[^\s"]+"?: "?5\d\d\b`,
 		"urllib.error.HTTPError: HTTP Error 500: INTERNAL SERVER ERROR", "requests.exceptions.HTTPError: 500 Server Error: INTERNAL SERVER ERROR for url: http://stock:8000/",
 		"httpx.HTTPStatusError: Server error '503 SERVICE UNAVAILABLE' for url 'http://stock:8000/'", "AxiosError: Request failed with status code 500", "HTTPError: Response code 502 (Bad Gateway)",
 		"curl: (22) The requested URL returned error: 503", "wget: server returned error: HTTP/1.1 500 Internal Server Error", "2026-11-23 08:00:00 ERROR 500: Internal Server Error.",
 		"java.io.IOException: Server returned HTTP response code: 500 for URL: http://stock:8000/", "500 Internal Server Error from GET http://stock:8000/",
 		"feign.FeignException$InternalServerError: [500 INTERNAL SERVER ERROR] during [GET] to [http://stock:8000/] [Stock#get()]: []", "Server error: `GET http://stock:8000/` resulted in a `500 Internal Server Error` response",
-		`500 "Internal Server Error" (Net::HTTPFatalError)`, "Response status code does not indicate success: 500 (Internal Server Error).", "unexpected status code: 503")
+		`500 "Internal Server Error" (Net::HTTPFatalError)`, "Response status code does not indicate success: 500 (Internal Server Error).", "unexpected status code: 503", "GET http://proxy:8080/prices/4711: 503 Service Unavailable")
 	// LetsNotIn is said by a client of whom it asked, by its name, and that it was not let in there.
 	LetsNotIn = fits("OpenSSH 9, sshconnect2.c, and git and rsync over it",
 		`(?i)(?:^|\s)[\w.-]+@([\w.-]+): (?:permission denied|access denied|authentication fail(?:ed|ure))\b`,
