@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said "javax.servlet.http.HttpServlet"; sleep 3
