@@ -23,6 +23,10 @@ type Maker struct {
 	Revision string
 }
 
+func (m Maker) compare(other Maker) int {
+	return cmp.Or(cmp.Compare(m.Namespace, other.Namespace), cmp.Compare(m.Kind, other.Kind), cmp.Compare(m.Name, other.Name), cmp.Compare(m.Revision, other.Revision))
+}
+
 // MakerOf reads what made a pod; the zero Maker where nothing did.
 func MakerOf(pod *v1.Pod) Maker {
 	kind, name := fact.Workload(pod)

@@ -112,8 +112,10 @@ func (s Scene) ground(f Fault) *ground {
 		}
 	}
 	g := &ground{makers: map[Maker]int{}, on: map[Node]*spot{}, cells: make([]cell, 0, cells)}
-	for m, k := range both {
-		if k.fails && k.thrives {
+	// In an order that is the same whatever is asked: the chances of two places may be equal but for
+	// what adding them up in another order makes of them.
+	for _, m := range slices.SortedFunc(maps.Keys(both), Maker.compare) {
+		if k := both[m]; k.fails && k.thrives {
 			k.number = len(g.makers)
 			g.makers[m] = k.number
 		}
