@@ -6,6 +6,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"whylet.dev/whylet/fact"
@@ -357,6 +358,16 @@ func TestSetUpFailed(t *testing.T) {
 	}
 	failed.Body = fact.SetUpFailed{Stage: "volumes", Message: `MountVolume.SetUp failed for volume "kube-api-access-vwc2r" : object "shop"/"kube-root-ca.crt" not registered`}
 	if v := h.explainSetUp(failed, "s1"); v.Cause != answer.CauseUnknown {
+		t.Errorf("%s: %s", v.Cause, v.Text)
+	}
+	failed.Body = fact.SetUpFailed{Stage: "volumes", Message: `MountVolume.SetUp failed for volume "kube-api-access-khff2" : write /var/lib/kubelet/pods/u1/volumes/kubernetes.io~projected/kube-api-access-khff2/token: no space left on device`}
+	if v := h.explainSetUp(failed, "s1"); v.Cause != answer.DiskFull {
+		t.Errorf("%s: %s", v.Cause, v.Text)
+	}
+	h.Object = web(func(c *v1.Container) {
+		c.Resources.Limits = v1.ResourceList{v1.ResourceMemory: resource.MustParse("64m")}
+	})
+	if v := h.explainSetUp(failed, "s1"); v.Cause != answer.VolumeFailed || !strings.Contains(v.Text, "64Mi") {
 		t.Errorf("%s: %s", v.Cause, v.Text)
 	}
 	for _, passedOn := range []string{"no address is left", `rpc error: code = Unknown desc = failed to setup network for sandbox: plugin: rpc error: code = Unavailable desc = dial tcp 10.0.0.1:443: connect: connection refused`} {

@@ -105,7 +105,11 @@ func (p *probing) complaint() (*fact.Fact, string) {
 		}
 	default:
 		late := history.SaidSince(at, p.lately(at))
-		if text := cmp.Or(words.Trouble(late, true), words.Trouble(lines, false)); text != "" {
+		again := ""
+		if p.mode == broken {
+			again = words.SaidAgain(late)
+		}
+		if text := cmp.Or(words.Trouble(late, true), again, words.Trouble(lines, false)); text != "" {
 			return at, text
 		}
 	}

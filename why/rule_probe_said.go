@@ -7,6 +7,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
 )
@@ -58,10 +59,17 @@ func probeSaidNo(p *probing) *finding {
 		return nil
 	}
 	f.fixes = append(f.fixes, append(p.h.probeFixes(p), p.h.logsFix(p.run)...)...)
-	if p.mode != answered || ev.Status >= 500 || p.worked() {
+	if p.mode != answered || ev.Status >= 500 || p.worked() || p.complainsNow() {
 		p.quoteInto(f)
 	}
 	return f
+}
+
+// complainsNow says whether the container's log tells of an error since the last attempts began:
+// what it said as it started is no reason of a 4xx.
+func (p *probing) complainsNow() bool {
+	at, _ := p.log()
+	return at != nil && len(fact.Of[fact.Looked](at).SaidAt) > 0 && words.Trouble(history.SaidSince(at, p.lately(at)), false) != ""
 }
 
 // seenListening says whether a look shows that the container itself holds the probed port.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -33,6 +34,24 @@ func init() {
 			judge:     processLimitHit,
 		},
 	)
+}
+
+// inMemory fits the path of a volume that kubelet keeps in memory: with tokens, or secrets.
+var inMemory = regexp.MustCompile(`kubernetes\.io~(projected|secret|empty-dir)`)
+
+// thousandths is the container whose memory limit is written with m for Mi, and what is meant, where
+// the words are about a volume that is kept in memory: kubelet makes that no larger than the limits of
+// the pod (pkg/volume/emptydir, calculateEmptyDirMemorySize).
+func (h *inquiry) thousandths(message string) (container, meant string) {
+	if h.Object == nil || !inMemory.MatchString(message) {
+		return "", ""
+	}
+	for _, c := range h.Object.Spec.Containers {
+		if limit := c.Resources.Limits.Memory(); strings.HasSuffix(limit.String(), "m") {
+			return c.Name, strings.TrimSuffix(limit.String(), "m") + "Mi"
+		}
+	}
+	return "", ""
 }
 
 // These rules are the same for probes.

@@ -104,7 +104,11 @@ func (h *inquiry) explainSetUp(failed *fact.Fact, id string) answer.Verdict {
 	b := fact.Of[fact.SetUpFailed](failed)
 	f := finding{weight: strong, certainty: answer.Recorded, chain: notStarted{h: h, fact: failed}.chain()}
 	message := prose.Brief(b.Message, 200)
-	switch {
+	switch container, meant := h.thousandths(b.Message); {
+	case words.NoSpace.In(b.Message) && meant != "":
+		f.cause, f.certainty = answer.VolumeFailed, answer.Inferred
+		f.text = fmt.Sprintf("The pod cannot be set up: a volume that is kept in memory may be no larger than the memory limit of container %s, which is less than a byte: m stands for thousandths, and %s is most likely meant.", container, meant)
+		f.fixes = []answer.Fix{h.limitsFix(fmt.Sprintf("correct the memory limit of container %s, to %s most likely", container, meant))}
 	case words.NoSpace.In(b.Message):
 		f.cause, f.text = answer.DiskFull, fmt.Sprintf("The pod cannot be set up because a disk of the node is full: %s.", message)
 		f.fixes = []answer.Fix{h.inspect("see what fills the node's disks", "df -h; df -i   # on the node")}

@@ -438,6 +438,14 @@ func TestFollow(t *testing.T) {
 			w.seenFrom("db2", "10.42.0.1", 0.1)
 			w.answers["db2"].Listening.Throttled = "its own CPU limit of 100m stalled container postgres in 18 of 20 periods within 2 s"
 		}, answer.CPUThrottled, "shop/db2", 1},
+		"it was hung up on by a broker that says why": {func(w *town) {
+			said := "meters: disconnected by mqtt2:1883 after 1 s"
+			w.pod("web1", 80, answer.Restarted, ended, answer.Reach{Container: "web", Place: "mqtt2:1883", How: answer.ReachSaid, Text: said})
+			w.says("web1", said, true)
+			w.pod("mqtt2", 1883, answer.Healthy, well)
+			w.seenFrom("mqtt2", "10.42.0.1", 0)
+			w.says("mqtt2", "Client meters already connected, closing old connection.", false)
+		}, answer.AppUnhealthy, "shop/mqtt2", 1},
 		"it is slow, and was a moment ago at one that its own CPU limit stalls": {func(w *town) {
 			w.pod("web1", 80, answer.NotReady, answer.Verdict{Cause: answer.AppOverloaded, Text: "It became slow."}, lately("10.43.0.2:5432"))
 			w.pod("db2", 5432, answer.Healthy, well)

@@ -144,6 +144,9 @@ var gateways = regexp.MustCompile(`\b50[234]\b`)
 // GatewayFailed says whether words are those of one that was given such an answer.
 func GatewayFailed(said string) bool { return words.LetDown.In(said) && gateways.MatchString(said) }
 
+// BrokeOff says whether words are those of one whose connection was ended by whom it asked.
+func BrokeOff(said string) bool { return words.BreaksOff(said) }
+
 // status is the newest HTTP status in a verdict's chain; 0 where there is none.
 func status(v answer.Verdict) int {
 	for _, l := range slices.Backward(v.Chain) {

@@ -232,10 +232,14 @@ var (
 	// brokenOff is said by a client whose connection was ended by whom it asked, mostly without
 	// its place.
 	brokenOff = fits("libpq 17, psycopg 2.9, MySQL 9, redis-py 7, Node 24, node-postgres 8, pgjdbc 42, urllib3 2, Go 1.26, Ruby 3.4; strerror(3), ECONNRESET, EPIPE",
-		`(?i)server closed the connection|connection (was |has been )?(forcibly |unexpectedly )?(closed|terminated|lost|ended)( unexpectedly|.{0,10} by (the )?(server|remote|peer))|lost connection to|(server|connection) has gone away|connection (was )?reset( by peer)?\b|\beconnreset\b|socket hang up|\bbroken pipe\b|\bread(ing)? [^:]*: (unexpected )?eof$|connection (is )?lost\b|remote end closed connection|while sending to the backend`,
+		`(?i)server closed the connection|\bdisconnected by (the )?\S+|connection (was |has been )?(forcibly |unexpectedly )?(closed|terminated|lost|ended)( unexpectedly|.{0,10} by (the )?(server|remote|peer))|lost connection to|(server|connection) has gone away|connection (was )?reset( by peer)?\b|\beconnreset\b|socket hang up|\bbroken pipe\b|\bread(ing)? [^:]*: (unexpected )?eof$|connection (is )?lost\b|remote end closed connection|while sending to the backend`,
 		"server closed the connection unexpectedly", "SSL connection has been closed unexpectedly", "Lost connection to MySQL server during query", "MySQL server has gone away", "redis.exceptions.ConnectionError: Connection closed by server.",
 		"Error: read ECONNRESET", "Error: socket hang up", "Error: Connection terminated unexpectedly", "java.sql.SQLException: An I/O error occurred while sending to the backend.", "ConnectionResetError: [Errno 104] Connection reset by peer",
-		"('Connection aborted.', RemoteDisconnected('Remote end closed connection without response'))", "read tcp: broken pipe", "error reading from server: EOF", "Error: Connection lost: The server closed the connection.").except(byClient)
+		"('Connection aborted.', RemoteDisconnected('Remote end closed connection without response'))", "read tcp: broken pipe", "error reading from server: EOF", "Error: Connection lost: The server closed the connection.", "meters: disconnected by mqtt:1883 after 1 s").except(byClient)
+	// TakenOver is said by a server that hangs up on a client because another came by the same name.
+	TakenOver = fits("Mosquitto 2, src/handle_connect.c; EMQX 5, emqx_channel; RabbitMQ 4, rabbit_mqtt_processor",
+		`(?i)\balready connected, closing old connection\b|\b(session|client|client id) (was |is )?(taken[ -]over|discarded)\b|\bdisconnecting duplicate client\b|\bduplicate client id\b`,
+		"1763950103: Client meters already connected, closing old connection.", "session taken over", "MQTT disconnecting client <0.1.0> with duplicate client id 'meters'")
 	// byClient is said by a server of one that asked it, and is not there any more.
 	byClient = fits("nginx 1.28, PostgreSQL 17, gunicorn 23, Tomcat 11, Apache 2.4, Redis 8",
 		`(?i)\bclient(abort)?|\bignoring\b|\b(writing|sending|write|send) (the )?(response|reply|body|output)|\bhandshake\b`,

@@ -283,7 +283,7 @@ func putsAway(gist string, mildly bool) bool {
 }
 
 // faulty are phrases that tell of a fault, at whatever level.
-var faulty = []*Phrase{Credentials, CertificateExpired, CertificateUnknown, NoSpace, Locked, QuotaReached, PoolTaken, LeftBehind, TakesNoWrites, SettingMissing, ModuleMissing, Libraries}
+var faulty = []*Phrase{Credentials, CertificateExpired, CertificateUnknown, NoSpace, Locked, QuotaReached, PoolTaken, LeftBehind, TakesNoWrites, SettingMissing, ModuleMissing, Libraries, TakenOver}
 
 // tellsOfFault says whether a line that is called nothing tells of something that fails.
 func tellsOfFault(gist string) bool { return tellsOfAnother(gist) || Any(gist, faulty...) }

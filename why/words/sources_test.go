@@ -224,6 +224,7 @@ var fromMemory = map[*Phrase]string{
 	WorkerLate:      "gunicorn, arbiter.py, murder_workers; uWSGI, core/master_checks.c; Puma, lib/puma/cluster.rb; PHP, sapi/fpm/fpm/fpm_request.c",
 	OthersMay:       "Erlang/OTP, lib/kernel/src/auth.erl; PostgreSQL, src/backend/utils/init/miscinit.c, checkDataDir; OpenSSH, authfile.c, sshkey_perm_ok, and misc.c, safe_path",
 	NewerData:       "Redis, src/rdb.c, rdbLoadRioWithLoadingCtx; PostgreSQL, src/backend/utils/init/miscinit.c, ValidatePgVersion; MariaDB, storage/innobase/log/log0recv.cc; MongoDB, storage_engine_init.cpp",
+	TakenOver:       "Mosquitto, src/handle_connect.c, connect__on_authorised; EMQX, emqx_channel.erl; RabbitMQ, rabbit_mqtt_processor.erl",
 	GaveUp:          "supervisord, process.py, give_up; systemd, src/core/unit.c; PM2, lib/God.js",
 	TurnedAway:      "CPython, Lib/urllib/error.py and Lib/http/client.py; requests, models.py, raise_for_status; axios, lib/core/settle.js; curl, lib/http_proxy.c; OpenJDK, HttpURLConnection.java",
 	HugePages:       "PostgreSQL, src/backend/port/sysv_shmem.c, CreateAnonymousSegment; OpenJDK, src/hotspot/os/linux/os_linux.cpp; DPDK, lib/eal/linux/eal_hugepage_info.c",

@@ -148,6 +148,26 @@ func Trouble(lines []string, warned bool) string {
 	return reasonAt(lines, grave, origin(lines, grave, at))
 }
 
+// SaidAgain is what a program says again and again, and nothing else: something that it does not
+// call an error, as it fails each request; "" where it says several things, or of requests.
+func SaidAgain(lines []string) string {
+	said, times := "", 0
+	for _, line := range lines {
+		gist := Gist(line)
+		switch {
+		case gist == "", access.MatchString(gist):
+		case said != "" && !Alike(said, gist), mild.MatchString(line), strings.Contains(gist, "HTTP/"):
+			return ""
+		default:
+			said, times = gist, times+1
+		}
+	}
+	if times < 2 {
+		return ""
+	}
+	return said
+}
+
 // LastOf is the last of some lines that has a phrase; -1 where none has.
 func LastOf(lines []string, p *Phrase) int {
 	for i, line := range slices.Backward(lines) {

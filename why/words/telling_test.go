@@ -13,6 +13,23 @@ const (
 	tomcat  = "23-Nov-2026 17:08:38.073 INFO [main] org.apache.catalina.startup.Catalina.start Server startup in [169] milliseconds\n23-Nov-2026 17:08:38.076 SEVERE [main] org.apache.catalina.core.StandardServer.await Failed to create server shutdown socket on address [localhost] and port [8005]\n\tjava.net.BindException: Address already in use\n23-Nov-2026 17:08:38.078 INFO [main] org.apache.coyote.AbstractProtocol.pause Pausing ProtocolHandler [\"http-nio-8081\"]\n23-Nov-2026 17:08:38.085 INFO [main] org.apache.catalina.core.StandardService.stopInternal Stopping service [Catalina]\n23-Nov-2026 17:08:38.086 INFO [main] org.apache.coyote.AbstractProtocol.stop Stopping ProtocolHandler [\"http-nio-8081\"]\n23-Nov-2026 17:08:38.092 INFO [main] org.apache.coyote.AbstractProtocol.destroy Destroying ProtocolHandler [\"http-nio-8081\"]"
 )
 
+func TestSaidAgain(t *testing.T) {
+	for name, test := range map[string]struct {
+		lines []string
+		want  string
+	}{
+		"the same":             {[]string{"-- unavailable modifier requested: 0 --", "-- unavailable modifier requested: 0 --"}, "-- unavailable modifier requested: 0 --"},
+		"once":                 {[]string{"-- unavailable modifier requested: 0 --"}, ""},
+		"several things":       {[]string{"spawned worker 1", "-- unavailable modifier requested: 0 --", "-- unavailable modifier requested: 0 --"}, ""},
+		"that it was asked":    {[]string{`10.42.0.1 - - "GET / HTTP/1.1" 200 2`, `10.42.0.1 - - "GET / HTTP/1.1" 200 2`}, ""},
+		"at a level of no ill": {[]string{"INFO heartbeat", "INFO heartbeat"}, ""},
+	} {
+		if got := SaidAgain(test.lines); got != test.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
 func TestTelling(t *testing.T) {
 	for name, test := range map[string]struct{ log, want string }{
 		"the error before the goodbye":        {"[Note] Server socket created\n2026-11-23 1:53:26 0 [ERROR] Fatal error: Can't open and lock privilege tables\n2026-11-23 1:53:26 0 [ERROR] Aborting", "[ERROR] Fatal error: Can't open and lock privilege tables"},
