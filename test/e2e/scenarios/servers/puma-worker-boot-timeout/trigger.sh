@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said "Terminating timed out worker"; sleep 3
