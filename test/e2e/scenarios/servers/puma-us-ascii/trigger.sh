@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said "invalid byte sequence"; sleep 5
