@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said "trust anchor" subject unbound; sleep 8
