@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said "incompatible with operating system"; sleep 8
