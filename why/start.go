@@ -2,6 +2,7 @@ package why
 
 import (
 	"fmt"
+	"strings"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
@@ -106,8 +107,8 @@ func (h *inquiry) explainSetUp(failed *fact.Fact, id string) answer.Verdict {
 	message := prose.Brief(b.Message, 200)
 	switch container, meant := h.thousandths(b.Message); {
 	case words.NoSpace.In(b.Message) && meant != "":
-		f.cause, f.certainty = answer.VolumeFailed, answer.Inferred
-		f.text = fmt.Sprintf("The pod cannot be set up: a volume that is kept in memory may be no larger than the memory limit of container %s, which is less than a byte: m stands for thousandths, and %s is most likely meant.", container, meant)
+		f.cause, f.certainty, f.rule = answer.VolumeFailed, answer.Inferred, "set-up-in-memory"
+		f.text = fmt.Sprintf("The pod cannot be set up: a volume that is kept in memory may be no larger than the memory limit of container %s, and that is %sm, less than a byte: m stands for thousandths, and %s is most likely meant.", container, strings.TrimSuffix(meant, "Mi"), meant)
 		f.fixes = []answer.Fix{h.limitsFix(fmt.Sprintf("correct the memory limit of container %s, to %s most likely", container, meant))}
 	case words.NoSpace.In(b.Message):
 		f.cause, f.text = answer.DiskFull, fmt.Sprintf("The pod cannot be set up because a disk of the node is full: %s.", message)
