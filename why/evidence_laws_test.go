@@ -82,6 +82,7 @@ var lesser = map[fact.Kind][][2]answer.Cause{
 		{answer.DependencyDown, answer.AppUnhealthy},
 		{answer.AppOverloaded, answer.AppUnhealthy},   // by whose limit, only its log tells
 		{answer.AppHang, answer.AppUnhealthy},         // whose failure it hands on, and what it waited for, only its log tells
+		{answer.AppUnhealthy, answer.ProbeWrongPath},  // of a 404 only its log tells that it is not the path's
 		{answer.AppNotListening, answer.AppUnhealthy}, // of a proxy in its place: only a look tells whose answer it is
 	},
 	"Sampled": {{answer.ProcessLimit, answer.AppExitError}, {answer.CPUThrottled, answer.AppOverloaded}, {answer.NodeCPUSaturated, answer.ProbeTimeoutTooShort}},

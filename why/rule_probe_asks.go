@@ -59,7 +59,7 @@ func init() {
 		rule[*probing]{
 			name: "probe-path", causes: []answer.Cause{answer.ProbeWrongPath},
 			needs:   "404, 405 or 410 in every attempt of every run",
-			against: "a good answer at the same path, ever",
+			against: "a good answer at the same path, ever; an error of now in the log that names neither the path nor a file that is missing",
 			yields:  []string{"probe-not-deployed"},
 			seesAll: true,
 			judge:   probePath,
@@ -243,10 +243,25 @@ func probePath(p *probing) *finding {
 		f.text = fmt.Sprintf("the same path was answered well %s before", prose.Times(int(succeededTimes(p.ever))))
 		return f
 	}
+	if p.failsBehind() {
+		f.weight = weak // what is behind it may not find what the path stands for
+	}
 	f.text = fmt.Sprintf("The %s probe asks for a path that container %s does not have: %s has been answered with %d ever since, and never otherwise.",
 		kindWord(p.kind), p.run.Container, prose.Brief(p.last.Evidence.Target, 80), p.last.Evidence.Status)
 	f.fixes = []answer.Fix{p.h.specFix("give " + p.field("path") + " one that the application serves"), p.h.inspect("try it", p.h.exec(p.run.Container, "wget -S -O- "+p.last.Evidence.Target))}
 	return f
+}
+
+// failsBehind says whether the container's log tells now of an error that does not name the path, nor
+// a file that is missing, as servers do of any path that they do not have.
+func (p *probing) failsBehind() bool {
+	if !p.complainsNow() {
+		return false
+	}
+	_, said := p.complaint()
+	_, target, _ := strings.Cut(p.last.Evidence.Target, "://")
+	_, asked, _ := strings.Cut(target, "/")
+	return !words.NoFile.In(said) && (asked == "" || !strings.Contains(said, "/"+asked))
 }
 
 // probeUnknownService: the health service answers, and does not know the name.

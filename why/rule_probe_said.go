@@ -95,9 +95,29 @@ func (p *probing) quoteInto(f *finding) {
 		f.because, f.chain = append(f.because, itsLog(said)), p.chain(at)
 	} else if p.last.Evidence != nil {
 		said = p.last.Evidence.Output
+		if at, first := p.saidFirst(); at != nil {
+			f.because, f.chain = append(f.because, fmt.Sprintf("The first that its log says after it was last well: %s.", quote(first, quoted))), p.chain(at)
+		}
 	}
 	p.h.namedFile(f, p.run.Container, said)
 	p.h.meant(f, p.run.Container, said) // whose advice comes first: it says more
+}
+
+// saidFirst is the first line of the log after the container was last well, up to when it began to
+// fail, that is unlike all before it: what a person would read there.
+func (p *probing) saidFirst() (*fact.Fact, string) {
+	at, lines := p.log()
+	if at == nil || len(p.before) == 0 || len(fact.Of[fact.Looked](at).SaidAt) == 0 {
+		return nil, ""
+	}
+	look := fact.Of[fact.Looked](at)
+	for i := len(look.Said) - len(lines); i < len(look.Said) && !look.SaidAt[i].After(p.failed[0].Seen); i++ {
+		alike := func(before string) bool { return words.Alike(words.Gist(before), words.Gist(look.Said[i])) }
+		if words.Tells(look.Said[i]) && !slices.ContainsFunc(look.Said[:i], alike) {
+			return at, words.Gist(look.Said[i])
+		}
+	}
+	return nil, ""
 }
 
 func saying(output string) string {

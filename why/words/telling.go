@@ -168,6 +168,12 @@ func SaidAgain(lines []string) string {
 	return said
 }
 
+// Tells says whether a line of a log tells of anything but a request, or of where in the source it is.
+func Tells(line string) bool {
+	gist := Gist(line)
+	return gist != "" && !access.MatchString(gist) && !poor.MatchString(gist) && !Frame("", line)
+}
+
 // LastOf is the last of some lines that has a phrase; -1 where none has.
 func LastOf(lines []string, p *Phrase) int {
 	for i, line := range slices.Backward(lines) {
