@@ -31,7 +31,7 @@ func (h *inquiry) fitting(v *answer.Verdict) {
 	if i := slices.IndexFunc(v.Fixes, func(f answer.Fix) bool { return f.Text == lastWords }); i >= 0 && quotesLog(v) {
 		logs := v.Fixes[i]
 		v.Fixes = slices.Delete(v.Fixes, i, i+1)
-		if len(v.Fixes) < beside {
+		if len(v.Fixes) == 0 || len(v.Fixes) < beside && !wholeLog(v.LastWords) {
 			logs.Text, logs.Command = "read what it said before that", strings.Replace(logs.Command, "--tail=20", "--tail=100", 1)
 			v.Fixes = append(v.Fixes, logs)
 		}
@@ -45,6 +45,18 @@ const lastWords, beside = "read its last words", 2
 // quotesLog says whether a verdict shows what the log says at its end.
 func quotesLog(v *answer.Verdict) bool {
 	return len(v.LastWords) > 0 || strings.Contains(v.Text, "log says") || strings.Contains(v.Text, "last that it said")
+}
+
+// mostKept and mostBytes are how much of the end of a log is kept ([fact.Exited]).
+const mostKept, mostBytes = 10, 1 << 10
+
+// wholeLog says whether lines are all that a log has: of a longer one more would have been kept.
+func wholeLog(lines []string) bool {
+	bytes := 0
+	for _, line := range lines {
+		bytes += len(line) + 1
+	}
+	return len(lines) > 0 && len(lines) < mostKept && bytes < mostBytes/2
 }
 
 // nameNode puts the node's name where a command is to be run there.

@@ -20,7 +20,7 @@ var aPath = regexp.MustCompile("(?:^|[\\s\"'`(=\\[<:])(/[\\w.@+-]+(?:/[\\w.@+-]+
 var version = regexp.MustCompile(`\.\.\d{4}_[\d_]+\.\d+/`)
 
 // namedFile adds where a file comes from that a container's words name, and what to do there:
-// it is in one of its volumes mostly.
+// it is in one of its volumes mostly; or else where its spec gives it what they name.
 func (h *inquiry) namedFile(f *finding, container, said string) {
 	for line := range strings.SplitSeq(said, " / ") { // as [words.Reason] puts them together
 		for _, m := range aPath.FindAllStringSubmatch(line, mostPaths) {
@@ -35,6 +35,7 @@ func (h *inquiry) namedFile(f *finding, container, said string) {
 			}
 		}
 	}
+	h.namedSetting(f, container, said)
 }
 
 // mostPaths is how many files are looked at that words name.

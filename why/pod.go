@@ -136,11 +136,17 @@ func (h *inquiry) refusal(at *fact.Fact, b fact.Refused) finding {
 		f.cause = answer.InsufficientResources
 	case b.Reason == "NodeName", b.Reason == "NodePorts", b.Reason == "NodeAffinity", b.Reason == "PodOSSelectorNodeLabelDoesNotMatch", b.Reason == "PodOSNotSupported", b.Reason == "Taint":
 		f.cause = answer.NoMatchingNode
-	case strings.Contains(b.Reason, "AppArmor"), strings.Contains(b.Reason, "Sysctl"), strings.Contains(b.Reason, "Security"):
+	case strings.Contains(b.Reason, "Sysctl"):
+		f.cause = answer.SecurityRefused
+		f.fixes = []answer.Fix{h.specFix("take it out of securityContext.sysctls, or have the node allow it (allowedUnsafeSysctls of its kubelet), and make the pod anew")}
+	case strings.Contains(b.Reason, "AppArmor"), strings.Contains(b.Reason, "Security"):
 		f.cause = answer.SecurityRefused
 	default:
 		f.cause, f.certainty = answer.CauseUnknown, answer.Unknown
 	}
-	f.fixes = append(f.fixes, h.describeFix())
+	f.because = append(f.because, "A node does not try a pod again that it refused.")
+	if len(f.fixes) == 0 {
+		f.fixes = []answer.Fix{h.describeFix()}
+	}
 	return f
 }

@@ -7,6 +7,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -149,6 +150,6 @@ func probeNeverAnswers(p *probing) *finding {
 	}
 	f.text = fmt.Sprintf("Container %s hangs: it takes the connection of %s and answers nothing, not even within %s%s.", p.run.Container, p.what(), prose.Span(b.Patience), idle)
 	p.complains(f)
-	f.fixes = append([]answer.Fix{p.h.inspect("see what its threads wait for", p.h.exec(p.run.Container, "cat /proc/1/wchan /proc/1/status"))}, p.h.logsFix(p.run)...)
+	f.fixes = append([]answer.Fix{p.h.inspect("see what each of its threads waits for", p.h.exec(p.run.Container, kubectl.Threads))}, p.h.logsFix(p.run)...)
 	return f
 }

@@ -248,7 +248,7 @@ func probePath(p *probing) *finding {
 	}
 	f.text = fmt.Sprintf("The %s probe asks for a path that container %s does not have: %s has been answered with %d ever since, and never otherwise.",
 		kindWord(p.kind), p.run.Container, prose.Brief(p.last.Evidence.Target, 80), p.last.Evidence.Status)
-	f.fixes = []answer.Fix{p.h.specFix("give " + p.field("path") + " one that the application serves"), p.h.inspect("try it", p.h.exec(p.run.Container, "wget -S -O- "+p.last.Evidence.Target))}
+	f.fixes = []answer.Fix{p.h.inspect("ask for that and other paths from inside", p.h.exec(p.run.Container, "wget -S -O- "+p.last.Evidence.Target)), p.h.specFix("give " + p.field("path") + " one that the application serves")}
 	return f
 }
 

@@ -290,7 +290,7 @@ func (h *inquiry) noise(r *history.Run) (answer.Note, bool) {
 	if len(n.Facts) == 0 {
 		return n, false
 	}
-	n.Text = fmt.Sprintf("%s failed meanwhile; the node ended nothing because of them", prose.Plural(len(n.Facts), "probe attempt"))
+	n.Text = fmt.Sprintf("%s failed meanwhile, and the node ended nothing for that", prose.Plural(len(n.Facts), "probe attempt"))
 	if len(n.Facts) > 5 {
 		n.Facts = n.Facts[:5]
 	}

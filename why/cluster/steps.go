@@ -47,7 +47,7 @@ func Steps(pod *v1.Pod, a *answer.Answer, cause answer.Cause, told string) []ans
 		threads.Command += " && " + kubectl.Command(pod.Namespace, "logs %s -c %s --tail=300", pod.Name, container.Name)
 		return append([]answer.Fix{threads}, afresh(pod)...)
 	case cause == answer.AppHang:
-		return append([]answer.Fix{exec("see what its main process waits for", "cat /proc/1/wchan /proc/1/status")}, afresh(pod)...)
+		return append([]answer.Fix{exec("see what each of its threads waits for", kubectl.Threads)}, afresh(pod)...)
 	case said >= 0 && words.Credentials.In(a.Complaints[said].Text):
 		return []answer.Fix{
 			kubectl.Inspect("compare the user and password that who asks it is given (a Secret's value, and its line end) with those that it has", kubectl.Command(pod.Namespace, "get secrets")),

@@ -21,6 +21,22 @@ func Reason(lines []string) string {
 	return reasonAt(lines, grave, origin(lines, grave, at))
 }
 
+// mostMild is how many lines of what goes on may stand between two errors of one end.
+const mostMild = 6
+
+// amongTroubles says whether a line is one of a few of what goes on, right below an error.
+func amongTroubles(lines []string, grave []int, i int) bool {
+	for n := 0; n < mostMild && i >= 0; n, i = n+1, i-1 {
+		switch {
+		case grave[i] >= trouble:
+			return n > 0
+		case !mild.MatchString(lines[i]):
+			return false
+		}
+	}
+	return false
+}
+
 // reasonAt is what a line says, with what belongs to it.
 func reasonAt(lines []string, grave []int, at int) string {
 	if at+1 == len(lines) || !continues(lines, grave, at+1, at) { // of its message there is no more
@@ -29,7 +45,7 @@ func reasonAt(lines []string, grave []int, at int) string {
 	from, first, most := at, -1, grave[at]
 	for i := at - 1; i >= 0 && most >= trouble; i-- {
 		switch {
-		case grave[i] <= detail && most < reason, grave[i] == warning && at-from > 0, most == trouble && i > 0 && grave[i-1] >= trouble && mild.MatchString(lines[i]):
+		case grave[i] <= detail && most < reason, grave[i] == warning && at-from > 0, most == trouble && amongTroubles(lines, grave, i):
 			continue
 		case grave[i] < trouble || raises(lines[i], grave[i]):
 			i = 0

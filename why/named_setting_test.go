@@ -1,0 +1,55 @@
+package why
+
+import (
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
+)
+
+// What a program's words name is found where its spec gives it that, and only as a whole.
+func TestNamedSetting(t *testing.T) {
+	run := func(command ...string) func(*v1.Container) {
+		return func(c *v1.Container) { c.Command = command }
+	}
+	for name, test := range map[string]struct {
+		change func(*v1.Container)
+		said   string
+		want   string
+	}{
+		"a flag": {
+			run("etcd", "--data-dir=/data", "--listen-client-urls=http://etcd:2379", "--advertise-client-urls=http://etcd:2379"),
+			`expected IP in URL for binding (http://etcd:2379)`, "has it from --listen-client-urls (http://etcd:2379), --advertise-client-urls (http://etcd:2379)",
+		},
+		"the flag that they name": {
+			run("etcd", "--listen-client-urls=http://etcd:2379", "--advertise-client-urls=http://etcd:2379"),
+			`listen-client-urls: expected IP in URL for binding (http://etcd:2379)`, "has it from --listen-client-urls (http://etcd:2379)",
+		},
+		"a flag and its value apart": {run("app", "--level", "verbose-2"), `FATAL unknown level "verbose-2"`, "has it from --level (verbose-2)"},
+		"a variable": {
+			func(c *v1.Container) { c.Env = []v1.EnvVar{{Name: "APP_LOCALE", Value: "de_DE.utf-9"}} },
+			`FATAL: locale "de_DE.utf-9" is not known`, "has it from variable APP_LOCALE (de_DE.utf-9)",
+		},
+		"a part of another":       {run("app", "--dir=/data/db"), "FATAL: cannot use /data/db2", ""},
+		"a plain word":            {run("app", "--mode=server"), "FATAL: server failed", ""},
+		"a script":                {run("sh", "-c", "exec app --dir=/data/x-1"), "FATAL: --dir=/data/x-1 is bad", ""},
+		"whom it does not reach":  {run("app", "--db=db-1:5432"), "FATAL: dial tcp db-1:5432: connection refused", ""},
+		"what stands in too many": {run("app", "--a=/x/y-1", "--b=/x/y-1", "--c=/x/y-1"), "FATAL: /x/y-1 is bad", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := tell(t, web(test.change))
+			s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true, StatusKnown: true, LastLines: []string{test.said}})
+			var found string
+			for _, f := range s.ask().Verdicts[0].Fixes {
+				if strings.Contains(f.Text, "if that value is at fault") {
+					found = f.Text
+				}
+			}
+			if found == "" && test.want != "" || !strings.HasSuffix(found, test.want) || test.want == "" && found != "" {
+				t.Errorf("%q", found)
+			}
+		})
+	}
+}
