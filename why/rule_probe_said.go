@@ -104,17 +104,25 @@ func (p *probing) quoteInto(f *finding) {
 }
 
 // saidFirst is the first line of the log after the container was last well, up to when it began to
-// fail, that is unlike all before it: what a person would read there.
+// fail, that is unlike all before it: what a person would read there. The oldest look since has it.
 func (p *probing) saidFirst() (*fact.Fact, string) {
-	at, lines := p.log()
-	if at == nil || len(p.before) == 0 || len(fact.Of[fact.Looked](at).SaidAt) == 0 {
+	if len(p.before) == 0 || len(p.failed) == 0 {
 		return nil, ""
 	}
-	look := fact.Of[fact.Looked](at)
-	for i := len(look.Said) - len(lines); i < len(look.Said) && !look.SaidAt[i].After(p.failed[0].Seen); i++ {
-		alike := func(before string) bool { return words.Alike(words.Gist(before), words.Gist(look.Said[i])) }
-		if words.Tells(look.Said[i]) && !slices.ContainsFunc(look.Said[:i], alike) {
-			return at, words.Gist(look.Said[i])
+	since, until := p.since(), p.failed[0].Seen
+	for _, at := range p.run.Looks {
+		look := fact.Of[fact.Looked](at)
+		if at.Seen.Before(p.from) || len(look.SaidAt) != len(look.Said) {
+			continue
+		}
+		for i, line := range look.Said {
+			alike := func(before string) bool { return words.Alike(words.Gist(before), words.Gist(line)) }
+			if when := look.SaidAt[i]; !when.Before(since) && !when.After(until) && words.Tells(line) && !slices.ContainsFunc(look.Said[:i], alike) {
+				return at, words.Gist(line)
+			}
+		}
+		if len(look.Said) > 0 {
+			break
 		}
 	}
 	return nil, ""
