@@ -120,7 +120,7 @@ func (h *inquiry) deadlineFinding() finding {
 // refusal says why the node did not take the pod in.
 func (h *inquiry) refusal(at *fact.Fact, b fact.Refused) finding {
 	f := finding{certainty: answer.Recorded, weight: certain, chain: append(links(at, h.ConditionFact(v1.PodReady)), h.firstLinks(at)...)}
-	f.text = fmt.Sprintf("The node refused the pod: %s", prose.Brief(b.Message, 200))
+	f.text = fmt.Sprintf("The node refused the pod: %s.", strings.TrimSuffix(prose.Brief(b.Message, 200), "."))
 	pressures := fact.PressuresIn(b.Message)
 	switch {
 	case len(pressures) > 0:
