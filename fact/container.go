@@ -75,6 +75,9 @@ type StartFailed struct {
 	ExitCode    int32  `json:"exitCode,omitempty"`
 }
 
+// MostLastLines and MostLastBytes are how much is kept of the end of a log.
+const MostLastLines, MostLastBytes = 10, 1 << 10
+
 // Exited says that the main process ended. Fact.At is the runtime's finish time.
 type Exited struct {
 	ContainerID string `json:"containerID"`
@@ -89,8 +92,8 @@ type Exited struct {
 	RuntimeReason string `json:"runtimeReason,omitempty"`
 	// Message is what the container wrote to its termination log.
 	Message string `json:"message,omitempty"`
-	// LastLines are the last lines of its log, oldest first: at most 10 and 1 KiB
-	// together, without what looks like a secret. The frames of a stack trace give way to
+	// LastLines are the last lines of its log, oldest first: at most [MostLastLines] and
+	// [MostLastBytes] together, without what looks like a secret. The frames of a stack trace give way to
 	// the reason above it. Empty also where nobody kept them.
 	LastLines []string `json:"lastLines,omitempty"`
 	// LastLinesAt is when the runtime wrote each of LastLines down; none where that is not

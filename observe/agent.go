@@ -87,11 +87,11 @@ func (a *Agent) Journal() *journal.Journal { return a.journal.Journal }
 func ReadyFile(data string) string { return filepath.Join(data, "ready") }
 
 // journalBytes and journalAge bound the node's memory. journalSync is how much of it a loss
-// of power may take: seldom, as each sync has those of the runtime and of etcd wait on one disk.
+// of power may take.
 const (
 	journalBytes = 128 << 20
 	journalAge   = 14 * 24 * time.Hour
-	journalSync  = 5 * time.Second
+	journalSync  = time.Second
 )
 
 // Open connects to what there is, and reads what an earlier agent knew.

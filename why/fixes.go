@@ -47,16 +47,14 @@ func quotesLog(v *answer.Verdict) bool {
 	return len(v.LastWords) > 0 || strings.Contains(v.Text, "log says") || strings.Contains(v.Text, "last that it said")
 }
 
-// mostKept and mostBytes are how much of the end of a log is kept ([fact.Exited]).
-const mostKept, mostBytes = 10, 1 << 10
-
-// wholeLog says whether lines are all that a log has: of a longer one more would have been kept.
+// wholeLog says whether lines are all that there is to read of a log, from its beginning or since
+// its container was last well: of a longer one more would have been kept.
 func wholeLog(lines []string) bool {
 	bytes := 0
 	for _, line := range lines {
 		bytes += len(line) + 1
 	}
-	return len(lines) > 0 && len(lines) < mostKept && bytes < mostBytes/2
+	return len(lines) > 0 && len(lines) < fact.MostLastLines && bytes < fact.MostLastBytes/2
 }
 
 // nameNode puts the node's name where a command is to be run there.

@@ -91,16 +91,8 @@ func (h *inquiry) throttled() string {
 		if run == nil || run.Exit != nil || spec == nil || spec.Resources.Limits.Cpu().IsZero() {
 			continue
 		}
-		var first, last *fact.Fact
-		for _, f := range slices.Backward(run.Samples) {
-			if h.now.Sub(f.Seen) > sampledLately || last != nil && last.Seen.Sub(f.Seen) > sampledLately/3 {
-				break
-			}
-			if first = f; last == nil {
-				last = f
-			}
-		}
-		if first == last {
+		first, last := samples(run, h.now.Add(-sampledLately), h.now)
+		if first == nil {
 			continue
 		}
 		a, b := fact.Of[fact.Sampled](first), fact.Of[fact.Sampled](last)

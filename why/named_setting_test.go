@@ -53,3 +53,13 @@ func TestNamedSetting(t *testing.T) {
 		})
 	}
 }
+
+func FuzzNames(f *testing.F) {
+	f.Add("binding (http://etcd:2379)", "http://etcd:2379")
+	f.Add("é-value-1", "value-1")
+	f.Fuzz(func(t *testing.T, said, value string) {
+		if names(said, value) && !strings.Contains(said, value) {
+			t.Errorf("%q has no %q", said, value)
+		}
+	})
+}

@@ -7,6 +7,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -36,12 +37,12 @@ const throttledShare = 0.5
 // without two of them.
 func (p *probing) around() (first, last *fact.Fact) {
 	margin := 2*p.period() + 5*time.Second
-	return p.samples(p.from.Add(-margin), p.until.Add(margin))
+	return samples(p.run, p.from.Add(-margin), p.until.Add(margin))
 }
 
-// samples are the first and the last sample of a time, nil without two of them.
-func (p *probing) samples(from, until time.Time) (first, last *fact.Fact) {
-	for _, f := range p.run.Samples {
+// samples are the first and the last sample of a time of a run, nil without two of them.
+func samples(run *history.Run, from, until time.Time) (first, last *fact.Fact) {
+	for _, f := range run.Samples {
 		switch {
 		case f.Seen.Before(from), f.Seen.After(until):
 		case first == nil:

@@ -88,16 +88,27 @@ func probeSlowStart(p *probing) *finding {
 	return f
 }
 
-// progress is what the log of a run that was never well says of how far it had come, in the end.
+// progress is what the log of a run that was never well says of how far it had come in the end: one
+// that says no more of it for a quarter of its time hangs.
 func (p *probing) progress() string {
-	if p.run.Exit != nil {
-		if said := words.Progress(p.run.LastSaid(time.Time{})); said != "" {
-			return said
-		}
+	ended := fact.Of[fact.Exited](p.run.Exit)
+	lines, at := ended.LastLines, ended.LastLinesAt
+	if f, _ := p.log(); len(lines) == 0 && f != nil {
+		b := fact.Of[fact.Looked](f)
+		lines, at = b.Said, b.SaidAt
 	}
-	_, lines := p.log()
-	return words.Progress(lines)
+	i, least := words.Progress(lines), stillGoing
+	if p.run.Started != nil {
+		least = max(least, p.until.Sub(p.run.Started.When())/4)
+	}
+	if i < 0 || i < len(at) && p.until.Sub(at[i]) > least {
+		return ""
+	}
+	return words.Gist(lines[i])
 }
+
+// stillGoing is how long ago the last word of progress may be at least.
+const stillGoing = 10 * time.Second
 
 // tooSoon says whether a probe ended the run so soon after its start that nothing can be
 // said of it but that.
@@ -116,7 +127,7 @@ func (p *probing) used() (first, last *fact.Fact, u use) {
 }
 
 func (p *probing) usedBetween(from, until time.Time) (first, last *fact.Fact, u use) {
-	first, last = p.samples(from, until)
+	first, last = samples(p.run, from, until)
 	if first == nil {
 		return nil, nil, use{}
 	}

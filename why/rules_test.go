@@ -387,6 +387,14 @@ func TestProbes(t *testing.T) {
 				l.Listeners, l.Said = nil, []string{"loading weights: shard 3 of 40", "loading weights: shard 4 of 40"}
 			}))
 		}},
+		{name: "it was loading, by its log, and has said no more for a minute", cause: answer.AppNotListening, tale: func(s *tale) {
+			begun := s.now
+			s.wait(time.Minute)
+			fail(s, connectionRefused(fact.Liveness), look(func(l *fact.Looked) {
+				l.Listeners, l.Said = nil, []string{"loading weights: shard 3 of 40", "loading weights: shard 4 of 40"}
+				l.SaidAt = []time.Time{begun, begun}
+			}))
+		}},
 		{name: "never listens, and a sidecar does, elsewhere", cause: answer.AppNotListening, tale: func(s *tale) {
 			fail(s, connectionRefused(fact.Liveness), fact.Looked{PID: 100, State: "S", Processes: 1, Over: time.Second, Listeners: []fact.Listener{{Address: "[::]:15901", PID: 777, Other: true}}})
 		}},

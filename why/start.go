@@ -108,7 +108,7 @@ func (h *inquiry) explainSetUp(failed *fact.Fact, id string) answer.Verdict {
 	switch container, meant := h.thousandths(b.Message); {
 	case words.NoSpace.In(b.Message) && meant != "":
 		f.cause, f.certainty, f.rule = answer.VolumeFailed, answer.Inferred, "set-up-in-memory"
-		f.text = fmt.Sprintf("The pod cannot be set up: a volume that is kept in memory may be no larger than the memory limit of container %s, and that is %sm, less than a byte: m stands for thousandths, and %s is most likely meant.", container, strings.TrimSuffix(meant, "Mi"), meant)
+		f.text = fmt.Sprintf("The pod cannot be set up: a volume that is kept in memory may be no larger than the memory limit of container %s, and that is %sm: m stands for thousandths of a byte, and %s is most likely meant.", container, strings.TrimSuffix(meant, "Mi"), meant)
 		f.fixes = []answer.Fix{h.limitsFix(fmt.Sprintf("correct the memory limit of container %s, to %s most likely", container, meant))}
 	case words.NoSpace.In(b.Message):
 		f.cause, f.text = answer.DiskFull, fmt.Sprintf("The pod cannot be set up because a disk of the node is full: %s.", message)

@@ -14,6 +14,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	logs "k8s.io/cri-client/pkg/logs"
 
+	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/probe"
 	"whylet.dev/whylet/why/words"
 )
@@ -85,11 +86,11 @@ func logTail(path string) string {
 }
 
 // LastSaid are those of the last lines of a container's log that say most
-// ([words.Keep]), oldest first: at most 10 and 1 KiB together, and without what looks
-// like a secret. Nil where there is no log to read. It reads the file now. at is when the
+// ([words.Keep]), oldest first: at most [fact.MostLastLines] and
+// [fact.MostLastBytes] together, and without what looks like a secret. Nil where there is no log to read. It reads the file now. at is when the
 // runtime wrote each of them down, nil where that is not known.
 func LastSaid(v ContainerView) (lines []string, at []time.Time) {
-	const read, raw, most, kept = 100, 28 << 10, 10, 1 << 10
+	const read, raw = 100, 28 << 10
 	if v.LogPath == "" {
 		return nil, nil
 	}
@@ -110,7 +111,7 @@ func LastSaid(v ContainerView) (lines []string, at []time.Time) {
 	if len(at) != len(lines) {
 		at = nil // some were a secret together
 	}
-	lines, which := words.Keep(lines, most, kept)
+	lines, which := words.Keep(lines, fact.MostLastLines, fact.MostLastBytes)
 	if at == nil {
 		return lines, nil
 	}

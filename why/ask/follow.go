@@ -36,9 +36,9 @@ type follower struct {
 	circles map[types.UID]string
 	waits   bool
 	mutual  *v1.Pod
-	// unwell is set where what a pod's configuration names is not well, and nothing shows that it
-	// asks there.
-	unwell bool
+	// unwell are the pods of which something that their configuration names is not well, and nothing
+	// shows that they ask there.
+	unwell map[types.UID]bool
 	// likely is why it leads there, where nothing but a name shows that it does.
 	likely string
 	// lastWell is when the first pod was well last, since when it began to fail; zero where nobody
@@ -96,7 +96,7 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 // begin begins with a verdict of a pod, which waits for another or does not.
 func (f *follower) begin(pod types.UID, waits bool) {
 	f.beside, f.likely, f.mutual, f.waits = nil, "", nil, waits
-	f.seen, f.path, f.circles = map[types.UID]bool{pod: true}, map[types.UID]bool{}, map[types.UID]string{}
+	f.seen, f.path, f.circles, f.unwell = map[types.UID]bool{pod: true}, map[types.UID]bool{}, map[types.UID]string{}, map[types.UID]bool{}
 }
 
 // way is what there is at a place: the hops that lead to the trouble, none where there is
@@ -208,7 +208,7 @@ func (f *follower) named(ctx context.Context, pod *v1.Pod, v answer.Verdict, k a
 		return all[0].hops
 	}
 	for _, w := range all {
-		f.unwell = true
+		f.unwell[pod.UID] = true
 		f.mention(w, left)
 	}
 	return nil
@@ -342,16 +342,13 @@ func (f *follower) at(ctx context.Context, p place, service *v1.Service, pod *v1
 		delete(f.seen, pod.UID)
 		return way{}
 	}
-	doubted := false
 	if i < 0 || cluster.MayLead(a.Verdicts[i]) {
 		suffers := waiting(p, &a, i)
-		f.unwell = false
 		if more := f.from(ctx, pod, &a, cluster.AsAnswer(suffers), left-1); len(more) > 0 && cluster.Explains(suffers, more) {
 			w.hops = through(own, more)
 			w.moot = !echoes && p.moot(service, w.seen, w.hops[0].Cause, i >= 0 || cluster.SaysAnothers(&a))
 			return w
 		}
-		doubted = f.unwell
 	}
 	if f.waits && f.circles[pod.UID] != "" && own.Cause == answer.DependencyDown {
 		return way{mutual: pod} // neither is the reason of the other
@@ -374,7 +371,7 @@ func (f *follower) at(ctx context.Context, p place, service *v1.Service, pod *v1
 	if own.Cause == "" && left < mostHops && met && p.withheld(&a) {
 		own.Cause, own.Text, own.Fixes = answer.DependencyDown, cluster.Withholds(f.clients(ctx, p, &a)), cluster.Asks(pod, &a)
 	}
-	if own.Cause == "" || own.Cause == answer.CauseUnknown || i < 0 && own.Cause == answer.AppHang && doubted {
+	if own.Cause == "" || own.Cause == answer.CauseUnknown || i < 0 && own.Cause == answer.AppHang && f.unwell[pod.UID] {
 		return way{} // it may wait for what is not well either
 	}
 	if i < 0 {

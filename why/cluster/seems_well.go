@@ -37,7 +37,7 @@ const idleShare, busyShare = 0.05, 0.5
 // ok is false where it is not known whether it works meanwhile.
 func Mute(a *answer.Answer) (cause answer.Cause, text string, ok bool) {
 	l := a.Listening
-	if l == nil || len(l.Ports) == 0 || l.Busy == nil {
+	if l == nil || len(l.Ports) == 0 || l.Busy == nil && l.Throttled == "" {
 		return "", "", false
 	}
 	text = fmt.Sprintf("It listens on %s and takes connections, and who asks it gets no answer in time; ", numbers(l.Ports))
@@ -59,7 +59,7 @@ func Mute(a *answer.Answer) (cause answer.Cause, text string, ok bool) {
 
 // Throttled says whether a pod listens, and its own CPU limit stalls it.
 func Throttled(a *answer.Answer) bool {
-	return a.Listening != nil && len(a.Listening.Ports) > 0 && a.Listening.Busy != nil && a.Listening.Throttled != ""
+	return a.Listening != nil && len(a.Listening.Ports) > 0 && a.Listening.Throttled != ""
 }
 
 // BreaksOff says whether the containers' logs tell of a connection that another broke off now.

@@ -14,8 +14,8 @@ var far = regexp.MustCompile(`(?i)(\d+(?:\.\d+)?)(?:\s?%|\s?(?:/|of|out of)\s?(\
 var number = regexp.MustCompile(`\d+`)
 
 // Progress is the last line of a log that says how far something came which is not done, where
-// an earlier one says in the same words that it was less far; "" where none does.
-func Progress(lines []string) string {
+// an earlier one says in the same words that it was less far; -1 where none does.
+func Progress(lines []string) int {
 	for i, line := range slices.Backward(lines) {
 		done, all, ok := howFar(line)
 		if !ok || done >= all {
@@ -25,12 +25,12 @@ func Progress(lines []string) string {
 		for _, earlier := range lines[:i] {
 			before, of, ok := howFar(earlier)
 			if ok && before < done && of == all && number.ReplaceAllString(Gist(earlier), "#") == same {
-				return Gist(line)
+				return i
 			}
 		}
-		return ""
+		return -1
 	}
-	return ""
+	return -1
 }
 
 func howFar(line string) (done, all float64, ok bool) {

@@ -17,7 +17,11 @@ func TestProgress(t *testing.T) {
 		"the time of the day": {[]string{"11/24 started", "11/24 listening"}, ""},
 		"no lines":            {nil, ""},
 	} {
-		if got := Progress(test.lines); got != test.want {
+		got := ""
+		if i := Progress(test.lines); i >= 0 {
+			got = Gist(test.lines[i])
+		}
+		if got != test.want {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

@@ -13,6 +13,21 @@ const (
 	tomcat  = "23-Nov-2026 17:08:38.073 INFO [main] org.apache.catalina.startup.Catalina.start Server startup in [169] milliseconds\n23-Nov-2026 17:08:38.076 SEVERE [main] org.apache.catalina.core.StandardServer.await Failed to create server shutdown socket on address [localhost] and port [8005]\n\tjava.net.BindException: Address already in use\n23-Nov-2026 17:08:38.078 INFO [main] org.apache.coyote.AbstractProtocol.pause Pausing ProtocolHandler [\"http-nio-8081\"]\n23-Nov-2026 17:08:38.085 INFO [main] org.apache.catalina.core.StandardService.stopInternal Stopping service [Catalina]\n23-Nov-2026 17:08:38.086 INFO [main] org.apache.coyote.AbstractProtocol.stop Stopping ProtocolHandler [\"http-nio-8081\"]\n23-Nov-2026 17:08:38.092 INFO [main] org.apache.coyote.AbstractProtocol.destroy Destroying ProtocolHandler [\"http-nio-8081\"]"
 )
 
+// A client that leaves breaks nothing off.
+func TestBreaksOff(t *testing.T) {
+	for said, want := range map[string]bool{
+		"meters: disconnected by mqtt:1883 after 1 s":                               true,
+		"disconnected by the broker":                                                true,
+		"Received disconnect from 10.42.0.7 port 44112:11: disconnected by user":    false,
+		"Client meters disconnected by its own wish":                                false,
+		"recv() failed (104: Connection reset by peer) while reading client header": false,
+	} {
+		if BreaksOff(said) != want {
+			t.Errorf("%s: %t", said, !want)
+		}
+	}
+}
+
 func TestSaidAgain(t *testing.T) {
 	for name, test := range map[string]struct {
 		lines []string
