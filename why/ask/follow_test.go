@@ -452,6 +452,12 @@ func TestFollow(t *testing.T) {
 			w.seenFrom("db2", "10.42.0.1", 0.1)
 			w.answers["db2"].Listening.Throttled = "its own CPU limit of 100m stalled container postgres in 18 of 20 periods within 2 s"
 		}, answer.CPUThrottled, "shop/db2", 1},
+		"it may be slow, and was a moment ago at one that its own CPU limit stalls": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, answer.Verdict{Cause: answer.CauseUnknown, Possible: []answer.Cause{answer.AppOverloaded, answer.AppHang}}, lately("10.43.0.2:5432"))
+			w.pod("db2", 5432, answer.Healthy, well)
+			w.seenFrom("db2", "10.42.0.1", 0.1)
+			w.answers["db2"].Listening.Throttled = "its own CPU limit of 100m stalled container postgres in 18 of 20 periods within 2 s"
+		}, answer.CPUThrottled, "shop/db2", 1},
 		"it is slow, and was a moment ago at one that idles": {func(w *town) {
 			w.pod("web1", 80, answer.NotReady, answer.Verdict{Cause: answer.AppOverloaded, Text: "It became slow."}, lately("10.43.0.2:5432"))
 			w.pod("db2", 5432, answer.Healthy, well)

@@ -52,7 +52,7 @@ type asker struct {
 	// nobody knows whose that is. Then one that is down explains nothing, as it would have been
 	// refused; and where it says a reason of its own, nobody but who keeps silent does.
 	late, handsOn, failing, own bool
-	// slow is set where it answers, too late for its probe.
+	// slow is set where it answers too late for its probe, or may.
 	slow bool
 	// mute is set where its probe's command says that it is not well, and not why.
 	mute bool
@@ -82,7 +82,7 @@ type asker struct {
 func newAsker(pod *v1.Pod, a *answer.Answer, v answer.Verdict) asker {
 	k := asker{address: pod.Status.PodIP, late: cluster.TimesOut(v, ""), handsOn: cluster.HandsOn(v), own: cluster.SaysOwn(a), complaints: a.Complaints}
 	k.failing, k.mute = cluster.Plain(v), cluster.FailsCommand(v)
-	k.slow = v.Cause == answer.AppOverloaded || v.Cause == answer.ProbeTimeoutTooShort
+	k.slow = v.Cause == answer.AppOverloaded || v.Cause == answer.ProbeTimeoutTooShort || slices.Contains(v.Possible, answer.AppOverloaded)
 	if cluster.Relays(v) { // what it says itself is not the reason: another's answer is
 		k.relays, k.own, k.failing = true, false, !k.handsOn
 	}
