@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -274,7 +275,9 @@ func listening(all []fact.Listener) string {
 		if l.Backlog > 0 {
 			w += fmt.Sprintf(" with %d waiting", l.Backlog)
 		}
-		words = append(words, w)
+		if !slices.Contains(words, w) { // several sockets of one address, as a process for each CPU has
+			words = append(words, w)
+		}
 	}
 	return strings.Join(words, ", ")
 }

@@ -2,6 +2,7 @@ package why
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -122,6 +123,9 @@ func (h *inquiry) refusal(at *fact.Fact, b fact.Refused) finding {
 	f := finding{certainty: answer.Recorded, weight: certain, chain: append(links(at, h.ConditionFact(v1.PodReady)), h.firstLinks(at)...)}
 	f.text = fmt.Sprintf("The node refused the pod: %s.", strings.TrimSuffix(prose.Brief(b.Message, 200), "."))
 	pressures := fact.PressuresIn(b.Message)
+	if len(pressures) == 0 && !strings.HasPrefix(b.Reason, "OutOf") { // what room there was explains nothing
+		f.chain = slices.DeleteFunc(f.chain, func(l answer.Link) bool { return l.Kind == (fact.RoomSeen{}).Kind() })
+	}
 	switch {
 	case len(pressures) > 0:
 		if f.cause, f.text = answer.UnderPressure(pressures); f.cause == answer.CauseUnknown {

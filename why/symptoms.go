@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -275,19 +276,27 @@ func sameFamily(a, b answer.Cause) bool {
 	return slices.Contains(oomCauses, a) && slices.Contains(oomCauses, b)
 }
 
+// atStart is how short a run is of which nobody thinks that a probe ended it: as it is by default,
+// one asks twice in it at most.
+const atStart = 10 * time.Second
+
 // noise are failed probe attempts that never reached their threshold: loud in
-// events, and without any effect on the end.
+// events, and without any effect on the end. Of a run that ended as it started nobody takes
+// them for more.
 func (h *inquiry) noise(r *history.Run) (answer.Note, bool) {
-	if r.Kill != nil || newEnding(h, r).order() != unordered {
+	e := newEnding(h, r)
+	if r.Kill != nil || e.order() != unordered {
 		return answer.Note{}, false
 	}
-	n := answer.Note{Cause: answer.AppUnhealthy}
+	n, well := answer.Note{Cause: answer.AppUnhealthy}, false
 	for _, f := range r.Probes {
 		if bad(fact.Of[fact.Probed](f)) {
 			n.Facts = append(n.Facts, f.ID)
+		} else {
+			well = true
 		}
 	}
-	if len(n.Facts) == 0 {
+	if lasted := e.lasted(); len(n.Facts) == 0 || !well && lasted > 0 && lasted < atStart {
 		return n, false
 	}
 	n.Text = fmt.Sprintf("%s failed meanwhile, and the node ended nothing for that", prose.Plural(len(n.Facts), "probe attempt"))
