@@ -2,7 +2,6 @@ package why
 
 import (
 	"fmt"
-	"path"
 	"regexp"
 	"strings"
 
@@ -10,21 +9,19 @@ import (
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
+	"whylet.dev/whylet/why/mounts"
 	"whylet.dev/whylet/why/words"
 )
 
 // aPath fits a file that words name, from the root.
 var aPath = regexp.MustCompile("(?:^|[\\s\"'`(=\\[<:])(/[\\w.@+-]+(?:/[\\w.@+-]+)+)")
 
-// version is the folder in which a kubelet keeps the files of one state of a volume.
-var version = regexp.MustCompile(`\.\.\d{4}_[\d_]+\.\d+/`)
-
 // namedFile adds where a file comes from that a container's words name, and what to do there:
 // it is in one of its volumes mostly; or else where its spec gives it what they name.
 func (h *inquiry) namedFile(f *finding, container, said string) {
 	for line := range strings.SplitSeq(said, " / ") { // as [words.Reason] puts them together
 		for _, m := range aPath.FindAllStringSubmatch(line, mostPaths) {
-			file := path.Clean(version.ReplaceAllString(strings.TrimRight(m[1], ".-"), ""))
+			file := mounts.Clean(strings.TrimRight(m[1], ".-"))
 			mount, volume := h.volumeOf(container, file)
 			if volume == nil {
 				continue
@@ -43,29 +40,13 @@ const mostPaths = 4
 
 // volumeOf is the volume of a container that a file is in, and how it is mounted; nil where it
 // is in none.
-func (h *inquiry) volumeOf(container, file string) (mount v1.VolumeMount, volume *v1.Volume) {
-	c := h.Spec(container)
-	if c == nil || h.Object == nil {
-		return mount, nil
-	}
-	for _, m := range c.VolumeMounts {
-		at := path.Clean(m.MountPath)
-		if len(at) > len(mount.MountPath) && (file == at || strings.HasPrefix(file, strings.TrimSuffix(at, "/")+"/")) {
-			mount = m
-			mount.MountPath = at
-		}
-	}
-	for i, v := range h.Object.Spec.Volumes {
-		if v.Name == mount.Name && mount.MountPath != "" {
-			volume = &h.Object.Spec.Volumes[i]
-		}
-	}
-	return mount, volume
+func (h *inquiry) volumeOf(container, file string) (v1.VolumeMount, *v1.Volume) {
+	return mounts.Volume(h.Object, h.Spec(container), file)
 }
 
 // fileFixes are what to do about a file of a volume.
 func (h *inquiry) fileFixes(file string, mount v1.VolumeMount, volume *v1.Volume, said string) []answer.Fix {
-	kind, name, key := keyOf(file, mount, volume)
+	kind, name, key := mounts.Key(file, mount, volume)
 	switch {
 	case words.Refused.In(said) && kind != "":
 		return []answer.Fix{h.specFix(fmt.Sprintf("let its user read %s, which is of %s %s: give volume %s a defaultMode for that (0444, or 0440 with the pod's fsGroup)", file, kind, name, volume.Name))}
@@ -80,34 +61,4 @@ func (h *inquiry) fileFixes(file string, mount v1.VolumeMount, volume *v1.Volume
 		Text: fmt.Sprintf("if %s, which its words name, is at fault, correct it: it is %s of %s %s", file, key, kind, name), Risk: answer.Restarts,
 		Command: h.kubectl("edit %s %s", strings.ToLower(kind), name),
 	}}
-}
-
-// keyOf is the ConfigMap or Secret that a file is of, and its key there; kind is empty where it
-// is of neither.
-func keyOf(file string, mount v1.VolumeMount, volume *v1.Volume) (kind, name, key string) {
-	kind, name, items := source(volume)
-	if kind == "" {
-		return "", "", ""
-	}
-	key = strings.TrimPrefix(path.Join(mount.SubPath, strings.TrimPrefix(file, mount.MountPath)), "/")
-	for _, i := range items {
-		if i.Path == key {
-			key = i.Key
-		}
-	}
-	if key == "" {
-		return "", "", "" // the folder itself
-	}
-	return kind, name, key
-}
-
-// source is the ConfigMap or Secret that a volume is of; kind is empty where it is of neither.
-func source(volume *v1.Volume) (kind, name string, items []v1.KeyToPath) {
-	switch {
-	case volume.ConfigMap != nil:
-		return "ConfigMap", volume.ConfigMap.Name, volume.ConfigMap.Items
-	case volume.Secret != nil:
-		return "Secret", volume.Secret.SecretName, volume.Secret.Items
-	}
-	return "", "", nil
 }

@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/mounts"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
 )
@@ -46,7 +47,7 @@ func startMount(c notStarted) *finding {
 // misfit says what is mounted where: one is a directory there, and the other none. The kernel says
 // the same of both ways (mount(2), ENOTDIR).
 func (c notStarted) misfit(f *finding, what string, mount v1.VolumeMount, volume *v1.Volume) {
-	kind, name, items := source(volume)
+	kind, name, items := mounts.Source(volume)
 	directory := fmt.Sprintf("Container %s does not start, because a directory is to be mounted at %s, where the image has a file (not a directory): %s.", c.run.Container, mount.MountPath, what)
 	within := func(i v1.KeyToPath) bool {
 		return i.Path == mount.SubPath || strings.HasPrefix(i.Path, mount.SubPath+"/")

@@ -1,0 +1,67 @@
+// Package mounts reads from a pod's spec where the files of a container come from.
+package mounts
+
+import (
+	"path"
+	"regexp"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// version is the folder in which a kubelet keeps the files of one state of a volume.
+var version = regexp.MustCompile(`\.\.\d{4}_[\d_]+\.\d+/`)
+
+// Clean is a path as a mount has it, of one that a program names.
+func Clean(file string) string { return path.Clean(version.ReplaceAllString(file, "")) }
+
+// Volume is the volume of a container that a file is in, and how it is mounted; nil where it
+// is in none. pod and c may be nil.
+func Volume(pod *v1.Pod, c *v1.Container, file string) (mount v1.VolumeMount, volume *v1.Volume) {
+	if c == nil || pod == nil {
+		return mount, nil
+	}
+	for _, m := range c.VolumeMounts {
+		at := path.Clean(m.MountPath)
+		if len(at) > len(mount.MountPath) && (file == at || strings.HasPrefix(file, strings.TrimSuffix(at, "/")+"/")) {
+			mount = m
+			mount.MountPath = at
+		}
+	}
+	for i, v := range pod.Spec.Volumes {
+		if v.Name == mount.Name && mount.MountPath != "" {
+			volume = &pod.Spec.Volumes[i]
+		}
+	}
+	return mount, volume
+}
+
+// Key is the ConfigMap or Secret that a file of a volume is of, and its key there; kind is empty
+// where it is of neither.
+func Key(file string, mount v1.VolumeMount, volume *v1.Volume) (kind, name, key string) {
+	kind, name, items := Source(volume)
+	if kind == "" {
+		return "", "", ""
+	}
+	key = strings.TrimPrefix(path.Join(mount.SubPath, strings.TrimPrefix(file, mount.MountPath)), "/")
+	for _, i := range items {
+		if i.Path == key {
+			key = i.Key
+		}
+	}
+	if key == "" {
+		return "", "", "" // the folder itself
+	}
+	return kind, name, key
+}
+
+// Source is the ConfigMap or Secret that a volume is of; kind is empty where it is of neither.
+func Source(volume *v1.Volume) (kind, name string, items []v1.KeyToPath) {
+	switch {
+	case volume.ConfigMap != nil:
+		return "ConfigMap", volume.ConfigMap.Name, volume.ConfigMap.Items
+	case volume.Secret != nil:
+		return "Secret", volume.Secret.SecretName, volume.Secret.Items
+	}
+	return "", "", nil
+}
