@@ -10,6 +10,7 @@ import (
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // setting is a value that a container's spec gives its program, and what that is called there.
@@ -43,25 +44,8 @@ func (h *inquiry) namedSetting(f *finding, container, said string) {
 	f.fixes = append([]answer.Fix{fix}, f.fixes...)
 }
 
-// names says whether words have a value, and not as a part of another.
-func names(said, value string) bool {
-	for rest := said; ; {
-		i := strings.Index(rest, value)
-		if i < 0 || len(value) < leastValue {
-			return false
-		}
-		before, after := rest[:i], rest[i+len(value):]
-		if !strings.ContainsFunc(before[max(0, len(before)-1):], inName) && !strings.ContainsFunc(after[:min(1, len(after))], inName) {
-			return true
-		}
-		rest = after
-	}
-}
-
-// inName says whether a character goes on with a value.
-func inName(r rune) bool {
-	return r == '_' || r == '-' || r == '/' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
-}
+// names says whether words have a value that is none of the short ones.
+func names(said, value string) bool { return len(value) >= leastValue && words.Has(said, value) }
 
 // settingsOf are the values of a container's arguments and variables that no plain word would be.
 // The program itself and scripts are none.
@@ -73,17 +57,17 @@ func settingsOf(c *v1.Container) (all []setting) {
 			}
 		}
 	}
-	words := append(slices.Clone(c.Command), c.Args...)
-	for i := 1; i < len(words); i++ {
-		name, value, has := strings.Cut(words[i], "=")
-		switch flag := strings.HasPrefix(words[i], "-"); {
+	argv := append(slices.Clone(c.Command), c.Args...)
+	for i := 1; i < len(argv); i++ {
+		name, value, has := strings.Cut(argv[i], "=")
+		switch flag := strings.HasPrefix(argv[i], "-"); {
 		case has && !strings.ContainsAny(name, " \n\t"):
 			add(name, value)
-		case flag && i+1 < len(words) && !strings.HasPrefix(words[i+1], "-"):
-			add(words[i], words[i+1])
+		case flag && i+1 < len(argv) && !strings.HasPrefix(argv[i+1], "-"):
+			add(argv[i], argv[i+1])
 			i++
 		case !flag:
-			add("its arguments", words[i])
+			add("its arguments", argv[i])
 		}
 	}
 	for _, e := range c.Env {

@@ -97,7 +97,14 @@ func (c *Cluster) About(ctx context.Context, t Target) ([]answer.Answer, error) 
 	}
 	q, ctx, cancel := c.begin(ctx, t.Namespace)
 	defer cancel()
-	if status, ok, err := c.asked(ctx, q.space, object.Spec{Kind: t.Kind, Name: t.Name}); err != nil {
+	all, err := q.ask(ctx, t)
+	q.showLines(ctx, all)
+	return all, err
+}
+
+// ask asks a front, where there is one, or the nodes.
+func (q *question) ask(ctx context.Context, t Target) ([]answer.Answer, error) {
+	if status, ok, err := q.asked(ctx, q.space, object.Spec{Kind: t.Kind, Name: t.Name}); err != nil {
 		return nil, err
 	} else if ok {
 		return nearer(q, status, answersOf, func(q *question) ([]answer.Answer, error) { return q.answers(ctx, t) })

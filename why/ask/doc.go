@@ -25,6 +25,7 @@
 //	common.go    what pods have in common that fail alike; rollout.go, what a revision brought
 //	gone.go      pods that are not there any more
 //	select.go    many by their labels
+//	configmaps.go  the lines of ConfigMaps that the words of who is to blame are about
 //	workload.go  what stands for several pods
 //	service.go   Services and the pods behind them
 //	node.go      a node itself

@@ -758,6 +758,23 @@ func TestLeadsToWhatToDo(t *testing.T) {
 	}
 }
 
+// The first that is to be done about the pod that is to blame is in its ConfigMap, where its words
+// name a line of that.
+func TestShowsTheLine(t *testing.T) {
+	w := &town{t: t, answers: map[string]answer.Answer{}}
+	w.pod("web1", 80, answer.NotReady, saysNo(502), refusedAt("db2:5432"))
+	ended := answer.Verdict{Cause: answer.AppExitError, Container: "db", Text: "It ended with exit code 1; the last that it said: unrecognized parameter in /etc/db/conf:2."}
+	w.pod("db2", 5432, answer.Restarted, ended)
+	w.configure("port = 5432\nshared_bufers = 1GB\n")
+	w.pods.Items[1].Spec.Containers = []v1.Container{{Name: "db", VolumeMounts: []v1.VolumeMount{{Name: "conf", MountPath: "/etc/db"}}}}
+	for _, name := range []string{"web1", "db2"} {
+		v := w.ask(name)
+		if f := v.Fixes[0]; !strings.Contains(f.Text, "line 2 of conf in ConfigMap conf (“shared_bufers = 1GB”)") || f.Command != "kubectl -n shop edit configmap conf" {
+			t.Errorf("%s: %+v", name, v.Fixes)
+		}
+	}
+}
+
 // A pod that is out of service because of one container shares that container's reason.
 func TestSharesItsReason(t *testing.T) {
 	w := &town{t: t, answers: map[string]answer.Answer{}}

@@ -356,13 +356,9 @@ func (f *follower) configured(ctx context.Context, pod *v1.Pod) []place {
 // settings are the texts that configure a pod.
 func (f *follower) settings(ctx context.Context, pod *v1.Pod) []cluster.Setting {
 	texts := cluster.Settings(pod)
-	for _, name := range cluster.ConfigMaps(pod) {
-		c, err := f.client.CoreV1().ConfigMaps(pod.Namespace).Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			continue
-		}
+	for _, c := range f.configMaps(ctx, pod) {
 		for _, key := range slices.Sorted(maps.Keys(c.Data)) {
-			texts = append(texts, cluster.Setting{Where: fmt.Sprintf("ConfigMap %s, key %s", name, key), Text: c.Data[key]})
+			texts = append(texts, cluster.Setting{Where: fmt.Sprintf("ConfigMap %s, key %s", c.Name, key), Text: c.Data[key]})
 		}
 	}
 	return texts

@@ -111,7 +111,7 @@ func (w *town) serves(name string) {
 // configure gives the pod that was added last a ConfigMap with that text.
 func (w *town) configure(text string) {
 	last := &w.pods.Items[len(w.pods.Items)-1]
-	last.Spec.Volumes = []v1.Volume{{VolumeSource: v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{LocalObjectReference: v1.LocalObjectReference{Name: "conf"}}}}}
+	last.Spec.Volumes = []v1.Volume{{Name: "conf", VolumeSource: v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{LocalObjectReference: v1.LocalObjectReference{Name: "conf"}}}}}
 	w.maps = map[string]string{"conf": text}
 }
 
@@ -159,7 +159,7 @@ func (w *town) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 			}
 		}
 	case strings.Contains(r.URL.Path, "/configmaps/"):
-		body = v1.ConfigMap{Data: w.maps}
+		body = v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}, Data: w.maps}
 	}
 	if body == nil {
 		http.NotFound(out, r)

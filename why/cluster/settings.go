@@ -30,10 +30,15 @@ func ConfigMaps(pod *v1.Pod) []string {
 			all = append(all, v.ConfigMap.Name)
 		}
 	}
-	for _, c := range pod.Spec.Containers {
+	for _, c := range append(slices.Clone(pod.Spec.InitContainers), pod.Spec.Containers...) {
 		for _, e := range c.EnvFrom {
 			if e.ConfigMapRef != nil {
 				all = append(all, e.ConfigMapRef.Name)
+			}
+		}
+		for _, e := range c.Env {
+			if e.ValueFrom != nil && e.ValueFrom.ConfigMapKeyRef != nil {
+				all = append(all, e.ValueFrom.ConfigMapKeyRef.Name)
 			}
 		}
 	}

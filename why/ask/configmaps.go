@@ -1,0 +1,66 @@
+package ask
+
+import (
+	"context"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/cluster"
+)
+
+// mostShown is of how many pods an answer shows the lines of their configuration.
+const mostShown = 4
+
+// showLines has answers show the lines of ConfigMaps that the words of the pods that are to blame
+// are about. A node does not know them, and a front may not read them: whoever asks may, or the
+// answers stay as they are.
+func (q *question) showLines(ctx context.Context, all []answer.Answer) {
+	left := mostShown
+	for i := range all {
+		a := &all[i]
+		for j := range a.Verdicts {
+			v := &a.Verdicts[j]
+			space, name := blamed(a, j)
+			if name == "" || left == 0 || !cluster.MayNameLine(*v) {
+				continue
+			}
+			left--
+			pod, err := q.client.CoreV1().Pods(space).Get(ctx, name, metav1.GetOptions{})
+			if err != nil {
+				continue
+			}
+			if given := q.configMaps(ctx, pod); len(given) > 0 {
+				cluster.ShowLine(v, pod, given)
+			}
+		}
+	}
+}
+
+// blamed is the pod that a verdict speaks of.
+func blamed(a *answer.Answer, j int) (space, name string) {
+	v := a.Verdicts[j]
+	switch {
+	case v.Pod != "":
+		space, name, _ = strings.Cut(v.Pod, "/")
+	case len(v.Hops) > 0: // what is no pod
+	case a.Subject.Kind == "Pod":
+		return a.Subject.Namespace, a.Subject.Name
+	case j < len(a.Symptoms) && a.Symptoms[j].Pod != "":
+		space, name, _ = strings.Cut(a.Symptoms[j].Pod, "/")
+	}
+	return space, name
+}
+
+// configMaps are those that configure a pod; what may not be read is left out.
+func (q *question) configMaps(ctx context.Context, pod *v1.Pod) []v1.ConfigMap {
+	var all []v1.ConfigMap
+	for _, name := range cluster.ConfigMaps(pod) {
+		if c, err := q.client.CoreV1().ConfigMaps(pod.Namespace).Get(ctx, name, metav1.GetOptions{}); err == nil {
+			all = append(all, *c)
+		}
+	}
+	return all
+}

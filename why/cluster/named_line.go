@@ -1,0 +1,282 @@
+package cluster
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
+	"whylet.dev/whylet/why/mounts"
+	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
+)
+
+// line is one of a key of a ConfigMap; number is 0 where the key has no more than that one.
+type line struct {
+	configMap, key string
+	number         int
+	text           string
+}
+
+// owner is a container of a pod, and the lines of ConfigMaps that it is given.
+type owner struct {
+	pod       *v1.Pod
+	container *v1.Container
+	lines     []line
+}
+
+// about are the causes of which a program's words may be about its configuration.
+var about = []answer.Cause{
+	answer.AppExitError, answer.AppExitSuccess, answer.AppCrashSignal, answer.AppStartFailed, answer.AppUnhealthy, answer.AppNotListening,
+	answer.InitFailed, answer.ChildProcessEnded, answer.DependencyDown,
+}
+
+// MayNameLine says whether what a verdict quotes may be about a line of a ConfigMap.
+func MayNameLine(v answer.Verdict) bool {
+	quoted, _ := ownWords(v)
+	return slices.Contains(about, v.Cause) && (v.Cause != answer.DependencyDown || len(v.Hops) == 0) && quoted != ""
+}
+
+// ownWords are what a verdict quotes of the program that is to blame, and its last words.
+func ownWords(v answer.Verdict) (quoted string, last []string) {
+	text, last := v.Text, v.LastWords
+	if n := len(v.Hops); n > 0 {
+		text, last = v.Hops[n-1].Text, nil // those are of who asks it
+	}
+	var all []string
+	if m := itsWords.FindStringSubmatch(text); m != nil {
+		all = append(all, m[1])
+	}
+	for _, m := range quotes.FindAllStringSubmatch(text, -1) {
+		all = append(all, m[1])
+	}
+	if !words.Troubled(last) {
+		return strings.Join(all, "\n"), nil
+	}
+	return strings.Join(append(all, words.Reason(last)), "\n"), last
+}
+
+// itsWords fits what a verdict has of a log.
+var itsWords = regexp.MustCompile(`(?s)\b(?:log says|log says why|last that it said[^:"]{0,40}): (.*)`)
+
+// ShowLine has what to do about a pod that is to blame begin with the line of a ConfigMap which its
+// words are about: the one that they name by its number, or the only one that has what they quote.
+func ShowLine(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
+	quoted, last := ownWords(*v)
+	for _, c := range append(slices.Clone(pod.Spec.Containers), pod.Spec.InitContainers...) {
+		if v.Container != "" && v.Container != c.Name {
+			continue
+		}
+		o := owner{pod, &c, givenTo(pod, &c, all)}
+		at, ok := o.numbered(quoted, last)
+		if !ok {
+			at, ok = quotedBy(quoted, o.lines)
+		}
+		if !ok {
+			continue
+		}
+		command := kubectl.Command(pod.Namespace, "edit configmap %s", at.configMap)
+		v.Fixes = slices.DeleteFunc(slices.Clone(v.Fixes), func(f answer.Fix) bool { return f.Command == command })
+		v.Fixes = append([]answer.Fix{{Text: at.step(), Command: command, Risk: answer.Restarts}}, v.Fixes...)
+		return
+	}
+}
+
+func (l line) step() string {
+	where := "key " + l.key
+	if l.number > 0 {
+		where = fmt.Sprintf("line %d of %s", l.number, l.key)
+	}
+	has := ""
+	if text := strings.TrimSpace(l.text); !secret.MatchString(text) && !secret.MatchString(l.key) {
+		has = fmt.Sprintf(" (“%s”)", prose.Brief(text, 120))
+	}
+	return fmt.Sprintf("if it is at fault, correct what its words are about: %s in ConfigMap %s%s", where, l.configMap, has)
+}
+
+// secret fits a line that may hold what nobody else is to read.
+var secret = regexp.MustCompile(`(?i)passw|passphrase|secret|token|credential|api[_-]?key|private|://[^/\s:@]*:[^/\s@]+@`)
+
+// givenTo are the lines of the ConfigMaps that a container mounts or has its variables from.
+func givenTo(pod *v1.Pod, c *v1.Container, all []v1.ConfigMap) []line {
+	keys := map[string]map[string]bool{} // nil: all of them
+	for _, m := range c.VolumeMounts {
+		if _, volume := mounts.Volume(pod, c, path.Clean(m.MountPath)); volume != nil && volume.ConfigMap != nil {
+			keys[volume.ConfigMap.Name] = nil
+		}
+	}
+	for _, e := range c.EnvFrom {
+		if e.ConfigMapRef != nil {
+			keys[e.ConfigMapRef.Name] = nil
+		}
+	}
+	for _, e := range c.Env {
+		if e.ValueFrom == nil || e.ValueFrom.ConfigMapKeyRef == nil {
+			continue
+		}
+		r := e.ValueFrom.ConfigMapKeyRef
+		if some, has := keys[r.Name]; !has {
+			keys[r.Name] = map[string]bool{r.Key: true}
+		} else if some != nil {
+			some[r.Key] = true
+		}
+	}
+	var given []line
+	for _, m := range all {
+		some, has := keys[m.Name]
+		for _, key := range slices.Sorted(maps.Keys(m.Data)) {
+			if !has || some != nil && !some[key] {
+				continue
+			}
+			lines := strings.Split(strings.TrimSuffix(m.Data[key], "\n"), "\n")
+			for i, text := range lines {
+				l := line{m.Name, key, i + 1, text}
+				if len(lines) == 1 {
+					l.number = 0
+				}
+				given = append(given, l)
+			}
+		}
+	}
+	return given
+}
+
+// frame, atLine and lineOf fit a line of a file, as languages and servers name one.
+var (
+	frame  = regexp.MustCompile(`^\s*File "(/[^"]+)", line (\d{1,6})`)
+	atLine = regexp.MustCompile(`(/[\w.@+/-]*\w)["'\])]?(?::|,? (?:on |at )?line[ :]|\(|:line )(\d{1,6})\b`)
+	lineOf = regexp.MustCompile(`\bline (\d{1,6})\b[^/\n]{0,20}\b(?:of|in)\b[^/\n]{0,20}(/[\w.@+/-]*\w)`)
+)
+
+// numbered is the line of a ConfigMap that words name by its file and number: in what they say of
+// the reason, else in the last words, the innermost of a stack.
+func (o owner) numbered(quoted string, said []string) (line, bool) {
+	if l, ok := o.in(quoted); ok {
+		return l, true
+	}
+	var last line
+	found := false
+	for _, text := range said {
+		if m := frame.FindStringSubmatch(text); m != nil { // the innermost is the last of them
+			if l, ok := o.find(m[1], m[2]); ok {
+				last, found = l, true
+			}
+		}
+	}
+	for i := 0; i < len(said) && !found; i++ {
+		last, found = o.in(said[i])
+	}
+	return last, found
+}
+
+// in is the first line that a text names.
+func (o owner) in(text string) (line, bool) {
+	for _, m := range atLine.FindAllStringSubmatch(text, -1) {
+		if l, ok := o.find(m[1], m[2]); ok {
+			return l, true
+		}
+	}
+	for _, m := range lineOf.FindAllStringSubmatch(text, -1) {
+		if l, ok := o.find(m[2], m[1]); ok {
+			return l, true
+		}
+	}
+	return line{}, false
+}
+
+// find is the line of a file with a number, where a ConfigMap has it and it is not empty.
+func (o owner) find(file, number string) (line, bool) {
+	file = mounts.Clean(file)
+	mount, volume := mounts.Volume(o.pod, o.container, file)
+	if volume == nil || volume.ConfigMap == nil {
+		return line{}, false
+	}
+	_, name, key := mounts.Key(file, mount, volume)
+	n, _ := strconv.Atoi(number)
+	i := slices.IndexFunc(o.lines, func(l line) bool {
+		return l.configMap == name && l.key == key && max(l.number, 1) == n
+	})
+	if i < 0 || strings.TrimSpace(o.lines[i].text) == "" {
+		return line{}, false
+	}
+	return o.lines[i], true
+}
+
+// inQuotes fits what words quote, parted what they have between spaces, special what no common word has.
+var (
+	inQuotes = regexp.MustCompile("'([^'\n]{4,60})'|\"([^\"\n]{4,60})\"|`([^`\n]{4,60})`|“([^”\n]{4,60})”")
+	parted   = regexp.MustCompile(`[^\s,;"'()<>\[\]{}` + "`" + `]+`)
+	special  = regexp.MustCompile(`[[:alpha:]].*[\d/_=-]|[\d/_=-].*[[:alpha:]]|[[:alpha:]]\.[[:alpha:]]`)
+)
+
+// leastToken and mostLines bound what is taken for a value that words name: a short one is a word like
+// others, and one that stands on many lines tells none.
+const leastToken, mostLines = 5, 2
+
+// tokens are the values that words may have from a configuration.
+func tokens(said string) []string {
+	var all []string
+	for _, m := range inQuotes.FindAllStringSubmatch(said, -1) {
+		all = append(all, strings.TrimSpace(strings.Join(m[1:], "")))
+	}
+	for _, word := range parted.FindAllString(said, -1) {
+		if word = strings.Trim(word, ".:!?"); len(word) >= leastToken && special.MatchString(word) {
+			all = append(all, word)
+		}
+		if _, value, ok := strings.Cut(word, "="); ok && len(value) >= leastToken && special.MatchString(value) {
+			all = append(all, value)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// code and comment fit the keys and the lines that configure nothing.
+var (
+	code    = regexp.MustCompile(`(?i)\.(py|js|mjs|cjs|ts|rb|ru|php|pl|psgi|sh|bash|lua|sql|java|go|html?|css|md)$`)
+	comment = regexp.MustCompile(`^\s*(#|//|;|--|<!--)`)
+)
+
+// quotedBy is the line that has most of what words quote; none where several have.
+func quotedBy(said string, given []line) (best line, ok bool) {
+	scripts := map[string]bool{}
+	for _, l := range given {
+		if l.number <= 1 && strings.HasPrefix(l.text, "#!") {
+			scripts[l.configMap+"/"+l.key] = true
+		}
+	}
+	given = slices.DeleteFunc(slices.Clone(given), func(l line) bool {
+		return code.MatchString(l.key) || comment.MatchString(l.text) || scripts[l.configMap+"/"+l.key]
+	})
+	score := make([]int, len(given))
+	for _, token := range tokens(said) {
+		var has []int
+		for i, l := range given {
+			if words.Has(l.text, token) {
+				has = append(has, i)
+			}
+		}
+		for _, i := range has {
+			if len(has) <= mostLines {
+				score[i] += len(token)
+			}
+		}
+	}
+	most := 0
+	for i, n := range score {
+		switch {
+		case n > most:
+			best, ok, most = given[i], true, n
+		case n == most:
+			ok = false
+		}
+	}
+	return best, ok && most > 0
+}
