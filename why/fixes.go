@@ -142,7 +142,7 @@ func (h *inquiry) probeFixes(p *probing) []answer.Fix {
 	}
 	if p.mode == answered && !p.worked() {
 		switch ev := p.last.Evidence; {
-		case ev.Status == 401 || ev.Status == 403:
+		case ev.Status == 401, ev.Status == 403 && !p.complainsNow(): // its log would say another reason
 			fixes = append(fixes, h.specFix(fmt.Sprintf("probe a path that needs no login (%s), or send what it asks for in %s", p.field("path"), p.field("httpHeaders"))))
 		case ev.Status >= 400 && ev.Status < 500 && words.HostHeader.In(ev.Output):
 			fixes = append(fixes, h.specFix(fmt.Sprintf("have the probe send a Host header that it takes, as %s: [{name: Host, value: NAME}]: without one it gets the pod's address", p.field("httpHeaders"))))

@@ -151,7 +151,7 @@ func givenTo(pod *v1.Pod, c *v1.Container, all []v1.ConfigMap) []line {
 // frame, atLine and lineOf fit a line of a file, as languages and servers name one.
 var (
 	frame  = regexp.MustCompile(`^\s*File "(/[^"]+)", line (\d{1,6})`)
-	atLine = regexp.MustCompile(`(/[\w.@+/-]*\w)["'\])]?(?::|,? (?:on |at )?line[ :]|\(|:line )(\d{1,6})\b`)
+	atLine = regexp.MustCompile(`(/[\w.@+/-]*\w)["'\])]?(?::|,? (?:on |at )?line[ :]|; lineNumber: |\(|:line )(\d{1,6})\b`)
 	lineOf = regexp.MustCompile(`\bline (\d{1,6})\b[^/\n]{0,20}\b(?:of|in)\b[^/\n]{0,20}(/[\w.@+/-]*\w)`)
 )
 

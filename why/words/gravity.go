@@ -24,7 +24,7 @@ const (
 // givesReason fits the line with which Go, Java, JavaScript, Python, Rust and .NET say why
 // they end, and rubyReason Ruby's. Where it happened may follow it.
 var (
-	givesReason = regexp.MustCompile(`^(panic: |fatal error: |FATAL ERROR: |Exception in thread |Unhandled exception|Uncaught |Caused by: |thread '.*' panicked|(---> )?(\w+[.:]+)*\w*(Error|Exception)( \[\w+\]| \((0x)?[0-9A-Fa-f]+\))?: )`)
+	givesReason = regexp.MustCompile(`^(panic: |fatal error: |FATAL ERROR: |Exception in thread |Unhandled exception|Uncaught |Caused by: |thread '.*' panicked|(---> )?(\w+[.:]+)*\w*(Error|Exception)( \[\w+\]| \((0x)?[0-9A-Fa-f]+\))?: |(\w+\.)+SAXParseException; )`)
 	rubyReason  = regexp.MustCompile("^\\S+:\\d+:in [`'][^']*': .*\\S \\(([A-Z]\\w*::)*[A-Z]\\w*\\)$")
 )
 
@@ -79,7 +79,7 @@ var frame = regexp.MustCompile("^\\s*(" + strings.Join([]string{
 var upshot = regexp.MustCompile(`(?i)\bkernel pid terminated\b|\bapplication:? \S+ exited with reason:|^crash dump is being written to:`)
 
 // onlyFailed fits what says that something failed, or ended, and no more.
-var onlyFailed = regexp.MustCompile(`^Error: \w{1,20}(\(\w+\))?$|^(\d+ )?errors?$|^(\[\w+\] *)?(\S+ ?: )*(?i:could not|cannot|unable to|failed to) (create|start|launch|initiali[sz]e|boot|run|open) [A-Za-z() ]{1,40}\.?$|(?i)\bfailed (running|starting|executing)\b[^:]{0,40}$|\bprogram will exit\b|\*\*\* .*\bError \d+$|(?i)\bsee (the )?(previous|above|preceding) (messages?|errors?|logs?)\b|\b(fail(ed|s|ure)( to (start|launch|initiali[sz]e|run|boot))?|(could not|cannot|unable to) (start|launch|initiali[sz]e|run|boot)|aborted|unsuccessful(ly)?|exit(ed)?( abnormally| unexpectedly)?( (status|code|value))?|terminated( abnormally| unexpectedly)?|did not exit normally|returned (status|code)|not recoverable(: exiting now)?)\b( (with )?\d+| (with|due to|because of) (an? |the )?(previous |fatal )?(exit )?(code|status|value|errors?|failures?|exceptions?)( \[\w+\])?:?( \d+)?|, exited with \d+| - check the logs\b.*|: \d+)?[.! ]*$`)
+var onlyFailed = regexp.MustCompile(`^Error: \w{1,20}(\(\w+\))?$|^(\d+ )?errors?$|^(\[\w+\] *)?(\S+ ?: )*(?i:could not|cannot|unable to|failed to) (create|start|launch|initiali[sz]e|boot|run|open) [A-Za-z() ]{1,40}\.?$|(?i)\bfailed (running|starting|executing)\b[^:]{0,40}$|\bprogram will exit\b|\*\*\* .*\bError \d+$|(?i)\bsee (the )?(previous|above|preceding) (messages?|errors?|logs?)\b|\b(fail(ed|s|ure)( to (start|launch|initiali[sz]e|run|boot))?|(could not|cannot|unable to) (start|launch|initiali[sz]e|run|boot)|aborted|unsuccessful(ly)?|exit(ed)?( abnormally| unexpectedly)?( (status|code|value))?|terminated( abnormally| unexpectedly)?|did not exit normally|returned (status|code)|not recoverable(: exiting now)?)\b( (with )?\d+| (with|due to|because of) (an? |the )?(previous |fatal )?(exit )?(code|status|value|errors?|failures?|exceptions?)( \[\w+\])?:?( \d+)?|, exited with \d+| - check the logs\b.*|: \d+)?[.! ]*$|(?i)\b(?:could not|cannot|unable to) (?:start|run|launch) [^.:]{1,40}\. [\w ]{1,30} (?:is|was) not (?:configured|available|initiali[sz]ed|running|started|loaded)\.?$`)
 
 // level fits the level of a line that says nothing else.
 var level = regexp.MustCompile(`(?i)^\[(emerg|alert|crit|critical|fatal|error|warn|warning|notice|info|debug)\]$`)
