@@ -80,6 +80,7 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 		case f.mutual != nil:
 			cluster.Mutual(&a.Verdicts[i], pod, f.mutual, f.circles[f.mutual.UID], f.domain(ctx, f.mutual))
 		case f.nameless(ctx, pod, a, i):
+		case v.Cause != answer.DependencyDown && f.saysToo(ctx, pod, a, i):
 		case len(f.beside) > 0:
 		case v.Cause == answer.DependencyDown:
 			if !f.oldAddress(ctx, pod, a, i) {
@@ -157,6 +158,12 @@ func (f *follower) from(ctx context.Context, pod *v1.Pod, a *answer.Answer, v an
 		return hops
 	}
 	if hops := f.mentioned(ctx, pod, a, v, k, left); len(hops) > 0 {
+		return hops
+	}
+	if hops := f.echoed(ctx, pod, k, left); len(hops) > 0 {
+		return hops
+	}
+	if hops := f.fellows(ctx, pod, a, v, k, left); len(hops) > 0 {
 		return hops
 	}
 	if !cluster.MayBeConfigured(v) {

@@ -578,6 +578,64 @@ func TestFollow(t *testing.T) {
 		"its answer is of a full disk, and the database says something else": {func(w *town) {
 			w.noRoom("")
 		}, answer.DiskFull, "shop/reports2", 1},
+		"it ended with what its database says of its own limits": {func(w *town) {
+			w.pod("web1", 80, answer.Failed, answer.Verdict{Cause: answer.AppExitError, Text: "It ended.", LastWords: []string{"pg_dump: error: query failed: " + outOfLocks, "pg_dump: detail: Query was: LOCK TABLE public.orders_15_16"}})
+			w.configure("pg_dump -h db2")
+			w.pod("db2", 5432, answer.Healthy, well)
+			w.says("db2", outOfLocks, false)
+		}, answer.AppUnhealthy, "shop/db2", 1},
+		"another repeats it too, and has it from the database": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(500))
+			w.says("web1", "pq: "+outOfLocks, false)
+			w.configure("API=http://api2 DB=db3")
+			w.pods.Items[0].Spec.Volumes, w.pods.Items[0].Spec.Containers = nil, []v1.Container{{Name: "web", Args: []string{"--api=http://api2", "--log=db3"}}}
+			w.pod("api2", 80, answer.Healthy, well)
+			w.says("api2", "psycopg2.OperationalError: "+outOfLocks, false)
+			w.pods.Items[1].Spec.Containers = []v1.Container{{Name: "web", Args: []string{"--db=db3"}}}
+			w.pod("db3", 5432, answer.Healthy, well)
+			w.says("db3", outOfLocks, false)
+		}, answer.AppUnhealthy, "shop/db3", 2},
+		"two say so of themselves": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(500))
+			w.says("web1", outOfLocks, false)
+			w.configure("DB=db2 OTHER=db3")
+			w.pods.Items[0].Spec.Volumes, w.pods.Items[0].Spec.Containers = nil, []v1.Container{{Name: "web", Args: []string{"--db=db2", "--other=db3"}}}
+			w.pod("db2", 5432, answer.Healthy, well)
+			w.says("db2", outOfLocks, false)
+			w.pod("db3", 5432, answer.Healthy, well)
+			w.says("db3", outOfLocks, false)
+		}, answer.AppUnhealthy, "", 0},
+		"its database said so long ago": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(500))
+			w.says("web1", outOfLocks, false)
+			w.configure("pg_dump -h db2")
+			w.pod("db2", 5432, answer.Healthy, well)
+			w.answers["db2"] = complaining(w.answers["db2"], answer.Complaint{Container: "web", Text: outOfLocks, Before: true})
+		}, answer.AppUnhealthy, "", 0},
+		"its own query is wrong, as its database says, too": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(500))
+			w.says("web1", `psycopg2.errors.UndefinedTable: relation "orders_of_2024" does not exist`, false)
+			w.configure("DB_HOST=db2")
+			w.pod("db2", 5432, answer.Healthy, well)
+			w.says("db2", `ERROR:  relation "orders_of_2024" does not exist at character 15`, false)
+		}, answer.AppUnhealthy, "", 0},
+		"its task is thrown away by a worker of the same queue": {func(w *town) {
+			w.unregistered("Received unregistered task of type 'shop.prices.quote'.")
+		}, answer.AppUnhealthy, "shop/worker", 1},
+		"a worker of the same queue has trouble with another task": {func(w *town) {
+			w.unregistered("Received unregistered task of type 'shop.prices.quote_all'.")
+		}, answer.AppUnhealthy, "", 0},
+		"a worker of the same queue only says the same": {func(w *town) {
+			w.unregistered("celery.exceptions.NotRegistered: the task 'shop.prices.quote' is not one of those")
+			w.says("web1", "celery.exceptions.NotRegistered: the task 'shop.prices.quote' is not one of those", false)
+		}, answer.AppUnhealthy, "", 0},
+		"two workers of the same queue say what is wrong with its task": {func(w *town) {
+			w.unregistered("Received unregistered task of type 'shop.prices.quote'.")
+			p := w.pods.Items[2]
+			w.pod("mailer", 80, answer.Healthy, well)
+			w.pods.Items[3].Spec = p.Spec
+			w.says("mailer", "Received unregistered task of type 'shop.prices.quote'.", false)
+		}, answer.AppUnhealthy, "", 0},
 		"its answer is of a full disk, and whom it asks crashes": {func(w *town) {
 			v := saysNo(500)
 			v.Cause, v.Text = answer.DiskFull, "Container web says that there is no room."

@@ -281,6 +281,21 @@ func (w *town) standby(image string, ago time.Duration) {
 	w.answers["standby-0"] = gone
 }
 
+// outOfLocks is what a database says of a limit of its own, and its clients repeat.
+const outOfLocks = "ERROR:  out of shared memory / HINT:  You might need to increase max_locks_per_transaction."
+
+// unregistered is a town where one waits for a task that is given to a worker, by a queue that is well.
+func (w *town) unregistered(says string) {
+	w.pod("web1", 80, answer.NotReady, saysNo(500), answer.Reach{Container: "web", Place: "10.43.0.2:6379", How: answer.ReachOpen})
+	w.says("web1", "celery.exceptions.NotRegistered: 'shop.prices.quote'", false)
+	w.configure("redis://redis2:6379/0")
+	spec := w.pods.Items[0].Spec
+	w.pod("redis2", 6379, answer.Healthy, answer.Verdict{Cause: answer.None})
+	w.pod("worker", 80, answer.Healthy, answer.Verdict{Cause: answer.None})
+	w.pods.Items[2].Spec = spec
+	w.says("worker", says, false)
+}
+
 func complaining(a answer.Answer, c answer.Complaint) answer.Answer {
 	a.Complaints = append(a.Complaints, c)
 	return a

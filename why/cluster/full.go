@@ -3,7 +3,6 @@ package cluster
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -37,26 +36,6 @@ func SaysFull(a *answer.Answer) (i int, full bool) {
 	i = own(a, false)
 	return i, i >= 0 && a.Complaints[i].Cause == answer.DiskFull
 }
-
-// echo is how many letters of what one says of a full disk must be what another says, to be of it.
-const echo = 36
-
-// Echoes says whether words have what the log of a pod says now of a disk of its own that is full.
-func Echoes(said []string, a *answer.Answer) bool {
-	i, full := SaysFull(a)
-	if !full {
-		return false
-	}
-	text := unquoted.Replace(a.Complaints[i].Text)
-	for at := 0; at+echo <= len(text); at++ {
-		if slices.ContainsFunc(said, func(s string) bool { return strings.Contains(unquoted.Replace(s), text[at:at+echo]) }) {
-			return true
-		}
-	}
-	return false
-}
-
-var unquoted = strings.NewReplacer(`\`, "", `"`, "")
 
 // moreRoom is what to do about a disk of a pod that is full, where it is its log that says so.
 func moreRoom(pod *v1.Pod, a *answer.Answer) []answer.Fix {

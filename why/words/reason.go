@@ -65,7 +65,7 @@ func reasonAt(lines []string, grave []int, at int) string {
 			all = append(all, gist)
 		}
 	}
-	if above := wider(lines, at); above >= 0 {
+	if above := max(wider(lines, at), heading(lines, grave, at)); above >= 0 {
 		say(lines[above])
 	}
 	if first >= 0 {
@@ -121,6 +121,27 @@ func wider(lines []string, at int) int {
 		case GivesReason(trimmed):
 			return i
 		case i > 0 && !Frame(lines[i-1], lines[i]):
+			return -1
+		}
+	}
+	return -1
+}
+
+// hardly fits a reason that is but a word, such as the key that is missing.
+var hardly = regexp.MustCompile(`^[\w.]+: ['"]?[\w./:-]+['"]?$`)
+
+// heading is the line of a logger's error whose message, of several lines, ends with a reason that hardly
+// says what it is about; -1 where there is none.
+func heading(lines []string, grave []int, at int) int {
+	if grave[at] != reason || !hardly.MatchString(strings.TrimSpace(lines[at])) {
+		return -1
+	}
+	for i := at - 1; i >= 0; i-- {
+		switch logged := Gist(lines[i]) != strings.TrimSpace(lines[i]); {
+		case !logged && grave[i] < trouble:
+		case logged && grave[i] >= trouble:
+			return i
+		default:
 			return -1
 		}
 	}

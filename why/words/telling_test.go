@@ -207,3 +207,21 @@ func TestTriesAgain(t *testing.T) {
 		}
 	}
 }
+
+// Where a message of several lines ends with a reason that is but a word, the line with which a logger
+// began it says what that is about, unless another line of the logger is between.
+func TestHeading(t *testing.T) {
+	const begin, end = "[2026-11-24 04:49:33,371: ERROR/MainProcess] Received unregistered task of type 'shop.quote'.", "KeyError: 'shop.quote'"
+	for name, test := range map[string]struct {
+		lines []string
+		want  string
+	}{
+		"its message":        {[]string{begin, "The message has been ignored and discarded.", "", "Did you remember to import the module containing this task?", "Traceback (most recent call last):", end}, "ERROR Received unregistered task of type 'shop.quote'. / " + end},
+		"a line between":     {[]string{begin, "[2026-11-24 04:49:34,371: INFO/MainProcess] ready.", "Traceback (most recent call last):", end}, end},
+		"a reason with more": {[]string{begin, "The message has been ignored.", "Traceback (most recent call last):", "ValueError: no price of tea is known"}, "ValueError: no price of tea is known"},
+	} {
+		if got := Trouble(test.lines, false); got != test.want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}

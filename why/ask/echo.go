@@ -1,0 +1,169 @@
+package ask
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/cluster"
+	"whylet.dev/whylet/why/prose"
+)
+
+// mostEchoes is how many pods behind the Services that a pod's configuration names, or that ask what it
+// asks, are looked at for what it says of an error.
+const mostEchoes = 6
+
+// heard is a pod whose log has the words of an asker's error, and why it is asked.
+type heard struct {
+	pod       *v1.Pod
+	told      *answer.Answer
+	service   *v1.Service
+	by        place
+	complaint answer.Complaint
+	ofItself  bool
+}
+
+// echoed goes to the pod whose log has the words of an error as its own, of those that the configuration
+// of who repeats it names: that it says so of what it lacks itself is the reason.
+func (f *follower) echoed(ctx context.Context, pod *v1.Pod, k asker, left int) []answer.Hop {
+	var last []answer.Hop
+	for _, h := range f.echoes(ctx, pod, k) {
+		if !h.ofItself || left == 0 {
+			continue
+		}
+		hops := f.echo(ctx, h, left)
+		if last != nil && hops[len(hops)-1].Pod != last[len(last)-1].Pod {
+			return nil // two say so of themselves
+		}
+		if last == nil || len(hops) > len(last) {
+			last = hops
+		}
+	}
+	return last
+}
+
+// echo is the hop to one whose log has the words of an error, or through it to whom it repeats.
+func (f *follower) echo(ctx context.Context, h heard, left int) []answer.Hop {
+	own := hopTo(h.by, h.service, h.pod, h.told, -1)
+	f.path[h.pod.UID] = true
+	defer delete(f.path, h.pod.UID)
+	if more := f.echoed(ctx, h.pod, asker{address: h.pod.Status.PodIP, said: []string{h.complaint.Text}}, left-1); len(more) > 0 {
+		return through(own, more)
+	}
+	own.Cause, own.Text, _ = cluster.Fails(h.told, h.by.since)
+	own.Fixes = cluster.Steps(h.pod, h.told, own.Cause, own.Text)
+	return []answer.Hop{own}
+}
+
+// echoes are the pods that look well, of those which a pod's configuration names, and have the words of its
+// errors in their logs as their own.
+func (f *follower) echoes(ctx context.Context, pod *v1.Pod, k asker) []heard {
+	if len(k.said) == 0 {
+		return nil
+	}
+	pods, err := f.client.CoreV1().Pods(pod.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil
+	}
+	var all []heard
+	looked := 0
+	for _, p := range f.configured(ctx, pod) {
+		behind := cluster.Selected(p.service, pods.Items)
+		for i := range behind {
+			other := &behind[i]
+			if looked == mostEchoes || f.path[other.UID] || !cluster.LooksWell(other) {
+				continue
+			}
+			looked++
+			told, err := f.about(ctx, other)
+			if err != nil {
+				continue
+			}
+			c, ofItself, ok := cluster.Repeated(k.said, &told)
+			if !ok {
+				continue
+			}
+			p.asker = k
+			p.Text += ", and the log there has the same words"
+			all = append(all, heard{other, &told, p.service, p, c, ofItself})
+			break // the others behind it are like it
+		}
+	}
+	return all
+}
+
+// saysToo tells of the one pod that has the words of an error, too, which are of what it was asked.
+func (f *follower) saysToo(ctx context.Context, pod *v1.Pod, a *answer.Answer, i int) bool {
+	f.path[pod.UID] = true
+	all := f.echoes(ctx, pod, newAsker(pod, a, a.Verdicts[i]))
+	if len(all) != 1 {
+		return false
+	}
+	cluster.SaysToo(&a.Verdicts[i], all[0].pod, strings.TrimSuffix(all[0].by.Text, ", and the log there has the same words"), all[0].complaint)
+	return true
+}
+
+// fellows goes to the workload that asks what a pod asks, a queue mostly, and says of its work with the same
+// thing that the pod's error names what went wrong there, where one alone does.
+func (f *follower) fellows(ctx context.Context, pod *v1.Pod, a *answer.Answer, v answer.Verdict, k asker, left int) []answer.Hop {
+	said := cluster.Quoted(a, v)
+	things := cluster.Things(said)
+	if left < mostHops || len(things) == 0 {
+		return nil
+	}
+	found, why := map[string]way{}, ""
+	for _, h := range f.askTheSame(ctx, pod, k) {
+		thing, text := cluster.WorksAt(h.told, things, said)
+		if thing == "" {
+			continue
+		}
+		by := place{Reach: answer.Reach{How: answer.ReachSaid, Text: prose.Brief(text, 100)}, asker: k}
+		by.told, by.failing, by.answered = true, false, false
+		if w := f.at(ctx, by, nil, h.pod, left); len(w.hops) > 0 {
+			why = fmt.Sprintf("both its error and that of the other are about %s, and both ask %s/%s", thing, h.service.Namespace, h.service.Name)
+			w.hops[0].By = fmt.Sprintf("pod %s/%s says it of the same %s", h.pod.Namespace, h.pod.Name, thing)
+			found[cluster.CalledLike(h.pod)] = w
+		}
+	}
+	if len(found) != 1 {
+		return nil
+	}
+	for _, w := range found {
+		f.likely = why
+		return w.hops
+	}
+	return nil
+}
+
+// askTheSame are the pods whose configuration names a Service that a pod's names, too.
+func (f *follower) askTheSame(ctx context.Context, pod *v1.Pod, k asker) []heard {
+	pods, err := f.client.CoreV1().Pods(pod.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil
+	}
+	asked := f.configured(ctx, pod)
+	var all []heard
+	for i := range pods.Items {
+		p := &pods.Items[i]
+		if len(all) == mostEchoes || p.UID == pod.UID || cluster.CalledLike(p) == cluster.CalledLike(pod) {
+			continue
+		}
+		settings := f.settings(ctx, p)
+		n := slices.IndexFunc(asked, func(s place) bool {
+			_, _, named := cluster.Named(settings, s.service)
+			return named && !cluster.Leads(s.service, p)
+		})
+		if n < 0 {
+			continue
+		}
+		if told, err := f.about(ctx, p); err == nil {
+			all = append(all, heard{pod: p, told: &told, service: asked[n].service})
+		}
+	}
+	return all
+}

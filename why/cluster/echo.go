@@ -1,0 +1,107 @@
+package cluster
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
+	"whylet.dev/whylet/why/words"
+)
+
+// echo is how many letters of what one says must be what another says, to be of it.
+const echo = 36
+
+var unquoted = strings.NewReplacer(`\`, "", `"`, "")
+
+func plain(text string) string {
+	return strings.Join(strings.Fields(unquoted.Replace(text)), " ")
+}
+
+// repeat says whether words have so much of a text that they are of it.
+func repeat(said []string, text string) bool {
+	text = plain(text)
+	return slices.ContainsFunc(said, func(s string) bool {
+		s = plain(s)
+		for at := 0; at+echo <= len(text); at++ {
+			if strings.Contains(s, text[at:at+echo]) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// Echoes says whether words have what the log of a pod says now of a disk of its own that is full.
+func Echoes(said []string, a *answer.Answer) bool {
+	i, full := SaysFull(a)
+	return full && repeat(said, a.Complaints[i].Text)
+}
+
+// Repeated is the error that the log of a pod tells of now as its own, where words have it too; ofItself
+// is set where that is of what the pod itself lacks or may not, and not of what it was asked.
+func Repeated(said []string, a *answer.Answer) (c answer.Complaint, ofItself, ok bool) {
+	i := own(a, false)
+	if i < 0 || !repeat(said, a.Complaints[i].Text) {
+		return answer.Complaint{}, false, false
+	}
+	c = a.Complaints[i]
+	return c, words.OfItself.In(c.Text), true
+}
+
+// SaysToo adds to a verdict that the words which it quotes are those of another pod, which looks well.
+func SaysToo(v *answer.Verdict, pod *v1.Pod, by string, c answer.Complaint) {
+	name, p := pod.Namespace+"/"+pod.Name, v.Parts
+	p.Because = append(slices.Clip(p.Because), fmt.Sprintf("The log of container %s of pod %s has the same words (%s): it is that pod which says so.", c.Container, name, by))
+	v.Say(p)
+	fix := kubectl.Inspect("read what that pod said around it", kubectl.Command(pod.Namespace, "logs %s -c %s --tail=100", pod.Name, c.Container))
+	v.Fixes = append([]answer.Fix{fix}, v.Fixes...)
+}
+
+// things are names of what is worked at: in quotes, after a word for such a thing, or an id.
+var things = regexp.MustCompile("[\"'`]([A-Za-z][\\w.:/-]{4,79})[\"'`]" +
+	`|(?i:\b(?:task|job|message|event|queue|topic|stream|exchange|subject|channel|routing[ _]key|bucket|collection)(?:[ _](?:name|id|type))?(?:: |=| ))([A-Za-z][\w.:/-]{4,79})` +
+	`|\b([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\b`)
+
+// setting fits what variables are called, raised what errors are, inFile what files are.
+var setting, raised, inFile = regexp.MustCompile(`^[A-Z0-9_]+$`), regexp.MustCompile(`(?:Error|Exception)$`), regexp.MustCompile(`\.(?:py|m?js|ts|rb|java|php|go|sh|html?|ya?ml|json|conf|cfg|ini|toml|xml)$|://|:\d+$`)
+
+// Things are the names that words have for what is worked at, such as a task's or a queue's: only
+// those that are no mere words, nor of a file, a place, a setting or an error.
+func Things(said []string) []string {
+	var all []string
+	for _, text := range said {
+		for _, m := range things.FindAllStringSubmatch(text, -1) {
+			name := strings.TrimRight(m[1]+m[2]+m[3], ".:-")
+			mere := !strings.ContainsAny(name, "._-:0123456789") || setting.MatchString(name) || raised.MatchString(name) || inFile.MatchString(name)
+			if len(name) >= 6 && !mere && !slices.Contains(all, name) {
+				all = append(all, name)
+			}
+		}
+	}
+	return all
+}
+
+// WorksAt is the error of a pod that it has at its work with one of some things, as those do to whom a
+// queue gives it, and that thing: not one that says no other than the words of another.
+func WorksAt(a *answer.Answer, things, said []string) (thing, text string) {
+	var v answer.Verdict
+	if i := Root(a); i >= 0 {
+		v = a.Verdicts[i]
+	}
+	for _, text := range Quoted(a, v) {
+		if !words.AtWork.In(text) || repeat(said, text) {
+			continue
+		}
+		for _, thing := range things {
+			if regexp.MustCompile(`(?:^|[^\w./-])` + regexp.QuoteMeta(thing) + `(?:[^\w/-]|$)`).MatchString(text) {
+				return thing, text
+			}
+		}
+	}
+	return "", ""
+}
