@@ -76,7 +76,7 @@ var (
 		"curl: (22) The requested URL returned error: 403", "OSError: Tunnel connection failed: 403 Forbidden", "curl: (56) CONNECT tunnel failed, response 403", "java.io.IOException: Unable to tunnel through proxy. Proxy returns \"HTTP/1.1 403 Forbidden\"")
 	// LetDown is said by a client whose question was answered with a failure of whom it asked.
 	LetDown = fits("CPython 3.14 urllib, requests 2.32, httpx 0.28, axios 1.12, got 14, curl 8, wget 1.25, OpenJDK 25, Spring 7, OpenFeign 13, Guzzle 7, Ruby 3.4 net/http, .NET 10, Go programs",
-		`(?i)\bhttp error 5\d\d\b|\b5\d\d server error: |\bserver error '5\d\d |\b(failed with|unexpected|got|received|bad|non-200|not indicate success)\b.{0,20}\bstatus( code)?:? 5\d\d\b|\bnot indicate success: 5\d\d\b|\bresponse code:? 5\d\d\b|returned error: (http/[\d.]+ )?5\d\d\b|\berror 5\d\d: |\b5\d\d [\w ]+ from (get|post|put) |\[5\d\d[^\]]*\] during \[|resulted in a .5\d\d |\(Net::HTTPFatalError\)|\b(GET|HEAD|POST|PUT|PATCH|DELETE) "?https?://[^\s"]+"?: "?5\d\d\b`,
+		`(?i)\bhttp error 5\d\d\b|\b5\d\d server error: |\bserver error '5\d\d |\b(failed with|unexpected|got|received|bad|non-200|not indicate success)\b.{0,20}\bstatus( code)?:? 5\d\d\b|\bnot indicate success: 5\d\d\b|\bresponse code:? 5\d\d\b|returned error: (http/[\d.]+ )?5\d\d\b|\berror 5\d\d: |\b5\d\d [\w ]+ (from|on) (get|head|post|put|patch|delete) |\b5\d\d, message='|\burl: (get|put|post|list|delete) \S+.{1,5}code: 5\d\d\b|\[5\d\d[^\]]*\] during \[|resulted in a .5\d\d |\(Net::HTTPFatalError\)|\b(GET|HEAD|POST|PUT|PATCH|DELETE) "?https?://[^\s"]+"?: "?5\d\d\b`,
 		"urllib.error.HTTPError: HTTP Error 500: INTERNAL SERVER ERROR", "requests.exceptions.HTTPError: 500 Server Error: INTERNAL SERVER ERROR for url: http://stock:8000/",
 		"httpx.HTTPStatusError: Server error '503 SERVICE UNAVAILABLE' for url 'http://stock:8000/'", "AxiosError: Request failed with status code 500", "HTTPError: Response code 502 (Bad Gateway)",
 		"curl: (22) The requested URL returned error: 503", "wget: server returned error: HTTP/1.1 500 Internal Server Error", "2026-11-23 08:00:00 ERROR 500: Internal Server Error.",
@@ -89,7 +89,7 @@ var (
 		"feed@sftp: Permission denied (publickey).", "git@gitea.shop: Permission denied (publickey,password).")
 	// TooLate is said by a client that gave up waiting for the answer of one that it reached.
 	TooLate = fits("CPython 3.14, requests 2.32, redis-py 7, axios 1.12, undici 7, curl 8, Go 1.26 net/http, OpenJDK 25, nginx 1.28, Apache's APR 1.7",
-		`(?i)\btime(out|outerror): timed out|\bread ?timed ?out\b|\breadtimeout(error)?\b|\btimeout of \d+ ?ms exceeded|client\.timeout exceeded|\b(headers|body) timeout error|timed out after \d+ milliseconds|timeout reading from|\besockettimedout\b|timed out.*while reading (response|upstream)|\bthe timeout specified has expired`,
+		`(?i)\btime(out|outerror): timed out|\bread ?timed ?out\b|\breadtimeout(error)?\b|\btimeout of \d+ ?ms exceeded|client\.timeout exceeded|\b(headers|body) timeout error|timed out after \d+ milliseconds|timeout reading from|\besockettimedout\b|timed out.*while (reading (response|upstream)|receiving )|\btimeout on reading\b|\bnetworktimeout\b|\bcommand timed out after\b|"https?://\S+": context deadline exceeded|\bcode = deadlineexceeded\b|\bdeadline_exceeded\b|\bdownload timed out\b|\bthe timeout specified has expired`,
 		"TimeoutError: timed out", "socket.timeout: timed out", "requests.exceptions.ReadTimeout: HTTPConnectionPool(host='stock', port=8000): Read timed out. (read timeout=2)", "redis.exceptions.TimeoutError: Timeout reading from socket",
 		"AxiosError: timeout of 2000ms exceeded", "HeadersTimeoutError: Headers Timeout Error", "curl: (28) Operation timed out after 2001 milliseconds with 0 bytes received",
 		`Get "http://stock:8000/": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`, "java.net.SocketTimeoutException: Read timed out",
@@ -97,7 +97,7 @@ var (
 	// nobodyLeft is said by a client that may ask several, and finds none of them, or none that
 	// leads the others.
 	nobodyLeft = fits("redis-py 7 (sentinel), Redis 8, kafka-python 2, librdkafka 2, PyMongo 4, Cassandra driver 3, Elasticsearch 9 and OpenSearch 3, NATS client 2, go-redis 9",
-		`(?i)\bno (master|primary|leader|coordinator|brokers?|replicas?|nodes?|servers?)\b (was |were |is |are )?(found|available|reachable|elected)|\bno (reachable|available|alive|living) (servers?|nodes?|brokers?|hosts?|connections?|upstreams?)\b|\ball (sentinels|brokers|nodes|hosts|servers) (are )?(specified|unreachable|down|failed|tried|busy)|NoBrokersAvailable|NoHostAvailable|NoNodeAvailable|ServerSelectionTimeout|MASTERDOWN|CLUSTERDOWN|brokers? (are )?down`,
+		`(?i)\bno (master|primary|leader|coordinator|brokers?|replicas?|nodes?|servers?)\b (was |were |is |are )?(found|available|reachable|elected)|\bno (reachable|available|alive|living) (servers?|nodes?|brokers?|hosts?|connections?|upstreams?)\b|\ball (sentinels|brokers|nodes|hosts|servers) (are )?(specified|unreachable|down|failed|tried|busy)|NoBrokersAvailable|NoHostAvailable|NoNodeAvailable|ServerSelectionTimeout|MASTERDOWN|CLUSTERDOWN|brokers? (are )?down|\bproduced zero addresses\b`,
 		"redis.sentinel.MasterNotFoundError: No master found for 'mymaster'", "kafka.errors.NoBrokersAvailable: NoBrokersAvailable", "%3|1|ERROR|rdkafka| 3/3 brokers are down", "pymongo.errors.ServerSelectionTimeoutError: No primary available for writes",
 		"cassandra.cluster.NoHostAvailable: ('Unable to connect to any servers', {})", "nats: no servers available for connection", "redis: all sentinels specified in configuration are unreachable", "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.", "CLUSTERDOWN The cluster is down", "ConnectionError: There are no living connections", "no available connection: no Elasticsearch node available")
 	// LacksCopies is said by a server, or of one, that works and does not take what it is given,
@@ -210,21 +210,22 @@ var (
 		"dial tcp: lookup db on 10.96.0.10:53: read udp 10.42.0.3:4711->10.96.0.10:53: i/o timeout")
 	// NoName is said by one that was told that there is no such name.
 	NoName = fits("glibc 2.42, busybox 1.37, curl 8, Go 1.26, Node 24, OpenJDK 25, nginx 1.28, libpq 17, MySQL 9",
-		`(?i)no such host|host not found|name or service not known|bad address '|could not (resolve|be resolved)|\b(unable to|couldn't|failed to|cannot) resolve (the )?(host|server|address|name)|\b(dns|name) resolution failed|\bdomain name not found\b|\benotfound\b|unknownhostexception|could not translate host name|nodename nor servname|name does not resolve|no address associated with|unknown (\w+ )?(server )?host\b`,
+		`(?i)no such host|host not found|name or service not known|bad address '|could not (resolve|be resolved)|\b(unable to|couldn't|failed to|cannot) resolve (the )?(host|server|address|name)|\b(dns|name) resolution failed|\bdns lookup fail(ed|ure) for\b|\bfailed to resolve '[\w.-]+' \[A|\bno resolvable bootstrap urls\b|: non-existing domain\b|\bdomain name not found\b|\benotfound\b|unknownhostexception|could not translate host name|nodename nor servname|name does not resolve|no address associated with|unknown (\w+ )?(server )?host\b`,
 		"Backend host '\"app\"' could not be resolved to an IP address", "wget: unable to resolve host address 'stock'", "14 UNAVAILABLE: Name resolution failed for target dns:stock:9000", "DNS resolution failed for stock:9000: C-ares status is not ARES_SUCCESS: Domain name not found",
 		"dial tcp: lookup db.shop.svc.cluster.local on 10.96.0.10:53: no such host", `host not found in upstream "backend" in /etc/nginx/nginx.conf:5`, "ping: db: Name or service not known", "nc: bad address 'db'",
 		"curl: (6) Could not resolve host: db", "Error: getaddrinfo ENOTFOUND db", "java.net.UnknownHostException: db", `could not translate host name "db" to address`, "ERROR 2005 (HY000): Unknown MySQL server host 'db' (-2)").except(noHost)
 	noHost      = fits("Spring 7, Maven 4, .NET 10", `(?i)could not resolve (placeholder|dependenc|type|service|parameter|reference|module|class|bean)`, "Could not resolve placeholder 'payment.url' in value \"${payment.url}\"")
 	nobodyTakes = fits("strerror(3), ECONNREFUSED; Node 24 gives the name; curl 7.88",
-		`(?i)connection refused|\beconnrefused\b|\bconnectionrefused(error)?\b|couldn't connect to server|\bconnection to \S+ refused\b|can't connect to (mysql )?server on '[^']*' \((111|115)\)`,
+		`(?i)connection refused|\beconnrefused\b|\bconnectionrefused(error)?\b|couldn't connect to server|\breturned error 111\b|\bconnection to \S+ refused\b|can't connect to (mysql )?server on '[^']*' \((111|115)\)`,
 		"dial tcp 10.0.0.9:6379: connect: connection refused", "Error: connect ECONNREFUSED 10.0.0.9:6379", "curl: (7) Failed to connect to db port 80 after 0 ms: Couldn't connect to server",
 		"org.postgresql.util.PSQLException: Connection to db:5432 refused. Check that the hostname and port are correct", "ERROR 2002 (HY000): Can't connect to server on 'db' (115)", "ConnectionRefusedError: [Errno 111] Connect call failed ('10.43.0.7', 5432)")
 	nobodyAnswers = fits("strerror(3), ETIMEDOUT, EHOSTUNREACH, ENETUNREACH; Go 1.26, OpenJDK 25, Node 24, libpq 17",
-		`(?i)i/o timeout|connection timed out|^nc: timed out|operation timed out|connect timed out|failed: timeout expired|could not connect to server: timeout expired|\btimeout occurred after waiting\b|\btimeout after \S+ waiting\b|: timeout expired$|\betimedout\b|no route to host|host is unreachable|network is unreachable|\behostunreach\b|\benetunreach\b`,
-		"dial tcp 10.0.0.9:5432: i/o timeout", "connect: Connection timed out", "java.net.SocketTimeoutException: Connect timed out", "Error: connect ETIMEDOUT 10.0.0.9:5432", "nc: connect: No route to host", "nc: timed out", `connection to server at "db" (10.43.202.87), port 5432 failed: timeout expired`, "connect: Network is unreachable", "wait-for-it.sh: timeout occurred after waiting 15 seconds for db:5432", "Timeout after 30s waiting on dependencies to become available: [tcp://db:5432]", "psycopg2.OperationalError: timeout expired")
+		`(?i)i/o timeout|connection timed out|^nc: timed out|operation timed out|connect timed out|failed: timeout expired|could not connect to server: timeout expired|\btimeout occurred after waiting\b|\btimeout after \S+ waiting\b|: timeout expired$|\betimedout\b|\bconnection to \S+ timed out\b|\bconnect(?:ion)? timeout (?:to host|error)\b|error: connection timeout\b|\btimeout connecting to\b|\bconnection #\d+ timeout after\b|\btcp connect \([^)]*\): timeout\b|\bcommunications error to \S+: timed out|no route to host|host is unreachable|network is unreachable|\behostunreach\b|\benetunreach\b`,
+		"dial tcp 10.0.0.9:5432: i/o timeout", "connect: Connection timed out", "java.net.SocketTimeoutException: Connect timed out", "Error: connect ETIMEDOUT 10.0.0.9:5432", "nc: connect: No route to host", "nc: timed out", `connection to server at "db" (10.43.202.87), port 5432 failed: timeout expired`, "connect: Network is unreachable", "wait-for-it.sh: timeout occurred after waiting 15 seconds for db:5432", "Timeout after 30s waiting on dependencies to become available: [tcp://db:5432]", "psycopg2.OperationalError: timeout expired", "'Connection to stock timed out. (connect timeout=2)'", "ConnectTimeoutError: Connect Timeout Error (attempted address: stock:8000, timeout: 10000ms)",
+		"redis.exceptions.TimeoutError: Timeout connecting to server", "(DBConnection.ConnectionError) tcp connect (db:5432): timeout", ";; communications error to 10.43.0.7#53: timed out")
 	// noContact is said by clients that do not tell what kept them.
 	noContact = fits("OpenLDAP 2.6, ldap_err2string of LDAP_SERVER_DOWN; PgBouncer 1.25, of a server; Prisma 6, error P1001; Kafka 4, redis-rb 5, httpx 0.28, aiohttp 3, Npgsql 10, StackExchange.Redis 2, RabbitMQ's client of .NET 7, MySQL Connector/J 9, SQL Server's clients",
-		`(?i)can't contact ldap server|\bS-0x[0-9a-f]+: \S+ closing because: connect failed|\b(can'?t|cannot|could not|couldn't|unable to|failed to|not possible to) (connect to |(reach|contact) .{0,40}(server|database|host|broker|seeds?|peers?|endpoint|api\b|:\d))|\berror connecting to \S|\bconnection to .{1,60} could not be established|\bcommunications link failure\b|\ball connection attempts failed\b|\bnone of the specified endpoints were reachable\b|\berror occurred while establishing a connection\b|\bunabletoconnect on\b`,
+		`(?i)can't contact ldap server|\bS-0x[0-9a-f]+: \S+ closing because: connect failed|\b(can'?t|cannot|could not|couldn't|unable to|failed to|not possible to) (connect to |(reach|contact) .{0,40}(server|database|host|broker|seeds?|peers?|endpoint|api\b|:\d))|\berror connecting to \S|\bconnection to .{1,60} could not be established|\bcommunications link failure\b|\ball connection attempts failed\b|\bnone of the specified endpoints were reachable\b|\berror occurred while establishing a connection\b|\bunabletoconnect on\b|\bfailed to make connection to backend\b|\bunable to bootstrap from\b|\bbootstrap broker \S+ \([^)]*\) disconnected\b|\bthe connection attempt failed\b`,
 		"2026-11-23 17:06:36.938 UTC [1] LOG S-0x5560f60e9c30: postgres/postgres@10.43.222.82:5432 closing because: connect failed (age=0s)",
 		"ERROR in app: cannot bind to ldap://ldap:389: {'result': -1, 'desc': \"Can't contact LDAP server\", 'ctrls': []}", "ldap_sasl_bind(SIMPLE): Can't contact LDAP server (-1)", "Can't reach database server at `db`:`5432`",
 		"Connection to node -1 (kafka/10.43.0.7:9092) could not be established. Node may not be available.", "Redis::CannotConnectError: Error connecting to Redis on redis:6379 (SocketError)", "httpx.ConnectError: All connection attempts failed",
@@ -240,7 +241,7 @@ var (
 	// brokenOff is said by a client whose connection was ended by whom it asked, mostly without
 	// its place.
 	brokenOff = fits("libpq 17, psycopg 2.9, MySQL 9, redis-py 7, Node 24, node-postgres 8, pgjdbc 42, urllib3 2, Go 1.26, Ruby 3.4; strerror(3), ECONNRESET, EPIPE",
-		`(?i)server closed the connection|\bdisconnected by (the )?(server|broker|remote|\S+:\d+)\b|connection (was |has been )?(forcibly |unexpectedly )?(closed|terminated|lost|ended)( unexpectedly|.{0,10} by (the )?(server|remote|peer))|lost connection to|(server|connection) has gone away|connection (was )?reset( by peer)?\b|\beconnreset\b|socket hang up|\bbroken pipe\b|\bread(ing)? [^:]*: (unexpected )?eof$|connection (is )?lost\b|remote end closed connection|while sending to the backend`,
+		`(?i)server closed the connection|\bdisconnected by (the )?(server|broker|remote|\S+:\d+)\b|connection (was |has been )?(forcibly |unexpectedly )?(closed|terminated|lost|ended)( unexpectedly|.{0,10} by (the )?(server|remote|peer))|lost connection to|(server|connection) has gone away|connection (was )?reset( by peer)?\b|\beconnreset\b|socket hang up|\bbroken pipe\b|\bread(ing)? [^:]*: (unexpected )?eof$|connection (is )?lost\b|remote end closed connection|while sending to the backend|\bserver ?disconnected\b|\bautoreconnect: .*connection closed\b|\bother side closed\b|\berror: connection is closed\b|\b(get|post|put|head|patch|delete) "https?://\S+": eof$|\bupstream prematurely closed connection\b|\bempty reply from server\b|\bconnection unexpectedly closed\b|\blost connection with \S|unexpectedcloseerror\b`,
 		"server closed the connection unexpectedly", "SSL connection has been closed unexpectedly", "Lost connection to MySQL server during query", "MySQL server has gone away", "redis.exceptions.ConnectionError: Connection closed by server.",
 		"Error: read ECONNRESET", "Error: socket hang up", "Error: Connection terminated unexpectedly", "java.sql.SQLException: An I/O error occurred while sending to the backend.", "ConnectionResetError: [Errno 104] Connection reset by peer",
 		"('Connection aborted.', RemoteDisconnected('Remote end closed connection without response'))", "read tcp: broken pipe", "error reading from server: EOF", "Error: Connection lost: The server closed the connection.", "meters: disconnected by mqtt:1883 after 1 s").except(byClient)
@@ -250,10 +251,10 @@ var (
 		"1763950103: Client meters already connected, closing old connection.", "session taken over", "MQTT disconnecting client <0.1.0> with duplicate client id 'meters'")
 	// byClient is said by a server of one that asked it, and is not there any more.
 	byClient = fits("nginx 1.28, PostgreSQL 17, gunicorn 23, Tomcat 11, Apache 2.4, Redis 8",
-		`(?i)\bclient(abort)?|\bignoring\b|\b(writing|sending|write|send) (the )?(response|reply|body|output)|\bhandshake\b`,
+		`(?i)(?:^|[^, ]) ?\bclient(abort\w*|s)?\b|\bignoring\b|\b(writing|sending|write|send) (the )?(response|reply|body|output)|\bhandshake\b`,
 		"recv() failed (104: Connection reset by peer) while reading client request headers", "LOG:  could not receive data from client: Connection reset by peer", "Ignoring EPIPE: Broken pipe", "org.apache.catalina.connector.ClientAbortException: java.io.IOException: Broken pipe")
 	place = fits("the same speakers, where they name what they asked",
-		`(?i)\blookup "?([\w.-]+)|bad address '([\w.-]+)'|(?:enotfound|eai_again) ([\w.-]+)|(?:resolve (?:the )?(?:host address|host name|host|server|address):?|host name|getaddrinfo for(?: host)?|resolution failed for(?: target)?|backend host|host not found in upstream|unknownhostexception:?) ["']*([\w.-]+(?::\d{2,5})?)|\bserver at "([\w.-]+)"|\bserver (?:on|host) '([\w.-]+(?::\d+)?)|\bhost='([\w.-]+)'|\b[a-z][a-z+]*://(?:[^/@\s'"]*@)?([\w.-]+(?::\d{2,5})?)|\bto (?:host )?([\w.-]+ port \d+)|\b(?:remote )?host \(([\w.:]+)\)|\b((?:[a-z][\w-]*(?:\.[\w-]+)*|\d+(?:\.\d+){3}):\d{2,5})\b`,
+		`(?i)\blookup "?([\w.-]+)|bad address '([\w.-]+)'|(?:enotfound|eai_again) ([\w.-]+)|(?:resolve (?:the )?(?:host address|host name|hostname|host|server|address):?|host name|getaddrinfo for(?: host)?|resolution failed for(?: target)?|backend host|host not found in upstream|unknownhostexception:?) ["']*([\w.-]+(?::\d{2,5})?)|\bname=([\w.-]+) type=|\bgetaddrinfo: ([\w.-]+) \d+:|; host '([\w.-]+)'|\bfailed to resolve '([\w.-]+)' \[A|\bconnection to backend: ([\w.-]+)|\bconnect(?:ed|ing|ion)? to ([a-z][\w.-]*) \(\d+\.|\bserver at "([\w.-]+)"|\bserver (?:on|host) '([\w.-]+(?::\d+)?)|\bhost='([\w.-]+)'|\b[a-z][a-z+]*://(?:[^/@\s'"]*@)?([\w.-]+(?::\d{2,5})?)|\bto (?:host )?([\w.-]+ port \d+)|\b(?:remote )?host \(([\w.:]+)\)|\b((?:[a-z][\w-]*(?:\.[\w-]+)*|\d+(?:\.\d+){3}):\d{2,5})\b`,
 		"dial tcp: lookup db on 10.96.0.10:53: no such host", "nc: bad address 'db'", `connection to server at "db" (10.43.0.9), port 5432 failed: Connection refused`, "curl: (7) Failed to connect to db port 80",
 		"HTTPConnectionPool(host='stock', port=8000): Read timed out.", "500 Server Error: INTERNAL SERVER ERROR for url: http://stock/")
 
@@ -301,18 +302,26 @@ func ListensOnLoopback(line string, port int32) bool {
 
 // source fits the line of a file from which something is said, as loggers and parsers name it,
 // which looks like a host and its port.
-var source = regexp.MustCompile(`(^|[\s"'(\[{<,=])/?[\w.@-]+(?:/[\w.@-]+)*\.(?:go|py|m?js|ts|rb|java|kt|scala|php|cpp|cc?|h|hpp|rs|cs|exs?|erl|lua|cfg|conf|cnf|ini|ya?ml|json|xml|toml|properties|log|txt):\d+\b`)
+var source = regexp.MustCompile(`(^|[\s"'(\[{<,=:])(?:\.\./|/)?[\w.@-]+(?:/[\w.@-]+)*\.(?:go|py|m?js|ts|rb|java|kt|scala|php|cpp|cc?|h|hpp|rs|cs|exs?|erl|lua|cfg|conf|cnf|ini|ya?ml|json|xml|toml|properties|log|txt):\d+\b`)
 
 // quotes are what may stand between a host and its port, and what only looks like one.
-var quotes = strings.NewReplacer("`:`", ":", "`", "", "lookup address information", "", "lookup SRV records", "lookup", "dns:", "")
+var quotes = strings.NewReplacer("`:`", ":", "`", "", "lookup address information", "", "lookup SRV records", "lookup", "lookup failed for", "lookup", "lookup failure for:", "lookup", "dns:", "", "/<unresolved>:", ":")
 
-// addresses are the forms in which Java and Python have a host and its port, and nc has both names.
+// addresses are the forms in which Java, Python and others have a host and its port, and nc has both names;
+// of a connection only where it leads.
 var addresses = []struct {
 	form *regexp.Regexp
 	to   string
 }{
 	{regexp.MustCompile(`\b([a-z][\w.-]*)/\d+(?:\.\d+){3}:(\d+)`), "$1:$2"},
-	{regexp.MustCompile(`\('([\w.:-]+)', (\d+)\)`), "$1:$2"},
+	{regexp.MustCompile(`\('([\w.:-]+)', (\d+)(?:, <[^>]*>)?\)`), "$1:$2"},
+	{regexp.MustCompile(`\bhost[=:]([\w.-]+)(?:\)\(|, )port[=:](\d+)`), "$1:$2"},
+	{regexp.MustCompile(`\bhost "([\w.-]+)" \([^)]*\) and accepting TCP/IP connections on port (\d+)`), "$1:$2"},
+	{regexp.MustCompile(`\b([a-z][\w.-]*)\[\d+(?:\.\d+){3}\]:(\d+)`), "$1:$2"},
+	{regexp.MustCompile(`\|(\d+(?:\.\d+){3})\|:(\d+)`), " $1:$2"},
+	{regexp.MustCompile(`\b(\d+(?:\.\d+){3})#(\d+)`), "$1:$2"},
+	{regexp.MustCompile(`(?:\[[0-9a-f:]+\]|\d[\d.]*):\d+->`), ""},
+	{regexp.MustCompile(`\betcd-endpoints://0x[0-9a-f]+/`), ""},
 	{regexp.MustCompile(` \(\d+(?:\.\d+){3}\) port `), " port "},
 }
 

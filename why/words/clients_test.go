@@ -24,6 +24,26 @@ func TestClients(t *testing.T) {
 	}
 }
 
+// failedMeans are what kinds of failures of another that was reached come to.
+var failedMeans = map[string]string{
+	"late": "it does not answer in time", "broken": "it breaks the connection off", "failed": "it answers with an error", "left": "none of those that it may ask is there",
+}
+
+// So is what they say of one that they did reach, and that failed them.
+func TestFailedClients(t *testing.T) {
+	raw, err := os.ReadFile("testdata/failed.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range strings.Split(strings.TrimSpace(string(raw)), "\n") {
+		means, said, _ := strings.Cut(line, " | ")
+		kind, place, _ := strings.Cut(means, " ")
+		if what, where, ok := FailedBy(said); !ok || what != failedMeans[kind] || where != place {
+			t.Errorf("%s: %q at %q, want %s", said, what, where, means)
+		}
+	}
+}
+
 // The same fault is known by the words of many: each line of testdata/meanings.txt begins with what
 // it means, as excerpts have it.
 func TestMeanings(t *testing.T) {
@@ -47,6 +67,9 @@ func TestMeansNothing(t *testing.T) {
 	}
 	for _, said := range strings.Split(strings.TrimSpace(string(raw)), "\n") {
 		if what, where, ok := Unreached(said); ok {
+			t.Errorf("%s: %s at %s", said, what, where)
+		}
+		if what, where, ok := FailedBy(said); ok {
 			t.Errorf("%s: %s at %s", said, what, where)
 		}
 		for kind, phrase := range meant {

@@ -220,7 +220,6 @@ var fromMemory = map[*Phrase]string{
 	NoUpstream:      "HAProxy, src/http.c, HTTP_ERR_503; Envoy, source/common/router/router.cc; nginx, ngx_http_special_response.c; Apache, mod_proxy_http.c; Varnish, builtin.vcl",
 	LetDown:         "CPython, Lib/urllib/error.py; requests, models.py, raise_for_status; axios, lib/core/settle.js; curl, lib/http.c; OpenJDK, HttpURLConnection.java; Spring, WebClientResponseException",
 	LetsNotIn:       "OpenSSH, sshconnect2.c, ssh_userauth2",
-	TooLate:         "urllib3, connectionpool.py; CPython, Modules/socketmodule.c; Go, net/http/client.go; OpenJDK, NioSocketImpl.java; nginx, ngx_http_upstream.c",
 	WorkerLate:      "gunicorn, arbiter.py, murder_workers; uWSGI, core/master_checks.c; Puma, lib/puma/cluster.rb; PHP, sapi/fpm/fpm/fpm_request.c",
 	OthersMay:       "Erlang/OTP, lib/kernel/src/auth.erl; PostgreSQL, src/backend/utils/init/miscinit.c, checkDataDir; OpenSSH, authfile.c, sshkey_perm_ok, and misc.c, safe_path",
 	NewerData:       "Redis, src/rdb.c, rdbLoadRioWithLoadingCtx; PostgreSQL, src/backend/utils/init/miscinit.c, ValidatePgVersion; MariaDB, storage/innobase/log/log0recv.cc; MongoDB, storage_engine_init.cpp",
