@@ -9,6 +9,7 @@
 //	follow.go     what may be another pod's trouble; lead.go, what is told where it leads;
 //	              settings.go, what configures a pod
 //	doors.go      a Service that is asked, and leads to nobody who takes requests
+//	echo.go       what one says that another says too
 //	seems_well.go what is wrong with a pod that looks well; full.go, of a disk that is full
 //	mutual.go     pods that wait for each other; copies.go, and for those that have a copy;
 //	              ordinal.go, and for one before it that is not ready
