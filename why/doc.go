@@ -72,6 +72,7 @@
 //	node.go      when a node was away, and why; node_pod.go, what that was for its pods
 //	links.go     facts as links of a chain, in words
 //	fixes.go     what to do
+//	advised.go   what to do by what a container itself says
 //	named_setting.go  where the spec gives a program what its words name
 //	named_file.go  where a file comes from that words name, and what to do there
 //	settings.go  what a spec says of heaps, volumes in memory, modes and shells

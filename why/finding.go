@@ -7,6 +7,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/words"
 )
 
 // weight says how well a finding is supported.
@@ -41,6 +42,7 @@ type finding struct {
 	chain     []answer.Link
 	notes     []answer.Note // what contributed
 	fixes     []answer.Fix
+	advice    words.Advice // of the words that it quotes
 }
 
 // rule is a named conclusion about cases of one type: which causes it may find,
@@ -151,9 +153,10 @@ func (f finding) verdict(symptom string, container string, rest []finding) answe
 	v := answer.Verdict{
 		Symptom: symptom, Cause: f.cause, Certainty: cmp.Or(f.certainty, answer.Inferred), Rule: f.rule,
 		Container: cmp.Or(f.container, container), Chain: inOrder(f.chain),
-		Contributing: f.notes, Fixes: f.fixes,
+		Contributing: f.notes,
 	}
 	v.Say(f.parts(v.Container))
+	v.Fixes = f.advised(v.Text)
 	if v.Certainty == answer.Recorded {
 		v.Rule = ""
 	}

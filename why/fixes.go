@@ -32,12 +32,15 @@ func (h *inquiry) fitting(v *answer.Verdict) {
 		logs := v.Fixes[i]
 		v.Fixes = slices.Delete(v.Fixes, i, i+1)
 		if len(v.Fixes) == 0 || len(v.Fixes) < beside && !wholeLog(v.LastWords) {
-			logs.Text, logs.Command = "read what it said before that", strings.Replace(logs.Command, "--tail=20", "--tail=100", 1)
+			logs.Text, logs.Command = "read what it said before that", wider(logs.Command)
 			v.Fixes = append(v.Fixes, logs)
 		}
 	}
 	h.nameNode(v)
 }
+
+// wider shows more of a log than its end.
+func wider(logs string) string { return strings.Replace(logs, "--tail=20", "--tail=100", 1) }
 
 // lastWords shows a log's end; beside so many other steps it is left out where the answer quotes it.
 const lastWords, beside = "read its last words", 2

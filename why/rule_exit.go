@@ -68,6 +68,7 @@ func crashSignal(e ending) *finding {
 	}
 	if words.Failed(e.exit.LastLines) {
 		f.because = append(f.because, prose.Upper(e.quote()))
+		f.advice = e.advice()
 	}
 	if !seen {
 		f.weight = strong
@@ -157,7 +158,7 @@ func ownExit(e ending) *finding {
 	f := &finding{cause: answer.AppExitError, weight: fair, chain: e.chain(), fixes: e.h.logsFix(e.run)}
 	f.text = fmt.Sprintf("The main process of container %s ended by itself%s with exit code %d.", e.run.Container, e.after(), code)
 	if e.lastWord() != "" {
-		f.because = []string{e.quote()}
+		f.because, f.advice = []string{e.quote()}, e.advice()
 	} else {
 		f.because = []string{"the node did not ask it to."}
 	}
@@ -203,7 +204,7 @@ func ownSuccess(e ending) *finding {
 	if said := e.lastWord(); words.EndsFailed(e.exit.LastLines) {
 		f.cause = answer.AppExitError
 		f.text = fmt.Sprintf("Container %s failed%s, and called it a success: its main process ended by itself with exit code 0.", e.run.Container, e.after())
-		f.because = []string{e.quote()}
+		f.because, f.advice = []string{e.quote()}, e.advice()
 		e.meant(f, said)
 		return f
 	}

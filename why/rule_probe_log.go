@@ -96,12 +96,18 @@ func (p *probing) lately(look *fact.Fact) time.Time {
 // complaint is what the container says in its log of what fails: what it said lately first,
 // warnings among it, and else the errors since it was last well; "" where it says nothing.
 func (p *probing) complaint() (*fact.Fact, string) {
+	at, said, _ := p.complained()
+	return at, said
+}
+
+// complained is the same, with what it advises to do about that.
+func (p *probing) complained() (*fact.Fact, string, words.Advice) {
 	at, lines := p.log()
 	switch {
 	case at == nil:
 	case len(fact.Of[fact.Looked](at).SaidAt) == 0:
 		if words.Troubled(lines) { // nobody knows whether it was said now
-			return at, words.Reason(lines)
+			return at, words.Reason(lines), words.Reasoned(lines)
 		}
 	default:
 		late := history.SaidSince(at, p.lately(at))
@@ -109,11 +115,18 @@ func (p *probing) complaint() (*fact.Fact, string) {
 		if p.mode == broken {
 			again = words.SaidAgain(late)
 		}
-		if text := cmp.Or(words.Trouble(late, true), again, words.Trouble(lines, false)); text != "" {
-			return at, text
+		if text := words.Trouble(late, true); text != "" {
+			return at, text, words.Troubles(late, true)
+		}
+		if text := cmp.Or(again, words.Trouble(lines, false)); text != "" {
+			advice := words.Advice{}
+			if again == "" {
+				advice = words.Troubles(lines, false)
+			}
+			return at, text, advice
 		}
 	}
-	return nil, ""
+	return nil, "", words.Advice{}
 }
 
 // saidOnce is how long before a server's last good answer it may have said that a limit is
@@ -149,8 +162,8 @@ func probeNotDeployed(p *probing) *finding {
 		cause: answer.AppUnhealthy, weight: strong, chain: p.chain(at),
 		text: fmt.Sprintf("The server of container %s is up, and its application is not: its log tells of a failure, and %s has been answered with 404 ever since: its path need not be wrong.",
 			p.run.Container, p.what()),
-		because: []string{quoteLog(lines)},
-		fixes:   p.h.logsFix(p.run),
+		because: []string{quoteLog(lines)}, advice: words.Reasoned(lines),
+		fixes: p.h.logsFix(p.run),
 	}
 	p.h.namedFile(f, p.run.Container, words.Reason(lines))
 	p.h.meant(f, p.run.Container, words.Reason(lines))

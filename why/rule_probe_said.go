@@ -90,8 +90,9 @@ func (p *probing) sayingBeside(ev *fact.Evidence) string {
 
 // quoteInto adds what the container's log says of the failure.
 func (p *probing) quoteInto(f *finding) {
-	at, said := p.complaint()
+	at, said, advice := p.complained()
 	if at != nil {
+		f.advice = advice
 		f.because, f.chain = append(f.because, itsLog(said)), p.chain(at)
 	} else if p.last.Evidence != nil {
 		said = p.last.Evidence.Output

@@ -242,9 +242,12 @@ func (h *inquiry) explainEnds(ends []*history.Run, id string) answer.Verdict {
 		return v
 	}
 	var earlier []answer.Verdict
+	asked := h.causes
+	h.causes = true // of those no more is told
 	for _, r := range ends[:len(ends)-1] {
 		earlier = append(earlier, explainExit(h, r, id))
 	}
+	h.causes = asked
 	if open {
 		v = h.asBefore(v, ends, earlier)
 	}

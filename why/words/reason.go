@@ -39,9 +39,22 @@ func amongTroubles(lines []string, grave []int, i int) bool {
 
 // reasonAt is what a line says, with what belongs to it.
 func reasonAt(lines []string, grave []int, at int) string {
+	at = whole(lines, grave, at)
+	all, leading := belonging(lines, grave, at)
+	return strings.Join(roomFor(all, leading, grave[at] == reason), " / ")
+}
+
+// whole is the error that tells all that a line says: the line itself, most often.
+func whole(lines []string, grave []int, at int) int {
 	if at+1 == len(lines) || !continues(lines, grave, at+1, at) { // of its message there is no more
-		at = fuller(lines, at)
+		return fuller(lines, at)
 	}
+	return at
+}
+
+// belonging are what a line says and what belongs to that, in their order; so many of them, the line
+// itself the last, lead.
+func belonging(lines []string, grave []int, at int) (all []string, leading int) {
 	from, first, most := at, -1, grave[at]
 	for i := at - 1; i >= 0 && most >= trouble; i-- {
 		switch {
@@ -57,7 +70,6 @@ func reasonAt(lines []string, grave []int, at int) string {
 			first = i // what began it all
 		}
 	}
-	var all []string
 	say := func(line string) {
 		gist := Gist(line)
 		alike := func(other string) bool { return strings.Contains(letters(other), letters(gist)) }
@@ -77,11 +89,11 @@ func reasonAt(lines []string, grave []int, at int) string {
 		}
 	}
 	say(lines[at])
-	leading := len(all) // what belongs to it goes first where there is no room
+	leading = len(all) // what belongs to it goes first where there is no room
 	for i := at + 1; i < len(lines) && len(all) < mostReasons && continues(lines, grave, i, at); i++ {
 		say(lines[i])
 	}
-	return strings.Join(roomFor(all, leading, grave[at] == reason), " / ")
+	return all, leading
 }
 
 // mostQuoted is how much of some lines fits where they are quoted.

@@ -201,6 +201,11 @@ func Complains(line string) bool { return gravities([]string{line})[0] >= troubl
 // Alike says whether two lines tell the same, of two times.
 func Alike(a, b string) bool { return letters(a) == letters(b) && letters(a) != "" || a == b }
 
+// Within says whether a text has another in it, whatever stands between their letters.
+func Within(text, part string) bool {
+	return strings.Contains(strings.ToLower(letters(text)), strings.ToLower(letters(part)))
+}
+
 // letters are those of a text: two lines that have the same tell the same of two times.
 func letters(text string) string {
 	return strings.Map(func(r rune) rune {

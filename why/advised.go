@@ -1,0 +1,65 @@
+package why
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
+)
+
+// advice is what a container says is to be done about what fails, where its log or its termination
+// message says that, and the cause alone is not all that is asked.
+func (e ending) advice() words.Advice {
+	if e.h.causes {
+		return words.Advice{}
+	}
+	if strings.TrimSpace(e.exit.Message) != "" {
+		return words.Reasoned(strings.Split(e.exit.Message, "\n"))
+	}
+	if lines := e.saidAtLast(); words.Reason(lines) == e.inItsWords() {
+		return words.Reasoned(lines)
+	}
+	return words.Advice{} // what it ends for was said long before
+}
+
+// mostAdvised and mostToldAgain bound advice where it stands as it is said, and where the answer has
+// it already.
+const mostAdvised, mostToldAgain = 280, 100
+
+// advised puts what a finding's words advise in front of its fixes, for to read more of them. What
+// the answer quotes is told in short.
+func (f finding) advised(said string) []answer.Fix {
+	a := f.advice
+	if a.Text == "" {
+		return f.fixes
+	}
+	within := words.Within(said, a.Text)
+	if within && a.Brief == "" {
+		return f.fixes // it tells how something has to be, and so what is wrong
+	}
+	does, what := "do what its words advise: ", fmt.Sprintf("%q", prose.Midst(a.Text, mostAdvised))
+	if a.Asks {
+		does = "check what its words ask: "
+	}
+	if within {
+		what = prose.Brief(a.Brief, mostToldAgain)
+	}
+	fix := answer.Fix{Text: does + what, Risk: answer.Restarts}
+	rest := slices.Clone(f.fixes)
+	if i := slices.IndexFunc(rest, func(f answer.Fix) bool { return f.Text == lastWords }); i >= 0 {
+		if a.Looks || a.Asks {
+			fix.Command = wider(rest[i].Command)
+		}
+		rest = slices.Delete(rest, i, i+1)
+	}
+	switch {
+	case a.Removes:
+		fix.Risk = answer.Destructive
+	case a.Looks, a.Asks:
+		fix.Risk = answer.Inspect
+	}
+	return append([]answer.Fix{fix}, rest...)
+}
