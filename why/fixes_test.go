@@ -101,6 +101,20 @@ func TestFieldsOfFixes(t *testing.T) {
 	}
 }
 
+// Where the log says why the answer is 403, nothing is told of a login.
+func TestNoLoginWhereTheLogSaysWhy(t *testing.T) {
+	for said, login := range map[string]bool{"INFO: GET / 403": true, "[error] directory index of /usr/share/nginx/html/ is forbidden": false} {
+		s := tell(t, web(ready))
+		s.probe("app", 3, status(fact.Readiness, 403, "Forbidden"))
+		s.said([]time.Duration{2 * time.Second}, said)
+		s.probe("app", 1, status(fact.Readiness, 403, "Forbidden"))
+		told := slices.ContainsFunc(s.ask().Verdicts[0].Fixes, func(f answer.Fix) bool { return strings.Contains(f.Text, "login") })
+		if told != login {
+			t.Errorf("%s: a login is advised: %v", said, told)
+		}
+	}
+}
+
 // Credentials that are refused are named by the Secret that they are of; a limit of a database is
 // changed there, and not in the pod that asks it.
 func TestWhereMeaningsLead(t *testing.T) {

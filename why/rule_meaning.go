@@ -97,89 +97,44 @@ func memberAgain(h *inquiry, container, _ string) answer.Fix {
 	return h.specFix(text)
 }
 
-// meanings are in the words of OpenSSL, Go, Java, Node, Python, glibc, musl, and of
-// databases and their clients. The first that fits counts.
-var meanings = []meaning{
-	{
-		words.CertificateExpired,
-		"a TLS certificate has expired, or the clock is wrong",
-		certificateDates,
-	},
-	{
-		words.CertificateUnknown,
-		"it does not trust whoever signed a TLS certificate",
-		changing("give it the certificate authority that signed it (ca-certificates in the image, or a mounted bundle)"),
-	},
-	{
-		words.StillMember,
-		"the others of its cluster know it as a member, and it has no data of one: they are gone, or it was given another volume",
-		memberAgain,
-	},
-	{
-		words.WatchesFull,
-		"the node lets its user watch no more files (fs.inotify.max_user_watches, counted over all containers of that user)",
-		showing("see the node's limit, and raise it there", "sysctl fs.inotify.max_user_watches   # on the node"),
-	},
-	{
-		words.Credentials,
-		"its credentials were refused",
-		credentials,
-	},
-	{
-		words.Locked,
-		"another process holds the lock on its data, of this pod, of another with the same volume, or of the run before that has not ended yet",
-		changing("let one pod at a time use that volume (strategy Recreate, or a StatefulSet with a volume for each), and see that the one before has ended"),
-	},
-	{
-		words.LeftBehind,
-		"it takes a file that an earlier run left for the sign of another that runs, and does not start beside it",
-		leftBehind,
-	},
-	{
-		words.TakesNoWrites,
-		"the database is there and takes no writes: it is a replica, or was set read-only, as after a failover",
-		atDatabase("have who writes ask the primary, or let the database that it asks take writes again"),
-	},
-	{
-		words.QuotaReached,
-		"the database takes no more because a limit of its own is reached, whatever room the disk and the node have",
-		atDatabase("in that database, delete what is not needed, or raise its limit (Redis: maxmemory or its policy; etcd: compact and defragment it, then etcdctl alarm disarm, or --quota-backend-bytes)"),
-	},
-	{
-		words.PoolTaken,
-		"all connections of its own pool are taken, and none is given back in time",
-		changing("have every request give its connection back, also after an error; make the pool larger only if the database allows it"),
-	},
-	{
-		words.OthersMay,
-		"others than its owner may read or write a file, and the program does not take it then",
-		changing("give the file the mode that it wants (0600 mostly): defaultMode of a Secret's or ConfigMap's volume, chmod on another; a pod's fsGroup gives the group rights to all files of its volumes"),
-	},
-	{
-		words.Libraries,
-		"the image lacks a library that the program loads, or has an older one",
-		changing("add the library's package to the image, or build it on the same distribution as the program; an extension that is not needed can leave the configuration"),
-	},
-	{
-		words.ModuleMissing,
-		"a part of the program is missing in the image, or is made for another version of its runtime",
-		changing("build the image again with all its dependencies, for the version of the runtime that it has"),
-	},
-	{
-		words.NewerData,
-		"its data were written by another version of it than the one that the image has",
-		changing("use the version that wrote them, or follow its way of upgrading or downgrading; do not delete them before there is a copy"),
-	},
-	{
-		words.SettingMissing,
-		"it is not given a setting that it needs",
-		changing("give it that setting: in the container's env, its arguments or its configuration"),
-	},
-	{
-		words.BadConfig,
-		"it does not take its configuration, at the line that it names",
-		nil,
-	},
+// mayDo has a service account be let do what its words say that it may not.
+func mayDo(h *inquiry, _, said string) answer.Fix {
+	m := words.NotAllowed.Find(said)
+	space, account, verb, resource, group, in := m[0], m[1], m[2], m[3], m[4], m[5]
+	if group != "" {
+		resource += "." + group
+	}
+	kind, scope := "role", ""
+	if in == "" {
+		kind = "clusterrole"
+	} else {
+		scope = fmt.Sprintf("-n %s ", in)
+	}
+	name := account + "-" + verb
+	return answer.Fix{
+		Text:    fmt.Sprintf("let service account %s/%s %s %s, if it is to: here, or among what the program's own manifests give it", space, account, verb, resource),
+		Command: fmt.Sprintf("kubectl %screate %s %s --verb=%s --resource=%s && kubectl %screate %sbinding %s --%s=%s --serviceaccount=%s:%s", scope, kind, name, verb, resource, scope, kind, name, kind, name, space, account),
+		Risk:    answer.Safe,
+	}
+}
+
+// repair is what to do about data that are damaged, by the volume that has them where there is one.
+func repair(h *inquiry, container, _ string) answer.Fix {
+	where, rest := "its data", "restore a backup"
+	var kept []string
+	for _, m := range volumeMounts(h.Spec(container)) {
+		switch _, v := h.volumeOf(container, path.Clean(m.MountPath)); {
+		case v == nil || m.ReadOnly:
+		case v.PersistentVolumeClaim != nil:
+			kept = append(kept, fmt.Sprintf("volume %s (claim %s)", v.Name, v.PersistentVolumeClaim.ClaimName))
+		case v.EmptyDir != nil || v.HostPath != nil:
+			kept = append(kept, "volume "+v.Name)
+		}
+	}
+	if len(kept) == 1 {
+		where += " of " + kept[0]
+	}
+	return answer.Fix{Text: fmt.Sprintf("make a copy of %s first; then repair them with the program's own tool, or %s", where, rest), Risk: answer.Destructive}
 }
 
 // mayNotWrite names the volumes that the spec does not let the container write to, where

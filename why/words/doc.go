@@ -16,6 +16,7 @@
 //	apiserver.go     why a pod is not taken
 //	kernel.go        what a system call came to, in the C library's words
 //	applications.go  languages, libraries, databases and shells
+//	troubles.go      what many have met, and who meets it first does not know
 //	probes.go        the clients that probes are made with, servers and proxies
 //	gravity.go       how much a line of a log promises to say of why something failed
 //	telling.go       which of the last lines of a log says most

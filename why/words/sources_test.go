@@ -79,6 +79,10 @@ var formats = []struct{ module, file, format string }{
 	{"github.com/containerd/containerd/v2", "core/remotes/docker/errdesc.go", "authentication required"},
 	{"github.com/containerd/containerd/v2", "core/remotes/errors/errors.go", "unexpected status from %s request to %s: %s"},
 
+	{"k8s.io/apiserver", "pkg/endpoints/handlers/responsewriters/errors.go", "User %q cannot %s resource %q in API group %q in the namespace %q"},
+	{"k8s.io/apimachinery", "pkg/api/meta/errors.go", "no matches for kind %q in version %q"},
+	{"k8s.io/client-go", "tools/leaderelection/leaderelection.go", "Failed to renew lease"},
+
 	{"std", "net/net.go", "no such host"},
 	{"std", "net/dnsclient_unix.go", "server misbehaving"},
 	{"std", "net/http/transport.go", "net/http: TLS handshake timeout"},
@@ -90,6 +94,9 @@ var formats = []struct{ module, file, format string }{
 	{"std", "crypto/tls/conn.go", "first record does not look like a TLS handshake"},
 	{"std", "crypto/x509/verify.go", "certificate has expired or is not yet valid"},
 	{"std", "crypto/x509/verify.go", "x509: certificate signed by unknown authority"},
+	{"std", "crypto/x509/verify.go", "x509: certificate is valid for %d names, but none matched %s"},
+	{"std", "crypto/tls/tls.go", "tls: private key does not match public key"},
+	{"std", "flag/flag.go", "flag provided but not defined: -%s"},
 	{"std", "runtime/proc.go", `runtime: failed to create new OS thread`},
 }
 
@@ -239,6 +246,12 @@ var fromMemory = map[*Phrase]string{
 	PoolTaken:       "psycopg2, lib/pool.py; SQLAlchemy, pool/impl.py; HikariPool.java; node-postgres, pg-pool/index.js; Rails, connection_pool.rb",
 	nobodyLeft:      "redis-py, redis/sentinel.py, discover_master; kafka-python, errors.py; PyMongo, topology.py; Redis, src/cluster.c, getNodeByQuery; nats.go, ErrNoServers",
 	BrokenOff:       "Go, src/net/net.go, OpError.Error",
+	systemTable:     "MariaDB, sql/share/errmsg-utf8.txt, ER_NO_SUCH_TABLE; sql/mysqld.cc, of its privilege tables",
+	NoDatabase:      "PostgreSQL, src/backend/utils/init/postinit.c; MySQL, ER_BAD_DB_ERROR; Cassandra, ClientState.java",
+	LockWait:        "MySQL, ER_LOCK_WAIT_TIMEOUT; PostgreSQL, src/backend/storage/lmgr/deadlock.c; Liquibase, StandardLockService.java",
+	NotEmpty:        "PostgreSQL, src/bin/initdb/initdb.c, create_data_directory; MySQL, sql/dd/impl/system_registry.cc, sql/mysqld.cc; git, builtin/clone.c",
+	OldProcessor:    "glibc, sysdeps/x86/dl-get-cpu-features.c; MongoDB, docker-entrypoint.sh",
+	MapsFull:        "Elasticsearch, BootstrapChecks.java, MaxMapCountCheck",
 	SettingMissing:  "no one program: it is the habit of many",
 	onLoopback:      "Werkzeug, serving.py, log_startup; Uvicorn, server.py, _log_started_message; gunicorn, arbiter.py, start; Puma, binder.rb; Vite, src/node/logger.ts",
 	HostHeader:      "Django, django/http/request.py, get_host; Rails, HostAuthorization; webpack-dev-server, lib/Server.js",

@@ -101,5 +101,12 @@ cat > Get.java <<'E'
 class Get { public static void main(String[] a) throws Exception { new java.net.URL(a[0]).openStream(); } }
 E
 run java Get.java https://localhost:44330/
+run "$python" -c 'import sqlite3; sqlite3.connect(":memory:").execute("select * from orders")'
+run "$python" -c 'import sqlite3; open("d", "w").write("x" * 5000); sqlite3.connect("d").execute("select * from orders")'
+run env LC_ALL=C PYTHONCOERCECLOCALE=0 PYTHONUTF8=0 "$python" -c 'print("\xe4")'
+run "$python" -c 'import pwd; pwd.getpwuid(4711)'
+run node -e 'require("crypto").createHash("md4")'
+run "$python" -c 'import zoneinfo; zoneinfo.ZoneInfo("Nope/Nowhere")'
+run "$python" -c 'int("tcp://10.43.0.9:6379")'
 kill $server
 umount full read

@@ -1,0 +1,193 @@
+package why
+
+import (
+	"cmp"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/words"
+)
+
+// meanings are in the words of OpenSSL, Go, Java, Node, Python, glibc, musl, and of
+// databases and their clients. The first that fits counts.
+var meanings = []meaning{
+	{
+		words.CertificateExpired,
+		"a TLS certificate has expired, or the clock is wrong",
+		certificateDates,
+	},
+	{
+		words.CertificateUnknown,
+		"it does not trust whoever signed a TLS certificate",
+		changing("give it the certificate authority that signed it (ca-certificates in the image, or a mounted bundle)"),
+	},
+	{
+		words.StillMember,
+		"the others of its cluster know it as a member, and it has no data of one: they are gone, or it was given another volume",
+		memberAgain,
+	},
+	{
+		words.WatchesFull,
+		"the node lets its user watch no more files (fs.inotify.max_user_watches, counted over all containers of that user)",
+		showing("see the node's limit, and raise it there", "sysctl fs.inotify.max_user_watches   # on the node"),
+	},
+	{
+		words.Credentials,
+		"its credentials were refused",
+		credentials,
+	},
+	{
+		words.Locked,
+		"another process holds the lock on its data, of this pod, of another with the same volume, or of the run before that has not ended yet",
+		changing("let one pod at a time use that volume (strategy Recreate, or a StatefulSet with a volume for each), and see that the one before has ended"),
+	},
+	{
+		words.LeftBehind,
+		"it takes a file that an earlier run left for the sign of another that runs, and does not start beside it",
+		leftBehind,
+	},
+	{
+		words.TakesNoWrites,
+		"the database is there and takes no writes: it is a replica, or was set read-only, as after a failover",
+		atDatabase("have who writes ask the primary, or let the database that it asks take writes again"),
+	},
+	{
+		words.QuotaReached,
+		"the database takes no more because a limit of its own is reached, whatever room the disk and the node have",
+		atDatabase("in that database, delete what is not needed, or raise its limit (Redis: maxmemory or its policy; etcd: compact and defragment it, then etcdctl alarm disarm, or --quota-backend-bytes)"),
+	},
+	{
+		words.PoolTaken,
+		"all connections of its own pool are taken, and none is given back in time",
+		changing("have every request give its connection back, also after an error; make the pool larger only if the database allows it"),
+	},
+	{
+		words.OthersMay,
+		"others than its owner may read or write a file, and the program does not take it then",
+		changing("give the file the mode that it wants (0600 mostly): defaultMode of a Secret's or ConfigMap's volume, chmod on another; a pod's fsGroup gives the group rights to all files of its volumes"),
+	},
+	{
+		words.Libraries,
+		"the image lacks a library that the program loads, or has an older one",
+		changing("add the library's package to the image, or build it on the same distribution as the program; an extension that is not needed can leave the configuration"),
+	},
+	{
+		words.ModuleMissing,
+		"a part of the program is missing in the image, or is made for another version of its runtime",
+		changing("build the image again with all its dependencies, for the version of the runtime that it has"),
+	},
+	{
+		words.NewerData,
+		"its data were written by another version of it than the one that the image has",
+		changing("use the version that wrote them, or follow its way of upgrading or downgrading; do not delete them before there is a copy"),
+	},
+	{
+		words.SettingMissing,
+		"it is not given a setting that it needs",
+		changing("give it that setting: in the container's env, its arguments or its configuration"),
+	},
+	{
+		words.ServiceLink,
+		"it takes a variable for a setting of its own that Kubernetes sets for a Service of the namespace (NAME_PORT=tcp://…)",
+		changing("set enableServiceLinks: false in the pod's spec, or give that variable a value in the container's env: that one counts then"),
+	},
+	{
+		words.NotAllowed,
+		"its service account may not do that in the cluster",
+		mayDo,
+	},
+	{
+		words.NoKind,
+		"the cluster has no such kind: its CustomResourceDefinition is not installed, or has another version",
+		func(h *inquiry, _, said string) answer.Fix {
+			kind := cmp.Or(firstOf(words.NoKind.Find(said)...), "KIND")
+			return h.inspect("see in which versions the cluster has it, and install its definition before this starts", "kubectl api-resources | grep -i "+kind)
+		},
+	},
+	{
+		words.LeaseLost,
+		"it could not renew its lease in time, and ends so that another one leads: the API server was slow to answer, or it had no CPU meanwhile",
+		func(h *inquiry, _, _ string) answer.Fix {
+			return h.inspect("see whether it had its share of CPU and the API server answered, at the time of that", h.why("--full"))
+		},
+	},
+	{
+		words.NoTable,
+		"the database does not have what this version of the program expects: its migrations have not run there, or it is another database",
+		atDatabase("run the program's migrations against that database before its pods start (a Job, or an init container), and see that it is the right one"),
+	},
+	{
+		words.NoDatabase,
+		"the server is there, and has no such database or user",
+		atDatabase("create it there, or correct the name that the program is given"),
+	},
+	{
+		words.LockWait,
+		"another transaction holds a lock that it needs, and did not give it back in time",
+		atDatabase("see in that database who holds it (PostgreSQL: pg_stat_activity and pg_locks; MySQL: show engine innodb status; Liquibase: its DATABASECHANGELOGLOCK), and end that one"),
+	},
+	{
+		words.NotEmpty,
+		"the folder that it is to make its data in has something already: a new volume mostly has lost+found in its root",
+		changing("have its data in a subfolder of the volume (subPath of the mount, or a setting such as PGDATA); if there is data of its own, find out first why it does not take it"),
+	},
+	{
+		words.Damaged,
+		"a file of its data is damaged or was cut off, as by a kill in the midst of a write or a full disk",
+		repair,
+	},
+	{
+		words.KeyOfAnother,
+		"the private key is not the one that the certificate was made with",
+		changing("give it both of one pair, as of one Secret (tls.crt and tls.key)"),
+	},
+	{
+		words.CertificateName,
+		"the certificate is not made for the name by which it asks",
+		changing("have it ask by a name that the certificate has, or have the certificate made anew with this one among its subject alternative names"),
+	},
+	{
+		words.OnlyOneTLS,
+		"one end speaks TLS there, and the other does not",
+		changing("have it ask with http:// or without TLS where none is served, and with https:// where it is; or at the port where it is"),
+	},
+	{
+		words.TooOldCrypto,
+		"its TLS library takes no algorithm, key or version any more that is so old or weak",
+		changing("use one of now (RSA of 2048 bits, SHA-256, TLS 1.2), in the program or at the other end; until then the program may be told to take it (OpenSSL: SECLEVEL=1 or its legacy provider; Node.js: NODE_OPTIONS=--openssl-legacy-provider)"),
+	},
+	{
+		words.NoTimeZone,
+		"the image has no database of time zones, or no zone of that name",
+		changing("add tzdata to the image, or correct the name of the zone (TZ, mostly)"),
+	},
+	{
+		words.OnlyASCII,
+		"it takes text for ASCII, as the container has no locale",
+		changing("set LANG=C.UTF-8 in the container's env (Java also: -Dfile.encoding=UTF-8)"),
+	},
+	{
+		words.NoUser,
+		"the user that it runs as, or is to become, is not in the image's /etc/passwd",
+		changing("have runAsUser be one that the image has, or add it there; for many programs HOME and USER in the container's env are enough"),
+	},
+	{
+		words.OldProcessor,
+		"the program is built for newer processors than the node has",
+		changing("use an image for older processors, or have the pod go to a node with a newer one (nodeSelector)"),
+	},
+	{
+		words.MapsFull,
+		"the node lets a process have fewer mappings of memory than it wants (vm.max_map_count)",
+		showing("see the node's limit, and raise it there", "sysctl vm.max_map_count   # on the node"),
+	},
+	{
+		words.NoSuchFlag,
+		"this version of the program does not know an argument that it is given",
+		changing("correct the container's command or args: see which ones the image's version has with --help"),
+	},
+	{
+		words.BadConfig,
+		"it does not take its configuration, at the line that it names",
+		nil,
+	},
+}
