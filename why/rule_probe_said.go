@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -104,27 +105,35 @@ func (p *probing) quoteInto(f *finding) {
 	p.h.meant(f, p.run.Container, said) // whose advice comes first: it says more
 }
 
-// saidFirst is the first line of the log after the container was last well, up to when it began to
-// fail, that is unlike all before it: what a person would read there. The oldest look since has it.
-func (p *probing) saidFirst() (*fact.Fact, string) {
+// saidFirst is what a person would read in the log after the container was last well, up to when it
+// began to fail: the first line unlike all before it that tells of a turn for the worse, else the first.
+// The oldest look since has it.
+func (p *probing) saidFirst() (at *fact.Fact, first string) {
 	if len(p.before) == 0 || len(p.failed) == 0 {
 		return nil, ""
 	}
-	since, until := p.since(), p.failed[0].Seen
+	last := p.before[len(p.before)-1]
+	since, until := last.End().Add(fact.Of[fact.Probed](last).Took), p.failed[0].Seen
 	for _, at := range p.run.Looks {
 		look := fact.Of[fact.Looked](at)
-		if at.Seen.Before(p.from) || len(look.SaidAt) != len(look.Said) {
+		if at.Seen.Before(p.from) || len(look.SaidAt) != len(look.Said) || len(look.Said) == 0 {
 			continue
 		}
 		for i, line := range look.Said {
 			alike := func(before string) bool { return words.Alike(words.Gist(before), words.Gist(line)) }
-			if when := look.SaidAt[i]; !when.Before(since) && !when.After(until) && words.Tells(line) && !slices.ContainsFunc(look.Said[:i], alike) {
+			when := look.SaidAt[i]
+			if when.Before(since) || when.After(until) || !words.Tells(line) || slices.ContainsFunc(look.Said[:i], alike) {
+				continue
+			}
+			if words.TellsOfTurn(line) {
 				return at, words.Gist(line)
 			}
+			first = cmp.Or(first, words.Gist(line))
 		}
-		if len(look.Said) > 0 {
-			break
+		if first == "" {
+			return nil, ""
 		}
+		return at, first
 	}
 	return nil, ""
 }

@@ -174,6 +174,12 @@ func Tells(line string) bool {
 	return gist != "" && !access.MatchString(gist) && !poor.MatchString(gist) && !Frame("", line)
 }
 
+// turn fits what programs say when they begin to do less: of a signal, of what they leave off, of a limit.
+var turn = regexp.MustCompile(`(?i)\b(received|got|caught|signal|SIG[A-Z]{2,5}\d?|quiet|drain(ing|ed)?|paus(e|ed|ing)|maintenance|read[- ]only|standby|suspend(ed|ing)?|shut(ting)?[ -]?down|stop(s|ped|ping)?|terminat(ed|ing)|leaving|left|slow|exceed(ed|s)|reached|full|lost|disabled?|locked|stuck|still in|no longer|not any ?more)\b`)
+
+// TellsOfTurn says whether a line tells that a program begins to do less than before.
+func TellsOfTurn(line string) bool { return turn.MatchString(Gist(line)) }
+
 // LastOf is the last of some lines that has a phrase; -1 where none has.
 func LastOf(lines []string, p *Phrase) int {
 	for i, line := range slices.Backward(lines) {
