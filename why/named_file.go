@@ -2,7 +2,9 @@ package why
 
 import (
 	"fmt"
+	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -33,6 +35,26 @@ func (h *inquiry) namedFile(f *finding, container, said string) {
 		}
 	}
 	h.namedSetting(f, container, said)
+}
+
+// raisingFile adds where the file comes from in whose code something was raised, where nothing else
+// is known to change.
+func (h *inquiry) raisingFile(f *finding, container string, at words.Spot) {
+	known := func(f answer.Fix) bool { return f.Risk != answer.Inspect }
+	if !path.IsAbs(at.File) || f.advice.Text != "" || slices.ContainsFunc(f.fixes, known) {
+		return
+	}
+	file := mounts.Clean(at.File)
+	mount, volume := h.volumeOf(container, file)
+	if volume == nil {
+		return
+	}
+	if kind, name, key := mounts.Key(file, mount, volume); kind != "" {
+		f.fixes = append([]answer.Fix{{
+			Text: fmt.Sprintf("if %s, where that was raised, is at fault, correct it: it is %s of %s %s", file, key, kind, name), Risk: answer.Restarts,
+			Command: h.kubectl("edit %s %s", strings.ToLower(kind), name),
+		}}, f.fixes...)
+	}
 }
 
 // mostPaths is how many files are looked at that words name.

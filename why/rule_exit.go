@@ -165,6 +165,7 @@ func ownExit(e ending) *finding {
 	e.h.namedFile(f, e.run.Container, e.inItsWords())
 	e.meant(f, e.lastWord()) // whose advice comes first: it says more
 	e.mayNotWrite(f)
+	e.h.raisingFile(f, e.run.Container, e.raisedAt())
 	f.notes = e.childOOM()
 	if code > 128 && fact.SignalNames[code-128] != "" && !e.exit.StatusKnown || e.childKilled() {
 		f.weight = weak // as likely a signal's
@@ -181,8 +182,31 @@ func (e ending) quote() string {
 	if strings.TrimSpace(e.exit.Message) == "" {
 		when = e.longBefore()
 	}
-	return "the last that it said" + when + ": " + quote(e.inItsWords(), quoted) + "."
+	said := quote(e.inItsWords(), quoted)
+	return "the last that it said" + when + ": " + said + atPlace(said, e.raisedAt()) + "."
 }
+
+// raisedAt is where in its own code a process says that happened for which it ends.
+func (e ending) raisedAt() words.Spot {
+	if e.h.causes {
+		return words.Spot{}
+	}
+	if strings.TrimSpace(e.exit.Message) != "" {
+		return words.RaisedAt(strings.Split(e.exit.Message, "\n"))
+	}
+	return words.RaisedAt(e.exit.LastLines)
+}
+
+// atPlace adds to a quotation where in the application's code that was, if it does not name that.
+func atPlace(said string, at words.Spot) string {
+	if at.File == "" || strings.Contains(said, at.File) {
+		return ""
+	}
+	return inBrackets("at ", prose.Midst(at.String(), longestPlace))
+}
+
+// longestPlace is how much is told of a place in code.
+const longestPlace = 120
 
 // inItsWords is what a process said of why it ends: its termination message, or the lines of its
 // log that say most.

@@ -1,7 +1,6 @@
 package why
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -96,18 +95,27 @@ func (p *probing) lately(look *fact.Fact) time.Time {
 // complaint is what the container says in its log of what fails: what it said lately first,
 // warnings among it, and else the errors since it was last well; "" where it says nothing.
 func (p *probing) complaint() (*fact.Fact, string) {
-	at, said, _ := p.complained()
-	return at, said
+	c := p.complained()
+	return c.at, c.said
 }
 
-// complained is the same, with what it advises to do about that.
-func (p *probing) complained() (*fact.Fact, string, words.Advice) {
+// grievance is what a container says of what fails, with what it advises to do about that, and where
+// in its own code that was.
+type grievance struct {
+	at     *fact.Fact // nil: it says nothing
+	said   string
+	advice words.Advice
+	place  words.Spot
+}
+
+// complained is the same, with all that it says of it.
+func (p *probing) complained() grievance {
 	at, lines := p.log()
 	switch {
 	case at == nil:
 	case len(fact.Of[fact.Looked](at).SaidAt) == 0:
 		if words.Troubled(lines) { // nobody knows whether it was said now
-			return at, words.Reason(lines), words.Reasoned(lines)
+			return grievance{at, words.Reason(lines), words.Reasoned(lines), words.RaisedAt(lines)}
 		}
 	default:
 		late := history.SaidSince(at, p.lately(at))
@@ -116,17 +124,16 @@ func (p *probing) complained() (*fact.Fact, string, words.Advice) {
 			again = words.SaidAgain(late)
 		}
 		if text := words.Trouble(late, true); text != "" {
-			return at, text, words.Troubles(late, true)
+			return grievance{at, text, words.Troubles(late, true), words.TroubleAt(late, true)}
 		}
-		if text := cmp.Or(again, words.Trouble(lines, false)); text != "" {
-			advice := words.Advice{}
-			if again == "" {
-				advice = words.Troubles(lines, false)
-			}
-			return at, text, advice
+		if again != "" {
+			return grievance{at: at, said: again}
+		}
+		if text := words.Trouble(lines, false); text != "" {
+			return grievance{at, text, words.Troubles(lines, false), words.TroubleAt(lines, false)}
 		}
 	}
-	return nil, "", words.Advice{}
+	return grievance{}
 }
 
 // saidOnce is how long before a server's last good answer it may have said that a limit is
@@ -175,7 +182,13 @@ func quoteLog(lines []string) string {
 	return itsLog(words.Reason(lines))
 }
 
-func itsLog(said string) string { return "Its log says: " + quote(said, quoted) + "." }
+func itsLog(said string) string { return itsLogAt(said, words.Spot{}) }
+
+// itsLogAt is the same with where in its own code that was.
+func itsLogAt(said string, at words.Spot) string {
+	said = quote(said, quoted)
+	return "Its log says: " + said + atPlace(said, at) + "."
+}
 
 // probeProgramGivenUp: the supervisor lives, and what it should keep up does not.
 func probeProgramGivenUp(p *probing) *finding {

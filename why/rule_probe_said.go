@@ -91,10 +91,11 @@ func (p *probing) sayingBeside(ev *fact.Evidence) string {
 
 // quoteInto adds what the container's log says of the failure.
 func (p *probing) quoteInto(f *finding) {
-	at, said, advice := p.complained()
-	if at != nil {
-		f.advice = advice
-		f.because, f.chain = append(f.because, itsLog(said)), p.chain(at)
+	c := p.complained()
+	said := c.said
+	if c.at != nil {
+		f.advice = c.advice
+		f.because, f.chain = append(f.because, itsLogAt(said, c.place)), p.chain(c.at)
 	} else if p.last.Evidence != nil {
 		said = p.last.Evidence.Output
 		if at, first := p.saidFirst(); at != nil {

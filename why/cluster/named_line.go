@@ -76,8 +76,10 @@ func ShowLine(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
 		}
 		o := owner{pod, &c, givenTo(pod, &c, all)}
 		at, ok := o.numbered(quoted, last)
-		if !ok {
-			at, ok = quotedBy(quoted, o.lines)
+		if !ok || code.MatchString(at.key) { // where a value is read that stands elsewhere, maybe
+			if given, has := quotedBy(quoted, o.lines); has {
+				at, ok = given, true
+			}
 		}
 		if !ok {
 			continue

@@ -61,6 +61,11 @@ func TestShowLine(t *testing.T) {
 			"",
 			[]string{"line 2 of app.py", "int(os.environ['LIMIT'])"},
 		},
+		"a value, and the frame where it is read": {
+			[]string{`  File "/etc/shop/app.py", line 2, in load`, `ValueError: invalid literal for int() with base 10: 'ten-thousand'`},
+			"",
+			[]string{"line 3 of settings.ini", "max_conns = ten-thousand"},
+		},
 		"a value in quotes": {
 			[]string{`Error: bad value 'ten-thousand' for max_conns`},
 			"",

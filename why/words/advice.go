@@ -30,16 +30,12 @@ func Reasoned(lines []string) Advice {
 
 // Troubles is the same of a program that goes on, see [Trouble].
 func Troubles(lines []string, warned bool) Advice {
-	least := trouble
-	if warned {
-		least = warning
-	}
 	grave := gravities(lines)
-	at := newestOfGravest(lines, grave, least)
+	at := troubles(lines, grave, warned)
 	if at < 0 {
 		return Advice{}
 	}
-	return adviceAt(lines, grave, origin(lines, grave, at))
+	return adviceAt(lines, grave, at)
 }
 
 // mostBehind is how many lines below an error may still advise about it.

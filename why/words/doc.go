@@ -21,6 +21,7 @@
 //	gravity.go       how much a line of a log promises to say of why something failed
 //	telling.go       which of the last lines of a log says most
 //	reason.go        what that one says of why, with the lines that belong to it
+//	stack.go         where in its own code something was that it tells of
 //	advice.go        what a log says is to be done
 //	keep.go          which of the last lines of a log are worth keeping
 //	told.go          what an answer says, without tags and what is well

@@ -8,6 +8,10 @@ import (
 // firsts is how many lines are kept for what they say, before what was said last.
 const firsts = 4
 
+// mostStacks is of how many of them the place in the application's code is kept: of what says most,
+// and of what is gravest.
+const mostStacks = 2
+
 // mostBetween is how many reasons are kept of those between an error and the last one of it.
 const mostBetween = 2
 
@@ -30,8 +34,8 @@ func between(lines []string, order []int) (all []int) {
 
 // Keep chooses those of the last lines of a log that are worth keeping, in their order, and
 // says which they were: at most so many, and so many bytes together. What says most comes
-// first, then the first errors, then what was said last; the frames of a stack give way to
-// all of them.
+// first, then the first errors, where in its own code that was, then what was said last; the other
+// frames of a stack give way to all of them.
 func Keep(lines []string, most, bytes int) (kept []string, which []int) {
 	lines = slices.Clone(lines)
 	for i, line := range lines {
@@ -60,6 +64,14 @@ func Keep(lines []string, most, bytes int) (kept []string, which []int) {
 			break
 		}
 		order = append(order, order[0]+i)
+	}
+	for _, i := range slices.Clone(order[:min(len(order), mostStacks)]) { // where that was
+		if at := ownFrame(lines, whole(lines, grave, origin(lines, grave, i))); at >= 0 {
+			order = append(order, at)
+			if at > 0 && goCall.MatchString(lines[at-1]) {
+				order = append(order, at-1)
+			}
+		}
 	}
 	for i, line := range slices.Backward(lines) {
 		switch before := lines[max(0, i-1)]; {

@@ -136,16 +136,25 @@ const tries = 3
 // Trouble is what the log of a program that goes on says of what fails; "" where nothing in
 // it is an error, or a warning where those are asked for.
 func Trouble(lines []string, warned bool) string {
+	grave := gravities(lines)
+	at := troubles(lines, grave, warned)
+	if at < 0 {
+		return ""
+	}
+	return reasonAt(lines, grave, at)
+}
+
+// troubles is the line that says what fails, and from which that comes; -1 where none does.
+func troubles(lines []string, grave []int, warned bool) int {
 	least := trouble
 	if warned {
 		least = warning
 	}
-	grave := gravities(lines)
 	at := newestOfGravest(lines, grave, least)
 	if at < 0 {
-		return ""
+		return -1
 	}
-	return reasonAt(lines, grave, origin(lines, grave, at))
+	return origin(lines, grave, at)
 }
 
 // SaidAgain is what a program says again and again, and nothing else: something that it does not
