@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said "could not be opened" subject php; sleep 5
