@@ -182,4 +182,13 @@ var servers = []recipe{
 		},
 		config: v1.Config{Env: []string{path}, Cmd: []string{"sh"}},
 	},
+	{
+		// A mail server. Its queue's folders are made when it starts.
+		name: "mail", tag: "mail:1",
+		packages: []string{"busybox-static", "postfix", "netbase"},
+		files: map[string]string{
+			"etc/passwd": users + "postfix:x:112:112:postfix:/var/spool/postfix:/bin/false\n", "etc/group": groups + "postfix:x:112:\npostdrop:x:113:\n", "var/mail/": "",
+		},
+		config: v1.Config{Env: []string{path}, Cmd: []string{"sh"}},
+	},
 }

@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+ready prices
+said "EAI_AGAIN\|ENOTFOUND"; sleep 6

@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+said "waiting for checkpoint" subject clone
+sleep 20
