@@ -63,6 +63,7 @@ func (p *probing) explain(symptom string) answer.Verdict {
 		best = &finding{cause: answer.MeshSidecarAnswered, rule: "sidecar-report", chain: p.chain(), text: prose.Upper(p.what()) + " failed: " + report.Text + ".", fixes: append(p.h.probeFixes(p), p.h.logsFix(p.run)...)}
 	}
 	if best != nil {
+		p.voiced(best)
 		v := best.verdict(symptom, p.run.Container, rest)
 		if reported && best.cause != answer.MeshSidecarAnswered {
 			v.Contributing = append(v.Contributing, report)
@@ -127,6 +128,9 @@ func (p *probing) missing() string {
 	return ""
 }
 
+// saidAtOnce is how much of an answer is told of an attempt.
+const saidAtOnce = 100
+
 // describeProbe words one attempt, or a run of successes.
 func describeProbe(b fact.Probed) (string, map[string]any) {
 	kind := kindWord(b.Probe)
@@ -166,7 +170,7 @@ func describeProbe(b fact.Probed) (string, map[string]any) {
 		text = fmt.Sprintf("%s probe could not be made: %s", kind, prose.Brief(b.Message, kept))
 	}
 	if p.mode == answered && b.Evidence.Output != "" {
-		text += ", saying: " + prose.Midst(words.Told(b.Evidence.Output), 48)
+		text += ", saying: " + prose.Midst(words.Told(b.Evidence.Output), saidAtOnce)
 	}
 	return text, v
 }

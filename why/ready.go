@@ -147,9 +147,7 @@ func (h *inquiry) explainUnready(p *probing, began *fact.Fact, id string) answer
 	}
 	v.Chain = inOrder(append(v.Chain, link(began)))
 	v.SayThen(fmt.Sprintf("So container %s gets no traffic.", p.run.Container))
-	if v.Cause == answer.AppNotListening || v.Cause == answer.DependencyDown || v.Cause == answer.CauseUnknown {
-		_, v.LastWords = p.log()
-	}
+	_, v.LastWords = p.log()
 	return v
 }
 

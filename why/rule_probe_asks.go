@@ -297,6 +297,8 @@ func probeWrongProtocol(p *probing) *finding {
 		f.cause = answer.ProbeWrongScheme
 		f.text = fmt.Sprintf("%s uses plain HTTP, and the application speaks TLS there: it answers with an alert.", prose.Upper(p.what()))
 		f.fixes = []answer.Fix{p.h.specFix("set " + p.field("scheme") + " to HTTPS")}
+	case p.failsTLS():
+		return nil
 	case p.mode == mismatch:
 		f.text = fmt.Sprintf("What answers %s does not speak its protocol: %s.", p.what(), prose.Brief(ev.Error, 100))
 	case ev.Handler == fact.GRPC && p.mode == notServing && words.NoHealthService.In(p.last.Message):

@@ -46,7 +46,7 @@ func init() {
 		},
 		rule[*probing]{
 			name: "probe-dependency-said", causes: []answer.Cause{answer.DependencyDown},
-			needs:   "an answer of 5xx or a command that says no, and the words for a connection that does not come about, with where to, in that answer or as what the container said last, or those of a client there for an answer that is a failure or too late",
+			needs:   "an answer of 5xx, a command that says no, or a TLS handshake that the server gives up, and the words for a connection that does not come about, with where to, in that answer or as what the container said last, or those of a client there for an answer that is a failure or too late",
 			against: "",
 			judge:   probeDependencySaid,
 		},
@@ -228,7 +228,7 @@ func probeProtocolSaid(p *probing) *finding {
 
 // probeDependencySaid: it says no because of something that it asks.
 func probeDependencySaid(p *probing) *finding {
-	if p.last.Evidence == nil || p.mode != exitCode && !(p.mode == answered && p.last.Evidence.Status >= 500) {
+	if p.last.Evidence == nil || p.mode != exitCode && !(p.mode == answered && p.last.Evidence.Status >= 500) && !p.failsTLS() {
 		return nil
 	}
 	n, ok := lastNeed(strings.Split(words.Told(p.last.Evidence.Output), "\n"))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
@@ -18,7 +19,7 @@ func init() {
 	probeRules.add(
 		rule[*probing]{
 			name: "probe-said-no", causes: []answer.Cause{answer.AppUnhealthy},
-			needs:   "an HTTP status, redirects without an end, an exit code or a gRPC status of the application",
+			needs:   "an HTTP status, redirects without an end, an exit code, a gRPC status of the application, or the alert with which it gives up the TLS handshake of a probe by HTTPS",
 			against: "another process on the port, a path that never worked",
 			yields:  []string{"probe-command-lacks", "probe-command-fails", "probe-dependency-said", "probe-not-deployed", "probe-limit-said", "probe-sibling-elsewhere"},
 			judge:   probeSaidNo,
@@ -54,6 +55,9 @@ func probeSaidNo(p *probing) *finding {
 		}
 	case p.mode == redirects:
 		f.text = fmt.Sprintf("The application answers %s with redirects that never end%s.", p.what(), p.sinceWhen())
+	case p.failsTLS():
+		f.certainty = answer.Inferred
+		f.text = fmt.Sprintf("Container %s listens and speaks TLS, and gives up the handshake of %s (%s)%s: it has no certificate for what is asked, most often.", p.run.Container, p.what(), words.Alert(ev.Error), p.sinceWhen())
 	case p.mode == notServing && strings.Contains(p.last.Message, "NOT_SERVING"):
 		f.text = fmt.Sprintf("The application answers %s with NOT_SERVING%s.", p.what(), p.sinceWhen())
 	default:
@@ -64,6 +68,11 @@ func probeSaidNo(p *probing) *finding {
 		p.quoteInto(f)
 	}
 	return f
+}
+
+// failsTLS says whether the probe asks by HTTPS, and the server gives the handshake up for what it lacks.
+func (p *probing) failsTLS() bool {
+	return p.mode == mismatch && p.last.Evidence != nil && words.TLSFails.In(p.last.Evidence.Error)
 }
 
 // complainsNow says whether the container's log tells of an error since the last attempts began:
@@ -98,12 +107,108 @@ func (p *probing) quoteInto(f *finding) {
 		f.because, f.chain = append(f.because, itsLogAt(said, c.place)), p.chain(c.at)
 	} else if p.last.Evidence != nil {
 		said = p.last.Evidence.Output
-		if at, first := p.saidFirst(); at != nil {
+		if at, meanwhile := p.saidMeanwhile(); at != nil {
+			said = meanwhile
+			f.because, f.chain = append(f.because, fmt.Sprintf("What its log says at each attempt: %s.", quote(meanwhile, quoted))), p.chain(at)
+		} else if at, first := p.saidFirst(); at != nil {
 			f.because, f.chain = append(f.because, fmt.Sprintf("The first that its log says after it was last well: %s.", quote(first, quoted))), p.chain(at)
 		}
 	}
 	p.h.namedFile(f, p.run.Container, said)
 	p.h.meant(f, p.run.Container, said) // whose advice comes first: it says more
+}
+
+// unvoiced are the causes that are concluded from what the container does, of which it may say more itself.
+var unvoiced = []answer.Cause{
+	answer.ChildProcessEnded, answer.ProcessLimit, answer.AppHang, answer.AppOverloaded, answer.AppSlowStart, answer.ProbeTimeoutTooShort,
+}
+
+// voiced adds to what was concluded what the container itself says of it: its answer, and its log.
+func (p *probing) voiced(f *finding) {
+	said := f.parts(p.run.Container).String()
+	if !slices.Contains(unvoiced, f.cause) || strings.Contains(said, "log says") {
+		return
+	}
+	if ev := p.last.Evidence; ev != nil && ev.Output != "" && p.mode == answered && !words.Within(said, words.Told(ev.Output)) {
+		f.because = append(slices.Clip(f.because), fmt.Sprintf("It answers %d%s.", ev.Status, saying(ev.Output)))
+	}
+	c := p.complained()
+	if at, meanwhile := p.saidMeanwhile(); c.at == nil {
+		c.at, c.said = at, meanwhile
+	}
+	if c.at != nil && !words.Within(said, c.said) {
+		f.because = append(slices.Clip(f.because), itsLogAt(c.said, c.place))
+		f.chain = append(slices.Clip(f.chain), links(c.at)...)
+	}
+}
+
+// voicedAfter is how long after an attempt ended what was said of it may stand in the log: the runtime
+// writes down what comes by a pipe.
+const voicedAfter = 300 * time.Millisecond
+
+// saidMeanwhile is what the container says in its log while it is asked, at each attempt that the newest
+// look still has, and at no other time: nobody calls that an error, and it tells of the answer all the same.
+func (p *probing) saidMeanwhile() (at *fact.Fact, said string) {
+	at, _ = p.log()
+	if at == nil || p.mode == refused || p.mode == unreachable {
+		return nil, ""
+	}
+	look := fact.Of[fact.Looked](at)
+	if len(look.SaidAt) != len(look.Said) {
+		return nil, ""
+	}
+	var each [][]string // what was said at an attempt, of the newest first
+	for _, f := range slices.Backward(p.failed) {
+		lines := saidAt(look, f)
+		if f.Seen.After(at.Seen) || f.When().Before(look.SaidAt[0]) || len(lines) == 0 && voicedUntil(f).After(at.Seen) {
+			continue
+		}
+		each = append(each, lines)
+	}
+	if len(each) < 2 {
+		return nil, ""
+	}
+	all := slices.DeleteFunc(each[0], func(line string) bool {
+		missing := func(others []string) bool { return !hasAlike(others, line) }
+		return slices.ContainsFunc(each[1:], missing) || p.saidElse(look, line)
+	})
+	if len(all) == 0 {
+		return nil, ""
+	}
+	return at, strings.Join(all, " / ")
+}
+
+// voicedUntil is until when what is said of an attempt stands in the log.
+func voicedUntil(f *fact.Fact) time.Time { return f.Seen.Add(voicedAfter) }
+
+// during says whether something was said while an attempt was made.
+func during(said time.Time, f *fact.Fact) bool {
+	return !said.Before(f.When()) && !said.After(voicedUntil(f))
+}
+
+// saidAt are what a log says while an attempt is made, in its order, each once.
+func saidAt(look fact.Looked, f *fact.Fact) (all []string) {
+	for i, line := range look.Said {
+		if during(look.SaidAt[i], f) && words.Tells(line) && !hasAlike(all, words.Gist(line)) {
+			all = append(all, words.Gist(line))
+		}
+	}
+	return all
+}
+
+// saidElse says whether a log says the like when nobody asks.
+func (p *probing) saidElse(look fact.Looked, line string) bool {
+	for i, other := range look.Said {
+		asked := func(f *fact.Fact) bool { return during(look.SaidAt[i], f) }
+		if words.Alike(words.Gist(other), line) && !slices.ContainsFunc(p.failed, asked) {
+			return true
+		}
+	}
+	return false
+}
+
+func hasAlike(all []string, line string) bool {
+	return slices.ContainsFunc(all, func(other string) bool { return words.Alike(other, line) })
 }
 
 // saidFirst is what a person would read in the log after the container was last well, up to when it

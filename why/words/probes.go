@@ -13,6 +13,11 @@ var (
 	TLSAlert = says("net/http of Go 1.26, ReadResponse",
 		[]string{`malformed http response "\x15\x03`},
 		`net/http: HTTP/1.x transport connection broken: malformed HTTP response "\x15\x03\x01\x00\x02\x02"`)
+	// TLSFails is an alert with which a server that speaks TLS, and the client's, gives a handshake up for
+	// what it lacks itself, such as a certificate for the name that is asked (RFC 8446, 6.2).
+	TLSFails = says("crypto/tls of Go 1.26, alertText",
+		[]string{"remote error: tls: internal error", "remote error: tls: unrecognized name", "remote error: tls: handshake failure"},
+		`Get "https://10.42.0.10:8443/": remote error: tls: internal error`, "remote error: tls: unrecognized name", "remote error: tls: handshake failure")
 	OtherProtocol = says("net/http, crypto/tls and http2 of Go 1.26",
 		[]string{"http response to https client", "malformed http", "first record does not look like a tls handshake", "tls: ", "http2: "},
 		"http: server gave HTTP response to HTTPS client", `malformed HTTP status code "ready"`, "tls: first record does not look like a TLS handshake", "http2: server sent GOAWAY")
@@ -31,6 +36,12 @@ var (
 
 // BrokeOff says whether an answer ended before it was there (io of Go, EOF).
 func BrokeOff(text string) bool { return strings.Contains(text, "EOF") }
+
+// Alert is the alert in an error of a handshake, as Go words it.
+func Alert(text string) string {
+	_, alert, _ := strings.Cut(text, "remote error: ")
+	return alert
+}
 
 // CutShort says whether an answer ended in its middle (io of Go, ErrUnexpectedEOF).
 func CutShort(text string) bool { return strings.HasSuffix(text, "unexpected EOF") }

@@ -156,6 +156,7 @@ func made(t *testing.T) []string {
 		&net.OpError{Op: "read", Net: "tcp", Err: &os.SyscallError{Syscall: "read", Err: syscall.ECONNRESET}},
 		&net.DNSError{Err: "no such host", Name: "db", Server: "10.96.0.10:53", IsNotFound: true},
 		os.ErrDeadlineExceeded,
+		&net.OpError{Op: "remote error", Err: tls.AlertError(80)}, // RFC 8446, 6: internal_error
 	)
 	for _, errno := range []syscall.Errno{
 		syscall.ENOSPC, syscall.EDQUOT, syscall.EMFILE, syscall.ENFILE, syscall.EROFS, syscall.ENOENT, syscall.EADDRINUSE, syscall.EACCES, syscall.EPERM,

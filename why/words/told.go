@@ -87,7 +87,8 @@ func SignedBy(output string) string {
 }
 
 // failures are the members of an object, however deep, that tell of a failure or of its
-// reason, by their path; empty where none does, or where it is no object.
+// reason, by their path; where they are no more than the word for one, with all else that it
+// says; empty where none does, or where it is no object.
 func failures(text string) string {
 	var object map[string]any
 	if json.Unmarshal([]byte(text), &object) != nil {
@@ -95,8 +96,41 @@ func failures(text string) string {
 	}
 	var all []string
 	failuresIn(object, "", &all)
+	if len(all) > 0 && !slices.ContainsFunc(all, func(one string) bool { return !bareMember.MatchString(one) }) {
+		besidesIn(object, "", &all)
+	}
 	slices.Sort(all)
-	return strings.Join(all, ", ")
+	return strings.Join(slices.Compact(all), ", ")
+}
+
+var (
+	// bareMember fits a member whose value is a word or number, such as the status itself.
+	bareMember = regexp.MustCompile(`^\S+: [\w-]*$`)
+	// good fits the value of a member that is well, incidental the name of one that says nothing of why.
+	good       = regexp.MustCompile(`(?i)^(up|ok|okay|healthy|pass(ed|ing)?|success(ful)?|green|alive|running|ready|enabled|connected)$`)
+	incidental = regexp.MustCompile(`(?i)^(time|timestamp|date|version|uptime|id|path|requestid|request_id|trace_?id|build|commit|hostname|host|pid)$`)
+)
+
+// besidesIn adds the members that a health check has beside its status, without those that are well.
+func besidesIn(value any, path string, all *[]string) {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, inner := range v {
+			if !incidental.MatchString(name) {
+				besidesIn(inner, strings.TrimPrefix(path+"."+name, "."), all)
+			}
+		}
+	case []any:
+		for _, inner := range v {
+			besidesIn(inner, path, all)
+		}
+	case string:
+		if said := strings.Join(strings.Fields(v), " "); said != "" && !good.MatchString(said) {
+			*all = append(*all, path+": "+said)
+		}
+	case float64:
+		*all = append(*all, fmt.Sprintf("%s: %v", path, v))
+	}
 }
 
 func failuresIn(value any, path string, all *[]string) {
