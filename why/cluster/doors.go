@@ -85,6 +85,10 @@ func Deaf(service *v1.Service, port int32, pods []v1.Pod, answers []answer.Answe
 			if j < 0 || answers[j].Listening == nil || !ok || slices.Contains(answers[j].Listening.Ports, target) {
 				continue
 			}
+			if hop, stray := strayed(service, p, &pods[i], pods, answers); stray {
+				hop.By = by
+				return []answer.Hop{hop}
+			}
 			if !slices.Contains(answers[j].Listening.Loopback, target) && mayComeUp(p, &pods[i], &answers[j]) {
 				continue
 			}
@@ -104,6 +108,27 @@ func Deaf(service *v1.Service, port int32, pods []v1.Pod, answers []answer.Answe
 		}
 	}
 	return nil
+}
+
+// strayed is the hop to a Service whose selector fits a pod, too, that is not what it is made for: it does
+// not listen where another kind of pod behind it does.
+func strayed(service *v1.Service, p v1.ServicePort, pod *v1.Pod, pods []v1.Pod, answers []answer.Answer) (answer.Hop, bool) {
+	target, _ := targetOf(p, pod)
+	serves := slices.IndexFunc(pods, func(other v1.Pod) bool {
+		n := slices.IndexFunc(answers, func(a answer.Answer) bool { return a.Subject.UID == other.UID })
+		on, ok := targetOf(p, &other)
+		return n >= 0 && ok && CalledLike(&other) != CalledLike(pod) && answers[n].Listening != nil && slices.Contains(answers[n].Listening.Ports, on)
+	})
+	if serves < 0 || !slices.ContainsFunc(answers, func(a answer.Answer) bool { return a.Subject.UID == pod.UID && youngest(pod, a.AsOf) >= settles }) {
+		return answer.Hop{}, false
+	}
+	name := service.Namespace + "/" + service.Name
+	return answer.Hop{
+		Service: name, Cause: answer.SelectorMismatch,
+		Text: fmt.Sprintf("Service %s selects %s, which is so of pod %s, too, that does not listen on port %d as pod %s does: the requests that go there are refused.",
+			name, labels.Set(service.Spec.Selector), pod.Name, target, pods[serves].Name),
+		Fixes: []answer.Fix{edit(service, fmt.Sprintf("have its selector fit only pods like %s: add a label that pods like %s do not have", pods[serves].Name, pod.Name))},
+	}, true
 }
 
 // tries is how long one that asks for a connection may wait until it asks again: the kernel

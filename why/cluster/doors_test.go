@@ -43,6 +43,31 @@ func TestDeaf(t *testing.T) {
 	}
 }
 
+// A Service whose selector fits a worker that serves nobody, beside the pods that it is made for.
+func TestStrayed(t *testing.T) {
+	s := &v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "orders"}, Spec: v1.ServiceSpec{Selector: map[string]string{"app": "orders"}, Ports: []v1.ServicePort{{Port: 8000}}}}
+	for name, test := range map[string]struct {
+		age   time.Duration
+		ports []int32
+		stray bool
+	}{
+		"a worker":         {20 * time.Second, nil, true},
+		"it may come up":   {5 * time.Second, nil, false},
+		"it listens there": {20 * time.Second, []int32{8000}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			web, worker := podWith("orders", "", "", 0), podWith("orders-worker", "", "", 0)
+			worker.UID, worker.CreationTimestamp = "worker", metav1.NewTime(dawn.Add(-test.age))
+			a, b := answer.New(answer.Subject{UID: web.UID}, dawn, answer.Coverage{}), answer.New(answer.Subject{UID: worker.UID}, dawn, answer.Coverage{})
+			a.Listening, b.Listening = &answer.Listening{Ports: []int32{8000}}, &answer.Listening{Ports: test.ports}
+			hops := Deaf(s, 8000, []v1.Pod{web, worker}, []answer.Answer{a, b}, "it asks")
+			if len(hops) > 0 != test.stray || test.stray && hops[0].Cause != answer.SelectorMismatch {
+				t.Errorf("%+v", hops)
+			}
+		})
+	}
+}
+
 // A Service leads nowhere by a name that no pod behind it gives a port.
 func TestNoSuchName(t *testing.T) {
 	pod := podWith("db", "", "", 0)
