@@ -40,7 +40,7 @@ func init() {
 		},
 		rule[*probing]{
 			name: "probe-listens-elsewhere", causes: []answer.Cause{answer.ProbeWrongPort, answer.AppListensElse, answer.AppNotListening},
-			needs:   "no success in any run, and a look that finds the container listening on another port, only on loopback, or over IPv6 only where it is asked over IPv4; an error of its log that names the probed port, and no place that it asks, makes it app-not-listening",
+			needs:   "no success in any run, and a look that finds the container listening on another port, only on loopback, or over IPv6 only where it is asked over IPv4; an error of its log that names the probed port, and no place that it asks, or the words of a runtime that listens for a debugger there and nowhere else, makes it app-not-listening",
 			against: "a listener on the probed port; one of another container",
 			yields:  []string{"probe-program-given-up"},
 			seesAll: true,
@@ -329,6 +329,9 @@ func probeListensElsewhere(p *probing) *finding {
 		_, port, ok := splitAddress(l.Address)
 		return ok && p.otherFamily(l) && port == fmt.Sprint(p.port())
 	})
+	if said, line := p.inLogs(words.Debugger.In); said != nil && onlyIn(line, mine) {
+		return p.awaitsDebugger(at, said, line, mine)
+	}
 	said, why := p.saysOfPort()
 	switch {
 	case said != nil && !over6 && !onLoopback:
@@ -355,6 +358,22 @@ func probeListensElsewhere(p *probing) *finding {
 		f.fixes = []answer.Fix{p.portFix(mine)}
 	}
 	return f
+}
+
+// onlyIn says whether a line names the port of each listener.
+func onlyIn(line string, listeners []fact.Listener) bool {
+	numbers := strings.FieldsFunc(line, func(r rune) bool { return r < '0' || r > '9' })
+	return !slices.ContainsFunc(portsOf(listeners), func(port string) bool { return !slices.Contains(numbers, port) })
+}
+
+// awaitsDebugger words that nobody but a debugger is listened for.
+func (p *probing) awaitsDebugger(at, said *fact.Fact, line string, mine []fact.Listener) *finding {
+	return &finding{
+		cause: answer.AppNotListening, weight: certain, chain: p.chain(at, said),
+		text: fmt.Sprintf("Container %s listens for a debugger alone, on %s, and not on port %d: its runtime was started so that it waits for one before it runs the program. Its log says: %s.",
+			p.run.Container, listening(mine), p.port(), quote(words.Gist(line), quoted)),
+		fixes: []answer.Fix{p.h.specFix("take the debugger's option out of its command or variables (--inspect-brk in NODE_OPTIONS, suspend=y of -agentlib:jdwp, debugpy --wait-for-client, dlv)")},
+	}
 }
 
 // saysOfPort are the words of an error in the log that name the probed port, with what follows

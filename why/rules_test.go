@@ -360,6 +360,11 @@ func TestProbes(t *testing.T) {
 				l.Said = []string{"ERROR dial tcp 10.43.0.9:8080: connect: connection refused"}
 			}))
 		}},
+		{name: "it listens for a debugger alone", cause: answer.AppNotListening, says: "listens for a debugger alone", pod: web(func(c *v1.Container) { c.Ports = []v1.ContainerPort{{ContainerPort: 8080}} }), tale: func(s *tale) {
+			fail(s, connectionRefused(fact.Liveness), look(func(l *fact.Looked) {
+				l.Listeners[0].Address, l.Said = "127.0.0.1:9229", []string{"Debugger listening on ws://127.0.0.1:9229/a2ac8b24", "For help, see: https://nodejs.org/en/docs/inspector"}
+			}))
+		}},
 		{name: "only loopback", cause: answer.AppListensElse, tale: func(s *tale) {
 			fail(s, connectionRefused(fact.Liveness), look(func(l *fact.Looked) { l.Listeners[0].Address = "127.0.0.1:8080" }))
 		}},

@@ -109,24 +109,30 @@ func (f *follower) saysToo(ctx context.Context, pod *v1.Pod, a *answer.Answer, i
 }
 
 // fellows goes to the workload that asks what a pod asks, a queue mostly, and says of its work with the same
-// thing that the pod's error names what went wrong there, where one alone does.
+// thing that the pod's error names what went wrong there, or is configured for a queue that the error names
+// and is not well, where one alone does.
 func (f *follower) fellows(ctx context.Context, pod *v1.Pod, a *answer.Answer, v answer.Verdict, k asker, left int) []answer.Hop {
 	said := cluster.Quoted(a, v)
-	things := cluster.Things(said)
-	if left < mostHops || len(things) == 0 {
+	things, called := cluster.Things(said), cluster.ThingsCalled(said)
+	if left < mostHops || len(things)+len(called) == 0 {
 		return nil
 	}
 	found, why := map[string]way{}, ""
 	for _, h := range f.askTheSame(ctx, pod, k) {
 		thing, text := cluster.WorksAt(h.told, things, said)
+		says, about := "says it of the same", "both its error and that of the other are about"
+		if thing == "" && cluster.Root(h.told) >= 0 {
+			thing = cluster.ConfiguredFor(h.pod, called)
+			says, about = "is configured for the same", "its error is about what the other is configured for,"
+		}
 		if thing == "" {
 			continue
 		}
 		by := place{Reach: answer.Reach{How: answer.ReachSaid, Text: prose.Brief(text, 100)}, asker: k}
 		by.told, by.failing, by.answered = true, false, false
 		if w := f.at(ctx, by, nil, h.pod, left); len(w.hops) > 0 {
-			why = fmt.Sprintf("both its error and that of the other are about %s, and both ask %s/%s", thing, h.service.Namespace, h.service.Name)
-			w.hops[0].By = fmt.Sprintf("pod %s/%s says it of the same %s", h.pod.Namespace, h.pod.Name, thing)
+			why = fmt.Sprintf("%s %s, and both ask %s/%s", about, thing, h.service.Namespace, h.service.Name)
+			w.hops[0].By = fmt.Sprintf("pod %s/%s %s %s", h.pod.Namespace, h.pod.Name, says, thing)
 			found[cluster.CalledLike(h.pod)] = w
 		}
 	}

@@ -90,6 +90,8 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 			if named := f.configured(ctx, pod); len(named) == 1 {
 				cluster.Behind(&a.Verdicts[i], named[0].Text, pod.Namespace, named[0].host, f.well(ctx, pod.Namespace, named[0].host))
 			}
+		case cluster.Plain(v):
+			f.asks(ctx, pod, a, i)
 		}
 	}
 }
@@ -126,6 +128,11 @@ func (f *follower) from(ctx context.Context, pod *v1.Pod, a *answer.Answer, v an
 	k.top = f.lastWell
 	called := f.called(ctx, pod, a, v)
 	k.letDown(a, called)
+	if v.Cause == answer.InitWaiting { // what it says that it waits for goes before whom it asks for that
+		if hops := f.jobs(ctx, pod, a, v, k, left); len(hops) > 0 {
+			return hops
+		}
+	}
 	var guessed []way
 	for _, p := range places(k, a, v, called) {
 		w := f.to(ctx, pod, p, asked, left)
@@ -452,6 +459,9 @@ func unseen(p place, met bool, a *answer.Answer) (answer.Cause, string) {
 		return mute, how
 	}
 	text, waits := cluster.Waits(a, p.top)
+	if p.late && met && fails && cluster.Idle(a) {
+		return cause, failed // it is no hang that says what is wrong
+	}
 	if p.late && met {
 		mute, how, ok := cluster.Mute(a)
 		switch idle := mute == answer.AppHang; {

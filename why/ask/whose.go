@@ -35,6 +35,28 @@ func (f *follower) name(ctx context.Context, pod *v1.Pod, a *answer.Answer, i in
 	}
 }
 
+// asks tells of one that answers with a failure whom it asks, where its connections lead to one Service
+// alone: an error of a client's library seldom says at whom it was met.
+func (f *follower) asks(ctx context.Context, pod *v1.Pod, a *answer.Answer, i int) {
+	var asked *v1.Service
+	for _, r := range a.Reaches {
+		host, _ := split(r.Place)
+		if r.How != answer.ReachOpen && r.How != answer.ReachLately {
+			continue
+		}
+		switch service, target := f.resolve(ctx, pod.Namespace, host); {
+		case service == nil || f.foreign(service, target) || cluster.Leads(service, pod):
+		case asked != nil && asked.UID != service.UID:
+			return
+		default:
+			asked = service
+		}
+	}
+	if asked != nil && !strings.Contains(a.Verdicts[i].Text, asked.Name) {
+		cluster.Asked(&a.Verdicts[i], asked.Namespace, asked.Name, f.well(ctx, asked.Namespace, asked.Name))
+	}
+}
+
 // call tells the names of the Services whose addresses a verdict speaks of that leads to another.
 func (f *follower) call(ctx context.Context, pod *v1.Pod, a *answer.Answer, i int) {
 	told := map[string]bool{}

@@ -86,6 +86,32 @@ func Things(said []string) []string {
 	return all
 }
 
+// ThingsCalled are the names that words have for a queue or its like right behind the word for that, be they
+// mere words themselves.
+func ThingsCalled(said []string) []string {
+	var all []string
+	for _, text := range said {
+		for _, m := range things.FindAllStringSubmatch(text, -1) {
+			if name := strings.TrimRight(m[2], ".:-"); name != "" && !slices.Contains(all, name) {
+				all = append(all, name)
+			}
+		}
+	}
+	return all
+}
+
+// ConfiguredFor is the first of some things whose name a pod's specification has for a value.
+func ConfiguredFor(pod *v1.Pod, things []string) string {
+	for _, s := range Settings(pod) {
+		for _, thing := range things {
+			if words.Has(s.Text, thing) {
+				return thing
+			}
+		}
+	}
+	return ""
+}
+
 // WorksAt is the error of a pod that it has at its work with one of some things, as those do to whom a
 // queue gives it, and that thing: not one that says no other than the words of another.
 func WorksAt(a *answer.Answer, things, said []string) (thing, text string) {

@@ -1,9 +1,11 @@
 package cluster
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	v1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 
 	"whylet.dev/whylet/why/answer"
@@ -54,6 +56,20 @@ func TestWorksAt(t *testing.T) {
 
 // What one quotes of another's error is found to be of it, whatever stands around it and however it is
 // quoted; what shares less with it never is.
+func TestConfiguredFor(t *testing.T) {
+	said := []string{"ERROR in shop: publish to queue invoices: NackError: 0 message(s) NACKed", "the queue is full", "job done"}
+	if got := ThingsCalled(said); !slices.Equal(got, []string{"invoices"}) {
+		t.Errorf("%q", got)
+	}
+	for value, want := range map[string]string{"invoices": "invoices", "amqp://queue/invoices": "", "invoices-late": ""} {
+		pod := podWith("billing", "", "", 0)
+		pod.Spec.Containers = []v1.Container{{Env: []v1.EnvVar{{Name: "QUEUE", Value: value}}}}
+		if got := ConfiguredFor(&pod, []string{"invoices"}); got != want {
+			t.Errorf("%s: %q, want %q", value, got, want)
+		}
+	}
+}
+
 func TestRepeat(t *testing.T) {
 	word := rapid.StringMatching(`[a-z]{3,9}`)
 	rapid.Check(t, func(t *rapid.T) {

@@ -170,6 +170,17 @@ func Behind(v *answer.Verdict, where, space, name string, well bool) {
 	v.Fixes = append(slices.Clip(v.Fixes), fix)
 }
 
+// Asked adds to a verdict of one that answers with a failure whom it asks.
+func Asked(v *answer.Verdict, space, name string, well bool) {
+	p, is := v.Parts, ""
+	if well {
+		is = ", whose pods are ready"
+	}
+	p.Because = append(slices.Clip(p.Because), fmt.Sprintf("It asks Service %s/%s%s.", space, name, is))
+	v.Say(p)
+	v.Fixes = append(slices.Clip(v.Fixes), kubectl.Inspect("see what is known of whom it asks", kubectl.Command(space, "why svc/%s", name)))
+}
+
 // Blames is the member of the health check's answer, which a verdict quotes, that fails and is
 // called by the name of a Service; empty where none is.
 func Blames(v answer.Verdict, service string) string {

@@ -59,6 +59,12 @@ var (
 	aside = regexp.MustCompile(`(?i)deprecat|\bto suppress this (message|warning)\b|\b(might|may|could) (become|be|get|lead|cause)\b`)
 )
 
+// clientLeft fits what a server says of a client that hung up, which is no fault of the server's.
+var clientLeft = regexp.MustCompile(`(?i)\bconnection to client lost\b|\b(?:could not|cannot|unable to|failed to) (?:send|receive|write|read|flush) (?:data |to |from |response |reply )*(?:to |from )?(?:the )?client\b|\bclient (?:prematurely )?(?:closed (?:the )?connection|disconnected|hung up|went away|has gone away)\b|\bunexpected EOF on client connection\b`)
+
+// breaksFor fits what tells at any level that something is broken off, and that a refusal or an error is why.
+var breaksFor = regexp.MustCompile(`(?i)\b(?:clos(?:ed|ing)|disconnect(?:ed|ing)?|reject(?:ed|ing)?|abort(?:ed|ing)?|dropp(?:ed|ing)|den(?:ied|ying)|refus(?:ed|ing)|stopp(?:ed|ing)|giving up|gave up)\b[^:;]{0,60}\b(?:because|due to|reason)\b:? .{0,80}\b(?:refused|rejected|denied|fail(?:ed|ure)|error|invalid|not (?:allowed|supported|permitted)|unsupported|mismatch|expired|exceeded|too many)\b`)
+
 // systems fits a line that ends with the C library's words for what a system call came
 // to, most often before a program's own "giving up".
 var systems = regexp.MustCompile(`(?i)(?:: | "|\()(no such file or directory|permission denied|address already in use|no space left on device|cannot allocate memory|too many open files|read-only file system|not a directory|is a directory|operation not permitted|input/output error|device or resource busy|connection refused|no route to host|name or service not known)"?\)?\.?$`)
@@ -215,6 +221,8 @@ func gravity(lines []string, i int, gist string) int {
 	}
 	mildly := mild.MatchString(line)
 	switch {
+	case clientLeft.MatchString(gist):
+		return plain
 	case gravest.MatchString(line):
 		if putsAway(gist, false) {
 			return parting
@@ -232,6 +240,8 @@ func gravity(lines []string, i int, gist string) int {
 		return trouble
 	case !warns.MatchString(line) && putsAway(gist, mildly):
 		return parting
+	case breaksFor.MatchString(gist):
+		return trouble
 	case mildly && tellsOfAnother(gist):
 		return warning
 	case !mildly && (tellsOfFault(gist) || lacking.MatchString(gist)), beginsGrave.MatchString(bracketed.ReplaceAllString(gist, "")):
