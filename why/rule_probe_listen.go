@@ -329,8 +329,11 @@ func probeListensElsewhere(p *probing) *finding {
 		_, port, ok := splitAddress(l.Address)
 		return ok && p.otherFamily(l) && port == fmt.Sprint(p.port())
 	})
-	if said, line := p.inLogs(words.Debugger.In); said != nil && onlyIn(line, mine) {
-		return p.awaitsDebugger(at, said, line, mine)
+	for _, said := range slices.Backward(p.run.Looks) {
+		lines := fact.Of[fact.Looked](said).Said
+		if i := words.LastOf(lines, words.Debugger); i >= 0 && onlyIn(lines[i], mine) {
+			return p.awaitsDebugger(at, said, lines[i], mine)
+		}
 	}
 	said, why := p.saysOfPort()
 	switch {
