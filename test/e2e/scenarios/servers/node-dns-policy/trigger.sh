@@ -1,3 +1,3 @@
 . "$(dirname "$0")/../../lib.sh"
 ready prices
-said "EAI_AGAIN\|ENOTFOUND"; sleep 6
+said "health check of prices failed"; sleep 6
