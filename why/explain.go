@@ -66,7 +66,8 @@ func Explain(known *history.History, o Options) answer.Answer {
 		a.Symptoms = append(a.Symptoms, t.Symptom)
 		a.Verdicts = append(a.Verdicts, v)
 	}
-	a.Listening, a.Reaches, a.Complaints, a.Changes = h.listening(), h.reaches(), h.complaints(), h.changes()
+	a.Listening, a.Reaches, a.Changes = h.listening(), h.reaches(), h.changes()
+	a.Complaints, a.Warnings = h.complaints()
 	if len(a.Symptoms) == 0 {
 		t := h.wellness(o.Container)
 		t.ID = "s1"

@@ -226,9 +226,9 @@ func ephemeral(place string) bool {
 const complainsLately = 2 * time.Minute
 
 // complaints are what the pod's containers say of errors: lately, whatever they said after it,
-// or before; or, where nobody knows when a line was said, at the ends of their logs.
-func (h *inquiry) complaints() []answer.Complaint {
-	var all []answer.Complaint
+// or before; or, where nobody knows when a line was said, at the ends of their logs. Of one that says
+// of none lately, warned is what it warns of.
+func (h *inquiry) complaints() (all, warned []answer.Complaint) {
 	for _, name := range h.Containers() {
 		run := h.Last(name)
 		if run == nil || run.Exit != nil {
@@ -239,13 +239,17 @@ func (h *inquiry) complaints() []answer.Complaint {
 			if len(look.Said) == 0 {
 				continue
 			}
-			if c, ok := complaint(f, look, h.now.Add(-complainsLately)); ok {
+			c, ok := complaint(f, look, h.now.Add(-complainsLately))
+			if ok {
 				all = append(all, c)
+			}
+			if text := words.Trouble(history.SaidSince(f, h.now.Add(-complainsLately)), true); (!ok || c.Before) && len(look.SaidAt) > 0 && text != "" {
+				warned = append(warned, answer.Complaint{Container: f.Container, Text: prose.Brief(text, quoted), Another: blames(text), Fact: f.ID})
 			}
 			break
 		}
 	}
-	return all
+	return all, warned
 }
 
 // complaint is what the end of a log says of an error.

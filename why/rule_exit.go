@@ -165,7 +165,9 @@ func ownExit(e ending) *finding {
 	e.h.namedFile(f, e.run.Container, e.inItsWords())
 	e.meant(f, e.lastWord()) // whose advice comes first: it says more
 	e.mayNotWrite(f)
-	e.h.raisingFile(f, e.run.Container, e.raisedAt())
+	if !words.OfAnother(e.inItsWords()) {
+		e.h.raisingFile(f, e.run.Container, e.raisedAt())
+	}
 	f.notes = e.childOOM()
 	if code > 128 && fact.SignalNames[code-128] != "" && !e.exit.StatusKnown || e.childKilled() {
 		f.weight = weak // as likely a signal's

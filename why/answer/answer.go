@@ -36,6 +36,8 @@ type Answer struct {
 	Reaches []Reach `json:"reaches,omitempty"`
 	// Complaints are what its containers say of errors at the ends of their logs.
 	Complaints []Complaint `json:"complaints,omitempty"`
+	// Warnings are what containers say lately and call no error, of those that tell of none.
+	Warnings []Complaint `json:"warnings,omitempty"`
 	// Changes are those of what the pod reads, as far as somebody saw, the newest last.
 	Changes []Changed `json:"changes,omitempty"`
 }

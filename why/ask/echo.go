@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -108,31 +109,82 @@ func (f *follower) saysToo(ctx context.Context, pod *v1.Pod, a *answer.Answer, i
 	return true
 }
 
+// saysMeanwhile tells what the one pod that looks well, of those that a pod asks by its connections or its
+// configuration, says in its log of errors or warnings, where the pod was answered with a failure: nothing
+// but the time shows that they belong together, so it is told and not blamed.
+func (f *follower) saysMeanwhile(ctx context.Context, pod *v1.Pod, a *answer.Answer, i int) bool {
+	if !cluster.WasAnswered(a, a.Verdicts[i]) {
+		return false
+	}
+	pods, err := f.client.CoreV1().Pods(pod.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return false
+	}
+	var who *v1.Pod
+	var says answer.Complaint
+	looked := 0
+	for _, service := range f.asked(ctx, pod, a) {
+		behind := cluster.Selected(service, pods.Items)
+		for n := range behind {
+			other := &behind[n]
+			if looked == mostEchoes || other.UID == pod.UID || !cluster.LooksWell(other) {
+				continue
+			}
+			looked++
+			told, err := f.about(ctx, other)
+			c, ok := cluster.Meanwhile(&told)
+			if err != nil || !ok {
+				continue
+			}
+			if who != nil && cluster.CalledLike(who) != cluster.CalledLike(other) {
+				return false // nobody knows which of them it is
+			}
+			who, says = other, c
+		}
+	}
+	if who == nil {
+		return false
+	}
+	cluster.SaysMeanwhile(&a.Verdicts[i], who, says)
+	return true
+}
+
+// asked are the Services that a pod asks: those to which it has or had connections, and those that its
+// configuration names.
+func (f *follower) asked(ctx context.Context, pod *v1.Pod, a *answer.Answer) (all []*v1.Service) {
+	add := func(s *v1.Service) {
+		if s != nil && !f.foreign(s, nil) && !cluster.Leads(s, pod) && !slices.ContainsFunc(all, func(other *v1.Service) bool { return other.UID == s.UID }) {
+			all = append(all, s)
+		}
+	}
+	for _, r := range a.Reaches {
+		host, _ := split(r.Place)
+		service, _ := f.resolve(ctx, pod.Namespace, host)
+		add(service)
+	}
+	for _, p := range f.configured(ctx, pod) {
+		add(p.service)
+	}
+	return all
+}
+
 // fellows goes to the workload that asks what a pod asks, a queue mostly, and says of its work with the same
 // thing that the pod's error names what went wrong there, or is configured for a queue that the error names
 // and is not well, where one alone does.
 func (f *follower) fellows(ctx context.Context, pod *v1.Pod, a *answer.Answer, v answer.Verdict, k asker, left int) []answer.Hop {
 	said := cluster.Quoted(a, v)
-	things, called := cluster.Things(said), cluster.ThingsCalled(said)
-	if left < mostHops || len(things)+len(called) == 0 {
+	if left < mostHops || len(said) == 0 {
 		return nil
 	}
 	found, why := map[string]way{}, ""
 	for _, h := range f.askTheSame(ctx, pod, k) {
-		thing, text := cluster.WorksAt(h.told, things, said)
-		says, about := "says it of the same", "both its error and that of the other are about"
-		if thing == "" && cluster.Root(h.told) >= 0 {
-			thing = cluster.ConfiguredFor(h.pod, called)
-			says, about = "is configured for the same", "its error is about what the other is configured for,"
-		}
-		if thing == "" {
+		by, because, ok := sharesWork(h, said, k, cluster.Since(a, v))
+		if !ok {
 			continue
 		}
-		by := place{Reach: answer.Reach{How: answer.ReachSaid, Text: prose.Brief(text, 100)}, asker: k}
-		by.told, by.failing, by.answered = true, false, false
 		if w := f.at(ctx, by, nil, h.pod, left); len(w.hops) > 0 {
-			why = fmt.Sprintf("%s %s, and both ask %s/%s", about, thing, h.service.Namespace, h.service.Name)
-			w.hops[0].By = fmt.Sprintf("pod %s/%s %s %s", h.pod.Namespace, h.pod.Name, says, thing)
+			why = fmt.Sprintf("%s, and both ask %s/%s", because, h.service.Namespace, h.service.Name)
+			w.hops[0].By = fmt.Sprintf("pod %s/%s: %s", h.pod.Namespace, h.pod.Name, because)
 			found[cluster.CalledLike(h.pod)] = w
 		}
 	}
@@ -144,6 +196,24 @@ func (f *follower) fellows(ctx context.Context, pod *v1.Pod, a *answer.Answer, v
 		return w.hops
 	}
 	return nil
+}
+
+// sharesWork says whether a pod that asks what another asks has to do with its error, which began at a
+// time, and why.
+func sharesWork(h heard, said []string, k asker, since time.Time) (by place, because string, ok bool) {
+	by = place{Reach: answer.Reach{How: answer.ReachSaid}, asker: k}
+	by.told, by.failing, by.answered = true, false, false
+	if thing, text := cluster.WorksAt(h.told, cluster.Things(said), said); thing != "" {
+		by.Text = prose.Brief(text, 100)
+		return by, fmt.Sprintf("both its error and that of the other are about %s", thing), true
+	}
+	if cluster.Root(h.told) < 0 {
+		return by, "", false
+	}
+	if thing := cluster.ConfiguredFor(h.pod, cluster.ThingsCalled(said)); thing != "" {
+		return by, fmt.Sprintf("it is configured for %s, of which the error speaks", thing), true
+	}
+	return by, "it went right before that", cluster.WentBefore(h.told, k.well, since)
 }
 
 // askTheSame are the pods whose configuration names a Service that a pod's names, too.

@@ -77,6 +77,7 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 			cluster.Mention(&a.Verdicts[i], hops)
 		}
 		switch {
+		case f.elsewhere(ctx, pod, a, i):
 		case f.mutual != nil:
 			cluster.Mutual(&a.Verdicts[i], pod, f.mutual, f.circles[f.mutual.UID], f.domain(ctx, f.mutual))
 		case f.nameless(ctx, pod, a, i):
@@ -90,6 +91,7 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 			if named := f.configured(ctx, pod); len(named) == 1 {
 				cluster.Behind(&a.Verdicts[i], named[0].Text, pod.Namespace, named[0].host, f.well(ctx, pod.Namespace, named[0].host))
 			}
+		case f.saysMeanwhile(ctx, pod, a, i):
 		case cluster.Plain(v):
 			f.asks(ctx, pod, a, i)
 		}
@@ -349,6 +351,9 @@ func (f *follower) at(ctx context.Context, p place, service *v1.Service, pod *v1
 		p.Text += ", and there are connections between them"
 	}
 	i := cluster.Root(&a)
+	if service != nil && i < 0 {
+		i = cluster.Done(&a) // who is asked is not to be done
+	}
 	own := hopTo(p, service, pod, &a, i)
 	w := way{seen: p.How != "" || met, first: cluster.First(&a, i)}
 	echoes := i < 0 && cluster.Echoes(p.said, &a)

@@ -35,6 +35,24 @@ func (f *follower) name(ctx context.Context, pod *v1.Pod, a *answer.Answer, i in
 	}
 }
 
+// elsewhere tells of a pod that asks for a Service by its name where nobody knows it: at the node's name
+// server.
+func (f *follower) elsewhere(ctx context.Context, pod *v1.Pod, a *answer.Answer, i int) bool {
+	setting, ok := cluster.AsksTheNode(pod)
+	if !ok {
+		return false
+	}
+	sure, ok := cluster.NotThere(a, a.Verdicts[i])
+	if !ok {
+		return false
+	}
+	for _, p := range f.configured(ctx, pod) {
+		cluster.UnknownThere(&a.Verdicts[i], pod, p.host, p.Text, setting, sure)
+		return true
+	}
+	return false
+}
+
 // asks tells of one that answers with a failure whom it asks, where its connections lead to one Service
 // alone: an error of a client's library seldom says at whom it was met.
 func (f *follower) asks(ctx context.Context, pod *v1.Pod, a *answer.Answer, i int) {

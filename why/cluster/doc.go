@@ -14,7 +14,8 @@
 //	mutual.go     pods that wait for each other; copies.go, and for those that have a copy;
 //	              ordinal.go, and for one before it that is not ready
 //	steps.go      what to do about one that looks well and is to blame
-//	address.go    addresses that pods had, and who still asks there; no_name.go, names of nobody
+//	address.go    addresses that pods had, and who still asks there; no_name.go, names of nobody;
+//	              name_server.go, who asks for them where nobody knows any
 //	named_line.go the line of a ConfigMap that words are about
 //	said.go       whom words call by its name; job.go, Jobs, and what keeps one from being complete
 //	node.go       what a node promised its pods, and what presses it

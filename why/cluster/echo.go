@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -62,6 +63,35 @@ func SaysToo(v *answer.Verdict, pod *v1.Pod, by string, c answer.Complaint) {
 	v.Fixes = append([]answer.Fix{fix}, v.Fixes...)
 }
 
+// WasAnswered says whether a verdict is that of one which was answered, or given up, by whom it asks: with a
+// failure, or in the midst.
+func WasAnswered(a *answer.Answer, v answer.Verdict) bool {
+	return Plain(v) || FailsCommand(v) || v.Cause != answer.DependencyDown && slices.ContainsFunc(Words(a, v), func(text string) bool {
+		return AnsweredFailure(text) || words.ToldNo(text) || words.BreaksOff(text)
+	})
+}
+
+// Meanwhile is what the log of a pod that looks well tells now of an error or warning as its own.
+func Meanwhile(a *answer.Answer) (answer.Complaint, bool) {
+	if i := own(a, false); i >= 0 {
+		return a.Complaints[i], true
+	}
+	i := slices.IndexFunc(a.Warnings, func(c answer.Complaint) bool { return !c.Another })
+	if i < 0 {
+		return answer.Complaint{}, false
+	}
+	return a.Warnings[i], true
+}
+
+// SaysMeanwhile adds to a verdict what the one pod that it asks, and that looks well, says in its log now.
+func SaysMeanwhile(v *answer.Verdict, pod *v1.Pod, c answer.Complaint) {
+	name, p := pod.Namespace+"/"+pod.Name, v.Parts
+	p.Because = append(slices.Clip(p.Because), fmt.Sprintf("Pod %s, which it asks, is ready, and the log of its container %s says meanwhile: %s.", name, c.Container, strings.TrimSuffix(c.Text, ".")))
+	v.Say(p)
+	fix := kubectl.Inspect("read what that pod said around it", kubectl.Command(pod.Namespace, "logs %s -c %s --tail=100", pod.Name, c.Container))
+	v.Fixes = append([]answer.Fix{fix}, v.Fixes...)
+}
+
 // things are names of what is worked at: in quotes, after a word for such a thing, or an id.
 var things = regexp.MustCompile("[\"'`]([A-Za-z][\\w.:/-]{4,79})[\"'`]" +
 	`|(?i:\b(?:task|job|message|event|queue|topic|stream|exchange|subject|channel|routing[ _]key|bucket|collection)(?:[ _](?:name|id|type))?(?:: |=| ))([A-Za-z][\w.:/-]{4,79})` +
@@ -110,6 +140,21 @@ func ConfiguredFor(pod *v1.Pod, things []string) string {
 		}
 	}
 	return ""
+}
+
+// rightBefore is how long before the effect another may have gone that takes from the same queue: who looks
+// for it does now and then.
+const rightBefore = 30 * time.Second
+
+// WentBefore says whether a pod is not well for a reason of its own, and has been so since right before
+// another began to fail that had been well.
+func WentBefore(a *answer.Answer, well, since time.Time) bool {
+	i := Root(a)
+	if i < 0 || well.IsZero() || MayLead(a.Verdicts[i]) {
+		return false
+	}
+	first := a.Symptoms[i].First
+	return !first.IsZero() && !first.After(since) && first.After(well.Add(-rightBefore))
 }
 
 // WorksAt is the error of a pod that it has at its work with one of some things, as those do to whom a

@@ -138,6 +138,12 @@ func TurnedAway(said []string, complaint string) bool {
 // was not let in.
 func AnsweredFailure(said string) bool { return words.Any(said, words.LetDown, words.LetsNotIn) }
 
+// Done is the verdict of an answer about a pod whose work is done, so that it serves nobody any more; -1
+// where it is not.
+func Done(a *answer.Answer) int {
+	return slices.IndexFunc(a.Symptoms, func(s answer.Symptom) bool { return s.Kind == answer.Completed })
+}
+
 // gateways fits the answers with which a gateway hands on that another fails (RFC 9110, 15.6.3 to 5).
 var gateways = regexp.MustCompile(`\b50[234]\b`)
 

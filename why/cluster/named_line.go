@@ -81,7 +81,7 @@ func ShowLine(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
 				at, ok = given, true
 			}
 		}
-		if !ok {
+		if !ok || code.MatchString(at.key) && words.OfAnother(quoted) {
 			continue
 		}
 		command := kubectl.Command(pod.Namespace, "edit configmap %s", at.configMap)

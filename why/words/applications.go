@@ -413,3 +413,16 @@ func DiedOf(line string) int32 {
 	}
 	return 0
 }
+
+// refusal fits the status of a refusal in the words of a client that was given it.
+var refusal = regexp.MustCompile(`(?i)\b(?:http error|client error|status(?: code)?|response(?: code)?|returned error)[ :='"(]{1,3}4\d\d\b|\b4\d\d (?:client error|unauthorized|forbidden|bad request|not found|conflict|too many requests)\b`)
+
+// ToldNo says whether words are those of a client that was answered, and with a refusal or a failure.
+func ToldNo(text string) bool { return Any(text, LetDown, TurnedAway) || refusal.MatchString(text) }
+
+// OfAnother says whether words are about another that was asked: where in its own code somebody says so is
+// no place to correct.
+func OfAnother(text string) bool {
+	_, _, unreached := Unreached(text)
+	return unreached || ToldNo(text) || Any(text, TooLate, LetsNotIn, Credentials) || BreaksOff(text)
+}

@@ -60,10 +60,10 @@ var (
 )
 
 // clientLeft fits what a server says of a client that hung up, which is no fault of the server's.
-var clientLeft = regexp.MustCompile(`(?i)\bconnection to client lost\b|\b(?:could not|cannot|unable to|failed to) (?:send|receive|write|read|flush) (?:data |to |from |response |reply )*(?:to |from )?(?:the )?client\b|\bclient (?:prematurely )?(?:closed (?:the )?connection|disconnected|hung up|went away|has gone away)\b|\bunexpected EOF on client connection\b`)
+var clientLeft = regexp.MustCompile(`(?i)\bconnection to client lost\b|\b(?:could not|cannot|unable to|failed to) (?:send|receive|write|read|flush) (?:data |to |from |response |reply )*(?:to |from )?(?:the )?client\b|\bclient (?:prematurely )?(?:closed (?:the )?connection|disconnected|hung up|went away|has gone away)\b|\bunexpected EOF on client connection\b|\bread additional data from client\b`)
 
 // breaksFor fits what tells at any level that something is broken off, and that a refusal or an error is why.
-var breaksFor = regexp.MustCompile(`(?i)\b(?:clos(?:ed|ing)|disconnect(?:ed|ing)?|reject(?:ed|ing)?|abort(?:ed|ing)?|dropp(?:ed|ing)|den(?:ied|ying)|refus(?:ed|ing)|stopp(?:ed|ing)|giving up|gave up)\b[^:;]{0,60}\b(?:because|due to|reason)\b:? .{0,80}\b(?:refused|rejected|denied|fail(?:ed|ure)|error|invalid|not (?:allowed|supported|permitted)|unsupported|mismatch|expired|exceeded|too many)\b`)
+var breaksFor = regexp.MustCompile(`(?:^|: | - )(?:Refusing|Rejecting|Denying|Refused|Rejected|Denied) [a-z]|(?i)\b(?:clos(?:ed|ing)|disconnect(?:ed|ing)?|reject(?:ed|ing)?|abort(?:ed|ing)?|dropp(?:ed|ing)|den(?:ied|ying)|refus(?:ed|ing)|stopp(?:ed|ing)|giving up|gave up)\b[^:;]{0,60}\b(?:because|due to|reason)\b:? .{0,80}\b(?:refused|rejected|denied|fail(?:ed|ure)|error|invalid|not (?:allowed|supported|permitted)|unsupported|mismatch|expired|exceeded|too many)\b`)
 
 // systems fits a line that ends with the C library's words for what a system call came
 // to, most often before a program's own "giving up".
@@ -85,7 +85,7 @@ var frame = regexp.MustCompile("^\\s*(" + strings.Join([]string{
 var upshot = regexp.MustCompile(`(?i)\bkernel pid terminated\b|\bapplication:? \S+ exited with reason:|^crash dump is being written to:`)
 
 // onlyFailed fits what says that something failed, or ended, and no more.
-var onlyFailed = regexp.MustCompile(`^Error: \w{1,20}(\(\w+\))?$|^(\d+ )?errors?$|^(\[\w+\] *)?(\S+ ?: )*(?i:could not|cannot|unable to|failed to) (create|start|launch|initiali[sz]e|boot|run|open) [A-Za-z() ]{1,40}\.?$|(?i)\bfailed (running|starting|executing)\b[^:]{0,40}$|\bprogram will exit\b|\*\*\* .*\bError \d+$|(?i)\bsee (the )?(previous|above|preceding) (messages?|errors?|logs?)\b|\b(fail(ed|s|ure)( to (start|launch|initiali[sz]e|run|boot))?|(could not|cannot|unable to) (start|launch|initiali[sz]e|run|boot)|aborted|unsuccessful(ly)?|exit(ed)?( abnormally| unexpectedly)?( (status|code|value))?|terminated( abnormally| unexpectedly)?|did not exit normally|returned (status|code)|not recoverable(: exiting now)?)\b( (with )?\d+| (with|due to|because of) (an? |the )?(previous |fatal )?(exit )?(code|status|value|errors?|failures?|exceptions?)( \[\w+\])?:?( \d+)?|, exited with \d+| - check the logs\b.*|: \d+)?[.! ]*$|(?i)\b(?:could not|cannot|unable to) (?:start|run|launch) [^.:]{1,40}\. [\w ]{1,30} (?:is|was) not (?:configured|available|initiali[sz]ed|running|started|loaded)\.?$`)
+var onlyFailed = regexp.MustCompile(`(?i)\b(?:unexpected|unhandled|uncaught|unknown) (?:exception|error)[.:!]?$|(?-i)^Error: \w{1,20}(\(\w+\))?$|^(\d+ )?errors?$|^(\[\w+\] *)?(\S+ ?: )*(?i:could not|cannot|unable to|failed to) (create|start|launch|initiali[sz]e|boot|run|open) [A-Za-z() ]{1,40}\.?$|(?i)\bfailed (running|starting|executing)\b[^:]{0,40}$|\bprogram will exit\b|\*\*\* .*\bError \d+$|(?i)\bsee (the )?(previous|above|preceding) (messages?|errors?|logs?)\b|\b(fail(ed|s|ure)( to (start|launch|initiali[sz]e|run|boot))?|(could not|cannot|unable to) (start|launch|initiali[sz]e|run|boot)|aborted|unsuccessful(ly)?|exit(ed)?( abnormally| unexpectedly)?( (status|code|value))?|terminated( abnormally| unexpectedly)?|did not exit normally|returned (status|code)|not recoverable(: exiting now)?)\b( (with )?\d+| (with|due to|because of) (an? |the )?(previous |fatal )?(exit )?(code|status|value|errors?|failures?|exceptions?)( \[\w+\])?:?( \d+)?|, exited with \d+| - check the logs\b.*|: \d+)?[.! ]*$|(?i)\b(?:could not|cannot|unable to) (?:start|run|launch) [^.:]{1,40}\. [\w ]{1,30} (?:is|was) not (?:configured|available|initiali[sz]ed|running|started|loaded)\.?$`)
 
 // level fits the level of a line that says nothing else.
 var level = regexp.MustCompile(`(?i)^\[(emerg|alert|crit|critical|fatal|error|warn|warning|notice|info|debug)\]$`)
@@ -211,6 +211,8 @@ func gravity(lines []string, i int, gist string) int {
 		return empty
 	case i > 0 && Frame(lines[i-1], line), i == 0 && Frame("", line), Frame("", leading.ReplaceAllString(gist, "")), poor.MatchString(gist), strings.HasPrefix(trimmed, "Traceback "):
 		return parting
+	case clientLeft.MatchString(gist):
+		return plain
 	case GivesReason(trimmed), raised.MatchString(trimmed), belowTraceback(lines, i):
 		return reason
 	}
@@ -221,8 +223,6 @@ func gravity(lines []string, i int, gist string) int {
 	}
 	mildly := mild.MatchString(line)
 	switch {
-	case clientLeft.MatchString(gist):
-		return plain
 	case gravest.MatchString(line):
 		if putsAway(gist, false) {
 			return parting
