@@ -204,9 +204,9 @@ var (
 		"environment variable DATABASE_URL is not set", "nats-server: jetstream cluster requires `server_name` to be set", "missing required environment variable PORT")
 
 	// NoDNS is said by one that got no answer about a name, neither that there is none.
-	NoDNS = fits("glibc 2.42, Node 24, Go 1.26",
-		`(?i)temporary failure in name resolution|\beai_again\b|server misbehaving|\blookup \S+( on \S+)?: .*(i/o timeout|refused)`,
-		"Could not connect: Temporary failure in name resolution", "Error: getaddrinfo EAI_AGAIN db", "dial tcp: lookup db on 10.96.0.10:53: server misbehaving",
+	NoDNS = fits("glibc 2.42, Node 24, Go 1.26, .NET 10",
+		`(?i)temporary failure in name resolution|(?-i:\bResource temporarily unavailable \([a-z][\w.-]*:\d+\))|\beai_again\b|server misbehaving|\blookup \S+( on \S+)?: .*(i/o timeout|refused)`,
+		"Could not connect: Temporary failure in name resolution", "System.Net.Http.HttpRequestException: Resource temporarily unavailable (identity:80)", "Error: getaddrinfo EAI_AGAIN db", "dial tcp: lookup db on 10.96.0.10:53: server misbehaving",
 		"dial tcp: lookup db on 10.96.0.10:53: read udp 10.42.0.3:4711->10.96.0.10:53: i/o timeout")
 	// NoName is said by one that was told that there is no such name.
 	NoName = fits("glibc 2.42, busybox 1.37, curl 8, Go 1.26, Node 24, OpenJDK 25, nginx 1.28, libpq 17, MySQL 9",
@@ -222,7 +222,7 @@ var (
 	nobodyAnswers = fits("strerror(3), ETIMEDOUT, EHOSTUNREACH, ENETUNREACH; Go 1.26, OpenJDK 25, Node 24, libpq 17",
 		`(?i)i/o timeout|connection timed out|^nc: timed out|operation timed out|connect timed out|failed: timeout expired|could not connect to server: timeout expired|\btimeout occurred after waiting\b|\btimeout after \S+ waiting\b|: timeout expired$|\betimedout\b|\bconnection to \S+ timed out\b|\bconnect(?:ion)? timeout (?:to host|error)\b|error: connection timeout\b|\btimeout connecting to\b|\bconnection #\d+ timeout after\b|\btcp connect \([^)]*\): timeout\b|\bcommunications error to \S+: timed out|no route to host|host is unreachable|network is unreachable|\behostunreach\b|\benetunreach\b`,
 		"dial tcp 10.0.0.9:5432: i/o timeout", "connect: Connection timed out", "java.net.SocketTimeoutException: Connect timed out", "Error: connect ETIMEDOUT 10.0.0.9:5432", "nc: connect: No route to host", "nc: timed out", `connection to server at "db" (10.43.202.87), port 5432 failed: timeout expired`, "connect: Network is unreachable", "wait-for-it.sh: timeout occurred after waiting 15 seconds for db:5432", "Timeout after 30s waiting on dependencies to become available: [tcp://db:5432]", "psycopg2.OperationalError: timeout expired", "'Connection to stock timed out. (connect timeout=2)'", "ConnectTimeoutError: Connect Timeout Error (attempted address: stock:8000, timeout: 10000ms)",
-		"redis.exceptions.TimeoutError: Timeout connecting to server", "(DBConnection.ConnectionError) tcp connect (db:5432): timeout", ";; communications error to 10.43.0.7#53: timed out")
+		"redis.exceptions.TimeoutError: Timeout connecting to server", "(DBConnection.ConnectionError) tcp connect (db:5432): timeout", ";; communications error to 10.43.0.7#53: timed out").except(PoolTaken)
 	// noContact is said by clients that do not tell what kept them.
 	noContact = fits("OpenLDAP 2.6, ldap_err2string of LDAP_SERVER_DOWN; PgBouncer 1.25, of a server; Prisma 6, error P1001; Kafka 4, redis-rb 5, httpx 0.28, aiohttp 3, Npgsql 10, StackExchange.Redis 2, RabbitMQ's client of .NET 7, MySQL Connector/J 9, SQL Server's clients",
 		`(?i)can't contact ldap server|\bS-0x[0-9a-f]+: \S+ closing because: connect failed|\b(can'?t|cannot|could not|couldn't|unable to|failed to|not possible to) (connect to |(reach|contact) .{0,40}(server|database|host|broker|seeds?|peers?|endpoint|api\b|:\d))|\berror connecting to \S|\bconnection to .{1,60} could not be established|\bcommunications link failure\b|\ball connection attempts failed\b|\bnone of the specified endpoints were reachable\b|\berror occurred while establishing a connection\b|\bunabletoconnect on\b|\bfailed to make connection to backend\b|\bunable to bootstrap from\b|\bbootstrap broker \S+ \([^)]*\) disconnected\b|\bthe connection attempt failed\b`,

@@ -36,10 +36,10 @@ var (
 	// Node and Go write it. A database's "permission denied for table" and ssh's
 	// "Permission denied (publickey)" are other refusals.
 	Refused = fits("strerror(3), EACCES and EPERM; nginx 1.28, CPython 3.14, Node 24, Go 1.26",
-		`(?i)(\S: "?|\((1|13)(: |\))|errno (1|13)\] |e(acces|perm): )(permission denied|operation not permitted)($|[^\w\s]| /| \((1|13)\)| @| \d)|\S/\S+ \(permission denied\)|\baccess to the path '\S+' is denied|\baccessdeniedexception: /|\b(bind|socket|open|create|mkdir|lock)\b.{0,30}[ (:]permission denied\)? for (\[|\d|/)`,
+		`(?i)(\S: "?|\((1|13)(: |\))|errno (1|13)\] |e(acces|perm): )(permission denied|operation not permitted)($|[^\w\s]| [/{\[@]| \((1|13|(e?[ug]id|errno|os error|code)\b[^)]*\)?)\)| \d)|\S/\S+ \(permission denied\)|\baccess to the path '\S+' is denied|\baccessdeniedexception: /|\b(bind|socket|open|create|mkdir|lock)\b.{0,30}[ (:]permission denied\)? for (\[|\d|/)`,
 		"Starting frontend web: cannot bind socket (Permission denied) for [0.0.0.0:80]",
 		"open /data/x: permission denied", "PermissionError: [Errno 13] Permission denied: '/data'", "nginx: [emerg] mkdir() \"/var/cache\" failed (13: Permission denied)",
-		"Error: EACCES: permission denied, mkdir '/data'", "java.nio.file.AccessDeniedException: /data/node.lock", "java.io.FileNotFoundException: /var/log/app.log (Permission denied)", "System.UnauthorizedAccessException: Access to the path '/app/data' is denied.", "Errno::EACCES: Permission denied @ dir_s_mkdir - /app/tmp/cache", "chown: /data: Operation not permitted").except(aURL)
+		"Error: EACCES: permission denied, mkdir '/data'", "java.nio.file.AccessDeniedException: /data/node.lock", "java.io.FileNotFoundException: /var/log/app.log (Permission denied)", "System.UnauthorizedAccessException: Access to the path '/app/data' is denied.", "Errno::EACCES: Permission denied @ dir_s_mkdir - /app/tmp/cache", "chown: /data: Operation not permitted", "Error: mkdir(/var/mail/ann) failed: Permission denied (euid=5000(vmail) egid=5000(vmail) missing +w perm: /var/mail)", "Error: Permission denied (os error 13)").except(aURL)
 	aURL   = says("RFC 3986", []string{"://"}, "git clone https://example.com/x: Permission denied")
 	noFork = says("busybox 1.37, bash 5.3, Go 1.26, OpenJDK 25",
 		[]string{"can't fork", "cannot fork", "fork failed", "failed to create new os thread", "unable to create native thread", "unable to create new native thread"},
