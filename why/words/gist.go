@@ -1,6 +1,7 @@
 package words
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -22,7 +23,7 @@ var preamble = regexp.MustCompile(`^(` +
 	`|\d\d:\d\d:\d\d[.,]\d+\s+` + // 01:53:26.123
 	`|\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+\]\[\d+\]` + // [2026-11-23 01:53:26.123][1][critical]
 	`|1\d{9}(\.\d+)?: ` + // 1795429539:
-	`|[0-9a-f]{8}\.[0-9a-f]{8} 0x[0-9a-f]+ ` + // 6b045d38.22c6f91e 0x7f26d745b200
+	`|6[0-9a-f]{7}(\.[0-9a-f]{8} 0x[0-9a-f]+)? ` + // 6b045d38.22c6f91e 0x7f26d745b200
 	`|\d+#\d+: |<[\d.]+> |<[0-7]>|\d+ ` + // 7#7: <0.230.0> <3> 0
 	`|npm (?:ERR!|error|notice|warn|WARN) ?` +
 	`|[A-Z] \| |[IWEF]\d{4,6} [\d:.]+\s+\d+ \S+(?:\]| ⋮ \[\S*\] \d+ ) ?` + // W | E1123 01:53:26.123 7 main.go:12]
@@ -36,6 +37,7 @@ var leveled = []struct {
 	to   string
 }{
 	{regexp.MustCompile(`^\[[\d-]+ [\d:,.]+: ([A-Z]+)/[\w-]+\] `), "$1 "},
+	{regexp.MustCompile(`^([A-Z]+) \d\d-\d\d \d\d:\d\d:\d\d \S+:\d+\] `), "$1 "},
 	{regexp.MustCompile(`^[A-Z], \[[^\]]*\]\s+([A-Z]+) -- [^:]*: `), "$1: "},
 	{regexp.MustCompile(`^pid=\d+ tid=\w+ (?:\w+=\S+ )*([A-Z]+): `), "$1: "},
 	{regexp.MustCompile(`^([A-Z]+)\s+\d+ --- \[[^\]]*\] (?:\[[^\]]*\] )?\S+\s*: `), "$1 "},
@@ -177,8 +179,15 @@ func within(m map[string]string, name string, object map[string]any) {
 		m[name] = text
 	}
 	for _, inner := range append(slices.Clone(reasons), stacks...) {
-		if text, ok := object[inner].(string); ok && m[inner] == "" {
-			m[inner] = text
+		switch v := object[inner].(type) {
+		case string:
+			m[inner] = cmp.Or(m[inner], v)
+		case map[string]any:
+			for _, name := range []string{"errmsg", "message", "msg"} {
+				if text, ok := v[name].(string); ok {
+					m[inner] = cmp.Or(m[inner], text)
+				}
+			}
 		}
 	}
 }
@@ -213,15 +222,16 @@ func members(line string) map[string]string {
 		return nil
 	}
 	for _, p := range pair.FindAllStringSubmatch(line, -1) {
-		value := p[2]
-		if strings.HasPrefix(value, `"`) {
-			var text string
-			if json.Unmarshal([]byte(value), &text) == nil {
-				m[p[1]] = text
-				continue
-			}
-		}
-		m[p[1]] = strings.Trim(value, `"`)
+		m[p[1]] = unquoted(p[2])
 	}
 	return m
+}
+
+// unquoted is the value of a member in logfmt.
+func unquoted(value string) string {
+	var text string
+	if strings.HasPrefix(value, `"`) && json.Unmarshal([]byte(value), &text) == nil {
+		return text
+	}
+	return strings.Trim(value, `"`)
 }

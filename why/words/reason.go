@@ -56,6 +56,9 @@ func whole(lines []string, grave []int, at int) int {
 // itself the last, lead.
 func belonging(lines []string, grave []int, at int) (all []string, leading int) {
 	from, first, most := at, -1, grave[at]
+	if most == warning {
+		from = firstWarned(lines, grave, at)
+	}
 	for i := at - 1; i >= 0 && most >= trouble; i-- {
 		switch {
 		case grave[i] <= detail && most < reason, grave[i] == warning && at-from > 0, most == trouble && amongTroubles(lines, grave, i):
@@ -84,7 +87,7 @@ func belonging(lines []string, grave []int, at int) (all []string, leading int) 
 		say(lines[first])
 	}
 	for i := from; i < at && len(all) < mostReasons-1; i++ {
-		if grave[i] >= trouble {
+		if grave[i] >= min(most, trouble) {
 			say(lines[i])
 		}
 	}
@@ -96,12 +99,31 @@ func belonging(lines []string, grave []int, at int) (all []string, leading int) 
 	return all, leading
 }
 
+// firstWarned is the first of the warnings right above one, which is what the rest comes from.
+func firstWarned(lines []string, grave []int, at int) int {
+	from := at
+	for i := at - 1; i >= max(0, at-mostMild); i-- {
+		switch {
+		case grave[i] == warning && !Alike(Gist(lines[i]), Gist(lines[at])):
+			from = i
+		case grave[i] != warning && grave[i] != empty:
+			return from
+		}
+	}
+	return from
+}
+
 // mostQuoted is how much of some lines fits where they are quoted.
 const mostQuoted = 300
 
 // roomFor leaves lines out until the rest can be quoted whole: of so many that lead to the one that
 // says most the first and the last stay, before a reason none need, as below it.
 func roomFor(all []string, leading int, says bool) []string {
+	if len(strings.Join(all, " / ")) > mostQuoted {
+		for i, line := range all {
+			all[i] = terse(line)
+		}
+	}
 	for len(strings.Join(all, " / ")) > mostQuoted && len(all) > 1 {
 		switch {
 		case len(all) > leading:
@@ -115,6 +137,29 @@ func roomFor(all []string, leading int, says bool) []string {
 		}
 	}
 	return all
+}
+
+var (
+	// paired fits a line that ends with members in logfmt, behind what it says, readOn the address at
+	// its end where there is more to read.
+	paired = regexp.MustCompile(`^(.*?[^\s=]):? ((?:[\w.@-]+=(?:"(?:[^"\\]|\\.)*"|\S*)\s*)+)$`)
+	readOn = regexp.MustCompile(`(?i)[:;,.]? *\(?\b(see|read|for|more|background)\b( [\w:]+){0,6} *https?://\S+$`)
+)
+
+// terse is a line without what says nothing of why: of its members only the reason, where it has one,
+// and no address of where to read more.
+func terse(line string) string {
+	line = readOn.ReplaceAllString(line, "")
+	m := paired.FindStringSubmatch(line)
+	if m == nil {
+		return line
+	}
+	for _, p := range pair.FindAllStringSubmatch(m[2], -1) {
+		if slices.Contains(reasons, p[1]) {
+			return m[1] + ": " + unquoted(p[2])
+		}
+	}
+	return line
 }
 
 // category fits the line that .NET's logger puts above what it says.
