@@ -126,7 +126,7 @@ var (
 // verbs are what people are told to do; after a few other words each is told with what is to be done
 // to, so that it is no report of what is done.
 const (
-	verbs    = `(?:set|add|remove|delete|increase|raise|reduce|decrease|lower|install|upgrade|downgrade|update|configure|specify|provide|supply|rename|recreate|rebuild|reinstall|re-?initiali[sz]e|change|enable|disable|create|make|ensure|check|verify|use|run|execute|rerun|re-run|start|restart|stop|define|export|pass|give|grant|fix|correct|edit|replace|move|copy|mount|adjust|identify|review|inspect|initiali[sz]e|regenerate|renew|switch|allow|unset|drop|restore|repair|choose|touch)`
+	verbs    = `(?:set|add|remove|delete|increase|raise|reduce|decrease|lower|install|upgrade|downgrade|update|configure|specify|provide|supply|rename|recreate|rebuild|reinstall|re-?initiali[sz]e|change|enable|disable|create|make|ensure|check|verify|use|run|execute|rerun|re-run|start|restart|stop|define|export|pass|give|grant|fix|correct|edit|replace|move|copy|mount|adjust|identify|review|inspect|initiali[sz]e|regenerate|renew|switch|allow|unset|drop|restore|repair|revert|choose|touch)`
 	toWhat   = `(?:sure|the|an?|your|this|that|these|those|its|it|them|all|any|one|either|another|more|only|both|whether|if|at least|to|off|on|too many|[\x60'"“<$-]\S*|[A-Z][A-Z0-9_]{2,}|\S*[\w)][._/=-]\w\S*)(?:[\s,.:;!)]|$)`
 	inFront  = `(?:(?:then|either|instead|otherwise|first|alternatively|perhaps|maybe|also|or),? |to [^,:.]{1,60}[,:] ?|if [^,.]{1,120}, (?:then )?)*`
 	politely = `(?:please (?:also |either |first )?[a-z]\w+\b|consider (?:\w+ing|the|an?)\b|try (?:to \w|\w+ing\b|an?other\b))`
@@ -219,6 +219,11 @@ func advises(one string, free, labelled bool) (brief string, ok bool) {
 		return one[max(at[2], at[4]):], true
 	}
 	return "", free && wanted.MatchString(one)
+}
+
+// justAdvice says whether a line is nothing but what is to be done.
+func justAdvice(gist string) bool {
+	return tells.MatchString(gist) || orders.MatchString(gist) && !reports.MatchString(gist) && !systems.MatchString(gist)
 }
 
 // opened is advice without the words that only lead to it.

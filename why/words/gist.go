@@ -20,7 +20,7 @@ var preamble = regexp.MustCompile(`^(` +
 	`|\d+:[A-Z] \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d\.\d+ [#*.-] ` + // 1:M 23 Nov 2026 01:53:26.123 #
 	`|[A-Z][a-z]{2}\s+\d+ \d\d:\d\d:\d\d( [\w.-]+)? ` + // Nov 23 01:53:26 host
 	`|\[[\w :./+-]*\d\d:\d\d:\d\d[\w :./+-]*\] ` + // [Mon Nov 23 01:53:26.123 2026]
-	`|\d\d:\d\d:\d\d[.,]\d+\s+` + // 01:53:26.123
+	`|\d\d:\d\d:\d\d([.,]\d+)?\s+` + // 01:53:26.123
 	`|\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+\]\[\d+\]` + // [2026-11-23 01:53:26.123][1][critical]
 	`|1\d{9}(\.\d+)?: ` + // 1795429539:
 	`|6[0-9a-f]{7}(\.[0-9a-f]{8} 0x[0-9a-f]+)? ` + // 6b045d38.22c6f91e 0x7f26d745b200
@@ -37,6 +37,7 @@ var leveled = []struct {
 	to   string
 }{
 	{regexp.MustCompile(`^\[[\d-]+ [\d:,.]+: ([A-Z]+)/[\w-]+\] `), "$1 "},
+	{regexp.MustCompile(`^\[\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,]\d+\]\[([A-Z]+) *\]\[[^\]]*\] ?`), "[$1] "},
 	{regexp.MustCompile(`^([A-Z]+) \d\d-\d\d \d\d:\d\d:\d\d \S+:\d+\] `), "$1 "},
 	{regexp.MustCompile(`^[A-Z], \[[^\]]*\]\s+([A-Z]+) -- [^:]*: `), "$1: "},
 	{regexp.MustCompile(`^pid=\d+ tid=\w+ (?:\w+=\S+ )*([A-Z]+): `), "$1: "},
@@ -59,7 +60,7 @@ var (
 // Gist is what a line of a log says, without what a logger put before it: of a line in
 // JSON or logfmt its message and its reason.
 func Gist(line string) string {
-	line = strings.Trim(strings.TrimSpace(uncoloured(line)), "│ ")
+	line = strings.Trim(strings.TrimSpace(uncoloured(line)), "│╷╵╭╰─ ")
 	if text := structured(members(line)); text != "" {
 		return text
 	}
@@ -68,7 +69,7 @@ func Gist(line string) string {
 			line = line[:at] + ": " + why
 		}
 	}
-	line = proxied.ReplaceAllString(line, "")
+	line = proxied.ReplaceAllString(hashed(line), "")
 	for range 4 {
 		for _, l := range leveled {
 			line = l.form.ReplaceAllString(line, l.to)
@@ -78,6 +79,26 @@ func Gist(line string) string {
 			break
 		}
 		line = short
+	}
+	return line
+}
+
+// hash and entry are what Ruby writes of a hash behind what is said, and an entry of it.
+var (
+	hash  = regexp.MustCompile(` ?\{:?"?\w+"?(=>|: ).*\}$`)
+	entry = regexp.MustCompile(`:(\w+)(?:=>|: )("(?:[^"\\]|\\.)*"|[^,}]*)`)
+)
+
+// hashed is a line that ends with a hash of Ruby's that has a reason, with no more of it than that.
+func hashed(line string) string {
+	at := hash.FindStringIndex(line)
+	if at == nil {
+		return line
+	}
+	for _, e := range entry.FindAllStringSubmatch(line[at[0]:], -1) {
+		if e[1] == "message" || slices.Contains(reasons, e[1]) {
+			return line[:at[0]] + ": " + unquoted(e[2])
+		}
 	}
 	return line
 }
@@ -213,6 +234,9 @@ func members(line string) map[string]string {
 					m[name] = strconv.FormatFloat(v, 'f', -1, 64)
 				}
 			case map[string]any:
+				if name == "fields" { // of Rust's tracing
+					name = "message"
+				}
 				within(m, strings.ToLower(name), v)
 			}
 		}

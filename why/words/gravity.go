@@ -24,7 +24,7 @@ const (
 // givesReason fits the line with which Go, Java, JavaScript, Python, Rust and .NET say why
 // they end, and rubyReason Ruby's. Where it happened may follow it.
 var (
-	givesReason = regexp.MustCompile(`^(panic: |fatal error: |FATAL ERROR: |Exception in thread |Unhandled exception|Uncaught |Caused by: |thread '.*' panicked|(---> )?(\w+[.:]+)*\w*(Error|Exception)( \[\w+\]| \((0x)?[0-9A-Fa-f]+\))?: |([A-Z]\w*::)*[A-Z]\w+(Error|Exception):$|(\w+\.)+SAXParseException; )`)
+	givesReason = regexp.MustCompile(`^(panic: |\*\* \((\w+\.)*[A-Z]\w*\) |fatal error: |FATAL ERROR: |Exception in thread |Unhandled exception|Uncaught |Caused by: |thread '.*' panicked|(---> )?(\w+[.:]+)*\w*(Error|Exception)( \[\w+\]| \((0x)?[0-9A-Fa-f]+\))?: |([A-Z]\w*::)*[A-Z]\w+(Error|Exception):$|(\w+\.)+SAXParseException; )`)
 	rubyReason  = regexp.MustCompile("^\\S+:\\d+:in [`'][^']*': .*\\S \\(([A-Z]\\w*::)*[A-Z]\\w*\\)$")
 )
 
@@ -70,19 +70,19 @@ var breaksFor = regexp.MustCompile(`(?i)\b(?:clos(?:ed|ing)|disconnect(?:ed|ing)
 var systems = regexp.MustCompile(`(?i)(?:: | "|\()(no such file or directory|permission denied|address already in use|no space left on device|cannot allocate memory|too many open files|read-only file system|not a directory|is a directory|operation not permitted|input/output error|device or resource busy|connection refused|no route to host|name or service not known)"?\)?\.?$`)
 
 // poor fits what is said last and says nothing but that it ends.
-var poor = regexp.MustCompile(`(?i)^\W*(\w+: )?(\[?(error|fatal|note|info|warn(ing)?)\]?:? )?\W*(aborting|aborted|exiting|exited|shutting down|shutdown( complete)?|exiting \(due to fatal error\)|terminat(ed|ing)|giving up|stopp(ed|ing)|node\.js v[\d.]+|worker exiting.*|reason: \w+( \w+)?|\w+ (is )?(shut(ting)? down|stopped|exiting)|unloading application|database system is shut down)\W*$|^(connection( to \S+)? closed|connection (closed|reset) by .*\bport \d+( \[preauth\])?|lost connection)\.?$`)
+var poor = regexp.MustCompile(`(?i)^\W*(\w+: )?(\[?(error|fatal|note|info|warn(ing)?)\]?:? )?\W*(aborting|aborted|exiting|exited|shutting down|shutdown( complete)?|exiting \(due to fatal error\)|execution halted|terminat(ed|ing)|giving up|stopp(ed|ing)|node\.js v[\d.]+|worker exiting.*|reason: \w+( \w+)?|\w+ (is )?(shut(ting)? down|stopped|exiting)|unloading application|database system is shut down)\W*$|^(connection( to \S+)? closed|connection (closed|reset) by .*\bport \d+( \[preauth\])?|lost connection)\.?$`)
 
 // frame fits a line of a stack, where something happened and not what, and what JavaScript
 // shows of an error below its message.
 var frame = regexp.MustCompile("^\\s*(" + strings.Join([]string{
-	`at .*`, `File ".*", line \d+.*`, `\.\.\. \d+ (more|common frames).*`, `[~^\s]*\^[~^\s]*`, `\S+\.go:\d+( \+0x[0-9a-f]+)?`, `goroutine \d+ \[.*`, `\d+: 0x[0-9a-f]+ .*`, `\d+\. .* @ 0x[0-9a-f]+ in .*`, `--- End of .* ---`, `[Ss]tack ?(back)?trace(back)?:`, `\d+: \S+\.go:\d+:\S+`, `\s*\d+:\s+(0x[0-9a-f]+ - )?(<?\w\S*::[\w<>{}:#$]+|_\w+|main|<unknown>)`, `#\d+ .*`, `\s*thrown in .* on line \d+`, `\[C\]: in .*`, `\S+:\d+: in (function|main chunk).*`, `(main|runtime)\.\w+(\(.*\))?`, `[\w./-]*\w\.[(\w*)./-]+\)?\.\w+(\.func\d+)*`,
+	`at .*`, `File ".*", line \d+.*`, `\.\.\. \d+ (more|common frames).*`, `[~^\s]*\^[~^\s]*`, `\S+\.go:\d+( \+0x[0-9a-f]+)?`, `goroutine \d+ \[.*`, `\d+: 0x[0-9a-f]+ .*`, `\d+\. .* @ 0x[0-9a-f]+ in .*`, `--- End of .* ---`, `[Ss]tack ?(back)?trace(back)?:`, `\d+: \S+\.go:\d+:\S+`, `\s*\d+:\s+(0x[0-9a-f]+ - )?(<?\w\S*::[\w<>{}:#$]+|_\w+|main|<unknown>)`, `#\d+ .*`, `\s*thrown in .* on line \d+`, `\[C\]: in .*`, `CallStack \(from HasCallStack\):`, `\s*\w+, called at \S+:\d+:\d+ in \S+`, `((Re-)?[Rr]aised|Called)\b.* (in|at) file ".*", (in)?line.*`, `\s*\[\d+\] .*\(.*\)( .*)?|\s+\[\d+\] [a-z].*`, `\s*@ \S+( \S+)?:\d+`, `in expression starting at \S+:\d+`, `Calls: \S+ -> .*`, `\S+:\d+: in (function|main chunk).*`, `(main|runtime)\.\w+(\(.*\))?`, `[\w.-]+(/[\w.-]+)+\.[\w.(*)]+\(.*\)`, `[\w./-]*\w\.[(\w*)./-]+\)?\.\w+(\.func\d+)*`,
 	"from \\S+:in .*", "(from )?\\S+:\\d+:in [`'][^']*'",
 	`[\])}]+[,;]?`,
-}, "|") + `)$|^\s+\w+: ('.*'|-?\d+|\[.*|undefined|null|true|false),?$`)
+}, "|") + `)$|^\s+\w+: ('.*'|-?\d+|\[.*|undefined|null|true|false),?$|^\s+"(errno|code|syscall|address|port|type|name|stack)": ?("[^"]*"|-?\d+)?,?$`)
 
 // upshot fits what a runtime says of its end where that is but what came of something that
 // was said before: Erlang's, of its supervisors.
-var upshot = regexp.MustCompile(`(?i)\bkernel pid terminated\b|\bapplication:? \S+ exited with reason:|^crash dump is being written to:`)
+var upshot = regexp.MustCompile(`(?i)\bkernel pid terminated\b|\bapplication:? \S+ exited with reason:|^crash dump is being written to:|^runtime terminating during boot\b`)
 
 // onlyFailed fits what says that something failed, or ended, and no more.
 var onlyFailed = regexp.MustCompile(`^Error: \w{1,20}(\(\w+\))?$|^(\d+ )?errors?$|^(\[\w+\] *)?(\S+ ?: )*(?i:could not|cannot|unable to|failed to) (create|start|launch|initiali[sz]e|boot|run|open) [A-Za-z() ]{1,40}\.?$|(?i)\bfailed (running|starting|executing)\b[^:]{0,40}$|\bprogram will exit\b|\*\*\* .*\bError \d+$|(?i)\bsee (the )?((previous|above|preceding) (messages?|errors?|logs?)|(stack ?trace|logs?|errors?|output|messages?)( above)? for (the )?(root )?(causes?|details?|reasons?))\b|\bfail(ed|ure)? to \w+ (all|any|some|one or more)( of)?( the)? \w+$|\b(fail(ed|s|ure)( to (start|launch|initiali[sz]e|run|boot))?|(could not|cannot|unable to) (start|launch|initiali[sz]e|run|boot)|aborted|unsuccessful(ly)?|exit(ed)?( abnormally| unexpectedly)?( (status|code|value))?|terminated( abnormally| unexpectedly)?|did not exit normally|returned (status|code)|not recoverable(: exiting now)?)\b( (with )?\d+| (with|due to|because of) (an? |the )?(previous |fatal )?(exit )?(code|status|value|errors?|failures?|exceptions?)( \[\w+\])?:?( \d+)?|, exited with \d+| - check the logs\b.*|: \d+)?[.! ]*$|(?i)\b(?:could not|cannot|unable to) (?:start|run|launch) [^.:]{1,40}\. [\w ]{1,30} (?:is|was) not (?:configured|available|initiali[sz]ed|running|started|loaded)\.?$`)
@@ -94,11 +94,11 @@ var level = regexp.MustCompile(`(?i)^\[(emerg|alert|crit|critical|fatal|error|wa
 var leading = regexp.MustCompile(`^[A-Z]+:? `)
 
 // hasOnlyLevel fits one that has nothing but what stands before what is said.
-var hasOnlyLevel = regexp.MustCompile(`^(\[\w+\] )?[=*_#~+|-][=*_#~+| -]+[=*_#~+|-]$|^(FATAL|ERROR|SEVERE|WARN(ING)?|npm ERR!):? *(\[[^\]]*\]\s*)*$`)
+var hasOnlyLevel = regexp.MustCompile(`^\d\d:\d\d:\d\d$|^(\[\w+\] )?[=*_#~+|-][=*_#~+| -]+[=*_#~+|-]$|^(FATAL|ERROR|SEVERE|WARN(ING)?|npm ERR!):? *(\[[^\]]*\]\s*)*$`)
 
 // furthers fits a line that goes on with the error before it, as PostgreSQL's programs do, and as
 // OpenSSL's queue of errors is printed.
-var furthers = regexp.MustCompile(`(?i)^([\w.-]+: )?(detail|hint): |^(openssl )?(error(\[\d+\])?: ?)?error:[0-9a-f]{8}:`)
+var furthers = regexp.MustCompile(`(?i)^([\w.-]+: )?(detail|hint): |^line \d+: |^(openssl )?(error(\[\d+\])?: ?)?error:[0-9a-f]{8}:`)
 
 // access fits what servers log of every request, in the form of Apache's and its like.
 var access = regexp.MustCompile(`"[A-Z]+ \S+ HTTP/\d`)
@@ -140,10 +140,11 @@ func weigh(lines []string) []int {
 	all := make([]int, len(lines))
 	above, most, help, more := empty, reason, false, false
 	for i, line := range lines {
+		line = strings.TrimPrefix(line, "│ ") // of a box that is drawn around it
 		gist := Gist(line)
 		trimmed := strings.TrimSpace(line)
 		g := gravity(lines, i, gist)
-		indented := gist == trimmed && trimmed != "" && line[0] <= ' '
+		indented := gist == trimmed && trimmed != "" && (line[0] <= ' ' || bullet.MatchString(trimmed))
 		if !indented {
 			most = mostBelow(trimmed)
 		}
@@ -157,7 +158,7 @@ func weigh(lines []string) []int {
 		}
 		switch {
 		case g == empty || g == reason:
-		case help, helps.MatchString(gist), strings.HasPrefix(trimmed, "npm notice"):
+		case help, helps.MatchString(gist), tally.MatchString(gist), strings.HasPrefix(trimmed, "npm notice"), g == plain && above >= trouble && gist == trimmed && justAdvice(gist):
 			g = parting
 		case indented && above >= warning && g > parting && g <= above, more && gist == trimmed && g == plain:
 			g = detail
@@ -189,7 +190,13 @@ func mostBelow(line string) int {
 // nothing but such advice.
 var (
 	opensHelp = regexp.MustCompile(`(?i)^(usage\b.*|(actions?|(potential |possible )?(solutions?|fix(es)?)|learn more|flags|options|commands|available commands|arguments|examples?|hints?|full report( is)? at|to (fix|resolve|solve|install) [^:]*|did you mean\b[^:]*):)$`)
-	helps     = regexp.MustCompile(`(?i)^(\S+ )?(tip: |note: run with |for more (information|details|help)\b|(see|visit|read) (also )?(https?:|our |the )|(https?:/)?/[\w./-]+/\S*$|(\(?see (the )?full (trace|log|output|error)\b)|(try|run|use) ['"\x60]|did you mean\b|ask for help|if this (error )?is unexpected|need (more|help))|\ba complete log of this run\b|\bfor more details run\b`)
+	helps     = regexp.MustCompile(`(?i)^(\S+ )?(tip: |note: run with |for more (information|details|help)\b|(see|visit|read) (also )?(https?:|our |the )|(https?:/)?/[\w./-]+/\S*$|(\(?see (the )?full (trace|log|output|error)\b)|(re-?)?run with --?\w|(try|run|use) ['"\x60]|did you mean\b|ask for help|if this (error )?is unexpected|need (more|help))|\ba complete log of this run\b|\bfor more details run\b`)
+)
+
+// bullet fits a line that is one of a list below another, tally one that counts what came of all.
+var (
+	bullet = regexp.MustCompile(`^(-+>|[-•]) `)
+	tally  = regexp.MustCompile(`(?i)(\b(pass(ed)?|ok|warn(ings?)?|err(ors?)?|fail(ed)?|skip(ped)?|total|unreachable|changed|rescued|ignored)=\d+\s*){2,}`)
 )
 
 // byName are how grave a line is by the name of its level, as members of an object have it, in
@@ -210,7 +217,7 @@ func gravity(lines []string, i int, gist string) int {
 	switch {
 	case gist == "", level.MatchString(gist), hasOnlyLevel.MatchString(gist):
 		return empty
-	case i > 0 && Frame(lines[i-1], line), i == 0 && Frame("", line), Frame("", leading.ReplaceAllString(gist, "")), poor.MatchString(gist), strings.HasPrefix(trimmed, "Traceback "):
+	case i > 0 && Frame(lines[i-1], line), i == 0 && Frame("", line), Frame("", gist), Frame("", leading.ReplaceAllString(gist, "")), poor.MatchString(gist), strings.HasPrefix(trimmed, "Traceback "):
 		return parting
 	case GivesReason(trimmed), raised.MatchString(trimmed), belowTraceback(lines, i):
 		return reason

@@ -141,15 +141,18 @@ func roomFor(all []string, leading int, says bool) []string {
 
 var (
 	// paired fits a line that ends with members in logfmt, behind what it says, readOn the address at
-	// its end where there is more to read.
-	paired = regexp.MustCompile(`^(.*?[^\s=]):? ((?:[\w.@-]+=(?:"(?:[^"\\]|\\.)*"|\S*)\s*)+)$`)
-	readOn = regexp.MustCompile(`(?i)[:;,.]? *\(?\b(see|read|for|more|background)\b( [\w:]+){0,6} *https?://\S+$`)
+	// its end where there is more to read, explains a sentence that says what the one before it means.
+	paired   = regexp.MustCompile(`^(.*?[^\s=]):? ((?:[\w.@-]+=(?:"(?:[^"\\]|\\.)*"|\S*)\s*)+)$`)
+	explains = regexp.MustCompile(`(?i)^(this|that) (usually |probably |often |most likely )?(means|happens|indicates|is (because|caused|due))\b`)
+	readOn   = regexp.MustCompile(`(?i)[:;,.]? *\(?\b(see|read|for|more|background)\b( [\w:]+){0,6} *https?://\S+$`)
 )
 
 // terse is a line without what says nothing of why: of its members only the reason, where it has one,
-// and no address of where to read more.
+// no address of where to read more, and no sentence that explains the others or advises.
 func terse(line string) string {
 	line = readOn.ReplaceAllString(line, "")
+	all := sentencesOf(line)
+	line = strings.Join(slices.DeleteFunc(all, func(one string) bool { return len(all) > 1 && (explains.MatchString(one) || justAdvice(one)) }), " ")
 	m := paired.FindStringSubmatch(line)
 	if m == nil {
 		return line
