@@ -49,6 +49,9 @@ var leveled = []struct {
 // proxied is what nginx tells of a request beside its upstream.
 var proxied = regexp.MustCompile(`, (client|server|request|host|referrer): (\"[^\"]*\"|[^,]*)`)
 
+// escaped fits a stack whose ends of lines were escaped, as Apache logs what PHP says.
+var escaped = regexp.MustCompile(`\\n(Stack trace:|#0 |\s+at |\\tat ).*$`)
+
 // said, reasons and stacks are the members of a line in JSON or logfmt that say what happened,
 // why, and where; the first that there is counts.
 var (
@@ -69,7 +72,7 @@ func Gist(line string) string {
 			line = line[:at] + ": " + why
 		}
 	}
-	line = proxied.ReplaceAllString(hashed(line), "")
+	line = escaped.ReplaceAllString(proxied.ReplaceAllString(hashed(line), ""), "")
 	for range 4 {
 		for _, l := range leveled {
 			line = l.form.ReplaceAllString(line, l.to)

@@ -75,7 +75,7 @@ var poor = regexp.MustCompile(`(?i)^\W*(\w+: )?(\[?(error|fatal|note|info|warn(i
 // frame fits a line of a stack, where something happened and not what, and what JavaScript
 // shows of an error below its message.
 var frame = regexp.MustCompile("^\\s*(" + strings.Join([]string{
-	`at .*`, `File ".*", line \d+.*`, `\.\.\. \d+ (more|common frames).*`, `[~^\s]*\^[~^\s]*`, `\S+\.go:\d+( \+0x[0-9a-f]+)?`, `goroutine \d+ \[.*`, `\d+: 0x[0-9a-f]+ .*`, `\d+\. .* @ 0x[0-9a-f]+ in .*`, `--- End of .* ---`, `[Ss]tack ?(back)?trace(back)?:`, `\d+: \S+\.go:\d+:\S+`, `\s*\d+:\s+(0x[0-9a-f]+ - )?(<?\w\S*::[\w<>{}:#$]+|_\w+|main|<unknown>)`, `#\d+ .*`, `\s*thrown in .* on line \d+`, `\[C\]: in .*`, `CallStack \(from HasCallStack\):`, `\s*\w+, called at \S+:\d+:\d+ in \S+`, `((Re-)?[Rr]aised|Called)\b.* (in|at) file ".*", (in)?line.*`, `\s*\[\d+\] .*\(.*\)( .*)?|\s+\[\d+\] [a-z].*`, `\s*@ \S+( \S+)?:\d+`, `in expression starting at \S+:\d+`, `Calls: \S+ -> .*`, `\S+:\d+: in (function|main chunk).*`, `(main|runtime)\.\w+(\(.*\))?`, `[\w.-]+(/[\w.-]+)+\.[\w.(*)]+\(.*\)`, `[\w./-]*\w\.[(\w*)./-]+\)?\.\w+(\.func\d+)*`,
+	`at .*`, `File ".*", line \d+.*`, `\.\.\. \d+ (more|common frames).*`, `[~^\s]*\^[~^\s]*`, `\S+\.go:\d+( \+0x[0-9a-f]+)?`, `goroutine \d+ \[.*`, `\d+: 0x[0-9a-f]+ .*`, `\d+\. .* @ 0x[0-9a-f]+ in .*`, `--- End of .* ---`, `[Ss]tack ?(back)?trace(back)?:`, `\d+: \S+\.go:\d+:\S+`, `\s*\d+:\s+(0x[0-9a-f]+ - )?(<?\w\S*::[\w<>{}:#$]+|_\w+|main|<unknown>)`, `#\d+ .*`, `\s*thrown in .* on line \d+`, `\[C\]: in .*`, `CallStack \(from HasCallStack\):`, `\s*\w+, called at \S+:\d+:\d+ in \S+`, `((Re-)?[Rr]aised|Called)\b.* (in|at) file ".*", (in)?line.*`, `\s*\[\d+\] .*\(.*\)( .*)?|\s+\[\d+\] [a-z].*`, `\s*@ \S+( \S+)?:\d+`, `in expression starting at \S+:\d+`, `Calls: \S+ -> .*`, `\s*[\w\\]+(::|->)\w+\(\)`, `\s*\+\d+ vendor frames.*`, `\s*\d+\s+\S+:\d+`, `[➜> ]*\d+▕.*`, `\S+:\d+: in (function|main chunk).*`, `(main|runtime)\.\w+(\(.*\))?`, `[\w.-]+(/[\w.-]+)+\.[\w.(*)]+\(.*\)`, `[\w./-]*\w\.[(\w*)./-]+\)?\.\w+(\.func\d+)*`,
 	"from \\S+:in .*", "(from )?\\S+:\\d+:in [`'][^']*'",
 	`[\])}]+[,;]?`,
 }, "|") + `)$|^\s+\w+: ('.*'|-?\d+|\[.*|undefined|null|true|false),?$|^\s+"(errno|code|syscall|address|port|type|name|stack)": ?("[^"]*"|-?\d+)?,?$`)
@@ -240,7 +240,7 @@ func gravity(lines []string, i int, gist string) int {
 		return system
 	case access.MatchString(gist):
 		return plain
-	case aside.MatchString(line) && !called.MatchString(line):
+	case aside.MatchString(line) && !called.MatchString(line) && !beginsGrave.MatchString(gist):
 		return plain
 	case warns.MatchString(line) && !called.MatchString(line) && !tellsOfAnother(gist):
 		return warning
