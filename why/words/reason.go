@@ -61,7 +61,7 @@ func belonging(lines []string, grave []int, at int) (all []string, leading int) 
 	}
 	for i := at - 1; i >= 0 && most >= trouble; i-- {
 		switch {
-		case grave[i] <= detail && most < reason, grave[i] == warning && at-from > 0, most == trouble && amongTroubles(lines, grave, i):
+		case grave[i] <= detail && (most < reason || strings.HasPrefix(lines[at], "fatal error: ")), grave[i] == warning && at-from > 0, most == trouble && amongTroubles(lines, grave, i):
 			continue
 		case grave[i] < trouble || raises(lines[i], grave[i]):
 			i = 0
@@ -237,7 +237,7 @@ func raises(line string, g int) bool { return g == reason && !strings.HasPrefix(
 // mostBefore is how many errors before a line may belong to it.
 func mostBefore(lines []string, at, g int) int {
 	switch line := lines[at]; {
-	case strings.HasPrefix(line, "panic: "):
+	case strings.HasPrefix(line, "panic: "), strings.HasPrefix(line, "fatal error: "):
 		return 1 // Go's programs log why they give up
 	case raises(line, g) && at > 0 && Gist(line) == strings.TrimSpace(line) && Gist(lines[at-1]) != strings.TrimSpace(lines[at-1]):
 		return 1 // a logger says what was tried, and below it what came of that
@@ -268,7 +268,7 @@ func continues(lines []string, grave []int, i, at int) bool {
 func goesOn(lines []string, i int) bool {
 	logged := func(line string) bool { return preamble.MatchString(strings.TrimSpace(line)) }
 	indented := func(i int) bool { return i < len(lines) && lines[i] != "" && lines[i][0] <= ' ' }
-	return indented(i) || strings.HasPrefix(lines[i-1], "Caused by: ") && slices.ContainsFunc(lines, logged) || strings.HasSuffix(strings.TrimSpace(lines[i-1]), ":") || slices.ContainsFunc([]int{i + 1, i + 2}, indented)
+	return indented(i) || hollow(lines[i-1]) || strings.HasPrefix(lines[i-1], "Caused by: ") && slices.ContainsFunc(lines, logged) || strings.HasSuffix(strings.TrimSpace(lines[i-1]), ":") || slices.ContainsFunc([]int{i + 1, i + 2}, indented)
 }
 
 // Error is what a line of a log says, with the reasons below it: those that are called causes,
