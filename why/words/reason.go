@@ -237,8 +237,10 @@ func raises(line string, g int) bool { return g == reason && !strings.HasPrefix(
 // mostBefore is how many errors before a line may belong to it.
 func mostBefore(lines []string, at, g int) int {
 	switch line := lines[at]; {
-	case strings.HasPrefix(line, "panic: "), strings.HasPrefix(line, "fatal error: "):
+	case strings.HasPrefix(line, "panic: "):
 		return 1 // Go's programs log why they give up
+	case strings.HasPrefix(line, "fatal error: "):
+		return 2 // as its runtime does, and what may help
 	case raises(line, g) && at > 0 && Gist(line) == strings.TrimSpace(line) && Gist(lines[at-1]) != strings.TrimSpace(lines[at-1]):
 		return 1 // a logger says what was tried, and below it what came of that
 	case raises(line, g):
