@@ -2,14 +2,18 @@ package why
 
 import (
 	"cmp"
+	"slices"
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/words"
 )
 
-// meanings are in the words of OpenSSL, Go, Java, Node, Python, glibc, musl, and of
-// databases and their clients. The first that fits counts.
-var meanings = []meaning{
+// meanings are all of them. The first that fits counts.
+var meanings = slices.Concat(ofKeys, ofMachines, ofStores, ofBuilds, ofMany, ofLast)
+
+// ofMany are in the words of OpenSSL, Go, Java, Node, Python, glibc, musl, and of
+// databases and their clients.
+var ofMany = []meaning{
 	{
 		words.CertificateExpired,
 		"a TLS certificate has expired, or the clock is wrong",
@@ -139,11 +143,6 @@ var meanings = []meaning{
 		words.KeyOfAnother,
 		"the private key is not the one that the certificate was made with",
 		changing("give it both of one pair, as of one Secret (tls.crt and tls.key)"),
-	},
-	{
-		words.CertificateName,
-		"the certificate is not made for the name by which it asks",
-		changing("have it ask by a name that the certificate has, or have the certificate made anew with this one among its subject alternative names"),
 	},
 	{
 		words.OnlyOneTLS,
