@@ -57,7 +57,7 @@ var ofMany = []meaning{
 	{
 		words.QuotaReached,
 		"the database takes no more because a limit of its own is reached, whatever room the disk and the node have",
-		atDatabase("in that database, delete what is not needed, or raise its limit (Redis: maxmemory or its policy; etcd: compact and defragment it, then etcdctl alarm disarm, or --quota-backend-bytes)"),
+		atDatabase("in that database, delete what is not needed, or raise its limit (Redis: maxmemory or its policy; etcd: compact and defragment it, then etcdctl alarm disarm, or --quota-backend-bytes; OpenLDAP: olcDbMaxSize)"),
 	},
 	{
 		words.PoolTaken,

@@ -59,6 +59,11 @@ var ofBuilds = []meaning{
 // ofLast are meanings that count only where no other fits.
 var ofLast = []meaning{
 	{
+		words.WorkerLate,
+		"a worker of the server gave no sign for longer than it is allowed to, and was ended for that: a request that hangs, or too little CPU",
+		changing("find what that request waits for (a query, another service) and give that a time limit of its own; raise the server's last"),
+	},
+	{
 		words.NoSetting,
 		"this version of the program knows no setting of that name",
 		changing("correct the name, or leave that setting out: names change between versions"),

@@ -68,6 +68,26 @@ var ofMachines = []meaning{
 		changing("give it the answer beforehand: an option such as --yes or --non-interactive, or a setting"),
 	},
 	{
+		words.InotifyFull,
+		"the node gives its user no more inotify instances (fs.inotify.max_user_instances, counted over all containers of that user); the limit of open files is not meant",
+		showing("see the node's limit, and raise it there", "sysctl fs.inotify.max_user_instances   # on the node"),
+	},
+	{
+		words.OtherProcessor,
+		"a program in the image is made for another kind of processor than the node has, or is no program",
+		changing("use an image for the node's kind (kubectl get nodes -L kubernetes.io/arch shows that), as docker buildx build --platform linux/amd64,linux/arm64 makes for both"),
+	},
+	{
+		words.WorkerKilled,
+		"one of its workers was killed from outside: by the kernel for want of memory, mostly",
+		changing("raise the container's memory limit, or let it have fewer workers (Celery: --concurrency and --max-memory-per-child; gunicorn: --workers)"),
+	},
+	{
+		words.BlockedHost,
+		"it turns away who asks it by a name that it was not told of, such as a probe, which asks by the pod's address",
+		changing("let it take that name (Django: ALLOWED_HOSTS; Rails: config.hosts), or give the probe a Host header that it takes (httpGet.httpHeaders)"),
+	},
+	{
 		words.ArgsTooLong,
 		"its arguments and variables are too long for the kernel, all together; Kubernetes adds some variables for each Service of the namespace",
 		changing("set enableServiceLinks: false in the pod's spec, and give it what is long as a file (a volume of a ConfigMap)"),

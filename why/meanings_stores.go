@@ -48,6 +48,31 @@ var ofStores = []meaning{
 		atDatabase("put that migration back as it was run, and make a new one for the change; where the database was migrated by a newer image, use that one again"),
 	},
 	{
+		words.ChangeLogLock,
+		"a start that was ended in its midst left Liquibase's lock in the database, or another one migrates right now",
+		atDatabase("see that no other pod migrates, then in that database: UPDATE DATABASECHANGELOGLOCK SET LOCKED = FALSE, LOCKGRANTED = NULL, LOCKEDBY = NULL"),
+	},
+	{
+		words.ThereAlready,
+		"the database has already what a migration wants to make, and its list of migrations does not know of it",
+		atDatabase("see whether it is the right database; if so, and what is there is as it should be, mark that migration as done (Django: migrate --fake, Prisma: migrate resolve --applied, Flyway: baseline), or drop what is left of a migration that failed"),
+	},
+	{
+		words.StartsUp,
+		"the database is there, and is still starting, or recovers from an end without a shutdown",
+		atDatabase("wait; where it lasts, see in the log of the database itself what it does"),
+	},
+	{
+		words.ShardLimit,
+		"the search cluster has as many shards as it may, so that no index can be made",
+		atDatabase("delete old indices there, or give the new ones fewer shards; raise cluster.max_shards_per_node only for the moment"),
+	},
+	{
+		words.QueueAlarm,
+		"RabbitMQ has less memory, or disk, left than it wants to keep, and takes no messages until it has more",
+		atDatabase("see which queue is full and has no consumer (rabbitmqctl list_queues name messages consumers); or give RabbitMQ more memory, or room"),
+	},
+	{
 		words.ExtensionMissing,
 		"the database lacks an extension that is used there",
 		atDatabase("use an image of PostgreSQL that has it (such as pgvector/pgvector or postgis/postgis, of the same major version), then CREATE EXTENSION in that database"),

@@ -23,6 +23,15 @@ func TestFirstSteps(t *testing.T) {
 		{"FAILED: Can't locate revision identified by 'a1b2c3'", "newer image"},
 		{`ERROR:  type "vector" does not exist`, "CREATE EXTENSION"},
 		{`ERROR:  prepared statement "S_1" already exists`, "prepareThreshold=0"},
+		{"liquibase.exception.LockException: Could not acquire change log lock.  Currently locked by shop-5d7c9b6f4-9zxkq (10.42.0.31) since 11/22/26, 9:58 PM", "UPDATE DATABASECHANGELOGLOCK"},
+		{`ERROR:  relation "users" already exists`, "migrate --fake"},
+		{"Validation Failed: 1: this action would add [2] total shards, but this cluster currently has [1000]/[1000] maximum shards open;", "fewer shards"},
+		{"*** Publishers will be blocked until this alarm clears ***", "list_queues"},
+		{"Unhandled exception. System.IO.IOException: The configured user limit (128) on the number of inotify instances has been reached, or the per-process limit on the number of open file descriptors has been reached.", "max_user_instances"},
+		{"/entrypoint.sh: line 9: /usr/local/bin/shop-server: cannot execute binary file: Exec format error", "kubernetes.io/arch"},
+		{"billiard.exceptions.WorkerLostError: Worker exited prematurely: signal 9 (SIGKILL) Job: 0.", "--max-memory-per-child"},
+		{"[ActionDispatch::HostAuthorization::DefaultResponseApp] Blocked hosts: 10.42.0.8:3000", "config.hosts"},
+		{"jwt.exceptions.ImmatureSignatureError: The token is not yet valid (iat)", "timedatectl"},
 		{"ERROR:  canceling statement due to statement timeout", "EXPLAIN"},
 		{"ERROR 1153 (08S01): Got a packet bigger than 'max_allowed_packet' bytes", "max_allowed_packet"},
 		{"MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.", "stop-writes-on-bgsave-error"},
@@ -93,7 +102,7 @@ func TestMeansNothing(t *testing.T) {
 		"permission denied for user shop on the pager", "the token is used by two", "rate limit is 100 requests a minute", "licence checked, valid until 2030", "clock set by NTP", "moved 12 files", "ASK the operator",
 		"migration 7 was applied", "listening on [::]:8080", "no devices are configured", "terminal size is 80x24", "requires Redis", "has no leader board", "a webhook was called", "display name is missing",
 		"the server has found the requested resource", "prepared statement cache is on", "script start ran", "yaml: 12 files were read", "key length is 32", "bucket list is empty",
-		"OutOfMemory handling is off", "CUDA 12.4 is used", "the pool has 5 clients", "connected with SSL off-loading", "undefined behaviour is allowed", "version 12 is dirty",
+		"OutOfMemory handling is off", "CUDA 12.4 is used", "the pool has 5 clients", "connected with SSL off-loading", "undefined behaviour is allowed", "version 12 is dirty", "the table is full of orders that exist already", `NOTICE:  relation "_sqlx_migrations" already exists, skipping`, "the database system is ready to accept connections", "waiting for messages", "a worker started",
 	} {
 		for _, m := range meanings {
 			if m.said.In(said) {

@@ -102,6 +102,8 @@ func withNext(lines []string, i int) string {
 		case next == "" || next == trimmed && hasOnlyLevel.MatchString(next):
 			continue
 		case leads && (n == 0 || item.MatchString(next) && listed):
+		case Frame(lines[i], lines[i+1]):
+			return gist
 		case !leads && next == trimmed && lines[i+1] != trimmed && broken.MatchString(gist) && unicode.IsLower(rune(next[0])):
 		default:
 			return gist
@@ -156,7 +158,7 @@ var (
 		`|\b(?:report|file) (?:this|a|the|it|any)\b|\bbugs?\b|\bcontact (?:your|the|us|support)\b|\b(?:check|see|review|inspect|examine|consult) (?:(?:the|your|its|for|any|all|above|below|previous|following) )*(?:\w+ ){0,2}(?:logs?|log ?files?|messages?|output|console|stack ?trace|errors?)\b` +
 		`|--(?:verbose|debug|stack-?trace|trace|show-stack|info\b|scan\b|log-?level)|\bRUST_BACKTRACE|\bNODE_DEBUG\b|\benable (?:debug|verbose|trace)|\bto (?:show|see|view|get|display|hide|suppress|silence|ignore) (?:\w+ )*(?:this|these|the|more|stack|where|warnings?|all)\b` +
 		`|\bctrl\b|\byou can(?:not| not)?\b(?: now| safely| also| then)? (?:find|see|view|connect|access|visit|ignore|close|browse|get|read|learn|disregard|reproduce|now|safely|not)\b|\byou can ?not\b|\byou (?:should|could|may|might|must) (?:not|now|have|see|be able|already|notice|find|get|receive|safely|want to (?:see|read|look))\b` +
-		`|\bignored?\b|\bdeprecat|\bin (?:a|the next|the) future\b|\bfuture (?:release|version)|\bwill be removed\b|\bnpm (?:fund|audit)\b|\buse the default|\b(?:do|don't|did) nothing\b|\bthe following (?:\W*\d*\W*)?lines\b`)
+		`|\bignored?\b|\bdeprecat|\bin (?:a|the next|the) future\b|\bfuture (?:release|version)|\bwill be removed\b|\bnpm (?:fund|audit)\b|\buse the default|\b(?:do|don't|did) nothing\b|\bthe following (?:\W*\d*\W*)?lines\b|: \d\.$`)
 	// looks fits advice that is only to look, removes what takes something away, or may.
 	looks   = regexp.MustCompile(`^(?i:` + inFront + `(?:please |you (?:should|must|can|need to|may want to|might want to) )?)(?i:(?:double-?)?check|verify|make sure|ensure|review|inspect|confirm)\b`)
 	removes = regexp.MustCompile(`(?i)\b(?:remov(?:e|ing)|delet(?:e|ing)|drop(?:ping)?|wip(?:e|ing)|eras(?:e|ing)|purg(?:e|ing)|truncat(?:e|ing)|reformat|recreat(?:e|ing)|re-?initiali[sz](?:e|ing)|overwrit(?:e|ing)|discard|force|pg_reset\w+|initdb|rm -\w+)\b|--(?:fix|force|repair|reset|clean|wipe)\b|resetlogs`)

@@ -46,13 +46,13 @@ var (
 		`(?i)in a read-only transaction|--(super-)?read-only option|can't write against a read only replica|\bREADONLY\b|not ?(writable)?primary`,
 		"ERROR:  cannot execute INSERT in a read-only transaction", "The MySQL server is running with the --read-only option so it cannot execute this statement", "READONLY You can't write against a read only replica.", "NotWritablePrimary")
 	// QuotaReached is said by a database that takes no more because of a limit of its own.
-	QuotaReached = fits("etcd 3.6, Redis 8",
-		`\bNOSPACE\b|database space exceeded|command not allowed when used memory > 'maxmemory'`,
-		"/health error due to alarm:NOSPACE", "etcdserver: mvcc: database space exceeded", "OOM command not allowed when used memory > 'maxmemory'.")
+	QuotaReached = fits("etcd 3.6, Redis 8, OpenLDAP 2.6 (LMDB)",
+		`\bNOSPACE\b|\bMDB_MAP_FULL\b|database space exceeded|command not allowed when used memory > 'maxmemory'`,
+		"/health error due to alarm:NOSPACE", "etcdserver: mvcc: database space exceeded", "OOM command not allowed when used memory > 'maxmemory'.", "mdb_put failed: MDB_MAP_FULL: Environment mapsize limit reached(-30792)")
 	// PoolTaken is said by a pool that has no connection left to give.
 	PoolTaken = fits("psycopg 2.9 and 3, SQLAlchemy 2, HikariCP 6, node-postgres 8, Rails 8, Go 1.26",
-		`(?i)connection pool exhausted|QueuePool limit of|connection is not available, request timed out|timeout exceeded when trying to connect|could not obtain a connection from the pool|couldn't get a connection after`,
-		"psycopg2.pool.PoolError: connection pool exhausted", "QueuePool limit of size 5 overflow 10 reached, connection timed out", "HikariPool-1 - Connection is not available, request timed out after 30000ms.", "could not obtain a connection from the pool within 5.000 seconds")
+		`(?i)connection pool exhausted|QueuePool limit of|connection is not available, request timed out|timeout exceeded when trying to connect|could not obtain a connection from the pool|couldn't get a connection after|\bconnectionacquiretimeout(error)?\b`,
+		"psycopg2.pool.PoolError: connection pool exhausted", "QueuePool limit of size 5 overflow 10 reached, connection timed out", "HikariPool-1 - Connection is not available, request timed out after 30000ms.", "could not obtain a connection from the pool within 5.000 seconds", "ConnectionAcquireTimeoutError [SequelizeConnectionAcquireTimeoutError]: Operation timeout")
 	// ConnectionLimit is said by a server that takes no more connections or requests.
 	ConnectionLimit = fits("Apache 2.4, mpm_prefork.c; PHP 8.4, fpm_children.c; HAProxy 3, nginx 1.28, PostgreSQL 17, MariaDB 12, Redis 8, MongoDB 8, memcached 1.6",
 		`(?i)server reached (MaxRequestWorkers|MaxClients|pm\.max_children|max_children)|reached (process|the frontend's|its) (maxconn|limit)|\bmaxconn\b.*reached|worker_connections are not enough|too many connections\b|too many clients already|max(imum)? number of clients (has been )?reached|connection refused because too many open connections|too many open connections`,

@@ -3,15 +3,15 @@ package words
 // What is said of keys, tokens, rights and clocks, beside what troubles.go has.
 var (
 	ClockWrong = fits("S3 and its like; CockroachDB 25; golang-jwt 5; Ceph 19; Kerberos 5",
-		`(?i)\brequesttimetooskewed\b|\bclock skew (too great|detected)\b|\bclock synchronization error\b|\btoken used before issued\b|\bclocks? (are |is )?(out of sync|not synchronized)\b|\bsignature not yet current\b|\bdifference between the request time and the (server's|current) time is too large`,
-		"RequestTimeTooSkewed: The difference between the request time and the current time is too large.", "clock synchronization error: this node is more than 500ms away from at least half of the known nodes", "token used before issued", "Clock skew too great", "Signature not yet current: 20261123T100000Z is still later than 20261123T095000Z")
+		`(?i)\brequesttimetooskewed\b|\bclock skew (too great|detected)\b|\bclock synchronization error\b|\btoken used before issued\b|\bclocks? (are |is )?(out of sync|not synchronized)\b|\bsignature not yet current\b|\bimmaturesignatureerror\b|\bdifference between the request time and the (server's|current) time is too large`,
+		"RequestTimeTooSkewed: The difference between the request time and the current time is too large.", "clock synchronization error: this node is more than 500ms away from at least half of the known nodes", "token used before issued", "Clock skew too great", "jwt.exceptions.ImmatureSignatureError: The token is not yet valid (iat)", "Signature not yet current: 20261123T100000Z is still later than 20261123T095000Z")
 	LicenceOver = fits("what programs say of their licence, in their own words",
 		`(?i)\blicen[sc]e\b.{0,30}\b(has |is |was )?(expired|invalid|not valid)\b|\b(invalid|expired|no valid) licen[sc]e\b`,
 		"license expired on 2026-11-01", "current license is invalid", "ERROR: no valid license found")
 	// KeyChanged is said of what was encrypted with another key.
-	KeyChanged = fits("n8n 1, cryptography 45 (Fernet), Go 1.26 crypto/cipher, OpenSSL 3.5, Rails 8, Laravel 12",
-		`(?i)\bmismatching encryption keys\b|\bfernet\.invalidtoken\b|\bcipher: message authentication failed\b|\bbad decrypt\b|\bmessageencryptor::invalidmessage\b|\bthe mac is invalid\b|\bwrong final block length\b`,
-		"Error: Mismatching encryption keys. The encryption key in the settings file /home/node/.n8n/config does not match the N8N_ENCRYPTION_KEY env var.", "cryptography.fernet.InvalidToken", "cipher: message authentication failed", "error:1C800064:Provider routines::bad decrypt", "ActiveSupport::MessageEncryptor::InvalidMessage", "Illuminate\\Contracts\\Encryption\\DecryptException: The MAC is invalid.", "error:1C80006B:Provider routines::wrong final block length")
+	KeyChanged = fits("n8n 1, cryptography 45 (Fernet), Go 1.26 crypto/cipher, OpenSSL 3.5, Rails 8, Laravel 12, ASP.NET 10",
+		`(?i)\bmismatching encryption keys\b|\bfernet\.invalidtoken\b|\bcipher: message authentication failed\b|\bbad decrypt\b|\bmessageencryptor::invalidmessage\b|\bthe mac is invalid\b|\bwrong final block length\b|\bwas not found in the key ring\b`,
+		"Error: Mismatching encryption keys. The encryption key in the settings file /home/node/.n8n/config does not match the N8N_ENCRYPTION_KEY env var.", "cryptography.fernet.InvalidToken", "The key {c2f6cd4e-5a0f-4a3d-8f57-1f4f5e7f1a10} was not found in the key ring.", "cipher: message authentication failed", "error:1C800064:Provider routines::bad decrypt", "ActiveSupport::MessageEncryptor::InvalidMessage", "Illuminate\\Contracts\\Encryption\\DecryptException: The MAC is invalid.", "error:1C80006B:Provider routines::wrong final block length")
 	// KeyForm is said of a key that has not the form that is wanted.
 	KeyForm = fits("cryptography 45, Airflow 3, Go 1.26 crypto/aes and encoding/base64, CPython 3.14 binascii, Laravel 12, Node 24",
 		`(?i)\bfernet key must be\b|\bincorrect aes key length\b|\bcrypto/aes: invalid key size\b|\binvalid key length\b|\billegal base64 data at input byte\b|\bbinascii\.error\b|\bunsupported cipher or incorrect key length\b|\bno application encryption key has been specified\b`,

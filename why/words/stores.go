@@ -38,6 +38,19 @@ var (
 		`(?i)\bpreviously applied but (has been modified|is missing)|\bmigration checksum mismatch\b|\bmigrations have failed validation\b|\bcan't locate revision identified by\b|\bwas modified after it was applied\b|\bapplied migration not resolved locally\b|\bchange ?sets? check ?sums?\b|\bNodeNotFoundError: Migration\b`,
 		"migration 20261101093000 was previously applied but has been modified", "Migration checksum mismatch for migration version 3", "FAILED: Can't locate revision identified by 'a1b2c3'", "Validate failed: Migrations have failed validation",
 		"The migration `20261101_orders` was modified after it was applied.", "1 changesets check sum", "django.db.migrations.exceptions.NodeNotFoundError: Migration shop.0007 dependencies reference nonexistent parent node", "Detected applied migration not resolved locally: 4.")
+	// ChangeLogLock is said by Liquibase of a lock that nobody may hold any more.
+	ChangeLogLock = fits("Liquibase 4, StandardLockService.java", `(?i)\bwaiting for changelog lock\b|\bcould not acquire change ?log lock\b`,
+		"Waiting for changelog lock....", "liquibase.exception.LockException: Could not acquire change log lock.  Currently locked by shop-5d7c9b6f4-9zxkq (10.42.0.31) since 11/22/26, 9:58 PM")
+	// ThereAlready is said of what a migration wants to make.
+	ThereAlready = fits("PostgreSQL 17, MySQL 9, SQLite 3", `(?i)\b(relation|table|column|type|constraint|index) ["'\x60]?[^\s"']+["'\x60]? already exists$|\b(relation|table|column|type) ["'][^"']+["'](\.? of relation "[^"]+")? already exists\b|\bduplicate column name\b|\b42S01\b`,
+		`ERROR:  relation "users" already exists`, "SQLSTATE[42S01]: Base table or view already exists: 1050 Table 'users' already exists", "ERROR 1060 (42S21): Duplicate column name 'vat'", "sqlite3.OperationalError: table orders already exists").except(skipped)
+	skipped  = fits("PostgreSQL 17, NOTICE", `(?i)already exists, skipping`, `NOTICE:  relation "_sqlx_migrations" already exists, skipping`)
+	StartsUp = fits("PostgreSQL 17, backend_startup.c; Redis 8, shared.loadingerr", `(?i)\bthe database system is (starting up|not yet accepting connections|in recovery mode)|\bLOADING redis is loading`,
+		"FATAL:  the database system is starting up", "FATAL:  the database system is not yet accepting connections", "LOADING Redis is loading the dataset in memory")
+	ShardLimit = fits("Elasticsearch 9 and OpenSearch 3, ShardLimitValidator.java", `(?i)\bmaximum (\w+ )?shards open\b`,
+		"Validation Failed: 1: this action would add [2] total shards, but this cluster currently has [1000]/[1000] maximum shards open;")
+	QueueAlarm = fits("RabbitMQ 4, rabbit_alarm.erl", `(?i)\b(memory|disk) resource limit alarm set\b|\bpublishers will be blocked until this alarm clears\b|\bvm_memory_high_watermark set\b`,
+		"memory resource limit alarm set on node 'rabbit@rabbit-0.rabbit-nodes'.", "*** Publishers will be blocked until this alarm clears ***", "vm_memory_high_watermark set. Memory used:428900352 allowed:429496729")
 	ExtensionMissing = fits("PostgreSQL 17, extension.c and dfmgr.c; pgvector, PostGIS",
 		`(?i)\bextension "[^"]+" is not available|\bcould not open extension control file|\btype "(vector|geometry|geography|citext|hstore)" does not exist|\bcould not access file "(\$libdir/)?\w+": no such file`,
 		`ERROR:  extension "vector" is not available`, `ERROR:  could not open extension control file "/usr/share/postgresql/17/extension/postgis.control": No such file or directory`, `ERROR:  type "vector" does not exist`, `FATAL:  could not access file "timescaledb": No such file or directory`)
