@@ -2,14 +2,18 @@ package why
 
 import (
 	"cmp"
+	"slices"
 
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/words"
 )
 
-// meanings are in the words of OpenSSL, Go, Java, Node, Python, glibc, musl, and of
-// databases and their clients. The first that fits counts.
-var meanings = []meaning{
+// meanings are all of them. The first that fits counts.
+var meanings = slices.Concat(ofKeys, ofMachines, ofStores, ofBuilds, ofMany, ofLast)
+
+// ofMany are in the words of OpenSSL, Go, Java, Node, Python, glibc, musl, and of
+// databases and their clients.
+var ofMany = []meaning{
 	{
 		words.CertificateExpired,
 		"a TLS certificate has expired, or the clock is wrong",
@@ -53,7 +57,7 @@ var meanings = []meaning{
 	{
 		words.QuotaReached,
 		"the database takes no more because a limit of its own is reached, whatever room the disk and the node have",
-		atDatabase("in that database, delete what is not needed, or raise its limit (Redis: maxmemory or its policy; etcd: compact and defragment it, then etcdctl alarm disarm, or --quota-backend-bytes)"),
+		atDatabase("in that database, delete what is not needed, or raise its limit (Redis: maxmemory or its policy; etcd: compact and defragment it, then etcdctl alarm disarm, or --quota-backend-bytes; OpenLDAP: olcDbMaxSize)"),
 	},
 	{
 		words.PoolTaken,
@@ -139,11 +143,6 @@ var meanings = []meaning{
 		words.KeyOfAnother,
 		"the private key is not the one that the certificate was made with",
 		changing("give it both of one pair, as of one Secret (tls.crt and tls.key)"),
-	},
-	{
-		words.CertificateName,
-		"the certificate is not made for the name by which it asks",
-		changing("have it ask by a name that the certificate has, or have the certificate made anew with this one among its subject alternative names"),
 	},
 	{
 		words.OnlyOneTLS,

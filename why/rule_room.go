@@ -134,6 +134,9 @@ func (h *inquiry) roomFix(container, said string) answer.Fix {
 			return h.specFix(fmt.Sprintf("have it write less to volume %s, or give that more room", v.Name))
 		}
 	}
+	if words.SmallShm.In(said) {
+		return h.specFix(moreShared)
+	}
 	var may []answer.Fix
 	for _, m := range volumeMounts(h.Spec(container)) {
 		if _, v := h.volumeOf(container, path.Clean(m.MountPath)); v != nil && !m.ReadOnly {

@@ -24,6 +24,7 @@ func TestMoreRoom(t *testing.T) {
 		want    string
 	}{
 		{"could not resize shared memory segment \"/PostgreSQL.12\": No space left on device", []v1.Volume{claim, memory}, "raise the sizeLimit of volume shm, which is in memory (emptyDir, now 16Mi), and the container's memory limit with it"},
+		{"could not resize shared memory segment \"/PostgreSQL.12\": No space left on device", []v1.Volume{claim}, "mount an emptyDir with medium: Memory at /dev/shm"},
 		{"write /var/lib/db/wal/0001: no space left on device", []v1.Volume{claim, memory}, "delete what is not needed there, or have claim data-db-0 ask for more"},
 		{"could not write to file \"pg_wal/1\": No space left on device", []v1.Volume{claim, scratch}, "if it is at /var/lib/db: delete what"},
 		{"could not write to file \"pg_wal/1\": No space left on device", []v1.Volume{claim, memory}, "have it write less, or give it more room where it writes"},

@@ -102,6 +102,8 @@ func withNext(lines []string, i int) string {
 		case next == "" || next == trimmed && hasOnlyLevel.MatchString(next):
 			continue
 		case leads && (n == 0 || item.MatchString(next) && listed):
+		case Frame(lines[i], lines[i+1]):
+			return gist
 		case !leads && next == trimmed && lines[i+1] != trimmed && broken.MatchString(gist) && unicode.IsLower(rune(next[0])):
 		default:
 			return gist
@@ -126,7 +128,7 @@ var (
 // verbs are what people are told to do; after a few other words each is told with what is to be done
 // to, so that it is no report of what is done.
 const (
-	verbs    = `(?:set|add|remove|delete|increase|raise|reduce|decrease|lower|install|upgrade|downgrade|update|configure|specify|provide|supply|rename|recreate|rebuild|reinstall|re-?initiali[sz]e|change|enable|disable|create|make|ensure|check|verify|use|run|execute|rerun|re-run|start|restart|stop|define|export|pass|give|grant|fix|correct|edit|replace|move|copy|mount|adjust|identify|review|inspect|initiali[sz]e|regenerate|renew|switch|allow|unset|drop|restore|repair|choose|touch)`
+	verbs    = `(?:set|add|remove|delete|increase|raise|reduce|decrease|lower|install|upgrade|downgrade|update|configure|specify|provide|supply|rename|recreate|rebuild|reinstall|re-?initiali[sz]e|change|enable|disable|create|make|ensure|check|verify|use|run|execute|rerun|re-run|start|restart|stop|define|export|pass|give|grant|fix|correct|edit|replace|move|copy|mount|adjust|identify|review|inspect|initiali[sz]e|regenerate|renew|switch|allow|unset|drop|restore|repair|revert|choose|touch)`
 	toWhat   = `(?:sure|the|an?|your|this|that|these|those|its|it|them|all|any|one|either|another|more|only|both|whether|if|at least|to|off|on|too many|[\x60'"“<$-]\S*|[A-Z][A-Z0-9_]{2,}|\S*[\w)][._/=-]\w\S*)(?:[\s,.:;!)]|$)`
 	inFront  = `(?:(?:then|either|instead|otherwise|first|alternatively|perhaps|maybe|also|or),? |to [^,:.]{1,60}[,:] ?|if [^,.]{1,120}, (?:then )?)*`
 	politely = `(?:please (?:also |either |first )?[a-z]\w+\b|consider (?:\w+ing|the|an?)\b|try (?:to \w|\w+ing\b|an?other\b))`
@@ -156,7 +158,7 @@ var (
 		`|\b(?:report|file) (?:this|a|the|it|any)\b|\bbugs?\b|\bcontact (?:your|the|us|support)\b|\b(?:check|see|review|inspect|examine|consult) (?:(?:the|your|its|for|any|all|above|below|previous|following) )*(?:\w+ ){0,2}(?:logs?|log ?files?|messages?|output|console|stack ?trace|errors?)\b` +
 		`|--(?:verbose|debug|stack-?trace|trace|show-stack|info\b|scan\b|log-?level)|\bRUST_BACKTRACE|\bNODE_DEBUG\b|\benable (?:debug|verbose|trace)|\bto (?:show|see|view|get|display|hide|suppress|silence|ignore) (?:\w+ )*(?:this|these|the|more|stack|where|warnings?|all)\b` +
 		`|\bctrl\b|\byou can(?:not| not)?\b(?: now| safely| also| then)? (?:find|see|view|connect|access|visit|ignore|close|browse|get|read|learn|disregard|reproduce|now|safely|not)\b|\byou can ?not\b|\byou (?:should|could|may|might|must) (?:not|now|have|see|be able|already|notice|find|get|receive|safely|want to (?:see|read|look))\b` +
-		`|\bignored?\b|\bdeprecat|\bin (?:a|the next|the) future\b|\bfuture (?:release|version)|\bwill be removed\b|\bnpm (?:fund|audit)\b|\buse the default|\b(?:do|don't|did) nothing\b|\bthe following (?:\W*\d*\W*)?lines\b`)
+		`|\bignored?\b|\bdeprecat|\bin (?:a|the next|the) future\b|\bfuture (?:release|version)|\bwill be removed\b|\bnpm (?:fund|audit)\b|\buse the default|\b(?:do|don't|did) nothing\b|\bthe following (?:\W*\d*\W*)?lines\b|: \d\.$`)
 	// looks fits advice that is only to look, removes what takes something away, or may.
 	looks   = regexp.MustCompile(`^(?i:` + inFront + `(?:please |you (?:should|must|can|need to|may want to|might want to) )?)(?i:(?:double-?)?check|verify|make sure|ensure|review|inspect|confirm)\b`)
 	removes = regexp.MustCompile(`(?i)\b(?:remov(?:e|ing)|delet(?:e|ing)|drop(?:ping)?|wip(?:e|ing)|eras(?:e|ing)|purg(?:e|ing)|truncat(?:e|ing)|reformat|recreat(?:e|ing)|re-?initiali[sz](?:e|ing)|overwrit(?:e|ing)|discard|force|pg_reset\w+|initdb|rm -\w+)\b|--(?:fix|force|repair|reset|clean|wipe)\b|resetlogs`)
@@ -219,6 +221,11 @@ func advises(one string, free, labelled bool) (brief string, ok bool) {
 		return one[max(at[2], at[4]):], true
 	}
 	return "", free && wanted.MatchString(one)
+}
+
+// justAdvice says whether a line is nothing but what is to be done.
+func justAdvice(gist string) bool {
+	return tells.MatchString(gist) || orders.MatchString(gist) && !reports.MatchString(gist) && !systems.MatchString(gist)
 }
 
 // opened is advice without the words that only lead to it.

@@ -17,6 +17,10 @@
 //	kernel.go        what a system call came to, in the C library's words
 //	applications.go  languages, libraries, databases and shells
 //	troubles.go      what many have met, and who meets it first does not know
+//	stores.go        the same of databases, queues and their clients
+//	keys.go          of keys, tokens, rights and clocks
+//	machines.go      of the node, its kernel and its devices
+//	builds.go        of how a program was built and is started
 //	probes.go        the clients that probes are made with, servers and proxies
 //	gravity.go       how much a line of a log promises to say of why something failed
 //	telling.go       which of the last lines of a log says most

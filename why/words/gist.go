@@ -1,6 +1,7 @@
 package words
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -19,10 +20,10 @@ var preamble = regexp.MustCompile(`^(` +
 	`|\d+:[A-Z] \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d\.\d+ [#*.-] ` + // 1:M 23 Nov 2026 01:53:26.123 #
 	`|[A-Z][a-z]{2}\s+\d+ \d\d:\d\d:\d\d( [\w.-]+)? ` + // Nov 23 01:53:26 host
 	`|\[[\w :./+-]*\d\d:\d\d:\d\d[\w :./+-]*\] ` + // [Mon Nov 23 01:53:26.123 2026]
-	`|\d\d:\d\d:\d\d[.,]\d+\s+` + // 01:53:26.123
+	`|\d\d:\d\d:\d\d([.,]\d+)?\s+` + // 01:53:26.123
 	`|\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+\]\[\d+\]` + // [2026-11-23 01:53:26.123][1][critical]
 	`|1\d{9}(\.\d+)?: ` + // 1795429539:
-	`|[0-9a-f]{8}\.[0-9a-f]{8} 0x[0-9a-f]+ ` + // 6b045d38.22c6f91e 0x7f26d745b200
+	`|6[0-9a-f]{7}(\.[0-9a-f]{8} 0x[0-9a-f]+)? ` + // 6b045d38.22c6f91e 0x7f26d745b200
 	`|\d+#\d+: |<[\d.]+> |<[0-7]>|\d+ ` + // 7#7: <0.230.0> <3> 0
 	`|npm (?:ERR!|error|notice|warn|WARN) ?` +
 	`|[A-Z] \| |[IWEF]\d{4,6} [\d:.]+\s+\d+ \S+(?:\]| ⋮ \[\S*\] \d+ ) ?` + // W | E1123 01:53:26.123 7 main.go:12]
@@ -36,6 +37,8 @@ var leveled = []struct {
 	to   string
 }{
 	{regexp.MustCompile(`^\[[\d-]+ [\d:,.]+: ([A-Z]+)/[\w-]+\] `), "$1 "},
+	{regexp.MustCompile(`^\[\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,]\d+\]\[([A-Z]+) *\]\[[^\]]*\] ?`), "[$1] "},
+	{regexp.MustCompile(`^([A-Z]+) \d\d-\d\d \d\d:\d\d:\d\d \S+:\d+\] `), "$1 "},
 	{regexp.MustCompile(`^[A-Z], \[[^\]]*\]\s+([A-Z]+) -- [^:]*: `), "$1: "},
 	{regexp.MustCompile(`^pid=\d+ tid=\w+ (?:\w+=\S+ )*([A-Z]+): `), "$1: "},
 	{regexp.MustCompile(`^([A-Z]+)\s+\d+ --- \[[^\]]*\] (?:\[[^\]]*\] )?\S+\s*: `), "$1 "},
@@ -45,6 +48,9 @@ var leveled = []struct {
 
 // proxied is what nginx tells of a request beside its upstream.
 var proxied = regexp.MustCompile(`, (client|server|request|host|referrer): (\"[^\"]*\"|[^,]*)`)
+
+// escaped fits a stack whose ends of lines were escaped, as Apache logs what PHP says.
+var escaped = regexp.MustCompile(`\\n(Stack trace:|#0 |\s+at |\\tat ).*$`)
 
 // said, reasons and stacks are the members of a line in JSON or logfmt that say what happened,
 // why, and where; the first that there is counts.
@@ -57,7 +63,7 @@ var (
 // Gist is what a line of a log says, without what a logger put before it: of a line in
 // JSON or logfmt its message and its reason.
 func Gist(line string) string {
-	line = strings.Trim(strings.TrimSpace(uncoloured(line)), "│ ")
+	line = strings.Trim(strings.TrimSpace(uncoloured(line)), "│╷╵╭╰─ ")
 	if text := structured(members(line)); text != "" {
 		return text
 	}
@@ -66,7 +72,7 @@ func Gist(line string) string {
 			line = line[:at] + ": " + why
 		}
 	}
-	line = proxied.ReplaceAllString(line, "")
+	line = escaped.ReplaceAllString(proxied.ReplaceAllString(hashed(line), ""), "")
 	for range 4 {
 		for _, l := range leveled {
 			line = l.form.ReplaceAllString(line, l.to)
@@ -76,6 +82,26 @@ func Gist(line string) string {
 			break
 		}
 		line = short
+	}
+	return line
+}
+
+// hash and entry are what Ruby writes of a hash behind what is said, and an entry of it.
+var (
+	hash  = regexp.MustCompile(` ?\{:?"?\w+"?(=>|: ).*\}$`)
+	entry = regexp.MustCompile(`:(\w+)(?:=>|: )("(?:[^"\\]|\\.)*"|[^,}]*)`)
+)
+
+// hashed is a line that ends with a hash of Ruby's that has a reason, with no more of it than that.
+func hashed(line string) string {
+	at := hash.FindStringIndex(line)
+	if at == nil {
+		return line
+	}
+	for _, e := range entry.FindAllStringSubmatch(line[at[0]:], -1) {
+		if e[1] == "message" || slices.Contains(reasons, e[1]) {
+			return line[:at[0]] + ": " + unquoted(e[2])
+		}
 	}
 	return line
 }
@@ -177,8 +203,15 @@ func within(m map[string]string, name string, object map[string]any) {
 		m[name] = text
 	}
 	for _, inner := range append(slices.Clone(reasons), stacks...) {
-		if text, ok := object[inner].(string); ok && m[inner] == "" {
-			m[inner] = text
+		switch v := object[inner].(type) {
+		case string:
+			m[inner] = cmp.Or(m[inner], v)
+		case map[string]any:
+			for _, name := range []string{"errmsg", "message", "msg"} {
+				if text, ok := v[name].(string); ok {
+					m[inner] = cmp.Or(m[inner], text)
+				}
+			}
 		}
 	}
 }
@@ -204,6 +237,9 @@ func members(line string) map[string]string {
 					m[name] = strconv.FormatFloat(v, 'f', -1, 64)
 				}
 			case map[string]any:
+				if name == "fields" { // of Rust's tracing
+					name = "message"
+				}
 				within(m, strings.ToLower(name), v)
 			}
 		}
@@ -213,15 +249,16 @@ func members(line string) map[string]string {
 		return nil
 	}
 	for _, p := range pair.FindAllStringSubmatch(line, -1) {
-		value := p[2]
-		if strings.HasPrefix(value, `"`) {
-			var text string
-			if json.Unmarshal([]byte(value), &text) == nil {
-				m[p[1]] = text
-				continue
-			}
-		}
-		m[p[1]] = strings.Trim(value, `"`)
+		m[p[1]] = unquoted(p[2])
 	}
 	return m
+}
+
+// unquoted is the value of a member in logfmt.
+func unquoted(value string) string {
+	var text string
+	if strings.HasPrefix(value, `"`) && json.Unmarshal([]byte(value), &text) == nil {
+		return text
+	}
+	return strings.Trim(value, `"`)
 }

@@ -24,7 +24,7 @@ const (
 // givesReason fits the line with which Go, Java, JavaScript, Python, Rust and .NET say why
 // they end, and rubyReason Ruby's. Where it happened may follow it.
 var (
-	givesReason = regexp.MustCompile(`^(panic: |fatal error: |FATAL ERROR: |Exception in thread |Unhandled exception|Uncaught |Caused by: |thread '.*' panicked|(---> )?(\w+[.:]+)*\w*(Error|Exception)( \[\w+\]| \((0x)?[0-9A-Fa-f]+\))?: |(\w+\.)+SAXParseException; )`)
+	givesReason = regexp.MustCompile(`^(panic: |\*\* \((\w+\.)*[A-Z]\w*\) |fatal error: |FATAL ERROR: |Exception in thread |Unhandled exception|Uncaught |Caused by: |thread '.*' panicked|(---> )?(\w+[.:]+)*\w*(Error|Exception)( \[\w+\]| \((0x)?[0-9A-Fa-f]+\))?: |([A-Z]\w*::)*[A-Z]\w+(Error|Exception):$|(\w+\.)+SAXParseException; )`)
 	rubyReason  = regexp.MustCompile("^\\S+:\\d+:in [`'][^']*': .*\\S \\(([A-Z]\\w*::)*[A-Z]\\w*\\)$")
 )
 
@@ -54,7 +54,7 @@ var (
 	grave   = regexp.MustCompile(`\b\w*(Error|Exception)[:\]]|(?i)^(\S+: )?(error|err|fail):? |\b(can't|cannot|could not|unable to|failed to)\b|(?-i:\b(failed|FAILED)\b)|\bpanicked\b|\berror occurred\b|\btimeout occurred\b|^(authentication|authorization|login) (refused|denied): |\berrors?:$|\bsyntax error\b|\bparser? (error|failed)\b|: failure\.?$|\bfailure (trying|connecting|resolving|loading|reading|writing|opening|to)\b|\b(unknown|unrecogni[sz]ed|unsupported|invalid|bad|illegal|wrong) (\w+ )?(option|flag|field|directive|keyword|setting|parameter|variable|command|argument|configuration|key|property|number of arguments)s?\b`)
 	warns   = regexp.MustCompile(`\b(WARN|WARNING)\b|^\d+:[XCSM] .{24} # |\twarn(ing)?\t|\bexit(ed)? (with )?(exit )?(status|code|value) [1-9]|[\[:<][Ww]arn(ing)?[\]>]|\b(level|severity)"?[=:] ?"?(warn|40\b)|\bWRN\b|^<4>|^(\S+ ){0,2}(W \||\[W\]|W[!/])(?: |\w+: )|^W\d{4} |(?i)(^|: )warn(ing)?: `)
 	// mild fits a line that its program calls one of what goes on.
-	mild = regexp.MustCompile(`\b(INFO?|DEBUG|DBG|NOTICE|TRACE)\b|\t(info|debug)\t|[\[:<](?i:info|information|debug|trace|notice|note|system)[\]>]|^(\S+ ){0,2}(\[[ .*+i]\]|[DI][!/])(?: |\w+: )|^<[5-7]>`)
+	mild = regexp.MustCompile(`\b(INFO?|DEBUG|DBG|NOTICE|TRACE)\b|\t(info|debug)\t|[\[:<](?i:info|information|debug|trace|notice|note|system)[\]>]|^(\S+ ){0,2}(\[[ .*+i]\]|[DI][!/])(?: |\w+: )|^<[5-7]>|^I\d{4} |\b(level|severity|lvl)"?[=:] ?"?(info|debug|trace|notice)\b`)
 	// aside fits a warning that is about something else than what fails.
 	aside = regexp.MustCompile(`(?i)deprecat|\bto suppress this (message|warning)\b|\b(might|may|could) (become|be|get|lead|cause)\b`)
 )
@@ -70,22 +70,28 @@ var breaksFor = regexp.MustCompile(`(?:^|: | - )(?:Refusing|Rejecting|Denying|Re
 var systems = regexp.MustCompile(`(?i)(?:: | "|\()(no such file or directory|permission denied|address already in use|no space left on device|cannot allocate memory|too many open files|read-only file system|not a directory|is a directory|operation not permitted|input/output error|device or resource busy|connection refused|no route to host|name or service not known)"?\)?\.?$`)
 
 // poor fits what is said last and says nothing but that it ends.
-var poor = regexp.MustCompile(`(?i)^\W*(\w+: )?(\[?(error|fatal|note|info|warn(ing)?)\]?:? )?\W*(aborting|aborted|exiting|exited|shutting down|shutdown( complete)?|exiting \(due to fatal error\)|terminat(ed|ing)|giving up|stopp(ed|ing)|node\.js v[\d.]+|worker exiting.*|reason: \w+( \w+)?|\w+ (is )?(shut(ting)? down|stopped|exiting)|unloading application|database system is shut down)\W*$|^(connection( to \S+)? closed|connection (closed|reset) by .*\bport \d+( \[preauth\])?|lost connection)\.?$`)
+var poor = regexp.MustCompile(`(?i)^\W*(\w+: )?(\[?(error|fatal|note|info|warn(ing)?)\]?:? )?\W*(aborting|aborted|exiting|exited|shutting down|shutdown( complete)?|exiting \(due to fatal error\)|execution halted|terminat(ed|ing)|giving up|stopp(ed|ing)|node\.js v[\d.]+|worker exiting.*|reason: \w+( \w+)?|\w+ (is )?(shut(ting)? down|stopped|exiting)|unloading application|database system is shut down)\W*$|^(connection( to \S+)? closed|connection (closed|reset) by .*\bport \d+( \[preauth\])?|lost connection)\.?$`)
 
 // frame fits a line of a stack, where something happened and not what, and what JavaScript
 // shows of an error below its message.
 var frame = regexp.MustCompile("^\\s*(" + strings.Join([]string{
-	`at .*`, `File ".*", line \d+.*`, `\.\.\. \d+ (more|common frames).*`, `[~^\s]*\^[~^\s]*`, `\S+\.go:\d+( \+0x[0-9a-f]+)?`, `goroutine \d+ \[.*`, `\d+: 0x[0-9a-f]+ .*`, `\d+\. .* @ 0x[0-9a-f]+ in .*`, `--- End of .* ---`, `[Ss]tack trace(back)?:`, `#\d+ .*`, `\s*thrown in .* on line \d+`, `\[C\]: in .*`, `\S+:\d+: in (function|main chunk).*`, `(main|runtime)\.\w+(\(.*\))?`, `[\w./-]*\w\.[(\w*)./-]+\)?\.\w+(\.func\d+)*`,
+	`at .*`, `File ".*", line \d+.*`, `\.\.\. \d+ (more|common frames).*`, `[~^\s]*\^[~^\s]*`, `\S+\.go:\d+( \+0x[0-9a-f]+)?( fp=0x.*)?`, `runtime stack:`, `goroutine \d+ \[.*`, `\d+: 0x[0-9a-f]+ .*`, `\d+\. .* @ 0x[0-9a-f]+ in .*`, `--- End of .* ---`, `[Ss]tack ?(back)?trace(back)?:`, `\d+: \S+\.go:\d+:\S+`, `\s*\d+:\s+(0x[0-9a-f]+ - )?(<?\w\S*::[\w<>{}:#$]+|_\w+|main|<unknown>)`, `#\d+ .*`, `\s*thrown in .* on line \d+`, `\[C\]: in .*`, `CallStack \(from HasCallStack\):`, `\s*\w+, called at \S+:\d+:\d+ in \S+`, `((Re-)?[Rr]aised|Called)\b.* (in|at) file ".*", (in)?line.*`, `\s*\[\d+\] .*\(.*\)( .*)?|\s+\[\d+\] [a-z].*`, `\s*@ \S+( \S+)?:\d+`, `in expression starting at \S+:\d+`, `Calls: \S+ -> .*`, `\s*[\w\\]+(::|->)\w+\(\)`, `\s*\+\d+ vendor frames.*`, `\s*\d+\s+\S+:\d+`, `[➜> ]*\d+▕.*`, `\S+:\d+: in (function|main chunk).*`, `(main|runtime)\.\w+(\(.*\))?`, `[\w.-]+(/[\w.-]+)+\.[\w.(*)]+\(.*\)`, `[\w./-]*\w\.[(\w*)./-]+\)?\.\w+(\.func\d+)*`,
 	"from \\S+:in .*", "(from )?\\S+:\\d+:in [`'][^']*'",
 	`[\])}]+[,;]?`,
-}, "|") + `)$|^\s+\w+: ('.*'|-?\d+|\[.*|undefined|null|true|false),?$`)
+}, "|") + `)$|^\s+\w+: ('.*'|-?\d+|\[.*|undefined|null|true|false),?$|^\s+"(errno|code|syscall|address|port|type|name|stack)": ?("[^"]*"|-?\d+)?,?$`)
+
+// crash fits what Erlang tells of a process that died, beside why it did.
+var crash = regexp.MustCompile(`^(\[\w+\] +)?\s*((crasher|neighbours):$|(initial call|pid|registered_name|ancestors|message_queue_len|messages|links|dictionary|trap_exit|status|heap_size|stack_size|reductions): |in (function|call from) |[a-z]\w*:[\w-]+/\d+,? line \d+$)`)
+
+// row fits one of a table.
+var row = regexp.MustCompile(`^\|( [^|]*\|){2,}$`)
 
 // upshot fits what a runtime says of its end where that is but what came of something that
 // was said before: Erlang's, of its supervisors.
-var upshot = regexp.MustCompile(`(?i)\bkernel pid terminated\b|\bapplication:? \S+ exited with reason:|^crash dump is being written to:`)
+var upshot = regexp.MustCompile(`(?i)\bkernel pid terminated\b|\bapplication:? \S+ exited with reason:|^crash dump is being written to:|^runtime terminating during boot\b|^compilation failed in require\b|^begin failed--compilation aborted\b`)
 
 // onlyFailed fits what says that something failed, or ended, and no more.
-var onlyFailed = regexp.MustCompile(`(?i)\b(?:unexpected|unhandled|uncaught|unknown) (?:exception|error)[.:!]?$|(?-i)^Error: \w{1,20}(\(\w+\))?$|^(\d+ )?errors?$|^(\[\w+\] *)?(\S+ ?: )*(?i:could not|cannot|unable to|failed to) (create|start|launch|initiali[sz]e|boot|run|open) [A-Za-z() ]{1,40}\.?$|(?i)\bfailed (running|starting|executing)\b[^:]{0,40}$|\bprogram will exit\b|\*\*\* .*\bError \d+$|(?i)\bsee (the )?(previous|above|preceding) (messages?|errors?|logs?)\b|\b(fail(ed|s|ure)( to (start|launch|initiali[sz]e|run|boot))?|(could not|cannot|unable to) (start|launch|initiali[sz]e|run|boot)|aborted|unsuccessful(ly)?|exit(ed)?( abnormally| unexpectedly)?( (status|code|value))?|terminated( abnormally| unexpectedly)?|did not exit normally|returned (status|code)|not recoverable(: exiting now)?)\b( (with )?\d+| (with|due to|because of) (an? |the )?(previous |fatal )?(exit )?(code|status|value|errors?|failures?|exceptions?)( \[\w+\])?:?( \d+)?|, exited with \d+| - check the logs\b.*|: \d+)?[.! ]*$|(?i)\b(?:could not|cannot|unable to) (?:start|run|launch) [^.:]{1,40}\. [\w ]{1,30} (?:is|was) not (?:configured|available|initiali[sz]ed|running|started|loaded)\.?$`)
+var onlyFailed = regexp.MustCompile(`(?i)\b(?:unexpected|unhandled|uncaught|unknown) (?:exception|error)[.:!]?$|(?-i)^Error: \w{1,20}(\(\w+\))?$|^(\d+ )?errors?$|^(\[\w+\] *)?(\S+ ?: )*(?i:could not|cannot|unable to|failed to) (create|start|launch|initiali[sz]e|boot|run|open) [A-Za-z() ]{1,40}\.?$|(?i)\bfailed (running|starting|executing)\b[^:]{0,40}$|\bprogram will exit\b|\*\*\* .*\bError \d+$|(?i)\bsee (the )?((previous|above|preceding) (messages?|errors?|logs?)|(stack ?trace|logs?|errors?|output|messages?)( above)? for (the )?(root )?(causes?|details?|reasons?))\b|\bfail(ed|ure)? to \w+ (all|any|some|one or more)( of)?( the)? \w+$|\b(fail(ed|s|ure)( to (start|launch|initiali[sz]e|run|boot))?|(could not|cannot|unable to) (start|launch|initiali[sz]e|run|boot)|aborted|unsuccessful(ly)?|exit(ed)?( abnormally| unexpectedly)?( (status|code|value))?|terminated( abnormally| unexpectedly)?|did not exit normally|returned (status|code)|not recoverable(: exiting now)?)\b( (with )?\d+| (with|due to|because of) (an? |the )?(previous |fatal )?(exit )?(code|status|value|errors?|failures?|exceptions?)( \[\w+\])?:?( \d+)?|, exited with \d+| - check the logs\b.*|: \d+)?[.! ]*$|(?i)\b(?:could not|cannot|unable to) (?:start|run|launch) [^.:]{1,40}\. [\w ]{1,30} (?:is|was) not (?:configured|available|initiali[sz]ed|running|started|loaded)\.?$`)
 
 // level fits the level of a line that says nothing else.
 var level = regexp.MustCompile(`(?i)^\[(emerg|alert|crit|critical|fatal|error|warn|warning|notice|info|debug)\]$`)
@@ -94,10 +100,11 @@ var level = regexp.MustCompile(`(?i)^\[(emerg|alert|crit|critical|fatal|error|wa
 var leading = regexp.MustCompile(`^[A-Z]+:? `)
 
 // hasOnlyLevel fits one that has nothing but what stands before what is said.
-var hasOnlyLevel = regexp.MustCompile(`^[=*_#~-]{3,}$|^(FATAL|ERROR|SEVERE|WARN(ING)?|npm ERR!):? *(\[[^\]]*\]\s*)*$`)
+var hasOnlyLevel = regexp.MustCompile(`^\d\d:\d\d:\d\d$|^(\[\w+\] )?[=*_#~+|-][=*_#~+| -]+[=*_#~+|-]$|^(FATAL|ERROR|SEVERE|WARN(ING)?|npm ERR!):? *(\[[^\]]*\]\s*)*$`)
 
-// furthers fits a line that goes on with the error before it, as PostgreSQL's programs do.
-var furthers = regexp.MustCompile(`(?i)^([\w.-]+: )?(detail|hint): `)
+// furthers fits a line that goes on with the error before it, as PostgreSQL's programs do, and as
+// OpenSSL's queue of errors is printed.
+var furthers = regexp.MustCompile(`(?i)^([\w.-]+: )?(detail|hint): |^line \d+: |^(openssl )?(error(\[\d+\])?: ?)?error:[0-9a-f]{8}:`)
 
 // access fits what servers log of every request, in the form of Apache's and its like.
 var access = regexp.MustCompile(`"[A-Z]+ \S+ HTTP/\d`)
@@ -139,10 +146,11 @@ func weigh(lines []string) []int {
 	all := make([]int, len(lines))
 	above, most, help, more := empty, reason, false, false
 	for i, line := range lines {
+		line = strings.TrimPrefix(line, "│ ") // of a box that is drawn around it
 		gist := Gist(line)
 		trimmed := strings.TrimSpace(line)
 		g := gravity(lines, i, gist)
-		indented := gist == trimmed && trimmed != "" && line[0] <= ' '
+		indented := trimmed != "" && (line[0] <= ' ' && (gist == trimmed || strings.HasPrefix(trimmed, "| ")) || bullet.MatchString(trimmed))
 		if !indented {
 			most = mostBelow(trimmed)
 		}
@@ -156,7 +164,7 @@ func weigh(lines []string) []int {
 		}
 		switch {
 		case g == empty || g == reason:
-		case help, helps.MatchString(gist), strings.HasPrefix(trimmed, "npm notice"):
+		case help, helps.MatchString(gist), tally.MatchString(gist), strings.HasPrefix(trimmed, "npm notice"), g == plain && above >= trouble && gist == trimmed && justAdvice(gist):
 			g = parting
 		case indented && above >= warning && g > parting && g <= above, more && gist == trimmed && g == plain:
 			g = detail
@@ -188,7 +196,13 @@ func mostBelow(line string) int {
 // nothing but such advice.
 var (
 	opensHelp = regexp.MustCompile(`(?i)^(usage\b.*|(actions?|(potential |possible )?(solutions?|fix(es)?)|learn more|flags|options|commands|available commands|arguments|examples?|hints?|full report( is)? at|to (fix|resolve|solve|install) [^:]*|did you mean\b[^:]*):)$`)
-	helps     = regexp.MustCompile(`(?i)^(\S+ )?(tip: |note: run with |for more (information|details|help)\b|(see|visit|read) (also )?(https?:|our |the )|(https?:/)?/[\w./-]+/\S*$|(try|run|use) ['"\x60]|did you mean\b|ask for help|if this (error )?is unexpected|need (more|help))|\ba complete log of this run\b|\bfor more details run\b`)
+	helps     = regexp.MustCompile(`(?i)^(\S+ )?(tip: |note: run with |for more (information|details|help)\b|(see|visit|read) (also )?(https?:|our |the )|(https?:/)?/[\w./-]+/\S*$|(\(?see (the )?full (trace|log|output|error)\b)|(re-?)?run with --?\w|(perhaps|maybe)\b|runtime: may need to |(try|run|use) ['"\x60]|did you mean\b|ask for help|if this (error )?is unexpected|need (more|help))|\ba complete log of this run\b|\bfor more details run\b`)
+)
+
+// bullet fits a line that is one of a list below another, tally one that counts what came of all.
+var (
+	bullet = regexp.MustCompile(`^(-+>|[-•]) `)
+	tally  = regexp.MustCompile(`(?i)(\b(pass(ed)?|ok|warn(ings?)?|err(ors?)?|fail(ed)?|skip(ped)?|total|unreachable|changed|rescued|ignored)=\d+\s*){2,}`)
 )
 
 // byName are how grave a line is by the name of its level, as members of an object have it, in
@@ -209,7 +223,7 @@ func gravity(lines []string, i int, gist string) int {
 	switch {
 	case gist == "", level.MatchString(gist), hasOnlyLevel.MatchString(gist):
 		return empty
-	case i > 0 && Frame(lines[i-1], line), i == 0 && Frame("", line), Frame("", leading.ReplaceAllString(gist, "")), poor.MatchString(gist), strings.HasPrefix(trimmed, "Traceback "):
+	case i > 0 && Frame(lines[i-1], line), i == 0 && Frame("", line), Frame("", gist), Frame("", leading.ReplaceAllString(gist, "")), poor.MatchString(gist), crash.MatchString(gist), row.MatchString(trimmed), strings.HasPrefix(trimmed, "Traceback "):
 		return parting
 	case clientLeft.MatchString(gist):
 		return plain
@@ -232,7 +246,7 @@ func gravity(lines []string, i int, gist string) int {
 		return system
 	case access.MatchString(gist):
 		return plain
-	case aside.MatchString(line) && !called.MatchString(line):
+	case aside.MatchString(line) && !called.MatchString(line) && !beginsGrave.MatchString(gist):
 		return plain
 	case warns.MatchString(line) && !called.MatchString(line) && !tellsOfAnother(gist):
 		return warning
@@ -269,6 +283,8 @@ func gravityNamed(m map[string]string, gist string) (g int, ok bool) {
 			g = parting
 		case tellsOfAnother(gist):
 			g = warning
+		case Any(gist, faulty...) && slices.ContainsFunc(reasons, func(name string) bool { return m[name] != "" }):
+			g = trouble // whatever its level, it gives the reason of something that failed
 		}
 		return g, true
 	}
@@ -293,7 +309,7 @@ func putsAway(gist string, mildly bool) bool {
 }
 
 // faulty are phrases that tell of a fault, at whatever level.
-var faulty = []*Phrase{Credentials, CertificateExpired, CertificateUnknown, NoSpace, Locked, QuotaReached, PoolTaken, LeftBehind, TakesNoWrites, SettingMissing, ModuleMissing, Libraries, TakenOver}
+var faulty = []*Phrase{Credentials, CertificateExpired, CertificateUnknown, NoSpace, Locked, QuotaReached, PoolTaken, LeftBehind, TakesNoWrites, SettingMissing, ModuleMissing, Libraries, TakenOver, OthersMay, BadConfig, HostHeader}
 
 // tellsOfFault says whether a line that is called nothing tells of something that fails.
 func tellsOfFault(gist string) bool { return tellsOfAnother(gist) || Any(gist, faulty...) }

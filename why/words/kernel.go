@@ -27,7 +27,7 @@ var (
 		[]string{"inotify", "fsnotify"},
 		"Failed to create inotify instance: Too many open files", "fsnotify: too many open files")
 	ReadOnly = says("strerror(3), EROFS", []string{"read-only file system"}, "sh: can't create /run.pid: Read-only file system")
-	NoFile   = says("strerror(3), ENOENT; OpenJDK 25", []string{"no such file or directory", "unable to access jarfile", "nosuchfileexception", "could not find file '"}, "java.nio.file.NoSuchFileException: /app/config.yaml", "Could not find file '/app/appsettings.json'.", "Error: Unable to access jarfile /app/app.jar", "exec /app/run.sh: no such file or directory")
+	NoFile   = says("strerror(3), ENOENT; OpenJDK 25", []string{"no such file or directory", "unable to access jarfile", "nosuchfileexception", "could not find file '", ": file not found"}, "java.nio.file.NoSuchFileException: /app/config.yaml", "zone shop/IN: loading from master file /etc/bind/db.shop failed: file not found", "Could not find file '/app/appsettings.json'.", "Error: Unable to access jarfile /app/app.jar", "exec /app/run.sh: no such file or directory")
 	PortUsed = fits("strerror(3), EADDRINUSE; Node 24 and Rust 1.90 give the name; Spring Boot 4, RabbitMQ 4",
 		`(?i)\baddress (is )?(already )?in use\b|\be?addrinuse\b|\bport \d+\b.{0,8} (is|was) (already )?in use\b|\bonly one usage of each socket address\b`, "Only one usage of each socket address (protocol/network address/port) is normally permitted.",
 		"Web server failed to start. Port 8080 was already in use.", "could not bind to distribution port 25672, it is in use by another node: rabbit@queue",
@@ -36,10 +36,10 @@ var (
 	// Node and Go write it. A database's "permission denied for table" and ssh's
 	// "Permission denied (publickey)" are other refusals.
 	Refused = fits("strerror(3), EACCES and EPERM; nginx 1.28, CPython 3.14, Node 24, Go 1.26",
-		`(?i)(\S: "?|\((1|13)(: |\))|errno (1|13)\] |e(acces|perm): )(permission denied|operation not permitted)($|[^\w\s]| /| \((1|13)\)| @| \d)|\S/\S+ \(permission denied\)|\baccess to the path '\S+' is denied|\baccessdeniedexception: /|\b(bind|socket|open|create|mkdir|lock)\b.{0,30}[ (:]permission denied\)? for (\[|\d|/)`,
+		`(?i)(\S: "?|\((1|13)(: |\))|errno (1|13)\] |e(acces|perm): )(permission denied|operation not permitted)($|[^\w\s]| [/{\[@]| \((1|13|(e?[ug]id|errno|os error|code)\b[^)]*\)?)\)| \d)|\S/\S+ \(permission denied\)|\baccess to the path '\S+' is denied|\baccessdeniedexception: /|\b(bind|socket|open|create|mkdir|lock)\b.{0,30}[ (:]permission denied\)? for (\[|\d|/)`,
 		"Starting frontend web: cannot bind socket (Permission denied) for [0.0.0.0:80]",
 		"open /data/x: permission denied", "PermissionError: [Errno 13] Permission denied: '/data'", "nginx: [emerg] mkdir() \"/var/cache\" failed (13: Permission denied)",
-		"Error: EACCES: permission denied, mkdir '/data'", "java.nio.file.AccessDeniedException: /data/node.lock", "java.io.FileNotFoundException: /var/log/app.log (Permission denied)", "System.UnauthorizedAccessException: Access to the path '/app/data' is denied.", "Errno::EACCES: Permission denied @ dir_s_mkdir - /app/tmp/cache", "chown: /data: Operation not permitted").except(aURL)
+		"Error: EACCES: permission denied, mkdir '/data'", "java.nio.file.AccessDeniedException: /data/node.lock", "java.io.FileNotFoundException: /var/log/app.log (Permission denied)", "System.UnauthorizedAccessException: Access to the path '/app/data' is denied.", "Errno::EACCES: Permission denied @ dir_s_mkdir - /app/tmp/cache", "chown: /data: Operation not permitted", "Error: mkdir(/var/mail/ann) failed: Permission denied (euid=5000(vmail) egid=5000(vmail) missing +w perm: /var/mail)", "Error: Permission denied (os error 13)").except(aURL)
 	aURL   = says("RFC 3986", []string{"://"}, "git clone https://example.com/x: Permission denied")
 	noFork = says("busybox 1.37, bash 5.3, Go 1.26, OpenJDK 25",
 		[]string{"can't fork", "cannot fork", "fork failed", "failed to create new os thread", "unable to create native thread", "unable to create new native thread"},

@@ -56,9 +56,12 @@ func whole(lines []string, grave []int, at int) int {
 // itself the last, lead.
 func belonging(lines []string, grave []int, at int) (all []string, leading int) {
 	from, first, most := at, -1, grave[at]
+	if most == warning {
+		from = firstWarned(lines, grave, at)
+	}
 	for i := at - 1; i >= 0 && most >= trouble; i-- {
 		switch {
-		case grave[i] <= detail && most < reason, grave[i] == warning && at-from > 0, most == trouble && amongTroubles(lines, grave, i):
+		case grave[i] <= detail && (most < reason || strings.HasPrefix(lines[at], "fatal error: ")), grave[i] == warning && at-from > 0, most == trouble && amongTroubles(lines, grave, i):
 			continue
 		case grave[i] < trouble || raises(lines[i], grave[i]):
 			i = 0
@@ -84,7 +87,7 @@ func belonging(lines []string, grave []int, at int) (all []string, leading int) 
 		say(lines[first])
 	}
 	for i := from; i < at && len(all) < mostReasons-1; i++ {
-		if grave[i] >= trouble {
+		if grave[i] >= min(most, trouble) {
 			say(lines[i])
 		}
 	}
@@ -96,12 +99,31 @@ func belonging(lines []string, grave []int, at int) (all []string, leading int) 
 	return all, leading
 }
 
+// firstWarned is the first of the warnings right above one, which is what the rest comes from.
+func firstWarned(lines []string, grave []int, at int) int {
+	from := at
+	for i := at - 1; i >= max(0, at-mostMild); i-- {
+		switch {
+		case grave[i] == warning && !Alike(Gist(lines[i]), Gist(lines[at])):
+			from = i
+		case grave[i] != warning && grave[i] != empty:
+			return from
+		}
+	}
+	return from
+}
+
 // mostQuoted is how much of some lines fits where they are quoted.
 const mostQuoted = 300
 
 // roomFor leaves lines out until the rest can be quoted whole: of so many that lead to the one that
 // says most the first and the last stay, before a reason none need, as below it.
 func roomFor(all []string, leading int, says bool) []string {
+	if len(strings.Join(all, " / ")) > mostQuoted {
+		for i, line := range all {
+			all[i] = terse(line)
+		}
+	}
 	for len(strings.Join(all, " / ")) > mostQuoted && len(all) > 1 {
 		switch {
 		case len(all) > leading:
@@ -115,6 +137,32 @@ func roomFor(all []string, leading int, says bool) []string {
 		}
 	}
 	return all
+}
+
+var (
+	// paired fits a line that ends with members in logfmt, behind what it says, readOn the address at
+	// its end where there is more to read, explains a sentence that says what the one before it means.
+	paired   = regexp.MustCompile(`^(.*?[^\s=]):? ((?:[\w.@-]+=(?:"(?:[^"\\]|\\.)*"|\S*)\s*)+)$`)
+	explains = regexp.MustCompile(`(?i)^(this|that) (usually |probably |often |most likely )?(means|happens|indicates|is (because|caused|due))\b`)
+	readOn   = regexp.MustCompile(`(?i)[:;,.]? *\(?\b(see|read|for|more|background)\b( [\w:]+){0,6} *https?://\S+$`)
+)
+
+// terse is a line without what says nothing of why: of its members only the reason, where it has one,
+// no address of where to read more, and no sentence that explains the others or advises.
+func terse(line string) string {
+	line = readOn.ReplaceAllString(line, "")
+	all := sentencesOf(line)
+	line = strings.Join(slices.DeleteFunc(all, func(one string) bool { return len(all) > 1 && (explains.MatchString(one) || justAdvice(one)) }), " ")
+	m := paired.FindStringSubmatch(line)
+	if m == nil {
+		return line
+	}
+	for _, p := range pair.FindAllStringSubmatch(m[2], -1) {
+		if slices.Contains(reasons, p[1]) {
+			return m[1] + ": " + unquoted(p[2])
+		}
+	}
+	return line
 }
 
 // category fits the line that .NET's logger puts above what it says.
@@ -191,6 +239,8 @@ func mostBefore(lines []string, at, g int) int {
 	switch line := lines[at]; {
 	case strings.HasPrefix(line, "panic: "):
 		return 1 // Go's programs log why they give up
+	case strings.HasPrefix(line, "fatal error: "):
+		return 2 // as its runtime does, and what may help
 	case raises(line, g) && at > 0 && Gist(line) == strings.TrimSpace(line) && Gist(lines[at-1]) != strings.TrimSpace(lines[at-1]):
 		return 1 // a logger says what was tried, and below it what came of that
 	case raises(line, g):
@@ -220,7 +270,7 @@ func continues(lines []string, grave []int, i, at int) bool {
 func goesOn(lines []string, i int) bool {
 	logged := func(line string) bool { return preamble.MatchString(strings.TrimSpace(line)) }
 	indented := func(i int) bool { return i < len(lines) && lines[i] != "" && lines[i][0] <= ' ' }
-	return indented(i) || strings.HasPrefix(lines[i-1], "Caused by: ") && slices.ContainsFunc(lines, logged) || strings.HasSuffix(strings.TrimSpace(lines[i-1]), ":") || slices.ContainsFunc([]int{i + 1, i + 2}, indented)
+	return indented(i) || hollow(lines[i-1]) || strings.HasPrefix(lines[i-1], "Caused by: ") && slices.ContainsFunc(lines, logged) || strings.HasSuffix(strings.TrimSpace(lines[i-1]), ":") || slices.ContainsFunc([]int{i + 1, i + 2}, indented)
 }
 
 // Error is what a line of a log says, with the reasons below it: those that are called causes,

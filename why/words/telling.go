@@ -111,12 +111,19 @@ func hollow(line string) bool {
 func newestOfGravest(lines []string, grave []int, least int) int {
 	best, most := -1, least-1
 	for i := range slices.Backward(lines) {
+		if best >= 0 && grave[i] == warning && most == warning && complaint.MatchString(lines[i]) && !complaint.MatchString(lines[best]) {
+			best = i
+		}
 		if grave[i] > most && !(grave[i] == system && most == trouble && triesAgain(lines[i+1:], lines[best])) {
 			best, most = i, grave[i]
 		}
 	}
 	return best
 }
+
+// complaint fits a warning that tells of something that failed, and not of what is only not as good as
+// it could be.
+var complaint = regexp.MustCompile(`(?i)\b(errors?|fail(ed|s|ure)?|cannot|can't|unable|could not|reject(ed|s)?|refused|denied|invalid|unknown|lost|timed? ?out|blocked|exceed(ed|s)?|stalled)\b`)
 
 // triesAgain says whether an error stands so often among some lines that it is what each try comes to:
 // what came of those before is over then.

@@ -34,8 +34,8 @@ var (
 		`(?i)\bdatabase "[^"]+" does not exist|\bunknown database '|\brole "[^"]+" does not exist|\bkeyspace '?\S+'? does not exist|\bcannot open database "[^"]+" requested by the login`,
 		`FATAL:  database "shop" does not exist`, "ERROR 1049 (42000): Unknown database 'shop'", `FATAL:  role "shop" does not exist`)
 	LockWait = fits("PostgreSQL 17, MySQL 9, Liquibase 4",
-		`(?i)\block wait timeout exceeded\b|\bdeadlock (found|detected)\b|\bdue to lock timeout\b|\bcould not obtain lock on\b|\bwaiting for changelog lock\b|\bcould not acquire change ?log lock\b`,
-		"ERROR 1205 (HY000): Lock wait timeout exceeded; try restarting transaction", "ERROR:  deadlock detected", "ERROR:  canceling statement due to lock timeout", "liquibase.exception.LockException: Could not acquire change log lock.")
+		`(?i)\block wait timeout exceeded\b|\bdeadlock (found|detected)\b|\bdue to lock timeout\b|\bcould not obtain lock on\b|\bwaiting for changelog lock\b|\bcould not acquire change ?log lock\b|\banother migration process is currently running\b`,
+		"ERROR 1205 (HY000): Lock wait timeout exceeded; try restarting transaction", "ERROR:  deadlock detected", "ERROR:  canceling statement due to lock timeout", "liquibase.exception.LockException: Could not acquire change log lock.", "Cannot run migrations because another migration process is currently running.")
 	NotEmpty = fits("PostgreSQL 17, initdb; MySQL 9, mysqld --initialize; git 2",
 		`(?i)\bdirectory "?\S+"? exists but is not empty|\bdata directory has files in it\b|\bdestination path '[^']+' already exists and is not an empty directory`,
 		`initdb: error: directory "/var/lib/postgresql/data" exists but is not empty`, "--initialize specified but the data directory has files in it. Aborting.")

@@ -109,4 +109,57 @@ run node -e 'require("crypto").createHash("md4")'
 run "$python" -c 'import zoneinfo; zoneinfo.ZoneInfo("Nope/Nowhere")'
 run "$python" -c 'int("tcp://10.43.0.9:6379")'
 kill $server
+printf '#!/bin/bash\n\r\necho x\r\n' > crlf; printf '#!/usr/bin/env bash\r\n' > envcrlf; chmod +x crlf envcrlf
+run dash -c '[[ -f x ]]'
+run dash -c 'set -o pipefail'
+run dash -c 'echo ${x/a/b}'
+run ./crlf
+run ./envcrlf
+run "$python" -c 'input()'
+run "$python" -c 'import os; os.nope()'
+run "$python" -c 'import json; json.loads("{a: 1}")'
+run "$python" -c 'import tomllib; tomllib.loads("a b")'
+run "$python" -c 'import base64; base64.b64decode("abcde")'
+run "$python" -c 'None.x'
+run node -e 'undefined.x'
+echo 'import x from "fs"' > esm.js; echo 'require("fs")' > cjs.mjs; run node esm.js; run node cjs.mjs
+run node -e 'require("crypto").createCipheriv("aes-256-cbc", "short", Buffer.alloc(16))'
+run node -e 'require("tls").createSecureContext({cert: "x"})'
+echo '{}' > package.json
+run npm run nope
+run java -Xms64m -Xmx32m -version
+run java -Xmx512 -version
+cat > Open.java <<'E'
+class Open { public static void main(String[] a) throws Exception { String.class.getDeclaredField("value").setAccessible(true); } }
+E
+cat > Driver.java <<'E'
+class Driver { public static void main(String[] a) throws Exception { java.sql.DriverManager.getConnection("jdbc:nope://db/shop"); } }
+E
+cat > Null.java <<'E'
+class Null { public static void main(String[] a) { String s = null; s.length(); } }
+E
+for class in Open Driver Null; do run java $class.java; done
+git init -q repository && chmod 711 . && chmod 755 repository
+nobody env HOME=/ git -C "$PWD/repository" status
+openssl enc -aes-256-cbc -pbkdf2 -k one -in script -out secret
+run openssl enc -d -aes-256-cbc -pbkdf2 -k two -in secret
+bin=$(dirname "$(readlink -f "$(command -v initdb)")")
+mkdir data other; chown nobody data
+run "$bin/initdb" -D other
+setpriv --reuid 65534 --clear-groups "$bin/initdb" -A trust -U postgres -D data >/dev/null 2>&1
+echo 'host all all 127.0.0.2/32 trust' > data/pg_hba.conf; echo 'local all all trust' >> data/pg_hba.conf
+chown daemon data; chmod 755 data; nobody "$bin/postgres" -D data; chown nobody data; chmod 700 data
+setpriv --reuid 65534 --clear-groups "$bin/postgres" -D data -k "$PWD/data" -p 50432 >/dev/null 2>&1 &
+database=$!
+for _ in $(seq 100); do [ -S data/.s.PGSQL.50432 ] && break; read -rt 0.1 <> <(:); done
+psql -qh "$PWD/data" -p 50432 -U postgres -c 'create role shop login' -c 'create role one login connection limit 0'
+run psql -h 127.0.0.1 -p 50432 -U shop postgres -c 'select 1'
+run psql -h "$PWD/data" -p 50432 -U shop postgres -c 'create table orders ()'
+run psql -h "$PWD/data" -p 50432 -U one postgres -c 'select 1'
+run psql -h "$PWD/data" -p 50432 -U postgres -c 'set statement_timeout = 1' -c 'select pg_sleep(9)'
+run psql -h "$PWD/data" -p 50432 -U postgres -c 'create extension vector'
+run psql -h "$PWD/data" -p 50432 -U postgres -c 'execute nope'
+run psql "host=127.0.0.1 port=50432 user=shop sslmode=require" -c 'select 1'
+kill $database
+nobody "$bin/postgres" -D data -c nope=1
 umount full read

@@ -1,0 +1,113 @@
+package why
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
+)
+
+// What many have met comes with what to do, in the first steps, where a container ended with it: of
+// words that may mean several things the one that is meant counts.
+func TestFirstSteps(t *testing.T) {
+	for _, q := range []struct{ said, fix string }{
+		{`FATAL:  no pg_hba.conf entry for host "10.42.0.9", user "shop", database "shop", no encryption`, "pg_reload_conf"},
+		{"ERROR:  permission denied for schema public", "GRANT CREATE ON SCHEMA public"},
+		{"pq: SSL is not enabled on the server", "sslmode=disable"},
+		{"FATAL:  sorry, too many clients already", "pg_stat_activity"},
+		{"Error: ER_NOT_SUPPORTED_AUTH_MODE: Client does not support authentication protocol requested by server", "mysql2"},
+		{"error: Dirty database version 12. Fix and force version.", "migrate force VERSION"},
+		{"FAILED: Can't locate revision identified by 'a1b2c3'", "newer image"},
+		{`ERROR:  type "vector" does not exist`, "CREATE EXTENSION"},
+		{`ERROR:  prepared statement "S_1" already exists`, "prepareThreshold=0"},
+		{"liquibase.exception.LockException: Could not acquire change log lock.  Currently locked by shop-5d7c9b6f4-9zxkq (10.42.0.31) since 11/22/26, 9:58 PM", "UPDATE DATABASECHANGELOGLOCK"},
+		{`ERROR:  relation "users" already exists`, "migrate --fake"},
+		{"Validation Failed: 1: this action would add [2] total shards, but this cluster currently has [1000]/[1000] maximum shards open;", "fewer shards"},
+		{"*** Publishers will be blocked until this alarm clears ***", "list_queues"},
+		{"Unhandled exception. System.IO.IOException: The configured user limit (128) on the number of inotify instances has been reached, or the per-process limit on the number of open file descriptors has been reached.", "max_user_instances"},
+		{"/entrypoint.sh: line 9: /usr/local/bin/shop-server: cannot execute binary file: Exec format error", "kubernetes.io/arch"},
+		{"billiard.exceptions.WorkerLostError: Worker exited prematurely: signal 9 (SIGKILL) Job: 0.", "--max-memory-per-child"},
+		{"[ActionDispatch::HostAuthorization::DefaultResponseApp] Blocked hosts: 10.42.0.8:3000", "config.hosts"},
+		{"jwt.exceptions.ImmatureSignatureError: The token is not yet valid (iat)", "timedatectl"},
+		{"ERROR:  canceling statement due to statement timeout", "EXPLAIN"},
+		{"ERROR 1153 (08S01): Got a packet bigger than 'max_allowed_packet' bytes", "max_allowed_packet"},
+		{"MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.", "stop-writes-on-bgsave-error"},
+		{"redis.exceptions.ResponseError: MOVED 12182 10.42.1.9:6379", "RedisCluster"},
+		{"master not discovered or elected yet, an election requires at least 2 nodes", "kubectl -n shop get pods -o wide"},
+		{"kafka.common.InconsistentClusterIdException: The Cluster ID abc doesn't match stored clusterId Some(def)", "volume that belongs to this cluster"},
+		{"java.lang.RuntimeException: No readable meta.properties files found.", "kafka-storage.sh format"},
+		{"FATAL:  data directory \"/var/lib/postgresql/data\" has wrong ownership", "fsGroup"},
+		{"java.lang.RuntimeException: can not run elasticsearch as root", "runAsUser"},
+		{"You are connecting to Redis 5.0.7, Sidekiq requires Redis 6.2.0 or greater", "upgrade what is named"},
+		{"RequestTimeTooSkewed: The difference between the request time and the current time is too large.", "timedatectl"},
+		{"ERROR: no valid license found", "licence that is valid"},
+		{"Error: Mismatching encryption keys.", "the key again"},
+		{"ValueError: Fernet key must be 32 url-safe base64-encoded bytes.", "--from-literal"},
+		{"tls: failed to find any PEM data in certificate input", "tls.crt"},
+		{"ssl.SSLCertVerificationError: [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: Hostname mismatch, certificate is not valid for 'db'.", "subject alternative names"},
+		{"Host key verification failed.", "ssh-keyscan"},
+		{"AccessDenied: User: arn:aws:sts::1:assumed-role/x is not authorized to perform: route53:ListHostedZones", "role-arn"},
+		{"TokenExpiredError: jwt expired", "get a new one"},
+		{"ThrottlingException: Rate exceeded", "ask less often"},
+		{"OSError: You are trying to access a gated repo.", "HF_TOKEN"},
+		{"fatal: detected dubious ownership in repository at '/srv/app'", "safe.directory"},
+		{"unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be defined", "automountServiceAccountToken"},
+		{"Failed to list *v1beta1.Ingress: the server could not find the requested resource (get ingresses.extensions)", "kubectl api-versions"},
+		{`Internal error occurred: failed calling webhook "validate.x.io": no endpoints available for service "x"`, "grep -A20 validate.x.io"},
+		{"nginx: [emerg] socket() [::]:80 failed (97: Address family not supported by protocol)", "0.0.0.0"},
+		{"listen tcp 192.168.1.7:8080: bind: cannot assign requested address", "status.podIP"},
+		{"RuntimeError: DataLoader worker (pid 17) is killed by signal: Bus error. It is possible that dataloader's workers are out of shared memory.", "medium: Memory at /dev/shm"},
+		{"ImportError: /usr/lib/libgomp.so.1: cannot allocate memory in static TLS block", "LD_PRELOAD"},
+		{"open /data/x: stale NFS file handle", "delete pod web-1"},
+		{"OSError: [Errno 5] Input/output error: '/data/x'", "dmesg -T"},
+		{"fuse: device not found, try 'modprobe fuse' first", "CharDevice"},
+		{"[1:1:1123/100000.1:ERROR:zygote_host_impl_linux.cc(100)] Running as root without --no-sandbox is not supported.", "--disable-dev-shm-usage"},
+		{"java.awt.HeadlessException: No X11 DISPLAY variable was set", "java.awt.headless=true"},
+		{"EOFError: EOF when reading a line", "--non-interactive"},
+		{"exec /usr/bin/env: argument list too long", "enableServiceLinks: false"},
+		{"RuntimeError: Found no NVIDIA driver on your system.", "nvidia.com/gpu: 1"},
+		{"ImportError: libcuda.so.1: cannot open shared object file: No such file or directory", "nvidia.com/gpu: 1"},
+		{"RuntimeError: CUDA driver version is insufficient for CUDA runtime version", "nvidia-smi"},
+		{"RuntimeError: CUDA error: no kernel image is available for execution on the device", "nodeSelector"},
+		{"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 64.00 MiB.", "--max-model-len"},
+		{"Initial heap size set to a larger value than the maximum heap size", "MaxRAMPercentage=75"},
+		{"Process terminated. Couldn't find a valid ICU package installed on the system.", "INVARIANT=1"},
+		{`java.lang.reflect.InaccessibleObjectException: module java.base does not "opens java.lang" to unnamed module @1b`, "--add-opens"},
+		{"SyntaxError: Cannot use import statement outside a module", "package.json"},
+		{"AttributeError: module 'numpy' has no attribute 'bool'", "pin the version"},
+		{`/entrypoint.sh: line 2: $'\r': command not found`, "dos2unix"},
+		{"/entrypoint.sh: 7: Bad substitution", "#!/bin/bash"},
+		{`npm error Missing script: "start:prod"`, "npm run lists"},
+		{"PDOException: could not find driver", "pdo_mysql"},
+		{"yaml: line 12: mapping values are not allowed in this context", "yamllint"},
+		{"line 7: field scrape_intervall not found in type config.plain", "correct the name"},
+		{"AttributeError: 'NoneType' object has no attribute 'id'", "the place in its code"},
+	} {
+		s := tell(t, web(silentProbe))
+		s.wait(10 * time.Second)
+		s.exit("app", fact.Exited{ExitCode: 1, StatusKnown: true, OOMKnown: true, LastLines: []string{q.said}})
+		v := s.ask().Verdicts[0]
+		if !slices.ContainsFunc(v.Fixes[:min(len(v.Fixes), 2)], func(f answer.Fix) bool { return strings.Contains(f.Text+" "+f.Command, q.fix) }) {
+			t.Errorf("%s: %s\n%+v", q.said, v.Text, v.Fixes)
+		}
+	}
+}
+
+// What only sounds like one of them means nothing.
+func TestMeansNothing(t *testing.T) {
+	for _, said := range []string{
+		"permission denied for user shop on the pager", "the token is used by two", "rate limit is 100 requests a minute", "licence checked, valid until 2030", "clock set by NTP", "moved 12 files", "ASK the operator",
+		"migration 7 was applied", "listening on [::]:8080", "no devices are configured", "terminal size is 80x24", "requires Redis", "has no leader board", "a webhook was called", "display name is missing",
+		"the server has found the requested resource", "prepared statement cache is on", "script start ran", "yaml: 12 files were read", "key length is 32", "bucket list is empty",
+		"OutOfMemory handling is off", "CUDA 12.4 is used", "the pool has 5 clients", "connected with SSL off-loading", "undefined behaviour is allowed", "version 12 is dirty", "the table is full of orders that exist already", `NOTICE:  relation "_sqlx_migrations" already exists, skipping`, "the database system is ready to accept connections", "waiting for messages", "a worker started",
+	} {
+		for _, m := range meanings {
+			if m.said.In(said) {
+				t.Errorf("%s: %s", said, m.text)
+			}
+		}
+	}
+}
