@@ -381,27 +381,38 @@ func (f *follower) at(ctx context.Context, p place, service *v1.Service, pod *v1
 		}
 		own.Cause, own.Text = unseen(p, met, &a)
 	}
-	if echoes {
-		own.Cause, own.Text, _ = cluster.Fails(&a, p.since)
-	}
-	if i < 0 && len(own.Fixes) == 0 {
-		own.Fixes = cluster.Steps(pod, &a, own.Cause, own.Text)
-	}
-	if own.Cause == "" && left < mostHops && met && p.withheld(&a) {
-		own.Cause, own.Text, own.Fixes = answer.DependencyDown, cluster.Withholds(f.clients(ctx, p, &a)), cluster.Asks(pod, &a)
-	}
-	if own.Cause == "" || own.Cause == answer.CauseUnknown || i < 0 && own.Cause == answer.AppHang && f.unwell[pod.UID] {
-		return way{} // it may wait for what is not well either
-	}
-	if i < 0 {
-		cluster.Leaves(&own, &a)
-	}
-	if own.Cause == answer.ProbeTimeoutTooShort && !p.late {
-		return way{} // it answers, and no probe of its own keeps who asks it waiting
+	if !f.blames(ctx, p, pod, &a, &own, met, i < 0, left) {
+		return way{}
 	}
 	w.hops, w.well = []answer.Hop{own}, i < 0
 	w.moot = !echoes && p.moot(service, w.seen, own.Cause, i < 0 || own.Cause == answer.AppUnhealthy)
 	return w
+}
+
+// blames completes the hop to a pod where the way ends, with what to do where it looks well, and says
+// whether anything shows that it is to blame.
+func (f *follower) blames(ctx context.Context, p place, pod *v1.Pod, a *answer.Answer, own *answer.Hop, met, well bool, left int) bool {
+	if well && cluster.Echoes(p.said, a) {
+		own.Cause, own.Text, _ = cluster.Fails(a, p.since)
+	}
+	if well && len(own.Fixes) == 0 {
+		own.Fixes = cluster.Steps(pod, a, own.Cause, own.Text)
+	}
+	if own.Cause == "" && left < mostHops && met && p.withheld(a) {
+		own.Cause, own.Text, own.Fixes = answer.DependencyDown, cluster.Withholds(f.clients(ctx, p, a)), cluster.Asks(pod, a)
+	}
+	switch {
+	case own.Cause == "", own.Cause == answer.CauseUnknown:
+		return false
+	case well && own.Cause == answer.AppHang && f.unwell[pod.UID]:
+		return false // it may wait for what is not well either
+	case own.Cause == answer.ProbeTimeoutTooShort && !p.late:
+		return false // it answers, and no probe of its own keeps who asks it waiting
+	}
+	if well {
+		cluster.Leaves(own, a)
+	}
+	return true
 }
 
 // hopTo is the hop to a pod that is asked, by a verdict of its own answer; i < 0: it looks well.
