@@ -243,13 +243,27 @@ func (h *inquiry) complaints() (all, warned []answer.Complaint) {
 			if ok {
 				all = append(all, c)
 			}
-			if text := words.Trouble(history.SaidSince(f, h.now.Add(-complainsLately)), true); (!ok || c.Before) && len(look.SaidAt) > 0 && text != "" {
+			if text := warning(f, look, run, h.now.Add(-complainsLately)); (!ok || c.Before) && text != "" {
 				warned = append(warned, answer.Complaint{Container: f.Container, Text: prose.Brief(text, quoted), Another: blames(text), Fact: f.ID})
 			}
 			break
 		}
 	}
 	return all, warned
+}
+
+// begins is how long after its start what a container warns of is about that: many do each time.
+const begins = 15 * time.Second
+
+// warning is what a log warns of since a time, its start left out.
+func warning(f *fact.Fact, look fact.Looked, run *history.Run, since time.Time) string {
+	if len(look.SaidAt) == 0 {
+		return ""
+	}
+	if run.Started != nil && run.Started.When().Add(begins).After(since) {
+		since = run.Started.When().Add(begins)
+	}
+	return words.Trouble(history.SaidSince(f, since), true)
 }
 
 // complaint is what the end of a log says of an error.

@@ -143,8 +143,8 @@ func ConfiguredFor(pod *v1.Pod, things []string) string {
 }
 
 // rightBefore is how long before the effect another may have gone that takes from the same queue: who looks
-// for it does now and then.
-const rightBefore = 30 * time.Second
+// for it does now and then; meanwhile how long after that began, as it may go while it is looked for.
+const rightBefore, meanwhile = 30 * time.Second, 5 * time.Second
 
 // WentBefore says whether a pod is not well for a reason of its own, and has been so since right before
 // another began to fail that had been well.
@@ -154,7 +154,7 @@ func WentBefore(a *answer.Answer, well, since time.Time) bool {
 		return false
 	}
 	first := a.Symptoms[i].First
-	return !first.IsZero() && !first.After(since) && first.After(well.Add(-rightBefore))
+	return !first.IsZero() && !first.After(since.Add(meanwhile)) && first.After(well.Add(-rightBefore))
 }
 
 // WorksAt is the error of a pod that it has at its work with one of some things, as those do to whom a
