@@ -69,7 +69,7 @@
 //	rule_deleted.go, rule_requested.go, rule_controller.go  who wanted a pod gone
 //	rule_resize.go  why new resources of a running pod have no effect
 //	reaches.go   which places a pod asks for something, for who follows it there
-//	listening.go what a pod listens on
+//	listening.go what a pod listens on; listener_ended.go, one that nobody probes and that does no more
 //	node.go      when a node was away, and why; node_pod.go, what that was for its pods
 //	links.go     facts as links of a chain, in words
 //	fixes.go     what to do

@@ -224,7 +224,7 @@ func (h *inquiry) unseen(run *history.Run) []finding {
 			}
 		}
 	}
-	for _, f := range []*finding{h.cacheAtLimit(run), h.servesNobody(run)} {
+	for _, f := range []*finding{h.cacheAtLimit(run), h.servesNobody(run), h.listenerEnded(run)} {
 		if f != nil {
 			all = append(all, *f)
 		}

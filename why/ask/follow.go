@@ -268,7 +268,11 @@ func (f *follower) absent(ctx context.Context, p place, service *v1.Service) []a
 	if first, _, _ := strings.Cut(domain, "."); service.Spec.ClusterIP != v1.ClusterIPNone || first != service.Name {
 		return nil
 	}
-	if _, err := f.client.CoreV1().Pods(service.Namespace).Get(ctx, name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+	pod, err := f.client.CoreV1().Pods(service.Namespace).Get(ctx, name, metav1.GetOptions{})
+	if err == nil && cluster.NoSuchHost(p.Text) {
+		return cluster.NoNameBelow(pod, service, byPlace(p, service.Namespace+"/"+service.Name))
+	}
+	if !apierrors.IsNotFound(err) {
 		return nil
 	}
 	inside := *f.question

@@ -45,3 +45,17 @@ func TestUnknownThere(t *testing.T) {
 		}
 	}
 }
+
+// DNS has names of single pods below the Service that their StatefulSet names alone.
+func TestNoNameBelow(t *testing.T) {
+	service := &v1.Service{}
+	service.Namespace, service.Name = "shop", "cache-headless"
+	for subdomain, want := range map[string]string{"cache-headless": "", "cache": "and that is cache.", "": "and that is none."} {
+		pod := podWith("cache-0", "", "", 0)
+		pod.Spec.Subdomain = subdomain
+		hops := NoNameBelow(&pod, service, "it asks")
+		if len(hops) > 0 != (want != "") || want != "" && !strings.HasSuffix(hops[0].Text, want) {
+			t.Errorf("%q: %+v", subdomain, hops)
+		}
+	}
+}

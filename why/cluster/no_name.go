@@ -50,3 +50,25 @@ func NoService(v *answer.Verdict, missing *v1.Service, port int32, where string,
 	}
 	v.Fixes = append([]answer.Fix{fix}, v.Fixes...)
 }
+
+// NoNameBelow is the hop to a headless Service below which DNS has no name of a pod that is there: it has
+// one below the Service that its spec names alone, as a StatefulSet has it for serviceName.
+func NoNameBelow(pod *v1.Pod, service *v1.Service, by string) []answer.Hop {
+	if pod.Spec.Subdomain == service.Name {
+		return nil
+	}
+	name := service.Namespace + "/" + service.Name
+	hop := answer.Hop{Service: name, By: by, Cause: answer.DependencyDown}
+	hop.Text = fmt.Sprintf("DNS has no name %s.%s: pod %s has names below the Service that its spec names alone (subdomain; serviceName of a StatefulSet), and that is ", pod.Name, service.Name, pod.Name)
+	if pod.Spec.Subdomain == "" {
+		hop.Text += "none."
+		hop.Fixes = []answer.Fix{kubectl.EditTemplate(pod.Namespace, pod, fmt.Sprintf("give it hostname %s and subdomain %s, or ask the Service by its own name", pod.Name, service.Name))}
+		return []answer.Hop{hop}
+	}
+	hop.Text += pod.Spec.Subdomain + "."
+	hop.Fixes = []answer.Fix{{
+		Text:    fmt.Sprintf("ask for %s.%s instead, or make the StatefulSet anew with serviceName %s (it cannot be changed), and its pods with it", pod.Name, pod.Spec.Subdomain, service.Name),
+		Command: kubectl.Command(pod.Namespace, "get %s -o yaml", kubectl.Workload(pod)), Risk: answer.Inspect,
+	}}
+	return []answer.Hop{hop}
+}
