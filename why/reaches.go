@@ -237,7 +237,7 @@ func (h *inquiry) complaints() (all, warned []answer.Complaint) {
 		for _, f := range slices.Backward(run.Looks) {
 			look := fact.Of[fact.Looked](f)
 			if len(look.Said) == 0 {
-				continue
+				continue // its log was not read then
 			}
 			c, ok := complaint(f, look, h.now.Add(-complainsLately))
 			if ok {
@@ -268,6 +268,9 @@ func warning(f *fact.Fact, look fact.Looked, run *history.Run, since time.Time) 
 
 // complaint is what the end of a log says of an error.
 func complaint(f *fact.Fact, look fact.Looked, since time.Time) (answer.Complaint, bool) {
+	if len(look.Said) == 0 {
+		return answer.Complaint{}, false
+	}
 	text, another, earlier := "", false, false
 	switch lines := look.Said; {
 	case len(look.SaidAt) > 0:
