@@ -35,6 +35,11 @@ var ofMany = []meaning{
 		showing("see the node's limit, and raise it there", "sysctl fs.inotify.max_user_watches   # on the node"),
 	},
 	{
+		words.NoPassword,
+		"it sent no password: its password file was passed over (a line before that says why, such as its mode) or has no line for this server, and no variable has one",
+		changing("give it the password where it looks for it: a variable (PGPASSWORD from a Secret), or a password file that nobody but its user may read (mode 0600, without fsGroup; copied by an init container)"),
+	},
+	{
 		words.Credentials,
 		"its credentials were refused",
 		credentials,
@@ -136,7 +141,7 @@ var ofMany = []meaning{
 	},
 	{
 		words.Damaged,
-		"a file of its data is damaged or was cut off, as by a kill in the midst of a write or a full disk",
+		"a file of its data is missing, damaged or was cut off, as where a volume is not the one that it was, or by a kill in the midst of a write or a full disk",
 		repair,
 	},
 	{
@@ -151,8 +156,8 @@ var ofMany = []meaning{
 	},
 	{
 		words.TooOldCrypto,
-		"its TLS library takes no algorithm, key or version any more that is so old or weak",
-		changing("use one of now (RSA of 2048 bits, SHA-256, TLS 1.2), in the program or at the other end; until then the program may be told to take it (OpenSSL: SECLEVEL=1 or its legacy provider; Node.js: NODE_OPTIONS=--openssl-legacy-provider)"),
+		"a key, an algorithm or a version of TLS is too old or too weak for the TLS library that it has now",
+		changing("replace it by a stronger one (RSA of 2048 bits, SHA-256, TLS 1.2), here or at the other end; until then the program can be told to take it (OpenSSL: SECLEVEL=1 or its legacy provider; Node.js: NODE_OPTIONS=--openssl-legacy-provider)"),
 	},
 	{
 		words.NoTimeZone,

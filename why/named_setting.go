@@ -44,6 +44,29 @@ func (h *inquiry) namedSetting(f *finding, container, said string) {
 	f.fixes = append([]answer.Fix{fix}, f.fixes...)
 }
 
+// option fits an option that stands behind a blank, as in a line of a shell.
+var option = regexp.MustCompile(`(?:^| )(--?[A-Za-z][\w-]*)`)
+
+// oneString adds that a container gives its program several arguments as one, where its words are about an
+// option that stands in there: no shell takes it apart.
+func (h *inquiry) oneString(f *finding, container, said string) {
+	c := h.Spec(container)
+	if c == nil {
+		return
+	}
+	argv := append(slices.Clone(c.Command), c.Args...)
+	for i, arg := range argv {
+		script := i > 0 && strings.HasSuffix(argv[i-1], "c") && strings.HasPrefix(argv[i-1], "-") || strings.ContainsAny(arg, "\n;&|$")
+		found := option.FindAllStringSubmatch(arg, -1)
+		if script || len(strings.Fields(arg)) < 2 || !slices.ContainsFunc(found, func(m []string) bool { return words.Has(said, m[1]) || strings.Contains(said, arg) }) {
+			continue
+		}
+		f.because = append(f.because, fmt.Sprintf("Container %s is given %q as one argument, which no shell takes apart.", container, prose.Brief(arg, 80)))
+		f.fixes = append([]answer.Fix{h.specFix("give each of these words as an element of its own in command or args")}, f.fixes...)
+		return
+	}
+}
+
 // names says whether words have a value that is none of the short ones.
 func names(said, value string) bool { return len(value) >= leastValue && words.Has(said, value) }
 

@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/history"
 )
 
 // What a program's words name is found where its spec gives it that, and only as a whole.
@@ -62,4 +63,40 @@ func FuzzNames(f *testing.F) {
 			t.Errorf("%q has no %q", said, value)
 		}
 	})
+}
+
+// Several arguments that are given as one are told where the words are about an option among them.
+func TestOneString(t *testing.T) {
+	const said = "report: error: the following arguments are required: --out"
+	for name, test := range map[string]struct {
+		args []string
+		want bool
+	}{
+		"one string":     {[]string{"--since 7d --out /reports"}, true},
+		"each by itself": {[]string{"--since", "7d", "--out", "/reports"}, false},
+		"a script":       {[]string{"-c", "exec report --since 7d --out /reports"}, false},
+		"others":         {[]string{"--since 7d --until 8d"}, false},
+	} {
+		s := tell(t, web(silentProbe, func(c *v1.Container) { c.Command, c.Args = []string{"report"}, test.args }))
+		s.exit("app", fact.Exited{ExitCode: 2, OOMKnown: true, StatusKnown: true, LastLines: []string{said}})
+		if v := s.ask().Verdicts[0]; strings.Contains(v.Text, "as one argument") != test.want {
+			t.Errorf("%s: %s", name, v.Text)
+		}
+	}
+}
+
+// An init container waits in vain for what its own pod starts after it.
+func TestNotBegunYet(t *testing.T) {
+	pod := web(silentProbe, func(c *v1.Container) { c.Ports = []v1.ContainerPort{{ContainerPort: 6432}} })
+	pod.Spec.InitContainers = []v1.Container{{Name: "migrate"}}
+	h := &inquiry{History: history.New(fact.Pod{}, nil, nil, nil)}
+	h.Object = pod
+	for place, want := range map[string]string{"127.0.0.1:6432": "container app does not run yet", "localhost:9": "what serves there does not run yet", "db:5432": ""} {
+		if why, _ := h.notBegunYet("migrate", place); want == "" && why != "" || !strings.Contains(why, want) {
+			t.Errorf("%s: %s", place, why)
+		}
+	}
+	if why, _ := h.notBegunYet("app", "127.0.0.1:6432"); why != "" {
+		t.Errorf("not an init container: %s", why)
+	}
 }

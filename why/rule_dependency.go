@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
@@ -145,11 +147,34 @@ func dependencySaid(e ending) *finding {
 	if !ok {
 		return nil
 	}
-	return &finding{
+	f := &finding{
 		cause: answer.DependencyDown, weight: strong, chain: e.chain(),
 		text:  fmt.Sprintf("Container %s ended%s with exit code %d because it %s: %s", e.run.Container, e.after(), e.exit.ExitCode, n.unmet("could not reach", "got"), gist(n.said)),
 		fixes: append(n.fixes(e.h), append(e.h.logsFix(e.run), e.h.specFix("correct the address in its configuration if it is the wrong one; have it try again instead of ending"))...),
 	}
+	if why, fix := e.h.notBegunYet(e.run.Container, n.place); why != "" {
+		f.text += "."
+		f.because, f.fixes = []string{why}, append([]answer.Fix{fix}, e.h.logsFix(e.run)...)
+	}
+	return f
+}
+
+// notBegunYet says of an init container that asks its own pod that the containers which serve there are
+// started only when it has ended, and what to do about that; empty of any other.
+func (h *inquiry) notBegunYet(container, place string) (why string, fix answer.Fix) {
+	host, port, _ := splitAddress(place)
+	isInit := func(c v1.Container) bool { return c.Name == container && c.RestartPolicy == nil }
+	if h.Object == nil || !loopback(host) && host != "localhost" || !slices.ContainsFunc(h.Object.Spec.InitContainers, isInit) {
+		return "", answer.Fix{}
+	}
+	who := "what serves there"
+	for _, c := range h.Object.Spec.Containers {
+		if slices.ContainsFunc(c.Ports, func(p v1.ContainerPort) bool { return fmt.Sprint(p.ContainerPort) == port }) {
+			who = "container " + c.Name
+		}
+	}
+	why = fmt.Sprintf("%s is the pod itself, and its containers are started only when its init containers have ended: %s does not run yet.", prose.Upper(place), who)
+	return why, h.specFix(fmt.Sprintf("have %s started before: as an init container with restartPolicy: Always (a sidecar) and a startupProbe in front of %s; or do the work of %s in a container that waits for it", who, container, container))
 }
 
 // probeWaits: it does not listen yet, because it waits for something else to come.

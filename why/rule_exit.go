@@ -163,6 +163,7 @@ func ownExit(e ending) *finding {
 		f.because = []string{"the node did not ask it to."}
 	}
 	e.h.namedFile(f, e.run.Container, e.inItsWords())
+	e.h.oneString(f, e.run.Container, strings.Join(e.saidAtLast(), "\n"))
 	e.meant(f, e.lastWord()) // whose advice comes first: it says more
 	e.mayNotWrite(f)
 	if !words.OfAnother(e.inItsWords()) {

@@ -134,7 +134,7 @@ func repair(h *inquiry, container, _ string) answer.Fix {
 	if len(kept) == 1 {
 		where += " of " + kept[0]
 	}
-	return answer.Fix{Text: fmt.Sprintf("make a copy of %s first; then repair them with the program's own tool, or %s", where, rest), Risk: answer.Destructive}
+	return answer.Fix{Text: fmt.Sprintf("see first whether each of its volumes is the one that it had; if so, make a copy of %s, then repair them with the program's own tool, or %s", where, rest), Risk: answer.Destructive}
 }
 
 // mayNotWrite names the volumes that the spec does not let the container write to, where

@@ -86,12 +86,18 @@ func ShowLine(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
 		}
 		command := kubectl.Command(pod.Namespace, "edit configmap %s", at.configMap)
 		v.Fixes = slices.DeleteFunc(slices.Clone(v.Fixes), func(f answer.Fix) bool { return f.Command == command })
-		v.Fixes = append([]answer.Fix{{Text: at.step(), Command: command, Risk: answer.Restarts}}, v.Fixes...)
+		if code.MatchString(at.key) { // it is where the error was met, and seldom what is wrong
+			see := kubectl.Command(pod.Namespace, "get configmap %s -o yaml", at.configMap)
+			v.Fixes = append(v.Fixes, kubectl.Inspect("see where in its own code that was: "+at.where(), see))
+			return
+		}
+		v.Fixes = append([]answer.Fix{{Text: "correct what its words are about: " + at.where() + "; then start the pod again", Command: command, Risk: answer.Restarts}}, v.Fixes...)
 		return
 	}
 }
 
-func (l line) step() string {
+// where tells which line that is, and what it has.
+func (l line) where() string {
 	where := "key " + l.key
 	if l.number > 0 {
 		where = fmt.Sprintf("line %d of %s", l.number, l.key)
@@ -100,7 +106,7 @@ func (l line) step() string {
 	if text := strings.TrimSpace(l.text); !secret.MatchString(text) && !secret.MatchString(l.key) {
 		has = fmt.Sprintf(" (“%s”)", prose.Brief(text, 120))
 	}
-	return fmt.Sprintf("if it is at fault, correct what its words are about: %s in ConfigMap %s%s", where, l.configMap, has)
+	return fmt.Sprintf("%s in ConfigMap %s%s", where, l.configMap, has)
 }
 
 // secret fits a line that may hold what nobody else is to read.

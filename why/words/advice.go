@@ -171,11 +171,17 @@ var (
 // mostAdvice is how long advice may be: of more nobody knows what it comes to.
 const mostAdvice = 320
 
+// thrown fits a cause in a stack, by the class of the error.
+var thrown = regexp.MustCompile(`^(?:Caused by: )?(?:\w+\.)+\w*(?:Exception|Error): `)
+
 // AdviceIn is what the sentences of a message advise.
 func AdviceIn(message string) Advice { return adviceOf(message, false) }
 
 // adviceOf is the same where, if it is free, the whole message may be what is to be done, and no report.
 func adviceOf(message string, free bool) Advice {
+	if thrown.MatchString(message) {
+		free = false // how a library says what it was given wrongly is no step
+	}
 	labelled := label.MatchString(message)
 	sentences := sentencesOf(label.ReplaceAllString(message, ""))
 	for i, one := range sentences {

@@ -205,8 +205,8 @@ var (
 
 	// NoDNS is said by one that got no answer about a name, neither that there is none.
 	NoDNS = fits("glibc 2.42, Node 24, Go 1.26, .NET 10",
-		`(?i)temporary failure in name resolution|(?-i:\bResource temporarily unavailable \([a-z][\w.-]*:\d+\))|\beai_again\b|server misbehaving|\blookup \S+( on \S+)?: .*(i/o timeout|refused)`,
-		"Could not connect: Temporary failure in name resolution", "System.Net.Http.HttpRequestException: Resource temporarily unavailable (identity:80)", "Error: getaddrinfo EAI_AGAIN db", "dial tcp: lookup db on 10.96.0.10:53: server misbehaving",
+		`(?i)could not be resolved \(110: |temporary failure in name resolution|(?-i:\bResource temporarily unavailable \([a-z][\w.-]*:\d+\))|\beai_again\b|server misbehaving|\blookup \S+( on \S+)?: .*(i/o timeout|refused)`,
+		"prices.shop.svc.cluster.local could not be resolved (110: Operation timed out)", "Could not connect: Temporary failure in name resolution", "System.Net.Http.HttpRequestException: Resource temporarily unavailable (identity:80)", "Error: getaddrinfo EAI_AGAIN db", "dial tcp: lookup db on 10.96.0.10:53: server misbehaving",
 		"dial tcp: lookup db on 10.96.0.10:53: read udp 10.42.0.3:4711->10.96.0.10:53: i/o timeout")
 	// NoName is said by one that was told that there is no such name.
 	NoName = fits("glibc 2.42, busybox 1.37, curl 8, Go 1.26, Node 24, OpenJDK 25, nginx 1.28, libpq 17, MySQL 9",
@@ -329,9 +329,12 @@ var addresses = []struct {
 // an address.
 var clients, transports = regexp.MustCompile(`(?i)\bclient:? \[?\d[\d.:a-f\]]*`), regexp.MustCompile(`\b(?:tcp|udp|ipv)[46]?[:#](\d)`)
 
+// requested fits what nginx adds of the request at which it met an error: who asked it, and for what.
+var requested = regexp.MustCompile(`, client: [^,]+, server: [^,]*, request: "[^"]*"|, host: "[^"]*"(?:, referrer: "[^"]*")?$`)
+
 // Place is where a line of words about another points to; empty where it does not say.
 func Place(line string) string {
-	line = source.ReplaceAllString(line, "$1")
+	line = requested.ReplaceAllString(source.ReplaceAllString(line, "$1"), "")
 	line = quotes.Replace(line)
 	for _, a := range addresses {
 		line = a.form.ReplaceAllString(line, a.to)

@@ -51,7 +51,7 @@ func belowTraceback(lines []string, i int) bool {
 var (
 	gravest = regexp.MustCompile(`\b(FATAL|PANIC|SEVERE|CRITICAL|EMERG|ALERT)\b|\t(fatal|panic)\t|[\[:<](?i:emerg|alert|crit|critical|fatal)[\]>]|\b(level|severity)"?[=:] ?"?(fatal|panic|critical|60\b)|\bFTL\b|^<[0-2]>|^(\S+ ){0,2}C \| |^F\d{4} |(?i)\bfatal error\b|(^|: )fatal:|^fatal\b|\bkernel pid terminated\b|\bboot failed\b`)
 	called  = regexp.MustCompile(`\bERROR\b|\terror\t|[\[:<](?i:error)[\]>]|\b(level|severity)"?[=:] ?"?(error|50\b)|\bERR\b|^<3>|^(\S+ ){0,2}(E \||\[(!|E)\]|E[!/]|!!)(?: |\w+: )|^E\d{4} `)
-	grave   = regexp.MustCompile(`\b\w*(Error|Exception)[:\]]|(?i)^(\S+: )?(error|err|fail):? |\b(can't|cannot|could not|unable to|failed to)\b|(?-i:\b(failed|FAILED)\b)|\bpanicked\b|\berror occurred\b|\btimeout occurred\b|^(authentication|authorization|login) (refused|denied): |\berrors?:$|\bsyntax error\b|\bparser? (error|failed)\b|: failure\.?$|\bfailure (trying|connecting|resolving|loading|reading|writing|opening|to)\b|\b(unknown|unrecogni[sz]ed|unsupported|invalid|bad|illegal|wrong) (\w+ )?(option|flag|field|directive|keyword|setting|parameter|variable|command|argument|configuration|key|property|number of arguments)s?\b`)
+	grave   = regexp.MustCompile(`\b\w*(Error|Exception)[:\]]|(?i)^(\S+: )?(error|err|fail):? |\b(can't|cannot|could not|couldn't|unable to|failed to)\b|(?-i:\b(failed|FAILED)\b)|\bpanicked\b|\berror occurred\b|\btimeout occurred\b|^(authentication|authorization|login) (refused|denied): |\berrors?:$|\bsyntax error\b|\bparser? (error|failed)\b|: failure\.?$|\bfailure (trying|connecting|resolving|loading|reading|writing|opening|to)\b|\b(unknown|unrecogni[sz]ed|unsupported|invalid|bad|illegal|wrong) (\w+ )?(option|flag|field|directive|keyword|setting|parameter|variable|command|argument|configuration|key|property|number of arguments)s?\b`)
 	warns   = regexp.MustCompile(`\b(WARN|WARNING)\b|^\d+:[XCSM] .{24} # |\twarn(ing)?\t|\bexit(ed)? (with )?(exit )?(status|code|value) [1-9]|[\[:<][Ww]arn(ing)?[\]>]|\b(level|severity)"?[=:] ?"?(warn|40\b)|\bWRN\b|^<4>|^(\S+ ){0,2}(W \||\[W\]|W[!/])(?: |\w+: )|^W\d{4} |(?i)(^|: )warn(ing)?: `)
 	// mild fits a line that its program calls one of what goes on.
 	mild = regexp.MustCompile(`\b(INFO?|DEBUG|DBG|NOTICE|TRACE)\b|\t(info|debug)\t|[\[:<](?i:info|information|debug|trace|notice|note|system)[\]>]|^(\S+ ){0,2}(\[[ .*+i]\]|[DI][!/])(?: |\w+: )|^<[5-7]>|^I\d{4} |\b(level|severity|lvl)"?[=:] ?"?(info|debug|trace|notice)\b`)
@@ -108,6 +108,9 @@ var furthers = regexp.MustCompile(`(?i)^([\w.-]+: )?(detail|hint): |^line \d+: |
 
 // access fits what servers log of every request, in the form of Apache's and its like.
 var access = regexp.MustCompile(`"[A-Z]+ \S+ HTTP/\d`)
+
+// requestLogged fits the same of servers that log objects.
+var requestLogged = regexp.MustCompile(`"msg":"handled request"`)
 
 // GivesReason says whether a line of a log is one with which a runtime of a language
 // says why a program ends.
@@ -244,7 +247,7 @@ func gravity(lines []string, i int, gist string) int {
 		return fatal
 	case systems.MatchString(trimmed):
 		return system
-	case access.MatchString(gist):
+	case access.MatchString(gist), requestLogged.MatchString(line):
 		return plain
 	case aside.MatchString(line) && !called.MatchString(line) && !beginsGrave.MatchString(gist):
 		return plain

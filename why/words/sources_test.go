@@ -261,6 +261,7 @@ var fromMemory = map[*Phrase]string{
 	MapsFull:         "Elasticsearch, BootstrapChecks.java, MaxMapCountCheck",
 	SettingMissing:   "no one program: it is the habit of many",
 	onLoopback:       "Werkzeug, serving.py, log_startup; Uvicorn, server.py, _log_started_message; gunicorn, arbiter.py, start; Puma, binder.rb; Vite, src/node/logger.ts",
+	NoPassword:       "PostgreSQL, src/interfaces/libpq/fe-auth.c, pg_fe_sendauth",
 	HostHeader:       "Django, django/http/request.py, get_host; Rails, HostAuthorization; webpack-dev-server, lib/Server.js",
 	ChangeLogLock:    "Liquibase, StandardLockService.java, waitForLock",
 	skipped:          "PostgreSQL, src/backend/catalog/heap.c, of CREATE … IF NOT EXISTS",

@@ -21,6 +21,8 @@ var (
 	Debugger = fits("Node.js 24, src/inspector_socket_server.cc; OpenJDK 25, libdt_socket; debugpy 1.8; Delve 1.25",
 		`(?i)\bdebugger listening on \S+|\blistening for transport dt_socket at address: ?\d+|\bwaiting for (?:a |the )?(?:debugger|debug client)(?: client)? to (?:attach|connect)\b|\bAPI server listening at: \S+`,
 		"Debugger listening on ws://127.0.0.1:9229/a2ac8b24-b004-454d-a37a-6691250453be", "Listening for transport dt_socket at address: 5005", "API server listening at: [::]:2345")
+	// NoPassword is said by one that was asked for a password, and has none.
+	NoPassword = fits("libpq 17; psql 17", `(?i)\bfe_sendauth: no password supplied`, `connection to server at "db" (10.43.0.9), port 5432 failed: fe_sendauth: no password supplied`)
 	// LeaseLost is said by one of several of which one leads, when it ends for that.
 	LeaseLost = fits("k8s.io/client-go, tools/leaderelection; controller-runtime 0.22",
 		`(?i)\bleader ?election lost\b|\bfailed to renew lease\b|\bleader lost\b|\blost (leadership|master|leader election)\b`,
