@@ -91,12 +91,12 @@ func TestNotBegunYet(t *testing.T) {
 	pod.Spec.InitContainers = []v1.Container{{Name: "migrate"}}
 	h := &inquiry{History: history.New(fact.Pod{}, nil, nil, nil)}
 	h.Object = pod
-	for place, want := range map[string]string{"127.0.0.1:6432": "container app does not run yet", "localhost:9": "what serves there does not run yet", "db:5432": ""} {
-		if why, _ := h.notBegunYet("migrate", place); want == "" && why != "" || !strings.Contains(why, want) {
+	for place, want := range map[string]string{"127.0.0.1:6432": "container app does not run yet", "localhost:99": "what serves there does not run yet", "db:5432": ""} {
+		if why, _ := h.notBegunYet("migrate", place, ""); want == "" && why != "" || !strings.Contains(why, want) {
 			t.Errorf("%s: %s", place, why)
 		}
 	}
-	if why, _ := h.notBegunYet("app", "127.0.0.1:6432"); why != "" {
+	if why, _ := h.notBegunYet("app", "127.0.0.1", `server at "127.0.0.1", port 6432 failed`); why != "" {
 		t.Errorf("not an init container: %s", why)
 	}
 }

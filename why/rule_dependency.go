@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -152,28 +153,31 @@ func dependencySaid(e ending) *finding {
 		text:  fmt.Sprintf("Container %s ended%s with exit code %d because it %s: %s", e.run.Container, e.after(), e.exit.ExitCode, n.unmet("could not reach", "got"), gist(n.said)),
 		fixes: append(n.fixes(e.h), append(e.h.logsFix(e.run), e.h.specFix("correct the address in its configuration if it is the wrong one; have it try again instead of ending"))...),
 	}
-	if why, fix := e.h.notBegunYet(e.run.Container, n.place); why != "" {
+	if why, fix := e.h.notBegunYet(e.run.Container, n.place, n.said); why != "" {
 		f.text += "."
 		f.because, f.fixes = []string{why}, append([]answer.Fix{fix}, e.h.logsFix(e.run)...)
 	}
 	return f
 }
 
+// portOf fits the port in an address, or behind the word.
+var portOf = regexp.MustCompile(`(?:\S:|\bport )(\d{2,5})\b`)
+
 // notBegunYet says of an init container that asks its own pod that the containers which serve there are
 // started only when it has ended, and what to do about that; empty of any other.
-func (h *inquiry) notBegunYet(container, place string) (why string, fix answer.Fix) {
-	host, port, _ := splitAddress(place)
+func (h *inquiry) notBegunYet(container, place, said string) (why string, fix answer.Fix) {
+	host, port := hostIn(place), portOf.FindStringSubmatch(place+" "+said)
 	isInit := func(c v1.Container) bool { return c.Name == container && c.RestartPolicy == nil }
-	if h.Object == nil || !loopback(host) && host != "localhost" || !slices.ContainsFunc(h.Object.Spec.InitContainers, isInit) {
+	if h.Object == nil || port == nil || !loopback(host) && host != "localhost" || !slices.ContainsFunc(h.Object.Spec.InitContainers, isInit) {
 		return "", answer.Fix{}
 	}
 	who := "what serves there"
 	for _, c := range h.Object.Spec.Containers {
-		if slices.ContainsFunc(c.Ports, func(p v1.ContainerPort) bool { return fmt.Sprint(p.ContainerPort) == port }) {
+		if slices.ContainsFunc(c.Ports, func(p v1.ContainerPort) bool { return fmt.Sprint(p.ContainerPort) == port[1] }) {
 			who = "container " + c.Name
 		}
 	}
-	why = fmt.Sprintf("%s is the pod itself, and its containers are started only when its init containers have ended: %s does not run yet.", prose.Upper(place), who)
+	why = fmt.Sprintf("Port %s of %s is that of the pod itself, whose containers are started only when its init containers have ended: %s does not run yet.", port[1], host, who)
 	return why, h.specFix(fmt.Sprintf("have %s started before: as an init container with restartPolicy: Always (a sidecar) and a startupProbe in front of %s; or do the work of %s in a container that waits for it", who, container, container))
 }
 

@@ -206,8 +206,8 @@ func probeProgramGivenUp(p *probing) *finding {
 	}
 	f := &finding{cause: answer.ChildProcessEnded, weight: strong, chain: p.chain(said, seen)}
 	f.text = fmt.Sprintf("The supervisor in container %s lives, and has given its program %s up: so nothing listens on port %d, and %s is refused.", p.run.Container, firstOf(words.GaveUp.Find(lines[i])...), p.port(), p.what())
-	if before := lines[:i]; words.Troubled(before) {
-		f.because = []string{quoteLog(before)}
+	if why := words.Trouble(lines[:i], false); why != "" {
+		f.because = []string{itsLog(why)}
 	}
 	f.fixes = append(p.h.logsFix(p.run), p.h.specFix("run one program a container, so that its end is the container's"))
 	return f

@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 	"maps"
+	"net/netip"
 	"path"
 	"regexp"
 	"slices"
@@ -265,6 +266,9 @@ func quotedBy(said string, given []line) (best line, ok bool) {
 	})
 	score := make([]int, len(given))
 	for _, token := range tokens(said) {
+		if ip, err := netip.ParseAddr(token); err == nil && (ip.IsLoopback() || ip.IsUnspecified()) {
+			continue // it stands in every configuration
+		}
 		var has []int
 		for i, l := range given {
 			if words.Has(l.text, token) {

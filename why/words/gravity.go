@@ -228,7 +228,7 @@ func gravity(lines []string, i int, gist string) int {
 		return empty
 	case i > 0 && Frame(lines[i-1], line), i == 0 && Frame("", line), Frame("", gist), Frame("", leading.ReplaceAllString(gist, "")), poor.MatchString(gist), crash.MatchString(gist), row.MatchString(trimmed), strings.HasPrefix(trimmed, "Traceback "):
 		return parting
-	case clientLeft.MatchString(gist):
+	case clientLeft.MatchString(gist), requestLogged.MatchString(line):
 		return plain
 	case GivesReason(trimmed), raised.MatchString(trimmed), belowTraceback(lines, i):
 		return reason
@@ -247,7 +247,7 @@ func gravity(lines []string, i int, gist string) int {
 		return fatal
 	case systems.MatchString(trimmed):
 		return system
-	case access.MatchString(gist), requestLogged.MatchString(line):
+	case access.MatchString(gist):
 		return plain
 	case aside.MatchString(line) && !called.MatchString(line) && !beginsGrave.MatchString(gist):
 		return plain
