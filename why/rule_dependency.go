@@ -136,6 +136,9 @@ func numeric(host string) bool {
 	return strings.Trim(host, "0123456789.") == "" || strings.Contains(host, ":")
 }
 
+// unsaid is what words of one that did not reach another come to where they say no more than that.
+const unsaid = "it is not reached"
+
 // dependencySaid: it gave up on something that it needs and could not reach.
 func dependencySaid(e ending) *finding {
 	if code := e.exit.ExitCode; code == 0 || e.exit.Signal != 0 || code > 128 && code != 255 {
@@ -145,8 +148,8 @@ func dependencySaid(e ending) *finding {
 	if !ok {
 		n, ok = lastNeed(e.saidAtLast())
 	}
-	if !ok {
-		return nil
+	if !ok || n.place == "" && n.what == unsaid {
+		return nil // its own words say more than could be concluded from them
 	}
 	f := &finding{
 		cause: answer.DependencyDown, weight: strong, chain: e.chain(),
