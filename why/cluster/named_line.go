@@ -3,7 +3,6 @@ package cluster
 import (
 	"fmt"
 	"maps"
-	"net/netip"
 	"path"
 	"regexp"
 	"slices"
@@ -253,6 +252,9 @@ var (
 	comment = regexp.MustCompile(`^\s*(#|//|;|--|<!--)`)
 )
 
+// everywhere fits the addresses of loopback and of all interfaces.
+var everywhere = regexp.MustCompile(`^(?:127(?:\.\d+){3}|0\.0\.0\.0|::1?)$`)
+
 // quotedBy is the line that has most of what words quote; none where several have.
 func quotedBy(said string, given []line) (best line, ok bool) {
 	scripts := map[string]bool{}
@@ -266,7 +268,7 @@ func quotedBy(said string, given []line) (best line, ok bool) {
 	})
 	score := make([]int, len(given))
 	for _, token := range tokens(said) {
-		if ip, err := netip.ParseAddr(token); err == nil && (ip.IsLoopback() || ip.IsUnspecified()) {
+		if everywhere.MatchString(token) {
 			continue // it stands in every configuration
 		}
 		var has []int
