@@ -15,7 +15,9 @@ import (
 	"gopkg.in/natefinch/lumberjack.v2"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/sig-storage-lib-external-provisioner/v13/controller"
 
 	"whylet.dev/whylet/cluster/pki"
 	"whylet.dev/whylet/cluster/proxy"
@@ -41,6 +43,8 @@ type Cluster struct {
 	file   *lumberjack.Logger
 	etcd   *embed.Etcd
 	server *apiServer
+
+	storage *controller.ProvisionController
 
 	// clients are the components that need the API; they stop before it does.
 	clients, api group
@@ -131,6 +135,11 @@ func (c *Cluster) prepare(ctx context.Context) (net.Listener, error) {
 	if err := ensureHostLink(c.config); err != nil {
 		return nil, err
 	}
+	client, err := kubernetes.NewForConfig(c.AdminREST())
+	if err != nil {
+		return nil, fmt.Errorf("client for storage: %w", err)
+	}
+	c.storage = newStorage(c.clients.ctx, c.config, c.paths, client)
 	listener, err := listenAPI(ctx, c.config)
 	if err != nil {
 		return nil, err
@@ -236,7 +245,11 @@ func (c *Cluster) startClients() {
 		if err != nil {
 			return err
 		}
-		return runStorage(ctx, c.config, c.paths, client)
+		if err := createStorageClass(ctx, client); err != nil {
+			return err
+		}
+		c.storage.Run(ctx)
+		return nil
 	})
 	c.run(&c.clients, "load balancers", func(ctx context.Context) error {
 		client, err := c.server.client(ctx)

@@ -28,19 +28,17 @@ const (
 	defaultClass       = "storageclass.kubernetes.io/is-default-class"
 )
 
-// runStorage makes a directory for each claim of the StorageClass until ctx ends.
-func runStorage(ctx context.Context, c Config, p paths, client kubernetes.Interface) error {
-	if err := createStorageClass(ctx, client); err != nil {
-		return err
-	}
+// newStorage is the controller that makes a directory for each claim of the
+// StorageClass. It must be made before anything else of this process uses client-go:
+// NewProvisionController adds to the scheme that all clients read without a lock.
+func newStorage(ctx context.Context, c Config, p paths, client kubernetes.Interface) *controller.ProvisionController {
 	local := &localStorage{node: c.NodeName, dir: p.storage}
-	controller.NewProvisionController(ctx, client, storageProvisioner, local,
+	return controller.NewProvisionController(ctx, client, storageProvisioner, local,
 		controller.LeaderElection(false),
 		controller.RetryIntervalMax(30*time.Second),
 		// How long room may be waited for is for the user to say.
 		controller.FailedProvisionThreshold(0), controller.FailedDeleteThreshold(0),
-	).Run(ctx)
-	return nil
+	)
 }
 
 // createStorageClass makes the class where there is none. One that is there stays
