@@ -75,6 +75,7 @@
 //	fixes.go     what to do
 //	advised.go   what to do by what a container itself says
 //	named_setting.go  where the spec gives a program what its words name
+//	given.go     what the pod gives a container, laid beside the words that are about it
 //	named_file.go  where a file comes from that words name, and what to do there
 //	settings.go  what a spec says of heaps, volumes in memory, modes and shells
 //	words.go     processes and signals in words

@@ -19,8 +19,19 @@ import (
 var aPath = regexp.MustCompile("(?:^|[\\s\"'`(=\\[<:])(/[\\w.@+-]+(?:/[\\w.@+-]+)+)")
 
 // namedFile adds where a file comes from that a container's words name, and what to do there:
-// it is in one of its volumes mostly; or else where its spec gives it what they name.
+// it is in one of its volumes mostly; or else where its spec gives it what they name. What else the
+// pod gives it that they are about is laid beside them.
 func (h *inquiry) namedFile(f *finding, container, said string) {
+	if fixes := h.ofNamedFile(container, said); len(fixes) > 0 {
+		f.fixes = append(fixes, f.fixes...)
+	} else {
+		h.namedSetting(f, container, said)
+	}
+	h.given(f, container, said)
+}
+
+// ofNamedFile are what to do about the first file of a volume that words name.
+func (h *inquiry) ofNamedFile(container, said string) []answer.Fix {
 	for line := range strings.SplitSeq(said, " / ") { // as [words.Reason] puts them together
 		for _, m := range aPath.FindAllStringSubmatch(line, mostPaths) {
 			file := mounts.Clean(strings.TrimRight(m[1], ".-"))
@@ -29,12 +40,11 @@ func (h *inquiry) namedFile(f *finding, container, said string) {
 				continue
 			}
 			if fixes := h.fileFixes(file, mount, volume, line); len(fixes) > 0 {
-				f.fixes = append(fixes, f.fixes...)
-				return
+				return fixes
 			}
 		}
 	}
-	h.namedSetting(f, container, said)
+	return nil
 }
 
 // raisingFile adds where the file comes from in whose code something was raised, where nothing else

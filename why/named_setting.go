@@ -29,7 +29,7 @@ func (h *inquiry) namedSetting(f *finding, container, said string) {
 	if _, asks := dependency(said); c == nil || asks {
 		return
 	}
-	named := slices.DeleteFunc(settingsOf(c), func(s setting) bool { return !names(said, s.value) })
+	named := slices.DeleteFunc(settingsOf(c), func(s setting) bool { return !names(said, s.value) && !s.spokenOf(said) })
 	if exact := slices.DeleteFunc(slices.Clone(named), func(s setting) bool { return !names(said, strings.TrimLeft(s.name, "-")) }); len(exact) > 0 {
 		named = exact
 	}
@@ -65,6 +65,24 @@ func (h *inquiry) oneString(f *finding, container, said string) {
 		f.fixes = append([]answer.Fix{h.specFix("give each of these words as an element of its own in command or args")}, f.fixes...)
 		return
 	}
+}
+
+// flagWords part the name of a flag or a variable, numbered fits a value that is a number with or without
+// a unit.
+var (
+	flagWords = regexp.MustCompile(`[A-Za-z]+`)
+	numbered  = regexp.MustCompile(`^(\d{1,9})(?:[a-zA-Z]{1,2})?$`)
+)
+
+// spokenOf says whether words have a setting's name in words of their own, and its number: "time limit of
+// 10s" of --time-limit=10.
+func (s setting) spokenOf(said string) bool {
+	number, parts := numbered.FindStringSubmatch(s.value), flagWords.FindAllString(s.name, -1)
+	if number == nil || len(parts) < 2 || !regexp.MustCompile(`\b`+number[1]+`(?:\D|$)`).MatchString(said) {
+		return false
+	}
+	said = strings.ToLower(said)
+	return !slices.ContainsFunc(parts, func(part string) bool { return part != "variable" && !words.Has(said, strings.ToLower(part)) })
 }
 
 // names says whether words have a value that is none of the short ones.

@@ -232,8 +232,13 @@ func ownSuccess(e ending) *finding {
 		f.cause = answer.AppExitError
 		f.text = fmt.Sprintf("Container %s failed%s, and called it a success: its main process ended by itself with exit code 0.", e.run.Container, e.after())
 		f.because, f.advice = []string{e.quote()}, e.advice()
+		e.h.namedFile(f, e.run.Container, e.inItsWords())
 		e.meant(f, said)
 		return f
+	}
+	if said := e.lastWord(); said != "" {
+		f.because = []string{"the last that it said: " + quote(said, quoted) + "."}
+		e.h.namedFile(f, e.run.Container, said)
 	}
 	if e.h.Object != nil && e.h.Object.Spec.RestartPolicy == v1.RestartPolicyAlways {
 		if e.exit.OOMKills > 0 && len(e.run.OOMKills) == 0 {

@@ -39,7 +39,7 @@ func EditTemplate(namespace string, pod *v1.Pod, text string) answer.Fix {
 	switch workload := Workload(pod); {
 	case pod == nil:
 	case workload == "":
-		f.Command = Command(namespace, "replace --force -f MANIFEST   # of pod/%s, changed so", pod.Name)
+		f.Command = Command(namespace, "replace --force -f %[1]s.yaml   # the manifest of pod/%[1]s with that change; makes it anew", pod.Name)
 	case Editable(pod) == "":
 		f.Text += fmt.Sprintf(" (in a new Job: the template of %s cannot be changed)", workload)
 	default:

@@ -14,6 +14,7 @@ import (
 	"whylet.dev/whylet/why"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
+	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/suggest"
 	"whylet.dev/whylet/why/whatif"
 )
@@ -130,28 +131,7 @@ func near(spans []journal.PodSpan, q Question) []string {
 // in it, or few letters differ.
 func Alike(a, b string) bool {
 	stem := b[:min(len(b), max(3, len(b)/2))]
-	return stem != "" && (strings.Contains(a, stem) || distance(a, b) <= max(1, len(b)/4))
-}
-
-// distance counts the letters to insert, remove or replace to make b of a
-// (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		corner := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			d := corner
-			if a[i] != b[j] {
-				d = 1 + min(corner, row[j], row[j+1])
-			}
-			corner, row[j+1] = row[j+1], d
-		}
-	}
-	return row[len(b)]
+	return stem != "" && (strings.Contains(a, stem) || prose.Distance(a, b) <= max(1, len(b)/4))
 }
 
 // WhatIf says what other settings would have changed for one pod. The error is as

@@ -109,8 +109,17 @@ var furthers = regexp.MustCompile(`(?i)^([\w.-]+: )?(detail|hint): |^line \d+: |
 // access fits what servers log of every request, in the form of Apache's and its like.
 var access = regexp.MustCompile(`"[A-Z]+ \S+ HTTP/\d`)
 
-// requestLogged fits the same of servers that log objects.
-var requestLogged = regexp.MustCompile(`"msg":"handled request"`)
+// requestLogged fits the same of those that log objects: a message that says no more than that there was
+// a request, whatever its level (pino-http and Caddy call one that was answered with 5xx an error).
+var requestLogged = regexp.MustCompile(`"(?:msg|message)": ?"(?i:(?:(?:http|incoming|handled|finished|completed|processed|served|access|api) )?(?:request|response|access)(?: (?:completed|finished|handled|processed|served|done|errored|log))?)"`)
+
+// withError fits one of these that has what went wrong beside it.
+var withError = regexp.MustCompile(`"(?:err|error|exception)": ?(?:"[^"]|\{)`)
+
+// aRequest says whether an object tells of a request and of nothing that went wrong but its status.
+func aRequest(line string) bool {
+	return requestLogged.MatchString(line) && (!withError.MatchString(line) || strings.Contains(line, "failed with status code "))
+}
 
 // GivesReason says whether a line of a log is one with which a runtime of a language
 // says why a program ends.
@@ -228,7 +237,7 @@ func gravity(lines []string, i int, gist string) int {
 		return empty
 	case i > 0 && Frame(lines[i-1], line), i == 0 && Frame("", line), Frame("", gist), Frame("", leading.ReplaceAllString(gist, "")), poor.MatchString(gist), crash.MatchString(gist), row.MatchString(trimmed), strings.HasPrefix(trimmed, "Traceback "):
 		return parting
-	case clientLeft.MatchString(gist), requestLogged.MatchString(line):
+	case clientLeft.MatchString(gist), aRequest(line):
 		return plain
 	case GivesReason(trimmed), raised.MatchString(trimmed), belowTraceback(lines, i):
 		return reason

@@ -1,0 +1,191 @@
+package why
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/mounts"
+	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
+)
+
+// mostGiven is how much of a pod's spec is laid beside words: more would bury them.
+const mostGiven = 2
+
+// given lays beside the words of a container's program what the pod gives it that they are about: a
+// variable and where that is from, the user that it runs as, the volume in which a file is to be.
+func (h *inquiry) given(f *finding, container, said string) {
+	c := h.Spec(container)
+	if c == nil || h.Object == nil || h.causes {
+		return
+	}
+	var all []string
+	for _, look := range []func(*finding, *v1.Container, string) []string{h.givenVariables, h.givenUser, h.givenFiles} {
+		all = append(all, look(f, c, said)...)
+	}
+	f.because = append(f.because, all[:min(len(all), mostGiven)]...)
+}
+
+// variable fits what is called like an environment variable.
+var variable = regexp.MustCompile(`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b`)
+
+// givenVariables says where the variables come from that words name, or that the pod sets none of that
+// name.
+func (h *inquiry) givenVariables(f *finding, c *v1.Container, said string) (all []string) {
+	missed := words.SettingMissing.In(said)
+	var named []string
+	for _, name := range variable.FindAllString(said, -1) {
+		if !slices.Contains(named, name) {
+			named = append(named, name)
+		}
+	}
+	for _, name := range named {
+		i := slices.IndexFunc(c.Env, func(e v1.EnvVar) bool { return e.Name == name })
+		switch {
+		case i >= 0:
+			if text := h.givenFrom(f, &c.Env[i], missed); text != "" {
+				all = append(all, text)
+			}
+		case missed && len(c.EnvFrom) == 0:
+			like := likeIt(name, c.Env)
+			if like != "" {
+				f.fixes = append([]answer.Fix{h.specFix(fmt.Sprintf("name variable %s of container %s as its program asks for it: %s", like, c.Name, name))}, f.fixes...)
+				like = ", but " + like
+			}
+			all = append(all, fmt.Sprintf("The pod sets no variable %s in container %s%s.", name, c.Name, like))
+		}
+	}
+	return all
+}
+
+// givenFrom says where the value of a variable is from that words name.
+func (h *inquiry) givenFrom(f *finding, e *v1.EnvVar, missed bool) string {
+	see := func(kind, name, key, rest string) string {
+		f.fixes = append([]answer.Fix{h.inspect(
+			fmt.Sprintf("see the value that %s has, and whether a blank or a line end is at its end", e.Name),
+			h.kubectl(`get %s %s -o jsonpath='{.data.%s}'%s | od -c | tail -n 5`, strings.ToLower(kind), name, strings.ReplaceAll(key, ".", `\.`), rest),
+		)}, f.fixes...)
+		return fmt.Sprintf("Variable %s is key %s of %s %s.", e.Name, key, kind, name)
+	}
+	switch from := e.ValueFrom; {
+	case from == nil && (missed || e.Value == "" || len(e.Value) > mostShown || hidden.MatchString(e.Name) || hidden.MatchString(e.Value)):
+		return ""
+	case from == nil:
+		return fmt.Sprintf("The pod sets %s to %q.", e.Name, e.Value)
+	case from.SecretKeyRef != nil:
+		return see("Secret", from.SecretKeyRef.Name, from.SecretKeyRef.Key, " | base64 -d")
+	case from.ConfigMapKeyRef != nil:
+		return see("ConfigMap", from.ConfigMapKeyRef.Name, from.ConfigMapKeyRef.Key, "")
+	case from.FieldRef != nil:
+		return fmt.Sprintf("Variable %s is the pod's %s.", e.Name, from.FieldRef.FieldPath)
+	}
+	return ""
+}
+
+// mostShown is the longest value of a variable that is shown; hidden fits what may hold a secret.
+const mostShown = 80
+
+var hidden = regexp.MustCompile(`(?i)passw|passphrase|secret|token|credential|key|auth|private|://[^/\s:@]*:[^/\s@]+@`)
+
+// likeIt is the variable whose name is one for another: the same without an ending or a beginning, or
+// with another letter; empty where none or several are.
+func likeIt(name string, env []v1.EnvVar) (like string) {
+	for _, e := range env {
+		if len(e.Name) < 4 || !strings.HasPrefix(name, e.Name) && !strings.HasPrefix(e.Name, name) &&
+			!strings.HasSuffix(name, "_"+e.Name) && !strings.HasSuffix(e.Name, "_"+name) && prose.Distance(name, e.Name) > 2 {
+			continue
+		}
+		if like != "" {
+			return ""
+		}
+		like = e.Name
+	}
+	return like
+}
+
+// ofUsers fits words about whom a program runs as.
+var ofUsers = regexp.MustCompile(`(?i)\buser id\b|\bu?gid\b|\buid\b|\bset(?:e?[ug]id|groups)\b|\bgetpwuid\b|\brun(?:ning)?\b.{0,30}\bas (?:the )?(?:root|user|super-?user|non-?root)\b|\beffective user\b|\bunknown user\b|\bno passwd entry\b|\bprivileges?\b|\bmust be (?:the )?(?:root|owner)\b`)
+
+// givenUser says whom the pod has a container run as, where its words are about that.
+func (h *inquiry) givenUser(_ *finding, c *v1.Container, said string) []string {
+	if !ofUsers.MatchString(said) && !words.Refused.In(said) {
+		return nil
+	}
+	var is []string
+	add := func(field string, of, own *int64) {
+		if own == nil {
+			own = of
+		}
+		if own != nil {
+			is = append(is, fmt.Sprintf("%s %d", field, *own))
+		}
+	}
+	pod, own := h.Object.Spec.SecurityContext, c.SecurityContext
+	if pod == nil {
+		pod = &v1.PodSecurityContext{}
+	}
+	if own == nil {
+		own = &v1.SecurityContext{}
+	}
+	add("runAsUser", pod.RunAsUser, own.RunAsUser)
+	add("runAsGroup", pod.RunAsGroup, own.RunAsGroup)
+	add("fsGroup", pod.FSGroup, nil)
+	if len(is) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("The pod has it run with %s.", prose.Some(is))}
+}
+
+// givenFiles says in which volume a file is to be that words miss, and who fills that.
+func (h *inquiry) givenFiles(f *finding, c *v1.Container, said string) (all []string) {
+	seen := map[string]bool{}
+	for line := range strings.SplitSeq(said, " / ") { // as [words.Reason] puts them together
+		if !words.NoFile.In(line) {
+			continue
+		}
+		for _, m := range aPath.FindAllStringSubmatch(line, mostPaths) {
+			file := mounts.Clean(strings.TrimRight(m[1], ".-"))
+			mount, volume := h.volumeOf(c.Name, file)
+			at := path.Dir(file)
+			if volume != nil {
+				at = mount.MountPath
+			}
+			if text := h.filled(c.Name, file, mount, volume); text != "" && !seen[at] {
+				seen[at] = true
+				all = append(all, text)
+				if volume == nil && c.Image != "" {
+					f.fixes = append(f.fixes, h.inspect("see what the image has there", h.kubectl("run look --rm -i --restart=Never --image=%s --command -- ls -la %s", c.Image, at)))
+				}
+			}
+		}
+	}
+	return all
+}
+
+// filled says what a missed file would be of; empty where that is a ConfigMap or Secret, of which
+// [inquiry.namedFile] tells.
+func (h *inquiry) filled(container, file string, mount v1.VolumeMount, volume *v1.Volume) string {
+	switch {
+	case volume == nil:
+		return fmt.Sprintf("No volume is mounted at %s: it would be of the image.", file)
+	case volume.EmptyDir != nil:
+		text := fmt.Sprintf("%s is in volume %s, an emptyDir: it has nothing at first but what containers of this pod write there", file, volume.Name)
+		for _, i := range h.Object.Spec.InitContainers {
+			if i.Name != container && slices.ContainsFunc(i.VolumeMounts, func(m v1.VolumeMount) bool { return m.Name == volume.Name }) {
+				return fmt.Sprintf("%s, as init container %s can.", text, i.Name)
+			}
+		}
+		return text + "."
+	case volume.PersistentVolumeClaim != nil:
+		return fmt.Sprintf("%s is in volume %s (claim %s, mounted at %s).", file, volume.Name, volume.PersistentVolumeClaim.ClaimName, mount.MountPath)
+	case volume.HostPath != nil:
+		return fmt.Sprintf("%s is in volume %s, the folder %s of the node.", file, volume.Name, volume.HostPath.Path)
+	}
+	return ""
+}
