@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+said "SECURITY ATTACK" cache
+said "session store"; sleep 8

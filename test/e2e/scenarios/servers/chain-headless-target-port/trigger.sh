@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+ready catalog
+said "attempt to connect to"; sleep 10

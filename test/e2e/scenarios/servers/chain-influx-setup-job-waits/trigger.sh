@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+ready metrics
+said "database not found"; sleep 10

@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said "Successfully applied" subject migrate; sleep 15

@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said '" 444 '; sleep 8

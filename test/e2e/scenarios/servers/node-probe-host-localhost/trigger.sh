@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said "storefront listening"; sleep 12
