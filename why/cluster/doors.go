@@ -117,7 +117,7 @@ func strayed(service *v1.Service, p v1.ServicePort, pod *v1.Pod, pods []v1.Pod, 
 	serves := slices.IndexFunc(pods, func(other v1.Pod) bool {
 		n := slices.IndexFunc(answers, func(a answer.Answer) bool { return a.Subject.UID == other.UID })
 		on, ok := targetOf(p, &other)
-		return n >= 0 && ok && CalledLike(&other) != CalledLike(pod) && answers[n].Listening != nil && slices.Contains(answers[n].Listening.Ports, on)
+		return n >= 0 && ok && !sameKind(&other, pod) && answers[n].Listening != nil && slices.Contains(answers[n].Listening.Ports, on)
 	})
 	if serves < 0 || !slices.ContainsFunc(answers, func(a answer.Answer) bool { return a.Subject.UID == pod.UID && youngest(pod, a.AsOf) >= settles }) {
 		return answer.Hop{}, false
@@ -129,6 +129,14 @@ func strayed(service *v1.Service, p v1.ServicePort, pod *v1.Pod, pods []v1.Pod, 
 			name, labels.Set(service.Spec.Selector), pod.Name, target, pods[serves].Name),
 		Fixes: []answer.Fix{edit(service, fmt.Sprintf("have its selector fit only pods like %s: add a label that pods like %s do not have", pods[serves].Name, pod.Name))},
 	}, true
+}
+
+// sameKind says whether two pods are of one workload, or, where nothing made them, run the same.
+func sameKind(a, b *v1.Pod) bool {
+	runs := func(c, d v1.Container) bool {
+		return c.Name == d.Name && c.Image == d.Image && slices.Equal(c.Command, d.Command) && slices.Equal(c.Args, d.Args)
+	}
+	return CalledLike(a) == CalledLike(b) || kubectl.Workload(a) == "" && kubectl.Workload(b) == "" && slices.EqualFunc(a.Spec.Containers, b.Spec.Containers, runs)
 }
 
 // tries is how long one that asks for a connection may wait until it asks again: the kernel

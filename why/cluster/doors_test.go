@@ -57,6 +57,7 @@ func TestStrayed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			web, worker := podWith("orders", "", "", 0), podWith("orders-worker", "", "", 0)
+			worker.Spec.Containers = []v1.Container{{Name: "worker"}}
 			worker.UID, worker.CreationTimestamp = "worker", metav1.NewTime(dawn.Add(-test.age))
 			a, b := answer.New(answer.Subject{UID: web.UID}, dawn, answer.Coverage{}), answer.New(answer.Subject{UID: worker.UID}, dawn, answer.Coverage{})
 			a.Listening, b.Listening = &answer.Listening{Ports: []int32{8000}}, &answer.Listening{Ports: test.ports}

@@ -17,7 +17,8 @@ import (
 // deaf are the pods that are well otherwise and do not listen on a port of a Service,
 // among those that were looked into.
 type deaf struct {
-	names, others []string // the pods, and what they listen on
+	pods          []*v1.Pod
+	names, others []string // the pods', and what they listen on
 	looked        int
 	at            time.Time // of the last look
 }
@@ -48,7 +49,9 @@ func notListening(service *v1.Service, pods []v1.Pod, answers []answer.Answer) (
 			{Text: "see what the pods listen on", Command: kubectl.Command(service.Namespace, "why svc/%s -o json", service.Name), Risk: answer.Inspect},
 			{Text: "correct targetPort", Command: fmt.Sprintf("kubectl -n %s edit service %s", service.Namespace, service.Name), Risk: answer.Safe},
 		}
-		if !all {
+		if hop, stray := d.strayed(service, port, pods, answers); stray {
+			f.Cause, f.Text, f.Fixes[1] = hop.Cause, hop.Text, hop.Fixes[0]
+		} else if !all {
 			f.Fixes[1] = answer.Fix{Text: "have the selector take only pods that listen there, or give them a readiness probe of that port", Command: f.Fixes[1].Command, Risk: answer.Safe}
 		}
 		return f, all, true
@@ -71,7 +74,7 @@ func deafTo(port v1.ServicePort, pods []v1.Pod, answers []answer.Answer) deaf {
 		if slices.Contains(a.Listening.Ports, number) {
 			continue
 		}
-		d.names = append(d.names, a.Subject.Name)
+		d.names, d.pods = append(d.names, a.Subject.Name), append(d.pods, &pods[i])
 		for _, n := range a.Listening.Ports {
 			if w := fmt.Sprint(n); !slices.Contains(d.others, w) {
 				d.others = append(d.others, w)
@@ -79,6 +82,16 @@ func deafTo(port v1.ServicePort, pods []v1.Pod, answers []answer.Answer) deaf {
 		}
 	}
 	return d
+}
+
+// strayed is the first of them that is not what the Service is made for, as a hop to that.
+func (d deaf) strayed(service *v1.Service, port v1.ServicePort, pods []v1.Pod, answers []answer.Answer) (answer.Hop, bool) {
+	for _, pod := range d.pods {
+		if hop, stray := strayed(service, port, pod, pods, answers); stray {
+			return hop, true
+		}
+	}
+	return answer.Hop{}, false
 }
 
 // targetOf is the port of a pod that a Service's port leads to.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
@@ -141,6 +142,17 @@ func TestServiceSomeListen(t *testing.T) {
 	a := ServiceAnswer(service, pods, answers, dawn)
 	check(t, a)
 	if v := a.Verdicts[0]; a.Symptoms[0].Kind != answer.NotServing || v.Cause != answer.ServicePortMismatch || !strings.Contains(v.Text, "1 of 3 do not listen (web-1)") {
+		t.Error(a.Text(answer.Style{}))
+	}
+	// One of another workload is not what the Service is for.
+	controls, began := true, metav1.NewTime(dawn.Add(-time.Hour))
+	for i, of := range []string{"web", "worker", "web"} {
+		pods[i].OwnerReferences = []metav1.OwnerReference{{Kind: "StatefulSet", Name: of, Controller: &controls}}
+		pods[i].Status.ContainerStatuses = []v1.ContainerStatus{{Name: "app", State: v1.ContainerState{Running: &v1.ContainerStateRunning{StartedAt: began}}}}
+	}
+	a = ServiceAnswer(service, pods, answers, dawn)
+	check(t, a)
+	if v := a.Verdicts[0]; v.Cause != answer.SelectorMismatch || !strings.Contains(v.Text, "which is so of pod web-1, too") {
 		t.Error(a.Text(answer.Style{}))
 	}
 }
