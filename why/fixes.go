@@ -34,20 +34,12 @@ func (h *inquiry) fitting(v *answer.Verdict) {
 		if len(v.Fixes) == 0 || len(v.Fixes) < beside && !wholeLog(v.LastWords) {
 			logs.Text, logs.Command = "read what it said before that", wider(logs.Command)
 			if len(v.Fixes) == 0 {
-				logs.Text = fmt.Sprintf("give whoever maintains %s these words and the lines before them", h.program(v.Container))
+				logs.Text = "show these words, and the lines before them, to somebody who knows the program"
 			}
 			v.Fixes = append(v.Fixes, logs)
 		}
 	}
 	h.nameNode(v)
-}
-
-// program names what a container runs.
-func (h *inquiry) program(container string) string {
-	if c := h.Spec(container); c != nil && c.Image != "" {
-		return "image " + c.Image
-	}
-	return "its program"
 }
 
 // wider shows more of a log than its end.

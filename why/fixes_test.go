@@ -32,7 +32,7 @@ func TestFitting(t *testing.T) {
 			func(s *tale) {
 				s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true, LastLines: []string{"ERROR: oops"}})
 			},
-			[]string{"give whoever maintains image app:1 these words and the lines before them: kubectl -n shop logs web-1 -c app -p --tail=100"},
+			[]string{"show these words, and the lines before them, to somebody who knows the program: kubectl -n shop logs web-1 -c app -p --tail=100"},
 		},
 		"last words of which nobody knows": {
 			func(s *tale) { s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true}) },

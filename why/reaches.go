@@ -241,6 +241,7 @@ func (h *inquiry) complaints() (all, warned []answer.Complaint) {
 			}
 			c, ok := complaint(f, look, h.now.Add(-complainsLately))
 			if ok {
+				h.explained(&c)
 				all = append(all, c)
 			}
 			if text := warning(f, look, run, h.now.Add(-complainsLately)); (!ok || c.Before) && text != "" {
@@ -250,6 +251,17 @@ func (h *inquiry) complaints() (all, warned []answer.Complaint) {
 		}
 	}
 	return all, warned
+}
+
+// explained adds to a complaint about a container itself what its words mean, and what to do about that.
+func (h *inquiry) explained(c *answer.Complaint) {
+	if c.Another {
+		return
+	}
+	var f finding
+	h.namedFile(&f, c.Container, c.Text)
+	h.meant(&f, c.Container, c.Text)
+	c.Means, c.Fixes = strings.Join(f.because, " "), f.fixes
 }
 
 // begins is how long after its start what a container warns of is about that: many do each time.

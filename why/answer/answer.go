@@ -109,6 +109,10 @@ type Complaint struct {
 	Fact fact.ID   `json:"fact"`
 	// Cause is what its words stand for, where that is more than that it fails.
 	Cause Cause `json:"cause,omitempty"`
+	// Means is what is known of its words: what they mean, what of the pod they are about; Fixes are
+	// what to do about that.
+	Means string `json:"means,omitempty"`
+	Fixes []Fix  `json:"fixes,omitempty"`
 }
 
 // Changed is a change of the pod's own specification, or of a ConfigMap or Secret to which it

@@ -119,7 +119,11 @@ func own(a *answer.Answer, ever bool) int {
 }
 
 func itsLog(c answer.Complaint) string {
-	return fmt.Sprintf("The log of container %s says: %s.", c.Container, strings.TrimSuffix(c.Text, "."))
+	text := fmt.Sprintf("The log of container %s says: %s.", c.Container, strings.TrimSuffix(c.Text, "."))
+	if c.Means != "" {
+		text += " " + c.Means
+	}
+	return text
 }
 
 func numbers(ports []int32) string {

@@ -54,7 +54,7 @@ func Steps(pod *v1.Pod, a *answer.Answer, cause answer.Cause, told string) []ans
 			logs(a.Complaints[said].Container),
 		}
 	case said >= 0:
-		return []answer.Fix{logs(a.Complaints[said].Container)}
+		return append(slices.Clone(a.Complaints[said].Fixes), logs(a.Complaints[said].Container))
 	}
 	return nil
 }
