@@ -158,23 +158,26 @@ func (h *inquiry) explainHealthy(symptom, container string) answer.Verdict {
 	if ready, spell := h.ReadySince(); spell != nil {
 		f.text = fmt.Sprintf("Nothing is wrong: it has been ready since %s.", ready.Format(time.TimeOnly))
 		f.chain = links(spell)
-		if last, most := h.failsLately(container); last != nil {
-			b := fact.Of[fact.Probed](last)
-			said, _ := describeProbe(b)
-			then := "make it not ready"
-			if b.Probe == fact.Liveness {
-				then = "end the container"
+		if run, kind, row, most := h.failsLately(container); run != nil && row[len(row)-1].When().After(ready) {
+			last := row[len(row)-1]
+			said, _ := describeProbe(fact.Of[fact.Probed](last))
+			then := fmt.Sprintf("%d in a row %s.", most, map[fact.ProbeKind]string{fact.Readiness: "make it not ready", fact.Liveness: "end the container"}[kind])
+			p := newProbing(h, run, kind, idsIn(row))
+			if v := p.explain(symptom); v.Cause != answer.CauseUnknown {
+				v.SayThen(fmt.Sprintf("It has been ready since %s all the same: %s", ready.Format(time.TimeOnly), then))
+				_, v.LastWords = p.log()
+				return v
 			}
-			f.text = fmt.Sprintf("It has been ready since %s. The last %s; %d in a row %s.", ready.Format(time.TimeOnly), said, most, then)
+			f.text = fmt.Sprintf("It has been ready since %s. The last %s; %s", ready.Format(time.TimeOnly), said, then)
 			f.chain = links(spell, last)
 		}
 	}
 	return f.verdict(symptom, container, all)
 }
 
-// failsLately is the newest attempt of a probe that fails and has not failed as often as it takes,
-// which is most: kubelet, and the API's status, come a moment after the last one. Nil for none.
-func (h *inquiry) failsLately(container string) (last *fact.Fact, most int) {
+// failsLately are the newest attempts of a probe that fails and has not failed as often as it takes,
+// which is most: kubelet, and the API's status, come a moment after the last one. No run for none.
+func (h *inquiry) failsLately(container string) (run *history.Run, kind fact.ProbeKind, row []*fact.Fact, most int) {
 	for _, name := range h.Containers() {
 		run := h.Last(name)
 		if run == nil || run.Exit != nil || container != "" && container != name {
@@ -183,11 +186,18 @@ func (h *inquiry) failsLately(container string) (last *fact.Fact, most int) {
 		for _, kind := range []fact.ProbeKind{fact.Readiness, fact.Liveness} {
 			spec := fact.ProbeOf(h.Spec(name), kind)
 			if row := lastFailures(run, kind); len(row) > 0 && spec != nil {
-				return row[len(row)-1], int(max(1, spec.FailureThreshold))
+				return run, kind, row, int(max(1, spec.FailureThreshold))
 			}
 		}
 	}
-	return nil, 0
+	return nil, "", nil, 0
+}
+
+func idsIn(facts []*fact.Fact) (all []fact.ID) {
+	for _, f := range facts {
+		all = append(all, f.ID)
+	}
+	return all
 }
 
 func readyNow(status v1.PodStatus) bool {

@@ -150,8 +150,12 @@ func (s *tale) watched(truth answer.Answer) {
 // selfDecided is how an answer speaks of the decisions of a node's own.
 var selfDecided = regexp.MustCompile(`[Tt]he\s+node\s+(ended|ends|killed|ordered|evict|refused|start|did\s+not|saw|decided)\S*`)
 
-// mayBe says whether a verdict holds by the answer of one who knows more.
+// mayBe says whether a verdict holds by the answer of one who knows more. A pod that is ready and begins
+// to fail looks well to who sees no attempts.
 func mayBe(v answer.Verdict, truth answer.Answer, guessed bool) bool {
+	if v.Cause == answer.None && truth.Symptoms[0].Kind == answer.Healthy {
+		return true
+	}
 	return slices.ContainsFunc(truth.Verdicts, func(true answer.Verdict) bool {
 		if true.Cause == v.Cause || sameFamily(true.Cause, v.Cause) {
 			return v.Certainty != answer.Recorded || true.Certainty == answer.Recorded && !(guessed && restsOnEnd(v))

@@ -84,7 +84,7 @@ func TestWrongOnce(t *testing.T) {
 			s.probe("app", 35, good(fact.Readiness, time.Millisecond))
 			s.probe("app", 3, status(fact.Readiness, 500, "unknown mode: bad"))
 		}},
-		{name: "it is ready, and its last attempt failed", pod: web(ready), symptom: answer.Healthy, cause: answer.None, says: "The last readiness probe failed: the answer is 500, saying: busy; 3 in a row make it not ready.", tale: func(s *tale) {
+		{name: "it is ready, and its last attempt failed", pod: web(ready), symptom: answer.Healthy, cause: answer.AppUnhealthy, says: "It has been ready since 05:00:00 all the same: 3 in a row make it not ready.", tale: func(s *tale) {
 			s.probe("app", 4, good(fact.Readiness, time.Millisecond))
 			s.probe("app", 1, status(fact.Readiness, 500, "busy"))
 		}},

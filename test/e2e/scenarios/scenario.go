@@ -230,7 +230,8 @@ func (g Grade) Score() float64 {
 	return map[Grade]float64{Right: 1, Beside: 0.5, Part: 0.5, Wrong: -1}[g]
 }
 
-// Judge grades an answer; the error says what keeps it from being right.
+// Judge grades an answer; the error says what keeps it from being right. A pod is ready still when its
+// probe has begun to fail: whoever asks then is told why it fails.
 func (e Expected) Judge(a answer.Answer) (Grade, error) {
 	for _, v := range a.Verdicts {
 		if slices.Contains(e.Never, v.Cause) {
@@ -239,7 +240,7 @@ func (e Expected) Judge(a answer.Answer) (Grade, error) {
 	}
 	unknown, short := false, false
 	for i, v := range a.Verdicts {
-		if kind := a.Symptoms[i].Kind; e.is(v.Cause) && (kind == e.Symptom || kind == e.Or) && (e.Container == "" || e.Container == v.Container) {
+		if kind := a.Symptoms[i].Kind; e.is(v.Cause) && (kind == e.Symptom || kind == e.Or || kind == answer.Healthy && e.Symptom == answer.NotReady) && (e.Container == "" || e.Container == v.Container) {
 			if err := e.missing(a, v); err != nil {
 				return Part, err
 			}
