@@ -309,6 +309,12 @@ func complaint(f *fact.Fact, look fact.Looked, since time.Time) (answer.Complain
 			text, another, earlier = words.Gist(look.Said[last]), true, false
 		}
 	}
+	if text == "" { // no logger may call it an error
+		lines := history.SaidSince(f, since)
+		if i := words.LastOf(lines, words.NoSpace); i >= 0 {
+			text = words.Gist(lines[i])
+		}
+	}
 	if text == "" {
 		return answer.Complaint{}, false
 	}

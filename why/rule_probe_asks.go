@@ -148,15 +148,22 @@ func probeCommandVariable(p *probing) *finding {
 	}
 }
 
+// toAll are variables that every program of a runtime takes for its own, whoever starts it.
+var toAll = []string{"JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "NODE_OPTIONS", "LD_PRELOAD", "RUBYOPT", "PERL5OPT", "PYTHONSTARTUP"}
+
 // withoutFixes advise that a probe's command runs without the variables of its container that
-// its output names.
+// its output names, or that count for every program of a runtime.
 func (h *inquiry) withoutFixes(c *v1.Container, output string) (all []answer.Fix) {
 	if c == nil {
 		return nil
 	}
 	for _, env := range c.Env {
-		if strings.Contains(output, env.Name) {
-			all = append(all, h.specFix(fmt.Sprintf("the probe's command has %s from the container, which is meant for the application: run it without (env -u %s COMMAND)", env.Name, env.Name)))
+		if strings.Contains(output, env.Name) || slices.Contains(toAll, env.Name) {
+			has := env.Name
+			if env.Value != "" && !hidden.MatchString(env.Value) {
+				has += fmt.Sprintf(" (%s)", prose.Midst(env.Value, 120))
+			}
+			all = append(all, h.specFix(fmt.Sprintf("the probe's command has %s from the container, which is meant for the application: run it without (env -u %s COMMAND)", has, env.Name)))
 		}
 	}
 	return all

@@ -166,6 +166,9 @@ func (f *follower) from(ctx context.Context, pod *v1.Pod, a *answer.Answer, v an
 	if hops := f.jobs(ctx, pod, a, v, k, left); len(hops) > 0 {
 		return hops
 	}
+	if hops := f.forgot(ctx, pod, a, v, k, left); len(hops) > 0 {
+		return hops
+	}
 	if hops := f.mentioned(ctx, pod, a, v, k, left); len(hops) > 0 {
 		return hops
 	}

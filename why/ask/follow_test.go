@@ -619,6 +619,26 @@ func TestFollow(t *testing.T) {
 			w.pod("db2", 5432, answer.Healthy, well)
 			w.says("db2", `ERROR:  relation "orders_of_2024" does not exist at character 15`, false)
 		}, answer.AppUnhealthy, "", 0},
+		"what it misses went with the end of a store": {func(w *town) {
+			w.pod("web1", 80, answer.Restarted, answer.Verdict{Cause: answer.AppExitError, Container: "web", Text: "It ended.", LastWords: []string{"redis.exceptions.ResponseError: NOGROUP No such key 'orders' or consumer group 'billing' in XREADGROUP with GROUP option"}})
+			w.configure("REDIS_URL=redis://db2:6379/0")
+			w.pod("db2", 6379, answer.Restarted, ended)
+			w.serves("db2")
+		}, answer.AppExitError, "shop/db2", 1},
+		"a member of its health check is another workload that is not well": {func(w *town) {
+			no := saysNo(503)
+			no.Text = `It answers with 503 ("scheduler.latest_heartbeat: 18:53, scheduler.status: unhealthy").`
+			w.pod("web1", 80, answer.NotReady, no)
+			w.since("web1", time.Minute)
+			w.pod("scheduler", 80, answer.NotStarting, answer.Verdict{Cause: answer.ConfigMissing, Container: "scheduler", Text: "A key is missing."})
+			w.since("scheduler", 50*time.Second)
+		}, answer.ConfigMissing, "shop/scheduler", 1},
+		"its client has no certificate of its own to show": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(503))
+			w.says("web1", `connection to server at "db2", port 5432 failed: could not open certificate file "/root/.postgresql/postgresql.crt": Permission denied`, false)
+			w.pod("db2", 5432, answer.Healthy, well)
+			w.says("db2", `FATAL:  connection requires a valid client certificate`, false)
+		}, answer.AppUnhealthy, "", 0},
 		"its task is thrown away by a worker of the same queue": {func(w *town) {
 			w.unregistered("Received unregistered task of type 'shop.prices.quote'.")
 		}, answer.AppUnhealthy, "shop/worker", 1},

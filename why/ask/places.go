@@ -214,7 +214,7 @@ func (p place) moot(service *v1.Service, seen bool, there answer.Cause, fails bo
 
 // called are the Services and pods that the words of a pod's errors call by their names.
 func (f *follower) called(ctx context.Context, pod *v1.Pod, a *answer.Answer, v answer.Verdict) []place {
-	said := cluster.Words(a, v)
+	said := slices.DeleteFunc(cluster.Words(a, v), cluster.LacksFile)
 	if len(said) == 0 {
 		return nil
 	}

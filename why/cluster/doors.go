@@ -82,7 +82,14 @@ func Deaf(service *v1.Service, port int32, pods []v1.Pod, answers []answer.Answe
 		for i := range pods {
 			j := slices.IndexFunc(answers, func(a answer.Answer) bool { return a.Subject.UID == pods[i].UID })
 			target, ok := targetOf(p, &pods[i])
-			if j < 0 || answers[j].Listening == nil || !ok || slices.Contains(answers[j].Listening.Ports, target) {
+			if j < 0 || answers[j].Listening == nil || !ok {
+				continue
+			}
+			if hop, straight := straightTo(service, p, &pods[i], answers[j].Listening.Ports, target); straight {
+				hop.By = by
+				return []answer.Hop{hop}
+			}
+			if slices.Contains(answers[j].Listening.Ports, target) {
 				continue
 			}
 			if hop, stray := strayed(service, p, &pods[i], pods, answers); stray {
@@ -108,6 +115,22 @@ func Deaf(service *v1.Service, port int32, pods []v1.Pod, answers []answer.Answe
 		}
 	}
 	return nil
+}
+
+// straightTo is the hop to a headless Service that is asked at its own port, on which its pod does not
+// listen, while it does on the one to which a cluster IP would lead.
+func straightTo(service *v1.Service, p v1.ServicePort, pod *v1.Pod, listens []int32, target int32) (answer.Hop, bool) {
+	if service.Spec.ClusterIP != v1.ClusterIPNone || p.Port == target || !slices.Contains(listens, target) || slices.Contains(listens, p.Port) {
+		return answer.Hop{}, false
+	}
+	name := service.Namespace + "/" + service.Name
+	return answer.Hop{
+		Service: name, Pod: pod.Namespace + "/" + pod.Name, Cause: answer.ServicePortMismatch,
+		Text: fmt.Sprintf("Service %s is headless (clusterIP: None): its name leads to its pods themselves, and nobody turns its port %d into their targetPort %d there. Pod %s listens on %d, and not on %d.",
+			name, p.Port, target, pod.Name, target, p.Port),
+		Fixes: []answer.Fix{kubectl.Inspect(fmt.Sprintf("ask it at port %d, or make the Service anew with a cluster IP, which turns %d into %d (clusterIP cannot be changed)", target, p.Port, target),
+			kubectl.Command(service.Namespace, "get service %s -o yaml", service.Name))},
+	}, true
 }
 
 // strayed is the hop to a Service whose selector fits a pod, too, that is not what it is made for: it does

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -79,6 +80,29 @@ func TestNoSuchName(t *testing.T) {
 	for port, wrong := range map[int32]bool{80: true, 8080: false, 81: false, 0: true} {
 		if hop, ok := NoSuchName(s, port, []v1.Pod{pod}, "it asks"); ok != wrong || ok && hop.Cause != answer.ServicePortMismatch {
 			t.Errorf("port %d: %v %+v", port, ok, hop)
+		}
+	}
+}
+
+// Nobody turns the port of a headless Service into its target port.
+func TestStraightTo(t *testing.T) {
+	pod := podWith("catalog", "", "", 0)
+	s := &v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "catalog"}, Spec: v1.ServiceSpec{ClusterIP: v1.ClusterIPNone, Ports: []v1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(8000)}}}}
+	a := answer.New(answer.Subject{UID: pod.UID}, dawn, answer.Coverage{})
+	for name, test := range map[string]struct {
+		asked   int32
+		listens []int32
+		hops    int
+	}{
+		"on the target port":    {0, []int32{8000}, 1},
+		"the same, asked at 80": {80, []int32{8000}, 1},
+		"on both":               {80, []int32{80, 8000}, 0},
+		"asked at the other":    {8000, []int32{8000}, 0},
+	} {
+		a.Listening = &answer.Listening{Ports: test.listens}
+		hops := Deaf(s, test.asked, []v1.Pod{pod}, []answer.Answer{a}, "it asks")
+		if len(hops) != test.hops || test.hops > 0 && (hops[0].Cause != answer.ServicePortMismatch || !strings.Contains(hops[0].Text, "is headless")) {
+			t.Errorf("%s: %+v", name, hops)
 		}
 	}
 }

@@ -150,6 +150,13 @@ var gateways = regexp.MustCompile(`\b50[234]\b`)
 // GatewayFailed says whether words are those of one that was given such an answer.
 func GatewayFailed(said string) bool { return words.LetDown.In(said) && gateways.MatchString(said) }
 
+// LacksFile says whether words are those of a client that cannot read a file of its own, which it needs to
+// ask another: that one was not asked then.
+func LacksFile(said string) bool { return words.OwnFile.In(said) }
+
+// IsMissed says whether words are those of one that was told that what it asks for is not there.
+func IsMissed(said string) bool { return words.Missed.In(said) }
+
 // BrokeOff says whether words are those of one whose connection was ended by whom it asked.
 func BrokeOff(said string) bool { return words.BreaksOff(said) }
 

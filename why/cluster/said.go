@@ -150,10 +150,25 @@ func CalledLike(p *v1.Pod) string {
 	return p.Name
 }
 
+// failing is what a health check says of a member that fails.
+const failing = `(?i:down|unhealthy|error|fail(?:ed|ing|ure)?|ko|not[ _]ok|out_of_service|unavailable|unreachable|disconnected|time(?:d )?out)\b`
+
+// MemberFails says whether words are a health check's, of which a member of that name fails.
+func MemberFails(text, name string) bool {
+	return regexp.MustCompile(`(?:^|[\s(,;"])` + regexp.QuoteMeta(name) + `(?:\.\w+)*: "?` + failing).MatchString(text)
+}
+
 // HasWord says whether words have a name among them that is no common word, as one has names:
-// of what is said after a colon, or in quotes. Any word may be somebody's name, as in plain text.
+// of what is said after a colon, or in quotes, or of a health check's member that fails. Any word may be
+// somebody's name, as in plain text.
 func HasWord(text, name string) bool {
-	if len(name) < 4 || slices.Contains(common, name) || !strings.Contains(text, name) {
+	if len(name) < 4 || !strings.Contains(text, name) {
+		return false
+	}
+	if MemberFails(text, name) {
+		return true
+	}
+	if slices.Contains(common, name) {
 		return false
 	}
 	quoted := regexp.QuoteMeta(name)

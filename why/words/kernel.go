@@ -29,7 +29,7 @@ var (
 	ReadOnly = says("strerror(3), EROFS", []string{"read-only file system"}, "sh: can't create /run.pid: Read-only file system")
 	NoFile   = says("strerror(3), ENOENT; OpenJDK 25", []string{"no such file or directory", "unable to access jarfile", "nosuchfileexception", "could not find file '", ": file not found"}, "java.nio.file.NoSuchFileException: /app/config.yaml", "zone shop/IN: loading from master file /etc/bind/db.shop failed: file not found", "Could not find file '/app/appsettings.json'.", "Error: Unable to access jarfile /app/app.jar", "exec /app/run.sh: no such file or directory")
 	PortUsed = fits("strerror(3), EADDRINUSE; Node 24 and Rust 1.90 give the name; Spring Boot 4, RabbitMQ 4",
-		`(?i)\baddress (is )?(already )?in use\b|\be?addrinuse\b|\bport \d+\b.{0,8} (is|was) (already )?in use\b|\bonly one usage of each socket address\b`, "Only one usage of each socket address (protocol/network address/port) is normally permitted.",
+		`(?i)\baddress (is )?(already )?in use\b|\be?addrinuse\b|\bport \d+\b.{0,8} (is|was) (already )?in use\b|\bonly one usage of each socket address\b|\bBindException\b`, "Only one usage of each socket address (protocol/network address/port) is normally permitted.",
 		"Web server failed to start. Port 8080 was already in use.", "could not bind to distribution port 25672, it is in use by another node: rabbit@queue",
 		"listen tcp :8080: bind: address already in use", "nginx: [emerg] bind() to 0.0.0.0:80 failed (98: Address in use)", "Error: listen EADDRINUSE: address already in use :::3000")
 	// Refused is EACCES or EPERM behind what was tried, as the C library, nginx, Python,

@@ -151,7 +151,8 @@ func (s *sign) shows(want Expected) bool {
 	switch want.Symptom {
 	case answer.Restarted:
 		return slices.ContainsFunc(s.containers(want.Container), func(c v1.ContainerStatus) bool {
-			return c.RestartCount > 0 || c.State.Terminated != nil || c.LastTerminationState.Terminated != nil
+			done := c.State.Terminated != nil && c.State.Terminated.ExitCode == 0 && s.isInit(c.Name)
+			return c.RestartCount > 0 || c.State.Terminated != nil && !done || c.LastTerminationState.Terminated != nil
 		})
 	case answer.NotReady:
 		if s.ready.IsZero() {
@@ -199,6 +200,10 @@ func (s *sign) starts(name string) bool {
 	return slices.ContainsFunc(s.containers(name), func(c v1.ContainerStatus) bool {
 		return c.State.Running != nil && time.Since(c.State.Running.StartedAt.Time) < Grace
 	})
+}
+
+func (s *sign) isInit(name string) bool {
+	return slices.ContainsFunc(s.pod.Spec.InitContainers, func(c v1.Container) bool { return c.Name == name })
 }
 
 // containers are those of the name, or all of them; a container that is to blame need
