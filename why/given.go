@@ -74,7 +74,7 @@ func (h *inquiry) givenFrom(f *finding, e *v1.EnvVar, missed bool) string {
 		return fmt.Sprintf("Variable %s is key %s of %s %s.", e.Name, key, kind, name)
 	}
 	switch from := e.ValueFrom; {
-	case from == nil && (missed || e.Value == "" || len(e.Value) > mostShown || hidden.MatchString(e.Name) || hidden.MatchString(e.Value)):
+	case from == nil && (missed || e.Value == "" || len(e.Value) > mostShown || keepsSecret(e)):
 		return ""
 	case from == nil:
 		return fmt.Sprintf("The pod sets %s to %q.", e.Name, e.Value)
@@ -88,10 +88,18 @@ func (h *inquiry) givenFrom(f *finding, e *v1.EnvVar, missed bool) string {
 	return ""
 }
 
-// mostShown is the longest value of a variable that is shown; hidden fits what may hold a secret.
+// mostShown is the longest value of a variable that is shown.
 const mostShown = 80
 
-var hidden = regexp.MustCompile(`(?i)passw|passphrase|secret|token|credential|key|auth|private|://[^/\s:@]*:[^/\s@]+@`)
+// secretName and secretValue fit what may hold a secret.
+var (
+	secretName  = regexp.MustCompile(`(?i)passw|passphrase|secret|token|credential|key|auth|private`)
+	secretValue = regexp.MustCompile(`(?i)passw|passphrase|secret|token|credential|private|://[^/\s:@]*:[^/\s@]+@`)
+)
+
+func keepsSecret(e *v1.EnvVar) bool {
+	return secretName.MatchString(e.Name) || secretValue.MatchString(e.Value)
+}
 
 // likeIt is the variable whose name is one for another: the same without an ending or a beginning, or
 // with another letter; empty where none or several are.

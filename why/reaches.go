@@ -312,7 +312,7 @@ func complaint(f *fact.Fact, look fact.Looked, since time.Time) (answer.Complain
 	if text == "" { // no logger may call it an error
 		lines := history.SaidSince(f, since)
 		if i := words.LastOf(lines, words.NoSpace); i >= 0 {
-			text = words.Gist(lines[i])
+			text, another, earlier = words.Gist(lines[i]), false, false
 		}
 	}
 	if text == "" {
