@@ -45,6 +45,13 @@ var ofMany = []meaning{
 		credentials,
 	},
 	{
+		words.HeldBy,
+		"another has the lock: it goes on when that one gives it back, or when it expires; one that ended in between gives nothing back",
+		func(h *inquiry, _, _ string) answer.Fix {
+			return h.inspect("see whether who has it still runs; if not, delete the lock where it is kept, and give it an expiry from now on", h.kubectl("get pods"))
+		},
+	},
+	{
 		words.Locked,
 		"another process holds the lock on its data, of this pod, of another with the same volume, or of the run before that has not ended yet",
 		changing("let one pod at a time use that volume (strategy Recreate, or a StatefulSet with a volume for each), and see that the one before has ended"),

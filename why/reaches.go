@@ -286,7 +286,12 @@ func complaint(f *fact.Fact, look fact.Looked, since time.Time) (answer.Complain
 	text, another, earlier := "", false, false
 	switch lines := look.Said; {
 	case len(look.SaidAt) > 0:
-		if text = words.Trouble(history.SaidSince(f, since), false); text == "" {
+		late := history.SaidSince(f, since)
+		text = words.Trouble(late, false)
+		if warned := words.Trouble(late, true); text == "" && blames(warned) { // some call another's failure no error
+			text = warned
+		}
+		if text == "" {
 			text, earlier = words.Trouble(lines, false), true
 		}
 		another = blames(text)

@@ -31,6 +31,12 @@ func init() {
 			judge:   probeProgramGivenUp,
 		},
 		rule[*probing]{
+			name: "probe-program-down", causes: []answer.Cause{answer.ChildProcessEnded},
+			needs:   "a probe's command that asks a supervisor, and its word that a program does not run",
+			against: "",
+			judge:   probeProgramDown,
+		},
+		rule[*probing]{
 			name: "probe-protocol-said", causes: []answer.Cause{answer.ProbeProtocol},
 			needs:   "connections that are taken and cut, no success ever, and the words of the container that what it is asked is not its protocol",
 			against: "a success, ever",
@@ -210,6 +216,31 @@ func probeProgramGivenUp(p *probing) *finding {
 		f.because = []string{itsLog(why)}
 	}
 	f.fixes = append(p.h.logsFix(p.run), p.h.specFix("run one program a container, so that its end is the container's"))
+	return f
+}
+
+// probeProgramDown: the supervisor that is asked says that a program does not run.
+func probeProgramDown(p *probing) *finding {
+	if p.mode != exitCode || p.last.Evidence == nil || p.run.Exit != nil {
+		return nil
+	}
+	name := firstOf(words.ProgramDown.Find(p.last.Evidence.Output)...)
+	if name == "" {
+		return nil
+	}
+	f := &finding{cause: answer.ChildProcessEnded, weight: strong, chain: p.chain(), fixes: p.h.logsFix(p.run)}
+	f.text = fmt.Sprintf("Program %s of container %s does not run, says its supervisor, which the command of the %s probe asks (%s).", name, p.run.Container, kindWord(p.kind), quote(words.Told(p.last.Evidence.Output), kept))
+	said, lines := p.log()
+	if said == nil {
+		return f
+	}
+	f.chain = p.chain(said)
+	if i := words.LastOf(lines, words.EndExpected); i >= 0 && firstOf(words.EndExpected.Find(lines[i])...) == name {
+		f.because = []string{fmt.Sprintf("Its log says: %s. An end that is expected, mostly with exit code 0, is none after which it starts a program again, unless it is told so (autorestart=true).", quote(words.Gist(lines[i]), kept))}
+		f.fixes = append([]answer.Fix{p.h.specFix(fmt.Sprintf("if %s is to be started again whenever it ends, set autorestart=true for it (supervisord's default is unexpected)", name))}, f.fixes...)
+	} else if why := words.Trouble(lines, false); why != "" {
+		f.because = []string{itsLog(why)}
+	}
 	return f
 }
 

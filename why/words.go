@@ -33,7 +33,7 @@ func inBrackets(lead, known string) string {
 // hookSaid is how a hook failed. Its command gives way to how that ended and what it said, which
 // stand behind it.
 func hookSaid(text string) string {
-	text = words.Hook(text)
+	text = words.Start(words.Hook(text))
 	const ended = "' exited with "
 	i := strings.LastIndex(text, ended)
 	if i < 0 {

@@ -21,7 +21,7 @@ func waiting(p place, a *answer.Answer, i int) answer.Verdict {
 // unseen is what is wrong with a pod that looks well, by what who asks it gets; nothing where
 // that does not tell.
 func unseen(p place, met bool, a *answer.Answer) (answer.Cause, string) {
-	hands := p.failing || p.called || p.handsOn && met || cluster.AnsweredFailure(p.Text) || cluster.BrokeOff(p.Text) || p.How == answer.ReachSaid && p.told
+	hands := p.failing || p.called || p.handsOn && (met || p.How == "") || cluster.AnsweredFailure(p.Text) || cluster.BrokeOff(p.Text) || p.How == answer.ReachSaid && p.told
 	cause, failed, fails := cluster.Fails(a, p.since)
 	fails = fails && !cluster.TurnedAway(p.said, failed)
 	if hands && fails && p.answered {

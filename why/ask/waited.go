@@ -152,7 +152,7 @@ func (f *follower) mentioned(ctx context.Context, pod *v1.Pod, a *answer.Answer,
 			continue
 		}
 		w := f.at(ctx, place{Reach: answer.Reach{How: answer.ReachSaid, Text: prose.Brief(said[n], 100)}, asker: k}, nil, p, left)
-		if len(w.hops) > 0 && !w.first.IsZero() && (w.first.Before(since) || k.well.IsZero() && cluster.MemberFails(said[n], name)) {
+		if len(w.hops) > 0 && !w.first.IsZero() && (w.first.Before(since) || k.well.IsZero() && cluster.MemberFails(said[n], name) || cluster.Holds(said[n], name)) {
 			w.hops[0].By = cluster.NamedInError(p, name, said[n])
 			found[name] = w
 		}

@@ -33,14 +33,21 @@ func Words(a *answer.Answer, v answer.Verdict) []string {
 	return all
 }
 
-// quotes are what a verdict's text has from the pod itself.
-var quotes = regexp.MustCompile(`"([^"]+)"`)
+// quotes are what a verdict's text has from the pod itself, in quotes; ours begins where it goes on after
+// what it has of a log.
+var (
+	quotes = regexp.MustCompile(`"((?:[^"\\]|\\.)+)"`)
+	ours   = regexp.MustCompile(`\. (?:That means:|So container|It asks Service|Pod \S+, which it asks)`)
+)
 
 // Quoted are the same, without what a verdict says in words of its own.
 func Quoted(a *answer.Answer, v answer.Verdict) []string {
 	all := Words(a, answer.Verdict{LastWords: v.LastWords})
 	for _, m := range quotes.FindAllStringSubmatch(v.Text, -1) {
-		all = append(all, m[1])
+		all = append(all, strings.ReplaceAll(m[1], `\"`, `"`))
+	}
+	if m := itsWords.FindStringSubmatch(v.Text); m != nil {
+		all = append(all, ours.Split(m[1], 2)[0])
 	}
 	return all
 }
@@ -158,6 +165,12 @@ func MemberFails(text, name string) bool {
 	return regexp.MustCompile(`(?:^|[\s(,;"])` + regexp.QuoteMeta(name) + `(?:\.\w+)*: "?` + failing).MatchString(text)
 }
 
+// Holds says whether words name who holds a lock that they wait for.
+func Holds(text, name string) bool {
+	name = regexp.QuoteMeta(name)
+	return regexp.MustCompile(`(?i:\b(?:held|locked|owned|taken|acquired|claimed|leased) by (?:\w+ )?|\b(?:lock[ _]?|lease[ _]?)?(?:holder|owner)(?:_?identity)?\\*"?[:=] ?\\*|\blocked_?by\\*"?[:=] ?\\*)["']?` + name + `(?:[^\w.-]|[.]?$)`).MatchString(text)
+}
+
 // HasWord says whether words have a name among them that is no common word, as one has names:
 // of what is said after a colon, or in quotes, or of a health check's member that fails. Any word may be
 // somebody's name, as in plain text.
@@ -165,7 +178,7 @@ func HasWord(text, name string) bool {
 	if len(name) < 4 || !strings.Contains(text, name) {
 		return false
 	}
-	if MemberFails(text, name) {
+	if MemberFails(text, name) || Holds(text, name) {
 		return true
 	}
 	if slices.Contains(common, name) {

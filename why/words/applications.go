@@ -34,7 +34,12 @@ var (
 		`(?i)\b(can(no|')t|could ?n[o']t|unable to|failed to) ((acquire|obtain|get|take|create) (an? |the )?(\w+ ){0,3}|(an? |the )?)locks?\b|\bcould not be locked\b|\b(database|file|directory|folder|index|store|repository|state|volume)\b.{0,60} is (already )?locked\b|\balready locked\b|\block \S+( \S+)?: resource temporarily unavailable|\bmay be already in use: "|\block held by another\b|\balready held by process\b|\berror acquiring the (state )?lock\b|\banother \w+ (instance|process|server)\b.{0,30} (is already running|holds|is using)`,
 		"opening storage failed: lock DB directory: resource temporarily unavailable", "[InnoDB] Unable to lock ./ibdata1 error: 11", "Cannot lock file /var/lib/clickhouse/status. Another server instance in same directory is already running.",
 		"java.io.IOException: File '/data/kahadb/lock' could not be locked.", "failed to obtain node locks", "sqlite3.OperationalError: database is locked", "cron: can't lock /var/run/crond.pid, otherpid may be 1", "Error: Error acquiring the state lock", "LOCK: already locked", "Database may be already in use: \"/data/app.mv.db\"", "LockObtainFailedException: Lock held by another program: /data/write.lock", "Could not acquire change log lock.", "resource temporarily unavailable: LOCK: already held by process").except(lockFile)
-	lockFile = fits("strerror(3), EACCES and EPERM, of a file of a lock", `(?i)permission denied|accessdenied|read-only file system|operation not permitted`, "fatal: open lock file /var/lib/postfix/master.lock: cannot open file: Permission denied")
+	// HeldBy is said by one that waits for a lock of which it knows who has it.
+	HeldBy = fits("no one program: clients of Redis, Consul, etcd and Kubernetes' leases say it in their own words",
+		`(?i)\b(?:lock|lease|mutex|semaphore)\b.{0,60}\b(?:held|locked|owned|taken) by \S|\b(?:held|locked) by (?:pod |node |host )?[a-z0-9][\w.-]{3,}`,
+		"could not acquire lock:catalog, held by importer", "lock is held by web-7d9 and has not expired").except(heldByAnother)
+	heldByAnother = says("as [Locked]", []string{"held by another", "held by process"}, "LockObtainFailedException: Lock held by another program: /data/write.lock", "LOCK: already held by process")
+	lockFile      = fits("strerror(3), EACCES and EPERM, of a file of a lock", `(?i)permission denied|accessdenied|read-only file system|operation not permitted`, "fatal: open lock file /var/lib/postfix/master.lock: cannot open file: Permission denied")
 	// BadConfig is said of a place in a file of configuration.
 	BadConfig = fits("nginx 1.28, Apache 2.4, HAProxy 3, Caddy 2, CoreDNS 1.12, Dovecot 2.4, Squid 7, NATS 2, BIND 9.20, Fluent Bit 4, Vault 1.18",
 		`(?i)\b(?:syntax error|error|unknown|invalid|unrecogni[sz]ed|unexpected|bungled|illegal|bad|parsing)\b.{0,60}?[\s"'(\[=]((?:/[\w.@-]+)+) ?(?::| line | on line )(\d+)\b|\bsyntax error on line (\d+) of ((?:/[\w.@-]+)+)|((?:/[\w.@-]+)*/?[\w-]+file|(?:/[\w.@-]+)*/?[\w-]+\.(?:conf|cfg|cnf|ya?ml|json|toml|hcl|ini|xml|vcl)|(?:^|[\s"'(\[=])(?:/[\w.@-]+)+\.local):(\d+)\b.{0,60}\b(?:error|unknown|invalid|unrecogni[sz]ed|unexpected|undefined|illegal|missing|duplicate)|\bfrom ((?:/[\w.@-]+)+): at (\d+):\d+: `,
@@ -128,8 +133,9 @@ var (
 	AtWork = fits("Celery 5, RQ 2, Sidekiq 8, BullMQ 5, Kafka 4, RabbitMQ's and NATS's clients", `(?i)\b(tasks?|jobs?|messages?|events?|deliver(y|ies|ed)|consum(e|ed|er|ers|ing)|handlers?|workers?|payloads?|dead-?letter(ed|ing|s)?)\b`,
 		"Received unregistered task of type 'shop.quote'.", "no handler for event orders.created", "Job mail-7 failed: template missing")
 	// NotMyProtocol is said by a server that was asked in another protocol than its own.
-	NotMyProtocol = fits("uWSGI 2.0, core/protocol.c; OpenSSL 3.5; Go 1.26, crypto/tls and net/http; gunicorn 23; RabbitMQ 4; Kafka 4; Netty 4",
-		`(?i)invalid request block size|wrong version number|first record does not look like a tls handshake|http request to an https|tls handshake error|bad_header|invalid (http|protocol)|unsupported protocol|not an ssl/tls record|protocol version mismatch|bogus greeting|invalid magic|InvalidReceiveException`,
+	NotMyProtocol = fits("Redis 8, networking.c; uWSGI 2.0, core/protocol.c; OpenSSL 3.5; Go 1.26, crypto/tls and net/http; gunicorn 23; RabbitMQ 4; Kafka 4; Netty 4",
+		`(?i)invalid request block size|wrong version number|first record does not look like a tls handshake|http request to an https|tls handshake error|bad_header|invalid (http|protocol)|unsupported protocol|not an ssl/tls record|protocol version mismatch|bogus greeting|invalid magic|InvalidReceiveException|possible security attack detected\b.{0,80}\b(?:POST or Host:|HTTP)`,
+		"# Possible SECURITY ATTACK detected. It looks like somebody is sending POST or Host: commands to Redis. This is likely due to an attacker attempting to use Cross Protocol Scripting to compromise your Redis instance.",
 		"invalid request block size: 21573 (max 4096)...skip", "error:0A00010B:SSL routines::wrong version number", "http: TLS handshake error from 10.0.0.1:4711: tls: first record does not look like a TLS handshake",
 		"not an SSL/TLS record: 474554202f", "InvalidReceiveException: Invalid receive (size = 1195725856 larger than 104857600)")
 	// OthersMay is said by one that insists on files, mostly of keys, that nobody else may
@@ -166,6 +172,12 @@ var (
 	GaveUp = fits("supervisord 4, process.py; systemd 257; PM2 6",
 		`(?i)gave up: (\S+) entered FATAL state|(\S+): start request repeated too quickly|(\S+) had too many unstable restarts`,
 		"INFO gave up: web entered FATAL state, too many start retries too quickly", "web.service: Start request repeated too quickly.", "PM2 | Script /srv/web.js had too many unstable restarts (16). Stopped.")
+	// ProgramDown is what a supervisor answers, when it is asked, of a program that it does not run.
+	ProgramDown = fits("supervisord 4, supervisorctl.py; runit 2, sv.c; s6 2; systemd 257",
+		`(?m)^([\w:.@-]+)\s+(?:EXITED|FATAL|BACKOFF|STOPPED)\b|^down: (\S+?): `,
+		"mailer                           EXITED    Nov 24 07:16 PM", "mailer EXITED Nov 24 07:16 PM", "down: mailer: 5s, normally up")
+	// EndExpected is said by a supervisor of a program's end that it does not mind: it does not start it again.
+	EndExpected = fits("supervisord 4, process.py", `exited: (\S+) \(exit status \d+; expected\)`, "2026-11-24 19:16:59,375 INFO exited: mailer (exit status 0; expected)")
 	// diedOf is said by a shell of a child that died of a fault.
 	diedOf = fits("dash 0.5.12, bash 5.2, busybox 1.35: strsignal(3)",
 		`^(?:\S+: line \d+: +\d+ )?(Illegal instruction|Trace/breakpoint trap|Aborted|Bus error|Floating point exception|Segmentation fault|Bad system call)`,
