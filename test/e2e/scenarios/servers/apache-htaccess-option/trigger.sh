@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said "not allowed here"; sleep 8

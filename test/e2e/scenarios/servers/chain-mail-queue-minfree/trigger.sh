@@ -1,0 +1,6 @@
+. "$(dirname "$0")/../../lib.sh"
+ready mail
+said "Insufficient system storage"
+said "outbox is late"
+k wait pod/subject --for=condition=Ready=false --timeout=60s
+sleep 4

@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+said "could not open file"
+sleep 8
