@@ -26,10 +26,25 @@ func (h *inquiry) given(f *finding, container, said string) {
 		return
 	}
 	var all []string
-	for _, look := range []func(*finding, *v1.Container, string) []string{h.givenVariables, h.givenUser, h.givenFiles} {
+	for _, look := range []func(*finding, *v1.Container, string) []string{h.givenNames, h.givenVariables, h.givenUser, h.givenFiles} {
 		all = append(all, look(f, c, said)...)
 	}
 	f.because = append(f.because, all[:min(len(all), mostGiven)]...)
+}
+
+// givenNames says of a name that words have that the pod gives it an address of its own, so that no DNS is
+// asked for it.
+func (h *inquiry) givenNames(f *finding, _ *v1.Container, said string) []string {
+	for _, alias := range h.Object.Spec.HostAliases {
+		for _, name := range alias.Hostnames {
+			if !words.Has(said, name) {
+				continue
+			}
+			f.fixes = append([]answer.Fix{h.specFix(fmt.Sprintf("take %s out of hostAliases, or give it its address of now: what stands there goes before DNS", name))}, f.fixes...)
+			return []string{fmt.Sprintf("The pod's hostAliases say that %s is %s, so DNS is not asked for it.", name, alias.IP)}
+		}
+	}
+	return nil
 }
 
 // variable fits what is called like an environment variable.

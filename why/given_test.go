@@ -39,6 +39,13 @@ func TestGiven(t *testing.T) {
 			jars, "ERROR: Error opening zip file or JAR manifest missing : /otel/agent.jar: No such file or directory",
 			"/otel/agent.jar is in volume jars, an emptyDir: it has nothing at first but what containers of this pod write there.", "",
 		},
+		"a host alias": {
+			func(p *v1.Pod) {
+				p.Spec.HostAliases = []v1.HostAlias{{IP: "192.0.2.44", Hostnames: []string{"ledger-db"}}}
+			},
+			`psycopg2.OperationalError: connection to server at "ledger-db" (192.0.2.44), port 5432 failed: Network is unreachable`,
+			"The pod's hostAliases say that ledger-db is 192.0.2.44, so DNS is not asked for it.", "take ledger-db out of hostAliases",
+		},
 		"a limit in words": {
 			func(p *v1.Pod) { p.Spec.Containers[0].Command = []string{"console", "consume", "--time-limit=10"} },
 			"ERROR Worker stopped due to time limit of 10s exceeded", "", "container app has it from --time-limit (10)",

@@ -160,6 +160,7 @@ func dependencySaid(e ending) *finding {
 		f.text += "."
 		f.because, f.fixes = []string{why}, append([]answer.Fix{fix}, e.h.logsFix(e.run)...)
 	}
+	e.h.given(f, e.run.Container, n.said)
 	return f
 }
 

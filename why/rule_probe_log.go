@@ -278,12 +278,14 @@ func probeDependencySaid(p *probing) *finding {
 	if !ok || n.place == "" || loopback(hostIn(n.place)) {
 		return nil
 	}
-	return &finding{
+	f := &finding{
 		cause: answer.DependencyDown, weight: strong, chain: p.chain(at),
 		text:  fmt.Sprintf("Container %s fails because %s: %s.", p.run.Container, why, quote(words.Gist(n.said), quoted)),
 		then:  []string{fmt.Sprintf("So %s failed: %s.", p.what(), p.how())},
 		fixes: append(n.fixes(p.h), p.h.logsFix(p.run)...),
 	}
+	p.h.given(f, p.run.Container, n.said)
+	return f
 }
 
 // probeSiblingElsewhere: a proxy finds nobody at the port of its own pod where the

@@ -243,6 +243,9 @@ func (h *inquiry) missingObject(message string) (kind, name string) {
 		if name == h.Pod.Namespace && i+2 < len(parts) {
 			name = parts[i+2]
 		}
+		if i > 0 && parts[i-1] == "non-existent" || name == "references" { // of its key the message tells, and not of its name
+			return k, ""
+		}
 		return k, name
 	}
 	return "configmaps,secrets", ""

@@ -2,11 +2,15 @@ package why
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
+	"whylet.dev/whylet/why/mounts"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
 )
@@ -100,6 +104,41 @@ func (c notStarted) chain() []answer.Link {
 	return links(start, c.fact)
 }
 
+// objectOfVolume is the Secret or ConfigMap that a volume, or the only such source of a projected one, is of.
+func (h *inquiry) objectOfVolume(volume, kind string) (of, name string) {
+	if h.Object == nil {
+		return kind, ""
+	}
+	i := slices.IndexFunc(h.Object.Spec.Volumes, func(v v1.Volume) bool { return v.Name == volume })
+	if i < 0 {
+		return kind, ""
+	}
+	v := &h.Object.Spec.Volumes[i]
+	if of, name, _ := mounts.Source(v); of != "" {
+		return strings.ToLower(of), name
+	}
+	var all []string
+	for _, s := range projected(v) {
+		switch {
+		case s.Secret != nil && kind == "secret":
+			all = append(all, s.Secret.Name)
+		case s.ConfigMap != nil && kind == "configmap":
+			all = append(all, s.ConfigMap.Name)
+		}
+	}
+	if len(all) != 1 {
+		return kind, ""
+	}
+	return kind, all[0]
+}
+
+func projected(v *v1.Volume) []v1.VolumeProjection {
+	if v.Projected == nil {
+		return nil
+	}
+	return v.Projected.Sources
+}
+
 // explainSetUp says why the pod's volumes, cgroup or sandbox cannot be made.
 func (h *inquiry) explainSetUp(failed *fact.Fact, id string) answer.Verdict {
 	b := fact.Of[fact.SetUpFailed](failed)
@@ -132,6 +171,16 @@ func (h *inquiry) explainSetUp(failed *fact.Fact, id string) answer.Verdict {
 	case words.VolumeObjectMissing(b.Message):
 		kind, name := h.missingObject(b.Message)
 		f.cause, f.text = answer.ConfigMissing, fmt.Sprintf("A volume of the pod needs something that does not exist: %s.", message)
+		if volume, key := words.NoVolumeKey(b.Message); key != "" {
+			if kind, name = h.objectOfVolume(volume, kind); name != "" {
+				f.because = []string{fmt.Sprintf("Volume %s is of %s %s, and that has no key %s.", volume, kind, name, key)}
+				f.fixes = []answer.Fix{
+					h.inspect("see which keys it has", h.kubectl("describe %s %s", kind, name)),
+					{Text: fmt.Sprintf("add key %s to it: the pod starts by itself then; or take that key out of the volume's items", key), Command: h.kubectl("edit %s %s", kind, name), Risk: answer.Safe},
+				}
+				break
+			}
+		}
 		f.fixes = []answer.Fix{h.inspect("see what is there", h.kubectl("get %s %s", kind, name)), {Text: "create it: the pod starts by itself then", Risk: answer.Safe}}
 	default:
 		f.cause, f.text = answer.VolumeFailed, fmt.Sprintf("A volume of the pod cannot be set up: %s.", message)

@@ -58,9 +58,18 @@ func Repeated(said []string, a *answer.Answer) (c answer.Complaint, ofItself, ok
 func SaysToo(v *answer.Verdict, pod *v1.Pod, by string, c answer.Complaint) {
 	name, p := pod.Namespace+"/"+pod.Name, v.Parts
 	p.Because = append(slices.Clip(p.Because), fmt.Sprintf("The log of container %s of pod %s has the same words (%s): it is that pod which says so.", c.Container, name, by))
+	if more := beyond(v.Text, c.Text); more != "" {
+		p.Because = append(p.Because, fmt.Sprintf("It says more there: %s.", strings.TrimSuffix(more, ".")))
+	}
 	v.Say(p)
 	fix := kubectl.Inspect("read what that pod said around it", kubectl.Command(pod.Namespace, "logs %s -c %s --tail=100", pod.Name, c.Container))
 	v.Fixes = append([]answer.Fix{fix}, v.Fixes...)
+}
+
+// beyond are the lines of a complaint that a text has not.
+func beyond(text, complaint string) string {
+	rest := slices.DeleteFunc(strings.Split(complaint, " / "), func(line string) bool { return words.Within(text, line) })
+	return strings.Join(rest, " / ")
 }
 
 // WasAnswered says whether a verdict is that of one which was answered, or given up, by whom it asks: with a

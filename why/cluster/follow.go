@@ -128,10 +128,15 @@ func TimesOut(v answer.Verdict, said string) bool {
 	return v.Cause == answer.AppUnhealthy && status(v) == 504 || words.TooLate.In(said)
 }
 
-// TurnedAway says whether one asked with credentials that were refused, and whom it asked complains of
-// nothing else: the fault is with who asks.
+// TurnedAway says whether one asked with credentials that were refused, or for what nobody could give it,
+// and whom it asked complains of nothing else: the fault is with who asks.
 func TurnedAway(said []string, complaint string) bool {
-	return words.Credentials.In(complaint) && slices.ContainsFunc(said, words.Credentials.In)
+	for _, refused := range []*words.Phrase{words.Credentials, words.AsksWrongly} {
+		if refused.In(complaint) && slices.ContainsFunc(said, refused.In) {
+			return true
+		}
+	}
+	return false
 }
 
 // AnsweredFailure says whether words are those of one that was given a failure for an answer, or

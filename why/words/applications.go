@@ -97,6 +97,10 @@ var (
 	Missed = fits("Redis 8, RabbitMQ 4, PostgreSQL 18, MariaDB 12, Kafka 4, NATS 2, Elasticsearch 9, S3",
 		`\bNOGROUP\b|\bNOSCRIPT\b|\bNOT_FOUND - no (?:queue|exchange)\b|(?i:\bno such (?:table|collection|index|stream|bucket|topic|queue)\b|\b(?:relation|table|database|schema|stream|index|bucket|topic|queue|subscription|collection) ["'`+"`"+`]?[\w.-]+["'`+"`"+`]? (?:does not|doesn't) exist\b|\bunknown (?:database|topic or partition|stream)\b|\bindex_not_found_exception\b|\bNoSuch(?:Bucket|Key)\b|\b(?:stream|consumer|bucket) not found\b)`,
 		"redis.exceptions.ResponseError: NOGROUP No such key 'orders' or consumer group 'billing' in XREADGROUP with GROUP option", "NOT_FOUND - no queue 'invoices' in vhost '/'", `ERROR:  relation "orders" does not exist`, "nats: stream not found", "Unknown database 'shop'")
+	// AsksWrongly is said of a client that asks in a way, or for a thing, that a server does not know.
+	AsksWrongly = fits("PgBouncer 1.23, client.c; PostgreSQL 18; MariaDB 12; Redis 8, server.c",
+		`(?i)\bunsupported startup parameter\b|\bunrecognized configuration parameter\b|\bunsupported frontend protocol\b|\berr unknown (?:sub)?command\b|\bsyntax error at or near\b|\byou have an error in your sql syntax\b|\bunknown system variable\b|\bwrong number of arguments for\b`,
+		"FATAL: unsupported startup parameter: options", `ERROR:  syntax error at or near "SELEC"`, "ERR unknown command 'JSON.GET', with args beginning with: 'a'")
 	// LetsNotIn is said by a client of whom it asked, by its name, and that it was not let in there.
 	LetsNotIn = fits("OpenSSH 9, sshconnect2.c, and git and rsync over it",
 		`(?i)(?:^|\s)[\w.-]+@([\w.-]+): (?:permission denied|access denied|authentication fail(?:ed|ure))\b`,

@@ -1,6 +1,9 @@
 package words
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // The words of kubelet 1.36, and those of our own node, which has the same.
 var (
@@ -54,4 +57,16 @@ func Hook(text string) string {
 		text, _, _ = strings.Cut(rest, ", message: ")
 	}
 	return strings.TrimSpace(text)
+}
+
+// noVolumeKey fits a key of a volume's Secret or ConfigMap that is not there.
+var noVolumeKey = regexp.MustCompile(`for volume "([^"]+)" : (?:configmap )?references non-existent (?:secret|config) key: (\S+)`)
+
+// NoVolumeKey is the volume of which kubelet says that its object lacks a key, and the key; empty where it
+// says another thing (pkg/volume/secret/secret.go and configmap/configmap.go, MakePayload).
+func NoVolumeKey(message string) (volume, key string) {
+	if m := noVolumeKey.FindStringSubmatch(message); m != nil {
+		return m[1], strings.TrimRight(m[2], ".")
+	}
+	return "", ""
 }

@@ -191,15 +191,16 @@ func wider(lines []string, at int) int {
 var hardly = regexp.MustCompile(`^[\w.]+: ['"]?[\w./:-]+['"]?$`)
 
 // heading is the line of a logger's error whose message, of several lines, ends with a reason that hardly
-// says what it is about; -1 where there is none.
+// says what it is about, or that another failed and not who, which that line does; -1 where there is none.
 func heading(lines []string, grave []int, at int) int {
-	if grave[at] != reason || !hardly.MatchString(strings.TrimSpace(lines[at])) {
+	brief := hardly.MatchString(strings.TrimSpace(lines[at]))
+	if grave[at] != reason || !brief && (!OfAnother(lines[at]) || Place(lines[at]) != "") {
 		return -1
 	}
 	for i := at - 1; i >= 0; i-- {
 		switch logged := Gist(lines[i]) != strings.TrimSpace(lines[i]); {
 		case !logged && grave[i] < trouble:
-		case logged && grave[i] >= trouble:
+		case logged && grave[i] >= trouble && (brief || Place(lines[i]) != ""):
 			return i
 		default:
 			return -1

@@ -217,6 +217,7 @@ func TestHeading(t *testing.T) {
 		want  string
 	}{
 		"its message":        {[]string{begin, "The message has been ignored and discarded.", "", "Did you remember to import the module containing this task?", "Traceback (most recent call last):", end}, "ERROR Received unregistered task of type 'shop.quote'. / " + end},
+		"whom it asked":      {[]string{"2026-11-24 19:36:45,307 ERROR shop: GET http://gateway/price", "Traceback (most recent call last):", "urllib.error.HTTPError: HTTP Error 504: Gateway Time-out"}, "ERROR shop: GET http://gateway/price / urllib.error.HTTPError: HTTP Error 504: Gateway Time-out"},
 		"a line between":     {[]string{begin, "[2026-11-24 04:49:34,371: INFO/MainProcess] ready.", "Traceback (most recent call last):", end}, end},
 		"a reason with more": {[]string{begin, "The message has been ignored.", "Traceback (most recent call last):", "ValueError: no price of tea is known"}, "ValueError: no price of tea is known"},
 	} {

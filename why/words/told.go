@@ -32,7 +32,11 @@ func Told(output string) string {
 		return once(Title(output), stock.ReplaceAllString(strings.Join(strings.Fields(html.UnescapeString(shown)), " "), ""))
 	default:
 		lines := strings.Split(text, "\n")
-		if i := Telling(lines); i >= 0 && len(lines) > 1 {
+		i, fails := Telling(lines), slices.IndexFunc(lines, toolFails)
+		if i >= 0 && fails >= 0 && !Complains(lines[i]) {
+			i = fails // what follows is how it is to be used
+		}
+		if i >= 0 && len(lines) > 1 {
 			return Gist(lines[i])
 		}
 	}
@@ -157,3 +161,8 @@ func failuresIn(value any, path string, all *[]string) {
 		}
 	}
 }
+
+// toolFails says whether a program says in a line what keeps it from its work.
+func toolFails(line string) bool { return ToolFails.In(line) && !howToUse.MatchString(line) }
+
+var howToUse = regexp.MustCompile(`(?i)^usage: `)

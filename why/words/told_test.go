@@ -15,6 +15,7 @@ func TestTold(t *testing.T) {
 		"its own reason":  {"<!doctype html>\n<html lang=en>\n<title>503 Service Unavailable</title>\n<h1>Service Unavailable</h1>\n<p>the database is locked</p>", "503 Service Unavailable: the database is locked"},
 		"psql":            {"psql: error: connection to server on socket \"/tmp/.s.PGSQL.5432\" failed: FATAL:  sorry, too many clients already\n", "psql: error: connection to server on socket \"/tmp/.s.PGSQL.5432\" failed: FATAL:  sorry, too many clients already"},
 		"a traceback":     {"Traceback (most recent call last):\n  File \"x\", line 1, in <module>\nValueError: no mode\n", "ValueError: no mode"},
+		"how it is used":  {"timeout: invalid option -- 't'\nBusyBox v1.35.0 (Debian 1:1.35.0-4) multi-call binary.\n\nUsage: timeout [-s SIG] SECS PROG ARGS\n", "timeout: invalid option -- 't'"},
 		"a bare status":   {`{"status":"DOWN","prices":"40 of 400","uptime":31.5,"queue":"ok"}`, "prices: 40 of 400, status: DOWN"},
 		"words beside it": {`{"status":"DOWN","checks":{"bank":{"up":false,"says":"Invalid character in header content"}}}`, "checks.bank.says: Invalid character in header content, checks.bank.up: false, status: DOWN"},
 		"an object":       {`{"ok":true}`, `{"ok":true}`},

@@ -245,3 +245,20 @@ func TestPlaceIsNoLineOfAFile(t *testing.T) {
 		}
 	}
 }
+
+func TestNoVolumeKey(t *testing.T) {
+	for message, want := range map[string][2]string{
+		`MountVolume.SetUp failed for volume "tls" : references non-existent secret key: ca.crt`:              {"tls", "ca.crt"},
+		`MountVolume.SetUp failed for volume "conf" : configmap references non-existent config key: app.yaml`: {"conf", "app.yaml"},
+		`MountVolume.SetUp failed for volume "tls" : secret "tls" not found`:                                  {},
+	} {
+		if volume, key := NoVolumeKey(message); volume != want[0] || key != want[1] {
+			t.Errorf("%s: %q, %q", message, volume, key)
+		}
+	}
+}
+
+func FuzzNoVolumeKey(f *testing.F) {
+	f.Add(`for volume "tls" : references non-existent secret key: ca.crt`)
+	f.Fuzz(func(_ *testing.T, message string) { NoVolumeKey(message) })
+}
