@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said "Starting control server"; sleep 8

@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said 'exited: warm-cache'; sleep 12
