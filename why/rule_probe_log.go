@@ -224,12 +224,17 @@ func probeProgramDown(p *probing) *finding {
 	if p.mode != exitCode || p.last.Evidence == nil || p.run.Exit != nil {
 		return nil
 	}
-	name := firstOf(words.ProgramDown.Find(p.last.Evidence.Output)...)
-	if name == "" {
+	lines := strings.Split(p.last.Evidence.Output, "\n")
+	down := slices.IndexFunc(lines, words.ProgramDown.In)
+	if down < 0 {
 		return nil
 	}
+	name := firstOf(words.ProgramDown.Find(lines[down])...)
 	f := &finding{cause: answer.ChildProcessEnded, weight: strong, chain: p.chain(), fixes: p.h.logsFix(p.run)}
-	f.text = fmt.Sprintf("Program %s of container %s does not run, says its supervisor, which the command of the %s probe asks (%s).", name, p.run.Container, kindWord(p.kind), quote(words.Told(p.last.Evidence.Output), kept))
+	f.text = fmt.Sprintf("Program %s of container %s does not run, says its supervisor, which the command of the %s probe asks (%s).", name, p.run.Container, kindWord(p.kind), quote(strings.Join(strings.Fields(lines[down]), " "), kept))
+	if len(lines) > 1 {
+		f.fixes = append(f.fixes, p.h.specFix(fmt.Sprintf("if %s is to run once and end, have the probe's command ask only for the programs that serve, by their names", name)))
+	}
 	said, lines := p.log()
 	if said == nil {
 		return f

@@ -88,7 +88,10 @@ var row = regexp.MustCompile(`^\|( [^|]*\|){2,}$`)
 
 // upshot fits what a runtime says of its end where that is but what came of something that
 // was said before: Erlang's, of its supervisors.
-var upshot = regexp.MustCompile(`(?i)\bkernel pid terminated\b|\bapplication:? \S+ exited with reason:|^crash dump is being written to:|^runtime terminating during boot\b|^compilation failed in require\b|^begin failed--compilation aborted\b|^error: could not create the java virtual machine|^error: a fatal exception has occurred`)
+var upshot = regexp.MustCompile(`(?i)\bkernel pid terminated\b|\bapplication:? \S+ exited with reason:|^crash dump is being written to:|^runtime terminating during boot\b|^compilation failed in require\b|^begin failed--compilation aborted\b`)
+
+// noJVM fits what the JVM's launcher says after it has said why.
+var noJVM = regexp.MustCompile(`^Error: (?:Could not create the Java Virtual Machine|A fatal exception has occurred)`)
 
 // onlyFailed fits what says that something failed, or ended, and no more.
 var onlyFailed = regexp.MustCompile(`(?i)\b(?:unexpected|unhandled|uncaught|unknown) (?:exception|error)[.:!]?$|(?-i)^Error: \w{1,20}(\(\w+\))?$|^(\d+ )?errors?$|^(\[\w+\] *)?(\S+ ?: )*(?i:could not|cannot|unable to|failed to) (create|start|launch|initiali[sz]e|boot|run|open) [A-Za-z() ]{1,40}\.?$|(?i)\bfailed (running|starting|executing)\b[^:]{0,40}$|\bprogram will exit\b|\*\*\* .*\bError \d+$|(?i)\bsee (the )?((previous|above|preceding) (messages?|errors?|logs?)|(stack ?trace|logs?|errors?|output|messages?)( above)? for (the )?(root )?(causes?|details?|reasons?))\b|\bfail(ed|ure)? to \w+ (all|any|some|one or more)( of)?( the)? \w+$|\b(fail(ed|s|ure)( to (start|launch|initiali[sz]e|run|boot))?|(could not|cannot|unable to) (start|launch|initiali[sz]e|run|boot)|aborted|unsuccessful(ly)?|exit(ed)?( abnormally| unexpectedly)?( (status|code|value))?|terminated( abnormally| unexpectedly)?|did not exit normally|returned (status|code)|not recoverable(: exiting now)?)\b( (with )?\d+| (with|due to|because of) (an? |the )?(previous |fatal )?(exit )?(code|status|value|errors?|failures?|exceptions?)( \[\w+\])?:?( \d+)?|, exited with \d+| - check the logs\b.*|: \d+)?[.! ]*$|(?i)\b(?:could not|cannot|unable to) (?:start|run|launch) [^.:]{1,40}\. [\w ]{1,30} (?:is|was) not (?:configured|available|initiali[sz]ed|running|started|loaded)\.?$`)
@@ -235,7 +238,7 @@ func gravity(lines []string, i int, gist string) int {
 	switch {
 	case gist == "", level.MatchString(gist), hasOnlyLevel.MatchString(gist):
 		return empty
-	case i > 0 && Frame(lines[i-1], line), i == 0 && Frame("", line), Frame("", gist), Frame("", leading.ReplaceAllString(gist, "")), poor.MatchString(gist), crash.MatchString(gist), row.MatchString(trimmed), strings.HasPrefix(trimmed, "Traceback "):
+	case i > 0 && Frame(lines[i-1], line), i == 0 && Frame("", line), Frame("", gist), Frame("", leading.ReplaceAllString(gist, "")), poor.MatchString(gist), crash.MatchString(gist), row.MatchString(trimmed), strings.HasPrefix(trimmed, "Traceback "), noJVM.MatchString(gist):
 		return parting
 	case clientLeft.MatchString(gist), aRequest(line):
 		return plain

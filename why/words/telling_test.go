@@ -87,6 +87,11 @@ func TestTelling(t *testing.T) {
 
 // What is said first is what the rest comes from, and what continues a line belongs to it.
 func TestReason(t *testing.T) {
+	const jvm = "Invalid maximum heap size: -Xmx4096g\nError: Could not create the Java Virtual Machine.\nError: A fatal exception has occurred. Program will exit."
+	if got := Reason(strings.Split(jvm, "\n")); got != "Invalid maximum heap size: -Xmx4096g" {
+		t.Errorf("the JVM's launcher: %s", got)
+	}
+
 	for name, test := range map[string]struct{ log, want string }{
 		"several alarms":       {"[NOTICE]   (1) : haproxy version is 2.6.12\n[ALERT]    (1) : config : parsing [/srv/haproxy.cfg:3]: unknown keyword 'maxcon' in 'global' section\n[ALERT]    (1) : config : Error(s) found in configuration file : /srv/haproxy.cfg\n[ALERT]    (1) : config : Fatal errors found in configuration.", "[ALERT]    (1) : config : parsing [/srv/haproxy.cfg:3]: unknown keyword 'maxcon' in 'global' section / [ALERT]    (1) : config : Error(s) found in configuration file : /srv/haproxy.cfg / [ALERT]    (1) : config : Fatal errors found in configuration."},
 		"the lines of a box":   {"\n*** FATAL CONFIG FILE ERROR (Redis 7.0.15) ***\nReading the configuration file, at line 3\n>>> 'maxmemroy 10mb'\nBad directive or wrong number of arguments", "*** FATAL CONFIG FILE ERROR (Redis 7.0.15) *** / Reading the configuration file, at line 3 / >>> 'maxmemroy 10mb' / Bad directive or wrong number of arguments"},
