@@ -15,7 +15,7 @@ var ofStores = []meaning{
 	{
 		words.NoGrant,
 		"it is logged in there, and its user may not do that",
-		atDatabase("grant that user what it needs, as the owner (PostgreSQL: GRANT … ON ALL TABLES IN SCHEMA public TO name, and since version 15 GRANT CREATE ON SCHEMA public TO name for who makes tables)"),
+		atDatabase("grant that user what it needs, as the owner (PostgreSQL: GRANT … ON ALL TABLES IN SCHEMA public TO name, and since version 15 GRANT CREATE ON SCHEMA public TO name for who makes tables; RabbitMQ: rabbitmqctl set_permissions, whose three patterns are for configure, write and read)"),
 	},
 	{
 		words.ClientsMax,

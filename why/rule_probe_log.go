@@ -232,9 +232,7 @@ func probeProgramDown(p *probing) *finding {
 	name := firstOf(words.ProgramDown.Find(lines[down])...)
 	f := &finding{cause: answer.ChildProcessEnded, weight: strong, chain: p.chain(), fixes: p.h.logsFix(p.run)}
 	f.text = fmt.Sprintf("Program %s of container %s does not run, says its supervisor, which the command of the %s probe asks (%s).", name, p.run.Container, kindWord(p.kind), quote(strings.Join(strings.Fields(lines[down]), " "), kept))
-	if len(lines) > 1 {
-		f.fixes = append(f.fixes, p.h.specFix(fmt.Sprintf("if %s is to run once and end, have the probe's command ask only for the programs that serve, by their names", name)))
-	}
+	all := len(lines) > 1 // it asks for every program
 	said, lines := p.log()
 	if said == nil {
 		return f
@@ -243,6 +241,9 @@ func probeProgramDown(p *probing) *finding {
 	if i := words.LastOf(lines, words.EndExpected); i >= 0 && firstOf(words.EndExpected.Find(lines[i])...) == name {
 		f.because = []string{fmt.Sprintf("Its log says: %s. An end that is expected, mostly with exit code 0, is none after which it starts a program again, unless it is told so (autorestart=true).", quote(words.Gist(lines[i]), kept))}
 		f.fixes = append([]answer.Fix{p.h.specFix(fmt.Sprintf("if %s is to be started again whenever it ends, set autorestart=true for it (supervisord's default is unexpected)", name))}, f.fixes...)
+		if all {
+			f.fixes = append([]answer.Fix{p.h.specFix(fmt.Sprintf("if %s is to run once and end, have the probe's command ask only for the programs that serve, by their names", name))}, f.fixes...)
+		}
 	} else if why := words.Trouble(lines, false); why != "" {
 		f.because = []string{itsLog(why)}
 	}

@@ -137,6 +137,9 @@ func readOnlySaid(e ending) *finding {
 	if context == nil || context.ReadOnlyRootFilesystem == nil || !*context.ReadOnlyRootFilesystem {
 		return nil
 	}
+	if _, volume := e.h.volumeOf(e.run.Container, "/tmp"); volume != nil && !words.ReadOnly.In(said) {
+		return nil // there is a place for temporary files, and something else is wrong with it
+	}
 	return &finding{
 		cause: answer.SecurityRefused, weight: strong, chain: e.chain(),
 		text:  fmt.Sprintf("Container %s ended%s because it may not write to its own root file system (readOnlyRootFilesystem): %s.", e.run.Container, e.after(), gist(said)),

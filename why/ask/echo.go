@@ -19,6 +19,9 @@ import (
 // asks, are looked at for what it says of an error.
 const mostEchoes = 6
 
+// sameWords is told of one where a log has the words of an error.
+const sameWords = ", and the log there has the same words"
+
 // heard is a pod whose log has the words of an asker's error, and why it is asked.
 type heard struct {
 	pod       *v1.Pod
@@ -90,7 +93,7 @@ func (f *follower) echoes(ctx context.Context, pod *v1.Pod, k asker) []heard {
 				continue
 			}
 			p.asker = k
-			p.Text += ", and the log there has the same words"
+			p.Text += sameWords
 			all = append(all, heard{other, &told, p.service, p, c, ofItself})
 			break // the others behind it are like it
 		}
@@ -105,7 +108,17 @@ func (f *follower) saysToo(ctx context.Context, pod *v1.Pod, a *answer.Answer, i
 	if len(all) != 1 {
 		return false
 	}
-	cluster.SaysToo(&a.Verdicts[i], all[0].pod, strings.TrimSuffix(all[0].by.Text, ", and the log there has the same words"), all[0].complaint)
+	last, by := all[0], strings.TrimSuffix(all[0].by.Text, sameWords)
+	for range mostHops {
+		f.path[last.pod.UID] = true
+		next := f.echoes(ctx, last.pod, asker{address: last.pod.Status.PodIP, said: []string{last.complaint.Text}})
+		if len(next) != 1 {
+			break
+		}
+		by = fmt.Sprintf("pod %s, which hands it on, asks it", last.pod.Name)
+		last = next[0]
+	}
+	cluster.SaysToo(&a.Verdicts[i], last.pod, by, last.complaint)
 	return true
 }
 
