@@ -9,6 +9,17 @@ import (
 	"whylet.dev/whylet/fact"
 )
 
+// An exit code that Node.js has for an end of its own is told as that, of node alone.
+func TestNodeCodes(t *testing.T) {
+	for command, told := range map[string]bool{"node": true, "/usr/bin/node": true, "python3": false} {
+		s := tell(t, web(func(c *v1.Container) { c.Command = []string{command, "/srv/server.mjs"} }))
+		s.exit("app", fact.Exited{ExitCode: 13, OOMKnown: true, StatusKnown: true, LastLines: []string{"waiting for settings"}})
+		if text := s.ask().Verdicts[0].Text; strings.Contains(text, "an await at the top of a module was not settled") != told {
+			t.Errorf("%s: %s", command, text)
+		}
+	}
+}
+
 // What the pod gives a container stands beside the words that are about it, and nothing else does.
 func TestGiven(t *testing.T) {
 	env := func(all ...v1.EnvVar) func(*v1.Pod) {

@@ -29,7 +29,7 @@ func (h *inquiry) namedSetting(f *finding, container, said string) {
 	if _, asks := dependency(said); c == nil || asks {
 		return
 	}
-	named := slices.DeleteFunc(settingsOf(c), func(s setting) bool { return !names(said, s.value) && !s.spokenOf(said) })
+	named := slices.DeleteFunc(settingsOf(c), func(s setting) bool { return !s.namedIn(said) && !s.spokenOf(said) })
 	if exact := slices.DeleteFunc(slices.Clone(named), func(s setting) bool { return !names(said, strings.TrimLeft(s.name, "-")) }); len(exact) > 0 {
 		named = exact
 	}
@@ -85,15 +85,24 @@ func (s setting) spokenOf(said string) bool {
 	return !slices.ContainsFunc(parts, func(part string) bool { return part != "variable" && !words.Has(said, strings.ToLower(part)) })
 }
 
+// namedIn says whether words have a setting's value: one that no plain word is, or any that they quote.
+func (s setting) namedIn(said string) bool {
+	return special.MatchString(s.value) && names(said, s.value) ||
+		len(s.value) >= leastQuoted && (strings.Contains(said, `"`+s.value+`"`) || strings.Contains(said, "'"+s.value+"'"))
+}
+
+// leastQuoted is how long a value has to be that words quote.
+const leastQuoted = 3
+
 // names says whether words have a value that is none of the short ones.
 func names(said, value string) bool { return len(value) >= leastValue && words.Has(said, value) }
 
-// settingsOf are the values of a container's arguments and variables that no plain word would be.
-// The program itself and scripts are none.
+// settingsOf are the values of a container's arguments and variables, each without a space. The program
+// itself and scripts are none.
 func settingsOf(c *v1.Container) (all []setting) {
 	add := func(name, value string) {
 		for one := range strings.SplitSeq(value, ",") {
-			if special.MatchString(one) && !strings.ContainsAny(one, " \n\t") {
+			if one != "" && !strings.ContainsAny(one, " \n\t") {
 				all = append(all, setting{name, one})
 			}
 		}

@@ -33,7 +33,11 @@ func TestNamedSetting(t *testing.T) {
 			func(c *v1.Container) { c.Env = []v1.EnvVar{{Name: "APP_LOCALE", Value: "de_DE.utf-9"}} },
 			`FATAL: locale "de_DE.utf-9" is not known`, "has it from variable APP_LOCALE (de_DE.utf-9)",
 		},
-		"a part of another":       {run("app", "--dir=/data/db"), "FATAL: cannot use /data/db2", ""},
+		"a part of another": {run("app", "--dir=/data/db"), "FATAL: cannot use /data/db2", ""},
+		"a plain word in quotes": {
+			func(c *v1.Container) { c.Env = []v1.EnvVar{{Name: "WEB_CONCURRENCY", Value: "auto"}} },
+			`invalid value for Integer(): "auto" (ArgumentError)`, "has it from variable WEB_CONCURRENCY (auto)",
+		},
 		"a plain word":            {run("app", "--mode=server"), "FATAL: server failed", ""},
 		"a script":                {run("sh", "-c", "exec app --dir=/data/x-1"), "FATAL: --dir=/data/x-1 is bad", ""},
 		"whom it does not reach":  {run("app", "--db=db-1:5432"), "FATAL: dial tcp db-1:5432: connection refused", ""},

@@ -207,6 +207,8 @@ func (e ending) meant(f *finding, said string) {
 	}
 	code := e.exit.ExitCode
 	switch {
+	case words.NodeCodes[code] != "" && (e.mainCommand() == "node" || e.spec != nil && len(e.spec.Command) > 0 && path.Base(e.spec.Command[0]) == "node"):
+		f.because = append(f.because, prose.Upper("exit code "+words.NodeCodes[code])+".")
 	case words.ShellCodes[code] != "":
 		f.because = append(f.because, prose.Upper("exit code "+words.ShellCodes[code])+".")
 		f.fixes = append([]answer.Fix{e.h.specFix("correct the command in its start script, or use an image that has it")}, f.fixes...)

@@ -273,7 +273,7 @@ func quotedBy(said string, given []line) (best line, ok bool) {
 		}
 		var has []int
 		for i, l := range given {
-			if words.Has(l.text, token) {
+			if words.Has(l.text, token) || l.key == token {
 				has = append(has, i)
 			}
 		}

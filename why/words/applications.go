@@ -13,6 +13,14 @@ var ShellCodes = map[int32]string{
 	127: "127 is what a shell gives for a command that it does not find",
 }
 
+// NodeCodes are the exit codes that Node.js has for ends of its own, with what they stand for
+// (Node 24, doc/api/process.md, Exit codes).
+var NodeCodes = map[int32]string{
+	9:  "9 is what Node.js gives for an option that it does not know, or a value that it does not take",
+	12: "12 is what Node.js gives for a wrong port or address of its debugger",
+	13: "13 is what Node.js gives where nothing is left to do and an await at the top of a module was not settled yet: what it waits for there never comes",
+}
+
 // What applications, their languages and libraries say of what they lack.
 var (
 	// NoMemory is said by a heap or an allocator that has reached its own limit.
