@@ -210,6 +210,8 @@ func (h *inquiry) memoryFixes(run *history.Run, o oomRecord) []answer.Fix {
 	if g, ok := heapOf(h.Spec(run.Container)); ok && o.Limit > 0 && float64(g.bytes) > besideHeap*float64(o.Limit) {
 		less = fmt.Sprintf("lower %s, to %s at most: all else that the process needs comes on top", g, prose.Size(int64(besideHeap*float64(o.Limit))))
 		text = fmt.Sprintf("or raise the memory limit to %s at least, for a heap of that size", prose.Size(int64(float64(g.bytes)/besideHeap)))
+	} else if s, allows := roomier(h.Spec(run.Container), o.Limit); allows > 0 {
+		less = fmt.Sprintf("lower %s (%s), which allows more than that limit has beside all else: to %s at most", s.name, s.value, prose.Size(int64(besideHeap*float64(o.Limit))))
 	}
 	return append(fixes, h.specFix(less), h.limitsFix(text))
 }

@@ -9,6 +9,17 @@ import (
 	"whylet.dev/whylet/fact"
 )
 
+// The setting of its spec that allows more memory than the limit has is what to lower first.
+func TestRoomier(t *testing.T) {
+	c := &v1.Container{Command: []string{"redis-server", "--maxmemory", "512mb", "--save", ""}}
+	if s, allows := roomier(c, 256<<20); s.name != "--maxmemory" || allows != 512<<20 {
+		t.Errorf("%+v %d", s, allows)
+	}
+	if s, allows := roomier(c, 1<<30); allows != 0 {
+		t.Errorf("%+v %d", s, allows)
+	}
+}
+
 // An exit code that Node.js has for an end of its own is told as that, of node alone.
 func TestNodeCodes(t *testing.T) {
 	for command, told := range map[string]bool{"node": true, "/usr/bin/node": true, "python3": false} {

@@ -56,6 +56,21 @@ func heapOf(c *v1.Container) (found heap, ok bool) {
 	return found, ok
 }
 
+// roomier is the setting in a container's arguments and variables that allows most memory, where that is more
+// than a limit leaves beside all else, and how much; 0 where none does.
+func roomier(c *v1.Container, limit int64) (most setting, allows int64) {
+	if c == nil || limit == 0 {
+		return setting{}, 0
+	}
+	for _, s := range settingsOf(c) {
+		n, ok := words.SizeSetting(s.name, s.value)
+		if ok && n > allows && float64(n) > besideHeap*float64(limit) {
+			most, allows = s, n
+		}
+	}
+	return most, allows
+}
+
 func (g heap) String() string {
 	if g.where == "its command" {
 		return g.flag + " in its command"

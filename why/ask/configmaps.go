@@ -24,7 +24,8 @@ func (q *question) showLines(ctx context.Context, all []answer.Answer) {
 		for j := range a.Verdicts {
 			v := &a.Verdicts[j]
 			space, name := blamed(a, j)
-			if name == "" || left == 0 || !cluster.MayNameLine(*v) {
+			much := cluster.MayAllowMuch(*v)
+			if name == "" || left == 0 || !much && !cluster.MayNameLine(*v) {
 				continue
 			}
 			left--
@@ -32,7 +33,11 @@ func (q *question) showLines(ctx context.Context, all []answer.Answer) {
 			if err != nil {
 				continue
 			}
-			if given := q.configMaps(ctx, pod); len(given) > 0 {
+			switch given := q.configMaps(ctx, pod); {
+			case len(given) == 0:
+			case much:
+				cluster.ShowSize(v, pod, given)
+			default:
 				cluster.ShowLine(v, pod, given)
 			}
 		}

@@ -16,7 +16,8 @@
 //	steps.go      what to do about one that looks well and is to blame
 //	address.go    addresses that pods had, and who still asks there; no_name.go, names of nobody;
 //	              name_server.go, who asks for them where nobody knows any
-//	named_line.go the line of a ConfigMap that words are about
+//	named_line.go the line of a ConfigMap that words are about; size_line.go, the one that
+//	             allows more memory than there is
 //	said.go       whom words call by its name; job.go, Jobs, and what keeps one from being complete
 //	node.go       what a node promised its pods, and what presses it
 package cluster
