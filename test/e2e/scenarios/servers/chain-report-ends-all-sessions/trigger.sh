@@ -1,0 +1,4 @@
+. "$(dirname "$0")/../../lib.sh"
+ready db
+again subject
+sleep 3

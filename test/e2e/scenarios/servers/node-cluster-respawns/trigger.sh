@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said "forking another one"; sleep 10
