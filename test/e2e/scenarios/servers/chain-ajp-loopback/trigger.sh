@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+ready tomcat
+said "Server startup in" tomcat; sleep 10

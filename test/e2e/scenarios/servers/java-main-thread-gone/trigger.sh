@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said 'Exception in thread "main"'; sleep 22
