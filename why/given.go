@@ -89,7 +89,7 @@ func (h *inquiry) givenFrom(f *finding, e *v1.EnvVar, missed bool) string {
 		return fmt.Sprintf("Variable %s is key %s of %s %s.", e.Name, key, kind, name)
 	}
 	switch from := e.ValueFrom; {
-	case from == nil && (missed || e.Value == "" || len(e.Value) > mostShown || keepsSecret(e)):
+	case from == nil && (missed || e.Value == "" || len(e.Value) > mostShown || words.MayBeSecret(e.Name, e.Value)):
 		return ""
 	case from == nil:
 		return fmt.Sprintf("The pod sets %s to %q.", e.Name, e.Value)
@@ -105,16 +105,6 @@ func (h *inquiry) givenFrom(f *finding, e *v1.EnvVar, missed bool) string {
 
 // mostShown is the longest value of a variable that is shown.
 const mostShown = 80
-
-// secretName and secretValue fit what may hold a secret.
-var (
-	secretName  = regexp.MustCompile(`(?i)passw|passphrase|secret|token|credential|key|auth|private`)
-	secretValue = regexp.MustCompile(`(?i)passw|passphrase|secret|token|credential|private|://[^/\s:@]*:[^/\s@]+@`)
-)
-
-func keepsSecret(e *v1.EnvVar) bool {
-	return secretName.MatchString(e.Name) || secretValue.MatchString(e.Value)
-}
 
 // likeIt is the variable whose name is one for another: the same without an ending or a beginning, or
 // with another letter; empty where none or several are.

@@ -38,7 +38,11 @@ func (h *inquiry) namedSetting(f *finding, container, said string) {
 	}
 	var where []string
 	for _, s := range named {
-		where = append(where, fmt.Sprintf("%s (%s)", s.name, prose.Brief(s.value, 60)))
+		has := ""
+		if !words.MayBeSecret(s.name, s.value) {
+			has = fmt.Sprintf(" (%s)", prose.Brief(s.value, 60))
+		}
+		where = append(where, s.name+has)
 	}
 	fix := h.specFix(fmt.Sprintf("if that value is at fault, correct it: container %s has it from %s", container, prose.Some(where)))
 	f.fixes = append([]answer.Fix{fix}, f.fixes...)

@@ -38,6 +38,10 @@ func TestNamedSetting(t *testing.T) {
 			func(c *v1.Container) { c.Env = []v1.EnvVar{{Name: "WEB_CONCURRENCY", Value: "auto"}} },
 			`invalid value for Integer(): "auto" (ArgumentError)`, "has it from variable WEB_CONCURRENCY (auto)",
 		},
+		"a secret": {
+			func(c *v1.Container) { c.Env = []v1.EnvVar{{Name: "DB_PASSWORD", Value: "hunter-2"}} },
+			`FATAL: "hunter-2" is no password`, "has it from variable DB_PASSWORD",
+		},
 		"a plain word":            {run("app", "--mode=server"), "FATAL: server failed", ""},
 		"a script":                {run("sh", "-c", "exec app --dir=/data/x-1"), "FATAL: --dir=/data/x-1 is bad", ""},
 		"whom it does not reach":  {run("app", "--db=db-1:5432"), "FATAL: dial tcp db-1:5432: connection refused", ""},

@@ -161,7 +161,7 @@ func (h *inquiry) withoutFixes(c *v1.Container, output string) (all []answer.Fix
 		env := &c.Env[i]
 		if strings.Contains(output, env.Name) || slices.Contains(toAll, env.Name) {
 			has := env.Name
-			if env.Value != "" && !keepsSecret(env) {
+			if env.Value != "" && !words.MayBeSecret(env.Name, env.Value) {
 				has += fmt.Sprintf(" (%s)", prose.Midst(env.Value, 120))
 			}
 			all = append(all, h.specFix(fmt.Sprintf("the probe's command has %s from the container, which is meant for the application: run it without (env -u %s COMMAND)", has, env.Name)))

@@ -103,14 +103,11 @@ func (l line) where() string {
 		where = fmt.Sprintf("line %d of %s", l.number, l.key)
 	}
 	has := ""
-	if text := strings.TrimSpace(l.text); !secret.MatchString(text) && !secret.MatchString(l.key) {
+	if text := strings.TrimSpace(l.text); !words.MayHoldSecret(text) && !words.MayHoldSecret(l.key) {
 		has = fmt.Sprintf(" (“%s”)", prose.Brief(text, 120))
 	}
 	return fmt.Sprintf("%s in ConfigMap %s%s", where, l.configMap, has)
 }
-
-// secret fits a line that may hold what nobody else is to read.
-var secret = regexp.MustCompile(`(?i)passw|passphrase|secret|token|credential|api[_-]?key|private|://[^/\s:@]*:[^/\s@]+@`)
 
 // givenTo are the lines of the ConfigMaps that a container mounts or has its variables from.
 func givenTo(pod *v1.Pod, c *v1.Container, all []v1.ConfigMap) []line {

@@ -31,6 +31,7 @@
 //	told.go          what an answer says, without tags and what is well
 //	progress.go      how far something came that is not done
 //	size.go          how much memory a setting allows
+//	secret.go        what may be nobody else's to read
 //	value.go         whether words have a value, and not as a part of another
 //	gist.go          what a line of a log says, without what a logger put before it
 package words

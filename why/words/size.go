@@ -10,7 +10,7 @@ var (
 	// bounds fits the name of a setting that says how much memory something may take.
 	bounds = regexp.MustCompile(`(?i)mem|heap|buffer|cache|pool|table[_-]?size|xmx|space[_-]?size`)
 	// size fits a size with its unit, as configurations write one.
-	size = regexp.MustCompile(`^["']?(\d{1,9}(?:\.\d{1,3})?) ?([kmgt])(?:i?b|ib)?["']?[;,]?$`)
+	size = regexp.MustCompile(`^["']?(\d{1,9}(?:\.\d{1,3})?) ?([kmgt])(?:i?b)?["']?[;,]?$`)
 	// sizeLine fits a line that gives such a setting its value.
 	sizeLine = regexp.MustCompile(`^\s*(?:-D)?["']?([\w.-]{3,60})["']?\s*(?:=|:|\s)\s*(\S+(?: [kmgtKMGT]i?[bB]?)?)\s*(?:#.*)?$`)
 )
