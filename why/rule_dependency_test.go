@@ -123,6 +123,28 @@ func TestProbeCommandFails(t *testing.T) {
 	}
 }
 
+// A supervisor that is asked says which program it does not run; who only has such a word among others says
+// no such thing.
+func TestProbeProgramDown(t *testing.T) {
+	three := 3
+	says := func(output string) func(*tale) {
+		return func(s *tale) {
+			s.probe("app", 2, good(fact.Readiness, time.Millisecond))
+			s.probe("app", 4, attempt(fact.Readiness, fact.Evidence{Handler: fact.Exec, Target: "sh -c /check", ExitCode: &three, Output: output}))
+		}
+	}
+	for _, q := range []question{
+		{name: "supervisorctl", cause: answer.ChildProcessEnded, says: "Program mailer of container app does not run, says its supervisor", tale: says("web                              RUNNING   pid 12, uptime 0:00:11\nmailer                           EXITED    Nov 24 07:16 PM\n")},
+		{name: "sv", cause: answer.ChildProcessEnded, says: "Program mailer of container app does not run", tale: says("down: mailer: 5s, normally up")},
+		{name: "an old psql", cause: answer.AppUnhealthy, tale: says("psql: FATAL:  the database system is shutting down")},
+		{name: "a logger's level", cause: answer.AppUnhealthy, tale: says("10:00:00 FATAL no quorum")},
+		{name: "a list of checks", cause: answer.AppUnhealthy, tale: says("down: cache: no answer")},
+	} {
+		q.pod, q.symptom = web(ready), answer.NotReady
+		t.Run(q.name, func(t *testing.T) { q.run(t) })
+	}
+}
+
 // A failure of another is told by the words of who asked it.
 func TestFailedByAnother(t *testing.T) {
 	answers := func(said string) func(*tale) {

@@ -44,9 +44,9 @@ var (
 		"java.io.IOException: File '/data/kahadb/lock' could not be locked.", "failed to obtain node locks", "sqlite3.OperationalError: database is locked", "cron: can't lock /var/run/crond.pid, otherpid may be 1", "Error: Error acquiring the state lock", "LOCK: already locked", "Database may be already in use: \"/data/app.mv.db\"", "LockObtainFailedException: Lock held by another program: /data/write.lock", "Could not acquire change log lock.", "resource temporarily unavailable: LOCK: already held by process").except(lockFile)
 	// HeldBy is said by one that waits for a lock of which it knows who has it.
 	HeldBy = fits("no one program: clients of Redis, Consul, etcd and Kubernetes' leases say it in their own words",
-		`(?i)\b(?:lock|lease|mutex|semaphore)\b.{0,60}\b(?:held|locked|owned|taken) by \S|\b(?:held|locked) by (?:pod |node |host )?[a-z0-9][\w.-]{3,}`,
+		`(?i)\b(?:lock|lease|mutex|semaphore)\b.{0,60}\b(?:held|locked|owned|taken) by \S`,
 		"could not acquire lock:catalog, held by importer", "lock is held by web-7d9 and has not expired").except(heldByAnother)
-	heldByAnother = says("as [Locked]", []string{"held by another", "held by process"}, "LockObtainFailedException: Lock held by another program: /data/write.lock", "LOCK: already held by process")
+	heldByAnother = fits("as [Locked]", `(?i)\b(?:held|locked|owned|taken) by (?:another|process)\b`, "LockObtainFailedException: Lock held by another program: /data/write.lock", "LOCK: already held by process")
 	lockFile      = fits("strerror(3), EACCES and EPERM, of a file of a lock", `(?i)permission denied|accessdenied|read-only file system|operation not permitted`, "fatal: open lock file /var/lib/postfix/master.lock: cannot open file: Permission denied")
 	// BadConfig is said of a place in a file of configuration.
 	BadConfig = fits("nginx 1.28, Apache 2.4, HAProxy 3, Caddy 2, CoreDNS 1.12, Dovecot 2.4, Squid 7, NATS 2, BIND 9.20, Fluent Bit 4, Vault 1.18",
@@ -185,9 +185,9 @@ var (
 		`(?i)gave up: (\S+) entered FATAL state|(\S+): start request repeated too quickly|(\S+) had too many unstable restarts`,
 		"INFO gave up: web entered FATAL state, too many start retries too quickly", "web.service: Start request repeated too quickly.", "PM2 | Script /srv/web.js had too many unstable restarts (16). Stopped.")
 	// ProgramDown is what a supervisor answers, when it is asked, of a program that it does not run.
-	ProgramDown = fits("supervisord 4, supervisorctl.py; runit 2, sv.c; s6 2; systemd 257",
-		`(?m)^([\w:.@-]+)\s+(?:EXITED|FATAL|BACKOFF|STOPPED)\b|^down: (\S+?): `,
-		"mailer                           EXITED    Nov 24 07:16 PM", "mailer EXITED Nov 24 07:16 PM", "down: mailer: 5s, normally up")
+	ProgramDown = fits("supervisord 4, supervisorctl.py, which fills its columns with spaces; runit 2, sv.c",
+		`(?m)^([A-Za-z](?:[\w:.@-]*\w)?)\s+(?:EXITED|FATAL|BACKOFF|STOPPED)(?: {2,}|\s*$)|^down: (\S+?): \d+s\b`,
+		"mailer                           EXITED    Nov 24 07:16 PM", "web:web_00                       FATAL     can't find command '/srv/web'", "down: mailer: 5s, normally up")
 	// EndExpected is said by a supervisor of a program's end that it does not mind: it does not start it again.
 	EndExpected = fits("supervisord 4, process.py", `exited: (\S+) \(exit status \d+; expected\)`, "2026-11-24 19:16:59,375 INFO exited: mailer (exit status 0; expected)")
 	// diedOf is said by a shell of a child that died of a fault.
