@@ -116,7 +116,9 @@ func (h *inquiry) gaps() []answer.Gap {
 // wellness is the trouble of a pod that has none.
 func (h *inquiry) wellness(container string) trouble {
 	t := trouble{Symptom: answer.Symptom{Kind: answer.Healthy, Container: container, Text: "it runs as it should"}}
-	t.explain = func(id string) answer.Verdict { return h.explainHealthy(id, container) }
+	v, below := h.explainHealthy(container)
+	t.BelowThreshold = below
+	t.explain = func(id string) answer.Verdict { v.Symptom = id; return v }
 	status, known := h.Status(h.policy)
 	if known && !final(status.Phase) && !readyNow(status) {
 		t.Kind, t.Text = answer.NotReady, "it is not ready yet"
@@ -131,8 +133,9 @@ func (h *inquiry) wellness(container string) trouble {
 	return t
 }
 
-// explainHealthy looks for what goes on unseen in a pod that looks well.
-func (h *inquiry) explainHealthy(symptom, container string) answer.Verdict {
+// explainHealthy looks for what goes on unseen in a pod that looks well; below is set where that is a probe
+// which fails, and has not failed as often as it takes.
+func (h *inquiry) explainHealthy(container string) (v answer.Verdict, below bool) {
 	var all []finding
 	for _, name := range h.Containers() {
 		run := h.Last(name)
@@ -147,13 +150,13 @@ func (h *inquiry) explainHealthy(symptom, container string) answer.Verdict {
 	}
 	slices.SortStableFunc(all, func(a, b finding) int { return int(b.weight) - int(a.weight) })
 	if len(all) > 0 && all[0].weight >= fair {
-		return all[0].verdict(symptom, container, all[1:])
+		return all[0].verdict("", container, all[1:]), false
 	}
 	f := finding{cause: answer.None, certainty: answer.Inferred, rule: "no-symptom", weight: fair, text: "Nothing is wrong: all containers run and are ready, and nothing was killed or evicted."}
 	if !final(status.Phase) && !readyNow(status) {
 		f.text = "It is not ready yet, and nothing that it needed has failed so far: it is still starting."
 		f.fixes = []answer.Fix{h.describeFix()}
-		return f.verdict(symptom, container, all)
+		return f.verdict("", container, all), false
 	}
 	if ready, spell := h.ReadySince(); spell != nil {
 		f.text = fmt.Sprintf("Nothing is wrong: it has been ready since %s.", ready.Format(time.TimeOnly))
@@ -162,17 +165,17 @@ func (h *inquiry) explainHealthy(symptom, container string) answer.Verdict {
 			last := row[len(row)-1]
 			said, _ := describeProbe(fact.Of[fact.Probed](last))
 			then := fmt.Sprintf("%d in a row %s.", most, map[fact.ProbeKind]string{fact.Readiness: "make it not ready", fact.Liveness: "end the container"}[kind])
-			p := newProbing(h, run, kind, idsIn(row))
-			if v := p.explain(symptom); v.Cause != answer.CauseUnknown {
+			p := newProbing(h, run, kind, nil)
+			if v := p.explain(""); v.Cause != answer.CauseUnknown {
 				v.SayThen(fmt.Sprintf("It has been ready since %s all the same: %s", ready.Format(time.TimeOnly), then))
 				_, v.LastWords = p.log()
-				return v
+				return v, true
 			}
 			f.text = fmt.Sprintf("It has been ready since %s. The last %s; %s", ready.Format(time.TimeOnly), said, then)
 			f.chain = links(spell, last)
 		}
 	}
-	return f.verdict(symptom, container, all)
+	return f.verdict("", container, all), false
 }
 
 // failsLately are the newest attempts of a probe that fails and has not failed as often as it takes,
@@ -191,13 +194,6 @@ func (h *inquiry) failsLately(container string) (run *history.Run, kind fact.Pro
 		}
 	}
 	return nil, "", nil, 0
-}
-
-func idsIn(facts []*fact.Fact) (all []fact.ID) {
-	for _, f := range facts {
-		all = append(all, f.ID)
-	}
-	return all
 }
 
 func readyNow(status v1.PodStatus) bool {

@@ -189,6 +189,9 @@ type Symptom struct {
 	First     time.Time `json:"first,omitzero"`
 	Last      time.Time `json:"last,omitzero"`
 	Text      string    `json:"text"`
+	// BelowThreshold is set of a pod that is ready still while a probe of it fails, less often in a row than
+	// its failureThreshold: why it fails is told to who asks about that pod, and is no trouble to count yet.
+	BelowThreshold bool `json:"belowThreshold,omitempty"`
 
 	// alike are the pods that have it too, see [Answer.folded].
 	alike []string

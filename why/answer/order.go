@@ -33,9 +33,10 @@ func (a *Answer) Explained() bool {
 	return !slices.ContainsFunc(a.Verdicts, func(v Verdict) bool { return v.Cause == CauseUnknown })
 }
 
-// WellOrDone says whether a symptom asks for nobody: all is well, or the work is done.
+// WellOrDone says whether a symptom asks for nobody: all is well, as far as probes call it that, or the
+// work is done.
 func WellOrDone(s Symptom, v Verdict) bool {
-	return s.Kind == Healthy && v.Cause == None || s.Kind == Completed && v.Cause == RestartPolicy
+	return s.Kind == Healthy && (v.Cause == None || s.BelowThreshold) || s.Kind == Completed && v.Cause == RestartPolicy
 }
 
 // Put appends a symptom and its verdict under an id of their own.

@@ -26,3 +26,23 @@ func TestOverview(t *testing.T) {
 		}
 	}
 }
+
+// A pod that is ready, and whose probe has begun to fail, asks for nobody yet; one in which something goes
+// wrong unseen does.
+func TestWellOrDone(t *testing.T) {
+	for _, test := range []struct {
+		symptom Symptom
+		cause   Cause
+		want    bool
+	}{
+		{Symptom{Kind: Healthy}, None, true},
+		{Symptom{Kind: Healthy, BelowThreshold: true}, AppUnhealthy, true},
+		{Symptom{Kind: Healthy}, MemoryLimitChild, false},
+		{Symptom{Kind: NotReady}, AppUnhealthy, false},
+		{Symptom{Kind: Completed}, RestartPolicy, true},
+	} {
+		if got := WellOrDone(test.symptom, Verdict{Cause: test.cause}); got != test.want {
+			t.Errorf("%+v, %s: %v", test.symptom, test.cause, got)
+		}
+	}
+}
