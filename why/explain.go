@@ -74,7 +74,7 @@ func Explain(known *history.History, o Options) answer.Answer {
 		v := t.explain(t.ID)
 		h.nameNode(&v)
 		v.Text = strings.TrimSpace(v.Text + " " + v.Missing)
-		if t.Kind == answer.Healthy && v.Cause != answer.None {
+		if t.Kind == answer.Healthy && v.Cause != answer.None && !t.BelowThreshold {
 			t.Text = "it runs and is ready, and something is wrong"
 		}
 		a.Symptoms, a.Verdicts = []answer.Symptom{t.Symptom}, []answer.Verdict{v}
@@ -117,7 +117,9 @@ func (h *inquiry) gaps() []answer.Gap {
 func (h *inquiry) wellness(container string) trouble {
 	t := trouble{Symptom: answer.Symptom{Kind: answer.Healthy, Container: container, Text: "it runs as it should"}}
 	v, below := h.explainHealthy(container)
-	t.BelowThreshold = below
+	if t.BelowThreshold = below; below {
+		t.Text = "it is ready, and a probe of it fails"
+	}
 	t.explain = func(id string) answer.Verdict { v.Symptom = id; return v }
 	status, known := h.Status(h.policy)
 	if known && !final(status.Phase) && !readyNow(status) {
@@ -162,17 +164,12 @@ func (h *inquiry) explainHealthy(container string) (v answer.Verdict, below bool
 		f.text = fmt.Sprintf("Nothing is wrong: it has been ready since %s.", ready.Format(time.TimeOnly))
 		f.chain = links(spell)
 		if run, kind, row, most := h.failsLately(container); run != nil && row[len(row)-1].When().After(ready) {
-			last := row[len(row)-1]
-			said, _ := describeProbe(fact.Of[fact.Probed](last))
-			then := fmt.Sprintf("%d in a row %s.", most, map[fact.ProbeKind]string{fact.Readiness: "make it not ready", fact.Liveness: "end the container"}[kind])
 			p := newProbing(h, run, kind, nil)
-			if v := p.explain(""); v.Cause != answer.CauseUnknown {
-				v.SayThen(fmt.Sprintf("It has been ready since %s all the same: %s", ready.Format(time.TimeOnly), then))
-				_, v.LastWords = p.log()
-				return v, true
-			}
-			f.text = fmt.Sprintf("It has been ready since %s. The last %s; %s", ready.Format(time.TimeOnly), said, then)
-			f.chain = links(spell, last)
+			v := p.explain("")
+			then := map[fact.ProbeKind]string{fact.Readiness: "make it not ready", fact.Liveness: "end the container"}[kind]
+			v.SayThen(fmt.Sprintf("It has been ready since %s all the same: %d in a row %s.", ready.Format(time.TimeOnly), most, then))
+			_, v.LastWords = p.log()
+			return v, true
 		}
 	}
 	return f.verdict("", container, all), false
