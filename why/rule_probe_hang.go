@@ -16,7 +16,7 @@ func init() {
 		rule[*probing]{
 			name: "probe-hang", causes: []answer.Cause{answer.AppHang},
 			needs:   "connections that wait to be accepted and an idle main process, or one that waits for a disk; or quick answers before, none for five seconds and two timeouts now, and no CPU use of all its processes",
-			against: "CPU use; a stopped process; answers that do come; that it waits for another's; for one that has not served yet, processes at work beside the main one, or that it listens for less than 10 s",
+			against: "CPU use; a stopped process; answers that do come; that it waits for another's; for one that has not served yet, processes at work beside the main one, or that it listens for less than 10 s; for one of which a good answer took more than half of the timeout, that it was silent for less than five",
 			yields:  []string{"probe-awaits-another", "probe-child-oom", "probe-limit-said", "probe-takes-no-more", "probe-worker-late", "probe-speaks-otherwise"},
 			judge:   probeHang,
 		},
@@ -36,6 +36,14 @@ func (p *probing) complains(f *finding) {
 		f.because = append(f.because, itsLog(said))
 		p.h.meant(f, p.run.Container, said)
 	}
+}
+
+// notOnlySlow is after how many timeouts without an answer one that was slow before is not only that.
+const notOnlySlow = 5
+
+// takesLong says whether a good answer took more than half of the time that the probe allows.
+func (p *probing) takesLong() bool {
+	return slices.ContainsFunc(p.ever, func(f *fact.Fact) bool { return fact.Of[fact.Probed](f).Took > p.timeout()/2 })
 }
 
 // untilAccepts is how long one that began to listen may take until it accepts.
@@ -77,6 +85,9 @@ func (p *probing) hang() *finding {
 		}
 		if p.cameUp && p.until.Sub(p.from) < untilAccepts {
 			f.weight, f.text = weak, "connections wait to be accepted since it began to listen, which was only just"
+		}
+		if (p.takesLong() || p.halfSeen()) && p.h.now.Sub(p.from) < notOnlySlow*p.timeout() {
+			f.weight, f.text = weak, "connections wait to be accepted, and good answers before took long, or nobody saw how long: it may only be slow"
 		}
 		if _, _, u := p.used(); len(p.before) == 0 && (u.busy() || u.starved()) {
 			f.weight, f.text = weak, fmt.Sprintf("connections wait to be accepted, and others of its processes than the main one are at work (%s): it may still be starting", u)

@@ -76,6 +76,17 @@ func TestWrongOnce(t *testing.T) {
 	}
 	nobodyReplies := command(fact.Liveness, 69)
 	nobodyReplies.Evidence.Target, nobodyReplies.Evidence.Output = "celery -b redis://redis:6379/0 inspect ping -d celery@$HOSTNAME", "Error: No nodes replied within time constraint"
+	queued := func(took time.Duration) func(*tale) {
+		return func(s *tale) {
+			s.probe("app", 3, good(fact.Readiness, took))
+			s.in("app", noAnswer(fact.Readiness))
+			s.wait(time.Second)
+			s.in("app", noAnswer(fact.Readiness))
+			s.wait(time.Second)
+			s.in("app", noAnswer(fact.Readiness))
+			s.in("app", fact.Looked{PID: 100, State: "S", Processes: 1, Over: time.Second, Listeners: []fact.Listener{{Address: "0.0.0.0:8080", PID: 100, Command: "app", Backlog: 1}}})
+		}
+	}
 	for _, q := range []question{
 		{name: "a changed ConfigMap reaches the pod a minute later, and it had been refused while it came up", pod: web(ready), symptom: answer.NotReady, cause: answer.ConfigChanged, says: "ConfigMap settings", tale: func(s *tale) {
 			s.probe("app", 2, connectionRefused(fact.Readiness))
@@ -88,6 +99,12 @@ func TestWrongOnce(t *testing.T) {
 			s.probe("app", 4, good(fact.Readiness, time.Millisecond))
 			s.probe("app", 1, status(fact.Readiness, 500, "busy"))
 		}},
+		{name: "it is ready, and nobody knows why its last attempt failed", pod: web(ready), symptom: answer.Healthy, cause: answer.CauseUnknown, says: "It has been ready since 05:00:00 all the same: 3 in a row make it not ready.", tale: func(s *tale) {
+			s.probe("app", 4, good(fact.Readiness, time.Millisecond))
+			s.probe("app", 1, noAnswer(fact.Readiness))
+		}},
+		{name: "a slow server, one connection after the other, has been silent for a moment", pod: web(ready), symptom: answer.NotReady, cause: answer.ProbeTimeoutTooShort, says: "3 good answers took more than half of it", tale: queued(700 * time.Millisecond)},
+		{name: "the same of one that was quick", pod: web(ready), symptom: answer.NotReady, cause: answer.AppHang, says: "1 connection waits to be accepted", tale: queued(5 * time.Millisecond)},
 		{name: "it was well for long after the change", pod: web(ready), symptom: answer.NotReady, cause: answer.AppUnhealthy, tale: func(s *tale) {
 			s.probe("app", 40, good(fact.Readiness, time.Millisecond))
 			s.see("", 0, settings)
