@@ -90,5 +90,5 @@ var lesser = map[fact.Kind][][2]answer.Cause{
 		{answer.KilledByOther, answer.AppExitSuccess}, {answer.KilledByOther, answer.AppExitError}, {answer.KilledByOther, answer.ChildProcessEnded}, {answer.AppCrashSignal, answer.KilledByOther},
 	},
 	"ProcessEnded": {{answer.KilledByOther, answer.ChildProcessEnded}, {answer.ChildProcessEnded, answer.AppUnhealthy}},
-	"OOMKilled":    {{answer.MemoryBackedVolume, answer.MemoryLimit}, {answer.MemoryLimitChild, answer.AppUnhealthy}, {answer.MemoryLimitChild, answer.AppHang}},
+	"OOMKilled":    {{answer.MemoryBackedVolume, answer.MemoryLimit}, {answer.MemoryLimitChild, answer.HookFailed}, {answer.MemoryLimitChild, answer.AppUnhealthy}, {answer.MemoryLimitChild, answer.AppHang}},
 }

@@ -233,6 +233,9 @@ func (e ending) hookKill(symptom string) answer.Verdict {
 			hook = f
 		}
 	}
+	if f := e.hookOOM(hook); f != nil {
+		return f.verdict(symptom, e.run.Container, nil)
+	}
 	said := strings.TrimRight(hookSaid(fact.Of[fact.HookRan](hook).Error), ":. ")
 	f := finding{
 		cause: answer.HookFailed, certainty: answer.Recorded, weight: certain, chain: e.chain(e.run.Start, hook, e.run.Kill),

@@ -167,6 +167,27 @@ func oomChildThenExit(e ending) *finding {
 	return f
 }
 
+// hookOOM: the postStart hook failed as a process was OOM-killed while it ran; what a hook runs counts to the
+// container's limit.
+func (e ending) hookOOM(hook *fact.Fact) *finding {
+	b := fact.Of[fact.HookRan](hook)
+	for _, record := range slices.Backward(e.run.OOMKills) {
+		ago := hook.When().Sub(record.When())
+		if fact.Of[fact.OOMKilled](record).Main || ago < -successOver || ago > b.Took+successOver {
+			continue
+		}
+		f := e.oom(record)
+		if f.cause == answer.MemoryLimit {
+			f.cause = answer.MemoryLimitChild
+		}
+		f.rule, f.weight = "oom-hook", strong
+		f.chain = e.chain(record, hook, e.run.Kill)
+		f.then = []string{fmt.Sprintf("its postStart hook, whose memory counts to that limit, failed then (%s), so the node ended the container and starts it again.", strings.TrimRight(hookSaid(b.Error), ":. "))}
+		return f
+	}
+	return nil
+}
+
 // successOver is how soon after the OOM kill of its child a main process ends with exit code 0
 // because of that: a script whose last command has no say in its exit code.
 const successOver = 500 * time.Millisecond

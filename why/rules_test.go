@@ -70,6 +70,11 @@ var (
 	oomOfChild = fact.OOMKilled{PID: 117, Command: "worker", AnonRSS: 23 << 20, Limit: 24 << 20, Constraint: "CONSTRAINT_MEMCG", TaskCgroup: "/kubepods/podu1/c", OOMCgroup: "/kubepods/podu1/c"}
 )
 
+// withHook gives a container a postStart hook.
+func withHook(c *v1.Container) {
+	c.Lifecycle = &v1.Lifecycle{PostStart: &v1.LifecycleHandler{Exec: &v1.ExecAction{Command: []string{"sh", "-c", "warm"}}}}
+}
+
 func at(cgroup string, o fact.OOMKilled) fact.OOMKilled { o.OOMCgroup = cgroup; return o }
 
 func TestEnds(t *testing.T) {
@@ -106,6 +111,21 @@ func TestEnds(t *testing.T) {
 			},
 			tale:         func(s *tale) { s.probe("app", 3, command(fact.Liveness, 1)) },
 			contributing: []answer.Cause{answer.HookFailed},
+		},
+		{
+			name: "what its postStart hook runs is OOM-killed", pod: web(silentProbe, withHook), symptom: answer.Restarted, cause: answer.MemoryLimitChild, says: "postStart hook",
+			tale: func(s *tale) {
+				s.in("app", oomOfChild)
+				s.in("app", fact.HookRan{Hook: fact.PostStart, Took: time.Second, Error: "command 'sh -c warm' exited with 137"})
+			},
+		},
+		{
+			name: "its postStart hook fails long after an OOM kill", pod: web(silentProbe, withHook), symptom: answer.Restarted, cause: answer.HookFailed,
+			tale: func(s *tale) {
+				s.in("app", oomOfChild)
+				s.wait(20 * time.Second)
+				s.in("app", fact.HookRan{Hook: fact.PostStart, Took: time.Second, Error: "command 'sh -c warm' exited with 1"})
+			},
 		},
 		{
 			name: "a shell hands on 137 of an oom-killed child", pod: web(silentProbe), symptom: answer.Restarted, cause: answer.MemoryLimitChild,

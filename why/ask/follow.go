@@ -387,6 +387,13 @@ func (f *follower) at(ctx context.Context, p place, service *v1.Service, pod *v1
 			return w
 		}
 		own.Cause, own.Text = unseen(p, met, &a)
+		if own.Cause == "" || own.Cause == answer.AppHang {
+			if more := f.undone(ctx, p, service, left-1); len(more) > 0 {
+				own.Text = cluster.LooksWellBut(&a)
+				w.hops = through(own, more)
+				return w
+			}
+		}
 	}
 	if !f.blames(ctx, p, pod, &a, &own, met, i < 0, left) {
 		return way{}

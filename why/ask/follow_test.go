@@ -697,6 +697,25 @@ func TestFollow(t *testing.T) {
 			w.pod("mailer", 80, answer.Restarted, ended)
 			w.since("mailer", time.Minute)
 		}, answer.AppUnhealthy, "", 0},
+		"a Job that failed asks the same": {func(w *town) {
+			w.leftPaused("the Job's own error", 20*time.Second)
+		}, answer.AppExitError, "shop/maintenance-x", 2},
+		"a Job that failed long before": {func(w *town) {
+			w.leftPaused("the Job's own error", time.Hour)
+		}, answer.AppHang, "shop/pooler2", 1},
+		"a Job that failed for the same words": {func(w *town) {
+			w.leftPaused("no answer came from the pooler within 5 s of asking it", 20*time.Second)
+		}, answer.AppHang, "shop/pooler2", 1},
+		"a Service has the port for UDP alone": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(502), refusedAt("api2:80"))
+			w.pod("api2", 80, answer.Healthy, well)
+			w.services.Items[1].Spec.Ports[0].Protocol = v1.ProtocolUDP
+		}, answer.ServicePortMismatch, "", 1},
+		"a Service has the port for UDP and for TCP": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(502), refusedAt("api2:80"))
+			w.pod("api2", 80, answer.Healthy, well)
+			w.services.Items[1].Spec.Ports = []v1.ServicePort{{Port: 80, Protocol: v1.ProtocolUDP}, {Port: 80, Protocol: v1.ProtocolTCP}}
+		}, answer.AppUnhealthy, "", 0},
 		"a word of its configuration has the name in it": {func(w *town) {
 			w.pod("web1", 80, answer.NotReady, saysNo(503))
 			w.pods.Items[0].Spec.Containers = []v1.Container{{Command: []string{"serve", "--config=/etc/my-db2.conf"}}}

@@ -2,6 +2,7 @@ package ask
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -215,6 +216,28 @@ func (w *town) callsJob() {
 	w.pod("queue2", 5672, answer.Healthy, answer.Verdict{Cause: answer.None})
 	w.says("queue2", "vhost orders not found", false)
 	w.job("broker-setup")
+}
+
+// leftPaused is a town where one waits for an answer of a pooler that idles, and a Job that asks the pooler,
+// too, failed then, with those words.
+func (w *town) leftPaused(says string, ago time.Duration) {
+	const late = "no answer came from the pooler within 5 s of asking it"
+	w.pod("web1", 80, answer.NotReady, answer.Verdict{Cause: answer.AppHang, Text: "It waits."}, answer.Reach{Container: "web", Place: "pooler2:6432", How: answer.ReachAwaits, Text: late})
+	w.since("web1", 10*time.Second)
+	a := w.answers["web1"]
+	a.Verdicts[0].Chain = []answer.Link{
+		{At: a.AsOf.Add(-30 * time.Second), Kind: "Probed", Evidence: map[string]any{"verdict": "Success"}},
+		{At: a.AsOf.Add(-10 * time.Second), Kind: "Probed", Evidence: map[string]any{"verdict": "Failure"}},
+	}
+	w.says("web1", late, true)
+	w.pod("pooler2", 6432, answer.Healthy, answer.Verdict{Cause: answer.None})
+	w.seenFrom("pooler2", "10.42.0.1", 0)
+	w.job("maintenance")
+	j := &w.jobs.Items[0]
+	j.Spec.Template.Spec.Containers = []v1.Container{{Name: "psql", Command: []string{"psql", "-h", "pooler2", "-c", "PAUSE shop"}}}
+	j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: v1.ConditionTrue, LastTransitionTime: metav1.NewTime(time.Now().Add(-ago))}}
+	w.pod("maintenance-x", 1, answer.Failed, answer.Verdict{Cause: answer.AppExitError, Text: fmt.Sprintf("It ended: %q.", says)})
+	w.since("maintenance-x", ago)
 }
 
 // lacksReplicas is a town where one asks a store that takes nothing without a replica, and one

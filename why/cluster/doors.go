@@ -76,7 +76,14 @@ func NoSuchName(service *v1.Service, port int32, pods []v1.Pod, by string) (answ
 func Deaf(service *v1.Service, port int32, pods []v1.Pod, answers []answer.Answer, by string) []answer.Hop {
 	name := service.Namespace + "/" + service.Name
 	for _, p := range service.Spec.Ports {
-		if port != 0 && p.Port != port || p.Protocol != "" && p.Protocol != v1.ProtocolTCP {
+		if port != 0 && p.Port != port {
+			continue
+		}
+		if p.Protocol != "" && p.Protocol != v1.ProtocolTCP {
+			if hop, ok := otherProtocol(service, p, pods, answers); ok {
+				hop.By = by
+				return []answer.Hop{hop}
+			}
 			continue
 		}
 		for i := range pods {
@@ -115,6 +122,28 @@ func Deaf(service *v1.Service, port int32, pods []v1.Pod, answers []answer.Answe
 		}
 	}
 	return nil
+}
+
+// otherProtocol is the hop to a Service that has a port for another protocol alone, where a pod of its
+// listens for TCP.
+func otherProtocol(service *v1.Service, p v1.ServicePort, pods []v1.Pod, answers []answer.Answer) (answer.Hop, bool) {
+	if slices.ContainsFunc(service.Spec.Ports, func(other v1.ServicePort) bool { return other.Port == p.Port && other.Protocol == v1.ProtocolTCP }) {
+		return answer.Hop{}, false
+	}
+	name := service.Namespace + "/" + service.Name
+	for i := range pods {
+		j := slices.IndexFunc(answers, func(a answer.Answer) bool { return a.Subject.UID == pods[i].UID })
+		target, ok := targetOf(p, &pods[i])
+		if j < 0 || !ok || answers[j].Listening == nil || !slices.Contains(answers[j].Listening.Ports, target) {
+			continue
+		}
+		return answer.Hop{
+			Service: name, Cause: answer.ServicePortMismatch,
+			Text:  fmt.Sprintf("Service %s has port %d for %s alone, and pod %s listens on %d for TCP: who asks it by TCP reaches nobody there.", name, p.Port, p.Protocol, pods[i].Name, target),
+			Fixes: []answer.Fix{edit(service, fmt.Sprintf("give port %d protocol TCP", p.Port))},
+		}, true
+	}
+	return answer.Hop{}, false
 }
 
 // straightTo is the hop to a headless Service that is asked at its own port, on which its pod does not

@@ -37,6 +37,11 @@ func repeat(said []string, text string) bool {
 	})
 }
 
+// SameWords says whether words have so much of a text that they are of it, in any of its quotes.
+func SameWords(said []string, text string) bool {
+	return slices.ContainsFunc(quotes.FindAllStringSubmatch(text, -1), func(m []string) bool { return repeat(said, m[1]) }) || repeat(said, text)
+}
+
 // Echoes says whether words have what the log of a pod says now of a disk of its own that is full.
 func Echoes(said []string, a *answer.Answer) bool {
 	i, full := SaysFull(a)

@@ -48,6 +48,16 @@ func Completed(o *batchv1.Job) bool {
 	})
 }
 
+// FailedAt is when a Job failed for good; ok is false where it did not.
+func FailedAt(o *batchv1.Job) (at time.Time, ok bool) {
+	for _, c := range o.Status.Conditions {
+		if c.Type == batchv1.JobFailed && c.Status == v1.ConditionTrue {
+			return c.LastTransitionTime.Time, true
+		}
+	}
+	return time.Time{}, false
+}
+
 // RunsOn is the hop to a pod of a Job, of whose containers some are done and the others run on,
 // and none is amiss: the Job is complete only when they end, too. v is what the one suffers from
 // that waits for it, and stays what it suffers from.

@@ -96,7 +96,11 @@ func Called(text string, s *v1.Service) (port int32, ok bool) {
 // Named is where settings name a Service, and with which port: first where they call it as a
 // place, then where its name stands with a port, then wherever it stands.
 func Named(texts []Setting, s *v1.Service) (where string, port int32, ok bool) {
-	named := regexp.MustCompile(before + regexp.QuoteMeta(s.Name) + `(?:\.` + regexp.QuoteMeta(s.Namespace) + `(?:\.svc[\w.]*)?)?(?::(\d{2,5})\b|[^\w.-]|$)`)
+	of := "" // pods behind a headless Service have names below its own
+	if s.Spec.ClusterIP == v1.ClusterIPNone {
+		of = `(?:[\w-]+\.)?`
+	}
+	named := regexp.MustCompile(before + of + regexp.QuoteMeta(s.Name) + `(?:\.` + regexp.QuoteMeta(s.Namespace) + `(?:\.svc[\w.]*)?)?(?::(\d{2,5})\b|[^\w.-]|$)`)
 	for _, t := range texts {
 		m := named.FindStringSubmatch(t.Text)
 		if m == nil {

@@ -1,0 +1,57 @@
+package ask
+
+import (
+	"context"
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/cluster"
+)
+
+// undone leads on from a pod that looks well to the one Job that failed and asks it, too, before the first
+// pod began to fail: what it was to do there is not done, or half. It is most likely, and no more: who fails
+// for the same words suffers like the other.
+func (f *follower) undone(ctx context.Context, p place, service *v1.Service, left int) []answer.Hop {
+	if service == nil || left == 0 {
+		return nil
+	}
+	list, err := f.client.BatchV1().Jobs(service.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil
+	}
+	var found []answer.Hop
+	for i := range list.Items {
+		o := &list.Items[i]
+		failed, ok := cluster.FailedAt(o)
+		if !ok || !f.explains(failed) {
+			continue
+		}
+		where, _, named := cluster.Named(f.settings(ctx, jobsPod(o)), service)
+		if !named {
+			continue
+		}
+		hops := f.job(ctx, o, fmt.Sprintf("Job %s/%s asks it, too (its %s names it), and failed", o.Namespace, o.Name, where), answer.Verdict{}, asker{}, left)
+		switch n := len(hops); {
+		case n != 1, hops[0].Cause == answer.DependencyDown, cluster.SameWords(p.said, hops[0].Text):
+			continue
+		case found != nil:
+			return nil // nobody knows which of them it is
+		}
+		found = hops
+	}
+	if found != nil {
+		f.likely = fmt.Sprintf("it asks %s/%s, too, and failed before that", service.Namespace, service.Name)
+	}
+	return found
+}
+
+// jobsPod is a pod of a Job, as it is made.
+func jobsPod(o *batchv1.Job) *v1.Pod {
+	p := &v1.Pod{ObjectMeta: o.Spec.Template.ObjectMeta, Spec: o.Spec.Template.Spec}
+	p.Namespace = o.Namespace
+	return p
+}
