@@ -39,6 +39,7 @@ func (h *inquiry) fitting(v *answer.Verdict) {
 			v.Fixes = append(v.Fixes, logs)
 		}
 	}
+	h.configuredBy(v)
 	h.nameNode(v)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
@@ -23,29 +24,73 @@ const leastValue, mostSettings = 5, 2
 // special fits what no plain word has.
 var special = regexp.MustCompile(`[\d/:._=-]`)
 
-// namedSetting adds where the spec of a container gives a value that its words name.
+// namedSetting adds where the spec of a container gives a value that its words name, or that of another
+// container of its pod.
 func (h *inquiry) namedSetting(f *finding, container, said string) {
-	c := h.Spec(container)
-	if _, asks := dependency(said); c == nil || asks {
+	if _, asks := dependency(said); asks {
 		return
 	}
+	for _, c := range h.ownFirst(container) {
+		named := settingsNamed(c, said)
+		if len(named) == 0 || len(named) > mostSettings {
+			continue
+		}
+		fix := h.specFix(fmt.Sprintf("if that value is at fault, correct it: container %s has it from %s", c.Name, prose.Some(withValues(named))))
+		f.fixes = append([]answer.Fix{fix}, f.fixes...)
+		return
+	}
+}
+
+// ownFirst are the containers of the pod, one of them before the others.
+func (h *inquiry) ownFirst(container string) []*v1.Container {
+	own := h.Spec(container)
+	if own == nil || h.Object == nil {
+		return nil
+	}
+	all := []*v1.Container{own}
+	for _, of := range [][]v1.Container{h.Object.Spec.Containers, h.Object.Spec.InitContainers} {
+		for i := range of {
+			if of[i].Name != container {
+				all = append(all, &of[i])
+			}
+		}
+	}
+	return all
+}
+
+// settingsNamed are the settings of a container that words name: those whose whole value they have, where
+// there are such.
+func settingsNamed(c *v1.Container, said string) []setting {
 	named := slices.DeleteFunc(settingsOf(c), func(s setting) bool { return !s.namedIn(said) && !s.spokenOf(said) })
 	if exact := slices.DeleteFunc(slices.Clone(named), func(s setting) bool { return !names(said, strings.TrimLeft(s.name, "-")) }); len(exact) > 0 {
-		named = exact
+		return exact
 	}
-	if len(named) == 0 || len(named) > mostSettings {
-		return
-	}
-	var where []string
-	for _, s := range named {
+	return named
+}
+
+// withValues are settings with their values, where those are nobody's secret.
+func withValues(all []setting) (where []string) {
+	for _, s := range all {
 		has := ""
 		if !words.MayBeSecret(s.name, s.value) {
 			has = fmt.Sprintf(" (%s)", prose.Brief(s.value, 60))
 		}
 		where = append(where, s.name+has)
 	}
-	fix := h.specFix(fmt.Sprintf("if that value is at fault, correct it: container %s has it from %s", container, prose.Some(where)))
-	f.fixes = append([]answer.Fix{fix}, f.fixes...)
+	return where
+}
+
+// addressFix has an address corrected where the spec of a container gives it one that its words did not
+// reach; it is the general advice where the spec has none.
+func (h *inquiry) addressFix(container, place, general string) answer.Fix {
+	host := hostIn(place)
+	for _, c := range h.ownFirst(container) {
+		has := slices.DeleteFunc(settingsOf(c), func(s setting) bool { return host == "" || !words.Has(s.value, host) })
+		if n := len(has); n > 0 && n <= mostSettings {
+			return h.specFix(fmt.Sprintf("if that is the wrong address, correct it: container %s has it from %s", c.Name, prose.Some(withValues(has))))
+		}
+	}
+	return h.specFix(general)
 }
 
 // option fits an option that stands behind a blank, as in a line of a shell.
@@ -101,8 +146,8 @@ const leastQuoted = 3
 // names says whether words have a value that is none of the short ones.
 func names(said, value string) bool { return len(value) >= leastValue && words.Has(said, value) }
 
-// settingsOf are the values of a container's arguments and variables, each without a space. The program
-// itself and scripts are none.
+// settingsOf are the values of a container's arguments and variables, and of the commands of its probes, each
+// without a space. The program itself and scripts are none.
 func settingsOf(c *v1.Container) (all []setting) {
 	add := func(name, value string) {
 		for one := range strings.SplitSeq(value, ",") {
@@ -111,22 +156,32 @@ func settingsOf(c *v1.Container) (all []setting) {
 			}
 		}
 	}
-	argv := append(slices.Clone(c.Command), c.Args...)
-	for i := 1; i < len(argv); i++ {
-		name, value, has := strings.Cut(argv[i], "=")
-		switch flag := strings.HasPrefix(argv[i], "-"); {
-		case has && !strings.ContainsAny(name, " \n\t"):
-			add(name, value)
-		case flag && i+1 < len(argv) && !strings.HasPrefix(argv[i+1], "-"):
-			add(argv[i], argv[i+1])
-			i++
-		case !flag:
-			add("its arguments", argv[i])
+	command := func(where string, argv []string) {
+		for i := 1; i < len(argv); i++ {
+			name, value, has := strings.Cut(argv[i], "=")
+			switch flag := strings.HasPrefix(argv[i], "-"); {
+			case has && !strings.ContainsAny(name, " \n\t"):
+				add(name, value)
+			case flag && i+1 < len(argv) && !strings.HasPrefix(argv[i+1], "-"):
+				add(argv[i], argv[i+1])
+				i++
+			case !flag:
+				add(where, argv[i])
+			}
 		}
 	}
+	command("its arguments", append(slices.Clone(c.Command), c.Args...))
 	for _, e := range c.Env {
 		if e.ValueFrom == nil {
 			add("variable "+e.Name, e.Value)
+		}
+	}
+	for _, of := range []struct {
+		kind  fact.ProbeKind
+		probe *v1.Probe
+	}{{fact.Startup, c.StartupProbe}, {fact.Liveness, c.LivenessProbe}, {fact.Readiness, c.ReadinessProbe}} {
+		if p := of.probe; p != nil && p.Exec != nil {
+			command(fmt.Sprintf("the command of its %s probe", kindWord(of.kind)), p.Exec.Command)
 		}
 	}
 	return all

@@ -1,12 +1,14 @@
 package why
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
 )
 
@@ -58,6 +60,39 @@ func TestNamedSetting(t *testing.T) {
 			}
 			if found == "" && test.want != "" || !strings.HasSuffix(found, test.want) || test.want == "" && found != "" {
 				t.Errorf("%q", found)
+			}
+		})
+	}
+}
+
+// What they name may stand in another container of the pod, in a probe's command, or be whom it asks.
+func TestNamedSettingElsewhere(t *testing.T) {
+	for name, test := range map[string]struct {
+		own, other func(*v1.Container)
+		said, want string
+	}{
+		"another container": {nil, func(c *v1.Container) { c.Env = []v1.EnvVar{{Name: "SOCKET", Value: "/run/app-1.sock"}} },
+			"FATAL: no such name: app-1.sock (/run/app-1.sock)", "container other has it from variable SOCKET (/run/app-1.sock)"},
+		"its own goes first": {func(c *v1.Container) { c.Args = []string{"app", "--name=app-1"} }, func(c *v1.Container) { c.Args = []string{"app", "--name=app-1"} },
+			"FATAL: bad name: app-1", "container app has it from --name (app-1)"},
+		"whom it does not reach": {func(c *v1.Container) { c.Env = []v1.EnvVar{{Name: "DB_HOST", Value: "db-1"}} }, nil,
+			"FATAL: dial tcp db-1:5432: connection refused", "if that is the wrong address, correct it: container app has it from variable DB_HOST (db-1)"},
+		"whom nothing names": {nil, nil, "FATAL: dial tcp db-1:5432: connection refused", "have it try again instead of ending"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := web(silentProbe)
+			pod.Spec.Containers = append(pod.Spec.Containers, v1.Container{Name: "other"})
+			if test.own != nil {
+				test.own(&pod.Spec.Containers[0])
+			}
+			if test.other != nil {
+				test.other(&pod.Spec.Containers[1])
+			}
+			s := tell(t, pod)
+			s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true, StatusKnown: true, LastLines: []string{test.said}})
+			fixes := s.ask().Verdicts[0].Fixes
+			if !slices.ContainsFunc(fixes, func(f answer.Fix) bool { return strings.HasSuffix(f.Text, test.want) }) {
+				t.Errorf("%+v", fixes)
 			}
 		})
 	}

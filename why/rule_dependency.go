@@ -154,7 +154,7 @@ func dependencySaid(e ending) *finding {
 	f := &finding{
 		cause: answer.DependencyDown, weight: strong, chain: e.chain(),
 		text:  fmt.Sprintf("Container %s ended%s with exit code %d because it %s: %s", e.run.Container, e.after(), e.exit.ExitCode, n.unmet("could not reach", "got"), gist(n.said)),
-		fixes: append(n.fixes(e.h), append(e.h.logsFix(e.run), e.h.specFix("correct the address in its configuration if it is the wrong one; have it try again instead of ending"))...),
+		fixes: append(n.fixes(e.h), append(e.h.logsFix(e.run), e.h.addressFix(e.run.Container, n.place, "correct the address in its configuration if it is the wrong one; have it try again instead of ending"))...),
 	}
 	if why, fix := e.h.notBegunYet(e.run.Container, n.place, n.said); why != "" {
 		f.text += "."

@@ -91,6 +91,7 @@ func ShowLine(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
 			v.Fixes = append(v.Fixes, kubectl.Inspect("see where in its own code that was: "+at.where(), see))
 			return
 		}
+		v.Fixes = slices.DeleteFunc(v.Fixes, func(f answer.Fix) bool { return strings.HasPrefix(f.Text, kubectl.Compare) })
 		v.Fixes = append([]answer.Fix{{Text: "correct what its words are about: " + at.where() + "; then start the pod again", Command: command, Risk: answer.Restarts}}, v.Fixes...)
 		return
 	}

@@ -27,6 +27,9 @@ func Command(namespace, format string, args ...any) string {
 // Threads shows the name of each thread of a container, and what in the kernel it waits in.
 const Threads = "sh -c 'grep -s . /proc/[0-9]*/task/*/comm /proc/[0-9]*/task/*/wchan'"
 
+// Compare begins the step that names all that configures a container, where nobody knows more.
+const Compare = "compare its words with what configures"
+
 // Inspect is a command that changes nothing.
 func Inspect(text, command string) answer.Fix {
 	return answer.Fix{Text: text, Command: command, Risk: answer.Inspect}
