@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+again redis-master
+said "health check failed"; sleep 5
