@@ -8,6 +8,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"whylet.dev/whylet/fact"
@@ -64,7 +65,7 @@ func newProbing(h *inquiry, run *history.Run, kind fact.ProbeKind, decisive []fa
 	if len(p.failed) > 0 {
 		p.from, p.until = p.failed[0].When(), p.failed[len(p.failed)-1].Seen
 	}
-	for _, f := range h.goodAttempts(run.Container, kind) {
+	for _, f := range h.goodAttempts(run.Container, sameAsked(p.of, kind)) {
 		if f.When().After(p.until) {
 			continue
 		}
@@ -80,22 +81,34 @@ func newProbing(h *inquiry, run *history.Run, kind fact.ProbeKind, decisive []fa
 	return p
 }
 
-// attempts are those of one probe of a container.
+// attempts are those of a container's probes that ask the same.
 type attempts struct {
 	container string
-	probe     fact.ProbeKind
+	probe     fact.ProbeKind // the first of them
+}
+
+// sameAsked are the probes of a container that ask what one asks, the one itself among them: what answers
+// one of them answers all.
+func sameAsked(c *v1.Container, kind fact.ProbeKind) (all []fact.ProbeKind) {
+	asked := fact.ProbeOf(c, kind)
+	for _, other := range []fact.ProbeKind{fact.Startup, fact.Liveness, fact.Readiness} {
+		if p := fact.ProbeOf(c, other); other == kind || asked != nil && p != nil && equality.Semantic.DeepEqual(p.ProbeHandler, asked.ProbeHandler) {
+			all = append(all, other)
+		}
+	}
+	return all
 }
 
 // goodAttempts are those that succeeded, in all runs: found once, as each end is asked for them.
-func (h *inquiry) goodAttempts(container string, kind fact.ProbeKind) []*fact.Fact {
-	which := attempts{container, kind}
+func (h *inquiry) goodAttempts(container string, kinds []fact.ProbeKind) []*fact.Fact {
+	which := attempts{container, kinds[0]}
 	all, known := h.good[which]
 	if known {
 		return all
 	}
 	for _, r := range h.Runs(container) {
 		for _, f := range r.Probes {
-			if b, ok := f.Body.(fact.Probed); ok && b.Probe == kind && (b.Verdict == fact.Success || b.Verdict == fact.Warning) {
+			if b, ok := f.Body.(fact.Probed); ok && slices.Contains(kinds, b.Probe) && (b.Verdict == fact.Success || b.Verdict == fact.Warning) {
 				all = append(all, f)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // These rules are about one that wants a CPU and is given none.
@@ -98,7 +99,21 @@ func probeThrottled(p *probing) *finding {
 
 // comingUp says whether the probe was refused and never succeeded in this run: the
 // container may be about to listen.
-func (p *probing) comingUp() bool { return p.mode == refused && len(p.before) == 0 }
+func (p *probing) comingUp() bool {
+	return (p.mode == refused || p.clientRefused()) && len(p.before) == 0
+}
+
+// clientRefused says whether the probe's command is a client that found nobody to take its connection in the
+// pod itself: at a socket, or on loopback.
+func (p *probing) clientRefused() bool {
+	if p.mode != exitCode || p.last.Evidence == nil {
+		return false
+	}
+	said := p.last.Evidence.Output
+	_, place, unreached := words.Unreached(said)
+	host := hostIn(place)
+	return words.OwnServerAway.In(said) || unreached && (host == "localhost" || loopback(host))
+}
 
 // atLimit says whether it used nearly as much CPU as its own limit allows.
 func (p *probing) atLimit(used, over time.Duration) bool {

@@ -89,7 +89,9 @@ func (p *probing) hang() *finding {
 		if (p.takesLong() || p.halfSeen()) && p.h.now.Sub(p.from) < notOnlySlow*p.timeout() {
 			f.weight, f.text = weak, "connections wait to be accepted, and good answers before took long, or nobody saw how long: it may only be slow"
 		}
-		if _, _, u := p.used(); len(p.before) == 0 && (u.busy() || u.starved()) {
+		if _, _, u := p.usedBetween(p.from, p.until.Add(time.Second)); u.busy() {
+			f.weight, f.text = weak, fmt.Sprintf("connections wait to be accepted, and its processes are at work (%s)", u)
+		} else if _, _, u := p.used(); len(p.before) == 0 && (u.busy() || u.starved()) {
 			f.weight, f.text = weak, fmt.Sprintf("connections wait to be accepted, and others of its processes than the main one are at work (%s): it may still be starting", u)
 		}
 	case look.State == "D":

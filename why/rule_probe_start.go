@@ -17,7 +17,7 @@ func init() {
 	probeRules.add(
 		rule[*probing]{
 			name: "probe-slow-start", causes: []answer.Cause{answer.AppSlowStart},
-			needs:   "no success in this run of a liveness or startup probe, and another run that came up, its own words that it still starts or how far it came, or CPU use of at least half a CPU while it was asked: of the main process, or of the whole container; or a refused connection, and an end less than 3 s after the start",
+			needs:   "no success in this run of a liveness or startup probe, and another run that came up, its own words that it still starts or how far it came, or CPU use of at least half a CPU while it was asked: of the main process, or of the whole container; or a refused connection (of a probe's command, too, that asks the pod itself), and an end less than 3 s after the start, or as much CPU use as its limit allows",
 			against: "a success before; a container that listens already, on another port",
 			seesAll: true,
 			yields:  []string{"probe-child-oom"},
@@ -65,7 +65,7 @@ func probeSlowStart(p *probing) *finding {
 	if took := p.h.timeToHealth(p.run.Container, p.kind); took > given {
 		f.weight = strong
 		f.because = append(f.because, fmt.Sprintf("Another run needed %s.", prose.Span(took)))
-	} else if p.mode == refused && p.cameUpElsewhen() {
+	} else if p.comingUp() && p.cameUpElsewhen() {
 		f.weight = fair
 		f.because = append(f.because, "Another run did come up.")
 	}
@@ -74,7 +74,7 @@ func probeSlowStart(p *probing) *finding {
 	case ok && p.atWork(look) && p.mode != exitCode && p.mode != answered:
 		f.chain = append(f.chain, link(at))
 		f.because = append(f.because, fmt.Sprintf("It was at work: %s.", workWords(look)))
-	case p.mode == refused && (u.busy() || u.starved()):
+	case p.comingUp() && (u.busy() || u.starved() || p.atLimit(u.cpu, u.over)):
 		f.chain = inOrder(append(f.chain, links(first, last)...))
 		f.because = append(f.because, fmt.Sprintf("Its processes were at work: %s.", u))
 	default:

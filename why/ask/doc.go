@@ -20,7 +20,7 @@
 //	places.go    where a pod asks, and who that is; waited.go, Jobs that it waits for,
 //	             and what stands for several pods
 //	copies.go    who waits for those that are to have a copy of what it has
-//	forgot.go    who was started again and lacks what it had
+//	forgot.go    who was started again and lacks what it had; undone.go, the Job that left something undone
 //	echo.go      whose log has the words of an error, or is about the same thing
 //	ordinal.go   who is asked and not made yet
 //	suffer.go    and from that one back to those that fail because of it

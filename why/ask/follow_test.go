@@ -706,6 +706,22 @@ func TestFollow(t *testing.T) {
 		"a Job that failed for the same words": {func(w *town) {
 			w.leftPaused("no answer came from the pooler within 5 s of asking it", 20*time.Second)
 		}, answer.AppHang, "shop/pooler2", 1},
+		"a Service selects another's pod, and the one of its name has the port": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(502), refusedAt("api2:80"))
+			w.pod("api2", 80, answer.Healthy, well)
+			w.pods.Items[1].Spec.Containers = []v1.Container{{Name: "api", Ports: []v1.ContainerPort{{ContainerPort: 80}}}}
+			w.pod("other3", 8761, answer.Healthy, well)
+			w.services.Items[1].Spec.Selector = map[string]string{"app": "other3"}
+		}, answer.SelectorMismatch, "", 1},
+		"a Service selects another's pod, and none of its name has the port": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, saysNo(502), refusedAt("api2:80"))
+			w.pod("api2", 80, answer.Healthy, well)
+			w.pod("other3", 8761, answer.Healthy, well)
+			w.services.Items[1].Spec.Selector = map[string]string{"app": "other3"}
+			for i := range w.pods.Items {
+				w.pods.Items[i].CreationTimestamp = metav1.NewTime(time.Now().Add(-time.Hour))
+			}
+		}, answer.ServicePortMismatch, "shop/other3", 1},
 		"a Service has the port for UDP alone": {func(w *town) {
 			w.pod("web1", 80, answer.NotReady, saysNo(502), refusedAt("api2:80"))
 			w.pod("api2", 80, answer.Healthy, well)

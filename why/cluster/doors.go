@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -72,8 +73,8 @@ func NoSuchName(service *v1.Service, port int32, pods []v1.Pod, by string) (answ
 }
 
 // Deaf is the hop to a Service whose pods look well and do not listen on the port that it
-// leads to; none where one does, or nobody looked.
-func Deaf(service *v1.Service, port int32, pods []v1.Pod, answers []answer.Answer, by string) []answer.Hop {
+// leads to; none where one does, or nobody looked. candidates are all pods of its namespace.
+func Deaf(service *v1.Service, port int32, pods, candidates []v1.Pod, answers []answer.Answer, by string) []answer.Hop {
 	name := service.Namespace + "/" + service.Name
 	for _, p := range service.Spec.Ports {
 		if port != 0 && p.Port != port {
@@ -100,6 +101,10 @@ func Deaf(service *v1.Service, port int32, pods []v1.Pod, answers []answer.Answe
 				continue
 			}
 			if hop, stray := strayed(service, p, &pods[i], pods, answers); stray {
+				hop.By = by
+				return []answer.Hop{hop}
+			}
+			if hop, misled := misled(service, p, &pods[i], candidates, answers[j].Listening.Ports); misled {
 				hop.By = by
 				return []answer.Hop{hop}
 			}
@@ -181,6 +186,36 @@ func strayed(service *v1.Service, p v1.ServicePort, pod *v1.Pod, pods []v1.Pod, 
 			name, labels.Set(service.Spec.Selector), pod.Name, target, pods[serves].Name),
 		Fixes: []answer.Fix{edit(service, fmt.Sprintf("have its selector fit only pods like %s: add a label that pods like %s do not have", pods[serves].Name, pod.Name))},
 	}, true
+}
+
+// misled is the hop to a Service that selects a pod which does not listen on its target port, while one that is
+// called like the Service, and is well, declares that port and is not selected.
+func misled(service *v1.Service, p v1.ServicePort, pod *v1.Pod, candidates []v1.Pod, listens []int32) (answer.Hop, bool) {
+	called := func(c *v1.Pod) bool {
+		return CalledLike(c) == service.Name || slices.ContainsFunc(slices.Collect(maps.Values(c.Labels)), func(value string) bool { return value == service.Name })
+	}
+	i := slices.IndexFunc(candidates, func(c v1.Pod) bool {
+		_, declares := portsOf([]v1.Pod{c}, targetPort(p))
+		return declares && !Leads(service, &c) && LooksWell(&c) && called(&c)
+	})
+	if _, declares := portsOf([]v1.Pod{*pod}, targetPort(p)); i < 0 || declares || called(pod) {
+		return answer.Hop{}, false
+	}
+	meant, name := &candidates[i], service.Namespace+"/"+service.Name
+	return answer.Hop{
+		Service: name, Cause: answer.SelectorMismatch,
+		Text: fmt.Sprintf("Service %s selects %s, which is pod %s: that does not listen on port %s, to which the Service leads (it listens on %s). Pod %s, which is called like the Service and has that port, is not selected: its labels are %s.",
+			name, labels.Set(service.Spec.Selector), pod.Name, targetWord(p), numbers(listens), meant.Name, labels.Set(meant.Labels)),
+		Fixes: []answer.Fix{edit(service, fmt.Sprintf("correct its selector so that it fits pod %s, and not %s", meant.Name, pod.Name))},
+	}, true
+}
+
+// targetPort is where a Service's port leads to.
+func targetPort(p v1.ServicePort) intstr.IntOrString {
+	if p.TargetPort.Type == intstr.Int && p.TargetPort.IntVal == 0 {
+		return intstr.FromInt32(p.Port)
+	}
+	return p.TargetPort
 }
 
 // sameKind says whether two pods are of one workload, or, where nothing made them, run the same.

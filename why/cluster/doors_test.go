@@ -37,7 +37,7 @@ func TestDeaf(t *testing.T) {
 			s := &v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db"}, Spec: v1.ServiceSpec{Ports: []v1.ServicePort{{Port: 5432, TargetPort: intstr.FromInt32(5433)}}}}
 			a := answer.New(answer.Subject{UID: pod.UID}, dawn, answer.Coverage{})
 			a.Listening = &test.seen
-			if hops := Deaf(s, 5432, []v1.Pod{pod}, []answer.Answer{a}, "it asks"); len(hops) > 0 != test.deaf {
+			if hops := Deaf(s, 5432, []v1.Pod{pod}, nil, []answer.Answer{a}, "it asks"); len(hops) > 0 != test.deaf {
 				t.Errorf("%+v", hops)
 			}
 		})
@@ -62,7 +62,7 @@ func TestStrayed(t *testing.T) {
 			worker.UID, worker.CreationTimestamp = "worker", metav1.NewTime(dawn.Add(-test.age))
 			a, b := answer.New(answer.Subject{UID: web.UID}, dawn, answer.Coverage{}), answer.New(answer.Subject{UID: worker.UID}, dawn, answer.Coverage{})
 			a.Listening, b.Listening = &answer.Listening{Ports: []int32{8000}}, &answer.Listening{Ports: test.ports}
-			hops := Deaf(s, 8000, []v1.Pod{web, worker}, []answer.Answer{a, b}, "it asks")
+			hops := Deaf(s, 8000, []v1.Pod{web, worker}, nil, []answer.Answer{a, b}, "it asks")
 			if len(hops) > 0 != test.stray || test.stray && hops[0].Cause != answer.SelectorMismatch {
 				t.Errorf("%+v", hops)
 			}
@@ -100,7 +100,7 @@ func TestStraightTo(t *testing.T) {
 		"asked at the other":    {8000, []int32{8000}, 0},
 	} {
 		a.Listening = &answer.Listening{Ports: test.listens}
-		hops := Deaf(s, test.asked, []v1.Pod{pod}, []answer.Answer{a}, "it asks")
+		hops := Deaf(s, test.asked, []v1.Pod{pod}, nil, []answer.Answer{a}, "it asks")
 		if len(hops) != test.hops || test.hops > 0 && (hops[0].Cause != answer.ServicePortMismatch || !strings.Contains(hops[0].Text, "is headless")) {
 			t.Errorf("%s: %+v", name, hops)
 		}

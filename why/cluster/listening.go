@@ -26,7 +26,7 @@ type deaf struct {
 // notListening says which target port of a Service pods do not listen on that are well
 // otherwise; all is set where that is so of each of them. Pods into which nobody looked
 // speak neither for nor against it.
-func notListening(service *v1.Service, pods []v1.Pod, answers []answer.Answer) (f answer.Verdict, all, ok bool) {
+func notListening(service *v1.Service, pods, candidates []v1.Pod, answers []answer.Answer) (f answer.Verdict, all, ok bool) {
 	for _, port := range service.Spec.Ports {
 		if port.Protocol != "" && port.Protocol != v1.ProtocolTCP {
 			continue
@@ -49,7 +49,7 @@ func notListening(service *v1.Service, pods []v1.Pod, answers []answer.Answer) (
 			{Text: "see what the pods listen on", Command: kubectl.Command(service.Namespace, "why svc/%s -o json", service.Name), Risk: answer.Inspect},
 			{Text: "correct targetPort", Command: fmt.Sprintf("kubectl -n %s edit service %s", service.Namespace, service.Name), Risk: answer.Safe},
 		}
-		if hop, stray := d.strayed(service, port, pods, answers); stray {
+		if hop, stray := d.strayed(service, port, pods, candidates, answers); stray {
 			f.Cause, f.Text, f.Fixes[1] = hop.Cause, hop.Text, hop.Fixes[0]
 		} else if !all {
 			f.Fixes[1] = answer.Fix{Text: "have the selector take only pods that listen there, or give them a readiness probe of that port", Command: f.Fixes[1].Command, Risk: answer.Safe}
@@ -84,10 +84,14 @@ func deafTo(port v1.ServicePort, pods []v1.Pod, answers []answer.Answer) deaf {
 	return d
 }
 
-// strayed is the first of them that is not what the Service is made for, as a hop to that.
-func (d deaf) strayed(service *v1.Service, port v1.ServicePort, pods []v1.Pod, answers []answer.Answer) (answer.Hop, bool) {
+// strayed is the first of them that is not what the Service is made for, or selects in place of it, as a hop to that.
+func (d deaf) strayed(service *v1.Service, port v1.ServicePort, pods, candidates []v1.Pod, answers []answer.Answer) (answer.Hop, bool) {
 	for _, pod := range d.pods {
 		if hop, stray := strayed(service, port, pod, pods, answers); stray {
+			return hop, true
+		}
+		i := slices.IndexFunc(answers, func(a answer.Answer) bool { return a.Subject.UID == pod.UID })
+		if hop, ok := misled(service, port, pod, candidates, answers[i].Listening.Ports); ok {
 			return hop, true
 		}
 	}
@@ -113,8 +117,6 @@ func targetOf(port v1.ServicePort, pod *v1.Pod) (int32, bool) {
 }
 
 func targetWord(port v1.ServicePort) string {
-	if port.TargetPort == (intstr.IntOrString{}) {
-		return fmt.Sprint(port.Port)
-	}
-	return port.TargetPort.String()
+	target := targetPort(port)
+	return target.String()
 }

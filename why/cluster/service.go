@@ -26,10 +26,10 @@ func ServiceAnswer(service *v1.Service, candidates []v1.Pod, answers []answer.An
 	case len(selected) == 0:
 		return single(subject, now, answer.NotServing, "it has no endpoints", selectorFinding(service, candidates))
 	}
-	if f, ok := portFinding(service, selected, answers); ok {
+	if f, ok := portFinding(service, selected, candidates, answers); ok {
 		return single(subject, now, answer.NotServing, "its port leads nowhere", f)
 	}
-	f, all, ok := notListening(service, selected, answers)
+	f, all, ok := notListening(service, selected, candidates, answers)
 	if all {
 		return single(subject, now, answer.NotServing, "its port leads nowhere", f)
 	}
@@ -80,12 +80,9 @@ func selectorFinding(service *v1.Service, pods []v1.Pod) answer.Verdict {
 // portFinding says which target port no selected pod serves: a name that none of
 // them has, or a number where they all declare others and none is known to listen on it:
 // to declare a port is of no effect.
-func portFinding(service *v1.Service, pods []v1.Pod, answers []answer.Answer) (answer.Verdict, bool) {
+func portFinding(service *v1.Service, pods, candidates []v1.Pod, answers []answer.Answer) (answer.Verdict, bool) {
 	for _, port := range service.Spec.Ports {
-		target := port.TargetPort
-		if target.Type == intstr.Int && target.IntVal == 0 {
-			target = intstr.FromInt32(port.Port)
-		}
+		target := targetPort(port)
 		declared, served := portsOf(pods, target)
 		if served || target.Type == intstr.Int && (len(declared) == 0 || slices.ContainsFunc(answers, func(a answer.Answer) bool {
 			return a.Listening != nil && slices.Contains(a.Listening.Ports, target.IntVal)
@@ -99,6 +96,16 @@ func portFinding(service *v1.Service, pods []v1.Pod, answers []answer.Answer) (a
 		}
 		f.Text += "."
 		f.Fixes = []answer.Fix{{Text: "correct targetPort", Command: fmt.Sprintf("kubectl -n %s edit service %s", service.Namespace, service.Name), Risk: answer.Safe}}
+		for i := range pods {
+			j := slices.IndexFunc(answers, func(a answer.Answer) bool { return a.Subject.UID == pods[i].UID && a.Listening != nil })
+			if j < 0 {
+				continue
+			}
+			if hop, ok := misled(service, port, &pods[i], candidates, answers[j].Listening.Ports); ok {
+				f.Cause, f.Text, f.Fixes = hop.Cause, hop.Text, hop.Fixes
+				break
+			}
+		}
 		return f, true
 	}
 	return answer.Verdict{}, false

@@ -31,7 +31,12 @@ var (
 
 	ConnectionRefused = says("Envoy 1.35, linkerd 2; strerror(3)", []string{"connection refused"}, "upstream connect error or disconnect/reset before headers. reset reason: remote connection failure, transport failure reason: delayed connect error: Connection refused")
 	ConnectionReset   = says("Envoy 1.35; Go 1.26", []string{"connection reset", "broken pipe"}, "read tcp 10.42.0.3:4711->10.42.0.3:8080: read: connection reset by peer", "write: broken pipe")
-	NoRoute           = says("strerror(3), EHOSTUNREACH", []string{"no route to host"}, "dial tcp 10.42.0.3:8080: connect: no route to host")
+	// OwnServerAway is said by the clients that come with a server, of one of the same host that takes no connections.
+	OwnServerAway = fits("MariaDB 10.11 and MySQL 8, CR_CONNECTION_ERROR; PostgreSQL 15, pg_isready and libpq; RabbitMQ 3.10's CLI",
+		`(?i)\bserver through socket '[^']*' \(\d+|^(?:/[\w./-]*|localhost|127\.\d+\.\d+\.\d+):\d+ - no response|\bon socket "[^"]+" failed: (?:no such file|connection refused)|\bunable to perform an operation on node\b`,
+		"ERROR 2002 (HY000): Can't connect to local server through socket '/tmp/mysqld.sock' (2)", "/tmp:5432 - no response", `psql: error: connection to server on socket "/tmp/.s.PGSQL.5432" failed: No such file or directory`,
+		"Error: unable to perform an operation on node 'rabbit@subject'. Please see diagnostics information and suggestions below.")
+	NoRoute = says("strerror(3), EHOSTUNREACH", []string{"no route to host"}, "dial tcp 10.42.0.3:8080: connect: no route to host")
 )
 
 // BrokeOff says whether an answer ended before it was there (io of Go, EOF).

@@ -287,6 +287,7 @@ var fromMemory = map[*Phrase]string{
 	InotifyFull:      ".NET, FileSystemWatcher.Linux.cs, SR.IOException_INotifyInstanceUserLimitExceeded; systemd, src/core/path.c",
 	SmallShm:         "PostgreSQL, src/backend/storage/ipc/dsm_impl.c; PyTorch, torch/utils/data/_utils/signal_handling.py",
 	StaticTLS:        "glibc, elf/dl-reloc.c, _dl_allocate_static_tls",
+	OwnServerAway:    "MariaDB, CR_CONNECTION_ERROR; PostgreSQL, pg_isready.c; libpq, fe-connect.c; RabbitMQ, rabbitmq_cli",
 	NoDevice:         "OpenVPN, src/openvpn/tun.c; libfuse, lib/mount.c; QEMU, accel/kvm/kvm-all.c",
 	NoFirewall:       "iptables, libiptc/libiptc.c and iptables/nft.c",
 	ChromeSandbox:    "Chromium, content/browser/zygote_host/zygote_host_impl_linux.cc",

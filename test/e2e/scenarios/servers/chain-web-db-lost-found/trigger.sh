@@ -1,0 +1,4 @@
+. "$(dirname "$0")/../../lib.sh"
+again db
+again subject
+said "no app loaded"; sleep 6

@@ -1,0 +1,4 @@
+. "$(dirname "$0")/../../lib.sh"
+said "Permission denied"
+again subject
+sleep 5
