@@ -85,7 +85,10 @@ var lesser = map[fact.Kind][][2]answer.Cause{
 		{answer.AppUnhealthy, answer.ProbeWrongPath},  // of a 404 only its log tells that it is not the path's
 		{answer.AppNotListening, answer.AppUnhealthy}, // of a proxy in its place: only a look tells whose answer it is
 	},
-	"Sampled": {{answer.ProcessLimit, answer.AppExitError}, {answer.CPUThrottled, answer.AppOverloaded}, {answer.NodeCPUSaturated, answer.ProbeTimeoutTooShort}},
+	"Sampled": {
+		{answer.AppOverloaded, answer.AppHang}, // that its workers are busy while the main process idles, only samples tell
+		{answer.AppSlowStart, answer.AppUnhealthy}, {answer.ProcessLimit, answer.AppExitError}, {answer.CPUThrottled, answer.AppOverloaded}, {answer.NodeCPUSaturated, answer.ProbeTimeoutTooShort},
+	},
 	"Signalled": {
 		{answer.KilledByOther, answer.AppExitSuccess}, {answer.KilledByOther, answer.AppExitError}, {answer.KilledByOther, answer.ChildProcessEnded}, {answer.AppCrashSignal, answer.KilledByOther},
 	},

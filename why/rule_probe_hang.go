@@ -17,7 +17,7 @@ func init() {
 			name: "probe-hang", causes: []answer.Cause{answer.AppHang},
 			needs:   "connections that wait to be accepted and an idle main process, or one that waits for a disk; or quick answers before, none for five seconds and two timeouts now, and no CPU use of all its processes",
 			against: "CPU use; a stopped process; answers that do come; that it waits for another's; for one that has not served yet, processes at work beside the main one, or that it listens for less than 10 s; for one of which a good answer took more than half of the timeout, that it was silent for less than five",
-			yields:  []string{"probe-awaits-another", "probe-child-oom", "probe-limit-said", "probe-takes-no-more", "probe-worker-late", "probe-speaks-otherwise"},
+			yields:  []string{"probe-awaits-another", "probe-child-oom", "probe-limit-said", "probe-takes-no-more", "probe-worker-late", "probe-speaks-otherwise", "probe-slow-start"},
 			judge:   probeHang,
 		},
 	)
@@ -83,16 +83,8 @@ func (p *probing) hang() *finding {
 		if look.Stopped != nil {
 			f.weight = fair // which may be the one that should take them
 		}
-		if p.cameUp && p.until.Sub(p.from) < untilAccepts {
-			f.weight, f.text = weak, "connections wait to be accepted since it began to listen, which was only just"
-		}
-		if (p.takesLong() || p.halfSeen()) && p.h.now.Sub(p.from) < notOnlySlow*p.timeout() {
-			f.weight, f.text = weak, "connections wait to be accepted, and good answers before took long, or nobody saw how long: it may only be slow"
-		}
-		if _, _, u := p.usedBetween(p.from, p.until.Add(time.Second)); u.busy() {
-			f.weight, f.text = weak, fmt.Sprintf("connections wait to be accepted, and its processes are at work (%s)", u)
-		} else if _, _, u := p.used(); len(p.before) == 0 && (u.busy() || u.starved()) {
-			f.weight, f.text = weak, fmt.Sprintf("connections wait to be accepted, and others of its processes than the main one are at work (%s): it may still be starting", u)
+		if why := p.mayServe(look); why != "" {
+			f.weight, f.text = weak, "connections wait to be accepted, and "+why
 		}
 	case look.State == "D":
 		f.weight = strong
@@ -108,6 +100,24 @@ func (p *probing) hang() *finding {
 		return nil
 	}
 	return f
+}
+
+// mayServe is why one whose connections wait to be accepted may be at work all the same; empty where nothing
+// speaks for that.
+func (p *probing) mayServe(look fact.Looked) string {
+	_, _, now := p.usedBetween(p.from, p.until.Add(time.Second))
+	_, _, around := p.used()
+	switch {
+	case p.cameUp && p.until.Sub(p.from) < untilAccepts:
+		return "it began to listen only just"
+	case (p.takesLong() || p.halfSeen()) && p.h.now.Sub(p.from) < notOnlySlow*p.timeout():
+		return "good answers before took long, or nobody saw how long: it may only be slow"
+	case now.busy():
+		return fmt.Sprintf("its processes are at work (%s)", now)
+	case len(p.before) == 0 && (around.busy() || around.starved()):
+		return fmt.Sprintf("others of its processes than the main one are at work (%s): it may still be starting", around)
+	}
+	return ""
 }
 
 // idlesLong says whether it answered quickly before, has not for so long that a patient

@@ -49,13 +49,13 @@ func probeSlowStart(p *probing) *finding {
 		f.because = []string{fmt.Sprintf("It says so itself%s.", saying(ev.Output))}
 		return f
 	}
-	at, look, ok := p.look()
-	if ok && p.up(look) {
-		return f
-	}
-	if said := p.progress(); said != "" {
+	if said := p.progress(); said != "" { // it may listen already
 		f.weight = strong
 		f.because = []string{fmt.Sprintf("Its log says how far it had come: “%s”.", prose.Brief(said, quoted))}
+		return f
+	}
+	at, look, ok := p.look()
+	if ok && p.up(look) {
 		return f
 	}
 	if ended && p.tooSoon() {

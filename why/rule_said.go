@@ -2,6 +2,8 @@ package why
 
 import (
 	"fmt"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +12,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/mounts"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
 )
@@ -165,10 +168,30 @@ func permissionSaid(e ending) *finding {
 	if add := e.h.addFixes(e.spec, said); add != nil {
 		f.fixes = append(add, f.fixes...)
 	} else {
-		f.fixes = append(f.fixes, e.h.specFix("give that user the files (fsGroup for volumes, ownership in the image) and ports above 1023, or give the container the right that it needs"))
+		f.fixes = append(f.fixes, e.mayThen(said))
 	}
 	e.h.namedFile(f, e.run.Container, said)
 	return f
+}
+
+// privileged fits a port that only root, or who has a capability, may listen on.
+var privileged = regexp.MustCompile(`(?i)\b(?:bind|listen)\w*\b.{0,60}?[: ](\d{1,3}|10[01]\d|102[0-3])\b`)
+
+// systems are folders of an image that nothing is to be mounted over.
+var systems = regexp.MustCompile(`^/(?:$|(?:etc|usr|bin|sbin|lib\w*|proc|sys|dev)(?:/|$))`)
+
+// mayThen is what lets a container do what it was refused: at a port, or in a folder of its image.
+func (e ending) mayThen(said string) answer.Fix {
+	if m := privileged.FindStringSubmatch(said); m != nil {
+		return e.h.specFix(fmt.Sprintf("have it listen on a port above 1023 in place of %s (and correct containerPort, probes and the Service's targetPort), or add capability NET_BIND_SERVICE", m[1]))
+	}
+	if m := aPath.FindStringSubmatch(said); m != nil {
+		at := path.Dir(mounts.Clean(strings.TrimRight(m[1], ".-")))
+		if _, volume := e.h.volumeOf(e.run.Container, at); volume == nil && !systems.MatchString(at) {
+			return e.h.specFix(fmt.Sprintf("let its user write to %s, which is of the image: mount an emptyDir there (which hides what the image has in it), have the program write elsewhere, or use an image that is made for this user", at))
+		}
+	}
+	return e.h.specFix("give that user the files (fsGroup for volumes, ownership in the image) and ports above 1023, or give the container the right that it needs")
 }
 
 // byDefault are the capabilities that runtimes give a container whose spec says nothing of them.

@@ -412,6 +412,29 @@ func TestProbes(t *testing.T) {
 				l.Listeners, l.Said = nil, []string{"loading weights: shard 3 of 40", "loading weights: shard 4 of 40"}
 			}))
 		}},
+		{name: "still loading, by its log, and it listens already", cause: answer.AppSlowStart, says: "shard 4 of 40", tale: func(s *tale) {
+			fail(s, noAnswer(fact.Liveness), look(func(l *fact.Looked) {
+				l.Listeners[0].Backlog, l.Said = 8, []string{"loading weights: shard 3 of 40", "loading weights: shard 4 of 40"}
+			}))
+		}},
+		{name: "a client finds its own server away, which does all that its CPU limit allows", pod: web(func(c *v1.Container) {
+			c.Resources.Limits = v1.ResourceList{v1.ResourceCPU: resource.MustParse("500m")}
+			c.LivenessProbe.ProbeHandler = v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"mariadb", "-e", "select 1"}}}
+		}), cause: answer.AppSlowStart, says: "Its own CPU limit", tale: func(s *tale) {
+			s.in("app", fact.Sampled{CPUUsage: 100 * time.Millisecond})
+			b := command(fact.Liveness, 1)
+			b.Evidence.Output = "ERROR 2002 (HY000): Can't connect to local server through socket '/tmp/mysqld.sock' (2)"
+			fail(s, b, fact.Looked{PID: 100, State: "S", Processes: 2, Over: time.Second}, fact.Sampled{CPUUsage: 2200 * time.Millisecond})
+		}},
+		{name: "its workers are busy, and the main process idles", cause: answer.AppOverloaded, tale: func(s *tale) {
+			worked(s)
+			s.in("app", noAnswer(fact.Liveness))
+			s.in("app", fact.Sampled{CPUUsage: time.Second})
+			s.wait(2 * time.Second)
+			s.in("app", fact.Sampled{CPUUsage: 2900 * time.Millisecond})
+			s.in("app", look(func(l *fact.Looked) { l.Listeners[0].Backlog, l.Processes = 8, 2 }))
+			s.probe("app", 2, noAnswer(fact.Liveness))
+		}},
 		{name: "it was loading, by its log, and has said no more for a minute", cause: answer.AppNotListening, tale: func(s *tale) {
 			begun := s.now
 			s.wait(time.Minute)

@@ -194,3 +194,36 @@ func TestSetUpFailedLongAgo(t *testing.T) {
 		}
 	}
 }
+
+// A run fails as it does now since it was last well, or since it last failed in another way.
+func TestFailsSince(t *testing.T) {
+	at := time.Date(2026, 11, 25, 5, 0, 0, 0, time.UTC)
+	for name, test := range map[string]struct {
+		statuses []int // of its readiness, one a second; 200 is good
+		want     int   // which of them was the last of before; -1: none
+	}{
+		"always so":          {[]int{500, 500, 500}, -1},
+		"well before":        {[]int{500, 200, 500, 500}, 1},
+		"another way before": {[]int{502, 502, 500, 500}, 1},
+		"only once so far":   {[]int{502, 502, 500}, -1},
+		"now this, now that": {[]int{502, 500, 502, 500}, -1},
+		"well now":           {[]int{500, 500, 200}, -1},
+	} {
+		run := &Run{}
+		want := time.Time{}
+		for i, status := range test.statuses {
+			b := fact.Probed{Probe: fact.Readiness, Verdict: fact.Failure, Evidence: &fact.Evidence{Status: status}}
+			if status == 200 {
+				b.Verdict = fact.Success
+			}
+			f := &fact.Fact{ID: fact.ID(i + 1), At: at.Add(time.Duration(i) * time.Second), Body: b}
+			run.Probes = append(run.Probes, f, &fact.Fact{At: f.At, Body: fact.Probed{Probe: fact.Liveness, Verdict: fact.Success}})
+			if i == test.want {
+				want = f.End()
+			}
+		}
+		if got := run.FailsSince(); !got.Equal(want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}

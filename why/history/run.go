@@ -125,25 +125,49 @@ func (r *Run) LastSaid(since time.Time) []string {
 	return lines
 }
 
-// FailsSince is when a run was last well: its last good attempt of the probe whose newest
-// attempt is bad; zero for one that was never well, or is now.
+// FailsSince is since when a run fails as it does now: the end of its last good attempt of a probe whose newest
+// attempt is bad, or of the last that had another HTTP status than those since, where there are several; zero
+// for one that always failed so, or is well.
 func (r *Run) FailsSince() time.Time {
-	for _, f := range slices.Backward(r.Probes) {
-		if b := fact.Of[fact.Probed](f); b.Verdict == fact.Failure || b.Verdict == fact.Unknown {
-			return r.goodBefore(b.Probe)
+	var looked []fact.ProbeKind
+	for i, f := range slices.Backward(r.Probes) {
+		switch b := fact.Of[fact.Probed](f); {
+		case slices.Contains(looked, b.Probe):
+		case good(b):
+			looked = append(looked, b.Probe)
+		default:
+			return failsSince(r.Probes[:i], b)
 		}
-		break
 	}
 	return time.Time{}
 }
 
-func (r *Run) goodBefore(kind fact.ProbeKind) time.Time {
-	for _, f := range slices.Backward(r.Probes) {
-		if b := fact.Of[fact.Probed](f); b.Probe == kind && (b.Verdict == fact.Success || b.Verdict == fact.Warning) {
+// failsSince is the same of one probe, by the attempts before its newest.
+func failsSince(before []*fact.Fact, newest fact.Probed) time.Time {
+	same := 1
+	for _, f := range slices.Backward(before) {
+		b := fact.Of[fact.Probed](f)
+		switch like := status(b) == status(newest); {
+		case b.Probe != newest.Probe:
+		case good(b), !like && same > 1:
 			return f.End()
+		case like && same > 0:
+			same++
+		default:
+			same = 0 // now this, now that
 		}
 	}
 	return time.Time{}
+}
+
+func good(b fact.Probed) bool { return b.Verdict == fact.Success || b.Verdict == fact.Warning }
+
+// status is the HTTP status of an attempt that was answered; 0 of others.
+func status(b fact.Probed) int {
+	if b.Evidence == nil {
+		return 0
+	}
+	return b.Evidence.Status
 }
 
 // AtPIDLimit is the newest sample of that time with as many tasks as are allowed.
