@@ -109,6 +109,7 @@ func TestProbeCommandFails(t *testing.T) {
 	}
 	taken := "Picked up JAVA_TOOL_OPTIONS: -agentlib:jdwp=address=*:5005\nERROR: transport error 202: bind failed: Address already in use\nERROR: JDWP Transport dt_socket failed to initialize, TRANSPORT_INIT(510)\nJDWP exit error AGENT_ERROR_TRANSPORT_INIT(197): No transports initialized"
 	for _, q := range []question{
+		{name: "a script whose interpreter is missing", cause: answer.ProbeCommandFailed, says: "what runs it is missing in the image", tale: func(s *tale) { s.probe("app", 4, says("exec /usr/bin/pg_isready: no such file or directory")) }},
 		{name: "the port that it wants for itself", cause: answer.ProbeCommandFailed, says: "fails itself, before it asks anything, which says nothing of the application: ERROR: transport error 202", tale: func(s *tale) { s.probe("app", 4, says(taken)) }},
 		{name: "its arguments", cause: answer.ProbeCommandFailed, says: "nc: unrecognized option: z", tale: func(s *tale) { s.probe("app", 4, says("nc: unrecognized option: z")) }},
 		{name: "it worked before", cause: answer.AppUnhealthy, tale: func(s *tale) {

@@ -106,6 +106,9 @@ func probeCommandFails(p *probing) *finding {
 		return nil
 	}
 	output := p.last.Evidence.Output
+	if said := strings.TrimSpace(output); strings.HasPrefix(said, "exec /") && words.Any(said, words.NoFile, words.ExecFormat) {
+		return p.notRunnable(said)
+	}
 	if !words.ToolFails.In(output) {
 		return nil
 	}
@@ -117,6 +120,19 @@ func probeCommandFails(p *probing) *finding {
 	f.fixes = append(f.fixes, p.h.withoutFixes(p.of, output)...)
 	f.fixes = append(f.fixes, p.h.specFix("correct the probe's command, or probe with httpGet, tcpSocket or grpc, which need no program in the image"))
 	return f
+}
+
+// notRunnable: the kernel refused the command when the runtime's own process had already been started in its
+// place (runc ends with 255 then), for want of what runs it.
+func (p *probing) notRunnable(said string) *finding {
+	return &finding{
+		cause: answer.ProbeCommandFailed, weight: strong, chain: p.chain(),
+		text: fmt.Sprintf("The command of %s is there and cannot be run, because what runs it is missing in the image: the interpreter that a script names in its first line, or a program's loader. The runtime says: %s.", p.what(), quote(said, kept)),
+		fixes: []answer.Fix{
+			p.h.specFix("name another program for the probe (of a wrapper script, the program that it would run), or use an image that has the interpreter; httpGet, tcpSocket and grpc need none"),
+			p.h.inspect("see its first line", p.h.exec(p.run.Container, "head -n 1 "+strings.TrimSuffix(strings.Fields(said)[1], ":"))),
+		},
+	}
 }
 
 // readsDollars are programs, beside shells, whose arguments give $NAME a meaning of its own.

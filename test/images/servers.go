@@ -33,7 +33,8 @@ var servers = []recipe{
 		config:   v1.Config{Env: []string{path}, WorkingDir: "/data", Cmd: []string{"redis-server", "--protected-mode", "no", "--save", ""}},
 	},
 	{
-		// PostgreSQL and PgBouncer. run-postgres makes the database where there is none.
+		// PostgreSQL and PgBouncer. run-postgres makes the database where there is none. What Debian has in
+		// /usr/bin are scripts that need Perl, so the programs themselves come first in PATH.
 		name: "postgres", tag: "postgres:1",
 		packages: []string{"busybox-static", "bash", "postgresql-15", "postgresql-client-15", "pgbouncer", "libpam0g", "libsystemd0", "openssl", "tzdata"},
 		files: map[string]string{
@@ -42,7 +43,7 @@ var servers = []recipe{
 				"[ -e /data/pg/hba ] || { echo 'host all all all trust' >>/data/pg/pg_hba.conf; touch /data/pg/hba; }\n" +
 				"exec postgres -D /data/pg -c unix_socket_directories=/tmp -c listen_addresses='*' -c fsync=off \"$@\"\n",
 		},
-		config: v1.Config{Env: []string{path + ":/usr/lib/postgresql/15/bin", "PGHOST=/tmp", "PGUSER=postgres"}, User: "101:101", Cmd: []string{"sh", "/usr/lib/run-postgres"}},
+		config: v1.Config{Env: []string{"PATH=/usr/lib/postgresql/15/bin:/usr/sbin:/usr/bin:/sbin:/bin", "PGHOST=/tmp", "PGUSER=postgres"}, User: "101:101", Cmd: []string{"sh", "/usr/lib/run-postgres"}},
 	},
 	{
 		name: "mariadb", tag: "mariadb:1",
