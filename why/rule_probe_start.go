@@ -28,7 +28,7 @@ func init() {
 
 // probeSlowStart: killed before it ever was healthy, and still starting.
 func probeSlowStart(p *probing) *finding {
-	if p.kind == fact.Readiness || len(p.before) > 0 || p.run.Started == nil || len(p.failed) == 0 || p.mode != refused && p.mode != silent && p.mode != exitCode && p.mode != answered {
+	if p.kind == fact.Readiness && !p.clientRefused() || len(p.before) > 0 || p.run.Started == nil || len(p.failed) == 0 || p.mode != refused && p.mode != silent && p.mode != exitCode && p.mode != answered {
 		return nil
 	}
 	given := p.until.Sub(p.run.Started.When())

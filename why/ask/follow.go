@@ -179,7 +179,7 @@ func (f *follower) from(ctx context.Context, pod *v1.Pod, a *answer.Answer, v an
 		return hops
 	}
 	if !cluster.MayBeConfigured(v) {
-		return nil
+		return f.undoneFor(ctx, pod, k, v, left)
 	}
 	return f.named(ctx, pod, v, k, asked, left)
 }

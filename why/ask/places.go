@@ -123,6 +123,9 @@ func (k *asker) letDown(a *answer.Answer, called []place) {
 	k.answered = k.answered && !k.late
 }
 
+// hungUpOn says whether its words are that another broke its connection off, and not who.
+func (k *asker) hungUpOn() bool { return !k.names && slices.ContainsFunc(k.said, cluster.BrokeOff) }
+
 // about says whether an error of the asker's own has the name of a Service among its words.
 func (k *asker) about(service *v1.Service) bool {
 	return service != nil && slices.ContainsFunc(k.complaints, func(c answer.Complaint) bool { return !c.Before && cluster.Mentions(c.Text, service.Name) })
@@ -142,8 +145,8 @@ func places(k asker, a *answer.Answer, v answer.Verdict, called []place) []place
 	var all []place
 	at := slices.IndexFunc(a.Reaches, refusedBeside)
 	for _, r := range a.Reaches {
-		if r.How == answer.ReachOpen && !cluster.MayWait(v) {
-			continue // an open connection tells only of who waits for an answer
+		if r.How == answer.ReachOpen && !cluster.MayWait(v) && !k.hungUpOn() {
+			continue // an open connection tells only of who waits for an answer, or was hung up on
 		}
 		if at >= 0 && r.Container != a.Reaches[at].Container && (r.How == answer.ReachOpen || r.How == answer.ReachLately) {
 			continue // who did not listen beside it was not kept waiting by one that it reached

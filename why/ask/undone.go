@@ -3,6 +3,8 @@ package ask
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
@@ -47,6 +49,25 @@ func (f *follower) undone(ctx context.Context, p place, service *v1.Service, lef
 		f.likely = fmt.Sprintf("it asks %s/%s, too, and failed before that", service.Namespace, service.Name)
 	}
 	return found
+}
+
+// undoneFor is the same for one that ends by itself, of the Services that its configuration names and its last
+// words have.
+func (f *follower) undoneFor(ctx context.Context, pod *v1.Pod, k asker, v answer.Verdict, left int) []answer.Hop {
+	if left < mostHops || v.Cause != answer.AppExitError {
+		return nil
+	}
+	said := []cluster.Setting{{Text: strings.Join(append(slices.Clone(v.LastWords), k.said...), "\n")}}
+	for _, p := range f.configured(ctx, pod) {
+		if _, _, named := cluster.Named(said, p.service); !named {
+			continue
+		}
+		p.asker = k
+		if hops := f.undone(ctx, p, p.service, left); len(hops) > 0 {
+			return hops
+		}
+	}
+	return nil
 }
 
 // jobsPod is a pod of a Job, as it is made.

@@ -49,7 +49,7 @@ func belowTraceback(lines []string, i int) bool {
 // of Java's and Go's loggers, of PostgreSQL, nginx, Apache, etcd and klog, the numbers of Node's
 // and of the kernel's, and the marks of a letter or two of stunnel, Telegraf, Android and zerolog.
 var (
-	gravest = regexp.MustCompile(`\b(FATAL|PANIC|SEVERE|CRITICAL|EMERG|ALERT)\b|\t(fatal|panic)\t|[\[:<](?i:emerg|alert|crit|critical|fatal)[\]>]|\b(level|severity)"?[=:] ?"?(fatal|panic|critical|60\b)|\bFTL\b|^<[0-2]>|^(\S+ ){0,2}C \| |^F\d{4} |(?i)\bfatal error\b|(^|: )fatal:|^fatal\b|\bkernel pid terminated\b|\bboot failed\b`)
+	gravest = regexp.MustCompile(`\b(FATAL|PANIC|SEVERE|CRITICAL|EMERG|ALERT)\b|\t(fatal|panic)\t|[\[:<](?i:emerg|alert|crit|critical|fatal)[\]>]|\b(level|severity)"?[=:] ?"?(fatal|panic|critical|60\b)|\bFTL\b|^<[0-2]>|^(\S+ ){0,2}C \| |^F\d{4} |(?i)\bfatal error\b|(^|: )fatal:|^fatal\b|\bkernel pid terminated\b|\bboot failed\b|\binit terminating in do_boot\b`)
 	called  = regexp.MustCompile(`\bERROR\b|\terror\t|[\[:<](?i:error)[\]>]|\b(level|severity)"?[=:] ?"?(error|50\b)|\bERR\b|^<3>|^(\S+ ){0,2}(E \||\[(!|E)\]|E[!/]|!!)(?: |\w+: )|^E\d{4} `)
 	grave   = regexp.MustCompile(`\b\w*(Error|Exception)[:\]]|(?i)^(\S+: )?(error|err|fail):? |\b(can't|cannot|could not|couldn't|unable to|failed to)\b|(?-i:\b(failed|FAILED)\b)|\bpanicked\b|\berror occurred\b|\btimeout occurred\b|^(authentication|authorization|login) (refused|denied): |\berrors?:$|\bsyntax error\b|\bparser? (error|failed)\b|: failure\.?$|\bfailure (trying|connecting|resolving|loading|reading|writing|opening|to)\b|\b(unknown|unrecogni[sz]ed|unsupported|invalid|bad|illegal|wrong) (\w+ )?(option|flag|field|directive|keyword|setting|parameter|variable|command|argument|configuration|key|property|number of arguments)s?\b`)
 	warns   = regexp.MustCompile(`\b(WARN|WARNING)\b|^\d+:[XCSM] .{24} # |\twarn(ing)?\t|\bexit(ed)? (with )?(exit )?(status|code|value) [1-9]|[\[:<][Ww]arn(ing)?[\]>]|\b(level|severity)"?[=:] ?"?(warn|40\b)|\bWRN\b|^<4>|^(\S+ ){0,2}(W \||\[W\]|W[!/])(?: |\w+: )|^W\d{4} |(?i)(^|: )warn(ing)?: `)
@@ -88,7 +88,7 @@ var row = regexp.MustCompile(`^\|( [^|]*\|){2,}$`)
 
 // upshot fits what a runtime says of its end where that is but what came of something that
 // was said before: Erlang's, of its supervisors.
-var upshot = regexp.MustCompile(`(?i)\bkernel pid terminated\b|\bapplication:? \S+ exited with reason:|^crash dump is being written to:|^runtime terminating during boot\b|^compilation failed in require\b|^begin failed--compilation aborted\b`)
+var upshot = regexp.MustCompile(`(?i)\bkernel pid terminated\b|\binit terminating in do_boot\b|\bboot failed$|\bapplication:? \S+ exited with reason:|^crash dump is being written to:|^runtime terminating during boot\b|^compilation failed in require\b|^begin failed--compilation aborted\b`)
 
 // noJVM fits what the JVM's launcher says after it has said why.
 var noJVM = regexp.MustCompile(`^Error: (?:Could not create the Java Virtual Machine|A fatal exception has occurred)`)

@@ -13,13 +13,20 @@ var far = regexp.MustCompile(`(?i)(\d+(?:\.\d+)?)(?:\s?%|\s?(?:/|of|out of)\s?(\
 // number is what differs between two lines that tell of the same.
 var number = regexp.MustCompile(`\d+`)
 
+// worked fits what is progress though it is said only once: so many of all were worked at.
+var worked = regexp.MustCompile(`(?i)\d+ (?:out )?of \d+ (?:\w+ )?(?:read|loaded|done|processed|migrated|imported|indexed|applied|completed|finished|copied|restored|downloaded|scanned|checked|built|replayed|warmed|cached|converted|updated|initiali[sz]ed)\b`)
+
 // Progress is the last line of a log that says how far something came which is not done, where
-// an earlier one says in the same words that it was less far; -1 where none does.
+// an earlier one says in the same words that it was less far, or the very last that so many of all
+// were worked at; -1 where none does.
 func Progress(lines []string) int {
 	for i, line := range slices.Backward(lines) {
 		done, all, ok := howFar(line)
 		if !ok || done >= all {
 			continue
+		}
+		if i == len(lines)-1 && worked.MatchString(Gist(line)) {
+			return i
 		}
 		same := number.ReplaceAllString(Gist(line), "#")
 		for _, earlier := range lines[:i] {

@@ -7,15 +7,18 @@ func TestProgress(t *testing.T) {
 		lines []string
 		want  string
 	}{
-		"of so many":          {[]string{"loading weights: shard 1 of 40", "loading weights: shard 2 of 40"}, "loading weights: shard 2 of 40"},
-		"behind a slash":      {[]string{"2026-11-24 01:33:15 INFO migrating 7/90", "2026-11-24 01:33:17 INFO migrating 9/90"}, "migrating 9/90"},
-		"per cent":            {[]string{"Loading index: 12.5%", "Loading index: 80 %", "Loading index: 93.1%"}, "Loading index: 93.1%"},
-		"in other words":      {[]string{"shard 1 of 40", "replica 2 of 40"}, ""},
-		"done":                {[]string{"shard 1 of 2", "shard 2 of 2"}, ""},
-		"it does not go on":   {[]string{"shard 1 of 40", "shard 1 of 40"}, ""},
-		"once":                {[]string{"shard 1 of 40"}, ""},
-		"the time of the day": {[]string{"11/24 started", "11/24 listening"}, ""},
-		"no lines":            {nil, ""},
+		"of so many":                {[]string{"loading weights: shard 1 of 40", "loading weights: shard 2 of 40"}, "loading weights: shard 2 of 40"},
+		"behind a slash":            {[]string{"2026-11-24 01:33:15 INFO migrating 7/90", "2026-11-24 01:33:17 INFO migrating 9/90"}, "migrating 9/90"},
+		"per cent":                  {[]string{"Loading index: 12.5%", "Loading index: 80 %", "Loading index: 93.1%"}, "Loading index: 93.1%"},
+		"in other words":            {[]string{"shard 1 of 40", "replica 2 of 40"}, ""},
+		"done":                      {[]string{"shard 1 of 2", "shard 2 of 2"}, ""},
+		"it does not go on":         {[]string{"shard 1 of 40", "shard 1 of 40"}, ""},
+		"once":                      {[]string{"shard 1 of 40"}, ""},
+		"once, and that it is work": {[]string{"starting", "price lists: 5 of 40 read"}, "price lists: 5 of 40 read"},
+		"once, and something else":  {[]string{"price lists: 5 of 40 read", "listening on 8080"}, ""},
+		"once, and all of it":       {[]string{"price lists: 40 of 40 read"}, ""},
+		"the time of the day":       {[]string{"11/24 started", "11/24 listening"}, ""},
+		"no lines":                  {nil, ""},
 	} {
 		got := ""
 		if i := Progress(test.lines); i >= 0 {
