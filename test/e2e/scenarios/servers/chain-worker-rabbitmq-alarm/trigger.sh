@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+said "startup complete" rabbitmq
+again subject; sleep 10

@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said "startup complete"; sleep 16
