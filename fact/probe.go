@@ -158,6 +158,7 @@ const (
 	HTTP1   Protocol = "HTTP/1"
 	HTTP2   Protocol = "HTTP/2"
 	Proxied Protocol = "PROXY"
+	FastCGI Protocol = "FastCGI"
 )
 
 func (Probed) Kind() Kind     { return "Probed" }

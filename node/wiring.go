@@ -164,12 +164,12 @@ func newSenses(g ground, r reports, s stores, p *probes, closing *closers) (sens
 	if c.NoProbeAgain {
 		return all, nil
 	}
-	prober, err := probe.NewProber(nil, g.log)
+	prober, err := probe.NewProber(execProbe(g.runtime), g.log)
 	if err != nil {
 		return all, fmt.Errorf("start the prober that asks again: %w", err)
 	}
 	closing.add(prober.Close)
-	all.reprobe = &sense.Reprobe{Ask: prober.Ask, Hello: prober.Hello, Target: p.target}
+	all.reprobe = &sense.Reprobe{Ask: prober.Ask, Hello: prober.Hello, Target: p.target, Commands: true}
 	return all, nil
 }
 

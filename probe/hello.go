@@ -30,7 +30,7 @@ func (p *Prober) Hello(ctx context.Context, t Target, each time.Duration) fact.P
 	case pl.handler == fact.GRPC:
 		hellos = append(hellos, hello{fact.HTTP1, helloHTTP})
 	case pl.handler == fact.HTTPGet && pl.get.wire != nil:
-		hellos = append(hellos, hello{fact.HTTP2, helloHTTP2}, hello{fact.Proxied, func(_ context.Context, c net.Conn) bool { return helloProxied(c, pl.get.wire) }})
+		hellos = append(hellos, hello{fact.HTTP2, helloHTTP2}, hello{fact.FastCGI, helloFastCGI}, hello{fact.Proxied, func(_ context.Context, c net.Conn) bool { return helloProxied(c, pl.get.wire) }})
 	default:
 		return ""
 	}
@@ -83,6 +83,20 @@ func helloHTTP2(_ context.Context, conn net.Conn) bool {
 	}
 	length := int(head[0])<<16 | int(head[1])<<8 | int(head[2])
 	return head[3] == settings && binary.BigEndian.Uint32(head[5:]) == 0 && length%6 == 0 && length <= 1<<14
+}
+
+// helloFastCGI asks for the values that each application of FastCGI knows, which it answers by itself
+// (FastCGI Specification 1.0, 4.1: FCGI_GET_VALUES).
+func helloFastCGI(_ context.Context, conn net.Conn) bool {
+	const version, getValues, result = 1, 9, 10
+	const name = "FCGI_MAX_CONNS"
+	body := append([]byte{byte(len(name)), 0}, name...)
+	if _, err := conn.Write(append([]byte{version, getValues, 0, 0, 0, byte(len(body)), 0, 0}, body...)); err != nil {
+		return false
+	}
+	var head [8]byte
+	_, err := io.ReadFull(conn, head[:])
+	return err == nil && head[0] == version && head[1] == result && head[2] == 0 && head[3] == 0
 }
 
 // helloProxied is the request after the line that a load balancer puts before it (the

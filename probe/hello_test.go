@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/fcgi"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -34,6 +35,18 @@ func serve(t *testing.T, each func(net.Conn)) int {
 			go each(c)
 		}
 	}()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// fastCGI is an application as it is asked by a web server.
+func fastCGI(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() { _ = fcgi.Serve(l, http.NotFoundHandler()) }()
 	return l.Addr().(*net.TCPAddr).Port
 }
 
@@ -86,6 +99,7 @@ func TestHello(t *testing.T) {
 		"TLS that demands a certificate": {getOf(tlsPort(&tls.Config{ClientAuth: tls.RequireAnyClientCert, MaxVersion: tls.VersionTLS12})), fact.TLS},
 		"gRPC":                           {getOf(grpcPort), fact.HTTP2},
 		"the PROXY protocol":             {getOf(proxied), fact.Proxied},
+		"FastCGI":                        {getOf(fastCGI(t)), fact.FastCGI},
 		"nothing":                        {getOf(serve(t, cut)), ""},
 		"a complaint, whatever is said":  {getOf(complains), ""},
 		"HTTP, where gRPC is asked":      {asGRPC(listen(t, http.NotFoundHandler())), fact.HTTP1},

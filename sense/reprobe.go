@@ -27,6 +27,9 @@ type Reprobe struct {
 	// Target finds what a probe asks.
 	Target func(probe.Key) (probe.Target, bool)
 
+	// Commands says that a probe's command may be run once more, too: by who runs it anyhow.
+	Commands bool
+
 	mu sync.Mutex
 	// asked is when each probe was last asked again; busy are those under way.
 	asked map[probe.Key]time.Time
@@ -62,7 +65,7 @@ func (a *Reprobe) Run(ctx context.Context, known pods.Registry, emit func(fact.F
 func (a *Reprobe) Hear(f fact.Fact) {
 	b, ok := f.Body.(fact.Probed)
 	at := a.Load()
-	if at == nil || !ok || b.Verdict != fact.Failure || b.Evidence == nil || !b.Evidence.Timeout && !cut(b) || b.Evidence.Handler == fact.Exec {
+	if at == nil || !ok || b.Verdict != fact.Failure || b.Evidence == nil || !b.Evidence.Timeout && !cut(b) || b.Evidence.Handler == fact.Exec && !a.Commands {
 		return
 	}
 	key := probe.Key{Pod: f.Pod.UID, Container: f.Container, Kind: b.Probe, Attempt: f.Attempt}

@@ -154,6 +154,20 @@ func TestDoesNotAsk(t *testing.T) {
 	new(Reprobe).Hear(timedOut("httpGet")) // it does not run
 }
 
+// Who runs probes itself may run a command once more.
+func TestRunsACommandAgain(t *testing.T) {
+	a, w := newAsked(t, 1)
+	a.Commands = true
+	a.Hear(timedOut("exec"))
+	if p := <-w.patience; p != 10*time.Second {
+		t.Errorf("waits %v, want 10 s", p)
+	}
+	w.answer <- fact.Probed{Verdict: fact.Success, Evidence: &fact.Evidence{Handler: fact.Exec}}
+	if b := (<-w.facts).Body.(fact.AskedAgain); b.Verdict != fact.Success || b.Cut {
+		t.Errorf("told %+v", b)
+	}
+}
+
 // What was cut may be of another protocol, and what was told is told only once.
 func TestSaysHello(t *testing.T) {
 	after := func(e fact.Evidence) fact.Fact {

@@ -74,7 +74,7 @@ func without(facts []fact.Fact, kind fact.Kind) []fact.Fact {
 // is left is true as well, only further from the root: an application that says no
 // says so, whatever made it; a process that ended ended.
 var lesser = map[fact.Kind][][2]answer.Cause{
-	"AskedAgain": {{answer.ProbeWrongScheme, answer.AppUnhealthy}, {answer.ProbeProtocol, answer.AppUnhealthy}, {answer.ProbeWrongScheme, answer.ProbeProtocol}, {answer.ProbeProtocol, answer.AppHang}},
+	"AskedAgain": {{answer.ProbeTimeoutTooShort, answer.ProbeCommandFailed}, {answer.ProbeWrongScheme, answer.AppUnhealthy}, {answer.ProbeProtocol, answer.AppUnhealthy}, {answer.ProbeWrongScheme, answer.ProbeProtocol}, {answer.ProbeProtocol, answer.AppHang}},
 	"Looked": {
 		{answer.ProbeWrongPort, answer.MeshSidecarAnswered},
 		{answer.AppNotListening, answer.MeshSidecarAnswered},

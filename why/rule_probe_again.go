@@ -17,7 +17,7 @@ func init() {
 	probeRules.add(
 		rule[*probing]{
 			name: "probe-answers-after-timeout", causes: []answer.Cause{answer.ProbeTimeoutTooShort, answer.AppOverloaded, answer.AppUnhealthy},
-			needs:   "a patient request after a timeout, which was answered later than the timeout; quick answers before make it app-overloaded, an answer that is a failure app-unhealthy",
+			needs:   "a patient request after a timeout, which was answered later than the timeout, or a command that was run once more and ended well later than that; quick answers before make it app-overloaded, an answer that is a failure app-unhealthy",
 			against: "an answer that came in time",
 			yields:  stalling,
 			judge:   probeAnswersAfterTimeout,
@@ -95,7 +95,7 @@ var stalling = []string{"probe-throttled", "probe-node-cpu", "probe-child-oom", 
 // probeAnswersAfterTimeout: the answer comes, only later than the probe waits.
 func probeAnswersAfterTimeout(p *probing) *finding {
 	at, _ := p.again()
-	if p.mode != silent || at == nil {
+	if p.mode != silent && p.mode != commandLate || at == nil {
 		return nil
 	}
 	b := fact.Of[fact.AskedAgain](at)
@@ -118,6 +118,8 @@ func probeAnswersAfterTimeout(p *probing) *finding {
 	case quick > 0 && quick > 2*slow:
 		f.cause = answer.AppOverloaded
 		f.text = fmt.Sprintf("The application became slow: it had answered %s within %s, and now takes %s when it is asked again with more time; the probe allows %s.", p.what(), prose.Span(p.timeout()/5), prose.Span(b.Took), prose.Span(p.timeout()))
+	case p.mode == commandLate:
+		f.text = fmt.Sprintf("The command of %s ends well, but late: run once more with more time, it took %s; the probe allows %s.", p.what(), prose.Span(b.Took), prose.Span(p.timeout()))
 	case p.halfSeen():
 		f.possibly()
 		f.text = "it answers late; how quickly it answered before is not known"

@@ -241,9 +241,17 @@ func probeCommandLate(p *probing) *finding {
 	if p.mode != commandLate {
 		return nil
 	}
+	came, silent := p.again()
+	if came != nil {
+		return nil // it ends well, only later
+	}
+	nor := ""
+	if silent != nil {
+		nor = fmt.Sprintf(", nor within %s when it was run once more", prose.Span(fact.Of[fact.AskedAgain](silent).Patience))
+	}
 	return &finding{
-		cause: answer.ProbeCommandFailed, weight: fair, chain: p.chain(),
-		text:  fmt.Sprintf("The command of %s does not end within its timeout of %s.", p.what(), prose.Span(p.timeout())),
+		cause: answer.ProbeCommandFailed, weight: fair, chain: p.chain(silent),
+		text:  fmt.Sprintf("The command of %s does not end within its timeout of %s%s.", p.what(), prose.Span(p.timeout()), nor),
 		fixes: []answer.Fix{p.h.inspect("see how long it takes", "time "+p.h.exec(p.run.Container, p.command())), p.h.specFix(fmt.Sprintf("make it quicker, or raise %s of container %s (now %d) above that", p.field("timeoutSeconds"), p.run.Container, prose.Seconds(p.timeout())))},
 	}
 }

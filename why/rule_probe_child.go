@@ -15,7 +15,7 @@ func init() {
 	probeRules.add(
 		rule[*probing]{
 			name: "probe-child-oom", causes: oomCauses,
-			needs:   "the kernel's record of a child's OOM kill at most 15 s before the first failure, or of timeouts at most 15 s after the last and before the end, and this or another probe of the container that had worked, in this run or an earlier one; a kill while the first attempt waited, or during each of two or more that broke off, makes it certain",
+			needs:   "the kernel's record of a child's OOM kill at most 15 s before the first failure, or of timeouts at most 15 s after the last and before the end, and this or another probe of the container that had worked, in this run or an earlier one; a kill while the first attempt waited, or during each of two or more that broke off, or one at least between each two of those that were late, makes it certain",
 			against: "an answer that memory does not explain, such as 404; a failure that it said itself, where good answers came after the kill, or after three earlier ones",
 			judge:   probeChildOOM,
 		},
@@ -105,6 +105,8 @@ func probeChildOOM(p *probing) *finding {
 	case p.mode == exitCode && p.ownCommandKilled(kills):
 	case (p.mode == exitCode || p.mode == answered) && p.livedThrough(kills[0]) >= usual:
 		f.weight = weak
+	case p.late() && p.diedAllTheWhile(kills):
+		f.weight = certain // whoever is to answer is killed again and again
 	case p.mode == exitCode, p.mode == answered && (p.told() || p.wellSince(kills)), !p.told() && !p.worked() && !p.anotherWorked():
 		f.weight = fair
 	case p.late() && p.struck(kills):
@@ -205,6 +207,17 @@ func (p *probing) struck(kills []*fact.Fact) bool {
 	return slices.ContainsFunc(kills, func(f *fact.Fact) bool {
 		return !f.When().After(p.from) && p.from.Sub(f.When()) <= p.timeout()
 	})
+}
+
+// diedAllTheWhile says whether there was a kill, at least, between each two of the attempts that were not answered.
+func (p *probing) diedAllTheWhile(kills []*fact.Fact) bool {
+	for i := 1; i < len(p.failed); i++ {
+		from, until := p.failed[i-1].When(), p.failed[i].Seen
+		if !slices.ContainsFunc(kills, func(f *fact.Fact) bool { return !f.When().Before(from) && !f.When().After(until) }) {
+			return false
+		}
+	}
+	return len(p.failed) > 1 && len(kills) >= usual
 }
 
 // diedMeanwhile says whether there was a kill during each attempt that broke off, of at least

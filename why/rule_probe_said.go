@@ -136,6 +136,9 @@ func (p *probing) voiced(f *finding) {
 	if at, meanwhile := p.saidMeanwhile(); c.at == nil {
 		c.at, c.said = at, meanwhile
 	}
+	if f.cause == answer.AppSlowStart && words.Trouble([]string{c.said}, false) == "" {
+		return // who starts warns of this and that
+	}
 	if c.at != nil && !words.Within(said, c.said) {
 		f.because = append(slices.Clip(f.because), itsLogAt(c.said, c.place))
 		f.chain = append(slices.Clip(f.chain), links(c.at)...)

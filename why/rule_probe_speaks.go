@@ -16,7 +16,7 @@ func init() {
 	probeRules.add(
 		rule[*probing]{
 			name: "probe-speaks-otherwise", causes: []answer.Cause{answer.ProbeProtocol, answer.ProbeWrongScheme},
-			needs:   "attempts that were cut, or answered in what is no HTTP/1, or of a client of gRPC that got no answer; no success ever; and the beginning of another protocol (TLS, HTTP/2, HTTP after a PROXY line) that was answered in kind on the same port",
+			needs:   "attempts that were cut, or answered in what is no HTTP/1, or of a client of gRPC that got no answer; no success ever; and the beginning of another protocol (TLS, HTTP/2, FastCGI, HTTP after a PROXY line) that was answered in kind on the same port",
 			against: "a success, ever; a mesh, whose sidecar takes all connections",
 			seesAll: true,
 			judge:   probeSpeaksOtherwise,
@@ -74,6 +74,9 @@ func probeSpeaksOtherwise(p *probing) *finding {
 	case fact.Proxied:
 		f.text = fmt.Sprintf("Port %d of container %s wants the line of the PROXY protocol before each request, which a load balancer sends", p.port(), p.run.Container)
 		f.fixes = []answer.Fix{p.h.specFix("probe at a port without the PROXY protocol, or with tcpSocket")}
+	case fact.FastCGI:
+		f.text = instead + " FastCGI, which a web server speaks with it (PHP-FPM does)"
+		f.fixes = []answer.Fix{p.h.specFix("probe with tcpSocket, or ask the web server in front of it; PHP-FPM's own ping.path is asked by FastCGI, too (exec: cgi-fcgi)")}
 	case fact.HTTP1:
 		f.text = instead + " HTTP/1"
 		f.fixes = []answer.Fix{p.h.specFix("make it an httpGet probe, or ask at the port that speaks gRPC")}

@@ -28,7 +28,7 @@ func init() {
 
 // probeSlowStart: killed before it ever was healthy, and still starting.
 func probeSlowStart(p *probing) *finding {
-	if p.kind == fact.Readiness && !p.clientRefused() || len(p.before) > 0 || p.run.Started == nil || len(p.failed) == 0 || p.mode != refused && p.mode != silent && p.mode != exitCode && p.mode != answered {
+	if p.kind == fact.Readiness && !p.clientRefused() && (p.mode != refused || p.progress() == "") || len(p.before) > 0 || p.run.Started == nil || len(p.failed) == 0 || p.mode != refused && p.mode != silent && p.mode != exitCode && p.mode != answered {
 		return nil
 	}
 	given := p.until.Sub(p.run.Started.When())
@@ -39,6 +39,9 @@ func probeSlowStart(p *probing) *finding {
 			p.h.specFix(fmt.Sprintf("give container %s a startupProbe that allows more than %s, as with periodSeconds: 10 and failureThreshold: %d", p.run.Container, prose.Span(given), max(3, prose.Seconds(2*given)/10))),
 			p.h.inspect("see how far it came", p.h.kubectl("logs %s -c %s -p", p.h.Pod.Name, p.run.Container)),
 		},
+	}
+	if p.kind == fact.Readiness {
+		f.fixes = f.fixes[1:] // nothing ends it for that
 	}
 	ended := p.run.Kill != nil || p.run.Exit != nil
 	if !ended {
@@ -98,6 +101,9 @@ func (p *probing) progress() string {
 		lines, at = b.Said, b.SaidAt
 	}
 	i, least := words.Progress(lines), stillGoing
+	if i < 0 {
+		i = words.Stepping(lines)
+	}
 	if p.run.Started != nil {
 		least = max(least, p.until.Sub(p.run.Started.When())/4)
 	}

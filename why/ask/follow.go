@@ -129,11 +129,14 @@ func (f *follower) from(ctx context.Context, pod *v1.Pod, a *answer.Answer, v an
 	k := newAsker(pod, a, v)
 	k.top = f.lastWell
 	called := f.called(ctx, pod, a, v)
-	k.letDown(a, called)
+	k.letDown(a, v, called)
 	if v.Cause == answer.InitWaiting { // what it says that it waits for goes before whom it asks for that
 		if hops := f.jobs(ctx, pod, a, v, k, left); len(hops) > 0 {
 			return hops
 		}
+	}
+	if hops := f.unmigrated(ctx, pod, a, v, left); len(hops) > 0 {
+		return hops
 	}
 	var guessed []way
 	for _, p := range places(k, a, v, called) {
@@ -178,7 +181,7 @@ func (f *follower) from(ctx context.Context, pod *v1.Pod, a *answer.Answer, v an
 	if hops := f.fellows(ctx, pod, a, v, k, left); len(hops) > 0 {
 		return hops
 	}
-	if !cluster.MayBeConfigured(v) {
+	if !cluster.MayBeConfigured(v) && !k.handsOn {
 		return f.undoneFor(ctx, pod, k, v, left)
 	}
 	return f.named(ctx, pod, v, k, asked, left)

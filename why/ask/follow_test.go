@@ -700,6 +700,22 @@ func TestFollow(t *testing.T) {
 		"a Job that failed asks the same": {func(w *town) {
 			w.leftPaused("the Job's own error", 20*time.Second)
 		}, answer.AppExitError, "shop/maintenance-x", 2},
+		"its database has no tables, and the Job that makes them is not done": {func(w *town) {
+			w.unmigrated(false)
+		}, answer.AppExitError, "shop/migrate-x", 1},
+		"its database has no tables, and the Job that makes them is done": {func(w *town) {
+			w.unmigrated(true)
+		}, answer.AppUnhealthy, "", 0},
+		"it ends as it reaches nobody, and one that it is configured for is not well": {func(w *town) {
+			w.pod("web1", 80, answer.Restarted, answer.Verdict{Cause: answer.AppExitError, Text: "It ended.", LastWords: []string{"Traceback (most recent call last):", "pika.exceptions.AMQPConnectionError"}})
+			w.pods.Items[0].Spec.Containers = []v1.Container{{Name: "web", Env: []v1.EnvVar{{Name: "AMQP_URL", Value: "amqp://queue2:5672/"}}}}
+			w.pod("queue2", 5672, answer.NotReady, answer.Verdict{Cause: answer.AppUnhealthy, Text: "It says no."})
+		}, answer.AppUnhealthy, "shop/queue2", 1},
+		"it ends for something else, and one that it is configured for is not well": {func(w *town) {
+			w.pod("web1", 80, answer.Restarted, answer.Verdict{Cause: answer.AppExitError, Text: "It ended.", LastWords: []string{"Traceback (most recent call last):", "KeyError: 'SECRET'"}})
+			w.pods.Items[0].Spec.Containers = []v1.Container{{Name: "web", Env: []v1.EnvVar{{Name: "AMQP_URL", Value: "amqp://queue2:5672/"}}}}
+			w.pod("queue2", 5672, answer.NotReady, answer.Verdict{Cause: answer.AppUnhealthy, Text: "It says no."})
+		}, answer.AppExitError, "", 0},
 		"a Job that failed long before": {func(w *town) {
 			w.leftPaused("the Job's own error", time.Hour)
 		}, answer.AppHang, "shop/pooler2", 1},

@@ -109,13 +109,16 @@ func newAsker(pod *v1.Pod, a *answer.Answer, v answer.Verdict) asker {
 
 // letDown takes one that fails for one that hands on another's failure, where its own words say
 // that, and not whose: called are those that they call by their names.
-func (k *asker) letDown(a *answer.Answer, called []place) {
+func (k *asker) letDown(a *answer.Answer, v answer.Verdict, called []place) {
 	k.calls = map[string]bool{}
 	for _, p := range called {
 		k.names, k.calls[p.key()] = true, true
 	}
 	if (k.failing || k.mute) && !k.names && !k.own && cluster.SaysAnothers(a) {
 		k.handsOn, k.failing, k.nameless = true, false, cluster.BreaksOff(a)
+	}
+	if v.Cause == answer.AppExitError && !k.names && slices.ContainsFunc(k.said, cluster.ReachesNobody) {
+		k.handsOn = true
 	}
 	for _, c := range a.Complaints {
 		k.late = k.late || c.Another && !c.Before && cluster.TimesOut(answer.Verdict{}, c.Text)

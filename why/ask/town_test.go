@@ -240,6 +240,22 @@ func (w *town) leftPaused(says string, ago time.Duration) {
 	w.since("maintenance-x", ago)
 }
 
+// unmigrated is a town where one says that its database has no table, and a Job that asks the same database,
+// too, is done or fails.
+func (w *town) unmigrated(done bool) {
+	w.pod("web1", 80, answer.NotReady, saysNo(500))
+	w.pods.Items[0].Spec.Containers = []v1.Container{{Name: "web", Env: []v1.EnvVar{{Name: "DB", Value: "postgres://db2:5432/shop"}}}}
+	w.says("web1", `psycopg2.errors.UndefinedTable: relation "settings" does not exist`, false)
+	w.pod("db2", 5432, answer.Healthy, answer.Verdict{Cause: answer.None})
+	w.job("migrate")
+	j := &w.jobs.Items[0]
+	j.Spec.Template.Spec.Containers = []v1.Container{{Name: "psql", Command: []string{"psql", "-h", "db2", "-f", "/sql"}}}
+	if done {
+		j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: v1.ConditionTrue}}
+	}
+	w.pod("migrate-x", 1, answer.Failed, answer.Verdict{Cause: answer.AppExitError, Text: "It ended: password authentication failed."})
+}
+
 // lacksReplicas is a town where one asks a store that takes nothing without a replica, and one
 // that its configuration has ask that store, too, has no node.
 func (w *town) lacksReplicas(image string) {

@@ -51,6 +51,41 @@ func (f *follower) undone(ctx context.Context, p place, service *v1.Service, lef
 	return found
 }
 
+// unmigrated leads from one whose words are that a database lacks what is to be made there to the one Job that
+// asks the same database, and is not done.
+func (f *follower) unmigrated(ctx context.Context, pod *v1.Pod, a *answer.Answer, v answer.Verdict, left int) []answer.Hop {
+	if left < mostHops || !slices.ContainsFunc(cluster.Words(a, v), cluster.LacksSchema) {
+		return nil
+	}
+	list, err := f.client.BatchV1().Jobs(pod.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil || len(list.Items) == 0 {
+		return nil
+	}
+	asked := f.configured(ctx, pod)
+	var found []answer.Hop
+	for i := range list.Items {
+		o := &list.Items[i]
+		settings := f.settings(ctx, jobsPod(o))
+		n := slices.IndexFunc(asked, func(p place) bool {
+			_, _, named := cluster.Named(settings, p.service)
+			return named
+		})
+		if n < 0 || cluster.Completed(o) || metav1.IsControlledBy(pod, o) {
+			continue
+		}
+		hops := f.job(ctx, o, fmt.Sprintf("Job %s/%s asks %s, too, and is not done", o.Namespace, o.Name, asked[n].host), v, asker{}, left)
+		if len(hops) == 0 {
+			continue
+		}
+		if found != nil {
+			return nil // nobody knows which of them it is
+		}
+		found = hops
+		f.likely = fmt.Sprintf("what %s lacks is made by a Job, mostly, and this one, which asks it, too, is not done", asked[n].host)
+	}
+	return found
+}
+
 // undoneFor is the same for one that ends by itself, of the Services that its configuration names and its last
 // words have.
 func (f *follower) undoneFor(ctx context.Context, pod *v1.Pod, k asker, v answer.Verdict, left int) []answer.Hop {

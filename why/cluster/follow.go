@@ -152,6 +152,19 @@ func Done(a *answer.Answer) int {
 // gateways fits the answers with which a gateway hands on that another fails (RFC 9110, 15.6.3 to 5).
 var gateways = regexp.MustCompile(`\b50[234]\b`)
 
+// ReachesNobody says whether words are those of one whose connection did not come about, or was ended by whom
+// it asked.
+func ReachesNobody(said string) bool {
+	_, _, unreached := words.Unreached(said)
+	return unreached || words.BreaksOff(said)
+}
+
+// awaitsMigrations fits words of one that waits until a database has what it is to have.
+var awaitsMigrations = regexp.MustCompile(`(?i)\bwait\w*\b.{0,20}\bmigrations?\b`)
+
+// LacksSchema says whether words are that a database does not have what a program expects there.
+func LacksSchema(said string) bool { return words.NoTable.In(said) || awaitsMigrations.MatchString(said) }
+
 // GatewayFailed says whether words are those of one that was given such an answer.
 func GatewayFailed(said string) bool { return words.LetDown.In(said) && gateways.MatchString(said) }
 

@@ -238,11 +238,13 @@ func gravity(lines []string, i int, gist string) int {
 	switch {
 	case gist == "", level.MatchString(gist), hasOnlyLevel.MatchString(gist):
 		return empty
+	case raised.MatchString(trimmed), belowTraceback(lines, i): // which may look like a function's name
+		return reason
 	case i > 0 && Frame(lines[i-1], line), i == 0 && Frame("", line), Frame("", gist), Frame("", leading.ReplaceAllString(gist, "")), poor.MatchString(gist), crash.MatchString(gist), row.MatchString(trimmed), strings.HasPrefix(trimmed, "Traceback "), noJVM.MatchString(gist):
 		return parting
 	case clientLeft.MatchString(gist), aRequest(line):
 		return plain
-	case GivesReason(trimmed), raised.MatchString(trimmed), belowTraceback(lines, i):
+	case GivesReason(trimmed):
 		return reason
 	}
 	if strings.HasPrefix(line, "{") {

@@ -40,6 +40,46 @@ func Progress(lines []string) int {
 	return -1
 }
 
+// steps fits words of work that is done step by step as a program starts.
+var steps = regexp.MustCompile(`(?i)\b(?:migrat|upgrad|import|index|appl(?:y|ied)|restor|download|replay|convert|seed|unpack|extract|load|install|compil|copy|copied)\w*\b`)
+
+// Stepping is the last line of a log where it and those before tell of one step of work after another, by the
+// same first words and numbers that rise; -1 where they do not.
+func Stepping(lines []string) int {
+	last, n := len(lines)-1, 1
+	if last < 0 || !steps.MatchString(Gist(lines[last])) || Any(lines[last], Waits, TooLate) || Complains(lines[last]) {
+		return -1
+	}
+	words, at := step(lines[last])
+	for _, line := range slices.Backward(lines[:last]) {
+		same, before := step(line)
+		if same != words || before >= at {
+			break
+		}
+		at = before
+		n++
+	}
+	if n < 2 || words == "" {
+		return -1
+	}
+	return last
+}
+
+// step is what a line says up to its last number, with # for each number, and that number.
+func step(line string) (words string, n int) {
+	gist := Gist(line)
+	all := number.FindAllStringIndex(gist, -1)
+	if len(all) == 0 {
+		return "", 0
+	}
+	last := all[len(all)-1]
+	n, err := strconv.Atoi(gist[last[0]:last[1]])
+	if err != nil {
+		return "", 0
+	}
+	return number.ReplaceAllString(gist[:last[0]], "#"), n
+}
+
 func howFar(line string) (done, all float64, ok bool) {
 	m := far.FindStringSubmatch(Gist(line))
 	if m == nil {

@@ -30,8 +30,29 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+func TestStepping(t *testing.T) {
+	for name, test := range map[string]struct {
+		lines []string
+		want  bool
+	}{
+		"migrations":         {[]string{"Starting", `Migrating schema "public" to version "45"`, `Migrating schema "public" to version "46"`}, true},
+		"upgrades":           {[]string{"INFO [alembic.runtime.migration] Running upgrade 0000 -> 0001, users", "INFO [alembic.runtime.migration] Running upgrade 0001 -> 0002, groups"}, true},
+		"one":                {[]string{`Migrating schema "public" to version "46"`}, false},
+		"the same again":     {[]string{`Migrating to version 46`, `Migrating to version 46`}, false},
+		"something after it": {[]string{`Migrating to version 45`, `Migrating to version 46`, "listening on 8080"}, false},
+		"tries":              {[]string{"loading failed: connection refused (try 1)", "loading failed: connection refused (try 2)"}, false},
+		"no work":            {[]string{"tick 1", "tick 2", "tick 3"}, false},
+		"no lines":           {nil, false},
+	} {
+		if got := Stepping(test.lines) >= 0; got != test.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 func FuzzProgress(f *testing.F) {
 	f.Add("shard 1 of 40", "shard 2 of 40")
 	f.Add("1%", "99999999999999999999999%")
-	f.Fuzz(func(_ *testing.T, a, b string) { Progress([]string{a, b}) })
+	f.Add("Migrating to version 45", "Migrating to version 99999999999999999999999")
+	f.Fuzz(func(_ *testing.T, a, b string) { Progress([]string{a, b}); Stepping([]string{a, b}) })
 }
