@@ -95,8 +95,14 @@ func probeChildOOM(p *probing) *finding {
 		return nil
 	}
 	f := &finding{weight: strong, chain: p.chain(kills[max(0, len(kills)-mostKills):]...)}
-	last := oomRecord(fact.Of[fact.OOMKilled](kills[len(kills)-1]))
-	p.h.blameOOM(f, p.run, kills[len(kills)-1])
+	newest := kills[len(kills)-1]
+	for _, k := range kills { // not each record of many came whole
+		if fact.Of[fact.OOMKilled](k).Limit > 0 {
+			newest = k
+		}
+	}
+	last := oomRecord(fact.Of[fact.OOMKilled](newest))
+	p.h.blameOOM(f, p.run, newest)
 	switch {
 	case p.mode == broken && p.diedMeanwhile(kills):
 		f.weight = certain // who was to answer was killed

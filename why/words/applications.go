@@ -295,10 +295,10 @@ var (
 	Waits = fits("start scripts (wait-for-it, dockerize) and clients that try again",
 		`(?i)\b(waiting|wait|still waiting) (for|until|on)\b|\b(retrying|reconnecting|trying to (connect|reach))\b`,
 		"waiting for db:5432", "Reconnecting in 5 s").except(served)
-	// served is what a server or a worker waits for that is well: others to come to it.
-	served = fits("servers and workers that are idle",
-		`(?i)\b(connections?|requests?|messages?|jobs?|tasks?|work|events?|clients?|commands?|input|signals?|queries|changes|shutdown|termination)\b`,
-		" [*] Waiting for messages. To exit press CTRL+C")
+	// served is what a server or a worker waits for that is well: others to come to it, or itself.
+	served = fits("servers and workers that are idle; uvicorn 0.30",
+		`(?i)\b(connections?|requests?|messages?|jobs?|tasks?|work|events?|clients?|commands?|input|signals?|queries|changes|shutdown|termination|(application|server) start-?up)\b`,
+		"INFO: Waiting for application startup.", " [*] Waiting for messages. To exit press CTRL+C")
 	// Asked is the host that a command asks: by the variable that Kubernetes sets for a
 	// Service, by a URL, as host:port, or as the clients of databases take it.
 	Asked = fits("shells, curl and wget, nc of busybox, clients of PostgreSQL, Redis and MySQL",
