@@ -1,0 +1,5 @@
+. "$(dirname "$0")/../../lib.sh"
+ready php
+again mariadb
+said "GET /status.php"
+sleep 10

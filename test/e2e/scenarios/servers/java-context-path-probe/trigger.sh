@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said "with context path"; sleep 15
