@@ -55,6 +55,22 @@ func (p *probing) again() (came, silent *fact.Fact) {
 	return came, silent
 }
 
+// endsElsewhen is when a command that never ends in time was run once more, with more time, in another run of the
+// container, and ended well; nil where that was not so.
+func (p *probing) endsElsewhen() *fact.Fact {
+	if p.mode != commandLate || len(p.ever) > 0 {
+		return nil
+	}
+	for _, r := range slices.Backward(p.h.Runs(p.run.Container)) {
+		for _, f := range slices.Backward(r.Again) {
+			if b := fact.Of[fact.AskedAgain](f); b.Probe == p.kind && answerCame(b) && b.Took > p.timeout() {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
 // againLasts is how long before the attempts at hand a patient request still tells of
 // them: the node makes one a minute, and waits half of one for its answer.
 const againLasts = 2 * time.Minute
@@ -95,6 +111,7 @@ var stalling = []string{"probe-throttled", "probe-node-cpu", "probe-child-oom", 
 // probeAnswersAfterTimeout: the answer comes, only later than the probe waits.
 func probeAnswersAfterTimeout(p *probing) *finding {
 	at, _ := p.again()
+	at = newer(at, p.endsElsewhen())
 	if p.mode != silent && p.mode != commandLate || at == nil {
 		return nil
 	}

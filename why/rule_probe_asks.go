@@ -242,7 +242,7 @@ func probeCommandLate(p *probing) *finding {
 		return nil
 	}
 	came, silent := p.again()
-	if came != nil {
+	if came != nil || p.endsElsewhen() != nil {
 		return nil // it ends well, only later
 	}
 	nor := ""

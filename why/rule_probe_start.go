@@ -28,7 +28,7 @@ func init() {
 
 // probeSlowStart: killed before it ever was healthy, and still starting.
 func probeSlowStart(p *probing) *finding {
-	if p.kind == fact.Readiness && !p.clientRefused() && (p.mode != refused || p.progress() == "") || len(p.before) > 0 || p.run.Started == nil || len(p.failed) == 0 || p.mode != refused && p.mode != silent && p.mode != exitCode && p.mode != answered {
+	if p.kind == fact.Readiness && !p.clientRefused() && (p.mode != refused && p.mode != silent || !p.tellsProgress()) || len(p.before) > 0 || p.run.Started == nil || len(p.failed) == 0 || p.mode != refused && p.mode != silent && p.mode != exitCode && p.mode != answered {
 		return nil
 	}
 	given := p.until.Sub(p.run.Started.When())
@@ -52,9 +52,12 @@ func probeSlowStart(p *probing) *finding {
 		f.because = []string{fmt.Sprintf("It says so itself%s.", saying(ev.Output))}
 		return f
 	}
-	if said := p.progress(); said != "" { // it may listen already
+	if said, before := p.progressLately(); said != "" { // it may listen already
 		f.weight = strong
 		f.because = []string{fmt.Sprintf("Its log says how far it had come: “%s”.", prose.Brief(said, quoted))}
+		if before {
+			f.because = []string{fmt.Sprintf("The log of the run before it, which was ended while it started, says how far that had come: “%s”.", prose.Brief(said, quoted))}
+		}
 		return f
 	}
 	at, look, ok := p.look()
@@ -89,6 +92,31 @@ func probeSlowStart(p *probing) *finding {
 		f.fixes = append(f.fixes, p.h.limitsFix("or raise the CPU limit of container "+p.run.Container))
 	}
 	return f
+}
+
+// tellsProgress: see progressLately.
+func (p *probing) tellsProgress() bool {
+	said, _ := p.progressLately()
+	return said != ""
+}
+
+// progressLately is the same of the run, or, where it is younger than the one before was when a probe ended that,
+// of that one: it does the same again.
+func (p *probing) progressLately() (said string, before bool) {
+	if said := p.progress(); said != "" {
+		return said, false
+	}
+	runs := p.h.Runs(p.run.Container)
+	n := slices.Index(runs, p.run)
+	if n < 1 || runs[n-1].Kill == nil || runs[n-1].Exit == nil || runs[n-1].Started == nil || p.run.Started == nil {
+		return "", false
+	}
+	was := runs[n-1]
+	kind := map[fact.KillReason]fact.ProbeKind{fact.KillLiveness: fact.Liveness, fact.KillStartup: fact.Startup}[fact.Of[fact.Kill](was.Kill).Reason]
+	if kind == "" || p.until.Sub(p.run.Started.When()) > was.Exit.When().Sub(was.Started.When()) {
+		return "", false
+	}
+	return newProbing(p.h, was, kind, was.Kill.Because).progress(), true
 }
 
 // progress is what the log of a run that was never well says of how far it had come in the end: one

@@ -716,6 +716,20 @@ func TestFollow(t *testing.T) {
 			w.pods.Items[0].Spec.Containers = []v1.Container{{Name: "web", Env: []v1.EnvVar{{Name: "AMQP_URL", Value: "amqp://queue2:5672/"}}}}
 			w.pod("queue2", 5672, answer.NotReady, answer.Verdict{Cause: answer.AppUnhealthy, Text: "It says no."})
 		}, answer.AppExitError, "", 0},
+		"it ends, its last words have whom it asks, and a Job that asks there failed": {func(w *town) {
+			w.pod("web1", 80, answer.Restarted, answer.Verdict{Cause: answer.AppExitError, Text: "The main process of container web ended by itself with exit code 1; the last that it said: redis.exceptions.RedisClusterException: All slots are not covered.", LastWords: []string{
+				"INFO carts: connecting to [[host=shard-0.shard2,port=6379]]", "redis.exceptions.RedisClusterException: All slots are not covered after query all startup_nodes.",
+			}})
+			w.since("web1", 0)
+			w.pods.Items[0].Spec.Containers = []v1.Container{{Name: "web", Env: []v1.EnvVar{{Name: "REDIS", Value: "shard-0.shard2:6379"}}}}
+			w.pod("shard2", 6379, answer.Healthy, well)
+			w.services.Items[1].Spec.ClusterIP = v1.ClusterIPNone
+			w.job("cluster-init")
+			j := &w.jobs.Items[0]
+			j.Spec.Template.Spec.Containers = []v1.Container{{Name: "cli", Command: []string{"redis-cli", "--cluster", "create", "shard-0.shard2:6379"}}}
+			j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: v1.ConditionTrue, LastTransitionTime: metav1.Now()}}
+			w.pod("cluster-init-x", 1, answer.Failed, answer.Verdict{Cause: answer.AppExitError, Text: `The main process of container cli ended by itself with exit code 1; the last that it said: [ERR] Node shard-0.shard2:6379 is not empty.`})
+		}, answer.AppExitError, "shop/cluster-init-x", 1},
 		"a Job that failed long before": {func(w *town) {
 			w.leftPaused("the Job's own error", time.Hour)
 		}, answer.AppHang, "shop/pooler2", 1},

@@ -37,9 +37,11 @@ func repeat(said []string, text string) bool {
 	})
 }
 
-// SameWords says whether words have so much of a text that they are of it, in any of its quotes.
+// SameWords says whether words have so much of what a verdict's text has from the pod itself that they are of
+// it.
 func SameWords(said []string, text string) bool {
-	return slices.ContainsFunc(quotes.FindAllStringSubmatch(text, -1), func(m []string) bool { return repeat(said, m[1]) }) || repeat(said, text)
+	quoted := Quoted(&answer.Answer{}, answer.Verdict{Text: text})
+	return slices.ContainsFunc(quoted, func(q string) bool { return repeat(said, q) })
 }
 
 // Echoes says whether words have what the log of a pod says now of a disk of its own that is full.
