@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -280,8 +281,43 @@ func probePath(p *probing) *finding {
 	}
 	f.text = fmt.Sprintf("The %s probe asks for a path that container %s does not have: %s has been answered with %d ever since, and never otherwise.",
 		kindWord(p.kind), p.run.Container, prose.Brief(p.last.Evidence.Target, 80), p.last.Evidence.Status)
+	if fix, because, ok := p.belowContext(); ok {
+		f.because, f.fixes = []string{because}, []answer.Fix{fix}
+		return f
+	}
 	f.fixes = []answer.Fix{p.h.inspect("ask for that and other paths from inside", p.h.exec(p.run.Container, "wget -S -O- "+p.last.Evidence.Target)), p.h.specFix("give " + p.field("path") + " one that the application serves")}
 	return f
+}
+
+// contextSet fits variables that put an application below a path.
+var contextSet = regexp.MustCompile(`(?:^|_)(?:CONTEXT|BASE|ROOT|SUB|URL)_?(?:PATH|PREFIX)$`)
+
+// belowContext is what to do where the container's log or variables say that the application is below a path, and
+// the probe asks beside that.
+func (p *probing) belowContext() (fix answer.Fix, because string, ok bool) {
+	if p.spec == nil || p.spec.HTTPGet == nil {
+		return fix, "", false
+	}
+	at, says := "", ""
+	_, lines := p.run.Said(time.Time{})
+	for _, line := range slices.Backward(lines) {
+		if at = words.ContextPath(line); at != "" {
+			says = fmt.Sprintf("Its log says that the application is below %s: %s.", at, quote(words.Gist(line), quoted))
+			break
+		}
+	}
+	if p.of != nil && at == "" {
+		for _, e := range p.of.Env {
+			if contextSet.MatchString(e.Name) && strings.HasPrefix(e.Value, "/") && len(e.Value) > 1 {
+				at, says = strings.TrimSuffix(e.Value, "/"), fmt.Sprintf("Variable %s puts the application below %s.", e.Name, e.Value)
+			}
+		}
+	}
+	asked := p.spec.HTTPGet.Path
+	if at == "" || asked == at || strings.HasPrefix(asked, at+"/") {
+		return fix, "", false
+	}
+	return p.h.specFix(fmt.Sprintf("set %s of container %s to %s%s", p.field("path"), p.run.Container, at, strings.TrimSuffix(asked, "/"))), says, true
 }
 
 // failsBehind says whether the container's log tells now of an error that does not name the path, nor

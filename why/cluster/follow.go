@@ -163,7 +163,9 @@ func ReachesNobody(said string) bool {
 var awaitsMigrations = regexp.MustCompile(`(?i)\bwait\w*\b.{0,20}\bmigrations?\b`)
 
 // LacksSchema says whether words are that a database does not have what a program expects there.
-func LacksSchema(said string) bool { return words.NoTable.In(said) || awaitsMigrations.MatchString(said) }
+func LacksSchema(said string) bool {
+	return words.NoTable.In(said) || awaitsMigrations.MatchString(said)
+}
 
 // GatewayFailed says whether words are those of one that was given such an answer.
 func GatewayFailed(said string) bool { return words.LetDown.In(said) && gateways.MatchString(said) }

@@ -29,6 +29,7 @@
 //	advice.go        what a log says is to be done
 //	keep.go          which of the last lines of a log are worth keeping
 //	told.go          what an answer says, without tags and what is well
+//	context.go       the path below which an application is
 //	progress.go      how far something came that is not done
 //	size.go          how much memory a setting allows
 //	secret.go        what may be nobody else's to read
