@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
+
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/mounts"
@@ -14,6 +16,9 @@ import (
 
 // ofItsOwn are the causes for which a program's configuration is worth a look where nothing better is known.
 var ofItsOwn = []answer.Cause{answer.AppExitError, answer.AppExitSuccess, answer.AppUnhealthy, answer.AppNotListening, answer.ChildProcessEnded, answer.InitFailed, answer.DependencyDown}
+
+// mostOwn is how many variables of a spec are named.
+const mostOwn = 4
 
 // configuredBy adds what configures the container that is to blame, where nobody knows anything to change:
 // there is what people look at next.
@@ -24,41 +29,15 @@ func (h *inquiry) configuredBy(v *answer.Verdict) {
 		return
 	}
 	var maps, all []string
-	add := func(kind, name, how string) {
-		if kind == "ConfigMap" && !slices.Contains(maps, name) {
-			maps = append(maps, name)
+	for _, s := range h.sources(c) {
+		if s.kind == "ConfigMap" && !slices.Contains(maps, s.name) {
+			maps = append(maps, s.name)
 		}
-		if one := fmt.Sprintf("%s %s (%s)", kind, name, how); !slices.Contains(all, one) {
+		if one := fmt.Sprintf("%s %s (%s)", s.kind, s.name, s.as); !slices.Contains(all, one) {
 			all = append(all, one)
 		}
 	}
-	for _, m := range c.VolumeMounts {
-		if _, volume := h.volumeOf(c.Name, path.Clean(m.MountPath)); volume != nil {
-			if kind, name, _ := mounts.Source(volume); kind != "" {
-				add(kind, name, "at "+m.MountPath)
-			}
-		}
-	}
-	for _, e := range c.EnvFrom {
-		switch {
-		case e.ConfigMapRef != nil:
-			add("ConfigMap", e.ConfigMapRef.Name, "variables")
-		case e.SecretRef != nil:
-			add("Secret", e.SecretRef.Name, "variables")
-		}
-	}
-	var own []string
-	for _, e := range c.Env {
-		switch from := e.ValueFrom; {
-		case from == nil:
-			own = append(own, e.Name)
-		case from.ConfigMapKeyRef != nil:
-			add("ConfigMap", from.ConfigMapKeyRef.Name, "variable "+e.Name)
-		case from.SecretKeyRef != nil:
-			add("Secret", from.SecretKeyRef.Name, "variable "+e.Name)
-		}
-	}
-	if n := len(own); n > 0 && n <= mostOwn {
+	if own := ownVariables(c); len(own) > 0 && len(own) <= mostOwn {
 		all = append(all, "variable "+prose.Some(own)+" of the spec")
 	}
 	if len(all) == 0 {
@@ -71,5 +50,44 @@ func (h *inquiry) configuredBy(v *answer.Verdict) {
 	v.Fixes = append(v.Fixes, kubectl.Inspect(fmt.Sprintf("%s container %s: %s", kubectl.Compare, c.Name, prose.Some(all)), command))
 }
 
-// mostOwn is how many variables of a spec are named.
-const mostOwn = 4
+// source is a ConfigMap or Secret from which a container has something, and as what.
+type source struct{ kind, name, as string }
+
+// sources are those of a container's files and variables.
+func (h *inquiry) sources(c *v1.Container) (all []source) {
+	for _, m := range c.VolumeMounts {
+		if _, volume := h.volumeOf(c.Name, path.Clean(m.MountPath)); volume != nil {
+			if kind, name, _ := mounts.Source(volume); kind != "" {
+				all = append(all, source{kind, name, "at " + m.MountPath})
+			}
+		}
+	}
+	for _, e := range c.EnvFrom {
+		switch {
+		case e.ConfigMapRef != nil:
+			all = append(all, source{"ConfigMap", e.ConfigMapRef.Name, "variables"})
+		case e.SecretRef != nil:
+			all = append(all, source{"Secret", e.SecretRef.Name, "variables"})
+		}
+	}
+	for _, e := range c.Env {
+		switch from := e.ValueFrom; {
+		case from == nil:
+		case from.ConfigMapKeyRef != nil:
+			all = append(all, source{"ConfigMap", from.ConfigMapKeyRef.Name, "variable " + e.Name})
+		case from.SecretKeyRef != nil:
+			all = append(all, source{"Secret", from.SecretKeyRef.Name, "variable " + e.Name})
+		}
+	}
+	return all
+}
+
+// ownVariables are those whose value stands in the spec itself.
+func ownVariables(c *v1.Container) (names []string) {
+	for _, e := range c.Env {
+		if e.ValueFrom == nil {
+			names = append(names, e.Name)
+		}
+	}
+	return names
+}

@@ -33,9 +33,6 @@ func (h *inquiry) fitting(v *answer.Verdict) {
 		v.Fixes = slices.Delete(v.Fixes, i, i+1)
 		if len(v.Fixes) == 0 || len(v.Fixes) < beside && !wholeLog(v.LastWords) {
 			logs.Text, logs.Command = "read what it said before that", wider(logs.Command)
-			if len(v.Fixes) == 0 {
-				logs.Text = "show these words, and the lines before them, to somebody who knows the program"
-			}
 			v.Fixes = append(v.Fixes, logs)
 		}
 	}

@@ -26,7 +26,7 @@ func (h *inquiry) given(f *finding, container, said string) {
 		return
 	}
 	var all []string
-	for _, look := range []func(*finding, *v1.Container, string) []string{h.givenNames, h.givenVariables, h.givenUser, h.givenFiles} {
+	for _, look := range []func(*finding, *v1.Container, string) []string{h.givenNames, h.givenVariables, h.givenOptions, h.givenUser, h.givenFiles} {
 		all = append(all, look(f, c, said)...)
 	}
 	f.because = append(f.because, all[:min(len(all), mostGiven)]...)
@@ -120,6 +120,25 @@ func likeIt(name string, env []v1.EnvVar) (like string) {
 		like = e.Name
 	}
 	return like
+}
+
+// wantsOption fits words that ask for an option of the command line.
+var wantsOption = regexp.MustCompile(`(?i)\b(?:without|use|using|specify|pass|passing|add|set|provide|supply|give)(?: (?:the|a|an|with|option|flag|argument|switch|parameter))*[ '"`+"`"+`]+(-{1,2}[a-z][\w-]*)\b`)
+
+// givenOptions says of an option that words ask for that the pod does not give the program any.
+func (h *inquiry) givenOptions(f *finding, c *v1.Container, said string) []string {
+	argv := append(slices.Clone(c.Command), c.Args...)
+	if len(argv) < 2 || slices.ContainsFunc(argv, func(arg string) bool { return strings.ContainsAny(arg, " \n") }) {
+		return nil // what a shell or a wrapper gives it nobody knows
+	}
+	for _, m := range wantsOption.FindAllStringSubmatch(said, -1) {
+		if slices.ContainsFunc(argv, func(arg string) bool { return arg == m[1] || strings.HasPrefix(arg, m[1]+"=") || len(m[1]) == 2 && strings.HasPrefix(arg, m[1]) }) {
+			continue
+		}
+		f.fixes = append([]answer.Fix{h.specFix(fmt.Sprintf("give %s, which its words ask for, in command or args of container %s", m[1], c.Name))}, f.fixes...)
+		return []string{fmt.Sprintf("The pod gives it no %s: its command is %s.", m[1], prose.Brief(strings.Join(argv, " "), 100))}
+	}
+	return nil
 }
 
 // ofUsers fits words about whom a program runs as.

@@ -39,6 +39,9 @@ func TestGiven(t *testing.T) {
 	user := func(id int64) func(*v1.Pod) {
 		return func(p *v1.Pod) { p.Spec.SecurityContext = &v1.PodSecurityContext{RunAsUser: &id, FSGroup: &id} }
 	}
+	runs := func(command ...string) func(*v1.Pod) {
+		return func(p *v1.Pod) { p.Spec.Containers[0].Command = command }
+	}
 	secret := &v1.EnvVarSource{SecretKeyRef: &v1.SecretKeySelector{LocalObjectReference: v1.LocalObjectReference{Name: "bank"}, Key: "token.txt"}}
 	jars := func(p *v1.Pod) {
 		mount := []v1.VolumeMount{{Name: "jars", MountPath: "/otel"}}
@@ -49,14 +52,17 @@ func TestGiven(t *testing.T) {
 		change            func(*v1.Pod)
 		said, want, fixes string
 	}{
-		"a secret's value":       {env(v1.EnvVar{Name: "BANK_TOKEN", ValueFrom: secret}), "ERROR: invalid header from BANK_TOKEN", "Variable BANK_TOKEN is key token.txt of Secret bank.", `get secret bank -o jsonpath='{.data.token\.txt}' | base64 -d | od -c`},
-		"a value":                {env(v1.EnvVar{Name: "APP_MODE", Value: "prod"}), "ERROR: APP_MODE is not one of dev, test", `The pod sets APP_MODE to "prod".`, ""},
-		"one that may be secret": {env(v1.EnvVar{Name: "APP_PASSWORD", Value: "x"}), "ERROR: APP_PASSWORD is too short", "", ""},
-		"another name":           {env(v1.EnvVar{Name: "SHOP_UPSTREAM", Value: "a:1"}), "ERROR: environment variable SHOP_UPSTREAMS is not set", "The pod sets no variable SHOP_UPSTREAMS in container app, but SHOP_UPSTREAM.", "name variable SHOP_UPSTREAM of container app as its program asks for it: SHOP_UPSTREAMS"},
-		"none":                   {env(), "ERROR: environment variable SHOP_UPSTREAMS is not set", "The pod sets no variable SHOP_UPSTREAMS in container app.", ""},
-		"a user":                 {user(1000660000), "initdb: error: could not look up effective user ID 1000660000: user does not exist", "The pod has it run with runAsUser 1000660000, fsGroup 1000660000.", ""},
-		"no word of a user":      {user(1000660000), "ERROR: no such table", "", ""},
-		"a file of no volume":    {jars, "ERROR: /opt/agent.jar: No such file or directory", "No volume is mounted at /opt/agent.jar: it would be of the image.", "--image=app:1 --command -- ls -la /opt"},
+		"a secret's value":            {env(v1.EnvVar{Name: "BANK_TOKEN", ValueFrom: secret}), "ERROR: invalid header from BANK_TOKEN", "Variable BANK_TOKEN is key token.txt of Secret bank.", `get secret bank -o jsonpath='{.data.token\.txt}' | base64 -d | od -c`},
+		"a value":                     {env(v1.EnvVar{Name: "APP_MODE", Value: "prod"}), "ERROR: APP_MODE is not one of dev, test", `The pod sets APP_MODE to "prod".`, ""},
+		"one that may be secret":      {env(v1.EnvVar{Name: "APP_PASSWORD", Value: "x"}), "ERROR: APP_PASSWORD is too short", "", ""},
+		"another name":                {env(v1.EnvVar{Name: "SHOP_UPSTREAM", Value: "a:1"}), "ERROR: environment variable SHOP_UPSTREAMS is not set", "The pod sets no variable SHOP_UPSTREAMS in container app, but SHOP_UPSTREAM.", "name variable SHOP_UPSTREAM of container app as its program asks for it: SHOP_UPSTREAMS"},
+		"none":                        {env(), "ERROR: environment variable SHOP_UPSTREAMS is not set", "The pod sets no variable SHOP_UPSTREAMS in container app.", ""},
+		"an option that is missing":   {runs("memcached", "-m", "64"), "can't run as root without the -u switch", "The pod gives it no -u: its command is memcached -m 64.", ""},
+		"an option that is there":     {runs("memcached", "-unobody"), "can't run as root without the -u switch", "", ""},
+		"an option of who knows what": {runs("sh", "-c", "exec memcached -m 64"), "can't run as root without the -u switch", "", ""},
+		"a user":                      {user(1000660000), "initdb: error: could not look up effective user ID 1000660000: user does not exist", "The pod has it run with runAsUser 1000660000, fsGroup 1000660000.", ""},
+		"no word of a user":           {user(1000660000), "ERROR: no such table", "", ""},
+		"a file of no volume":         {jars, "ERROR: /opt/agent.jar: No such file or directory", "No volume is mounted at /opt/agent.jar: it would be of the image.", "--image=app:1 --command -- ls -la /opt"},
 		"a file that another makes": {
 			jars, "ERROR: Error opening zip file or JAR manifest missing : /otel/agent.jar: No such file or directory",
 			"/otel/agent.jar is in volume jars, an emptyDir: it has nothing at first but what containers of this pod write there.", "",

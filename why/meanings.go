@@ -41,7 +41,7 @@ var ofMany = []meaning{
 	},
 	{
 		words.Credentials,
-		"its credentials were refused",
+		"its credentials were refused; a database or broker keeps those that its data were made with, whatever a Secret says since",
 		credentials,
 	},
 	{

@@ -89,8 +89,22 @@ func (h *inquiry) fileFixes(file string, mount v1.VolumeMount, volume *v1.Volume
 	case words.NoFile.In(said):
 		return []answer.Fix{kubectl.Inspect(fmt.Sprintf("see whether %s %s, mounted at %s, has %s", kind, name, mount.MountPath, key), h.kubectl("describe %s %s", strings.ToLower(kind), name))}
 	}
+	if mode := defaultMode(volume); mode != nil && *mode&0o004 == 0 && words.NotOpened.In(said) {
+		return []answer.Fix{h.specFix(fmt.Sprintf("let its user read %s: volume %s has defaultMode %04o, so that root alone may, and many servers give up being root before they read; 0444, or 0440 with the pod's fsGroup", file, volume.Name, *mode))}
+	}
 	return []answer.Fix{{
 		Text: fmt.Sprintf("if %s, which its words name, is at fault, correct it: it is %s of %s %s", file, key, kind, name), Risk: answer.Restarts,
 		Command: h.kubectl("edit %s %s", strings.ToLower(kind), name),
 	}}
+}
+
+// defaultMode is the mode that a volume's spec gives its files; nil where it gives none.
+func defaultMode(volume *v1.Volume) *int32 {
+	switch {
+	case volume.Secret != nil:
+		return volume.Secret.DefaultMode
+	case volume.ConfigMap != nil:
+		return volume.ConfigMap.DefaultMode
+	}
+	return nil
 }

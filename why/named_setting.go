@@ -35,7 +35,11 @@ func (h *inquiry) namedSetting(f *finding, container, said string) {
 		if len(named) == 0 || len(named) > mostSettings {
 			continue
 		}
-		fix := h.specFix(fmt.Sprintf("if that value is at fault, correct it: container %s has it from %s", c.Name, prose.Some(withValues(named))))
+		text := fmt.Sprintf("if that value is at fault, correct it: container %s has it from %s", c.Name, prose.Some(withValues(named)))
+		if others := settingsCalled(c, said, named); len(others) > 0 {
+			text += ", and " + prose.Some(withValues(others)) + " is what its words speak of, too"
+		}
+		fix := h.specFix(text)
 		f.fixes = append([]answer.Fix{fix}, f.fixes...)
 		return
 	}
@@ -66,6 +70,26 @@ func settingsNamed(c *v1.Container, said string) []setting {
 		return exact
 	}
 	return named
+}
+
+// settingsCalled are the other settings of a container, one at most, that words call by their names: of two words
+// or more, without what a program puts before all of its own ("the initial cluster" of ETCD_INITIAL_CLUSTER).
+func settingsCalled(c *v1.Container, said string, known []setting) (all []setting) {
+	spoken := strings.ToLower(said)
+	for _, s := range settingsOf(c) {
+		parts := flagWords.FindAllString(strings.TrimPrefix(s.name, "variable "), -1)
+		if strings.HasPrefix(s.name, "variable ") && len(parts) > 1 {
+			parts = parts[1:]
+		}
+		called := len(parts) > 1 && words.Has(spoken, strings.ToLower(strings.Join(parts, " ")))
+		if called && !slices.Contains(known, s) && !slices.ContainsFunc(all, func(o setting) bool { return o.name == s.name }) {
+			all = append(all, s)
+		}
+	}
+	if len(all) > 1 {
+		return nil
+	}
+	return all
 }
 
 // withValues are settings with their values, where those are nobody's secret.

@@ -26,6 +26,13 @@ func TestNamedSetting(t *testing.T) {
 			run("etcd", "--data-dir=/data", "--listen-client-urls=http://etcd:2379", "--advertise-client-urls=http://etcd:2379"),
 			`expected IP in URL for binding (http://etcd:2379)`, "has it from --listen-client-urls (http://etcd:2379), --advertise-client-urls (http://etcd:2379)",
 		},
+		"two that do not fit each other": {
+			func(c *v1.Container) {
+				c.Env = []v1.EnvVar{{Name: "ETCD_NAME", Value: "orders-etcd-0"}, {Name: "ETCD_INITIAL_CLUSTER", Value: "etcd-0=http://etcd-0:2380"}}
+			},
+			`couldn't find local name "orders-etcd-0" in the initial cluster configuration`,
+			"has it from variable ETCD_NAME (orders-etcd-0), and variable ETCD_INITIAL_CLUSTER (etcd-0=http://etcd-0:2380) is what its words speak of, too",
+		},
 		"the flag that they name": {
 			run("etcd", "--listen-client-urls=http://etcd:2379", "--advertise-client-urls=http://etcd:2379"),
 			`listen-client-urls: expected IP in URL for binding (http://etcd:2379)`, "has it from --listen-client-urls (http://etcd:2379)",

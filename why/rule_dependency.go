@@ -102,6 +102,9 @@ func (n needed) unmet(reach, gets string) string {
 	if words.TooLate.In(n.said) {
 		return fmt.Sprintf("%s no answer in time from %s", gets, n.named())
 	}
+	if words.NoName.In(n.said) && n.place != "" {
+		return fmt.Sprintf("%s %s: %s", reach, n.named(), n.what)
+	}
 	return fmt.Sprintf("%s %s (%s)", reach, n.named(), n.what)
 }
 
@@ -154,7 +157,7 @@ func dependencySaid(e ending) *finding {
 	f := &finding{
 		cause: answer.DependencyDown, weight: strong, chain: e.chain(),
 		text:  fmt.Sprintf("Container %s ended%s with exit code %d because it %s: %s", e.run.Container, e.after(), e.exit.ExitCode, n.unmet("could not reach", "got"), gist(n.said)),
-		fixes: append(n.fixes(e.h), append(e.h.logsFix(e.run), e.h.addressFix(e.run.Container, n.place, "correct the address in its configuration if it is the wrong one; have it try again instead of ending"))...),
+		fixes: append(n.fixes(e.h), append(e.h.logsFix(e.run), e.h.addressFix(e.run.Container, n.place, kubectl.Readdress+" if it is the wrong one; have it try again instead of ending"))...),
 	}
 	if why, fix := e.h.notBegunYet(e.run.Container, n.place, n.said); why != "" {
 		f.text += "."

@@ -33,10 +33,15 @@ func atDatabase(text string) func(*inquiry, string, string) answer.Fix {
 
 // credentials names the Secrets from which a container has them, as far as its variables tell.
 func credentials(h *inquiry, container, _ string) answer.Fix {
-	const text = "correct the user or password that it is given (a Secret's value, and its line end)"
+	const text = "compare the user and password that it is given with those that the server has, and change either (a Secret's value and its line end, or in the server: ALTER ROLE … PASSWORD, ALTER USER … IDENTIFIED BY, rabbitmqctl change_password)"
 	var from []string
 	var secret string
 	if c := h.Spec(container); c != nil {
+		for _, e := range c.EnvFrom {
+			if e.SecretRef != nil {
+				from, secret = append(from, "its variables are of Secret "+e.SecretRef.Name), e.SecretRef.Name
+			}
+		}
 		for _, e := range c.Env {
 			if e.ValueFrom == nil || e.ValueFrom.SecretKeyRef == nil {
 				continue

@@ -68,7 +68,10 @@ func (p *probing) hang() *finding {
 		here = slices.DeleteFunc(all, func(l fact.Listener) bool { return l.Other })
 	}
 	f := &finding{cause: answer.AppHang, weight: weak, chain: p.chain(at)}
-	f.fixes = append([]answer.Fix{p.h.inspect("see where it waits", fmt.Sprintf("cat /proc/%d/wchan /proc/%d/stack   # on the node", look.PID, look.PID))}, p.h.logsFix(p.run)...)
+	f.fixes = p.h.logsFix(p.run)
+	if p.run.Exit == nil {
+		f.fixes = append([]answer.Fix{p.h.inspect("see where it waits", fmt.Sprintf("cat /proc/%d/wchan /proc/%d/stack   # on the node", look.PID, look.PID))}, f.fixes...)
+	}
 	waiting := 0
 	for _, l := range here {
 		waiting += l.Backlog

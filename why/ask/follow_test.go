@@ -972,7 +972,7 @@ func TestWaitForEachOthersService(t *testing.T) {
 	if v.Pod != "" || !strings.Contains(v.Text, "Pod shop/payments2 waits for this one in turn, which it asks as orders1: neither is the reason of the other.") {
 		t.Errorf("%s", v.Text)
 	}
-	if f := v.Fixes[0]; !strings.Contains(f.Text, "readiness probe") || !strings.Contains(f.Command, "pod/orders1 ") {
+	if f := v.Fixes[0]; !strings.Contains(f.Text, "readiness probe") || !strings.Contains(f.Command, "get pod orders1 ") {
 		t.Errorf("%+v", v.Fixes)
 	}
 }

@@ -76,6 +76,9 @@ func ShowLine(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
 		}
 		o := owner{pod, &c, givenTo(pod, &c, all)}
 		at, ok := o.numbered(quoted, last)
+		if !ok {
+			at, ok = o.emptied(quoted)
+		}
 		if !ok || code.MatchString(at.key) { // where a value is read that stands elsewhere, maybe
 			if given, has := quotedBy(quoted, o.lines); has {
 				at, ok = given, true
@@ -91,7 +94,9 @@ func ShowLine(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
 			v.Fixes = append(v.Fixes, kubectl.Inspect("see where in its own code that was: "+at.where(), see))
 			return
 		}
-		v.Fixes = slices.DeleteFunc(v.Fixes, func(f answer.Fix) bool { return strings.HasPrefix(f.Text, kubectl.Compare) })
+		v.Fixes = slices.DeleteFunc(v.Fixes, func(f answer.Fix) bool {
+			return strings.HasPrefix(f.Text, kubectl.Compare) || strings.HasPrefix(f.Text, kubectl.Readdress)
+		})
 		v.Fixes = append([]answer.Fix{{Text: "correct what its words are about: " + at.where() + "; then start the pod again", Command: command, Risk: answer.Restarts}}, v.Fixes...)
 		return
 	}
@@ -160,6 +165,33 @@ var (
 	atLine = regexp.MustCompile(`(/[\w.@+/-]*\w)["'\])]?(?::|,? (?:on |at )?line[ :]|; lineNumber: |\(|:line )(\d{1,6})\b`)
 	lineOf = regexp.MustCompile(`\bline (\d{1,6})\b[^/\n]{0,20}\b(?:of|in)\b[^/\n]{0,20}(/[\w.@+/-]*\w)`)
 )
+
+// ofEmpty fits words that something is empty which is not to be, and emptyValue a line whose value is.
+var (
+	ofEmpty    = regexp.MustCompile(`(?i)\b(?:empty|blank)\b`)
+	emptyValue = regexp.MustCompile(`^\s*[\w.-]+\s*[:=]\s*(?:""|''|~|null)?\s*$`)
+	quotesNone = regexp.MustCompile(`""|''`)
+)
+
+// emptied is the only line with an empty value of the keys that words name by their files, where the words are of
+// one: in quotes, where there is such a line.
+func (o owner) emptied(said string) (only line, ok bool) {
+	if !ofEmpty.MatchString(said) {
+		return line{}, false
+	}
+	for _, fits := range []func(string) bool{quotesNone.MatchString, func(string) bool { return true }} {
+		n := 0
+		for _, l := range o.lines {
+			if strings.Contains(said, l.key) && !comment.MatchString(l.text) && emptyValue.MatchString(l.text) && fits(l.text) {
+				only, n = l, n+1
+			}
+		}
+		if n == 1 {
+			return only, true
+		}
+	}
+	return line{}, false
+}
 
 // numbered is the line of a ConfigMap that words name by its file and number: in what they say of
 // the reason, else in the last words, the innermost of a stack.

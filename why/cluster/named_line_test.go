@@ -27,10 +27,11 @@ func configMap(name string, data map[string]string) v1.ConfigMap {
 
 func TestShowLine(t *testing.T) {
 	conf := map[string]string{
-		"nginx.conf":   "events {}\nhttp {\n  server {\n    listen 8080 htpp2;\n    proxy_pass http://api:80;\n  }\n}\n",
-		"app.py":       "import os\nlimit = int(os.environ['LIMIT'])\nraise RuntimeError('too many open_things')\n",
-		"settings.ini": "[db]\n# max_conns was 10\nmax_conns = ten-thousand\npath = /var/lib/shop/db\npassword = hunter-2-hunter\n",
-		"twice.ini":    "a = /srv/one\nb = /srv/one\nc = /srv/one\n",
+		"nginx.conf":     "events {}\nhttp {\n  server {\n    listen 8080 htpp2;\n    proxy_pass http://api:80;\n  }\n}\n",
+		"app.py":         "import os\nlimit = int(os.environ['LIMIT'])\nraise RuntimeError('too many open_things')\n",
+		"settings.ini":   "[db]\n# max_conns was 10\nmax_conns = ten-thousand\npath = /var/lib/shop/db\npassword = hunter-2-hunter\n",
+		"prometheus.yml": "global:\n  scrape_interval: \"\"\n  # evaluation_interval: \"\"\nscrape_configs:\n- job_name: shop\n",
+		"twice.ini":      "a = /srv/one\nb = /srv/one\nc = /srv/one\n",
 	}
 	env := map[string]string{"WORKERS": "four-ish", "BROKER": "amqp://mq"}
 	for name, c := range map[string]struct {
@@ -55,6 +56,9 @@ func TestShowLine(t *testing.T) {
 			[]string{"[ALERT] (1) : config : parsing [/etc/shop/nginx.conf:5] : unknown keyword 'proxy_pass'"},
 			"",
 			[]string{"line 5 of nginx.conf", "http://api:80"},
+		},
+		"an empty value": {
+			[]string{`ts=2026-11-25T20:55:33Z caller=main.go:456 level=error msg="Error loading config" file=/etc/shop/prometheus.yml err="parsing YAML file /etc/shop/prometheus.yml: empty duration string"`}, "", []string{"line 2 of prometheus.yml", "scrape_interval"},
 		},
 		"the innermost frame of a stack": {
 			[]string{`Traceback (most recent call last):`, `  File "/etc/shop/app.py", line 1, in <module>`, `  File "/etc/shop/app.py", line 2, in load`, `  File "/usr/lib/python3.11/os.py", line 680, in __getitem__`, `ValueError: invalid literal for int() with base 10: 'lots'`},

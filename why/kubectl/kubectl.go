@@ -30,6 +30,9 @@ const Threads = "sh -c 'grep -s . /proc/[0-9]*/task/*/comm /proc/[0-9]*/task/*/w
 // Compare begins the step that names all that configures a container, where nobody knows more.
 const Compare = "compare its words with what configures"
 
+// Readdress begins the step to correct an address of which nobody knows where it is from.
+const Readdress = "correct the address in its configuration"
+
 // Inspect is a command that changes nothing.
 func Inspect(text, command string) answer.Fix {
 	return answer.Fix{Text: text, Command: command, Risk: answer.Inspect}
@@ -42,7 +45,8 @@ func EditTemplate(namespace string, pod *v1.Pod, text string) answer.Fix {
 	switch workload := Workload(pod); {
 	case pod == nil:
 	case workload == "":
-		f.Command = Command(namespace, "replace --force -f %[1]s.yaml   # the manifest of pod/%[1]s with that change; makes it anew", pod.Name)
+		file := pod.Name + ".yaml"
+		f.Command = Command(namespace, "get pod %[1]s -o yaml >%[2]s   # change it there, then: kubectl replace --force -f %[2]s", pod.Name, file)
 	case Editable(pod) == "":
 		f.Text += fmt.Sprintf(" (in a new Job: the template of %s cannot be changed)", workload)
 	default:

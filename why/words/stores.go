@@ -95,9 +95,9 @@ var (
 	WrongOwner = fits("PostgreSQL 17, miscinit.c and initdb.c", `(?i)\bhas wrong ownership\b|\bmust be (started|run) by the user that owns\b|\bcould not change permissions of directory\b`,
 		`FATAL:  data directory "/var/lib/postgresql/data" has wrong ownership`, "HINT:  The server must be started by the user that owns the data directory.", `initdb: error: could not change permissions of directory "/var/lib/postgresql/data": Operation not permitted`)
 	// NotAsRoot is said by a server that does not start as root.
-	NotAsRoot = fits("PostgreSQL 17, main.c; MySQL 9; Elasticsearch 9 and OpenSearch 3, Elasticsearch.java",
-		`(?i)"root" execution of the postgresql server is not permitted|\bcan ?not run (elasticsearch|opensearch) as root\b|\bcannot be run as root\b|\bto find out how to run mysqld as root\b`,
-		`"root" execution of the PostgreSQL server is not permitted.`, "java.lang.RuntimeException: can not run elasticsearch as root", "initdb: error: cannot be run as root", "[ERROR] [MY-010123] [Server] Fatal error: Please read \"Security\" section of the manual to find out how to run mysqld as root!")
+	NotAsRoot = fits("PostgreSQL 17, main.c; MySQL 9; memcached 1.6; Elasticsearch 9 and OpenSearch 3, Elasticsearch.java",
+		`(?i)"root" execution of the postgresql server is not permitted|\bcan ?not run (elasticsearch|opensearch) as root\b|\bcannot be run as root\b|\bto find out how to run mysqld as root\b|\bcan(?:'t|not) run as root without\b`,
+		`"root" execution of the PostgreSQL server is not permitted.`, "java.lang.RuntimeException: can not run elasticsearch as root", "initdb: error: cannot be run as root", "can't run as root without the -u switch", "[ERROR] [MY-010123] [Server] Fatal error: Please read \"Security\" section of the manual to find out how to run mysqld as root!")
 	// TooOld is said of what a program needs a newer version of.
 	TooOld = fits("Sidekiq 7, Django 5, Cilium 1, and others in such words",
 		`(?i)\brequires (redis|postgresql|mysql|mariadb|mongodb|elasticsearch|kubernetes|kafka|python|node\.js|java|php|ruby|glibc)( server)?( version)? ?(>=? ?)?v?\d[\d.]*( or | ?\+)|\b(redis|postgresql|mysql|mariadb|sqlite|python) v?\d[\d.]* or (later|newer|greater|higher) is required\b|\bminimal supported kernel version\b|\brequires java \d+\b`,

@@ -3,6 +3,9 @@ package words
 // What programs say of troubles that many have met, which tells who meets it for the first time
 // little of what to do.
 var (
+	// NotOpened is said of a file that could not be opened or read, whatever kept it.
+	NotOpened = fits("Mosquitto 2.0, and others in such words", `(?i)\b(?:unable|failed|cannot|can't|could not|couldn't|error)\b.{0,20}\b(?:open|opening|read|reading|load|loading)\b`,
+		"Error: Unable to open pwfile \"/mosquitto/secret/pwfile\".")
 	// ServiceLink is said by one that has for a number what Kubernetes says of a Service in a variable.
 	ServiceLink = fits("programs that read NAME_PORT from their environment; kubelet, of Services (enableServiceLinks)",
 		`(?i)(\binvalid (literal|port|value|integer|number|format|argument)\b|\binput string\b|\bpars(e|ing)\b|\bconvert\b|\bnot an? (int|integer|number|valid port)\b|\blisten\b|\beacces\b).{0,60}\btcp://(10|172|192|100)\.\d+\.\d+\.\d+:\d+`,
