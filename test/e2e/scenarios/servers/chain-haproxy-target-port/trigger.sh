@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+ready default-http-backend
+said "is DOWN"; sleep 10

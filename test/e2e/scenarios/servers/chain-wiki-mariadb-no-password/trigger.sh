@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+again wiki-db
+again subject; sleep 3

@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said "Permission denied"; again subject; sleep 2

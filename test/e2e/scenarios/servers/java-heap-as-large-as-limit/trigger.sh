@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+ready; again subject; sleep 2

@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+said "loading part"
+again subject; sleep 6

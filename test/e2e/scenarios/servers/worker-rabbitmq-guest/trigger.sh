@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+ready broker
+said "ACCESS_REFUSED"; again subject; sleep 2

@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said "binding to port"; sleep 14
