@@ -123,7 +123,7 @@ func likeIt(name string, env []v1.EnvVar) (like string) {
 }
 
 // wantsOption fits words that ask for an option of the command line.
-var wantsOption = regexp.MustCompile(`(?i)\b(?:without|use|using|specify|pass|passing|add|set|provide|supply|give)(?: (?:the|a|an|with|option|flag|argument|switch|parameter))*[ '"`+"`"+`]+(-{1,2}[a-z][\w-]*)\b`)
+var wantsOption = regexp.MustCompile(`(?i)\b(?:without|use|using|specify|pass|passing|add|set|provide|supply|give)(?: (?:the|a|an|with|option|flag|argument|switch|parameter))*[ '"` + "`" + `]+(-{1,2}[a-z][\w-]*)\b`)
 
 // givenOptions says of an option that words ask for that the pod does not give the program any.
 func (h *inquiry) givenOptions(f *finding, c *v1.Container, said string) []string {
@@ -132,7 +132,9 @@ func (h *inquiry) givenOptions(f *finding, c *v1.Container, said string) []strin
 		return nil // what a shell or a wrapper gives it nobody knows
 	}
 	for _, m := range wantsOption.FindAllStringSubmatch(said, -1) {
-		if slices.ContainsFunc(argv, func(arg string) bool { return arg == m[1] || strings.HasPrefix(arg, m[1]+"=") || len(m[1]) == 2 && strings.HasPrefix(arg, m[1]) }) {
+		if slices.ContainsFunc(argv, func(arg string) bool {
+			return arg == m[1] || strings.HasPrefix(arg, m[1]+"=") || len(m[1]) == 2 && strings.HasPrefix(arg, m[1])
+		}) {
 			continue
 		}
 		f.fixes = append([]answer.Fix{h.specFix(fmt.Sprintf("give %s, which its words ask for, in command or args of container %s", m[1], c.Name))}, f.fixes...)

@@ -81,7 +81,7 @@ func (h *inquiry) fileFixes(file string, mount v1.VolumeMount, volume *v1.Volume
 	kind, name, key := mounts.Key(file, mount, volume)
 	switch {
 	case words.Refused.In(said) && kind != "":
-		return []answer.Fix{h.specFix(fmt.Sprintf("let its user read %s, which is of %s %s: give volume %s a defaultMode for that (0444, or 0440 with the pod's fsGroup)", file, kind, name, volume.Name))}
+		return []answer.Fix{h.specFix(fmt.Sprintf(kubectl.LetUser+"read %s, which is of %s %s: give volume %s a defaultMode for that (0444, or 0440 with the pod's fsGroup)", file, kind, name, volume.Name))}
 	case words.Refused.In(said):
 		return []answer.Fix{h.specFix(fmt.Sprintf("give its user volume %s, in which %s is (the pod's fsGroup, or chown once in an init container)", volume.Name, file))}
 	case kind == "":
@@ -90,7 +90,7 @@ func (h *inquiry) fileFixes(file string, mount v1.VolumeMount, volume *v1.Volume
 		return []answer.Fix{kubectl.Inspect(fmt.Sprintf("see whether %s %s, mounted at %s, has %s", kind, name, mount.MountPath, key), h.kubectl("describe %s %s", strings.ToLower(kind), name))}
 	}
 	if mode := defaultMode(volume); mode != nil && *mode&0o004 == 0 && words.NotOpened.In(said) {
-		return []answer.Fix{h.specFix(fmt.Sprintf("let its user read %s: volume %s has defaultMode %04o, so that root alone may, and many servers give up being root before they read; 0444, or 0440 with the pod's fsGroup", file, volume.Name, *mode))}
+		return []answer.Fix{h.specFix(fmt.Sprintf(kubectl.LetUser+"read %s: volume %s has defaultMode %04o, so that root alone may, and many servers give up being root before they read; 0444, or 0440 with the pod's fsGroup", file, volume.Name, *mode))}
 	}
 	return []answer.Fix{{
 		Text: fmt.Sprintf("if %s, which its words name, is at fault, correct it: it is %s of %s %s", file, key, kind, name), Risk: answer.Restarts,

@@ -12,6 +12,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/mounts"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
@@ -188,7 +189,7 @@ func (e ending) mayThen(said string) answer.Fix {
 	if m := aPath.FindStringSubmatch(said); m != nil {
 		at := path.Dir(mounts.Clean(strings.TrimRight(m[1], ".-")))
 		if _, volume := e.h.volumeOf(e.run.Container, at); volume == nil && !systems.MatchString(at) {
-			return e.h.specFix(fmt.Sprintf("let its user write to %s, which is of the image: mount an emptyDir there (which hides what the image has in it), have the program write elsewhere, or use an image that is made for this user", at))
+			return e.h.specFix(fmt.Sprintf(kubectl.LetUser+"write to %s, which is of the image: mount an emptyDir there (which hides what the image has in it), have the program write elsewhere, or use an image that is made for this user", at))
 		}
 	}
 	return e.h.specFix("give that user the files (fsGroup for volumes, ownership in the image) and ports above 1023, or give the container the right that it needs")

@@ -30,6 +30,9 @@ const Threads = "sh -c 'grep -s . /proc/[0-9]*/task/*/comm /proc/[0-9]*/task/*/w
 // Compare begins the step that names all that configures a container, where nobody knows more.
 const Compare = "compare its words with what configures"
 
+// LetUser begins the steps that let a container's user do what it may not: its configuration is right then.
+const LetUser = "let its user "
+
 // Readdress begins the step to correct an address of which nobody knows where it is from.
 const Readdress = "correct the address in its configuration"
 
