@@ -100,7 +100,7 @@ var table = []setting{
 	of("otlp-headers", func(s *settings) *string { return &s.OTLPHeaders }, "file of headers for that collector, one a line, such as Authorization: Bearer TOKEN"),
 	of("front", func(s *settings) *string { return &s.Front }, "tell the front at this host:port of the pods, for instance whylet-fronts.whylet.svc:9443 (default: none)").checked(checkFront),
 	of("front-ca", func(s *settings) *string { return &s.FrontCA }, "file of who vouches for that front"),
-	of("no-probe-again", func(s *settings) *bool { return &s.NoProbeAgain }, "send no second, patient request after a probe that timed out (why then cannot tell slow from hanging)"),
+	of("no-probe-again", func(s *settings) *bool { return &s.NoProbeAgain }, "send no second, patient request, and run no command once more, after a probe that timed out (why then cannot tell slow from hanging)"),
 	of("no-log-lines", func(s *settings) *bool { return &s.NoLogLines }, "keep no last lines of a container's log when it ends or does not come up (why then cannot say what it said)"),
 	of("node-api-port", func(s *settings) *int { return &s.NodeAPIPort }, fmt.Sprintf("port of the node's HTTPS API (default %d)", nodePort)).checked(checkNodePort),
 	of("runtime-endpoint", func(s *settings) *string { return &s.RuntimeEndpoint }, "use this CRI runtime, for instance unix:///run/crio/crio.sock (default: a containerd of its own)").checked(checkEndpoint),
