@@ -3,6 +3,7 @@ package why
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
+	"whylet.dev/whylet/why/mounts"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
 )
@@ -261,8 +263,30 @@ func (h *inquiry) explained(c *answer.Complaint) {
 	var f finding
 	h.namedFile(&f, c.Container, c.Text)
 	h.meant(&f, c.Container, c.Text)
+	if c.Cause == "" && words.ReadOnly.In(c.Text) && h.readOnlyRoot(c.Container, c.Text) {
+		c.Cause = answer.SecurityRefused
+		f.because = append([]string{"Its root file system is read-only (readOnlyRootFilesystem)."}, f.because...)
+		f.fixes = append([]answer.Fix{h.specFix("mount an emptyDir where it writes, or let it write to its root file system")}, f.fixes...)
+	}
 	c.Means, c.Fixes = strings.Join(f.because, " "), f.fixes
 }
+
+// readOnlyRoot says whether a container may not write to its root file system, and words name no place of a volume.
+func (h *inquiry) readOnlyRoot(container, said string) bool {
+	c := h.Spec(container)
+	if c == nil || c.SecurityContext == nil || c.SecurityContext.ReadOnlyRootFilesystem == nil || !*c.SecurityContext.ReadOnlyRootFilesystem {
+		return false
+	}
+	for _, m := range anyPath.FindAllString(said, -1) {
+		if _, volume := h.volumeOf(container, mounts.Clean(m)); volume != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// anyPath fits a path of one part or more.
+var anyPath = regexp.MustCompile(`/[\w.@+-]+(?:/[\w.@+-]+)*`)
 
 // begins is how long after its start what a container warns of is about that: many do each time.
 const begins = 15 * time.Second

@@ -91,3 +91,25 @@ func resolvedBy(server string) *v1.Pod {
 	pod.Spec.DNSPolicy, pod.Spec.DNSConfig = v1.DNSNone, &v1.PodDNSConfig{Nameservers: []string{server}}
 	return pod
 }
+
+// What a container that goes on complains of is its read-only root's, where no volume is named.
+func TestComplainsOfItsReadOnlyRoot(t *testing.T) {
+	readOnly := func(c *v1.Container) {
+		yes := true
+		c.SecurityContext = &v1.SecurityContext{ReadOnlyRootFilesystem: &yes}
+		c.VolumeMounts = []v1.VolumeMount{{Name: "cache", MountPath: "/cache"}}
+	}
+	for said, want := range map[string]answer.Cause{
+		"ERROR: Failed opening the temp RDB file temp-11.rdb (in server root dir /data) for saving: Read-only file system": answer.SecurityRefused,
+		"ERROR: cannot write /cache/x: Read-only file system": "",
+		"ERROR: cannot write /data/x: I/O error":              "",
+	} {
+		pod := web(silentProbe, readOnly)
+		pod.Spec.Volumes = []v1.Volume{{Name: "cache", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}}}
+		s := tell(t, pod)
+		s.in("app", fact.Looked{PID: 100, State: "S", Over: time.Second, Said: []string{said}, SaidAt: []time.Time{s.now}})
+		if all := s.ask().Complaints; len(all) != 1 || all[0].Cause != want {
+			t.Errorf("%s: %+v", said, all)
+		}
+	}
+}

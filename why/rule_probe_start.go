@@ -124,6 +124,12 @@ func (p *probing) progressLately() (said string, before bool) {
 func (p *probing) progress() string {
 	ended := fact.Of[fact.Exited](p.run.Exit)
 	lines, at := ended.LastLines, ended.LastLinesAt
+	for i, said := range at { // what it says as it is ended is no progress
+		if p.run.Kill != nil && len(at) == len(lines) && said.After(p.run.Kill.Seen) {
+			lines, at = lines[:i], at[:i]
+			break
+		}
+	}
 	if f, _ := p.log(); len(lines) == 0 && f != nil {
 		b := fact.Of[fact.Looked](f)
 		lines, at = b.Said, b.SaidAt

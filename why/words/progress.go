@@ -28,10 +28,11 @@ func Progress(lines []string) int {
 		if i == len(lines)-1 && worked.MatchString(Gist(line)) {
 			return i
 		}
-		same := number.ReplaceAllString(Gist(line), "#")
+		same, begins := number.ReplaceAllString(Gist(line), "#"), firstWord(line)
 		for _, earlier := range lines[:i] {
 			before, of, ok := howFar(earlier)
-			if ok && before < done && of == all && number.ReplaceAllString(Gist(earlier), "#") == same {
+			like := number.ReplaceAllString(Gist(earlier), "#") == same || steps.MatchString(begins) && firstWord(earlier) == begins // of another part
+			if ok && before < done && of == all && like {
 				return i
 			}
 		}
@@ -78,6 +79,12 @@ func step(line string) (words string, n int) {
 		return "", 0
 	}
 	return number.ReplaceAllString(gist[:last[0]], "#"), n
+}
+
+// firstWord is what a line's gist begins with.
+func firstWord(line string) string {
+	word, _, _ := strings.Cut(Gist(line), " ")
+	return word
 }
 
 func howFar(line string) (done, all float64, ok bool) {

@@ -10,6 +10,7 @@ func TestProgress(t *testing.T) {
 		"of so many":                {[]string{"loading weights: shard 1 of 40", "loading weights: shard 2 of 40"}, "loading weights: shard 2 of 40"},
 		"behind a slash":            {[]string{"2026-11-24 01:33:15 INFO migrating 7/90", "2026-11-24 01:33:17 INFO migrating 9/90"}, "migrating 9/90"},
 		"per cent":                  {[]string{"Loading index: 12.5%", "Loading index: 80 %", "Loading index: 93.1%"}, "Loading index: 93.1%"},
+		"part after part":           {[]string{"loading dictionary de (1 of 10)", "loading dictionary en (2 of 10)"}, "loading dictionary en (2 of 10)"},
 		"in other words":            {[]string{"shard 1 of 40", "replica 2 of 40"}, ""},
 		"done":                      {[]string{"shard 1 of 2", "shard 2 of 2"}, ""},
 		"it does not go on":         {[]string{"shard 1 of 40", "shard 1 of 40"}, ""},
