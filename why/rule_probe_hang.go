@@ -81,7 +81,7 @@ func (p *probing) hang() *finding {
 		f.weight = strong
 		f.text = fmt.Sprintf("Container %s hangs: it listens, its main process %s, and %s to be accepted.", p.run.Container, idleWords(look), waitWords(waiting))
 		if p.port() != 0 {
-			f.text = fmt.Sprintf("Container %s hangs: it holds port %d, its main process %s, and %s to be accepted.", p.run.Container, p.port(), idleWords(look), waitWords(waiting))
+			f.text = fmt.Sprintf("Container %s hangs: it holds port %d, its main process %s, and %s to be accepted, that of %s among them.", p.run.Container, p.port(), idleWords(look), waitWords(waiting), p.what())
 		}
 		if look.Stopped != nil {
 			f.weight = fair // which may be the one that should take them

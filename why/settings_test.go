@@ -174,7 +174,7 @@ func TestHangComplains(t *testing.T) {
 			s.in("app", hangs)
 			s.probe("app", 3, noAnswer(fact.Readiness))
 		}},
-		{name: "none", says: "3 connections wait to be accepted. So", tale: func(s *tale) {
+		{name: "none", says: "3 connections wait to be accepted, that of the readiness probe of container app", tale: func(s *tale) {
 			hangs.Said = []string{"[INFO] Listening"}
 			s.probe("app", 1, noAnswer(fact.Readiness))
 			s.in("app", hangs)

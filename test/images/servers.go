@@ -82,7 +82,7 @@ var servers = []recipe{
 	{
 		// A JDK that runs sources, Tomcat and ZooKeeper.
 		name: "java", tag: "java:1",
-		packages: []string{"busybox-static", "bash", "openjdk-17-jdk-headless", "tomcat10", "tomcat10-common", "zookeeper"},
+		packages: []string{"busybox-static", "bash", "libtinfo6", "openjdk-17-jdk-headless", "tomcat10", "tomcat10-common", "zookeeper"},
 		files: map[string]string{
 			"etc/passwd": users, "etc/group": groups, "data/": "",
 			"usr/lib/run-tomcat": "mkdir -p /data/tomcat/webapps /data/tomcat/logs /data/tomcat/temp /data/tomcat/work\n" +
