@@ -78,12 +78,18 @@ func TestNamedSettingElsewhere(t *testing.T) {
 		own, other func(*v1.Container)
 		said, want string
 	}{
-		"another container": {nil, func(c *v1.Container) { c.Env = []v1.EnvVar{{Name: "SOCKET", Value: "/run/app-1.sock"}} },
-			"FATAL: no such name: app-1.sock (/run/app-1.sock)", "container other has it from variable SOCKET (/run/app-1.sock)"},
-		"its own goes first": {func(c *v1.Container) { c.Args = []string{"app", "--name=app-1"} }, func(c *v1.Container) { c.Args = []string{"app", "--name=app-1"} },
-			"FATAL: bad name: app-1", "container app has it from --name (app-1)"},
-		"whom it does not reach": {func(c *v1.Container) { c.Env = []v1.EnvVar{{Name: "DB_HOST", Value: "db-1"}} }, nil,
-			"FATAL: dial tcp db-1:5432: connection refused", "if that is the wrong address, correct it: container app has it from variable DB_HOST (db-1)"},
+		"another container": {
+			nil, func(c *v1.Container) { c.Env = []v1.EnvVar{{Name: "SOCKET", Value: "/run/app-1.sock"}} },
+			"FATAL: no such name: app-1.sock (/run/app-1.sock)", "container other has it from variable SOCKET (/run/app-1.sock)",
+		},
+		"its own goes first": {
+			func(c *v1.Container) { c.Args = []string{"app", "--name=app-1"} }, func(c *v1.Container) { c.Args = []string{"app", "--name=app-1"} },
+			"FATAL: bad name: app-1", "container app has it from --name (app-1)",
+		},
+		"whom it does not reach": {
+			func(c *v1.Container) { c.Env = []v1.EnvVar{{Name: "DB_HOST", Value: "db-1"}} }, nil,
+			"FATAL: dial tcp db-1:5432: connection refused", "if that is the wrong address, correct it: container app has it from variable DB_HOST (db-1)",
+		},
 		"whom nothing names": {nil, nil, "FATAL: dial tcp db-1:5432: connection refused", "have it try again instead of ending"},
 	} {
 		t.Run(name, func(t *testing.T) {

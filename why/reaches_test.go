@@ -101,8 +101,8 @@ func TestComplainsOfItsReadOnlyRoot(t *testing.T) {
 	}
 	for said, want := range map[string]answer.Cause{
 		"ERROR: Failed opening the temp RDB file temp-11.rdb (in server root dir /data) for saving: Read-only file system": answer.SecurityRefused,
-		"ERROR: cannot write /cache/x: Read-only file system": "",
-		"ERROR: cannot write /data/x: I/O error":              "",
+		"ERROR: cannot write /cache/x: Read-only file system":                                                              "",
+		"ERROR: cannot write /data/x: I/O error":                                                                           "",
 	} {
 		pod := web(silentProbe, readOnly)
 		pod.Spec.Volumes = []v1.Volume{{Name: "cache", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}}}

@@ -525,8 +525,10 @@ func TestProbes(t *testing.T) {
 				l.Said = []string{"Tomcat started on port 8080 (http) with context path '/operate'"}
 			}))
 		}},
-		{name: "404, and a variable has a context path", pod: web(func(c *v1.Container) { c.Env = []v1.EnvVar{{Name: "SERVER_SERVLET_CONTEXT_PATH", Value: "/operate"}} }), cause: answer.ProbeWrongPath,
-			says: "Variable SERVER_SERVLET_CONTEXT_PATH", tale: func(s *tale) { fail(s, status(fact.Liveness, 404, "")) }},
+		{
+			name: "404, and a variable has a context path", pod: web(func(c *v1.Container) { c.Env = []v1.EnvVar{{Name: "SERVER_SERVLET_CONTEXT_PATH", Value: "/operate"}} }), cause: answer.ProbeWrongPath,
+			says: "Variable SERVER_SERVLET_CONTEXT_PATH", tale: func(s *tale) { fail(s, status(fact.Liveness, 404, "")) },
+		},
 		{name: "404 after it was well", cause: answer.AppUnhealthy, ruledOut: []answer.Cause{answer.ProbeWrongPath}, tale: func(s *tale) { worked(s); fail(s, status(fact.Liveness, 404, "")) }},
 		{name: "https to http", cause: answer.ProbeWrongScheme, tale: func(s *tale) {
 			fail(s, attempt(fact.Liveness, fact.Evidence{Error: "http: server gave HTTP response to HTTPS client", Connect: time.Millisecond}))
