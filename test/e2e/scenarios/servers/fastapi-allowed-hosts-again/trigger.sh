@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said "400 Bad Request"; sleep 8
