@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
@@ -193,6 +195,18 @@ func portsOf(all []fact.Listener) (ports []string) {
 	return ports
 }
 
+// alsoLeast says that the least heap of a JVM has to be lowered with the largest, where its spec sets it.
+func alsoLeast(c *v1.Container) string {
+	all := append(slices.Clone(c.Command), c.Args...)
+	for _, e := range c.Env {
+		all = append(all, e.Value)
+	}
+	if slices.ContainsFunc(all, func(text string) bool { return strings.Contains(text, "-Xms") }) {
+		return ", and -Xms with it"
+	}
+	return ""
+}
+
 // memoryFixes weigh raising a limit against finding out what eats it.
 func (h *inquiry) memoryFixes(run *history.Run, o oomRecord) []answer.Fix {
 	fixes := []answer.Fix{h.inspect("see how its memory grows", h.kubectl("top pod %s --containers", h.Pod.Name))}
@@ -206,7 +220,7 @@ func (h *inquiry) memoryFixes(run *history.Run, o oomRecord) []answer.Fix {
 	}
 	less := "have it use less: limit its caches, its heap or its number of workers"
 	if g, ok := heapOf(h.Spec(run.Container)); ok && o.Limit > 0 && float64(g.bytes) > besideHeap*float64(o.Limit) {
-		less = fmt.Sprintf("lower %s, to %s at most: all else that the process needs comes on top", g, prose.Size(int64(besideHeap*float64(o.Limit))))
+		less = fmt.Sprintf("lower %s, to %s at most%s: all else that the process needs comes on top", g, prose.Size(int64(besideHeap*float64(o.Limit))), alsoLeast(h.Spec(run.Container)))
 		text = fmt.Sprintf("or raise the memory limit to %s at least, for a heap of that size", prose.Size(int64(float64(g.bytes)/besideHeap)))
 	} else if s, allows := roomier(h.Spec(run.Container), o.Limit); allows > 0 {
 		less = fmt.Sprintf("lower %s (%s), which allows more than that limit has beside all else: to %s at most", s.name, s.value, prose.Size(int64(besideHeap*float64(o.Limit))))

@@ -135,3 +135,55 @@ func TestWhereMeaningsLead(t *testing.T) {
 		}
 	}
 }
+
+// What is known of a program's settings goes before what is true of all.
+func TestFixesOfSettings(t *testing.T) {
+	for name, test := range map[string]struct {
+		change     func(*v1.Container)
+		exit       fact.Exited
+		want, none string
+	}{
+		"RabbitMQ's guest": {
+			func(c *v1.Container) {
+				c.Env = []v1.EnvVar{{Name: "AMQP_URL", Value: "amqp://guest:guest@rabbitmq:5672/"}}
+			},
+			fact.Exited{ExitCode: 1, LastLines: []string{"pika.exceptions.ProbableAuthenticationError: ConnectionClosedByBroker: (403) 'ACCESS_REFUSED - Login was refused using authentication mechanism PLAIN. For details see the broker logfile.'"}},
+			"RabbitMQ lets user guest in from its own host alone", "",
+		},
+		"guest beside it": {
+			func(c *v1.Container) {
+				c.Env = []v1.EnvVar{{Name: "AMQP_URL", Value: "amqp://guest:guest@localhost:5672/"}}
+			},
+			fact.Exited{ExitCode: 1, LastLines: []string{"pika.exceptions.ProbableAuthenticationError: (403) 'ACCESS_REFUSED - Login was refused using authentication mechanism PLAIN.'"}},
+			"", "RabbitMQ lets user guest",
+		},
+		"a least heap": {
+			func(c *v1.Container) { c.Command = []string{"java", "-Xms320m", "-Xmx320m", "Main"} },
+			fact.Exited{ExitCode: 137, OOMKills: 1, MainOOMKilled: true},
+			", and -Xms with it", "",
+		},
+		"no least heap": {
+			func(c *v1.Container) { c.Command = []string{"java", "-Xmx320m", "Main"} },
+			fact.Exited{ExitCode: 137, OOMKills: 1, MainOOMKilled: true},
+			"at most: all else", "-Xms",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := tell(t, web(silentProbe, test.change))
+			if test.exit.OOMKills > 0 {
+				o := oomOfMain
+				o.Limit = 320 << 20
+				s.in("app", o)
+			}
+			test.exit.StatusKnown, test.exit.OOMKnown = true, true
+			s.exit("app", test.exit)
+			text := ""
+			for _, f := range s.ask().Verdicts[0].Fixes {
+				text += f.Text + "\n"
+			}
+			if !strings.Contains(text, test.want) || test.none != "" && strings.Contains(text, test.none) {
+				t.Errorf("%s", text)
+			}
+		})
+	}
+}

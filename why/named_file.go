@@ -86,6 +86,8 @@ func (h *inquiry) fileFixes(file string, mount v1.VolumeMount, volume *v1.Volume
 		return []answer.Fix{h.specFix(fmt.Sprintf("give its user volume %s, in which %s is (the pod's fsGroup, or chown once in an init container)", volume.Name, file))}
 	case kind == "":
 		return nil
+	case words.NoFile.In(said) && kind == "ConfigMap" && mount.SubPath == "" && overPrograms.MatchString(mount.MountPath):
+		return []answer.Fix{h.specFix(fmt.Sprintf("%s%s %s at %s covers the whole folder, and hides what the image has there (%s, if it has no such key): mount each of its keys with subPath, or add the others to it", kubectl.Cover, kind, name, mount.MountPath, key))}
 	case words.NoFile.In(said):
 		return []answer.Fix{kubectl.Inspect(fmt.Sprintf("see whether %s %s, mounted at %s, has %s", kind, name, mount.MountPath, key), h.kubectl("describe %s %s", strings.ToLower(kind), name))}
 	}
@@ -97,6 +99,9 @@ func (h *inquiry) fileFixes(file string, mount v1.VolumeMount, volume *v1.Volume
 		Command: h.kubectl("edit %s %s", strings.ToLower(kind), name),
 	}}
 }
+
+// overPrograms fits folders in which images have configuration of their own.
+var overPrograms = regexp.MustCompile(`^/(?:etc|usr|opt|var/lib)/`)
 
 // defaultMode is the mode that a volume's spec gives its files; nil where it gives none.
 func defaultMode(volume *v1.Volume) *int32 {

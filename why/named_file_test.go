@@ -21,7 +21,12 @@ func TestNamedFile(t *testing.T) {
 	pod.Spec.Containers[0].VolumeMounts = []v1.VolumeMount{
 		{Name: "conf", MountPath: "/srv/"}, {Name: "one", MountPath: "/etc/app.ini", SubPath: "app.ini"}, {Name: "tls", MountPath: "/srv/tls"}, {Name: "data", MountPath: "/data"},
 	}
+	mode := int32(0o400)
+	pod.Spec.Volumes = append(pod.Spec.Volumes, v1.Volume{Name: "keys", VolumeSource: v1.VolumeSource{Secret: &v1.SecretVolumeSource{SecretName: "mq", DefaultMode: &mode}}})
+	pod.Spec.Containers[0].VolumeMounts = append(pod.Spec.Containers[0].VolumeMounts, v1.VolumeMount{Name: "conf", MountPath: "/etc/nginx"}, v1.VolumeMount{Name: "keys", MountPath: "/mosquitto/secret"})
 	for said, want := range map[string]string{
+		`[emerg] open() "/etc/nginx/mime.types" failed (2: No such file or directory) in /etc/nginx/nginx.conf:8`:            "mount file by file: ConfigMap squid at /etc/nginx covers the whole folder, and hides what the image has there (mime.types, if it has no such key)",
+		`Error: Unable to open pwfile "/mosquitto/secret/pwfile".`:                                                           "let its user read /mosquitto/secret/pwfile: volume keys has defaultMode 0400",
 		"2026/11/23 11:34:59| /srv/squid.conf(2): unrecognized: 'http_acess'":                                                "if /srv/squid.conf, which its words name, is at fault, correct it: it is squid.conf of ConfigMap squid: kubectl -n shop edit configmap squid",
 		"PHP Fatal error: no memory in /srv/..2026_11_23_11_41_23.1086845026/status.php on line 3":                           "if /srv/status.php, which its words name, is at fault, correct it: it is status.php of ConfigMap squid: kubectl -n shop edit configmap squid",
 		"ERROR: unknown key at /etc/app.ini:7":                                                                               "if /etc/app.ini, which its words name, is at fault, correct it: it is main of ConfigMap all: kubectl -n shop edit configmap all",

@@ -31,9 +31,28 @@ func atDatabase(text string) func(*inquiry, string, string) answer.Fix {
 	return func(*inquiry, string, string) answer.Fix { return answer.Fix{Text: text, Risk: answer.Restarts} }
 }
 
+// guest fits the address of a broker of another host with the user that RabbitMQ has from its start.
+var guest = regexp.MustCompile(`\bamqps?://guest:[^@\s]*@(?:[a-km-z]|l[^o]|\d)`)
+
+// valuesOf are the values that a container's spec gives its program, in one text.
+func (h *inquiry) valuesOf(container string) string {
+	c := h.Spec(container)
+	if c == nil {
+		return ""
+	}
+	all := append(slices.Clone(c.Command), c.Args...)
+	for _, e := range c.Env {
+		all = append(all, e.Value)
+	}
+	return strings.Join(all, "\n")
+}
+
 // credentials names the Secrets from which a container has them, as far as its variables tell.
-func credentials(h *inquiry, container, _ string) answer.Fix {
+func credentials(h *inquiry, container, said string) answer.Fix {
 	const text = "compare the user and password that it is given with those that the server has, and change either (a Secret's value and its line end, or in the server: ALTER ROLE … PASSWORD, ALTER USER … IDENTIFIED BY, rabbitmqctl change_password)"
+	if guest.MatchString(h.valuesOf(container)) && words.Has(said, "ACCESS_REFUSED") {
+		return answer.Fix{Text: "RabbitMQ lets user guest in from its own host alone: make another user there (rabbitmqctl add_user and set_permissions, or RABBITMQ_DEFAULT_USER), and give that one to the container", Risk: answer.Restarts}
+	}
 	var from []string
 	var secret string
 	if c := h.Spec(container); c != nil {

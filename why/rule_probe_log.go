@@ -215,7 +215,7 @@ func probeProgramGivenUp(p *probing) *finding {
 	if why := words.Trouble(lines[:i], false); why != "" {
 		f.because = []string{itsLog(why)}
 	}
-	f.fixes = append(p.h.logsFix(p.run), p.h.specFix("run one program a container, so that its end is the container's"))
+	f.fixes = append(p.h.logsFix(p.run), p.h.specFix("mend that, and start the pod anew: the supervisor does not try again by itself, as Kubernetes does where each program has a container of its own"))
 	return f
 }
 

@@ -32,11 +32,12 @@ func probeSlowStart(p *probing) *finding {
 		return nil
 	}
 	given := p.until.Sub(p.run.Started.When())
+	needs := p.needs(given)
 	f := &finding{
 		cause: answer.AppSlowStart, weight: weak, chain: append(links(p.run.Started), p.chain()...),
 		text: fmt.Sprintf("Container %s was still starting: it was ended %s after its start, before %s had succeeded once.", p.run.Container, prose.Span(given), p.what()),
 		fixes: []answer.Fix{
-			p.h.specFix(fmt.Sprintf("give container %s a startupProbe that allows more than %s, as with periodSeconds: 10 and failureThreshold: %d", p.run.Container, prose.Span(given), max(3, prose.Seconds(2*given)/10))),
+			p.h.specFix(fmt.Sprintf("give container %s a startupProbe that allows more than %s, as with periodSeconds: 10 and failureThreshold: %d", p.run.Container, prose.Span(given), max(3, prose.Seconds(needs)/10))),
 			p.h.inspect("see how far it came", p.h.kubectl("logs %s -c %s -p", p.h.Pod.Name, p.run.Container)),
 		},
 	}
@@ -92,6 +93,17 @@ func probeSlowStart(p *probing) *finding {
 		f.fixes = append(f.fixes, p.h.limitsFix("or raise the CPU limit of container "+p.run.Container))
 	}
 	return f
+}
+
+// needs is how long a start may take that was ended after some time: twice that, or, where its log says how much of
+// all was done, half as much again as all of it takes.
+func (p *probing) needs(given time.Duration) time.Duration {
+	said, _ := p.progressLately()
+	share, ok := words.Done(said)
+	if !ok || share <= 0 {
+		return 2 * given
+	}
+	return max(2*given, time.Duration(1.5*float64(given)/share))
 }
 
 // tellsProgress: see progressLately.

@@ -89,7 +89,9 @@ func heapWords(c *v1.Container, limit int64) string {
 	switch {
 	case !ok || limit == 0 || float64(g.bytes) <= besideHeap*float64(limit):
 		return ""
-	case g.bytes >= limit:
+	case g.bytes == limit:
+		return fmt.Sprintf("Its heap may grow to %s (%s), which is all of that limit and leaves nothing for all else.", prose.Size(g.bytes), g)
+	case g.bytes > limit:
 		return fmt.Sprintf("Its heap may grow to %s (%s), and so beyond that limit.", prose.Size(g.bytes), g)
 	}
 	return fmt.Sprintf("Its heap may grow to %s (%s), which leaves %s of that limit for all else.", prose.Size(g.bytes), g, prose.Size(limit-g.bytes))

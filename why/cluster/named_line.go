@@ -69,7 +69,9 @@ var itsWords = regexp.MustCompile(`(?s)\b(?:log says|log says why|last that it s
 // ShowLine has what to do about a pod that is to blame begin with the line of a ConfigMap which its
 // words are about: the one that they name by its number, or the only one that has what they quote.
 func ShowLine(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
-	if slices.ContainsFunc(v.Fixes, func(f answer.Fix) bool { return strings.HasPrefix(f.Text, kubectl.LetUser) }) {
+	if slices.ContainsFunc(v.Fixes, func(f answer.Fix) bool {
+		return strings.HasPrefix(f.Text, kubectl.LetUser) || strings.HasPrefix(f.Text, kubectl.Cover)
+	}) {
 		return
 	}
 	quoted, last := ownWords(*v)

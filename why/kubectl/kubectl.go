@@ -33,6 +33,9 @@ const Compare = "compare its words with what configures"
 // LetUser begins the steps that let a container's user do what it may not: its configuration is right then.
 const LetUser = "let its user "
 
+// Cover begins the step about a volume that hides what the image has: its configuration is right then, too.
+const Cover = "mount file by file: "
+
 // Readdress begins the step to correct an address of which nobody knows where it is from.
 const Readdress = "correct the address in its configuration"
 

@@ -81,6 +81,15 @@ func step(line string) (words string, n int) {
 	return number.ReplaceAllString(gist[:last[0]], "#"), n
 }
 
+// Done is which part of all a line says is done.
+func Done(line string) (share float64, ok bool) {
+	done, all, ok := howFar(line)
+	if !ok || all <= 0 || done > all {
+		return 0, false
+	}
+	return done / all, true
+}
+
 // firstWord is what a line's gist begins with.
 func firstWord(line string) string {
 	word, _, _ := strings.Cut(Gist(line), " ")
