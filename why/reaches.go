@@ -268,6 +268,11 @@ func (h *inquiry) explained(c *answer.Complaint) {
 		f.because = append([]string{"Its root file system is read-only (readOnlyRootFilesystem)."}, f.because...)
 		f.fixes = append([]answer.Fix{h.specFix("mount an emptyDir where it writes, or let it write to its root file system")}, f.fixes...)
 	}
+	if less := h.fewerRights(h.Spec(c.Container)); c.Cause == "" && less != "" && words.Refused.In(c.Text) {
+		c.Cause = answer.SecurityRefused
+		f.because = append([]string{prose.Upper(less) + "."}, f.because...)
+		f.fixes = append([]answer.Fix{h.mayThen(c.Container, c.Text)}, f.fixes...)
+	}
 	c.Means, c.Fixes = strings.Join(f.because, " "), f.fixes
 }
 

@@ -92,16 +92,18 @@ func resolvedBy(server string) *v1.Pod {
 	return pod
 }
 
-// What a container that goes on complains of is its read-only root's, where no volume is named.
+// What a container that goes on complains of is its read-only root's, where no volume is named, or of the rights that
+// its security context takes from it.
 func TestComplainsOfItsReadOnlyRoot(t *testing.T) {
 	readOnly := func(c *v1.Container) {
-		yes := true
-		c.SecurityContext = &v1.SecurityContext{ReadOnlyRootFilesystem: &yes}
+		yes, user := true, int64(1000)
+		c.SecurityContext = &v1.SecurityContext{ReadOnlyRootFilesystem: &yes, RunAsUser: &user}
 		c.VolumeMounts = []v1.VolumeMount{{Name: "cache", MountPath: "/cache"}}
 	}
 	for said, want := range map[string]answer.Cause{
 		"ERROR: Failed opening the temp RDB file temp-11.rdb (in server root dir /data) for saving: Read-only file system": answer.SecurityRefused,
 		"ERROR: cannot write /cache/x: Read-only file system":                                                              "",
+		"ERROR: Failed opening the temp RDB file temp-56.rdb (in server root dir /data) for saving: Permission denied":     answer.SecurityRefused,
 		"ERROR: cannot write /data/x: I/O error":                                                                           "",
 	} {
 		pod := web(silentProbe, readOnly)

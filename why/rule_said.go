@@ -169,30 +169,43 @@ func permissionSaid(e ending) *finding {
 	if add := e.h.addFixes(e.spec, said); add != nil {
 		f.fixes = append(add, f.fixes...)
 	} else {
-		f.fixes = append(f.fixes, e.mayThen(said))
+		f.fixes = append(f.fixes, e.h.mayThen(e.run.Container, said))
 	}
 	e.h.namedFile(f, e.run.Container, said)
 	return f
 }
 
 // privileged fits a port that only root, or who has a capability, may listen on.
-var privileged = regexp.MustCompile(`(?i)\b(?:bind|listen)\w*\b.{0,60}?[: ](\d{1,3}|10[01]\d|102[0-3])\b`)
+var privileged = regexp.MustCompile(`(?i)\b(?:bind|listen)\w*\b.{0,60}?(?::|\bport )(\d{1,3}|10[01]\d|102[0-3])(?:[^.\d]|$)`)
 
 // systems are folders of an image that nothing is to be mounted over.
 var systems = regexp.MustCompile(`^/(?:$|(?:etc|usr|bin|sbin|lib\w*|proc|sys|dev)(?:/|$))`)
 
+// aFolder fits a folder that is called one.
+var aFolder = regexp.MustCompile(`(?i)\b(?:dir|directory|folder)\b[ :"'(]{1,3}(/[\w.@+-]+(?:/[\w.@+-]+)*)`)
+
 // mayThen is what lets a container do what it was refused: at a port, or in a folder of its image.
-func (e ending) mayThen(said string) answer.Fix {
+func (h *inquiry) mayThen(container, said string) answer.Fix {
 	if m := privileged.FindStringSubmatch(said); m != nil {
-		return e.h.specFix(fmt.Sprintf("have it listen on a port above 1023 in place of %s (and correct containerPort, probes and the Service's targetPort), or add capability NET_BIND_SERVICE", m[1]))
+		return h.specFix(fmt.Sprintf("have it listen on a port above 1023 in place of %s (and correct containerPort, probes and the Service's targetPort), or add capability NET_BIND_SERVICE", m[1]))
 	}
+	at := ""
 	if m := aPath.FindStringSubmatch(said); m != nil {
-		at := path.Dir(mounts.Clean(strings.TrimRight(m[1], ".-")))
-		if _, volume := e.h.volumeOf(e.run.Container, at); volume == nil && !systems.MatchString(at) {
-			return e.h.specFix(fmt.Sprintf(kubectl.LetUser+"write to %s, which is of the image: mount an emptyDir there (which hides what the image has in it), have the program write elsewhere, or use an image that is made for this user", at))
+		at = path.Dir(mounts.Clean(strings.TrimRight(m[1], ".-")))
+	}
+	if m := aFolder.FindStringSubmatch(said); m != nil {
+		at = mounts.Clean(m[1])
+	}
+	if at != "" {
+		mount, volume := h.volumeOf(container, at)
+		if volume != nil {
+			return h.specFix(fmt.Sprintf("give its user volume %s, mounted at %s (the pod's fsGroup, or chown once in an init container)", volume.Name, mount.MountPath))
+		}
+		if !systems.MatchString(at) {
+			return h.specFix(fmt.Sprintf(kubectl.LetUser+"write to %s, which is of the image: mount an emptyDir there (which hides what the image has in it), have the program write elsewhere, or use an image that is made for this user", at))
 		}
 	}
-	return e.h.specFix("give that user the files (fsGroup for volumes, ownership in the image) and ports above 1023, or give the container the right that it needs")
+	return h.specFix("give that user the files (fsGroup for volumes, ownership in the image) and ports above 1023, or give the container the right that it needs")
 }
 
 // byDefault are the capabilities that runtimes give a container whose spec says nothing of them.
