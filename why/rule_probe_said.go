@@ -139,10 +139,28 @@ func (p *probing) voiced(f *finding) {
 	if f.cause == answer.AppSlowStart && words.Trouble([]string{c.said}, false) == "" {
 		return // who starts warns of this and that
 	}
-	if c.at != nil && !words.Within(said, c.said) {
+	switch last := p.lastTold(); {
+	case c.at != nil && !words.Within(said, c.said):
 		f.because = append(slices.Clip(f.because), itsLogAt(c.said, c.place))
 		f.chain = append(slices.Clip(f.chain), links(c.at)...)
+	case c.at == nil && last != "" && (f.cause == answer.AppHang || f.cause == answer.AppOverloaded) && !words.Within(said, last):
+		f.because = append(slices.Clip(f.because), fmt.Sprintf("%s%s.", answer.LastTold, quote(last, quoted)))
 	}
+}
+
+// lastTold is the last that the log of a container says that is no request's, before it was ended: what it may be
+// busy with, or hang in.
+func (p *probing) lastTold() string {
+	_, lines := p.log()
+	if p.run.Exit != nil {
+		lines = p.run.LastSaid(time.Time{})
+	}
+	for _, line := range slices.Backward(lines) {
+		if gist := words.Gist(line); gist != "" && !words.OfRequest(line) {
+			return gist
+		}
+	}
+	return ""
 }
 
 // voicedAfter is how long after an attempt ended what was said of it may stand in the log: the runtime

@@ -96,6 +96,9 @@ type Reach struct {
 	Fact fact.ID `json:"fact"`
 }
 
+// LastTold begins what a verdict quotes of a log that is no error: nothing follows from it.
+const LastTold = "The last that its log says: "
+
 // Complaint is what a container's log says of an error. Another is set where its words are
 // about somebody that it asks, and not about itself.
 type Complaint struct {

@@ -28,9 +28,19 @@ func Words(a *answer.Answer, v answer.Verdict) []string {
 		all = append(all, words.Reason(v.LastWords))
 	}
 	if v.Text != "" && v.Cause != answer.None {
-		all = append(all, v.Text)
+		all = append(all, withoutLastTold(v.Text))
 	}
 	return all
+}
+
+// withoutLastTold is a verdict's text without what it quotes of a log that is no error.
+func withoutLastTold(text string) string {
+	before, rest, told := strings.Cut(text, answer.LastTold)
+	if !told {
+		return text
+	}
+	_, then, _ := strings.Cut(rest, ". So ")
+	return before + then
 }
 
 // quotes are what a verdict's text has from the pod itself, in quotes; ours begins where it goes on after
@@ -43,10 +53,11 @@ var (
 // Quoted are the same, without what a verdict says in words of its own.
 func Quoted(a *answer.Answer, v answer.Verdict) []string {
 	all := Words(a, answer.Verdict{LastWords: v.LastWords})
-	for _, m := range quotes.FindAllStringSubmatch(v.Text, -1) {
+	text := withoutLastTold(v.Text)
+	for _, m := range quotes.FindAllStringSubmatch(text, -1) {
 		all = append(all, strings.ReplaceAll(m[1], `\"`, `"`))
 	}
-	if m := itsWords.FindStringSubmatch(v.Text); m != nil {
+	if m := itsWords.FindStringSubmatch(text); m != nil {
 		all = append(all, ours.Split(m[1], 2)[0])
 	}
 	return all

@@ -1,10 +1,13 @@
 package cluster
 
 import (
+	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"whylet.dev/whylet/why/answer"
 )
 
 // Words call a Service by its name where a place stands, and not where a word does.
@@ -104,5 +107,16 @@ func TestNamed(t *testing.T) {
 	}
 	if _, _, ok := Named([]Setting{{"key", "shopping-cart:80"}}, s); ok {
 		t.Error("another's name")
+	}
+}
+
+// The last that a log says is no error's words.
+func TestLastToldLeadsNowhere(t *testing.T) {
+	v := answer.Verdict{Cause: answer.AppHang, Text: "Container web hangs. " + answer.LastTold + "mailer: connected to db. So container web gets no traffic."}
+	if all := Words(&answer.Answer{}, v); len(all) != 1 || strings.Contains(all[0], "connected") || !strings.Contains(all[0], "gets no traffic") {
+		t.Errorf("%q", all)
+	}
+	if all := Quoted(&answer.Answer{}, v); len(all) != 0 {
+		t.Errorf("%q", all)
 	}
 }

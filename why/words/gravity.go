@@ -119,6 +119,9 @@ var requestLogged = regexp.MustCompile(`"(?:msg|message)": ?"(?i:(?:(?:http|inco
 // withError fits one of these that has what went wrong beside it.
 var withError = regexp.MustCompile(`"(?:err|error|exception)": ?(?:"[^"]|\{)`)
 
+// OfRequest says whether a line is what a server logs of each request, and no more.
+func OfRequest(line string) bool { return access.MatchString(line) || aRequest(line) }
+
 // aRequest says whether an object tells of a request and of nothing that went wrong but its status.
 func aRequest(line string) bool {
 	return requestLogged.MatchString(line) && (!withError.MatchString(line) || strings.Contains(line, "failed with status code "))
