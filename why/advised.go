@@ -25,6 +25,9 @@ func (e ending) advice() words.Advice {
 	return words.Advice{} // what it ends for was said long before
 }
 
+// itsAdvice begins a step that a container's own words advise.
+const itsAdvice = "do what its words advise: "
+
 // mostAdvised and mostToldAgain bound advice where it stands as it is said, and where the answer has
 // it already.
 const mostAdvised, mostToldAgain = 280, 100
@@ -40,7 +43,7 @@ func (f finding) advised(said string) []answer.Fix {
 	if within && a.Brief == "" {
 		return f.fixes // it tells how something has to be, and so what is wrong
 	}
-	does, what := "do what its words advise: ", fmt.Sprintf("%q", prose.Midst(a.Text, mostAdvised))
+	does, what := itsAdvice, fmt.Sprintf("%q", prose.Midst(a.Text, mostAdvised))
 	if a.Asks {
 		does = "check what its words ask: "
 	}

@@ -29,7 +29,7 @@ func (h *inquiry) exec(container, command string) string {
 // fitting makes of what a verdict's finding would have done what can be done, and shows more than
 // the verdict says.
 func (h *inquiry) fitting(v *answer.Verdict) {
-	v.Fixes = h.possible(v.Fixes)
+	v.Fixes = h.possible(h.lasting(v.Fixes))
 	if i := slices.IndexFunc(v.Fixes, func(f answer.Fix) bool { return f.Text == lastWords }); i >= 0 && quotesLog(v) {
 		logs := v.Fixes[i]
 		v.Fixes = slices.Delete(v.Fixes, i, i+1)
@@ -40,6 +40,18 @@ func (h *inquiry) fitting(v *answer.Verdict) {
 	}
 	h.configuredBy(v)
 	h.nameNode(v)
+}
+
+// lasting leaves out what a container advises about its pod's own address, where there is more to do: the pod that
+// comes of the change has another one.
+func (h *inquiry) lasting(fixes []answer.Fix) []answer.Fix {
+	own := func(f answer.Fix) bool {
+		return strings.HasPrefix(f.Text, itsAdvice) && slices.ContainsFunc(h.addresses(), func(ip string) bool { return words.Has(f.Text, ip) })
+	}
+	if !slices.ContainsFunc(fixes, func(f answer.Fix) bool { return !own(f) && f.Risk != answer.Inspect }) {
+		return fixes
+	}
+	return slices.DeleteFunc(slices.Clone(fixes), own)
 }
 
 // wider shows more of a log than its end.
@@ -150,7 +162,7 @@ func (h *inquiry) probeFixes(p *probing) []answer.Fix {
 		switch ev := p.last.Evidence; {
 		case ev.Status == 401, ev.Status == 403 && !p.complainsNow(): // its log would say another reason
 			fixes = append(fixes, h.specFix(fmt.Sprintf("probe a path that needs no login (%s), or send what it asks for in %s", p.field("path"), p.field("httpHeaders"))))
-		case ev.Status >= 400 && ev.Status < 500 && words.HostHeader.In(ev.Output):
+		case ev.Status >= 400 && ev.Status < 500 && (words.HostHeader.In(ev.Output) || p.saysOfHost()):
 			fixes = append(fixes, h.specFix(fmt.Sprintf("have the probe send a Host header that it takes, as %s: [{name: Host, value: NAME}]: without one it gets the pod's address", p.field("httpHeaders"))))
 		}
 	}
@@ -158,6 +170,12 @@ func (h *inquiry) probeFixes(p *probing) []answer.Fix {
 		fixes = append(fixes, h.specFix(fmt.Sprintf("raise %s of container %s above %d, if its answers are correct but late", p.field("timeoutSeconds"), p.run.Container, prose.Seconds(p.timeout()))))
 	}
 	return fixes
+}
+
+// saysOfHost says whether the container's log tells now that it does not take the Host header that it got.
+func (p *probing) saysOfHost() bool {
+	_, said := p.complaint()
+	return words.HostHeader.In(said)
 }
 
 // field is a setting of the probe, as a manifest has it: readinessProbe.timeoutSeconds, or of what it

@@ -10,6 +10,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
 )
 
 // What the answer shows is no step to take: neither the end of a log that it quotes, nor the
@@ -185,5 +186,19 @@ func TestFixesOfSettings(t *testing.T) {
 				t.Errorf("%s", text)
 			}
 		})
+	}
+}
+
+// What a container advises about the pod's own address does not last: the next pod has another one.
+func TestAdviceThatDoesNotLast(t *testing.T) {
+	s := tell(t, web())
+	s.see("", 0, fact.SetUpDone{SandboxID: "s", IPs: []string{"10.0.0.1"}})
+	h := &inquiry{History: history.New(s.key, s.facts, s.node, s.near)}
+	advice, host := answer.Fix{Text: itsAdvice + `"add '10.0.0.1' to ALLOWED_HOSTS"`, Risk: answer.Restarts}, answer.Fix{Text: "have the probe send a Host header", Risk: answer.Restarts}
+	if left := h.lasting([]answer.Fix{advice, host}); len(left) != 1 || left[0].Text != host.Text {
+		t.Errorf("%+v", left)
+	}
+	if left := h.lasting([]answer.Fix{advice}); len(left) != 1 {
+		t.Errorf("nothing is left to do: %+v", left)
 	}
 }

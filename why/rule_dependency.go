@@ -280,6 +280,12 @@ func (h *inquiry) askedBy(command string) string {
 }
 
 // ownAddress says whether a host is an address of the pod.
-func (h *inquiry) ownAddress(host string) bool {
-	return slices.ContainsFunc(fact.All[fact.SetUpDone](h.Facts), func(f *fact.Fact) bool { return slices.Contains(fact.Of[fact.SetUpDone](f).IPs, host) })
+func (h *inquiry) ownAddress(host string) bool { return slices.Contains(h.addresses(), host) }
+
+// addresses are those that the pod has, or had.
+func (h *inquiry) addresses() (all []string) {
+	for _, f := range fact.All[fact.SetUpDone](h.Facts) {
+		all = append(all, fact.Of[fact.SetUpDone](f).IPs...)
+	}
+	return all
 }
