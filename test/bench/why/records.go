@@ -26,6 +26,7 @@ type record struct {
 	Situation scenarios.Situation `json:"situation"`
 	Sight     scenarios.Sight     `json:"sight"`
 	Cause     answer.Cause        `json:"cause"` // the right one
+	Does      []string            `json:"does,omitempty"`
 	Samples   []scenarios.Sample  `json:"samples"`
 	// Subject and Namespace are what was asked about, Journal is the folder in which
 	// -keep left the memory that answered.
@@ -45,7 +46,7 @@ type record struct {
 
 func (o *options) newRecord(round int, r scenarios.Result) record {
 	one := record{
-		Round: round, Scenario: r.Scenario.Name, Situation: r.Situation, Sight: r.Sight, Cause: r.Scenario.Want.In(r.Situation).Cause,
+		Round: round, Scenario: r.Scenario.Name, Situation: r.Situation, Sight: r.Sight, Cause: r.Scenario.Want.In(r.Situation).Cause, Does: r.Scenario.Want.In(r.Situation).Does,
 		Samples: r.Samples, At: time.Now().UTC().Truncate(time.Second), Machine: machine(), Load: o.load, Measured: measured(), Width: o.width,
 		Subject: r.Subject, Namespace: r.Namespace, Journal: o.journal,
 	}

@@ -149,6 +149,9 @@ type report struct {
 	scenarios map[string]map[bool]*tally // by whether the machine was busy
 	// misses are when, after the first symptom, such an answer was given.
 	misses map[miss]times
+	// steps are the answers whose steps are known to have what is to be changed, or not; untold is what they lack.
+	steps  tally
+	untold map[string]map[string]bool // by scenario
 	// overstated counts wrong verdicts that were called recorded.
 	overstated int
 	// elsewhere are scenarios that cannot be played there, by why.
@@ -159,7 +162,7 @@ type report struct {
 
 func newReport(records []record) report {
 	r := report{
-		asked: map[asked]*questions{}, causes: map[string]*tally{}, scenarios: map[string]map[bool]*tally{}, misses: map[miss]times{}, where: where(records),
+		asked: map[asked]*questions{}, causes: map[string]*tally{}, scenarios: map[string]map[bool]*tally{}, misses: map[miss]times{}, untold: map[string]map[string]bool{}, where: where(records),
 	}
 	for _, one := range records {
 		how := asked{one.Sight, one.Situation, one.busy()}
@@ -178,9 +181,36 @@ func newReport(records []record) report {
 			if s.Overstated {
 				r.overstated++
 			}
+			if len(one.Does) > 0 {
+				r.addSteps(one.Scenario, s)
+			}
 		}
 	}
 	return r
+}
+
+// addSteps counts whether the steps of an answer have what a person is to change.
+func (r *report) addSteps(scenario string, s scenarios.Sample) {
+	if s.Untold == "" {
+		r.steps.add(scenarios.Right)
+		return
+	}
+	r.steps.add(scenarios.Part)
+	if r.untold[scenario] == nil {
+		r.untold[scenario] = map[string]bool{}
+	}
+	r.untold[scenario][s.Untold] = true
+}
+
+// writeSteps says how often the steps name what is to be changed, and what they lack.
+func (r report) writeSteps(b *strings.Builder) {
+	if r.steps.n == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\nThe steps name what is to be changed in **%.1f %%** of %d answers of which that is known.\n", r.steps.share(scenarios.Right), r.steps.n)
+	for _, name := range slices.Sorted(maps.Keys(r.untold)) {
+		fmt.Fprintf(b, "- `%s`: no %s\n", name, strings.Join(slices.Sorted(maps.Keys(r.untold[name])), ", no "))
+	}
 }
 
 // label is the cause, and with whose eyes it was to be seen where that is not our node.
@@ -245,6 +275,7 @@ func (r report) markdown() string {
 	}
 	b.WriteString(r.all.row("all") + "\n")
 	r.writeScenarios(&b)
+	r.writeSteps(&b)
 	fmt.Fprintf(&b, "\n"+head+"\n"+rule+"\n", "cause")
 	// The weakest first: that is where work is left.
 	names := slices.Sorted(maps.Keys(r.causes))

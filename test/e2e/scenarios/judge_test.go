@@ -74,3 +74,23 @@ func TestJudge(t *testing.T) {
 		t.Errorf("without what must be ruled out: %s", grade)
 	}
 }
+
+// Steps are held to what is to be changed, in any of the words that say it, whatever the case.
+func TestUntold(t *testing.T) {
+	a := answerOf(answer.Restarted, answer.MemoryLimit, answer.NotReady, answer.AppHang)
+	a.Verdicts[0].Fixes = []answer.Fix{{Text: "raise the Limit", Command: "kubectl edit deployment/web"}}
+	a.Verdicts[1].Fixes = []answer.Fix{{Text: "lower maxmemory"}}
+	for _, c := range []struct {
+		does   []string
+		untold string
+	}{
+		{nil, ""},
+		{[]string{"limit"}, ""},
+		{[]string{"request|limit", "deployment/web"}, ""},
+		{[]string{"limit", "maxmemory|-Xmx"}, "maxmemory|-Xmx"}, // a step of another verdict
+	} {
+		if got := (Expected{Cause: answer.MemoryLimit, Does: c.does}).Untold(a); got != c.untold {
+			t.Errorf("%v: %q, want %q", c.does, got, c.untold)
+		}
+	}
+}

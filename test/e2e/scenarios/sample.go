@@ -25,6 +25,8 @@ type Sample struct {
 	Why string `json:"why,omitempty"`
 	// Overstated says that a wrong verdict was called recorded.
 	Overstated bool `json:"overstated,omitempty"`
+	// Untold are words that its steps have to have and do not ([Expected.Untold]).
+	Untold string `json:"untold,omitempty"`
 	// Text is the answer, where its grade or what is amiss is not as just before: a right
 	// one is kept, too, for whoever reads whether a person could act on it.
 	Text string `json:"text,omitempty"`
@@ -106,7 +108,7 @@ func (e Expected) Grade(s *Sample, got answer.Answer) {
 	if s.Grade, err = e.Judge(got); err != nil {
 		s.Why = err.Error()
 	}
-	s.Overstated = s.Grade == Wrong && e.overstated(got)
+	s.Overstated, s.Untold = s.Grade == Wrong && e.overstated(got), e.Untold(got)
 }
 
 // overstated says whether one of a wrong answer's verdicts is wrong and called

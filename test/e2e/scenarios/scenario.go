@@ -44,6 +44,9 @@ type Expected struct {
 	// Says are words that the wide text must have, SaysNot those that it must not.
 	Says    []string `json:"says,omitempty"`
 	SaysNot []string `json:"saysNot,omitempty"`
+	// Does are words that the steps of the right verdict must have, texts and commands: what a person has
+	// to change. A bar is between words of which any will do. It is counted apart, and no part of the grade.
+	Does []string `json:"does,omitempty"`
 	// Short are causes that are true and stop before the root: partly right.
 	Short []answer.Cause `json:"short,omitempty"`
 	// Also are root causes that other verdicts may have beside it.
@@ -298,6 +301,27 @@ func (e Expected) missing(a answer.Answer, v answer.Verdict) error {
 		}
 	}
 	return nil
+}
+
+// Untold are the first of the words that the steps of the right verdict have to have and do not; empty where
+// nothing is missing.
+func (e Expected) Untold(a answer.Answer) string {
+	var steps []string
+	for _, v := range a.Verdicts {
+		if !e.is(v.Cause) {
+			continue
+		}
+		for _, f := range v.Fixes {
+			steps = append(steps, f.Text, f.Command)
+		}
+	}
+	told := strings.ToLower(strings.Join(steps, "\n"))
+	for _, words := range e.Does {
+		if !slices.ContainsFunc(strings.Split(words, "|"), func(w string) bool { return strings.Contains(told, strings.ToLower(w)) }) {
+			return words
+		}
+	}
+	return ""
 }
 
 // fine says whether a cause may stand in the answer.
