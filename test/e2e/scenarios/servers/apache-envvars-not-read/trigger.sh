@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+said "DefaultRuntimeDir"
+again subject; sleep 4

@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+ready redis
+said "max number of clients reached" subject worker; sleep 8

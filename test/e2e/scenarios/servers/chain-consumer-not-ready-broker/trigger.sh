@@ -1,0 +1,4 @@
+. "$(dirname "$0")/../../lib.sh"
+said "resource limit alarm set" rabbitmq
+again subject
+sleep 40

@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+ready wordpress-memcached
+said "unauthenticated" subject nginx; sleep 12

@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said "entered FATAL state"; sleep 12

@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said "Application startup failed"; sleep 12
