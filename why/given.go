@@ -26,7 +26,7 @@ func (h *inquiry) given(f *finding, container, said string) {
 		return
 	}
 	var all []string
-	for _, look := range []func(*finding, *v1.Container, string) []string{h.givenNames, h.givenVariables, h.givenOptions, h.givenUser, h.givenFiles} {
+	for _, look := range []func(*finding, *v1.Container, string) []string{h.givenNames, h.givenVariables, h.givenOptions, h.unknownOptions, h.givenUser, h.givenFiles} {
 		all = append(all, look(f, c, said)...)
 	}
 	f.because = append(f.because, all[:min(len(all), mostGiven)]...)
@@ -124,6 +124,32 @@ func likeIt(name string, env []v1.EnvVar) (like string) {
 
 // wantsOption fits words that ask for an option of the command line.
 var wantsOption = regexp.MustCompile(`(?i)\b(?:without|use|using|specify|pass|passing|add|set|provide|supply|give)(?: (?:the|a|an|with|option|flag|argument|switch|parameter))*[ '"` + "`" + `]+(-{1,2}[a-z][\w-]*)\b`)
+
+// unknownOption fits words that a program does not know an option.
+var unknownOption = regexp.MustCompile(`(?i)\b(?:unknown|unrecogni[sz]ed|invalid|illegal|bad|unexpected|no such|undefined)(?: (?:short|long|command[- ]line|shorthand))* (?:flag|option|argument|switch|parameter)s?(?: provided but not defined)?[: ]+(?:--? ?)?['"` + "`" + `]?(-{0,2}[A-Za-z][\w-]*)|flag provided but not defined: (-{1,2}[\w-]+)`)
+
+// unknownOptions names the arguments of the spec that words call unknown: as they stand there, and, of one with a
+// single dash before a whole word, that many programs take that for options of one letter.
+func (h *inquiry) unknownOptions(f *finding, c *v1.Container, said string) []string {
+	for _, m := range unknownOption.FindAllStringSubmatch(said, -1) {
+		option := m[1] + m[2]
+		for i, arg := range append(slices.Clone(c.Command), c.Args...) {
+			bare, _, _ := strings.Cut(arg, "=")
+			letters := strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "--") && len(bare) > 2
+			short := letters && (option == arg[:2] || option == arg[1:2])
+			if i == 0 || !strings.HasPrefix(arg, "-") || strings.TrimLeft(bare, "-") != strings.TrimLeft(option, "-") && !short {
+				continue
+			}
+			does := fmt.Sprintf("take %s out of command or args of container %s, or write it as this version of the program has it", bare, c.Name)
+			if short {
+				does = fmt.Sprintf("write %s with two dashes (-%s) in command or args of container %s: with one it is taken for options of one letter", bare, bare, c.Name)
+			}
+			f.fixes = append([]answer.Fix{h.specFix(does)}, f.fixes...)
+			return []string{fmt.Sprintf("The pod gives it %s.", prose.Brief(arg, mostShown))}
+		}
+	}
+	return nil
+}
 
 // givenOptions says of an option that words ask for that the pod does not give the program any.
 func (h *inquiry) givenOptions(f *finding, c *v1.Container, said string) []string {

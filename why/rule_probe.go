@@ -31,7 +31,7 @@ func init() {
 		rule[*probing]{
 			name: "probe-sidecar-answered", causes: []answer.Cause{answer.MeshSidecarAnswered, answer.AppNotListening},
 			needs:   "a process of another container on the probed port, or an answer with a proxy's signature",
-			against: "a listener of the container itself",
+			against: "a listener of the container itself; an error of now in the container's own log, if the other is no mesh's sidecar: it was asked then, and what stands before it hands on what it says",
 			judge:   probeSidecarAnswered,
 		},
 	)
@@ -50,7 +50,7 @@ func probeSidecarAnswered(p *probing) *finding {
 	if ev.Header[linkerdSays] != "" {
 		proxy, how = "Linkerd's proxy", fmt.Sprintf("its header %s says so: %s", strings.ToLower(linkerdSays), prose.Brief(ev.Header[linkerdSays], 100))
 	}
-	if proxy == "" {
+	if proxy == "" || !p.h.isSidecar(strings.TrimPrefix(proxy, "container ")) && p.complainsNow() {
 		return nil
 	}
 	f := &finding{

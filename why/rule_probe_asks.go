@@ -196,7 +196,12 @@ func probeImpossible(p *probing) *finding {
 	f := &finding{cause: answer.ProbeCommandFailed, weight: certain, certainty: answer.Inferred, chain: p.chain()}
 	if ev != nil && ev.Handler == fact.Exec {
 		f.text = fmt.Sprintf("The command of the %s probe (%s) cannot be run in container %s: %s.", kindWord(p.kind), prose.Brief(cmp.Or(ev.Target, p.command()), 80), p.run.Container, lastClause(p.last.Message, ev))
-		f.fixes = []answer.Fix{p.h.inspect("see what the image has", p.h.exec(p.run.Container, "ls /bin /usr/bin")), p.h.specFix("correct the probe's command")}
+		does := fmt.Sprintf("correct %sProbe.exec.command of container %s, or probe with httpGet, tcpSocket or grpc, which need no program in the image", kindWord(p.kind), p.run.Container)
+		if lacks := p.lacks(); lacks != "" {
+			f.because = []string{fmt.Sprintf("The image has no program %s.", lacks)}
+			does = fmt.Sprintf("use another program than %s in %sProbe.exec.command of container %s, or an image that has it; httpGet, tcpSocket and grpc need none", lacks, kindWord(p.kind), p.run.Container)
+		}
+		f.fixes = []answer.Fix{p.h.specFix(does), p.h.inspect("see what the image has", p.h.exec(p.run.Container, "ls /bin /usr/bin"))}
 		return f
 	}
 	if name, ok := p.namedPort(); ok {
@@ -206,6 +211,25 @@ func probeImpossible(p *probing) *finding {
 		return f
 	}
 	return nil
+}
+
+// lacks is the program that the probe's command does not find: by a shell's words, or by the runtime's own, which
+// names the first word of the command; empty where nobody says it.
+func (p *probing) lacks() string {
+	ev := p.last.Evidence
+	if m := words.NoCommand.Find(ev.Output + "\n" + ev.Error); m != nil {
+		return firstOf(m...)
+	}
+	if p.spec == nil || p.spec.Exec == nil || ev.ExitCode == nil || *ev.ExitCode != 127 {
+		return ""
+	}
+	argv := p.spec.Exec.Command
+	if len(argv) == 3 && slices.Contains(shells, path.Base(argv[0])) && asScript.MatchString(argv[1]) {
+		if script := strings.Fields(argv[2]); len(script) > 0 && !strings.ContainsAny(argv[2], ";|&$(`\n") {
+			return script[0] // the only program of that script
+		}
+	}
+	return ""
 }
 
 // namedPort is the port's name, if the probe uses one that its container lacks.

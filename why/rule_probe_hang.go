@@ -70,7 +70,7 @@ func (p *probing) hang() *finding {
 	f := &finding{cause: answer.AppHang, weight: weak, chain: p.chain(at)}
 	f.fixes = p.h.logsFix(p.run)
 	if p.run.Exit == nil {
-		f.fixes = append([]answer.Fix{p.h.inspect("see where it waits", fmt.Sprintf("cat /proc/%d/wchan /proc/%d/stack   # on the node", look.PID, look.PID))}, f.fixes...)
+		f.fixes = append([]answer.Fix{p.whereItWaits(look)}, f.fixes...)
 	}
 	waiting := 0
 	for _, l := range here {
@@ -103,6 +103,15 @@ func (p *probing) hang() *finding {
 		return nil
 	}
 	return f
+}
+
+// whereItWaits shows what a process waits for: a JVM says so itself, of each of its threads, and the kernel of any.
+func (p *probing) whereItWaits(look fact.Looked) answer.Fix {
+	if slices.ContainsFunc(p.mine(look.Listeners), func(l fact.Listener) bool { return l.Command == "java" }) {
+		dump := p.h.exec(p.run.Container, "sh -c 'kill -3 $(pidof java || echo 1)'")
+		return p.h.inspect("have it write into its log what each of its threads waits for (a JVM does so on SIGQUIT), and read that", dump+" && "+p.h.kubectl("logs %s -c %s --tail=300", p.h.Pod.Name, p.run.Container))
+	}
+	return p.h.inspect("see where it waits", fmt.Sprintf("cat /proc/%d/wchan /proc/%d/stack   # on the node", look.PID, look.PID))
 }
 
 // mayServe is why one whose connections wait to be accepted may be at work all the same; empty where nothing

@@ -298,6 +298,11 @@ func probeNeverListened(p *probing) *finding {
 		f.weight = weak
 	}
 	f.fixes = append(p.h.logsFix(p.run), p.h.inspect("see what it does", p.h.exec(p.run.Container, "ps")))
+	if said := p.complained(); said.at != nil {
+		p.quoteInto(f)
+		return f
+	}
+	f.fixes = append(f.fixes, p.h.specFix(fmt.Sprintf("have it listen on port %d; or, if it is to serve nobody, take %sProbe from container %s, or make it an exec probe of what it does", p.port(), kindWord(p.kind), p.run.Container)))
 	if p.kind == fact.Readiness || p.run.Started == nil {
 		return f
 	}

@@ -45,8 +45,8 @@ func init() {
 			judge:   probeProtocolSaid,
 		},
 		rule[*probing]{
-			name: "probe-sibling-elsewhere", causes: []answer.Cause{answer.AppListensElse, answer.AppNotListening},
-			needs:   "an answer of 5xx, the words for a refused connection to loopback at the end of the container's log, and a look that finds nobody on that port in the pod; another container that listens on another port makes it app-listens-elsewhere",
+			name: "probe-sibling-elsewhere", causes: []answer.Cause{answer.AppListensElse, answer.AppNotListening, answer.SiblingNotReady},
+			needs:   "an answer of 5xx, the words for a refused connection to loopback at the end of the container's log, and a look that finds nobody on that port in the pod; another container that listens on another port makes it app-listens-elsewhere, and one that ended, where it is the only other, sibling-not-ready",
 			against: "a listener on that port",
 			judge:   probeSiblingElsewhere,
 		},
@@ -325,10 +325,38 @@ func probeSiblingElsewhere(p *probing) *finding {
 	}
 	f.because = []string{quoteLog(lines)}
 	f.fixes = p.h.logsFix(p.run)
+	if down := p.onlyOtherDown(); down != nil && len(other) == 0 {
+		f.cause, f.weight, f.container, f.chain = answer.SiblingNotReady, strong, down.Container, p.chain(said, down.Exit)
+		f.text = fmt.Sprintf("Container %s asks port %s of its own pod, and nobody listens there: the other container, %s, ends again and again or is down.", p.run.Container, port, down.Container)
+		f.fixes = p.h.logsFix(down)
+		return f
+	}
 	if ports := portsOf(others(look)); len(ports) > 0 {
 		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("have container %s ask port %s, or what listens there listen on %s", p.run.Container, strings.Join(ports, " or "), port))}
 	}
 	return f
+}
+
+// onlyOtherDown is the newest run that ended of the pod's only other container, where that has not been up for
+// long since; nil where there are more, or it is up.
+func (p *probing) onlyOtherDown() *history.Run {
+	if p.h.Object == nil || len(p.h.Object.Spec.Containers) != 2 {
+		return nil
+	}
+	for _, c := range p.h.Object.Spec.Containers {
+		if c.Name == p.run.Container {
+			continue
+		}
+		for _, r := range slices.Backward(p.h.Runs(c.Name)) {
+			if r.Exit != nil && p.h.now.Sub(r.Exit.When()) < lookedLately {
+				return r
+			}
+			if r.Exit == nil && r.Started != nil && p.h.now.Sub(r.Started.When()) >= getIn {
+				return nil
+			}
+		}
+	}
+	return nil
 }
 
 // others are the listeners of other containers of the pod.

@@ -21,7 +21,7 @@ func init() {
 			name: "probe-said-no", causes: []answer.Cause{answer.AppUnhealthy},
 			needs:   "an HTTP status, redirects without an end, an exit code, a gRPC status of the application, or the alert with which it gives up the TLS handshake of a probe by HTTPS",
 			against: "another process on the port, a path that never worked",
-			yields:  []string{"probe-command-lacks", "probe-command-fails", "probe-dependency-said", "probe-not-deployed", "probe-limit-said", "probe-sibling-elsewhere"},
+			yields:  []string{"probe-command-lacks", "probe-command-fails", "probe-dependency-said", "probe-not-deployed", "probe-limit-said", "probe-sibling-elsewhere", "probe-command-elsewhere"},
 			judge:   probeSaidNo,
 		},
 		rule[*probing]{

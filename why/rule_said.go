@@ -168,9 +168,9 @@ func permissionSaid(e ending) *finding {
 	}
 	if add := e.h.addFixes(e.spec, said); add != nil {
 		f.fixes = append(add, f.fixes...)
-	} else {
-		f.fixes = append(f.fixes, e.h.mayThen(e.run.Container, said))
+		return f // whose a file is, is of no matter then
 	}
+	f.fixes = append(f.fixes, e.h.mayThen(e.run.Container, said))
 	e.h.namedFile(f, e.run.Container, said)
 	return f
 }

@@ -1,0 +1,73 @@
+package why
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/words"
+)
+
+// These rules are about commands that ask a port of their own pod at which nobody listens.
+func init() {
+	probeRules.add(
+		rule[*probing]{
+			name: "probe-command-elsewhere", causes: []answer.Cause{answer.AppListensElse},
+			needs:   "an exec probe that is refused on loopback, with the port in its command or output, no success ever, and a look that finds the container listening on other ports and nobody in the pod on that one",
+			against: "a listener on that port; a success, ever",
+			yields:  []string{"probe-program-given-up"},
+			seesAll: true,
+			judge:   probeCommandElsewhere,
+		},
+	)
+}
+
+// ownPort fits a port of loopback, as a command asks it.
+var ownPort = regexp.MustCompile(`(?:\blocalhost|\b127(?:\.\d{1,3}){3}|\[::1\])(?::|[ ,]+(?:-p |--?port[= ])?)(\d{1,5})\b`)
+
+// asksOwnPort is the only port of loopback that a probe's command, or what it puts out, has.
+func (p *probing) asksOwnPort() (port string, ok bool) {
+	texts := []string{p.last.Evidence.Output}
+	if p.spec != nil && p.spec.Exec != nil {
+		texts = append(texts, strings.Join(p.spec.Exec.Command, " "))
+	}
+	for _, text := range texts {
+		for _, m := range ownPort.FindAllStringSubmatch(text, -1) {
+			if n, err := strconv.Atoi(m[1]); err != nil || n == 0 || n > 65535 || port != "" && port != m[1] {
+				return "", false
+			}
+			port = m[1]
+		}
+	}
+	return port, port != ""
+}
+
+// probeCommandElsewhere: the command asks the container itself, at a port that it does not have.
+func probeCommandElsewhere(p *probing) *finding {
+	if p.mode != exitCode || p.worked() || p.last.Evidence == nil || !words.ConnectionRefused.In(p.last.Evidence.Output) {
+		return nil
+	}
+	at, look, seen := p.look()
+	port, ok := p.asksOwnPort()
+	if !seen || !ok {
+		return nil
+	}
+	mine := p.mine(look.Listeners)
+	if len(mine) == 0 || slices.ContainsFunc(look.Listeners, func(l fact.Listener) bool {
+		_, on, _ := splitAddress(l.Address)
+		return on == port
+	}) {
+		return nil
+	}
+	return &finding{
+		cause: answer.AppListensElse, weight: strong, chain: p.chain(at),
+		text: fmt.Sprintf("%s asks port %s of the container itself, where it does not listen and nobody else of the pod does: %s%s. It listens on %s.",
+			"The command of "+p.what(), port, commandSaid(p.last.Evidence), saying(p.last.Evidence.Output), listening(mine)),
+		fixes: []answer.Fix{p.h.specFix(fmt.Sprintf("have the command in %sProbe.exec.command ask where container %s listens (port %s), or have the container listen on port %s, too",
+			kindWord(p.kind), p.run.Container, strings.Join(portsOf(mine), " or "), port))},
+	}
+}
