@@ -80,7 +80,7 @@ var lesser = map[fact.Kind][][2]answer.Cause{
 		{answer.AppNotListening, answer.MeshSidecarAnswered},
 		{answer.AppListensElse, answer.MeshSidecarAnswered},
 		{answer.DependencyDown, answer.AppUnhealthy},
-		{answer.AppListensElse, answer.AppUnhealthy}, // of a command that asks where nobody listens
+		{answer.AppListensElse, answer.AppUnhealthy},  // of a command that asks where nobody listens
 		{answer.AppOverloaded, answer.AppUnhealthy},   // by whose limit, only its log tells
 		{answer.AppHang, answer.AppUnhealthy},         // whose failure it hands on, and what it waited for, only its log tells
 		{answer.AppUnhealthy, answer.ProbeWrongPath},  // of a 404 only its log tells that it is not the path's

@@ -9,7 +9,7 @@ import (
 )
 
 // meanings are all of them. The first that fits counts.
-var meanings = slices.Concat(ofKeys, ofMachines, ofStores, ofBuilds, ofMany, ofLast)
+var meanings = slices.Concat(ofKeys, ofMachines, ofServers, ofStores, ofBuilds, ofMany, ofLast)
 
 // ofMany are in the words of OpenSSL, Go, Java, Node, Python, glibc, musl, and of
 // databases and their clients.

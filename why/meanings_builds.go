@@ -52,7 +52,7 @@ var ofBuilds = []meaning{
 	{
 		words.NotParsed,
 		"a file that it reads is not valid YAML, JSON or TOML: an indentation, a tab, a quote or a comma, at the line that it names or the one before",
-		changing("correct that file (in its ConfigMap, mostly); yamllint or jq checks it before"),
+		configuring("correct that file (yamllint or jq checks it before)"),
 	},
 }
 
@@ -66,7 +66,7 @@ var ofLast = []meaning{
 	{
 		words.NoSetting,
 		"this version of the program knows no setting of that name",
-		changing("correct the name, or leave that setting out: names change between versions"),
+		configuring("correct the name, or leave that setting out (names change between versions)"),
 	},
 	{
 		words.NoValue,

@@ -20,7 +20,7 @@ var ofStores = []meaning{
 	{
 		words.ClientsMax,
 		"all connections that the database allows are taken, by all its clients together",
-		atDatabase("see who holds them (PostgreSQL: select usename, state, count(*) from pg_stat_activity group by 1, 2; MySQL: show processlist; Redis: client list), then make the clients' pools smaller or put a pooler before it; raise the limit last"),
+		atDatabase("see who holds them (PostgreSQL: select usename, state, count(*) from pg_stat_activity group by 1, 2; MySQL: show processlist; Redis: redis-cli client list), then make the clients' pools smaller or put a pooler before it; raise the limit there last (max_connections; Redis: config set maxclients)"),
 	},
 	{
 		words.LoginKind,
@@ -124,7 +124,7 @@ var ofStores = []meaning{
 	{
 		words.FewBrokers,
 		"it wants more copies of its data than there are brokers",
-		changing("lower the replication factor (Kafka with one broker: offsets.topic.replication.factor=1, transaction.state.log.replication.factor=1, default.replication.factor=1), or have more brokers"),
+		configuring("lower the replication factor (Kafka with one broker: offsets.topic.replication.factor=1, transaction.state.log.replication.factor=1, default.replication.factor=1), or have more brokers"),
 	},
 	{
 		words.NotFormatted,

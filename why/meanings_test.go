@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 )
@@ -15,6 +17,29 @@ import (
 func TestFirstSteps(t *testing.T) {
 	for _, q := range []struct{ said, fix string }{
 		{`FATAL:  no pg_hba.conf entry for host "10.42.0.9", user "shop", database "shop", no encryption`, "pg_reload_conf"},
+		{`FATAL:  no pg_hba.conf entry for host "10.42.0.32", user "u", database "d"`, "host d u 10.42.0.0/16 scram-sha-256"},
+		{`FATAL:  no pg_hba.conf entry for host "10.42.0.32", user "u", database "d", no encryption`, "sslmode=require"},
+		{`FATAL:  no pg_hba.conf entry for host "fd00:10::9", user "u", database "d"`, "host d u fd00:10::9/128 scram-sha-256"},
+		{`FATAL:  no pg_hba.conf entry for replication connection from host "10.42.0.32", user "u", no encryption`, "host replication u 10.42.0.0/16 scram-sha-256; then select pg_reload_conf(); a line for database \"all\" does not match replication"},
+		{`FATAL:  no pg_hba.conf entry for host "[local]", user "u", database "d"`, "local d u scram-sha-256 (or trust, while it is set up)"},
+		{"ERROR 1130 (HY000): Host '10.42.0.9' is not allowed to connect to this MySQL server", "name@'%'"},
+		{"[ERROR] Slave I/O: Got fatal error 1236 from master when reading data from binary log: 'Error: connecting slave requested to start from GTID 0-1-12, which is not in the master's binlog', Internal MariaDB error code: 1236", "SET GLOBAL gtid_slave_pos"},
+		{"[ERROR] Slave I/O: Got fatal error 1236 from master when reading data from binary log: 'Could not find first log file name in binary log index file'", "mariadb-backup"},
+		{`FATAL:  could not open directory "pg_notify": No such file or directory`, "mkdir -m 0700 -p $PGDATA/pg_notify"},
+		{"[Thu Nov 26 21:06:51.773693 2026] [core:warn] [pid 1] AH00111: Config variable ${APACHE_RUN_DIR} is not defined\napache2: Syntax error on line 80 of /etc/apache2/apache2.conf: DefaultRuntimeDir must be a valid directory, absolute or relative to ServerRoot", "apache2ctl -D FOREGROUND"},
+		{"java.lang.RuntimeException: My id 3 not in the peer list", "server.3=HOST:2888:3888"},
+		{"2026-11-26 21:06:51.773693 E | etcdserver: the member has been permanently removed from the cluster", "etcdctl member add"},
+		{"yaml: unmarshal errors: line 3: cannot unmarshal !!str `tcp://1...` into int", "enableServiceLinks: false"},
+		{"invalid port tcp://10.43.0.9:6379", "enableServiceLinks: false"},
+		{"sed: cannot rename /etc/app/sedX1: Device or resource busy", "into an emptyDir"},
+		{"mv: cannot move '/tmp/app.conf' to '/etc/app/app.conf': Device or resource busy", "into an emptyDir"},
+		{"CLIENT_ERROR unauthenticated", "without -Y"},
+		{"meters: Connection refused: not authorised.", "mosquitto_passwd -U"},
+		{"ingest: connection refused by mqtt:1883: Not authorized", "mosquitto_passwd -U"},
+		{"ERR max number of clients reached", "config set maxclients"},
+		{"cluster_state:fail", "--cluster add-node"},
+		{"2026-11-26 21:06:52,973 WARN exited: redis (exit status 0; not expected)\n2026-11-26 21:06:53,973 INFO gave up: redis entered FATAL state, too many start retries too quickly", "daemonize no"},
+		{"Error:\nRabbitMQ on node rabbit@rabbit-0 has alarms in effect: [{resource_limit,disk,'rabbit@rabbit-0'}]", "list_queues"},
 		{"ERROR:  permission denied for schema public", "GRANT CREATE ON SCHEMA public"},
 		{"pq: SSL is not enabled on the server", "sslmode=disable"},
 		{"FATAL:  sorry, too many clients already", "pg_stat_activity"},
@@ -88,7 +113,7 @@ func TestFirstSteps(t *testing.T) {
 	} {
 		s := tell(t, web(silentProbe))
 		s.wait(10 * time.Second)
-		s.exit("app", fact.Exited{ExitCode: 1, StatusKnown: true, OOMKnown: true, LastLines: []string{q.said}})
+		s.exit("app", fact.Exited{ExitCode: 1, StatusKnown: true, OOMKnown: true, LastLines: strings.Split(q.said, "\n")})
 		v := s.ask().Verdicts[0]
 		if !slices.ContainsFunc(v.Fixes[:min(len(v.Fixes), 2)], func(f answer.Fix) bool { return strings.Contains(f.Text+" "+f.Command, q.fix) }) {
 			t.Errorf("%s: %s\n%+v", q.said, v.Text, v.Fixes)
@@ -102,12 +127,54 @@ func TestMeansNothing(t *testing.T) {
 		"permission denied for user shop on the pager", "the token is used by two", "rate limit is 100 requests a minute", "licence checked, valid until 2030", "clock set by NTP", "moved 12 files", "ASK the operator",
 		"migration 7 was applied", "listening on [::]:8080", "no devices are configured", "terminal size is 80x24", "requires Redis", "has no leader board", "a webhook was called", "display name is missing",
 		"the server has found the requested resource", "prepared statement cache is on", "script start ran", "yaml: 12 files were read", "key length is 32", "bucket list is empty",
-		"OutOfMemory handling is off", "CUDA 12.4 is used", "the pool has 5 clients", "connected with SSL off-loading", "undefined behaviour is allowed", "version 12 is dirty", "the table is full of orders that exist already", `NOTICE:  relation "_sqlx_migrations" already exists, skipping`, "the database system is ready to accept connections", "waiting for messages", "a worker started",
+		"OutOfMemory handling is off", "CUDA 12.4 is used", "the pool has 5 clients", "connected with SSL off-loading", "undefined behaviour is allowed", "version 12 is dirty", "the table is full of orders that exist already", `NOTICE:  relation "_sqlx_migrations" already exists, skipping`, "the database system is ready to accept connections", "waiting for messages", "a worker started", "cluster_state:ok", "cluster_known_nodes:12", "exited: mailer (exit status 0; expected)", "member 4 was removed from the list", "connected to tcp://10.43.0.9:6379", "moved 3 files, resources are busy", "not authorised to fly", "server.3 is in the peer list",
 	} {
 		for _, m := range meanings {
 			if m.said.In(said) {
 				t.Errorf("%s: %s", said, m.text)
 			}
 		}
+	}
+}
+
+// Where one ConfigMap is all that configures a container, the step leads to it; a second one leaves that open,
+// and a Secret beside it does not.
+func TestStepNamesConfigMap(t *testing.T) {
+	for name, test := range map[string]struct {
+		maps []string
+		want string
+	}{
+		"one":  {[]string{"zoo"}, "kubectl -n shop edit configmap zoo"},
+		"two":  {[]string{"zoo", "env"}, ""},
+		"none": {nil, ""},
+	} {
+		pod := web(silentProbe)
+		c := &pod.Spec.Containers[0]
+		for _, m := range test.maps {
+			c.EnvFrom = append(c.EnvFrom, v1.EnvFromSource{ConfigMapRef: &v1.ConfigMapEnvSource{LocalObjectReference: v1.LocalObjectReference{Name: m}}})
+		}
+		c.EnvFrom = append(c.EnvFrom, v1.EnvFromSource{SecretRef: &v1.SecretEnvSource{LocalObjectReference: v1.LocalObjectReference{Name: "keys"}}})
+		s := tell(t, pod)
+		s.wait(10 * time.Second)
+		s.exit("app", fact.Exited{ExitCode: 1, StatusKnown: true, OOMKnown: true, LastLines: []string{"java.lang.RuntimeException: My id 3 not in the peer list"}})
+		f := s.ask().Verdicts[0].Fixes[0]
+		if named := strings.HasSuffix(f.Text, ", in ConfigMap zoo"); !strings.Contains(f.Text, "server.3=HOST") || named != (test.want != "") || named && (f.Command != test.want || f.Risk != answer.Restarts) {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}
+
+// An end with exit code 0 is a failure where etcd calls it an error, and quotes that and no goodbye.
+func TestSuccessOfRemovedMember(t *testing.T) {
+	s := tell(t, web(silentProbe))
+	s.wait(10 * time.Second)
+	s.exit("app", fact.Exited{StatusKnown: true, OOMKnown: true, LastLines: []string{
+		"2026-11-26 21:06:51.773693 E | etcdserver: the member has been permanently removed from the cluster",
+		"2026-11-26 21:06:51.773702 I | etcdserver: the data-dir used by this member must be removed.",
+		"2026-11-26 21:06:51.773709 I | etcdserver: aborting publish because server is stopped",
+	}})
+	v := s.ask().Verdicts[0]
+	if v.Cause != answer.AppExitError || !strings.Contains(v.Text, "permanently removed from the cluster") || strings.Contains(v.Text, "aborting publish") || v.Fixes[0].Risk != answer.Destructive {
+		t.Errorf("%s %s %+v", v.Cause, v.Text, v.Fixes)
 	}
 }

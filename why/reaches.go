@@ -95,7 +95,11 @@ func (all *reached) seen(run *history.Run) {
 			}
 		}
 		if i == len(run.Looks)-1 {
+			idle := awaitsWork(run, look)
 			for _, d := range look.Open {
+				if idle {
+					d.Unanswered = 0
+				}
 				all.open(f, d)
 			}
 			for _, at := range look.Lately {
@@ -109,6 +113,14 @@ func (all *reached) seen(run *history.Run) {
 			}
 		}
 	}
+}
+
+// awaitsWork says whether a run is that of a worker which is idle: it says that it is ready, and serves nobody, so
+// the silence of whom it has asked is that there is nothing to do.
+func awaitsWork(run *history.Run, look fact.Looked) bool {
+	_, lines := run.Said(time.Time{})
+	own := func(l fact.Listener) bool { return !l.Other }
+	return !slices.ContainsFunc(look.Listeners, own) && words.LastOf(lines, words.SaysReady) >= 0
 }
 
 func (all *reached) lately(f *fact.Fact, at string) {
@@ -143,7 +155,7 @@ func (all *reached) until(run *history.Run) {
 			continue
 		}
 		for _, d := range look.Open {
-			if !d.Other && d.Unanswered > 0 && !loopback(hostIn(d.Remote)) {
+			if !d.Other && d.Unanswered > 0 && !awaitsWork(run, look) && !loopback(hostIn(d.Remote)) {
 				over := func(r answer.Reach) bool {
 					return r.How == answer.ReachLately && r.Place == d.Remote && r.Container == f.Container
 				}

@@ -230,8 +230,8 @@ func (h *inquiry) waitsFor(container string, at *fact.Fact, lines []string) (n n
 		n.place = cmp.Or(n.place, words.Place(waits))
 		return n, fmt.Sprintf("%s (%s): %s", cmp.Or(n.place, "something"), n.what, quote(n.said, 100))
 	}
-	if n, how := h.awaited(at, container, forever); how != "" {
-		return n, how
+	if n, how := h.awaited(at, container, forever); how != "" && words.LastOf(lines, words.SaysReady) < 0 {
+		return n, how // who says that it is ready awaits work there
 	}
 	if waits != "" {
 		return needed{place: words.Place(waits), said: waits}, fmt.Sprintf("something, as it says: %s", quote(waits, 100))

@@ -26,6 +26,37 @@ func changing(text string) func(*inquiry, string, string) answer.Fix {
 	return func(h *inquiry, _, _ string) answer.Fix { return h.specFix(text) }
 }
 
+// configuring is like changing, of what stands in a file: where all that configures the container is one
+// ConfigMap, that one is it.
+func configuring(text string) func(*inquiry, string, string) answer.Fix {
+	return func(h *inquiry, container, _ string) answer.Fix {
+		name := h.onlyConfigMap(container)
+		if name == "" {
+			return h.specFix(text)
+		}
+		return answer.Fix{Text: text + ", in ConfigMap " + name, Command: h.kubectl("edit configmap %s", name), Risk: answer.Restarts}
+	}
+}
+
+// onlyConfigMap is the one ConfigMap from which a container has its files and variables; empty where
+// there is none, or more of them.
+func (h *inquiry) onlyConfigMap(container string) (name string) {
+	c := h.Spec(container)
+	if c == nil {
+		return ""
+	}
+	for _, s := range h.sources(c) {
+		switch {
+		case s.kind != "ConfigMap", s.name == name:
+		case name != "":
+			return ""
+		default:
+			name = s.name
+		}
+	}
+	return name
+}
+
 // atDatabase is a change of what the container may only ask: nobody knows where that is.
 func atDatabase(text string) func(*inquiry, string, string) answer.Fix {
 	return func(*inquiry, string, string) answer.Fix { return answer.Fix{Text: text, Risk: answer.Restarts} }
@@ -49,7 +80,13 @@ func (h *inquiry) valuesOf(container string) string {
 
 // credentials names the Secrets from which a container has them, as far as its variables tell.
 func credentials(h *inquiry, container, said string) answer.Fix {
-	const text = "compare the user and password that it is given with those that the server has, and change either (a Secret's value and its line end, or in the server: ALTER ROLE … PASSWORD, ALTER USER … IDENTIFIED BY, rabbitmqctl change_password)"
+	text := "compare the user and password that it is given with those that the server has, and change either (a Secret's value and its line end, or in the server: ALTER ROLE … PASSWORD, ALTER USER … IDENTIFIED BY, rabbitmqctl change_password)"
+	switch {
+	case words.CacheUser.In(said):
+		text = "give who asks memcached the user and password of its file (a probe that asks, too), or run memcached without -Y (or -S)"
+	case words.BrokerUser.In(said):
+		text = "give the client a user and password that the broker knows (Mosquitto: a line of its password_file; mosquitto_passwd -U hashes plain ones there, once: a file hashed twice lets nobody in), or have the broker let in who has none (allow_anonymous true)"
+	}
 	if guest.MatchString(h.valuesOf(container)) && words.Has(said, "ACCESS_REFUSED") {
 		return answer.Fix{Text: "RabbitMQ lets user guest in from its own host alone: make another user there (rabbitmqctl add_user and set_permissions, or RABBITMQ_DEFAULT_USER), and give that one to the container", Risk: answer.Restarts}
 	}
@@ -223,8 +260,9 @@ func (h *inquiry) meant(f *finding, container, said string) bool {
 
 // meant adds the meaning of a process's last words, or else of its code.
 func (e ending) meant(f *finding, said string) {
-	if all := e.inItsWords(); !slices.ContainsFunc(meanings, func(m meaning) bool { return m.said.In(said) }) {
-		said = cmp.Or(all, said) // what it said just before has one, maybe
+	all := e.inItsWords()
+	if i := slices.IndexFunc(meanings, func(m meaning) bool { return m.said.In(said) }); i < 0 || meanings[i].said == words.BadConfig {
+		said = cmp.Or(all, said) // what it said just before has one, or one that says more than a place, maybe
 	}
 	if e.h.meant(f, e.run.Container, said) {
 		return

@@ -31,8 +31,8 @@ func init() {
 			judge:   probeServedBySibling,
 		},
 		rule[*probing]{
-			name: "probe-never-listened", causes: []answer.Cause{answer.AppNotListening},
-			needs:   "no success, and a look that finds no listener in the pod but those of other containers",
+			name: "probe-never-listened", causes: []answer.Cause{answer.AppNotListening, answer.ChildProcessEnded},
+			needs:   "no success, and a look that finds no listener in the pod but those of other containers; an error in its log, and fewer processes than in an earlier look, of others than programs that wait, make it child-process-ended",
 			against: "CPU use of the main process, or of all processes of the container together; a log that says how far it has come; the OOM kill of a child, which may be who was to listen; children whose CPU use nobody saw, unless all that runs are programs that wait; another run that came up; an end less than 3 s after the start, or one within a minute in which the main process still was a shell with other children, as a start script is",
 			yields:  []string{"probe-waits-for-dependency", "probe-program-given-up"},
 			seesAll: true,
@@ -244,6 +244,14 @@ func (p *probing) fewerProcesses(look fact.Looked) bool {
 	return last > 0 && first > last
 }
 
+// mostProcesses is how many processes the container was seen to have at most in this run.
+func (p *probing) mostProcesses() (most int) {
+	for _, f := range p.run.Looks {
+		most = max(most, fact.Of[fact.Looked](f).Processes)
+	}
+	return most
+}
+
 // sameProcesses says whether it has as many processes and threads as it ever had while the
 // probe succeeded.
 func (p *probing) sameProcesses() bool {
@@ -299,6 +307,11 @@ func probeNeverListened(p *probing) *finding {
 	}
 	f.fixes = append(p.h.logsFix(p.run), p.h.inspect("see what it does", p.h.exec(p.run.Container, "ps")))
 	if said := p.complained(); said.at != nil {
+		if most := p.mostProcesses(); !waits && f.weight >= fair && most > look.Processes && look.Processes > 0 {
+			f.cause = answer.ChildProcessEnded
+			f.text = fmt.Sprintf("Of the %d processes of container %s %d have ended, and its main process goes on without them; nothing listens on port %d, so %s is refused.",
+				most, p.run.Container, most-look.Processes, p.port(), p.what())
+		}
 		p.quoteInto(f)
 		return f
 	}

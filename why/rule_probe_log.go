@@ -45,8 +45,8 @@ func init() {
 			judge:   probeProtocolSaid,
 		},
 		rule[*probing]{
-			name: "probe-sibling-elsewhere", causes: []answer.Cause{answer.AppListensElse, answer.AppNotListening, answer.SiblingNotReady},
-			needs:   "an answer of 5xx, the words for a refused connection to loopback at the end of the container's log, and a look that finds nobody on that port in the pod; another container that listens on another port makes it app-listens-elsewhere, and one that ended, where it is the only other, sibling-not-ready",
+			name: "probe-sibling-elsewhere", causes: append([]answer.Cause{answer.AppListensElse, answer.AppNotListening, answer.SiblingNotReady}, ofSiblings...),
+			needs:   "an answer of 5xx, the words for a refused connection to loopback at the end of the container's log, and a look that finds nobody on that port in the pod; another container that listens on another port makes it app-listens-elsewhere, and one that ended, where it is the only other, what that ended for, or else sibling-not-ready",
 			against: "a listener on that port",
 			judge:   probeSiblingElsewhere,
 		},
@@ -246,6 +246,7 @@ func probeProgramDown(p *probing) *finding {
 		}
 	} else if why := words.Trouble(lines, false); why != "" {
 		f.because = []string{itsLog(why)}
+		p.h.meant(f, p.run.Container, strings.Join(lines, "\n"))
 	}
 	return f
 }
@@ -327,8 +328,11 @@ func probeSiblingElsewhere(p *probing) *finding {
 	f.fixes = p.h.logsFix(p.run)
 	if down := p.onlyOtherDown(); down != nil && len(other) == 0 {
 		f.cause, f.weight, f.container, f.chain = answer.SiblingNotReady, strong, down.Container, p.chain(said, down.Exit)
-		f.text = fmt.Sprintf("Container %s asks port %s of its own pod, and nobody listens there: the other container, %s, ends again and again or is down.", p.run.Container, port, down.Container)
+		f.text = fmt.Sprintf("Container %s asks port %s of its own pod, and nobody listens there: the other container, %s, is down or ends again and again.", p.run.Container, port, down.Container)
 		f.fixes = p.h.logsFix(down)
+		if end := explainExit(p.h, down, ""); slices.Contains(ofSiblings, end.Cause) {
+			f.cause, f.because, f.fixes = end.Cause, []string{end.Text}, end.Fixes
+		}
 		return f
 	}
 	if ports := portsOf(others(look)); len(ports) > 0 {
@@ -336,6 +340,10 @@ func probeSiblingElsewhere(p *probing) *finding {
 	}
 	return f
 }
+
+// ofSiblings are causes of an end that explain as well what fails another container of the pod, which asks the one
+// that ended.
+var ofSiblings = []answer.Cause{answer.AppExitError, answer.AppCrashSignal, answer.AppStartFailed, answer.MemoryLimit, answer.MemoryLimitChild, answer.SecurityRefused}
 
 // onlyOtherDown is the newest run that ended of the pod's only other container, where that has not been up for
 // long since; nil where there are more, or it is up.

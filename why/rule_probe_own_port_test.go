@@ -87,7 +87,7 @@ func TestSiblingDown(t *testing.T) {
 			for i, symptom := range s.Symptoms {
 				want := answer.AppNotListening
 				if down {
-					want = answer.SiblingNotReady
+					want = answer.AppExitError
 				}
 				if symptom.Kind == answer.NotReady && symptom.Container == "app" && s.Verdicts[i].Cause != want {
 					t.Errorf("%s, not %s: %s", s.Verdicts[i].Cause, want, s.Verdicts[i].Text)
@@ -132,4 +132,28 @@ func times(at time.Time, n int) []time.Time {
 		all[i] = at
 	}
 	return all
+}
+
+// Workers that end as they start leave a main process that serves nobody: their words say why.
+func TestWorkersGoneAtStart(t *testing.T) {
+	said := []string{"ERROR:    Traceback (most recent call last):", "KeyError: 'EXPORT_BUCKET'", "ERROR:    Application startup failed. Exiting."}
+	for _, q := range []question{
+		{name: "they are gone", cause: answer.ChildProcessEnded, says: "EXPORT_BUCKET", tale: func(s *tale) { gone(s, 4, said) }},
+		{name: "there were no more", cause: answer.AppNotListening, says: "EXPORT_BUCKET", tale: func(s *tale) { gone(s, 2, said) }},
+		{name: "without a word", cause: answer.AppNotListening, tale: func(s *tale) { gone(s, 4, nil) }},
+	} {
+		q.symptom, q.pod = answer.NotReady, web(ready)
+		t.Run(q.name, q.run)
+	}
+}
+
+// gone is a container that had so many processes, and has two of them that idle.
+func gone(s *tale, had int, said []string) {
+	for _, n := range []int{had, 2} {
+		s.wait(10 * time.Second)
+		s.probe("app", 3, connectionRefused(fact.Readiness))
+		s.in("app", fact.Looked{PID: 1, State: "S", Processes: n, Commands: []string{"python3"}, Over: 3 * time.Second, CPUTotal: time.Second, Age: 20 * time.Second, Said: said, SaidAt: times(s.now, len(said))})
+		s.in("app", fact.Sampled{PIDs: int64(n), CPUUsage: time.Second})
+	}
+	s.probe("app", 3, connectionRefused(fact.Readiness))
 }

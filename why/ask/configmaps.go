@@ -15,7 +15,7 @@ import (
 const mostShown = 4
 
 // showLines has answers show the lines of ConfigMaps that the words of the pods that are to blame
-// are about. A node does not know them, and a front may not read them: whoever asks may, or the
+// are about, and the variables that these miss. A node does not know them, and a front may not read them: whoever asks may, or the
 // answers stay as they are.
 func (q *question) showLines(ctx context.Context, all []answer.Answer) {
 	left := mostShown
@@ -25,7 +25,7 @@ func (q *question) showLines(ctx context.Context, all []answer.Answer) {
 			v := &a.Verdicts[j]
 			space, name := blamed(a, j)
 			much := cluster.MayAllowMuch(*v)
-			if name == "" || left == 0 || !much && !cluster.MayNameLine(*v) {
+			if name == "" || left == 0 || !much && !cluster.MayNameLine(*v) && !cluster.MissesVariable(*v) {
 				continue
 			}
 			left--
@@ -33,12 +33,16 @@ func (q *question) showLines(ctx context.Context, all []answer.Answer) {
 			if err != nil {
 				continue
 			}
-			switch given := q.configMaps(ctx, pod); {
-			case len(given) == 0:
-			case much:
+			given := q.configMaps(ctx, pod)
+			if much {
 				cluster.ShowSize(v, pod, given)
-			default:
+				continue
+			}
+			if cluster.MayNameLine(*v) {
 				cluster.ShowLine(v, pod, given)
+			}
+			if cluster.MissesVariable(*v) {
+				cluster.SetVariable(v, pod, given)
 			}
 		}
 	}

@@ -61,7 +61,7 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 		*a = again
 	}
 	for i, v := range a.Verdicts {
-		if !cluster.MayLead(v) {
+		if !cluster.MayLead(v) || f.ownService(ctx, pod, a, i) {
 			continue
 		}
 		f.begin(pod.UID, v.Cause == answer.DependencyDown)
@@ -460,6 +460,9 @@ func (f *follower) about(ctx context.Context, pod *v1.Pod) (answer.Answer, error
 	}
 	a, err := f.pod(ctx, pod)
 	if err == nil {
+		for i := range a.Verdicts {
+			f.ownService(ctx, pod, &a, i)
+		}
 		f.told[pod.UID] = a
 	}
 	return a, err

@@ -16,8 +16,10 @@
 //	steps.go      what to do about one that looks well and is to blame
 //	address.go    addresses that pods had, and who still asks there; no_name.go, names of nobody;
 //	              name_server.go, who asks for them where nobody knows any
-//	named_line.go the line of a ConfigMap that words are about; size_line.go, the one that
-//	             allows more memory than there is
+//	named_line.go the line of a ConfigMap that words are about; named_file.go, where they call its
+//	             file otherwise; size_line.go, the one that allows more memory than there is
+//	missing_variable.go  the variable that words miss
+//	own_service.go  a probe that asks by the Service of its own pod
 //	said.go       whom words call by its name; job.go, Jobs, and what keeps one from being complete
 //	node.go       what a node promised its pods, and what presses it
 package cluster

@@ -30,6 +30,7 @@ type owner struct {
 	pod       *v1.Pod
 	container *v1.Container
 	lines     []line
+	all       []v1.ConfigMap
 }
 
 // about are the causes of which a program's words may be about its configuration.
@@ -41,6 +42,9 @@ var about = []answer.Cause{
 // MayNameLine says whether what a verdict quotes may be about a line of a ConfigMap.
 func MayNameLine(v answer.Verdict) bool {
 	quoted, _ := ownWords(v)
+	if lacksEntry(v) && slices.ContainsFunc(v.Fixes, addsEntry) {
+		return true
+	}
 	return slices.Contains(about, v.Cause) && (v.Cause != answer.DependencyDown || len(v.Hops) == 0) && quoted != ""
 }
 
@@ -74,13 +78,21 @@ func ShowLine(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
 	}) {
 		return
 	}
+	if lacksEntry(*v) {
+		nameEntries(v, pod, all)
+		return
+	}
 	quoted, last := ownWords(*v)
 	for _, c := range append(slices.Clone(pod.Spec.Containers), pod.Spec.InitContainers...) {
 		if v.Container != "" && v.Container != c.Name {
 			continue
 		}
-		o := owner{pod, &c, givenTo(pod, &c, all)}
+		o := owner{pod, &c, givenTo(pod, &c, all), all}
 		at, ok := o.numbered(quoted, last)
+		if t, is := o.template(quoted, last); !ok && is {
+			t.show(v, pod)
+			return
+		}
 		if !ok {
 			at, ok = o.emptied(quoted)
 		}
@@ -92,19 +104,27 @@ func ShowLine(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
 		if !ok || code.MatchString(at.key) && words.OfAnother(quoted) {
 			continue
 		}
-		command := kubectl.Command(pod.Namespace, "edit configmap %s", at.configMap)
-		v.Fixes = slices.DeleteFunc(slices.Clone(v.Fixes), func(f answer.Fix) bool { return f.Command == command })
-		if code.MatchString(at.key) { // it is where the error was met, and seldom what is wrong
-			see := kubectl.Command(pod.Namespace, "get configmap %s -o yaml", at.configMap)
-			v.Fixes = append(v.Fixes, kubectl.Inspect("see where in its own code that was: "+at.where(), see))
-			return
-		}
-		v.Fixes = slices.DeleteFunc(v.Fixes, func(f answer.Fix) bool {
-			return strings.HasPrefix(f.Text, kubectl.Compare) || strings.HasPrefix(f.Text, kubectl.Readdress)
-		})
-		v.Fixes = append([]answer.Fix{{Text: "correct what its words are about: " + at.where() + "; then start the pod again", Command: command, Risk: answer.Restarts}}, v.Fixes...)
+		at.show(v, pod, "")
 		return
 	}
+}
+
+// corrects begins the step that names a line.
+const corrects = "correct what its words are about: "
+
+// show has what to do about a pod begin with the line, with what more is to be said of it.
+func (l line) show(v *answer.Verdict, pod *v1.Pod, more string) {
+	command := kubectl.Command(pod.Namespace, "edit configmap %s", l.configMap)
+	v.Fixes = slices.DeleteFunc(slices.Clone(v.Fixes), func(f answer.Fix) bool { return f.Command == command })
+	if code.MatchString(l.key) { // it is where the error was met, and seldom what is wrong
+		see := kubectl.Command(pod.Namespace, "get configmap %s -o yaml", l.configMap)
+		v.Fixes = append(v.Fixes, kubectl.Inspect("see where in its own code that was: "+l.where(), see))
+		return
+	}
+	v.Fixes = slices.DeleteFunc(v.Fixes, func(f answer.Fix) bool {
+		return strings.HasPrefix(f.Text, kubectl.Compare) || strings.HasPrefix(f.Text, kubectl.Readdress)
+	})
+	v.Fixes = append([]answer.Fix{{Text: corrects + l.where() + more + "; then start the pod again", Command: command, Risk: answer.Restarts}}, v.Fixes...)
 }
 
 // where tells which line that is, and what it has.
@@ -231,7 +251,7 @@ func (o owner) in(text string) (line, bool) {
 			return l, true
 		}
 	}
-	return line{}, false
+	return o.byName(text)
 }
 
 // find is the line of a file with a number, where a ConfigMap has it and it is not empty.
@@ -302,6 +322,9 @@ func quotedBy(said string, given []line) (best line, ok bool) {
 		return code.MatchString(l.key) || comment.MatchString(l.text) || scripts[l.configMap+"/"+l.key]
 	})
 	score := make([]int, len(given))
+	if i, has := portLine(said, given); has {
+		score[i] = 1
+	}
 	for _, token := range tokens(said) {
 		if everywhere.MatchString(token) {
 			continue // it stands in every configuration

@@ -18,6 +18,7 @@
 //	applications.go  languages, libraries, databases and shells
 //	troubles.go      what many have met, and who meets it first does not know
 //	stores.go        the same of databases, queues and their clients
+//	servers.go       of servers whose set-up does not fit what they find
 //	keys.go          of keys, tokens, rights and clocks
 //	machines.go      of the node, its kernel and its devices
 //	builds.go        of how a program was built and is started
@@ -27,9 +28,11 @@
 //	reason.go        what that one says of why, with the lines that belong to it
 //	stack.go         where in its own code something was that it tells of
 //	advice.go        what a log says is to be done
+//	headed.go        what a line leads to that is but a heading
 //	keep.go          which of the last lines of a log are worth keeping
 //	told.go          what an answer says, without tags and what is well
 //	context.go       the path below which an application is
+//	ready.go         that it has come up, and waits for work
 //	progress.go      how far something came that is not done
 //	size.go          how much memory a setting allows
 //	secret.go        what may be nobody else's to read

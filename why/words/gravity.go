@@ -54,7 +54,7 @@ var (
 	grave   = regexp.MustCompile(`\b\w*(Error|Exception)[:\]]|(?i)^(\S+: )?(error|err|fail):? |\b(can't|cannot|could not|couldn't|unable to|failed to)\b|(?-i:\b(failed|FAILED)\b)|\bpanicked\b|\berror occurred\b|\btimeout occurred\b|^(authentication|authorization|login) (refused|denied): |\berrors?:$|\bsyntax error\b|\bparser? (error|failed)\b|: failure\.?$|\bfailure (trying|connecting|resolving|loading|reading|writing|opening|to)\b|\b(unknown|unrecogni[sz]ed|unsupported|invalid|bad|illegal|wrong) (\w+ )?(option|flag|field|directive|keyword|setting|parameter|variable|command|argument|configuration|key|property|number of arguments)s?\b`)
 	warns   = regexp.MustCompile(`\b(WARN|WARNING)\b|^\d+:[XCSM] .{24} # |\twarn(ing)?\t|\bexit(ed)? (with )?(exit )?(status|code|value) [1-9]|[\[:<][Ww]arn(ing)?[\]>]|\b(level|severity)"?[=:] ?"?(warn|40\b)|\bWRN\b|^<4>|^(\S+ ){0,2}(W \||\[W\]|W[!/])(?: |\w+: )|^W\d{4} |(?i)(^|: )warn(ing)?: `)
 	// mild fits a line that its program calls one of what goes on.
-	mild = regexp.MustCompile(`\b(INFO?|DEBUG|DBG|NOTICE|TRACE)\b|\t(info|debug)\t|[\[:<](?i:info|information|debug|trace|notice|note|system)[\]>]|^(\S+ ){0,2}(\[[ .*+i]\]|[DI][!/])(?: |\w+: )|^<[5-7]>|^I\d{4} |\b(level|severity|lvl)"?[=:] ?"?(info|debug|trace|notice)\b`)
+	mild = regexp.MustCompile(`\b(INFO?|DEBUG|DBG|NOTICE|TRACE)\b|\t(info|debug)\t|[\[:<](?i:info|information|debug|trace|notice|note|system)[\]>]|^(\S+ ){0,2}(\[[ .*+i]\]|[DI][!/]|[DIN] \|)(?: |\w+: )|^<[5-7]>|^I\d{4} |\b(level|severity|lvl)"?[=:] ?"?(info|debug|trace|notice)\b`)
 	// aside fits a warning that is about something else than what fails.
 	aside = regexp.MustCompile(`(?i)deprecat|\bto suppress this (message|warning)\b|\b(might|may|could) (become|be|get|lead|cause)\b`)
 )
@@ -67,7 +67,7 @@ var breaksFor = regexp.MustCompile(`(?:^|: | - )(?:Refusing|Rejecting|Denying|Re
 
 // systems fits a line that ends with the C library's words for what a system call came
 // to, most often before a program's own "giving up".
-var systems = regexp.MustCompile(`(?i)(?:: | "|\()(no such file or directory|permission denied|address already in use|no space left on device|cannot allocate memory|too many open files|read-only file system|not a directory|is a directory|operation not permitted|input/output error|device or resource busy|connection refused|no route to host|name or service not known)"?\)?\.?$`)
+var systems = regexp.MustCompile(`(?i)(?:: | "|\()(no such file or directory|permission denied|address already in use|no space left on device|cannot allocate memory|too many open files|read-only file system|not a directory|is a directory|operation not permitted|input/output error|(?:device or )?resource busy|connection refused|no route to host|name or service not known)"?\)?\.?$`)
 
 // poor fits what is said last and says nothing but that it ends.
 var poor = regexp.MustCompile(`(?i)^\W*(\w+: )?(\[?(error|fatal|note|info|warn(ing)?)\]?:? )?\W*(aborting|aborted|exiting|exited|shutting down|shutdown( complete)?|exiting \(due to fatal error\)|execution halted|terminat(ed|ing)|giving up|stopp(ed|ing)|node\.js v[\d.]+|worker exiting.*|reason: \w+( \w+)?|\w+ (is )?(shut(ting)? down|stopped|exiting)|unloading application|database system is shut down)\W*$|^(connection( to \S+)? closed|connection (closed|reset) by .*\bport \d+( \[preauth\])?|lost connection)\.?$`)
@@ -239,7 +239,7 @@ func gravity(lines []string, i int, gist string) int {
 	line := uncoloured(lines[i])
 	trimmed := strings.TrimSpace(line)
 	switch {
-	case gist == "", level.MatchString(gist), hasOnlyLevel.MatchString(gist):
+	case gist == "", level.MatchString(gist), hasOnlyLevel.MatchString(gist), len(lines) > 1 && bareHead.MatchString(gist) && below(lines, i) < 0: // a heading of nothing
 		return empty
 	case raised.MatchString(trimmed), belowTraceback(lines, i): // which may look like a function's name
 		return reason
@@ -257,6 +257,8 @@ func gravity(lines []string, i int, gist string) int {
 	}
 	mildly := mild.MatchString(line)
 	switch {
+	case EndsAtOnce.In(gist):
+		return warning // at whatever level: it was to go on
 	case gravest.MatchString(line):
 		if putsAway(gist, false) {
 			return parting
@@ -285,7 +287,7 @@ func gravity(lines []string, i int, gist string) int {
 }
 
 // lacking fits what tells of an error where it is said at no level.
-var lacking = regexp.MustCompile(`(?i)\b(you must|must (be|install|specify|set|provide)|is required|does not exist|is missing|incompatible|mismatch|corrupt(ed)?)\b`)
+var lacking = regexp.MustCompile(`(?i)\b(you must|must (be|install|specify|set|provide)|is required|does not exist|is missing|incompatible|mismatch|corrupt(ed)?)\b|\b(no [^.:;,]{1,40}|not) found[.!,; -]+(please )?(check|verify|make sure|ensure)\b|\b\w+_(state|status): ?(fail(ed|ure)?|down)\b`)
 
 // bracketed fits what loggers put in brackets before what is said, beginsGrave the word that
 // says it all there.
@@ -316,20 +318,27 @@ func gravityNamed(m map[string]string, gist string) (g int, ok bool) {
 var (
 	ends   = regexp.MustCompile(`(?i)\b(shut(ting)?[ -]?down|(stop|paus|clos|exit|terminat|destroy|deallocat|disconnect|unload|unbind|uninitiali[sz]|(un|de)-?register|drain|releas|free|clean|quiesc|leav)(p?e|p?ed|p?ing)?|received signal|good ?bye|see you)\b`)
 	faults = regexp.MustCompile(`(?i)\b(because|due to|since|unexpected(ly)?|errors?|fail(ed|ure|s)?|reason|exception|status [1-9]|exit code [1-9])\b`)
-	sayer  = regexp.MustCompile(`^(\[[^\]]*\] ?|[A-Z]+:? |[DI][!/] ?|\S+: |\S+\.\w+ )+`)
+	// forEnd fits what goes no further since the program ends, nothingLeft what has nothing to put away any more.
+	forEnd      = regexp.MustCompile(`(?i)\b(because|since|as|due to)\b.{0,40}\b(stopp(ed|ing)|shut(ting)? ?down|terminat(ed|ing)|clos(ed|ing)|exiting)\W*$`)
+	nothingLeft = regexp.MustCompile(`(?i)^nothing to (destroy|clean|stop|close|free|release|flush|unload|shut)\b|^\w+ shutdown: (initiated|waiting)\b`)
+	sayer       = regexp.MustCompile(`^(\[[^\]]*\] ?|[A-Z]+:? |[DI][!/] ?|\S+: |\S+\.\w+ )+`)
 )
 
 // putsAway says whether a line tells of nothing but that a program ends.
 func putsAway(gist string, mildly bool) bool {
+	said := sayer.ReplaceAllString(gist, "")
+	if mildly && forEnd.MatchString(gist) || nothingLeft.MatchString(said) {
+		return true
+	}
 	if !mildly {
-		gist = sayer.ReplaceAllString(gist, "")
+		gist = said
 	}
 	at := ends.FindStringIndex(gist)
 	return at != nil && !faults.MatchString(gist) && (mildly || at[0] == 0 && !strings.Contains(gist, ":"))
 }
 
 // faulty are phrases that tell of a fault, at whatever level.
-var faulty = []*Phrase{Credentials, CertificateExpired, CertificateUnknown, NoSpace, Locked, QuotaReached, PoolTaken, LeftBehind, TakesNoWrites, SettingMissing, ModuleMissing, Libraries, TakenOver, OthersMay, BadConfig, HostHeader}
+var faulty = []*Phrase{Credentials, CertificateExpired, CertificateUnknown, NoSpace, Locked, QuotaReached, PoolTaken, LeftBehind, TakesNoWrites, SettingMissing, ServiceLink, ModuleMissing, Libraries, TakenOver, OthersMay, BadConfig, HostHeader}
 
 // tellsOfFault says whether a line that is called nothing tells of something that fails.
 func tellsOfFault(gist string) bool { return tellsOfAnother(gist) || Any(gist, faulty...) }

@@ -61,6 +61,8 @@ func belonging(lines []string, grave []int, at int) (all []string, leading int) 
 	}
 	for i := at - 1; i >= 0 && most >= trouble; i-- {
 		switch {
+		case most < reason && blames(lines[i], grave[i]):
+			from = i // what it takes for a trifle, and comes to that
 		case grave[i] <= detail && (most < reason || strings.HasPrefix(lines[at], "fatal error: ")), grave[i] == warning && at-from > 0, most == trouble && amongTroubles(lines, grave, i):
 			continue
 		case grave[i] < trouble || raises(lines[i], grave[i]):
@@ -73,30 +75,35 @@ func belonging(lines []string, grave []int, at int) (all []string, leading int) 
 			first = i // what began it all
 		}
 	}
-	say := func(line string) {
-		gist := Gist(line)
+	say := func(i int) {
+		gist := headed(lines, i)
 		alike := func(other string) bool { return strings.Contains(letters(other), letters(gist)) }
 		if gist != "" && !slices.ContainsFunc(all, alike) && !category.MatchString(gist) {
 			all = append(all, gist)
 		}
 	}
 	if above := max(wider(lines, at), heading(lines, grave, at)); above >= 0 {
-		say(lines[above])
+		say(above)
 	}
 	if first >= 0 {
-		say(lines[first])
+		say(first)
 	}
 	for i := from; i < at && len(all) < mostReasons-1; i++ {
-		if grave[i] >= min(most, trouble) {
-			say(lines[i])
+		if grave[i] >= min(most, trouble) || blames(lines[i], grave[i]) {
+			say(i)
 		}
 	}
-	say(lines[at])
+	say(at)
 	leading = len(all) // what belongs to it goes first where there is no room
 	for i := at + 1; i < len(lines) && len(all) < mostReasons && continues(lines, grave, i, at); i++ {
-		say(lines[i])
+		say(i)
 	}
 	return all, leading
+}
+
+// blames says whether a line is a warning of what an error right after it may come from.
+func blames(line string, g int) bool {
+	return g == warning && Any(line, EndsAtOnce, NoApacheVariable, SettingMissing)
 }
 
 // firstWarned is the first of the warnings right above one, which is what the rest comes from.

@@ -50,8 +50,8 @@ var (
 		"FATAL:  the database system is starting up", "FATAL:  the database system is not yet accepting connections", "LOADING Redis is loading the dataset in memory")
 	ShardLimit = fits("Elasticsearch 9 and OpenSearch 3, ShardLimitValidator.java", `(?i)\bmaximum (\w+ )?shards open\b`,
 		"Validation Failed: 1: this action would add [2] total shards, but this cluster currently has [1000]/[1000] maximum shards open;")
-	QueueAlarm = fits("RabbitMQ 4, rabbit_alarm.erl", `(?i)\b(memory|disk) resource limit alarm set\b|\bpublishers will be blocked until this alarm clears\b|\bvm_memory_high_watermark set\b`,
-		"memory resource limit alarm set on node 'rabbit@rabbit-0.rabbit-nodes'.", "*** Publishers will be blocked until this alarm clears ***", "vm_memory_high_watermark set. Memory used:428900352 allowed:429496729")
+	QueueAlarm = fits("RabbitMQ 4, rabbit_alarm.erl", `(?i)\b(memory|disk) resource limit alarm set\b|\bpublishers will be blocked until this alarm clears\b|\bvm_memory_high_watermark set\b|\brabbitmq on node \S+ has alarms in effect\b`,
+		"memory resource limit alarm set on node 'rabbit@rabbit-0.rabbit-nodes'.", "*** Publishers will be blocked until this alarm clears ***", "vm_memory_high_watermark set. Memory used:428900352 allowed:429496729", "RabbitMQ on node rabbit@rabbit-0 has alarms in effect: [{resource_limit,disk,'rabbit@rabbit-0'}]")
 	ExtensionMissing = fits("PostgreSQL 17, extension.c and dfmgr.c; pgvector, PostGIS",
 		`(?i)\bextension "[^"]+" is not available|\bcould not open extension control file|\btype "(vector|geometry|geography|citext|hstore)" does not exist|\bcould not access file "(\$libdir/)?\w+": no such file`,
 		`ERROR:  extension "vector" is not available`, `ERROR:  could not open extension control file "/usr/share/postgresql/17/extension/postgis.control": No such file or directory`, `ERROR:  type "vector" does not exist`, `FATAL:  could not access file "timescaledb": No such file or directory`)

@@ -97,6 +97,9 @@ func Root(lines []string) string {
 	if above := wider(lines, at); above >= 0 {
 		return Gist(lines[above]) + " / " + Gist(lines[at])
 	}
+	if below(lines, at) >= 0 {
+		return headed(lines, at)
+	}
 	return lines[at]
 }
 
@@ -255,7 +258,7 @@ const afterwards = 3
 func EndsFailed(lines []string) bool {
 	grave := gravities(lines)
 	i := telling(lines, grave)
-	if i < 0 || grave[i] < fatal {
+	if i < 0 || grave[i] < fatal && !endsForIt(lines, grave, i) {
 		return false
 	}
 	more := 0
@@ -265,6 +268,20 @@ func EndsFailed(lines []string) bool {
 		}
 	}
 	return more < afterwards
+}
+
+var (
+	// capnslog fits an error as etcd's logger wrote it, which had no other word for what it ended for,
+	// toldToEnd what a program says that is to end.
+	capnslog  = regexp.MustCompile(`^\S+ \S+ [EC] \| \w+: `)
+	toldToEnd = regexp.MustCompile(`(?i)\breceived \S+ signal\b|\bcontext canceled$`)
+)
+
+// endsForIt says whether a line is an error for which its program ends by its own wish, as etcd does
+// with exit code 0: goodbyes follow it, and nobody told it to end.
+func endsForIt(lines []string, grave []int, i int) bool {
+	return grave[i] >= trouble && capnslog.MatchString(lines[i]) && slices.Contains(grave[i+1:], parting) &&
+		!slices.ContainsFunc(lines, toldToEnd.MatchString)
 }
 
 // Troubled says whether the last lines of a log tell of an error at all.

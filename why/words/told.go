@@ -36,8 +36,13 @@ func Told(output string) string {
 		if i >= 0 && fails >= 0 && !Complains(lines[i]) {
 			i = fails // what follows is how it is to be used
 		}
+		if grave := gravities(lines); i >= 0 && grave[i] < trouble { // an answer is no story whose end counts
+			if failed := newestOfGravest(lines, grave, trouble); failed >= 0 {
+				i = failed
+			}
+		}
 		if i >= 0 && len(lines) > 1 {
-			return Gist(lines[i])
+			return headed(lines, i)
 		}
 	}
 	return text
