@@ -8,10 +8,10 @@ var (
 		"Error: Unable to open pwfile \"/mosquitto/secret/pwfile\".")
 	// ServiceLink is said by one that has for a number what Kubernetes says of a Service in a variable.
 	ServiceLink = fits("programs that read NAME_PORT from their environment; kubelet, of Services (enableServiceLinks)",
-		`(?i)(\binvalid (literal|port|value|integer|number|format|argument)\b|\binput string\b|\bpars(e|ing)\b|\bconvert\b|\bnot an? (int|integer|number|valid port)\b|\blisten\b|\beacces\b|\bport should be\b|\bunmarshal\b|\bdecod(e|ing)\b).{0,60}\btcp://(10|172|192|100)\.\d+\.\d+\.\d+:\d+|\bcannot unmarshal !!str .tcp://\S{0,24} into (u?int|float|bool)|\bstrconv\.\w+: parsing \"tcp://|\b(invalid|bad|illegal) port:? \"?tcp://|\bcannot parse \S+ as u?int\w*: .{0,30}\"tcp://`,
+		`(?i)(\binvalid (literal|port|value|integer|number|format|argument)\b|\binput string\b|\bpars(e|ing)\b|\bconvert\b|\bnot an? (int|integer|number|valid port)\b|\blisten\b|\beacces\b|\bport should be\b|\bunmarshal\b|\bdecod(e|ing)\b).{0,60}\btcp://(10|172|192|100)\.\d+\.\d+\.\d+:\d+|\bcannot unmarshal !!str .tcp://\S{0,24} into \w|\bstrconv\.\w+: parsing \"tcp://|\b(invalid|bad|illegal) port:? \"?tcp://|\bcannot parse \S+ as u?int\w*: .{0,30}\"tcp://`,
 		`strconv.Atoi: parsing "tcp://10.43.0.9:6379": invalid syntax`, "ValueError: invalid literal for int() with base 10: 'tcp://10.43.0.9:6379'", `java.lang.NumberFormatException: For input string: "tcp://10.43.0.9:8080"`,
 		"Error: listen EACCES: permission denied tcp://10.43.0.9:8080", "RangeError [ERR_SOCKET_BAD_PORT]: options.port should be >= 0 and < 65536. Received type string ('tcp://10.43.0.9:6379').",
-		"yaml: unmarshal errors: line 3: cannot unmarshal !!str `tcp://1...` into int", "invalid port tcp://10.43.0.9:6379", `bad port "tcp://[fd00::9]:6379"`)
+		"yaml: unmarshal errors: line 3: cannot unmarshal !!str `tcp://1...` into int", "line 1: cannot unmarshal !!str `tcp://1...` into configuration.Parameters", "invalid port tcp://10.43.0.9:6379", `bad port "tcp://[fd00::9]:6379"`)
 	// NotAllowed is said by a client of the API server: its service account's namespace and name, what
 	// it wanted to do with which resource of which group, and in which namespace.
 	NotAllowed = fits("k8s.io/apiserver, plugin/pkg/authorizer/rbac and pkg/endpoints/handlers/responsewriters",
