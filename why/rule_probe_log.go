@@ -356,8 +356,8 @@ func (p *probing) onlyOtherDown() *history.Run {
 			continue
 		}
 		for _, r := range slices.Backward(p.h.Runs(c.Name)) {
-			if r.Exit != nil && p.h.now.Sub(r.Exit.When()) < lookedLately {
-				return r
+			if r.Exit != nil && (r == p.h.Last(c.Name) || p.h.now.Sub(r.Exit.When()) < lookedLately) {
+				return r // one in back-off is down for minutes
 			}
 			if r.Exit == nil && r.Started != nil && p.h.now.Sub(r.Started.When()) >= getIn {
 				return nil
