@@ -47,20 +47,11 @@ func (h *inquiry) givenNames(f *finding, _ *v1.Container, said string) []string 
 	return nil
 }
 
-// variable fits what is called like an environment variable.
-var variable = regexp.MustCompile(`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b`)
-
 // givenVariables says where the variables come from that words name, or that the pod sets none of that
 // name.
 func (h *inquiry) givenVariables(f *finding, c *v1.Container, said string) (all []string) {
 	missed := words.SettingMissing.In(said)
-	var named []string
-	for _, name := range variable.FindAllString(said, -1) {
-		if !slices.Contains(named, name) {
-			named = append(named, name)
-		}
-	}
-	for _, name := range named {
+	for _, name := range words.Variables(said) {
 		i := slices.IndexFunc(c.Env, func(e v1.EnvVar) bool { return e.Name == name })
 		switch {
 		case i >= 0:

@@ -148,15 +148,25 @@ var (
 )
 
 // spokenOf says whether words have a setting's name in words of their own, and its number: "time limit of
-// 10s" of --time-limit=10.
+// 10s" of --time-limit=10, "maximum request limit of 20" of MAX_REQUESTS.
 func (s setting) spokenOf(said string) bool {
 	number, parts := numbered.FindStringSubmatch(s.value), flagWords.FindAllString(s.name, -1)
 	if number == nil || len(parts) < 2 || !regexp.MustCompile(`\b`+number[1]+`(?:\D|$)`).MatchString(said) {
 		return false
 	}
 	said = strings.ToLower(said)
+	if bound.MatchString(said) && len(number[1]) > 1 && slices.ContainsFunc(parts[1:], func(part string) bool {
+		return len(part) > leastStem && strings.Contains(said, strings.ToLower(part[:len(part)-1]))
+	}) {
+		return true
+	}
 	return !slices.ContainsFunc(parts, func(part string) bool { return part != "variable" && !words.Has(said, strings.ToLower(part)) })
 }
+
+// bound fits words that a bound is reached, leastStem is how long a word has to be of which the beginning is enough.
+var bound = regexp.MustCompile(`\b(?:limit|maximum|max)\b.{0,40}\b(?:exceeded|reached|hit)\b`)
+
+const leastStem = 5
 
 // namedIn says whether words have a setting's value: one that no plain word is, or any that they quote.
 func (s setting) namedIn(said string) bool {

@@ -378,7 +378,16 @@ func probeListensElsewhere(p *probing) *finding {
 		f.text = fmt.Sprintf("The %s probe asks on port %d, where container %s has never listened; it listens on %s.", kindWord(p.kind), p.port(), p.run.Container, listening(mine))
 		f.fixes = []answer.Fix{p.portFix(mine)}
 	}
+	if plugin := plugins[p.port()]; plugin != "" && slices.ContainsFunc(mine, func(l fact.Listener) bool { return l.Command == "beam.smp" }) {
+		f.fixes = append([]answer.Fix{p.h.specFix(fmt.Sprintf("port %d is that of RabbitMQ's plugin %s: put that into its enabled_plugins, or enable it (rabbitmq-plugins enable %s); it takes effect as RabbitMQ starts", p.port(), plugin, plugin))}, f.fixes...)
+	}
 	return f
+}
+
+// plugins are those of RabbitMQ that listen where it does not without them (rabbitmq.com, Networking).
+var plugins = map[int]string{
+	1883: "rabbitmq_mqtt", 8883: "rabbitmq_mqtt", 5552: "rabbitmq_stream", 15672: "rabbitmq_management", 15674: "rabbitmq_web_stomp",
+	15675: "rabbitmq_web_mqtt", 15692: "rabbitmq_prometheus", 61613: "rabbitmq_stomp",
 }
 
 // onlyIn says whether a line names the port of each listener.

@@ -28,10 +28,9 @@ func whole(pattern, text string) bool {
 	return regexp.MustCompile(`(?s)^(?:` + pattern + `)$`).MatchString(text)
 }
 
-// judge fails the test for each difference that nobody expects, and for each
-// expectation of the scenario that did not come true.
-func (s scenario) judge(t *testing.T, found []record.Difference) {
-	t.Helper()
+// wrong names each difference that nobody expects, and each expectation of the
+// scenario that did not come true.
+func (s scenario) wrong(found []record.Difference) (wrong []string) {
 	used := make([]bool, len(s.differs))
 	for _, d := range found {
 		meant := false
@@ -44,14 +43,15 @@ func (s scenario) judge(t *testing.T, found []record.Difference) {
 			meant = meant || e.matches(d)
 		}
 		if !meant {
-			t.Errorf("%s\n  kubelet: %s\n  whylet:  %s", d.Key, orNothing(d.Real), orNothing(d.Ours))
+			wrong = append(wrong, fmt.Sprintf("%s\n  kubelet: %s\n  whylet:  %s", d.Key, orNothing(d.Real), orNothing(d.Ours)))
 		}
 	}
 	for i, e := range s.differs {
 		if !used[i] && !e.sometimes {
-			t.Errorf("expected a difference that is not there (%s): %s\n  kubelet: %s\n  whylet:  %s", e.why, e.key, e.real, e.ours)
+			wrong = append(wrong, fmt.Sprintf("expected a difference that is not there (%s): %s\n  kubelet: %s\n  whylet:  %s", e.why, e.key, e.real, e.ours))
 		}
 	}
+	return wrong
 }
 
 func orNothing(text string) string {

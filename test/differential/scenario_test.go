@@ -2,6 +2,7 @@ package differential
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +11,9 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/yaml"
 
 	"whylet.dev/whylet/test/differential/record"
@@ -73,7 +76,13 @@ func inShort(name string) bool {
 		func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// run lets both sides live the scenario at the same time, and compares.
+// late is how long an event may be on its way after a pod's life was recorded.
+// Both nodes post theirs one after the other, behind those of all other pods, and
+// neither promises when: on a machine with slow disks that is seconds.
+const late = 20 * time.Second
+
+// run lets both sides live the scenario at the same time, and compares until
+// they agree or every event has had its time.
 func (s scenario) run(t *testing.T) {
 	within := s.within
 	if within == 0 {
@@ -81,50 +90,75 @@ func (s scenario) run(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
-	var lines [2][]record.Line
+	var histories [2]record.History
 	var errs [2]error
 	var group sync.WaitGroup
-	for i, on := range []side{real, ours} {
-		group.Go(func() { lines[i], errs[i] = s.live(ctx, on) })
+	sides := []side{real, ours}
+	for i, on := range sides {
+		defer s.remove(t, on)
+		group.Go(func() { histories[i], errs[i] = s.live(ctx, on) })
 	}
 	group.Wait()
-	for i, on := range []side{real, ours} {
-		text := render(lines[i])
-		if errs[i] != nil {
-			t.Errorf("on %s: %v\n%s", on.Kind, errs[i], text)
-		} else {
-			t.Logf("on %s:\n%s", on.Kind, text)
+	var lines [2][]record.Line
+	var wrong []string
+	err := wait.PollUntilContextTimeout(t.Context(), time.Second, late, true, func(ctx context.Context) (bool, error) {
+		for i, on := range sides {
+			events, err := s.events(ctx, on)
+			if err != nil {
+				return false, err
+			}
+			lines[i] = record.Reduce(histories[i], events)
 		}
+		wrong = s.wrong(record.Compare(lines[0], lines[1]))
+		return len(wrong) == 0 || errors.Join(errs[:]...) != nil, nil
+	})
+	if err != nil && !wait.Interrupted(err) {
+		t.Errorf("list the events: %v", err)
 	}
-	if !t.Failed() {
-		s.judge(t, record.Compare(lines[0], lines[1]))
+	for i, on := range sides {
+		t.Logf("on %s:\n%s", on.Kind, render(lines[i]))
+	}
+	if err := errors.Join(errs[:]...); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range wrong {
+		t.Error(text)
 	}
 }
 
-// live makes the pod on one side, takes it through the steps and reduces what
-// was recorded. The lines are those until an error, too.
-func (s scenario) live(ctx context.Context, on side) (lines []record.Line, err error) {
+// live makes the pod on one side and takes it through the steps. The history is
+// that until an error, too.
+func (s scenario) live(ctx context.Context, on side) (history record.History, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("on %s: %w", on.Kind, err)
+		}
+	}()
 	pod, err := s.pod()
+	if err != nil {
+		return history, err
+	}
+	if _, err := on.Client.CoreV1().Pods(namespace).Create(ctx, pod, metav1.CreateOptions{}); err != nil {
+		return history, err
+	}
+	return s.follow(ctx, on)
+}
+
+func (s scenario) events(ctx context.Context, on side) ([]v1.Event, error) {
+	events, err := on.Client.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=" + s.name})
 	if err != nil {
 		return nil, err
 	}
-	pods := on.Client.CoreV1().Pods(namespace)
-	if _, err := pods.Create(ctx, pod, metav1.CreateOptions{}); err != nil {
-		return nil, err
+	return events.Items, nil
+}
+
+// remove takes the pod away at once, where the scenario has not.
+func (s scenario) remove(t *testing.T, on side) {
+	now := int64(0)
+	err := on.Client.CoreV1().Pods(namespace).Delete(context.WithoutCancel(t.Context()), s.name, metav1.DeleteOptions{GracePeriodSeconds: &now})
+	if err != nil && !apierrors.IsNotFound(err) {
+		t.Errorf("delete the pod on %s: %v", on.Kind, err)
 	}
-	defer func() {
-		now := int64(0)
-		cleanUp := context.WithoutCancel(ctx)
-		if gone := pods.Delete(cleanUp, s.name, metav1.DeleteOptions{GracePeriodSeconds: &now}); gone != nil && !on.pods.Of(s.name).Deleted && err == nil {
-			err = fmt.Errorf("delete the pod: %w", gone)
-		}
-	}()
-	history, err := s.follow(ctx, on)
-	events, eventsErr := on.Client.CoreV1().Events(namespace).List(context.WithoutCancel(ctx), metav1.ListOptions{FieldSelector: "involvedObject.name=" + s.name})
-	if eventsErr != nil {
-		return nil, eventsErr
-	}
-	return record.Reduce(history, events.Items), err
 }
 
 // follow does the steps and waits for the end, and a little longer.

@@ -25,7 +25,7 @@ func (q *question) showLines(ctx context.Context, all []answer.Answer) {
 			v := &a.Verdicts[j]
 			space, name := blamed(a, j)
 			much := cluster.MayAllowMuch(*v)
-			if name == "" || left == 0 || !much && !cluster.MayNameLine(*v) && !cluster.MissesVariable(*v) {
+			if name == "" || left == 0 || !much && !cluster.MayNameLine(*v) && !cluster.MissesVariable(*v) && !cluster.MayHaveTopic(*v) {
 				continue
 			}
 			left--
@@ -44,6 +44,7 @@ func (q *question) showLines(ctx context.Context, all []answer.Answer) {
 			if cluster.MissesVariable(*v) {
 				cluster.SetVariable(v, pod, given)
 			}
+			cluster.ShowTopic(v, pod, given)
 		}
 	}
 }

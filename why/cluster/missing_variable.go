@@ -13,10 +13,8 @@ import (
 	"whylet.dev/whylet/why/words"
 )
 
-// variable fits what is called like an environment variable; lookedUp and notSet fit words that one is missed, of
-// which nobody else says that they are about a setting.
+// lookedUp and notSet fit words that a variable is missed, of which nobody else says that they are about a setting.
 var (
-	variable = regexp.MustCompile(`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b`)
 	lookedUp = regexp.MustCompile(`\b(?:os\.environ|process\.env|ENV|environ)\[['"]([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)['"]\]|\bKeyError: ['"]([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)['"]`)
 	notSet   = regexp.MustCompile(`\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\b['"}` + "`" + `]? (?:is not|was not|has not been|isn't|must be|needs to be|has to be|should be) (?:set|defined|given|provided|configured|specified)\b|\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\b['"}` + "`" + `]? (?:is|was) (?:unset|undefined|missing|required)\b`)
 	// ofFile fits words that may be about a setting of a file just as well.
@@ -39,7 +37,7 @@ func missed(said string) (all []string) {
 			}
 		}
 		if words.SettingMissing.In(text) && !ofFile.MatchString(text) {
-			if names := variable.FindAllString(text, -1); len(names) == 1 { // of several nobody knows which
+			if names := words.Variables(text); len(names) == 1 { // of several nobody knows which
 				add(names...)
 			}
 		}

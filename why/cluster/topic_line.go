@@ -1,0 +1,129 @@
+package cluster
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
+	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
+)
+
+// topic is what a cause or words are about in the configuration of who is to blame.
+type topic struct {
+	causes []answer.Cause  // none: any
+	said   []*words.Phrase // none: whatever is said
+	fits   *regexp.Regexp  // a line of it
+	does   string          // what is to be done about such a line
+}
+
+// topics go before those behind them. Programs call the same by like names: what is told here stands in the
+// manuals of HAProxy, nginx, Apache, php-fpm, Tomcat, gunicorn, Redis, PostgreSQL, MariaDB, PgBouncer and others.
+var topics = []topic{
+	{
+		causes: []answer.Cause{answer.AppListensElse},
+		fits:   regexp.MustCompile(`(?i)\b(?:bind|listen|host|addr|address|server|serve|interface|run)\w*\b.*(?:\b127\.0\.0\.1\b|\blocalhost\b|::1\b)`),
+		does:   "change where it listens to all addresses (0.0.0.0)",
+	},
+	{
+		said: []*words.Phrase{words.TakesNoWrites},
+		fits: regexp.MustCompile(`(?i)\b(?:replicaof|slaveof|(?:replica|slave|super|default_transaction)[_-]read[_-]only|read[_-]only|hot_standby|primary_conninfo|replica-priority)\b`),
+		does: "see what makes it one that takes no writes",
+	},
+	{
+		said: []*words.Phrase{words.PoolTaken, words.ConnectionLimit},
+		fits: regexp.MustCompile(`(?i)\b(?:max[_.-]?(?:user[_-]|db[_-]|client[_-])?(?:conn\w*|clients?|children|threads|sessions|workers|overflow)|(?:default[_-]|min[_-]|reserve[_-])?pool[_-]?size|pm\.max_children|superuser_reserved_connections|maxRequestWorkers|ServerLimit)\b`),
+		does: "change the bound that it has reached, or have those who ask it take fewer",
+	},
+	{
+		causes: []answer.Cause{answer.AppOverloaded},
+		fits:   regexp.MustCompile(`(?i)\b(?:max[_.-]?(?:conn\w*|clients?|children|threads|requestworkers|workers)|(?:worker|thread)s|workers?[_-](?:processes|connections|concurrency)|concurrency|nbthread|accept-?count|ServerLimit|ThreadsPerChild|threadpool)\b`),
+		does:   "change how many it serves at once, if that is too few",
+	},
+	{
+		said: []*words.Phrase{words.Credentials},
+		fits: regexp.MustCompile(`(?i)\b(?:auth_file|auth_query|auth_user|password_file|aclfile|requirepass|masterauth|masteruser|allow_anonymous|basic_auth|auth_basic_user_file|AuthUserFile|userlist)\b|^\[users\]|^user\s`),
+		does: "see whom it lets in, and with which password",
+	},
+}
+
+// mostOfTopic is how many lines of a topic are told: of more nobody knows which it is.
+const mostOfTopic = 2
+
+// MayHaveTopic says whether a verdict is about what its configuration may have a line of.
+func MayHaveTopic(v answer.Verdict) bool { _, ok := topicOf(v); return ok }
+
+func topicOf(v answer.Verdict) (topic, bool) {
+	quoted, last := ownWords(v)
+	said := strings.Join(append([]string{v.Text, quoted}, last...), "\n")
+	i := slices.IndexFunc(topics, func(t topic) bool {
+		return (len(t.causes) == 0 || slices.Contains(t.causes, v.Cause)) && (len(t.said) == 0 || slices.Contains(about, v.Cause) && words.Any(said, t.said...))
+	})
+	if i < 0 {
+		return topic{}, false
+	}
+	return topics[i], true
+}
+
+// ShowTopic adds to what to do about a pod that is to blame the lines of its configuration that are of what the
+// verdict is about, arguments and variables among them, where no step names them yet.
+func ShowTopic(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
+	t, ok := topicOf(*v)
+	if !ok || slices.ContainsFunc(v.Fixes, func(f answer.Fix) bool { return strings.HasPrefix(f.Text, corrects) }) {
+		return
+	}
+	for _, c := range slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers) {
+		if v.Container != "" && v.Container != c.Name {
+			continue
+		}
+		if fix, ok := t.inArguments(pod, &c); ok {
+			v.Fixes = append([]answer.Fix{fix}, v.Fixes...)
+			return
+		}
+		lines := slices.DeleteFunc(givenTo(pod, &c, all), func(l line) bool { return comment.MatchString(l.text) || !t.fits.MatchString(l.text) })
+		if len(lines) == 0 || len(lines) > mostOfTopic {
+			continue
+		}
+		var where []string
+		for _, l := range lines {
+			where = append(where, l.where())
+		}
+		v.Fixes = append([]answer.Fix{{
+			Text: t.does + ": " + prose.Some(where) + "; then start the pod again",
+			Risk: answer.Restarts, Command: kubectl.Command(pod.Namespace, "edit configmap %s", lines[0].configMap),
+		}}, v.Fixes...)
+		return
+	}
+}
+
+// inArguments is the step where the arguments or variables of a container have such lines.
+func (t topic) inArguments(pod *v1.Pod, c *v1.Container) (answer.Fix, bool) {
+	var has []string
+	argv := append(slices.Clone(c.Command), c.Args...)
+	for i := 1; i < len(argv); i++ {
+		text := argv[i]
+		if strings.HasPrefix(text, "-") && !strings.Contains(text, "=") && i+1 < len(argv) && !strings.HasPrefix(argv[i+1], "-") {
+			i++
+			text += " " + argv[i]
+		}
+		for part := range strings.SplitSeq(text, "\n") {
+			if t.fits.MatchString(part) && !strings.HasPrefix(strings.TrimSpace(part), "#") && !words.MayHoldSecret(part) {
+				has = append(has, fmt.Sprintf("“%s” of its command", prose.Brief(strings.TrimSpace(part), 100)))
+			}
+		}
+	}
+	for _, e := range c.Env {
+		if e.ValueFrom == nil && t.fits.MatchString(e.Name+"="+e.Value) && !words.MayBeSecret(e.Name, e.Value) {
+			has = append(has, fmt.Sprintf("variable %s (%s)", e.Name, prose.Brief(e.Value, 60)))
+		}
+	}
+	if len(has) == 0 || len(has) > mostOfTopic {
+		return answer.Fix{}, false
+	}
+	return kubectl.EditTemplate(pod.Namespace, pod, fmt.Sprintf("%s: container %s has %s", t.does, c.Name, prose.Some(has))), true
+}
