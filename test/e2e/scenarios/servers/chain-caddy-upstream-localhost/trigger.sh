@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+ready tools
+said ":5004"; sleep 12

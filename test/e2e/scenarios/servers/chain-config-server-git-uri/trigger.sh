@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+again config-server
+again subject

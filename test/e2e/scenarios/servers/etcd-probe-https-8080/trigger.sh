@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said "2379"; sleep 22

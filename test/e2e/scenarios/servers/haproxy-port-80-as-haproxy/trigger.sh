@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+said "Permission denied"
+again subject

@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said "Trusted domain error" subject nextcloud-nginx; sleep 15

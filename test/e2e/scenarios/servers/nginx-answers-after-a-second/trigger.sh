@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said '" 499 ' subject nginx; sleep 15

@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+said "GET / 200"
+again subject

@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+said "unrecognized configuration parameter"
+again subject
