@@ -26,7 +26,7 @@ func init() {
 			name: "probe-never-answers", causes: []answer.Cause{answer.AppHang},
 			needs:   "a patient request after a timeout, which was not answered at all, and a main process that is not at work",
 			against: "CPU use, or a main process that could run and gets no CPU; an attempt that was answered meanwhile; that it waits for another's answer",
-			yields:  append([]string{"probe-awaits-another", "probe-blocked", "probe-limit-said", "probe-speaks-otherwise"}, stalling...),
+			yields:  append([]string{"probe-awaits-another", "probe-blocked", "probe-workers-end", "probe-limit-said", "probe-speaks-otherwise"}, stalling...),
 			judge:   probeNeverAnswers,
 		},
 	)

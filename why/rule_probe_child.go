@@ -38,7 +38,51 @@ func init() {
 			yields:  []string{"probe-worker-late"},
 			judge:   probeWorkerDied,
 		},
+		rule[*probing]{
+			name: "probe-workers-end", causes: []answer.Cause{answer.ChildProcessEnded},
+			needs:   "an answer that is late, somebody who listens, the kernel's wait statuses of three children of one command or more that ended with an error or died of a signal, the newest since the attempt before the last, and an error in its log",
+			against: "the OOM kill of a child; a good answer since the first of them; a command of a probe",
+			yields:  stalling,
+			judge:   probeWorkersEnd,
+		},
 	)
+}
+
+// probeWorkersEnd: the main process holds the port, and whom it starts to answer ends each time.
+func probeWorkersEnd(p *probing) *finding {
+	said := p.complained()
+	if p.mode != silent || len(p.run.OOMKills) > 0 || said.at == nil || len(p.failed) == 0 {
+		return nil
+	}
+	first, since := p.failed[0], p.until.Add(-2*p.period())
+	ends, last := int64(0), (*fact.Fact)(nil)
+	command := ""
+	for _, f := range slices.Backward(p.run.Ended) {
+		b := fact.Of[fact.ProcessEnded](f)
+		if b.Main || b.Signal == 0 && b.ExitCode == 0 || f.When().Before(first.When().Add(-p.timeout())) && len(p.before) > 0 {
+			continue
+		}
+		if last == nil {
+			last, command = f, b.Command
+		}
+		if b.Command == command {
+			ends += 1 + b.Alike
+		}
+	}
+	if last == nil || ends < usual || last.When().Before(since) {
+		return nil
+	}
+	b := fact.Of[fact.ProcessEnded](last)
+	how := fmt.Sprintf("with exit code %d", b.ExitCode)
+	if b.Signal != 0 {
+		how = "of " + signalName(b.Signal)
+	}
+	f := &finding{cause: answer.ChildProcessEnded, weight: strong, fixes: p.h.logsFix(p.run)}
+	f.text = fmt.Sprintf("The main process of container %s listens, and the processes that it starts to answer end each time: %d so far (%s, %s), so nobody answers %s.",
+		p.run.Container, ends, process(b.Command, b.PID), how, p.what())
+	p.quoteInto(f)
+	f.chain = append(f.chain, link(last))
+	return f
 }
 
 // probeWorkerDied: the request was given to a worker, which died of it.

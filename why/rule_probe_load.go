@@ -16,7 +16,7 @@ func init() {
 			name: "probe-overloaded", causes: []answer.Cause{answer.AppOverloaded},
 			needs:   "a look that finds it using at least half a CPU while answers are late, or samples meanwhile that show its processes use or wait for that much, and use a tenth",
 			against: "an idle process",
-			yields:  []string{"probe-child-oom"},
+			yields:  []string{"probe-child-oom", "probe-workers-end"},
 			judge:   probeOverloaded,
 		},
 		rule[*probing]{
