@@ -89,7 +89,7 @@ var ofMany = []meaning{
 	{
 		words.ModuleMissing,
 		"a part of the program is missing in the image, or is made for another version of its runtime",
-		changing("build the image again with all its dependencies, for the version of the runtime that it has"),
+		missingModule,
 	},
 	{
 		words.NewerData,
@@ -134,7 +134,7 @@ var ofMany = []meaning{
 	{
 		words.NoDatabase,
 		"the server is there, and has no such database or user",
-		atDatabase("create it there, or correct the name that the program is given"),
+		noDatabase,
 	},
 	{
 		words.LockWait,

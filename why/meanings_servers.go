@@ -51,6 +51,21 @@ var ofServers = []meaning{
 		memberAnew,
 	},
 	{
+		words.NoPasswordThere,
+		"the client gives a password to a Redis that has none",
+		func(*inquiry, string, string) answer.Fix {
+			return answer.Fix{Text: "give Redis that password (requirepass in its redis.conf or arguments), or take it out of what the client is given (redis://:PASSWORD@HOST, REDIS_URL, REDIS_PASSWORD)", Risk: answer.Restarts}
+		},
+	},
+	{
+		words.NoVirtualHost,
+		"the broker has no such virtual host",
+		func(_ *inquiry, _, said string) answer.Fix {
+			name := cmp.Or(firstOf(words.NoVirtualHost.Find(said)...), "NAME")
+			return answer.Fix{Text: fmt.Sprintf("make it in the broker (rabbitmqctl add_vhost %s and set_permissions, or its definitions), or correct the one that the client is given (the path of amqp://USER:PASSWORD@HOST/VHOST, with %%2F for /; RabbitMQ begins with default_vhost alone)", name), Risk: answer.Restarts}
+		},
+	},
+	{
 		words.OwnMount,
 		"the file that it wants to replace is a mount point of its own (a volume's file by subPath), and nobody can put another file in the place of that",
 		ownMount,

@@ -70,7 +70,7 @@ var ofStores = []meaning{
 	{
 		words.QueueAlarm,
 		"RabbitMQ has less memory, or disk, left than it wants to keep, and takes no messages until it has more",
-		atDatabase("see which queue is full and has no consumer (rabbitmqctl list_queues name messages consumers); or give RabbitMQ more memory, or room"),
+		atDatabase("see which queue is full and has no consumer (rabbitmqctl list_queues name messages consumers); or give RabbitMQ more: memory by the container's limit and what it may take of that (vm_memory_high_watermark and total_memory_available_override_value in rabbitmq.conf), room on the disk or less that it wants to keep there (disk_free_limit)"),
 	},
 	{
 		words.ExtensionMissing,

@@ -64,6 +64,7 @@ func probeSaidNo(p *probing) *finding {
 		return nil
 	}
 	f.fixes = append(f.fixes, append(p.h.probeFixes(p), p.h.logsFix(p.run)...)...)
+	p.wantedFiles(f)
 	if p.mode != answered || ev.Status >= 500 || p.worked() || p.complainsNow() {
 		p.quoteInto(f)
 	}

@@ -92,7 +92,7 @@ func init() {
 		},
 		rule[ending]{
 			name: "permission-said", causes: []answer.Cause{answer.SecurityRefused},
-			needs:     "the system's words for EACCES or EPERM among the last words of a process that ended with an error, in a container whose security context takes rights from it: a user other than root, or dropped capabilities; or, in what it says of its end, EPERM of a call for a capability, or the name of one that it misses, which its security context does not give it",
+			needs:     "the system's words for EACCES or EPERM among the last words of a process that ended with an error, in a container whose security context takes rights from it: a user other than root, or dropped capabilities; or which name what is in a volume that others may fill; or, in what it says of its end, EPERM of a call for a capability, or the name of one that it misses, which its security context does not give it",
 			against:   "exit code 0; a container that runs as its image says, where no capability is known that it would need",
 			unordered: true,
 			judge:     permissionSaid,
@@ -158,6 +158,9 @@ func permissionSaid(e ending) *finding {
 		return nil
 	}
 	said, less := e.said(words.Refused.In), e.h.fewerRights(e.spec)
+	if said != "" && less == "" {
+		less = e.notItsVolume()
+	}
 	if said == "" || less == "" {
 		return e.notGiven()
 	}
@@ -175,6 +178,38 @@ func permissionSaid(e ending) *finding {
 	return f
 }
 
+// notItsVolume says in which volume that others may fill a process was refused something: whoever may do all would
+// not be.
+func (e ending) notItsVolume() string {
+	for _, line := range e.saidAtLast() {
+		if !words.Refused.In(line) {
+			continue
+		}
+		_, volume := e.h.volumeOf(e.run.Container, deniedAt(line))
+		if volume != nil && (volume.EmptyDir != nil || volume.PersistentVolumeClaim != nil || volume.HostPath != nil) {
+			return fmt.Sprintf("what it wants is in volume %s, and belongs to another user than its image has it run as", volume.Name)
+		}
+	}
+	return ""
+}
+
+// deniedAt is the folder that words say that they were refused, empty where they name none: the path behind the
+// refusal, or else the last before it.
+func deniedAt(said string) string {
+	before, after := said, ""
+	if i := strings.Index(strings.ToLower(said), " denied"); i > 0 {
+		before, after = said[:i], said[i:]
+	}
+	m := aPath.FindStringSubmatch(after)
+	if all := aPath.FindAllStringSubmatch(before, -1); m == nil && len(all) > 0 {
+		m = all[len(all)-1]
+	}
+	if m == nil {
+		return ""
+	}
+	return path.Dir(mounts.Clean(strings.TrimRight(m[1], ".-")))
+}
+
 // privileged fits a port that only root, or who has a capability, may listen on.
 var privileged = regexp.MustCompile(`(?i)\b(?:bind|listen)\w*\b.{0,60}?(?::|\bport )(\d{1,3}|10[01]\d|102[0-3])(?:[^.\d]|$)`)
 
@@ -189,10 +224,7 @@ func (h *inquiry) mayThen(container, said string) answer.Fix {
 	if m := privileged.FindStringSubmatch(said); m != nil {
 		return h.specFix(fmt.Sprintf("have it listen on a port above 1023 in place of %s (and correct containerPort, probes and the Service's targetPort), or add capability NET_BIND_SERVICE", m[1]))
 	}
-	at := ""
-	if m := aPath.FindStringSubmatch(said); m != nil {
-		at = path.Dir(mounts.Clean(strings.TrimRight(m[1], ".-")))
-	}
+	at := deniedAt(said)
 	if m := aFolder.FindStringSubmatch(said); m != nil {
 		at = mounts.Clean(m[1])
 	}

@@ -17,6 +17,8 @@ import (
 var (
 	lookedUp = regexp.MustCompile(`\b(?:os\.environ|process\.env|ENV|environ)\[['"]([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)['"]\]|\bKeyError: ['"]([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)['"]`)
 	notSet   = regexp.MustCompile(`\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\b['"}` + "`" + `]? (?:is not|was not|has not been|isn't|must be|needs to be|has to be|should be) (?:set|defined|given|provided|configured|specified)\b|\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\b['"}` + "`" + `]? (?:is|was) (?:unset|undefined|missing|required)\b`)
+	// neither fits words that none of two is set.
+	neither = regexp.MustCompile(`(?i:\bneither) \$?\{?([A-Z][A-Z0-9_]+)\}? (?i:nor) \$?\{?([A-Z][A-Z0-9_]+)\}? (?:is|are|was|were) (?:set|defined|given)\b`)
 	// ofFile fits words that may be about a setting of a file just as well.
 	ofFile = regexp.MustCompile(`(?i)\b(?:settings?|options?|property|properties)\b`)
 )
@@ -31,7 +33,7 @@ func missed(said string) (all []string) {
 		}
 	}
 	for text := range strings.SplitSeq(strings.ReplaceAll(said, `\"`, `"`), "\n") {
-		for _, fits := range []*regexp.Regexp{lookedUp, notSet} {
+		for _, fits := range []*regexp.Regexp{lookedUp, notSet, neither} {
 			for _, m := range fits.FindAllStringSubmatch(text, -1) {
 				add(m[1:]...)
 			}
@@ -71,16 +73,15 @@ func SetVariable(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
 		return
 	}
 	rest := slices.DeleteFunc(slices.Clone(v.Fixes), func(f answer.Fix) bool { return strings.HasPrefix(f.Text, giveIt) })
-	v.Fixes = append([]answer.Fix{setIn(pod, c, lacks)}, rest...)
+	which := prose.Some(lacks)
+	if neither.MatchString(quoted) {
+		which = strings.Join(lacks, " or ")
+	}
+	v.Fixes = append([]answer.Fix{setIn(pod, c, which)}, rest...)
 }
 
 // giveIt begins the step of who does not know which setting is missed.
 const giveIt = "give it that setting: "
-
-// setIn is the step that gives a container variables.
-func setIn(pod *v1.Pod, c *v1.Container, names []string) answer.Fix {
-	return kubectl.EditTemplate(pod.Namespace, pod, "set "+prose.Some(names)+" in the env of container "+c.Name)
-}
 
 // blamedContainer is the container that a verdict is about: where another pod's leads to it, the only one there
 // is; nil where nobody knows.
@@ -92,6 +93,11 @@ func blamedContainer(v answer.Verdict, pod *v1.Pod) *v1.Container {
 		}
 	}
 	return nil
+}
+
+// setIn is the step that gives a container variables.
+func setIn(pod *v1.Pod, c *v1.Container, which string) answer.Fix {
+	return kubectl.EditTemplate(pod.Namespace, pod, "set "+which+" in the env of container "+c.Name)
 }
 
 // lacksVariable says whether nothing of a container's spec gives it a variable: not its env, nor its command, nor

@@ -148,7 +148,7 @@ func (t templated) show(v *answer.Verdict, pod *v1.Pod) {
 	}
 	t.line.show(v, pod, more)
 	if len(t.lacks) > 0 {
-		v.Fixes = slices.Insert(v.Fixes, 1, setIn(pod, t.container, t.lacks))
+		v.Fixes = slices.Insert(v.Fixes, 1, setIn(pod, t.container, prose.Some(t.lacks)))
 	}
 }
 

@@ -18,6 +18,12 @@ var (
 	// NoApacheVariable is said by Apache of what Debian's start script has from a file of its own.
 	NoApacheVariable = fits("Apache 2.4, core.c, ap_resolve_env, of Debian's apache2.conf", `\bAH00111: |(?i)\bconfig variable \$\{\w+\} is not defined`,
 		"[core:warn] [pid 1] AH00111: Config variable ${APACHE_RUN_DIR} is not defined")
+	// NoPasswordThere is said by a Redis without a password to one who gives it one.
+	NoPasswordThere = fits("Redis 7, src/acl.c, authCommand", `(?i)\bAUTH\b.{0,20}\bcalled without any password configured\b|\bclient sent AUTH, but no password is set\b`,
+		"ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?", "ERR Client sent AUTH, but no password is set")
+	// NoVirtualHost is said by RabbitMQ of a name under which it keeps no queues.
+	NoVirtualHost = fits("RabbitMQ 3.10, rabbit_reader.erl, and rabbit_access_control.erl", `(?i)\bNOT_ALLOWED - (?:vhost|access to vhost) '?(\S+?)'? (?:not found|.{0,40}refused)`,
+		"NOT_ALLOWED - vhost / not found", "NOT_ALLOWED - access to vhost 'orders' refused for user 'shop'")
 	// NotAmongPeers is said by a ZooKeeper whose number has no line among the servers of its configuration.
 	NotAmongPeers = fits("ZooKeeper 3.9, QuorumPeer.java, startLeaderElection", `(?i)\bmy id (\d+) not in the peer list`, "java.lang.RuntimeException: My id 3 not in the peer list")
 	// MemberRemoved is said by a member that the others have taken out of the cluster for good.

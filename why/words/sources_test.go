@@ -321,6 +321,8 @@ var fromMemory = map[*Phrase]string{
 	NewNode:          "Redis, src/cluster_legacy.c, clusterInit",
 	ClusterFails:     "Redis, src/cluster_legacy.c, genClusterInfoString; src/cluster.c, clusterRedirectClient",
 	EndsAtOnce:       "supervisord, process.py, finish",
+	NoPasswordThere:  "Redis, src/acl.c, authCommand",
+	NoVirtualHost:    "RabbitMQ, rabbit_reader.erl, handle_method0",
 	NotExpanded:      "supervisord, options.py, expand",
 	TooOld:           "Sidekiq, lib/sidekiq/cli.rb; Django, db/backends/base/base.py; Cilium, pkg/datapath/linux/requirements.go",
 }

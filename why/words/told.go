@@ -41,6 +41,9 @@ func Told(output string) string {
 				i = failed
 			}
 		}
+		if i > 0 && Any(lines[i-1], Credentials) && Any(lines[i], Credentials) {
+			return strings.TrimSpace(lines[i-1]) + " / " + strings.TrimSpace(lines[i]) // the first failure, and what follows of it
+		}
 		if i >= 0 && len(lines) > 1 {
 			return headed(lines, i)
 		}

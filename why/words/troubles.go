@@ -36,9 +36,9 @@ var (
 		`(?i)\brelation "[^"]+" does not exist|\btable '[^']+' doesn't exist|\bno such (table|column): \S|\binvalid object name '|\bORA-00942\b|\bunknown column '[^']+'|\bcolumn \S+ does not exist|\bmigrations? (are|is) pending|\bpending migrations?\b|\bbase table or view not found`,
 		`psycopg2.errors.UndefinedTable: relation "orders" does not exist`, "ERROR 1146 (42S02): Table 'shop.orders' doesn't exist", "sqlite3.OperationalError: no such table: orders", "ActiveRecord::PendingMigrationError: Migrations are pending.", "SQLSTATE[42S02]: Base table or view not found: 1146").except(systemTable)
 	systemTable = fits("MariaDB 12 and MySQL 9, whose own tables are made by its first start", `(?i)\b(mysql|performance_schema|sys)\.\w+' doesn't exist`, "Fatal error: Can't open and lock privilege tables: Table 'mysql.db' doesn't exist")
-	NoDatabase  = fits("PostgreSQL 17, MySQL 9, MongoDB 8, Cassandra 5, SQL Server 2025",
-		`(?i)\bdatabase "[^"]+" does not exist|\bunknown database '|\brole "[^"]+" does not exist|\bkeyspace '?\S+'? does not exist|\bcannot open database "[^"]+" requested by the login`,
-		`FATAL:  database "shop" does not exist`, "ERROR 1049 (42000): Unknown database 'shop'", `FATAL:  role "shop" does not exist`)
+	NoDatabase  = fits("PostgreSQL 17, PgBouncer 1.18, MySQL 9, MongoDB 8, Cassandra 5, SQL Server 2025",
+		`(?i)\bdatabase "[^"]+" does not exist|\bunknown database '|\brole "[^"]+" does not exist|\bkeyspace '?\S+'? does not exist|\bcannot open database "[^"]+" requested by the login|\bno such database: \S`,
+		`FATAL:  database "shop" does not exist`, "ERROR 1049 (42000): Unknown database 'shop'", "FATAL:  no such database: shop", `FATAL:  role "shop" does not exist`)
 	LockWait = fits("PostgreSQL 17, MySQL 9, Liquibase 4",
 		`(?i)\block wait timeout exceeded\b|\bdeadlock (found|detected)\b|\bdue to lock timeout\b|\bcould not obtain lock on\b|\bwaiting for changelog lock\b|\bcould not acquire change ?log lock\b|\banother migration process is currently running\b`,
 		"ERROR 1205 (HY000): Lock wait timeout exceeded; try restarting transaction", "ERROR:  deadlock detected", "ERROR:  canceling statement due to lock timeout", "liquibase.exception.LockException: Could not acquire change log lock.", "Cannot run migrations because another migration process is currently running.")

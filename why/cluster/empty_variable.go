@@ -1,0 +1,73 @@
+package cluster
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
+	"whylet.dev/whylet/why/prose"
+)
+
+// asWord fits what a shell takes for one word, with variables in it.
+var asWord = regexp.MustCompile(`[\w./:@%+,=-]*\$\{?[A-Z][A-Z0-9_]*\}?[\w./:@%+,=${}-]*`)
+
+// leastMade is how much of a word has to stand there beside its variables for it to be found in what a program says.
+const leastMade = 6
+
+// ShowEmpty has what to do begin with the variable that a command or script makes a word of and that the container is
+// not given, where a program's words have that word without it: "/app/shop-.jar" of "/app/shop-${VERSION}.jar".
+func ShowEmpty(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
+	quoted, _ := ownWords(*v)
+	c := blamedContainer(*v, pod)
+	if c == nil || quoted == "" {
+		return
+	}
+	lines := givenTo(pod, c, all)
+	for _, arg := range append(append([]string{}, c.Command...), c.Args...) {
+		for text := range strings.SplitSeq(arg, "\n") {
+			lines = append(lines, line{text: text})
+		}
+	}
+	for _, l := range lines {
+		for _, word := range asWord.FindAllString(l.text, -1) {
+			name, ok := madeEmpty(word, quoted, c, all)
+			if !ok || comment.MatchString(l.text) {
+				continue
+			}
+			where := fmt.Sprintf("“%s” of its command", prose.Brief(strings.TrimSpace(l.text), 100))
+			if l.configMap != "" {
+				where = l.where()
+			}
+			fix := kubectl.EditTemplate(pod.Namespace, pod, fmt.Sprintf("set %s in the env of container %s: %s has %s, and nothing gives it a value", name, c.Name, where, word))
+			v.Fixes = append([]answer.Fix{fix}, v.Fixes...)
+			return
+		}
+	}
+}
+
+// madeEmpty is the variable of a word that is not given, where words have the word without it.
+func madeEmpty(word, quoted string, c *v1.Container, all []v1.ConfigMap) (name string, ok bool) {
+	fits, last, beside := "", 0, 0
+	for _, m := range inTemplate.FindAllStringSubmatchIndex(word, -1) {
+		before := word[last:m[0]]
+		fits += regexp.QuoteMeta(before)
+		beside += len(before)
+		of := inTemplate.FindStringSubmatch(word[m[0]:m[1]])
+		if one := of[1] + of[2]; lacksVariable(one, c, all) {
+			name = one
+		} else {
+			fits += `\S*?`
+		}
+		last = m[1]
+	}
+	fits += regexp.QuoteMeta(word[last:])
+	beside += len(word[last:])
+	if name == "" || beside < leastMade {
+		return "", false
+	}
+	return name, regexp.MustCompile(`(?:^|[^\w./-])` + fits + `(?:$|[^\w/-])`).MatchString(quoted)
+}
