@@ -32,11 +32,17 @@ func missingModule(h *inquiry, container, said string) answer.Fix {
 // noDatabase names where the one who was asked has its list, where that is a pooler.
 func noDatabase(h *inquiry, container, said string) answer.Fix {
 	text := "create it there, or correct the name that the program is given"
+	if m := unknownDatabase.FindStringSubmatch(said); m != nil {
+		text = fmt.Sprintf("CREATE DATABASE %s there (MYSQL_DATABASE and POSTGRES_DB of an image do so only for a folder of data that is empty), or correct the name that the program is given", m[1]+m[2])
+	}
 	if pooled.MatchString(said) {
 		text = "give PgBouncer a line for it in section [databases] of its pgbouncer.ini (NAME = host=HOST dbname=NAME, or * for all), or correct the name that the program is given"
 	}
 	return atDatabase(text)(h, container, said)
 }
+
+// unknownDatabase fits the name of one that a server does not have.
+var unknownDatabase = regexp.MustCompile(`(?i)\bdatabase "([\w-]+)" does not exist|\bunknown database '([\w-]+)'`)
 
 // pooled fits PgBouncer's words of a database that it has no line for.
 var pooled = regexp.MustCompile(`(?i)\bno such database: \S`)

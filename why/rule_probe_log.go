@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
@@ -45,8 +47,8 @@ func init() {
 			judge:   probeProtocolSaid,
 		},
 		rule[*probing]{
-			name: "probe-sibling-elsewhere", causes: append([]answer.Cause{answer.AppListensElse, answer.AppNotListening, answer.SiblingNotReady}, ofSiblings...),
-			needs:   "an answer of 5xx, the words for a refused connection to loopback at the end of the container's log, and a look that finds nobody on that port in the pod; another container that listens on another port makes it app-listens-elsewhere, and one that ended, where it is the only other, what that ended for, or else sibling-not-ready",
+			name: "probe-sibling-elsewhere", causes: append([]answer.Cause{answer.AppListensElse, answer.AppNotListening, answer.SiblingNotReady, answer.DependencyDown}, ofSiblings...),
+			needs:   "an answer of 5xx, the words for a refused connection to loopback at the end of the container's log, and a look that finds nobody on that port in the pod; another container that listens on another port makes it app-listens-elsewhere, and one that ended, where it is the only other, what that ended for, or else sibling-not-ready; in a pod of one container in which one program runs, that asks itself, dependency-down, of a command that says no, too",
 			against: "a listener on that port",
 			judge:   probeSiblingElsewhere,
 		},
@@ -295,15 +297,51 @@ func probeDependencySaid(p *probing) *finding {
 	return f
 }
 
+// alone says whether nothing else than what asks can be meant to listen in the pod: it has one container, in which
+// one program runs.
+func (p *probing) alone(look fact.Looked) bool {
+	if p.h.Object == nil || len(p.h.Object.Spec.Containers) != 1 {
+		return false
+	}
+	if slices.ContainsFunc(p.h.Object.Spec.InitContainers, func(c v1.Container) bool { return c.RestartPolicy != nil }) {
+		return false
+	}
+	return len(slices.Compact(slices.Sorted(slices.Values(look.Commands)))) <= 1
+}
+
+// asksItself: it asks its own pod for what nobody there is meant to serve, as programs do that are given no address.
+func (p *probing) asksItself(n needed, said, at *fact.Fact, look fact.Looked) *finding {
+	_, port, _ := splitAddress(n.place)
+	if port == "" || slices.ContainsFunc(look.Listeners, func(l fact.Listener) bool { _, on, _ := splitAddress(l.Address); return on == port }) {
+		return nil
+	}
+	if _, who, known := p.servedBy(); known && who.Address != "" && strings.HasSuffix(who.Address, ":"+port) {
+		return nil // it was there
+	}
+	return &finding{
+		cause: answer.DependencyDown, weight: strong, chain: p.chain(said, at),
+		text: fmt.Sprintf("Container %s asks port %s of its own pod (%s), in which nothing else runs and nobody listens there: %s.", p.run.Container, port, n.place, quote(words.Gist(n.said), quoted)),
+		then: []string{fmt.Sprintf("So %s failed: %s.", p.what(), p.how())},
+		fixes: append([]answer.Fix{p.h.specFix(fmt.Sprintf("give container %s the address of what it needs (its Service's name) in place of %s: in its configuration or variables; many programs ask there by default, where they are given none, or by a variable's wrong name", p.run.Container, n.place))},
+			p.h.logsFix(p.run)...),
+	}
+}
+
 // probeSiblingElsewhere: a proxy finds nobody at the port of its own pod where the
 // application should be.
 func probeSiblingElsewhere(p *probing) *finding {
-	if p.mode != answered || p.last.Evidence.Status < 500 {
+	if p.last.Evidence == nil || p.mode != exitCode && !(p.mode == answered && p.last.Evidence.Status >= 500) {
 		return nil
 	}
 	said, lines := p.newest()
 	n, ok := lastNeed(lines)
 	at, look, seen := p.look()
+	if ok && seen && loopback(hostIn(n.place)) && p.alone(look) {
+		return p.asksItself(n, said, at, look)
+	}
+	if p.mode != answered {
+		return nil
+	}
 	if !ok || !seen || !loopback(hostIn(n.place)) {
 		return nil
 	}

@@ -41,6 +41,7 @@ func (q *question) showLines(ctx context.Context, all []answer.Answer) {
 			if cluster.MayNameLine(*v) {
 				cluster.ShowLine(v, pod, given)
 				cluster.ShowEmpty(v, pod, given)
+				cluster.ShowUnread(v, pod, given)
 			}
 			if cluster.MissesVariable(*v) {
 				cluster.SetVariable(v, pod, given)

@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -70,4 +71,30 @@ func madeEmpty(word, quoted string, c *v1.Container, all []v1.ConfigMap) (name s
 		return "", false
 	}
 	return name, regexp.MustCompile(`(?:^|[^\w./-])` + fits + `(?:$|[^\w/-])`).MatchString(quoted)
+}
+
+// readOf fits the variables that code reads from its environment, without another value where they are not set.
+var readOf = regexp.MustCompile(`(?:\bos\.environ(?:\.get)?|\bgetenv|\bprocess\.env|\bENV(?:\.fetch)?|\bSystem\.getenv)[.(\[]{1,2}['"]?([A-Z][A-Z0-9_]{2,})['"]?\s*(?:[)\]},;]|$)`)
+
+// mostRead is how many variables are told that nothing sets: of more nobody knows which are wanted.
+const mostRead = 2
+
+// ShowUnread has what to do about a container that asks its own pod for what is not there begin with the variables
+// that code in its ConfigMaps reads and nothing gives it.
+func ShowUnread(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
+	c := blamedContainer(*v, pod)
+	if c == nil || v.Cause != answer.DependencyDown || !strings.Contains(v.Text, " of its own pod (") {
+		return
+	}
+	var lacks []string
+	for _, l := range givenTo(pod, c, all) {
+		for _, m := range readOf.FindAllStringSubmatch(l.text, -1) {
+			if code.MatchString(l.key) && !comment.MatchString(l.text) && lacksVariable(m[1], c, all) && !slices.Contains(lacks, m[1]) {
+				lacks = append(lacks, m[1])
+			}
+		}
+	}
+	if len(lacks) > 0 && len(lacks) <= mostRead {
+		v.Fixes = append([]answer.Fix{setIn(pod, c, prose.Some(lacks)+", which its code reads and nothing gives it,")}, v.Fixes...)
+	}
 }

@@ -305,9 +305,9 @@ var (
 		`\$\{?([A-Z][A-Z0-9_]*)_SERVICE_HOST\b|\bhttps?://(?:[^/@\s]*@)?([\w.-]+)|\b([a-z][\w-]*(?:\.[\w-]+)*):\d{2,5}\b|\bnc(?: -\w+(?: \d+)?)* ([a-z][\w.-]*) \d{2,5}\b|\b(?:pg_isready|psql|redis-cli|mysql|mysqladmin)\b.*? -h[ =]?([\w.-]+)`,
 		"wget -qO- http://db/health", "nc -z db 5432", "nc -w 1 db 5432", "pg_isready -h db", "curl $DB_SERVICE_HOST")
 	// HostHeader is an answer that complains of the Host header.
-	HostHeader = says("Django 5, Rails 8, webpack-dev-server 5, Jetty 12, Vite 7, RFC 9110 (421)",
-		[]string{"http_host", "host header", "blocked host", "invalid host", "unknown host", "misdirected"},
-		"Invalid HTTP_HOST header: '10.42.0.3:8000'", "Invalid Host header", "Blocked hosts: 10.42.0.3:3000", "unknown host", "421 Misdirected Request")
+	HostHeader = says("Django 5, Nextcloud 28, Rails 8, webpack-dev-server 5, Jetty 12, Vite 7, RFC 9110 (421)",
+		[]string{"http_host", "host header", "blocked host", "invalid host", "unknown host", "misdirected", "trusted domain error"},
+		"Invalid HTTP_HOST header: '10.42.0.3:8000'", "Invalid Host header", "Blocked hosts: 10.42.0.3:3000", "unknown host", "421 Misdirected Request", `Trusted domain error. "10.42.0.1" tried to access using "10.42.0.22" as host.`)
 )
 
 // unreached is what kept a connection from coming about; the first that fits counts.
@@ -365,9 +365,12 @@ var clients, transports = regexp.MustCompile(`(?i)\bclient:? \[?\d[\d.:a-f\]]*`)
 // requested fits what nginx adds of the request at which it met an error: who asked it, and for what.
 var requested = regexp.MustCompile(`, client: [^,]+, server: [^,]*, request: "[^"]*"|, host: "[^"]*"(?:, referrer: "[^"]*")?$`)
 
+// requestOf fits what servers that log in JSON have in it of the request: its host is themselves.
+var requestOf = regexp.MustCompile(`"request":\{(?:[^{}]|\{[^{}]*\})*\}`)
+
 // Place is where a line of words about another points to; empty where it does not say.
 func Place(line string) string {
-	line = requested.ReplaceAllString(source.ReplaceAllString(line, "$1"), "")
+	line = requestOf.ReplaceAllString(requested.ReplaceAllString(source.ReplaceAllString(line, "$1"), ""), "")
 	line = quotes.Replace(line)
 	for _, a := range addresses {
 		line = a.form.ReplaceAllString(line, a.to)
