@@ -279,7 +279,7 @@ func splitAddress(address string) (host, port string, ok bool) {
 }
 
 func loopback(host string) bool {
-	return strings.HasPrefix(host, "127.") || host == "::1" || strings.HasPrefix(host, "::ffff:127.")
+	return host == "localhost" || strings.HasPrefix(host, "127.") || host == "::1" || strings.HasPrefix(host, "::ffff:127.")
 }
 
 // bad says whether an attempt counts against the container, or could not be made.

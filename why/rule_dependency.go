@@ -121,7 +121,7 @@ func (n needed) fixes(h *inquiry) []answer.Fix {
 	parts := strings.Split(host, ".")
 	isService := len(parts) <= 2 || parts[2] == "svc"
 	switch {
-	case host == "", loopback(host), host == "localhost", host == "unix" && words.Socket(n.said) != "":
+	case host == "", loopback(host), host == "unix" && words.Socket(n.said) != "":
 		return nil
 	case numeric(host):
 		return []answer.Fix{h.inspect("see whose address that is", "kubectl get services,pods -A -o wide | grep -F "+host)}
@@ -175,7 +175,7 @@ var portOf = regexp.MustCompile(`(?:\S:|\bport )(\d{2,5})\b`)
 func (h *inquiry) notBegunYet(container, place, said string) (why string, fix answer.Fix) {
 	host, port := hostIn(place), portOf.FindStringSubmatch(place+" "+said)
 	isInit := func(c v1.Container) bool { return c.Name == container && c.RestartPolicy == nil }
-	if h.Object == nil || port == nil || !loopback(host) && host != "localhost" || !slices.ContainsFunc(h.Object.Spec.InitContainers, isInit) {
+	if h.Object == nil || port == nil || !loopback(host) || !slices.ContainsFunc(h.Object.Spec.InitContainers, isInit) {
 		return "", answer.Fix{}
 	}
 	who := "what serves there"
@@ -273,7 +273,7 @@ func (h *inquiry) askedBy(command string) string {
 	if m[0] != "" {
 		host = strings.ToLower(strings.ReplaceAll(host, "_", "-"))
 	}
-	if loopback(host) || host == "localhost" || host == h.Pod.Name || h.ownAddress(host) {
+	if loopback(host) || host == h.Pod.Name || h.ownAddress(host) {
 		return ""
 	}
 	return host

@@ -168,5 +168,5 @@ func complains(line string) (needed, bool) {
 		n.what, n.place, ok = words.FailedBy(line)
 		n.said = line
 	}
-	return n, ok && n.place != "" && !loopback(hostIn(n.place)) && hostIn(n.place) != "localhost"
+	return n, ok && n.place != "" && !loopback(hostIn(n.place))
 }

@@ -112,7 +112,7 @@ func (p *probing) clientRefused() bool {
 	said := p.last.Evidence.Output
 	_, place, unreached := words.Unreached(said)
 	host := hostIn(place)
-	return words.OwnServerAway.In(said) || unreached && (host == "localhost" || loopback(host))
+	return words.OwnServerAway.In(said) || unreached && loopback(host)
 }
 
 // atLimit says whether it used nearly as much CPU as its own limit allows.

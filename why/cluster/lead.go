@@ -78,7 +78,13 @@ func Lead(a *answer.Answer, i int, hops []answer.Hop, likely string) {
 	if v.Cause == answer.CauseUnknown {
 		parts.Then = nil
 	}
+	own := v.Fixes
 	v.Fixes = slices.Clone(last.Fixes[:min(len(last.Fixes), mostFixes)])
+	if !slices.ContainsFunc(v.Fixes, changes) && last.Cause == answer.AppUnhealthy {
+		if at := slices.IndexFunc(own, changes); at >= 0 && own[at].Command == "" {
+			v.Fixes = slices.Insert(v.Fixes, 0, own[at]) // who is refused says more of why than who refuses it
+		}
+	}
 	if len(v.Fixes) == 0 {
 		v.Fixes = []answer.Fix{kubectl.Inspect("see all that is known of it", kubectl.Command(space, "why %s/%s", kind, name))}
 	}
@@ -89,6 +95,9 @@ func Lead(a *answer.Answer, i int, hops []answer.Hop, likely string) {
 	}
 	v.Say(parts)
 }
+
+// changes says whether a step changes something.
+func changes(f answer.Fix) bool { return f.Risk != answer.Inspect }
 
 // ofThis says of a container whose it is, where another's of the same name was spoken of just before.
 func ofThis(text, container, before string) string {

@@ -76,6 +76,9 @@ func adviceBelow(lines []string, grave []int, at int) Advice {
 		switch {
 		case grave[i] == empty:
 			continue
+		case headline.MatchString(gist):
+			headed = true
+			continue
 		case headed, furthers.MatchString(gist):
 		case Frame(lines[i-1], lines[i]), poor.MatchString(gist):
 			continue
@@ -85,7 +88,6 @@ func adviceBelow(lines []string, grave []int, at int) Advice {
 		if a := adviceOf(withNext(lines, i), headed || !logged); a.Text != "" {
 			return a
 		}
-		headed = headline.MatchString(gist)
 	}
 	return Advice{}
 }

@@ -354,6 +354,7 @@ var addresses = []struct {
 	{regexp.MustCompile(`\|(\d+(?:\.\d+){3})\|:(\d+)`), " $1:$2"},
 	{regexp.MustCompile(`\b(\d+(?:\.\d+){3})#(\d+)`), "$1:$2"},
 	{regexp.MustCompile(`(?:\[[0-9a-f:]+\]|\d[\d.]*):\d+->`), ""},
+	{regexp.MustCompile(`\[::1\]:(\d+)`), "localhost:$1"},
 	{regexp.MustCompile(`\betcd-endpoints://0x[0-9a-f]+/`), ""},
 	{regexp.MustCompile(` \(\d+(?:\.\d+){3}\) port `), " port "},
 }
@@ -366,7 +367,7 @@ var clients, transports = regexp.MustCompile(`(?i)\bclient:? \[?\d[\d.:a-f\]]*`)
 var requested = regexp.MustCompile(`, client: [^,]+, server: [^,]*, request: "[^"]*"|, host: "[^"]*"(?:, referrer: "[^"]*")?$`)
 
 // requestOf fits what servers that log in JSON have in it of the request: its host is themselves.
-var requestOf = regexp.MustCompile(`"request":\{(?:[^{}]|\{[^{}]*\})*\}`)
+var requestOf = regexp.MustCompile(`,"request":\{.*$`)
 
 // Place is where a line of words about another points to; empty where it does not say.
 func Place(line string) string {
