@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+again rabbitmq
+said "Cannot connect to amqp"; sleep 10

@@ -1,0 +1,4 @@
+. "$(dirname "$0")/../../lib.sh"
+again zookeeper
+again clickhouse
+said '" 502 '; sleep 8

@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+said "no server available"
+again prices; sleep 12

@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+again subject
+said "Read-only file system"; sleep 5
