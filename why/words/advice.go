@@ -45,7 +45,7 @@ const mostBehind = 8
 func adviceAt(lines []string, grave []int, at int) Advice {
 	at = whole(lines, grave, at)
 	own := AdviceIn(withNext(lines, at))
-	if grave[at] < warning {
+	if grave[at] < warning && !underHeadline(lines, grave, at) {
 		return own
 	}
 	if below := adviceBelow(lines, grave, at); below.Text != "" && (own.Text == "" || own.Brief == "") {
@@ -64,6 +64,16 @@ func adviceAt(lines []string, grave []int, at int) Advice {
 		}
 	}
 	return Advice{}
+}
+
+// underHeadline says whether the next of what is said behind a line is headed as what is to be done.
+func underHeadline(lines []string, grave []int, at int) bool {
+	for i := at + 1; i < len(lines); i++ {
+		if grave[i] != empty {
+			return headline.MatchString(Gist(lines[i]))
+		}
+	}
+	return false
 }
 
 // adviceBelow is what the lines right below one advise, as long as they go on with it.

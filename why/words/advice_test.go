@@ -117,3 +117,11 @@ func FuzzAdvice(f *testing.F) {
 		}
 	})
 }
+
+// Spring's analysis of a failure has what to do in a paragraph of its own, under a line for that.
+func TestAdviceUnderHeadline(t *testing.T) {
+	said := "2026-11-27T05:07:16 ERROR 1 --- [main] o.s.b.d.LoggingFailureAnalysisReporter :\n\n***************************\nAPPLICATION FAILED TO START\n***************************\n\nDescription:\n\nInvalid config server configuration.\n\nAction:\n\nIf you are using the git profile, you need to set a Git URI in your configuration.\n"
+	if a := Reasoned(strings.Split(said, "\n")); a.Brief != "if you are using the git profile, you need to set a Git URI in your configuration" {
+		t.Errorf("%+v", a)
+	}
+}

@@ -67,6 +67,7 @@ func origin(lines []string, grave []int, at int) int {
 	for i := at - 1; i >= 0; i-- {
 		switch {
 		case hollow(lines[i]):
+		case grave[at] == reason && i+1 < at && strings.HasPrefix(strings.TrimSpace(lines[i+1]), "Traceback "): // it only says where that was met
 		case furthers.MatchString(Gist(lines[i])):
 		case grave[i] >= trouble:
 			return i
@@ -106,7 +107,7 @@ func Root(lines []string) string {
 // hollow says whether a line tells that something failed, or ended, and nothing of why.
 func hollow(line string) bool {
 	gist := Gist(line)
-	return upshot.MatchString(gist) || onlyFailed.MatchString(gist)
+	return (upshot.MatchString(gist) || onlyFailed.MatchString(gist)) && !Credentials.In(gist)
 }
 
 // newestOfGravest is which line of the log of a program that goes on says most of what fails,
