@@ -118,6 +118,9 @@ var secretNames = []string{
 	"secret-key", "secret_key", "secretkey", "passphrase",
 }
 
+// answers say whether there is a secret, and not which.
+var answers = map[string]bool{"YES": true, "NO": true, "true": true, "false": true}
+
 // redactNamed replaces the values of names that stand for a secret.
 func redactNamed(text []byte) []byte {
 	var out []byte
@@ -133,6 +136,10 @@ func redactNamed(text []byte) []byte {
 		to := from
 		for to < len(text) && bytes.IndexByte([]byte("\r\n\"',&;}"), text[to]) < 0 {
 			to++
+		}
+		if answers[string(bytes.TrimRight(text[from:to], ")."))] { // MariaDB: "(using password: NO)"
+			i = to
+			continue
 		}
 		out = append(append(out, text[done:from]...), "[redacted]"...)
 		done, i = to, to

@@ -88,9 +88,9 @@ func TestFieldsOfFixes(t *testing.T) {
 		}
 	}
 	for want, tell1 := range map[string]func(*tale){
-		"set readinessProbe.httpGet.port of container app to 9090, where it listens":                                  listens("0.0.0.0:9090", "[::]:9090"),
-		"set readinessProbe.httpGet.port of container app to that of its ports which is to be asked: 9090 or 9091":    listens("0.0.0.0:9090", "0.0.0.0:9091"),
-		"probe a path that needs no login (readinessProbe.httpGet.path), or send what it asks for in readinessProbe.": func(s *tale) { s.probe("app", 3, status(fact.Readiness, 401, "no")) },
+		"set readinessProbe.httpGet.port of container app to 9090, where it listens":                                 listens("0.0.0.0:9090", "[::]:9090"),
+		"set readinessProbe.httpGet.port of container app to that of its ports which is to be asked: 9090 or 9091":   listens("0.0.0.0:9090", "0.0.0.0:9091"),
+		"probe a path that needs no login (readinessProbe.httpGet.path), or have its configuration let that path in": func(s *tale) { s.probe("app", 3, status(fact.Readiness, 401, "no")) },
 	} {
 		s := tell(t, web(ready))
 		tell1(s)

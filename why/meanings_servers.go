@@ -51,6 +51,19 @@ var ofServers = []meaning{
 		memberAnew,
 	},
 	{
+		words.NoSlot,
+		"the standby asks its primary for a replication slot by name that the primary does not have",
+		func(_ *inquiry, _, said string) answer.Fix {
+			name := cmp.Or(firstOf(words.NoSlot.Find(said)...), "NAME")
+			return answer.Fix{Text: fmt.Sprintf("make it at the primary (SELECT pg_create_physical_replication_slot('%s'); pg_replication_slots shows those that are there), or take primary_slot_name out of the standby's configuration", name), Risk: answer.Restarts}
+		},
+	},
+	{
+		words.AsksOthers,
+		"it is to join a cluster that runs already (--initial-cluster-state=existing), or has lost its data, and reaches no member of it",
+		changing("where the cluster is made for the first time, or all its members have lost their data, start them with --initial-cluster-state=new (ETCD_INITIAL_CLUSTER_STATE); else start the members that have their data first"),
+	},
+	{
 		words.NoPasswordThere,
 		"the client gives a password to a Redis that has none",
 		func(*inquiry, string, string) answer.Fix {

@@ -159,9 +159,15 @@ func dependencySaid(e ending) *finding {
 		text:  fmt.Sprintf("Container %s ended%s with exit code %d because it %s: %s", e.run.Container, e.after(), e.exit.ExitCode, n.unmet("could not reach", "got"), gist(n.said)),
 		fixes: append(n.fixes(e.h), append(e.h.logsFix(e.run), e.h.addressFix(e.run.Container, n.place, kubectl.Readdress+" if it is the wrong one; have it try again instead of ending"))...),
 	}
-	if why, fix := e.h.notBegunYet(e.run.Container, n.place, n.said); why != "" {
+	why, fix := e.h.notBegunYet(e.run.Container, n.place, n.said)
+	if why != "" {
 		f.text += "."
 		f.because, f.fixes = []string{why}, append([]answer.Fix{fix}, e.h.logsFix(e.run)...)
+	}
+	if why == "" && loopback(hostIn(n.place)) && e.h.soleContainer() {
+		f.text = strings.TrimSuffix(f.text, ".") + "."
+		f.because = append(f.because, fmt.Sprintf("%s is the pod itself, in which no other container runs.", prose.Upper(hostIn(n.place))))
+		f.fixes = append([]answer.Fix{e.h.specFix(e.h.elsewhere(e.run.Container, n.place))}, f.fixes...)
 	}
 	e.h.given(f, e.run.Container, n.said)
 	return f

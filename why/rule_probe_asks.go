@@ -66,6 +66,21 @@ func init() {
 			judge:   probePath,
 		},
 		rule[*probing]{
+			name: "probe-wants-login", causes: []answer.Cause{answer.ProbeWrongPath},
+			needs:   "401 in every attempt of every run: whoever answers wants a login, and says so of the path",
+			against: "a good answer, ever; an error of now in the log",
+			seesAll: true,
+			judge:   probeWantsLogin,
+		},
+		rule[*probing]{
+			name: "probe-command-no-login", causes: []answer.Cause{answer.ProbeCommandFailed},
+			needs:   "a command that never succeeded, and words of the container's own server that it was asked without a password",
+			against: "a success, ever",
+			yields:  []string{"probe-command-variable"},
+			seesAll: true,
+			judge:   probeCommandNoLogin,
+		},
+		rule[*probing]{
 			name: "probe-unknown-service", causes: []answer.Cause{answer.ProbeWrongPath},
 			needs:   "NotFound of a gRPC health service, whose word that is for a service that it does not know",
 			against: "a success, ever",
@@ -312,6 +327,44 @@ func probePath(p *probing) *finding {
 	f.fixes = []answer.Fix{p.h.inspect("ask for that and other paths from inside", p.h.exec(p.run.Container, "wget -S -O- "+p.last.Evidence.Target)), p.h.specFix("give " + p.field("path") + " one that the application serves")}
 	return f
 }
+
+// probeWantsLogin: who answers is well, and lets nobody in who does not say who it is.
+func probeWantsLogin(p *probing) *finding {
+	if p.mode != answered || p.last.Evidence.Status != 401 || p.worked() || p.complainsNow() {
+		return nil
+	}
+	return &finding{
+		cause: answer.ProbeWrongPath, weight: strong, chain: p.chain(),
+		text: fmt.Sprintf("Container %s wants a login where %s asks, which sends none: the answer is 401%s, and was never otherwise.",
+			p.run.Container, p.what(), saying(p.last.Evidence.Output)),
+		fixes: []answer.Fix{p.h.specFix(fmt.Sprintf("probe a path that needs no login (%[1]s), or have its configuration let that path in without one; or send what it asks for (%[2]s: [{name: Authorization, value: …}]), or only see that it listens (tcpSocket)", p.field("path"), p.field("httpHeaders")))},
+	}
+}
+
+// probeCommandNoLogin: the client that a probe runs gives its own server no password.
+func probeCommandNoLogin(p *probing) *finding {
+	if p.mode != exitCode || p.worked() || p.last.Evidence == nil || !words.GaveNoPassword.In(p.last.Evidence.Output) || words.Any(p.last.Evidence.Output, words.WrongPassword) || p.h.askedBy(p.last.Evidence.Target) != "" {
+		return nil
+	}
+	with := ""
+	if p.of != nil {
+		for _, e := range p.of.Env {
+			if passwordVariable.MatchString(e.Name) {
+				with = fmt.Sprintf(", such as the one in its variable %s", e.Name)
+				break
+			}
+		}
+	}
+	return &finding{
+		cause: answer.ProbeCommandFailed, weight: strong, chain: p.chain(),
+		text: fmt.Sprintf("The command of the %s probe (%s) gives the server of container %s no password, and that wants one: it %s%s. That says nothing of whether the application is well.",
+			kindWord(p.kind), prose.Brief(cmp.Or(p.last.Evidence.Target, p.command()), 80), p.run.Container, commandSaid(p.last.Evidence), saying(p.last.Evidence.Output)),
+		fixes: []answer.Fix{p.h.specFix(fmt.Sprintf("have the command of %sProbe give a password%s, by a shell that puts it in ([sh, -c, …]: MariaDB -p\"$VARIABLE\" or MYSQL_PWD, Redis REDISCLI_AUTH, PostgreSQL PGPASSWORD); or use one that needs none (mariadb-admin ping, pg_isready, tcpSocket)", kindWord(p.kind), with))},
+	}
+}
+
+// passwordVariable fits the name of a variable with a password.
+var passwordVariable = regexp.MustCompile(`(?:PASSWORD|PASSWD|_PASS|AUTH)$`)
 
 // contextSet fits variables that put an application below a path.
 var contextSet = regexp.MustCompile(`(?:^|_)(?:CONTEXT|BASE|ROOT|SUB|URL)_?(?:PATH|PREFIX)$`)

@@ -302,7 +302,7 @@ func probeNeverListened(p *probing) *finding {
 	if waits {
 		f.because = []string{fmt.Sprintf("What runs in it only waits (%s).", strings.Join(look.Commands, ", "))}
 	}
-	if p.tooSoon() || p.cameUpElsewhen() || p.atWork(look) || p.progress() != "" || len(p.childrenKilled()) > 0 || !waits && (p.childrenWork(look) || p.mayStillStart(look)) {
+	if p.tooSoon() || p.cameUpElsewhen() || p.atWork(look) || p.progress() != "" || p.begun() != "" || len(p.childrenKilled()) > 0 || !waits && (p.childrenWork(look) || p.mayStillStart(look)) {
 		f.weight = weak
 	}
 	f.fixes = append(p.h.logsFix(p.run), p.h.inspect("see what it does", p.h.exec(p.run.Container, "ps")))

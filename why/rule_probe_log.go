@@ -300,13 +300,27 @@ func probeDependencySaid(p *probing) *finding {
 // alone says whether nothing else than what asks can be meant to listen in the pod: it has one container, in which
 // one program runs.
 func (p *probing) alone(look fact.Looked) bool {
-	if p.h.Object == nil || len(p.h.Object.Spec.Containers) != 1 {
-		return false
-	}
-	if slices.ContainsFunc(p.h.Object.Spec.InitContainers, func(c v1.Container) bool { return c.RestartPolicy != nil }) {
+	if !p.h.soleContainer() {
 		return false
 	}
 	return len(slices.Compact(slices.Sorted(slices.Values(look.Commands)))) <= 1
+}
+
+// soleContainer says whether a pod has one container, and nothing beside it.
+func (h *inquiry) soleContainer() bool {
+	return h.Object != nil && len(h.Object.Spec.Containers) == 1 && !slices.ContainsFunc(h.Object.Spec.InitContainers, func(c v1.Container) bool { return c.RestartPolicy != nil })
+}
+
+// elsewhere is what to do about a container that asks its own pod for what is not there.
+func (h *inquiry) elsewhere(container, place string) string {
+	text := fmt.Sprintf("give container %s the address of what it needs (its Service's name) in place of %s, in its configuration or variables", container, place)
+	for _, s := range h.sources(h.Spec(container)) {
+		if s.kind == "Secret" {
+			text += fmt.Sprintf(" (some are of Secret %s)", s.name)
+			break
+		}
+	}
+	return text + "; many programs ask there by default, where they are given none, or by a variable's wrong name"
 }
 
 // asksItself: it asks its own pod for what nobody there is meant to serve, as programs do that are given no address.
@@ -322,7 +336,7 @@ func (p *probing) asksItself(n needed, said, at *fact.Fact, look fact.Looked) *f
 		cause: answer.DependencyDown, weight: strong, chain: p.chain(said, at),
 		text: fmt.Sprintf("Container %s asks port %s of its own pod (%s), in which nothing else runs and nobody listens there: %s.", p.run.Container, port, n.place, quote(words.Gist(n.said), quoted)),
 		then: []string{fmt.Sprintf("So %s failed: %s.", p.what(), p.how())},
-		fixes: append([]answer.Fix{p.h.specFix(fmt.Sprintf("give container %s the address of what it needs (its Service's name) in place of %s: in its configuration or variables; many programs ask there by default, where they are given none, or by a variable's wrong name", p.run.Container, n.place))},
+		fixes: append([]answer.Fix{p.h.specFix(p.h.elsewhere(p.run.Container, n.place))},
 			p.h.logsFix(p.run)...),
 	}
 }

@@ -17,7 +17,7 @@ func init() {
 	probeRules.add(
 		rule[*probing]{
 			name: "probe-slow-start", causes: []answer.Cause{answer.AppSlowStart},
-			needs:   "no success in this run of a liveness or startup probe, and another run that came up, its own words that it still starts or how far it came, or CPU use of at least half a CPU while it was asked: of the main process, or of the whole container; or a refused connection (of a probe's command, too, that asks the pod itself), and an end less than 3 s after the start, or as much CPU use as its limit allows",
+			needs:   "no success in this run of a liveness or startup probe, and another run that came up, its own words that it still starts, how far it came or what it began last within two minutes, or CPU use of at least half a CPU while it was asked: of the main process, or of the whole container; or a refused connection (of a probe's command, too, that asks the pod itself), and an end less than 3 s after the start, or as much CPU use as its limit allows",
 			against: "a success before; a container that listens already, on another port",
 			seesAll: true,
 			yields:  []string{"probe-child-oom"},
@@ -28,7 +28,7 @@ func init() {
 
 // probeSlowStart: killed before it ever was healthy, and still starting.
 func probeSlowStart(p *probing) *finding {
-	if p.kind == fact.Readiness && !p.clientRefused() && (p.mode != refused && p.mode != silent || !p.tellsProgress()) || len(p.before) > 0 || p.run.Started == nil || len(p.failed) == 0 || p.mode != refused && p.mode != silent && p.mode != exitCode && p.mode != answered {
+	if p.kind == fact.Readiness && !p.clientRefused() && (p.mode != refused && p.mode != silent || !p.tellsProgress() && p.begun() == "") || len(p.before) > 0 || p.run.Started == nil || len(p.failed) == 0 || p.mode != refused && p.mode != silent && p.mode != exitCode && p.mode != answered {
 		return nil
 	}
 	given := p.until.Sub(p.run.Started.When())
@@ -64,6 +64,10 @@ func probeSlowStart(p *probing) *finding {
 	at, look, ok := p.look()
 	if ok && p.up(look) {
 		return f
+	}
+	if said := p.begun(); said != "" {
+		f.weight = fair
+		f.because = append(f.because, fmt.Sprintf("The last that its log says is what it has begun: “%s”.", prose.Brief(said, quoted)))
 	}
 	if ended && p.tooSoon() {
 		f.weight = fair
@@ -134,18 +138,7 @@ func (p *probing) progressLately() (said string, before bool) {
 // progress is what the log of a run that was never well says of how far it had come in the end: one
 // that says no more of it for a quarter of its time hangs.
 func (p *probing) progress() string {
-	ended := fact.Of[fact.Exited](p.run.Exit)
-	lines, at := ended.LastLines, ended.LastLinesAt
-	for i, said := range at { // what it says as it is ended is no progress
-		if p.run.Kill != nil && len(at) == len(lines) && said.After(p.run.Kill.Seen) {
-			lines, at = lines[:i], at[:i]
-			break
-		}
-	}
-	if f, _ := p.log(); len(lines) == 0 && f != nil {
-		b := fact.Of[fact.Looked](f)
-		lines, at = b.Said, b.SaidAt
-	}
+	lines, at := p.saidSoFar()
 	i, least := words.Progress(lines), stillGoing
 	if i < 0 {
 		i = words.Stepping(lines)
@@ -157,6 +150,35 @@ func (p *probing) progress() string {
 		return ""
 	}
 	return words.Gist(lines[i])
+}
+
+// soonDone is how long work of a start may take of which nothing is known but that it has begun.
+const soonDone = 2 * time.Minute
+
+// begun is what the log says at its end of work of a start that has begun; "" where it says none, or long ago.
+func (p *probing) begun() string {
+	lines, _ := p.saidSoFar()
+	if p.run.Started == nil || p.until.Sub(p.run.Started.When()) > soonDone || !words.Begun(lines) {
+		return ""
+	}
+	return words.Gist(lines[len(lines)-1])
+}
+
+// saidSoFar are the last lines of a run's log, and when they were said, without what it says as it is ended.
+func (p *probing) saidSoFar() (lines []string, at []time.Time) {
+	ended := fact.Of[fact.Exited](p.run.Exit)
+	lines, at = ended.LastLines, ended.LastLinesAt
+	for i, said := range at { // what it says as it is ended is no progress
+		if p.run.Kill != nil && len(at) == len(lines) && said.After(p.run.Kill.Seen) {
+			lines, at = lines[:i], at[:i]
+			break
+		}
+	}
+	if f, _ := p.log(); len(lines) == 0 && f != nil {
+		b := fact.Of[fact.Looked](f)
+		lines, at = b.Said, b.SaidAt
+	}
+	return lines, at
 }
 
 // stillGoing is how long ago the last word of progress may be at least.

@@ -188,7 +188,7 @@ func TestUnheardOf(t *testing.T) {
 			s.in("app", look(func(l *fact.Looked) { l.Listeners[0].Address = "0.0.0.0:9102" }))
 			s.probe("app", 2, connectionRefused(fact.Liveness))
 		}},
-		{name: "authentication before the health page", pod: web(), cause: answer.AppUnhealthy, says: "401", tale: func(s *tale) { s.probe("app", 3, status(fact.Liveness, 401, "")) }},
+		{name: "authentication before the health page", pod: web(), cause: answer.ProbeWrongPath, says: "401", tale: func(s *tale) { s.probe("app", 3, status(fact.Liveness, 401, "")) }},
 		{name: "405: HEAD only", pod: web(), cause: answer.ProbeWrongPath, tale: func(s *tale) { s.probe("app", 3, status(fact.Liveness, 405, "")) }},
 		{name: "429: its own rate limit counts probes", pod: web(), cause: answer.AppUnhealthy, says: "429", tale: func(s *tale) { worked(s); s.probe("app", 3, status(fact.Liveness, 429, "slow down")) }},
 		{name: "nginx for TLS, asked in plain HTTP", pod: web(), cause: answer.ProbeWrongScheme, tale: func(s *tale) {

@@ -83,8 +83,14 @@ const mostRead = 2
 // that code in its ConfigMaps reads and nothing gives it.
 func ShowUnread(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
 	c := blamedContainer(*v, pod)
-	if c == nil || v.Cause != answer.DependencyDown || !strings.Contains(v.Text, " of its own pod (") {
+	if c == nil || v.Cause != answer.DependencyDown || !strings.Contains(v.Text, " of its own pod (") && !strings.Contains(v.Text, " is the pod itself,") {
 		return
+	}
+	for _, text := range v.LastWords {
+		if m := readOf.FindStringSubmatch(strings.TrimSpace(text)); m != nil && len(v.Fixes) > 0 && !strings.Contains(v.Fixes[0].Text, m[1]) {
+			v.Fixes[0].Text = strings.Replace(v.Fixes[0].Text, "in its configuration or variables", "in variable "+m[1]+", which its code reads there", 1)
+			return
+		}
 	}
 	var lacks []string
 	for _, l := range givenTo(pod, c, all) {

@@ -81,6 +81,15 @@ func step(line string) (words string, n int) {
 	return number.ReplaceAllString(gist[:last[0]], "#"), n
 }
 
+// beginning fits what a program says as it begins something that takes its time, at the end of its log.
+var beginning = regexp.MustCompile(`(?i)^(?:now )?(?:initiali[sz]ing|installing|upgrading|migrating|importing|restoring|copying|extracting|unpacking|downloading|preparing|building|compiling|running (?:the )?migrations)\b[^:]*\.\.\.\s*$`)
+
+// Begun says whether the last line of a log tells that its program has begun work of a start, and no line behind
+// it that this is done.
+func Begun(lines []string) bool {
+	return len(lines) > 0 && beginning.MatchString(strings.TrimSpace(Gist(lines[len(lines)-1])))
+}
+
 // Done is which part of all a line says is done.
 func Done(line string) (share float64, ok bool) {
 	done, all, ok := howFar(line)

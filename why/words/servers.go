@@ -18,6 +18,11 @@ var (
 	// NoApacheVariable is said by Apache of what Debian's start script has from a file of its own.
 	NoApacheVariable = fits("Apache 2.4, core.c, ap_resolve_env, of Debian's apache2.conf", `\bAH00111: |(?i)\bconfig variable \$\{\w+\} is not defined`,
 		"[core:warn] [pid 1] AH00111: Config variable ${APACHE_RUN_DIR} is not defined")
+	// NoSlot is said by PostgreSQL to a standby of a replication slot that is not there.
+	NoSlot = fits("PostgreSQL 17, slot.c, ReplicationSlotAcquire", `(?i)\breplication slot "([^"]+)" does not exist`, `FATAL:  could not start WAL streaming: ERROR:  replication slot "replica_0" does not exist`)
+	// AsksOthers is said by an etcd that is to join a cluster of which it reaches no member.
+	AsksOthers = fits("etcd 3.6, server/etcdserver/bootstrap.go and cluster_util.go", `(?i)\bcannot fetch cluster info from peer urls\b|\bcould not retrieve cluster information from the given urls\b`,
+		"etcdmain: cannot fetch cluster info from peer urls: could not retrieve cluster information from the given URLs")
 	// NoPasswordThere is said by a Redis without a password to one who gives it one.
 	NoPasswordThere = fits("Redis 7, src/acl.c, authCommand", `(?i)\bAUTH\b.{0,20}\bcalled without any password configured\b|\bclient sent AUTH, but no password is set\b`,
 		"ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?", "ERR Client sent AUTH, but no password is set")

@@ -5,8 +5,13 @@ package words
 var (
 	// NotFromThere is said by a database of who may not come from where it comes from.
 	NotFromThere = fits("PostgreSQL 17, auth.c; MySQL 9, ER_HOST_NOT_PRIVILEGED; Redis 8, protected mode",
-		`(?i)\bno pg_hba\.conf entry for\b|\bhost '[^']*' is not allowed to connect\b|\brunning in protected mode\b`,
+		`(?i)\bno pg_hba\.conf entry for\b|(?:\bhost ')?[\w.:%-]+' is not allowed to connect\b|\brunning in protected mode\b`,
 		`FATAL:  no pg_hba.conf entry for host "10.42.0.9", user "shop", database "shop", no encryption`, "ERROR 1130 (HY000): Host '10.42.0.9' is not allowed to connect to this MySQL server", "DENIED Redis is running in protected mode because protected mode is enabled")
+	// GaveNoPassword is said of who asks without one, WrongPassword of who has another.
+	GaveNoPassword = fits("MySQL 9 and MariaDB 12, ER_ACCESS_DENIED_ERROR; Redis 8, networking.c; libpq 17", `(?i)\busing password: NO\b|\bNOAUTH authentication required|\bfe_sendauth: no password supplied`,
+		"ERROR 1045 (28000): Access denied for user 'root'@'localhost' (using password: NO)", "NOAUTH Authentication required.", "fe_sendauth: no password supplied")
+	WrongPassword = fits("MySQL 9 and MariaDB 12, ER_ACCESS_DENIED_ERROR; Redis 8, acl.c; PostgreSQL 17, auth.c", `(?i)\busing password: YES\b|\bWRONGPASS\b|\bpassword authentication failed\b|\bAUTH failed\b`,
+		"ERROR 1045 (28000): Access denied for user 'root'@'localhost' (using password: YES)", "AUTH failed: WRONGPASS invalid username-password pair or user is disabled.", `FATAL:  password authentication failed for user "shop"`)
 	// NoGrant is said by a database of a user who is logged in.
 	NoGrant = fits("RabbitMQ 4, rabbit_access_control.erl; PostgreSQL 17, aclchk.c; MySQL 9, ER_TABLEACCESS_DENIED_ERROR; Redis 8, acl.c; MongoDB 8; Kafka 4; Oracle 23; SQL Server 2025",
 		`(?i)\bpermission denied for (table|schema|relation|database|sequence|function|view|tablespace|type)\b|\b(select|insert|update|delete|create|drop|alter|index|references|execute) command denied to user\b|\bmust be owner of\b|\bNOPERM\b|\bnot authorized on \S+ to execute command\b|\b(topic|group|cluster)_?authorization_?(failed|exception)\b|\bORA-01031\b|\bpermission was denied on the object '|\baccess to \w+ '[^']*' in vhost '[^']*' refused for user\b`,
