@@ -294,6 +294,9 @@ func probeDependencySaid(p *probing) *finding {
 		fixes: append(n.fixes(p.h), p.h.logsFix(p.run)...),
 	}
 	p.h.given(f, p.run.Container, n.said)
+	if words.ClusterFails.In(n.said) {
+		p.h.meant(f, p.run.Container, n.said)
+	}
 	return f
 }
 

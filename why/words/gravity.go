@@ -241,7 +241,7 @@ func gravity(lines []string, i int, gist string) int {
 	switch {
 	case gist == "", level.MatchString(gist), hasOnlyLevel.MatchString(gist), len(lines) > 1 && bareHead.MatchString(gist) && below(lines, i) < 0: // a heading of nothing
 		return empty
-	case raised.MatchString(trimmed), belowTraceback(lines, i): // which may look like a function's name
+	case raised.MatchString(trimmed), belowTraceback(lines, i), bareThrown.MatchString(trimmed) && i+1 < len(lines) && strings.HasPrefix(strings.TrimSpace(lines[i+1]), "at "): // which may look like a function's name
 		return reason
 	case i > 0 && Frame(lines[i-1], line), i == 0 && Frame("", line), Frame("", gist), Frame("", leading.ReplaceAllString(gist, "")), poor.MatchString(gist), crash.MatchString(gist), row.MatchString(trimmed), strings.HasPrefix(trimmed, "Traceback "), noJVM.MatchString(gist):
 		return parting
@@ -285,6 +285,9 @@ func gravity(lines []string, i int, gist string) int {
 	}
 	return plain
 }
+
+// bareThrown fits what Java says of an exception without a message, above its stack.
+var bareThrown = regexp.MustCompile(`^(?:Caused by: )?(?:[a-z_$][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error)$`)
 
 // lacking fits what tells of an error where it is said at no level.
 var lacking = regexp.MustCompile(`(?i)\b(you must|must (be|install|specify|set|provide)|is required|does not exist|is missing|incompatible|mismatch|corrupt(ed)?)\b|\b(no [^.:;,]{1,40}|not) found[.!,; -]+(please )?(check|verify|make sure|ensure)\b|\b\w+_(state|status): ?(fail(ed|ure)?|down)\b`)

@@ -41,6 +41,9 @@ func amongTroubles(lines []string, grave []int, i int) bool {
 func reasonAt(lines []string, grave []int, at int) string {
 	at = whole(lines, grave, at)
 	all, leading := belonging(lines, grave, at)
+	if at > 0 && bareThrown.MatchString(lines[at]) && grave[at-1] >= warning {
+		return strings.TrimRight(Gist(lines[at-1]), ":. ") + ": " + strings.TrimSpace(lines[at]) // a class alone says little
+	}
 	return strings.Join(roomFor(all, leading, grave[at] == reason), " / ")
 }
 

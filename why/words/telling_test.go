@@ -231,3 +231,11 @@ func TestHeading(t *testing.T) {
 		}
 	}
 }
+
+// An exception of Java without a message is told with the line above it, and not the line of its end.
+func TestBareException(t *testing.T) {
+	said := "[main] ERROR org.apache.zookeeper.server.ZooKeeperServerMain - Unexpected exception, exiting abnormally\njava.io.EOFException\n\tat java.base/java.io.DataInputStream.readInt(DataInputStream.java:397)\n\tat org.apache.jute.BinaryInputArchive.readInt(BinaryInputArchive.java:96)\n[main] INFO org.apache.zookeeper.audit.ZKAuditProvider - ZooKeeper audit is disabled.\n[main] ERROR org.apache.zookeeper.util.ServiceUtils - Exiting JVM with code 1"
+	if got, want := Reason(strings.Split(said, "\n")), "Unexpected exception, exiting abnormally: java.io.EOFException"; !strings.HasSuffix(got, want) {
+		t.Errorf("%q", got)
+	}
+}
