@@ -1,0 +1,4 @@
+. "$(dirname "$0")/../../lib.sh"
+again operate
+again subject
+said "Operate health check failed"
