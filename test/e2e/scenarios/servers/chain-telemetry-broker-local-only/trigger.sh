@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+said "local only mode" mosquitto
+said "Connection refused"; sleep 10

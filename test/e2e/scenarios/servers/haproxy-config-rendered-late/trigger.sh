@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+said "not rendered yet" subject haproxy
+again subject; sleep 3
