@@ -73,14 +73,6 @@ func init() {
 			judge:   probeWantsLogin,
 		},
 		rule[*probing]{
-			name: "probe-command-no-login", causes: []answer.Cause{answer.ProbeCommandFailed},
-			needs:   "a command that never succeeded, and words of the container's own server that it was asked without a password",
-			against: "a success, ever",
-			yields:  []string{"probe-command-variable"},
-			seesAll: true,
-			judge:   probeCommandNoLogin,
-		},
-		rule[*probing]{
 			name: "probe-unknown-service", causes: []answer.Cause{answer.ProbeWrongPath},
 			needs:   "NotFound of a gRPC health service, whose word that is for a service that it does not know",
 			against: "a success, ever",
@@ -340,31 +332,6 @@ func probeWantsLogin(p *probing) *finding {
 		fixes: []answer.Fix{p.h.specFix(fmt.Sprintf("probe a path that needs no login (%[1]s), or have its configuration let that path in without one; or send what it asks for (%[2]s: [{name: Authorization, value: …}]), or only see that it listens (tcpSocket)", p.field("path"), p.field("httpHeaders")))},
 	}
 }
-
-// probeCommandNoLogin: the client that a probe runs gives its own server no password.
-func probeCommandNoLogin(p *probing) *finding {
-	if p.mode != exitCode || p.worked() || p.last.Evidence == nil || !words.GaveNoPassword.In(p.last.Evidence.Output) || words.Any(p.last.Evidence.Output, words.WrongPassword) || p.h.askedBy(p.last.Evidence.Target) != "" {
-		return nil
-	}
-	with := ""
-	if p.of != nil {
-		for _, e := range p.of.Env {
-			if passwordVariable.MatchString(e.Name) {
-				with = fmt.Sprintf(", such as the one in its variable %s", e.Name)
-				break
-			}
-		}
-	}
-	return &finding{
-		cause: answer.ProbeCommandFailed, weight: strong, chain: p.chain(),
-		text: fmt.Sprintf("The command of the %s probe (%s) gives the server of container %s no password, and that wants one: it %s%s. That says nothing of whether the application is well.",
-			kindWord(p.kind), prose.Brief(cmp.Or(p.last.Evidence.Target, p.command()), 80), p.run.Container, commandSaid(p.last.Evidence), saying(p.last.Evidence.Output)),
-		fixes: []answer.Fix{p.h.specFix(fmt.Sprintf("have the command of %sProbe give a password%s, by a shell that puts it in ([sh, -c, …]: MariaDB -p\"$VARIABLE\" or MYSQL_PWD, Redis REDISCLI_AUTH, PostgreSQL PGPASSWORD); or use one that needs none (mariadb-admin ping, pg_isready, tcpSocket)", kindWord(p.kind), with))},
-	}
-}
-
-// passwordVariable fits the name of a variable with a password.
-var passwordVariable = regexp.MustCompile(`(?:PASSWORD|PASSWD|_PASS|AUTH)$`)
 
 // contextSet fits variables that put an application below a path.
 var contextSet = regexp.MustCompile(`(?:^|_)(?:CONTEXT|BASE|ROOT|SUB|URL)_?(?:PATH|PREFIX)$`)

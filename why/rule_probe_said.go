@@ -21,7 +21,7 @@ func init() {
 			name: "probe-said-no", causes: []answer.Cause{answer.AppUnhealthy},
 			needs:   "an HTTP status, redirects without an end, an exit code, a gRPC status of the application, or the alert with which it gives up the TLS handshake of a probe by HTTPS",
 			against: "another process on the port, a path that never worked",
-			yields:  []string{"probe-command-lacks", "probe-command-fails", "probe-dependency-said", "probe-not-deployed", "probe-limit-said", "probe-sibling-elsewhere", "probe-command-elsewhere"},
+			yields:  []string{"probe-command-lacks", "probe-command-fails", "probe-command-itself", "probe-command-no-login", "probe-dependency-said", "probe-not-deployed", "probe-limit-said", "probe-sibling-elsewhere", "probe-command-elsewhere"},
 			judge:   probeSaidNo,
 		},
 		rule[*probing]{
@@ -64,7 +64,7 @@ func probeSaidNo(p *probing) *finding {
 		return nil
 	}
 	f.fixes = append(f.fixes, append(p.h.probeFixes(p), p.h.logsFix(p.run)...)...)
-	p.wantedFiles(f)
+	p.lacksFile(f)
 	if p.mode != answered || ev.Status >= 500 || p.worked() || p.complainsNow() {
 		p.quoteInto(f)
 	}

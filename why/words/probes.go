@@ -31,6 +31,13 @@ var (
 
 	ConnectionRefused = says("Envoy 1.35, linkerd 2; strerror(3)", []string{"connection refused"}, "upstream connect error or disconnect/reset before headers. reset reason: remote connection failure, transport failure reason: delayed connect error: Connection refused")
 	ConnectionReset   = says("Envoy 1.35; Go 1.26", []string{"connection reset", "broken pipe"}, "read tcp 10.42.0.3:4711->10.42.0.3:8080: read: connection reset by peer", "write: broken pipe")
+	// NoDevTCP is said by a shell that is not bash of bash's files for connections.
+	NoDevTCP = fits("dash 0.5, busybox 1.37", `(?i)\b(?:can't|cannot) create /dev/tcp/|/dev/tcp/\S+: no such file`, "sh: can't create /dev/tcp/127.0.0.1/8000: nonexistent directory", "sh: 1: cannot create /dev/tcp/127.0.0.1/8000: Directory nonexistent")
+	// OtherCookie is said of an Erlang node or its command line that has another cookie.
+	OtherCookie = fits("Erlang/OTP 25, dist_util.erl; RabbitMQ 3.10's CLI", `(?i)\bconnection attempt from node '?rabbitmqcli\S* rejected\. invalid challenge reply|\bcheck if the erlang cookies? (?:identical|is identical|match)|\bauthentication failed \(rejected by the remote node\)`,
+		"** Connection attempt from node 'rabbitmqcli-308-rabbit@subject' rejected. Invalid challenge reply. **", " * check if the Erlang cookie is identical for all server nodes and CLI tools", "* Authentication failed (rejected by the remote node), please check the Erlang cookie")
+	// SaysWell is said by a server's own client of a server that takes its requests.
+	SaysWell = fits("PostgreSQL 17, pg_isready; Redis 8; MySQL 9, mysqladmin; RabbitMQ 4, ping", `(?im)\baccepting connections\s*$|^PONG\s*$|\bmysqld is alive\b|^Ping succeeded\s*$`, "127.0.0.1:5432 - accepting connections", "PONG", "mysqld is alive", "Ping succeeded")
 	// OwnServerAway is said by the clients that come with a server, of one of the same host that takes no connections.
 	OwnServerAway = fits("MariaDB 10.11 and MySQL 8, CR_CONNECTION_ERROR; PostgreSQL 15, pg_isready and libpq; RabbitMQ 3.10's CLI",
 		`(?i)\bserver through socket '[^']*' \(\d+|^(?:/[\w./-]*|localhost|127\.\d+\.\d+\.\d+):\d+ - no response|\bon socket "[^"]+" failed: (?:no such file|connection refused)|\bunable to perform an operation on node\b`,

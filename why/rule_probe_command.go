@@ -1,0 +1,112 @@
+package why
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
+)
+
+// These rules are about commands of probes that fail for themselves, where the application may be well.
+func init() {
+	probeRules.add(
+		rule[*probing]{
+			name: "probe-command-no-login", causes: []answer.Cause{answer.ProbeCommandFailed},
+			needs:   "a command that never succeeded, and words of the container's own server that it was asked without a password",
+			against: "a success, ever",
+			yields:  []string{"probe-command-variable"},
+			seesAll: true,
+			judge:   probeCommandNoLogin,
+		},
+		rule[*probing]{
+			name: "probe-command-itself", causes: []answer.Cause{answer.ProbeCommandFailed},
+			needs:   "a command that never succeeded, and what it put out: that its shell does not know /dev/tcp, that its Erlang cookie is another than the server's (or the server's log, where it says so), or that the server is well, and a file that it wants beside",
+			against: "a success, ever",
+			seesAll: true,
+			judge:   probeCommandItself,
+		},
+	)
+}
+
+// probeCommandNoLogin: the client that a probe runs gives its own server no password.
+func probeCommandNoLogin(p *probing) *finding {
+	if p.mode != exitCode || p.worked() || p.last.Evidence == nil || !words.GaveNoPassword.In(p.last.Evidence.Output) || words.Any(p.last.Evidence.Output, words.WrongPassword) || p.h.askedBy(p.last.Evidence.Target) != "" {
+		return nil
+	}
+	with := ""
+	if p.of != nil {
+		for _, e := range p.of.Env {
+			if passwordVariable.MatchString(e.Name) {
+				with = fmt.Sprintf(", such as the one in its variable %s", e.Name)
+				break
+			}
+		}
+	}
+	return &finding{
+		cause: answer.ProbeCommandFailed, weight: strong, chain: p.chain(),
+		text: fmt.Sprintf("The command of the %s probe (%s) gives the server of container %s no password, and that wants one: it %s%s. That says nothing of whether the application is well.",
+			kindWord(p.kind), prose.Brief(cmp.Or(p.last.Evidence.Target, p.command()), 80), p.run.Container, commandSaid(p.last.Evidence), saying(p.last.Evidence.Output)),
+		fixes: []answer.Fix{p.h.specFix(fmt.Sprintf("have the command of %sProbe give a password%s, by a shell that puts it in ([sh, -c, …]: MariaDB -p\"$VARIABLE\" or MYSQL_PWD, Redis REDISCLI_AUTH, PostgreSQL PGPASSWORD); or use one that needs none (mariadb-admin ping, pg_isready, tcpSocket)", kindWord(p.kind), with))},
+	}
+}
+
+// passwordVariable fits the name of a variable with a password.
+var passwordVariable = regexp.MustCompile(`(?:PASSWORD|PASSWD|_PASS|AUTH)$`)
+
+// probeCommandItself: what the command asks is well, or was not asked.
+func probeCommandItself(p *probing) *finding {
+	if p.mode != exitCode || p.worked() || p.last.Evidence == nil {
+		return nil
+	}
+	output := p.last.Evidence.Output
+	at, complaint := p.complaint()
+	f := &finding{cause: answer.ProbeCommandFailed, weight: strong, chain: p.chain()}
+	probe := kindWord(p.kind) + "Probe"
+	switch files := p.wantedFiles(); {
+	case words.NoDevTCP.In(output):
+		f.text = fmt.Sprintf("The command of %s opens a connection by /dev/tcp, which bash knows and the shell that runs it does not, and asks nothing: %s.", p.what(), quote(words.Told(output), kept))
+		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("probe with tcpSocket or httpGet in place of %s.exec, or have bash run the command, where the image has it", probe))}
+	case words.OtherCookie.In(output), words.OtherCookie.In(complaint) && words.OwnServerAway.In(output):
+		f.chain = p.chain(at)
+		f.text = fmt.Sprintf("The command of %s asks with another Erlang cookie than that of the server of container %s, which turns it away: %s.", p.what(), p.run.Container, quote(words.Told(output), kept))
+		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("have the command of %s use the server's cookie: the same HOME (that of its .erlang.cookie), RABBITMQ_ERLANG_COOKIE in the container's env, or --erlang-cookie", probe))}
+	case len(files) == 1 && words.SaysWell.In(output):
+		f.text = fmt.Sprintf("The command of %s wants the file %s, which is not there, and what it asks before says that it is well: %s.", p.what(), files[0], quote(words.Told(output), kept))
+		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("if nothing makes %s in container %s (an image of another maker does, maybe), take it out of %s.exec.command", files[0], p.run.Container, probe))}
+	default:
+		return nil
+	}
+	return f
+}
+
+// wantsFile fits what a shell's command does with a file that has to be there.
+var wantsFile = regexp.MustCompile(`(?:\[\[? +|\btest +)-[aefsrdxS] +["']?(/[\w.@+/-]+)["']?|\b(?:cat|stat|ls) +(?:-\S+ +)*["']?(/[\w.@+/-]+)["']?`)
+
+// wantedFiles are those that the probe's command wants to be there.
+func (p *probing) wantedFiles() (files []string) {
+	if p.spec == nil || p.spec.Exec == nil {
+		return nil
+	}
+	for _, m := range wantsFile.FindAllStringSubmatch(strings.Join(p.spec.Exec.Command, " "), -1) {
+		if file := m[1] + m[2]; !slices.Contains(files, file) {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
+// lacksFile says of a command that failed without a word of why that it wants a file, and has that made or asked
+// for no more.
+func (p *probing) lacksFile(f *finding) {
+	files := p.wantedFiles()
+	if p.mode != exitCode || len(files) != 1 || words.Complains(words.Told(p.last.Evidence.Output)) {
+		return
+	}
+	f.because = append(f.because, fmt.Sprintf("Its command wants the file %s.", files[0]))
+	f.fixes = append([]answer.Fix{p.h.specFix(fmt.Sprintf("see who is to make %s in container %s; if nothing does, take it out of %sProbe.exec.command", files[0], p.run.Container, kindWord(p.kind)))}, f.fixes...)
+}
