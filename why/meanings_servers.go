@@ -64,6 +64,11 @@ var ofServers = []meaning{
 		changing("where the cluster is made for the first time, or all its members have lost their data, start them with --initial-cluster-state=new (ETCD_INITIAL_CLUSTER_STATE); else start the members that have their data first"),
 	},
 	{
+		words.SmallBuffer,
+		"the head of the request, its path and headers with cookies, is larger than the server takes, and it drops the connection",
+		configuring("raise buffer-size of uWSGI (uwsgi.ini, or --buffer-size; 4096 bytes unless it is set, 65535 at most), or have whoever asks send smaller cookies and tokens"),
+	},
+	{
 		words.NoPasswordThere,
 		"the client gives a password to a Redis that has none",
 		func(*inquiry, string, string) answer.Fix {

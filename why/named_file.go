@@ -106,6 +106,7 @@ var overPrograms = regexp.MustCompile(`^/(?:etc|usr|opt|var/lib)/`)
 // defaultMode is the mode that a volume's spec gives its files; nil where it gives none.
 func defaultMode(volume *v1.Volume) *int32 {
 	switch {
+	case volume == nil:
 	case volume.Secret != nil:
 		return volume.Secret.DefaultMode
 	case volume.ConfigMap != nil:

@@ -161,6 +161,9 @@ func permissionSaid(e ending) *finding {
 	if said != "" && less == "" {
 		less = e.notItsVolume()
 	}
+	if said == "" {
+		said, less = e.notItsFile()
+	}
 	if said == "" || less == "" {
 		return e.notGiven()
 	}
@@ -191,6 +194,26 @@ func (e ending) notItsVolume() string {
 		}
 	}
 	return ""
+}
+
+// notItsFile are words that a file was not opened which its volume lets root alone read, of a process that the spec
+// has run as another user; and that.
+func (e ending) notItsFile() (said, less string) {
+	pod := e.h.Object
+	if pod == nil || e.spec == nil || !strings.Contains(e.h.fewerRights(e.spec), "(runAsUser)") {
+		return "", ""
+	}
+	for _, line := range e.saidAtLast() {
+		for _, m := range aPath.FindAllStringSubmatch(line, mostPaths) {
+			_, volume := e.h.volumeOf(e.run.Container, mounts.Clean(strings.TrimRight(m[1], ".-")))
+			mode := defaultMode(volume)
+			grouped := pod.Spec.SecurityContext != nil && pod.Spec.SecurityContext.FSGroup != nil
+			if words.NotOpened.In(line) && mode != nil && *mode&0o004 == 0 && !grouped {
+				return line, fmt.Sprintf("%s, and volume %s lets root alone read its files (defaultMode %04o)", e.h.fewerRights(e.spec), volume.Name, *mode)
+			}
+		}
+	}
+	return "", ""
 }
 
 // deniedAt is the folder that words say that they were refused, empty where they name none: the path behind the

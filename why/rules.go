@@ -83,7 +83,7 @@ var plainRules = []Rule{
 	{"scaled-to-zero", []answer.Cause{answer.ScaledDown}, "a Service whose selector fits the pods of a workload that is scaled to 0", "", nil},
 	{"name-for-nothing", []answer.Cause{answer.DependencyDown}, "a Service of type ExternalName with the name of a Service of the same cluster, which the API server does not have", "a name of a host elsewhere", nil},
 	{"node-not-ready", []answer.Cause{answer.NodeLost}, "a node object that is not Ready, or that is gone", "a node that is Ready", nil},
-	{"selector", []answer.Cause{answer.SelectorMismatch}, "a Service whose selector fits no pod of its namespace", "", nil},
+	{"selector", []answer.Cause{answer.SelectorMismatch, answer.DependencyDown}, "a Service whose selector fits no pod of its namespace; dependency-down, where it wants one pod of several that are numbered, of which another is there", "", nil},
 	{"nobody-listens", []answer.Cause{answer.ServicePortMismatch, answer.SelectorMismatch}, "pods that are well, into which somebody looked, and which do not listen on the Service's target port; selector-mismatch, where the selector takes in others that are not what it is made for, or where one that is called like the Service declares that port and is not selected", "a probe of that port that succeeded since the look", nil},
 	{"load-balancer-refused", []answer.Cause{answer.LoadBalancerFailed}, "a Service of type LoadBalancer without an address, and its controller's last event SyncLoadBalancerFailed", "an address", nil},
 	{"target-port", []answer.Cause{answer.ServicePortMismatch, answer.SelectorMismatch}, "a target port that none of the selected pods declares, while they declare others; selector-mismatch as with nobody-listens", "for a number: a pod that listens there", nil},

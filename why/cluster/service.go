@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -58,6 +59,16 @@ func selectorFinding(service *v1.Service, pods []v1.Pod) answer.Verdict {
 	f := answer.Verdict{Cause: answer.SelectorMismatch, Rule: "selector", Certainty: answer.Inferred}
 	f.Text = fmt.Sprintf("The Service selects %s, and no pod of namespace %s has these labels.", labels.Set(service.Spec.Selector), service.Namespace)
 	for k, want := range service.Spec.Selector {
+		if like := otherMember(pods, k, want); like != "" {
+			f.Cause = answer.DependencyDown
+			f.Text += fmt.Sprintf(" It is for one pod of several that are numbered (there is %s=%s): that one is not there, and nobody has made it, or it is gone.", k, like)
+			f.Fixes = []answer.Fix{
+				{Text: "see which pods and workloads there are, and make the one that is missing", Command: "kubectl -n " + service.Namespace + " get pods,statefulsets,deployments --show-labels", Risk: answer.Inspect},
+			}
+			return f
+		}
+	}
+	for k, want := range service.Spec.Selector {
 		var values []string
 		for _, p := range pods {
 			if v, ok := p.Labels[k]; ok && v != want && !slices.Contains(values, v) {
@@ -75,6 +86,24 @@ func selectorFinding(service *v1.Service, pods []v1.Pod) answer.Verdict {
 		{Text: "correct the selector of the Service, or the labels of the pods' template", Command: space + " edit service " + service.Name, Risk: answer.Safe},
 	}
 	return f
+}
+
+// ordinal fits a name with a number at its end.
+var ordinal = regexp.MustCompile(`^(.*?\D)(\d+)$`)
+
+// otherMember is the value that a pod has of a label where another with the same name and another number is wanted;
+// empty where none has such a one.
+func otherMember(pods []v1.Pod, key, want string) string {
+	m := ordinal.FindStringSubmatch(want)
+	if m == nil {
+		return ""
+	}
+	for _, p := range pods {
+		if o := ordinal.FindStringSubmatch(p.Labels[key]); o != nil && o[1] == m[1] && o[2] != m[2] {
+			return p.Labels[key]
+		}
+	}
+	return ""
 }
 
 // portFinding says which target port no selected pod serves: a name that none of

@@ -83,3 +83,15 @@ func TestDeafFixes(t *testing.T) {
 		}
 	}
 }
+
+// A Service for one pod of several that are numbered is no typing error where that pod is not there.
+func TestOtherMember(t *testing.T) {
+	pods := []v1.Pod{{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"member": "etcd0", "app": "shop"}}}}
+	for _, c := range []struct{ key, want, is string }{
+		{"member", "etcd2", "etcd0"}, {"member", "etcd0", ""}, {"member", "zk-2", ""}, {"app", "shop2", ""}, {"app", "store", ""},
+	} {
+		if got := otherMember(pods, c.key, c.want); got != c.is {
+			t.Errorf("%s=%s: %q", c.key, c.want, got)
+		}
+	}
+}

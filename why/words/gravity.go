@@ -341,7 +341,7 @@ func putsAway(gist string, mildly bool) bool {
 }
 
 // faulty are phrases that tell of a fault, at whatever level.
-var faulty = []*Phrase{Credentials, CertificateExpired, CertificateUnknown, NoSpace, Locked, QuotaReached, PoolTaken, LeftBehind, TakesNoWrites, SettingMissing, ServiceLink, ModuleMissing, Libraries, TakenOver, OthersMay, BadConfig, HostHeader}
+var faulty = []*Phrase{Credentials, CertificateExpired, CertificateUnknown, NoSpace, Locked, QuotaReached, PoolTaken, LeftBehind, TakesNoWrites, SettingMissing, ServiceLink, ModuleMissing, Libraries, TakenOver, OthersMay, BadConfig, HostHeader, SmallBuffer}
 
 // tellsOfFault says whether a line that is called nothing tells of something that fails.
 func tellsOfFault(gist string) bool { return tellsOfAnother(gist) || Any(gist, faulty...) }

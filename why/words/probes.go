@@ -33,6 +33,8 @@ var (
 	ConnectionReset   = says("Envoy 1.35; Go 1.26", []string{"connection reset", "broken pipe"}, "read tcp 10.42.0.3:4711->10.42.0.3:8080: read: connection reset by peer", "write: broken pipe")
 	// NoDevTCP is said by a shell that is not bash of bash's files for connections.
 	NoDevTCP = fits("dash 0.5, busybox 1.37", `(?i)\b(?:can't|cannot) create /dev/tcp/|/dev/tcp/\S+: no such file`, "sh: can't create /dev/tcp/127.0.0.1/8000: nonexistent directory", "sh: 1: cannot create /dev/tcp/127.0.0.1/8000: Directory nonexistent")
+	// Crashed is said by a shell of a program that died of a signal of its own making.
+	Crashed = fits("strsignal(3), as shells and runtimes write it", `(?m)^(?:\S+: (?:line )?\d+: +\d+ )?(?:Segmentation fault|Illegal instruction|Bus error|Aborted)(?: \(core dumped\))?(?: .*)?\s*$`, "Segmentation fault", "sh: line 3: 42 Segmentation fault (core dumped) curl -s localhost")
 	// OtherCookie is said of an Erlang node or its command line that has another cookie.
 	OtherCookie = fits("Erlang/OTP 25, dist_util.erl; RabbitMQ 3.10's CLI", `(?i)\bconnection attempt from node '?rabbitmqcli\S* rejected\. invalid challenge reply|\bcheck if the erlang cookies? (?:identical|is identical|match)|\bauthentication failed \(rejected by the remote node\)`,
 		"** Connection attempt from node 'rabbitmqcli-308-rabbit@subject' rejected. Invalid challenge reply. **", " * check if the Erlang cookie is identical for all server nodes and CLI tools", "* Authentication failed (rejected by the remote node), please check the Erlang cookie")

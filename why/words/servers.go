@@ -23,6 +23,8 @@ var (
 	// AsksOthers is said by an etcd that is to join a cluster of which it reaches no member.
 	AsksOthers = fits("etcd 3.6, server/etcdserver/bootstrap.go and cluster_util.go", `(?i)\bcannot fetch cluster info from peer urls\b|\bcould not retrieve cluster information from the given urls\b`,
 		"etcdmain: cannot fetch cluster info from peer urls: could not retrieve cluster information from the given URLs")
+	// SmallBuffer is said by uWSGI of a request whose head is larger than it takes.
+	SmallBuffer = fits("uWSGI 2.0, proto/base.c and core/protocol.c", `(?i)\binvalid (?:HTTP )?request (?:block )?size\b`, "invalid HTTP request size (max 4096)...skip", "invalid request block size: 4161 (max 4096)...skip")
 	// NoPasswordThere is said by a Redis without a password to one who gives it one.
 	NoPasswordThere = fits("Redis 7, src/acl.c, authCommand", `(?i)\bAUTH\b.{0,20}\bcalled without any password configured\b|\bclient sent AUTH, but no password is set\b`,
 		"ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?", "ERR Client sent AUTH, but no password is set")

@@ -324,6 +324,7 @@ var fromMemory = map[*Phrase]string{
 	NoDevTCP:         "dash, src/redir.c; busybox, shell/ash.c",
 	OtherCookie:      "Erlang/OTP, lib/kernel/src/dist_util.erl; RabbitMQ, diagnostics of its CLI",
 	SaysWell:         "PostgreSQL, pg_isready.c; Redis; MySQL, mysqladmin.cc; RabbitMQ's CLI",
+	SmallBuffer:      "uWSGI, proto/base.c and core/protocol.c",
 	GaveNoPassword:   "MySQL, ER_ACCESS_DENIED_ERROR; Redis, src/networking.c, authRequired; libpq, fe-auth.c",
 	WrongPassword:    "MySQL, ER_ACCESS_DENIED_ERROR; Redis, src/acl.c; PostgreSQL, auth.c",
 	NoSlot:           "PostgreSQL, src/backend/replication/slot.c",

@@ -1,0 +1,46 @@
+package why
+
+import (
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/why/answer"
+)
+
+// A command that fails for itself says nothing of the application, and one that tells of it does.
+func TestCommandsThatFailForThemselves(t *testing.T) {
+	one := 1
+	for name, test := range map[string]struct {
+		command, output string
+		cause           answer.Cause
+		does            string
+	}{
+		"a shell without /dev/tcp":       {"cat < /dev/null > /dev/tcp/127.0.0.1/8080", "sh: 1: cannot create /dev/tcp/127.0.0.1/8080: Directory nonexistent", answer.ProbeCommandFailed, "tcpSocket"},
+		"a program that crashes":         {"sh /srv/health.sh", "Segmentation fault", answer.ProbeCommandFailed, "httpGet"},
+		"a file of another image":        {"pg_isready -U postgres\n[ -f /opt/tmp/.initialized ]", "127.0.0.1:5432 - accepting connections", answer.ProbeCommandFailed, "/opt/tmp/.initialized"},
+		"a file of the application":      {"test -f /tmp/healthy", "", answer.AppUnhealthy, "/tmp/healthy"},
+		"another cookie":                 {"rabbitmq-diagnostics ping", "Error: unable to perform an operation on node 'rabbit@web'\n * Authentication failed (rejected by the remote node), please check the Erlang cookie", answer.ProbeCommandFailed, "cookie"},
+		"no password":                    {"mysql -u root -e 'SELECT 1'", "ERROR 1045 (28000): Access denied for user 'root'@'localhost' (using password: NO)", answer.ProbeCommandFailed, "MYSQL_PWD"},
+		"a password that is not right":   {"mysql -u root -px -e 'SELECT 1'", "ERROR 1045 (28000): Access denied for user 'root'@'localhost' (using password: YES)", answer.AppUnhealthy, ""},
+		"a server that is not well":      {"redis-cli ping", "LOADING Redis is loading the dataset in memory", answer.AppUnhealthy, ""},
+		"no password, after another one": {"redis-cli -a x ping", "AUTH failed: WRONGPASS invalid username-password pair or user is disabled.\nNOAUTH Authentication required.", answer.AppUnhealthy, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := tell(t, web(func(c *v1.Container) {
+				c.LivenessProbe, c.ReadinessProbe = nil, &v1.Probe{ProbeHandler: v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"sh", "-c", test.command}}}}
+			}))
+			s.probe("app", 4, attempt(fact.Readiness, fact.Evidence{Handler: fact.Exec, Target: "sh -c " + test.command, Output: test.output, ExitCode: &one}))
+			v := s.ask().Verdicts[0]
+			var does strings.Builder
+			for _, f := range v.Fixes {
+				does.WriteString(f.Text)
+			}
+			if v.Cause != test.cause || !strings.Contains(does.String(), test.does) {
+				t.Errorf("%s: %s\n%s", v.Cause, v.Text, does.String())
+			}
+		})
+	}
+}
