@@ -76,6 +76,7 @@
 //	advised.go   what to do by what a container itself says
 //	named_setting.go  where the spec gives a program what its words name
 //	given.go     what the pod gives a container, laid beside the words that are about it
+//	missing_module.go  what to do about a module or a database that is not there
 //	configured.go what configures a container, where nobody knows more
 //	named_file.go  where a file comes from that words name, and what to do there
 //	settings.go  what a spec says of heaps, volumes in memory, modes and shells

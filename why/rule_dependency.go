@@ -79,7 +79,7 @@ func lastNeed(lines []string) (needed, bool) {
 		if n, ok := dependency(line); ok {
 			return n, true
 		}
-		if looked++; looked == 3 || words.GivesReason(line) || line == root && words.Complains(line) {
+		if looked++; looked == 3 || words.GivesReason(line) || line == root && words.Complains(line) && !words.Waits.In(line) { // that it waited in vain is no other reason
 			break
 		}
 	}

@@ -19,6 +19,8 @@
 //	named_line.go the line of a ConfigMap that words are about; named_file.go, where they call its
 //	             file otherwise; size_line.go, the one that allows more memory than there is
 //	missing_variable.go  the variable that words miss
+//	empty_variable.go  the variable that leaves a word short, or that code reads and nothing sets
+//	topic_line.go the settings that a cause is about
 //	own_service.go  a probe that asks by the Service of its own pod
 //	said.go       whom words call by its name; job.go, Jobs, and what keeps one from being complete
 //	node.go       what a node promised its pods, and what presses it

@@ -19,6 +19,7 @@
 //	troubles.go      what many have met, and who meets it first does not know
 //	stores.go        the same of databases, queues and their clients
 //	servers.go       of servers whose set-up does not fit what they find
+//	variables.go     names of environment variables
 //	keys.go          of keys, tokens, rights and clocks
 //	machines.go      of the node, its kernel and its devices
 //	builds.go        of how a program was built and is started
