@@ -79,12 +79,15 @@ func lastNeed(lines []string) (needed, bool) {
 		if n, ok := dependency(line); ok {
 			return n, true
 		}
-		if looked++; looked == 3 || words.GivesReason(line) || line == root && words.Complains(line) && !words.Waits.In(line) { // that it waited in vain is no other reason
+		if looked++; looked == 3 || words.GivesReason(line) || line == root && words.Complains(line) && !inVain.MatchString(line) {
 			break
 		}
 	}
 	return needed{}, false
 }
+
+// inVain fits what a program says that gives up a wait, of which what it says before is the reason.
+var inVain = regexp.MustCompile(`(?i)\btime(?:d )?out (?:while )?waiting\b|\bgave up waiting\b|\bstill not (?:ready|available|reachable) after\b`)
 
 // named words where a dependency should be.
 func (n needed) named() string {
