@@ -40,7 +40,7 @@ func init() {
 		},
 		rule[*probing]{
 			name: "probe-workers-end", causes: []answer.Cause{answer.ChildProcessEnded},
-			needs:   "an answer that is late, somebody who listens, the kernel's wait statuses of three children of one command or more that ended with an error or died of a signal, the newest since the attempt before the last, and an error in its log",
+			needs:   "an answer that is late, somebody who listens, the kernel's wait statuses of three children of the main process, of one command or more that ended with an error or died of a signal, the newest since the attempt before the last, and an error in its log",
 			against: "the OOM kill of a child; a good answer since the first of them; a command of a probe",
 			yields:  stalling,
 			judge:   probeWorkersEnd,
@@ -59,7 +59,7 @@ func probeWorkersEnd(p *probing) *finding {
 	command := ""
 	for _, f := range slices.Backward(p.run.Ended) {
 		b := fact.Of[fact.ProcessEnded](f)
-		if b.Main || b.Signal == 0 && b.ExitCode == 0 || f.When().Before(first.When().Add(-p.timeout())) && len(p.before) > 0 {
+		if b.Main || b.Parent != 0 && p.run.Started != nil && b.Parent != fact.Of[fact.Started](p.run.Started).PID || b.Signal == 0 && b.ExitCode == 0 || f.When().Before(first.When().Add(-p.timeout())) && len(p.before) > 0 {
 			continue
 		}
 		if last == nil {

@@ -21,10 +21,11 @@ func TestWorkersThatEnd(t *testing.T) {
 		times int
 		cause answer.Cause
 	}{
-		"each worker":    {fact.ProcessEnded{PID: 117, Command: "gunicorn", ExitCode: 2}, 4, answer.ChildProcessEnded},
-		"many at once":   {fact.ProcessEnded{PID: 117, Command: "gunicorn", ExitCode: 2, Alike: 2}, 2, answer.ChildProcessEnded},
-		"one worker":     {fact.ProcessEnded{PID: 117, Command: "gunicorn", ExitCode: 2}, 1, answer.AppOverloaded},
-		"those end well": {fact.ProcessEnded{PID: 117, Command: "gunicorn"}, 4, answer.AppOverloaded},
+		"each worker":       {fact.ProcessEnded{PID: 117, Command: "gunicorn", ExitCode: 2}, 4, answer.ChildProcessEnded},
+		"many at once":      {fact.ProcessEnded{PID: 117, Command: "gunicorn", ExitCode: 2, Alike: 2}, 2, answer.ChildProcessEnded},
+		"one worker":        {fact.ProcessEnded{PID: 117, Command: "gunicorn", ExitCode: 2}, 1, answer.AppOverloaded},
+		"a probe's command": {fact.ProcessEnded{PID: 117, Parent: 90, Command: "sh", ExitCode: 1}, 4, answer.AppOverloaded},
+		"those end well":    {fact.ProcessEnded{PID: 117, Command: "gunicorn"}, 4, answer.AppOverloaded},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := tell(t, web(func(c *v1.Container) { c.ReadinessProbe, c.LivenessProbe = c.LivenessProbe, nil }))

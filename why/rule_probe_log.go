@@ -11,6 +11,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
+	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
 )
@@ -316,7 +317,7 @@ func (h *inquiry) soleContainer() bool {
 
 // elsewhere is what to do about a container that asks its own pod for what is not there.
 func (h *inquiry) elsewhere(container, place string) string {
-	text := fmt.Sprintf("give container %s the address of what it needs (its Service's name) in place of %s, in its configuration or variables", container, place)
+	text := fmt.Sprintf("give container %s the address of what it needs (its Service's name) in place of %s, "+kubectl.InConfiguration, container, place)
 	for _, s := range h.sources(h.Spec(container)) {
 		if s.kind == "Secret" {
 			text += fmt.Sprintf(" (some are of Secret %s)", s.name)

@@ -39,12 +39,11 @@ func ShowEmpty(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
 			if !ok || comment.MatchString(l.text) {
 				continue
 			}
-			where := fmt.Sprintf("“%s” of its command", prose.Brief(strings.TrimSpace(l.text), 100))
+			where := ofCommand(l.text)
 			if l.configMap != "" {
 				where = l.where()
 			}
-			fix := kubectl.EditTemplate(pod.Namespace, pod, fmt.Sprintf("set %s in the env of container %s: %s has %s, and nothing gives it a value", name, c.Name, where, word))
-			v.Fixes = append([]answer.Fix{fix}, v.Fixes...)
+			v.Fixes = append([]answer.Fix{setIn(pod, c, fmt.Sprintf("%s, which %s wants and nothing gives it,", name, where))}, v.Fixes...)
 			return
 		}
 	}
@@ -79,16 +78,18 @@ var readOf = regexp.MustCompile(`(?:\bos\.environ(?:\.get)?|\bgetenv|\bprocess\.
 // mostRead is how many variables are told that nothing sets: of more nobody knows which are wanted.
 const mostRead = 2
 
-// ShowUnread has what to do about a container that asks its own pod for what is not there begin with the variables
-// that code in its ConfigMaps reads and nothing gives it.
+// ShowUnread names the variables of which code in its ConfigMaps, or at the end of its log, has an address, where a
+// container asks its own pod for what is not there.
 func ShowUnread(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
 	c := blamedContainer(*v, pod)
-	if c == nil || v.Cause != answer.DependencyDown || !strings.Contains(v.Text, " of its own pod (") && !strings.Contains(v.Text, " is the pod itself,") {
+	at := slices.IndexFunc(v.Fixes, func(f answer.Fix) bool { return strings.Contains(f.Text, kubectl.InConfiguration) })
+	if c == nil || at < 0 {
 		return
 	}
 	for _, text := range v.LastWords {
-		if m := readOf.FindStringSubmatch(strings.TrimSpace(text)); m != nil && len(v.Fixes) > 0 && !strings.Contains(v.Fixes[0].Text, m[1]) {
-			v.Fixes[0].Text = strings.Replace(v.Fixes[0].Text, "in its configuration or variables", "in variable "+m[1]+", which its code reads there", 1)
+		if m := readOf.FindStringSubmatch(strings.TrimSpace(text)); m != nil {
+			v.Fixes = slices.Clone(v.Fixes)
+			v.Fixes[at].Text = strings.Replace(v.Fixes[at].Text, kubectl.InConfiguration, "in variable "+m[1]+", which its code reads there", 1)
 			return
 		}
 	}

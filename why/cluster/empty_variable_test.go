@@ -17,10 +17,11 @@ func TestShowEmpty(t *testing.T) {
 		env              []v1.EnvVar
 		want             string
 	}{
-		{"not set", `exec java -jar "/app/shop-${APP_VERSION}.jar"`, "Error: Unable to access jarfile /app/shop-.jar", nil, "set APP_VERSION in the env of container api: key start.sh in ConfigMap conf"},
-		{"one of two", `exec java -jar /app/$NAME-$VERSION.jar`, "Error: Unable to access jarfile /app/shop-.jar", []v1.EnvVar{{Name: "NAME", Value: "shop"}}, "set VERSION in the env"},
+		{"not set", `exec java -jar "/app/shop-${APP_VERSION}.jar"`, "Error: Unable to access jarfile /app/shop-.jar", nil, "set APP_VERSION, which key start.sh in ConfigMap conf"},
+		{"one of two", `exec java -jar /app/$NAME-$VERSION.jar`, "Error: Unable to access jarfile /app/shop-.jar", []v1.EnvVar{{Name: "NAME", Value: "shop"}}, "set VERSION, which key start.sh"},
 		{"set", `exec java -jar "/app/shop-${APP_VERSION}.jar"`, "Error: Unable to access jarfile /app/shop-.jar", []v1.EnvVar{{Name: "APP_VERSION", Value: "1"}}, "look"},
 		{"another", `exec java -jar "/app/shop-${APP_VERSION}.jar"`, "Error: Unable to access jarfile /app/shop-1.jar", nil, "look"},
+		{"beside a secret", `exec java -Dpassword=hunter22 -jar /app/shop-$VERSION.jar`, "Error: Unable to access jarfile /app/shop-.jar", nil, "set VERSION, which key start.sh in ConfigMap conf wants"},
 		{"too short", `cat $A/b`, "cat: /b: No such file", nil, "look"},
 	} {
 		pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "api"}, Spec: v1.PodSpec{

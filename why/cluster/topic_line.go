@@ -112,8 +112,8 @@ func (t topic) inArguments(pod *v1.Pod, c *v1.Container) (answer.Fix, bool) {
 			text += " " + argv[i]
 		}
 		for part := range strings.SplitSeq(text, "\n") {
-			if t.fits.MatchString(part) && !strings.HasPrefix(strings.TrimSpace(part), "#") && !words.MayHoldSecret(part) {
-				has = append(has, fmt.Sprintf("“%s” of its command", prose.Brief(strings.TrimSpace(part), 100)))
+			if t.fits.MatchString(part) && !strings.HasPrefix(strings.TrimSpace(part), "#") {
+				has = append(has, ofCommand(part))
 			}
 		}
 	}
@@ -126,4 +126,12 @@ func (t topic) inArguments(pod *v1.Pod, c *v1.Container) (answer.Fix, bool) {
 		return answer.Fix{}, false
 	}
 	return kubectl.EditTemplate(pod.Namespace, pod, fmt.Sprintf("%s: container %s has %s", t.does, c.Name, prose.Some(has))), true
+}
+
+// ofCommand names a line of a container's command, without what may be a secret in it.
+func ofCommand(text string) string {
+	if words.MayHoldSecret(text) {
+		return "its command"
+	}
+	return fmt.Sprintf("“%s” of its command", prose.Brief(strings.TrimSpace(text), 100))
 }

@@ -36,6 +36,10 @@ const LetUser = "let its user "
 // Cover begins the step about a volume that hides what the image has: its configuration is right then, too.
 const Cover = "mount file by file: "
 
+// InConfiguration stands in the step of a container that asks its own pod for what is not there, where nobody knows yet
+// which setting is wrong.
+const InConfiguration = "in its configuration or variables"
+
 // Readdress begins the step to correct an address of which nobody knows where it is from.
 const Readdress = "correct the address in its configuration"
 
