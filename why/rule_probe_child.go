@@ -8,6 +8,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // These rules are about the processes that should have answered.
@@ -40,8 +41,8 @@ func init() {
 		},
 		rule[*probing]{
 			name: "probe-workers-end", causes: []answer.Cause{answer.ChildProcessEnded},
-			needs:   "an answer that is late, somebody who listens, the kernel's wait statuses of three children of the main process, of one command or more that ended with an error or died of a signal, the newest since the attempt before the last, and an error in its log",
-			against: "the OOM kill of a child; a good answer since the first of them; a command of a probe",
+			needs:   "an answer that is late, somebody who listens, the kernel's wait statuses of three children of the main process, of one command or more that ended with an error or died of a signal, the newest since the attempt before the last where there was a good answer before, and an error in its log",
+			against: "the OOM kill of a child; words that its server ends them for being late; a command of a probe",
 			yields:  stalling,
 			judge:   probeWorkersEnd,
 		},
@@ -53,6 +54,9 @@ func probeWorkersEnd(p *probing) *finding {
 	said := p.complained()
 	if p.mode != silent || len(p.run.OOMKills) > 0 || said.at == nil || len(p.failed) == 0 {
 		return nil
+	}
+	if _, lines := p.log(); words.LastOf(lines, words.WorkerLate) >= 0 {
+		return nil // its own server ends each for being late
 	}
 	first, since := p.failed[0], p.until.Add(-2*p.period())
 	ends, last := int64(0), (*fact.Fact)(nil)
@@ -69,7 +73,7 @@ func probeWorkersEnd(p *probing) *finding {
 			ends += 1 + b.Alike
 		}
 	}
-	if last == nil || ends < usual || last.When().Before(since) {
+	if last == nil || ends < usual || len(p.before) > 0 && last.When().Before(since) { // of many alike the newest are only counted
 		return nil
 	}
 	b := fact.Of[fact.ProcessEnded](last)
