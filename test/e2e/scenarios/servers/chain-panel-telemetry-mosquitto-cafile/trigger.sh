@@ -1,0 +1,4 @@
+. "$(dirname "$0")/../../lib.sh"
+again mosquitto
+said "mqtt mosquitto" telemetry
+said "telemetry: "; sleep 8

@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+while [ "$(restarts)" -lt 2 ]; do sleep 1; done
