@@ -22,6 +22,7 @@ func TestRedact(t *testing.T) {
 		{"a=1&access_token=xyz&b=2", "a=1&access_token=[redacted]&b=2"},
 		{"X-API-Key = k; path=/", "X-API-Key = [redacted]; path=/"},
 		{"token:", "token:[redacted]"},
+		{"Access denied for user 'root'@'localhost' (using password: NO)", "Access denied for user 'root'@'localhost' (using password: NO)"},
 		{"password='it''s'", "password='[redacted]''s'"},
 		{"open /etc/passwd: too many open files", "open /etc/passwd: too many open files"},
 		{"tokens: 5", "tokens: 5"},

@@ -80,3 +80,15 @@ func TestStillStarts(t *testing.T) {
 		t.Run(q.name, func(t *testing.T) { q.run(t) })
 	}
 }
+
+// Work of a start that has begun, as its log says, and of which no end is told.
+func TestBegun(t *testing.T) {
+	question{
+		pod: web(ready), symptom: answer.NotReady, cause: answer.AppSlowStart, says: "The last that its log says is what it has begun: “Installing WordPress...”",
+		tale: func(s *tale) {
+			s.probe("app", 3, connectionRefused(fact.Readiness))
+			s.in("app", fact.Looked{PID: 100, State: "S", Over: time.Second, Said: []string{"Installing WordPress..."}, SaidAt: []time.Time{s.now.Add(-9 * time.Second)}})
+			s.probe("app", 1, connectionRefused(fact.Readiness))
+		},
+	}.run(t)
+}

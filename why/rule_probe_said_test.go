@@ -39,6 +39,7 @@ func TestWordsOfTheFailure(t *testing.T) {
 	}
 	for _, q := range []question{
 		{name: "of before the last success", says: "after it had answered well twice. So", tale: fails(status(fact.Readiness, 500, "oops"), []time.Duration{20 * s, 15 * s}, refused, refused)},
+		{name: "of its own pod, where nobody else runs", cause: answer.DependencyDown, says: "asks port 5672 of its own pod (localhost:5672), in which nothing else runs and nobody listens there", tale: never(status(fact.Readiness, 503, "no"), []time.Duration{2 * s}, "ERROR dial tcp localhost:5672: connection refused")},
 		{name: "of the failure", cause: answer.DependencyDown, says: "10.43.13.137:8000", tale: fails(status(fact.Readiness, 502, "Bad Gateway"), []time.Duration{20 * s, 3 * s}, "starting", refused)},
 		{name: "nobody knows of when", cause: answer.DependencyDown, says: "10.43.13.137:8000", tale: fails(status(fact.Readiness, 502, "Bad Gateway"), nil, refused)},
 		{name: "a warning of now", says: "Its log says: etcdserver: /health error due to alarm:NOSPACE.", tale: fails(status(fact.Readiness, 503, `{"health":"false"}`), []time.Duration{3 * s, 2 * s}, "2026-11-23 09:31:13.618 W | etcdserver: /health error due to alarm:NOSPACE", "2026-11-23 09:31:14.000 I | etcdserver: compacted revision 5")},

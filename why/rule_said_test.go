@@ -51,6 +51,15 @@ func TestLastWords(t *testing.T) {
 	adding := func(name v1.Capability) func(*v1.Container) {
 		return capable(v1.Capabilities{Add: []v1.Capability{name}})
 	}
+	rootAlone := int32(0o400)
+	mounting := func(at string, from v1.VolumeSource, user *int64) *v1.Pod {
+		pod := web(silentProbe, func(c *v1.Container) {
+			c.SecurityContext = &v1.SecurityContext{RunAsUser: user}
+			c.VolumeMounts = []v1.VolumeMount{{Name: "files", MountPath: at}}
+		})
+		pod.Spec.Volumes = []v1.Volume{{Name: "files", VolumeSource: from}}
+		return pod
+	}
 	for _, q := range []question{
 		{name: "another architecture", pod: web(silentProbe), cause: answer.AppStartFailed, tale: said(255, "exec /app: exec format error")},
 		{name: "it only speaks of one", pod: web(silentProbe), cause: answer.AppExitError, tale: said(1, "plugin x: exec format error")},
@@ -89,6 +98,10 @@ func TestLastWords(t *testing.T) {
 			s.probe("app", 1, attempt(fact.Readiness, fact.Evidence{Handler: fact.Exec, Target: "jcmd 1", ExitCode: &killed, Output: "Listening for transport dt_socket at address: 5005\nPicked up JAVA_TOOL_OPTIONS"}))
 			logged(2, "ERROR: transport error 202: bind failed: Address already in use")(s)
 		}},
+		{name: "its image's user, in a volume", pod: mounting("/data", v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}, nil), cause: answer.SecurityRefused, says: "in volume files, and belongs to another user than its image has it run as", tale: logged(1, "mkdir: can't create directory '/data/pg': Permission denied")},
+		{name: "what nobody else may fill", pod: mounting("/data", v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{}}, nil), cause: answer.AppExitError, tale: logged(1, "mkdir: can't create directory '/data/pg': Permission denied")},
+		{name: "a file that root alone may read", pod: mounting("/etc/app", v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{DefaultMode: &rootAlone}}, &user), cause: answer.SecurityRefused, says: "volume files lets root alone read its files (defaultMode 0400)", tale: logged(1, "Error: Unable to open config file /etc/app/app.conf.")},
+		{name: "a file that all may read", pod: mounting("/etc/app", v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{}}, &user), cause: answer.AppExitError, tale: logged(1, "Error: Unable to open config file /etc/app/app.conf.")},
 		{name: "its port was taken, and it went on", pod: web(silentProbe), cause: answer.AppExitSuccess, tale: logged(0, "httpd: bind: Address already in use", "trying 8081", "listening", "5 requests", "done")},
 	} {
 		q.symptom = answer.Restarted
