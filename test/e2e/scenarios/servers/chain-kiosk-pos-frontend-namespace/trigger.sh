@@ -1,0 +1,4 @@
+. "$(dirname "$0")/../../lib.sh"
+ready frontend
+again pos
+said "no products from"; sleep 10

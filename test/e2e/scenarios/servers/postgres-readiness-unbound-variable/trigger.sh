@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said "ready to accept connections"; sleep 14

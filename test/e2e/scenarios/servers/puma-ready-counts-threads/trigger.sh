@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+said "Health checks on"
+said "Listening on"; sleep 15

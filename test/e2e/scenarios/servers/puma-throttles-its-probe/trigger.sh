@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+ready subject
+k wait pod/subject --for=condition=Ready=false --timeout=60s

@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said "server started" subject wordpress; sleep 15
