@@ -181,6 +181,11 @@ const (
 	Healthy     SymptomKind = "Healthy"
 )
 
+// SymptomKinds are all of them.
+var SymptomKinds = []SymptomKind{
+	Restarted, NotStarting, Pending, NotReady, NotServing, Completed, Failed, Evicted, Terminating, Disappeared, UnknownNode, Healthy,
+}
+
 // Symptom is something to be explained.
 type Symptom struct {
 	ID   string      `json:"id"`

@@ -184,6 +184,11 @@ func load(dir string) (Scenario, error) {
 			return s, fmt.Errorf("%q is no cause", cause)
 		}
 	}
+	for _, kind := range []answer.SymptomKind{s.Want.Symptom, cmp.Or(s.Want.Or, s.Want.Symptom)} {
+		if !slices.Contains(answer.SymptomKinds, kind) {
+			return s, fmt.Errorf("%q is no symptom", kind)
+		}
+	}
 	for name, script := range map[string]*string{"trigger.sh": &s.Trigger, "recover.sh": &s.Recover} {
 		path, err := filepath.Abs(filepath.Join(dir, name))
 		if err != nil {
