@@ -87,6 +87,21 @@ var ofMany = []meaning{
 		changing("add the library's package to the image, or build it on the same distribution as the program; an extension that is not needed can leave the configuration"),
 	},
 	{
+		words.BadCookie,
+		"Erlang's cookie, the secret by which its nodes know each other, is empty or too short, so its runtime does not start",
+		changing("give it a cookie of 20 letters or more: RABBITMQ_ERLANG_COOKIE, or the Secret or file that .erlang.cookie is made of, and start with an empty volume where the bad one was written to it"),
+	},
+	{
+		words.RelayDenied,
+		"the mail server takes mail for others only from those whom it knows, and who asks is none of them",
+		configuring("let the pods' addresses send (Postfix: mynetworks in main.cf, or postconf -e, and see smtpd_relay_restrictions; Exim: relay_from_hosts), or have who sends log in"),
+	},
+	{
+		words.Shadowed,
+		"a file or folder of the program's own has the name of the package, and Python takes it in place of that",
+		shadowed,
+	},
+	{
 		words.ModuleMissing,
 		"a part of the program is missing in the image, or is made for another version of its runtime",
 		missingModule,

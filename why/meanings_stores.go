@@ -90,7 +90,7 @@ var ofStores = []meaning{
 	{
 		words.TooBig,
 		"it sends more at once than the other end takes",
-		changing("send less at once, or raise the limit where it is (nginx: client_max_body_size; ingress-nginx: annotation nginx.ingress.kubernetes.io/proxy-body-size; MySQL: max_allowed_packet; Kafka: message.max.bytes)"),
+		changing("send less at once, or raise the limit where it is (nginx: client_max_body_size; ingress-nginx: annotation nginx.ingress.kubernetes.io/proxy-body-size; MySQL: max_allowed_packet; Kafka: message.max.bytes; RabbitMQ: max_message_size; NATS: max_payload; beanstalkd: -z, 65535 bytes a job unless it is set; memcached: -I)"),
 	},
 	{
 		words.CannotFork,

@@ -29,6 +29,21 @@ func missingModule(h *inquiry, container, said string) answer.Fix {
 	return h.specFix(fmt.Sprintf("start container %s where module %s is (workingDir, or --chdir, --app-dir or PYTHONPATH), or name it in place of %s as it is there (FOLDER.%s); see also that its volume is mounted there", container, name, fields[i], fields[i]))
 }
 
+// shadowedName fits the name of a package that a file of the program's own has, too.
+var shadowedName = regexp.MustCompile(`'(\w+)' is not a package|\bconsider renaming '([^']+)'`)
+
+// shadowed is what to do about such a file.
+func shadowed(h *inquiry, _, said string) answer.Fix {
+	name := "it"
+	if m := shadowedName.FindStringSubmatch(said); m != nil {
+		name = m[1] + m[2]
+		if m[1] != "" {
+			name += ".py"
+		}
+	}
+	return h.specFix(fmt.Sprintf("rename %s, which is the program's own, or take its folder out of PYTHONPATH and workingDir, which go before the installed packages", name))
+}
+
 // noDatabase names where the one who was asked has its list, where that is a pooler.
 func noDatabase(h *inquiry, container, said string) answer.Fix {
 	text := "create it there, or correct the name that the program is given"

@@ -363,7 +363,10 @@ func portTakenSaid(e ending) *finding {
 	if socket := words.Socket(said); socket != "" {
 		return e.socketTaken(said, with, socket)
 	}
-	where := "another process of the container"
+	where, own := "another process of the container", "have each of them listen on a port of its own"
+	if e.h.soleContainer() && e.spec != nil && len(e.spec.Command)+len(e.spec.Args) > 0 && e.exit.ExitCode != 0 {
+		own = "see what else the container's command starts before it and leaves running (in the background, or as a daemon), end that first, or have it listen on a port of its own"
+	}
 	if e.h.Object != nil && len(e.h.Object.Spec.Containers) > 1 {
 		where = "another container of the pod (they share one network)"
 	}
@@ -378,7 +381,7 @@ func portTakenSaid(e ending) *finding {
 	return &finding{
 		cause: answer.AppExitError, weight: strong, chain: e.chain(),
 		text:  fmt.Sprintf("Container %s ended%s %s because the port that it wants is taken, by %s: %s.", e.run.Container, e.after(), with, where, gist(said)),
-		fixes: append(append(fixes, e.h.specFix("have each of them listen on a port of its own"), e.h.inspect("see who listens", e.h.exec(e.run.Container, "netstat -ltnp"))), e.h.logsFix(e.run)...),
+		fixes: append(append(fixes, e.h.specFix(own), e.h.inspect("see who listens", e.h.exec(e.run.Container, "netstat -ltnp"))), e.h.logsFix(e.run)...),
 	}
 }
 

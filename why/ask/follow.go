@@ -389,7 +389,9 @@ func (f *follower) at(ctx context.Context, p place, service *v1.Service, pod *v1
 			w.hops = through(own, more)
 			return w
 		}
-		own.Cause, own.Text = unseen(p, met, &a)
+		if !f.goesOn(ctx, pod, &a, &own) {
+			own.Cause, own.Text = unseen(p, met, &a)
+		}
 		if own.Cause == "" || own.Cause == answer.AppHang {
 			if more := f.undone(ctx, p, service, left-1); len(more) > 0 {
 				own.Text = cluster.LooksWellBut(&a)

@@ -49,6 +49,8 @@ func unseen(p place, met bool, a *answer.Answer) (answer.Cause, string) {
 		return cause, failed
 	case hands && waits && cluster.SaysAnothers(a):
 		return answer.DependencyDown, text
+	case hands && met && cluster.SaysAnothers(a):
+		return cluster.GivesUp(a)
 	}
 	return "", ""
 }

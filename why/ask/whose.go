@@ -94,10 +94,31 @@ func (f *follower) call(ctx context.Context, pod *v1.Pod, a *answer.Answer, i in
 // Service is likely to have given it out.
 func (f *follower) oldAddress(ctx context.Context, pod *v1.Pod, a *answer.Answer, i int) bool {
 	v := &a.Verdicts[i]
+	r, likely, pods := f.givenOut(ctx, pod, a, func(r answer.Reach) bool { return r.How == answer.ReachSaid && strings.Contains(v.Text, r.Place) })
+	if likely == nil {
+		return false
+	}
+	cluster.OldAddress(v, pod, r.Place, strings.TrimSuffix(likely.Text, " names it"), likely.service, pods)
+	return true
+}
+
+// goesOn is the same of a pod on the way that looks well: it completes the hop to it.
+func (f *follower) goesOn(ctx context.Context, pod *v1.Pod, a *answer.Answer, own *answer.Hop) bool {
+	r, likely, pods := f.givenOut(ctx, pod, a, func(r answer.Reach) bool { return r.How == answer.ReachSaid || r.How == answer.ReachDialing })
+	if likely == nil {
+		return false
+	}
+	cluster.AsksOldAddress(own, pod, a, r.Place, strings.TrimSuffix(likely.Text, " names it"), likely.service, pods)
+	return true
+}
+
+// givenOut is the first of some addresses that a pod asks, and that nobody has any more, which one Service alone is
+// likely to have given out; where the pod's configuration names that, and the pods behind it now.
+func (f *follower) givenOut(ctx context.Context, pod *v1.Pod, a *answer.Answer, fits func(answer.Reach) bool) (reach answer.Reach, likely *place, selected []v1.Pod) {
 	for _, r := range a.Reaches {
 		host, port := split(r.Place)
 		ip, err := netip.ParseAddr(host)
-		if err != nil || f.options.Within || r.How != answer.ReachSaid || !strings.Contains(v.Text, r.Place) {
+		if err != nil || f.options.Within || !fits(r) {
 			continue
 		}
 		if service, target := f.resolve(ctx, pod.Namespace, host); service != nil || target != nil || ip.IsLoopback() {
@@ -105,21 +126,22 @@ func (f *follower) oldAddress(ctx context.Context, pod *v1.Pod, a *answer.Answer
 		}
 		pods, err := f.client.CoreV1().Pods(pod.Namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
-			return false
+			return r, nil, nil
 		}
-		var likely []place
+		likely, selected = nil, nil
+		several := false
 		for _, p := range f.configured(ctx, pod) {
-			if cluster.Replaced(port, p.service, cluster.Selected(p.service, pods.Items), func(other string) bool { return near(ip, other) }) {
-				likely = append(likely, p)
+			behind := cluster.Selected(p.service, pods.Items)
+			if cluster.Replaced(port, p.service, behind, func(other string) bool { return near(ip, other) }) {
+				several = several || likely != nil
+				likely, selected = &p, behind
 			}
 		}
-		if len(likely) == 1 {
-			s := likely[0].service
-			cluster.OldAddress(v, pod, r.Place, strings.TrimSuffix(likely[0].Text, " names it"), s, cluster.Selected(s, pods.Items))
-			return true
+		if likely != nil && !several {
+			return r, likely, selected
 		}
 	}
-	return false
+	return answer.Reach{}, nil, nil
 }
 
 // nameless tells of a name that a verdict speaks of, that DNS does not have and that is no Service's.

@@ -36,18 +36,11 @@ func Replaced(port int32, service *v1.Service, pods []v1.Pod, near func(ip strin
 // OldAddress gives a verdict of one that reaches nobody at an address the cause that nobody has
 // that any more: where is what of its configuration names the Service that leads elsewhere now.
 func OldAddress(v *answer.Verdict, asker *v1.Pod, place, where string, service *v1.Service, pods []v1.Pod) {
-	var now []string
-	for i := range pods {
-		now = append(now, fmt.Sprintf("%s (%s)", pods[i].Name, pods[i].Status.PodIP))
-	}
-	name := service.Namespace + "/" + service.Name
 	who := "Container " + v.Container
 	if v.Container == "" {
 		who = "The pod"
 	}
-	parts := answer.Parts{Subject: v.Parts.Subject}
-	parts.What = fmt.Sprintf("%s asks %s, an address that no pod and no Service has any more. Service %s, which %s names, has none of its own and leads to %s, which is well: it goes on with an address that it looked up before.",
-		who, place, name, where, prose.Brief(strings.Join(now, ", "), kept))
+	parts := answer.Parts{Subject: v.Parts.Subject, What: who + " " + asksOld(place, where, service, pods)}
 	parts.Then = []string{prose.Upper(strings.TrimSuffix(v.Parts.String(), ".")) + "."}
 	was := answer.Note{Cause: v.Cause, Text: v.Text}
 	for _, l := range v.Chain {
@@ -56,12 +49,37 @@ func OldAddress(v *answer.Verdict, asker *v1.Pod, place, where string, service *
 	v.Contributing = append(v.Contributing, was)
 	v.Cause, v.Certainty, v.Rule, v.SteadySince = answer.AppUnhealthy, answer.Inferred, "old-address", time.Time{}
 	v.Missing, v.Possible = "", nil
-	v.Fixes = []answer.Fix{
+	v.Fixes = lookUpAgain(asker, service)
+	v.Say(parts)
+}
+
+// AsksOldAddress completes the hop to a pod that looks well and reaches nobody at an address that a Service's pod
+// had before.
+func AsksOldAddress(own *answer.Hop, asker *v1.Pod, a *answer.Answer, place, where string, service *v1.Service, pods []v1.Pod) {
+	own.Cause, own.Fixes = answer.AppUnhealthy, lookUpAgain(asker, service)
+	own.Text = "It looks well, and " + asksOld(place, where, service, pods)
+	if i := slices.IndexFunc(a.Complaints, func(c answer.Complaint) bool { return !c.Before }); i >= 0 {
+		own.Text += " " + itsLog(a.Complaints[i])
+	}
+}
+
+// asksOld words that one asks at an address that nobody has any more.
+func asksOld(place, where string, service *v1.Service, pods []v1.Pod) string {
+	var now []string
+	for i := range pods {
+		now = append(now, fmt.Sprintf("%s (%s)", pods[i].Name, pods[i].Status.PodIP))
+	}
+	return fmt.Sprintf("asks %s, an address that no pod and no Service has any more. Service %s/%s, which %s names, has none of its own (it is headless) and leads to %s, which is well: it goes on with an address that it looked up before.",
+		place, service.Namespace, service.Name, where, prose.Brief(strings.Join(now, ", "), kept))
+}
+
+// lookUpAgain is what to do about one that goes on with an old address.
+func lookUpAgain(asker *v1.Pod, service *v1.Service) []answer.Fix {
+	return []answer.Fix{
 		kubectl.Inspect("see the addresses that the name has now", kubectl.Command(service.Namespace, "get endpointslices -l kubernetes.io/service-name=%s", service.Name)),
 		{Text: "start it again, so that it looks the name up", Risk: answer.Restarts, Command: again(asker)},
-		{Text: fmt.Sprintf("have it look names up as it asks, or make Service %s anew with an address of its own (without clusterIP: None)", service.Name), Risk: answer.Restarts},
+		{Text: fmt.Sprintf("have it look names up as it asks (HAProxy: resolvers, nginx: resolver), or make Service %s anew with an address of its own (without clusterIP: None)", service.Name), Risk: answer.Restarts},
 	}
-	v.Say(parts)
 }
 
 // again starts what a pod comes from again, or the pod where it comes from nothing.

@@ -161,6 +161,16 @@ func LooksWellBut(a *answer.Answer) string {
 	return "It looks well. " + itsLog(a.Complaints[i])
 }
 
+// GivesUp is what is wrong with a pod that looks well and whose log tells that another fails it of whom nothing else
+// is known: where it reaches that one, and its own check of it is what fails, the fault is with that.
+func GivesUp(a *answer.Answer) (answer.Cause, string) {
+	text := LooksWellBut(a)
+	if !words.OwnCheck.In(text) {
+		return answer.DependencyDown, text
+	}
+	return answer.AppUnhealthy, text + " So it reaches who is behind it, and takes them for down because they answer its own health check otherwise than that wants."
+}
+
 // LooksWell says whether the API shows nothing amiss of a pod: it is ready, or done.
 func LooksWell(pod *v1.Pod) bool {
 	if pod.Status.Phase == v1.PodSucceeded {

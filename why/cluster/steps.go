@@ -48,6 +48,11 @@ func Steps(pod *v1.Pod, a *answer.Answer, cause answer.Cause, told string) []ans
 		return append([]answer.Fix{threads}, afresh(pod)...)
 	case cause == answer.AppHang:
 		return append([]answer.Fix{exec("see what each of its threads waits for", kubectl.Threads)}, afresh(pod)...)
+	case words.OwnCheck.In(told):
+		return []answer.Fix{
+			{Text: "have its health check ask as those behind it want to be asked: the path, the port, TLS (HAProxy: option httpchk, check-ssl or check-sni, http-check expect), and a login where they want one", Risk: answer.Restarts},
+			logs(container.Name),
+		}
 	case said >= 0 && words.Credentials.In(a.Complaints[said].Text):
 		return []answer.Fix{
 			kubectl.Inspect("compare the user and password that who asks it is given (a Secret's value, and its line end) with those that it has", kubectl.Command(pod.Namespace, "get secrets")),

@@ -46,6 +46,11 @@ var topics = []topic{
 		does:   "change how many it serves at once, if that is too few",
 	},
 	{
+		said: []*words.Phrase{words.OwnCheck},
+		fits: regexp.MustCompile(`(?i)^\s*(?:option\s+(?:\w+-check|httpchk|ssl-hello-chk)|(?:http|tcp)-check|health_check|health_(?:uri|port|status))\b`),
+		does: "correct how it checks those behind it",
+	},
+	{
 		said: []*words.Phrase{words.Credentials},
 		fits: regexp.MustCompile(`(?i)\b(?:auth_file|auth_query|auth_user|password_file|aclfile|requirepass|masterauth|masteruser|allow_anonymous|basic_auth|auth_basic_user_file|AuthUserFile|userlist)\b|^\[users\]|^user\s`),
 		does: "see whom it lets in, and with which password",

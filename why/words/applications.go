@@ -157,6 +157,17 @@ var (
 		"Cookie file /var/lib/rabbitmq/.erlang.cookie must be accessible by owner only", `FATAL:  data directory "/data/pg" has invalid permissions`, `FATAL:  private key file "/tls/tls.key" has group or world access`,
 		"Permissions 0644 for '/keys/id_rsa' are too open.", "WARNING: UNPROTECTED PRIVATE KEY FILE!", "World-writable config file '/etc/mysql/my.cnf' is ignored: is world-writable", "bad permissions: ignore key: /keys/id_rsa",
 		"Authentication refused: bad ownership or modes for directory /home/feed/.ssh", "DETAIL:  Permissions should be u=rwx (0700) or u=rwx,g=rx (0750).")
+	// BadCookie is said by Erlang of a cookie that it does not take.
+	BadCookie = fits("Erlang/OTP 27, auth.erl", `(?i)\b(?:too short cookie string|bad characters in cookie)\b`, `Kernel pid terminated: Too short cookie string`, "Bad characters in cookie")
+	// RelayDenied is said by a mail server that takes no mail for others from where it comes.
+	RelayDenied = fits("Postfix 3.7, Exim 4.96, Sendmail 8.17", `(?i)\brelay(?:ing)? (?:access )?(?:denied|not permitted)\b`,
+		"NOQUEUE: reject: RCPT from unknown[10.42.0.9]: 554 5.7.1 <a@example.org>: Relay access denied", "550 relay not permitted", "550 5.7.1 <a@example.org>... Relaying denied")
+	// OwnCheck is said by a proxy whose own check of those behind it reaches them, and gets another answer than it wants.
+	OwnCheck = fits("HAProxy 2.6, src/check.c", `\bLayer[67] (?:invalid response|wrong status)\b`,
+		"Server api/api0 is DOWN, reason: Layer7 invalid response, info: \"\\x15\\x03\\x03\", check duration: 2ms.", "Server web/web1 is DOWN, reason: Layer7 wrong status, code: 401, check duration: 1ms.")
+	// Shadowed is said by Python where a file of the program has the name of a package that it imports.
+	Shadowed = fits("CPython 3.11 to 3.14, Lib/importlib/_bootstrap.py and Objects/moduleobject.c", `(?i)\bno module named '(\w+)\.[\w.]+'; '(\w+)' is not a package\b|\bconsider renaming '\S+' since it has the same name as\b`,
+		"ModuleNotFoundError: No module named 'gunicorn.app'; 'gunicorn' is not a package", "AttributeError: module 'random' has no attribute 'choice' (consider renaming '/srv/random.py' since it has the same name as the standard library module named 'random' and prevents importing that standard library module)")
 	// onLoopback is said by a server that takes connections of its own pod only, with the port.
 	onLoopback = fits("Flask 3 (Werkzeug), Uvicorn 0.38, gunicorn 23, Puma 7, Kestrel of .NET 10, Vite 7, Go programs",
 		`(?i)(?:running on|listening (?:at|on)|local|started on|serving on|bound to):?\s+(?:https?://|tcp://)?(?:127\.0\.0\.1|localhost|\[::1\]):(\d{2,5})\b`,

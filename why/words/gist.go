@@ -52,6 +52,9 @@ var proxied = regexp.MustCompile(`, (client|server|request|host|referrer): (\"[^
 // escaped fits a stack whose ends of lines were escaped, as Apache logs what PHP says.
 var escaped = regexp.MustCompile(`\\n(Stack trace:|#0 |\s+at |\\tat ).*$`)
 
+// ofErlang fits the line with which Erlang's runtime ends, and the sentence in its term that says why.
+var ofErlang = regexp.MustCompile(`^(Kernel pid terminated|Runtime terminating during boot|init terminating in do_boot) \(.*?"([A-Z][^"/]* [^"/]*)".*$`)
+
 // said, reasons and stacks are the members of a line in JSON or logfmt that say what happened,
 // why, and where; the first that there is counts.
 var (
@@ -73,6 +76,7 @@ func Gist(line string) string {
 		}
 	}
 	line = escaped.ReplaceAllString(proxied.ReplaceAllString(hashed(line), ""), "")
+	line = ofErlang.ReplaceAllString(line, "$1: $2")
 	for range 4 {
 		for _, l := range leveled {
 			line = l.form.ReplaceAllString(line, l.to)

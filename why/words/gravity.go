@@ -88,7 +88,7 @@ var row = regexp.MustCompile(`^\|( [^|]*\|){2,}$`)
 
 // upshot fits what a runtime says of its end where that is but what came of something that
 // was said before: Erlang's, of its supervisors.
-var upshot = regexp.MustCompile(`(?i)\bkernel pid terminated\b|\binit terminating in do_boot\b|\bboot failed$|\bapplication:? \S+ exited with reason:|^crash dump is being written to:|^runtime terminating during boot\b|^compilation failed in require\b|^begin failed--compilation aborted\b`)
+var upshot = regexp.MustCompile(`(?i)\bkernel pid terminated\b(?:[^:]|$)|\binit terminating in do_boot\b(?:[^:]|$)|\bboot failed$|\bapplication:? \S+ exited with reason:|^crash dump is being written to:|^runtime terminating during boot\b(?:[^:]|$)|^compilation failed in require\b|^begin failed--compilation aborted\b`)
 
 // noJVM fits what the JVM's launcher says after it has said why.
 var noJVM = regexp.MustCompile(`^Error: (?:Could not create the Java Virtual Machine|A fatal exception has occurred)`)
@@ -341,7 +341,7 @@ func putsAway(gist string, mildly bool) bool {
 }
 
 // faulty are phrases that tell of a fault, at whatever level.
-var faulty = []*Phrase{Credentials, CertificateExpired, CertificateUnknown, NoSpace, Locked, QuotaReached, PoolTaken, LeftBehind, TakesNoWrites, SettingMissing, ServiceLink, ModuleMissing, Libraries, TakenOver, OthersMay, BadConfig, HostHeader, SmallBuffer}
+var faulty = []*Phrase{Credentials, CertificateExpired, CertificateUnknown, NoSpace, Locked, QuotaReached, PoolTaken, LeftBehind, TakesNoWrites, SettingMissing, ServiceLink, ModuleMissing, Libraries, TakenOver, OthersMay, BadConfig, HostHeader, SmallBuffer, BadCookie, RelayDenied}
 
 // tellsOfFault says whether a line that is called nothing tells of something that fails.
 func tellsOfFault(gist string) bool { return tellsOfAnother(gist) || Any(gist, faulty...) }

@@ -67,10 +67,10 @@ var (
 	QueryTooLong = fits("PostgreSQL 17, postgres.c; MySQL 9, ER_QUERY_TIMEOUT; MongoDB 8, MaxTimeMSExpired",
 		`(?i)\bcanceling statement due to statement timeout\b|\bmaximum statement execution time exceeded\b|\bMaxTimeMSExpired\b`,
 		"ERROR:  canceling statement due to statement timeout", "Query execution was interrupted, maximum statement execution time exceeded", "MongoServerError: operation exceeded time limit: MaxTimeMSExpired")
-	TooBig = fits("MySQL 9, ER_NET_PACKET_TOO_LARGE; nginx 1.28; Kafka 4; grpc-go 1; Express 5, body-parser; RFC 9110 (413)",
-		`(?i)\bmax_allowed_packet\b|\brequest entity too large\b|\bclient intended to send too large body\b|\brecordtoolargeexception\b|\breceived message larger than max\b|\bpayload ?too ?large(error)?\b|\bMSG_SIZE_TOO_LARGE\b`,
+	TooBig = fits("MySQL 9, ER_NET_PACKET_TOO_LARGE; nginx 1.28; Kafka 4; grpc-go 1; Express 5, body-parser; RFC 9110 (413); beanstalkd 1.13, NATS 2.11, RabbitMQ 4, memcached 1.6",
+		`(?i)\bmax_allowed_packet\b|\brequest entity too large\b|\bclient intended to send too large body\b|\brecordtoolargeexception\b|\breceived message larger than max\b|\bpayload ?too ?large(error)?\b|\bMSG_SIZE_TOO_LARGE\b|\bJOB_TOO_BIG\b|\bmaximum payload (?:violation|exceeded)\b|\bmessage size \d+ (?:is )?larger than\b|\bobject too large for cache\b`,
 		"ERROR 1153 (08S01): Got a packet bigger than 'max_allowed_packet' bytes", "PayloadTooLargeError: request entity too large", "[error] 7#7: *1 client intended to send too large body: 10485761 bytes", "org.apache.kafka.common.errors.RecordTooLargeException: The message is 1048600 bytes",
-		"rpc error: code = ResourceExhausted desc = grpc: received message larger than max (5242880 vs. 4194304)")
+		"rpc error: code = ResourceExhausted desc = grpc: received message larger than max (5242880 vs. 4194304)", "put: JOB_TOO_BIG", "nats: 'Maximum Payload Violation'", "PRECONDITION_FAILED - message size 200000 is larger than configured max size 134217", "SERVER_ERROR object too large for cache")
 	// CannotSave is said by Redis, which takes no writes while it cannot save its data, CannotFork where
 	// the node gives it no memory for that.
 	CannotSave = fits("Redis 8, server.c, shared.bgsaveerr, and rdb.c; Valkey 9", `\bMISCONF\b|(?i)\bfailed opening the (temp )?rdb file`,

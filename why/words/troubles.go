@@ -8,10 +8,10 @@ var (
 		"Error: Unable to open pwfile \"/mosquitto/secret/pwfile\".")
 	// ServiceLink is said by one that has for a number what Kubernetes says of a Service in a variable.
 	ServiceLink = fits("programs that read NAME_PORT from their environment; kubelet, of Services (enableServiceLinks)",
-		`(?i)(\binvalid (literal|port|value|integer|number|format|argument)\b|\binput string\b|\bpars(e|ing)\b|\bconvert\b|\bnot an? (int|integer|number|valid port)\b|\blisten\b|\beacces\b|\bport should be\b|\bunmarshal\b|\bdecod(e|ing)\b).{0,60}\btcp://(10|172|192|100)\.\d+\.\d+\.\d+:\d+|\bcannot unmarshal !!str .tcp://\S{0,24} into \w|\bstrconv\.\w+: parsing \"tcp://|\b(invalid|bad|illegal) port:? \"?tcp://|\bcannot parse \S+ as u?int\w*: .{0,30}\"tcp://`,
+		`(?i)(\binvalid (literal|port|value|integer|number|format|argument)\b|\binput string\b|\bpars(e|ing)\b|\bconvert\b|\bnot an? (int|integer|number|valid port)\b|\blisten\b|\beacces\b|\bport should be\b|\bunmarshal\b|\bdecod(e|ing)\b).{0,60}\btcp://(10|172|192|100)\.\d+\.\d+\.\d+:\d+|\bcannot unmarshal !!str .tcp://\S{0,24} into \w|\bstrconv\.\w+: parsing \"tcp://|\b(invalid|bad|illegal) port:? \"?tcp://|\bcannot parse \S+ as u?int\w*: .{0,30}\"tcp://|'tcp' is not a valid port\b`,
 		`strconv.Atoi: parsing "tcp://10.43.0.9:6379": invalid syntax`, "ValueError: invalid literal for int() with base 10: 'tcp://10.43.0.9:6379'", `java.lang.NumberFormatException: For input string: "tcp://10.43.0.9:8080"`,
 		"Error: listen EACCES: permission denied tcp://10.43.0.9:8080", "RangeError [ERR_SOCKET_BAD_PORT]: options.port should be >= 0 and < 65536. Received type string ('tcp://10.43.0.9:6379').",
-		"yaml: unmarshal errors: line 3: cannot unmarshal !!str `tcp://1...` into int", "line 1: cannot unmarshal !!str `tcp://1...` into configuration.Parameters", "invalid port tcp://10.43.0.9:6379", `bad port "tcp://[fd00::9]:6379"`)
+		"yaml: unmarshal errors: line 3: cannot unmarshal !!str `tcp://1...` into int", "line 1: cannot unmarshal !!str `tcp://1...` into configuration.Parameters", "invalid port tcp://10.43.0.9:6379", `bad port "tcp://[fd00::9]:6379"`, "Error: 'tcp' is not a valid port number.")
 	// NotAllowed is said by a client of the API server: its service account's namespace and name, what
 	// it wanted to do with which resource of which group, and in which namespace.
 	NotAllowed = fits("k8s.io/apiserver, plugin/pkg/authorizer/rbac and pkg/endpoints/handlers/responsewriters",
@@ -70,9 +70,9 @@ var (
 	OnlyASCII = fits("CPython 3.14, Ruby 3.4, OpenJDK 25, Perl 5",
 		`(?i)\binvalid byte sequence in US-ASCII\b|'ascii' codec can't (en|de)code\b|\bmalformed input or input contains unmappable characters\b|\bfrom ASCII-8BIT to UTF-8\b|\bunmappable character .{0,40}for encoding (US-)?ASCII\b`,
 		"ArgumentError: invalid byte sequence in US-ASCII", "UnicodeEncodeError: 'ascii' codec can't encode character '\\xe4' in position 1: ordinal not in range(128)", "java.nio.file.InvalidPathException: Malformed input or input contains unmappable characters: /data/M?nchen")
-	NoUser = fits("CPython 3.14 pwd, OpenSSH 9, Go 1.26 os/user, Hadoop 3, glibc 2.42",
-		`(?i)\buid not found\b|\bno user exists for uid\b|\bcannot find name for (user|group) id\b|\blookup userid \d+|\bunknown userid \d+|\bunable to look up current user\b|\blocal user with id \d+ does not exist\b|\binvalid null input: name\b|\bgetpwnam\("[^"]+"\) failed|\bcan't find user '`,
-		"KeyError: 'getpwuid(): uid not found: 1000'", "No user exists for uid 1000", "user: unknown userid 1000", "org.apache.hadoop.security.KerberosAuthException: failure to login: invalid null input: name", `nginx: [emerg] getpwnam("www-data") failed in /etc/nginx/nginx.conf:1`)
+	NoUser = fits("CPython 3.14 pwd, OpenSSH 9, Go 1.26 os/user, Hadoop 3, glibc 2.42, PostgreSQL 17",
+		`(?i)\buid not found\b|\bno user exists for uid\b|\bcannot find name for (user|group) id\b|\blookup userid \d+|\bunknown userid \d+|\bunable to look up current user\b|\blocal user with id \d+ does not exist\b|\binvalid null input: name\b|\bgetpwnam\("[^"]+"\) failed|\bcan't find user '|\bcould not look up effective user id \d+: user does not exist`,
+		"KeyError: 'getpwuid(): uid not found: 1000'", "No user exists for uid 1000", "user: unknown userid 1000", "org.apache.hadoop.security.KerberosAuthException: failure to login: invalid null input: name", `nginx: [emerg] getpwnam("www-data") failed in /etc/nginx/nginx.conf:1`, "initdb: could not look up effective user ID 1000680000: user does not exist")
 	OldProcessor = fits("glibc 2.42, elf/dl-load.c and cpu_features; MongoDB 8; NumPy 2",
 		`(?i)\bcpu does not support x86-64-v\d|\bcpu isa level is lower than required\b|\brequires a cpu with avx\b|\bcpu (lacks|does not (have|support)) (avx|sse)\w*|\brequires.{0,20} (avx2?|sse4\w*) (instructions?|support)`,
 		"Fatal glibc error: CPU does not support x86-64-v2", "WARNING: MongoDB 5.0+ requires a CPU with AVX support, and your current system does not appear to have that!", "error while loading shared libraries: libc.so.6: CPU ISA level is lower than required")
