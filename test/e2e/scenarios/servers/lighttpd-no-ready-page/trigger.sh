@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+said "server started"
+sleep 10

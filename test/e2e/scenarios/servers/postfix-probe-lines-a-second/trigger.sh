@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+said "daemon started"
+sleep 14
