@@ -84,7 +84,7 @@ func (h *inquiry) fileFixes(file string, mount v1.VolumeMount, volume *v1.Volume
 		return []answer.Fix{h.specFix(fmt.Sprintf(kubectl.LetUser+"read %s, which is of %s %s: give volume %s a defaultMode for that (0444, or 0440 with the pod's fsGroup)", file, kind, name, volume.Name))}
 	case words.Refused.In(said):
 		return []answer.Fix{h.specFix(fmt.Sprintf("give its user volume %s, in which %s is (the pod's fsGroup, or chown once in an init container)", volume.Name, file))}
-	case kind == "" && words.NoFile.In(said) && mount.SubPath == "" && (volume.EmptyDir != nil || volume.PersistentVolumeClaim != nil):
+	case kind == "" && words.NoFile.In(said) && (volume.EmptyDir != nil || volume.PersistentVolumeClaim != nil):
 		return []answer.Fix{h.specFix(fmt.Sprintf("see that volume %s has %s before it starts (an init container that writes it there, or copies what the image has at %s, which the volume hides), or mount it elsewhere", volume.Name, file, mount.MountPath))}
 	case kind == "":
 		return nil

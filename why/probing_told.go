@@ -82,7 +82,7 @@ func (p *probing) how() string {
 	ev := p.last.Evidence
 	switch p.mode {
 	case refused:
-		return fmt.Sprintf("the connection to port %d is refused", p.port())
+		return fmt.Sprintf("connection refused at port %d", p.port())
 	case noSidecar:
 		return fmt.Sprintf("the sidecar %s does not answer", mesh.SidecarOf(p.mesh.Mesh))
 	case silent:

@@ -364,6 +364,9 @@ func complaint(f *fact.Fact, look fact.Looked, since time.Time) (answer.Complain
 	if text == "" {
 		return answer.Complaint{}, false
 	}
+	if i := words.LastOf(look.Said, words.IsDown); i >= 0 && another && !earlier && !words.IsDown.In(text) {
+		text = words.Gist(look.Said[i]) + " / " + text // a proxy's: why it hands nothing on
+	}
 	c := answer.Complaint{Container: f.Container, Text: prose.Brief(text, quoted), Another: another, Before: earlier, At: at, Fact: f.ID}
 	if words.NoSpace.In(text) && !another {
 		c.Cause = answer.DiskFull

@@ -70,7 +70,7 @@ func probeBlocked(p *probing) *finding {
 		case len(here) > 0 && here[0].Backlog == 0:
 			f.weight = strong
 			f.chain = append(f.chain, link(at))
-			f.text = fmt.Sprintf("Packets to port %d of the pod are dropped or refused on the way: %s listens there and has no connection waiting, yet %s.", p.port(), here[0].Address, p.how())
+			f.text = fmt.Sprintf("Packets to port %d of the pod are dropped or refused on the way: %s listens there and has no connection waiting. Yet: %s.", p.port(), here[0].Address, p.how())
 		case p.mode == refused:
 			return nil
 		}

@@ -53,6 +53,11 @@ func Steps(pod *v1.Pod, a *answer.Answer, cause answer.Cause, told string) []ans
 			{Text: "have its health check ask as those behind it want to be asked: the path, the port, TLS (HAProxy: option httpchk, check-ssl or check-sni, http-check expect), and a login where they want one", Risk: answer.Restarts},
 			logs(container.Name),
 		}
+	case words.Any(told, words.IsDown, words.NoUpstream):
+		return []answer.Fix{
+			{Text: "see whether the addresses that it knows are those of the pods behind it now: many proxies look a name up once, when they start (start it again; HAProxy: resolvers, nginx: resolver), and whether its own health check asks what they answer", Risk: answer.Inspect, Command: kubectl.Command(pod.Namespace, "get endpointslices")},
+			logs(container.Name),
+		}
 	case said >= 0 && words.Credentials.In(a.Complaints[said].Text):
 		return []answer.Fix{
 			kubectl.Inspect("compare the user and password that who asks it is given (a Secret's value, and its line end) with those that it has", kubectl.Command(pod.Namespace, "get secrets")),

@@ -79,7 +79,7 @@ var (
 		"ERROR -- : worker=0 PID:7 timeout (61s > 60s), killing", `WARNING: [pool www] child 7, script '/srv/index.php' (request: "GET /index.php") execution timed out (10.5 sec), terminating`)
 	// NoUpstream is said by a gateway whose application is not there.
 	NoUpstream = fits("HAProxy 3, Envoy 1.35, Traefik 3, nginx 1.28, Apache 2.4, Varnish 8",
-		`(?i)no server is available to handle|no healthy upstream|upstream connect error|no available server|bad gateway|gateway time-?out|error reading from remote server|backend fetch failed`,
+		`(?i)no server is available to handle|no healthy upstream|upstream connect error|no available server|has no server available|bad gateway|gateway time-?out|error reading from remote server|backend fetch failed`,
 		"<html><body><h1>503 Service Unavailable</h1>\nNo server is available to handle this request.\n</body></html>", "no healthy upstream", "upstream connect error or disconnect/reset before headers",
 		"no available server", "502 Bad Gateway", "Error 503 Backend fetch failed", "The proxy server received an invalid response: Error reading from remote server")
 	// TurnedAway is said by a client that was answered in a way in which proxies answer, too.
@@ -163,8 +163,10 @@ var (
 	RelayDenied = fits("Postfix 3.7, Exim 4.96, Sendmail 8.17", `(?i)\brelay(?:ing)? (?:access )?(?:denied|not permitted)\b`,
 		"NOQUEUE: reject: RCPT from unknown[10.42.0.9]: 554 5.7.1 <a@example.org>: Relay access denied", "550 relay not permitted", "550 5.7.1 <a@example.org>... Relaying denied")
 	// OwnCheck is said by a proxy whose own check of those behind it reaches them, and gets another answer than it wants.
-	OwnCheck = fits("HAProxy 2.6, src/check.c", `\bLayer[67] (?:invalid response|wrong status)\b`,
-		"Server api/api0 is DOWN, reason: Layer7 invalid response, info: \"\\x15\\x03\\x03\", check duration: 2ms.", "Server web/web1 is DOWN, reason: Layer7 wrong status, code: 401, check duration: 1ms.")
+	OwnCheck = fits("HAProxy 2.6, src/check.c", `\bLayer[67] (?:invalid response|wrong status)\b|\bat step \d+ of tcp-check\b`,
+		"Server api/api0 is DOWN, reason: Layer7 invalid response, info: \"\\x15\\x03\\x03\", check duration: 2ms.", "Server web/web1 is DOWN, reason: Layer7 wrong status, code: 401, check duration: 1ms.", `Server redis/r0 is DOWN, reason: Layer7 timeout, info: " at step 3 of tcp-check (expect string '+PONG')", check duration: 2002ms.`)
+	// IsDown is said by a proxy of one behind it that it takes for down, with why.
+	IsDown = fits("HAProxy 2.6, src/check.c and server.c", `\bServer \S+/\S+ is DOWN, reason: `, "Server api/api0 is DOWN, reason: Layer4 timeout, check duration: 2001ms. 0 active and 0 backup servers left.")
 	// Shadowed is said by Python where a file of the program has the name of a package that it imports.
 	Shadowed = fits("CPython 3.11 to 3.14, Lib/importlib/_bootstrap.py and Objects/moduleobject.c", `(?i)\bno module named '(\w+)\.[\w.]+'; '(\w+)' is not a package\b|\bconsider renaming '\S+' since it has the same name as\b`,
 		"ModuleNotFoundError: No module named 'gunicorn.app'; 'gunicorn' is not a package", "AttributeError: module 'random' has no attribute 'choice' (consider renaming '/srv/random.py' since it has the same name as the standard library module named 'random' and prevents importing that standard library module)")

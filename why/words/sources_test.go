@@ -238,6 +238,7 @@ var fromMemory = map[*Phrase]string{
 	WorkerLate:       "gunicorn, arbiter.py, murder_workers; uWSGI, core/master_checks.c; Puma, lib/puma/cluster.rb; PHP, sapi/fpm/fpm/fpm_request.c",
 	BadCookie:        "Erlang/OTP, lib/kernel/src/auth.erl, read_cookie and check_cookie",
 	RelayDenied:      "Postfix, src/smtpd/smtpd_check.c, permit_auth_destination; Exim, the default configure's acl_check_rcpt; Sendmail, proto.m4, Basic_check_relay",
+	IsDown:           "HAProxy, src/server.c, srv_append_status",
 	OwnCheck:         "HAProxy, src/check.c, check_statuses",
 	Shadowed:         "CPython, Lib/importlib/_bootstrap.py, _find_and_load_unlocked, and Objects/moduleobject.c, _Py_module_getattro_impl",
 	OthersMay:        "Erlang/OTP, lib/kernel/src/auth.erl; PostgreSQL, src/backend/utils/init/miscinit.c, checkDataDir; OpenSSH, authfile.c, sshkey_perm_ok, and misc.c, safe_path",
