@@ -81,6 +81,18 @@ func TestStillStarts(t *testing.T) {
 	}
 }
 
+// A start that is ended in its midst was too slow, as its log says what it had begun.
+func TestEndedWhileItLoads(t *testing.T) {
+	question{
+		pod: web(), symptom: answer.Restarted, cause: answer.AppSlowStart, says: "“loading court areas”",
+		tale: func(s *tale) {
+			s.probe("app", 2, connectionRefused(fact.Liveness))
+			s.in("app", fact.Looked{PID: 100, State: "S", Over: time.Second, Said: []string{"Puma starting in single mode...", "loading court areas"}, SaidAt: []time.Time{s.now.Add(-4 * time.Second), s.now.Add(-4 * time.Second)}})
+			s.probe("app", 1, connectionRefused(fact.Liveness))
+		},
+	}.run(t)
+}
+
 // Work of a start that has begun, as its log says, and of which no end is told.
 func TestBegun(t *testing.T) {
 	question{

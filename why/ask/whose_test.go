@@ -35,6 +35,37 @@ func TestOldAddress(t *testing.T) {
 	}
 }
 
+// So is who asks one that does, and is failed by it; a proxy of which no more is known than that it takes whom it
+// hands on to for down is where the way ends.
+func TestOldAddressBehind(t *testing.T) {
+	w := &town{t: t, answers: map[string]answer.Answer{}}
+	w.pod("web1", 80, answer.NotReady, saysNo(503), answer.Reach{Container: "web", Place: "gate3:80", How: answer.ReachSaid, Text: "http://gate3/prices: HTTP Error 503: Service Unavailable"})
+	w.says("web1", "http://gate3/prices: HTTP Error 503: Service Unavailable", true)
+	w.pod("cart2", 3000, answer.Healthy, answer.Verdict{Cause: answer.None, Text: "Nothing is wrong."})
+	w.services.Items[1].Spec.ClusterIP = v1.ClusterIPNone
+	w.pod("gate3", 80, answer.Healthy, answer.Verdict{Cause: answer.None, Text: "Nothing is wrong."}, answer.Reach{Container: "web", Place: "10.42.0.32:3000", How: answer.ReachDialing})
+	w.configure("server cart cart2:3000 check")
+	w.says("gate3", "Server carts/cart is DOWN, reason: Layer4 timeout, check duration: 2001ms. / backend carts has no server available!", true)
+	v := w.ask("web1")
+	if v.Cause != answer.AppUnhealthy || v.Pod != "shop/gate3" || !strings.Contains(v.Text, "asks 10.42.0.32:3000, an address that no pod and no Service has any more") || !strings.Contains(v.Text, "leads to cart2 (10.42.0.2)") {
+		t.Errorf("%s: %s", v.Cause, v.Text)
+	}
+	a := w.answers["gate3"]
+	a.Reaches = nil
+	w.answers["gate3"] = a
+	w.seenFrom("gate3", "10.42.0.1", 0)
+	if v := w.ask("web1"); v.Cause != answer.DependencyDown || v.Pod != "shop/gate3" || !strings.Contains(v.Text, "carts has no server available") {
+		t.Errorf("%s: %s", v.Cause, v.Text)
+	}
+	a.Complaints = nil
+	w.answers["gate3"] = a
+	w.says("gate3", "Server carts/cart is DOWN, reason: Layer7 wrong status, code: 401, check duration: 1ms.", true)
+	w.seenFrom("gate3", "10.42.0.1", 0)
+	if v := w.ask("web1"); v.Cause != answer.AppUnhealthy || !strings.Contains(v.Text, "takes them for down because they answer its own health check otherwise") {
+		t.Errorf("%s: %s", v.Cause, v.Text)
+	}
+}
+
 // An address is told by the name that it has.
 func TestName(t *testing.T) {
 	w := &town{t: t, answers: map[string]answer.Answer{}}
