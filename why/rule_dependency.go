@@ -67,6 +67,27 @@ func dependency(line string) (n needed, ok bool) {
 // lastNeed is the dependency of which the last lines of a log tell: it is among the
 // last three that are no stack trace, and no other reason follows it.
 func lastNeed(lines []string) (needed, bool) {
+	n, ok := theLastNeed(lines)
+	if n.place == "" && ok {
+		n.place = beganToAsk(lines)
+	}
+	return n, ok
+}
+
+// connecting fits what a program says as it begins to ask another.
+var connecting = regexp.MustCompile(`(?i)\bconnecting to\b`)
+
+// beganToAsk is the place that lines say last that their program connects to: many errors name none.
+func beganToAsk(lines []string) string {
+	for _, line := range slices.Backward(lines) {
+		if connecting.MatchString(line) {
+			return words.Place(line)
+		}
+	}
+	return ""
+}
+
+func theLastNeed(lines []string) (needed, bool) {
 	root := words.Root(lines)
 	if n, ok := dependency(root); ok {
 		return n, true

@@ -222,6 +222,16 @@ func TestAskedAgain(t *testing.T) {
 			worked(s)
 			fail(s, starved, none)
 		}},
+		{name: "none while its workers are at work, and its main process idles", cause: answer.AppOverloaded, tale: func(s *tale) {
+			worked(s)
+			id := s.in("app", noAnswer(fact.Liveness))
+			s.in("app", fact.Sampled{CPUUsage: time.Second, CPUSome: time.Second})
+			s.wait(2 * time.Second)
+			s.in("app", calm)
+			s.see("app", s.attempt("app"), none, id)
+			s.in("app", fact.Sampled{CPUUsage: 3 * time.Second, CPUSome: 5 * time.Second})
+			s.probe("app", 2, noAnswer(fact.Liveness))
+		}},
 		{name: "busy for longer than anybody waits", cause: answer.AppOverloaded, tale: func(s *tale) {
 			busy := calm
 			busy.CPUUsed = time.Second

@@ -24,7 +24,7 @@ func init() {
 		},
 		rule[*probing]{
 			name: "probe-never-answers", causes: []answer.Cause{answer.AppHang},
-			needs:   "a patient request after a timeout, which was not answered at all, and a main process that is not at work",
+			needs:   "a patient request after a timeout, which was not answered at all, and neither a main process that is at work nor others of its container",
 			against: "CPU use, or a main process that could run and gets no CPU; an attempt that was answered meanwhile; that it waits for another's answer",
 			yields:  append([]string{"probe-awaits-another", "probe-blocked", "probe-workers-end", "probe-limit-said", "probe-speaks-otherwise"}, stalling...),
 			judge:   probeNeverAnswers,
@@ -159,8 +159,9 @@ func probeNeverAnswers(p *probing) *finding {
 		f.weight, f.text = weak, "no answer came, not even to a request with more time"
 		return f // it may be busy, or stopped
 	}
-	if share(look) >= busyShare || look.State == "R" {
-		return nil // it wants to run, and where it gets no CPU others do
+	_, _, u := p.usedBetween(p.from.Add(-p.period()), p.until.Add(time.Second))
+	if share(look) >= busyShare || look.State == "R" || u.busy() {
+		return nil // it wants to run, or others of its processes do, and where it gets no CPU others do
 	}
 	f.chain = append(f.chain, link(seen))
 	idle := ""

@@ -25,7 +25,7 @@ func init() {
 		},
 		rule[*probing]{
 			name: "probe-command-itself", causes: []answer.Cause{answer.ProbeCommandFailed},
-			needs:   "a command that never succeeded, and what it put out: that its shell does not know /dev/tcp, that a program which it runs crashed, that its Erlang cookie is another than the server's (or the server's log, where it says so), or that the server is well, and a file that it wants beside",
+			needs:   "a command that never succeeded, and what it put out: that its shell does not know /dev/tcp, that its script is at fault by its shell's words, that a program which it runs crashed, that its Erlang cookie is another than the server's (or the server's log, where it says so), or that the server is well, and a file that it wants beside",
 			against: "a success, ever",
 			seesAll: true,
 			judge:   probeCommandItself,
@@ -71,6 +71,11 @@ func probeCommandItself(p *probing) *finding {
 	case words.NoDevTCP.In(output):
 		f.text = fmt.Sprintf("The command of %s opens a connection by /dev/tcp, which bash knows and the shell that runs it does not, and asks nothing: %s.", p.what(), quote(words.Told(output), kept))
 		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("probe with tcpSocket or httpGet in place of %s.exec, or have bash run the command, where the image has it", probe))}
+	case words.ShellFault.In(output):
+		f.text = fmt.Sprintf("The command of %s fails for itself, by its own script, which says nothing of whether the application is well: %s.", p.what(), quote(words.Told(output), kept))
+		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("correct the script of %s.exec.command, or give it what it reads", probe))}
+		p.h.namedFile(f, p.run.Container, words.Told(output))
+		p.h.meant(f, p.run.Container, words.Told(output))
 	case words.Crashed.In(output):
 		f.text = fmt.Sprintf("A program that the command of %s runs crashed (%s), which says nothing of the application.", p.what(), quote(words.Told(output), kept))
 		f.fixes = []answer.Fix{p.h.inspect("run it by hand", p.h.exec(p.run.Container, p.command())), p.h.specFix(fmt.Sprintf("probe with httpGet, tcpSocket or grpc in place of %s.exec, which need no program in the image", probe))}

@@ -2,6 +2,7 @@ package why
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"whylet.dev/whylet/fact"
@@ -58,7 +59,7 @@ func probeOverloaded(p *probing) *finding {
 		return nil
 	}
 	at, look, ok := p.look()
-	if !ok || share(look) < 0 || len(p.before) == 0 && p.kind != fact.Readiness {
+	if !ok || share(look) < 0 || len(p.before) == 0 && p.kind != fact.Readiness && !p.hasServed() {
 		return nil // before its first success it may be starting
 	}
 	f := &finding{cause: answer.AppOverloaded, weight: strong, chain: p.chain(at)}
@@ -75,6 +76,11 @@ func probeOverloaded(p *probing) *finding {
 	f.text = fmt.Sprintf("Container %s is busy (%s) and does not answer %s within its timeout of %s.", p.run.Container, work, p.what(), prose.Span(p.timeout()))
 	f.fixes = append([]answer.Fix{p.h.inspect("see what it is busy with", p.h.exec(p.run.Container, "top -b -n 1"))}, p.h.probeFixes(p)...)
 	return f
+}
+
+// hasServed says whether any probe of the run succeeded before the attempts at hand: it is up then.
+func (p *probing) hasServed() bool {
+	return slices.ContainsFunc(p.run.Probes, func(f *fact.Fact) bool { return f.When().Before(p.from) && !bad(fact.Of[fact.Probed](f)) })
 }
 
 // probeAnswersLate: answers do come, after the timeout.

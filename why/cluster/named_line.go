@@ -45,7 +45,7 @@ func MayNameLine(v answer.Verdict) bool {
 	if lacksEntry(v) && slices.ContainsFunc(v.Fixes, addsEntry) {
 		return true
 	}
-	return slices.Contains(about, v.Cause) && (v.Cause != answer.DependencyDown || len(v.Hops) == 0) && quoted != ""
+	return slices.Contains(about, v.Cause) && (v.Cause != answer.DependencyDown || len(v.Hops) == 0 || v.Pod != "") && quoted != ""
 }
 
 // ownWords are what a verdict quotes of the program that is to blame, and its last words.

@@ -177,8 +177,11 @@ var (
 		"* Listening on http://127.0.0.1:3000", "Now listening on: http://localhost:5000", "  Local:   http://localhost:5173/", "listening on 127.0.0.1:8080")
 	// NoCommand is said by a shell that finds no program of that name.
 	NoCommand = fits("bash 5.2, dash 0.5, busybox 1.37",
-		`(?m)^(?:[\w./-]*/)?(?:ba|da|a|z)?sh: (?:line \d+: |\d+: )?([\w./+-]+): (?:command )?not found$`,
-		"sh: curl: not found", "bash: line 1: curl: command not found", "/bin/sh: 1: curl: not found")
+		`(?m)^(?:(?:[\w./-]*/)?(?:ba|da|a|z)?sh: (?:line \d+: |\d+: )?|[\w./-]+: (?:line )?\d+: )([\w./+-]+): (?:command )?not found$`,
+		"sh: curl: not found", "bash: line 1: curl: command not found", "/bin/sh: 1: curl: not found", "/scripts/ready.sh: line 3: curl: command not found")
+	// ShellFault is said by a shell of the script that it runs, and of nothing that this asks.
+	ShellFault = fits("bash 5.2, dash 0.5, busybox 1.37", `(?im)^(?:[\w./-]+: )?(?:line )?\d+: (?:.{1,60}: )?(?:unbound variable|parameter (?:not set|null or not set)|bad substitution|syntax error\b.*|integer expression expected|unexpected operator|bad number|too many arguments|unknown operand)$`,
+		"/scripts/ready.sh: line 13: DELAY_APPLIED_FILE: unbound variable", "/ready.sh: 3: NAME: parameter not set", "sh: 1: Syntax error: \"fi\" unexpected", "bash: line 1: [: : integer expression expected", "/ready.sh: line 4: [: too many arguments")
 	// ToolFails is said by a program that fails before it has asked anything: it takes its own
 	// arguments for wrong, cannot be loaded, or its runtime does not start.
 	ToolFails = fits("getopt(3), Go 1.26 flag, pflag 1, argparse of CPython 3.14, curl 8; glibc 2.42, musl 1.2; OpenJDK 25, java.c and debugInit.c; Node 24; dash 0.5, bash 5.2, busybox 1.37",
