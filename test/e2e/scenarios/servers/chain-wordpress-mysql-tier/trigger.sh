@@ -1,0 +1,4 @@
+. "$(dirname "$0")/../../lib.sh"
+ready wordpress-mysql
+ready wordpress
+said "MySQL Connection Error" wordpress; sleep 10

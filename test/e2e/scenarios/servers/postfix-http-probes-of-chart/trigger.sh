@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+said "daemon started"
+again subject; sleep 3
