@@ -127,7 +127,8 @@ type Evidence struct {
 // AskedAgain is one more request, made with patience after a probe attempt had
 // timed out: it tells an application that answers late from one that answers
 // nothing at all. After one that was cut it is made in other protocols, and told only
-// where one of them was answered. It is evidence only and counts for no threshold. The envelope's
+// where one of them was answered; after a command that failed without a word it is run without
+// the filter of its output. It is evidence only and counts for no threshold. The envelope's
 // Because names the attempt; Fact.At is when the request began.
 type AskedAgain struct {
 	Probe ProbeKind `json:"probe"`
@@ -146,6 +147,9 @@ type AskedAgain struct {
 	// Speaks is the protocol whose beginning was answered in kind, where that is another
 	// than the probe's.
 	Speaks Protocol `json:"speaks,omitempty"`
+	// Unfiltered is set where it is the probe's command without the grep that its output goes
+	// through last, which had let nothing through.
+	Unfiltered bool `json:"unfiltered,omitempty"`
 }
 
 // Protocol is what a port speaks.

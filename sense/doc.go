@@ -15,7 +15,8 @@
 //	exits.go         Exits: completes an exit with what the kernel said of it
 //	inspector.go     Inspector: looks into containers in trouble; attention.go, how often
 //	samples.go       what their cgroups count
-//	reprobe.go       Reprobe: one more, patient request after a probe that timed out, or hellos in other protocols
+//	reprobe.go       Reprobe: one more, patient request after a probe that timed out, or hellos in other protocols;
+//	                 unfilter.go, a command without the grep at its end
 //	audit.go         Audit: what the control plane tells of requests about pods
 //	clock_steps.go   ClockSteps: when somebody sets the wall clock
 //	alive.go         Alive: times in which this agent itself did not run

@@ -15,7 +15,8 @@ import (
 // Reprobe makes one more request, with patience, after a probe attempt has timed
 // out: whether the answer comes late or never is what tells an application that
 // is slow from one that hangs, and the probe itself never waits to see it. Where an
-// attempt was cut, it tries what else is spoken there. What is learnt is a fact and
+// attempt was cut, it tries what else is spoken there, and where a command failed without a
+// word, it runs that without the grep that kept them back. What is learnt is a fact and
 // counts for no threshold.
 type Reprobe struct {
 	manned
@@ -65,7 +66,7 @@ func (a *Reprobe) Run(ctx context.Context, known pods.Registry, emit func(fact.F
 func (a *Reprobe) Hear(f fact.Fact) {
 	b, ok := f.Body.(fact.Probed)
 	at := a.Load()
-	if at == nil || !ok || b.Verdict != fact.Failure || b.Evidence == nil || !b.Evidence.Timeout && !cut(b) || b.Evidence.Handler == fact.Exec && !a.Commands {
+	if at == nil || !ok || b.Verdict != fact.Failure || b.Evidence == nil || !b.Evidence.Timeout && !cut(b) && !wordless(b) || b.Evidence.Handler == fact.Exec && !a.Commands {
 		return
 	}
 	key := probe.Key{Pod: f.Pod.UID, Container: f.Container, Kind: b.Probe, Attempt: f.Attempt}
@@ -82,6 +83,16 @@ func (a *Reprobe) Hear(f fact.Fact) {
 		return
 	case b.Evidence.Timeout:
 		ask = a.wait
+	case wordless(b) && t.Spec.Exec != nil:
+		command, ok := unfiltered(t.Spec.Exec.Command)
+		if !ok {
+			return
+		}
+		t.Spec = t.Spec.DeepCopy()
+		t.Spec.Exec.Command = command
+		ask = a.hearOut
+	case wordless(b):
+		return
 	}
 	if !a.begin(key) {
 		return
@@ -115,6 +126,12 @@ func (a *Reprobe) wait(ctx context.Context, t probe.Target, timeout time.Duratio
 	return again, true
 }
 
+// hearOut runs a command that has had its filter taken off, for as long as the probe does.
+func (a *Reprobe) hearOut(ctx context.Context, t probe.Target, timeout time.Duration) (fact.AskedAgain, bool) {
+	said, whole := a.Ask(ctx, t, timeout)
+	return fact.AskedAgain{Patience: timeout, Verdict: said.Verdict, Message: said.Message, Evidence: said.Evidence, Cut: !whole, Unfiltered: true}, true
+}
+
 // greetOrWait says hello first, to where a client of gRPC got a connection and nothing more:
 // its patience would tell nothing about who speaks something else.
 func (a *Reprobe) greetOrWait(ctx context.Context, t probe.Target, timeout time.Duration) (fact.AskedAgain, bool) {
@@ -138,6 +155,12 @@ func cut(b fact.Probed) bool {
 		return false
 	}
 	return e.Errno == "ECONNRESET" || e.Errno == "EPIPE" || strings.HasSuffix(e.Error, "EOF") || strings.Contains(e.Error, "malformed HTTP")
+}
+
+// wordless says whether a command failed and put out nothing.
+func wordless(b fact.Probed) bool {
+	e := b.Evidence
+	return e.Handler == fact.Exec && e.ExitCode != nil && *e.ExitCode != 0 && strings.TrimSpace(e.Output) == ""
 }
 
 // disturbed says whether a request that failed early did so because the container

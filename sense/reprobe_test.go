@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -21,17 +22,22 @@ type asked struct {
 	speaks   fact.Protocol
 	facts    chan fact.Fact
 	known    *pods.Projection
+	command  []string // of the probe
+	ran      chan []string
 }
 
 func newAsked(t *testing.T, timeout int32) (*Reprobe, *asked) {
 	t.Helper()
 	w := &asked{
 		patience: make(chan time.Duration, 10), answer: make(chan fact.Probed, 10), facts: make(chan fact.Fact, 10),
-		known: pods.New(),
+		ran: make(chan []string, 10), known: pods.New(),
 	}
 	w.run(2, 0)
-	ask := func(ctx context.Context, _ probe.Target, patience time.Duration) (fact.Probed, bool) {
+	ask := func(ctx context.Context, t probe.Target, patience time.Duration) (fact.Probed, bool) {
 		w.patience <- patience
+		if t.Spec.Exec != nil {
+			w.ran <- t.Spec.Exec.Command
+		}
 		select {
 		case p := <-w.answer:
 			return p, true
@@ -40,7 +46,11 @@ func newAsked(t *testing.T, timeout int32) (*Reprobe, *asked) {
 		}
 	}
 	target := func(probe.Key) (probe.Target, bool) {
-		return probe.Target{Spec: &v1.Probe{TimeoutSeconds: timeout}}, true
+		spec := &v1.Probe{TimeoutSeconds: timeout}
+		if w.command != nil {
+			spec.Exec = &v1.ExecAction{Command: w.command}
+		}
+		return probe.Target{Spec: spec}, true
 	}
 	a := &Reprobe{Ask: ask, Target: target, Hello: func(context.Context, probe.Target, time.Duration) fact.Protocol { return w.speaks }}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -165,6 +175,38 @@ func TestRunsACommandAgain(t *testing.T) {
 	w.answer <- fact.Probed{Verdict: fact.Success, Evidence: &fact.Evidence{Handler: fact.Exec}}
 	if b := (<-w.facts).Body.(fact.AskedAgain); b.Verdict != fact.Success || b.Cut {
 		t.Errorf("told %+v", b)
+	}
+}
+
+// One that failed without a word is run without the grep that its output goes through, once a minute.
+func TestHearsACommandOut(t *testing.T) {
+	a, w := newAsked(t, 3)
+	one := 1
+	silent := func(output string) fact.Fact {
+		f := timedOut("exec")
+		f.Body = fact.Probed{Probe: fact.Liveness, Verdict: fact.Failure, Evidence: &fact.Evidence{Handler: fact.Exec, ExitCode: &one, Output: output}}
+		return f
+	}
+	w.command = []string{"sh", "-c", "redis-cli ping | grep PONG"}
+	a.Hear(silent("")) // nobody runs commands here
+	a.Commands = true
+	a.Hear(silent("grep: it speaks"))
+	a.Hear(silent("\n"))
+	if got := <-w.ran; !slices.Equal(got, []string{"sh", "-c", "redis-cli ping"}) {
+		t.Errorf("ran %q", got)
+	}
+	w.answer <- fact.Probed{Verdict: fact.Success, Evidence: &fact.Evidence{Handler: fact.Exec, Output: "LOADING"}}
+	if b := (<-w.facts).Body.(fact.AskedAgain); !b.Unfiltered || b.Evidence.Output != "LOADING" || b.Patience != 3*time.Second {
+		t.Errorf("told %+v", b)
+	}
+	if !slices.Equal(w.command, []string{"sh", "-c", "redis-cli ping | grep PONG"}) {
+		t.Errorf("the probe itself is %q now", w.command)
+	}
+	a.Hear(silent(""))
+	select {
+	case got := <-w.ran:
+		t.Errorf("ran %q again within a minute", got)
+	default:
 	}
 }
 

@@ -50,6 +50,21 @@ func (h *inquiry) configuredBy(v *answer.Verdict) {
 	v.Fixes = append(v.Fixes, kubectl.Inspect(fmt.Sprintf("%s container %s: %s", kubectl.Compare, c.Name, prose.Some(all)), command))
 }
 
+// ofItsConfiguration says in brackets which ConfigMap configures a container, where that is one alone and mounted.
+func (h *inquiry) ofItsConfiguration(container string) string {
+	c := h.Spec(container)
+	name := h.onlyConfigMap(container)
+	if c == nil || name == "" {
+		return ""
+	}
+	for _, s := range h.sources(c) {
+		if s.name == name && strings.HasPrefix(s.as, "at ") {
+			return fmt.Sprintf(" (its configuration is ConfigMap %s, %s)", name, s.as)
+		}
+	}
+	return ""
+}
+
 // source is a ConfigMap or Secret from which a container has something, and as what.
 type source struct{ kind, name, as string }
 

@@ -58,6 +58,7 @@
 //	probing_told.go    how a probe and its attempts are worded
 //	rule_probe_log.go  why a probe fails, by what the container says in its log
 //	rule_probe_awaits.go  why a probe fails, by whose answer is waited for
+//	rule_probe_filter.go  why a probe fails, by what the grep at the end of its command kept back
 //	rule_probe_full.go  why a probe fails, by the limits of who should answer
 //	rule_probe_speaks.go  why a probe fails, by what else is spoken there
 //	rule_probe_relay.go  whose answer it is that a probe gets, by its page

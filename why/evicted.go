@@ -2,6 +2,7 @@ package why
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -23,7 +24,11 @@ func (h *inquiry) evictionFinding() finding {
 	f.cause = evictedFor(b.Signal)
 	if !forTheNode(b) {
 		f.text = fmt.Sprintf("The node evicted the pod for its own storage limit: %s", message)
-		f.fixes = []answer.Fix{h.specFix("raise the limit of the volume or of ephemeral-storage, or write less"), h.inspect("see what fills it", h.kubectl("describe pod %s", h.Pod.Name))}
+		which := "the limit of the volume or of ephemeral-storage"
+		if m := ofVolume.FindStringSubmatch(message); m != nil {
+			which = fmt.Sprintf("sizeLimit of volume %s (an emptyDir)", m[1])
+		}
+		f.fixes = []answer.Fix{h.specFix("raise " + which + ", or write less there"), h.inspect("see what fills it", h.kubectl("describe pod %s", h.Pod.Name))}
 		return f
 	}
 	f.text = fmt.Sprintf("%s, and this pod was first in the order of eviction: %s", ranShort(b), message)
@@ -42,6 +47,9 @@ func (h *inquiry) evictionFinding() finding {
 	}
 	return f
 }
+
+// ofVolume fits whose limit kubelet says that was exceeded (pkg/kubelet/eviction).
+var ofVolume = regexp.MustCompile(`EmptyDir volume "([^"]+)"`)
 
 // forTheNode says that the node ran short, and not the pod's own limit out.
 func forTheNode(b fact.Evict) bool {

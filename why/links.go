@@ -13,6 +13,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // Tell words any fact as a link of a chain.
@@ -299,6 +300,11 @@ func describeSample(b fact.Sampled) (string, map[string]any) {
 func describeAgain(b fact.AskedAgain) (string, map[string]any) {
 	text := fmt.Sprintf("asked again with more time: no answer within %s", prose.Span(b.Patience))
 	switch {
+	case b.Unfiltered:
+		text = "its command was run once without the grep at its end, and says nothing"
+		if b.Evidence != nil && strings.TrimSpace(b.Evidence.Output) != "" {
+			text = "its command was run once without the grep at its end, and says: " + prose.Brief(words.Told(b.Evidence.Output), 80)
+		}
 	case b.Speaks != "":
 		text = fmt.Sprintf("asked once in another way: it speaks %s", b.Speaks)
 	case b.Cut:

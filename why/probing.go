@@ -36,6 +36,9 @@ type probing struct {
 	// cameUp says that it was refused before them: from is when it had come up.
 	cameUp bool
 
+	// through is where its command was run without the grep that had let nothing through; nil where it was not.
+	through *fact.Fact
+
 	heard *hearing[*probing]
 }
 
@@ -77,6 +80,7 @@ func newProbing(h *inquiry, run *history.Run, kind fact.ProbeKind, decisive []fa
 	p.mesh = p.meshed()
 	p.leaveOutStart()
 	p.mode, p.last = p.commonMode()
+	p.hearOut()
 	p.findOut()
 	return p
 }

@@ -2,6 +2,8 @@ package why
 
 import (
 	"fmt"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -133,12 +135,20 @@ func commandNotRunnable(e ending) *finding {
 		return nil
 	}
 	what := map[int32]string{126: "found something that it cannot execute", 127: "did not find the command"}[code]
+	said := e.lastWord()
 	f := &finding{
 		cause: answer.AppStartFailed, weight: strong, chain: e.chain(),
-		text:  fmt.Sprintf("Container %s ended at once with exit code %d: its shell %s%s.", e.run.Container, code, what, colon(prose.Brief(e.lastWord(), 100))),
+		text:  fmt.Sprintf("Container %s ended at once with exit code %d: its shell %s%s.", e.run.Container, code, what, colon(prose.Brief(said, 100))),
 		fixes: append(e.h.logsFix(e.run), e.h.specFix("correct command and args, or use an image that has the program")),
 	}
-	if said := e.lastWord(); words.NoInterpreter.In(said) {
+	if i := words.LastOf(e.exit.LastLines, words.NoCommand); i >= 0 {
+		said = e.exit.LastLines[i]
+		name := firstOf(words.NoCommand.Find(said)...)
+		f.text = fmt.Sprintf("Container %s ended at once with exit code %d: its shell did not find %s: %s.", e.run.Container, code, name, quote(said, kept))
+		f.fixes = append([]answer.Fix{e.h.specFix(fmt.Sprintf("use an image that has %s, or take it out of what the container runs", name))}, e.h.logsFix(e.run)...)
+		e.h.namedFile(f, e.run.Container, said)
+	}
+	if words.NoInterpreter.In(said) {
 		f.text = fmt.Sprintf("Container %s ended at once with exit code %d: its script is there, and the interpreter that its first line names is not (or that line ends in CR LF): %s.", e.run.Container, code, quote(said, kept))
 		f.fixes = append(e.h.logsFix(e.run), e.h.specFix("name an interpreter in the script's first line that the image has (#!/bin/sh), save it with Unix line ends, or use an image that has the interpreter"))
 	}
@@ -220,6 +230,28 @@ func (e ending) inItsWords() string {
 	return words.Reason(e.exit.LastLines)
 }
 
+// readsInput fits what a program says that waits for somebody at its terminal, terminals what such programs are
+// called.
+var (
+	readsInput = regexp.MustCompile(`(?i)\b(?:press|hit|type)\b.{0,30}\b(?:enter|return|any key|ctrl[+-]d|quit|exit)\b|\bstdin\b|\bend of (?:input|file)\b|\bEOF\b`)
+	terminals  = []string{"sh", "bash", "ash", "python", "python3", "node", "irb", "ruby", "php", "perl", "jshell"}
+)
+
+// orInput is what else to do about one that ended well because its input was at its end: a container has none,
+// unless its spec says so.
+func (e ending) orInput() string {
+	c := e.spec
+	if c == nil || c.Stdin {
+		return ""
+	}
+	argv := append(slices.Clone(c.Command), c.Args...)
+	interprets := len(argv) == 1 && slices.Contains(terminals, path.Base(argv[0])) || len(argv) == 0 && len(e.exit.LastLines) == 0 && e.lasted() < quickly
+	if interprets || slices.ContainsFunc(e.exit.LastLines, readsInput.MatchString) {
+		return "; where it only waits for input, which a container has none of: give it a program to run (command, args), or stdin: true and tty: true"
+	}
+	return ""
+}
+
 // ownSuccess: it ended by itself with 0, and its policy starts it again.
 func ownSuccess(e ending) *finding {
 	if e.exit.ExitCode != 0 || e.exit.Vanished {
@@ -246,7 +278,7 @@ func ownSuccess(e ending) *finding {
 			return f
 		}
 		f.then = []string{"Under restartPolicy Always it is started again."}
-		f.fixes = append(f.fixes, e.h.specFix("if it is meant to end, run it as a Job (restartPolicy OnFailure); if not, keep its main process in the foreground"))
+		f.fixes = append(f.fixes, e.h.specFix("if it is meant to end, run it as a Job (restartPolicy OnFailure); if not, keep its main process in the foreground"+e.orInput()))
 	}
 	return f
 }

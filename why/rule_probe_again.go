@@ -37,7 +37,7 @@ func init() {
 func (p *probing) again() (came, silent *fact.Fact) {
 	for _, f := range slices.Backward(p.run.Again) {
 		b := fact.Of[fact.AskedAgain](f)
-		if b.Probe != p.kind || b.Cut || !p.about(f) {
+		if b.Probe != p.kind || b.Cut || b.Unfiltered || !p.about(f) {
 			continue
 		}
 		if sidecarsWord(b.Evidence) {
@@ -63,7 +63,7 @@ func (p *probing) endsElsewhen() *fact.Fact {
 	}
 	for _, r := range slices.Backward(p.h.Runs(p.run.Container)) {
 		for _, f := range slices.Backward(r.Again) {
-			if b := fact.Of[fact.AskedAgain](f); b.Probe == p.kind && answerCame(b) && b.Took > p.timeout() {
+			if b := fact.Of[fact.AskedAgain](f); b.Probe == p.kind && !b.Unfiltered && answerCame(b) && b.Took > p.timeout() {
 				return f
 			}
 		}

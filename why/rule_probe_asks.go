@@ -51,8 +51,8 @@ func init() {
 			judge:   probeCommandVariable,
 		},
 		rule[*probing]{
-			name: "probe-command-late", causes: []answer.Cause{answer.ProbeCommandFailed},
-			needs:   "an exec probe whose command does not end within the timeout",
+			name: "probe-command-late", causes: []answer.Cause{answer.ProbeCommandFailed, answer.ProbeTimeoutTooShort},
+			needs:   "an exec probe whose command does not end within the timeout; where that is 2 s or less, the command runs what is known to begin slowly (a JVM, Celery, RabbitMQ's tools), and nobody ran it with more time, that is probe-timeout-too-short",
 			against: "throttling, a busy node or a stopped process",
 			yields:  []string{"probe-hang"},
 			judge:   probeCommandLate,
@@ -98,6 +98,14 @@ func probeCommandLacks(p *probing) *finding {
 	m := words.NoCommand.Find(p.last.Evidence.Output)
 	if m == nil {
 		return nil
+	}
+	if name := firstOf(m...); strings.Contains(p.command(), "$("+name+")") {
+		return &finding{
+			cause: answer.ProbeCommandFailed, weight: strong, chain: p.chain(),
+			text: fmt.Sprintf("The command of the %s probe has $(%[2]s), which Kubernetes replaces in command and args and not in a probe: its shell takes %[2]s for a program (%[3]s). That says nothing of the application.",
+				kindWord(p.kind), name, quote(words.Told(p.last.Evidence.Output), kept)),
+			fixes: []answer.Fix{p.h.specFix(fmt.Sprintf("write $%s in place of $(%s) in %sProbe.exec.command, which its shell puts in; or probe with httpGet or tcpSocket, which ask the pod's address", name, name, kindWord(p.kind)))},
+		}
 	}
 	return &finding{
 		cause: answer.ProbeCommandFailed, weight: strong, chain: p.chain(),
@@ -281,11 +289,26 @@ func probeCommandLate(p *probing) *finding {
 	if silent != nil {
 		nor = fmt.Sprintf(", nor within %s when it was run once more", prose.Span(fact.Of[fact.AskedAgain](silent).Patience))
 	}
+	cause := answer.ProbeCommandFailed
+	if program := p.slowToBegin(); program != "" && silent == nil {
+		cause, nor = answer.ProbeTimeoutTooShort, fmt.Sprintf(": it runs %s, which takes longer than that to begin on most machines", program)
+	}
 	return &finding{
-		cause: answer.ProbeCommandFailed, weight: fair, chain: p.chain(silent),
+		cause: cause, weight: fair, chain: p.chain(silent),
 		text:  fmt.Sprintf("The command of %s does not end within its timeout of %s%s.", p.what(), prose.Span(p.timeout()), nor),
 		fixes: []answer.Fix{p.h.inspect("see how long it takes", "time "+p.h.exec(p.run.Container, p.command())), p.h.specFix(fmt.Sprintf("make it quicker, or raise %s of container %s (now %d) above that", p.field("timeoutSeconds"), p.run.Container, prose.Seconds(p.timeout())))},
 	}
+}
+
+// slow are programs that need a second or more to begin: runtimes with much to load, and what is written for them.
+var slow = regexp.MustCompile(`\b(java|jshell|nodetool|celery|rabbitmqctl|rabbitmq-diagnostics|kafka-[\w-]+\.sh|zkServer\.sh|solr|mvn|rails|rake|bundle|manage\.py|airflow|mongosh|cqlsh)\b`)
+
+// slowToBegin is such a program that the probe's command runs, where its timeout is short; "" where it runs none.
+func (p *probing) slowToBegin() string {
+	if p.timeout() > 2*time.Second {
+		return ""
+	}
+	return slow.FindString(p.command())
 }
 
 // command is what an exec probe runs, as a shell takes it.

@@ -76,6 +76,8 @@ func probeCommandItself(p *probing) *finding {
 		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("correct the script of %s.exec.command, or give it what it reads", probe))}
 		p.h.namedFile(f, p.run.Container, words.Told(output))
 		p.h.meant(f, p.run.Container, words.Told(output))
+	case words.NoCommand.In(output):
+		return nil // what crashed after that was asked for nothing
 	case words.Crashed.In(output):
 		f.text = fmt.Sprintf("A program that the command of %s runs crashed (%s), which says nothing of the application.", p.what(), quote(words.Told(output), kept))
 		f.fixes = []answer.Fix{p.h.inspect("run it by hand", p.h.exec(p.run.Container, p.command())), p.h.specFix(fmt.Sprintf("probe with httpGet, tcpSocket or grpc in place of %s.exec, which need no program in the image", probe))}

@@ -373,7 +373,7 @@ func probeListensElsewhere(p *probing) *finding {
 	case p.of != nil && declares(p.of, p.port()):
 		f.cause = answer.AppListensElse
 		f.text = fmt.Sprintf("Container %s declares port %d and listens elsewhere: %s. %s has never succeeded.", p.run.Container, p.port(), listening(mine), prose.Upper(p.what()))
-		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("have it listen on port %d, or give %s and its containerPort the one where it listens: %s", p.port(), p.field("port"), strings.Join(portsOf(mine), " or ")))}
+		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("have it listen on port %d%s, or give %s and its containerPort the one where it listens: %s", p.port(), p.h.ofItsConfiguration(p.run.Container), p.field("port"), strings.Join(portsOf(mine), " or ")))}
 	default:
 		f.text = fmt.Sprintf("The %s probe asks on port %d, where container %s has never listened; it listens on %s.", kindWord(p.kind), p.port(), p.run.Container, listening(mine))
 		f.fixes = []answer.Fix{p.portFix(mine)}

@@ -23,7 +23,7 @@ func (b *builder) probes(name string, facts []fact.Fact) {
 					l.Marks = append(l.Marks, attempt(f, x))
 				}
 			case fact.AskedAgain:
-				if x.Probe == kind {
+				if x.Probe == kind && !x.Unfiltered {
 					m := mark(f, Hollow, Good, "")
 					if x.Verdict != fact.Success && x.Verdict != fact.Warning {
 						m.Tone = Bad

@@ -62,7 +62,11 @@ func (q *question) behindService(ctx context.Context, service *v1.Service) ([]an
 	q.look = true // who listens decides, and nobody need have looked since they began to
 	answers, err := q.pods(ctx, selected)
 	q.led(ctx, selected, answers)
-	return []answer.Answer{cluster.ServiceAnswer(service, pods.Items, answers, time.Now().UTC())}, err
+	var others []v1.Service
+	if list, e := q.client.CoreV1().Services(q.space).List(ctx, metav1.ListOptions{}); e == nil { // whoever may not list them is told less
+		others = list.Items
+	}
+	return []answer.Answer{cluster.ServiceAnswer(service, pods.Items, others, answers, time.Now().UTC())}, err
 }
 
 // unmade are the answers about the workloads whose pods a Service would select if

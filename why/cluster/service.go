@@ -16,16 +16,16 @@ import (
 )
 
 // ServiceAnswer says why a Service has no endpoints, or why some of its pods are
-// not among them. candidates are the pods of its namespace, answers those about
+// not among them. candidates are the pods of its namespace, others the Services there, answers those about
 // the pods that it selects.
-func ServiceAnswer(service *v1.Service, candidates []v1.Pod, answers []answer.Answer, now time.Time) answer.Answer {
+func ServiceAnswer(service *v1.Service, candidates []v1.Pod, others []v1.Service, answers []answer.Answer, now time.Time) answer.Answer {
 	subject := answer.Subject{Kind: "Service", Namespace: service.Namespace, Name: service.Name, UID: service.UID}
 	selected := Selected(service, candidates)
 	switch {
 	case len(service.Spec.Selector) == 0:
 		return single(subject, now, answer.Healthy, "it has no selector", answer.Verdict{Cause: answer.None, Rule: "no-selector", Certainty: answer.Inferred, Text: "The Service has no selector: somebody else makes its endpoints."})
 	case len(selected) == 0:
-		return single(subject, now, answer.NotServing, "it has no endpoints", selectorFinding(service, candidates))
+		return single(subject, now, answer.NotServing, "it has no endpoints", selectorFinding(service, candidates, others))
 	}
 	if f, ok := portFinding(service, selected, candidates, answers); ok {
 		return single(subject, now, answer.NotServing, "its port leads nowhere", f)
@@ -54,8 +54,8 @@ func Selected(service *v1.Service, pods []v1.Pod) []v1.Pod {
 	return slices.DeleteFunc(slices.Clone(pods), func(p v1.Pod) bool { return !selector.Matches(labels.Set(p.Labels)) })
 }
 
-// selectorFinding says which part of the selector no pod has.
-func selectorFinding(service *v1.Service, pods []v1.Pod) answer.Verdict {
+// selectorFinding says which part of the selector no pod has, or that no pod is meant for the Service.
+func selectorFinding(service *v1.Service, pods []v1.Pod, others []v1.Service) answer.Verdict {
 	f := answer.Verdict{Cause: answer.SelectorMismatch, Rule: "selector", Certainty: answer.Inferred}
 	f.Text = fmt.Sprintf("The Service selects %s, and no pod of namespace %s has these labels.", labels.Set(service.Spec.Selector), service.Namespace)
 	for k, want := range service.Spec.Selector {
@@ -67,6 +67,14 @@ func selectorFinding(service *v1.Service, pods []v1.Pod) answer.Verdict {
 			}
 			return f
 		}
+	}
+	if !slices.ContainsFunc(pods, func(p v1.Pod) bool { return mayBeMeant(service, &p, others) }) {
+		f.Cause, f.Rule = answer.DependencyDown, "nobody-behind"
+		f.Text += " No other pod there looks as if it were meant, by its labels, its name or its ports: what it is to lead to was not made, or is gone."
+		f.Fixes = []answer.Fix{
+			{Text: fmt.Sprintf("see which workloads there are, and make what Service %s is to lead to; or correct its selector, if that is there under other labels", service.Name), Command: "kubectl -n " + service.Namespace + " get pods,statefulsets,deployments --show-labels", Risk: answer.Inspect},
+		}
+		return f
 	}
 	for k, want := range service.Spec.Selector {
 		var values []string
@@ -86,6 +94,53 @@ func selectorFinding(service *v1.Service, pods []v1.Pod) answer.Verdict {
 		{Text: "correct the selector of the Service, or the labels of the pods' template", Command: space + " edit service " + service.Name, Risk: answer.Safe},
 	}
 	return f
+}
+
+// ofAll fits the labels that all pods of a release share.
+var ofAll = regexp.MustCompile(`(?:^|/)(?:instance|release|managed-by|part-of|version|chart|heritage|environment|env)$`)
+
+// mayBeMeant says whether a pod may be one that a Service is to lead to, which selects none: a label of its is like
+// the one that is wanted, its name or a label is like the Service's, or it has the port, and is no other Service's.
+func mayBeMeant(service *v1.Service, p *v1.Pod, others []v1.Service) bool {
+	for k, want := range service.Spec.Selector {
+		if !ofAll.MatchString(k) && alike(p.Labels[k], want) {
+			return true
+		}
+	}
+	if alike(p.Name, service.Name) {
+		return true
+	}
+	for k, v := range p.Labels {
+		if !ofAll.MatchString(k) && alike(v, service.Name) {
+			return true
+		}
+	}
+	if slices.ContainsFunc(others, func(o v1.Service) bool { return o.UID != service.UID && Leads(&o, p) }) {
+		return false
+	}
+	return slices.ContainsFunc(service.Spec.Ports, func(s v1.ServicePort) bool {
+		_, served := portsOf([]v1.Pod{*p}, targetPort(s))
+		return served
+	})
+}
+
+// leastAlike is how long a part of a name has to be that two have in common.
+const leastAlike = 4
+
+// alike says whether two names are likely of one thing: but for a letter or two, one within the other, or with a part
+// of some length in common.
+func alike(a, b string) bool {
+	if a == "" || b == "" {
+		return false
+	}
+	near := min(len(a), len(b)) >= leastAlike || len(a) == len(b) && len(a) > 2
+	if strings.Contains(a, b) || strings.Contains(b, a) || near && prose.Distance(a, b) <= 2 {
+		return true
+	}
+	parts := func(name string) []string {
+		return strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("-._/", r) })
+	}
+	return slices.ContainsFunc(parts(a), func(part string) bool { return len(part) >= leastAlike && slices.Contains(parts(b), part) })
 }
 
 // ordinal fits a name with a number at its end.

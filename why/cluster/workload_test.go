@@ -44,10 +44,43 @@ func TestService(t *testing.T) {
 		{"port name", service("web", intstr.FromString("https")), bare, answer.ServicePortMismatch},
 		{"default port", service("web", intstr.IntOrString{}), pod, answer.ServicePortMismatch},
 	} {
-		a := ServiceAnswer(c.service, []v1.Pod{c.pod}, nil, dawn)
+		a := ServiceAnswer(c.service, []v1.Pod{c.pod}, nil, nil, dawn)
 		check(t, a)
 		if a.Verdicts[0].Cause != c.cause {
 			t.Errorf("%s: %s", c.name, a.Text(answer.Style{}))
+		}
+	}
+}
+
+// A Service that selects nobody has a wrong selector where somebody is there who may be meant.
+func TestNobodyBehind(t *testing.T) {
+	serving := func(name string, selector map[string]string, port int32) v1.Service {
+		return v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID(name)}, Spec: v1.ServiceSpec{Selector: selector, Ports: []v1.ServicePort{{Port: port}}}}
+	}
+	pod := func(name string, labels map[string]string, port int32) v1.Pod {
+		p := v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Labels: labels}}
+		p.Spec.Containers = []v1.Container{{Name: "c", Ports: []v1.ContainerPort{{ContainerPort: port}}}}
+		return p
+	}
+	db := serving("db", map[string]string{"app": "db"}, 5432)
+	for name, test := range map[string]struct {
+		service v1.Service
+		pod     v1.Pod
+		others  []v1.Service
+		cause   answer.Cause
+	}{
+		"a label but for a letter":             {serving("web", map[string]string{"app": "wbe"}, 80), pod("web-1", map[string]string{"app": "web"}, 0), nil, answer.SelectorMismatch},
+		"another label, and the port":          {db, pod("database", map[string]string{"app": "database"}, 5432), nil, answer.SelectorMismatch},
+		"its name":                             {serving("carts", map[string]string{"tier": "x"}, 80), pod("carts-5d7", nil, 0), nil, answer.SelectorMismatch},
+		"a part of the name":                   {serving("rag", map[string]string{"app": "vllm-embeddings"}, 80), pod("p", map[string]string{"app": "vllm-server"}, 0), nil, answer.SelectorMismatch},
+		"nobody":                               {db, pod("subject", map[string]string{"app": "web"}, 8080), nil, answer.DependencyDown},
+		"a label of the whole release":         {serving("db", map[string]string{"app": "maria", "app.kubernetes.io/instance": "shop"}, 3306), pod("proxy", map[string]string{"app": "haproxy", "app.kubernetes.io/instance": "shop"}, 80), nil, answer.DependencyDown},
+		"the port of whom another Service has": {db, pod("proxy", map[string]string{"app": "pool"}, 5432), []v1.Service{serving("pool", map[string]string{"app": "pool"}, 5432)}, answer.DependencyDown},
+	} {
+		a := ServiceAnswer(&test.service, []v1.Pod{test.pod}, test.others, nil, dawn)
+		check(t, a)
+		if a.Verdicts[0].Cause != test.cause {
+			t.Errorf("%s: %s", name, a.Text(answer.Style{}))
 		}
 	}
 }
@@ -115,7 +148,7 @@ func TestServiceNobodyListens(t *testing.T) {
 		if c.ports != nil {
 			of.Listening = &answer.Listening{At: dawn, Ports: c.ports}
 		}
-		a := ServiceAnswer(service, []v1.Pod{pod}, []answer.Answer{of}, dawn)
+		a := ServiceAnswer(service, []v1.Pod{pod}, nil, []answer.Answer{of}, dawn)
 		if check(t, a); a.Verdicts[0].Cause != c.cause {
 			t.Errorf("%s: %s", c.name, a.Text(answer.Style{}))
 		}
@@ -139,7 +172,7 @@ func TestServiceSomeListen(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
 		Spec:       v1.ServiceSpec{Selector: map[string]string{"app": "web"}, Ports: []v1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(9090)}}},
 	}
-	a := ServiceAnswer(service, pods, answers, dawn)
+	a := ServiceAnswer(service, pods, nil, answers, dawn)
 	check(t, a)
 	if v := a.Verdicts[0]; a.Symptoms[0].Kind != answer.NotServing || v.Cause != answer.ServicePortMismatch || !strings.Contains(v.Text, "1 of 3 do not listen (web-1)") {
 		t.Error(a.Text(answer.Style{}))
@@ -150,7 +183,7 @@ func TestServiceSomeListen(t *testing.T) {
 		pods[i].OwnerReferences = []metav1.OwnerReference{{Kind: "StatefulSet", Name: of, Controller: &controls}}
 		pods[i].Status.ContainerStatuses = []v1.ContainerStatus{{Name: "app", State: v1.ContainerState{Running: &v1.ContainerStateRunning{StartedAt: began}}}}
 	}
-	a = ServiceAnswer(service, pods, answers, dawn)
+	a = ServiceAnswer(service, pods, nil, answers, dawn)
 	check(t, a)
 	if v := a.Verdicts[0]; v.Cause != answer.SelectorMismatch || !strings.Contains(v.Text, "which is so of pod web-1, too") {
 		t.Error(a.Text(answer.Style{}))

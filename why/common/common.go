@@ -159,7 +159,7 @@ func FaultOf(s answer.Symptom, v answer.Verdict) Fault {
 	cause := v.Cause
 	if n := len(v.Contributing); len(v.Hops) > 0 && n > 0 {
 		cause = v.Contributing[n-1].Cause
-	} else if len(v.Hops) > 0 {
+	} else if len(v.Hops) > 0 && len(v.Parts.Then) == 0 { // its own was unknown; else it is the same
 		cause = answer.CauseUnknown
 	}
 	if cause == answer.CauseUnknown {

@@ -72,7 +72,7 @@ func (s subject) latencies(kind fact.ProbeKind) latencies {
 			}
 		}
 		for _, f := range r.Again {
-			if b, ok := f.Body.(fact.AskedAgain); ok && b.Probe == kind && !b.Cut && b.Verdict == fact.Success {
+			if b, ok := f.Body.(fact.AskedAgain); ok && b.Probe == kind && !b.Cut && !b.Unfiltered && b.Verdict == fact.Success {
 				l.add(b.Took, 1, nil)
 				l.late++
 			}
