@@ -161,9 +161,9 @@ func describeProbe(b fact.Probed) (string, map[string]any) {
 	p := probing{last: b, kind: b.Probe, mode: modeOf(b)}
 	text := fmt.Sprintf("%s probe failed: %s", kind, cmp.Or(p.how(), "no message"))
 	if p.mode == silent || p.mode == commandLate {
-		text = fmt.Sprintf("%s probe failed: no answer after %s", kind, prose.Span(b.Took))
+		text = fmt.Sprintf("%s probe timed out: no answer after %s", kind, prose.Span(b.Took))
 		if b.Took == 0 {
-			text = kind + " probe failed: no answer in time"
+			text = kind + " probe timed out: no answer in time"
 		}
 	}
 	if p.mode == impossible {
