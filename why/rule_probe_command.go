@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
+
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
@@ -25,7 +27,7 @@ func init() {
 		},
 		rule[*probing]{
 			name: "probe-command-itself", causes: []answer.Cause{answer.ProbeCommandFailed},
-			needs:   "a command that never succeeded, and what it put out: that its shell does not know /dev/tcp, that its script is at fault by its shell's words, that a program which it runs crashed, that its Erlang cookie is another than the server's (or the server's log, where it says so), or that the server is well, and a file that it wants beside",
+			needs:   "a command that never succeeded, and what it put out: that its shell does not know /dev/tcp, that Kubernetes left a variable of it empty, that its script is at fault by its shell's words, that a program which it runs crashed, that its Erlang cookie is another than the server's (or the server's log, where it says so), or that the server is well, and a file that it wants beside",
 			against: "a success, ever",
 			seesAll: true,
 			judge:   probeCommandItself,
@@ -68,6 +70,10 @@ func probeCommandItself(p *probing) *finding {
 	f := &finding{cause: answer.ProbeCommandFailed, weight: strong, chain: p.chain()}
 	probe := kindWord(p.kind) + "Probe"
 	switch files := p.wantedFiles(); {
+	case p.emptied() != "":
+		name := p.emptied()
+		f.text = fmt.Sprintf("Kubernetes puts nothing in place of $(%s) in the command of %s: in a probe it knows only variables whose value stands in the spec itself, and %[1]s has its from elsewhere. So the command fails, whether the application is well or not.", name, p.what())
+		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("write $%s in place of $(%s) in %s.exec.command, for a shell to put it in ([sh, -c, …]); or probe with httpGet or tcpSocket, which ask the pod's address", name, name, probe))}
 	case words.NoDevTCP.In(output):
 		f.text = fmt.Sprintf("The command of %s opens a connection by /dev/tcp, which bash knows and the shell that runs it does not, and asks nothing: %s.", p.what(), quote(words.Told(output), kept))
 		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("probe with tcpSocket or httpGet in place of %s.exec, or have bash run the command, where the image has it", probe))}
@@ -92,6 +98,23 @@ func probeCommandItself(p *probing) *finding {
 		return nil
 	}
 	return f
+}
+
+// inProbe fits a variable as Kubernetes takes it.
+var inProbe = regexp.MustCompile(`\$\(([A-Za-z_]\w*)\)`)
+
+// emptied is the variable of the probe's command for which kubelet puts nothing, since its value is from elsewhere
+// (ExpandContainerCommandOnlyStatic of pkg/kubelet/container); "" where there is none.
+func (p *probing) emptied() string {
+	if p.spec == nil || p.spec.Exec == nil || p.of == nil {
+		return ""
+	}
+	for _, m := range inProbe.FindAllStringSubmatch(strings.Join(p.spec.Exec.Command, " "), -1) {
+		if slices.ContainsFunc(p.of.Env, func(e v1.EnvVar) bool { return e.Name == m[1] && e.ValueFrom != nil }) {
+			return m[1]
+		}
+	}
+	return ""
 }
 
 // wantsFile fits what a shell's command does with a file that has to be there.

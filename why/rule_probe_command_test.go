@@ -46,3 +46,16 @@ func TestCommandsThatFailForThemselves(t *testing.T) {
 		})
 	}
 }
+
+// A variable that has its value from elsewhere is empty in a probe's command.
+func TestEmptiedInTheProbe(t *testing.T) {
+	one := 1
+	s := tell(t, web(func(c *v1.Container) {
+		c.Env = []v1.EnvVar{{Name: "MY_POD_IP", ValueFrom: &v1.EnvVarSource{FieldRef: &v1.ObjectFieldSelector{FieldPath: "status.podIP"}}}}
+		c.LivenessProbe, c.ReadinessProbe = nil, &v1.Probe{ProbeHandler: v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"sh", "-c", "wget -q -O - http://$(MY_POD_IP):2379/health"}}}}
+	}))
+	s.probe("app", 4, attempt(fact.Readiness, fact.Evidence{Handler: fact.Exec, Target: "sh -c wget -q -O - http://:2379/health", ExitCode: &one}))
+	if v := s.ask().Verdicts[0]; v.Cause != answer.ProbeCommandFailed || !strings.Contains(v.Text, "puts nothing in place of $(MY_POD_IP)") || !strings.Contains(v.Fixes[0].Text, "write $MY_POD_IP") {
+		t.Errorf("%s: %s: %+v", v.Cause, v.Text, v.Fixes)
+	}
+}

@@ -61,6 +61,9 @@ func ownWords(v answer.Verdict) (quoted string, last []string) {
 	for _, m := range quotes.FindAllStringSubmatch(text, -1) {
 		all = append(all, m[1])
 	}
+	if len(all) == 0 && v.Cause == answer.DependencyDown && len(v.Hops) > 0 {
+		all = append(all, text) // it tells whom the pod where the way ends does not reach, in words of its own
+	}
 	if !words.Troubled(last) {
 		return strings.Join(all, "\n"), nil
 	}
