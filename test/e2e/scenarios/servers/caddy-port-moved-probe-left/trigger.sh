@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said "serving initial configuration"; sleep 15

@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+again runner-account-default
+said "not ready"; sleep 8

@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+said "Server is ready"
+sleep 15

@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said "Uvicorn running"; sleep 12
