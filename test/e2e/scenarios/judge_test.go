@@ -54,6 +54,15 @@ func TestJudge(t *testing.T) {
 			t.Errorf("%s: %s", kind, grade)
 		}
 	}
+	elsewhere := answerOf(answer.Restarted, answer.MemoryLimit)
+	elsewhere.Verdicts[0].Container, elsewhere.Symptoms[0].Container = "", "c"
+	if grade, _ := want.Judge(elsewhere); grade != Part {
+		t.Errorf("of no container: %s", grade)
+	}
+	elsewhere.Verdicts[0].Hops = []answer.Hop{{Pod: "shop/db"}}
+	if grade, err := want.Judge(elsewhere); grade != Right {
+		t.Errorf("of a container that suffers from another pod: %s, %v", grade, err)
+	}
 	well := answerOf(answer.Healthy, answer.None)
 	want.Recovered = &Recovery{Symptom: answer.Healthy, Cause: answer.None}
 	if grade, err := want.In(Recovered).Judge(well); grade != Right {

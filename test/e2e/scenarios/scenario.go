@@ -248,7 +248,7 @@ func (e Expected) Judge(a answer.Answer) (Grade, error) {
 	}
 	unknown, short := false, false
 	for i, v := range a.Verdicts {
-		if kind := a.Symptoms[i].Kind; e.is(v.Cause) && (kind == e.Symptom || kind == e.Or || kind == answer.Healthy && e.Symptom == answer.NotReady) && (e.Container == "" || e.Container == v.Container) {
+		if kind := a.Symptoms[i].Kind; e.is(v.Cause) && (kind == e.Symptom || kind == e.Or || kind == answer.Healthy && e.Symptom == answer.NotReady) && e.at(a.Symptoms[i], v) {
 			if err := e.missing(a, v); err != nil {
 				return Part, err
 			}
@@ -265,6 +265,12 @@ func (e Expected) Judge(a answer.Answer) (Grade, error) {
 		return Unknown, err
 	}
 	return Wrong, err
+}
+
+// at says whether a verdict is about the expected container: of one that leads to another pod, its symptom tells whose
+// trouble it is.
+func (e Expected) at(s answer.Symptom, v answer.Verdict) bool {
+	return e.Container == "" || e.Container == v.Container || len(v.Hops) > 0 && e.Container == s.Container
 }
 
 // is says whether a cause is the expected one, or as true.
