@@ -161,10 +161,11 @@ func describeProbe(b fact.Probed) (string, map[string]any) {
 	p := probing{last: b, kind: b.Probe, mode: modeOf(b)}
 	text := fmt.Sprintf("%s probe failed: %s", kind, cmp.Or(p.how(), "no message"))
 	if p.mode == silent || p.mode == commandLate {
-		text = fmt.Sprintf("%s probe timed out: no answer after %s", kind, prose.Span(b.Took))
-		if b.Took == 0 {
-			text = kind + " probe timed out: no answer in time"
+		in := "in time"
+		if b.Took != 0 {
+			in = "after " + prose.Span(b.Took)
 		}
+		text = fmt.Sprintf("%s probe timed out%s: no answer %s", kind, deadline(b), in)
 	}
 	if p.mode == impossible {
 		text = fmt.Sprintf("%s probe could not be made: %s", kind, prose.Brief(b.Message, kept))
@@ -173,4 +174,12 @@ func describeProbe(b fact.Probed) (string, map[string]any) {
 		text += ", saying: " + prose.Midst(words.Told(b.Evidence.Output), saidAtOnce)
 	}
 	return text, v
+}
+
+// deadline is what kubelet's event says of an attempt that timed out, in brackets: what people look for.
+func deadline(b fact.Probed) string {
+	if b.Evidence == nil || !strings.Contains(b.Evidence.Error, "deadline exceeded") {
+		return ""
+	}
+	return " (context deadline exceeded)"
 }

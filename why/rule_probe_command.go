@@ -27,7 +27,7 @@ func init() {
 		},
 		rule[*probing]{
 			name: "probe-command-itself", causes: []answer.Cause{answer.ProbeCommandFailed},
-			needs:   "a command that never succeeded, and what it put out: that its shell does not know /dev/tcp, that Kubernetes left a variable of it empty, that its script is at fault by its shell's words, that a program which it runs crashed, that its Erlang cookie is another than the server's (or the server's log, where it says so), or that the server is well, and a file that it wants beside",
+			needs:   "a command that never succeeded, and what it put out: that its shell does not know /dev/tcp, that Kubernetes left a variable of it empty, that its script is at fault by its shell's words, that no worker answers Celery's inspect while the log tells of no trouble, that a program which it runs crashed, that its Erlang cookie is another than the server's (or the server's log, where it says so), or that the server is well, and a file that it wants beside",
 			against: "a success, ever",
 			seesAll: true,
 			judge:   probeCommandItself,
@@ -91,6 +91,10 @@ func probeCommandItself(p *probing) *finding {
 		f.chain = p.chain(at)
 		f.text = fmt.Sprintf("The command of %s asks with another Erlang cookie than that of the server of container %s, which turns it away: %s.", p.what(), p.run.Container, quote(words.Told(output), kept))
 		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("have the command of %s use the server's cookie: the same HOME (that of its .erlang.cookie), RABBITMQ_ERLANG_COOKIE in the container's env, or --erlang-cookie", probe))}
+	case words.NoReply.In(output) && at == nil:
+		f.weight = fair
+		f.text = fmt.Sprintf("The command of %s asks the workers by the broker, and none answers it (%s), while the log of container %s tells of no trouble.", p.what(), quote(words.Told(output), kept), p.run.Container)
+		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("see that the command of %s can be answered: worker_enable_remote_control of Celery's configuration is not False, -d names the worker as its log does (celery@HOSTNAME, which a shell puts in), -A is the worker's application, and its pool is not busy (solo answers nothing meanwhile); or probe by a file that the worker touches", probe))}
 	case len(files) == 1 && words.SaysWell.In(output):
 		f.text = fmt.Sprintf("The command of %s wants the file %s, which is not there, and what it asks before says that it is well: %s.", p.what(), files[0], quote(words.Told(output), kept))
 		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("if nothing makes %s in container %s (an image of another maker does, maybe), take it out of %s.exec.command", files[0], p.run.Container, probe))}

@@ -114,6 +114,9 @@ func (k *asker) letDown(a *answer.Answer, v answer.Verdict, called []place) {
 	for _, p := range called {
 		k.names, k.calls[p.key()] = true, true
 	}
+	if (k.failing || k.mute) && !k.names && !k.own && cluster.LacksDatabase(k.said) {
+		k.handsOn, k.failing = true, false
+	}
 	if (k.failing || k.mute) && !k.names && !k.own && cluster.SaysAnothers(a) {
 		k.handsOn, k.failing, k.nameless = true, false, cluster.BreaksOff(a)
 	}

@@ -12,7 +12,7 @@ func waiting(p place, a *answer.Answer, i int) answer.Verdict {
 	switch {
 	case i >= 0:
 		return a.Verdicts[i]
-	case cluster.SaysAnothers(a) && !cluster.SaysOwn(a), len(a.Complaints) == 0 && cluster.GatewayFailed(p.Text):
+	case cluster.SaysAnothers(a) && !cluster.SaysOwn(a), len(a.Complaints) == 0 && (cluster.GatewayFailed(p.Text) || cluster.LacksDatabase(p.said)):
 		return answer.Verdict{Cause: answer.DependencyDown}
 	}
 	return answer.Verdict{Cause: answer.AppHang}
@@ -47,6 +47,8 @@ func unseen(p place, met bool, a *answer.Answer) (answer.Cause, string) {
 	switch {
 	case hands && fails:
 		return cause, failed
+	case hands && (waits || met) && cluster.ChecksWrongly(a):
+		return cluster.GivesUp(a)
 	case hands && waits && cluster.SaysAnothers(a):
 		return answer.DependencyDown, text
 	case hands && met && cluster.SaysAnothers(a):

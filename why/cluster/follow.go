@@ -93,6 +93,9 @@ func WasReached(said string) bool {
 	return ok
 }
 
+// LacksDatabase says whether words are those of an answer of one that has no connection to its database, and names none.
+func LacksDatabase(said []string) bool { return slices.ContainsFunc(said, words.DatabaseAway.In) }
+
 // Refused says whether words are those of one that found nobody to take its connection.
 func Refused(said string) bool { return words.ConnectionRefused.In(said) }
 

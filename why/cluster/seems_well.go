@@ -84,6 +84,9 @@ func Waits(a *answer.Answer, well time.Time) (text string, ok bool) {
 	i := slices.IndexFunc(a.Complaints, func(c answer.Complaint) bool { return c.Another && !c.Before && words.Place(c.Text) != "" })
 	if j := slices.IndexFunc(a.Reaches, func(r answer.Reach) bool { return waitsThere(r, well) }); j >= 0 {
 		text = fmt.Sprintf("It looks well, and waits for another itself: %s.", strings.TrimSuffix(a.Reaches[j].Text, "."))
+		if n := slices.IndexFunc(a.Complaints, func(c answer.Complaint) bool { return c.Another && !c.Before }); i < 0 && n >= 0 {
+			return text + " " + itsLog(a.Complaints[n]), true
+		}
 	}
 	switch {
 	case i >= 0 && text != "":
@@ -159,6 +162,11 @@ func LooksWellBut(a *answer.Answer) string {
 		return "It looks well."
 	}
 	return "It looks well. " + itsLog(a.Complaints[i])
+}
+
+// ChecksWrongly says whether a pod's log tells now that its own check of one behind it gets another answer than it wants.
+func ChecksWrongly(a *answer.Answer) bool {
+	return slices.ContainsFunc(a.Complaints, func(c answer.Complaint) bool { return c.Another && !c.Before && words.OwnCheck.In(c.Text) })
 }
 
 // GivesUp is what is wrong with a pod that looks well and whose log tells that another fails it of whom nothing else

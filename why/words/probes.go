@@ -35,6 +35,8 @@ var (
 	NoDevTCP = fits("dash 0.5, busybox 1.37", `(?i)\b(?:can't|cannot) create /dev/tcp/|/dev/tcp/\S+: no such file`, "sh: can't create /dev/tcp/127.0.0.1/8000: nonexistent directory", "sh: 1: cannot create /dev/tcp/127.0.0.1/8000: Directory nonexistent")
 	// Crashed is said by a shell of a program that died of a signal of its own making.
 	Crashed = fits("strsignal(3), as shells and runtimes write it", `(?m)^(?:\S+: (?:line )?\d+: +\d+ )?(?:Segmentation fault|Illegal instruction|Bus error|Aborted)(?: \(core dumped\))?(?: .*)?\s*$`, "Segmentation fault", "sh: line 3: 42 Segmentation fault (core dumped) curl -s localhost")
+	// NoReply is said by Celery's command line of workers that did not answer by the broker.
+	NoReply = fits("Celery 5.2, celery/bin/control.py", `(?i)\bno nodes replied within time constraint\b`, "Error: No nodes replied within time constraint")
 	// OtherCookie is said of an Erlang node or its command line that has another cookie.
 	OtherCookie = fits("Erlang/OTP 25, dist_util.erl; RabbitMQ 3.10's CLI", `(?i)\bconnection attempt from node '?rabbitmqcli\S* rejected\. invalid challenge reply|\bcheck if the erlang cookies? (?:identical|is identical|match)|\bauthentication failed \(rejected by the remote node\)`,
 		"** Connection attempt from node 'rabbitmqcli-308-rabbit@subject' rejected. Invalid challenge reply. **", " * check if the Erlang cookie is identical for all server nodes and CLI tools", "* Authentication failed (rejected by the remote node), please check the Erlang cookie")

@@ -238,6 +238,8 @@ var fromMemory = map[*Phrase]string{
 	WorkerLate:       "gunicorn, arbiter.py, murder_workers; uWSGI, core/master_checks.c; Puma, lib/puma/cluster.rb; PHP, sapi/fpm/fpm/fpm_request.c",
 	BadCookie:        "Erlang/OTP, lib/kernel/src/auth.erl, read_cookie and check_cookie",
 	RelayDenied:      "Postfix, src/smtpd/smtpd_check.c, permit_auth_destination; Exim, the default configure's acl_check_rcpt; Sendmail, proto.m4, Basic_check_relay",
+	DatabaseAway:     "WordPress, wp-includes/functions.php, dead_db",
+	NoReply:          "Celery, celery/bin/control.py, inspect",
 	IsDown:           "HAProxy, src/server.c, srv_append_status",
 	OwnCheck:         "HAProxy, src/check.c, check_statuses",
 	Shadowed:         "CPython, Lib/importlib/_bootstrap.py, _find_and_load_unlocked, and Objects/moduleobject.c, _Py_module_getattro_impl",
