@@ -109,9 +109,9 @@ func probeCommandLacks(p *probing) *finding {
 	}
 	return &finding{
 		cause: answer.ProbeCommandFailed, weight: strong, chain: p.chain(),
-		text: fmt.Sprintf("The command of the %s probe (%s) cannot do its work in container %s: its shell does not find %s, which says nothing of the application.",
-			kindWord(p.kind), prose.Brief(cmp.Or(p.last.Evidence.Target, p.command()), 80), p.run.Container, firstOf(m...)),
-		fixes: []answer.Fix{p.h.inspect("see what the image has", p.h.exec(p.run.Container, "ls /bin /usr/bin")), p.h.specFix("correct the probe's command, or probe with httpGet, tcpSocket or grpc, which need no program in the image")},
+		text: fmt.Sprintf("The command of the %s probe (%s) cannot do its work in container %s: its shell does not find %s (%s), which says nothing of the application.",
+			kindWord(p.kind), prose.Brief(cmp.Or(p.last.Evidence.Target, p.command()), 80), p.run.Container, firstOf(m...), quote(words.Told(p.last.Evidence.Output), kept)),
+		fixes: []answer.Fix{p.h.inspect("see what the image has", p.h.exec(p.run.Container, "ls /bin /usr/bin")), p.h.specFix(fmt.Sprintf("correct %s in %sProbe's command, or probe with httpGet, tcpSocket or grpc, which need no program in the image", firstOf(m...), kindWord(p.kind)))},
 	}
 }
 
@@ -222,7 +222,7 @@ func probeImpossible(p *probing) *finding {
 	if name, ok := p.namedPort(); ok {
 		f.cause = answer.ProbePortNameUnknown
 		f.text = fmt.Sprintf("The %s probe names port %q, which container %s does not declare, so it has never been asked.", kindWord(p.kind), name, p.run.Container)
-		f.fixes = []answer.Fix{p.h.specFix("declare the port under that name, or give the probe its number")}
+		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("declare the port under that name in the ports of container %s (name: %s), or give %sProbe its number or a name that is declared%s", p.run.Container, name, kindWord(p.kind), inBrackets("", prose.Some(portNames(p.of)))))}
 		return f
 	}
 	return nil
@@ -265,6 +265,16 @@ func (p *probing) namedPort() (string, bool) {
 		}
 	}
 	return name, name != ""
+}
+
+// portNames are those that a container declares.
+func portNames(c *v1.Container) (names []string) {
+	for _, port := range c.Ports {
+		if port.Name != "" {
+			names = append(names, port.Name)
+		}
+	}
+	return names
 }
 
 // lastClause is the end of a wrapped error, where the reason stands.

@@ -19,8 +19,8 @@ func init() {
 	probeRules.add(
 		rule[*probing]{
 			name: "probe-command-no-login", causes: []answer.Cause{answer.ProbeCommandFailed},
-			needs:   "a command that never succeeded, and words of the container's own server that it was asked without a password",
-			against: "a success, ever",
+			needs:   "a command that never succeeded in this run, and words of the container's own server that it was asked without a password, or with one that it refuses",
+			against: "a success in this run; one ever, where it gives no password",
 			yields:  []string{"probe-command-variable"},
 			seesAll: true,
 			judge:   probeCommandNoLogin,
@@ -37,7 +37,13 @@ func init() {
 
 // probeCommandNoLogin: the client that a probe runs gives its own server no password.
 func probeCommandNoLogin(p *probing) *finding {
-	if p.mode != exitCode || p.worked() || p.last.Evidence == nil || !words.GaveNoPassword.In(p.last.Evidence.Output) || words.Any(p.last.Evidence.Output, words.WrongPassword) || p.h.askedBy(p.last.Evidence.Target) != "" {
+	if p.mode != exitCode || p.last.Evidence == nil || p.h.askedBy(p.last.Evidence.Target) != "" {
+		return nil
+	}
+	switch output := p.last.Evidence.Output; {
+	case words.WrongPassword.In(output) && len(p.before) == 0:
+		return p.commandRefused()
+	case p.worked() || !words.GaveNoPassword.In(output):
 		return nil
 	}
 	with := ""
@@ -55,6 +61,20 @@ func probeCommandNoLogin(p *probing) *finding {
 			kindWord(p.kind), prose.Brief(cmp.Or(p.last.Evidence.Target, p.command()), 80), p.run.Container, commandSaid(p.last.Evidence), saying(p.last.Evidence.Output)),
 		fixes: []answer.Fix{p.h.specFix(fmt.Sprintf("have the command of %sProbe give a password%s, by a shell that puts it in ([sh, -c, …]: MariaDB -p\"$VARIABLE\" or MYSQL_PWD, Redis REDISCLI_AUTH, PostgreSQL PGPASSWORD); or use one that needs none (mariadb-admin ping, pg_isready, tcpSocket)", kindWord(p.kind), with))},
 	}
+}
+
+// commandRefused is of a command whose login its own server does not take: that one is up, and says so.
+func (p *probing) commandRefused() *finding {
+	told := words.Told(p.last.Evidence.Output)
+	f := &finding{
+		cause: answer.ProbeCommandFailed, weight: strong, chain: p.chain(),
+		text: fmt.Sprintf("The server of container %s is up, and refuses the user or password that the command of the %s probe gives it (%s)%s.",
+			p.run.Container, kindWord(p.kind), prose.Brief(cmp.Or(p.last.Evidence.Target, p.command()), 80), saying(p.last.Evidence.Output)),
+	}
+	p.h.namedFile(f, p.run.Container, told)
+	p.h.meant(f, p.run.Container, told)
+	f.fixes = append(f.fixes, p.h.inspect("see which variables it is given, by their names: one that its command takes the login from may be missing, or called otherwise", p.h.exec(p.run.Container, "sh -c 'env | cut -d= -f1'")))
+	return f
 }
 
 // passwordVariable fits the name of a variable with a password.

@@ -20,15 +20,15 @@ func TestCommandsThatFailForThemselves(t *testing.T) {
 	}{
 		"a shell without /dev/tcp":         {"cat < /dev/null > /dev/tcp/127.0.0.1/8080", "sh: 1: cannot create /dev/tcp/127.0.0.1/8080: Directory nonexistent", answer.ProbeCommandFailed, "tcpSocket"},
 		"a variable that its script reads": {"bash /scripts/ready.sh", "/scripts/ready.sh: line 13: DELAY_APPLIED_FILE: unbound variable", answer.ProbeCommandFailed, "give it that setting"},
-		"a program that its script lacks":  {"sh /scripts/ready.sh", "/scripts/ready.sh: line 3: curl: command not found", answer.ProbeCommandFailed, "correct the probe's command"},
+		"a program that its script lacks":  {"sh /scripts/ready.sh", "/scripts/ready.sh: line 3: curl: command not found", answer.ProbeCommandFailed, "correct curl in readinessProbe's command"},
 		"a program that crashes":           {"sh /srv/health.sh", "Segmentation fault", answer.ProbeCommandFailed, "httpGet"},
 		"a file of another image":          {"pg_isready -U postgres\n[ -f /opt/tmp/.initialized ]", "127.0.0.1:5432 - accepting connections", answer.ProbeCommandFailed, "/opt/tmp/.initialized"},
 		"a file of the application":        {"test -f /tmp/healthy", "", answer.AppUnhealthy, "/tmp/healthy"},
 		"another cookie":                   {"rabbitmq-diagnostics ping", "Error: unable to perform an operation on node 'rabbit@web'\n * Authentication failed (rejected by the remote node), please check the Erlang cookie", answer.ProbeCommandFailed, "cookie"},
 		"no password":                      {"mysql -u root -e 'SELECT 1'", "ERROR 1045 (28000): Access denied for user 'root'@'localhost' (using password: NO)", answer.ProbeCommandFailed, "MYSQL_PWD"},
-		"a password that is not right":     {"mysql -u root -px -e 'SELECT 1'", "ERROR 1045 (28000): Access denied for user 'root'@'localhost' (using password: YES)", answer.AppUnhealthy, ""},
+		"a password that is not right":     {"mysql -u root -px -e 'SELECT 1'", "ERROR 1045 (28000): Access denied for user 'root'@'localhost' (using password: YES)", answer.ProbeCommandFailed, "compare the user and password"},
 		"a server that is not well":        {"redis-cli ping", "LOADING Redis is loading the dataset in memory", answer.AppUnhealthy, ""},
-		"no password, after another one":   {"redis-cli -a x ping", "AUTH failed: WRONGPASS invalid username-password pair or user is disabled.\nNOAUTH Authentication required.", answer.AppUnhealthy, ""},
+		"no password, after another one":   {"redis-cli -a x ping", "AUTH failed: WRONGPASS invalid username-password pair or user is disabled.\nNOAUTH Authentication required.", answer.ProbeCommandFailed, "compare the user and password"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := tell(t, web(func(c *v1.Container) {
