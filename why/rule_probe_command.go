@@ -19,7 +19,7 @@ func init() {
 	probeRules.add(
 		rule[*probing]{
 			name: "probe-command-no-login", causes: []answer.Cause{answer.ProbeCommandFailed},
-			needs:   "a command that never succeeded in this run, and words of the container's own server that it was asked without a password, or with one that it refuses",
+			needs:   "a command that never succeeded in this run, and words of the container's own server that it was asked without a password, or that it refuses the login, the database or the command that it was asked with",
 			against: "a success in this run; one ever, where it gives no password",
 			yields:  []string{"probe-command-variable"},
 			seesAll: true,
@@ -41,7 +41,7 @@ func probeCommandNoLogin(p *probing) *finding {
 		return nil
 	}
 	switch output := p.last.Evidence.Output; {
-	case words.WrongPassword.In(output) && len(p.before) == 0:
+	case words.Any(output, words.WrongPassword, words.NoDatabase, words.NoSuchCommand) && len(p.before) == 0:
 		return p.commandRefused()
 	case p.worked() || !words.GaveNoPassword.In(output):
 		return nil
@@ -68,7 +68,7 @@ func (p *probing) commandRefused() *finding {
 	told := words.Told(p.last.Evidence.Output)
 	f := &finding{
 		cause: answer.ProbeCommandFailed, weight: strong, chain: p.chain(),
-		text: fmt.Sprintf("The server of container %s is up, and refuses the user or password that the command of the %s probe gives it (%s)%s.",
+		text: fmt.Sprintf("The server of container %s is up, and refuses what the command of the %s probe asks it with (%s)%s. That says nothing of whether the application is well.",
 			p.run.Container, kindWord(p.kind), prose.Brief(cmp.Or(p.last.Evidence.Target, p.command()), 80), saying(p.last.Evidence.Output)),
 	}
 	p.h.namedFile(f, p.run.Container, told)

@@ -27,6 +27,7 @@ func TestCommandsThatFailForThemselves(t *testing.T) {
 		"another cookie":                   {"rabbitmq-diagnostics ping", "Error: unable to perform an operation on node 'rabbit@web'\n * Authentication failed (rejected by the remote node), please check the Erlang cookie", answer.ProbeCommandFailed, "cookie"},
 		"no password":                      {"mysql -u root -e 'SELECT 1'", "ERROR 1045 (28000): Access denied for user 'root'@'localhost' (using password: NO)", answer.ProbeCommandFailed, "MYSQL_PWD"},
 		"a password that is not right":     {"mysql -u root -px -e 'SELECT 1'", "ERROR 1045 (28000): Access denied for user 'root'@'localhost' (using password: YES)", answer.ProbeCommandFailed, "compare the user and password"},
+		"a user that there is none of":     {"psql -U --port=5432 -c 'select 1'", `psql: error: connection to server on socket "/tmp/.s.PGSQL.5432" failed: FATAL:  role "--port=5432" does not exist`, answer.ProbeCommandFailed, "which variables it is given"},
 		"a server that is not well":        {"redis-cli ping", "LOADING Redis is loading the dataset in memory", answer.AppUnhealthy, ""},
 		"no password, after another one":   {"redis-cli -a x ping", "AUTH failed: WRONGPASS invalid username-password pair or user is disabled.\nNOAUTH Authentication required.", answer.ProbeCommandFailed, "compare the user and password"},
 	} {

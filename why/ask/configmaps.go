@@ -25,7 +25,7 @@ func (q *question) showLines(ctx context.Context, all []answer.Answer) {
 			v := &a.Verdicts[j]
 			space, name := blamed(a, j)
 			much := cluster.MayAllowMuch(*v)
-			if name == "" || left == 0 || !much && !cluster.MayNameLine(*v) && !cluster.MissesVariable(*v) && !cluster.MayHaveTopic(*v) {
+			if name == "" || left == 0 || !much && !cluster.MayNameLine(*v) && !cluster.MissesVariable(*v) && !cluster.MayHaveTopic(*v) && !cluster.MayReadNone(*v) {
 				continue
 			}
 			left--
@@ -47,6 +47,7 @@ func (q *question) showLines(ctx context.Context, all []answer.Answer) {
 				cluster.SetVariable(v, pod, given)
 			}
 			cluster.ShowTopic(v, pod, given)
+			cluster.ShowScript(v, pod, given)
 		}
 	}
 }

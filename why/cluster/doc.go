@@ -20,6 +20,7 @@
 //	             file otherwise; size_line.go, the one that allows more memory than there is
 //	missing_variable.go  the variable that words miss
 //	empty_variable.go  the variable that leaves a word short, or that code reads and nothing sets
+//	probe_script.go  the variables that the script of a failing probe reads, and nothing gives it
 //	topic_line.go the settings that a cause is about
 //	own_service.go  a probe that asks by the Service of its own pod
 //	said.go       whom words call by its name; job.go, Jobs, and what keeps one from being complete

@@ -37,6 +37,8 @@ var (
 	Crashed = fits("strsignal(3), as shells and runtimes write it", `(?m)^(?:\S+: (?:line )?\d+: +\d+ )?(?:Segmentation fault|Illegal instruction|Bus error|Aborted)(?: \(core dumped\))?(?: .*)?\s*$`, "Segmentation fault", "sh: line 3: 42 Segmentation fault (core dumped) curl -s localhost")
 	// NoReply is said by Celery's command line of workers that did not answer by the broker.
 	NoReply = fits("Celery 5.2, celery/bin/control.py", `(?i)\bno nodes replied within time constraint\b`, "Error: No nodes replied within time constraint")
+	// NoSuchCommand is said by a server of a command that it does not know.
+	NoSuchCommand = fits("Redis 7, server.c; Valkey 9", `(?i)\berr unknown command\b`, "ERR unknown command 'localhost', with args beginning with: '-p' '6379' 'ping'")
 	// OtherCookie is said of an Erlang node or its command line that has another cookie.
 	OtherCookie = fits("Erlang/OTP 25, dist_util.erl; RabbitMQ 3.10's CLI", `(?i)\bconnection attempt from node '?rabbitmqcli\S* rejected\. invalid challenge reply|\bcheck if the erlang cookies? (?:identical|is identical|match)|\bauthentication failed \(rejected by the remote node\)`,
 		"** Connection attempt from node 'rabbitmqcli-308-rabbit@subject' rejected. Invalid challenge reply. **", " * check if the Erlang cookie is identical for all server nodes and CLI tools", "* Authentication failed (rejected by the remote node), please check the Erlang cookie")

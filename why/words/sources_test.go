@@ -239,6 +239,7 @@ var fromMemory = map[*Phrase]string{
 	BadCookie:        "Erlang/OTP, lib/kernel/src/auth.erl, read_cookie and check_cookie",
 	RelayDenied:      "Postfix, src/smtpd/smtpd_check.c, permit_auth_destination; Exim, the default configure's acl_check_rcpt; Sendmail, proto.m4, Basic_check_relay",
 	DatabaseAway:     "WordPress, wp-includes/functions.php, dead_db",
+	NoSuchCommand:    "Redis, src/server.c, processCommand",
 	NoReply:          "Celery, celery/bin/control.py, inspect",
 	IsDown:           "HAProxy, src/server.c, srv_append_status",
 	OwnCheck:         "HAProxy, src/check.c, check_statuses",

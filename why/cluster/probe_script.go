@@ -1,0 +1,70 @@
+package cluster
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/why/answer"
+)
+
+// readInScript fits the variables that a shell's script reads without another value for them, given those that it
+// gives itself.
+var (
+	readInScript  = regexp.MustCompile(`\$(?:\{([A-Z][A-Z0-9_]{2,})\}|([A-Z][A-Z0-9_]{2,}))`)
+	givenInScript = regexp.MustCompile(`\b([A-Z][A-Z0-9_]{2,})=|\b(?:read|for|export)\s+([A-Z][A-Z0-9_]{2,})\b|\$\{([A-Z][A-Z0-9_]{2,}):?[-=]`)
+)
+
+// shellsOwn are variables that a shell or the runtime gives each script.
+var shellsOwn = []string{"PATH", "HOME", "HOSTNAME", "PWD", "OLDPWD", "USER", "UID", "EUID", "PPID", "RANDOM", "SECONDS", "IFS", "SHELL", "TERM", "LANG", "LINENO", "BASH_SOURCE"}
+
+// MayReadNone says whether a verdict is of a probe's command that fails for itself, so that a variable may be missing
+// which it reads.
+func MayReadNone(v answer.Verdict) bool { return v.Cause == answer.ProbeCommandFailed }
+
+// ShowScript names the variables that the script of a failing probe reads and its container is given nothing for,
+// where they are few: its image may give them yet, so it is told as what to look at.
+func ShowScript(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
+	c := blamedContainer(*v, pod)
+	if c == nil || !MayReadNone(*v) {
+		return
+	}
+	for _, p := range []*v1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
+		if p == nil || p.Exec == nil {
+			continue
+		}
+		command := strings.Join(p.Exec.Command, " ")
+		script, where := command, "its command"
+		for _, l := range givenTo(pod, c, all) {
+			if name := path.Base(l.key); strings.Contains(command, name) && !comment.MatchString(l.text) {
+				script, where = script+"\n"+l.text, fmt.Sprintf("key %s in ConfigMap %s", l.key, l.configMap)
+			}
+		}
+		lacks := readsNone(script, c, all)
+		if len(lacks) == 0 || len(lacks) > mostRead || slices.ContainsFunc(v.Fixes, func(f answer.Fix) bool { return strings.Contains(f.Text, "set "+lacks[0]) }) {
+			continue
+		}
+		v.Fixes = append([]answer.Fix{setIn(pod, c, fmt.Sprintf("%s, which the probe reads (%s) and the pod gives nothing for,", strings.Join(lacks, " and "), where))}, v.Fixes...)
+		return
+	}
+}
+
+// readsNone are the variables that a script reads and that neither it nor its container's spec gives.
+func readsNone(script string, c *v1.Container, all []v1.ConfigMap) (lacks []string) {
+	given := slices.Clone(shellsOwn)
+	for _, m := range givenInScript.FindAllStringSubmatch(script, -1) {
+		given = append(given, m[1]+m[2]+m[3])
+	}
+	for _, m := range readInScript.FindAllStringSubmatch(script, -1) {
+		name := m[1] + m[2]
+		service := strings.HasSuffix(name, "_SERVICE_HOST") || strings.HasSuffix(name, "_SERVICE_PORT") || strings.HasSuffix(name, "_PORT")
+		if !service && !slices.Contains(given, name) && !slices.Contains(lacks, name) && lacksVariable(name, c, all) {
+			lacks = append(lacks, name)
+		}
+	}
+	return lacks
+}
