@@ -1,4 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-ready nats-0
-again orders
-said "not ready"; sleep 6
