@@ -141,6 +141,7 @@ func TestPlaceIsAsked(t *testing.T) {
 		"(70007)The timeout specified has expired: [client 10.42.0.1:45340] AH00878: read response failed from 10.43.108.135:8009": "10.43.108.135:8009",
 		"connect() failed, client: 10.42.0.1, upstream: \"http://10.43.60.105:80/\"":                                               "10.43.60.105:80",
 		"redis client db:6379 gave up": "db:6379",
+		`[ERR] Error trying to connect to route (attempt 1): lookup for host "nats-1.nats": lookup nats-1.nats on 10.43.0.10:53: server misbehaving`: "nats-1.nats",
 	} {
 		if got := Place(line); got != want {
 			t.Errorf("%s: %q", line, got)
