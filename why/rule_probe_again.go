@@ -159,7 +159,7 @@ func probeNeverAnswers(p *probing) *finding {
 		f.weight, f.text = weak, "no answer came, not even to a request with more time"
 		return f // it may be busy, or stopped
 	}
-	_, _, u := p.usedBetween(p.from.Add(-p.period()), p.until.Add(time.Second))
+	_, _, u := p.usedBetween(p.from, p.until.Add(time.Second))
 	if share(look) >= busyShare || look.State == "R" || u.busy() {
 		return nil // it wants to run, or others of its processes do, and where it gets no CPU others do
 	}
