@@ -20,8 +20,12 @@ var (
 // grep, and what may follow it that says no more than whether it found something.
 var aFilter = regexp.MustCompile(`^\s*(?:busybox +)?[ef]?grep\s(?:[^'"|&;<>()` + "`" + `$\n\\]|\\.|'[^'\n]*'|"[^"` + "`" + `$\n]*")*(?:[12]?>\s*/dev/null\s*|2>&1\s*)*(?:\|\|\s*exit\s+\d+\s*)?;?\s*$`)
 
+// laysOpen fits programs that put out all of what they have, of which a grep was to pick one thing: variables, files,
+// the arguments of processes. What they say besides is nobody's to keep.
+var laysOpen = regexp.MustCompile(`\b(?:env|printenv|export|declare|cat|head|tail|strings|base64|openssl|ps|pgrep|history)\b|\bset\s*$`)
+
 // unfiltered is the command of a shell without the greps that its output goes through last: what it says before
-// they let nothing of it through. ok is false of any other command.
+// they let nothing of it through. ok is false of any other command, and where that may lay open secrets.
 func unfiltered(command []string) (without []string, ok bool) {
 	n := len(command)
 	if n < 3 || !slices.Contains(shells, path.Base(command[0])) || !withScript.MatchString(command[n-2]) {
@@ -34,6 +38,9 @@ func unfiltered(command []string) (without []string, ok bool) {
 			break
 		}
 		script, ok = strings.TrimRight(script[:at], " \t"), true
+	}
+	if laysOpen.MatchString(script) {
+		return nil, false
 	}
 	return append(slices.Clone(command[:n-1]), script), ok
 }
