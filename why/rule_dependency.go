@@ -64,12 +64,12 @@ func dependency(line string) (n needed, ok bool) {
 	return needed{place: place, what: what, said: line}, ok
 }
 
-// lastNeed is the dependency of which the last lines of a log tell: it is among the
-// last three that are no stack trace, and no other reason follows it.
+// lastNeed is the dependency of which the last lines of a log tell. Of an error that names no place it is the one
+// that its program said right before that it connects to.
 func lastNeed(lines []string) (needed, bool) {
-	n, ok := theLastNeed(lines)
-	if n.place == "" && ok {
-		n.place = beganToAsk(lines)
+	n, ok := neededAtLast(lines)
+	if ok && n.place == "" {
+		n.place = beganToAsk(lines, n.said)
 	}
 	return n, ok
 }
@@ -77,17 +77,25 @@ func lastNeed(lines []string) (needed, bool) {
 // connecting fits what a program says as it begins to ask another.
 var connecting = regexp.MustCompile(`(?i)\bconnecting to\b`)
 
-// beganToAsk is the place that lines say last that their program connects to: many errors name none.
-func beganToAsk(lines []string) string {
-	for _, line := range slices.Backward(lines) {
-		if connecting.MatchString(line) {
+// beganToAsk is the place of the last thing that lines say before an error and its stack, where that is that their
+// program connects to it: whatever it said in between may be of another that it asked.
+func beganToAsk(lines []string, failed string) string {
+	at := slices.Index(lines, failed)
+	for i := at - 1; i >= 0; i-- {
+		line := lines[i]
+		switch {
+		case connecting.MatchString(line):
 			return words.Place(line)
+		case strings.TrimSpace(line) == "", strings.HasPrefix(line, " "), strings.HasPrefix(line, "\t"), strings.HasPrefix(line, "Traceback "), i > 0 && words.Frame(lines[i-1], line):
+		default:
+			return ""
 		}
 	}
 	return ""
 }
 
-func theLastNeed(lines []string) (needed, bool) {
+// neededAtLast is a dependency among the last three lines that are no stack trace, where no other reason follows it.
+func neededAtLast(lines []string) (needed, bool) {
 	root := words.Root(lines)
 	if n, ok := dependency(root); ok {
 		return n, true
