@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"fmt"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -27,7 +26,7 @@ var shellsOwn = []string{"PATH", "HOME", "HOSTNAME", "PWD", "OLDPWD", "USER", "U
 func MayReadNone(v answer.Verdict) bool { return v.Cause == answer.ProbeCommandFailed }
 
 // ShowScript names the variables that the script of a failing probe reads and its container is given nothing for,
-// where they are few: its image may give them yet, so it is told as what to look at.
+// where they are few.
 func ShowScript(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
 	c := blamedContainer(*v, pod)
 	if c == nil || !MayReadNone(*v) {
@@ -40,7 +39,7 @@ func ShowScript(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
 		command := strings.Join(p.Exec.Command, " ")
 		script, where := command, "its command"
 		for _, l := range givenTo(pod, c, all) {
-			if name := path.Base(l.key); strings.Contains(command, name) && !comment.MatchString(l.text) {
+			if strings.Contains(command, "/"+l.key) && !comment.MatchString(l.text) {
 				script, where = script+"\n"+l.text, fmt.Sprintf("key %s in ConfigMap %s", l.key, l.configMap)
 			}
 		}
@@ -48,7 +47,7 @@ func ShowScript(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
 		if len(lacks) == 0 || len(lacks) > mostRead || slices.ContainsFunc(v.Fixes, func(f answer.Fix) bool { return strings.Contains(f.Text, "set "+lacks[0]) }) {
 			continue
 		}
-		v.Fixes = append([]answer.Fix{setIn(pod, c, fmt.Sprintf("%s, which the probe reads (%s) and the pod gives nothing for,", strings.Join(lacks, " and "), where))}, v.Fixes...)
+		v.Fixes = append([]answer.Fix{setIn(pod, c, fmt.Sprintf("%s, which the probe reads (%s) and the pod gives nothing for, if its image does not either,", strings.Join(lacks, " and "), where))}, v.Fixes...)
 		return
 	}
 }
