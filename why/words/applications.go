@@ -166,7 +166,7 @@ var (
 	OwnCheck = fits("HAProxy 2.6, src/check.c", `\bLayer[67] (?:invalid response|wrong status)\b|\bLayer7 timeout\b.*\bat step \d+ of tcp-check\b`,
 		"Server api/api0 is DOWN, reason: Layer7 invalid response, info: \"\\x15\\x03\\x03\", check duration: 2ms.", "Server web/web1 is DOWN, reason: Layer7 wrong status, code: 401, check duration: 1ms.", `Server redis/r0 is DOWN, reason: Layer7 timeout, info: " at step 3 of tcp-check (expect string '+PONG')", check duration: 2002ms.`)
 	// DatabaseAway is said in an answer of an application that has no connection to its database.
-	DatabaseAway = fits("WordPress 6, wp-includes/wp-db.php and functions.php, dead_db; Drupal 10, Nextcloud 28", `(?i)\berror establishing a database connection\b|\b(?:the website|it) (?:encountered|is experiencing) .{0,30}database (?:error|problems)\b`, "Error establishing a database connection")
+	DatabaseAway = fits("WordPress 6, wp-includes/functions.php, dead_db", `(?i)\berror establishing a database connection\b`, "Error establishing a database connection")
 	// IsDown is said by a proxy of one behind it that it takes for down, with why.
 	IsDown = fits("HAProxy 2.6, src/check.c and server.c", `\bServer \S+/\S+ is DOWN, reason: `, "Server api/api0 is DOWN, reason: Layer4 timeout, check duration: 2001ms. 0 active and 0 backup servers left.")
 	// Shadowed is said by Python where a file of the program has the name of a package that it imports.
