@@ -3,6 +3,7 @@ package why
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"whylet.dev/whylet/fact"
@@ -34,6 +35,9 @@ func kindWord(k fact.ProbeKind) string { return strings.ToLower(string(k)) }
 // the last of them.
 func (p *probing) chain(more ...*fact.Fact) []answer.Link {
 	var all []answer.Link
+	if p.through != nil && !slices.Contains(more, p.through) {
+		more = append(slices.Clip(more), p.through) // what it put out, as far as the answer quotes it
+	}
 	if n := len(p.before); n > 0 {
 		all = links(p.before[n-1])
 	}

@@ -52,7 +52,7 @@ func init() {
 		},
 		rule[*probing]{
 			name: "probe-command-late", causes: []answer.Cause{answer.ProbeCommandFailed, answer.ProbeTimeoutTooShort},
-			needs:   "an exec probe whose command does not end within the timeout; where that is 2 s or less, the command runs what is known to begin slowly (a JVM, Celery, RabbitMQ's tools), and nobody ran it with more time, that is probe-timeout-too-short",
+			needs:   "an exec probe whose command does not end within the timeout; where that is 1 s or less, the command runs what is known to begin slowly (a JVM, Celery, RabbitMQ's tools), and nobody ran it with more time, that is probe-timeout-too-short",
 			against: "throttling, a busy node or a stopped process",
 			yields:  []string{"probe-hang"},
 			judge:   probeCommandLate,
@@ -102,9 +102,9 @@ func probeCommandLacks(p *probing) *finding {
 	if name := firstOf(m...); strings.Contains(p.command(), "$("+name+")") {
 		return &finding{
 			cause: answer.ProbeCommandFailed, weight: strong, chain: p.chain(),
-			text: fmt.Sprintf("The command of the %s probe has $(%[2]s), which Kubernetes replaces in command and args and not in a probe: its shell takes %[2]s for a program (%[3]s). That says nothing of the application.",
+			text: fmt.Sprintf("The command of the %s probe has $(%[2]s), which Kubernetes leaves as it is, as the env of the container has no such variable: its shell takes %[2]s for a program (%[3]s). That says nothing of the application.",
 				kindWord(p.kind), name, quote(words.Told(p.last.Evidence.Output), kept)),
-			fixes: []answer.Fix{p.h.specFix(fmt.Sprintf("write $%s in place of $(%s) in %sProbe.exec.command, which its shell puts in; or probe with httpGet or tcpSocket, which ask the pod's address", name, name, kindWord(p.kind)))},
+			fixes: []answer.Fix{p.h.specFix(fmt.Sprintf("put %s into the container's env, or write $%[1]s in place of $(%[1]s) in %[2]sProbe.exec.command, if its image or its envFrom sets it; or probe with httpGet or tcpSocket, which ask the pod's address", name, kindWord(p.kind)))},
 		}
 	}
 	return &finding{
@@ -301,7 +301,7 @@ func probeCommandLate(p *probing) *finding {
 	}
 	cause := answer.ProbeCommandFailed
 	if program := p.slowToBegin(); program != "" && silent == nil {
-		cause, nor = answer.ProbeTimeoutTooShort, fmt.Sprintf(": it runs %s, which takes longer than that to begin on most machines", program)
+		cause, nor = answer.ProbeTimeoutTooShort, fmt.Sprintf(": it runs %s, which may take longer than that to begin", program)
 	}
 	return &finding{
 		cause: cause, weight: fair, chain: p.chain(silent),
@@ -310,15 +310,20 @@ func probeCommandLate(p *probing) *finding {
 	}
 }
 
-// slow are programs that need a second or more to begin: runtimes with much to load, and what is written for them.
-var slow = regexp.MustCompile(`\b(java|jshell|nodetool|celery|rabbitmqctl|rabbitmq-diagnostics|kafka-[\w-]+\.sh|zkServer\.sh|solr|mvn|rails|rake|bundle|manage\.py|airflow|mongosh|cqlsh)\b`)
+// slow are programs that take a second or more to begin where situations were played (a JVM that reads sources,
+// Celery's and RabbitMQ's command lines), and what runs in a JVM as they do.
+var slow = regexp.MustCompile(`(?:^|[\s/])(java|nodetool|kafka-[\w-]+\.sh|zkServer\.sh|celery|rabbitmqctl|rabbitmq-diagnostics)\b`)
 
-// slowToBegin is such a program that the probe's command runs, where its timeout is short; "" where it runs none.
+// slowToBegin is such a program that the probe's command runs, where its timeout is kubelet's default, a second, or
+// less; "" where it runs none.
 func (p *probing) slowToBegin() string {
-	if p.timeout() > 2*time.Second {
+	if p.timeout() > time.Second {
 		return ""
 	}
-	return slow.FindString(p.command())
+	if m := slow.FindStringSubmatch(p.command()); m != nil {
+		return m[1]
+	}
+	return ""
 }
 
 // command is what an exec probe runs, as a shell takes it.

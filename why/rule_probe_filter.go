@@ -55,7 +55,7 @@ func probeCommandFilter(p *probing) *finding {
 		return nil
 	}
 	f := &finding{
-		cause: answer.ProbeCommandFailed, weight: strong, chain: p.chain(p.through),
+		cause: answer.ProbeCommandFailed, weight: strong, chain: p.chain(),
 		text: fmt.Sprintf("The command of %s looks with grep for what does not come: without that it ends well, and says “%s”. So it fails whether the application is well or not.", p.what(), quote(said, kept)),
 	}
 	if said == "" {
