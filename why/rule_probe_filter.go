@@ -62,6 +62,6 @@ func probeCommandFilter(p *probing) *finding {
 		f.text = fmt.Sprintf("The command of %s looks with grep for what does not come: without that it ends well, and says nothing at all. So it fails whether the application is well or not.", p.what())
 	}
 	probe := kindWord(p.kind) + "Probe"
-	f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("correct what %s.exec.command asks (a command that it lacks), or what its grep looks for in the answer (%s)", probe, p.command())), p.h.inspect("run it by hand without the grep", p.h.exec(p.run.Container, p.command()))}
+	f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("correct what the grep of %s.exec.command looks for, or what that asks before it", probe)), p.h.inspect("run it by hand, and leave the grep at its end away", p.h.exec(p.run.Container, p.command()))}
 	return f
 }
