@@ -215,11 +215,11 @@ func describeExit(b fact.Exited) (string, map[string]any) {
 }
 
 func describeOOM(b fact.OOMKilled) (string, map[string]any) {
-	who := "a child process"
-	if b.Main {
-		who = "the main process"
+	who := "the kernel OOM-killed a child process"
+	if b.Main { // by the word that kubectl shows, which people look for
+		who = "OOMKilled by the kernel, the main process"
 	}
-	text := fmt.Sprintf("the kernel OOM-killed %s%s%s", who, colon(b.Command), inBrackets("", process("", b.PID)))
+	text := fmt.Sprintf("%s%s%s", who, colon(b.Command), inBrackets("", process("", b.PID)))
 	if rss := b.AnonRSS + b.FileRSS + b.ShmemRSS; rss > 0 {
 		text += ", which held " + prose.Size(rss)
 	}
