@@ -251,10 +251,16 @@ func (f *follower) called(ctx context.Context, pod *v1.Pod, a *answer.Answer, v 
 	for i := range pods.Items {
 		p := &pods.Items[i]
 		for _, text := range said {
-			if p.UID != pod.UID && p.Status.PodIP != "" && cluster.CallsPod(text, p.Name) {
-				add(p.Status.PodIP, 0, nil, text)
-				break
+			if p.UID == pod.UID || p.Status.PodIP == "" || !cluster.CallsPod(text, p.Name) {
+				continue
 			}
+			// A pod's name is no host of its own: where a Service has it, too, that was asked.
+			if i := slices.IndexFunc(services.Items, func(s v1.Service) bool { return s.Name == p.Name }); i >= 0 && !cluster.Leads(&services.Items[i], pod) {
+				add(p.Name, 0, &services.Items[i], text)
+			} else {
+				add(p.Status.PodIP, 0, nil, text)
+			}
+			break
 		}
 	}
 	return all

@@ -12,7 +12,7 @@ func waiting(p place, a *answer.Answer, i int) answer.Verdict {
 	switch {
 	case i >= 0:
 		return a.Verdicts[i]
-	case cluster.SaysAnothers(a) && !cluster.SaysOwn(a), len(a.Complaints) == 0 && (cluster.GatewayFailed(p.Text) || cluster.LacksDatabase(p.said)):
+	case cluster.SaysAnothers(a) && !cluster.SaysOwn(a), len(a.Complaints) == 0 && cluster.GatewayFailed(p.Text), cluster.LacksDatabase(p.said):
 		return answer.Verdict{Cause: answer.DependencyDown}
 	}
 	return answer.Verdict{Cause: answer.AppHang}
