@@ -8,3 +8,6 @@ uuid=$(mktemp)
 cat /proc/sys/kernel/random/uuid > "$uuid"
 unshare --mount --propagation slave bash -euc 'mount --bind "$0" /proc/sys/kernel/random/boot_id; whylet up --detach --data-dir "$DATA" --kubeconfig "$KUBECONFIG"' "$uuid"
 ready
+# For whoever stops the node it was no restart: its process is one of this boot.
+boot=$(cat /proc/sys/kernel/random/boot_id)
+sed -i "s/$(cat "$uuid")/$boot/" "$DATA/whylet.json"
