@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+again autotune-ui
+said "no server available"; sleep 10

@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said "Running on"; sleep 14
