@@ -54,6 +54,11 @@ func TestJudge(t *testing.T) {
 			t.Errorf("%s: %s", kind, grade)
 		}
 	}
+	for pattern, right := range map[string]Grade{"CONTAINER-MEMORY|heap": Right, "container.{2}memory": Part} {
+		if grade, _ := (Expected{Symptom: want.Symptom, Cause: want.Cause, Matches: []string{pattern}}).Judge(answerOf(answer.Restarted, answer.MemoryLimit)); grade != right {
+			t.Errorf("%s: %s", pattern, grade)
+		}
+	}
 	elsewhere := answerOf(answer.Restarted, answer.MemoryLimit)
 	elsewhere.Verdicts[0].Container, elsewhere.Symptoms[0].Container = "", "c"
 	if grade, _ := want.Judge(elsewhere); grade != Part {

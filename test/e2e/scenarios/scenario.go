@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -41,9 +42,11 @@ type Expected struct {
 	// RuledOut and Contributing must be said with that verdict.
 	RuledOut     []answer.Cause `json:"ruledOut,omitempty"`
 	Contributing []answer.Cause `json:"contributing,omitempty"`
-	// Says are words that the wide text must have, SaysNot those that it must not.
+	// Says are words that the wide text must have, SaysNot those that it must not; Matches are regular
+	// expressions that it must match, whatever the case of its letters.
 	Says    []string `json:"says,omitempty"`
 	SaysNot []string `json:"saysNot,omitempty"`
+	Matches []string `json:"matches,omitempty"`
 	// Does are words that the steps of the right verdict must have, texts and commands: what a person has
 	// to change. A bar is between words of which any will do. It is counted apart, and no part of the grade.
 	Does []string `json:"does,omitempty"`
@@ -179,7 +182,12 @@ func load(dir string) (Scenario, error) {
 	if s.Want.Subject == "" {
 		s.Want.Subject = "pod/subject"
 	}
-	for _, cause := range append([]answer.Cause{s.Want.Cause}, s.Want.Either...) {
+	for _, pattern := range s.Want.Matches {
+		if _, err := regexp.Compile(pattern); err != nil {
+			return s, err
+		}
+	}
+	for _, cause := range slices.Concat([]answer.Cause{s.Want.Cause}, s.Want.Either, s.Want.Short, s.Want.Also, s.Want.Never) {
 		if !slices.Contains(answer.Causes, cause) {
 			return s, fmt.Errorf("%q is no cause", cause)
 		}
@@ -304,6 +312,11 @@ func (e Expected) missing(a answer.Answer, v answer.Verdict) error {
 	for _, words := range e.Says {
 		if !strings.Contains(text, words) {
 			return fmt.Errorf("it does not say %q", words)
+		}
+	}
+	for _, pattern := range e.Matches {
+		if ok, err := regexp.MatchString("(?i)"+pattern, text); !ok || err != nil {
+			return errors.Join(fmt.Errorf("it does not match %q", pattern), err)
 		}
 	}
 	for _, words := range e.SaysNot {
