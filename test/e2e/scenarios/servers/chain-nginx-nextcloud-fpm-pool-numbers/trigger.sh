@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+again nextcloud
+again subject; sleep 12

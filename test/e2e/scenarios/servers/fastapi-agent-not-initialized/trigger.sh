@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+said "agent initialization failed"
+said "GET /health"; sleep 12

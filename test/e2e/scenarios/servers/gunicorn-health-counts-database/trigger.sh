@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+ready subject
+again subject; said "counted in"; sleep 3

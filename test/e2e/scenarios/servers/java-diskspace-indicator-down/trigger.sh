@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said "below threshold"; sleep 10

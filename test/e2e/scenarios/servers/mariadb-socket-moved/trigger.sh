@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+again subject
+said "ready for connections"; sleep 12

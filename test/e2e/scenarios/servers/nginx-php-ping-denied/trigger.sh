@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said "access forbidden by rule" subject nginx; sleep 10
