@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said "upstream" subject nginx; sleep 15

@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+said "Downloading plugin" subject
+until_true running_for 35
