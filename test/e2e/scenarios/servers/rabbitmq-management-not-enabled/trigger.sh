@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said "Server startup complete"; sleep 17

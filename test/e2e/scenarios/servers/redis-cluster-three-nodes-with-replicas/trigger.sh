@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said "at least 3 master nodes"; sleep 12
