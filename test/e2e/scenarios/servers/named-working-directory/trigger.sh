@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said 'working directory is not writable'; again subject

@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said 'TLS init def ctx failed'; again subject
