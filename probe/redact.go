@@ -121,6 +121,10 @@ var secretNames = []string{
 // answers say whether there is a secret, and not which.
 var answers = map[string]bool{"YES": true, "NO": true, "true": true, "false": true}
 
+// ofFile fits what is wrong with a file that is called like a secret (strerror(3), and its names in Erlang and
+// Node.js): "open /etc/registry/.htpasswd: no such file or directory".
+var ofFile = regexp.MustCompile(`(?i)^(?:no such file or directory|permission denied|operation not permitted|read-only file system|is a directory|not a directory|file exists|input/output error|no space left on device|e(?:acces|noent|perm|rofs|isdir|notdir|exist|io|nospc))\b`)
+
 // redactNamed replaces the values of names that stand for a secret.
 func redactNamed(text []byte) []byte {
 	var out []byte
@@ -137,7 +141,7 @@ func redactNamed(text []byte) []byte {
 		for to < len(text) && bytes.IndexByte([]byte("\r\n\"',&;}"), text[to]) < 0 {
 			to++
 		}
-		if answers[string(bytes.TrimRight(text[from:to], ")."))] { // MariaDB: "(using password: NO)"
+		if value := text[from:to]; answers[string(bytes.TrimRight(value, ")."))] || ofFile.Match(value) { // MariaDB: "(using password: NO)"
 			i = to
 			continue
 		}

@@ -53,6 +53,9 @@ func TestRedact(t *testing.T) {
 func TestRedactKeeps(t *testing.T) {
 	for _, text := range []string{
 		"pulled app@sha256:9834876dcfb05cb167a5c24953eba58c4ac89b1adf57f28f2f9d09af107ee8f0",
+		"panic: failed to open htpasswd path open /etc/registry/.htpasswd: read-only file system",
+		`{"Failed to create cookie file '/data/.erlang.cookie': eacces",[{auth,init`,
+		"open /var/run/secrets/token: no such file or directory",
 		"pod 3f1c7d8e-52b4-4c37-9a08-1be0f6a4d2c9, container 5e0b1c6f7a8d92e3f4051627384950a1b2c3d4e5f60718293a4b5c6d7e8f9012",
 		"built from d176b70c0b3a4a2e9d1f8b7c6a5e4d3c2b1a0f9e",
 		"GET http://[::1]:8080/healthz: 401, WWW-Authenticate: Bearer authentication-required",
