@@ -84,7 +84,7 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 		case v.Cause != answer.DependencyDown && f.saysToo(ctx, pod, a, i):
 		case len(f.beside) > 0:
 		case v.Cause == answer.DependencyDown:
-			if !f.oldAddress(ctx, pod, a, i) {
+			if !f.otherDomain(ctx, pod, &a.Verdicts[i], a) && !f.oldAddress(ctx, pod, a, i) {
 				f.name(ctx, pod, a, i)
 			}
 		case cluster.Relays(v), cluster.HandsOn(v):

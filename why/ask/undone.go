@@ -70,10 +70,15 @@ func (f *follower) unmigrated(ctx context.Context, pod *v1.Pod, a *answer.Answer
 			_, _, named := cluster.Named(settings, p.service)
 			return named
 		})
-		if n < 0 || cluster.Completed(o) || metav1.IsControlledBy(pod, o) {
+		same := cluster.SameSecret(pod, jobsPod(o))
+		if n < 0 && same == "" || cluster.Completed(o) || metav1.IsControlledBy(pod, o) {
 			continue
 		}
-		hops := f.job(ctx, o, fmt.Sprintf("Job %s/%s asks %s, too, and is not done", o.Namespace, o.Name, asked[n].host), v, asker{}, left)
+		what := same
+		if n >= 0 {
+			what = asked[n].host
+		}
+		hops := f.job(ctx, o, fmt.Sprintf("Job %s/%s asks %s, too, and is not done", o.Namespace, o.Name, what), v, asker{}, left)
 		if len(hops) == 0 {
 			continue
 		}
@@ -81,7 +86,7 @@ func (f *follower) unmigrated(ctx context.Context, pod *v1.Pod, a *answer.Answer
 			return nil // nobody knows which of them it is
 		}
 		found = hops
-		f.likely = fmt.Sprintf("what %s lacks is made by a Job, mostly, and this one, which asks it, too, is not done", asked[n].host)
+		f.likely = fmt.Sprintf("what %s lacks is made by a Job, mostly, and this one, which asks it, too, is not done", what)
 	}
 	return found
 }

@@ -35,6 +35,28 @@ func (f *follower) name(ctx context.Context, pod *v1.Pod, a *answer.Answer, i in
 	}
 }
 
+// otherDomain tells of a Service that is there and is asked for below another domain than clusters have mostly.
+func (f *follower) otherDomain(ctx context.Context, pod *v1.Pod, v *answer.Verdict, a *answer.Answer) bool {
+	if !cluster.NoSuchHost(v.Text) {
+		return false
+	}
+	for _, r := range a.Reaches {
+		host, _ := split(r.Place)
+		name, space, domain, ok := cluster.OtherDomain(host)
+		if !ok {
+			continue
+		}
+		service, err := f.client.CoreV1().Services(space).Get(ctx, name, metav1.GetOptions{})
+		if err != nil || f.foreign(service, nil) {
+			continue
+		}
+		where, _, _ := cluster.Named(f.settings(ctx, pod), service)
+		cluster.InOtherDomain(v, pod, service, domain, where)
+		return true
+	}
+	return false
+}
+
 // elsewhere tells of a pod that asks for a Service by its name where nobody knows it: at the node's name
 // server.
 func (f *follower) elsewhere(ctx context.Context, pod *v1.Pod, a *answer.Answer, i int) bool {

@@ -100,3 +100,32 @@ func TestCalledByName(t *testing.T) {
 		t.Errorf("%s", v.Text)
 	}
 }
+
+// A Service that is there, asked for below a domain that is not the cluster's.
+func TestOtherDomain(t *testing.T) {
+	for host, want := range map[string]bool{"db3.shop.svc.k8s.example.com": true, "db3.shop.svc.cluster.local": false, "db4.shop.svc.k8s.example.com": false} {
+		w := &town{t: t, answers: map[string]answer.Answer{}}
+		w.pod("web1", 80, answer.Restarted, answer.Verdict{Cause: answer.DependencyDown, Text: "It could not reach " + host + ":3306: Temporary failure in name resolution."},
+			answer.Reach{Place: host + ":3306", How: answer.ReachSaid, Text: "Temporary failure in name resolution"})
+		w.pods.Items[0].Spec.Containers = []v1.Container{{Name: "web", Env: []v1.EnvVar{{Name: "DB_HOST", Value: host}}}}
+		w.pod("db3", 3306, answer.Healthy, answer.Verdict{Cause: answer.None, Text: "Nothing is wrong."})
+		v := w.ask("web1")
+		if said := len(v.Fixes) > 0 && strings.Contains(v.Fixes[0].Text, "name it db3.shop, without the cluster's domain, or correct that domain, in variable DB_HOST"); said != want {
+			t.Errorf("%s: %s: %+v", host, v.Text, v.Fixes)
+		}
+	}
+}
+
+// Who waits for migrations, and the Job that is to make them, ask the same database by a Secret.
+func TestUnmigratedBySecret(t *testing.T) {
+	w := &town{t: t, answers: map[string]answer.Answer{}}
+	env := []v1.EnvVar{{Name: "DB", ValueFrom: &v1.EnvVarSource{SecretKeyRef: &v1.SecretKeySelector{LocalObjectReference: v1.LocalObjectReference{Name: "db"}, Key: "url"}}}}
+	w.pod("web1", 80, answer.NotStarting, answer.Verdict{Cause: answer.InitWaiting, Text: "Its log says: Waiting for migrations... 10 second(s)."})
+	w.pods.Items[0].Spec.InitContainers = []v1.Container{{Name: "wait", Env: env}}
+	w.job("migrate")
+	w.jobs.Items[0].Spec.Template.Spec.Containers = []v1.Container{{Name: "migrate", Env: env}}
+	w.pod("migrate-2", 80, answer.Restarted, answer.Verdict{Cause: answer.AppExitError, Text: "permission denied for schema public"})
+	if v := w.ask("web1"); v.Cause != answer.AppExitError || v.Pod != "shop/migrate-2" || !strings.Contains(v.Text, "key url of Secret db") {
+		t.Errorf("%s of %s: %s", v.Cause, v.Pod, v.Text)
+	}
+}

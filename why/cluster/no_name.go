@@ -51,6 +51,34 @@ func NoService(v *answer.Verdict, missing *v1.Service, port int32, where string,
 	v.Fixes = append([]answer.Fix{fix}, v.Fixes...)
 }
 
+// underDomain fits a Service's whole name: its own, its namespace's, and the cluster's domain.
+var underDomain = regexp.MustCompile(`^([a-z][-a-z0-9]*)\.([a-z0-9][-a-z0-9]*)\.svc\.([a-z0-9][-a-z0-9.]*[a-z0-9])\.?$`)
+
+// ofDomain is the domain that clusters have where nobody chose another (kubelet's clusterDomain).
+const ofDomain = "cluster.local"
+
+// OtherDomain takes a Service's whole name apart that is not of the domain that clusters have mostly.
+func OtherDomain(host string) (name, namespace, domain string, ok bool) {
+	m := underDomain.FindStringSubmatch(host)
+	if m == nil || m[3] == ofDomain {
+		return "", "", "", false
+	}
+	return m[1], m[2], m[3], true
+}
+
+// InOtherDomain adds to a verdict of one that asks for a name which DNS does not know that there is such a Service,
+// and that the name is of a domain which may not be this cluster's. Where is what names it; empty where that is not known.
+func InOtherDomain(v *answer.Verdict, pod *v1.Pod, service *v1.Service, domain, where string) {
+	p := v.Parts
+	p.Because = append(slices.Clip(p.Because), fmt.Sprintf("There is a Service %s in namespace %s; the name ends with %s, which DNS knows only if that is this cluster's domain (%s, mostly).", service.Name, service.Namespace, domain, ofDomain))
+	v.Say(p)
+	text := fmt.Sprintf("name it %s.%s, without the cluster's domain, or correct that domain", service.Name, service.Namespace)
+	if where != "" {
+		text += ", in " + where
+	}
+	v.Fixes = append([]answer.Fix{kubectl.EditTemplate(pod.Namespace, pod, text)}, v.Fixes...)
+}
+
 // NoNameBelow is the hop to a headless Service below which DNS has no name of a pod that is there: it has
 // one below the Service that its spec names alone, as a StatefulSet has it for serviceName.
 func NoNameBelow(pod *v1.Pod, service *v1.Service, by string) []answer.Hop {

@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -44,4 +46,30 @@ func ConfigMaps(pod *v1.Pod) []string {
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// SameSecret names the database that two pods ask by the same key of a Secret, given to both in the same variable;
+// "" where there is none.
+func SameSecret(a, b *v1.Pod) string {
+	mine, others := secretKeys(a), secretKeys(b)
+	for _, name := range slices.Sorted(maps.Keys(mine)) {
+		from := mine[name]
+		if other, ok := others[name]; ok && other.Name == from.Name && other.Key == from.Key {
+			return fmt.Sprintf("the database that key %s of Secret %s names", from.Key, from.Name)
+		}
+	}
+	return ""
+}
+
+// secretKeys are the variables of a pod's containers that are keys of Secrets.
+func secretKeys(pod *v1.Pod) map[string]v1.SecretKeySelector {
+	keys := map[string]v1.SecretKeySelector{}
+	for _, c := range append(slices.Clone(pod.Spec.InitContainers), pod.Spec.Containers...) {
+		for _, e := range c.Env {
+			if e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil {
+				keys[e.Name] = *e.ValueFrom.SecretKeyRef
+			}
+		}
+	}
+	return keys
 }
