@@ -171,8 +171,32 @@ func (h *inquiry) explainHealthy(container string) (v answer.Verdict, below bool
 			_, v.LastWords = p.log()
 			return v, true
 		}
+		h.failedMeanwhile(&f, container, ready)
 	}
 	return f.verdict("", container, all), false
+}
+
+// failedMeanwhile says of a pod that is well how often its probes have failed since it was ready: people see
+// a warning of each among its events.
+func (h *inquiry) failedMeanwhile(f *finding, container string, ready time.Time) {
+	for _, name := range h.Containers() {
+		run := h.Last(name)
+		if run == nil || run.Exit != nil || container != "" && container != name {
+			continue
+		}
+		for _, kind := range []fact.ProbeKind{fact.Readiness, fact.Liveness} {
+			var failed []*fact.Fact
+			for _, f := range run.Probes {
+				if b := fact.Of[fact.Probed](f); b.Probe == kind && b.Verdict == fact.Failure && f.When().After(ready) {
+					failed = append(failed, f)
+				}
+			}
+			if n := len(failed); n > 0 {
+				f.text += fmt.Sprintf(" The %s probe of container %s failed %s since then and succeeded again each time, before that made a difference.", kindWord(kind), name, prose.Times(n))
+				f.chain = append(f.chain, links(failed[max(0, n-2):]...)...)
+			}
+		}
+	}
 }
 
 // failsLately are the newest attempts of a probe that fails and has not failed as often as it takes,

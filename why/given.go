@@ -63,6 +63,8 @@ func (h *inquiry) givenVariables(f *finding, c *v1.Container, said string) (all 
 			if like != "" {
 				f.fixes = append([]answer.Fix{h.specFix(fmt.Sprintf("name variable %s of container %s as its program asks for it: %s", like, c.Name, name))}, f.fixes...)
 				like = ", but " + like
+			} else {
+				f.fixes = append([]answer.Fix{h.specFix(fmt.Sprintf("give container %s variable %s, in its env", c.Name, name))}, f.fixes...)
 			}
 			all = append(all, fmt.Sprintf("The pod sets no variable %s in container %s%s.", name, c.Name, like))
 		}

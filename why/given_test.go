@@ -56,7 +56,7 @@ func TestGiven(t *testing.T) {
 		"a value":                     {env(v1.EnvVar{Name: "APP_MODE", Value: "prod"}), "ERROR: APP_MODE is not one of dev, test", `The pod sets APP_MODE to "prod".`, ""},
 		"one that may be secret":      {env(v1.EnvVar{Name: "APP_PASSWORD", Value: "x"}), "ERROR: APP_PASSWORD is too short", "", ""},
 		"another name":                {env(v1.EnvVar{Name: "SHOP_UPSTREAM", Value: "a:1"}), "ERROR: environment variable SHOP_UPSTREAMS is not set", "The pod sets no variable SHOP_UPSTREAMS in container app, but SHOP_UPSTREAM.", "name variable SHOP_UPSTREAM of container app as its program asks for it: SHOP_UPSTREAMS"},
-		"none":                        {env(), "ERROR: environment variable SHOP_UPSTREAMS is not set", "The pod sets no variable SHOP_UPSTREAMS in container app.", ""},
+		"none":                        {env(), "ERROR: environment variable SHOP_UPSTREAMS is not set", "The pod sets no variable SHOP_UPSTREAMS in container app.", "give container app variable SHOP_UPSTREAMS, in its env"},
 		"one dash before a word":      {runs("prometheus", "-config.file=/etc/p.yml"), "Error parsing commandline arguments: unknown short flag '-c'", "The pod gives it -config.file=/etc/p.yml.", "write -config.file with two dashes (--config.file)"},
 		"an option that is not known": {runs("server", "--log-format", "json"), "error: unrecognized option '--log-format'", "The pod gives it --log-format.", "take --log-format out of command or args of container app"},
 		"an option of a shell's":      {runs("sh", "-c", "serve --fast"), "serve: unknown option '--fast'", "", ""},

@@ -114,12 +114,17 @@ var ofMany = []meaning{
 	{
 		words.SettingMissing,
 		"it is not given a setting that it needs",
-		changing("give it that setting: in the container's env, its arguments or its configuration"),
+		giveSetting,
 	},
 	{
 		words.ServiceLink,
 		"it takes a variable for a setting of its own that Kubernetes sets for a Service of the namespace (NAME_PORT=tcp://…)",
 		changing("set enableServiceLinks: false in the pod's spec, or give that variable a value in the container's env: that one counts then"),
+	},
+	{
+		words.BadPort,
+		"what it is given for a port is no number that a port can have",
+		changing("correct what gives it that port (its arguments, its configuration or a variable). For each Service of the namespace Kubernetes sets a variable NAME_PORT=tcp://…: if that is what it reads, set enableServiceLinks: false in the pod's spec, or give that variable a value in the container's env"),
 	},
 	{
 		words.NotAllowed,

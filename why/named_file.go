@@ -18,6 +18,9 @@ import (
 // aPath fits a file that words name, from the root.
 var aPath = regexp.MustCompile("(?:^|[\\s\"'`(=\\[<:])(/[\\w.@+-]+(?:/[\\w.@+-]+)+)")
 
+// fromHere fits one from the folder that a program runs in.
+var fromHere = regexp.MustCompile("(?:^|[\\s\"'`(=\\[<])((?:\\./)?[\\w@+-][\\w.@+-]*(?:/[\\w.@+-]+)+)(?:$|[\\s\"'`)\\]>:,])")
+
 // namedFile adds where a file comes from that a container's words name, and what to do there:
 // it is in one of its volumes mostly; or else where its spec gives it what they name. What else the
 // pod gives it that they are about is laid beside them.
@@ -32,19 +35,44 @@ func (h *inquiry) namedFile(f *finding, container, said string) {
 
 // ofNamedFile are what to do about the first file of a volume that words name.
 func (h *inquiry) ofNamedFile(container, said string) []answer.Fix {
+	var kept []answer.Fix
 	for line := range strings.SplitSeq(said, " / ") { // as [words.Reason] puts them together
-		for _, m := range aPath.FindAllStringSubmatch(line, mostPaths) {
-			file := mounts.Clean(strings.TrimRight(m[1], ".-"))
+		for _, file := range h.pathsIn(container, line) {
 			mount, volume := h.volumeOf(container, file)
 			if volume == nil {
 				continue
 			}
-			if fixes := h.fileFixes(file, mount, volume, line); len(fixes) > 0 {
+			fixes := h.fileFixes(file, mount, volume, line)
+			switch {
+			case len(fixes) == 0:
+			case words.Refused.In(line) && readable(volume): // of a copy that was refused, the other file goes before it
+				kept = fixes
+			default:
 				return fixes
 			}
 		}
 	}
-	return nil
+	return kept
+}
+
+// pathsIn are the first files that a line names, those from the container's own folder at last.
+func (h *inquiry) pathsIn(container, line string) []string {
+	var all []string
+	for _, m := range aPath.FindAllStringSubmatch(line, mostPaths) {
+		all = append(all, mounts.Clean(strings.TrimRight(m[1], ".-")))
+	}
+	if spec := h.Spec(container); spec != nil && spec.WorkingDir != "" {
+		for _, m := range fromHere.FindAllStringSubmatch(line, mostPaths) {
+			all = append(all, mounts.Clean(path.Join(spec.WorkingDir, m[1])))
+		}
+	}
+	return all
+}
+
+// readable says whether everybody may read what is in a volume of a ConfigMap or a Secret. Nobody may write it.
+func readable(volume *v1.Volume) bool {
+	mode := defaultMode(volume)
+	return (volume.ConfigMap != nil || volume.Secret != nil) && (mode == nil || *mode&0o004 != 0)
 }
 
 // raisingFile adds where the file comes from in whose code something was raised, where nothing else
@@ -80,6 +108,8 @@ func (h *inquiry) volumeOf(container, file string) (v1.VolumeMount, *v1.Volume) 
 func (h *inquiry) fileFixes(file string, mount v1.VolumeMount, volume *v1.Volume, said string) []answer.Fix {
 	kind, name, key := mounts.Key(file, mount, volume)
 	switch {
+	case words.Refused.In(said) && kind != "" && readable(volume):
+		return []answer.Fix{h.specFix(fmt.Sprintf("have it write elsewhere than to %s, which is of %s %s and which its user may only read (copy it into an emptyDir first); if it is to be run, volume %s needs a defaultMode for that (0555)", file, kind, name, volume.Name))}
 	case words.Refused.In(said) && kind != "":
 		return []answer.Fix{h.specFix(fmt.Sprintf(kubectl.LetUser+"read %s, which is of %s %s: give volume %s a defaultMode for that (0444, or 0440 with the pod's fsGroup)", file, kind, name, volume.Name))}
 	case words.Refused.In(said):

@@ -22,6 +22,11 @@ func TestNamedFile(t *testing.T) {
 		{Name: "conf", MountPath: "/srv/"}, {Name: "one", MountPath: "/etc/app.ini", SubPath: "app.ini"}, {Name: "tls", MountPath: "/srv/tls"}, {Name: "data", MountPath: "/data"},
 	}
 	mode := int32(0o400)
+	for _, v := range pod.Spec.Volumes {
+		if v.Name == "tls" {
+			v.Secret.DefaultMode = &mode
+		}
+	}
 	pod.Spec.Volumes = append(pod.Spec.Volumes, v1.Volume{Name: "keys", VolumeSource: v1.VolumeSource{Secret: &v1.SecretVolumeSource{SecretName: "mq", DefaultMode: &mode}}})
 	pod.Spec.Containers[0].VolumeMounts = append(pod.Spec.Containers[0].VolumeMounts, v1.VolumeMount{Name: "conf", MountPath: "/etc/nginx"}, v1.VolumeMount{Name: "keys", MountPath: "/mosquitto/secret"})
 	for said, want := range map[string]string{
@@ -31,6 +36,8 @@ func TestNamedFile(t *testing.T) {
 		"PHP Fatal error: no memory in /srv/..2026_11_23_11_41_23.1086845026/status.php on line 3":                           "if /srv/status.php, which its words name, is at fault, correct it: it is status.php of ConfigMap squid: kubectl -n shop edit configmap squid",
 		"ERROR: unknown key at /etc/app.ini:7":                                                                               "if /etc/app.ini, which its words name, is at fault, correct it: it is main of ConfigMap all: kubectl -n shop edit configmap all",
 		"TLS: opening `/srv/tls/tls.key' failed: Permission denied\nTLS: could not use private key file `/srv/tls/tls.key`.": "let its user read /srv/tls/tls.key, which is of Secret ldap-tls: give volume tls a defaultMode for that",
+		"Error: EACCES: permission denied, copyfile '/srv/settings.js' -> '/data/settings.js'":                               "give its user volume data, in which /data/settings.js is",
+		"sed: can't create temp file '/srv/squid.confXX': Permission denied\nopen /srv/squid.conf: permission denied":        "have it write elsewhere than to /srv/squid.conf",
 		"open /data/queries.active: permission denied":                                                                       "give its user volume data, in which /data/queries.active is",
 		"error: cannot load /srv/tls/ca.crt: no such file or directory":                                                      "see whether Secret ldap-tls, mounted at /srv/tls, has ca.crt: kubectl -n shop describe secret ldap-tls",
 		"postconf: fatal: open /data/main.cf for reading: No such file or directory":                                         "see that volume data has /data/main.cf before it starts (an init container that writes it there, or copies what the image has at /data, which the volume hides)",

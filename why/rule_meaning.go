@@ -26,6 +26,18 @@ func changing(text string) func(*inquiry, string, string) answer.Fix {
 	return func(h *inquiry, _, _ string) answer.Fix { return h.specFix(text) }
 }
 
+// settingNamed fits the name of a setting that words miss, in quotes.
+var settingNamed = regexp.MustCompile(`(?i)\b(?:value|setting|option|property|key)s? (?:at |for )?['"]([\w.\[\]-]{3,})['"]`)
+
+// giveSetting is what to do about a setting that is missing, by its name where the words have it.
+func giveSetting(h *inquiry, _, said string) answer.Fix {
+	name := ""
+	if m := settingNamed.FindStringSubmatch(said); m != nil {
+		name = ", " + m[1]
+	}
+	return h.specFix(fmt.Sprintf("give it that setting%s: in the container's env, its arguments or its configuration", name))
+}
+
 // configuring is like changing, of what stands in a file: where all that configures the container is one
 // ConfigMap, that one is it.
 func configuring(text string) func(*inquiry, string, string) answer.Fix {

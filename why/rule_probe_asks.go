@@ -67,7 +67,7 @@ func init() {
 		},
 		rule[*probing]{
 			name: "probe-wants-login", causes: []answer.Cause{answer.ProbeWrongPath},
-			needs:   "401 in every attempt of every run: whoever answers wants a login, and says so of the path",
+			needs:   "401 in every attempt of every run: whoever answers wants a login, and says so of the path; or 403 in every one, and the server's own log that its configuration does not let the address ask",
 			against: "a good answer, ever; an error of now in the log",
 			seesAll: true,
 			judge:   probeWantsLogin,
@@ -283,7 +283,8 @@ func lastClause(message string, ev *fact.Evidence) string {
 		return fmt.Sprintf("exit code %d", *ev.ExitCode)
 	}
 	parts := strings.Split(message, "exec: ")
-	return prose.Brief(parts[len(parts)-1], 100)
+	// The name of what is not there may stand twice before the reason.
+	return prose.Midst(parts[len(parts)-1], kept)
 }
 
 // probeCommandLate: the exec probe's own command does not end in time.
@@ -360,6 +361,14 @@ func probePath(p *probing) *finding {
 
 // probeWantsLogin: who answers is well, and lets nobody in who does not say who it is.
 func probeWantsLogin(p *probing) *finding {
+	if at, complaint := p.complaint(); p.mode == answered && p.last.Evidence.Status == 403 && !p.worked() && words.ForbiddenByRule.In(complaint) {
+		return &finding{
+			cause: answer.ProbeWrongPath, weight: strong, chain: p.chain(at),
+			text: fmt.Sprintf("The configuration of container %s lets others ask where %s does, and not the node: the answer is 403%s, and was never otherwise. Its log says: %s.",
+				p.run.Container, p.what(), saying(p.last.Evidence.Output), quote(complaint, kept)),
+			fixes: []answer.Fix{p.h.specFix(fmt.Sprintf("have its configuration let the node's address ask that path, too (nginx: allow before deny all; Apache: Require ip), or probe a path that everybody may ask (%s)", p.field("path")))},
+		}
+	}
 	if p.mode != answered || p.last.Evidence.Status != 401 || p.worked() || p.complainsNow() {
 		return nil
 	}

@@ -27,7 +27,7 @@ func init() {
 		},
 		rule[*probing]{
 			name: "probe-command-itself", causes: []answer.Cause{answer.ProbeCommandFailed},
-			needs:   "a command that never succeeded, and what it put out: that its shell does not know /dev/tcp, that Kubernetes left a variable of it empty, that its script is at fault by its shell's words, that no worker answers Celery's inspect while the log tells of no trouble, that a program which it runs crashed, that its Erlang cookie is another than the server's (or the server's log, where it says so), or that the server is well, and a file that it wants beside",
+			needs:   "a command that never succeeded, and what it put out: that its shell does not know /dev/tcp, that Kubernetes left a variable of it empty, that its script is at fault by its shell's words, that no worker answers Celery's inspect, or Airflow knows no job of this host that is alive, while the log tells of no trouble, that a program which it runs crashed, that its server has another socket by its log, that its Erlang cookie is another than the server's (or the server's log, where it says so), or that the server is well, and a file that it wants beside",
 			against: "a success, ever",
 			seesAll: true,
 			judge:   probeCommandItself,
@@ -111,10 +111,18 @@ func probeCommandItself(p *probing) *finding {
 		f.chain = p.chain(at)
 		f.text = fmt.Sprintf("The command of %s asks with another Erlang cookie than that of the server of container %s, which turns it away: %s.", p.what(), p.run.Container, quote(words.Told(output), kept))
 		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("have the command of %s use the server's cookie: the same HOME (that of its .erlang.cookie), RABBITMQ_ERLANG_COOKIE in the container's env, or --erlang-cookie", probe))}
+	case p.ownSocket(output) != "":
+		own, asked := p.ownSocket(output), strings.Join(words.NoSocketThere.Find(output), "")
+		f.text = fmt.Sprintf("The command of %s asks at the socket %s, and the server of container %s, which is up, has its own at %s: %s. That says nothing of whether the application is well.", p.what(), asked, p.run.Container, own, quote(words.Told(output), kept))
+		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("have the command of %s ask at the server's socket, %s (MariaDB: --socket, or [client] socket= in its configuration; PostgreSQL: -h with its folder), or over TCP (-h 127.0.0.1)", probe, own))}
 	case words.NoReply.In(output) && at == nil:
 		f.weight = fair
 		f.text = fmt.Sprintf("The command of %s asks the workers by the broker, and none answers it (%s), while the log of container %s tells of no trouble.", p.what(), quote(words.Told(output), kept), p.run.Container)
 		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("see that the command of %s can be answered: worker_enable_remote_control of Celery's configuration is not False, -d names the worker as its log does (celery@HOSTNAME, which a shell puts in), -A is the worker's application, and its pool is not busy (solo answers nothing meanwhile); or probe by a file that the worker touches", probe))}
+	case words.NoAliveJob.In(output) && at == nil:
+		f.weight = fair
+		f.text = fmt.Sprintf("The command of %s asks Airflow's database for a job of this host that is alive, and finds none (%s), while the log of container %s tells of no trouble.", p.what(), quote(words.Told(output), kept), p.run.Container)
+		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("see that the command of %s asks for the job as the process registers it: --hostname has to be what [core] hostname_callable gives (AIRFLOW__CORE__HOSTNAME_CALLABLE: the host's name, or its address), and --job-type its own; airflow jobs check --local takes both from the host itself", probe))}
 	case len(files) == 1 && words.SaysWell.In(output):
 		f.text = fmt.Sprintf("The command of %s wants the file %s, which is not there, and what it asks before says that it is well: %s.", p.what(), files[0], quote(words.Told(output), kept))
 		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("if nothing makes %s in container %s (an image of another maker does, maybe), take it out of %s.exec.command", files[0], p.run.Container, probe))}
@@ -122,6 +130,24 @@ func probeCommandItself(p *probing) *finding {
 		return nil
 	}
 	return f
+}
+
+// ownSocket is the socket that the server says it listens on, where the command found none at another; "" where
+// it says none, or the same.
+func (p *probing) ownSocket(output string) string {
+	asked := strings.Join(words.NoSocketThere.Find(output), "")
+	if _, look, ok := p.look(); asked == "" || ok && !p.up(look) {
+		return ""
+	}
+	lines, _ := p.saidSoFar()
+	for _, line := range slices.Backward(lines) {
+		if own := strings.Join(words.SocketHere.Find(line), ""); own != "" && own != asked {
+			return own
+		} else if own != "" {
+			return ""
+		}
+	}
+	return ""
 }
 
 // inProbe fits a variable as Kubernetes takes it.

@@ -3,6 +3,7 @@ package why
 import (
 	"strings"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -28,6 +29,7 @@ func TestCommandsThatFailForThemselves(t *testing.T) {
 		"no password":                      {"mysql -u root -e 'SELECT 1'", "ERROR 1045 (28000): Access denied for user 'root'@'localhost' (using password: NO)", answer.ProbeCommandFailed, "MYSQL_PWD"},
 		"a password that is not right":     {"mysql -u root -px -e 'SELECT 1'", "ERROR 1045 (28000): Access denied for user 'root'@'localhost' (using password: YES)", answer.ProbeCommandFailed, "compare the user and password"},
 		"a user that there is none of":     {"psql -U --port=5432 -c 'select 1'", `psql: error: connection to server on socket "/tmp/.s.PGSQL.5432" failed: FATAL:  role "--port=5432" does not exist`, answer.ProbeCommandFailed, "which variables it is given"},
+		"Airflow's job of another name":    {"airflow jobs check --job-type SchedulerJob --hostname $(hostname)", "No alive jobs found.", answer.ProbeCommandFailed, "hostname_callable"},
 		"a server that is not well":        {"redis-cli ping", "LOADING Redis is loading the dataset in memory", answer.AppUnhealthy, ""},
 		"no password, after another one":   {"redis-cli -a x ping", "AUTH failed: WRONGPASS invalid username-password pair or user is disabled.\nNOAUTH Authentication required.", answer.ProbeCommandFailed, "compare the user and password"},
 	} {
@@ -58,5 +60,28 @@ func TestEmptiedInTheProbe(t *testing.T) {
 	s.probe("app", 4, attempt(fact.Readiness, fact.Evidence{Handler: fact.Exec, Target: "sh -c wget -q -O - http://:2379/health", ExitCode: &one}))
 	if v := s.ask().Verdicts[0]; v.Cause != answer.ProbeCommandFailed || !strings.Contains(v.Text, "puts nothing in place of $(MY_POD_IP)") || !strings.Contains(v.Fixes[0].Text, "write $MY_POD_IP") {
 		t.Errorf("%s: %s: %+v", v.Cause, v.Text, v.Fixes)
+	}
+}
+
+// A client that looks for its server's socket where that has another.
+func TestSocketElsewhere(t *testing.T) {
+	one := 1
+	const command = "mariadb -u root -e 'SELECT 1'"
+	for own, want := range map[string]answer.Cause{"/data/db/mysql.sock": answer.ProbeCommandFailed, "/run/mysqld/mysqld.sock": answer.AppUnhealthy, "": answer.AppUnhealthy} {
+		s := tell(t, web(func(c *v1.Container) {
+			c.LivenessProbe, c.ReadinessProbe = nil, &v1.Probe{ProbeHandler: v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"sh", "-c", command}}}}
+		}))
+		away := attempt(fact.Readiness, fact.Evidence{Handler: fact.Exec, Target: "sh -c " + command, Output: "ERROR 2002 (HY000): Can't connect to local server through socket '/run/mysqld/mysqld.sock' (2)", ExitCode: &one})
+		s.probe("app", 3, away)
+		look := fact.Looked{PID: 1, State: "S", Processes: 1, Over: time.Second, Listeners: []fact.Listener{{Address: "0.0.0.0:3306", PID: 1, Command: "mariadbd"}}}
+		if own != "" {
+			look.Said = []string{"mariadbd: ready for connections.", "Version: '10.11.14-MariaDB-0+deb12u2' socket: '" + own + "' port: 3306 Debian 12"}
+		}
+		s.in("app", look)
+		s.probe("app", 3, away)
+		v := s.ask().Verdicts[0]
+		if v.Cause != want || want == answer.ProbeCommandFailed && !strings.Contains(v.Fixes[0].Text, own) {
+			t.Errorf("%q: %s: %s: %+v", own, v.Cause, v.Text, v.Fixes)
+		}
 	}
 }

@@ -16,7 +16,7 @@ func init() {
 	probeRules.add(
 		rule[*probing]{
 			name: "probe-command-filter", causes: []answer.Cause{answer.ProbeCommandFailed},
-			needs:   "a command that never succeeded and put out nothing, and that was run once more without the grep at its end: it ended well, and nothing that it said is a complaint",
+			needs:   "a command that never succeeded and put out nothing, and that was run once more without the grep at its end: it ended well, and nothing that it said is a complaint; or one that greps, and put out something that is none, by a container that listens and whose log tells of no trouble",
 			against: "a success, ever; a command that asks by HTTP, whose answer may tell of the application in words of its own",
 			seesAll: true,
 			judge:   probeCommandFilter,
@@ -46,8 +46,11 @@ var byHTTP = regexp.MustCompile(`\b(?:curl|wget|http|https|httpie)\b|https?://`)
 
 // probeCommandFilter: what it asks is well, for all that it says.
 func probeCommandFilter(p *probing) *finding {
-	if p.through == nil || p.worked() || byHTTP.MatchString(p.command()) {
+	if p.mode != exitCode || p.worked() || byHTTP.MatchString(p.command()) {
 		return nil
+	}
+	if p.through == nil {
+		return p.filtersAnother()
 	}
 	b := fact.Of[fact.AskedAgain](p.through)
 	said := strings.TrimSpace(words.Told(b.Evidence.Output))
@@ -64,4 +67,32 @@ func probeCommandFilter(p *probing) *finding {
 	probe := kindWord(p.kind) + "Probe"
 	f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("correct what the grep of %s.exec.command looks for, or what that asks before it", probe)), p.h.inspect("run it by hand, and leave the grep at its end away", p.h.exec(p.run.Container, p.command()))}
 	return f
+}
+
+// greps fits what a command looks for with grep, in quotes or not.
+var greps = regexp.MustCompile(`\bgrep(?: -\S+)* +(?:'([^']+)'|"([^"]+)"|([^\s|;&'"]+))`)
+
+// ofTrouble fits words that may tell of trouble, in what a command puts out of a state.
+var ofTrouble = regexp.MustCompile(`(?i)\b(?:fail\w*|err\w*|not?|none|nothing|never|down|load\w*|start\w*|init\w*|wait\w*|pend\w*|recover\w*|sync\w*|stop\w*|off\w*|un\w+|in\w+|degraded|false|refused|denied|time\w*|dead|lost|broken|closed|exit\w*|limit\w*|full|0|without|can'?t|cannot)\b`)
+
+// filtersAnother: the command greps for what does not come, and what came in its place tells of no trouble.
+func (p *probing) filtersAnother() *finding {
+	if p.last.Evidence == nil || p.spec == nil || p.spec.Exec == nil {
+		return nil
+	}
+	m := greps.FindStringSubmatch(strings.Join(p.spec.Exec.Command, " "))
+	said := strings.TrimSpace(words.Told(p.last.Evidence.Output))
+	if at, _ := p.complaint(); m == nil || said == "" || at != nil || ofTrouble.MatchString(said) || words.Troubled(strings.Split(said, "\n")) || words.Complains(said) {
+		return nil
+	}
+	at, look, ok := p.look()
+	if !ok || !p.up(look) {
+		return nil
+	}
+	return &finding{
+		cause: answer.ProbeCommandFailed, weight: fair, chain: p.chain(at),
+		text: fmt.Sprintf("The command of %s looks with grep for “%s”, which never came; what it put out tells of no trouble: “%s”. Neither does the log of container %s.",
+			p.what(), quote(m[1]+m[2]+m[3], quoted), quote(said, kept), p.run.Container),
+		fixes: []answer.Fix{p.h.specFix(fmt.Sprintf("if the application is well, correct what the grep of %sProbe.exec.command looks for, or what that asks before it", kindWord(p.kind))), p.h.inspect("run it by hand, and leave the grep away", p.h.exec(p.run.Container, p.command()))},
+	}
 }

@@ -1,6 +1,7 @@
 package why
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,5 +41,24 @@ func TestProbeCommandFilter(t *testing.T) {
 				t.Errorf("%s: %s", v.Cause, v.Text)
 			}
 		})
+	}
+}
+
+// A command that greps for what does not come, and shows what there is in its place.
+func TestGrepsForAnother(t *testing.T) {
+	one := 1
+	const command = "grep -E 'zk_peer_state.*leading' /tmp/mntr || { grep _state /tmp/mntr; exit 1; }"
+	for output, want := range map[string]bool{"zk_server_state\tstandalone": true, "zk_server_state\tnot serving": false, "cluster_state:fail": false, "": false} {
+		s := tell(t, web(func(c *v1.Container) {
+			c.LivenessProbe, c.ReadinessProbe = nil, &v1.Probe{ProbeHandler: v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"sh", "-c", command}}}}
+		}))
+		fails := attempt(fact.Readiness, fact.Evidence{Handler: fact.Exec, Target: "sh -c " + command, Output: output, ExitCode: &one})
+		s.probe("app", 3, fails)
+		s.in("app", fact.Looked{PID: 1, State: "S", Processes: 1, Over: time.Second, Listeners: []fact.Listener{{Address: "0.0.0.0:2181", PID: 1, Command: "java"}}})
+		s.probe("app", 3, fails)
+		v := s.ask().Verdicts[0]
+		if may := slices.Contains(v.Possible, answer.ProbeCommandFailed); may != want {
+			t.Errorf("%q: %s, %v: %s", output, v.Cause, v.Possible, v.Text)
+		}
 	}
 }

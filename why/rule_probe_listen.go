@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -370,18 +371,42 @@ func probeListensElsewhere(p *probing) *finding {
 		f.cause, f.weight = answer.AppListensElse, certain
 		f.text = fmt.Sprintf("Container %s listens on port %d only on loopback (%s); probes and Services come from outside and are refused.", p.run.Container, p.port(), listening(mine))
 		f.fixes = []answer.Fix{p.h.specFix("have the application listen on all addresses (0.0.0.0 or ::)")}
-	case p.of != nil && declares(p.of, p.port()):
+	case p.of != nil && declares(p.of, p.port()) && !p.wellAt(mine):
 		f.cause = answer.AppListensElse
 		f.text = fmt.Sprintf("Container %s declares port %d and listens elsewhere: %s. %s has never succeeded.", p.run.Container, p.port(), listening(mine), prose.Upper(p.what()))
 		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("have it listen on port %d%s, or give %s and its containerPort the one where it listens: %s", p.port(), p.h.ofItsConfiguration(p.run.Container), p.field("port"), strings.Join(portsOf(mine), " or ")))}
 	default:
 		f.text = fmt.Sprintf("The %s probe asks on port %d, where container %s has never listened; it listens on %s.", kindWord(p.kind), p.port(), p.run.Container, listening(mine))
+		if p.wellAt(mine) {
+			f.because = []string{"There another probe of it is answered."}
+		}
 		f.fixes = []answer.Fix{p.portFix(mine)}
 	}
-	if plugin := plugins[p.port()]; plugin != "" && slices.ContainsFunc(mine, func(l fact.Listener) bool { return l.Command == "beam.smp" }) {
-		f.fixes = append([]answer.Fix{p.h.specFix(fmt.Sprintf("port %d is that of RabbitMQ's plugin %s: put that into its enabled_plugins, or enable it (rabbitmq-plugins enable %s); it takes effect as RabbitMQ starts", p.port(), plugin, plugin))}, f.fixes...)
-	}
+	p.enablePlugin(f, p.port(), mine)
 	return f
+}
+
+// enablePlugin says of a port that is a plugin's of RabbitMQ that this is not enabled.
+func (p *probing) enablePlugin(f *finding, port int, mine []fact.Listener) {
+	plugin := plugins[port]
+	if plugin == "" || !slices.ContainsFunc(mine, func(l fact.Listener) bool { return l.Command == "beam.smp" }) {
+		return
+	}
+	f.cause = answer.AppNotListening
+	f.fixes = append([]answer.Fix{p.h.specFix(fmt.Sprintf("port %d is that of RabbitMQ's plugin %s: put that into its enabled_plugins, or enable it (rabbitmq-plugins enable %s); it takes effect as RabbitMQ starts", port, plugin, plugin))}, f.fixes...)
+}
+
+// wellAt says whether another probe of this run is answered where the container listens.
+func (p *probing) wellAt(mine []fact.Listener) bool {
+	ports := portsOf(mine)
+	return slices.ContainsFunc(p.run.Probes, func(f *fact.Fact) bool {
+		b := fact.Of[fact.Probed](f)
+		if b.Probe == p.kind || bad(b) || b.Evidence == nil {
+			return false
+		}
+		_, port, ok := splitAddress(cmp.Or(b.Evidence.Remote, addressOf(b.Evidence.Target)))
+		return ok && slices.Contains(ports, port)
+	})
 }
 
 // plugins are those of RabbitMQ that listen where it does not without them (rabbitmq.com, Networking).

@@ -16,8 +16,8 @@ import (
 func init() {
 	probeRules.add(
 		rule[*probing]{
-			name: "probe-command-elsewhere", causes: []answer.Cause{answer.AppListensElse},
-			needs:   "an exec probe that is refused on loopback, with the port in its command or output, no success ever, and a look that finds the container listening on other ports and nobody in the pod on that one",
+			name: "probe-command-elsewhere", causes: []answer.Cause{answer.AppListensElse, answer.AppNotListening},
+			needs:   "an exec probe that is refused on loopback, with the port in its command or output, no success ever, and a look that finds the container listening on other ports and nobody in the pod on that one; or one that is refused at the pod's address, and the container listening on that port over loopback alone",
 			against: "a listener on that port; a success, ever",
 			yields:  []string{"probe-program-given-up"},
 			seesAll: true,
@@ -48,10 +48,13 @@ func (p *probing) asksOwnPort() (port string, ok bool) {
 
 // probeCommandElsewhere: the command asks the container itself, at a port that it does not have.
 func probeCommandElsewhere(p *probing) *finding {
-	if p.mode != exitCode || p.worked() || p.last.Evidence == nil || !words.ConnectionRefused.In(p.last.Evidence.Output) {
+	if p.mode != exitCode || p.worked() || p.last.Evidence == nil || !words.Any(p.last.Evidence.Output, words.ConnectionRefused, words.NoResponse) {
 		return nil
 	}
 	at, look, seen := p.look()
+	if port := p.asksAddress(); seen && port != "" {
+		return p.onlyLoopback(at, look, port)
+	}
 	port, ok := p.asksOwnPort()
 	if !seen || !ok {
 		return nil
@@ -63,11 +66,65 @@ func probeCommandElsewhere(p *probing) *finding {
 	}) {
 		return nil
 	}
-	return &finding{
+	f := &finding{
 		cause: answer.AppListensElse, weight: strong, chain: p.chain(at),
 		text: fmt.Sprintf("%s asks port %s of the container itself, where it does not listen and nobody else of the pod does: %s%s. It listens on %s.",
 			"The command of "+p.what(), port, commandSaid(p.last.Evidence), saying(p.last.Evidence.Output), listening(mine)),
 		fixes: []answer.Fix{p.h.specFix(fmt.Sprintf("have the command in %sProbe.exec.command ask where container %s listens (port %s), or have the container listen on port %s, too",
 			kindWord(p.kind), p.run.Container, strings.Join(portsOf(mine), " or "), port))},
 	}
+	if n, err := strconv.Atoi(port); err == nil {
+		p.enablePlugin(f, n, mine)
+	}
+	return f
+}
+
+// asksAddress is the port of the pod's own address that a command says it did not reach; "" for none.
+func (p *probing) asksAddress() string {
+	status, _ := p.h.Status(p.h.policy)
+	for _, word := range strings.FieldsFunc(p.last.Evidence.Output, func(r rune) bool { return strings.ContainsRune(" \t\n,;()[]'\"", r) }) {
+		if host, port, ok := splitAddress(strings.TrimRight(word, ":.")); ok && host != "" && host == status.PodIP {
+			return port
+		}
+	}
+	return ""
+}
+
+// onlyLoopback: the command asks the pod's address, and the container takes connections over loopback alone.
+func (p *probing) onlyLoopback(at *fact.Fact, look fact.Looked, port string) *finding {
+	var there []fact.Listener
+	for _, l := range p.mine(look.Listeners) {
+		host, on, _ := splitAddress(l.Address)
+		if on != port {
+			continue
+		}
+		if !loopback(host) {
+			return nil
+		}
+		there = append(there, l)
+	}
+	if len(there) == 0 {
+		return nil
+	}
+	return &finding{
+		cause: answer.AppListensElse, weight: strong, chain: p.chain(at),
+		text: fmt.Sprintf("Container %s listens on port %s only on loopback (%s), and the command of %s asks at the pod's address, where others ask, too: %s%s.",
+			p.run.Container, port, listening(there), p.what(), commandSaid(p.last.Evidence), saying(p.last.Evidence.Output)),
+		fixes: []answer.Fix{p.listenFix(there[0])},
+	}
+}
+
+// listenFix is what to do where a server listens on loopback alone.
+func (p *probing) listenFix(at fact.Listener) answer.Fix {
+	how := "the application listen on all addresses (0.0.0.0 or ::)"
+	if option := listenOptions[at.Command]; option != "" {
+		how = "it listen on all addresses: " + option
+	}
+	return p.h.specFix("have " + how + p.h.ofItsConfiguration(p.run.Container))
+}
+
+// listenOptions are the settings of servers that listen on loopback alone where nothing else is set.
+var listenOptions = map[string]string{
+	"postgres": "listen_addresses = '*'", "redis-server": "bind * -::* (or protected-mode no)", "mariadbd": "bind-address = 0.0.0.0", "mysqld": "bind-address = 0.0.0.0",
+	"mosquitto": "a listener with a port of its own (listener 1883)",
 }

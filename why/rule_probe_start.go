@@ -143,6 +143,9 @@ func (p *probing) progress() string {
 	if i < 0 {
 		i = words.Stepping(lines)
 	}
+	if first := words.ByName(lines); i < 0 && first >= 0 && len(at) == len(lines) && at[len(at)-1].Sub(at[first]) >= eachTakes {
+		i = len(lines) - 1 // what it only lists is said at once
+	}
 	if p.run.Started != nil {
 		least = max(least, p.until.Sub(p.run.Started.When())/4)
 	}
@@ -180,6 +183,9 @@ func (p *probing) saidSoFar() (lines []string, at []time.Time) {
 	}
 	return lines, at
 }
+
+// eachTakes is how long steps of a start that have names take together at least.
+const eachTakes = time.Second
 
 // stillGoing is how long ago the last word of progress may be at least.
 const stillGoing = 10 * time.Second

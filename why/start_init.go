@@ -83,6 +83,7 @@ func (h *inquiry) initWaiting(run *history.Run) finding {
 		h.inspect("and what runs in it", h.exec(run.Container, "ps")),
 	}
 	if at, lines := run.Said(time.Time{}); at != nil {
+		lines = words.SinceWaits(lines)
 		said := cmp.Or(words.Trouble(lines, true), words.Reason(lines))
 		f.because, f.chain = []string{itsLog(said)}, links(run.Start, run.Started, at)
 		h.meant(&f, run.Container, said)
@@ -93,7 +94,7 @@ func (h *inquiry) initWaiting(run *history.Run) finding {
 // initNeeds is what an init container waits for, where a look found that.
 func (h *inquiry) initNeeds(r *history.Run) []answer.Note {
 	for _, f := range slices.Backward(r.Looks) {
-		if _, how := h.waitsFor(r.Container, f, fact.Of[fact.Looked](f).Said); how != "" {
+		if _, how := h.waitsFor(r.Container, f, words.SinceWaits(fact.Of[fact.Looked](f).Said)); how != "" {
 			return []answer.Note{{Cause: answer.DependencyDown, Text: "it waits for " + how, Facts: []fact.ID{f.ID}}}
 		}
 	}

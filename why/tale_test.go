@@ -89,7 +89,7 @@ func (s *tale) see(container string, attempt int32, body fact.Body, because ...f
 func (s *tale) effect(d fact.Fact) {
 	switch b := d.Body.(type) {
 	case fact.SetUp:
-		s.see("", 0, fact.SetUpDone{SandboxID: "s", Attempt: b.Attempt}, d.ID)
+		s.see("", 0, fact.SetUpDone{SandboxID: "s", Attempt: b.Attempt, IPs: []string{"10.42.0.3"}}, d.ID)
 	case fact.Start:
 		if s.fails != nil {
 			s.see(d.Container, d.Attempt, s.fails, d.ID)

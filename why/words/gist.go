@@ -53,7 +53,7 @@ var proxied = regexp.MustCompile(`, (client|server|request|host|referrer): (\"[^
 var escaped = regexp.MustCompile(`\\n(Stack trace:|#0 |\s+at |\\tat ).*$`)
 
 // ofErlang fits the line with which Erlang's runtime ends, and the sentence in its term that says why.
-var ofErlang = regexp.MustCompile(`^(Kernel pid terminated|Runtime terminating during boot|init terminating in do_boot) \(.*?"([A-Z][^"/]* [^"/]*)".*$`)
+var ofErlang = regexp.MustCompile(`^(?:\{")?(Kernel pid terminated|Runtime terminating during boot|init terminating in do_boot)(?:",\w+,"| \().*?"([A-Z][^"\\]* [^"\\]*)\\?".*$`)
 
 // said, reasons and stacks are the members of a line in JSON or logfmt that say what happened,
 // why, and where; the first that there is counts.

@@ -37,6 +37,10 @@ var (
 	Crashed = fits("strsignal(3), as shells and runtimes write it", `(?m)^(?:\S+: (?:line )?\d+: +\d+ )?(?:Segmentation fault|Illegal instruction|Bus error|Aborted)(?: \(core dumped\))?(?: .*)?\s*$`, "Segmentation fault", "sh: line 3: 42 Segmentation fault (core dumped) curl -s localhost")
 	// NoReply is said by Celery's command line of workers that did not answer by the broker.
 	NoReply = fits("Celery 5.2, celery/bin/control.py", `(?i)\bno nodes replied within time constraint\b`, "Error: No nodes replied within time constraint")
+	// NoResponse is said by a client that comes with a server, of an address at which none takes connections.
+	NoResponse = fits("PostgreSQL 15, pg_isready", `(?m):\d+ - no response\s*$`, "10.42.0.12:5432 - no response")
+	// NoAliveJob is said by Airflow's command line of a database that knows no such job, or an old one.
+	NoAliveJob = fits("Airflow 2, airflow/cli/commands/jobs_command.py", `(?i)\bno alive jobs found\b`, "No alive jobs found.")
 	// NoSuchCommand is said by a server of a command that it does not know.
 	NoSuchCommand = fits("Redis 7, server.c; Valkey 9", `(?i)\berr unknown command\b`, "ERR unknown command 'localhost', with args beginning with: '-p' '6379' 'ping'")
 	// OtherCookie is said of an Erlang node or its command line that has another cookie.
@@ -49,6 +53,15 @@ var (
 		`(?i)\bserver through socket '[^']*' \(\d+|^(?:/[\w./-]*|localhost|127\.\d+\.\d+\.\d+):\d+ - no response|\bon socket "[^"]+" failed: (?:no such file|connection refused)|\bunable to perform an operation on node\b`,
 		"ERROR 2002 (HY000): Can't connect to local server through socket '/tmp/mysqld.sock' (2)", "/tmp:5432 - no response", `psql: error: connection to server on socket "/tmp/.s.PGSQL.5432" failed: No such file or directory`,
 		"Error: unable to perform an operation on node 'rabbit@subject'. Please see diagnostics information and suggestions below.")
+	// ForbiddenByRule is said by a server whose configuration does not let an address ask.
+	ForbiddenByRule = fits("nginx 1.22, ngx_http_access_module; Apache 2.4, AH01630", `(?i)\baccess forbidden by rule\b|\bclient denied by server configuration\b`,
+		`[error] 6#6: *1 access forbidden by rule, client: 10.42.0.1, server: , request: "GET /-/php-ping HTTP/1.1"`, "[authz_core:error] [client 10.42.0.1:4711] AH01630: client denied by server configuration: /srv/status")
+	// NoSocketThere names the file of a socket at which a server's own client found none that listens.
+	NoSocketThere = fits("MariaDB 10.11 and MySQL 8, CR_CONNECTION_ERROR; libpq 15", `(?i)\bserver through socket '([^']+)' \(\d+|\bon socket "([^"]+)" failed: (?:no such file|connection refused)`,
+		"ERROR 2002 (HY000): Can't connect to local server through socket '/tmp/mysqld.sock' (2)", `psql: error: connection to server on socket "/tmp/.s.PGSQL.5432" failed: No such file or directory`)
+	// SocketHere is said by a server of the socket that it listens on.
+	SocketHere = fits("MariaDB 10.11 and MySQL 8, ER_STARTUP; PostgreSQL 15, pqcomm.c", `(?i)\bsocket: '(/[^']+)'|\blistening on Unix socket "(/[^"]+)"`,
+		"Version: '10.11.14-MariaDB-0+deb12u2' socket: '/data/db/mysql.sock' port: 3306 Debian 12", `LOG:  listening on Unix socket "/tmp/.s.PGSQL.5432"`)
 	NoRoute = says("strerror(3), EHOSTUNREACH", []string{"no route to host"}, "dial tcp 10.42.0.3:8080: connect: no route to host")
 )
 

@@ -66,6 +66,37 @@ func Stepping(lines []string) int {
 	return last
 }
 
+// ByName is the first of the last lines of a log that tell of one step of work after another, by the same words
+// and another name at the end of each ("loading plugin dcim", "loading plugin extras"); -1 where they do not.
+func ByName(lines []string) int {
+	last := len(lines) - 1
+	if last < 0 || !steps.MatchString(firstWord(lines[last])) || Any(lines[last], Waits, TooLate) || Complains(lines[last]) {
+		return -1
+	}
+	words, name := lastWord(lines[last])
+	first, seen := last, []string{name}
+	for i, line := range slices.Backward(lines[:last]) {
+		same, of := lastWord(line)
+		if same != words || slices.Contains(seen, of) {
+			break
+		}
+		first, seen = i, append(seen, of)
+	}
+	if first == last || words == "" {
+		return -1
+	}
+	return first
+}
+
+// lastWord is what a line says before its last word, and that.
+func lastWord(line string) (words, name string) {
+	all := strings.Fields(Gist(line))
+	if len(all) < 2 {
+		return "", ""
+	}
+	return strings.Join(all[:len(all)-1], " "), all[len(all)-1]
+}
+
 // step is what a line says up to its last number, with # for each number, and that number.
 func step(line string) (words string, n int) {
 	gist := Gist(line)
@@ -90,6 +121,19 @@ var beginning = regexp.MustCompile(`(?i)^(?:info:? |\[info\] )?(?:now )?(?:` +
 // it that this is done.
 func Begun(lines []string) bool {
 	return len(lines) > 0 && beginning.MatchString(strings.TrimSpace(Gist(lines[len(lines)-1])))
+}
+
+// SinceWaits are the lines of a log from where it only tells that it waits: what failed before that is over, and one
+// that tries again tells of that in between.
+func SinceWaits(lines []string) []string {
+	first := len(lines)
+	for first > 0 && Waits.In(lines[first-1]) && !Complains(lines[first-1]) {
+		first--
+	}
+	if len(lines)-first < 2 {
+		return lines
+	}
+	return lines[first:]
 }
 
 // Done is which part of all a line says is done.

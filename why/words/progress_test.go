@@ -51,9 +51,49 @@ func TestStepping(t *testing.T) {
 	}
 }
 
+func TestByName(t *testing.T) {
+	for name, test := range map[string]struct {
+		lines []string
+		want  int
+	}{
+		"plugins":            {[]string{"Operational MODE: preforking", "loading plugin circuits", "loading plugin dcim", "loading plugin extras"}, 1},
+		"one":                {[]string{"loading plugin circuits"}, -1},
+		"the same again":     {[]string{"loading plugin circuits", "loading plugin circuits"}, -1},
+		"something after it": {[]string{"loading plugin circuits", "loading plugin dcim", "listening on 8080"}, -1},
+		"requests":           {[]string{"GET /a", "GET /b"}, -1},
+		"one word":           {[]string{"loading", "loaded"}, -1},
+		"no lines":           {nil, -1},
+	} {
+		if got := ByName(test.lines); got != test.want {
+			t.Errorf("%s: %d", name, got)
+		}
+	}
+}
+
+func TestSinceWaits(t *testing.T) {
+	const refused, waits = "database is not reachable yet: Connection refused", "Waiting for migrations... 5 second(s)"
+	for name, test := range map[string]struct {
+		lines []string
+		want  int
+	}{
+		"it is past that":         {[]string{refused, waits, waits}, 2},
+		"it tries again":          {[]string{refused, waits, refused, waits}, 4},
+		"it waits, and is failed": {[]string{waits, waits, refused}, 3},
+		"no lines":                {nil, 0},
+	} {
+		if got := len(SinceWaits(test.lines)); got != test.want {
+			t.Errorf("%s: %d lines", name, got)
+		}
+	}
+}
+
 func FuzzProgress(f *testing.F) {
 	f.Add("shard 1 of 40", "shard 2 of 40")
 	f.Add("1%", "99999999999999999999999%")
 	f.Add("Migrating to version 45", "Migrating to version 99999999999999999999999")
-	f.Fuzz(func(_ *testing.T, a, b string) { Progress([]string{a, b}); Stepping([]string{a, b}) })
+	f.Fuzz(func(_ *testing.T, a, b string) {
+		Progress([]string{a, b})
+		Stepping([]string{a, b})
+		ByName([]string{a, b})
+	})
 }
