@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+ready postgres
+again subject; sleep 4

@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+said "redis redis:6379"
+again redis; sleep 8

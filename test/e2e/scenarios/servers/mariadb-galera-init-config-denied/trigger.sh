@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said "Permission denied" subject init; sleep 6

@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said "Ready to accept connections"; sleep 18
