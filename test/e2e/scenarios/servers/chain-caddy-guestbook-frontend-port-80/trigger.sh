@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+again frontend
+said "http.log.error"; sleep 6
