@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+said "is not reached"
+again distribution-redis; sleep 8

@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+ready database; ready pooler
+said "password authentication failed"; sleep 12
