@@ -171,14 +171,14 @@ func (h *inquiry) explainHealthy(container string) (v answer.Verdict, below bool
 			_, v.LastWords = p.log()
 			return v, true
 		}
-		h.failedMeanwhile(&f, container, ready)
+		h.failedMeanwhile(&f, container)
 	}
 	return f.verdict("", container, all), false
 }
 
-// failedMeanwhile says of a pod that is well how often its probes have failed since it was ready: people see
+// failedMeanwhile says of a pod that is well how often its probes have failed since they first succeeded: people see
 // a warning of each among its events.
-func (h *inquiry) failedMeanwhile(f *finding, container string, ready time.Time) {
+func (h *inquiry) failedMeanwhile(f *finding, container string) {
 	for _, name := range h.Containers() {
 		run := h.Last(name)
 		if run == nil || run.Exit != nil || container != "" && container != name {
@@ -186,14 +186,19 @@ func (h *inquiry) failedMeanwhile(f *finding, container string, ready time.Time)
 		}
 		for _, kind := range []fact.ProbeKind{fact.Readiness, fact.Liveness} {
 			var failed []*fact.Fact
+			up := false
 			for _, f := range run.Probes {
-				if b := fact.Of[fact.Probed](f); b.Probe == kind && b.Verdict == fact.Failure && f.When().After(ready) {
+				switch b := fact.Of[fact.Probed](f); {
+				case b.Probe != kind:
+				case b.Verdict == fact.Failure && up:
 					failed = append(failed, f)
+				case b.Verdict != fact.Failure:
+					up = true
 				}
 			}
 			if n := len(failed); n > 0 {
-				f.text += fmt.Sprintf(" The %s probe of container %s failed %s since then and succeeded again each time, before that made a difference.", kindWord(kind), name, prose.Times(n))
-				f.chain = append(f.chain, links(failed[max(0, n-2):]...)...)
+				f.text += fmt.Sprintf(" The %s probe of container %s failed %s since it first succeeded, last at %s, and succeeds again.", kindWord(kind), name, prose.Times(n), failed[n-1].Seen.Format(time.TimeOnly))
+				f.chain = append(links(failed[max(0, n-2):]...), f.chain...)
 			}
 		}
 	}

@@ -30,6 +30,11 @@ func (h *inquiry) namedFile(f *finding, container, said string) {
 	} else {
 		h.namedSetting(f, container, said)
 	}
+	if at := deniedAt(said); words.Refused.In(said) && at != "" && f.cause == answer.AppExitError { // as its image has it run
+		if _, volume := h.volumeOf(container, at); volume == nil {
+			f.fixes = append([]answer.Fix{h.mayThen(container, said)}, f.fixes...)
+		}
+	}
 	h.given(f, container, said)
 }
 

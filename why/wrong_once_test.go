@@ -95,7 +95,7 @@ func TestWrongOnce(t *testing.T) {
 			s.probe("app", 35, good(fact.Readiness, time.Millisecond))
 			s.probe("app", 3, status(fact.Readiness, 500, "unknown mode: bad"))
 		}},
-		{name: "it is ready, and attempts failed in between", pod: web(ready), symptom: answer.Healthy, cause: answer.None, says: "The readiness probe of container app failed twice since then and succeeded again each time", tale: func(s *tale) {
+		{name: "it is ready, and attempts failed in between", pod: web(ready), symptom: answer.Healthy, cause: answer.None, says: "The readiness probe of container app failed twice since it first succeeded, last at 05:00:", tale: func(s *tale) {
 			s.probe("app", 4, good(fact.Readiness, time.Millisecond))
 			s.probe("app", 1, noAnswer(fact.Readiness))
 			s.probe("app", 2, good(fact.Readiness, time.Millisecond))

@@ -113,9 +113,9 @@ func step(line string) (words string, n int) {
 }
 
 // beginning fits what a program says as it begins something that takes its time, at the end of its log.
-var beginning = regexp.MustCompile(`(?i)^(?:info:? |\[info\] )?(?:now )?(?:` +
-	`(?:initiali[sz]ing|upgrading|copying|extracting|unpacking|preparing|building|compiling|reading|parsing|scanning|fetching|collecting|generating|running (?:the )?migrations)\b[^:]*(?:\.\.\.|…)\s*$` +
-	`|(?:loading|warming(?: up)?|installing|importing|migrating|restoring|downloading|seeding|replaying|re-?indexing|indexing|pre-?compiling)\b[^:]*$)`)
+var beginning = regexp.MustCompile(`(?i)^(?:info:? |\[info\] |.{0,40}\binfo\b.{0,20}\[[\w.-]+\] )?(?:now )?(?:` +
+	`(?:upgrading|copying|extracting|unpacking|preparing|building|reading|parsing|scanning|fetching|collecting|generating|running (?:the )?migrations)\b[^:]*(?:\.\.\.|…)\s*$` +
+	`|(?:initiali[sz]ing|compiling|loading|warming(?: up)?|installing|importing|migrating|restoring|downloading|seeding|replaying|re-?indexing|indexing|pre-?compiling)\b[^:]*$)`)
 
 // Begun says whether the last line of a log tells that its program has begun work of a start, and no line behind
 // it that this is done.

@@ -97,3 +97,17 @@ func FuzzProgress(f *testing.F) {
 		ByName([]string{a, b})
 	})
 }
+
+func TestBegun(t *testing.T) {
+	for line, want := range map[string]bool{
+		"03:45:21  INFO 1 --- [main] Initializing JPA EntityManagerFactory for persistence unit 'default'": true,
+		"loading model from /models/base":                    true,
+		"Reading configuration from /etc/app.ini":            false,
+		"INFO: Initializing failed: no such table":           false,
+		"Started PreferencesApplication on port 8080 (http)": false,
+	} {
+		if got := Begun([]string{"Starting", line}); got != want {
+			t.Errorf("%s: %v", line, got)
+		}
+	}
+}
