@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-again frontend
-said "http.log.error"; sleep 6

@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-ready shop-fpm
-said "upstream timed out"; sleep 10
