@@ -205,6 +205,7 @@ func undecided(symptom, container, what string, chain []answer.Link, rest []find
 		if r.weight > refuted && !slices.Contains(v.Possible, r.cause) {
 			v.Possible, possible = append(v.Possible, r.cause), append(possible, string(r.cause))
 			v.Chain = inOrder(append(v.Chain, r.chain...))
+			v.Fixes = append(v.Fixes, tellsApart(r.fixes, v.Fixes)...)
 		}
 		if r.weight == refuted {
 			take(&v, r)
@@ -215,6 +216,13 @@ func undecided(symptom, container, what string, chain []answer.Link, rest []find
 	}
 	v.Missing = strings.TrimSpace(v.Missing + " " + missing)
 	return v
+}
+
+// tellsApart are the steps of one that remains possible which change nothing: they show whether it is that.
+func tellsApart(fixes, known []answer.Fix) []answer.Fix {
+	return slices.DeleteFunc(slices.Clone(fixes), func(f answer.Fix) bool {
+		return f.Risk != answer.Inspect || slices.ContainsFunc(known, func(k answer.Fix) bool { return k.Command == f.Command })
+	})
 }
 
 // inOrder sorts a chain by the time at which things happened, each fact once.

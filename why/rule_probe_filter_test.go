@@ -60,5 +60,8 @@ func TestGrepsForAnother(t *testing.T) {
 		if may := slices.Contains(v.Possible, answer.ProbeCommandFailed); may != want {
 			t.Errorf("%q: %s, %v: %s", output, v.Cause, v.Possible, v.Text)
 		}
+		if told := slices.ContainsFunc(v.Fixes, func(f answer.Fix) bool { return strings.Contains(f.Text, "leave the grep away") }); told != want {
+			t.Errorf("%q: %+v", output, v.Fixes)
+		}
 	}
 }
