@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+ready broker
+again subject; sleep 3

@@ -1,0 +1,4 @@
+. "$(dirname "$0")/../../lib.sh"
+ready nats
+again orders
+said "healthz:"; sleep 4

@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+again etcd-0
+said "routes cannot be read"; sleep 6
