@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -389,7 +390,7 @@ func probeListensElsewhere(p *probing) *finding {
 // enablePlugin says of a port that is a plugin's of RabbitMQ that this is not enabled.
 func (p *probing) enablePlugin(f *finding, port int, mine []fact.Listener) {
 	plugin := plugins[port]
-	if plugin == "" || !slices.ContainsFunc(mine, func(l fact.Listener) bool { return l.Command == "beam.smp" }) {
+	if plugin == "" || slices.Contains(portsOf(mine), strconv.Itoa(port)) || !slices.ContainsFunc(mine, func(l fact.Listener) bool { return l.Command == "beam.smp" }) {
 		return
 	}
 	f.cause = answer.AppNotListening

@@ -76,14 +76,14 @@ func TestFromAnswerToFact(t *testing.T) {
 		t.Error("the verdict's chain is not drawn")
 	}
 	b.do(chromedp.Click(chromedp.Search("//button[contains(., 'the node ends it')]")), chromedp.WaitVisible(chromedp.CSS(".detail .facts")))
-	if got := b.text(".detail"); !strings.Contains(got, "rests on") || !strings.Contains(got, "liveness probe failed") || !strings.Contains(got, "whylet journal show") {
+	if got := b.text(".detail"); !strings.Contains(got, "rests on") || !strings.Contains(got, "liveness probe timed out") || !strings.Contains(got, "whylet journal show") {
 		t.Error("the details of a kill:", got)
 	}
 	if drawn() == 0 {
 		t.Error("what the kill rests on is not drawn")
 	}
 	b.do(chromedp.Click(chromedp.CSS(".detail .facts button")))
-	if got := b.text(".detail h2"); !strings.Contains(got, "liveness probe failed") {
+	if got := b.text(".detail h2"); !strings.Contains(got, "liveness probe timed out") {
 		t.Error("what it rests on leads to:", got)
 	}
 	b.do(chromedp.Click(chromedp.CSS(".detail .raw summary")), chromedp.WaitVisible(chromedp.CSS(".detail .raw pre")))
@@ -184,16 +184,16 @@ func TestKeyboard(t *testing.T) {
 		t.Errorf("nothing is said of %q, %q", first, second)
 	}
 	for range 12 { // down to the memory, whatever is between
-		if strings.Contains(said(), "OOM-killed") {
+		if strings.Contains(said(), "OOMKilled") {
 			break
 		}
 		b.do(chromedp.KeyEvent(kb.ArrowDown))
 	}
-	if !strings.Contains(said(), "OOM-killed") {
+	if !strings.Contains(said(), "OOMKilled") {
 		t.Error("the arrow keys do not come to the OOM kill, but to", said())
 	}
 	b.do(chromedp.KeyEvent(kb.Enter))
-	b.until("document.activeElement.closest('.detail') && document.activeElement.textContent.includes('OOM-killed')")
+	b.until("document.activeElement.closest('.detail') && document.activeElement.textContent.includes('OOMKilled')")
 	b.do(chromedp.Focus(chromedp.CSS(".groups")), chromedp.KeyEvent(kb.Escape), chromedp.KeyEvent("+"), chromedp.KeyEvent("0"), chromedp.KeyEvent("t"))
 	if b.text("[role=status][aria-live]") != "" {
 		t.Error("Escape lets nothing go")
