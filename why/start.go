@@ -24,6 +24,10 @@ type notStarted struct {
 	reason, message string
 }
 
+// calledOff is the reason of a start that the node itself called off (node/cri, ReasonCalledOff): nothing keeps the
+// container from being started.
+const calledOff = "Canceled"
+
 // startTrouble says whether the newest run of a container could not be started.
 func (h *inquiry) startTrouble(name string, runs []*history.Run) (trouble, bool) {
 	last := runs[len(runs)-1]
@@ -31,6 +35,9 @@ func (h *inquiry) startTrouble(name string, runs []*history.Run) (trouble, bool)
 		return trouble{}, false
 	}
 	newest := func(r *history.Run) *fact.Fact {
+		if r.Failed != nil && fact.Of[fact.StartFailed](r.Failed).Reason == calledOff {
+			return nil
+		}
 		if r.Failed != nil {
 			return r.Failed
 		}

@@ -273,3 +273,13 @@ func TestCameUpSince(t *testing.T) {
 		t.Errorf("connections that go on waiting: %s: %s", v.Cause, v.Text)
 	}
 }
+
+// A start that the node itself called off keeps nothing from being started.
+func TestCalledOff(t *testing.T) {
+	s := tell(t, web(silentProbe))
+	s.fails = fact.StartFailed{Reason: calledOff, Message: "the start was called off before there was a container"}
+	s.exit("app", fact.Exited{ExitCode: 3, StatusKnown: true, OOMKnown: true, LastLines: []string{"no luck"}})
+	if a := s.ask(); len(a.Verdicts) != 1 || a.Verdicts[0].Cause != answer.AppExitError {
+		t.Errorf("%s", a.Text(answer.Style{}))
+	}
+}
