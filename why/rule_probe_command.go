@@ -3,6 +3,7 @@ package why
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
 )
@@ -27,7 +29,7 @@ func init() {
 		},
 		rule[*probing]{
 			name: "probe-command-itself", causes: []answer.Cause{answer.ProbeCommandFailed},
-			needs:   "a command that never succeeded, and what it put out: that its shell does not know /dev/tcp, that Kubernetes left a variable of it empty, that its script is at fault by its shell's words, that no worker answers Celery's inspect, or Airflow knows no job of this host that is alive, while the log tells of no trouble, that a program which it runs crashed, that its server has another socket by its log, that its Erlang cookie is another than the server's (or the server's log, where it says so), or that the server is well, and a file that it wants beside",
+			needs:   "a command that never succeeded, and what it put out: that its shell does not know /dev/tcp, that Kubernetes left a variable of it empty, that its script is at fault by its shell's words, or that it is given to the shell in several words, that no worker answers Celery's inspect, or Airflow knows no job of this host that is alive, while the log tells of no trouble, that a program which it runs crashed, that its server has another socket by its log, that its Erlang cookie is another than the server's (or the server's log, where it says so), or that the server is well, and a file that it wants beside",
 			against: "a success, ever",
 			seesAll: true,
 			judge:   probeCommandItself,
@@ -94,6 +96,9 @@ func probeCommandItself(p *probing) *finding {
 		name := p.emptied()
 		f.text = fmt.Sprintf("Kubernetes puts nothing in place of $(%s) in the command of %s: in a probe it knows only variables whose value stands in the spec itself, and %[1]s has its from elsewhere. So the command fails, whether the application is well or not.", name, p.what())
 		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("write $%s in place of $(%s) in %s.exec.command, for a shell to put it in ([sh, -c, …]); or probe with httpGet or tcpSocket, which ask the pod's address", name, name, probe))}
+	case p.takenApart() != "":
+		f.text = fmt.Sprintf("The shell of the command of %s runs the first word after -c alone (%s): what stands behind it in the list are the shell's own arguments, and no words of that command%s.", p.what(), p.takenApart(), saying(output))
+		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("write what stands after -c in %s.exec.command as one string: [%s], or leave the shell away", probe, kubectl.Quote(p.spec.Exec.Command[0], "-c", strings.Join(p.spec.Exec.Command[2:], " "))))}
 	case words.NoDevTCP.In(output):
 		f.text = fmt.Sprintf("The command of %s opens a connection by /dev/tcp, which bash knows and the shell that runs it does not, and asks nothing: %s.", p.what(), quote(words.Told(output), kept))
 		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("probe with tcpSocket or httpGet in place of %s.exec, or have bash run the command, where the image has it", probe))}
@@ -148,6 +153,18 @@ func (p *probing) ownSocket(output string) string {
 		}
 	}
 	return ""
+}
+
+// takenApart is the one word that a shell is to run, where more follow it in the list; "" where that is not so.
+func (p *probing) takenApart() string {
+	if p.spec == nil || p.spec.Exec == nil || len(p.spec.Exec.Command) < 4 {
+		return ""
+	}
+	c := p.spec.Exec.Command
+	if !slices.Contains(shells, path.Base(c[0])) || c[1] != "-c" && c[1] != "-ec" && c[1] != "-lc" || strings.ContainsAny(c[2], " \t\n$;&|") {
+		return ""
+	}
+	return c[2]
 }
 
 // inProbe fits a variable as Kubernetes takes it.

@@ -85,3 +85,24 @@ func TestSocketElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// A shell that is given its command in several words runs the first of them alone.
+func TestTakenApart(t *testing.T) {
+	code := 64
+	for _, test := range []struct {
+		command []string
+		want    answer.Cause
+	}{
+		{[]string{"sh", "-c", "rabbitmq-diagnostics", "-q", "ping"}, answer.ProbeCommandFailed},
+		{[]string{"sh", "-c", "rabbitmq-diagnostics -q ping"}, answer.AppUnhealthy},
+		{[]string{"sh", "-c", "test $1 = up", "sh", "down"}, answer.AppUnhealthy},
+	} {
+		s := tell(t, web(func(c *v1.Container) {
+			c.LivenessProbe, c.ReadinessProbe = nil, &v1.Probe{ProbeHandler: v1.ProbeHandler{Exec: &v1.ExecAction{Command: test.command}}}
+		}))
+		s.probe("app", 4, attempt(fact.Readiness, fact.Evidence{Handler: fact.Exec, Target: strings.Join(test.command, " "), Output: "Usage", ExitCode: &code}))
+		if v := s.ask().Verdicts[0]; v.Cause != test.want || v.Cause == answer.ProbeCommandFailed && !strings.Contains(v.Fixes[0].Text, "'rabbitmq-diagnostics -q ping'") {
+			t.Errorf("%q: %s: %s: %+v", test.command, v.Cause, v.Text, v.Fixes)
+		}
+	}
+}
