@@ -192,7 +192,7 @@ func (h *inquiry) failedMeanwhile(f *finding, container string) {
 				case b.Probe != kind:
 				case b.Verdict == fact.Failure && up:
 					failed = append(failed, f)
-				case b.Verdict != fact.Failure:
+				case b.Verdict == fact.Success:
 					up = true
 				}
 			}

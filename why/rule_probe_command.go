@@ -11,7 +11,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/why/answer"
-	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
 )
@@ -98,7 +97,7 @@ func probeCommandItself(p *probing) *finding {
 		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("write $%s in place of $(%s) in %s.exec.command, for a shell to put it in ([sh, -c, …]); or probe with httpGet or tcpSocket, which ask the pod's address", name, name, probe))}
 	case p.takenApart() != "":
 		f.text = fmt.Sprintf("The shell of the command of %s runs the first word after -c alone (%s): what stands behind it in the list are the shell's own arguments, and no words of that command%s.", p.what(), p.takenApart(), saying(output))
-		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("write what stands after -c in %s.exec.command as one string: [%s], or leave the shell away", probe, kubectl.Quote(p.spec.Exec.Command[0], "-c", strings.Join(p.spec.Exec.Command[2:], " "))))}
+		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("write what stands after -c in %s.exec.command as one string: [%s, %s, %q], or leave the shell away", probe, p.spec.Exec.Command[0], p.spec.Exec.Command[1], strings.Join(p.spec.Exec.Command[2:], " ")))}
 	case words.NoDevTCP.In(output):
 		f.text = fmt.Sprintf("The command of %s opens a connection by /dev/tcp, which bash knows and the shell that runs it does not, and asks nothing: %s.", p.what(), quote(words.Told(output), kept))
 		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("probe with tcpSocket or httpGet in place of %s.exec, or have bash run the command, where the image has it", probe))}

@@ -101,7 +101,7 @@ func TestTakenApart(t *testing.T) {
 			c.LivenessProbe, c.ReadinessProbe = nil, &v1.Probe{ProbeHandler: v1.ProbeHandler{Exec: &v1.ExecAction{Command: test.command}}}
 		}))
 		s.probe("app", 4, attempt(fact.Readiness, fact.Evidence{Handler: fact.Exec, Target: strings.Join(test.command, " "), Output: "Usage", ExitCode: &code}))
-		if v := s.ask().Verdicts[0]; v.Cause != test.want || v.Cause == answer.ProbeCommandFailed && !strings.Contains(v.Fixes[0].Text, "'rabbitmq-diagnostics -q ping'") {
+		if v := s.ask().Verdicts[0]; v.Cause != test.want || v.Cause == answer.ProbeCommandFailed && !strings.Contains(v.Fixes[0].Text, `[sh, -c, "rabbitmq-diagnostics -q ping"]`) {
 			t.Errorf("%q: %s: %s: %+v", test.command, v.Cause, v.Text, v.Fixes)
 		}
 	}

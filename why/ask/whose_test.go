@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/cluster"
 )
 
 // Who asks an address that a pod had, and goes on with it, is told that.
@@ -118,6 +119,9 @@ func TestOtherDomain(t *testing.T) {
 
 // Who waits for migrations, and the Job that is to make them, ask the same database by a Secret.
 func TestUnmigratedBySecret(t *testing.T) {
+	if pod := (&v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{Env: []v1.EnvVar{{Name: "TOKEN", ValueFrom: &v1.EnvVarSource{SecretKeyRef: &v1.SecretKeySelector{Key: "token"}}}}}}}}); cluster.SameSecret(pod, pod) != "" {
+		t.Error("a token was taken for what leads to a database")
+	}
 	w := &town{t: t, answers: map[string]answer.Answer{}}
 	env := []v1.EnvVar{{Name: "DB", ValueFrom: &v1.EnvVarSource{SecretKeyRef: &v1.SecretKeySelector{LocalObjectReference: v1.LocalObjectReference{Name: "db"}, Key: "url"}}}}
 	w.pod("web1", 80, answer.NotStarting, answer.Verdict{Cause: answer.InitWaiting, Text: "Its log says: Waiting for migrations... 10 second(s)."})

@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -48,13 +49,16 @@ func ConfigMaps(pod *v1.Pod) []string {
 	return slices.Compact(all)
 }
 
+// aDatabase fits the names of what leads to one.
+var aDatabase = regexp.MustCompile(`(?i)db|database|sql|postgres|mysql|maria|mongo|conn|url|uri|dsn`)
+
 // SameSecret names the database that two pods ask by the same key of a Secret, given to both in the same variable;
 // "" where there is none.
 func SameSecret(a, b *v1.Pod) string {
 	mine, others := secretKeys(a), secretKeys(b)
 	for _, name := range slices.Sorted(maps.Keys(mine)) {
 		from := mine[name]
-		if other, ok := others[name]; ok && other.Name == from.Name && other.Key == from.Key {
+		if other, ok := others[name]; ok && other.Name == from.Name && other.Key == from.Key && aDatabase.MatchString(name+" "+from.Key) {
 			return fmt.Sprintf("the database that key %s of Secret %s names", from.Key, from.Name)
 		}
 	}
