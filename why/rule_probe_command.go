@@ -28,7 +28,7 @@ func init() {
 		},
 		rule[*probing]{
 			name: "probe-command-itself", causes: []answer.Cause{answer.ProbeCommandFailed},
-			needs:   "a command that never succeeded, and what it put out: that its shell does not know /dev/tcp, that Kubernetes left a variable of it empty, that its script is at fault by its shell's words, or that it is given to the shell in several words, that no worker answers Celery's inspect, or Airflow knows no job of this host that is alive, while the log tells of no trouble, that a program which it runs crashed, that its server has another socket by its log, that its Erlang cookie is another than the server's (or the server's log, where it says so), or that the server is well, and a file that it wants beside",
+			needs:   "a command that never succeeded, and what it put out: that its shell does not know /dev/tcp, that Kubernetes left a variable of it empty, that its script is at fault by its shell's words, or that it is given to the shell in several words, that no worker answers Celery's inspect, or Airflow knows no job of this host that is alive, while the log tells of no trouble, that a program which it runs crashed, that its server has another socket by its log, that its Erlang cookie is another than the server's (or the server's log, where it says so), or that the server is well, or says that it is ready, and a file that it wants beside is not there",
 			against: "a success, ever",
 			seesAll: true,
 			judge:   probeCommandItself,
@@ -130,10 +130,22 @@ func probeCommandItself(p *probing) *finding {
 	case len(files) == 1 && words.SaysWell.In(output):
 		f.text = fmt.Sprintf("The command of %s wants the file %s, which is not there, and what it asks before says that it is well: %s.", p.what(), files[0], quote(words.Told(output), kept))
 		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("if nothing makes %s in container %s (an image of another maker does, maybe), take it out of %s.exec.command", files[0], p.run.Container, probe))}
+	case len(files) == 1 && at == nil && p.neverMade(files[0], output):
+		f.weight = fair
+		f.text = fmt.Sprintf("The command of %s wants the file %s, which nothing has made, while the log of container %s says that it is ready, and tells of no trouble%s.", p.what(), files[0], p.run.Container, saying(output))
+		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("see who is to make %s in container %s, and whether its configuration or its command's flags turn that off (Celery touches a file for its heartbeat only without --without-heartbeat); if nothing does, take it out of %s.exec.command", files[0], p.run.Container, probe))}
 	default:
 		return nil
 	}
 	return f
+}
+
+// neverMade says whether a file that the command wants is not there, of a container that says that it is ready.
+func (p *probing) neverMade(file, output string) bool {
+	lines, _ := p.saidSoFar()
+	missing := words.NoFile.In(output) && strings.Contains(output, file)
+	silent := strings.TrimSpace(output) == "" && !strings.Contains(p.command(), "find ") // which is silent of one that is there, and old
+	return (missing || silent) && words.LastOf(lines, words.SaysReady) >= 0
 }
 
 // ownSocket is the socket that the server says it listens on, where the command found none at another; "" where
@@ -184,7 +196,7 @@ func (p *probing) emptied() string {
 }
 
 // wantsFile fits what a shell's command does with a file that has to be there.
-var wantsFile = regexp.MustCompile(`(?:\[\[? +|\btest +)-[aefsrdxS] +["']?(/[\w.@+/-]+)["']?|\b(?:cat|stat|ls) +(?:-\S+ +)*["']?(/[\w.@+/-]+)["']?`)
+var wantsFile = regexp.MustCompile(`(?:\[\[? +|\btest +)-[aefsrdxS] +["']?(/[\w.@+/-]+)["']?|\b(?:cat|stat|ls|find) +(?:-\S+ +)*["']?(/[\w.@+/-]+)["']?`)
 
 // wantedFiles are those that the probe's command wants to be there.
 func (p *probing) wantedFiles() (files []string) {

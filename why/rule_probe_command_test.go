@@ -86,6 +86,33 @@ func TestSocketElsewhere(t *testing.T) {
 	}
 }
 
+// A file that nothing makes is the command's fault where the log says that all is ready, and the application's elsewhere.
+func TestFileThatNothingMakes(t *testing.T) {
+	one := 1
+	const missing = "find: /tmp/worker_heartbeat: No such file or directory"
+	for _, test := range []struct {
+		command, output, said string
+		want                  answer.Cause
+	}{
+		{"find /tmp/worker_heartbeat -mmin -1 | grep -q .", missing, "celery@worker-1 ready.", answer.ProbeCommandFailed},
+		{"test -f /tmp/worker_heartbeat", "", "celery@worker-1 ready.", answer.ProbeCommandFailed},
+		{"find /tmp/worker_heartbeat -mmin -1 | grep -q .", "", "celery@worker-1 ready.", answer.AppUnhealthy},
+		{"test -f /tmp/worker_heartbeat", "", "loading the model", answer.AppUnhealthy},
+		{"test -f /tmp/worker_heartbeat", "", "ERROR: consumer: cannot connect to redis://broker:6379/0", answer.DependencyDown},
+	} {
+		s := tell(t, web(func(c *v1.Container) {
+			c.LivenessProbe, c.ReadinessProbe = nil, &v1.Probe{ProbeHandler: v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"sh", "-c", test.command}}}}
+		}))
+		failed := attempt(fact.Readiness, fact.Evidence{Handler: fact.Exec, Target: "sh -c " + test.command, Output: test.output, ExitCode: &one})
+		s.probe("app", 3, failed)
+		s.in("app", fact.Looked{PID: 1, State: "S", Processes: 1, Over: time.Second, Said: []string{test.said}})
+		s.probe("app", 3, failed)
+		if v := s.ask().Verdicts[0]; v.Cause != test.want {
+			t.Errorf("%q: %s: %s", test, v.Cause, v.Text)
+		}
+	}
+}
+
 // A shell that is given its command in several words runs the first of them alone.
 func TestTakenApart(t *testing.T) {
 	code := 64
