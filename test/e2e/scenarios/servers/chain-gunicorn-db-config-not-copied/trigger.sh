@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+again db; said "waiting for db" subject wait-for-db; sleep 5
