@@ -83,6 +83,9 @@ func (h *inquiry) unreadySpell(run *history.Run, newest bool) (trouble, bool) {
 	if !still && !(over != nil && countsAfterwards(began, over, run, p) && !passed(run, began, over)) {
 		return trouble{}, false
 	}
+	if still && p.mode == exitCode && h.onItsWay(run) {
+		return trouble{}, false // what matters is why the run before it ended
+	}
 	s := answer.Symptom{Kind: answer.NotReady, Container: run.Container, Count: 1, First: began.Seen, Last: h.now}
 	s.Text = fmt.Sprintf("container %s runs and is not ready, since %s", run.Container, prose.Span(max(h.now.Sub(began.Seen), 0)))
 	if over != nil {
@@ -90,6 +93,18 @@ func (h *inquiry) unreadySpell(run *history.Run, newest bool) (trouble, bool) {
 		s.Text = fmt.Sprintf("container %s was not ready for %s, until %s", run.Container, prose.Span(over.Seen.Sub(began.Seen)), over.Seen.Format(time.TimeOnly))
 	}
 	return trouble{s, func(id string) answer.Verdict { return h.explainUnready(p, began, id) }}, true
+}
+
+// onItsWay says whether a run is younger than an earlier one was when it became ready: a command that
+// still fails says of it no more than that it starts.
+func (h *inquiry) onItsWay(run *history.Run) bool {
+	var longest time.Duration
+	for _, r := range h.Runs(run.Container) {
+		if r.Exit != nil {
+			longest = max(longest, readyAfter(r))
+		}
+	}
+	return h.now.Sub(run.Started.When()) <= longest
 }
 
 // failuresBetween are the failed attempts from one fact to another.

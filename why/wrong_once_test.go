@@ -283,3 +283,27 @@ func TestCalledOff(t *testing.T) {
 		t.Errorf("%s", a.Text(answer.Style{}))
 	}
 }
+
+// A command that fails in a run that is younger than the one before was when it became ready tells of its start alone.
+func TestOnItsWay(t *testing.T) {
+	one := 1
+	const command = "test -e /tmp/ready"
+	by := func(verdict fact.Verdict, code *int) fact.Probed {
+		return fact.Probed{Probe: fact.Readiness, Verdict: verdict, Message: "failed", Evidence: &fact.Evidence{Handler: fact.Exec, Target: command, ExitCode: code}}
+	}
+	s := tell(t, web(func(c *v1.Container) {
+		c.LivenessProbe, c.ReadinessProbe = nil, &v1.Probe{ProbeHandler: v1.ProbeHandler{Exec: &v1.ExecAction{Command: strings.Fields(command)}}}
+	}))
+	s.probe("app", 4, by(fact.Failure, &one))
+	s.probe("app", 2, by(fact.Success, new(int)))
+	s.exit("app", fact.Exited{ExitCode: 3, StatusKnown: true, OOMKnown: true, LastLines: []string{"no luck"}})
+	s.wait(time.Second)
+	s.probe("app", 2, by(fact.Failure, &one))
+	if a := s.ask(); len(a.Verdicts) != 1 || a.Verdicts[0].Cause != answer.AppExitError {
+		t.Errorf("as it starts again: %s", a.Text(answer.Style{}))
+	}
+	s.probe("app", 4, by(fact.Failure, &one))
+	if a := s.ask(); len(a.Verdicts) != 2 {
+		t.Errorf("when it takes longer: %s", a.Text(answer.Style{}))
+	}
+}
