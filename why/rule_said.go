@@ -92,7 +92,7 @@ func init() {
 		},
 		rule[ending]{
 			name: "permission-said", causes: []answer.Cause{answer.SecurityRefused},
-			needs:     "the system's words for EACCES or EPERM among the last words of a process that ended with an error, in a container whose security context takes rights from it: a user other than root, or dropped capabilities; or which name what is in a volume that others may fill; or, in what it says of its end, EPERM of a call for a capability, or the name of one that it misses, which its security context does not give it",
+			needs:     "the system's words for EACCES or EPERM among the last words of a process that ended with an error, in a container whose security context takes rights from it: a user other than root, or dropped capabilities; or which name what is in a volume that others may fill; or, in what it says of its end, EPERM of a call for a capability, or the name of one that it misses, which its security context does not give it; or SQLite's words that it could not open its file, of a process whose user the spec names, where a setting has that file in a volume that is another's",
 			against:   "exit code 0; a container that runs as its image says, where no capability is known that it would need",
 			unordered: true,
 			judge:     permissionSaid,
@@ -164,6 +164,11 @@ func permissionSaid(e ending) *finding {
 	if said == "" {
 		said, less = e.notItsFile()
 	}
+	if said == "" {
+		if f := e.notItsDatabase(); f != nil {
+			return f
+		}
+	}
 	if said == "" || less == "" {
 		return e.notGiven()
 	}
@@ -214,6 +219,33 @@ func (e ending) notItsFile() (said, less string) {
 		}
 	}
 	return "", ""
+}
+
+// notItsDatabase: SQLite, which does not say why, could not open its file, of a process that the spec has run as
+// another user than root, in a volume whose folders belong to whoever made them.
+func (e ending) notItsDatabase() *finding {
+	pod, user := e.h.Object, e.h.fewerRights(e.spec)
+	said := e.said(words.SQLiteNotOpened.In)
+	if said == "" || pod == nil || !strings.Contains(user, "(runAsUser)") || pod.Spec.SecurityContext != nil && pod.Spec.SecurityContext.FSGroup != nil {
+		return nil
+	}
+	given := slices.Concat(e.spec.Command, e.spec.Args)
+	for _, v := range e.spec.Env {
+		given = append(given, v.Value)
+	}
+	for _, m := range aPath.FindAllStringSubmatch(strings.Join(given, "\n"), -1) {
+		file := mounts.Clean(m[1])
+		mount, volume := e.h.volumeOf(e.run.Container, file)
+		if volume == nil || volume.PersistentVolumeClaim == nil && volume.HostPath == nil && (volume.EmptyDir == nil || mount.SubPath == "" && path.Dir(file) == path.Clean(mount.MountPath)) {
+			continue // everybody may write to an emptyDir itself
+		}
+		return &finding{
+			cause: answer.SecurityRefused, weight: strong, chain: e.chain(),
+			text:  fmt.Sprintf("Container %s ended%s because SQLite could not open its file, most likely since %s, and volume %s, in which %s is, belongs to another one: %s.", e.run.Container, e.after(), user, volume.Name, file, gist(said)),
+			fixes: append([]answer.Fix{e.h.mayThen(e.run.Container, file+" denied"), e.h.specFix("or, if its folder is not there, make that before it starts (an init container)")}, e.h.logsFix(e.run)...),
+		}
+	}
+	return nil
 }
 
 // deniedAt is the folder that words say that they were refused, empty where they name none: the path behind the

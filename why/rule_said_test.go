@@ -60,6 +60,10 @@ func TestLastWords(t *testing.T) {
 		pod.Spec.Volumes = []v1.Volume{{Name: "files", VolumeSource: from}}
 		return pod
 	}
+	storing := func(pod *v1.Pod) *v1.Pod {
+		pod.Spec.Containers[0].Env = []v1.EnvVar{{Name: "DATABASE_FILE", Value: "/data/app.db"}}
+		return pod
+	}
 	for _, q := range []question{
 		{name: "another architecture", pod: web(silentProbe), cause: answer.AppStartFailed, tale: said(255, "exec /app: exec format error")},
 		{name: "it only speaks of one", pod: web(silentProbe), cause: answer.AppExitError, tale: said(1, "plugin x: exec format error")},
@@ -102,6 +106,9 @@ func TestLastWords(t *testing.T) {
 		{name: "what nobody else may fill", pod: mounting("/data", v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{}}, nil), cause: answer.AppExitError, tale: logged(1, "mkdir: can't create directory '/data/pg': Permission denied")},
 		{name: "a file that root alone may read", pod: mounting("/etc/app", v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{DefaultMode: &rootAlone}}, &user), cause: answer.SecurityRefused, says: "volume files lets root alone read its files (defaultMode 0400)", tale: logged(1, "Error: Unable to open config file /etc/app/app.conf.")},
 		{name: "a file that all may read", pod: mounting("/etc/app", v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{}}, &user), cause: answer.AppExitError, tale: logged(1, "Error: Unable to open config file /etc/app/app.conf.")},
+		{name: "SQLite's file, in another's volume", pod: storing(mounting("/data", v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}, &user)), cause: answer.SecurityRefused, says: "most likely since it runs as user 1000 (runAsUser), and volume files, in which /data/app.db is, belongs to another one", tale: logged(1, "sqlite3.OperationalError: unable to open database file")},
+		{name: "SQLite's file, where everybody may write", pod: storing(mounting("/data", v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}, &user)), cause: answer.AppExitError, tale: logged(1, "sqlite3.OperationalError: unable to open database file")},
+		{name: "SQLite's file, of root", pod: storing(mounting("/data", v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}, nil)), cause: answer.AppExitError, tale: logged(1, "sqlite3.OperationalError: unable to open database file")},
 		{name: "its port was taken, and it went on", pod: web(silentProbe), cause: answer.AppExitSuccess, tale: logged(0, "httpd: bind: Address already in use", "trying 8081", "listening", "5 requests", "done")},
 	} {
 		q.symptom = answer.Restarted

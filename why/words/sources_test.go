@@ -341,6 +341,7 @@ var fromMemory = map[*Phrase]string{
 	SmallBuffer:      "uWSGI, proto/base.c and core/protocol.c",
 	GaveNoPassword:   "MySQL, ER_ACCESS_DENIED_ERROR; Redis, src/networking.c, authRequired; libpq, fe-auth.c",
 	WrongPassword:    "MySQL, ER_ACCESS_DENIED_ERROR; Redis, src/acl.c; PostgreSQL, auth.c",
+	SQLiteNotOpened:  "SQLite, src/main.c, sqlite3ErrStr",
 	NoSlot:           "PostgreSQL, src/backend/replication/slot.c",
 	AsksOthers:       "etcd, server/etcdserver/bootstrap.go",
 	NoPasswordThere:  "Redis, src/acl.c, authCommand",

@@ -6,6 +6,8 @@ var (
 	// NotOpened is said of a file that could not be opened or read, whatever kept it.
 	NotOpened = fits("Mosquitto 2.0, and others in such words", `(?i)\b(?:unable|failed|cannot|can't|could not|couldn't|error)\b.{0,20}\b(?:open|opening|read|reading|load|loading)\b`,
 		"Error: Unable to open pwfile \"/mosquitto/secret/pwfile\".")
+	// SQLiteNotOpened is said of a database's file that could not be opened, or made: SQLite says no more of why.
+	SQLiteNotOpened = fits("SQLite 3.40", `(?i)\bunable to open (?:the )?database(?: file)?\b|\bSQLITE_CANTOPEN\b|\battempt to write a readonly database\b`, "sqlite3.OperationalError: unable to open database file", "Error: SQLITE_CANTOPEN: unable to open database file", "SQLite3::ReadOnlyException: attempt to write a readonly database")
 	// ServiceLink is said by one that has for a number what Kubernetes says of a Service in a variable.
 	ServiceLink = fits("programs that read NAME_PORT from their environment; kubelet, of Services (enableServiceLinks)",
 		`(?i)(\binvalid (literal|port|value|integer|number|format|argument)\b|\binput string\b|\bpars(e|ing)\b|\bconvert\b|\bnot an? (int|integer|number|valid port)\b|\blisten\b|\beacces\b|\bport should be\b|\bunmarshal\b|\bdecod(e|ing)\b).{0,60}\btcp://(10|172|192|100)\.\d+\.\d+\.\d+:\d+|\bcannot unmarshal !!str .tcp://\S{0,24} into \w|\bstrconv\.\w+: parsing \"tcp://|\b(invalid|bad|illegal) port:? \"?tcp://|\bcannot parse \S+ as u?int\w*: .{0,30}\"tcp://|'tcp' is not a valid port\b`,
