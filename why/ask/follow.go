@@ -361,6 +361,9 @@ func (f *follower) at(ctx context.Context, p place, service *v1.Service, pod *v1
 		p.Text += ", and there are connections between them"
 	}
 	i := cluster.Root(&a)
+	if cluster.OverSince(pod, &a, i, p.Text) {
+		i = -1
+	}
 	if service != nil && i < 0 {
 		i = cluster.Done(&a) // who is asked is not to be done
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/words"
@@ -129,6 +131,13 @@ func FailsCommand(v answer.Verdict) bool {
 // reaches somebody and gets no answer in time.
 func TimesOut(v answer.Verdict, said string) bool {
 	return v.Cause == answer.AppUnhealthy && status(v) == 504 || words.TooLate.In(said)
+}
+
+// OverSince says whether the verdict of a pod that is asked is on an end after which it came up again, and
+// explains nothing of the failure that it gave for an answer, of which its own log tells now.
+func OverSince(pod *v1.Pod, a *answer.Answer, i int, said string) bool {
+	return i >= 0 && a.Symptoms[i].Kind == answer.Restarted && LooksWell(pod) && SaysOwn(a) &&
+		(words.BrokerRefuses.In(said) || !ReachesNobody(said) && (AnsweredFailure(said) || WasReached(said)))
 }
 
 // TurnedAway says whether one asked with credentials that were refused, or for what nobody could give it,

@@ -87,8 +87,8 @@ var crash = regexp.MustCompile(`^(\[\w+\] +)?\s*((crasher|neighbours):$|(initial
 var row = regexp.MustCompile(`^\|( [^|]*\|){2,}$`)
 
 // upshot fits what a runtime says of its end where that is but what came of something that
-// was said before: Erlang's, of its supervisors.
-var upshot = regexp.MustCompile(`(?i)\bkernel pid terminated\b(?:[^:]|$)|\binit terminating in do_boot\b(?:[^:]|$)|\bboot failed$|\bapplication:? \S+ exited with reason:|^crash dump is being written to:|^runtime terminating during boot\b(?:[^:]|$)|^compilation failed in require\b|^begin failed--compilation aborted\b`)
+// was said before: Erlang's, of its supervisors, and billiard's, which Celery tries again by.
+var upshot = regexp.MustCompile(`(?i)\bkernel pid terminated\b(?:[^:]|$)|\binit terminating in do_boot\b(?:[^:]|$)|\bboot failed$|\bapplication:? \S+ exited with reason:|^crash dump is being written to:|^runtime terminating during boot\b(?:[^:]|$)|\bRestartFreqExceeded\b|^compilation failed in require\b|^begin failed--compilation aborted\b`)
 
 // noJVM fits what the JVM's launcher says after it has said why.
 var noJVM = regexp.MustCompile(`^Error: (?:Could not create the Java Virtual Machine|A fatal exception has occurred)`)

@@ -31,6 +31,9 @@ var (
 	// NoVirtualHost is said by RabbitMQ of a name under which it keeps no queues.
 	NoVirtualHost = fits("RabbitMQ 3.10, rabbit_reader.erl, and rabbit_access_control.erl", `(?i)\bNOT_ALLOWED - (?:vhost|access to vhost) '?(\S+?)'? (?:not found|.{0,40}refused)`,
 		"NOT_ALLOWED - vhost / not found", "NOT_ALLOWED - access to vhost 'orders' refused for user 'shop'")
+	// BrokerRefuses is said by a client of RabbitMQ that has a connection, and was refused what it asked for by an error of AMQP.
+	BrokerRefuses = fits("RabbitMQ 3.10, rabbit_reader.erl and rabbit_channel.erl", `\b(?:INTERNAL_ERROR|NOT_ALLOWED|ACCESS_REFUSED|RESOURCE_LOCKED|PRECONDITION_FAILED|NOT_FOUND|RESOURCE_ERROR) - `,
+		"Connection.open: (541) INTERNAL_ERROR - access to vhost '/' refused for user 'sentry': vhost '/' is down", "(404) NOT_FOUND - no queue 'orders' in vhost '/'")
 	// NotAmongPeers is said by a ZooKeeper whose number has no line among the servers of its configuration.
 	NotAmongPeers = fits("ZooKeeper 3.9, QuorumPeer.java, startLeaderElection", `(?i)\bmy id (\d+) not in the peer list`, "java.lang.RuntimeException: My id 3 not in the peer list")
 	// MemberRemoved is said by a member that the others have taken out of the cluster for good.

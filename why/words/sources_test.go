@@ -345,6 +345,7 @@ var fromMemory = map[*Phrase]string{
 	NoSlot:           "PostgreSQL, src/backend/replication/slot.c",
 	AsksOthers:       "etcd, server/etcdserver/bootstrap.go",
 	NoPasswordThere:  "Redis, src/acl.c, authCommand",
+	BrokerRefuses:    "RabbitMQ, rabbit_reader.erl and rabbit_channel.erl; AMQP 0-9-1, 1.2, constants of class error",
 	NoVirtualHost:    "RabbitMQ, rabbit_reader.erl, handle_method0",
 	NotExpanded:      "supervisord, options.py, expand",
 	TooOld:           "Sidekiq, lib/sidekiq/cli.rb; Django, db/backends/base/base.py; Cilium, pkg/datapath/linux/requirements.go",
