@@ -138,6 +138,9 @@ func (f *follower) from(ctx context.Context, pod *v1.Pod, a *answer.Answer, v an
 	if hops := f.unmigrated(ctx, pod, a, v, left); len(hops) > 0 {
 		return hops
 	}
+	if hops := f.unmade(ctx, pod, a, v, left); len(hops) > 0 {
+		return hops
+	}
 	var guessed []way
 	for _, p := range places(k, a, v, called) {
 		w := f.to(ctx, pod, p, asked, left)

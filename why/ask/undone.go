@@ -51,6 +51,41 @@ func (f *follower) undone(ctx context.Context, p place, service *v1.Service, lef
 	return found
 }
 
+// unmade leads from a server which says that it is no part of a whole yet to the one Job that asks it by the
+// Service of its own, and is not done: it was to make that whole.
+func (f *follower) unmade(ctx context.Context, pod *v1.Pod, a *answer.Answer, v answer.Verdict, left int) []answer.Hop {
+	if left < mostHops || !slices.ContainsFunc(cluster.Words(a, v), cluster.LacksCluster) {
+		return nil
+	}
+	list, err := f.client.BatchV1().Jobs(pod.Namespace).List(ctx, metav1.ListOptions{})
+	services, failed := f.client.CoreV1().Services(pod.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil || failed != nil {
+		return nil
+	}
+	var found []answer.Hop
+	for i := range list.Items {
+		o := &list.Items[i]
+		settings := f.settings(ctx, jobsPod(o))
+		n := slices.IndexFunc(services.Items, func(s v1.Service) bool {
+			_, _, named := cluster.Named(settings, &s)
+			return named && cluster.Leads(&s, pod)
+		})
+		if n < 0 || cluster.Completed(o) || metav1.IsControlledBy(pod, o) {
+			continue
+		}
+		hops := f.job(ctx, o, fmt.Sprintf("Job %s/%s asks it by its Service %s, and is not done", o.Namespace, o.Name, services.Items[n].Name), v, asker{}, left)
+		if len(hops) == 0 {
+			continue
+		}
+		if found != nil {
+			return nil // nobody knows which of them it is
+		}
+		found = hops
+		f.likely = "a Job makes a cluster of such servers, mostly, and this one, which asks it, is not done"
+	}
+	return found
+}
+
 // unmigrated leads from one whose words are that a database lacks what is to be made there to the one Job that
 // asks the same database, and is not done.
 func (f *follower) unmigrated(ctx context.Context, pod *v1.Pod, a *answer.Answer, v answer.Verdict, left int) []answer.Hop {

@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -131,5 +132,19 @@ func TestUnmigratedBySecret(t *testing.T) {
 	w.pod("migrate-2", 80, answer.Restarted, answer.Verdict{Cause: answer.AppExitError, Text: "permission denied for schema public"})
 	if v := w.ask("web1"); v.Cause != answer.AppExitError || v.Pod != "shop/migrate-2" || !strings.Contains(v.Text, "key url of Secret db") {
 		t.Errorf("%s of %s: %s", v.Cause, v.Pod, v.Text)
+	}
+}
+
+// What a server is to be a part of, a Job makes that asks it by its Service.
+func TestUnmade(t *testing.T) {
+	for says, want := range map[string]answer.Cause{"cluster_state:fail": answer.AppExitError, "LOADING": answer.AppUnhealthy} {
+		w := &town{t: t, answers: map[string]answer.Answer{}}
+		w.pod("node1", 6379, answer.NotReady, answer.Verdict{Cause: answer.AppUnhealthy, Text: fmt.Sprintf("Its command exits with 1 (%q).", says)})
+		w.job("create")
+		w.jobs.Items[0].Spec.Template.Spec.Containers = []v1.Container{{Name: "create", Command: []string{"redis-cli", "--cluster", "create", "node1:6379", "--cluster-replicas", "1"}}}
+		w.pod("create-2", 1, answer.Restarted, answer.Verdict{Cause: answer.AppExitError, Text: "*** At least 6 nodes are required."})
+		if v := w.ask("node1"); v.Cause != want || want == answer.AppExitError && v.Pod != "shop/create-2" {
+			t.Errorf("%s: %s of %s: %s", says, v.Cause, v.Pod, v.Text)
+		}
 	}
 }

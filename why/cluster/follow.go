@@ -179,6 +179,9 @@ func LacksSchema(said string) bool {
 	return words.NoTable.In(said) || awaitsMigrations.MatchString(said)
 }
 
+// LacksCluster says whether words are those of a server which is no part of a whole cluster, though it was started as one.
+func LacksCluster(said string) bool { return words.Any(said, words.ClusterFails, words.Sealed) }
+
 // GatewayFailed says whether words are those of one that was given such an answer.
 func GatewayFailed(said string) bool { return words.LetDown.In(said) && gateways.MatchString(said) }
 
