@@ -9,6 +9,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
 )
 
 // Answers that were wrong once, each told as it was recorded.
@@ -305,5 +306,33 @@ func TestOnItsWay(t *testing.T) {
 	s.probe("app", 4, by(fact.Failure, &one))
 	if a := s.ask(); len(a.Verdicts) != 2 {
 		t.Errorf("when it takes longer: %s", a.Text(answer.Style{}))
+	}
+}
+
+// A pod that is evicted while its container starts has that ended twice, of which the second order is carried out.
+func TestKilledAsItStarts(t *testing.T) {
+	pod := fact.Pod{Namespace: "shop", Name: "web-1", UID: "u1"}
+	var facts []fact.Fact
+	add := func(container string, body fact.Body, because ...fact.ID) {
+		at := dawn.Add(time.Duration(len(facts)) * time.Millisecond)
+		facts = append(facts, fact.Fact{ID: fact.ID(len(facts) + 1), At: at, Seen: at, Pod: pod, Container: container, Because: because, Body: body})
+	}
+	object := web(silentProbe)
+	object.Namespace, object.Name, object.UID = pod.Namespace, pod.Name, pod.UID
+	add("", fact.SpecSeen{Object: object, Source: "api"})
+	add("", fact.Admitted{})
+	add("app", fact.Start{}, 1)
+	add("app", fact.Created{ContainerID: "a"}, 3)
+	add("", fact.EvictionNeeded{Reason: "Evicted", Message: "too much"})
+	add("", fact.Evict{Reason: "Evicted", Message: "too much"}, 5)
+	add("app", fact.Kill{Reason: fact.KillEviction, GraceSeconds: 1}, 5)
+	add("app", fact.Started{ContainerID: "a", PID: 9}, 3)
+	add("app", fact.Kill{Reason: fact.KillEviction, GraceSeconds: 1}, 8, 5)
+	add("app", fact.Exited{ContainerID: "a", ExitCode: 137, Signal: 9, StatusKnown: true, OOMKnown: true}, 9)
+	a := Explain(history.New(pod, facts, nil, nil), Options{Now: dawn.Add(2 * time.Second)})
+	for _, v := range a.Verdicts {
+		if v.Cause == answer.KilledByOther {
+			t.Errorf("%s", a.Text(answer.Style{}))
+		}
 	}
 }

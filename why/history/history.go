@@ -164,7 +164,8 @@ func (r *Run) note(f *fact.Fact, surer func(a, b *fact.Fact) bool) {
 	case fact.StartFailed:
 		r.Failed = f
 	case fact.Kill:
-		if r.Kill == nil || surer(f, r.Kill) {
+		again := r.Kill != nil && r.Started != nil && r.Started.ID > r.Kill.ID // while its start was on its way
+		if r.Kill == nil || again || surer(f, r.Kill) {
 			r.Kill = f
 		}
 	case fact.Exited:
