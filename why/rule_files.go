@@ -55,7 +55,7 @@ func filesSaid(e ending) *finding {
 // probeFilesLimit: it can accept no connection, or open nothing that an answer needs.
 func probeFilesLimit(p *probing) *finding {
 	f := &finding{weight: fair}
-	at, look, _ := p.look()
+	at, look := p.lookFull()
 	switch p.mode {
 	case silent, unreachable:
 		f.cause = answer.AppHang
@@ -93,6 +93,21 @@ func probeFilesLimit(p *probing) *finding {
 		f.weight = certain
 	}
 	return f
+}
+
+// lookFull is the newest look, or of one that is made as the container ends, and closes what it has open, the last before
+// the order to end it that found it at its limit.
+func (p *probing) lookFull() (at *fact.Fact, look fact.Looked) {
+	at, look, _ = p.look()
+	if at == nil || p.run.Kill == nil || !at.Seen.After(p.run.Kill.Seen) {
+		return at, look
+	}
+	for _, f := range slices.Backward(p.run.Looks) {
+		if b := fact.Of[fact.Looked](f); f.Seen.Before(p.run.Kill.Seen) && !f.Seen.Before(p.from) && b.Files != nil && b.Files.Open >= b.Files.Limit {
+			return f, b
+		}
+	}
+	return at, look
 }
 
 // said gives what the application complained of: in its answer, or at the end of its

@@ -30,6 +30,10 @@ func TestFiles(t *testing.T) {
 		{name: "connections wait for files", cause: answer.AppHang, says: "serve, pid 100 has 64 open of 64, and had 7 ", tale: func(s *tale) {
 			fail(s, noAnswer(fact.Liveness), look(64, 2, 0))
 		}},
+		{name: "it closes them as it ends", cause: answer.AppHang, says: "64 open of 64", tale: func(s *tale) {
+			s.during = look(3, 0, 0)
+			fail(s, noAnswer(fact.Liveness), look(64, 2, 0))
+		}},
 		{name: "it tries again and again", cause: answer.AppOverloaded, says: "RLIMIT_NOFILE", tale: func(s *tale) {
 			fail(s, noAnswer(fact.Liveness), look(64, 2, 990*time.Millisecond))
 		}},
