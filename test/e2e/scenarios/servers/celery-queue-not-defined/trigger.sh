@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+ready issues-redis
+again subject; sleep 3

@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+again dify-postgresql-0; again subject; sleep 3

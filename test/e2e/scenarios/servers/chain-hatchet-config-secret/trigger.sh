@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+said "/api/ready"; sleep 12
