@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+said "Migrations are pending" deploy/zammad-railsserver
+sleep 25
