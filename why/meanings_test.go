@@ -32,6 +32,7 @@ func TestFirstSteps(t *testing.T) {
 		{"yaml: unmarshal errors: line 3: cannot unmarshal !!str `tcp://1...` into int", "enableServiceLinks: false"},
 		{"invalid port tcp://10.43.0.9:6379", "enableServiceLinks: false"},
 		{"Error: 'tcp' is not a valid port number.", "enableServiceLinks: false"},
+		{"port is deprecated. Please use KAFKA_ADVERTISED_LISTENERS instead.", "enableServiceLinks: false"},
 		{"ModuleNotFoundError: No module named 'gunicorn.app'; 'gunicorn' is not a package", "rename gunicorn.py"},
 		{"Kernel pid terminated (application_controller) ({application_start_failure,rabbitmq_prelaunch,{auth,{\"Too short cookie string\",[{auth,init_no_setcookie,0}]}}})", "RABBITMQ_ERLANG_COOKIE"},
 		{"554 5.7.1 <a@example.org>: Relay access denied", "mynetworks"},

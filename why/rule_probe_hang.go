@@ -102,6 +102,9 @@ func (p *probing) hang() *finding {
 	default:
 		return nil
 	}
+	if said := p.progress(); said != "" {
+		f.fixes = append([]answer.Fix{p.h.specFix(fmt.Sprintf("if it is still at work at what its log tells of (%q), have it listen only when that is done, or give it the time: a startupProbe that asks for an answer, or a larger failureThreshold or timeoutSeconds of %sProbe", prose.Brief(said, quoted), kindWord(p.kind)))}, f.fixes...)
+	}
 	return f
 }
 

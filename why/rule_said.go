@@ -274,10 +274,16 @@ var systems = regexp.MustCompile(`^/(?:$|(?:etc|usr|bin|sbin|lib\w*|proc|sys|dev
 // aFolder fits a folder that is called one.
 var aFolder = regexp.MustCompile(`(?i)\b(?:dir|directory|folder)\b[ :"'(]{1,3}(/[\w.@+-]+(?:/[\w.@+-]+)*)`)
 
+// changesUser fits what only root may do: to go on as another user.
+var changesUser = regexp.MustCompile(`(?i)\bassume identity\b|\bset(?:res)?[ug]id\b|\bsetgroups\b|\binitgroups\b|\b(?:switch|change|drop|set)\w*\b.{0,20}\b(?:user|uid|group|gid|privileges?)\b`)
+
 // mayThen is what lets a container do what it was refused: at a port, or in a folder of its image.
 func (h *inquiry) mayThen(container, said string) answer.Fix {
 	if m := privileged.FindStringSubmatch(said); m != nil {
 		return h.specFix(fmt.Sprintf("have it listen on a port above 1023 in place of %s (and correct containerPort, probes and the Service's targetPort), or add capability NET_BIND_SERVICE", m[1]))
+	}
+	if changesUser.MatchString(said) {
+		return h.specFix("take the user that it changes to out of its configuration or arguments, since it runs as another than root already (runAsUser); or have it begin as root (runAsUser: 0), which may change")
 	}
 	at := deniedAt(said)
 	if m := aFolder.FindStringSubmatch(said); m != nil {

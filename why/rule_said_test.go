@@ -125,6 +125,7 @@ func TestMayThen(t *testing.T) {
 		"error: cannot write in dir /data: Permission denied":                           "let its user write to /data, which is of the image",
 		"error: cannot write in dir /cache: Permission denied":                          "give its user volume cache, mounted at /cache",
 		"FATAL: could not open /etc/shadow: Permission denied":                          "give that user the files",
+		"FATAL failed to assume identity of user 'postgres': Operation not permitted":   "take the user that it changes to out of its configuration",
 		"FATAL: not permitted: Permission denied":                                       "give that user the files",
 		`(13)Permission denied: AH00072: make_sock: could not bind to address [::]:443`: "have it listen on a port above 1023 in place of 443",
 	} {
