@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+said "gitlab not reachable"
+sleep 15

@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+said "Listening on"
+sleep 30
