@@ -1,0 +1,4 @@
+. "$(dirname "$0")/../../lib.sh"
+again camunda
+said "ready: " subject
+sleep 10

@@ -1,0 +1,2 @@
+. "$(dirname "$0")/../../lib.sh"
+again subject; sleep 3

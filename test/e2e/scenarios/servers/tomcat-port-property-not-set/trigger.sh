@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+said "Server startup"
+sleep 15

@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+ready wordpress-mariadb-0
+sleep 10
