@@ -1,0 +1,3 @@
+. "$(dirname "$0")/../../lib.sh"
+again subject
+sleep 4
