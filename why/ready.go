@@ -26,7 +26,41 @@ func (h *inquiry) unreadyTroubles(name string) []trouble {
 			return []trouble{t}
 		}
 	}
+	if t, ok := h.startingTrouble(run); ok {
+		return []trouble{t}
+	}
 	return nil
+}
+
+// startTells is how often a startup probe fails before that tells of more than a start.
+const startTells = 3
+
+// startingTrouble is that of a container which has not started by its startup probe, whose threshold may be far: only what
+// shows that it will not, since one that takes its time is well.
+func (h *inquiry) startingTrouble(run *history.Run) (trouble, bool) {
+	spec := h.Spec(run.Container)
+	if run.Exit != nil || run.Kill != nil || spec == nil || spec.StartupProbe == nil {
+		return trouble{}, false
+	}
+	p := newProbing(h, run, fact.Startup, nil)
+	if len(p.failed) < startTells || len(p.before) > 0 {
+		return trouble{}, false
+	}
+	switch p.explain("").Cause {
+	case answer.CauseUnknown, answer.AppSlowStart, answer.AppNotListening, answer.None:
+		return trouble{}, false
+	}
+	since := p.failed[0].When()
+	text := fmt.Sprintf("container %s runs and has not started by its startup probe, since %s", run.Container, prose.Span(max(h.now.Sub(since), 0)))
+	return trouble{
+		answer.Symptom{Kind: answer.NotReady, Container: run.Container, Count: 1, First: since, Last: h.now, Text: text},
+		func(id string) answer.Verdict {
+			v := p.explain(id)
+			v.SayThen(fmt.Sprintf("So container %s counts as not started, and gets no traffic.", run.Container))
+			_, v.LastWords = p.log()
+			return v
+		},
+	}, true
 }
 
 // endsAgain says whether a run is one of a container that ends by itself again and again,

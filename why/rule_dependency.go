@@ -116,7 +116,7 @@ func neededAtLast(lines []string) (needed, bool) {
 }
 
 // inVain fits what a program says that gives up a wait, of which what it says before is the reason.
-var inVain = regexp.MustCompile(`(?i)\btime(?:d )?out (?:while )?waiting\b|\bgave up waiting\b|\bstill not (?:ready|available|reachable) after\b`)
+var inVain = regexp.MustCompile(`(?i)\btime(?:d )?out (?:while )?waiting\b|\bgave up waiting\b|\bstill not (?:ready|available|reachable) after\b|\bwill (?:try again|retry)\b`)
 
 // named words where a dependency should be.
 func (n needed) named() string {

@@ -43,7 +43,7 @@ func init() {
 			name: "own-success", causes: []answer.Cause{answer.AppExitSuccess, answer.AppExitError},
 			needs:     "exit code 0 and no kill by the node; where its last words are those of a failure, that makes it app-exit-error",
 			against:   "a container that vanished; for app-exit-error, that it went on after those words",
-			yields:    []string{"port-taken-said", "oom-child-then-exit"},
+			yields:    []string{"port-taken-said", "permission-said", "oom-child-then-exit"},
 			unordered: true,
 			judge:     ownSuccess,
 		},

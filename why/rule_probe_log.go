@@ -285,7 +285,7 @@ func probeDependencySaid(p *probing) *finding {
 		n.said = lines[i]
 		why = fmt.Sprintf("of %s (%s)", n.named(), n.what)
 	}
-	if !ok || n.place == "" || loopback(hostIn(n.place)) {
+	if !ok || n.place == "" || loopback(hostIn(n.place)) || p.h.ownAddress(hostIn(n.place)) {
 		return nil
 	}
 	f := &finding{

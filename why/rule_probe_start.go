@@ -140,6 +140,11 @@ func (p *probing) progressLately() (said string, before bool) {
 func (p *probing) progress() string {
 	lines, at := p.saidSoFar()
 	i, least := words.Progress(lines), stillGoing
+	if ended := fact.Of[fact.Exited](p.run.Exit); i < 0 && len(ended.LastLines) > len(lines) && len(lines) > 0 { // it may not have heard yet that it was to end
+		if i = words.Progress(ended.LastLines); i >= 0 {
+			lines, at = ended.LastLines, ended.LastLinesAt
+		}
+	}
 	if i < 0 {
 		i = words.Stepping(lines)
 	}

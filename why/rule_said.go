@@ -92,8 +92,8 @@ func init() {
 		},
 		rule[ending]{
 			name: "permission-said", causes: []answer.Cause{answer.SecurityRefused},
-			needs:     "the system's words for EACCES or EPERM among the last words of a process that ended with an error, in a container whose security context takes rights from it: a user other than root, or dropped capabilities; or which name what is in a volume that others may fill; or, in what it says of its end, EPERM of a call for a capability, or the name of one that it misses, which its security context does not give it; or SQLite's words that it could not open its file, of a process whose user the spec names, where a setting has that file in a volume that is another's",
-			against:   "exit code 0; a container that runs as its image says, where no capability is known that it would need",
+			needs:     "the system's words for EACCES or EPERM among the last words of a process that ended with an error, in a container whose security context takes rights from it: a user other than root, or dropped capabilities; or which name what is in a volume that others may fill; or, in what it says of its end, EPERM of a call for a capability, or the name of one that it misses, which its security context does not give it; all that also with exit code 0 after the words of a failure; or SQLite's words that it could not open its file, of a process whose user the spec names, where a setting has that file in a volume that is another's",
+			against:   "exit code 0 of one that went on after those words; a container that runs as its image says, where no capability is known that it would need",
 			unordered: true,
 			judge:     permissionSaid,
 		},
@@ -154,7 +154,7 @@ func readOnlySaid(e ending) *finding {
 // permissionSaid: it was refused something, and its security context says that it
 // has less than its image was made for.
 func permissionSaid(e ending) *finding {
-	if e.exit.ExitCode == 0 {
+	if e.exit.ExitCode == 0 && !words.EndsFailed(e.saidAtLast()) {
 		return nil
 	}
 	said, less := e.said(words.Refused.In), e.h.fewerRights(e.spec)

@@ -336,3 +336,30 @@ func TestKilledAsItStarts(t *testing.T) {
 		}
 	}
 }
+
+// What shows that a container will not start counts while its startup probe has patience left.
+func TestStartingElsewhere(t *testing.T) {
+	s := tell(t, web(func(c *v1.Container) { c.LivenessProbe, c.StartupProbe = nil, httpProbe(8080) }))
+	s.pod.Spec.Containers[0].StartupProbe.FailureThreshold = 60
+	look := fact.Looked{PID: 100, State: "S", Processes: 1, Over: time.Second, CPUTotal: time.Second, Age: 20 * time.Second, Listeners: []fact.Listener{{Address: "0.0.0.0:8100", PID: 100, Command: "java"}}}
+	for range 4 {
+		s.probe("app", 1, connectionRefused(fact.Startup))
+		s.in("app", look)
+	}
+	if v := s.ask().Verdicts[0]; v.Cause != answer.ProbeWrongPort {
+		t.Errorf("%s: %s", v.Cause, v.Text)
+	}
+}
+
+// One that is ended while it counts what it loads is slow to start, by a probe that wants its file, too.
+func TestCountsAsItLoads(t *testing.T) {
+	one := 1
+	s := tell(t, web(func(c *v1.Container) {
+		c.ReadinessProbe, c.LivenessProbe = nil, &v1.Probe{ProbeHandler: v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"rm", "/tmp/health.txt"}}}}
+	}))
+	s.code, s.words = 137, []string{"load module=a.tasks (1 of 16)", "load module=b (2 of 16)", "load module=c.x (3 of 16)"}
+	s.probe("app", 3, attempt(fact.Liveness, fact.Evidence{Handler: fact.Exec, Target: "rm /tmp/health.txt", Output: "rm: can't remove '/tmp/health.txt': No such file or directory", ExitCode: &one}))
+	if v := s.ask().Verdicts[0]; v.Cause != answer.AppSlowStart {
+		t.Errorf("%s: %s", v.Cause, v.Text)
+	}
+}

@@ -396,6 +396,10 @@ func TestFollow(t *testing.T) {
 			w.configure("server app1 api2:80")
 			w.pod("api2", 80, answer.NotReady, answer.Verdict{Cause: answer.ProbeTimeoutTooShort, Text: "Its answers are correct but late."})
 		}, answer.AppUnhealthy, "", 0},
+		"who is asked answers, only later than its own probe allows, and its Service refuses": {func(w *town) {
+			w.pod("web1", 80, answer.NotReady, waitsAt("api2:80"), refusedAt("api2:80"))
+			w.pod("api2", 80, answer.NotReady, answer.Verdict{Cause: answer.ProbeTimeoutTooShort, Text: "Its answers are correct but late."})
+		}, answer.ProbeTimeoutTooShort, "shop/api2", 1},
 		"a 504, and nothing comes through": {func(w *town) {
 			w.pod("web1", 80, answer.NotReady, saysNo(504))
 			w.configure("server app1 api2:80")

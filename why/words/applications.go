@@ -336,6 +336,7 @@ var unreached = []struct {
 	{"DNS did not answer", NoDNS},
 	{"there is no such name in DNS", NoName},
 	{"nobody takes connections there", nobodyTakes},
+	{"nobody takes connections there", NoResponse},
 	{"nobody answers there", nobodyAnswers},
 	{"it is not reached", noContact},
 }

@@ -28,6 +28,9 @@ func Progress(lines []string) int {
 		if i == len(lines)-1 && worked.MatchString(Gist(line)) {
 			return i
 		}
+		if counts(lines[:i], done, all) {
+			return i
+		}
 		same, begins := number.ReplaceAllString(Gist(line), "#"), firstWord(line)
 		for _, earlier := range lines[:i] {
 			before, of, ok := howFar(earlier)
@@ -39,6 +42,23 @@ func Progress(lines []string) int {
 		return -1
 	}
 	return -1
+}
+
+// counts says whether the two lines before one that says that something is the so-manieth of all say that of the two
+// before it: whatever they are called.
+func counts(before []string, nth, all float64) bool {
+	n := 0
+	for _, line := range slices.Backward(before) {
+		done, of, ok := howFar(line)
+		if !ok {
+			continue
+		}
+		if nth--; done != nth || of != all || n == 2 {
+			break
+		}
+		n++
+	}
+	return n == 2
 }
 
 // steps fits words of work that is done step by step as a program starts.

@@ -12,6 +12,7 @@ func TestProgress(t *testing.T) {
 		"per cent":                  {[]string{"Loading index: 12.5%", "Loading index: 80 %", "Loading index: 93.1%"}, "Loading index: 93.1%"},
 		"part after part":           {[]string{"loading dictionary de (1 of 10)", "loading dictionary en (2 of 10)"}, "loading dictionary en (2 of 10)"},
 		"in other words":            {[]string{"shard 1 of 40", "replica 2 of 40"}, ""},
+		"one after the other":       {[]string{"load module=a.tasks (1 of 16)", "load module=b (2 of 16)", "load module=c.x (3 of 16)"}, "load module=c.x (3 of 16)"},
 		"done":                      {[]string{"shard 1 of 2", "shard 2 of 2"}, ""},
 		"it does not go on":         {[]string{"shard 1 of 40", "shard 1 of 40"}, ""},
 		"once":                      {[]string{"shard 1 of 40"}, ""},
