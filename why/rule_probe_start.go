@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"whylet.dev/whylet/fact"
@@ -47,6 +48,9 @@ func probeSlowStart(p *probing) *finding {
 	ended := p.run.Kill != nil || p.run.Exit != nil
 	if !ended {
 		f.text = fmt.Sprintf("Container %s is still starting: until %s after its start, %s had not succeeded once.", p.run.Container, prose.Span(given), p.what())
+	}
+	if p.mode == exitCode {
+		f.text = strings.TrimSuffix(f.text, ".") + saying(p.last.Evidence.Output) + "."
 	}
 	if ev := p.last.Evidence; (p.mode == exitCode || p.mode == answered) && words.StillStarts.In(ev.Output) {
 		f.weight = strong

@@ -431,7 +431,7 @@ func (f *follower) blames(ctx context.Context, p place, pod *v1.Pod, a *answer.A
 		return false
 	case well && own.Cause == answer.AppHang && f.unwell[pod.UID]:
 		return false // it may wait for what is not well either
-	case own.Cause == answer.ProbeTimeoutTooShort && !p.late && !(p.closed && cluster.Refused(p.Text)):
+	case own.Cause == answer.ProbeTimeoutTooShort && !p.late && !(p.closed && (cluster.Refused(p.Text) || slices.ContainsFunc(p.said, cluster.ReachesNobody))):
 		return false // it answers, and no probe of its own keeps who asks it waiting, or takes it out of its Service
 	}
 	if well {
