@@ -313,7 +313,7 @@ func probeCommandLate(p *probing) *finding {
 
 // slow are programs that take a second or more to begin where situations were played (a JVM that reads sources,
 // Celery's and RabbitMQ's command lines), and what runs in a JVM as they do.
-var slow = regexp.MustCompile(`(?:^|[\s/])(java|nodetool|kafka-[\w-]+\.sh|zkServer\.sh|celery|rabbitmqctl|rabbitmq-diagnostics)\b`)
+var slow = regexp.MustCompile(`(?:^|[\s/'"])(java|nodetool|kafka-[\w-]+\.sh|zkServer\.sh|celery|rabbitmqctl|rabbitmq-diagnostics)\b`)
 
 // slowToBegin is such a program that the probe's command runs, where its timeout is kubelet's default, a second, or
 // less; "" where it runs none.

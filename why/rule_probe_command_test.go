@@ -9,6 +9,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/history"
 )
 
 // A command that fails for itself says nothing of the application, and one that tells of it does.
@@ -130,6 +131,16 @@ func TestTakenApart(t *testing.T) {
 		s.probe("app", 4, attempt(fact.Readiness, fact.Evidence{Handler: fact.Exec, Target: strings.Join(test.command, " "), Output: "Usage", ExitCode: &code}))
 		if v := s.ask().Verdicts[0]; v.Cause != test.want || v.Cause == answer.ProbeCommandFailed && !strings.Contains(v.Fixes[0].Text, `[sh, -c, "rabbitmq-diagnostics -q ping"]`) {
 			t.Errorf("%q: %s: %s: %+v", test.command, v.Cause, v.Text, v.Fixes)
+		}
+	}
+}
+
+// What is slow to begin is known by its name, in a shell's quotes, too.
+func TestSlowToBegin(t *testing.T) {
+	for command, want := range map[string]bool{"rabbitmq-diagnostics -q ping": true, "sleep 5": false} {
+		p := &probing{run: &history.Run{Container: "app"}, spec: &v1.Probe{TimeoutSeconds: 1, ProbeHandler: v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"/bin/bash", "-ec", command}}}}}
+		if got := p.slowToBegin() != ""; got != want {
+			t.Errorf("%s: %t", command, got)
 		}
 	}
 }
