@@ -105,6 +105,10 @@ type Sampled struct {
 	MemoryShmem   int64 `json:"memoryShmem,omitempty"`   // tmpfs and shm, bytes
 	WorkingSet    int64 `json:"workingSet,omitempty"`    // bytes
 	OOMKills      int64 `json:"oomKills,omitempty"`
+	// MemoryHigh is the use from which the kernel throttles the container, in bytes (cgroup
+	// v2's memory.high); 0: none. HighEvents counts how often that was exceeded.
+	MemoryHigh int64 `json:"memoryHigh,omitempty"`
+	HighEvents int64 `json:"highEvents,omitempty"`
 
 	CPUUsage         time.Duration `json:"cpuUsage,omitempty"`
 	Periods          int64         `json:"periods,omitempty"`

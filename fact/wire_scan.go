@@ -195,7 +195,7 @@ func (s *scanner) sampled(b *Sampled) bool {
 	}
 	b.MemoryCurrent, b.MemoryPeak, b.MemoryLimit = number(`,"memoryCurrent":`), number(`,"memoryPeak":`), number(`,"memoryLimit":`)
 	b.MemoryFile, b.MemoryShmem, b.WorkingSet = number(`,"memoryFile":`), number(`,"memoryShmem":`), number(`,"workingSet":`)
-	b.OOMKills = number(`,"oomKills":`)
+	b.OOMKills, b.MemoryHigh, b.HighEvents = number(`,"oomKills":`), number(`,"memoryHigh":`), number(`,"highEvents":`)
 	b.CPUUsage, b.Periods = time.Duration(number(`,"cpuUsage":`)), number(`,"periods":`)
 	b.ThrottledPeriods, b.ThrottledTime = number(`,"throttledPeriods":`), time.Duration(number(`,"throttledTime":`))
 	b.PIDs, b.PIDLimit = number(`,"pids":`), number(`,"pidLimit":`)

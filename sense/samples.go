@@ -175,18 +175,19 @@ func (a *attention) settle(s fact.Sampled, now time.Time) {
 // moves says whether a container is on its way to what limits it, or was there since the
 // sample before.
 func moves(old, now fact.Sampled) bool {
-	return now.OOMKills > old.OOMKills || now.ThrottledPeriods > old.ThrottledPeriods ||
+	return now.OOMKills > old.OOMKills || now.ThrottledPeriods > old.ThrottledPeriods || now.HighEvents > old.HighEvents ||
 		now.MemoryLimit > 0 && (now.WorkingSet > now.MemoryLimit/4*3 || now.WorkingSet > old.WorkingSet+now.MemoryLimit/16) ||
 		now.PIDLimit > 0 && now.PIDs > now.PIDLimit/4*3
 }
 
 // isTrouble compares a sample with the last that was told: OOM kills, memory
 // close to its limit beyond the page cache, throttling in more than a fifth of
-// the periods, the pids limit reached.
+// the periods, or by memory.high for a second and more, the pids limit reached.
 func isTrouble(old, now fact.Sampled) bool {
 	periods, throttled := now.Periods-old.Periods, now.ThrottledPeriods-old.ThrottledPeriods
 	return now.OOMKills > old.OOMKills ||
 		(now.MemoryLimit > 0 && now.WorkingSet > now.MemoryLimit/10*9) ||
 		(periods > 0 && throttled*5 > periods) ||
+		(now.HighEvents > old.HighEvents && now.MemorySome-old.MemorySome >= time.Second) ||
 		(now.PIDLimit > 0 && now.PIDs >= now.PIDLimit)
 }

@@ -14,6 +14,7 @@ func TestSteadyContainersAreReadLess(t *testing.T) {
 	for name, change := range map[string]func(*fact.Sampled){
 		"throttled":         func(s *fact.Sampled) { s.ThrottledPeriods++ },
 		"an OOM kill":       func(s *fact.Sampled) { s.OOMKills++ },
+		"over memory.high":  func(s *fact.Sampled) { s.HighEvents++ },
 		"near the limit":    func(s *fact.Sampled) { s.WorkingSet = 50 << 20 },
 		"memory that rises": func(s *fact.Sampled) { s.WorkingSet += 8 << 20 },
 		"many processes":    func(s *fact.Sampled) { s.PIDs = 80 },

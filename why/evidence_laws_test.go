@@ -89,6 +89,7 @@ var lesser = map[fact.Kind][][2]answer.Cause{
 	"Sampled": {
 		{answer.AppOverloaded, answer.AppHang}, // that its workers are busy while the main process idles, only samples tell
 		{answer.AppSlowStart, answer.AppUnhealthy}, {answer.ProcessLimit, answer.AppExitError}, {answer.CPUThrottled, answer.AppOverloaded}, {answer.NodeCPUSaturated, answer.ProbeTimeoutTooShort},
+		{answer.MemoryThrottled, answer.AppHang}, {answer.MemoryThrottled, answer.AppOverloaded}, // what keeps it from answering, only samples tell
 	},
 	"Signalled": {
 		{answer.KilledByOther, answer.AppExitSuccess}, {answer.KilledByOther, answer.AppExitError}, {answer.KilledByOther, answer.ChildProcessEnded}, {answer.AppCrashSignal, answer.KilledByOther},

@@ -288,11 +288,14 @@ func describeSample(b fact.Sampled) (string, map[string]any) {
 	if b.MemoryCurrent > 0 {
 		parts = append(parts, "memory "+prose.Size(b.MemoryCurrent))
 	}
+	if b.HighEvents > 0 {
+		parts = append(parts, fmt.Sprintf("over memory.high %d times so far", b.HighEvents))
+	}
 	if b.Periods > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %d CPU periods throttled so far", b.ThrottledPeriods, b.Periods))
 	}
 	return strings.Join(parts, ", "), values("memoryCurrent", b.MemoryCurrent, "memoryPeak", b.MemoryPeak, "memoryLimit", b.MemoryLimit,
-		"memoryFile", b.MemoryFile, "memoryShmem", b.MemoryShmem, "periods", b.Periods, "throttledPeriods", b.ThrottledPeriods,
+		"memoryFile", b.MemoryFile, "memoryShmem", b.MemoryShmem, "memoryHigh", b.MemoryHigh, "highEvents", b.HighEvents, "periods", b.Periods, "throttledPeriods", b.ThrottledPeriods,
 		"oomKills", b.OOMKills, "pids", b.PIDs, "pidLimit", b.PIDLimit)
 }
 

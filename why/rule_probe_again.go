@@ -106,7 +106,7 @@ func answerCame(b fact.AskedAgain) bool {
 
 // stalling are the rules that say what keeps an application from answering in time, so
 // that late answers are an effect of that.
-var stalling = []string{"probe-throttled", "probe-node-cpu", "probe-child-oom", "probe-process-stopped"}
+var stalling = []string{"probe-throttled", "probe-memory-high", "probe-node-cpu", "probe-child-oom", "probe-process-stopped"}
 
 // probeAnswersAfterTimeout: the answer comes, only later than the probe waits.
 func probeAnswersAfterTimeout(p *probing) *finding {

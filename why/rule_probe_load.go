@@ -17,7 +17,7 @@ func init() {
 			name: "probe-overloaded", causes: []answer.Cause{answer.AppOverloaded},
 			needs:   "a look that finds it using at least half a CPU while answers are late, or samples meanwhile that show its processes use or wait for that much, and use a tenth",
 			against: "an idle process",
-			yields:  []string{"probe-child-oom", "probe-workers-end"},
+			yields:  []string{"probe-memory-high", "probe-child-oom", "probe-workers-end"},
 			judge:   probeOverloaded,
 		},
 		rule[*probing]{
@@ -31,6 +31,7 @@ func init() {
 			name: "probe-finishes-late", causes: []answer.Cause{answer.AppOverloaded},
 			needs:   "an empty queue, more tasks than while it was well, and some that end again between the failed attempts",
 			against: "tasks that only become more",
+			yields:  []string{"probe-memory-high"},
 			judge:   probeFinishesLate,
 		},
 	)

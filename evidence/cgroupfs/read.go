@@ -59,7 +59,10 @@ var (
 		{"memory.max", func(s *Sample, b []byte) { s.MemoryLimit = limit(b) }},
 		{"memory.swap.current", func(s *Sample, b []byte) { s.Swap = number(b) }},
 		{"memory.stat", memoryStat},
-		{"memory.events", func(s *Sample, b []byte) { s.LimitHits, s.OOMKills = field(b, "max"), field(b, "oom_kill") }},
+		{"memory.events", func(s *Sample, b []byte) {
+			s.LimitHits, s.OOMKills, s.HighEvents = field(b, "max"), field(b, "oom_kill"), field(b, "high")
+		}},
+		{"memory.high", func(s *Sample, b []byte) { s.MemoryHigh = limit(b) }},
 		{"cpu.stat", cpuStat},
 		{"pids.current", func(s *Sample, b []byte) { s.PIDs = number(b) }},
 		{"pids.max", func(s *Sample, b []byte) { s.PIDLimit = limit(b) }},

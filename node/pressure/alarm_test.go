@@ -111,6 +111,9 @@ func TestStallNotice(t *testing.T) {
 	case <-time.After(2 * time.Minute):
 		t.Error("a process was held back for want of memory, and it did not ring")
 	}
+	if s, err := group.Read(); err != nil || s.MemoryHigh != 4<<20 || s.HighEvents == 0 || s.MemorySome == 0 {
+		t.Errorf("the throttling cannot be seen: %v, memory.high %d exceeded %d times, stalled for %v", err, s.MemoryHigh, s.HighEvents, s.MemorySome)
+	}
 }
 
 // eat lets a process in the cgroup write so many MiB. It waits for its standard

@@ -27,6 +27,7 @@ const (
 	NodeOutOfMemory    Cause = "node-out-of-memory"
 	NodeOvercommitted  Cause = "node-overcommitted"
 	CPUThrottled       Cause = "cpu-throttled"
+	MemoryThrottled    Cause = "memory-throttled"
 	NodeCPUSaturated   Cause = "node-cpu-saturated"
 	DiskFull           Cause = "disk-full"
 	NetworkBlocked     Cause = "network-blocked"
@@ -100,7 +101,7 @@ var Causes = []Cause{
 	AppExitError, AppExitSuccess, AppCrashSignal, AppStartFailed, AppSlowStart, AppHang, AppOverloaded, AppUnhealthy,
 	AppNotListening, AppListensElse, ChildProcessEnded, ProcessStopped, KilledByOther, AppIgnoredSIGTERM,
 	MemoryLimit, MemoryLimitChild, PodMemoryLimit, MemoryBackedVolume, NodeOutOfMemory, NodeOvercommitted,
-	CPUThrottled, NodeCPUSaturated, DiskFull, NetworkBlocked, ProcessLimit,
+	CPUThrottled, MemoryThrottled, NodeCPUSaturated, DiskFull, NetworkBlocked, ProcessLimit,
 	ProbeWrongPort, ProbeWrongPath, ProbeWrongScheme, ProbeTimeoutTooShort, ProbeCommandFailed, ProbePortNameUnknown,
 	ProbeProtocol, DependencyDown, MeshNotRewritten, MeshSidecarAnswered, MeshSidecarNotReady,
 	SiblingNotReady, ReadinessGate, InitFailed, InitWaiting, HookFailed, RestartPolicy, ActiveDeadline,

@@ -34,7 +34,7 @@ var (
 		answer.ProbeWrongPort, answer.ProbeWrongPath, answer.ProbeWrongScheme, answer.ProbeTimeoutTooShort, answer.ProbeCommandFailed, answer.ProbePortNameUnknown,
 		answer.ProbeProtocol, answer.AppSlowStart, answer.AppNotListening, answer.AppListensElse, answer.AppUnhealthy,
 	}
-	ofMemory   = []answer.Cause{answer.MemoryLimit, answer.MemoryLimitChild, answer.PodMemoryLimit, answer.EvictedMemory}
+	ofMemory   = []answer.Cause{answer.MemoryLimit, answer.MemoryLimitChild, answer.PodMemoryLimit, answer.MemoryThrottled, answer.EvictedMemory}
 	ofCPU      = []answer.Cause{answer.CPUThrottled, answer.AppSlowStart, answer.AppOverloaded, answer.ProbeTimeoutTooShort}
 	ofPorts    = []answer.Cause{answer.ProbePortNameUnknown, answer.ServicePortMismatch}
 	ofVolumes  = []answer.Cause{answer.ConfigMissing, answer.VolumeFailed, answer.VolumeUnbound, answer.MemoryBackedVolume, answer.AppExitError, answer.AppStartFailed}
