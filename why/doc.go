@@ -52,7 +52,7 @@
 //	exit.go      why a run ended; rule_exit.go, rule_killed.go, rule_oom.go, rule_room.go,
 //	             rule_cpu_time.go, rule_heap.go, rule_dependency.go; rule_as_before.go, by like
 //	             ends before it; rule_meaning.go, what well-known
-//	             last words stand for, by the tables of meanings*.go
+//	             last words stand for, by [whylet.dev/whylet/knowledge]; advice.go carries out its steps
 //	probing.go   why a probe fails, and probing_mode.go, in which way; rule_probe*.go and
 //	             rule_mesh.go, one file a family
 //	probing_told.go    how a probe and its attempts are worded

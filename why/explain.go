@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/health"
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/prose"
@@ -35,6 +37,8 @@ type Options struct {
 	Policy health.Policy
 	// Journal says what the history covers.
 	Journal answer.Coverage
+	// Knowledge is what applications print; nil: the base that comes with the program.
+	Knowledge *knowledge.Base
 }
 
 // inquiry is a history that is being asked about.
@@ -46,12 +50,14 @@ type inquiry struct {
 	causes bool   // nothing else matters
 	policy health.Policy
 	good   map[attempts][]*fact.Fact
+
+	knowledge *knowledge.Base
 }
 
 // Explain answers why a pod is as it is. Each symptom has one verdict; a pod
 // without symptoms is Healthy.
 func Explain(known *history.History, o Options) answer.Answer {
-	h := &inquiry{History: known, now: o.Now, asked: o.Container, alone: o.Alone, causes: o.Causes, policy: o.Policy}
+	h := &inquiry{History: known, now: o.Now, asked: o.Container, alone: o.Alone, causes: o.Causes, policy: o.Policy, knowledge: cmp.Or(o.Knowledge, knowledge.Embedded())}
 	a := answer.New(answer.Subject{Kind: "Pod", Namespace: h.Pod.Namespace, Name: h.Pod.Name, UID: h.Pod.UID}, o.Now, o.Journal)
 	a.Journal.Gaps = append(a.Journal.Gaps, h.gaps()...)
 	for _, t := range h.troubles() {

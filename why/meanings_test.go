@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
 )
 
@@ -136,10 +137,8 @@ func TestMeansNothing(t *testing.T) {
 		"the server has found the requested resource", "prepared statement cache is on", "script start ran", "yaml: 12 files were read", "key length is 32", "bucket list is empty",
 		"OutOfMemory handling is off", "CUDA 12.4 is used", "the pool has 5 clients", "connected with SSL off-loading", "undefined behaviour is allowed", "version 12 is dirty", "the table is full of orders that exist already", `NOTICE:  relation "_sqlx_migrations" already exists, skipping`, "the database system is ready to accept connections", "waiting for messages", "a worker started", "cluster_state:ok", "cluster_known_nodes:12", "exited: mailer (exit status 0; expected)", "member 4 was removed from the list", "connected to tcp://10.43.0.9:6379", "moved 3 files, resources are busy", "not authorised to fly", "server.3 is in the peer list",
 	} {
-		for _, m := range meanings {
-			if m.said.In(said) {
-				t.Errorf("%s: %s", said, m.text)
-			}
+		if m, ok := knowledge.Embedded().Meaning(said); ok {
+			t.Errorf("%s: %s", said, m.Means)
 		}
 	}
 }
@@ -183,5 +182,17 @@ func TestSuccessOfRemovedMember(t *testing.T) {
 	v := s.ask().Verdicts[0]
 	if v.Cause != answer.AppExitError || !strings.Contains(v.Text, "permanently removed from the cluster") || strings.Contains(v.Text, "aborting publish") || v.Fixes[0].Risk != answer.Destructive {
 		t.Errorf("%s %s %+v", v.Cause, v.Text, v.Fixes)
+	}
+}
+
+// Each verb that an entry may use is carried out.
+func TestVerbs(t *testing.T) {
+	for name := range knowledge.Verbs {
+		if verbs[name] == nil {
+			t.Errorf("nothing carries out %s", name)
+		}
+	}
+	if len(verbs) != len(knowledge.Verbs) {
+		t.Errorf("%d verbs, and entries may use %d", len(verbs), len(knowledge.Verbs))
 	}
 }

@@ -303,15 +303,11 @@ func probeAsksAnother(p *probing) *finding {
 
 // askedBy is the host other than the pod itself that a command asks; "" where it names none.
 func (h *inquiry) askedBy(command string) string {
-	m := words.Asked.Find(command)
-	if m == nil {
-		return ""
+	host, by := words.Asked(command)
+	if by != "" {
+		host = strings.ToLower(strings.ReplaceAll(by, "_", "-"))
 	}
-	host := firstOf(m...)
-	if m[0] != "" {
-		host = strings.ToLower(strings.ReplaceAll(host, "_", "-"))
-	}
-	if loopback(host) || host == h.Pod.Name || h.ownAddress(host) {
+	if host == "" || loopback(host) || host == h.Pod.Name || h.ownAddress(host) {
 		return ""
 	}
 	return host

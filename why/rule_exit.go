@@ -143,7 +143,7 @@ func commandNotRunnable(e ending) *finding {
 	}
 	if i := words.LastOf(e.exit.LastLines, words.NoCommand); i >= 0 {
 		said = e.exit.LastLines[i]
-		name := firstOf(words.NoCommand.Find(said)...)
+		name := words.NoCommand.Slots(said)["program"]
 		f.text = fmt.Sprintf("Container %s ended at once with exit code %d: its shell did not find %s: %s.", e.run.Container, code, name, quote(said, kept))
 		f.fixes = append([]answer.Fix{e.h.specFix(fmt.Sprintf("use an image that has %s, or take it out of what the container runs", name))}, e.h.logsFix(e.run)...)
 		e.h.namedFile(f, e.run.Container, said)

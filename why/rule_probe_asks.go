@@ -95,11 +95,11 @@ func probeCommandLacks(p *probing) *finding {
 	if p.mode != exitCode || p.worked() || p.last.Evidence == nil {
 		return nil
 	}
-	m := words.NoCommand.Find(p.last.Evidence.Output)
-	if m == nil {
+	name := words.NoCommand.Slots(p.last.Evidence.Output)["program"]
+	if name == "" {
 		return nil
 	}
-	if name := firstOf(m...); strings.Contains(p.command(), "$("+name+")") {
+	if strings.Contains(p.command(), "$("+name+")") {
 		return &finding{
 			cause: answer.ProbeCommandFailed, weight: strong, chain: p.chain(),
 			text: fmt.Sprintf("The command of the %s probe has $(%[2]s), which Kubernetes leaves as it is, as the env of the container has no such variable: its shell takes %[2]s for a program (%[3]s). That says nothing of the application.",
@@ -110,8 +110,8 @@ func probeCommandLacks(p *probing) *finding {
 	return &finding{
 		cause: answer.ProbeCommandFailed, weight: strong, chain: p.chain(),
 		text: fmt.Sprintf("The command of the %s probe (%s) cannot do its work in container %s: its shell does not find %s (%s), which says nothing of the application.",
-			kindWord(p.kind), prose.Brief(cmp.Or(p.last.Evidence.Target, p.command()), 80), p.run.Container, firstOf(m...), quote(words.Told(p.last.Evidence.Output), kept)),
-		fixes: []answer.Fix{p.h.inspect("see what the image has", p.h.exec(p.run.Container, "ls /bin /usr/bin")), p.h.specFix(fmt.Sprintf("correct %s in %sProbe's command, or probe with httpGet, tcpSocket or grpc, which need no program in the image", firstOf(m...), kindWord(p.kind)))},
+			kindWord(p.kind), prose.Brief(cmp.Or(p.last.Evidence.Target, p.command()), 80), p.run.Container, name, quote(words.Told(p.last.Evidence.Output), kept)),
+		fixes: []answer.Fix{p.h.inspect("see what the image has", p.h.exec(p.run.Container, "ls /bin /usr/bin")), p.h.specFix(fmt.Sprintf("correct %s in %sProbe's command, or probe with httpGet, tcpSocket or grpc, which need no program in the image", name, kindWord(p.kind)))},
 	}
 }
 
@@ -232,8 +232,8 @@ func probeImpossible(p *probing) *finding {
 // names the first word of the command; empty where nobody says it.
 func (p *probing) lacks() string {
 	ev := p.last.Evidence
-	if m := words.NoCommand.Find(ev.Output + "\n" + ev.Error); m != nil {
-		return firstOf(m...)
+	if name := words.NoCommand.Slots(ev.Output + "\n" + ev.Error)["program"]; name != "" {
+		return name
 	}
 	if p.spec == nil || p.spec.Exec == nil || ev.ExitCode == nil || *ev.ExitCode != 127 {
 		return ""

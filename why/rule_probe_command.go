@@ -116,7 +116,7 @@ func probeCommandItself(p *probing) *finding {
 		f.text = fmt.Sprintf("The command of %s asks with another Erlang cookie than that of the server of container %s, which turns it away: %s.", p.what(), p.run.Container, quote(words.Told(output), kept))
 		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("have the command of %s use the server's cookie: the same HOME (that of its .erlang.cookie), RABBITMQ_ERLANG_COOKIE in the container's env, or --erlang-cookie", probe))}
 	case p.ownSocket(output) != "":
-		own, asked := p.ownSocket(output), strings.Join(words.NoSocketThere.Find(output), "")
+		own, asked := p.ownSocket(output), words.NoSocketThere.Slots(output)["socket"]
 		f.text = fmt.Sprintf("The command of %s asks at the socket %s, and the server of container %s, which is up, has its own at %s: %s. That says nothing of whether the application is well.", p.what(), asked, p.run.Container, own, quote(words.Told(output), kept))
 		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("have the command of %s ask at the server's socket, %s (MariaDB: --socket, or [client] socket= in its configuration; PostgreSQL: -h with its folder), or over TCP (-h 127.0.0.1)", probe, own))}
 	case words.NoReply.In(output) && at == nil:
@@ -151,13 +151,13 @@ func (p *probing) neverMade(file, output string) bool {
 // ownSocket is the socket that the server says it listens on, where the command found none at another; "" where
 // it says none, or the same.
 func (p *probing) ownSocket(output string) string {
-	asked := strings.Join(words.NoSocketThere.Find(output), "")
+	asked := words.NoSocketThere.Slots(output)["socket"]
 	if _, look, ok := p.look(); asked == "" || ok && !p.up(look) {
 		return ""
 	}
 	lines, _ := p.saidSoFar()
 	for _, line := range slices.Backward(lines) {
-		if own := strings.Join(words.SocketHere.Find(line), ""); own != "" && own != asked {
+		if own := words.SocketHere.Slots(line)["socket"]; own != "" && own != asked {
 			return own
 		} else if own != "" {
 			return ""

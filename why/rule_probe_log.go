@@ -214,7 +214,7 @@ func probeProgramGivenUp(p *probing) *finding {
 		return nil
 	}
 	f := &finding{cause: answer.ChildProcessEnded, weight: strong, chain: p.chain(said, seen)}
-	f.text = fmt.Sprintf("The supervisor in container %s lives, and has given its program %s up: so nothing listens on port %d, and %s is refused.", p.run.Container, firstOf(words.GaveUp.Find(lines[i])...), p.port(), p.what())
+	f.text = fmt.Sprintf("The supervisor in container %s lives, and has given its program %s up: so nothing listens on port %d, and %s is refused.", p.run.Container, words.GaveUp.Slots(lines[i])["program"], p.port(), p.what())
 	if why := words.Trouble(lines[:i], false); why != "" {
 		f.because = []string{itsLog(why)}
 	}
@@ -232,7 +232,7 @@ func probeProgramDown(p *probing) *finding {
 	if down < 0 {
 		return nil
 	}
-	name := firstOf(words.ProgramDown.Find(lines[down])...)
+	name := words.ProgramDown.Slots(lines[down])["program"]
 	f := &finding{cause: answer.ChildProcessEnded, weight: strong, chain: p.chain(), fixes: p.h.logsFix(p.run)}
 	f.text = fmt.Sprintf("Program %s of container %s does not run, says its supervisor, which the command of the %s probe asks (%s).", name, p.run.Container, kindWord(p.kind), quote(strings.Join(strings.Fields(lines[down]), " "), kept))
 	all := len(lines) > 1 // it asks for every program
@@ -241,7 +241,7 @@ func probeProgramDown(p *probing) *finding {
 		return f
 	}
 	f.chain = p.chain(said)
-	if i := words.LastOf(lines, words.EndExpected); i >= 0 && firstOf(words.EndExpected.Find(lines[i])...) == name {
+	if i := words.LastOf(lines, words.EndExpected); i >= 0 && words.EndExpected.Slots(lines[i])["program"] == name {
 		f.because = []string{fmt.Sprintf("Its log says: %s. An end that is expected, mostly with exit code 0, is none after which it starts a program again, unless it is told so (autorestart=true).", quote(words.Gist(lines[i]), kept))}
 		f.fixes = append([]answer.Fix{p.h.specFix(fmt.Sprintf("if %s is to be started again whenever it ends, set autorestart=true for it (supervisord's default is unexpected)", name))}, f.fixes...)
 		if all {

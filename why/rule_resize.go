@@ -30,9 +30,9 @@ func (h *inquiry) resize(conditions []v1.PodCondition) *finding {
 	}
 	f := &finding{cause: answer.InsufficientResources, weight: certain, certainty: answer.Recorded, chain: links(failed), container: failed.Container}
 	f.fixes = []answer.Fix{{Text: "ask for less, or for what it had", Command: h.kubectl("edit pod %s --subresource=resize", h.Pod.Name), Risk: answer.Limits}}
-	sizes := words.AboveMemory.Find(pending.Message)
-	if m := words.AboveMemoryOf.Find(pending.Message); m != nil {
-		f.container, sizes = cmp.Or(f.container, m[0]), m[1:]
+	sizes := words.AboveMemory.Slots(pending.Message)
+	if m := words.AboveMemoryOf.Slots(pending.Message); m != nil {
+		f.container, sizes = cmp.Or(f.container, m["name"]), m
 	}
 	whose := "the pod"
 	if f.container != "" {
@@ -49,7 +49,7 @@ func (h *inquiry) resize(conditions []v1.PodCondition) *finding {
 		f.cause = answer.RuntimeFailed
 		f.text = fmt.Sprintf("The new resources that its spec asks for could not be set, so %s runs on with the old ones: %s.", whose, said)
 		if sizes != nil {
-			f.text = fmt.Sprintf("%s uses more memory (%s) than the new limit that its spec asks for (%s), so it runs on with the old one.", strings.ToUpper(whose[:1])+whose[1:], sizeOf(sizes[1]), sizeOf(sizes[0]))
+			f.text = fmt.Sprintf("%s uses more memory (%s) than the new limit that its spec asks for (%s), so it runs on with the old one.", strings.ToUpper(whose[:1])+whose[1:], sizeOf(sizes["usage"]), sizeOf(sizes["limit"]))
 			f.fixes[0].Text = "ask for a limit above what it uses, or have it use less"
 		}
 	}

@@ -16,6 +16,9 @@ import (
 	"whylet.dev/whylet/why/words"
 )
 
+// moreShared gives a container more shared memory than the runtime does.
+const moreShared = "mount an emptyDir with medium: Memory at /dev/shm (what is in it counts to the container's memory limit)"
+
 // These rules are about what there was no room for: on a disk, or for processes.
 func init() {
 	exitRules.add(

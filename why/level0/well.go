@@ -133,7 +133,7 @@ func (c *podCase) resizeRefused(r *v1.PodCondition) (answer.Verdict, bool) {
 	begins := "All its containers run on with the resources that they had, and its status says Ready. The new ones that its spec asks for "
 	fix := answer.Fix{Text: "ask for less, or for what it had", Command: fmt.Sprintf("kubectl -n %s edit pod %s --subresource=resize", c.Pod.Namespace, c.Pod.Name), Risk: answer.Limits}
 	said := strings.TrimSuffix(short(r.Message), ".")
-	m := words.AboveMemory.Find(r.Message)
+	m := words.AboveMemory.Slots(r.Message)
 	switch {
 	case r.Reason == v1.PodReasonDeferred:
 		return because(answer.InsufficientResources, "api-resize", "", begins+"do not fit on the node now: "+said+".", fix, c.describe()), true
@@ -141,7 +141,7 @@ func (c *podCase) resizeRefused(r *v1.PodCondition) (answer.Verdict, bool) {
 		return because(answer.InsufficientResources, "api-resize", "", begins+"can never be had on this node: "+said+".", fix, c.describe()), true
 	case r.Reason == v1.PodReasonError && len(m) > 1:
 		fix.Text = "ask for a limit above what it uses, or have it use less"
-		return because(answer.RuntimeFailed, "api-resize", c.only(), fmt.Sprintf("%scould not be set: it uses more memory (%s bytes) than the new limit (%s bytes).", begins, m[1], m[0]), fix, c.describe()), true
+		return because(answer.RuntimeFailed, "api-resize", c.only(), fmt.Sprintf("%scould not be set: it uses more memory (%s bytes) than the new limit (%s bytes).", begins, m["usage"], m["limit"]), fix, c.describe()), true
 	}
 	return answer.Verdict{}, false
 }

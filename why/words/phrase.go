@@ -1,73 +1,285 @@
 package words
 
-import (
-	"regexp"
-	"slices"
-	"strings"
+import "whylet.dev/whylet/knowledge"
+
+// Phrase is an entry of the knowledge base that code asks for by name.
+type Phrase = knowledge.Known
+
+// Any reports whether a text fits one of some entries.
+func Any(text string, all ...*Phrase) bool { return knowledge.Any(text, all...) }
+
+// The entries that this package, and those that use it, ask for.
+var (
+	QuotaFull          = knowledge.QuotaFull
+	QuotaWants         = knowledge.QuotaWants
+	PodSecurity        = knowledge.PodSecurity
+	NoServiceAccount   = knowledge.NoServiceAccount
+	NoPriorityClass    = knowledge.NoPriorityClass
+	NoRuntimeClass     = knowledge.NoRuntimeClass
+	NamespaceEnds      = knowledge.NamespaceEnds
+	OutOfRange         = knowledge.OutOfRange
+	AdmissionDenied    = knowledge.AdmissionDenied
+	Forbidden          = knowledge.Forbidden
+	NoMemory           = knowledge.NoMemory
+	RefusedMemory      = knowledge.RefusedMemory
+	HugePages          = knowledge.HugePages
+	LeftBehind         = knowledge.LeftBehind
+	Locked             = knowledge.Locked
+	HeldBy             = knowledge.HeldBy
+	heldByAnother      = knowledge.HeldByAnother
+	lockFile           = knowledge.LockFile
+	BadConfig          = knowledge.BadConfig
+	inSource           = knowledge.InSource
+	TakesNoWrites      = knowledge.TakesNoWrites
+	QuotaReached       = knowledge.QuotaReached
+	PoolTaken          = knowledge.PoolTaken
+	ConnectionLimit    = knowledge.ConnectionLimit
+	WorkerLate         = knowledge.WorkerLate
+	NoUpstream         = knowledge.NoUpstream
+	TurnedAway         = knowledge.TurnedAway
+	LetDown            = knowledge.LetDown
+	OwnFile            = knowledge.OwnFile
+	Missed             = knowledge.Missed
+	AsksWrongly        = knowledge.AsksWrongly
+	LetsNotIn          = knowledge.LetsNotIn
+	TooLate            = knowledge.TooLate
+	nobodyLeft         = knowledge.NobodyLeft
+	LacksCopies        = knowledge.LacksCopies
+	StillStarts        = knowledge.StillStarts
+	OfItself           = knowledge.OfItself
+	AtWork             = knowledge.AtWork
+	NotMyProtocol      = knowledge.NotMyProtocol
+	OthersMay          = knowledge.OthersMay
+	BadCookie          = knowledge.BadCookie
+	RelayDenied        = knowledge.RelayDenied
+	OwnCheck           = knowledge.OwnCheck
+	DatabaseAway       = knowledge.DatabaseAway
+	IsDown             = knowledge.IsDown
+	Shadowed           = knowledge.Shadowed
+	onLoopback         = knowledge.OnLoopback
+	NoCommand          = knowledge.NoCommand
+	ShellFault         = knowledge.ShellFault
+	ToolFails          = knowledge.ToolFails
+	Listens            = knowledge.Listens
+	NoInterpreter      = knowledge.NoInterpreter
+	GaveUp             = knowledge.GaveUp
+	ProgramDown        = knowledge.ProgramDown
+	EndExpected        = knowledge.EndExpected
+	diedOf             = knowledge.DiedOf
+	NoTemporary        = knowledge.NoTemporary
+	Libraries          = knowledge.Libraries
+	CertificateExpired = knowledge.CertificateExpired
+	CertificateUnknown = knowledge.CertificateUnknown
+	StillMember        = knowledge.StillMember
+	WatchesFull        = knowledge.WatchesFull
+	Credentials        = knowledge.Credentials
+	ModuleMissing      = knowledge.ModuleMissing
+	NewerData          = knowledge.NewerData
+	SettingMissing     = knowledge.SettingMissing
+	NoDNS              = knowledge.NoDNS
+	NoName             = knowledge.NoName
+	noHost             = knowledge.NoHost
+	nobodyTakes        = knowledge.NobodyTakes
+	nobodyAnswers      = knowledge.NobodyAnswers
+	noContact          = knowledge.NoContact
+	turnedDown         = knowledge.TurnedDown
+	BrokenOff          = knowledge.BrokenOff
+	brokenOff          = knowledge.BrokenOffUnnamed
+	TakenOver          = knowledge.TakenOver
+	byClient           = knowledge.ByClient
+	Waits              = knowledge.Waits
+	served             = knowledge.Served
+	HostHeader         = knowledge.HostHeader
+	HeapFlags          = knowledge.HeapFlags
+	NoICU              = knowledge.NoICU
+	ClosedJava         = knowledge.ClosedJava
+	TwoKinds           = knowledge.TwoKinds
+	OtherLibrary       = knowledge.OtherLibrary
+	WindowsLines       = knowledge.WindowsLines
+	Bashism            = knowledge.Bashism
+	NoScript           = knowledge.NoScript
+	NoDriver           = knowledge.NoDriver
+	NotParsed          = knowledge.NotParsed
+	NoSetting          = knowledge.NoSetting
+	NoValue            = knowledge.NoValue
+	RuntimeAway        = knowledge.RuntimeAway
+	NoSpace            = knowledge.NoSpace
+	notDisk            = knowledge.NotDisk
+	OpenFiles          = knowledge.OpenFiles
+	nodeFiles          = knowledge.NodeFiles
+	Inotify            = knowledge.Inotify
+	ReadOnly           = knowledge.ReadOnly
+	NoFile             = knowledge.NoFile
+	PortUsed           = knowledge.PortUsed
+	Refused            = knowledge.Refused
+	aURL               = knowledge.AURL
+	noFork             = knowledge.NoFork
+	again              = knowledge.Again
+	start              = knowledge.Start
+	ClockWrong         = knowledge.ClockWrong
+	LicenceOver        = knowledge.LicenceOver
+	KeyChanged         = knowledge.KeyChanged
+	KeyForm            = knowledge.KeyForm
+	NotPEM             = knowledge.NotPEM
+	HostKey            = knowledge.HostKey
+	CloudRight         = knowledge.CloudRight
+	TokenExpired       = knowledge.TokenExpired
+	RateLimited        = knowledge.RateLimited
+	NoBucket           = knowledge.NoBucket
+	GatedModel         = knowledge.GatedModel
+	GitOwner           = knowledge.GitOwner
+	NoToken            = knowledge.NoToken
+	GoneAPI            = knowledge.GoneAPI
+	WebhookDown        = knowledge.WebhookDown
+	NoSuchKey          = knowledge.NoSuchKey
+	NoSuchObject       = knowledge.NoSuchObject
+	RunsAsRoot         = knowledge.RunsAsRoot
+	AboveMemory        = knowledge.AboveMemory
+	AboveMemoryOf      = knowledge.AboveMemoryOf
+	notThere           = knowledge.NotThere
+	NotRegistered      = knowledge.NotRegistered
+	volumeObject       = knowledge.VolumeObject
+	NoFamily           = knowledge.NoFamily
+	NotMyAddress       = knowledge.NotMyAddress
+	SmallShm           = knowledge.SmallShm
+	StaticTLS          = knowledge.StaticTLS
+	MountGone          = knowledge.MountGone
+	DiskFails          = knowledge.DiskFails
+	NoDevice           = knowledge.NoDevice
+	NoFirewall         = knowledge.NoFirewall
+	ChromeSandbox      = knowledge.ChromeSandbox
+	NoDisplay          = knowledge.NoDisplay
+	NoTerminal         = knowledge.NoTerminal
+	InotifyFull        = knowledge.InotifyFull
+	OtherProcessor     = knowledge.OtherProcessor
+	WorkerKilled       = knowledge.WorkerKilled
+	BlockedHost        = knowledge.BlockedHost
+	ArgsTooLong        = knowledge.ArgsTooLong
+	NoGPU              = knowledge.NoGPU
+	GPUDriver          = knowledge.GPUDriver
+	GPUKind            = knowledge.GPUKind
+	GPUMemory          = knowledge.GPUMemory
+	NotTLS             = knowledge.NotTLS
+	TLSAlert           = knowledge.TLSAlert
+	TLSFails           = knowledge.TLSFails
+	OtherProtocol      = knowledge.OtherProtocol
+	ManyRedirects      = knowledge.ManyRedirects
+	ServiceNotKnown    = knowledge.ServiceNotKnown
+	NoHealthService    = knowledge.NoHealthService
+	WantsHTTPS         = knowledge.WantsHTTPS
+	ConnectionRefused  = knowledge.ConnectionRefused
+	ConnectionReset    = knowledge.ConnectionReset
+	NoDevTCP           = knowledge.NoDevTCP
+	Crashed            = knowledge.Crashed
+	NoReply            = knowledge.NoReply
+	NoResponse         = knowledge.NoResponse
+	NoAliveJob         = knowledge.NoAliveJob
+	NoSuchCommand      = knowledge.NoSuchCommand
+	OtherCookie        = knowledge.OtherCookie
+	SaysWell           = knowledge.SaysWell
+	OwnServerAway      = knowledge.OwnServerAway
+	ForbiddenByRule    = knowledge.ForbiddenByRule
+	NoSocketThere      = knowledge.NoSocketThere
+	SocketHere         = knowledge.SocketHere
+	NoRoute            = knowledge.NoRoute
+	SaysReady          = knowledge.SaysReady
+	NoSuchImage        = knowledge.NoSuchImage
+	NotThatImage       = knowledge.NotThatImage
+	NotAuthorized      = knowledge.NotAuthorized
+	RegistryAway       = knowledge.RegistryAway
+	StoppedBeforeStart = knowledge.StoppedBeforeStart
+	InitOOM            = knowledge.InitOOM
+	WorkingDirectory   = knowledge.WorkingDirectory
+	SecurityModule     = knowledge.SecurityModule
+	Capability         = knowledge.Capability
+	PermissionDenied   = knowledge.PermissionDenied
+	AboutExec          = knowledge.AboutExec
+	ExecFailed         = knowledge.ExecFailed
+	ExecFormat         = knowledge.ExecFormat
+	NoProgram          = knowledge.NoProgram
+	Mounting           = knowledge.Mounting
+	VolumeElsewhere    = knowledge.VolumeElsewhere
+	ClaimWaits         = knowledge.ClaimWaits
+	NoRoom             = knowledge.NoRoom
+	PortTaken          = knowledge.PortTaken
+	Cordoned           = knowledge.Cordoned
+	Tainted            = knowledge.Tainted
+	LabelsDiffer       = knowledge.LabelsDiffer
+	NodesDiffer        = knowledge.NodesDiffer
+	PlaceOfUser        = knowledge.PlaceOfUser
+	ChangesGone        = knowledge.ChangesGone
+	FolderGone         = knowledge.FolderGone
+	NoApacheVariable   = knowledge.NoApacheVariable
+	NoSlot             = knowledge.NoSlot
+	AsksOthers         = knowledge.AsksOthers
+	SmallBuffer        = knowledge.SmallBuffer
+	NoPasswordThere    = knowledge.NoPasswordThere
+	NoVirtualHost      = knowledge.NoVirtualHost
+	BrokerRefuses      = knowledge.BrokerRefuses
+	NotAmongPeers      = knowledge.NotAmongPeers
+	MemberRemoved      = knowledge.MemberRemoved
+	OwnMount           = knowledge.OwnMount
+	CacheUser          = knowledge.CacheUser
+	BrokerUser         = knowledge.BrokerUser
+	NewNode            = knowledge.NewNode
+	ClusterFails       = knowledge.ClusterFails
+	EndsAtOnce         = knowledge.EndsAtOnce
+	NotFromThere       = knowledge.NotFromThere
+	GaveNoPassword     = knowledge.GaveNoPassword
+	WrongPassword      = knowledge.WrongPassword
+	NoGrant            = knowledge.NoGrant
+	ClientsMax         = knowledge.ClientsMax
+	LoginKind          = knowledge.LoginKind
+	NoTLSThere         = knowledge.NoTLSThere
+	TLSWanted          = knowledge.TLSWanted
+	MigrationFailed    = knowledge.MigrationFailed
+	MigrationChanged   = knowledge.MigrationChanged
+	ChangeLogLock      = knowledge.ChangeLogLock
+	ThereAlready       = knowledge.ThereAlready
+	skipped            = knowledge.Skipped
+	StartsUp           = knowledge.StartsUp
+	ShardLimit         = knowledge.ShardLimit
+	QueueAlarm         = knowledge.QueueAlarm
+	ExtensionMissing   = knowledge.ExtensionMissing
+	NotPrepared        = knowledge.NotPrepared
+	QueryTooLong       = knowledge.QueryTooLong
+	TooBig             = knowledge.TooBig
+	CannotSave         = knowledge.CannotSave
+	CannotFork         = knowledge.CannotFork
+	OfACluster         = knowledge.OfACluster
+	NoLeader           = knowledge.NoLeader
+	OtherCluster       = knowledge.OtherCluster
+	FewBrokers         = knowledge.FewBrokers
+	NotFormatted       = knowledge.NotFormatted
+	Sealed             = knowledge.Sealed
+	Watermark          = knowledge.Watermark
+	WrongOwner         = knowledge.WrongOwner
+	NotAsRoot          = knowledge.NotAsRoot
+	TooOld             = knowledge.TooOld
+	NotOpened          = knowledge.NotOpened
+	SQLiteNotOpened    = knowledge.SQLiteNotOpened
+	ServiceLink        = knowledge.ServiceLink
+	BadPort            = knowledge.BadPort
+	NotAllowed         = knowledge.NotAllowed
+	NoKind             = knowledge.NoKind
+	Debugger           = knowledge.Debugger
+	NoPassword         = knowledge.NoPassword
+	LeaseLost          = knowledge.LeaseLost
+	NoTable            = knowledge.NoTable
+	systemTable        = knowledge.SystemTable
+	NoDatabase         = knowledge.NoDatabase
+	LockWait           = knowledge.LockWait
+	NotEmpty           = knowledge.NotEmpty
+	Damaged            = knowledge.Damaged
+	KeyOfAnother       = knowledge.KeyOfAnother
+	CertificateName    = knowledge.CertificateName
+	OnlyOneTLS         = knowledge.OnlyOneTLS
+	TooOldCrypto       = knowledge.TooOldCrypto
+	NoTimeZone         = knowledge.NoTimeZone
+	OnlyASCII          = knowledge.OnlyASCII
+	NoUser             = knowledge.NoUser
+	OldProcessor       = knowledge.OldProcessor
+	MapsFull           = knowledge.MapsFull
+	NoSuchFlag         = knowledge.NoSuchFlag
+	NotExpanded        = knowledge.NotExpanded
 )
-
-// Phrase is something that others say and that means one thing. Each stands for its
-// speaker in a file of its own, with where it comes from and samples as they were
-// really said; the package's test holds it to them.
-type Phrase struct {
-	// source is who says it, in which version, or where that is written down.
-	source  string
-	parts   []string // one of them, in lower case
-	pattern *regexp.Regexp
-	but     *Phrase // what makes it mean something else
-	samples []string
-}
-
-// known are all phrases, for the test.
-var known []*Phrase
-
-// says is a phrase that has one of some parts in it, whatever their case.
-func says(source string, parts []string, samples ...string) *Phrase {
-	return know(&Phrase{source: source, parts: parts, samples: samples})
-}
-
-// fits is a phrase of a pattern.
-func fits(source, pattern string, samples ...string) *Phrase {
-	return know(&Phrase{source: source, pattern: regexp.MustCompile(pattern), samples: samples})
-}
-
-func know(p *Phrase) *Phrase {
-	known = append(known, p)
-	return p
-}
-
-// except makes it another thing where the other phrase is said too.
-func (p *Phrase) except(other *Phrase) *Phrase {
-	p.but = other
-	return p
-}
-
-// In says whether a text has the phrase in it.
-func (p *Phrase) In(text string) bool {
-	if p.but != nil && p.but.In(text) {
-		return false
-	}
-	if p.pattern != nil {
-		return p.pattern.MatchString(text)
-	}
-	text = strings.ToLower(text)
-	return slices.ContainsFunc(p.parts, func(part string) bool { return strings.Contains(text, part) })
-}
-
-// Find gives what the groups of a phrase's pattern stand for, and the first that
-// stands for something; nil where the text has no such phrase.
-func (p *Phrase) Find(text string) []string {
-	if p.pattern == nil {
-		return nil
-	}
-	m := p.pattern.FindStringSubmatch(text)
-	if m == nil {
-		return nil
-	}
-	return m[1:]
-}
-
-// Any says whether a text has one of some phrases in it.
-func Any(text string, all ...*Phrase) bool {
-	return slices.ContainsFunc(all, func(p *Phrase) bool { return p.In(text) })
-}

@@ -5,48 +5,6 @@ import (
 	"strings"
 )
 
-// The words of runc 1.5, and of the kernel that it hands on, when a container cannot
-// be made or started. CRI has no codes for these.
-var (
-	StoppedBeforeStart = says("runc 1.5, libcontainer/container_linux.go, Exec",
-		[]string{"cannot start a container that has stopped"},
-		"OCI runtime start failed: /usr/bin/runc did not terminate successfully: exit status 1: cannot start a container that has stopped\n")
-	InitOOM = says("runc 1.5, libcontainer/process_linux.go, wait for init",
-		[]string{"init was oom-killed"},
-		"runc create failed: unable to start container process: container init was OOM-killed (memory limit too low?)")
-	WorkingDirectory = says("runc 1.5, libcontainer/init_linux.go, finalizeNamespace",
-		[]string{"chdir to cwd"},
-		`runc create failed: unable to start container process: error during container init: chdir to cwd ("/srv/none") set in config.json failed: permission denied`)
-	SecurityModule = says("runc 1.5, libcontainer/seccomp and apparmor; kubelet 1.36, security/apparmor",
-		[]string{"seccomp", "apparmor"},
-		"error during container init: unable to init seccomp: error adding architecture to seccomp filter: invalid argument",
-		"apparmor failed to apply profile: write /proc/self/attr/apparmor/exec: no such file or directory")
-	Capability = says("runc 1.5, libcontainer/capabilities; capset(2)",
-		[]string{"capabilit", "operation not permitted"},
-		"error during container init: unable to apply caps: operation not permitted",
-		"error during container init: unable to apply caps: unable to get capability version from the kernel: operation not permitted")
-	PermissionDenied = says("strerror(3), EACCES",
-		[]string{"permission denied"},
-		`exec: "/app": permission denied: unknown`)
-	AboutExec = says("runc 1.5, libcontainer/standard_init_linux.go; os/exec of Go 1.26",
-		[]string{"exec"},
-		`exec: "/nope": stat /nope: no such file or directory`)
-	ExecFailed = says("os/exec of Go 1.26, Error.Error, as runc passes it on",
-		[]string{"exec: "},
-		`exec: "nope": executable file not found in $PATH: unknown`)
-	ExecFormat = says("execve(2), ENOEXEC",
-		[]string{"exec format error"},
-		"exec /app: exec format error")
-	NoProgram = says("os/exec of Go 1.26; execve(2)",
-		[]string{"no such file or directory", "executable file not found", "exec format error", "permission denied", "is a directory"},
-		`exec: "/nope": stat /nope: no such file or directory`, `exec: "nope": executable file not found in $PATH`, "exec /app: exec format error",
-		`exec: "/readme": permission denied`, `exec: "/srv": is a directory`)
-	Mounting = says("runc 1.5, libcontainer/rootfs_linux.go; kubelet 1.36, subpath_linux.go",
-		[]string{"mount", "subpath"},
-		`error during container init: error mounting "/var/lib/x" to rootfs at "/data": mount src=/var/lib/x, dst=/data: not a directory`,
-		`failed to prepare subPath for volumeMount "data" of container "app"`)
-)
-
 // NotDirectory is what mount(2) says where one of the two is a directory, and the other is not
 // (strerror(3), ENOTDIR).
 const NotDirectory = "not a directory"

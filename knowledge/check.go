@@ -1,0 +1,195 @@
+package knowledge
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// idForm is what an id looks like: the speaker's file, and the message.
+var idForm = regexp.MustCompile(`^[a-z0-9]+(?:-[a-z0-9]+)*\.[a-z0-9]+(?:-[a-z0-9]+)*$`)
+
+// faults collects what is wrong with entries.
+type faults []error
+
+func (f *faults) add(e *Entry, item, format string, args ...any) {
+	*f = append(*f, fmt.Errorf("%s: %s: %s", e.at(item), e.ID, fmt.Sprintf(format, args...)))
+}
+
+// Check reports all that is wrong with entries that are to be asked together, each fault with its file and line:
+//
+//   - each expression compiles, needs a few letters, and has a sample for each alternative at its top;
+//   - each sample fits its entry and, if the entry is a message, no other message that it is not over, or that is not
+//     over it; no counter-sample fits;
+//   - ids are unique, and those in over and unless exist and lead in no circle;
+//   - each slot in a text is a group of the expressions, each verb is one of [Verbs].
+func Check(entries []*Entry) []error {
+	var f faults
+	ids := map[string]*Entry{}
+	for _, e := range entries {
+		if other := ids[e.ID]; other != nil {
+			f.add(e, "id", "%s has this id already", other.at("id"))
+		}
+		ids[e.ID] = e
+		e.checkForm(&f)
+		e.checkExpressions(&f)
+		e.checkSteps(&f)
+	}
+	for _, e := range entries {
+		e.checkNames(&f, ids)
+	}
+	if len(f) > 0 {
+		return f
+	}
+	b := assemble(entries)
+	for _, e := range entries {
+		e.checkSamples(&f)
+		b.checkAlone(&f, e)
+	}
+	return f
+}
+
+func (e *Entry) checkForm(f *faults) {
+	switch {
+	case !idForm.MatchString(e.ID):
+		f.add(e, "id", "an id has the form speaker.message, in small letters, digits and dashes")
+	case e.Speaker == "":
+		f.add(e, "", "no speaker")
+	case e.Seen.Source == "":
+		f.add(e, "", "no seen.source: where it is printed")
+	case len(e.Match) == 0:
+		f.add(e, "", "no match")
+	case len(e.Samples) == 0:
+		f.add(e, "", "no sample")
+	case len(e.Steps) > 0 && !e.IsMessage():
+		f.add(e, "steps", "steps, and no means")
+	case len(e.Over) > 0 && !e.IsMessage():
+		f.add(e, "over", "over others, and no means")
+	}
+}
+
+func (e *Entry) checkExpressions(f *faults) {
+	for i, expression := range e.Match {
+		item := fmt.Sprintf("match.%d", i)
+		re, err := regexp.Compile(expression)
+		switch {
+		case err != nil:
+			f.add(e, item, "%v", err)
+			continue
+		case re.MatchString(""):
+			f.add(e, item, "fits an empty text")
+		}
+		for _, one := range alternatives(expression) {
+			if part, err := regexp.Compile(one); err != nil || !slices.ContainsFunc(e.Samples, part.MatchString) {
+				f.add(e, item, "no sample for %s", one)
+			}
+		}
+	}
+	if _, err := compile(e.Match); err != nil && len(*f) == 0 {
+		f.add(e, "match", "%v", err)
+	}
+}
+
+func (e *Entry) checkNames(f *faults, ids map[string]*Entry) {
+	for name, list := range map[string][]string{"over": e.Over, "unless": e.Unless} {
+		for i, id := range list {
+			item := fmt.Sprintf("%s.%d", name, i)
+			switch other := ids[id]; {
+			case other == nil:
+				f.add(e, item, "there is no entry %s", id)
+			case name == "over" && !other.IsMessage():
+				f.add(e, item, "%s is no message, so that nothing has to be over it", id)
+			case leads(ids, name, id, e.ID, map[string]bool{}):
+				f.add(e, item, "%s leads back here by its own %s", id, name)
+			}
+		}
+	}
+}
+
+// leads reports whether one entry leads to another by a list of theirs.
+func leads(ids map[string]*Entry, list, from, to string, seen map[string]bool) bool {
+	if from == to {
+		return true
+	}
+	e := ids[from]
+	if e == nil || seen[from] {
+		return false
+	}
+	seen[from] = true
+	next := e.Over
+	if list == "unless" {
+		next = e.Unless
+	}
+	return slices.ContainsFunc(next, func(id string) bool { return leads(ids, list, id, to, seen) })
+}
+
+func (e *Entry) checkSamples(f *faults) {
+	for i, sample := range e.Samples {
+		if !e.In(sample) {
+			f.add(e, fmt.Sprintf("samples.%d", i), "does not fit this sample: %s", sample)
+		}
+	}
+	for i, text := range e.Not {
+		if e.In(text) {
+			f.add(e, fmt.Sprintf("not.%d", i), "fits this counter-sample: %s", text)
+		}
+	}
+}
+
+// checkAlone reports the samples of a message that another message fits, unless one of the two is over the other.
+func (b *Base) checkAlone(f *faults, e *Entry) {
+	if !e.IsMessage() {
+		return
+	}
+	for i, sample := range e.Samples {
+		for _, h := range b.match(sample, (*Entry).IsMessage) {
+			if h.Entry != e && h.Weak == e.Weak && !b.overrule[e.ID+" "+h.ID] && !b.overrule[h.ID+" "+e.ID] {
+				f.add(e, fmt.Sprintf("samples.%d", i), "%s fits this sample, too: which is over the other? %s", h.ID, sample)
+			}
+		}
+	}
+}
+
+func (e *Entry) checkSteps(f *faults) {
+	captured := map[string]bool{}
+	for _, expression := range e.Match {
+		for _, m := range groupName.FindAllStringSubmatch(expression, -1) {
+			captured[slotNumber.ReplaceAllString(m[1], "")] = true
+		}
+	}
+	need := func(item, text string, also ...string) {
+		for _, slot := range slotsOf(text) {
+			if !captured[slot] && !slices.Contains(also, slot) {
+				f.add(e, item, "no expression has a group named %s", slot)
+			}
+		}
+	}
+	need("means", e.Means)
+	for i, s := range e.Steps {
+		item := fmt.Sprintf("steps.%d", i)
+		need(item, s.Text, ofPod...)
+		need(item, s.Command, ofPod...)
+		need(item, s.Kubectl, ofPod...)
+		v, known := Verbs[s.Do]
+		switch {
+		case !known:
+			f.add(e, item, "there is no verb %q", s.Do)
+		case v.wantsText && s.Text == "":
+			f.add(e, item, "%s needs a text", s.Do)
+		case v.wantsCommand && (s.Command == "") == (s.Kubectl == ""):
+			f.add(e, item, "%s needs either command or kubectl", s.Do)
+		case !v.takesCommand && !v.wantsCommand && s.Command+s.Kubectl != "":
+			f.add(e, item, "%s takes no command", s.Do)
+		case s.Risk != "" && !slices.Contains(risks, s.Risk):
+			f.add(e, item, "no risk %q: %s", s.Risk, strings.Join(risks, ", "))
+		case s.When != "" && !captured[strings.TrimPrefix(s.When, "!")]:
+			f.add(e, item, "no expression has a group named %s", s.When)
+		}
+		for _, slot := range v.slots {
+			if !captured[slot] {
+				f.add(e, item, "%s needs a group named %s", s.Do, slot)
+			}
+		}
+	}
+}

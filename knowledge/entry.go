@@ -1,0 +1,186 @@
+package knowledge
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Entry is one message of an application, or one trait that a line of text can have: how it is recognised, where that
+// is from, what it means and what to do about it. An entry with Means is a message: at most one of them explains a
+// text. One without is a trait, which code asks for by its id and which holds beside any other.
+type Entry struct {
+	ID      string `yaml:"id"`
+	Speaker string `yaml:"speaker"`
+	Seen    Seen   `yaml:"seen"`
+	// Match are regular expressions (RE2) of which one has to fit somewhere in the text. Their named groups are the
+	// entry's slots; a slot that one expression has several times is called name, name__2, name__3.
+	Match []string `yaml:"match"`
+	// Unless are ids of entries: a text that one of them fits is none of this one.
+	Unless []string `yaml:"unless,omitempty"`
+	// Samples are texts that the entry has to fit, Not such that it must not.
+	Samples []string `yaml:"samples"`
+	Not     []string `yaml:"not,omitempty"`
+	// Over are ids of messages that may fit the same text and say less about it.
+	Over []string `yaml:"over,omitempty"`
+	// Weak explains a text only if no other message does.
+	Weak bool `yaml:"weak,omitempty"`
+	// Means is a clause that explains the message, and Steps are what to do. Both may name {slots}.
+	Means string `yaml:"means,omitempty"`
+	Steps []Step `yaml:"steps,omitempty"`
+
+	file  string         // where the entry was read
+	lines map[string]int // its line, under "", and those of its lists, under names like match.0
+
+	compiled func() *pattern
+	unless   []*Entry
+}
+
+// Seen is where a message is from: the version that prints it and the file that has it.
+type Seen struct {
+	Version string `yaml:"version,omitempty"`
+	Source  string `yaml:"source"`
+	// Memory names the file of a source that nothing here proves: no library or recorded program prints it in a test.
+	Memory string `yaml:"memory,omitempty"`
+}
+
+// Step is one thing to do about a message: a verb, which a reasoner about pods carries out, and what it needs.
+type Step struct {
+	Do string `yaml:"do"`
+	// When is a slot without which the step is left out; with ! before it, the step is left out if it has a value.
+	When string `yaml:"when,omitempty"`
+	Text string `yaml:"text,omitempty"`
+	// Command is a command line, Kubectl the arguments of kubectl in the pod's namespace.
+	Command string `yaml:"command,omitempty"`
+	Kubectl string `yaml:"kubectl,omitempty"`
+	// Risk is what the step may do to what runs, where the verb leaves it open.
+	Risk string `yaml:"risk,omitempty"`
+}
+
+// IsMessage reports whether the entry explains texts.
+func (e *Entry) IsMessage() bool { return e.Means != "" }
+
+// At is the place where the entry, or an item of one of its lists, was read.
+func (e *Entry) at(item string) string {
+	line := e.lines[item]
+	if line == 0 {
+		line = e.lines[""]
+	}
+	return fmt.Sprintf("%s:%d", e.file, line)
+}
+
+// pattern is what an entry's expressions come to.
+type pattern struct {
+	whole []string       // expressions that are fixed text in any case, in lower case
+	rest  *regexp.Regexp // the others, as one; nil where there are none
+	slots []string       // the slot of each group of rest
+	// required are texts, in lower case, of which one is in each text that fits; empty where there is no such set.
+	required []string
+}
+
+// slotNumber fits what tells apart several groups of one slot.
+var slotNumber = regexp.MustCompile(`__\d+$`)
+
+// groupName fits the beginning of a named group.
+var groupName = regexp.MustCompile(`\(\?P?<([A-Za-z_]\w*)>`)
+
+// compile makes one pattern of an entry's expressions. The number of the expression goes into the names of its groups,
+// which have to differ within one.
+func compile(expressions []string) (*pattern, error) {
+	p := &pattern{}
+	var rest []string
+	filtered := true
+	for i, e := range expressions {
+		if text, ok := fixedText(e); ok {
+			p.whole = append(p.whole, text)
+			continue
+		}
+		all, ok := required(e)
+		filtered = filtered && ok
+		p.required = append(p.required, all...)
+		rest = append(rest, groupName.ReplaceAllString(e, fmt.Sprintf("(?P<${1}__%d>", 1000+i)))
+	}
+	p.required = append(p.required, p.whole...)
+	if !filtered {
+		p.required = nil
+	}
+	if len(rest) == 0 {
+		return p, nil
+	}
+	for i := range rest {
+		rest[i] = "(?:" + rest[i] + ")"
+	}
+	var err error
+	if p.rest, err = regexp.Compile(strings.Join(rest, "|")); err != nil {
+		return nil, err
+	}
+	for _, name := range p.rest.SubexpNames() {
+		p.slots = append(p.slots, slotNumber.ReplaceAllString(slotNumber.ReplaceAllString(name, ""), ""))
+	}
+	return p, nil
+}
+
+// prepare has an entry compiled when it is asked for first: most never are.
+func (e *Entry) prepare() {
+	e.compiled = sync.OnceValue(func() *pattern {
+		p, err := compile(e.Match)
+		if err != nil {
+			panic(fmt.Sprintf("%s: %s: %v", e.at(""), e.ID, err)) // a Base has valid entries only
+		}
+		return p
+	})
+}
+
+// In reports whether a text fits the entry.
+func (e *Entry) In(text string) bool { return e.in(text, strings.ToLower(text)) }
+
+// in is In of a text that is there in lower case, too.
+func (e *Entry) in(text, lower string) bool {
+	if !e.fits(text, lower) {
+		return false
+	}
+	return !slices.ContainsFunc(e.unless, func(other *Entry) bool { return other.in(text, lower) })
+}
+
+func (e *Entry) fits(text, lower string) bool {
+	p := e.compiled()
+	has := func(part string) bool { return strings.Contains(lower, part) }
+	if len(p.required) > 0 && !slices.ContainsFunc(p.required, has) {
+		return false
+	}
+	return slices.ContainsFunc(p.whole, has) || p.rest != nil && p.rest.MatchString(text)
+}
+
+// Slots gives what the entry's named groups stand for in a text, those alone that stand for something; nil where no
+// expression of the entry fits.
+func (e *Entry) Slots(text string) map[string]string {
+	slots, _ := e.find(text)
+	return slots
+}
+
+// find gives the slots of a text and how many bytes of it fit.
+func (e *Entry) find(text string) (slots map[string]string, length int) {
+	p := e.compiled()
+	if p.rest != nil {
+		if m := p.rest.FindStringSubmatchIndex(text); m != nil {
+			slots = map[string]string{}
+			for i, name := range p.slots {
+				if name != "" && m[2*i] < m[2*i+1] {
+					if _, ok := slots[name]; !ok {
+						slots[name] = text[m[2*i]:m[2*i+1]]
+					}
+				}
+			}
+			return slots, m[1] - m[0]
+		}
+	}
+	lower := strings.ToLower(text)
+	for _, part := range p.whole {
+		if strings.Contains(lower, part) {
+			slots, length = map[string]string{}, max(length, len(part))
+		}
+	}
+	return slots, length
+}

@@ -1,0 +1,279 @@
+package why
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"whylet.dev/whylet/knowledge"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/words"
+)
+
+// counsel is one step of a message that a container printed, with its slots filled in.
+type counsel struct {
+	knowledge.Step
+	container, said string
+	slots           map[string]string
+}
+
+// verbs carry out the steps of messages for a pod, by the names of [knowledge.Verbs].
+var verbs = map[string]func(h *inquiry, c counsel) answer.Fix{
+	"change-spec":           func(h *inquiry, c counsel) answer.Fix { return h.specFix(c.Text) },
+	"edit-config":           editConfig,
+	"at-database":           atDatabase,
+	"inspect":               func(h *inquiry, c counsel) answer.Fix { return h.inspect(c.Text, c.Command) },
+	"run":                   atDatabase,
+	"compare-credentials":   compareCredentials,
+	"check-certificate":     checkCertificate,
+	"give-setting":          giveSetting,
+	"rejoin-cluster":        rejoinCluster,
+	"repair-data":           repairData,
+	"replace-mounted-file":  replaceMountedFile,
+	"rename-shadowing-file": renameShadowingFile,
+	"add-module":            addModule,
+	"create-database":       createDatabase,
+	"add-hba-line":          addHBALine,
+	"allow-service-account": allowServiceAccount,
+}
+
+// advice returns what to do about a message that a container printed.
+func (h *inquiry) advice(f *finding, container, said string, m knowledge.Hit) (fixes []answer.Fix) {
+	slots := maps.Clone(m.Slots)
+	slots["pod"], slots["namespace"], slots["container"] = h.Pod.Name, h.Pod.Namespace, container
+	for _, s := range m.Steps {
+		if slot, without := strings.CutPrefix(s.When, "!"); s.When != "" && (slots[slot] != "") == without {
+			continue
+		}
+		if s.Do == "give-setting" && h.lostSetting(f, container, said) {
+			continue // it is given, and does not reach the process
+		}
+		s.Text, s.Command = knowledge.Fill(s.Text, slots), knowledge.FillCommand(s.Command, slots)
+		if s.Kubectl != "" {
+			s.Command = h.kubectl("%s", knowledge.FillCommand(s.Kubectl, slots))
+		}
+		fix := verbs[s.Do](h, counsel{Step: s, container: container, said: said, slots: m.Slots})
+		fix.Risk = answer.Risk(cmp.Or(s.Risk, string(fix.Risk)))
+		fixes = append(fixes, fix)
+	}
+	return fixes
+}
+
+// editConfig changes what stands in a file: where all that configures the container is one ConfigMap, that one is it.
+func editConfig(h *inquiry, c counsel) answer.Fix {
+	name := h.onlyConfigMap(c.container)
+	if name == "" {
+		return h.specFix(c.Text)
+	}
+	return answer.Fix{Text: c.Text + ", in ConfigMap " + name, Command: h.kubectl("edit configmap %s", name), Risk: answer.Restarts}
+}
+
+// onlyConfigMap is the one ConfigMap from which a container has its files and variables; empty where
+// there is none, or more of them.
+func (h *inquiry) onlyConfigMap(container string) (name string) {
+	c := h.Spec(container)
+	if c == nil {
+		return ""
+	}
+	for _, s := range h.sources(c) {
+		switch {
+		case s.kind != "ConfigMap", s.name == name:
+		case name != "":
+			return ""
+		default:
+			name = s.name
+		}
+	}
+	return name
+}
+
+// atDatabase changes what the container may only ask: nobody knows where that is.
+func atDatabase(_ *inquiry, c counsel) answer.Fix {
+	return answer.Fix{Text: c.Text, Command: c.Command, Risk: answer.Restarts}
+}
+
+// settingNamed fits the name of a setting that words miss, in quotes.
+var settingNamed = regexp.MustCompile(`(?i)\b(?:value|setting|option|property|key)s? (?:at |for )?['"]([\w.\[\]-]{3,})['"]`)
+
+// giveSetting gives a setting that is missing, by its name where the words have it.
+func giveSetting(h *inquiry, c counsel) answer.Fix {
+	name := ""
+	if m := settingNamed.FindStringSubmatch(c.said); m != nil {
+		name = ", " + m[1]
+	}
+	return h.specFix(fmt.Sprintf("give it that setting%s: %s", name, c.Text))
+}
+
+// guest fits the address of a broker of another host with the user that RabbitMQ has from its start.
+var guest = regexp.MustCompile(`\bamqps?://guest:[^@\s]*@(?:[a-km-z]|l[^o]|\d)`)
+
+// valuesOf are the values that a container's spec gives its program, in one text.
+func (h *inquiry) valuesOf(container string) string {
+	c := h.Spec(container)
+	if c == nil {
+		return ""
+	}
+	all := append(slices.Clone(c.Command), c.Args...)
+	for _, e := range c.Env {
+		all = append(all, e.Value)
+	}
+	return strings.Join(all, "\n")
+}
+
+// compareCredentials names the Secrets from which a container has them, as far as its variables tell.
+func compareCredentials(h *inquiry, c counsel) answer.Fix {
+	if guest.MatchString(h.valuesOf(c.container)) && words.Has(c.said, "ACCESS_REFUSED") {
+		return answer.Fix{Text: "RabbitMQ lets user guest in from its own host alone: make another user there (rabbitmqctl add_user and set_permissions, or RABBITMQ_DEFAULT_USER), and give that one to the container", Risk: answer.Restarts}
+	}
+	secret, from := h.onlySecret(c.container)
+	if secret == "" {
+		return h.specFix(c.Text)
+	}
+	return answer.Fix{Text: c.Text + ": " + strings.Join(from, ", "), Risk: answer.Restarts, Command: h.kubectl("edit secret %s   # then start the pod again", secret)}
+}
+
+// onlySecret is the Secret from which a container has variables, and which; empty where it has several or none.
+func (h *inquiry) onlySecret(container string) (secret string, from []string) {
+	c := h.Spec(container)
+	if c == nil {
+		return "", nil
+	}
+	for _, e := range c.EnvFrom {
+		if e.SecretRef != nil {
+			from, secret = append(from, "its variables are of Secret "+e.SecretRef.Name), e.SecretRef.Name
+		}
+	}
+	for _, e := range c.Env {
+		if e.ValueFrom == nil || e.ValueFrom.SecretKeyRef == nil {
+			continue
+		}
+		ref := e.ValueFrom.SecretKeyRef
+		from = append(from, fmt.Sprintf("%s is %s of Secret %s", e.Name, ref.Key, ref.Name))
+		if secret == "" {
+			secret = ref.Name
+		} else if secret != ref.Name {
+			return "", nil
+		}
+	}
+	return secret, from
+}
+
+// checkCertificate shows a certificate from a pod of its own: few images have openssl.
+func checkCertificate(h *inquiry, c counsel) answer.Fix {
+	host, port, ok := splitAddress(words.Place(c.said))
+	if !ok {
+		host, port = cmp.Or(words.Place(c.said), "HOST"), "443"
+	}
+	return h.inspect(c.Text, h.kubectl("run tls-test --rm -i --restart=Never --image=alpine/openssl -- s_client -connect %s:%s -servername %s", host, port, host))
+}
+
+// rejoinCluster has a member join anew whose data are gone, and keep them from then on: a volume that is its only place
+// for them, and goes with its pod, is named.
+func rejoinCluster(h *inquiry, c counsel) answer.Fix {
+	text := c.Text
+	var goes []string
+	for _, m := range volumeMounts(h.Spec(c.container)) {
+		switch _, v := h.volumeOf(c.container, path.Clean(m.MountPath)); {
+		case v == nil:
+		case v.EmptyDir != nil:
+			goes = append(goes, v.Name)
+		case v.PersistentVolumeClaim != nil:
+			return h.specFix(text)
+		}
+	}
+	if len(goes) == 1 {
+		text += fmt.Sprintf("; and have volume %s outlive the pod: an emptyDir goes with it (volumeClaimTemplates)", goes[0])
+	}
+	return h.specFix(text)
+}
+
+// repairData names the volume that has the data that are damaged, where there is one.
+func repairData(h *inquiry, c counsel) answer.Fix {
+	where := "its data"
+	var kept []string
+	for _, m := range volumeMounts(h.Spec(c.container)) {
+		switch _, v := h.volumeOf(c.container, path.Clean(m.MountPath)); {
+		case v == nil || m.ReadOnly:
+		case v.PersistentVolumeClaim != nil:
+			kept = append(kept, fmt.Sprintf("volume %s (claim %s)", v.Name, v.PersistentVolumeClaim.ClaimName))
+		case v.EmptyDir != nil || v.HostPath != nil:
+			kept = append(kept, "volume "+v.Name)
+		}
+	}
+	if len(kept) == 1 {
+		where += " of " + kept[0]
+	}
+	return answer.Fix{Text: fmt.Sprintf("see first whether each of its volumes is the one that it had; if so, make a copy of %s, then repair them with the program's own tool, or restore a backup", where), Risk: answer.Destructive}
+}
+
+// allowServiceAccount lets a service account do what it may not.
+func allowServiceAccount(_ *inquiry, c counsel) answer.Fix {
+	space, account, verb, resource, in := c.slots["account_namespace"], c.slots["account"], c.slots["verb"], c.slots["resource"], c.slots["scope"]
+	if group := c.slots["group"]; group != "" {
+		resource += "." + group
+	}
+	kind, scope := "role", ""
+	if in == "" {
+		kind = "clusterrole"
+	} else {
+		scope = fmt.Sprintf("-n %s ", in)
+	}
+	name := account + "-" + verb
+	return answer.Fix{
+		Text:    fmt.Sprintf("let service account %s/%s %s %s, if it is to: here, or among what the program's own manifests give it", space, account, verb, resource),
+		Command: fmt.Sprintf("kubectl %screate %s %s --verb=%s --resource=%s && kubectl %screate %sbinding %s --%s=%s --serviceaccount=%s:%s", scope, kind, name, verb, resource, scope, kind, name, kind, name, space, account),
+		Risk:    answer.Safe,
+	}
+}
+
+// addHBALine is the line of pg_hba.conf that lets in whom PostgreSQL turned away: from all of the pods' addresses, since
+// a pod has another one each time.
+func addHBALine(_ *inquiry, c counsel) answer.Fix {
+	copies, host, user, database := c.slots["replication"] != "", c.slots["host"], c.slots["user"], c.slots["database"]
+	if copies || database == "" {
+		database = "replication"
+	}
+	line := fmt.Sprintf("host %s %s %s scram-sha-256", database, user, around(host))
+	if host == "[local]" {
+		line = fmt.Sprintf("local %s %s scram-sha-256", database, user)
+	}
+	text := fmt.Sprintf("add this line to the database's pg_hba.conf, before any that rejects: %s", line)
+	if host == "[local]" {
+		text += " (or trust, while it is set up)"
+	}
+	text += "; then select pg_reload_conf()"
+	if copies {
+		text += "; a line for database \"all\" does not match replication"
+	}
+	if strings.Contains(c.said, "no encryption") {
+		text += "; or, where a line hostssl is there for it, have the client use TLS (sslmode=require)"
+	}
+	return answer.Fix{Text: text, Risk: answer.Restarts}
+}
+
+// around are the addresses among which the one of a pod is; of IPv6 that one, as nobody knows how many bits the network
+// has.
+func around(host string) string {
+	switch parts := strings.Split(strings.TrimPrefix(host, "::ffff:"), "."); {
+	case len(parts) == 4 && numeric(host):
+		return fmt.Sprintf("%s.%s.0.0/16", parts[0], parts[1])
+	case !numeric(host):
+		return host
+	}
+	return host + "/128"
+}
+
+// replaceMountedFile names the file that is mounted by itself, where the words do.
+func replaceMountedFile(h *inquiry, c counsel) answer.Fix {
+	file := "that file"
+	for _, m := range volumeMounts(h.Spec(c.container)) {
+		if m.SubPath != "" && strings.Contains(c.said, m.MountPath) {
+			file = fmt.Sprintf("%s (volume %s, subPath %s)", m.MountPath, m.Name, m.SubPath)
+		}
+	}
+	return h.specFix(fmt.Sprintf("copy %s into an emptyDir (in an init container), mount that instead and change it there; or have the ConfigMap or Secret hold what it is to be in the end", file))
+}
