@@ -14,6 +14,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/test/e2e/scenarios"
 )
 
 // The page of a pod that is in trouble right now: an OOM loop, and the troubles of two
@@ -144,17 +146,16 @@ func (s *space) dumped(chromium, url string) (string, error) {
 // play brings the trouble of a scenario about, in the background until the test ends.
 func (s *space) play(scenario string) {
 	s.t.Helper()
-	dir := filepath.Join("scenarios", scenario)
-	manifest, err := os.ReadFile(filepath.Join(dir, "manifest.yaml"))
+	all, err := scenarios.Load("scenarios/own", scenario)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.apply(string(manifest))
-	trigger := filepath.Join(dir, "trigger.sh")
-	if _, err := os.Stat(trigger); err != nil {
+	s.apply(all[0].Manifest)
+	if all[0].Trigger == "" {
 		return // the pod is trouble enough
 	}
-	cmd := s.node.command(s.t.Context(), "bash", "-eu", trigger)
+	run := all[0].Shell(all[0].Trigger)
+	cmd := s.node.command(s.t.Context(), run[0], run[1:]...)
 	cmd.Env = append(cmd.Env, "NS="+s.name, "DATA="+s.node.data(), fmt.Sprintf("PATH=%s:%s", filepath.Dir(bin("kubectl")), os.Getenv("PATH")))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // its clients end with it
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

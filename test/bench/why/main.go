@@ -93,7 +93,7 @@ func main() {
 	flag.StringVar(&o.keepIn, "keep", "", "the folder in which the memory that answered is kept for -again")
 	flag.StringVar(&o.again, "again", "", "play nothing: ask this file's questions again, of the memories that -keep left")
 	flag.StringVar(&o.bin, "bin", "bin", "where the built programs are")
-	flag.StringVar(&o.folder, "folder", "test/e2e/scenarios", "where the scenarios are")
+	flag.StringVar(&o.folder, "folder", "test/e2e/scenarios/own", "where the scenarios are")
 	flag.DurationVar(&o.patience, "patience", 2*time.Minute, "how long trouble may take to come about and be understood")
 	flag.DurationVar(&o.tick, "every", 3*time.Second, "how long between two questions")
 	flag.Parse()
@@ -122,9 +122,7 @@ func (o *options) run(ctx context.Context) error {
 	case "whylet":
 		situations = (&scenarios.Node{}).Situations()
 	case "kubelet":
-		if all, o.elsewhere, err = playable(all); err != nil {
-			return err
-		}
+		all, o.elsewhere = playable(all)
 	default:
 		return fmt.Errorf("-stack is whylet or kubelet, not %q", o.stack)
 	}
@@ -234,20 +232,16 @@ func (o *options) start(ctx context.Context, flags []string) (scenarios.Cluster,
 
 // playable are the scenarios that can be played beside a real kubelet, and why the
 // others cannot.
-func playable(all []scenarios.Scenario) (kept []scenarios.Scenario, elsewhere map[string][]string, err error) {
+func playable(all []scenarios.Scenario) (kept []scenarios.Scenario, elsewhere map[string][]string) {
 	elsewhere = map[string][]string{}
 	for _, s := range all {
-		reason, err := s.Elsewhere()
-		switch {
-		case err != nil:
-			return nil, nil, err
-		case reason == "":
-			kept = append(kept, s)
-		default:
+		if reason := s.Elsewhere(); reason != "" {
 			elsewhere[reason] = append(elsewhere[reason], s.Name)
+		} else {
+			kept = append(kept, s)
 		}
 	}
-	return kept, elsewhere, nil
+	return kept, elsewhere
 }
 
 // onNode starts a node and plays one wave of scenarios after the other on it.

@@ -94,7 +94,7 @@ func observeOn(t *testing.T, runtime func(programs string) peer.Runtime) {
 	if programs == "" {
 		t.Skip("it runs a real kubelet on another container runtime: make test-runtimes")
 	}
-	all, err := Load(".", onAnyRuntime...)
+	all, err := Load("own", onAnyRuntime...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,9 @@ type Cluster interface {
 	Run(ctx context.Context, stdin, program string, args ...string) ([]byte, error)
 	// Stream starts a program whose output is read while it runs, until ctx ends.
 	Stream(ctx context.Context, program string, args ...string) (*Stream, error)
-	// Script runs a scenario's script to its end and gives what it printed.
-	Script(ctx context.Context, path, namespace string) (string, error)
+	// Script runs a scenario's script, its trigger or its recovery, to its end and gives what it
+	// printed.
+	Script(ctx context.Context, c *Scenario, script, namespace string) (string, error)
 	// Sights are with which eyes a question can be answered; the first is the best.
 	Sights() []Sight
 	// Why asks about a subject; the answer is JSON.

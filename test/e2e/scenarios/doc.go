@@ -1,19 +1,27 @@
 // Package scenarios asks why about real containers that are in real trouble. Each
-// folder is one scenario:
+// file is one scenario, a txtar archive that begins with what misleads and where the trouble
+// was reported:
 //
 //	manifest.yaml  makes the trouble, mostly to a pod named subject
-//	trigger.sh     what is done to it then, if anything; run by bash beside the node,
-//	               with $NS, $KUBECONFIG, $DATA (the node's data directory) and the
-//	               built programs in $PATH
+//	trigger.sh     what is done to it then, if anything; run by bash beside the node after
+//	               the functions of lib.sh, with $NS, $KUBECONFIG, $DATA (the node's data
+//	               directory), $MANIFEST and the built programs in $PATH
 //	recover.sh     how the trouble is mended, if it can be
-//	answer.yaml    what must be said of it ([Expected]); its first line is what misleads
+//	answer.yaml    what must be said of it ([Expected])
+//
+// They are kept by what they are about:
+//
+//	own              what Kubernetes and the node do, one trouble each
+//	servers          real servers as people deploy them, a folder a server; chains are of
+//	                 several pods, of which one brings others down
+//	meshes           sidecars of other meshes, beside a real kubelet
 //
 // The test runs each once, many side by side on one node, and asks until the answer
 // is the expected one. `make bench-why` runs all of them again and again, asks in
 // every [Situation], and grades every answer from the first symptom on ([Sample]);
 // both use [Suite], on any [Cluster]:
 //
-//	scenario.go  what a scenario is, and how an answer is judged
+//	scenario.go  what a scenario is, and how an answer is judged; script.go runs its scripts
 //	suite.go     plays scenarios; sample.go grades what is said all the while
 //	signs.go     from when on the API shows that something is amiss
 //	cluster.go   what they are played on: node.go a node of ours, kubelet.go the real

@@ -142,10 +142,11 @@ func (k *Kubelet) Stream(ctx context.Context, program string, args ...string) (*
 }
 
 // Script runs a script to its end.
-func (k *Kubelet) Script(ctx context.Context, path, namespace string) (string, error) {
-	cmd := k.stack.Command(ctx, "bash", "-eu", path)
+func (k *Kubelet) Script(ctx context.Context, c *Scenario, script, namespace string) (string, error) {
+	run := c.Shell(script)
+	cmd := k.stack.Command(ctx, run[0], run[1:]...)
 	cmd.Env = append(cmd.Env, "NS="+namespace, "NETNS="+filepath.Base(k.stack.Netns), "PATH="+k.bin.Whylet+":"+os.Getenv("PATH"))
-	return runScript(cmd, path)
+	return runScript(cmd)
 }
 
 // Sights are the agent's, where it is built, and that of the API alone.
@@ -208,29 +209,20 @@ func (k *Kubelet) Purge() error { return errors.Join(k.endAgent(), k.stack.Stop(
 
 // Elsewhere says why a scenario cannot be played beside a real kubelet; empty where it
 // can.
-func (s *Scenario) Elsewhere() (string, error) {
+func (s *Scenario) Elsewhere() string {
 	if s.Want.Elsewhere != "" {
-		return s.Want.Elsewhere, nil
+		return s.Want.Elsewhere
 	}
 	if s.Want.Node != nil {
-		return "it needs a node with flags of its own", nil
+		return "it needs a node with flags of its own"
 	}
 	if strings.Contains(s.Manifest, "kind: Service\n") && !strings.HasPrefix(s.Want.Subject, "s") {
-		return "its pods reach one another by Services, and the real stack has no kube-proxy and no DNS", nil
+		return "its pods reach one another by Services, and the real stack has no kube-proxy and no DNS"
 	}
-	for _, path := range []string{s.Trigger, s.Recover} {
-		if path == "" {
-			continue
-		}
-		script, err := os.ReadFile(path)
-		if err != nil {
-			return "", err
-		}
-		for _, ours := range []string{"whylet ", "$DATA", "join_mesh"} {
-			if strings.Contains(string(script), ours) {
-				return "its script works on a node of Whylet's", nil
-			}
+	for _, ours := range []string{"whylet ", "$DATA", "join_mesh"} {
+		if strings.Contains(s.Trigger+s.Recover, ours) {
+			return "its script works on a node of Whylet's"
 		}
 	}
-	return "", nil
+	return ""
 }

@@ -32,7 +32,7 @@ join_mesh() {
   whylet image load --data-dir "$DATA" "$image"
   rm -f "$image"
   until_true whylet mesh enable "$NS" --data-dir "$DATA"
-  k replace --force -f "$(dirname "$0")/manifest.yaml"
+  k replace --force -f - <<<"$MANIFEST"
 }
 
 # running_for SECONDS: the subject's container has run that long.

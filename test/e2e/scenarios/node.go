@@ -117,23 +117,11 @@ func (n *Node) Run(ctx context.Context, stdin, program string, args ...string) (
 
 // Script runs a script to its end and returns what it printed. What it started
 // ends with ctx.
-func (n *Node) Script(ctx context.Context, path, namespace string) (string, error) {
-	cmd := n.command(ctx, "bash", "-eu", path)
+func (n *Node) Script(ctx context.Context, c *Scenario, script, namespace string) (string, error) {
+	run := c.Shell(script)
+	cmd := n.command(ctx, run[0], run[1:]...)
 	cmd.Env = append(cmd.Env, "NS="+namespace, "NETNS="+n.netns)
-	return runScript(cmd, path)
-}
-
-// runScript runs a prepared script, and ends what it started with it.
-func runScript(cmd *exec.Cmd, path string) (string, error) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = 5 * time.Second
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("%s: %w: %s", path, err, out.String())
-	}
-	return out.String(), nil
+	return runScript(cmd)
 }
 
 // Restart kills the node's process as a crash would, and starts it again.

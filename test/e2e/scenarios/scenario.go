@@ -5,29 +5,34 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
+	"golang.org/x/tools/txtar"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"whylet.dev/whylet/why/answer"
 )
 
-// Scenario is one folder.
+// Scenario is one file.
 type Scenario struct {
-	Name     string
+	Name string
+	// About says what misleads, and where the trouble was reported.
+	About    string
 	Manifest string
-	// Trigger and Recover are paths of scripts; empty where there is none.
+	// Trigger and Recover are scripts; empty where there is none.
 	Trigger, Recover string
 	Want             Expected
 }
 
 // Expected is an answer.yaml.
 type Expected struct {
+	// Batch numbers the situations with real servers by the batch in which they were written.
+	Batch int `json:"batch,omitempty"`
 	// Subject is what is asked about, as kubectl why takes it; pod/subject if empty.
 	Subject string `json:"subject,omitempty"`
 	// One verdict must be this; an empty container fits any.
@@ -120,21 +125,36 @@ const (
 // node of ours the agent is the kubelet.
 var Situations = []Situation{Live, NoEvents, Restarted, KubeletRestarted, Recovered, Deleted}
 
-// Load reads the scenarios of a folder, by name; all of them where no names are
-// given.
+// suffix is how the files of scenarios end.
+const suffix = ".txtar"
+
+// Load reads the scenarios in a folder and in those below it, sorted by name; all of them where
+// no names are given.
 func Load(dir string, names ...string) ([]Scenario, error) {
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		name, found := strings.CutSuffix(filepath.Base(path), suffix)
+		if err != nil || !found || d.IsDir() {
+			return err
+		}
+		if other, taken := files[name]; taken {
+			return fmt.Errorf("%s and %s have the same name", other, path)
+		}
+		files[name] = path
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
 	if len(names) == 0 {
-		files, err := filepath.Glob(filepath.Join(dir, "*", "answer.yaml"))
-		if err != nil {
-			return nil, err
-		}
-		for _, f := range files {
-			names = append(names, filepath.Base(filepath.Dir(f)))
-		}
+		names = slices.Sorted(maps.Keys(files))
 	}
 	var all []Scenario
 	for _, name := range names {
-		s, err := load(filepath.Join(dir, name))
+		if files[name] == "" {
+			return nil, fmt.Errorf("scenario %s: there is no %s in %s", name, name+suffix, dir)
+		}
+		s, err := load(name, files[name])
 		if err != nil {
 			return nil, fmt.Errorf("scenario %s: %w", name, err)
 		}
@@ -165,18 +185,26 @@ func Servers(bin string, all []Scenario) ([]string, error) {
 	}), nil
 }
 
-func load(dir string) (Scenario, error) {
-	s := Scenario{Name: filepath.Base(dir)}
-	manifest, err := os.ReadFile(filepath.Join(dir, "manifest.yaml"))
+func load(name, path string) (Scenario, error) {
+	s := Scenario{Name: name}
+	archive, err := txtar.ParseFile(path)
 	if err != nil {
 		return s, err
 	}
-	s.Manifest = string(manifest)
-	text, err := os.ReadFile(filepath.Join(dir, "answer.yaml"))
-	if err != nil {
-		return s, err
+	s.About = string(archive.Comment)
+	label := ""
+	parts := map[string]*string{"manifest.yaml": &s.Manifest, "trigger.sh": &s.Trigger, "recover.sh": &s.Recover, "answer.yaml": &label}
+	for _, f := range archive.Files {
+		part := parts[f.Name]
+		if part == nil {
+			return s, fmt.Errorf("%s: a scenario has no file %s", path, f.Name)
+		}
+		*part = string(f.Data)
 	}
-	if err := yaml.UnmarshalStrict(text, &s.Want); err != nil {
+	if s.Manifest == "" || label == "" {
+		return s, fmt.Errorf("%s: it needs manifest.yaml and answer.yaml", path)
+	}
+	if err := yaml.UnmarshalStrict([]byte(label), &s.Want); err != nil {
 		return s, err
 	}
 	if s.Want.Subject == "" {
@@ -195,18 +223,6 @@ func load(dir string) (Scenario, error) {
 	for _, kind := range []answer.SymptomKind{s.Want.Symptom, cmp.Or(s.Want.Or, s.Want.Symptom)} {
 		if !slices.Contains(answer.SymptomKinds, kind) {
 			return s, fmt.Errorf("%q is no symptom", kind)
-		}
-	}
-	for name, script := range map[string]*string{"trigger.sh": &s.Trigger, "recover.sh": &s.Recover} {
-		path, err := filepath.Abs(filepath.Join(dir, name))
-		if err != nil {
-			return s, err
-		}
-		switch _, err := os.Stat(path); {
-		case err == nil:
-			*script = path
-		case !errors.Is(err, fs.ErrNotExist):
-			return s, err
 		}
 	}
 	return s, nil

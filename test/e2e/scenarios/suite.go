@@ -115,7 +115,7 @@ func (s *Suite) Begin(ctx context.Context, c *Scenario) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.Patience)
 	defer cancel()
-	out, err := s.Node.Script(ctx, c.Trigger, s.namespace(c))
+	out, err := s.Node.Script(ctx, c, c.Trigger, s.namespace(c))
 	if _, subject, ok := strings.Cut(out, "subject="); ok {
 		s.subjects.Store(s.namespace(c), strings.TrimSpace(subject))
 	}
@@ -191,7 +191,7 @@ func (s *Suite) Enter(ctx context.Context, in Situation, all []Scenario) map[str
 		ctx, cancel := context.WithTimeout(ctx, s.Patience)
 		defer cancel()
 		one = func(c *Scenario) error {
-			_, err := s.Node.Script(ctx, c.Recover, s.namespace(c))
+			_, err := s.Node.Script(ctx, c, c.Recover, s.namespace(c))
 			return err
 		}
 	case Deleted:

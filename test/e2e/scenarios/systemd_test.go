@@ -94,7 +94,7 @@ const sideBySide = 5
 // play asks live, after the agent was killed, and after kubelet was; a few pods at a time.
 func (u *underSystemd) play(t *testing.T) {
 	t.Helper()
-	all, err := Load(".", onSystemd...)
+	all, err := Load("own", onSystemd...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -294,13 +294,13 @@ func noisyNeighbour(s *stage) {
 
 // A neighbour takes all CPUs, for as long as it is asked about.
 func takesCPU(s *stage) {
-	raw, err := os.ReadFile(filepath.Join("cpu-saturated", "manifest.yaml"))
+	all, err := Load("own", "cpu-saturated")
 	if err != nil {
 		s.Fatal(err)
 	}
 	// The machine is shared with the other nodes.
-	raw = []byte(strings.ReplaceAll(string(raw), "seq 16", "seq 6"))
-	s.begin("takes-cpu", strings.ReplaceAll(string(raw), "spec:\n", "spec:\n  nodeName: second\n  automountServiceAccountToken: false\n"))
+	manifest := strings.ReplaceAll(all[0].Manifest, "seq 16", "seq 6")
+	s.begin("takes-cpu", strings.ReplaceAll(manifest, "spec:\n", "spec:\n  nodeName: second\n  automountServiceAccountToken: false\n"))
 	s.kubectl("", "-n", "takes-cpu", "wait", "pod/subject", "pod/neighbour", "--for=condition=Ready", "--timeout=3m")
 	s.kubectl("", "-n", "takes-cpu", "exec", "neighbour", "--", "touch", "/tmp/go")
 	s.until("pod/subject", "takes-cpu", caused(answer.NodeCPUSaturated, ""))

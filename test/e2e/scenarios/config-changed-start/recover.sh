@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../lib.sh"
-k patch configmap settings -p '{"data":{"mode":"good"}}'
-ready

@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../lib.sh"
-ready
-k delete pod subject --wait=false

@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "DefaultRuntimeDir"
-again subject; sleep 4

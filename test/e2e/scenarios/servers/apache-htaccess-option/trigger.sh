@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "not allowed here"; sleep 8

@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-until_true running_for 25

@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "does not exist or is empty"
-again subject; sleep 4

@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "serving initial configuration"
-sleep 15

@@ -1,4 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-ready redis
-again subject
-sleep 3

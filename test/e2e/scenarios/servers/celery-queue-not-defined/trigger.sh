@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-ready issues-redis
-again subject; sleep 3

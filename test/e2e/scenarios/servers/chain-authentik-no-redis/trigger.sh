@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "Redis Connection failed"; sleep 8

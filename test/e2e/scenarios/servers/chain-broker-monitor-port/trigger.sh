@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-again broker
-said "mailer: broker:"; sleep 6

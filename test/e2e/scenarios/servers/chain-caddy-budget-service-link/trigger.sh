@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-again actual
-said "connection refused"; sleep 8

@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-ready php
-said "Connection disallowed" php; sleep 8

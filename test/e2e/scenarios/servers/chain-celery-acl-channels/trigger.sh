@@ -1,4 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-ready broker
-said "no permissions"
-again worker; sleep 6

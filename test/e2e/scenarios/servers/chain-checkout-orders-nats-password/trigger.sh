@@ -1,4 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-ready nats
-again orders
-said "healthz:"; sleep 4

@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-again config-server
-again subject

@@ -1,4 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-again operate
-again subject
-said "Operate health check failed"

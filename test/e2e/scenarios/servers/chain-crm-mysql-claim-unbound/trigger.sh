@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "health:" crm-api
-said "readyz:"; sleep 8

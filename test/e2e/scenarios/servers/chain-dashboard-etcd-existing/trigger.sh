@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-again apisix-etcd-0
-again subject; sleep 3

@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-ready drupal-fpm
-said "Connection refused"; sleep 12

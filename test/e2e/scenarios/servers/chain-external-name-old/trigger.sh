@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said getaddrinfo accounts; sleep 6

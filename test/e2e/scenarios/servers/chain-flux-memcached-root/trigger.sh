@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-again memcached
-said "fetching image metadata"; sleep 8

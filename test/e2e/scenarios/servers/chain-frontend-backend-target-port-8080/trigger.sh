@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-ready faltta
-said "backend: GET"; sleep 6

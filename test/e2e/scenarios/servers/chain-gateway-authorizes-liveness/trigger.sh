@@ -1,4 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-ready
-said "UnicodeEncodeError" user-service
-again subject; sleep 12

@@ -1,4 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-ready discovery-server
-ready gateway-server
-said "while connecting to upstream"; sleep 10

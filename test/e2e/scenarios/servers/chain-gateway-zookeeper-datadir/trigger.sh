@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-again zk-0
-said "no routes from"; sleep 12

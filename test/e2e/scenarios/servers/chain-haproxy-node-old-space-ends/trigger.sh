@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "no server available"
-again prices; sleep 12

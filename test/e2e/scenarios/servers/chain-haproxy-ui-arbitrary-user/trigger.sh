@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-again autotune-ui
-said "no server available"; sleep 10

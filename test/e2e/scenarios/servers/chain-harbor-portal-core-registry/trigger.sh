@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "failed to check registry" harbor-core; sleep 15

@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-ready catalog
-said "attempt to connect to"; sleep 10

@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-ready rates
-said "no exchange rates"; sleep 6

@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-ready metrics
-said "database not found"; sleep 10

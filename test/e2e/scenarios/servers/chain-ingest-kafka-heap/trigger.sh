@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-again jitsu-kafka-0
-again subject; sleep 8

@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said Started; again db; sleep 5

@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-again sessions
-again subject; sleep 3

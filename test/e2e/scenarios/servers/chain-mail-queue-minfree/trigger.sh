@@ -1,6 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-ready mail
-said "Insufficient system storage"
-said "outbox is late"
-k wait pod/subject --for=condition=Ready=false --timeout=60s
-sleep 4

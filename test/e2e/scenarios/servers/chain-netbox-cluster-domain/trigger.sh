@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-ready netbox-redis-master-0
-again subject; sleep 3

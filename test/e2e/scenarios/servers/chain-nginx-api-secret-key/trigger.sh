@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "while connecting to upstream"; sleep 9

@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-again reports
-said "GET /ping"; sleep 12

@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-again flask
-said "while connecting to upstream"; sleep 8

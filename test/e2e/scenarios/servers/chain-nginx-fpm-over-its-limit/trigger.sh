@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "upstream" subject nginx; sleep 15

@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "redis redis:6379"
-again redis; sleep 8

@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-ready database; ready pooler
-said "password authentication failed"; sleep 12

@@ -1,4 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-ready pgbouncer
-again postgres
-said "database:"; sleep 8

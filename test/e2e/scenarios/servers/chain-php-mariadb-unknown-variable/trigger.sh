@@ -1,5 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-ready php
-again mariadb
-said "GET /status.php"
-sleep 10

@@ -1,4 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-ready jenkins-0
-said "jenkins is not reached" builds
-said "builds is not ready"; sleep 8

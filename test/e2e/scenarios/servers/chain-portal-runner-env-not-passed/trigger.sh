@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-again runner-account-default
-said "not ready"; sleep 8

@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-again shop; sleep 4

@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-again redis-master
-said "health check failed"; sleep 5

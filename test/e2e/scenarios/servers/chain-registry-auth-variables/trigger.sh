@@ -1,4 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "cannot unmarshal" subject registry
-again subject
-sleep 5

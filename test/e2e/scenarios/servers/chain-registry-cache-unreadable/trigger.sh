@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-again cache
-said '" 503 '; sleep 6

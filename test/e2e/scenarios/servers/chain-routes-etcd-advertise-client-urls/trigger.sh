@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-again etcd-0
-said "routes cannot be read"; sleep 6

@@ -1,4 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-ready orders
-again rabbitmq
-said "orders (http"; sleep 10

@@ -1,4 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-again camunda
-said "ready: " subject
-sleep 10

@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "Booting worker"; said "Booting worker" shop-admin; again sessions; sleep 5

@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-again wiki-db
-again subject; sleep 3

@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-ready wordpress-memcached
-said "unauthenticated" subject nginx; sleep 12

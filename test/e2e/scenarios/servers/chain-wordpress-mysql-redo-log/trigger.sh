@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-again wordpress-mysql
-said "MySQL Connection Error" subject nginx; sleep 10

@@ -1,4 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "Cannot connect to redis"
-again redis
-sleep 12

@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "2379"
-again subject

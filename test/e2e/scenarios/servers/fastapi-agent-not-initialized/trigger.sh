@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "agent initialization failed"
-said "GET /health"; sleep 12

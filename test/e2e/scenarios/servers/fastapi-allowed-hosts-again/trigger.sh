@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "400 Bad Request"; sleep 8

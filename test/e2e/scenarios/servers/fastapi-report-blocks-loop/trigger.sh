@@ -1,4 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-ready
-again subject
-sleep 2

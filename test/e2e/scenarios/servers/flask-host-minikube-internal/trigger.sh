@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "host.minikube.internal"; sleep 8

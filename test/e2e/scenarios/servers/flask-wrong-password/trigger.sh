@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-ready db; said "Booting worker"; sleep 8

@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-until k get pod subject -o jsonpath='{.status.initContainerStatuses[1].state.waiting.reason}' | grep -q CreateContainerConfigError; do sleep 1; done
-sleep 10

@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "unrecognized arguments"; sleep 20

@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "Permission denied"; again subject; sleep 2

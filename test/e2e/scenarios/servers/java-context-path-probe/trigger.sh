@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "with context path"; sleep 15

@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said 'Exception in thread "main"'; sleep 22

@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "listening on 8080"; sleep 25

@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "binding to port"; sleep 32

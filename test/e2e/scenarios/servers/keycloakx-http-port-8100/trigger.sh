@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "Listening on"
-sleep 30

@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "Permission denied" subject init; sleep 6

@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "ready for connections"
-said "Access denied for user"; sleep 8

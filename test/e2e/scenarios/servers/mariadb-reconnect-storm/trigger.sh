@@ -1,4 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-ready
-said "bots log in" bots
-again subject; sleep 3

@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-until k get pod subject -o jsonpath='{.status.containerStatuses[0].state.waiting.reason}' | grep -q Error; do sleep 1; done
-sleep 6

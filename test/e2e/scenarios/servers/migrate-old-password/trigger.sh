@@ -1,4 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-ready db
-until [ "$(k get pod subject -o jsonpath='{.status.initContainerStatuses[0].restartCount}')" -ge 1 ] 2>/dev/null; do sleep 1; done
-sleep 4

@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said 'working directory is not writable'; again subject

@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "not loaded due to errors"; sleep 8

@@ -1,4 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "interface conversion"
-again subject
-sleep 5

@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "Initializing nextcloud"
-again subject; sleep 3

@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said '" 499 ' subject nginx; sleep 15

@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "emerg"
-sleep 18

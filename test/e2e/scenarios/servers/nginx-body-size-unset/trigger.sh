@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "directive invalid value"
-again subject; sleep 3

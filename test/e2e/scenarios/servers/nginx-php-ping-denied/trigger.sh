@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "access forbidden by rule" subject nginx; sleep 10

@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-again subject; sleep 3

@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-ready prices
-said "health check of prices failed"; sleep 6

@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "GET / 200"
-again subject

@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "listening"
-again subject

@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "Cannot find module"; sleep 8

@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "Server running at"; sleep 15

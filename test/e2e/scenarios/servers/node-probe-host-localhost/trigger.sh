@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "storefront listening"; sleep 12

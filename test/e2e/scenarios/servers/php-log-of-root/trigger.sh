@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "could not be opened" subject php; sleep 5

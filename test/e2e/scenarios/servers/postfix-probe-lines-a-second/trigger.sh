@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "daemon started"
-sleep 14

@@ -1,4 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "invalid permissions" subject postgresql
-again subject
-sleep 3

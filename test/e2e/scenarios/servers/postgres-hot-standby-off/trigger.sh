@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "entering standby mode"; sleep 20

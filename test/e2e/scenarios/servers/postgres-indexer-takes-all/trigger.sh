@@ -1,4 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-ready
-said "too many clients already"
-k wait pod/subject --for=condition=Ready=false --timeout=40s; sleep 4

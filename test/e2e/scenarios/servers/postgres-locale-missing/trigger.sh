@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "incompatible with operating system"; sleep 8

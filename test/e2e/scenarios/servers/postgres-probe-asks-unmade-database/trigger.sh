@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "does not exist"; sleep 12

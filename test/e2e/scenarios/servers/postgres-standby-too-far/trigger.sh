@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "has already been removed"; sleep 12

@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "too many clients"; sleep 5

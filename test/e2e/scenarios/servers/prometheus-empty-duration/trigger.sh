@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "empty duration string"; again subject; sleep 2

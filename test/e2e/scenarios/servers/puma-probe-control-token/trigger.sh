@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "Starting control server"; sleep 8

@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "Health checks on"
-said "Listening on"; sleep 15

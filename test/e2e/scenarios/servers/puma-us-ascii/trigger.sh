@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "invalid byte sequence"; sleep 5

@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "Terminating timed out worker"; sleep 3

@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "rsr running"; sleep 25

@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-ready queue
-again subject; sleep 2

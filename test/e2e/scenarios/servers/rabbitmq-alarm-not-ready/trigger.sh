@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "Server startup complete"; sleep 30

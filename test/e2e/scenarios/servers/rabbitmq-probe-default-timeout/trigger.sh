@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "startup complete"; sleep 16

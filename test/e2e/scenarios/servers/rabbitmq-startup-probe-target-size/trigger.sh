@@ -1,4 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-again subject
-said "Server startup complete"
-sleep 5

@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-again subject; said "Permission denied"; sleep 3

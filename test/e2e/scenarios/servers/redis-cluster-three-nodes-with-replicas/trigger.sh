@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "at least 3 master nodes"; sleep 12

@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-up() { [ -n "$(host_pids redis-server)" ]; }
-until_true up; sleep 10

@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "Ready to accept connections"; sleep 20

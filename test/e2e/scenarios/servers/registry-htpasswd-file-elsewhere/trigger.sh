@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said 'unable to configure authorization'; again subject

@@ -1,4 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "Running in" subject exchange-sidekiq
-again subject
-sleep 5

@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said 'TLS init def ctx failed'; again subject

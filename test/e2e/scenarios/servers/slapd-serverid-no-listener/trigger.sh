@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "no serverID / URL match found"
-again subject; sleep 3

@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "database is locked" subject web; sleep 6

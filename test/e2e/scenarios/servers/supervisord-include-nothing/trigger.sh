@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "supervisord started with pid"; sleep 12

@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "loading part"
-again subject; sleep 6

@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "Unable to load server configuration"
-again subject; sleep 8

@@ -1,4 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "unable to chroot"
-again subject
-sleep 5

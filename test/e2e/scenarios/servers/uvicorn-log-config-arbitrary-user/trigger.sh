@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-while [ "$(restarts)" -lt 2 ]; do sleep 1; done

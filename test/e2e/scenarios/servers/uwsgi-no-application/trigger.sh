@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "no app loaded"; sleep 3

@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-ready wordpress-mariadb-0
-sleep 10

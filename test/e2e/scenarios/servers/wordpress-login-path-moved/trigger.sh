@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "GET /wp-login.php" subject wordpress
-again subject

@@ -1,2 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-said "server started" subject wordpress; sleep 15

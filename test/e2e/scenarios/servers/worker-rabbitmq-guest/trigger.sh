@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../../lib.sh"
-ready broker
-said "ACCESS_REFUSED"; again subject; sleep 2

@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../lib.sh"
-kubectl taint nodes --all team-
-ready

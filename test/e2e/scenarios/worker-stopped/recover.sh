@@ -1,3 +1,0 @@
-. "$(dirname "$0")/../lib.sh"
-kill -CONT $(host_pids perl)
-ready
