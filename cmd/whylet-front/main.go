@@ -44,7 +44,8 @@ func main() {
 
 // settings are the flags.
 type settings struct {
-	archive                                                        string
+	archive, archiveFile                                           string
+	archiveInsecure                                                bool
 	archiveBytes                                                   int64
 	archiveAge                                                     time.Duration
 	listen, kubeconfig, agents, cert, key, account, peers, webhook string
@@ -82,7 +83,9 @@ does that) as far as the asker may see the namespace. It changes nothing but ans
 	f.StringVar(&s.kubeconfig, "kubeconfig", "", "kubeconfig (default: the pod's service account)")
 	f.StringVar(&s.agents, "agents", ":9443", "where agents connect, by gRPC over TLS")
 	f.StringVar(&s.listen, "listen", ":8443", "where it is asked by HTTPS; empty: nowhere")
-	f.StringVar(&s.archive, "archive", "", "where closing answers are kept: a file (SQLite), or postgres://… (default: with the agents only)")
+	f.StringVar(&s.archive, "archive", "", "where closing answers are kept: a file (SQLite), or postgres://…?sslmode=verify-full (default: with the agents only)")
+	f.StringVar(&s.archiveFile, "archive-file", "", "a file that holds the same, so that no password stands in the arguments; read again for each connection")
+	f.BoolVar(&s.archiveInsecure, "archive-insecure", false, "take a PostgreSQL server without sslmode=verify-full: whoever is between can read its password and all answers")
 	f.Int64Var(&s.archiveBytes, "archive-bytes", 4<<30, "the oldest closing answers go beyond so many bytes")
 	f.DurationVar(&s.archiveAge, "archive-age", 28*24*time.Hour, "closing answers older than this go")
 	f.StringVar(&s.cert, "tls-cert", "/etc/whylet/front/tls.crt", "certificate, read again when it changes; of an authority, with --tls-names")
@@ -93,6 +96,7 @@ does that) as far as the asker may see the namespace. It changes nothing but ans
 	f.StringVar(&s.peers, "peers", "", "name that has the addresses of all replicas, as a headless Service does; needs $POD_IP (default: it is alone)")
 	f.StringVar(&s.webhook, "webhook-key", "/etc/whylet/webhook/key", "file with the key by which the API server's webhook for deletions is known; where there is none, there is no such webhook")
 	f.BoolVarP(&s.verbose, "verbose", "v", false, "log more")
+	root.MarkFlagsMutuallyExclusive("archive", "archive-file")
 	root.AddCommand(&cobra.Command{
 		Use:   "manifests",
 		Short: "Print what a cluster has to know so that a front can be asked: kinds and roles",

@@ -44,8 +44,13 @@ func serve(ctx context.Context, s settings, log *slog.Logger) error {
 	defer parts.Wait()
 	o := front.Options{API: api, Agent: "system:serviceaccount:" + strings.Replace(s.account, "/", ":", 1), Authorities: (&authorities{api: api}).get, Log: log}
 	var kept interface{ Trouble() error }
-	if s.archive != "" {
-		a := archive.New(archive.Options{Place: s.archive, MaxBytes: s.archiveBytes, MaxAge: s.archiveAge, Log: log})
+	if s.archive != "" || s.archiveFile != "" {
+		a := archive.New(archive.Options{
+			Place: s.archive, PlaceFile: s.archiveFile, Insecure: s.archiveInsecure, MaxBytes: s.archiveBytes, MaxAge: s.archiveAge, Log: log,
+		})
+		if err := a.Check(); err != nil {
+			return err
+		}
 		o.Archive, kept = a, a
 		parts.Go(func() { a.Run(ctx) })
 	}

@@ -4,21 +4,22 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
-
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver pgx
-	_ "modernc.org/sqlite"             // the driver sqlite
 )
 
 // Options say how much is kept.
 type Options struct {
 	// Place is a file's path, or postgres://….
 	Place string
+	// PlaceFile is a file that holds the place, read for each connection, so that a changed
+	// password is taken over. It stands in for Place.
+	PlaceFile string
+	// Insecure allows a PostgreSQL connection that does not verify the server.
+	Insecure bool
 	// MaxBytes bounds the answers as they are kept, MaxAge how old they become; 0: no bound.
 	MaxBytes int64
 	MaxAge   time.Duration
@@ -27,12 +28,13 @@ type Options struct {
 
 // Archive keeps closing answers. It may be used from many goroutines.
 type Archive struct {
-	o        Options
-	postgres bool
+	o Options
 
 	mu      sync.Mutex
 	db      *sql.DB // nil: not open
 	trouble error
+	// postgres is set with db.
+	postgres bool
 }
 
 // errClosed says that the archive has not been opened yet.
@@ -40,7 +42,7 @@ var errClosed = errors.New("the archive is not open")
 
 // New makes an archive that opens as soon as it can, see [Archive.Run].
 func New(o Options) *Archive {
-	return &Archive{o: o, postgres: strings.HasPrefix(o.Place, "postgres://") || strings.HasPrefix(o.Place, "postgresql://"), trouble: errClosed}
+	return &Archive{o: o, trouble: errClosed}
 }
 
 const (
@@ -70,30 +72,6 @@ func (a *Archive) Run(ctx context.Context) {
 			return
 		}
 	}
-}
-
-// Open opens the archive and brings its tables up to date.
-func (a *Archive) Open(ctx context.Context) error {
-	driver, dsn := "pgx", a.o.Place
-	if !a.postgres {
-		// What was committed is on the disk: an acknowledged answer outlives a power cut.
-		driver, dsn = "sqlite", "file:"+a.o.Place+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=busy_timeout(5000)&_txlock=immediate"
-	}
-	db, err := sql.Open(driver, dsn)
-	if err == nil {
-		db.SetMaxOpenConns(connections)
-		db.SetConnMaxIdleTime(time.Minute)
-		if err = a.migrate(ctx, db); err != nil {
-			_ = db.Close()
-		}
-	}
-	if err != nil {
-		return a.say(fmt.Errorf("opening the archive: %w", err))
-	}
-	a.mu.Lock()
-	a.db = db
-	a.mu.Unlock()
-	return a.say(nil)
 }
 
 // Close closes it. What comes later fails.

@@ -25,13 +25,13 @@ var versions = []string{
 const lock = 7261947
 
 // migrate brings the tables up to date, each step as a whole.
-func (a *Archive) migrate(ctx context.Context, db *sql.DB) error {
+func migrate(ctx context.Context, db *sql.DB, postgres bool) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
-	if a.postgres {
+	if postgres {
 		if _, err := tx.ExecContext(ctx, fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", lock)); err != nil {
 			return err
 		}
@@ -47,7 +47,7 @@ func (a *Archive) migrate(ctx context.Context, db *sql.DB) error {
 		return fmt.Errorf("its tables are of version %d, and this front knows up to %d", have, len(versions))
 	}
 	for i, step := range versions[have:] {
-		if a.postgres {
+		if postgres {
 			step = strings.ReplaceAll(step, "BLOB", "BYTEA")
 		}
 		for _, statement := range strings.Split(step, ";") {
