@@ -21,6 +21,7 @@ import (
 	"whylet.dev/whylet/journal"
 	"whylet.dev/whylet/journal/fold"
 	"whylet.dev/whylet/observe/api"
+	"whylet.dev/whylet/observe/kubelet"
 	"whylet.dev/whylet/observe/runtime"
 	"whylet.dev/whylet/pods"
 	"whylet.dev/whylet/sense"
@@ -137,7 +138,7 @@ func (a *Agent) openRuntime(ctx context.Context) {
 	}
 	endpoint := findRuntime(a.o.Runtime)
 	if endpoint == "" {
-		a.o.Log.Warn("no container runtime was found, so ends of containers are known from the API server only; say --runtime-endpoint")
+		a.o.Log.Warn("no container runtime was found, so ends of containers are known from the API server only; say --runtime-endpoint, in a cluster by kubectl why install --runtime-endpoint or agent.runtimeEndpoint of the chart")
 		return
 	}
 	client, err := runtime.Dial(ctx, endpoint)
@@ -152,19 +153,34 @@ func (a *Agent) openRuntime(ctx context.Context) {
 // machine is the root of the machine's first process.
 const machine = "/proc/1/root"
 
-// findRuntime is the endpoint that was named, or one at a usual place. In a pod, sockets
-// are where the machine's first process has its root.
+// findRuntime is the endpoint that was named, else the one that kubelet is configured with,
+// else one at a usual place. In a pod, sockets are where the machine's first process has its
+// root.
 func findRuntime(named string) string {
-	if named == "" {
-		return cmp.Or(runtime.Find(""), runtime.Find(machine))
+	if named != "" {
+		return cmp.Or(reachable(named, "", machine), named)
 	}
-	path := strings.TrimPrefix(named, "unix://")
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		if _, err := os.Stat(machine + path); err == nil {
-			return "unix://" + machine + path
+	if k, ok := kubelet.Find(); ok {
+		// Its own root comes last, since it is gone when kubelet starts anew.
+		if endpoint := reachable(k.Endpoint(), "", machine, k.Root); endpoint != "" {
+			return endpoint
 		}
 	}
-	return named
+	return cmp.Or(runtime.Find(""), runtime.Find(machine))
+}
+
+// reachable is an endpoint below the first of some roots that has it; empty below none.
+func reachable(endpoint string, roots ...string) string {
+	path, _ := strings.CutPrefix(endpoint, "unix://")
+	if path == "" {
+		return ""
+	}
+	for _, root := range roots {
+		if info, err := os.Stat(root + path); err == nil && info.Mode()&os.ModeSocket != 0 {
+			return "unix://" + root + path
+		}
+	}
+	return ""
 }
 
 // Close ends what Open began.

@@ -33,7 +33,7 @@ func seesRuntime(ctx context.Context, endpoint string) Sight {
 		return s
 	}
 	if endpoint = findRuntime(endpoint); endpoint == "" {
-		s.What = "no socket at the usual places; " + withoutRuntime
+		s.What = "no socket where kubelet is configured to find one, nor at the usual places (name it: kubectl why install --runtime-endpoint); " + withoutRuntime
 		return s
 	}
 	c, err := runtime.Dial(ctx, endpoint)

@@ -1,22 +1,32 @@
 package observe
 
 import (
+	"os"
+	"sync"
 	"time"
 
+	"whylet.dev/whylet/observe/kubelet"
 	"whylet.dev/whylet/sense/containers"
 )
 
-// podLogs is where kubelet keeps the logs of all pods, unless it is told otherwise
-// (pkg/kubelet/apis/config, podLogsDir), as the machine's first process sees it.
-const podLogs = machine + "/var/log/pods"
-
-// logs is the folder of all pods' logs.
+// logs is the folder of all pods' logs: the runtime's word, else kubelet's.
 func (a *Agent) logs() string {
 	if a.runtime != nil && a.runtime.Logs() != "" {
 		return a.runtime.Root + a.runtime.Logs()
 	}
-	return podLogs
+	return podLogs()
 }
+
+// podLogs is where the kubelet that runs here keeps the logs of all pods, as the machine's
+// first process sees it, or else kubelet itself.
+var podLogs = sync.OnceValue(func() string {
+	k, ok := kubelet.Find()
+	dir := k.PodLogs()
+	if _, err := os.Stat(machine + dir); err != nil && ok {
+		return k.Root + dir
+	}
+	return machine + dir
+})
 
 // lastSaid are those that say most of the last lines of a log, and when each was said.
 func lastSaid(path string) ([]string, []time.Time) {

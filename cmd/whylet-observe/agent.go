@@ -65,7 +65,7 @@ makes answers less certain, and they say so. "whylet-observe doctor" shows it.`,
 	f := cmd.Flags()
 	f.StringVar(&o.Kubeconfig, "kubeconfig", "", "kubeconfig to read pods with (default: the pod's service account)")
 	f.StringVar(&o.Node, "node-name", "", "the node as the API server calls it (default: $NODE_NAME)")
-	f.StringVar(&o.Runtime, "runtime-endpoint", "", `the container runtime's socket, unix://… (default: it is looked for; "none": ask none)`)
+	f.StringVar(&o.Runtime, "runtime-endpoint", "", `the container runtime's socket, unix://… (default: the one that kubelet is configured with, else it is looked for; "none": ask none)`)
 	f.StringVar(&o.DataDir, "data-dir", defaultDataDir, "where the memory is kept")
 	f.BoolVar(&o.NoProbeAgain, "no-probe-again", false, "never ask a container once more after a probe of kubelet's timed out")
 	f.BoolVar(&o.NoTap, "no-tap", false, "do not look at the packets of kubelet's probes")

@@ -28,6 +28,6 @@ func newDoctor(out io.Writer) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&endpoint, "runtime-endpoint", "", "the container runtime's socket (default: it is looked for)")
+	cmd.Flags().StringVar(&endpoint, "runtime-endpoint", "", "the container runtime's socket (default: the one that kubelet is configured with, else it is looked for)")
 	return cmd
 }

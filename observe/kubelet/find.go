@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -66,28 +67,75 @@ func Find() (Process, bool) {
 	return found, found.PID != 0
 }
 
-// configured is the verbosity of its configuration file; ok is false where a flag says it,
-// which comes first.
+// configured is the verbosity of its configuration; ok is false where a flag says it,
+// which comes first, or nothing does.
 func (p Process) configured() (level int, ok bool) {
 	for _, form := range []string{"--v", "-v"} {
 		if _, said := flagOf(p.Args, form); said {
 			return 0, false
 		}
 	}
-	path, said := flagOf(p.Args, "--config")
-	if !said {
-		return 0, false
+	c, ok := p.configuration()
+	return c.Logging.Verbosity, ok
+}
+
+// Endpoint is the container runtime's socket by its flags or configuration, unix://…;
+// empty where neither says it.
+func (p Process) Endpoint() string {
+	c, _ := p.configuration()
+	named := c.ContainerRuntimeEndpoint
+	for _, form := range []string{"--container-runtime-endpoint", "--cri-socket"} { // the latter is k0s's, remote:unix://…
+		if v, said := flagOf(p.Args, form); said {
+			named = v
+		}
 	}
-	raw, err := os.ReadFile(filepath.Join(p.Root, path))
-	var config struct {
-		Logging struct {
-			Verbosity int `json:"verbosity"`
-		} `json:"logging"`
+	named = strings.TrimPrefix(strings.TrimPrefix(named, "remote:"), "unix://")
+	if !filepath.IsAbs(named) {
+		return ""
 	}
-	if err != nil || yaml.Unmarshal(raw, &config) != nil {
-		return 0, false
+	return "unix://" + filepath.Clean(named)
+}
+
+// PodLogs is where it keeps the logs of all pods, in its paths.
+func (p Process) PodLogs() string {
+	c, _ := p.configuration()
+	return cmp.Or(c.PodLogsDir, "/var/log/pods")
+}
+
+// configuration is what is read of KubeletConfiguration.
+type configuration struct {
+	PodLogsDir               string `json:"podLogsDir"`
+	ContainerRuntimeEndpoint string `json:"containerRuntimeEndpoint"`
+	Logging                  struct {
+		Verbosity int `json:"verbosity"`
+	} `json:"logging"`
+}
+
+// largest bounds a configuration file.
+const largest = 1 << 20
+
+// configuration reads --config, and over it, as kubelet does, the files of --config-dir in
+// the order of their names. ok is false where no file could be read.
+func (p Process) configuration() (c configuration, ok bool) {
+	var files []string
+	if path, said := flagOf(p.Args, "--config"); said {
+		files = append(files, filepath.Join(p.Root, path))
 	}
-	return config.Logging.Verbosity, true
+	if dir, said := flagOf(p.Args, "--config-dir"); said {
+		over, _ := filepath.Glob(filepath.Join(p.Root, dir, "*.conf")) // sorted; a bad pattern is no folder's name
+		files = append(files, over...)
+	}
+	for _, file := range files {
+		info, err := os.Stat(file)
+		if err != nil || info.Size() > largest {
+			continue
+		}
+		raw, err := os.ReadFile(file)
+		if err == nil && yaml.Unmarshal(raw, &c) == nil {
+			ok = true
+		}
+	}
+	return c, ok
 }
 
 // flagOf is a flag's value, in either of the forms that flags have.
