@@ -10,7 +10,9 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"maps"
 	"math/big"
+	"strconv"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,16 +21,24 @@ import (
 // Front is the name of the front's parts.
 const Front = "whylet-front"
 
-// certified is how long the front's authority is good, as long as the chart's: what ends is
-// what the front issues by it.
-const certified = 36500 * 24 * time.Hour
+// certified is how long the front's authority lives, as long as the chart's.
+const certified = 1825 * 24 * time.Hour
 
-// RenewBefore is how long before its end an authority is made anew by who installs again, or
-// a certificate of before fronts issued their own.
-const RenewBefore = 365 * 24 * time.Hour
+// renewBefore is how long before its end an authority is replaced by the next installation.
+const renewBefore = 365 * 24 * time.Hour
 
-// Ends is when the front's certificate ends.
-func Ends(certificate []byte) (time.Time, error) {
+// endsAnnotation is where the chart, which cannot read certificates, finds an authority's end.
+const endsAnnotation = "why.whylet.dev/authority-ends"
+
+// IsDue reports whether the next installation has to replace the front's certificate: it ends
+// within a year, cannot be read, or was made to live longer than authorities do now.
+func IsDue(certificate []byte, now time.Time) bool {
+	at, err := ends(certificate)
+	return err != nil || at.Before(now.Add(renewBefore)) || at.After(now.Add(certified+24*time.Hour))
+}
+
+// ends is when the front's certificate ends.
+func ends(certificate []byte) (time.Time, error) {
 	block, _ := pem.Decode(certificate)
 	if block == nil {
 		return time.Time{}, errors.New("the front's Secret has no certificate")
@@ -78,12 +88,14 @@ func Certificate(namespace string, now time.Time, known string) ([]*unstructured
 	meta := map[string]any{"name": Front, "namespace": namespace, "labels": map[string]any{
 		"app.kubernetes.io/name": "whylet", "app.kubernetes.io/managed-by": ManagedBy,
 	}}
+	withEnd := maps.Clone(meta)
+	withEnd["annotations"] = map[string]any{endsAnnotation: strconv.FormatInt(authority.NotAfter.Unix(), 10)}
 	block := func(kind string, der []byte) string {
 		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
 	}
 	encoded := func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
 	return []*unstructured.Unstructured{
-		{Object: map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": meta, "type": "kubernetes.io/tls", "data": map[string]any{
+		{Object: map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": withEnd, "type": "kubernetes.io/tls", "data": map[string]any{
 			"tls.crt": encoded(block("CERTIFICATE", ca)), "tls.key": encoded(block("PRIVATE KEY", private)),
 		}}},
 		{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": map[string]any{"ca.crt": block("CERTIFICATE", ca) + before(known, now)}}},

@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"cmp"
 	"errors"
 	"path"
 
@@ -18,8 +19,8 @@ const hostFolder = "/host"
 // Clean makes the DaemonSet that removes what the agents of this one kept on their nodes.
 // It is a DaemonSet of its own, and not what agents do as they end: an agent ends at each
 // upgrade and drain, too, and cannot tell these from the last time. A pod of it is Ready
-// once its node is clean.
-func Clean(agent *appsv1.DaemonSet) (*appsv1.DaemonSet, error) {
+// once its node is clean. image is one that nodes have; empty: the agents' own.
+func Clean(agent *appsv1.DaemonSet, image string) (*appsv1.DaemonSet, error) {
 	pod := agent.Spec.Template.Spec.DeepCopy()
 	dataDir, err := dataDirOf(pod)
 	if err != nil {
@@ -28,7 +29,8 @@ func Clean(agent *appsv1.DaemonSet) (*appsv1.DaemonSet, error) {
 	// With the parent mounted the folder itself can go.
 	pod.Volumes = []v1.Volume{{Name: "host", VolumeSource: v1.VolumeSource{HostPath: &v1.HostPathVolumeSource{Path: path.Dir(dataDir)}}}}
 	first := pod.Containers[0]
-	first.Name = "clean"
+	first.Name, first.Image = "clean", cmp.Or(image, first.Image)
+	first.ImagePullPolicy = v1.PullIfNotPresent // the registry may be gone, or have been the trouble
 	first.Env, first.StartupProbe = nil, nil
 	first.Args = []string{"clean", "--data-dir=" + path.Join(hostFolder, path.Base(dataDir))}
 	first.VolumeMounts = []v1.VolumeMount{{Name: "host", MountPath: hostFolder}}
@@ -50,6 +52,17 @@ func Clean(agent *appsv1.DaemonSet) (*appsv1.DaemonSet, error) {
 			Template: v1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: *pod},
 		},
 	}, nil
+}
+
+// FolderComesFirst reports whether kubelet makes the agents' folder before their image has
+// come, as it did for those of releases before.
+func FolderComesFirst(agent *appsv1.DaemonSet) bool {
+	for _, v := range agent.Spec.Template.Spec.Volumes {
+		if v.Name == "data" && v.HostPath != nil && v.HostPath.Type != nil && *v.HostPath.Type == v1.HostPathDirectoryOrCreate {
+			return true
+		}
+	}
+	return false
 }
 
 // DataDirOf is the folder on each node in which agents keep their memory.

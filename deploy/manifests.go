@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/validate/content"
@@ -22,7 +23,14 @@ type Options struct {
 	// Version.
 	Registry, Tag string
 	Version       string
+	// Digests are sha256:… by image, of those that are pinned.
+	Digests map[string]string
+	// RuntimeEndpoint is the runtime's socket on the nodes; empty: agents look for it.
+	RuntimeEndpoint string
 }
+
+// Images are what the manifests run.
+var Images = []string{"observe", "front"}
 
 // Defaults of the chart.
 const (
@@ -45,6 +53,8 @@ const (
 var (
 	registryForm = regexp.MustCompile(`^[a-z0-9][a-z0-9._:/-]*$`)
 	tagForm      = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,62}$`) // a label's value, too
+	digestForm   = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+	endpointForm = regexp.MustCompile(`^unix:///[A-Za-z0-9._/-]+$`)
 )
 
 // Text is the manifests with their comments, in the order in which they are applied.
@@ -56,9 +66,24 @@ func (o Options) Text() (string, error) {
 	if !registryForm.MatchString(registry) || !tagForm.MatchString(tag) || !tagForm.MatchString(o.Version) {
 		return "", fmt.Errorf("%q is no registry, or %q no tag of an image", registry, tag)
 	}
+	for image, digest := range o.Digests {
+		if !slices.Contains(Images, image) || !digestForm.MatchString(digest) {
+			return "", fmt.Errorf("%s=%s is no digest of an image: the images are %s, and a digest is sha256: with 64 digits", image, digest, strings.Join(Images, " and "))
+		}
+	}
 	text := manifests
-	for _, image := range []string{"observe", "front"} {
-		text = strings.ReplaceAll(text, markRegistry+"/"+image+":"+markVersion, registry+"/"+image+":"+tag)
+	for _, image := range Images {
+		name := registry + "/" + image + ":" + tag
+		if digest := o.Digests[image]; digest != "" {
+			name += "@" + digest
+		}
+		text = strings.ReplaceAll(text, markRegistry+"/"+image+":"+markVersion, name)
+	}
+	if o.RuntimeEndpoint != "" {
+		if !endpointForm.MatchString(o.RuntimeEndpoint) {
+			return "", fmt.Errorf("%q is no runtime's socket, such as unix:///run/containerd/containerd.sock", o.RuntimeEndpoint)
+		}
+		text = strings.Replace(text, "            - agent\n", "            - agent\n            - --runtime-endpoint="+o.RuntimeEndpoint+"\n", 1)
 	}
 	return strings.NewReplacer(markVersion, o.Version, markNamespace, o.Namespace).Replace(text), nil
 }

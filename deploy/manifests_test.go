@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -73,6 +74,31 @@ func TestObjects(t *testing.T) {
 	}
 }
 
+// TestPinned: images by digest, and a runtime's socket, are what the nodes get.
+func TestPinned(t *testing.T) {
+	digest := "sha256:" + strings.Repeat("0a", 32)
+	o := Options{Namespace: "x", Version: "v1", Digests: map[string]string{"observe": digest}, RuntimeEndpoint: "unix:///run/k3s/containerd/containerd.sock"}
+	all := objects(t, o)
+	agent := find[appsv1.DaemonSet](t, all, "DaemonSet", Agent).Spec.Template.Spec.Containers[0]
+	if agent.Image != "whylet.dev/observe:v1@"+digest || agent.Args[0] != "agent" || agent.Args[1] != "--runtime-endpoint="+o.RuntimeEndpoint {
+		t.Errorf("%s %v", agent.Image, agent.Args)
+	}
+	if front := find[appsv1.Deployment](t, all, "Deployment", Front).Spec.Template.Spec.Containers[0]; front.Image != "whylet.dev/front:v1" {
+		t.Errorf("%s is pinned", front.Image)
+	}
+	for _, bad := range []Options{
+		{Digests: map[string]string{"observe": "latest"}},
+		{Digests: map[string]string{"mesh": digest}},
+		{RuntimeEndpoint: "/run/crio/crio.sock"},
+		{RuntimeEndpoint: "unix:///run/x\n            - --verbose"},
+	} {
+		bad.Namespace, bad.Version = "x", "v1"
+		if _, err := bad.Text(); err == nil {
+			t.Errorf("%+v was taken", bad)
+		}
+	}
+}
+
 // TestAgentOnlyReads holds the agent's rights to what docs/security.md says.
 func TestAgentOnlyReads(t *testing.T) {
 	role := find[rbacv1.ClusterRole](t, objects(t, Options{Namespace: "x", Version: "v1"}), "ClusterRole", Agent)
@@ -95,13 +121,24 @@ func TestClean(t *testing.T) {
 	if dir, err := DataDirOf(&agent); err != nil || dir != DataDir {
 		t.Errorf("%s, %v", dir, err)
 	}
-	clean, err := Clean(&agent)
+	for _, v := range agent.Spec.Template.Spec.Volumes { // kubelet would make it before the image has come
+		if v.Name == "data" && v.HostPath.Type != nil {
+			t.Errorf("the folder is %s", *v.HostPath.Type)
+		}
+	}
+	clean, err := Clean(&agent, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	pod := clean.Spec.Template.Spec
 	if pod.Volumes[0].HostPath.Path != "/var/lib" || pod.InitContainers[0].Args[1] != "--data-dir=/host/whylet-observe" {
 		t.Errorf("%+v", pod)
+	}
+	if c := pod.InitContainers[0]; c.Image != agent.Spec.Template.Spec.Containers[0].Image || c.ImagePullPolicy != v1.PullIfNotPresent {
+		t.Errorf("%s is pulled %s", c.Image, c.ImagePullPolicy)
+	}
+	if other, err := Clean(&agent, "whylet.dev/observe:v0"); err != nil || other.Spec.Template.Spec.Containers[0].Image != "whylet.dev/observe:v0" {
+		t.Errorf("%v: not by the image that nodes have", err)
 	}
 	if pod.ServiceAccountName != "" || *pod.AutomountServiceAccountToken {
 		t.Error("who cleans needs no rights at the API server")
@@ -110,7 +147,7 @@ func TestClean(t *testing.T) {
 		t.Error("the two would take each other's pods")
 	}
 	agent.Spec.Template.Spec.Volumes = nil
-	if _, err := Clean(&agent); err == nil {
+	if _, err := Clean(&agent, ""); err == nil {
 		t.Error("an agent without a folder")
 	}
 }
@@ -174,8 +211,13 @@ func TestCertificateRenewed(t *testing.T) {
 		var pair tls.Certificate
 		pair, known = authorityOf(t, made)
 		pairs = append(pairs, pair)
-		if ends, err := Ends(find[v1.Secret](t, made, "Secret", Front).Data["tls.crt"]); err != nil || ends.Sub(now) < certified-time.Hour {
-			t.Errorf("%v, %v", ends, err)
+		secret := find[v1.Secret](t, made, "Secret", Front)
+		end, err := ends(secret.Data["tls.crt"])
+		if err != nil || end.Sub(now) < certified-time.Hour || end.Sub(now) > 5*366*24*time.Hour {
+			t.Errorf("%v, %v", end, err)
+		}
+		if got := secret.Annotations[endsAnnotation]; got != strconv.FormatInt(end.Unix(), 10) { // the chart goes by it
+			t.Errorf("it ends at %d, and %q is noted", end.Unix(), got)
 		}
 	}
 	roots := x509.NewCertPool()
@@ -192,8 +234,8 @@ func TestCertificateRenewed(t *testing.T) {
 	if _, known := authorityOf(t, later); strings.Count(known, "BEGIN") != 1 {
 		t.Errorf("of these all but one are over:\n%s", known)
 	}
-	if _, err := Ends([]byte("nonsense")); err == nil {
-		t.Error("nonsense ends")
+	if !IsDue([]byte("nonsense"), now) {
+		t.Error("nonsense is kept")
 	}
 }
 

@@ -35,12 +35,16 @@ type options struct {
 	Env
 	config        *genericclioptions.ConfigFlags
 	registry, tag string
+	digests       map[string]string
+	runtime       string
 	yes           bool
 	wait          time.Duration
 }
 
 func (o *options) settings() deploy.Options {
-	return deploy.Options{Namespace: o.namespace(), Registry: o.registry, Tag: o.tag, Version: o.Version}
+	return deploy.Options{
+		Namespace: o.namespace(), Registry: o.registry, Tag: o.tag, Version: o.Version, Digests: o.digests, RuntimeEndpoint: o.runtime,
+	}
 }
 
 func (o *options) register(cmd *cobra.Command) {

@@ -2,7 +2,6 @@ package command
 
 import (
 	"bytes"
-	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -52,35 +51,10 @@ func TestAsksBefore(t *testing.T) {
 			t.Errorf("%q: %v, %q", in, err, errs)
 		}
 	}
-	for _, args := range [][]string{{"install", "--dry-run=maybe"}, {"install", "-n", "No Name", "--dry-run"}, {"doctor", "x"}} {
+	for _, args := range [][]string{{"install", "--dry-run=maybe"}, {"install", "--dry-run", "--digest", "front=latest"}, {"install", "--dry-run", "--runtime-endpoint", "/run/crio.sock"}, {"install", "-n", "No Name", "--dry-run"}, {"doctor", "x"}} {
 		if _, _, err := run(t, "", args...); err == nil {
 			t.Errorf("%v was taken", args)
 		}
-	}
-}
-
-func TestLate(t *testing.T) {
-	labels := map[string]string{"app": "agent"}
-	set := &appsv1.DaemonSet{
-		ObjectMeta: metav1.ObjectMeta{Name: "agent", Namespace: "x"},
-		Spec:       appsv1.DaemonSetSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}},
-		Status:     appsv1.DaemonSetStatus{DesiredNumberScheduled: 2, UpdatedNumberScheduled: 2, NumberReady: 1},
-	}
-	pod := func(name, node string, status v1.PodStatus) *v1.Pod {
-		return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "x", Labels: labels}, Spec: v1.PodSpec{NodeName: node}, Status: status}
-	}
-	ready := v1.PodStatus{Conditions: []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}}
-	pulling := v1.PodStatus{ContainerStatuses: []v1.ContainerStatus{{State: v1.ContainerState{Waiting: &v1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "no such host"}}}}}
-	client := fake.NewClientset(set, pod("one", "a", ready), pod("two", "b", pulling))
-	r := rollout{client: client, namespace: "x", name: "agent", what: "agents", say: func(string, ...any) {}}
-	late, err := r.wait(t.Context(), 10*time.Millisecond)
-	if err != nil || len(late) != 1 || late[0] != "b: ErrImagePull no such host" {
-		t.Errorf("%q, %v", late, err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := r.wait(ctx, time.Minute); err == nil {
-		t.Error("told to end, it says that it waited")
 	}
 }
 
@@ -108,7 +82,7 @@ func TestDoctor(t *testing.T) {
 	if err := o.doctor(t.Context(), client); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"large (2 nodes)", "not known", "seen on a", "no agent (level 0) on b: none was made for it"} {
+	for _, want := range []string{"large (2 nodes)", "not known", "seen on a", "no agent on b: none was made for it (answers are of level 0: the API server alone)"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, out.String())
 		}
@@ -119,7 +93,7 @@ func TestDoctor(t *testing.T) {
 func TestPool(t *testing.T) {
 	p := &pool{name: "large", nodes: make([]*v1.Node, 3), looked: map[string][]sight{"b": keen, "a": keen, "c": {blind}}}
 	got := p.String()
-	for _, want := range []string{"large (3 nodes)", "level 3 of 3", "seen on a, b\n", "level 0 of 3\n    no   container runtime", "seen on c\n"} {
+	for _, want := range []string{"large (3 nodes)", "agents see the container runtime, the kernel, every probe attempt\n", "seen on a, b\n", "agents see the API server alone, not the container runtime, the kernel, every probe attempt\n    no   container runtime", "seen on c\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)
 		}
@@ -151,7 +125,8 @@ func TestRenewal(t *testing.T) {
 		want             []string
 	}{
 		"young":                {there(0), false, false, nil},
-		"in its last year":     {there(99*year + year/2), false, false, []string{"Secret", "ConfigMap"}},
+		"in its last year":     {there(4*year + year/2), false, false, []string{"Secret", "ConfigMap"}},
+		"made for a century":   {there(-95 * year), false, false, []string{"Secret", "ConfigMap"}}, // by a release before
 		"asked for":            {there(0), true, false, []string{"Secret", "ConfigMap"}},
 		"with a webhook":       {there(100*year, webhook), false, false, []string{"Secret", "ConfigMap", "Secret", "ValidatingWebhookConfiguration"}},
 		"a webhook besides":    {there(0), false, true, []string{"Secret", "ValidatingWebhookConfiguration"}},

@@ -26,8 +26,9 @@ func newDoctor(env Env) *cobra.Command {
 		Long: `Say what the nodes of a cluster let be seen, by pools of nodes, and what is missing from
 answers where something is not: by what each agent said of its node as it started.
 
-Level 0 is what the API server shows, 1 adds the container runtime, 2 the kernel, 3 every
-attempt of kubelet's probes. Of each pool at most ten nodes are looked at.`,
+Without an agent answers are made of what the API server shows, which they call level 0. An
+agent adds the container runtime, the kernel and every attempt of kubelet's probes, as far as
+its node lets it. Of each pool at most ten nodes are looked at.`,
 		Example: `  kubectl why doctor`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -178,7 +179,7 @@ func (p *pool) String() string {
 		fmt.Fprintf(&b, "  %s%s\n", text, "\n  seen on "+strings.Join(nodes, ", "))
 	}
 	for _, w := range p.without {
-		fmt.Fprintf(&b, "  no agent (level 0) on %s\n", w)
+		fmt.Fprintf(&b, "  no agent on %s (answers are of level 0: the API server alone)\n", w)
 	}
 	return b.String()
 }
@@ -187,7 +188,7 @@ func told(all []sight) string {
 	if len(all) == 0 {
 		return "not known: the agents' logs do not begin with their start; restarting them shows it"
 	}
-	out := []string{fmt.Sprintf("level %d of 3", level(all))}
+	out := []string{sees(all)}
 	for _, s := range all {
 		sign := "yes"
 		if !s.seen {

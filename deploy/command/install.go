@@ -1,21 +1,20 @@
 package command
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
@@ -55,7 +54,9 @@ chart, of whose templates these manifests are made.`,
 	f.StringVar(&o.dryRun, "dry-run", "none", "none, client (print what would be made) or server (have the API server check it)")
 	f.Lookup("dry-run").NoOptDefVal = "client"
 	f.BoolVar(&o.deletions, "deletions", false, "also make a webhook that is told who asks for the end of pods; it refuses nobody")
-	f.BoolVar(&o.renew, "renew", false, "make the front's certificate anew, as is done by itself in its last year")
+	f.BoolVar(&o.renew, "renew", false, "make the front's authority anew, as an installation does by itself in the last of its five years")
+	f.StringToStringVar(&o.digests, "digest", nil, "run exactly these images: observe=sha256:…,front=sha256:… (a release's notes name them)")
+	f.StringVar(&o.runtime, "runtime-endpoint", "", "the container runtime's socket on the nodes, unix://… (default: agents take what kubelet is configured with, else look at the usual places)")
 	f.StringVarP(&o.output, "output", "o", "name", "of --dry-run: name or yaml")
 	return cmd
 }
@@ -120,7 +121,7 @@ func (o *install) withSecrets(ctx context.Context, typed kubernetes.Interface, o
 		return nil, fmt.Errorf("the front's authority: %w", err)
 	}
 	authority := known.Data["ca.crt"]
-	if ends, err := deploy.Ends(pair.Data["tls.crt"]); o.renew || err != nil || time.Until(ends) < deploy.RenewBefore {
+	if o.renew || deploy.IsDue(pair.Data["tls.crt"], time.Now()) {
 		certificate, err := deploy.Certificate(o.namespace(), time.Now(), authority)
 		if err != nil {
 			return nil, err
@@ -221,39 +222,31 @@ func resource(client dynamic.Interface, mapper meta.RESTMapper, object *unstruct
 
 // ready waits for the agents and the front.
 func (o *install) ready(ctx context.Context, typed kubernetes.Interface) error {
-	late, err := rollout{client: typed, namespace: o.namespace(), name: deploy.Agent, what: "agents", say: o.say}.wait(ctx, o.wait)
+	agents := rollout{client: typed, namespace: o.namespace(), name: deploy.Agent, what: "agents", say: o.say}
+	late, err := agents.wait(ctx, o.wait)
 	if err != nil {
 		return err
 	}
-	front, err := o.waitForFront(ctx, typed)
+	front := rollout{client: typed, namespace: o.namespace(), name: deploy.Front, what: "front", say: o.say, look: rollout.deployment}
+	lateFront, err := front.wait(ctx, o.wait)
 	if err != nil {
 		return err
 	}
-	if late = append(late, front...); len(late) > 0 {
-		return exit.With(exit.Failed, fmt.Errorf("what does not run yet, and may later:\n  %s", lines(late)))
+	if late = append(late, lateFront...); len(late) > 0 {
+		return exit.With(exit.Failed, fmt.Errorf("what does not run yet, and may later:\n  %s%s", lines(late), o.advice(late)))
 	}
 	o.say("\nEach node has its agent, and the front answers.\n\n  kubectl why doctor      what the nodes let be seen\n  kubectl why --all -A    everything unhealthy, worst first\n")
 	return nil
 }
 
-// waitForFront waits until one replica answers, or says why none does.
-func (o *install) waitForFront(ctx context.Context, typed kubernetes.Interface) ([]string, error) {
-	var front *appsv1.Deployment
-	err := wait.PollUntilContextTimeout(ctx, time.Second, o.wait, true, func(ctx context.Context) (bool, error) {
-		var err error
-		front, err = typed.AppsV1().Deployments(o.namespace()).Get(ctx, deploy.Front, metav1.GetOptions{})
-		return err == nil && front.Status.ObservedGeneration == front.Generation && front.Status.ReadyReplicas > 0, err
-	})
-	if err == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
-		return nil, err
+// advice is the step for images that do not come.
+func (o *install) advice(late []string) string {
+	for _, l := range late {
+		for _, reason := range imageReasons {
+			if strings.Contains(l, ": "+reason+" ") {
+				return fmt.Sprintf("\nThe nodes cannot get the images from %s. Name a registry that has them: kubectl why install --registry REGISTRY --tag TAG", cmp.Or(o.registry, deploy.Registry))
+			}
+		}
 	}
-	pods, err := typed.CoreV1().Pods(o.namespace()).List(ctx, metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(front.Spec.Selector)})
-	if err != nil {
-		return nil, err
-	}
-	late := []string{"the front"}
-	for i := range pods.Items {
-		late = append(late, pods.Items[i].Name+": "+notReady(&pods.Items[i]))
-	}
-	return late, nil
+	return ""
 }

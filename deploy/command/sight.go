@@ -5,6 +5,7 @@ import (
 	"io"
 	"regexp"
 	"strconv"
+	"strings"
 )
 
 // sight is one thing that an agent sees of its node, or does not.
@@ -37,17 +38,28 @@ func plain(s string) string {
 	return s
 }
 
-// level is how much of it all an agent sees: 0 what the API server shows, 1 also the
-// container runtime, 2 also the kernel, 3 also each attempt of kubelet's probes.
-func level(all []sight) int {
+// depths are what agents see beside the API server, with the sight that shows it.
+var depths = [][2]string{{"container runtime", "the container runtime"}, {"wait statuses", "the kernel"}, {"probe attempts", "every probe attempt"}}
+
+// sees sums up what an agent sees beside the API server, and what it does not.
+func sees(all []sight) string {
 	seen := map[string]bool{}
 	for _, s := range all {
 		seen[s.name] = s.seen
 	}
-	for i, needed := range []string{"container runtime", "wait statuses", "probe attempts"} {
-		if !seen[needed] {
-			return i
+	var yes, no []string
+	for _, d := range depths {
+		if seen[d[0]] {
+			yes = append(yes, d[1])
+		} else {
+			no = append(no, d[1])
 		}
 	}
-	return 3
+	switch {
+	case len(no) == 0:
+		return "agents see " + strings.Join(yes, ", ")
+	case len(yes) == 0:
+		return "agents see the API server alone, not " + strings.Join(no, ", ")
+	}
+	return "agents see " + strings.Join(yes, ", ") + ", not " + strings.Join(no, ", ")
 }

@@ -34,10 +34,16 @@ func TestReadSights(t *testing.T) {
 	}
 }
 
-func TestLevel(t *testing.T) {
-	for want, all := range [][]sight{nil, keen[:1], keen[:3], keen} {
-		if got := level(all); got != want {
-			t.Errorf("%v: level %d, want %d", all, got, want)
+func TestSees(t *testing.T) {
+	for want, all := range map[string][]sight{
+		"agents see the API server alone, not the container runtime, the kernel, every probe attempt": nil,
+		"agents see the container runtime, not the kernel, every probe attempt":                       keen[:1],
+		"agents see the container runtime, the kernel, not every probe attempt":                       keen[:3],
+		"agents see the kernel, every probe attempt, not the container runtime":                       append([]sight{blind}, keen[1:]...),
+		"agents see the container runtime, the kernel, every probe attempt":                           keen,
+	} {
+		if got := sees(all); got != want {
+			t.Errorf("%v: %q, want %q", all, got, want)
 		}
 	}
 }

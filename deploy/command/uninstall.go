@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"time"
@@ -13,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
 	"whylet.dev/whylet/deploy"
@@ -151,13 +151,20 @@ func (o *uninstall) there(ctx context.Context, objects []*unstructured.Unstructu
 // could not be done.
 func (o *uninstall) clean(ctx context.Context, typed kubernetes.Interface, agent *appsv1.DaemonSet) ([]string, error) {
 	sets := typed.AppsV1().DaemonSets(o.namespace())
+	began, err := o.began(ctx, typed, agent)
+	if err != nil {
+		return nil, err
+	}
 	foreground := metav1.DeletePropagationForeground
 	if err := o.gone(ctx, "agents", func(ctx context.Context) error {
 		return sets.Delete(ctx, deploy.Agent, metav1.DeleteOptions{PropagationPolicy: &foreground})
 	}); err != nil {
 		return nil, err
 	}
-	cleaner, err := deploy.Clean(agent)
+	if began.nowhere {
+		return nil, nil // no folder was made
+	}
+	cleaner, err := deploy.Clean(agent, began.image)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +174,7 @@ func (o *uninstall) clean(ctx context.Context, typed kubernetes.Interface, agent
 	if _, err := sets.Create(ctx, cleaner, metav1.CreateOptions{FieldManager: fieldManager}); err != nil && !apierrors.IsAlreadyExists(err) {
 		return nil, fmt.Errorf("the pods that clean: %w", err)
 	}
-	late, err := rollout{client: typed, namespace: o.namespace(), name: deploy.Cleaner, what: "cleaned", say: o.say}.wait(ctx, o.wait)
+	late, err := rollout{client: typed, namespace: o.namespace(), name: deploy.Cleaner, what: "cleaned", say: o.say, impatient: true}.wait(ctx, o.wait)
 	if err != nil {
 		return nil, err
 	}
@@ -181,19 +188,64 @@ func (o *uninstall) clean(ctx context.Context, typed kubernetes.Interface, agent
 	return append(late, away...), err
 }
 
+// beginnings are what is known of how agents began on their nodes.
+type beginnings struct {
+	// nowhere is set if no agent of any revision has had a container on any node.
+	nowhere bool
+	// image is one that agents run, and so one that nodes have; empty if none runs.
+	image string
+}
+
+// began looks at the agents' pods, while there are any. The runtime makes an agent's folder
+// with its container, so that an image that never came left nothing on the nodes.
+func (o *uninstall) began(ctx context.Context, typed kubernetes.Interface, agent *appsv1.DaemonSet) (b beginnings, err error) {
+	if agent.UID == "" { // it is gone, and its pods with it
+		return b, nil
+	}
+	pods, err := typed.CoreV1().Pods(o.namespace()).List(ctx, metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(agent.Spec.Selector)})
+	if err != nil {
+		return b, err
+	}
+	images, ran := map[string]int{}, false
+	for i := range pods.Items {
+		for _, c := range pods.Items[i].Status.ContainerStatuses {
+			ran = ran || c.ContainerID != "" || c.LastTerminationState.Terminated != nil
+			if c.State.Running != nil && len(pods.Items[i].Spec.Containers) > 0 {
+				images[pods.Items[i].Spec.Containers[0].Image]++
+			}
+		}
+	}
+	most := 0
+	for _, name := range slices.Sorted(maps.Keys(images)) {
+		if images[name] > most {
+			b.image, most = name, images[name]
+		}
+	}
+	// An earlier revision may have run where this one does not, and kubelet made folders of
+	// a certain type before the image came, as agents of earlier releases have.
+	b.nowhere = !ran && agent.Generation == 1 && len(pods.Items) >= int(agent.Status.DesiredNumberScheduled) && !deploy.FolderComesFirst(agent)
+	return b, nil
+}
+
 // gone deletes until there is nothing to delete.
 func (o *options) gone(ctx context.Context, what string, remove func(context.Context) error) error {
-	err := wait.PollUntilContextTimeout(ctx, time.Second, o.wait, true, func(ctx context.Context) (bool, error) {
-		err := remove(ctx)
-		if apierrors.IsNotFound(err) {
-			return true, nil
+	over := time.After(o.wait)
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		if err := remove(ctx); apierrors.IsNotFound(err) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("ending the %s: %w", what, err)
 		}
-		return false, err
-	})
-	if err != nil {
-		return fmt.Errorf("ending the %s: %w", what, err)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-over:
+			return exit.With(exit.Failed, fmt.Errorf("ending the %s: not done after %v; the same command goes on from here", what, o.wait))
+		case <-ticker.C:
+		}
 	}
-	return nil
 }
 
 // awayNodes names nodes that are not Ready: what a pod of theirs last said may be old.

@@ -34,7 +34,13 @@ func load(t *testing.T) *chart.Chart {
 	return c
 }
 
-// render gives the objects that the chart makes, by kind and name.
+// applied are the settings of who renders without a cluster, and applies that once.
+func applied() map[string]any {
+	return map[string]any{"front": map[string]any{"tls": map[string]any{"once": true}}}
+}
+
+// render gives the objects that the chart makes, by kind and name. It sees no cluster, as
+// Argo CD does not.
 func render(t *testing.T, values map[string]any) (map[string]map[string]any, error) {
 	t.Helper()
 	c := load(t)
@@ -83,7 +89,9 @@ func TestLint(t *testing.T) {
 
 // TestSameAsEmbedded: Helm makes what kubectl why install makes.
 func TestSameAsEmbedded(t *testing.T) {
-	got, err := render(t, map[string]any{"createNamespace": true})
+	values := applied()
+	values["createNamespace"] = true
+	got, err := render(t, values)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,16 +133,17 @@ func TestValues(t *testing.T) {
 	if strings.Contains(string(agent), `"privileged":true`) || !strings.Contains(string(agent), "--no-tap") || strings.Contains(string(agent), "--front") {
 		t.Errorf("%s", agent)
 	}
-	if got, err = render(t, map[string]any{"front": map[string]any{"deletions": true}}); err != nil || got["ValidatingWebhookConfiguration/whylet-deletions"] == nil || got["Secret/whylet-webhook"] == nil {
+	if got, err = render(t, map[string]any{"front": map[string]any{"deletions": true, "tls": map[string]any{"once": true}}}); err != nil || got["ValidatingWebhookConfiguration/whylet-deletions"] == nil || got["Secret/whylet-webhook"] == nil {
 		t.Errorf("%v: no webhook among %d objects", err, len(got))
 	} else if text, _ := json.Marshal(got["ValidatingWebhookConfiguration/whylet-deletions"]); !regexp.MustCompile(`"path":"/deletions/[a-z0-9]{32}"`).Match(text) {
 		t.Errorf("the API server does not take that path: %s", text)
 	}
 	for _, bad := range []map[string]any{
-		{"agents": map[string]any{}}, {"agent": map[string]any{"dataDir": "relative"}}, {"front": map[string]any{"replicas": 0}}, {"image": map[string]any{"pullPolicy": "Sometimes"}},
+		{"agents": map[string]any{}}, {"agent": map[string]any{"dataDir": "relative"}}, {"front": map[string]any{"replicas": 0}}, {"image": map[string]any{"pullPolicy": "Sometimes"}}, {"image": map[string]any{"digests": map[string]any{"front": "latest"}}},
+		{"front": map[string]any{"webhookKey": map[string]any{"value": "UPPER-case-is-no-path"}}},
 	} {
-		if _, err := render(t, bad); err == nil {
-			t.Errorf("%v was taken", bad)
+		if _, err := render(t, bad); err == nil || !strings.Contains(err.Error(), "values don't meet") {
+			t.Errorf("%v was taken: %v", bad, err)
 		}
 	}
 }
