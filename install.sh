@@ -5,10 +5,13 @@
 #   sh install.sh --version v1.2.3     another one
 #   sh install.sh --offline DIR        from a folder with a release's files
 #   sh install.sh --no-start           the programs only
+#   sh install.sh --unsigned …         though this script has no key, so that nobody knows who made the files
 #   sh install.sh uninstall            the node with all its data, and the programs
+#   sh install.sh uninstall --data-dir DIR --name SERVICE    one that has another folder or service
 #
 # What is fetched is checked against the list of checksums, and that against the key in
-# this script. WHYLET_URL is where releases are, PREFIX (/usr/local) where programs go.
+# this script. While nodes with other folders are on the machine, uninstall changes nothing.
+# WHYLET_URL is where releases are, PREFIX (/usr/local) where programs go.
 set -eu
 
 # Both are set in the copy that is part of a release.
@@ -17,7 +20,9 @@ KEY=''
 
 url=${WHYLET_URL:-https://whylet.dev/releases}
 prefix=${PREFIX:-/usr/local}
-offline='' start=yes action=install
+offline='' start=yes action=install unsigned=no
+root=${WHYLET_ROOT:-} # tests stand in for /etc, /proc, /run and /var with it
+data=$root/var/lib/whylet name=whylet
 
 say() { printf '%s\n' "$*" >&2; }
 die() {
@@ -32,6 +37,9 @@ options() {
       --version) VERSION=${2:?--version needs one}; shift ;;
       --offline) offline=${2:?--offline needs a folder}; shift ;;
       --no-start) start=no ;;
+      --unsigned) unsigned=yes ;;
+      --data-dir) data=${2:?--data-dir needs a folder}; shift ;;
+      --name) name=${2:?--name needs the name of a service}; shift ;;
       uninstall) action=uninstall ;;
       -h | --help) sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; exit 0 ;;
       *) say "error: $1 is not known; --help lists what is"; exit 2 ;;
@@ -54,7 +62,7 @@ fetch() {
   if [ -n "$offline" ]; then
     cp "$offline/$1" "$work/$1" || die "$1 is not in $offline"
   elif command -v curl >/dev/null 2>&1; then
-    curl -fsSL --retry 3 -o "$work/$1" "$url/$VERSION/$1" || die "$url/$VERSION/$1 cannot be fetched"
+    curl --proto '=https' --tlsv1.2 -fsSL --retry 3 -o "$work/$1" "$url/$VERSION/$1" || die "$url/$VERSION/$1 cannot be fetched"
   else
     need wget "or curl, to fetch the release"
     wget -q -O "$work/$1" "$url/$VERSION/$1" || die "$url/$VERSION/$1 cannot be fetched"
@@ -64,7 +72,8 @@ fetch() {
 # signed checks that the list of checksums is from whom this script is from.
 signed() {
   if [ -z "$KEY" ]; then
-    say "note: this script has no key, so who made the files is not checked; a release's own install.sh has one"
+    [ "$unsigned" = yes ] || die "this script has no key to check who made the files; a release's own install.sh has one. To install them nevertheless: --unsigned"
+    say "note: who made these files is not checked (--unsigned)"
     return
   fi
   need openssl "to check the signature (apt-get install openssl)"
@@ -103,6 +112,7 @@ install_whylet() {
     [ -n "$found" ] || die "no release for linux/$arch is in $offline"
     VERSION=v$(printf '%s' "$found" | sed 's/^whylet_//; s/_linux_.*//')
   fi
+  case $url in https://*) ;; *) [ -n "$offline" ] || die "$url: a release is fetched by https:// only; --offline takes it from a folder" ;; esac
   [ -n "$VERSION" ] || die "which version? --version v1.2.3; a release's own install.sh knows"
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
@@ -124,11 +134,44 @@ install_whylet() {
   fi
 }
 
+# nodes lists the data folders of all nodes: of services, of programs that run, and of
+# containers that outlive them.
+nodes() {
+  for unit in "$root"/etc/systemd/system/*.service; do
+    [ ! -f "$unit" ] || sed -n 's/^ExecStart="\{0,1\}[^ ]*whylet"\{0,1\} \(up\|node\) --data-dir "\{0,1\}\([^ "]*\).*/\2/p' "$unit"
+  done
+  for process in "$root"/proc/[0-9]*; do
+    { tr '\0' ' ' <"$process/cmdline" && echo; } 2>/dev/null | sed -n \
+      -e 's/^[^ ]*whylet \(up\|node\) .*--data-dir[ =]\([^ ]*\).*/\2/p;t' \
+      -e 's/^[^ ]*whylet \(up\|node\) .*/\/var\/lib\/whylet/p;t' \
+      -e 's/^[^ ]*containerd-shim[^ ]* .*-address \([^ ]*\)\/run\/containerd\.sock.*/\1/p;t' \
+      -e 's/^[^ ]*containerd-shim[^ ]* .*-address \([^ ]*\/run\/whylet-[0-9a-f]*\)\/containerd\.sock.*/\1/p'
+  done || true
+  for run in "$root"/run/whylet-*; do
+    [ ! -d "$run" ] || printf '%s\n' "$run"
+  done
+}
+
+# others lists the nodes that this uninstall is not about.
+others() {
+  run=$root/run/whylet-$(printf %s "$data" | sha256sum | cut -c1-8)
+  nodes | sort -u | while IFS= read -r node; do
+    case $node in "$data" | "$run") ;; *) printf '%s\n' "$node" ;; esac
+  done
+}
+
 uninstall_whylet() {
   whylet=$prefix/bin/whylet
+  data=$(readlink -f "$data" || printf %s "$data")
+  left=$(others)
+  if [ -n "$left" ]; then
+    say "error: other nodes are on this machine, which need the programs; nothing was changed:"
+    say "$left"
+    die "remove each first: whylet down --purge --data-dir DIR, and whylet service remove --name SERVICE if it has one"
+  fi
   if [ -x "$whylet" ]; then
-    [ ! -d /run/systemd/system ] || "$whylet" service remove || true
-    [ ! -d /var/lib/whylet ] || "$whylet" down --purge
+    [ ! -d "$root/run/systemd/system" ] || "$whylet" service remove --name "$name"
+    [ ! -d "$data" ] || "$whylet" down --purge --data-dir "$data"
   fi
   [ "$(readlink "$prefix/bin/kubectl" || true)" != whylet ] || rm -f "$prefix/bin/kubectl"
   rm -f "$whylet" "$prefix/bin/kubectl-why" "$prefix/bin/kubectl_complete-why"

@@ -7,10 +7,12 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -37,7 +39,11 @@ func made(t *testing.T) (dist string) {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(file, []byte("#!/bin/sh\necho "+filepath.Base(name)+" \"$@\"\n"), 0o755); err != nil {
+		content := []byte("#!/bin/sh\necho " + filepath.Base(name) + " \"$@\"\n")
+		if strings.HasPrefix(name, "oci/whylet-") {
+			content = image(t, name)
+		}
+		if err := os.WriteFile(file, content, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -70,6 +76,41 @@ func made(t *testing.T) (dist string) {
 		t.Fatal(err)
 	}
 	return dist
+}
+
+// image is an archive with nothing but an index, whose digest is that of its name.
+func image(t *testing.T, name string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	index := fmt.Sprintf(`{"manifests": [{"digest": "sha256:%x"}]}`, sha256.Sum256([]byte(name)))
+	err := w.WriteHeader(&tar.Header{Name: "index.json", Mode: 0o644, Size: int64(len(index))})
+	if _, err2 := w.Write([]byte(index)); errors.Join(err, err2, w.Close()) != nil {
+		t.Fatal(err, err2)
+	}
+	return b.Bytes()
+}
+
+// TestPins: a release's notes say what to hold its images and its installer to.
+func TestPins(t *testing.T) {
+	dist := made(t)
+	notes, err := os.ReadFile(filepath.Join(dist, "NOTES.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, err := os.ReadFile(filepath.Join(dist, "install.sh"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		fmt.Sprintf("| image `observe` | `sha256:%x` |", sha256.Sum256([]byte("oci/whylet-observe.tar"))),
+		fmt.Sprintf("| image `front` | `sha256:%x` |", sha256.Sum256([]byte("oci/whylet-front.tar"))),
+		fmt.Sprintf("| `install.sh` | `%x` |", sha256.Sum256(script)),
+	} {
+		if !strings.Contains(string(notes), want) {
+			t.Errorf("%s is missing in\n%s", want, notes)
+		}
+	}
 }
 
 func TestRelease(t *testing.T) {
@@ -137,16 +178,21 @@ func TestInstaller(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("it installs on Linux")
 	}
-	if _, err := exec.LookPath("openssl"); err != nil {
-		t.Skip("no openssl, which checks the signature")
+	for _, name := range []string{"openssl", "curl"} {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skip(err)
+		}
 	}
 	dist := made(t)
-	server := httptest.NewServer(http.FileServer(http.Dir(filepath.Dir(dist))))
+	server := httptest.NewTLSServer(http.FileServer(http.Dir(filepath.Dir(dist))))
 	defer server.Close()
-	prefix := t.TempDir()
+	prefix, authority := t.TempDir(), filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	run := func(args ...string) (string, error) {
 		cmd := exec.CommandContext(t.Context(), "sh", append([]string{filepath.Join(dist, "install.sh")}, args...)...)
-		cmd.Env = append(os.Environ(), "WHYLET_URL="+server.URL, "PREFIX="+prefix)
+		cmd.Env = append(os.Environ(), "WHYLET_URL="+server.URL, "CURL_CA_BUNDLE="+authority, "PREFIX="+prefix, "WHYLET_ROOT="+prefix)
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
@@ -239,6 +285,9 @@ func TestAction(t *testing.T) {
 	}
 	if err := yaml.Unmarshal(b, &action); err != nil || action.Runs.Using != "composite" || len(action.Runs.Steps) == 0 {
 		t.Fatalf("%+v, %v", action, err)
+	}
+	if pin, _ := action.Inputs["sha256"].(map[string]any); pin["required"] != true || !strings.Contains(action.Runs.Steps[0].Run, "sha256sum --check") {
+		t.Errorf("it runs what it fetches unchecked: %s", action.Runs.Steps[0].Run)
 	}
 	for _, s := range action.Runs.Steps {
 		for _, from := range s.Env {

@@ -67,7 +67,7 @@ func (r *release) run() error {
 			return err
 		}
 	}
-	for _, step := range []func() error{r.programs, r.clients, r.images, r.deb, r.rpm, r.chart, r.krew, r.sbom, r.notes, r.installer, r.sums} {
+	for _, step := range []func() error{r.programs, r.clients, r.images, r.deb, r.rpm, r.chart, r.krew, r.sbom, r.installer, r.notes, r.sums} {
 		if err := step(); err != nil {
 			return err
 		}

@@ -34,7 +34,7 @@ func (r *release) sums() error {
 		return err
 	}
 	if r.key == "" {
-		fmt.Fprintln(os.Stderr, "dist: no -key, so the checksums are not signed, and install.sh of this release checks no signature")
+		fmt.Fprintln(os.Stderr, "dist: no -key, so the checksums are not signed, and install.sh of this release installs them with --unsigned only")
 		return nil
 	}
 	key, err := privateKey(r.key)
