@@ -34,6 +34,16 @@ type readLog struct {
 	names   *names
 }
 
+// DirBelow returns where the journal is below a data directory: node/journal of a node of
+// Whylet's own, journal of an agent beside another kubelet.
+func DirBelow(dataDir string) string {
+	agents := filepath.Join(dataDir, "journal")
+	if info, err := os.Stat(agents); err == nil && info.IsDir() {
+		return agents
+	}
+	return filepath.Join(dataDir, "node", "journal")
+}
+
 // OpenReader opens the journal in dir for reading.
 func OpenReader(dir string) (*Reader, error) {
 	r := &Reader{dir: dir, segs: map[segmentName]*segment{}, logs: map[uint64]*readLog{}}

@@ -30,10 +30,10 @@ var version = "unreleased"
 // defaultDataDir is where the memory is kept.
 const defaultDataDir = "/var/lib/whylet-observe"
 
-// Exit codes: those of whylet why.
+// Exit codes: those of kubectl why (package exit).
 const (
 	exitFailed  = 1
-	exitUnknown = 2
+	exitUnknown = 5
 )
 
 // errUnknown is of an answer in which a cause is not known: it was printed.

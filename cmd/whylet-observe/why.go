@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"whylet.dev/whylet/journal"
-	"whylet.dev/whylet/observe"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/serve"
 )
@@ -30,7 +29,7 @@ func newWhy(out io.Writer) *cobra.Command {
 is gone. It reads the agent's memory on this machine; whether the agent runs makes no
 difference.
 
-Exit codes: 0 all is well or explained, 2 a cause is not known, 1 the question failed.`,
+Exit codes: 0 all is well or explained, 5 a cause is not known, 1 the question failed.`,
 		Example: `  whylet-observe why pod/web-1 -n shop
   whylet-observe why --all -A -o json`,
 		Args: cobra.MaximumNArgs(2),
@@ -40,7 +39,7 @@ Exit codes: 0 all is well or explained, 2 a cause is not known, 1 the question f
 	f.StringVarP(&q.namespace, "namespace", "n", "default", "namespace")
 	f.StringVarP(&q.container, "container", "c", "", "only this container")
 	f.StringVarP(&q.output, "output", "o", "text", "text, wide or json")
-	f.StringVar(&q.dataDir, "data-dir", defaultDataDir, "where the agent keeps its memory")
+	f.StringVar(&q.dataDir, "data-dir", defaultDataDir, "where the agent keeps its memory, or a node of Whylet's own its state")
 	f.DurationVar(&q.since, "since", 0, "leave out what was over longer ago, such as 2h")
 	f.BoolVar(&q.all, "all", false, "everything that is unhealthy, worst first")
 	f.BoolVarP(&q.everywhere, "all-namespaces", "A", false, "with --all: in every namespace")
@@ -52,7 +51,7 @@ func (q *question) ask(out io.Writer, args []string) error {
 	if (name == "") != q.all || strings.Contains(name, "/") {
 		return fmt.Errorf("name a pod, or ask about --all")
 	}
-	r, err := journal.OpenReader(observe.JournalDir(q.dataDir))
+	r, err := journal.OpenReader(journal.DirBelow(q.dataDir))
 	if err != nil {
 		return err
 	}

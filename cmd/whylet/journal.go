@@ -1,11 +1,10 @@
 package main
 
 import (
-	"path/filepath"
-
 	"github.com/spf13/cobra"
 
 	"whylet.dev/whylet/exit"
+	"whylet.dev/whylet/journal"
 	"whylet.dev/whylet/journal/command"
 	"whylet.dev/whylet/web"
 )
@@ -14,7 +13,7 @@ import (
 func newJournalCommand(s streams) *cobra.Command {
 	return command.New(command.Env{
 		Out: s.out, Err: s.err, DataDir: defaultDataDir,
-		Dir: func(dataDir string) string { return filepath.Join(dataDir, "node", "journal") },
+		Dir: journal.DirBelow,
 		Node: func(dataDir string) string {
 			i, err := readInstance(dataDir)
 			if err != nil {

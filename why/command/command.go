@@ -109,7 +109,7 @@ func (o *options) register(cmd *cobra.Command) {
 	f.StringArrayVar(&o.whatIf, "what-if", nil, "what other settings would have changed, as [CONTAINER:]FIELD=VALUE,…")
 	f.BoolVar(&o.suggest, "suggest", false, "propose probe settings and memory limits from what was recorded")
 	f.StringVar(&o.history, "file", "", "an exported history, instead of a cluster")
-	f.StringVar(&o.dataDir, "data-dir", "", "a node's state on this machine, instead of a cluster")
+	f.StringVar(&o.dataDir, "data-dir", "", "the data directory of a node or of whylet-observe on this machine, instead of a cluster")
 	_ = cmd.MarkFlagDirname("data-dir")
 	_ = cmd.MarkFlagFilename("file")
 	_ = cmd.MarkFlagFilename("filename")

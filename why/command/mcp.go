@@ -40,7 +40,7 @@ with the rights of the kubeconfig. A pod of the name mcp is asked about as pod/m
 	}
 	o.config.AddFlags(cmd.Flags())
 	cmd.Flags().StringVar(&o.history, "file", "", "an exported history, instead of a cluster")
-	cmd.Flags().StringVar(&o.dataDir, "data-dir", "", "a node's state on this machine, instead of a cluster")
+	cmd.Flags().StringVar(&o.dataDir, "data-dir", "", "the data directory of a node or of whylet-observe on this machine, instead of a cluster")
 	return cmd
 }
 

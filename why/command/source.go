@@ -31,7 +31,7 @@ func (o *options) asker(settings ask.Options, everywhere bool) (ask.Asker, error
 		}
 		return &ask.Journal{Source: f, AsOf: f.Stats().Last, Options: settings}, nil
 	case o.dataDir != "":
-		r, err := journal.OpenReader(filepath.Join(o.dataDir, "node", "journal"))
+		r, err := journal.OpenReader(journal.DirBelow(o.dataDir))
 		if err != nil {
 			return nil, err
 		}
