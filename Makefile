@@ -430,18 +430,20 @@ test-helm: ## Render and lint the chart with the real Helm, and compare with wha
 # The release before: a commit or a tag. Its programs are kept in bin/before.
 BEFORE ?= 0350fefa
 .PHONY: test-skew
-test-skew: peer ## Play agent, front and kubectl why of the release before and of this one with each other, up and back (BEFORE=COMMIT; builds both)
+test-skew: peer ## Play the release before and this one with each other, up and back, helm rollback included (BEFORE=COMMIT; builds both, and Helm)
 	@before=$(abspath $(BIN))/before/$(BEFORE)
 	if [ ! -x $$before/kubectl-why ]; then
 		tree=$$(mktemp -d)
 		trap 'git worktree remove --force "$$tree"' EXIT
 		git worktree add --quiet --detach $$tree $(BEFORE)
 		mkdir -p $$before
+		cp -r $$tree/deploy/chart/whylet $$before/chart
 		(cd $$tree && $(GO) build -tags $(TAGS) -ldflags "-s -w -X main.version=v0.0.1" -o $$before/ ./cmd/whylet-observe ./cmd/whylet-front ./cmd/kubectl-why)
 	fi
 	mkdir -p $(BIN)/now
 	$(GO) build -tags $(TAGS) -ldflags "-s -w -X main.version=v0.0.2" -o $(BIN)/now/ ./cmd/whylet-observe ./cmd/whylet-front ./cmd/kubectl-why
-	WHYLET_SKEW=$$before:$(abspath $(BIN))/now $(GO) test -count=1 -timeout 30m ./test/skew -v
+	(cd tools/helm && $(GO) build -o $(CURDIR)/$(BIN)/helm helm.sh/helm/v3/cmd/helm)
+	WHYLET_SKEW=$$before:$(abspath $(BIN))/now WHYLET_SKEW_HELM=$(abspath $(BIN))/helm WHYLET_SKEW_CHART=$$before/chart $(GO) test -count=1 -timeout 30m ./test/skew -v
 
 .PHONY: test-charts
 test-charts: build peer images ## Install, upgrade, roll back and remove charts with the real Helm on a node, Whylet's own beside a real kubelet, too (needs root and apt-get; builds Helm)

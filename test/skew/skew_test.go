@@ -256,6 +256,9 @@ func (s stage) explained(client release, pod string) {
 		if !strings.Contains(log, "answered by ") {
 			return fmt.Errorf("no front answered: %s", log)
 		}
+		if a.Journal.From.IsZero() {
+			return fmt.Errorf("made of the API alone, without the agent:\n%s", out)
+		}
 		if !slices.ContainsFunc(a.Verdicts, func(v answer.Verdict) bool { return v.Cause == "config-missing" || v.Cause == "config-invalid" }) {
 			return fmt.Errorf("%s\n%s", a.Text(answer.Style{Wide: true}), log)
 		}
