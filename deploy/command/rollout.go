@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -113,12 +114,27 @@ func (r rollout) pods(ctx context.Context, of *metav1.LabelSelector) ([]v1.Pod, 
 	return slices.DeleteFunc(list.Items, func(p v1.Pod) bool { return p.DeletionTimestamp != nil }), nil
 }
 
+// mostNamed is how many nodes are named of those that are late for the same reason.
+const mostNamed = 10
+
+// latePods says why pods are late, each reason once with the nodes on which it is so.
 func latePods(pods []v1.Pod, now progress) []string {
-	var late []string
+	nodes := map[string][]string{}
 	for i := range pods {
 		if reason := notReady(&pods[i]); reason != "" {
-			late = append(late, nodeOf(&pods[i])+": "+reason)
+			nodes[reason] = append(nodes[reason], nodeOf(&pods[i]))
 		}
+	}
+	var late []string
+	for _, reason := range slices.Sorted(maps.Keys(nodes)) {
+		on := nodes[reason]
+		slices.Sort(on)
+		on = slices.Compact(on)
+		more := ""
+		if n := len(on) - mostNamed; n > 0 {
+			on, more = on[:mostNamed], fmt.Sprintf(" and %d more", n)
+		}
+		late = append(late, strings.Join(on, ", ")+more+": "+reason)
 	}
 	if len(late) == 0 {
 		late = []string{fmt.Sprintf("%d of %d, without a pod", now.want-now.ready, now.want)}

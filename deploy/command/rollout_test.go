@@ -69,7 +69,7 @@ func TestAnImageThatCannotCome(t *testing.T) {
 		impatient bool
 		late      []string // nil: it waits on
 	}{
-		"on all nodes":                     {[]*v1.Pod{onNode("a", backOff), onNode("b", backOff)}, false, []string{"a: " + pullFails, "b: " + pullFails}},
+		"on all nodes":                     {[]*v1.Pod{onNode("a", backOff), onNode("b", backOff)}, false, []string{"a, b: " + pullFails}},
 		"on one, while one has it":         {[]*v1.Pod{onNode("a", ready), onNode("b", backOff)}, false, nil},
 		"the same, and nobody waits":       {[]*v1.Pod{onNode("a", ready), onNode("b", backOff)}, true, []string{"b: " + pullFails}},
 		"at the first attempt":             {[]*v1.Pod{onNode("a", waiting("ErrImagePull", "x")), onNode("b", backOff)}, true, nil},
@@ -147,5 +147,18 @@ func TestUninstallWithoutAnImage(t *testing.T) {
 		if got, err := o.began(t.Context(), fake.NewClientset(c.pod), c.agent); err != nil || got != c.want {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
+	}
+}
+
+// TestLateOnManyNodes: a thousand nodes with one trouble are one line.
+func TestLateOnManyNodes(t *testing.T) {
+	var pods []v1.Pod
+	for i := range 1000 {
+		pods = append(pods, *onNode(fmt.Sprintf("node-%03d", i), backOff))
+	}
+	late := latePods(append(pods, *onNode("other", waiting("ErrImagePull", "x"))), progress{want: 1001})
+	want := "node-000, node-001, node-002, node-003, node-004, node-005, node-006, node-007, node-008, node-009 and 990 more: " + pullFails
+	if len(late) != 2 || late[1] != want {
+		t.Errorf("%q", late)
 	}
 }
