@@ -59,7 +59,7 @@ func texts(t *testing.T) []string {
 	for _, e := range Embedded().Entries() {
 		all = append(all, e.Samples...)
 	}
-	for _, form := range []string{"testdata/*.txt", "../why/words/testdata/*.txt", "../why/words/testdata/excerpts/*.txt"} {
+	for _, form := range []string{"testdata/*.txt", "../why/words/testdata/*.txt", "../logline/testdata/*.txt", "../logline/testdata/excerpts/*.txt"} {
 		files, err := filepath.Glob(form)
 		if err != nil {
 			t.Fatal(err)

@@ -12,6 +12,7 @@
 //	literals.go   the texts that an expression needs
 //	automaton.go  finding many texts in one pass
 //	base.go       entries that are asked together
+//	group.go      some entries that are looked for together
 //	embedded.go   the base that comes with the program
 //	ids.go        the entries of it that code asks for by name
 //	steps.go      the verbs of steps, and filling in slots

@@ -5,24 +5,24 @@ import (
 	"slices"
 	"strings"
 
+	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
-	"whylet.dev/whylet/why/words"
 )
 
 // advice is what a container says is to be done about what fails, where its log or its termination
 // message says that, and the cause alone is not all that is asked.
-func (e ending) advice() words.Advice {
+func (e ending) advice() logline.Advice {
 	if e.h.causes {
-		return words.Advice{}
+		return logline.Advice{}
 	}
 	if strings.TrimSpace(e.exit.Message) != "" {
-		return words.Reasoned(strings.Split(e.exit.Message, "\n"))
+		return e.h.read(strings.Split(e.exit.Message, "\n")).Advice()
 	}
-	if lines := e.saidAtLast(); words.Reason(lines) == e.inItsWords() {
-		return words.Reasoned(lines)
+	if said := e.storyAtLast(); said.Reason() == e.inItsWords() {
+		return said.Advice()
 	}
-	return words.Advice{} // what it ends for was said long before
+	return logline.Advice{} // what it ends for was said long before
 }
 
 // itsAdvice begins a step that a container's own words advise.
@@ -39,7 +39,7 @@ func (f finding) advised(said string) []answer.Fix {
 	if a.Text == "" {
 		return f.fixes
 	}
-	within := words.Within(said, a.Text)
+	within := logline.Within(said, a.Text)
 	if within && a.Brief == "" {
 		return f.fixes // it tells how something has to be, and so what is wrong
 	}

@@ -16,7 +16,7 @@ import (
 // Of the logs in package words' testdata, those and only those of which a person would say that
 // something could not be reached make that the cause, with its name.
 func TestExcerptsNameWhatIsNotReached(t *testing.T) {
-	files, err := filepath.Glob("words/testdata/excerpts/*.txt")
+	files, err := filepath.Glob("../logline/testdata/excerpts/*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no excerpts:", err)
 	}

@@ -12,9 +12,11 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/health"
 	"whylet.dev/whylet/knowledge"
+	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // Options say what is asked.
@@ -52,6 +54,22 @@ type inquiry struct {
 	good   map[attempts][]*fact.Fact
 
 	knowledge *knowledge.Base
+	// stories are the logs that were read for this answer, by their text.
+	stories map[string]*logline.Story
+}
+
+// read reads the lines of a log, once for all that an answer asks of them.
+func (h *inquiry) read(lines []string) *logline.Story {
+	text := strings.Join(lines, "\n")
+	story := h.stories[text]
+	if story == nil || story.Len() != len(lines) {
+		story = words.Read(lines)
+		if h.stories == nil {
+			h.stories = map[string]*logline.Story{}
+		}
+		h.stories[text] = story
+	}
+	return story
 }
 
 // Explain answers why a pod is as it is. Each symptom has one verdict; a pod

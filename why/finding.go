@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/answer"
-	"whylet.dev/whylet/why/words"
 )
 
 // weight says how well a finding is supported.
@@ -42,7 +42,7 @@ type finding struct {
 	chain     []answer.Link
 	notes     []answer.Note // what contributed
 	fixes     []answer.Fix
-	advice    words.Advice // of the words that it quotes
+	advice    logline.Advice // of the words that it quotes
 }
 
 // rule is a named conclusion about cases of one type: which causes it may find,

@@ -201,7 +201,7 @@ func (h *inquiry) givenUser(f *finding, c *v1.Container, said string) []string {
 // givenFiles says in which volume a file is to be that words miss, and who fills that.
 func (h *inquiry) givenFiles(f *finding, c *v1.Container, said string) (all []string) {
 	seen := map[string]bool{}
-	for line := range strings.SplitSeq(said, " / ") { // as [words.Reason] puts them together
+	for line := range strings.SplitSeq(said, " / ") { // as [logline.Story.Reason] puts them together
 		if !words.NoFile.In(line) {
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/mounts"
@@ -41,7 +42,7 @@ func (h *inquiry) namedFile(f *finding, container, said string) {
 // ofNamedFile are what to do about the first file of a volume that words name.
 func (h *inquiry) ofNamedFile(container, said string) []answer.Fix {
 	var kept []answer.Fix
-	for line := range strings.SplitSeq(said, " / ") { // as [words.Reason] puts them together
+	for line := range strings.SplitSeq(said, " / ") { // as [logline.Story.Reason] puts them together
 		for _, file := range h.pathsIn(container, line) {
 			mount, volume := h.volumeOf(container, file)
 			if volume == nil {
@@ -82,7 +83,7 @@ func readable(volume *v1.Volume) bool {
 
 // raisingFile adds where the file comes from in whose code something was raised, where nothing else
 // is known to change.
-func (h *inquiry) raisingFile(f *finding, container string, at words.Spot) {
+func (h *inquiry) raisingFile(f *finding, container string, at logline.Spot) {
 	known := func(f answer.Fix) bool { return f.Risk != answer.Inspect }
 	if !path.IsAbs(at.File) || f.advice.Text != "" || slices.ContainsFunc(f.fixes, known) {
 		return

@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/mounts"
@@ -72,10 +73,10 @@ func (all *reached) said(f *fact.Fact, line string, servers []string) {
 	switch {
 	case ok && len(servers) > 0 && words.NoDNS.In(line):
 		for _, at := range servers {
-			all.add(f, answer.ReachSaid, at, words.Gist(line))
+			all.add(f, answer.ReachSaid, at, logline.Message(line))
 		}
 	case ok && !ephemeral(n.place):
-		all.add(f, answer.ReachSaid, n.place, words.Gist(line))
+		all.add(f, answer.ReachSaid, n.place, logline.Message(line))
 	}
 }
 
@@ -316,7 +317,7 @@ func warning(f *fact.Fact, look fact.Looked, run *history.Run, since time.Time) 
 	if run.Started != nil && run.Started.When().Add(begins).After(since) {
 		since = run.Started.When().Add(begins)
 	}
-	return words.Trouble(history.SaidSince(f, since), true)
+	return words.Read(history.SaidSince(f, since)).Trouble(true)
 }
 
 // complaint is what the end of a log says of an error.
@@ -325,47 +326,51 @@ func complaint(f *fact.Fact, look fact.Looked, since time.Time) (answer.Complain
 		return answer.Complaint{}, false
 	}
 	text, another, earlier := "", false, false
-	switch lines := look.Said; {
+	switch {
 	case len(look.SaidAt) > 0:
-		late := history.SaidSince(f, since)
-		text = words.Trouble(late, false)
-		if warned := words.Trouble(late, true); text == "" && blames(warned) { // some call another's failure no error
+		late := words.Read(history.SaidSince(f, since))
+		text = late.Trouble(false)
+		if warned := late.Trouble(true); text == "" && blames(warned) { // some call another's failure no error
 			text = warned
 		}
 		if text == "" {
-			text, earlier = words.Trouble(lines, false), true
+			text, earlier = words.Read(look.Said).Trouble(false), true
 		}
 		another = blames(text)
-	case words.Troubled(lines):
-		text = words.Reason(lines)
-		_, another = lastNeed(lines)
-		another = another || blames(lines[words.Telling(lines)])
+	default:
+		story := words.Read(look.Said)
+		if !story.Troubled() {
+			break
+		}
+		text = story.Reason()
+		_, another = lastNeed(look.Said)
+		another = another || blames(look.Said[story.Primary()])
 	}
 	var at time.Time
 	if text == "" || earlier {
 		last := len(look.Said) - 1
 		switch i := words.LastWaitingForRoom(look.Said); {
 		case i >= 0 && (i == last || !words.Waits.In(look.Said[last])):
-			text, another, earlier = words.Gist(look.Said[i]), false, false
+			text, another, earlier = logline.Message(look.Said[i]), false, false
 			if len(look.SaidAt) == len(look.Said) {
 				at = look.SaidAt[i]
 				earlier = at.Before(since)
 			}
 		case words.Waits.In(look.Said[last]):
-			text, another, earlier = words.Gist(look.Said[last]), true, false
+			text, another, earlier = logline.Message(look.Said[last]), true, false
 		}
 	}
 	if text == "" { // no logger may call it an error
 		lines := history.SaidSince(f, since)
 		if i := words.LastOf(lines, words.NoSpace); i >= 0 {
-			text, another, earlier = words.Gist(lines[i]), false, false
+			text, another, earlier = logline.Message(lines[i]), false, false
 		}
 	}
 	if text == "" {
 		return answer.Complaint{}, false
 	}
 	if i := words.LastOf(look.Said, words.IsDown); i >= 0 && another && !earlier && !words.IsDown.In(text) {
-		text = words.Gist(look.Said[i]) + " / " + text // a proxy's: why it hands nothing on
+		text = logline.Message(look.Said[i]) + " / " + text // a proxy's: why it hands nothing on
 	}
 	c := answer.Complaint{Container: f.Container, Text: prose.Brief(text, quoted), Another: another, Before: earlier, At: at, Fact: f.ID}
 	if words.NoSpace.In(text) && !another {

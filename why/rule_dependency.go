@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
@@ -86,7 +87,7 @@ func beganToAsk(lines []string, failed string) string {
 		switch {
 		case connecting.MatchString(line):
 			return words.Place(line)
-		case strings.TrimSpace(line) == "", strings.HasPrefix(line, " "), strings.HasPrefix(line, "\t"), strings.HasPrefix(line, "Traceback "), i > 0 && words.Frame(lines[i-1], line):
+		case strings.TrimSpace(line) == "", strings.HasPrefix(line, " "), strings.HasPrefix(line, "\t"), strings.HasPrefix(line, "Traceback "), i > 0 && logline.IsFrame(lines[i-1], line):
 		default:
 			return ""
 		}
@@ -96,7 +97,7 @@ func beganToAsk(lines []string, failed string) string {
 
 // neededAtLast is a dependency among the last three lines that are no stack trace, where no other reason follows it.
 func neededAtLast(lines []string) (needed, bool) {
-	root := words.Root(lines)
+	root := words.Read(lines).Root()
 	if n, ok := dependency(root); ok {
 		return n, true
 	}
@@ -108,7 +109,7 @@ func neededAtLast(lines []string) (needed, bool) {
 		if n, ok := dependency(line); ok {
 			return n, true
 		}
-		if looked++; looked == 3 || words.GivesReason(line) || line == root && words.Complains(line) && !inVain.MatchString(line) {
+		if looked++; looked == 3 || logline.IsRaised(line) || line == root && words.Complains(line) && !inVain.MatchString(line) {
 			break
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
@@ -68,7 +69,7 @@ func crashSignal(e ending) *finding {
 	if n == sigsys {
 		e.forbiddenCall(f)
 	}
-	if words.Failed(e.exit.LastLines) {
+	if e.story().Failed() {
 		f.because = append(f.because, prose.Upper(e.quote()))
 		f.advice = e.advice()
 	}
@@ -200,18 +201,18 @@ func (e ending) quote() string {
 }
 
 // raisedAt is where in its own code a process says that happened for which it ends.
-func (e ending) raisedAt() words.Spot {
+func (e ending) raisedAt() logline.Spot {
 	if e.h.causes {
-		return words.Spot{}
+		return logline.Spot{}
 	}
 	if strings.TrimSpace(e.exit.Message) != "" {
-		return words.RaisedAt(strings.Split(e.exit.Message, "\n"))
+		return e.h.read(strings.Split(e.exit.Message, "\n")).RaisedAt()
 	}
-	return words.RaisedAt(e.exit.LastLines)
+	return e.story().RaisedAt()
 }
 
 // atPlace adds to a quotation where in the application's code that was, if it does not name that.
-func atPlace(said string, at words.Spot) string {
+func atPlace(said string, at logline.Spot) string {
 	if at.File == "" || strings.Contains(said, at.File) {
 		return ""
 	}
@@ -225,9 +226,9 @@ const longestPlace = 120
 // log that say most.
 func (e ending) inItsWords() string {
 	if strings.TrimSpace(e.exit.Message) != "" {
-		return words.Gist(e.exit.Message)
+		return logline.Message(e.exit.Message)
 	}
-	return words.Reason(e.exit.LastLines)
+	return e.story().Reason()
 }
 
 // readsInput fits what a program says that waits for somebody at its terminal, terminals what such programs are
@@ -260,7 +261,7 @@ func ownSuccess(e ending) *finding {
 	f := &finding{cause: answer.AppExitSuccess, weight: strong, chain: e.chain()}
 	f.text = fmt.Sprintf("The main process of container %s ended by itself%s with exit code 0, as if its work were done.", e.run.Container, e.after())
 	f.fixes = e.h.logsFix(e.run)
-	if said := e.lastWord(); words.EndsFailed(e.exit.LastLines) {
+	if said := e.lastWord(); e.story().EndsFailed() {
 		f.cause = answer.AppExitError
 		f.text = fmt.Sprintf("Container %s failed%s, and called it a success: its main process ended by itself with exit code 0.", e.run.Container, e.after())
 		f.because, f.advice = []string{e.quote()}, e.advice()

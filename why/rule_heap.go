@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
@@ -55,8 +56,8 @@ const quotedHint = 440
 
 // reasonFor is what the process said last of why, where that line is part of it, or the line.
 func (e ending) reasonFor(said string) string {
-	line := words.Gist(said)
-	if all := words.Reason(e.exit.LastLines); strings.Contains(all, line) {
+	line := logline.Message(said)
+	if all := e.story().Reason(); strings.Contains(all, line) {
 		return all
 	}
 	return line

@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
@@ -392,8 +393,8 @@ func (p *probing) belowContext() (fix answer.Fix, because string, ok bool) {
 	at, says := "", ""
 	_, lines := p.run.Said(time.Time{})
 	for _, line := range slices.Backward(lines) {
-		if at = words.ContextPath(line); at != "" {
-			says = fmt.Sprintf("Its log says that the application is below %s: %s.", at, quote(words.Gist(line), quoted))
+		if at = logline.ContextPath(line); at != "" {
+			says = fmt.Sprintf("Its log says that the application is below %s: %s.", at, quote(logline.Message(line), quoted))
 			break
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/prose"
@@ -76,7 +77,7 @@ func (p *probing) awaits() (n needed, how string, at *fact.Fact) {
 		}
 		if n, how := p.h.awaited(f, p.run.Container, most); how != "" {
 			if complaint.place != "" {
-				how += ". Its log says: " + quote(words.Gist(complaint.said), quoted)
+				how += ". Its log says: " + quote(logline.Message(complaint.said), quoted)
 			}
 			return n, how, f
 		}
@@ -84,7 +85,7 @@ func (p *probing) awaits() (n needed, how string, at *fact.Fact) {
 	if complaint.place == "" {
 		return needed{}, "", nil
 	}
-	return complaint, fmt.Sprintf("%s (%s): %s", complaint.place, complaint.what, quote(words.Gist(complaint.said), quoted)), said
+	return complaint, fmt.Sprintf("%s (%s): %s", complaint.place, complaint.what, quote(logline.Message(complaint.said), quoted)), said
 }
 
 // awaited is whom a container waits for by what a look found of its connections: a question

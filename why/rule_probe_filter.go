@@ -54,7 +54,7 @@ func probeCommandFilter(p *probing) *finding {
 	}
 	b := fact.Of[fact.AskedAgain](p.through)
 	said := strings.TrimSpace(words.Told(b.Evidence.Output))
-	if b.Verdict != fact.Success || said != "" && (words.Troubled(strings.Split(said, "\n")) || words.Complains(said) || words.StillStarts.In(said)) {
+	if b.Verdict != fact.Success || said != "" && (p.h.read(strings.Split(said, "\n")).Troubled() || words.Complains(said) || words.StillStarts.In(said)) {
 		return nil
 	}
 	f := &finding{
@@ -82,7 +82,7 @@ func (p *probing) filtersAnother() *finding {
 	}
 	m := greps.FindStringSubmatch(strings.Join(p.spec.Exec.Command, " "))
 	said := strings.TrimSpace(words.Told(p.last.Evidence.Output))
-	if at, _ := p.complaint(); m == nil || said == "" || at != nil || ofTrouble.MatchString(said) || words.Troubled(strings.Split(said, "\n")) || words.Complains(said) {
+	if at, _ := p.complaint(); m == nil || said == "" || at != nil || ofTrouble.MatchString(said) || p.h.read(strings.Split(said, "\n")).Troubled() || words.Complains(said) {
 		return nil
 	}
 	at, look, ok := p.look()

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
@@ -53,7 +54,7 @@ func probeLimitSaid(p *probing) *finding {
 	}
 	return &finding{
 		cause: answer.AppOverloaded, weight: certain, certainty: answer.Inferred, container: at.Container, chain: p.chain(at),
-		text:  fmt.Sprintf("Container %s takes no more work: it says that a limit of its own is reached (%s), so %s fails.", at.Container, quote(words.Gist(line), kept), p.what()),
+		text:  fmt.Sprintf("Container %s takes no more work: it says that a limit of its own is reached (%s), so %s fails.", at.Container, quote(logline.Message(line), kept), p.what()),
 		fixes: p.limitFixes(at.Container),
 	}
 }
@@ -105,7 +106,7 @@ func probeWorkerLate(p *probing) *finding {
 		f.cause, does = answer.AppOverloaded, "is too slow"
 	}
 	f.text = fmt.Sprintf("Container %s %s: its server ends a worker that has worked on one request for longer than it allows (%s), so %s fails.",
-		at.Container, does, quote(words.Gist(line), kept), p.what())
+		at.Container, does, quote(logline.Message(line), kept), p.what())
 	f.fixes = append(p.h.logsFix(p.run), p.h.specFix("mend what the request waits for; a longer timeout of the server only makes it wait longer"))
 	return f
 }

@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
@@ -427,7 +428,7 @@ func (p *probing) awaitsDebugger(at, said *fact.Fact, line string, mine []fact.L
 	return &finding{
 		cause: answer.AppNotListening, weight: certain, chain: p.chain(at, said),
 		text: fmt.Sprintf("Container %s listens for a debugger alone, on %s, and not on port %d: its runtime was started so that it waits for one before it runs the program. Its log says: %s.",
-			p.run.Container, listening(mine), p.port(), quote(words.Gist(line), quoted)),
+			p.run.Container, listening(mine), p.port(), quote(logline.Message(line), quoted)),
 		fixes: []answer.Fix{p.h.specFix("take the debugger's option out of its command or variables (--inspect-brk in NODE_OPTIONS, suspend=y of -agentlib:jdwp, debugpy --wait-for-client, dlv)")},
 	}
 }
@@ -437,14 +438,14 @@ func (p *probing) awaitsDebugger(at, said *fact.Fact, line string, mine []fact.L
 func (p *probing) saysOfPort() (*fact.Fact, string) {
 	for _, at := range slices.Backward(p.run.Looks) {
 		lines := fact.Of[fact.Looked](at).Said
-		i := words.OfPort(lines, p.port())
+		i := p.h.read(lines).OfPort(p.port())
 		if i < 0 {
 			continue
 		}
 		_, asks := dependency(lines[i])
 		_, _, failed := words.FailedBy(lines[i])
 		if !asks && !failed && !strings.Contains(lines[i], "://") {
-			return at, quote(words.Error(lines, i), 2*quoted)
+			return at, quote(p.h.read(lines).ErrorAt(i), 2*quoted)
 		}
 	}
 	return nil, ""

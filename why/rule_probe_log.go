@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/kubectl"
@@ -83,7 +84,7 @@ func (p *probing) newest() (*fact.Fact, []string) {
 	if at == nil || len(fact.Of[fact.Looked](at).SaidAt) == 0 {
 		return at, lines
 	}
-	if late := history.SaidSince(at, p.lately(at)); words.Trouble(late, false) != "" {
+	if late := history.SaidSince(at, p.lately(at)); p.h.read(late).Trouble(false) != "" {
 		return at, late
 	}
 	return at, lines
@@ -113,8 +114,8 @@ func (p *probing) complaint() (*fact.Fact, string) {
 type grievance struct {
 	at     *fact.Fact // nil: it says nothing
 	said   string
-	advice words.Advice
-	place  words.Spot
+	advice logline.Advice
+	place  logline.Spot
 }
 
 // complained is the same, with all that it says of it.
@@ -123,23 +124,23 @@ func (p *probing) complained() grievance {
 	switch {
 	case at == nil:
 	case len(fact.Of[fact.Looked](at).SaidAt) == 0:
-		if words.Troubled(lines) { // nobody knows whether it was said now
-			return grievance{at, words.Reason(lines), words.Reasoned(lines), words.RaisedAt(lines)}
+		if said := p.h.read(lines); said.Troubled() { // nobody knows whether it was said now
+			return grievance{at, said.Reason(), said.Advice(), said.RaisedAt()}
 		}
 	default:
-		late := history.SaidSince(at, p.lately(at))
+		late, all := p.h.read(history.SaidSince(at, p.lately(at))), p.h.read(lines)
 		again := ""
 		if p.mode == broken {
-			again = words.SaidAgain(late)
+			again = late.SaidAgain()
 		}
-		if text := words.Trouble(late, true); text != "" {
-			return grievance{at, text, words.Troubles(late, true), words.TroubleAt(late, true)}
+		if text := late.Trouble(true); text != "" {
+			return grievance{at, text, late.TroubleAdvice(true), late.TroubleAt(true)}
 		}
 		if again != "" {
 			return grievance{at: at, said: again}
 		}
-		if text := words.Trouble(lines, false); text != "" {
-			return grievance{at, text, words.Troubles(lines, false), words.TroubleAt(lines, false)}
+		if text := all.Trouble(false); text != "" {
+			return grievance{at, text, all.TroubleAdvice(false), all.TroubleAt(false)}
 		}
 	}
 	return grievance{}
@@ -171,30 +172,30 @@ func (p *probing) inLogs(fits func(string) bool) (at *fact.Fact, line string) {
 // probeNotDeployed: a server is up, and the application that it should serve is not in it.
 func probeNotDeployed(p *probing) *finding {
 	at, lines := p.log()
-	if p.mode != answered || p.last.Evidence.Status != 404 || p.worked() || !words.Failed(lines) {
+	if p.mode != answered || p.last.Evidence.Status != 404 || p.worked() || !p.h.read(lines).Failed() {
 		return nil
 	}
 	f := &finding{
 		cause: answer.AppUnhealthy, weight: strong, chain: p.chain(at),
 		text: fmt.Sprintf("The server of container %s is up, and its application is not: its log tells of a failure, and %s has been answered with 404 ever since: its path need not be wrong.",
 			p.run.Container, p.what()),
-		because: []string{quoteLog(lines)}, advice: words.Reasoned(lines),
+		because: []string{quoteLog(lines)}, advice: p.h.read(lines).Advice(),
 		fixes: p.h.logsFix(p.run),
 	}
-	p.h.namedFile(f, p.run.Container, words.Reason(lines))
-	p.h.meant(f, p.run.Container, words.Reason(lines))
+	p.h.namedFile(f, p.run.Container, p.h.read(lines).Reason())
+	p.h.meant(f, p.run.Container, p.h.read(lines).Reason())
 	return f
 }
 
 // quoteLog is what a log says most.
 func quoteLog(lines []string) string {
-	return itsLog(words.Reason(lines))
+	return itsLog(words.Read(lines).Reason())
 }
 
-func itsLog(said string) string { return itsLogAt(said, words.Spot{}) }
+func itsLog(said string) string { return itsLogAt(said, logline.Spot{}) }
 
 // itsLogAt is the same with where in its own code that was.
-func itsLogAt(said string, at words.Spot) string {
+func itsLogAt(said string, at logline.Spot) string {
 	said = quote(said, quoted)
 	return "Its log says: " + said + atPlace(said, at) + "."
 }
@@ -215,7 +216,7 @@ func probeProgramGivenUp(p *probing) *finding {
 	}
 	f := &finding{cause: answer.ChildProcessEnded, weight: strong, chain: p.chain(said, seen)}
 	f.text = fmt.Sprintf("The supervisor in container %s lives, and has given its program %s up: so nothing listens on port %d, and %s is refused.", p.run.Container, words.GaveUp.Slots(lines[i])["program"], p.port(), p.what())
-	if why := words.Trouble(lines[:i], false); why != "" {
+	if why := p.h.read(lines[:i]).Trouble(false); why != "" {
 		f.because = []string{itsLog(why)}
 	}
 	f.fixes = append(p.h.logsFix(p.run), p.h.specFix("mend that, and start the pod anew: the supervisor does not try again by itself, as Kubernetes does where each program has a container of its own"))
@@ -242,12 +243,12 @@ func probeProgramDown(p *probing) *finding {
 	}
 	f.chain = p.chain(said)
 	if i := words.LastOf(lines, words.EndExpected); i >= 0 && words.EndExpected.Slots(lines[i])["program"] == name {
-		f.because = []string{fmt.Sprintf("Its log says: %s. An end that is expected, mostly with exit code 0, is none after which it starts a program again, unless it is told so (autorestart=true).", quote(words.Gist(lines[i]), kept))}
+		f.because = []string{fmt.Sprintf("Its log says: %s. An end that is expected, mostly with exit code 0, is none after which it starts a program again, unless it is told so (autorestart=true).", quote(logline.Message(lines[i]), kept))}
 		f.fixes = append([]answer.Fix{p.h.specFix(fmt.Sprintf("if %s is to be started again whenever it ends, set autorestart=true for it (supervisord's default is unexpected)", name))}, f.fixes...)
 		if all {
 			f.fixes = append([]answer.Fix{p.h.specFix(fmt.Sprintf("if %s is to run once and end, have the probe's command ask only for the programs that serve, by their names", name))}, f.fixes...)
 		}
-	} else if why := words.Trouble(lines, false); why != "" {
+	} else if why := p.h.read(lines).Trouble(false); why != "" {
 		f.because = []string{itsLog(why)}
 		p.h.meant(f, p.run.Container, strings.Join(lines, "\n"))
 	}
@@ -262,7 +263,7 @@ func probeProtocolSaid(p *probing) *finding {
 	}
 	return &finding{
 		cause: answer.ProbeProtocol, weight: strong, chain: p.chain(at),
-		text:  fmt.Sprintf("Port %d of container %s speaks another protocol than %s: it cuts the connection, and its log says: %s.", p.port(), p.run.Container, p.what(), quote(words.Gist(line), kept)),
+		text:  fmt.Sprintf("Port %d of container %s speaks another protocol than %s: it cuts the connection, and its log says: %s.", p.port(), p.run.Container, p.what(), quote(logline.Message(line), kept)),
 		fixes: []answer.Fix{p.h.specFix("have the probe speak what the port speaks, use tcpSocket, or have the server speak HTTP there")},
 	}
 }
@@ -280,7 +281,7 @@ func probeDependencySaid(p *probing) *finding {
 		at = nil
 	}
 	why := "it " + n.unmet("cannot reach", "gets")
-	if i := words.Telling(lines); !ok && i >= 0 {
+	if i := p.h.read(lines).Primary(); !ok && i >= 0 {
 		n.what, n.place, ok = words.FailedBy(lines[i])
 		n.said = lines[i]
 		why = fmt.Sprintf("of %s (%s)", n.named(), n.what)
@@ -290,7 +291,7 @@ func probeDependencySaid(p *probing) *finding {
 	}
 	f := &finding{
 		cause: answer.DependencyDown, weight: strong, chain: p.chain(at),
-		text:  fmt.Sprintf("Container %s fails because %s: %s.", p.run.Container, why, quote(words.Gist(n.said), quoted)),
+		text:  fmt.Sprintf("Container %s fails because %s: %s.", p.run.Container, why, quote(logline.Message(n.said), quoted)),
 		then:  []string{fmt.Sprintf("So %s failed: %s.", p.what(), p.how())},
 		fixes: append(n.fixes(p.h), p.h.logsFix(p.run)...),
 	}
@@ -338,7 +339,7 @@ func (p *probing) asksItself(n needed, said, at *fact.Fact, look fact.Looked) *f
 	}
 	return &finding{
 		cause: answer.DependencyDown, weight: strong, chain: p.chain(said, at),
-		text: fmt.Sprintf("Container %s asks port %s of its own pod (%s), in which nothing else runs and nobody listens there: %s.", p.run.Container, port, n.place, quote(words.Gist(n.said), quoted)),
+		text: fmt.Sprintf("Container %s asks port %s of its own pod (%s), in which nothing else runs and nobody listens there: %s.", p.run.Container, port, n.place, quote(logline.Message(n.said), quoted)),
 		then: []string{fmt.Sprintf("So %s failed: %s.", p.what(), p.how())},
 		fixes: append([]answer.Fix{p.h.specFix(p.h.elsewhere(p.run.Container, n.place))},
 			p.h.logsFix(p.run)...),

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/words"
 )
 
@@ -18,7 +19,7 @@ func (p *probing) signed() (by, signer string, other bool) {
 	if p.mode != answered || ev == nil {
 		return "", "", false
 	}
-	by = words.SignedBy(ev.Output)
+	by = logline.SignedBy(ev.Output)
 	signer, _, _ = strings.Cut(strings.ToLower(by), "/")
 	server := strings.ToLower(ev.Header["Server"])
 	return by, signer, by != "" && server != "" && !strings.HasPrefix(server, signer)

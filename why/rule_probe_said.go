@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/prose"
@@ -80,7 +81,7 @@ func (p *probing) failsTLS() bool {
 // what it said as it started is no reason of a 4xx.
 func (p *probing) complainsNow() bool {
 	at, _ := p.log()
-	return at != nil && len(fact.Of[fact.Looked](at).SaidAt) > 0 && words.Trouble(history.SaidSince(at, p.lately(at)), false) != ""
+	return at != nil && len(fact.Of[fact.Looked](at).SaidAt) > 0 && p.h.read(history.SaidSince(at, p.lately(at))).Trouble(false) != ""
 }
 
 // seenListening says whether a look shows that the container itself holds the probed port.
@@ -93,8 +94,8 @@ func (p *probing) seenListening() bool {
 // sayingBeside is what an answer says, and of a server's own page of an error no more than its
 // title where the log tells more.
 func (p *probing) sayingBeside(ev *fact.Evidence) string {
-	if at, _ := p.complaint(); at != nil && ev.Status >= 500 && words.Title(ev.Output) != "" {
-		return saying(strings.TrimSpace(strings.TrimPrefix(words.Title(ev.Output), fmt.Sprint(ev.Status))))
+	if at, _ := p.complaint(); at != nil && ev.Status >= 500 && logline.Title(ev.Output) != "" {
+		return saying(strings.TrimSpace(strings.TrimPrefix(logline.Title(ev.Output), fmt.Sprint(ev.Status))))
 	}
 	return saying(ev.Output)
 }
@@ -130,21 +131,21 @@ func (p *probing) voiced(f *finding) {
 	if !slices.Contains(unvoiced, f.cause) || strings.Contains(said, "log says") {
 		return
 	}
-	if ev := p.last.Evidence; ev != nil && ev.Output != "" && p.mode == answered && !words.Within(said, words.Told(ev.Output)) {
+	if ev := p.last.Evidence; ev != nil && ev.Output != "" && p.mode == answered && !logline.Within(said, words.Told(ev.Output)) {
 		f.because = append(slices.Clip(f.because), fmt.Sprintf("It answers %d%s.", ev.Status, saying(ev.Output)))
 	}
 	c := p.complained()
 	if at, meanwhile := p.saidMeanwhile(); c.at == nil {
 		c.at, c.said = at, meanwhile
 	}
-	if f.cause == answer.AppSlowStart && words.Trouble([]string{c.said}, false) == "" {
+	if f.cause == answer.AppSlowStart && p.h.read([]string{c.said}).Trouble(false) == "" {
 		return // who starts warns of this and that
 	}
 	switch last := p.lastTold(); {
-	case c.at != nil && !words.Within(said, c.said):
+	case c.at != nil && !logline.Within(said, c.said):
 		f.because = append(slices.Clip(f.because), itsLogAt(c.said, c.place))
 		f.chain = append(slices.Clip(f.chain), links(c.at)...)
-	case c.at == nil && last != "" && (f.cause == answer.AppHang || f.cause == answer.AppOverloaded) && !words.Within(said, last):
+	case c.at == nil && last != "" && (f.cause == answer.AppHang || f.cause == answer.AppOverloaded) && !logline.Within(said, last):
 		f.because = append(slices.Clip(f.because), fmt.Sprintf("%s%s.", answer.LastTold, quote(last, quoted)))
 	}
 }
@@ -157,7 +158,7 @@ func (p *probing) lastTold() string {
 		lines = p.run.LastSaid(time.Time{})
 	}
 	for _, line := range slices.Backward(lines) {
-		if gist := words.Gist(line); gist != "" && !words.OfRequest(line) {
+		if gist := logline.Message(line); gist != "" && !logline.IsRequest(line) {
 			return gist
 		}
 	}
@@ -211,8 +212,8 @@ func during(said time.Time, f *fact.Fact) bool {
 // saidAt are what a log says while an attempt is made, in its order, each once.
 func saidAt(look fact.Looked, f *fact.Fact) (all []string) {
 	for i, line := range look.Said {
-		if during(look.SaidAt[i], f) && words.Tells(line) && !hasAlike(all, words.Gist(line)) {
-			all = append(all, words.Gist(line))
+		if during(look.SaidAt[i], f) && logline.Tells(line) && !hasAlike(all, logline.Message(line)) {
+			all = append(all, logline.Message(line))
 		}
 	}
 	return all
@@ -222,7 +223,7 @@ func saidAt(look fact.Looked, f *fact.Fact) (all []string) {
 func (p *probing) saidElse(look fact.Looked, line string) bool {
 	for i, other := range look.Said {
 		asked := func(f *fact.Fact) bool { return during(look.SaidAt[i], f) }
-		if words.Alike(words.Gist(other), line) && !slices.ContainsFunc(p.failed, asked) {
+		if logline.Alike(logline.Message(other), line) && !slices.ContainsFunc(p.failed, asked) {
 			return true
 		}
 	}
@@ -230,7 +231,7 @@ func (p *probing) saidElse(look fact.Looked, line string) bool {
 }
 
 func hasAlike(all []string, line string) bool {
-	return slices.ContainsFunc(all, func(other string) bool { return words.Alike(other, line) })
+	return slices.ContainsFunc(all, func(other string) bool { return logline.Alike(other, line) })
 }
 
 // saidFirst is what a person would read in the log after the container was last well, up to when it
@@ -248,15 +249,15 @@ func (p *probing) saidFirst() (at *fact.Fact, first string) {
 			continue
 		}
 		for i, line := range look.Said {
-			alike := func(before string) bool { return words.Alike(words.Gist(before), words.Gist(line)) }
+			alike := func(before string) bool { return logline.Alike(logline.Message(before), logline.Message(line)) }
 			when := look.SaidAt[i]
-			if when.Before(since) || when.After(until) || !words.Tells(line) || slices.ContainsFunc(look.Said[:i], alike) {
+			if when.Before(since) || when.After(until) || !logline.Tells(line) || slices.ContainsFunc(look.Said[:i], alike) {
 				continue
 			}
-			if words.TellsOfTurn(line) {
-				return at, words.Gist(line)
+			if logline.TellsOfTurn(line) {
+				return at, logline.Message(line)
 			}
-			first = cmp.Or(first, words.Gist(line))
+			first = cmp.Or(first, logline.Message(line))
 		}
 		if first == "" {
 			return nil, ""

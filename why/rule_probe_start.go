@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
@@ -107,7 +108,7 @@ func probeSlowStart(p *probing) *finding {
 // all was done, half as much again as all of it takes.
 func (p *probing) needs(given time.Duration) time.Duration {
 	said, _ := p.progressLately()
-	share, ok := words.Done(said)
+	share, ok := logline.Done(said)
 	if !ok || share <= 0 {
 		return 2 * given
 	}
@@ -143,16 +144,16 @@ func (p *probing) progressLately() (said string, before bool) {
 // that says no more of it for a quarter of its time hangs.
 func (p *probing) progress() string {
 	lines, at := p.saidSoFar()
-	i, least := words.Progress(lines), stillGoing
+	i, least := p.h.read(lines).Progress(), stillGoing
 	if ended := fact.Of[fact.Exited](p.run.Exit); i < 0 && len(ended.LastLines) > len(lines) && len(lines) > 0 { // it may not have heard yet that it was to end
-		if i = words.Progress(ended.LastLines); i >= 0 {
+		if i = p.h.read(ended.LastLines).Progress(); i >= 0 {
 			lines, at = ended.LastLines, ended.LastLinesAt
 		}
 	}
 	if i < 0 {
-		i = words.Stepping(lines)
+		i = p.h.read(lines).Stepping()
 	}
-	if first := words.ByName(lines); i < 0 && first >= 0 && len(at) == len(lines) && at[len(at)-1].Sub(at[first]) >= eachTakes {
+	if first := p.h.read(lines).ByName(); i < 0 && first >= 0 && len(at) == len(lines) && at[len(at)-1].Sub(at[first]) >= eachTakes {
 		i = len(lines) - 1 // what it only lists is said at once
 	}
 	if p.run.Started != nil {
@@ -161,7 +162,7 @@ func (p *probing) progress() string {
 	if i < 0 || i < len(at) && p.until.Sub(at[i]) > least {
 		return ""
 	}
-	return words.Gist(lines[i])
+	return logline.Message(lines[i])
 }
 
 // soonDone is how long work of a start may take of which nothing is known but that it has begun.
@@ -170,10 +171,10 @@ const soonDone = 2 * time.Minute
 // begun is what the log says at its end of work of a start that has begun; "" where it says none, or long ago.
 func (p *probing) begun() string {
 	lines, _ := p.saidSoFar()
-	if p.run.Started == nil || p.until.Sub(p.run.Started.When()) > soonDone || !words.Begun(lines) {
+	if p.run.Started == nil || p.until.Sub(p.run.Started.When()) > soonDone || !p.h.read(lines).Begun() {
 		return ""
 	}
-	return words.Gist(lines[len(lines)-1])
+	return logline.Message(lines[len(lines)-1])
 }
 
 // saidSoFar are the last lines of a run's log, and when they were said, without what it says as it is ended.

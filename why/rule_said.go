@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/mounts"
@@ -28,7 +29,7 @@ func (e ending) said(fits func(string) bool) string {
 		return "" // a signal ended it, not what it last complained of
 	}
 	lines := e.saidAtLast()
-	if i := words.Telling(lines); i >= 0 && fits(lines[i]) {
+	if i := e.h.read(lines).Primary(); i >= 0 && fits(lines[i]) {
 		return lines[i] // before a mere member of what it says
 	}
 	for _, line := range slices.Backward(lines) {
@@ -45,6 +46,10 @@ const atLast = 2 * time.Minute
 // saidAtLast are the last lines of its log that it said shortly before its end.
 func (e ending) saidAtLast() []string { return e.run.LastSaid(e.at.Add(-atLast)) }
 
+// story is what the last lines of its log tell, storyAtLast what those do that it said at last.
+func (e ending) story() *logline.Story       { return e.h.read(e.exit.LastLines) }
+func (e ending) storyAtLast() *logline.Story { return e.h.read(e.saidAtLast()) }
+
 // longBefore words how long before its end a process said last what it said, where that is
 // long.
 func (e ending) longBefore() string {
@@ -55,7 +60,7 @@ func (e ending) longBefore() string {
 }
 
 // gist is what a line says, without what a logger put before it.
-func gist(said string) string { return quote(words.Gist(said), quoted) }
+func gist(said string) string { return quote(logline.Message(said), quoted) }
 
 // quote is what somebody said, as it stands before a full stop. What is too much is cut out of its
 // midst: errors name last what they come from.
@@ -67,7 +72,7 @@ func (e ending) lastWord() string {
 	if strings.TrimSpace(e.exit.Message) != "" {
 		return e.exit.Message
 	}
-	if i := words.Telling(e.exit.LastLines); i >= 0 {
+	if i := e.story().Primary(); i >= 0 {
 		return e.exit.LastLines[i]
 	}
 	return ""
@@ -154,7 +159,7 @@ func readOnlySaid(e ending) *finding {
 // permissionSaid: it was refused something, and its security context says that it
 // has less than its image was made for.
 func permissionSaid(e ending) *finding {
-	if e.exit.ExitCode == 0 && !words.EndsFailed(e.saidAtLast()) {
+	if e.exit.ExitCode == 0 && !e.storyAtLast().EndsFailed() {
 		return nil
 	}
 	said, less := e.said(words.Refused.In), e.h.fewerRights(e.spec)
@@ -325,7 +330,7 @@ func (e ending) notGiven() *finding {
 	if e.spec == nil {
 		return nil
 	}
-	for said := range strings.SplitSeq(e.inItsWords(), " / ") { // as [words.Reason] puts them together
+	for said := range strings.SplitSeq(e.inItsWords(), " / ") { // as [logline.Story.Reason] puts them together
 		needs := words.LackedCapability(strings.TrimRight(said, ".! "))
 		if needs == "" || gives(e.spec, needs) {
 			continue
@@ -388,10 +393,10 @@ func (h *inquiry) fewerRights(c *v1.Container) string {
 // portTakenSaid: somebody in the pod's network had the port already.
 func portTakenSaid(e ending) *finding {
 	said := e.said(words.PortUsed.In)
-	if said == "" || e.exit.ExitCode == 0 && !words.EndsFailed(e.saidAtLast()) {
+	if said == "" || e.exit.ExitCode == 0 && !e.storyAtLast().EndsFailed() {
 		return nil
 	}
-	if all := e.inItsWords(); words.GivesReason(strings.TrimSpace(said)) && words.PortUsed.In(all) {
+	if all := e.inItsWords(); logline.IsRaised(strings.TrimSpace(said)) && words.PortUsed.In(all) {
 		said = all // which port that is stands beside it
 	}
 	with := fmt.Sprintf("with exit code %d", e.exit.ExitCode)

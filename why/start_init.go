@@ -12,7 +12,6 @@ import (
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/prose"
-	"whylet.dev/whylet/why/words"
 )
 
 // initTroubles are those of a container that has to end before others start.
@@ -83,18 +82,21 @@ func (h *inquiry) initWaiting(run *history.Run) finding {
 		h.inspect("and what runs in it", h.exec(run.Container, "ps")),
 	}
 	if at, lines := run.Said(time.Time{}); at != nil {
-		lines = words.SinceWaits(lines)
-		said := cmp.Or(words.Trouble(lines, true), words.Reason(lines))
+		story := h.read(h.sinceWaits(lines))
+		said := cmp.Or(story.Trouble(true), story.Reason())
 		f.because, f.chain = []string{itsLog(said)}, links(run.Start, run.Started, at)
 		h.meant(&f, run.Container, said)
 	}
 	return f
 }
 
+// sinceWaits are the lines of a log from where it only tells that its program waits; all where it does not.
+func (h *inquiry) sinceWaits(lines []string) []string { return lines[h.read(lines).SinceWaits():] }
+
 // initNeeds is what an init container waits for, where a look found that.
 func (h *inquiry) initNeeds(r *history.Run) []answer.Note {
 	for _, f := range slices.Backward(r.Looks) {
-		if _, how := h.waitsFor(r.Container, f, words.SinceWaits(fact.Of[fact.Looked](f).Said)); how != "" {
+		if _, how := h.waitsFor(r.Container, f, h.sinceWaits(fact.Of[fact.Looked](f).Said)); how != "" {
 			return []answer.Note{{Cause: answer.DependencyDown, Text: "it waits for " + how, Facts: []fact.ID{f.ID}}}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
 )
@@ -284,9 +285,9 @@ func wordRows(lines []string, said string, wide bool) []Row {
 	lines = slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return strings.TrimSpace(line) == "" })
 	if !wide {
 		lines = slices.DeleteFunc(lines, func(line string) bool {
-			return strings.Contains(line, "kube-probe/") || repeats(said, strings.TrimSpace(words.Gist(line)))
+			return strings.Contains(line, "kube-probe/") || repeats(said, strings.TrimSpace(logline.Message(line)))
 		})
-		lines = slices.CompactFunc(lines, words.Alike)
+		lines = slices.CompactFunc(lines, logline.Alike)
 	}
 	if len(lines) > shownWords && !wide {
 		lines, _ = words.Keep(lines, shownWords, 1<<20)
@@ -295,7 +296,7 @@ func wordRows(lines []string, said string, wide bool) []Row {
 	for _, line := range lines {
 		gist := prose.Brief(line, len(line))
 		if len(line) > wordsLong && !wide {
-			gist = prose.Midst(words.Gist(line), wordsLong) // what a logger put around it goes first
+			gist = prose.Midst(logline.Message(line), wordsLong) // what a logger put around it goes first
 		}
 		row := Row{Kind: RowWords, Text: gist}
 		if row.Text != line {

@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/words"
@@ -75,7 +76,7 @@ func SaysToo(v *answer.Verdict, pod *v1.Pod, by string, c answer.Complaint) {
 
 // beyond are the lines of a complaint that a text has not.
 func beyond(text, complaint string) string {
-	rest := slices.DeleteFunc(strings.Split(complaint, " / "), func(line string) bool { return words.Within(text, line) })
+	rest := slices.DeleteFunc(strings.Split(complaint, " / "), func(line string) bool { return logline.Within(text, line) })
 	return strings.Join(rest, " / ")
 }
 

@@ -64,10 +64,11 @@ func ownWords(v answer.Verdict) (quoted string, last []string) {
 	if len(all) == 0 && v.Cause == answer.DependencyDown && len(v.Hops) > 0 {
 		all = append(all, text) // it tells whom the pod where the way ends does not reach, in words of its own
 	}
-	if !words.Troubled(last) {
+	story := words.Read(last)
+	if !story.Troubled() {
 		return strings.Join(all, "\n"), nil
 	}
-	return strings.Join(append(all, words.Reason(last)), "\n"), last
+	return strings.Join(append(all, story.Reason()), "\n"), last
 }
 
 // itsWords fits what a verdict has of a log.

@@ -24,8 +24,8 @@ func Words(a *answer.Answer, v answer.Verdict) []string {
 			all = append(all, c.Text)
 		}
 	}
-	if words.Troubled(v.LastWords) {
-		all = append(all, words.Reason(v.LastWords))
+	if story := words.Read(v.LastWords); story.Troubled() {
+		all = append(all, story.Reason())
 	}
 	if v.Text != "" && v.Cause != answer.None {
 		all = append(all, withoutLastTold(v.Text))

@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/words"
 )
@@ -86,10 +87,10 @@ const spokenLines = 4
 // complains reads the last few lines of a log: the one that says most of why the process
 // ended, or else one that tells of something that it lacked, which it may have got over.
 func (c *podCase) complains(k *v1.Container, lines []string) (complaint, bool) {
-	telling := words.Telling(lines)
+	telling := words.Read(lines).Primary()
 	open, found, looked := complaint{}, false, 0
 	for i, line := range slices.Backward(lines) {
-		if strings.TrimSpace(line) == "" || i > 0 && words.Frame(lines[i-1], line) {
+		if strings.TrimSpace(line) == "" || i > 0 && logline.IsFrame(lines[i-1], line) {
 			continue
 		}
 		if of, ok := c.lacked(k, line); ok {

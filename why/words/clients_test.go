@@ -6,6 +6,18 @@ import (
 	"testing"
 )
 
+// meant are what words can mean, by the names that excerpts have for them.
+var meant = map[string]*Phrase{
+	"permission": Refused, "readonly": ReadOnly, "port": PortUsed, "nofile": NoFile, "nospace": NoSpace, "memory": NoMemory,
+	"credentials": Credentials, "authority": CertificateUnknown, "expired": CertificateExpired, "module": ModuleMissing,
+	"setting": SettingMissing, "pidfile": LeftBehind, "newer": NewerData, "locked": Locked, "config": BadConfig,
+}
+
+// unreachedMeans are the meanings of a connection that does not come about.
+var unreachedMeans = map[string]string{
+	"nodns": "DNS did not answer", "unknown": "there is no such name in DNS", "refused": "nobody takes connections there", "timeout": "nobody answers there", "unreached": "",
+}
+
 // What clients in many languages say of what they do not reach is read alike: each line of
 // testdata/clients.txt begins with what it comes to, as excerpts have it, and where to.
 func TestClients(t *testing.T) {

@@ -1,6 +1,11 @@
-package words
+package logline_test
 
-import "testing"
+import (
+	"testing"
+
+	"whylet.dev/whylet/logline"
+	"whylet.dev/whylet/why/words"
+)
 
 func TestTold(t *testing.T) {
 	for name, test := range map[string]struct{ output, want string }{
@@ -21,7 +26,7 @@ func TestTold(t *testing.T) {
 		"an object":       {`{"ok":true}`, `{"ok":true}`},
 		"no object":       {`{oops`, `{oops`},
 	} {
-		if got := Told(test.output); got != test.want {
+		if got := words.Told(test.output); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}
@@ -30,7 +35,7 @@ func TestTold(t *testing.T) {
 func FuzzTold(f *testing.F) {
 	f.Add(`{"a":[{"b":false}]}`)
 	f.Add("<p <b>x")
-	f.Fuzz(func(_ *testing.T, output string) { Told(output) })
+	f.Fuzz(func(_ *testing.T, output string) { words.Told(output) })
 }
 
 func TestSignedBy(t *testing.T) {
@@ -41,7 +46,7 @@ func TestSignedBy(t *testing.T) {
 		"<center>Welcome to nginx</center>": "",
 		`{"server":"nginx/1.22.1"}`:         "",
 	} {
-		if got := SignedBy(output); got != want {
+		if got := logline.SignedBy(output); got != want {
 			t.Errorf("%q is signed by %q, want %q", output, got, want)
 		}
 	}

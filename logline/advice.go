@@ -1,4 +1,4 @@
-package words
+package logline
 
 import (
 	"regexp"
@@ -17,85 +17,80 @@ type Advice struct {
 	Looks, Removes, Asks bool
 }
 
-// Reasoned is what the last lines of a log advise about the reason that they give; empty where they
-// advise nothing.
-func Reasoned(lines []string) Advice {
-	grave := gravities(lines)
-	at := telling(lines, grave)
+// Advice returns what the log advises about the reason that it gives; empty where it advises nothing.
+func (s *Story) Advice() Advice {
+	at := s.Primary()
 	if at < 0 {
 		return Advice{}
 	}
-	return adviceAt(lines, grave, origin(lines, grave, at))
+	return s.adviceAt(s.origin(at))
 }
 
-// Troubles is the same of a program that goes on, see [Trouble].
-func Troubles(lines []string, warned bool) Advice {
-	grave := gravities(lines)
-	at := troubles(lines, grave, warned)
+// TroubleAdvice is the same of a program that goes on, see [Story.Trouble].
+func (s *Story) TroubleAdvice(warned bool) Advice {
+	at := s.troubles(warned)
 	if at < 0 {
 		return Advice{}
 	}
-	return adviceAt(lines, grave, at)
+	return s.adviceAt(at)
 }
 
 // mostBehind is how many lines below an error may still advise about it.
 const mostBehind = 8
 
 // adviceAt is what is advised about a line: below it, with it, or with the errors that it belongs to.
-func adviceAt(lines []string, grave []int, at int) Advice {
-	at = whole(lines, grave, at)
-	own := AdviceIn(withNext(lines, at))
-	if grave[at] < warning && !underHeadline(lines, grave, at) {
+func (s *Story) adviceAt(at int) Advice {
+	at = s.whole(at)
+	own := AdviceIn(s.withNext(at))
+	if s.lines[at].severity < Warning && !s.underHeadline(at) {
 		return own
 	}
-	if below := adviceBelow(lines, grave, at); below.Text != "" && (own.Text == "" || own.Brief == "") {
+	if below := s.adviceBelow(at); below.Text != "" && (own.Text == "" || own.Brief == "") {
 		return below
 	}
 	if own.Text != "" {
 		return own
 	}
-	all, leading := belonging(lines, grave, at)
-	for i, line := range all[:max(0, leading-1)] {
-		if leadsOn.MatchString(line) {
-			line += " " + all[i+1]
+	all, leading := s.belonging(at)
+	for i, text := range all[:max(0, leading-1)] {
+		if leadsOn.MatchString(text) {
+			text += " " + all[i+1]
 		}
-		if a := AdviceIn(line); a.Text != "" {
+		if a := AdviceIn(text); a.Text != "" {
 			return a
 		}
 	}
 	return Advice{}
 }
 
-// underHeadline says whether the next of what is said behind a line is headed as what is to be done.
-func underHeadline(lines []string, grave []int, at int) bool {
-	for i := at + 1; i < len(lines); i++ {
-		if grave[i] != empty {
-			return headline.MatchString(Gist(lines[i]))
+// underHeadline reports whether the next of what is said behind a line is headed as what is to be done.
+func (s *Story) underHeadline(at int) bool {
+	for i := at + 1; i < len(s.lines); i++ {
+		if s.lines[i].severity != Empty {
+			return headline.MatchString(s.lines[i].message)
 		}
 	}
 	return false
 }
 
 // adviceBelow is what the lines right below one advise, as long as they go on with it.
-func adviceBelow(lines []string, grave []int, at int) Advice {
-	headed := headline.MatchString(Gist(lines[at]))
-	for i := at + 1; i < min(len(lines), at+1+mostBehind); i++ {
-		trimmed := strings.TrimSpace(lines[i])
-		gist := Gist(trimmed)
-		logged := gist != trimmed
+func (s *Story) adviceBelow(at int) Advice {
+	headed := headline.MatchString(s.lines[at].message)
+	for i := at + 1; i < min(len(s.lines), at+1+mostBehind); i++ {
+		l := &s.lines[i]
 		switch {
-		case grave[i] == empty:
+		case l.severity == Empty:
 			continue
-		case headline.MatchString(gist):
+		case headline.MatchString(l.message):
 			headed = true
 			continue
-		case headed, furthers.MatchString(gist):
-		case Frame(lines[i-1], lines[i]), poor.MatchString(gist):
+		case headed, l.said.Fits(furthers):
+		case l.frame, l.said.Fits(poor):
 			continue
-		case usage.MatchString(gist), mild.MatchString(trimmed), access.MatchString(gist), logged && grave[i] < warning && grave[i] != parting:
+		case usage.MatchString(l.message), l.mild(), l.said.Fits(access), l.logged && l.severity < Warning && l.severity != Parting:
 			return Advice{}
 		}
-		if a := adviceOf(withNext(lines, i), headed || !logged); a.Text != "" {
+		if a := adviceOf(s.withNext(i), headed || !l.logged); a.Text != "" {
 			return a
 		}
 	}
@@ -104,25 +99,24 @@ func adviceBelow(lines []string, grave []int, at int) Advice {
 
 // withNext is what a line says, with those behind it where it ends before what it leads to, or in the
 // midst of a sentence.
-func withNext(lines []string, i int) string {
-	gist := Gist(lines[i])
-	leads, listed := leadsOn.MatchString(gist), false
-	for n := 0; i+1 < len(lines) && n < mostReasons; i++ {
-		trimmed := strings.TrimSpace(lines[i+1])
-		next := Gist(trimmed)
+func (s *Story) withNext(i int) string {
+	text := s.lines[i].message
+	leads, listed := leadsOn.MatchString(text), false
+	for n := 0; i+1 < len(s.lines) && n < mostReasons; i++ {
+		next := &s.lines[i+1]
 		switch {
-		case next == "" || next == trimmed && hasOnlyLevel.MatchString(next):
+		case next.message == "" || !next.logged && hasOnlyHead.MatchString(next.message):
 			continue
-		case leads && (n == 0 || item.MatchString(next) && listed):
-		case Frame(lines[i], lines[i+1]):
-			return gist
-		case !leads && next == trimmed && lines[i+1] != trimmed && broken.MatchString(gist) && unicode.IsLower(rune(next[0])):
+		case leads && (n == 0 || item.MatchString(next.message) && listed):
+		case next.frame:
+			return text
+		case !leads && !next.logged && next.text != next.trimmed && broken.MatchString(text) && unicode.IsLower(rune(next.message[0])):
 		default:
-			return gist
+			return text
 		}
-		gist, n, listed = gist+" "+next, n+1, item.MatchString(next)
+		text, n, listed = text+" "+next.message, n+1, item.MatchString(next.message)
 	}
-	return gist
+	return text
 }
 
 var (
@@ -220,7 +214,7 @@ func adviceOf(message string, free bool) Advice {
 	return Advice{}
 }
 
-// advises says whether a sentence, or the end of one, tells what to do, and which part of it does.
+// advises reports whether a sentence, or the end of one, tells what to do, and which part of it does.
 func advises(one string, free, labelled bool) (brief string, ok bool) {
 	ordered := func(text string) bool {
 		verb, _, _ := strings.Cut(text, " ")
@@ -241,7 +235,7 @@ func advises(one string, free, labelled bool) (brief string, ok bool) {
 	return "", free && wanted.MatchString(one)
 }
 
-// justAdvice says whether a line is nothing but what is to be done.
+// justAdvice reports whether a line is nothing but what is to be done.
 func justAdvice(gist string) bool {
 	return tells.MatchString(gist) || orders.MatchString(gist) && !reports.MatchString(gist) && !systems.MatchString(gist)
 }

@@ -1,8 +1,11 @@
-package words
+package logline_test
 
 import (
 	"strings"
 	"testing"
+
+	"whylet.dev/whylet/logline"
+	"whylet.dev/whylet/why/words"
 )
 
 // traces are logs of ends, each with where in the application's own code that was.
@@ -93,11 +96,11 @@ Node.js v22.1.0`},
 func TestRaisedAt(t *testing.T) {
 	for _, c := range traces {
 		lines := strings.Split(c.log, "\n")
-		kept, _ := Keep(lines, 10, 1<<10)
-		if got := RaisedAt(lines).String(); got != c.want {
+		kept, _ := words.Keep(lines, 10, 1<<10)
+		if got := words.Read(lines).RaisedAt().String(); got != c.want {
 			t.Errorf("%s: %q", c.name, got)
 		}
-		if got := RaisedAt(kept).String(); got != c.want {
+		if got := words.Read(kept).RaisedAt().String(); got != c.want {
 			t.Errorf("%s, kept: %q of %q", c.name, got, kept)
 		}
 	}
@@ -110,8 +113,8 @@ func TestKeptFrame(t *testing.T) {
 		log += "  File \"/app/deep.py\", line 3, in again\n    again()\n"
 	}
 	log += "  File \"/app/last.py\", line 4, in end\n    raise KeyError\n" + strings.Repeat("  File \"/usr/lib/python3/x.py\", line 4, in y\n    y()\n", 5) + "KeyError: 'DB'\n" + strings.Repeat("goodbye, said after that\n", 3)
-	kept, _ := Keep(strings.Split(log, "\n"), 10, 1<<10)
-	if got := RaisedAt(kept).String(); got != "/app/last.py:4, in end" {
+	kept, _ := words.Keep(strings.Split(log, "\n"), 10, 1<<10)
+	if got := words.Read(kept).RaisedAt().String(); got != "/app/last.py:4, in end" {
 		t.Errorf("%s of %q", got, kept)
 	}
 }
@@ -123,7 +126,7 @@ func FuzzRaisedAt(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, log string) {
 		lines := strings.Split(log, "\n")
-		if at := RaisedAt(lines); !strings.Contains(log, at.File) || !strings.Contains(log, at.In) || (at.File == "") != (at == Spot{}) {
+		if at := words.Read(lines).RaisedAt(); !strings.Contains(log, at.File) || !strings.Contains(log, at.In) || (at.File == "") != (at == logline.Spot{}) {
 			t.Errorf("%q: %+v", log, at)
 		}
 	})

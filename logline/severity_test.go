@@ -1,8 +1,10 @@
-package words
+package logline_test
 
 import (
 	"strings"
 	"testing"
+
+	"whylet.dev/whylet/why/words"
 )
 
 // What the log of a server that goes on says of what fails, in the forms in which servers,
@@ -53,7 +55,7 @@ func TestTrouble(t *testing.T) {
 		"sshd":                            {"Connection closed by 10.42.0.1 port 48600\nAuthentication refused: bad ownership or modes for directory /home/feed/.ssh\nConnection closed by authenticating user feed 10.42.0.9 port 4711 [preauth]\nkex_exchange_identification: Connection closed by remote host\nConnection closed by 10.42.0.1 port 48608", "Authentication refused: bad ownership or modes for directory /home/feed/.ssh"},
 		"all is well":                     {"starting\n10.42.0.1 - - \"GET /error HTTP/1.1\" 200", ""},
 	} {
-		if got := Trouble(strings.Split(test.log, "\n"), true); got != test.want {
+		if got := words.Read(strings.Split(test.log, "\n")).Trouble(true); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package words
+package logline_test
 
 import (
 	"os"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // excerpt is the end of a log of a container that fails, in the format of some program, with
@@ -82,10 +83,10 @@ func readExcerpt(t *testing.T, text string) excerpt {
 }
 
 // meant are what words can mean, by the names that excerpts have for them.
-var meant = map[string]*Phrase{
-	"permission": Refused, "readonly": ReadOnly, "port": PortUsed, "nofile": NoFile, "nospace": NoSpace, "memory": NoMemory,
-	"credentials": Credentials, "authority": CertificateUnknown, "expired": CertificateExpired, "module": ModuleMissing,
-	"setting": SettingMissing, "pidfile": LeftBehind, "newer": NewerData, "locked": Locked, "config": BadConfig,
+var meant = map[string]*words.Phrase{
+	"permission": words.Refused, "readonly": words.ReadOnly, "port": words.PortUsed, "nofile": words.NoFile, "nospace": words.NoSpace, "memory": words.NoMemory,
+	"credentials": words.Credentials, "authority": words.CertificateUnknown, "expired": words.CertificateExpired, "module": words.ModuleMissing,
+	"setting": words.SettingMissing, "pidfile": words.LeftBehind, "newer": words.NewerData, "locked": words.Locked, "config": words.BadConfig,
 }
 
 // unreachedMeans are the meanings of a connection that does not come about.
@@ -96,10 +97,10 @@ var unreachedMeans = map[string]string{
 // read is what is quoted of an excerpt, as an answer has room for it, and the line that it is read by.
 func (e excerpt) read() (said, root string) {
 	const most, bytes, quoted = 10, 1 << 10, 300
-	kept, _ := Keep(e.lines, most, bytes)
-	said, root = Reason(kept), Root(kept)
+	kept, _ := words.Keep(e.lines, most, bytes)
+	said, root = words.Read(kept).Reason(), words.Read(kept).Root()
 	if e.lives {
-		said = Trouble(kept, true)
+		said = words.Read(kept).Trouble(true)
 		root = said
 	}
 	return prose.Midst(said, quoted), root
@@ -113,7 +114,7 @@ func (e excerpt) wrong(said, root string) string {
 		}
 	}
 	kind, place, _ := strings.Cut(e.means, " ")
-	what, where, ok := Unreached(root)
+	what, where, ok := words.Unreached(root)
 	want, connects := unreachedMeans[kind]
 	switch {
 	case ok != connects:
@@ -156,8 +157,8 @@ func TestWell(t *testing.T) {
 	}
 	for _, text := range strings.Split("\n"+string(raw), "\n=== ")[1:] {
 		name, log, _ := strings.Cut(text, "\n")
-		kept, _ := Keep(strings.Split(strings.TrimSpace(log), "\n"), 10, 1<<10)
-		if said := Trouble(kept, false); said != "" {
+		kept, _ := words.Keep(strings.Split(strings.TrimSpace(log), "\n"), 10, 1<<10)
+		if said := words.Read(kept).Trouble(false); said != "" {
 			t.Errorf("%s: %s", name, said)
 		}
 	}

@@ -1,9 +1,12 @@
-package words
+package logline_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
+
+	"whylet.dev/whylet/logline"
+	"whylet.dev/whylet/why/words"
 )
 
 const (
@@ -12,21 +15,6 @@ const (
 	rabbit  = "2026-11-23 19:06:39.171904+00:00 [error] <0.132.0> You've tried to set disk_free_limits.absolute, but there is no setting with that name.\n2026-11-23 19:06:39.203085+00:00 [error] <0.132.0>   Did you mean one of these?\n2026-11-23 19:06:40.326053+00:00 [error] <0.130.0> \n2026-11-23 19:06:40.330661+00:00 [notice] <0.44.0> Application rabbitmq_prelaunch exited with reason: {{shutdown,{failed_to_start_child,prelaunch,failed_to_prepare_configuration}},{rabbit_prelaunch_app,start,[normal,[]]}}\n{\"Kernel pid terminated\",application_controller,\"{application_start_failure,rabbitmq_prelaunch,{{shutdown,{failed_to_start_child,prelaunch,failed_to_prepare_configuration}},{rabbit_prelaunch_app,start,[normal,[]]}}}\"}\nKernel pid terminated (application_controller) ({application_start_failure,rabbitmq_prelaunch,{{shutdown,{failed_to_start_child,prelaunch,failed_to_prepare_configuration}},{rabbit_prelaunch_app,start,[normal,[]]}}})\nCrash dump is being written to: erl_crash.dump..."
 	tomcat  = "23-Nov-2026 17:08:38.073 INFO [main] org.apache.catalina.startup.Catalina.start Server startup in [169] milliseconds\n23-Nov-2026 17:08:38.076 SEVERE [main] org.apache.catalina.core.StandardServer.await Failed to create server shutdown socket on address [localhost] and port [8005]\n\tjava.net.BindException: Address already in use\n23-Nov-2026 17:08:38.078 INFO [main] org.apache.coyote.AbstractProtocol.pause Pausing ProtocolHandler [\"http-nio-8081\"]\n23-Nov-2026 17:08:38.085 INFO [main] org.apache.catalina.core.StandardService.stopInternal Stopping service [Catalina]\n23-Nov-2026 17:08:38.086 INFO [main] org.apache.coyote.AbstractProtocol.stop Stopping ProtocolHandler [\"http-nio-8081\"]\n23-Nov-2026 17:08:38.092 INFO [main] org.apache.coyote.AbstractProtocol.destroy Destroying ProtocolHandler [\"http-nio-8081\"]"
 )
-
-// A client that leaves breaks nothing off.
-func TestBreaksOff(t *testing.T) {
-	for said, want := range map[string]bool{
-		"meters: disconnected by mqtt:1883 after 1 s":                               true,
-		"disconnected by the broker":                                                true,
-		"Received disconnect from 10.42.0.7 port 44112:11: disconnected by user":    false,
-		"Client meters disconnected by its own wish":                                false,
-		"recv() failed (104: Connection reset by peer) while reading client header": false,
-	} {
-		if BreaksOff(said) != want {
-			t.Errorf("%s: %t", said, !want)
-		}
-	}
-}
 
 func TestSaidAgain(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -39,7 +27,7 @@ func TestSaidAgain(t *testing.T) {
 		"that it was asked":    {[]string{`10.42.0.1 - - "GET / HTTP/1.1" 200 2`, `10.42.0.1 - - "GET / HTTP/1.1" 200 2`}, ""},
 		"at a level of no ill": {[]string{"INFO heartbeat", "INFO heartbeat"}, ""},
 	} {
-		if got := SaidAgain(test.lines); got != test.want {
+		if got := words.Read(test.lines).SaidAgain(); got != test.want {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
@@ -75,8 +63,8 @@ func TestTelling(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			lines := strings.Split(test.log, "\n")
 			got := ""
-			if i := Telling(lines); i >= 0 {
-				got = Gist(lines[i])
+			if i := words.Read(lines).Primary(); i >= 0 {
+				got = logline.Message(lines[i])
 			}
 			if got != test.want {
 				t.Errorf("%q, want %q", got, test.want)
@@ -88,7 +76,7 @@ func TestTelling(t *testing.T) {
 // What is said first is what the rest comes from, and what continues a line belongs to it.
 func TestReason(t *testing.T) {
 	const jvm = "Invalid maximum heap size: -Xmx4096g\nError: Could not create the Java Virtual Machine.\nError: A fatal exception has occurred. Program will exit."
-	if got := Reason(strings.Split(jvm, "\n")); got != "Invalid maximum heap size: -Xmx4096g" {
+	if got := words.Read(strings.Split(jvm, "\n")).Reason(); got != "Invalid maximum heap size: -Xmx4096g" {
 		t.Errorf("the JVM's launcher: %s", got)
 	}
 
@@ -110,7 +98,7 @@ func TestReason(t *testing.T) {
 		"a client's goodbye":   {"Warning: Permanently added '[sftp]:2222' (ED25519) to the list of known hosts.\nfeed@sftp: Permission denied (publickey).\nConnection closed", "feed@sftp: Permission denied (publickey)."},
 		"errors of other days": {"ERROR: no cache\nlistening\nFATAL: out of room", "FATAL: out of room"},
 	} {
-		if got := Reason(strings.Split(test.log, "\n")); got != test.want {
+		if got := words.Read(strings.Split(test.log, "\n")).Reason(); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}
@@ -126,7 +114,7 @@ func TestEndsFailed(t *testing.T) {
 		tomcat:                                                                    true,
 		"":                                                                        false,
 	} {
-		if got := EndsFailed(strings.Split(log, "\n")); got != want {
+		if got := words.Read(strings.Split(log, "\n")).EndsFailed(); got != want {
 			t.Errorf("%q: %v", log, got)
 		}
 	}
@@ -139,7 +127,7 @@ func TestKeep(t *testing.T) {
 		log = append(log, "    at Object.<anonymous> (/srv/server.js:3:38)")
 	}
 	log = append(log, "", "Node.js v18.20.4")
-	kept, _ := Keep(log, 10, 1<<10)
+	kept, _ := words.Keep(log, 10, 1<<10)
 	if len(kept) != 10 || kept[0] != "starting" || kept[1] != log[1] || kept[9] != log[len(log)-1] {
 		t.Errorf("%q", kept)
 	}
@@ -147,13 +135,13 @@ func TestKeep(t *testing.T) {
 	for range 20 {
 		stack = append(stack, "\tat a.b(c.java:3)", "INFO up")
 	}
-	if kept, _ := Keep(stack, 6, 1<<10); !slices.Contains(kept, stack[3]) || !slices.Contains(kept, stack[5]) {
+	if kept, _ := words.Keep(stack, 6, 1<<10); !slices.Contains(kept, stack[3]) || !slices.Contains(kept, stack[5]) {
 		t.Errorf("%q", kept)
 	}
-	if got := Error(append([]string{stack[0], "java.lang.Exception: failed", "Caused by: java.lang.IllegalArgumentException: keystore password was incorrect"}, stack[3:7]...), 0); got != stack[0]+" / Caused by: java.lang.IllegalArgumentException: keystore password was incorrect / Caused by: java.security.UnrecoverableKeyException: failed to decrypt" {
+	if got := words.Read(append([]string{stack[0], "java.lang.Exception: failed", "Caused by: java.lang.IllegalArgumentException: keystore password was incorrect"}, stack[3:7]...)).ErrorAt(0); got != stack[0]+" / Caused by: java.lang.IllegalArgumentException: keystore password was incorrect / Caused by: java.security.UnrecoverableKeyException: failed to decrypt" {
 		t.Error(got)
 	}
-	if long, _ := Keep([]string{strings.Repeat("x", 2000)}, 10, 1<<10); len(long) != 1 || len(long[0]) != 1<<10 {
+	if long, _ := words.Keep([]string{strings.Repeat("x", 2000)}, 10, 1<<10); len(long) != 1 || len(long[0]) != 1<<10 {
 		t.Errorf("%d lines", len(long))
 	}
 }
@@ -164,10 +152,10 @@ func FuzzGist(f *testing.F) {
 	f.Add("1:M 23 Nov 2026 01:53:26.123 # Fatal")
 	f.Fuzz(func(t *testing.T, line string) {
 		lines := strings.Split(line, "\n")
-		if kept, _ := Keep(lines, 3, 100); len(kept) > 3 {
+		if kept, _ := words.Keep(lines, 3, 100); len(kept) > 3 {
 			t.Errorf("%q", kept)
 		}
-		_, _ = Gist(line), Reason(lines)
+		_, _ = logline.Message(line), words.Read(lines).Reason()
 	})
 }
 
@@ -189,7 +177,7 @@ func TestFuller(t *testing.T) {
 			"Caused by: java.io.EOFException: no",
 		},
 	} {
-		if got := Reason(strings.Split(q.log, "\n")); got != q.want {
+		if got := words.Read(strings.Split(q.log, "\n")).Reason(); got != q.want {
 			t.Errorf("%s: %q, want %q", name, got, q.want)
 		}
 	}
@@ -206,7 +194,7 @@ func TestTriesAgain(t *testing.T) {
 		"once":            {[]string{refused, missing, line1}, "relation"},
 		"none since":      {[]string{missing, missing, missing, refused}, "Connection refused"},
 	} {
-		got := Trouble(q.lines, true)
+		got := words.Read(q.lines).Trouble(true)
 		if !strings.Contains(strings.Join(strings.Fields(got), " "), q.want) || name == "again and again" && strings.Contains(got, "refused") {
 			t.Errorf("%s: %q", name, got)
 		}
@@ -226,7 +214,7 @@ func TestHeading(t *testing.T) {
 		"a line between":     {[]string{begin, "[2026-11-24 04:49:34,371: INFO/MainProcess] ready.", "Traceback (most recent call last):", end}, end},
 		"a reason with more": {[]string{begin, "The message has been ignored.", "Traceback (most recent call last):", "ValueError: no price of tea is known"}, "ValueError: no price of tea is known"},
 	} {
-		if got := Trouble(test.lines, false); got != test.want {
+		if got := words.Read(test.lines).Trouble(false); got != test.want {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
@@ -235,7 +223,55 @@ func TestHeading(t *testing.T) {
 // An exception of Java without a message is told with the line above it, and not the line of its end.
 func TestBareException(t *testing.T) {
 	said := "[main] ERROR org.apache.zookeeper.server.ZooKeeperServerMain - Unexpected exception, exiting abnormally\njava.io.EOFException\n\tat java.base/java.io.DataInputStream.readInt(DataInputStream.java:397)\n\tat org.apache.jute.BinaryInputArchive.readInt(BinaryInputArchive.java:96)\n[main] INFO org.apache.zookeeper.audit.ZKAuditProvider - ZooKeeper audit is disabled.\n[main] ERROR org.apache.zookeeper.util.ServiceUtils - Exiting JVM with code 1"
-	if got, want := Reason(strings.Split(said, "\n")), "Unexpected exception, exiting abnormally: java.io.EOFException"; !strings.HasSuffix(got, want) {
+	if got, want := words.Read(strings.Split(said, "\n")).Reason(), "Unexpected exception, exiting abnormally: java.io.EOFException"; !strings.HasSuffix(got, want) {
 		t.Errorf("%q", got)
+	}
+}
+
+// What servers end for is told from what they say of it before and after.
+func TestServersReason(t *testing.T) {
+	for name, test := range map[string]struct {
+		log, want string
+		failed    bool
+	}{
+		"a warning that the error comes from": {"[Thu Nov 26 21:06:51.773693 2026] [core:warn] [pid 1] AH00111: Config variable ${APACHE_RUN_DIR} is not defined\napache2: Syntax error on line 80 of /etc/apache2/apache2.conf: DefaultRuntimeDir must be a valid directory, absolute or relative to ServerRoot", "[core:warn] [pid 1] AH00111: Config variable ${APACHE_RUN_DIR} is not defined / apache2: Syntax error on line 80 of /etc/apache2/apache2.conf: DefaultRuntimeDir must be a valid directory, absolute or relative to ServerRoot", false},
+		"etcd 3.4, removed":                   {"2026-11-26 21:06:51.773693 E | etcdserver: the member has been permanently removed from the cluster\n2026-11-26 21:06:51.773702 I | etcdserver: the data-dir used by this member must be removed.\n2026-11-26 21:06:51.773709 I | etcdserver: aborting publish because server is stopped", "etcdserver: the member has been permanently removed from the cluster", true},
+		"etcd 3.4, the first of two errors":   {"2026-11-26 21:06:51.1 W | rafthttp: lost the TCP streaming connection with peer 91bc\n2026-11-26 21:06:51.2 E | etcdserver: the member has been permanently removed from the cluster\n2026-11-26 21:06:51.3 I | etcdserver: the data-dir used by this member must be removed.\n2026-11-26 21:06:51.4 E | etcdserver: publish error: etcdserver: request cancelled\n2026-11-26 21:06:51.5 I | etcdserver: aborting publish because server is stopped\n2026-11-26 21:06:51.6 I | rafthttp: stopped peer 91bc", "etcdserver: the member has been permanently removed from the cluster / etcdserver: publish error: etcdserver: request cancelled", true},
+		"etcd 3.4, critical":                  {"2026-11-26 21:06:51.773693 C | etcdmain: listen tcp 10.42.0.9:2380: bind: cannot assign requested address", "etcdmain: listen tcp 10.42.0.9:2380: bind: cannot assign requested address", true},
+		"etcd 3.4, told to end":               {"2026-11-26 21:06:51.1 N | pkg/osutil: received terminated signal, shutting down...\n2026-11-26 21:06:51.2 E | rafthttp: failed to dial 91bc on stream MsgApp v2 (peer is gone)\n2026-11-26 21:06:51.3 I | rafthttp: stopped peer 91bc", "rafthttp: failed to dial 91bc on stream MsgApp v2 (peer is gone)", false},
+		"slapd 2.5":                           {"6b045d38.22c6f91e 0x7f26d745b200 @(#) $OpenLDAP: slapd 2.5.13 (Feb  8 2023 01:56:12) $\n6b045d38.22c6f91e 0x7f26d745b200 read_config: no serverID / URL match found. Check slapd -h arguments.\n6b045d38.22c6f91e 0x7f26d745b200 slapd stopped.\n6b045d38.22c6f91e 0x7f26d745b200 connections_destroy: nothing to destroy.", "read_config: no serverID / URL match found. Check slapd -h arguments.", false},
+		"slapd, without a time":               {"read_config: no serverID / URL match found. Check slapd -h arguments.\nslapd stopped.\nconnections_destroy: nothing to destroy.", "read_config: no serverID / URL match found. Check slapd -h arguments.", false},
+		"supervisord":                         {"2026-11-26 21:06:52,973 WARN exited: redis (exit status 0; not expected)\n2026-11-26 21:06:53,973 INFO gave up: redis entered FATAL state, too many start retries too quickly", "exited: redis (exit status 0; not expected) / gave up: redis entered FATAL state, too many start retries too quickly", true},
+		"supervisord 3":                       {"2026-11-26 21:06:52,973 INFO exited: redis (exit status 0; not expected)\n2026-11-26 21:06:53,973 INFO gave up: redis entered FATAL state, too many start retries too quickly", "exited: redis (exit status 0; not expected) / gave up: redis entered FATAL state, too many start retries too quickly", true},
+		"a heading":                           {"Error:\n\nRabbitMQ on node rabbit@x has alarms in effect: [{resource_limit,disk,'rabbit@x'}]", "Error: RabbitMQ on node rabbit@x has alarms in effect: [{resource_limit,disk,'rabbit@x'}]", false},
+		"a heading of nothing":                {"connect failed: no such shop\nError:", "connect failed: no such shop", false},
+	} {
+		lines := strings.Split(test.log, "\n")
+		if got := words.Read(lines).Reason(); got != test.want || words.Read(lines).EndsFailed() != test.failed {
+			t.Errorf("%s: %q, failed %t", name, got, !test.failed)
+		}
+	}
+}
+
+// A probe's command answers with fields and headings, of which empty ones say nothing.
+func TestToldHeadings(t *testing.T) {
+	for name, test := range map[string]struct{ output, want string }{
+		"what follows":       {"Error:\nRabbitMQ on node rabbit@x has alarms in effect: [{resource_limit,disk,'rabbit@x'}]\n", "Error: RabbitMQ on node rabbit@x has alarms in effect: [{resource_limit,disk,'rabbit@x'}]"},
+		"an empty field":     {"Slave_IO_Running: No\nLast_IO_Error: Got fatal error 1236 from master\nLast_SQL_Errno: 0\nLast_SQL_Error:\nReplicate_Ignore_Server_Ids:\n", "Last_IO_Error: Got fatal error 1236 from master"},
+		"before another":     {"Last_IO_Error: Got fatal error 1236 from master\nLast_SQL_Error:\nMaster_Server_Id: 1\n", "Last_IO_Error: Got fatal error 1236 from master"},
+		"at the very end":    {"could not ask the server\nError:\n", "could not ask the server"},
+		"what fails of many": {"cluster_state:fail\ncluster_slots_assigned:0\ncluster_slots_ok:0\n", "cluster_state:fail"},
+	} {
+		if got := words.Told(test.output); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// What may become of something is no error.
+func TestWhatMayBecome(t *testing.T) {
+	lines := []string{"LOG:  database system is ready to accept connections", "initdb: hint: The data directory might become corrupt if the operating system crashes.", "the index is corrupt"}
+	if words.Read(lines[:2]).Troubled() || !words.Read(lines).Troubled() {
+		t.Errorf("%v, %v", words.Read(lines[:2]).Troubled(), words.Read(lines).Troubled())
 	}
 }

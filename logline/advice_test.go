@@ -1,9 +1,12 @@
-package words
+package logline_test
 
 import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"whylet.dev/whylet/logline"
+	"whylet.dev/whylet/why/words"
 )
 
 // Advice is found in what programs say of their end, with what it comes to, where it is of use.
@@ -73,7 +76,7 @@ func TestAdvice(t *testing.T) {
 		{"ready", "", ""},
 		{"", "", ""},
 	} {
-		got := Reasoned(strings.Split(c.log, "\n"))
+		got := words.Read(strings.Split(c.log, "\n")).Advice()
 		if got.Text != c.text || got.Brief != c.brief {
 			t.Errorf("%s:\n\t%q, %q", c.log, got.Text, got.Brief)
 		}
@@ -90,7 +93,7 @@ func TestAdviceKinds(t *testing.T) {
 		"it failed. Please set DATABASE_URL":                                        "",
 		"unknown keyword; did you mean 'maxconn' maybe ?":                           "asks",
 	} {
-		a, got := AdviceIn(message), ""
+		a, got := logline.AdviceIn(message), ""
 		switch {
 		case a.Removes:
 			got = "removes"
@@ -111,8 +114,8 @@ func FuzzAdvice(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, log string) {
-		a := Reasoned(strings.Split(log, "\n"))
-		if len(a.Text) > mostAdvice || a.Text == "" && a != (Advice{}) || utf8.ValidString(log) && !utf8.ValidString(a.Text+a.Brief) {
+		a := words.Read(strings.Split(log, "\n")).Advice()
+		if len(a.Text) > logline.MostAdvice || a.Text == "" && a != (logline.Advice{}) || utf8.ValidString(log) && !utf8.ValidString(a.Text+a.Brief) {
 			t.Errorf("%q: %+v", log, a)
 		}
 	})
@@ -121,7 +124,7 @@ func FuzzAdvice(f *testing.F) {
 // Spring's analysis of a failure has what to do in a paragraph of its own, under a line for that.
 func TestAdviceUnderHeadline(t *testing.T) {
 	said := "2026-11-27T05:07:16 ERROR 1 --- [main] o.s.b.d.LoggingFailureAnalysisReporter :\n\n***************************\nAPPLICATION FAILED TO START\n***************************\n\nDescription:\n\nInvalid config server configuration.\n\nAction:\n\nIf you are using the git profile, you need to set a Git URI in your configuration.\n"
-	if a := Reasoned(strings.Split(said, "\n")); a.Brief != "if you are using the git profile, you need to set a Git URI in your configuration" {
+	if a := words.Read(strings.Split(said, "\n")).Advice(); a.Brief != "if you are using the git profile, you need to set a Git URI in your configuration" {
 		t.Errorf("%+v", a)
 	}
 }

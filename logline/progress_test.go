@@ -1,6 +1,11 @@
-package words
+package logline_test
 
-import "testing"
+import (
+	"testing"
+
+	"whylet.dev/whylet/logline"
+	"whylet.dev/whylet/why/words"
+)
 
 func TestProgress(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -23,8 +28,8 @@ func TestProgress(t *testing.T) {
 		"no lines":                  {nil, ""},
 	} {
 		got := ""
-		if i := Progress(test.lines); i >= 0 {
-			got = Gist(test.lines[i])
+		if i := words.Read(test.lines).Progress(); i >= 0 {
+			got = logline.Message(test.lines[i])
 		}
 		if got != test.want {
 			t.Errorf("%s: %q", name, got)
@@ -46,7 +51,7 @@ func TestStepping(t *testing.T) {
 		"no work":            {[]string{"tick 1", "tick 2", "tick 3"}, false},
 		"no lines":           {nil, false},
 	} {
-		if got := Stepping(test.lines) >= 0; got != test.want {
+		if got := words.Read(test.lines).Stepping() >= 0; got != test.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -65,7 +70,7 @@ func TestByName(t *testing.T) {
 		"one word":           {[]string{"loading", "loaded"}, -1},
 		"no lines":           {nil, -1},
 	} {
-		if got := ByName(test.lines); got != test.want {
+		if got := words.Read(test.lines).ByName(); got != test.want {
 			t.Errorf("%s: %d", name, got)
 		}
 	}
@@ -82,7 +87,7 @@ func TestSinceWaits(t *testing.T) {
 		"it waits, and is failed": {[]string{waits, waits, refused}, 3},
 		"no lines":                {nil, 0},
 	} {
-		if got := len(SinceWaits(test.lines)); got != test.want {
+		if got := len(test.lines[words.Read(test.lines).SinceWaits():]); got != test.want {
 			t.Errorf("%s: %d lines", name, got)
 		}
 	}
@@ -93,9 +98,9 @@ func FuzzProgress(f *testing.F) {
 	f.Add("1%", "99999999999999999999999%")
 	f.Add("Migrating to version 45", "Migrating to version 99999999999999999999999")
 	f.Fuzz(func(_ *testing.T, a, b string) {
-		Progress([]string{a, b})
-		Stepping([]string{a, b})
-		ByName([]string{a, b})
+		words.Read([]string{a, b}).Progress()
+		words.Read([]string{a, b}).Stepping()
+		words.Read([]string{a, b}).ByName()
 	})
 }
 
@@ -107,7 +112,7 @@ func TestBegun(t *testing.T) {
 		"INFO: Initializing failed: no such table":           false,
 		"Started PreferencesApplication on port 8080 (http)": false,
 	} {
-		if got := Begun([]string{"Starting", line}); got != want {
+		if got := words.Read([]string{"Starting", line}).Begun(); got != want {
 			t.Errorf("%s: %v", line, got)
 		}
 	}

@@ -1,4 +1,4 @@
-package words
+package logline
 
 import (
 	"regexp"
@@ -15,13 +15,13 @@ var (
 
 // below is the line that says what a heading leads to: the next that is not empty; -1 where a line is no
 // heading, or nothing is below it but other fields.
-func below(lines []string, i int) int {
-	head := Gist(lines[i])
+func (s *Story) below(i int) int {
+	head := s.lines[i].message
 	if !bareHead.MatchString(head) {
 		return -1
 	}
-	for j := i + 1; j < len(lines); j++ {
-		switch said := Gist(lines[j]); {
+	for j := i + 1; j < len(s.lines); j++ {
+		switch said := s.lines[j].message; {
 		case said == "":
 		case bareHead.MatchString(said), fieldName.MatchString(head) && field.MatchString(said):
 			return -1
@@ -33,9 +33,9 @@ func below(lines []string, i int) int {
 }
 
 // headed is what a line says, with what is below it where it is but the heading of that.
-func headed(lines []string, i int) string {
-	if j := below(lines, i); j >= 0 {
-		return strings.TrimSpace(Gist(lines[i]) + " " + Gist(lines[j]))
+func (s *Story) headed(i int) string {
+	if j := s.below(i); j >= 0 {
+		return strings.TrimSpace(s.lines[i].message + " " + s.lines[j].message)
 	}
-	return Gist(lines[i])
+	return s.lines[i].message
 }

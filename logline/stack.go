@@ -1,4 +1,4 @@
-package words
+package logline
 
 import (
 	"regexp"
@@ -116,35 +116,37 @@ var inPHP = regexp.MustCompile(` in (/\S+\.\w+)(?::| on line )\d+$`)
 
 // ownFrame is which of the lines about one that gives a reason is the innermost frame of the
 // application's own code; -1 where none is, or the line has it already.
-func ownFrame(lines []string, at int) int {
+func (s *Story) ownFrame(at int) int {
 	if at < 0 {
 		return -1
 	}
-	if m := inPHP.FindStringSubmatch(lines[at]); m != nil && !packaged.MatchString(m[1]) {
+	text := s.lines[at].text
+	if m := inPHP.FindStringSubmatch(text); m != nil && !packaged.MatchString(m[1]) {
 		return -1
 	}
-	if f, m := stackIn(lines[at]); f != nil && !f.above && own(f, m) != (Spot{}) {
+	if f, m := stackIn(text); f != nil && !f.above && own(f, m) != (Spot{}) {
 		return at // Ruby's
 	}
-	if i := frameAbove(lines, at); i >= 0 {
+	if i := s.frameAbove(at); i >= 0 {
 		return i
 	}
-	if i := frameBelow(lines, at); i >= 0 {
+	if i := s.frameBelow(at); i >= 0 {
 		return i
 	}
-	return frameAround(lines, at)
+	return s.frameAround(at)
 }
 
 // frameAbove finds it in a traceback of Python's.
-func frameAbove(lines []string, at int) int {
+func (s *Story) frameAbove(at int) int {
 	for i := at - 1; i >= max(0, at-longestStack); i-- {
-		f, m := stackIn(lines[i])
+		text := s.lines[i].text
+		f, m := stackIn(text)
 		switch {
 		case f != nil && f.above:
 			if own(f, m) != (Spot{}) {
 				return i
 			}
-		case f != nil || lines[i] == "" || lines[i][0] > ' ':
+		case f != nil || text == "" || text[0] > ' ':
 			return -1
 		}
 	}
@@ -152,15 +154,16 @@ func frameAbove(lines []string, at int) int {
 }
 
 // frameBelow finds it in the stack below an error.
-func frameBelow(lines []string, at int) int {
+func (s *Story) frameBelow(at int) int {
 	routines := 0
-	for i := at + 1; i < min(len(lines), at+longestStack); i++ {
-		if strings.HasPrefix(lines[i], "goroutine ") {
+	for i := at + 1; i < min(len(s.lines), at+longestStack); i++ {
+		text := s.lines[i].text
+		if strings.HasPrefix(text, "goroutine ") {
 			routines++
 		}
-		f, m := stackIn(lines[i])
+		f, m := stackIn(text)
 		switch {
-		case f != nil && f.above, routines > 1, cause.MatchString(lines[i]), f == nil && logged(lines[i]):
+		case f != nil && f.above, routines > 1, cause.MatchString(text), f == nil && begun(text):
 			return -1
 		case f != nil && own(f, m) != (Spot{}):
 			return i
@@ -170,55 +173,57 @@ func frameBelow(lines []string, at int) int {
 }
 
 // frameAround finds it in the stack of the error that a cause is one of: of that above it.
-func frameAround(lines []string, at int) int {
+func (s *Story) frameAround(at int) int {
+	if !cause.MatchString(s.lines[at].trimmed) {
+		return -1
+	}
 	best := -1
-	for i := at; i >= max(0, at-longestStack) && cause.MatchString(strings.TrimSpace(lines[at])); i-- {
-		f, m := stackIn(lines[i])
+	for i := at; i >= max(0, at-longestStack); i-- {
+		text := s.lines[i].text
+		f, m := stackIn(text)
 		switch {
 		case f != nil && f.above:
 			return best
 		case f != nil && own(f, m) != (Spot{}):
 			best = i
-		case best >= 0 && !Frame("", lines[i]), i < at && logged(lines[i]):
+		case best >= 0 && !frame.MatchString(text), i < at && begun(text):
 			return best
 		}
 	}
 	return best
 }
 
-// logged says whether a logger begins a line.
-func logged(line string) bool { return preamble.MatchString(line) && line[0] > ' ' }
+// begun reports whether a logger begins a line.
+func begun(text string) bool { return preamble.MatchString(text) && text[0] > ' ' }
 
-// RaisedAt is where in the code of its application the last lines of a log say that happened of
-// which they tell most; none where they do not say, or all that they name is of others.
-func RaisedAt(lines []string) Spot {
-	grave := gravities(lines)
-	at := telling(lines, grave)
+// RaisedAt returns where in the code of its application the log says that happened of which it tells most; none
+// where it does not say, or all that it names is of others.
+func (s *Story) RaisedAt() Spot {
+	at := s.Primary()
 	if at < 0 {
 		return Spot{}
 	}
-	return placeOf(lines, ownFrame(lines, whole(lines, grave, origin(lines, grave, at))))
+	return s.placeOf(s.ownFrame(s.whole(s.origin(at))))
 }
 
-// TroubleAt is the same of a program that goes on, see [Trouble].
-func TroubleAt(lines []string, warned bool) Spot {
-	grave := gravities(lines)
-	at := troubles(lines, grave, warned)
+// TroubleAt is the same of a program that goes on, see [Story.Trouble].
+func (s *Story) TroubleAt(warned bool) Spot {
+	at := s.troubles(warned)
 	if at < 0 {
 		return Spot{}
 	}
-	return placeOf(lines, ownFrame(lines, whole(lines, grave, at)))
+	return s.placeOf(s.ownFrame(s.whole(at)))
 }
 
 // placeOf is what a frame tells.
-func placeOf(lines []string, i int) Spot {
+func (s *Story) placeOf(i int) Spot {
 	if i < 0 {
 		return Spot{}
 	}
-	f, m := stackIn(lines[i])
+	f, m := stackIn(s.lines[i].text)
 	p := own(f, m)
 	if strings.HasSuffix(p.File, ".go") && i > 0 {
-		if m := goCall.FindStringSubmatch(lines[i-1]); m != nil && m[1] != "main" {
+		if m := goCall.FindStringSubmatch(s.lines[i-1].text); m != nil && m[1] != "main" {
 			p.In = m[1]
 		}
 	}

@@ -1,4 +1,4 @@
-package words
+package logline
 
 import (
 	"encoding/json"
@@ -18,9 +18,9 @@ var (
 	failing = regexp.MustCompile(`(?i)\b(fail(ed|ing|ure)?|down|error|errored|unhealthy|unavailable|refused|timed? ?out|critical|not ok|nok|disconnected|unreachable|outofservice|out_of_service|(?-i:closed)|denied|not found|no such|cannot|unable to|\w+(error|exception))\b|(?-i:\bE(CONN[A-Z]+|NOTFOUND|TIMEDOUT|AI_[A-Z]+|PIPE|(HOST|NET)UNREACH|MFILE|NOSPC|ACCES|PERM|ROFS)\b)`)
 )
 
-// Told is what an answer of an application says: a page without its tags, the members of an
+// Summary returns what an answer of an application says: a page without its tags, the members of an
 // object in JSON that tell of a failure, or the line that says most.
-func Told(output string) string {
+func Summary(output string, hints Hints) string {
 	text := strings.TrimSpace(output)
 	switch {
 	case strings.HasPrefix(text, "{"):
@@ -30,25 +30,33 @@ func Told(output string) string {
 	case strings.HasPrefix(text, "<"):
 		shown := tag.ReplaceAllString(hidden.ReplaceAllString(text, " "), " ")
 		return once(Title(output), stock.ReplaceAllString(strings.Join(strings.Fields(html.UnescapeString(shown)), " "), ""))
-	default:
-		lines := strings.Split(text, "\n")
-		i, fails := Telling(lines), slices.IndexFunc(lines, toolFails)
-		if i >= 0 && fails >= 0 && !Complains(lines[i]) {
-			i = fails // what follows is how it is to be used
-		}
-		if grave := gravities(lines); i >= 0 && grave[i] < trouble { // an answer is no story whose end counts
-			if failed := newestOfGravest(lines, grave, trouble); failed >= 0 {
-				i = failed
-			}
-		}
-		if i > 0 && Any(lines[i-1], Credentials) && Any(lines[i], Credentials) {
-			return strings.TrimSpace(lines[i-1]) + " / " + strings.TrimSpace(lines[i]) // the first failure, and what follows of it
-		}
-		if i >= 0 && len(lines) > 1 {
-			return headed(lines, i)
+	case strings.Contains(text, "\n"):
+		if said := Parse(strings.Split(text, "\n"), hints).summary(); said != "" {
+			return said
 		}
 	}
 	return text
+}
+
+// summary is the same of an answer of several lines.
+func (s *Story) summary() string {
+	toolFails := func(l line) bool { return s.has(&l, ToolFails) && !howToUse.MatchString(l.text) }
+	i, fails := s.Primary(), slices.IndexFunc(s.lines, toolFails)
+	if i < 0 {
+		return ""
+	}
+	if fails >= 0 && !Complains(s.lines[i].text, s.hints) {
+		i = fails // what follows is how it is to be used
+	}
+	if s.lines[i].severity < Error { // an answer is no story whose end counts
+		if failed := s.newestOfGravest(Error); failed >= 0 {
+			i = failed
+		}
+	}
+	if i > 0 && s.has(&s.lines[i-1], Credentials) && s.has(&s.lines[i], Credentials) {
+		return s.lines[i-1].trimmed + " / " + s.lines[i].trimmed // the first failure, and what follows of it
+	}
+	return s.headed(i)
 }
 
 // stock is what Apache and Werkzeug put on each of their pages for an error.
@@ -149,7 +157,7 @@ func failuresIn(value any, path string, all *[]string) {
 	switch v := value.(type) {
 	case map[string]any:
 		for name, inner := range v {
-			if text, ok := inner.(string); ok && text != "" && slices.Contains(reasons, strings.ToLower(name)) && !failing.MatchString(text) {
+			if text, ok := inner.(string); ok && text != "" && slices.Contains(reasonsIn, strings.ToLower(name)) && !failing.MatchString(text) {
 				*all = append(*all, strings.TrimPrefix(path+"."+name, ".")+": "+text)
 				continue
 			}
@@ -169,8 +177,5 @@ func failuresIn(value any, path string, all *[]string) {
 		}
 	}
 }
-
-// toolFails says whether a program says in a line what keeps it from its work.
-func toolFails(line string) bool { return ToolFails.In(line) && !howToUse.MatchString(line) }
 
 var howToUse = regexp.MustCompile(`(?i)^usage: `)

@@ -1,0 +1,4 @@
+package logline
+
+// MostAdvice is for tests.
+const MostAdvice = mostAdvice
