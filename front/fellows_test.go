@@ -115,7 +115,7 @@ func TestWhatOnlyTheClusterShows(t *testing.T) {
 		told += a.Text(answer.Style{Wide: true})
 	}
 	for _, want := range []string{
-		"3 pods on 3 nodes fail, and say that shop/db fails them (1 of them in other namespaces).",
+		"2 pods on 2 nodes fail, and say that shop/db fails them.",
 		"1 of 1 pod of revision 2 fails so, and 0 of 3 of other revisions: it came with revision 2. What changed: image of container app (web:2, before: web:1).",
 		"kubectl -n shop rollout undo deployment/web --to-revision=1",
 	} {

@@ -124,6 +124,9 @@ func (q *question) scene(ctx context.Context, answers []answer.Answer, pods []v1
 	if err != nil {
 		return s, ok
 	}
+	if q.options.Within {
+		known.Only(q.space)
+	}
 	// What was read of a pod just now counts more than what its node told last.
 	for i := range known.Pods {
 		p := &known.Pods[i]
@@ -132,12 +135,7 @@ func (q *question) scene(ctx context.Context, answers []answer.Answer, pods []v1
 			delete(own, p.UID)
 			continue
 		}
-		p.Hidden = q.options.Within && p.Namespace != q.space
 		ok = ok || len(p.Faults) > 0
-	}
-	for i := range known.Crowds {
-		c := &known.Crowds[i]
-		c.Hidden = q.options.Within && c.Maker.Namespace != q.space
 	}
 	for i := range s.Pods {
 		if _, left := own[s.Pods[i].UID]; left {

@@ -60,16 +60,13 @@ type Pod struct {
 	Apart  bool
 	// Asks are the places that it asks for something and that fail it, by its own words.
 	Asks []string
-	// Hidden pods are counted, and never named.
-	Hidden bool
 }
 
 // Crowd are pods of one maker that do well: of those it matters only where they are, and how
 // many. A question would copy fifty thousand else.
 type Crowd struct {
-	Maker  Maker
-	On     []Share
-	Hidden bool
+	Maker Maker
+	On    []Share
 }
 
 // Share are those of them on one node.
@@ -101,6 +98,14 @@ type Scene struct {
 	// Asked are the pods that it is asked about: what others alone have in common is not
 	// looked for. nil: all of them.
 	Asked map[types.UID]bool
+}
+
+// Only removes the pods of all other namespaces. An asker who may see a single namespace must
+// not learn even how many pods elsewhere fail alike: the number would confirm a guessed
+// dependency of somebody else.
+func (s *Scene) Only(namespace string) {
+	s.Pods = slices.DeleteFunc(slices.Clone(s.Pods), func(p Pod) bool { return p.Namespace != namespace })
+	s.Crowds = slices.DeleteFunc(slices.Clone(s.Crowds), func(c Crowd) bool { return c.Maker.Namespace != namespace })
 }
 
 // Finding is something that pods which fail alike have in common.

@@ -64,7 +64,7 @@ func (w *town) crowded() Scene {
 		}
 		if _, ok := by[p.Maker]; !ok {
 			by[p.Maker] = len(s.Crowds)
-			s.Crowds = append(s.Crowds, Crowd{Maker: p.Maker, Hidden: p.Hidden})
+			s.Crowds = append(s.Crowds, Crowd{Maker: p.Maker})
 		}
 		c := &s.Crowds[by[p.Maker]]
 		c.On = append(c.On, Share{NodeOf(p.Node), 1}) // twice for two on a node is the same
@@ -135,11 +135,10 @@ func TestDependencies(t *testing.T) {
 	for i := range w.Pods {
 		w.Pods[i].Asks = []string{"shop/db"}
 	}
-	w.Pods[2].Hidden = true
 	w.Pods[0].Asks = append(w.Pods[0].Asks, "example.com:443")
 	found := Find(w.Scene)
 	if len(found) != 1 || found[0].Name != "shop/db" || len(found[0].Pods) != 4 || found[0].Certainty != answer.Inferred ||
-		found[0].Text != "4 pods on 3 nodes fail, and say that shop/db fails them (1 of them in other namespaces)." {
+		found[0].Text != "4 pods on 3 nodes fail, and say that shop/db fails them." {
 		t.Errorf("%+v", found)
 	}
 	for i := range w.Pods {
@@ -150,20 +149,30 @@ func TestDependencies(t *testing.T) {
 	}
 }
 
-// Of pods that the asker may not see only the number tells, and their workloads have no
-// findings of their own.
-func TestHiddenPodsAreCounted(t *testing.T) {
+// An asker who may see one namespace learns nothing of what pods elsewhere have in common with it.
+func TestOnlyOneNamespace(t *testing.T) {
 	w := scene().add("web", "1", "xx....", "a", "a", "b", "b", "c", "c")
 	w.add("secret", "1", "xx....", "a", "a", "b", "b", "c", "c").add("secret", "2", "...", "b", "c", "c").add("hidden", "1", "xx....", "a", "a", "b", "b", "c", "c")
+	own := map[types.UID]bool{}
 	for i := range w.Pods {
-		w.Pods[i].Hidden = w.Pods[i].Maker.Name != "web"
+		w.Pods[i].Asks = []string{"ledger.example:443"}
+		if p := &w.Pods[i]; p.Maker.Name == "web" {
+			own[p.UID] = true
+		} else {
+			p.Namespace, p.Maker.Namespace = "bank", "bank"
+		}
 	}
-	found := Find(w.Scene)
-	if len(found) != 1 || found[0].With != (answer.Tally{Failing: 6, All: 6}) || found[0].Certainty != answer.Inferred {
-		t.Errorf("%+v", found)
-	}
-	if text := fmt.Sprint(found[0].Common); strings.Contains(text, "secret") || strings.Contains(text, "hidden") {
-		t.Error(text)
+	for name, s := range map[string]Scene{"one by one": w.Scene, "in crowds": w.crowded()} {
+		s.Only("shop")
+		found := Find(s)
+		if len(found) == 0 {
+			t.Errorf("%s: nothing is found", name)
+		}
+		for _, f := range found {
+			if f.With.All+f.Without.All > len(own) || len(f.Pods) > len(own) {
+				t.Errorf("%s: pods of others are counted: %+v", name, f)
+			}
+		}
 	}
 }
 

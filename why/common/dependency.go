@@ -34,29 +34,18 @@ func (s Scene) dependencies() []Finding {
 
 func dependency(place string, pods []*Pod) Finding {
 	f := Finding{Common: answer.Common{Kind: answer.CommonDependency, Name: place, Certainty: answer.Inferred, With: answer.Tally{Failing: len(pods), All: len(pods)}}, Pods: map[types.UID]bool{}}
-	nodes, hidden := map[string]bool{}, 0
+	nodes := map[string]bool{}
 	for _, p := range pods {
 		f.Pods[p.UID] = true
 		if p.Node != "" {
 			nodes[p.Node] = true
 		}
-		if p.Hidden {
-			hidden++
-		}
 	}
 	f.Nodes = len(nodes)
-	f.Text = fmt.Sprintf("%s on %s fail, and say that %s fails them%s.", prose.Upper(prose.Plural(len(pods), "pod")), prose.Plural(f.Nodes, "node"), place, elsewhere(hidden))
+	f.Text = fmt.Sprintf("%s on %s fail, and say that %s fails them.", prose.Upper(prose.Plural(len(pods), "pod")), prose.Plural(f.Nodes, "node"), place)
 	if f.Nodes < 2 {
 		f.Certainty = answer.Unknown
-		f.Text = fmt.Sprintf("%s fail, and say that %s fails them%s. All are on one node, so that the way from there may be why as well.", prose.Upper(prose.Plural(len(pods), "pod")), place, elsewhere(hidden))
+		f.Text = fmt.Sprintf("%s fail, and say that %s fails them. All are on one node, so that the way from there may be why as well.", prose.Upper(prose.Plural(len(pods), "pod")), place)
 	}
 	return f
-}
-
-// elsewhere says how many of the pods are of namespaces that the asker does not see.
-func elsewhere(hidden int) string {
-	if hidden == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" (%d of them in other namespaces)", hidden)
 }

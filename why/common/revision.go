@@ -35,7 +35,6 @@ func (s Scene) revisions(f Fault) []Finding {
 	}
 	for i := range s.Pods {
 		switch so, compared := s.Pods[i].fails(f); {
-		case s.Pods[i].Hidden:
 		case so:
 			count(s.Pods[i].Maker, answer.Tally{Failing: 1, All: 1})
 		case compared:
@@ -43,9 +42,7 @@ func (s Scene) revisions(f Fault) []Finding {
 		}
 	}
 	for _, c := range s.Crowds {
-		if !c.Hidden {
-			count(c.Maker, answer.Tally{All: c.pods()})
-		}
+		count(c.Maker, answer.Tally{All: c.pods()})
 	}
 	var all []Finding
 	for w, revisions := range of {
