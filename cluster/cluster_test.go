@@ -80,15 +80,21 @@ func (e *endToEnd) start() {
 	e.server = startChild(e.t, childServe, e.config)
 	e.server.expect("ready")
 	e.server.expect("dns")
-	admin, err := clientcmd.BuildConfigFromFlags("", e.config.Kubeconfig)
-	if err != nil {
-		e.t.Fatal(err)
-	}
-	e.admin = kubernetes.NewForConfigOrDie(admin)
+	e.admin = kubernetes.NewForConfigOrDie(e.adminConfig())
+	var err error
 	e.certs, err = pki.Ensure(e.config.paths().pki, certHosts(e.config), time.Now())
 	if err != nil || len(e.certs.Renewed) > 0 {
 		e.t.Fatalf("the control plane's certificates are not complete: %v, %v", e.certs.Renewed, err)
 	}
+}
+
+func (e *endToEnd) adminConfig() *rest.Config {
+	e.t.Helper()
+	admin, err := clientcmd.BuildConfigFromFlags("", e.config.Kubeconfig)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return admin
 }
 
 func (e *endToEnd) nodeConfig() *rest.Config {
@@ -136,6 +142,18 @@ func (e *endToEnd) refusals(t *testing.T) {
 	_, err := kubernetes.NewForConfigOrDie(anonymous).CoreV1().Secrets("").List(t.Context(), metav1.ListOptions{})
 	if !apierrors.IsForbidden(err) {
 		t.Errorf("anonymous may list Secrets: %v", err)
+	}
+	front := kubernetes.NewForConfigOrDie(AsFront(e.adminConfig()))
+	if _, err := front.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {
+		t.Errorf("without the role of a front who answers questions may list pods: %v", err)
+	}
+	if raw, err := front.CoreV1().RESTClient().Get().AbsPath("/api/v1/nodes/n0/proxy/why").Do(t.Context()).Raw(); apierrors.IsForbidden(err) {
+		t.Errorf("who answers questions may not ask nodes: %v %s", err, raw)
+	}
+	for _, resource := range []string{"configmaps", "secrets"} {
+		if raw, err := front.CoreV1().RESTClient().Get().Namespace("kube-system").Resource(resource).Do(t.Context()).Raw(); !apierrors.IsForbidden(err) {
+			t.Errorf("who answers questions may list %s: %v %s", resource, err, raw)
+		}
 	}
 	node := kubernetes.NewForConfigOrDie(e.nodeConfig())
 	if _, err = node.CoreV1().Secrets("").List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {

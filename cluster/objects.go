@@ -22,6 +22,17 @@ import (
 	"whylet.dev/whylet/cluster/pki"
 )
 
+// FrontUser is who a node is while it answers questions that others wrote into the cluster. It may do
+// what the role of an installed front allows, and ask nodes, to which it has no streams.
+const FrontUser = "whylet:front"
+
+// AsFront returns a configuration that acts with a front's rights, whatever the given one may do.
+func AsFront(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.Impersonate = rest.ImpersonationConfig{UserName: FrontUser}
+	return config
+}
+
 // fieldManager owns the fields of objects.yaml in the API.
 const fieldManager = "whylet"
 
@@ -35,7 +46,7 @@ func objects(c Config) ([]*unstructured.Unstructured, error) {
 	var text bytes.Buffer
 	err := objectsTemplate.Execute(&text, map[string]any{
 		"DNSAddress": c.serviceIP(dnsIndex).String(), "DNSPort": dnsPort, "HostAddress": c.HostAddress,
-		"DNSUser": pki.DNSUser, "KubeletClientUser": pki.KubeletClientUser,
+		"DNSUser": pki.DNSUser, "KubeletClientUser": pki.KubeletClientUser, "FrontUser": FrontUser,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("render objects: %w", err)

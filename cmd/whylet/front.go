@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"whylet.dev/whylet/cluster"
 	"whylet.dev/whylet/front/door"
 	"whylet.dev/whylet/why/ask"
 	"whylet.dev/whylet/why/question"
@@ -19,22 +20,25 @@ const lookForQuestions = 10 * time.Second
 
 // answerQuestions answers the questions that are written down in the cluster, as a front
 // does, once somebody has told the cluster of them (whylet-front manifests). So rights in
-// one namespace are enough here, too. What fails is logged: no pod depends on it.
+// one namespace are enough here, too. It answers with the rights of a front: with those of an
+// administrator an answer could hold what its asker may not read. What fails is logged: no pod
+// depends on it.
 func (s *stack) answerQuestions(ctx context.Context) {
 	config, err := clientcmd.BuildConfigFromFlags("", s.cluster.AdminKubeconfig())
 	if err != nil {
 		s.log.Warn("questions are not answered", "error", err)
 		return
 	}
+	config = cluster.AsFront(config)
 	config.UserAgent = "whylet-front/" + version
 	api, err := kubernetes.NewForConfig(config)
 	var objects *dynamic.DynamicClient
-	var cluster *ask.Cluster
+	var nodes *ask.Cluster
 	if err == nil {
 		objects, err = dynamic.NewForConfig(config)
 	}
 	if err == nil {
-		cluster, err = ask.Connect(config, ask.Options{NoFront: true})
+		nodes, err = ask.Connect(config, ask.Options{NoFront: true})
 	}
 	if err != nil {
 		s.log.Warn("questions are not answered", "error", err)
@@ -50,6 +54,6 @@ func (s *stack) answerQuestions(ctx context.Context) {
 			return
 		}
 	}
-	q := door.Questions{API: objects, Answerer: &door.Answerer{Cluster: cluster, Name: "whylet up"}, Log: s.log}
+	q := door.Questions{API: objects, Answerer: &door.Answerer{Cluster: nodes, Name: "whylet up"}, Log: s.log}
 	q.Run(ctx)
 }

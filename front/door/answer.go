@@ -86,7 +86,7 @@ func atLeastNone(all []answer.Answer, err error) ([]answer.Answer, error) {
 
 // asker is who asks with the rights of the scope, and what about.
 func (a *Answerer) asker(h *hearing, in scope, spec question.Spec) (*ask.Cluster, ask.Target, error) {
-	o := ask.Options{Namespace: string(in), Container: spec.Container, Front: h.front(), NoFront: true, Within: in != "", Unheard: h.missing}
+	o := ask.Options{Namespace: string(in), Container: spec.Container, Front: h.front(), NoFront: true, Within: in != "", AtDoor: true, Unheard: h.missing}
 	if in == "" {
 		o.Namespace = spec.Namespace
 	}

@@ -59,6 +59,10 @@ type Options struct {
 	// Within is set where the asker may see the namespace and nothing else: of pods of
 	// others answers have the number only.
 	Within bool
+	// AtDoor is set by a front that answers others. Its answers quote no ConfigMap, whatever rights
+	// it has itself: who asks may have none, and a client adds the lines with the asker's own. Of
+	// what nodes send it unpacks no more than it has memory for.
+	AtDoor bool
 }
 
 // Front reaches the agents of a cluster's nodes. It may be used from many goroutines.

@@ -15,9 +15,12 @@ import (
 const mostShown = 4
 
 // showLines has answers show the lines of ConfigMaps that the words of the pods that are to blame
-// are about, and the variables that these miss. A node does not know them, and a front may not read them: whoever asks may, or the
+// are about, and the variables that these miss. A node does not know them, and a front does not read them: whoever asks may, or the
 // answers stay as they are.
 func (q *question) showLines(ctx context.Context, all []answer.Answer) {
+	if q.options.AtDoor {
+		return
+	}
 	left := mostShown
 	for i := range all {
 		a := &all[i]
@@ -67,8 +70,12 @@ func blamed(a *answer.Answer, j int) (space, name string) {
 	return space, name
 }
 
-// configMaps are those that configure a pod; what may not be read is left out.
+// configMaps are those that configure a pod; what may not be read is left out. At a door there are
+// none.
 func (q *question) configMaps(ctx context.Context, pod *v1.Pod) []v1.ConfigMap {
+	if q.options.AtDoor {
+		return nil
+	}
 	var all []v1.ConfigMap
 	for _, name := range cluster.ConfigMaps(pod) {
 		if c, err := q.client.CoreV1().ConfigMaps(pod.Namespace).Get(ctx, name, metav1.GetOptions{}); err == nil {

@@ -76,7 +76,7 @@ func (q *question) eventsOf(ctx context.Context, pod *v1.Pod) []v1.Event {
 // is asked for, and not what is in them.
 func (q *question) changed(ctx context.Context, pod *v1.Pod) map[string]time.Time {
 	all := map[string]time.Time{}
-	if settled(pod) {
+	if settled(pod) || q.options.AtDoor {
 		return all
 	}
 	for _, name := range level0.ConfigMaps(pod) {
