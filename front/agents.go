@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"net"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
 	"whylet.dev/whylet/front/link"
@@ -38,6 +40,13 @@ func (h *Hub) Server(secure ...grpc.ServerOption) *grpc.Server {
 	return s
 }
 
+// Guard bounds the connections of a listener for agents until it is known whose they are. It is to
+// be called before the server serves.
+func (h *Hub) Guard(l net.Listener) net.Listener {
+	h.guard = NewGuard(l)
+	return h.guard
+}
+
 // connect takes one agent's stream.
 func (h *Hub) connect(stream link.Stream) error {
 	ctx, cancel := context.WithTimeoutCause(stream.Context(), sessionFor+rand.N(sessionFor/2), errRenew)
@@ -47,6 +56,9 @@ func (h *Hub) connect(stream link.Stream) error {
 		h.count(func(c *Counts) { c.Refused++ })
 		h.o.Log.Warn("an agent was refused", "error", err)
 		return status.Error(codes.Unauthenticated, err.Error())
+	}
+	if p, ok := peer.FromContext(ctx); ok && h.guard != nil {
+		h.guard.Known(p.Addr.String())
 	}
 	s := &session{hub: h, node: node, itself: itself, stream: stream, turns: make(chan struct{}, link.MaxAsked), asks: map[uint64]chan<- link.Said{}}
 	ctx, s.cancel = context.WithCancelCause(ctx)

@@ -3,6 +3,8 @@
 //
 //	hub.go       what is known of all nodes, and package ask's way to them
 //	identity.go  who an agent is, by its token
+//	reviews.go   tokens, looked at by the API server; refusals are remembered for a moment
+//	guard.go     connections that have not said who they are, bounded by address
 //	agents.go    the streams: who may connect, and how often
 //	session.go   one stream
 //	standing.go  what an agent tells of its pods, taken when the API server agrees

@@ -67,8 +67,10 @@ func (o Options) AgentNamespace() string {
 
 // Hub knows what the agents told, and asks them.
 type Hub struct {
-	o     Options
-	began time.Time
+	o       Options
+	began   time.Time
+	reviews Reviews
+	guard   *Guard // nil: whoever connects may stay
 
 	mu      sync.RWMutex
 	nodes   map[string]*nodeState
@@ -121,7 +123,7 @@ type leftPod struct {
 // New makes a hub that knows nobody.
 func New(o Options) *Hub {
 	return &Hub{
-		o: o, began: time.Now(), nodes: map[string]*nodeState{}, pods: map[types.UID]*podState{}, names: map[podName]*podState{}, left: map[types.UID]leftPod{},
+		o: o, began: time.Now(), reviews: Reviews{API: o.API}, nodes: map[string]*nodeState{}, pods: map[types.UID]*podState{}, names: map[podName]*podState{}, left: map[types.UID]leftPod{},
 		ill: map[types.UID]*podState{}, crowds: map[handle]*crowd{}, causes: map[answer.Cause]uint64{},
 		changed: make(chan struct{}),
 	}

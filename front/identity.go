@@ -10,11 +10,7 @@ import (
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/peer"
-	authv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
-
-	"whylet.dev/whylet/front/link"
 )
 
 // What a bound token's review says beside the user (k8s.io/apiserver,
@@ -28,28 +24,6 @@ const (
 // nodeUser and nodeGroup are how the API server knows a node (k8s.io/apiserver,
 // pkg/authentication/user).
 const nodeUser, nodeGroup = "system:node:", "system:nodes"
-
-// Review has the API server say whose token it is; one that is not meant for a front is
-// refused.
-func Review(ctx context.Context, api kubernetes.Interface, token string) (authv1.UserInfo, error) {
-	if token == "" || len(token) > mostToken {
-		return authv1.UserInfo{}, errors.New("a bearer token is missing")
-	}
-	r, err := api.AuthenticationV1().TokenReviews().Create(ctx, &authv1.TokenReview{
-		Spec: authv1.TokenReviewSpec{Token: token, Audiences: []string{link.Audience}},
-	}, metav1.CreateOptions{})
-	switch {
-	case err != nil:
-		return authv1.UserInfo{}, fmt.Errorf("having the token reviewed: %w", err)
-	case !r.Status.Authenticated:
-		return authv1.UserInfo{}, errors.New("the token is not valid")
-	case !slices.Contains(r.Status.Audiences, link.Audience):
-		return authv1.UserInfo{}, errors.New("the token is not for " + link.Audience)
-	}
-	return r.Status.User, nil
-}
-
-const mostToken = 16 << 10
 
 // whoIs is the node that a stream may speak of: that of the token or of the certificate which
 // it shows. itself says that it is the node, and not an agent beside it.
@@ -94,7 +68,7 @@ func (h *Hub) nodeItself(ctx context.Context, shown []*x509.Certificate) (string
 
 // nodeOf is the node that an agent's token is bound to: it may speak of that one's pods.
 func (h *Hub) nodeOf(ctx context.Context, token string) (string, error) {
-	user, err := Review(ctx, h.o.API, token)
+	user, err := h.reviews.Of(ctx, token)
 	if err != nil {
 		return "", err
 	}

@@ -87,12 +87,18 @@ func serve(ctx context.Context, s settings, log *slog.Logger) error {
 	agents.ClientAuth = tls.RequestClientCert // a node of Whylet's own; whose it is, the hub looks at
 	server := hub.Server(grpc.Creds(credentials.NewTLS(agents)))
 	context.AfterFunc(ctx, server.Stop)
-	parts.Go(func() { stop(server.Serve(l)) })
+	guarded := hub.Guard(l)
+	parts.Go(func() { stop(server.Serve(guarded)) })
 	if s.listen != "" {
-		web := (&door.HTTPS{API: api, Answerer: answerer, Hub: hub, Version: version, Others: others, Archive: kept, Ends: cert.end, Key: func() string { return keyIn(s.webhook) }}).Server()
-		web.TLSConfig, web.Addr, web.ErrorLog = secure, s.listen, slog.NewLogLogger(log.Handler(), slog.LevelDebug)
+		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.listen)
+		if err != nil {
+			return fmt.Errorf("listening for questions by HTTPS: %w", err)
+		}
+		guard := front.NewGuard(l)
+		web := (&door.HTTPS{API: api, Answerer: answerer, Hub: hub, Version: version, Others: others, Archive: kept, Ends: cert.end, Key: func() string { return keyIn(s.webhook) }, Known: guard.Known}).Server()
+		web.TLSConfig, web.ErrorLog = secure, slog.NewLogLogger(log.Handler(), slog.LevelDebug)
 		context.AfterFunc(ctx, func() { _ = web.Close() })
-		parts.Go(func() { stop(web.ListenAndServeTLS("", "")) })
+		parts.Go(func() { stop(web.ServeTLS(guard, "", "")) })
 	}
 	log.Info("agents may come", "address", l.Addr())
 	<-ctx.Done()

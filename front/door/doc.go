@@ -9,5 +9,6 @@
 //	metrics.go    the same as metrics
 //	deletions.go  the webhook that is told who asks for a pod's end
 //	rights.go     who may ask what by HTTPS
+//	gate.go       how many ask at the same time, of all and of one user
 //	manifests.go  what the cluster has to know for that: manifests.yaml
 package door

@@ -1,9 +1,11 @@
 package door
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"time"
@@ -35,18 +37,17 @@ type HTTPS struct {
 	// Key is what the API server knows the webhook for deletions by; nil or empty: there is
 	// no such webhook.
 	Key func() string
+	// Known is called with a connection's address once it is known who asks by it; nil: nobody
+	// wants to know.
+	Known func(remote string)
 
-	rights  rights
-	busy    chan struct{}
-	reviews chan struct{}
+	rights          rights
+	asking, scrapes *gate
+	reviews         chan struct{}
 }
 
-const (
-	// mostRequests is how many requests are served at the same time, mostBody how long one
-	// may be.
-	mostRequests = 64
-	mostBody     = 1 << 20
-)
+// mostBody is how long a request may be.
+const mostBody = 1 << 20
 
 // Handler serves:
 //
@@ -57,14 +58,15 @@ const (
 //	POST /deletions/KEY  the API server's: who asks for a pod's end
 //	     /mcp       the Model Context Protocol, as streamable HTTP
 func (h *HTTPS) Handler() http.Handler {
-	h.rights.api, h.busy, h.reviews = h.API, make(chan struct{}, mostRequests), make(chan struct{}, mostReviews)
+	h.rights.api, h.rights.reviews.API, h.reviews = h.API, h.API, make(chan struct{}, mostReviews)
+	h.asking, h.scrapes = newGate(mostRequests, mostOpen, mostOfUser), newGate(mostScrapes, mostScrapes, mostScrapesOfUser)
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /why", h.known(h.last(h.why)))
-	mux.HandleFunc("GET /page", h.known(h.last(h.page)))
-	mux.HandleFunc("GET /metrics", h.known(h.metrics()))
-	mux.HandleFunc("POST /alerts", h.known(h.last(h.alerts)))
+	mux.HandleFunc("GET /why", h.known(h.asking, h.last(h.why)))
+	mux.HandleFunc("GET /page", h.known(h.asking, h.last(h.page)))
+	mux.HandleFunc("GET /metrics", h.known(h.scrapes, h.metrics()))
+	mux.HandleFunc("POST /alerts", h.known(h.asking, h.last(h.alerts)))
 	mux.HandleFunc("POST /deletions/{key}", h.deletions)
-	mux.HandleFunc("/mcp", h.known(h.last(func(w http.ResponseWriter, r *http.Request, user authn.UserInfo) error {
+	mux.HandleFunc("/mcp", h.known(h.asking, h.last(func(w http.ResponseWriter, r *http.Request, user authn.UserInfo) error {
 		server := assistants.NewServer(h.Version, func(o ask.Options, everywhere bool) (ask.Asker, error) {
 			return h.asker(r.Context(), user, o, everywhere)
 		})
@@ -100,38 +102,56 @@ func (h *HTTPS) Server() *http.Server {
 	}
 }
 
-// known lets those in whose token is good, as many as can be served.
-func (h *HTTPS) known(f serves) http.HandlerFunc {
+// known lets those in whose token is good, as many as can be served: all in all, and of one user.
+// It takes a place of all only once the request is read, so that who sends slowly takes none.
+func (h *HTTPS) known(g *gate, f serves) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		select {
-		case h.busy <- struct{}{}:
-			defer func() { <-h.busy }()
-		default:
-			http.Error(w, "too much is asked at the same time", http.StatusTooManyRequests)
-			return
-		}
-		ctx, cancel := context.WithTimeout(r.Context(), answerWithin)
-		defer cancel()
-		r = r.WithContext(ctx)
-		r.Body = http.MaxBytesReader(w, r.Body, mostBody)
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		user, err := h.rights.who(r)
 		if err == nil {
-			err = f(w, r, user)
-		}
-		switch {
-		case errors.Is(err, errUnknown):
-			if isPage(r) {
-				w.Header().Set("WWW-Authenticate", `Basic realm="whylet-front: a token as the password", charset="UTF-8"`)
+			if h.Known != nil {
+				h.Known(r.RemoteAddr)
 			}
-			http.Error(w, err.Error(), http.StatusUnauthorized)
-		case errors.Is(err, errForbidden):
-			http.Error(w, err.Error(), http.StatusForbidden)
-		case err != nil:
-			http.Error(w, err.Error(), http.StatusBadRequest)
+			err = g.through(payer(user), func() error { return readWhole(w, r) }, func() error {
+				ctx, cancel := context.WithTimeout(r.Context(), answerWithin)
+				defer cancel()
+				return f(w, r.WithContext(ctx), user)
+			})
+		}
+		if err != nil {
+			refuse(w, r, err)
 		}
 	}
+}
+
+// readWhole puts a request's body into memory.
+func readWhole(w http.ResponseWriter, r *http.Request) error {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBody))
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return err
+}
+
+// refuse says why a request is not answered.
+func refuse(w http.ResponseWriter, r *http.Request, err error) {
+	var long *http.MaxBytesError
+	code := http.StatusBadRequest
+	switch {
+	case errors.Is(err, errUnknown):
+		code = http.StatusUnauthorized
+		w.Header().Set("Connection", "close") // a stranger keeps no connection
+		if isPage(r) {
+			w.Header().Set("WWW-Authenticate", `Basic realm="whylet-front: a token as the password", charset="UTF-8"`)
+		}
+	case errors.Is(err, errForbidden):
+		code = http.StatusForbidden
+	case errors.Is(err, errTooMany):
+		code = http.StatusTooManyRequests
+		w.Header().Set("Retry-After", "1")
+	case errors.As(err, &long):
+		code = http.StatusRequestEntityTooLarge
+	}
+	http.Error(w, err.Error(), code)
 }
 
 // specOf reads the parameters of a question.
@@ -186,7 +206,7 @@ func (h *HTTPS) asker(ctx context.Context, user authn.UserInfo, o ask.Options, e
 	if err := h.rights.may(ctx, user, o.Namespace); err != nil {
 		return nil, err
 	}
-	o.Front, o.NoFront, o.Within = h.Answerer.Front, true, o.Namespace != ""
+	o.Front, o.NoFront, o.AtDoor, o.Within = h.Answerer.Front, true, true, o.Namespace != ""
 	return h.Answerer.Cluster.With(o), nil
 }
 

@@ -22,7 +22,8 @@ import (
 // may ask about it here: one right opens both doors, so that taking it away shuts both.
 // Getting pods would be too little, since an answer quotes what containers logged.
 type rights struct {
-	api kubernetes.Interface
+	api     kubernetes.Interface
+	reviews front.Reviews
 
 	mu    sync.Mutex
 	known map[[sha256.Size]byte]reviewed
@@ -69,7 +70,7 @@ func (r *rights) who(req *http.Request) (authn.UserInfo, error) {
 	if ok && now.Before(found.until) {
 		return found.user, nil
 	}
-	user, err := front.Review(req.Context(), r.api, token)
+	user, err := r.reviews.Of(req.Context(), token)
 	if err != nil {
 		return user, errors.Join(errUnknown, err)
 	}

@@ -104,9 +104,9 @@ func (w *World) Replica(host string, archive front.Archive) (hub *front.Hub, sto
 		w.Address = l.Addr().String()
 	}
 	w.there(host)
-	server := hub.Server(grpc.Creds(w.secure))
+	server, guarded := hub.Server(grpc.Creds(w.secure)), hub.Guard(l)
 	var serving sync.WaitGroup
-	serving.Go(func() { _ = server.Serve(l) })
+	serving.Go(func() { _ = server.Serve(guarded) })
 	stop = func() { server.Stop(); serving.Wait() }
 	w.t.Cleanup(stop)
 	return hub, stop
