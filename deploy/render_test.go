@@ -51,7 +51,7 @@ func render(t *testing.T, namespace, service, version string, values map[string]
 		t.Fatal(err)
 	}
 	data := map[string]any{
-		"Values": values, "Chart": map[string]any{"AppVersion": version},
+		"Values": values, "Chart": map[string]any{"AppVersion": version}, "Capabilities": map[string]any{"APIVersions": everything{}},
 		"Release": map[string]any{"Namespace": namespace, "Service": service, "Name": "whylet"},
 	}
 	var documents []string
@@ -73,6 +73,12 @@ func render(t *testing.T, namespace, service, version string, values map[string]
 	return documents
 }
 
+// everything are the kinds of a cluster that knows all of them.
+type everything struct{}
+
+// Has is of Helm.
+func (everything) Has(string) bool { return true }
+
 func indent(n int, s string) string {
 	pad := strings.Repeat(" ", n)
 	return pad + strings.ReplaceAll(s, "\n", "\n"+pad)
@@ -84,7 +90,7 @@ var kindLine = regexp.MustCompile(`(?m)^kind: (.*)$`)
 var order = []string{
 	"Namespace", "PriorityClass", "NetworkPolicy", "CustomResourceDefinition", "ServiceAccount", "ClusterRole", "ClusterRoleBinding",
 	"Role", "RoleBinding", "ConfigMap", "Secret", "PersistentVolumeClaim", "Service", "PodDisruptionBudget", "DaemonSet", "Deployment",
-	"ValidatingWebhookConfiguration",
+	"ValidatingWebhookConfiguration", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
 }
 
 func rank(t *testing.T, document string) int {
@@ -112,19 +118,15 @@ func values(t *testing.T) map[string]any {
 // TestManifests holds the manifests to the chart, and the chart to what the front brings
 // itself, of which it has a copy: not everything that carries a chart carries links.
 func TestManifests(t *testing.T) {
-	questions, err := os.ReadFile(filepath.Join("..", "front", "door", "manifests.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	same := filepath.Join(chart, "templates", "front-questions.yaml")
-	if *rewrite {
-		if err := os.WriteFile(same, questions, 0o644); err != nil {
-			t.Fatal(err)
+	copied(t, "manifests.yaml", "front-questions.yaml", func(text string) string {
+		if !strings.Contains(text, toView) {
+			t.Fatalf("nothing is aggregated to view:\n%s", text)
 		}
-	}
-	if got, err := os.ReadFile(same); err != nil || !bytes.Equal(got, questions) {
-		t.Errorf("%s is not front/door/manifests.yaml: %v", same, err)
-	}
+		return strings.Replace(text, toView, "    {{- if .Values.rbac.aggregateToView }}\n"+toView+"    {{- end }}\n", 1)
+	})
+	copied(t, "admission.yaml", "front-admission.yaml", func(text string) string {
+		return "{{- if .Capabilities.APIVersions.Has \"admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy\" }}\n" + text + "{{- end }}\n"
+	})
 	v := values(t)
 	v["createNamespace"] = true
 	v["image"].(map[string]any)["registry"] = markRegistry
@@ -137,6 +139,39 @@ func TestManifests(t *testing.T) {
 	}
 	if manifests != want {
 		t.Error("manifests.yaml is not what the chart makes: go test ./deploy -run TestManifests -rewrite")
+	}
+}
+
+// toView is what makes viewers askers.
+const toView = "    rbac.authorization.k8s.io/aggregate-to-view: \"true\"\n"
+
+// copied holds a template to a file of front/door, but for what the chart can choose.
+func copied(t *testing.T, from, to string, chosen func(string) string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "front", "door", from))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, to := chosen(string(text)), filepath.Join(chart, "templates", to)
+	if *rewrite {
+		if err := os.WriteFile(to, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := os.ReadFile(to); err != nil || string(got) != want {
+		t.Errorf("%s is not front/door/%s: %v", to, from, err)
+	}
+}
+
+// TestAggregateToView: who may only view is no asker where that is switched off.
+func TestAggregateToView(t *testing.T) {
+	for _, on := range []bool{true, false} {
+		v := values(t)
+		v["rbac"].(map[string]any)["aggregateToView"] = on
+		made := strings.Join(render(t, "x", ManagedBy, "v1", v), "\n---\n")
+		if strings.Contains(made, "aggregate-to-view") != on || !strings.Contains(made, "aggregate-to-edit") {
+			t.Errorf("%v:\n%s", on, made)
+		}
 	}
 }
 

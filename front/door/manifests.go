@@ -7,21 +7,28 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"slices"
 
+	admissionregistration "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/dynamic"
 )
 
-// Manifests are what a cluster has to know so that a front can be asked, as YAML.
-//
-//go:embed manifests.yaml
-var Manifests []byte
+var (
+	//go:embed manifests.yaml
+	kinds []byte
+	//go:embed admission.yaml
+	admissions []byte
+)
+
+// Manifests are what a cluster has to know so that a front can be asked, as YAML: kinds, roles, and
+// what questions may bring along.
+var Manifests = slices.Concat(kinds, []byte("---\n"), admissions)
 
 // Objects are the [Manifests], one by one.
 func Objects() ([]*unstructured.Unstructured, error) {
@@ -49,13 +56,16 @@ func Apply(ctx context.Context, api dynamic.Interface, manager string) error {
 	}
 	for _, o := range objects {
 		kind := o.GroupVersionKind()
-		resource := schema.GroupVersionResource{Group: kind.Group, Version: kind.Version, Resource: strings.ToLower(kind.Kind) + "s"}
+		resource, _ := meta.UnsafeGuessKindToResource(kind)
 		body, err := o.MarshalJSON()
 		if err != nil {
 			return err
 		}
 		force := true
 		_, err = api.Resource(resource).Patch(ctx, o.GetName(), types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: manager, Force: &force})
+		if apierrors.IsNotFound(err) && kind.Group == admissionregistration.GroupName {
+			continue // before Kubernetes 1.30 there are no such policies
+		}
 		if err != nil && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("telling the cluster of %s %s: %w", kind.Kind, o.GetName(), err)
 		}

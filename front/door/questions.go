@@ -37,6 +37,13 @@ type Questions struct {
 	of       map[string]int // being answered, by namespace
 	refusing int            // those of inFlight that are beyond a bound
 	answered uint64
+	removals chan removal
+}
+
+// removal is a question that is to go at once.
+type removal struct {
+	gvr schema.GroupVersionResource
+	of  *unstructured.Unstructured
 }
 
 // flight is a question that is being answered.
@@ -51,8 +58,11 @@ const (
 	// one namespace.
 	mostAtOnce, mostOfOne = 256, 32
 	// mostRefused is how many at the same time are told that they are too many; what comes
-	// beside them is left alone, and its asker takes another way.
+	// beside them is removed, and its asker takes another way.
 	mostRefused = 64
+	// mostRemovals is how many may wait to be removed at once, and removers is how many are
+	// removed at the same time; what comes beside them goes after its minute.
+	mostRemovals, removers = 1024, 8
 	// roomIn is when there should be room again: most answers take a tenth of that.
 	roomIn = 5 * time.Second
 	// answerWithin bounds one answer.
@@ -63,22 +73,30 @@ const (
 
 // Run answers until ctx ends.
 func (q *Questions) Run(ctx context.Context) {
-	q.inFlight, q.of = map[types.UID]*flight{}, map[string]int{}
+	q.inFlight, q.of, q.removals = map[types.UID]*flight{}, map[string]int{}, make(chan removal, mostRemovals)
 	var all sync.WaitGroup
 	defer all.Wait()
+	for range removers {
+		all.Go(func() { q.removeRefused(ctx) })
+	}
 	for _, resource := range []string{question.Resource, question.ClusterResource} {
 		gvr := schema.GroupVersionResource{Group: question.Group, Version: question.Version, Resource: resource}
 		informer := dynamicinformer.NewFilteredDynamicInformer(q.API, gvr, metav1.NamespaceAll, 0, cache.Indexers{}, nil).Informer()
 		// An answer may be large, and is not needed again.
-		_ = informer.SetTransform(withoutStatus) // before it runs
+		_ = informer.SetTransform(slim) // before it runs
 		_ = informer.SetWatchErrorHandler(func(*cache.Reflector, error) {})
 		_, _ = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 			AddFunc: func(o any) {
-				if u, ok := o.(*unstructured.Unstructured); ok && q.begin(u) {
+				u, ok := o.(*unstructured.Unstructured)
+				switch {
+				case !ok:
+				case q.begin(u):
 					all.Go(func() {
 						defer q.end(u)
 						q.answer(ctx, gvr, u)
 					})
+				case q.tooMuch(u):
+					q.drop(gvr, u)
 				}
 			},
 			UpdateFunc: func(_, o any) { q.changed(o, false) },
@@ -96,24 +114,63 @@ func answeredAt(u *unstructured.Unstructured) string {
 	return at
 }
 
-// withoutStatus keeps of an answered question that it is.
-func withoutStatus(o any) (any, error) {
+// slim keeps of a question what answering it needs, and of an answered one that it is. Whoever
+// asks decides what is in its metadata, and every replica would hold that for a minute.
+func slim(o any) (any, error) {
 	u, ok := o.(*unstructured.Unstructured)
 	if !ok {
 		return o, nil
 	}
-	if at := answeredAt(u); at != "" {
-		u.Object["status"] = map[string]any{"answeredAt": at}
-		delete(u.Object, "spec")
+	kept := &unstructured.Unstructured{Object: map[string]any{"apiVersion": u.GetAPIVersion(), "kind": u.GetKind()}}
+	kept.SetNamespace(u.GetNamespace())
+	kept.SetName(u.GetName())
+	kept.SetUID(u.GetUID())
+	kept.SetResourceVersion(u.GetResourceVersion())
+	kept.SetCreationTimestamp(u.GetCreationTimestamp())
+	switch at := answeredAt(u); {
+	case at != "":
+		kept.Object["status"] = map[string]any{"answeredAt": at}
+	case laden(u): // without a spec it asks nothing
+	default:
+		kept.Object["spec"] = u.Object["spec"]
+		if by := takenBy(u); len(by) > 0 {
+			_ = unstructured.SetNestedStringSlice(kept.Object, by, "status", "takenBy")
+		}
 	}
-	u.SetManagedFields(nil)
-	return u, nil
+	return kept, nil
+}
+
+const (
+	// mostAnnotations, mostAnnotation and mostLabels are the bounds of admission.yaml, for
+	// clusters that know no such policies.
+	mostAnnotations, mostAnnotation, mostLabels = 2, 1024, 4
+)
+
+// laden says whether a question brings along more than it may.
+func laden(u *unstructured.Unstructured) bool {
+	for _, text := range u.GetAnnotations() {
+		if len(text) > 4*mostAnnotation { // which counts characters there
+			return true
+		}
+	}
+	return len(u.GetAnnotations()) > mostAnnotations || len(u.GetLabels()) > mostLabels || len(u.GetFinalizers())+len(u.GetOwnerReferences()) > 0
+}
+
+// asksNothing says whether a question was emptied by slim, unanswered.
+func asksNothing(u *unstructured.Unstructured) bool {
+	_, has := u.Object["spec"]
+	return !has && answeredAt(u) == ""
+}
+
+// old says whether a question has lived long enough.
+func old(u *unstructured.Unstructured) bool {
+	return time.Since(u.GetCreationTimestamp().Time) > question.Lives
 }
 
 // begin takes a question, unless it is answered or too old. Beyond a bound it is taken to be
 // refused.
 func (q *Questions) begin(u *unstructured.Unstructured) bool {
-	if answeredAt(u) != "" || time.Since(u.GetCreationTimestamp().Time) > question.Lives {
+	if answeredAt(u) != "" || asksNothing(u) || old(u) {
 		return false
 	}
 	q.mu.Lock()
@@ -155,6 +212,40 @@ func (q *Questions) end(u *unstructured.Unstructured) {
 	}
 }
 
+// tooMuch says whether a question that was not taken is to be removed by this replica, the first
+// to answer it: it brings along more than it may, or comes beside all that can be refused.
+func (q *Questions) tooMuch(u *unstructured.Unstructured) bool {
+	q.mu.Lock()
+	taken := q.inFlight[u.GetUID()] != nil
+	q.mu.Unlock()
+	return answeredAt(u) == "" && !taken && !old(u) && q.rank(u.GetUID()) == 0
+}
+
+// drop has a question removed soon: what is refused is not to stay in etcd for its minute.
+func (q *Questions) drop(gvr schema.GroupVersionResource, u *unstructured.Unstructured) {
+	select {
+	case q.removals <- removal{gvr, u}:
+	default:
+	}
+}
+
+// removeRefused removes what is refused, until ctx ends.
+func (q *Questions) removeRefused(ctx context.Context) {
+	for {
+		select {
+		case r := <-q.removals:
+			q.delete(ctx, r.gvr, r.of)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (q *Questions) delete(ctx context.Context, gvr schema.GroupVersionResource, u *unstructured.Unstructured) {
+	uid := u.GetUID()
+	_ = q.API.Resource(gvr).Namespace(u.GetNamespace()).Delete(ctx, u.GetName(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+}
+
 // removeOld removes questions that have lived long enough, first of all those that were asked
 // while nobody was there.
 func (q *Questions) removeOld(ctx context.Context, gvr schema.GroupVersionResource, informer cache.SharedIndexInformer) {
@@ -180,7 +271,6 @@ func (q *Questions) remove(ctx context.Context, gvr schema.GroupVersionResource,
 		if !ok || u.GetCreationTimestamp().After(before) {
 			continue
 		}
-		uid := u.GetUID()
-		_ = q.API.Resource(gvr).Namespace(u.GetNamespace()).Delete(ctx, u.GetName(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+		q.delete(ctx, gvr, u)
 	}
 }

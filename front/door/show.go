@@ -51,12 +51,15 @@ func (h *HTTPS) page(w http.ResponseWriter, r *http.Request, user authn.UserInfo
 	if err != nil {
 		return err
 	}
+	ctx, done := context.WithCancel(r.Context())
+	defer done()
 	var page bytes.Buffer
 	if spec.All {
-		err = overview(r.Context(), &page, c, namespace)
+		err = overview(ctx, &page, c, namespace)
 	} else {
-		err = history(r.Context(), &page, c, target)
+		err = history(ctx, &page, c, target)
 	}
+	done() // whoever reads it slowly keeps no facts in memory
 	if err != nil {
 		return err
 	}

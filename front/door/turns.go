@@ -97,8 +97,10 @@ func (q *Questions) answer(ctx context.Context, gvr schema.GroupVersionResource,
 	}
 	if f.tooMany != "" {
 		asked.Status = question.Status{By: q.Answerer.Name, Message: f.tooMany, AnsweredAt: metav1.NowMicro()}
-		_, err := q.write(ctx, gvr, &asked)
-		q.told(log, err)
+		over, err := q.write(ctx, gvr, &asked)
+		if q.told(log, err); !over && err == nil {
+			q.drop(gvr, u) // its asker watches, and is told before it goes
+		}
 		return
 	}
 	// Taken, its asker knows at once that somebody is at it, and another front that it is

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	authn "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -87,7 +88,7 @@ func (c *Cluster) written(ctx context.Context, kind, space string, spec object.S
 	defer cancel()
 	began := time.Now()
 	q := object.Question{TypeMeta: metav1.TypeMeta{APIVersion: object.Group + "/" + object.Version, Kind: kind}, Spec: spec}
-	q.GenerateName = "why-"
+	q.GenerateName, q.Spec.Asker = "why-", c.asker(ctx)
 	at := path.Join("/apis", object.Group, object.Version, object.ClusterResource)
 	if q.Kind == object.Kind {
 		at = path.Join("/apis", object.Group, object.Version, "namespaces", space, object.Resource)
@@ -115,6 +116,17 @@ func (c *Cluster) written(ctx context.Context, kind, space string, spec object.S
 		c.withdraw(ctx, at, q)
 	}
 	return status, err
+}
+
+// asker is the user who asks, as the API server knows it; empty where it does not say.
+func (c *Cluster) asker(ctx context.Context) string {
+	c.self.Do(func() {
+		r, err := c.client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authn.SelfSubjectReview{}, metav1.CreateOptions{})
+		if err == nil && len(r.Status.UserInfo.Username) <= object.MaxAsker {
+			c.name = r.Status.UserInfo.Username
+		}
+	})
+	return c.name
 }
 
 // withdraw removes a question that its asker gives up, if that is allowed: no front may come
@@ -156,6 +168,8 @@ func inStatus(events *json.Decoder, silence *time.Timer) (object.Status, error) 
 			return e.Object.Status, &doorClosed{reason: "the front that took the question did not answer in time"}
 		case err != nil:
 			return e.Object.Status, &doorClosed{reason: "no front took the question"}
+		case e.Type == "DELETED":
+			return e.Object.Status, &doorClosed{reason: "the question was removed unanswered: too much is asked at once"}
 		case e.Type != "MODIFIED":
 		case !e.Object.Status.AnsweredAt.IsZero():
 			return e.Object.Status, nil
@@ -190,11 +204,11 @@ func resultOf[T any](s object.Status) (result T, err error) {
 }
 
 // factsOf are the facts in a status, for the question that they answer.
-func factsOf(s object.Status, about serve.Question) (Part, error) {
+func (q *question) factsOf(s object.Status, about serve.Question) (Part, error) {
 	if len(s.Facts) == 0 {
 		return Part{}, errors.New(s.Message)
 	}
-	return partOf(s.Facts, about, s.Node)
+	return q.partOf(s.Facts, about, s.Node)
 }
 
 // Facts fetches what is remembered of one pod, or of a node, as a portable file, and says

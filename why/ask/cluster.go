@@ -29,6 +29,9 @@ type Cluster struct {
 	closed atomic.Bool
 	// confined is set once it is known that the asker may ask about namespaces only.
 	confined atomic.Bool
+	// name is who asks, looked up once.
+	self sync.Once
+	name string
 }
 
 // With gives one that asks the same cluster with other options.
@@ -59,6 +62,8 @@ type question struct {
 	top   bool   // it was asked about what stands for several, whose waiting is followed
 	nodes func() []v1.Node
 	alone func() bool
+	// unpacked and taken are the bytes and the number of facts that a front has of it.
+	unpacked, taken int64
 }
 
 // begin begins a question, which ends when the returned function is called or its time

@@ -49,7 +49,13 @@ type Spec struct {
 	Suggest bool      `json:"suggest,omitempty"`
 	Facts   bool      `json:"facts,omitempty"`
 	UID     types.UID `json:"uid,omitempty"`
+	// Asker is the user that asks, as the API server knows it: who may remove the question. Empty
+	// where they do not know that themselves.
+	Asker string `json:"asker,omitempty"`
 }
+
+// MaxAsker bounds an Asker; one with a longer name leaves it out.
+const MaxAsker = 253
 
 // Status is the answer.
 type Status struct {
