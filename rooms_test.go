@@ -86,7 +86,7 @@ var rooms = []room{
 	}},
 	{dir: "exit", imports: []string{module + "paint"}},
 	{dir: "paint", imports: []string{"golang.org/x/term"}},
-	{dir: "cmd/kubectl-why", imports: []string{"github.com/spf13/cobra", "k8s.io/client-go", "k8s.io/klog/v2", module + "exit", module + "deploy/command", module + "why/command"}},
+	{dir: "cmd/kubectl-why", imports: []string{"github.com/spf13/cobra", "k8s.io/client-go", "k8s.io/klog/v2", module + "exit", module + "paint", module + "deploy/command", module + "why/command"}},
 	{dir: "evidence", imports: []string{"golang.org/x/sys", "k8s.io/apimachinery", module + "fact"}},
 	{dir: "pods", imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact"}},
 	{dir: "shadow", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "health"}},
@@ -127,7 +127,7 @@ var rooms = []room{
 	{dir: "journal", imports: []string{"github.com/klauspost/compress", "golang.org/x/sys", "k8s.io/apimachinery", module + "fact"}},
 	{dir: "journal/fold", imports: []string{"k8s.io/apimachinery", module + "fact", module + "journal"}},
 	{dir: "journal/replay", imports: []string{"k8s.io/apimachinery", module + "fact", module + "health"}},
-	{dir: "journal/command", imports: []string{"github.com/spf13/cobra", "k8s.io/apimachinery", module + "fact", module + "health", module + "journal"}},
+	{dir: "journal/command", imports: []string{"github.com/spf13/cobra", "k8s.io/apimachinery", module + "fact", module + "health", module + "journal", module + "paint"}},
 	{dir: "probe", imports: []string{
 		"golang.org/x", "google.golang.org/grpc", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils", module + "fact",
 	}},

@@ -79,6 +79,7 @@ func Of(err error) Code {
 // Report writes what a command returned to w, where there is something to say, and gives
 // the exit code.
 func Report(w io.Writer, err error) Code {
+	w = paint.Shown(w) // of an error, too, a part may be another's words
 	if err != nil && err.Error() != "" {
 		fmt.Fprintf(w, "%s %v\n", paint.Text(w, paint.Red, "error:"), err)
 	}

@@ -85,8 +85,8 @@ func sound(p fact.Pod, text json.RawMessage) error {
 	if len(text) == 0 || string(text) == "null" {
 		return nil
 	}
-	var a answer.Answer
-	if err := json.Unmarshal(text, &a); err != nil {
+	a, err := answer.Parse(text)
+	if err != nil {
 		return fmt.Errorf("an answer that is none: %w", err)
 	}
 	if len(a.Symptoms) != len(a.Verdicts) || a.Subject != (answer.Subject{Kind: "Pod", Namespace: p.Namespace, Name: p.Name, UID: p.UID}) {

@@ -25,7 +25,7 @@ func Colours(w io.Writer) bool {
 
 // Terminal reports whether a person reads what is written to w.
 func Terminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+	f, ok := Raw(w).(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 

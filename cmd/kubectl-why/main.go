@@ -21,6 +21,7 @@ import (
 
 	deploy "whylet.dev/whylet/deploy/command"
 	"whylet.dev/whylet/exit"
+	"whylet.dev/whylet/paint"
 	"whylet.dev/whylet/why/command"
 )
 
@@ -42,6 +43,7 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) exit.Code {
+	out, errs = paint.Shown(out), paint.Shown(errs)
 	root := command.New(command.Env{In: in, Out: out, Err: errs, DataDir: "/var/lib/whylet", Agent: "kubectl-why/" + version})
 	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl why"}
 	root.Version = version

@@ -6,13 +6,14 @@ import (
 	"whylet.dev/whylet/exit"
 	"whylet.dev/whylet/journal"
 	"whylet.dev/whylet/journal/command"
+	"whylet.dev/whylet/paint"
 	"whylet.dev/whylet/web"
 )
 
 // newJournalCommand mounts `whylet journal`.
 func newJournalCommand(s streams) *cobra.Command {
 	return command.New(command.Env{
-		Out: s.out, Err: s.err, DataDir: defaultDataDir,
+		Out: paint.Shown(s.out), Err: paint.Shown(s.err), DataDir: defaultDataDir,
 		Dir: journal.DirBelow,
 		Node: func(dataDir string) string {
 			i, err := readInstance(dataDir)

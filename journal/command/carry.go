@@ -17,6 +17,7 @@ import (
 	"whylet.dev/whylet/health"
 	"whylet.dev/whylet/journal"
 	"whylet.dev/whylet/journal/replay"
+	"whylet.dev/whylet/paint"
 )
 
 func newExportCommand(env Env) *cobra.Command {
@@ -98,7 +99,7 @@ func chosen(s journal.Source, q journal.Query) []fact.Pod {
 func export(env Env, to string, h journal.Header, s journal.Source, q journal.Query) (int64, error) {
 	facts := withNode(s, q)
 	if to == "-" {
-		return journal.Export(env.Out, h, facts)
+		return journal.Export(paint.Raw(env.Out), h, facts)
 	}
 	var n int64
 	err := whole(to, func(w io.Writer) (err error) {
@@ -150,7 +151,7 @@ func withNode(s journal.Source, q journal.Query) iter.Seq2[fact.Fact, error] {
 }
 
 func newImportCommand(env Env) *cobra.Command {
-	dir := ""
+	dir, most := "", int64(0)
 	cmd := &cobra.Command{
 		Use:   "import FILE --to DIR",
 		Short: "Make a journal of an exported history",
@@ -172,16 +173,17 @@ journal that has its own: the numbers of their facts would clash.`,
 				defer f.Close()
 				in = f
 			}
-			return importInto(env, dir, args[0], in)
+			return importInto(env, within(most), dir, args[0], in)
 		},
 	}
 	cmd.Flags().StringVar(&dir, "to", "", "the directory to make")
+	mostFlag(cmd, &most)
 	_ = cmd.MarkFlagDirname("to")
 	return cmd
 }
 
-func importInto(env Env, dir, name string, in io.Reader) error {
-	n, err := journal.Import(dir, in)
+func importInto(env Env, most journal.Bounds, dir, name string, in io.Reader) error {
+	n, err := most.Import(dir, in)
 	if errors.Is(err, journal.ErrCutShort) {
 		fmt.Fprintf(env.Err, "note: %s: %v; what is there was taken\n", name, err)
 		err = nil

@@ -6,6 +6,7 @@
 //	parts.go     what the text of a verdict is made of, and how it is worded
 //	cause.go     the closed list of causes
 //	order.go     what needs a person first, what is well, and answers put together
+//	clean.go     what is not to be shown, dropped from what others say
 //	rows.go      what an answer says to people, row by row, as data
 //	text.go      the rows as text
 //	common.go    what pods have in common that fail alike

@@ -4,6 +4,8 @@ import (
 	"encoding/xml"
 	"fmt"
 	"strings"
+
+	"whylet.dev/whylet/why/prose"
 )
 
 // junitSuite is a test suite as CI systems read it (the schema of Jenkins' xUnit plugin):
@@ -33,7 +35,7 @@ func JUnit(all []Answer) (string, error) {
 	suite := junitSuite{Name: "kubectl why", Tests: len(all)}
 	for i := range all {
 		a := &all[i]
-		c := junitCase{Class: strings.ToLower(a.Subject.Kind), Name: strings.TrimPrefix(a.Subject.Namespace+"/"+a.Subject.Name, "/")}
+		c := junitCase{Class: prose.OneLine(strings.ToLower(a.Subject.Kind)), Name: prose.OneLine(strings.TrimPrefix(a.Subject.Namespace+"/"+a.Subject.Name, "/"))}
 		for _, v := range a.Verdicts {
 			s := a.symptom(v.Symptom)
 			if WellOrDone(s, v) {
@@ -41,7 +43,7 @@ func JUnit(all []Answer) (string, error) {
 			}
 			one := *a
 			one.Symptoms, one.Verdicts, one.Well = []Symptom{s}, []Verdict{v}, 0
-			c.Failures = append(c.Failures, junitFailure{Type: string(v.Cause), Message: fmt.Sprintf("%s: %s", s.Kind, v.Text), Text: one.Text(Style{Wide: true})})
+			c.Failures = append(c.Failures, junitFailure{Type: prose.OneLine(string(v.Cause)), Message: prose.OneLine(fmt.Sprintf("%s: %s", s.Kind, v.Text)), Text: one.Text(Style{Wide: true})})
 		}
 		if len(c.Failures) > 0 {
 			suite.Failures++

@@ -23,7 +23,7 @@ func Markdown(all []Answer) string {
 				continue
 			}
 			name := named(a, s)
-			fmt.Fprintf(&table, "| %s | %s | `%s` | %s |\n", name, s.Kind, v.Cause, plain(prose.Brief(v.Text, 160)))
+			fmt.Fprintf(&table, "| %s | %s | %s | %s |\n", name, plain(string(s.Kind)), code(string(v.Cause)), plain(prose.Brief(v.Text, 160)))
 			a.explainMarkdown(&why, name, s, v)
 		}
 		if table.Len() == before {
@@ -53,7 +53,7 @@ func named(a *Answer, s Symptom) string {
 }
 
 func (a *Answer) explainMarkdown(w *strings.Builder, name string, s Symptom, v Verdict) {
-	fmt.Fprintf(w, "\n### %s: %s\n\n**%s**\n\nCause `%s`, %s.\n", name, s.Kind, plain(v.Text), v.Cause, plain(howKnown(v)))
+	fmt.Fprintf(w, "\n### %s: %s\n\n**%s**\n\nCause %s, %s.\n", name, plain(string(s.Kind)), plain(v.Text), code(string(v.Cause)), plain(howKnown(v)))
 	for _, c := range v.InCommon {
 		fmt.Fprintf(w, "\nIn common: %s\n", plain(c.Text))
 	}
@@ -70,28 +70,18 @@ func (a *Answer) explainMarkdown(w *strings.Builder, name string, s Symptom, v V
 	if len(v.LastWords) > 0 {
 		w.WriteString("\nIts last words:\n\n")
 		for _, line := range v.LastWords {
-			w.WriteString("    " + strings.TrimRight(oneLine(line), " ") + "\n")
+			w.WriteString("    " + strings.TrimRight(prose.OneLine(line), " ") + "\n")
 		}
 	}
 	for i, f := range v.Fixes {
 		if i == 0 {
 			w.WriteString("\nTo do:\n\n")
 		}
-		fmt.Fprintf(w, "- %s (%s)\n", plain(f.Text), f.Risk)
+		fmt.Fprintf(w, "- %s (%s)\n", plain(f.Text), plain(string(f.Risk)))
 		if f.Command != "" {
-			fmt.Fprintf(w, "\n      %s\n", oneLine(f.Command))
+			fmt.Fprintf(w, "\n      %s\n", prose.OneLine(f.Command))
 		}
 	}
-}
-
-// oneLine leaves out what would end a line or a block.
-func oneLine(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r == 0x2028 || r == 0x2029 || r == 0x85 {
-			return ' '
-		}
-		return r
-	}, text)
 }
 
 // plain escapes whatever Markdown or HTML would take for markup.
@@ -100,4 +90,7 @@ var markup = strings.NewReplacer(
 	"|", `\|`, "#", `\#`, "!", `\!`, "~", `\~`, "@", "&#64;",
 )
 
-func plain(text string) string { return markup.Replace(oneLine(text)) }
+func plain(text string) string { return markup.Replace(prose.OneLine(text)) }
+
+// code shows a name as code.
+func code(name string) string { return "`" + strings.ReplaceAll(prose.OneLine(name), "`", "") + "`" }

@@ -18,12 +18,12 @@ func Overview(all []Answer, s Style) string {
 			name = c.Namespace + "/" + name
 		}
 		for i, line := range prose.Wrap(c.Text, 110) {
-			fmt.Fprintf(&w, "%-40s %-12s %-28s %s\n", onFirst(i, name), onFirst(i, "in common"), onFirst(i, string(c.Cause)), line)
+			fmt.Fprintf(&w, "%-40s %-12s %-28s %s\n", onFirst(i, prose.OneLine(name)), onFirst(i, "in common"), onFirst(i, prose.OneLine(string(c.Cause))), prose.OneLine(line))
 		}
 	}
 	well := 0
 	for _, a := range all {
-		name := a.Subject.Namespace + "/" + a.Subject.Name
+		name := prose.OneLine(a.Subject.Namespace + "/" + a.Subject.Name)
 		before := w.Len()
 		for _, v := range a.Verdicts {
 			sym := a.symptom(v.Symptom)
@@ -33,7 +33,7 @@ func Overview(all []Answer, s Style) string {
 			if w.Len() > before {
 				name = ""
 			}
-			fmt.Fprintf(&w, "%-40s %-12s %-28s %s\n", name, s.paint("bad", string(sym.Kind)), v.Cause, prose.Brief(v.Text, 110))
+			fmt.Fprintf(&w, "%-40s %-12s %-28s %s\n", name, s.paint("bad", prose.OneLine(string(sym.Kind))), prose.OneLine(string(v.Cause)), prose.Brief(v.Text, 110))
 		}
 		switch {
 		case len(a.Verdicts) == 0:

@@ -80,6 +80,10 @@ func (a *Answer) Rows(wide bool) []Row {
 	for _, g := range a.Journal.Gaps {
 		rows = append(rows, Row{Kind: RowGap, At: g.From, Until: g.To, Text: g.Reason})
 	}
+	for i := range rows { // whatever made them: this is what people are shown
+		r := &rows[i]
+		r.Title, r.Tag, r.Text, r.Line = prose.OneLine(r.Title), prose.OneLine(r.Tag), prose.OneLine(r.Text), prose.Shown(r.Line)
+	}
 	return rows
 }
 

@@ -28,7 +28,7 @@ func (o *options) page(ctx context.Context, from ask.Asker, targets []ask.Target
 	if !o.web {
 		d, explained, err := o.document(ctx, from, h, targets[0])
 		if err == nil {
-			err = web.Write(o.Out, d)
+			err = web.Write(paint.Raw(o.Out), d)
 		}
 		if err == nil && !explained {
 			return exit.Silent(exit.Unknown)

@@ -89,6 +89,31 @@ func Size(bytes int64) string {
 	return fmt.Sprint(n) + [...]string{"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"}[suffix]
 }
 
+// Shown is text without what is not to be shown: control characters, escapes of terminals, and
+// characters that show nothing or have what follows shown in another order. Tabs and ends of lines
+// stay. Text that has none of these is given back as it is.
+func Shown(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t' || r == '\n' || unicode.IsPrint(r):
+			return r
+		case unicode.IsSpace(r) && r > 0x7f && r != 0x85:
+			return ' '
+		}
+		return -1
+	}, text)
+}
+
+// OneLine is Shown on one line.
+func OneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\t' || r == '\n' {
+			return ' '
+		}
+		return r
+	}, Shown(strings.ReplaceAll(text, "\r", "\n")))
+}
+
 // Brief is text on one line, at most so many characters, without what a terminal
 // could take for a command: it comes from applications.
 func Brief(text string, most int) string {

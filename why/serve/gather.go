@@ -41,9 +41,16 @@ func One(s journal.Source, q Question) (answer.Answer, error) {
 	if err != nil {
 		return answer.Answer{}, err
 	}
-	a := why.Explain(h, q.Options)
+	a := explained(h, q.Options)
 	steady(h, q.Options, &a)
 	return a, nil
+}
+
+// explained is an answer as others may be shown it.
+func explained(h *history.History, o why.Options) answer.Answer {
+	a := why.Explain(h, o)
+	a.Clean()
+	return a
 }
 
 // All answers about every pod of the namespace (empty: of all) that is not gone,
@@ -61,7 +68,7 @@ func All(s journal.Source, q Question) ([]answer.Answer, error) {
 		if err != nil {
 			return all, err
 		}
-		if a := why.Explain(h, o); !gone(a) {
+		if a := explained(h, o); !gone(a) {
 			all = append(all, a)
 		}
 	}
@@ -89,7 +96,7 @@ func Owned(s journal.Source, q Question) ([]answer.Answer, error) {
 		if h.Object == nil || !slices.ContainsFunc(h.Object.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == q.Owner }) {
 			continue
 		}
-		if a := why.Explain(h, q.Options); gone(a) {
+		if a := explained(h, q.Options); gone(a) {
 			all = append(all, a)
 		}
 	}
