@@ -87,38 +87,83 @@ func Export(w io.Writer, h Header, facts iter.Seq2[fact.Fact, error]) (int64, er
 // maxLine bounds a line of a portable file.
 const maxLine = maxFrame
 
-// Read reads a portable file: its header, and its facts as they come. After
-// the last fact the iteration may yield an error, [ErrCutShort] among them.
-func Read(r io.Reader) (Header, iter.Seq2[fact.Fact, error], error) {
+// Bounds are how much a portable file may unpack to: a hundred kilobytes of it can be a gigabyte.
+type Bounds struct {
+	// Bytes are those of all its lines together.
+	Bytes int64
+	// Facts are how many it has; 0: as many as there is room for.
+	Facts int64
+}
+
+// Usual are the bounds of a file that a person opens.
+var Usual = Bounds{Bytes: 256 << 20}
+
+// ErrTooLarge means that a portable file unpacks to more than it may.
+var ErrTooLarge = errors.New("the exported journal unpacks to more than it may")
+
+// maxWindow bounds how far back a compressed file may refer: what zstd --long=27 needs.
+const maxWindow = 128 << 20
+
+// Read reads a portable file as [Bounds.Read] does, within the usual bounds.
+func Read(r io.Reader) (Header, iter.Seq2[fact.Fact, error], error) { return Usual.Read(r) }
+
+// Read reads a portable file: its header, and its facts as they come. After the last fact the
+// iteration may yield an error, [ErrCutShort] and [ErrTooLarge] among them.
+func (b Bounds) Read(r io.Reader) (Header, iter.Seq2[fact.Fact, error], error) {
 	var h Header
 	in := bufio.NewReader(r)
 	var plain io.Reader = in
 	if magic, _ := in.Peek(4); bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}) {
-		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<30))
+		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(uint64(max(zstd.MinWindowSize, min(maxWindow, b.Bytes/4)))))
 		if err != nil {
 			return h, nil, err
 		}
 		plain = z.IOReadCloser()
 	}
-	lines := bufio.NewScanner(plain)
+	lines := bufio.NewScanner(&bounded{plain, b.Bytes})
 	lines.Buffer(make([]byte, 64<<10), maxLine)
-	if !lines.Scan() || json.Unmarshal(lines.Bytes(), &h) != nil || h.Version == 0 {
+	begins := lines.Scan()
+	if errors.Is(lines.Err(), ErrTooLarge) {
+		return h, nil, ErrTooLarge
+	}
+	if !begins || json.Unmarshal(lines.Bytes(), &h) != nil || h.Version == 0 {
 		return h, nil, ErrNotExport
 	}
 	if h.Version > ExportVersion {
 		return h, nil, fmt.Errorf("%w of a version this program knows: it has version %d, known is %d; use a newer whylet", ErrNotExport, h.Version, ExportVersion)
 	}
-	return h, func(yield func(fact.Fact, error) bool) { readLines(lines, yield) }, nil
+	return h, func(yield func(fact.Fact, error) bool) { b.readLines(lines, yield) }, nil
 }
 
-func readLines(lines *bufio.Scanner, yield func(fact.Fact, error) bool) {
+// bounded reads so many bytes, and then fails.
+type bounded struct {
+	io.Reader
+	left int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, ErrTooLarge
+	}
+	n, err := b.Reader.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	return n, err
+}
+
+func (b Bounds) readLines(lines *bufio.Scanner, yield func(fact.Fact, error) bool) {
 	var n int64
 	for lines.Scan() {
+		if b.Facts > 0 && n > b.Facts {
+			yield(fact.Fact{}, ErrTooLarge)
+			return
+		}
 		var f fact.Fact
 		if err := f.UnmarshalJSON(lines.Bytes()); err != nil {
 			var t Trailer
 			trailer := json.Unmarshal(lines.Bytes(), &t) == nil && t.Facts == n
 			switch last := !lines.Scan(); {
+			case errors.Is(lines.Err(), ErrTooLarge):
+				yield(fact.Fact{}, ErrTooLarge)
 			case trailer && last && lines.Err() == nil:
 			case last:
 				yield(fact.Fact{}, errors.Join(ErrCutShort, lines.Err()))
@@ -131,6 +176,10 @@ func readLines(lines *bufio.Scanner, yield func(fact.Fact, error) bool) {
 			return
 		}
 	}
+	if errors.Is(lines.Err(), ErrTooLarge) {
+		yield(fact.Fact{}, ErrTooLarge)
+		return
+	}
 	yield(fact.Fact{}, errors.Join(ErrCutShort, lines.Err()))
 }
 
@@ -140,15 +189,18 @@ type File struct {
 	v      view
 }
 
+// OpenFile reads a portable file as [Bounds.OpenFile] does, within the usual bounds.
+func OpenFile(path string) (*File, error) { return Usual.OpenFile(path) }
+
 // OpenFile reads a portable file. With [ErrCutShort] the File is usable, and
 // has what was there.
-func OpenFile(path string) (*File, error) {
+func (b Bounds) OpenFile(path string) (*File, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	file, err := NewFile(f)
+	file, err := b.NewFile(f)
 	if err != nil {
 		err = fmt.Errorf("reading %s: %w", path, err)
 	}
@@ -156,8 +208,11 @@ func OpenFile(path string) (*File, error) {
 }
 
 // NewFile is OpenFile for what is not on disk.
-func NewFile(r io.Reader) (*File, error) {
-	h, facts, err := Read(r)
+func NewFile(r io.Reader) (*File, error) { return Usual.NewFile(r) }
+
+// NewFile is [Bounds.OpenFile] for what is not on disk.
+func (b Bounds) NewFile(r io.Reader) (*File, error) {
+	h, facts, err := b.Read(r)
 	if err != nil {
 		return nil, err
 	}
@@ -204,16 +259,20 @@ func (f *File) Stats() Stats { return f.v.stats() }
 // importBatch is how many facts Import writes at once.
 const importBatch = 32
 
+// Import makes a journal as [Bounds.Import] does, within the usual bounds.
+func Import(dir string, r io.Reader) (int64, error) { return Usual.Import(dir, r) }
+
 // Import makes a journal in dir, which must be empty or missing, of a portable
 // file, and gives the number of facts. Ids stay as they are, which is why the
-// history of another node cannot be added to a journal that has its own.
-func Import(dir string, r io.Reader) (int64, error) {
+// history of another node cannot be added to a journal that has its own. Of a file that is too
+// large nothing is left.
+func (b Bounds) Import(dir string, r io.Reader) (int64, error) {
 	if found, err := os.ReadDir(dir); err == nil && len(found) > 0 {
 		return 0, fmt.Errorf("importing into %s: it is not empty; give a new directory", filepath.Clean(dir))
 	} else if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return 0, err
 	}
-	_, facts, err := Read(r)
+	_, facts, err := b.Read(r)
 	if err != nil {
 		return 0, err
 	}
@@ -222,7 +281,11 @@ func Import(dir string, r io.Reader) (int64, error) {
 		return 0, err
 	}
 	n, err := j.takeAll(facts)
-	return n, errors.Join(err, j.Close())
+	err = errors.Join(err, j.Close())
+	if errors.Is(err, ErrTooLarge) {
+		return 0, errors.Join(err, os.RemoveAll(dir)) // it was empty or missing before
+	}
+	return n, err
 }
 
 func (j *Journal) takeAll(facts iter.Seq2[fact.Fact, error]) (int64, error) {

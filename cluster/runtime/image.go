@@ -84,7 +84,11 @@ func LoadImage(ctx context.Context, endpoint, file, name string) ([]string, erro
 		return nil, fmt.Errorf("%s: %w: %w", file, ErrNotArchive, err)
 	}
 	defer plain.Close()
-	names, err := importArchive(ctx, client, plain, name)
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("opening the image archive: %w", err)
+	}
+	names, err := importArchive(ctx, client, unpackedWithin(plain, info.Size()), name)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
@@ -94,6 +98,33 @@ func LoadImage(ctx context.Context, endpoint, file, name string) ([]string, erro
 		}
 	}
 	return names, nil
+}
+
+// A compressed archive may be mostGrowth times as large when it is unpacked, and at least
+// alwaysUnpacked: images are three to thirty times, and a bomb is a thousand.
+const (
+	mostGrowth     = 100
+	alwaysUnpacked = 1 << 30
+)
+
+// growing reads what an archive unpacks to, up to a bound.
+type growing struct {
+	io.Reader
+	left int64
+}
+
+// unpackedWithin bounds what an archive of a size unpacks to.
+func unpackedWithin(plain io.Reader, size int64) io.Reader {
+	return &growing{plain, max(alwaysUnpacked, mostGrowth*size)}
+}
+
+func (g *growing) Read(p []byte) (int, error) {
+	if g.left <= 0 {
+		return 0, fmt.Errorf("it unpacks to more than %d times its size; unpack it yourself if that is right", mostGrowth)
+	}
+	n, err := g.Reader.Read(p[:min(int64(len(p)), g.left)])
+	g.left -= int64(n)
+	return n, err
 }
 
 // ListImages lists the images of any CRI runtime, ordered by name. The error is

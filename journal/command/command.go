@@ -85,16 +85,26 @@ type from struct {
 	dataDir string
 	dir     string
 	file    string
+	most    int64
 }
 
 func (f *from) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.dataDir, "data-dir", f.env.DataDir, "directory of the node's state")
 	cmd.Flags().StringVar(&f.dir, "dir", "", "directory of the journal itself (default: that of the node)")
 	cmd.Flags().StringVar(&f.file, "file", "", "an exported history, instead of a journal")
+	mostFlag(cmd, &f.most)
 	_ = cmd.MarkFlagDirname("data-dir")
 	_ = cmd.MarkFlagDirname("dir")
 	_ = cmd.MarkFlagFilename("file")
 }
+
+// mostFlag takes how many MiB an exported history may unpack to.
+func mostFlag(cmd *cobra.Command, most *int64) {
+	cmd.Flags().Int64Var(most, "max-size", journal.Usual.Bytes>>20, "how many MiB an exported history may unpack to")
+}
+
+// within are the bounds of that flag.
+func within(most int64) journal.Bounds { return journal.Bounds{Bytes: most << 20} }
 
 func (f *from) journalDir() string {
 	if f.dir != "" {
@@ -115,7 +125,7 @@ func (f *from) open() (*source, error) {
 		if f.dir != "" {
 			return nil, f.env.usagef("--file and --dir exclude each other")
 		}
-		file, err := journal.OpenFile(f.file)
+		file, err := within(f.most).OpenFile(f.file)
 		if errors.Is(err, journal.ErrCutShort) {
 			fmt.Fprintf(f.env.Err, "note: %v; what is there is shown\n", err)
 			err = nil

@@ -48,6 +48,9 @@ const (
 // node, or of the pods that an answer about a workload tells of. The error may come with
 // parts; it then is a *[PartialError].
 func (c *Cluster) Behind(ctx context.Context, a answer.Answer) ([]Part, error) {
+	if err := c.unpack(ctx); err != nil {
+		return nil, err
+	}
 	if err := c.beyond(Target{Kind: strings.ToLower(a.Subject.Kind), Name: a.Subject.Name, Namespace: a.Subject.Namespace}); err != nil {
 		return nil, err
 	}
@@ -77,11 +80,18 @@ func (c *Cluster) Behind(ctx context.Context, a answer.Answer) ([]Part, error) {
 		}
 	}
 	all, errs := make([]Part, len(names)), make([]error, len(names))
-	each(names, func(i int, name string) {
+	fetch := func(i int, name string) {
 		about := about
 		about.Name = name
 		all[i], errs[i] = q.behindPod(ctx, about)
-	})
+	}
+	if c.options.AtDoor { // no more than one at a time is in memory as it came
+		for i, name := range names {
+			fetch(i, name)
+		}
+	} else {
+		each(names, fetch)
+	}
 	var there []Part
 	for i, p := range all {
 		if errs[i] == nil {
@@ -130,7 +140,7 @@ func (q *question) behindNode(ctx context.Context, about serve.Question) (Part, 
 		if err != nil {
 			return Part{}, err
 		}
-		return nearer(q, status, func(s object.Status) (Part, error) { return factsOf(s, about) }, func(q *question) (Part, error) { return q.nodePart(ctx, about) })
+		return nearer(q, status, func(s object.Status) (Part, error) { return q.factsOf(s, about) }, func(q *question) (Part, error) { return q.nodePart(ctx, about) })
 	}
 	return q.nodePart(ctx, about)
 }
@@ -140,7 +150,7 @@ func (q *question) nodePart(ctx context.Context, about serve.Question) (Part, er
 	if err != nil {
 		return Part{}, err
 	}
-	return partOf(raw, about, about.Name)
+	return q.partOf(raw, about, about.Name)
 }
 
 // behindPod finds the node that remembers a pod; of one that is gone, all are asked.
@@ -149,7 +159,7 @@ func (q *question) behindPod(ctx context.Context, about serve.Question) (Part, e
 		if err != nil {
 			return Part{}, err
 		}
-		return nearer(q, status, func(s object.Status) (Part, error) { return factsOf(s, about) }, func(q *question) (Part, error) { return q.podPart(ctx, about) })
+		return nearer(q, status, func(s object.Status) (Part, error) { return q.factsOf(s, about) }, func(q *question) (Part, error) { return q.podPart(ctx, about) })
 	}
 	return q.podPart(ctx, about)
 }
@@ -159,7 +169,7 @@ func (q *question) podPart(ctx context.Context, about serve.Question) (Part, err
 	if err != nil {
 		return Part{}, err
 	}
-	return partOf(raw, about, node)
+	return q.partOf(raw, about, node)
 }
 
 // podFacts finds the node that remembers a pod, and fetches what it does.
@@ -204,14 +214,44 @@ func (q *question) facts(ctx context.Context, node string, about serve.Question)
 	return raw, nil
 }
 
+// atDoor bounds what nodes may have a front unpack for one question: it does not trust them, and has
+// little memory. unpacking are the places for questions whose facts it has in memory.
+var (
+	atDoor    = journal.Bounds{Bytes: 64 << 20, Facts: 200_000}
+	unpacking = make(chan struct{}, 2)
+)
+
+// unpack takes a place for facts in a front's memory, until ctx is over, which whoever asked ends
+// once they are not needed any more.
+func (c *Cluster) unpack(ctx context.Context) error {
+	if !c.options.AtDoor {
+		return nil
+	}
+	select {
+	case unpacking <- struct{}{}:
+		context.AfterFunc(ctx, func() { <-unpacking })
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("too many ask for facts at the same time: %w", ctx.Err())
+	}
+}
+
 // partOf reads the facts that a node gave.
-func partOf(raw []byte, about serve.Question, node string) (Part, error) {
-	file, err := journal.NewFile(bytes.NewReader(raw))
+func (q *question) partOf(raw []byte, about serve.Question, node string) (Part, error) {
+	most := journal.Usual
+	if q.options.AtDoor {
+		most = journal.Bounds{Bytes: atDoor.Bytes - q.unpacked, Facts: max(1, atDoor.Facts-q.taken)}
+	}
+	file, err := most.NewFile(bytes.NewReader(raw))
 	if errors.Is(err, journal.ErrNotExport) {
 		return Part{}, fmt.Errorf("node %s does not give the facts themselves: its whylet is older than this client", node)
 	}
 	if err != nil {
 		return Part{}, fmt.Errorf("reading the facts of node %s: %w", node, err)
+	}
+	if q.options.AtDoor {
+		stats := file.Stats()
+		q.unpacked, q.taken = q.unpacked+stats.LogBytes, q.taken+stats.Facts
 	}
 	return Part{Source: file, Question: about, Node: node}, nil
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"whylet.dev/whylet/exit"
+	"whylet.dev/whylet/journal"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/ask"
 )
@@ -37,6 +38,7 @@ type options struct {
 	since                          time.Duration
 	all, everywhere, watch, within bool
 	web, verbose                   bool
+	most                           int64
 	missing                        string // of a page, as it was told last
 	whatIf                         []string
 	suggest                        bool
@@ -109,6 +111,7 @@ func (o *options) register(cmd *cobra.Command) {
 	f.StringArrayVar(&o.whatIf, "what-if", nil, "what other settings would have changed, as [CONTAINER:]FIELD=VALUE,…")
 	f.BoolVar(&o.suggest, "suggest", false, "propose probe settings and memory limits from what was recorded")
 	f.StringVar(&o.history, "file", "", "an exported history, instead of a cluster")
+	f.Int64Var(&o.most, "max-size", journal.Usual.Bytes>>20, "with --file: how many MiB it may unpack to")
 	f.StringVar(&o.dataDir, "data-dir", "", "the data directory of a node or of whylet-observe on this machine, instead of a cluster")
 	_ = cmd.MarkFlagDirname("data-dir")
 	_ = cmd.MarkFlagFilename("file")

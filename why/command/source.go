@@ -25,7 +25,7 @@ func (o *options) asker(settings ask.Options, everywhere bool) (ask.Asker, error
 	}
 	switch {
 	case o.history != "":
-		f, err := journal.OpenFile(o.history)
+		f, err := (journal.Bounds{Bytes: o.most << 20}).OpenFile(o.history)
 		if err != nil && !errors.Is(err, journal.ErrCutShort) {
 			return nil, err
 		}
