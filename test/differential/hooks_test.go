@@ -12,5 +12,5 @@ var hookScenarios = []scenario{
 	{name: "hook-pre-stop-sleep", spec: pod("Always", idles, `lifecycle: {preStop: {sleep: {seconds: 1}}}`, "terminationGracePeriodSeconds: 5\n"), steps: []step{{ready, pause(time.Second)}, {ready, remove}}, until: gone},
 	{name: "hook-pre-stop-fails", spec: pod("Always", idles, `lifecycle: {preStop: {exec: {command: [sh, -c, "echo oh; exit 7"]}}}`, "terminationGracePeriodSeconds: 5\n"), steps: []step{{ready, pause(time.Second)}, {ready, remove}}, until: gone},
 	{name: "hook-pre-stop-too-long", spec: pod("Always", idles, `lifecycle: {preStop: {exec: {command: [sleep, "100"]}}}`, "terminationGracePeriodSeconds: 2\n"), steps: []step{{ready, pause(time.Second)}, {ready, remove}}, until: gone},
-	{name: "hook-pre-stop-at-liveness", spec: pod("Always", idles, "lifecycle: {preStop: {exec: {command: [sleep, \"1\"]}}}\nlivenessProbe: "+fails, "terminationGracePeriodSeconds: 5\n"), until: runsAgain("c", 1)},
+	killedOnce("hook-pre-stop-at-liveness", "busybox:1", idles, "lifecycle: {preStop: {exec: {command: [sleep, \"1\"]}}}\nlivenessProbe: "+failsOnce, "terminationGracePeriodSeconds: 5\n"),
 }

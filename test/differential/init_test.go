@@ -37,7 +37,7 @@ var initScenarios = []scenario{
 		name: "sidecar-not-ready", spec: withInit("Always", idles, shell("s", idles, "restartPolicy: Always\nreadinessProbe: {exec: {command: ['false']}, periodSeconds: 1}\n")),
 		steps: []step{{running("c"), pause(2 * time.Second)}}, until: notReady,
 	},
-	{name: "sidecar-live", spec: withInit("Always", idles, shell("s", idles, "restartPolicy: Always\nlivenessProbe: "+fails+"\n")), until: runsAgain("s", 1)},
+	{name: "sidecar-live", spec: withInit("Always", idles, shell("s", countsRuns+idles, "restartPolicy: Always\n"+life+"livenessProbe: "+failsOnce+"\n")) + lives, until: wellAgain("s", 1)},
 	{
 		name: "sidecar-two-deleted", spec: withInit("Always", idles, shell("s", idles, "restartPolicy: Always\n")+shell("t", idles, "restartPolicy: Always\n")),
 		steps: []step{{ready, pause(time.Second)}, {ready, remove}}, until: gone,

@@ -86,6 +86,14 @@ func runsAgain(name string, n int32) milestone {
 	})
 }
 
+// wellAgain is reached when the container runs its attempt n, and is started and ready.
+func wellAgain(name string, n int32) milestone {
+	return of(func(p *v1.Pod) bool {
+		c := container(p, name)
+		return c.RestartCount >= n && c.State.Running != nil && c.Ready && c.Started != nil && *c.Started
+	})
+}
+
 func waiting(name, reason string) milestone {
 	return of(func(p *v1.Pod) bool {
 		w := container(p, name).State.Waiting

@@ -2,6 +2,7 @@ package differential
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -43,15 +44,15 @@ var probeScenarios = []scenario{
 
 	// Liveness.
 	{name: "probe-live-ok", spec: nginx(`livenessProbe: {httpGet: {path: /, port: 80}, initialDelaySeconds: 2, periodSeconds: 1}`), steps: []step{{ready, pause(3 * time.Second)}}, until: ready},
-	killedAlive("probe-live-exec", pod("Always", idles, `livenessProbe: {exec: {command: [sh, -c, "echo sick; exit 1"]}, initialDelaySeconds: 3, periodSeconds: 1, failureThreshold: 2}`)),
-	killedAlive("probe-live-http", nginx(`livenessProbe: {httpGet: {path: /missing, port: 80}, initialDelaySeconds: 2, periodSeconds: 1, failureThreshold: 2}`)),
-	killedAlive("probe-live-tcp", nginx(`livenessProbe: {tcpSocket: {port: 81}, initialDelaySeconds: 2, periodSeconds: 1, failureThreshold: 2}`)),
-	killedAlive("probe-live-grpc", nginx(`livenessProbe: {grpc: {port: 81}, initialDelaySeconds: 2, periodSeconds: 1, failureThreshold: 2}`)),
-	killedAlive("probe-live-grpc-not-serving", grpcHealth([]string{"=NOT_SERVING"}, `livenessProbe: {grpc: {port: 50051}, initialDelaySeconds: 2, periodSeconds: 1, failureThreshold: 2}`)),
-	killedAlive("probe-live-timeout", pod("Always", "nc -ll -p 80 -e sleep 1000 & "+idles, `livenessProbe: {httpGet: {path: /, port: 80}, initialDelaySeconds: 2, periodSeconds: 1, failureThreshold: 1}`)),
-	killedAlive("probe-live-at-1", pod("Always", idles, `livenessProbe: {`+failing("4|5|6|7|8|9|1?")+`, failureThreshold: 1}`)),
-	killedAlive("probe-live-at-3", pod("Always", idles, `livenessProbe: {`+failing("2|3|5|6|7|8|9")+`, failureThreshold: 3}`)),
-	killedAlive("probe-live-own-grace", pod("Always", ignores, `livenessProbe: {exec: {command: ["false"]}, initialDelaySeconds: 3, periodSeconds: 1, failureThreshold: 1, terminationGracePeriodSeconds: 2}`, "terminationGracePeriodSeconds: 60\n")),
+	killedOnce("probe-live-exec", "busybox:1", idles, `livenessProbe: {exec: {command: [sh, -c, "test -e /life/2 && exit; echo sick; exit 1"]}, initialDelaySeconds: 3, periodSeconds: 1, failureThreshold: 2}`),
+	killedOnce("probe-live-http", "nginx:1", "[ -e /life/2 ] && touch /usr/share/nginx/html/missing; exec nginx", `livenessProbe: {httpGet: {path: /missing, port: 80}, initialDelaySeconds: 2, periodSeconds: 1, failureThreshold: 2}`),
+	killedOnce("probe-live-tcp", "busybox:1", "[ -e /life/2 ] && nc -ll -p 81 -e true & "+idles, `livenessProbe: {tcpSocket: {port: 81}, initialDelaySeconds: 2, periodSeconds: 1, failureThreshold: 2}`),
+	killedOnce("probe-live-grpc", "grpchealth:1", "[ -e /life/2 ] && exec grpchealth -port 81; exec grpchealth", `livenessProbe: {grpc: {port: 81}, initialDelaySeconds: 2, periodSeconds: 1, failureThreshold: 2}`),
+	killedOnce("probe-live-grpc-not-serving", "grpchealth:1", "[ -e /life/2 ] && exec grpchealth; exec grpchealth -service =NOT_SERVING", `livenessProbe: {grpc: {port: 50051}, initialDelaySeconds: 2, periodSeconds: 1, failureThreshold: 2}`),
+	killedOnce("probe-live-timeout", "busybox:1", "touch /tmp/index.html; if [ -e /life/2 ]; then httpd -f -p 80 -h /tmp & else nc -ll -p 80 -e sleep 1000 & fi; "+idles, `livenessProbe: {httpGet: {path: /, port: 80}, initialDelaySeconds: 2, periodSeconds: 1, failureThreshold: 1}`),
+	killedOnce("probe-live-at-1", "busybox:1", idles, `livenessProbe: {`+failingInAll("4")+`, failureThreshold: 1}`),
+	killedOnce("probe-live-at-3", "busybox:1", idles, `livenessProbe: {`+failingInAll("2|3|5|6|7")+`, failureThreshold: 3}`),
+	killedOnce("probe-live-own-grace", "busybox:1", ignores, `livenessProbe: {exec: {command: [test, -e, /life/2]}, initialDelaySeconds: 3, periodSeconds: 1, failureThreshold: 1, terminationGracePeriodSeconds: 2}`, "terminationGracePeriodSeconds: 60\n"),
 	{
 		name: "probe-live-below-threshold", spec: pod("Always", idles, `livenessProbe: {`+failing("2|4")+`, failureThreshold: 2}`),
 		steps: []step{{ready, pause(6 * time.Second)}}, until: ready,
@@ -65,8 +66,8 @@ var probeScenarios = []scenario{
 		steps: []step{{ready, pause(3 * time.Second)}}, until: ready,
 	},
 	{name: "probe-startup-gates-readiness", spec: pod("Always", "sleep 6; touch /up; "+idles, startupAnd("startupProbe", 20)+"\n"+`readinessProbe: {`+failing("1")+`}`), until: ready},
-	killedAlive("probe-startup-too-slow", pod("Always", idles, startupAnd("startupProbe", 4))),
-	killedAlive("probe-startup-missing-slow", pod("Always", idles, startupAnd("livenessProbe", 4))),
+	killedOnce("probe-startup-too-slow", "busybox:1", "[ -e /life/2 ] && touch /up; "+idles, startupAnd("startupProbe", 4)),
+	killedOnce("probe-startup-missing-slow", "busybox:1", "[ -e /life/2 ] && touch /up; "+idles, startupAnd("livenessProbe", 4)),
 	{name: "probe-all-three", spec: nginx("startupProbe: {httpGet: {path: /, port: 80}, initialDelaySeconds: 2, periodSeconds: 1}\nlivenessProbe: {tcpSocket: {port: 80}, initialDelaySeconds: 2, periodSeconds: 1}\nreadinessProbe: {httpGet: {path: /, port: 80}, initialDelaySeconds: 2, periodSeconds: 1}"), until: ready},
 
 	// Two containers in one pod.
@@ -75,8 +76,8 @@ var probeScenarios = []scenario{
 		spec: pod("Always", idles, "") + shell("d", idles, `readinessProbe: {exec: {command: ["false"]}, periodSeconds: 1}`),
 	},
 	{
-		name: "probe-sibling-killed", until: runsAgain("d", 1),
-		spec: pod("Always", idles, "") + shell("d", idles, `livenessProbe: `+fails),
+		name: "probe-sibling-killed", until: wellAgain("d", 1),
+		spec: pod("Always", idles, "", lives) + shell("d", countsRuns+idles, life+"livenessProbe: "+failsOnce),
 	},
 }
 
@@ -85,9 +86,12 @@ func neverReady(name, spec string) scenario {
 	return scenario{name: name, spec: spec, steps: []step{{running("c"), pause(5 * time.Second)}}, until: notReady}
 }
 
-// killedAlive is over when the container runs for the second time.
-func killedAlive(name, spec string) scenario {
-	return scenario{name: name, spec: spec, until: runsAgain("c", 1)}
+// killedOnce makes a scenario of a container whose probe fails in its first run only, and which
+// is over when the second run is well. A container that its probe kills again and again is another
+// a moment later, and what kubelet publishes of each run depends on when it looks.
+func killedOnce(name, image, script, lines string, podLines ...string) scenario {
+	spec := pod("Always", countsRuns+script, life+lines, append(podLines, lives)...)
+	return scenario{name: name, spec: strings.Replace(spec, "busybox:1", image, 1), until: wellAgain("c", 1)}
 }
 
 // startupAnd is a probe for the file that a slow start makes in the end.

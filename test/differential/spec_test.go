@@ -47,6 +47,21 @@ const (
 	ignores = "sleep 1000; true"
 )
 
+// A container that begins with countsRuns finds the file /life/2 from its second run on. It
+// takes the pod line lives and the container line life, for a container's own files go with it.
+const (
+	countsRuns = "[ -e /life/1 ] && touch /life/2; touch /life/1; "
+	lives      = "volumes: [{name: life, emptyDir: {}}]\n"
+	life       = "volumeMounts: [{name: life, mountPath: /life}]\n"
+	// failsOnce is a probe that fails in the first run.
+	failsOnce = `{exec: {command: [test, -e, /life/2]}, initialDelaySeconds: 3, periodSeconds: 1, failureThreshold: 2}`
+)
+
+// failingInAll is failing for a container with life, whose attempts are counted through all runs.
+func failingInAll(attempts string) string {
+	return strings.ReplaceAll(failing(attempts), "/n", "/life/n")
+}
+
 // failing is an exec probe that fails in the attempts, counted from 1 and
 // separated by bars, that a pattern of sh names.
 func failing(attempts string) string {
