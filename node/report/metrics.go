@@ -24,11 +24,11 @@ type Metrics struct {
 
 	mu sync.Mutex
 	// last is what ended each container last.
-	last map[lastEnd]string
+	last map[endedContainer]string
 }
 
-// lastEnd names a container of a pod.
-type lastEnd struct {
+// endedContainer names a container of a pod.
+type endedContainer struct {
 	pod       fact.Pod
 	container string
 }
@@ -38,7 +38,7 @@ func NewMetrics(registry prometheus.Registerer, scheduler func() probe.Stats, kn
 	pod := []string{"namespace", "pod", "container"}
 	m := &Metrics{
 		known: known,
-		last:  map[lastEnd]string{},
+		last:  map[endedContainer]string{},
 		ends: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "whylet_container_ends_total",
 			Help: "Ends of containers, by what ended them: a kill of the node by its reason, OOMKilled, Signalled, Exited or Vanished.",
@@ -74,7 +74,7 @@ func NewMetrics(registry prometheus.Registerer, scheduler func() probe.Stats, kn
 			Name: "whylet_probes_late_total", Help: "Probe attempts that began more than 100 ms after they were due.",
 		}, func() float64 { return float64(scheduler().Late) }),
 	}
-	for _, c := range append(gauges, m.ends, m.restarts, m.ooms, m.probes, m.failures, m.backOffs) {
+	for _, c := range append(gauges, endTimes{known}, m.ends, m.restarts, m.ooms, m.probes, m.failures, m.backOffs) {
 		if err := registry.Register(c); err != nil {
 			return nil, err
 		}
@@ -90,11 +90,11 @@ func (m *Metrics) Hear(f fact.Fact) {
 		cause := endCause(b, m.killedFor(f))
 		m.ends.WithLabelValues(append(labels, cause)...).Inc()
 		m.mu.Lock()
-		m.last[lastEnd{f.Pod, f.Container}] = cause
+		m.last[endedContainer{f.Pod, f.Container}] = cause
 		m.mu.Unlock()
 	case fact.Started:
 		m.mu.Lock()
-		cause, ok := m.last[lastEnd{f.Pod, f.Container}]
+		cause, ok := m.last[endedContainer{f.Pod, f.Container}]
 		m.mu.Unlock()
 		if ok && f.Attempt > 0 && !b.Adopted {
 			m.restarts.WithLabelValues(append(labels, cause)...).Inc()
@@ -143,7 +143,7 @@ func endCause(b fact.Exited, killedFor fact.KillReason) string {
 // Forget drops the series of a pod that is gone.
 func (m *Metrics) Forget(pod fact.Pod) {
 	m.mu.Lock()
-	maps.DeleteFunc(m.last, func(l lastEnd, _ string) bool { return l.pod == pod })
+	maps.DeleteFunc(m.last, func(l endedContainer, _ string) bool { return l.pod == pod })
 	m.mu.Unlock()
 	labels := prometheus.Labels{"namespace": pod.Namespace, "pod": pod.Name}
 	for _, v := range []*prometheus.CounterVec{m.ends, m.restarts, m.ooms, m.failures, m.backOffs} {

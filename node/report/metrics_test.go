@@ -62,6 +62,41 @@ whylet_pods 2
 	}
 }
 
+// The time of an end is a metric, with the reason that the pod's status gives, and goes with the
+// pod. An end that nobody saw has none.
+func TestMetricsTellWhenContainersEnded(t *testing.T) {
+	registry, known := prometheus.NewRegistry(), pods.New()
+	if _, err := NewMetrics(registry, func() probe.Stats { return probe.Stats{} }, known); err != nil {
+		t.Fatal(err)
+	}
+	at := func(second int64, reason string) *v1.ContainerStateTerminated {
+		return &v1.ContainerStateTerminated{Reason: reason, FinishedAt: metav1.Unix(second, 0)}
+	}
+	known.Take(of("", 0, fact.SpecSeen{Object: testPod}))
+	known.SetStatus(testPod.UID, v1.PodStatus{
+		InitContainerStatuses: []v1.ContainerStatus{{Name: "init", State: v1.ContainerState{Terminated: at(1700000000, "Completed")}}},
+		ContainerStatuses: []v1.ContainerStatus{
+			{Name: "c", LastTerminationState: v1.ContainerState{Terminated: at(1700000100, "OOMKilled")}},
+			{Name: "runs", State: v1.ContainerState{Running: &v1.ContainerStateRunning{}}},
+			{Name: "unseen", State: v1.ContainerState{Terminated: &v1.ContainerStateTerminated{Reason: "Error"}}},
+		},
+	})
+	want := `
+# HELP whylet_container_last_end_timestamp_seconds When a container last ended, in Unix seconds, by the reason in its status; absent where nobody saw the end.
+# TYPE whylet_container_last_end_timestamp_seconds gauge
+whylet_container_last_end_timestamp_seconds{container="c",namespace="ns",pod="p",reason="OOMKilled",uid="u1"} 1.7000001e+09
+whylet_container_last_end_timestamp_seconds{container="init",namespace="ns",pod="p",reason="Completed",uid="u1"} 1.7e+09
+`
+	const name = "whylet_container_last_end_timestamp_seconds"
+	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), name); err != nil {
+		t.Error(err)
+	}
+	known.Forget(testPod.UID)
+	if n, err := testutil.GatherAndCount(registry, name); err != nil || n != 0 {
+		t.Errorf("%d series are left of a pod that is gone: %v", n, err)
+	}
+}
+
 var testPod = &v1.Pod{
 	ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", UID: "u1"},
 	Spec:       v1.PodSpec{Containers: []v1.Container{{Name: "c"}}},
