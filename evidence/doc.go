@@ -7,6 +7,7 @@
 //
 //	kmsg.go    records of the kernel's log (/dev/kmsg), and a full table of connections
 //	oom.go     OOM kills from such records, kernels 4.19 and newer
+//	xid.go     errors of NVIDIA's GPUs from such records
 //	kernel.go  the source: follows /dev/kmsg and emits facts
 //	place.go   whose process it was, where the kernel's record names no cgroup
 //	connector.go       the source: every process that is forked, execs or ends

@@ -46,12 +46,12 @@ type Containers interface {
 	Owner(pid int) (id string, ok bool)
 }
 
-// Kernel follows the kernel's log and tells of OOM kills.
+// Kernel follows the kernel's log and tells of OOM kills and of errors of GPUs.
 type Kernel struct {
 	Containers Containers
-	// Reported says whether an OOM kill of before the start was told by an earlier
+	// Reported says whether a record of before the start was told by an earlier
 	// agent of this boot: see [Reported]. Nil: none was.
-	Reported func(pid int, at time.Time) bool
+	Reported func(b fact.Body, at time.Time) bool
 	// Fence, if not nil, can be passed while Run runs.
 	Fence *Fence
 	Log   *slog.Logger
@@ -71,7 +71,7 @@ const (
 )
 
 // Run emits facts until ctx ends: fact.OOMKilled for each kill, with pod and
-// container where the victim's cgroup is a container's, and fact.Lost where the
+// container where the victim's cgroup is a container's, fact.GPUError, and fact.Lost where the
 // kernel overwrote records before they were read. It begins with what the log
 // still holds of this boot. emit is called from one goroutine; the facts have At,
 // Pod, Container, Attempt and Body.
@@ -152,6 +152,8 @@ type kernelReader struct {
 	lastAt time.Time
 	// droppedAt is when it was last told that the table of connections is full.
 	droppedAt time.Time
+	// gpuToldAt is when each error of a GPU was told last.
+	gpuToldAt map[any]time.Time
 	// told counts the kills that were attributed, by container.
 	told     map[string]int64
 	unplaced []unplaced
@@ -209,8 +211,14 @@ func (r *kernelReader) take(ctx context.Context, b []byte) {
 		r.droppedAt = at
 		r.emit(fact.Fact{At: at, Body: fact.PacketsDropped{Message: rec.Text}})
 	}
+	reported := func(b fact.Body) bool { return backlog && r.Reported != nil && r.Reported(b, at) }
+	if e, ok := ParseXid(rec); ok && !reported(e) {
+		if f, ok := r.gpuError(e, at, backlog); ok {
+			r.emit(f)
+		}
+	}
 	for _, k := range r.parser.Take(rec) {
-		if backlog && r.Reported != nil && r.Reported(k.PID, at) {
+		if reported(k.OOMKilled) {
 			continue
 		}
 		if !backlog && k.TaskCgroup == "" {
@@ -345,22 +353,34 @@ func monotonic() time.Duration {
 	return time.Duration(ts.Nano())
 }
 
-// Reported makes [Kernel.Reported] of the OOM kills that the journal has of this
-// boot. The same record gets slightly different wall times from two readers.
-func Reported(kills []fact.Fact) func(pid int, at time.Time) bool {
+// Reported makes [Kernel.Reported] of the facts that the journal has of the kernel's log in
+// this boot. The same record gets slightly different wall times from two readers.
+func Reported(told []fact.Fact) func(b fact.Body, at time.Time) bool {
 	const close = 5 * time.Second
-	times := map[int][]time.Time{}
-	for _, f := range kills {
-		if k, ok := f.Body.(fact.OOMKilled); ok {
-			times[k.PID] = append(times[k.PID], f.When())
+	times := map[any][]time.Time{}
+	for _, f := range told {
+		if key := recordKey(f.Body); key != nil {
+			times[key] = append(times[key], f.When())
 		}
 	}
-	return func(pid int, at time.Time) bool {
-		for _, t := range times[pid] {
+	return func(b fact.Body, at time.Time) bool {
+		for _, t := range times[recordKey(b)] {
 			if at.Sub(t).Abs() < close {
 				return true
 			}
 		}
 		return false
 	}
+}
+
+// recordKey returns what tells the records of the log apart, of facts that come from it; nil
+// for other facts.
+func recordKey(b fact.Body) any {
+	switch b := b.(type) {
+	case fact.OOMKilled:
+		return b.PID
+	case fact.GPUError:
+		return fact.GPUError{Device: b.Device, Code: b.Code, PID: b.PID}
+	}
+	return nil
 }

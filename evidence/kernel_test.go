@@ -224,11 +224,11 @@ func TestRealOOM(t *testing.T) {
 			case f := <-again:
 				kills := []fact.Fact{f}
 				for range 3 {
-					if !Reported(kills)(f.Body.(fact.OOMKilled).PID, f.At.Add(time.Second)) {
+					if !Reported(kills)(f.Body, f.At.Add(time.Second)) {
 						t.Error("it does not know its own fact again")
 					}
 				}
-				if Reported(kills)(f.Body.(fact.OOMKilled).PID, f.At.Add(time.Hour)) {
+				if Reported(kills)(f.Body, f.At.Add(time.Hour)) {
 					t.Error("it takes a later kill for one it knows")
 				}
 			case <-time.After(20 * time.Second):

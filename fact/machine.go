@@ -250,6 +250,20 @@ type PacketsDropped struct {
 	Message string `json:"message"` // the kernel's own words
 }
 
+// GPUError is an error that NVIDIA's driver reported to the kernel's log (Xid). The envelope
+// has the container whose process the driver names.
+type GPUError struct {
+	Device string `json:"device"` // the GPU's PCI address
+	// Code is NVIDIA's number of the error: 79 is a GPU that fell off the bus, 48 a double
+	// bit error of its memory.
+	Code int `json:"code"`
+	// PID and Command are the process that used the GPU, as the host numbers it; 0 and
+	// empty where the driver names none.
+	PID     int    `json:"pid,omitempty"`
+	Command string `json:"command,omitempty"`
+	Message string `json:"message,omitempty"` // the driver's own words, bounded
+}
+
 // Lost is a gap in what the agent could see: the API server, the runtime or the
 // kernel log did not answer, or records were overrun.
 type Lost struct {
@@ -298,6 +312,7 @@ func (NodeSignals) Kind() Kind    { return "NodeSignals" }
 func (AgentStalled) Kind() Kind   { return "AgentStalled" }
 func (ClockStepped) Kind() Kind   { return "ClockStepped" }
 func (PacketsDropped) Kind() Kind { return "PacketsDropped" }
+func (GPUError) Kind() Kind       { return "GPUError" }
 func (Lost) Kind() Kind           { return "Lost" }
 func (Checkpoint) Kind() Kind     { return "Checkpoint" }
 
@@ -310,5 +325,6 @@ func (NodeSignals) observed()    {}
 func (AgentStalled) observed()   {}
 func (ClockStepped) observed()   {}
 func (PacketsDropped) observed() {}
+func (GPUError) observed()       {}
 func (Lost) observed()           {}
 func (Checkpoint) observed()     {}

@@ -19,7 +19,7 @@ var bodies = index(
 	ImagePulling{}, ImageReady{}, ImageFailed{}, Created{}, Started{}, StartFailed{}, Exited{},
 	HookRan{}, KillFailed{}, Removed{},
 	Probed{}, AskedAgain{}, ProcessEnded{}, Signalled{},
-	AgentStarted{}, AgentStopped{}, AgentStalled{}, OOMKilled{}, Sampled{}, Looked{}, NodeSignals{}, ClockStepped{}, PacketsDropped{}, Lost{}, Checkpoint{},
+	AgentStarted{}, AgentStopped{}, AgentStalled{}, OOMKilled{}, Sampled{}, Looked{}, NodeSignals{}, ClockStepped{}, PacketsDropped{}, GPUError{}, Lost{}, Checkpoint{},
 	SetUp{}, Start{}, Kill{}, BackOff{}, Marked{}, SetPhase{}, SetCondition{}, Evict{}, Resize{},
 	Remove{}, TearDown{}, Release{},
 	StatusSeen{}, Said{}, Counted{}, KubeletSeen{},

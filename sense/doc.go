@@ -9,7 +9,7 @@
 //	config_changes.go  which of their keys changed, and by whom
 //	contact.go       Contact: times in which the API server answered nothing
 //	runtime.go       Runtime: containers that ended and sandboxes that are gone
-//	kernel.go        Kernel: OOM kills, from the kernel's log
+//	kernel.go        Kernel: OOM kills and errors of GPUs, from the kernel's log
 //	processes.go     Processes: the ends of processes, from the process connector
 //	signals.go       who sent a signal that may end a process
 //	exits.go         Exits: completes an exit with what the kernel said of it

@@ -12,7 +12,8 @@ import (
 	"whylet.dev/whylet/pods"
 )
 
-// Kernel follows the kernel's OOM kills: each is a fact, and Exits hears of it.
+// Kernel follows the kernel's log: each OOM kill and each error of a GPU is a fact, and Exits
+// hears of the kills.
 type Kernel struct {
 	Exits *Exits
 	// Past is what was recorded, and Boot the machine's boot id: what an agent of this
@@ -30,7 +31,9 @@ func (k *Kernel) Run(ctx context.Context, known pods.Registry, emit func(fact.Fa
 	agents := k.earlierAgents()
 	earlier := k.earlier()
 	for _, f := range earlier { // the end that one brought may be told only now
-		k.Exits.count(known, f, fact.Of[fact.OOMKilled](&f))
+		if b, ok := f.Body.(fact.OOMKilled); ok {
+			k.Exits.count(known, f, b)
+		}
 	}
 	source := evidence.Kernel{Containers: running{known, k.Exits.processes}, Reported: evidence.Reported(earlier), Fence: &k.Exits.fence, Log: k.Log}
 	err := source.Run(ctx, func(f fact.Fact) {
@@ -55,15 +58,15 @@ func (k *Kernel) Run(ctx context.Context, known pods.Registry, emit func(fact.Fa
 	return nil
 }
 
-// earlier are the kills that an agent of this boot has told already.
+// earlier returns what an agent of this boot has told already.
 func (k *Kernel) earlier() []fact.Fact {
-	var kills []fact.Fact
-	for f, err := range k.Past(fact.OOMKilled{}.Kind()) {
+	var told []fact.Fact
+	for f, err := range k.Past(fact.OOMKilled{}.Kind(), fact.GPUError{}.Kind()) {
 		if err == nil && f.Boot == k.Boot {
-			kills = append(kills, f)
+			told = append(told, f)
 		}
 	}
-	return kills
+	return told
 }
 
 // earlierAgents finds the processes whose OOM kill says why the agent was gone.

@@ -77,6 +77,7 @@ func (e ending) limit() int64 {
 func explainExit(h *inquiry, run *history.Run, symptom string) answer.Verdict {
 	e := newEnding(h, run)
 	v := e.explain(symptom)
+	e.noteGPUError(&v)
 	v.LastWords = e.exit.LastLines
 	return v
 }

@@ -148,6 +148,9 @@ func describePlain(b fact.Body) (string, map[string]any) {
 		text, _ := stalledWords(b)
 		return text, values("from", b.From, "until", b.Until, "continued", b.Continued, "suspended", b.Suspended.String(),
 			"cpuWait", b.CPUWait.String(), "memoryStall", b.MemoryStall.String(), "majorFaults", b.MajorFaults)
+	case fact.GPUError:
+		return fmt.Sprintf("GPU %s reported Xid %d: %s", b.Device, b.Code, prose.Brief(b.Message, kept)),
+			values("device", b.Device, "code", b.Code, "pid", b.PID, "command", b.Command, "message", b.Message)
 	case fact.PacketsDropped:
 		return "the kernel dropped packets: " + prose.Brief(b.Message, kept), values("message", b.Message)
 	case fact.Lost:

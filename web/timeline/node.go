@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -64,6 +65,8 @@ func (b *builder) machine() {
 			l.Marks = append(l.Marks, mark(f, Flag, Warn, "clock set"))
 		case fact.PacketsDropped:
 			l.Marks = append(l.Marks, mark(f, Cross, Bad, "packets dropped"))
+		case fact.GPUError:
+			l.Marks = append(l.Marks, mark(f, Cross, Bad, fmt.Sprintf("GPU error, Xid %d", x.Code)))
 		}
 	}
 	l.Marks = append(pressed, l.Marks...)
