@@ -75,9 +75,10 @@ var rooms = []room{
 	{dir: "web/bundle", imports: []string{"github.com/evanw/esbuild/pkg/api"}},
 	{dir: "web/browser"},
 	{dir: "why/level0", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "logline", module + "why/answer", module + "why/prose", module + "why/words"}},
+	{dir: "why/record", imports: []string{"github.com/klauspost/compress", "k8s.io/apimachinery", module + "health", module + "journal", module + "probe", module + "why/serve"}},
 	{dir: "why/mcp", imports: []string{"github.com/modelcontextprotocol/go-sdk/mcp", module + "fact", module + "journal", module + "why"}},
 	{dir: "why/ask", imports: []string{
-		"golang.org/x/sync", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/kubelet/pkg/apis/stats", module + "journal", module + "why",
+		"golang.org/x/sync", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/kubelet/pkg/apis/stats", module + "fact", module + "journal", module + "why",
 	}},
 	// Of the client: nothing that only Linux has, and nothing of a node.
 	{dir: "why/command", imports: []string{

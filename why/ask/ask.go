@@ -56,6 +56,9 @@ type Options struct {
 	// Unheard is called with each node on which nobody could be asked, so that its pods are
 	// answered for from the API. It may be called from many goroutines.
 	Unheard func(node string)
+	// Now gives the moment at which questions are asked, in UTC; nil: the clock's. A case that was
+	// recorded is asked about as of then.
+	Now func() time.Time
 	// Within is set where the asker may see the namespace and nothing else: of pods of
 	// others answers have the number only.
 	Within bool
@@ -106,6 +109,14 @@ func (o *Options) complete() {
 	if o.Whole == 0 {
 		o.Whole = max(wholeTime, o.Each)
 	}
+}
+
+// now is the moment at which a question is asked.
+func (o *Options) now() time.Time {
+	if o.Now != nil {
+		return o.Now().UTC()
+	}
+	return time.Now().UTC()
 }
 
 // atOnce is how many nodes are asked at the same time. To ask is to wait: each costs the

@@ -54,6 +54,8 @@ func Connect(config *rest.Config, o Options) (*Cluster, error) {
 	return &Cluster{client: client, options: o}, nil
 }
 
+func (c *Cluster) now() time.Time { return c.options.now() }
+
 // question is one question on its way, and what is looked up at most once for it.
 type question struct {
 	*Cluster
@@ -157,7 +159,7 @@ func whoHas(pod *v1.Pod) string {
 // pod asks about a pod that exists: its node, or the scheduler's condition.
 func (q *question) pod(ctx context.Context, pod *v1.Pod) (answer.Answer, error) {
 	if pod.Spec.NodeName == "" {
-		return cluster.Unscheduled(pod, q.around(ctx, pod), time.Now().UTC()), nil
+		return cluster.Unscheduled(pod, q.around(ctx, pod), q.now()), nil
 	}
 	about := q.about(pod.Name)
 	about.Namespace, about.UID = pod.Namespace, pod.UID
@@ -168,7 +170,7 @@ func (q *question) pod(ctx context.Context, pod *v1.Pod) (answer.Answer, error) 
 	if err != nil {
 		node, nodeErr := q.client.CoreV1().Nodes().Get(ctx, pod.Spec.NodeName, metav1.GetOptions{})
 		if nodeErr == nil || apierrors.IsNotFound(nodeErr) {
-			if lost, ok := cluster.NodeLostAnswer(pod, node, time.Now().UTC()); ok {
+			if lost, ok := cluster.NodeLostAnswer(pod, node, q.now()); ok {
 				return lost, nil
 			}
 		}

@@ -33,5 +33,6 @@
 //	service.go   Services and the pods behind them
 //	node.go      a node itself
 //	behind.go    the facts behind an answer
+//	record.go    all that is known of a namespace, for a file
 //	proposal.go  what other settings would have changed, and what is proposed
 package ask

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -59,7 +58,7 @@ func (q *question) departedFromAPI(ctx context.Context, name string) (answer.Ans
 	if err != nil {
 		return answer.Answer{}, false
 	}
-	return level0.Departed(q.space, name, list.Items, "nobody remembers the pod", time.Now().UTC())
+	return level0.Departed(q.space, name, list.Items, "nobody remembers the pod", q.now())
 }
 
 // remembered asks the front, or all nodes, about one pod that is gone.

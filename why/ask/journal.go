@@ -31,7 +31,7 @@ func (j *Journal) question(t Target) serve.Question {
 		q.Namespace = j.Namespace
 	}
 	if q.Now = j.AsOf; q.Now.IsZero() {
-		q.Now = time.Now().UTC()
+		q.Now = j.now()
 	}
 	if j.Since > 0 {
 		q.Since = q.Now.Add(-j.Since)

@@ -53,7 +53,7 @@ func whyAbsent(node string, err error) (reason string, ok bool) {
 // fromAPI answers from what the API server shows.
 func (q *question) fromAPI(ctx context.Context, pod *v1.Pod, events []v1.Event, reason string) answer.Answer {
 	words, saying := q.words(ctx, pod)
-	s := level0.Seen{Pod: pod, Events: events, Words: words, Saying: saying, Changed: q.changed(ctx, pod), Images: q.images(ctx, pod), Container: q.options.Container, Reason: reason, Now: time.Now().UTC()}
+	s := level0.Seen{Pod: pod, Events: events, Words: words, Saying: saying, Changed: q.changed(ctx, pod), Images: q.images(ctx, pod), Container: q.options.Container, Reason: reason, Now: q.now()}
 	if q.options.Since > 0 {
 		s.Since = s.Now.Add(-q.options.Since)
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -73,7 +72,7 @@ func (q *question) own(names []string) []string {
 	}
 	var own []string
 	for i := range nodes {
-		_, lost := cluster.NodeLostAnswer(&v1.Pod{Spec: v1.PodSpec{NodeName: nodes[i].Name}}, &nodes[i], time.Now().UTC())
+		_, lost := cluster.NodeLostAnswer(&v1.Pod{Spec: v1.PodSpec{NodeName: nodes[i].Name}}, &nodes[i], q.now())
 		if slices.Contains(names, nodes[i].Name) && cluster.Own(&nodes[i]) && !lost {
 			own = append(own, nodes[i].Name)
 		}

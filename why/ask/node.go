@@ -3,7 +3,6 @@ package ask
 import (
 	"context"
 	"fmt"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -33,7 +32,7 @@ func (q *question) node(ctx context.Context, name string) ([]answer.Answer, erro
 		return nil, fmt.Errorf("listing the pods of node %s: %w", name, err)
 	}
 	k := cluster.NodeCase{Node: node, Pods: pods.Items}
-	now, known := time.Now().UTC(), answer.Coverage{Complete: true}
+	now, known := q.now(), answer.Coverage{Complete: true}
 	if _, lost := cluster.NodeLostAnswer(&v1.Pod{Spec: v1.PodSpec{NodeName: name}}, node, now); lost {
 		return []answer.Answer{cluster.NodeAnswer(k, known, now)}, nil
 	}

@@ -17,7 +17,7 @@ import (
 // about begins a question to a node with what the options say.
 func (q *question) about(name string) serve.Question {
 	about := serve.Question{Namespace: q.space, Name: name, Look: q.look}
-	about.Now = time.Now().UTC()
+	about.Now = q.now()
 	about.Container, about.Alone = q.options.Container, q.alone()
 	if q.options.Within {
 		about.Within = q.space

@@ -3,7 +3,6 @@ package ask
 import (
 	"context"
 	"fmt"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,7 +28,7 @@ func (q *question) service(ctx context.Context, name string) ([]answer.Answer, e
 	}
 	// The reason that k8s.io/cloud-provider/controllers/service gives.
 	if words, since := q.lastEvent(ctx, service.UID, "SyncLoadBalancerFailed"); words != "" {
-		answers[0] = cluster.WithoutAddress(service, answers[0], words, since, time.Now().UTC())
+		answers[0] = cluster.WithoutAddress(service, answers[0], words, since, q.now())
 	}
 	return answers, err
 }
@@ -44,7 +43,7 @@ func (q *question) elsewhere(ctx context.Context, service *v1.Service) (answer.A
 		return answer.Answer{}, false
 	}
 	_, err := q.client.CoreV1().Namespaces().Get(ctx, space, metav1.GetOptions{})
-	return cluster.NameForNothing(service, apierrors.IsNotFound(err), time.Now().UTC()), true
+	return cluster.NameForNothing(service, apierrors.IsNotFound(err), q.now()), true
 }
 
 // behindService asks about the pods.
@@ -56,7 +55,7 @@ func (q *question) behindService(ctx context.Context, service *v1.Service) ([]an
 	selected := cluster.Selected(service, pods.Items)
 	if len(selected) == 0 && len(service.Spec.Selector) > 0 {
 		if behind := q.unmade(ctx, service); len(behind) > 0 {
-			return []answer.Answer{cluster.ServiceWithoutPods(service, behind, time.Now().UTC())}, nil
+			return []answer.Answer{cluster.ServiceWithoutPods(service, behind, q.now())}, nil
 		}
 	}
 	q.look = true // who listens decides, and nobody need have looked since they began to
@@ -66,7 +65,7 @@ func (q *question) behindService(ctx context.Context, service *v1.Service) ([]an
 	if list, e := q.client.CoreV1().Services(q.space).List(ctx, metav1.ListOptions{}); e == nil { // whoever may not list them is told less
 		others = list.Items
 	}
-	return []answer.Answer{cluster.ServiceAnswer(service, pods.Items, others, answers, time.Now().UTC())}, err
+	return []answer.Answer{cluster.ServiceAnswer(service, pods.Items, others, answers, q.now())}, err
 }
 
 // unmade are the answers about the workloads whose pods a Service would select if

@@ -3,7 +3,6 @@ package ask
 import (
 	"context"
 	"fmt"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -43,7 +42,7 @@ func (q *question) standing(ctx context.Context) ([]answer.Answer, error) {
 	q.inCommon(ctx, all, waiting.Items)
 	answer.WorstFirst(all)
 	if well > 0 {
-		a := answer.New(answer.Subject{Kind: "Namespace", Name: q.space}, time.Now().UTC(), answer.Coverage{Complete: true})
+		a := answer.New(answer.Subject{Kind: "Namespace", Name: q.space}, q.now(), answer.Coverage{Complete: true})
 		a.Well = well
 		all = append(all, a)
 	}

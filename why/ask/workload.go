@@ -63,9 +63,9 @@ func (q *question) standsFor(ctx context.Context, b behind) (answer.Answer, erro
 	}
 	if b.job != nil {
 		answers = append(answers, q.gone(ctx, b.Subject)...)
-		return cluster.JobAnswer(b.job, b.Workload, answers, time.Now().UTC()), err
+		return cluster.JobAnswer(b.job, b.Workload, answers, q.now()), err
 	}
-	a := cluster.WorkloadAnswer(b.Workload, answers, time.Now().UTC())
+	a := cluster.WorkloadAnswer(b.Workload, answers, q.now())
 	q.turnedAway(ctx, b, &a)
 	return a, err
 }
@@ -146,11 +146,11 @@ func (q *question) cronJob(ctx context.Context, name string) ([]answer.Answer, e
 	}
 	own := slices.DeleteFunc(jobs.Items, func(j batchv1.Job) bool { return !metav1.IsControlledBy(&j, o) })
 	if len(own) == 0 {
-		return []answer.Answer{cluster.CronJobAnswer(o, nil, time.Now().UTC())}, nil
+		return []answer.Answer{cluster.CronJobAnswer(o, nil, q.now())}, nil
 	}
 	newest := slices.MaxFunc(own, func(a, b batchv1.Job) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 	last, err := q.standsFor(ctx, job(&newest))
-	return []answer.Answer{cluster.CronJobAnswer(o, &last, time.Now().UTC())}, err
+	return []answer.Answer{cluster.CronJobAnswer(o, &last, q.now())}, err
 }
 
 // asksOfNodes says in words what a pod asks of its node.

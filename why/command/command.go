@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ import (
 	"whylet.dev/whylet/journal"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/ask"
+	"whylet.dev/whylet/why/record"
 )
 
 // Env is what the command needs of the program around it.
@@ -42,11 +44,13 @@ type options struct {
 	missing                        string // of a page, as it was told last
 	whatIf                         []string
 	suggest                        bool
+	kept                           func() (*record.Case, error)
 }
 
 // New makes the command.
 func New(env Env) *cobra.Command {
 	o := &options{Env: env, config: genericclioptions.NewConfigFlags(true)}
+	o.kept = sync.OnceValues(func() (*record.Case, error) { return record.Open(o.history, o.most<<20) })
 	cmd := &cobra.Command{
 		Use:   "why [KIND/]NAME…",
 		Short: "Say why a pod is as it is",
@@ -81,7 +85,8 @@ wrong, 5 a cause is not known.`,
   kubectl why web-1 --suggest              # settings that its history proposes
   kubectl why web-1 --web                  # a page with its timeline
   kubectl why web-1 -o html > web-1.html   # the same as one file
-  kubectl why web-1 --file web-1.facts     # an exported history, without a cluster`,
+  kubectl why web-1 --file web-1.facts     # an exported history, without a cluster
+  kubectl why record -n shop --to shop.record   # a whole namespace, to be asked with --file`,
 		Args: cobra.ArbitraryArgs, // with a command below it, cobra would take names for mistyped ones
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.fromDisk(cmd)
@@ -90,7 +95,7 @@ wrong, 5 a cause is not known.`,
 		ValidArgsFunction: o.completeNames,
 	}
 	o.register(cmd)
-	cmd.AddCommand(newMCPCommand(o))
+	cmd.AddCommand(newMCPCommand(o), newRecordCommand(o))
 	return cmd
 }
 
@@ -110,7 +115,7 @@ func (o *options) register(cmd *cobra.Command) {
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "say who was asked, and how")
 	f.StringArrayVar(&o.whatIf, "what-if", nil, "what other settings would have changed, as [CONTAINER:]FIELD=VALUE,…")
 	f.BoolVar(&o.suggest, "suggest", false, "propose probe settings and memory limits from what was recorded")
-	f.StringVar(&o.history, "file", "", "an exported history, instead of a cluster")
+	f.StringVar(&o.history, "file", "", "an exported history or a recorded namespace, instead of a cluster")
 	f.Int64Var(&o.most, "max-size", journal.Usual.Bytes>>20, "with --file: how many MiB it may unpack to")
 	f.StringVar(&o.dataDir, "data-dir", "", "the data directory of a node or of whylet-observe on this machine, instead of a cluster")
 	_ = cmd.MarkFlagDirname("data-dir")
@@ -208,7 +213,18 @@ func (o *options) check(args []string) ([]ask.Target, error) {
 }
 
 // local says whether a journal is asked, and not a cluster.
-func (o *options) local() bool { return o.history != "" || o.dataDir != "" }
+func (o *options) local() bool {
+	return o.dataDir != "" || o.history != "" && !o.isRecord()
+}
+
+// isRecord says whether --file names a recorded namespace, and not an exported history.
+func (o *options) isRecord() bool {
+	if o.history == "" {
+		return false
+	}
+	_, err := o.kept()
+	return err == nil
+}
 
 // chosen are the targets that labels or manifests choose; else those of the command line.
 func (o *options) chosen(ctx context.Context, from ask.Asker, targets []ask.Target) ([]ask.Target, error) {

@@ -9,5 +9,6 @@
 //	proposal.go  --what-if and --suggest
 //	page.go      -o html and --web
 //	mcp.go       kubectl why mcp: answers for programs that speak MCP
+//	record.go    kubectl why record: a namespace into a file, to be asked with --file
 //	complete.go  what a shell completes
 package command

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +11,7 @@ import (
 
 	"whylet.dev/whylet/journal"
 	"whylet.dev/whylet/why/ask"
+	"whylet.dev/whylet/why/record"
 )
 
 // source finds what is asked: a file, a directory, or the cluster.
@@ -25,6 +27,17 @@ func (o *options) asker(settings ask.Options, everywhere bool) (ask.Asker, error
 	}
 	switch {
 	case o.history != "":
+		if c, err := o.kept(); !errors.Is(err, record.ErrNotRecord) {
+			if err != nil {
+				return nil, err
+			}
+			if everywhere {
+				settings.Namespace = ""
+			} else {
+				settings.Namespace = cmp.Or(settings.Namespace, c.Namespace)
+			}
+			return ask.Recorded(c, true, settings)
+		}
 		f, err := (journal.Bounds{Bytes: o.most << 20}).OpenFile(o.history)
 		if err != nil && !errors.Is(err, journal.ErrCutShort) {
 			return nil, err

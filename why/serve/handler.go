@@ -45,18 +45,23 @@ type Look func(ctx context.Context, pod types.UID) (coming int)
 // leaves it at what is known. Who may ask is for the server around
 // it. It may be used from many goroutines.
 func Handler(s journal.Source, policy health.Policy, look Look) http.Handler {
+	return HandlerAt(s, policy, look, time.Now)
+}
+
+// HandlerAt is [Handler] with a clock of its own: a journal that was recorded is asked as of then.
+func HandlerAt(s journal.Source, policy health.Policy, look Look, now func() time.Time) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			http.Error(w, "only GET is answered", http.StatusMethodNotAllowed)
 			return
 		}
-		q, err := ParseQuestion(r.URL.Query(), time.Now().UTC())
+		q, err := ParseQuestion(r.URL.Query(), now().UTC())
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
 		q.Policy = policy
-		body, err := answerTo(r.Context(), s, q, look)
+		body, err := answerTo(r.Context(), s, q, look, now)
 		var unknown *NotKnownError
 		switch {
 		case errors.As(err, &unknown):
@@ -73,7 +78,7 @@ func Handler(s journal.Source, policy health.Policy, look Look) http.Handler {
 }
 
 // answerTo answers a question by what it asks for.
-func answerTo(ctx context.Context, s journal.Source, q Question, look Look) (any, error) {
+func answerTo(ctx context.Context, s journal.Source, q Question, look Look, now func() time.Time) (any, error) {
 	switch {
 	case q.Node:
 		return Node(s, q)
@@ -95,7 +100,7 @@ func answerTo(ctx context.Context, s journal.Source, q Question, look Look) (any
 	if span, ok := newest(s.Pods(), q); ok && q.Look && look != nil {
 		since := q.Now
 		await(ctx, s, span.Pod.UID, since, look(ctx, span.Pod.UID))
-		q.Now = time.Now().UTC()
+		q.Now = now().UTC()
 	}
 	return One(s, q)
 }

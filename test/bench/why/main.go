@@ -19,6 +19,9 @@
 // it the same questions about pods as at the same moments, after a rule has changed: in
 // seconds, for hours. What an answer takes from the API or from other nodes is not in it.
 //
+// With -record each scenario's namespace is recorded when its live answers were sampled, with its
+// label and its grades, for test/corpus to ask again.
+//
 // With -results every answer is kept in a file, one line of JSON for each question. A
 // run that was stopped goes on there: what the file has is not played again, unless
 // -only names it, and then the new answers take the place of the old ones. The table is
@@ -66,6 +69,7 @@ type options struct {
 	stack, agent   string
 	kubelet        string
 	keepIn, again  string
+	recordIn       string
 	journal        string // where the memory of the node that is asked is kept
 
 	elsewhere map[string][]string // what cannot be played there, by why
@@ -91,6 +95,7 @@ func main() {
 	flag.DurationVar(&o.faults, "faults", 0, "beside kubelet: kill it, the runtime or the agent at random, once in so long; 0: never")
 	flag.DurationVar(&o.within, "within", 0, "play scenarios again and again for so long, and begin none after that; 0: as often as -rounds says")
 	flag.StringVar(&o.keepIn, "keep", "", "the folder in which the memory that answered is kept for -again")
+	flag.StringVar(&o.recordIn, "record", "", "the folder in which each scenario is recorded at the end of its live answers, for test/corpus")
 	flag.StringVar(&o.again, "again", "", "play nothing: ask this file's questions again, of the memories that -keep left")
 	flag.StringVar(&o.bin, "bin", "bin", "where the built programs are")
 	flag.StringVar(&o.folder, "folder", "test/e2e/scenarios/own", "where the scenarios are")
@@ -269,6 +274,9 @@ func (o *options) onNode(ctx context.Context, round int, waves [][]scenarios.Sce
 		defer func() { err = cmp.Or(err, ended()) }()
 	}
 	suite := scenarios.Suite{Node: n, Suffix: fmt.Sprintf("-%d", round), Patience: o.patience, Every: o.tick, Window: o.window}
+	if o.recordIn != "" {
+		suite.Record = func(ctx context.Context, results []scenarios.Result) { o.recordCase(ctx, n, results) }
+	}
 	for i, wave := range waves {
 		if i > 0 && o.over() {
 			break

@@ -18,6 +18,8 @@ type Cluster interface {
 	Sights() []Sight
 	// Why asks about a subject; the answer is JSON.
 	Why(ctx context.Context, by Sight, subject, namespace string) ([]byte, error)
+	// Record writes what is known of a namespace into a file, as kubectl why record does.
+	Record(ctx context.Context, namespace, file string) error
 	// Situations are those in which questions are asked there.
 	Situations() []Situation
 	// Restart brings about the situations in which a part of the node ends and

@@ -165,6 +165,17 @@ func (k *Kubelet) Why(ctx context.Context, by Sight, subject, namespace string) 
 	return k.run(ctx, "", k.stack.Command(ctx, k.program("whylet-observe"), "why", subject, "-n", namespace, "--data-dir", k.data(), "-o", "json"))
 }
 
+// Record takes the facts from the agent's memory.
+func (k *Kubelet) Record(ctx context.Context, namespace, file string) error {
+	args := []string{"record", "-n", namespace, "--to", file, "--force"}
+	if !k.hasAgent() {
+		_, err := k.Run(ctx, "", "kubectl-why", args...)
+		return err
+	}
+	_, err := k.Run(ctx, "", "kubectl-why", append(args, "--data-dir", k.data())...)
+	return err
+}
+
 // Situations are all of them.
 func (k *Kubelet) Situations() []Situation { return Situations }
 

@@ -82,6 +82,12 @@ func (n *Node) Why(ctx context.Context, _ Sight, subject, namespace string) ([]b
 	return n.Run(ctx, "", "whylet", "why", subject, "-n", namespace, "-o", "json")
 }
 
+// Record asks kubectl why.
+func (n *Node) Record(ctx context.Context, namespace, file string) error {
+	_, err := n.Run(ctx, "", "kubectl-why", "record", "-n", namespace, "--to", file, "--force")
+	return err
+}
+
 func (n *Node) data() string       { return filepath.Join(n.dir, "data") }
 func (n *Node) kubeconfig() string { return filepath.Join(n.dir, "kubeconfig") }
 

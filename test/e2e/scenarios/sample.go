@@ -66,6 +66,9 @@ func (s *Suite) Sample(ctx context.Context, c *Scenario, in Situation) []Result 
 			break
 		}
 	}
+	if s.Record != nil && in == Live && ctx.Err() == nil {
+		s.Record(ctx, results)
+	}
 	return results
 }
 

@@ -21,6 +21,9 @@ type Suite struct {
 	// Window is for how long answers are sampled after the first symptom, and a third
 	// of it in other situations than live; 0 asks until the answer is right.
 	Window time.Duration
+	// Record, where it is set, is called once the answers to a scenario that is live were sampled,
+	// while all of it is there still.
+	Record func(ctx context.Context, results []Result)
 
 	// subjects are those that only a trigger could name, by namespace.
 	subjects sync.Map

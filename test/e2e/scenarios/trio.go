@@ -235,6 +235,12 @@ func (c *Trio) Why(ctx context.Context, _ Sight, subject, namespace string) ([]b
 	return c.Run(ctx, "", "kubectl-why", subject, "-n", namespace, "-o", "json")
 }
 
+// Record asks the front for what the nodes know.
+func (c *Trio) Record(ctx context.Context, namespace, file string) error {
+	_, err := c.Run(ctx, "", "kubectl-why", "record", "-n", namespace, "--to", file, "--force")
+	return err
+}
+
 // LoseSecond ends the second node as a power cut would, agent and all.
 func (c *Trio) LoseSecond() error {
 	if c.Second == nil {

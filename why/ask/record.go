@@ -1,0 +1,406 @@
+package ask
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/journal"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/record"
+	"whylet.dev/whylet/why/serve"
+)
+
+// Recorded makes a Cluster of a recorded case, which is asked as of the recording; without facts
+// as if nobody on its nodes remembered.
+func Recorded(c *record.Case, facts bool, o Options) (*Cluster, error) {
+	client, err := c.Client(facts)
+	if err != nil {
+		return nil, err
+	}
+	o.Now = func() time.Time { return c.Time }
+	return Connect(&rest.Config{Host: "http://recorded", Transport: client}, o)
+}
+
+// recorder records a namespace. Many of its methods run at the same time.
+type recorder struct {
+	*question
+	lock  sync.Mutex
+	into  record.Case
+	facts map[string]map[fact.ID]fact.Fact // by node
+	pods  []v1.Pod
+	// single is set where facts had to be fetched pod by pod.
+	single bool
+	gone   map[types.UID]string // pods that events tell of and that are not there, by name
+}
+
+// Record gives what is known of the namespace of the options, as of now: the facts of its pods
+// and of their nodes, the last lines of its containers, and the API's objects, without secrets.
+// Where memory is not nil, it is asked for the facts of the pods on a node of that name, and the
+// nodes are not. What cannot be read is named in the case; the error says that it has no pods to
+// read, or no objects at all.
+func (c *Cluster) Record(ctx context.Context, memory journal.Source, progress func(string)) (*record.Case, error) {
+	q, ctx, cancel := c.begin(ctx, "")
+	defer cancel()
+	r := &recorder{question: q, facts: map[string]map[fact.ID]fact.Fact{}, gone: map[types.UID]string{}}
+	r.into = record.Case{Manifest: record.Manifest{Namespace: q.space}, Logs: map[string][]byte{}, Facts: map[string][]byte{}}
+	progress("objects")
+	if err := r.objects(ctx); err != nil {
+		return nil, err
+	}
+	progress(fmt.Sprintf("logs of %d pods", len(r.pods)))
+	r.logs(ctx)
+	progress("facts")
+	if memory != nil {
+		r.fromMemory(memory)
+	} else {
+		r.fromNodes(ctx)
+	}
+	r.elsewhere(ctx)
+	if err := r.writeFacts(); err != nil {
+		return nil, err
+	}
+	r.into.Time = q.now()
+	slices.Sort(r.into.Missing)
+	return &r.into, nil
+}
+
+// miss notes what could not be read.
+func (r *recorder) miss(what string, err error) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	r.into.Missing = append(r.into.Missing, fmt.Sprintf("%s: %v", what, err))
+}
+
+// keep takes an object of the API, which says what it is.
+func (r *recorder) keep(raw []byte) {
+	clean, err := record.Object(raw)
+	if err != nil {
+		r.miss("an object", err)
+		return
+	}
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	r.into.Objects = append(r.into.Objects, clean)
+}
+
+// objects reads those of all kinds.
+func (r *recorder) objects(ctx context.Context) error {
+	if _, err := r.client.CoreV1().Namespaces().Get(ctx, r.space, metav1.GetOptions{}); apierrors.IsNotFound(err) {
+		return fmt.Errorf("there is no namespace %s; kubectl get namespaces lists them", r.space)
+	}
+	all, errs := make([][]json.RawMessage, len(record.Kinds)), make([]error, len(record.Kinds))
+	each(record.Kinds, func(i int, k record.Kind) {
+		if k.Resource == "namespaces" {
+			var one json.RawMessage
+			one, errs[i] = r.client.CoreV1().RESTClient().Get().AbsPath(k.Path(""), r.space).Do(ctx).Raw()
+			all[i] = []json.RawMessage{one}
+		} else {
+			all[i], errs[i] = r.listOfKind(ctx, k)
+		}
+	})
+	for i, k := range record.Kinds {
+		if errs[i] != nil {
+			if k.Kind == "Pod" {
+				return fmt.Errorf("listing the pods of namespace %s: %w", r.space, errs[i])
+			}
+			r.miss(k.Resource, errs[i])
+			continue
+		}
+		for _, raw := range all[i] {
+			r.keep(raw)
+			var pod v1.Pod
+			if k.Kind == "Pod" && json.Unmarshal(raw, &pod) == nil {
+				r.pods = append(r.pods, pod)
+			}
+			var event v1.Event
+			if k.Kind == "Event" && json.Unmarshal(raw, &event) == nil && event.InvolvedObject.Kind == "Pod" {
+				r.gone[event.InvolvedObject.UID] = event.InvolvedObject.Name
+			}
+		}
+	}
+	for i := range r.pods {
+		delete(r.gone, r.pods[i].UID)
+	}
+	return nil
+}
+
+// listOfKind reads all objects of a kind, each with what it is.
+func (r *recorder) listOfKind(ctx context.Context, k record.Kind) ([]json.RawMessage, error) {
+	const most, page = 20, "500"
+	var all []json.RawMessage
+	next := ""
+	for range most {
+		raw, err := r.client.CoreV1().RESTClient().Get().AbsPath(k.Path(r.space)).Param("limit", page).Param("continue", next).Do(ctx).Raw()
+		if err != nil {
+			return nil, err
+		}
+		var list struct {
+			Metadata struct {
+				Continue string `json:"continue"`
+			} `json:"metadata"`
+			Items []map[string]json.RawMessage `json:"items"`
+		}
+		if err := json.Unmarshal(raw, &list); err != nil {
+			return nil, err
+		}
+		for _, o := range list.Items {
+			o["apiVersion"], o["kind"] = json.RawMessage(`"`+k.Version+`"`), json.RawMessage(`"`+k.Kind+`"`)
+			one, err := json.Marshal(o)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, one)
+		}
+		if next = list.Metadata.Continue; next == "" {
+			return all, nil
+		}
+	}
+	return all, fmt.Errorf("there are more than %d", len(all))
+}
+
+// logs reads the last lines of all containers, of this run and the one before.
+func (r *recorder) logs(ctx context.Context) {
+	each(r.pods, func(_ int, p v1.Pod) {
+		for _, st := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses, p.Status.EphemeralContainerStatuses) {
+			if st.State.Running != nil || st.State.Terminated != nil || st.RestartCount > 0 {
+				r.lastLines(ctx, &p, st.Name, false)
+			}
+			if st.RestartCount > 0 || st.LastTerminationState.Terminated != nil {
+				r.lastLines(ctx, &p, st.Name, true)
+			}
+		}
+	})
+}
+
+func (r *recorder) lastLines(ctx context.Context, pod *v1.Pod, container string, previous bool) {
+	most, bytes := int64(record.LastLines), int64(4<<20)
+	raw, err := r.client.CoreV1().Pods(r.space).GetLogs(pod.Name, &v1.PodLogOptions{Container: container, Previous: previous, Timestamps: true, TailLines: &most, LimitBytes: &bytes}).Do(ctx).Raw()
+	if err != nil {
+		if !apierrors.IsBadRequest(err) && !apierrors.IsNotFound(err) { // there is none
+			r.miss("log "+record.LogOf(pod.Name, container, previous), err)
+		}
+		return
+	}
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	r.into.Logs[record.LogOf(pod.Name, container, previous)] = record.Lines(raw)
+}
+
+// fewNodes is up to how many nodes all are asked: one may remember pods that are gone.
+const fewNodes = 8
+
+// fromNodes fetches the facts of each node's pods. Where a node has none, or a front speaks for
+// it, they are fetched pod by pod.
+func (r *recorder) fromNodes(ctx context.Context) {
+	on := map[string][]v1.Pod{}
+	for _, p := range r.pods {
+		if p.Spec.NodeName != "" {
+			on[p.Spec.NodeName] = append(on[p.Spec.NodeName], p)
+		}
+	}
+	if all := r.nodes(); len(all) <= fewNodes {
+		for i := range all {
+			on[all[i].Name] = on[all[i].Name]
+		}
+	}
+	each(slices.Sorted(maps.Keys(on)), func(_ int, node string) {
+		for _, p := range on[node] {
+			if p.Status.Phase == v1.PodRunning {
+				about := r.about(p.Name)
+				about.UID, about.Look = p.UID, true
+				_, _ = fromNode[answer.Answer](ctx, r.question, node, about) // what it looks at becomes a fact
+			}
+		}
+		about := r.about("")
+		about.Within = r.space
+		part, err := r.nodePartOf(ctx, node, about)
+		if err == nil {
+			r.take(node, part.Source)
+			return
+		}
+		r.lock.Lock()
+		r.single = true
+		r.lock.Unlock()
+		if err := r.byPod(ctx, on[node]); err != nil {
+			r.miss("facts of node "+node, err)
+		}
+	})
+	if r.single {
+		_ = r.byPod(ctx, r.lost()) // mostly nobody remembers one that never had a node
+	}
+}
+
+// byPod fetches the facts of some pods one by one, wherever they are; the error is the last.
+func (r *recorder) byPod(ctx context.Context, pods []v1.Pod) (missed error) {
+	for _, p := range pods {
+		about := r.about(p.Name)
+		about.UID, about.Within = p.UID, r.space
+		part, err := r.behindPod(ctx, about)
+		if err != nil {
+			missed = err
+			continue
+		}
+		r.take(part.Node, part.Source)
+	}
+	return missed
+}
+
+// mostLost is of how many pods that are gone the facts are fetched one by one.
+const mostLost = 20
+
+// lost are pods that are gone.
+func (r *recorder) lost() []v1.Pod {
+	var all []v1.Pod
+	for _, uid := range slices.Sorted(maps.Keys(r.gone)) {
+		if len(all) < mostLost {
+			all = append(all, v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: r.space, Name: r.gone[uid], UID: uid}})
+		}
+	}
+	return all
+}
+
+func (r *recorder) nodePartOf(ctx context.Context, node string, about serve.Question) (Part, error) {
+	raw, err := r.get(ctx, node, about, "why", "facts")
+	if err != nil {
+		return Part{}, err
+	}
+	return r.partOf(raw, about, node)
+}
+
+// fromMemory takes the facts of a journal on this machine: those of the node that most pods have.
+func (r *recorder) fromMemory(s journal.Source) {
+	count := map[string]int{}
+	node := ""
+	for _, p := range r.pods {
+		if name := p.Spec.NodeName; name != "" {
+			if count[name]++; count[name] > count[node] {
+				node = name
+			}
+		}
+	}
+	if all := r.nodes(); node == "" && len(all) == 1 {
+		node = all[0].Name
+	}
+	if node == "" {
+		r.miss("facts", errors.New("no pod is on a node"))
+		return
+	}
+	found, err := serve.Facts(s, r.about(""))
+	if err != nil {
+		r.miss("facts of node "+node, err)
+	}
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	r.add(node, found)
+}
+
+// take keeps all facts of a source.
+func (r *recorder) take(node string, s journal.Source) {
+	var found []fact.Fact
+	for f, err := range s.Query(journal.Query{}) {
+		if err != nil {
+			r.miss("a fact of node "+node, err)
+			continue
+		}
+		found = append(found, f)
+	}
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	r.add(node, found)
+}
+
+func (r *recorder) add(node string, found []fact.Fact) {
+	if r.facts[node] == nil {
+		r.facts[node] = map[fact.ID]fact.Fact{}
+	}
+	for _, f := range found {
+		r.facts[node][f.ID] = f
+	}
+}
+
+// writeFacts writes the facts of each node as an exported journal that is unpacked.
+func (r *recorder) writeFacts() error {
+	for node, facts := range r.facts {
+		var b bytes.Buffer
+		put := func(line any) error {
+			text, err := json.Marshal(line)
+			b.Write(append(text, '\n'))
+			return err
+		}
+		if err := put(journal.Header{Version: journal.ExportVersion, Node: node, Exported: r.now()}); err != nil {
+			return err
+		}
+		for _, id := range slices.Sorted(maps.Keys(facts)) {
+			line, err := facts[id].MarshalJSON()
+			if err == nil {
+				line, err = record.Fact(line)
+			}
+			if err != nil {
+				return fmt.Errorf("writing fact %d of node %s: %w", id, node, err)
+			}
+			b.Write(append(line, '\n'))
+		}
+		if err := put(journal.Trailer{Facts: int64(len(facts))}); err != nil {
+			return err
+		}
+		r.into.Facts[node] = b.Bytes()
+	}
+	return nil
+}
+
+// inAnother is a Service of a namespace, as pods name it.
+var inAnother = regexp.MustCompile(`\b([a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)\.([a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)\.svc\b`)
+
+// mostElsewhere is how many Services of other namespaces are looked at.
+const mostElsewhere = 20
+
+// elsewhere reads the Services of other namespaces that the namespace names, or notes that they
+// are not there.
+func (r *recorder) elsewhere(ctx context.Context) {
+	named := map[string]bool{}
+	texts := slices.Collect(maps.Values(r.into.Logs))
+	for _, o := range r.into.Objects {
+		texts = append(texts, o)
+	}
+	for _, text := range texts {
+		for _, m := range inAnother.FindAllSubmatch(text, -1) {
+			if space := string(m[2]); space != r.space {
+				named[space+"/"+string(m[1])] = true
+			}
+		}
+	}
+	all := slices.Sorted(maps.Keys(named))
+	services := record.Kind{Version: "v1", Kind: "Service", Resource: "services", Namespaced: true}
+	for _, name := range all[:min(len(all), mostElsewhere)] {
+		space, service, _ := strings.Cut(name, "/")
+		raw, err := r.client.CoreV1().RESTClient().Get().AbsPath(services.Path(space), service).Do(ctx).Raw()
+		switch {
+		case err == nil:
+			r.keep(raw)
+		case apierrors.IsNotFound(err):
+			r.into.Absent = append(r.into.Absent, name)
+			_, err := r.client.CoreV1().Namespaces().Get(ctx, space, metav1.GetOptions{})
+			if apierrors.IsNotFound(err) && !slices.Contains(r.into.Absent, space) {
+				r.into.Absent = append(r.into.Absent, space)
+			}
+		default:
+			r.miss("service "+name, err)
+		}
+	}
+}

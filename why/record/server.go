@@ -1,0 +1,286 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"whylet.dev/whylet/health"
+	"whylet.dev/whylet/journal"
+	"whylet.dev/whylet/why/serve"
+)
+
+// server is an API server of which everything is in a case.
+type server struct {
+	*Case
+	// byPath are the objects, by the path of the list that they are in: /api/v1/pods.
+	byPath map[string][]object
+	nodes  map[string]func() http.Handler
+}
+
+// object is one of the API.
+type object struct {
+	raw  json.RawMessage
+	meta struct {
+		Name, Namespace string
+		Labels          map[string]string
+	}
+}
+
+// Client answers requests to the API server with what the case has: objects and their lists,
+// logs, and where facts is set, what the nodes remember. Nothing is sent anywhere. It may be
+// used from many goroutines.
+func (c *Case) Client(facts bool) (http.RoundTripper, error) {
+	s := &server{Case: c, byPath: map[string][]object{}, nodes: map[string]func() http.Handler{}}
+	for _, raw := range c.Objects {
+		if err := s.add(raw); err != nil {
+			return nil, err
+		}
+	}
+	if facts {
+		for node, export := range c.Facts {
+			s.nodes[node] = sync.OnceValue(func() http.Handler { return c.memory(export) })
+		}
+	}
+	return transport{s}, nil
+}
+
+// memory is what a node answers with.
+func (c *Case) memory(export []byte) http.Handler {
+	file, err := journal.NewFile(bytes.NewReader(export))
+	if file == nil {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		})
+	}
+	now := func() time.Time { return c.Time }
+	mux := http.NewServeMux()
+	mux.Handle("/why", serve.HandlerAt(file, health.Policy{}, nil, now))
+	mux.Handle("/why/facts", serve.FactsHandlerAt(file, now))
+	return mux
+}
+
+// transport answers requests without a connection.
+type transport struct{ http.Handler }
+
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := &page{code: http.StatusOK, header: http.Header{}}
+	t.ServeHTTP(w, r)
+	return &http.Response{
+		StatusCode: w.code, Status: http.StatusText(w.code), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: w.header, Body: io.NopCloser(&w.body), ContentLength: int64(w.body.Len()), Request: r,
+	}, nil
+}
+
+// page is an answer as it is written.
+type page struct {
+	code   int
+	header http.Header
+	body   bytes.Buffer
+}
+
+func (p *page) Header() http.Header         { return p.header }
+func (p *page) WriteHeader(code int)        { p.code = code }
+func (p *page) Write(b []byte) (int, error) { return p.body.Write(b) }
+
+func (s *server) add(raw json.RawMessage) error {
+	o := object{raw: raw}
+	var head struct {
+		APIVersion, Kind string
+		Metadata         json.RawMessage
+	}
+	if err := json.Unmarshal(raw, &head); err != nil {
+		return fmt.Errorf("%w: %w", ErrNotRecord, err)
+	}
+	if len(head.Metadata) > 0 {
+		if err := json.Unmarshal(head.Metadata, &o.meta); err != nil {
+			return fmt.Errorf("%w: %w", ErrNotRecord, err)
+		}
+	}
+	for _, k := range Kinds {
+		if k.Kind == head.Kind && k.Version == head.APIVersion {
+			s.byPath[k.Path("")] = append(s.byPath[k.Path("")], o)
+		}
+	}
+	return nil
+}
+
+// ServeHTTP answers as an API server does.
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet {
+		fail(w, http.StatusNotFound, "a recorded case is read only")
+		return
+	}
+	k, space, name, rest, ok := split(r.URL.Path)
+	switch {
+	case !ok:
+		fail(w, http.StatusNotFound, "nothing was recorded of it")
+	case k.Resource == "nodes" && len(rest) > 1 && rest[0] == "proxy":
+		s.node(w, r, name, strings.Join(rest[1:], "/"))
+	case k.Resource == "pods" && len(rest) == 1 && rest[0] == "log":
+		s.log(w, r, space, name)
+	case len(rest) > 0:
+		fail(w, http.StatusNotFound, "nothing was recorded of it")
+	case name == "":
+		s.list(w, r, k, space)
+	default:
+		s.get(w, k, space, name)
+	}
+}
+
+// split reads a path: the kind, and where it is given the namespace, the name and what is below.
+func split(path string) (k Kind, space, name string, rest []string, ok bool) {
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	version, after := "", 0
+	switch {
+	case len(parts) > 2 && parts[0] == "api":
+		version, after = parts[1], 2
+	case len(parts) > 3 && parts[0] == "apis":
+		version, after = parts[1]+"/"+parts[2], 3
+	default:
+		return k, "", "", nil, false
+	}
+	parts = parts[after:]
+	if len(parts) > 2 && parts[0] == "namespaces" {
+		space, parts = parts[1], parts[2:]
+	}
+	if len(parts) > 1 {
+		name, rest = parts[1], parts[2:]
+	}
+	for _, k := range Kinds {
+		if k.Version == version && k.Resource == parts[0] {
+			return k, space, name, rest, true
+		}
+	}
+	return k, "", "", nil, false
+}
+
+// node answers for a node: one whose facts are not asked for has nobody that remembers.
+func (s *server) node(w http.ResponseWriter, r *http.Request, node, path string) {
+	memory := s.nodes[node]
+	if memory == nil {
+		http.Error(w, "404 page not found", http.StatusNotFound)
+		return
+	}
+	inner := r.Clone(r.Context())
+	inner.URL.Path = "/" + path
+	memory().ServeHTTP(w, inner)
+}
+
+// log answers with the last lines of a container.
+func (s *server) log(w http.ResponseWriter, r *http.Request, space, pod string) {
+	q := r.URL.Query()
+	text, ok := s.Logs[LogOf(pod, q.Get("container"), q.Get("previous") == "true")]
+	if !ok || space != s.Namespace {
+		fail(w, http.StatusBadRequest, "no log was recorded")
+		return
+	}
+	all := bytes.SplitAfter(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))
+	if most, err := strconv.Atoi(q.Get("tailLines")); err == nil && most >= 0 {
+		all = all[max(0, len(all)-most):]
+	}
+	for _, line := range all {
+		if _, after, found := bytes.Cut(line, []byte(" ")); found && q.Get("timestamps") != "true" {
+			line = after
+		}
+		_, _ = w.Write(line)
+	}
+}
+
+// get answers with one object. Of a namespace of which nothing was recorded nobody knows what is
+// in it: the asker may not look there.
+func (s *server) get(w http.ResponseWriter, k Kind, space, name string) {
+	known := !k.Namespaced || space == s.Namespace
+	for _, o := range s.byPath[k.Path("")] {
+		if o.meta.Namespace == space && o.meta.Name == name {
+			write(w, o.raw)
+			return
+		}
+	}
+	for _, absent := range s.Absent {
+		in, service, of := strings.Cut(absent, "/")
+		known = known || k.Resource == "services" && of && in == space && service == name || !of && in == space
+		if k.Resource == "namespaces" && absent == name {
+			fail(w, http.StatusNotFound, "there is no namespace "+name)
+			return
+		}
+	}
+	if !known || k.Resource == "namespaces" {
+		fail(w, http.StatusForbidden, "nothing was recorded of namespace "+space)
+		return
+	}
+	fail(w, http.StatusNotFound, fmt.Sprintf("%s %q not found", k.Resource, name))
+}
+
+// list answers with the objects that fit the selectors.
+func (s *server) list(w http.ResponseWriter, r *http.Request, k Kind, space string) {
+	q := r.URL.Query()
+	selector, err := labels.Parse(q.Get("labelSelector"))
+	if err != nil {
+		fail(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	items := []json.RawMessage{}
+	for i := range s.byPath[k.Path("")] {
+		o := s.byPath[k.Path("")][i]
+		if (space == "" || o.meta.Namespace == space) && selector.Matches(labels.Set(o.meta.Labels)) && o.fits(q.Get("fieldSelector")) {
+			items = append(items, o.raw)
+		}
+	}
+	body, err := json.Marshal(map[string]any{"apiVersion": k.Version, "kind": k.Kind + "List", "metadata": map[string]any{"resourceVersion": "1"}, "items": items})
+	if err != nil {
+		fail(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	write(w, body)
+}
+
+// fits says whether the object has the values that a field selector wants.
+func (o *object) fits(selector string) bool {
+	if selector == "" {
+		return true
+	}
+	var fields map[string]any
+	if json.Unmarshal(o.raw, &fields) != nil {
+		return false
+	}
+	for want := range strings.SplitSeq(selector, ",") {
+		path, value, _ := strings.Cut(want, "=")
+		var at any = fields
+		for part := range strings.SplitSeq(strings.TrimSuffix(path, "!"), ".") {
+			inner, _ := at.(map[string]any)
+			at = inner[part]
+		}
+		text, _ := at.(string)
+		if (text == strings.TrimPrefix(value, "=")) == strings.HasSuffix(path, "!") {
+			return false
+		}
+	}
+	return true
+}
+
+func write(w http.ResponseWriter, body []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(body)
+}
+
+// fail answers with an error as an API server writes it.
+func fail(w http.ResponseWriter, code int, message string) {
+	reason := map[int]string{http.StatusNotFound: "NotFound", http.StatusForbidden: "Forbidden", http.StatusBadRequest: "BadRequest"}[code]
+	body, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": message})
+	if err != nil {
+		http.Error(w, message, code)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_, _ = w.Write(body)
+}
