@@ -39,6 +39,7 @@ const (
 	KillSandbox   KillReason = "SandboxChanged" // its sandbox ended
 	KillRestart   KillReason = "RestartAllContainers"
 	KillPreempted KillReason = "Preemption"
+	KillShutdown  KillReason = "NodeShutdown"
 )
 
 // Kill asks for the end of a container: preStop hook, stop signal, and SIGKILL

@@ -142,6 +142,19 @@ type EvictionNeeded struct {
 	Shortage *Shortage `json:"shortage,omitempty"`
 }
 
+// NodeShutdown says that the machine is about to shut down, or without a pod's name that it
+// told the node so. The pod has to end before the machine does.
+type NodeShutdown struct {
+	// GraceSeconds is how long the pod may take; of the node's fact how long all may together.
+	GraceSeconds int64 `json:"graceSeconds,omitempty"`
+	// Cancelled is set where the machine stays up after all; only of the node's fact.
+	Cancelled bool `json:"cancelled,omitempty"`
+}
+
+// ShutdownReason is the reason of a pod's end or refusal because its node shuts down, as
+// kubelet has it (nodeshutdown_manager.go).
+const ShutdownReason = "NodeShutdown"
+
 // Shortage is how much a node had of what ran short, in the unit of the signal:
 // bytes, inodes or processes.
 type Shortage struct {
@@ -187,6 +200,7 @@ func (ObjectGone) Kind() Kind       { return "ObjectGone" }
 func (Resized) Kind() Kind          { return "Resized" }
 func (ResizeFailed) Kind() Kind     { return "ResizeFailed" }
 func (EvictionNeeded) Kind() Kind   { return "EvictionNeeded" }
+func (NodeShutdown) Kind() Kind     { return "NodeShutdown" }
 func (TimePassed) Kind() Kind       { return "TimePassed" }
 func (ReferenceChanged) Kind() Kind { return "ReferenceChanged" }
 
@@ -205,6 +219,7 @@ func (ObjectGone) observed()       {}
 func (Resized) observed()          {}
 func (ResizeFailed) observed()     {}
 func (EvictionNeeded) observed()   {}
+func (NodeShutdown) observed()     {}
 func (TimePassed) observed()       {}
 func (ReferenceChanged) observed() {}
 

@@ -16,6 +16,8 @@ type RoomSeen struct {
 	Labels map[string]string `json:"labels,omitempty"`
 	// Conditions are the pressures that the node was under, sorted.
 	Conditions []v1.NodeConditionType `json:"conditions,omitempty"`
+	// ShuttingDown is set while the machine is about to shut down.
+	ShuttingDown bool `json:"shuttingDown,omitempty"`
 	// Allocatable is what the node gives its pods, Requested what the others asked for
 	// together, of CPU, memory and ephemeral storage; Pods is how many there are. One
 	// that waits for a resize counts with what it wants: several that are tried at once

@@ -15,7 +15,7 @@ import (
 var bodies = index(
 	SpecSeen{}, ConditionsSeen{}, DeletionSeen{}, Requested{}, Admitted{}, Refused{}, AdoptedStatus{},
 	SetUpDone{}, SetUpFailed{}, SandboxLost{}, TornDown{}, ObjectGone{}, Resized{}, ResizeFailed{},
-	EvictionNeeded{}, ReferenceChanged{}, RoomSeen{}, RoomMade{}, ConfigChanged{}, TimePassed{},
+	EvictionNeeded{}, NodeShutdown{}, ReferenceChanged{}, RoomSeen{}, RoomMade{}, ConfigChanged{}, TimePassed{},
 	ImagePulling{}, ImageReady{}, ImageFailed{}, Created{}, Started{}, StartFailed{}, Exited{},
 	HookRan{}, KillFailed{}, Removed{},
 	Probed{}, AskedAgain{}, ProcessEnded{}, Signalled{},

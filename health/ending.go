@@ -101,6 +101,9 @@ func (t *turn) deletionSeen(b fact.DeletionSeen) {
 	if b.Reason == "Preempted" || b.Reason == "Preempting" {
 		e.Kill, e.Cause = fact.KillPreempted, "the pod was preempted"
 	}
+	if b.Reason == fact.ShutdownReason { // a static pod, which starts again with the machine
+		e.Kill, e.Cause = fact.KillShutdown, shutsDown
+	}
 	t.end(e, grace)
 }
 
@@ -128,6 +131,26 @@ func (t *turn) evictionNeeded(b fact.EvictionNeeded) {
 		Kill: fact.KillEviction, Cause: "the pod was evicted (" + b.Message + ")",
 		Fails: true, Reason: reason, Message: b.Message,
 	}, grace)
+}
+
+// shutsDown is the clause for why the pods of a machine end that is about to shut down.
+const shutsDown = "the node is shutting down"
+
+// nodeShutdown ends the pod because its machine is about to shut down
+// (nodeshutdown/nodeshutdown_manager.go, killPods). It fails, whatever its containers say, so
+// that whoever made it makes another.
+func (t *turn) nodeShutdown(b fact.NodeShutdown) {
+	if t.Object == nil || terminal(t.Phase) || b.Cancelled {
+		return
+	}
+	const message = "Pod was terminated in response to imminent node shutdown."
+	if t.Eviction == nil {
+		t.Eviction = &eviction{Message: message, Disrupted: true}
+	}
+	t.end(ending{
+		Kill: fact.KillShutdown, Cause: shutsDown,
+		Fails: true, Reason: "Terminated", Message: message,
+	}, min(t.podGrace(), b.GraceSeconds))
 }
 
 // endIfDue begins the end that nobody asks for: the pod was active for too long,

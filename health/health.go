@@ -107,6 +107,8 @@ func (t *turn) observe() news {
 		t.deletionSeen(b)
 	case fact.EvictionNeeded:
 		t.evictionNeeded(b)
+	case fact.NodeShutdown:
+		t.nodeShutdown(b)
 	case fact.ReferenceChanged:
 		t.referenceChanged()
 	case fact.SetUpDone:

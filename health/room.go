@@ -22,6 +22,8 @@ type Node struct {
 	Object     *v1.Node
 	Conditions []v1.NodeConditionType // the pressures it is under, sorted
 	HostIP     string
+	// ShuttingDown is set while its machine is about to shut down.
+	ShuttingDown bool
 }
 
 // counted are the resources that are given away by what is asked for.
@@ -31,7 +33,7 @@ var counted = []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory, v1.ResourceEp
 // which a decision about the pod rests on it: as much as is needed to come to the
 // same decision again.
 func SeeRoom(n Node, others []*v1.Pod, pod *v1.Pod) fact.RoomSeen {
-	room := fact.RoomSeen{HostIP: n.HostIP, Conditions: n.Conditions}
+	room := fact.RoomSeen{HostIP: n.HostIP, Conditions: n.Conditions, ShuttingDown: n.ShuttingDown}
 	if n.Object == nil {
 		return room
 	}
@@ -88,6 +90,9 @@ func holdingPorts(holders []fact.Holder) []fact.Holder {
 // and messages are kubelet's (lifecycle/predicate.go), and so is the order of the
 // checks.
 func Admit(room fact.RoomSeen, pod *v1.Pod, static bool) (fact.Refused, bool) {
+	if room.ShuttingDown {
+		return fact.Refused{Reason: fact.ShutdownReason, Message: "Pod was rejected as the node is shutting down."}, true
+	}
 	if refused, no := refusesUnder(room.Conditions, pod, static); no {
 		return refused, true
 	}

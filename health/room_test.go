@@ -124,3 +124,14 @@ func TestRefusesUnderPressure(t *testing.T) {
 		}
 	}
 }
+
+// A machine that is about to shut down takes no pod in, not even a critical one.
+func TestRefusedWhileShuttingDown(t *testing.T) {
+	pod := &v1.Pod{}
+	room := SeeRoom(Node{ShuttingDown: true}, nil, pod)
+	for _, static := range []bool{false, true} {
+		if refused, no := Admit(room, pod, static); !no || refused.Reason != "NodeShutdown" || refused.Message != "Pod was rejected as the node is shutting down." {
+			t.Errorf("%+v, %t", refused, no)
+		}
+	}
+}

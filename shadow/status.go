@@ -32,6 +32,8 @@ func (s *stepper) statusSeen(b fact.StatusSeen) {
 		s.evicted(now)
 	case reason == "DeadlineExceeded":
 		s.goes(fact.KillDeadline, 0, s.fact.When())
+	case reason == "Terminated" && strings.Contains(message, "node shutdown"): // nodeshutdown_manager.go
+		s.goes(fact.KillShutdown, 0, s.fact.When())
 	case reason == "Preempting":
 		s.goes(fact.KillPreempted, 0, s.fact.When())
 	}
