@@ -25,6 +25,9 @@ type AgentStarted struct {
 	// LastSeen is when that run last gave a sign of life: its newest fact, or its
 	// last beat.
 	LastSeen time.Time `json:"lastSeen,omitzero"`
+	// StuckSince is since when that run made no progress when it was killed: its loop took
+	// no facts. Zero: it made progress, or nobody watched that.
+	StuckSince time.Time `json:"stuckSince,omitzero"`
 	// Sources are the optional sources of the kernel that this run has: "connector"
 	// (wait statuses) and "signals" (who sent SIGKILL and SIGTERM).
 	Sources []Source `json:"sources,omitempty"`

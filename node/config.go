@@ -57,6 +57,10 @@ type Config struct {
 	EvictionSoftGraceSeconds int64
 	PressureTransition       time.Duration
 
+	// Beat is called every BeatEvery that the node's loop makes progress; 0: never.
+	Beat      func()
+	BeatEvery time.Duration
+
 	// OTLPEndpoint is the OpenTelemetry collector that gets the facts as log records
 	// (http://host:4317, http://host:4318/v1/logs, https://…); empty: none.
 	OTLPEndpoint string

@@ -12,6 +12,7 @@
 //	world.go     what the loop acts through
 //	reports.go   what is told to the API server and to Prometheus
 //	loop.go      the loop: facts become decisions
+//	progress.go  whether it makes progress
 //	pod.go       what the loop knows of one pod
 //	recover.go   memory and runtime compared after a restart
 //	clock.go     when a fact was seen

@@ -52,11 +52,12 @@ type world interface {
 type inbox struct {
 	clock clock
 	facts chan fact.Fact
+	beats chan struct{} // taken between turns, to show that there is progress
 	done  chan struct{} // closed when nobody takes facts any more
 }
 
 func newInbox(c clock) inbox {
-	return inbox{clock: c, facts: make(chan fact.Fact, 1024), done: make(chan struct{})}
+	return inbox{clock: c, facts: make(chan fact.Fact, 1024), beats: make(chan struct{}), done: make(chan struct{})}
 }
 
 // submit hands a fact to the loop. It blocks when the loop is far behind (back
@@ -145,6 +146,7 @@ func (l *loop) run(ctx context.Context) {
 			return
 		case f := <-l.facts:
 			l.turn(append([]fact.Fact{f}, l.waiting()...))
+		case <-l.beats:
 		}
 	}
 }

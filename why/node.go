@@ -101,6 +101,9 @@ func ended(node []fact.Fact, f *fact.Fact, b fact.AgentStarted) (Outage, bool) {
 			k := fact.Of[fact.OOMKilled](kill)
 			o.Text = fmt.Sprintf("its agent was OOM-killed: the kernel chose %s, which held %s", cmp.Or(process(k.Command, k.PID), "it"), prose.Size(k.AnonRSS))
 			o.Certainty, o.Rule, o.Chain = answer.Recorded, "", links(kill, f)
+		} else if !b.StuckSince.IsZero() {
+			o.Text = fmt.Sprintf("its agent made no progress from %s on, and was ended for that by systemd (WatchdogSec) or by hand", prose.Clock(b.StuckSince))
+			o.Rule = "agent-stuck"
 		}
 	}
 	return o, true

@@ -49,6 +49,14 @@ func TestOutages(t *testing.T) {
 			"no OOM kill of it", "agent-killed",
 		},
 		{
+			"stuck",
+			[]fact.Fact{
+				tick(1, 0, fact.AgentStarted{PID: 7, Previous: fact.NoRunBefore}),
+				tick(2, 60, fact.AgentStarted{PID: 8, Previous: fact.RunKilled, LastSeen: dawn, StuckSince: dawn.Add(time.Second)}),
+			},
+			"made no progress from 05:00:01Z on", "agent-stuck",
+		},
+		{
 			"OOM-killed, which only the next agent reads",
 			[]fact.Fact{
 				tick(1, 0, fact.AgentStarted{PID: 7, Previous: fact.NoRunBefore}),

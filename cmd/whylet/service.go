@@ -193,6 +193,8 @@ func systemctl(ctx context.Context, args ...string) error {
 //   - KillMode=process, because the containers' shims are children of the service,
 //     and go on without it.
 //   - Exit code 2 is a wrong command line, which another try does not mend.
+//   - A node whose loop is stuck is ended (SIGABRT, so that its goroutines are in
+//     systemd's journal) and started again; see watchdog.
 //   - A start has no time limit: systemd must not kill a node that is merely not
 //     Ready yet.
 func (o *serviceOptions) unit(args []string) (string, error) {
@@ -223,6 +225,7 @@ RequiresMountsFor=%s
 
 [Service]
 Type=notify
+WatchdogSec=2min
 ExecStart=%s
 KillMode=process
 Delegate=yes

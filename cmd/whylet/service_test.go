@@ -17,8 +17,10 @@ func TestServiceUnit(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, errOut)
 	}
 	want := ` up --data-dir "` + strings.ReplaceAll(dir, "%", "%%") + `" --node-memory 2Gi --node-name=edge-1` + "\n"
-	if !strings.Contains(unit, want) {
-		t.Errorf("%q is not in\n%s", want, unit)
+	for _, line := range []string{want, "\nType=notify\nWatchdogSec=2min\n"} {
+		if !strings.Contains(unit, line) {
+			t.Errorf("%q is not in\n%s", line, unit)
+		}
 	}
 
 	// A directory that whylet node was started in is run by whylet node.

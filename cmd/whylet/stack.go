@@ -58,6 +58,8 @@ type stack struct {
 	// reported is closed when the node has said for the first time how it is. What
 	// the API server has of it until then is what an earlier process said.
 	reported chan struct{}
+	// watchdog is systemd's, if it has one for this process.
+	watchdog *watchdog
 	// runtimeAway is set when the runtime that the node had before did not answer.
 	runtimeAway bool
 }
@@ -139,6 +141,11 @@ func (s *stack) run(ctx context.Context, previous instance) error {
 	klog.SetSlogLogger(slog.New(slog.NewTextHandler(file, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	s.log.Info("starting", "command", s.instance.Command, "version", version, "settings", s.instance.Settings)
 
+	starting, started := context.WithCancel(ctx)
+	defer started()
+	if s.watchdog = newWatchdog(s.log); s.watchdog.every > 0 {
+		go s.watchdog.whileStarting(starting)
+	}
 	err := s.start(ctx)
 	if err == nil {
 		err = s.runNode(ctx)
@@ -334,6 +341,7 @@ func (s *stack) nodeConfig() (node.Config, *rest.Config, error) {
 	c := node.Config{
 		SystemReserved: s.limits.system, KubeReserved: s.limits.kube,
 		Eviction: s.limits.eviction, EvictionSoftGraceSeconds: set.EvictionMaxPodGrace, PressureTransition: s.limits.transition,
+		Beat: s.watchdog.beat, BeatEvery: s.watchdog.every,
 		PIDs:            set.NodePIDs,
 		PodPIDs:         set.PodMaxPIDs,
 		NoProbeAgain:    set.NoProbeAgain,
