@@ -162,6 +162,7 @@ var rooms = []room{
 	}},
 	{dir: "node/report", outside: true, imports: []string{module + "fact", module + "node/cri", module + "pods", module + "probe"}},
 	{dir: "node/server", outside: true},
+	{dir: "node/shutdown", imports: []string{"github.com/godbus/dbus/v5", "k8s.io/api/core/v1", module + "fact", module + "pods"}},
 	{dir: "node/static", outside: true, imports: []string{module + "fact", module + "pods", module + "sense"}},
 	{dir: "node/stats", imports: []string{
 		"github.com/prometheus/client_golang", "golang.org/x/sys", "k8s.io/api", "k8s.io/apimachinery",

@@ -13,6 +13,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/journal"
 	"whylet.dev/whylet/node/pressure"
+	"whylet.dev/whylet/node/shutdown"
 )
 
 // Config is all that a node needs to know before it starts.
@@ -56,6 +57,10 @@ type Config struct {
 	Eviction                 []pressure.Threshold
 	EvictionSoftGraceSeconds int64
 	PressureTransition       time.Duration
+
+	// Shutdown is how long pods have to end before their machine shuts down, by priority;
+	// none: they end with it.
+	Shutdown []shutdown.Period
 
 	// Beat is called every BeatEvery that the node's loop makes progress; 0: never.
 	Beat      func()

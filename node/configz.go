@@ -2,6 +2,7 @@ package node
 
 import (
 	"strconv"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -10,6 +11,7 @@ import (
 
 	"whylet.dev/whylet/health"
 	"whylet.dev/whylet/node/images"
+	"whylet.dev/whylet/node/shutdown"
 )
 
 // configz is the node's configuration in kubelet's form, as /configz of a kubelet
@@ -37,6 +39,7 @@ func (c Config) configz() map[string]any {
 		EvictionMinimumReclaim:           map[string]string{},
 		EvictionPressureTransitionPeriod: metav1.Duration{Duration: c.PressureTransition},
 		EvictionMaxPodGracePeriod:        int32(c.EvictionSoftGraceSeconds),
+		ShutdownGracePeriodByPodPriority: shutdownPeriods(c.Shutdown),
 		SystemReserved:                   amounts(c.SystemReserved), KubeReserved: amounts(c.KubeReserved),
 		CrashLoopBackOff: kubeletconfig.CrashLoopBackOffConfig{MaxContainerRestartPeriod: &metav1.Duration{Duration: health.Defaults().BackOffMax}},
 	}
@@ -60,6 +63,13 @@ func written(quantity resource.Quantity, part float64) string {
 		return strconv.FormatFloat(part*100, 'f', -1, 64) + "%"
 	}
 	return quantity.String()
+}
+
+func shutdownPeriods(periods []shutdown.Period) (all []kubeletconfig.ShutdownGracePeriodByPodPriority) {
+	for _, p := range periods {
+		all = append(all, kubeletconfig.ShutdownGracePeriodByPodPriority{Priority: p.Priority, ShutdownGracePeriodSeconds: int64(p.Grace / time.Second)})
+	}
+	return all
 }
 
 func amounts(list v1.ResourceList) map[string]string {

@@ -13,6 +13,7 @@
 //	reports.go   what is told to the API server and to Prometheus
 //	loop.go      the loop: facts become decisions
 //	progress.go  whether it makes progress
+//	shutdown.go  what is done when the machine shuts down
 //	pod.go       what the loop knows of one pod
 //	recover.go   memory and runtime compared after a restart
 //	clock.go     when a fact was seen
@@ -26,6 +27,7 @@
 //	node/effect   what was decided, attempted
 //	node/report   statuses, events and numbers
 //	node/static   the pods of a directory
+//	node/shutdown pods end before their machine does
 //	node/cri      pod and container configurations, and the calls to the runtime
 //	node/images   pulling, secrets, listing, garbage collection
 //	node/volumes  kubelet's volume plugins, mounts, subPaths, /etc/hosts

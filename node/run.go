@@ -122,6 +122,7 @@ func (n *node) start(spawn func(name string, job func(context.Context) error)) {
 	quiet("housekeeping", n.upkeep.Run)
 	observe("beat", sense.NewAlive(n.config.DataDir, n.log))
 	quiet("node pressure", n.pressure.Run)
+	quiet("shutdown of the machine", n.shutdown.Run)
 	quiet("progress of the loop", progress{n.loop.beats, n.config.Beat, n.config.BeatEvery, stuckFile(n.config.DataDir)}.run)
 	if n.exporter != nil {
 		quiet("export of facts", func(ctx context.Context) { n.exporter.Run(ctx, n.journal, n.exportFrom) })

@@ -21,6 +21,7 @@ import (
 	"whylet.dev/whylet/node/pressure"
 	"whylet.dev/whylet/node/report"
 	"whylet.dev/whylet/node/server"
+	"whylet.dev/whylet/node/shutdown"
 	"whylet.dev/whylet/node/upkeep"
 	"whylet.dev/whylet/node/volumes"
 	"whylet.dev/whylet/pods"
@@ -62,9 +63,9 @@ func newNode(ctx context.Context, c Config, closing *closers) (*node, error) {
 	well := newCare(ctx, g, in, own, told, kept, closing)
 	l := newLoop(loopConfig{
 		inbox: in, memory: g.journal, known: known, log: g.log, first: g.first,
-		world: outside{reports: told, effects: effects, volumes: kept.volumes, probes: probes, hearers: append(seen.hearers(), told.metrics, told.probed)},
+		world: outside{reports: told, effects: effects, volumes: kept.volumes, probes: probes, hearers: append(seen.hearers(), told.metrics, told.probed, well.shutdown)},
 		node: func() health.Node {
-			return health.Node{Object: own.Node(), Conditions: well.pressure.Conditions(), HostIP: c.IP}
+			return health.Node{Object: own.Node(), Conditions: well.pressure.Conditions(), HostIP: c.IP, ShuttingDown: well.shutdown.Begun()}
 		},
 	})
 	if err := l.replay(g.journal.Query(journal.Query{SinceCheckpoint: true})); err != nil {
@@ -186,6 +187,7 @@ func (s senses) hearers() []hearer {
 type care struct {
 	upkeep   *upkeep.Upkeep
 	pressure *pressure.Manager
+	shutdown *shutdown.Manager
 	status   *nodestatus.Status
 }
 
@@ -202,9 +204,11 @@ func newCare(ctx context.Context, g ground, in inbox, own *object.Own, r reports
 		},
 	})
 	closing.add(closeAlarm)
+	down := newShutdown(g, in, own, r)
 	o := g.describe(g.client)
 	o.Exporter, o.Runtime, o.Stored, o.Pressures, o.Event, o.Reported = g.exporter, g.runtime, s.images, p.Conditions, event, c.Reported
-	return care{upkeep: u, pressure: p, status: nodestatus.New(own, o)}
+	o.ShuttingDown = down.Begun
+	return care{upkeep: u, pressure: p, shutdown: down, status: nodestatus.New(own, o)}
 }
 
 func newAPI(ctx context.Context, g ground, l *loop, r reports, s stores, seen senses, well care) (*server.Server, error) {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"whylet.dev/whylet/node/pressure"
+	"whylet.dev/whylet/node/shutdown"
 )
 
 // limits are the settings that bound pods, as amounts and times.
@@ -19,16 +20,18 @@ type limits struct {
 	eviction     []pressure.Threshold
 	transition   time.Duration
 	system, kube corev1.ResourceList
+	shutdown     []shutdown.Period
 }
 
 // limits reads them; the error has all that is wrong.
 func (s settings) limits() (l limits, _ error) {
-	errs := make([]error, 5)
+	errs := make([]error, 6)
 	l.memory, errs[0] = s.memory()
 	l.eviction, errs[1] = s.eviction()
 	l.transition, errs[2] = s.transition()
 	l.system, errs[3] = reserved("--system-reserved", s.SystemReserved)
 	l.kube, errs[4] = reserved("--kube-reserved", s.KubeReserved)
+	l.shutdown, errs[5] = s.shutdown()
 	return l, errors.Join(errs...)
 }
 
@@ -91,6 +94,36 @@ func (s settings) soft() ([]pressure.Threshold, error) {
 		return nil, fmt.Errorf("--eviction-soft-grace-period: there is no threshold of %s in --eviction-soft", name)
 	}
 	return soft, nil
+}
+
+// shutdown reads how long pods have to end before the machine shuts down; none: they end with it.
+func (s settings) shutdown() ([]shutdown.Period, error) {
+	if s.ShutdownGraceByPriority != "" {
+		if s.ShutdownGrace != "" || s.ShutdownGraceCritical != "" {
+			return nil, errors.New("--shutdown-grace-period-by-pod-priority takes the place of --shutdown-grace-period and --shutdown-grace-period-critical-pods; give one or the other (an empty value takes an earlier one back)")
+		}
+		periods, err := shutdown.ParsePeriods(s.ShutdownGraceByPriority)
+		if err != nil {
+			return nil, fmt.Errorf("--shutdown-grace-period-by-pod-priority: %w", err)
+		}
+		return periods, nil
+	}
+	var times [2]time.Duration
+	for i, text := range []string{s.ShutdownGrace, s.ShutdownGraceCritical} {
+		if text == "" {
+			continue
+		}
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s %q is not a time such as 60s", []string{"--shutdown-grace-period", "--shutdown-grace-period-critical-pods"}[i], text)
+		}
+		times[i] = d
+	}
+	periods, err := shutdown.Periods(times[0], times[1])
+	if err != nil {
+		return nil, fmt.Errorf("--shutdown-grace-period: %w", err)
+	}
+	return periods, nil
 }
 
 // transition is how long a pressure goes on after it was last seen; 0: as the

@@ -41,6 +41,12 @@ type settings struct {
 	// soft threshold. EvictionTransition is a Go duration; empty: five minutes.
 	EvictionMaxPodGrace int64  `json:"evictionMaxPodGracePeriod,omitempty"`
 	EvictionTransition  string `json:"evictionPressureTransitionPeriod,omitempty"`
+	// ShutdownGrace is how long all pods have to end before the machine shuts down, the part
+	// for critical ones included, and ShutdownGraceByPriority the same by priority, in the
+	// form of shutdown.ParsePeriods. The first two are Go durations; all empty: none.
+	ShutdownGrace           string `json:"shutdownGracePeriod,omitempty"`
+	ShutdownGraceCritical   string `json:"shutdownGracePeriodCriticalPods,omitempty"`
+	ShutdownGraceByPriority string `json:"shutdownGracePeriodByPodPriority,omitempty"`
 	// NodePIDs bounds the processes and threads of all pods together; 0: not.
 	NodePIDs int64 `json:"nodePIDs,omitempty"`
 	// PodMaxPIDs bounds the processes and threads of each pod; 0: not.

@@ -88,6 +88,9 @@ var table = []setting{
 		}),
 	of("eviction-minimum-reclaim", func(s *settings) *string { return &s.EvictionReclaim }, "how much more than its threshold there must be before no more pods go, such as nodefs.available=500Mi (default: nothing)"),
 	of("eviction-pressure-transition-period", func(s *settings) *string { return &s.EvictionTransition }, "how long a pressure goes on after it was last seen (default 5m)"),
+	of("shutdown-grace-period", func(s *settings) *string { return &s.ShutdownGrace }, "how long pods have to end before the machine shuts down, such as 60s; they then fail, as with kubelet (default: they end with the machine, and start again with it)"),
+	of("shutdown-grace-period-critical-pods", func(s *settings) *string { return &s.ShutdownGraceCritical }, "the last part of that time, for pods of a system priority only, such as 10s"),
+	of("shutdown-grace-period-by-pod-priority", func(s *settings) *string { return &s.ShutdownGraceByPriority }, "the same by priority in place of these two, such as 0=60s,100000=30s"),
 	of("system-reserved", func(s *settings) *string { return &s.SystemReserved }, "what to keep from pods for the machine, such as cpu=200m,memory=500Mi,ephemeral-storage=1Gi"),
 	of("kube-reserved", func(s *settings) *string { return &s.KubeReserved }, "what to keep from pods for Whylet itself, in the same form"),
 	of("node-pids", func(s *settings) *int64 { return &s.NodePIDs }, "how many processes and threads all pods together may have (default: as many as the machine)").

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -77,6 +78,7 @@ func differences(a, b settings) (fields []int) {
 func TestCheckTellsAll(t *testing.T) {
 	s := merge(settings{
 		NodeName: "A_b", PodCIDR: "10.0.0.1/8", NodeMemory: "lots", EvictionHard: "x", EvictionTransition: "soon", EvictionMaxPodGrace: -1,
+		ShutdownGrace: "10s", ShutdownGraceCritical: "20s",
 		SystemReserved: "pid=1", KubeReserved: "cpu", NodePIDs: -1, PodMaxPIDs: -1, OTLPEndpoint: "http://x:4317", OTLPHeaders: "nowhere", RuntimeEndpoint: "tcp://x",
 		NodeAPIPort: 70000, ServingKey: "k",
 	}, func(string) bool { return true }, settings{})
@@ -86,10 +88,31 @@ func TestCheckTellsAll(t *testing.T) {
 	}
 	for _, flag := range []string{
 		"node-name", "pod-cidr", "node-memory", "eviction-hard", "eviction-pressure-transition-period", "eviction-max-pod-grace-period",
-		"system-reserved", "kube-reserved", "node-pids", "pod-max-pids", "otlp-headers", "runtime-endpoint", "node-api-port", "serving-cert",
+		"shutdown-grace-period", "system-reserved", "kube-reserved", "node-pids", "pod-max-pids", "otlp-headers", "runtime-endpoint", "node-api-port", "serving-cert",
 	} {
 		if !strings.Contains(err.Error(), "--"+flag) {
 			t.Errorf("nothing is said of --%s in:\n%v", flag, err)
+		}
+	}
+}
+
+func TestShutdownSettings(t *testing.T) {
+	for _, c := range []struct {
+		of    settings
+		want  string
+		fails string
+	}{
+		{settings{}, "[]", ""},
+		{settings{ShutdownGrace: "30s", ShutdownGraceCritical: "10s"}, "[{0 20s} {2000000000 10s}]", ""},
+		{settings{ShutdownGraceByPriority: "1000=10s,0=1m"}, "[{0 1m0s} {1000 10s}]", ""},
+		{settings{ShutdownGrace: "soon"}, "[]", "--shutdown-grace-period"},
+		{settings{ShutdownGraceCritical: "10s"}, "[]", "--shutdown-grace-period"},
+		{settings{ShutdownGraceByPriority: "x"}, "[]", "--shutdown-grace-period-by-pod-priority"},
+		{settings{ShutdownGrace: "30s", ShutdownGraceByPriority: "0=1m"}, "[]", "takes the place of"},
+	} {
+		got, err := c.of.shutdown()
+		if fmt.Sprint(got) != c.want || (err == nil) != (c.fails == "") || err != nil && !strings.Contains(err.Error(), c.fails) {
+			t.Errorf("%+v: %v, %v", c.of, got, err)
 		}
 	}
 }

@@ -341,7 +341,7 @@ func (s *stack) nodeConfig() (node.Config, *rest.Config, error) {
 	c := node.Config{
 		SystemReserved: s.limits.system, KubeReserved: s.limits.kube,
 		Eviction: s.limits.eviction, EvictionSoftGraceSeconds: set.EvictionMaxPodGrace, PressureTransition: s.limits.transition,
-		Beat: s.watchdog.beat, BeatEvery: s.watchdog.every,
+		Shutdown: s.limits.shutdown, Beat: s.watchdog.beat, BeatEvery: s.watchdog.every,
 		PIDs:            set.NodePIDs,
 		PodPIDs:         set.PodMaxPIDs,
 		NoProbeAgain:    set.NoProbeAgain,

@@ -33,6 +33,8 @@ type Config struct {
 	Stored   *images.Manager
 	// Pressures are those that the node is under.
 	Pressures func() []v1.NodeConditionType
+	// ShuttingDown says whether the machine is about to shut down.
+	ShuttingDown func() bool
 }
 
 // Status says how the node is, in its Node object.
@@ -159,6 +161,9 @@ func (s *Status) state() object.State {
 		state.Problems = append(state.Problems, object.RuntimeDown(errors.New(s.health.RuntimeReason)))
 	case !s.health.NetworkReady:
 		state.Problems = append(state.Problems, object.NetworkNotReady("NetworkPluginNotReady", s.health.NetworkReason))
+	}
+	if s.c.ShuttingDown() {
+		state.Problems = append(state.Problems, object.ShuttingDown)
 	}
 	state.Conditions = append(state.Conditions, journalCondition(s.c.Journal))
 	if s.c.Exporter != nil || exportWasOn(s.own.Node()) {

@@ -22,6 +22,8 @@ const (
 	RuntimeNotSeen = "container runtime status check may not have completed yet"
 	// NetworkNotSeen holds until it has said whether it has a network.
 	NetworkNotSeen = "container runtime network not ready: network state unknown"
+	// ShuttingDown holds while the machine is about to shut down.
+	ShuttingDown = "node is shutting down"
 )
 
 // RuntimeDown words that the runtime does not answer, or cannot start pods; why may

@@ -39,8 +39,9 @@ type Pods struct {
 
 	mu      sync.Mutex
 	read    bool               // the directory was read once
-	running map[string]*v1.Pod // by namespace/name, until its last fact
-	next    map[string]*v1.Pod // waits for the running one of that name to end
+	files   map[string]*v1.Pod // by namespace/name: what the directory has
+	running map[string]*v1.Pod // until its last fact
+	held    bool               // none is started
 	mirrors map[string]*v1.Pod // what the API server has under that name
 }
 
@@ -48,8 +49,8 @@ type Pods struct {
 func New(dir, node string, mirror kubeletpod.MirrorClient, events record.EventRecorderLogger, log *slog.Logger) *Pods {
 	return &Pods{
 		dir: dir, node: node, mirror: mirror, events: events, log: log,
-		wake:    make(chan struct{}, 1),
-		running: map[string]*v1.Pod{}, next: map[string]*v1.Pod{}, mirrors: map[string]*v1.Pod{},
+		wake:  make(chan struct{}, 1),
+		files: map[string]*v1.Pod{}, running: map[string]*v1.Pod{}, mirrors: map[string]*v1.Pod{},
 	}
 }
 
@@ -100,9 +101,9 @@ func (s *Pods) take(update kubelettypes.PodUpdate) {
 func (s *Pods) add(pod *v1.Pod) {
 	name := nameOf(pod)
 	s.mu.Lock()
+	s.files[name] = pod
 	old := s.running[name]
-	if old != nil && old.UID != pod.UID {
-		s.next[name] = pod
+	if old == nil && s.held || old != nil && old.UID != pod.UID {
 		s.mu.Unlock()
 		return
 	}
@@ -112,17 +113,21 @@ func (s *Pods) add(pod *v1.Pod) {
 }
 
 func (s *Pods) remove(pod *v1.Pod) {
+	name := nameOf(pod)
 	s.mu.Lock()
-	if next := s.next[nameOf(pod)]; next != nil && next.UID == pod.UID {
-		delete(s.next, nameOf(pod))
-		s.mu.Unlock()
-		return
+	if file := s.files[name]; file != nil && file.UID == pod.UID {
+		delete(s.files, name)
 	}
+	running := s.running[name]
 	s.mu.Unlock()
+	if running != nil && running.UID != pod.UID {
+		return // it waited for that one
+	}
 	s.submit(sense.PodFact(pod, fact.DeletionSeen{GraceSeconds: sense.GraceOf(pod), Gone: true, By: s.dir}))
 }
 
-// Gone hears that nothing of a static pod is left, and lets the next one start.
+// Gone hears that nothing of a static pod is left, and starts what the directory has
+// under its name.
 func (s *Pods) Gone(pod fact.Pod) {
 	name := pod.String()
 	s.mu.Lock()
@@ -132,12 +137,33 @@ func (s *Pods) Gone(pod fact.Pod) {
 		return
 	}
 	delete(s.running, name)
-	next := s.next[name]
-	delete(s.next, name)
+	file := s.files[name]
 	s.mu.Unlock()
 	s.look()
-	if next != nil {
-		s.add(next)
+	if file != nil {
+		s.add(file)
+	}
+}
+
+// End ends a static pod because its machine is about to shut down. It starts again from its
+// file: with the machine, or when [Pods.Hold] ends.
+func (s *Pods) End(pod *v1.Pod, graceSeconds int64) {
+	s.submit(sense.PodFact(pod, fact.DeletionSeen{GraceSeconds: graceSeconds, Gone: true, Reason: fact.ShutdownReason}))
+}
+
+// Hold keeps static pods from being started, or starts those that were kept.
+func (s *Pods) Hold(held bool) {
+	s.mu.Lock()
+	s.held = held
+	var kept []*v1.Pod
+	for name, pod := range s.files {
+		if s.running[name] == nil && !held {
+			kept = append(kept, pod)
+		}
+	}
+	s.mu.Unlock()
+	for _, pod := range kept {
+		s.add(pod)
 	}
 }
 
