@@ -295,6 +295,10 @@ func (e ending) podKill(kill fact.Kill) finding {
 		d := e.h.deadlineFinding()
 		d.chain = append(d.chain, f.chain...)
 		return d
+	case fact.KillShutdown:
+		d := e.h.shutdownFinding()
+		d.chain = append(d.chain, f.chain...)
+		return d
 	case fact.KillSpec, fact.KillResize:
 		f.cause = answer.SpecChanged
 		f.text = fmt.Sprintf("The pod's own spec was changed%s, and that restarts container %s.", byWhom(e.h.ChangedBy()), e.run.Container)

@@ -148,6 +148,12 @@ func describePlain(b fact.Body) (string, map[string]any) {
 		text, _ := stalledWords(b)
 		return text, values("from", b.From, "until", b.Until, "continued", b.Continued, "suspended", b.Suspended.String(),
 			"cpuWait", b.CPUWait.String(), "memoryStall", b.MemoryStall.String(), "majorFaults", b.MajorFaults)
+	case fact.NodeShutdown:
+		text := fmt.Sprintf("the machine is about to shut down: %s to end", prose.Span(time.Duration(b.GraceSeconds)*time.Second))
+		if b.Cancelled {
+			text = "the machine does not shut down after all"
+		}
+		return text, values("graceSeconds", b.GraceSeconds, "cancelled", b.Cancelled)
 	case fact.GPUError:
 		return fmt.Sprintf("GPU %s reported Xid %d: %s", b.Device, b.Code, prose.Brief(b.Message, kept)),
 			values("device", b.Device, "code", b.Code, "pid", b.PID, "command", b.Command, "message", b.Message)
@@ -191,6 +197,7 @@ var killWords = map[fact.KillReason]string{
 	fact.KillDeletion: "the pod was deleted", fact.KillEviction: "the pod is evicted", fact.KillDeadline: "activeDeadlineSeconds ran out",
 	fact.KillSpec: "its definition changed", fact.KillResize: "a resize needs a restart", fact.KillPodDone: "the main containers ended",
 	fact.KillSandbox: "its sandbox ended", fact.KillRestart: "the whole pod is restarted", fact.KillPreempted: "preempted",
+	fact.KillShutdown: "its machine shuts down",
 }
 
 // exitWords word an end; how leads to its exit code where no signal ended it.

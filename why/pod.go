@@ -143,6 +143,8 @@ func (h *inquiry) refusal(at *fact.Fact, b fact.Refused) finding {
 	case strings.Contains(b.Reason, "Sysctl"):
 		f.cause = answer.SecurityRefused
 		f.fixes = []answer.Fix{h.specFix("take it out of securityContext.sysctls, or have the node allow it (allowedUnsafeSysctls of its kubelet), and make the pod anew")}
+	case b.Reason == fact.ShutdownReason:
+		f.cause = answer.NodeRestarted
 	case strings.Contains(b.Reason, "AppArmor"), strings.Contains(b.Reason, "Security"):
 		f.cause = answer.SecurityRefused
 	default:

@@ -84,6 +84,9 @@ func (h *inquiry) podTroubles(status v1.PodStatus) []trouble {
 			func(id string) answer.Verdict { v := h.refusal(f, b); return v.verdict(id, "", nil) },
 		})
 	}
+	if t, ok := h.shutdownTrouble(status); ok {
+		all = append(all, t)
+	}
 	if status.Phase == v1.PodFailed && status.Reason == "DeadlineExceeded" {
 		v := h.deadlineFinding()
 		last := h.LastSeen()
@@ -184,7 +187,7 @@ func (h *inquiry) endsWithPod(r *history.Run) bool {
 		return false
 	}
 	switch fact.Of[fact.Kill](r.Kill).Reason {
-	case fact.KillDeletion, fact.KillEviction, fact.KillDeadline, fact.KillPreempted, fact.KillPodDone:
+	case fact.KillDeletion, fact.KillEviction, fact.KillDeadline, fact.KillPreempted, fact.KillPodDone, fact.KillShutdown:
 		return true
 	}
 	return false

@@ -42,6 +42,8 @@ func (c *podCase) ended() (told, bool) {
 		v = because(answer.ActiveDeadline, "api-status", "", "The pod was active for longer than its activeDeadlineSeconds allow.", answer.Fix{Text: "raise activeDeadlineSeconds, or find out what takes so long", Risk: answer.Restarts})
 	case "Preempting", "Preempted":
 		v = because(answer.Preempted, "api-status", "", "The pod had to go for one of higher priority: "+message+".", c.describe())
+	case "Terminated", fact.ShutdownReason:
+		v = because(answer.NodeRestarted, "api-status", "", "Its node was shut down: "+message+".", c.describe())
 	case "OutOfcpu", "OutOfmemory", "OutOfpods", "OutOfephemeral-storage":
 		v = because(answer.InsufficientResources, "api-status", "", "Its node had no room for it when it came: "+message+".", c.describe())
 	case "NodeAffinity", "NodeName", "NodePorts":

@@ -382,7 +382,7 @@ func TestExplain(t *testing.T) {
 			status: `{phase: Succeeded, conditions: [{type: DisruptionTarget, status: "True", reason: TerminationByKubelet, message: "Preempted in order to admit critical pod"}]}`,
 		},
 		{
-			name: "stopped well as the node went down", kind: answer.Completed, cause: answer.CauseUnknown, text: "was ended: Terminated: Pod was terminated in response to imminent node shutdown",
+			name: "stopped well as the node went down", kind: answer.Completed, cause: answer.NodeRestarted, text: "was shut down: Pod was terminated in response to imminent node shutdown",
 			status: `{phase: Succeeded, conditions: [{type: DisruptionTarget, status: "True", reason: TerminationByKubelet, message: "Pod was terminated in response to imminent node shutdown."}]}`,
 		},
 		{
