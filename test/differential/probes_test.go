@@ -45,14 +45,14 @@ var probeScenarios = []scenario{
 	// Liveness.
 	{name: "probe-live-ok", spec: nginx(`livenessProbe: {httpGet: {path: /, port: 80}, initialDelaySeconds: 2, periodSeconds: 1}`), steps: []step{{ready, pause(3 * time.Second)}}, until: ready},
 	killedOnce("probe-live-exec", "busybox:1", idles, `livenessProbe: {exec: {command: [sh, -c, "test -e /life/2 && exit; echo sick; exit 1"]}, initialDelaySeconds: 3, periodSeconds: 1, failureThreshold: 2}`),
-	killedOnce("probe-live-http", "nginx:1", "[ -e /life/2 ] && touch /usr/share/nginx/html/missing; exec nginx", `livenessProbe: {httpGet: {path: /missing, port: 80}, initialDelaySeconds: 2, periodSeconds: 1, failureThreshold: 2}`),
-	killedOnce("probe-live-tcp", "busybox:1", "[ -e /life/2 ] && nc -ll -p 81 -e true & "+idles, `livenessProbe: {tcpSocket: {port: 81}, initialDelaySeconds: 2, periodSeconds: 1, failureThreshold: 2}`),
-	killedOnce("probe-live-grpc", "grpchealth:1", "[ -e /life/2 ] && exec grpchealth -port 81; exec grpchealth", `livenessProbe: {grpc: {port: 81}, initialDelaySeconds: 2, periodSeconds: 1, failureThreshold: 2}`),
-	killedOnce("probe-live-grpc-not-serving", "grpchealth:1", "[ -e /life/2 ] && exec grpchealth; exec grpchealth -service =NOT_SERVING", `livenessProbe: {grpc: {port: 50051}, initialDelaySeconds: 2, periodSeconds: 1, failureThreshold: 2}`),
-	killedOnce("probe-live-timeout", "busybox:1", "touch /tmp/index.html; if [ -e /life/2 ]; then httpd -f -p 80 -h /tmp & else nc -ll -p 80 -e sleep 1000 & fi; "+idles, `livenessProbe: {httpGet: {path: /, port: 80}, initialDelaySeconds: 2, periodSeconds: 1, failureThreshold: 1}`),
+	killedOnce("probe-live-http", "nginx:1", "[ -e /life/2 ] && touch /usr/share/nginx/html/missing; exec nginx", `livenessProbe: {httpGet: {path: /missing, port: 80}, initialDelaySeconds: 5, periodSeconds: 1, failureThreshold: 2}`),
+	killedOnce("probe-live-tcp", "busybox:1", "[ -e /life/2 ] && nc -ll -p 81 -e true & "+idles, `livenessProbe: {tcpSocket: {port: 81}, initialDelaySeconds: 5, periodSeconds: 1, failureThreshold: 2}`),
+	killedOnce("probe-live-grpc", "grpchealth:1", "[ -e /life/2 ] && exec grpchealth -port 81; exec grpchealth", `livenessProbe: {grpc: {port: 81}, initialDelaySeconds: 5, periodSeconds: 1, failureThreshold: 2}`),
+	killedOnce("probe-live-grpc-not-serving", "grpchealth:1", "[ -e /life/2 ] && exec grpchealth; exec grpchealth -service =NOT_SERVING", `livenessProbe: {grpc: {port: 50051}, initialDelaySeconds: 5, periodSeconds: 1, failureThreshold: 2}`),
+	killedOnce("probe-live-timeout", "busybox:1", "touch /tmp/index.html; if [ -e /life/2 ]; then httpd -f -p 80 -h /tmp & else nc -ll -p 80 -e sleep 1000 & fi; "+idles, `livenessProbe: {httpGet: {path: /, port: 80}, initialDelaySeconds: 5, periodSeconds: 1, failureThreshold: 1}`),
 	killedOnce("probe-live-at-1", "busybox:1", idles, `livenessProbe: {`+failingInAll("4")+`, failureThreshold: 1}`),
 	killedOnce("probe-live-at-3", "busybox:1", idles, `livenessProbe: {`+failingInAll("2|3|5|6|7")+`, failureThreshold: 3}`),
-	killedOnce("probe-live-own-grace", "busybox:1", ignores, `livenessProbe: {exec: {command: [test, -e, /life/2]}, initialDelaySeconds: 3, periodSeconds: 1, failureThreshold: 1, terminationGracePeriodSeconds: 2}`, "terminationGracePeriodSeconds: 60\n"),
+	killedOnce("probe-live-own-grace", "busybox:1", ignores, `livenessProbe: {exec: {command: [test, -e, /life/2]}, initialDelaySeconds: 5, periodSeconds: 1, failureThreshold: 1, terminationGracePeriodSeconds: 2}`, "terminationGracePeriodSeconds: 60\n"),
 	{
 		name: "probe-live-below-threshold", spec: pod("Always", idles, `livenessProbe: {`+failing("2|4")+`, failureThreshold: 2}`),
 		steps: []step{{ready, pause(6 * time.Second)}}, until: ready,
@@ -88,7 +88,8 @@ func neverReady(name, spec string) scenario {
 
 // killedOnce makes a scenario of a container whose probe fails in its first run only, and which
 // is over when the second run is well. A container that its probe kills again and again is another
-// a moment later, and what kubelet publishes of each run depends on when it looks.
+// a moment later, and what kubelet publishes of each run depends on when it looks. Where a server
+// has to start, the probe waits for longer than that takes on a slow machine.
 func killedOnce(name, image, script, lines string, podLines ...string) scenario {
 	spec := pod("Always", countsRuns+script, life+lines, append(podLines, lives)...)
 	return scenario{name: name, spec: strings.Replace(spec, "busybox:1", image, 1), until: wellAgain("c", 1)}
