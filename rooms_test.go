@@ -78,12 +78,12 @@ var rooms = []room{
 	{dir: "why/record", imports: []string{"github.com/klauspost/compress", "k8s.io/apimachinery", module + "health", module + "journal", module + "probe", module + "why/serve"}},
 	{dir: "why/mcp", imports: []string{"github.com/modelcontextprotocol/go-sdk/mcp", module + "fact", module + "journal", module + "why"}},
 	{dir: "why/ask", imports: []string{
-		"golang.org/x/sync", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/kubelet/pkg/apis/stats", module + "fact", module + "journal", module + "why",
+		"golang.org/x/sync", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/kubelet/pkg/apis/stats", module + "fact", module + "journal", module + "knowledge", module + "why",
 	}},
 	// Of the client: nothing that only Linux has, and nothing of a node.
 	{dir: "why/command", imports: []string{
-		"github.com/modelcontextprotocol/go-sdk/mcp", "github.com/spf13/cobra", "k8s.io/cli-runtime", "k8s.io/client-go", "sigs.k8s.io/yaml",
-		module + "exit", module + "paint", module + "journal", module + "web", module + "why",
+		"github.com/modelcontextprotocol/go-sdk/mcp", "github.com/spf13/cobra", "go.yaml.in/yaml/v3", "k8s.io/cli-runtime", "k8s.io/client-go", "sigs.k8s.io/yaml",
+		module + "exit", module + "paint", module + "journal", module + "knowledge", module + "web", module + "why",
 	}},
 	{dir: "exit", imports: []string{module + "paint"}},
 	{dir: "paint", imports: []string{"golang.org/x/term"}},

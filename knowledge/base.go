@@ -23,14 +23,6 @@ type Hit struct {
 	length int
 }
 
-// New makes a base of entries. It returns every fault of theirs, as [Check] does, and no base if there is one.
-func New(entries []*Entry) (*Base, []error) {
-	if faults := Check(entries); len(faults) > 0 {
-		return nil, faults
-	}
-	return assemble(entries), nil
-}
-
 // assemble makes a base of entries that were checked.
 func assemble(entries []*Entry) *Base {
 	b := &Base{ids: map[string]*Entry{}, overrule: map[string]bool{}}
@@ -38,13 +30,14 @@ func assemble(entries []*Entry) *Base {
 	slices.SortFunc(b.entries, func(a, b *Entry) int { return strings.Compare(a.ID, b.ID) })
 	for _, e := range b.entries {
 		b.ids[e.ID] = e
-		e.prepare()
 	}
 	texts := map[string][]int32{}
 	for i, e := range b.entries {
-		e.unless = nil
-		for _, id := range e.Unless {
-			e.unless = append(e.unless, b.ids[id])
+		if e.compiled == nil { // it is in no other base yet
+			e.prepare()
+			for _, id := range e.Unless {
+				e.unless = append(e.unless, b.ids[id])
+			}
 		}
 		b.reach(e, e.Over)
 		all, ok := e.needles()

@@ -2,19 +2,29 @@ package knowledge
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // idForm is what an id looks like: the speaker's file, and the message.
 var idForm = regexp.MustCompile(`^[a-z0-9]+(?:-[a-z0-9]+)*\.[a-z0-9]+(?:-[a-z0-9]+)*$`)
 
-// faults collects what is wrong with entries.
-type faults []error
+// Fault is what is wrong with an entry; its text begins with the file and the line.
+type Fault struct {
+	Entry *Entry
+	text  string
+}
+
+func (f Fault) Error() string { return f.text }
+
+// faults collects them.
+type faults []Fault
 
 func (f *faults) add(e *Entry, item, format string, args ...any) {
-	*f = append(*f, fmt.Errorf("%s: %s: %s", e.at(item), e.ID, fmt.Sprintf(format, args...)))
+	*f = append(*f, Fault{e, fmt.Sprintf("%s: %s: %s", e.at(item), e.ID, fmt.Sprintf(format, args...))})
 }
 
 // Check reports all that is wrong with entries that are to be asked together, each fault with its file and line:
@@ -24,10 +34,16 @@ func (f *faults) add(e *Entry, item, format string, args ...any) {
 //     over it; no counter-sample fits;
 //   - ids are unique, and those in over and unless exist and lead in no circle;
 //   - each slot in a text is a group of the expressions, each verb is one of [Verbs].
-func Check(entries []*Entry) []error {
+func Check(entries []*Entry) []Fault { return check(nil, entries) }
+
+// check is Check of entries that are added to a base, which may be nil.
+func check(to *Base, added []*Entry) []Fault {
 	var f faults
 	ids := map[string]*Entry{}
-	for _, e := range entries {
+	if to != nil {
+		maps.Copy(ids, to.ids)
+	}
+	for _, e := range added {
 		if other := ids[e.ID]; other != nil {
 			f.add(e, "id", "%s has this id already", other.at("id"))
 		}
@@ -36,16 +52,21 @@ func Check(entries []*Entry) []error {
 		e.checkExpressions(&f)
 		e.checkSteps(&f)
 	}
-	for _, e := range entries {
+	for _, e := range added {
 		e.checkNames(&f, ids)
 	}
 	if len(f) > 0 {
 		return f
 	}
-	b := assemble(entries)
-	for _, e := range entries {
+	var before []*Entry
+	if to != nil {
+		before = to.entries
+	}
+	b := assemble(slices.Concat(before, added))
+	for _, e := range added {
 		e.checkSamples(&f)
 		b.checkAlone(&f, e)
+		b.checkTaken(&f, e, before)
 	}
 	return f
 }
@@ -72,6 +93,10 @@ func (e *Entry) checkForm(f *faults) {
 func (e *Entry) checkExpressions(f *faults) {
 	for i, expression := range e.Match {
 		item := fmt.Sprintf("match.%d", i)
+		if sizeOf(expression) > mostSize {
+			f.add(e, item, "comes to too much, by its counts in braces")
+			return
+		}
 		re, err := regexp.Compile(expression)
 		switch {
 		case err != nil:
@@ -86,7 +111,10 @@ func (e *Entry) checkExpressions(f *faults) {
 			}
 		}
 	}
-	if _, err := compile(e.Match); err != nil && len(*f) == 0 {
+	if len(*f) > 0 {
+		return
+	}
+	if _, err := compile(e.Match); err != nil {
 		f.add(e, "match", "%v", err)
 	}
 }
@@ -151,6 +179,19 @@ func (b *Base) checkAlone(f *faults, e *Entry) {
 	}
 }
 
+// checkTaken reports an entry that fits a sample of a message that was there before, and does not say that it is over
+// that.
+func (b *Base) checkTaken(f *faults, e *Entry, before []*Entry) {
+	for _, other := range before {
+		if !e.IsMessage() || !other.IsMessage() || e.Weak != other.Weak || b.overrule[e.ID+" "+other.ID] {
+			continue
+		}
+		if i := slices.IndexFunc(other.Samples, e.In); i >= 0 {
+			f.add(e, "match", "fits a sample of %s, too: narrow it, or say over: [%s]: %s", other.ID, other.ID, other.Samples[i])
+		}
+	}
+}
+
 func (e *Entry) checkSteps(f *faults) {
 	captured := map[string]bool{}
 	for _, expression := range e.Match {
@@ -166,8 +207,14 @@ func (e *Entry) checkSteps(f *faults) {
 		}
 	}
 	need("means", e.Means)
+	if hasControl(e.Means) {
+		f.add(e, "means", "has a control character")
+	}
 	for i, s := range e.Steps {
 		item := fmt.Sprintf("steps.%d", i)
+		if hasControl(s.Text + s.Command + s.Kubectl) {
+			f.add(e, item, "has a control character")
+		}
 		need(item, s.Text, ofPod...)
 		need(item, s.Command, ofPod...)
 		need(item, s.Kubectl, ofPod...)
@@ -193,3 +240,6 @@ func (e *Entry) checkSteps(f *faults) {
 		}
 	}
 }
+
+// hasControl reports whether a text could move a terminal's cursor.
+func hasControl(text string) bool { return strings.ContainsFunc(text, unicode.IsControl) }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path"
 	"sync"
+
+	"go.yaml.in/yaml/v3"
 )
 
 //go:embed base/*.yaml
@@ -35,9 +37,12 @@ var Embedded = sync.OnceValue(func() *Base {
 	}
 	var entries []*Entry
 	for name, text := range all {
-		of, err := Load(name, text)
-		if err != nil {
+		var of []*Entry // Load would read it twice, for the lines
+		if err := yaml.Unmarshal(text, &of); err != nil {
 			panic(err)
+		}
+		for _, e := range of {
+			e.file = path.Join("base", name)
 		}
 		entries = append(entries, of...)
 	}

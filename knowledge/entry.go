@@ -68,6 +68,9 @@ func (e *Entry) at(item string) string {
 	if line == 0 {
 		line = e.lines[""]
 	}
+	if line == 0 {
+		return e.file
+	}
 	return fmt.Sprintf("%s:%d", e.file, line)
 }
 

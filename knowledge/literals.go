@@ -93,3 +93,26 @@ func worth(all []string) int {
 func isASCII(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII })
 }
+
+// mostSize is how many steps an expression may come to: a short one with counts in braces takes much memory.
+const mostSize = 5000
+
+// sizeOf is about how many steps an expression comes to; 0 of one that is none.
+func sizeOf(expression string) int {
+	re, err := syntax.Parse(expression, syntax.Perl)
+	if err != nil {
+		return 0
+	}
+	return steps(re)
+}
+
+func steps(re *syntax.Regexp) int {
+	n := 1 + len(re.Rune)
+	for _, sub := range re.Sub {
+		n += steps(sub)
+	}
+	if re.Op == syntax.OpRepeat {
+		n *= max(re.Min, re.Max, 1)
+	}
+	return n
+}

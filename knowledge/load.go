@@ -17,6 +17,7 @@ const (
 	mostEntries = 1000
 	mostItems   = 200     // in each list of an entry
 	mostText    = 4 << 10 // in each text
+	mostSteps   = 200_000 // of all expressions together
 )
 
 // Load reads the entries of a file in YAML, of which the name stands in errors. Fields that an entry does not have are
@@ -43,6 +44,7 @@ func Load(name string, file []byte) ([]*Entry, error) {
 	if err := yaml.Unmarshal(file, &document); err != nil {
 		return nil, placed(name, err)
 	}
+	size := 0
 	for i, at := range document.Content[0].Content {
 		if entries[i] == nil {
 			return nil, fmt.Errorf("%s:%d: an empty entry", name, at.Line)
@@ -50,6 +52,11 @@ func Load(name string, file []byte) ([]*Entry, error) {
 		entries[i].file, entries[i].lines = name, linesOf(at)
 		if err := entries[i].bounded(); err != nil {
 			return nil, err
+		}
+		for _, expression := range entries[i].Match {
+			if size += sizeOf(expression); size > mostSteps {
+				return nil, fmt.Errorf("%s: the expressions come to too much, all together", entries[i].at("match"))
+			}
 		}
 	}
 	return entries, nil

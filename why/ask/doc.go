@@ -34,5 +34,6 @@
 //	node.go      a node itself
 //	behind.go    the facts behind an answer
 //	record.go    all that is known of a namespace, for a file
+//	informed.go  what a user's entries of knowledge add to answers
 //	proposal.go  what other settings would have changed, and what is proposed
 package ask

@@ -45,6 +45,7 @@ type options struct {
 	whatIf                         []string
 	suggest                        bool
 	kept                           func() (*record.Case, error)
+	knowledge                      string
 }
 
 // New makes the command.
@@ -86,7 +87,8 @@ wrong, 5 a cause is not known.`,
   kubectl why web-1 --web                  # a page with its timeline
   kubectl why web-1 -o html > web-1.html   # the same as one file
   kubectl why web-1 --file web-1.facts     # an exported history, without a cluster
-  kubectl why record -n shop --to shop.record   # a whole namespace, to be asked with --file`,
+  kubectl why record -n shop --to shop.record   # a whole namespace, to be asked with --file
+  kubectl why web-1 --knowledge ./messages # with what your own programs' messages mean`,
 		Args: cobra.ArbitraryArgs, // with a command below it, cobra would take names for mistyped ones
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.fromDisk(cmd)
@@ -95,7 +97,7 @@ wrong, 5 a cause is not known.`,
 		ValidArgsFunction: o.completeNames,
 	}
 	o.register(cmd)
-	cmd.AddCommand(newMCPCommand(o), newRecordCommand(o))
+	cmd.AddCommand(newMCPCommand(o), newRecordCommand(o), newKnowledgeCommand(o))
 	return cmd
 }
 
@@ -119,6 +121,7 @@ func (o *options) register(cmd *cobra.Command) {
 	f.Int64Var(&o.most, "max-size", journal.Usual.Bytes>>20, "with --file: how many MiB it may unpack to")
 	f.StringVar(&o.dataDir, "data-dir", "", "the data directory of a node or of whylet-observe on this machine, instead of a cluster")
 	_ = cmd.MarkFlagDirname("data-dir")
+	o.registerKnowledge(cmd)
 	_ = cmd.MarkFlagFilename("file")
 	_ = cmd.MarkFlagFilename("filename")
 	o.completeFlags(cmd)
@@ -146,15 +149,19 @@ func (o *options) run(ctx context.Context, args []string) error {
 	if targets, err = o.chosen(ctx, from, targets); err != nil {
 		return err
 	}
+	informed, err := o.informed(from)
+	if err != nil {
+		return err
+	}
 	switch {
 	case o.web || o.output == "html":
 		return o.page(ctx, from, targets)
 	case o.suggest || len(o.whatIf) > 0:
 		return o.propose(ctx, from, targets)
 	case o.watch:
-		return o.follow(ctx, func() ([]answer.Answer, error) { return o.ask(ctx, from, targets) }, again)
+		return o.follow(ctx, func() ([]answer.Answer, error) { return o.ask(ctx, informed, targets) }, again)
 	}
-	answers, err := o.ask(ctx, from, targets)
+	answers, err := o.ask(ctx, informed, targets)
 	if err != nil && len(answers) == 0 {
 		return err
 	}

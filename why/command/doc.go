@@ -8,6 +8,7 @@
 //	watch.go     -w: a line for each change
 //	proposal.go  --what-if and --suggest
 //	page.go      -o html and --web
+//	knowledge.go  kubectl why knowledge, and --knowledge
 //	mcp.go       kubectl why mcp: answers for programs that speak MCP
 //	record.go    kubectl why record: a namespace into a file, to be asked with --file
 //	complete.go  what a shell completes

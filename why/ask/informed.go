@@ -1,0 +1,152 @@
+package ask
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"whylet.dev/whylet/knowledge"
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
+)
+
+// KnowledgeLabel marks ConfigMaps whose keys that end in .yaml are files of knowledge, for their own namespace.
+const KnowledgeLabel = "whylet.dev/knowledge"
+
+// mostKnowing is how many ConfigMaps of a namespace are read.
+const mostKnowing = 20
+
+// Informed is an Asker whose answers also say what a user's entries know of the lines that they quote: of files that
+// the asker named, and of ConfigMaps in the pod's own namespace, read with the asker's rights. No cause is changed.
+type Informed struct {
+	Asker
+	// Own are the asker's entries, which count in every namespace.
+	Own []*knowledge.Entry
+	// Warn is told of each entry that is refused, and why. It may be nil.
+	Warn func(error)
+}
+
+// About answers about one thing.
+func (i *Informed) About(ctx context.Context, t Target) ([]answer.Answer, error) {
+	all, err := i.Asker.About(ctx, t)
+	i.inform(ctx, all)
+	return all, err
+}
+
+// All answers about every pod.
+func (i *Informed) All(ctx context.Context) ([]answer.Answer, error) {
+	all, err := i.Asker.All(ctx)
+	i.inform(ctx, all)
+	return all, err
+}
+
+// inform adds to answers what is known of the lines that they quote, with one LIST a namespace.
+func (i *Informed) inform(ctx context.Context, all []answer.Answer) {
+	bases := map[string]*knowledge.Base{}
+	for n := range all {
+		a := &all[n]
+		if !slices.ContainsFunc(a.Verdicts, func(v answer.Verdict) bool { return len(v.LastWords) > 0 }) && len(a.Complaints) == 0 {
+			continue
+		}
+		space := a.Subject.Namespace
+		if bases[space] == nil {
+			bases[space] = i.base(ctx, space)
+		}
+		if bases[space] != knowledge.Embedded() {
+			explain(a, bases[space])
+		}
+	}
+}
+
+// base are all entries that count in a namespace.
+func (i *Informed) base(ctx context.Context, namespace string) *knowledge.Base {
+	entries := slices.Clone(i.Own)
+	if c, ok := i.Asker.(*Cluster); ok && namespace != "" {
+		entries = append(entries, i.fromConfigMaps(ctx, c, namespace)...)
+	}
+	if len(entries) == 0 {
+		return knowledge.Embedded()
+	}
+	b, faults := knowledge.Embedded().With(entries)
+	i.warn(faults)
+	return b
+}
+
+func (i *Informed) warn(faults []knowledge.Fault) {
+	for _, f := range faults {
+		if i.Warn != nil {
+			i.Warn(f)
+		}
+	}
+}
+
+// fromConfigMaps are the entries of a namespace's ConfigMaps; none where the asker may not list them.
+func (i *Informed) fromConfigMaps(ctx context.Context, c *Cluster, namespace string) (entries []*knowledge.Entry) {
+	list, err := c.client.CoreV1().ConfigMaps(namespace).List(ctx, metav1.ListOptions{LabelSelector: KnowledgeLabel, Limit: mostKnowing})
+	if err != nil {
+		return nil
+	}
+	for _, m := range list.Items {
+		for _, key := range slices.Sorted(maps.Keys(m.Data)) {
+			if !strings.HasSuffix(key, ".yaml") {
+				continue
+			}
+			of, err := knowledge.Load(fmt.Sprintf("configmap %s/%s, %s", namespace, m.Name, key), []byte(m.Data[key]))
+			if err != nil && i.Warn != nil {
+				i.Warn(err)
+			}
+			of, faults := knowledge.Harmless(of)
+			i.warn(faults)
+			entries = append(entries, of...)
+		}
+	}
+	return entries
+}
+
+// explain adds what a user's entries know of the lines that an answer quotes.
+func explain(a *answer.Answer, b *knowledge.Base) {
+	for n := range a.Verdicts {
+		v := &a.Verdicts[n]
+		m, ok := b.Meaning(strings.Join(v.LastWords, "\n"))
+		if !ok || !m.FromUser() {
+			continue
+		}
+		means := fmt.Sprintf("That means: %s (by %s).", knowledge.Fill(m.Means, m.Slots), m.ID)
+		v.Parts.Because = append(slices.Clone(v.Parts.Because), means)
+		v.Text = strings.TrimSpace(v.Text + " " + means)
+		v.Fixes = append(advice(a.Subject, v.Container, m), v.Fixes...)
+	}
+	for n := range a.Complaints {
+		c := &a.Complaints[n]
+		if m, ok := b.Meaning(c.Text); ok && m.FromUser() {
+			c.Means = strings.TrimSpace(c.Means + fmt.Sprintf(" That means: %s (by %s).", knowledge.Fill(m.Means, m.Slots), m.ID))
+			c.Fixes = append(advice(a.Subject, c.Container, m), c.Fixes...)
+		}
+	}
+}
+
+// advice are the steps of a user's entry.
+func advice(pod answer.Subject, container string, m knowledge.Hit) (fixes []answer.Fix) {
+	slots := maps.Clone(m.Slots)
+	slots["pod"], slots["namespace"], slots["container"] = pod.Name, pod.Namespace, container
+	for _, s := range m.Steps {
+		if slot, without := strings.CutPrefix(s.When, "!"); s.When != "" && (slots[slot] != "") == without {
+			continue
+		}
+		f := answer.Fix{Text: knowledge.Fill(s.Text, slots), Command: knowledge.FillCommand(s.Command, slots), Risk: answer.Restarts}
+		if s.Kubectl != "" {
+			f.Command = kubectl.Command(pod.Namespace, "%s", knowledge.FillCommand(s.Kubectl, slots))
+		}
+		if s.Do == "inspect" {
+			f.Risk = answer.Inspect
+		}
+		f.Risk = answer.Risk(cmp.Or(s.Risk, string(f.Risk)))
+		fixes = append(fixes, f)
+	}
+	return fixes
+}
