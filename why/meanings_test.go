@@ -196,3 +196,31 @@ func TestVerbs(t *testing.T) {
 		t.Errorf("%d verbs, and entries may use %d", len(verbs), len(knowledge.Verbs))
 	}
 }
+
+// A message is known by one entry of knowledge/base/minio.yaml, and by nothing else: it explains an end, a probe that
+// fails and the complaint of a Ready pod alike.
+func TestOneEntry(t *testing.T) {
+	const line, means, step = "ERROR Storage backend has reached its minimum free drive threshold. Please delete a few objects to proceed.", "That means: MinIO's drives are nearly full", "delete objects in MinIO"
+	has := func(fixes []answer.Fix) bool {
+		return slices.ContainsFunc(fixes, func(f answer.Fix) bool { return strings.Contains(f.Text, step) })
+	}
+	ended := tell(t, web(silentProbe))
+	ended.wait(10 * time.Second)
+	ended.exit("app", fact.Exited{ExitCode: 1, StatusKnown: true, OOMKnown: true, LastLines: []string{line}})
+	probed := tell(t, web(ready))
+	probed.probe("app", 2, good(fact.Readiness, time.Millisecond))
+	probed.probe("app", 3, status(fact.Readiness, 502, "bad gateway"))
+	probed.said([]time.Duration{time.Second}, line)
+	probed.probe("app", 1, status(fact.Readiness, 502, "bad gateway"))
+	for name, s := range map[string]*tale{"an end": ended, "a probe": probed} {
+		if v := s.ask().Verdicts[0]; !strings.Contains(v.Text, means) || !has(v.Fixes) {
+			t.Errorf("%s: %s %+v", name, v.Text, v.Fixes)
+		}
+	}
+	well := tell(t, web(ready))
+	well.probe("app", 2, good(fact.Readiness, time.Millisecond))
+	well.in("app", fact.Looked{PID: 100, State: "S", Over: time.Second, Said: []string{line}, SaidAt: []time.Time{well.now}})
+	if all := well.ask().Complaints; len(all) != 1 || !strings.Contains(all[0].Means, means) || !has(all[0].Fixes) {
+		t.Errorf("a Ready pod: %+v", all)
+	}
+}
