@@ -61,8 +61,10 @@ func newInbox(c clock) inbox {
 }
 
 // submit hands a fact to the loop. It blocks when the loop is far behind (back
-// pressure, not loss), and must not be called from the loop itself.
+// pressure, not loss), and must not be called from the loop itself. The fact loses its
+// secrets here, before anything is decided by it or written.
 func (i inbox) submit(f fact.Fact) {
+	f = fact.Redacted(f)
 	i.clock.stamp(&f)
 	select {
 	case i.facts <- f: // first of all: what is said at the end is still taken
@@ -124,6 +126,7 @@ func newLoop(c loopConfig) *loop {
 // take takes one fact at once, in place of the loop: only before it runs, or
 // after it ended.
 func (l *loop) take(f fact.Fact) {
+	f = fact.Redacted(f)
 	l.clock.stamp(&f)
 	l.turn([]fact.Fact{f})
 }

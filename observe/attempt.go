@@ -11,7 +11,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/observe/tap"
-	"whylet.dev/whylet/probe"
+	"whylet.dev/whylet/redact"
 )
 
 // asks says whether an attempt may be one of a probe.
@@ -94,7 +94,7 @@ func httpBody(a tap.Attempt, b fact.Probed, of *v1.HTTPGetAction, timeout func()
 	case a.Status >= 400:
 		b.Message = fmt.Sprintf("HTTP probe failed with statuscode: %d", a.Status)
 		if of.Host == "" { // what somebody else says is nobody's here
-			b.Evidence.Output = strings.ToValidUTF8(string(probe.Redact(a.Body)), "")
+			b.Evidence.Output = strings.ToValidUTF8(string(redact.Bytes(a.Body)), "")
 		}
 	case a.Status >= 300 || a.Status < 200:
 		return b, false // kubelet goes where it is sent, and what it finds there decides

@@ -62,11 +62,13 @@ func newLoop(m memory, c clock, log *slog.Logger) *loop {
 	}
 }
 
-// submit hands a fact to the loop. It waits where the loop is far behind.
+// submit hands a fact to the loop. It waits where the loop is far behind. The fact
+// loses its secrets here, before it is written.
 func (l *loop) submit(f fact.Fact) {
 	if l.shed.drops(f) {
 		return
 	}
+	f = fact.RedactedBeside(f)
 	l.clock.stamp(&f)
 	select {
 	case l.facts <- f:

@@ -16,7 +16,6 @@
 //	exec.go, grpc.go, tcp.go  the other handlers
 //	hello.go     what is spoken at a port that does not speak the probe's protocol
 //	evidence.go  what is kept of an answer, and what is not
-//	redact.go    what looks like a secret is not
 //	scheduler.go when each probe is due
 //	schedule.go  the arithmetic of due times
 //

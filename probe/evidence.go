@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/redact"
 )
 
 const (
@@ -75,7 +76,7 @@ func keepHeaders(h http.Header) map[string]string {
 // and without what looks like a secret.
 func excerpt(output []byte) string {
 	output = output[:min(len(output), maxOutput)]
-	return strings.ToValidUTF8(string(Redact(output)), "\uFFFD")
+	return strings.ToValidUTF8(string(redact.Bytes(output)), "\uFFFD")
 }
 
 // noteError keeps an error as it is, with its system error where it has one.

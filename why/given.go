@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"whylet.dev/whylet/redact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/mounts"
 	"whylet.dev/whylet/why/prose"
@@ -82,7 +83,7 @@ func (h *inquiry) givenFrom(f *finding, e *v1.EnvVar, missed bool) string {
 		return fmt.Sprintf("Variable %s is key %s of %s %s.", e.Name, key, kind, name)
 	}
 	switch from := e.ValueFrom; {
-	case from == nil && (missed || e.Value == "" || len(e.Value) > mostShown || words.MayBeSecret(e.Name, e.Value)):
+	case from == nil && (missed || e.Value == "" || len(e.Value) > mostShown || redact.IsSetting(e.Name, e.Value)):
 		return ""
 	case from == nil:
 		return fmt.Sprintf("The pod sets %s to %q.", e.Name, e.Value)

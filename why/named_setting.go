@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/redact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
@@ -96,7 +97,7 @@ func settingsCalled(c *v1.Container, said string, known []setting) (all []settin
 func withValues(all []setting) (where []string) {
 	for _, s := range all {
 		has := ""
-		if !words.MayBeSecret(s.name, s.value) {
+		if !redact.IsSetting(s.name, s.value) {
 			has = fmt.Sprintf(" (%s)", prose.Brief(s.value, 60))
 		}
 		where = append(where, s.name+has)

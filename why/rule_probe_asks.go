@@ -13,6 +13,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/logline"
+	"whylet.dev/whylet/redact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
@@ -194,7 +195,7 @@ func (h *inquiry) withoutFixes(c *v1.Container, output string) (all []answer.Fix
 		env := &c.Env[i]
 		if strings.Contains(output, env.Name) || slices.Contains(toAll, env.Name) {
 			has := env.Name
-			if env.Value != "" && !words.MayBeSecret(env.Name, env.Value) {
+			if env.Value != "" && !redact.IsSetting(env.Name, env.Value) {
 				has += fmt.Sprintf(" (%s)", prose.Midst(env.Value, 120))
 			}
 			all = append(all, h.specFix(fmt.Sprintf("the probe's command has %s from the container, which is meant for the application: run it without (env -u %s COMMAND)", has, env.Name)))

@@ -10,7 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
-	"whylet.dev/whylet/probe"
+	"whylet.dev/whylet/redact"
 )
 
 // Attempt makes a probe attempt of what kubelet says of one that failed: the output
@@ -21,7 +21,7 @@ func Attempt(kind fact.ProbeKind, spec *v1.Probe, output string, errored bool) f
 	output = strings.TrimSpace(output)
 	ev := &fact.Evidence{Handler: handlerOf(spec)}
 	p := fact.Probed{Probe: kind, Verdict: fact.Failure, By: fact.BySay, Evidence: ev}
-	p.Message = bounded(string(probe.Redact([]byte(output))))
+	p.Message = bounded(redact.Text(output))
 	if errored {
 		p.Verdict = fact.Unknown
 	}
@@ -149,7 +149,7 @@ func execWords(ev *fact.Evidence, output string) {
 	if code != 0 { // the runtime could not run it at all, as a shell would say
 		ev.ExitCode, ev.Error = &code, bounded(output)
 	}
-	ev.Output = bounded(string(probe.Redact([]byte(output))))
+	ev.Output = bounded(redact.Text(output))
 }
 
 // grpcWords reads those of gRPC health probes (pkg/probe/grpc/grpc.go).

@@ -15,7 +15,7 @@ import (
 	logs "k8s.io/cri-client/pkg/logs"
 
 	"whylet.dev/whylet/fact"
-	"whylet.dev/whylet/probe"
+	"whylet.dev/whylet/redact"
 	"whylet.dev/whylet/why/words"
 )
 
@@ -103,7 +103,7 @@ func LastSaid(v ContainerView) (lines []string, at []time.Time) {
 		_, text, _ = strings.Cut(text, "\n")
 	}
 	text, at = withoutTimes(strings.Trim(text, "\n"))
-	text = strings.ToValidUTF8(string(probe.Redact([]byte(text))), "")
+	text = strings.ToValidUTF8(redact.Text(text), "")
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
 	}

@@ -11,6 +11,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"whylet.dev/whylet/redact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/mounts"
@@ -138,7 +139,7 @@ func (l line) where() string {
 		where = fmt.Sprintf("line %d of %s", l.number, l.key)
 	}
 	has := ""
-	if text := strings.TrimSpace(l.text); !words.MayHoldSecret(text) && !words.MayHoldSecret(l.key) {
+	if text := strings.TrimSpace(l.text); !redact.Holds(text) && !redact.IsSetting(l.key, text) {
 		has = fmt.Sprintf(" (“%s”)", prose.Brief(text, 120))
 	}
 	return fmt.Sprintf("%s in ConfigMap %s%s", where, l.configMap, has)

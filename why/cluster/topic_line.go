@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"whylet.dev/whylet/redact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
@@ -123,7 +124,7 @@ func (t topic) inArguments(pod *v1.Pod, c *v1.Container) (answer.Fix, bool) {
 		}
 	}
 	for _, e := range c.Env {
-		if e.ValueFrom == nil && t.fits.MatchString(e.Name+"="+e.Value) && !words.MayBeSecret(e.Name, e.Value) {
+		if e.ValueFrom == nil && t.fits.MatchString(e.Name+"="+e.Value) && !redact.IsSetting(e.Name, e.Value) {
 			has = append(has, fmt.Sprintf("variable %s (%s)", e.Name, prose.Brief(e.Value, 60)))
 		}
 	}
@@ -135,7 +136,7 @@ func (t topic) inArguments(pod *v1.Pod, c *v1.Container) (answer.Fix, bool) {
 
 // ofCommand names a line of a container's command, without what may be a secret in it.
 func ofCommand(text string) string {
-	if words.MayHoldSecret(text) {
+	if redact.Holds(text) {
 		return "its command"
 	}
 	return fmt.Sprintf("“%s” of its command", prose.Brief(strings.TrimSpace(text), 100))

@@ -3,9 +3,8 @@ package record
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
 
-	"whylet.dev/whylet/probe"
+	"whylet.dev/whylet/redact"
 )
 
 // LastLines is how many lines of a container's log are recorded, and mostLine bounds each.
@@ -25,7 +24,7 @@ func Lines(raw []byte) []byte {
 	for i, line := range all {
 		all[i] = bytes.ToValidUTF8(line[:min(len(line), mostLine)], nil)
 	}
-	return append(probe.Redact(bytes.Join(all, []byte("\n"))), '\n')
+	return append(redact.Bytes(bytes.Join(all, []byte("\n"))), '\n')
 }
 
 // Object gives an object of the API as it is recorded. Of a Secret its keys are left; of others
@@ -83,7 +82,7 @@ func list(v any) []any {
 func clean(v any) any {
 	switch v := v.(type) {
 	case string:
-		return string(probe.Redact([]byte(v)))
+		return redact.Text(v)
 	case []any:
 		for i := range v {
 			v[i] = clean(v[i])
@@ -96,23 +95,11 @@ func clean(v any) any {
 			case !ok:
 				v[key] = clean(inner)
 			case key == "value" && named:
-				v[key] = valueOf(name, text)
+				v[key] = redact.Value(name, text)
 			default:
-				v[key] = valueOf(key, text)
+				v[key] = redact.Value(key, text)
 			}
 		}
 	}
 	return v
-}
-
-// valueOf redacts a value that has a name.
-func valueOf(name, text string) string {
-	if text == "" {
-		return text
-	}
-	prefix := name + "="
-	if all := string(probe.Redact([]byte(prefix + text))); strings.HasPrefix(all, prefix) {
-		return all[len(prefix):]
-	}
-	return string(probe.Redact([]byte(text)))
 }
