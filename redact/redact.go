@@ -41,6 +41,7 @@ func Value(name, value string) string {
 // IsSecret reports whether the whole value of a variable, header, key or setting is a
 // secret, by its name.
 func IsSecret(name, value string) bool {
+	name = name[strings.LastIndexByte(name, '/')+1:] // of an annotation
 	for i := 0; i+1 < len(name); i++ {
 		for _, m := range marksAt(name, i) {
 			if m.kind != nameMark || !m.begins(name, i) {

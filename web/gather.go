@@ -11,7 +11,8 @@ import (
 	"whylet.dev/whylet/why/serve"
 )
 
-// Pod gives one pod's part of a document, from the journal that has it. The error is a
+// Pod gives one pod's part of a document, from the journal that has it, with facts as [fact.Outward] has them
+// unless the question wants values. The error is a
 // *serve.NotKnownError when that has nothing about the pod, or the journal's own.
 func Pod(s journal.Source, q serve.Question, node string) (timeline.PodInput, error) {
 	h, err := serve.History(s, &q)
@@ -20,6 +21,9 @@ func Pod(s journal.Source, q serve.Question, node string) (timeline.PodInput, er
 	}
 	facts := slices.Concat(h.Facts, h.Node)
 	slices.SortFunc(facts, func(a, b fact.Fact) int { return cmp.Compare(a.ID, b.ID) })
+	if !q.WithValues {
+		facts = fact.AllOutward(facts)
+	}
 	return timeline.PodInput{Pod: h.Pod, Node: node, Facts: facts, WhatIf: timeline.Trials(h, q.Options)}, nil
 }
 
@@ -27,6 +31,9 @@ func Pod(s journal.Source, q serve.Question, node string) (timeline.PodInput, er
 func Node(s journal.Source, q serve.Question, node string) (timeline.PodInput, error) {
 	q.Node = true
 	facts, err := serve.Facts(s, q)
+	if !q.WithValues {
+		facts = fact.AllOutward(facts)
+	}
 	return timeline.PodInput{Node: cmp.Or(node, q.Name), Facts: facts}, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/redact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 )
@@ -190,7 +191,7 @@ func NodeMemory(name string, node, pods []fact.Fact, o Options) answer.Answer {
 			cause: answer.None, rule: "no-outage", weight: fair, text: "The node was never away, as far back as its memory goes.",
 		}.verdict("", "", nil))
 	}
-	return a
+	return redact.Strings(a)
 }
 
 // maxOutages bounds how many are told of, newest first.

@@ -22,7 +22,7 @@ import (
 
 func newExportCommand(env Env) *cobra.Command {
 	in, choose := from{env: env}, filter{}
-	to := ""
+	to, withValues := "", false
 	cmd := &cobra.Command{
 		Use:   "export [POD] --to FILE",
 		Short: "Write a pod's or the node's history to one file",
@@ -30,7 +30,9 @@ func newExportCommand(env Env) *cobra.Command {
 reads with --file, on any machine. With a pod's history come the facts about the
 node itself, such as its restarts and gaps. It is zstd-compressed JSON, one fact a
 line: zstdcat shows it. It has what pods answered to probes and their specifications:
-give it to people who may see these.
+give it to people who may see these. What variables and headers are set to is left out,
+and so are secrets in arguments and texts; --with-values leaves both in, as a replay of
+pods whose variables changed needs it.
 
 A name that ends in .pftrace makes a trace of it, which ui.perfetto.dev opens, with an
 arrow from each fact to what rests on it. It has what a page of kubectl why has, of all
@@ -67,7 +69,7 @@ that is kept of the pod, and cannot be read back.`,
 			if env.Node != nil && in.file == "" && in.dir == "" {
 				h.Node = env.Node(in.dataDir)
 			}
-			n, err := export(env, to, h, s, q)
+			n, err := export(env, to, h, outward(withNode(s, q), withValues))
 			if err == nil {
 				fmt.Fprintf(env.Err, "%d facts written\n", n)
 			}
@@ -77,8 +79,26 @@ that is kept of the pod, and cannot be read back.`,
 	in.flags(cmd)
 	choose.flags(cmd, true)
 	cmd.Flags().StringVar(&to, "to", "", "the file to write, - for standard output")
+	cmd.Flags().BoolVar(&withValues, "with-values", false, "leave in what variables and headers are set to, and secrets in arguments (not in a trace)")
 	_ = cmd.MarkFlagFilename("to")
 	return cmd
+}
+
+// outward are facts as they leave the node.
+func outward(facts iter.Seq2[fact.Fact, error], withValues bool) iter.Seq2[fact.Fact, error] {
+	if withValues {
+		return facts
+	}
+	return func(yield func(fact.Fact, error) bool) {
+		for f, err := range facts {
+			if err == nil {
+				f = fact.Outward(f)
+			}
+			if !yield(f, err) {
+				return
+			}
+		}
+	}
 }
 
 // chosen are the pods that a question names; none if it asks for all.
@@ -95,9 +115,8 @@ func chosen(s journal.Source, q journal.Query) []fact.Pod {
 	return pods
 }
 
-// export writes the facts of a question to a file, or to standard output.
-func export(env Env, to string, h journal.Header, s journal.Source, q journal.Query) (int64, error) {
-	facts := withNode(s, q)
+// export writes facts to a file, or to standard output.
+func export(env Env, to string, h journal.Header, facts iter.Seq2[fact.Fact, error]) (int64, error) {
 	if to == "-" {
 		return journal.Export(paint.Raw(env.Out), h, facts)
 	}

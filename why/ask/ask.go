@@ -66,6 +66,9 @@ type Options struct {
 	// it has itself: who asks may have none, and a client adds the lines with the asker's own. Of
 	// what nodes send it unpacks no more than it has memory for.
 	AtDoor bool
+	// WithValues has facts as they are kept, with what pods' variables and headers are set to: of nodes that
+	// are asked themselves. A front never gives them.
+	WithValues bool
 }
 
 // Front reaches the agents of a cluster's nodes. It may be used from many goroutines.

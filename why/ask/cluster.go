@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"whylet.dev/whylet/redact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/cluster"
 	object "whylet.dev/whylet/why/question"
@@ -106,7 +107,7 @@ func (c *Cluster) About(ctx context.Context, t Target) ([]answer.Answer, error) 
 	defer cancel()
 	all, err := q.ask(ctx, t)
 	q.showLines(ctx, all)
-	return all, err
+	return redact.Strings(all), err
 }
 
 // ask asks a front, where there is one, or the nodes.
@@ -214,6 +215,11 @@ func (q *question) storage(ctx context.Context, pod *v1.Pod) (s cluster.Storage)
 
 // All asks every node about all its pods, and adds those without a node.
 func (c *Cluster) All(ctx context.Context) ([]answer.Answer, error) {
+	all, err := c.all(ctx)
+	return redact.Strings(all), err
+}
+
+func (c *Cluster) all(ctx context.Context) ([]answer.Answer, error) {
 	q, ctx, cancel := c.begin(ctx, "")
 	defer cancel()
 	if status, ok, err := c.asked(ctx, q.space, object.Spec{All: true}); err != nil {

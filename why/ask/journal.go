@@ -36,7 +36,7 @@ func (j *Journal) question(t Target) serve.Question {
 	if j.Since > 0 {
 		q.Since = q.Now.Add(-j.Since)
 	}
-	q.Container = j.Container
+	q.Container, q.WithValues = j.Container, j.WithValues
 	return q
 }
 

@@ -18,7 +18,7 @@ import (
 func (q *question) about(name string) serve.Question {
 	about := serve.Question{Namespace: q.space, Name: name, Look: q.look}
 	about.Now = q.now()
-	about.Container, about.Alone = q.options.Container, q.alone()
+	about.Container, about.Alone, about.WithValues = q.options.Container, q.alone(), q.options.WithValues
 	if q.options.Within {
 		about.Within = q.space
 	}

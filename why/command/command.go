@@ -39,8 +39,8 @@ type options struct {
 	files                          []string
 	since                          time.Duration
 	all, everywhere, watch, within bool
-	web, verbose                   bool
 	most                           int64
+	web, verbose, withValues       bool
 	missing                        string // of a page, as it was told last
 	whatIf                         []string
 	suggest                        bool
@@ -114,6 +114,7 @@ func (o *options) register(cmd *cobra.Command) {
 	f.BoolVarP(&o.everywhere, "all-namespaces", "A", false, "with --all or -l: in every namespace")
 	f.BoolVarP(&o.watch, "watch", "w", false, "ask again and again, and print a line for each change")
 	f.BoolVar(&o.web, "web", false, "show the answer and what led to it as a page on this machine, until Ctrl-C")
+	f.BoolVar(&o.withValues, "with-values", false, "with -o html or --web: leave in what variables and headers are set to (the nodes are asked, and no front)")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "say who was asked, and how")
 	f.StringArrayVar(&o.whatIf, "what-if", nil, "what other settings would have changed, as [CONTAINER:]FIELD=VALUE,…")
 	f.BoolVar(&o.suggest, "suggest", false, "propose probe settings and memory limits from what was recorded")

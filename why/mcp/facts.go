@@ -23,7 +23,7 @@ type historian interface {
 // mostFacts is how many facts one call gives: a model reads no more, and can ask on.
 const mostFacts = 200
 
-// behind are the facts behind an answer about one thing, by id.
+// behind are the facts behind an answer about one thing, by id, as they leave a node.
 func (t tools) behind(ctx context.Context, in subject) ([]fact.Fact, error) {
 	from, target, err := t.ask(in)
 	if err != nil {
@@ -50,7 +50,7 @@ func (t tools) behind(ctx context.Context, in subject) ([]fact.Fact, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, facts...)
+		all = append(all, fact.AllOutward(facts)...)
 	}
 	if len(all) == 0 && err == nil {
 		err = errors.New("nobody keeps facts of it: what the API shows is all there is, see why")

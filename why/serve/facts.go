@@ -77,7 +77,8 @@ func byID(some, others []fact.Fact) []fact.Fact {
 
 // FactsHandler answers GET with the parameters of [ParseQuestion] with the [Facts], as a
 // portable file of the journal: 404 when nothing is known of the pod, 400 when the
-// question is not about a pod, a namespace or the node. Who may ask is for the server around it. It
+// question is not about a pod, a namespace or the node. They are as [fact.Outward] has
+// them, unless the question wants values. Who may ask is for the server around it. It
 // may be used from many goroutines.
 func FactsHandler(s journal.Source) http.Handler { return FactsHandlerAt(s, time.Now) }
 
@@ -110,6 +111,9 @@ func FactsHandlerAt(s journal.Source, now func() time.Time) http.Handler {
 		// A file without its end is seen to be cut short.
 		_, _ = journal.Export(w, journal.Header{Exported: q.Now}, func(yield func(fact.Fact, error) bool) {
 			for _, f := range facts {
+				if !q.WithValues {
+					f = fact.Outward(f)
+				}
 				if !yield(f, nil) {
 					return
 				}

@@ -11,6 +11,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/journal"
+	"whylet.dev/whylet/redact"
 	"whylet.dev/whylet/why"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
@@ -148,7 +149,8 @@ func WhatIf(s journal.Source, q Question, changes []whatif.Change) (whatif.Resul
 	if err != nil {
 		return whatif.Result{}, err
 	}
-	return whatif.Ask(h, changes, q.Options)
+	r, err := whatif.Ask(h, changes, q.Options)
+	return redact.Strings(r), err
 }
 
 // Suggest proposes settings for one pod. The error is as that of [One], or suggest's own.
@@ -157,7 +159,8 @@ func Suggest(s journal.Source, q Question) (suggest.Result, error) {
 	if err != nil {
 		return suggest.Result{}, err
 	}
-	return suggest.For(h, q.Options)
+	r, err := suggest.For(h, q.Options)
+	return redact.Strings(r), err
 }
 
 // History gathers the history of the pod that is asked about, and puts into the question

@@ -28,6 +28,8 @@ type Question struct {
 	WhatIf string
 	// Suggest asks for settings that the history proposes.
 	Suggest bool
+	// WithValues asks for facts as they are kept, with what a pod's variables and headers are set to.
+	WithValues bool
 	why.Options
 }
 
@@ -36,6 +38,7 @@ const (
 	paramKind, paramNamespace, paramName, paramUID, paramOwner = "kind", "namespace", "name", "uid", "owner"
 	paramContainer, paramSince, paramAlone, paramLook          = "container", "since", "alone", "look"
 	paramWhatIf, paramSuggest, paramWithin                     = "whatif", "suggest", "within"
+	paramValues                                                = "values"
 )
 
 // Values are the parameters that [ParseQuestion] reads. Policy and Journal are for the
@@ -62,6 +65,7 @@ func (q Question) Values() url.Values {
 	flag(paramAlone, q.Alone)
 	flag(paramLook, q.Look)
 	flag(paramSuggest, q.Suggest)
+	flag(paramValues, q.WithValues)
 	if q.Node {
 		v.Set(paramKind, "node")
 	}
@@ -77,7 +81,7 @@ func ParseQuestion(v url.Values, now time.Time) (Question, error) {
 	on := func(name string) bool { return v.Get(name) == "true" }
 	q := Question{
 		Namespace: v.Get(paramNamespace), Name: v.Get(paramName), UID: types.UID(v.Get(paramUID)), Owner: types.UID(v.Get(paramOwner)),
-		Look: on(paramLook), Suggest: on(paramSuggest), WhatIf: v.Get(paramWhatIf),
+		Look: on(paramLook), Suggest: on(paramSuggest), WithValues: on(paramValues), WhatIf: v.Get(paramWhatIf),
 		Options: why.Options{Now: now, Container: v.Get(paramContainer), Alone: on(paramAlone), Within: v.Get(paramWithin)},
 	}
 	switch v.Get(paramKind) {
