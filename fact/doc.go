@@ -27,6 +27,7 @@
 //	source.go    who tells: sources of facts and of pods, and what backs off
 //	read.go      how facts are read: a body of a known type, all of a type, the latest
 //	redact.go    what is written without secrets, and what leaves the node
+//	loglines.go  a pod whose log lines are not kept
 //	confine.go   a fact as those see it who may see one namespace
 //	bounds.go    what several rooms must agree on
 //	oom.go       whose memory had run out when the kernel killed a process

@@ -298,6 +298,9 @@ func (l *loop) step(f fact.Fact) (written []fact.Fact, p *pod, follow []fact.Fac
 		}
 		return nil, nil, nil // the journal knows better
 	}
+	if p != nil && !fact.KeepsLogLines(p.Object) {
+		f = fact.WithoutLogLines(f)
+	}
 	spec, seen := f.Body.(fact.SpecSeen)
 	switch {
 	case p == nil && !seen:

@@ -42,6 +42,8 @@ type Options struct {
 	// NoProbeAgain leaves out the one thing that a workload may notice: one more request
 	// after a probe of kubelet's timed out.
 	NoProbeAgain bool
+	// NoLogLines keeps no lines of containers' logs.
+	NoLogLines bool
 	// NoTap leaves kubelet's packets alone.
 	NoTap bool
 	// Ready is called once what is there has been seen.
@@ -228,7 +230,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	loop.Go(func() { a.loop.run(loopCtx) })
 	if a.runtime != nil {
 		s := runtime.Source{
-			Client: a.runtime, Root: a.runtime.Root, Complete: a.kernel.complete, LastSaid: lastSaid, ExecEnded: a.execs.ended,
+			Client: a.runtime, Root: a.runtime.Root, Complete: a.kernel.complete, LastSaid: a.logReader(), ExecEnded: a.execs.ended,
 			Told: func() { close(a.listed) }, Varies: a.varies, Log: a.o.Log,
 		}
 		sources.Go(func() { _ = s.Run(ctx, a.loop.submit) }) // it ends with ctx only
@@ -370,8 +372,10 @@ func (a *Agent) filled(f fact.Fact) fact.Fact {
 		a.kernel.complete(&b, f.At)
 	}
 	of := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: f.Pod.Namespace, Name: f.Pod.Name, UID: f.Pod.UID}}
-	lines, at := lastSaid(containers.LogFile(a.logs(), of, f.Container, f.Attempt))
-	b.Say(lines, at, f.When())
+	if read := a.logReader(); read != nil {
+		lines, at := read(containers.LogFile(a.logs(), of, f.Container, f.Attempt))
+		b.Say(lines, at, f.When())
+	}
 	f.Body = b
 	return f
 }

@@ -38,9 +38,12 @@ func openKernel(a *Agent) (*kernel, error) {
 		return k, err
 	}
 	k.groups = groups
-	said := func(v containers.ContainerView) ([]string, []time.Time) {
+	said := sense.LastSaid(func(v containers.ContainerView) ([]string, []time.Time) {
 		v.LogPath = filepath.Join(a.logs(), v.LogPath)
 		return containers.LastSaid(v)
+	})
+	if a.o.NoLogLines {
+		said = nil
 	}
 	k.inspector = sense.NewInspector(groups, k.processes.Join, said, "")
 	if k.prober, err = probe.NewProber(nil, a.o.Log); err != nil {

@@ -28,7 +28,15 @@ var podLogs = sync.OnceValue(func() string {
 	return machine + dir
 })
 
-// lastSaid are those that say most of the last lines of a log, and when each was said.
+// logReader reads the end of a log; nil where no line may be kept.
+func (a *Agent) logReader() func(path string) ([]string, []time.Time) {
+	if a.o.NoLogLines {
+		return nil
+	}
+	return lastSaid
+}
+
+// lastSaid returns those that say most of the last lines of a log, and when each was said.
 func lastSaid(path string) ([]string, []time.Time) {
 	return containers.LastSaid(containers.ContainerView{LogPath: path})
 }

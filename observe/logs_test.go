@@ -45,3 +45,9 @@ func TestLastSaid(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+func TestNoLogLinesReadsNone(t *testing.T) {
+	if (&Agent{o: Options{NoLogLines: true}}).logReader() != nil || (&Agent{}).logReader() == nil {
+		t.Error("the option is not heeded")
+	}
+}

@@ -137,6 +137,9 @@ func (l *loop) step(f fact.Fact) {
 	if l.toldBefore(f) {
 		return
 	}
+	if p, known := l.pods.Get(f.Pod.UID); known && !fact.KeepsLogLines(p.Object) {
+		f = fact.WithoutLogLines(f)
+	}
 	f.ID = l.memory.Next(1)
 	state, decisions := shadow.Step(l.shadows[f.Pod.UID], f)
 	l.shadows[f.Pod.UID] = state

@@ -69,6 +69,7 @@ makes answers less certain, and they say so. "whylet-observe doctor" shows it.`,
 	f.StringVar(&o.DataDir, "data-dir", defaultDataDir, "where the memory is kept")
 	f.BoolVar(&o.NoProbeAgain, "no-probe-again", false, "never ask a container once more after a probe of kubelet's timed out")
 	f.BoolVar(&o.NoTap, "no-tap", false, "do not look at the packets of kubelet's probes")
+	f.BoolVar(&o.NoLogLines, "no-log-lines", false, "keep no last lines of a container's log (why then cannot say what it said)")
 	f.StringVar(&up.Address, "front", "", "host:port of the front, which is told of the node's pods and asks about them (default: none)")
 	f.StringVar(&up.CAFile, "front-ca", "/etc/whylet/front/ca.crt", "who vouches for the front")
 	f.StringVar(&up.TokenFile, "front-token", "/var/run/secrets/whylet/token", "the token that the front is shown, for the audience whylet-front")

@@ -1,0 +1,22 @@
+package fact
+
+import v1 "k8s.io/api/core/v1"
+
+// LogLines is the annotation of a pod that says whether lines of its containers' logs are kept: not with "false".
+const LogLines = "why.whylet.dev/log-lines"
+
+// KeepsLogLines reports whether lines of a pod's logs may be kept; true of one that is not known.
+func KeepsLogLines(pod *v1.Pod) bool { return pod == nil || pod.Annotations[LogLines] != "false" }
+
+// WithoutLogLines returns a fact without lines of a container's log. The fact itself is not changed.
+func WithoutLogLines(f Fact) Fact {
+	switch b := f.Body.(type) {
+	case Exited:
+		b.LastLines, b.LastLinesAt = nil, nil
+		f.Body = b
+	case Looked:
+		b.Said, b.SaidAt = nil, nil
+		f.Body = b
+	}
+	return f
+}
