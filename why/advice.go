@@ -11,6 +11,7 @@ import (
 
 	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/words"
 )
 
@@ -26,7 +27,7 @@ var verbs = map[string]func(h *inquiry, c counsel) answer.Fix{
 	"change-spec":           func(h *inquiry, c counsel) answer.Fix { return h.specFix(c.Text) },
 	"edit-config":           editConfig,
 	"at-database":           atDatabase,
-	"inspect":               func(h *inquiry, c counsel) answer.Fix { return h.inspect(c.Text, c.Command) },
+	"inspect":               look,
 	"run":                   atDatabase,
 	"compare-credentials":   compareCredentials,
 	"check-certificate":     checkCertificate,
@@ -58,9 +59,20 @@ func (h *inquiry) advice(f *finding, container, said string, m knowledge.Hit) (f
 		}
 		fix := verbs[s.Do](h, counsel{Step: s, container: container, said: said, slots: m.Slots})
 		fix.Risk = answer.Risk(cmp.Or(s.Risk, string(fix.Risk)))
-		fixes = append(fixes, fix)
+		if m.ID == words.NotFromThere.ID() {
+			fix.ID = answer.StepAddEntry
+		}
+		fixes = append(fixes, fix.About(words.Variables(s.Text)...))
 	}
 	return fixes
+}
+
+// look runs a command that changes nothing, on the node where the command says so.
+func look(h *inquiry, c counsel) answer.Fix {
+	if command, onNode := strings.CutSuffix(c.Command, "   # on the node"); onNode {
+		return kubectl.OnNode(c.Text, command)
+	}
+	return h.inspect(c.Text, c.Command)
 }
 
 // editConfig changes what stands in a file: where all that configures the container is one ConfigMap, that one is it.
@@ -69,7 +81,7 @@ func editConfig(h *inquiry, c counsel) answer.Fix {
 	if name == "" {
 		return h.specFix(c.Text)
 	}
-	return answer.Fix{Text: c.Text + ", in ConfigMap " + name, Command: h.kubectl("edit configmap %s", name), Risk: answer.Restarts}
+	return kubectl.Edit(c.Text+", in ConfigMap "+name, "ConfigMap", h.Pod.Namespace, name)
 }
 
 // onlyConfigMap is the one ConfigMap from which a container has its files and variables; empty where
@@ -101,11 +113,10 @@ var settingNamed = regexp.MustCompile(`(?i)\b(?:value|setting|option|property|ke
 
 // giveSetting gives a setting that is missing, by its name where the words have it.
 func giveSetting(h *inquiry, c counsel) answer.Fix {
-	name := ""
 	if m := settingNamed.FindStringSubmatch(c.said); m != nil {
-		name = ", " + m[1]
+		return h.specFix(fmt.Sprintf("give it that setting, %s: %s", m[1], c.Text)).About(m[1])
 	}
-	return h.specFix(fmt.Sprintf("give it that setting%s: %s", name, c.Text))
+	return h.specFix("give it that setting: "+c.Text).As(answer.StepGiveSetting, nil)
 }
 
 // guest fits the address of a broker of another host with the user that RabbitMQ has from its start.
@@ -252,7 +263,7 @@ func addHBALine(_ *inquiry, c counsel) answer.Fix {
 	if strings.Contains(c.said, "no encryption") {
 		text += "; or, where a line hostssl is there for it, have the client use TLS (sslmode=require)"
 	}
-	return answer.Fix{Text: text, Risk: answer.Restarts}
+	return answer.Fix{Text: text, Risk: answer.Restarts}.As(answer.StepAddEntry, nil)
 }
 
 // around are the addresses among which the one of a pod is; of IPv6 that one, as nobody knows how many bits the network

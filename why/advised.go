@@ -25,9 +25,6 @@ func (e ending) advice() logline.Advice {
 	return logline.Advice{} // what it ends for was said long before
 }
 
-// itsAdvice begins a step that a container's own words advise.
-const itsAdvice = "do what its words advise: "
-
 // mostAdvised and mostToldAgain bound advice where it stands as it is said, and where the answer has
 // it already.
 const mostAdvised, mostToldAgain = 280, 100
@@ -43,18 +40,19 @@ func (f finding) advised(said string) []answer.Fix {
 	if within && a.Brief == "" {
 		return f.fixes // it tells how something has to be, and so what is wrong
 	}
-	does, what := itsAdvice, fmt.Sprintf("%q", prose.Midst(a.Text, mostAdvised))
-	if a.Asks {
-		does = "check what its words ask: "
-	}
+	what := fmt.Sprintf("%q", prose.Midst(a.Text, mostAdvised))
 	if within {
 		what = prose.Brief(a.Brief, mostToldAgain)
 	}
-	fix := answer.Fix{Text: does + what, Risk: answer.Restarts}
+	fix := answer.Fix{Text: "check what its words ask: " + what, Risk: answer.Restarts}
+	if !a.Asks {
+		fix.Text, fix.ID, fix.Slots = "do what its words advise: "+what, answer.StepAdvice, answer.Slots{answer.SlotAdvice: what}
+	}
+	fix = fix.About(words.Variables(what)...)
 	rest := slices.Clone(f.fixes)
-	if i := slices.IndexFunc(rest, func(f answer.Fix) bool { return f.Text == lastWords }); i >= 0 {
+	if i := slices.IndexFunc(rest, func(f answer.Fix) bool { return f.ID == answer.StepReadLog }); i >= 0 {
 		if a.Looks || a.Asks {
-			fix.Command = wider(rest[i].Command)
+			fix.Command = rest[i].Slots[answer.SlotCommand]
 		}
 		rest = slices.Delete(rest, i, i+1)
 	}

@@ -47,7 +47,7 @@ func (h *inquiry) configuredBy(v *answer.Verdict) {
 	if len(maps) > 0 {
 		command = h.kubectl("get configmap %s -o yaml", strings.Join(maps, " "))
 	}
-	v.Fixes = append(v.Fixes, kubectl.Inspect(fmt.Sprintf("%s container %s: %s", kubectl.Compare, c.Name, prose.Some(all)), command))
+	v.Fixes = append(v.Fixes, kubectl.Inspect(fmt.Sprintf("compare its words with what configures container %s: %s", c.Name, prose.Some(all)), command).As(answer.StepCompare, nil))
 }
 
 // ofItsConfiguration says in brackets which ConfigMap configures a container, where that is one alone and mounted.

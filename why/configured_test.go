@@ -7,7 +7,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
-	"whylet.dev/whylet/why/kubectl"
 )
 
 // Where nobody knows anything to change, what configures the container is listed.
@@ -37,7 +36,7 @@ func TestWhatConfigures(t *testing.T) {
 			s.exit("app", fact.Exited{ExitCode: 1, OOMKnown: true, StatusKnown: true, LastLines: []string{test.said}})
 			got := ""
 			for _, f := range s.ask().Verdicts[0].Fixes {
-				if rest, ok := strings.CutPrefix(f.Text, kubectl.Compare+" container app: "); ok {
+				if rest, ok := strings.CutPrefix(f.Text, "compare its words with what configures container app: "); ok {
 					got = rest
 				}
 			}

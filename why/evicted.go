@@ -8,6 +8,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -74,9 +75,9 @@ func elsewhere(b fact.Evict) (answer.Fix, bool) {
 		return answer.Fix{}, false
 	}
 	look := map[answer.Cause]answer.Fix{
-		answer.EvictedMemory: {Text: "find the program outside of all pods that takes the memory", Command: "ps -eo rss,pid,comm --sort=-rss | head   # on the node", Risk: answer.Inspect},
-		answer.EvictedDisk:   {Text: "find what fills the disk, and make room", Command: "du -xh --max-depth=2 / | sort -h | tail -20   # on the node", Risk: answer.Inspect},
-		answer.EvictedPIDs:   {Text: "find the program outside of all pods that has so many processes", Command: "ps -eo comm | sort | uniq -c | sort -n | tail   # on the node", Risk: answer.Inspect},
+		answer.EvictedMemory: kubectl.OnNode("find the program outside of all pods that takes the memory", "ps -eo rss,pid,comm --sort=-rss | head"),
+		answer.EvictedDisk:   kubectl.OnNode("find what fills the disk, and make room", "du -xh --max-depth=2 / | sort -h | tail -20"),
+		answer.EvictedPIDs:   kubectl.OnNode("find the program outside of all pods that has so many processes", "ps -eo comm | sort | uniq -c | sort -n | tail"),
 	}
 	return look[evictedFor(b.Signal)], true
 }

@@ -16,6 +16,7 @@ import (
 	"whylet.dev/whylet/redact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
+	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
 )
@@ -289,6 +290,13 @@ func (h *inquiry) unseen(run *history.Run) []finding {
 	return all
 }
 
+// letGoOn lets a stopped process go on.
+func letGoOn(pid int) answer.Fix {
+	f := kubectl.OnNode("let it go on", fmt.Sprintf("kill -CONT %d", pid))
+	f.Risk = answer.Safe
+	return f
+}
+
 // lookedLately is how old a look may be that tells how a container is that nobody probes.
 const lookedLately = time.Minute
 
@@ -322,7 +330,7 @@ func (h *inquiry) servesNobody(run *history.Run) *finding {
 	case stopped(look.State):
 		f.cause, f.rule = answer.ProcessStopped, "stopped-unseen"
 		f.text = fmt.Sprintf("Container %s looks healthy and does nothing: its process (pid %d) %s.", run.Container, look.PID, stateWords(look.State))
-		f.fixes = []answer.Fix{{Text: "let it go on", Command: fmt.Sprintf("kill -CONT %d   # on the node", look.PID), Risk: answer.Safe}}
+		f.fixes = []answer.Fix{letGoOn(look.PID)}
 	case paused.Paused && waitedBefore(run, at):
 		f.cause, f.rule = answer.AppOverloaded, "full-unseen"
 		f.text = fmt.Sprintf("Container %s looks healthy and takes no more connections: %s.", run.Container, fullWords(paused))

@@ -221,7 +221,7 @@ func undecided(symptom, container, what string, chain []answer.Link, rest []find
 // tellsApart are the steps of one that remains possible which change nothing: they show whether it is that.
 func tellsApart(fixes, known []answer.Fix) []answer.Fix {
 	return slices.DeleteFunc(slices.Clone(fixes), func(f answer.Fix) bool {
-		return f.Risk != answer.Inspect || slices.ContainsFunc(known, func(k answer.Fix) bool { return k.Command == f.Command })
+		return f.Risk != answer.Inspect || slices.ContainsFunc(known, func(k answer.Fix) bool { return k.SameCommand(f) })
 	})
 }
 

@@ -21,21 +21,27 @@ func (h *inquiry) kubectl(format string, args ...any) string {
 	return kubectl.Command(h.Pod.Namespace, format, args...)
 }
 
-// exec runs something in a container.
-func (h *inquiry) exec(container, command string) string {
-	return h.kubectl("exec %s -c %s -- %s", h.Pod.Name, container, command)
+// inside returns the step that runs a command in a container, which changes nothing.
+func (h *inquiry) inside(text, container, command string) answer.Fix {
+	return kubectl.Exec(text, h.Pod.Namespace, h.Pod.Name, container, command)
+}
+
+// timed is the same of a command whose time is to be measured.
+func (h *inquiry) timed(text, container, command string) answer.Fix {
+	f := h.inside(text, container, command)
+	f.Command = "time " + f.Command
+	return f
 }
 
 // fitting makes of what a verdict's finding would have done what can be done, and shows more than
 // the verdict says.
 func (h *inquiry) fitting(v *answer.Verdict) {
 	v.Fixes = h.possible(h.lasting(v.Fixes))
-	if i := slices.IndexFunc(v.Fixes, func(f answer.Fix) bool { return f.Text == lastWords }); i >= 0 && quotesLog(v) {
+	if i := v.Step(answer.StepReadLog); i >= 0 && quotesLog(v) {
 		logs := v.Fixes[i]
 		v.Fixes = slices.Delete(v.Fixes, i, i+1)
 		if len(v.Fixes) == 0 || len(v.Fixes) < beside && !wholeLog(v.LastWords) {
-			logs.Text, logs.Command = "read what it said before that", wider(logs.Command)
-			v.Fixes = append(v.Fixes, logs)
+			v.Fixes = append(v.Fixes, h.inspect("read what it said before that", logs.Slots[answer.SlotCommand]))
 		}
 	}
 	h.configuredBy(v)
@@ -46,7 +52,7 @@ func (h *inquiry) fitting(v *answer.Verdict) {
 // comes of the change has another one.
 func (h *inquiry) lasting(fixes []answer.Fix) []answer.Fix {
 	own := func(f answer.Fix) bool {
-		return strings.HasPrefix(f.Text, itsAdvice) && slices.ContainsFunc(h.addresses(), func(ip string) bool { return words.Has(f.Text, ip) })
+		return f.ID == answer.StepAdvice && slices.ContainsFunc(h.addresses(), func(ip string) bool { return words.Has(f.Slots[answer.SlotAdvice], ip) })
 	}
 	if !slices.ContainsFunc(fixes, func(f answer.Fix) bool { return !own(f) && f.Risk != answer.Inspect }) {
 		return fixes
@@ -54,11 +60,9 @@ func (h *inquiry) lasting(fixes []answer.Fix) []answer.Fix {
 	return slices.DeleteFunc(slices.Clone(fixes), own)
 }
 
-// wider shows more of a log than its end.
-func wider(logs string) string { return strings.Replace(logs, "--tail=20", "--tail=100", 1) }
-
-// lastWords shows a log's end; beside so many other steps it is left out where the answer quotes it.
-const lastWords, beside = "read its last words", 2
+// lastLines and moreLines are how much of a log's end a step shows; beside so many other steps it is left out where
+// the answer quotes it.
+const lastLines, moreLines, beside = 20, 100, 2
 
 // quotesLog says whether a verdict shows what the log says at its end.
 func quotesLog(v *answer.Verdict) bool {
@@ -81,9 +85,7 @@ func (h *inquiry) nameNode(v *answer.Verdict) {
 		return
 	}
 	for i, f := range v.Fixes {
-		if command, ok := strings.CutSuffix(f.Command, "# on the node"); ok {
-			v.Fixes[i].Command = command + "# on node " + h.Object.Spec.NodeName
-		}
+		v.Fixes[i] = kubectl.NameNode(f, h.Object.Spec.NodeName)
 	}
 }
 
@@ -91,9 +93,8 @@ func (h *inquiry) nameNode(v *answer.Verdict) {
 // briefly for anybody to get into it.
 func (h *inquiry) possible(fixes []answer.Fix) []answer.Fix {
 	return slices.DeleteFunc(slices.Clone(fixes), func(f answer.Fix) bool {
-		return slices.ContainsFunc(h.Containers(), func(name string) bool {
-			return strings.Contains(f.Command, h.exec(name, "")) && h.hardlyUp(name)
-		})
+		name := f.Slots[answer.SlotContainer]
+		return f.ID == answer.StepExec && slices.Contains(h.Containers(), name) && h.hardlyUp(name)
 	})
 }
 
@@ -140,7 +141,10 @@ func (h *inquiry) logsFix(run *history.Run) []answer.Fix {
 	if last := h.Last(run.Container); last == run {
 		previous = ""
 	}
-	return []answer.Fix{h.inspect(lastWords, h.kubectl("logs %s -c %s%s --tail=20", h.Pod.Name, run.Container, previous))}
+	logs := func(lines int) string {
+		return h.kubectl("logs %s -c %s%s --tail=%d", h.Pod.Name, run.Container, previous, lines)
+	}
+	return []answer.Fix{h.inspect("read its last words", logs(lastLines)).As(answer.StepReadLog, answer.Slots{answer.SlotCommand: logs(moreLines)})}
 }
 
 func (h *inquiry) describeFix() answer.Fix {
@@ -156,7 +160,7 @@ func (h *inquiry) kernelFix() answer.Fix {
 func (h *inquiry) probeFixes(p *probing) []answer.Fix {
 	fixes := []answer.Fix{}
 	if ev := p.last.Evidence; ev != nil && ev.Handler == fact.HTTPGet && ev.Target != "" && !(p.mode == answered && words.Told(ev.Output) != "") {
-		fixes = append(fixes, h.inspect("ask the same from inside", h.exec(p.run.Container, "wget -S -O- "+prose.Brief(ev.Target, 100))))
+		fixes = append(fixes, h.inside("ask the same from inside", p.run.Container, "wget -S -O- "+prose.Brief(ev.Target, 100)))
 	}
 	if p.mode == answered && !p.worked() {
 		switch ev := p.last.Evidence; {

@@ -194,7 +194,7 @@ func TestAdviceThatDoesNotLast(t *testing.T) {
 	s := tell(t, web())
 	s.see("", 0, fact.SetUpDone{SandboxID: "s", IPs: []string{"10.0.0.1"}})
 	h := &inquiry{History: history.New(s.key, s.facts, s.node, s.near)}
-	advice, host := answer.Fix{Text: itsAdvice + `"add '10.0.0.1' to ALLOWED_HOSTS"`, Risk: answer.Restarts}, answer.Fix{Text: "have the probe send a Host header", Risk: answer.Restarts}
+	advice, host := answer.Fix{ID: answer.StepAdvice, Slots: answer.Slots{answer.SlotAdvice: `"add '10.0.0.1' to ALLOWED_HOSTS"`}, Risk: answer.Restarts}, answer.Fix{Text: "have the probe send a Host header", Risk: answer.Restarts}
 	if left := h.lasting([]answer.Fix{advice, host}); len(left) != 1 || left[0].Text != host.Text {
 		t.Errorf("%+v", left)
 	}

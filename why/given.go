@@ -62,10 +62,10 @@ func (h *inquiry) givenVariables(f *finding, c *v1.Container, said string) (all 
 		case missed && len(c.EnvFrom) == 0:
 			like := likeIt(name, c.Env)
 			if like != "" {
-				f.fixes = append([]answer.Fix{h.specFix(fmt.Sprintf("name variable %s of container %s as its program asks for it: %s", like, c.Name, name))}, f.fixes...)
+				f.fixes = append([]answer.Fix{h.specFix(fmt.Sprintf("name variable %s of container %s as its program asks for it: %s", like, c.Name, name)).About(like, name)}, f.fixes...)
 				like = ", but " + like
 			} else {
-				f.fixes = append([]answer.Fix{h.specFix(fmt.Sprintf("give container %s variable %s, in its env", c.Name, name))}, f.fixes...)
+				f.fixes = append([]answer.Fix{h.specFix(fmt.Sprintf("give container %s variable %s, in its env", c.Name, name)).About(name)}, f.fixes...)
 			}
 			all = append(all, fmt.Sprintf("The pod sets no variable %s in container %s%s.", name, c.Name, like))
 		}
@@ -79,7 +79,7 @@ func (h *inquiry) givenFrom(f *finding, e *v1.EnvVar, missed bool) string {
 		f.fixes = append([]answer.Fix{h.inspect(
 			fmt.Sprintf("see the value that %s has, and whether a blank or a line end is at its end", e.Name),
 			h.kubectl(`get %s %s -o jsonpath='{.data.%s}'%s | od -c | tail -n 5`, strings.ToLower(kind), name, strings.ReplaceAll(key, ".", `\.`), rest),
-		)}, f.fixes...)
+		).About(e.Name)}, f.fixes...)
 		return fmt.Sprintf("Variable %s is key %s of %s %s.", e.Name, key, kind, name)
 	}
 	switch from := e.ValueFrom; {

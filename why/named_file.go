@@ -94,10 +94,7 @@ func (h *inquiry) raisingFile(f *finding, container string, at logline.Spot) {
 		return
 	}
 	if kind, name, key := mounts.Key(file, mount, volume); kind != "" {
-		f.fixes = append([]answer.Fix{{
-			Text: fmt.Sprintf("if %s, where that was raised, is at fault, correct it: it is %s of %s %s", file, key, kind, name), Risk: answer.Restarts,
-			Command: h.kubectl("edit %s %s", strings.ToLower(kind), name),
-		}}, f.fixes...)
+		f.fixes = append([]answer.Fix{kubectl.Edit(fmt.Sprintf("if %s, where that was raised, is at fault, correct it: it is %s of %s %s", file, key, kind, name), kind, h.Pod.Namespace, name)}, f.fixes...)
 	}
 }
 
@@ -117,7 +114,7 @@ func (h *inquiry) fileFixes(file string, mount v1.VolumeMount, volume *v1.Volume
 	case words.Refused.In(said) && kind != "" && readable(volume):
 		return []answer.Fix{h.specFix(fmt.Sprintf("have it write elsewhere than to %s, which is of %s %s and which its user may only read (copy it into an emptyDir first); if it is to be run, volume %s needs a defaultMode for that (0555)", file, kind, name, volume.Name))}
 	case words.Refused.In(said) && kind != "":
-		return []answer.Fix{h.specFix(fmt.Sprintf(kubectl.LetUser+"read %s, which is of %s %s: give volume %s a defaultMode for that (0444, or 0440 with the pod's fsGroup)", file, kind, name, volume.Name))}
+		return []answer.Fix{h.specFix(fmt.Sprintf("let its user read %s, which is of %s %s: give volume %s a defaultMode for that (0444, or 0440 with the pod's fsGroup)", file, kind, name, volume.Name)).As(answer.StepAllowUser, nil)}
 	case words.Refused.In(said):
 		return []answer.Fix{h.specFix(fmt.Sprintf("give its user volume %s, in which %s is (the pod's fsGroup, or chown once in an init container)", volume.Name, file))}
 	case kind == "" && words.NoFile.In(said) && (volume.EmptyDir != nil || volume.PersistentVolumeClaim != nil):
@@ -125,17 +122,14 @@ func (h *inquiry) fileFixes(file string, mount v1.VolumeMount, volume *v1.Volume
 	case kind == "":
 		return nil
 	case words.NoFile.In(said) && kind == "ConfigMap" && mount.SubPath == "" && overPrograms.MatchString(mount.MountPath):
-		return []answer.Fix{h.specFix(fmt.Sprintf("%s%s %s at %s covers the whole folder, and hides what the image has there (%s, if it has no such key): mount each of its keys with subPath, or add the others to it", kubectl.Cover, kind, name, mount.MountPath, key))}
+		return []answer.Fix{h.specFix(fmt.Sprintf("mount file by file: %s %s at %s covers the whole folder, and hides what the image has there (%s, if it has no such key): mount each of its keys with subPath, or add the others to it", kind, name, mount.MountPath, key)).As(answer.StepMountFiles, nil)}
 	case words.NoFile.In(said):
 		return []answer.Fix{kubectl.Inspect(fmt.Sprintf("see whether %s %s, mounted at %s, has %s", kind, name, mount.MountPath, key), h.kubectl("describe %s %s", strings.ToLower(kind), name))}
 	}
 	if mode := defaultMode(volume); mode != nil && *mode&0o004 == 0 && words.NotOpened.In(said) {
-		return []answer.Fix{h.specFix(fmt.Sprintf(kubectl.LetUser+"read %s: volume %s has defaultMode %04o, so that root alone may, and many servers give up being root before they read; 0444, or 0440 with the pod's fsGroup", file, volume.Name, *mode))}
+		return []answer.Fix{h.specFix(fmt.Sprintf("let its user read %s: volume %s has defaultMode %04o, so that root alone may, and many servers give up being root before they read; 0444, or 0440 with the pod's fsGroup", file, volume.Name, *mode)).As(answer.StepAllowUser, nil)}
 	}
-	return []answer.Fix{{
-		Text: fmt.Sprintf("if %s, which its words name, is at fault, correct it: it is %s of %s %s", file, key, kind, name), Risk: answer.Restarts,
-		Command: h.kubectl("edit %s %s", strings.ToLower(kind), name),
-	}}
+	return []answer.Fix{kubectl.Edit(fmt.Sprintf("if %s, which its words name, is at fault, correct it: it is %s of %s %s", file, key, kind, name), kind, h.Pod.Namespace, name)}
 }
 
 // overPrograms fits folders in which images have configuration of their own.

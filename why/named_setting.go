@@ -115,7 +115,7 @@ func (h *inquiry) addressFix(container, place, general string) answer.Fix {
 			return h.specFix(fmt.Sprintf("if that is the wrong address, correct it: container %s has it from %s", c.Name, prose.Some(withValues(has))))
 		}
 	}
-	return h.specFix(general)
+	return h.specFix(general).As(answer.StepReaddress, nil)
 }
 
 // option fits an option that stands behind a blank, as in a line of a shell.

@@ -161,11 +161,11 @@ func (n needed) fixes(h *inquiry) []answer.Fix {
 	case !isService:
 		return []answer.Fix{h.inspect("see whether the name is known in the cluster", fmt.Sprintf("kubectl run dns-test --rm -it --image=busybox --restart=Never -- nslookup %s", host))}
 	case len(parts) > 1 && h.Object != nil && h.Object.Spec.Subdomain == parts[1]:
-		return []answer.Fix{h.inspect("see why it does not answer", kubectl.Command(space, "why pod/%s", parts[0]))} // of its own StatefulSet
+		return []answer.Fix{kubectl.Why("see why it does not answer", "pod", space, parts[0])} // of its own StatefulSet
 	case len(parts) > 1:
 		space = parts[1]
 	}
-	return []answer.Fix{h.inspect("see why it does not answer", kubectl.Command(space, "why svc/%s", parts[0]))}
+	return []answer.Fix{kubectl.Why("see why it does not answer", "svc", space, parts[0])}
 }
 
 func numeric(host string) bool {
@@ -190,7 +190,7 @@ func dependencySaid(e ending) *finding {
 	f := &finding{
 		cause: answer.DependencyDown, weight: strong, chain: e.chain(),
 		text:  fmt.Sprintf("Container %s ended%s with exit code %d because it %s: %s", e.run.Container, e.after(), e.exit.ExitCode, n.unmet("could not reach", "got"), gist(n.said)),
-		fixes: append(n.fixes(e.h), append(e.h.logsFix(e.run), e.h.addressFix(e.run.Container, n.place, kubectl.Readdress+" if it is the wrong one; have it try again instead of ending"))...),
+		fixes: append(n.fixes(e.h), append(e.h.logsFix(e.run), e.h.addressFix(e.run.Container, n.place, "correct the address in its configuration if it is the wrong one; have it try again instead of ending"))...),
 	}
 	why, fix := e.h.notBegunYet(e.run.Container, n.place, n.said)
 	if why != "" {
@@ -200,7 +200,7 @@ func dependencySaid(e ending) *finding {
 	if why == "" && loopback(hostIn(n.place)) && e.h.soleContainer() {
 		f.text = strings.TrimSuffix(f.text, ".") + "."
 		f.because = append(f.because, fmt.Sprintf("%s is the pod itself, in which no other container runs.", prose.Upper(hostIn(n.place))))
-		f.fixes = append([]answer.Fix{e.h.specFix(e.h.elsewhere(e.run.Container, n.place))}, f.fixes...)
+		f.fixes = append([]answer.Fix{e.h.elsewhere(e.run.Container, n.place)}, f.fixes...)
 	}
 	e.h.given(f, e.run.Container, n.said)
 	return f

@@ -7,6 +7,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
 )
@@ -46,7 +47,7 @@ func filesSaid(e ending) *finding {
 	f.fixes = append(e.h.logsFix(e.run), e.h.filesFix(nil))
 	if words.Inotify.In(said) {
 		why = "the node lets its user watch files no more often (fs.inotify.max_user_instances, counted over all containers of that user)"
-		f.fixes = []answer.Fix{e.h.inspect("see the node's limit, and raise it there", "sysctl fs.inotify.max_user_instances   # on the node")}
+		f.fixes = []answer.Fix{kubectl.OnNode("see the node's limit, and raise it there", "sysctl fs.inotify.max_user_instances")}
 	}
 	f.text = fmt.Sprintf("Container %s ended%s with exit code %d because %s: %s.", e.run.Container, e.after(), e.exit.ExitCode, why, gist(said))
 	return f
@@ -86,7 +87,7 @@ func probeFilesLimit(p *probing) *finding {
 		return f
 	}
 	f.chain = p.chain(at)
-	f.fixes[0] = p.h.inspect("see what it has open", fmt.Sprintf("ls -l /proc/%d/fd   # on the node", full.PID))
+	f.fixes[0] = kubectl.OnNode("see what it has open", fmt.Sprintf("ls -l /proc/%d/fd", full.PID))
 	here, _ := p.listeners(look)
 	waits := slices.ContainsFunc(here, func(l fact.Listener) bool { return l.Backlog > 0 })
 	if said != "" || waits && f.cause != answer.AppUnhealthy {

@@ -45,10 +45,10 @@ func (h *inquiry) lostSetting(f *finding, container, said string) bool {
 				continue
 			}
 			f.because = append(f.because, fmt.Sprintf("Variable %s is in the env of container %s, and does not reach the process that wants it.", e.Name, c.Name))
-			f.fixes = append([]answer.Fix{h.inspect(
+			f.fixes = append([]answer.Fix{h.inside(
 				"see which of its processes have it: a start script may drop it, and a server give its workers an environment of their own (clear_env of php-fpm, env of nginx)",
-				h.exec(c.Name, fmt.Sprintf("sh -c 'grep -lz ^%s= /proc/[0-9]*/environ'", e.Name)),
-			)}, f.fixes...)
+				c.Name, fmt.Sprintf("sh -c 'grep -lz ^%s= /proc/[0-9]*/environ'", e.Name),
+			).About(e.Name)}, f.fixes...)
 			return true
 		}
 	}

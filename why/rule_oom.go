@@ -306,7 +306,7 @@ func (h *inquiry) blameOOM(f *finding, run *history.Run, record *fact.Fact) {
 			which = "volume " + strings.Join(volumes, " and volume ")
 			f.because = []string{fmt.Sprintf("Its %s is an emptyDir of medium Memory.", which)}
 		}
-		f.fixes = []answer.Fix{h.inspect("see what lies in memory", h.exec(container, "df -h -t tmpfs")), h.specFix(fmt.Sprintf("give %s a sizeLimit well below the memory limit, or write to disk", which))}
+		f.fixes = []answer.Fix{h.inside("see what lies in memory", container, "df -h -t tmpfs"), h.specFix(fmt.Sprintf("give %s a sizeLimit well below the memory limit, or write to disk", which))}
 	default:
 		f.text = fmt.Sprintf("%s was OOM-killed: container %s hit its memory limit%s%s.", prose.Upper(victim), container, ofSize(o.Limit), o.crowd())
 		if h.LimitRanged(container) {

@@ -118,7 +118,7 @@ func probeAnswersAfterTimeout(p *probing) *finding {
 	b := fact.Of[fact.AskedAgain](at)
 	f := &finding{cause: answer.ProbeTimeoutTooShort, weight: strong, chain: p.chain(at)}
 	f.fixes = []answer.Fix{
-		p.h.inspect("see what makes it slow", p.h.exec(p.run.Container, "top -b -n 1")),
+		p.h.inside("see what makes it slow", p.run.Container, "top -b -n 1"),
 		p.h.specFix(fmt.Sprintf("if answers may take that long, raise %s of container %s from %d to %d", p.field("timeoutSeconds"), p.run.Container, prose.Seconds(p.timeout()), prose.Seconds(b.Took)+1)),
 		p.h.inspect("see what that would have changed", p.h.why(fmt.Sprintf("--what-if %sProbe.timeoutSeconds=%d", kindWord(p.kind), prose.Seconds(b.Took)+1))),
 	}
@@ -170,6 +170,6 @@ func probeNeverAnswers(p *probing) *finding {
 	}
 	f.text = fmt.Sprintf("Container %s hangs: it takes the connection of %s and answers nothing, not even within %s%s.", p.run.Container, p.what(), prose.Span(b.Patience), idle)
 	p.complains(f)
-	f.fixes = append([]answer.Fix{p.h.inspect("see what each of its threads waits for", p.h.exec(p.run.Container, kubectl.Threads))}, p.h.logsFix(p.run)...)
+	f.fixes = append([]answer.Fix{p.h.inside("see what each of its threads waits for", p.run.Container, kubectl.Threads)}, p.h.logsFix(p.run)...)
 	return f
 }

@@ -113,7 +113,7 @@ func probeCommandLacks(p *probing) *finding {
 		cause: answer.ProbeCommandFailed, weight: strong, chain: p.chain(),
 		text: fmt.Sprintf("The command of the %s probe (%s) cannot do its work in container %s: its shell does not find %s (%s), which says nothing of the application.",
 			kindWord(p.kind), prose.Brief(cmp.Or(p.last.Evidence.Target, p.command()), 80), p.run.Container, name, quote(words.Told(p.last.Evidence.Output), kept)),
-		fixes: []answer.Fix{p.h.inspect("see what the image has", p.h.exec(p.run.Container, "ls /bin /usr/bin")), p.h.specFix(fmt.Sprintf("correct %s in %sProbe's command, or probe with httpGet, tcpSocket or grpc, which need no program in the image", name, kindWord(p.kind)))},
+		fixes: []answer.Fix{p.h.inside("see what the image has", p.run.Container, "ls /bin /usr/bin"), p.h.specFix(fmt.Sprintf("correct %s in %sProbe's command, or probe with httpGet, tcpSocket or grpc, which need no program in the image", name, kindWord(p.kind)))},
 	}
 }
 
@@ -133,7 +133,7 @@ func probeCommandFails(p *probing) *finding {
 	f := &finding{
 		cause: answer.ProbeCommandFailed, weight: strong, chain: p.chain(),
 		text:  fmt.Sprintf("The command of %s fails itself, before it asks anything, which says nothing of the application: %s.", p.what(), quote(words.Told(output), kept)),
-		fixes: []answer.Fix{p.h.inspect("run it by hand", p.h.exec(p.run.Container, p.command()))},
+		fixes: []answer.Fix{p.h.inside("run it by hand", p.run.Container, p.command())},
 	}
 	f.fixes = append(f.fixes, p.h.withoutFixes(p.of, output)...)
 	f.fixes = append(f.fixes, p.h.specFix("correct the probe's command, or probe with httpGet, tcpSocket or grpc, which need no program in the image"))
@@ -148,7 +148,7 @@ func (p *probing) notRunnable(said string) *finding {
 		text: fmt.Sprintf("The command of %s is there and cannot be run, because what runs it is missing in the image: the interpreter that a script names in its first line, or a program's loader. The runtime says: %s.", p.what(), quote(said, kept)),
 		fixes: []answer.Fix{
 			p.h.specFix("name another program for the probe (of a wrapper script, the program that it would run), or use an image that has the interpreter; httpGet, tcpSocket and grpc need none"),
-			p.h.inspect("see its first line", p.h.exec(p.run.Container, "head -n 1 "+strings.TrimSuffix(strings.Fields(said)[1], ":"))),
+			p.h.inside("see its first line", p.run.Container, "head -n 1 "+strings.TrimSuffix(strings.Fields(said)[1], ":")),
 		},
 	}
 }
@@ -218,7 +218,7 @@ func probeImpossible(p *probing) *finding {
 			f.because = []string{fmt.Sprintf("The image has no program %s.", lacks)}
 			does = fmt.Sprintf("use another program than %s in %sProbe.exec.command of container %s, or an image that has it; httpGet, tcpSocket and grpc need none", lacks, kindWord(p.kind), p.run.Container)
 		}
-		f.fixes = []answer.Fix{p.h.specFix(does), p.h.inspect("see what the image has", p.h.exec(p.run.Container, "ls /bin /usr/bin"))}
+		f.fixes = []answer.Fix{p.h.specFix(does), p.h.inside("see what the image has", p.run.Container, "ls /bin /usr/bin")}
 		return f
 	}
 	if name, ok := p.namedPort(); ok {
@@ -309,7 +309,7 @@ func probeCommandLate(p *probing) *finding {
 	return &finding{
 		cause: cause, weight: fair, chain: p.chain(silent),
 		text:  fmt.Sprintf("The command of %s does not end within its timeout of %s%s.", p.what(), prose.Span(p.timeout()), nor),
-		fixes: []answer.Fix{p.h.inspect("see how long it takes", "time "+p.h.exec(p.run.Container, p.command())), p.h.specFix(fmt.Sprintf("make it quicker, or raise %s of container %s (now %d) above that", p.field("timeoutSeconds"), p.run.Container, prose.Seconds(p.timeout())))},
+		fixes: []answer.Fix{p.h.timed("see how long it takes", p.run.Container, p.command()), p.h.specFix(fmt.Sprintf("make it quicker, or raise %s of container %s (now %d) above that", p.field("timeoutSeconds"), p.run.Container, prose.Seconds(p.timeout())))},
 	}
 }
 
@@ -357,7 +357,7 @@ func probePath(p *probing) *finding {
 		f.because, f.fixes = []string{because}, []answer.Fix{fix}
 		return f
 	}
-	f.fixes = []answer.Fix{p.h.inspect("ask for that and other paths from inside", p.h.exec(p.run.Container, "wget -S -O- "+p.last.Evidence.Target)), p.h.specFix("give " + p.field("path") + " one that the application serves")}
+	f.fixes = []answer.Fix{p.h.inside("ask for that and other paths from inside", p.run.Container, "wget -S -O- "+p.last.Evidence.Target), p.h.specFix("give " + p.field("path") + " one that the application serves")}
 	return f
 }
 

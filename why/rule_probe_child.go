@@ -7,6 +7,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
 )
@@ -333,8 +334,8 @@ func probeProcessStopped(p *probing) *finding {
 		cause: answer.ProcessStopped, weight: weight, chain: p.chain(at),
 		text: fmt.Sprintf("%s of container %s (pid %d on the node) %s: it is alive and never runs, so it cannot answer.", who, p.run.Container, pid, stateWords(state)),
 		fixes: []answer.Fix{
-			p.h.inspect("see whether a debugger holds it, or somebody sent SIGSTOP", fmt.Sprintf("grep -E 'State|TracerPid' /proc/%d/status   # on the node", pid)),
-			{Text: "let it go on", Command: fmt.Sprintf("kill -CONT %d   # on the node", pid), Risk: answer.Safe},
+			kubectl.OnNode("see whether a debugger holds it, or somebody sent SIGSTOP", fmt.Sprintf("grep -E 'State|TracerPid' /proc/%d/status", pid)),
+			letGoOn(pid),
 		},
 	}
 }

@@ -74,7 +74,7 @@ func (p *probing) commandRefused() *finding {
 	}
 	p.h.namedFile(f, p.run.Container, told)
 	p.h.meant(f, p.run.Container, told)
-	f.fixes = append(f.fixes, p.h.inspect("see which variables it is given, by their names: one that its command takes the login from may be missing, or called otherwise", p.h.exec(p.run.Container, "sh -c 'env | cut -d= -f1'")))
+	f.fixes = append(f.fixes, p.h.inside("see which variables it is given, by their names: one that its command takes the login from may be missing, or called otherwise", p.run.Container, "sh -c 'env | cut -d= -f1'"))
 	return f
 }
 
@@ -110,7 +110,7 @@ func probeCommandItself(p *probing) *finding {
 		return nil // what crashed after that was asked for nothing
 	case words.Crashed.In(output):
 		f.text = fmt.Sprintf("A program that the command of %s runs crashed (%s), which says nothing of the application.", p.what(), quote(words.Told(output), kept))
-		f.fixes = []answer.Fix{p.h.inspect("run it by hand", p.h.exec(p.run.Container, p.command())), p.h.specFix(fmt.Sprintf("probe with httpGet, tcpSocket or grpc in place of %s.exec, which need no program in the image", probe))}
+		f.fixes = []answer.Fix{p.h.inside("run it by hand", p.run.Container, p.command()), p.h.specFix(fmt.Sprintf("probe with httpGet, tcpSocket or grpc in place of %s.exec, which need no program in the image", probe))}
 	case words.OtherCookie.In(output), words.OtherCookie.In(complaint) && words.OwnServerAway.In(output):
 		f.chain = p.chain(at)
 		f.text = fmt.Sprintf("The command of %s asks with another Erlang cookie than that of the server of container %s, which turns it away: %s.", p.what(), p.run.Container, quote(words.Told(output), kept))

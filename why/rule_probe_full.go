@@ -61,7 +61,7 @@ func probeLimitSaid(p *probing) *finding {
 
 func (p *probing) limitFixes(container string) []answer.Fix {
 	return []answer.Fix{
-		p.h.inspect("see who holds its connections or workers", p.h.exec(container, "cat /proc/net/tcp /proc/net/tcp6")),
+		p.h.inside("see who holds its connections or workers", container, "cat /proc/net/tcp /proc/net/tcp6"),
 		p.h.specFix("raise that limit, have slow clients time out, or give the probe a port or worker of its own"),
 	}
 }

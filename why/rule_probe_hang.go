@@ -7,6 +7,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -111,10 +112,11 @@ func (p *probing) hang() *finding {
 // whereItWaits shows what a process waits for: a JVM says so itself, of each of its threads, and the kernel of any.
 func (p *probing) whereItWaits(look fact.Looked) answer.Fix {
 	if slices.ContainsFunc(p.mine(look.Listeners), func(l fact.Listener) bool { return l.Command == "java" }) {
-		dump := p.h.exec(p.run.Container, "sh -c 'kill -3 $(pidof java || echo 1)'")
-		return p.h.inspect("have it write into its log what each of its threads waits for (a JVM does so on SIGQUIT), and read that", dump+" && "+p.h.kubectl("logs %s -c %s --tail=300", p.h.Pod.Name, p.run.Container))
+		dump := p.h.inside("have it write into its log what each of its threads waits for (a JVM does so on SIGQUIT), and read that", p.run.Container, "sh -c 'kill -3 $(pidof java || echo 1)'")
+		dump.Command += " && " + p.h.kubectl("logs %s -c %s --tail=300", p.h.Pod.Name, p.run.Container)
+		return dump
 	}
-	return p.h.inspect("see where it waits", fmt.Sprintf("cat /proc/%d/wchan /proc/%d/stack   # on the node", look.PID, look.PID))
+	return kubectl.OnNode("see where it waits", fmt.Sprintf("cat /proc/%d/wchan /proc/%d/stack", look.PID, look.PID))
 }
 
 // mayServe is why one whose connections wait to be accepted may be at work all the same; empty where nothing

@@ -89,7 +89,7 @@ func probeListenerGone(p *probing) *finding {
 	f := &finding{cause: answer.AppNotListening, weight: fair, chain: p.chain(at)}
 	f.text = fmt.Sprintf("Nothing listens on port %d of container %s any more, after %s had succeeded %s; its main process lives.",
 		p.port(), p.run.Container, p.what(), prose.Times(int(succeededTimes(p.before))))
-	f.fixes = append([]answer.Fix{p.h.inspect("see which processes are left", p.h.exec(p.run.Container, "ps"))}, p.h.logsFix(p.run)...)
+	f.fixes = append([]answer.Fix{p.h.inside("see which processes are left", p.run.Container, "ps")}, p.h.logsFix(p.run)...)
 	earlier, who, known := p.servedBy()
 	known = known && who.PID != 0 && look.PID != 0
 	if known {
@@ -308,7 +308,7 @@ func probeNeverListened(p *probing) *finding {
 	if p.tooSoon() || p.cameUpElsewhen() || p.atWork(look) || p.progress() != "" || p.begun() != "" || len(p.childrenKilled()) > 0 || !waits && (p.childrenWork(look) || p.mayStillStart(look)) {
 		f.weight = weak
 	}
-	f.fixes = append(p.h.logsFix(p.run), p.h.inspect("see what it does", p.h.exec(p.run.Container, "ps")))
+	f.fixes = append(p.h.logsFix(p.run), p.h.inside("see what it does", p.run.Container, "ps"))
 	if said := p.complained(); said.at != nil {
 		if most := p.mostProcesses(); !waits && f.weight >= fair && most > look.Processes && look.Processes > 0 {
 			f.cause = answer.ChildProcessEnded

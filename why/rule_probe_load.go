@@ -75,7 +75,7 @@ func probeOverloaded(p *probing) *finding {
 		work, f.chain = u.String(), p.chain(first, at, last)
 	}
 	f.text = fmt.Sprintf("Container %s is busy (%s) and does not answer %s within its timeout of %s.", p.run.Container, work, p.what(), prose.Span(p.timeout()))
-	f.fixes = append([]answer.Fix{p.h.inspect("see what it is busy with", p.h.exec(p.run.Container, "top -b -n 1"))}, p.h.probeFixes(p)...)
+	f.fixes = append([]answer.Fix{p.h.inside("see what it is busy with", p.run.Container, "top -b -n 1")}, p.h.probeFixes(p)...)
 	return f
 }
 

@@ -317,15 +317,16 @@ func (h *inquiry) soleContainer() bool {
 }
 
 // elsewhere is what to do about a container that asks its own pod for what is not there.
-func (h *inquiry) elsewhere(container, place string) string {
-	text := fmt.Sprintf("give container %s the address of what it needs (its Service's name) in place of %s, "+kubectl.InConfiguration, container, place)
+func (h *inquiry) elsewhere(container, place string) answer.Fix {
+	rest := "; many programs ask there by default, where they are given none, or by a variable's wrong name"
 	for _, s := range h.sources(h.Spec(container)) {
 		if s.kind == "Secret" {
-			text += fmt.Sprintf(" (some are of Secret %s)", s.name)
+			rest = fmt.Sprintf(" (some are of Secret %s)", s.name) + rest
 			break
 		}
 	}
-	return text + "; many programs ask there by default, where they are given none, or by a variable's wrong name"
+	slots := answer.Slots{answer.SlotContainer: container, answer.SlotPlace: place, answer.SlotRest: rest}
+	return kubectl.EditTemplate(h.Pod.Namespace, h.Object, kubectl.GiveAddress(slots, "in its configuration or variables")).As(answer.StepGiveAddress, slots)
 }
 
 // asksItself: it asks its own pod for what nobody there is meant to serve, as programs do that are given no address.
@@ -341,7 +342,7 @@ func (p *probing) asksItself(n needed, said, at *fact.Fact, look fact.Looked) *f
 		cause: answer.DependencyDown, weight: strong, chain: p.chain(said, at),
 		text: fmt.Sprintf("Container %s asks port %s of its own pod (%s), in which nothing else runs and nobody listens there: %s.", p.run.Container, port, n.place, quote(logline.Message(n.said), quoted)),
 		then: []string{fmt.Sprintf("So %s failed: %s.", p.what(), p.how())},
-		fixes: append([]answer.Fix{p.h.specFix(p.h.elsewhere(p.run.Container, n.place))},
+		fixes: append([]answer.Fix{p.h.elsewhere(p.run.Container, n.place)},
 			p.h.logsFix(p.run)...),
 	}
 }

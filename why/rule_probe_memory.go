@@ -84,6 +84,6 @@ func (p *probing) moreMemory() []answer.Fix {
 	return []answer.Fix{
 		p.h.limitsFix("raise the memory request and limit of container " + p.run.Container + ": kubelet derives memory.high from both"),
 		p.h.specFix("or make it use less memory (a smaller heap, cache or number of workers)"),
-		p.h.inspect("see how often it exceeds memory.high (the line “high”)", p.h.exec(p.run.Container, "cat /sys/fs/cgroup/memory.events")),
+		p.h.inside("see how often it exceeds memory.high (the line “high”)", p.run.Container, "cat /sys/fs/cgroup/memory.events"),
 	}
 }

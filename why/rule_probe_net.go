@@ -6,6 +6,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
 )
 
 // These rules are about the way to the container.
@@ -40,8 +41,8 @@ func probeTableFull(p *probing) *finding {
 			cause: answer.NetworkBlocked, weight: certain, chain: p.chain(at),
 			text: fmt.Sprintf("The node's table of connections was full (nf_conntrack_max), so the kernel dropped packets of new ones, and no connection of %s came about. Other pods of the node suffer from it too.", p.what()),
 			fixes: []answer.Fix{
-				p.h.inspect("see how full it is, and raise the limit on the node", "sysctl net.netfilter.nf_conntrack_count net.netfilter.nf_conntrack_max   # on the node"),
-				p.h.inspect("see who opens that many", "conntrack -L 2>/dev/null | grep -oE 'src=[0-9.]+' | sort | uniq -c | sort -rn | head   # on the node"),
+				kubectl.OnNode("see how full it is, and raise the limit on the node", "sysctl net.netfilter.nf_conntrack_count net.netfilter.nf_conntrack_max"),
+				kubectl.OnNode("see who opens that many", "conntrack -L 2>/dev/null | grep -oE 'src=[0-9.]+' | sort | uniq -c | sort -rn | head"),
 			},
 		}
 	}
@@ -57,7 +58,7 @@ func probeBlocked(p *probing) *finding {
 	f.text = fmt.Sprintf("Nothing comes back from port %d of the pod: %s.", p.port(), p.how())
 	f.fixes = []answer.Fix{
 		p.h.inspect("see which rules drop it", "nft list ruleset | grep -iE 'drop|reject'; iptables-save | grep -iE 'drop|reject'"),
-		p.h.inspect("ask from inside, past the network", p.h.exec(p.run.Container, fmt.Sprintf("wget -qO- -T 5 http://127.0.0.1:%d/", p.port()))),
+		p.h.inside("ask from inside, past the network", p.run.Container, fmt.Sprintf("wget -qO- -T 5 http://127.0.0.1:%d/", p.port())),
 	}
 	if errno := p.last.Evidence.Errno; errno == "EPERM" || errno == "EACCES" {
 		f.weight = strong

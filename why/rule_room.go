@@ -12,6 +12,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
+	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
 )
@@ -90,7 +91,7 @@ func init() {
 					return &finding{
 						cause: answer.DiskFull, weight: certain, chain: c.chain(),
 						text:  fmt.Sprintf("Container %s does not start because a disk of the node is full: %s.", c.run.Container, prose.Brief(c.message, kept)),
-						fixes: []answer.Fix{c.h.inspect("see what fills the node's disks", "df -h; df -i   # on the node")},
+						fixes: []answer.Fix{kubectl.OnNode("see what fills the node's disks", "df -h; df -i")},
 					}
 				},
 			},
@@ -105,7 +106,7 @@ func init() {
 					return &finding{
 						cause: answer.ProcessLimit, weight: certain, chain: c.chain(),
 						text:  fmt.Sprintf("Container %s does not start because no more processes are allowed: %s.", c.run.Container, prose.Brief(c.message, kept)),
-						fixes: []answer.Fix{c.h.inspect("see how many there are", "cat /proc/loadavg; sysctl kernel.pid_max kernel.threads-max   # on the node")},
+						fixes: []answer.Fix{kubectl.OnNode("see how many there are", "cat /proc/loadavg; sysctl kernel.pid_max kernel.threads-max")},
 					}
 				},
 			},
@@ -122,7 +123,7 @@ func diskFullSaid(e ending) *finding {
 	return &finding{
 		cause: answer.DiskFull, weight: strong, chain: e.chain(),
 		text:  fmt.Sprintf("Container %s ended%s because it could not write: %s.", e.run.Container, e.after(), prose.Brief(said, kept)),
-		fixes: append([]answer.Fix{e.h.inspect("see what fills its file systems", e.h.exec(e.run.Container, "df -h"))}, e.h.roomFix(e.run.Container, said)),
+		fixes: append([]answer.Fix{e.h.inside("see what fills its file systems", e.run.Container, "df -h")}, e.h.roomFix(e.run.Container, said)),
 	}
 }
 
@@ -175,7 +176,7 @@ func (h *inquiry) moreRoom(v *v1.Volume) (text, command string) {
 	default:
 		text = fmt.Sprintf("raise the sizeLimit of volume %s (emptyDir, now %s), or have it write less there", v.Name, v.EmptyDir.SizeLimit)
 	}
-	return text, h.specFix(text).Command
+	return text, kubectl.EditTemplateCommand(h.Pod.Namespace, h.Object)
 }
 
 // sharedMemory fits what is said of shared memory, which is at /dev/shm.
@@ -193,7 +194,7 @@ func processLimitHit(e ending) *finding {
 	}
 	f := &finding{cause: answer.ProcessLimit, weight: strong, chain: e.chain(full), fixes: e.h.pidFixes(e.run)}
 	if full == nil {
-		f.fixes = append(f.fixes, e.h.inspect("a user other than root has a limit of its own, counted over all its processes on the node", e.h.exec(e.run.Container, "sh -c 'ulimit -u'")))
+		f.fixes = append(f.fixes, e.h.inside("a user other than root has a limit of its own, counted over all its processes on the node", e.run.Container, "sh -c 'ulimit -u'"))
 	}
 	f.text = fmt.Sprintf("Container %s ended%s with exit code %d because it could not start another process%s%s.", e.run.Container, e.after(), e.exit.ExitCode, pidWords(full), colon(said))
 	return f
@@ -209,7 +210,7 @@ func pidWords(sample *fact.Fact) string {
 
 func (h *inquiry) pidFixes(run *history.Run) []answer.Fix {
 	return []answer.Fix{
-		h.inspect("see which processes it has, and whether they pile up", h.exec(run.Container, "ps")),
+		h.inside("see which processes it has, and whether they pile up", run.Container, "ps"),
 		h.specFix("have the application reap its children and bound its threads; the node's pids limit is the same for all pods"),
 	}
 }
@@ -223,7 +224,7 @@ func probeDiskFull(p *probing) *finding {
 	return &finding{
 		cause: answer.DiskFull, weight: strong, chain: p.chain(),
 		text:  fmt.Sprintf("Container %s says that there is no room to write: %s failed, saying %q.", p.run.Container, p.what(), prose.Midst(words.Told(firstOf(ev.Output, p.last.Message)), kept)),
-		fixes: []answer.Fix{p.h.inspect("see whether it is one of its own file systems", p.h.exec(p.run.Container, "df -h"))}, // it may pass on another's words
+		fixes: []answer.Fix{p.h.inside("see whether it is one of its own file systems", p.run.Container, "df -h")}, // it may pass on another's words
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/answer"
-	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/mounts"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
@@ -300,7 +299,7 @@ func (h *inquiry) mayThen(container, said string) answer.Fix {
 			return h.specFix(fmt.Sprintf("give its user volume %s, mounted at %s (the pod's fsGroup, or chown once in an init container)", volume.Name, mount.MountPath))
 		}
 		if !systems.MatchString(at) {
-			return h.specFix(fmt.Sprintf(kubectl.LetUser+"write to %s, which is of the image: mount an emptyDir there (which hides what the image has in it), have the program write elsewhere, or use an image that is made for this user", at))
+			return h.specFix(fmt.Sprintf("let its user write to %s, which is of the image: mount an emptyDir there (which hides what the image has in it), have the program write elsewhere, or use an image that is made for this user", at)).As(answer.StepAllowUser, nil)
 		}
 	}
 	return h.specFix("give that user the files (fsGroup for volumes, ownership in the image) and ports above 1023, or give the container the right that it needs")
@@ -424,7 +423,7 @@ func portTakenSaid(e ending) *finding {
 	return &finding{
 		cause: answer.AppExitError, weight: strong, chain: e.chain(),
 		text:  fmt.Sprintf("Container %s ended%s %s because the port that it wants is taken, by %s: %s.", e.run.Container, e.after(), with, where, gist(said)),
-		fixes: append(append(fixes, e.h.specFix(own), e.h.inspect("see who listens", e.h.exec(e.run.Container, "netstat -ltnp"))), e.h.logsFix(e.run)...),
+		fixes: append(append(fixes, e.h.specFix(own), e.h.inside("see who listens", e.run.Container, "netstat -ltnp")), e.h.logsFix(e.run)...),
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -50,7 +51,7 @@ func senderSeen(e ending) *finding {
 		return f
 	}
 	f.text = fmt.Sprintf("%s sent %s to the main process of container %s%s; it ended %s. The node did not order it.", prose.Upper(senderWords(b)), signalName(b.Signal), e.run.Container, e.after(), how)
-	f.fixes = append(f.fixes, e.h.inspect("see what that process is, if it still runs", fmt.Sprintf("ps -o pid,ppid,user,lstart,args -p %d   # on the node", b.SenderPID)))
+	f.fixes = append(f.fixes, kubectl.OnNode("see what that process is, if it still runs", fmt.Sprintf("ps -o pid,ppid,user,lstart,args -p %d", b.SenderPID)))
 	return f
 }
 

@@ -127,7 +127,7 @@ func (h *inquiry) throughProxy(f *finding, container, said string) {
 		return
 	}
 	f.because = append(f.because, fmt.Sprintf("It asks through the proxy %s (%s in its env), so that may be the proxy's word, and not that of whom it asks.", prose.Brief(address, 80), variable))
-	f.fixes = append([]answer.Fix{h.specFix("have NO_PROXY and no_proxy name what it is to ask directly (.svc, .cluster.local and the names of Services), or allow the request at the proxy")}, f.fixes...)
+	f.fixes = append([]answer.Fix{h.specFix("have NO_PROXY and no_proxy name what it is to ask directly (.svc, .cluster.local and the names of Services), or allow the request at the proxy").About("NO_PROXY")}, f.fixes...)
 }
 
 // inMemory names the volumes of a container that lie in memory, with their mounts.

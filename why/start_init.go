@@ -79,7 +79,7 @@ func (h *inquiry) initWaiting(run *history.Run) finding {
 	f.notes = h.initNeeds(run)
 	f.fixes = []answer.Fix{
 		h.inspect("see what it waits for", h.kubectl("logs %s -c %s", h.Pod.Name, run.Container)),
-		h.inspect("and what runs in it", h.exec(run.Container, "ps")),
+		h.inside("and what runs in it", run.Container, "ps"),
 	}
 	if at, lines := run.Said(time.Time{}); at != nil {
 		story := h.read(h.sinceWaits(lines))
@@ -151,7 +151,7 @@ func (h *inquiry) hookTrouble(name string) (trouble, bool) {
 			f := finding{
 				cause: answer.HookFailed, rule: "hook-still-runs", weight: fair, chain: links(run.Started),
 				text:  fmt.Sprintf("The postStart hook of container %s has not ended for %s: until it does, the container does not count as started and is not probed.", name, prose.Span(h.now.Sub(since))),
-				fixes: []answer.Fix{h.inspect("see what runs in it", h.exec(name, "ps")), h.specFix("have the postStart hook end, or do its work in the main process or an init container")},
+				fixes: []answer.Fix{h.inside("see what runs in it", name, "ps"), h.specFix("have the postStart hook end, or do its work in the main process or an init container")},
 			}
 			return f.verdict(id, name, nil)
 		},

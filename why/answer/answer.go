@@ -15,18 +15,22 @@ import (
 const (
 	APIVersion = "why.whylet.dev/v1alpha1"
 	Kind       = "Answer"
+	// Revision is raised when a typed field is added that decisions rest on.
+	Revision = 1
 )
 
 // Answer is what `kubectl why` returns. Its JSON form is an interface: scripts
 // read it. Fields are added, never renamed.
 type Answer struct {
-	APIVersion string    `json:"apiVersion"`
-	Kind       string    `json:"kind"`
-	Subject    Subject   `json:"subject"`
-	AsOf       time.Time `json:"asOf"`
-	Journal    Coverage  `json:"journal"`
-	Symptoms   []Symptom `json:"symptoms"`
-	Verdicts   []Verdict `json:"verdicts"`
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	// Revision is that of the typed fields beside the texts: 0 of an agent that has none of them.
+	Revision int       `json:"revision,omitempty"`
+	Subject  Subject   `json:"subject"`
+	AsOf     time.Time `json:"asOf"`
+	Journal  Coverage  `json:"journal"`
+	Symptoms []Symptom `json:"symptoms"`
+	Verdicts []Verdict `json:"verdicts"`
 	// Well is how many other pods of a workload, Service or node are as they should be.
 	Well int `json:"well,omitempty"`
 	// Listening is what the pod listened on when somebody last looked; nil when
@@ -44,7 +48,7 @@ type Answer struct {
 
 // New is an answer without symptoms yet; now is when it was asked for.
 func New(about Subject, now time.Time, known Coverage) Answer {
-	return Answer{APIVersion: APIVersion, Kind: Kind, AsOf: now, Subject: about, Journal: known}
+	return Answer{APIVersion: APIVersion, Kind: Kind, Revision: Revision, AsOf: now, Subject: about, Journal: known}
 }
 
 // Listening are the TCP ports that a pod can be reached on, at a time.
@@ -323,4 +327,11 @@ type Fix struct {
 	Text    string `json:"text"`
 	Command string `json:"command,omitempty"`
 	Risk    Risk   `json:"risk"`
+	// ID is the kind of step, empty where no other part of an answer refers to it. Target is the object
+	// that the step is about, as kind/namespace/name.
+	ID     StepID `json:"id,omitempty"`
+	Target string `json:"target,omitempty"`
+	Slots  Slots  `json:"slots,omitempty"`
+	// Variables are the environment variables that the step names.
+	Variables []string `json:"variables,omitempty"`
 }

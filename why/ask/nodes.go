@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 
+	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/cluster"
 	"whylet.dev/whylet/why/serve"
 )
 
@@ -42,7 +44,20 @@ func fetch[T any](ctx context.Context, q *question, node string, about serve.Que
 	if err := json.Unmarshal(raw, &into); err != nil {
 		return into, fmt.Errorf("what it says is not understood: %w", err)
 	}
+	switch told := any(&into).(type) {
+	case *answer.Answer:
+		cluster.Typed(told)
+	case *serve.List:
+		typed(told.Items)
+	}
 	return into, nil
+}
+
+// typed gives answers of agents or fronts from before their typed fields.
+func typed(all []answer.Answer) {
+	for i := range all {
+		cluster.Typed(&all[i])
+	}
 }
 
 // get gives what a node serves below a path: by the front, or through the API server.

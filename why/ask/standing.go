@@ -21,6 +21,7 @@ func (q *question) standing(ctx context.Context) ([]answer.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	typed(all)
 	waiting, err := q.client.CoreV1().Pods(q.space).List(ctx, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector("spec.nodeName", "").String(), ResourceVersion: "0",
 	})

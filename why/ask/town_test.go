@@ -56,6 +56,7 @@ func (w *town) pod(name string, port int32, symptom answer.SymptomKind, v answer
 	})
 	now := time.Now().UTC()
 	a := answer.New(answer.Subject{Kind: "Pod", Namespace: "shop", Name: name, UID: types.UID(name)}, now, answer.Coverage{Complete: true})
+	a.Revision = 0 // it is told by an agent from before, in text alone
 	v.Certainty, v.Parts.What = answer.Inferred, v.Text
 	a.Put(answer.Symptom{ID: "s1", Kind: symptom, Last: now}, v)
 	a.Reaches, a.Listening = reaches, &answer.Listening{At: now, Ports: []int32{port}}

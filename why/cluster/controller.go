@@ -101,56 +101,58 @@ var refusals = []struct {
 	cause answer.Cause
 	text  string
 	fix   answer.Fix
+	// command goes with fix, about NAMESPACE.
+	command string
 }{
 	{
 		words.QuotaFull,
 		answer.InsufficientResources, "The ResourceQuota of its namespace has no room for another pod",
-		answer.Fix{Text: "see what is used, then free some, request less or raise the quota", Command: "kubectl -n %s describe resourcequota", Risk: answer.Inspect},
+		answer.Fix{Text: "see what is used, then free some, request less or raise the quota", Risk: answer.Inspect}, "kubectl -n NAMESPACE describe resourcequota",
 	},
 	{
 		words.QuotaWants,
 		answer.SecurityRefused, "The ResourceQuota of its namespace takes only pods that say what they need",
-		answer.Fix{Text: "set what it names in the pods' template, or defaults for the namespace in a LimitRange", Command: "kubectl -n %s describe resourcequota", Risk: answer.Inspect},
+		answer.Fix{Text: "set what it names in the pods' template, or defaults for the namespace in a LimitRange", Risk: answer.Inspect}, "kubectl -n NAMESPACE describe resourcequota",
 	},
 	{
 		words.PodSecurity,
 		answer.SecurityRefused, "The security level of its namespace does not allow its pods",
-		answer.Fix{Text: "set what it names in the pods' template; the level is a label of the namespace", Command: "kubectl get namespace %s --show-labels", Risk: answer.Inspect},
+		answer.Fix{Text: "set what it names in the pods' template; the level is a label of the namespace", Risk: answer.Inspect}, "kubectl get namespace NAMESPACE --show-labels",
 	},
 	{
 		words.NoServiceAccount,
 		answer.ConfigMissing, "The ServiceAccount that its pods are to run as does not exist",
-		answer.Fix{Text: "create it, or correct serviceAccountName in the pods' template", Command: "kubectl -n %s get serviceaccounts", Risk: answer.Inspect},
+		answer.Fix{Text: "create it, or correct serviceAccountName in the pods' template", Risk: answer.Inspect}, "kubectl -n NAMESPACE get serviceaccounts",
 	},
 	{
 		words.NoPriorityClass,
 		answer.ConfigMissing, "The PriorityClass that its pods name does not exist",
-		answer.Fix{Text: "create it, or correct priorityClassName in the pods' template", Command: "kubectl get priorityclasses", Risk: answer.Inspect},
+		answer.Fix{Text: "create it, or correct priorityClassName in the pods' template", Risk: answer.Inspect}, "kubectl get priorityclasses",
 	},
 	{
 		words.NoRuntimeClass,
 		answer.ConfigMissing, "The RuntimeClass that its pods name does not exist",
-		answer.Fix{Text: "create it, or correct runtimeClassName in the pods' template", Command: "kubectl get runtimeclasses", Risk: answer.Inspect},
+		answer.Fix{Text: "create it, or correct runtimeClassName in the pods' template", Risk: answer.Inspect}, "kubectl get runtimeclasses",
 	},
 	{
 		words.NamespaceEnds,
 		answer.Deleted, "Its namespace is being deleted",
-		answer.Fix{Text: "see what it waits for", Command: "kubectl get namespace %s -o yaml", Risk: answer.Inspect},
+		answer.Fix{Text: "see what it waits for", Risk: answer.Inspect}, "kubectl get namespace NAMESPACE -o yaml",
 	},
 	{
 		words.OutOfRange,
 		answer.SecurityRefused, "A LimitRange of its namespace does not allow what its pods ask for",
-		answer.Fix{Text: "see the bounds, and keep the pods' template within them", Command: "kubectl -n %s describe limitrange", Risk: answer.Inspect},
+		answer.Fix{Text: "see the bounds, and keep the pods' template within them", Risk: answer.Inspect}, "kubectl -n NAMESPACE describe limitrange",
 	},
 	{
 		words.AdmissionDenied,
 		answer.SecurityRefused, "An admission rule does not allow its pods",
-		answer.Fix{Text: "set what it asks for in the pods' template", Risk: answer.Restarts},
+		answer.Fix{Text: "set what it asks for in the pods' template", Risk: answer.Restarts}, "",
 	},
 	{
 		words.Forbidden,
 		answer.SecurityRefused, "The API server does not allow its pods",
-		answer.Fix{Text: "set what it asks for in the pods' template", Risk: answer.Restarts},
+		answer.Fix{Text: "set what it asks for in the pods' template", Risk: answer.Restarts}, "",
 	},
 }
 
@@ -160,9 +162,7 @@ func (w Workload) refusal() (answer.Verdict, bool) {
 		if w.Refused == "" || !r.says.In(w.Refused) {
 			continue
 		}
-		if strings.Contains(r.fix.Command, "%s") {
-			r.fix.Command = fmt.Sprintf(r.fix.Command, w.Subject.Namespace)
-		}
+		r.fix.Command = strings.ReplaceAll(r.command, "NAMESPACE", w.Subject.Namespace)
 		return answer.Verdict{
 			Cause: r.cause, Rule: "refused-at-creation", Certainty: answer.Inferred,
 			Text:  fmt.Sprintf("%s: %s.", r.text, w.said()),

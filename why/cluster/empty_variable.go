@@ -43,7 +43,7 @@ func ShowEmpty(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
 			if l.configMap != "" {
 				where = l.where()
 			}
-			v.Fixes = append([]answer.Fix{setIn(pod, c, fmt.Sprintf("%s, which %s wants and nothing gives it,", name, where))}, v.Fixes...)
+			v.AddFirst(setIn(pod, c, fmt.Sprintf("%s, which %s wants and nothing gives it,", name, where), []string{name}))
 			return
 		}
 	}
@@ -82,14 +82,14 @@ const mostRead = 2
 // container asks its own pod for what is not there.
 func ShowUnread(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
 	c := blamedContainer(*v, pod)
-	at := slices.IndexFunc(v.Fixes, func(f answer.Fix) bool { return strings.Contains(f.Text, kubectl.InConfiguration) })
+	at := v.Step(answer.StepGiveAddress)
 	if c == nil || at < 0 {
 		return
 	}
 	for _, text := range v.LastWords {
 		if m := readOf.FindStringSubmatch(strings.TrimSpace(text)); m != nil {
 			v.Fixes = slices.Clone(v.Fixes)
-			v.Fixes[at].Text = strings.Replace(v.Fixes[at].Text, kubectl.InConfiguration, "in variable "+m[1]+", which its code reads there", 1)
+			v.Fixes[at].Text = kubectl.GiveAddress(v.Fixes[at].Slots, "in variable "+m[1]+", which its code reads there")
 			return
 		}
 	}
@@ -102,6 +102,6 @@ func ShowUnread(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
 		}
 	}
 	if len(lacks) > 0 && len(lacks) <= mostRead {
-		v.Fixes = append([]answer.Fix{setIn(pod, c, prose.Some(lacks)+", which its code reads and nothing gives it,")}, v.Fixes...)
+		v.AddFirst(setIn(pod, c, prose.Some(lacks)+", which its code reads and nothing gives it,", lacks))
 	}
 }

@@ -61,7 +61,7 @@ func Stuck(pod *v1.Pod, a *answer.Answer, well time.Time) (text string, fixes []
 }
 
 func roomFor(pod *v1.Pod, container string) []answer.Fix {
-	fixes := []answer.Fix{kubectl.Inspect("see which of its file systems is full", kubectl.Command(pod.Namespace, "exec %s -c %s -- df -h", pod.Name, container))}
+	fixes := []answer.Fix{kubectl.Exec("see which of its file systems is full", pod.Namespace, pod.Name, container, "df -h")}
 	for _, v := range pod.Spec.Volumes {
 		if v.EmptyDir != nil && v.EmptyDir.Medium == v1.StorageMediumMemory && v.EmptyDir.SizeLimit != nil {
 			fixes = append(fixes, kubectl.EditTemplate(pod.Namespace, pod, fmt.Sprintf("if it is volume %s, which is in memory and takes at most %s, raise its sizeLimit, and the memory limit with it", v.Name, v.EmptyDir.SizeLimit)))

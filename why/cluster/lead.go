@@ -86,7 +86,7 @@ func Lead(a *answer.Answer, i int, hops []answer.Hop, likely string) {
 		}
 	}
 	if len(v.Fixes) == 0 {
-		v.Fixes = []answer.Fix{kubectl.Inspect("see all that is known of it", kubectl.Command(space, "why %s/%s", kind, name))}
+		v.Fixes = []answer.Fix{kubectl.Why("see all that is known of it", kind, space, name)}
 	}
 	v.Cause, v.Certainty, v.Rule, v.Container, v.Pod, v.Hops = last.Cause, answer.Inferred, "another-pod", "", last.Pod, hops
 	v.Missing, v.Possible, v.SteadySince = "", nil, time.Time{}
@@ -144,7 +144,7 @@ func Mention(v *answer.Verdict, hops []answer.Hop) {
 		kind = "pod"
 	}
 	text := fmt.Sprintf("see about %s too, which is not well either (%s): nothing shows that this is why", cmp.Or(first.Service, first.Pod), first.By)
-	v.Fixes = append(v.Fixes, kubectl.Inspect(text, kubectl.Command(space, "why %s/%s", kind, name)))
+	v.Fixes = append(v.Fixes, kubectl.Why(text, kind, space, name))
 }
 
 // Name adds to a verdict whose an address is that it speaks of.
@@ -153,7 +153,7 @@ func Name(v *answer.Verdict, place, kind, space, name string) {
 	what := map[string]string{"svc": "Service", "pod": "pod"}[kind]
 	p.Because = append(slices.Clip(p.Because), fmt.Sprintf("%s is %s %s/%s.", place, what, space, name))
 	v.Say(p)
-	fix := kubectl.Inspect("see what is known of it", kubectl.Command(space, "why %s/%s", kind, name))
+	fix := kubectl.Why("see what is known of it", kind, space, name)
 	v.Fixes = append([]answer.Fix{fix}, v.Fixes...)
 }
 
@@ -172,7 +172,7 @@ func Behind(v *answer.Verdict, where, space, name string, well bool) {
 	}
 	p.Because = append(slices.Clip(p.Because), fmt.Sprintf("Behind it is Service %s/%s (%s)%s.", space, name, where, is))
 	v.Say(p)
-	fix := kubectl.Inspect("see what is known of whom it asks", kubectl.Command(space, "why svc/%s", name))
+	fix := kubectl.Why("see what is known of whom it asks", "svc", space, name)
 	if well && status(*v) == 503 {
 		fix.Text = "compare what its own health check asks there, and the addresses that it knows, with what is there"
 	}
@@ -187,7 +187,7 @@ func Asked(v *answer.Verdict, space, name string, well bool) {
 	}
 	p.Because = append(slices.Clip(p.Because), fmt.Sprintf("It asks Service %s/%s%s.", space, name, is))
 	v.Say(p)
-	v.Fixes = append(slices.Clip(v.Fixes), kubectl.Inspect("see what is known of whom it asks", kubectl.Command(space, "why svc/%s", name)))
+	v.Fixes = append(slices.Clip(v.Fixes), kubectl.Why("see what is known of whom it asks", "svc", space, name))
 }
 
 // Blames is the member of the health check's answer, which a verdict quotes, that fails and is

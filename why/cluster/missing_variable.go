@@ -63,25 +63,20 @@ func SetVariable(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
 	}
 	var lacks []string
 	for _, name := range missed(strings.Join(append([]string{quoted}, last...), "\n")) {
-		if lacksVariable(name, c, all) && !slices.ContainsFunc(v.Fixes, func(f answer.Fix) bool {
-			return !strings.HasPrefix(f.Text, corrects) && (words.Has(f.Text, name) || words.Has(f.Command, name))
-		}) {
+		if lacksVariable(name, c, all) && !slices.ContainsFunc(v.Fixes, func(f answer.Fix) bool { return slices.Contains(f.Variables, name) }) {
 			lacks = append(lacks, name)
 		}
 	}
 	if len(lacks) == 0 {
 		return
 	}
-	rest := slices.DeleteFunc(slices.Clone(v.Fixes), func(f answer.Fix) bool { return strings.HasPrefix(f.Text, giveIt) })
+	v.DropSteps(func(f answer.Fix) bool { return f.ID == answer.StepGiveSetting })
 	which := prose.Some(lacks)
 	if neither.MatchString(quoted) {
 		which = strings.Join(lacks, " or ")
 	}
-	v.Fixes = append([]answer.Fix{setIn(pod, c, which)}, rest...)
+	v.AddFirst(setIn(pod, c, which, lacks))
 }
-
-// giveIt begins the step of who does not know which setting is missed.
-const giveIt = "give it that setting: "
 
 // blamedContainer is the container that a verdict is about: where another pod's leads to it, the only one there
 // is; nil where nobody knows.
@@ -95,9 +90,9 @@ func blamedContainer(v answer.Verdict, pod *v1.Pod) *v1.Container {
 	return nil
 }
 
-// setIn is the step that gives a container variables.
-func setIn(pod *v1.Pod, c *v1.Container, which string) answer.Fix {
-	return kubectl.EditTemplate(pod.Namespace, pod, "set "+which+" in the env of container "+c.Name)
+// setIn is the step that gives a container variables, as which it calls them.
+func setIn(pod *v1.Pod, c *v1.Container, which string, variables []string) answer.Fix {
+	return kubectl.EditTemplate(pod.Namespace, pod, "set "+which+" in the env of container "+c.Name).As(answer.StepSetVariables, nil).About(variables...)
 }
 
 // lacksVariable says whether nothing of a container's spec gives it a variable: not its env, nor its command, nor

@@ -18,7 +18,7 @@ func TestSetVariable(t *testing.T) {
 		env   []v1.EnvVar
 		from  []v1.EnvFromSource
 		data  map[string]string
-		fixes []string
+		fixes []answer.Fix
 		want  string
 	}{
 		"a key":                        {said: "KeyError: 'EXPORT_BUCKET'", want: step},
@@ -32,14 +32,12 @@ func TestSetVariable(t *testing.T) {
 		"it is in the env":             {said: "KeyError: 'EXPORT_BUCKET'", env: []v1.EnvVar{{Name: "EXPORT_BUCKET"}}},
 		"a ConfigMap has it":           {said: "KeyError: 'EXPORT_BUCKET'", data: map[string]string{"EXPORT_BUCKET": "x"}},
 		"a Secret may have it":         {said: "KeyError: 'EXPORT_BUCKET'", from: []v1.EnvFromSource{secret}},
-		"a step names it":              {said: "KeyError: 'EXPORT_BUCKET'", fixes: []string{"name variable BUCKET of container web as its program asks for it: EXPORT_BUCKET"}},
-		"a step that names no setting": {said: "KeyError: 'EXPORT_BUCKET'", fixes: []string{"give it that setting: in the container's env"}, want: step},
+		"a step names it":              {said: "KeyError: 'EXPORT_BUCKET'", fixes: []answer.Fix{{Variables: []string{"BUCKET", "EXPORT_BUCKET"}}}},
+		"a step that names no setting": {said: "KeyError: 'EXPORT_BUCKET'", fixes: []answer.Fix{{ID: answer.StepGiveSetting}}, want: step},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := answer.Verdict{Cause: answer.AppExitError, Container: "web", Text: "It ended.", LastWords: []string{"Error: it cannot go on", c.said}}
-			for _, text := range c.fixes {
-				v.Fixes = append(v.Fixes, answer.Fix{Text: text})
-			}
+			v.Fixes = append(v.Fixes, c.fixes...)
 			pod := mounting()
 			pod.Spec.Containers[0].Env = c.env
 			pod.Spec.Containers[0].EnvFrom = append(pod.Spec.Containers[0].EnvFrom, c.from...)
@@ -51,7 +49,7 @@ func TestSetVariable(t *testing.T) {
 				if strings.HasPrefix(f.Text, "set ") {
 					got += f.Text
 				}
-				if c.want != "" && strings.HasPrefix(f.Text, giveIt) {
+				if c.want != "" && f.ID == answer.StepGiveSetting {
 					t.Error("it is said twice")
 				}
 			}

@@ -21,8 +21,8 @@ func Mutual(v *answer.Verdict, pod, other *v1.Pod, called string, service *v1.Se
 	name := other.Namespace + "/" + other.Name
 	p.Because = append(slices.Clip(p.Because), fmt.Sprintf("Pod %s waits for this one in turn, which it asks as %s: neither is the reason of the other.", name, called))
 	var fixes []answer.Fix
-	if see := kubectl.Command(other.Namespace, "why pod/%s", other.Name); !slices.ContainsFunc(v.Fixes, func(f answer.Fix) bool { return f.Command == see }) {
-		fixes = append(fixes, kubectl.Inspect("see the other, which waits for this one", see))
+	if see := kubectl.Why("see the other, which waits for this one", "pod", other.Namespace, other.Name); !slices.ContainsFunc(v.Fixes, see.SameAs) {
+		fixes = append(fixes, see)
 	}
 	switch {
 	case service != nil && !service.Spec.PublishNotReadyAddresses && (words.NoDNS.In(v.Text) || words.NoName.In(v.Text)):
@@ -35,6 +35,6 @@ func Mutual(v *answer.Verdict, pod, other *v1.Pod, called string, service *v1.Se
 		fixes = append([]answer.Fix{kubectl.EditTemplate(pod.Namespace, pod, "have the readiness probe of one of the two test that container alone, and not whether it reaches the other: then that one becomes ready first")}, fixes...)
 	}
 	v.Say(p)
-	asks := func(f answer.Fix) bool { return len(fixes) > 0 && strings.HasPrefix(f.Command, "kubectl why ") }
-	v.Fixes = append(fixes, slices.DeleteFunc(slices.Clone(v.Fixes), asks)...) // it is told already why that does not answer
+	v.DropSteps(func(f answer.Fix) bool { return len(fixes) > 0 && f.ID == answer.StepExplain }) // it is told already why that does not answer
+	v.AddFirst(fixes...)
 }

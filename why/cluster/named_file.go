@@ -148,7 +148,7 @@ func (t templated) show(v *answer.Verdict, pod *v1.Pod) {
 	}
 	t.line.show(v, pod, more)
 	if len(t.lacks) > 0 {
-		v.Fixes = slices.Insert(v.Fixes, 1, setIn(pod, t.container, prose.Some(t.lacks)))
+		v.Fixes = slices.Insert(v.Fixes, 1, setIn(pod, t.container, prose.Some(t.lacks), t.lacks))
 	}
 }
 
@@ -162,9 +162,6 @@ func lacksEntry(v answer.Verdict) bool {
 	return has(v.Text) || slices.ContainsFunc(v.LastWords, has) || slices.ContainsFunc(v.Hops, func(h answer.Hop) bool { return has(h.Text) })
 }
 
-// addsEntry says whether a step is to add such a line.
-func addsEntry(f answer.Fix) bool { return strings.Contains(f.Text, entries+".conf") }
-
 // nameEntries says in the steps that add a line to the file of who may log in at a database where that file is, as
 // far as a ConfigMap of its pod has it.
 func nameEntries(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
@@ -176,7 +173,7 @@ func nameEntries(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
 		}
 		v.Fixes = slices.Clone(v.Fixes)
 		for j := range v.Fixes {
-			if f := &v.Fixes[j]; addsEntry(*f) {
+			if f := &v.Fixes[j]; f.ID == answer.StepAddEntry {
 				f.Text += fmt.Sprintf(" (key %s of ConfigMap %s)", lines[i].key, lines[i].configMap)
 				f.Command = kubectl.Command(pod.Namespace, "edit configmap %s", lines[i].configMap)
 			}

@@ -84,7 +84,7 @@ func TestNameEntries(t *testing.T) {
 		"another pod": {"shop_pg_hba", true, "let it in (a line of pg_hba.conf) (key shop_pg_hba of ConfigMap conf)", "kubectl -n shop edit configmap conf"},
 		"no such key": {"host.conf", false, "let it in (a line of pg_hba.conf)", ""},
 	} {
-		v := answer.Verdict{Cause: answer.AppExitError, Container: "web", Text: "It ended: " + says, Fixes: []answer.Fix{{Text: "see its log"}, {Text: "let it in (a line of pg_hba.conf)"}}}
+		v := answer.Verdict{Cause: answer.AppExitError, Container: "web", Text: "It ended: " + says, Fixes: []answer.Fix{{Text: "see its log"}, {Text: "let it in (a line of pg_hba.conf)", ID: answer.StepAddEntry}}}
 		if c.hop {
 			v.Cause, v.Container, v.Text, v.Pod, v.Hops = answer.DependencyDown, "", "The reason is another.", "shop/web", []answer.Hop{{Text: "Its log says: " + says}}
 		}

@@ -43,7 +43,7 @@ var about = []answer.Cause{
 // MayNameLine says whether what a verdict quotes may be about a line of a ConfigMap.
 func MayNameLine(v answer.Verdict) bool {
 	quoted, _ := ownWords(v)
-	if lacksEntry(v) && slices.ContainsFunc(v.Fixes, addsEntry) {
+	if lacksEntry(v) && v.HasStep(answer.StepAddEntry) {
 		return true
 	}
 	return slices.Contains(about, v.Cause) && (v.Cause != answer.DependencyDown || len(v.Hops) == 0 || v.Pod != "") && quoted != ""
@@ -78,9 +78,7 @@ var itsWords = regexp.MustCompile(`(?s)\b(?:log says|log says why|last that it s
 // ShowLine has what to do about a pod that is to blame begin with the line of a ConfigMap which its
 // words are about: the one that they name by its number, or the only one that has what they quote.
 func ShowLine(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
-	if slices.ContainsFunc(v.Fixes, func(f answer.Fix) bool {
-		return strings.HasPrefix(f.Text, kubectl.LetUser) || strings.HasPrefix(f.Text, kubectl.Cover)
-	}) {
+	if v.HasStep(answer.StepAllowUser, answer.StepMountFiles) {
 		return
 	}
 	if lacksEntry(*v) {
@@ -114,22 +112,17 @@ func ShowLine(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
 	}
 }
 
-// corrects begins the step that names a line.
-const corrects = "correct what its words are about: "
-
 // show has what to do about a pod begin with the line, with what more is to be said of it.
 func (l line) show(v *answer.Verdict, pod *v1.Pod, more string) {
-	command := kubectl.Command(pod.Namespace, "edit configmap %s", l.configMap)
-	v.Fixes = slices.DeleteFunc(slices.Clone(v.Fixes), func(f answer.Fix) bool { return f.Command == command })
+	correct := kubectl.Edit("correct what its words are about: "+l.where()+more+"; then start the pod again", "ConfigMap", pod.Namespace, l.configMap)
+	v.DropSteps(func(f answer.Fix) bool { return f.Target == correct.Target })
 	if code.MatchString(l.key) { // it is where the error was met, and seldom what is wrong
 		see := kubectl.Command(pod.Namespace, "get configmap %s -o yaml", l.configMap)
 		v.Fixes = append(v.Fixes, kubectl.Inspect("see where in its own code that was: "+l.where(), see))
 		return
 	}
-	v.Fixes = slices.DeleteFunc(v.Fixes, func(f answer.Fix) bool {
-		return strings.HasPrefix(f.Text, kubectl.Compare) || strings.HasPrefix(f.Text, kubectl.Readdress)
-	})
-	v.Fixes = append([]answer.Fix{{Text: corrects + l.where() + more + "; then start the pod again", Command: command, Risk: answer.Restarts}}, v.Fixes...)
+	v.DropSteps(func(f answer.Fix) bool { return f.ID == answer.StepCompare || f.ID == answer.StepReaddress })
+	v.AddFirst(correct.As(answer.StepCorrectLine, nil))
 }
 
 // where tells which line that is, and what it has.

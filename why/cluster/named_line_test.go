@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/kubectl"
 )
 
 // mounting is a pod that mounts ConfigMap conf at /etc/shop and has its variables from env.
@@ -104,7 +105,7 @@ func TestShowLine(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := answer.Verdict{Cause: answer.AppExitError, Container: "web", LastWords: c.said, Text: c.text}
-			v.Fixes = []answer.Fix{{Text: "if /etc/shop/nginx.conf is at fault", Command: "kubectl -n shop edit configmap conf"}}
+			v.Fixes = []answer.Fix{kubectl.Edit("if /etc/shop/nginx.conf is at fault", "ConfigMap", "shop", "conf")}
 			if !MayNameLine(v) {
 				t.Fatal("it is not asked for")
 			}

@@ -42,8 +42,7 @@ func NoService(v *answer.Verdict, missing *v1.Service, port int32, where string,
 	}
 	p.Because = append(slices.Clip(p.Because), text+".")
 	v.Say(p)
-	see := kubectl.Command(missing.Namespace, "why svc/%s", missing.Name)
-	v.Fixes = slices.DeleteFunc(slices.Clone(v.Fixes), func(f answer.Fix) bool { return f.Command == see })
+	v.DropSteps(kubectl.Why("", "svc", missing.Namespace, missing.Name).SameAs)
 	fix := kubectl.Inspect("see which Services there are, and correct the name where it is configured", kubectl.Command(missing.Namespace, "get services"))
 	if where != "" {
 		fix.Text = fmt.Sprintf("see which Services there are, and correct the name in %s", where)

@@ -100,15 +100,14 @@ func OwnService(v *answer.Verdict, pod *v1.Pod, service *v1.Service, attempt ans
 	v.Contributing = append(slices.Clip(v.Contributing), was)
 	v.Cause, v.Certainty, v.Rule, v.SteadySince = answer.ProbeCommandFailed, answer.Inferred, "probe-own-service", time.Time{}
 	v.Missing, v.Possible = "", nil
-	see := kubectl.Command(service.Namespace, "why svc/%s", service.Name) // it leads back here
-	rest := slices.DeleteFunc(slices.Clone(v.Fixes), func(f answer.Fix) bool { return f.Command == see })
+	v.DropSteps(kubectl.Why("", "svc", service.Namespace, service.Name).SameAs) // it leads back here
 	itself := "127.0.0.1"
 	if port != 0 {
 		itself = fmt.Sprintf("127.0.0.1:%d", port)
 	}
-	v.Fixes = append([]answer.Fix{
+	v.AddFirst(
 		kubectl.EditTemplate(pod.Namespace, pod, fmt.Sprintf("have the command of the %s%s ask %s in place of %s", probe, who, itself, host)),
 		edit(service, "or let the Service lead to pods that are not ready yet (publishNotReadyAddresses: true), where nobody else who asks it minds"),
-	}, rest...)
+	)
 	v.Say(parts)
 }

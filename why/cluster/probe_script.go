@@ -44,10 +44,12 @@ func ShowScript(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
 			}
 		}
 		lacks := readsNone(script, c, all)
-		if len(lacks) == 0 || len(lacks) > mostRead || slices.ContainsFunc(v.Fixes, func(f answer.Fix) bool { return strings.Contains(f.Text, "set "+lacks[0]) }) {
+		if len(lacks) == 0 || len(lacks) > mostRead || slices.ContainsFunc(v.Fixes, func(f answer.Fix) bool {
+			return f.ID == answer.StepSetVariables && slices.Contains(f.Variables, lacks[0])
+		}) {
 			continue
 		}
-		v.Fixes = append([]answer.Fix{setIn(pod, c, fmt.Sprintf("%s, which the probe reads (%s) and the pod gives nothing for, if its image does not either,", strings.Join(lacks, " and "), where))}, v.Fixes...)
+		v.AddFirst(setIn(pod, c, fmt.Sprintf("%s, which the probe reads (%s) and the pod gives nothing for, if its image does not either,", strings.Join(lacks, " and "), where), lacks))
 		return
 	}
 }

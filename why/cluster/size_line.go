@@ -37,10 +37,7 @@ func ShowSize(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
 		if name == "" {
 			continue
 		}
-		v.Fixes = append([]answer.Fix{{
-			Text: fmt.Sprintf("lower %s, which allows %s where the limit is %s: %s; then start the pod again", name, resource.NewQuantity(allows, resource.BinarySI), limit.String(), most.where()),
-			Risk: answer.Restarts, Command: kubectl.Command(pod.Namespace, "edit configmap %s", most.configMap),
-		}}, v.Fixes...)
+		v.AddFirst(kubectl.Edit(fmt.Sprintf("lower %s, which allows %s where the limit is %s: %s; then start the pod again", name, resource.NewQuantity(allows, resource.BinarySI), limit.String(), most.where()), "ConfigMap", pod.Namespace, most.configMap))
 		return
 	}
 }

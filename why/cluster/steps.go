@@ -25,7 +25,7 @@ func Steps(pod *v1.Pod, a *answer.Answer, cause answer.Cause, told string) []ans
 		return kubectl.Inspect("read what it said around that", kubectl.Command(pod.Namespace, "logs %s -c %s --tail=100", pod.Name, container))
 	}
 	exec := func(text, command string) answer.Fix {
-		return kubectl.Inspect(text, kubectl.Command(pod.Namespace, "exec %s -c %s -- %s", pod.Name, container.Name, command))
+		return kubectl.Exec(text, pod.Namespace, pod.Name, container.Name, command)
 	}
 	said := own(a, false)
 	switch {

@@ -80,7 +80,7 @@ func topicOf(v answer.Verdict) (topic, bool) {
 // verdict is about, arguments and variables among them, where no step names them yet.
 func ShowTopic(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
 	t, ok := topicOf(*v)
-	if !ok || slices.ContainsFunc(v.Fixes, func(f answer.Fix) bool { return strings.HasPrefix(f.Text, corrects) }) {
+	if !ok || v.HasStep(answer.StepCorrectLine) {
 		return
 	}
 	for _, c := range slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers) {
@@ -99,10 +99,7 @@ func ShowTopic(v *answer.Verdict, pod *v1.Pod, all []v1.ConfigMap) {
 		for _, l := range lines {
 			where = append(where, l.where())
 		}
-		v.Fixes = append([]answer.Fix{{
-			Text: t.does + ": " + prose.Some(where) + "; then start the pod again",
-			Risk: answer.Restarts, Command: kubectl.Command(pod.Namespace, "edit configmap %s", lines[0].configMap),
-		}}, v.Fixes...)
+		v.AddFirst(kubectl.Edit(t.does+": "+prose.Some(where)+"; then start the pod again", "ConfigMap", pod.Namespace, lines[0].configMap))
 		return
 	}
 }

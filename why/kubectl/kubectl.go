@@ -27,42 +27,70 @@ func Command(namespace, format string, args ...any) string {
 // Threads shows the name of each thread of a container, and what in the kernel it waits in.
 const Threads = "sh -c 'grep -s . /proc/[0-9]*/task/*/comm /proc/[0-9]*/task/*/wchan'"
 
-// Compare begins the step that names all that configures a container, where nobody knows more.
-const Compare = "compare its words with what configures"
-
-// LetUser begins the steps that let a container's user do what it may not: its configuration is right then.
-const LetUser = "let its user "
-
-// Cover begins the step about a volume that hides what the image has: its configuration is right then, too.
-const Cover = "mount file by file: "
-
-// InConfiguration stands in the step of a container that asks its own pod for what is not there, where nobody knows yet
-// which setting is wrong.
-const InConfiguration = "in its configuration or variables"
-
-// Readdress begins the step to correct an address of which nobody knows where it is from.
-const Readdress = "correct the address in its configuration"
-
 // Inspect is a command that changes nothing.
 func Inspect(text, command string) answer.Fix {
 	return answer.Fix{Text: text, Command: command, Risk: answer.Inspect}
 }
 
+// Exec runs a command in a container, which changes nothing.
+func Exec(text, namespace, pod, container, command string) answer.Fix {
+	return Inspect(text, Command(namespace, "exec %s -c %s -- %s", pod, container, command)).As(answer.StepExec, answer.Slots{answer.SlotContainer: container})
+}
+
+// Why asks kubectl why about an object, by its kind as kubectl takes it.
+func Why(text, kind, namespace, name string) answer.Fix {
+	f := Inspect(text, Command(namespace, "why %s/%s", kind, name))
+	f.ID, f.Target = answer.StepExplain, kind+"/"+namespace+"/"+name
+	return f
+}
+
+// Edit changes an object that a pod reads when it is started again.
+func Edit(text, kind, namespace, name string) answer.Fix {
+	kind = strings.ToLower(kind)
+	return answer.Fix{Text: text, Command: Command(namespace, "edit %s %s", kind, name), Risk: answer.Restarts, ID: answer.StepEdit, Target: kind + "/" + namespace + "/" + name}
+}
+
+// GiveAddress words the step that gives a container the address of what it needs in place of one of its own pod: by the
+// slots of [answer.StepGiveAddress], and where that is set.
+func GiveAddress(s answer.Slots, where string) string {
+	return fmt.Sprintf("give container %s the address of what it needs (its Service's name) in place of %s, %s%s", s[answer.SlotContainer], s[answer.SlotPlace], where, s[answer.SlotRest])
+}
+
+// OnNode runs a command on the pod's node, which changes nothing.
+func OnNode(text, command string) answer.Fix {
+	return Inspect(text, command+"   # on the node").As(answer.StepOnNode, answer.Slots{answer.SlotCommand: command})
+}
+
+// NameNode names the node on which a step is to be run, where it is one of those.
+func NameNode(f answer.Fix, node string) answer.Fix {
+	if f.ID != answer.StepOnNode {
+		return f
+	}
+	f.Command = f.Slots[answer.SlotCommand] + "   # on node " + node
+	return f
+}
+
 // EditTemplate is a change of the template of what makes a pod, which makes new
 // pods. What nothing makes, or a Job, whose template cannot be changed, is made anew. pod may be nil.
 func EditTemplate(namespace string, pod *v1.Pod, text string) answer.Fix {
-	f := answer.Fix{Text: text, Risk: answer.Restarts}
-	switch workload := Workload(pod); {
-	case pod == nil:
-	case workload == "":
-		file := pod.Name + ".yaml"
-		f.Command = Command(namespace, "get pod %[1]s -o yaml >%[2]s   # change it there, then: kubectl replace --force -f %[2]s", pod.Name, file)
-	case Editable(pod) == "":
-		f.Text += fmt.Sprintf(" (in a new Job: the template of %s cannot be changed)", workload)
-	default:
-		f.Command = Command(namespace, "edit %s", workload)
+	if workload := Workload(pod); pod != nil && workload != "" && Editable(pod) == "" {
+		text += fmt.Sprintf(" (in a new Job: the template of %s cannot be changed)", workload)
 	}
-	return f
+	return answer.Fix{Text: text, Risk: answer.Restarts, Command: EditTemplateCommand(namespace, pod)}
+}
+
+// EditTemplateCommand is the command of such a change; empty for a Job's pod, and for none.
+func EditTemplateCommand(namespace string, pod *v1.Pod) string {
+	switch {
+	case pod == nil:
+		return ""
+	case Workload(pod) == "":
+		file := pod.Name + ".yaml"
+		return Command(namespace, "get pod %[1]s -o yaml >%[2]s   # change it there, then: kubectl replace --force -f %[2]s", pod.Name, file)
+	case Editable(pod) == "":
+		return ""
+	}
+	return Command(namespace, "edit %s", Workload(pod))
 }
 
 // plainWord fits what a shell takes as it stands.
