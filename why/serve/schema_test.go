@@ -163,7 +163,7 @@ func fullAnswer() answer.Answer {
 		Cause: answer.CauseUnknown, Certainty: answer.Unknown, Rule: "r", By: "kubelet", Basis: "told", Container: "app", Text: "It is not known.",
 		Parts:        answer.Parts{Subject: "container app", What: "It is not known.", Because: []string{"a"}, Then: []string{"b"}},
 		Chain:        []answer.Link{{Fact: 7, At: at, Kind: "Exited", Text: "it ended", Evidence: map[string]any{"exitCode": 1}}},
-		Contributing: notes, RuledOut: notes, Fixes: []answer.Fix{{Text: "look", Command: "kubectl get pods", Risk: answer.Inspect}},
+		Contributing: notes, RuledOut: notes, Fixes: []answer.Fix{{Text: "look", Command: "kubectl get pods", Risk: answer.Inspect, ID: answer.StepExec, Target: "pod/shop/web-1", Slots: answer.Slots{answer.SlotContainer: "app"}, Variables: []string{"DB_HOST"}}},
 		Pod: "shop/db-0", Hops: []answer.Hop{{Service: "shop/db", Job: "shop/load", Pod: "shop/db-0", By: "it asks db", Cause: answer.AppHang, Text: "It hangs.", Chain: []answer.Link{{Fact: 8, At: at, Kind: "Looked", Text: "idle"}}}},
 		TakesDown: []answer.Hop{{Pod: "shop/api-0", By: "it asks web", Cause: answer.AppHang, Text: "It waits."}}, SteadySince: at,
 		InCommon: []answer.Common{{
