@@ -8,6 +8,7 @@ import (
 	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
+	"whylet.dev/whylet/why/words"
 )
 
 // advice is what a container says is to be done about what fails, where its log or its termination
@@ -30,13 +31,13 @@ func (e ending) advice() logline.Advice {
 const mostAdvised, mostToldAgain = 280, 100
 
 // advised puts what a finding's words advise in front of its fixes, for to read more of them. What
-// the answer quotes is told in short.
-func (f finding) advised(said string) []answer.Fix {
+// the answer quotes, as tells has it, is told in short.
+func (f finding) advised(tells func(string) bool) []answer.Fix {
 	a := f.advice
 	if a.Text == "" {
 		return f.fixes
 	}
-	within := logline.Within(said, a.Text)
+	within := tells(a.Text)
 	if within && a.Brief == "" {
 		return f.fixes // it tells how something has to be, and so what is wrong
 	}

@@ -33,31 +33,10 @@ func (h *inquiry) nameDecider(a *answer.Answer) {
 	if h.Beside == "" {
 		return
 	}
-	names := namer(h.Beside)
-	for i := range a.Symptoms {
-		a.Symptoms[i].Text = names.Replace(a.Symptoms[i].Text)
-	}
+	a.Rename(namer(h.Beside))
 	for i := range a.Verdicts {
 		v := &a.Verdicts[i]
 		v.By, v.Basis = h.Beside, h.restsOn(*v)
-		v.Text, v.Missing = names.Replace(v.Text), names.Replace(v.Missing)
-		v.Parts.What = names.Replace(v.Parts.What)
-		for _, all := range [][]string{v.Parts.Because, v.Parts.Then} {
-			for j := range all {
-				all[j] = names.Replace(all[j])
-			}
-		}
-		for j := range v.Chain {
-			v.Chain[j].Text = names.Replace(v.Chain[j].Text)
-		}
-		for _, notes := range [][]answer.Note{v.Contributing, v.RuledOut} {
-			for j := range notes {
-				notes[j].Text = names.Replace(notes[j].Text)
-			}
-		}
-		for j := range v.Fixes {
-			v.Fixes[j].Text = names.Replace(v.Fixes[j].Text)
-		}
 	}
 }
 

@@ -43,6 +43,15 @@ type finding struct {
 	notes     []answer.Note // what contributed
 	fixes     []answer.Fix
 	advice    logline.Advice // of the words that it quotes
+	told      answer.Told    // beside what is marked in its text
+	saysUser  bool           // whom the container runs as is said
+}
+
+// quotesLog reports whether a finding quotes what a log says.
+func (f finding) quotesLog() bool {
+	v := answer.Verdict{Told: f.told}
+	v.Say(f.parts(""))
+	return v.QuotesLog()
 }
 
 // rule is a named conclusion about cases of one type: which causes it may find,
@@ -155,8 +164,9 @@ func (f finding) verdict(symptom string, container string, rest []finding) answe
 		Container: cmp.Or(f.container, container), Chain: inOrder(f.chain),
 		Contributing: f.notes,
 	}
+	v.Told = f.told
 	v.Say(f.parts(v.Container))
-	v.Fixes = f.advised(v.Text)
+	v.Fixes = f.advised(v.TellsWords)
 	if v.Certainty == answer.Recorded {
 		v.Rule = ""
 	}

@@ -66,7 +66,7 @@ const lastLines, moreLines, beside = 20, 100, 2
 
 // quotesLog says whether a verdict shows what the log says at its end.
 func quotesLog(v *answer.Verdict) bool {
-	return len(v.LastWords) > 0 || strings.Contains(v.Text, "log says") || strings.Contains(v.Text, "last that it said")
+	return len(v.LastWords) > 0 || v.QuotesLog(answer.RoleEnd)
 }
 
 // wholeLog says whether lines are all that there is to read of a log, from its beginning or since

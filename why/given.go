@@ -168,7 +168,7 @@ var ofUsers = regexp.MustCompile(`(?i)\buser id\b|\bu?gid\b|\buid\b|\bset(?:e?[u
 
 // givenUser says whom the pod has a container run as, where its words are about that.
 func (h *inquiry) givenUser(f *finding, c *v1.Container, said string) []string {
-	if strings.Contains(f.text, "(runAsUser)") {
+	if f.saysUser {
 		return nil // it is said
 	}
 	if !ofUsers.MatchString(said) && !words.Refused.In(said) {

@@ -28,7 +28,14 @@ func link(f *fact.Fact) answer.Link {
 		}
 		evidence["attempt"] = f.Attempt
 	}
-	return answer.Link{Fact: f.ID, At: f.When(), Kind: f.Body.Kind(), Text: text, Evidence: evidence}
+	l := answer.Link{Fact: f.ID, At: f.When(), Kind: f.Body.Kind(), Text: text, Evidence: evidence}
+	if b, ok := f.Body.(fact.Probed); ok {
+		l.Outcome = b.Verdict
+		if b.Evidence != nil {
+			l.Status, l.TimedOut = b.Evidence.Status, b.Evidence.Timeout
+		}
+	}
+	return l
 }
 
 // links are the links of several facts; nil ones are left out.

@@ -27,6 +27,8 @@ type Outage struct {
 	Certainty answer.Certainty
 	Rule      string
 	Chain     []answer.Link
+	// Rebooted says that the machine itself was started again.
+	Rebooted bool
 	// Ended says that the agent ended; else it lived, and its API server or its CPU
 	// was out of reach.
 	Ended bool
@@ -95,7 +97,7 @@ func ended(node []fact.Fact, f *fact.Fact, b fact.AgentStarted) (Outage, bool) {
 		}
 		o.Text = "its agent was shut down (whylet down, or SIGTERM)"
 	case fact.RunRebooted:
-		o.Text = "the machine was rebooted, or lost its power; all containers ended with it"
+		o.Text, o.Rebooted = "the machine was rebooted, or lost its power; all containers ended with it", true
 	default:
 		o.Text, o.Certainty, o.Rule = "its agent was killed (SIGKILL, or a crash), and nothing else is known of that: the kernel's log has no OOM kill of it", answer.Inferred, "agent-killed"
 		if kill, ok := agentOOM(node, f); ok {
@@ -210,7 +212,7 @@ func (o Outage) symptom(now, last time.Time) answer.Symptom {
 
 func (o Outage) finding(now, last time.Time, pods []fact.Fact) finding {
 	f := finding{cause: answer.NodeLost, certainty: o.Certainty, rule: o.Rule, weight: strong, chain: o.Chain}
-	if o.Ended && strings.HasPrefix(o.Text, "the machine") {
+	if o.Ended && o.Rebooted {
 		f.cause = answer.NodeRestarted
 	}
 	f.text = fmt.Sprintf("The node did not report from %s to %s (%s): %s.", prose.Clock(o.From), prose.Clock(last), prose.Span(last.Sub(o.From)), o.Text)

@@ -52,7 +52,7 @@ func (p *probing) chain(more ...*fact.Fact) []answer.Link {
 			first = last
 		}
 		if by := p.relayed(); by != "" {
-			first.Evidence["signedBy"] = by
+			first.Evidence["signedBy"], first.SignedBy = by, by
 		}
 		all = append(all, first)
 	}
@@ -69,7 +69,9 @@ func (p *probing) explain(symptom string) answer.Verdict {
 	if best != nil {
 		p.voiced(best)
 		v := best.verdict(symptom, p.run.Container, rest)
+		v.Probe = p.kind
 		if reported && best.cause != answer.MeshSidecarAnswered {
+			report.Text = answer.Unmarked(report.Text)
 			v.Contributing = append(v.Contributing, report)
 		}
 		return v
@@ -78,7 +80,9 @@ func (p *probing) explain(symptom string) answer.Verdict {
 	if at, said := p.complaint(); at != nil {
 		what += " " + itsLog(said)
 	}
-	return undecided(symptom, p.run.Container, what, p.chain(), rest, p.missing(), append(p.h.probeFixes(p), p.h.logsFix(p.run)...)...)
+	v := undecided(symptom, p.run.Container, what, p.chain(), rest, p.missing(), append(p.h.probeFixes(p), p.h.logsFix(p.run)...)...)
+	v.Probe = p.kind
+	return v
 }
 
 // how words the way in which the attempts failed.

@@ -26,10 +26,10 @@ const mostReaches = 24
 // reached collects the places that the pod's containers ask for something, each once.
 type reached []answer.Reach
 
-func (all *reached) add(f *fact.Fact, how answer.Reached, place, text string) {
+func (all *reached) add(f *fact.Fact, how answer.Reached, place, text string, said ...string) {
 	known := func(r answer.Reach) bool { return r.Place == place && r.Container == f.Container }
 	if place != "" && !slices.ContainsFunc(*all, known) {
-		*all = append(*all, answer.Reach{Container: f.Container, Place: place, How: how, Text: prose.Brief(text, kept), Fact: f.ID})
+		*all = append(*all, answer.Reach{Container: f.Container, Place: place, How: how, Text: prose.Brief(text, kept), Said: prose.Brief(strings.Join(said, ""), kept), Fact: f.ID})
 	}
 }
 
@@ -73,10 +73,10 @@ func (all *reached) said(f *fact.Fact, line string, servers []string) {
 	switch {
 	case ok && len(servers) > 0 && words.NoDNS.In(line):
 		for _, at := range servers {
-			all.add(f, answer.ReachSaid, at, logline.Message(line))
+			all.add(f, answer.ReachSaid, at, logline.Message(line), logline.Message(line))
 		}
 	case ok && !ephemeral(n.place):
-		all.add(f, answer.ReachSaid, n.place, logline.Message(line))
+		all.add(f, answer.ReachSaid, n.place, logline.Message(line), logline.Message(line))
 	}
 }
 

@@ -219,9 +219,8 @@ func (h *inquiry) comesUpAgain(p *probing, v answer.Verdict) answer.Verdict {
 	if crash.Cause == answer.CauseUnknown {
 		return v
 	}
-	parts := crash.Parts
-	parts.Then = append(parts.Then[:len(parts.Then):len(parts.Then)], fmt.Sprintf("It was started again %s ago, and has not come up yet: so %s failed: %s.", prose.Span(max(h.now.Sub(p.run.Started.When()), 0)), p.what(), p.how()))
-	crash.Say(parts)
+	crash.Probe = p.kind
+	crash.SayThen(fmt.Sprintf("It was started again %s ago, and has not come up yet: so %s failed: %s.", prose.Span(max(h.now.Sub(p.run.Started.When()), 0)), p.what(), p.how()))
 	crash.Chain = append(crash.Chain, append(links(p.run.Started), p.chain()...)...)
 	return crash
 }

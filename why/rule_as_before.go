@@ -95,7 +95,7 @@ func (h *inquiry) asBefore(v answer.Verdict, ends []*history.Run, earlier []answ
 		return v
 	}
 	v.Cause, v.Certainty, v.Rule, v.Container = known.Cause, answer.Inferred, asBefore, known.Container
-	v.Say(known.Parts)
+	v.SayAs(*known)
 	v.SayThen("That was seen at an earlier end. Of the last one less was seen; it went the same way.")
 	v.Chain, v.Fixes, v.Missing = inOrder(append(slices.Clone(known.Chain), v.Chain...)), known.Fixes, ""
 	v.RuledOut = append(v.RuledOut, slices.DeleteFunc(slices.Clone(known.RuledOut), func(n answer.Note) bool {

@@ -95,7 +95,7 @@ func (h *inquiry) changes() []answer.Changed {
 	var all []answer.Changed
 	for i := range h.Facts {
 		if c, ok := changeIn(&h.Facts[i]); ok {
-			all = append(all, answer.Changed{At: c.at.When(), Text: c.text, Fact: c.at.ID})
+			all = append(all, answer.Changed{At: c.at.When(), Text: c.text, Object: c.object, Name: c.name, Fact: c.at.ID})
 		}
 	}
 	return all[max(0, len(all)-mostChanges):]

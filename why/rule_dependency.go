@@ -127,7 +127,7 @@ func (n needed) named() string {
 	case n.place == "unix" && socket != "":
 		return "socket " + socket + ", which it needs"
 	}
-	return n.place + ", which it needs"
+	return answer.MarkNeed(answer.Need{Place: n.place}) + ", which it needs"
 }
 
 // unmet words what one that needs it lacks: to reach it, or an answer in time of one that it reaches.
@@ -246,6 +246,9 @@ func probeWaits(p *probing) *finding {
 	return f
 }
 
+// awaited is a place that is waited for, marked as such.
+func awaited(place string) string { return answer.MarkNeed(answer.Need{Place: place, Awaited: true}) }
+
 // waitsFor says what an idle container waits for: by a connection on its way, or by
 // what it said last. how is empty where neither tells.
 func (p *probing) waitsFor(at *fact.Fact) (n needed, how string) {
@@ -267,7 +270,7 @@ func (h *inquiry) waitsFor(container string, at *fact.Fact, lines []string) (n n
 	}
 	if n, ok := lastNeed(lines); ok {
 		n.place = cmp.Or(n.place, words.Place(waits))
-		return n, fmt.Sprintf("%s (%s): %s", cmp.Or(n.place, "something"), n.what, quote(n.said, 100))
+		return n, fmt.Sprintf("%s (%s): %s", cmp.Or(awaited(n.place), "something"), n.what, quote(n.said, 100))
 	}
 	if n, how := h.awaited(at, container, forever); how != "" && words.LastOf(lines, words.SaysReady) < 0 {
 		return n, how // who says that it is ready awaits work there
@@ -297,7 +300,7 @@ func probeAsksAnother(p *probing) *finding {
 		how = said.what
 	}
 	f := &finding{cause: answer.DependencyDown, weight: strong, chain: p.chain()}
-	f.text = fmt.Sprintf("%s asks %s, and not container %s itself: %s.", prose.Upper(p.what()), host, p.run.Container, how)
+	f.text = fmt.Sprintf("%s asks %s, and not container %s itself: %s.", prose.Upper(p.what()), answer.MarkNeed(answer.Need{Place: host}), p.run.Container, how)
 	f.fixes = append(n.fixes(p.h), p.h.specFix("have the probe test the container itself: what others lack takes it out of service, or restarts it, for nothing"))
 	return f
 }

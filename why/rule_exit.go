@@ -196,7 +196,7 @@ func (e ending) quote() string {
 	if strings.TrimSpace(e.exit.Message) == "" {
 		when = e.longBefore()
 	}
-	said := quote(e.inItsWords(), quoted)
+	said := quoteAs(answer.RoleEnd, e.inItsWords(), quoted)
 	return "the last that it said" + when + ": " + said + atPlace(said, e.raisedAt()) + "."
 }
 
@@ -270,7 +270,7 @@ func ownSuccess(e ending) *finding {
 		return f
 	}
 	if said := e.lastWord(); said != "" {
-		f.because = []string{"the last that it said: " + quote(said, quoted) + "."}
+		f.because = []string{"the last that it said: " + quoteAs(answer.RoleEnd, said, quoted) + "."}
 		e.h.namedFile(f, e.run.Container, said)
 	}
 	if e.h.Object != nil && e.h.Object.Spec.RestartPolicy == v1.RestartPolicyAlways {

@@ -367,7 +367,7 @@ func probeWantsLogin(p *probing) *finding {
 		return &finding{
 			cause: answer.ProbeWrongPath, weight: strong, chain: p.chain(at),
 			text: fmt.Sprintf("The configuration of container %s lets others ask where %s does, and not the node: the answer is 403%s, and was never otherwise. Its log says: %s.",
-				p.run.Container, p.what(), saying(p.last.Evidence.Output), quote(complaint, kept)),
+				p.run.Container, p.what(), saying(p.last.Evidence.Output), quoteAs(answer.RoleLog, complaint, kept)),
 			fixes: []answer.Fix{p.h.specFix(fmt.Sprintf("have its configuration let the node's address ask that path, too (nginx: allow before deny all; Apache: Require ip), or probe a path that everybody may ask (%s)", p.field("path")))},
 		}
 	}
@@ -395,7 +395,7 @@ func (p *probing) belowContext() (fix answer.Fix, because string, ok bool) {
 	_, lines := p.run.Said(time.Time{})
 	for _, line := range slices.Backward(lines) {
 		if at = logline.ContextPath(line); at != "" {
-			says = fmt.Sprintf("Its log says that the application is below %s: %s.", at, quote(logline.Message(line), quoted))
+			says = fmt.Sprintf("Its log says that the application is below %s: %s.", at, quoteAs(answer.RoleNoted, logline.Message(line), quoted))
 			break
 		}
 	}

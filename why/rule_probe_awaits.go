@@ -77,7 +77,7 @@ func (p *probing) awaits() (n needed, how string, at *fact.Fact) {
 		}
 		if n, how := p.h.awaited(f, p.run.Container, most); how != "" {
 			if complaint.place != "" {
-				how += ". Its log says: " + quote(logline.Message(complaint.said), quoted)
+				how += ". Its log says: " + quoteAs(answer.RoleLog, logline.Message(complaint.said), quoted)
 			}
 			return n, how, f
 		}
@@ -85,7 +85,7 @@ func (p *probing) awaits() (n needed, how string, at *fact.Fact) {
 	if complaint.place == "" {
 		return needed{}, "", nil
 	}
-	return complaint, fmt.Sprintf("%s (%s): %s", complaint.place, complaint.what, quote(logline.Message(complaint.said), quoted)), said
+	return complaint, fmt.Sprintf("%s (%s): %s", awaited(complaint.place), complaint.what, quote(logline.Message(complaint.said), quoted)), said
 }
 
 // awaited is whom a container waits for by what a look found of its connections: a question
@@ -103,11 +103,11 @@ func (h *inquiry) awaited(at *fact.Fact, container string, most time.Duration) (
 				continue // itself
 			}
 		}
-		return n, fmt.Sprintf("an answer of %s: nothing has come back from there since it sent something %s before%s", n.place, prose.Span(d.Unanswered), inBrackets("", process(d.Command, d.PID)))
+		return n, fmt.Sprintf("an answer of %s: nothing has come back from there since it sent something %s before%s", awaited(n.place), prose.Span(d.Unanswered), inBrackets("", process(d.Command, d.PID)))
 	}
 	for _, d := range look.Dialing {
 		if !d.Other {
-			return needed{place: d.Remote}, fmt.Sprintf("%s, which has not answered yet%s", d.Remote, inBrackets("asked by ", process(d.Command, d.PID)))
+			return needed{place: d.Remote}, fmt.Sprintf("%s, which has not answered yet%s", awaited(d.Remote), inBrackets("asked by ", process(d.Command, d.PID)))
 		}
 	}
 	return needed{}, ""

@@ -360,7 +360,7 @@ func probeListensElsewhere(p *probing) *finding {
 	switch {
 	case said != nil && !over6 && !onLoopback:
 		f.cause, f.weight, f.chain = answer.AppNotListening, certain, p.chain(at, said)
-		f.text = fmt.Sprintf("Container %s does not listen on port %d, and its log says why: %s. It listens on %s.", p.run.Container, p.port(), why, listening(mine))
+		f.text = fmt.Sprintf("Container %s does not listen on port %d, and its log says why: %s. It listens on %s.", p.run.Container, p.port(), answer.RoleLog.Mark(why), listening(mine))
 		f.because = []string{"The rest of it is up: the probe's port need not be wrong."}
 		f.fixes = p.h.logsFix(p.run)
 		p.h.namedFile(f, p.run.Container, why)
@@ -428,7 +428,7 @@ func (p *probing) awaitsDebugger(at, said *fact.Fact, line string, mine []fact.L
 	return &finding{
 		cause: answer.AppNotListening, weight: certain, chain: p.chain(at, said),
 		text: fmt.Sprintf("Container %s listens for a debugger alone, on %s, and not on port %d: its runtime was started so that it waits for one before it runs the program. Its log says: %s.",
-			p.run.Container, listening(mine), p.port(), quote(logline.Message(line), quoted)),
+			p.run.Container, listening(mine), p.port(), quoteAs(answer.RoleLog, logline.Message(line), quoted)),
 		fixes: []answer.Fix{p.h.specFix("take the debugger's option out of its command or variables (--inspect-brk in NODE_OPTIONS, suspend=y of -agentlib:jdwp, debugpy --wait-for-client, dlv)")},
 	}
 }
@@ -445,7 +445,7 @@ func (p *probing) saysOfPort() (*fact.Fact, string) {
 		_, asks := dependency(lines[i])
 		_, _, failed := words.FailedBy(lines[i])
 		if !asks && !failed && !strings.Contains(lines[i], "://") {
-			return at, quote(p.h.read(lines).ErrorAt(i), 2*quoted)
+			return at, strings.TrimRight(prose.Midst(p.h.read(lines).ErrorAt(i), 2*quoted), ".! ")
 		}
 	}
 	return nil, ""

@@ -196,7 +196,7 @@ func itsLog(said string) string { return itsLogAt(said, logline.Spot{}) }
 
 // itsLogAt is the same with where in its own code that was.
 func itsLogAt(said string, at logline.Spot) string {
-	said = quote(said, quoted)
+	said = quoteAs(answer.RoleLog, said, quoted)
 	return "Its log says: " + said + atPlace(said, at) + "."
 }
 
@@ -243,7 +243,7 @@ func probeProgramDown(p *probing) *finding {
 	}
 	f.chain = p.chain(said)
 	if i := words.LastOf(lines, words.EndExpected); i >= 0 && words.EndExpected.Slots(lines[i])["program"] == name {
-		f.because = []string{fmt.Sprintf("Its log says: %s. An end that is expected, mostly with exit code 0, is none after which it starts a program again, unless it is told so (autorestart=true).", quote(logline.Message(lines[i]), kept))}
+		f.because = []string{fmt.Sprintf("Its log says: %s. An end that is expected, mostly with exit code 0, is none after which it starts a program again, unless it is told so (autorestart=true).", quoteAs(answer.RoleLog, logline.Message(lines[i]), kept))}
 		f.fixes = append([]answer.Fix{p.h.specFix(fmt.Sprintf("if %s is to be started again whenever it ends, set autorestart=true for it (supervisord's default is unexpected)", name))}, f.fixes...)
 		if all {
 			f.fixes = append([]answer.Fix{p.h.specFix(fmt.Sprintf("if %s is to run once and end, have the probe's command ask only for the programs that serve, by their names", name))}, f.fixes...)
@@ -263,7 +263,7 @@ func probeProtocolSaid(p *probing) *finding {
 	}
 	return &finding{
 		cause: answer.ProbeProtocol, weight: strong, chain: p.chain(at),
-		text:  fmt.Sprintf("Port %d of container %s speaks another protocol than %s: it cuts the connection, and its log says: %s.", p.port(), p.run.Container, p.what(), quote(logline.Message(line), kept)),
+		text:  fmt.Sprintf("Port %d of container %s speaks another protocol than %s: it cuts the connection, and its log says: %s.", p.port(), p.run.Container, p.what(), quoteAs(answer.RoleLog, logline.Message(line), kept)),
 		fixes: []answer.Fix{p.h.specFix("have the probe speak what the port speaks, use tcpSocket, or have the server speak HTTP there")},
 	}
 }
@@ -389,7 +389,7 @@ func probeSiblingElsewhere(p *probing) *finding {
 		f.text = fmt.Sprintf("Container %s asks port %s of its own pod, and nobody listens there: the other container, %s, is down or ends again and again.", p.run.Container, port, down.Container)
 		f.fixes = p.h.logsFix(down)
 		if end := explainExit(p.h, down, ""); slices.Contains(ofSiblings, end.Cause) {
-			f.cause, f.because, f.fixes = end.Cause, []string{end.Text}, end.Fixes
+			f.cause, f.because, f.fixes, f.told = end.Cause, []string{end.Text}, end.Fixes, end.Told
 		}
 		return f
 	}

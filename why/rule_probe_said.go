@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -111,9 +112,9 @@ func (p *probing) quoteInto(f *finding) {
 		said = p.last.Evidence.Output
 		if at, meanwhile := p.saidMeanwhile(); at != nil {
 			said = meanwhile
-			f.because, f.chain = append(f.because, fmt.Sprintf("What its log says at each attempt: %s.", quote(meanwhile, quoted))), p.chain(at)
+			f.because, f.chain = append(f.because, fmt.Sprintf("What its log says at each attempt: %s.", quoteAs(answer.RoleNoted, meanwhile, quoted))), p.chain(at)
 		} else if at, first := p.saidFirst(); at != nil {
-			f.because, f.chain = append(f.because, fmt.Sprintf("The first that its log says after it was last well: %s.", quote(first, quoted))), p.chain(at)
+			f.because, f.chain = append(f.because, fmt.Sprintf("The first that its log says after it was last well: %s.", quoteAs(answer.RoleNoted, first, quoted))), p.chain(at)
 		}
 	}
 	p.h.namedFile(f, p.run.Container, said)
@@ -128,7 +129,7 @@ var unvoiced = []answer.Cause{
 // voiced adds to what was concluded what the container itself says of it: its answer, and its log.
 func (p *probing) voiced(f *finding) {
 	said := f.parts(p.run.Container).String()
-	if !slices.Contains(unvoiced, f.cause) || strings.Contains(said, "log says") {
+	if !slices.Contains(unvoiced, f.cause) || f.quotesLog() {
 		return
 	}
 	if ev := p.last.Evidence; ev != nil && ev.Output != "" && p.mode == answered && !logline.Within(said, words.Told(ev.Output)) {
@@ -146,7 +147,7 @@ func (p *probing) voiced(f *finding) {
 		f.because = append(slices.Clip(f.because), itsLogAt(c.said, c.place))
 		f.chain = append(slices.Clip(f.chain), links(c.at)...)
 	case c.at == nil && last != "" && (f.cause == answer.AppHang || f.cause == answer.AppOverloaded) && !logline.Within(said, last):
-		f.because = append(slices.Clip(f.because), fmt.Sprintf("%s%s.", answer.LastTold, quote(last, quoted)))
+		f.because = append(slices.Clip(f.because), fmt.Sprintf("The last that its log says: %s.", quoteAs(answer.RoleLast, last, quoted)))
 	}
 }
 
@@ -271,7 +272,7 @@ func saying(output string) string {
 	if output == "" {
 		return ""
 	}
-	return fmt.Sprintf(" (%q)", prose.Midst(words.Told(output), kept))
+	return " (" + answer.RoleAnswer.Mark(strconv.Quote(prose.Midst(words.Told(output), kept))) + ")"
 }
 
 // sinceWhen says how long it had been well.

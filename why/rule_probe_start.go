@@ -60,7 +60,7 @@ func probeSlowStart(p *probing) *finding {
 	}
 	if said, before := p.progressLately(); said != "" { // it may listen already
 		f.weight = strong
-		f.because = []string{fmt.Sprintf("Its log says how far it had come: “%s”.", prose.Brief(said, quoted))}
+		f.because = []string{fmt.Sprintf("Its log says how far it had come: “%s”.", answer.RoleNoted.Mark(prose.Brief(said, quoted)))}
 		if before {
 			f.because = []string{fmt.Sprintf("The log of the run before it, which was ended while it started, says how far that had come: “%s”.", prose.Brief(said, quoted))}
 		}
@@ -72,7 +72,7 @@ func probeSlowStart(p *probing) *finding {
 	}
 	if said := p.begun(); said != "" {
 		f.weight = fair
-		f.because = append(f.because, fmt.Sprintf("The last that its log says is what it has begun: “%s”.", prose.Brief(said, quoted)))
+		f.because = append(f.because, fmt.Sprintf("The last that its log says is what it has begun: “%s”.", answer.RoleNoted.Mark(prose.Brief(said, quoted))))
 	}
 	if ended && p.tooSoon() {
 		f.weight = fair

@@ -63,7 +63,12 @@ func gist(said string) string { return quote(logline.Message(said), quoted) }
 
 // quote is what somebody said, as it stands before a full stop. What is too much is cut out of its
 // midst: errors name last what they come from.
-func quote(said string, most int) string { return strings.TrimRight(prose.Midst(said, most), ".! ") }
+func quote(said string, most int) string { return quoteAs(answer.RoleWords, said, most) }
+
+// quoteAs is the same with what it is quoted for.
+func quoteAs(role answer.Role, said string, most int) string {
+	return role.Mark(strings.TrimRight(prose.Midst(said, most), ".! "))
+}
 
 // lastWord is what a container said last, its termination message before its log;
 // "" when it said nothing.
@@ -179,7 +184,7 @@ func permissionSaid(e ending) *finding {
 	f := &finding{
 		cause: answer.SecurityRefused, weight: strong, chain: e.chain(),
 		text:  fmt.Sprintf("Container %s ended%s because it was refused something, and %s: %s.", e.run.Container, e.after(), less, gist(said)),
-		fixes: e.h.logsFix(e.run),
+		fixes: e.h.logsFix(e.run), saysUser: e.h.runsAsUser(e.spec),
 	}
 	if add := e.h.addFixes(e.spec, said); add != nil {
 		f.fixes = append(add, f.fixes...)
@@ -209,7 +214,7 @@ func (e ending) notItsVolume() string {
 // has run as another user; and that.
 func (e ending) notItsFile() (said, less string) {
 	pod := e.h.Object
-	if pod == nil || e.spec == nil || !strings.Contains(e.h.fewerRights(e.spec), "(runAsUser)") {
+	if pod == nil || e.spec == nil || !e.h.runsAsUser(e.spec) {
 		return "", ""
 	}
 	for _, line := range e.saidAtLast() {
@@ -230,7 +235,7 @@ func (e ending) notItsFile() (said, less string) {
 func (e ending) notItsDatabase() *finding {
 	pod, user := e.h.Object, e.h.fewerRights(e.spec)
 	said := e.said(words.SQLiteNotOpened.In)
-	if said == "" || pod == nil || !strings.Contains(user, "(runAsUser)") || pod.Spec.SecurityContext != nil && pod.Spec.SecurityContext.FSGroup != nil {
+	if said == "" || pod == nil || !e.h.runsAsUser(e.spec) || pod.Spec.SecurityContext != nil && pod.Spec.SecurityContext.FSGroup != nil {
 		return nil
 	}
 	given := slices.Concat(e.spec.Command, e.spec.Args)
@@ -244,7 +249,7 @@ func (e ending) notItsDatabase() *finding {
 			continue // everybody may write to an emptyDir itself
 		}
 		return &finding{
-			cause: answer.SecurityRefused, weight: strong, chain: e.chain(),
+			cause: answer.SecurityRefused, weight: strong, chain: e.chain(), saysUser: true,
 			text:  fmt.Sprintf("Container %s ended%s because SQLite could not open its file, most likely since %s, and volume %s, in which %s is, belongs to another one: %s.", e.run.Container, e.after(), user, volume.Name, file, gist(said)),
 			fixes: append([]answer.Fix{e.h.mayThen(e.run.Container, file+" denied"), e.h.specFix("or, if its folder is not there, make that before it starts (an init container)")}, e.h.logsFix(e.run)...),
 		}
@@ -366,21 +371,33 @@ func (h *inquiry) addFixes(c *v1.Container, said string) []answer.Fix {
 	return []answer.Fix{h.addFix(needs)}
 }
 
+// userOf is the user whom the spec has a container run as; nil where it names none.
+func (h *inquiry) userOf(c *v1.Container) (user *int64) {
+	if pod := h.Object.Spec.SecurityContext; pod != nil {
+		user = pod.RunAsUser
+	}
+	if own := c.SecurityContext; own != nil && own.RunAsUser != nil {
+		user = own.RunAsUser
+	}
+	return user
+}
+
+// runsAsUser reports whether the spec has a container run as another user than root.
+func (h *inquiry) runsAsUser(c *v1.Container) bool {
+	if c == nil || h.Object == nil {
+		return false
+	}
+	user := h.userOf(c)
+	return user != nil && *user != 0
+}
+
 // fewerRights says what a container's security context takes from it; "" when it
 // takes nothing that could make a call fail with EACCES or EPERM.
 func (h *inquiry) fewerRights(c *v1.Container) string {
 	if c == nil || h.Object == nil {
 		return ""
 	}
-	var user *int64
-	if pod := h.Object.Spec.SecurityContext; pod != nil {
-		user = pod.RunAsUser
-	}
-	own := c.SecurityContext
-	if own != nil && own.RunAsUser != nil {
-		user = own.RunAsUser
-	}
-	switch {
+	switch user, own := h.userOf(c), c.SecurityContext; {
 	case user != nil && *user != 0:
 		return fmt.Sprintf("it runs as user %d (runAsUser)", *user)
 	case own != nil && own.Capabilities != nil && len(own.Capabilities.Drop) > 0:

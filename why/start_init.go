@@ -97,7 +97,7 @@ func (h *inquiry) sinceWaits(lines []string) []string { return lines[h.read(line
 func (h *inquiry) initNeeds(r *history.Run) []answer.Note {
 	for _, f := range slices.Backward(r.Looks) {
 		if _, how := h.waitsFor(r.Container, f, h.sinceWaits(fact.Of[fact.Looked](f).Said)); how != "" {
-			return []answer.Note{{Cause: answer.DependencyDown, Text: "it waits for " + how, Facts: []fact.ID{f.ID}}}
+			return []answer.Note{{Cause: answer.DependencyDown, Text: answer.Unmarked("it waits for " + how), Facts: []fact.ID{f.ID}}}
 		}
 	}
 	return nil

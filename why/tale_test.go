@@ -1,9 +1,12 @@
 package why
 
 import (
+	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -176,6 +179,9 @@ func (s *tale) neighbours(b fact.Probed, ages ...time.Duration) {
 func (s *tale) ask() answer.Answer {
 	a := Explain(history.New(s.key, s.facts, s.node, s.near), Options{Now: s.now})
 	s.watched(a)
+	if raw, err := json.Marshal(a); err != nil || strings.ContainsFunc(string(raw), func(r rune) bool { return unicode.Is(unicode.Co, r) }) {
+		s.t.Errorf("a mark is left in what people read: %s %v", raw, err)
+	}
 	return a
 }
 

@@ -95,13 +95,11 @@ type Reach struct {
 	Heard bool `json:"heard,omitempty"`
 	// Since is when it asked what is not answered.
 	Since time.Time `json:"since,omitzero"`
-	// Text is what shows it.
+	// Text is what shows it, Said the words of the container that do; empty where something else does.
 	Text string  `json:"text"`
+	Said string  `json:"said,omitempty"`
 	Fact fact.ID `json:"fact"`
 }
-
-// LastTold begins what a verdict quotes of a log that is no error: nothing follows from it.
-const LastTold = "The last that its log says: "
 
 // Complaint is what a container's log says of an error. Another is set where its words are
 // about somebody that it asks, and not about itself.
@@ -127,7 +125,10 @@ type Complaint struct {
 type Changed struct {
 	At   time.Time `json:"at"`
 	Text string    `json:"text"`
-	Fact fact.ID   `json:"fact"`
+	// Object and Name are those of the ConfigMap or Secret; empty for the pod itself.
+	Object string  `json:"object,omitempty"`
+	Name   string  `json:"name,omitempty"`
+	Fact   fact.ID `json:"fact"`
 }
 
 // Add takes a port by its decimal number, once.
@@ -245,10 +246,15 @@ type Verdict struct {
 	Contributing []Note `json:"contributing,omitempty"`
 	RuledOut     []Note `json:"ruledOut,omitempty"`
 	Fixes        []Fix  `json:"fixes,omitempty"`
+	Told
+	// Probe is the kind of the probe that the verdict is about; empty where it is about none.
+	Probe fact.ProbeKind `json:"probe,omitempty"`
 	// LastWords are the last lines that the container logged before it ended.
 	LastWords []string `json:"lastWords,omitempty"`
 	// Hops lead from this pod to the one that is to blame, the last.
 	Hops []Hop `json:"hops,omitempty"`
+	// Own is the cause that the pod's own node gave, where Hops lead to another.
+	Own Cause `json:"own,omitempty"`
 	// TakesDown are pods that fail because of the one that was asked about, each with how
 	// it comes to ask it.
 	TakesDown []Hop `json:"takesDown,omitempty"`
@@ -276,6 +282,7 @@ type Hop struct {
 	Cause Cause  `json:"cause"`
 	Text  string `json:"text"`
 	Chain []Link `json:"chain,omitempty"`
+	Told
 	// Fixes are what to do there; the verdict that leads there has them among its own.
 	Fixes []Fix `json:"-"`
 }
@@ -301,6 +308,13 @@ type Link struct {
 	Kind     fact.Kind      `json:"kind"`
 	Text     string         `json:"text"`
 	Evidence map[string]any `json:"evidence,omitempty"`
+	// Status is the HTTP status that a probe was answered with, SignedBy the server that signed the answer,
+	// where that is not the one that gave it; Outcome is how the attempt went, TimedOut that
+	// no answer came in time.
+	Status   int          `json:"status,omitempty"`
+	SignedBy string       `json:"signedBy,omitempty"`
+	Outcome  fact.Verdict `json:"outcome,omitempty"`
+	TimedOut bool         `json:"timedOut,omitempty"`
 }
 
 // Note is a cause that contributed, or that was looked at and ruled out.

@@ -4,6 +4,8 @@
 //
 //	answer.go    the answer, its symptoms, verdicts, links and fixes; its JSON form is an interface
 //	parts.go     what the text of a verdict is made of, and how it is worded
+//	say.go       how one text is changed, or leads to another; quote.go, what of it is kept typed
+//	step.go      what tells the kinds of steps apart
 //	cause.go     the closed list of causes
 //	order.go     what needs a person first, what is well, and answers put together
 //	clean.go     what is not to be shown, dropped from what others say

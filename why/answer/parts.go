@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -19,7 +20,9 @@ type Parts struct {
 }
 
 // String words the parts as one text.
-func (p Parts) String() string {
+func (p Parts) String() string { return Unmarked(p.joined()) }
+
+func (p Parts) joined() string {
 	text := p.What
 	for _, more := range [][]string{p.Because, p.Then} {
 		for _, part := range more {
@@ -33,8 +36,17 @@ func (p Parts) String() string {
 	return text
 }
 
-// Say gives a verdict its text.
-func (v *Verdict) Say(p Parts) { v.Parts, v.Text = p, p.String() }
+// Say gives a verdict its text, and keeps what is marked in it.
+func (v *Verdict) Say(p Parts) {
+	p.What = v.Told.read(p.What)
+	for _, all := range []*[]string{&p.Because, &p.Then} {
+		*all = slices.Clone(*all)
+		for i, text := range *all {
+			(*all)[i] = v.Told.read(text)
+		}
+	}
+	v.Parts, v.Text = p, p.String()
+}
 
 // SayThen adds what followed.
 func (v *Verdict) SayThen(then string) {

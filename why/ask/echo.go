@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -59,8 +58,10 @@ func (f *follower) echo(ctx context.Context, h heard, left int) []answer.Hop {
 	if more := f.echoed(ctx, h.pod, asker{address: h.pod.Status.PodIP, said: []string{h.complaint.Text}}, left-1); len(more) > 0 {
 		return through(own, more)
 	}
-	own.Cause, own.Text, _ = cluster.Fails(h.told, h.by.since)
-	own.Fixes = cluster.Steps(h.pod, h.told, own.Cause, own.Text)
+	cause, text, _ := cluster.Fails(h.told, h.by.since)
+	own.Cause = cause
+	own.Say(text)
+	own.Fixes = cluster.Steps(h.pod, h.told, own, h.by.since)
 	return []answer.Hop{own}
 }
 
@@ -108,7 +109,7 @@ func (f *follower) saysToo(ctx context.Context, pod *v1.Pod, a *answer.Answer, i
 	if len(all) != 1 {
 		return false
 	}
-	last, by := all[0], strings.TrimSuffix(all[0].by.Text, sameWords)
+	last, by := all[0], all[0].by.named
 	for range mostHops {
 		f.path[last.pod.UID] = true
 		next := f.echoes(ctx, last.pod, asker{address: last.pod.Status.PodIP, said: []string{last.complaint.Text}})
@@ -217,7 +218,8 @@ func sharesWork(h heard, said []string, k asker, since time.Time) (by place, bec
 	by = place{Reach: answer.Reach{How: answer.ReachSaid}, asker: k}
 	by.told, by.failing, by.answered = true, false, false
 	if thing, text := cluster.WorksAt(h.told, cluster.Things(said), said); thing != "" {
-		by.Text = prose.Brief(text, 100)
+		by.Said = prose.Brief(text, 100)
+		by.Text = by.Said
 		return by, fmt.Sprintf("both its error and that of the other are about %s", thing), true
 	}
 	if cluster.Root(h.told) < 0 {

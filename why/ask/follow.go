@@ -89,7 +89,7 @@ func (q *question) follow(ctx context.Context, pod *v1.Pod, a *answer.Answer) {
 			}
 		case cluster.Relays(v), cluster.HandsOn(v):
 			if named := f.configured(ctx, pod); len(named) == 1 {
-				cluster.Behind(&a.Verdicts[i], named[0].Text, pod.Namespace, named[0].host, f.well(ctx, pod.Namespace, named[0].host))
+				cluster.Behind(&a.Verdicts[i], named[0].named, pod.Namespace, named[0].host, f.well(ctx, pod.Namespace, named[0].host))
 			}
 		case f.saysMeanwhile(ctx, pod, a, i):
 		case cluster.Plain(v):
@@ -278,7 +278,7 @@ func (f *follower) absent(ctx context.Context, p place, service *v1.Service) []a
 		return nil
 	}
 	pod, err := f.client.CoreV1().Pods(service.Namespace).Get(ctx, name, metav1.GetOptions{})
-	if err == nil && cluster.NoSuchHost(p.Text) {
+	if err == nil && cluster.NoSuchHost(p.Said) {
 		return cluster.NoNameBelow(pod, service, byPlace(p, service.Namespace+"/"+service.Name))
 	}
 	if !apierrors.IsNotFound(err) {
@@ -364,7 +364,7 @@ func (f *follower) at(ctx context.Context, p place, service *v1.Service, pod *v1
 		p.Text += ", and there are connections between them"
 	}
 	i := cluster.Root(&a)
-	if cluster.OverSince(pod, &a, i, p.Text) {
+	if cluster.OverSince(pod, &a, i, p.Said) {
 		i = -1
 	}
 	if service != nil && i < 0 {
@@ -389,18 +389,21 @@ func (f *follower) at(ctx context.Context, p place, service *v1.Service, pod *v1
 		return way{mutual: pod} // neither is the reason of the other
 	}
 	if text, fixes, stuck := cluster.Stuck(pod, &a, p.top); stuck && i < 0 && met && p.withheld(&a) {
-		own.Cause, own.Text, own.Fixes = answer.DiskFull, text, fixes
+		own.Cause, own.Fixes = answer.DiskFull, fixes
+		own.Say(text)
 	} else if i < 0 {
 		if more := f.copies(ctx, p, service, pod, &a, met, left-1); len(more) > 0 {
 			w.hops = through(own, more)
 			return w
 		}
 		if !f.goesOn(ctx, pod, &a, &own) {
-			own.Cause, own.Text = unseen(p, met, &a)
+			cause, text := unseen(p, met, &a)
+			own.Cause = cause
+			own.Say(text)
 		}
 		if own.Cause == "" || own.Cause == answer.AppHang {
 			if more := f.undone(ctx, p, service, left-1); len(more) > 0 {
-				own.Text = cluster.LooksWellBut(&a)
+				own.Say(cluster.LooksWellBut(&a))
 				w.hops = through(own, more)
 				return w
 			}
@@ -418,20 +421,23 @@ func (f *follower) at(ctx context.Context, p place, service *v1.Service, pod *v1
 // whether anything shows that it is to blame.
 func (f *follower) blames(ctx context.Context, p place, pod *v1.Pod, a *answer.Answer, own *answer.Hop, met, well bool, left int) bool {
 	if well && cluster.Echoes(p.said, a) {
-		own.Cause, own.Text, _ = cluster.Fails(a, p.since)
+		cause, text, _ := cluster.Fails(a, p.since)
+		own.Cause = cause
+		own.Say(text)
 	}
 	if well && len(own.Fixes) == 0 {
-		own.Fixes = cluster.Steps(pod, a, own.Cause, own.Text)
+		own.Fixes = cluster.Steps(pod, a, *own, p.since)
 	}
 	if own.Cause == "" && left < mostHops && met && p.withheld(a) {
-		own.Cause, own.Text, own.Fixes = answer.DependencyDown, cluster.Withholds(f.clients(ctx, p, a)), cluster.Asks(pod, a)
+		own.Cause, own.Fixes = answer.DependencyDown, cluster.Asks(pod, a)
+		own.Say(cluster.Withholds(f.clients(ctx, p, a)))
 	}
 	switch {
 	case own.Cause == "", own.Cause == answer.CauseUnknown:
 		return false
 	case well && own.Cause == answer.AppHang && f.unwell[pod.UID]:
 		return false // it may wait for what is not well either
-	case own.Cause == answer.ProbeTimeoutTooShort && !p.late && !(p.closed && (cluster.Refused(p.Text) || slices.ContainsFunc(p.said, cluster.ReachesNobody))):
+	case own.Cause == answer.ProbeTimeoutTooShort && !p.late && !(p.closed && (cluster.Refused(p.Said) || slices.ContainsFunc(p.said, cluster.ReachesNobody))):
 		return false // it answers, and no probe of its own keeps who asks it waiting, or takes it out of its Service
 	}
 	if well {
@@ -443,14 +449,15 @@ func (f *follower) blames(ctx context.Context, p place, pod *v1.Pod, a *answer.A
 // hopTo is the hop to a pod that is asked, by a verdict of its own answer; i < 0: it looks well.
 func hopTo(p place, service *v1.Service, pod *v1.Pod, a *answer.Answer, i int) answer.Hop {
 	name := pod.Namespace + "/" + pod.Name
-	hop := answer.Hop{Pod: name, By: byPlace(p, name), Text: cluster.LooksWellBut(a)}
+	hop := answer.Hop{Pod: name, By: byPlace(p, name)}
+	hop.Say(cluster.LooksWellBut(a))
 	if service != nil {
 		hop.Service = service.Namespace + "/" + service.Name
 		hop.By = byPlace(p, "Service "+hop.Service+", which leads to "+name)
 	}
 	if i >= 0 {
 		v := a.Verdicts[i]
-		hop.Cause, hop.Text, hop.Chain, hop.Fixes = v.Cause, v.Text, v.Chain, v.Fixes
+		hop.Cause, hop.Text, hop.Told, hop.Chain, hop.Fixes = v.Cause, v.Text, v.Told, v.Chain, v.Fixes
 	}
 	return hop
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/cluster"
 	"whylet.dev/whylet/why/level0"
 	"whylet.dev/whylet/why/serve"
 )
@@ -57,7 +58,10 @@ func (q *question) fromAPI(ctx context.Context, pod *v1.Pod, events []v1.Event, 
 	if q.options.Since > 0 {
 		s.Since = s.Now.Add(-q.options.Since)
 	}
-	return level0.Explain(s)
+	a := level0.Explain(s)
+	a.Revision = 0 // it has no typed fields yet
+	cluster.Typed(&a)
+	return a
 }
 
 // eventsOf are the events about a pod; none where they may not be read.

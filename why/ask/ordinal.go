@@ -30,7 +30,7 @@ func (f *follower) ordinal(ctx context.Context, v *answer.Verdict) {
 	if err != nil {
 		return
 	}
-	later := cluster.Later(strings.Join(v.Parts.Then, " "), set, pod)
+	later := cluster.Later(v.Words(), set, pod)
 	if later == "" {
 		return
 	}

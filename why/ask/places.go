@@ -26,9 +26,11 @@ type place struct {
 	// called is set where an error's words call it by its name, and say nothing of a kind
 	// that is known here; closed, where no pod behind the Service takes requests.
 	called, closed bool
-	echo           bool        // it only counts where its own words are found there
-	answer         bool        // it is the asker's answer that names it, which may be another's
-	service        *v1.Service // nil where it was not looked up yet, or is none
+	echo           bool // it only counts where its own words are found there
+	answer         bool // it is the asker's answer that names it, which may be another's
+	// where is what of the pod's configuration names it, named that as a sentence.
+	where, named string
+	service      *v1.Service // nil where it was not looked up yet, or is none
 	asker
 }
 
@@ -172,7 +174,7 @@ func places(k asker, a *answer.Answer, v answer.Verdict, called []place) []place
 	for i := range all {
 		p := &all[i]
 		p.asker = k
-		p.late = k.late || cluster.TimesOut(v, p.Text) || p.How == answer.ReachAwaits
+		p.late = k.late || cluster.TimesOut(v, p.Said) || p.How == answer.ReachAwaits
 		p.failing = k.failing && p.How != answer.ReachSaid && p.How != answer.ReachDialing
 	}
 	return all[:min(len(all), mostPlaces)]
@@ -183,7 +185,7 @@ func places(k asker, a *answer.Answer, v answer.Verdict, called []place) []place
 func refusedBeside(r answer.Reach) bool {
 	host, _ := split(r.Place)
 	ip, err := netip.ParseAddr(host)
-	return r.How == answer.ReachSaid && (host == "localhost" || err == nil && ip.IsLoopback()) && cluster.Refused(r.Text)
+	return r.How == answer.ReachSaid && (host == "localhost" || err == nil && ip.IsLoopback()) && cluster.Refused(r.Said)
 }
 
 func split(where string) (host string, port int32) {
@@ -204,7 +206,7 @@ func (p place) met(service *v1.Service, pod *v1.Pod, a *answer.Answer) bool {
 	return a.Listening != nil && p.address != "" && slices.Contains(a.Listening.From, p.address) ||
 		pod.Status.PodIP != "" && slices.Contains(p.connected, pod.Status.PodIP) ||
 		service != nil && slices.Contains(p.connected, service.Spec.ClusterIP) ||
-		p.How == answer.ReachSaid && cluster.WasReached(p.Text)
+		p.How == answer.ReachSaid && cluster.WasReached(p.Said)
 }
 
 // moot says whether a trouble that was found at a place explains nothing of who asks there;
@@ -223,13 +225,13 @@ func (p place) moot(service *v1.Service, seen bool, there answer.Cause, fails bo
 
 // called are the Services and pods that the words of a pod's errors call by their names.
 func (f *follower) called(ctx context.Context, pod *v1.Pod, a *answer.Answer, v answer.Verdict) []place {
-	said := slices.DeleteFunc(cluster.Words(a, v), cluster.LacksFile)
+	said := slices.DeleteFunc(cluster.Says(a, v), func(s cluster.Said) bool { return cluster.LacksFile(s.Words) })
 	if len(said) == 0 {
 		return nil
 	}
 	var all []place
-	add := func(host string, port int32, service *v1.Service, text string) {
-		all = append(all, place{Reach: answer.Reach{Place: host, How: answer.ReachSaid, Text: text}, host: host, port: port, service: service})
+	add := func(host string, port int32, service *v1.Service, s cluster.Said) {
+		all = append(all, place{Reach: answer.Reach{Place: host, How: answer.ReachSaid, Text: s.Shown, Said: s.Words}, host: host, port: port, service: service})
 	}
 	services, err := f.client.CoreV1().Services(pod.Namespace).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
@@ -238,7 +240,7 @@ func (f *follower) called(ctx context.Context, pod *v1.Pod, a *answer.Answer, v 
 	for i := range services.Items {
 		s := &services.Items[i]
 		for _, text := range said {
-			if port, ok := cluster.Called(text, s); ok && !cluster.Leads(s, pod) {
+			if port, ok := cluster.Called(text.Words, s); ok && !cluster.Leads(s, pod) {
 				add(s.Name, port, s, text)
 				break
 			}
@@ -251,7 +253,7 @@ func (f *follower) called(ctx context.Context, pod *v1.Pod, a *answer.Answer, v 
 	for i := range pods.Items {
 		p := &pods.Items[i]
 		for _, text := range said {
-			if p.UID == pod.UID || p.Status.PodIP == "" || !cluster.CallsPod(text, p.Name) {
+			if p.UID == pod.UID || p.Status.PodIP == "" || !cluster.CallsPod(text.Words, p.Name) {
 				continue
 			}
 			// A pod's name is no host of its own: where a Service has it, too, that was asked.
@@ -362,7 +364,8 @@ func (f *follower) configured(ctx context.Context, pod *v1.Pod) []place {
 			continue
 		}
 		if where, port, ok := cluster.Named(texts, s); ok {
-			all = append(all, place{Reach: answer.Reach{Place: s.Name, Text: "its " + where + " names it"}, host: s.Name, port: port, service: s})
+			named := "its " + where + " names it"
+			all = append(all, place{Reach: answer.Reach{Place: s.Name, Text: named}, named: named, where: "its " + where, host: s.Name, port: port, service: s})
 		}
 	}
 	return all

@@ -38,7 +38,7 @@ func (f *follower) undone(ctx context.Context, p place, service *v1.Service, lef
 		}
 		hops := f.job(ctx, o, fmt.Sprintf("Job %s/%s asks it, too (its %s names it), and failed", o.Namespace, o.Name, where), answer.Verdict{}, asker{}, left)
 		switch n := len(hops); {
-		case n != 1, hops[0].Cause == answer.DependencyDown, cluster.SameWords(p.said, hops[0].Text):
+		case n != 1, hops[0].Cause == answer.DependencyDown, cluster.SameWords(p.said, hops[0]):
 			continue
 		case found != nil:
 			return nil // nobody knows which of them it is

@@ -12,7 +12,7 @@ func waiting(p place, a *answer.Answer, i int) answer.Verdict {
 	switch {
 	case i >= 0:
 		return a.Verdicts[i]
-	case cluster.SaysAnothers(a) && !cluster.SaysOwn(a), len(a.Complaints) == 0 && cluster.GatewayFailed(p.Text), cluster.LacksDatabase(p.said):
+	case cluster.SaysAnothers(a) && !cluster.SaysOwn(a), len(a.Complaints) == 0 && cluster.GatewayFailed(p.Said), cluster.LacksDatabase(p.said):
 		return answer.Verdict{Cause: answer.DependencyDown}
 	}
 	return answer.Verdict{Cause: answer.AppHang}
@@ -21,9 +21,9 @@ func waiting(p place, a *answer.Answer, i int) answer.Verdict {
 // unseen is what is wrong with a pod that looks well, by what who asks it gets; nothing where
 // that does not tell.
 func unseen(p place, met bool, a *answer.Answer) (answer.Cause, string) {
-	hands := p.failing || p.called || p.handsOn && (met || p.How == "") || cluster.AnsweredFailure(p.Text) || cluster.BrokeOff(p.Text) || p.How == answer.ReachSaid && p.told
+	hands := p.failing || p.called || p.handsOn && (met || p.How == "") || cluster.AnsweredFailure(p.Said) || cluster.BrokeOff(p.Said) || p.How == answer.ReachSaid && p.told
 	cause, failed, fails := cluster.Fails(a, p.since)
-	fails = fails && !cluster.TurnedAway(p.said, failed)
+	fails = fails && !cluster.TurnedAway(p.said, answer.Unmarked(failed))
 	if hands && fails && p.answered {
 		return cause, failed
 	}

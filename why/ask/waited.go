@@ -18,8 +18,11 @@ import (
 // jobs goes to the Job that a pod says that it waits for, or whose name the command of a
 // container has that others wait for: until it is done.
 func (f *follower) jobs(ctx context.Context, pod *v1.Pod, a *answer.Answer, v answer.Verdict, k asker, left int) []answer.Hop {
-	said := append(cluster.Words(a, v), cluster.Waiting(pod)...)
-	if !slices.ContainsFunc(said, cluster.SpeaksOfJobs) {
+	said := cluster.Says(a, v)
+	for _, command := range cluster.Waiting(pod) {
+		said = append(said, cluster.Said{Words: command, Shown: command})
+	}
+	if !slices.ContainsFunc(said, func(s cluster.Said) bool { return cluster.SpeaksOfJobs(s.Words) }) {
 		return nil
 	}
 	list, err := f.client.BatchV1().Jobs(pod.Namespace).List(ctx, metav1.ListOptions{})
@@ -28,11 +31,11 @@ func (f *follower) jobs(ctx context.Context, pod *v1.Pod, a *answer.Answer, v an
 	}
 	for i := range list.Items {
 		o := &list.Items[i]
-		n := slices.IndexFunc(said, func(text string) bool { return cluster.CallsJob(text, o.Name) })
+		n := slices.IndexFunc(said, func(s cluster.Said) bool { return cluster.CallsJob(s.Words, o.Name) })
 		if n < 0 || metav1.IsControlledBy(pod, o) || cluster.Completed(o) {
 			continue
 		}
-		if hops := f.job(ctx, o, cluster.WaitsForJob(o, said[n]), v, k, left); len(hops) > 0 {
+		if hops := f.job(ctx, o, cluster.WaitsForJob(o, said[n].Shown), v, k, left); len(hops) > 0 {
 			return hops
 		}
 	}
@@ -68,7 +71,7 @@ func (f *follower) job(ctx context.Context, o *batchv1.Job, by string, v answer.
 				return []answer.Hop{hop}
 			}
 		}
-		w := f.at(ctx, place{Reach: answer.Reach{How: answer.ReachSaid, Text: by}, asker: k}, nil, p, left)
+		w := f.at(ctx, place{Reach: answer.Reach{How: answer.ReachSaid, Text: by, Said: by}, asker: k}, nil, p, left)
 		if len(w.hops) > 0 {
 			w.hops[0].Job, w.hops[0].By = name, by
 			return w.hops
@@ -124,10 +127,11 @@ func (q *question) turnedAway(ctx context.Context, b behind, a *answer.Answer) {
 	host, port := split(at)
 	asking := &v1.Pod{ObjectMeta: b.template.ObjectMeta}
 	asking.Namespace = b.Subject.Namespace
-	by := answer.Reach{Place: at, How: answer.ReachSaid, Text: prose.Brief(b.Refused, 160)}
+	refused := prose.Brief(b.Refused, 160)
+	by := answer.Reach{Place: at, How: answer.ReachSaid, Text: refused, Said: refused}
 	w := f.to(ctx, asking, place{Reach: by, host: host, port: port}, map[string]bool{}, mostHops)
 	if i := cluster.Root(a); i >= 0 && len(w.hops) > 0 && a.Symptoms[i].Pod == "" {
-		w.hops[0].By = cluster.AsksForPods(w.hops[0], by.Text)
+		w.hops[0].By = cluster.AsksForPods(w.hops[0], refused)
 		cluster.Lead(a, i, w.hops, "")
 	}
 }
@@ -151,7 +155,8 @@ func (f *follower) mentioned(ctx context.Context, pod *v1.Pod, a *answer.Answer,
 		if n < 0 || p.UID == pod.UID || cluster.CalledLike(pod) == name || cluster.HasContainer(pod, name) || f.seen[p.UID] {
 			continue
 		}
-		w := f.at(ctx, place{Reach: answer.Reach{How: answer.ReachSaid, Text: prose.Brief(said[n], 100)}, asker: k}, nil, p, left)
+		text := prose.Brief(said[n], 100)
+		w := f.at(ctx, place{Reach: answer.Reach{How: answer.ReachSaid, Text: text, Said: text}, asker: k}, nil, p, left)
 		if len(w.hops) > 0 && !w.first.IsZero() && (w.first.Before(since) || k.well.IsZero() && cluster.MemberFails(said[n], name) || cluster.Holds(said[n], name)) {
 			w.hops[0].By = cluster.NamedInError(p, name, said[n])
 			found[name] = w

@@ -19,7 +19,7 @@ import (
 func (f *follower) name(ctx context.Context, pod *v1.Pod, a *answer.Answer, i int) {
 	for _, r := range a.Reaches {
 		host, _ := split(r.Place)
-		if _, err := netip.ParseAddr(host); err != nil || r.How == answer.ReachOpen || r.How == answer.ReachLately || !strings.Contains(a.Verdicts[i].Text, r.Place) {
+		if _, err := netip.ParseAddr(host); err != nil || r.How == answer.ReachOpen || r.How == answer.ReachLately || !a.Verdicts[i].Tells(r.Place) {
 			continue
 		}
 		service, target := f.resolve(ctx, pod.Namespace, host)
@@ -37,7 +37,7 @@ func (f *follower) name(ctx context.Context, pod *v1.Pod, a *answer.Answer, i in
 
 // otherDomain tells of a Service that is there and is asked for below another domain than clusters have mostly.
 func (f *follower) otherDomain(ctx context.Context, pod *v1.Pod, v *answer.Verdict, a *answer.Answer) bool {
-	if !cluster.NoSuchHost(v.Text) {
+	if !cluster.NoSuchHost(v.Words()) {
 		return false
 	}
 	for _, r := range a.Reaches {
@@ -69,7 +69,7 @@ func (f *follower) elsewhere(ctx context.Context, pod *v1.Pod, a *answer.Answer,
 		return false
 	}
 	for _, p := range f.configured(ctx, pod) {
-		cluster.UnknownThere(&a.Verdicts[i], pod, p.host, p.Text, setting, sure)
+		cluster.UnknownThere(&a.Verdicts[i], pod, p.host, p.named, setting, sure)
 		return true
 	}
 	return false
@@ -92,7 +92,7 @@ func (f *follower) asks(ctx context.Context, pod *v1.Pod, a *answer.Answer, i in
 			asked = service
 		}
 	}
-	if asked != nil && !strings.Contains(a.Verdicts[i].Text, asked.Name) {
+	if asked != nil && !a.Verdicts[i].Tells(asked.Name) {
 		cluster.Asked(&a.Verdicts[i], asked.Namespace, asked.Name, f.well(ctx, asked.Namespace, asked.Name))
 	}
 }
@@ -107,7 +107,7 @@ func (f *follower) call(ctx context.Context, pod *v1.Pod, a *answer.Answer, i in
 		}
 		told[r.Place] = true
 		if service, target := f.resolve(ctx, pod.Namespace, host); service != nil && !f.foreign(service, target) {
-			cluster.TellName(&a.Verdicts[i], r.Place, "Service "+service.Namespace+"/"+service.Name)
+			a.Verdicts[i].TellName(r.Place, "Service "+service.Namespace+"/"+service.Name)
 		}
 	}
 }
@@ -116,11 +116,11 @@ func (f *follower) call(ctx context.Context, pod *v1.Pod, a *answer.Answer, i in
 // Service is likely to have given it out.
 func (f *follower) oldAddress(ctx context.Context, pod *v1.Pod, a *answer.Answer, i int) bool {
 	v := &a.Verdicts[i]
-	r, likely, pods := f.givenOut(ctx, pod, a, func(r answer.Reach) bool { return r.How == answer.ReachSaid && strings.Contains(v.Text, r.Place) })
+	r, likely, pods := f.givenOut(ctx, pod, a, func(r answer.Reach) bool { return r.How == answer.ReachSaid && v.Names(r.Place) })
 	if likely == nil {
 		return false
 	}
-	cluster.OldAddress(v, pod, r.Place, strings.TrimSuffix(likely.Text, " names it"), likely.service, pods)
+	cluster.OldAddress(v, pod, r.Place, likely.where, likely.service, pods)
 	return true
 }
 
@@ -130,7 +130,7 @@ func (f *follower) goesOn(ctx context.Context, pod *v1.Pod, a *answer.Answer, ow
 	if likely == nil {
 		return false
 	}
-	cluster.AsksOldAddress(own, pod, a, r.Place, strings.TrimSuffix(likely.Text, " names it"), likely.service, pods)
+	cluster.AsksOldAddress(own, pod, a, r.Place, likely.where, likely.service, pods)
 	return true
 }
 
@@ -174,7 +174,7 @@ func (f *follower) nameless(ctx context.Context, pod *v1.Pod, a *answer.Answer, 
 		if space, _, _ = strings.Cut(space, "."); !qualified {
 			space = pod.Namespace
 		}
-		if r.How != answer.ReachSaid || !cluster.NoSuchHost(r.Text) || !cluster.MayBeService(host) || f.options.Within && space != f.options.Namespace || !strings.Contains(a.Verdicts[i].Text, host) {
+		if r.How != answer.ReachSaid || !cluster.NoSuchHost(r.Said) || !cluster.MayBeService(host) || f.options.Within && space != f.options.Namespace || !a.Verdicts[i].Names(host) {
 			continue
 		}
 		if _, err := f.client.CoreV1().Services(space).Get(ctx, name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -40,27 +39,19 @@ func OldAddress(v *answer.Verdict, asker *v1.Pod, place, where string, service *
 	if v.Container == "" {
 		who = "The pod"
 	}
-	parts := answer.Parts{Subject: v.Parts.Subject, What: who + " " + asksOld(place, where, service, pods)}
-	parts.Then = []string{prose.Upper(strings.TrimSuffix(v.Parts.String(), ".")) + "."}
-	was := answer.Note{Cause: v.Cause, Text: v.Text}
-	for _, l := range v.Chain {
-		was.Facts = append(was.Facts, l.Fact)
-	}
-	v.Contributing = append(v.Contributing, was)
-	v.Cause, v.Certainty, v.Rule, v.SteadySince = answer.AppUnhealthy, answer.Inferred, "old-address", time.Time{}
-	v.Missing, v.Possible = "", nil
+	v.Turn(answer.AppUnhealthy, "old-address", who+" "+asksOld(place, where, service, pods))
 	v.Fixes = lookUpAgain(asker, service)
-	v.Say(parts)
 }
 
 // AsksOldAddress completes the hop to a pod that looks well and reaches nobody at an address that a Service's pod
 // had before.
 func AsksOldAddress(own *answer.Hop, asker *v1.Pod, a *answer.Answer, place, where string, service *v1.Service, pods []v1.Pod) {
 	own.Cause, own.Fixes = answer.AppUnhealthy, lookUpAgain(asker, service)
-	own.Text = "It looks well, and " + asksOld(place, where, service, pods)
-	if i := slices.IndexFunc(a.Complaints, func(c answer.Complaint) bool { return !c.Before }); i >= 0 {
-		own.Text += " " + itsLog(a.Complaints[i])
+	text := "It looks well, and " + asksOld(place, where, service, pods)
+	if i := slices.IndexFunc(a.Complaints, now); i >= 0 {
+		text += " " + a.Complaints[i].Says()
 	}
+	own.Say(text)
 }
 
 // asksOld words that one asks at an address that nobody has any more.

@@ -9,7 +9,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/words"
@@ -38,10 +37,9 @@ func repeat(said []string, text string) bool {
 	})
 }
 
-// SameWords says whether words have so much of what a verdict's text has from the pod itself that they are of
-// it.
-func SameWords(said []string, text string) bool {
-	quoted := Quoted(&answer.Answer{}, answer.Verdict{Text: text})
+// SameWords says whether words have so much of what a hop quotes that they are of it.
+func SameWords(said []string, h answer.Hop) bool {
+	quoted := append(inner(h.Told), reasons(h.Told)...)
 	return slices.ContainsFunc(quoted, func(q string) bool { return repeat(said, q) })
 }
 
@@ -54,7 +52,7 @@ func Echoes(said []string, a *answer.Answer) bool {
 // Repeated is the error that the log of a pod tells of now as its own, where words have it too; ofItself
 // is set where that is of what the pod itself lacks or may not, and not of what it was asked.
 func Repeated(said []string, a *answer.Answer) (c answer.Complaint, ofItself, ok bool) {
-	i := own(a, false)
+	i := ownError(a, false)
 	if i < 0 || !repeat(said, a.Complaints[i].Text) {
 		return answer.Complaint{}, false, false
 	}
@@ -64,20 +62,13 @@ func Repeated(said []string, a *answer.Answer) (c answer.Complaint, ofItself, ok
 
 // SaysToo adds to a verdict that the words which it quotes are those of another pod, which looks well.
 func SaysToo(v *answer.Verdict, pod *v1.Pod, by string, c answer.Complaint) {
-	name, p := pod.Namespace+"/"+pod.Name, v.Parts
-	p.Because = append(slices.Clip(p.Because), fmt.Sprintf("The log of container %s of pod %s has the same words (%s): it is that pod which says so.", c.Container, name, by))
-	if more := beyond(v.Text, c.Text); more != "" {
-		p.Because = append(p.Because, fmt.Sprintf("It says more there: %s.", strings.TrimSuffix(more, ".")))
+	more := slices.DeleteFunc(strings.Split(c.Text, " / "), v.TellsWords)
+	v.SayBecause(fmt.Sprintf("The log of container %s of pod %s/%s has the same words (%s): it is that pod which says so.", c.Container, pod.Namespace, pod.Name, by))
+	if len(more) > 0 {
+		v.SayBecause(fmt.Sprintf("It says more there: %s.", strings.TrimSuffix(strings.Join(more, " / "), ".")))
 	}
-	v.Say(p)
 	fix := kubectl.Inspect("read what that pod said around it", kubectl.Command(pod.Namespace, "logs %s -c %s --tail=100", pod.Name, c.Container))
 	v.Fixes = append([]answer.Fix{fix}, v.Fixes...)
-}
-
-// beyond are the lines of a complaint that a text has not.
-func beyond(text, complaint string) string {
-	rest := slices.DeleteFunc(strings.Split(complaint, " / "), func(line string) bool { return logline.Within(text, line) })
-	return strings.Join(rest, " / ")
 }
 
 // WasAnswered says whether a verdict is that of one which was answered, or given up, by whom it asks: with a
@@ -90,7 +81,7 @@ func WasAnswered(a *answer.Answer, v answer.Verdict) bool {
 
 // Meanwhile is what the log of a pod that looks well tells now of an error or warning as its own.
 func Meanwhile(a *answer.Answer) (answer.Complaint, bool) {
-	if i := own(a, false); i >= 0 {
+	if i := ownError(a, false); i >= 0 {
 		return a.Complaints[i], true
 	}
 	i := slices.IndexFunc(a.Warnings, func(c answer.Complaint) bool { return !c.Another })
@@ -102,9 +93,7 @@ func Meanwhile(a *answer.Answer) (answer.Complaint, bool) {
 
 // SaysMeanwhile adds to a verdict what the one pod that it asks, and that looks well, says in its log now.
 func SaysMeanwhile(v *answer.Verdict, pod *v1.Pod, c answer.Complaint) {
-	name, p := pod.Namespace+"/"+pod.Name, v.Parts
-	p.Because = append(slices.Clip(p.Because), fmt.Sprintf("Pod %s, which it asks, is ready, and the log of its container %s says meanwhile: %s.", name, c.Container, strings.TrimSuffix(c.Text, ".")))
-	v.Say(p)
+	v.SayBecause(fmt.Sprintf("Pod %s/%s, which it asks, is ready, and the log of its container %s says meanwhile: %s.", pod.Namespace, pod.Name, c.Container, strings.TrimSuffix(c.Text, ".")))
 	fix := kubectl.Inspect("read what that pod said around it", kubectl.Command(pod.Namespace, "logs %s -c %s --tail=100", pod.Name, c.Container))
 	v.Fixes = append([]answer.Fix{fix}, v.Fixes...)
 }

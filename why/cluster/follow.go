@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"time"
@@ -30,7 +29,7 @@ func MayLead(v answer.Verdict) bool {
 // Relays says whether a verdict is about an answer that another server signs than the one that
 // gave it, which so hands it on.
 func Relays(v answer.Verdict) bool {
-	return slices.ContainsFunc(v.Chain, func(l answer.Link) bool { return l.Evidence["signedBy"] != nil })
+	return slices.ContainsFunc(v.Chain, func(l answer.Link) bool { return l.SignedBy != "" })
 }
 
 // MayWait says whether it may be that of one who waits for an answer.
@@ -77,9 +76,7 @@ func LastWell(v answer.Verdict) (at time.Time) {
 	return at
 }
 
-func succeeded(l answer.Link) bool {
-	return l.Kind == fact.Probed{}.Kind() && fmt.Sprint(l.Evidence["verdict"]) == string(fact.Success)
-}
+func succeeded(l answer.Link) bool { return l.Outcome == fact.Success }
 
 // First is when the symptom of an answer's verdict began; zero where it has none.
 func First(a *answer.Answer, i int) time.Time {
@@ -109,7 +106,7 @@ func HandsOn(v answer.Verdict) bool {
 	case answer.DependencyDown:
 		return true
 	case answer.AppUnhealthy:
-		code, said := status(v), v.Text
+		code, said := status(v), v.Words()
 		return code == 502 || code == 504 || code == 503 && words.NoUpstream.In(said)
 	}
 	return false
@@ -198,11 +195,8 @@ func BrokeOff(said string) bool { return words.BreaksOff(said) }
 // status is the newest HTTP status in a verdict's chain; 0 where there is none.
 func status(v answer.Verdict) int {
 	for _, l := range slices.Backward(v.Chain) {
-		switch n := l.Evidence["status"].(type) {
-		case float64:
-			return int(n)
-		case int:
-			return n
+		if l.Status != 0 {
+			return l.Status
 		}
 	}
 	return 0

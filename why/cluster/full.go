@@ -33,7 +33,7 @@ func Explains(v answer.Verdict, hops []answer.Hop) bool {
 // SaysFull is the first complaint of a pod's logs of now that is no other's, and whether that is
 // of a full disk.
 func SaysFull(a *answer.Answer) (i int, full bool) {
-	i = own(a, false)
+	i = ownError(a, false)
 	return i, i >= 0 && a.Complaints[i].Cause == answer.DiskFull
 }
 
@@ -57,7 +57,7 @@ func Stuck(pod *v1.Pod, a *answer.Answer, well time.Time) (text string, fixes []
 		return "", nil, false
 	}
 	c := a.Complaints[i]
-	return "It looks well and gave other answers, and keeps this one to itself without using CPU: it waits for room on a disk. " + itsLog(c), roomFor(pod, c.Container), true
+	return "It looks well and gave other answers, and keeps this one to itself without using CPU: it waits for room on a disk. " + c.Says(), roomFor(pod, c.Container), true
 }
 
 func roomFor(pod *v1.Pod, container string) []answer.Fix {

@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -24,7 +23,7 @@ func HopOf(service, pod, by string, a *answer.Answer) []answer.Hop {
 		return nil
 	}
 	v := a.Verdicts[i]
-	return []answer.Hop{{Service: service, Pod: pod, By: by, Cause: v.Cause, Text: v.Text, Chain: v.Chain, Fixes: v.Fixes}}
+	return []answer.Hop{{Service: service, Pod: pod, By: by, Cause: v.Cause, Text: v.Text, Told: v.Told, Chain: v.Chain, Fixes: v.Fixes}}
 }
 
 // Leaves says of the hop to a pod that looks well, and fails who asks it, that it is being deleted,
@@ -36,6 +35,7 @@ func Leaves(own *answer.Hop, a *answer.Answer) {
 	}
 	v := a.Verdicts[i]
 	own.Cause, own.Text, own.Chain, own.Fixes = v.Cause, strings.TrimSuffix(v.Text, ".")+", and it has not ended yet. "+own.Text, v.Chain, v.Fixes
+	own.Quotes = slices.Concat(v.Quotes, own.Quotes)
 }
 
 // Suffers is a pod that fails because of another one, to which the hop of its verdict leads.
@@ -56,28 +56,7 @@ const mostFixes = 3
 func Lead(a *answer.Answer, i int, hops []answer.Hop, likely string) {
 	v := &a.Verdicts[i]
 	last := hops[len(hops)-1]
-	was := answer.Note{Cause: v.Cause, Text: v.Text}
-	for _, l := range v.Chain {
-		was.Facts = append(was.Facts, l.Fact)
-	}
 	kind, space, name := last.Place()
-	hops = slices.Clone(hops)
-	where := map[string]string{"pod": "pod", "svc": "Service", "job": "Job"}[kind] + " " + space + "/" + name
-	if rest, ok := strings.CutPrefix(last.Text, prose.Upper(where)+" "); ok {
-		last.Text = "It " + rest // it is named just before
-		hops[len(hops)-1] = last
-	}
-	parts := answer.Parts{Subject: v.Parts.Subject, What: fmt.Sprintf("The reason is %s: %s", where, last.Text)}
-	if likely != "" {
-		parts.What = fmt.Sprintf("The reason is most likely %s, since %s: %s", where, likely, last.Text)
-	}
-	for _, h := range hops {
-		parts.Because = append(parts.Because, prose.Upper(h.By)+".")
-	}
-	parts.Then = []string{ofThis(prose.Upper(strings.TrimSuffix(v.Parts.String(), "."))+".", v.Container, last.Text)}
-	if v.Cause == answer.CauseUnknown {
-		parts.Then = nil
-	}
 	own := v.Fixes
 	v.Fixes = slices.Clone(last.Fixes[:min(len(last.Fixes), mostFixes)])
 	if !slices.ContainsFunc(v.Fixes, changes) && last.Cause == answer.AppUnhealthy {
@@ -88,41 +67,11 @@ func Lead(a *answer.Answer, i int, hops []answer.Hop, likely string) {
 	if len(v.Fixes) == 0 {
 		v.Fixes = []answer.Fix{kubectl.Why("see all that is known of it", kind, space, name)}
 	}
-	v.Cause, v.Certainty, v.Rule, v.Container, v.Pod, v.Hops = last.Cause, answer.Inferred, "another-pod", "", last.Pod, hops
-	v.Missing, v.Possible, v.SteadySince = "", nil, time.Time{}
-	if was.Cause != answer.CauseUnknown && was.Cause != last.Cause {
-		v.Contributing = append(v.Contributing, was)
-	}
-	v.Say(parts)
+	v.LeadTo(hops, likely)
 }
 
 // changes says whether a step changes something.
 func changes(f answer.Fix) bool { return f.Risk != answer.Inspect }
-
-// ofThis says of a container whose it is, where another's of the same name was spoken of just before.
-func ofThis(text, container, before string) string {
-	who := "ontainer " + container + " "
-	if container == "" || !strings.Contains(before, who) {
-		return text
-	}
-	return strings.Replace(text, who, who+"of this pod ", 1)
-}
-
-// TellName tells the name of what has an address that a verdict, which leads to another pod, speaks of.
-func TellName(v *answer.Verdict, place, name string) {
-	p, needs := v.Parts, place+", which it needs"
-	said := strings.Join(p.Then, " ")
-	switch at := strings.Index(said, place); {
-	case at < 0 || strings.IndexAny(said[at+len(place):], "0123456789") == 0:
-		return
-	case strings.Contains(said, needs):
-		said = strings.Replace(said, needs, place+" ("+name+"), which it needs", 1)
-	default:
-		said += " " + place + " is " + name + "."
-	}
-	p.Then = []string{said}
-	v.Say(p)
-}
 
 // Share gives the reason of a container's trouble, which leads to another pod, to a verdict that
 // its own pod is out of service because of that container.
@@ -149,29 +98,26 @@ func Mention(v *answer.Verdict, hops []answer.Hop) {
 
 // Name adds to a verdict whose an address is that it speaks of.
 func Name(v *answer.Verdict, place, kind, space, name string) {
-	p := v.Parts
 	what := map[string]string{"svc": "Service", "pod": "pod"}[kind]
-	p.Because = append(slices.Clip(p.Because), fmt.Sprintf("%s is %s %s/%s.", place, what, space, name))
-	v.Say(p)
+	v.SayBecause(fmt.Sprintf("%s is %s %s/%s.", place, what, space, name))
 	fix := kubectl.Why("see what is known of it", kind, space, name)
 	v.Fixes = append([]answer.Fix{fix}, v.Fixes...)
 }
 
 // Answers says whether a fact of a verdict's chain is an answer with an HTTP status.
 func Answers(v answer.Verdict, id fact.ID) bool {
-	return slices.ContainsFunc(v.Chain, func(l answer.Link) bool { return l.Fact == id && l.Evidence["status"] != nil })
+	return slices.ContainsFunc(v.Chain, func(l answer.Link) bool { return l.Fact == id && l.Status != 0 })
 }
 
 // Behind adds to a verdict of one that hands on an answer whose that is by its configuration;
 // well is set where the pods there are ready, which one that says that nobody is there does not
 // see.
 func Behind(v *answer.Verdict, where, space, name string, well bool) {
-	p, is := v.Parts, ""
+	is := ""
 	if well {
 		is = ", and its pods are ready"
 	}
-	p.Because = append(slices.Clip(p.Because), fmt.Sprintf("Behind it is Service %s/%s (%s)%s.", space, name, where, is))
-	v.Say(p)
+	v.SayBecause(fmt.Sprintf("Behind it is Service %s/%s (%s)%s.", space, name, where, is))
 	fix := kubectl.Why("see what is known of whom it asks", "svc", space, name)
 	if well && status(*v) == 503 {
 		fix.Text = "compare what its own health check asks there, and the addresses that it knows, with what is there"
@@ -181,12 +127,11 @@ func Behind(v *answer.Verdict, where, space, name string, well bool) {
 
 // Asked adds to a verdict of one that answers with a failure whom it asks.
 func Asked(v *answer.Verdict, space, name string, well bool) {
-	p, is := v.Parts, ""
+	is := ""
 	if well {
 		is = ", whose pods are ready"
 	}
-	p.Because = append(slices.Clip(p.Because), fmt.Sprintf("It asks Service %s/%s%s.", space, name, is))
-	v.Say(p)
+	v.SayBecause(fmt.Sprintf("It asks Service %s/%s%s.", space, name, is))
 	v.Fixes = append(slices.Clip(v.Fixes), kubectl.Why("see what is known of whom it asks", "svc", space, name))
 }
 
@@ -196,7 +141,7 @@ func Blames(v answer.Verdict, service string) string {
 	if v.Cause != answer.AppUnhealthy || len(service) == 0 {
 		return ""
 	}
-	m := regexp.MustCompile(`(?:^|[ ("])((?:\w+\.)*` + regexp.QuoteMeta(service) + `)(?:\.\w+)*: `).FindStringSubmatch(v.Text)
+	m := regexp.MustCompile(`(?:^|[ ("])((?:\w+\.)*` + regexp.QuoteMeta(service) + `)(?:\.\w+)*: `).FindStringSubmatch(v.Words())
 	if m == nil {
 		return ""
 	}

@@ -28,7 +28,7 @@ func AsksTheNode(pod *v1.Pod) (setting string, ok bool) {
 func NotThere(a *answer.Answer, v answer.Verdict) (sure, ok bool) {
 	said := Words(a, v)
 	sure = slices.ContainsFunc(said, NoSuchHost)
-	return sure, sure || slices.ContainsFunc(said, late.MatchString)
+	return sure, sure || slices.ContainsFunc(said, late.MatchString) || slices.ContainsFunc(v.Chain, func(l answer.Link) bool { return l.TimedOut })
 }
 
 // late fits what tells of no answer in time.

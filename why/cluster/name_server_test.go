@@ -34,7 +34,7 @@ func TestUnknownThere(t *testing.T) {
 		"prices: connection refused":             "",
 	} {
 		v := answer.Verdict{Cause: answer.AppUnhealthy}
-		v.Say(answer.Parts{What: "The application says: " + said + "."})
+		v.Say(answer.Parts{What: "The application says: " + answer.RoleWords.Mark(said) + "."})
 		pod := podWith("web", "", "", 0)
 		sure, ok := NotThere(&answer.Answer{}, v)
 		if ok {

@@ -159,7 +159,7 @@ const entry, entries = "no pg_hba.conf entry", "pg_hba"
 // lacksEntry says whether words are that a database has no line that lets one in.
 func lacksEntry(v answer.Verdict) bool {
 	has := func(text string) bool { return strings.Contains(text, entry) }
-	return has(v.Text) || slices.ContainsFunc(v.LastWords, has) || slices.ContainsFunc(v.Hops, func(h answer.Hop) bool { return has(h.Text) })
+	return has(v.Words()) || slices.ContainsFunc(v.LastWords, has) || slices.ContainsFunc(v.Hops, func(h answer.Hop) bool { return has(h.Words()) })
 }
 
 // nameEntries says in the steps that add a line to the file of who may log in at a database where that file is, as

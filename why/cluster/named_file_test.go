@@ -52,6 +52,7 @@ func TestShowLineOtherwise(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := answer.Verdict{Cause: answer.AppExitError, Container: "web", Text: "It ended with exit code 1; the last that it said: " + c.said + "."}
+			typeVerdict(&v)
 			pod := mounting()
 			pod.Spec.Containers[0].EnvFrom, pod.Spec.Containers[0].Env = nil, c.env
 			ShowLine(&v, pod, []v1.ConfigMap{configMap("conf", map[string]string{c.key: c.text, "other": "x"})})
@@ -88,6 +89,7 @@ func TestNameEntries(t *testing.T) {
 		if c.hop {
 			v.Cause, v.Container, v.Text, v.Pod, v.Hops = answer.DependencyDown, "", "The reason is another.", "shop/web", []answer.Hop{{Text: "Its log says: " + says}}
 		}
+		typeVerdict(&v)
 		if !MayNameLine(v) {
 			t.Fatalf("%s: it is not asked for", name)
 		}

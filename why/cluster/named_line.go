@@ -51,19 +51,13 @@ func MayNameLine(v answer.Verdict) bool {
 
 // ownWords are what a verdict quotes of the program that is to blame, and its last words.
 func ownWords(v answer.Verdict) (quoted string, last []string) {
-	text, last := v.Text, v.LastWords
+	told, last := v.Told, v.LastWords
 	if n := len(v.Hops); n > 0 {
-		text, last = v.Hops[n-1].Text, nil // those are of who asks it
+		told, last = v.Hops[n-1].Told, nil // those are of who asks it
 	}
-	var all []string
-	if m := itsWords.FindStringSubmatch(text); m != nil {
-		all = append(all, m[1])
-	}
-	for _, m := range quotes.FindAllStringSubmatch(text, -1) {
-		all = append(all, m[1])
-	}
+	all := append(reasons(told), inner(told)...)
 	if len(all) == 0 && v.Cause == answer.DependencyDown && len(v.Hops) > 0 {
-		all = append(all, text) // it tells whom the pod where the way ends does not reach, in words of its own
+		all = append(all, told.Words()) // whom the pod where the way ends does not reach
 	}
 	story := words.Read(last)
 	if !story.Troubled() {
@@ -71,9 +65,6 @@ func ownWords(v answer.Verdict) (quoted string, last []string) {
 	}
 	return strings.Join(append(all, story.Reason()), "\n"), last
 }
-
-// itsWords fits what a verdict has of a log.
-var itsWords = regexp.MustCompile(`(?s)\b(?:log says|log says why|last that it said[^:"]{0,40}): (.*)`)
 
 // ShowLine has what to do about a pod that is to blame begin with the line of a ConfigMap which its
 // words are about: the one that they name by its number, or the only one that has what they quote.

@@ -106,6 +106,7 @@ func TestShowLine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v := answer.Verdict{Cause: answer.AppExitError, Container: "web", LastWords: c.said, Text: c.text}
 			v.Fixes = []answer.Fix{kubectl.Edit("if /etc/shop/nginx.conf is at fault", "ConfigMap", "shop", "conf")}
+			typeVerdict(&v)
 			if !MayNameLine(v) {
 				t.Fatal("it is not asked for")
 			}
@@ -142,6 +143,7 @@ func FuzzShowLine(f *testing.F) {
 	f.Add("line 2 of /etc/shop/a(3", "password = abcd-1", "“abcd-1”=x")
 	f.Fuzz(func(t *testing.T, said, text, last string) {
 		v := answer.Verdict{Cause: answer.AppUnhealthy, Text: said + " Its log says: " + last, LastWords: []string{said, last}}
+		typeVerdict(&v)
 		ShowLine(&v, mounting(), []v1.ConfigMap{configMap("conf", map[string]string{"nginx.conf": text})})
 		for _, fix := range v.Fixes {
 			if fix.Command == "" || fix.Text == "" {

@@ -35,13 +35,11 @@ func NoService(v *answer.Verdict, missing *v1.Service, port int32, where string,
 			have = append(have, all[i].Name)
 		}
 	}
-	p := v.Parts
 	text := fmt.Sprintf("There is no Service %s in namespace %s", missing.Name, missing.Namespace)
 	if len(have) > 0 {
 		text += fmt.Sprintf("; port %d is that of %s", port, prose.Some(have))
 	}
-	p.Because = append(slices.Clip(p.Because), text+".")
-	v.Say(p)
+	v.SayBecause(text + ".")
 	v.DropSteps(kubectl.Why("", "svc", missing.Namespace, missing.Name).SameAs)
 	fix := kubectl.Inspect("see which Services there are, and correct the name where it is configured", kubectl.Command(missing.Namespace, "get services"))
 	if where != "" {
@@ -68,9 +66,7 @@ func OtherDomain(host string) (name, namespace, domain string, ok bool) {
 // InOtherDomain adds to a verdict of one that asks for a name which DNS does not know that there is such a Service,
 // and that the name is of a domain which may not be this cluster's. Where is what names it; empty where that is not known.
 func InOtherDomain(v *answer.Verdict, pod *v1.Pod, service *v1.Service, domain, where string) {
-	p := v.Parts
-	p.Because = append(slices.Clip(p.Because), fmt.Sprintf("There is a Service %s in namespace %s; the name ends with %s, which DNS knows only if that is this cluster's domain (%s, mostly).", service.Name, service.Namespace, domain, ofDomain))
-	v.Say(p)
+	v.SayBecause(fmt.Sprintf("There is a Service %s in namespace %s; the name ends with %s, which DNS knows only if that is this cluster's domain (%s, mostly).", service.Name, service.Namespace, domain, ofDomain))
 	text := fmt.Sprintf("name it %s.%s, without the cluster's domain, or correct that domain", service.Name, service.Namespace)
 	if where != "" {
 		text += ", in " + where

@@ -3,7 +3,6 @@ package cluster
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -48,8 +47,5 @@ func Later(said string, set *appsv1.StatefulSet, before *v1.Pod) string {
 
 // NotYet adds to a verdict, which leads to a pod, why there is no other of its StatefulSet yet.
 func NotYet(v *answer.Verdict, set *appsv1.StatefulSet, before *v1.Pod, later string) {
-	p := v.Parts
-	step := fmt.Sprintf("Pod %s does not exist: StatefulSet %s makes it only when %s is Ready.", later, set.Name, before.Name)
-	p.Then = slices.Concat([]string{step}, p.Then)
-	v.Say(p)
+	v.SayFirstThen(fmt.Sprintf("Pod %s does not exist: StatefulSet %s makes it only when %s is Ready.", later, set.Name, before.Name))
 }

@@ -4,14 +4,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
-	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
 )
 
@@ -91,15 +89,7 @@ func OwnService(v *answer.Verdict, pod *v1.Pod, service *v1.Service, attempt ans
 	if host == service.Name {
 		is = host + ", which is the Service of the pod itself"
 	}
-	parts := answer.Parts{Subject: v.Parts.Subject, Then: []string{prose.Upper(strings.TrimSuffix(v.Parts.String(), ".")) + "."}}
-	parts.What = fmt.Sprintf("The command of the %s%s asks %s. That leads to the pod only when it is ready: %s.", probe, who, is, never)
-	was := answer.Note{Cause: v.Cause, Text: v.Text}
-	for _, l := range v.Chain {
-		was.Facts = append(was.Facts, l.Fact)
-	}
-	v.Contributing = append(slices.Clip(v.Contributing), was)
-	v.Cause, v.Certainty, v.Rule, v.SteadySince = answer.ProbeCommandFailed, answer.Inferred, "probe-own-service", time.Time{}
-	v.Missing, v.Possible = "", nil
+	v.Turn(answer.ProbeCommandFailed, "probe-own-service", fmt.Sprintf("The command of the %s%s asks %s. That leads to the pod only when it is ready: %s.", probe, who, is, never))
 	v.DropSteps(kubectl.Why("", "svc", service.Namespace, service.Name).SameAs) // it leads back here
 	itself := "127.0.0.1"
 	if port != 0 {
@@ -109,5 +99,4 @@ func OwnService(v *answer.Verdict, pod *v1.Pod, service *v1.Service, attempt ans
 		kubectl.EditTemplate(pod.Namespace, pod, fmt.Sprintf("have the command of the %s%s ask %s in place of %s", probe, who, itself, host)),
 		edit(service, "or let the Service lead to pods that are not ready yet (publishNotReadyAddresses: true), where nobody else who asks it minds"),
 	)
-	v.Say(parts)
 }

@@ -70,7 +70,7 @@ func pending(pod *v1.Pod, around Around, now time.Time) answer.Verdict {
 		f.Cause, f.Text = answer.NoMatchingNode, "No node matches what the pod asks for"+ofNodes(pod)+": "+message
 		f.Fixes = []answer.Fix{kubectl.Inspect("compare labels and taints", "kubectl get nodes --show-labels"), kubectl.EditTemplate(pod.Namespace, pod, "correct nodeSelector, affinity or tolerations, or label a node")}
 	default:
-		return unknown(f.Text, "The scheduler's words fit no cause that is known here.", describe(pod))
+		return unknown(fmt.Sprintf("No node can take the pod: %s", message), "The scheduler's words fit no cause that is known here.", describe(pod))
 	}
 	return f
 }

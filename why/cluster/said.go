@@ -16,8 +16,32 @@ import (
 	"whylet.dev/whylet/why/words"
 )
 
-// Words are what a pod says of an error: in its logs, and in what its verdict quotes.
+// Said are words of a pod, and as what they are shown.
+type Said struct{ Words, Shown string }
+
+// Says are what a pod says of an error: in its logs, and in what its verdict quotes.
+func Says(a *answer.Answer, v answer.Verdict) []Said {
+	var all []Said
+	for _, text := range logged(a, v) {
+		all = append(all, Said{text, text})
+	}
+	if said := v.Words(); said != "" && v.Cause != answer.None {
+		all = append(all, Said{said, v.Reason()})
+	}
+	return all
+}
+
+// Words are the same, as words alone.
 func Words(a *answer.Answer, v answer.Verdict) []string {
+	all := logged(a, v)
+	if said := v.Words(); said != "" && v.Cause != answer.None {
+		all = append(all, said)
+	}
+	return all
+}
+
+// logged are what a pod's logs say of an error.
+func logged(a *answer.Answer, v answer.Verdict) []string {
 	var all []string
 	for _, c := range a.Complaints {
 		if !c.Before {
@@ -27,38 +51,39 @@ func Words(a *answer.Answer, v answer.Verdict) []string {
 	if story := words.Read(v.LastWords); story.Troubled() {
 		all = append(all, story.Reason())
 	}
-	if v.Text != "" && v.Cause != answer.None {
-		all = append(all, withoutLastTold(v.Text))
+	return all
+}
+
+// Quoted are the same of what a verdict quotes as a reason, or what words that it quotes have in quotes themselves.
+func Quoted(a *answer.Answer, v answer.Verdict) []string {
+	return slices.Concat(logged(a, v), inner(v.Told), reasons(v.Told))
+}
+
+// inQuotation fits what words have in quotes themselves.
+var inQuotation = regexp.MustCompile(`"((?:[^"\\]|\\.)+)"`)
+
+// inner are what was answered, and what other words that are quoted have in quotes themselves.
+func inner(t answer.Told) (all []string) {
+	for _, q := range t.Quotes {
+		if q.Role == answer.RoleAnswer {
+			all = append(all, q.Text)
+			continue
+		}
+		for _, m := range inQuotation.FindAllStringSubmatch(q.Text, -1) {
+			if q.Role != answer.RoleLast {
+				all = append(all, strings.ReplaceAll(m[1], `\"`, `"`))
+			}
+		}
 	}
 	return all
 }
 
-// withoutLastTold is a verdict's text without what it quotes of a log that is no error.
-func withoutLastTold(text string) string {
-	before, rest, told := strings.Cut(text, answer.LastTold)
-	if !told {
-		return text
-	}
-	_, then, _ := strings.Cut(rest, ". So ")
-	return before + then
-}
-
-// quotes are what a verdict's text has from the pod itself, in quotes; ours begins where it goes on after
-// what it has of a log.
-var (
-	quotes = regexp.MustCompile(`"((?:[^"\\]|\\.)+)"`)
-	ours   = regexp.MustCompile(`\. (?:That means:|So container|It asks Service|Pod \S+, which it asks)`)
-)
-
-// Quoted are the same, without what a verdict says in words of its own.
-func Quoted(a *answer.Answer, v answer.Verdict) []string {
-	all := Words(a, answer.Verdict{LastWords: v.LastWords})
-	text := withoutLastTold(v.Text)
-	for _, m := range quotes.FindAllStringSubmatch(text, -1) {
-		all = append(all, strings.ReplaceAll(m[1], `\"`, `"`))
-	}
-	if m := itsWords.FindStringSubmatch(text); m != nil {
-		all = append(all, ours.Split(m[1], 2)[0])
+// reasons are what a log gives as the reason, or what was said last before an end.
+func reasons(t answer.Told) (all []string) {
+	for _, q := range t.Quotes {
+		if q.Role == answer.RoleLog || q.Role == answer.RoleEnd {
+			all = append(all, q.Text)
+		}
 	}
 	return all
 }

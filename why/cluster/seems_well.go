@@ -22,7 +22,7 @@ func Silent(c answer.Cause) bool { return slices.Contains(silences, c) }
 
 // SaysOwn says whether the containers' logs tell of an error of now that is their own,
 // SaysAnothers whether of one of somebody that they ask.
-func SaysOwn(a *answer.Answer) bool { return own(a, false) >= 0 }
+func SaysOwn(a *answer.Answer) bool { return ownError(a, false) >= 0 }
 
 // SaysAnothers: see SaysOwn.
 func SaysAnothers(a *answer.Answer) bool {
@@ -43,7 +43,7 @@ func Mute(a *answer.Answer) (cause answer.Cause, text string, ok bool) {
 	text = fmt.Sprintf("It listens on %s and takes connections, and who asks it gets no answer in time; ", numbers(l.Ports))
 	switch {
 	case l.Throttled != "":
-		return answer.CPUThrottled, text + l.Throttled + ".", true
+		return answer.CPUThrottled, fmt.Sprintf("%s%s.", text, l.Throttled), true
 	case *l.Busy <= idleShare:
 		cause, text = answer.AppHang, text+"it uses no CPU meanwhile: it hangs, or waits for something."
 	case *l.Busy >= busyShare:
@@ -51,8 +51,8 @@ func Mute(a *answer.Answer) (cause answer.Cause, text string, ok bool) {
 	default:
 		return "", "", false
 	}
-	if i := own(a, true); i >= 0 {
-		text += " " + itsLog(a.Complaints[i])
+	if i := ownError(a, true); i >= 0 {
+		text += " " + a.Complaints[i].Says()
 	}
 	return cause, text, true
 }
@@ -78,21 +78,21 @@ func Unanswered(a *answer.Answer) bool {
 // Well is when that one was well last, zero where nobody knows: who has waited for longer than
 // since then waits for work.
 func Waits(a *answer.Answer, well time.Time) (text string, ok bool) {
-	if i := own(a, false); i >= 0 && !words.WorkerLate.In(a.Complaints[i].Text) {
+	if i := ownError(a, false); i >= 0 && !words.WorkerLate.In(a.Complaints[i].Text) {
 		return "", false
 	}
 	i := slices.IndexFunc(a.Complaints, func(c answer.Complaint) bool { return c.Another && !c.Before && words.Place(c.Text) != "" })
 	if j := slices.IndexFunc(a.Reaches, func(r answer.Reach) bool { return waitsThere(r, well) }); j >= 0 {
 		text = fmt.Sprintf("It looks well, and waits for another itself: %s.", strings.TrimSuffix(a.Reaches[j].Text, "."))
 		if n := slices.IndexFunc(a.Complaints, func(c answer.Complaint) bool { return c.Another && !c.Before }); i < 0 && n >= 0 {
-			return text + " " + itsLog(a.Complaints[n]), true
+			return text + " " + a.Complaints[n].Says(), true
 		}
 	}
 	switch {
 	case i >= 0 && text != "":
-		return text + " " + itsLog(a.Complaints[i]), true
+		return text + " " + a.Complaints[i].Says(), true
 	case i >= 0:
-		return "It looks well, and another fails it that it asks. " + itsLog(a.Complaints[i]), true
+		return "It looks well, and another fails it that it asks. " + a.Complaints[i].Says(), true
 	}
 	return text, text != ""
 }
@@ -115,18 +115,10 @@ func TimedOutWorker(a *answer.Answer) bool {
 	return late && slices.ContainsFunc(a.Reaches, func(r answer.Reach) bool { return r.How != answer.ReachSaid })
 }
 
-// own is the first complaint of a pod's logs that is about itself, of now or, where that is
+// ownError is the first complaint of a pod's logs that is about itself, of now or, where that is
 // asked for, ever; -1 where there is none.
-func own(a *answer.Answer, ever bool) int {
+func ownError(a *answer.Answer, ever bool) int {
 	return slices.IndexFunc(a.Complaints, func(c answer.Complaint) bool { return !c.Another && (ever || !c.Before) })
-}
-
-func itsLog(c answer.Complaint) string {
-	text := fmt.Sprintf("The log of container %s says: %s.", c.Container, strings.TrimSuffix(c.Text, "."))
-	if c.Means != "" {
-		text += " " + c.Means
-	}
-	return text
 }
 
 func numbers(ports []int32) string {
@@ -138,30 +130,41 @@ func numbers(ports []int32) string {
 // beginning may be known.
 const felt, early = 3 * time.Minute, 5 * time.Second
 
+// changeBefore is the last change that may be felt since some time; nil where there is none.
+func changeBefore(a *answer.Answer, since time.Time) *answer.Changed {
+	for i := range slices.Backward(a.Changes) {
+		if before := since.Sub(a.Changes[i].At); !since.IsZero() && before > -early && before < felt {
+			return &a.Changes[i]
+		}
+	}
+	return nil
+}
+
 // Fails is what is wrong with a pod that looks well and whose log tells of an error of its
 // own, where another gets failures for answers from it since some time; ok is false where it
 // tells of none.
 func Fails(a *answer.Answer, since time.Time) (cause answer.Cause, text string, ok bool) {
-	i := own(a, false)
+	i := ownError(a, false)
 	if i < 0 {
 		return "", "", false
 	}
 	c := a.Complaints[i]
-	for _, changed := range slices.Backward(a.Changes) {
-		if before := since.Sub(changed.At); !since.IsZero() && before > -early && before < felt {
-			return answer.ConfigChanged, fmt.Sprintf("It looks well, and fails who asks it, which began %[2]s after %[1]s. %[3]s", changed.Text, prose.Span(max(before, 0)), itsLog(c)), true
-		}
+	if changed := changeBefore(a, since); changed != nil {
+		return answer.ConfigChanged, fmt.Sprintf("It looks well, and fails who asks it, which began %[2]s after %[1]s. %[3]s", changed.Text, prose.Span(max(since.Sub(changed.At), 0)), c.Says()), true
 	}
-	return cmp.Or(c.Cause, answer.AppUnhealthy), "It looks well, and fails who asks it. " + itsLog(c), true
+	return cmp.Or(c.Cause, answer.AppUnhealthy), "It looks well, and fails who asks it. " + c.Says(), true
 }
+
+// now reports whether a complaint is of now.
+func now(c answer.Complaint) bool { return !c.Before }
 
 // LooksWellBut words a pod on the way that no probe calls unwell: by what its log says.
 func LooksWellBut(a *answer.Answer) string {
-	i := slices.IndexFunc(a.Complaints, func(c answer.Complaint) bool { return !c.Before })
+	i := slices.IndexFunc(a.Complaints, now)
 	if i < 0 {
 		return "It looks well."
 	}
-	return "It looks well. " + itsLog(a.Complaints[i])
+	return "It looks well. " + a.Complaints[i].Says()
 }
 
 // ChecksWrongly says whether a pod's log tells now that its own check of one behind it gets another answer than it wants.
@@ -173,7 +176,7 @@ func ChecksWrongly(a *answer.Answer) bool {
 // is known: where it reaches that one, and its own check of it is what fails, the fault is with that.
 func GivesUp(a *answer.Answer) (answer.Cause, string) {
 	text := LooksWellBut(a)
-	if !words.OwnCheck.In(text) {
+	if i := slices.IndexFunc(a.Complaints, now); i < 0 || !words.OwnCheck.In(a.Complaints[i].Text) {
 		return answer.DependencyDown, text
 	}
 	return answer.AppUnhealthy, text + " So it reaches who is behind it, and takes them for down because they answer its own health check otherwise than that wants."

@@ -3,9 +3,9 @@ package cluster
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -15,8 +15,9 @@ import (
 )
 
 // Steps are what to do about a pod that looks well and is to blame for what others suffer: where
-// its log says why, what stands around that; else how to see what it does. Told is what is told of it.
-func Steps(pod *v1.Pod, a *answer.Answer, cause answer.Cause, told string) []answer.Fix {
+// its log says why, what stands around that; else how to see what it does. Own is the hop to it, since when who asks it
+// fails.
+func Steps(pod *v1.Pod, a *answer.Answer, own answer.Hop, since time.Time) []answer.Fix {
 	if fixes := moreRoom(pod, a); len(fixes) > 0 {
 		return fixes
 	}
@@ -27,11 +28,10 @@ func Steps(pod *v1.Pod, a *answer.Answer, cause answer.Cause, told string) []ans
 	exec := func(text, command string) answer.Fix {
 		return kubectl.Exec(text, pod.Namespace, pod.Name, container.Name, command)
 	}
-	said := own(a, false)
-	switch {
-	case cause == answer.ConfigChanged && changed.MatchString(told):
-		m := changed.FindStringSubmatch(told)
-		object := strings.ToLower(m[1]) + " " + m[2]
+	said, told, cause := ownError(a, false), own.Words(), own.Cause
+	switch change := changeBefore(a, since); {
+	case cause == answer.ConfigChanged && change != nil && change.Name != "":
+		object := strings.ToLower(change.Object) + " " + change.Name
 		return []answer.Fix{
 			kubectl.Inspect("see what it is now", kubectl.Command(pod.Namespace, "get %s -o yaml", object)),
 			{Text: "put back what was there before, if the change was not meant", Command: kubectl.Command(pod.Namespace, "edit %s", object), Risk: answer.Restarts},
@@ -68,9 +68,6 @@ func Steps(pod *v1.Pod, a *answer.Answer, cause answer.Cause, told string) []ans
 	}
 	return nil
 }
-
-// changed fits what is told of a change of what a pod reads.
-var changed = regexp.MustCompile(`\b(ConfigMap|Secret) (\S+) was changed`)
 
 // afresh has a pod made anew that does not answer.
 func afresh(pod *v1.Pod) []answer.Fix {

@@ -3,6 +3,7 @@ package cluster
 import (
 	"slices"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,6 +27,8 @@ func TestSteps(t *testing.T) {
 	listens := answer.Answer{Listening: &answer.Listening{Ports: []int32{5432}, Busy: &idle}}
 	says := listens
 	says.Complaints = []answer.Complaint{{Container: "log", Text: "ERROR: oops"}}
+	changed := says
+	changed.Changes = []answer.Changed{{At: dawn, Object: "Secret", Name: "keys"}}
 	refuses := listens
 	refuses.Complaints = []answer.Complaint{{Container: "db", Text: `FATAL: password authentication failed for user "shop"`}}
 	for name, tt := range map[string]struct {
@@ -41,14 +44,14 @@ func TestSteps(t *testing.T) {
 		"a Job's, which may fail":   {pod("Job"), listens, answer.AppHang, []string{"kubectl -n shop exec db-0 -c db -- sh -c 'grep -s . /proc/[0-9]*/task/*/comm /proc/[0-9]*/task/*/wchan'"}},
 		"a JVM":                     {pod("Job", "/usr/bin/java", "-jar", "x.jar"), listens, answer.AppHang, []string{"kubectl -n shop exec db-0 -c db -- sh -c 'kill -3 1' && kubectl -n shop logs db-0 -c db --tail=300"}},
 		"a JVM below a shell":       {pod("Job", "sh", "-c", "java -jar x.jar"), listens, answer.AppHang, []string{"kubectl -n shop exec db-0 -c db -- sh -c 'grep -s . /proc/[0-9]*/task/*/comm /proc/[0-9]*/task/*/wchan'"}},
-		"what it reads was changed": {pod("StatefulSet"), says, answer.ConfigChanged, []string{"kubectl -n shop get secret keys -o yaml", "kubectl -n shop edit secret keys"}},
+		"what it reads was changed": {pod("StatefulSet"), changed, answer.ConfigChanged, []string{"kubectl -n shop get secret keys -o yaml", "kubectl -n shop edit secret keys"}},
 		"it is at work":             {pod("StatefulSet"), listens, answer.AppOverloaded, []string{"kubectl -n shop exec db-0 -c db -- top -b -n 1"}},
 		"nothing is known to do":    {pod("StatefulSet"), listens, answer.DependencyDown, nil},
 		"a Job's pod whose disk":    {pod("Job"), answer.Answer{Complaints: []answer.Complaint{{Container: "log", Text: "No space left on device", Cause: answer.DiskFull}}}, answer.DiskFull, []string{"kubectl -n shop exec db-0 -c log -- df -h"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, f := range Steps(tt.pod, &tt.a, tt.cause, "It looks well, and fails who asks it, which began 2 s after Secret keys was changed (a.json).") {
+			for _, f := range Steps(tt.pod, &tt.a, answer.Hop{Cause: tt.cause}, dawn.Add(2*time.Second)) {
 				got = append(got, f.Command)
 			}
 			if !slices.Equal(got, tt.want) {

@@ -66,9 +66,12 @@ func MayHaveTopic(v answer.Verdict) bool { _, ok := topicOf(v); return ok }
 
 func topicOf(v answer.Verdict) (topic, bool) {
 	quoted, last := ownWords(v)
-	said := strings.Join(append([]string{v.Text, quoted}, last...), "\n")
+	said := append([]string{v.Words(), quoted}, last...)
+	for _, h := range v.Hops {
+		said = append(said, h.Words())
+	}
 	i := slices.IndexFunc(topics, func(t topic) bool {
-		return (len(t.causes) == 0 || slices.Contains(t.causes, v.Cause)) && (len(t.said) == 0 || slices.Contains(about, v.Cause) && words.Any(said, t.said...))
+		return (len(t.causes) == 0 || slices.Contains(t.causes, v.Cause)) && (len(t.said) == 0 || slices.Contains(about, v.Cause) && words.Any(strings.Join(said, "\n"), t.said...))
 	})
 	if i < 0 {
 		return topic{}, false

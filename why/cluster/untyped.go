@@ -2,9 +2,11 @@ package cluster
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"strings"
 
+	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/words"
 )
@@ -17,11 +19,95 @@ func Typed(a *answer.Answer) {
 	}
 	a.Revision = answer.Revision
 	for i := range a.Verdicts {
-		typeSteps(a.Verdicts[i].Fixes)
+		typeVerdict(&a.Verdicts[i])
 	}
 	for i := range a.Complaints {
 		typeSteps(a.Complaints[i].Fixes)
 	}
+	for i := range a.Reaches {
+		if r := &a.Reaches[i]; r.How == answer.ReachSaid && !asksByCommand.MatchString(r.Text) {
+			r.Said = r.Text
+		}
+	}
+	for i := range a.Changes {
+		if m := changed.FindStringSubmatch(a.Changes[i].Text); m != nil {
+			a.Changes[i].Object, a.Changes[i].Name = m[1], m[2]
+		}
+	}
+}
+
+func typeVerdict(v *answer.Verdict) {
+	typeSteps(v.Fixes)
+	typeLinks(v.Chain)
+	v.Told = toldBefore(v.Text)
+	if strings.Contains(v.Text, "the readiness probe of container") {
+		v.Probe = fact.Readiness
+	}
+	for i := range v.Hops {
+		v.Hops[i].Told = toldBefore(v.Hops[i].Text)
+	}
+	if len(v.Hops) > 0 && v.Own == "" {
+		v.Own = ownOfBefore(v)
+	}
+}
+
+var (
+	// itsWords fits what a verdict has of a log, ours what it goes on with in words of its own, inQuotation what it has
+	// of an answer, and lastTold what it quotes that nothing follows from.
+	itsWords = regexp.MustCompile(`(?s)\b(?:log says|log says why|last that it said[^:"]{0,40}): (.*)`)
+	ours     = regexp.MustCompile(`\. (?:That means:|So container|It asks Service|Pod \S+, which it asks)`)
+	// asksByCommand fits what shows a place that no words of a log do, changed what tells of a changed object.
+	asksByCommand = regexp.MustCompile(`^(?:its command|the command of its probe) asks `)
+	changed       = regexp.MustCompile(`\b(ConfigMap|Secret) (\S+) was changed`)
+)
+
+const lastTold = "The last that its log says: "
+
+// toldBefore are the quotes in a text: all of it counts for words that the verdict rests on, as it did.
+func toldBefore(text string) (t answer.Told) {
+	add := func(role answer.Role, text string) {
+		if text != "" {
+			t.Quotes = append(t.Quotes, answer.Quote{Role: role, Text: text})
+		}
+	}
+	before, rest, last := strings.Cut(text, lastTold)
+	if _, then, _ := strings.Cut(rest, ". So "); last {
+		text = before + then
+		add(answer.RoleLast, strings.TrimSuffix(rest, "."))
+	}
+	add(answer.RoleWords, text)
+	if m := itsWords.FindStringSubmatch(text); m != nil {
+		add(answer.RoleLog, ours.Split(m[1], 2)[0])
+	}
+	return t
+}
+
+// typeLinks types what links have in their untyped evidence.
+func typeLinks(chain []answer.Link) {
+	for i := range chain {
+		l := &chain[i]
+		switch n := l.Evidence["status"].(type) {
+		case float64:
+			l.Status = int(n)
+		case int:
+			l.Status = n
+		}
+		l.SignedBy, _ = l.Evidence["signedBy"].(string)
+		if verdict := l.Evidence["verdict"]; verdict != nil && l.Kind == (fact.Probed{}).Kind() {
+			l.Outcome = fact.Verdict(fmt.Sprint(verdict))
+		}
+	}
+}
+
+// ownOfBefore is the cause of a verdict's own node, of one that leads to another pod.
+func ownOfBefore(v *answer.Verdict) answer.Cause {
+	switch n := len(v.Contributing); {
+	case n > 0:
+		return v.Contributing[n-1].Cause
+	case len(v.Parts.Then) == 0:
+		return answer.CauseUnknown
+	}
+	return v.Cause
 }
 
 // stepsOfBefore are how the texts of steps began or what they had, by the kinds of steps now.

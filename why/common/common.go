@@ -162,10 +162,8 @@ func (p *Pod) Judge(a *answer.Answer) {
 // what the pod's own node said before it was followed there ([cluster.Lead]).
 func FaultOf(s answer.Symptom, v answer.Verdict) Fault {
 	cause := v.Cause
-	if n := len(v.Contributing); len(v.Hops) > 0 && n > 0 {
-		cause = v.Contributing[n-1].Cause
-	} else if len(v.Hops) > 0 && len(v.Parts.Then) == 0 { // its own was unknown; else it is the same
-		cause = answer.CauseUnknown
+	if len(v.Hops) > 0 {
+		cause = v.Own
 	}
 	if cause == answer.CauseUnknown {
 		return Fault{cause, s.Kind}

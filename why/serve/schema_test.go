@@ -159,12 +159,13 @@ func fullAnswer() answer.Answer {
 		From: at, Complete: true, Gaps: []answer.Gap{{From: at, To: at, Reason: "kernel: overrun"}},
 	})
 	notes := []answer.Note{{Cause: answer.DiskFull, Text: "no", Facts: nil}}
+	told := answer.Told{Quotes: []answer.Quote{{Role: answer.RoleLog, Text: "no"}}, Needs: []answer.Need{{Place: "db:5432", Awaited: true}}}
 	a.Put(answer.Symptom{Kind: answer.Restarted, Pod: "web-1", Container: "app", Count: 2, First: at, Last: at, Text: "again"}, answer.Verdict{
 		Cause: answer.CauseUnknown, Certainty: answer.Unknown, Rule: "r", By: "kubelet", Basis: "told", Container: "app", Text: "It is not known.",
 		Parts:        answer.Parts{Subject: "container app", What: "It is not known.", Because: []string{"a"}, Then: []string{"b"}},
-		Chain:        []answer.Link{{Fact: 7, At: at, Kind: "Exited", Text: "it ended", Evidence: map[string]any{"exitCode": 1}}},
+		Chain:        []answer.Link{{Fact: 7, At: at, Kind: "Exited", Text: "it ended", Evidence: map[string]any{"exitCode": 1}, Status: 503, SignedBy: "nginx", Outcome: "Failure", TimedOut: true}},
 		Contributing: notes, RuledOut: notes, Fixes: []answer.Fix{{Text: "look", Command: "kubectl get pods", Risk: answer.Inspect, ID: answer.StepExec, Target: "pod/shop/web-1", Slots: answer.Slots{answer.SlotContainer: "app"}, Variables: []string{"DB_HOST"}}},
-		Pod: "shop/db-0", Hops: []answer.Hop{{Service: "shop/db", Job: "shop/load", Pod: "shop/db-0", By: "it asks db", Cause: answer.AppHang, Text: "It hangs.", Chain: []answer.Link{{Fact: 8, At: at, Kind: "Looked", Text: "idle"}}}},
+		Told: told, Probe: "Liveness", Own: answer.AppHang, Pod: "shop/db-0", Hops: []answer.Hop{{Service: "shop/db", Job: "shop/load", Pod: "shop/db-0", By: "it asks db", Cause: answer.AppHang, Text: "It hangs.", Told: told, Chain: []answer.Link{{Fact: 8, At: at, Kind: "Looked", Text: "idle"}}}},
 		TakesDown: []answer.Hop{{Pod: "shop/api-0", By: "it asks web", Cause: answer.AppHang, Text: "It waits."}}, SteadySince: at,
 		InCommon: []answer.Common{{
 			Kind: answer.CommonRevision, Name: "deployment/web, revision 2", Certainty: answer.Inferred, Text: "It came with revision 2.",
@@ -174,9 +175,9 @@ func fullAnswer() answer.Answer {
 	})
 	busy := 0.5
 	a.Well, a.Listening = 3, &answer.Listening{At: at, Ports: []int32{8080}, Room: []int32{8080}, Loopback: []int32{9090}, From: []string{"10.42.0.7"}, Busy: &busy, Throttled: "its own CPU limit"}
-	a.Reaches = []answer.Reach{{Container: "app", Place: "db:5432", How: answer.ReachSaid, Heard: true, Since: a.AsOf, Text: "connection refused", Fact: 7}}
+	a.Reaches = []answer.Reach{{Container: "app", Place: "db:5432", How: answer.ReachSaid, Heard: true, Since: a.AsOf, Text: "connection refused", Said: "connection refused", Fact: 7}}
 	a.Complaints = []answer.Complaint{{Container: "app", Text: "no space left on device", Another: true, Before: true, Cause: answer.DiskFull, Fact: 7}}
-	a.Changes = []answer.Changed{{At: at, Text: "ConfigMap settings was changed", Fact: 6}}
+	a.Changes = []answer.Changed{{At: at, Text: "ConfigMap settings was changed", Object: "ConfigMap", Name: "settings", Fact: 6}}
 	return a
 }
 
@@ -199,7 +200,7 @@ func TestSchemaIsComplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for of, d := range map[string]*schema{"answer": s, "verdict": s.Defs["verdict"], "symptom": s.Defs["symptom"], "link": s.Defs["link"], "fix": s.Defs["fix"], "parts": s.Defs["parts"], "journal": s.Defs["journal"], "gap": s.Defs["gap"], "common": s.Defs["common"], "tally": s.Defs["tally"], "hop": s.Defs["hop"], "reach": s.Defs["reach"], "complaint": s.Defs["complaint"], "changed": s.Defs["changed"], "listening": s.Defs["listening"]} {
+	for of, d := range map[string]*schema{"answer": s, "verdict": s.Defs["verdict"], "symptom": s.Defs["symptom"], "link": s.Defs["link"], "fix": s.Defs["fix"], "parts": s.Defs["parts"], "journal": s.Defs["journal"], "gap": s.Defs["gap"], "common": s.Defs["common"], "tally": s.Defs["tally"], "hop": s.Defs["hop"], "reach": s.Defs["reach"], "complaint": s.Defs["complaint"], "changed": s.Defs["changed"], "quote": s.Defs["quote"], "need": s.Defs["need"], "listening": s.Defs["listening"]} {
 		for name := range d.Properties {
 			if !strings.Contains(string(full), `"`+name+`":`) {
 				t.Errorf("no %s has %s", of, name)
