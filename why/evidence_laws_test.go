@@ -74,7 +74,7 @@ func without(facts []fact.Fact, kind fact.Kind) []fact.Fact {
 // is left is true as well, only further from the root: an application that says no
 // says so, whatever made it; a process that ended ended.
 var lesser = map[fact.Kind][][2]answer.Cause{
-	"AskedAgain": {{answer.ProbeTimeoutTooShort, answer.ProbeCommandFailed}, {answer.ProbeWrongScheme, answer.AppUnhealthy}, {answer.ProbeProtocol, answer.AppUnhealthy}, {answer.ProbeWrongScheme, answer.ProbeProtocol}, {answer.ProbeProtocol, answer.AppHang}},
+	"AskedAgain": {{answer.ProbeCommandFailed, answer.AppUnhealthy}, {answer.ProbeTimeoutTooShort, answer.ProbeCommandFailed}, {answer.ProbeWrongScheme, answer.AppUnhealthy}, {answer.ProbeProtocol, answer.AppUnhealthy}, {answer.ProbeWrongScheme, answer.ProbeProtocol}, {answer.ProbeProtocol, answer.AppHang}},
 	"Looked": {
 		{answer.ProbeWrongPort, answer.MeshSidecarAnswered},
 		{answer.AppNotListening, answer.MeshSidecarAnswered},
@@ -85,6 +85,8 @@ var lesser = map[fact.Kind][][2]answer.Cause{
 		{answer.AppHang, answer.AppUnhealthy},         // whose failure it hands on, and what it waited for, only its log tells
 		{answer.AppUnhealthy, answer.ProbeWrongPath},  // of a 404 only its log tells that it is not the path's
 		{answer.AppNotListening, answer.AppUnhealthy}, // of a proxy in its place: only a look tells whose answer it is
+		// What Kubernetes calls well is well where nobody looked.
+		{answer.AppHang, answer.None}, {answer.ProcessStopped, answer.None}, {answer.AppOverloaded, answer.None}, {answer.ChildProcessEnded, answer.None},
 	},
 	"Sampled": {
 		{answer.AppOverloaded, answer.AppHang}, // that its workers are busy while the main process idles, only samples tell
@@ -94,6 +96,6 @@ var lesser = map[fact.Kind][][2]answer.Cause{
 	"Signalled": {
 		{answer.KilledByOther, answer.AppExitSuccess}, {answer.KilledByOther, answer.AppExitError}, {answer.KilledByOther, answer.ChildProcessEnded}, {answer.AppCrashSignal, answer.KilledByOther},
 	},
-	"ProcessEnded": {{answer.KilledByOther, answer.ChildProcessEnded}, {answer.ChildProcessEnded, answer.AppUnhealthy}},
-	"OOMKilled":    {{answer.MemoryBackedVolume, answer.MemoryLimit}, {answer.MemoryLimitChild, answer.HookFailed}, {answer.MemoryLimitChild, answer.AppUnhealthy}, {answer.MemoryLimitChild, answer.AppHang}},
+	"ProcessEnded": {{answer.ChildProcessEnded, answer.None}, {answer.ChildProcessEnded, answer.AppOverloaded}, {answer.KilledByOther, answer.ChildProcessEnded}, {answer.ChildProcessEnded, answer.AppUnhealthy}},
+	"OOMKilled":    {{answer.MemoryLimitChild, answer.None}, {answer.MemoryBackedVolume, answer.MemoryLimit}, {answer.MemoryLimitChild, answer.HookFailed}, {answer.MemoryLimitChild, answer.AppUnhealthy}, {answer.MemoryLimitChild, answer.AppHang}},
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/why/answer"
@@ -66,11 +65,6 @@ func asJSON(t *testing.T, a answer.Answer) string {
 		t.Fatal(err)
 	}
 	return string(raw)
-}
-
-func podLimit(p *v1.Pod) *v1.Pod {
-	p.Spec.Resources = &v1.ResourceRequirements{Limits: v1.ResourceList{v1.ResourceMemory: resource.MustParse("24Mi")}}
-	return p
 }
 
 // Whatever happens, in whatever order and whatever is missing of it, there is an

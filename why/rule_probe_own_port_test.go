@@ -18,60 +18,6 @@ func asksItself(command ...string) func(*v1.Container) {
 	}
 }
 
-// A command that asks the container where it does not listen.
-func TestCommandAsksElsewhere(t *testing.T) {
-	code := 1
-	refuses := attempt(fact.Readiness, fact.Evidence{Handler: fact.Exec, Target: "ask itself", ExitCode: &code, Output: "wget: can't connect to remote host (127.0.0.1): Connection refused"})
-	on := func(ports ...string) fact.Looked {
-		look := fact.Looked{PID: 1, State: "S", Processes: 1, Over: time.Second}
-		for _, port := range ports {
-			look.Listeners = append(look.Listeners, fact.Listener{Address: "0.0.0.0:" + port, PID: 1, Command: "caddy"})
-		}
-		return look
-	}
-	asks := web(asksItself("wget", "-q", "--spider", "http://127.0.0.1:3000/"))
-	moved := attempt(fact.Readiness, fact.Evidence{Handler: fact.Exec, Target: "pg_isready -h 127.0.0.1 -p 5432", ExitCode: &code, Output: "127.0.0.1:5432 - no response"})
-	management := attempt(fact.Readiness, fact.Evidence{Handler: fact.Exec, Target: "ask itself", ExitCode: &code, Output: "wget: can't connect to remote host (127.0.0.1): Connection refused"})
-	broker := on("5672")
-	broker.Listeners[0].Command = "beam.smp"
-	for _, q := range []question{
-		{name: "pg_isready at the port of before", pod: web(asksItself("pg_isready", "-h", "127.0.0.1", "-p", "5432")), cause: answer.AppListensElse, says: "0.0.0.0:9000", tale: func(s *tale) {
-			s.probe("app", 3, moved)
-			s.in("app", on("9000"))
-			s.probe("app", 3, moved)
-		}},
-		{name: "a plugin of RabbitMQ that is not enabled", pod: web(asksItself("wget", "http://127.0.0.1:15672/api/healthchecks/node")), cause: answer.AppNotListening, says: "port 15672", tale: func(s *tale) {
-			s.probe("app", 3, management)
-			s.in("app", broker)
-			s.probe("app", 3, management)
-		}},
-		{name: "nobody is there", pod: asks, cause: answer.AppListensElse, says: "port 3000", tale: func(s *tale) {
-			s.probe("app", 3, refuses)
-			s.in("app", on("443"))
-			s.probe("app", 3, refuses)
-		}},
-		{name: "somebody listens since", pod: asks, cause: answer.AppUnhealthy, tale: func(s *tale) {
-			s.probe("app", 3, refuses)
-			s.in("app", on("443", "3000"))
-			s.probe("app", 3, refuses)
-		}},
-		{name: "two ports", pod: web(asksItself("sh", "-c", "wget http://127.0.0.1:3000/ && wget http://127.0.0.1:443/")), cause: answer.AppUnhealthy, tale: func(s *tale) {
-			s.probe("app", 3, refuses)
-			s.in("app", on("443"))
-			s.probe("app", 3, refuses)
-		}},
-		{name: "it worked once", pod: asks, cause: answer.AppUnhealthy, tale: func(s *tale) {
-			s.probe("app", 3, good(fact.Readiness, time.Millisecond))
-			s.probe("app", 3, refuses)
-			s.in("app", on("443"))
-			s.probe("app", 3, refuses)
-		}},
-	} {
-		q.symptom = answer.NotReady
-		t.Run(q.name, q.run)
-	}
-}
-
 // pair is a pod with a proxy in front, which is probed, and an application beside it.
 func pair() *v1.Pod {
 	p := web(ready)
@@ -148,19 +94,6 @@ func times(at time.Time, n int) []time.Time {
 	return all
 }
 
-// Workers that end as they start leave a main process that serves nobody: their words say why.
-func TestWorkersGoneAtStart(t *testing.T) {
-	said := []string{"ERROR:    Traceback (most recent call last):", "KeyError: 'EXPORT_BUCKET'", "ERROR:    Application startup failed. Exiting."}
-	for _, q := range []question{
-		{name: "they are gone", cause: answer.ChildProcessEnded, says: "EXPORT_BUCKET", tale: func(s *tale) { gone(s, 4, said) }},
-		{name: "there were no more", cause: answer.AppNotListening, says: "EXPORT_BUCKET", tale: func(s *tale) { gone(s, 2, said) }},
-		{name: "without a word", cause: answer.AppNotListening, tale: func(s *tale) { gone(s, 4, nil) }},
-	} {
-		q.symptom, q.pod = answer.NotReady, web(ready)
-		t.Run(q.name, q.run)
-	}
-}
-
 // gone is a container that had so many processes, and has two of them that idle.
 func gone(s *tale, had int, said []string) {
 	for _, n := range []int{had, 2} {
@@ -170,26 +103,4 @@ func gone(s *tale, had int, said []string) {
 		s.in("app", fact.Sampled{PIDs: int64(n), CPUUsage: time.Second})
 	}
 	s.probe("app", 3, connectionRefused(fact.Readiness))
-}
-
-// A command that asks at the pod's address, and a server that listens on loopback alone.
-func TestCommandAsksTheAddress(t *testing.T) {
-	code := 2
-	away := attempt(fact.Readiness, fact.Evidence{Handler: fact.Exec, Target: "sh -c pg_isready -h $POD_IP -p 5432", ExitCode: &code, Output: "10.42.0.3:5432 - no response"})
-	for name, test := range map[string]struct {
-		listens string
-		cause   answer.Cause
-	}{
-		"on loopback":        {"127.0.0.1:5432", answer.AppListensElse},
-		"on all addresses":   {"0.0.0.0:5432", answer.AppUnhealthy},
-		"on another port":    {"127.0.0.1:5433", answer.AppUnhealthy},
-		"on its address too": {"10.42.0.3:5432", answer.AppUnhealthy},
-	} {
-		q := question{name: name, pod: web(asksItself("sh", "-c", "pg_isready -h $POD_IP -p 5432")), symptom: answer.NotReady, cause: test.cause, tale: func(s *tale) {
-			s.probe("app", 3, away)
-			s.in("app", fact.Looked{PID: 1, State: "S", Processes: 1, Over: time.Second, Listeners: []fact.Listener{{Address: test.listens, PID: 1, Command: "postgres"}}})
-			s.probe("app", 3, away)
-		}}
-		t.Run(name, q.run)
-	}
 }

@@ -1,7 +1,6 @@
 package why
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -10,8 +9,6 @@ import (
 
 	"whylet.dev/whylet/why/answer"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write the table of rules into docs/rules.md")
 
 const (
 	page       = "../docs/rules.md"
