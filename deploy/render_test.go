@@ -36,10 +36,11 @@ func render(t *testing.T, namespace, service, version string, values map[string]
 			b, err := yaml.Marshal(v)
 			return strings.TrimSuffix(string(b), "\n"), err
 		},
-		"nindent": func(n int, s string) string { return "\n" + indent(n, s) },
-		"quote":   func(s string) string { return strconv.Quote(s) },
-		"int":     func(v float64) int { return int(v) },
-		"default": func(d string, v any) string { s, _ := v.(string); return cmp.Or(s, d) },
+		"semverCompare": func(string, any) bool { return true },
+		"nindent":       func(n int, s string) string { return "\n" + indent(n, s) },
+		"quote":         func(s string) string { return strconv.Quote(s) },
+		"int":           func(v float64) int { return int(v) },
+		"default":       func(d string, v any) string { s, _ := v.(string); return cmp.Or(s, d) },
 	})
 	files, err := filepath.Glob(filepath.Join(chart, "templates", "*.*"))
 	if err != nil {
@@ -51,7 +52,7 @@ func render(t *testing.T, namespace, service, version string, values map[string]
 		t.Fatal(err)
 	}
 	data := map[string]any{
-		"Values": values, "Chart": map[string]any{"AppVersion": version}, "Capabilities": map[string]any{"APIVersions": everything{}},
+		"Values": values, "Chart": map[string]any{"AppVersion": version}, "Capabilities": map[string]any{"APIVersions": everything{}, "KubeVersion": map[string]any{"Version": "v1.36.3"}},
 		"Release": map[string]any{"Namespace": namespace, "Service": service, "Name": "whylet"},
 	}
 	var documents []string
@@ -125,7 +126,7 @@ func TestManifests(t *testing.T) {
 		return strings.Replace(text, toView, "    {{- if .Values.rbac.aggregateToView }}\n"+toView+"    {{- end }}\n", 1)
 	})
 	copied(t, "admission.yaml", "front-admission.yaml", func(text string) string {
-		return "{{- if .Capabilities.APIVersions.Has \"admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy\" }}\n" + text + "{{- end }}\n"
+		return `{{- if or (.Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy") (semverCompare ">=1.30-0" .Capabilities.KubeVersion.Version) }}` + "\n" + text + "{{- end }}\n"
 	})
 	v := values(t)
 	v["createNamespace"] = true
