@@ -39,12 +39,19 @@ func applied() map[string]any {
 	return map[string]any{"front": map[string]any{"tls": map[string]any{"once": true}}}
 }
 
+// capabilities are those of a cluster of today; Helm's library stands for one of 1.20.
+func capabilities() *chartutil.Capabilities {
+	c := chartutil.DefaultCapabilities.Copy()
+	c.KubeVersion = chartutil.KubeVersion{Version: "v1.36.3", Major: "1", Minor: "36"}
+	return c
+}
+
 // render gives the objects that the chart makes, by kind and name. It sees no cluster, as
 // Argo CD does not.
 func render(t *testing.T, values map[string]any) (map[string]map[string]any, error) {
 	t.Helper()
 	c := load(t)
-	all, err := chartutil.ToRenderValues(c, values, chartutil.ReleaseOptions{Name: "whylet", Namespace: "eyes", Revision: 1, IsInstall: true}, chartutil.DefaultCapabilities)
+	all, err := chartutil.ToRenderValues(c, values, chartutil.ReleaseOptions{Name: "whylet", Namespace: "eyes", Revision: 1, IsInstall: true}, capabilities())
 	if err != nil {
 		return nil, err
 	}

@@ -139,7 +139,7 @@ func upgraded(t *testing.T, v values, there ...map[string]any) map[string]map[st
 		seen[o["kind"].(string)+"/"+o["metadata"].(map[string]any)["name"].(string)] = o
 	}
 	c := load(t)
-	all, err := chartutil.ToRenderValues(c, v, chartutil.ReleaseOptions{Name: "whylet", Namespace: "eyes", Revision: 2, IsUpgrade: true}, chartutil.DefaultCapabilities)
+	all, err := chartutil.ToRenderValues(c, v, chartutil.ReleaseOptions{Name: "whylet", Namespace: "eyes", Revision: 2, IsUpgrade: true}, capabilities())
 	if err != nil {
 		t.Fatal(err)
 	}
