@@ -13,6 +13,9 @@ import (
 // SayBecause adds what the cause comes from or is seen by.
 func (v *Verdict) SayBecause(because ...string) {
 	p := v.Parts
+	if p.String() == "" {
+		p.What = v.Text // of an agent that sends no parts
+	}
 	p.Because = append(slices.Clip(p.Because), because...)
 	v.Say(p)
 }

@@ -117,8 +117,7 @@ func explain(a *answer.Answer, b *knowledge.Base) {
 			continue
 		}
 		means := fmt.Sprintf("That means: %s (by %s).", knowledge.Fill(m.Means, m.Slots), m.ID)
-		v.Parts.Because = append(slices.Clone(v.Parts.Because), means)
-		v.Text = strings.TrimSpace(v.Text + " " + means)
+		v.SayBecause(means)
 		v.Fixes = append(advice(a.Subject, v.Container, m), v.Fixes...)
 	}
 	for n := range a.Complaints {
