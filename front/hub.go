@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -108,6 +109,8 @@ type podState struct {
 	seen   int64          // in nanoseconds
 	maker  handle
 	before *podState // another of that name
+	// containers are the names of its containers, see [site].
+	containers unique.Handle[string]
 }
 
 type podName struct{ namespace, name string }

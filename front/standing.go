@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 	"unique"
 
+	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -120,9 +122,11 @@ func (t *taker) again(ctx context.Context) {
 	for _, p := range unknown {
 		w := t.waiting[p.UID]
 		w.tries++
-		switch node, known := on[p.UID]; {
+		at, known := on[p.UID]
+		switch node := at.node; {
 		case known && node == t.session.node:
 			t.session.hub.put(node, p, true)
+			t.session.hub.has(p.UID, at.containers)
 			delete(t.waiting, p.UID)
 		case known || err == nil && w.tries >= mostTries:
 			t.session.hub.count(func(c *Counts) { c.Foreign++ })
@@ -134,9 +138,40 @@ func (t *taker) again(ctx context.Context) {
 	}
 }
 
+// site is where the API server says that a pod is, and which containers it has.
+type site struct {
+	node       string
+	containers unique.Handle[string] // names between blanks: pods of a workload have the same
+}
+
+func siteOf(p *v1.Pod) site {
+	names := " "
+	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
+		names += c.Name + " "
+	}
+	return site{p.Spec.NodeName, unique.Make(names)}
+}
+
+// has takes which containers a pod has.
+func (h *Hub) has(uid uidOf, containers unique.Handle[string]) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if p := h.pods[uid]; p != nil {
+		p.containers = containers
+	}
+}
+
+// HasContainer says whether a pod has a container of that name, as the API server knows it.
+func (h *Hub) HasContainer(uid uidOf, name string) bool {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	p := h.pods[uid]
+	return p != nil && p.containers != unique.Handle[string]{} && strings.Contains(p.containers.Value(), " "+name+" ")
+}
+
 // lookUp asks the API server where pods are: each one, or for many the node's own.
-func (t *taker) lookUp(ctx context.Context, pods []link.Pod) (map[uidOf]string, error) {
-	on := map[uidOf]string{}
+func (t *taker) lookUp(ctx context.Context, pods []link.Pod) (map[uidOf]site, error) {
+	on := map[uidOf]site{}
 	api := t.session.hub.o.API.CoreV1()
 	if len(pods) <= oneByOne {
 		for _, p := range pods {
@@ -145,7 +180,7 @@ func (t *taker) lookUp(ctx context.Context, pods []link.Pod) (map[uidOf]string, 
 				return on, err
 			}
 			if err == nil && found.UID == p.UID && found.Spec.NodeName != "" {
-				on[p.UID] = found.Spec.NodeName
+				on[p.UID] = siteOf(found)
 			}
 		}
 		return on, nil
@@ -154,14 +189,14 @@ func (t *taker) lookUp(ctx context.Context, pods []link.Pod) (map[uidOf]string, 
 	if err != nil {
 		return on, err
 	}
-	names := map[uidOf]fact.Pod{}
+	asked := map[uidOf]fact.Pod{}
+	for _, p := range pods {
+		asked[p.UID] = p.Pod
+	}
 	for i := range list.Items {
 		p := &list.Items[i]
-		names[p.UID] = fact.Pod{Namespace: p.Namespace, Name: p.Name, UID: p.UID}
-	}
-	for _, p := range pods {
-		if names[p.UID] == p.Pod {
-			on[p.UID] = t.session.node
+		if asked[p.UID] == (fact.Pod{Namespace: p.Namespace, Name: p.Name, UID: p.UID}) {
+			on[p.UID] = siteOf(p)
 		}
 	}
 	return on, nil

@@ -3,6 +3,7 @@ package door
 import (
 	"cmp"
 	"net/http"
+	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -34,14 +35,41 @@ func (collector) Describe(descs chan<- *prometheus.Desc) {
 	}
 }
 
+// series are the values of the labels of podVerdict.
+type series [5]string
+
+// mostSeries is how many a pod has at most.
+const mostSeries = 8
+
+// seriesOf are those of an answer. No node invents any: causes and certainties are those of the closed
+// lists, and containers those that the pod has.
+func seriesOf(a answer.Answer, has func(container string) bool) []series {
+	var all []series
+	for i, v := range a.Verdicts {
+		container := cmp.Or(v.Container, a.Symptoms[i].Container)
+		if !has(container) {
+			container = ""
+		}
+		if !slices.Contains(answer.Causes, v.Cause) { // of an agent that is newer, or turned
+			v.Cause = answer.CauseUnknown
+		}
+		if v.Certainty != answer.Recorded && v.Certainty != answer.Inferred {
+			v.Certainty = answer.Unknown
+		}
+		s := series{a.Subject.Namespace, a.Subject.Name, container, string(v.Cause), string(v.Certainty)}
+		if len(all) < mostSeries && !slices.Contains(all, s) && !answer.WellOrDone(a.Symptoms[i], v) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
 // Collect implements prometheus.Collector.
 func (c collector) Collect(to chan<- prometheus.Metric) {
-	type series [5]string
 	seen := map[series]bool{} // a pod and the one before it have the same name
 	c.Hub.Each(func(_ string, a answer.Answer) {
-		for i, v := range a.Verdicts {
-			s := series{a.Subject.Namespace, a.Subject.Name, cmp.Or(v.Container, a.Symptoms[i].Container), string(v.Cause), string(v.Certainty)}
-			if !seen[s] && !answer.WellOrDone(a.Symptoms[i], v) {
+		for _, s := range seriesOf(a, func(container string) bool { return c.Hub.HasContainer(a.Subject.UID, container) }) {
+			if !seen[s] {
 				seen[s] = true
 				to <- prometheus.MustNewConstMetric(podVerdict, prometheus.GaugeValue, 1, s[:]...)
 			}
