@@ -32,6 +32,7 @@ type readLog struct {
 	end     int64
 	entries []entry
 	names   *names
+	torn    int64 // bytes behind end that are of a frame which is not whole
 }
 
 // DirBelow returns where the journal is below a data directory: node/journal of a node of
@@ -231,8 +232,34 @@ func (r *Reader) readLog(seq uint64) (*readLog, error) {
 	for _, bad := range s.bad {
 		r.damage = append(r.damage, &CorruptError{Path: l.f.Name(), Err: fmt.Errorf("bytes %d to %d", bad.from, bad.to)})
 	}
+	torn := int64(0)
+	if rest := data[s.next-l.end:]; s.torn && !allZero(rest) {
+		torn = int64(len(rest))
+	}
 	// The slice is never written in place: earlier views hold its beginning.
-	return &readLog{f: l.f, end: s.next, entries: append(slices.Clip(l.entries), s.entries...), names: l.names}, nil
+	return &readLog{f: l.f, end: s.next, entries: append(slices.Clip(l.entries), s.entries...), names: l.names, torn: torn}, nil
+}
+
+// Unfinished is how many bytes at the ends of logs are of records whose writing was not finished: a
+// writer died there, or the file was cut. What is being written right now does not count.
+func (r *Reader) Unfinished() int64 {
+	last := int64(0)
+	for range 2 { // a writer that is at it is done in between
+		if _, err := r.view(); err != nil {
+			return 0
+		}
+		r.mu.Lock()
+		n := int64(0)
+		for _, l := range r.logs {
+			n += l.torn
+		}
+		r.mu.Unlock()
+		if n == 0 {
+			return 0
+		}
+		last = n
+	}
+	return last
 }
 
 func (r *Reader) held() []fact.Fact {

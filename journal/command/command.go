@@ -150,6 +150,9 @@ func (s *source) close(env Env) {
 	for _, err := range s.reader.Damage() {
 		fmt.Fprintf(env.Err, "note: %v; the rest is shown\n", err)
 	}
+	if n := s.reader.Unfinished(); n > 0 {
+		fmt.Fprintf(env.Err, "note: the last %d bytes are of a record whose writing was not finished: what was recorded there is lost\n", n)
+	}
 	_ = s.reader.Close()
 }
 
