@@ -19,6 +19,9 @@ const (
 	// last quarter of a run to be called growing, over at least growsFor.
 	grows    = 1.3
 	growsFor = 30 * time.Minute
+	// least is the smallest limit that is proposed: with less, runc's own start may be killed, and a
+	// pod with 1Mi does not even get a sandbox.
+	least = 16 << 20
 )
 
 // memory proposes a limit a quarter above the most that was held, page cache apart.
@@ -49,13 +52,18 @@ func (s subject) memory() []Suggestion {
 		g.Why = seen + fmt.Sprintf("; %s it was OOM-killed at %s, so what it really needs is not known, only that it is more: twice the limit, to be looked at again", prose.Times(u.kills), size(u.limit))
 		g.TooFew = true
 	default:
-		g.Value = size(round(u.most + u.most/4))
+		g.Value = size(max(least, round(u.most+u.most/4)))
 		g.Why = seen + "; a quarter more"
+		if u.most+u.most/4 < least {
+			g.Why += ", and no less than a container needs to start"
+		}
 	}
 	if watched := u.last.Sub(u.first); watched < enoughTime && u.kills == 0 {
 		g.TooFew = true
 		g.Why += fmt.Sprintf("; the history is short: %s, where a day would do", prose.Span(watched))
 		switch limit := s.spec.Resources.Limits.Memory(); {
+		case limit.IsZero():
+			g.Value, g.Why = "", g.Why+", so no limit is proposed yet"
 		case u.most+u.most/4 < limit.Value():
 			g.Value, g.Why = "", g.Why+", so nothing lower is proposed"
 		case u.samples < enoughLooks:

@@ -88,6 +88,13 @@ func TestMemory(t *testing.T) {
 		steady[i*time.Hour] = fact.Sampled{MemoryCurrent: 48 << 20, MemoryFile: 8 << 20}
 		leak[i*time.Hour] = fact.Sampled{MemoryCurrent: int64(10+2*i) << 20}
 	}
+	small, tiny := map[time.Duration]fact.Body{}, map[time.Duration]fact.Body{}
+	for i := range 48 {
+		small[time.Duration(i)*time.Hour] = fact.Sampled{MemoryCurrent: 1 << 20}
+	}
+	for i := range 48 {
+		tiny[time.Duration(i)*time.Minute] = fact.Sampled{MemoryCurrent: 1 << 20}
+	}
 	killed := map[time.Duration]fact.Body{time.Hour: fact.Sampled{MemoryCurrent: 63 << 20}, 2 * time.Hour: fact.OOMKilled{Limit: 64 << 20}}
 	for _, c := range []struct {
 		name, value, says string
@@ -110,6 +117,21 @@ func TestMemory(t *testing.T) {
 		if g.Value != c.value || !strings.Contains(g.Why, c.says) || g.TooFew != c.tooFew {
 			t.Errorf("%s: %+v", c.name, g)
 		}
+	}
+	unlimited := func(bodies map[time.Duration]fact.Body) Suggestion {
+		h := past(bodies)
+		h.Object.Spec.Containers[0].Resources.Limits = nil
+		r, err := For(h, why.Options{Now: dawn.Add(48 * time.Hour)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.of("resources.limits.memory")
+	}
+	if g := unlimited(small); g.Value != "16Mi" || g.TooFew {
+		t.Errorf("a container that needs little: %+v", g)
+	}
+	if g := unlimited(tiny); g.Value != "" || !strings.Contains(g.Why, "no limit is proposed yet") {
+		t.Errorf("a container without a limit, watched for less than a day: %+v", g)
 	}
 	if _, err := For(history.New(fact.Pod{}, nil, nil, nil), why.Options{}); err == nil {
 		t.Error("a pod without a spec")
