@@ -7,7 +7,7 @@
 // programs mean by their messages it is given as [Hints]. All functions are pure.
 //
 //	story.go      what a Story holds; Parse
-//	format.go     the formats of loggers, one file each (format_*.go): time, level, message
+//	format.go     the formats of loggers: what they put around a message
 //	members.go    the members of a line in JSON or logfmt
 //	severity.go   how severe a line is, by itself and by those above it
 //	frames.go     which lines are a stack's, a table's or of a crash report
@@ -16,7 +16,6 @@
 //	stack.go      where in the application's own code that was
 //	advice.go     what a log says is to be done
 //	heading.go    a line that is but the heading of the next
-//	groups.go     like lines, counted
 //	keep.go       which lines are worth keeping
 //	summary.go    what an application's answer says, without tags and what is well
 //	progress.go   how far something came that is not done
