@@ -68,7 +68,8 @@ func TestRedactedKeepsWhatARestartNeeds(t *testing.T) {
 	for _, body := range []fact.Body{
 		fact.Probed{Verdict: fact.Failure, Message: "command [redis-cli -a " + hidden + " ping] timed out"},
 		fact.Probed{Verdict: fact.Success, Evidence: &fact.Evidence{Output: "password=" + hidden}},
-		fact.StartFailed{Message: "exec: postgres://a:" + hidden + "@db: not found"}, fact.HookRan{Error: "--token " + hidden},
+		fact.StartFailed{Message: "exec: postgres://a:" + hidden + "@db: not found"},
+		fact.HookRan{Error: "--token " + hidden},
 	} {
 		after, err := json.Marshal(fact.Redacted(fact.Fact{Body: body}).Body)
 		if err != nil || strings.Contains(string(after), hidden) {

@@ -86,12 +86,19 @@ var lesser = map[fact.Kind][][2]answer.Cause{
 		{answer.AppUnhealthy, answer.ProbeWrongPath},  // of a 404 only its log tells that it is not the path's
 		{answer.AppNotListening, answer.AppUnhealthy}, // of a proxy in its place: only a look tells whose answer it is
 		// What Kubernetes calls well is well where nobody looked.
-		{answer.AppHang, answer.None}, {answer.ProcessStopped, answer.None}, {answer.AppOverloaded, answer.None}, {answer.ChildProcessEnded, answer.None},
+		{answer.AppHang, answer.None},
+		{answer.ProcessStopped, answer.None},
+		{answer.AppOverloaded, answer.None},
+		{answer.ChildProcessEnded, answer.None},
 	},
 	"Sampled": {
 		{answer.AppOverloaded, answer.AppHang}, // that its workers are busy while the main process idles, only samples tell
-		{answer.AppSlowStart, answer.AppUnhealthy}, {answer.ProcessLimit, answer.AppExitError}, {answer.CPUThrottled, answer.AppOverloaded}, {answer.NodeCPUSaturated, answer.ProbeTimeoutTooShort},
-		{answer.MemoryThrottled, answer.AppHang}, {answer.MemoryThrottled, answer.AppOverloaded}, // what keeps it from answering, only samples tell
+		{answer.AppSlowStart, answer.AppUnhealthy},
+		{answer.ProcessLimit, answer.AppExitError},
+		{answer.CPUThrottled, answer.AppOverloaded},
+		{answer.NodeCPUSaturated, answer.ProbeTimeoutTooShort},
+		{answer.MemoryThrottled, answer.AppHang},
+		{answer.MemoryThrottled, answer.AppOverloaded}, // what keeps it from answering, only samples tell
 	},
 	"Signalled": {
 		{answer.KilledByOther, answer.AppExitSuccess}, {answer.KilledByOther, answer.AppExitError}, {answer.KilledByOther, answer.ChildProcessEnded}, {answer.AppCrashSignal, answer.KilledByOther},

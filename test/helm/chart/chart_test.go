@@ -146,7 +146,11 @@ func TestValues(t *testing.T) {
 		t.Errorf("the API server does not take that path: %s", text)
 	}
 	for _, bad := range []map[string]any{
-		{"agents": map[string]any{}}, {"agent": map[string]any{"dataDir": "relative"}}, {"front": map[string]any{"replicas": 0}}, {"image": map[string]any{"pullPolicy": "Sometimes"}}, {"image": map[string]any{"digests": map[string]any{"front": "latest"}}},
+		{"agents": map[string]any{}},
+		{"agent": map[string]any{"dataDir": "relative"}},
+		{"front": map[string]any{"replicas": 0}},
+		{"image": map[string]any{"pullPolicy": "Sometimes"}},
+		{"image": map[string]any{"digests": map[string]any{"front": "latest"}}},
 		{"front": map[string]any{"webhookKey": map[string]any{"value": "UPPER-case-is-no-path"}}},
 	} {
 		if _, err := render(t, bad); err == nil || !strings.Contains(err.Error(), "values don't meet") {
