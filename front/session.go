@@ -3,7 +3,6 @@ package front
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -120,9 +119,10 @@ func (s *session) take(ctx context.Context, m *link.ToFront, t *taker, ends chan
 	case m.Said != nil:
 		s.said(*m.Said)
 	case m.Ended != nil:
-		if err := sound(m.Ended.Pod, m.Ended.Answer); err != nil {
+		if sound(m.Ended.Pod, m.Ended.Answer) != nil {
+			// Its agent would send the same again after each new stream, so it is left out alone.
 			s.hub.count(func(c *Counts) { c.Malformed++ })
-			return fmt.Errorf("a closing answer: %w", err)
+			return nil
 		}
 		select {
 		case ends <- m.Ended:

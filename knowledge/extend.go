@@ -47,8 +47,12 @@ func theirSteps(entries []*Entry) []Fault {
 	return f
 }
 
-// onlyReads fits arguments of kubectl that change nothing, and no shell's characters.
-var onlyReads = regexp.MustCompile(`^(?:get|describe|logs|top|events|why) [\w ./=:,-]*$`)
+// onlyReads fits arguments of kubectl that change nothing and lead to no other cluster, without a shell's characters;
+// plainSlot fits a slot without a default, which is what a shell would be given as it stands.
+var (
+	onlyReads = regexp.MustCompile(`^(?:get|describe|logs|top|events|why)(?: (?:\w[\w./=:,-]*|-[nlco] ?\w[\w./=:,-]*|--previous|--tail=\d+))*$`)
+	plainSlot = regexp.MustCompile(`\{\w+\}`)
+)
 
 // Harmless leaves out entries that would have whoever asks run commands of somebody else's: such as come from a
 // ConfigMap may only show steps in words, and kubectl reading.
@@ -61,8 +65,8 @@ func Harmless(entries []*Entry) (left []*Entry, refused []Fault) {
 			switch {
 			case s.Command != "":
 				f.add(e, item, "a ConfigMap's step has no command, as somebody else would run it; kubectl may read")
-			case s.Kubectl != "" && !onlyReads.MatchString(slotForm.ReplaceAllString(s.Kubectl, "x")):
-				f.add(e, item, "a ConfigMap's step may only have kubectl get, describe, logs, top, events or why")
+			case s.Kubectl != "" && !onlyReads.MatchString(plainSlot.ReplaceAllString(s.Kubectl, "x")):
+				f.add(e, item, "a ConfigMap's step may only have kubectl get, describe, logs, top, events or why, with -n, -l, -c, -o, --previous or --tail, and slots without defaults")
 			}
 		}
 		if len(f) == before {

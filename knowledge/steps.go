@@ -72,6 +72,7 @@ var harmless = regexp.MustCompile(`^[\w.,:@%+=/-]+$`)
 func FillCommand(command string, slots map[string]string) string {
 	quoted := map[string]string{}
 	for name, value := range slots {
+		value = strings.TrimLeft(value, "-") // no option
 		if !harmless.MatchString(value) {
 			value = "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
 		}

@@ -212,7 +212,9 @@ func explained(j journal.Source, p fact.Pod, now time.Time) (answer.Answer, *his
 	if err != nil {
 		return answer.Answer{}, nil, err
 	}
-	return why.Explain(h, q.Options), h, nil
+	a := why.Explain(h, q.Options)
+	a.Clean() // a front refuses an answer whose words hold control characters
+	return a, h, nil
 }
 
 func well(a answer.Answer) bool {

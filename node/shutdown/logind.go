@@ -58,8 +58,8 @@ func connectLogind(ctx context.Context, confDir string) (Bus, error) {
 func (l *Logind) follow(signals <-chan *dbus.Signal) {
 	defer close(l.shutdowns)
 	for s := range signals {
-		if s.Name != loginIface+"."+announced || len(s.Body) == 0 {
-			continue
+		if s.Name != loginIface+"."+announced || s.Path != loginPath || len(s.Body) == 0 || s.Sender != l.owner() {
+			continue // a signal that somebody else sent to this connection by its name
 		}
 		begins, ok := s.Body[0].(bool)
 		if !ok {
@@ -71,6 +71,17 @@ func (l *Logind) follow(signals <-chan *dbus.Signal) {
 			return
 		}
 	}
+}
+
+// owner returns the unique name of logind on the bus, which changes when it restarts; empty where it has none.
+func (l *Logind) owner() string {
+	var name string
+	ctx, cancel := context.WithTimeout(l.conn.Context(), callWithin)
+	defer cancel()
+	if l.conn.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.GetNameOwner", 0, loginName).Store(&name) != nil {
+		return ""
+	}
+	return name
 }
 
 // Shutdowns implements [Bus].

@@ -28,6 +28,7 @@ type machine struct {
 	most     time.Duration
 	asked    time.Duration // for how long it was asked to delay
 	locks    int           // how many are held
+	delays   int           // how often one was taken
 	changed  []bool
 	ended    []string         // in their order
 	graces   map[string]int64 // by pod
@@ -117,11 +118,17 @@ type lock struct{ m *machine }
 func (l lock) Close() error { l.m.change(func() { l.m.locks-- }); return nil }
 
 func (m *machine) Delay() (io.Closer, error) {
-	m.change(func() { m.locks++ })
+	m.change(func() { m.locks, m.delays = m.locks+1, m.delays+1 })
 	return lock{m}, nil
 }
-func (m *machine) Shutdowns() <-chan bool { return m.shutdowns }
-func (m *machine) Close() error           { return nil }
+
+func (m *machine) Shutdowns() <-chan bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.shutdowns
+}
+
+func (m *machine) Close() error { return nil }
 
 // The pods end by priority, each in its time or its group's, and only then the machine may go on.
 func TestPodsEndBeforeTheMachine(t *testing.T) {
@@ -209,7 +216,7 @@ func TestBusComesBack(t *testing.T) {
 	m.run()
 	m.until("a lock is taken", func() bool { return m.locks == 1 })
 	m.change(func() { close(m.shutdowns); m.shutdowns = make(chan bool, 1) })
-	m.until("the lock goes with the bus, and another is taken", func() bool { return m.locks == 1 })
+	m.until("the lock goes with the bus, and another is taken", func() bool { return m.locks == 1 && m.delays == 2 })
 }
 
 func TestNothingWithoutPeriods(t *testing.T) {

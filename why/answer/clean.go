@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode"
 
 	"whylet.dev/whylet/why/prose"
 )
@@ -39,7 +40,7 @@ func Parse(text []byte) (Answer, error) {
 	}
 	whole := Answer(a)
 	for _, own := range whole.own() {
-		if prose.Shown(own) != own {
+		if strings.ContainsFunc(own, isHostile) {
 			return Answer{}, fmt.Errorf("control characters in %.40q", own)
 		}
 	}
@@ -52,6 +53,12 @@ func Parse(text []byte) (Answer, error) {
 	}
 	whole.Clean()
 	return whole, nil
+}
+
+// isHostile reports whether a character may be a terminal's command, or changes the order in which text is shown. Others
+// that are not shown, such as a blank without width, come from logs that agents of before quote.
+func isHostile(r rune) bool {
+	return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r)
 }
 
 // own are the texts that an answer is made of, without those that it only quotes.

@@ -17,7 +17,10 @@ func (v *Verdict) SayBecause(because ...string) {
 		p.What = v.Text // of an agent that sends no parts
 	}
 	p.Because = append(slices.Clip(p.Because), because...)
-	v.Say(p)
+	open := v.Missing != "" && strings.HasSuffix(v.Text, v.Missing)
+	if v.Say(p); open {
+		v.Text += " " + v.Missing
+	}
 }
 
 // SayFirstThen puts before all else that followed what followed first.

@@ -105,8 +105,17 @@ func (i *Informed) fromConfigMaps(ctx context.Context, c *Cluster, namespace str
 			entries = append(entries, of...)
 		}
 	}
+	if len(entries) > mostTaught {
+		if i.Warn != nil {
+			i.Warn(fmt.Errorf("namespace %s teaches %d messages by ConfigMaps; the first %d count", namespace, len(entries), mostTaught))
+		}
+		entries = entries[:mostTaught]
+	}
 	return entries
 }
+
+// mostTaught is how many entries the ConfigMaps of a namespace may hold together: to check each takes time.
+const mostTaught = 200
 
 // explain adds what a user's entries know of the lines that an answer quotes.
 func explain(a *answer.Answer, b *knowledge.Base) {

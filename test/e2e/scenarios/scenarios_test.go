@@ -58,6 +58,9 @@ func TestFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range slices.Concat(all, servers, meshes) {
+		if strings.Contains(s.Trigger+s.Recover, "dirname \"$0\"") || strings.Contains(s.Trigger+s.Recover, "manifest.yaml") {
+			t.Errorf("%s: its scripts have no folder; the manifest is in $MANIFEST", s.Name)
+		}
 		if s.Want.Symptom == "" {
 			t.Errorf("%s: no symptom", s.Name)
 		}
