@@ -178,8 +178,11 @@ func reachable(endpoint string, roots ...string) string {
 		return ""
 	}
 	for _, root := range roots {
-		if info, err := os.Stat(root + path); err == nil && info.Mode()&os.ModeSocket != 0 {
-			return "unix://" + root + path
+		// /var/run is mostly an absolute link to /run, which leads elsewhere from another root.
+		for _, at := range []string{path, strings.TrimPrefix(path, "/var")} {
+			if info, err := os.Stat(root + at); err == nil && info.Mode()&os.ModeSocket != 0 {
+				return "unix://" + root + at
+			}
 		}
 	}
 	return ""

@@ -64,7 +64,7 @@ func slicesOf(all ...any) (list []shape) {
 // cases.
 func ofAtLeast(least int, prefixes string) (list []shape) {
 	for _, p := range strings.Fields(prefixes) {
-		list = append(list, shape{p, least, 0, isMixed})
+		list = append(list, shape{p, least, 0, isToken})
 	}
 	return list
 }
@@ -149,6 +149,16 @@ func hasDigit(rest string) bool { return strings.ContainsAny(rest, "0123456789")
 
 func isMixed(rest string) bool {
 	return hasDigit(rest) || strings.ToLower(rest) != rest && strings.ToUpper(rest) != rest
+}
+
+// isToken reports whether what follows a prefix is random, and neither the rest of an object's name nor of a
+// function's: "sk-worker-7d9f8b6c5-x2x4z", "test_checkout_with_2_items".
+func isToken(rest string) bool {
+	longest := 0
+	for _, part := range strings.FieldsFunc(rest, func(r rune) bool { return r == '-' || r == '_' || r == '.' }) {
+		longest = max(longest, len(part))
+	}
+	return isMixed(rest) && (longest > 16 || longest == len(rest) || strings.ToLower(rest) != rest)
 }
 
 func isUpperCode(rest string) bool {

@@ -13,7 +13,6 @@ import (
 	"whylet.dev/whylet/health"
 	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/logline"
-	"whylet.dev/whylet/redact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/kubectl"
@@ -106,7 +105,7 @@ func Explain(known *history.History, o Options) answer.Answer {
 		a.Symptoms, a.Verdicts = []answer.Symptom{t.Symptom}, []answer.Verdict{v}
 	}
 	h.nameDecider(&a)
-	return redact.Strings(a)
+	return a.Redacted()
 }
 
 func (o Options) wants(s answer.Symptom) bool {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
-	"whylet.dev/whylet/redact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 )
@@ -193,7 +192,7 @@ func NodeMemory(name string, node, pods []fact.Fact, o Options) answer.Answer {
 			cause: answer.None, rule: "no-outage", weight: fair, text: "The node was never away, as far back as its memory goes.",
 		}.verdict("", "", nil))
 	}
-	return redact.Strings(a)
+	return a.Redacted()
 }
 
 // maxOutages bounds how many are told of, newest first.

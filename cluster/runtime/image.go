@@ -120,6 +120,11 @@ func unpackedWithin(plain io.Reader, size int64) io.Reader {
 
 func (g *growing) Read(p []byte) (int, error) {
 	if g.left <= 0 {
+		var more [1]byte
+		n, err := g.Reader.Read(more[:])
+		if n == 0 {
+			return 0, err
+		}
 		return 0, fmt.Errorf("it unpacks to more than %d times its size; unpack it yourself if that is right", mostGrowth)
 	}
 	n, err := g.Reader.Read(p[:min(int64(len(p)), g.left)])

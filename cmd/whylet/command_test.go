@@ -87,6 +87,7 @@ func TestExitCodesAndStreams(t *testing.T) {
 var nodeless = map[string]bool{
 	"whylet service remove": true,
 	"whylet kubectl":        true, "whylet version": true, "whylet journal import": true, "whylet lint": true,
+	"whylet why knowledge list": true, "whylet why knowledge show": true, "whylet why knowledge test": true,
 	"whylet mesh render": true, "whylet mesh image": true, "whylet mesh sidecar": true,
 }
 

@@ -172,6 +172,7 @@ func imageTroubles(pods []v1.Pod) []string {
 // that kubelet has tried in vain. One that is ready shows that it can come, unless nobody is
 // that patient.
 func isHopeless(pods []v1.Pod, want int32, impatient bool) bool {
+	waiting := 0
 	for i := range pods {
 		if impatient && notReady(&pods[i]) == "" {
 			continue
@@ -179,8 +180,9 @@ func isHopeless(pods []v1.Pod, want int32, impatient bool) bool {
 		if _, backsOff := lacksImage(&pods[i]); !backsOff {
 			return false
 		}
+		waiting++
 	}
-	return len(pods) > 0 && len(pods) >= int(want)
+	return waiting > 0 && len(pods) >= int(want)
 }
 
 // nodeOf is the node of a DaemonSet's pod, which is named in its affinity before the

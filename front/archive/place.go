@@ -151,8 +151,8 @@ func closeToOthers(path string) error {
 		return err
 	}
 	for _, name := range []string{path, path + "-wal", path + "-shm"} {
-		if err := os.Chmod(name, 0o600); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+		if err := os.Chmod(name, 0o600); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, errors.ErrUnsupported) {
+			return err // a volume of another owner may not let the mode be changed
 		}
 	}
 	return nil

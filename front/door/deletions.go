@@ -37,6 +37,9 @@ func (h *HTTPS) deletions(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
+	if h.Known != nil {
+		h.Known(r.RemoteAddr)
+	}
 	at := time.Now()
 	var review admission.AdmissionReview
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, mostReview)).Decode(&review); err != nil || review.Request == nil {

@@ -8,6 +8,7 @@
 //	step.go      what tells the kinds of steps apart
 //	cause.go     the closed list of causes
 //	order.go     what needs a person first, what is well, and answers put together
+//	redacted.go  an answer without secrets
 //	clean.go     what is not to be shown, dropped from what others say
 //	rows.go      what an answer says to people, row by row, as data
 //	text.go      the rows as text

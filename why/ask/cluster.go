@@ -16,7 +16,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"whylet.dev/whylet/redact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/cluster"
 	object "whylet.dev/whylet/why/question"
@@ -107,7 +106,7 @@ func (c *Cluster) About(ctx context.Context, t Target) ([]answer.Answer, error) 
 	defer cancel()
 	all, err := q.ask(ctx, t)
 	q.showLines(ctx, all)
-	return redact.Strings(all), err
+	return answer.Redacted(all), err
 }
 
 // ask asks a front, where there is one, or the nodes.
@@ -216,7 +215,7 @@ func (q *question) storage(ctx context.Context, pod *v1.Pod) (s cluster.Storage)
 // All asks every node about all its pods, and adds those without a node.
 func (c *Cluster) All(ctx context.Context) ([]answer.Answer, error) {
 	all, err := c.all(ctx)
-	return redact.Strings(all), err
+	return answer.Redacted(all), err
 }
 
 func (c *Cluster) all(ctx context.Context) ([]answer.Answer, error) {

@@ -330,7 +330,7 @@ func (r *recorder) add(node string, found []fact.Fact) {
 		r.facts[node] = map[fact.ID]fact.Fact{}
 	}
 	for _, f := range found {
-		r.facts[node][f.ID] = f
+		r.facts[node][f.ID] = fact.Outward(f)
 	}
 }
 

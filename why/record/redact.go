@@ -77,6 +77,29 @@ func list(v any) []any {
 	return l
 }
 
+// cleanCommand replaces the secrets among a container's or a probe's command and arguments, which only tell together
+// what each of them is.
+func cleanCommand(v map[string]any) {
+	var words []string
+	for _, key := range []string{"command", "args"} {
+		for _, one := range list(v[key]) {
+			text, ok := one.(string)
+			if !ok {
+				return
+			}
+			words = append(words, text)
+		}
+	}
+	words = redact.Args(words)
+	for _, key := range []string{"command", "args"} {
+		all := list(v[key])
+		for i := range all {
+			all[i] = words[i]
+		}
+		words = words[len(all):]
+	}
+}
+
 // clean replaces what looks like a secret in all texts of a value, in place. The value of a
 // variable is one by the variable's name, and so is a text in a map by its key.
 func clean(v any) any {
@@ -89,6 +112,7 @@ func clean(v any) any {
 		}
 	case map[string]any:
 		name, named := v["name"].(string)
+		cleanCommand(v)
 		for key, inner := range v {
 			text, ok := inner.(string)
 			switch {
