@@ -3,7 +3,6 @@ package why
 import (
 	"strings"
 	"testing"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -28,33 +27,10 @@ func liveness(handler v1.ProbeHandler) func(*v1.Container) {
 	return func(c *v1.Container) { c.LivenessProbe = &v1.Probe{ProbeHandler: handler} }
 }
 
-// bySidecar is the sidecar's answer, and byApplication one that it passed on.
-func bySidecar(code int, text string) fact.Probed {
-	b := status(fact.Liveness, code, text)
-	b.Evidence.Target, b.Evidence.Remote = "http://10.0.0.1:15901/osm-liveness-probe/app", "10.0.0.1:15901"
-	b.Evidence.Header = map[string]string{mesh.AnsweredBy: mesh.Sidecar}
-	return b
-}
-
-func byApplication(code int, text string) fact.Probed {
-	b := bySidecar(code, text)
-	b.Evidence.Header[mesh.AnsweredBy] = mesh.Application
-	return b
-}
-
 // atSidecar is an attempt that ended at the sidecar's port without an answer.
 func atSidecar(ev fact.Evidence) fact.Probed {
 	ev.Target, ev.Remote = "http://10.0.0.1:15901/osm-liveness-probe/app", "10.0.0.1:15901"
 	return attempt(fact.Liveness, ev)
-}
-
-// lookAt is a look at who listens on the probed port, and on the sidecar's.
-func lookAt(sidecarState string, ports ...string) fact.Looked {
-	look := fact.Looked{PID: 117, State: "S", Processes: 1, Over: 2 * time.Second, Listeners: []fact.Listener{{Address: ":::15901", PID: 900, Command: "whylet", State: sidecarState, Other: true}}}
-	for _, port := range ports {
-		look.Listeners = append(look.Listeners, fact.Listener{Address: "0.0.0.0:" + port, PID: 117, Command: "app", State: "S", Backlog: 1})
-	}
-	return look
 }
 
 // TestSidecarGone: the sidecar's container ended, and the application's probe

@@ -10,14 +10,6 @@ import (
 	"whylet.dev/whylet/why/answer"
 )
 
-// asksItself is a readiness probe by a command that asks a port of loopback.
-func asksItself(command ...string) func(*v1.Container) {
-	return func(c *v1.Container) {
-		ready(c)
-		c.ReadinessProbe.ProbeHandler = v1.ProbeHandler{Exec: &v1.ExecAction{Command: command}}
-	}
-}
-
 // pair is a pod with a proxy in front, which is probed, and an application beside it.
 func pair() *v1.Pod {
 	p := web(ready)
@@ -92,15 +84,4 @@ func times(at time.Time, n int) []time.Time {
 		all[i] = at
 	}
 	return all
-}
-
-// gone is a container that had so many processes, and has two of them that idle.
-func gone(s *tale, had int, said []string) {
-	for _, n := range []int{had, 2} {
-		s.wait(10 * time.Second)
-		s.probe("app", 3, connectionRefused(fact.Readiness))
-		s.in("app", fact.Looked{PID: 1, State: "S", Processes: n, Commands: []string{"python3"}, Over: 3 * time.Second, CPUTotal: time.Second, Age: 20 * time.Second, Said: said, SaidAt: times(s.now, len(said))})
-		s.in("app", fact.Sampled{PIDs: int64(n), CPUUsage: time.Second})
-	}
-	s.probe("app", 3, connectionRefused(fact.Readiness))
 }

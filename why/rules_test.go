@@ -7,7 +7,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"whylet.dev/whylet/fact"
@@ -70,18 +69,7 @@ var (
 	oomOfChild = fact.OOMKilled{PID: 117, Command: "worker", AnonRSS: 23 << 20, Limit: 24 << 20, Constraint: "CONSTRAINT_MEMCG", TaskCgroup: "/kubepods/podu1/c", OOMCgroup: "/kubepods/podu1/c"}
 )
 
-// withHook gives a container a postStart hook.
-func withHook(c *v1.Container) {
-	c.Lifecycle = &v1.Lifecycle{PostStart: &v1.LifecycleHandler{Exec: &v1.ExecAction{Command: []string{"sh", "-c", "warm"}}}}
-}
-
 func at(cgroup string, o fact.OOMKilled) fact.OOMKilled { o.OOMCgroup = cgroup; return o }
-
-func policy(p v1.RestartPolicy) *v1.Pod {
-	pod := web(silentProbe)
-	pod.Spec.RestartPolicy = p
-	return pod
-}
 
 // Files in memory outlive the run that wrote them, and may leave no room to start in.
 func TestNoRoomToStart(t *testing.T) {
@@ -216,32 +204,4 @@ func TestUnseenByStatus(t *testing.T) {
 	if a := s.ask(); a.Verdicts[0].Cause != answer.None || len(a.Verdicts[0].RuledOut) == 0 {
 		t.Fatal(a.Text(answer.Style{}))
 	}
-}
-
-func moreCPU() v1.ResourceRequirements {
-	return v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse("3")}}
-}
-
-// resized asks for new resources of a running pod, and has the node say that.
-func (s *tale) resized(answer fact.Body) {
-	s.in("app", fact.Looked{PID: 100, Calm: true})
-	changed := s.pod.DeepCopy()
-	changed.Generation++
-	changed.Spec.Containers[0].Resources = moreCPU()
-	s.see("", 0, fact.SpecSeen{Object: changed, Source: "api"})
-	s.in("app", answer)
-}
-
-// limitTo gives a container a memory limit.
-func limitTo(memory string) func(*v1.Container) {
-	return func(c *v1.Container) {
-		c.Resources.Limits = v1.ResourceList{v1.ResourceMemory: resource.MustParse(memory)}
-	}
-}
-
-// alsoLimited adds a container with the resources of the first.
-func alsoLimited(p *v1.Pod) *v1.Pod {
-	p = with("other")(p)
-	p.Spec.Containers[1].Resources = p.Spec.Containers[0].Resources
-	return p
 }

@@ -2,7 +2,6 @@ package why
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -10,7 +9,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"whylet.dev/whylet/fact"
@@ -162,16 +160,6 @@ func (s *tale) probe(container string, n int, b fact.Probed) {
 	for range n {
 		s.in(container, b)
 		s.wait(2 * time.Second)
-	}
-}
-
-// neighbours lets other pods fail now in that way, one of each age.
-func (s *tale) neighbours(b fact.Probed, ages ...time.Duration) {
-	for i, age := range ages {
-		pod := fact.Pod{Namespace: "shop", Name: fmt.Sprintf("near-%d", i), UID: types.UID(fmt.Sprintf("n%d", i))}
-		s.near = append(s.near,
-			fact.Fact{ID: 1, Seen: s.now.Add(-age), Pod: pod, Container: "app", Body: fact.Started{PID: 9}},
-			fact.Fact{ID: 2, Seen: s.now, At: s.now, Pod: pod, Container: "app", Body: b})
 	}
 }
 

@@ -216,7 +216,9 @@ func (r *recorder) fromNodes(ctx context.Context) {
 	}
 	if all := r.nodes(); len(all) <= fewNodes {
 		for i := range all {
-			on[all[i].Name] = on[all[i].Name]
+			if _, known := on[all[i].Name]; !known {
+				on[all[i].Name] = nil // its facts count without a pod of this namespace, too
+			}
 		}
 	}
 	each(slices.Sorted(maps.Keys(on)), func(_ int, node string) {
