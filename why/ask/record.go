@@ -22,6 +22,7 @@ import (
 	"whylet.dev/whylet/fact"
 	"whylet.dev/whylet/journal"
 	"whylet.dev/whylet/why/answer"
+	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/record"
 	"whylet.dev/whylet/why/serve"
 )
@@ -63,7 +64,7 @@ func (c *Cluster) Record(ctx context.Context, memory journal.Source, progress fu
 	if err := r.objects(ctx); err != nil {
 		return nil, err
 	}
-	progress(fmt.Sprintf("logs of %d pods", len(r.pods)))
+	progress("logs of " + prose.Plural(len(r.pods), "pod"))
 	r.logs(ctx)
 	progress("facts")
 	if memory != nil {

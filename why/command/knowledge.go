@@ -13,6 +13,7 @@ import (
 	"whylet.dev/whylet/exit"
 	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/ask"
+	"whylet.dev/whylet/why/prose"
 )
 
 // newKnowledgeCommand makes `kubectl why knowledge`.
@@ -108,7 +109,7 @@ func newKnowledgeTest(o *options) *cobra.Command {
 			for _, e := range all {
 				samples += len(e.Samples) + len(e.Not)
 			}
-			fmt.Fprintf(o.Out, "%d entries hold, with %d samples\n", len(all), samples)
+			fmt.Fprintf(o.Out, "valid: %s, %s\n", prose.Plural(len(all), "message"), prose.Plural(samples, "sample"))
 			return nil
 		},
 	}

@@ -34,7 +34,7 @@ func TestKnowledge(t *testing.T) {
 		{[]string{"knowledge", "show", "vault.sealed"}, "- id: vault.sealed", true},
 		{[]string{"knowledge", "show", "acme.no-shift", "--knowledge", dir}, "# " + acme + ":1\n", true},
 		{[]string{"knowledge", "show", "vault.none"}, "", false},
-		{[]string{"knowledge", "test", acme}, "1 entries hold, with 1 samples", true},
+		{[]string{"knowledge", "test", acme}, "valid: 1 message, 1 sample", true},
 		{[]string{"knowledge", "test", bad}, bad + ":6: acme.no-shift: no expression has a group named shop", false},
 		{[]string{"knowledge", "list", "--knowledge", dir + "/none"}, "", false},
 	} {

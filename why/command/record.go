@@ -13,6 +13,7 @@ import (
 	"whylet.dev/whylet/exit"
 	"whylet.dev/whylet/journal"
 	"whylet.dev/whylet/why/ask"
+	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/record"
 )
 
@@ -92,8 +93,8 @@ func (o *options) record(ctx context.Context, to string, force bool) error {
 	for _, missing := range c.Missing {
 		fmt.Fprintf(o.Err, "left out: %s\n", missing)
 	}
-	fmt.Fprintf(o.Err, "recorded namespace %s as of %s into %s: %d objects, %d logs, facts of %d nodes\n",
-		c.Namespace, c.Time.Format(time.RFC3339), to, len(c.Objects), len(c.Logs), len(c.Facts))
+	fmt.Fprintf(o.Err, "recorded namespace %s as of %s into %s: %s, %s, facts of %s\n",
+		c.Namespace, c.Time.Format(time.RFC3339), to, prose.Plural(len(c.Objects), "object"), prose.Plural(len(c.Logs), "log"), prose.Plural(len(c.Facts), "node"))
 	return nil
 }
 
