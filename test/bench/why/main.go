@@ -277,6 +277,15 @@ func (o *options) onNode(ctx context.Context, round int, waves [][]scenarios.Sce
 	if o.recordIn != "" {
 		suite.Record = func(ctx context.Context, results []scenarios.Result) { o.recordCase(ctx, n, results) }
 	}
+	if slices.Equal(situations, []scenarios.Situation{scenarios.Live}) {
+		all := slices.Concat(waves...)
+		done := 0
+		return suite.Flow(ctx, all, o.width, func(played []scenarios.Result) error {
+			done++
+			fmt.Fprintf(os.Stderr, "%d of %d: %s\n", done, len(all), played[0].Scenario.Name)
+			return o.keep(round, played)
+		})
+	}
 	for i, wave := range waves {
 		if i > 0 && o.over() {
 			break

@@ -247,6 +247,34 @@ func (s *Suite) Play(ctx context.Context, all []Scenario, situations []Situation
 	return results, nil
 }
 
+// Flow plays scenarios live, up to width of them at once: each is removed as soon as it was
+// asked about, and makes room for the next. took gets the answers of one at a time.
+func (s *Suite) Flow(ctx context.Context, all []Scenario, width int, took func([]Result) error) error {
+	var lock sync.Mutex
+	var failed error
+	SideBySide(len(all), width, func(i int) {
+		lock.Lock()
+		over := failed != nil || ctx.Err() != nil
+		lock.Unlock()
+		if over {
+			return
+		}
+		var found []Result
+		err := s.Prepare(ctx, all[i:i+1])
+		if err == nil {
+			found = s.one(ctx, &all[i], Live, nil)
+			err = s.End(ctx, &all[i])
+		}
+		lock.Lock()
+		defer lock.Unlock()
+		failed = cmp.Or(failed, err, ctx.Err())
+		if failed == nil {
+			failed = took(found)
+		}
+	})
+	return failed
+}
+
 // one asks about one scenario in one situation; failed says why that could not be
 // brought about.
 func (s *Suite) one(ctx context.Context, c *Scenario, in Situation, failed error) []Result {
