@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
 )
@@ -83,10 +84,10 @@ func readExcerpt(t *testing.T, text string) excerpt {
 }
 
 // meant are what words can mean, by the names that excerpts have for them.
-var meant = map[string]*words.Phrase{
-	"permission": words.Refused, "readonly": words.ReadOnly, "port": words.PortUsed, "nofile": words.NoFile, "nospace": words.NoSpace, "memory": words.NoMemory,
-	"credentials": words.Credentials, "authority": words.CertificateUnknown, "expired": words.CertificateExpired, "module": words.ModuleMissing,
-	"setting": words.SettingMissing, "pidfile": words.LeftBehind, "newer": words.NewerData, "locked": words.Locked, "config": words.BadConfig,
+var meant = map[string]*knowledge.Known{
+	"permission": knowledge.Refused, "readonly": knowledge.ReadOnly, "port": knowledge.PortUsed, "nofile": knowledge.NoFile, "nospace": knowledge.NoSpace, "memory": knowledge.NoMemory,
+	"credentials": knowledge.Credentials, "authority": knowledge.CertificateUnknown, "expired": knowledge.CertificateExpired, "module": knowledge.ModuleMissing,
+	"setting": knowledge.SettingMissing, "pidfile": knowledge.LeftBehind, "newer": knowledge.NewerData, "locked": knowledge.Locked, "config": knowledge.BadConfig,
 }
 
 // unreachedMeans are the meanings of a connection that does not come about.

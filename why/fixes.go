@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/kubectl"
@@ -166,7 +167,7 @@ func (h *inquiry) probeFixes(p *probing) []answer.Fix {
 		switch ev := p.last.Evidence; {
 		case ev.Status == 401, ev.Status == 403 && !p.complainsNow(): // its log would say another reason
 			fixes = append(fixes, h.specFix(fmt.Sprintf("probe a path that needs no login (%s), or send what it asks for in %s", p.field("path"), p.field("httpHeaders"))))
-		case ev.Status >= 400 && ev.Status < 500 && (words.HostHeader.In(ev.Output) || p.saysOfHost()):
+		case ev.Status >= 400 && ev.Status < 500 && (knowledge.HostHeader.In(ev.Output) || p.saysOfHost()):
 			fixes = append(fixes, h.specFix(fmt.Sprintf("have the probe send a Host header that it takes, as %s: [{name: Host, value: NAME}]: without one it gets the pod's address", p.field("httpHeaders"))))
 		}
 	}
@@ -179,7 +180,7 @@ func (h *inquiry) probeFixes(p *probing) []answer.Fix {
 // saysOfHost says whether the container's log tells now that it does not take the Host header that it got.
 func (p *probing) saysOfHost() bool {
 	_, said := p.complaint()
-	return words.HostHeader.In(said)
+	return knowledge.HostHeader.In(said)
 }
 
 // field is a setting of the probe, as a manifest has it: readinessProbe.timeoutSeconds, or of what it

@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/redact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/mounts"
@@ -51,7 +52,7 @@ func (h *inquiry) givenNames(f *finding, _ *v1.Container, said string) []string 
 // givenVariables says where the variables come from that words name, or that the pod sets none of that
 // name.
 func (h *inquiry) givenVariables(f *finding, c *v1.Container, said string) (all []string) {
-	missed := words.SettingMissing.In(said)
+	missed := knowledge.SettingMissing.In(said)
 	for _, name := range words.Variables(said) {
 		i := slices.IndexFunc(c.Env, func(e v1.EnvVar) bool { return e.Name == name })
 		switch {
@@ -171,7 +172,7 @@ func (h *inquiry) givenUser(f *finding, c *v1.Container, said string) []string {
 	if f.saysUser {
 		return nil // it is said
 	}
-	if !ofUsers.MatchString(said) && !words.Refused.In(said) {
+	if !ofUsers.MatchString(said) && !knowledge.Refused.In(said) {
 		return nil
 	}
 	var is []string
@@ -203,7 +204,7 @@ func (h *inquiry) givenUser(f *finding, c *v1.Container, said string) []string {
 func (h *inquiry) givenFiles(f *finding, c *v1.Container, said string) (all []string) {
 	seen := map[string]bool{}
 	for line := range strings.SplitSeq(said, " / ") { // as [logline.Story.Reason] puts them together
-		if !words.NoFile.In(line) {
+		if !knowledge.NoFile.In(line) {
 			continue
 		}
 		for _, m := range aPath.FindAllStringSubmatch(line, mostPaths) {

@@ -9,11 +9,11 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/mounts"
-	"whylet.dev/whylet/why/words"
 )
 
 // aPath fits a file that words name, from the root.
@@ -31,7 +31,7 @@ func (h *inquiry) namedFile(f *finding, container, said string) {
 	} else {
 		h.namedSetting(f, container, said)
 	}
-	if at := deniedAt(said); words.Refused.In(said) && at != "" && f.cause == answer.AppExitError { // as its image has it run
+	if at := deniedAt(said); knowledge.Refused.In(said) && at != "" && f.cause == answer.AppExitError { // as its image has it run
 		if _, volume := h.volumeOf(container, at); volume == nil {
 			f.fixes = append([]answer.Fix{h.mayThen(container, said)}, f.fixes...)
 		}
@@ -51,7 +51,7 @@ func (h *inquiry) ofNamedFile(container, said string) []answer.Fix {
 			fixes := h.fileFixes(file, mount, volume, line)
 			switch {
 			case len(fixes) == 0:
-			case words.Refused.In(line) && readable(volume): // of a copy that was refused, the other file goes before it
+			case knowledge.Refused.In(line) && readable(volume): // of a copy that was refused, the other file goes before it
 				kept = fixes
 			default:
 				return fixes
@@ -111,22 +111,22 @@ func (h *inquiry) volumeOf(container, file string) (v1.VolumeMount, *v1.Volume) 
 func (h *inquiry) fileFixes(file string, mount v1.VolumeMount, volume *v1.Volume, said string) []answer.Fix {
 	kind, name, key := mounts.Key(file, mount, volume)
 	switch {
-	case words.Refused.In(said) && kind != "" && readable(volume):
+	case knowledge.Refused.In(said) && kind != "" && readable(volume):
 		return []answer.Fix{h.specFix(fmt.Sprintf("have it write elsewhere than to %s, which is of %s %s and which its user may only read (copy it into an emptyDir first); if it is to be run, volume %s needs a defaultMode for that (0555)", file, kind, name, volume.Name))}
-	case words.Refused.In(said) && kind != "":
+	case knowledge.Refused.In(said) && kind != "":
 		return []answer.Fix{h.specFix(fmt.Sprintf("let its user read %s, which is of %s %s: give volume %s a defaultMode for that (0444, or 0440 with the pod's fsGroup)", file, kind, name, volume.Name)).As(answer.StepAllowUser, nil)}
-	case words.Refused.In(said):
+	case knowledge.Refused.In(said):
 		return []answer.Fix{h.specFix(fmt.Sprintf("give its user volume %s, in which %s is (the pod's fsGroup, or chown once in an init container)", volume.Name, file))}
-	case kind == "" && words.NoFile.In(said) && (volume.EmptyDir != nil || volume.PersistentVolumeClaim != nil):
+	case kind == "" && knowledge.NoFile.In(said) && (volume.EmptyDir != nil || volume.PersistentVolumeClaim != nil):
 		return []answer.Fix{h.specFix(fmt.Sprintf("see that volume %s has %s before it starts (an init container that writes it there, or copies what the image has at %s, which the volume hides), or mount it elsewhere", volume.Name, file, mount.MountPath))}
 	case kind == "":
 		return nil
-	case words.NoFile.In(said) && kind == "ConfigMap" && mount.SubPath == "" && overPrograms.MatchString(mount.MountPath):
+	case knowledge.NoFile.In(said) && kind == "ConfigMap" && mount.SubPath == "" && overPrograms.MatchString(mount.MountPath):
 		return []answer.Fix{h.specFix(fmt.Sprintf("mount file by file: %s %s at %s covers the whole folder, and hides what the image has there (%s, if it has no such key): mount each of its keys with subPath, or add the others to it", kind, name, mount.MountPath, key)).As(answer.StepMountFiles, nil)}
-	case words.NoFile.In(said):
+	case knowledge.NoFile.In(said):
 		return []answer.Fix{kubectl.Inspect(fmt.Sprintf("see whether %s %s, mounted at %s, has %s", kind, name, mount.MountPath, key), h.kubectl("describe %s %s", strings.ToLower(kind), name))}
 	}
-	if mode := defaultMode(volume); mode != nil && *mode&0o004 == 0 && words.NotOpened.In(said) {
+	if mode := defaultMode(volume); mode != nil && *mode&0o004 == 0 && knowledge.NotOpened.In(said) {
 		return []answer.Fix{h.specFix(fmt.Sprintf("let its user read %s: volume %s has defaultMode %04o, so that root alone may, and many servers give up being root before they read; 0444, or 0440 with the pod's fsGroup", file, volume.Name, *mode)).As(answer.StepAllowUser, nil)}
 	}
 	return []answer.Fix{kubectl.Edit(fmt.Sprintf("if %s, which its words name, is at fault, correct it: it is %s of %s %s", file, key, kind, name), kind, h.Pod.Namespace, name)}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/words"
 )
 
@@ -88,9 +89,9 @@ func modeOf(b fact.Probed) mode {
 		return silent
 	case ev.Handler == fact.GRPC && (ev.Connect > 0 || b.By == fact.BySay && ev.Output != ""):
 		return notServing
-	case words.ManyRedirects.In(ev.Error):
+	case knowledge.ManyRedirects.In(ev.Error):
 		return redirects
-	case words.OtherProtocol.In(ev.Error):
+	case knowledge.OtherProtocol.In(ev.Error):
 		return mismatch
 	case words.BrokeOff(ev.Error):
 		return broken

@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
@@ -71,7 +72,7 @@ func (all *reached) said(f *fact.Fact, line string, servers []string) {
 		_, n.place, ok = words.FailedBy(line)
 	}
 	switch {
-	case ok && len(servers) > 0 && words.NoDNS.In(line):
+	case ok && len(servers) > 0 && knowledge.NoDNS.In(line):
 		for _, at := range servers {
 			all.add(f, answer.ReachSaid, at, logline.Message(line), logline.Message(line))
 		}
@@ -121,7 +122,7 @@ func (all *reached) seen(run *history.Run) {
 func awaitsWork(run *history.Run, look fact.Looked) bool {
 	_, lines := run.Said(time.Time{})
 	own := func(l fact.Listener) bool { return !l.Other }
-	return !slices.ContainsFunc(look.Listeners, own) && words.LastOf(lines, words.SaysReady) >= 0
+	return !slices.ContainsFunc(look.Listeners, own) && words.LastOf(lines, knowledge.SaysReady) >= 0
 }
 
 func (all *reached) lately(f *fact.Fact, at string) {
@@ -276,12 +277,12 @@ func (h *inquiry) explained(c *answer.Complaint) {
 	var f finding
 	h.namedFile(&f, c.Container, c.Text)
 	h.meant(&f, c.Container, c.Text)
-	if c.Cause == "" && words.ReadOnly.In(c.Text) && h.readOnlyRoot(c.Container, c.Text) {
+	if c.Cause == "" && knowledge.ReadOnly.In(c.Text) && h.readOnlyRoot(c.Container, c.Text) {
 		c.Cause = answer.SecurityRefused
 		f.because = append([]string{"Its root file system is read-only (readOnlyRootFilesystem)."}, f.because...)
 		f.fixes = append([]answer.Fix{h.specFix("mount an emptyDir where it writes, or let it write to its root file system")}, f.fixes...)
 	}
-	if less := h.fewerRights(h.Spec(c.Container)); c.Cause == "" && less != "" && words.Refused.In(c.Text) {
+	if less := h.fewerRights(h.Spec(c.Container)); c.Cause == "" && less != "" && knowledge.Refused.In(c.Text) {
 		c.Cause = answer.SecurityRefused
 		f.because = append([]string{prose.Upper(less) + "."}, f.because...)
 		f.fixes = append([]answer.Fix{h.mayThen(c.Container, c.Text)}, f.fixes...)
@@ -350,30 +351,30 @@ func complaint(f *fact.Fact, look fact.Looked, since time.Time) (answer.Complain
 	if text == "" || earlier {
 		last := len(look.Said) - 1
 		switch i := words.LastWaitingForRoom(look.Said); {
-		case i >= 0 && (i == last || !words.Waits.In(look.Said[last])):
+		case i >= 0 && (i == last || !knowledge.Waits.In(look.Said[last])):
 			text, another, earlier = logline.Message(look.Said[i]), false, false
 			if len(look.SaidAt) == len(look.Said) {
 				at = look.SaidAt[i]
 				earlier = at.Before(since)
 			}
-		case words.Waits.In(look.Said[last]):
+		case knowledge.Waits.In(look.Said[last]):
 			text, another, earlier = logline.Message(look.Said[last]), true, false
 		}
 	}
 	if text == "" { // no logger may call it an error
 		lines := history.SaidSince(f, since)
-		if i := words.LastOf(lines, words.NoSpace); i >= 0 {
+		if i := words.LastOf(lines, knowledge.NoSpace); i >= 0 {
 			text, another, earlier = logline.Message(lines[i]), false, false
 		}
 	}
 	if text == "" {
 		return answer.Complaint{}, false
 	}
-	if i := words.LastOf(look.Said, words.IsDown); i >= 0 && another && !earlier && !words.IsDown.In(text) {
+	if i := words.LastOf(look.Said, knowledge.IsDown); i >= 0 && another && !earlier && !knowledge.IsDown.In(text) {
 		text = logline.Message(look.Said[i]) + " / " + text // a proxy's: why it hands nothing on
 	}
 	c := answer.Complaint{Container: f.Container, Text: prose.Brief(text, quoted), Another: another, Before: earlier, At: at, Fact: f.ID}
-	if words.NoSpace.In(text) && !another {
+	if knowledge.NoSpace.In(text) && !another {
 		c.Cause = answer.DiskFull
 	}
 	return c, true

@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
@@ -132,10 +133,10 @@ func (n needed) named() string {
 
 // unmet words what one that needs it lacks: to reach it, or an answer in time of one that it reaches.
 func (n needed) unmet(reach, gets string) string {
-	if words.TooLate.In(n.said) {
+	if knowledge.TooLate.In(n.said) {
 		return fmt.Sprintf("%s no answer in time from %s", gets, n.named())
 	}
-	if words.NoName.In(n.said) && n.place != "" {
+	if knowledge.NoName.In(n.said) && n.place != "" {
 		return fmt.Sprintf("%s %s: %s", reach, n.named(), n.what)
 	}
 	return fmt.Sprintf("%s %s (%s)", reach, n.named(), n.what)
@@ -143,7 +144,7 @@ func (n needed) unmet(reach, gets string) string {
 
 // fixes show what stands for the place in the cluster.
 func (n needed) fixes(h *inquiry) []answer.Fix {
-	if servers := h.nameServers(); len(servers) > 0 && words.NoDNS.In(n.said) {
+	if servers := h.nameServers(); len(servers) > 0 && knowledge.NoDNS.In(n.said) {
 		n.place = servers[0] // the place itself was never asked
 	}
 	host, _, ok := splitAddress(n.place)
@@ -264,7 +265,7 @@ func (h *inquiry) waitsFor(container string, at *fact.Fact, lines []string) (n n
 	// What it says that it waits for may stand beside what each try came to.
 	waits := ""
 	for _, line := range slices.Backward(lines[max(0, len(lines)-3):]) {
-		if waits == "" && words.Waits.In(line) {
+		if waits == "" && knowledge.Waits.In(line) {
 			waits = line
 		}
 	}
@@ -272,7 +273,7 @@ func (h *inquiry) waitsFor(container string, at *fact.Fact, lines []string) (n n
 		n.place = cmp.Or(n.place, words.Place(waits))
 		return n, fmt.Sprintf("%s (%s): %s", cmp.Or(awaited(n.place), "something"), n.what, quote(n.said, 100))
 	}
-	if n, how := h.awaited(at, container, forever); how != "" && words.LastOf(lines, words.SaysReady) < 0 {
+	if n, how := h.awaited(at, container, forever); how != "" && words.LastOf(lines, knowledge.SaysReady) < 0 {
 		return n, how // who says that it is ready awaits work there
 	}
 	if waits != "" {

@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
@@ -61,7 +62,7 @@ func crashSignal(e ending) *finding {
 	if !slices.Contains(fact.Faults, n) || !seen && e.exit.StatusKnown {
 		return nil // a code that was given to exit(2), as far as the kernel saw
 	}
-	if n == sigabrt && e.said(words.NoSpace.In) != "" {
+	if n == sigabrt && e.said(knowledge.NoSpace.In) != "" {
 		return nil // it ended itself for want of room
 	}
 	f := &finding{cause: answer.AppCrashSignal, weight: certain, chain: e.chain(), fixes: e.h.logsFix(e.run)}
@@ -142,18 +143,18 @@ func commandNotRunnable(e ending) *finding {
 		text:  fmt.Sprintf("Container %s ended at once with exit code %d: its shell %s%s.", e.run.Container, code, what, colon(prose.Brief(said, 100))),
 		fixes: append(e.h.logsFix(e.run), e.h.specFix("correct command and args, or use an image that has the program")),
 	}
-	if i := words.LastOf(e.exit.LastLines, words.NoCommand); i >= 0 {
+	if i := words.LastOf(e.exit.LastLines, knowledge.NoCommand); i >= 0 {
 		said = e.exit.LastLines[i]
-		name := words.NoCommand.Slots(said)["program"]
+		name := knowledge.NoCommand.Slots(said)["program"]
 		f.text = fmt.Sprintf("Container %s ended at once with exit code %d: its shell did not find %s: %s.", e.run.Container, code, name, quote(said, kept))
 		f.fixes = append([]answer.Fix{e.h.specFix(fmt.Sprintf("use an image that has %s, or take it out of what the container runs", name))}, e.h.logsFix(e.run)...)
 		e.h.namedFile(f, e.run.Container, said)
 	}
-	if words.NoInterpreter.In(said) {
+	if knowledge.NoInterpreter.In(said) {
 		f.text = fmt.Sprintf("Container %s ended at once with exit code %d: its script is there, and the interpreter that its first line names is not (or that line ends in CR LF): %s.", e.run.Container, code, quote(said, kept))
 		f.fixes = append(e.h.logsFix(e.run), e.h.specFix("name an interpreter in the script's first line that the image has (#!/bin/sh), save it with Unix line ends, or use an image that has the interpreter"))
 	}
-	if words.Libraries.In(e.lastWord()) {
+	if knowledge.Libraries.In(e.lastWord()) {
 		f.text = fmt.Sprintf("Container %s ended at once with exit code %d: its program is there and cannot be loaded%s.", e.run.Container, code, colon(prose.Brief(e.lastWord(), 100)))
 		e.meant(f, e.lastWord())
 	}

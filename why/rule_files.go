@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
@@ -38,14 +39,14 @@ func init() {
 }
 
 func filesSaid(e ending) *finding {
-	said := e.said(words.OpenFiles.In)
+	said := e.said(knowledge.OpenFiles.In)
 	if e.exit.ExitCode == 0 || said == "" {
 		return nil
 	}
 	f := &finding{cause: answer.AppExitError, weight: strong, chain: e.chain()}
 	why := "it may have no more files and connections open (RLIMIT_NOFILE)"
 	f.fixes = append(e.h.logsFix(e.run), e.h.filesFix(nil))
-	if words.Inotify.In(said) {
+	if knowledge.Inotify.In(said) {
 		why = "the node lets its user watch files no more often (fs.inotify.max_user_instances, counted over all containers of that user)"
 		f.fixes = []answer.Fix{kubectl.OnNode("see the node's limit, and raise it there", "sysctl fs.inotify.max_user_instances")}
 	}
@@ -72,7 +73,7 @@ func probeFilesLimit(p *probing) *finding {
 	if full != nil && full.Open < full.Limit {
 		full = nil
 	}
-	said := p.said(words.OpenFiles.In)
+	said := p.said(knowledge.OpenFiles.In)
 	if full == nil && said == "" {
 		return nil
 	}

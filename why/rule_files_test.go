@@ -3,7 +3,7 @@ package why
 import (
 	"testing"
 
-	"whylet.dev/whylet/why/words"
+	"whylet.dev/whylet/knowledge"
 )
 
 func TestEMFILE(t *testing.T) {
@@ -16,7 +16,7 @@ func TestEMFILE(t *testing.T) {
 		"ENFILE":                 false,
 		"cannot read systemfile": false,
 	} {
-		if words.OpenFiles.In(text) != want {
+		if knowledge.OpenFiles.In(text) != want {
 			t.Errorf("%q: %v", text, !want)
 		}
 	}

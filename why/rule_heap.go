@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
@@ -33,7 +34,7 @@ func heapSaid(e ending) *finding {
 	}
 	said := ""
 	for _, line := range append([]string{e.exit.Message}, e.exit.LastLines...) {
-		if words.NoMemory.In(line) && !words.NoFork(line) {
+		if knowledge.NoMemory.In(line) && !words.NoFork(line) {
 			said = line
 		}
 	}
@@ -73,9 +74,9 @@ func (e ending) moreMemory(said string) string {
 			text += fmt.Sprintf(", and the container more than %s of memory with it", prose.Size(limit))
 		}
 		return text
-	case words.HugePages.In(said):
+	case knowledge.HugePages.In(said):
 		return "have it use no huge pages (huge_pages of PostgreSQL, -XX:+UseLargePages of Java), or give the container some, as hugepages-2Mi among its limits, on a node that has them; or have it ask for less"
-	case words.RefusedMemory.In(said):
+	case knowledge.RefusedMemory.In(said):
 		return "have it ask for less (caches, shared buffers, workers), or lift what refuses it more: a limit of its address space (ulimit -v in its start script), or the node's rule for how much it promises (vm.overcommit_memory)"
 	}
 	return "find what fills its heap, or allow it a larger one (-Xmx, --max-old-space-size, ulimit -v); the container's memory limit matters only as far as the heap's is derived from it"

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
-	"whylet.dev/whylet/why/words"
 )
 
 // These rules say why there is no image, in the words of registries and of
@@ -23,20 +23,20 @@ func init() {
 			switch {
 			case c.reason == "InvalidImageName":
 				return c.image(answer.ImageNotFound, certain, answer.Recorded, "is not a valid name of an image", c.h.specFix("correct the image's name"))
-			case c.says(words.NoSuchImage) && !c.says(words.NotThatImage):
+			case c.says(knowledge.NoSuchImage) && !c.says(knowledge.NotThatImage):
 				return c.image(answer.ImageNotFound, strong, answer.Inferred, "does not exist in its registry", c.h.specFix("correct the image's name or tag"))
 			}
 			return nil
 		}},
 		rule[notStarted]{name: "image-unauthorized", causes: []answer.Cause{answer.ImageUnauthorized}, needs: "401 or 403 of the registry", against: "", judge: func(c notStarted) *finding {
-			if !c.says(words.NotAuthorized) {
+			if !c.says(knowledge.NotAuthorized) {
 				return nil
 			}
 			return c.image(answer.ImageUnauthorized, strong, answer.Inferred, "may not be pulled with the credentials that the pod has (a registry also says this of names that do not exist)",
 				c.h.inspect("see which pull secrets it has", c.h.kubectl("get pod %s -o jsonpath='{.spec.imagePullSecrets}'", c.h.Pod.Name)), c.h.specFix("add an imagePullSecret for the registry"))
 		}},
 		rule[notStarted]{name: "image-registry-unreachable", causes: []answer.Cause{answer.ImageRegistryUnreachable}, needs: "no connection, no answer or a server error of the registry", against: "", judge: func(c notStarted) *finding {
-			if c.reason != "RegistryUnavailable" && !c.says(words.RegistryAway) {
+			if c.reason != "RegistryUnavailable" && !c.says(knowledge.RegistryAway) {
 				return nil
 			}
 			return c.image(answer.ImageRegistryUnreachable, strong, answer.Inferred, "cannot be pulled: its registry does not answer",

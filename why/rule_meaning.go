@@ -16,7 +16,7 @@ import (
 // mayNotWrite names the volumes that the spec does not let the container write to, where
 // that is what it complains of.
 func (e ending) mayNotWrite(f *finding) {
-	if e.spec == nil || e.said(words.ReadOnly.In) == "" {
+	if e.spec == nil || e.said(knowledge.ReadOnly.In) == "" {
 		return
 	}
 	for _, m := range e.spec.VolumeMounts {
@@ -75,7 +75,7 @@ func (h *inquiry) meant(f *finding, container, said string) bool {
 // meant adds the meaning of a process's last words, or else of its code.
 func (e ending) meant(f *finding, said string) {
 	all := e.inItsWords()
-	if m, ok := e.h.meaning(said); !ok || m.ID == words.BadConfig.ID() {
+	if m, ok := e.h.meaning(said); !ok || m.ID == knowledge.BadConfig.ID() {
 		said = cmp.Or(all, said) // what it said just before has one, or one that says more than a place, maybe
 	}
 	if e.h.meant(f, e.run.Container, said) {

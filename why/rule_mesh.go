@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/mesh"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/words"
@@ -132,15 +133,15 @@ func told(b fact.Probed, original *v1.Probe) fact.Probed {
 	seen := ev
 	seen.Status, seen.Error = 0, ev.Output
 	switch report := ev.Output; {
-	case words.ConnectionRefused.In(report):
+	case knowledge.ConnectionRefused.In(report):
 		seen.Errno = "ECONNREFUSED"
-	case words.ConnectionReset.In(report):
+	case knowledge.ConnectionReset.In(report):
 		seen.Errno = "ECONNRESET"
-	case words.NoRoute.In(report):
+	case knowledge.NoRoute.In(report):
 		seen.Errno = "EHOSTUNREACH"
 	case ev.Status == 504:
 		seen.Timeout = true
-	case words.OtherProtocol.In(report), words.BrokeOff(report):
+	case knowledge.OtherProtocol.In(report), words.BrokeOff(report):
 	case original != nil && original.TCPSocket != nil && ev.Status == 404:
 		seen.Errno = "ECONNREFUSED" // all that a bare 404 of the health-check server says
 	default:

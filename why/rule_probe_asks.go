@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/redact"
 	"whylet.dev/whylet/why/answer"
@@ -97,7 +98,7 @@ func probeCommandLacks(p *probing) *finding {
 	if p.mode != exitCode || p.worked() || p.last.Evidence == nil {
 		return nil
 	}
-	name := words.NoCommand.Slots(p.last.Evidence.Output)["program"]
+	name := knowledge.NoCommand.Slots(p.last.Evidence.Output)["program"]
 	if name == "" {
 		return nil
 	}
@@ -124,10 +125,10 @@ func probeCommandFails(p *probing) *finding {
 		return nil
 	}
 	output := p.last.Evidence.Output
-	if said := strings.TrimSpace(output); strings.HasPrefix(said, "exec /") && words.Any(said, words.NoFile, words.ExecFormat) {
+	if said := strings.TrimSpace(output); strings.HasPrefix(said, "exec /") && knowledge.Any(said, knowledge.NoFile, knowledge.ExecFormat) {
 		return p.notRunnable(said)
 	}
-	if !words.ToolFails.In(output) {
+	if !knowledge.ToolFails.In(output) {
 		return nil
 	}
 	f := &finding{
@@ -234,7 +235,7 @@ func probeImpossible(p *probing) *finding {
 // names the first word of the command; empty where nobody says it.
 func (p *probing) lacks() string {
 	ev := p.last.Evidence
-	if name := words.NoCommand.Slots(ev.Output + "\n" + ev.Error)["program"]; name != "" {
+	if name := knowledge.NoCommand.Slots(ev.Output + "\n" + ev.Error)["program"]; name != "" {
 		return name
 	}
 	if p.spec == nil || p.spec.Exec == nil || ev.ExitCode == nil || *ev.ExitCode != 127 {
@@ -363,7 +364,7 @@ func probePath(p *probing) *finding {
 
 // probeWantsLogin: who answers is well, and lets nobody in who does not say who it is.
 func probeWantsLogin(p *probing) *finding {
-	if at, complaint := p.complaint(); p.mode == answered && p.last.Evidence.Status == 403 && !p.worked() && words.ForbiddenByRule.In(complaint) {
+	if at, complaint := p.complaint(); p.mode == answered && p.last.Evidence.Status == 403 && !p.worked() && knowledge.ForbiddenByRule.In(complaint) {
 		return &finding{
 			cause: answer.ProbeWrongPath, weight: strong, chain: p.chain(at),
 			text: fmt.Sprintf("The configuration of container %s lets others ask where %s does, and not the node: the answer is 403%s, and was never otherwise. Its log says: %s.",
@@ -422,12 +423,12 @@ func (p *probing) failsBehind() bool {
 	_, said := p.complaint()
 	_, target, _ := strings.Cut(p.last.Evidence.Target, "://")
 	_, asked, _ := strings.Cut(target, "/")
-	return !words.NoFile.In(said) && (asked == "" || !strings.Contains(said, "/"+asked))
+	return !knowledge.NoFile.In(said) && (asked == "" || !strings.Contains(said, "/"+asked))
 }
 
 // probeUnknownService: the health service answers, and does not know the name.
 func probeUnknownService(p *probing) *finding {
-	if p.mode != notServing || p.worked() || !words.ServiceNotKnown.In(p.last.Message) {
+	if p.mode != notServing || p.worked() || !knowledge.ServiceNotKnown.In(p.last.Message) {
 		return nil
 	}
 	return &finding{
@@ -446,7 +447,7 @@ func probeWrongProtocol(p *probing) *finding {
 	f := &finding{cause: answer.ProbeProtocol, weight: strong, chain: p.chain()}
 	f.fixes = []answer.Fix{p.h.specFix("have the probe speak what the port speaks, or use tcpSocket")}
 	switch {
-	case words.NotTLS.In(ev.Error):
+	case knowledge.NotTLS.In(ev.Error):
 		f.cause = answer.ProbeWrongScheme
 		f.text = fmt.Sprintf("%s uses HTTPS, and the application speaks plain HTTP there.", prose.Upper(p.what()))
 		f.fixes = []answer.Fix{p.h.specFix("set " + p.field("scheme") + " to HTTP")}
@@ -454,7 +455,7 @@ func probeWrongProtocol(p *probing) *finding {
 		f.cause = answer.ProbeWrongScheme
 		f.text = fmt.Sprintf("%s uses plain HTTP, and the application wants HTTPS there%s.", prose.Upper(p.what()), saying(ev.Output))
 		f.fixes = []answer.Fix{p.h.specFix("set " + p.field("scheme") + " to HTTPS")}
-	case words.TLSAlert.In(ev.Error):
+	case knowledge.TLSAlert.In(ev.Error):
 		f.cause = answer.ProbeWrongScheme
 		f.text = fmt.Sprintf("%s uses plain HTTP, and the application speaks TLS there: it answers with an alert.", prose.Upper(p.what()))
 		f.fixes = []answer.Fix{p.h.specFix("set " + p.field("scheme") + " to HTTPS")}
@@ -462,7 +463,7 @@ func probeWrongProtocol(p *probing) *finding {
 		return nil
 	case p.mode == mismatch:
 		f.text = fmt.Sprintf("What answers %s does not speak its protocol: %s.", p.what(), prose.Brief(ev.Error, 100))
-	case ev.Handler == fact.GRPC && p.mode == notServing && words.NoHealthService.In(p.last.Message):
+	case ev.Handler == fact.GRPC && p.mode == notServing && knowledge.NoHealthService.In(p.last.Message):
 		f.text = fmt.Sprintf("The gRPC server of container %s has no health service, which %s asks.", p.run.Container, p.what())
 	case ev.Handler == fact.GRPC && ev.Timeout && ev.Connect > 0:
 		f.weight = fair

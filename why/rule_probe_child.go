@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
@@ -56,7 +57,7 @@ func probeWorkersEnd(p *probing) *finding {
 	if p.mode != silent || len(p.run.OOMKills) > 0 || said.at == nil || len(p.failed) == 0 {
 		return nil
 	}
-	if _, lines := p.log(); words.LastOf(lines, words.WorkerLate) >= 0 {
+	if _, lines := p.log(); words.LastOf(lines, knowledge.WorkerLate) >= 0 {
 		return nil // its own server ends each for being late
 	}
 	first, since := p.failed[0], p.until.Add(-2*p.period())

@@ -10,6 +10,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
@@ -42,9 +43,9 @@ func probeCommandNoLogin(p *probing) *finding {
 		return nil
 	}
 	switch output := p.last.Evidence.Output; {
-	case words.Any(output, words.WrongPassword, words.NoDatabase, words.NoSuchCommand) && len(p.before) == 0:
+	case knowledge.Any(output, knowledge.WrongPassword, knowledge.NoDatabase, knowledge.NoSuchCommand) && len(p.before) == 0:
 		return p.commandRefused()
-	case p.worked() || !words.GaveNoPassword.In(output):
+	case p.worked() || !knowledge.GaveNoPassword.In(output):
 		return nil
 	}
 	with := ""
@@ -98,36 +99,36 @@ func probeCommandItself(p *probing) *finding {
 	case p.takenApart() != "":
 		f.text = fmt.Sprintf("The shell of the command of %s runs the first word after -c alone (%s): what stands behind it in the list are the shell's own arguments, and no words of that command%s.", p.what(), p.takenApart(), saying(output))
 		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("write what stands after -c in %s.exec.command as one string: [%s, %s, %q], or leave the shell away", probe, p.spec.Exec.Command[0], p.spec.Exec.Command[1], strings.Join(p.spec.Exec.Command[2:], " ")))}
-	case words.NoDevTCP.In(output):
+	case knowledge.NoDevTCP.In(output):
 		f.text = fmt.Sprintf("The command of %s opens a connection by /dev/tcp, which bash knows and the shell that runs it does not, and asks nothing: %s.", p.what(), quote(words.Told(output), kept))
 		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("probe with tcpSocket or httpGet in place of %s.exec, or have bash run the command, where the image has it", probe))}
-	case words.ShellFault.In(output):
+	case knowledge.ShellFault.In(output):
 		f.text = fmt.Sprintf("The command of %s fails for itself, by its own script, which says nothing of whether the application is well: %s.", p.what(), quote(words.Told(output), kept))
 		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("correct the script of %s.exec.command, or give it what it reads", probe))}
 		p.h.namedFile(f, p.run.Container, words.Told(output))
 		p.h.meant(f, p.run.Container, words.Told(output))
-	case words.NoCommand.In(output):
+	case knowledge.NoCommand.In(output):
 		return nil // what crashed after that was asked for nothing
-	case words.Crashed.In(output):
+	case knowledge.Crashed.In(output):
 		f.text = fmt.Sprintf("A program that the command of %s runs crashed (%s), which says nothing of the application.", p.what(), quote(words.Told(output), kept))
 		f.fixes = []answer.Fix{p.h.inside("run it by hand", p.run.Container, p.command()), p.h.specFix(fmt.Sprintf("probe with httpGet, tcpSocket or grpc in place of %s.exec, which need no program in the image", probe))}
-	case words.OtherCookie.In(output), words.OtherCookie.In(complaint) && words.OwnServerAway.In(output):
+	case knowledge.OtherCookie.In(output), knowledge.OtherCookie.In(complaint) && knowledge.OwnServerAway.In(output):
 		f.chain = p.chain(at)
 		f.text = fmt.Sprintf("The command of %s asks with another Erlang cookie than that of the server of container %s, which turns it away: %s.", p.what(), p.run.Container, quote(words.Told(output), kept))
 		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("have the command of %s use the server's cookie: the same HOME (that of its .erlang.cookie), RABBITMQ_ERLANG_COOKIE in the container's env, or --erlang-cookie", probe))}
 	case p.ownSocket(output) != "":
-		own, asked := p.ownSocket(output), words.NoSocketThere.Slots(output)["socket"]
+		own, asked := p.ownSocket(output), knowledge.NoSocketThere.Slots(output)["socket"]
 		f.text = fmt.Sprintf("The command of %s asks at the socket %s, and the server of container %s, which is up, has its own at %s: %s. That says nothing of whether the application is well.", p.what(), asked, p.run.Container, own, quote(words.Told(output), kept))
 		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("have the command of %s ask at the server's socket, %s (MariaDB: --socket, or [client] socket= in its configuration; PostgreSQL: -h with its folder), or over TCP (-h 127.0.0.1)", probe, own))}
-	case words.NoReply.In(output) && at == nil:
+	case knowledge.NoReply.In(output) && at == nil:
 		f.weight = fair
 		f.text = fmt.Sprintf("The command of %s asks the workers by the broker, and none answers it (%s), while the log of container %s tells of no trouble.", p.what(), quote(words.Told(output), kept), p.run.Container)
 		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("see that the command of %s can be answered: worker_enable_remote_control of Celery's configuration is not False, -d names the worker as its log does (celery@HOSTNAME, which a shell puts in), -A is the worker's application, and its pool is not busy (solo answers nothing meanwhile); or probe by a file that the worker touches", probe))}
-	case words.NoAliveJob.In(output) && at == nil:
+	case knowledge.NoAliveJob.In(output) && at == nil:
 		f.weight = fair
 		f.text = fmt.Sprintf("The command of %s asks Airflow's database for a job of this host that is alive, and finds none (%s), while the log of container %s tells of no trouble.", p.what(), quote(words.Told(output), kept), p.run.Container)
 		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("see that the command of %s asks for the job as the process registers it: --hostname has to be what [core] hostname_callable gives (AIRFLOW__CORE__HOSTNAME_CALLABLE: the host's name, or its address), and --job-type its own; airflow jobs check --local takes both from the host itself", probe))}
-	case len(files) == 1 && words.SaysWell.In(output):
+	case len(files) == 1 && knowledge.SaysWell.In(output):
 		f.text = fmt.Sprintf("The command of %s wants the file %s, which is not there, and what it asks before says that it is well: %s.", p.what(), files[0], quote(words.Told(output), kept))
 		f.fixes = []answer.Fix{p.h.specFix(fmt.Sprintf("if nothing makes %s in container %s (an image of another maker does, maybe), take it out of %s.exec.command", files[0], p.run.Container, probe))}
 	case len(files) == 1 && at == nil && p.neverMade(files[0], output):
@@ -143,21 +144,21 @@ func probeCommandItself(p *probing) *finding {
 // neverMade says whether a file that the command wants is not there, of a container that says that it is ready.
 func (p *probing) neverMade(file, output string) bool {
 	lines, _ := p.saidSoFar()
-	missing := words.NoFile.In(output) && strings.Contains(output, file)
+	missing := knowledge.NoFile.In(output) && strings.Contains(output, file)
 	silent := strings.TrimSpace(output) == "" && !strings.Contains(p.command(), "find ") // which is silent of one that is there, and old
-	return (missing || silent) && words.LastOf(lines, words.SaysReady) >= 0
+	return (missing || silent) && words.LastOf(lines, knowledge.SaysReady) >= 0
 }
 
 // ownSocket is the socket that the server says it listens on, where the command found none at another; "" where
 // it says none, or the same.
 func (p *probing) ownSocket(output string) string {
-	asked := words.NoSocketThere.Slots(output)["socket"]
+	asked := knowledge.NoSocketThere.Slots(output)["socket"]
 	if _, look, ok := p.look(); asked == "" || ok && !p.up(look) {
 		return ""
 	}
 	lines, _ := p.saidSoFar()
 	for _, line := range slices.Backward(lines) {
-		if own := words.SocketHere.Slots(line)["socket"]; own != "" && own != asked {
+		if own := knowledge.SocketHere.Slots(line)["socket"]; own != "" && own != asked {
 			return own
 		} else if own != "" {
 			return ""

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/prose"
@@ -112,7 +113,7 @@ func (p *probing) clientRefused() bool {
 	said := p.last.Evidence.Output
 	_, place, unreached := words.Unreached(said)
 	host := hostIn(place)
-	return words.OwnServerAway.In(said) || unreached && loopback(host)
+	return knowledge.OwnServerAway.In(said) || unreached && loopback(host)
 }
 
 // atLimit says whether it used nearly as much CPU as its own limit allows.

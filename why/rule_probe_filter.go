@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/words"
 )
@@ -54,7 +55,7 @@ func probeCommandFilter(p *probing) *finding {
 	}
 	b := fact.Of[fact.AskedAgain](p.through)
 	said := strings.TrimSpace(words.Told(b.Evidence.Output))
-	if b.Verdict != fact.Success || said != "" && (p.h.read(strings.Split(said, "\n")).Troubled() || words.Complains(said) || words.StillStarts.In(said)) {
+	if b.Verdict != fact.Success || said != "" && (p.h.read(strings.Split(said, "\n")).Troubled() || words.Complains(said) || knowledge.StillStarts.In(said)) {
 		return nil
 	}
 	f := &finding{

@@ -5,10 +5,10 @@ import (
 	"strings"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
-	"whylet.dev/whylet/why/words"
 )
 
 // These rules are about servers that have more work than they take, or allow themselves.
@@ -48,7 +48,7 @@ func probeLimitSaid(p *probing) *finding {
 	if !p.unanswered() && p.mode != broken {
 		return nil
 	}
-	at, line := p.inLogs(words.ConnectionLimit.In)
+	at, line := p.inLogs(knowledge.ConnectionLimit.In)
 	if at == nil {
 		return nil
 	}
@@ -96,7 +96,7 @@ func fullWords(l fact.Listener) string {
 
 // probeWorkerLate: a server ends its workers, because none comes to an end with a request.
 func probeWorkerLate(p *probing) *finding {
-	at, line := p.inLogs(words.WorkerLate.In)
+	at, line := p.inLogs(knowledge.WorkerLate.In)
 	if at == nil || !p.unanswered() && p.mode != broken {
 		return nil
 	}

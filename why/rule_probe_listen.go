@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
@@ -352,7 +353,7 @@ func probeListensElsewhere(p *probing) *finding {
 	})
 	for _, said := range slices.Backward(p.run.Looks) {
 		lines := fact.Of[fact.Looked](said).Said
-		if i := words.LastOf(lines, words.Debugger); i >= 0 && onlyIn(lines[i], mine) {
+		if i := words.LastOf(lines, knowledge.Debugger); i >= 0 && onlyIn(lines[i], mine) {
 			return p.awaitsDebugger(at, said, lines[i], mine)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
@@ -210,12 +211,12 @@ func probeProgramGivenUp(p *probing) *finding {
 	if here, _ := p.listeners(look); len(here) > 0 {
 		return nil
 	}
-	i := words.LastOf(lines, words.GaveUp)
+	i := words.LastOf(lines, knowledge.GaveUp)
 	if i < 0 {
 		return nil
 	}
 	f := &finding{cause: answer.ChildProcessEnded, weight: strong, chain: p.chain(said, seen)}
-	f.text = fmt.Sprintf("The supervisor in container %s lives, and has given its program %s up: so nothing listens on port %d, and %s is refused.", p.run.Container, words.GaveUp.Slots(lines[i])["program"], p.port(), p.what())
+	f.text = fmt.Sprintf("The supervisor in container %s lives, and has given its program %s up: so nothing listens on port %d, and %s is refused.", p.run.Container, knowledge.GaveUp.Slots(lines[i])["program"], p.port(), p.what())
 	if why := p.h.read(lines[:i]).Trouble(false); why != "" {
 		f.because = []string{itsLog(why)}
 	}
@@ -229,11 +230,11 @@ func probeProgramDown(p *probing) *finding {
 		return nil
 	}
 	lines := strings.Split(p.last.Evidence.Output, "\n")
-	down := slices.IndexFunc(lines, words.ProgramDown.In)
+	down := slices.IndexFunc(lines, knowledge.ProgramDown.In)
 	if down < 0 {
 		return nil
 	}
-	name := words.ProgramDown.Slots(lines[down])["program"]
+	name := knowledge.ProgramDown.Slots(lines[down])["program"]
 	f := &finding{cause: answer.ChildProcessEnded, weight: strong, chain: p.chain(), fixes: p.h.logsFix(p.run)}
 	f.text = fmt.Sprintf("Program %s of container %s does not run, says its supervisor, which the command of the %s probe asks (%s).", name, p.run.Container, kindWord(p.kind), quote(strings.Join(strings.Fields(lines[down]), " "), kept))
 	all := len(lines) > 1 // it asks for every program
@@ -242,7 +243,7 @@ func probeProgramDown(p *probing) *finding {
 		return f
 	}
 	f.chain = p.chain(said)
-	if i := words.LastOf(lines, words.EndExpected); i >= 0 && words.EndExpected.Slots(lines[i])["program"] == name {
+	if i := words.LastOf(lines, knowledge.EndExpected); i >= 0 && knowledge.EndExpected.Slots(lines[i])["program"] == name {
 		f.because = []string{fmt.Sprintf("Its log says: %s. An end that is expected, mostly with exit code 0, is none after which it starts a program again, unless it is told so (autorestart=true).", quoteAs(answer.RoleLog, logline.Message(lines[i]), kept))}
 		f.fixes = append([]answer.Fix{p.h.specFix(fmt.Sprintf("if %s is to be started again whenever it ends, set autorestart=true for it (supervisord's default is unexpected)", name))}, f.fixes...)
 		if all {
@@ -257,7 +258,7 @@ func probeProgramDown(p *probing) *finding {
 
 // probeProtocolSaid: it cuts what it does not understand, and says so.
 func probeProtocolSaid(p *probing) *finding {
-	at, line := p.inLogs(words.NotMyProtocol.In)
+	at, line := p.inLogs(knowledge.NotMyProtocol.In)
 	if p.mode != broken || p.worked() || at == nil || at.Container != p.run.Container {
 		return nil
 	}
@@ -296,7 +297,7 @@ func probeDependencySaid(p *probing) *finding {
 		fixes: append(n.fixes(p.h), p.h.logsFix(p.run)...),
 	}
 	p.h.given(f, p.run.Container, n.said)
-	if words.ClusterFails.In(n.said) {
+	if knowledge.ClusterFails.In(n.said) {
 		p.h.meant(f, p.run.Container, n.said)
 	}
 	return f

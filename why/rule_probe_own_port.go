@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
-	"whylet.dev/whylet/why/words"
 )
 
 // These rules are about commands that ask a port of their own pod at which nobody listens.
@@ -48,7 +48,7 @@ func (p *probing) asksOwnPort() (port string, ok bool) {
 
 // probeCommandElsewhere: the command asks the container itself, at a port that it does not have.
 func probeCommandElsewhere(p *probing) *finding {
-	if p.mode != exitCode || p.worked() || p.last.Evidence == nil || !words.Any(p.last.Evidence.Output, words.ConnectionRefused, words.NoResponse) {
+	if p.mode != exitCode || p.worked() || p.last.Evidence == nil || !knowledge.Any(p.last.Evidence.Output, knowledge.ConnectionRefused, knowledge.NoResponse) {
 		return nil
 	}
 	at, look, seen := p.look()

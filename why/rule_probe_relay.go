@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/logline"
-	"whylet.dev/whylet/why/words"
 )
 
 // programs are by which names the processes of servers run that sign their pages.
@@ -50,7 +50,7 @@ func (p *probing) relayed() string {
 // another's: another answer in this run, or a page that another server signs.
 func (p *probing) asksTLS() bool {
 	_, _, other := p.signed()
-	return p.last.Evidence.Status == 400 && words.WantsHTTPS.In(p.last.Evidence.Output) && !other && p.relayed() == "" && !p.answeredOtherwise()
+	return p.last.Evidence.Status == 400 && knowledge.WantsHTTPS.In(p.last.Evidence.Output) && !other && p.relayed() == "" && !p.answeredOtherwise()
 }
 
 // answeredOtherwise says whether the run's port has answered in this way of asking, and not
@@ -58,6 +58,6 @@ func (p *probing) asksTLS() bool {
 func (p *probing) answeredOtherwise() bool {
 	return slices.ContainsFunc(p.run.Probes, func(f *fact.Fact) bool {
 		b := fact.Of[fact.Probed](f)
-		return b.Probe == p.kind && b.Evidence != nil && b.Evidence.Status != 0 && !(b.Evidence.Status == 400 && words.WantsHTTPS.In(b.Evidence.Output))
+		return b.Probe == p.kind && b.Evidence != nil && b.Evidence.Status != 0 && !(b.Evidence.Status == 400 && knowledge.WantsHTTPS.In(b.Evidence.Output))
 	})
 }

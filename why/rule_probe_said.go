@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
@@ -46,7 +47,7 @@ func probeSaidNo(p *probing) *finding {
 	case p.mode == answered && p.relayed() != "":
 		f.certainty = answer.Inferred
 		f.text = fmt.Sprintf("Container %s hands on another server's answer to %s: %d%s, a page of %s%s.", p.run.Container, p.what(), ev.Status, saying(ev.Output), p.relayed(), p.sinceWhen())
-		if ev.Status == 400 && words.WantsHTTPS.In(ev.Output) {
+		if ev.Status == 400 && knowledge.WantsHTTPS.In(ev.Output) {
 			f.because = []string{"It is the container that asks in plain HTTP where TLS is wanted, and not the probe."}
 			f.fixes = []answer.Fix{p.h.specFix("have the configuration of the container ask that server by HTTPS")}
 		}
@@ -75,7 +76,7 @@ func probeSaidNo(p *probing) *finding {
 
 // failsTLS says whether the probe asks by HTTPS, and the server gives the handshake up for what it lacks.
 func (p *probing) failsTLS() bool {
-	return p.mode == mismatch && p.last.Evidence != nil && words.TLSFails.In(p.last.Evidence.Error)
+	return p.mode == mismatch && p.last.Evidence != nil && knowledge.TLSFails.In(p.last.Evidence.Error)
 }
 
 // complainsNow says whether the container's log tells of an error since the last attempts began:

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
-	"whylet.dev/whylet/why/words"
 )
 
 // These rules are about containers that were not up yet.
@@ -53,7 +53,7 @@ func probeSlowStart(p *probing) *finding {
 	if p.mode == exitCode {
 		f.text = strings.TrimSuffix(f.text, ".") + saying(p.last.Evidence.Output) + "."
 	}
-	if ev := p.last.Evidence; (p.mode == exitCode || p.mode == answered) && words.StillStarts.In(ev.Output) {
+	if ev := p.last.Evidence; (p.mode == exitCode || p.mode == answered) && knowledge.StillStarts.In(ev.Output) {
 		f.weight = strong
 		f.because = []string{fmt.Sprintf("It says so itself%s.", saying(ev.Output))}
 		return f

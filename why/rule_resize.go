@@ -9,9 +9,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
-	"whylet.dev/whylet/why/words"
 )
 
 // resize says what keeps a change of a running pod's resources from taking effect
@@ -30,8 +30,8 @@ func (h *inquiry) resize(conditions []v1.PodCondition) *finding {
 	}
 	f := &finding{cause: answer.InsufficientResources, weight: certain, certainty: answer.Recorded, chain: links(failed), container: failed.Container}
 	f.fixes = []answer.Fix{{Text: "ask for less, or for what it had", Command: h.kubectl("edit pod %s --subresource=resize", h.Pod.Name), Risk: answer.Limits}}
-	sizes := words.AboveMemory.Slots(pending.Message)
-	if m := words.AboveMemoryOf.Slots(pending.Message); m != nil {
+	sizes := knowledge.AboveMemory.Slots(pending.Message)
+	if m := knowledge.AboveMemoryOf.Slots(pending.Message); m != nil {
 		f.container, sizes = cmp.Or(f.container, m["name"]), m
 	}
 	whose := "the pod"

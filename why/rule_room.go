@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/kubectl"
@@ -85,7 +86,7 @@ func init() {
 				needs:   "ENOSPC or EDQUOT in the words of the runtime",
 				against: "",
 				judge: func(c notStarted) *finding {
-					if !words.NoSpace.In(c.message) {
+					if !knowledge.NoSpace.In(c.message) {
 						return nil
 					}
 					return &finding{
@@ -116,7 +117,7 @@ func init() {
 
 // diskFullSaid: the application's last words are ENOSPC's.
 func diskFullSaid(e ending) *finding {
-	said := e.said(words.NoSpace.In)
+	said := e.said(knowledge.NoSpace.In)
 	if e.exit.ExitCode == 0 || said == "" {
 		return nil
 	}
@@ -138,7 +139,7 @@ func (h *inquiry) roomFix(container, said string) answer.Fix {
 			return h.specFix(fmt.Sprintf("have it write less to volume %s, or give that more room", v.Name))
 		}
 	}
-	if words.SmallShm.In(said) {
+	if knowledge.SmallShm.In(said) {
 		return h.specFix(moreShared)
 	}
 	var may []answer.Fix
@@ -218,7 +219,7 @@ func (h *inquiry) pidFixes(run *history.Run) []answer.Fix {
 // probeDiskFull: the answer says that a disk is full.
 func probeDiskFull(p *probing) *finding {
 	ev := p.last.Evidence
-	if ev == nil || !words.NoSpace.In(ev.Output) && !words.NoSpace.In(p.last.Message) {
+	if ev == nil || !knowledge.NoSpace.In(ev.Output) && !knowledge.NoSpace.In(p.last.Message) {
 		return nil
 	}
 	return &finding{

@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/mounts"
@@ -126,10 +127,10 @@ func execSaid(e ending) *finding {
 	}
 	f := &finding{cause: answer.AppStartFailed, weight: strong, chain: e.chain()}
 	switch {
-	case words.ExecFormat.In(said):
+	case knowledge.ExecFormat.In(said):
 		f.text = fmt.Sprintf("The program of container %s is made for another kind of machine: %s.", e.run.Container, prose.Brief(said, kept))
 		f.fixes = []answer.Fix{e.h.specFix("use an image for this kind of machine; a script needs a first line such as #!/bin/sh")}
-	case words.NoFile.In(said):
+	case knowledge.NoFile.In(said):
 		f.text = fmt.Sprintf("The command of container %s is there and cannot be run, because what runs it is missing in the image: the interpreter that a script names in its first line (or that line ends in CR LF), or a program's loader. It said: %s.", e.run.Container, prose.Brief(said, kept))
 		f.fixes = []answer.Fix{e.h.specFix("name an interpreter that the image has (#!/bin/sh), save the script with Unix line ends, or use an image that has the interpreter or the C library")}
 	default:
@@ -142,7 +143,7 @@ func execSaid(e ending) *finding {
 // readOnlySaid: it tried to write to its own image, which its security context
 // forbids.
 func readOnlySaid(e ending) *finding {
-	said := e.said(func(line string) bool { return words.Any(line, words.ReadOnly, words.NoTemporary) })
+	said := e.said(func(line string) bool { return knowledge.Any(line, knowledge.ReadOnly, knowledge.NoTemporary) })
 	if e.exit.ExitCode == 0 || e.spec == nil || said == "" {
 		return nil
 	}
@@ -150,7 +151,7 @@ func readOnlySaid(e ending) *finding {
 	if context == nil || context.ReadOnlyRootFilesystem == nil || !*context.ReadOnlyRootFilesystem {
 		return nil
 	}
-	if _, volume := e.h.volumeOf(e.run.Container, "/tmp"); volume != nil && !words.ReadOnly.In(said) {
+	if _, volume := e.h.volumeOf(e.run.Container, "/tmp"); volume != nil && !knowledge.ReadOnly.In(said) {
 		return nil // there is a place for temporary files, and something else is wrong with it
 	}
 	return &finding{
@@ -166,7 +167,7 @@ func permissionSaid(e ending) *finding {
 	if e.exit.ExitCode == 0 && !e.storyAtLast().EndsFailed() {
 		return nil
 	}
-	said, less := e.said(words.Refused.In), e.h.fewerRights(e.spec)
+	said, less := e.said(knowledge.Refused.In), e.h.fewerRights(e.spec)
 	if said != "" && less == "" {
 		less = e.notItsVolume()
 	}
@@ -199,7 +200,7 @@ func permissionSaid(e ending) *finding {
 // not be.
 func (e ending) notItsVolume() string {
 	for _, line := range e.saidAtLast() {
-		if !words.Refused.In(line) {
+		if !knowledge.Refused.In(line) {
 			continue
 		}
 		_, volume := e.h.volumeOf(e.run.Container, deniedAt(line))
@@ -222,7 +223,7 @@ func (e ending) notItsFile() (said, less string) {
 			_, volume := e.h.volumeOf(e.run.Container, mounts.Clean(strings.TrimRight(m[1], ".-")))
 			mode := defaultMode(volume)
 			grouped := pod.Spec.SecurityContext != nil && pod.Spec.SecurityContext.FSGroup != nil
-			if words.NotOpened.In(line) && mode != nil && *mode&0o004 == 0 && !grouped {
+			if knowledge.NotOpened.In(line) && mode != nil && *mode&0o004 == 0 && !grouped {
 				return line, fmt.Sprintf("%s, and volume %s lets root alone read its files (defaultMode %04o)", e.h.fewerRights(e.spec), volume.Name, *mode)
 			}
 		}
@@ -234,7 +235,7 @@ func (e ending) notItsFile() (said, less string) {
 // another user than root, in a volume whose folders belong to whoever made them.
 func (e ending) notItsDatabase() *finding {
 	pod, user := e.h.Object, e.h.fewerRights(e.spec)
-	said := e.said(words.SQLiteNotOpened.In)
+	said := e.said(knowledge.SQLiteNotOpened.In)
 	if said == "" || pod == nil || !e.h.runsAsUser(e.spec) || pod.Spec.SecurityContext != nil && pod.Spec.SecurityContext.FSGroup != nil {
 		return nil
 	}
@@ -408,11 +409,11 @@ func (h *inquiry) fewerRights(c *v1.Container) string {
 
 // portTakenSaid: somebody in the pod's network had the port already.
 func portTakenSaid(e ending) *finding {
-	said := e.said(words.PortUsed.In)
+	said := e.said(knowledge.PortUsed.In)
 	if said == "" || e.exit.ExitCode == 0 && !e.storyAtLast().EndsFailed() {
 		return nil
 	}
-	if all := e.inItsWords(); logline.IsRaised(strings.TrimSpace(said)) && words.PortUsed.In(all) {
+	if all := e.inItsWords(); logline.IsRaised(strings.TrimSpace(said)) && knowledge.PortUsed.In(all) {
 		said = all // which port that is stands beside it
 	}
 	with := fmt.Sprintf("with exit code %d", e.exit.ExitCode)
@@ -464,7 +465,7 @@ func (e ending) probeListens() (kind fact.ProbeKind, output, line string) {
 			continue
 		}
 		for line := range strings.Lines(b.Evidence.Output) {
-			if words.Listens.In(line) {
+			if knowledge.Listens.In(line) {
 				return b.Probe, b.Evidence.Output, strings.TrimSpace(line)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
@@ -71,16 +72,16 @@ func init() {
 	)
 }
 
-func (c notStarted) says(one ...*words.Phrase) bool { return words.Any(c.message, one...) }
+func (c notStarted) says(one ...*knowledge.Known) bool { return knowledge.Any(c.message, one...) }
 
 // startConfig: what it takes its configuration from is not there.
 func startConfig(c notStarted) *finding {
-	if c.reason != "CreateContainerConfigError" || !c.says(words.NoSuchKey, words.NoSuchObject) {
+	if c.reason != "CreateContainerConfigError" || !c.says(knowledge.NoSuchKey, knowledge.NoSuchObject) {
 		return nil
 	}
 	what := prose.Brief(c.message, kept)
 	text := fmt.Sprintf("Container %s needs something that does not exist: %s.", c.run.Container, what)
-	if c.says(words.NoSuchKey) {
+	if c.says(knowledge.NoSuchKey) {
 		text = fmt.Sprintf("Container %s needs a key that its ConfigMap or Secret does not have: %s.", c.run.Container, what)
 	}
 	kind, name := c.h.missingObject(c.message)
@@ -92,28 +93,28 @@ func startConfig(c notStarted) *finding {
 
 // startSecurity: what its securityContext asks for is not let be.
 func startSecurity(c notStarted) *finding {
-	if !c.says(words.RunsAsRoot, words.SecurityModule, words.Capability, words.PermissionDenied) {
+	if !c.says(knowledge.RunsAsRoot, knowledge.SecurityModule, knowledge.Capability, knowledge.PermissionDenied) {
 		return nil
 	}
 	f := &finding{cause: answer.SecurityRefused, weight: certain, certainty: answer.Recorded, chain: c.chain()}
 	f.text = fmt.Sprintf("The security settings of container %s do not let it start: %s.", c.run.Container, prose.Brief(c.message, kept))
-	if !c.says(words.RunsAsRoot) {
+	if !c.says(knowledge.RunsAsRoot) {
 		f.weight, f.certainty = strong, answer.Inferred
 	}
-	if c.says(words.PermissionDenied) && c.says(words.AboutExec) && !c.says(words.SecurityModule) {
+	if c.says(knowledge.PermissionDenied) && c.says(knowledge.AboutExec) && !c.says(knowledge.SecurityModule) {
 		f.weight = weak // a file that is not executable says the same
 	}
 	f.fixes = []answer.Fix{c.h.specFix(map[bool]string{
 		true:  "set runAsUser to a user other than root that the image knows",
 		false: "change what it names in the securityContext, or run the pod on a node that supports it",
-	}[c.says(words.RunsAsRoot)])}
+	}[c.says(knowledge.RunsAsRoot)])}
 	return f
 }
 
 // startStopped: its profile stops the process that is to run its command.
 func startStopped(c notStarted) *finding {
 	profile := c.h.seccompProfile(c.h.Spec(c.run.Container))
-	if profile == "" || !c.says(words.StoppedBeforeStart) {
+	if profile == "" || !c.says(knowledge.StoppedBeforeStart) {
 		return nil
 	}
 	return &finding{
@@ -125,13 +126,13 @@ func startStopped(c notStarted) *finding {
 
 // startCommand: its command cannot be executed.
 func startCommand(c notStarted) *finding {
-	if !c.says(words.NoProgram) || !c.says(words.AboutExec) {
+	if !c.says(knowledge.NoProgram) || !c.says(knowledge.AboutExec) {
 		return nil
 	}
 	f := &finding{cause: answer.AppStartFailed, weight: strong, chain: c.chain()}
 	parts := strings.Split(c.message, "exec: ")
 	f.text = fmt.Sprintf("The command of container %s cannot be run: %s.", c.run.Container, prose.Brief(parts[len(parts)-1], 120))
-	if c.says(words.ExecFormat) {
+	if c.says(knowledge.ExecFormat) {
 		f.text = fmt.Sprintf("The program of container %s is made for another kind of machine (exec format error).", c.run.Container)
 	}
 	correct := c.h.specFix("correct command and args, or use an image that has the program")
@@ -145,7 +146,7 @@ func startCommand(c notStarted) *finding {
 // startDirectory: it cannot be in its workingDir.
 func startDirectory(c notStarted) *finding {
 	spec := c.h.Spec(c.run.Container)
-	if !c.says(words.WorkingDirectory) && (spec == nil || !words.NoDirectory(c.message, spec.WorkingDir)) {
+	if !c.says(knowledge.WorkingDirectory) && (spec == nil || !words.NoDirectory(c.message, spec.WorkingDir)) {
 		return nil
 	}
 	return &finding{
@@ -178,7 +179,7 @@ func startHook(c notStarted) *finding {
 
 // startRuntime: nobody is there to start it.
 func startRuntime(c notStarted) *finding {
-	if !c.says(words.RuntimeAway) || c.says(words.ExecFailed) {
+	if !c.says(knowledge.RuntimeAway) || c.says(knowledge.ExecFailed) {
 		return nil
 	}
 	return &finding{
@@ -190,7 +191,7 @@ func startRuntime(c notStarted) *finding {
 // startOOM: there was not even room for the process that prepares the container.
 // Files in /dev/shm outlive the run that wrote them, and a limit may be that small.
 func startOOM(c notStarted) *finding {
-	if !c.says(words.InitOOM) {
+	if !c.says(knowledge.InitOOM) {
 		return nil
 	}
 	f := &finding{

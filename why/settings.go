@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
@@ -123,7 +124,7 @@ func proxyOf(c *v1.Container) (variable, address string) {
 // a proxy.
 func (h *inquiry) throughProxy(f *finding, container, said string) {
 	variable, address := proxyOf(h.Spec(container))
-	if variable == "" || !words.TurnedAway.In(said) {
+	if variable == "" || !knowledge.TurnedAway.In(said) {
 		return
 	}
 	f.because = append(f.because, fmt.Sprintf("It asks through the proxy %s (%s in its env), so that may be the proxy's word, and not that of whom it asks.", prose.Brief(address, 80), variable))

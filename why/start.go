@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
 	"whylet.dev/whylet/why/kubectl"
@@ -153,14 +154,14 @@ func (h *inquiry) explainSetUp(failed *fact.Fact, id string) answer.Verdict {
 	f := finding{weight: strong, certainty: answer.Recorded, chain: notStarted{h: h, fact: failed}.chain()}
 	message := prose.Brief(b.Message, 200)
 	switch container, meant := h.thousandths(b.Message); {
-	case words.NoSpace.In(b.Message) && meant != "":
+	case knowledge.NoSpace.In(b.Message) && meant != "":
 		f.cause, f.certainty, f.rule = answer.VolumeFailed, answer.Inferred, "set-up-in-memory"
 		f.text = fmt.Sprintf("The pod cannot be set up: a volume that is kept in memory may be no larger than the memory limit of container %s, and that is %sm: m stands for thousandths of a byte, and %s is most likely meant.", container, strings.TrimSuffix(meant, "Mi"), meant)
 		f.fixes = []answer.Fix{h.limitsFix(fmt.Sprintf("correct the memory limit of container %s, to %s most likely", container, meant))}
-	case words.NoSpace.In(b.Message):
+	case knowledge.NoSpace.In(b.Message):
 		f.cause, f.text = answer.DiskFull, fmt.Sprintf("The pod cannot be set up because a disk of the node is full: %s.", message)
 		f.fixes = []answer.Fix{kubectl.OnNode("see what fills the node's disks", "df -h; df -i")}
-	case b.Stage == "sandbox" && words.InitOOM.In(b.Message):
+	case b.Stage == "sandbox" && knowledge.InitOOM.In(b.Message):
 		f.cause, f.text = answer.MemoryLimit, fmt.Sprintf("The pod's memory limit is too low even for its sandbox, which was OOM-killed as it was made: %s.", message)
 		f.fixes = []answer.Fix{h.limitsFix("raise the memory limits of the pod's containers: together they are its limit")}
 	case b.Stage == "sandbox" && words.NoRuntime(b.Message):
@@ -173,7 +174,7 @@ func (h *inquiry) explainSetUp(failed *fact.Fact, id string) answer.Verdict {
 		f.cause, f.text = answer.RuntimeFailed, fmt.Sprintf("The pod's cgroup could not be made: %s.", message)
 	case b.Stage == "devices":
 		f.cause, f.text = answer.RuntimeFailed, fmt.Sprintf("The pod claims devices that the node cannot prepare: %s.", message)
-	case words.NotRegistered.In(b.Message):
+	case knowledge.NotRegistered.In(b.Message):
 		return undecided(id, "", fmt.Sprintf("A volume of the pod could not be set up by a kubelet that had just begun, and did not watch what it needs yet: %s.", message), f.chain, nil,
 			"It tries again, and whether that still fails is not known.", h.describeFix())
 	case words.VolumeObjectMissing(b.Message):

@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/mounts"
 	"whylet.dev/whylet/why/prose"
@@ -16,7 +17,7 @@ import (
 
 // startMount: the runtime cannot mount what it has.
 func startMount(c notStarted) *finding {
-	if !c.says(words.Mounting) || c.says(words.ExecFailed) {
+	if !c.says(knowledge.Mounting) || c.says(knowledge.ExecFailed) {
 		return nil
 	}
 	f := &finding{

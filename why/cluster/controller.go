@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
-	"whylet.dev/whylet/why/words"
 )
 
 // Workload is what makes pods, as the API server has it.
@@ -97,7 +97,7 @@ func (w Workload) unmade() (answer.Verdict, bool) {
 // refusals are the API server's words when it does not take a pod that a
 // controller wants to make, and what they mean. The first that fits counts.
 var refusals = []struct {
-	says  *words.Phrase
+	says  *knowledge.Known
 	cause answer.Cause
 	text  string
 	fix   answer.Fix
@@ -105,61 +105,61 @@ var refusals = []struct {
 	command string
 }{
 	{
-		words.QuotaFull,
+		knowledge.QuotaFull,
 		answer.InsufficientResources, "The ResourceQuota of its namespace has no room for another pod",
 		answer.Fix{Text: "see what is used, then free some, request less or raise the quota", Risk: answer.Inspect},
 		"kubectl -n NAMESPACE describe resourcequota",
 	},
 	{
-		words.QuotaWants,
+		knowledge.QuotaWants,
 		answer.SecurityRefused, "The ResourceQuota of its namespace takes only pods that say what they need",
 		answer.Fix{Text: "set what it names in the pods' template, or defaults for the namespace in a LimitRange", Risk: answer.Inspect},
 		"kubectl -n NAMESPACE describe resourcequota",
 	},
 	{
-		words.PodSecurity,
+		knowledge.PodSecurity,
 		answer.SecurityRefused, "The security level of its namespace does not allow its pods",
 		answer.Fix{Text: "set what it names in the pods' template; the level is a label of the namespace", Risk: answer.Inspect},
 		"kubectl get namespace NAMESPACE --show-labels",
 	},
 	{
-		words.NoServiceAccount,
+		knowledge.NoServiceAccount,
 		answer.ConfigMissing, "The ServiceAccount that its pods are to run as does not exist",
 		answer.Fix{Text: "create it, or correct serviceAccountName in the pods' template", Risk: answer.Inspect},
 		"kubectl -n NAMESPACE get serviceaccounts",
 	},
 	{
-		words.NoPriorityClass,
+		knowledge.NoPriorityClass,
 		answer.ConfigMissing, "The PriorityClass that its pods name does not exist",
 		answer.Fix{Text: "create it, or correct priorityClassName in the pods' template", Risk: answer.Inspect},
 		"kubectl get priorityclasses",
 	},
 	{
-		words.NoRuntimeClass,
+		knowledge.NoRuntimeClass,
 		answer.ConfigMissing, "The RuntimeClass that its pods name does not exist",
 		answer.Fix{Text: "create it, or correct runtimeClassName in the pods' template", Risk: answer.Inspect},
 		"kubectl get runtimeclasses",
 	},
 	{
-		words.NamespaceEnds,
+		knowledge.NamespaceEnds,
 		answer.Deleted, "Its namespace is being deleted",
 		answer.Fix{Text: "see what it waits for", Risk: answer.Inspect},
 		"kubectl get namespace NAMESPACE -o yaml",
 	},
 	{
-		words.OutOfRange,
+		knowledge.OutOfRange,
 		answer.SecurityRefused, "A LimitRange of its namespace does not allow what its pods ask for",
 		answer.Fix{Text: "see the bounds, and keep the pods' template within them", Risk: answer.Inspect},
 		"kubectl -n NAMESPACE describe limitrange",
 	},
 	{
-		words.AdmissionDenied,
+		knowledge.AdmissionDenied,
 		answer.SecurityRefused, "An admission rule does not allow its pods",
 		answer.Fix{Text: "set what it asks for in the pods' template", Risk: answer.Restarts},
 		"",
 	},
 	{
-		words.Forbidden,
+		knowledge.Forbidden,
 		answer.SecurityRefused, "The API server does not allow its pods",
 		answer.Fix{Text: "set what it asks for in the pods' template", Risk: answer.Restarts},
 		"",

@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/words"
@@ -57,7 +58,7 @@ func Repeated(said []string, a *answer.Answer) (c answer.Complaint, ofItself, ok
 		return answer.Complaint{}, false, false
 	}
 	c = a.Complaints[i]
-	return c, words.OfItself.In(c.Text), true
+	return c, knowledge.OfItself.In(c.Text), true
 }
 
 // SaysToo adds to a verdict that the words which it quotes are those of another pod, which looks well.
@@ -171,7 +172,7 @@ func WorksAt(a *answer.Answer, things, said []string) (thing, text string) {
 		v = a.Verdicts[i]
 	}
 	for _, text := range Quoted(a, v) {
-		if !words.AtWork.In(text) || repeat(said, text) {
+		if !knowledge.AtWork.In(text) || repeat(said, text) {
 			continue
 		}
 		for _, thing := range things {

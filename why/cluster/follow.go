@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/words"
 )
@@ -93,10 +94,10 @@ func WasReached(said string) bool {
 }
 
 // LacksDatabase says whether words are those of an answer of one that has no connection to its database, and names none.
-func LacksDatabase(said []string) bool { return slices.ContainsFunc(said, words.DatabaseAway.In) }
+func LacksDatabase(said []string) bool { return slices.ContainsFunc(said, knowledge.DatabaseAway.In) }
 
 // Refused says whether words are those of one that found nobody to take its connection.
-func Refused(said string) bool { return words.ConnectionRefused.In(said) }
+func Refused(said string) bool { return knowledge.ConnectionRefused.In(said) }
 
 // HandsOn says whether a verdict is about an answer that only a gateway gives, of whom it
 // hands requests on to (RFC 9110, 15.6), or about one that says itself that it reaches
@@ -107,7 +108,7 @@ func HandsOn(v answer.Verdict) bool {
 		return true
 	case answer.AppUnhealthy:
 		code, said := status(v), v.Words()
-		return code == 502 || code == 504 || code == 503 && words.NoUpstream.In(said)
+		return code == 502 || code == 504 || code == 503 && knowledge.NoUpstream.In(said)
 	}
 	return false
 }
@@ -127,20 +128,20 @@ func FailsCommand(v answer.Verdict) bool {
 // TimesOut says whether a verdict, or the words that led to a place, are those of one that
 // reaches somebody and gets no answer in time.
 func TimesOut(v answer.Verdict, said string) bool {
-	return v.Cause == answer.AppUnhealthy && status(v) == 504 || words.TooLate.In(said)
+	return v.Cause == answer.AppUnhealthy && status(v) == 504 || knowledge.TooLate.In(said)
 }
 
 // OverSince says whether the verdict of a pod that is asked is on an end after which it came up again, and
 // explains nothing of the failure that it gave for an answer, of which its own log tells now.
 func OverSince(pod *v1.Pod, a *answer.Answer, i int, said string) bool {
 	return i >= 0 && a.Symptoms[i].Kind == answer.Restarted && LooksWell(pod) && SaysOwn(a) &&
-		(words.BrokerRefuses.In(said) || !ReachesNobody(said) && (AnsweredFailure(said) || WasReached(said)))
+		(knowledge.BrokerRefuses.In(said) || !ReachesNobody(said) && (AnsweredFailure(said) || WasReached(said)))
 }
 
 // TurnedAway says whether one asked with credentials that were refused, or for what nobody could give it,
 // and whom it asked complains of nothing else: the fault is with who asks.
 func TurnedAway(said []string, complaint string) bool {
-	for _, refused := range []*words.Phrase{words.Credentials, words.AsksWrongly} {
+	for _, refused := range []*knowledge.Known{knowledge.Credentials, knowledge.AsksWrongly} {
 		if refused.In(complaint) && slices.ContainsFunc(said, refused.In) {
 			return true
 		}
@@ -150,7 +151,9 @@ func TurnedAway(said []string, complaint string) bool {
 
 // AnsweredFailure says whether words are those of one that was given a failure for an answer, or
 // was not let in.
-func AnsweredFailure(said string) bool { return words.Any(said, words.LetDown, words.LetsNotIn) }
+func AnsweredFailure(said string) bool {
+	return knowledge.Any(said, knowledge.LetDown, knowledge.LetsNotIn)
+}
 
 // Done is the verdict of an answer about a pod whose work is done, so that it serves nobody any more; -1
 // where it is not.
@@ -173,21 +176,23 @@ var awaitsMigrations = regexp.MustCompile(`(?i)\bwait\w*\b.{0,20}\bmigrations?\b
 
 // LacksSchema says whether words are that a database does not have what a program expects there.
 func LacksSchema(said string) bool {
-	return words.NoTable.In(said) || awaitsMigrations.MatchString(said)
+	return knowledge.NoTable.In(said) || awaitsMigrations.MatchString(said)
 }
 
 // LacksCluster says whether words are those of a server which is no part of a whole cluster, though it was started as one.
-func LacksCluster(said string) bool { return words.Any(said, words.ClusterFails, words.Sealed) }
+func LacksCluster(said string) bool {
+	return knowledge.Any(said, knowledge.ClusterFails, knowledge.Sealed)
+}
 
 // GatewayFailed says whether words are those of one that was given such an answer.
-func GatewayFailed(said string) bool { return words.LetDown.In(said) && gateways.MatchString(said) }
+func GatewayFailed(said string) bool { return knowledge.LetDown.In(said) && gateways.MatchString(said) }
 
 // LacksFile says whether words are those of a client that cannot read a file of its own, which it needs to
 // ask another: that one was not asked then.
-func LacksFile(said string) bool { return words.OwnFile.In(said) }
+func LacksFile(said string) bool { return knowledge.OwnFile.In(said) }
 
 // IsMissed says whether words are those of one that was told that what it asks for is not there.
-func IsMissed(said string) bool { return words.Missed.In(said) }
+func IsMissed(said string) bool { return knowledge.Missed.In(said) }
 
 // BrokeOff says whether words are those of one whose connection was ended by whom it asked.
 func BrokeOff(said string) bool { return words.BreaksOff(said) }

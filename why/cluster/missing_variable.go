@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
@@ -38,7 +39,7 @@ func missed(said string) (all []string) {
 				add(m[1:]...)
 			}
 		}
-		if words.SettingMissing.In(text) && !ofFile.MatchString(text) {
+		if knowledge.SettingMissing.In(text) && !ofFile.MatchString(text) {
 			if names := words.Variables(text); len(names) == 1 { // of several nobody knows which
 				add(names...)
 			}

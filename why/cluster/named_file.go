@@ -10,11 +10,11 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/mounts"
 	"whylet.dev/whylet/why/prose"
-	"whylet.dev/whylet/why/words"
 )
 
 // atNameLine and lineOfName fit a line of a file that is named without its folder.
@@ -188,7 +188,7 @@ var ofBinding = regexp.MustCompile(`(?:^|[^\w.:-])((?:\d{1,3}(?:\.\d{1,3}){3}|\[
 // portLine is the only line with the address of a listener that cannot be had, or else with its port: there
 // stands a name in place of the address that the words have, or another form of it.
 func portLine(said string, given []line) (at int, ok bool) {
-	if !words.Any(said, words.NotMyAddress, words.PortUsed) {
+	if !knowledge.Any(said, knowledge.NotMyAddress, knowledge.PortUsed) {
 		return 0, false
 	}
 	var address, port string

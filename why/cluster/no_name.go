@@ -8,14 +8,14 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
-	"whylet.dev/whylet/why/words"
 )
 
 // NoSuchHost says whether words are that DNS has no such name, or did not answer about it.
-func NoSuchHost(said string) bool { return words.NoName.In(said) || words.NoDNS.In(said) }
+func NoSuchHost(said string) bool { return knowledge.NoName.In(said) || knowledge.NoDNS.In(said) }
 
 var serviceName = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.svc(\.cluster\.local)?)?)?$`)
 

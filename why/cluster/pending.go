@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	resourcehelper "k8s.io/component-helpers/resource"
 
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
@@ -39,34 +40,34 @@ func pending(pod *v1.Pod, around Around, now time.Time) answer.Verdict {
 		return unknown("The pod has no node, and the scheduler has not said why.", "Is the scheduler running?", kubectl.Inspect("see whether it runs", "kubectl get events -A --field-selector source=default-scheduler"))
 	}
 	message := prose.Brief(words.Scheduler(c.Message), 240)
-	says := func(one ...*words.Phrase) bool { return words.Any(message, one...) }
+	says := func(one ...*knowledge.Known) bool { return knowledge.Any(message, one...) }
 	f := answer.Verdict{Rule: "scheduler-message", Certainty: answer.Inferred, Text: fmt.Sprintf("No node can take the pod: %s", message)}
 	f.Fixes = []answer.Fix{describe(pod)}
 	switch {
 	case c.Reason == v1.PodReasonSchedulingGated:
 		f.Cause, f.Text = answer.SchedulingGate, "The pod has a scheduling gate that nobody has removed: "+message
-	case says(words.VolumeElsewhere):
+	case says(knowledge.VolumeElsewhere):
 		f.Cause, f.Text = answer.VolumeUnbound, "The volume of one of the pod's claims is on another node than those that could take the pod: "+message
 		f.Fixes = []answer.Fix{kubectl.Inspect("see where it is", kubectl.Command(pod.Namespace, "describe pvc,pv"))}
-	case says(words.ClaimWaits):
+	case says(knowledge.ClaimWaits):
 		f.Cause, f.Text = answer.VolumeUnbound, "A volume claim of the pod is missing or not bound, so it gets no node: "
 		if claims := around.Storage.unbound(pod); claims != "" {
 			f.Text += claims + ". The scheduler says: "
 		}
 		f.Text += message
 		f.Fixes = []answer.Fix{kubectl.Inspect("see the claims", kubectl.Command(pod.Namespace, "get pvc,pv,storageclass")), {Text: "create the claim, or a volume that fits it, or the StorageClass that is to make one", Risk: answer.Safe}}
-	case says(words.NoRoom):
+	case says(knowledge.NoRoom):
 		f.Cause, f.Text = answer.InsufficientResources, "No node has room for what the pod requests: "+message
 		f.Fixes = []answer.Fix{kubectl.Inspect("see what is left", "kubectl describe nodes | grep -A8 'Allocated resources'"), kubectl.EditTemplate(pod.Namespace, pod, "request less"+requested(pod, message)+", or add a node")}
-	case says(words.PortTaken):
+	case says(knowledge.PortTaken):
 		f.Cause, f.Text = answer.NoMatchingNode, "No node has the host port free that the pod asks for: "+message
 		f.Fixes = []answer.Fix{kubectl.Inspect("see who has it", `kubectl get pods -A -o custom-columns=NS:.metadata.namespace,NAME:.metadata.name,PORTS:.spec.containers[*].ports[*].hostPort`), kubectl.EditTemplate(pod.Namespace, pod, "do without hostPort (a Service needs none), or choose another")}
-	case says(words.Cordoned) && !says(words.LabelsDiffer, words.Tainted):
+	case says(knowledge.Cordoned) && !says(knowledge.LabelsDiffer, knowledge.Tainted):
 		f.Cause, f.Text = answer.NoMatchingNode, "The nodes that could take the pod are cordoned, so no new pods are placed there: "+message
 		f.Fixes = []answer.Fix{kubectl.Inspect("see which", "kubectl get nodes"), {Text: "let pods be placed there again", Command: "kubectl uncordon NODE", Risk: answer.Safe}}
-	case says(words.Tainted) && !says(words.LabelsDiffer):
+	case says(knowledge.Tainted) && !says(knowledge.LabelsDiffer):
 		keptOut(&f, pod, around, message)
-	case says(words.LabelsDiffer, words.Tainted, words.NodesDiffer):
+	case says(knowledge.LabelsDiffer, knowledge.Tainted, knowledge.NodesDiffer):
 		f.Cause, f.Text = answer.NoMatchingNode, "No node matches what the pod asks for"+ofNodes(pod)+": "+message
 		f.Fixes = []answer.Fix{kubectl.Inspect("compare labels and taints", "kubectl get nodes --show-labels"), kubectl.EditTemplate(pod.Namespace, pod, "correct nodeSelector, affinity or tolerations, or label a node")}
 	default:

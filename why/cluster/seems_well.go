@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
@@ -78,7 +79,7 @@ func Unanswered(a *answer.Answer) bool {
 // Well is when that one was well last, zero where nobody knows: who has waited for longer than
 // since then waits for work.
 func Waits(a *answer.Answer, well time.Time) (text string, ok bool) {
-	if i := ownError(a, false); i >= 0 && !words.WorkerLate.In(a.Complaints[i].Text) {
+	if i := ownError(a, false); i >= 0 && !knowledge.WorkerLate.In(a.Complaints[i].Text) {
 		return "", false
 	}
 	i := slices.IndexFunc(a.Complaints, func(c answer.Complaint) bool { return c.Another && !c.Before && words.Place(c.Text) != "" })
@@ -111,7 +112,7 @@ func Idle(a *answer.Answer) bool {
 // TimedOutWorker says whether a pod's log tells that its server ended a worker which took too
 // long, while it had connections to others: it does not say for whom the worker waited.
 func TimedOutWorker(a *answer.Answer) bool {
-	late := slices.ContainsFunc(a.Complaints, func(c answer.Complaint) bool { return !c.Before && words.WorkerLate.In(c.Text) })
+	late := slices.ContainsFunc(a.Complaints, func(c answer.Complaint) bool { return !c.Before && knowledge.WorkerLate.In(c.Text) })
 	return late && slices.ContainsFunc(a.Reaches, func(r answer.Reach) bool { return r.How != answer.ReachSaid })
 }
 
@@ -169,14 +170,14 @@ func LooksWellBut(a *answer.Answer) string {
 
 // ChecksWrongly says whether a pod's log tells now that its own check of one behind it gets another answer than it wants.
 func ChecksWrongly(a *answer.Answer) bool {
-	return slices.ContainsFunc(a.Complaints, func(c answer.Complaint) bool { return c.Another && !c.Before && words.OwnCheck.In(c.Text) })
+	return slices.ContainsFunc(a.Complaints, func(c answer.Complaint) bool { return c.Another && !c.Before && knowledge.OwnCheck.In(c.Text) })
 }
 
 // GivesUp is what is wrong with a pod that looks well and whose log tells that another fails it of whom nothing else
 // is known: where it reaches that one, and its own check of it is what fails, the fault is with that.
 func GivesUp(a *answer.Answer) (answer.Cause, string) {
 	text := LooksWellBut(a)
-	if i := slices.IndexFunc(a.Complaints, now); i < 0 || !words.OwnCheck.In(a.Complaints[i].Text) {
+	if i := slices.IndexFunc(a.Complaints, now); i < 0 || !knowledge.OwnCheck.In(a.Complaints[i].Text) {
 		return answer.DependencyDown, text
 	}
 	return answer.AppUnhealthy, text + " So it reaches who is behind it, and takes them for down because they answer its own health check otherwise than that wants."

@@ -9,9 +9,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
-	"whylet.dev/whylet/why/words"
 )
 
 // Steps are what to do about a pod that looks well and is to blame for what others suffer: where
@@ -48,17 +48,17 @@ func Steps(pod *v1.Pod, a *answer.Answer, own answer.Hop, since time.Time) []ans
 		return append([]answer.Fix{threads}, afresh(pod)...)
 	case cause == answer.AppHang:
 		return append([]answer.Fix{exec("see what each of its threads waits for", kubectl.Threads)}, afresh(pod)...)
-	case words.OwnCheck.In(told):
+	case knowledge.OwnCheck.In(told):
 		return []answer.Fix{
 			{Text: "have its health check ask as those behind it want to be asked: the path, the port, TLS (HAProxy: option httpchk, check-ssl or check-sni, http-check expect), and a login where they want one", Risk: answer.Restarts},
 			logs(container.Name),
 		}
-	case words.Any(told, words.IsDown, words.NoUpstream):
+	case knowledge.Any(told, knowledge.IsDown, knowledge.NoUpstream):
 		return []answer.Fix{
 			{Text: "see whether the addresses that it knows are those of the pods behind it now: many proxies look a name up once, when they start (start it again; HAProxy: resolvers, nginx: resolver), and whether its own health check asks what they answer", Risk: answer.Inspect, Command: kubectl.Command(pod.Namespace, "get endpointslices")},
 			logs(container.Name),
 		}
-	case said >= 0 && words.Credentials.In(a.Complaints[said].Text):
+	case said >= 0 && knowledge.Credentials.In(a.Complaints[said].Text):
 		return []answer.Fix{
 			kubectl.Inspect("compare the user and password that who asks it is given (a Secret's value, and its line end) with those that it has", kubectl.Command(pod.Namespace, "get secrets")),
 			logs(a.Complaints[said].Container),

@@ -8,19 +8,19 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/redact"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/prose"
-	"whylet.dev/whylet/why/words"
 )
 
 // topic is what a cause or words are about in the configuration of who is to blame.
 type topic struct {
-	causes []answer.Cause  // none: any
-	said   []*words.Phrase // none: whatever is said
-	fits   *regexp.Regexp  // a line of it
-	does   string          // what is to be done about such a line
+	causes []answer.Cause     // none: any
+	said   []*knowledge.Known // none: whatever is said
+	fits   *regexp.Regexp     // a line of it
+	does   string             // what is to be done about such a line
 }
 
 // topics go before those behind them. Programs call the same by like names: what is told here stands in the
@@ -32,12 +32,12 @@ var topics = []topic{
 		does:   "change where it listens to all addresses (0.0.0.0)",
 	},
 	{
-		said: []*words.Phrase{words.TakesNoWrites},
+		said: []*knowledge.Known{knowledge.TakesNoWrites},
 		fits: regexp.MustCompile(`(?i)\b(?:replicaof|slaveof|(?:replica|slave|super|default_transaction)[_-]read[_-]only|read[_-]only|hot_standby|primary_conninfo|replica-priority)\b`),
 		does: "see what makes it one that takes no writes",
 	},
 	{
-		said: []*words.Phrase{words.PoolTaken, words.ConnectionLimit},
+		said: []*knowledge.Known{knowledge.PoolTaken, knowledge.ConnectionLimit},
 		fits: regexp.MustCompile(`(?i)\b(?:max[_.-]?(?:user[_-]|db[_-]|client[_-])?(?:conn\w*|clients?|children|threads|sessions|workers|overflow)|(?:default[_-]|min[_-]|reserve[_-])?pool[_-]?size|pm\.max_children|superuser_reserved_connections|maxRequestWorkers|ServerLimit)\b`),
 		does: "change the bound that it has reached, or have those who ask it take fewer",
 	},
@@ -47,12 +47,12 @@ var topics = []topic{
 		does:   "change how many it serves at once, if that is too few",
 	},
 	{
-		said: []*words.Phrase{words.OwnCheck},
+		said: []*knowledge.Known{knowledge.OwnCheck},
 		fits: regexp.MustCompile(`(?i)^\s*(?:option\s+(?:\w+-check|httpchk|ssl-hello-chk)|(?:http|tcp)-check|health_check|health_(?:uri|port|status))\b`),
 		does: "correct how it checks those behind it",
 	},
 	{
-		said: []*words.Phrase{words.Credentials},
+		said: []*knowledge.Known{knowledge.Credentials},
 		fits: regexp.MustCompile(`(?i)\b(?:auth_file|auth_query|auth_user|password_file|aclfile|requirepass|masterauth|masteruser|allow_anonymous|basic_auth|auth_basic_user_file|AuthUserFile|userlist)\b|^\[users\]|^user\s`),
 		does: "see whom it lets in, and with which password",
 	},
@@ -71,7 +71,7 @@ func topicOf(v answer.Verdict) (topic, bool) {
 		said = append(said, h.Words())
 	}
 	i := slices.IndexFunc(topics, func(t topic) bool {
-		return (len(t.causes) == 0 || slices.Contains(t.causes, v.Cause)) && (len(t.said) == 0 || slices.Contains(about, v.Cause) && words.Any(strings.Join(said, "\n"), t.said...))
+		return (len(t.causes) == 0 || slices.Contains(t.causes, v.Cause)) && (len(t.said) == 0 || slices.Contains(about, v.Cause) && knowledge.Any(strings.Join(said, "\n"), t.said...))
 	})
 	if i < 0 {
 		return topic{}, false

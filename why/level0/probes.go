@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/words"
 )
@@ -105,7 +106,7 @@ func (c *podCase) sleepsTooLong(name, kind string) bool {
 // files; empty where it says something else.
 func (c *podCase) outOfFiles(name string) string {
 	for _, lines := range [][]string{c.Saying[name], c.Words[name]} {
-		if n := len(lines); n > 0 && words.OpenFiles.In(lines[n-1]) && !words.Inotify.In(lines[n-1]) {
+		if n := len(lines); n > 0 && knowledge.OpenFiles.In(lines[n-1]) && !knowledge.Inotify.In(lines[n-1]) {
 			return strings.TrimSuffix(short(lines[n-1]), ".")
 		}
 	}
@@ -127,7 +128,7 @@ func (c *podCase) ownFault(name, kind string, e *v1.Event) string {
 		return ""
 	}
 	switch {
-	case words.ManyRedirects.In(e.Message):
+	case knowledge.ManyRedirects.In(e.Message):
 		return "The application answers with redirects that never end."
 	case words.CutShort(e.Message) && e.Count > 1:
 		return "The application takes the connection, answers, and closes it before its answer is whole (shorter than its Content-Length, say)."
@@ -212,17 +213,17 @@ func (c *podCase) asksWrongly(name, kind, begins, said string) (answer.Verdict, 
 	switch get := p.HTTPGet; {
 	case c.portUnknown(name, p) != "":
 		cause, why, mend = answer.ProbePortNameUnknown, fmt.Sprintf("The probe names port %q, which the container does not declare, so it has never been asked.", c.portUnknown(name, p)), "declare the port under that name, or give the probe its number"
-	case p.Exec != nil && strings.Contains(said, `exec: "`) && words.NoProgram.In(said), p.Exec != nil && shellFoundNone(said):
+	case p.Exec != nil && strings.Contains(said, `exec: "`) && knowledge.NoProgram.In(said), p.Exec != nil && shellFoundNone(said):
 		cause, why, mend = answer.ProbeCommandFailed, "The probe's command is not in the container, or cannot be run there.", "correct the probe's command, or use an image that has the program"
-	case get != nil && get.Scheme == v1.URISchemeHTTPS && words.NotTLS.In(said):
+	case get != nil && get.Scheme == v1.URISchemeHTTPS && knowledge.NotTLS.In(said):
 		cause, why, mend = answer.ProbeWrongScheme, "The probe uses HTTPS, and plain HTTP is spoken there.", "set the probe's scheme to HTTP"
-	case get != nil && get.Scheme != v1.URISchemeHTTPS && words.TLSAlert.In(said):
+	case get != nil && get.Scheme != v1.URISchemeHTTPS && knowledge.TLSAlert.In(said):
 		cause, why, mend = answer.ProbeWrongScheme, "The probe uses plain HTTP, and TLS is spoken there: the answer is an alert.", "set the probe's scheme to HTTPS"
 	case get != nil && get.Scheme != v1.URISchemeHTTPS && strings.Contains(said, `Get "https://`) && kind == "Readiness" && c.neverReady(name):
 		cause, why, mend = answer.ProbeWrongScheme, "The application answers the probe with a redirect to HTTPS on its own host, which kubelet follows, and there it fails.", "have the probe ask by HTTPS, on the port where the application speaks it, or for a path that is not redirected"
-	case get != nil && strings.Contains(said, "malformed HTTP"), p.GRPC != nil && (words.NoHealthService.In(said) || strings.Contains(said, "error reading server preface: http2")):
+	case get != nil && strings.Contains(said, "malformed HTTP"), p.GRPC != nil && (knowledge.NoHealthService.In(said) || strings.Contains(said, "error reading server preface: http2")):
 		cause, why, mend = answer.ProbeProtocol, "What answers there does not speak the probe's protocol.", "have the probe speak what the port speaks, or use tcpSocket"
-	case p.GRPC != nil && words.ServiceNotKnown.In(said):
+	case p.GRPC != nil && knowledge.ServiceNotKnown.In(said):
 		cause, why, mend = answer.ProbeWrongPath, "The health service answers, and does not know the name that the probe asks for.", "give the probe's grpc.service a name that the application registers, or leave it out"
 	default:
 		return answer.Verdict{}, false

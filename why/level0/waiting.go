@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
@@ -65,7 +66,7 @@ func (c *podCase) notRun(name, message string) answer.Verdict {
 		return because(cause, "api-runtime-said", name, begins, c.describe())
 	}
 	v := unknown(name, begins, "what the runtime met", c.describe())
-	if words.InitOOM.In(message) {
+	if knowledge.InitOOM.In(message) {
 		v.Possible = []answer.Cause{answer.MemoryLimit, answer.MemoryBackedVolume}
 	}
 	return v

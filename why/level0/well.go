@@ -7,9 +7,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
-	"whylet.dev/whylet/why/words"
 )
 
 // well is the answer where there is nothing to explain: the pod is Ready by its status,
@@ -133,7 +133,7 @@ func (c *podCase) resizeRefused(r *v1.PodCondition) (answer.Verdict, bool) {
 	begins := "All its containers run on with the resources that they had, and its status says Ready. The new ones that its spec asks for "
 	fix := answer.Fix{Text: "ask for less, or for what it had", Command: fmt.Sprintf("kubectl -n %s edit pod %s --subresource=resize", c.Pod.Namespace, c.Pod.Name), Risk: answer.Limits}
 	said := strings.TrimSuffix(short(r.Message), ".")
-	m := words.AboveMemory.Slots(r.Message)
+	m := knowledge.AboveMemory.Slots(r.Message)
 	switch {
 	case r.Reason == v1.PodReasonDeferred:
 		return because(answer.InsufficientResources, "api-resize", "", begins+"do not fit on the node now: "+said+".", fix, c.describe()), true

@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/logline"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/words"
@@ -20,11 +21,11 @@ func notConfiguredBy(message string) (answer.Cause, bool) {
 		return answer.VolumeFailed, true
 	}
 	switch {
-	case words.RunsAsRoot.In(message):
+	case knowledge.RunsAsRoot.In(message):
 		return answer.SecurityRefused, true
-	case words.NoSuchKey.In(message), words.VolumeObjectMissing(message):
+	case knowledge.NoSuchKey.In(message), words.VolumeObjectMissing(message):
 		return answer.ConfigMissing, true
-	case words.Mounting.In(message):
+	case knowledge.Mounting.In(message):
 		return answer.VolumeFailed, true
 	}
 	return "", false
@@ -35,13 +36,13 @@ func notConfiguredBy(message string) (answer.Cause, bool) {
 func notRunBy(pod *v1.Pod, k *v1.Container, message string) (answer.Cause, bool) {
 	mounts := func(m v1.VolumeMount) bool { return strings.Contains(message, `"`+m.MountPath+`"`) }
 	switch {
-	case strings.Contains(message, `exec: "`) && words.NoProgram.In(message), words.ExecFormat.In(message), words.WorkingDirectory.In(message):
+	case strings.Contains(message, `exec: "`) && knowledge.NoProgram.In(message), knowledge.ExecFormat.In(message), knowledge.WorkingDirectory.In(message):
 		return answer.AppStartFailed, true
-	case words.InitOOM.In(message) && (k == nil || !slices.ContainsFunc(k.VolumeMounts, func(m v1.VolumeMount) bool { return inMemory(pod, m.Name) })):
+	case knowledge.InitOOM.In(message) && (k == nil || !slices.ContainsFunc(k.VolumeMounts, func(m v1.VolumeMount) bool { return inMemory(pod, m.Name) })):
 		return answer.MemoryLimit, true
-	case words.SecurityModule.In(message):
+	case knowledge.SecurityModule.In(message):
 		return answer.SecurityRefused, true
-	case words.Mounting.In(message) && k != nil && slices.ContainsFunc(k.VolumeMounts, mounts):
+	case knowledge.Mounting.In(message) && k != nil && slices.ContainsFunc(k.VolumeMounts, mounts):
 		return answer.VolumeFailed, true
 	}
 	return "", false
@@ -64,11 +65,11 @@ func noImageBy(image, reason, message string) (answer.Cause, bool) {
 		return answer.ImagePolicyNever, true
 	case reason == "InvalidImageName":
 		return answer.ImageNotFound, true
-	case words.RegistryAway.In(message):
-		return answer.ImageRegistryUnreachable, !words.NotAuthorized.In(message)
-	case words.NotAuthorized.In(message):
+	case knowledge.RegistryAway.In(message):
+		return answer.ImageRegistryUnreachable, !knowledge.NotAuthorized.In(message)
+	case knowledge.NotAuthorized.In(message):
 		return answer.ImageUnauthorized, true
-	case words.NoSuchImage.In(message) && !words.NotThatImage.In(message), strings.Contains(message, "no match for platform"):
+	case knowledge.NoSuchImage.In(message) && !knowledge.NotThatImage.In(message), strings.Contains(message, "no match for platform"):
 		return answer.ImageNotFound, true
 	}
 	return "", false
@@ -119,21 +120,21 @@ func (c *podCase) lacked(k *v1.Container, line string) (complaint, bool) {
 	}
 	refused := complaint{possible: answer.SecurityRefused, text: "that it was refused something"}
 	switch {
-	case words.PortUsed.In(line):
+	case knowledge.PortUsed.In(line):
 		return complaint{cause: answer.AppExitError, text: "that the port that it wants is taken"}, true
-	case words.NoSpace.In(line):
+	case knowledge.NoSpace.In(line):
 		return complaint{cause: answer.DiskFull, text: "that a disk has no room left"}, true
-	case words.NoMemory.In(line) && !words.NoFork(line):
+	case knowledge.NoMemory.In(line) && !words.NoFork(line):
 		return complaint{cause: answer.AppExitError, text: "that it could get no more memory: by the runtime's word there was no OOM kill, so it is not the container's limit that ended it"}, true
 	case words.NoFork(line):
 		return complaint{cause: answer.ProcessLimit, text: "that it could make no process"}, true
-	case words.Any(line, words.ReadOnly, words.NoTemporary):
+	case knowledge.Any(line, knowledge.ReadOnly, knowledge.NoTemporary):
 		refused.text = "that it could not write"
 		if context := k.SecurityContext; context != nil && context.ReadOnlyRootFilesystem != nil && *context.ReadOnlyRootFilesystem {
 			refused.cause = answer.SecurityRefused
 		}
 		return refused, true
-	case words.Refused.In(line):
+	case knowledge.Refused.In(line):
 		if c.fewerRights(k) {
 			refused.cause = answer.SecurityRefused
 		}

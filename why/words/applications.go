@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"whylet.dev/whylet/knowledge"
 )
 
 // ShellCodes are the exit codes that shells have for what they could not run, with what
@@ -41,20 +43,20 @@ func Asked(command string) (host, by string) {
 // unreached is what kept a connection from coming about; the first that fits counts.
 var unreached = []struct {
 	what string
-	said *Phrase
+	said *knowledge.Known
 }{
-	{"DNS did not answer", NoDNS},
-	{"there is no such name in DNS", NoName},
-	{"nobody takes connections there", nobodyTakes},
-	{"nobody takes connections there", NoResponse},
-	{"nobody answers there", nobodyAnswers},
-	{"it is not reached", noContact},
+	{"DNS did not answer", knowledge.NoDNS},
+	{"there is no such name in DNS", knowledge.NoName},
+	{"nobody takes connections there", knowledge.NobodyTakes},
+	{"nobody takes connections there", knowledge.NoResponse},
+	{"nobody answers there", knowledge.NobodyAnswers},
+	{"it is not reached", knowledge.NoContact},
 }
 
 // ListensOnLoopback says whether a line tells that a server takes connections on a port from
 // its own pod only.
 func ListensOnLoopback(line string, port int32) bool {
-	return onLoopback.Slots(line)["port"] == strconv.Itoa(int(port))
+	return knowledge.OnLoopback.Slots(line)["port"] == strconv.Itoa(int(port))
 }
 
 // source fits the line of a file from which something is said, as loggers and parsers name it,
@@ -124,20 +126,20 @@ func Socket(line string) string {
 // time: what that came to, and whom it asked, empty where it does not say.
 func FailedBy(line string) (what, where string, ok bool) {
 	switch {
-	case LetDown.In(line):
+	case knowledge.LetDown.In(line):
 		return "it answers with an error", Place(line), true
-	case TooLate.In(line):
+	case knowledge.TooLate.In(line):
 		return "it does not answer in time", Place(line), true
-	case nobodyLeft.In(line):
+	case knowledge.NobodyLeft.In(line):
 		return "none of those that it may ask is there", Place(line), true
 	}
-	if slots := LetsNotIn.Slots(line); slots != nil {
+	if slots := knowledge.LetsNotIn.Slots(line); slots != nil {
 		return "it does not let it in", slots["host"], true
 	}
-	if slots := BrokenOff.Slots(line); slots != nil {
+	if slots := knowledge.BrokenOff.Slots(line); slots != nil {
 		return "it breaks the connection off", slots["place"], true
 	}
-	if brokenOff.In(line) {
+	if knowledge.BrokenOffUnnamed.In(line) {
 		return "it breaks the connection off", Place(line), true
 	}
 	return "", "", false
@@ -145,11 +147,11 @@ func FailedBy(line string) (what, where string, ok bool) {
 
 // BreaksOff says whether a line tells of a connection that was ended by whom it led to, as its
 // client says it.
-func BreaksOff(line string) bool { return brokenOff.In(line) }
+func BreaksOff(line string) bool { return knowledge.BrokenOffUnnamed.In(line) }
 
 // Unanswered says whether a line tells of a connection that was asked for, and neither came about
 // nor was refused.
-func Unanswered(line string) bool { return nobodyAnswers.In(line) }
+func Unanswered(line string) bool { return knowledge.NobodyAnswers.In(line) }
 
 // Unreached reads what a line says of a connection that did not come about: what kept
 // it, and where to, as a name, an address or host:port, empty where it does not say.
@@ -171,18 +173,20 @@ var faultsByName = map[string]int32{
 // DiedOf is the signal of which a child died, as a shell says; 0 where the line says no such
 // thing.
 func DiedOf(line string) int32 {
-	return faultsByName[diedOf.Slots(line)["signal"]]
+	return faultsByName[knowledge.DiedOf.Slots(line)["signal"]]
 }
 
 // refusal fits the status of a refusal in the words of a client that was given it.
 var refusal = regexp.MustCompile(`(?i)\b(?:http error|client error|status(?: code)?|response(?: code)?|returned error)[ :='"(]{1,3}4\d\d\b|\b4\d\d (?:client error|unauthorized|forbidden|bad request|not found|conflict|too many requests)\b`)
 
 // ToldNo says whether words are those of a client that was answered, and with a refusal or a failure.
-func ToldNo(text string) bool { return Any(text, LetDown, TurnedAway) || refusal.MatchString(text) }
+func ToldNo(text string) bool {
+	return knowledge.Any(text, knowledge.LetDown, knowledge.TurnedAway) || refusal.MatchString(text)
+}
 
 // OfAnother says whether words are about another that was asked: where in its own code somebody says so is
 // no place to correct.
 func OfAnother(text string) bool {
 	_, _, unreached := Unreached(text)
-	return unreached || ToldNo(text) || Any(text, TooLate, LetsNotIn, Credentials) || BreaksOff(text)
+	return unreached || ToldNo(text) || knowledge.Any(text, knowledge.TooLate, knowledge.LetsNotIn, knowledge.Credentials) || BreaksOff(text)
 }

@@ -4,13 +4,15 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"whylet.dev/whylet/knowledge"
 )
 
 // meant are what words can mean, by the names that excerpts have for them.
-var meant = map[string]*Phrase{
-	"permission": Refused, "readonly": ReadOnly, "port": PortUsed, "nofile": NoFile, "nospace": NoSpace, "memory": NoMemory,
-	"credentials": Credentials, "authority": CertificateUnknown, "expired": CertificateExpired, "module": ModuleMissing,
-	"setting": SettingMissing, "pidfile": LeftBehind, "newer": NewerData, "locked": Locked, "config": BadConfig,
+var meant = map[string]*knowledge.Known{
+	"permission": knowledge.Refused, "readonly": knowledge.ReadOnly, "port": knowledge.PortUsed, "nofile": knowledge.NoFile, "nospace": knowledge.NoSpace, "memory": knowledge.NoMemory,
+	"credentials": knowledge.Credentials, "authority": knowledge.CertificateUnknown, "expired": knowledge.CertificateExpired, "module": knowledge.ModuleMissing,
+	"setting": knowledge.SettingMissing, "pidfile": knowledge.LeftBehind, "newer": knowledge.NewerData, "locked": knowledge.Locked, "config": knowledge.BadConfig,
 }
 
 // unreachedMeans are the meanings of a connection that does not come about.

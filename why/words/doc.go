@@ -3,7 +3,6 @@
 // sources and samples. Logs are read by [whylet.dev/whylet/logline], to which this package tells what it knows of
 // messages. The package knows nothing of pods; all functions are pure.
 //
-//	phrase.go        the entries that are asked for
 //	logs.go          reading logs with what is known here
 //	kubelet.go       kubelet, and our own node, which has its words
 //	runc.go          runc, and the kernel that refuses it something

@@ -1,9 +1,15 @@
 package words
 
-import "regexp"
+import (
+	"regexp"
+
+	"whylet.dev/whylet/knowledge"
+)
 
 // NoFork says whether something could not start a process or a thread for want of ids.
-func NoFork(text string) bool { return noFork.In(text) || again.In(text) && start.In(text) }
+func NoFork(text string) bool {
+	return knowledge.NoFork.In(text) || knowledge.Again.In(text) && knowledge.Start.In(text)
+}
 
 // capabilities are what the kernel asks of who does what a line tells of (capabilities(7)).
 var capabilities = []struct {

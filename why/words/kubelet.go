@@ -3,11 +3,15 @@ package words
 import (
 	"regexp"
 	"strings"
+
+	"whylet.dev/whylet/knowledge"
 )
 
 // VolumeObjectMissing says whether a volume's set-up failed because an object, or a key
 // of one, does not exist.
-func VolumeObjectMissing(text string) bool { return volumeObject.In(text) && notThere.In(text) }
+func VolumeObjectMissing(text string) bool {
+	return knowledge.VolumeObject.In(text) && knowledge.NotThere.In(text)
+}
 
 // SubPathVariable is the variable that a subPathExpr names and nothing sets (kubelet
 // 1.36, third_party/forked/golang/expansion; kubelet_pods.go, makeMounts).

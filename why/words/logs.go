@@ -27,27 +27,27 @@ func Complains(line string) bool { return logline.Complains(line, hints{}) }
 type hints struct{}
 
 // traits are those of each entry that has some.
-var traits = map[*Phrase]logline.Traits{
-	EndsAtOnce:       logline.EndsAtOnce | logline.Foretells,
-	SettingMissing:   logline.Faulty | logline.Foretells,
-	NoApacheVariable: logline.Foretells,
-	Credentials:      logline.Faulty | logline.Credentials | logline.NamesOther,
-	LetDown:          logline.NamesOther,
-	TurnedAway:       logline.NamesOther,
-	LetsNotIn:        logline.NamesOther,
-	brokenOff:        logline.NamesOther,
-	TooLate:          logline.NamesOther | logline.TooLate,
-	Waits:            logline.Waits,
-	ToolFails:        logline.ToolFails,
+var traits = map[*knowledge.Known]logline.Traits{
+	knowledge.EndsAtOnce:       logline.EndsAtOnce | logline.Foretells,
+	knowledge.SettingMissing:   logline.Faulty | logline.Foretells,
+	knowledge.NoApacheVariable: logline.Foretells,
+	knowledge.Credentials:      logline.Faulty | logline.Credentials | logline.NamesOther,
+	knowledge.LetDown:          logline.NamesOther,
+	knowledge.TurnedAway:       logline.NamesOther,
+	knowledge.LetsNotIn:        logline.NamesOther,
+	knowledge.BrokenOffUnnamed: logline.NamesOther,
+	knowledge.TooLate:          logline.NamesOther | logline.TooLate,
+	knowledge.Waits:            logline.Waits,
+	knowledge.ToolFails:        logline.ToolFails,
 }
 
 // faulty are phrases that tell of a fault, at whatever level.
-var faulty = []*Phrase{CertificateExpired, CertificateUnknown, NoSpace, Locked, QuotaReached, PoolTaken, LeftBehind, TakesNoWrites, ServiceLink, ModuleMissing, Libraries, TakenOver, OthersMay, BadConfig, HostHeader, SmallBuffer, BadCookie, RelayDenied}
+var faulty = []*knowledge.Known{knowledge.CertificateExpired, knowledge.CertificateUnknown, knowledge.NoSpace, knowledge.Locked, knowledge.QuotaReached, knowledge.PoolTaken, knowledge.LeftBehind, knowledge.TakesNoWrites, knowledge.ServiceLink, knowledge.ModuleMissing, knowledge.Libraries, knowledge.TakenOver, knowledge.OthersMay, knowledge.BadConfig, knowledge.HostHeader, knowledge.SmallBuffer, knowledge.BadCookie, knowledge.RelayDenied}
 
 // telling are all entries with traits, which are looked for together.
 var telling = knowledge.NewGroup(withTraits()...)
 
-func withTraits() []*Phrase {
+func withTraits() []*knowledge.Known {
 	for _, p := range faulty {
 		traits[p] |= logline.Faulty
 	}
@@ -72,7 +72,7 @@ func (hints) Traits(message string) (has logline.Traits) {
 func (hints) Place(message string) string { return Place(message) }
 
 // LastOf is the last of some lines that has a phrase; -1 where none has.
-func LastOf(lines []string, p *Phrase) int {
+func LastOf(lines []string, p *knowledge.Known) int {
 	for i, line := range slices.Backward(lines) {
 		if p.In(line) {
 			return i
@@ -85,7 +85,7 @@ func LastOf(lines []string, p *Phrase) int {
 // disk, at whatever level; -1 where none does.
 func LastWaitingForRoom(lines []string) int {
 	for i, line := range slices.Backward(lines) {
-		if NoSpace.In(line) && Waits.In(line) {
+		if knowledge.NoSpace.In(line) && knowledge.Waits.In(line) {
 			return i
 		}
 	}

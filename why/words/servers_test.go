@@ -1,11 +1,15 @@
 package words
 
-import "testing"
+import (
+	"testing"
+
+	"whylet.dev/whylet/knowledge"
+)
 
 // Who is refused for its credentials has reached whom it asked.
 func TestRefusedForCredentials(t *testing.T) {
 	for _, said := range []string{"meters: Connection refused: not authorised.", "ingest: connection refused by mqtt:1883: Not authorized", "CLIENT_ERROR unauthenticated", "Connection Refused: bad user name or password."} {
-		if what, _, ok := Unreached(said); ok || !Credentials.In(said) || !Complains(said) {
+		if what, _, ok := Unreached(said); ok || !knowledge.Credentials.In(said) || !Complains(said) {
 			t.Errorf("%s: %s", said, what)
 		}
 	}

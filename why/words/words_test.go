@@ -197,7 +197,7 @@ func TestPlaceIsNoLineOfAFile(t *testing.T) {
 		"[ALERT] config : parsing [/srv/haproxy.cfg:3]: unknown keyword 'maxcon'":              true,
 		"error: cannot connect to unix:/run/app.sock:0":                                        false,
 	} {
-		if BadConfig.In(text) != want {
+		if knowledge.BadConfig.In(text) != want {
 			t.Errorf("%s: %v", text, !want)
 		}
 	}
