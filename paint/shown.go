@@ -17,12 +17,15 @@ func Shown(w io.Writer) io.Writer {
 	return &shown{w: w, colours: Colours(w), ci: ci, begins: true}
 }
 
-// Raw is the writer below one of [Shown].
+// Raw returns the writer below all of [Shown].
 func Raw(w io.Writer) io.Writer {
-	if s, ok := w.(*shown); ok {
-		return s.w
+	for {
+		s, ok := w.(*shown)
+		if !ok {
+			return w
+		}
+		w = s.w
 	}
-	return w
 }
 
 type shown struct {

@@ -48,6 +48,14 @@ func TestShownColours(t *testing.T) {
 	}
 }
 
+// A command's output is wrapped, and what reports its error wraps it again.
+func TestRaw(t *testing.T) {
+	var out bytes.Buffer
+	if Raw(Shown(Shown(&out))) != &out {
+		t.Error("a writer is left around the one that was wrapped twice")
+	}
+}
+
 // No line begins a command of a CI system there, whoever wrote it.
 func TestShownInCI(t *testing.T) {
 	t.Setenv("GITHUB_ACTIONS", "true")
