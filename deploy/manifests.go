@@ -54,7 +54,7 @@ var (
 	registryForm = regexp.MustCompile(`^[a-z0-9][a-z0-9._:/-]*$`)
 	tagForm      = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,62}$`) // a label's value, too
 	digestForm   = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
-	endpointForm = regexp.MustCompile(`^unix:///[A-Za-z0-9._/-]+$`)
+	endpointForm = regexp.MustCompile(`^(?:none|unix:///[A-Za-z0-9._/-]+)$`)
 )
 
 // Text is the manifests with their comments, in the order in which they are applied.
@@ -81,7 +81,7 @@ func (o Options) Text() (string, error) {
 	}
 	if o.RuntimeEndpoint != "" {
 		if !endpointForm.MatchString(o.RuntimeEndpoint) {
-			return "", fmt.Errorf("%q is no runtime's socket, such as unix:///run/containerd/containerd.sock", o.RuntimeEndpoint)
+			return "", fmt.Errorf("%q is neither a runtime's socket, such as unix:///run/containerd/containerd.sock, nor none", o.RuntimeEndpoint)
 		}
 		text = strings.Replace(text, "            - agent\n", "            - agent\n            - --runtime-endpoint="+o.RuntimeEndpoint+"\n", 1)
 	}

@@ -87,6 +87,10 @@ func TestPinned(t *testing.T) {
 	if front := find[appsv1.Deployment](t, all, "Deployment", Front).Spec.Template.Spec.Containers[0]; front.Image != "whylet.dev/front:v1" {
 		t.Errorf("%s is pinned", front.Image)
 	}
+	without := find[appsv1.DaemonSet](t, objects(t, Options{Namespace: "x", Version: "v1", RuntimeEndpoint: "none"}), "DaemonSet", Agent)
+	if args := without.Spec.Template.Spec.Containers[0].Args; args[1] != "--runtime-endpoint=none" {
+		t.Errorf("an agent that is to ask no runtime has %v", args)
+	}
 	for _, bad := range []Options{
 		{Digests: map[string]string{"observe": "latest"}},
 		{Digests: map[string]string{"mesh": digest}},

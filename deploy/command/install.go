@@ -56,7 +56,7 @@ chart, of whose templates these manifests are made.`,
 	f.BoolVar(&o.deletions, "deletions", false, "also make a webhook that is told who asks for the end of pods; it refuses nobody")
 	f.BoolVar(&o.renew, "renew", false, "make the front's authority anew, as an installation does by itself in the last of its five years")
 	f.StringToStringVar(&o.digests, "digest", nil, "run exactly these images: observe=sha256:…,front=sha256:… (a release's notes name them)")
-	f.StringVar(&o.runtime, "runtime-endpoint", "", "the container runtime's socket on the nodes, unix://… (default: agents take what kubelet is configured with, else look at the usual places)")
+	f.StringVar(&o.runtime, "runtime-endpoint", "", "the container runtime's socket on the nodes, unix://…, or none (default: agents take what kubelet is configured with, else look at the usual places)")
 	f.StringVarP(&o.output, "output", "o", "name", "of --dry-run: name or yaml")
 	return cmd
 }

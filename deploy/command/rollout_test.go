@@ -140,6 +140,8 @@ func TestUninstallWithoutAnImage(t *testing.T) {
 		"kubelet made the folder":            {kubelets, onNode("a", backOff), beginnings{}},
 		"it ran":                             {first, onNode("a", crashed), beginnings{}},
 		"it runs":                            {first, onNode("a", running), beginnings{image: "whylet.dev/observe:v1"}},
+		"its image is there":                 {first, onNode("a", waiting("ContainerCreating", "")), beginnings{}},
+		"kubelet has said nothing yet":       {first, onNode("a", v1.PodStatus{}), beginnings{}},
 		"no pod is there yet, or any more":   {first, &v1.Pod{}, beginnings{}},
 		"the agents were removed by someone": {&appsv1.DaemonSet{}, onNode("a", backOff), beginnings{}},
 	} {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -206,10 +207,10 @@ func (o *uninstall) began(ctx context.Context, typed kubernetes.Interface, agent
 	if err != nil {
 		return b, err
 	}
-	images, ran := map[string]int{}, false
+	images, none := map[string]int{}, true
 	for i := range pods.Items {
+		none = none && hasNoImage(&pods.Items[i])
 		for _, c := range pods.Items[i].Status.ContainerStatuses {
-			ran = ran || c.ContainerID != "" || c.LastTerminationState.Terminated != nil
 			if c.State.Running != nil && len(pods.Items[i].Spec.Containers) > 0 {
 				images[pods.Items[i].Spec.Containers[0].Image]++
 			}
@@ -223,8 +224,20 @@ func (o *uninstall) began(ctx context.Context, typed kubernetes.Interface, agent
 	}
 	// An earlier revision may have run where this one does not, and kubelet made folders of
 	// a certain type before the image came, as agents of earlier releases have.
-	b.nowhere = !ran && agent.Generation == 1 && len(pods.Items) >= int(agent.Status.DesiredNumberScheduled) && !deploy.FolderComesFirst(agent)
+	b.nowhere = none && len(pods.Items) > 0 && agent.Generation == 1 && len(pods.Items) >= int(agent.Status.DesiredNumberScheduled) && !deploy.FolderComesFirst(agent)
 	return b, nil
+}
+
+// hasNoImage reports whether kubelet says that an agent's pod never had its image. A pod of which nothing
+// is said yet may be starting this instant.
+func hasNoImage(pod *v1.Pod) bool {
+	if pod.Spec.NodeName == "" {
+		return true
+	}
+	containers := pod.Status.ContainerStatuses
+	return len(containers) > 0 && !slices.ContainsFunc(containers, func(c v1.ContainerStatus) bool {
+		return c.ContainerID != "" || c.RestartCount > 0 || c.LastTerminationState.Terminated != nil || c.State.Waiting == nil || !slices.Contains(imageReasons, c.State.Waiting.Reason)
+	})
 }
 
 // gone deletes until there is nothing to delete.
