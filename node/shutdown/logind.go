@@ -110,6 +110,19 @@ func (l *Logind) MaxDelay() (time.Duration, error) {
 	return time.Duration(min(micros, uint64(1<<40))) * time.Microsecond, nil
 }
 
+// Begun implements [Bus].
+func (l *Logind) Begun() (begun bool, err error) {
+	var value dbus.Variant
+	err = l.call(loginName, string(loginPath), "org.freedesktop.DBus.Properties.Get", loginIface, "PreparingForShutdown").Store(&value)
+	if err == nil {
+		err = value.Store(&begun)
+	}
+	if err != nil {
+		return false, fmt.Errorf("asking systemd-logind whether the machine shuts down: %w", err)
+	}
+	return begun, nil
+}
+
 // SetMaxDelay implements [Bus], by a file of settings for logind, which then reads them again.
 func (l *Logind) SetMaxDelay(d time.Duration) error {
 	if err := os.MkdirAll(l.confDir, 0o755); err != nil {

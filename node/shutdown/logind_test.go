@@ -79,7 +79,7 @@ func startLogin(t *testing.T) *login {
 	l := &login{conn: conn, confs: t.TempDir()}
 	err = conn.Export(l, loginPath, loginIface)
 	if err == nil {
-		l.props, err = prop.Export(conn, loginPath, prop.Map{loginIface: {"InhibitDelayMaxUSec": {Value: uint64(5_000_000)}}})
+		l.props, err = prop.Export(conn, loginPath, prop.Map{loginIface: {"InhibitDelayMaxUSec": {Value: uint64(5_000_000)}, "PreparingForShutdown": {Value: false}}})
 	}
 	if err == nil {
 		err = conn.Export(systemd{l}, "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager")
@@ -165,6 +165,12 @@ func TestLogind(t *testing.T) {
 	defer bus.Close()
 	if d, err := bus.MaxDelay(); err != nil || d != 5*time.Second {
 		t.Errorf("a shutdown is delayed for %v, %v", d, err)
+	}
+	for _, begun := range []bool{true, false} {
+		l.props.SetMust(loginIface, "PreparingForShutdown", begun)
+		if got, err := bus.Begun(); err != nil || got != begun {
+			t.Errorf("that a shutdown has begun is %t, %v, and not %t", got, err, begun)
+		}
 	}
 	if err := bus.SetMaxDelay(90 * time.Second); err != nil {
 		t.Fatal(err)

@@ -24,6 +24,8 @@ type Bus interface {
 	SetMaxDelay(time.Duration) error
 	// Delay takes a lock that delays each shutdown until it is closed.
 	Delay() (io.Closer, error)
+	// Begun returns whether a shutdown has begun, and was not cancelled.
+	Begun() (bool, error)
 	// Shutdowns has true when a shutdown begins, and false when it is cancelled. It is closed
 	// when the bus is gone.
 	Shutdowns() <-chan bool
@@ -117,31 +119,46 @@ func (m *Manager) watch(ctx context.Context) error {
 		}
 	}
 	defer release()
-	begins := false
+	// What was announced while there was no connection was not heard.
+	begins, err := bus.Begun()
+	if err != nil {
+		return err
+	}
+	heard := bus.Shutdowns()
 	for {
+		if isNew := begins && !m.Begun(); isNew {
+			m.set(true)
+			if m.endAll(ctx, heard) {
+				release()
+			} else {
+				begins = false
+			}
+		}
+		m.set(begins)
 		if lock == nil && !begins {
 			if lock, err = bus.Delay(); err != nil {
 				return err
 			}
 		}
+		if begins, err = next(ctx, heard, begins); err != nil {
+			return err
+		}
+	}
+}
+
+// next waits until the bus announces something else than what is known.
+func next(ctx context.Context, heard <-chan bool, begins bool) (bool, error) {
+	for {
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
-		case now, ok := <-bus.Shutdowns():
+			return begins, ctx.Err()
+		case now, ok := <-heard:
 			if !ok {
-				return errBusGone
+				return begins, errBusGone
 			}
-			if begins && now {
-				continue // it said so before
+			if now != begins {
+				return now, nil
 			}
-			begins = now
-		}
-		m.set(begins)
-		if begins && m.endAll(ctx, bus) {
-			release()
-		} else {
-			begins = false
-			m.set(begins)
 		}
 	}
 }
@@ -186,7 +203,7 @@ func (m *Manager) makeTime(ctx context.Context, bus Bus) {
 
 // endAll ends the pods, period by period. It returns false where the shutdown was cancelled
 // meanwhile.
-func (m *Manager) endAll(ctx context.Context, bus Bus) (done bool) {
+func (m *Manager) endAll(ctx context.Context, heard <-chan bool) (done bool) {
 	var active []pods.Pod
 	for _, p := range m.c.Known.All() {
 		if p.Status.Phase != v1.PodSucceeded && p.Status.Phase != v1.PodFailed {
@@ -200,7 +217,7 @@ func (m *Manager) endAll(ctx context.Context, bus Bus) (done bool) {
 		for _, p := range g.pods {
 			m.c.End(p, g.grace(p))
 		}
-		if !m.wait(ctx, bus, g) {
+		if !m.wait(ctx, heard, g) {
 			return false
 		}
 	}
@@ -209,7 +226,7 @@ func (m *Manager) endAll(ctx context.Context, bus Bus) (done bool) {
 
 // wait waits until all pods of a group are down or their time is over; false where the shutdown
 // was cancelled.
-func (m *Manager) wait(ctx context.Context, bus Bus, g group) bool {
+func (m *Manager) wait(ctx context.Context, heard <-chan bool, g group) bool {
 	over := time.NewTimer(g.Grace)
 	defer over.Stop()
 	for {
@@ -227,7 +244,7 @@ func (m *Manager) wait(ctx context.Context, bus Bus, g group) bool {
 		case <-over.C:
 			m.c.Log.Warn("pods were not down in time for the machine's shutdown", "pods", left, "priority", g.Priority, "grace", g.Grace)
 			return true
-		case begins, ok := <-bus.Shutdowns():
+		case begins, ok := <-heard:
 			if ok && !begins {
 				return false
 			}

@@ -29,6 +29,7 @@ type machine struct {
 	asked    time.Duration // for how long it was asked to delay
 	locks    int           // how many are held
 	delays   int           // how often one was taken
+	begun    bool          // what who connects is told
 	changed  []bool
 	ended    []string         // in their order
 	graces   map[string]int64 // by pod
@@ -120,6 +121,12 @@ func (l lock) Close() error { l.m.change(func() { l.m.locks-- }); return nil }
 func (m *machine) Delay() (io.Closer, error) {
 	m.change(func() { m.locks, m.delays = m.locks+1, m.delays+1 })
 	return lock{m}, nil
+}
+
+func (m *machine) Begun() (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.begun, nil
 }
 
 func (m *machine) Shutdowns() <-chan bool {
@@ -217,6 +224,26 @@ func TestBusComesBack(t *testing.T) {
 	m.until("a lock is taken", func() bool { return m.locks == 1 })
 	m.change(func() { close(m.shutdowns); m.shutdowns = make(chan bool, 1) })
 	m.until("the lock goes with the bus, and another is taken", func() bool { return m.locks == 1 && m.delays == 2 })
+}
+
+// A shutdown that is cancelled while there is no connection is over; one that began meanwhile ends the pods.
+func TestWhatTheBusSaysAfterItsLoss(t *testing.T) {
+	m := newMachine(t, []Period{{0, time.Hour}})
+	m.pod("web", 0, 30)
+	m.pod("stubborn", 0, 30)
+	m.stubborn["stubborn"] = true
+	m.run()
+	m.until("a lock is taken", func() bool { return m.locks == 1 })
+	lose := func(begun bool) {
+		m.change(func() { close(m.shutdowns); m.shutdowns, m.begun = make(chan bool, 1), begun })
+	}
+	m.shutdowns <- true
+	m.until("the pods are ended", func() bool { return len(m.ended) == 2 })
+	lose(false)
+	m.until("its end is told, and a lock is taken", func() bool { return slices.Equal(m.changed, []bool{true, false}) && m.locks == 1 })
+	lose(true)
+	m.until("the beginning is told", func() bool { return slices.Equal(m.changed, []bool{true, false, true}) })
+	m.until("what runs is ended", func() bool { return slices.Contains(m.ended[2:], "stubborn") })
 }
 
 func TestNothingWithoutPeriods(t *testing.T) {
