@@ -81,6 +81,16 @@ func (s *Pods) Run(ctx context.Context, _ pods.Registry, emit func(fact.Fact)) e
 	}
 }
 
+// record submits a fact to the node, once it runs.
+func (s *Pods) record(f fact.Fact) {
+	s.mu.Lock()
+	submit := s.submit
+	s.mu.Unlock()
+	if submit != nil {
+		submit(f)
+	}
+}
+
 func (s *Pods) take(update kubelettypes.PodUpdate) {
 	// The first update comes even when there is no file.
 	s.mu.Lock()
@@ -109,7 +119,7 @@ func (s *Pods) add(pod *v1.Pod) {
 	}
 	s.running[name] = pod
 	s.mu.Unlock()
-	s.submit(sense.PodFact(pod, fact.SpecSeen{Object: sense.Trimmed(pod), By: s.dir, Source: fact.FromFile}))
+	s.record(sense.PodFact(pod, fact.SpecSeen{Object: sense.Trimmed(pod), By: s.dir, Source: fact.FromFile}))
 }
 
 func (s *Pods) remove(pod *v1.Pod) {
@@ -123,7 +133,7 @@ func (s *Pods) remove(pod *v1.Pod) {
 	if running != nil && running.UID != pod.UID {
 		return // it waited for that one
 	}
-	s.submit(sense.PodFact(pod, fact.DeletionSeen{GraceSeconds: sense.GraceOf(pod), Gone: true, By: s.dir}))
+	s.record(sense.PodFact(pod, fact.DeletionSeen{GraceSeconds: sense.GraceOf(pod), Gone: true, By: s.dir}))
 }
 
 // Gone hears that nothing of a static pod is left, and starts what the directory has
@@ -148,7 +158,7 @@ func (s *Pods) Gone(pod fact.Pod) {
 // End ends a static pod because its machine is about to shut down. It starts again from its
 // file: with the machine, or when [Pods.Hold] ends.
 func (s *Pods) End(pod *v1.Pod, graceSeconds int64) {
-	s.submit(sense.PodFact(pod, fact.DeletionSeen{GraceSeconds: graceSeconds, Gone: true, Reason: fact.ShutdownReason}))
+	s.record(sense.PodFact(pod, fact.DeletionSeen{GraceSeconds: graceSeconds, Gone: true, Reason: fact.ShutdownReason}))
 }
 
 // Hold keeps static pods from being started, or starts those that were kept.
