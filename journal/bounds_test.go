@@ -89,6 +89,17 @@ func TestBombs(t *testing.T) {
 	}
 }
 
+// A history whose lines need not even be unpacked to see that it is too large is called that.
+func TestTooLargeIsNoOtherError(t *testing.T) {
+	text := bomb(t, 2000, 1000)
+	for most := int64(1); most < 1<<20; most *= 4 {
+		_, err := Bounds{Bytes: most}.NewFile(bytes.NewReader(text))
+		if !errors.Is(err, ErrTooLarge) || !bytes.Contains([]byte(err.Error()), []byte("--max-size")) {
+			t.Errorf("%d bytes: %v", most, err)
+		}
+	}
+}
+
 // A frame that claims to refer far back gets no memory for it.
 func TestWindowIsBounded(t *testing.T) {
 	var out bytes.Buffer

@@ -99,7 +99,13 @@ type Bounds struct {
 var Usual = Bounds{Bytes: 256 << 20}
 
 // ErrTooLarge means that a portable file unpacks to more than it may.
-var ErrTooLarge = errors.New("the exported journal unpacks to more than it may")
+var ErrTooLarge = errors.New("the exported journal unpacks to more than it may (--max-size)")
+
+// isTooLarge reports whether reading ended at a bound: of the lines together, or of what has to be held
+// to unpack them.
+func isTooLarge(err error) bool {
+	return errors.Is(err, ErrTooLarge) || errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded)
+}
 
 // maxWindow bounds how far back a compressed file may refer: what zstd --long=27 needs.
 const maxWindow = 128 << 20
@@ -123,7 +129,7 @@ func (b Bounds) Read(r io.Reader) (Header, iter.Seq2[fact.Fact, error], error) {
 	lines := bufio.NewScanner(&bounded{plain, b.Bytes})
 	lines.Buffer(make([]byte, 64<<10), maxLine)
 	begins := lines.Scan()
-	if errors.Is(lines.Err(), ErrTooLarge) {
+	if isTooLarge(lines.Err()) {
 		return h, nil, ErrTooLarge
 	}
 	if !begins || json.Unmarshal(lines.Bytes(), &h) != nil || h.Version == 0 {
@@ -162,7 +168,7 @@ func (b Bounds) readLines(lines *bufio.Scanner, yield func(fact.Fact, error) boo
 			var t Trailer
 			trailer := json.Unmarshal(lines.Bytes(), &t) == nil && t.Facts == n
 			switch last := !lines.Scan(); {
-			case errors.Is(lines.Err(), ErrTooLarge):
+			case isTooLarge(lines.Err()):
 				yield(fact.Fact{}, ErrTooLarge)
 			case trailer && last && lines.Err() == nil:
 			case last:
@@ -176,7 +182,7 @@ func (b Bounds) readLines(lines *bufio.Scanner, yield func(fact.Fact, error) boo
 			return
 		}
 	}
-	if errors.Is(lines.Err(), ErrTooLarge) {
+	if isTooLarge(lines.Err()) {
 		yield(fact.Fact{}, ErrTooLarge)
 		return
 	}
