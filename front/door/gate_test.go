@@ -88,7 +88,10 @@ func TestWhoSendsSlowlyStarvesNobody(t *testing.T) {
 	for i := range 70 {
 		slowly(t, server, of+fmt.Sprint("a", i%10))
 	}
-	for open := 0; open < mostOfUser; time.Sleep(time.Millisecond) {
+	for open, late := 0, time.Now().Add(time.Minute); open < mostOfUser; time.Sleep(time.Millisecond) {
+		if time.Now().After(late) {
+			t.Fatalf("after a minute %d of the slow requests are open, and not %d", open, mostOfUser)
+		}
 		h.asking.mu.Lock()
 		open = h.asking.all
 		h.asking.mu.Unlock()
