@@ -15,8 +15,8 @@
 // What the node decided itself is followed along Because: an end, the Kill that
 // ordered it, the probe attempts on which that rests. Such a verdict is
 // [answer.Recorded]. Where the links end, named rules conclude from evidence
-// (rule_*.go, one subject each): every rule says what it needs to see, what
-// speaks against it, to which rules it yields, and what to do. The best supported finding becomes the
+// (rules.go lists them, rule_*.go has one subject each; testdata/rules says what each needs to see and
+// what speaks against it). The best supported finding becomes the
 // verdict ([answer.Inferred]), what was looked at and refuted is shown as ruled out,
 // and if nothing is supported well enough, or two causes equally well, the
 // answer is [answer.Unknown] and says what is missing and how to get it.
@@ -45,7 +45,7 @@
 //	symptoms.go  what needs an explanation
 //	explain.go   Explain: a history that is asked about; symptoms to verdicts
 //	finding.go   what a rule says, to which it yields, and how the judge chooses
-//	rules.go     all rules by name: what each finds, needs, and is refuted by
+//	rules.go     the rules by name, and to which each yields
 //	sight.go     which attempts were seen
 //	order.go     whether an end was ordered, as far as that is known
 //	beside.go    who decided, where that is not the node that is asked

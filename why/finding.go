@@ -54,34 +54,25 @@ func (f finding) quotesLog() bool {
 	return v.QuotesLog()
 }
 
-// rule is a named conclusion about cases of one type: which causes it may find,
-// what it needs to see for that, and what speaks against it. judge returns nil
-// where it has nothing to say.
+// rule is a named conclusion about cases of one type. judge returns nil where it has
+// nothing to say.
 //
 // Where two rules see the same thing, the one that sees only its effect yields to
 // the one that sees the reason: it names that rule in yields. Precedence stands
 // nowhere else; a weight says only how well a finding is supported.
 type rule[C any] struct {
-	name           string
-	causes         []answer.Cause
-	needs, against string
-	yields         []string
-	// unordered is set where it needs an end that nobody ordered.
-	unordered bool
-	// seesAll is set where it needs that no attempt but those that were seen was made.
-	seesAll bool
+	name    string
 	judge   func(C) *finding
+	yields  []string
+	silence bool // it concludes from what was not seen, too
 }
 
-// rulebook are the rules about cases of one type. Files with rules add theirs when the
-// program starts; the order in which they do has no effect.
+// rulebook are the rules about cases of one type. Their order has no effect.
 type rulebook[C any] struct {
 	rules []rule[C]
 	// limit takes from what a rule says that which the case does not bear out; it may be nil.
 	limit func(C, rule[C], *finding) *finding
 }
-
-func (b *rulebook[C]) add(rules ...rule[C]) { b.rules = append(b.rules, rules...) }
 
 // hearing is one case before the rules: each is judged at most once, whoever asks.
 type hearing[C any] struct {

@@ -47,7 +47,7 @@ func (e ending) order() order {
 // unlessOrdered keeps rules from concluding from silence: what needs an end that nobody
 // ordered is refuted by an order, and only possible where that is not known.
 func unlessOrdered(e ending, r rule[ending], f *finding) *finding {
-	if !r.unordered {
+	if !r.silence {
 		return f
 	}
 	switch e.order() {
@@ -266,12 +266,3 @@ func (h *inquiry) soften(v *answer.Verdict) {
 // actRule names what a verdict is inferred by that rests on a decision of somebody else
 // who did not tell of it.
 func actRule(b fact.Basis) string { return "act-" + string(b) }
-
-// actRules may find what is recorded where the decision was told.
-func actRules() []Rule {
-	causes := causesOf(append(probeRules.list(), decided...))
-	return []Rule{
-		{Name: actRule(fact.Matched), Causes: causes, Needs: "beside a kubelet: an order that was seen to be carried out, and that was due by all that had been seen until then"},
-		{Name: actRule(fact.Deduced), Causes: causes, Needs: "beside a kubelet: its counters, and an order of times that allows no other reading"},
-	}
-}

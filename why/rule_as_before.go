@@ -12,27 +12,6 @@ import (
 // ends of the container: on a busy machine not every look comes in time.
 const asBefore = "as-before"
 
-// asBeforeRule may find what any rule about probes finds.
-func asBeforeRule() Rule {
-	return Rule{
-		Name: asBefore, Causes: causesOf(slices.Concat(exitRules.list(), probeRules.list())),
-		Needs:   "an end for a failed probe of which too little was seen, and earlier ends of the container under the same spec, for which the same probe failed in the same way and which are explained, all by one cause; or an end with an error and without any words, and earlier ones with the same exit code that had words, all of one cause",
-		Against: "something about the last end that rules this cause out, or fits others only",
-	}
-}
-
-func causesOf(rules []Rule) []answer.Cause {
-	var all []answer.Cause
-	for _, r := range rules {
-		for _, c := range r.Causes {
-			if !slices.Contains(all, c) {
-				all = append(all, c)
-			}
-		}
-	}
-	return all
-}
-
 // sameEnd is what makes two ends alike: the node ordered both for the same probe, and
 // its attempts failed in the same way, or both were its own with one exit code.
 type sameEnd struct {

@@ -14,32 +14,6 @@ import (
 	"whylet.dev/whylet/why/prose"
 )
 
-// These rules are about containers that fail since something they read was changed.
-func init() {
-	exitRules.add(
-		rule[ending]{
-			name: "config-changed-then-exit", causes: []answer.Cause{answer.ConfigChanged},
-			needs:     "a change of the pod's spec, or of a ConfigMap or Secret that it refers to, or a run that was given other variables from one than the run before; a run before it that lasted at least a minute; and ends with an error that began within 3 minutes of it or at the next start",
-			against:   "an OOM kill, a crash, a kill from outside; ends of the same kind before the change; a run that came up after it",
-			yields:    []string{"disk-full-said", "process-limit-hit"},
-			unordered: true,
-			judge:     configThenExit,
-		},
-	)
-}
-
-// These rules are the same for probes.
-func init() {
-	probeRules.add(
-		rule[*probing]{
-			name: "config-changed-then-no", causes: []answer.Cause{answer.ConfigChanged},
-			needs:   "such a change at most 3 minutes before the first failure of a probe that had been well for at least a minute, and an application that says no",
-			against: "a change more than 3 minutes before; failures after the first success and before the change",
-			judge:   configThenNo,
-		},
-	)
-}
-
 const (
 	// settles is how long a changed ConfigMap takes at most to be felt: its volume
 	// is written again within 90 s, and applications look once a minute or so.

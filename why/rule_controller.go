@@ -11,18 +11,6 @@ import (
 	"whylet.dev/whylet/why/kubectl"
 )
 
-// What controllers say of a pod that they deleted, in events about themselves: beside
-// somebody else's control plane that is all that is heard of them.
-func init() {
-	deletedRules.add(rule[*inquiry]{
-		name: "deployment-scaled", causes: []answer.Cause{answer.ScaledDown, answer.RolledOut},
-		needs:   "the events of its ReplicaSet, that it deleted the pod, and of its Deployment: that it had made this ReplicaSet larger, and made it smaller at most 10 s before the deletion; rolled-out where it made another one larger in between; scaled-down where it made none, and, if it left no pod of this one, none until all of them had to be gone",
-		against: "the DisruptionTarget condition; a request that did not come from its controller",
-		yields:  []string{"replaced-by-revision"},
-		judge:   deploymentScaled,
-	})
-}
-
 // ownWord is the event in which its controller says that it deleted the pod; nil where it does
 // not.
 func (h *inquiry) ownWord() *fact.Fact {

@@ -11,20 +11,6 @@ import (
 	"whylet.dev/whylet/why/prose"
 )
 
-// These rules are about processes that used up the CPU time that they may use
-// (RLIMIT_CPU, ulimit -t), for which the kernel kills them. No cause is named after
-// it: to need that much is the process's own doing.
-func init() {
-	exitRules.add(
-		rule[ending]{
-			name: "cpu-time-limit", causes: []answer.Cause{answer.AppCrashSignal},
-			needs:   "SIGXCPU; or SIGKILL, the kernel's word that it sent the signal itself, and a look into this or another run that found a limit of CPU time (RLIMIT_CPU); or SIGKILL of which nobody saw the sender, after a run that ended in that way",
-			against: "an OOM kill; a sender that was seen",
-			judge:   cpuTimeLimit,
-		},
-	)
-}
-
 const (
 	sigkill = 9
 	sigxcpu = 24

@@ -13,33 +13,6 @@ import (
 	"whylet.dev/whylet/why/prose"
 )
 
-// These rules say who wanted a pod gone. A deletion leaves no trace in the
-// object: without the word of a control plane beside the node (fact.Requested),
-// what happened around it is all there is.
-func init() {
-	deletedRules.add(
-		rule[*inquiry]{
-			name: "deletion", causes: []answer.Cause{answer.Deleted, answer.Preempted, answer.NodeLost},
-			needs:   "the deletion of the object; the request for it, where the control plane told of it; the DisruptionTarget condition, written right before, says preemption, eviction through the API server or a taint, and that is the control plane's for a node that was away at most 10 minutes before",
-			against: "",
-			judge:   deletion,
-		},
-		rule[*inquiry]{
-			name: "replaced-by-revision", causes: []answer.Cause{answer.RolledOut},
-			needs:   "a pod of the same controller with another pod-template-hash or controller-revision-hash, first seen at most 15 minutes before the deletion or 2 minutes after it",
-			against: "a pod without a controller; the DisruptionTarget condition; a request that did not come from its controller",
-			judge:   replacedByRevision,
-		},
-		rule[*inquiry]{
-			name: "not-replaced", causes: []answer.Cause{answer.ScaledDown},
-			needs:   "a pod of a ReplicaSet or StatefulSet on a cluster of one node, and no pod of the same revision within 10 s after the deletion; or its controller's own request, heard of by the node that decides, or that or the event of a ReplicaSet that is of no Deployment",
-			against: "a pod that took its place: its controller still wanted it, so somebody else deleted it; a request that did not come from its controller",
-			yields:  []string{"replaced-by-revision", "deployment-scaled"},
-			judge:   notReplaced,
-		},
-	)
-}
-
 const (
 	rolloutBefore = 15 * time.Minute
 	rolloutAfter  = 2 * time.Minute

@@ -20,38 +20,6 @@ import (
 	"whylet.dev/whylet/why/words"
 )
 
-// These rules are about what a container needs from elsewhere and does not reach.
-func init() {
-	exitRules.add(
-		rule[ending]{
-			name: "dependency-said", causes: []answer.Cause{answer.DependencyDown},
-			needs:     "the system's words for a name that is not known, or for a connection that is refused or not answered, as what a process said last that ended with an error",
-			against:   "exit code 0; another reason that was said after it",
-			unordered: true,
-			judge:     dependencySaid,
-		},
-	)
-}
-
-func init() {
-	probeRules.add(
-		rule[*probing]{
-			name: "probe-waits-for-dependency", causes: []answer.Cause{answer.DependencyDown},
-			needs:   "a refused connection and no success in this run, an idle main process, nothing that listens, and either a connection out of the container that nobody answers, or the words for such a failure, or that it waits, at the end of its log",
-			against: "CPU use; a listener; a success in this run",
-			seesAll: true,
-			judge:   probeWaits,
-		},
-		rule[*probing]{
-			name: "probe-asks-another", causes: []answer.Cause{answer.DependencyDown},
-			needs:   "an exec probe whose command names another host than the pod, by URL or host:port, and ends with an error or not in time",
-			against: "a command that does not run",
-			yields:  append([]string{"probe-command-variable"}, stalling...),
-			judge:   probeAsksAnother,
-		},
-	)
-}
-
 // needed is a dependency as words tell of it.
 type needed struct {
 	// Place is where it should be, as name, address or host:port; empty where the words

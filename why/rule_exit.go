@@ -18,40 +18,6 @@ import (
 	"whylet.dev/whylet/why/words"
 )
 
-// These rules are about ends that the process brought about itself.
-func init() {
-	exitRules.add(
-		rule[ending]{
-			name: "crash-signal", causes: []answer.Cause{answer.AppCrashSignal, answer.SecurityRefused},
-			needs:   "the kernel's word that SIGSEGV, SIGABRT or the like ended it, or exit code 128 + such a signal; SIGSYS under a seccomp profile that the pod names makes it security-refused",
-			against: "a kill that the node ordered; an abort for which a full disk was said",
-			yields:  []string{"heap-said"},
-			judge:   crashSignal,
-		},
-		rule[ending]{
-			name: "command-not-runnable", causes: []answer.Cause{answer.AppStartFailed},
-			needs:   "exit code 126 or 127 within 3 s of the start",
-			against: "a run that lasted longer",
-			judge:   commandNotRunnable,
-		},
-		rule[ending]{
-			name: "own-exit", causes: []answer.Cause{answer.AppExitError},
-			needs:     "an exit code other than 0 of its own, and no kill by the node",
-			against:   "an OOM kill right before; a signal; the runtime's word OOMKilled where nobody could look",
-			unordered: true,
-			judge:     ownExit,
-		},
-		rule[ending]{
-			name: "own-success", causes: []answer.Cause{answer.AppExitSuccess, answer.AppExitError},
-			needs:     "exit code 0 and no kill by the node; where its last words are those of a failure, that makes it app-exit-error",
-			against:   "a container that vanished; for app-exit-error, that it went on after those words",
-			yields:    []string{"port-taken-said", "permission-said", "oom-child-then-exit"},
-			unordered: true,
-			judge:     ownSuccess,
-		},
-	)
-}
-
 // crashSignal: it died of a signal of its own making. An exit code says that only by
 // convention, so without the kernel's word the answer says so.
 func crashSignal(e ending) *finding {

@@ -13,31 +13,6 @@ import (
 	"whylet.dev/whylet/why/words"
 )
 
-// These rules are about the limit of open files (RLIMIT_NOFILE), which connections
-// count against. No cause is named after it: what it does to the container is.
-func init() {
-	exitRules.add(
-		rule[ending]{
-			name: "files-said", causes: []answer.Cause{answer.AppExitError},
-			needs:     "EMFILE among the last words of a process that ended with an error",
-			against:   "exit code 0; ENFILE, which is the node's",
-			unordered: true,
-			judge:     filesSaid,
-		},
-	)
-}
-
-func init() {
-	probeRules.add(
-		rule[*probing]{
-			name: "probe-files-limit", causes: []answer.Cause{answer.AppHang, answer.AppOverloaded, answer.AppUnhealthy},
-			needs:   "a look that finds a process of the container with as many files open as it may have, or EMFILE in the answer or, once it was killed for the probe, among the last lines of its log; a busy process makes it app-overloaded, an answer or a broken connection app-unhealthy",
-			against: "a refused connection; fewer open files than the limit",
-			judge:   probeFilesLimit,
-		},
-	)
-}
-
 func filesSaid(e ending) *finding {
 	said := e.said(knowledge.OpenFiles.In)
 	if e.exit.ExitCode == 0 || said == "" {

@@ -10,25 +10,6 @@ import (
 	"whylet.dev/whylet/why/words"
 )
 
-// These rules are about main processes that end because a child did, and pass
-// its status on, as a shell does.
-func init() {
-	exitRules.add(
-		rule[ending]{
-			name: "child-crash-handed-on", causes: []answer.Cause{answer.AppCrashSignal},
-			needs:   "the kernel's wait status of a child that died of SIGSEGV or the like at most 2 s before this or an earlier end, or a shell's words among the last that were said that one did, and an exit code of 128 + that signal",
-			against: "an OOM kill",
-			judge:   childCrashHandedOn,
-		},
-		rule[ending]{
-			name: "child-kill-handed-on", causes: []answer.Cause{answer.KilledByOther},
-			needs:   "the kernel's word of who killed a child at most 2 s before the end, and an exit code of 128 + that signal",
-			against: "an OOM kill; a sender among the container's own processes",
-			judge:   childKillHandedOn,
-		},
-	)
-}
-
 // handedOn is the end of a child whose status the main process passed on.
 func (e ending) handedOn() (*fact.Fact, fact.ProcessEnded) {
 	if e.exit.Signal != 0 || e.exit.MainOOMKilled {

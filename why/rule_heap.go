@@ -13,21 +13,6 @@ import (
 	"whylet.dev/whylet/why/words"
 )
 
-// These rules are about processes that got no more memory and said so, while the kernel
-// killed nothing: a heap of their own was full, or a limit of address space. It is
-// often mistaken for the container's memory limit. No cause is named after it.
-func init() {
-	exitRules.add(
-		rule[ending]{
-			name: "heap-said", causes: []answer.Cause{answer.AppExitError, answer.AppCrashSignal},
-			needs:     "the words of a runtime or of ENOMEM that there is no more memory, among the last of a process that ended with an error or aborted",
-			against:   "exit code 0; an OOM kill in the container, or nobody having looked for one",
-			unordered: true,
-			judge:     heapSaid,
-		},
-	)
-}
-
 func heapSaid(e ending) *finding {
 	if e.exit.ExitCode == 0 || e.exit.Vanished || !e.exit.OOMKnown || e.exit.OOMKills > 0 || e.exit.Signal != 0 && !slices.Contains(fact.Faults, e.exit.Signal) {
 		return nil

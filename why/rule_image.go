@@ -8,42 +8,42 @@ import (
 	"whylet.dev/whylet/why/answer"
 )
 
-// These rules say why there is no image, in the words of registries and of
+// The functions below say why there is no image, in the words of registries and of
 // containerd (docker/resolver, reference/docker).
-func init() {
-	imageRules.add(
-		rule[notStarted]{name: "image-policy-never", causes: []answer.Cause{answer.ImagePolicyNever}, needs: "ErrImageNeverPull", against: "", judge: func(c notStarted) *finding {
-			if c.reason != "ErrImageNeverPull" {
-				return nil
-			}
-			return c.image(answer.ImagePolicyNever, certain, answer.Recorded, "is not on the node, and imagePullPolicy is Never",
-				answer.Fix{Text: "load it onto the node", Command: "whylet image load IMAGE.tar", Risk: answer.Safe}, c.h.specFix("set imagePullPolicy to IfNotPresent"))
-		}},
-		rule[notStarted]{name: "image-not-found", causes: []answer.Cause{answer.ImageNotFound}, needs: "the registry's words that there is no such image, or a name that is none", against: "words about credentials or name resolution", judge: func(c notStarted) *finding {
-			switch {
-			case c.reason == "InvalidImageName":
-				return c.image(answer.ImageNotFound, certain, answer.Recorded, "is not a valid name of an image", c.h.specFix("correct the image's name"))
-			case c.says(knowledge.NoSuchImage) && !c.says(knowledge.NotThatImage):
-				return c.image(answer.ImageNotFound, strong, answer.Inferred, "does not exist in its registry", c.h.specFix("correct the image's name or tag"))
-			}
-			return nil
-		}},
-		rule[notStarted]{name: "image-unauthorized", causes: []answer.Cause{answer.ImageUnauthorized}, needs: "401 or 403 of the registry", against: "", judge: func(c notStarted) *finding {
-			if !c.says(knowledge.NotAuthorized) {
-				return nil
-			}
-			return c.image(answer.ImageUnauthorized, strong, answer.Inferred, "may not be pulled with the credentials that the pod has (a registry also says this of names that do not exist)",
-				c.h.inspect("see which pull secrets it has", c.h.kubectl("get pod %s -o jsonpath='{.spec.imagePullSecrets}'", c.h.Pod.Name)), c.h.specFix("add an imagePullSecret for the registry"))
-		}},
-		rule[notStarted]{name: "image-registry-unreachable", causes: []answer.Cause{answer.ImageRegistryUnreachable}, needs: "no connection, no answer or a server error of the registry", against: "", judge: func(c notStarted) *finding {
-			if c.reason != "RegistryUnavailable" && !c.says(knowledge.RegistryAway) {
-				return nil
-			}
-			return c.image(answer.ImageRegistryUnreachable, strong, answer.Inferred, "cannot be pulled: its registry does not answer",
-				c.h.inspect("ask the registry from the node", "curl -sI https://REGISTRY/v2/"), answer.Fix{Text: "or load it onto the node", Command: "whylet image load IMAGE.tar", Risk: answer.Safe})
-		}},
-	)
+
+func imageNever(c notStarted) *finding {
+	if c.reason != "ErrImageNeverPull" {
+		return nil
+	}
+	return c.image(answer.ImagePolicyNever, certain, answer.Recorded, "is not on the node, and imagePullPolicy is Never", loadImage, c.h.specFix("set imagePullPolicy to IfNotPresent"))
 }
+
+func imageNotFound(c notStarted) *finding {
+	switch {
+	case c.reason == "InvalidImageName":
+		return c.image(answer.ImageNotFound, certain, answer.Recorded, "is not a valid name of an image", c.h.specFix("correct the image's name"))
+	case c.says(knowledge.NoSuchImage) && !c.says(knowledge.NotThatImage):
+		return c.image(answer.ImageNotFound, strong, answer.Inferred, "does not exist in its registry", c.h.specFix("correct the image's name or tag"))
+	}
+	return nil
+}
+
+func imageUnauthorized(c notStarted) *finding {
+	if !c.says(knowledge.NotAuthorized) {
+		return nil
+	}
+	return c.image(answer.ImageUnauthorized, strong, answer.Inferred, "may not be pulled with the credentials that the pod has (a registry also says this of names that do not exist)",
+		c.h.inspect("see which pull secrets it has", c.h.kubectl("get pod %s -o jsonpath='{.spec.imagePullSecrets}'", c.h.Pod.Name)), c.h.specFix("add an imagePullSecret for the registry"))
+}
+
+func imageUnreachable(c notStarted) *finding {
+	if c.reason != "RegistryUnavailable" && !c.says(knowledge.RegistryAway) {
+		return nil
+	}
+	return c.image(answer.ImageRegistryUnreachable, strong, answer.Inferred, "cannot be pulled: its registry does not answer", c.h.inspect("ask the registry from the node", "curl -sI https://REGISTRY/v2/"), loadImage)
+}
+
+var loadImage = answer.Fix{Text: "load it onto the node", Command: "whylet image load IMAGE.tar", Risk: answer.Safe}
 
 func (c notStarted) image(cause answer.Cause, w weight, certainty answer.Certainty, what string, fixes ...answer.Fix) *finding {
 	failed := fact.Of[fact.ImageFailed](c.fact)

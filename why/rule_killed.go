@@ -8,25 +8,6 @@ import (
 	"whylet.dev/whylet/why/answer"
 )
 
-// These rules are about ends that somebody else brought about.
-func init() {
-	exitRules.add(
-		rule[ending]{
-			name: "killed-from-outside", causes: []answer.Cause{answer.KilledByOther},
-			needs:     "SIGKILL, SIGTERM or the like by the kernel's word, no kill by the node, and an oom_kill counter of 0",
-			against:   "an OOM kill in the container, or nobody having looked for one; the kernel's word that it sent the signal itself",
-			unordered: true,
-			judge:     killedFromOutside,
-		},
-		rule[ending]{
-			name: "vanished", causes: []answer.Cause{answer.RemovedByOther, answer.NodeRestarted},
-			needs:   "the runtime no longer knows the container, and nobody saw it end; the start of an agent after a reboot makes it node-restarted",
-			against: "an exit that was seen",
-			judge:   vanished,
-		},
-	)
-}
-
 // kills are the signals that others send, and that end a process which does not heed
 // them: SIGHUP, SIGINT, SIGQUIT, SIGKILL, SIGUSR1, SIGUSR2 and SIGTERM.
 var kills = []int32{1, 2, 3, 9, 10, 12, 15}

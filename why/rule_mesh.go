@@ -16,31 +16,6 @@ import (
 	"whylet.dev/whylet/why/words"
 )
 
-// These rules are about probes of pods in a mesh.
-func init() {
-	probeRules.add(
-		rule[*probing]{
-			name: "probe-not-rewritten", causes: []answer.Cause{answer.MeshNotRewritten},
-			needs:   "a pod behind a sidecar that demands mutual TLS, a probe that still goes through it, and no answer in the probe's own protocol",
-			against: "a success of this probe at any time",
-			seesAll: true,
-			judge:   probeNotRewritten,
-		},
-		rule[*probing]{
-			name: "probe-no-sidecar", causes: []answer.Cause{answer.MeshSidecarNotReady},
-			needs:   "a rewritten probe whose attempts end at the sidecar's own port; the end of its container, or a look that finds it stopped, makes it certain",
-			against: "any answer",
-			judge:   probeNoSidecar,
-		},
-		rule[*probing]{
-			name: "probe-sidecar-said", causes: []answer.Cause{answer.MeshSidecarAnswered},
-			needs:   "the sidecar's mark on the answer, and a text that is not a report of the application",
-			against: "the application's mark",
-			judge:   probeSidecarSaid,
-		},
-	)
-}
-
 // noSidecar is how an attempt failed that was to go through a mesh's sidecar and
 // got no answer from it.
 const noSidecar mode = "no sidecar"

@@ -16,30 +16,6 @@ import (
 	"whylet.dev/whylet/why/prose"
 )
 
-// These rules tell what an OOM kill has to do with an end.
-func init() {
-	exitRules.add(
-		rule[ending]{
-			name: "oom-main", causes: oomCauses,
-			needs:   "the kernel's record, or the cgroup's counter, with the main process as the victim; whose limit it was comes from the cgroup that the kernel names",
-			against: "a record about a child only",
-			judge:   oomMain,
-		},
-		rule[ending]{
-			name: "oom-child-then-exit", causes: []answer.Cause{answer.MemoryLimitChild, answer.PodMemoryLimit, answer.MemoryBackedVolume, answer.NodeOutOfMemory, answer.NodeOvercommitted},
-			needs:   "the kernel's record of a child's OOM kill at most 2 s before the end, and an exit code other than 0; with exit code 0 at most 500 ms, where the pod is to run for ever",
-			against: "an end later, or with exit code 0 in a pod that may end",
-			judge:   oomChildThenExit,
-		},
-		rule[ending]{
-			name: "oom-not-this", causes: []answer.Cause{answer.MemoryLimit},
-			needs:   "an earlier OOM kill, or the runtime's word OOMKilled",
-			against: "the kernel's record of the main process: this rule only rules out",
-			judge:   oomNotThis,
-		},
-	)
-}
-
 // oomMain: the OOM killer took the main process.
 func oomMain(e ending) *finding {
 	var record *fact.Fact

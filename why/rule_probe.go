@@ -25,18 +25,6 @@ func succeededTimes(facts []*fact.Fact) int64 {
 	return n
 }
 
-// These rules are about answers of others than the application.
-func init() {
-	probeRules.add(
-		rule[*probing]{
-			name: "probe-sidecar-answered", causes: []answer.Cause{answer.MeshSidecarAnswered, answer.AppNotListening},
-			needs:   "a process of another container on the probed port, or an answer with a proxy's signature",
-			against: "a listener of the container itself; an error of now in the container's own log, if the other is no mesh's sidecar: it was asked then, and what stands before it hands on what it says",
-			judge:   probeSidecarAnswered,
-		},
-	)
-}
-
 // probeSidecarAnswered: the failure was another container's answer.
 func probeSidecarAnswered(p *probing) *finding {
 	if p.mode != answered {

@@ -11,27 +11,6 @@ import (
 	"whylet.dev/whylet/why/prose"
 )
 
-// These rules are about the request that was made once more, with patience,
-// after an attempt had timed out: it tells late answers from none.
-func init() {
-	probeRules.add(
-		rule[*probing]{
-			name: "probe-answers-after-timeout", causes: []answer.Cause{answer.ProbeTimeoutTooShort, answer.AppOverloaded, answer.AppUnhealthy},
-			needs:   "a patient request after a timeout, which was answered later than the timeout, or a command that was run once more and ended well later than that; quick answers before make it app-overloaded, an answer that is a failure app-unhealthy",
-			against: "an answer that came in time",
-			yields:  stalling,
-			judge:   probeAnswersAfterTimeout,
-		},
-		rule[*probing]{
-			name: "probe-never-answers", causes: []answer.Cause{answer.AppHang},
-			needs:   "a patient request after a timeout, which was not answered at all, and neither a main process that is at work nor others of its container",
-			against: "CPU use, or a main process that could run and gets no CPU; an attempt that was answered meanwhile; that it waits for another's answer",
-			yields:  append([]string{"probe-awaits-another", "probe-blocked", "probe-workers-end", "probe-limit-said", "probe-speaks-otherwise"}, stalling...),
-			judge:   probeNeverAnswers,
-		},
-	)
-}
-
 // again are the newest patient requests after one of the failed attempts: the one
 // that was answered, and the one that was not.
 func (p *probing) again() (came, silent *fact.Fact) {
@@ -103,10 +82,6 @@ func newer(a, b *fact.Fact) *fact.Fact {
 func answerCame(b fact.AskedAgain) bool {
 	return !b.Cut && (b.Verdict == fact.Success || b.Verdict == fact.Warning || b.Evidence != nil && b.Evidence.Status > 0)
 }
-
-// stalling are the rules that say what keeps an application from answering in time, so
-// that late answers are an effect of that.
-var stalling = []string{"probe-throttled", "probe-memory-high", "probe-node-cpu", "probe-child-oom", "probe-process-stopped"}
 
 // probeAnswersAfterTimeout: the answer comes, only later than the probe waits.
 func probeAnswersAfterTimeout(p *probing) *finding {

@@ -14,19 +14,6 @@ import (
 	"whylet.dev/whylet/why/words"
 )
 
-// These rules are about servers that answer nobody, because they wait for another's answer.
-func init() {
-	probeRules.add(
-		rule[*probing]{
-			name: "probe-awaits-another", causes: []answer.Cause{answer.DependencyDown},
-			needs:   "no answer in time, not to a patient request either, an idle main process, and, while that lasts: a question on an open connection out of the container, asked since it was last well, to which nothing comes back, a connection that nobody answers, or words of its log, said since then or again and again, that it does not reach another, with where to",
-			against: "CPU use; a stopped process; a late answer",
-			yields:  []string{"probe-child-oom", "probe-process-stopped", "probe-limit-said", "probe-takes-no-more", "probe-speaks-otherwise"},
-			judge:   probeAwaits,
-		},
-	)
-}
-
 // probeAwaits: it holds its port and answers nobody, and it waits for another meanwhile.
 func probeAwaits(p *probing) *finding {
 	at, look, ok := p.look()

@@ -13,44 +13,6 @@ import (
 	"whylet.dev/whylet/why/words"
 )
 
-// These rules are about the processes that should have answered.
-func init() {
-	probeRules.add(
-		rule[*probing]{
-			name: "probe-child-oom", causes: oomCauses,
-			needs:   "the kernel's record of a child's OOM kill at most 15 s before the first failure, or of timeouts at most 15 s after the last and before the end, and this or another probe of the container that had worked, in this run or an earlier one; a kill while the first attempt waited, or during each of two or more that broke off, or one at least between each two of those that were late, makes it certain",
-			against: "an answer that memory does not explain, such as 404; a failure that it said itself, where good answers came after the kill, or after three earlier ones",
-			judge:   probeChildOOM,
-		},
-		rule[*probing]{
-			name: "probe-process-stopped", causes: []answer.Cause{answer.ProcessStopped},
-			needs:   "a look that finds the main process, or the one that holds the port, stopped or traced",
-			against: "a process that runs or sleeps",
-			judge:   probeProcessStopped,
-		},
-		rule[*probing]{
-			name: "probe-died-answering", causes: []answer.Cause{answer.AppExitError},
-			needs:   "an attempt whose connection broke off, and at most 1 s later the end of the main process with an error of its own, by the kernel's wait status",
-			against: "exit code 0, or one that stands for a signal: the kill that followed may have brought it about",
-			judge:   probeDiedAnswering,
-		},
-		rule[*probing]{
-			name: "probe-worker-died", causes: []answer.Cause{answer.ChildProcessEnded},
-			needs:   "an attempt whose connection broke off, and the kernel's wait status of a child that died of a signal or ended with an error during it or at most 1 s later, while the main process lived on",
-			against: "the OOM kill of a child; an end of the main process that nobody ordered",
-			yields:  []string{"probe-worker-late"},
-			judge:   probeWorkerDied,
-		},
-		rule[*probing]{
-			name: "probe-workers-end", causes: []answer.Cause{answer.ChildProcessEnded},
-			needs:   "an answer that is late, somebody who listens, the kernel's wait statuses of three children of the main process, of one command or more that ended with an error or died of a signal, the newest since the attempt before the last where there was a good answer before, and an error in its log",
-			against: "the OOM kill of a child; words that its server ends them for being late; a command of a probe",
-			yields:  stalling,
-			judge:   probeWorkersEnd,
-		},
-	)
-}
-
 // probeWorkersEnd: the main process holds the port, and whom it starts to answer ends each time.
 func probeWorkersEnd(p *probing) *finding {
 	said := p.complained()

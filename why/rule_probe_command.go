@@ -16,27 +16,6 @@ import (
 	"whylet.dev/whylet/why/words"
 )
 
-// These rules are about commands of probes that fail for themselves, where the application may be well.
-func init() {
-	probeRules.add(
-		rule[*probing]{
-			name: "probe-command-no-login", causes: []answer.Cause{answer.ProbeCommandFailed},
-			needs:   "a command that never succeeded in this run, and words of the container's own server that it was asked without a password, or that it refuses the login, the database or the command that it was asked with",
-			against: "a success in this run; one ever, where it gives no password",
-			yields:  []string{"probe-command-variable"},
-			seesAll: true,
-			judge:   probeCommandNoLogin,
-		},
-		rule[*probing]{
-			name: "probe-command-itself", causes: []answer.Cause{answer.ProbeCommandFailed},
-			needs:   "a command that never succeeded, and what it put out: that its shell does not know /dev/tcp, that Kubernetes left a variable of it empty, that its script is at fault by its shell's words, or that it is given to the shell in several words, that no worker answers Celery's inspect, or Airflow knows no job of this host that is alive, while the log tells of no trouble, that a program which it runs crashed, that its server has another socket by its log, that its Erlang cookie is another than the server's (or the server's log, where it says so), or that the server is well, or says that it is ready, and a file that it wants beside is not there",
-			against: "a success, ever",
-			seesAll: true,
-			judge:   probeCommandItself,
-		},
-	)
-}
-
 // probeCommandNoLogin: the client that a probe runs gives its own server no password.
 func probeCommandNoLogin(p *probing) *finding {
 	if p.mode != exitCode || p.last.Evidence == nil || p.h.askedBy(p.last.Evidence.Target) != "" {

@@ -13,24 +13,6 @@ import (
 	"whylet.dev/whylet/why/words"
 )
 
-// These rules are about one that wants a CPU and is given none.
-func init() {
-	probeRules.add(
-		rule[*probing]{
-			name: "probe-throttled", causes: []answer.Cause{answer.CPUThrottled},
-			needs:   "two samples around the attempts between which at least half of the CPU periods were throttled; for one that is still coming up, as much CPU use as its limit allows, at most a quarter of a CPU, and three quarters of the time in which it wanted more",
-			against: "no CPU limit, or few throttled periods",
-			judge:   probeThrottled,
-		},
-		rule[*probing]{
-			name: "probe-node-cpu", causes: []answer.Cause{answer.NodeCPUSaturated},
-			needs:   "a success in this run, and two samples after it between which its tasks waited for a CPU for half of the time, less what its own limit took; or samples around the failed attempts between which they waited for two fifths of the time in which they were asked, and ten times as long as they had a CPU; and samples before, between which they waited less than half as much",
-			against: "throttling; a container that is still coming up; the same waiting before, while the probe succeeded; CPU use of its own that rose",
-			judge:   probeNodeCPU,
-		},
-	)
-}
-
 // throttledShare is the share of CPU periods from which on a quota counts as what
 // stalled the container.
 const throttledShare = 0.5

@@ -12,19 +12,6 @@ import (
 	"whylet.dev/whylet/why/words"
 )
 
-// This rule is about a command whose own grep finds nothing in what it asks for.
-func init() {
-	probeRules.add(
-		rule[*probing]{
-			name: "probe-command-filter", causes: []answer.Cause{answer.ProbeCommandFailed},
-			needs:   "a command that never succeeded and put out nothing, and that was run once more without the grep at its end: it ended well, and nothing that it said is a complaint; or one that greps, and put out something that is none, by a container that listens and whose log tells of no trouble",
-			against: "a success, ever; a command that asks by HTTP, whose answer may tell of the application in words of its own",
-			seesAll: true,
-			judge:   probeCommandFilter,
-		},
-	)
-}
-
 // hearOut has a command that put out nothing say what it did before its grep kept that back.
 func (p *probing) hearOut() {
 	if p.mode != exitCode || p.last.Evidence == nil || strings.TrimSpace(p.last.Evidence.Output) != "" {

@@ -11,33 +11,6 @@ import (
 	"whylet.dev/whylet/why/prose"
 )
 
-// These rules are about servers that have more work than they take, or allow themselves.
-func init() {
-	probeRules.add(
-		rule[*probing]{
-			name: "probe-limit-said", causes: []answer.Cause{answer.AppOverloaded},
-			needs:   "no answer in time, connections that break off, or 502 to 504, and the words of a server of the pod that its limit of connections, workers or children is reached",
-			against: "",
-			yields:  []string{"probe-child-oom"},
-			judge:   probeLimitSaid,
-		},
-		rule[*probing]{
-			name: "probe-takes-no-more", causes: []answer.Cause{answer.AppOverloaded},
-			needs:   "no answer in time, and a look that finds connections which wait at the port, others that are taken and open, and an event loop that goes on and does not ask for new ones",
-			against: "a listener that its event loop waits for",
-			yields:  []string{"probe-limit-said", "probe-files-limit"},
-			judge:   probeTakesNoMore,
-		},
-		rule[*probing]{
-			name: "probe-worker-late", causes: []answer.Cause{answer.AppHang, answer.AppOverloaded},
-			needs:   "no answer in time, connections that break off, or 502 to 504, and the words of a server of the pod that it ends a worker whose request takes too long; CPU use makes it app-overloaded",
-			against: "",
-			yields:  []string{"probe-awaits-another", "probe-child-oom"},
-			judge:   probeWorkerLate,
-		},
-	)
-}
-
 // unanswered says whether nobody answered in time, of the server itself or of one behind it.
 func (p *probing) unanswered() bool {
 	return p.mode == silent || p.mode == unreachable || p.mode == answered && p.last.Evidence.Status >= 502 && p.last.Evidence.Status <= 504

@@ -11,19 +11,6 @@ import (
 	"whylet.dev/whylet/why/prose"
 )
 
-// This rule is about one that holds its port and does nothing.
-func init() {
-	probeRules.add(
-		rule[*probing]{
-			name: "probe-hang", causes: []answer.Cause{answer.AppHang},
-			needs:   "connections that wait to be accepted and an idle main process, or one that waits for a disk; or quick answers before, none for five seconds and two timeouts now, and no CPU use of all its processes",
-			against: "CPU use; a stopped process; answers that do come; that it waits for another's; for one that has not served yet, processes at work beside the main one, or that it listens for less than 10 s; for one of which a good answer took more than half of the timeout, that it was silent for less than five",
-			yields:  []string{"probe-memory-high", "probe-awaits-another", "probe-child-oom", "probe-limit-said", "probe-takes-no-more", "probe-worker-late", "probe-speaks-otherwise", "probe-slow-start"},
-			judge:   probeHang,
-		},
-	)
-}
-
 // probeHang: it holds the port, and answers nothing.
 func probeHang(p *probing) *finding {
 	f := p.hang()

@@ -9,19 +9,6 @@ import (
 	"whylet.dev/whylet/why/answer"
 )
 
-// These rules are about probes that do not ask the container at all.
-func init() {
-	probeRules.add(
-		rule[*probing]{
-			name: "probe-other-host", causes: []answer.Cause{answer.DependencyDown, answer.ProbeWrongPort},
-			needs:   "a probe whose host field names another host than the pod: a loopback address there is the node's own, which makes it probe-wrong-port unless it ever succeeded",
-			against: "a pod in the node's network, for a loopback address",
-			seesAll: true,
-			judge:   probeOtherHost,
-		},
-	)
-}
-
 // probeOtherHost: the probe's host field sends it away from the pod, so what fails
 // is not the container's doing (kubelet, prober.go: the host is the pod's IP only
 // where the field is empty).

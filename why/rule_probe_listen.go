@@ -18,41 +18,6 @@ import (
 	"whylet.dev/whylet/why/words"
 )
 
-// These rules are about refused connections, and who listens instead.
-func init() {
-	probeRules.add(
-		rule[*probing]{
-			name: "probe-listener-gone", causes: []answer.Cause{answer.AppNotListening, answer.AppListensElse, answer.ChildProcessEnded, answer.KilledByOther},
-			needs:   "successes before, and a look that finds nobody on the port; a port of the same process that is new makes it app-listens-elsewhere, the kernel's word that a child ended makes it certain, who served the port in an earlier look tells a worker from the main process, fewer processes than before only suggest it, and as many rule it out",
-			against: "somebody listening on the port",
-			yields:  []string{"probe-served-by-sibling", "probe-program-given-up"},
-			judge:   probeListenerGone,
-		},
-		rule[*probing]{
-			name: "probe-served-by-sibling", causes: []answer.Cause{answer.SiblingNotReady},
-			needs:   "a refused connection, and an earlier look that finds another container of the pod listening on the port, and never this one",
-			against: "somebody listening on the port",
-			judge:   probeServedBySibling,
-		},
-		rule[*probing]{
-			name: "probe-never-listened", causes: []answer.Cause{answer.AppNotListening, answer.ChildProcessEnded},
-			needs:   "no success, and a look that finds no listener in the pod but those of other containers; an error in its log, and fewer processes than in an earlier look, of others than programs that wait, make it child-process-ended",
-			against: "CPU use of the main process, or of all processes of the container together; a log that says how far it has come; the OOM kill of a child, which may be who was to listen; children whose CPU use nobody saw, unless all that runs are programs that wait; another run that came up; an end less than 3 s after the start, or one within a minute in which the main process still was a shell with other children, as a start script is",
-			yields:  []string{"probe-waits-for-dependency", "probe-program-given-up"},
-			seesAll: true,
-			judge:   probeNeverListened,
-		},
-		rule[*probing]{
-			name: "probe-listens-elsewhere", causes: []answer.Cause{answer.ProbeWrongPort, answer.AppListensElse, answer.AppNotListening},
-			needs:   "no success in any run, and a look that finds the container listening on another port, only on loopback, or over IPv6 only where it is asked over IPv4; an error of its log that names the probed port, and no place that it asks, or the words of a runtime that listens for a debugger there and nowhere else, makes it app-not-listening",
-			against: "a listener on the probed port; one of another container",
-			yields:  []string{"probe-program-given-up"},
-			seesAll: true,
-			judge:   probeListensElsewhere,
-		},
-	)
-}
-
 // waiters are programs with which start scripts wait.
 var waiters = []string{"sleep", "nc", "ncat", "wget", "curl", "nslookup", "dig", "host", "getent", "ping", "pg_isready", "mysqladmin", "redis-cli", "wait-for-it.sh", "wait-for", "dockerize"}
 

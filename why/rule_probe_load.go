@@ -10,33 +10,6 @@ import (
 	"whylet.dev/whylet/why/prose"
 )
 
-// These rules are about answers that come too late.
-func init() {
-	probeRules.add(
-		rule[*probing]{
-			name: "probe-overloaded", causes: []answer.Cause{answer.AppOverloaded},
-			needs:   "a look that finds it using at least half a CPU while answers are late, or samples meanwhile that show its processes use or wait for that much, and use a tenth",
-			against: "an idle process",
-			yields:  []string{"probe-memory-high", "probe-child-oom", "probe-workers-end"},
-			judge:   probeOverloaded,
-		},
-		rule[*probing]{
-			name: "probe-answers-late", causes: []answer.Cause{answer.ProbeTimeoutTooShort, answer.AppOverloaded},
-			needs:   "three good answers or more that took more than half of the timeout, lately, too, or a first byte that came after it; quick answers before make it app-overloaded",
-			against: "",
-			yields:  stalling,
-			judge:   probeAnswersLate,
-		},
-		rule[*probing]{
-			name: "probe-finishes-late", causes: []answer.Cause{answer.AppOverloaded},
-			needs:   "an empty queue, more tasks than while it was well, and some that end again between the failed attempts",
-			against: "tasks that only become more",
-			yields:  []string{"probe-memory-high"},
-			judge:   probeFinishesLate,
-		},
-	)
-}
-
 // busyShare is the CPU use from which on a process counts as at work, idleShare
 // that up to which it counts as idle.
 const (

@@ -18,52 +18,6 @@ import (
 	"whylet.dev/whylet/why/words"
 )
 
-// These rules go by what a container says in its log while a probe of it fails.
-func init() {
-	probeRules.add(
-		rule[*probing]{
-			name: "probe-not-deployed", causes: []answer.Cause{answer.AppUnhealthy},
-			needs:   "404 in every attempt, and words of a failure, as its runtime or framework calls fatal, in the log of the container",
-			against: "a good answer at the same path, ever",
-			seesAll: true,
-			judge:   probeNotDeployed,
-		},
-		rule[*probing]{
-			name: "probe-program-given-up", causes: []answer.Cause{answer.ChildProcessEnded},
-			needs:   "a refused connection, a look that finds nobody on the port and no process at work, and the words of a supervisor in the container's log that it starts a program no more",
-			against: "a listener on the port; CPU use",
-			yields:  []string{"probe-waits-for-dependency"},
-			judge:   probeProgramGivenUp,
-		},
-		rule[*probing]{
-			name: "probe-program-down", causes: []answer.Cause{answer.ChildProcessEnded},
-			needs:   "a probe's command that asks a supervisor, and its word that a program does not run",
-			against: "",
-			judge:   probeProgramDown,
-		},
-		rule[*probing]{
-			name: "probe-protocol-said", causes: []answer.Cause{answer.ProbeProtocol},
-			needs:   "connections that are taken and cut, no success ever, and the words of the container that what it is asked is not its protocol",
-			against: "a success, ever",
-			yields:  []string{"probe-speaks-otherwise"},
-			seesAll: true,
-			judge:   probeProtocolSaid,
-		},
-		rule[*probing]{
-			name: "probe-sibling-elsewhere", causes: append([]answer.Cause{answer.AppListensElse, answer.AppNotListening, answer.SiblingNotReady, answer.DependencyDown}, ofSiblings...),
-			needs:   "an answer of 5xx, the words for a refused connection to loopback at the end of the container's log, and a look that finds nobody on that port in the pod; another container that listens on another port makes it app-listens-elsewhere, and one that ended, where it is the only other, what that ended for, or else sibling-not-ready; in a pod of one container in which one program runs, that asks itself, dependency-down, of a command that says no, too",
-			against: "a listener on that port",
-			judge:   probeSiblingElsewhere,
-		},
-		rule[*probing]{
-			name: "probe-dependency-said", causes: []answer.Cause{answer.DependencyDown},
-			needs:   "an answer of 5xx, a command that says no, or a TLS handshake that the server gives up, and the words for a connection that does not come about, with where to, in that answer or as what the container said last, or those of a client there for an answer that is a failure or too late",
-			against: "",
-			judge:   probeDependencySaid,
-		},
-	)
-}
-
 // since is when the container was last well, as far as anyone can know: what was said before
 // explains nothing.
 func (p *probing) since() time.Time {

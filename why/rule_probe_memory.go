@@ -9,16 +9,6 @@ import (
 	"whylet.dev/whylet/why/prose"
 )
 
-// This rule is about a container that the kernel throttles for the memory it uses.
-func init() {
-	probeRules.add(rule[*probing]{
-		name: "probe-memory-high", causes: []answer.Cause{answer.MemoryThrottled},
-		needs:   "two samples around the attempts between which the container exceeded its memory.high, and its tasks stalled for memory for half of the time, or for as long as the attempts took; for one that is still coming up, for four fifths of the time; where the kernel has no PSI, a working set of nine tenths of memory.high, and a main process that sleeps in the kernel makes it sure",
-		against: "no memory.high, or tasks that hardly stalled for memory",
-		judge:   probeMemoryHigh,
-	})
-}
-
 // probeMemoryHigh finds that the kernel throttled the container at its memory.high
 // (Documentation/admin-guide/cgroup-v2.rst): tasks that exceed it are put to sleep for up to
 // two seconds each time they return from the kernel, and PSI counts that as a stall.

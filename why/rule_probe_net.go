@@ -9,24 +9,6 @@ import (
 	"whylet.dev/whylet/why/kubectl"
 )
 
-// These rules are about the way to the container.
-func init() {
-	probeRules.add(
-		rule[*probing]{
-			name: "probe-blocked", causes: []answer.Cause{answer.NetworkBlocked},
-			needs:   "no connection, while a look finds somebody who listens on the port and has room, or the kernel's word EPERM",
-			against: "nobody listening, or a full queue; a refusal before anybody was seen to listen, or a newer attempt that came to a connection: it has come up since",
-			judge:   probeBlocked,
-		},
-		rule[*probing]{
-			name: "probe-table-full", causes: []answer.Cause{answer.NetworkBlocked},
-			needs:   "no connection, and the kernel's word of that time that it dropped packets because its table of connections was full",
-			against: "a refusal, or an answer",
-			judge:   probeTableFull,
-		},
-	)
-}
-
 // probeTableFull: the node could keep track of no more connections, and dropped the
 // packets of new ones.
 func probeTableFull(p *probing) *finding {

@@ -12,20 +12,6 @@ import (
 	"whylet.dev/whylet/why/answer"
 )
 
-// These rules are about commands that ask a port of their own pod at which nobody listens.
-func init() {
-	probeRules.add(
-		rule[*probing]{
-			name: "probe-command-elsewhere", causes: []answer.Cause{answer.AppListensElse, answer.AppNotListening},
-			needs:   "an exec probe that is refused on loopback, with the port in its command or output, no success ever, and a look that finds the container listening on other ports and nobody in the pod on that one; or one that is refused at the pod's address, and the container listening on that port over loopback alone",
-			against: "a listener on that port; a success, ever",
-			yields:  []string{"probe-program-given-up"},
-			seesAll: true,
-			judge:   probeCommandElsewhere,
-		},
-	)
-}
-
 // ownPort fits a port of loopback, as a command asks it.
 var ownPort = regexp.MustCompile(`(?:\blocalhost|\b127(?:\.\d{1,3}){3}|\[::1\])(?::|[ ,]+(?:-p |--?port[= ])?)(\d{1,5})\b`)
 

@@ -8,20 +8,6 @@ import (
 	"whylet.dev/whylet/why/prose"
 )
 
-// These rules are about probes that were sent on: what fails is not what the
-// probe names.
-func init() {
-	probeRules.add(
-		rule[*probing]{
-			name: "probe-redirected-to-https", causes: []answer.Cause{answer.ProbeWrongScheme},
-			needs:   "an HTTP probe that the application answers with a redirect to HTTPS on its own host, and no answer there",
-			against: "a success, ever; an answer to what was asked in the end",
-			seesAll: true,
-			judge:   probeRedirected,
-		},
-	)
-}
-
 // probeRedirected: the application wants HTTPS, and says where. Kubelet follows a
 // redirect on the probe's own host (pkg/probe/http/http.go), to whatever port it names.
 func probeRedirected(p *probing) *finding {

@@ -17,26 +17,6 @@ import (
 	"whylet.dev/whylet/why/words"
 )
 
-// These rules are about answers.
-func init() {
-	probeRules.add(
-		rule[*probing]{
-			name: "probe-said-no", causes: []answer.Cause{answer.AppUnhealthy},
-			needs:   "an HTTP status, redirects without an end, an exit code, a gRPC status of the application, or the alert with which it gives up the TLS handshake of a probe by HTTPS",
-			against: "another process on the port, a path that never worked",
-			yields:  []string{"probe-command-lacks", "probe-command-fails", "probe-command-itself", "probe-command-no-login", "probe-dependency-said", "probe-not-deployed", "probe-limit-said", "probe-sibling-elsewhere", "probe-command-elsewhere"},
-			judge:   probeSaidNo,
-		},
-		rule[*probing]{
-			name: "probe-died-meanwhile", causes: []answer.Cause{answer.AppUnhealthy},
-			needs:   "connections that were taken and broken off without a word, attempt after attempt, by a main process that lives; of a single attempt never enough for a verdict",
-			against: "an end of the main process that nobody ordered",
-			yields:  []string{"probe-died-answering", "probe-files-limit", "probe-limit-said", "probe-protocol-said", "probe-speaks-otherwise"},
-			judge:   probeBrokeOff,
-		},
-	)
-}
-
 // probeSaidNo: the application itself answers failure.
 func probeSaidNo(p *probing) *finding {
 	ev := p.last.Evidence

@@ -10,20 +10,6 @@ import (
 	"whylet.dev/whylet/why/prose"
 )
 
-// These rules go by what was recognised where a probe asks, when it was tried in other
-// protocols.
-func init() {
-	probeRules.add(
-		rule[*probing]{
-			name: "probe-speaks-otherwise", causes: []answer.Cause{answer.ProbeProtocol, answer.ProbeWrongScheme},
-			needs:   "attempts that were cut, or answered in what is no HTTP/1, or of a client of gRPC that got no answer; no success ever; and the beginning of another protocol (TLS, HTTP/2, FastCGI, HTTP after a PROXY line) that was answered in kind on the same port",
-			against: "a success, ever; a mesh, whose sidecar takes all connections",
-			seesAll: true,
-			judge:   probeSpeaksOtherwise,
-		},
-	)
-}
-
 // speaksLasts is how long ago a hello may have been answered that tells of the attempts at
 // hand: each run of a container is tried anew, and need not have been yet.
 const speaksLasts = 10 * time.Minute

@@ -14,20 +14,6 @@ import (
 	"whylet.dev/whylet/why/prose"
 )
 
-// These rules are about containers that were not up yet.
-func init() {
-	probeRules.add(
-		rule[*probing]{
-			name: "probe-slow-start", causes: []answer.Cause{answer.AppSlowStart},
-			needs:   "no success in this run of a liveness or startup probe, and another run that came up, its own words that it still starts, how far it came or what it began last within two minutes, or CPU use of at least half a CPU while it was asked: of the main process, or of the whole container; or a refused connection (of a probe's command, too, that asks the pod itself), and an end less than 3 s after the start, or as much CPU use as its limit allows",
-			against: "a success before; a container that listens already, on another port",
-			seesAll: true,
-			yields:  []string{"probe-child-oom"},
-			judge:   probeSlowStart,
-		},
-	)
-}
-
 // probeSlowStart: killed before it ever was healthy, and still starting.
 func probeSlowStart(p *probing) *finding {
 	if p.kind == fact.Readiness && !p.clientRefused() && (p.mode != refused && p.mode != silent || !p.tellsProgress() && p.begun() == "") || len(p.before) > 0 || p.run.Started == nil || len(p.failed) == 0 || p.mode != refused && p.mode != silent && p.mode != exitCode && p.mode != answered {

@@ -11,18 +11,6 @@ import (
 	"whylet.dev/whylet/why/prose"
 )
 
-// These rules are about several pods that fail at once.
-func init() {
-	probeRules.add(
-		rule[*probing]{
-			name: "probe-dependency", causes: []answer.Cause{answer.DependencyDown},
-			needs:   "two other pods with the same probe, started at another time than this one, that began to fail within a period and in the same way",
-			against: "one such pod, or pods of the same age: an application that fails a while after its start does so in all replicas, so the evidence cannot tell",
-			judge:   probeDependency,
-		},
-	)
-}
-
 // together is how close the first failures of several pods lie when one thing
 // made them fail.
 const together = 1 // periods

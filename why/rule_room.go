@@ -21,26 +21,6 @@ import (
 // moreShared gives a container more shared memory than the runtime does.
 const moreShared = "mount an emptyDir with medium: Memory at /dev/shm (what is in it counts to the container's memory limit)"
 
-// These rules are about what there was no room for: on a disk, or for processes.
-func init() {
-	exitRules.add(
-		rule[ending]{
-			name: "disk-full-said", causes: []answer.Cause{answer.DiskFull},
-			needs:     "ENOSPC or EDQUOT among the last words of a process that ended with an error, or aborted",
-			against:   "exit code 0",
-			unordered: true,
-			judge:     diskFullSaid,
-		},
-		rule[ending]{
-			name: "process-limit-hit", causes: []answer.Cause{answer.ProcessLimit},
-			needs:     "a process that could not fork, by its last words, or an end with an error while the number of tasks was at the pids limit",
-			against:   "exit code 0; a number of tasks below the limit",
-			unordered: true,
-			judge:     processLimitHit,
-		},
-	)
-}
-
 // inMemory fits the path of a volume that kubelet keeps in memory: with tokens, or secrets.
 var inMemory = regexp.MustCompile(`kubernetes\.io~(projected|secret|empty-dir)`)
 
@@ -59,59 +39,29 @@ func (h *inquiry) thousandths(message string) (container, meant string) {
 	return "", ""
 }
 
-// These rules are the same for probes.
-func init() {
-	probeRules.add(
-		rule[*probing]{
-			name: "probe-disk-full", causes: []answer.Cause{answer.DiskFull},
-			needs:   "ENOSPC or EDQUOT in what the application or the probe's command answered",
-			against: "",
-			judge:   probeDiskFull,
-		},
-		rule[*probing]{
-			name: "probe-process-limit", causes: []answer.Cause{answer.ProcessLimit},
-			needs:   "EAGAIN of a fork in what the probe's command or the runtime said, or tasks at the pids limit while the attempts failed",
-			against: "a number of tasks below the limit",
-			judge:   probeProcessLimit,
-		},
-	)
+// startDiskFull: the runtime says that a disk is full.
+func startDiskFull(c notStarted) *finding {
+	if !knowledge.NoSpace.In(c.message) {
+		return nil
+	}
+	return &finding{
+		cause: answer.DiskFull, weight: certain, chain: c.chain(),
+		text:  fmt.Sprintf("Container %s does not start because a disk of the node is full: %s.", c.run.Container, prose.Brief(c.message, kept)),
+		fixes: []answer.Fix{nodesDisks},
+	}
 }
 
-// These rules are the same for containers that do not start.
-func init() {
-	for _, book := range []*rulebook[notStarted]{&startRules, &imageRules} {
-		book.add(
-			rule[notStarted]{
-				name: "start-disk-full", causes: []answer.Cause{answer.DiskFull},
-				needs:   "ENOSPC or EDQUOT in the words of the runtime",
-				against: "",
-				judge: func(c notStarted) *finding {
-					if !knowledge.NoSpace.In(c.message) {
-						return nil
-					}
-					return &finding{
-						cause: answer.DiskFull, weight: certain, chain: c.chain(),
-						text:  fmt.Sprintf("Container %s does not start because a disk of the node is full: %s.", c.run.Container, prose.Brief(c.message, kept)),
-						fixes: []answer.Fix{kubectl.OnNode("see what fills the node's disks", "df -h; df -i")},
-					}
-				},
-			},
-			rule[notStarted]{
-				name: "start-process-limit", causes: []answer.Cause{answer.ProcessLimit},
-				needs:   "EAGAIN of a fork in the words of the runtime",
-				against: "",
-				judge: func(c notStarted) *finding {
-					if !words.NoFork(c.message) {
-						return nil
-					}
-					return &finding{
-						cause: answer.ProcessLimit, weight: certain, chain: c.chain(),
-						text:  fmt.Sprintf("Container %s does not start because no more processes are allowed: %s.", c.run.Container, prose.Brief(c.message, kept)),
-						fixes: []answer.Fix{kubectl.OnNode("see how many there are", "cat /proc/loadavg; sysctl kernel.pid_max kernel.threads-max")},
-					}
-				},
-			},
-		)
+var nodesDisks = kubectl.OnNode("see what fills the node's disks", "df -h; df -i")
+
+// startProcessLimit: the runtime says that it could not fork.
+func startProcessLimit(c notStarted) *finding {
+	if !words.NoFork(c.message) {
+		return nil
+	}
+	return &finding{
+		cause: answer.ProcessLimit, weight: certain, chain: c.chain(),
+		text:  fmt.Sprintf("Container %s does not start because no more processes are allowed: %s.", c.run.Container, prose.Brief(c.message, kept)),
+		fixes: []answer.Fix{kubectl.OnNode("see how many there are", "cat /proc/loadavg; sysctl kernel.pid_max kernel.threads-max")},
 	}
 }
 

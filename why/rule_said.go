@@ -83,40 +83,6 @@ func (e ending) lastWord() string {
 	return ""
 }
 
-// These rules go by the last words of a process: its termination message, or the
-// last lines of its log.
-func init() {
-	exitRules.add(
-		rule[ending]{
-			name: "exec-said", causes: []answer.Cause{answer.AppStartFailed},
-			needs:   "the runtime's words that exec failed as all that the container said, within 3 s of the start, and exit code 255",
-			against: "a run that lasted longer, or another exit code",
-			judge:   execSaid,
-		},
-		rule[ending]{
-			name: "read-only-said", causes: []answer.Cause{answer.SecurityRefused},
-			needs:     "EROFS, or that there is no place for temporary files, among the last words of a process that ended with an error, in a container with readOnlyRootFilesystem",
-			against:   "exit code 0; a container whose root can be written",
-			unordered: true,
-			judge:     readOnlySaid,
-		},
-		rule[ending]{
-			name: "permission-said", causes: []answer.Cause{answer.SecurityRefused},
-			needs:     "the system's words for EACCES or EPERM among the last words of a process that ended with an error, in a container whose security context takes rights from it: a user other than root, or dropped capabilities; or which name what is in a volume that others may fill; or, in what it says of its end, EPERM of a call for a capability, or the name of one that it misses, which its security context does not give it; all that also with exit code 0 after the words of a failure; or SQLite's words that it could not open its file, of a process whose user the spec names, where a setting has that file in a volume that is another's",
-			against:   "exit code 0 of one that went on after those words; a container that runs as its image says, where no capability is known that it would need",
-			unordered: true,
-			judge:     permissionSaid,
-		},
-		rule[ending]{
-			name: "port-taken-said", causes: []answer.Cause{answer.AppExitError},
-			needs:     "EADDRINUSE among the last words of a process that ended with an error, or with exit code 0 after the words of a failure",
-			against:   "exit code 0 of one that went on after those words",
-			unordered: true,
-			judge:     portTakenSaid,
-		},
-	)
-}
-
 // execSaid: the kernel refused the program when the runtime's own process had
 // already been started in its place, so the container counts as started (runc exits
 // with 255 then). A script is refused so for its interpreter (execve(2), ENOENT).

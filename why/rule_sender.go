@@ -11,18 +11,6 @@ import (
 	"whylet.dev/whylet/why/prose"
 )
 
-// These rules are about ends for which the kernel named the sender of the signal.
-func init() {
-	exitRules.add(
-		rule[ending]{
-			name: "sender-seen", causes: []answer.Cause{answer.KilledByOther, answer.AppCrashSignal},
-			needs:   "the kernel's word of who sent SIGKILL, SIGTERM, SIGINT or SIGQUIT to the main process (a trace of signal:signal_generate) right before its end, or SIGHUP, SIGUSR1 or SIGUSR2 of which it died",
-			against: "a kill that the node ordered; a signal of the kernel itself, which is the OOM killer's; a signal to itself, on which it ended with an exit code of its own",
-			judge:   senderSeen,
-		},
-	)
-}
-
 // heeds is how long after a SIGTERM or the like an end is taken for its consequence: the
 // longest grace period that is common. SIGKILL works at once.
 const heeds = 30 * time.Second

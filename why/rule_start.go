@@ -11,67 +11,6 @@ import (
 	"whylet.dev/whylet/why/words"
 )
 
-// These rules class why the runtime or the node could not make or start a
-// container. CRI has no codes for these: the class is in the words of the node
-// itself, of runc and of the kernel.
-func init() {
-	startRules.add(
-		rule[notStarted]{
-			name: "config-missing", causes: []answer.Cause{answer.ConfigMissing},
-			needs: "CreateContainerConfigError with the node's own words about an object or a key that does not exist",
-			judge: startConfig,
-		},
-		rule[notStarted]{
-			name: "security-refused", causes: []answer.Cause{answer.SecurityRefused},
-			needs:   "the node's or the kernel's words about runAsNonRoot, seccomp, AppArmor or capabilities",
-			against: "a file that is not executable says permission denied too",
-			judge:   startSecurity,
-		},
-		rule[notStarted]{
-			name: "prepared-and-stopped", causes: []answer.Cause{answer.SecurityRefused},
-			needs: "runc's words that what it had prepared has ended before it was started, in a container with a seccomp profile of its own",
-			judge: startStopped,
-		},
-		rule[notStarted]{
-			name: "command-not-found", causes: []answer.Cause{answer.AppStartFailed},
-			needs: "the runtime's words that exec found no file, or nothing that it can execute",
-			judge: startCommand,
-		},
-		rule[notStarted]{
-			name: "working-directory", causes: []answer.Cause{answer.AppStartFailed},
-			needs: "the runtime's words that it cannot make or enter the container's workingDir",
-			judge: startDirectory,
-		},
-		rule[notStarted]{
-			name: "volume-mount", causes: []answer.Cause{answer.VolumeFailed},
-			needs:   "the runtime's words about a mount",
-			against: "words about exec",
-			judge:   startMount,
-		},
-		rule[notStarted]{
-			name: "sub-path", causes: []answer.Cause{answer.VolumeFailed},
-			needs: "CreateContainerConfigError with the node's own words that a subPathExpr cannot be expanded",
-			judge: startSubPath,
-		},
-		rule[notStarted]{
-			name: "hook-before-start", causes: []answer.Cause{answer.HookFailed},
-			needs: "a waiting reason of a hook",
-			judge: startHook,
-		},
-		rule[notStarted]{
-			name: "start-oom", causes: oomCauses,
-			needs: "runc's words that the container's init was OOM-killed; whose limit it was comes from the kernel's record",
-			judge: startOOM,
-		},
-		rule[notStarted]{
-			name: "runtime-away", causes: []answer.Cause{answer.RuntimeFailed},
-			needs:   "the runtime's socket refused or did not answer in time",
-			against: "words about exec",
-			judge:   startRuntime,
-		},
-	)
-}
-
 func (c notStarted) says(one ...*knowledge.Known) bool { return knowledge.Any(c.message, one...) }
 
 // startConfig: what it takes its configuration from is not there.

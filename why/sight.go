@@ -64,7 +64,7 @@ const shownFor = 5 * time.Second
 
 // unlessHalfSeen keeps rules from concluding from good attempts that were not seen.
 func unlessHalfSeen(p *probing, r rule[*probing], f *finding) *finding {
-	if r.seesAll && p.halfSeen() {
+	if r.silence && p.halfSeen() {
 		return f.possibly()
 	}
 	return f

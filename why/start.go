@@ -11,7 +11,6 @@ import (
 	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/history"
-	"whylet.dev/whylet/why/kubectl"
 	"whylet.dev/whylet/why/mounts"
 	"whylet.dev/whylet/why/prose"
 	"whylet.dev/whylet/why/words"
@@ -160,7 +159,7 @@ func (h *inquiry) explainSetUp(failed *fact.Fact, id string) answer.Verdict {
 		f.fixes = []answer.Fix{h.limitsFix(fmt.Sprintf("correct the memory limit of container %s, to %s most likely", container, meant))}
 	case knowledge.NoSpace.In(b.Message):
 		f.cause, f.text = answer.DiskFull, fmt.Sprintf("The pod cannot be set up because a disk of the node is full: %s.", message)
-		f.fixes = []answer.Fix{kubectl.OnNode("see what fills the node's disks", "df -h; df -i")}
+		f.fixes = []answer.Fix{nodesDisks}
 	case b.Stage == "sandbox" && knowledge.InitOOM.In(b.Message):
 		f.cause, f.text = answer.MemoryLimit, fmt.Sprintf("The pod's memory limit is too low even for its sandbox, which was OOM-killed as it was made: %s.", message)
 		f.fixes = []answer.Fix{h.limitsFix("raise the memory limits of the pod's containers: together they are its limit")}
