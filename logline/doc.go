@@ -11,6 +11,7 @@
 //	members.go    the members of a line in JSON or logfmt
 //	severity.go   how severe a line is, by itself and by those above it
 //	frames.go     which lines are a stack's, a table's or of a crash report
+//	groups.go     lines that say the same, counted, with when the first and the last of them was said
 //	primary.go    the most telling line
 //	reason.go     what that line says of why, with the lines that belong to it
 //	stack.go      where in the application's own code that was
