@@ -102,13 +102,13 @@ func (s *Story) ByName() int {
 		return -1
 	}
 	words, name := lastWord(s.lines[last].message)
-	first, seen := last, []string{name}
+	first, seen := last, map[string]bool{name: true}
 	for i, l := range slices.Backward(s.lines[:last]) {
 		same, of := lastWord(l.message)
-		if same != words || slices.Contains(seen, of) {
+		if same != words || seen[of] {
 			break
 		}
-		first, seen = i, append(seen, of)
+		first, seen[of] = i, true
 	}
 	if first == last || words == "" {
 		return -1
