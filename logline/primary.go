@@ -11,8 +11,11 @@ import (
 // Primary returns which line says most of why the program ended: the last that gives a reason, or that the program
 // calls fatal, or one of the last three that has the system's words, or the last that tells of an error where what
 // follows only goes on with it or says that it ends, or is said after that; or else the last that is not empty; -1
-// where there is none.
-func (s *Story) Primary() int {
+// where there is none. A line that only tells what came of another gives way to that one.
+func (s *Story) Primary() int { return s.causedBy(s.gravest()) }
+
+// gravest is the same with no regard to which line another comes from.
+func (s *Story) gravest() int {
 	best, most, behind := -1, Empty, 0
 	ending, before, went, milds := false, false, false, 0
 	for i, l := range slices.Backward(s.lines) {
@@ -48,6 +51,38 @@ func (s *Story) Primary() int {
 	return best
 }
 
+var (
+	// follows fits what comes of another's failure: who cannot connect uses up its pool and its attempts.
+	follows = expr(`(?i)\bpool (?:is )?(?:exhausted|timeout|timed out|empty|depleted)\b|\bexhausted (?:all |the )?(?:\w+ )?(?:pool|retries|attempts|connections)\b|\b(?:retries|attempts) (?:were |are )?(?:exhausted|exceeded|used up)\b|\bmax(?:imum)? (?:number of )?(?:\w+ )?(?:retries|attempts) (?:exceeded|reached)\b|\bcircuit ?breaker\b.{0,40}\bopen(?:ed)?\b|\b(?:leader ?election|leadership|lease) lost\b|\bgiv(?:ing|en|e) up\b|\bgave up\b`)
+	// demands fits what a program says of how things have to be, below the line that says how they are.
+	demands = expr(`(?i)\bmust (?:not )?be\b|\bshould (?:not )?be\b`)
+)
+
+// mostBack is how many lines before one the line may stand that it comes from.
+const mostBack = 30
+
+// causedBy returns the line from which an error comes: of what only follows from it that another could not be
+// reached the newest line that says so and names the other, and of a message of several lines that ends with
+// what is wanted the one above, which says what is wrong; the line itself where there is none.
+func (s *Story) causedBy(at int) int {
+	if at < 0 {
+		return at
+	}
+	l := &s.lines[at]
+	if at > 0 && !l.logged && l.severity == Error && l.said.Fits(demands) && !s.lines[at-1].logged && s.lines[at-1].severity == Error && strings.HasSuffix(s.lines[at-1].trimmed, ".") {
+		return at - 1
+	}
+	if !l.said.Fits(follows) || s.place(at) != "" {
+		return at
+	}
+	for i := at - 1; i >= max(0, at-mostBack); i-- {
+		if before := &s.lines[i]; before.severity >= Warning && s.has(before, Unreached|TooLate) && s.place(i) != "" {
+			return i
+		}
+	}
+	return at
+}
+
 // furthers fits a line that goes on with the error before it, as PostgreSQL's programs do, and as
 // OpenSSL's queue of errors is printed.
 var furthers = expr(`(?i)^([\w.-]+: )?(detail|hint): |^line \d+: |^(openssl )?(error(\[\d+\])?: ?)?error:[0-9a-f]{8}:`)
@@ -60,6 +95,9 @@ func (s *Story) furthered(i int) bool {
 // origin is the line from which the one comes that says most: itself, or the last error before
 // it where it is but what came of that.
 func (s *Story) origin(at int) int {
+	if from := s.causedBy(at); from != at {
+		return from
+	}
 	if !s.hollow(at) {
 		return at
 	}
@@ -121,12 +159,16 @@ func (s *Story) hollow(i int) bool {
 // whatever it said after it: the newest of the most severe; -1 where none is as severe as least.
 func (s *Story) newestOfGravest(least Severity) int {
 	best, most := -1, least-1
+	again := 0 // how often the best, an error, stands from here on
 	for i, l := range slices.Backward(s.lines) {
 		if best >= 0 && l.severity == Warning && most == Warning && l.raw.Fits(complaint) && !s.lines[best].raw.Fits(complaint) {
 			best = i
 		}
-		if l.severity > most && !(l.severity == System && most == Error && s.triesAgain(i+1, best)) {
-			best, most = i, l.severity
+		if l.severity > most && !(l.severity == System && most == Error && again >= tries) {
+			best, most, again = i, l.severity, 0
+		}
+		if most == Error && Alike(l.message, s.lines[best].message) {
+			again++
 		}
 	}
 	return best
@@ -136,20 +178,9 @@ func (s *Story) newestOfGravest(least Severity) int {
 // it could be.
 var complaint = expr(`(?i)\b(errors?|fail(ed|s|ure)?|cannot|can't|unable|could not|reject(ed|s)?|refused|denied|invalid|unknown|lost|timed? ?out|blocked|exceed(ed|s)?|stalled)\b`)
 
-// tries is how often one has to fail alike to be one who tries again and again.
+// tries is how often an error has to stand in a log to be what each try comes to: what came of those before is
+// over then.
 const tries = 3
-
-// triesAgain reports whether an error stands so often from a line on that it is what each try comes to:
-// what came of those before is over then.
-func (s *Story) triesAgain(from, said int) bool {
-	n := 0
-	for i := range s.lines[from:] {
-		if Alike(s.lines[from+i].message, s.lines[said].message) {
-			n++
-		}
-	}
-	return n >= tries
-}
 
 // Trouble returns what the log of a program that goes on says of what fails; "" where nothing in
 // it is an error, or a warning where those are asked for.
@@ -238,7 +269,7 @@ func letters(text string) string {
 // Failed reports whether the log has the words of a failure: a reason as languages give it, or what a program
 // calls fatal.
 func (s *Story) Failed() bool {
-	i := s.Primary()
+	i := s.gravest()
 	return i >= 0 && s.lines[i].severity >= Fatal
 }
 
@@ -249,7 +280,7 @@ const afterwards = 3
 // EndsFailed reports whether what was said last are the words of a failure: nothing, or next to
 // nothing, but goodbyes follows them.
 func (s *Story) EndsFailed() bool {
-	at := s.Primary()
+	at := s.gravest()
 	if at < 0 || s.lines[at].severity < Fatal && !s.endsForIt(at) {
 		return false
 	}
@@ -279,7 +310,7 @@ func (s *Story) endsForIt(at int) bool {
 
 // Troubled reports whether the log tells of an error at all.
 func (s *Story) Troubled() bool {
-	i := s.Primary()
+	i := s.gravest()
 	return i >= 0 && s.lines[i].severity >= Error
 }
 

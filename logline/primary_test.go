@@ -275,3 +275,36 @@ func TestWhatMayBecome(t *testing.T) {
 		t.Errorf("%v, %v", words.Read(lines[:2]).Troubled(), words.Read(lines).Troubled())
 	}
 }
+
+// What only follows from another's failure gives way to that, and what is wanted to what is wrong.
+func TestPrimaryNamesTheOther(t *testing.T) {
+	for name, test := range map[string]struct{ log, primary, reason string }{
+		"a pool, with a logger": {
+			"2026-11-28 10:00:00 INFO starting\n2026-11-28 10:00:01 ERROR Connection refused: prod-db:3333\n2026-11-28 10:00:03 ERROR Connection refused: prod-db:3333\n2026-11-28 10:00:04 ERROR connection pool exhausted",
+			"Connection refused: prod-db:3333", "ERROR Connection refused: prod-db:3333",
+		},
+		"a pool, without": {
+			"[ERROR] Failed to connect to database: Connection refused (prod-db:3333)\n[ERROR] Retry 1/3 failed: Connection refused (prod-db:3333)\n[ERROR] Retry 2/3 failed: Connection refused (prod-db:3333)\n[ERROR] Connection pool exhausted. Giving up",
+			"Retry 2/3 failed: Connection refused (prod-db:3333)", "[ERROR] Failed to connect to database: Connection refused (prod-db:3333) / [ERROR] Retry 1/3 failed: Connection refused (prod-db:3333)",
+		},
+		"a pool alone": {
+			"INFO up\nERROR connection pool exhausted", "ERROR connection pool exhausted", "ERROR connection pool exhausted",
+		},
+		"a lease": {
+			"E1128 10:00:00.1 1 leaderelection.go:330] error retrieving resource lock kube-system/x: Get \"https://10.43.0.1:443/apis/leases/x\": dial tcp 10.43.0.1:443: i/o timeout\nF1128 10:00:01.1 1 main.go:1] leaderelection lost",
+			"dial tcp 10.43.0.1:443: i/o timeout", "error retrieving resource lock kube-system/x: Get \"https://10.43.0.1:443/apis/leases/x\": dial tcp 10.43.0.1:443: i/o timeout",
+		},
+		"PostgreSQL as root": {
+			"\"root\" execution of the PostgreSQL server is not permitted.\nThe server must be started under an unprivileged user ID to prevent\npossible system security compromise.  See the documentation for\nmore information on how to properly start the server.",
+			"\"root\" execution", "\"root\" execution of the PostgreSQL server is not permitted. / The server must be started under",
+		},
+	} {
+		s := words.Read(strings.Split(test.log, "\n"))
+		if got := s.Text(s.Primary()); !strings.Contains(got, test.primary) {
+			t.Errorf("%s: %q says most, not %q", name, got, test.primary)
+		}
+		if got := s.Reason(); !strings.HasPrefix(got, test.reason) || strings.Contains(got, "exhausted") && !strings.Contains(test.reason, "exhausted") {
+			t.Errorf("%s: %q is why, want %q", name, got, test.reason)
+		}
+	}
+}

@@ -283,7 +283,7 @@ func (s *Story) mostBefore(at int) int {
 func (s *Story) continues(i, at int) bool {
 	l, most := &s.lines[i], s.lines[at].severity
 	switch {
-	case most <= Warning || l.severity < Detail || l.said.Fits(access) || l.mild():
+	case most <= Warning || l.severity < Detail || l.said.Fits(access) || l.mild(), l.said.Fits(follows) && s.place(at) != "":
 		return false
 	case most == Raised:
 		return l.severity <= Error && !l.logged && s.goesOn(i)
@@ -306,7 +306,7 @@ func (s *Story) goesOn(i int) bool {
 // where any are, each said once.
 func (s *Story) ErrorAt(at int) string {
 	var reasons, caused []string
-	for i := at + 1; i < len(s.lines); i++ {
+	for i := at + 1; i < min(len(s.lines), at+longestStack); i++ {
 		l := &s.lines[i]
 		_, says, _ := strings.Cut(strings.TrimPrefix(l.trimmed, "Caused by: "), ": ")
 		said := slices.ContainsFunc(append(reasons, caused...), func(other string) bool { return says != "" && strings.HasSuffix(other, says) })

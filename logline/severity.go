@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // givesReason fits the line with which Go, Java, JavaScript, Python, Rust and .NET say why
@@ -36,7 +37,7 @@ var bareThrown = expr(`^(?:Caused by: )?(?:[a-z_$][\w$]*\.)+[A-Z][\w$]*(?:Except
 var (
 	levelFatal   = expr(`\b(FATAL|PANIC|SEVERE|CRITICAL|EMERG|ALERT)\b|\t(fatal|panic)\t|[\[:<](?i:emerg|alert|crit|critical|fatal)[\]>]|\b(level|severity)"?[=:] ?"?(fatal|panic|critical|60\b)|\bFTL\b|(?i)\bfatal error\b|(^|: )fatal:|^fatal\b|\bkernel pid terminated\b|\bboot failed\b|\binit terminating in do_boot\b`, `^<[0-2]>|^(\S+ ){0,2}C \| |^F\d{4} `)
 	levelError   = expr(`\bERROR\b|\terror\t|[\[:<](?i:error)[\]>]|\b(level|severity)"?[=:] ?"?(error|50\b)|\bERR\b`, `^<3>|^(\S+ ){0,2}(E \||\[(!|E)\]|E[!/]|!!)(?: |\w+: )|^E\d{4} `)
-	errorWords   = expr(`\b\w*(Error|Exception)[:\]]|(?i)^(\S+: )?(error|err|fail):? |\b(can't|cannot|could not|couldn't|unable to|failed to)\b|(?-i:\b(failed|FAILED)\b)|\bpanicked\b|\berror occurred\b|\btimeout occurred\b|^(authentication|authorization|login) (refused|denied): |\berrors?:$|\bsyntax error\b|\bparser? (error|failed)\b|: failure\.?$|\bfailure (trying|connecting|resolving|loading|reading|writing|opening|to)\b|\b(?:bad|invalid|illegal) (?:port|host(?:name)?|url|address)\b|\b(unknown|unrecogni[sz]ed|unsupported|invalid|bad|illegal|wrong) (\w+ )?(option|flag|field|directive|keyword|setting|parameter|variable|command|argument|configuration|key|property|number of arguments)s?\b`)
+	errorWords   = expr(`\b\w*(Error|Exception)[:\]]|(?i)^(\S+: )?(error|err|fail):? |\b(can't|cannot|could not|couldn't|unable to|failed to)\b|(?-i:\b(failed|FAILED)\b)|\bpanicked\b|\berror occurred\b|\btimeout occurred\b|^(authentication|authorization|login) (refused|denied): |\berrors?:$|\bsyntax error\b|\bparser? (error|failed)\b|: failure\.?$|\b(is|are) not (permitted|allowed)\.?$|\bfailure (trying|connecting|resolving|loading|reading|writing|opening|to)\b|\b(?:bad|invalid|illegal) (?:port|host(?:name)?|url|address)\b|\b(unknown|unrecogni[sz]ed|unsupported|invalid|bad|illegal|wrong) (\w+ )?(option|flag|field|directive|keyword|setting|parameter|variable|command|argument|configuration|key|property|number of arguments)s?\b`)
 	levelWarning = expr(`\b(WARN|WARNING)\b|\twarn(ing)?\t|\bexit(ed)? (with )?(exit )?(status|code|value) [1-9]|[\[:<][Ww]arn(ing)?[\]>]|\b(level|severity)"?[=:] ?"?(warn|40\b)|\bWRN\b|(?i)(^|: )warn(ing)?: `, `^\d+:[XCSM] .{24} # |^<4>|^(\S+ ){0,2}(W \||\[W\]|W[!/])(?: |\w+: )|^W\d{4} `)
 	// levelMild fits a line that its program calls one of what goes on.
 	levelMild = expr(`\b(INFO?|DEBUG|DBG|NOTICE|TRACE)\b|\t(info|debug)\t|[\[:<](?i:info|information|debug|trace|notice|note|system)[\]>]|\b(level|severity|lvl)"?[=:] ?"?(info|debug|trace|notice)\b`, `^(\S+ ){0,2}(\[[ .*+i]\]|[DI][!/]|[DIN] \|)(?: |\w+: )|^<[5-7]>|^I\d{4} `)
@@ -89,7 +90,7 @@ func nothingElse(line string) bool {
 // weigh gives each line its severity. What is indented below an error belongs to it, and what stands below the
 // usage of a command does to that.
 func (s *Story) weigh() {
-	above, most, help, more := Empty, Raised, false, false
+	above, most, help, more, wraps := Empty, Raised, false, false, false
 	for i := range s.lines {
 		l := &s.lines[i]
 		text := strings.TrimPrefix(l.text, "│ ") // of a box that is drawn around it
@@ -112,7 +113,7 @@ func (s *Story) weigh() {
 		case g == Empty || g == Raised:
 		case help, l.said.Fits(helps), l.said.Fits(tally), strings.HasPrefix(trimmed, "npm notice"), g == Plain && above >= Error && !logged && justAdvice(l.message):
 			g = Parting
-		case indented && above >= Warning && g > Parting && g <= above, more && !logged && g == Plain:
+		case indented && above >= Warning && g > Parting && g <= above, (more || wraps && unicode.IsLower(rune(trimmed[0]))) && !logged && g == Plain:
 			g = Detail
 		}
 		if !indented && g != Empty && g != Parting && g != Detail || g == Raised {
@@ -122,8 +123,13 @@ func (s *Story) weigh() {
 			more = g >= Warning && strings.HasSuffix(trimmed, ":") || more && g == Detail
 		}
 		l.severity = g
+		// A sentence that goes on in the next line.
+		wraps = !logged && (g >= Warning || wraps && g == Detail) && len(trimmed) >= wrapped && !strings.ContainsRune(".!?:;", rune(trimmed[len(trimmed)-1]))
 	}
 }
+
+// wrapped is how long a line is at least that was broken for want of room.
+const wrapped = 50
 
 // category fits the line that .NET's logger puts above what it says.
 var category = expr(`^(crit|fail|warn|info|dbug|trce): [\w.]+\[\d+\]$`)
