@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"whylet.dev/whylet/fact"
-	"whylet.dev/whylet/observe/api"
+	"whylet.dev/whylet/observe/reported"
 )
 
 // maker is a controller of which pods were deleted. Whether it did that, it says in events
@@ -139,7 +139,7 @@ func (t *troubles) ask(ctx context.Context, uid types.UID, m *maker) bool {
 	defer cancel()
 	began := time.Now()
 	pods, ofMaker := t.asking(m, began)
-	var all []api.Told
+	var all []reported.Event
 	var err error
 	switch {
 	case len(pods) == 0:
@@ -187,7 +187,7 @@ func (t *troubles) asking(m *maker, now time.Time) (pods []*leaving, ofMaker boo
 }
 
 // deleted takes the words of a pod's maker.
-func (l *leaving) deleted(all []api.Told) []fact.Fact {
+func (l *leaving) deleted(all []reported.Event) []fact.Fact {
 	l.asked++
 	for _, one := range all {
 		if fact.DeletedBy(one.Reason, one.Message, one.Last, l.pod.Name, l.Deleted) {
@@ -199,7 +199,7 @@ func (l *leaving) deleted(all []api.Told) []fact.Fact {
 }
 
 // rescaled takes the words of a pod's Deployment: those that say why the pod was deleted.
-func (l *leaving) rescaled(all []api.Told, set string, now time.Time) []fact.Fact {
+func (l *leaving) rescaled(all []reported.Event, set string, now time.Time) []fact.Fact {
 	var scalings []fact.Scaling
 	for _, one := range all {
 		if s, ok := fact.ScalingIn(one.Message, one.Last); ok {
@@ -218,6 +218,6 @@ func (l *leaving) rescaled(all []api.Told, set string, now time.Time) []fact.Fac
 	return said
 }
 
-func (l *leaving) word(one api.Told) fact.Fact {
+func (l *leaving) word(one reported.Event) fact.Fact {
 	return fact.Fact{At: one.Last, Pod: l.pod, Body: fact.Said{Component: one.Component, Source: "event", Reason: one.Reason, Message: one.Message}}
 }

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"whylet.dev/whylet/fact"
-	"whylet.dev/whylet/observe/api"
 	"whylet.dev/whylet/observe/kubelet"
+	"whylet.dev/whylet/observe/reported"
 	"whylet.dev/whylet/observe/tap"
 	"whylet.dev/whylet/pods"
 )
@@ -33,12 +33,12 @@ func TestEventsFindTheirRun(t *testing.T) {
 	a.loop.take(end(0, 10, "a", 137))
 	a.loop.take(start(1, 11, "b"))
 	pod, _ := a.loop.pods.Get("u")
-	killing := api.Told{UID: "u", Container: "app", Component: "kubelet", Reason: "Killing", Message: "Container app failed liveness probe, will be restarted", New: 1, First: at(8), Last: at(8)}
+	killing := reported.Event{UID: "u", Container: "app", Component: "kubelet", Reason: "Killing", Message: "Container app failed liveness probe, will be restarted", New: 1, First: at(8), Last: at(8)}
 	all := a.told(pod, killing)
 	if len(all) != 1 || all[0].Attempt != 0 || !all[0].At.Equal(at(8)) {
 		t.Errorf("%+v", all)
 	}
-	unhealthy := api.Told{UID: "u", Container: "app", Reason: "Unhealthy", Message: "Liveness probe failed: no", New: 3, First: at(12), Last: at(16)}
+	unhealthy := reported.Event{UID: "u", Container: "app", Reason: "Unhealthy", Message: "Liveness probe failed: no", New: 3, First: at(12), Last: at(16)}
 	all = a.told(pod, unhealthy)
 	if len(all) != 1 || all[0].Attempt != 1 {
 		t.Fatalf("%+v", all)
@@ -46,7 +46,7 @@ func TestEventsFindTheirRun(t *testing.T) {
 	if b, ok := all[0].Body.(fact.Probed); !ok || b.Count != 3 || b.By != fact.BySay || b.Evidence.Handler != fact.Exec {
 		t.Errorf("%+v", all[0].Body)
 	}
-	if calm := a.told(pod, api.Told{Reason: "Pulled", Last: at(1)}); calm != nil {
+	if calm := a.told(pod, reported.Event{Reason: "Pulled", Last: at(1)}); calm != nil {
 		t.Errorf("%+v", calm)
 	}
 	a.before = at(20)
@@ -61,7 +61,7 @@ func TestHowCommandsEnded(t *testing.T) {
 	a, _ := anAgent()
 	pod, _ := a.loop.pods.Get("u")
 	failed := func(from, to float64) *int {
-		all := a.told(pod, api.Told{UID: "u", Container: "app", Reason: "Unhealthy", Message: "Liveness probe failed: no", New: 2, First: at(from), Last: at(to)})
+		all := a.told(pod, reported.Event{UID: "u", Container: "app", Reason: "Unhealthy", Message: "Liveness probe failed: no", New: 2, First: at(from), Last: at(to)})
 		return all[0].Body.(fact.Probed).Evidence.ExitCode
 	}
 	for i, code := range []int32{0, 137, 0, 137} {

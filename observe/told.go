@@ -4,8 +4,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
-	"whylet.dev/whylet/observe/api"
-	"whylet.dev/whylet/observe/kubelet"
+	"whylet.dev/whylet/observe/reported"
 	"whylet.dev/whylet/pods"
 )
 
@@ -13,7 +12,7 @@ import (
 var usual = map[string]bool{"Scheduled": true, "Pulling": true, "Pulled": true, "Created": true, "Started": true}
 
 // told makes facts of an event about a pod: the word itself, and what it tells of.
-func (a *Agent) told(pod pods.Pod, t api.Told) []fact.Fact {
+func (a *Agent) told(pod pods.Pod, t reported.Event) []fact.Fact {
 	if t.Last.Before(a.before.Truncate(second)) || usual[t.Reason] {
 		return nil // an earlier agent told of it, or others tell it better
 	}
@@ -34,11 +33,11 @@ func (a *Agent) told(pod pods.Pod, t api.Told) []fact.Fact {
 		}
 		envelope.Attempt = attempt
 	}
-	if kind, output, errored, ok := kubelet.Unhealthy(t.Message); ok && (t.Reason == "Unhealthy") {
+	if kind, output, errored, ok := reported.Unhealthy(t.Message); ok && (t.Reason == "Unhealthy") {
 		if a.quieter(pod.Key.UID, t.Container, kind) {
 			return nil
 		}
-		b := kubelet.Attempt(kind, probeOf(pod, t.Container, kind), output, errored)
+		b := reported.Attempt(kind, probeOf(pod, t.Container, kind), output, errored)
 		b = a.execs.withCode(b, pod, a.loop.runs.id(pod.Key.UID, t.Container, envelope.Attempt), t.Container, at, t.Last)
 		b.Count, b.Until = t.New, t.Last
 		if t.New <= 1 {

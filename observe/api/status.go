@@ -1,13 +1,12 @@
 package api
 
 import (
-	"slices"
-	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/observe/reported"
 )
 
 // statusFacts are what a pod's status tells beside itself. The runtime may have told
@@ -22,7 +21,7 @@ func statusFacts(old, pod *v1.Pod) []fact.Fact {
 	if now.StartTime != nil && was.StartTime == nil {
 		t.tell(now.StartTime.UTC(), "", 0, fact.Admitted{HostIP: now.HostIP})
 	}
-	if now.Phase == v1.PodFailed && was.Phase != v1.PodFailed && refused(now) {
+	if now.Phase == v1.PodFailed && was.Phase != v1.PodFailed && reported.Refused(now) {
 		t.tell(time.Time{}, "", 0, fact.Refused{Reason: now.Reason, Message: now.Message})
 	}
 	if len(now.PodIPs) > 0 && len(was.PodIPs) == 0 {
@@ -42,18 +41,6 @@ func statusFacts(old, pod *v1.Pod) []fact.Fact {
 		}
 	}
 	return t.facts
-}
-
-// refused says whether kubelet did not take the pod in: it failed, and nothing of it
-// was ever there. An evicted pod has a condition that says who disrupted it.
-func refused(now v1.PodStatus) bool {
-	if len(fact.PressuresIn(now.Message)) > 0 {
-		return true
-	}
-	if now.Reason == "" || now.Reason == "Evicted" || now.Reason == "DeadlineExceeded" || now.Reason == "NodeLost" || now.Reason == "Terminated" || now.Reason == "NodeShutdown" {
-		return false
-	}
-	return !slices.ContainsFunc(now.ContainerStatuses, func(c v1.ContainerStatus) bool { return c.ContainerID != "" })
 }
 
 func statusOf(all []v1.ContainerStatus, name string) *v1.ContainerStatus {
@@ -103,7 +90,7 @@ func (t *statusTeller) ended(c *v1.ContainerStatus, e *v1.ContainerStateTerminat
 	switch {
 	case e.Reason == "ContainerStatusUnknown":
 		t.tell(time.Time{}, c.Name, attempt, fact.Exited{ContainerID: e.ContainerID, Vanished: true})
-	case neverRan(e.Reason):
+	case reported.NeverRan(e.Reason):
 		t.tell(at, c.Name, attempt, fact.StartFailed{Reason: "RunContainerError", Message: e.Message, ContainerID: e.ContainerID, Exited: true, ExitCode: e.ExitCode})
 	case e.ContainerID != "":
 		t.tell(at, c.Name, attempt, fact.Exited{
@@ -112,40 +99,16 @@ func (t *statusTeller) ended(c *v1.ContainerStatus, e *v1.ContainerStateTerminat
 	}
 }
 
-// neverRan says whether the runtime's reason is that of a container that ended before
-// its program was run (containerd: StartError; CRI-O and old Docker: ContainerCannotRun).
-func neverRan(reason string) bool { return reason == "StartError" || reason == "ContainerCannotRun" }
-
-// imageReasons are kubelet's waiting reasons for want of an image (pkg/kubelet/images/types.go).
-var imageReasons = []string{
-	"ErrImagePull", "ErrImageNeverPull", "ErrImageInspect", "ImageInspectError", "InvalidImageName", "RegistryUnavailable", "SignatureValidationFailed",
-}
-
-// startReasons are those of a container that cannot be made or started
-// (pkg/kubelet/kuberuntime/kuberuntime_container.go).
-var startReasons = []string{
-	"CreateContainerConfigError", "CreateContainerError", "RunContainerError", "PreCreateHookError", "PreStartHookError",
-}
-
 // waits tells what a container waits for, once for each wording.
 func (t *statusTeller) waits(was, now *v1.ContainerStatus) {
 	w := now.State.Waiting
 	if b := was.State.Waiting; b != nil && b.Reason == w.Reason && b.Message == w.Message {
 		return
 	}
-	switch {
-	case slices.Contains(imageReasons, w.Reason):
-		t.tell(time.Time{}, now.Name, now.RestartCount, fact.ImageFailed{Image: now.Image, Reason: w.Reason, Message: w.Message})
-	case w.Reason == "ImagePullBackOff" && (was.State.Waiting == nil || was.State.Waiting.Reason == "ContainerCreating"):
-		// The failure itself was not seen; newer kubelets repeat its words here.
-		reason, message := "ErrImagePull", w.Message
-		for _, r := range imageReasons {
-			if _, rest, ok := strings.Cut(w.Message, ": "+r+": "); ok {
-				reason, message = r, rest
-			}
-		}
-		t.tell(time.Time{}, now.Name, now.RestartCount, fact.ImageFailed{Image: now.Image, Reason: reason, Message: message})
-	case slices.Contains(startReasons, w.Reason):
-		t.tell(time.Time{}, now.Name, now.RestartCount, fact.StartFailed{Reason: w.Reason, Message: w.Message})
+	if w.Reason == "ImagePullBackOff" && was.State.Waiting != nil && was.State.Waiting.Reason != "ContainerCreating" {
+		return // the failure itself was seen
+	}
+	if body := reported.Waiting(now.Image, w); body != nil {
+		t.tell(time.Time{}, now.Name, now.RestartCount, body)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/observe/reported"
 )
 
 // ProbeOf names one probe of a container.
@@ -38,7 +39,7 @@ func ReadCounters(page []byte) map[ProbeOf]Count {
 		}
 		labels, value, ok := readLabels(rest)
 		number, err := strconv.ParseFloat(value, 64)
-		kind, known := kinds[labels["probe_type"]]
+		kind, known := reported.Probes[labels["probe_type"]]
 		if !ok || err != nil || !known || number < 0 || number > 1<<53 {
 			continue
 		}

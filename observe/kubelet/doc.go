@@ -1,7 +1,6 @@
 // Package kubelet hears what the kubelet of the node says of its own doing: what it
-// is, its log, its probe counters, and the words of its events.
+// is, its log and its probe counters.
 //
-//	attempt.go   what its words say of a probe attempt
 //	counters.go  its counters of probe attempts
 //	find.go      its process, its verbosity, where its log goes
 //	klog.go      records of a log, as text and as JSON

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"whylet.dev/whylet/fact"
+	"whylet.dev/whylet/observe/reported"
 )
 
 // Word is what one record of kubelet's log says of a pod.
@@ -87,14 +88,14 @@ func Read(l Line) (w Word, about, understood bool) {
 	}
 	switch {
 	case l.Message == lineProbeFailed || l.Message == lineProbeErrored:
-		w.Probe, w.Errored = kinds[l.Values["probeType"]], l.Message == lineProbeErrored
+		w.Probe, w.Errored = reported.Probes[l.Values["probeType"]], l.Message == lineProbeErrored
 		w.Output = l.Values["output"]
 		if w.Errored {
 			w.Output = l.Values["err"]
 		}
 		return w, true, w.Probe != "" && w.Container != ""
 	case l.Message == lineProbeGood || l.Message == lineProbeWarning:
-		w.Probe, w.Success = kinds[l.Values["probeType"]], true
+		w.Probe, w.Success = reported.Probes[l.Values["probeType"]], true
 		return w, true, w.Probe != "" && w.Container != ""
 	case l.Message == lineKilling, l.Message == lineMessage, l.Message == lineEvicted, hookLines[l.Message] != "":
 		w.Said, w.Hook = said(l), hookLines[l.Message]
@@ -120,7 +121,7 @@ func said(l Line) *fact.Said {
 	s := &fact.Said{Component: "kubelet", Source: "log", Reason: l.Message}
 	for _, key := range []string{"containerMessage", "message", "err"} {
 		if v := l.Values[key]; v != "" && s.Message == "" {
-			s.Message = bounded(v)
+			s.Message = reported.Bounded(v)
 		}
 	}
 	if grace := l.Values["gracePeriod"]; grace != "" {
@@ -132,7 +133,7 @@ func said(l Line) *fact.Said {
 // Attempt is the probe attempt that a word tells of.
 func (w Word) Attempt(spec *v1.Probe) fact.Probed {
 	if !w.Success {
-		return Attempt(w.Probe, spec, w.Output, w.Errored)
+		return reported.Attempt(w.Probe, spec, w.Output, w.Errored)
 	}
 	return fact.Probed{Probe: w.Probe, Verdict: fact.Success, By: fact.BySay}
 }

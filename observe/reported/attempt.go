@@ -1,4 +1,4 @@
-package kubelet
+package reported
 
 import (
 	"net"
@@ -21,7 +21,7 @@ func Attempt(kind fact.ProbeKind, spec *v1.Probe, output string, errored bool) f
 	output = strings.TrimSpace(output)
 	ev := &fact.Evidence{Handler: handlerOf(spec)}
 	p := fact.Probed{Probe: kind, Verdict: fact.Failure, By: fact.BySay, Evidence: ev}
-	p.Message = bounded(redact.Text(output))
+	p.Message = Bounded(redact.Text(output))
 	if errored {
 		p.Verdict = fact.Unknown
 	}
@@ -69,7 +69,8 @@ func elsewhere(target string, asks *v1.HTTPGetAction) (own string, ok bool) {
 
 const mostMessage = 1 << 10
 
-func bounded(s string) string {
+// Bounded returns at most the first KiB of a message.
+func Bounded(s string) string {
 	if len(s) > mostMessage {
 		s = strings.ToValidUTF8(s[:mostMessage], "")
 	}
@@ -124,7 +125,7 @@ func httpWords(ev *fact.Evidence, output string) {
 			ev.Target = dial[1]
 		}
 	}
-	ev.Error = bounded(text)
+	ev.Error = Bounded(text)
 	for words, errno := range errnos {
 		if strings.HasSuffix(text, words) {
 			ev.Errno = errno
@@ -139,7 +140,7 @@ func execWords(ev *fact.Evidence, output string) {
 	code := 0
 	switch {
 	case strings.HasPrefix(output, "command timed out"), strings.Contains(output, " timed out after "), strings.HasPrefix(output, "command ") && strings.HasSuffix(output, "timed out"):
-		ev.Timeout, ev.Error = true, bounded(output)
+		ev.Timeout, ev.Error = true, Bounded(output)
 		return
 	case strings.Contains(output, "executable file not found"), strings.Contains(output, "no such file or directory: unknown"):
 		code = 127
@@ -147,14 +148,14 @@ func execWords(ev *fact.Evidence, output string) {
 		code = 126
 	}
 	if code != 0 { // the runtime could not run it at all, as a shell would say
-		ev.ExitCode, ev.Error = &code, bounded(output)
+		ev.ExitCode, ev.Error = &code, Bounded(output)
 	}
-	ev.Output = bounded(redact.Text(output))
+	ev.Output = Bounded(redact.Text(output))
 }
 
 // grpcWords reads those of gRPC health probes (pkg/probe/grpc/grpc.go).
 func grpcWords(ev *fact.Evidence, output string) {
-	ev.Error = bounded(output)
+	ev.Error = Bounded(output)
 	switch {
 	case strings.HasPrefix(output, "timeout: failed to connect service"), strings.HasPrefix(output, "error: failed to connect service"):
 		for words, errno := range errnos {
@@ -166,19 +167,19 @@ func grpcWords(ev *fact.Evidence, output string) {
 	case strings.HasPrefix(output, "timeout: health rpc"), strings.Contains(output, "DeadlineExceeded"):
 		ev.Timeout = true
 	default:
-		ev.Output = bounded(output)
+		ev.Output = Bounded(output)
 	}
 }
 
-// kinds are the words for probes at the beginning of events and in logs.
-var kinds = map[string]fact.ProbeKind{"Liveness": fact.Liveness, "Readiness": fact.Readiness, "Startup": fact.Startup}
+// Probes are the words for probes at the beginning of events and in logs.
+var Probes = map[string]fact.ProbeKind{"Liveness": fact.Liveness, "Readiness": fact.Readiness, "Startup": fact.Startup}
 
 // Unhealthy reads the message of an event Unhealthy or ProbeWarning
 // (pkg/kubelet/prober/prober.go).
 func Unhealthy(message string) (kind fact.ProbeKind, output string, errored, ok bool) {
-	message = strings.TrimPrefix(message, "(combined from similar events): ")
+	message = strings.TrimPrefix(message, fact.Combined)
 	word, rest, found := strings.Cut(message, " probe ")
-	kind, known := kinds[word]
+	kind, known := Probes[word]
 	if !found || !known {
 		return "", "", false, false
 	}
