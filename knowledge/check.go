@@ -21,11 +21,31 @@ type Fault struct {
 func (f Fault) Error() string { return f.text }
 
 // faults collects them.
-type faults []Fault
+type faults struct {
+	all []Fault
+	of  map[*Entry]int // how many each entry has
+}
+
+// mostFaults is how many faults of one entry are told, and mostFault how long each is: who is told reads a log or a
+// terminal.
+const mostFaults, mostFault = 20, 400
 
 func (f *faults) add(e *Entry, item, format string, args ...any) {
-	*f = append(*f, Fault{e, fmt.Sprintf("%s: %s: %s", e.at(item), e.ID, fmt.Sprintf(format, args...))})
+	if f.of == nil {
+		f.of = map[*Entry]int{}
+	}
+	if f.of[e]++; f.of[e] > mostFaults {
+		return
+	}
+	text := fmt.Sprintf("%s: %s: %s", e.at(item), e.ID, fmt.Sprintf(format, args...))
+	if len(text) > mostFault {
+		text = strings.ToValidUTF8(text[:mostFault], "") + "…"
+	}
+	f.all = append(f.all, Fault{e, text})
 }
+
+// has reports whether an entry has one.
+func (f *faults) has(e *Entry) bool { return f.of[e] > 0 }
 
 // Check reports all that is wrong with entries that are to be asked together, each fault with its file and line:
 //
@@ -34,41 +54,67 @@ func (f *faults) add(e *Entry, item, format string, args ...any) {
 //     over it; no counter-sample fits;
 //   - ids are unique, and those in over and unless exist and lead in no circle;
 //   - each slot in a text is a group of the expressions, each verb is one of [Verbs].
-func Check(entries []*Entry) []Fault { return check(nil, entries) }
+func Check(entries []*Entry) []Fault {
+	_, f := extend(nil, entries)
+	return f
+}
 
-// check is Check of entries that are added to a base, which may be nil.
-func check(to *Base, added []*Entry) []Fault {
+// extend makes a base of another, which may be nil, and of more entries. Those with a fault are left out, and so are
+// those that lean on them. Each check is done once, whatever is left out: what remains has no fault for that.
+func extend(to *Base, added []*Entry, also ...func(*Entry, *faults)) (*Base, []Fault) {
 	var f faults
-	ids := map[string]*Entry{}
+	ids, before := map[string]*Entry{}, []*Entry(nil)
 	if to != nil {
 		maps.Copy(ids, to.ids)
+		before = to.entries
 	}
 	for _, e := range added {
 		if other := ids[e.ID]; other != nil {
 			f.add(e, "id", "%s has this id already", other.at("id"))
+			continue
 		}
 		ids[e.ID] = e
 		e.checkForm(&f)
 		e.checkExpressions(&f)
 		e.checkSteps(&f)
+		for _, check := range also {
+			check(e, &f)
+		}
 	}
+	added = withNames(&f, added, ids)
 	for _, e := range added {
-		e.checkNames(&f, ids)
+		e.checkCircles(&f, ids)
 	}
-	if len(f) > 0 {
-		return f
-	}
-	var before []*Entry
-	if to != nil {
-		before = to.entries
-	}
+	added = withNames(&f, added, ids)
 	b := assemble(slices.Concat(before, added))
 	for _, e := range added {
 		e.checkSamples(&f)
 		b.checkAlone(&f, e)
 		b.checkTaken(&f, e, before)
 	}
-	return f
+	if left := withNames(&f, added, ids); len(left) < len(added) {
+		b = assemble(slices.Concat(before, left))
+	}
+	return b, f.all
+}
+
+// withNames are the entries that have no fault, and that name no entry which is not there or has one.
+func withNames(f *faults, entries []*Entry, ids map[string]*Entry) []*Entry {
+	for {
+		for _, e := range entries {
+			if f.has(e) && ids[e.ID] == e {
+				delete(ids, e.ID)
+			}
+		}
+		entries = slices.DeleteFunc(slices.Clone(entries), f.has)
+		before := len(f.of)
+		for _, e := range entries {
+			e.checkNames(f, ids)
+		}
+		if len(f.of) == before {
+			return entries
+		}
+	}
 }
 
 func (e *Entry) checkForm(f *faults) {
@@ -105,13 +151,19 @@ func (e *Entry) checkExpressions(f *faults) {
 		case re.MatchString(""):
 			f.add(e, item, "fits an empty text")
 		}
-		for _, one := range alternatives(expression) {
+		all := alternatives(expression)
+		if len(all) > mostItems {
+			f.add(e, item, "more than %d alternatives", mostItems)
+			return
+		}
+		for _, one := range all {
 			if part, err := regexp.Compile(one); err != nil || !slices.ContainsFunc(e.Samples, part.MatchString) {
 				f.add(e, item, "no sample for %s", one)
+				break
 			}
 		}
 	}
-	if len(*f) > 0 {
+	if f.has(e) {
 		return
 	}
 	if _, err := compile(e.Match); err != nil {
@@ -128,8 +180,18 @@ func (e *Entry) checkNames(f *faults, ids map[string]*Entry) {
 				f.add(e, item, "there is no entry %s", id)
 			case name == "over" && !other.IsMessage():
 				f.add(e, item, "%s is no message, so that nothing has to be over it", id)
-			case leads(ids, name, id, e.ID, map[string]bool{}):
-				f.add(e, item, "%s leads back here by its own %s", id, name)
+			}
+		}
+	}
+}
+
+// checkCircles reports the names of an entry that lead back to it.
+func (e *Entry) checkCircles(f *faults, ids map[string]*Entry) {
+	for name, list := range map[string][]string{"over": e.Over, "unless": e.Unless} {
+		seen := map[string]bool{}
+		for i, id := range list {
+			if leads(ids, name, id, e.ID, seen) {
+				f.add(e, fmt.Sprintf("%s.%d", name, i), "%s leads back here by its own %s", id, name)
 			}
 		}
 	}

@@ -13,7 +13,8 @@
 //	automaton.go  finding many texts in one pass
 //	base.go       entries that are asked together
 //	group.go      some entries that are looked for together
-//	extend.go     entries of a user, and what they may not do
+//	extend.go     entries of a user: how many, and what they may not do
+//	directory.go  those of a directory
 //	embedded.go   the base that comes with the program
 //	ids.go        the entries of it that code asks for by name
 //	steps.go      the verbs of steps, and filling in slots

@@ -10,41 +10,72 @@ import (
 // through.
 var ForUsers = []string{"change-spec", "edit-config", "at-database", "inspect", "run"}
 
+// Limits are what entries of one origin may come to, all together: each is tried on the samples of all others, so that
+// the time for that grows with the product.
+type Limits struct {
+	Origin  string
+	Entries int
+	Samples int // bytes of samples and counter-samples
+	Steps   int // of the expressions, about as many as they have characters
+}
+
+// OfDirectory are the limits of the entries that whoever asks names, and OfNamespace those of entries that anybody has
+// put into a namespace's ConfigMaps.
+var (
+	OfDirectory = Limits{"a directory", 1000, 256 << 10, 100_000}
+	OfNamespace = Limits{"the ConfigMaps of a namespace", 200, 32 << 10, 10_000}
+)
+
+// Within leaves out the entries from which on there are more than the limits allow.
+func (l Limits) Within(entries []*Entry) (left []*Entry, refused []Fault) {
+	var f faults
+	samples, size := 0, 0
+	for _, e := range entries {
+		for _, text := range slices.Concat(e.Samples, e.Not) {
+			samples += len(text)
+		}
+		for _, expression := range e.Match {
+			size += sizeOf(expression)
+		}
+		switch {
+		case len(left) == l.Entries:
+			f.add(e, "", "%s may hold %d messages; this one and those after it do not count", l.Origin, l.Entries)
+		case samples > l.Samples:
+			f.add(e, "samples", "%s may hold %d bytes of samples; this message and those after it do not count", l.Origin, l.Samples)
+		case size > l.Steps:
+			f.add(e, "match", "the expressions in %s may come to %d characters; this message and those after it do not count", l.Origin, l.Steps)
+		default:
+			left = append(left, e)
+			continue
+		}
+		return left, f.all
+	}
+	return left, nil
+}
+
 // With is the base with more entries, such as a user wrote. Entries with a fault are left out, and so are those that
 // lean on them; the faults say why. No entry of the base is replaced, and one that fits a sample of a message of the base
 // has to say that it is over that.
 func (b *Base) With(entries []*Entry) (*Base, []Fault) {
-	entries = slices.Clone(entries)
-	var all []Fault
-	for len(entries) > 0 {
-		found := append(check(b, entries), theirSteps(entries)...)
-		if len(found) == 0 {
-			return assemble(slices.Concat(b.entries, entries)), all
-		}
-		all = append(all, found...)
-		entries = slices.DeleteFunc(entries, func(e *Entry) bool {
-			return slices.ContainsFunc(found, func(f Fault) bool { return f.Entry == e })
-		})
-		for _, e := range entries {
-			e.compiled, e.unless = nil, nil
-		}
+	if len(entries) == 0 {
+		return b, nil
 	}
-	return b, all
+	return extend(b, entries, (*Entry).checkForeign)
 }
 
-func theirSteps(entries []*Entry) []Fault {
-	var f faults
-	for _, e := range entries {
-		if !e.IsMessage() {
-			f.add(e, "", "no means: what the message means")
-		}
-		for i, s := range e.Steps {
-			if _, known := Verbs[s.Do]; known && !slices.Contains(ForUsers, s.Do) {
-				f.add(e, fmt.Sprintf("steps.%d", i), "%s is for the base alone; there are %v", s.Do, ForUsers)
-			}
+// checkForeign reports what an entry may not have that did not come with the program.
+func (e *Entry) checkForeign(f *faults) {
+	if !e.IsMessage() {
+		f.add(e, "", "no means: what the message means")
+	}
+	if _, ok := e.needles(); !ok && !f.has(e) {
+		f.add(e, "match", "each expression needs %d characters in a row that stand in all that it fits", fewest)
+	}
+	for i, s := range e.Steps {
+		if _, known := Verbs[s.Do]; known && !slices.Contains(ForUsers, s.Do) {
+			f.add(e, fmt.Sprintf("steps.%d", i), "%s is for the base alone; there are %v", s.Do, ForUsers)
 		}
 	}
-	return f
 }
 
 // onlyReads fits arguments of kubectl that change nothing and lead to no other cluster, without a shell's characters;
@@ -59,7 +90,6 @@ var (
 func Harmless(entries []*Entry) (left []*Entry, refused []Fault) {
 	var f faults
 	for _, e := range entries {
-		before := len(f)
 		for i, s := range e.Steps {
 			item := fmt.Sprintf("steps.%d", i)
 			switch {
@@ -69,11 +99,11 @@ func Harmless(entries []*Entry) (left []*Entry, refused []Fault) {
 				f.add(e, item, "a ConfigMap's step may only have kubectl get, describe, logs, top, events or why, with -n, -l, -c, -o, --previous or --tail, and slots without defaults")
 			}
 		}
-		if len(f) == before {
+		if !f.has(e) {
 			left = append(left, e)
 		}
 	}
-	return left, f
+	return left, f.all
 }
 
 // FromUser reports whether the entry did not come with the program.

@@ -16,6 +16,7 @@ const (
 	mostBytes   = 1 << 20
 	mostEntries = 1000
 	mostItems   = 200     // in each list of an entry
+	mostNames   = 20      // in each list of other entries
 	mostText    = 4 << 10 // in each text
 	mostSteps   = 200_000 // of all expressions together
 )
@@ -94,8 +95,12 @@ func linesOf(entry *yaml.Node) map[string]int {
 // bounded reports what of an entry is larger than it may be.
 func (e *Entry) bounded() error {
 	for name, list := range map[string][]string{"match": e.Match, "unless": e.Unless, "samples": e.Samples, "not": e.Not, "over": e.Over} {
-		if len(list) > mostItems {
-			return fmt.Errorf("%s: more than %d in %s", e.at(name), mostItems, name)
+		most := mostItems
+		if name == "over" || name == "unless" {
+			most = mostNames
+		}
+		if len(list) > most {
+			return fmt.Errorf("%s: more than %d in %s", e.at(name), most, name)
 		}
 		for i, text := range list {
 			if len(text) > mostText {

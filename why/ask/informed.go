@@ -18,15 +18,16 @@ import (
 // KnowledgeLabel marks ConfigMaps whose keys that end in .yaml are files of knowledge, for their own namespace.
 const KnowledgeLabel = "whylet.dev/knowledge"
 
-// mostKnowing is how many ConfigMaps of a namespace are read.
-const mostKnowing = 20
+// mostKnowing is how many ConfigMaps of a namespace are read, and mostKnown how many bytes of them together.
+const mostKnowing, mostKnown = 20, 1 << 20
 
 // Informed is an Asker whose answers also say what a user's entries know of the lines that they quote: of files that
 // the asker named, and of ConfigMaps in the pod's own namespace, read with the asker's rights. No cause is changed.
 type Informed struct {
 	Asker
-	// Own are the asker's entries, which count in every namespace.
-	Own []*knowledge.Entry
+	// Own are the entries that count in every namespace: the embedded base, and what the asker added to it. Nil is the
+	// embedded base alone.
+	Own *knowledge.Base
 	// Warn is told of each entry that is refused, and why. It may be nil.
 	Warn func(error)
 }
@@ -65,23 +66,26 @@ func (i *Informed) inform(ctx context.Context, all []answer.Answer) {
 
 // base are all entries that count in a namespace.
 func (i *Informed) base(ctx context.Context, namespace string) *knowledge.Base {
-	entries := slices.Clone(i.Own)
-	if c, ok := i.Asker.(*Cluster); ok && namespace != "" {
-		entries = append(entries, i.fromConfigMaps(ctx, c, namespace)...)
+	own := cmp.Or(i.Own, knowledge.Embedded())
+	c, ok := i.Asker.(*Cluster)
+	if !ok || namespace == "" {
+		return own
 	}
-	if len(entries) == 0 {
-		return knowledge.Embedded()
-	}
-	b, faults := knowledge.Embedded().With(entries)
-	i.warn(faults)
+	entries, faults := knowledge.OfNamespace.Within(i.fromConfigMaps(ctx, c, namespace))
+	b, more := own.With(entries)
+	i.refuse(append(faults, more...)...)
 	return b
 }
 
-func (i *Informed) warn(faults []knowledge.Fault) {
+func (i *Informed) refuse(faults ...knowledge.Fault) {
 	for _, f := range faults {
-		if i.Warn != nil {
-			i.Warn(f)
-		}
+		i.warn(f)
+	}
+}
+
+func (i *Informed) warn(err error) {
+	if i.Warn != nil {
+		i.Warn(err)
 	}
 }
 
@@ -91,31 +95,31 @@ func (i *Informed) fromConfigMaps(ctx context.Context, c *Cluster, namespace str
 	if err != nil {
 		return nil
 	}
+	if list.Continue != "" {
+		i.warn(fmt.Errorf("namespace %s has more than %d ConfigMaps with the label %s; the first count", namespace, mostKnowing, KnowledgeLabel))
+	}
+	size := 0
 	for _, m := range list.Items {
 		for _, key := range slices.Sorted(maps.Keys(m.Data)) {
+			name := fmt.Sprintf("configmap %s/%s, %s", namespace, m.Name, key)
 			if !strings.HasSuffix(key, ".yaml") {
 				continue
 			}
-			of, err := knowledge.Load(fmt.Sprintf("configmap %s/%s, %s", namespace, m.Name, key), []byte(m.Data[key]))
-			if err != nil && i.Warn != nil {
-				i.Warn(err)
+			if size += len(m.Data[key]); size > mostKnown {
+				i.warn(fmt.Errorf("%s: the ConfigMaps with entries of a namespace may hold %d bytes; this file and those after it do not count", name, mostKnown))
+				return entries
+			}
+			of, err := knowledge.Load(name, []byte(m.Data[key]))
+			if err != nil {
+				i.warn(err)
 			}
 			of, faults := knowledge.Harmless(of)
-			i.warn(faults)
+			i.refuse(faults...)
 			entries = append(entries, of...)
 		}
 	}
-	if len(entries) > mostTaught {
-		if i.Warn != nil {
-			i.Warn(fmt.Errorf("namespace %s teaches %d messages by ConfigMaps; the first %d count", namespace, len(entries), mostTaught))
-		}
-		entries = entries[:mostTaught]
-	}
 	return entries
 }
-
-// mostTaught is how many entries the ConfigMaps of a namespace may hold together: to check each takes time.
-const mostTaught = 200
 
 // explain adds what a user's entries know of the lines that an answer quotes.
 func explain(a *answer.Answer, b *knowledge.Base) {

@@ -1,10 +1,7 @@
 package command
 
 import (
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -88,28 +85,14 @@ func newKnowledgeTest(o *options) *cobra.Command {
 		Example: "  kubectl why knowledge test acme.yaml",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			var all []*knowledge.Entry
-			bad := 0
-			for _, name := range args {
-				entries, err := loadKnowledge(name)
-				if err != nil {
-					fmt.Fprintln(o.Out, err)
-					bad++
-				}
-				all = append(all, entries...)
+			messages, samples, refused := knowledge.TestFiles(args)
+			for _, err := range refused {
+				fmt.Fprintln(o.Out, err)
 			}
-			_, faults := knowledge.Embedded().With(all)
-			for _, f := range faults {
-				fmt.Fprintln(o.Out, f)
-			}
-			if bad+len(faults) > 0 {
+			if len(refused) > 0 {
 				return exit.Silent(exit.Failed)
 			}
-			samples := 0
-			for _, e := range all {
-				samples += len(e.Samples) + len(e.Not)
-			}
-			fmt.Fprintf(o.Out, "valid: %s, %s\n", prose.Plural(len(all), "message"), prose.Plural(samples, "sample"))
+			fmt.Fprintf(o.Out, "valid: %s, %s\n", prose.Plural(messages, "message"), prose.Plural(samples, "sample"))
 			return nil
 		},
 	}
@@ -120,55 +103,22 @@ func (o *options) registerKnowledge(cmd *cobra.Command) {
 	_ = cmd.MarkFlagDirname("knowledge")
 }
 
-// base are the entries that come with the program, and those of --knowledge.
+// base are the entries that come with the program, and those of --knowledge. What of these cannot be used is told of,
+// and stops nothing.
 func (o *options) base() (*knowledge.Base, error) {
-	entries, err := o.ownKnowledge()
-	if err != nil {
-		return nil, err
+	b, refused, err := knowledge.Directory(o.knowledge)
+	for _, err := range refused {
+		o.warnOf(err)
 	}
-	b, faults := knowledge.Embedded().With(entries)
-	for _, f := range faults {
-		o.warnOf(f)
-	}
-	return b, nil
+	return b, err
 }
 
 // warnOf tells of an entry that is refused.
 func (o *options) warnOf(err error) { fmt.Fprintf(o.Err, "warning: entry refused: %v\n", err) }
 
-// ownKnowledge are the entries of --knowledge. A file that cannot be read as one is told of, and stops nothing.
-func (o *options) ownKnowledge() (all []*knowledge.Entry, err error) {
-	if o.knowledge == "" {
-		return nil, nil
-	}
-	files, err := filepath.Glob(filepath.Join(o.knowledge, "*.yaml"))
-	if err == nil && len(files) == 0 {
-		err = errors.New("it has no file *.yaml")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("--knowledge %s: %w", o.knowledge, err)
-	}
-	for _, name := range files {
-		entries, err := loadKnowledge(name)
-		if err != nil {
-			o.warnOf(err)
-		}
-		all = append(all, entries...)
-	}
-	return all, nil
-}
-
-func loadKnowledge(name string) ([]*knowledge.Entry, error) {
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return nil, err
-	}
-	return knowledge.Load(name, text)
-}
-
 // informed has answers say what else is known of the lines that they quote.
 func (o *options) informed(from ask.Asker) (ask.Asker, error) {
-	own, err := o.ownKnowledge()
+	own, err := o.base()
 	if err != nil {
 		return nil, err
 	}
