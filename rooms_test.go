@@ -118,7 +118,7 @@ var rooms = []room{
 	{dir: "front/archive", imports: []string{
 		"github.com/jackc/pgx/v5", "github.com/klauspost/compress", "k8s.io/apimachinery/pkg/types", "modernc.org/sqlite", module + "fact", module + "front",
 	}},
-	{dir: "cmd/whylet-front", imports: []string{"github.com/spf13/cobra", "google.golang.org/grpc", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2", module + "front", module + "why/ask"}},
+	{dir: "cmd/whylet-front", imports: []string{"github.com/spf13/cobra", "google.golang.org/grpc", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2", module + "front", module + "knowledge", module + "why/ask"}},
 	{dir: "why/question", pure: true, imports: []string{"k8s.io/apimachinery"}},
 	{dir: "cmd/whylet", outside: true, imports: []string{module + "cluster", module + "exit", module + "paint", module + "demo", module + "deploy/oci", module + "evidence", module + "fact", module + "front/door", module + "front/uplink", module + "journal", module + "lint", module + "mesh/command", module + "node", module + "web", module + "why/answer", module + "why/ask", module + "why/command", module + "why/prose", module + "why/question"}},
 	{dir: "cmd/whylet-init", imports: []string{"golang.org/x/sys"}},

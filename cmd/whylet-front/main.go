@@ -44,7 +44,7 @@ func main() {
 
 // settings are the flags.
 type settings struct {
-	archive, archiveFile                                           string
+	archive, archiveFile, knowledge                                string
 	archiveInsecure                                                bool
 	archiveBytes                                                   int64
 	archiveAge                                                     time.Duration
@@ -85,6 +85,7 @@ does that) as far as the asker may see the namespace. It changes nothing but ans
 	f.StringVar(&s.listen, "listen", ":8443", "where it is asked by HTTPS; empty: nowhere")
 	f.StringVar(&s.archive, "archive", "", "where closing answers are kept: a file (SQLite), or postgres://…?sslmode=verify-full (default: with the agents only)")
 	f.StringVar(&s.archiveFile, "archive-file", "", "a file that holds the same, so that no password stands in the arguments; read again for each connection")
+	f.StringVar(&s.knowledge, "knowledge", "", "a directory with entries of your own, *.yaml: what your programs' messages mean")
 	f.BoolVar(&s.archiveInsecure, "archive-insecure", false, "take a PostgreSQL server without sslmode=verify-full: whoever is between can read its password and all answers")
 	f.Int64Var(&s.archiveBytes, "archive-bytes", 4<<30, "the oldest closing answers go beyond so many bytes")
 	f.DurationVar(&s.archiveAge, "archive-age", 28*24*time.Hour, "closing answers older than this go")

@@ -22,6 +22,7 @@ import (
 	"whylet.dev/whylet/front"
 	"whylet.dev/whylet/front/archive"
 	"whylet.dev/whylet/front/door"
+	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/ask"
 )
 
@@ -63,7 +64,14 @@ func serve(ctx context.Context, s settings, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	answerer := &door.Answerer{Cluster: cluster, Front: hub, Name: name}
+	own, refused, err := knowledge.Directory(s.knowledge)
+	if err != nil {
+		return err
+	}
+	for _, err := range refused {
+		log.Warn("an entry of knowledge is refused", "error", err)
+	}
+	answerer := &door.Answerer{Cluster: cluster, Front: hub, Name: name, Known: &ask.Known{Own: own}}
 	questions := &door.Questions{API: objects, Answerer: answerer, Fresh: hub.Fresh, Log: log}
 	var others func() bool
 	if s.peers != "" {

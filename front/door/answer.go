@@ -22,6 +22,8 @@ type Answerer struct {
 	Front ask.Front
 	// Name is who answers.
 	Name string
+	// Known is what the front's own entries of knowledge say of quoted lines; nil where it has none.
+	Known *ask.Known
 }
 
 // scope is what an asker may see: one namespace, or all ("").
@@ -86,7 +88,7 @@ func atLeastNone(all []answer.Answer, err error) ([]answer.Answer, error) {
 
 // asker is who asks with the rights of the scope, and what about.
 func (a *Answerer) asker(h *hearing, in scope, spec question.Spec) (*ask.Cluster, ask.Target, error) {
-	o := ask.Options{Namespace: string(in), Container: spec.Container, Front: h.front(), NoFront: true, Within: in != "", AtDoor: true, Unheard: h.missing}
+	o := ask.Options{Namespace: string(in), Container: spec.Container, Front: h.front(), NoFront: true, Within: in != "", AtDoor: true, Unheard: h.missing, Known: a.Known}
 	if in == "" {
 		o.Namespace = spec.Namespace
 	}

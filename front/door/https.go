@@ -206,7 +206,7 @@ func (h *HTTPS) asker(ctx context.Context, user authn.UserInfo, o ask.Options, e
 	if err := h.rights.may(ctx, user, o.Namespace); err != nil {
 		return nil, err
 	}
-	o.Front, o.NoFront, o.AtDoor, o.Within = h.Answerer.Front, true, true, o.Namespace != ""
+	o.Front, o.NoFront, o.AtDoor, o.Within, o.Known = h.Answerer.Front, true, true, o.Namespace != "", h.Answerer.Known
 	return h.Answerer.Cluster.With(o), nil
 }
 

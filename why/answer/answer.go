@@ -118,6 +118,8 @@ type Complaint struct {
 	// what to do about that.
 	Means string `json:"means,omitempty"`
 	Fixes []Fix  `json:"fixes,omitempty"`
+	// Entries are the ids of users' entries of knowledge that explain it.
+	Entries []string `json:"entries,omitempty"`
 }
 
 // Changed is a change of the pod's own specification, or of a ConfigMap or Secret to which it
@@ -251,6 +253,8 @@ type Verdict struct {
 	Probe fact.ProbeKind `json:"probe,omitempty"`
 	// LastWords are the last lines that the container logged before it ended.
 	LastWords []string `json:"lastWords,omitempty"`
+	// Entries are the ids of users' entries of knowledge that explain what it quotes.
+	Entries []string `json:"entries,omitempty"`
 	// Hops lead from this pod to the one that is to blame, the last.
 	Hops []Hop `json:"hops,omitempty"`
 	// Own is the cause that the pod's own node gave, where Hops lead to another.

@@ -69,6 +69,8 @@ type Options struct {
 	// WithValues has facts as they are kept, with what pods' variables and headers are set to: of nodes that
 	// are asked themselves. A front never gives them.
 	WithValues bool
+	// Known adds what a user's entries of knowledge say of quoted lines; nil adds nothing.
+	Known *Known
 }
 
 // Front reaches the agents of a cluster's nodes. It may be used from many goroutines.

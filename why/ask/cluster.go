@@ -106,6 +106,7 @@ func (c *Cluster) About(ctx context.Context, t Target) ([]answer.Answer, error) 
 	defer cancel()
 	all, err := q.ask(ctx, t)
 	q.showLines(ctx, all)
+	c.options.Known.inform(ctx, c.client, all)
 	return answer.Redacted(all), err
 }
 
@@ -215,6 +216,7 @@ func (q *question) storage(ctx context.Context, pod *v1.Pod) (s cluster.Storage)
 // All asks every node about all its pods, and adds those without a node.
 func (c *Cluster) All(ctx context.Context) ([]answer.Answer, error) {
 	all, err := c.all(ctx)
+	c.options.Known.inform(ctx, c.client, all)
 	return answer.Redacted(all), err
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 
 	"whylet.dev/whylet/knowledge"
 	"whylet.dev/whylet/why/answer"
@@ -21,33 +22,23 @@ const KnowledgeLabel = "whylet.dev/knowledge"
 // mostKnowing is how many ConfigMaps of a namespace are read, and mostKnown how many bytes of them together.
 const mostKnowing, mostKnown = 20, 1 << 20
 
-// Informed is an Asker whose answers also say what a user's entries know of the lines that they quote: of files that
-// the asker named, and of ConfigMaps in the pod's own namespace, read with the asker's rights. No cause is changed.
-type Informed struct {
-	Asker
-	// Own are the entries that count in every namespace: the embedded base, and what the asker added to it. Nil is the
-	// embedded base alone.
+// Known adds to answers what a user's entries know of the lines that they quote: of files that the asker named, and of
+// ConfigMaps in the pod's own namespace, read with the asker's rights. No cause is changed.
+type Known struct {
+	// Own are the entries that count in every namespace: the embedded base, and what the asker added to it.
 	Own *knowledge.Base
+	// ConfigMaps has those of a pod's namespace count, too.
+	ConfigMaps bool
 	// Warn is told of each entry that is refused, and why. It may be nil.
 	Warn func(error)
 }
 
-// About answers about one thing.
-func (i *Informed) About(ctx context.Context, t Target) ([]answer.Answer, error) {
-	all, err := i.Asker.About(ctx, t)
-	i.inform(ctx, all)
-	return all, err
-}
-
-// All answers about every pod.
-func (i *Informed) All(ctx context.Context) ([]answer.Answer, error) {
-	all, err := i.Asker.All(ctx)
-	i.inform(ctx, all)
-	return all, err
-}
-
-// inform adds to answers what is known of the lines that they quote, with one LIST a namespace.
-func (i *Informed) inform(ctx context.Context, all []answer.Answer) {
+// inform adds to answers what is known of the lines that they quote, with one LIST a namespace. A nil client lists
+// nothing.
+func (k *Known) inform(ctx context.Context, client kubernetes.Interface, all []answer.Answer) {
+	if k == nil {
+		return
+	}
 	bases := map[string]*knowledge.Base{}
 	for n := range all {
 		a := &all[n]
@@ -56,7 +47,7 @@ func (i *Informed) inform(ctx context.Context, all []answer.Answer) {
 		}
 		space := a.Subject.Namespace
 		if bases[space] == nil {
-			bases[space] = i.base(ctx, space)
+			bases[space] = k.base(ctx, client, space)
 		}
 		if bases[space] != knowledge.Embedded() {
 			explain(a, bases[space])
@@ -65,38 +56,37 @@ func (i *Informed) inform(ctx context.Context, all []answer.Answer) {
 }
 
 // base are all entries that count in a namespace.
-func (i *Informed) base(ctx context.Context, namespace string) *knowledge.Base {
-	own := cmp.Or(i.Own, knowledge.Embedded())
-	c, ok := i.Asker.(*Cluster)
-	if !ok || namespace == "" {
+func (k *Known) base(ctx context.Context, client kubernetes.Interface, namespace string) *knowledge.Base {
+	own := cmp.Or(k.Own, knowledge.Embedded())
+	if client == nil || !k.ConfigMaps || namespace == "" {
 		return own
 	}
-	entries, faults := knowledge.OfNamespace.Within(i.fromConfigMaps(ctx, c, namespace))
+	entries, faults := knowledge.OfNamespace.Within(k.fromConfigMaps(ctx, client, namespace))
 	b, more := own.With(entries)
-	i.refuse(append(faults, more...)...)
+	k.refuse(append(faults, more...)...)
 	return b
 }
 
-func (i *Informed) refuse(faults ...knowledge.Fault) {
+func (k *Known) refuse(faults ...knowledge.Fault) {
 	for _, f := range faults {
-		i.warn(f)
+		k.warn(f)
 	}
 }
 
-func (i *Informed) warn(err error) {
-	if i.Warn != nil {
-		i.Warn(err)
+func (k *Known) warn(err error) {
+	if k.Warn != nil {
+		k.Warn(err)
 	}
 }
 
 // fromConfigMaps are the entries of a namespace's ConfigMaps; none where the asker may not list them.
-func (i *Informed) fromConfigMaps(ctx context.Context, c *Cluster, namespace string) (entries []*knowledge.Entry) {
-	list, err := c.client.CoreV1().ConfigMaps(namespace).List(ctx, metav1.ListOptions{LabelSelector: KnowledgeLabel, Limit: mostKnowing})
+func (k *Known) fromConfigMaps(ctx context.Context, client kubernetes.Interface, namespace string) (entries []*knowledge.Entry) {
+	list, err := client.CoreV1().ConfigMaps(namespace).List(ctx, metav1.ListOptions{LabelSelector: KnowledgeLabel, Limit: mostKnowing})
 	if err != nil {
 		return nil
 	}
 	if list.Continue != "" {
-		i.warn(fmt.Errorf("namespace %s has more than %d ConfigMaps with the label %s; the first count", namespace, mostKnowing, KnowledgeLabel))
+		k.warn(fmt.Errorf("namespace %s has more than %d ConfigMaps with the label %s; the first count", namespace, mostKnowing, KnowledgeLabel))
 	}
 	size := 0
 	for _, m := range list.Items {
@@ -106,15 +96,15 @@ func (i *Informed) fromConfigMaps(ctx context.Context, c *Cluster, namespace str
 				continue
 			}
 			if size += len(m.Data[key]); size > mostKnown {
-				i.warn(fmt.Errorf("%s: the ConfigMaps with entries of a namespace may hold %d bytes; this file and those after it do not count", name, mostKnown))
+				k.warn(fmt.Errorf("%s: the ConfigMaps with entries of a namespace may hold %d bytes; this file and those after it do not count", name, mostKnown))
 				return entries
 			}
 			of, err := knowledge.Load(name, []byte(m.Data[key]))
 			if err != nil {
-				i.warn(err)
+				k.warn(err)
 			}
 			of, faults := knowledge.Harmless(of)
-			i.refuse(faults...)
+			k.refuse(faults...)
 			entries = append(entries, of...)
 		}
 	}
@@ -126,16 +116,18 @@ func explain(a *answer.Answer, b *knowledge.Base) {
 	for n := range a.Verdicts {
 		v := &a.Verdicts[n]
 		m, ok := b.Meaning(strings.Join(v.LastWords, "\n"))
-		if !ok || !m.FromUser() {
+		if !ok || !m.FromUser() || slices.Contains(v.Entries, m.ID) {
 			continue
 		}
+		v.Entries = append(v.Entries, m.ID)
 		means := fmt.Sprintf("That means: %s (by %s).", knowledge.Fill(m.Means, m.Slots), m.ID)
 		v.SayBecause(means)
 		v.Fixes = append(advice(a.Subject, v.Container, m), v.Fixes...)
 	}
 	for n := range a.Complaints {
 		c := &a.Complaints[n]
-		if m, ok := b.Meaning(c.Text); ok && m.FromUser() {
+		if m, ok := b.Meaning(c.Text); ok && m.FromUser() && !slices.Contains(c.Entries, m.ID) {
+			c.Entries = append(c.Entries, m.ID)
 			c.Means = strings.TrimSpace(c.Means + fmt.Sprintf(" That means: %s (by %s).", knowledge.Fill(m.Means, m.Slots), m.ID))
 			c.Fixes = append(advice(a.Subject, c.Container, m), c.Fixes...)
 		}

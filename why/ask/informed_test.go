@@ -40,8 +40,9 @@ func TestInformed(t *testing.T) {
 			Complaints: []answer.Complaint{{Container: "app", Text: said[1]}},
 		}}
 		var warned []string
-		i := &Informed{Asker: &Cluster{client: client}, Own: own, Warn: func(err error) { warned = append(warned, err.Error()) }}
-		i.inform(t.Context(), all)
+		i := &Known{Own: own, ConfigMaps: true, Warn: func(err error) { warned = append(warned, err.Error()) }}
+		i.inform(t.Context(), client, all)
+		i.inform(t.Context(), client, all) // as a client does with what a front informed
 		return all[0], warned
 	}
 	const means = "That means: nobody planned the shifts of store-9 (by acme.no-shift)."
@@ -51,6 +52,7 @@ func TestInformed(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	slices.Sort(warned)
+	warned = slices.Compact(warned)
 	if len(warned) != 2 || !strings.HasPrefix(warned[0], "configmap shop/broken, acme.yaml:4: acme.bad: error parsing") || !strings.HasPrefix(warned[1], "configmap shop/running, acme.yaml:8: acme.bad: a ConfigMap's step has no command") {
 		t.Errorf("%q", warned)
 	}
@@ -76,8 +78,8 @@ func TestInformedIsBounded(t *testing.T) {
 		Verdicts: []answer.Verdict{{Cause: answer.AppExitError, Text: "It ended.", LastWords: []string{"E no shift is planned for store-9, ending"}}},
 	}}
 	var warned []string
-	i := &Informed{Asker: &Cluster{client: client}, Warn: func(err error) { warned = append(warned, err.Error()) }}
-	i.inform(t.Context(), all)
+	i := &Known{ConfigMaps: true, Warn: func(err error) { warned = append(warned, err.Error()) }}
+	i.inform(t.Context(), client, all)
 	if len(warned) != 1 || !strings.HasPrefix(warned[0], "configmap shop/acme, b.yaml: ") || !strings.Contains(all[0].Verdicts[0].Text, "acme.no-shift") {
 		t.Errorf("%q %+v", warned, all)
 	}

@@ -41,7 +41,7 @@ func (j *Journal) question(t Target) serve.Question {
 }
 
 // About answers about a pod, or the node.
-func (j *Journal) About(_ context.Context, t Target) ([]answer.Answer, error) {
+func (j *Journal) About(ctx context.Context, t Target) ([]answer.Answer, error) {
 	one := serve.One
 	switch t.Kind {
 	case "pod":
@@ -54,12 +54,16 @@ func (j *Journal) About(_ context.Context, t Target) ([]answer.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []answer.Answer{a}, nil
+	all := []answer.Answer{a}
+	j.Known.inform(ctx, nil, all)
+	return all, nil
 }
 
 // All answers about every pod.
-func (j *Journal) All(context.Context) ([]answer.Answer, error) {
-	return serve.All(j.Source, j.question(Target{}))
+func (j *Journal) All(ctx context.Context) ([]answer.Answer, error) {
+	all, err := serve.All(j.Source, j.question(Target{}))
+	j.Known.inform(ctx, nil, all)
+	return all, err
 }
 
 // WhatIf answers about a pod.

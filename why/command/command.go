@@ -46,6 +46,7 @@ type options struct {
 	suggest                        bool
 	kept                           func() (*record.Case, error)
 	knowledge                      string
+	refused                        sync.Map // what was told of entries that are refused
 }
 
 // New makes the command.
@@ -150,19 +151,15 @@ func (o *options) run(ctx context.Context, args []string) error {
 	if targets, err = o.chosen(ctx, from, targets); err != nil {
 		return err
 	}
-	informed, err := o.informed(from)
-	if err != nil {
-		return err
-	}
 	switch {
 	case o.web || o.output == "html":
 		return o.page(ctx, from, targets)
 	case o.suggest || len(o.whatIf) > 0:
 		return o.propose(ctx, from, targets)
 	case o.watch:
-		return o.follow(ctx, func() ([]answer.Answer, error) { return o.ask(ctx, informed, targets) }, again)
+		return o.follow(ctx, func() ([]answer.Answer, error) { return o.ask(ctx, from, targets) }, again)
 	}
-	answers, err := o.ask(ctx, informed, targets)
+	answers, err := o.ask(ctx, from, targets)
 	if err != nil && len(answers) == 0 {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 
 	"whylet.dev/whylet/exit"
 	"whylet.dev/whylet/knowledge"
-	"whylet.dev/whylet/why/ask"
 	"whylet.dev/whylet/why/prose"
 )
 
@@ -113,14 +112,9 @@ func (o *options) base() (*knowledge.Base, error) {
 	return b, err
 }
 
-// warnOf tells of an entry that is refused.
-func (o *options) warnOf(err error) { fmt.Fprintf(o.Err, "warning: entry refused: %v\n", err) }
-
-// informed has answers say what else is known of the lines that they quote.
-func (o *options) informed(from ask.Asker) (ask.Asker, error) {
-	own, err := o.base()
-	if err != nil {
-		return nil, err
+// warnOf tells of an entry that is refused, once.
+func (o *options) warnOf(err error) {
+	if _, told := o.refused.LoadOrStore(err.Error(), true); !told {
+		fmt.Fprintf(o.Err, "warning: entry refused: %v\n", err)
 	}
-	return &ask.Informed{Asker: from, Own: own, Warn: o.warnOf}, nil
 }

@@ -21,7 +21,8 @@ input ends. The tools why, unhealthy, timeline, what_if, suggest and facts only 
 with the rights of the kubeconfig. A pod of the name mcp is asked about as pod/mcp.`,
 		Example: `  kubectl why mcp                             # what an assistant is told to start
   kubectl why mcp --context staging
-  kubectl why mcp --file web-1.facts          # about an exported history`,
+  kubectl why mcp --file web-1.facts          # about an exported history
+  kubectl why mcp --knowledge ./messages      # with what your own programs' messages mean`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return exit.UsageError("mcp takes no names; its clients do the asking")
@@ -41,6 +42,7 @@ with the rights of the kubeconfig. A pod of the name mcp is asked about as pod/m
 	o.config.AddFlags(cmd.Flags())
 	cmd.Flags().StringVar(&o.history, "file", "", "an exported history, instead of a cluster")
 	cmd.Flags().StringVar(&o.dataDir, "data-dir", "", "the data directory of a node or of whylet-observe on this machine, instead of a cluster")
+	o.registerKnowledge(cmd)
 	return cmd
 }
 

@@ -25,6 +25,11 @@ func (o *options) asker(settings ask.Options, everywhere bool) (ask.Asker, error
 	if settings.Namespace == "" {
 		settings.Namespace = *o.config.Namespace
 	}
+	own, err := o.base()
+	if err != nil {
+		return nil, err
+	}
+	settings.Known = &ask.Known{Own: own, ConfigMaps: true, Warn: o.warnOf}
 	switch {
 	case o.history != "":
 		if c, err := o.kept(); !errors.Is(err, record.ErrNotRecord) {

@@ -171,12 +171,12 @@ func fullAnswer() answer.Answer {
 			Kind: answer.CommonRevision, Name: "deployment/web, revision 2", Certainty: answer.Inferred, Text: "It came with revision 2.",
 			With: answer.Tally{Failing: 3, All: 3}, Without: answer.Tally{All: 5}, Nodes: 2, Changes: []string{"image of container app"},
 		}},
-		LastWords: []string{"bye"}, Possible: []answer.Cause{answer.AppHang}, Missing: "Somebody who looked.",
+		LastWords: []string{"bye"}, Entries: []string{"acme.bye"}, Possible: []answer.Cause{answer.AppHang}, Missing: "Somebody who looked.",
 	})
 	busy := 0.5
 	a.Well, a.Listening = 3, &answer.Listening{At: at, Ports: []int32{8080}, Room: []int32{8080}, Loopback: []int32{9090}, From: []string{"10.42.0.7"}, Busy: &busy, Throttled: "its own CPU limit"}
 	a.Reaches = []answer.Reach{{Container: "app", Place: "db:5432", How: answer.ReachSaid, Heard: true, Since: a.AsOf, Text: "connection refused", Said: "connection refused", Fact: 7}}
-	a.Complaints = []answer.Complaint{{Container: "app", Text: "no space left on device", Another: true, Before: true, Cause: answer.DiskFull, Fact: 7}}
+	a.Complaints = []answer.Complaint{{Container: "app", Text: "no space left on device", Another: true, Before: true, Cause: answer.DiskFull, Means: "That means: full.", Fixes: []answer.Fix{{Text: "look", Risk: answer.Inspect}}, Entries: []string{"acme.full"}, Fact: 7}}
 	a.Changes = []answer.Changed{{At: at, Text: "ConfigMap settings was changed", Object: "ConfigMap", Name: "settings", Fact: 6}}
 	return a
 }
