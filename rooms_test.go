@@ -47,7 +47,7 @@ var rooms = []room{
 	{dir: "mesh/command", imports: []string{
 		"github.com/spf13/cobra", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "sigs.k8s.io/yaml", module + "deploy/oci", module + "mesh",
 	}},
-	{dir: "demo", imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go/kubernetes", "sigs.k8s.io/yaml", module + "why/answer", module + "why/prose"}},
+	{dir: "demo", imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go/kubernetes", "sigs.k8s.io/yaml", module + "paint", module + "why/answer", module + "why/prose"}},
 	{dir: "demo/actor"},
 	{dir: "why", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers/resource", module + "fact", module + "logline", module + "health", module + "knowledge", module + "mesh", module + "why/answer", module + "why/history", module + "why/kubectl", module + "why/mounts", module + "why/prose", module + "why/words"}},
 	{dir: "why/history", pure: true, imports: []string{"k8s.io/api", "k8s.io/apimachinery", module + "fact", module + "health"}},

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
+	"whylet.dev/whylet/paint"
 	"whylet.dev/whylet/why/answer"
 	"whylet.dev/whylet/why/prose"
 )
@@ -179,9 +180,16 @@ func (s Stage) create(ctx context.Context, c scene) error {
 func (s Stage) show(ctx context.Context, c scene) error {
 	var found []finding
 	var last, refused error
+	var text bytes.Buffer
+	args := []string{"pod/" + c.Name, "-n", Namespace}
 	_ = wait.PollUntilContextTimeout(ctx, askEvery, sceneTime, true, func(ctx context.Context) (bool, error) {
 		if found, last = s.ask(ctx, c); slices.Contains(found, c.finding) {
-			return true, nil
+			// What is printed is asked for once more, and the pod may have become ready
+			// in between: it counts if the same is found after it, too.
+			text.Reset()
+			_ = s.Ask(ctx, paint.As(&text, s.Out), args...) // Its error is that a cause is unknown, which the answer says.
+			found, last = s.ask(ctx, c)
+			return slices.Contains(found, c.finding), nil
 		}
 		refused = s.refused(ctx)
 		return false, refused
@@ -195,9 +203,10 @@ func (s Stage) show(ctx context.Context, c scene) error {
 	if found == nil && last != nil {
 		return fmt.Errorf("ask why pod/%s: %w", c.Name, last)
 	}
-	args := []string{"pod/" + c.Name, "-n", Namespace}
-	fmt.Fprintf(s.Out, "$ kubectl why %s -n %s\n", args[0], Namespace)
-	_ = s.Ask(ctx, s.Out, args...) // Its error is that a cause is unknown, which the answer says.
+	if text.Len() == 0 {
+		_ = s.Ask(ctx, &text, args...)
+	}
+	fmt.Fprintf(s.Out, "$ kubectl why %s -n %s\n%s", args[0], Namespace, text.Bytes())
 	if !slices.Contains(found, c.finding) {
 		return fmt.Errorf("scene %s was to show %v, and after %s the answer is %v", c.Name, c.finding, sceneTime, found)
 	}

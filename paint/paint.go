@@ -20,6 +20,9 @@ const (
 // Colours reports whether escape codes may be written to w: it is a terminal, and the
 // user has not asked for none (no-color.org).
 func Colours(w io.Writer) bool {
+	if s, ok := w.(*shown); ok {
+		return s.colours
+	}
 	return Terminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 

@@ -17,6 +17,14 @@ func Shown(w io.Writer) io.Writer {
 	return &shown{w: w, colours: Colours(w), ci: ci, begins: true}
 }
 
+// As is a writer like [Shown] to w that takes colours where as takes them: for text that is
+// written to as later.
+func As(w, as io.Writer) io.Writer {
+	s := Shown(w).(*shown)
+	s.colours = Colours(as)
+	return s
+}
+
 // Raw returns the writer below all of [Shown].
 func Raw(w io.Writer) io.Writer {
 	for {
