@@ -47,10 +47,10 @@ type recorder struct {
 	pods  []v1.Pod
 	// single is set where facts had to be fetched pod by pod.
 	single bool
-	gone   map[types.UID]string // pods that events tell of and that are not there, by name
+	gone   map[types.UID]types.NamespacedName // pods that events tell of and that are not there
 }
 
-// Record gives what is known of the namespace of the options, as of now: the facts of its pods
+// Record gives what is known of the namespace of the options, or of all, as of now: the facts of its pods
 // and of their nodes, the last lines of its containers, and the API's objects, without secrets.
 // Where memory is not nil, it is asked for the facts of the pods on a node of that name, and the
 // nodes are not. What cannot be read is named in the case; the error says that it has no pods to
@@ -58,7 +58,7 @@ type recorder struct {
 func (c *Cluster) Record(ctx context.Context, memory journal.Source, progress func(string)) (*record.Case, error) {
 	q, ctx, cancel := c.begin(ctx, "")
 	defer cancel()
-	r := &recorder{question: q, facts: map[string]map[fact.ID]fact.Fact{}, gone: map[types.UID]string{}}
+	r := &recorder{question: q, facts: map[string]map[fact.ID]fact.Fact{}, gone: map[types.UID]types.NamespacedName{}}
 	r.into = record.Case{Manifest: record.Manifest{Namespace: q.space}, Logs: map[string][]byte{}, Facts: map[string][]byte{}}
 	progress("objects")
 	if err := r.objects(ctx); err != nil {
@@ -102,12 +102,14 @@ func (r *recorder) keep(raw []byte) {
 
 // objects reads those of all kinds.
 func (r *recorder) objects(ctx context.Context) error {
-	if _, err := r.client.CoreV1().Namespaces().Get(ctx, r.space, metav1.GetOptions{}); apierrors.IsNotFound(err) {
-		return fmt.Errorf("there is no namespace %s; kubectl get namespaces lists them", r.space)
+	if r.space != "" {
+		if _, err := r.client.CoreV1().Namespaces().Get(ctx, r.space, metav1.GetOptions{}); apierrors.IsNotFound(err) {
+			return fmt.Errorf("there is no namespace %s; kubectl get namespaces lists them", r.space)
+		}
 	}
 	all, errs := make([][]json.RawMessage, len(record.Kinds)), make([]error, len(record.Kinds))
 	each(record.Kinds, func(i int, k record.Kind) {
-		if k.Resource == "namespaces" {
+		if k.Resource == "namespaces" && r.space != "" {
 			var one json.RawMessage
 			one, errs[i] = r.client.CoreV1().RESTClient().Get().AbsPath(k.Path(""), r.space).Do(ctx).Raw()
 			all[i] = []json.RawMessage{one}
@@ -115,14 +117,17 @@ func (r *recorder) objects(ctx context.Context) error {
 			all[i], errs[i] = r.listOfKind(ctx, k)
 		}
 	})
+	whole, held := true, []string{}
 	for i, k := range record.Kinds {
 		if errs[i] != nil {
 			if k.Kind == "Pod" {
-				return fmt.Errorf("listing the pods of namespace %s: %w", r.space, errs[i])
+				return fmt.Errorf("listing the pods: %w", errs[i])
 			}
 			r.miss(k.Resource, errs[i])
+			whole = false
 			continue
 		}
+		held = append(held, k.Held(r.space))
 		for _, raw := range all[i] {
 			r.keep(raw)
 			var pod v1.Pod
@@ -131,12 +136,15 @@ func (r *recorder) objects(ctx context.Context) error {
 			}
 			var event v1.Event
 			if k.Kind == "Event" && json.Unmarshal(raw, &event) == nil && event.InvolvedObject.Kind == "Pod" {
-				r.gone[event.InvolvedObject.UID] = event.InvolvedObject.Name
+				r.gone[event.InvolvedObject.UID] = types.NamespacedName{Namespace: event.InvolvedObject.Namespace, Name: event.InvolvedObject.Name}
 			}
 		}
 	}
 	for i := range r.pods {
 		delete(r.gone, r.pods[i].UID)
+	}
+	if !whole {
+		r.into.Held = held
 	}
 	return nil
 }
@@ -191,16 +199,16 @@ func (r *recorder) logs(ctx context.Context) {
 
 func (r *recorder) lastLines(ctx context.Context, pod *v1.Pod, container string, previous bool) {
 	most, bytes := int64(record.LastLines), int64(4<<20)
-	raw, err := r.client.CoreV1().Pods(r.space).GetLogs(pod.Name, &v1.PodLogOptions{Container: container, Previous: previous, Timestamps: true, TailLines: &most, LimitBytes: &bytes}).Do(ctx).Raw()
+	raw, err := r.client.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &v1.PodLogOptions{Container: container, Previous: previous, Timestamps: true, TailLines: &most, LimitBytes: &bytes}).Do(ctx).Raw()
 	if err != nil {
 		if !apierrors.IsBadRequest(err) && !apierrors.IsNotFound(err) { // there is none
-			r.miss("log "+record.LogOf(pod.Name, container, previous), err)
+			r.miss("log "+record.LogOf(pod.Namespace, pod.Name, container, previous), err)
 		}
 		return
 	}
 	r.lock.Lock()
 	defer r.lock.Unlock()
-	r.into.Logs[record.LogOf(pod.Name, container, previous)] = record.Lines(raw)
+	r.into.Logs[record.LogOf(pod.Namespace, pod.Name, container, previous)] = record.Lines(raw)
 }
 
 // fewNodes is up to how many nodes all are asked: one may remember pods that are gone.
@@ -226,15 +234,11 @@ func (r *recorder) fromNodes(ctx context.Context) {
 		for _, p := range on[node] {
 			if p.Status.Phase == v1.PodRunning {
 				about := r.about(p.Name)
-				about.UID, about.Look = p.UID, true
+				about.Namespace, about.UID, about.Look = p.Namespace, p.UID, true
 				_, _ = fromNode[answer.Answer](ctx, r.question, node, about) // what it looks at becomes a fact
 			}
 		}
-		about := r.about("")
-		about.Within = r.space
-		part, err := r.nodePartOf(ctx, node, about)
-		if err == nil {
-			r.take(node, part.Source)
+		if err := r.ofNode(ctx, node, on[node]); err == nil {
 			return
 		}
 		r.lock.Lock()
@@ -249,12 +253,28 @@ func (r *recorder) fromNodes(ctx context.Context) {
 	}
 }
 
+// ofNode fetches what a node remembers, namespace by namespace; the error is the first.
+func (r *recorder) ofNode(ctx context.Context, node string, pods []v1.Pod) error {
+	for _, space := range slices.Sorted(maps.Keys(r.spaces(pods))) {
+		about := r.about("")
+		about.Namespace, about.Within = space, space
+		part, err := r.nodePartOf(ctx, node, about)
+		if err != nil {
+			return err
+		}
+		r.take(node, part.Source)
+	}
+	return nil
+}
+
 // byPod fetches the facts of some pods one by one, wherever they are; the error is the last.
 func (r *recorder) byPod(ctx context.Context, pods []v1.Pod) (missed error) {
 	for _, p := range pods {
 		about := r.about(p.Name)
-		about.UID, about.Within = p.UID, r.space
-		part, err := r.behindPod(ctx, about)
+		about.Namespace, about.UID, about.Within = p.Namespace, p.UID, r.space
+		one := *r.question
+		one.space = p.Namespace
+		part, err := one.behindPod(ctx, about)
 		if err != nil {
 			missed = err
 			continue
@@ -272,7 +292,7 @@ func (r *recorder) lost() []v1.Pod {
 	var all []v1.Pod
 	for _, uid := range slices.Sorted(maps.Keys(r.gone)) {
 		if len(all) < mostLost {
-			all = append(all, v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: r.space, Name: r.gone[uid], UID: uid}})
+			all = append(all, v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: r.gone[uid].Namespace, Name: r.gone[uid].Name, UID: uid}})
 		}
 	}
 	return all
@@ -304,13 +324,29 @@ func (r *recorder) fromMemory(s journal.Source) {
 		r.miss("facts", errors.New("no pod is on a node"))
 		return
 	}
-	found, err := serve.Facts(s, r.about(""))
-	if err != nil {
-		r.miss("facts of node "+node, err)
+	for space := range r.spaces(r.pods) {
+		about := r.about("")
+		about.Namespace = space
+		found, err := serve.Facts(s, about)
+		if err != nil {
+			r.miss("facts of node "+node, err)
+		}
+		r.lock.Lock()
+		r.add(node, found)
+		r.lock.Unlock()
 	}
-	r.lock.Lock()
-	defer r.lock.Unlock()
-	r.add(node, found)
+}
+
+// spaces are the namespaces that are recorded and have pods; the only one has none perhaps.
+func (r *recorder) spaces(pods []v1.Pod) map[string]bool {
+	all := map[string]bool{}
+	if r.space != "" {
+		all[r.space] = true
+	}
+	for _, p := range pods {
+		all[p.Namespace] = true
+	}
+	return all
 }
 
 // take keeps all facts of a source.
@@ -376,6 +412,9 @@ const mostElsewhere = 20
 // elsewhere reads the Services of other namespaces that the namespace names, or notes that they
 // are not there.
 func (r *recorder) elsewhere(ctx context.Context) {
+	if r.space == "" {
+		return // they are all there
+	}
 	named := map[string]bool{}
 	texts := slices.Collect(maps.Values(r.into.Logs))
 	for _, o := range r.into.Objects {

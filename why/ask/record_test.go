@@ -63,8 +63,8 @@ func oomCase(t *testing.T) *record.Case {
 		p.Spec = v1.PodSpec{NodeName: "n", Containers: []v1.Container{{Name: "main", Env: []v1.EnvVar{{Name: "DB_PASSWORD", Value: "geheim"}}}}}
 		p.Status.Phase = v1.PodRunning
 		p.Status.ContainerStatuses = []v1.ContainerStatus{{Name: "main", RestartCount: 1, State: v1.ContainerState{Running: &v1.ContainerStateRunning{}}}}
-		c.Logs[record.LogOf(p.Name, "main", false)] = []byte("2026-01-01T00:00:00Z asks http://db.other.svc:80 with password=geheim\n")
-		c.Logs[record.LogOf(p.Name, "main", true)] = []byte("2026-01-01T00:00:00Z bye\n")
+		c.Logs[record.LogOf(p.Namespace, p.Name, "main", false)] = []byte("2026-01-01T00:00:00Z asks http://db.other.svc:80 with password=geheim\n")
+		c.Logs[record.LogOf(p.Namespace, p.Name, "main", true)] = []byte("2026-01-01T00:00:00Z bye\n")
 		c.Objects = append(c.Objects, asJSON(t, p))
 	}
 	c.Objects = append(c.Objects,

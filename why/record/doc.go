@@ -1,4 +1,4 @@
-// Package record writes what is known of a namespace at one moment into one file, and answers
+// Package record writes what is known of a namespace, or of all, at one moment into one file, and answers
 // from that file as the cluster would have answered then: the facts of its pods and of their
 // nodes, the last lines of its containers, and the API's objects.
 //

@@ -21,6 +21,14 @@ func (k Kind) Path(namespace string) string {
 	return root + k.Version + "/" + k.Resource
 }
 
+// Held names the list of all of a kind in a namespace, "" for every one, for [Manifest.Held].
+func (k Kind) Held(namespace string) string {
+	if k.Namespaced {
+		return namespace + "/" + k.Resource
+	}
+	return k.Resource
+}
+
 // Kinds are all that is recorded.
 var Kinds = []Kind{
 	{"v1", "Pod", "pods", true},

@@ -26,12 +26,16 @@ type Manifest struct {
 	// Version is [Version]. Its key says what the file is.
 	Version int `json:"whyletRecord"`
 	// Time is the moment as of which the case is asked about.
-	Time      time.Time `json:"time"`
-	Namespace string    `json:"namespace"`
+	Time time.Time `json:"time"`
+	// Namespace is the one that was recorded; empty: all.
+	Namespace string `json:"namespace,omitempty"`
 	// By is the program that recorded it.
 	By string `json:"by,omitempty"`
 	// Missing names what could not be read, and why.
 	Missing []string `json:"missing,omitempty"`
+	// Held are the lists of which all objects are in the case, by [Kind.Held]. Of any other list
+	// nobody knows what is not in it. Nil stands for all lists of the namespace.
+	Held []string `json:"held,omitempty"`
 	// Absent are other namespaces, and Services in them as NAMESPACE/NAME, that the case names
 	// and that do not exist.
 	Absent []string `json:"absent,omitempty"`
@@ -39,7 +43,7 @@ type Manifest struct {
 	Label json.RawMessage `json:"label,omitempty"`
 }
 
-// Case is what is known of a namespace at a moment.
+// Case is what is known of a namespace, or of all of them, at a moment.
 type Case struct {
 	Manifest
 	// Objects are those of the API server, in JSON, each with its apiVersion and kind.
@@ -50,13 +54,13 @@ type Case struct {
 	Facts map[string][]byte
 }
 
-// LogOf is the key of a container's log in [Case.Logs].
-func LogOf(pod, container string, previous bool) string {
+// LogOf returns the key of a container's log in [Case.Logs].
+func LogOf(namespace, pod, container string, previous bool) string {
 	run := "now"
 	if previous {
 		run = "previous"
 	}
-	return path.Join(pod, container+"."+run+".log")
+	return path.Join(namespace, pod, container+"."+run+".log")
 }
 
 // ErrNotRecord means that a file is not one that [Case.Write] wrote.
@@ -102,6 +106,25 @@ func (c *Case) Append(t *tar.Writer, folder string) error {
 		errs = append(errs, put(path.Join(logsFolder, name), c.Logs[name]))
 	}
 	return errors.Join(errs...)
+}
+
+// Home returns the namespace of the only object of a kind, in any case, and name; empty where
+// there are several or none.
+func (c *Case) Home(kind, name string) (namespace string) {
+	for _, raw := range c.Objects {
+		var o struct {
+			Kind     string
+			Metadata struct{ Namespace, Name string }
+		}
+		if json.Unmarshal(raw, &o) != nil || o.Metadata.Name != name || !strings.EqualFold(o.Kind, kind) {
+			continue
+		}
+		if namespace != "" {
+			return ""
+		}
+		namespace = o.Metadata.Namespace
+	}
+	return namespace
 }
 
 // The names of the entries.
@@ -219,6 +242,9 @@ func (c *Case) take(name string, content []byte) error {
 	case factsFolder:
 		c.Facts[strings.TrimSuffix(rest, ".facts")] = content
 	case logsFolder:
+		if strings.Count(rest, "/") == 1 { // of a case that names no namespace in them
+			rest = path.Join(c.Namespace, rest)
+		}
 		c.Logs[rest] = content
 	}
 	return nil

@@ -14,7 +14,7 @@ func small() *Case {
 	return &Case{
 		Manifest: Manifest{Time: time.Unix(1700000000, 5).UTC(), Namespace: "shop", By: "test", Missing: []string{"secrets: forbidden"}},
 		Objects:  []json.RawMessage{json.RawMessage(`{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"shop","name":"web"}}`)},
-		Logs:     map[string][]byte{LogOf("web", "app", true): []byte("2026-01-01T00:00:00Z bye\n")},
+		Logs:     map[string][]byte{LogOf("shop", "web", "app", true): []byte("2026-01-01T00:00:00Z bye\n")},
 		Facts:    map[string][]byte{"n": []byte("{\"whyletJournal\":1}\n{\"facts\":0}\n")},
 	}
 }

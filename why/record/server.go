@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,8 +29,10 @@ type server struct {
 
 // object is one of the API.
 type object struct {
-	raw  json.RawMessage
-	meta struct {
+	raw json.RawMessage
+	// fields are all of it, for selectors; nil where it cannot be read.
+	fields func() map[string]any
+	meta   struct {
 		Name, Namespace string
 		Labels          map[string]string
 	}
@@ -92,7 +95,10 @@ func (p *page) WriteHeader(code int)        { p.code = code }
 func (p *page) Write(b []byte) (int, error) { return p.body.Write(b) }
 
 func (s *server) add(raw json.RawMessage) error {
-	o := object{raw: raw}
+	o := object{raw: raw, fields: sync.OnceValue(func() (all map[string]any) {
+		_ = json.Unmarshal(raw, &all)
+		return all
+	})}
 	var head struct {
 		APIVersion, Kind string
 		Metadata         json.RawMessage
@@ -178,8 +184,8 @@ func (s *server) node(w http.ResponseWriter, r *http.Request, node, path string)
 // log answers with the last lines of a container.
 func (s *server) log(w http.ResponseWriter, r *http.Request, space, pod string) {
 	q := r.URL.Query()
-	text, ok := s.Logs[LogOf(pod, q.Get("container"), q.Get("previous") == "true")]
-	if !ok || space != s.Namespace {
+	text, ok := s.Logs[LogOf(space, pod, q.Get("container"), q.Get("previous") == "true")]
+	if !ok {
 		fail(w, http.StatusBadRequest, "no log was recorded")
 		return
 	}
@@ -188,17 +194,27 @@ func (s *server) log(w http.ResponseWriter, r *http.Request, space, pod string) 
 		all = all[max(0, len(all)-most):]
 	}
 	for _, line := range all {
-		if _, after, found := bytes.Cut(line, []byte(" ")); found && q.Get("timestamps") != "true" {
-			line = after
+		if stamp, after, found := bytes.Cut(line, []byte(" ")); found && q.Get("timestamps") != "true" {
+			if _, err := time.Parse(time.RFC3339Nano, string(stamp)); err == nil {
+				line = after
+			}
 		}
 		_, _ = w.Write(line)
 	}
 }
 
-// get answers with one object. Of a namespace of which nothing was recorded nobody knows what is
-// in it: the asker may not look there.
+// holds reports whether the case has all objects of a kind in a namespace.
+func (s *server) holds(k Kind, space string) bool {
+	if s.Held != nil {
+		return slices.Contains(s.Held, k.Held(space)) || slices.Contains(s.Held, k.Held(""))
+	}
+	return !k.Namespaced || s.Namespace == "" || space == s.Namespace
+}
+
+// get answers with one object. Of a list that was not recorded nobody knows what is in it: the
+// asker may not look there.
 func (s *server) get(w http.ResponseWriter, k Kind, space, name string) {
-	known := !k.Namespaced || space == s.Namespace
+	known := s.holds(k, space)
 	for _, o := range s.byPath[k.Path("")] {
 		if o.meta.Namespace == space && o.meta.Name == name {
 			write(w, o.raw)
@@ -213,8 +229,8 @@ func (s *server) get(w http.ResponseWriter, k Kind, space, name string) {
 			return
 		}
 	}
-	if !known || k.Resource == "namespaces" {
-		fail(w, http.StatusForbidden, "nothing was recorded of namespace "+space)
+	if !known || k.Resource == "namespaces" && s.Namespace != "" {
+		fail(w, http.StatusForbidden, strings.TrimSuffix(fmt.Sprintf("not all %s were recorded of namespace %s", k.Resource, space), " of namespace "))
 		return
 	}
 	fail(w, http.StatusNotFound, fmt.Sprintf("%s %q not found", k.Resource, name))
@@ -235,6 +251,10 @@ func (s *server) list(w http.ResponseWriter, r *http.Request, k Kind, space stri
 			items = append(items, o.raw)
 		}
 	}
+	if len(items) == 0 && s.Held != nil && (space != "" || !k.Namespaced) && !s.holds(k, space) {
+		fail(w, http.StatusForbidden, fmt.Sprintf("no %s are in the dump", k.Resource))
+		return
+	}
 	body, err := json.Marshal(map[string]any{"apiVersion": k.Version, "kind": k.Kind + "List", "metadata": map[string]any{"resourceVersion": "1"}, "items": items})
 	if err != nil {
 		fail(w, http.StatusInternalServerError, err.Error())
@@ -248,8 +268,8 @@ func (o *object) fits(selector string) bool {
 	if selector == "" {
 		return true
 	}
-	var fields map[string]any
-	if json.Unmarshal(o.raw, &fields) != nil {
+	fields := o.fields()
+	if fields == nil {
 		return false
 	}
 	for want := range strings.SplitSeq(selector, ",") {
