@@ -35,7 +35,7 @@ type options struct {
 	Env
 	config                         *genericclioptions.ConfigFlags
 	container, output, selector    string
-	history, dataDir               string
+	history, dump, dataDir         string
 	files                          []string
 	since                          time.Duration
 	all, everywhere, watch, within bool
@@ -52,7 +52,7 @@ type options struct {
 // New makes the command.
 func New(env Env) *cobra.Command {
 	o := &options{Env: env, config: genericclioptions.NewConfigFlags(true)}
-	o.kept = sync.OnceValues(func() (*record.Case, error) { return record.Open(o.history, o.most<<20) })
+	o.kept = sync.OnceValues(o.readCase)
 	cmd := &cobra.Command{
 		Use:   "why [KIND/]NAME…",
 		Short: "Say why a pod is as it is",
@@ -66,7 +66,9 @@ Where a front is installed, the question is an object of the asker's namespace (
 on questions.why.whylet.dev) that it answers; else it goes through the API server to the
 node that remembers (get on nodes/proxy). So Kubernetes RBAC decides who may ask; -v
 says which way it took. --data-dir asks a node's memory on
-this machine instead, also when nothing runs; --file an exported history. Where
+this machine instead, also when nothing runs; --file an exported history; --dump what
+kubectl cluster-info dump, must-gather, a support bundle of troubleshoot.sh, kubectl get
+-o yaml, kubectl describe pod, kubectl get events and kubectl logs left. Where
 nobody on the node remembers, or you may not ask it, the answer is made of what the
 API shows (level 0): it says so, and says unknown where that does not suffice.
 
@@ -89,6 +91,9 @@ wrong, 5 a cause is not known.`,
   kubectl why web-1 -o html > web-1.html   # the same as one file
   kubectl why web-1 --file web-1.facts     # an exported history, without a cluster
   kubectl why record -n shop --to shop.record   # a whole namespace, to be asked with --file
+  kubectl why --all --dump ./must-gather.local.123   # what others collected, without a cluster
+  kubectl why pod/web-1 --dump support-bundle.tar.gz
+  kubectl why dump --to incident.record    # all namespaces into one file, without secrets
   kubectl why web-1 --knowledge ./messages # with what your own programs' messages mean`,
 		Args: cobra.ArbitraryArgs, // with a command below it, cobra would take names for mistyped ones
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -98,7 +103,7 @@ wrong, 5 a cause is not known.`,
 		ValidArgsFunction: o.completeNames,
 	}
 	o.register(cmd)
-	cmd.AddCommand(newMCPCommand(o), newRecordCommand(o), newKnowledgeCommand(o))
+	cmd.AddCommand(newMCPCommand(o), newRecordCommand(o), newDumpCommand(o), newKnowledgeCommand(o))
 	return cmd
 }
 
@@ -120,11 +125,13 @@ func (o *options) register(cmd *cobra.Command) {
 	f.StringArrayVar(&o.whatIf, "what-if", nil, "what other settings would have changed, as [CONTAINER:]FIELD=VALUE,…")
 	f.BoolVar(&o.suggest, "suggest", false, "propose probe settings and memory limits from what was recorded")
 	f.StringVar(&o.history, "file", "", "an exported history or a recorded namespace, instead of a cluster")
-	f.Int64Var(&o.most, "max-size", journal.Usual.Bytes>>20, "with --file: how many MiB it may unpack to")
+	f.StringVar(&o.dump, "dump", "", "a folder, archive or file that was collected of a cluster, instead of a cluster")
+	f.Int64Var(&o.most, "max-size", journal.Usual.Bytes>>20, "with --file and --dump: how many MiB are read of it")
 	f.StringVar(&o.dataDir, "data-dir", "", "the data directory of a node or of whylet-observe on this machine, instead of a cluster")
 	_ = cmd.MarkFlagDirname("data-dir")
 	o.registerKnowledge(cmd)
 	_ = cmd.MarkFlagFilename("file")
+	_ = cmd.MarkFlagFilename("dump")
 	_ = cmd.MarkFlagFilename("filename")
 	o.completeFlags(cmd)
 }
@@ -201,8 +208,10 @@ func (o *options) check(args []string) ([]ask.Target, error) {
 		return nil, exit.UsageError("-o %s is a report, and -w never ends; say one of them", o.output)
 	case (o.web || o.output == "html") && (o.suggest || o.watch || len(o.whatIf) > 0):
 		return nil, exit.UsageError("a page has sliders and follows by itself; leave --what-if, --suggest and -w out")
-	case o.history != "" && o.dataDir != "":
-		return nil, exit.UsageError("--file and --data-dir exclude each other")
+	case o.history != "" && o.dataDir != "" || o.dump != "" && (o.history != "" || o.dataDir != ""):
+		return nil, exit.UsageError("--file, --dump and --data-dir exclude each other")
+	case o.dump != "" && (o.watch || o.suggest || len(o.whatIf) > 0):
+		return nil, exit.UsageError("a dump does not change and has no history; leave -w, --suggest and --what-if out")
 	case o.local() && o.selector != "":
 		return nil, exit.UsageError("a journal knows no labels; ask the cluster with -l")
 	}
@@ -222,7 +231,7 @@ func (o *options) local() bool {
 	return o.dataDir != "" || o.history != "" && !o.isRecord()
 }
 
-// isRecord says whether --file names a recorded namespace, and not an exported history.
+// isRecord says whether --file names a recorded case, and not an exported history.
 func (o *options) isRecord() bool {
 	if o.history == "" {
 		return false
@@ -233,6 +242,7 @@ func (o *options) isRecord() bool {
 
 // chosen are the targets that labels or manifests choose; else those of the command line.
 func (o *options) chosen(ctx context.Context, from ask.Asker, targets []ask.Target) ([]ask.Target, error) {
+	o.atHome(targets)
 	switch {
 	case len(o.files) > 0:
 		return o.fromManifests()

@@ -2,7 +2,7 @@
 // asks is in package ask, this is its flags and what it prints.
 //
 //	command.go   the flags, and one run
-//	source.go    who is asked: a cluster as kubectl finds it, a journal, a file
+//	source.go    who is asked: a cluster as kubectl finds it, a journal, a file, a dump
 //	manifest.go  -f: what a manifest made
 //	write.go     answers as text, JSON and YAML
 //	watch.go     -w: a line for each change
@@ -10,6 +10,6 @@
 //	page.go      -o html and --web
 //	knowledge.go  kubectl why knowledge, and --knowledge
 //	mcp.go       kubectl why mcp: answers for programs that speak MCP
-//	record.go    kubectl why record: a namespace into a file, to be asked with --file
+//	record.go    kubectl why record and dump: a namespace or all into a file, to be asked with --file
 //	complete.go  what a shell completes
 package command

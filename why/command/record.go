@@ -22,8 +22,6 @@ const recordWithin = 2 * time.Minute
 
 // newRecordCommand makes `kubectl why record`, which shares the flags that say who is asked.
 func newRecordCommand(o *options) *cobra.Command {
-	var to string
-	var force bool
 	cmd := &cobra.Command{
 		Use:   "record",
 		Short: "Record a namespace into a file that can be asked without the cluster",
@@ -36,25 +34,54 @@ What looks like a secret is replaced in logs, variables and ConfigMaps; of Secre
 file has names and keys only. Look through it before you hand it on: it is a tar archive
 that is compressed with zstd. What you may not read is left out and named.
 
-With --data-dir the facts come from a node's memory on this machine, and the rest from
-the cluster. A pod of the name record is asked about as pod/record.`,
+With -A all namespaces are recorded, as kubectl why dump does. With --data-dir the facts
+come from a node's memory on this machine, and the rest from the cluster. A pod of the
+name record is asked about as pod/record.`,
 		Example: `  kubectl why record -n shop --to shop.record
   kubectl why deploy/web --file shop.record    # asks the file
   kubectl why --all --file shop.record
   tar --zstd -xOf shop.record manifest.json    # what it is, and what is missing`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return exit.UsageError("record takes no names: it records the namespace that -n names")
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if to == "" {
-				return exit.UsageError("say with --to which file to write, such as --to shop.record")
-			}
-			o.fromDisk(cmd)
-			return o.record(cmd.Context(), to, force)
-		},
+	}
+	cmd.Flags().BoolVarP(&o.everywhere, "all-namespaces", "A", false, "record all namespaces")
+	return o.recording(cmd)
+}
+
+// newDumpCommand makes `kubectl why dump`, which records all namespaces.
+func newDumpCommand(o *options) *cobra.Command {
+	cmd := o.recording(&cobra.Command{
+		Use:   "dump",
+		Short: "Record all namespaces into a file that can be asked without the cluster",
+		Long: `Record what is known of all namespaces at this moment into one file, as kubectl why
+record does of one: facts, last lines of logs and API objects, without what looks like a
+secret. With --dump or --file the same questions are answered from that file later,
+elsewhere, as of the moment of the recording. Look through it before you hand it on.
+
+What you may not read is left out and named. Of a large cluster record one namespace
+(kubectl why record -n). A pod of the name dump is asked about as pod/dump.`,
+		Example: `  kubectl why dump --to incident.record
+  kubectl why --all --dump incident.record
+  kubectl why deploy/web -n shop --dump incident.record`,
+	})
+	cmd.PreRun = func(*cobra.Command, []string) { o.everywhere = true }
+	return cmd
+}
+
+// recording completes a command that records.
+func (o *options) recording(cmd *cobra.Command) *cobra.Command {
+	var to string
+	var force bool
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return exit.UsageError("%s takes no names: it records namespaces", cmd.Name())
+		}
+		return nil
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if to == "" {
+			return exit.UsageError("say with --to which file to write, such as --to shop.record")
+		}
+		o.fromDisk(cmd)
+		return o.record(cmd.Context(), to, force)
 	}
 	o.config.AddFlags(cmd.Flags())
 	cmd.Flags().StringVar(&to, "to", "", "the file to write")
@@ -69,7 +96,7 @@ func (o *options) record(ctx context.Context, to string, force bool) error {
 	if exists(to) && !force {
 		return fmt.Errorf("%s exists already; choose another name, or overwrite it with --force", to)
 	}
-	from, err := o.cluster(ask.Options{Namespace: *o.config.Namespace, Whole: recordWithin}, false)
+	from, err := o.cluster(ask.Options{Namespace: *o.config.Namespace, Whole: recordWithin}, o.everywhere)
 	if err != nil {
 		return err
 	}
@@ -93,8 +120,12 @@ func (o *options) record(ctx context.Context, to string, force bool) error {
 	for _, missing := range c.Missing {
 		fmt.Fprintf(o.Err, "left out: %s\n", missing)
 	}
-	fmt.Fprintf(o.Err, "recorded namespace %s as of %s into %s: %s, %s, facts of %s\n",
-		c.Namespace, c.Time.Format(time.RFC3339), to, prose.Plural(len(c.Objects), "object"), prose.Plural(len(c.Logs), "log"), prose.Plural(len(c.Facts), "node"))
+	what := "namespace " + c.Namespace
+	if c.Namespace == "" {
+		what = "all namespaces"
+	}
+	fmt.Fprintf(o.Err, "recorded %s as of %s into %s: %s, %s, facts of %s\n",
+		what, c.Time.Format(time.RFC3339), to, prose.Plural(len(c.Objects), "object"), prose.Plural(len(c.Logs), "log"), prose.Plural(len(c.Facts), "node"))
 	return nil
 }
 

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"k8s.io/client-go/tools/clientcmd"
 
 	"whylet.dev/whylet/journal"
 	"whylet.dev/whylet/why/ask"
+	"whylet.dev/whylet/why/dump"
 	"whylet.dev/whylet/why/record"
 )
 
@@ -31,17 +33,18 @@ func (o *options) asker(settings ask.Options, everywhere bool) (ask.Asker, error
 	}
 	settings.Known = &ask.Known{Own: own, ConfigMaps: true, Warn: o.warnOf}
 	switch {
+	case o.dump != "":
+		c, err := o.kept()
+		if err != nil {
+			return nil, err
+		}
+		return o.ofCase(c, settings, everywhere)
 	case o.history != "":
 		if c, err := o.kept(); !errors.Is(err, record.ErrNotRecord) {
 			if err != nil {
 				return nil, err
 			}
-			if everywhere {
-				settings.Namespace = ""
-			} else {
-				settings.Namespace = cmp.Or(settings.Namespace, c.Namespace)
-			}
-			return ask.Recorded(c, true, settings)
+			return o.ofCase(c, settings, everywhere)
 		}
 		f, err := (journal.Bounds{Bytes: o.most << 20}).OpenFile(o.history)
 		if err != nil && !errors.Is(err, journal.ErrCutShort) {
@@ -56,6 +59,66 @@ func (o *options) asker(settings ask.Options, everywhere bool) (ask.Asker, error
 		return &ask.Journal{Source: r, Options: settings}, nil
 	}
 	return o.cluster(settings, everywhere)
+}
+
+// readCase reads the recorded case that --file names, or what --dump does.
+func (o *options) readCase() (*record.Case, error) {
+	if o.dump == "" {
+		return record.Open(o.history, o.most<<20)
+	}
+	c, err := record.Open(o.dump, o.most<<20)
+	if err == nil {
+		return c, nil
+	}
+	if c, err = dump.Read(o.dump, o.most<<20); err != nil {
+		return nil, err
+	}
+	o.tellMissing(c.Missing)
+	if o.verbose {
+		fmt.Fprintf(o.Err, "note: the dump is asked as of %s\n", c.Time.Format(time.RFC3339))
+	}
+	return c, nil
+}
+
+// tellMissing names what a dump has and nobody can read.
+func (o *options) tellMissing(missing []string) {
+	const most = 5
+	for i, one := range missing {
+		if i == most && !o.verbose {
+			fmt.Fprintf(o.Err, "left out: %d more files; -v names them\n", len(missing)-most)
+			return
+		}
+		fmt.Fprintf(o.Err, "left out: %s\n", one)
+	}
+}
+
+// ofCase asks a case: the namespace that is named, or that of the case. One of all namespaces is
+// asked about all of them where nothing says which.
+func (o *options) ofCase(c *record.Case, settings ask.Options, everywhere bool) (ask.Asker, error) {
+	if everywhere {
+		settings.Namespace = ""
+	} else {
+		settings.Namespace = cmp.Or(settings.Namespace, c.Namespace)
+	}
+	if settings.Namespace == "" && !everywhere && !o.all && o.selector == "" {
+		settings.Namespace = "default"
+	}
+	return ask.Recorded(c, true, settings)
+}
+
+// atHome finds the namespaces of what a case of all namespaces is asked about, where nothing else
+// says it.
+func (o *options) atHome(targets []ask.Target) {
+	if o.dump == "" && o.history == "" || *o.config.Namespace != "" {
+		return
+	}
+	c, err := o.kept()
+	if err != nil || c.Namespace != "" {
+		return
+	}
+	for i, t := range targets {
+		targets[i].Namespace = c.Home(t.Kind, t.Name)
+	}
 }
 
 // cluster finds the API server as kubectl does; where nothing is said at all, it

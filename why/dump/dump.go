@@ -1,0 +1,107 @@
+package dump
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"whylet.dev/whylet/why/record"
+)
+
+// ErrNothing means that nothing in a dump can be asked about.
+var ErrNothing = errors.New("no pod, workload, Service or node is in it")
+
+// known are the forms of dumps, as an error names them.
+const known = "kubectl cluster-info dump -o json|yaml, must-gather, a support bundle of troubleshoot.sh, kubectl get -o yaml|json, kubectl describe pod, kubectl get events, logs of containers"
+
+// reader makes a case of the files of a dump.
+type reader struct {
+	into record.Case
+	// most is how many bytes are kept, left how many of them remain.
+	most, left int64
+	// at is the place of an object among those of the case, by what names it.
+	at     map[string]int
+	pods   []pod
+	logs   []log
+	events []told
+	// described are pods of which there may be nothing but a description.
+	described []v1.Pod
+	moment    moment
+}
+
+// Read reads a dump: a folder, an archive (.tar, .tar.gz, .tgz, .tar.zst), or one file. It keeps so
+// many bytes at most. What it leaves out is in [record.Manifest.Missing], file by file; the error
+// is [ErrNothing] where all was.
+func Read(path string, most int64) (*record.Case, error) {
+	r := newReader(most)
+	if err := r.files(path); err != nil {
+		return nil, fmt.Errorf("reading the dump %s: %w", path, err)
+	}
+	c := r.finish()
+	if len(c.Objects) == 0 {
+		err := fmt.Errorf("%s: %w; what can be read: %s", path, ErrNothing, known)
+		if len(c.Missing) > 0 {
+			err = fmt.Errorf("%w (%s)", err, c.Missing[0])
+		}
+		return nil, err
+	}
+	return c, nil
+}
+
+func newReader(most int64) *reader {
+	return &reader{
+		into: record.Case{Manifest: record.Manifest{Held: []string{}}, Logs: map[string][]byte{}, Facts: map[string][]byte{}},
+		most: most, left: most, at: map[string]int{},
+	}
+}
+
+// finish relates what was read file by file.
+func (r *reader) finish() *record.Case {
+	r.placeDescribed()
+	r.placeLogs()
+	r.into.Time = r.moment.of()
+	r.placeEvents()
+	return &r.into
+}
+
+// miss notes what was left out, and why.
+func (r *reader) miss(file, why string) {
+	const most = 1000
+	if len(r.into.Missing) < most {
+		r.into.Missing = append(r.into.Missing, file+": "+why)
+	}
+}
+
+// keep puts an object into the case; it replaces one that is there already.
+func (r *reader) keep(k record.Kind, o head, raw json.RawMessage) {
+	key := k.Held(o.Metadata.Namespace) + "/" + o.Metadata.Name
+	if i, there := r.at[key]; there {
+		r.into.Objects[i] = raw
+		return
+	}
+	r.at[key] = len(r.into.Objects)
+	r.into.Objects = append(r.into.Objects, raw)
+	if k.Kind == "Pod" {
+		r.pods = append(r.pods, podOf(o))
+	}
+}
+
+// hold notes that all objects of a kind in a namespace are in the dump.
+func (r *reader) hold(list string) {
+	if !slices.Contains(r.into.Held, list) {
+		r.into.Held = append(r.into.Held, list)
+	}
+}
+
+// parsed is a time as the API writes it; zero where it is none.
+func parsed(text string) time.Time {
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return time.Time{}
+	}
+	return t.UTC()
+}

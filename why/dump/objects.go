@@ -1,0 +1,255 @@
+package dump
+
+import (
+	"bytes"
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"whylet.dev/whylet/why/record"
+)
+
+// head is what an object says of itself.
+type head struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Metadata   struct {
+		Name      string `json:"name"`
+		Namespace string `json:"namespace"`
+		UID       string `json:"uid"`
+		Continue  string `json:"continue"`
+	} `json:"metadata"`
+	Items []json.RawMessage `json:"items"`
+	Spec  struct {
+		InitContainers, Containers, EphemeralContainers []struct {
+			Name string `json:"name"`
+		}
+	} `json:"spec"`
+	Status struct {
+		InitContainerStatuses, ContainerStatuses []status
+	} `json:"status"`
+}
+
+// status is how a container is.
+type status struct {
+	Name  string `json:"name"`
+	State struct {
+		Waiting *struct{} `json:"waiting"`
+	} `json:"state"`
+}
+
+// jsonDocuments reads objects that follow one another, and reports whether one was known.
+func (r *reader) jsonDocuments(name string, text []byte) (known bool) {
+	for d := json.NewDecoder(bytes.NewReader(text)); ; {
+		var raw json.RawMessage
+		if err := d.Decode(&raw); err != nil {
+			if known && d.InputOffset() < int64(len(text)) && len(bytes.TrimSpace(text[d.InputOffset():])) > 0 {
+				r.miss(name, "what follows the first objects is no JSON")
+			}
+			return known
+		}
+		known = r.document(name, raw) || known
+	}
+}
+
+// isYAML reports whether a text may be objects in YAML.
+func isYAML(name string, text []byte) bool {
+	if ext := path.Ext(name); ext == ".yaml" || ext == ".yml" {
+		return true
+	}
+	for _, begins := range []string{"apiVersion:", "kind:", "items:", "---\napiVersion:", "---\nkind:"} {
+		if bytes.HasPrefix(text, []byte(begins)) {
+			return true
+		}
+	}
+	return false
+}
+
+// yamlDocuments reads objects that lines of --- separate.
+func (r *reader) yamlDocuments(name string, text []byte) (known bool) {
+	for _, part := range bytes.Split(append([]byte("\n"), text...), []byte("\n---")) {
+		if len(bytes.TrimSpace(part)) == 0 {
+			continue
+		}
+		raw, err := yaml.YAMLToJSON(part)
+		if err != nil {
+			r.miss(name, "a part of it is no YAML: "+firstLine(err.Error()))
+			continue
+		}
+		known = r.document(name, raw) || known
+	}
+	return known
+}
+
+func firstLine(text string) string {
+	text, _, _ = strings.Cut(text, "\n")
+	return text
+}
+
+// document takes an object, or a list of objects.
+func (r *reader) document(name string, raw json.RawMessage) bool {
+	var o head
+	if bytes.HasPrefix(raw, []byte("[")) {
+		if json.Unmarshal(raw, &o.Items) != nil {
+			return false
+		}
+	} else if json.Unmarshal(raw, &o) != nil {
+		return false
+	}
+	if o.Items == nil && !strings.HasSuffix(o.Kind, "List") {
+		return r.object(raw, o)
+	}
+	kind := strings.TrimSuffix(o.Kind, "List")
+	if k, ok := kindOfPath(name); ok && o.Kind == "" {
+		o.APIVersion, kind = k.Version, k.Kind
+	}
+	known := false
+	spaces := map[string]bool{}
+	for _, item := range o.Items {
+		var one head
+		if json.Unmarshal(item, &one) != nil {
+			continue
+		}
+		if one.Kind == "" || one.APIVersion == "" {
+			if item = labelled(item, o.APIVersion, kind); item == nil {
+				continue
+			}
+			one.APIVersion, one.Kind = o.APIVersion, kind
+		}
+		spaces[one.Metadata.Namespace] = true
+		known = r.object(item, one) || known
+	}
+	return r.wholeList(name, o, kind, spaces) || known
+}
+
+// labelled puts into an object of a list what the list says of all.
+func labelled(item json.RawMessage, version, kind string) json.RawMessage {
+	var o map[string]json.RawMessage
+	if kind == "" || json.Unmarshal(item, &o) != nil || o == nil {
+		return nil
+	}
+	v, errV := json.Marshal(version)
+	k, errK := json.Marshal(kind)
+	if errV != nil || errK != nil {
+		return nil
+	}
+	o["apiVersion"], o["kind"] = v, k
+	raw, err := json.Marshal(o)
+	if err != nil {
+		return nil
+	}
+	return raw
+}
+
+// wholeList notes of which namespaces a list of the API has all objects. What kubectl get prints
+// is a List of chosen ones, and never whole.
+func (r *reader) wholeList(name string, o head, kind string, spaces map[string]bool) bool {
+	i := slices.IndexFunc(record.Kinds, func(k record.Kind) bool { return k.Kind == kind && k.Version == o.APIVersion })
+	if i < 0 || o.Metadata.Continue != "" {
+		return kind != "" && o.APIVersion != ""
+	}
+	k := record.Kinds[i]
+	if space := spaceOfPath(name, k); space != "" && len(spaces) == 0 {
+		spaces[space] = true
+	}
+	if !k.Namespaced {
+		r.hold(k.Held(""))
+		return true
+	}
+	for space := range spaces {
+		r.hold(k.Held(space))
+	}
+	return true
+}
+
+// object keeps one object if answers are made of its kind.
+func (r *reader) object(raw json.RawMessage, o head) bool {
+	if o.Kind == "Event" && o.APIVersion == "events.k8s.io/v1" {
+		if raw = coreEvent(raw); raw == nil {
+			return false
+		}
+		o.APIVersion = "v1"
+	}
+	i := slices.IndexFunc(record.Kinds, func(k record.Kind) bool { return k.Kind == o.Kind && k.Version == o.APIVersion })
+	if i < 0 || o.Metadata.Name == "" {
+		return o.Kind != "" && o.APIVersion != "" // of a kind of which answers make nothing
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return false
+	}
+	r.moment.object(b.Bytes())
+	r.keep(record.Kinds[i], o, b.Bytes())
+	return true
+}
+
+// coreEvent writes an event of events.k8s.io as one of v1, of which answers are made.
+func coreEvent(raw json.RawMessage) json.RawMessage {
+	var o map[string]json.RawMessage
+	if json.Unmarshal(raw, &o) != nil {
+		return nil
+	}
+	for from, to := range map[string]string{
+		"regarding": "involvedObject", "note": "message", "deprecatedFirstTimestamp": "firstTimestamp",
+		"deprecatedLastTimestamp": "lastTimestamp", "deprecatedCount": "count", "deprecatedSource": "source", "reportingController": "reportingComponent",
+	} {
+		if v, there := o[from]; there {
+			o[to] = v
+			delete(o, from)
+		}
+	}
+	o["apiVersion"] = json.RawMessage(`"v1"`)
+	raw, err := json.Marshal(o)
+	if err != nil {
+		return nil
+	}
+	return raw
+}
+
+// shortNames are those that collectors give to files of a kind.
+var shortNames = map[string]string{"pvcs": "persistentvolumeclaims", "pvs": "persistentvolumes", "hpa": "horizontalpodautoscalers", "limitrange": "limitranges"}
+
+// resourceIn is what a file's or folder's name says of the kind of its objects: replica-sets.
+func resourceIn(name string) string {
+	name = strings.ReplaceAll(strings.TrimSuffix(name, path.Ext(name)), "-", "")
+	if long := shortNames[name]; long != "" {
+		return long
+	}
+	return name
+}
+
+// kindOfPath is the kind of the objects in a file of which neither they nor the list say it, as
+// support bundles have had it: cluster-resources/pods/NAMESPACE.json.
+func kindOfPath(name string) (record.Kind, bool) {
+	for _, k := range record.Kinds {
+		if r := resourceIn(path.Base(path.Dir(name))); k.Namespaced && r == k.Resource {
+			return k, true
+		}
+		if resourceIn(path.Base(name)) == k.Resource {
+			return k, true
+		}
+	}
+	return record.Kind{}, false
+}
+
+// spaceOfPath is the namespace whose list of a kind a file has, by its path: NAMESPACE/pods.json
+// of kubectl cluster-info dump, NAMESPACE/core/pods.yaml of must-gather, pods/NAMESPACE.json of
+// support bundles. It is empty for any other path.
+func spaceOfPath(name string, k record.Kind) string {
+	parts := strings.Split(name, "/")
+	n := len(parts)
+	switch {
+	case n > 1 && resourceIn(parts[n-2]) == k.Resource:
+		return strings.TrimSuffix(parts[n-1], path.Ext(parts[n-1]))
+	case resourceIn(parts[n-1]) != k.Resource:
+		return ""
+	case n > 2 && (parts[n-2] == "core" || slices.Contains([]string{"apps", "batch", "policy", "autoscaling"}, parts[n-2]) || strings.Contains(parts[n-2], ".k8s.io")):
+		return parts[n-3]
+	case n > 1:
+		return parts[n-2]
+	}
+	return ""
+}
